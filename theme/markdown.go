@@ -10,6 +10,9 @@ import (
 	"github.com/charmbracelet/colorprofile"
 )
 
+// QuoteBar is before each line of a quote.
+const QuoteBar = "▎"
+
 // Glamour returns the style of documents. Document and quotes have no style of their own: Glamour pads each line cell
 // by cell, and would send the style for every cell. Source code has a Chroma style with a name for each look, because
 // Glamour would use the first style it meets for the whole process.
@@ -17,18 +20,16 @@ func (t Theme) Glamour() ansi.StyleConfig {
 	registerCodeStyles()
 	l := t.look
 	none, indent := uint(0), uint(1)
-	bar := t.Border.Render("│") + " "
-	heading := ansi.StylePrimitive{Bold: on(), Color: colour(l.heading)}
-	numbered := func(prefix string) ansi.StyleBlock {
-		return ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Prefix: prefix}}
+	bar := t.Border.Render(QuoteBar) + " "
+	heading := func(c string, italic *bool) ansi.StyleBlock {
+		return ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Bold: on(), Color: colour(c), Italic: italic}}
 	}
 	config := ansi.StyleConfig{
 		Document:   ansi.StyleBlock{Margin: &none},
 		BlockQuote: ansi.StyleBlock{Indent: &indent, IndentToken: &bar},
 		List:       ansi.StyleList{LevelIndent: 2},
-		Heading:    ansi.StyleBlock{StylePrimitive: heading},
-		H1:         numbered("# "), H2: numbered("## "), H3: numbered("### "),
-		H4: numbered("#### "), H5: numbered("##### "), H6: numbered("###### "),
+		H1:         heading(l.accent, nil), H2: heading(l.heading, nil), H3: heading("", nil), // 1 and 2 have a line below
+		H4: heading(l.muted, nil), H5: heading(l.muted, on()), H6: heading(l.muted, on()),
 		Strikethrough:  ansi.StylePrimitive{CrossedOut: on()},
 		Emph:           ansi.StylePrimitive{Italic: on()},
 		Strong:         ansi.StylePrimitive{Bold: on()},
@@ -39,7 +40,7 @@ func (t Theme) Glamour() ansi.StyleConfig {
 		Link:           ansi.StylePrimitive{Color: colour(l.muted)},
 		LinkText:       ansi.StylePrimitive{Color: colour(l.link), Underline: on()},
 		Image:          ansi.StylePrimitive{Color: colour(l.muted)},
-		ImageText:      ansi.StylePrimitive{Color: colour(l.link), Format: "image: {{.text}}"},
+		ImageText:      ansi.StylePrimitive{Color: colour(l.link), Format: "▣ {{.text}}"},
 		Code:           ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Color: colour(l.code.number)}},
 		CodeBlock:      ansi.StyleCodeBlock{Theme: codeStyleName(l)},
 	}

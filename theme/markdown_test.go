@@ -80,7 +80,7 @@ func TestMarkdownKeepsItsText(t *testing.T) {
 	for _, s := range screens() {
 		plain := ansi.Strip(rendered(t, s.theme, everything))
 		for _, want := range []string{
-			"# Rolling back", "## When", "emphasis", "inline code", "│ quoted text", "• one", "1. first", "[x] done", "[ ] open", "a link",
+			"Rolling back", "When", "emphasis", "inline code", QuoteBar + " quoted text", "• one", "1. first", "[x] done", "[ ] open", "a link",
 			"────────", "return fmt.Errorf",
 		} {
 			if !strings.Contains(plain, want) {

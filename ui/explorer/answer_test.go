@@ -131,7 +131,7 @@ func TestAFollowUpIsTypedOverTheAnswer(t *testing.T) {
 			t.Errorf("copied %q", got)
 		}
 		screen.Type(question)
-		screen.WaitText("┃ " + question)
+		screen.WaitText("› " + question)
 		screen.Press("enter")
 		if body := <-asked; !strings.Contains(body, `"message":"`+question+`"`) {
 			t.Errorf("asked %s", body)

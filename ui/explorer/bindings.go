@@ -32,7 +32,7 @@ func searchBindings() []Binding {
 		action("search", "enter", InBox, "search", "Search and move to the results", (*Model).submit),
 		action("follow-up", "ctrl+j alt+enter", InBox, "", "Search for the query as a follow-up to the previous one",
 			(*Model).followUp, noTrail),
-		action("query", "/", InList|InReader|InHome, "query", "Go to the query", do(func(m *Model) { m.focus = InBox })),
+		action("query", "/", InList|InReader|InHome|InStrip, "query", "Go to the query", do(func(m *Model) { m.focus = InBox })),
 		action("search-again", "r f5", InPanes, "", "Search again, ignoring the cache", (*Model).searchAgain, noQuery),
 		action("back", "esc", InPanes, "", "Go back: stop the search, close the reader, leave the list, clear the query",
 			(*Model).back),
@@ -117,7 +117,12 @@ func takeBindings() []Binding {
 
 func filterBindings() []Binding {
 	return group("Filters",
-		action("filters", "f ctrl+f f2", InPanes, "filters", "Filter by source and time", (*Model).openPicker, notOpen),
+		action("strip", "f", InList|InReader|InHome, "filter", "Choose among the sources of the matches", (*Model).enterStrip, notOpen),
+		action("toggle-source", "space enter", InStrip, "select", "Limit the search to a source too, or no longer", (*Model).toggleSource, notOpen),
+		action("source-before", "left h", InStrip, "", "Previous source", do(func(m *Model) { m.strip.Move(-1) })),
+		action("source-after", "right l", InStrip, "", "Next source", do(func(m *Model) { m.strip.Move(1) })),
+		action("all-filters", "down j f", InStrip, "all filters", "Open all filters", (*Model).openPicker, notOpen),
+		action("filters", "ctrl+f f2", InPanes, "", "Filter by source and time", (*Model).openPicker, notOpen),
 		action("drop-filter", "x ctrl+x", InBox|InList, "", "Remove the last filter (with no results: the most restrictive one)",
 			(*Model).dropFilter, noChip),
 	)
@@ -207,9 +212,10 @@ const (
 	InPrompt // a line that is asked for
 	InCollection
 	InExports // the formats of the collection
+	InStrip   // the line of sources
 
 	// InPanes is the screen without anything laid over it.
-	InPanes = InBox | InList | InReader | InHome
+	InPanes = InBox | InList | InReader | InHome | InStrip
 	// InFields are the places where text is typed.
 	InFields = InBox | InPicker | InActions | InSetUp | InAnswer | InAsking | InSearches | InPrompt | InExports
 	// InOverlays are the places that lie over the panes.
@@ -293,7 +299,7 @@ var usualKeys = sync.OnceValue(func() keymap {
 // Places lists the single bits of a set.
 func (p Place) Places() []Place {
 	var single []Place
-	for bit := InBox; bit <= InExports; bit <<= 1 {
+	for bit := InBox; bit <= InStrip; bit <<= 1 {
 		if p&bit != 0 {
 			single = append(single, bit)
 		}
@@ -486,6 +492,6 @@ func (p Place) Name() string {
 		InActions: "the action list", InSetUp: "the set-up", InWhy: "why these results", InAnswer: "the answer",
 		InChats: "earlier conversations", InAsking: "the follow-up line",
 		InSearches: "recent and saved searches", InPrompt: "the line that is asked for", InHome: "the home",
-		InCollection: "the collection", InExports: "the export",
+		InCollection: "the collection", InExports: "the export", InStrip: "the sources",
 	}[p]
 }

@@ -140,7 +140,7 @@ func TestConfiguredKeys(t *testing.T) {
 func TestTheKeyOfAnActionFitsThePlace(t *testing.T) {
 	t.Parallel()
 	keys, _ := newKeymap(Bindings(), nil)
-	got := []string{keys.keyOf("filters", InBox), keys.keyOf("filters", InList), keys.keyOf("actions", InBox),
+	got := []string{keys.keyOf("filters", InBox), keys.keyOf("strip", InList), keys.keyOf("actions", InBox),
 		keys.keyOf("search", InBox), keys.keyOf("nothing", InBox)}
 	if want := []string{"ctrl+f", "f", "F1", "↵", ""}; !slices.Equal(got, want) {
 		t.Errorf("keys %q, want %q", got, want)

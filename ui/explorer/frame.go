@@ -72,11 +72,12 @@ func (m *Model) label() string {
 
 // pane is what surrounds the lines of a pane.
 type pane struct {
-	rect             Rect // with its border
-	pad              int  // columns between border and lines
-	focused          bool
-	title, beside    string
-	foot, footBeside string
+	rect               Rect // with its border
+	pad                int  // columns between border and lines
+	focused            bool
+	title, beside      string
+	foot, footBeside   string
+	thumbFrom, thumbTo int
 }
 
 // draw draws lines in their pane. Without a border on all sides there is a line above and one below them; on the smallest
@@ -85,7 +86,7 @@ func (m *Model) draw(p pane, lines []string) []string {
 	pen := m.borderPen(p.focused && m.overlay() == 0)
 	if m.rects.Framed {
 		return paint.Frame{Width: p.rect.W, Height: p.rect.H, Pen: pen, Pad: p.pad, Title: p.title, Beside: p.beside, Foot: p.foot,
-			FootBeside: p.footBeside}.Draw(lines)
+			FootBeside: p.footBeside, ThumbFrom: p.thumbFrom, ThumbTo: p.thumbTo}.Draw(lines)
 	}
 	if p.rect.H <= len(lines) {
 		return lines
@@ -96,8 +97,12 @@ func (m *Model) draw(p pane, lines []string) []string {
 		above = paint.Fit(" "+paint.Fit(p.title, max(0, p.rect.W-paint.Width(p.beside)-2))+p.beside, p.rect.W)
 	}
 	drawn := append(make([]string, 0, p.rect.H), above)
-	for _, line := range lines {
-		drawn = append(drawn, paint.Fit(paint.Blank(p.pad)+line, p.rect.W))
+	for i, line := range lines {
+		line = paint.Fit(paint.Blank(p.pad)+line, p.rect.W)
+		if i >= p.thumbFrom && i < p.thumbTo {
+			line = paint.Fit(line, p.rect.W-1) + pen.Write("▕")
+		}
+		drawn = append(drawn, line)
 	}
 	if bare {
 		return drawn
@@ -149,6 +154,7 @@ func (m *Model) readerPane() []string {
 		muted := m.theme.Muted
 		p.title, p.beside = m.theme.Title.Render(m.reader.Title()), muted.Render(m.reader.Position())
 		p.footBeside = muted.Render(readerFoot(&m.reader))
+		p.thumbFrom, p.thumbTo = m.reader.Gutter(len(lines))
 	}
 	return m.draw(p, lines)
 }

@@ -48,7 +48,7 @@ func TestPictures(t *testing.T) {
 				screen.Golden("actions")
 				screen.Press("esc")
 				screen.WaitGone("All actions")
-				screen.Press("f")
+				screen.Press("ctrl+f")
 				screen.WaitText("Sources")
 				screen.Golden("filters")
 			})

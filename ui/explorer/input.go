@@ -23,8 +23,10 @@ func (m *Model) back() tea.Cmd {
 	case m.focus == InReader && m.answer.reading:
 		m.focus = InList
 		m.pushPanel(InAnswer, &m.answer)
-	case m.focus == InHome:
+	case m.focus == InHome || m.focus == InStrip && m.list.Len() == 0:
 		m.focus = InBox
+	case m.focus == InStrip:
+		m.focus = InList
 	case m.focus == InReader:
 		m.focus = InList
 	case m.focus == InList:
@@ -82,6 +84,11 @@ func (m *Model) handleClick(click tea.MouseClickMsg) tea.Cmd {
 	case m.rects.Chips.contains(click.X, click.Y):
 		if chip, ok := m.box.HitChip(click.X); ok {
 			return m.removeChip(chip)
+		}
+	case m.rects.Strip.contains(click.X, click.Y):
+		if m.strip.MoveTo(click.X) {
+			m.focus = InStrip
+			return m.toggleSource()
 		}
 	case m.rects.Reader.contains(click.X, click.Y):
 		m.focus = InReader

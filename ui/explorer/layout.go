@@ -11,6 +11,7 @@ const (
 	sideWidth               = 120    // from here on it is beside the list
 	panelHeight             = 16     // below, a panel gets all but the query and the keys
 	frameWidth, frameHeight = 81, 16 // below either, lines above and below a pane take the place of its border
+	stripHeight             = 16     // from here on the sources have a line
 	oneLine, twoLines       = 12, 20 // rows of the screen from which on a result has that many lines below its title
 	spaced                  = 36     // and a blank line below it
 	leastSpaced             = 20     // rows of the list for that
@@ -32,7 +33,7 @@ type Rect struct{ X, Y, W, H int }
 
 // Shape is what the layout depends on besides the size.
 type Shape struct {
-	Chips   bool // there are filters
+	Chips   bool // there are filters, or there is something to say about them
 	Reading bool // the reader is wanted where only one of the two fits
 	Zoomed  bool // the focused pane alone
 	Empty   bool // there is nothing to read
@@ -48,6 +49,7 @@ type Rects struct {
 	QueryFrame  Rect
 	Query       Rect // the line that is typed into
 	Chips       Rect
+	Strip       Rect // sources
 	Body        Rect // the panes: overlays may take it
 	ListFrame   Rect
 	Notes       Rect // above the results
@@ -97,7 +99,8 @@ func Layout(width, height int, shape Shape) Rects {
 		r.Query = Rect{X: 1, W: width - 1, H: 1}
 	}
 	cramped := shape.Panel && height < panelHeight
-	r.Chips = take(!cramped && (!bare || shape.Chips && height >= 6), 1)
+	r.Chips = take(!cramped && shape.Chips && height >= 6, 1)
+	r.Strip = take(!bare && height >= stripHeight, 1)
 	if height >= 5 {
 		bottom--
 		r.Bar = Rect{Y: bottom, W: width, H: 1}

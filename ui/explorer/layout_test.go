@@ -46,7 +46,7 @@ func checkRects(t *testing.T, width, height int, shape Shape) {
 		return
 	}
 	next := 0
-	for _, part := range []Rect{r.QueryFrame, r.Chips, r.Body, r.Bar} {
+	for _, part := range []Rect{r.QueryFrame, r.Chips, r.Strip, r.Body, r.Bar} {
 		if part.H == 0 {
 			continue
 		}

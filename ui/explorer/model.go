@@ -17,6 +17,7 @@ import (
 	"quarry/ui/explorer/querybox"
 	"quarry/ui/explorer/reader"
 	"quarry/ui/explorer/results"
+	"quarry/ui/explorer/strip"
 	"quarry/ui/state"
 )
 
@@ -31,11 +32,12 @@ type Model struct {
 	rects   Rects
 	theme   theme.Theme
 
-	focus   Place // InBox, InHome, InList or InReader
+	focus   Place // InBox, InHome, InStrip, InList or InReader
 	panels  []overlay
 	message message
 
 	box     querybox.Box
+	strip   strip.Strip
 	list    results.List
 	reader  reader.Reader
 	actions panel.Actions
@@ -163,6 +165,7 @@ func (m *Model) sync(cmd tea.Cmd) tea.Cmd {
 	m.followQuery()
 	m.followCollection()
 	m.arrangeScreen()
+	m.updateStrip()
 	m.followSelection()
 	return tea.Batch(cmd, m.render(), m.renderAnswer(), m.completePassage(), m.moreChats(), m.recount())
 }
@@ -172,7 +175,7 @@ const mostNotes = 5
 
 // arrangeScreen computes the rectangles.
 func (m *Model) arrangeScreen() {
-	shape := Shape{Chips: len(m.box.Chips()) > 0, Reading: m.focus == InReader,
+	shape := Shape{Chips: len(m.box.Chips()) > 0 || m.unknownValue() != "", Reading: m.focus == InReader,
 		Zoomed: m.look.zoomed && m.focus != InBox, Empty: m.list.Len() == 0, Panel: m.overlay() != 0,
 		Wide: m.look.dividerX}
 	if arrange(m.width, m.height) == Stacked {

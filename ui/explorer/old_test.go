@@ -98,7 +98,7 @@ func TestTheTabsOfThePickerCountTheSameChoice(t *testing.T) {
 	t.Parallel()
 	screen := start(t, 140, 44, Options{Target: sampleTarget(t), Query: "temperature within:90d"})
 	screen.WaitText("passages in 5 documents")
-	screen.Press("f")
+	screen.Press("ctrl+f")
 	screen.WaitText("▌[ ] △ Google Drive")
 	screen.Press("space")
 	screen.WaitText("▌[x] △ Google Drive")

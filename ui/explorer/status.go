@@ -20,14 +20,7 @@ import (
 )
 
 func (m *Model) chipsLine() string {
-	hint := ""
-	if key := m.keys.keyOf("filters", m.focus); key != "" {
-		hint = key + "  filters"
-	}
-	if unknown := m.unknownValue(); unknown != "" {
-		hint = unknown
-	}
-	return m.box.ChipsView(m.width, m.theme, hint)
+	return m.box.ChipsView(m.width, m.theme, m.unknownValue())
 }
 
 // noteLines are what is to be noted above the results: why the last attempt failed, or what the server said.

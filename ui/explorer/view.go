@@ -9,7 +9,6 @@ import (
 	"quarry/internal/text"
 	"quarry/theme"
 	"quarry/ui/explorer/paint"
-	"quarry/ui/explorer/panel"
 )
 
 // View draws the screen: exactly as many lines as the terminal has, each exactly as wide.
@@ -33,8 +32,11 @@ func (m *Model) View() tea.View {
 	if m.rects.Chips.H > 0 {
 		lines = append(lines, m.chipsLine())
 	}
-	body, cursorX, cursorY := m.body()
-	lines = append(lines, body...)
+	if m.rects.Strip.H > 0 {
+		lines = append(lines, m.stripLine())
+	}
+	lines = append(lines, m.body()...)
+	cursorX, cursorY := m.drawPanel(lines)
 	if m.rects.Bar.H > 0 {
 		lines = append(lines, m.bar())
 	}
@@ -67,47 +69,19 @@ func (m *Model) title() string {
 	return "quarry: " + paint.Line(m.search.shown.query.Text)
 }
 
-// body is the panes: list and reader, or a panel over one or both of them. A negative cursor is none.
-func (m *Model) body() (lines []string, cursorX, cursorY int) {
-	if m.overlay() != 0 && m.overlayRect() == m.rects.Body {
-		return m.overlayLines()
+// body is the panes: list and reader.
+func (m *Model) body() []string {
+	if m.atHome() {
+		return m.homePane(m.rects.Body)
 	}
-	cursorX = -1
-	if m.atHome() && m.overlay() == 0 {
-		return m.homePane(m.rects.Body), cursorX, cursorY
-	}
-	list, reader := m.listPane(), []string(nil)
-	if m.overlay() != 0 {
-		reader, cursorX, cursorY = m.overlayLines()
-	} else {
-		reader = m.readerPane()
-	}
+	list, reader := m.listPane(), m.readerPane()
 	if list == nil || reader == nil || m.rects.Arrangement == Stacked {
-		return append(list, reader...), cursorX, cursorY
+		return append(list, reader...)
 	}
 	for i := range list {
 		list[i] += reader[i]
 	}
-	return list, cursorX, cursorY
-}
-
-// overlayRect is where a panel lies: over the reader where that leaves it enough room, else over all.
-func (m *Model) overlayRect() Rect {
-	r := m.rects.ReaderFrame
-	if m.overlay() != InSetUp && m.rects.ListFrame.H > 0 && r.W >= 50 && r.H >= 14 {
-		return r
-	}
-	return m.rects.Body
-}
-
-// overlayLines draws the panel and gives the cursor's place on the screen; a negative column is none.
-func (m *Model) overlayLines() (lines []string, cursorX, cursorY int) {
-	r := m.overlayRect()
-	body := panel.Draw(m.top(), r.W, r.H, m.theme, m.hints(m.place(), r.W-len("╭  ╮")))
-	if !body.Cursor {
-		return body.Lines, -1, 0
-	}
-	return body.Lines, body.X + r.X, body.Y + r.Y
+	return list
 }
 
 // invitation is the first line of an empty screen.

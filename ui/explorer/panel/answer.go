@@ -230,8 +230,8 @@ func (p *Answer) View(width, height int, th theme.Theme) Body {
 	body := p.Body()
 	if p.typing {
 		typed, x := p.input.View(max(0, width-2), th, "follow-up question", false)
-		body.Lines = append(body.Lines, th.Prompt.Render("┃")+" "+typed)
-		body.X, body.Y, body.Cursor = min(x+2, max(0, width-1)), rows, true
+		body.Lines = append(body.Lines, th.Prompt.Render("›")+" "+typed)
+		body.X, body.Y, body.Cursor = min(x+2, max(0, width-1)), len(body.Lines)-1, true
 	}
 	return body
 }

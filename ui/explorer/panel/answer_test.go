@@ -55,7 +55,7 @@ func TestAThread(t *testing.T) {
 	}
 	p.Type()
 	p.Edit(func(e *line.Editor) bool { return e.Insert("and firmware?") })
-	if at := Draw(&p, 60, 20, dark(), ""); !at.Cursor || at.X != 4+len("and firmware?") || at.Y != 18 {
+	if at := Draw(&p, 60, 20, dark(), ""); !at.Cursor || at.X != 4+len("and firmware?") || at.Y != len(at.Lines)-2 {
 		t.Errorf("cursor at %d,%d: %v", at.X, at.Y, at.Cursor)
 	}
 	p.Begin(p.Typed())

@@ -77,8 +77,8 @@ func Inside(width, height int) (x, y, innerWidth, innerHeight int) {
 	return x, 1, width - 2*x, height - 2
 }
 
-// Draw draws a panel in its frame, exactly height lines of width columns, with the keys that can be pressed in the lower
-// border. A panel without room for a border has its title above it.
+// Draw draws a panel in its frame, as high as its content, at most height lines of width columns, with the keys that can be
+// pressed in the lower border. A panel without room for a border has its title above it.
 func Draw(p Panel, width, height int, th theme.Theme, keys string) Body {
 	if width <= 0 || height <= 0 {
 		return Body{Lines: make([]string, max(0, height))}
@@ -95,6 +95,7 @@ func Draw(p Panel, width, height int, th theme.Theme, keys string) Body {
 			lines = append(lines, paint.Fit(body.at(i), width))
 		}
 	} else {
+		height = max(leastHeight, min(height, len(body.Lines)+2))
 		frame := paint.Frame{Width: width, Height: height, Pen: paint.PenOf(th.BorderFocused), Pad: x - 1, Title: title, Beside: beside,
 			Foot: keys, ThumbFrom: body.ThumbFrom, ThumbTo: body.ThumbTo}
 		lines = frame.Draw(body.Lines)
@@ -172,6 +173,7 @@ func (t *Text) Body() Body {
 	var b Body
 	if t.view.Width() > 0 && t.view.Height() > 0 {
 		b.Lines = strings.Split(t.view.View(), "\n")
+		b.Lines = b.Lines[:min(len(b.Lines), t.view.TotalLineCount())]
 	}
 	b.ThumbFrom, b.ThumbTo = Thumb(0, t.view.Height(), t.view.YOffset(), t.view.TotalLineCount())
 	return b

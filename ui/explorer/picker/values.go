@@ -55,7 +55,7 @@ func newValues(in Input) *values {
 func (t *values) title() string { return "Sources" }
 
 func canonicalSources(raw []string) []string {
-	return exslices.CastFuncFilter(raw, canonicalSource)
+	return exslices.CastFuncFilter(raw, CanonicalSource)
 }
 
 func (t *values) update(in Input) {
@@ -81,7 +81,7 @@ func (t *values) count(in Input, limits []string) {
 		return wire.FacetValue{Value: source}
 	})
 	for _, counted := range slices.Concat(known, in.Facets.Sources) {
-		one, ok := canonicalSource(counted.Value)
+		one, ok := CanonicalSource(counted.Value)
 		if !ok {
 			continue
 		}
@@ -235,7 +235,7 @@ func (t *values) changes() Changes {
 	}
 	changes := Changes{Fields: []string{"source"}}
 	if selected := t.selected(); len(selected) > 0 {
-		changes.Raw = []string{sourceFilter(selected)}
+		changes.Raw = []string{SourceFilter(selected)}
 	}
 	return changes
 }
@@ -255,17 +255,17 @@ func (t *values) mark() string {
 	return ""
 }
 
-// canonicalSource returns a source as the query language reads it back, which may differ in case and in its spaces; false
+// CanonicalSource returns a source as the query language reads it back, which may differ in case and in its spaces; false
 // if the query language cannot express it.
-func canonicalSource(source string) (string, bool) {
-	read := client.ParseQuery(sourceFilter([]string{source}), time.Time{}).Sources
+func CanonicalSource(source string) (string, bool) {
+	read := client.ParseQuery(SourceFilter([]string{source}), time.Time{}).Sources
 	if len(read) != 1 {
 		return "", false
 	}
 	return read[0], true
 }
 
-// sourceFilter writes sources as one filter of the query language.
-func sourceFilter(sources []string) string {
+// SourceFilter writes sources as one filter of the query language.
+func SourceFilter(sources []string) string {
 	return "source:" + strings.Join(exslices.CastFunc(sources, client.QuoteValue), ",")
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
+	"quarry/client"
 	"quarry/client/wire"
 	"quarry/theme"
 	"quarry/ui/explorer/paint"
@@ -212,6 +213,11 @@ const maxHighlighted = 8 << 10
 func (t *typesetter) code(block ast.Node, first, rest []cell) {
 	indent := t.cells("  ")
 	first, rest = slices.Concat(first, indent), slices.Concat(rest, indent)
+	if language := t.language(block); language != "" {
+		rule := min(t.width-widthOf(rest), maxTextWidth) - paint.Width(language) - 1
+		t.emit(first, t.cells(t.pens.muted.Write(language)+" "+t.pens.border.Write(strings.Repeat("─", max(0, min(rule, languageRule))))))
+		first = rest
+	}
 	more := slices.Concat(rest, t.cells(t.pens.muted.Write("›")+" "))
 	printed := t.read(t.print(documentOf(t.codeFor(block)), 0))
 	blank, begun := 0, false
@@ -233,6 +239,22 @@ func (t *typesetter) code(block ast.Node, first, rest []cell) {
 		}
 		first = rest
 	}
+}
+
+// languageRule is the length of the line behind the language of code, in columns.
+const languageRule = 40
+
+// language returns the language of code as its author wrote it; "" for none.
+func (r *renderer) language(block ast.Node) string {
+	fenced, isFenced := block.(*ast.FencedCodeBlock)
+	if !isFenced {
+		return ""
+	}
+	language := strings.TrimRight(paint.FitLine(client.Sanitize(string(fenced.Language(r.source))), 20), " ")
+	if language == "text" || language == "txt" || language == "plain" {
+		return ""
+	}
+	return language
 }
 
 // codeFor returns code as Glamour is to render it. Without a language that it knows Glamour would guess one.

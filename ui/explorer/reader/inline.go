@@ -207,7 +207,7 @@ func (in inline) image(parent ast.Node, n *ast.Image) {
 	address := string(n.Destination)
 	link := ast.NewLink()
 	parent.ReplaceChild(parent, n, link)
-	link.AppendChild(link, in.made(note(madeUpText, 0)+"image: "))
+	link.AppendChild(link, in.made(note(madeUpText, 0)+"▣ "))
 	in.children(n)
 	moveChildren(link, n)
 	if link.FirstChild() == link.LastChild() {
@@ -385,6 +385,7 @@ const (
 	startBlock                 // the text of a block starts, after a blank line if value is 1
 	newLine                    // a line starts, after a blank line if value is 1
 	placeBlock                 // block number value goes here
+	underline                  // a line below the text before it
 	noteKinds
 )
 

@@ -258,6 +258,9 @@ func (r *renderer) leaf(parent, node ast.Node) ast.Node {
 	switch n := node.(type) {
 	case *ast.Paragraph, *ast.TextBlock, *ast.Heading:
 		inline{renderer: r, breaks: breaksOf(node, r.source)}.children(node)
+		if heading, isHeading := node.(*ast.Heading); isHeading && heading.Level <= underlined {
+			heading.AppendChild(heading, r.made(note(underline, 0)))
+		}
 		return node
 	case *ast.HTMLBlock:
 		if shown := r.html(n); shown != "" {
@@ -272,6 +275,9 @@ func (r *renderer) leaf(parent, node ast.Node) ast.Node {
 	parent.RemoveChild(parent, node)
 	return nil
 }
+
+// underlined is the last level of headings with a line below them.
+const underlined = 2
 
 // replace puts a paragraph in the place of a block.
 func (r *renderer) replace(parent, node ast.Node, content string) ast.Node {

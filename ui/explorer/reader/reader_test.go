@@ -140,7 +140,7 @@ func TestBlankLinesOfCodeStay(t *testing.T) {
 	r.Show(d)
 	r.View(60, 30, darkTheme(), true)
 	render(&r)
-	if view := strings.Join(plainView(&r, 60, 30), "\n"); !strings.Contains(view, "text\n\n  a\n\n\n    b\n\nmore") {
+	if view := strings.Join(plainView(&r, 60, 30), "\n"); !strings.Contains(view, "text\n\n  go ────────────────────────────────────────\n  a\n\n\n    b\n\nmore") {
 		t.Errorf("the view:\n%s", view)
 	}
 }

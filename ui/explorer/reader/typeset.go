@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	extast "github.com/yuin/goldmark/extension/ast"
 
+	"quarry/theme"
 	"quarry/ui/explorer/paint"
 )
 
@@ -166,14 +167,14 @@ func (t *typesetter) set(printed string, first, rest []cell) {
 func hanging(prefix []cell) []cell {
 	blank := slices.Clone(prefix)
 	for i := range blank {
-		if blank[i].text != bar {
+		if blank[i].text != theme.QuoteBar {
 			blank[i] = cell{text: paint.Blank(blank[i].width), width: blank[i].width, at: -1}
 		}
 	}
 	return blank
 }
 
-const bar = "│"
+const bar = "│" // between the columns of a table
 
 func (t *typesetter) setLine(line, first, rest []cell) {
 	var text []cell
@@ -193,6 +194,10 @@ func (t *typesetter) setLine(line, first, rest []cell) {
 			t.gap = t.gap || open && len(text) > 0
 			t.place(c.value, first, rest)
 			first, open = rest, false
+		case c.kind == underline:
+			from := len(t.lines)
+			flush()
+			t.underline(from, rest)
 		case c.kind == newLine && i > 0:
 			flush()
 			t.gap = t.gap || c.value == 1
@@ -201,6 +206,15 @@ func (t *typesetter) setLine(line, first, rest []cell) {
 		}
 	}
 	flush()
+}
+
+// underline sets a line as wide as the lines from a number on, below them.
+func (t *typesetter) underline(from int, rest []cell) {
+	width := 0
+	for _, l := range t.lines[min(from, len(t.lines)):] {
+		width = max(width, l.width-widthOf(rest))
+	}
+	t.emit(rest, t.cells(t.pens.border.Write(strings.Repeat("─", max(0, width)))))
 }
 
 // place sets a table or code.

@@ -229,6 +229,17 @@ func (r *Reader) Extent() string {
 	return strings.Join(parts, " · ")
 }
 
+// Gutter returns the lines, of so many that stand for the whole document, that the passage takes; none where it is all of
+// the document, or its place in it is not known.
+func (r *Reader) Gutter(height int) (from, to int) {
+	count := r.document.ChunkCount
+	if !r.shown || count <= 0 || height <= 0 || r.document.ChunkEnd-r.document.ChunkStart+1 >= count {
+		return 0, 0
+	}
+	from = min(r.document.ChunkStart*height/count, height-1)
+	return from, max(from+1, min((r.document.ChunkEnd+1)*height/count, height))
+}
+
 // headerLines returns the height of the header.
 func (r *Reader) headerLines(height int) int {
 	switch {

@@ -301,7 +301,7 @@ func TestGeometry(t *testing.T) {
 				for _, th := range []theme.Theme{dark(), mono()} {
 					drawn := panel.Draw(w, size[0], size[1], th, th.Key.Render("enter")+" go on")
 					lines, x, y, cursor := drawn.Lines, drawn.X, drawn.Y, drawn.Cursor
-					if len(lines) != size[1] {
+					if len(lines) > size[1] {
 						t.Fatalf("%s/%s %v: %d lines", state, name, size, len(lines))
 					}
 					for i, l := range lines {

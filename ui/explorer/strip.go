@@ -1,0 +1,80 @@
+package explorer
+
+import (
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"quarry/client"
+	"quarry/ui/explorer/picker"
+	"quarry/ui/explorer/strip"
+)
+
+// stripLine is the line of sources under the query.
+func (m *Model) stripLine() string {
+	hint := ""
+	if key := m.keys.keyOf("filters", InBox); key != "" {
+		hint = key + " filters"
+	}
+	return m.strip.View(m.width, m.theme, m.place() == InStrip, hint)
+}
+
+// updateStrip shows the sources of what matched, or without a search all that there are, with exact counts only.
+func (m *Model) updateStrip() {
+	if m.rects.Strip.H == 0 {
+		if m.focus == InStrip {
+			m.focus = InList
+		}
+		return
+	}
+	facets, welcome := m.facets(), m.conn.welcome
+	counts := facets.Facets.Sources
+	if m.search.shown == nil {
+		counts = welcome.sources
+	}
+	exact := facets.Exact || m.search.shown == nil && welcome.exact
+	sources := make([]strip.Source, 0, len(counts)+len(welcome.sources))
+	add := func(value string, count int) {
+		value, ok := picker.CanonicalSource(value)
+		if !ok || slices.ContainsFunc(sources, func(s strip.Source) bool { return s.Value == value }) {
+			return
+		}
+		sources = append(sources, strip.Source{Value: value, Name: client.SourceName(value), Count: count, Counted: exact,
+			Active: slices.Contains(facets.Query.Sources, value)})
+	}
+	for _, counted := range counts {
+		add(counted.Value, counted.Count)
+	}
+	for _, known := range welcome.sources {
+		add(known.Value, 0)
+	}
+	for _, active := range facets.Query.Sources {
+		add(active, 0)
+	}
+	m.strip.Set(sources)
+}
+
+// enterStrip moves to the line of sources, or opens the filters where there is no such line.
+func (m *Model) enterStrip() tea.Cmd {
+	if m.rects.Strip.H == 0 {
+		return m.openPicker()
+	}
+	m.focus = InStrip
+	return nil
+}
+
+// toggleSource limits the query to the source under the cursor too, or no longer, and searches; beyond the last source
+// it opens the filters.
+func (m *Model) toggleSource() tea.Cmd {
+	if m.strip.Rest() {
+		return m.openPicker()
+	}
+	m.box.FinishFilters(m.now())
+	m.remember()
+	var filters []string
+	if sources := m.strip.Toggled(); len(sources) > 0 {
+		filters = []string{picker.SourceFilter(sources)}
+	}
+	m.box.SetFilters([]string{"source"}, filters)
+	return m.filtersChanged()
+}

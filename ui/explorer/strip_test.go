@@ -1,0 +1,83 @@
+package explorer
+
+import (
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// The sources of what matched are on a line under the query: f goes there, space limits the search to one at once.
+func TestSourcesAreChosenOnTheirLine(t *testing.T) {
+	t.Parallel()
+	for _, size := range [][2]int{{120, 40}, {80, 24}} {
+		screen := start(t, size[0], size[1], Options{Target: sampleTarget(t)})
+		screen.WaitText("All 66") // what there is
+		screen.Type("rolling back a release")
+		screen.WaitText("All 28")
+		screen.Press("enter", "f")
+		screen.WaitText("[All 28]")
+		screen.Press("right", "right")
+		screen.WaitText("[# Slack 6]")
+		screen.Press("space")
+		screen.WaitText("source:slack ✕")
+		screen.WaitText("[# Slack ")
+		screen.Wait("results of Slack alone", func(text string) bool {
+			return strings.Contains(text, "# Slack › ") && !strings.Contains(text, "◆ Confluence ›")
+		})
+		screen.Press("space")
+		screen.WaitGone("source:slack")
+		screen.WaitText("◆ Confluence ›")
+		screen.Press("end", "down")
+		screen.WaitText("[Sources]")
+		screen.Press("esc", "esc")
+		screen.WaitGone("[# Slack")
+		screen.WaitText("↵ open")
+		screen.Press("ctrl+o")
+		screen.WaitText("mouse on")
+		y := 2
+		for !strings.Contains(screen.Line(y), "All 28") {
+			y--
+			if y < 0 {
+				y = 3
+				break
+			}
+		}
+		screen.Message(tea.MouseClickMsg{Button: tea.MouseLeft, X: strings.Index(screen.Line(y), "All 28") + 12, Y: y})
+		screen.WaitText("source:")
+	}
+}
+
+// On a low screen there is no such line: f opens the filters.
+func TestALowScreenHasNoLineOfSources(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 80, 15, Options{Target: sampleTarget(t), Query: "rolling back a release"})
+	screen.WaitText("28 documents")
+	screen.WaitGone("All 28")
+	screen.Press("f")
+	screen.WaitText("[Sources]")
+}
+
+// A panel is as high as its content and lies over the reader, or over the middle of a narrow screen; the rest is dimmed.
+func TestAPanelLeavesTheRestInSight(t *testing.T) {
+	t.Parallel()
+	for _, size := range [][2]int{{120, 40}, {100, 36}} {
+		m := New(t.Context(), Options{Target: Target{Kind: Library, Where: "the library"}, Now: today, Theme: "dark", Query: "roll back", Width: size[0], Height: size[1]})
+		m.show(benchAnswer(m, 1))
+		m.focus = InList
+		m.Update(nil)
+		m.openPicker()
+		m.Update(nil)
+		requireGeometry(t, m, "filters")
+		content := m.View().Content
+		if !strings.Contains(content, "50 documents") || !strings.Contains(content, "close") {
+			t.Errorf("%v: panel or results are missing:\n%s", size, content)
+		}
+		if dimmed := strings.TrimSuffix(m.theme.Stale.Render("│ › roll back"), "\x1b[m"); !strings.Contains(content, dimmed) {
+			t.Errorf("%v: the rest is not dimmed:\n%s", size, content)
+		}
+		if lines := len(m.top().View(60, m.height, m.theme).Lines); lines > 8 {
+			t.Errorf("%v: the panel has %d lines", size, lines)
+		}
+	}
+}
