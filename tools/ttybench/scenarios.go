@@ -145,7 +145,7 @@ func (b *bench) typing(args []string, text string, painted float64) ([]measure.F
 		measure.New("key → first byte", "ms", drive.Collect(both, firstByte), measure.P50(8), measure.P95(13)),
 		measure.New("  an empty program", "ms", drive.Collect(empty, firstByte)),
 		measure.New("key → new results painted", "ms", drive.Collect(changing, lastByte), measure.P50(painted)),
-		measure.New("bytes, results changed", "B", drive.Collect(changing, byteCount), measure.P50(4000)),
+		measure.New("bytes, results changed", "B", drive.Collect(changing, byteCount), measure.P50(4000), measure.P95(8000)),
 		measure.New("bytes, results unchanged", "B", drive.Collect(unchanged, byteCount), measure.P50(25)),
 		measure.New("  an empty program", "B", drive.Collect(empty, byteCount)),
 	}, nil
@@ -208,8 +208,8 @@ func (b *bench) measureMoves() ([]measure.Figure, error) {
 		measure.New("move → first byte, cached", "ms", drive.Collect(cached, firstByte), measure.P50(8), measure.P95(17)),
 		measure.New("move → first byte, not cached", "ms", drive.Collect(fresh, firstByte), measure.P50(8), measure.P95(17)),
 		measure.New("move → rendered, not cached", "ms", drive.Collect(fresh, lastByte), measure.P95(40)),
-		measure.New("bytes, reader cached", "B", drive.Collect(cached, byteCount), measure.P50(3000)),
-		measure.New("bytes, reader not cached", "B", drive.Collect(fresh, byteCount), measure.P50(6000)),
+		measure.New("bytes, reader cached", "B", drive.Collect(cached, byteCount), measure.P50(4500), measure.P95(6000)),
+		measure.New("bytes, reader not cached", "B", drive.Collect(fresh, byteCount), measure.P50(6000), measure.P95(9000)),
 	}, nil
 }
 
@@ -233,7 +233,7 @@ func (b *bench) measureList() ([]measure.Figure, error) {
 	}
 	return []measure.Figure{
 		measure.New("move → first byte", "ms", drive.Collect(strokes, firstByte), measure.P50(8), measure.P95(13)),
-		measure.New("bytes", "B", drive.Collect(strokes, byteCount), measure.P50(400)),
+		measure.New("bytes", "B", drive.Collect(strokes, byteCount), measure.P50(1800), measure.P95(2500)),
 	}, nil
 }
 
