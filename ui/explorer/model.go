@@ -104,7 +104,7 @@ func New(ctx context.Context, options Options) *Model {
 	}
 	m := &Model{ctx: ctx, options: options, keys: keys, focus: InBox, look: look{mode: options.Theme, dark: true},
 		target: painted(options.Target), width: options.Width, height: options.Height}
-	m.search.memory = newMemory(options.CacheBytes)
+	m.search.memory, m.search.order = newMemory(options.CacheBytes), wire.SortRelevance
 	m.reader.KeepAtMost(options.CacheBytes)
 	if len(problems) > 0 {
 		m.warn(problems[0] + more(len(problems)-1))
@@ -167,7 +167,7 @@ func (m *Model) sync(cmd tea.Cmd) tea.Cmd {
 	m.arrangeScreen()
 	m.updateStrip()
 	m.followSelection()
-	return tea.Batch(cmd, m.render(), m.renderAnswer(), m.completePassage(), m.moreChats(), m.recount())
+	return tea.Batch(cmd, m.render(), m.renderAnswer(), m.completePassage(), m.moreChats(), m.recount(), m.moreResults())
 }
 
 // mostNotes is how many lines about the results there are above them.

@@ -34,6 +34,8 @@ type searching struct {
 	shown   *shown  // what the list shows; nil: nothing was found yet
 	failure *failure
 	memory  memory
+	order   string // of the results, one of orders
+	paging  paging
 	old     bool // the list shows the results of another query
 }
 
@@ -208,6 +210,7 @@ func (m *Model) requestOf(text string, instant bool) search {
 	}
 	wanted := m.wanted()
 	s.wire.NumResults = &wanted
+	m.inOrder(&s.wire)
 	s.wire.Explain = !instant
 	if !instant {
 		typed := m.box.Text() // which filters follow in the query

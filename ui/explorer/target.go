@@ -21,6 +21,7 @@ type welcome struct {
 	documents int
 	instant   bool // the server answers while one types, without a model
 	browses   bool // it lists what filters alone leave
+	pages     bool // it lists documents behind an offset
 	err       error
 }
 
@@ -148,7 +149,7 @@ func (m *Model) askWelcome() tea.Cmd {
 func whatThereIs(ctx context.Context, c *client.Client) welcome {
 	w := listed(ctx, c)
 	if features, err := c.Features(ctx); err == nil { // else it is asked as a server that can do no more
-		w.instant, w.browses = features.Has(wire.FeatureInstant), features.Has(wire.FeatureBrowse)
+		w.instant, w.browses, w.pages = features.Has(wire.FeatureInstant), features.Has(wire.FeatureBrowse), features.Has(wire.FeatureOffset)
 	}
 	return w
 }

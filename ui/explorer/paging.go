@@ -1,0 +1,121 @@
+package explorer
+
+import (
+	"context"
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"quarry/client/wire"
+	"quarry/ui/passage"
+)
+
+const (
+	// maxRows bounds the list, and with it the memory of a session.
+	maxRows = 1000
+	// pageAhead is how near to the end of the list the selection must be for more to be fetched, in rows.
+	pageAhead = 5
+)
+
+// paging fetches the documents behind those that the list shows.
+type paging struct {
+	fetching *request
+	of       *shown // whose further documents these are
+	offset   int    // documents that were asked for
+	complete bool   // there are no more, or they cannot be fetched
+}
+
+// orders are those of the results, in the order in which the key walks through them.
+func orders() []string { return []string{wire.SortRelevance, wire.SortNewest, wire.SortOldest} }
+
+// orderName is an order for a person.
+func orderName(order string) string {
+	return map[string]string{wire.SortNewest: "newest first", wire.SortOldest: "oldest first"}[order]
+}
+
+// nextOrder sorts the results in another order.
+func (m *Model) nextOrder() tea.Cmd {
+	all := orders()
+	m.search.order = all[(slices.Index(all, m.search.order)+1)%len(all)]
+	m.say("sorted by relevance")
+	if name := orderName(m.search.order); name != "" {
+		m.say("sorted: " + name)
+	}
+	return m.startSearch(m.search.shown.text, m.search.shown.instant, false)
+}
+
+func cannotSort(m *Model) string {
+	return unless(m.search.shown != nil && !m.search.shown.ofAnswer && m.client() != nil, "search first")
+}
+
+// inOrder asks for the chosen order. Only relevance needs a model.
+func (m *Model) inOrder(request *wire.SearchRequest) {
+	if name := orderName(m.search.order); name != "" {
+		request.Sort = m.search.order
+		request.SkipQueryExpansion, request.SkipDocumentSelection = true, true
+	}
+}
+
+// moreResults fetches the documents behind those in the list once the selection comes near its end.
+func (m *Model) moreResults() tea.Cmd {
+	s, p := m.search.shown, &m.search.paging
+	if p.of != s {
+		p.fetching.stop()
+		*p = paging{of: s}
+		if s != nil && s.wire.Lists() {
+			p.offset = len(s.response.Results)
+		}
+	}
+	if !m.wantsMore() {
+		return nil
+	}
+	request, number, c := s.wire, wantedResults, m.client()
+	request.Offset, request.NumResults, request.MessageHistory, request.Explain = &p.offset, &number, nil, false
+	request.SkipQueryExpansion, request.SkipDocumentSelection = true, true
+	return background(m, &p.fetching, func(ctx context.Context) (*wire.SearchResponse, error) {
+		request, err := withAgent(ctx, c, request, s.agent)
+		if err != nil {
+			return nil, err
+		}
+		return c.Search(ctx, request)
+	}, m.handlePage)
+}
+
+func (m *Model) wantsMore() bool {
+	s, p := m.search.shown, m.search.paging
+	return s != nil && !s.provisional && !s.ofAnswer && m.search.running == nil && !p.fetching.running() && !p.complete &&
+		m.client() != nil && (m.client().Local() || m.conn.welcome.pages) && m.list.Len() > 0 &&
+		m.list.Row() >= m.list.Len()-pageAhead && m.list.Len() < maxRows && s.response.TotalMatches > m.list.Documents()
+}
+
+// handlePage puts the documents of a page that the list does not have yet behind it, with numbers of their own.
+func (m *Model) handlePage(page *wire.SearchResponse, err error) tea.Cmd {
+	s, p := m.search.shown, &m.search.paging
+	if err != nil {
+		p.complete = true
+		m.warn("cannot load more results: " + reasonOf(err))
+		return nil
+	}
+	p.offset += wantedResults
+	p.complete = len(page.Results) == 0
+	known, number := map[string]bool{}, 0
+	for _, result := range s.response.Results {
+		known[result.DocumentID] = true
+		if result.CitationID != nil {
+			number = max(number, *result.CitationID)
+		}
+	}
+	longer := *s.response
+	longer.Results = slices.Clone(longer.Results)
+	for _, result := range page.Results {
+		if !known[result.DocumentID] {
+			number++
+			numbered := number
+			result.CitationID = &numbered
+			longer.Results = append(longer.Results, result)
+		}
+	}
+	s.response = &longer
+	m.list.Set(longer.Results, passage.Words(s.query), true)
+	return nil
+}
