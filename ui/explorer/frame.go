@@ -138,7 +138,7 @@ func (m *Model) listTitle() string {
 	case m.search.old:
 		return m.theme.Muted.Render(m.former())
 	case m.rects.Framed:
-		return m.theme.Title.Render(strings.TrimSuffix("Results · "+orderName(m.search.order), " · "))
+		return m.theme.Title.Render("Results")
 	}
 	return ""
 }

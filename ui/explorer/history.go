@@ -2,7 +2,6 @@ package explorer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -35,6 +34,7 @@ type history struct {
 	searches panel.Actions  // saved and recent searches, to choose from
 	opening  string         // the saved search whose results are awaited
 	added    map[string]int // results of saved searches that were not seen yet, where that was counted
+	arrived  int            // documents added since the last visit, where that was counted
 	counting *request
 }
 
@@ -365,34 +365,49 @@ func (m *Model) saveSearch(name string) tea.Cmd {
 	return m.change(func(s *state.State) error { return s.Save(saved) })
 }
 
-// countAdded counts what is new in each saved search, where a search costs nothing.
+// newness is what was not there at the last visit.
+type newness struct {
+	inSaved   map[string]int // results of saved searches, by name
+	documents int            // of the library
+}
+
+// countAdded counts what is new in each saved search and in the library, where a search costs nothing.
 func (m *Model) countAdded() tea.Cmd {
-	c := m.client()
-	if c == nil || !c.Local() || m.target.Elsewhere || len(m.past.state.Saved) == 0 {
+	c, past := m.client(), m.past.state
+	if c == nil || !c.Local() || m.target.Elsewhere {
 		return nil
 	}
-	requests := make([]wire.SearchRequest, 0, len(m.past.state.Saved))
-	for _, saved := range m.past.state.Saved {
-		request := m.requestOf(strings.TrimSpace(saved.Query)+" ", true)
-		requests = append(requests, request.wire)
+	requests := make([]wire.SearchRequest, 0, len(past.Saved))
+	for _, saved := range past.Saved {
+		requests = append(requests, m.requestOf(strings.TrimSpace(saved.Query)+" ", true).wire)
 	}
-	all := m.past.state.Saved
-	return background(m, &m.past.counting, func(ctx context.Context) (map[string]int, error) {
-		added := map[string]int{}
-		var failed error
+	one := 1
+	return background(m, &m.past.counting, func(ctx context.Context) (found newness, _ error) {
+		found.inSaved = map[string]int{}
 		for i, request := range requests {
-			response, err := c.Search(ctx, request)
-			if err != nil {
-				failed = errors.Join(failed, err)
-				continue
-			}
-			if n := len(all[i].New(refsOf(response.Results))); n > 0 {
-				added[all[i].Name] = n
+			if response, err := c.Search(ctx, request); err == nil { // else it is shown without a count
+				found.inSaved[past.Saved[i].Name] = len(past.Saved[i].New(refsOf(response.Results)))
 			}
 		}
-		return added, failed
-	}, func(added map[string]int, _ error) tea.Cmd { // a search that fails is shown without a count
-		m.past.added = added
+		if !past.Since.IsZero() {
+			response, err := c.Search(ctx, wire.SearchRequest{Browse: true, AddedSince: &wire.Time{Time: past.Since}, NumResults: &one})
+			if err == nil {
+				found.documents = response.TotalMatches
+			}
+		}
+		return found, nil
+	}, func(found newness, _ error) tea.Cmd {
+		m.past.added, m.past.arrived = found.inSaved, found.documents
 		return nil
 	})
+}
+
+// openArrived lists the documents that came since the last visit.
+func (m *Model) openArrived() tea.Cmd {
+	s, wanted := m.searchOf(""), m.wanted()
+	s.wire = wire.SearchRequest{Browse: true, AddedSince: &wire.Time{Time: m.past.state.Since}, NumResults: &wanted}
+	s.key = memoryKey(s.wire, "", m.now())
+	m.stopSearch()
+	m.focus = InList
+	return m.send(s)
 }

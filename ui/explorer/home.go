@@ -46,6 +46,10 @@ func (m *Model) homeEntries() []homeEntry {
 		}
 		entries = append(entries, homeEntry{"Saved", saved.Name, note, func(m *Model) tea.Cmd { return m.openSaved(saved.Name) }})
 	}
+	if n := m.past.arrived; n > 0 {
+		what := text.Count(n, "document") + " added since your last visit"
+		entries = append(entries, homeEntry{"New", what, m.ago(m.past.state.Since), (*Model).openArrived})
+	}
 	for _, search := range m.past.state.Recent[:min(len(m.past.state.Recent), mostRecent)] {
 		entries = append(entries, homeEntry{"Recent", search.Query, m.ago(search.At),
 			func(m *Model) tea.Cmd { return m.searchFor(search.Query) }})

@@ -63,3 +63,22 @@ func TestTheHomeScrolls(t *testing.T) {
 	screen.Press("down", "down", "down", "down", "down", "down", "down", "down", "down")
 	screen.WaitText("▌8  query a")
 }
+
+// What was added to the library since the last visit is counted and listed.
+func TestWhatIsNewSinceTheLastVisit(t *testing.T) {
+	t.Parallel()
+	target := sampleTarget(t)
+	target.State = state.InMemory(0)
+	if _, err := target.State.Change(func(s *state.State) error {
+		s.Active = today().AddDate(-30, 0, 0) // everything is newer
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	screen := start(t, 120, 40, Options{Target: target})
+	screen.WaitText("66 documents added since your last visit")
+	screen.Press("down", "enter")
+	screen.WaitText("1 of 50")
+	screen.Press("esc", "esc")
+	screen.WaitText("66 documents added since your last visit")
+}

@@ -344,7 +344,8 @@ func (m *Model) showProvisional(s *search, response *wire.SearchResponse) {
 
 // show puts an answer into the list. When the same question was asked again, a selection that the person made stays.
 func (m *Model) show(answer shown) {
-	keep := m.search.shown != nil && sameQuestion(m.search.shown.text, answer.text) && m.list.SelectedIndex() > 0
+	keep := m.search.shown != nil && sameQuestion(m.search.shown.text, answer.text) && m.search.shown.wire.Sort == answer.wire.Sort &&
+		m.list.SelectedIndex() > 0
 	if results := answer.response.Results; len(results) > wire.MaxNumResults { // a server that minds no number
 		cut := *answer.response
 		cut.Results = results[:wire.MaxNumResults]

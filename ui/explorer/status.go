@@ -115,7 +115,8 @@ func (m *Model) passages(briefly bool) string {
 	if briefly {
 		counted = text.Number(m.list.Len())
 	}
-	if m.list.Len() >= m.wanted() || m.list.MostOfDocument() >= fullDocument {
+	all := m.list.Documents() >= m.search.shown.response.TotalMatches
+	if m.list.Len() >= m.wanted() && !all || m.list.MostOfDocument() >= fullDocument {
 		return "best " + counted
 	}
 	return counted
@@ -137,6 +138,9 @@ func (m *Model) facts(briefly bool) []string {
 			facts = append([]string{m.keys.keyOf("search", InBox) + " searches"}, facts...)
 		}
 		return facts
+	}
+	if order := orderName(m.search.shown.wire.Sort); order != "" {
+		facts = append(facts, order)
 	}
 	if m.outdated() {
 		return append(facts[:1], "library changed · "+m.keys.keyOf("search-again", InList)+" searches again")
