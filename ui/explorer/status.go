@@ -139,9 +139,6 @@ func (m *Model) facts(briefly bool) []string {
 		}
 		return facts
 	}
-	if order := orderName(m.search.shown.wire.Sort); order != "" {
-		facts = append(facts, order)
-	}
 	if m.outdated() {
 		return append(facts[:1], "library changed · "+m.keys.keyOf("search-again", InList)+" searches again")
 	}
@@ -170,6 +167,13 @@ func (m *Model) facts(briefly bool) []string {
 // found counts the passages of the list and their documents, and all documents that match where the server counted more.
 func (m *Model) found(documents int, briefly bool) string {
 	total := m.search.shown.response.TotalMatches
+	if m.search.shown.wire.Lists() {
+		order := "newest"
+		if m.search.shown.wire.Sort == wire.SortOldest {
+			order = "oldest"
+		}
+		return fmt.Sprintf("%s %s of %s", order, text.Number(documents), text.Count(max(total, documents), "document"))
+	}
 	counted := m.passages(briefly && (total > documents || documents < m.list.Len()))
 	switch {
 	case total > documents:

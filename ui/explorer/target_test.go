@@ -134,6 +134,7 @@ func TestOpeningAFolder(t *testing.T) {
 	i.next <- wire.LibraryEvent{Type: wire.LibraryProgress, Done: 20, Total: 40, Stored: 18, Path: "/notes/c.md"}
 	screen.WaitText("20 of 40")
 	screen.Press("esc") // reading goes on
+	screen.WaitGone("20 of 40")
 	screen.WaitText(" 1  my own notes")
 	screen.Press("f3")
 	screen.WaitText("20 of 40")
