@@ -159,7 +159,7 @@ func (w *World) Filter() index.Filter {
 	if rarely() {
 		f.Excluded = w.exclusion()
 	}
-	if rarely() && rarely() {
+	if once := rarely(); once && rarely() {
 		f.Among = []string{"doc:0003", "doc:0007", "doc:0009", "doc:nowhere"}
 	}
 	return f
