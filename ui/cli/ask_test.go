@@ -402,6 +402,7 @@ func TestFlow(t *testing.T) {
 
 func FuzzFlow(f *testing.F) {
 	f.Add("one two\n- three `four` 日本語\n```\ncode\n```\n", 10, 3)
+	f.Add("000\x1b0000000000000", 1, 1)
 	f.Fuzz(func(t *testing.T, text string, width, size int) {
 		width, size = max(1, width%200), max(1, size%50)
 		whole := flowed(text, width, len(text)+1)

@@ -135,7 +135,7 @@ func (f *wordWrapper) endWord() {
 	f.gap = 0
 	for f.column+wide > f.width && wide > 1 { // longer than a line
 		head := ansi.Truncate(word, max(1, f.width-f.column), "")
-		if head == "" {
+		if head == "" || !strings.HasPrefix(word, head) { // an escape sequence moved
 			break
 		}
 		f.out.WriteString(head + "\n" + strings.Repeat(" ", indent))
