@@ -111,7 +111,7 @@ func (m *Model) handleVersion(status *wire.LibraryStatus, err error) tea.Cmd {
 		return again
 	}
 	m.search.memory.clear()
-	m.reading.whole = nil
+	m.reading.whole, m.filters.others.of = nil, ""
 	return tea.Batch(again, m.askWelcome(), m.refresh())
 }
 

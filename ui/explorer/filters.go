@@ -19,6 +19,7 @@ const mostUndo = 100
 
 // filtering is the choice of filters.
 type filtering struct {
+	others   otherSources
 	picker   picker.Picker
 	counting *request // facets for the picker
 	counted  string   // the query whose counts the picker has, or waits for

@@ -1,11 +1,13 @@
 package explorer
 
 import (
+	"context"
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
 	"quarry/client"
+	"quarry/client/wire"
 	"quarry/ui/explorer/picker"
 	"quarry/ui/explorer/strip"
 )
@@ -29,6 +31,9 @@ func (m *Model) updateStrip() {
 	}
 	facets, welcome := m.facets(), m.conn.welcome
 	counts := facets.Facets.Sources
+	if s := m.search.shown; s != nil && m.filters.others.of == s.key {
+		counts = m.filters.others.sources
+	}
 	if m.search.shown == nil {
 		counts = welcome.sources
 	}
@@ -52,6 +57,35 @@ func (m *Model) updateStrip() {
 		add(active, 0)
 	}
 	m.strip.Set(sources)
+}
+
+// otherSources are the sources of a search made without its filter of sources: what removing that filter gives.
+type otherSources struct {
+	of       string // key of the search with the filter
+	sources  []wire.FacetValue
+	counting *request
+}
+
+// countOthers counts the sources of the shown search without its filter of sources, where that costs no call of a model.
+// The counts in its own answer leave out what is only found by that other search.
+func (m *Model) countOthers() tea.Cmd {
+	s, others := m.search.shown, &m.filters.others
+	if s == nil || s.key == others.of || len(s.wire.Sources) == 0 || s.ofAnswer || m.client() == nil || !m.client().Local() {
+		return nil
+	}
+	others.counting.stop()
+	*others = otherSources{of: s.key, sources: s.response.Facets.Sources}
+	query, c, wanted := s.query, m.client(), m.wanted()
+	query.Sources = nil
+	return background(m, &others.counting, func(ctx context.Context) (wire.Facets, error) {
+		facets, _, err := matching(ctx, c, query, wanted)
+		return facets, err
+	}, func(facets wire.Facets, err error) tea.Cmd {
+		if err == nil { // else the counts of the answer stay
+			others.sources = facets.Sources
+		}
+		return nil
+	})
 }
 
 // enterStrip moves to the line of sources, or opens the filters where there is no such line.

@@ -21,7 +21,8 @@ func TestSourcesAreChosenOnTheirLine(t *testing.T) {
 		screen.WaitText("[# Slack 6]")
 		screen.Press("space")
 		screen.WaitText("source:slack ✕")
-		screen.WaitText("[# Slack ")
+		screen.WaitText("[# Slack 6]") // what removing the filter gives
+		screen.WaitText("All 28")
 		screen.Wait("results of Slack alone", func(text string) bool {
 			return strings.Contains(text, "# Slack › ") && !strings.Contains(text, "◆ Confluence ›")
 		})

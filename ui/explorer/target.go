@@ -119,7 +119,7 @@ func closing(session *client.Session) tea.Cmd {
 // switchTo leaves the target for another. The query stays, and is asked there.
 func (m *Model) switchTo(target Target) tea.Cmd {
 	m.stopSearch()
-	for _, r := range []*request{m.conn.request, m.reading.expanding, m.answer.asking, m.answer.passages, m.chats.fetching, m.filters.counting, m.past.counting} {
+	for _, r := range []*request{m.conn.request, m.reading.expanding, m.answer.asking, m.answer.passages, m.chats.fetching, m.filters.counting, m.filters.others.counting, m.past.counting} {
 		r.stop()
 	}
 	m.answer.thread, m.follow = thread{}, followUps{}
@@ -136,7 +136,7 @@ func (m *Model) switchTo(target Target) tea.Cmd {
 	if m.target.State == nil {
 		m.target.State = state.InMemory(0)
 	}
-	m.past = history{}
+	m.past, m.filters.others = history{}, otherSources{}
 	return tea.Batch(before, m.open(), m.loadState())
 }
 
