@@ -47,7 +47,7 @@ func TestExplorerFindsReadsAndLeaves(t *testing.T) {
 	screen.Press("/", "ctrl+u")
 	screen.Type("standby drain")
 	screen.Wait("HW-119 to be the best", func(now string) bool {
-		return regexp.MustCompile(`\[1\] +HW-119 Lantern 3: standby drain`).MatchString(now)
+		return regexp.MustCompile(`│▏ 1 +HW-119 Lantern 3: standby drain`).MatchString(now)
 	})
 	screen.Wait("the cursor behind the query", func(string) bool {
 		x, y, visible := screen.Cursor()
@@ -109,7 +109,7 @@ func TestExplorerComesBackFromResizes(t *testing.T) {
 	screen := newHome(t).explore(usual(), "--sample", "roll back")
 	screen.Wait("the end of the search", regexp.MustCompile(`· \d+ ms`).MatchString)
 	screen.Press("down", "down", "down")
-	screen.WaitText("▌[4]")
+	screen.WaitText("▌ 4  ")
 	before := listOf(screen.Text())
 	for i := range 30 {
 		screen.Resize(119-3*i, 39-i)
