@@ -134,7 +134,7 @@ func visitTogether(t *testing.T, first, second *person, code string) {
 	first.press("y")
 	first.sees("sent to your terminal's clipboard")
 	first.press("T") // a theme of one's own
-	second.press("f")
+	second.Send("\x06") // ctrl+f
 	second.sees("Sources")
 	second.press("esc")
 	second.sees("y cite")
