@@ -81,10 +81,6 @@ func (r *run) run(ctx context.Context, targets []*target) (wire.LibraryEvent, er
 // applyAll reads and writes what plans require. With refill, documents that a plan deletes are stored from other files
 // before the next plan, so that they stay with their root.
 func (r *run) applyAll(ctx context.Context, plans []*plan, refill bool) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	tasks := r.startReaders(ctx, plans, cancel)
-	defer tasks.Wait()
-	defer cancel(nil)
 	for _, p := range plans {
 		r.batcher.durable.Total += len(p.files)
 		for _, t := range p.files {
@@ -93,6 +89,10 @@ func (r *run) applyAll(ctx context.Context, plans []*plan, refill bool) error {
 			}
 		}
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	tasks := r.startReaders(ctx, plans, cancel)
+	defer tasks.Wait()
+	defer cancel(nil)
 	for _, p := range plans {
 		if err := r.apply(ctx, p); err != nil {
 			var panicked *guard.PanicError
