@@ -133,7 +133,7 @@ func visitTogether(t *testing.T, first, second *person, code string) {
 	t.Helper()
 	first.press("y")
 	first.sees("sent to your terminal's clipboard")
-	first.press("T") // a theme of one's own
+	first.press("T")    // a theme of one's own
 	second.Send("\x06") // ctrl+f
 	second.sees("Sources")
 	second.press("esc")
