@@ -385,7 +385,7 @@ func (q *inquiry) pages() {
 }
 
 // similar looks for passages like one: one that is not seen is not there, and no word that only unseen documents share
-// with it tells of them.
+// with it mentions them.
 func (q *inquiry) similar() {
 	form := q.one(`{"similar_to":%q,"num_results":20}`, `{"similar_to":%q,"num_results":20,"explain":true,"stream":true}`)
 	ask := func(id string) *httptest.ResponseRecorder {
