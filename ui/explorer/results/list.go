@@ -32,8 +32,10 @@ type List struct {
 	roots   []string      // folders that files were added from
 	old     time.Duration // ages from which on a document needs attention; 0 for none
 
-	selected int // row; 0 also when there is none
-	top      int // first row on the screen
+	selected int  // row; 0 also when there is none
+	top      int  // first row on the screen
+	anchor   int  // top of the first View after the last move: views of other sizes do not change it
+	moved    bool // since the last View
 
 	drawn   canvas
 	placed  []int // row that each line of the last View shows; -1 for none
@@ -61,7 +63,7 @@ func (l *List) Set(items []wire.SearchResult, words []string, keep bool) {
 	l.items, l.words, l.stale = items, words, false
 	l.rows = arranged(items, !l.plain)
 	l.mixed = slices.ContainsFunc(items, func(r wire.SearchResult) bool { return r.Origin != items[0].Origin })
-	l.selected, l.top = 0, 0
+	l.selected, l.top, l.moved = 0, 0, true
 	if at := find(l.rows, items, former); keep && had && at >= 0 {
 		l.selected = at
 		l.top = max(0, at-below)
@@ -162,7 +164,7 @@ func (l *List) Move(delta int) bool {
 func (l *List) First() { l.selectRow(0) }
 
 // ScrollToTop shows the beginning of the list, as far as the selected passage stays in sight.
-func (l *List) ScrollToTop() { l.top = 0 }
+func (l *List) ScrollToTop() { l.top, l.moved = 0, true }
 
 // Last selects the last passage.
 func (l *List) Last() { l.selectRow(len(l.rows) - 1) }
@@ -212,7 +214,7 @@ func (l *List) selectRow(at int) bool {
 	if at < 0 || at >= len(l.rows) || at == l.selected {
 		return false
 	}
-	l.selected = at
+	l.selected, l.moved = at, true
 	return true
 }
 

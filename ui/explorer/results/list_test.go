@@ -356,6 +356,13 @@ func TestResizeKeepsTheTopRow(t *testing.T) {
 			t.Errorf("at %v the top row is %d, was %d", size, got, top)
 		}
 	}
+	for _, height := range []int{20, 12, 6, 3, 1} {
+		l.View(60, height, dark(), true)
+	}
+	l.View(100, 30, dark(), true)
+	if got, _ := l.RowAt(0); got != top {
+		t.Errorf("back from small screens the top row is %d, was %d", got, top)
+	}
 }
 
 // scraps are pieces of text that are hard to draw.

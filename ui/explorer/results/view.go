@@ -25,14 +25,20 @@ const (
 )
 
 // View draws the list as height lines of width columns. The selected row is always wholly in sight, where the height
-// allows; the first row on the screen stays there for as long as that is so.
+// allows; the first row on the screen stays there for as long as that is so, and returns there with the former size.
 func (l *List) View(width, height int, th theme.Theme, focused bool) []string {
 	width, height = max(0, width), max(0, height)
 	lines := make([]string, 0, height)
 	l.placed, l.visible = l.placed[:0], 0
 	if width > 0 && height > 0 && len(l.rows) > 0 {
 		l.drawn.prepare(look{shape{width, 1 + numberWidth(l) + numberGap, l.density}, th.Name, l.stale, focused}, &th)
+		if !l.moved {
+			l.top = l.anchor
+		}
 		l.scrollToSelected(height)
+		if l.moved {
+			l.anchor, l.moved = l.top, false
+		}
 		for at := l.top; at < len(l.rows) && len(lines) < height; at++ {
 			for i, line := range l.rowLines(at) {
 				if len(lines) == height {
