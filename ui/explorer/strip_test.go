@@ -1,6 +1,8 @@
 package explorer
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,12 +12,12 @@ import (
 // The sources of what matched are on a line under the query: f goes there, space limits the search to one at once.
 func TestSourcesAreChosenOnTheirLine(t *testing.T) {
 	t.Parallel()
+	start(t, 120, 40, Options{Target: sampleTarget(t)}).WaitText("All 66") // what there is
 	for _, size := range [][2]int{{120, 40}, {80, 24}} {
-		screen := start(t, size[0], size[1], Options{Target: sampleTarget(t)})
-		screen.WaitText("All 66") // what there is
-		screen.Type("rolling back a release")
+		screen := start(t, size[0], size[1], Options{Target: sampleTarget(t), Query: "rolling back a release"})
+		screen.Wait("the end of the search", regexp.MustCompile(`28 documents · \d+ ms`).MatchString)
 		screen.WaitText("All 28")
-		screen.Press("enter", "f")
+		screen.Press("f")
 		screen.WaitText("[All 28]")
 		screen.Press("right", "right")
 		screen.WaitText("[# Slack 6]")
@@ -36,14 +38,8 @@ func TestSourcesAreChosenOnTheirLine(t *testing.T) {
 		screen.WaitText("↵ open")
 		screen.Press("ctrl+o")
 		screen.WaitText("mouse on")
-		y := 2
-		for !strings.Contains(screen.Line(y), "All 28") {
-			y--
-			if y < 0 {
-				y = 3
-				break
-			}
-		}
+		screen.WaitText("All 28")
+		y := slices.IndexFunc([]int{1, 3}, func(y int) bool { return strings.Contains(screen.Line(y), "All 28") })*2 + 1
 		screen.Message(tea.MouseClickMsg{Button: tea.MouseLeft, X: strings.Index(screen.Line(y), "All 28") + 12, Y: y})
 		screen.WaitText("source:")
 	}
