@@ -13,7 +13,7 @@ import (
 const (
 	rememberFor  = 10 * time.Minute // of a server, which does not say when its documents change
 	rememberMost = 64               // answers
-	rememberSize = 4 << 20          // bytes of passages in all of them
+	rememberSize = 2 << 20          // bytes of passages in all of them
 )
 
 // memory keeps answers, so that the same search again costs nothing.
