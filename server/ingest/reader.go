@@ -47,7 +47,7 @@ func (r *fileReader) read(ctx context.Context, t *task) {
 	defer close(t.parts)
 	last := part{last: true}
 	defer func() {
-		if p := recover(); p != nil { // of one document: the run goes on
+		if p := recover(); p != nil { // of one document: the run continues
 			last = part{last: true}
 			last.Print, last.Reason = fingerprint(t.file.info), fmt.Sprintf("reading it failed: %v", p)
 		}

@@ -19,7 +19,7 @@ func places() []string {
 const foldersShown = 2
 
 // Where returns the place of a document in its source: its channel, space, repository or project, the folders of a file
-// below the root that it was added from, or the host of a web page. It is empty where nothing tells.
+// below the root that it was added from, or the host of a web page. It is empty if unknown.
 func Where(r wire.SearchResult, roots []string) []string {
 	for _, wanted := range places() {
 		for key, value := range r.Metadata {

@@ -52,7 +52,7 @@ const (
 	narrowest  = 20  // columns below which lines are not broken by us
 	widest     = 100 // columns; longer lines are hard to follow with a finger or a magnifier
 
-	// patience is how long a search may be silent before the person hears that it goes on.
+	// patience is how long a search may be silent before a line says that it is still running.
 	patience = 200 * time.Millisecond
 )
 

@@ -147,9 +147,9 @@ func (s *session) run() (code int) {
 
 // endedBy returns why the server ended the session; empty if it did not.
 func (s *session) endedBy() string {
-	var told *refusal
-	if errors.As(context.Cause(s.ctx), &told) {
-		return told.what
+	var refused *refusal
+	if errors.As(context.Cause(s.ctx), &refused) {
+		return refused.what
 	}
 	return ""
 }

@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// mayWriteFolder knows only whether the folder is there: who may write is told by writing.
+// mayWriteFolder reports whether the folder exists: only a write shows whether it is allowed.
 func mayWriteFolder(folder string) error {
 	info, err := os.Stat(folder)
 	if err == nil && !info.IsDir() {

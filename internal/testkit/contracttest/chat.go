@@ -25,7 +25,7 @@ func RunChat(t *testing.T, newClient func(t *testing.T) *client.Client, want Exp
 // nobodysSession is the id of a session that no server has.
 const nobodysSession = "7d1f5c4e-0b57-4f7e-9a39-0f4f64cf2c01"
 
-// asked is an answer, and the types of the packets that it was told in.
+// asked is an answer, and the types of its packets.
 type asked struct {
 	*wire.ChatAnswer
 	types []string
@@ -67,7 +67,7 @@ func (s suite) ask(t *testing.T) {
 	}
 	s.checkAnswer(t, c, next)
 	if next.types[0] != wire.ChatMessageIDs {
-		t.Errorf("a session that is gone on with is told again: %q", next.types)
+		t.Errorf("a continued session repeats its start: %q", next.types)
 	}
 }
 
@@ -116,7 +116,7 @@ func (s suite) askFails(t *testing.T) {
 		t.Errorf("what came before is lost: %+v", a.ChatAnswer)
 	}
 	if slices.Contains(a.types, wire.ChatStop) {
-		t.Errorf("what failed is told to be at its end: %q", a.types)
+		t.Errorf("a failed answer reports its end: %q", a.types)
 	}
 }
 
@@ -207,7 +207,7 @@ func (s suite) session(t *testing.T, c *client.Client, a asked) {
 	}
 	if answer.Type != "assistant" || answer.Message != a.Text || answer.ParentMessage == nil || *answer.ParentMessage != question.ID ||
 		len(answer.ContextDocs) == 0 || len(answer.Citations) != len(a.Citations) {
-		t.Errorf("answer %+v\nwas told as %q with %d citations", answer, a.Text, len(a.Citations))
+		t.Errorf("answer %+v\narrived as %q with %d citations", answer, a.Text, len(a.Citations))
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package contracttest holds any server of the search API to what the client and its callers rely on. The suite asserts
-// shapes and invariants; what a particular server knows is told to it by Expectations.
+// shapes and invariants; Expectations says what a particular server knows.
 package contracttest
 
 import (
@@ -27,14 +27,14 @@ type Expectations struct {
 	Tag string
 	// Document is the id of a document with at least one chunk.
 	Document string
-	// Additions tells that the server answers with quarry's additional fields and routes.
+	// Additions is set if the server has quarry's additional fields and routes.
 	Additions bool
 	// Refused makes a client whose token the server does not know.
 	Refused func(t *testing.T) *client.Client
 	// Ingestion is a document that may be put into the server, and IngestionQuery finds it afterwards.
 	Ingestion      *wire.IngestionRequest
 	IngestionQuery string
-	// Tokens tells that the client may make and revoke access tokens.
+	// Tokens is set if the client may make and revoke access tokens.
 	Tokens bool
 	// Question is answered by the server's model, with citations; empty tests no questions.
 	Question string
@@ -182,7 +182,7 @@ func (s suite) searchStreamed(t *testing.T) {
 		t.Errorf("events %q", types)
 	}
 	if s.want.Additions && stages == 0 {
-		t.Error("no stage is told")
+		t.Error("no stage is reported")
 	}
 	whole := must[*wire.SearchResponse](t)(c.Search(t.Context(), s.request()))
 	if got, want := outline(response), outline(whole); got != want {

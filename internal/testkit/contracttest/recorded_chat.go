@@ -89,7 +89,7 @@ func (r *recorded) ask(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// tell sends a recorded stream, without the lines that begin as told.
+// tell sends a recorded stream, without the lines that have one of the beginnings.
 func (r *recorded) tell(w http.ResponseWriter, name, without string) {
 	text, err := fs.ReadFile(r.bodies, name)
 	if err != nil {

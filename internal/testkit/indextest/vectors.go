@@ -12,7 +12,7 @@ import (
 	"quarry/server/index"
 )
 
-// needles is how many texts testVectors tells apart, each by a dimension of its own.
+// needles is the number of texts that testVectors distinguishes, each by a dimension of its own.
 const needles = 12
 
 // needleVectors points every text that holds "needle N" into dimension N.

@@ -33,7 +33,7 @@ func gone(r *http.Request) {
 	}
 }
 
-// Text answers well, as a stream of words where one is asked for, and tells a usage of one token for each word.
+// Text answers well, as a stream of words if requested, and reports one token per word.
 func Text(text string) Answer {
 	return func(w http.ResponseWriter, _ *http.Request, asked Request) {
 		usage := &usage{len(strings.Fields(asked.Text())), len(strings.Fields(text))}
@@ -121,7 +121,7 @@ func Raw(status int, contentType, body string) Answer {
 	return func(w http.ResponseWriter, _ *http.Request, _ Request) {
 		w.Header().Set("Content-Type", contentType)
 		w.WriteHeader(status)
-		_, _ = w.Write([]byte(body)) // a client who left cannot be told
+		_, _ = w.Write([]byte(body)) // a client that left gets no error
 	}
 }
 
@@ -158,7 +158,7 @@ func Redirect(code int, location string) Answer {
 // Large answers with a text of so many bytes.
 func Large(bytes int) Answer { return Text(strings.Repeat("x", bytes)) }
 
-// DefaultDimensions is the length of the vectors that a server gives without being told.
+// DefaultDimensions is the length of a server's vectors unless set.
 const DefaultDimensions = 64
 
 // Vectors answers requests for vectors with those of Vector.
@@ -224,7 +224,7 @@ func whole(w http.ResponseWriter, text string, usage *usage) {
 
 func send(w http.ResponseWriter, value any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(value) // a client who left cannot be told
+	_ = json.NewEncoder(w).Encode(value) // a client that left gets no error
 }
 
 // stream sends a reply in pieces.

@@ -1,4 +1,4 @@
-// Package llmtest is a server of the OpenAI-compatible API that answers as it is told: well, late, wrongly, by halves,
+// Package llmtest is a server of the OpenAI-compatible API that answers as the test wants: well, late, wrongly, by halves,
 // or not at all. It needs no test to run in.
 package llmtest
 
@@ -128,7 +128,7 @@ func (s *Server) Requests() []Request {
 	return append([]Request(nil), s.requests...)
 }
 
-// MostAtOnce is the greatest number of requests that were under way at the same time.
+// MostAtOnce is the greatest number of concurrent requests.
 func (s *Server) MostAtOnce() int {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

@@ -31,7 +31,7 @@ type (
 type Options struct {
 	Width, Height int                  // 0 by 0 is a terminal without a size
 	Profile       colorprofile.Profile // true colour when not set
-	Dark          bool                 // the background that the terminal tells of itself
+	Dark          bool                 // the background that the terminal reports
 	Bare          bool                 // a terminal without newer protocols, which cannot tell shift+enter from enter
 	Env           []string             // beside TERM and COLORTERM, which it may replace
 	Tap           func(output []byte)  // sees all that the program writes, as it is written
@@ -51,7 +51,7 @@ type Screen struct {
 	*terminal.Terminal
 	t       testing.TB
 	program *tea.Program              // of this process
-	resize  func(width, height int)   // tells the program as well
+	resize  func(width, height int)   // and notifies the program
 	ended   <-chan struct{}           // closed when the program has ended
 	result  func() (tea.Model, error) // after that
 	command command                   // of another process
@@ -63,7 +63,7 @@ type command interface {
 	Signal(signal os.Signal) error
 }
 
-// Start runs a model in this process until the test ends. It returns when the program has been told its size.
+// Start runs a model in this process until the test ends. It returns when the program knows its size.
 func Start(t testing.TB, model tea.Model, options Options) *Screen {
 	t.Helper()
 	if options.Profile == colorprofile.Unknown {
@@ -134,7 +134,7 @@ func (s *Screen) Signal(signal os.Signal) {
 	}
 }
 
-// Resize changes the window's size and tells the program.
+// Resize changes the window's size and notifies the program.
 func (s *Screen) Resize(width, height int) { s.resize(width, height) }
 
 // Wait blocks until the screen holds for the condition, and fails the test with the screen if it never does. The

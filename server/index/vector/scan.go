@@ -9,7 +9,7 @@ import (
 const (
 	// exactBelow is the number of vectors that are measured one by one: sorting them out by their signs saves nothing.
 	exactBelow = 2_000
-	// leastDepth vectors are measured, however well signs told them apart when the file was written: questions lie
+	// leastDepth vectors are measured, however well signs separated them when the file was written: questions lie
 	// further off than the vectors themselves. perHit more are for each one that is asked for beyond the ten that were
 	// checked; of those that are so far down some may be missed.
 	perHit, leastDepth = 8, 200

@@ -98,7 +98,7 @@ func (c *Command) setSize(width, height int) error {
 	return nil
 }
 
-// Resize changes the size of the window; the kernel tells the program.
+// Resize changes the size of the window; the kernel signals the program.
 func (c *Command) Resize(width, height int) error {
 	c.Terminal.Resize(width, height)
 	return c.setSize(width, height)
@@ -119,7 +119,7 @@ func (c *Command) Err() error {
 	return c.err
 }
 
-// Restored tells whether the program left the settings of the terminal line (echo, line editing, signals) as it found
+// Restored reports whether the program left the settings of the terminal line (echo, line editing, signals) as it found
 // them. It waits for the end of the program.
 func (c *Command) Restored() bool {
 	<-c.done

@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// A key that is no character: how it is told without and with modifiers.
+// namedKey is how a terminal sends a key that is no character, without and with modifiers.
 type namedKey struct {
 	plain  string // what it sends alone
 	number int    // first parameter of its CSI sequence
-	final  byte   // last byte of that sequence; 'u' means that only the kitty protocol tells its modifiers
+	final  byte   // last byte of that sequence; 'u': only the kitty protocol sends its modifiers
 }
 
 func namedKeys() map[string]namedKey {
@@ -51,7 +51,7 @@ func splitModifiers(key string) (modifiers int, name string) {
 }
 
 // Encode gives the bytes that a terminal sends for a key. Keys have the names under which Bubble Tea prints them:
-// "enter", "ctrl+f", "alt+left", "shift+tab", "ä". With kitty those are told apart that older terminals cannot tell
+// "enter", "ctrl+f", "alt+left", "shift+tab", "ä". With kitty, keys differ that older terminals send alike
 // apart; without it, such a key is an error.
 func Encode(key string, kitty bool) (string, error) {
 	modifiers, name := splitModifiers(key)
@@ -78,7 +78,7 @@ func Encode(key string, kitty bool) (string, error) {
 	return encodeControl(key, r, modifiers)
 }
 
-// isWord tells a key's mistyped name from a character of several code points.
+// isWord reports whether a text is a key's mistyped name, not a character of several code points.
 func isWord(name string) bool {
 	for _, r := range name {
 		if r > unicode.MaxASCII {

@@ -80,7 +80,7 @@ func (m *modes) assign(flags, how int) {
 	}
 }
 
-// Modes tells how the terminal is switched now.
+// Modes returns the modes that the program has set.
 func (t *Terminal) Modes() Modes {
 	t.mu.Lock()
 	defer t.mu.Unlock()

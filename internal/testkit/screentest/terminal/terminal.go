@@ -1,5 +1,5 @@
 // Package terminal is a terminal without a window: it shows what a program writes, answers what a program asks, and
-// types what it is told to. Tests and measurements look at its screen instead of at a stream of bytes.
+// types keys on request. Tests and measurements look at its screen instead of at a stream of bytes.
 package terminal
 
 import (
