@@ -98,11 +98,11 @@ func (m *Model) draw(p pane, lines []string) []string {
 	}
 	drawn := append(make([]string, 0, p.rect.H), above)
 	for i, line := range lines {
-		line = paint.Fit(paint.Blank(p.pad)+line, p.rect.W)
+		room, thumb := p.rect.W, ""
 		if i >= p.thumbFrom && i < p.thumbTo {
-			line = paint.Fit(line, p.rect.W-1) + pen.Write("▕")
+			room, thumb = room-1, pen.Write("▕")
 		}
-		drawn = append(drawn, line)
+		drawn = append(drawn, paint.Fit(paint.Blank(p.pad)+line, room)+thumb)
 	}
 	if bare {
 		return drawn

@@ -100,6 +100,16 @@ func TestTheReaderOnItsOwnInANarrowTerminal(t *testing.T) {
 	screen.WaitText(" 1  ")
 }
 
+// Without a border, the place of the passage in its document is beside lines that are not cut for it.
+func TestTheGutterWithoutABorder(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 80, 24, Options{Target: longLibrary().library(t), Query: "rollback"})
+	screen.WaitText("2 passages")
+	screen.Press("enter")
+	screen.WaitText(" ▕\n")
+	screen.WaitGone("…▕")
+}
+
 // machine records what an explorer does to it.
 type machine struct {
 	mu     sync.Mutex
