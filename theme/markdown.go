@@ -2,6 +2,7 @@ package theme
 
 import (
 	"strconv"
+	"strings"
 	"sync"
 
 	"charm.land/glamour/v2/ansi"
@@ -62,6 +63,15 @@ func (t Theme) ChromaFormatter() string {
 		return "terminal256"
 	}
 	return "terminal16m"
+}
+
+// LinkNumber returns the number behind a link: raised, and in brackets for a terminal that lacks such digits.
+func (t Theme) LinkNumber(number int) string {
+	digits := strconv.Itoa(number)
+	if t.ascii {
+		return "[" + digits + "]"
+	}
+	return strings.Map(func(digit rune) rune { return []rune("⁰¹²³⁴⁵⁶⁷⁸⁹")[digit-'0'] }, digits)
 }
 
 func on() *bool { yes := true; return &yes }

@@ -1,16 +1,11 @@
 package explorer
 
 import (
-	"fmt"
-	"maps"
-	"slices"
 	"strings"
-	"sync"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
-	"quarry/client/wire"
 	"quarry/ui/explorer/panel"
 )
 
@@ -19,8 +14,8 @@ import (
 func Bindings() []Binding {
 	var all []Binding
 	for _, group := range [][]Binding{
-		searchBindings(), homeBindings(), listBindings(), readerBindings(), takeBindings(), filterBindings(), screenBindings(),
-		overlayBindings(), collectionBindings(), conversationBindings(), editingBindings(),
+		searchBindings(), homeBindings(), listBindings(), readerBindings(), outlineBindings(), linkBindings(), paragraphBindings(),
+		takeBindings(), filterBindings(), screenBindings(), overlayBindings(), collectionBindings(), conversationBindings(), editingBindings(),
 	} {
 		all = append(all, group...)
 	}
@@ -91,6 +86,10 @@ func readerBindings() []Binding {
 		action("reader-half-page-up", "ctrl+u", InReader, "", "Half a page up", do(func(m *Model) { m.reader.HalfPage(-1) })),
 		action("page-down", "pgdown space", InReader, "", "A page down", do(func(m *Model) { m.reader.Page(1) })),
 		action("page-up", "pgup b", InReader, "", "A page up", do(func(m *Model) { m.reader.Page(-1) })),
+		action("table-right", "shift+right .", InReader, "table", "Scroll a wide table to the right",
+			do(func(m *Model) { m.reader.Sideways(1) }), noWideTable),
+		action("table-left", "shift+left ,", InReader, "", "Scroll a wide table to the left",
+			do(func(m *Model) { m.reader.Sideways(-1) }), noWideTable),
 		action("top", "g home", InReader, "", "Go to the beginning", do(func(m *Model) { m.reader.Top() })),
 		action("bottom", "G end", InReader, "", "Go to the end", do(func(m *Model) { m.reader.Bottom() })),
 		action("scroll-down", "shift+down J", InList, "", "Scroll the reader down from the list",
@@ -212,17 +211,21 @@ const (
 	InHome   // the entries below an empty query
 	InPrompt // a line that is asked for
 	InCollection
-	InExports // the formats of the collection
-	InStrip   // the line of sources
+	InExports   // the formats of the collection
+	InOutline   // the headings of the document
+	InLinks     // the links of the text
+	InParagraph // the reader while a paragraph is selected
+	InStrip     // the line of sources
 
 	// InPanes is the screen without anything laid over it.
 	InPanes = InBox | InList | InReader | InHome | InStrip
 	// InFields are the places where text is typed.
-	InFields = InBox | InPicker | InActions | InSetUp | InAnswer | InAsking | InSearches | InPrompt | InExports
+	InFields = InBox | InPicker | InActions | InSetUp | InAnswer | InAsking | InSearches | InPrompt | InExports |
+		InOutline | InLinks
 	// InOverlays are the places that lie over the panes.
 	InOverlays = InPicker | InActions | InSetUp | InWhy | InAnswer | InChats | InAsking | InSearches | InPrompt |
-		InCollection | InExports
-	Everywhere = InPanes | InOverlays
+		InCollection | InExports | InOutline | InLinks
+	Everywhere = InPanes | InOverlays | InParagraph
 )
 
 // Binding is one action: what it is called, the keys that run it, where, and how. The bar of keys, the list of all
@@ -284,19 +287,6 @@ func do(change func(*Model)) func(*Model) tea.Cmd {
 	}
 }
 
-// keymap finds bindings by key.
-type keymap struct {
-	bindings []Binding
-	byKey    map[Place]map[string]int // one bit of Place → key → index into bindings
-}
-
-// usualKeys are those of everybody who configured none. They never change once they are made, so that all explorers of a
-// process share them.
-var usualKeys = sync.OnceValue(func() keymap {
-	keys, _ := newKeymap(Bindings(), nil)
-	return keys
-})
-
 // Places lists the single bits of a set.
 func (p Place) Places() []Place {
 	var single []Place
@@ -308,184 +298,6 @@ func (p Place) Places() []Place {
 	return single
 }
 
-// newKeymap puts the configured keys in place of the usual ones. It reports and leaves out what cannot be used: an unknown
-// action, a key that has no meaning, or one that another action has in the same place.
-func newKeymap(bindings []Binding, configured map[string][]string) (keymap, []string) {
-	var problems []string
-	actions := make([]string, len(bindings))
-	for i, b := range bindings {
-		actions[i] = b.Action
-	}
-	for _, name := range slices.Sorted(maps.Keys(configured)) {
-		i := slices.Index(actions, name)
-		if i < 0 {
-			problems = append(problems, unknownAction(name, actions))
-			continue
-		}
-		keys, bad := usableKeys(configured[name], bindings[i])
-		for _, key := range bad {
-			problems = append(problems, fmt.Sprintf("keys.%s: %q cannot be used there", name, key))
-		}
-		if len(keys) > 0 || len(configured[name]) == 0 {
-			bindings[i].SetKeys(keys...)
-		}
-	}
-	k := keymap{bindings: bindings, byKey: map[Place]map[string]int{}}
-	for i, action := range actions {
-		if _, ok := configured[action]; ok {
-			problems = append(problems, k.assign(i)...)
-		}
-	}
-	for i, action := range actions { // whose keys give way to configured ones
-		if _, ok := configured[action]; !ok {
-			k.assign(i)
-		}
-	}
-	return k, problems
-}
-
-func unknownAction(name string, actions []string) string {
-	text := fmt.Sprintf("keys.%s: unknown action", name)
-	if near := wire.Nearest(name, actions); near != "" {
-		text += fmt.Sprintf("; did you mean %s?", near)
-	}
-	return text
-}
-
-// assign enters the keys of one binding, except those that are assigned already. It reports these, each once.
-func (k *keymap) assign(i int) (problems []string) {
-	b := &k.bindings[i]
-	var kept []string
-	for _, key := range b.Keys() {
-		assigned, holder := false, -1
-		for _, place := range b.In.Places() {
-			if !b.acts(key, place) {
-				continue
-			}
-			if k.byKey[place] == nil {
-				k.byKey[place] = map[string]int{}
-			}
-			if other, taken := k.byKey[place][key]; taken {
-				holder = other
-				continue
-			}
-			k.byKey[place][key], assigned = i, true
-		}
-		if assigned {
-			kept = append(kept, key)
-		}
-		if holder >= 0 {
-			problems = append(problems, fmt.Sprintf("keys.%s: %s is already the key of %s", b.Action, key, k.bindings[holder].Action))
-		}
-	}
-	b.SetKeys(kept...)
-	return problems
-}
-
-// usableKeys parts keys that can be pressed from those that cannot. Where text is typed, a key that types something would
-// make that character impossible.
-func usableKeys(keys []string, b Binding) (usable, bad []string) {
-	for _, key := range keys {
-		if !validKey(key) || b.In&^InFields == 0 && !b.Typed && types(key) {
-			bad = append(bad, key)
-			continue
-		}
-		usable = append(usable, key)
-	}
-	return usable, bad
-}
-
-// acts reports whether a key of the binding acts in a single place.
-func (b Binding) acts(key string, place Place) bool {
-	return b.In&place != 0 && (b.Typed || place&InFields == 0 || !types(key))
-}
-
-// types reports whether a key puts a character into a text.
-func types(key string) bool {
-	return key == "space" || len([]rune(key)) == 1
-}
-
-// validKey reports whether Bubble Tea can name a key so.
-func validKey(key string) bool {
-	shifted := false
-	for _, modifier := range []string{"ctrl+", "alt+", "shift+"} {
-		before := key
-		key = strings.TrimPrefix(key, modifier)
-		shifted = shifted || modifier == "shift+" && key != before
-	}
-	if len([]rune(key)) == 1 {
-		return !shifted && key != " " // a shifted letter is another letter
-	}
-	named := []string{"enter", "esc", "tab", "space", "backspace", "delete", "insert", "up", "down", "left", "right",
-		"home", "end", "pgup", "pgdown", "f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9", "f10", "f11", "f12"}
-	return slices.Contains(named, key)
-}
-
-// find gives the binding of a key in a single place.
-func (k *keymap) find(place Place, key string) (Binding, bool) {
-	i, ok := k.byKey[place][key]
-	if !ok {
-		return Binding{}, false
-	}
-	return k.bindings[i], true
-}
-
-// keyIn is the key to show for a binding in a place; "" when none acts there.
-func (b Binding) keyIn(place Place) string {
-	for _, key := range b.Keys() {
-		if b.acts(key, place) {
-			return KeyName(key)
-		}
-	}
-	return ""
-}
-
-// hint is the binding as the bar of keys shows it in a place.
-func (b Binding) hint(place Place, label string) key.Binding {
-	shown := b.Binding
-	shown.SetHelp(b.keyIn(place), label)
-	shown.SetEnabled(shown.Help().Key != "")
-	return shown
-}
-
-// keyOf is the key to show for an action in a place; "" when it has none there.
-func (k *keymap) keyOf(action string, place Place) string { return k.named(action).keyIn(place) }
-
-// named is the binding of an action; the zero value when there is none.
-func (k *keymap) named(action string) Binding {
-	i := slices.IndexFunc(k.bindings, func(b Binding) bool { return b.Action == action })
-	if i < 0 {
-		return Binding{}
-	}
-	return k.bindings[i]
-}
-
-// KeyName returns how a key is written for a person.
-func KeyName(key string) string {
-	last := strings.LastIndexByte(key[:len(key)-1], '+') + 1
-	if arrow := map[string]string{"up": "↑", "down": "↓", "left": "←", "right": "→"}[key[last:]]; arrow != "" {
-		return key[:last] + arrow
-	}
-	switch {
-	case key == "enter":
-		return "↵"
-	case len(key) > 1 && key[0] == 'f' && key[1] <= '9':
-		return strings.ToUpper(key)
-	}
-	return key
-}
-
-// KeysText names all keys of a binding that act in a place.
-func (b Binding) KeysText(place Place) string {
-	var names []string
-	for _, key := range b.Keys() {
-		if b.acts(key, place) {
-			names = append(names, KeyName(key))
-		}
-	}
-	return strings.Join(names, " ")
-}
-
 // Name returns what people call a single place.
 func (p Place) Name() string {
 	return map[Place]string{
@@ -493,6 +305,7 @@ func (p Place) Name() string {
 		InActions: "the action list", InSetUp: "the set-up", InWhy: "why these results", InAnswer: "the answer",
 		InChats: "earlier conversations", InAsking: "the follow-up line",
 		InSearches: "recent and saved searches", InPrompt: "the line that is asked for", InHome: "the home",
-		InCollection: "the collection", InExports: "the export", InStrip: "the sources",
+		InCollection: "the collection", InExports: "the export", InOutline: "the outline", InLinks: "the links",
+		InParagraph: "a selected paragraph", InStrip: "the sources",
 	}[p]
 }

@@ -177,6 +177,18 @@ func states(random *rand.Rand) map[string]func(*Model) {
 		"results": func(m *Model) { m.focus = InList },
 		"typing":  func(m *Model) { m.focus = InBox; m.box.SetQuery(text+" source:slack set:\"日本 語\" ", today()) },
 		"reading": func(m *Model) { m.focus = InReader; m.reader.NextMatch() },
+		"outline": func(m *Model) { m.focus = InList; m.Update(press("O")); m.outline.Move(random.IntN(3)) },
+		"links":   func(m *Model) { finishRendering(m); m.openLinks() },
+		"paragraph": func(m *Model) {
+			m.focus = InReader
+			m.reader.Select(true)
+			m.reader.MoveSelection(1)
+		},
+		"sideways": func(m *Model) {
+			m.focus, m.look.zoomed = InReader, random.IntN(2) == 0
+			finishRendering(m)
+			m.reader.Sideways(1)
+		},
 		"zoomed":  func(m *Model) { m.focus = InReader; m.look.zoomed = true },
 		"welcome": func(m *Model) { m.box.SetQuery("", today()); m.forgetResults() },
 		"actions": func(m *Model) { m.openActions(); m.actions.Move(random.IntN(60)) },

@@ -16,7 +16,7 @@ func (m *Model) back() tea.Cmd {
 		return nil
 	case m.reading.expanding.running() && m.message.text != "":
 		m.reading.expanding.stop()
-		m.message = message{"stopped", info}
+		m.inform("stopped")
 		return nil
 	case m.look.zoomed && m.focus != InBox:
 		m.look.zoomed = false
@@ -36,7 +36,7 @@ func (m *Model) back() tea.Cmd {
 	case m.box.Query() != "":
 		m.remember()
 		m.box.SetQuery("", m.now())
-		m.message = message{m.keys.keyOf("undo", InBox) + " restores the query", info}
+		m.inform(m.keys.keyOf("undo", InBox) + " restores the query")
 		return m.queryEdited()
 	}
 	return nil
@@ -135,6 +135,9 @@ func (m *Model) edit(change func(field) bool) tea.Cmd {
 	}
 	if m.overlay() != 0 {
 		m.top().Edit(func(editor *line.Editor) bool { return change(editor) })
+		if m.overlay() == InLinks {
+			return m.openTypedLink()
+		}
 	} else if m.focus == InBox {
 		if before := m.box.Query(); change(&m.box) && m.box.Query() != before {
 			return m.queryEdited()

@@ -52,6 +52,8 @@ type Model struct {
 	follow     followUps
 	filters    filtering
 	reading    reading
+	outline    outlining
+	links      linking
 	answer     answering
 	chats      conversations
 	past       history
@@ -63,6 +65,7 @@ type Model struct {
 type message struct {
 	text  string
 	level level
+	link  string // that the text is about: a terminal can open it
 }
 
 type level int
@@ -161,6 +164,9 @@ func (m *Model) sync(cmd tea.Cmd) tea.Cmd {
 	if m.focus == InHome && !m.atHome() {
 		m.focus = InBox
 	}
+	if m.focus != InReader && m.reader.Selecting() {
+		m.reader.Select(false)
+	}
 	m.answer.reading = m.answer.reading && m.focus == InReader && m.overlay() == 0
 	m.followQuery()
 	m.followCollection()
@@ -196,6 +202,8 @@ func (m *Model) place() Place {
 		return InAsking
 	case overlay != 0:
 		return overlay
+	case m.focus == InReader && m.reader.Selecting():
+		return InParagraph
 	}
 	return m.focus
 }
@@ -244,9 +252,10 @@ func (m *Model) run(b Binding, key tea.KeyPressMsg) tea.Cmd {
 	return b.Run(m)
 }
 
-func (m *Model) say(text string)  { m.message = message{text, done} }
-func (m *Model) warn(text string) { m.message = message{text, warned} }
-func (m *Model) fail(text string) { m.message = message{text, failed} }
+func (m *Model) say(text string)    { m.message = message{text: text, level: done} }
+func (m *Model) warn(text string)   { m.message = message{text: text, level: warned} }
+func (m *Model) inform(text string) { m.message = message{text: text} }
+func (m *Model) fail(text string)   { m.message = message{text: text, level: failed} }
 
 // now is the time by the session's clock.
 func (m *Model) now() time.Time { return m.options.Now() }

@@ -2,9 +2,7 @@ package explorer
 
 import (
 	"context"
-	"net/url"
 	"slices"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -30,11 +28,13 @@ type reading struct {
 	whole     *fetched // the document fetched whole last, for its other passages
 }
 
-// fetched are chunks around a passage, or the whole document.
+// fetched are the chunks of a range around a passage, or the whole document.
 type fetched struct {
 	whole    bool
+	from, to int
 	document wire.DocumentInfo
 	chunks   []wire.Chunk
+	then     func() // runs once they are shown; nil for nothing
 }
 
 // followSelection shows the selected passage in the reader, unless it is shown already.
@@ -120,11 +120,7 @@ func (m *Model) expand() tea.Cmd {
 		return nil
 	}
 	return m.fetch(func(ctx context.Context, c *client.Client, id string) (fetched, error) {
-		answer, err := c.Chunks(ctx, id, from, to)
-		if err != nil {
-			return fetched{}, err
-		}
-		return fetched{document: answer.Document, chunks: answer.Chunks}, nil
+		return chunksBetween(ctx, c, id, from, to)
 	})
 }
 
@@ -135,20 +131,26 @@ func (m *Model) expandWhole() tea.Cmd {
 }
 
 func wholeDocument(ctx context.Context, c *client.Client, id string) (fetched, error) {
-	whole := fetched{whole: true}
-	for len(whole.chunks) < wholeChunks {
-		from := len(whole.chunks)
-		answer, err := c.Chunks(ctx, id, from, from+wire.MaxChunksPerRequest-1)
+	whole, err := chunksBetween(ctx, c, id, 0, wholeChunks-1)
+	whole.whole = true
+	return whole, err
+}
+
+// chunksBetween fetches a range of chunks, both ends included, as far as the document has them.
+func chunksBetween(ctx context.Context, c *client.Client, id string, from, to int) (fetched, error) {
+	got := fetched{from: from, to: to}
+	for at := from; at <= to; at += wire.MaxChunksPerRequest {
+		answer, err := c.Chunks(ctx, id, at, min(to, at+wire.MaxChunksPerRequest-1))
 		if err != nil {
 			return fetched{}, err
 		}
-		whole.document = answer.Document
-		whole.chunks = append(whole.chunks, answer.Chunks...)
-		if len(answer.Chunks) == 0 || len(whole.chunks) >= answer.Document.ChunkCount {
+		got.document = answer.Document
+		got.chunks = append(got.chunks, answer.Chunks...)
+		if len(answer.Chunks) == 0 || at+wire.MaxChunksPerRequest >= answer.Document.ChunkCount {
 			break
 		}
 	}
-	return whole, nil
+	return got, nil
 }
 
 // fetch fetches chunks of the document that the reader shows.
@@ -159,7 +161,7 @@ func (m *Model) fetch(chunks func(context.Context, *client.Client, string) (fetc
 	c, id := m.client(), m.reading.result.DocumentID
 	found := background(m, &m.reading.expanding, func(ctx context.Context) (fetched, error) { return chunks(ctx, c, id) }, m.handleChunks)
 	slow := after(m.reading.expanding, slowAfter, func() tea.Cmd {
-		m.message = message{"loading · " + m.keys.keyOf("back", m.focus) + " stops", info}
+		m.inform("loading · " + m.keys.keyOf("back", m.focus) + " stops")
 		return nil
 	})
 	return tea.Batch(slow, found)
@@ -179,7 +181,10 @@ func (m *Model) handleChunks(got fetched, err error) tea.Cmd {
 			m.warn("long document: only the first part is shown")
 		}
 	default:
-		m.reader.Add(got.chunks)
+		m.reader.Add(got.from, got.to, got.chunks)
+	}
+	if err == nil && got.then != nil {
+		got.then()
 	}
 	return nil
 }
@@ -201,13 +206,13 @@ func (m *Model) toMatch(move func() bool) {
 	m.showReader()
 	move()
 	if _, total := m.reader.Match(); total == 0 {
-		m.message = message{"no match in this passage", info}
+		m.inform("no match in this passage")
 	}
 }
 
 func (m *Model) ofDocument(direction int) {
 	if !m.list.NextOfDocument(direction) {
-		m.message = message{"no other passage of this document", info}
+		m.inform("no other passage of this document")
 	}
 }
 
@@ -259,7 +264,9 @@ func (m *Model) openSource() tea.Cmd {
 func (m *Model) openLink(link string) tea.Cmd {
 	open := m.options.Caps.Open
 	if open == nil {
-		return m.copy(link, m.options.Caps.OpenReason+"; link")
+		cmd := m.copy(link, m.options.Caps.OpenReason+"; link")
+		m.message.link = link
+		return cmd
 	}
 	return func() tea.Msg {
 		err := open(link)
@@ -281,17 +288,4 @@ func linkOf(r wire.SearchResult) string {
 }
 
 // openable reports whether a link may be followed: to the web or a mail, and to a file from a library of this machine.
-func (m *Model) openable(link string) bool {
-	parsed, err := url.Parse(link)
-	if err != nil {
-		return false
-	}
-	scheme := strings.ToLower(parsed.Scheme)
-	switch scheme {
-	case "http", "https":
-		return parsed.Host != ""
-	case "file":
-		return m.target.Kind == Library && (parsed.Host == "" || parsed.Host == "localhost")
-	}
-	return scheme == "mailto"
-}
+func (m *Model) openable(link string) bool { return passage.Openable(link, m.target.Kind == Library) }

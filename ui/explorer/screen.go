@@ -202,6 +202,10 @@ func noReaderBeside(m *Model) string {
 	return cmp.Or(unless(m.rects.Reader.H > 0, "the reader is not open"), noResult(m))
 }
 
+func noWideTable(m *Model) string {
+	return unless(m.reader.HasWideTable(), "no table in view is wider than the reader")
+}
+
 func cannotSuspend(m *Model) string {
 	return unless(m.options.Caps.Suspend, "no shell to return to")
 }

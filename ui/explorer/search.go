@@ -431,13 +431,13 @@ func (m *Model) giveUp() {
 	}
 	switch s := m.search.shown; {
 	case s.of(given):
-		m.message = message{"stopped; " + text.Count(m.list.Len(), "provisional passage") + " kept", info}
+		m.inform("stopped; " + text.Count(m.list.Len(), "provisional passage") + " kept")
 	case m.list.Len() > 0 && !sameQuestion(s.text, given.text):
-		m.message = message{"stopped; the results are still those for “" + paint.Line(s.text) + "”", info}
+		m.inform("stopped; the results are still those for “" + paint.Line(s.text) + "”")
 	case m.list.Len() > 0:
-		m.message = message{"stopped; the results stay", info}
+		m.inform("stopped; the results stay")
 	default:
-		m.message = message{"stopped; nothing was found yet", info}
+		m.inform("stopped; nothing was found yet")
 	}
 }
 

@@ -245,7 +245,8 @@ func duration(d time.Duration) string {
 func (m *Model) bar() string {
 	if m.message.text != "" {
 		style := []lipgloss.Style{info: m.theme.Text, done: m.theme.Success, warned: m.theme.Warning, failed: m.theme.Error}
-		return paint.Fit(" "+style[m.message.level].Render(paint.Line(m.message.text)), m.width)
+		said := style[m.message.level].Render(paint.Line(m.message.text))
+		return paint.Fit(" "+paint.Hyperlink(m.message.link, said), m.width)
 	}
 	marked := m.markedCount()
 	room := m.width - paint.Width(marked)

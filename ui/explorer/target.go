@@ -61,7 +61,7 @@ func (m *Model) open() tea.Cmd {
 // reopen tries again to connect, unless one is running.
 func (m *Model) reopen() tea.Cmd {
 	if m.conn.opening.running() {
-		m.message = message{"opening " + m.target.Where + "; the search runs once it is open", info}
+		m.inform("opening " + m.target.Where + "; the search runs once it is open")
 		return nil
 	}
 	return m.open()

@@ -17,7 +17,7 @@ func Shared(r wire.SearchResult) wire.SearchResult {
 		base = *r.Link
 	}
 	r.Content = Portable(r.Content, base)
-	if link, ok := resolve(base, ""); ok {
+	if link, ok := Resolve(base, ""); ok {
 		r.Link = &link
 	} else {
 		r.Link = nil
@@ -235,7 +235,7 @@ func (p *porter) link(text string, at int) (written string, length int) {
 	}
 	inner := porter{base: p.base, targets: p.targets}
 	inner.inline(label)
-	resolved, ok := resolve(p.base, target)
+	resolved, ok := Resolve(p.base, target)
 	switch {
 	case !ok:
 		return inner.out.String(), end - at
@@ -269,8 +269,9 @@ func (p *porter) autolink(text string, at int) (written string, length int) {
 	return path.Base(inside[:end]), end + 2
 }
 
-// resolve returns an address that works elsewhere: absolute, of the web or of mail. False if there is none.
-func resolve(base, target string) (string, bool) {
+// Resolve returns the address of a link in a document that has an address, and whether it works elsewhere: it is absolute, of
+// the web or of mail.
+func Resolve(base, target string) (address string, public bool) {
 	parsed, err := url.Parse(target)
 	if err != nil {
 		return "", false
@@ -293,4 +294,12 @@ func resolve(base, target string) (string, bool) {
 func isPublic(address *url.URL) bool {
 	scheme := strings.ToLower(address.Scheme)
 	return scheme == "mailto" || slices.Contains([]string{"http", "https"}, scheme) && address.Host != ""
+}
+
+// Openable reports whether an address may be opened on the machine of the person: one of the web or of mail, and with files
+// one of a file there.
+func Openable(address string, files bool) bool {
+	parsed, err := url.Parse(address)
+	return err == nil && (isPublic(parsed) ||
+		files && strings.EqualFold(parsed.Scheme, "file") && (parsed.Host == "" || parsed.Host == "localhost"))
 }

@@ -76,7 +76,7 @@ func FuzzPortable(f *testing.F) {
 			source := []byte(got)
 			_ = ast.Walk(goldmark.DefaultParser().Parse(text.NewReader(source)), func(node ast.Node, entering bool) (ast.WalkStatus, error) {
 				if link, ok := node.(*ast.Link); ok && entering {
-					if _, ok := resolve("", string(link.Destination)); !ok {
+					if _, ok := Resolve("", string(link.Destination)); !ok {
 						t.Errorf("%q: %q has the link %q", markdown, got, link.Destination)
 					}
 				}

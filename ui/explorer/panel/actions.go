@@ -14,6 +14,7 @@ type Entry struct {
 	Action string // its name, which is what the owner runs
 	Group  string
 	Text   string // what it does
+	Indent int    // columns before the text
 	Keys   string // that run it, as people read them
 	Reason string // why it cannot run now; empty: it can
 }
@@ -87,6 +88,16 @@ func rank(entry Entry, text, typed string, words []string) int {
 	return 2
 }
 
+// Select moves the choice to an entry, by its index, if it is shown.
+func (p *Actions) Select(entry int) {
+	if at := slices.Index(p.shown, entry); at >= 0 {
+		p.choice.At = at
+	}
+}
+
+// Typed returns what is typed to narrow the list.
+func (p *Actions) Typed() string { return p.filtered }
+
 // Move implements Panel.
 func (p *Actions) Move(lines int) { p.choice.Move(lines, len(p.shown)) }
 
@@ -124,7 +135,10 @@ func (p *Actions) View(width, height int, th theme.Theme) Body {
 	for _, row := range rows[from:max(from, to)] {
 		body.Lines = append(body.Lines, p.row(row, width, th))
 	}
-	if len(rows) == 0 {
+	switch {
+	case len(p.entries) == 0:
+		body.Lines = append(body.Lines, th.Muted.Render(p.nothing))
+	case len(rows) == 0:
 		body.Lines = append(body.Lines, th.Muted.Render(p.nothing+" “"+paint.Line(p.filtered)+"”"))
 	}
 	body.ThumbFrom, body.ThumbTo = Thumb(1, p.window.rows, from, len(rows))
@@ -146,12 +160,12 @@ func (p *Actions) rows(width int) []actionRow {
 	room := max(1, width-p.keysWidth(width)-len("▌   "))
 	for n, i := range p.shown {
 		entry := p.entries[i]
-		if p.filtered == "" && (n == 0 || p.entries[p.shown[n-1]].Group != entry.Group) {
+		if p.filtered == "" && entry.Group != "" && (n == 0 || p.entries[p.shown[n-1]].Group != entry.Group) {
 			rows = append(rows, actionRow{entry: -1, text: entry.Group})
 		}
-		keys := entry.Keys
-		for _, part := range paint.Wrap(paint.Line(entry.Text), room) {
-			rows = append(rows, actionRow{n, keys, part, false})
+		keys, indent := entry.Keys, min(entry.Indent, room/2)
+		for _, part := range paint.Wrap(paint.Line(entry.Text), room-indent) {
+			rows = append(rows, actionRow{n, keys, paint.Blank(indent) + part, false})
 			keys = ""
 		}
 		if entry.Reason != "" && n == p.choice.At {

@@ -129,9 +129,9 @@ func (r *Reader) Want() (from, to int, ok bool) {
 	return from, to, true
 }
 
-// Add shows the fetched chunks that come before and after the shown ones. If there are none on a side, the document has
-// no more there. The text on the screen keeps its position.
-func (r *Reader) Add(chunks []wire.Chunk) {
+// Add shows the chunks of a range that were fetched, as far as they come before and after the shown ones. If there are none
+// on a side that the range covers, the document has no more there. The text on the screen keeps its position.
+func (r *Reader) Add(from, to int, chunks []wire.Chunk) {
 	if !r.shown {
 		return
 	}
@@ -146,8 +146,8 @@ func (r *Reader) Add(chunks []wire.Chunk) {
 			below = append(below, r.piecesOfChunk(chunk)...)
 		}
 	}
-	r.endAbove = r.endAbove || len(above) == 0
-	r.endBelow = r.endBelow || len(below) == 0
+	r.endAbove = r.endAbove || from < first && len(above) == 0
+	r.endBelow = r.endBelow || to > last && len(below) == 0
 	r.above, r.below = append(above, r.above...), append(r.below, below...)
 	r.rebuild()
 }
@@ -317,8 +317,9 @@ func (b lineBreaks) kept(source []byte, at int) bool {
 	return b.full < shortLine || width+1+paint.Width(string(word)) <= b.full
 }
 
-// renderUnit renders the Markdown of a unit for a width in columns. Text that cannot be rendered stays plain.
-func renderUnit(u unit, width int, th theme.Theme) (l *layout, failure string) {
+// renderUnit renders the Markdown of a unit for a width in columns, with numbers of its links from firstLink on. Text that
+// cannot be rendered stays plain.
+func renderUnit(u unit, width int, th theme.Theme, firstLink int) (l *layout, failure string) {
 	plain := func(why string) (*layout, string) {
 		l := plainLayout(u, textWidth(width))
 		l.rendered = true // another attempt would fail as well
@@ -336,6 +337,7 @@ func renderUnit(u unit, width int, th theme.Theme) (l *layout, failure string) {
 		}
 	}()
 	r := newRenderer(u, th)
+	r.firstLink = firstLink
 	lines := trimBlank(r.render(max(1, width)))
 	if len(lines) == 0 || len(lines) == 1 && lines[0].text == "" {
 		if strings.TrimSpace(u.text) == "" {
@@ -343,7 +345,7 @@ func renderUnit(u unit, width int, th theme.Theme) (l *layout, failure string) {
 		}
 		return plain("rendered as nothing")
 	}
-	return newLayout(append([]line(nil), lines...), true), ""
+	return newLayout(append([]line(nil), lines...), r.links, true), ""
 }
 
 // maxColumns is the number of columns that a table may have. The parser fills every row up to the width of the head: a few
@@ -369,6 +371,9 @@ type renderer struct {
 	theme  theme.Theme
 	pens   pens
 	style  ansi.StyleConfig
+
+	links     []Link
+	firstLink int // number of the first one
 }
 
 func newRenderer(u unit, th theme.Theme) *renderer {

@@ -30,7 +30,7 @@ func TestTheCorporaAreRendered(t *testing.T) {
 			if len(u.text) > maxUnit { // the index cuts such lines
 				continue
 			}
-			if _, failure := renderUnit(u, 80, darkTheme()); failure != "" {
+			if _, failure := renderUnit(u, 80, darkTheme(), 1); failure != "" {
 				t.Errorf("%s: %s", path, failure)
 			}
 		}
@@ -45,7 +45,7 @@ func TestATableWithAnEmptyColumnIsRendered(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("long words ", 20)
 	for _, u := range unitsOf("| A |  | B |\n|---|---|---|\n| "+long+" |  | "+long+" |\n", nil, nil, unit{}) {
-		if _, failure := renderUnit(u, 80, darkTheme()); failure != "" {
+		if _, failure := renderUnit(u, 80, darkTheme(), 1); failure != "" {
 			t.Error(failure)
 		}
 	}

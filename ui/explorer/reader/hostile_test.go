@@ -133,8 +133,8 @@ func FuzzRender(f *testing.F) {
 		with := unitsOf(text, spans, nil, unit{})
 		without := unitsOf(text, nil, nil, unit{})
 		for i := range with {
-			marked, _ := renderUnit(with[i], int(width), darkTheme())
-			bare, _ := renderUnit(without[i], int(width), darkTheme())
+			marked, _ := renderUnit(with[i], int(width), darkTheme(), 1)
+			bare, _ := renderUnit(without[i], int(width), darkTheme(), 1)
 			if got, want := stripped(marked), stripped(bare); got != want {
 				t.Fatalf("highlights change the text:\n%q\n%q", got, want)
 			}

@@ -22,6 +22,7 @@ type inline struct {
 	breaks lineBreaks
 	cell   bool // in a cell of a table
 	code   bool // in a code span
+	linked bool // in a link
 	twice  bool // in a code span in which Glamour resolves escapes
 }
 
@@ -45,8 +46,10 @@ func (in inline) node(parent, node ast.Node) {
 		}
 		in.children(n)
 	case *ast.Link:
-		in.children(n)
-		in.linked(n, string(n.Destination))
+		text, inside := in.textOf(n), in
+		inside.linked = true
+		inside.children(n)
+		in.link(n, text, string(n.Destination))
 	case *ast.AutoLink:
 		in.autoLink(parent, n)
 	case *ast.Image:
@@ -174,21 +177,29 @@ func reference(s string) (resolved string, size int) {
 // noAddress is a link destination that Glamour does not print.
 const noAddress = "#"
 
-// linked makes the text of a link one that can be clicked, if its address may be opened; the address is not printed.
-func (in inline) linked(link *ast.Link, address string) {
+// link makes the text of a link one that can be clicked, with a number behind it, if its address may be opened; the address is
+// not printed. Other links, and those within links, become text.
+func (in inline) link(link *ast.Link, text, target string) {
 	if !link.HasChildren() {
-		link.AppendChild(link, in.made(note(madeUpText, 0)+literal(shortLink(paint.Line(client.Sanitize(address)), maxLinkWidth))))
+		text = shortLink(paint.Line(client.Sanitize(target)), maxLinkWidth)
+		link.AppendChild(link, in.made(note(madeUpText, 0)+literal(text)))
 	}
 	link.Destination, link.Title = []byte(noAddress), nil
-	if isFile(address) && !in.unit.files {
+	address, openable := in.unit.resolve(target)
+	if !openable || in.linked {
+		parent := link.Parent()
+		for child := link.FirstChild(); child != nil; child = link.FirstChild() {
+			parent.InsertBefore(parent, link, child)
+		}
+		parent.RemoveChild(parent, link)
 		return
 	}
 	const shown = "\n" // not in any address
-	begin, end, openable := strings.Cut(paint.Hyperlink(address, shown), shown)
-	if openable && begin != "" {
+	if begin, end, clickable := strings.Cut(paint.Hyperlink(address, shown), shown); clickable && begin != "" {
 		link.InsertBefore(link, link.FirstChild(), in.made(literal(begin)))
 		link.AppendChild(link, in.made(literal(end)))
 	}
+	in.numbered(link, text, address)
 }
 
 // autoLink shortens a bare link.
@@ -199,26 +210,31 @@ func (in inline) autoLink(parent ast.Node, n *ast.AutoLink) {
 	}
 	link := ast.NewLink()
 	parent.ReplaceChild(parent, n, link)
-	in.linked(link, address)
+	in.link(link, "", address)
 }
 
 // image shows the name of an image.
 func (in inline) image(parent ast.Node, n *ast.Image) {
-	address := string(n.Destination)
+	address, name := string(n.Destination), in.textOf(n)
 	link := ast.NewLink()
 	parent.ReplaceChild(parent, n, link)
-	link.AppendChild(link, in.made(note(madeUpText, 0)+"▣ "))
+	link.AppendChild(link, in.made(note(madeUpText, 0)+imageSign))
 	in.children(n)
 	moveChildren(link, n)
 	if link.FirstChild() == link.LastChild() {
-		name := address[strings.LastIndexByte(address, '/')+1:]
-		link.AppendChild(link, in.made(literal(paint.Line(client.Sanitize(name)))))
+		name = paint.Line(client.Sanitize(address[strings.LastIndexByte(address, '/')+1:]))
+		link.AppendChild(link, in.made(literal(name)))
 	}
-	in.linked(link, address)
+	in.link(link, imageSign+name, address)
 }
+
+const imageSign = "▣ "
 
 // maxLinkWidth is the width of a bare link in running text, in columns.
 const maxLinkWidth = 48
+
+// ShortLink returns the address of a link in a few words, for a list.
+func ShortLink(address string) string { return shortLink(clean(address), maxLinkWidth) }
 
 // shortLink shortens a link to about room columns: without its scheme, and if it is too long, the host and as much of the
 // end as fits. For a file it is the path.

@@ -128,7 +128,7 @@ func TestCacheHoldsWhatItCounts(t *testing.T) {
 	th := darkTheme()
 	render := func(i int) {
 		text := strings.Repeat(fmt.Sprintf("## Step %d\n\nTo **roll back** a `deploy` look [here](https://x.example/%d) first, and roll on.\n\n", i, i), 40)
-		rendered, _ := renderUnit(unit{text: text, spans: passage.FindWords(text, []string{"roll", "deploy"})}, 64, th)
+		rendered, _ := renderUnit(unit{text: text, spans: passage.FindWords(text, []string{"roll", "deploy"})}, 64, th, 1)
 		c.put(jobKey{width: i}, rendered)
 	}
 	render(0) // what is made once

@@ -12,26 +12,31 @@ import (
 	"quarry/theme"
 )
 
-// jobKey identifies one rendering: the text, the width and the theme.
+// jobKey identifies one rendering: the text, the width, the theme and the numbers of the links.
 type jobKey struct {
-	id    contentID
-	width int
-	theme string
+	id        contentID
+	width     int
+	theme     string
+	firstLink int // number of the first link; 0: not known yet
 }
 
-func (r *Reader) jobKey(p *piece) jobKey { return jobKey{p.id, r.shape.width, r.shape.theme} }
+func (r *Reader) jobKey(p *piece) jobKey {
+	return jobKey{p.id, r.shape.width, r.shape.theme, p.firstLink}
+}
 
 // Job is text to render. It may be passed to another goroutine.
 type Job struct {
-	units []unit
-	keys  []jobKey
-	theme theme.Theme
+	units    []unit
+	keys     []jobKey
+	theme    theme.Theme
+	nextLink int // number of the first link that has none yet
 }
 
 // Rendered is the result of a Job.
 type Rendered struct {
-	keys    []jobKey
-	layouts []*layout
+	keys       []jobKey
+	firstLinks []int // of layouts
+	layouts    []*layout
 	// Failures are the reasons why parts of the text are shown as they are stored.
 	Failures []string
 }
@@ -44,7 +49,7 @@ func (r *Reader) RenderJob() (job Job, ok bool) {
 		return Job{}, false
 	}
 	size := 0
-	job.theme = r.theme
+	job.theme, job.nextLink = r.theme, r.links+1
 	for _, p := range r.nearby() {
 		key := r.jobKey(p)
 		if p.layout.rendered || r.pending[key] {
@@ -86,11 +91,16 @@ func (r *Reader) nearby() []*piece {
 
 // Render renders the job's text. It may run on any goroutine.
 func (j Job) Render() Rendered {
-	rendered := Rendered{keys: j.keys, layouts: make([]*layout, len(j.units))}
+	rendered := Rendered{keys: j.keys, firstLinks: make([]int, len(j.units)), layouts: make([]*layout, len(j.units))}
+	next := j.nextLink
 	for i, u := range j.units {
 		var failure string
-		if rendered.layouts[i], failure = renderUnit(u, j.keys[i].width, j.theme); failure != "" {
+		first := cmp.Or(j.keys[i].firstLink, next)
+		if rendered.layouts[i], failure = renderUnit(u, j.keys[i].width, j.theme, first); failure != "" {
 			rendered.Failures = append(rendered.Failures, failure)
+		}
+		if rendered.firstLinks[i] = first; first == next {
+			next += len(rendered.layouts[i].links)
 		}
 	}
 	return rendered
@@ -102,8 +112,12 @@ func (r *Reader) Apply(rendered Rendered) bool {
 	wanted := false
 	for i, key := range rendered.keys {
 		delete(r.pending, key)
+		if p := r.waitingFor(key); p != nil {
+			wanted = true
+			r.number(p, rendered.firstLinks[i], rendered.layouts[i])
+		}
+		key.firstLink = rendered.firstLinks[i]
 		r.cache.put(key, rendered.layouts[i])
-		wanted = wanted || r.waitsFor(key)
 	}
 	if wanted {
 		r.savePlaceBelowTop()
@@ -113,15 +127,15 @@ func (r *Reader) Apply(rendered Rendered) bool {
 	return wanted
 }
 
-// waitsFor reports whether a piece of the body has not been rendered for a key yet.
-func (r *Reader) waitsFor(key jobKey) bool {
+// waitingFor returns a piece of the body that has not been rendered for a key yet; nil if there is none.
+func (r *Reader) waitingFor(key jobKey) *piece {
 	for i := range r.blocks {
 		p := r.blocks[i].piece
 		if p != nil && p.layout != nil && !p.layout.rendered && r.jobKey(p) == key {
-			return true
+			return p
 		}
 	}
-	return false
+	return nil
 }
 
 // savePlaceBelowTop saves the place, unless the body is at its top.

@@ -17,6 +17,7 @@ type line struct {
 	width int    // columns
 	from  int    // byte of the unit's text where its first letter or digit is; -1 for a line without text
 	marks []mark // parts that match the query
+	grid  *grid  // that it is a line of; nil for other lines
 }
 
 // mark is a highlighted part of a line.
@@ -30,19 +31,26 @@ type mark struct {
 // layout is a unit's lines for one width.
 type layout struct {
 	lines    []line
+	links    []Link
 	rendered bool
 	size     int // in memory, in bytes
 }
 
-func newLayout(lines []line, rendered bool) *layout {
+func newLayout(lines []line, links []Link, rendered bool) *layout {
 	size := int(unsafe.Sizeof(layout{}))
+	for _, link := range links {
+		size += int(unsafe.Sizeof(link)) + len(link.Text) + len(link.Address)
+	}
 	for i := range lines {
 		size += int(unsafe.Sizeof(line{})) + len(lines[i].text)
+		if g := lines[i].grid; g != nil && (i == 0 || lines[i-1].grid != g) {
+			size += int(unsafe.Sizeof(*g)) + cap(g.stops)*int(unsafe.Sizeof(0))
+		}
 		for _, m := range lines[i].marks {
 			size += int(unsafe.Sizeof(m)) + len(m.pen)
 		}
 	}
-	return &layout{lines, rendered, size}
+	return &layout{lines, links, rendered, size}
 }
 
 // plainLayout returns the Markdown source, wrapped.
@@ -56,7 +64,7 @@ func plainLayout(u unit, width int) *layout {
 		}
 		lines = append(lines, plainLine(u.text, r, spans, first))
 	}
-	return newLayout(trimBlank(lines), false)
+	return newLayout(trimBlank(lines), nil, false)
 }
 
 // plainLine returns one line of a text. Spans before first do not touch it.
@@ -105,7 +113,7 @@ func Lines(markdown string, width int, th theme.Theme) []string {
 	if width <= 0 {
 		return nil
 	}
-	var r Reader
+	r := Reader{static: true}
 	r.Show(Document{SearchResult: wire.SearchResult{Content: markdown, ChunkCount: 1}, CanExpand: true})
 	r.seekPending = false
 	r.shape, r.theme, r.dirty = shape{shapeWidth(width), th.Name, false}, th, true

@@ -67,7 +67,9 @@ func (r *Reader) startMatch(by int) int {
 	return at
 }
 
-func (r *Reader) visible(line int) bool { return line >= r.top && line < r.top+r.body }
+func (r *Reader) visible(line int) bool {
+	return line >= r.top && line < r.top+r.body && !r.underHead(line)
+}
 
 // count collects the highlights in the lines.
 func (r *Reader) count() {

@@ -136,7 +136,7 @@ func TestExpansionKeepsThePlace(t *testing.T) {
 			if !ok || from != 0 || to != 4 {
 				t.Fatalf("Want = %d, %d, %t", from, to, ok)
 			}
-			r.Add(chunks(from, to))
+			r.Add(from, to, chunks(from, to))
 			check("Add")
 			r.SetWhole(wire.DocumentInfo{ChunkCount: 11}, chunks(0, 10))
 			check("SetWhole")
@@ -169,11 +169,11 @@ func TestSeams(t *testing.T) {
 		}
 	}
 	expect("— 2 passages above · e more · E all —", "— 8 passages below · e more · E all —")
-	r.Add(chunks(1, 3))
+	r.Add(0, 4, chunks(1, 3))
 	expect("— 1 passage above · e more · E all —", "— search result —", "— end of search result —", "— 7 passages below · e more · E all —")
-	r.Add(chunks(0, 4))
+	r.Add(0, 5, chunks(0, 4))
 	expect("— search result —", "— end of search result —", "— 6 passages below · e more · E all —")
-	r.Add(nil)
+	r.Add(5, 6, nil)
 	expect("— search result —", "— end of search result —")
 
 	d.CanExpand, d.WhyNot, d.ChunkCount, d.ChunkStart, d.ChunkEnd = false, "this server does not name documents", 0, 0, 0
@@ -213,7 +213,7 @@ func TestGeometry(t *testing.T) {
 }
 
 func operate(r *Reader, random *rand.Rand) {
-	switch random.IntN(14) {
+	switch random.IntN(18) {
 	case 0, 1, 2:
 		d := runbook()
 		d.Content = randomText(random)
@@ -222,9 +222,9 @@ func operate(r *Reader, random *rand.Rand) {
 		d.Highlights = []wire.Span{{random.IntN(50), random.IntN(50)}, {random.IntN(500), random.IntN(500)}}
 		r.Show(d)
 	case 3:
-		r.Add([]wire.Chunk{{ChunkInd: random.IntN(3), Content: randomText(random)}})
+		r.Add(0, random.IntN(12), []wire.Chunk{{ChunkInd: random.IntN(3), Content: randomText(random)}})
 	case 4:
-		r.Add([]wire.Chunk{{ChunkInd: random.IntN(12), Content: randomText(random)}})
+		r.Add(0, 11, []wire.Chunk{{ChunkInd: random.IntN(12), Content: randomText(random)}})
 	case 5:
 		r.SetWhole(wire.DocumentInfo{ChunkCount: 11}, []wire.Chunk{{ChunkInd: 1, Content: randomText(random)}, {ChunkInd: 9}})
 	case 6:
@@ -243,6 +243,18 @@ func operate(r *Reader, random *rand.Rand) {
 		r.Page(random.IntN(3) - 1)
 	case 13:
 		r.Clear()
+	case 14:
+		r.Sideways(2*random.IntN(2) - 1)
+	case 15:
+		r.Select(random.IntN(4) > 0)
+	case 16:
+		r.MoveSelection(2*random.IntN(2) - 1)
+	case 17:
+		outline := append(outlineOf(12), wire.OutlineHeading{Level: 1, Text: randomText(random), ChunkInd: random.IntN(14)})
+		if headings, current := r.Headings(outline[random.IntN(13):]); len(headings) > 0 {
+			r.Reach(headings[current])
+			r.GoTo(headings[random.IntN(len(headings))])
+		}
 	}
 }
 
@@ -250,7 +262,7 @@ func randomText(random *rand.Rand) string {
 	bits := []string{"word ", "rolling ", "日本語のテキスト", "👩‍👩‍👧 ", "❤️ ", "e\u0301", "שלום ", "مرحبا ", "\n", "\n\n", "- ", "> ", "```go\n", "```\n",
 		"| a | b |\n|---|---|\n| roll **x** | `y` |\n", "# ", "**", "_", "`", "[text](https://example.com/x)", "https://example.com/a/b/c?d=e&f=g",
 		"<br>", "<b>", "&amp;", "&#27;[31m", "\\*", "\t", "    ", "1. ", "- [ ] ", "~~", "![i](x.png)", "\x1b[31m", "\x00", "\u2063\u2061", "\u202e",
-		strings.Repeat("x", 200), ": ", "---\n"}
+		strings.Repeat("x", 200), ": ", "---\n", wideTable(9, 4), "| 日本語 | [a](b.md) | c |\n|---|:-:|--:|\n| 字 | " + strings.Repeat("語", 60) + " | x |\n"}
 	var text strings.Builder
 	for range random.IntN(60) {
 		text.WriteString(bits[random.IntN(len(bits))])

@@ -4,12 +4,14 @@
 package reader
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"time"
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/theme"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/passage"
@@ -25,6 +27,7 @@ type Reader struct {
 	shown    bool
 	now      time.Time
 	raw      bool
+	static   bool // a text that nobody scrolls sideways or opens links in
 
 	above, found, below []*piece // in document order
 	endAbove            bool     // the server has no more chunks there, whatever ChunkCount says
@@ -37,14 +40,17 @@ type Reader struct {
 	dirty  bool    // the layout is out of date
 
 	top         int // first visible line of the body
+	left        int // columns of wide tables that are out of view at the left
 	place       place
 	seekPending bool // the first match must be scrolled into view
 	current     matchID
+	selected    selection
 	matches     []match
 	counted     bool // matches is up to date
 
 	cache   cache
 	pending map[jobKey]bool // jobs without a result yet
+	links   int             // numbered so far, in the order in which pieces were rendered
 
 	version uint64
 	frame   paint.Cache[frameKey]
@@ -56,9 +62,10 @@ type Reader struct {
 // piece is a unit in the body, with its lines for the current shape.
 type piece struct {
 	unit
-	layout *layout
-	shape  shape
-	start  int // its first line in the body
+	layout    *layout
+	shape     shape
+	start     int // its first line in the body
+	firstLink int // number of its first link; 0 before it was rendered
 }
 
 // shape is everything that a layout depends on besides the text.
@@ -81,11 +88,12 @@ type frameKey struct {
 func (r *Reader) Show(d Document) {
 	r.document, r.shown = d, true
 	r.crumbs = crumbsOf(d)
-	from := unit{first: d.ChunkStart, last: d.ChunkEnd, files: d.FileLinks}
+	from := r.unitOf(d.ChunkStart, d.ChunkEnd)
 	r.above, r.below = nil, nil
 	r.found = piecesOf(unitsOf(d.Content, d.Highlights, d.Words, from))
 	r.endAbove, r.endBelow = false, false
-	r.top, r.place, r.current = 0, place{}, matchID{}
+	r.top, r.left, r.place, r.current, r.links = 0, 0, place{}, matchID{}, 0
+	r.selected = selection{}
 	clear(r.pending)
 	r.seekPending = true
 	r.rebuild()
@@ -157,7 +165,10 @@ func (r *Reader) setLayout(p *piece) {
 		return
 	}
 	if !r.raw {
-		if rendered, ok := r.cache.get(r.jobKey(p)); ok {
+		key := r.jobKey(p)
+		key.firstLink = cmp.Or(key.firstLink, r.links+1)
+		if rendered, ok := r.cache.get(key); ok {
+			r.number(p, key.firstLink, rendered)
 			p.layout, p.shape = rendered, r.shape
 			return
 		}
@@ -165,6 +176,19 @@ func (r *Reader) setLayout(p *piece) {
 	if p.shape != r.shape || p.layout == nil {
 		p.layout, p.shape = plainLayout(p.unit, textWidth(r.shape.width)), r.shape
 	}
+}
+
+// number gives the links of a piece their numbers, which it keeps.
+func (r *Reader) number(p *piece, firstLink int, rendered *layout) {
+	if p.firstLink == 0 && firstLink == r.links+1 {
+		p.firstLink = firstLink
+		r.links += len(rendered.links)
+	}
+}
+
+// unitOf returns a unit without text, for some chunks of the document.
+func (r *Reader) unitOf(first, last int) unit {
+	return unit{first: first, last: last, files: r.document.FileLinks, base: text.OrEmpty(r.document.Link), interactive: !r.static}
 }
 
 func piecesOf(units []unit) []*piece {
@@ -176,7 +200,7 @@ func piecesOf(units []unit) []*piece {
 }
 
 func (r *Reader) piecesOfChunk(chunk wire.Chunk) []*piece {
-	from := unit{first: chunk.ChunkInd, last: chunk.ChunkInd, files: r.document.FileLinks}
+	from := r.unitOf(chunk.ChunkInd, chunk.ChunkInd)
 	return piecesOf(unitsOf(chunk.Text(), nil, r.document.Words, from))
 }
 
@@ -209,7 +233,10 @@ type unit struct {
 	spans []wire.Span
 	first int // chunks that it belongs to
 	last  int
-	files bool // its links to files may be opened
+	base  string // address of the document
+	files bool   // its links to files may be opened
+	// In an interactive unit links are numbered, and tables that are too wide scroll sideways.
+	interactive bool
 }
 
 // contentID is a hash of a text and its highlights.
@@ -238,7 +265,7 @@ func unitsOf(content string, spans []wire.Span, words []string, from unit) []uni
 
 func identify(u unit) contentID {
 	hash := sha256.New()
-	fmt.Fprintln(hash, len(u.text), u.files, u.spans)
+	fmt.Fprintln(hash, len(u.text), u.files, u.interactive, u.base, u.spans)
 	hash.Write([]byte(u.text))
 	return contentID(hash.Sum(nil)[:16])
 }

@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -11,13 +12,23 @@ import (
 )
 
 const (
-	betweenColumns = 3 // columns that a line between two cells takes with its margins
-	minColumn      = 8 // columns below which a table that does not fit is shown as a list
+	betweenColumns = 3  // columns that a line between two cells takes with its margins
+	minColumn      = 8  // columns below which a table that does not fit is shown as a list
+	minGrid        = 32 // columns of the pane below which tables do not scroll sideways
+	minScrolled    = 16 // columns below which a table scrolls sideways rather than being squeezed
+	maxColumn      = 32 // columns of a table that scrolls sideways
 )
 
-// table sets a table: as Glamour lays it out if it fits, else with its widest columns wrapped, or where that leaves too
-// little room as a list of its rows. Glamour itself cuts the heads of columns that do not fit, and makes narrow columns
-// narrower before wide ones: a number ends up with one digit a line.
+// grid is a table that is set in columns.
+type grid struct {
+	width int   // columns
+	heads int   // lines above the rule below the head
+	stops []int // columns where the cells begin
+}
+
+// table sets a table: as Glamour lays it out if it fits, else with its widest columns wrapped. Where that leaves too little
+// room, the table scrolls sideways, or is shown as a list of its rows. Glamour itself cuts the heads of columns that do not
+// fit, and makes narrow columns narrower before wide ones: a number ends up with one digit a line.
 func (t *typesetter) table(table *extast.Table, first, rest []cell) {
 	for row := table.FirstChild(); row != nil; row = row.NextSibling() {
 		for td := row.FirstChild(); td != nil; td = td.NextSibling() {
@@ -30,24 +41,47 @@ func (t *typesetter) table(table *extast.Table, first, rest []cell) {
 	lines := t.tableLines(table)
 	wanted := columnsOf(lines[0])
 	widths := columnWidths(wanted, t.width-widthOf(rest)-betweenColumns*(len(wanted)-1))
-	if !fits(lines, wanted, widths) {
+	scrolls := t.unit.interactive && t.width >= minGrid
+	// Text that looks like a line between columns must not count.
+	torn := slices.ContainsFunc(lines, func(line []cell) bool { return len(columnsOf(line)) != len(widths) })
+	switch {
+	case torn || !scrolls && !fits(wanted, widths, minColumn):
 		t.records(table, first, rest)
 		return
+	case scrolls && !fits(wanted, widths, minScrolled):
+		for i, column := range wanted {
+			widths[i] = min(widthOf(column), maxColumn)
+		}
 	}
+	t.grid = gridOf(widths, widthOf(rest))
 	for _, line := range lines {
 		t.row(line, widths, table.Alignments, first, rest)
 		first = rest
 	}
+	t.grid = nil
 }
 
-// fits reports whether columns of these widths can be read. Text that looks like a line between columns must not count.
-func fits(lines, wanted [][]cell, widths []int) bool {
+// gridOf returns the grid of columns of these widths, behind an indentation.
+func gridOf(widths []int, indent int) *grid {
+	g := &grid{width: indent}
 	for i, width := range widths {
-		if width < min(widthOf(wanted[i]), minColumn) {
+		if i > 0 {
+			g.width += betweenColumns
+		}
+		g.stops = append(g.stops, g.width)
+		g.width += width
+	}
+	return g
+}
+
+// fits reports whether columns of these widths can be read: none is below least unless it has no more to show.
+func fits(wanted [][]cell, widths []int, least int) bool {
+	for i, width := range widths {
+		if width < min(widthOf(wanted[i]), least) {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(lines, func(line []cell) bool { return len(columnsOf(line)) != len(widths) })
+	return true
 }
 
 // tableLines returns the lines of a table that is as wide as it wants to be.
@@ -100,6 +134,7 @@ func columnWidths(columns [][]cell, room int) []int {
 // row sets a line of a table in columns of other widths.
 func (t *typesetter) row(line []cell, widths []int, alignments []extast.Alignment, first, rest []cell) {
 	if isRule(line) {
+		t.grid.heads = cmp.Or(t.grid.heads, t.gridLines())
 		var parts []string
 		for _, width := range widths {
 			parts = append(parts, strings.Repeat("─", width))
@@ -130,6 +165,15 @@ func (t *typesetter) row(line []cell, widths []int, alignments []extast.Alignmen
 		t.emit(first, line)
 		first = rest
 	}
+}
+
+// gridLines counts the lines of the grid so far.
+func (t *typesetter) gridLines() int {
+	count := 0
+	for count < len(t.lines) && t.lines[len(t.lines)-1-count].grid == t.grid {
+		count++
+	}
+	return count
 }
 
 // isRule reports whether a line is the one below the head of a table.

@@ -28,6 +28,7 @@ type typesetter struct {
 	gap    bool   // a blank line comes before the next one
 	indent []cell // continuation of the latest line
 	latest int    // highest place in the source of the lines
+	grid   *grid  // that is being set
 
 	muted  string            // pen of marks
 	styles map[string]string // each one once
@@ -290,8 +291,12 @@ func (t *typesetter) emit(prefix, text []cell) {
 	}
 	t.gap, t.indent = false, hanging(prefix)
 	w := lineWriter{typesetter: t, line: line{from: -1}, span: -1}
+	room := t.width
+	if t.grid != nil && text != nil {
+		w.line.grid, room = t.grid, max(room, t.grid.width)
+	}
 	for _, c := range trimRight(slices.Concat(prefix, text)) {
-		if w.line.width+c.width > t.width {
+		if w.line.width+c.width > room {
 			break
 		}
 		w.write(c)

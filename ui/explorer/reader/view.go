@@ -85,6 +85,7 @@ func (r *Reader) draw(key frameKey) []string {
 	}
 	lines := make([]string, 0, height)
 	lines = append(lines, r.header(width, height)...)
+	selectedFrom, selectedTo := r.selected.lines()
 	block := r.blockAt(r.top)
 	for at := r.top; len(lines) < height; at++ {
 		for block+1 < len(r.blocks) && r.blocks[block+1].start <= at {
@@ -94,7 +95,17 @@ func (r *Reader) draw(key frameKey) []string {
 			lines = append(lines, paint.Blank(width))
 			continue
 		}
-		lines = append(lines, r.bodyLine(&r.blocks[block], at, width))
+		b, shown := &r.blocks[block], at
+		if b.piece != nil && at == r.top {
+			if head := headAbove(b.piece.layout.lines, at-b.start); head >= 0 {
+				shown = b.start + head
+			}
+		}
+		line := r.bodyLine(b, shown, width)
+		if at >= selectedFrom && at < selectedTo {
+			line = paint.Under(line, r.theme.Selected)
+		}
+		lines = append(lines, line)
 	}
 	return lines
 }
@@ -109,7 +120,10 @@ func (r *Reader) bodyLine(b *block, at, width int) string {
 	if len(l.marks) > 0 {
 		text = r.marked(l, b.piece)
 	}
-	if l.width > width {
+	switch {
+	case l.grid != nil && l.grid.width > width:
+		return r.scrolled(text, l.grid, width)
+	case l.width > width:
 		return paint.Fit(text, width)
 	}
 	return text + paint.Blank(width-l.width)

@@ -1,0 +1,88 @@
+package reader
+
+import (
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+
+	"quarry/client"
+	"quarry/ui/explorer/paint"
+	"quarry/ui/passage"
+)
+
+// Link is a link in the text that can be opened.
+type Link struct {
+	Number  int // which is shown behind it
+	Text    string
+	Address string
+}
+
+// Links returns the links of the text that was rendered so far, by number.
+func (r *Reader) Links() []Link {
+	r.update()
+	var links []Link
+	for i := range r.blocks {
+		if p := r.blocks[i].piece; p != nil && p.layout != nil {
+			links = append(links, p.layout.links...)
+		}
+	}
+	slices.SortStableFunc(links, func(a, b Link) int { return a.Number - b.Number })
+	return slices.CompactFunc(links, func(a, b Link) bool { return a.Number == b.Number })
+}
+
+// resolve returns the address of a link in the text, and whether it may be opened. Of files only documents and pictures are:
+// to open another file may run it.
+func (u unit) resolve(target string) (address string, ok bool) {
+	if strings.TrimSpace(target) == "" {
+		return "", false
+	}
+	address, public := passage.Resolve(u.base, target)
+	return address, public || u.files && passage.Openable(address, true) && isDocument(address)
+}
+
+func isDocument(address string) bool {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	switch strings.ToLower(path.Ext(parsed.Path)) {
+	case ".md", ".markdown", ".mdx", ".txt", ".text", ".rst", ".org", ".log", ".csv", ".tsv", ".json", ".yaml", ".yml", ".html", ".htm",
+		".pdf", ".docx", ".xlsx", ".pptx", ".odt", ".ods", ".odp", ".epub", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".bmp":
+		return true
+	}
+	return false
+}
+
+// maxLinkText is the width of a link's text in a list, in columns.
+const maxLinkText = 60
+
+// numbered gives a link its number, and shows it behind the link.
+func (in inline) numbered(link ast.Node, text, address string) {
+	if !in.unit.interactive {
+		return
+	}
+	number := in.firstLink + len(in.links)
+	in.links = append(in.links, Link{number, text, address})
+	shown := in.made(note(madeUpText, 0) + in.pens.muted.Write(in.theme.LinkNumber(number)))
+	link.Parent().InsertAfter(link.Parent(), link, shown)
+}
+
+// textOf returns the text in a node, on one line.
+func (r *renderer) textOf(node ast.Node) string {
+	var out strings.Builder
+	_ = ast.Walk(node, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if text, isText := n.(*ast.Text); isText && entering {
+			for _, run := range unescaped(string(text.Value(r.source))) {
+				out.WriteString(run)
+			}
+			if text.SoftLineBreak() || text.HardLineBreak() {
+				out.WriteByte(' ')
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	return strings.TrimRight(paint.FitLine(client.Sanitize(out.String()), maxLinkText), " ")
+}

@@ -1,0 +1,204 @@
+package reader
+
+import (
+	"strings"
+	"unicode"
+
+	"quarry/client/wire"
+)
+
+// Heading is a heading of the document.
+type Heading struct {
+	wire.OutlineHeading
+	piece *piece // that contains it; nil if it is not in the body
+	from  int    // byte of the piece's text where its first letter is
+}
+
+// Same reports whether two headings are the same one of the document.
+func (h Heading) Same(other Heading) bool {
+	return h.piece == other.piece && h.from == other.from && (h.piece != nil || h.OutlineHeading == other.OutlineHeading)
+}
+
+// Headings returns the headings of the document: those of an outline that the server sent, or those of the text in the body
+// without one. current is the index of the heading of the first text in view.
+func (r *Reader) Headings(outline []wire.OutlineHeading) (headings []Heading, current int) {
+	r.update()
+	known := r.ownHeadings()
+	if len(outline) == 0 {
+		headings = known
+	} else {
+		headings = r.located(outline, known)
+	}
+	first, line := r.document.ChunkStart, 0 // of the first text in view
+	if p := r.topPiece(); p != nil {
+		first, line = p.first, r.top+r.placeAtTop().row
+	}
+	for i, h := range headings {
+		if h.piece == nil && h.ChunkInd < first || h.piece != nil && r.lineOf(h) <= line {
+			current = i
+		}
+	}
+	return headings, current
+}
+
+// lineOf returns the line of the body that shows a heading.
+func (r *Reader) lineOf(h Heading) int {
+	if h.piece.layout == nil { // not drawn yet
+		return 0
+	}
+	return h.piece.start + lineOf(h.piece.layout.lines, h.from)
+}
+
+// Reach returns the range of chunks to fetch for a heading that is not in the body, with some text below it, such that no
+// gap is left. ok is false if the heading is there.
+func (r *Reader) Reach(h Heading) (from, to int, ok bool) {
+	first, last := r.shownChunks()
+	switch {
+	case h.piece != nil || !r.document.CanExpand:
+		return 0, 0, false
+	case h.ChunkInd < first:
+		return h.ChunkInd, first - 1, true
+	}
+	return last + 1, h.ChunkInd + step, h.ChunkInd > last
+}
+
+// GoTo scrolls to a heading in the body.
+func (r *Reader) GoTo(h Heading) {
+	if h.piece == nil || !r.contains(h.piece) {
+		return
+	}
+	r.seekPending = false
+	r.place = place{piece: h.piece, from: h.from}
+	r.changed()
+	r.update()
+}
+
+// ownHeadings returns the headings of the text in the body.
+func (r *Reader) ownHeadings() []Heading {
+	var headings []Heading
+	for i := range r.blocks {
+		p := r.blocks[i].piece
+		if p == nil {
+			continue
+		}
+		for _, h := range headingsOf(p.text) {
+			h.ChunkInd, h.piece = p.first, p
+			headings = append(headings, h)
+		}
+	}
+	return headings
+}
+
+// located returns the headings of an outline with their places in the body: at the heading with the same letters, or at the
+// beginning of the piece that the outline names. Both lists are in the order of the document.
+func (r *Reader) located(outline []wire.OutlineHeading, known []Heading) []Heading {
+	headings := make([]Heading, len(outline))
+	pieces := r.shownPieces()
+	for i, entry := range outline {
+		headings[i].OutlineHeading = entry
+		for len(pieces) > 0 && pieces[0].last < entry.ChunkInd {
+			pieces = pieces[1:]
+		}
+		for len(known) > 0 && known[0].piece.last < entry.ChunkInd {
+			known = known[1:]
+		}
+		if len(pieces) == 0 || pieces[0].first > entry.ChunkInd {
+			continue
+		}
+		headings[i].piece, headings[i].from = pieces[0], firstLetter(pieces[0].text)
+		wanted := letters(entry.Text)
+		for at, h := range known {
+			if h.piece.first > entry.ChunkInd {
+				break
+			}
+			if letters(h.Text) == wanted {
+				headings[i].piece, headings[i].from = h.piece, h.from
+				known = known[at+1:]
+				break
+			}
+		}
+	}
+	return headings
+}
+
+func (r *Reader) shownPieces() []*piece {
+	var shown []*piece
+	for i := range r.blocks {
+		if p := r.blocks[i].piece; p != nil {
+			shown = append(shown, p)
+		}
+	}
+	return shown
+}
+
+// headingsOf returns the headings of a Markdown text, outside of quotes and lists.
+func headingsOf(text string) []Heading {
+	var headings []Heading
+	fence, above, aboveAt := "", "", 0 // the line above, if a heading may be underlined there
+	for at := 0; at < len(text); {
+		start, end := at, lineEnd(text, at)
+		at = end
+		line := strings.TrimRight(text[start:end], " \n")
+		inside := fence != ""
+		fence = fenceAfter(fence, line)
+		if inside || fence != "" {
+			above = ""
+			continue
+		}
+		content := strings.TrimLeft(line, " ")
+		if len(line)-len(content) > 3 { // code
+			content = ""
+		}
+		level, title, titleAt := atxHeading(content), "", start
+		switch {
+		case level > 0:
+			title = strings.Trim(content, "# ")
+		case above != "" && strings.Trim(content, "=") == "" && content != "":
+			level, title, titleAt = 1, above, aboveAt
+		case above != "" && strings.Trim(content, "-") == "" && len(content) > 1:
+			level, title, titleAt = 2, above, aboveAt
+		}
+		above, aboveAt = "", start
+		if level == 0 && content != "" && !strings.ContainsRune("#>-*+|<", rune(content[0])) {
+			above = content
+		}
+		if letter := strings.IndexFunc(text[titleAt:end], isLetter); level > 0 && letter >= 0 {
+			h := Heading{from: titleAt + letter}
+			h.Level, h.Text = level, plainHeading(title)
+			headings = append(headings, h)
+		}
+	}
+	return headings
+}
+
+// atxHeading returns the level of a line that is a heading with "#", and 0 for other lines.
+func atxHeading(line string) int {
+	level := len(line) - len(strings.TrimLeft(line, "#"))
+	if level > 6 || level < len(line) && line[level] != ' ' {
+		return 0
+	}
+	return level
+}
+
+// letters returns the letters and digits of a heading in lower case.
+func letters(heading string) string {
+	return strings.Map(func(r rune) rune {
+		if !isLetter(r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, plainHeading(heading))
+}
+
+// plainHeading returns a heading without the marks of emphasis and code, and without the addresses of links.
+func plainHeading(heading string) string {
+	var out strings.Builder
+	for {
+		before, rest, found := strings.Cut(heading, "](")
+		out.WriteString(strings.NewReplacer("[", "", "**", "", "`", "").Replace(before))
+		if !found {
+			return out.String()
+		}
+		_, heading, _ = strings.Cut(rest, ")")
+	}
+}

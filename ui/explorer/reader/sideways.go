@@ -1,0 +1,90 @@
+package reader
+
+import "quarry/ui/explorer/paint"
+
+// Sideways scrolls the tables that are wider than the pane by a column of the first one in view: 1 to the right, -1 to the
+// left. It reports whether anything moved.
+func (r *Reader) Sideways(direction int) bool {
+	g := r.wideGrid()
+	if g == nil {
+		return false
+	}
+	most := g.width - r.shape.width
+	left := min(r.left, most)
+	reach := max(1, r.shape.width-2*betweenColumns) // where a column is wider than the pane
+	to := max(0, left-reach)
+	if direction > 0 {
+		to = min(most, left+reach)
+	}
+	for _, stop := range g.stops {
+		switch stop -= betweenColumns - 1; { // the sign takes the place of the line before the column
+		case direction > 0 && stop > left:
+			to = min(to, stop)
+		case direction < 0 && stop < left:
+			to = max(to, stop)
+		}
+	}
+	if to == r.left {
+		return false
+	}
+	r.left = to
+	r.version++
+	return true
+}
+
+// HasWideTable reports whether a table in view is wider than the pane.
+func (r *Reader) HasWideTable() bool { return r.wideGrid() != nil }
+
+// wideGrid returns the first table in view that is wider than the pane; nil if there is none.
+func (r *Reader) wideGrid() *grid {
+	r.update()
+	for i := r.blockAt(r.top); i < len(r.blocks); i++ {
+		p := r.blocks[i].piece
+		if p == nil || p.layout == nil {
+			continue
+		}
+		for at := max(0, r.top-p.start); at < len(p.layout.lines) && p.start+at < r.top+r.body; at++ {
+			if g := p.layout.lines[at].grid; g != nil && g.width > r.shape.width {
+				return g
+			}
+		}
+	}
+	return nil
+}
+
+// scrolled returns the columns of a line of a wide table that are in view, with signs where there are more at the sides.
+func (r *Reader) scrolled(text string, g *grid, width int) string {
+	most := g.width - width
+	left := min(r.left, most)
+	before, after, room := "", "", width
+	if left > 0 && room > 0 {
+		before, room = r.pens.muted.Write("‹"), room-1
+	}
+	if left < most && room > 0 {
+		after, room = r.pens.muted.Write("›"), room-1
+	}
+	return before + paint.Cut(text, left+paint.Width(before), room) + after
+}
+
+// headAbove returns the index of the first line of the table that the line at an index is a row of, to be shown in its
+// place at the top of the view; -1 where that is not needed.
+func headAbove(lines []line, at int) int {
+	g := lines[at].grid
+	if g == nil || at+1 == len(lines) || lines[at+1].grid != g {
+		return -1
+	}
+	first := at
+	for first > 0 && lines[first-1].grid == g {
+		first--
+	}
+	if at < first+g.heads {
+		return -1
+	}
+	return first
+}
+
+// underHead reports whether a line of the body is not seen because the head of its table is shown in its place.
+func (r *Reader) underHead(line int) bool {
+	b := r.blocks[r.blockAt(line)]
+	return line == r.top && b.piece != nil && line-b.start < len(b.piece.layout.lines) && headAbove(b.piece.layout.lines, line-b.start) >= 0
+}

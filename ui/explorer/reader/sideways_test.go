@@ -1,0 +1,132 @@
+package reader
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// wideTable is a table of columns and rows with cells like "r3c4 and words".
+func wideTable(columns, rows int) string {
+	var text strings.Builder
+	for row := -1; row <= rows; row++ {
+		for column := range columns {
+			switch row {
+			case -1:
+				fmt.Fprintf(&text, "| head %d ", column)
+			case 0:
+				text.WriteString("|---")
+			default:
+				fmt.Fprintf(&text, "| r%dc%d and some words ", row, column)
+			}
+		}
+		text.WriteString("|\n")
+	}
+	return text.String()
+}
+
+func TestAWideTableScrollsSideways(t *testing.T) {
+	t.Parallel()
+	d := runbook()
+	d.Content, d.CanExpand, d.ChunkCount, d.ChunkStart, d.ChunkEnd = "before\n\n"+wideTable(6, 3)+"\nafter", true, 1, 0, 0
+	var r Reader
+	r.Show(d)
+	r.View(50, 20, darkTheme(), true)
+	render(&r)
+	lines := func() []string { return plainView(&r, 50, 20)[r.headerLines(20):] }
+	want := []string{"before", "", "head 0              │ head 1              │ hea›", "────────────────────┼─────────────────────┼────›",
+		"r1c0 and some words │ r1c1 and some words │ r1c›"}
+	for i, line := range lines()[:5] {
+		if i == 2 {
+			line = strings.ReplaceAll(line, "  ", " ")
+			want[i] = strings.ReplaceAll(want[i], "  ", " ")
+		}
+		if !strings.HasSuffix(line, "›") && i > 1 || i < 2 && line != want[i] {
+			t.Errorf("line %d: %q, want %q", i, line, want[i])
+		}
+	}
+	if r.Sideways(-1) {
+		t.Error("it scrolls to the left of its beginning")
+	}
+	seen := map[string]bool{}
+	for steps := 0; ; steps++ {
+		view := lines()
+		for column := range 6 {
+			if cell := fmt.Sprintf("r3c%d and some words", column); strings.Contains(strings.Join(view, "\n"), cell) &&
+				strings.Contains(view[2], fmt.Sprintf("head %d", column)) {
+				seen[cell] = true
+			}
+		}
+		if view[0] != "before" || view[8] != "after" {
+			t.Fatalf("other text moved: %q", view)
+		}
+		if !r.Sideways(1) {
+			if !strings.HasPrefix(view[2], "‹") || strings.HasSuffix(view[2], "›") {
+				t.Errorf("at the end: %q", view[2])
+			}
+			if steps > 6 {
+				t.Errorf("%d steps", steps)
+			}
+			break
+		}
+	}
+	if len(seen) != 6 {
+		t.Errorf("columns that were seen whole below their heads: %v", seen)
+	}
+	for r.Sideways(-1) {
+	}
+	if view := lines(); !strings.HasPrefix(view[2], "head 0") {
+		t.Errorf("back at the beginning: %q", view[2])
+	}
+}
+
+// A table whose text can be wrapped does not scroll; in a narrow pane a wide one becomes a list.
+func TestTablesThatNeedNotScroll(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		text  string
+		width int
+		list  bool
+	}{
+		"wrapped": {"| a | b |\n|---|---|\n| x | " + strings.Repeat("words ", 40) + " |\n", 50, false},
+		"narrow":  {wideTable(6, 2), 28, true},
+	} {
+		d := runbook()
+		d.Content = test.text
+		var r Reader
+		r.Show(d)
+		r.View(test.width, 30, darkTheme(), true)
+		render(&r)
+		view := strings.Join(plainView(&r, test.width, 30), "\n")
+		if r.HasWideTable() || strings.Contains(view, "›\n") || strings.Contains(view, "head 0: ") != test.list {
+			t.Errorf("%s:\n%s", name, view)
+		}
+	}
+}
+
+// The head of a table stays at the top of the view while its rows scroll.
+func TestTheHeadOfATableStays(t *testing.T) {
+	t.Parallel()
+	d := runbook()
+	d.Content, d.Highlights = wideTable(2, 60)+"\n"+strings.Repeat("after\n\n", 30), nil
+	d.Words = nil
+	var r Reader
+	r.Show(d)
+	r.View(60, 20, darkTheme(), true)
+	render(&r)
+	top := func() string { return plainView(&r, 60, 20)[r.headerLines(20)] }
+	r.Down(2) // the seam above
+	for step := range 61 {
+		if !strings.HasPrefix(top(), "head 0") {
+			t.Fatalf("after %d lines: %q", step, top())
+		}
+		r.Down(1)
+	}
+	if got := top(); !strings.HasPrefix(got, "r60c0") {
+		t.Errorf("the last row: %q", got)
+	}
+	r.Down(1)
+	if got := top(); got != "" {
+		t.Errorf("below the table: %q", got)
+	}
+}
