@@ -93,8 +93,9 @@ func (o *Oracle) unfinished(w analysis.QueryWord, access index.Access) string {
 func (o *Oracle) words(typed []analysis.QueryWord, access index.Access) (words []word) {
 	seen := func(d *document) bool { return admitted(d, access) }
 	add := func(w analysis.QueryWord, weight float64, matched bool) {
-		for _, have := range words {
-			if have.Term == w.Term && have.Prefix == w.Prefix {
+		for i := range words {
+			if have := &words[i]; have.Term == w.Term && have.Prefix == w.Prefix {
+				have.weight, have.matched = have.weight+weight, have.matched || matched
 				return
 			}
 		}

@@ -4,9 +4,10 @@ package lexical
 //
 //	score = (body + identifier + Title·titleBM25 + Near·proximity) × (1 + Coverage·share)
 //
-// where body is BM25F over text, headings and title in one length-normalised frequency, identifier is given for every
-// identifier of the query that a passage contains exactly, titleBM25 is BM25 over the title alone, proximity rewards
-// neighbours of the query that occur near each other, and share is the part of the query's idf found in the title.
+// where body is BM25F over text, headings and title in one length-normalised frequency, times the word's frequency in the
+// query, identifier is given for every identifier of the query that a passage contains exactly, titleBM25 is BM25 over
+// the title alone, proximity rewards neighbours of the query that occur near each other, and share is the part of the
+// query's idf found in the title.
 // Defaults were chosen on three judged collections (claims against abstracts, questions against abstracts, titles and
 // link texts against a company's handbook), so that none of them loses much.
 type Params struct {

@@ -157,19 +157,22 @@ func admitted(rights []segment.Bits) (n int64) {
 	return n
 }
 
-// add adds one word unless the plan has it already.
+// add adds one word. A word that the plan has already weighs more: BM25 multiplies by the frequency in the query.
 func (r *run) add(p *plan, q analysis.QueryWord, weight float64, matched bool, rights func() []segment.Bits) {
-	if slices.ContainsFunc(p.words, func(w word) bool { return w.Term == q.Term && w.Prefix == q.Prefix }) {
-		return
-	}
 	w := word{QueryWord: q, weight: weight}
 	n := r.expand(&w, rights)
 	stats := &r.s.stats
-	w.idf = idf(stats.Chunks, n.Chunks)
-	w.titleIDF = idf(stats.Documents, n.Titles)
 	if matched {
 		w.mass = max(1, uint32(math.Round(massUnit*idf(stats.Documents, n.Documents))))
 	}
+	for i := range p.words {
+		if had := &p.words[i]; had.Term == q.Term && had.Prefix == q.Prefix {
+			had.weight, had.mass = had.weight+weight, max(had.mass, w.mass)
+			return
+		}
+	}
+	w.idf = idf(stats.Chunks, n.Chunks)
+	w.titleIDF = idf(stats.Documents, n.Titles)
 	if w.Identifier() {
 		w.bonus = r.s.params.Identifier * w.idf
 	}
