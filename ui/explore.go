@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/atotto/clipboard"
+	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/cli/browser"
 	"golang.org/x/term"
 
@@ -87,20 +88,31 @@ func (r *run) exploreScreen(ctx context.Context, host *target.Host, e cli.Explor
 		defer debug.SetGCPercent(debug.SetGCPercent(remoteGarbage))
 	}
 	set := &settings{run: r}
-	width, height, err := term.GetSize(int(r.process.Out.Fd()))
+	setUp := explorer.SetUp{Backend: set.backend(), Target: func(ctx context.Context) (explorer.Target, error) {
+		found, err := set.target(ctx)
+		return screenTarget(host, found), err
+	}}
+	in, out := r.process.In, r.process.Out
+	var pick *explorer.Pick
+	if e.Chosen != nil {
+		var err error
+		if in, out, err = uv.OpenTTY(); err != nil {
+			return &cli.Failure{Code: cli.ExitUsage, What: "--pick needs a terminal: " + err.Error(),
+				Do: "Run it in a terminal; without one, quarry search prints results.", Err: err}
+		}
+		defer func() { _ = errors.Join(in.Close(), out.Close()) }() // on most systems one file
+		pick, setUp.Refused = &explorer.Pick{Unfit: e.Unfit, Chosen: e.Chosen}, "not while picking: start quarry without --pick"
+	}
+	width, height, err := term.GetSize(int(out.Fd()))
 	if err != nil {
 		width, height = 0, 0 // unknown
 	}
 	return explorer.Run(ctx, explorer.Options{
-		Target: screenTarget(host, e.Target), Query: e.Query, Caps: r.capabilities(),
-		SetUp: explorer.SetUp{Backend: set.backend(), Target: func(ctx context.Context) (explorer.Target, error) {
-			found, err := set.target(ctx)
-			return screenTarget(host, found), err
-		}},
+		Target: screenTarget(host, e.Target), Query: e.Query, Caps: r.capabilities(), SetUp: setUp, Pick: pick,
 		Results: e.Limit, Instant: host.Config.Instant, Fast: host.Config.Fast, Private: host.Config.Private, Theme: host.Config.Theme, Keys: host.Config.Keys,
 		Profile: theme.Profile(true, e.NoColor, r.process.Env), AgeWarning: time.Duration(host.Config.AgeWarning) * explorer.Year,
 		Width: width, Height: height, Log: r.screenLog(host),
-	}, explorer.Terminal{In: r.process.In, Out: r.process.Out, Env: r.process.Env})
+	}, explorer.Terminal{In: in, Out: out, Env: r.process.Env})
 }
 
 // screenTarget returns a target as the explorer shows it.

@@ -22,6 +22,11 @@ type Exploration struct {
 	Limit   int    // of results; 0: the explorer's own
 	Plain   bool   // line by line instead of a full screen, for screen readers
 	NoColor bool   // --no-color
+
+	// Chosen is called with the passages that the person chooses, on the terminal of the process whatever its standard
+	// streams are; nil: nobody waits for a choice. Unfit returns why a passage cannot be chosen, "" if it can.
+	Chosen func([]wire.SearchResult)
+	Unfit  func(wire.SearchResult) string
 }
 
 // printingFlags are those of search that only make sense for printed results.
@@ -46,26 +51,34 @@ func (a *app) explores(command *cobra.Command, words []string) bool {
 	return !printed && !slices.Equal(words, []string{"-"})
 }
 
-// explore opens the explorer. Errors before it draws are printed as by any other command.
-func (a *app) explore(command *cobra.Command, words []string, options *searchOptions) error {
+// exploration reads what is to be explored.
+func (a *app) exploration(command *cobra.Command, words []string, options *searchOptions) (e Exploration, err error) {
 	a.noteNearCommand(command, words)
 	request := a.searchRequest(options)
 	request.Terminal = true
-	choice, err := a.chosen(request)
+	if e.Target, err = a.chosen(request); err != nil {
+		return e, err
+	}
+	e.Query, err = a.explorationQuery(strings.TrimSpace(strings.Join(words, " ")), options)
+	e.Limit, e.Plain, e.NoColor = options.limit, a.plain(), a.flags.noColor
+	return e, err
+}
+
+// explore opens the explorer. Errors before it draws are printed as by any other command.
+func (a *app) explore(command *cobra.Command, words []string, options *searchOptions) error {
+	e, err := a.exploration(command, words, options)
 	if err != nil {
 		return err
 	}
-	query, err := a.explorationQuery(strings.TrimSpace(strings.Join(words, " ")), options)
-	if err != nil {
-		return err
-	}
-	ctx := command.Context()
+	return a.openExplorer(command.Context(), e)
+}
+
+func (a *app) openExplorer(ctx context.Context, e Exploration) error {
 	if a.flags.timeout > 0 {
 		ctx = client.WithTimeout(ctx, a.flags.timeout) // of each search, not of the session
 	}
 	a.waits.Store(true) // the terminal must be given back as it was
-	err = a.program.Explore(ctx, Exploration{Target: choice, Query: query, Limit: options.limit, Plain: a.plain(),
-		NoColor: a.flags.noColor})
+	err := a.program.Explore(ctx, e)
 	if err == nil {
 		err = context.Cause(ctx)
 	}

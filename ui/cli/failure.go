@@ -32,7 +32,7 @@ const (
 // Failure is an error with all that a person needs: what failed, what to do, and the exit code.
 type Failure struct {
 	Code int
-	What string // one line
+	What string // one line; empty: nothing is printed
 	Do   string // one line
 	Err  error  // the cause; may be nil
 }

@@ -32,7 +32,7 @@ var commandNames = sync.OnceValue(func() []string {
 
 // localFlags name files, servers or profiles of the machine that quarry runs on.
 func localFlags() []string {
-	return []string{"server", "library", "profile", "sample", "also", "history", "from"}
+	return []string{"server", "library", "profile", "sample", "also", "history", "from", "pick", "output"}
 }
 
 // restrict leaves a guest the commands that only search. The names of the others stay known, so that nobody searches for
@@ -92,8 +92,11 @@ func (a *app) refuseToGuest(command *cobra.Command) error {
 			continue
 		}
 		do := "Omit the flag: the server decides what is searched."
-		if name == "from" {
+		switch name {
+		case "from":
 			do = "Send the saved search on standard input: --from -"
+		case "pick", "output":
+			do = "Omit the flag: results are printed."
 		}
 		return usage(do, "--%s is %s", name, notForGuests)
 	}

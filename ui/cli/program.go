@@ -277,8 +277,11 @@ func (a *app) finish(ctx context.Context, err error) int {
 		}
 	}
 	failure := a.explain(err)
-	if failure == nil {
+	switch {
+	case failure == nil:
 		return ExitSuccess
+	case failure.What == "":
+		return failure.Code
 	}
 	fmt.Fprintf(a.err, "%s %s\n", a.errs().Error.Render("error:"), printable(failure.What))
 	do := failure.Do

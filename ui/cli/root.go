@@ -31,7 +31,8 @@ type globalFlags struct {
 	timeout                  time.Duration
 	maxOutput                int
 	json, quiet, noColor     bool
-	plain                    bool // of the explorer
+	plain, pick              bool   // of the explorer
+	output                   string // of what is picked there
 }
 
 func (a *app) root() *cobra.Command {
@@ -50,6 +51,10 @@ func (a *app) root() *cobra.Command {
 			switch {
 			case version:
 				return a.printVersion(command.Context(), nil)
+			case a.flags.pick:
+				return a.pick(command, arguments, options)
+			case command.Flags().Changed("output"):
+				return usage("Add --pick, or choose the output of a search by --format.", "--output works with --pick only")
 			case a.explores(command, arguments):
 				return a.explore(command, arguments, options)
 			case len(arguments) == 0 && command.ArgsLenAtDash() < 0 && !hasSearchFlags(command):
@@ -66,7 +71,8 @@ func (a *app) root() *cobra.Command {
 	root.Flags().BoolVar(&a.flags.plain, "plain", false,
 		"explore line by line, for screen readers (also ACCESSIBLE=1)")
 	a.searchFlags(root, options)
-	hideFlags(root.Flags(), "version", "plain")
+	a.pickFlags(root)
+	hideFlags(root.Flags(), "version", "plain", "pick", "output")
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	root.SetIn(a.io.In)

@@ -15,7 +15,8 @@ func Bindings() []Binding {
 	var all []Binding
 	for _, group := range [][]Binding{
 		searchBindings(), homeBindings(), listBindings(), readerBindings(), outlineBindings(), linkBindings(), paragraphBindings(),
-		takeBindings(), filterBindings(), screenBindings(), overlayBindings(), collectionBindings(), conversationBindings(), editingBindings(),
+		takeBindings(), filterBindings(), screenBindings(), overlayBindings(), collectionBindings(), conversationBindings(), pickBindings(),
+		editingBindings(),
 	} {
 		all = append(all, group...)
 	}
@@ -241,6 +242,7 @@ type Binding struct {
 	// Typed keeps keys that type a character for the action even where text is typed. Elsewhere such a key types there,
 	// and an action needs another one to be reached from a field.
 	Typed    bool
+	Picks    bool                // only there to pick passages, where its keys win
 	Disabled func(*Model) string // returns why the action cannot run now; "" means that it can
 	Run      func(*Model) tea.Cmd
 	// Numbered replaces Run in actions that depend on the digit pressed.

@@ -40,7 +40,7 @@ func collectionBindings() []Binding {
 
 // followCollection shows a changed collection in the list and in its panel.
 func (m *Model) followCollection() {
-	now, known := m.past.state.Collection, m.collection.known
+	now, known := m.marks(), m.collection.known
 	if len(now) == len(known) && (len(now) == 0 || &now[0] == &known[0]) {
 		return
 	}
@@ -63,12 +63,12 @@ func cannotMark(m *Model) string {
 }
 
 func noCollection(m *Model) string {
-	return unless(len(m.past.state.Collection) > 0 || m.overlay() == InCollection,
+	return unless(len(m.marks()) > 0 || m.overlay() == InCollection,
 		"no passages are marked; "+m.keys.keyOf("mark", InList)+" in the results marks one")
 }
 
 func noCollected(m *Model) string {
-	return unless(len(m.past.state.Collection) > 0, "the collection is empty")
+	return unless(len(m.marks()) > 0, "the collection is empty")
 }
 
 // toggleMark puts the selected passage into the collection or removes it. In the list the next passage is selected.
@@ -78,7 +78,10 @@ func (m *Model) toggleMark() tea.Cmd {
 	if m.focus == InList {
 		m.list.Move(1)
 	}
-	return m.change(func(s *state.State) error {
+	if m.pick != nil {
+		m.pick.results[passage.Ref] = result
+	}
+	return m.changeMarks(func(s *state.State) error {
 		if s.Collected(passage.Ref) >= 0 {
 			s.Drop(passage.Ref)
 			return nil
@@ -99,7 +102,8 @@ func (m *Model) openCollection() tea.Cmd {
 // collected is the passage that is chosen in the collection.
 func (m *Model) collected() state.Passage {
 	at, _ := m.collection.Chosen()
-	return m.past.state.Collection[min(at, len(m.past.state.Collection)-1)]
+	marks := m.marks()
+	return marks[min(at, len(marks)-1)]
 }
 
 // openCollected reads the chosen passage: among the results if it is there, else the collection takes their place.
@@ -122,7 +126,7 @@ func (m *Model) openCollected() tea.Cmd {
 	for _, result := range results { // they are shown as they were marked
 		m.answer.completed[result.Ref] = true
 	}
-	m.list.SelectIndex(m.past.state.Collected(chosen.Ref))
+	m.list.SelectIndex(slices.Index(refsOf(results), chosen.Ref))
 	return nil
 }
 
@@ -130,20 +134,20 @@ func (m *Model) openCollected() tea.Cmd {
 func (m *Model) noteCollected() tea.Cmd {
 	chosen := m.collected()
 	return m.openPrompt("Note", "an empty line removes the note", chosen.Note, func(note string) tea.Cmd {
-		return m.change(func(s *state.State) error { s.Annotate(chosen.Ref, note); return nil })
+		return m.changeMarks(func(s *state.State) error { s.Annotate(chosen.Ref, note); return nil })
 	})
 }
 
 func (m *Model) dropCollected() tea.Cmd {
 	chosen := m.collected()
-	return m.change(func(s *state.State) error { s.Drop(chosen.Ref); return nil })
+	return m.changeMarks(func(s *state.State) error { s.Drop(chosen.Ref); return nil })
 }
 
 // moveCollected moves the chosen passage, and the choice with it.
 func (m *Model) moveCollected(steps int) tea.Cmd {
 	chosen := m.collected()
 	m.collection.Move(steps)
-	return m.change(func(s *state.State) error { s.Move(chosen.Ref, steps); return nil })
+	return m.changeMarks(func(s *state.State) error { s.Move(chosen.Ref, steps); return nil })
 }
 
 // The ways to export, before the format in the name of an entry.

@@ -31,6 +31,8 @@ func (m *Model) back() tea.Cmd {
 		m.focus = InList
 	case m.focus == InList:
 		m.focus = InBox
+	case m.pick != nil:
+		return m.quit()
 	case m.box.Query() == "" && m.search.shown != nil:
 		m.forgetResults()
 	case m.box.Query() != "":

@@ -21,9 +21,49 @@ type keymap struct {
 // usualKeys are those of everybody who configured none. They never change once they are made, so that all explorers of a
 // process share them.
 var usualKeys = sync.OnceValue(func() keymap {
-	keys, _ := newKeymap(Bindings(), nil)
+	keys, _ := newKeymap(bindingsFor(false), nil)
 	return keys
 })
+
+// bindingsFor returns the actions that there are, those that only picking has first.
+func bindingsFor(picking bool) []Binding {
+	all := Bindings()
+	if !picking {
+		return slices.DeleteFunc(all, func(b Binding) bool { return b.Picks })
+	}
+	slices.SortStableFunc(all, func(a, b Binding) int {
+		switch {
+		case a.Picks == b.Picks:
+			return 0
+		case a.Picks:
+			return -1
+		}
+		return 1
+	})
+	return all
+}
+
+// keysFor returns the keys of an explorer, and what is wrong with the configured ones. The key that picks a passage wins
+// over a configured one: nothing could be picked without it.
+func keysFor(options Options) (keymap, []string) {
+	picking := options.Pick != nil
+	if !picking && len(options.Keys) == 0 {
+		return usualKeys(), nil
+	}
+	configured := maps.Clone(options.Keys)
+	for _, b := range Bindings() {
+		switch _, ok := configured[b.Action]; {
+		case b.Picks && !picking:
+			delete(configured, b.Action)
+		case b.Picks && !ok:
+			if configured == nil {
+				configured = map[string][]string{}
+			}
+			configured[b.Action] = b.Keys()
+		}
+	}
+	return newKeymap(bindingsFor(picking), configured)
+}
 
 // newKeymap puts the configured keys in place of the usual ones. It reports and leaves out what cannot be used: an unknown
 // action, a key that has no meaning, or one that another action has in the same place.

@@ -58,6 +58,7 @@ type Model struct {
 	chats      conversations
 	past       history
 	collection collecting
+	pick       *picking // nil: the explorer only shows
 	setUp      settingUp
 }
 
@@ -101,14 +102,15 @@ func New(ctx context.Context, options Options) *Model {
 	if options.Log == nil {
 		options.Log = slog.New(slog.DiscardHandler)
 	}
-	keys, problems := usualKeys(), []string(nil)
-	if len(options.Keys) > 0 {
-		keys, problems = newKeymap(Bindings(), options.Keys)
-	}
+	keys, problems := keysFor(options)
 	m := &Model{ctx: ctx, options: options, keys: keys, focus: InBox, look: look{mode: options.Theme, dark: true},
 		target: painted(options.Target), width: options.Width, height: options.Height}
 	m.search.memory, m.search.order = newMemory(options.CacheBytes), wire.SortRelevance
 	m.reader.KeepAtMost(options.CacheBytes)
+	if options.Pick != nil {
+		m.pick = &picking{marks: state.InMemory(0), results: map[string]wire.SearchResult{}}
+		m.target.Command = "" // prints the collection, not these marks
+	}
 	if len(problems) > 0 {
 		m.warn(problems[0] + more(len(problems)-1))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"quarry/client"
+	"quarry/client/wire"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/setup"
 	"quarry/ui/state"
@@ -81,6 +82,14 @@ type SetUp struct {
 	Target func(ctx context.Context) (Target, error)
 }
 
+// Pick is set to choose passages for somebody who waits for them.
+type Pick struct {
+	// Unfit returns why a passage cannot be chosen; "" if it can.
+	Unfit func(wire.SearchResult) string
+	// Chosen is called with the chosen passages when the explorer ends because of the choice.
+	Chosen func([]wire.SearchResult)
+}
+
 // Year is a year of the ages of documents.
 const Year = 365 * 24 * time.Hour
 
@@ -90,6 +99,7 @@ type Options struct {
 	Query  string // runs at once
 	Caps   Capabilities
 	SetUp  SetUp
+	Pick   *Pick // nil: nobody waits for a choice
 
 	// Results is how many passages are asked for; 0: as many as usual.
 	Results int

@@ -259,7 +259,7 @@ func (m *Model) bar() string {
 // markedCount is the size of the collection, for the end of the last line.
 func (m *Model) markedCount() string {
 	const short = 60 // columns, below which the number has to do
-	n := len(m.past.state.Collection)
+	n := len(m.marks())
 	switch {
 	case n == 0:
 		return ""

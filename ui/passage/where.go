@@ -3,7 +3,9 @@ package passage
 import (
 	"net/url"
 	"path"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"quarry/client/wire"
@@ -47,6 +49,30 @@ func Where(r wire.SearchResult, roots []string) []string {
 		return []string{strings.TrimPrefix(link.Host, "www.")}
 	}
 	return nil
+}
+
+// File returns the path of the file that a passage is of, on the machine that has the library; false if its document is
+// no file by itself, or the name of the file has characters that are not shown.
+func File(r wire.SearchResult) (string, bool) {
+	name, isFile := strings.CutPrefix(r.DocumentID, "file:")
+	if !isFile {
+		return "", false
+	}
+	var file strings.Builder
+	for i := 0; i < len(name); i++ {
+		code := name[i:min(i+3, len(name))]
+		b, err := strconv.ParseUint(strings.TrimPrefix(code, "%"), 16, 8)
+		isEscape := code[0] == '%' && len(code) == 3 && err == nil && code == strings.ToUpper(code)
+		if isEscape && (b < ' ' || b >= 0x7F) {
+			return "", false
+		}
+		file.WriteByte(name[i])
+		if isEscape && b == '%' { // the library escapes what looks like an escape
+			i += len("25")
+		}
+	}
+	found := filepath.FromSlash(file.String())
+	return found, filepath.IsAbs(found)
 }
 
 // space returns the key of the space in a link to a wiki.

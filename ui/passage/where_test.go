@@ -48,3 +48,18 @@ func TestASnippetHasTheWordsThatStandBeforeTheBestPassage(t *testing.T) {
 		t.Errorf("%q with marks %v", text, spans)
 	}
 }
+
+func TestFile(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string]string{
+		"file:/docs/a b/ä#1.md": "/docs/a b/ä#1.md", "file:/100%.md": "/100%.md", "file:/a%20b.md": "/a%20b.md",
+		"file:/a%250Ab.md": "/a%0Ab.md", "file:/a%25250Ab.md": "/a%250Ab.md", "file:/a%": "/a%", "file:/a%2": "/a%2",
+		"file:/a%0Ab.md": "", "file:/a%E2%80%AEb.md": "", "file:/lat%FF.md": "", "file:": "", "file:a.md": "", "file:-c": "",
+		"https://wiki.acme.com/1": "", "slack:1": "", "": "",
+	} {
+		got, ok := File(wire.SearchResult{DocumentID: id})
+		if ok != (want != "") || ok && got != want {
+			t.Errorf("%q is %q, %t; want %q", id, got, ok, want)
+		}
+	}
+}

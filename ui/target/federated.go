@@ -130,6 +130,17 @@ func (c Choice) Elsewhere() bool {
 	return c.isTogether() && base == nil
 }
 
+// HasFiles reports whether documents of the target can be files of this machine: those of a library here.
+func (c Choice) HasFiles() bool {
+	base, _ := c.split()
+	return base != nil && base.Kind == KindLibrary
+}
+
+// IsFileHere reports whether documents of an origin can be files of this machine.
+func (c Choice) IsFileHere(origin string) bool {
+	return c.HasFiles() && !slices.Contains(c.Beside(), origin)
+}
+
 // openTogether opens a server in this process that asks the others, each with its own token.
 func (h *Host) openTogether(ctx context.Context, choice Choice) (_ *client.Session, err error) {
 	base, asked := choice.split()
