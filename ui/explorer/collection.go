@@ -202,11 +202,17 @@ func (m *Model) runExport() tea.Cmd {
 		return nil
 	}
 	m.closePanel()
-	if way+":" == toFile {
+	askForFile := func() tea.Cmd {
+		if m.options.Caps.Save == nil {
+			return nil
+		}
 		return m.openPrompt("Save the collection as", "path of a file", "collection."+format,
 			func(path string) tea.Cmd { return m.saveExport(path, exported, false) })
 	}
-	return m.copy(string(exported), text.Count(len(m.collection.known), "passage"))
+	if way+":" == toFile {
+		return askForFile()
+	}
+	return m.copyElse(string(exported), text.Count(len(m.collection.known), "passage"), askForFile)
 }
 
 // saveExport writes an export into a file. One that exists is replaced only after another question.

@@ -217,6 +217,51 @@ func TestCollectionsAreExported(t *testing.T) {
 	screen.WaitText("could not save: disk full")
 }
 
+// What is too long for the terminal's clipboard is not sent there: a file is offered.
+func TestLongExportsAreSaved(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		native func(string) error
+		says   string
+		saved  bool
+	}{
+		{"no clipboard", nil, "12 passages not copied: 96 kB is too long for the terminal's clipboard", true},
+		{"one that fails", func(string) error { return errors.New("no display") }, "12 passages not copied", true},
+		{"one that works", func(string) error { return nil }, "12 passages copied to the clipboard", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			options, store := withStore(t)
+			d := &desk{files: map[string]string{}}
+			options.Caps = d.capabilities()
+			options.Caps.Copy = test.native
+			if _, err := store.Change(func(s *state.State) error {
+				for i := range 12 {
+					if err := s.Collect(state.Passage{Ref: fmt.Sprint(i, "#0"), Title: "Long", Content: strings.Repeat("x", 8000)}); err != nil {
+						return err
+					}
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			screen := start(t, 120, 40, options)
+			screen.WaitText("● 12 marked")
+			screen.Press("down", "m", "x", "enter")
+			screen.WaitText(test.says)
+			if test.saved {
+				screen.WaitText("Save the collection as")
+				screen.Press("enter")
+				screen.WaitText("saved in /home/jo/collection.md")
+			}
+			if len(screen.Clipboard()) > 0 {
+				t.Error("it was sent to the terminal")
+			}
+		})
+	}
+}
+
 // Over SSH nothing is written, and what is not stored has no command.
 func TestExportsThatAreImpossibleSayWhy(t *testing.T) {
 	t.Parallel()

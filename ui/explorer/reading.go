@@ -2,12 +2,16 @@ package explorer
 
 import (
 	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/reader"
 	"quarry/ui/passage"
@@ -233,25 +237,42 @@ func (m *Model) copyPassage() tea.Cmd {
 	return m.copy(passage.Quote(passage.Shared(result)), "passage ["+passage.Citation(result)+"]")
 }
 
+// mostOSC52 is how long text for the terminal's clipboard may be as it is sent, in base64. Many terminals drop more.
+const mostOSC52 = 100_000
+
+var errNoClipboard = errors.New("this machine has no clipboard")
+
 // copy sends text to the terminal's clipboard, and to the machine's where that is allowed. Whether a terminal took it
 // cannot be known, so that it is only said to be sent.
 func (m *Model) copy(text, what string) tea.Cmd {
-	const sent = " sent to your terminal's clipboard"
+	return m.copyElse(text, what, func() tea.Cmd { return nil })
+}
+
+// copyElse is copy, with what is offered if the text is too long for the only clipboard in reach.
+func (m *Model) copyElse(copied, what string, offer func() tea.Cmd) tea.Cmd {
+	var send tea.Cmd
+	if base64.StdEncoding.EncodedLen(len(copied)) <= mostOSC52 {
+		send = tea.SetClipboard(copied)
+	}
+	handle := func(err error) tea.Cmd {
+		switch {
+		case err == nil:
+			m.say(what + " copied to the clipboard")
+		case send != nil:
+			m.say(what + " sent to your terminal's clipboard")
+		default:
+			m.warn(fmt.Sprintf("%s not copied: %s is too long for the terminal's clipboard", what, text.Size(int64(len(copied)))))
+			return offer()
+		}
+		return nil
+	}
 	native := m.options.Caps.Copy
 	if native == nil {
-		m.say(what + sent)
-		return tea.SetClipboard(text)
+		return tea.Batch(send, handle(errNoClipboard))
 	}
-	return tea.Batch(tea.SetClipboard(text), func() tea.Msg {
-		err := native(text)
-		return resultMsg{handle: func() tea.Cmd {
-			if err != nil {
-				m.say(what + sent)
-			} else {
-				m.say(what + " copied to the clipboard")
-			}
-			return nil
-		}}
+	return tea.Batch(send, func() tea.Msg {
+		err := native(copied)
+		return resultMsg{handle: func() tea.Cmd { return handle(err) }}
 	})
 }
 
