@@ -32,7 +32,7 @@ var commandNames = sync.OnceValue(func() []string {
 
 // localFlags name files, servers or profiles of the machine that quarry runs on.
 func localFlags() []string {
-	return []string{"server", "library", "profile", "sample", "also", "history", "from", "pick", "output"}
+	return []string{"server", "library", "profile", "sample", "also", "history", "from", "pick", "output", "saved", "new"}
 }
 
 // restrict leaves a guest the commands that only search. The names of the others stay known, so that nobody searches for
@@ -97,6 +97,8 @@ func (a *app) refuseToGuest(command *cobra.Command) error {
 			do = "Send the saved search on standard input: --from -"
 		case "pick", "output":
 			do = "Omit the flag: results are printed."
+		case "saved", "new":
+			do = "Give the query itself."
 		}
 		return usage(do, "--%s is %s", name, notForGuests)
 	}

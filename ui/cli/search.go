@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,6 +40,8 @@ type searchOptions struct {
 	history            string
 	raw                bool
 	format             string
+	saved              string
+	onlyNew            bool
 
 	given func(flag string) bool // whether a flag was set; zero is a valid number
 }
@@ -72,6 +75,7 @@ func (a *app) searchCommand() *cobra.Command {
 		return a.search(ctx, arguments, options)
 	})
 	a.searchFlags(command, options)
+	a.savedFlags(command, options)
 	return command
 }
 
@@ -125,12 +129,11 @@ func (a *app) search(ctx context.Context, queries []string, options *searchOptio
 	if err != nil {
 		return err
 	}
-	if len(queries) == 0 && options.narrows() {
-		queries = []string{""} // the filters of the flags browse
-	} else if queries, err = a.gatherQueries(queries); err != nil {
+	saved, err := a.findSaved(queries, options, choice)
+	if err != nil {
 		return err
 	}
-	plan, err := a.planSearch(queries, options, choice)
+	plan, err := a.planSearches(queries, options, choice, saved)
 	if err != nil {
 		return err
 	}
@@ -144,8 +147,36 @@ func (a *app) search(ctx context.Context, queries []string, options *searchOptio
 		stop()
 		checks.annotate(ctx, outcomes)
 		defer a.removeOldCopies()
-		return a.printSearch(outcomes, format, options, choice)
+		if !options.onlyNew {
+			return a.printSearch(outcomes, format, options, choice)
+		}
+		a.flags.maxOutput = 0 // what is cut would be remembered as seen
+		found := saved.keepNew(&outcomes[0])
+		if err := a.printSearch(outcomes, format, options, choice); err != nil {
+			return err
+		}
+		return a.markSeen(ctx, saved, found)
 	})
+}
+
+// planSearches plans the given queries, those of standard input, what the filters of the flags leave, or a saved search.
+func (a *app) planSearches(queries []string, options *searchOptions, choice target.Choice, saved *savedQuery) (plan []plannedQuery, err error) {
+	switch {
+	case saved != nil:
+		queries = []string{saved.Query}
+	case len(queries) == 0 && options.narrows():
+		queries = []string{""}
+	default:
+		if queries, err = a.gatherQueries(queries); err != nil {
+			return nil, err
+		}
+	}
+	plan, err = a.planSearch(queries, options, choice)
+	if saved != nil && err == nil && plan[0].request.NumResults == nil {
+		wanted := savedResults
+		plan[0].request.NumResults = &wanted
+	}
+	return plan, err
 }
 
 // searchFormat decides what is printed.
@@ -241,6 +272,7 @@ type outcome struct {
 	response *wire.SearchResponse
 	raw      json.RawMessage // the server's own body
 	err      error
+	nothing  string // what to say without results; empty: as usual
 }
 
 // results returns what was found; nothing for an error.
@@ -333,7 +365,7 @@ func (a *app) printNotes(outcomes []outcome) {
 			}
 		}
 		if len(o.response.Results) == 0 {
-			a.say("No results for %q.", o.query.text)
+			a.say("%s", cmp.Or(o.nothing, fmt.Sprintf("No results for %q.", o.query.text)))
 		}
 	}
 }

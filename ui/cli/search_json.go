@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -213,7 +214,7 @@ func markdown(outcomes []outcome) string {
 			continue
 		}
 		if len(o.response.Results) == 0 {
-			b.WriteString("No results.\n\n")
+			b.WriteString(cmp.Or(o.nothing, "No results.") + "\n\n")
 		}
 		for _, r := range o.response.Results {
 			writeMarkdownResult(&b, r)

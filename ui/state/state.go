@@ -196,12 +196,12 @@ func (s *State) MarkSeen(name string, refs []string, now time.Time) {
 	}
 	s.Saved = slices.Clone(s.Saved)
 	saved := &s.Saved[at]
-	shown := make(map[string]bool, len(refs))
-	for _, ref := range refs {
-		shown[ref] = true
-	}
-	older := slices.DeleteFunc(slices.Clone(saved.Seen), func(ref string) bool { return shown[ref] })
-	saved.Seen = append(slices.Clone(refs), older...)
+	known := make(map[string]bool, len(refs)+len(saved.Seen))
+	saved.Seen = slices.DeleteFunc(slices.Concat(refs, saved.Seen), func(ref string) bool {
+		isKnown := known[ref]
+		known[ref] = true
+		return isKnown
+	})
 	saved.Seen = saved.Seen[:min(len(saved.Seen), MaxSeen)]
 	saved.Opened = now
 }
