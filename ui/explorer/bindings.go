@@ -64,6 +64,7 @@ func listBindings() []Binding {
 		action("half-page-down", "ctrl+d pgdown", InList, "", "Half a page down", do(func(m *Model) { m.list.HalfPage(1) }), noResult),
 		action("half-page-up", "ctrl+u pgup", InList, "", "Half a page up", do(func(m *Model) { m.list.HalfPage(-1) }), noResult),
 		action("sort", "s", InList|InReader, "", "Sort by relevance, newest first or oldest first", (*Model).nextOrder, cannotSort),
+		action("group", "B", InList|InReader, "", "Group the results by document, source or month", (*Model).nextGrouping, noResult),
 		digits("jump", InList|InReader, "Go to the citation with that number", (*Model).jump, noResult),
 	)
 }

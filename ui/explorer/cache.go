@@ -150,3 +150,15 @@ func (m *Model) foundByWords() bool {
 func withoutModel(response *wire.SearchResponse) bool {
 	return slices.ContainsFunc(response.Notes, func(note wire.Note) bool { return note.Code == wire.NoteNoModel })
 }
+
+// selective reports whether a model chose among what was found.
+func selective(response *wire.SearchResponse) bool {
+	return !slices.ContainsFunc(response.Stages, func(s wire.Stage) bool { return s.Name == "select" && s.Outcome != wire.OutcomeOK })
+}
+
+// byModel reports whether a model took part in the ranking: it wrote queries or selected.
+func byModel(response *wire.SearchResponse) bool {
+	return slices.ContainsFunc(response.Stages, func(s wire.Stage) bool {
+		return (s.Name == "understand" || s.Name == "select") && s.Outcome == wire.OutcomeOK
+	})
+}

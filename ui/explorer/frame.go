@@ -7,6 +7,7 @@ import (
 	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/reader"
+	"quarry/ui/explorer/results"
 )
 
 // ruleEnds is how far the text of a line between panes stays from its ends, in columns.
@@ -138,7 +139,15 @@ func (m *Model) listTitle() string {
 	case m.search.old:
 		return m.theme.Muted.Render(m.former())
 	case m.rects.Framed:
-		return m.theme.Title.Render("Results")
+		return m.theme.Title.Render("Results") + m.theme.Muted.Render(m.grouped())
+	}
+	return m.theme.Muted.Render(strings.TrimSpace(m.grouped()))
+}
+
+// grouped says what the results are grouped by, unless that is as usual.
+func (m *Model) grouped() string {
+	if m.look.grouping == results.BySource || m.look.grouping == results.ByMonth {
+		return " by " + m.look.grouping
 	}
 	return ""
 }

@@ -68,21 +68,25 @@ func (m *Model) handleState(store *state.Store, loaded state.State, err error) t
 	return tea.Batch(m.change(func(s *state.State) error { s.Visit(m.now()); return nil }), m.countAdded())
 }
 
-// arrangeAsBefore restores the theme and the sizes of the panes, unless the person has changed them already. A theme of
+// arrangeAsBefore restores the theme, the grouping and the sizes of the panes, unless the person has changed them already. A theme of
 // the configuration stays.
 func (m *Model) arrangeAsBefore(screen state.Screen) {
 	if screen.Theme != "" && m.options.Theme == "auto" && m.look.mode == "auto" {
 		m.look.mode = screen.Theme
 		m.restyle()
 	}
+	if m.look.grouping == "" {
+		m.look.grouping = screen.Group
+		m.list.SetGrouping(screen.Group)
+	}
 	if m.look.dividerX == 0 && m.look.dividerY == 0 {
 		m.look.dividerX, m.look.dividerY = screen.DividerX, screen.DividerY
 	}
 }
 
-// keepScreen remembers the theme and the sizes of the panes.
+// keepScreen remembers the theme, the grouping and the sizes of the panes.
 func (m *Model) keepScreen() tea.Cmd {
-	screen := state.Screen{Theme: m.look.mode, DividerX: m.look.dividerX, DividerY: m.look.dividerY}
+	screen := state.Screen{Theme: m.look.mode, Group: m.look.grouping, DividerX: m.look.dividerX, DividerY: m.look.dividerY}
 	return m.change(func(s *state.State) error { s.Screen = screen; return nil })
 }
 
@@ -141,6 +145,11 @@ func (m *Model) searched() tea.Cmd {
 // showAdded marks the results of a saved search that were not among them at its last opening.
 func (m *Model) showAdded(saved state.Saved, refs []string) {
 	added := saved.New(refs)
+	isNew := make(map[string]bool, len(added))
+	for _, ref := range added {
+		isNew[ref] = true
+	}
+	m.list.SetNew(func(r wire.SearchResult) bool { return isNew[state.RefOf(r)] })
 	what := "nothing"
 	if len(added) > 0 {
 		what = strconv.Itoa(len(added))

@@ -92,10 +92,18 @@ func TestSearchesSurviveTheExplorer(t *testing.T) {
 	second.WaitText("yesterday")
 	second.Press("enter")
 	second.WaitText("Money: 2 new, last opened yesterday")
+	for line := range strings.Lines(leftPane(second)) {
+		if isNew := strings.Contains(line, "✦ new"); isNew != strings.Contains(line, "Addition ") && strings.Contains(line, "8 mo") {
+			t.Errorf("new %t: %s", isNew, line)
+		}
+	}
 	second.Press("ctrl+r")
 	second.WaitText("Recent")
 	second.Press("enter")
 	second.WaitText("Money: nothing new, last opened today")
+	if strings.Contains(second.Text(), "✦") {
+		t.Errorf("something is new:\n%s", second.Text())
+	}
 }
 
 // A search that is forgotten is gone from the list and from the file.

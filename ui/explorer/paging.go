@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"quarry/client/wire"
+	"quarry/ui/explorer/results"
 	"quarry/ui/passage"
 )
 
@@ -21,6 +22,7 @@ const (
 type paging struct {
 	fetching *request
 	of       *shown // whose further documents these are
+	first    int    // passages of its first page
 	offset   int    // documents that were asked for
 	complete bool   // there are no more, or they cannot be fetched
 }
@@ -44,6 +46,15 @@ func (m *Model) nextOrder() tea.Cmd {
 	return m.startSearch(m.search.shown.text, m.search.shown.instant, false)
 }
 
+// nextGrouping groups the results by something else.
+func (m *Model) nextGrouping() tea.Cmd {
+	all := results.Groupings()
+	m.look.grouping = all[(max(0, slices.Index(all, m.look.grouping))+1)%len(all)]
+	m.list.SetGrouping(m.look.grouping)
+	m.say("grouped by " + m.look.grouping)
+	return m.keepScreen()
+}
+
 func cannotSort(m *Model) string {
 	return unless(m.search.shown != nil && !m.search.shown.ofAnswer && m.client() != nil, "search first")
 }
@@ -62,8 +73,11 @@ func (m *Model) moreResults() tea.Cmd {
 	if p.of != s {
 		p.fetching.stop()
 		*p = paging{of: s}
+		if s != nil {
+			p.first = len(s.response.Results)
+		}
 		if s != nil && s.wire.Lists() {
-			p.offset = len(s.response.Results)
+			p.offset = p.first
 		}
 	}
 	if !m.wantsMore() {
@@ -114,6 +128,9 @@ func (m *Model) handlePage(page *wire.SearchResponse, err error) tea.Cmd {
 			result.CitationID = &numbered
 			longer.Results = append(longer.Results, result)
 		}
+	}
+	if byModel(s.response) {
+		m.list.SetMore(p.first)
 	}
 	s.response = &longer
 	m.list.Set(longer.Results, passage.Words(s.query), true)

@@ -3,9 +3,12 @@ package explorer
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"quarry/client/wire"
+	"quarry/internal/testkit/screentest"
+	"quarry/ui/state"
 )
 
 // many is a library of documents that all match, listed page by page.
@@ -49,6 +52,93 @@ func TestTheListGoesOn(t *testing.T) {
 	screen.WaitText("Document 119")
 	screen.Press("up", "down")
 	screen.WaitText("120 of 120")
+}
+
+// Behind a first page that a model ranked the rows say that words found them.
+func TestRowsBehindAModelsPageSayHowTheyWereFound(t *testing.T) {
+	t.Parallel()
+	for _, model := range []bool{true, false} {
+		server := many(120)
+		words := server.search
+		server.search = func(w http.ResponseWriter, r *http.Request, request wire.SearchRequest) {
+			if request.Instant || request.Offset != nil || !model {
+				words(w, r, request)
+				return
+			}
+			number, response := 1, wire.SearchResponse{TotalMatches: 120, Stages: []wire.Stage{{Name: "select", Outcome: wire.OutcomeOK}},
+				Results: []wire.SearchResult{{Title: "Best", Content: "text", DocumentID: "d7", Ref: "d7#0", Selected: true}}}
+			response.Results[0].CitationID = &number
+			wire.FillEmpty(&response)
+			answer200(w, response)
+		}
+		screen := start(t, 120, 40, Options{Target: server.library(t)})
+		screen.WaitText("type to search")
+		screen.Type("text")
+		screen.WaitText("120 match")
+		screen.Press("enter")
+		if !model {
+			screen.Press("G")
+			screen.WaitText("of 100")
+			screen.Press("g")
+			screen.WaitText("1 of 100")
+			for range 60 {
+				screen.Press("j")
+			}
+			screen.WaitText("61 of 100")
+			if strings.Contains(screen.Text(), "by words") {
+				t.Errorf("no model ranked anything:\n%s", screen.Text())
+			}
+			continue
+		}
+		screen.WaitText("Best")
+		screen.WaitText("── more, by words ──")
+		screen.WaitText("Document 000")
+	}
+}
+
+// Groups have headings with counts, the selection stays, and the next time they are the same.
+func TestResultsAreGrouped(t *testing.T) {
+	t.Parallel()
+	server := &script{search: func(w http.ResponseWriter, _ *http.Request, _ wire.SearchRequest) {
+		results := []map[string]any{sixFields(1, "Runbook", "text"), sixFields(2, "Chat", "text"), sixFields(3, "Policy", "text")}
+		for i, source := range []string{"confluence", "slack", "confluence"} {
+			results[i]["source_type"], results[i]["link"] = source, fmt.Sprintf("https://acme.com/%d", i)
+		}
+		results[2]["updated_at"] = "2026-10-12T09:00:00+00:00"
+		answer200(w, map[string]any{"results": results})
+	}}
+	target := server.remote(t)
+	target.State = state.InMemory(0)
+	open := func() *screentest.Screen {
+		screen := start(t, 120, 40, Options{Target: target})
+		screen.WaitText("type a question")
+		screen.Type("text")
+		screen.Press("enter")
+		screen.WaitText("Policy")
+		return screen
+	}
+	screen := open()
+	screen.Press("j")
+	screen.WaitText("2 of 3")
+	screen.Press("B")
+	screen.WaitText("Results by source")
+	screen.WaitText("── Confluence · 2 documents ──")
+	screen.WaitText("── Slack · 1 document ──")
+	screen.WaitText("3 of 3") // Chat, which is still selected
+	screen.Press("3")
+	screen.WaitText("2 of 3")
+	screen.Press("tab")
+	screen.WaitText("● 1 marked")
+	screen.Press("B")
+	screen.WaitText("Results by month")
+	screen.WaitText("── March 2026 · 2 documents ──")
+	screen.Press("q")
+	screen.WaitEnd()
+	again := open()
+	again.WaitText("── October 2026 · 1 document ──")
+	again.Press("B")
+	again.WaitText("grouped by document")
+	again.WaitGone("Results by month")
 }
 
 // The results are sorted by the server, over all that matched.

@@ -23,8 +23,9 @@ type look struct {
 	dark     bool   // the terminal's background
 	mouse    bool
 	zoomed   bool
-	dividerX int // columns that the divider beside was moved by
-	dividerY int // rows that the divider below was moved by
+	grouping string // of the results; empty: by document
+	dividerX int    // columns that the divider beside was moved by
+	dividerY int    // rows that the divider below was moved by
 }
 
 // restyle makes the theme again; widgets compare its name.

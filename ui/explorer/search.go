@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -357,6 +356,8 @@ func (m *Model) show(answer shown) {
 	m.reader.SetNow(m.now())
 	m.search.old = false
 	m.list.SetSelective(selective(answer.response))
+	m.list.SetMore(0)
+	m.list.SetNew(nil)
 	m.list.Set(answer.response.Results, passage.Words(answer.query), keep)
 	if keep && fromTop { // a better order is read from its beginning
 		m.list.ScrollToTop()
@@ -455,11 +456,6 @@ func (m *Model) followQuery() {
 		m.search.old = true
 	}
 	m.list.SetStale(m.search.old || running != nil && running.slow && !s.of(running))
-}
-
-// selective reports whether a model chose among what was found.
-func selective(response *wire.SearchResponse) bool {
-	return !slices.ContainsFunc(response.Stages, func(s wire.Stage) bool { return s.Name == "select" && s.Outcome != wire.OutcomeOK })
 }
 
 // handleSlowSearch shows that a search is running, and from then on its seconds.

@@ -83,6 +83,7 @@ type Passage struct {
 // Screen is how the person arranged the screen.
 type Screen struct {
 	Theme    string `json:"theme,omitempty"`
+	Group    string `json:"group,omitempty"`     // what the results are grouped by
 	DividerX int    `json:"divider_x,omitempty"` // columns that the divider beside the list was moved by
 	DividerY int    `json:"divider_y,omitempty"` // rows that the divider below it was moved by
 }

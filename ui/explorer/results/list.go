@@ -15,17 +15,20 @@ import (
 
 // List is the state of the list. The zero value is an empty one.
 //
-// A row is one passage. The passages of a document are consecutive; documents are in the order of their first passages.
-// Documents of which a model selected no passage come last, below a line. A server that reports no selection
-// selected all.
+// A row is one passage. The passages of a document are consecutive; documents are in the order of their first passages,
+// or of their groups. Documents of which a model selected no passage, and those found by words alone, come last, each below
+// a heading. A server that reports no selection selected all.
 type List struct {
 	items    []wire.SearchResult
 	words    []string
 	rows     []row
 	now      time.Time
 	stale    bool
-	plain    bool // no model chose among the passages
+	plain    bool   // no model chose among the passages
+	more     int    // items before those that were found by words alone, after a first page that a model ranked; 0: none
+	grouping string // one of Groupings; empty: ByDocument
 	isMarked func(wire.SearchResult) bool
+	isNew    func(wire.SearchResult) bool
 	mixed    bool // of several origins
 
 	density Density
@@ -47,9 +50,9 @@ type row struct {
 	item     int // in the results as they were given
 	document int // passages of the same document have the same number
 	heads    bool
-	further  int  // passages of the document that follow this one, which heads them
-	aside    bool // left out by the selector
-	opens    bool // the first that was
+	further  int    // passages of the document that follow this one, which heads them
+	aside    bool   // left out by the selector, or found by words alone
+	heading  string // of the section that it begins
 	marks    []wire.Span
 	marked   bool // marks are known
 }
@@ -61,7 +64,7 @@ func (l *List) Set(items []wire.SearchResult, words []string, keep bool) {
 	former, had := l.Selected()
 	below := l.selected - l.top
 	l.items, l.words, l.stale = items, words, false
-	l.rows = arranged(items, !l.plain)
+	l.arrange()
 	l.mixed = slices.ContainsFunc(items, func(r wire.SearchResult) bool { return r.Origin != items[0].Origin })
 	l.selected, l.top, l.moved = 0, 0, true
 	if at := find(l.rows, items, former); keep && had && at >= 0 {
@@ -105,6 +108,29 @@ func (l *List) SetMarked(isMarked func(wire.SearchResult) bool) {
 	l.isMarked = isMarked
 	l.drawn.clear()
 }
+
+// SetNew sets which passages are new since they were looked at last; nil: none.
+func (l *List) SetNew(isNew func(wire.SearchResult) bool) {
+	l.isNew = isNew
+	l.drawn.clear()
+}
+
+// SetGrouping groups the list by one of Groupings. The selection stays on its passage and on its place on the screen.
+func (l *List) SetGrouping(grouping string) {
+	if grouping == l.grouping {
+		return
+	}
+	selected, below := l.SelectedIndex(), l.selected-l.top
+	l.grouping = grouping
+	l.arrange()
+	l.selected = max(0, slices.IndexFunc(l.rows, func(r row) bool { return r.item == selected }))
+	l.top = max(0, l.selected-below)
+	l.drawn.clear()
+}
+
+// SetMore sets for the next results how many of them came before those that were found by words alone, where a model
+// ranked the ones before; 0: all.
+func (l *List) SetMore(more int) { l.more = more }
 
 // SetSelective sets for the next results whether a model chose among them. Otherwise none is left out.
 func (l *List) SetSelective(selective bool) { l.plain = !selective }
@@ -216,49 +242,6 @@ func (l *List) selectRow(at int) bool {
 	}
 	l.selected, l.moved = at, true
 	return true
-}
-
-// arranged puts passages into the order of the list.
-func arranged(items []wire.SearchResult, selective bool) []row {
-	rows := make([]row, 0, len(items))
-	documents := make(map[string]int, len(items))
-	chosen := make(map[int]bool, len(items)) // documents with a passage that was selected
-	for i, item := range items {
-		key := documentKey(item)
-		if key == "" {
-			key = "item " + strconv.Itoa(i) // its document is unknown
-		}
-		document, known := documents[key]
-		if !known {
-			document = len(documents)
-			documents[key] = document
-		}
-		rows = append(rows, row{item: i, document: document})
-		chosen[document] = chosen[document] || item.Selected
-	}
-	selects := selective && slices.ContainsFunc(items, func(r wire.SearchResult) bool { return r.Selected })
-	for i := range rows {
-		rows[i].aside = selects && !chosen[rows[i].document]
-	}
-	slices.SortStableFunc(rows, func(a, b row) int {
-		switch {
-		case a.aside == b.aside:
-			return a.document - b.document
-		case a.aside:
-			return 1
-		}
-		return -1
-	})
-	head := 0
-	for i := range rows {
-		rows[i].opens = rows[i].aside && (i == 0 || !rows[i-1].aside)
-		if i == 0 || rows[i].document != rows[i-1].document || rows[i].opens {
-			rows[i].heads, head = true, i
-			continue
-		}
-		rows[head].further++
-	}
-	return rows
 }
 
 // documentKey distinguishes the documents of an answer: the citation number where there is one, which every server gives per

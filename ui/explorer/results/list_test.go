@@ -107,12 +107,12 @@ func TestRowsStandUnderTheirDocuments(t *testing.T) {
 		unselected(item(2, "b#1", "Policy", "more of nothing")),
 	}, []string{"roll", "back"}, false)
 	expect(t, glyphless(shown(&l, 60, 13)),
-		"▌ 1  Runbook                                       ● 1  3 d",
+		"▌ 1  Runbook                                       ↳ 1  3 d",
 		"▌    First roll it back",
-		"  ●  Steps › Then roll the kwctl_run back",
-		"  2  Policy                                        ● 1  3 d",
+		"  ↳  Steps › Then roll the kwctl_run back",
+		"  2  Policy                                        ↳ 1  3 d",
 		"     nothing of it",
-		"  ●  more of nothing",
+		"  ↳  more of nothing",
 		" ── not selected ──────────────────────────────────────────",
 		"  3  Old page                                           3 d",
 		"     rolled back once",
@@ -127,6 +127,86 @@ func TestRowsStandUnderTheirDocuments(t *testing.T) {
 	}
 }
 
+// Groups and parts have headings with the number of their documents, and rows of a document stay together.
+func TestGroups(t *testing.T) {
+	t.Parallel()
+	dated := func(r wire.SearchResult, source, date string) wire.SearchResult {
+		r.SourceType, r.UpdatedAt = source, of(date)
+		if date == "" {
+			r.UpdatedAt = nil
+		}
+		return r
+	}
+	items := []wire.SearchResult{
+		dated(item(1, "a#0", "A", "text"), "slack", "2026-03-01T00:00:00Z"), dated(item(2, "b#0", "B", "text"), "jira", "2026-11-18T12:00:00Z"),
+		dated(item(1, "a#3", "A", "text"), "slack", "2026-03-01T00:00:00Z"), dated(unselected(item(3, "c#0", "C", "text")), "slack", ""),
+		dated(item(4, "d#0", "D", "text"), "jira", "2026-03-31T23:00:00Z"), dated(unselected(item(5, "e#0", "E", "text")), "jira", "2026-11-01T00:00:00Z"),
+		dated(unselected(item(6, "f#0", "F", "text")), "slack", "2026-11-02T00:00:00Z"),
+	}
+	for _, test := range []struct {
+		grouping string
+		want     []string // headings, and the refs of the rows
+	}{
+		{ByDocument, []string{"a#0", "a#3", "b#0", "d#0", "not selected", "c#0", "more, by words", "e#0", "f#0"}},
+		{BySource, []string{"Slack · 1 document", "a#0", "a#3", "Slack · not selected · 1 document", "c#0", "Slack · more, by words · 1 document", "f#0",
+			"Jira · 2 documents", "b#0", "d#0", "Jira · more, by words · 1 document", "e#0"}},
+		{ByMonth, []string{"November 2026 · 1 document", "b#0", "November 2026 · more, by words · 2 documents", "e#0", "f#0",
+			"March 2026 · 2 documents", "a#0", "a#3", "d#0", "undated · not selected · 1 document", "c#0"}},
+	} {
+		var l List
+		l.SetNow(now())
+		l.SetMore(5)
+		l.SetDensity(Spaced)
+		l.Set(items, nil, false)
+		l.Jump(4)
+		l.View(60, 12, dark(), true)
+		l.SetGrouping(test.grouping)
+		if r, _ := l.Selected(); r.Ref != "d#0" {
+			t.Errorf("by %s: the selection moved to %s", test.grouping, r.Ref)
+		}
+		var got []string
+		for _, r := range l.rows {
+			if r.heading != "" {
+				got = append(got, r.heading)
+			}
+			got = append(got, l.items[r.item].Ref)
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("by %s:\n%q, want\n%q", test.grouping, got, test.want)
+		}
+		if text := shown(&l, 60, 60); strings.Count(text, "──") < strings.Count(strings.Join(got, ""), "document") {
+			t.Errorf("by %s:\n%s", test.grouping, text)
+		}
+		if l.First(); !l.Jump(5) || l.items[l.SelectedIndex()].Ref != "e#0" {
+			t.Errorf("by %s: 5 leads to %d", test.grouping, l.SelectedIndex())
+		}
+		checkView(t, &l, 60, 12, dark(), true)
+	}
+}
+
+// A passage that is new says so in words, also below the head of its document.
+func TestNewPassages(t *testing.T) {
+	t.Parallel()
+	var l List
+	l.SetNow(now())
+	below := item(1, "a#4", "Runbook", "rolled back again")
+	under := item(1, "a#5", "Runbook", "Then roll it back")
+	under.HeadingPath = []string{"Runbook", "Steps"}
+	l.Set([]wire.SearchResult{item(1, "a#0", "Runbook", "roll"), below, under, item(2, "b#0", "Policy", "rolls")}, nil, false)
+	l.SetNew(func(r wire.SearchResult) bool { return r.Ref != "a#0" })
+	expect(t, glyphless(shown(&l, 60, 11)),
+		"▌ 1  Runbook                                       ↳ 2  3 d",
+		"▌    roll",
+		"  ↳  ✦ new › rolled back again",
+		"  ↳  ✦ new › Steps › Then roll it back",
+		"  2  Policy                                      ✦ new  3 d",
+		"     rolls", "", "", "", "", "")
+	l.SetNew(nil)
+	if text := shown(&l, 60, 11); strings.Contains(text, "new") {
+		t.Errorf("still new:\n%s", text)
+	}
+}
+
 func TestServerThatTellsSixFields(t *testing.T) {
 	t.Parallel()
 	var l List
@@ -136,7 +216,7 @@ func TestServerThatTellsSixFields(t *testing.T) {
 		bare(1, "Runbook", "more of the runbook"),
 	}, []string{"roll"}, false)
 	got := glyphless(shown(&l, 50, 11))
-	for _, want := range []string{"▌ 1  Runbook", "● 1\n", "…text filler text and then roll it back\n", "  ●  more of the runbook\n", " 2  Policy"} {
+	for _, want := range []string{"▌ 1  Runbook", "↳ 1\n", "…text filler text and then roll it back\n", "  ↳  more of the runbook\n", " 2  Policy"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)
 		}
@@ -402,7 +482,13 @@ func someItems(random *rand.Rand) []wire.SearchResult {
 
 // operate does one of the things that can be done to a list.
 func operate(random *rand.Rand, l *List) {
-	switch random.IntN(12) {
+	switch random.IntN(14) {
+	case 11:
+		l.SetGrouping(Groupings()[random.IntN(3)])
+	case 12:
+		l.SetMore(random.IntN(30))
+		at := random.IntN(20)
+		l.SetNew(func(r wire.SearchResult) bool { return r.CitationID != nil && *r.CitationID > at })
 	case 0:
 		l.Set(someItems(random), []string{"roll", "本番"}, random.IntN(2) == 0)
 	case 1:
@@ -479,7 +565,7 @@ func checkView(t *testing.T, l *List, width, height int, th theme.Theme, focused
 			on++
 		}
 	}
-	if l.rows[l.selected].opens {
+	if l.rows[l.selected].heading != "" {
 		on++ // the line above it
 	}
 	if on != whole {

@@ -14,9 +14,10 @@ import (
 
 const (
 	below      = " › "
-	further    = "●" // a further passage of the document above, and before their number
+	further    = "↳" // a further passage of the document above, and before their number
 	old        = "⚠" // before the age of an old document
 	mark       = "●" // before a passage of the collection, in place of the bar
+	added      = "✦ new"
 	leastTitle = 4
 	leastText  = 12 // columns that a passage needs to say anything
 	widestName = 20 // columns of an author's name
@@ -38,13 +39,14 @@ func (l *List) drawRow(at int, selected bool) []string {
 	}
 	d.age = passage.ShortAge(deref(item.UpdatedAt), l.now)
 	d.aged = l.isOld(item)
+	d.added = l.isNew != nil && l.isNew(item)
 	bar := " "
 	if selected {
 		bar = d.pens.bar.Write(d.pens.barGlyph)
 	}
 	var lines []string
-	if r.opens {
-		lines = append(lines, d.rule("not selected"))
+	if r.heading != "" {
+		lines = append(lines, d.rule(r.heading))
 	}
 	for i, line := range d.lines() {
 		bar := bar
@@ -80,6 +82,7 @@ type drawing struct {
 	roots []string
 	age   string
 	aged  bool // older than is to be trusted
+	added bool // since the results were looked at last
 
 	mixed bool // with results of other origins
 }
@@ -122,18 +125,23 @@ func (d drawing) number() string {
 // title is the line of the title, with the number of further passages and the age at its end.
 func (d drawing) title() string {
 	var beside styled
-	if d.row.further > 0 {
-		beside.add(d.pens.muted, further+" "+strconv.Itoa(d.row.further))
-	}
-	if d.age != "" {
+	add := func(pen paint.Pen, text string) {
 		if beside.width > 0 {
 			beside.add(d.pens.muted, "  ")
 		}
-		if d.aged {
-			beside.add(d.pens.warning, old+" "+d.age)
-		} else {
-			beside.add(d.pens.muted, d.age)
-		}
+		beside.add(pen, text)
+	}
+	if d.added {
+		add(d.pens.number, added)
+	}
+	if d.row.further > 0 {
+		add(d.pens.muted, further+" "+strconv.Itoa(d.row.further))
+	}
+	switch {
+	case d.aged:
+		add(d.pens.warning, old+" "+d.age)
+	case d.age != "":
+		add(d.pens.muted, d.age)
 	}
 	room := d.room() - beside.width - 2
 	if beside.width == 0 || room < leastTitle {
@@ -203,15 +211,28 @@ func (d drawing) about() string {
 	return line
 }
 
-// heading is the innermost heading of a further passage.
+// heading is the innermost heading of a further passage, after the word that it is new.
 func (d drawing) heading() styled {
 	var head styled
+	if d.added {
+		head.add(d.pens.number, added)
+	}
+	if name := d.innermost(); name != "" {
+		if d.added {
+			head.add(d.pens.muted, below)
+		}
+		head.add(d.pens.muted, fitted(name, min(widestHead, d.room()/2)))
+	}
+	return head
+}
+
+// innermost is the heading that a passage is under, unless that is the title.
+func (d drawing) innermost() string {
 	path := d.item.HeadingPath
 	if len(path) == 0 || strings.EqualFold(path[len(path)-1], d.item.Title) {
-		return head
+		return ""
 	}
-	head.add(d.pens.muted, fitted(path[len(path)-1], min(widestHead, d.room()/2)))
-	return head
+	return path[len(path)-1]
 }
 
 // text is the passage behind its head, on one line.
@@ -223,7 +244,7 @@ func (d drawing) text(head styled) string {
 	if room < leastText && head.width > 0 {
 		return head.String()
 	}
-	text, spans := d.snippet(head, room)
+	text, spans := d.snippet(room)
 	switch {
 	case text == "":
 		return head.String()
@@ -234,13 +255,13 @@ func (d drawing) text(head styled) string {
 }
 
 // snippet is the passage as one line of running text, so that what is marked shows in the first columns of it.
-func (d drawing) snippet(head styled, room int) (string, []wire.Span) {
+func (d drawing) snippet(room int) (string, []wire.Span) {
 	text, spans := passage.Snippet(d.item, d.row.marks, room, room)
 	text, spans = paint.LineSpans(text, spans)
-	if d.row.heads || head.width == 0 {
+	name := paint.Line(d.innermost())
+	if d.row.heads || name == "" {
 		return text, spans
 	}
-	name := paint.Line(d.item.HeadingPath[len(d.item.HeadingPath)-1])
 	rest, said := strings.CutPrefix(text, name+below) // the head has it already
 	if !said {
 		return text, spans

@@ -45,7 +45,7 @@ func (l *List) View(width, height int, th theme.Theme, focused bool) []string {
 					break
 				}
 				lines = append(lines, line)
-				if i == 0 && l.rows[at].opens {
+				if i == 0 && l.rows[at].heading != "" {
 					l.placed = append(l.placed, -1)
 				} else {
 					l.placed = append(l.placed, at)

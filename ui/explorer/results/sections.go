@@ -1,0 +1,143 @@
+package results
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"quarry/client"
+	"quarry/client/wire"
+	"quarry/internal/text"
+	"quarry/ui/explorer/paint"
+)
+
+// What the documents of a list are grouped by. The passages of a document always are consecutive.
+const (
+	ByDocument = "document" // in the order of their first passages
+	BySource   = "source"   // the sources in that order
+	ByMonth    = "month"    // of their dates, the newest first
+)
+
+// Groupings returns what a list can be grouped by.
+func Groupings() []string { return []string{ByDocument, BySource, ByMonth} }
+
+// part is how the documents of a list got there.
+type part int
+
+const (
+	ranked  part = iota
+	left         // out by the model that selected
+	byWords      // behind the first page, which a model ranked
+)
+
+// section is a part of the list under one heading.
+type section struct {
+	group string // a source or a month; empty also without groups
+	part  part
+}
+
+// heading names a section with the number of its documents; empty: it needs no heading.
+func (s section) heading(grouping string, documents int) string {
+	name := ""
+	switch grouping {
+	case BySource:
+		name = client.SourceName(s.group)
+	case ByMonth:
+		name = "undated"
+		if month, err := time.Parse(monthKey, s.group); err == nil {
+			name = month.Format("January 2006")
+		}
+	}
+	parts := slices.DeleteFunc([]string{paint.Line(name), [...]string{left: "not selected", byWords: "more, by words"}[s.part]},
+		func(part string) bool { return part == "" })
+	if name != "" {
+		parts = append(parts, text.Count(documents, "document"))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// monthKey is the layout of months as groups.
+const monthKey = "2006-01"
+
+// groupOf returns the group of a passage's document.
+func groupOf(item wire.SearchResult, grouping string) string {
+	switch grouping {
+	case BySource:
+		return item.SourceType
+	case ByMonth:
+		if updated, err := wire.ParseTime(deref(item.UpdatedAt)); err == nil {
+			return updated.Format(monthKey)
+		}
+	}
+	return ""
+}
+
+// arrange puts the passages into the order of the list.
+func (l *List) arrange() {
+	l.rows = make([]row, 0, len(l.items))
+	documents := make(map[string]int, len(l.items))
+	var sections []section // of each document
+	var chosen []bool      // documents with a passage that was selected
+	var order []string     // groups, by their first document
+	for i, item := range l.items {
+		key := documentKey(item)
+		if key == "" {
+			key = "item " + strconv.Itoa(i) // its document is unknown
+		}
+		document, known := documents[key]
+		if !known {
+			document = len(documents)
+			documents[key] = document
+			of := section{group: groupOf(item, l.grouping)}
+			if l.more > 0 && i >= l.more {
+				of.part = byWords
+			}
+			sections, chosen = append(sections, of), append(chosen, false)
+			if !slices.Contains(order, of.group) {
+				order = append(order, of.group)
+			}
+		}
+		l.rows = append(l.rows, row{item: i, document: document})
+		chosen[document] = chosen[document] || item.Selected
+	}
+	if l.grouping == ByMonth {
+		slices.SortFunc(order, func(a, b string) int { return cmp.Compare(b, a) })
+	}
+	selects := !l.plain && slices.Contains(chosen, true)
+	for document := range sections {
+		if selects && !chosen[document] && sections[document].part == ranked {
+			sections[document].part = left
+		}
+	}
+	slices.SortStableFunc(l.rows, func(a, b row) int {
+		in, other := sections[a.document], sections[b.document]
+		return cmp.Or(cmp.Compare(slices.Index(order, in.group), slices.Index(order, other.group)), cmp.Compare(in.part, other.part),
+			cmp.Compare(a.document, b.document))
+	})
+	l.setHeads(sections)
+}
+
+// setHeads finds the rows that begin a document and those that begin a section.
+func (l *List) setHeads(sections []section) {
+	head, opens, documents := 0, 0, 0 // the last two of the section
+	for i := range l.rows {
+		r := &l.rows[i]
+		of := sections[r.document]
+		r.aside = of.part != ranked
+		if i > 0 && r.document == l.rows[i-1].document {
+			l.rows[head].further++
+			continue
+		}
+		if i > 0 && of != sections[l.rows[opens].document] {
+			l.rows[opens].heading = sections[l.rows[opens].document].heading(l.grouping, documents)
+			opens, documents = i, 0
+		}
+		r.heads, head = true, i
+		documents++
+	}
+	if len(l.rows) > 0 {
+		l.rows[opens].heading = sections[l.rows[opens].document].heading(l.grouping, documents)
+	}
+}
