@@ -99,7 +99,10 @@ func (m *Model) handleVersion(status *wire.LibraryStatus, err error) tea.Cmd {
 	for _, root := range status.Roots {
 		roots = append(roots, root.Path)
 	}
-	m.list.SetRoots(roots)
+	if !slices.Equal(roots, m.conn.roots) {
+		m.list.SetRoots(roots)
+		m.conn.roots, m.reading.result = roots, nil // which is shown again
+	}
 	m.conn.version, m.conn.vectors, m.conn.synced = status.Version, status.VectorModel != "", lastSync(status.Roots)
 	if first { // a search may have been faster
 		if m.search.shown != nil {

@@ -76,7 +76,7 @@ func (m *Model) document(r wire.SearchResult) reader.Document {
 		words = passage.Words(m.search.shown.query)
 	}
 	why := m.unreadable(r)
-	return reader.Document{SearchResult: r, Words: words, CanExpand: why == "", WhyNot: why, FileLinks: m.target.Kind == Library}
+	return reader.Document{SearchResult: r, Where: passage.Where(r, m.conn.roots), Words: words, CanExpand: why == "", WhyNot: why, FileLinks: m.target.Kind == Library}
 }
 
 // unreadable returns why the rest of a result's document cannot be read here; "" means that it can.

@@ -32,6 +32,7 @@ type connection struct {
 	opening *request
 	welcome welcome
 	version string    // of the library, as last reported
+	roots   []string  // folders that its files were added from
 	synced  time.Time // when its folders were last read
 	vectors bool      // an embedding model made vectors for the library
 	noModel bool      // the target reported that it has no language model

@@ -23,7 +23,7 @@ type Reader struct {
 	ExpandKey, WholeKey string
 
 	document Document
-	crumbs   string // source and headings of the passage
+	crumbs   []string // source, place in it and headings of the passage
 	shown    bool
 	now      time.Time
 	raw      bool
@@ -220,6 +220,7 @@ func textWidth(width int) int { return min(width, maxTextWidth) }
 // Document is a search result, as far as the server described it.
 type Document struct {
 	wire.SearchResult
+	Where     []string // its place in its source: a channel, a space, folders
 	Words     []string // highlighted in fetched chunks, and in Content if Highlights is empty
 	CanExpand bool     // the server can send the chunks around the passage
 	WhyNot    string   // why it cannot, in a few words

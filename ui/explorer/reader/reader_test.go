@@ -116,6 +116,24 @@ func TestWhyThereIsNoMoreIsSeenWhole(t *testing.T) {
 	}
 }
 
+func TestTheBreadcrumbKeepsItsEnd(t *testing.T) {
+	t.Parallel()
+	d := runbook()
+	d.Where = []string{"content", "benefits\x1b[31m", "pay-expenses"}
+	var r Reader
+	r.Show(d)
+	glyph := darkTheme().SourceGlyph("confluence")
+	for width, want := range map[int]string{
+		80: glyph + " Confluence › content › benefits › pay-expenses › Platform › Runbooks",
+		50: glyph + " Confluence › … › Platform › Runbooks",
+		20: glyph + " Confluence › … › …",
+	} {
+		if got := plainView(&r, width, 12)[0]; got != want {
+			t.Errorf("%d columns: %q, want %q", width, got, want)
+		}
+	}
+}
+
 func TestOwnersAreCounted(t *testing.T) {
 	t.Parallel()
 	d := runbook()

@@ -261,57 +261,62 @@ func (r *Reader) headerLines(height int) int {
 		return 0
 	case height < minHeaderHeight:
 		return 1
-	case r.crumbs == "":
+	case len(r.crumbs) == 0:
 		return 2
 	}
 	return 3
 }
 
 func (r *Reader) header(width, height int) []string {
-	crumbs := paint.Fit(r.crumbLine(), width)
-	switch r.headerLines(height) {
-	case 0:
+	switch lines := r.headerLines(height); {
+	case lines == 0:
 		return nil
-	case 1:
-		if r.crumbs == "" {
-			return []string{r.aboutLine(width)}
-		}
-		return []string{crumbs}
-	case 2:
+	case lines == 1 && len(r.crumbs) == 0:
+		return []string{r.aboutLine(width)}
+	case lines == 1:
+		return []string{r.crumbLine(width)}
+	case lines == 2:
 		return []string{r.aboutLine(width), paint.Blank(width)}
 	}
-	return []string{crumbs, r.aboutLine(width), paint.Blank(width)}
+	return []string{r.crumbLine(width), r.aboutLine(width), paint.Blank(width)}
 }
 
 // Title returns the title of the document on one line.
 func (r *Reader) Title() string { return paint.Line(passage.Title(r.document.SearchResult)) }
 
-// crumbsOf returns the source and the headings of the passage.
-func crumbsOf(d Document) string {
+// crumbsOf returns the source, the place of the document in it, and the headings of the passage.
+func crumbsOf(d Document) []string {
 	var parts []string
 	if source := clean(client.SourceName(d.SourceType)); source != "" && d.SourceType != "" {
 		parts = append(parts, source)
 	}
-	for _, heading := range d.HeadingPath {
-		if heading = clean(heading); heading != "" {
-			parts = append(parts, heading)
+	for _, part := range slices.Concat(d.Where, d.HeadingPath) {
+		if part = clean(part); part != "" {
+			parts = append(parts, part)
 		}
 	}
-	return strings.Join(parts, " › ")
+	return parts
 }
 
-func (r *Reader) crumbLine() string {
-	source, path, more := strings.Cut(r.crumbs, " › ")
+// crumbLine returns the breadcrumb. Where it is too long, what follows the source is left out: the innermost is the nearest.
+func (r *Reader) crumbLine(width int) string {
+	const below = " › "
+	source, path := r.crumbs[0], r.crumbs[1:]
 	pen := r.pens.source
 	if r.document.SourceType != "" { // as in the list
 		source = r.theme.SourceGlyph(r.document.SourceType) + " " + source
 		pen = paint.PenOf(r.theme.SourceStyle(r.document.SourceType))
 	}
-	line := pen.Write(source)
-	if more {
-		line += r.pens.muted.Write(" › " + path)
+	line, left := pen.Write(source), width-paint.Width(source)
+	if len(path) == 0 {
+		return paint.Fit(line, width)
 	}
-	return line
+	shown := strings.Join(path, below)
+	for len(path) > 1 && paint.Width(below+shown) > left {
+		path = path[1:]
+		shown = "…" + below + strings.Join(path, below)
+	}
+	return paint.Fit(line+r.pens.muted.Write(below+shown), width)
 }
 
 // aboutLine returns authors, date, age, matches and link.
