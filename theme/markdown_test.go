@@ -122,3 +122,12 @@ func BenchmarkForScreen(b *testing.B) {
 		ForScreen(Options{Mode: "dark", Profile: colorprofile.TrueColor})
 	}
 }
+
+func TestNumbersOfLinks(t *testing.T) {
+	t.Parallel()
+	for number, want := range map[int][2]string{1: {"¹", "[1]"}, 20: {"²⁰", "[20]"}} {
+		if got := [2]string{ForScreen(Options{}).LinkNumber(number), ForScreen(Options{ASCII: true}).LinkNumber(number)}; got != want {
+			t.Errorf("%d: %q, want %q", number, got, want)
+		}
+	}
+}

@@ -20,7 +20,7 @@ type linking struct {
 func linkBindings() []Binding {
 	return group("Reader",
 		action("links", "L", InList|InReader, "", "Open a link of the text by its number", (*Model).openLinks, noLinks),
-		action("open-link", "enter", InLinks, "open", "Open the link, or copy it where there is no browser", (*Model).openChosenLink),
+		action("open-link", "enter", InLinks, "open", "Open the link (within the document: go to its heading), or copy it where there is no browser", (*Model).openChosenLink),
 	)
 }
 
@@ -37,11 +37,14 @@ func noLinks(m *Model) string {
 // openLinks lists the links by number, with their addresses.
 func (m *Model) openLinks() tea.Cmd {
 	m.links.links = m.reader.Links()
+	m.links.links = m.links.links[:min(len(m.links.links), mostListed)]
 	entries := make([]panel.Entry, len(m.links.links))
 	for i, link := range m.links.links {
 		number := strconv.Itoa(link.Number)
 		entries[i] = panel.Entry{Action: number, Keys: number, Text: link.Text}
-		if address := reader.ShortLink(link.Address); address != link.Text {
+		if anchor := m.reader.Anchor(link); anchor != "" {
+			entries[i].Text += " · #" + anchor
+		} else if address := reader.ShortLink(link.Address); address != link.Text {
 			entries[i].Text += " · " + address
 		}
 	}
@@ -58,12 +61,15 @@ func (m *Model) openChosenLink() tea.Cmd {
 		return nil
 	}
 	m.panels = m.panels[:len(m.panels)-1]
-	link := m.links.links[at].Address
-	if !m.openable(link) {
+	link := m.links.links[at]
+	switch anchor := m.reader.Anchor(link); {
+	case anchor != "":
+		return m.goToAnchor(anchor, link.Address)
+	case !m.openable(link.Address):
 		m.warn("this link cannot be opened here")
 		return nil
 	}
-	return m.openLink(link)
+	return m.openLink(link.Address)
 }
 
 // openTypedLink opens the link whose number is typed, once no longer number begins with it.

@@ -52,6 +52,30 @@ func TestALinkOverSSH(t *testing.T) {
 	screen.Wait("the link", func(string) bool { return slices.Equal(screen.Clipboard(), []string{"https://grafana.acme.com/d/1"}) })
 }
 
+// A link within the document leads to its heading; one to a part that nobody finds is opened.
+func TestALinkWithinTheDocument(t *testing.T) {
+	t.Parallel()
+	content := "See [the end](#the-end) and [elsewhere](#gone).\n\n" + strings.Repeat("Between the two.\n\n", 60) + "## The end\n\nIts text.\n\n" +
+		strings.Repeat("And more.\n\n", 60)
+	server := &script{search: func(w http.ResponseWriter, _ *http.Request, _ wire.SearchRequest) {
+		answer200(w, map[string]any{"results": []any{sixFields(1, "Long", content)}})
+	}}
+	m := &machine{}
+	screen := start(t, 120, 40, Options{Target: server.remote(t), Query: "anything", Caps: m.capabilities()})
+	screen.WaitText("the end¹")
+	screen.Press("L")
+	screen.WaitText("the end · #the-end")
+	screen.Type("1")
+	screen.WaitText("Its text.")
+	screen.Press("L")
+	screen.WaitText("elsewhere · #gone")
+	screen.Type("2")
+	screen.WaitText("opened https://wiki.acme.com/1#gone")
+	if _, opened := m.did(); len(opened) != 1 {
+		t.Errorf("opened %q", opened)
+	}
+}
+
 // Of ten links the first waits for another digit, or for enter.
 func TestNumbersOfTwoDigits(t *testing.T) {
 	t.Parallel()

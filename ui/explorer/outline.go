@@ -16,6 +16,9 @@ import (
 	"quarry/ui/explorer/reader"
 )
 
+// mostListed bounds the headings and the links in a list: it is laid out for every key.
+const mostListed = 2000
+
 // outlining is the panel of the headings of the document that is read.
 type outlining struct {
 	panel.Actions
@@ -45,6 +48,8 @@ func (o *outlining) Title(_ int, th theme.Theme) (title, beside string) {
 		beside = "loading"
 	case len(o.sent) == 0:
 		beside = "of the text shown"
+	case len(o.headings) == mostListed:
+		beside = "first " + text.Count(mostListed, "heading")
 	default:
 		beside = text.Count(len(o.headings), "heading")
 	}
@@ -54,28 +59,37 @@ func (o *outlining) Title(_ int, th theme.Theme) (title, beside string) {
 // openOutline lists the headings of the text at hand, and those of the whole document once they are there.
 func (m *Model) openOutline() tea.Cmd {
 	m.showReader()
-	m.outline.of, m.outline.sent = m.reading.result.DocumentID, nil
-	if w := m.reading.whole; w != nil && w.document.ID == m.outline.of {
-		m.outline.sent = w.document.Outline
-	}
 	m.outline.Open("Outline", "no headings", nil)
 	m.pushPanel(InOutline, &m.outline)
-	c, id, at := m.client(), m.outline.of, m.reading.result.ChunkStart
-	if len(m.outline.sent) > 0 || c == nil || m.unreadable(*m.reading.result) != "" {
-		m.showHeadings()
-		return nil
-	}
-	fetch := background(m, &m.outline.fetching, func(ctx context.Context) (*wire.DocumentChunks, error) {
-		return c.Chunks(ctx, id, at, at)
-	}, func(answer *wire.DocumentChunks, err error) tea.Cmd {
-		if err == nil && m.overlay() == InOutline {
-			m.outline.sent = answer.Document.Outline
-		}
+	fetch := m.fetchOutline(func() tea.Cmd {
 		m.showHeadings()
 		return nil
 	})
 	m.showHeadings()
 	return fetch
+}
+
+// fetchOutline fetches the outline of the document that is read, unless it is known or the server has none, and runs then.
+func (m *Model) fetchOutline(then func() tea.Cmd) tea.Cmd {
+	o, result := &m.outline, m.reading.result
+	if o.of != result.DocumentID {
+		o.of, o.sent = result.DocumentID, nil
+	}
+	if w := m.reading.whole; w != nil && w.document.ID == o.of {
+		o.sent = w.document.Outline
+	}
+	c := m.client()
+	if len(o.sent) > 0 || c == nil || m.unreadable(*result) != "" {
+		return then()
+	}
+	return background(m, &o.fetching, func(ctx context.Context) (*wire.DocumentChunks, error) {
+		return c.Chunks(ctx, result.DocumentID, result.ChunkStart, result.ChunkStart)
+	}, func(answer *wire.DocumentChunks, err error) tea.Cmd {
+		if err == nil && o.of == result.DocumentID {
+			o.sent = answer.Document.Outline
+		}
+		return then()
+	})
 }
 
 // showHeadings fills the panel. The choice stays on its heading; at first it is the one that is read.
@@ -91,6 +105,7 @@ func (m *Model) showHeadings() {
 		o.Replace(nil)
 		return
 	}
+	o.headings = o.headings[:min(len(o.headings), mostListed)]
 	least := slices.MinFunc(o.headings, func(a, b reader.Heading) int { return cmp.Compare(a.Level, b.Level) }).Level
 	entries := make([]panel.Entry, len(o.headings))
 	for i, h := range o.headings {
@@ -100,7 +115,7 @@ func (m *Model) showHeadings() {
 		}
 	}
 	o.Replace(entries)
-	o.Select(current)
+	o.Select(min(current, len(entries)-1))
 }
 
 // chosen is the index of the heading that the choice is on.
@@ -110,7 +125,7 @@ func (o *outlining) chosen() (int, bool) {
 	return at, ok && err == nil && at < len(o.headings)
 }
 
-// openHeading scrolls to the chosen heading, and fetches the passages up to it where they are not shown.
+// openHeading goes to the chosen heading.
 func (m *Model) openHeading() tea.Cmd {
 	at, ok := m.outline.chosen()
 	if !ok {
@@ -121,10 +136,15 @@ func (m *Model) openHeading() tea.Cmd {
 	if m.reading.result == nil || m.reading.result.DocumentID != m.outline.of {
 		return nil // the results changed meanwhile
 	}
-	from, to, missing := m.reader.Reach(m.outline.headings[at])
+	return m.goToHeading(m.outline.headings, at)
+}
+
+// goToHeading scrolls to a heading, and fetches the passages up to it where they are not shown.
+func (m *Model) goToHeading(headings []reader.Heading, at int) tea.Cmd {
+	from, to, missing := m.reader.Reach(headings[at])
 	switch {
 	case !missing:
-		m.reader.GoTo(m.outline.headings[at])
+		m.reader.GoTo(headings[at])
 		return nil
 	case to-from >= wholeChunks:
 		m.warn("that heading is too far from the text shown")
@@ -138,5 +158,18 @@ func (m *Model) openHeading() tea.Cmd {
 			}
 		}
 		return got, err
+	})
+}
+
+// goToAnchor goes to the heading that a link within the document names, or else opens the link.
+func (m *Model) goToAnchor(anchor, link string) tea.Cmd {
+	m.showReader()
+	return m.fetchOutline(func() tea.Cmd {
+		headings, _ := m.reader.Headings(m.outline.sent)
+		at := slices.IndexFunc(headings, func(h reader.Heading) bool { return h.Named(anchor) })
+		if at < 0 {
+			return m.openLink(link)
+		}
+		return m.goToHeading(headings, at)
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/yuin/goldmark/ast"
 
 	"quarry/client"
+	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/passage"
 )
@@ -18,6 +19,21 @@ type Link struct {
 	Number  int // which is shown behind it
 	Text    string
 	Address string
+}
+
+// Anchor returns the anchor of a link to a part of the document itself; "" for other links.
+func (r *Reader) Anchor(link Link) string {
+	target, err := url.Parse(link.Address)
+	self, selfErr := url.Parse(text.OrEmpty(r.document.Link))
+	if err != nil || selfErr != nil {
+		return ""
+	}
+	anchor := target.Fragment
+	target.Fragment, target.RawFragment, self.Fragment, self.RawFragment = "", "", "", ""
+	if *target != *self {
+		return ""
+	}
+	return anchor
 }
 
 // Links returns the links of the text that was rendered so far, by number.

@@ -19,6 +19,11 @@ func (h Heading) Same(other Heading) bool {
 	return h.piece == other.piece && h.from == other.from && (h.piece != nil || h.OutlineHeading == other.OutlineHeading)
 }
 
+// Named reports whether the anchor of a link names the heading: it has the same letters.
+func (h Heading) Named(anchor string) bool {
+	return letters(anchor) != "" && letters(anchor) == letters(h.Text)
+}
+
 // Headings returns the headings of the document: those of an outline that the server sent, or those of the text in the body
 // without one. current is the index of the heading of the first text in view.
 func (r *Reader) Headings(outline []wire.OutlineHeading) (headings []Heading, current int) {
