@@ -139,7 +139,7 @@ func (r *run) retrieve(ctx context.Context) (string, string, error) {
 		r.note(wire.NoteTypoCorrected, "nothing matched “%s”; searched for “%s”", c.From, c.To)
 	}
 	if kept := r.found[r.question].Kept; kept != "" {
-		r.note(wire.NotePrefixKept, "“%s” is not a word of the library; words that begin with it match, too", kept)
+		r.note(wire.NotePrefixKept, "“%s” is not a known word: matched as a prefix", kept)
 	}
 	detail := text.Count(hits, "passage") + " from " + text.Count(len(r.queries), "query")
 	return wire.OutcomeOK, r.withVectorDetail(detail), nil
