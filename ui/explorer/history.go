@@ -413,8 +413,14 @@ func (m *Model) countAdded() tea.Cmd {
 
 // openArrived lists the documents that came since the last visit.
 func (m *Model) openArrived() tea.Cmd {
+	return m.browse(wire.SearchRequest{Browse: true, AddedSince: &wire.Time{Time: m.past.state.Since}}, "")
+}
+
+// browse lists documents without a query and selects one of them, if it is given.
+func (m *Model) browse(request wire.SearchRequest, ref string) tea.Cmd {
 	s, wanted := m.searchOf(""), m.wanted()
-	s.wire = wire.SearchRequest{Browse: true, AddedSince: &wire.Time{Time: m.past.state.Since}, NumResults: &wanted}
+	request.NumResults = &wanted
+	s.wire, s.selects = request, ref
 	s.key = memoryKey(s.wire, "", m.now())
 	m.stopSearch()
 	m.focus = InList

@@ -12,6 +12,7 @@ import (
 	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/panel"
+	"quarry/ui/passage"
 )
 
 const (
@@ -19,6 +20,8 @@ const (
 	homeColumns = 90
 	// mostRecent is how many recent searches the home shows; the list of searches has them all.
 	mostRecent = 8
+	// mostNewest is how many of the documents changed last it shows.
+	mostNewest = 5
 	// numbered is how many entries have a digit of their own.
 	numbered = 9
 )
@@ -54,9 +57,25 @@ func (m *Model) homeEntries() []homeEntry {
 		entries = append(entries, homeEntry{"Recent", search.Query, m.ago(search.At),
 			func(m *Model) tea.Cmd { return m.searchFor(search.Query) }})
 	}
-	if len(entries) > 0 || !m.past.loaded {
+	if !m.past.loaded {
 		return entries
 	}
+	if len(entries) == 0 {
+		entries = m.firstEntries()
+	}
+	for _, document := range m.conn.welcome.newest {
+		age := ""
+		if document.UpdatedAt != nil {
+			age = passage.Age(*document.UpdatedAt, m.now())
+		}
+		entries = append(entries, homeEntry{"Newest", m.theme.SourceGlyph(document.SourceType) + " " + document.Title, age,
+			func(m *Model) tea.Cmd { return m.browse(wire.SearchRequest{Browse: true}, document.Ref) }})
+	}
+	return entries
+}
+
+// firstEntries are what a first visit can begin with.
+func (m *Model) firstEntries() (entries []homeEntry) {
 	for _, example := range m.target.Examples {
 		entries = append(entries, homeEntry{"Try", example, "", func(m *Model) tea.Cmd { return m.searchFor(example) }})
 	}

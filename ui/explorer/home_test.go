@@ -1,6 +1,8 @@
 package explorer
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -43,6 +45,20 @@ func TestTheFirstHome(t *testing.T) {
 	screen.WaitText("Open a folder, or connect to Onyx")
 	screen.Press("down", "enter")
 	screen.WaitText("Runbook: rolling back a release")
+}
+
+// The documents changed last can be opened in the list of all, newest first.
+func TestTheHomeOpensTheNewest(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 120, 40, Options{Target: sampleTarget(t)})
+	screen.WaitText("Newest")
+	lines := strings.Split(screen.Text(), "\n")
+	heading := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "Newest") })
+	third := regexp.MustCompile(`(\d)  \S (.{20})`).FindStringSubmatch(lines[heading+3])
+	screen.Press("down", third[1])
+	screen.WaitText("newest ")
+	screen.WaitText("▌ 3  ")
+	screen.WaitText("╭ " + third[2])
 }
 
 // The chosen entry is on the screen however small that is.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,6 +48,7 @@ type search struct {
 	wire    wire.SearchRequest
 	agent   string // by name or number, where the request does not say it yet
 	key     string // in the memory
+	selects string // ref of the result to select
 	instant bool   // lexical only, while typing
 	started time.Time
 	slow    bool   // it took longer than slowAfter
@@ -359,6 +361,9 @@ func (m *Model) show(answer shown) {
 	m.list.SetMore(0)
 	m.list.SetNew(nil)
 	m.list.Set(answer.response.Results, passage.Words(answer.query), keep)
+	if answer.selects != "" {
+		m.list.SelectIndex(slices.Index(refsOf(answer.response.Results), answer.selects))
+	}
 	if keep && fromTop { // a better order is read from its beginning
 		m.list.ScrollToTop()
 	}

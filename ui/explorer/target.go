@@ -19,9 +19,10 @@ type welcome struct {
 	exact     bool
 	facets    wire.Facets // of all documents, where exact
 	documents int
-	instant   bool // the server answers while one types, without a model
-	browses   bool // it lists what filters alone leave
-	pages     bool // it lists documents behind an offset
+	newest    []wire.SearchResult // without their texts
+	instant   bool                // the server answers while one types, without a model
+	browses   bool                // it lists what filters alone leave
+	pages     bool                // it lists documents behind an offset
 	err       error
 }
 
@@ -152,7 +153,23 @@ func whatThereIs(ctx context.Context, c *client.Client) welcome {
 	if features, err := c.Features(ctx); err == nil { // else it is asked as a server that can do no more
 		w.instant, w.browses, w.pages = features.Has(wire.FeatureInstant), features.Has(wire.FeatureBrowse), features.Has(wire.FeatureOffset)
 	}
+	if w.browses && w.documents > 0 && c.Local() { // a server counts searches, and logs them
+		w.newest = newest(ctx, c)
+	}
 	return w
+}
+
+// newest returns the documents changed last; none if they cannot be listed, for they are but an offer.
+func newest(ctx context.Context, c *client.Client) (documents []wire.SearchResult) {
+	wanted := mostNewest
+	response, err := c.Search(ctx, wire.SearchRequest{Browse: true, NumResults: &wanted})
+	if err != nil {
+		return nil
+	}
+	for _, r := range response.Results[:min(len(response.Results), mostNewest)] {
+		documents = append(documents, wire.SearchResult{Ref: r.Ref, Title: r.Title, SourceType: r.SourceType, UpdatedAt: r.UpdatedAt})
+	}
+	return documents
 }
 
 // listed are the sources, counted where the server counts.
