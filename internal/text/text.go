@@ -2,7 +2,9 @@
 package text
 
 import (
+	"fmt"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -84,6 +86,17 @@ func Number(n int) string { return humanize.Comma(int64(n)) }
 
 // Size returns a number of bytes in units of 1,000: "512 B", "8.3 MB".
 func Size(bytes int64) string { return humanize.Bytes(uint64(max(0, bytes))) }
+
+// Duration returns how long something took, as precise as it matters: "14 ms".
+func Duration(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", max(1, d.Milliseconds()))
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	return fmt.Sprintf("%d s", int(d.Seconds()))
+}
 
 // Sentence returns s with a capital letter at its start and a full stop at its end. The name of the program and words
 // that have capitals inside keep their case.

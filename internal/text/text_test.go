@@ -3,6 +3,7 @@ package text
 import (
 	"math"
 	"testing"
+	"time"
 	"unicode/utf8"
 )
 
@@ -74,6 +75,16 @@ func TestSentence(t *testing.T) {
 	} {
 		if got := Sentence(s); got != want {
 			t.Errorf("Sentence(%q) = %q, want %q", s, got, want)
+		}
+	}
+}
+
+func TestDuration(t *testing.T) {
+	t.Parallel()
+	for took, want := range map[time.Duration]string{0: "1 ms", 184 * time.Millisecond: "184 ms", 4002 * time.Millisecond: "4.0 s",
+		75 * time.Second: "75 s"} {
+		if got := Duration(took); got != want {
+			t.Errorf("%v is %q, want %q", took, got, want)
 		}
 	}
 }

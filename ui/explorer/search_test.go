@@ -482,16 +482,6 @@ func TestWhatIsAskedWhileTypingFollowsTheServer(t *testing.T) {
 	}
 }
 
-func TestDuration(t *testing.T) {
-	t.Parallel()
-	for took, want := range map[time.Duration]string{0: "1 ms", 184 * time.Millisecond: "184 ms", 4002 * time.Millisecond: "4.0 s",
-		75 * time.Second: "75 s"} {
-		if got := duration(took); got != want {
-			t.Errorf("%v is told as %q, want %q", took, got, want)
-		}
-	}
-}
-
 // What was found while typing does not vanish on Enter: an unfinished last word stays a prefix, and only that.
 func TestEnterKeepsAnUnfinishedWord(t *testing.T) {
 	t.Parallel()

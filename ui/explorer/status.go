@@ -147,7 +147,7 @@ func (m *Model) facts(briefly bool) []string {
 	case m.search.shown.remembered:
 		facts = append(facts, "cached")
 	case !m.search.shown.provisional:
-		facts = append(facts, duration(m.searchTime()))
+		facts = append(facts, text.Duration(m.searchTime()))
 	}
 	switch {
 	case len(m.search.shown.wire.MessageHistory) > 0 && withoutModel(response):
@@ -228,17 +228,6 @@ func remedyOf(err error) string {
 		return paint.Line(known.Remedy())
 	}
 	return ""
-}
-
-// duration is how long something took, as precise as it matters.
-func duration(d time.Duration) string {
-	switch {
-	case d < time.Second:
-		return fmt.Sprintf("%d ms", max(1, d.Milliseconds()))
-	case d < 10*time.Second:
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	}
-	return fmt.Sprintf("%d s", int(d.Seconds()))
 }
 
 // bar is the last line: what was done, or the keys that act here.

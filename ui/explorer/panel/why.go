@@ -60,7 +60,8 @@ func (e explanation) all(in Explained) []string {
 	if in.Response == nil {
 		return []string{e.th.Muted.Render("no search yet")}
 	}
-	lines := []string{e.th.Muted.Render("“" + paint.Line(in.Text) + "” in " + in.Where + " · " + in.Took.Round(time.Millisecond).String())}
+	head := fmt.Sprintf("“%s” in %s · %s", in.Text, in.Where, text.Duration(in.Took))
+	lines := wrapped(head, e.width, e.th.Muted)
 	if in.After != "" {
 		lines = append(lines, paint.Wrap(e.th.Muted.Render("follow-up to “"+strings.TrimRight(paint.FitLine(in.After, 60), " ")+"”"), e.width)...)
 	}

@@ -26,7 +26,7 @@ func TestWhatIsTold(t *testing.T) {
 	var p Why
 	p.Show(answered())
 	screen := textOf(&p, 100, 60)
-	for _, want := range []string{"“roll back” in the library · 184ms", "1.20  original  roll back", "source slack  set by you",
+	for _, want := range []string{"“roll back” in the library · 184 ms", "1.20  original  roll back", "source slack  set by you",
 		"since 2026-01-01  set by the model", "understand ▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄    120.0 ms  ok · 2 calls", "timeout",
 		"the selection took too long", "[1] Runbook · Slack", "1. for “rollback 字” · 2. for “roll back”"} {
 		if !strings.Contains(screen, want) {
