@@ -219,14 +219,10 @@ func (l *loader) checkTheme() error {
 	if CheckName(name) != nil || l.config.sandbox {
 		return problem
 	}
-	entries, _ := os.ReadDir(filepath.Join(l.configDir(), "themes"))
-	isNamed := func(entry os.DirEntry) bool {
-		return strings.TrimSuffix(entry.Name(), filepath.Ext(entry.Name())) == name
+	if _, err := os.Stat(filepath.Join(l.configDir(), "themes", name+".yaml")); err != nil {
+		return problem
 	}
-	if slices.ContainsFunc(entries, isNamed) {
-		return nil
-	}
-	return problem
+	return nil
 }
 
 func refuseIf(wrong bool, problem string) error {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"encoding"
 	"errors"
 	"fmt"
 	"io"
@@ -19,12 +20,55 @@ import (
 	"quarry/internal/text"
 )
 
-// decode sets the values of a file or of the environment, which are texts, in the configuration. An unknown key, or a
-// value of the wrong type, is an error; of several the first in the file is returned.
-func (l *loader) decode(values map[string]any) error {
+// DecodeFile decodes a YAML file of the user's into a struct whose fields have mapstructure tags, as the configuration is
+// decoded: bounded, without aliases, and with errors that name key and line. A key without a value is an error.
+func DecodeFile(path string, result any) error {
+	content, found, err := readFile(path)
+	if err == nil && !found {
+		err = &Error{File: path, Problem: "does not exist", Fix: "check the name"}
+	}
+	if err != nil {
+		return err
+	}
+	return Decode(path, content.bytes, result)
+}
+
+// Decode is DecodeFile with the content of the file.
+func Decode(path string, data []byte, result any) error {
+	t, err := parseTree(path, data)
+	if err != nil {
+		return err
+	}
+	l := &loader{tree: t}
+	values := t.values()
+	if key := t.firstEmpty(values, ""); key != "" {
+		return l.invalid(key, errors.New("has no value; a text that begins with # needs quotes"))
+	}
+	return l.decode(values, result)
+}
+
+// firstEmpty returns the first key without a value; "" if there is none.
+func (t *tree) firstEmpty(values map[string]any, group string) (first string) {
+	for name, value := range values {
+		path := joinKey(group, name)
+		if inner, ok := value.(map[string]any); ok {
+			path = t.firstEmpty(inner, path)
+		} else if value != nil {
+			continue
+		}
+		if path != "" && (first == "" || t.lines[path] < t.lines[first]) {
+			first = path
+		}
+	}
+	return first
+}
+
+// decode sets the values of a file or of the environment, which are texts, in a struct such as the configuration. An
+// unknown key, or a value of the wrong type, is an error; of several the first in the file is returned.
+func (l *loader) decode(values map[string]any, result any) error {
 	var metadata mapstructure.Metadata
 	decoder, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{
-		Result: l.config, Metadata: &metadata, ZeroFields: true,
+		Result: result, Metadata: &metadata, ZeroFields: true,
 		DecodeHook: mapstructure.DecodeHookFuncType(decodeText),
 		MatchName:  func(key, field string) bool { return key == field },
 	})
@@ -37,7 +81,7 @@ func (l *loader) decode(values map[string]any) error {
 		failures = append(failures, l.invalid(keyPath(failure.Name()), failure.Unwrap()))
 	}
 	for _, name := range metadata.Unused {
-		failures = append(failures, l.unknownKey(keyPath(name)))
+		failures = append(failures, l.unknownKey(keyPath(name), reflect.TypeOf(result).Elem()))
 	}
 	if len(failures) == 0 {
 		return err
@@ -97,6 +141,14 @@ func decodeText(from, to reflect.Type, data any) (any, error) {
 		value, err = ParseRate(text)
 	case reflect.TypeFor[string]():
 	default:
+		parsed := reflect.New(to)
+		if parser, ok := parsed.Interface().(encoding.TextUnmarshaler); ok {
+			if isText {
+				err = parser.UnmarshalText([]byte(text))
+			}
+			value = parsed.Elem().Interface()
+			break
+		}
 		if !isGroup {
 			return nil, wrongType(from, "a group of keys")
 		}
@@ -187,7 +239,7 @@ func joinKey(group, name string) string {
 }
 
 // unknownKey names the nearest key of the same group, or else of all.
-func (l *loader) unknownKey(path string) *Error {
+func (l *loader) unknownKey(path string, file reflect.Type) *Error {
 	group, name := "", path
 	if dot := strings.LastIndexByte(path, '.'); dot >= 0 {
 		group, name = path[:dot], path[dot+1:]
@@ -197,7 +249,7 @@ func (l *loader) unknownKey(path string) *Error {
 		pattern = group[:dot] + ".<name>"
 	}
 	var all, siblings []string
-	for _, k := range keysOf(reflect.TypeFor[Config](), "") {
+	for _, k := range keysOf(file, "") {
 		all = append(all, k.path)
 		sibling, inGroup := strings.CutPrefix(k.path, joinKey(pattern, ""))
 		if inGroup && !strings.Contains(sibling, ".") {

@@ -112,7 +112,7 @@ type loader struct {
 
 func (l *loader) load(env Env) error {
 	values := l.tree.values()
-	if err := l.decode(values); err != nil {
+	if err := l.decode(values, l.config); err != nil {
 		return err
 	}
 	l.secretInFile = l.config.hasSecret()
@@ -157,7 +157,7 @@ func (l *loader) decodeLayers(file map[string]any, env Env) error {
 			v.Set(k.path, strings.TrimSpace(text))
 		}
 	}
-	return l.decode(v.AllSettings())
+	return l.decode(v.AllSettings(), l.config)
 }
 
 // hasSecret reports whether any key holds a secret.

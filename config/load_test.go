@@ -243,7 +243,7 @@ func TestUserThemes(t *testing.T) {
 	if err := os.Mkdir(themes, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(themes, "solar.toml"), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(themes, "solar.yaml"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if c, err := Load(paths, env()); err != nil || c.Theme != "solar" {

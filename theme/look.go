@@ -9,8 +9,10 @@ import (
 // Running text and the background always have the terminal's own colours.
 type look struct {
 	name       string
-	truecolour bool // not the terminal's own colours
-	mono       bool // no colours
+	truecolour bool   // not the terminal's own colours
+	mono       bool   // no colours
+	ground     string // the background that it is made for
+	highlight  string // the look whose style of source code it has; "": its own
 
 	muted, faded, border            string // secondary text; disabled; lines
 	accent                          string // focus and keys
@@ -43,10 +45,12 @@ type codeColours struct{ comment, keyword, name, kind, text, number, removed, ad
 // lookFor selects a look that the terminal can show.
 func lookFor(options Options) look {
 	switch mode := options.Mode; {
-	case options.Profile <= colorprofile.ASCII || mode == "mono":
+	case options.Profile <= colorprofile.ASCII || options.Custom == nil && mode == "mono":
 		return look{name: "mono", mono: true}
-	case options.Profile == colorprofile.ANSI || mode == "ansi16":
+	case options.Profile == colorprofile.ANSI || options.Custom == nil && mode == "ansi16":
 		return terminalLook()
+	case options.Custom != nil:
+		return options.Custom.look()
 	case mode == "high-contrast" && options.Dark:
 		return contrastDarkLook()
 	case mode == "high-contrast":
@@ -66,7 +70,7 @@ func looks() []look {
 
 func darkLook() look {
 	return look{
-		name: "dark", truecolour: true,
+		name: "dark", truecolour: true, ground: "#1e1e1e",
 		muted: "#a3a6ab", faded: "#868a91", border: "#74787f", accent: "#7fb4f0",
 		match: "#f0c060", source: "#6cc5c1", number: "#98cc78",
 		success: "#98cc78", warning: "#e6b455", failure: "#f2908a",
@@ -86,7 +90,7 @@ func darkLook() look {
 
 func lightLook() look {
 	return look{
-		name: "light", truecolour: true,
+		name: "light", truecolour: true, ground: "#ffffff",
 		muted: "#5c6066", faded: "#73777e", border: "#868a91", accent: "#1a5dab",
 		match: "#8f4d00", source: "#00656a", number: "#2b6a1e",
 		success: "#2b6a1e", warning: "#825200", failure: "#b3241c",

@@ -1,6 +1,7 @@
 package theme
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"sync"
@@ -84,7 +85,7 @@ func colour(c string) *string {
 	return &c
 }
 
-func codeStyleName(l look) string { return "quarry-" + l.name }
+func codeStyleName(l look) string { return "quarry-" + cmp.Or(l.highlight, l.name) }
 
 // registerCodeStyles registers the styles of all looks with Chroma. Its registry is global and read without a lock
 // during rendering, so all of them are registered once, before the first rendering.

@@ -8,7 +8,7 @@ import (
 // Theme is the look of the full screen. It adds to the palette of the command line. It is a value; sessions share
 // nothing of it.
 type Theme struct {
-	// Name identifies the theme, for caches: "dark", "light-256", "ansi16", "mono".
+	// Name identifies the theme, for caches: "dark", "light-256", "ansi16", "mono", "ember-5f3a01bc".
 	Name string
 	Palette
 
@@ -33,8 +33,9 @@ type Theme struct {
 }
 
 type Options struct {
-	Mode    string // auto, dark, light, high-contrast, ansi16, mono; unknown ones count as auto
-	Dark    bool   // the terminal's background, for auto and high-contrast
+	Mode    string  // auto, dark, light, high-contrast, ansi16, mono; unknown ones count as auto
+	Custom  *Custom // in place of Mode, where the terminal has enough colours
+	Dark    bool    // the terminal's background, for auto and high-contrast
 	Profile colorprofile.Profile
 	ASCII   bool // the terminal's font has no glyphs of sources
 }

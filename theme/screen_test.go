@@ -2,8 +2,6 @@ package theme
 
 import (
 	"fmt"
-	"image/color"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,28 +13,6 @@ import (
 
 	"quarry/client/wire"
 )
-
-// luminance and contrast are the definitions of WCAG 2.2 (https://www.w3.org/TR/WCAG22/#dfn-relative-luminance and
-// #dfn-contrast-ratio): 4.5 to 1 is what it asks of text, 3 to 1 of what is not read.
-func luminance(c color.Color) float64 {
-	channel := func(v uint32) float64 {
-		s := float64(v) / 0xffff
-		if s <= 0.04045 {
-			return s / 12.92
-		}
-		return math.Pow((s+0.055)/1.055, 2.4)
-	}
-	r, g, b, _ := c.RGBA()
-	return 0.2126*channel(r) + 0.7152*channel(g) + 0.0722*channel(b)
-}
-
-func contrast(a, b color.Color) float64 {
-	lighter, darker := luminance(a), luminance(b)
-	if lighter < darker {
-		lighter, darker = darker, lighter
-	}
-	return (lighter + 0.05) / (darker + 0.05)
-}
 
 // screen is a theme of every look, on the background it is made for.
 type screen struct {
@@ -60,47 +36,26 @@ func screens() []screen {
 	}
 }
 
+// WCAG asks for 4.5 to 1 of text and 3 to 1 of lines; looks with high contrast have 7 and 4.5.
 func TestContrast(t *testing.T) {
 	t.Parallel()
 	for _, s := range screens() {
 		if s.ground == "" {
 			continue
 		}
-		text, thin := 4.5, 3.0
-		if strings.HasPrefix(s.theme.Name, "contrast") && s.theme.profile == colorprofile.TrueColor {
-			text, thin = 7, 4.5
+		pairings := s.theme.pairings(lipgloss.Color(s.ground))
+		if len(pairings) < 50 {
+			t.Errorf("%s: only %d pairs of colours", s.theme.Name, len(pairings))
 		}
-		shown := func(c color.Color) color.Color { return s.theme.profile.Convert(c) }
-		check := func(what string, foreground, background color.Color, least float64) {
-			if got := contrast(shown(foreground), shown(background)); got < least {
-				t.Errorf("%s: %s has %.2f to 1, want %.1f", s.theme.Name, what, got, least)
+		for _, p := range pairings {
+			least := p.least()
+			if strings.HasPrefix(s.theme.Name, "contrast") && s.theme.profile == colorprofile.TrueColor {
+				least = map[bool]float64{false: 7, true: 4.5}[p.thin]
 			}
-		}
-		th, ground := s.theme, lipgloss.Color(s.ground)
-		for what, style := range map[string]lipgloss.Style{
-			"muted": th.Muted, "match": th.Match, "source": th.Source, "number": th.Number, "success": th.Success,
-			"warning": th.Warning, "error": th.Error, "key": th.Key, "prompt": th.Prompt, "bar": th.Bar,
-		} {
-			check(what, style.GetForeground(), ground, text)
-			check(what+" selected", style.GetForeground(), th.Selected.GetBackground(), text)
-		}
-		for what, style := range map[string]lipgloss.Style{
-			"stale": th.Stale, "placeholder": th.Placeholder, "disabled": th.Disabled, "border": th.Border,
-		} {
-			check(what, style.GetForeground(), ground, thin)
-		}
-		for what, style := range map[string]lipgloss.Style{"current": th.MatchCurrent, "chip": th.Chip, "banner": th.Banner} {
-			check(what, style.GetForeground(), style.GetBackground(), text)
-		}
-		for f := range families {
-			check(fmt.Sprint("source family ", f), th.sources[f].GetForeground(), ground, text)
-			check(fmt.Sprint("source family selected ", f), th.sources[f].GetForeground(), th.Selected.GetBackground(), text)
-		}
-		c := th.look.code
-		for _, name := range []string{
-			c.comment, c.keyword, c.name, c.kind, c.text, c.number, c.removed, c.added, th.look.heading, th.look.link,
-		} {
-			check("code "+name, lipgloss.Color(name), ground, text)
+			shown := s.theme.profile.Convert
+			if got := contrast(shown(p.front), shown(p.ground)); got < least {
+				t.Errorf("%s: %s has %.2f to 1, want %.1f", s.theme.Name, p.name, got, least)
+			}
 		}
 	}
 }

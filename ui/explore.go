@@ -109,8 +109,9 @@ func (r *run) exploreScreen(ctx context.Context, host *target.Host, e cli.Explor
 	}
 	return explorer.Run(ctx, explorer.Options{
 		Target: screenTarget(host, e.Target), Query: e.Query, Caps: r.capabilities(), SetUp: setUp, Pick: pick,
-		Results: e.Limit, Instant: host.Config.Instant, Fast: host.Config.Fast, Private: host.Config.Private, Theme: host.Config.Theme, Keys: host.Config.Keys,
+		Results: e.Limit, Instant: host.Config.Instant, Fast: host.Config.Fast, Private: host.Config.Private, Keys: host.Config.Keys,
 		Profile: theme.Profile(true, e.NoColor, r.process.Env), AgeWarning: time.Duration(host.Config.AgeWarning) * explorer.Year,
+		Theme: host.Config.Theme, Own: r.configuredTheme(host.Config.Theme), Themes: r.themes,
 		Width: width, Height: height, Log: r.screenLog(host),
 	}, explorer.Terminal{In: in, Out: out, Env: r.process.Env})
 }

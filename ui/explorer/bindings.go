@@ -141,7 +141,7 @@ func screenBindings() []Binding {
 			func(m *Model) tea.Cmd { return m.moveDivider(1) }, noPanes),
 		action("narrow", "ctrl+left <", InList|InReader, "", "Move the divider to the left, or up",
 			func(m *Model) tea.Cmd { return m.moveDivider(-1) }, noPanes),
-		action("theme", "T", InList|InReader, "", "Next theme: automatic, dark, light, 16 colours, mono", (*Model).nextTheme, noColour),
+		action("theme", "T", InList|InReader|InHome, "", "Choose a theme", (*Model).openThemes, noColour),
 		action("mouse", "ctrl+o", InPanes, "", "Turn the mouse on or off (when on, select text with shift held)",
 			(*Model).toggleMouse),
 		action("redraw", "ctrl+l", Everywhere, "", "Redraw the screen", (*Model).redraw),
@@ -175,6 +175,7 @@ func overlayBindings() []Binding {
 			do(func(m *Model) { m.filters.picker.Sideways(1, true) })),
 		action("open-search", "enter", InSearches, "search", "Search again", (*Model).openSearch),
 		action("forget-search", "ctrl+x", InSearches, "forget", "Remove the search from the list", (*Model).forgetSearch),
+		action("use-theme", "enter", InThemes, "use", "Use the theme, and remember it", (*Model).useTheme),
 		action("accept", "enter", InPrompt, "save", "Save what is typed", (*Model).acceptPrompt),
 		action("run", "enter", InActions, "run", "Run the action", (*Model).runAction),
 		action("continue", "enter", InSetUp, "continue", "Choose, test or save", (*Model).setUpEnter),
@@ -218,15 +219,16 @@ const (
 	InLinks     // the links of the text
 	InParagraph // the reader while a paragraph is selected
 	InStrip     // the line of sources
+	InThemes
 
 	// InPanes is the screen without anything laid over it.
 	InPanes = InBox | InList | InReader | InHome | InStrip
 	// InFields are the places where text is typed.
 	InFields = InBox | InPicker | InActions | InSetUp | InAnswer | InAsking | InSearches | InPrompt | InExports |
-		InOutline | InLinks
+		InOutline | InLinks | InThemes
 	// InOverlays are the places that lie over the panes.
 	InOverlays = InPicker | InActions | InSetUp | InWhy | InAnswer | InChats | InAsking | InSearches | InPrompt |
-		InCollection | InExports | InOutline | InLinks
+		InCollection | InExports | InOutline | InLinks | InThemes
 	Everywhere = InPanes | InOverlays | InParagraph
 )
 
@@ -293,7 +295,7 @@ func do(change func(*Model)) func(*Model) tea.Cmd {
 // Places lists the single bits of a set.
 func (p Place) Places() []Place {
 	var single []Place
-	for bit := InBox; bit <= InStrip; bit <<= 1 {
+	for bit := InBox; bit <= InThemes; bit <<= 1 {
 		if p&bit != 0 {
 			single = append(single, bit)
 		}
@@ -309,6 +311,6 @@ func (p Place) Name() string {
 		InChats: "earlier conversations", InAsking: "the follow-up line",
 		InSearches: "recent and saved searches", InPrompt: "the line that is asked for", InHome: "the home",
 		InCollection: "the collection", InExports: "the export", InOutline: "the outline", InLinks: "the links",
-		InParagraph: "a selected paragraph", InStrip: "the sources",
+		InParagraph: "a selected paragraph", InStrip: "the sources", InThemes: "the themes",
 	}[p]
 }

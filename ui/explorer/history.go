@@ -12,6 +12,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/internal/text"
+	"quarry/theme"
 	"quarry/ui/explorer/panel"
 	"quarry/ui/passage"
 	"quarry/ui/state"
@@ -64,16 +65,18 @@ func (m *Model) handleState(store *state.Store, loaded state.State, err error) t
 	if err != nil {
 		m.warn(text.Sentence(err.Error()))
 	}
-	m.arrangeAsBefore(loaded.Screen)
-	return tea.Batch(m.change(func(s *state.State) error { s.Visit(m.now()); return nil }), m.countAdded())
+	return tea.Batch(m.arrangeAsBefore(loaded.Screen), m.change(func(s *state.State) error { s.Visit(m.now()); return nil }), m.countAdded())
 }
 
 // arrangeAsBefore restores the theme, the grouping and the sizes of the panes, unless the person has changed them already. A theme of
 // the configuration stays.
-func (m *Model) arrangeAsBefore(screen state.Screen) {
+func (m *Model) arrangeAsBefore(screen state.Screen) (read tea.Cmd) {
 	if screen.Theme != "" && m.options.Theme == "auto" && m.look.mode == "auto" {
 		m.look.mode = screen.Theme
 		m.restyle()
+		if !slices.Contains(theme.Modes(), screen.Theme) {
+			read = m.readThemes()
+		}
 	}
 	if m.look.grouping == "" {
 		m.look.grouping = screen.Group
@@ -82,6 +85,7 @@ func (m *Model) arrangeAsBefore(screen state.Screen) {
 	if m.look.dividerX == 0 && m.look.dividerY == 0 {
 		m.look.dividerX, m.look.dividerY = screen.DividerX, screen.DividerY
 	}
+	return read
 }
 
 // keepScreen remembers the theme, the grouping and the sizes of the panes.
@@ -390,7 +394,7 @@ func (m *Model) countAdded() tea.Cmd {
 	for _, saved := range past.Saved {
 		requests = append(requests, m.requestOf(strings.TrimSpace(saved.Query)+" ", true).wire)
 	}
-	one := 1
+	one, kind := 1, m.target.Kind
 	return background(m, &m.past.counting, func(ctx context.Context) (found newness, _ error) {
 		found.inSaved = map[string]int{}
 		for i, request := range requests {
@@ -398,7 +402,7 @@ func (m *Model) countAdded() tea.Cmd {
 				found.inSaved[past.Saved[i].Name] = len(past.Saved[i].New(refsOf(response.Results)))
 			}
 		}
-		if !past.Since.IsZero() {
+		if !past.Since.IsZero() && kind != Sample { // which is made anew each time
 			response, err := c.Search(ctx, wire.SearchRequest{Browse: true, AddedSince: &wire.Time{Time: past.Since}, NumResults: &one})
 			if err == nil {
 				found.documents = response.TotalMatches

@@ -60,6 +60,7 @@ type Model struct {
 	collection collecting
 	pick       *picking // nil: the explorer only shows
 	setUp      settingUp
+	themes     choosingTheme
 }
 
 // message is one line for the person, until the next key.
@@ -115,6 +116,8 @@ func New(ctx context.Context, options Options) *Model {
 		m.warn(problems[0] + more(len(problems)-1))
 	}
 	m.list.SetOld(options.AgeWarning)
+	m.themes.own = options.Own
+	m.warnOfTheme()
 	m.restyle()
 	m.reader.ExpandKey, m.reader.WholeKey = keys.keyOf("expand", InReader), keys.keyOf("whole", InReader)
 	m.box.Placeholder = "Search " + m.target.Where
@@ -170,6 +173,7 @@ func (m *Model) sync(cmd tea.Cmd) tea.Cmd {
 		m.reader.Select(false)
 	}
 	m.answer.reading = m.answer.reading && m.focus == InReader && m.overlay() == 0
+	m.previewTheme()
 	m.followQuery()
 	m.followCollection()
 	m.arrangeScreen()

@@ -108,7 +108,11 @@ type Options struct {
 	Private bool // questions are asked incognito: no server keeps the conversation
 	Fast    bool // ask a remote server without expansion as well, and show that first
 
-	Theme   string // auto, dark, light, ansi16, mono
+	Theme string // one of theme.Modes, or the name of one in Own
+	// Own are the themes of the person's own that are known at the start: the one in use, if it is one.
+	Own []OwnTheme
+	// Themes reads all themes of the person's own; nil: there are none.
+	Themes  func() []OwnTheme
 	Profile colorprofile.Profile
 	Keys    map[string][]string // action → keys, in place of the usual ones
 

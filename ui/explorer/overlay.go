@@ -38,7 +38,9 @@ func (m *Model) drawPanel(lines []string) (cursorX, cursorY int) {
 	if r.W < m.rects.Body.W || len(body.Lines) < r.H {
 		pen := paint.PenOf(m.theme.Stale)
 		for i, line := range lines {
-			lines[i] = pen.Write(ansi.Strip(line))
+			if m.overlay() != InThemes { // whose preview is the screen
+				lines[i] = pen.Write(ansi.Strip(line))
+			}
 		}
 		if r.X <= aroundPanel { // the top stays where it is while the height changes
 			r.Y += min(2, (r.H-len(body.Lines))/2)

@@ -105,16 +105,6 @@ func TestTheThemeFollowsTheTerminal(t *testing.T) {
 	}
 }
 
-func TestThemesAreWalkedThrough(t *testing.T) {
-	t.Parallel()
-	screen := start(t, 120, 30, Options{Target: longLibrary().library(t), Query: "rollback"})
-	screen.WaitText("2 passages")
-	for _, mode := range []string{"dark", "light", "high-contrast", "ansi16", "mono", "auto"} {
-		screen.Press("T")
-		screen.WaitText("theme: " + mode)
-	}
-}
-
 func TestTheMouseIsOffUntilAskedFor(t *testing.T) {
 	t.Parallel()
 	screen := start(t, 120, 30, Options{Target: longLibrary().library(t), Query: "rollback"})

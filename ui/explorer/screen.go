@@ -19,7 +19,7 @@ const dividerStep = 4
 
 // look is what the person chose of how the screen looks.
 type look struct {
-	mode     string // of the theme
+	mode     string // of the theme: one of theme.Modes, or the name of the person's own
 	dark     bool   // the terminal's background
 	mouse    bool
 	zoomed   bool
@@ -30,7 +30,8 @@ type look struct {
 
 // restyle makes the theme again; widgets compare its name.
 func (m *Model) restyle() {
-	m.theme = theme.ForScreen(theme.Options{Mode: m.look.mode, Dark: m.look.dark, Profile: m.options.Profile,
+	mode := cmp.Or(m.themes.preview, m.look.mode)
+	m.theme = theme.ForScreen(theme.Options{Mode: mode, Custom: m.themes.custom(mode), Dark: m.look.dark, Profile: m.options.Profile,
 		ASCII: m.options.Caps.ASCII})
 }
 
@@ -49,14 +50,6 @@ func (m *Model) handleColorProfile(msg tea.ColorProfileMsg) {
 
 func noColour(m *Model) string {
 	return unless(m.options.Profile == 0 || m.options.Profile >= colorprofile.ANSI, "this terminal has no colours")
-}
-
-func (m *Model) nextTheme() tea.Cmd {
-	modes := theme.Modes()
-	m.look.mode = modes[(slices.Index(modes, m.look.mode)+1)%len(modes)]
-	m.restyle()
-	m.say("theme: " + m.look.mode)
-	return m.keepScreen()
 }
 
 func (m *Model) toggleMouse() tea.Cmd {

@@ -133,7 +133,10 @@ func visitTogether(t *testing.T, first, second *person, code string) {
 	t.Helper()
 	first.press("y")
 	first.sees("sent to your terminal's clipboard")
-	first.press("T")    // a theme of one's own
+	first.press("T")
+	first.sees("mono: no colours")
+	first.press("down", "down", "enter") // a theme of one's own
+	first.sees("theme: light")
 	second.Send("\x06") // ctrl+f
 	second.sees("Sources")
 	second.press("esc")

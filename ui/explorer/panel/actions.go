@@ -50,6 +50,12 @@ func (p *Actions) Replace(entries []Entry) {
 	p.choice.Move(at, len(p.shown))
 }
 
+// Choose moves the choice to the entry of an action, if it is shown.
+func (p *Actions) Choose(action string) {
+	at := slices.IndexFunc(p.shown, func(i int) bool { return p.entries[i].Action == action })
+	p.choice.At = max(0, at)
+}
+
 // Edit implements Panel: what is typed narrows the list.
 func (p *Actions) Edit(change func(*line.Editor) bool) bool {
 	changed := change(&p.filter)
