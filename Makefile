@@ -69,8 +69,8 @@ completions: build ## Write shell completions to bin/completions
 		./bin/quarry completion $$shell > bin/completions/quarry.$$shell || exit 1; done
 
 SCREENS = docs
-screens: build ## Write the pictures of the README from the program's screen
-	$(GO) run ./tools/screens bin/quarry $(SCREENS)
+screens: ## Write docs/gallery.md with its pictures, and docs/demo.svg, from the program's screen
+	$(GO) run ./tools/screens $(SCREENS)
 
 # Measurements need real text: QUARRY_DATA names a folder with corpora/ and qrels/. TINY=1 tries them on a small stand-in
 # made from the sample library, in seconds; budgets are then printed, but not judged.

@@ -112,7 +112,7 @@ func (r *run) exploreScreen(ctx context.Context, host *target.Host, e cli.Explor
 		Results: e.Limit, Instant: host.Config.Instant, Fast: host.Config.Fast, Private: host.Config.Private, Keys: host.Config.Keys,
 		Profile: theme.Profile(true, e.NoColor, r.process.Env), AgeWarning: time.Duration(host.Config.AgeWarning) * explorer.Year,
 		Theme: host.Config.Theme, Own: r.configuredTheme(host.Config.Theme), Themes: r.themes,
-		Width: width, Height: height, Log: r.screenLog(host),
+		Width: width, Height: height, Log: r.screenLog(host), Now: r.process.Now,
 	}, explorer.Terminal{In: in, Out: out, Env: r.process.Env})
 }
 

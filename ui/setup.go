@@ -239,7 +239,11 @@ func profileName(read *config.Config, address string) string {
 
 // fresh reads the configuration as it is now, which may be newer than when this run began.
 func (r *run) fresh() (*target.Host, error) {
-	return target.NewHost(r.lookup, r.process.Version)
+	host, err := target.NewHost(r.lookup, r.process.Version)
+	if err == nil {
+		host.Now = r.process.Now
+	}
+	return host, err
 }
 
 // nextStart says where the next start of the program goes, if not to what was set up.

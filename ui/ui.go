@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/mattn/go-isatty"
 	"golang.org/x/term"
@@ -25,7 +26,8 @@ type Process struct {
 	Arguments    []string // without the program's name
 	Env          []string // "KEY=value"
 	Version      string
-	Commit, Date string // of the build; may be empty
+	Commit, Date string           // of the build; may be empty
+	Now          func() time.Time // nil: time.Now
 }
 
 // Run runs one command line and returns its exit code. When ctx ends the command stops.
@@ -33,7 +35,7 @@ func Run(ctx context.Context, process Process) int {
 	streams := cli.IO{
 		In: process.In, Out: process.Out, Err: process.Err,
 		InTTY: isTerminal(process.In), OutTTY: isTerminal(process.Out), ErrTTY: isTerminal(process.Err),
-		Env: process.Env, TempDir: os.TempDir(),
+		Env: process.Env, TempDir: os.TempDir(), Now: process.Now,
 	}
 	for _, file := range []*os.File{process.Out, process.Err} {
 		if width, _, err := term.GetSize(int(file.Fd())); err == nil && streams.Width == 0 {
@@ -64,9 +66,9 @@ func newRun(process Process) *run {
 		value, found := environment[key]
 		return value, found
 	}
-	return &run{process: process, lookup: lookup, host: sync.OnceValues(func() (*target.Host, error) {
-		return target.NewHost(lookup, process.Version)
-	})}
+	r := &run{process: process, lookup: lookup}
+	r.host = sync.OnceValues(r.fresh)
+	return r
 }
 
 func (r *run) program() cli.Program {

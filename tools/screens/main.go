@@ -1,125 +1,191 @@
 //go:build unix
 
-// Screens makes the pictures of the README: it runs the built program behind a terminal, drives it with keys, and writes
-// what stands on the screen as SVG, once for a dark terminal and once for a light one.
+// Screens makes the pictures of the documentation: it runs the program behind a terminal, drives it with keys, and draws
+// the screen as SVG. It writes gallery.md with its pictures, and demo.svg, a minute of use, to a folder.
 //
-//	screens [-query TEXT] [-keys NAMES] [-wait TEXT] BINARY FOLDER
+//	screens FOLDER
+//
+// The program runs in processes of this tool, with a clock that stands still, so that ages are the same in each run. Times
+// that were measured are replaced by fixed ones.
 package main
 
 import (
-	"cmp"
+	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"log"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
-	"regexp"
 	"strings"
+	"syscall"
 	"time"
 
 	"quarry/internal/testkit/screentest/terminal"
+	"quarry/ui"
 )
 
 const (
-	limit = 10 * time.Second       // for anything to appear
-	quiet = 400 * time.Millisecond // nothing more is painted after such a pause
+	limit = 20 * time.Second       // for anything to appear
+	quiet = 300 * time.Millisecond // nothing more is painted after such a pause
+	// clock is the variable with the time for a process that is the program.
+	clock = "SCREENS_CLOCK"
 )
 
-// shot is what is driven to the picture.
-type shot struct {
-	binary     string
-	query      string
-	keys       []string
-	wait       string
-	cols, rows int
-}
+// today returns the date of the pictures.
+func today() time.Time { return time.Date(2026, time.November, 21, 9, 30, 0, 0, time.UTC) }
 
 func main() {
 	log.SetFlags(0)
-	var s shot
-	flag.StringVar(&s.query, "query", "how do we roll back a deploy", "what is searched for")
-	keys := flag.String("keys", "", "keys to press then, separated by spaces")
-	flag.StringVar(&s.wait, "wait", " 1  ", "text that must be there before the keys, and after them")
-	flag.IntVar(&s.cols, "cols", 120, "columns")
-	flag.IntVar(&s.rows, "rows", 36, "rows")
-	flag.Parse()
-	if flag.NArg() != 2 {
-		log.Fatal("usage: screens [flags] BINARY FOLDER (-h tells the flags)")
+	if text, ok := os.LookupEnv(clock); ok {
+		os.Exit(program(text))
 	}
-	s.keys = strings.Fields(*keys)
-	var err error
-	if s.binary, err = filepath.Abs(flag.Arg(0)); err != nil {
+	if len(os.Args) != 2 {
+		log.Fatal("usage: screens FOLDER")
+	}
+	if err := write(os.Args[1]); err != nil {
 		log.Fatal(err)
-	}
-	for _, look := range []look{darkLook(), lightLook()} {
-		if err := s.write(look, filepath.Join(flag.Arg(1), "screen-"+look.name+".svg")); err != nil {
-			log.Fatalf("%s: %v", look.name, err)
-		}
 	}
 }
 
-// write takes the picture into a file.
-func (s shot) write(look look, path string) error {
-	picture, err := s.take(look)
+// program is the program itself at a fixed time.
+func program(text string) int {
+	now, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		log.Print(err)
+		return 1
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return ui.Run(ctx, ui.Process{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Arguments: os.Args[1:], Env: os.Environ(),
+		Now: func() time.Time { return now }})
+}
+
+// write makes all pictures and the page.
+func write(folder string) error {
+	pictures := filepath.Join(folder, "gallery")
+	if err := os.MkdirAll(pictures, 0o755); err != nil {
+		return err
+	}
+	for _, look := range []look{darkLook(), lightLook()} {
+		if err := writeScenes(pictures, look); err != nil {
+			return fmt.Errorf("%s: %w", look.name, err)
+		}
+	}
+	frames, err := record(darkLook())
+	if err != nil {
+		return fmt.Errorf("demo: %w", err)
+	}
+	return errors.Join(os.WriteFile(filepath.Join(folder, "demo.svg"), []byte(draw(frames, darkLook())), 0o644),
+		os.WriteFile(filepath.Join(folder, "gallery.md"), []byte(page()), 0o644))
+}
+
+// writeScenes makes the pictures of the gallery in one look.
+func writeScenes(folder string, look look) error {
+	m, err := newMachine(look, 120, 36)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, []byte(draw(picture, look)), 0o644)
-}
-
-// picture is a screen, and the cursor on it.
-type picture struct {
-	cells   [][]terminal.Cell
-	x, y    int
-	visible bool
-}
-
-// take runs the program in folders of its own, so that no history of the caller is in the picture.
-func (s shot) take(look look) (p picture, err error) {
-	home, err := os.MkdirTemp("", "screens-")
-	if err != nil {
-		return p, err
+	defer m.close()
+	for _, query := range yesterdaysQueries() {
+		if _, err := m.play(today().AddDate(0, 0, -1), query, nil); err != nil {
+			return fmt.Errorf("before the first picture: %w", err)
+		}
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
-	cmd := exec.Command(s.binary, "--sample", s.query)
-	cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home, "LANG=C.UTF-8", "TERM=xterm-256color",
-		"COLORTERM=truecolor", "XDG_CONFIG_HOME=" + home, "XDG_DATA_HOME=" + home, "XDG_STATE_HOME=" + home,
-		"XDG_CACHE_HOME=" + home, "QUARRY_HOME=" + filepath.Join(home, "library"),
-	}
-	t, err := terminal.Run(cmd, terminal.Options{Width: s.cols, Height: s.rows, Background: look.background})
-	if err != nil {
-		return p, err
-	}
-	defer t.Close()
-	if err := s.drive(t); err != nil {
-		return p, err
-	}
-	p.cells = t.Cells()
-	p.x, p.y, p.visible = t.Cursor()
-	maskTimings(p.cells)
-	return p, nil
-}
-
-// drive waits for the results, presses the keys, and waits until nothing moves any more.
-func (s shot) drive(t *terminal.Command) error {
-	seen := func(screen string) bool { return strings.Contains(screen, s.wait) }
-	if !t.Wait(limit, seen) {
-		return fmt.Errorf("%q did not appear; the screen is\n%s", s.wait, t.Text())
-	}
-	settle(t)
-	for _, key := range s.keys {
-		if err := t.Press(key); err != nil {
+	for _, s := range scenes() {
+		frames, err := m.play(today(), s.query, s.steps)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		last := frames[len(frames)-1:]
+		if err := os.WriteFile(filepath.Join(folder, pictureName(s, look)), []byte(draw(last, look)), 0o644); err != nil {
 			return err
 		}
-		settle(t)
-	}
-	if !t.Wait(limit, seen) {
-		return fmt.Errorf("%q is gone after the keys; the screen is\n%s", s.wait, t.Text())
 	}
 	return nil
+}
+
+func pictureName(s scene, l look) string { return s.name + "-" + l.name + ".svg" }
+
+// record makes the frames of the demo.
+func record(look look) ([]frame, error) {
+	m, err := newMachine(look, 120, 32)
+	if err != nil {
+		return nil, err
+	}
+	defer m.close()
+	return m.play(today(), "", demo())
+}
+
+// machine is a machine of somebody who uses the program: folders without a history, a terminal, and a model.
+type machine struct {
+	look          look
+	width, height int
+	home          string
+	model         *model
+}
+
+func newMachine(look look, width, height int) (*machine, error) {
+	home, err := os.MkdirTemp("", "screens-")
+	if err != nil {
+		return nil, err
+	}
+	m := &machine{look, width, height, home, newModel()}
+	err = os.MkdirAll(filepath.Join(home, "quarry"), 0o700)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(home, "quarry", "config.yaml"), []byte(m.model.config()), 0o600)
+	}
+	if err != nil {
+		m.close()
+		return nil, err
+	}
+	return m, nil
+}
+
+func (m *machine) close() {
+	m.model.close()
+	_ = os.RemoveAll(m.home) // of the temporary folder
+}
+
+// play runs the program on the sample library, does the steps, and returns a frame for each, the first without a key.
+func (m *machine) play(now time.Time, query string, steps []step) (frames []frame, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(self, "--sample", query)
+	wait := firstResult
+	if query == "" {
+		cmd.Args, wait = cmd.Args[:2], "66 documents"
+	}
+	cmd.Env = []string{
+		clock + "=" + now.Format(time.RFC3339), "PATH=" + os.Getenv("PATH"), "HOME=" + m.home, "TMPDIR=" + m.home, "LANG=C.UTF-8",
+		"TERM=xterm-256color", "COLORTERM=truecolor", "XDG_CONFIG_HOME=" + m.home, "XDG_DATA_HOME=" + m.home,
+		"XDG_STATE_HOME=" + m.home, "XDG_CACHE_HOME=" + m.home, "QUARRY_HOME=" + filepath.Join(m.home, "library"),
+	}
+	t, err := terminal.Run(cmd, terminal.Options{Width: m.width, Height: m.height, Background: m.look.background})
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	for _, s := range append([]step{{wait: wait, hold: 2 * time.Second}}, steps...) {
+		if s.said > 0 {
+			m.model.say(s.said)
+		}
+		if err := t.Press(strings.Fields(s.keys)...); err != nil {
+			return nil, err
+		}
+		if !t.Wait(limit, func(screen string) bool { return strings.Contains(screen, s.wait) }) {
+			return nil, fmt.Errorf("%q did not appear after %q; the screen is\n%s", s.wait, s.keys, t.Text())
+		}
+		settle(t)
+		frames = append(frames, frameOf(t, s))
+	}
+	if err := t.Press("ctrl+c"); err != nil {
+		return nil, err
+	}
+	return frames, t.Err() // what is remembered is written by then
 }
 
 // settle waits for a pause in the output: there is no other sign that a screen is finished.
@@ -130,34 +196,18 @@ func settle(t *terminal.Command) {
 	}
 }
 
-// maskTimings replaces the times that a search took, which differ from run to run, by ones of the same width.
-func maskTimings(cells [][]terminal.Cell) {
-	timing := regexp.MustCompile(`[0-9]+([.,][0-9]+)? ms`)
-	for _, row := range cells {
-		var line strings.Builder
-		for _, cell := range row {
-			line.WriteString(cmp.Or(oneByte(cell.Text), "?"))
-		}
-		for _, at := range timing.FindAllStringIndex(line.String(), -1) {
-			mask(row[at[0]:at[1]])
-		}
-	}
+// frame is a screen, the cursor on it, and for how long the demo shows it.
+type frame struct {
+	cells   [][]terminal.Cell
+	x, y    int
+	visible bool
+	shown   time.Duration
+	still   bool // for who wants no animation
 }
 
-// mask makes "237 ms" into "114 ms".
-func mask(timing []terminal.Cell) {
-	digit := "4"
-	for x := len(timing) - 1; x >= 0; x-- {
-		if text := timing[x].Text; text >= "0" && text <= "9" {
-			timing[x].Text, digit = digit, "1"
-		}
-	}
-}
-
-// oneByte keeps columns and bytes in step.
-func oneByte(text string) string {
-	if len(text) == 1 {
-		return text
-	}
-	return ""
+func frameOf(t *terminal.Command, s step) frame {
+	f := frame{cells: t.Cells(), shown: s.hold, still: s.still}
+	f.x, f.y, f.visible = t.Cursor()
+	fixTimings(f.cells)
+	return f
 }

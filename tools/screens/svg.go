@@ -6,17 +6,18 @@ import (
 	"fmt"
 	"image/color"
 	"strings"
+	"time"
 
 	"quarry/internal/testkit/screentest/terminal"
 )
 
-// Sizes of a cell and of what is around the screen, in the units of the picture.
+// Sizes of a cell and of what is around the screen, in the units of the picture. They are whole numbers, which are short.
 const (
-	cellWidth  = 8.4
-	cellHeight = 18
-	baseline   = 13.5
+	cellWidth  = 8
+	cellHeight = 17
+	baseline   = 13
 	margin     = 12
-	fontSize   = 14
+	fontSize   = 13.3 // whose letters are as wide as a cell in most fonts
 	fonts      = "ui-monospace,'SF Mono','Cascadia Mono','JetBrains Mono','DejaVu Sans Mono',Menlo,Consolas,monospace"
 )
 
@@ -67,6 +68,35 @@ func hex(c color.Color) string {
 	return fmt.Sprintf("#%02x%02x%02x", r>>8, g>>8, b>>8)
 }
 
+// shapeCSS is the style of shapes in this ink.
+func (i ink) shapeCSS() string {
+	css := "fill:" + i.front
+	if i.faint {
+		css += ";opacity:.6"
+	}
+	return css
+}
+
+// textCSS is the style of text in this ink.
+func (i ink) textCSS() string {
+	css := i.shapeCSS()
+	if i.bold {
+		css += ";font-weight:bold"
+	}
+	if i.italic {
+		css += ";font-style:italic"
+	}
+	switch {
+	case i.underline && i.strike:
+		css += ";text-decoration:underline line-through"
+	case i.underline:
+		css += ";text-decoration:underline"
+	case i.strike:
+		css += ";text-decoration:line-through"
+	}
+	return css
+}
+
 // run is a stretch of one row that looks the same everywhere.
 type run struct {
 	x, width int      // columns
@@ -74,11 +104,11 @@ type run struct {
 	ink      ink
 }
 
-// runs cuts a row where the look changes, and at wide characters: their glyphs are as wide as a font likes, so that each
-// is put where it belongs on its own.
+// runs cuts a row where the look changes, and at wide characters and symbols: their glyphs are as wide as a font likes, so
+// that each is put where it belongs on its own.
 func (l look) runs(row []terminal.Cell) []run {
 	var runs []run
-	wide := false
+	alone := false
 	for x, cell := range row {
 		if cell.Width == 0 {
 			continue // the second half of a wide character
@@ -88,45 +118,23 @@ func (l look) runs(row []terminal.Cell) []run {
 		if text == "" {
 			text = " "
 		}
-		last := len(runs) - 1
-		if last >= 0 && !wide && cell.Width == 1 && runs[last].ink == ink {
+		last, before := len(runs)-1, alone
+		alone = cell.Width > 1 || isSymbol(text)
+		if last >= 0 && !before && !alone && runs[last].ink == ink {
 			runs[last].cells = append(runs[last].cells, text)
 			runs[last].width++
 		} else {
 			runs = append(runs, run{x, cell.Width, []string{text}, ink})
 		}
-		wide = cell.Width > 1
 	}
 	return runs
 }
 
-// draw makes the picture.
-func draw(p picture, l look) string {
-	rows, cols := len(p.cells), 0
-	if rows > 0 {
-		cols = len(p.cells[0])
-	}
-	width, height := float64(cols)*cellWidth+2*margin, float64(rows*cellHeight+2*margin)
-	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" width="%s" height="%s" font-family="%s" font-size="%d">`+"\n",
-		units(width), units(height), units(width), units(height), fonts, fontSize)
-	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" rx="8" fill="%s"/>`+"\n", hex(l.background))
-	fmt.Fprintf(&b, `<g fill="%s" style="white-space:pre">`+"\n", hex(l.foreground))
-	for y, row := range p.cells {
-		runs := l.runs(row)
-		for _, r := range backgrounds(runs) {
-			b.WriteString(r.rect(y))
-		}
-		for _, r := range runs {
-			b.WriteString(r.shapes(y))
-			b.WriteString(r.letters(y, l))
-		}
-	}
-	if p.visible {
-		fmt.Fprintf(&b, `<rect x="%s" y="%d" width="2" height="%d"/>`+"\n", column(p.x), row(p.y), cellHeight)
-	}
-	b.WriteString("</g>\n</svg>\n")
-	return b.String()
+// isSymbol reports whether many fonts lack a character, and another font's glyph takes its place.
+func isSymbol(text string) bool {
+	const arrows = '\u2190' // the first block of symbols; letters and punctuation come before
+	r := []rune(text)
+	return r[0] >= arrows && !isShape(text)
 }
 
 // backgrounds joins the runs that stand on the same colour.
@@ -145,76 +153,187 @@ func backgrounds(runs []run) []run {
 	return joined
 }
 
-func column(x int) string { return units(margin + float64(x)*cellWidth) }
-func row(y int) int       { return margin + y*cellHeight }
-
-// units has as many digits after the point as are needed, at most two.
-func units(v float64) string {
-	return strings.TrimRight(strings.TrimRight(fmt.Sprintf("%.2f", v), "0"), ".")
+// drawing collects what a picture consists of.
+type drawing struct {
+	look    look
+	classes map[string]string // CSS → the name of its class
+	style   strings.Builder
 }
 
-// rect is the run's background.
-func (r run) rect(y int) string {
-	return fmt.Sprintf(`<rect x="%s" y="%d" width="%s" height="%d" fill="%s"/>`+"\n", column(r.x), row(y),
-		units(float64(r.width)*cellWidth), cellHeight, r.ink.back)
-}
-
-// shape is a character that is drawn instead of written, so that lines and bars join whatever the font: a rectangle in
-// eighths of a cell.
-type shape struct{ left, top, right, bottom float64 }
-
-func shapesOf(text string) []shape {
-	const full = 8
-	line := shape{0, 3.75, full, 4.25}
-	switch text {
-	case "│":
-		return []shape{{3.5, 0, 4.5, full}}
-	case "┃":
-		return []shape{{3, 0, 5, full}}
-	case "─":
-		return []shape{line}
-	case "┬":
-		return []shape{line, {3.5, 4, 4.5, full}}
-	case "┴":
-		return []shape{line, {3.5, 0, 4.5, 4}}
-	case "▌":
-		return []shape{{0, 0, 4, full}}
+// class is the name of a style.
+func (d *drawing) class(css string) string {
+	name, known := d.classes[css]
+	if !known {
+		name = fmt.Sprintf("c%d", len(d.classes))
+		d.classes[css] = name
+		fmt.Fprintf(&d.style, ".%s{%s}\n", name, css)
 	}
-	if r := []rune(text); len(r) == 1 && r[0] >= '▁' && r[0] <= '█' {
-		return []shape{{0, float64('█' - r[0]), full, full}}
-	}
-	return nil
+	return name
 }
 
-// shapes draws the characters of a run that are shapes; equal ones side by side that fill their cells are one.
-func (r run) shapes(y int) string {
+// draw makes a picture of one frame, or an animation of several.
+func draw(frames []frame, l look) string {
+	d := &drawing{look: l, classes: map[string]string{}}
+	if len(frames) > 1 {
+		d.style.WriteString("@media (prefers-reduced-motion:reduce){g{animation:none!important}}\n")
+	}
+	cols, rows := 0, 0
+	for _, f := range frames {
+		rows = max(rows, len(f.cells))
+		for _, row := range f.cells {
+			cols = max(cols, len(row))
+		}
+	}
+	var body strings.Builder
+	for y := range rows {
+		if markup := d.row(frames, y); markup != "" {
+			fmt.Fprintf(&body, `<g transform="translate(%d %d)">%s</g>`+"\n", margin, margin+y*cellHeight, markup)
+		}
+	}
+	width, height := cols*cellWidth+2*margin, rows*cellHeight+2*margin
 	var b strings.Builder
-	for i := 0; i < len(r.cells); {
-		shapes, count := shapesOf(r.cells[i]), 1
-		for len(shapes) == 1 && shapes[0].right-shapes[0].left == 8 && i+count < len(r.cells) && r.cells[i+count] == r.cells[i] {
-			count++
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="%s" font-size="%v">`+"\n",
+		width, height, width, height, fonts, fontSize)
+	if d.style.Len() > 0 {
+		fmt.Fprintf(&b, "<style>\n%s</style>\n", &d.style)
+	}
+	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" rx="8" fill="%s"/>`+"\n", hex(l.background))
+	fmt.Fprintf(&b, `<g fill="%s" style="white-space:pre">`+"\n%s</g>\n</svg>\n", hex(l.foreground), &body)
+	return b.String()
+}
+
+// row draws a row of all frames: what is behind the text, and the text. What looks the same in several frames is drawn
+// once and shown in these.
+func (d *drawing) row(frames []frame, y int) string {
+	behind, before := newLayer(len(frames)), newLayer(len(frames))
+	for n, f := range frames {
+		if y >= len(f.cells) {
+			continue
 		}
-		for _, s := range shapes {
-			b.WriteString(r.shape(s, i, y, count))
+		runs := d.look.runs(f.cells[y])
+		for _, r := range backgrounds(runs) {
+			behind.add(n, fmt.Sprintf(`<rect %swidth="%d" height="%d" class="%s"/>`, x(r.x*cellWidth), r.width*cellWidth, cellHeight,
+				d.class("fill:"+r.ink.back)))
 		}
-		i += count
+		for _, r := range runs {
+			before.add(n, d.shapes(r))
+			before.add(n, d.letters(r))
+		}
+		if f.visible && f.y == y {
+			before.add(n, fmt.Sprintf(`<rect %swidth="2" height="%d"/>`, x(f.x*cellWidth), cellHeight))
+		}
+	}
+	times := timesOf(frames)
+	return behind.markup(d, times) + before.markup(d, times)
+}
+
+// x is the attribute of that name; 0 is the default.
+func x(at int) string {
+	if at == 0 {
+		return ""
+	}
+	return fmt.Sprintf(`x="%d" `, at)
+}
+
+// layer is what is drawn in one row: pieces in the order in which they came first, with the frames that have them.
+type layer struct {
+	frames int
+	pieces []string
+	in     map[string][]bool
+}
+
+func newLayer(frames int) *layer { return &layer{frames: frames, in: map[string][]bool{}} }
+
+func (l *layer) add(frame int, piece string) {
+	if piece == "" {
+		return
+	}
+	if l.in[piece] == nil {
+		l.in[piece] = make([]bool, l.frames)
+		l.pieces = append(l.pieces, piece)
+	}
+	l.in[piece][frame] = true
+}
+
+// markup puts the pieces that are seen in the same frames together.
+func (l *layer) markup(d *drawing, times timeline) string {
+	var order []string
+	groups := map[string]*strings.Builder{}
+	for _, piece := range l.pieces {
+		key := fmt.Sprint(l.in[piece])
+		if groups[key] == nil {
+			groups[key] = &strings.Builder{}
+			order = append(order, key)
+			if class := d.visibility(l.in[piece], times); class != "" {
+				fmt.Fprintf(groups[key], `<g class="%s">`, class)
+			} else {
+				groups[key].WriteString("<g>")
+			}
+		}
+		groups[key].WriteString(piece)
+	}
+	var b strings.Builder
+	for _, key := range order {
+		b.WriteString(groups[key].String() + "</g>")
 	}
 	return b.String()
 }
 
-// shape draws one in the run's cell i, over so many cells.
-func (r run) shape(s shape, i, y, cells int) string {
-	const across, down = cellWidth / 8., cellHeight / 8.
-	return fmt.Sprintf(`<rect x="%s" y="%s" width="%s" height="%s" fill="%s"%s/>`+"\n",
-		units(margin+float64(r.x+i)*cellWidth+s.left*across), units(float64(row(y))+s.top*down),
-		units(float64(cells-1)*cellWidth+(s.right-s.left)*across), units((s.bottom-s.top)*down), r.ink.front, r.ink.opacity())
+// timeline is when each frame begins, in percent of the whole, and which frame is shown without animation.
+type timeline struct {
+	starts []float64
+	whole  time.Duration
+	still  int
 }
 
-// text is what of the run is written.
+func timesOf(frames []frame) timeline {
+	t := timeline{}
+	for _, f := range frames {
+		t.whole += f.shown
+	}
+	at := time.Duration(0)
+	for n, f := range frames {
+		t.starts = append(t.starts, 100*float64(at)/float64(max(1, t.whole)))
+		at += f.shown
+		if f.still {
+			t.still = n
+		}
+	}
+	return t
+}
+
+// visibility is the class of what is seen in some frames only; "" for all.
+func (d *drawing) visibility(in []bool, times timeline) string {
+	value := func(frame int) string {
+		if in[frame] {
+			return "visible"
+		}
+		return "hidden"
+	}
+	var keyframes strings.Builder
+	for n := range in {
+		if n == 0 || in[n] != in[n-1] {
+			fmt.Fprintf(&keyframes, "%s%%{visibility:%s}", units(times.starts[n]), value(n))
+		}
+	}
+	if keyframes.String() == "0%{visibility:visible}" {
+		return ""
+	}
+	if name, known := d.classes[keyframes.String()]; known {
+		return name
+	}
+	name := fmt.Sprintf("c%d", len(d.classes))
+	d.classes[keyframes.String()] = name
+	fmt.Fprintf(&d.style, ".%s{visibility:%s;animation:%s %gs step-end infinite}@keyframes %s{%s}\n", name, value(times.still), name,
+		times.whole.Seconds(), name, &keyframes)
+	return name
+}
+
+// text is what of the run is written: shapes are left out.
 func (r run) text() string {
 	var b strings.Builder
 	for _, cell := range r.cells {
-		if shapesOf(cell) != nil {
+		if isShape(cell) {
 			cell = " "
 		}
 		b.WriteString(cell)
@@ -223,7 +342,7 @@ func (r run) text() string {
 }
 
 // letters is the run's text, held to its columns whatever the font.
-func (r run) letters(y int, l look) string {
+func (d *drawing) letters(r run) string {
 	text := r.text()
 	if !r.ink.underline && !r.ink.strike {
 		left := strings.TrimLeft(text, " ")
@@ -235,38 +354,14 @@ func (r run) letters(y int, l look) string {
 	if text == "" {
 		return ""
 	}
-	return fmt.Sprintf(`<text x="%s" y="%s" textLength="%s" lengthAdjust="spacingAndGlyphs"%s>%s</text>`+"\n", column(r.x),
-		units(float64(row(y))+baseline), units(float64(r.width)*cellWidth), r.ink.attributes(l), escape(text))
-}
-
-func (i ink) attributes(l look) string {
-	var b strings.Builder
-	if i.front != hex(l.foreground) {
-		fmt.Fprintf(&b, ` fill="%s"`, i.front)
+	class := ""
+	if css := r.ink.textCSS(); css != "fill:"+hex(d.look.foreground) {
+		class = fmt.Sprintf(` class="%s"`, d.class(css))
 	}
-	if i.bold {
-		b.WriteString(` font-weight="bold"`)
+	if isSymbol(text) { // whose glyph may be wider than a letter
+		class += ` lengthAdjust="spacingAndGlyphs"`
 	}
-	b.WriteString(i.opacity())
-	if i.italic {
-		b.WriteString(` font-style="italic"`)
-	}
-	switch {
-	case i.underline && i.strike:
-		b.WriteString(` text-decoration="underline line-through"`)
-	case i.underline:
-		b.WriteString(` text-decoration="underline"`)
-	case i.strike:
-		b.WriteString(` text-decoration="line-through"`)
-	}
-	return b.String()
-}
-
-func (i ink) opacity() string {
-	if i.faint {
-		return ` opacity="0.6"`
-	}
-	return ""
+	return fmt.Sprintf(`<text %sy="%d" textLength="%d"%s>%s</text>`, x(r.x*cellWidth), baseline, r.width*cellWidth, class, escape(text))
 }
 
 // escape keeps runs of spaces together by hard spaces: not every viewer keeps plain ones.

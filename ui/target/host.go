@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -23,9 +24,10 @@ type Host struct {
 	Env     config.Env
 	Paths   config.Paths
 	Config  *config.Config
-	Version string         // of this program
-	Keyring config.Keyring // nil: none
-	Log     *slog.Logger   // nil: nothing is logged
+	Version string           // of this program
+	Keyring config.Keyring   // nil: none
+	Log     *slog.Logger     // nil: nothing is logged
+	Now     func() time.Time // nil: time.Now
 }
 
 // NewHost finds the folders and reads the configuration.
@@ -230,7 +232,7 @@ func (h *Host) server(ctx context.Context, options server.Options, label string)
 	}
 	options.Models, options.ReadOnly = models, ReadOnly(h.Env)
 	options.Version, options.Profile, options.Log = h.Version, label, h.Log
-	options.OmitQueries = h.Config.Private
+	options.OmitQueries, options.Now = h.Config.Private, h.Now
 	return server.Open(ctx, options)
 }
 

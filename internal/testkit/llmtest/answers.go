@@ -92,6 +92,29 @@ func Held(release <-chan struct{}, next Answer) Answer {
 	}
 }
 
+// Stream answers with pieces as they come, until there are no more or the client leaves.
+func Stream(pieces <-chan string) Answer {
+	return func(w http.ResponseWriter, r *http.Request, _ Request) {
+		left := make(chan struct{})
+		go func() { gone(r); close(left) }()
+		w.Header().Set("Content-Type", "text/event-stream")
+		for {
+			select {
+			case piece, open := <-pieces:
+				if !open {
+					stream(w, nil, "stop", nil)
+					return
+				}
+				if !delta(w, piece) {
+					return
+				}
+			case <-left:
+				return
+			}
+		}
+	}
+}
+
 // Hang answers nothing until the client leaves.
 func Hang() Answer { return func(_ http.ResponseWriter, r *http.Request, _ Request) { gone(r) } }
 
@@ -232,7 +255,7 @@ func stream(w http.ResponseWriter, pieces []string, finish string, usage *usage)
 	w.Header().Set("Content-Type", "text/event-stream")
 	_, _ = fmt.Fprint(w, ": a comment, as servers send them to keep a connection open\n\n")
 	for _, piece := range pieces {
-		if !event(w, map[string]any{"choices": []any{map[string]any{"index": 0, "delta": map[string]string{"content": piece}}}}) {
+		if !delta(w, piece) {
 			return
 		}
 	}
@@ -244,6 +267,11 @@ func stream(w http.ResponseWriter, pieces []string, finish string, usage *usage)
 		event(w, map[string]any{"choices": []any{}, "usage": usage.wire()})
 	}
 	_, _ = fmt.Fprint(w, "data: [DONE]\n\n")
+}
+
+// delta sends a piece of a reply.
+func delta(w http.ResponseWriter, piece string) bool {
+	return event(w, map[string]any{"choices": []any{map[string]any{"index": 0, "delta": map[string]string{"content": piece}}}})
 }
 
 // event sends one event, and reports whether the client still takes them.

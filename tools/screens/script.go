@@ -1,0 +1,127 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// step is something that somebody does, and what is on the screen then.
+type step struct {
+	keys string        // pressed one after the other, separated by spaces
+	wait string        // what the screen has then
+	hold time.Duration // for which the demo shows it
+	said int           // pieces of its answer that the model has said by then; 0: as many as before
+	// still is set in the demo's frame for those who want no animation.
+	still bool
+}
+
+// scene is a picture of the gallery.
+type scene struct {
+	name  string // of its files
+	title string
+	about string
+	query string // the program is started with
+	steps []step
+}
+
+const (
+	question1   = "how do we roll back a deploy"
+	firstResult = " 1  " // the number of the first result
+)
+
+// yesterdaysQueries are what was searched for the day before the pictures.
+func yesterdaysQueries() []string {
+	return []string{"on-call handover", "parental leave source:notion,google_drive", "how do I expense a laptop"}
+}
+
+// scenes are the gallery. What one leaves behind is there in the next: the collection is the last.
+func scenes() []scene {
+	return []scene{
+		{name: "home", title: "Home", about: "An empty query shows what there is to search, and the way back to earlier searches.",
+			steps: []step{{keys: "down", wait: "Recent"}}},
+		{name: "results", title: "Results", about: "Ranked passages with the query's words marked, counts per source above them, and the selected document beside them.",
+			query: question1},
+		{name: "reader", title: "Reader", about: "The document around the passage: headings, tables, code, and how far it goes on in both directions.",
+			query: question1, steps: []step{{keys: "enter", wait: "results"}, {keys: "E z", wait: "0 %"}, {keys: "ctrl+d ctrl+d ctrl+d", wait: "Who may override"}}},
+		{name: "filters", title: "Filters", about: "Every source of the matches with its count. Space selects, ! selects the others.",
+			query: question1, steps: []step{{keys: "ctrl+f", wait: "Sources"}, {keys: "space down space", wait: "Sources"}}},
+		{name: "time", title: "Time", about: "When the matches were last changed, by month, with a range chosen on the histogram.",
+			query: question1, steps: []step{{keys: "ctrl+f tab", wait: "Time"}, {keys: "left left shift+left shift+left", wait: "Time"}}},
+		{name: "why", title: "Why these results", about: "The queries that ran with their weights, the filters and who set them, each stage with its time, and each result's rank.",
+			query: "expense a laptop source:notion,slack", steps: []step{{keys: "w", wait: "Stages"}}},
+		{name: "answer", title: "Answer", about: "An answer with citations, written while one reads; a number opens the cited document.",
+			query: question1, steps: []step{{keys: "a", wait: "Answer"}, {said: len(answer()), wait: "Sources"}}},
+		{name: "collection", title: "Collection", about: "Passages that were marked in several searches, to annotate, reorder and export.",
+			query: question1, steps: []step{{keys: "tab tab", wait: "2 marked"}, {keys: "/ ctrl+u", wait: "marked"},
+				{keys: typing("laptop budget") + " enter", wait: "laptop"}, {keys: "tab", wait: "3 marked"}, {keys: "m", wait: "Collection"}}},
+	}
+}
+
+// typing names the keys of a text.
+func typing(text string) string {
+	var keys []string
+	for _, r := range text {
+		if r == ' ' {
+			keys = append(keys, "space")
+		} else {
+			keys = append(keys, string(r))
+		}
+	}
+	return strings.Join(keys, " ")
+}
+
+// demo is a minute of use.
+func demo() []step {
+	const blink, moment, look, read = 90 * time.Millisecond, 600 * time.Millisecond, 1500 * time.Millisecond, 3 * time.Second
+	var steps []step
+	for i, key := range strings.Fields(typing(question1)) {
+		steps = append(steps, step{keys: key, wait: question1[:i+1], hold: blink})
+	}
+	steps[len(steps)-1].hold = moment
+	steps = append(steps,
+		step{keys: "enter", wait: firstResult, hold: read, still: true},
+		step{keys: "down", wait: "2 of", hold: moment}, step{keys: "down", wait: "3 of", hold: look},
+		step{keys: "up up", wait: "1 of", hold: moment},
+		step{keys: "enter", wait: "results", hold: look},
+		step{keys: "ctrl+d", wait: "Find the last good version", hold: look},
+		step{keys: "ctrl+d", wait: "settled", hold: look}, step{keys: "esc", wait: "filter", hold: moment},
+		step{keys: "f", wait: "select", hold: moment}, step{keys: "right", wait: "select", hold: moment},
+		step{keys: "space", wait: "source:", hold: read}, step{keys: "esc x", wait: "All 22", hold: moment},
+		step{keys: "ctrl+f", wait: "Sources", hold: look}, step{keys: "tab", wait: "Time", hold: look},
+		step{keys: "left", wait: "Time", hold: moment}, step{keys: "shift+left", wait: "Time", hold: moment},
+		step{keys: "shift+left", wait: "Time", hold: moment}, step{keys: "enter", wait: "since:", hold: read},
+		step{keys: "x x", wait: "All 22", hold: moment},
+		step{keys: "a", wait: "Answer", hold: moment})
+	for i := range answer() {
+		steps = append(steps, step{said: i + 1, wait: "Answer", hold: moment / 2})
+	}
+	return append(steps,
+		step{wait: "Sources", hold: read}, step{keys: "1", wait: "Runbook", hold: read},
+		step{keys: "esc esc", wait: firstResult, hold: moment},
+		step{keys: "tab", wait: "1 marked", hold: moment}, step{keys: "tab", wait: "2 marked", hold: moment},
+		step{keys: "m", wait: "Collection", hold: read}, step{keys: "esc", wait: firstResult, hold: moment},
+		step{keys: "y", wait: "citation", hold: look},
+		step{keys: "w", wait: "Stages", hold: read}, step{keys: "esc", wait: firstResult, hold: moment},
+		step{keys: "/ ctrl+u", wait: "Recent", hold: read})
+}
+
+// page is the gallery.
+func page() string {
+	var b strings.Builder
+	b.WriteString("# Gallery\n\n" +
+		"The explorer on the bundled sample library, in a dark and a light terminal of 120 columns and 36 rows. [demo.svg](demo.svg)\n" +
+		"shows a minute of use.\n\n" +
+		"`make screens` writes this page and its pictures: it runs the program behind a terminal and presses the keys. The date and\n" +
+		"the times that searches took are fixed, so that a picture changes only when the screen does. The answer comes from a\n" +
+		"scripted model on the same machine, not from a language model.\n")
+	for _, s := range scenes() {
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", s.title, s.about)
+		for _, l := range []look{darkLook(), lightLook()} {
+			fmt.Fprintf(&b, "<img src=\"gallery/%s\" alt=\"%s in a %s terminal\" width=\"49%%\">\n", pictureName(s, l), s.title, l.name)
+		}
+	}
+	return b.String()
+}
