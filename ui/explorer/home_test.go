@@ -84,7 +84,7 @@ func TestTheHomeScrolls(t *testing.T) {
 func TestWhatIsNewSinceTheLastVisit(t *testing.T) {
 	t.Parallel()
 	target := sampleTarget(t)
-	target.State = state.InMemory(0)
+	target.Kind, target.State = Library, state.InMemory(0)
 	if _, err := target.State.Change(func(s *state.State) error {
 		s.Active = today().AddDate(-30, 0, 0) // everything is newer
 		return nil
@@ -97,4 +97,24 @@ func TestWhatIsNewSinceTheLastVisit(t *testing.T) {
 	screen.WaitText("1 of 50")
 	screen.Press("esc", "esc")
 	screen.WaitText("66 documents added since your last visit")
+}
+
+// The sample library is made anew at each start, which is nothing new.
+func TestNothingIsNewInTheSample(t *testing.T) {
+	t.Parallel()
+	target := sampleTarget(t)
+	target.State = state.InMemory(0)
+	if _, err := target.State.Change(func(s *state.State) error {
+		s.Active = today().AddDate(-30, 0, 0)
+		return s.Save(state.Saved{Name: "laptops", Query: "laptop budget", Opened: today()})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	screen := start(t, 120, 40, Options{Target: target})
+	screen.Wait("the count of the saved search", func(text string) bool {
+		return strings.Contains(text, "laptops") && strings.Contains(text, " new ")
+	})
+	if text := screen.Text(); strings.Contains(text, "since your last visit") {
+		t.Errorf("the sample is called new:\n%s", text)
+	}
 }
