@@ -241,6 +241,10 @@ func TestACitedDocumentThatWasNotFound(t *testing.T) {
 	screen.WaitText("We rolled back.")
 	screen.WaitText(" 1  Runbook")
 	screen.WaitText("It took ten minutes.") // of which the answer told the beginning alone
+	screen.Press("O")
+	screen.WaitText("╭ Outline")
+	screen.Press("esc")
+	screen.WaitGone("╭ Outline")
 	screen.Press("esc")
 	screen.WaitText("╭ Answer")
 	screen.Press("esc")

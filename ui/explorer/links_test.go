@@ -101,6 +101,19 @@ func TestNumbersOfTwoDigits(t *testing.T) {
 	screen.WaitText("opened https://x.example/l")
 }
 
+// Openers take an anchor for a part of a file's name.
+func TestAFileIsOpenedWithoutItsAnchor(t *testing.T) {
+	t.Parallel()
+	did := &machine{}
+	m := New(t.Context(), Options{Target: Target{Kind: Library}, Now: today, Caps: did.capabilities()})
+	for _, link := range []string{"file:///srv/a.md#steps", "https://wiki.acme.com/1#steps"} {
+		drive(t, m, m.openLink(link))
+	}
+	if _, opened := did.did(); !slices.Equal(opened, []string{"file:///srv/a.md", "https://wiki.acme.com/1#steps"}) {
+		t.Errorf("opened %q", opened)
+	}
+}
+
 func TestWhereThereAreNoLinks(t *testing.T) {
 	t.Parallel()
 	screen := start(t, 120, 40, Options{Target: longLibrary().library(t), Query: "rollback"})

@@ -172,7 +172,7 @@ func (m *Model) sync(cmd tea.Cmd) tea.Cmd {
 	if m.focus != InReader && m.reader.Selecting() {
 		m.reader.Select(false)
 	}
-	m.answer.reading = m.answer.reading && m.focus == InReader && m.overlay() == 0
+	m.answer.reading = m.answer.reading && m.focus == InReader && m.overlay()&^(InOutline|InLinks) == 0
 	m.previewTheme()
 	m.followQuery()
 	m.followCollection()

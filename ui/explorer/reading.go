@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -283,6 +284,9 @@ func (m *Model) openSource() tea.Cmd {
 }
 
 func (m *Model) openLink(link string) tea.Cmd {
+	if strings.HasPrefix(strings.ToLower(link), "file:") {
+		link, _, _ = strings.Cut(link, "#") // openers take an anchor for a part of the file's name
+	}
 	open := m.options.Caps.Open
 	if open == nil {
 		cmd := m.copy(link, m.options.Caps.OpenReason+"; link")

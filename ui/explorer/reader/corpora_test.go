@@ -26,7 +26,7 @@ func TestTheCorporaAreRendered(t *testing.T) {
 			return err
 		}
 		documents++
-		for _, u := range unitsOf(string(content), nil, []string{"deploy"}, unit{}) {
+		for _, u := range unitsOf(string(content), nil, []string{"deploy"}, unit{interactive: true}) {
 			if len(u.text) > maxUnit { // the index cuts such lines
 				continue
 			}
@@ -44,7 +44,7 @@ func TestTheCorporaAreRendered(t *testing.T) {
 func TestATableWithAnEmptyColumnIsRendered(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("long words ", 20)
-	for _, u := range unitsOf("| A |  | B |\n|---|---|---|\n| "+long+" |  | "+long+" |\n", nil, nil, unit{}) {
+	for _, u := range unitsOf("| A |  | B |\n|---|---|---|\n| "+long+" |  | "+long+" |\n", nil, nil, unit{interactive: true}) {
 		if _, failure := renderUnit(u, 80, darkTheme(), 1); failure != "" {
 			t.Error(failure)
 		}

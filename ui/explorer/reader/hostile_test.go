@@ -125,13 +125,14 @@ func FuzzRender(f *testing.F) {
 		runbook().Content, longText(100), "| a | b |\n|:--|--:|\n| c `d` | **e** [f](https://g.h) |", "a*\"foo\"*b __x__ &amp; \\* <b>c</b>",
 		"```go\nfunc main() { \"x\" }\n```\n\n1. a\n\n       code\n2. b\n   - c", "> q\n> - [x] t\n\nT\n: d\n\n---\n![i](u) <https://x.y> z@w.v",
 	}
+	seeds = append(seeds, wideTable(7, 3)+"\n[a](b) ![c](d) [![e](f)](g)")
 	for i, seed := range seeds {
 		f.Add(seed, uint16(3*i), uint16(3*i+5), uint16(20), uint16(31), uint8(50))
 	}
 	f.Fuzz(func(t *testing.T, text string, a, b, c, d uint16, width uint8) {
 		spans := []wire.Span{{int(a), int(b)}, {int(c), int(d)}}
-		with := unitsOf(text, spans, nil, unit{})
-		without := unitsOf(text, nil, nil, unit{})
+		from := unit{base: "https://x.example/a", interactive: true}
+		with, without := unitsOf(text, spans, nil, from), unitsOf(text, nil, nil, from)
 		for i := range with {
 			marked, _ := renderUnit(with[i], int(width), darkTheme(), 1)
 			bare, _ := renderUnit(without[i], int(width), darkTheme(), 1)

@@ -282,12 +282,20 @@ func (r *renderer) leaf(parent, node ast.Node) ast.Node {
 		}
 	case *ast.ThematicBreak:
 		return r.replace(parent, node, r.pens.border.Write(strings.Repeat("─", 24)))
-	case *extast.Table, *ast.FencedCodeBlock, *ast.CodeBlock:
-		r.blocks = append(r.blocks, node)
-		return r.replace(parent, node, note(placeBlock, len(r.blocks)-1))
+	case *extast.Table:
+		r.prepareCells(n)
+		return r.later(parent, node)
+	case *ast.FencedCodeBlock, *ast.CodeBlock:
+		return r.later(parent, node)
 	}
 	parent.RemoveChild(parent, node)
 	return nil
+}
+
+// later puts a note in the place of a block that the typesetter renders by itself.
+func (r *renderer) later(parent, block ast.Node) ast.Node {
+	r.blocks = append(r.blocks, block)
+	return r.replace(parent, block, note(placeBlock, len(r.blocks)-1))
 }
 
 // underlined is the last level of headings with a line below them.

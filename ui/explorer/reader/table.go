@@ -30,14 +30,6 @@ type grid struct {
 // room, the table scrolls sideways, or is shown as a list of its rows. Glamour itself cuts the heads of columns that do not
 // fit, and makes narrow columns narrower before wide ones: a number ends up with one digit a line.
 func (t *typesetter) table(table *extast.Table, first, rest []cell) {
-	for row := table.FirstChild(); row != nil; row = row.NextSibling() {
-		for td := row.FirstChild(); td != nil; td = td.NextSibling() {
-			inline{renderer: t.renderer, cell: true}.children(td)
-			if row.Kind() == extast.KindTableHeader && td.HasChildren() {
-				td.AppendChild(td, strong(td))
-			}
-		}
-	}
 	lines := t.tableLines(table)
 	wanted := columnsOf(lines[0])
 	widths := columnWidths(wanted, t.width-widthOf(rest)-betweenColumns*(len(wanted)-1))
@@ -59,6 +51,18 @@ func (t *typesetter) table(table *extast.Table, first, rest []cell) {
 		first = rest
 	}
 	t.grid = nil
+}
+
+// prepareCells prepares the text in the cells of a table.
+func (r *renderer) prepareCells(table *extast.Table) {
+	for row := table.FirstChild(); row != nil; row = row.NextSibling() {
+		for td := row.FirstChild(); td != nil; td = td.NextSibling() {
+			inline{renderer: r, cell: true}.children(td)
+			if row.Kind() == extast.KindTableHeader && td.HasChildren() {
+				td.AppendChild(td, strong(td))
+			}
+		}
+	}
 }
 
 // gridOf returns the grid of columns of these widths, behind an indentation.
