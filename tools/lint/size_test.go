@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	maxProductLines = 66_500 // lowered with every reduction, never raised without a feature that needs it
+	maxProductLines = 69_500 // lowered with every reduction, never raised without a feature that needs it
 	maxFunctionP95  = 32
 )
 
