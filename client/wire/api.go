@@ -73,6 +73,7 @@ const (
 	FeatureAddedSince     = "added_since"
 	FeatureSimilarTo      = "similar_to"
 	FeatureLines          = "lines"
+	FeatureRefs           = "refs" // of a question
 )
 
 // Status is the answer of GET /health and of some writing routes.

@@ -8,7 +8,8 @@ import (
 // Bounds of a chat that both ends know.
 const (
 	MaxChatRunes        = 200_000 // of a message, with what was piped in
-	MaxChatSessions     = 100     // of one page
+	MaxChatRefs         = 20
+	MaxChatSessions     = 100 // of one page
 	DefaultChatSessions = 50
 	// LatestMessage as ParentMessageID continues after the last message of the session.
 	LatestMessage = -1
@@ -28,6 +29,8 @@ type ChatRequest struct {
 	Origin            string           `json:"origin,omitempty"`
 	IncludeCitations  bool             `json:"include_citations"`
 	Stream            bool             `json:"stream"`
+	// Refs are the passages to answer from; without any the server searches. Onyx ignores them: see FeatureRefs.
+	Refs []string `json:"refs,omitempty"`
 }
 
 // ChatSessionInfo describes a new session. It is also the body of POST /chat/create-chat-session.

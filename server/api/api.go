@@ -352,7 +352,7 @@ func (s *Server) features() []string {
 		wire.FeatureNumResults, wire.FeaturePhrases, wire.FeatureTimeUntil, wire.FeatureAuthors,
 		wire.FeatureDocumentTypes, wire.FeatureExplain, wire.FeatureOffset, wire.FeatureSort, wire.FeatureBrowse,
 		wire.FeatureExcludeFilters, wire.FeatureAddedSince, wire.FeatureSimilarTo, wire.FeaturePrefix,
-		wire.FeatureLines,
+		wire.FeatureLines, wire.FeatureRefs,
 	}
 	if s.Empty {
 		known = slices.DeleteFunc(known, func(f string) bool { return f == wire.FeatureInstant })

@@ -68,8 +68,8 @@ type turn struct {
 	mutex      sync.Mutex
 }
 
-// chat answers POST /chat/send-chat-message: it searches like POST /search for the same question, and a model answers
-// from the results.
+// chat answers POST /chat/send-chat-message: it searches like POST /search for the same question, or reads the passages
+// that the question names, and a model answers from them.
 func (s *Server) chat(w http.ResponseWriter, r *http.Request, who directory.Principal) (err error) {
 	t := &turn{server: s, who: who, audit: s.startAudit(r, who), started: time.Now()}
 	t.audit.kind = kindAnswer
@@ -188,7 +188,7 @@ func (t *turn) run(ctx context.Context) error {
 	}{t.questionID, t.answer.ID})
 	defer t.sendHeartbeats(ctx)()
 	t.send(chat.SearchStart())
-	response, err := t.search(ctx)
+	response, err := t.passages(ctx)
 	if err != nil {
 		return err
 	}
@@ -226,6 +226,18 @@ func (t *turn) sendPieces(response *wire.SearchResponse) func(chat.Piece) {
 		t.answer.Citations[number] = sources[piece.Citation].DocumentID
 		t.send(chat.Citation(piece.Citation, t.answer.Citations[number]))
 	}
+}
+
+// passages returns what is answered from: the passages that the question names, without a search, or else those found.
+func (t *turn) passages(ctx context.Context) (response *wire.SearchResponse, err error) {
+	if len(t.request.Refs) == 0 {
+		return t.search(ctx)
+	}
+	err = t.server.reading(ctx, t.who.Tenant, func(snapshot index.Snapshot) error {
+		response, err = pipeline.Passages(ctx, snapshot, t.prepared, t.request.Refs)
+		return err
+	})
+	return response, err
 }
 
 // search is the search of POST /search. The queries are sent once, before passages are selected.

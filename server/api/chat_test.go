@@ -146,6 +146,44 @@ func TestAnswerInPackets(t *testing.T) {
 	}
 }
 
+// TestAnswersOverPassages: a question that names passages is answered from those that its asker may see, in their order,
+// adjacent ones as one, and no model helps to search.
+func TestAnswersOverPassages(t *testing.T) {
+	w := newWorld(t)
+	scripted := withChat(w, map[string]llmtest.Answer{}, llmtest.Text("Yes [1]."))
+	for _, test := range []struct {
+		who, refs string
+		want      []string
+	}{
+		{"jo", `"file:/handbook/travel.md#0","file:/handbook/rollback.md#0"`, []string{"file:/handbook/travel.md", "file:/handbook/rollback.md"}},
+		{"jo", `"file:/handbook/rollback.md","file:/handbook/rollback.md#0"`, []string{"file:/handbook/rollback.md"}},
+		{"jo", `"file:/legal/contract.md#0","file:/legal/contract.md","file:/jo/notes.md#0"`, []string{"file:/jo/notes.md"}},
+		{"kim", `"file:/legal/contract.md#0","file:/jo/notes.md#0"`, []string{"file:/legal/contract.md"}},
+		{"jo", `"#0","#","file:/handbook/travel.md#4294967296","\u0000","' OR 1=1#0","file:/handbook/travel.md#1000000000"`, nil},
+	} {
+		before := len(scripted.Requests())
+		got := ask(w, test.who, `{"message":"zeppelin","refs":[`+test.refs+`],"internal_search_filters":{"document_types":["none"]}}`)
+		var documents []string
+		for _, d := range got.of(wire.ChatMessageStart).Object.FinalDocuments {
+			documents = append(documents, d.DocumentID)
+		}
+		if !slices.Equal(documents, test.want) {
+			t.Errorf("%s over %s: answered from %q, want %q", test.who, test.refs, documents, test.want)
+		}
+		asked := scripted.Requests()[before:]
+		if len(asked) != 1 || strings.Contains(asked[0].Text(), "zealous") && test.who == "kim" {
+			t.Errorf("%s over %s: %d calls of the model", test.who, test.refs, len(asked))
+		}
+		if slices.Contains(got.types, wire.ChatSearchQueries) {
+			t.Errorf("%s over %s: queries of no search: %s", test.who, test.refs, got.raw)
+		}
+	}
+	unseen, absent := ask(w, "jo", `{"message":"x","refs":["file:/legal/contract.md#0"]}`), ask(w, "jo", `{"message":"x","refs":["nothing#0"]}`)
+	if !slices.Equal(unseen.types, absent.types) || unseen.text != absent.text {
+		t.Errorf("unseen: %s\nabsent: %s", unseen.raw, absent.raw)
+	}
+}
+
 // TestAskFindsWhatSearchFinds: an answer rests on the documents that a search for the question finds, in its order.
 func TestAskFindsWhatSearchFinds(t *testing.T) {
 	w := newWorld(t)

@@ -186,7 +186,21 @@ func decodeChat(r *http.Request) (chatRequest, error) {
 			Model: inner.optionalText("model_version", maxItemRunes)}
 	})
 	request.FileDescriptors = f.chatFiles()
+	request.Refs = f.chatRefs()
 	return request, f.failure()
+}
+
+// chatRefs reads the passages of a question. A blank one is refused: leaving it out could leave none, and a question
+// without refs is answered from a search.
+func (f *fields) chatRefs() (refs []string) {
+	items := f.list("refs")
+	if f.refuseLong("refs", len(items), wire.MaxChatRefs) {
+		return nil
+	}
+	for i, raw := range items {
+		refs = append(refs, f.text(raw, 1, maxDocumentID, "refs", i))
+	}
+	return refs
 }
 
 // sessionID reads the id of a session, which may be missing.

@@ -56,6 +56,7 @@ func FuzzChatRequest(f *testing.F) {
 		`{"message":"x","chat_session_id":"b74b3836-9241-5e96-9564-55100a38a205","parent_message_id":null,"stream":"no"}`,
 		`{"message":"x","chat_session_info":{"persona_id":1,"incognito":true,"incognito_session_id":"{b74b3836-9241-5e96-9564-55100a38a205}"}}`,
 		`{"message":"x","file_descriptors":[{"id":"f","type":"plain_text"},{"id":"g","type":5}],"llm_override":{"model_provider":"p"}}`,
+		`{"message":"x","refs":["a#0","b"]}`, `{"message":"x","refs":["",null,5]}`, `{"message":"x","refs":{}}`,
 		`{"message":"x","internal_search_filters":{"source_type":["web"],"document_set":[""],"tags":[{"tag_key":"k","tag_value":"v"}],
 		"updated_at_range":{"start":"2026-01-01","end":1e308},"phrases":["p"],"exclude_filters":{"sources":["web","?"],"tags":[{}],"authors":[""]}}}`)
 	f.Fuzz(func(t *testing.T, body []byte) {
@@ -84,6 +85,12 @@ func FuzzChatRequest(f *testing.F) {
 		}
 		if len(request.FileDescriptors) > wire.MaxUploadFiles {
 			t.Errorf("%d files", len(request.FileDescriptors))
+		}
+		if len(request.Refs) > wire.MaxChatRefs || slices.Contains(request.Refs, "") {
+			t.Errorf("passages %q", request.Refs)
+		}
+		for _, ref := range request.Refs {
+			within(t, "a passage", ref, maxDocumentID)
 		}
 		search := request.search(0)
 		within(t, "the query", search.Query, wire.MaxQueryRunes)

@@ -220,6 +220,14 @@ func (q *inquiry) asks() {
 			session, request["chat_session_id"] = s.id, s.id
 		}
 	}
+	admitted := q.admitted(query)
+	if q.chance(30) && len(q.documents) > 0 { // over passages of the whole tenant, whoever may see them; filters do not count
+		var refs []string
+		for range 1 + q.rand.IntN(4) {
+			refs = append(refs, q.documents[q.rand.IntN(len(q.documents))].id+q.one("", "#0", "#1"))
+		}
+		request["refs"], admitted = refs, q.admitted(ruleQuery{})
+	}
 	info := map[string]any{"incognito": q.chance(30)}
 	if query.agent != nil {
 		info["persona_id"] = query.agent.id
@@ -240,7 +248,7 @@ func (q *inquiry) asks() {
 	if session != "" { // what was seen before is told again
 		return
 	}
-	q.within("an answer to "+asked, answer.Body.String(), q.admitted(query), echoed...)
+	q.within("an answer to "+asked, answer.Body.String(), admitted, echoed...)
 	if id := regexp.MustCompile(`"chat_session_id": ?"([^"]*)"`).FindStringSubmatch(answer.Body.String()); id != nil {
 		q.ruleWorld.sessions = append(q.ruleWorld.sessions, ruleSession{id[1], q.tenant, q.self(), info["incognito"] == true, query.agent != nil})
 	}

@@ -37,21 +37,9 @@ type answering struct {
 
 // thread is the conversation that the next question continues.
 type thread struct {
-	query   string // asked last, filters included
+	query   string // asked last, filters included; over marked passages asked first
 	session string
-}
-
-// openAnswer asks for an answer to the query, or shows the thread that it belongs to.
-func (m *Model) openAnswer() tea.Cmd {
-	m.pushPanel(InAnswer, &m.answer)
-	query := m.box.Query()
-	if m.answer.thread.query == query && !m.answer.Empty() && m.answer.refused == "" {
-		return nil
-	}
-	m.answer.asking.stop()
-	m.answer.Reset()
-	m.answer.thread, m.answer.refused = thread{}, ""
-	return tea.Batch(m.wholeSearch(query), m.ask(query))
+	refs    []string // of the passages that it is about; empty: of what is found
 }
 
 // wholeSearch has the list show what the answer rests on, where it shows less: what was found while typing, or for
@@ -81,6 +69,9 @@ func (m *Model) sendFurther() tea.Cmd {
 		m.warn("type a question besides the filters")
 		return nil
 	}
+	if len(m.answer.thread.refs) > 0 {
+		return m.ask(question)
+	}
 	said := m.answer.Conversation()
 	m.replaceQuery(question)
 	query := m.box.Query()
@@ -91,7 +82,9 @@ func (m *Model) sendFurther() tea.Cmd {
 // ask asks a query, as the next question of the thread.
 func (m *Model) ask(text string) tea.Cmd {
 	query := client.ParseQuery(text, m.now())
-	m.answer.thread.query = text
+	if len(m.answer.thread.refs) == 0 {
+		m.answer.thread.query = text
+	}
 	m.answer.Begin(query.WithoutFilters())
 	c := m.client()
 	request, agent := m.chatRequest(query)
@@ -125,7 +118,10 @@ func (m *Model) noteIgnored(filters *wire.ChatFilters) tea.Cmd {
 func (m *Model) chatRequest(query client.Query) (request wire.ChatRequest, agent string) {
 	latest := wire.LatestMessage
 	request = wire.ChatRequest{Message: query.WithoutFilters(), IncludeCitations: true, Stream: true, ParentMessageID: &latest,
-		Filters: query.ChatFilters()}
+		Filters: query.ChatFilters(), Refs: m.answer.thread.refs}
+	if len(request.Refs) > 0 {
+		request.Filters = nil // they apply to searches
+	}
 	if m.answer.thread.session != "" {
 		request.ChatSessionID = m.answer.thread.session
 		return request, ""
@@ -293,8 +289,11 @@ func (m *Model) renderAnswer() tea.Cmd {
 }
 
 func cannotAnswer(m *Model) string {
-	return cmp.Or(notOpen(m), unless(client.ParseQuery(m.box.Query(), m.now()).HasWords(), "type a question first"),
-		m.withoutModel())
+	reason := cmp.Or(notOpen(m), unless(client.ParseQuery(m.box.Query(), m.now()).HasWords(), "type a question first"), m.withoutModel())
+	if reason == "" && m.asksOverMarked() {
+		reason = m.cannotAskOver(m.markedShown())
+	}
+	return reason
 }
 
 // noModel is why a question or a follow-up is not possible.

@@ -29,6 +29,7 @@ type collecting struct {
 func collectionBindings() []Binding {
 	return group("Collection",
 		action("open-collected", "enter", InCollection, "open", "Read the passage, with the collection as the list", (*Model).openCollected, noCollected),
+		action("ask-marked", "a", InCollection, "ask", "Ask a model to answer from the marked passages only", (*Model).askCollection, cannotAskCollection),
 		action("note", "n", InCollection, "note", "Write a note about the passage", (*Model).noteCollected, noCollected),
 		action("export", "x", InCollection, "export", "Export the collection as Markdown, JSON or CSV", (*Model).openExports, noCollected),
 		action("remove-collected", "d delete", InCollection, "remove", "Remove the passage from the collection", (*Model).dropCollected, noCollected),

@@ -130,12 +130,13 @@ func (m *Model) runAction() tea.Cmd {
 type prompt struct {
 	panel.Prompt
 	accept func(text string) tea.Cmd
+	does   string // label of the key that accepts; empty: as usual
 }
 
 // openPrompt asks for a line of text.
 func (m *Model) openPrompt(name, hint, text string, accept func(string) tea.Cmd) tea.Cmd {
 	m.prompt.Open(name, hint, text)
-	m.prompt.accept = accept
+	m.prompt.accept, m.prompt.does = accept, ""
 	m.pushPanel(InPrompt, &m.prompt)
 	return nil
 }

@@ -274,8 +274,13 @@ func (m *Model) hints(place Place, room int) string {
 			continue
 		}
 		label := b.Help().Desc
-		if m.overlay() != 0 && b.Action == "close" {
+		switch {
+		case m.overlay() != 0 && b.Action == "close":
 			label = m.top().Escape()
+		case place == InPrompt && b.Action == "accept":
+			label = cmp.Or(m.prompt.does, label)
+		case b.Action == "answer" && m.asksOverMarked() && len(m.markedShown()) > 0:
+			label = "ask marked"
 		}
 		hint := b.hint(place, label)
 		if !hint.Enabled() {

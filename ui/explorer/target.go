@@ -23,6 +23,7 @@ type welcome struct {
 	instant   bool                // the server answers while one types, without a model
 	browses   bool                // it lists what filters alone leave
 	pages     bool                // it lists documents behind an offset
+	refs      bool                // it answers from passages of one's choice
 	err       error
 }
 
@@ -152,6 +153,7 @@ func whatThereIs(ctx context.Context, c *client.Client) welcome {
 	w := listed(ctx, c)
 	if features, err := c.Features(ctx); err == nil { // else it is asked as a server that can do no more
 		w.instant, w.browses, w.pages = features.Has(wire.FeatureInstant), features.Has(wire.FeatureBrowse), features.Has(wire.FeatureOffset)
+		w.refs = features.Has(wire.FeatureRefs)
 	}
 	if w.browses && w.documents > 0 && c.Local() { // a server counts searches, and logs them
 		w.newest = newest(ctx, c)

@@ -1,0 +1,51 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+
+	"quarry/client/wire"
+	"quarry/server/index"
+)
+
+// Passages returns passages by their refs, in the order of the refs; adjacent ones are one result. Refs of what does not
+// exist, or what the caller may not see, are left out.
+func Passages(ctx context.Context, snapshot index.Snapshot, request Request, refs []string) (*wire.SearchResponse, error) {
+	r := &run{Request: request, snapshot: snapshot, response: &wire.SearchResponse{}, described: map[string]*index.Stored{},
+		found: make([]index.Result, 1)}
+	wire.FillEmpty(r.response)
+	r.response.Searched = []string{request.Profile}
+	sections, err := r.sectionsNamed(ctx, refs)
+	if err == nil {
+		err = r.write(ctx, r.response, mergeOverlapping(sections))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the passages: %w", err)
+	}
+	r.noteDamage()
+	return r.response, nil
+}
+
+// sectionsNamed returns the passages that refs name: an id that exists whole wins, and means the document's first passage.
+func (r *run) sectionsNamed(ctx context.Context, refs []string) ([]section, error) {
+	var candidates []section
+	for _, ref := range refs {
+		id, _, _ := wire.SplitRef(ref)
+		candidates = append(candidates, section{document: ref}, section{document: id})
+	}
+	documents, err := r.documents(ctx, candidates)
+	if err != nil {
+		return nil, err
+	}
+	var sections []section
+	for _, ref := range refs {
+		id, chunk := ref, 0
+		if documents[ref] == nil {
+			id, chunk, _ = wire.SplitRef(ref)
+		}
+		if d := documents[id]; d != nil && chunk < d.ChunkCount {
+			sections = append(sections, section{document: id, start: chunk, end: chunk, center: fusedChunk{chunkID: chunkID{id, chunk}}, selected: true})
+		}
+	}
+	return sections, nil
+}
