@@ -63,7 +63,9 @@ func TestMarkedPassagesAreAskedOver(t *testing.T) {
 	if got = <-asked; !slices.Equal(got.Refs, []string{"hotel-2#3", "hotel-2#2", "hotel-2#4"}) || got.Message != "and taxis?" || got.ChatSessionID == "" {
 		t.Errorf("asked further %+v", got)
 	}
-	screen.Wait("the second answer", func(frame string) bool { return strings.Count(frame, "It is so.") == 2 && !strings.Contains(frame, "writing") })
+	screen.Wait("the second answer", func(frame string) bool {
+		return strings.Count(frame, "It is so.") == 2 && !strings.Contains(frame, "writing")
+	})
 	screen.WaitText("› hotel") // the list stays
 	screen.Press("esc")
 	screen.WaitGone("Answer")
@@ -92,7 +94,9 @@ func TestServersThatCannotAskOverPassages(t *testing.T) {
 		t.Errorf("asked %+v", got)
 	}
 	screen.WaitText("! this server cannot ask over marked passages; it searched all")
-	screen.Wait("the answer", func(frame string) bool { return strings.Contains(frame, "It is so.") && !strings.Contains(frame, "writing") })
+	screen.Wait("the answer", func(frame string) bool {
+		return strings.Contains(frame, "It is so.") && !strings.Contains(frame, "writing")
+	})
 	screen.Press("esc")
 	screen.WaitGone("Answer")
 	screen.Press("m")
