@@ -11,13 +11,14 @@ func (r *Reader) Sideways(direction int) bool {
 	}
 	most := g.width - r.shape.width
 	left := min(r.left, most)
-	reach := max(1, r.shape.width-2*betweenColumns) // where a column is wider than the pane
+	begin := max(g.pinned(r.shape.width), betweenColumns-1) // of what scrolls; a sign is before it
+	reach := max(1, r.shape.width-begin-betweenColumns)     // where a column is wider than that
 	to := max(0, left-reach)
 	if direction > 0 {
 		to = min(most, left+reach)
 	}
 	for _, stop := range g.stops {
-		switch stop -= betweenColumns - 1; { // the sign takes the place of the line before the column
+		switch stop -= begin; {
 		case direction > 0 && stop > left:
 			to = min(to, stop)
 		case direction < 0 && stop < left:
@@ -52,12 +53,23 @@ func (r *Reader) wideGrid() *grid {
 	return nil
 }
 
+// pinned returns how many columns of a wide table stay at its left: those of its first column and the line behind it, unless
+// they would take more than half of the pane.
+func (g *grid) pinned(width int) int {
+	if len(g.stops) < 2 || g.stops[1] > width/2 {
+		return 0
+	}
+	return g.stops[1]
+}
+
 // scrolled returns the columns of a line of a wide table that are in view, with signs where there are more at the sides.
 func (r *Reader) scrolled(text string, g *grid, width int) string {
 	most := g.width - width
 	left := min(r.left, most)
 	before, after, room := "", "", width
-	if left > 0 && room > 0 {
+	if pinned := g.pinned(width); left > 0 && pinned > 0 {
+		before, room = paint.Cut(text, 0, pinned-2)+r.pens.muted.Write("‹")+paint.Cut(text, pinned-1, 1), room-pinned
+	} else if left > 0 && room > 0 {
 		before, room = r.pens.muted.Write("‹"), room-1
 	}
 	if left < most && room > 0 {

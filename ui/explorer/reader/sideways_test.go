@@ -61,7 +61,7 @@ func TestAWideTableScrollsSideways(t *testing.T) {
 			t.Fatalf("other text moved: %q", view)
 		}
 		if !r.Sideways(1) {
-			if !strings.HasPrefix(view[2], "‹") || strings.HasSuffix(view[2], "›") {
+			if !strings.Contains(view[2], "‹") || !strings.HasPrefix(view[4], "r1c0 and some words ‹ ") || strings.HasSuffix(view[2], "›") {
 				t.Errorf("at the end: %q", view[2])
 			}
 			if steps > 6 {
@@ -101,6 +101,22 @@ func TestTablesThatNeedNotScroll(t *testing.T) {
 		if r.HasWideTable() || strings.Contains(view, "›\n") || strings.Contains(view, "head 0: ") != test.list {
 			t.Errorf("%s:\n%s", name, view)
 		}
+	}
+}
+
+// Rows of several lines are kept apart.
+func TestLinesBetweenRows(t *testing.T) {
+	t.Parallel()
+	d := runbook()
+	d.Content = "| a | b |\n|---|---|\n| 1 | one |\n| 2 | two |\n| 3 | " + strings.Repeat("three ", 20) + "|\n| 4 | four |\n"
+	var r Reader
+	r.Show(d)
+	r.View(60, 30, darkTheme(), true)
+	render(&r)
+	view := strings.Join(plainView(&r, 60, 30), "\n")
+	line := "──┼─" + strings.Repeat("─", 56) + "\n"
+	if want := "1 │ one\n2 │ two\n" + line + "3 │ three"; !strings.Contains(view, want) || !strings.Contains(view, line+"4 │ four") {
+		t.Errorf("the view lacks %q:\n%s", want, view)
 	}
 }
 

@@ -1,7 +1,6 @@
 package reader
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -44,13 +43,34 @@ func (t *typesetter) table(table *extast.Table, first, rest []cell) {
 		for i, column := range wanted {
 			widths[i] = min(widthOf(column), maxColumn)
 		}
+		widths[0] = min(widths[0], t.width*2/5) // it stays in view
 	}
 	t.grid = gridOf(widths, widthOf(rest))
+	above := 0 // lines of the row above; none below the head
 	for _, line := range lines {
-		t.row(line, widths, table.Alignments, first, rest)
-		first = rest
+		if isRule(line) {
+			t.grid.heads = t.gridLines()
+			t.rule(widths, rest)
+			above = 0
+			continue
+		}
+		wrapped, height := wrapRow(line, widths)
+		if above > 0 && max(above, height) > 1 {
+			t.rule(widths, rest)
+		}
+		t.row(wrapped, height, widths, table.Alignments, first, rest)
+		first, above = rest, height
 	}
 	t.grid = nil
+}
+
+// rule sets the line below the head of a table, or between rows of several lines.
+func (t *typesetter) rule(widths []int, rest []cell) {
+	var parts []string
+	for _, width := range widths {
+		parts = append(parts, strings.Repeat("─", width))
+	}
+	t.emit(rest, t.cells(t.pens.border.Write(strings.Join(parts, "─┼─"))))
 }
 
 // prepareCells prepares the text in the cells of a table.
@@ -135,23 +155,18 @@ func columnWidths(columns [][]cell, room int) []int {
 	return widths
 }
 
-// row sets a line of a table in columns of other widths.
-func (t *typesetter) row(line []cell, widths []int, alignments []extast.Alignment, first, rest []cell) {
-	if isRule(line) {
-		t.grid.heads = cmp.Or(t.grid.heads, t.gridLines())
-		var parts []string
-		for _, width := range widths {
-			parts = append(parts, strings.Repeat("─", width))
-		}
-		t.emit(first, t.cells(t.pens.border.Write(strings.Join(parts, "─┼─"))))
-		return
-	}
-	height := 1
-	wrapped := make([][][]cell, len(widths))
+// wrapRow wraps the cells of a line of a table for columns of other widths, and returns the lines of the highest.
+func wrapRow(line []cell, widths []int) (wrapped [][][]cell, height int) {
+	wrapped, height = make([][][]cell, len(widths)), 1
 	for i, column := range columnsOf(line) {
 		wrapped[i] = wrapCells(trimLeft(column), widths[i])
 		height = max(height, len(wrapped[i]))
 	}
+	return wrapped, height
+}
+
+// row sets a row of a table.
+func (t *typesetter) row(wrapped [][][]cell, height int, widths []int, alignments []extast.Alignment, first, rest []cell) {
 	between := t.cells(" " + t.pens.border.Write(bar) + " ")
 	for at := range height {
 		var line []cell
