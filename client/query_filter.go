@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 )
 
 // longestFilterName bounds how far the parser looks for the colon of a filter, in bytes.
@@ -116,6 +117,46 @@ func fieldValues(field string, values []string) (given wire.ExcludeFilters, vali
 		}
 	}
 	return given, true
+}
+
+// valuesOf is the reverse of fieldValues.
+func valuesOf(field string, given wire.ExcludeFilters) []string {
+	switch field {
+	case "source":
+		return given.Sources
+	case "set":
+		return given.DocumentSets
+	case "author":
+		return given.Authors
+	case "type":
+		return given.DocumentTypes
+	case "tag":
+		return mapped(given.Tags, func(tag wire.Tag) string { return tag.Key + "=" + tag.Value })
+	}
+	return nil
+}
+
+// Values returns the values of a filter in the query, and those that it excludes. Tags are written key=value.
+func (q Query) Values(field string) (given, excluded []string) {
+	if field == "agent" && q.Agent != "" {
+		return []string{q.Agent}, nil
+	}
+	return valuesOf(field, wire.ExcludeFilters{Sources: q.Sources, Authors: q.Authors, DocumentTypes: q.Types,
+		DocumentSets: q.Sets, Tags: q.Tags}), valuesOf(field, q.Excluded)
+}
+
+// FilterValue returns a value as a filter reads back what QuoteValue writes: that may differ in case and white space. It
+// returns false if the filter cannot have the value.
+func FilterValue(field, value string) (string, bool) {
+	if value = text.OneLine(value); value == "" || field == "agent" {
+		return value, value != ""
+	}
+	given, valid := fieldValues(field, []string{value})
+	read := valuesOf(field, given)
+	if !valid || len(read) != 1 {
+		return "", false
+	}
+	return read[0], true
 }
 
 // applyOne applies a filter with a single value.

@@ -292,7 +292,7 @@ func TestQuoteValue(t *testing.T) {
 
 // FuzzQuoteValue checks that any value is read back from its filter, and nothing after it.
 func FuzzQuoteValue(f *testing.F) {
-	for _, value := range []string{"x", "a b", "a,b", `"`, `""`, `a"b c`, "“a”", "a\u00a0b", " ", `,"`} {
+	for _, value := range []string{"x", "a b", "a,b", "k = v", "Google Drive", ".PDF", `"`, `""`, `a"b c`, "“a”", "a\u00a0b", " ", `,"`} {
 		f.Add(value)
 	}
 	f.Fuzz(func(t *testing.T, value string) {
@@ -304,7 +304,26 @@ func FuzzQuoteValue(f *testing.F) {
 		if len(q.Sets) != 1 || q.Sets[0] != want || q.Text != "rest" {
 			t.Errorf("%q is read as %q, %q", value, q.Sets, q.Text)
 		}
+		for _, field := range append(NegatableFilters(), "agent") {
+			read, ok := FilterValue(field, value)
+			given, _ := ParseQuery(field+":"+QuoteValue(value), noon).Values(field)
+			if ok != (len(given) == 1) || ok && given[0] != read {
+				t.Errorf("%s: %q is read as %q, FilterValue gives %q, %v", field, value, given, read, ok)
+			}
+		}
 	})
+}
+
+func TestFilterValue(t *testing.T) {
+	for _, test := range []struct{ field, value, want string }{
+		{"source", "Google Drive", "google_drive"}, {"source", "MINE", "mine"}, {"set", "a  b", "a b"}, {"type", "..PDF", "pdf"},
+		{"tag", "team = infra", "team=infra"}, {"tag", "a=b=c", "a=b=c"}, {"tag", "team", ""}, {"author", "Jo", "Jo"}, {"agent", " 7 ", "7"},
+		{"since", "2026-01-01", ""}, {"set", " ", ""}, {"type", ".", ""},
+	} {
+		if got, ok := FilterValue(test.field, test.value); got != test.want || ok != (test.want != "") {
+			t.Errorf("%s: %q is %q, %v", test.field, test.value, got, ok)
+		}
+	}
 }
 
 func TestFilterNamesAreParsed(t *testing.T) {
