@@ -98,6 +98,18 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%d s", int(d.Seconds()))
 }
 
+// Lately describes the last days, weeks, months or years in words: 30d is "last 30 days". "Last year" would be the one that
+// ended in December.
+func Lately(within string) string {
+	number, unit := within[:max(0, len(within)-1)], within[max(0, len(within)-1):]
+	word := map[string]string{"d": "day", "w": "week", "m": "month", "y": "year"}[strings.ToLower(unit)]
+	number = strings.TrimLeft(number, "0")
+	if number == "1" {
+		return "past " + word
+	}
+	return "last " + number + " " + word + "s"
+}
+
 // Sentence returns s with a capital letter at its start and a full stop at its end. The name of the program and words
 // that have capitals inside keep their case.
 func Sentence(s string) string {

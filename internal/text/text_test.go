@@ -88,3 +88,11 @@ func TestDuration(t *testing.T) {
 		}
 	}
 }
+
+func TestLately(t *testing.T) {
+	for within, want := range map[string]string{"30d": "last 30 days", "1y": "past year", "01M": "past month", "12W": "last 12 weeks"} {
+		if got := Lately(within); got != want {
+			t.Errorf("%s is %q, want %q", within, got, want)
+		}
+	}
+}

@@ -25,7 +25,7 @@ func TestFiltersAreCompleted(t *testing.T) {
 	screen.Type("con")
 	screen.Wait("one source with its count", func(string) bool { return menu("│ Confluence 10  tab │") })
 	screen.Press("tab")
-	screen.WaitText("source:confluence ✕")
+	screen.WaitText("source: confluence ✕")
 	screen.Type("rollback")
 	screen.WaitText("Runbook")
 	screen.Press("ctrl+_")
@@ -44,13 +44,13 @@ func TestAnUnknownValueIsNamedWhileItIsTyped(t *testing.T) {
 	screen.WaitText("no source “slak”; did you mean slack?")
 	screen.WaitGone("│ Slack")
 	screen.Type(" ")
-	screen.WaitText("source:slak ✕")
+	screen.WaitText("source: slak ✕")
 	screen.WaitText("no source “slak”; did you mean slack?")
 	screen.Press("ctrl+u")
-	screen.WaitGone("source:slak")
+	screen.WaitGone("source: slak")
 	screen.WaitGone("no source")
 	screen.Press("ctrl+_")
-	screen.WaitText("source:slak ✕")
+	screen.WaitText("source: slak ✕")
 }
 
 func TestCompletions(t *testing.T) {

@@ -49,7 +49,7 @@ func TestResultsBelowAFailureSayWhatTheyAre(t *testing.T) {
 	screen.Press("/")
 	screen.Type(" source:slak")
 	screen.Press("enter")
-	screen.WaitText("source:slak ✕")
+	screen.WaitText("source: slak ✕")
 	screen.WaitText("results for “roll")
 	screen.WaitText(`there is no source "slak"`)
 }

@@ -20,12 +20,12 @@ func TestFiltersAreChosenFromThePicker(t *testing.T) {
 	screen.Press("space")
 	screen.WaitText("[x]")
 	screen.Press("enter")
-	screen.WaitText("source:slack ✕")
+	screen.WaitText("source: slack ✕")
 	screen.Wait("only Slack in the list", func(text string) bool {
 		return strings.Contains(text, "Slack") && !strings.Contains(text, "◊ Confluence")
 	})
 	screen.Press("u")
-	screen.WaitGone("source:slack")
+	screen.WaitGone("source: slack")
 	screen.Press("ctrl+f")
 	screen.WaitText("[Sources]")
 	screen.Press("space")
@@ -46,8 +46,8 @@ func TestTimeIsChosenFromThePicker(t *testing.T) {
 	screen.WaitText("by month")
 	screen.Type("2026-01..2026-03")
 	screen.Press("enter")
-	screen.WaitText("since:2026-01-01 ✕")
-	screen.WaitText("until:2026-03-31 ✕")
+	screen.WaitText("since 2026-01-01 ✕")
+	screen.WaitText("until 2026-03-31 ✕")
 }
 
 // Before anything is asked, the picker counts all documents.
@@ -158,7 +158,7 @@ func TestPastingIntoTheQuery(t *testing.T) {
 	screen.WaitText("documents in")
 	screen.Paste("migration\nguard\tsource:confluence")
 	screen.WaitText("migration guard")
-	screen.WaitText("source:confluence ✕")
+	screen.WaitText("source: confluence ✕")
 }
 
 func TestTinyTerminals(t *testing.T) {

@@ -78,9 +78,9 @@ func TestWhatWasNarrowedDownIsNotCalledIgnored(t *testing.T) {
 		answer200(w, oneResult(request))
 	}}
 	screen := start(t, 200, 40, Options{Target: server.remote(t), Query: `rollback until:2026-10-01 author:jo`})
-	screen.WaitText("author:jo (ignored)")
+	screen.WaitText("author: jo (ignored)")
 	screen.WaitText("only the returned results were filtered")
-	if strings.Contains(screen.Text(), "until:2026-10-01 (ignored)") {
+	if strings.Contains(screen.Text(), "until 2026-10-01 (ignored)") {
 		t.Error("until is called ignored, though it was applied")
 	}
 	screen = start(t, 200, 40, Options{Target: server.remote(t), Query: `"roll back"`})

@@ -22,14 +22,14 @@ func TestSourcesAreChosenOnTheirLine(t *testing.T) {
 		screen.Press("right", "right")
 		screen.WaitText("[# Slack 6]")
 		screen.Press("space")
-		screen.WaitText("source:slack ✕")
+		screen.WaitText("source: slack ✕")
 		screen.WaitText("[# Slack 6]") // what removing the filter gives
 		screen.WaitText("All 28")
 		screen.Wait("results of Slack alone", func(text string) bool {
 			return strings.Contains(text, "# Slack › ") && !strings.Contains(text, "◆ Confluence ›")
 		})
 		screen.Press("space")
-		screen.WaitGone("source:slack")
+		screen.WaitGone("source: slack")
 		screen.WaitText("◆ Confluence ›")
 		screen.Press("end", "down")
 		screen.WaitText("[Sources]")
@@ -41,7 +41,7 @@ func TestSourcesAreChosenOnTheirLine(t *testing.T) {
 		screen.WaitText("All 28")
 		y := slices.IndexFunc([]int{1, 3}, func(y int) bool { return strings.Contains(screen.Line(y), "All 28") })*2 + 1
 		screen.Message(tea.MouseClickMsg{Button: tea.MouseLeft, X: strings.Index(screen.Line(y), "All 28") + 12, Y: y})
-		screen.WaitText("source:")
+		screen.WaitText("source: ")
 	}
 }
 

@@ -319,7 +319,7 @@ func (s span) String() string {
 	case s.any():
 		return "any time"
 	case s.within != "":
-		return length(s.within)
+		return text.Lately(s.within)
 	case s.until.IsZero():
 		return "since " + since
 	case s.since.IsZero():
@@ -351,15 +351,4 @@ func period(first, end time.Time) string {
 		from = strings.TrimSuffix(from, first.Format(" 2006"))
 	}
 	return from + " – " + to
-}
-
-// length describes a length of time such as 30d in words. "Last year" would be the one that ended in December.
-func length(within string) string {
-	number, unit := within[:len(within)-1], within[len(within)-1:]
-	word := map[string]string{"d": "day", "w": "week", "m": "month", "y": "year"}[unit]
-	number = strings.TrimLeft(number, "0")
-	if number == "1" {
-		return "past " + word
-	}
-	return "last " + number + " " + word + "s"
 }

@@ -12,6 +12,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/ui/explorer/line"
 )
 
@@ -36,6 +37,7 @@ type Box struct {
 // Chip is a finished filter.
 type Chip struct {
 	Raw          string // as it was typed
+	Label        string // for display
 	Field, Value string // as in client.Chip
 	Negated      bool   // likewise
 	Ignored      bool   // the server searched without it
@@ -277,18 +279,42 @@ func (b *Box) Chips() []Chip {
 }
 
 func (b *Box) chip(raw string) Chip {
-	chip := Chip{Raw: raw}
-	if chips := client.ParseQuery(raw, b.now).Chips; len(chips) == 1 {
-		chip.Field, chip.Value, chip.Negated = chips[0].Field, chips[0].Value, chips[0].Negated
+	chip := Chip{Raw: raw, Label: raw}
+	if q := client.ParseQuery(raw, b.now); len(q.Chips) == 1 {
+		chip.Field, chip.Value, chip.Negated = q.Chips[0].Field, q.Chips[0].Value, q.Chips[0].Negated
+		chip.Label = labelOf(q)
 	} else {
 		field, value, _ := strings.Cut(raw, ":") // no filter any more, as time went by
 		chip.Field, chip.Value = strings.ToLower(field), value
 	}
-	chip.Ignored = slices.Contains(b.ignored, chip.Field)
+	chip.Ignored = slices.Contains(b.ignored, chip.name())
 	return chip
 }
 
-// SetIgnored sets the fields that the server searched without, such as author; their chips say so.
+// labelOf describes the filter of a query that has only one.
+func labelOf(q client.Query) string {
+	chip := q.Chips[0]
+	given, excluded := q.Values(chip.Field)
+	switch {
+	case chip.Negated:
+		return "not " + chip.Field + ": " + strings.Join(excluded, ", ")
+	case len(given) > 0:
+		return chip.Field + ": " + strings.Join(given, ", ")
+	case chip.Field == "within":
+		return text.Lately(chip.Value)
+	}
+	return chip.Field + " " + chip.Value
+}
+
+// name is the field, with a minus before it if the filter excludes.
+func (c Chip) name() string {
+	if c.Negated {
+		return "-" + c.Field
+	}
+	return c.Field
+}
+
+// SetIgnored sets the fields that the server searched without, such as author or -author; their chips say so.
 func (b *Box) SetIgnored(fields []string) {
 	if !slices.Equal(b.ignored, fields) {
 		b.ignored, b.parsed = fields, nil
@@ -305,13 +331,13 @@ func (b *Box) RemoveChip(i int) bool {
 	return b.Replace(b.Text(), b.Cursor(), slices.Delete(slices.Clone(filters), i, i+1))
 }
 
-// SetFilters puts filters in place of all chips of some fields but negated ones, where the first of those stood or at the
-// end. The text stays as it is.
+// SetFilters puts filters in place of all chips of some fields, where the first of those stood or at the end: "source" stands
+// for the filters by source, "-source" for those that exclude. The text stays as it is.
 func (b *Box) SetFilters(fields, filters []string) bool {
 	var kept []string
 	place := -1
 	for _, chip := range b.Chips() {
-		if chip.Negated || !slices.Contains(fields, chip.Field) {
+		if !slices.Contains(fields, chip.name()) {
 			kept = append(kept, chip.Raw)
 		} else if place < 0 {
 			place = len(kept)

@@ -175,7 +175,7 @@ func moveTo(b *querybox.Box, offset int) {
 // selected is the chip in brackets, which keys act on; empty where there is none.
 func selected(b *querybox.Box) string {
 	_, rest, _ := strings.Cut(ansi.Strip(b.ChipsView(200, screenTheme(), "")), "[")
-	chip, _, _ := strings.Cut(rest, " ")
+	chip, _, _ := strings.Cut(rest, " ✕")
 	return chip
 }
 
@@ -185,12 +185,12 @@ func TestSelectedChips(t *testing.T) {
 	typed(&b, "source:slack source:github within:30d ")
 	b.Left()
 	b.Left()
-	if got := selected(&b); got != "source:github" {
+	if got := selected(&b); got != "source: github" {
 		t.Fatalf("%q is selected", got)
 	}
 	b.DeleteBack()
 	want(t, &b, "| [source:slack] [within:30d]")
-	if got := selected(&b); got != "within:30d" {
+	if got := selected(&b); got != "last 30 days" {
 		t.Fatalf("then %q is selected", got)
 	}
 	b.Right()

@@ -152,7 +152,7 @@ func (r *chipRow) draw(chips []Chip, right string) {
 
 // chipLabel is the text of a chip in at most room columns. Its value is cut before its marks are.
 func chipLabel(chip Chip, room int) string {
-	text, marks := paint.Line(chip.Raw), remove
+	text, marks := paint.Line(chip.Label), remove
 	if chip.Ignored {
 		marks = ignoredLabel + remove
 	}

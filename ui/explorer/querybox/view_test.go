@@ -54,11 +54,11 @@ func TestChipsView(t *testing.T) {
 		width int
 		want  string
 	}{
-		{71, "  source:slack ✕  within:90d ✕  author:bob (ignored) ✕   ctrl+f filters"},
-		{60, "  source:slack ✕  within:90d ✕  author:bob (ignored) ✕      "},
-		{40, "  source:slack ✕  within:90d ✕  +1      "},
-		{20, "  source:slack ✕  +2"},
-		{16, "  source:sl…  +2"},
+		{75, "  source: slack ✕  last 90 days ✕  author: bob (ignored) ✕   ctrl+f filters"},
+		{60, "  source: slack ✕  last 90 days ✕  author: bob (ignored) ✕  "},
+		{40, "  source: slack ✕  last 90 days ✕  +1   "},
+		{20, "  source: sla… ✕  +2"},
+		{16, "  source: s…  +2"},
 		{8, "  +3    "},
 		{3, "  …"},
 	} {
@@ -70,17 +70,17 @@ func TestChipsView(t *testing.T) {
 	var long querybox.Box
 	typed(&long, "source:github,gong,google_drive,linear,slack ")
 	for width, want := range map[int]string{
-		60: "  source:github,gong,google_drive,lin… ✕                    ",
-		40: "  source:github,gong,google_drive,li… ✕ ",
-		20: "  source:github,… ✕ ",
-		12: "  source:g… ",
+		60: "  source: github, gong, google_drive,… ✕                    ",
+		40: "  source: github, gong, google_drive… ✕ ",
+		20: "  source: github… ✕ ",
+		12: "  source: … ",
 	} {
 		if got := ansi.Strip(long.ChipsView(width, screenTheme(), "")); got != want {
 			t.Errorf("%d columns: %q, not %q", width, got, want)
 		}
 	}
 	b.Left()
-	if got := ansi.Strip(b.ChipsView(40, screenTheme(), "")); !strings.Contains(got, "[author:bob") {
+	if got := ansi.Strip(b.ChipsView(40, screenTheme(), "")); !strings.Contains(got, "[author: bob") {
 		t.Errorf("the selected chip is not seen: %q", got)
 	}
 }
@@ -101,8 +101,8 @@ func TestHitChip(t *testing.T) {
 	var b querybox.Box
 	typed(&b, "source:slack within:90d ")
 	line := ansi.Strip(b.ChipsView(60, screenTheme(), ""))
-	for i, raw := range []string{"source:slack", "within:90d"} {
-		x := paint.Width(line[:strings.Index(line, raw)])
+	for i, label := range []string{"source: slack", "last 90 days"} {
+		x := paint.Width(line[:strings.Index(line, label)])
 		if hit, ok := b.HitChip(x); hit != i || !ok {
 			t.Errorf("column %d is chip %d (%v)", x, hit, ok)
 		}
