@@ -21,6 +21,7 @@ const (
 	MaxChunksPerRequest = 200 // of GET /document/chunks
 	MaxSuggestions      = 50
 	MaxOffset           = 10_000
+	MaxFacetValues      = 1000 // per facet, the most frequent ones
 )
 
 // SearchRequest is the body of POST /search.

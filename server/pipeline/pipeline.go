@@ -17,9 +17,6 @@ import (
 	"quarry/server/llm"
 )
 
-// maxFacetValues bounds the values per facet; counts are exact.
-const maxFacetValues = 1000
-
 // run is the state of one search.
 type run struct {
 	Request
@@ -194,7 +191,7 @@ func (r *run) indexQuery(q wire.ExecutedQuery) index.Query {
 	if q.Kind == kindOriginal {
 		query.Text = Words(r.Search)
 		if endsInWord(r.Search) {
-			query.Prefix, query.PrefixIfUnknown = r.Search.Instant, r.Search.Prefix && !r.Search.Instant
+			query.Prefix, query.PrefixIfUnknown = r.Search.Instant && !r.Search.Prefix, r.Search.Prefix
 		}
 		query.Count = true
 	}
@@ -285,18 +282,18 @@ func WireFacets(c index.Counts) wire.Facets {
 		Sources: facetValues(c.Sources), Authors: facetValues(c.Authors), Types: facetValues(c.Types),
 		DocumentSets: facetValues(c.Sets), Tags: []wire.FacetTag{}, Months: []wire.FacetMonth{}, Undated: c.Undated,
 	}
-	for _, t := range c.Tags[:min(len(c.Tags), maxFacetValues)] {
+	for _, t := range c.Tags[:min(len(c.Tags), wire.MaxFacetValues)] {
 		f.Tags = append(f.Tags, wire.FacetTag{Key: t.Key, Value: t.Value, Count: t.Count})
 	}
-	for _, m := range c.Months[max(0, len(c.Months)-maxFacetValues):] {
+	for _, m := range c.Months[max(0, len(c.Months)-wire.MaxFacetValues):] {
 		f.Months = append(f.Months, wire.FacetMonth{Month: m.Value, Count: m.Count})
 	}
 	return f
 }
 
 func facetValues(counts []index.ValueCount) []wire.FacetValue {
-	values := make([]wire.FacetValue, 0, min(len(counts), maxFacetValues))
-	for _, v := range counts[:min(len(counts), maxFacetValues)] {
+	values := make([]wire.FacetValue, 0, min(len(counts), wire.MaxFacetValues))
+	for _, v := range counts[:min(len(counts), wire.MaxFacetValues)] {
 		values = append(values, wire.FacetValue{Value: v.Value, Count: v.Count})
 	}
 	return values

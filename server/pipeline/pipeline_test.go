@@ -221,7 +221,16 @@ func TestRunInstantIsQuietAndPrefixed(t *testing.T) {
 		t.Errorf("an instant search needs no excuse for a missing model: %+v", response.Notes)
 	}
 	q := s.asked[0]
-	if !q.Prefix || strings.Join(strings.Fields(q.Text), " ") != "roll ba" || len(q.Phrases) != 1 || len(q.Exclude) != 1 {
+	if !q.Prefix || q.PrefixIfUnknown || strings.Join(strings.Fields(q.Text), " ") != "roll ba" || len(q.Phrases) != 1 || len(q.Exclude) != 1 {
+		t.Errorf("query %+v", q)
+	}
+}
+
+// An instant search with prefix counts what the whole search with prefix does.
+func TestRunInstantWithPrefixKeepsWords(t *testing.T) {
+	s := newShelf()
+	search(t, s, wire.SearchRequest{Query: "roll ba", Instant: true, Prefix: true})
+	if q := s.asked[0]; q.Prefix || !q.PrefixIfUnknown {
 		t.Errorf("query %+v", q)
 	}
 }

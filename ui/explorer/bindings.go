@@ -124,7 +124,7 @@ func filterBindings() []Binding {
 		action("source-before", "left h", InStrip, "", "Previous source", do(func(m *Model) { m.strip.Move(-1) })),
 		action("source-after", "right l", InStrip, "", "Next source", do(func(m *Model) { m.strip.Move(1) })),
 		action("all-filters", "down j f", InStrip, "all filters", "Open all filters", (*Model).openPicker, notOpen),
-		action("filters", "ctrl+f f2", InPanes, "", "Filter by source and time", (*Model).openPicker, notOpen),
+		action("filters", "ctrl+f f2", InPanes, "", "Filter by source, time, agent, document set, tag, author or type", (*Model).openPicker, notOpen),
 		action("drop-filter", "x ctrl+x", InBox|InList, "", "Remove the last filter (with no results: the most restrictive one)",
 			(*Model).dropFilter, noChip),
 	)
@@ -156,7 +156,7 @@ func overlayBindings() []Binding {
 		action("close", "esc q", InOverlays, panel.Close, "Close the panel without changes; an answer under way stops first", (*Model).closePanel, cannotClose),
 		action("apply", "enter", InPicker, "apply", "Search with the selected filters", (*Model).applyPicker),
 		typed(action("toggle", "space", InPicker, "select", "Select or deselect a value; in Time, start and end a range", do(func(m *Model) { m.filters.picker.Toggle() }))),
-		typed(action("invert", "!", InPicker, "invert", "Invert the selection", do(func(m *Model) { m.filters.picker.Invert() }), cannotInvert)),
+		typed(action("exclude", "!", InPicker, "exclude", "Exclude a value, or the selected ones", do(func(m *Model) { m.filters.picker.Exclude() }), cannotExclude)),
 		action("ask-further", "enter", InAnswer, "follow up", "Ask a follow-up question; typing begins one, too",
 			do(func(m *Model) { m.answer.Type() }), cannotFollowUp),
 		typed(action("copy-answer", "y", InAnswer, "copy", "Copy the answer with its citations", (*Model).copyAnswer, noAnswer)),

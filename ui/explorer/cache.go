@@ -2,7 +2,6 @@ package explorer
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -114,7 +113,7 @@ func (m *Model) handleVersion(status *wire.LibraryStatus, err error) tea.Cmd {
 		return again
 	}
 	m.search.memory.clear()
-	m.reading.whole, m.filters.others.of = nil, ""
+	m.reading.whole, m.filters.others.of, m.filters.listed = nil, "", nil
 	return tea.Batch(again, m.askWelcome(), m.refresh())
 }
 
@@ -132,10 +131,9 @@ func (m *Model) refresh() tea.Cmd {
 	}
 	m.stopBlaming()
 	s := m.requestOf(m.search.shown.text, m.search.shown.instant)
-	if !s.instant { // an instant search takes the last word for a prefix, unless a space follows
-		s.wire.Query = strings.TrimRight(s.wire.Query, " ") + " "
+	if !s.instant {
+		s.wire = withoutModels(s.wire)
 	}
-	s.wire.Instant = true
 	return m.send(s)
 }
 

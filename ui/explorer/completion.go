@@ -11,6 +11,7 @@ import (
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
+	"quarry/ui/explorer/picker"
 )
 
 const (
@@ -28,10 +29,41 @@ type completion struct {
 // completing is what tab does in the query box.
 type completing struct {
 	example int // number of the example question to ask next
+	suggestions
+}
+
+// suggestions follow from what is typed and what is known of the values of filters.
+type suggestions struct {
+	of      suggested
+	found   []completion
+	unknown string // a value that does not exist
+}
+
+// suggested is what suggestions were made for.
+type suggested struct {
+	box   uint64
+	place Place
+	shown *shown
+	lists int // filters.version
+}
+
+// suggest makes the suggestions again where they can have changed.
+func (m *Model) suggest() *suggestions {
+	of := suggested{box: m.box.Version() + 1, place: m.place(), shown: m.search.shown, lists: m.filters.version}
+	if s := &m.completion.suggestions; s.of != of {
+		*s = suggestions{of: of, found: m.findCompletions(), unknown: m.findUnknown()}
+	}
+	return &m.completion.suggestions
 }
 
 // completions returns ways to continue the filter that is being typed, the most frequent first.
-func (m *Model) completions() []completion {
+func (m *Model) completions() []completion { return m.suggest().found }
+
+// unknownValue describes the first value of a filter that the target does not have, with the nearest one: of the filter that
+// is typed, unless it may go on to a known value, and else of those that are set.
+func (m *Model) unknownValue() string { return m.suggest().unknown }
+
+func (m *Model) findCompletions() []completion {
 	if m.place() != InBox {
 		return nil
 	}
@@ -44,10 +76,18 @@ func (m *Model) completions() []completion {
 		return completedNames(typed)
 	}
 	var found []completion
-	for _, c := range m.values(partial.Field) {
-		if strings.HasPrefix(strings.ToLower(c.text), typed) || strings.HasPrefix(strings.ToLower(c.label), typed) {
-			c.text = client.QuoteValue(c.text) + " "
-			found = append(found, c)
+	if partial.Field == "within" {
+		for _, span := range picker.Lengths() {
+			if strings.HasPrefix(span, typed) {
+				found = append(found, completion{text: span + " ", label: span})
+			}
+		}
+		return found
+	}
+	field, _ := picker.FieldOf(partial.Field)
+	for _, v := range m.values(field) {
+		if v.GoesOn(typed) {
+			found = append(found, completion{text: client.QuoteValue(v.Name) + " ", label: v.Label, count: v.Count})
 		}
 	}
 	slices.SortStableFunc(found, func(a, b completion) int { return cmp.Compare(b.count, a.count) })
@@ -72,68 +112,31 @@ func completedNames(typed string) []completion {
 }
 
 // values are those that are known of a filter, with their counts.
-func (m *Model) values(field string) []completion {
+func (m *Model) values(field picker.Field) []picker.Value {
 	facets := m.conn.welcome.facets
 	if m.search.shown != nil {
 		facets = m.search.shown.response.Facets
 	}
-	var found []completion
-	add := func(values []wire.FacetValue, label func(string) string) {
-		for _, v := range values {
-			found = append(found, completion{text: v.Value, label: paint.Line(label(v.Value)), count: v.Count})
-		}
-	}
-	same := func(value string) string { return value }
-	switch field {
-	case "source":
-		add(m.knownSources(facets.Sources), client.SourceName)
-	case "set":
-		add(facets.DocumentSets, same)
-	case "author":
-		add(facets.Authors, same)
-	case "type":
-		add(facets.Types, same)
-	case "tag":
-		for _, tag := range facets.Tags {
-			value := tag.Key + "=" + tag.Value
-			found = append(found, completion{text: value, label: paint.Line(value), count: tag.Count})
-		}
-	case "within":
-		for _, span := range []string{"7d", "30d", "90d", "1y"} {
-			found = append(found, completion{text: span, label: span})
-		}
-	}
-	return found
+	counts, _ := field.Counts(facets)
+	return field.Values(counts, m.listing(field).Values, false)
 }
 
-// knownSources are the counted sources, and those that exist but match nothing now.
-func (m *Model) knownSources(counted []wire.FacetValue) []wire.FacetValue {
-	all := slices.Clone(counted)
-	for _, source := range m.conn.welcome.sources {
-		if !slices.ContainsFunc(counted, func(known wire.FacetValue) bool { return known.Value == source.Value }) {
-			all = append(all, wire.FacetValue{Value: source.Value})
-		}
-	}
-	return all
-}
-
-// unknownValue describes the first value of a filter that the target does not have, with the nearest one: of the filter that
-// is typed, unless it may go on to a known value, and else of those that are set.
-func (m *Model) unknownValue() string {
-	if partial, ok := m.box.Typing(); ok && partial.Text != "" && m.place() == InBox {
-		known := m.values(partial.Field)
+func (m *Model) findUnknown() string {
+	if partial, ok := m.box.Typing(); ok && m.place() == InBox {
+		field, _ := picker.FieldOf(partial.Field)
+		value, valid := client.FilterValue(field.Name, partial.Text)
 		typed := strings.ToLower(partial.Text)
-		mayGoOn := slices.ContainsFunc(known, func(c completion) bool {
-			return strings.HasPrefix(strings.ToLower(c.text), typed) || strings.HasPrefix(strings.ToLower(c.label), typed)
-		})
-		if said := m.unknown(partial.Field, partial.Text); said != "" && !mayGoOn {
-			return said
+		if valid && !slices.ContainsFunc(m.values(field), func(v picker.Value) bool { return v.GoesOn(typed) }) {
+			if said := m.unknown(field, value); said != "" {
+				return said
+			}
 		}
 	}
 	for _, chip := range m.box.Chips() {
-		set := client.ParseQuery(chip.Raw, m.now())
-		for _, value := range slices.Concat(set.Sources, set.Sets, set.Types) {
-			if said := m.unknown(chip.Field, value); said != "" {
+		field, _ := picker.FieldOf(chip.Field)
+		given, excluded := client.ParseQuery(chip.Raw, m.now()).Values(field.Name)
+		for _, value := range slices.Concat(given, excluded) {
+			if said := m.unknown(field, value); said != "" {
 				return said
 			}
 		}
@@ -142,27 +145,31 @@ func (m *Model) unknownValue() string {
 }
 
 // unknown says that a filter has no such value; "" if it has, or if not all of its values are known here.
-func (m *Model) unknown(field, value string) string {
-	nouns := map[string]string{"source": "source", "set": "document set", "type": "document type"}
-	noun, listed := nouns[field]
-	if !listed || field != "source" && !m.conn.welcome.exact {
+func (m *Model) unknown(field picker.Field, value string) string {
+	if field.Unlisted(value) {
+		if exists, checked := m.filters.authors[value]; exists || !checked {
+			return ""
+		}
+	} else if !m.listing(field).Complete {
 		return ""
 	}
 	known := m.values(field)
-	if field == "source" {
+	if field.Name == "source" {
 		for _, source := range wire.Sources() {
-			known = append(known, completion{text: source.Value, label: source.Name})
+			known = append(known, picker.Value{Name: source.Value, Label: source.Name})
 		}
 	}
-	names := make([]string, 0, len(known))
-	for _, c := range known {
-		if strings.EqualFold(c.text, strings.TrimLeft(value, ".")) || strings.EqualFold(c.label, value) {
+	var names []string
+	for _, v := range known {
+		if strings.EqualFold(v.Name, value) || strings.EqualFold(v.Label, value) {
 			return ""
 		}
-		names = append(names, c.text)
+		if names = append(names, v.Name); field.Name == "author" {
+			names = append(names, strings.Fields(v.Name)...)
+		}
 	}
-	said := "no " + noun + " “" + paint.Line(value) + "”"
-	if near := wire.Nearest(strings.ToLower(value), names); near != "" {
+	said := "no " + field.Noun + " “" + paint.Line(value) + "”"
+	if near := wire.Nearest(value, names); near != "" {
 		said += "; did you mean " + paint.Line(near) + "?"
 	}
 	return said

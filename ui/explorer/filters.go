@@ -3,7 +3,6 @@ package explorer
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -26,6 +25,9 @@ type filtering struct {
 	undo     []querybox.State
 	cut      *blame // which filter cut the most; nil: not known, or there are results
 	blaming  *request
+	listed   map[string]*listedValues // by filter
+	authors  map[string]bool          // whether an author that is not listed has documents
+	version  int                      // counts changes of what is known of values
 }
 
 // blame counts the documents that would match without each of the filters.
@@ -34,12 +36,15 @@ type blame struct {
 	worst  int   // index of the chip that cut the most; -1: none does, or several cut as much
 }
 
-// openPicker lays the filters over the panes.
+// openPicker lays the filters over the panes. What was listed before is listed again in the tabs that are shown.
 func (m *Model) openPicker() tea.Cmd {
 	m.box.FinishFilters(m.now())
 	m.filters.counting.stop()
 	m.filters.counted = ""
-	m.filters.picker.Open(m.facets())
+	for _, l := range m.filters.listed {
+		l.due = true
+	}
+	m.filters.picker.Open(m.pickerInput())
 	m.pushPanel(InPicker, &m.filters.picker)
 	return m.askFacets()
 }
@@ -47,9 +52,6 @@ func (m *Model) openPicker() tea.Cmd {
 // facets is what is known now about the values of filters and their counts.
 func (m *Model) facets() picker.Input {
 	in := picker.Input{Query: client.ParseQuery(m.box.Query(), m.now()), Now: m.now()}
-	for _, source := range m.conn.welcome.sources {
-		in.Known = append(in.Known, source.Value)
-	}
 	switch {
 	case m.search.shown != nil && len(m.search.shown.response.Facets.Sources)+len(m.search.shown.response.Facets.Months) > 0:
 		in.Facets, in.Exact = m.search.shown.response.Facets, true
@@ -58,25 +60,16 @@ func (m *Model) facets() picker.Input {
 	case m.search.shown == nil && m.conn.welcome.exact && len(in.Query.Chips) == 0:
 		in.Facets, in.Exact = m.conn.welcome.facets, true // of all documents
 	case m.search.shown != nil:
-		in.Facets, in.InHand = countResults(m.search.shown.response.Results), len(m.search.shown.response.Results)
+		in.Results = m.search.shown.response.Results
 	}
 	return in
 }
 
-// countResults counts the results in hand, for servers that do not count what matched.
-func countResults(results []wire.SearchResult) wire.Facets {
-	var facets wire.Facets
-	at := map[string]int{}
-	for _, result := range results {
-		i, known := at[result.SourceType]
-		if !known {
-			i = len(facets.Sources)
-			at[result.SourceType] = i
-			facets.Sources = append(facets.Sources, wire.FacetValue{Value: result.SourceType})
-		}
-		facets.Sources[i].Count++
-	}
-	return facets
+// pickerInput is facets with the values that exist.
+func (m *Model) pickerInput() picker.Input {
+	in := m.facets()
+	in.Bare, in.Known = m.conn.welcome.bare, m.listing
+	return in
 }
 
 // askFacets counts all documents where no search reported counts, so that the first filter can be chosen before a word.
@@ -84,8 +77,12 @@ func (m *Model) askFacets() tea.Cmd {
 	if m.search.shown != nil || !m.conn.welcome.exact || m.conn.welcome.instant { // then recount does
 		return nil
 	}
-	c, request := m.client(), client.ParseQuery(m.box.Query(), m.now()).Request()
-	return background(m, &m.filters.counting, func(ctx context.Context) (*wire.FacetCounts, error) {
+	c, query, usual := m.client(), client.ParseQuery(m.box.Query(), m.now()), client.Agent(m.target.Agent)
+	request := query.Request()
+	return background(m, &m.filters.counting, func(ctx context.Context) (_ *wire.FacetCounts, err error) {
+		if request.PersonaID, err = c.ResolveAgent(ctx, query.Agent, usual); err != nil {
+			return nil, err
+		}
 		return c.Facets(ctx, request)
 	}, m.handleFacets)
 }
@@ -96,7 +93,7 @@ func (m *Model) handleFacets(counts *wire.FacetCounts, err error) tea.Cmd {
 	case err != nil:
 		m.fail("could not count: " + reasonOf(err))
 	default:
-		in := m.facets()
+		in := m.pickerInput()
 		in.Facets, in.Exact = counts.Facets, true
 		m.filters.picker.Update(in)
 	}
@@ -117,19 +114,19 @@ func (m *Model) recount() tea.Cmd {
 		return nil
 	}
 	m.filters.counted = text
-	c, now, wanted := m.client(), m.now(), m.wanted()
+	count, c, now := m.counter(m.lastWordOpen()), m.client(), m.now()
 	return background(m, &m.filters.counting, func(ctx context.Context) (*picker.Input, error) {
-		return countChoice(ctx, c, &chosen, now, wanted)
+		return countChoice(ctx, count, c.Local(), &chosen, now)
 	}, m.handleCounts)
 }
 
 // countChoice counts the documents of a query, and on this machine, where it costs little, those of its other filters in each
 // span of time that is offered.
-func countChoice(ctx context.Context, c *client.Client, box *querybox.Box, now time.Time, wanted int) (*picker.Input, error) {
+func countChoice(ctx context.Context, matching counter, local bool, box *querybox.Box, now time.Time) (*picker.Input, error) {
 	in := &picker.Input{Exact: true, Matches: map[string]int{}}
 	count := func(text string) (wire.Facets, error) {
 		query := client.ParseQuery(text, now)
-		facets, total, err := matching(ctx, c, query, wanted)
+		facets, total, err := matching(ctx, query)
 		if err == nil {
 			in.Matches[picker.TimeOf(query)] = total
 		}
@@ -139,7 +136,7 @@ func countChoice(ctx context.Context, c *client.Client, box *querybox.Box, now t
 	if in.Facets, err = count(box.Query()); err != nil {
 		return nil, err
 	}
-	if !c.Local() {
+	if !local {
 		return in, nil
 	}
 	for _, length := range append([]string{""}, picker.Lengths()...) {
@@ -155,23 +152,31 @@ func countChoice(ctx context.Context, c *client.Client, box *querybox.Box, now t
 	return in, nil
 }
 
-// matching counts what matches a query, without a model. It asks for as many results as a search: what is found is counted.
-func matching(ctx context.Context, c *client.Client, query client.Query, wanted int) (wire.Facets, int, error) {
-	request := query.Request()
-	if !query.HasWords() {
-		counts, err := c.Facets(ctx, request)
+// counter counts what matches a query, without a model.
+type counter func(context.Context, client.Query) (wire.Facets, int, error)
+
+// counter returns one for the target. It asks for as many results as a search, with the same prefix: what is found is counted.
+func (m *Model) counter(prefix bool) counter {
+	c, wanted, usual := m.client(), m.wanted(), client.Agent(m.target.Agent)
+	return func(ctx context.Context, query client.Query) (_ wire.Facets, _ int, err error) {
+		request := query.Request()
+		if request.PersonaID, err = c.ResolveAgent(ctx, query.Agent, usual); err != nil {
+			return wire.Facets{}, 0, err
+		}
+		if !query.HasWords() {
+			counts, err := c.Facets(ctx, request)
+			if err != nil {
+				return wire.Facets{}, 0, err
+			}
+			return counts.Facets, counts.TotalMatches, nil
+		}
+		request.NumResults, request.Prefix = &wanted, prefix
+		response, err := c.Search(ctx, withoutModels(request))
 		if err != nil {
 			return wire.Facets{}, 0, err
 		}
-		return counts.Facets, counts.TotalMatches, nil
+		return response.Facets, response.TotalMatches, nil
 	}
-	request.Instant, request.NumResults = true, &wanted
-	request.Query = strings.TrimRight(request.Query, " ") + " " // the last word is no prefix
-	response, err := c.Search(ctx, request)
-	if err != nil {
-		return wire.Facets{}, 0, err
-	}
-	return response.Facets, response.TotalMatches, nil
 }
 
 // handleCounts shows the counts of the choice in the picker.
@@ -181,7 +186,7 @@ func (m *Model) handleCounts(counted *picker.Input, err error) tea.Cmd {
 	case err != nil:
 		m.fail("could not count: " + reasonOf(err))
 	default:
-		in := m.facets()
+		in := m.pickerInput()
 		in.Facets, in.Exact, in.Matches = counted.Facets, true, counted.Matches
 		m.filters.picker.Update(in)
 	}

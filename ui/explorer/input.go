@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"quarry/ui/explorer/line"
+	"quarry/ui/explorer/panel"
 )
 
 // back goes one step back: it stops the running search, then leaves the reader, the list, and last empties the query.
@@ -86,6 +87,8 @@ func (m *Model) handleWheel(wheel tea.MouseWheelMsg) tea.Cmd {
 
 func (m *Model) handleClick(click tea.MouseClickMsg) tea.Cmd {
 	switch {
+	case click.Button == tea.MouseLeft && m.overlay() == InPicker:
+		m.clickPicker(click.X, click.Y)
 	case m.overlay() != 0 || click.Button != tea.MouseLeft:
 	case m.rects.Query.contains(click.X, click.Y):
 		m.focus = InBox
@@ -107,6 +110,22 @@ func (m *Model) handleClick(click tea.MouseClickMsg) tea.Cmd {
 		}
 	}
 	return nil
+}
+
+// clickPicker shows the tab whose title was clicked, or toggles the value.
+func (m *Model) clickPicker(x, y int) {
+	const beforeTitle = 2 // columns in a frame
+	r := m.panelAt
+	_, top, _, _ := panel.Inside(r.W, r.H)
+	switch line := y - r.Y - top; {
+	case !r.contains(x, y):
+	case line >= 0:
+		m.filters.picker.HitLine(line)
+	case panel.Framed(r.W, r.H):
+		m.filters.picker.HitTitle(x - r.X - beforeTitle)
+	default:
+		m.filters.picker.HitTitle(x - r.X)
+	}
 }
 
 func (r Rect) contains(x, y int) bool { return x >= r.X && x < r.X+r.W && y >= r.Y && y < r.Y+r.H }

@@ -34,6 +34,7 @@ type Model struct {
 
 	focus   Place // InBox, InHome, InStrip, InList or InReader
 	panels  []overlay
+	panelAt Rect // of the shown panel, as drawn last
 	message message
 
 	box     querybox.Box
@@ -179,7 +180,7 @@ func (m *Model) sync(cmd tea.Cmd) tea.Cmd {
 	m.arrangeScreen()
 	m.updateStrip()
 	m.followSelection()
-	return tea.Batch(cmd, m.render(), m.renderAnswer(), m.completePassage(), m.moreChats(), m.recount(), m.moreResults(), m.countOthers())
+	return tea.Batch(cmd, m.render(), m.renderAnswer(), m.completePassage(), m.moreChats(), m.recount(), m.listValues(), m.moreResults(), m.countOthers())
 }
 
 // mostNotes is how many lines about the results there are above them.

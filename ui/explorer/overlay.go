@@ -46,6 +46,7 @@ func (m *Model) drawPanel(lines []string) (cursorX, cursorY int) {
 			r.Y += min(2, (r.H-len(body.Lines))/2)
 		}
 	}
+	m.panelAt = r
 	for i, line := range body.Lines {
 		lines[r.Y+i] = paint.Over(lines[r.Y+i], line, r.X, m.width)
 	}

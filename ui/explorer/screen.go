@@ -185,9 +185,7 @@ func noQuery(m *Model) string {
 	return unless(m.box.Query() != "" || m.search.failure != nil, "no query yet")
 }
 
-func cannotInvert(m *Model) string {
-	return unless(m.filters.picker.Tab() == 0, "a time range cannot be inverted")
-}
+func cannotExclude(m *Model) string { return m.filters.picker.CannotExclude() }
 
 func noPanes(m *Model) string {
 	return unless(m.rects.Arrangement >= Stacked, "the terminal is too small for two panes")

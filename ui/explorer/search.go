@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -214,8 +213,7 @@ func (m *Model) requestOf(text string, instant bool) search {
 	m.inOrder(&s.wire)
 	s.wire.Explain = !instant
 	if !instant {
-		typed := m.box.Text() // which filters follow in the query
-		s.wire.Prefix = text == m.box.Query() && typed != "" && !strings.HasSuffix(typed, " ")
+		s.wire.Prefix = text == m.box.Query() && m.lastWordOpen()
 		s.wire.MessageHistory = m.follow.question.of(s.query)
 		if m.follow.trail = s.wire.MessageHistory; m.follow.trail == nil {
 			m.follow.question = following{}
@@ -228,6 +226,21 @@ func (m *Model) requestOf(text string, instant bool) search {
 	}
 	s.key = memoryKey(s.wire, s.agent, m.now())
 	return s
+}
+
+// lastWordOpen reports whether the last word may not be finished; filters follow it in the query.
+func (m *Model) lastWordOpen() bool {
+	typed := m.box.Text()
+	return typed != "" && !strings.HasSuffix(typed, " ")
+}
+
+// withoutModels is a whole search that calls no model. An instant search takes the last word for a prefix in any case, unless
+// it says otherwise.
+func withoutModels(request wire.SearchRequest) wire.SearchRequest {
+	if request.Instant = true; !request.Prefix {
+		request.Query = strings.TrimRight(request.Query, " ") + " "
+	}
+	return request
 }
 
 // wanted is how many passages a search asks for.
@@ -369,7 +382,7 @@ func (m *Model) show(answer shown) {
 	}
 	m.box.SetIgnored(ignoredFields(answer.response.Notes))
 	if m.overlay() == InPicker && m.filters.counted == "" { // else it has the counts of its own choice
-		m.filters.picker.Update(m.facets())
+		m.filters.picker.Update(m.pickerInput())
 	}
 }
 
@@ -390,7 +403,7 @@ func ignoredFields(notes []wire.Note) []string {
 // empty for other notes and for filters that have no chip or were applied to the results: the summary reports these.
 func ignoredField(note wire.Note) string {
 	field, _, _ := strings.Cut(note.Text, ":")
-	if note.Code != wire.NoteFilterIgnored || field == "until" || strings.Contains(field, " ") {
+	if note.Code != wire.NoteFilterIgnored || strings.Contains(field, " ") || strings.Contains(note.Text, "results were filtered") {
 		return ""
 	}
 	return field
@@ -467,34 +480,4 @@ func (m *Model) followQuery() {
 func (m *Model) handleSlowSearch(s *search) tea.Cmd {
 	s.slow = true
 	return s.watch.Start()
-}
-
-// strangeSource is a source of a query that a server refused, with the one that was probably meant.
-type strangeSource struct{ name, near string }
-
-func (s strangeSource) Error() string { return fmt.Sprintf("there is no source %q", s.name) }
-
-// Remedy returns a hint for the user.
-func (s strangeSource) Remedy() string {
-	if s.near == "" {
-		return "Remove the filter, or choose a source from the list"
-	}
-	return fmt.Sprintf("Did you mean source:%s? Or choose a source from the list", s.near)
-}
-
-// explained is why a server refused a request, in words for the person, where it may be a source that does not exist.
-func explained(err error, sources []string) error {
-	if client.KindOf(err) != client.BadRequest {
-		return err
-	}
-	var known []string
-	for _, source := range wire.Sources() {
-		known = append(known, source.Value)
-	}
-	for _, name := range sources {
-		if _, found := wire.LookupSource(name); !found {
-			return strangeSource{name, wire.Nearest(name, known)}
-		}
-	}
-	return err
 }

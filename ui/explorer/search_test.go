@@ -361,7 +361,7 @@ func TestNothingFoundNamesTheFilterToBlame(t *testing.T) {
 	screen.WaitGone("source:hubspot")
 	screen.Press("u")
 	screen.WaitText("No results")
-	screen.WaitText("source:hubspot ✕")
+	screen.WaitText("source: hubspot ✕")
 }
 
 // Filters alone list what they leave, the newest first; a server that cannot do that asks for a word.
@@ -370,7 +370,7 @@ func TestFiltersAloneBrowse(t *testing.T) {
 	screen := start(t, 120, 40, Options{Target: sampleTarget(t)})
 	screen.WaitText("66 documents in")
 	screen.Type("source:hubspot ")
-	screen.WaitText("source:hubspot ✕")
+	screen.WaitText("source: hubspot ✕")
 	screen.WaitText("1 of 1")
 	screen.Press("enter")
 	screen.WaitText("open")
@@ -382,7 +382,7 @@ func TestFiltersAloneBrowse(t *testing.T) {
 	bare := start(t, 120, 40, Options{Target: server.remote(t)})
 	bare.WaitText("type a question")
 	bare.Type("source:slack ")
-	bare.WaitText("source:slack ✕")
+	bare.WaitText("source: slack ✕")
 	bare.Press("enter")
 	bare.WaitText("does not list documents by filters alone")
 	if asked := server.asked(); len(asked) > 0 {
@@ -400,7 +400,7 @@ func TestAHalfTypedFilterIsNotSearchedFor(t *testing.T) {
 	screen.Type("deploy source:sla")
 	screen.WaitText("About deploy")
 	screen.Type("ck ")
-	screen.WaitText("source:slack ✕")
+	screen.WaitText("source: slack ✕")
 	for _, request := range server.asked() {
 		if strings.Contains(request.Query, "sla") {
 			t.Errorf("searched for %q", request.Query)
@@ -415,7 +415,7 @@ func TestWhatTheServerIgnoresIsSaid(t *testing.T) {
 	}}
 	screen := start(t, 140, 40, Options{Target: server.remote(t), Query: "rollback author:jo"})
 	screen.WaitText("About rollback")
-	screen.WaitText("author:jo")
+	screen.WaitText("author: jo")
 	screen.WaitText("ignore")
 }
 
@@ -448,7 +448,7 @@ func TestALibraryThatAnotherProcessChanged(t *testing.T) {
 	screen.WaitText("version 0")
 	version.Store(1)
 	screen.WaitText("version 1")
-	if asked := server.asked(); len(asked) != 2 || asked[0].Instant || !asked[1].Instant || asked[1].Query != "rollback " {
+	if asked := server.asked(); len(asked) != 2 || asked[0].Instant || !asked[1].Instant || !asked[1].Prefix || asked[1].Query != "rollback" {
 		t.Errorf("asked %+v", asked)
 	}
 }

@@ -31,6 +31,9 @@ func (m *Model) updateStrip() {
 	}
 	facets, welcome := m.facets(), m.conn.welcome
 	counts := facets.Facets.Sources
+	if field, _ := picker.FieldOf("source"); !facets.Exact {
+		counts = field.CountInHand(facets.Results)
+	}
 	if s := m.search.shown; s != nil && m.filters.others.of == s.key {
 		counts = m.filters.others.sources
 	}
@@ -40,7 +43,7 @@ func (m *Model) updateStrip() {
 	exact := facets.Exact || m.search.shown == nil && welcome.exact
 	sources := make([]strip.Source, 0, len(counts)+len(welcome.sources))
 	add := func(value string, count int) {
-		value, ok := picker.CanonicalSource(value)
+		value, ok := client.FilterValue("source", value)
 		if !ok || slices.ContainsFunc(sources, func(s strip.Source) bool { return s.Value == value }) {
 			return
 		}
@@ -75,10 +78,10 @@ func (m *Model) countOthers() tea.Cmd {
 	}
 	others.counting.stop()
 	*others = otherSources{of: s.key, sources: s.response.Facets.Sources}
-	query, c, wanted := s.query, m.client(), m.wanted()
+	query, matching := s.query, m.counter(s.wire.Prefix)
 	query.Sources = nil
 	return background(m, &others.counting, func(ctx context.Context) (wire.Facets, error) {
-		facets, _, err := matching(ctx, c, query, wanted)
+		facets, _, err := matching(ctx, query)
 		return facets, err
 	}, func(facets wire.Facets, err error) tea.Cmd {
 		if err == nil { // else the counts of the answer stay
@@ -107,7 +110,8 @@ func (m *Model) toggleSource() tea.Cmd {
 	m.remember()
 	var filters []string
 	if sources := m.strip.Toggled(); len(sources) > 0 {
-		filters = []string{picker.SourceFilter(sources)}
+		field, _ := picker.FieldOf("source")
+		filters = []string{field.Filter(false, sources)}
 	}
 	m.box.SetFilters([]string{"source"}, filters)
 	return m.filtersChanged()

@@ -24,6 +24,7 @@ type welcome struct {
 	browses   bool                // it lists what filters alone leave
 	pages     bool                // it lists documents behind an offset
 	refs      bool                // it answers from passages of one's choice
+	bare      bool                // it has no extensions of Onyx's API
 	err       error
 }
 
@@ -139,7 +140,10 @@ func (m *Model) switchTo(target Target) tea.Cmd {
 	if m.target.State == nil {
 		m.target.State = state.InMemory(0)
 	}
-	m.past, m.filters.others = history{}, otherSources{}
+	for _, l := range m.filters.listed {
+		l.request.stop()
+	}
+	m.past, m.filters.others, m.filters.listed = history{}, otherSources{}, nil
 	return tea.Batch(before, m.open(), m.loadState())
 }
 
@@ -154,6 +158,7 @@ func whatThereIs(ctx context.Context, c *client.Client) welcome {
 	if features, err := c.Features(ctx); err == nil { // else it is asked as a server that can do no more
 		w.instant, w.browses, w.pages = features.Has(wire.FeatureInstant), features.Has(wire.FeatureBrowse), features.Has(wire.FeatureOffset)
 		w.refs = features.Has(wire.FeatureRefs)
+		w.bare = features.API == 0
 	}
 	if w.browses && w.documents > 0 && c.Local() { // a server counts searches, and logs them
 		w.newest = newest(ctx, c)
@@ -194,6 +199,10 @@ func listed(ctx context.Context, c *client.Client) welcome {
 
 func (m *Model) handleWelcome(w welcome, _ error) tea.Cmd {
 	m.conn.welcome = w
+	m.filters.authors = nil
+	if m.relist(); m.overlay() == InPicker && m.filters.counted == "" {
+		m.filters.picker.Update(m.pickerInput())
+	}
 	var failed *client.Error
 	switch {
 	case w.err == nil && m.search.failure != nil && m.search.failure.what == "listing":

@@ -5,7 +5,6 @@ package picker
 
 import (
 	"cmp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -23,21 +22,21 @@ import (
 type Input struct {
 	Query  client.Query // the present query
 	Facets wire.Facets
-	// Exact reports whether the server counted every match. Otherwise the facets are counts of the results in hand, which
-	// is said, and there is no histogram.
-	Exact bool
-	// InHand is the number of results that inexact facets count; 0 means the sum over the sources.
-	InHand int
+	// Exact reports whether the server counted every match. Otherwise the counts are of the Results, which is said, and there
+	// is no histogram.
+	Exact   bool
+	Results []wire.SearchResult // in hand
 	// Matches are exact numbers of documents by the time filters of a search, as TimeOf writes them; others are estimated from
 	// the months.
 	Matches map[string]int
-	Known   []string // the sources that the user has access to, counted or not
+	Known   func(Field) Listing // the values that exist, counted or not; nil: none are known
+	Bare    bool                // the server is known to have no extensions
 	Now     time.Time
 }
 
 // Changes say what becomes of a query: the filters of the Fields leave it, those in Raw enter.
 type Changes struct {
-	Fields []string // source, since, until, within
+	Fields []string // such as source, -source, within
 	Raw    []string // such as source:slack,github
 }
 
@@ -49,11 +48,18 @@ type Picker struct {
 	tabs    []tab
 	active  int
 	message string // answers the last key, until the next one
+
+	in    Input
+	fresh []bool // the tabs that show in; the others do once they are shown
+	hits  []hit  // of the tabs' titles, as drawn last
 }
+
+// hit is where the title of a tab was drawn: the columns [from, to).
+type hit struct{ from, to, tab int }
 
 // tab is one page of a picker. Methods that change the choice report whether it changed.
 type tab interface {
-	title() string
+	title(brief bool) string
 	summary() string
 	mark() string // beside the title while something is selected; "" for none
 	update(in Input)
@@ -63,19 +69,18 @@ type tab interface {
 	page(pages int)
 	sideways(columns int, extend bool)
 	toggle() (changed bool, message string)
-	invert() (changed bool, message string)
+	exclude() (changed bool, message string)
+	cannotExclude() string // why nothing can be excluded; "" if it can
 	back() bool
 	escape() string // what back does, or panel.Close
 	confirm() bool
-	typed() // the text of the editor has changed
+	typed()            // the text of the editor has changed
+	hit(line int) bool // a line of the view was clicked
 	editor() *line.Editor
 	problem() string
 
 	view(width, height int, th theme.Theme, message string) panel.Body
 }
-
-// clearing is what esc does to a typed text.
-const clearing = "clear"
 
 // field is the text that is typed in a tab.
 type field struct {
@@ -84,6 +89,9 @@ type field struct {
 }
 
 func (f *field) editor() *line.Editor { return &f.text }
+func (f *field) back() bool           { return false }
+func (f *field) escape() string       { return panel.Close }
+func (f *field) hit(int) bool         { return false }
 
 // sideways moves the cursor.
 func (f *field) sideways(columns int) {
@@ -103,25 +111,54 @@ func (f *field) line(width int, th theme.Theme) (string, int) {
 
 // Open shows the filters of a query, on the first tab.
 func (p *Picker) Open(in Input) {
-	p.tabs = []tab{newValues(in), newTimes(in)}
-	p.active, p.message = 0, ""
+	p.tabs = p.tabs[:0]
+	for i, f := range Fields() {
+		if p.tabs = append(p.tabs, newValues(f, in)); i == 0 {
+			p.tabs = append(p.tabs, newTimes(in))
+		}
+	}
+	p.active, p.message, p.hits = 0, "", nil
+	p.fresh = make([]bool, len(p.tabs))
+	p.Update(in)
 }
 
-// Update takes the counts and sources of a new answer. What was chosen and typed since the opening stays, and
+// Update takes the counts and values of a new answer. What was chosen and typed since the opening stays, and
 // in.Query is only what the answer was limited to.
 func (p *Picker) Update(in Input) {
-	for _, t := range p.tabs {
-		t.update(in)
+	p.in = in
+	p.Refresh()
+}
+
+// Refresh takes the known values of the input again.
+func (p *Picker) Refresh() {
+	clear(p.fresh)
+	p.refresh()
+}
+
+// refresh brings the shown tab up to date.
+func (p *Picker) refresh() {
+	if len(p.tabs) > 0 && !p.fresh[p.active] {
+		p.tabs[p.active].update(p.in)
+		p.fresh[p.active] = true
 	}
 }
 
-// Tab is the index of the tab that is shown.
-func (p *Picker) Tab() int { return p.active }
+// Filter returns the filter whose values are shown; empty for times.
+func (p *Picker) Filter() string {
+	if len(p.tabs) == 0 {
+		return ""
+	}
+	if t, ok := p.tabs[p.active].(*values); ok {
+		return t.of.Name
+	}
+	return ""
+}
 
 // Turn shows a tab further on, around the ends.
 func (p *Picker) Turn(by int) {
 	if len(p.tabs) > 0 {
 		p.active, p.message = (p.active+by+len(p.tabs))%len(p.tabs), ""
+		p.refresh()
 	}
 }
 
@@ -154,10 +191,19 @@ func (p *Picker) Sideways(columns int, extend bool) {
 // and is a space where dates are typed.
 func (p *Picker) Toggle() bool { return p.act(tab.toggle) }
 
-// Invert chooses all values but the chosen ones. Where that makes no sense the panel shows why.
-func (p *Picker) Invert() bool { return p.act(tab.invert) }
+// Exclude excludes the value under the cursor, or all selected ones if it is one of them. Where that makes no sense the panel
+// shows why.
+func (p *Picker) Exclude() bool { return p.act(tab.exclude) }
 
-// Back takes back what was begun and not finished, a range or a typed text.
+// CannotExclude returns why nothing can be excluded in the shown tab; empty if it can.
+func (p *Picker) CannotExclude() string {
+	if len(p.tabs) == 0 {
+		return ""
+	}
+	return p.tabs[p.active].cannotExclude()
+}
+
+// Back ends a range that was begun.
 func (p *Picker) Back() bool { return p.quietly(tab.back) }
 
 // Escape implements panel.Panel.
@@ -203,11 +249,6 @@ func (p *Picker) Result() Changes {
 	return all
 }
 
-// summary describes the whole choice in a few words: "2 of 7 sources · last 30 days".
-func (p *Picker) summary() string {
-	return strings.Join(exslices.CastFunc(p.tabs, tab.summary), " · ")
-}
-
 // View implements panel.Panel.
 func (p *Picker) View(width, height int, th theme.Theme) panel.Body {
 	if len(p.tabs) == 0 {
@@ -216,47 +257,103 @@ func (p *Picker) View(width, height int, th theme.Theme) panel.Body {
 	return p.tabs[p.active].view(width, height, th, p.message)
 }
 
-// Title names the tabs, and what is chosen where there is room.
+// Title names the tabs, and what is chosen in the shown one where there is room.
 func (p *Picker) Title(width int, th theme.Theme) (titles, chosen string) {
 	const gap = 3
 	if len(p.tabs) == 0 {
 		return "", ""
 	}
 	titles = p.titles(width, th)
-	room := width - gap - paint.Width(titles)
-	for _, summary := range []string{p.summary(), p.tabs[p.active].summary()} {
-		if summary = paint.Line(summary); paint.Width(summary) < room {
-			return titles, th.Muted.Render(summary)
-		}
+	summary := paint.Line(p.tabs[p.active].summary())
+	if paint.Width(summary) < width-gap-paint.Width(titles) {
+		return titles, th.Muted.Render(summary)
 	}
 	return titles, ""
 }
 
-// titles names the tabs. The shown one is in brackets, a tab with a selection shows its number, and where there is no
-// room for all the first ones give way.
+// HitTitle shows the tab whose title is in a column of the titles, as drawn last. It reports whether there is one.
+func (p *Picker) HitTitle(x int) bool {
+	for _, h := range p.hits {
+		if x >= h.from && x < h.to {
+			p.Turn(h.tab - p.active)
+			return true
+		}
+	}
+	return false
+}
+
+// HitLine toggles the value on a line of the view, as drawn last. It reports whether there is one.
+func (p *Picker) HitLine(line int) bool {
+	return p.quietly(func(t tab) bool { return t.hit(line) })
+}
+
+// titles names the tabs. The shown one is in brackets, a tab with a selection shows its number. Where there is no room for
+// all, even with short names, the row begins further on, and "…" stands for the rest.
 func (p *Picker) titles(width int, th theme.Theme) string {
-	parts := make([]string, len(p.tabs))
-	for i, t := range p.tabs {
-		text := t.title()
-		if mark := t.mark(); mark != "" {
-			text += " " + mark
+	const rest = "…"
+	names := p.names(false)
+	if columnsOf(names, 0, len(names)) > width {
+		names = p.names(true)
+	}
+	from, to := p.inSight(names, width)
+	var row strings.Builder
+	x := 0
+	put := func(styled string, columns int) {
+		row.WriteString(styled)
+		x += columns
+	}
+	if from > 0 {
+		put(th.Muted.Render(rest), 1)
+	}
+	p.hits = p.hits[:0]
+	for i, name := range names[from:to] {
+		if i > 0 {
+			put(th.Border.Render("│"), 1)
 		}
-		if i == p.active {
-			parts[i] = th.Key.Render("[") + th.Title.Render(text) + th.Key.Render("]")
+		start := x
+		if from+i == p.active {
+			put(th.Key.Render("[")+th.Title.Render(name)+th.Key.Render("]"), paint.Width(name)+2)
 		} else {
-			parts[i] = " " + th.Muted.Render(text) + " "
+			put(" "+th.Muted.Render(name)+" ", paint.Width(name)+2)
 		}
+		p.hits = append(p.hits, hit{start, x, from + i})
 	}
-	between := th.Border.Render("│")
-	all := strings.Join(parts, between)
-	for from := 0; from < p.active && paint.Width(all) > width; {
+	if to < len(names) {
+		put(th.Muted.Render(rest), 1)
+	}
+	return paint.Fit(row.String(), min(width, x))
+}
+
+// names are the titles of the tabs with their marks.
+func (p *Picker) names(brief bool) []string {
+	return exslices.CastFunc(p.tabs, func(t tab) string {
+		return strings.TrimSpace(t.title(brief) + " " + t.mark())
+	})
+}
+
+// columnsOf is how wide the titles [from, to) are, with the signs for those that are left out.
+func columnsOf(names []string, from, to int) int {
+	columns := to - from - 1
+	for _, name := range names[from:to] {
+		columns += paint.Width(name) + 2
+	}
+	if from > 0 {
+		columns++
+	}
+	if to < len(names) {
+		columns++
+	}
+	return columns
+}
+
+// inSight are the titles that there is room for: from the first one from which the shown one can be reached.
+func (p *Picker) inSight(names []string, width int) (from, to int) {
+	to = p.active + 1
+	for from < p.active && columnsOf(names, from, to) > width {
 		from++
-		all = th.Muted.Render("…") + strings.Join(parts[from:], between)
 	}
-	if rest := len(parts) - p.active - 1; paint.Width(all) > width && rest > 0 {
-		if short := parts[p.active] + th.Muted.Render(" +"+strconv.Itoa(len(parts)-1)); paint.Width(short) <= width {
-			return short
-		}
+	for to < len(names) && columnsOf(names, from, to+1) <= width {
+		to++
 	}
-	return paint.Fit(all, min(width, paint.Width(all)))
+	return from, to
 }

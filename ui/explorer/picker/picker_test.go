@@ -1,6 +1,8 @@
 package picker
 
 import (
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,22 +16,57 @@ import (
 
 func bare(s string) string { return ansi.Strip(s) }
 
-// asked is what the tabs of a picker hold, read from their state.
-func asked(p *Picker) (sources []string, chosen span) {
-	for _, v := range p.tabs[0].(*values).all {
-		if v.chosen {
-			sources = append(sources, v.value)
+// asked is what the tabs of a picker hold, read from their state: the values by filter, and the span.
+func asked(p *Picker) (chosen map[string][]string, when span) {
+	chosen = map[string][]string{}
+	for _, tab := range p.tabs {
+		switch tab := tab.(type) {
+		case *times:
+			when = tab.chosen()
+		case *values:
+			for _, v := range tab.all {
+				switch v.choice {
+				case wanted:
+					chosen[tab.of.Name] = append(chosen[tab.of.Name], v.Name)
+				case excluded:
+					chosen["-"+tab.of.Name] = append(chosen["-"+tab.of.Name], v.Name)
+				}
+			}
 		}
 	}
-	slices.Sort(sources)
-	return sources, p.tabs[1].(*times).chosen()
+	return sortedValues(chosen), when
+}
+
+// read is what a query asks for, as asked writes it. A value that is given and excluded is excluded.
+func read(q client.Query) map[string][]string {
+	values := map[string][]string{}
+	for _, field := range Fields() {
+		given, excluded := q.Values(field.Name)
+		given = slices.DeleteFunc(slices.Clone(given), func(v string) bool { return slices.Contains(excluded, v) })
+		values[field.Name], values["-"+field.Name] = given, excluded
+	}
+	return sortedValues(values)
+}
+
+func sortedValues(values map[string][]string) map[string][]string {
+	sorted := map[string][]string{}
+	for name, list := range values {
+		if len(list) > 0 {
+			sorted[name] = slices.Compact(slices.Sorted(slices.Values(list)))
+		}
+	}
+	return sorted
 }
 
 // merged puts changes into a query as the explorer does.
 func merged(q client.Query, changes Changes) string {
 	parts := []string{q.Text}
 	for _, chip := range q.Chips {
-		if !slices.Contains(changes.Fields, chip.Field) {
+		name := chip.Field
+		if chip.Negated {
+			name = "-" + name
+		}
+		if !slices.Contains(changes.Fields, name) {
 			parts = append(parts, chip.Raw)
 		}
 	}
@@ -49,14 +86,13 @@ func TestAnyChoiceComesBackFromTheQuery(t *testing.T) {
 				panel.Draw(&p, r.IntN(120), r.IntN(40), themes()[1], "")
 			}
 		}
-		sources, chosen := asked(&p)
+		chosen, when := asked(&p)
 		query := merged(in.Query, p.Result())
 		got := client.ParseQuery(query, in.Now)
-		read := slices.Compact(slices.Sorted(slices.Values(got.Sources)))
-		if !slices.Equal(read, sources) {
-			t.Fatalf("seed %d: %q asks for the sources %q, chosen were %q", seed, query, read, sources)
+		if !maps.EqualFunc(read(got), chosen, slices.Equal) {
+			t.Fatalf("seed %d: %q asks for %q, chosen were %q", seed, query, read(got), chosen)
 		}
-		since, until := chosen.bounds(in.Now)
+		since, until := when.bounds(in.Now)
 		if !got.Since.Equal(since) || !got.Until.Equal(until) {
 			t.Fatalf("seed %d: %q means %v to %v, chosen was %v to %v", seed, query, got.Since, got.Until, since, until)
 		}
@@ -67,9 +103,9 @@ func TestAnyChoiceComesBackFromTheQuery(t *testing.T) {
 		again.Query = got
 		var q Picker
 		q.Open(again)
-		sources2, chosen2 := asked(&q)
-		if !slices.Equal(sources, sources2) || !chosen.equal(chosen2) {
-			t.Fatalf("seed %d: %q opens as %q %v, chosen were %q %v", seed, query, sources2, chosen2, sources, chosen)
+		chosen2, when2 := asked(&q)
+		if !maps.EqualFunc(chosen, chosen2, slices.Equal) || !when.equal(when2) {
+			t.Fatalf("seed %d: %q opens as %q %v, chosen were %q %v", seed, query, chosen2, when2, chosen, when)
 		}
 		if !q.Result().Empty() {
 			t.Fatalf("seed %d: opened and left alone, %q changes: %v", seed, query, q.Result())
@@ -126,48 +162,100 @@ func TestPickerBeforeItIsOpened(t *testing.T) {
 func TestTabs(t *testing.T) {
 	t.Parallel()
 	p := opened("")
-	for _, step := range []struct{ by, tab int }{{1, 1}, {1, 0}, {-1, 1}, {-1, 0}} {
-		if p.Turn(step.by); p.Tab() != step.tab {
-			t.Errorf("on tab %d, not %d", p.Tab(), step.tab)
+	for _, want := range []string{"", "agent", "set", "tag", "author", "type", "source"} {
+		if p.Turn(1); p.Filter() != want {
+			t.Errorf("on the tab of %q, want %q", p.Filter(), want)
 		}
+	}
+	if p.Turn(-1); p.Filter() != "type" {
+		t.Errorf("back on the tab of %q", p.Filter())
 	}
 }
 
-// The word for esc is what esc does.
+// esc closes the panel, unless a range is begun. Typed text is no reason to stay.
 func TestEscapeNamesWhatBackDoes(t *testing.T) {
 	t.Parallel()
 	p := opened("")
 	insert(p, "sla")
-	for _, want := range []struct {
-		word string
-		back bool
-	}{{"clear", true}, {"close", false}} {
-		if word := p.Escape(); word != want.word || p.Back() != want.back {
-			t.Errorf("esc is %q, want %q", word, want.word)
-		}
+	if word := p.Escape(); word != panel.Close || p.Back() || typed(p) != "sla" {
+		t.Errorf("esc is %q", word)
 	}
 	p.Turn(1)
+	insert(p, "2026")
+	if word := p.Escape(); word != panel.Close || p.Back() {
+		t.Errorf("esc is %q", word)
+	}
 	p.Sideways(-1, true)
 	if word := p.Escape(); word != panel.Cancel || !p.Back() || p.Escape() != panel.Close {
 		t.Errorf("esc is %q while a range is drawn", word)
 	}
 }
 
-func TestTheTitleTellsTheChoice(t *testing.T) {
+func TestTheTitleNamesTheTabsAndTheChoice(t *testing.T) {
 	t.Parallel()
-	p := opened("source:slack,github within:30d")
-	top, _, _ := strings.Cut(screen(p, 70, 12), "\n")
-	for _, want := range []string{"[Sources 2]", " Time ● ", "2 of 4 sources · last 30 days"} {
-		if !strings.Contains(top, want) {
-			t.Errorf("no %q in %q", want, top)
+	p := opened("source:slack,github -tag:team=ops within:30d")
+	for _, test := range []struct {
+		width int
+		want  string
+	}{
+		{120, "[Sources 2]│ Time ● │ Agent │ Document sets │ Tags -1 │ Authors │ Types  ─ 2 of 4 sources"},
+		{74, "[Sources 2]│ Time ● │ Agent │ Sets │ Tags -1 │ Authors │ Types "},
+		{60, "[Sources 2]│ Time ● │ Agent │ Sets │ Tags -1 …"},
+		{40, "[Sources 2]│ Time ● │ Agent …"},
+		{20, "[Sources 2]…"},
+	} {
+		top, _, _ := strings.Cut(screen(p, test.width, 12), "\n")
+		if got := strings.TrimPrefix(top, "╭ "); !strings.HasPrefix(collapsed(got), collapsed(test.want)) {
+			t.Errorf("%d columns: %q, want %q", test.width, got, test.want)
 		}
 	}
-	p.Turn(1)
-	if top, _, _ = strings.Cut(screen(p, 20, 4), "\n"); !strings.Contains(top, "[Time ●]") {
-		t.Errorf("a narrow title is without the tab that is shown: %q", top)
+	for range 4 { // to the tags, and on to the last tab
+		p.Turn(1)
 	}
-	if p.summary() != "2 of 4 sources · last 30 days" || opened("").summary() != "all sources · any time" {
-		t.Errorf("%q, %q", p.summary(), opened("").summary())
+	for _, want := range []string{"[Tags -1]", "[Authors]", "[Types]"} {
+		for _, width := range []int{20, 40, 60} {
+			if top, _, _ := strings.Cut(screen(p, width, 12), "\n"); !strings.Contains(top, want) {
+				t.Errorf("%d columns are without the shown tab %s: %q", width, want, top)
+			}
+		}
+		p.Turn(1)
+	}
+	p.Turn(-1)
+	if top, _, _ := strings.Cut(screen(p, 40, 12), "\n"); !strings.HasPrefix(top, "╭ …") {
+		t.Errorf("nothing stands for the tabs at the left: %q", top)
+	}
+}
+
+// collapsed is a line with one dash for many.
+func collapsed(line string) string { return regexp.MustCompile("─+").ReplaceAllString(line, "─") }
+
+func TestClickingATitleShowsItsTab(t *testing.T) {
+	t.Parallel()
+	for _, width := range []int{120, 60, 40} {
+		p := opened("")
+		top, _, _ := strings.Cut(screen(p, width, 12), "\n")
+		x := paint.Width(top[:strings.Index(top, "Agent")]) - 2
+		if !p.HitTitle(x) || p.Filter() != "agent" {
+			t.Errorf("%d columns: on the tab of %q", width, p.Filter())
+		}
+		if p.HitTitle(-1) || p.HitTitle(width) || p.Filter() != "agent" {
+			t.Error("a click beside the titles shows another tab")
+		}
+	}
+}
+
+func TestClickingARowTogglesIt(t *testing.T) {
+	t.Parallel()
+	p := opened("")
+	for i, line := range strings.Split(screen(p, 60, 12), "\n") {
+		if isRow := strings.Contains(line, "[ ]"); p.HitLine(i-1) != isRow {
+			t.Errorf("a row: %v, %q", isRow, line)
+		}
+	}
+	for _, row := range rows(p, 60, 12) {
+		if !strings.HasPrefix(row, "[x]") {
+			t.Errorf("%q is not selected by a click", row)
+		}
 	}
 }
 
@@ -176,7 +264,7 @@ func BenchmarkView(b *testing.B) {
 	in := randomInput(r)
 	in.Exact = true
 	th := themes()[0]
-	for tab, name := range []string{"sources", "time"} {
+	for tab, name := range []string{"sources", "time", "agents", "sets", "tags"} {
 		b.Run(name, func(b *testing.B) {
 			var p Picker
 			p.Open(in)

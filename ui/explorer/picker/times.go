@@ -62,7 +62,7 @@ func newTimes(in Input) *times {
 	return t
 }
 
-func (t *times) title() string { return "Time" }
+func (t *times) title(bool) string { return "Time" }
 
 func (t *times) update(in Input) {
 	had := !t.months.none()
@@ -220,30 +220,22 @@ func (t *times) toggle() (changed bool, message string) {
 	return true, ""
 }
 
-func (t *times) invert() (changed bool, message string) {
-	return false, "a time range cannot be inverted"
-}
+func (t *times) exclude() (changed bool, message string) { return false, t.cannotExclude() }
+
+func (t *times) cannotExclude() string { return "cannot exclude a time range" }
 
 func (t *times) back() bool {
-	switch {
-	case t.drawing:
+	if t.drawing {
 		t.drawing = false
 		t.choose(t.before)
-	case t.text.Text() != "":
-		t.text.Clear()
-		t.typed()
-	default:
-		return false
+		return true
 	}
-	return true
+	return false
 }
 
 func (t *times) escape() string {
-	switch {
-	case t.drawing:
+	if t.drawing {
 		return panel.Cancel
-	case t.text.Text() != "":
-		return clearing
 	}
 	return panel.Close
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"quarry/client"
+	"quarry/ui/explorer/line"
 )
 
 func onTime(query string) *Picker {
@@ -173,7 +174,7 @@ func TestTypedDates(t *testing.T) {
 	if got := screen(p, 60, 24); p.Problem() == "" || !strings.Contains(got, "✕ June 2026 has 30 days") {
 		t.Errorf("\n%s", got)
 	}
-	if !p.Back() || !p.Result().Empty() || p.Problem() != "" {
+	if !p.Edit((*line.Editor).KillToStart) || !p.Result().Empty() || p.Problem() != "" {
 		t.Errorf("without the text: %v", p.Result())
 	}
 	insert(p, "since:2026")
@@ -210,10 +211,10 @@ func TestTimeWorksWithoutMonths(t *testing.T) {
 	}
 }
 
-func TestTimeHasNoInverse(t *testing.T) {
+func TestTimeCannotBeExcluded(t *testing.T) {
 	t.Parallel()
 	p := onTime("within:30d")
-	if p.Invert() || !strings.Contains(screen(p, 60, 20), "cannot be inverted") || !p.Result().Empty() {
+	if p.Exclude() || !strings.Contains(screen(p, 60, 20), "cannot exclude a time range") || !p.Result().Empty() {
 		t.Errorf("\n%s", screen(p, 60, 20))
 	}
 }

@@ -4,66 +4,110 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 
-	"go.mau.fi/util/exslices"
-
-	"quarry/client"
-	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/panel"
 )
 
+// choice is what the query does with a value.
+type choice uint8
+
+const (
+	unused choice = iota
+	wanted
+	excluded
+)
+
 // value is one row of a tab of values.
 type value struct {
-	value   string // as the query writes it
-	label   string // as people read it
-	count   int
-	unknown bool // the results in hand say nothing about it, because they are of other values only
-	was     bool // chosen by the query that the picker was opened with
-	chosen  bool
+	Value
+	was    choice // by the query that the picker was opened with
+	choice choice
+	exists bool // the server listed or counted it
 }
 
-// values is the tab of sources, of which any number can be selected; none means all.
+// values is the tab of a field. No selection means any value.
 type values struct {
 	field
+	of     Field
 	all    []value
 	shown  []int        // indices of all, what the typed text leaves
 	cursor panel.Choice // into shown
+	first  int          // line of the first row, as drawn last
+	from   int          // the row on it
 
 	exact   bool
+	counted bool // some value is
 	limited bool // inexact counts come from results of some values only
-	inHand  int
+	cut     bool // there are values beside these, with fewer matches
+	inHand  int  // results that inexact counts are of
+	bare    bool // the server has no extensions
+	listing Listing
+
 	touched bool // toggled since opening: rows keep their places
 	toggled bool // toggled since the text was typed: enter takes nothing more
 	largest int  // count
 	widest  int  // label, in columns
 }
 
-func newValues(in Input) *values {
-	t := &values{field: field{placeholder: "type to narrow"}}
-	t.update(in)
-	selected := canonicalSources(in.Query.Sources)
-	for i := range t.all {
-		t.all[i].was = slices.Contains(selected, t.all[i].value)
-		t.all[i].chosen = t.all[i].was
-	}
+// newValues makes the tab with the values of the query. Those that exist are added by update.
+func newValues(of Field, in Input) *values {
+	t := &values{field: field{placeholder: "type to narrow"}, of: of}
+	given, without := in.Query.Values(of.Name)
+	t.add(given, wanted)
+	t.add(without, excluded)
 	return t
 }
 
-func (t *values) title() string { return "Sources" }
+// add adds values of the query.
+func (t *values) add(given []string, was choice) {
+	for _, one := range given {
+		canonical, ok := t.of.Canonical(one)
+		if !ok {
+			continue
+		}
+		at := t.place(canonical)
+		if at < 0 {
+			at = len(t.all)
+			t.all = append(t.all, value{Value: Value{Name: canonical, Label: t.of.Label(canonical)}})
+		}
+		t.all[at].was, t.all[at].choice = was, was
+	}
+}
 
-func canonicalSources(raw []string) []string {
-	return exslices.CastFuncFilter(raw, CanonicalSource)
+func (t *values) place(wanted string) int {
+	return slices.IndexFunc(t.all, func(v value) bool { return v.Name == wanted })
+}
+
+func (t *values) title(brief bool) string {
+	if brief {
+		return cmp.Or(t.of.Short, t.of.Title)
+	}
+	return t.of.Title
 }
 
 func (t *values) update(in Input) {
 	under, hasCursor := t.under()
-	limits := canonicalSources(in.Query.Sources)
-	t.exact = in.Exact
+	limits, without := in.Query.Values(t.of.Name)
+	if t.exact, t.bare = in.Exact, in.Bare; in.Known != nil {
+		t.listing = in.Known(t.of)
+	}
 	t.limited = !in.Exact && len(limits) > 0
-	t.count(in, limits)
+	counts, cut := t.of.Counts(in.Facets)
+	t.cut = cut
+	if !in.Exact {
+		counts, t.inHand, t.cut = t.of.CountInHand(in.Results), len(in.Results), false
+	}
+	t.counted = in.Exact && t.of.counts != nil || len(counts) > 0
+	merged := t.of.Values(counts, t.listing.Values, t.counted && !t.cut && !t.limited)
+	if !in.Exact { // what the results were limited to is not counted beyond them
+		for i := range merged {
+			merged[i].Counted = merged[i].Counted && !slices.Contains(without, merged[i].Name) ||
+				t.counted && slices.Contains(limits, merged[i].Name)
+		}
+	}
+	t.merge(merged)
 	t.sort()
 	t.narrow()
 	if hasCursor {
@@ -71,49 +115,39 @@ func (t *values) update(in Input) {
 	}
 }
 
-// count takes over the counts. Values that were here before stay, so that nothing vanishes under the cursor.
-func (t *values) count(in Input, limits []string) {
+// merge takes over the counts. Values that were here before stay, so that nothing vanishes under the cursor; what was listed
+// before exists, so that it has no match.
+func (t *values) merge(merged []Value) {
 	places := make(map[string]int, len(t.all))
 	for i := range t.all {
-		places[t.all[i].value], t.all[i].count = i, 0
+		v := &t.all[i]
+		places[v.Name] = i
+		v.Count, v.Counted = 0, v.exists && t.exact && t.counted && !t.cut
 	}
-	known := exslices.CastFunc(slices.Concat(in.Known, limits), func(source string) wire.FacetValue {
-		return wire.FacetValue{Value: source}
-	})
-	for _, counted := range slices.Concat(known, in.Facets.Sources) {
-		one, ok := CanonicalSource(counted.Value)
-		if !ok {
-			continue
-		}
-		at, found := places[one]
+	for _, one := range merged {
+		at, found := places[one.Name]
 		if !found {
 			at = len(t.all)
-			places[one] = at
-			t.all = append(t.all, value{value: one, label: paint.Line(client.SourceName(one))})
+			t.all = append(t.all, value{})
 		}
-		t.all[at].count += max(0, counted.Count)
+		t.all[at].Value, t.all[at].exists = one, true
 	}
-	t.inHand, t.largest, t.widest = 0, 0, 0
+	t.largest, t.widest = 0, 0
 	for i := range t.all {
 		v := &t.all[i]
-		v.unknown = t.limited && v.count == 0 && !slices.Contains(limits, v.value)
-		t.inHand += v.count
-		t.largest, t.widest = max(t.largest, v.count), max(t.widest, paint.Width(v.label))
-	}
-	if in.InHand > 0 {
-		t.inHand = in.InHand
+		t.largest, t.widest = max(t.largest, v.Count), max(t.widest, paint.Width(v.Label))
 	}
 }
 
-// sort puts what has most matches first. Once something was toggled rows keep their places: a list that moves under
-// the fingers makes them choose what they did not mean.
+// sort puts what has most matches first; agents stay in the order of the server. Once something was toggled rows keep their
+// places: a list that moves under the fingers makes them choose what they did not mean.
 func (t *values) sort() {
-	if t.touched {
+	if t.touched || t.of.Single {
 		return
 	}
 	slices.SortStableFunc(t.all, func(a, b value) int {
-		return cmp.Or(cmp.Compare(b.count, a.count), strings.Compare(strings.ToLower(a.label), strings.ToLower(b.label)),
-			strings.Compare(a.value, b.value))
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(strings.ToLower(a.Label), strings.ToLower(b.Label)),
+			strings.Compare(a.Name, b.Name))
 	})
 }
 
@@ -122,25 +156,36 @@ func (t *values) narrow() {
 	words := strings.Fields(strings.ToLower(t.text.Text()))
 	t.shown = t.shown[:0]
 	for i := range t.all {
-		text := strings.ToLower(t.all[i].label + "\n" + t.all[i].value)
-		if !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) }) {
-			t.shown = append(t.shown, i)
+		if len(words) > 0 {
+			text := strings.ToLower(t.all[i].Label + "\n" + t.all[i].Name)
+			if slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) }) {
+				continue
+			}
 		}
+		t.shown = append(t.shown, i)
 	}
 	t.cursor.Move(0, len(t.shown))
 }
 
+// row is the value under the cursor; nil where there is none.
+func (t *values) row() *value {
+	if t.cursor.At >= len(t.shown) {
+		return nil
+	}
+	return &t.all[t.shown[t.cursor.At]]
+}
+
 // under is the value under the cursor.
 func (t *values) under() (string, bool) {
-	if t.cursor.At >= len(t.shown) {
-		return "", false
+	if v := t.row(); v != nil {
+		return v.Name, true
 	}
-	return t.all[t.shown[t.cursor.At]].value, true
+	return "", false
 }
 
 func (t *values) moveTo(wanted string) {
 	for at, i := range t.shown {
-		if t.all[i].value == wanted {
+		if t.all[i].Name == wanted {
 			t.cursor.At = at
 		}
 	}
@@ -152,59 +197,80 @@ func (t *values) page(pages int) { t.cursor.Page(pages, len(t.shown)) }
 func (t *values) sideways(columns int, _ bool) { t.field.sideways(columns) }
 
 func (t *values) toggle() (changed bool, message string) {
-	if t.cursor.At >= len(t.shown) {
+	v := t.row()
+	if v == nil {
 		return false, ""
 	}
-	v := &t.all[t.shown[t.cursor.At]]
-	v.chosen = !v.chosen
-	t.touched, t.toggled = true, true
-	return true, ""
-}
-
-func (t *values) invert() (changed bool, message string) {
-	switch t.chosen() {
-	case 0:
-		return false, "no selection = all sources: nothing to invert"
-	case len(t.all):
-		return false, "all selected: nothing would be left"
-	}
-	for i := range t.all {
-		t.all[i].chosen = !t.all[i].chosen
+	if v.choice == wanted {
+		v.choice = unused
+	} else {
+		t.want(v)
 	}
 	t.touched, t.toggled = true, true
 	return true, ""
 }
 
-func (t *values) back() bool {
-	if t.text.Text() == "" {
+func (t *values) hit(line int) bool {
+	at := t.from + line - t.first
+	if line < t.first || at >= len(t.shown) {
 		return false
 	}
-	t.text.Clear()
-	t.typed()
-	return true
+	t.cursor.At = at
+	changed, _ := t.toggle()
+	return changed
 }
 
-func (t *values) escape() string {
-	if t.text.Text() != "" {
-		return clearing
+// want selects a value, of a field that takes only one instead of the one before.
+func (t *values) want(v *value) {
+	for i := range t.all {
+		if t.of.Single {
+			t.all[i].choice = unused
+		}
 	}
-	return panel.Close
+	v.choice = wanted
 }
 
-// pending is the index of the value that enter would choose: the one that a text was typed for, if none was toggled
+// exclude excludes the value under the cursor, or no longer; together with all selected ones if it is one of them.
+func (t *values) exclude() (changed bool, message string) {
+	v := t.row()
+	switch {
+	case t.of.Single:
+		return false, t.cannotExclude()
+	case v == nil:
+		return false, ""
+	case v.choice == unused:
+		v.choice = excluded
+	case v.choice == excluded:
+		v.choice = unused
+	default:
+		for i := range t.all {
+			if t.all[i].choice == wanted {
+				t.all[i].choice = excluded
+			}
+		}
+	}
+	t.touched, t.toggled = true, true
+	return true, ""
+}
+
+func (t *values) cannotExclude() string {
+	if t.of.Single {
+		return "cannot exclude an " + t.of.Noun
+	}
+	return ""
+}
+
+// pending is the value that enter would choose: the one that a text was typed for, if none was toggled
 // since. Enter never takes a choice away.
-func (t *values) pending() (index int, ok bool) {
-	if t.toggled || t.text.Text() == "" || t.cursor.At >= len(t.shown) {
-		return 0, false
-	}
-	index = t.shown[t.cursor.At]
-	return index, !t.all[index].chosen
+func (t *values) pending() (v *value, ok bool) {
+	v = t.row()
+	return v, v != nil && !t.toggled && t.text.Text() != "" && v.choice == unused
 }
 
 func (t *values) confirm() bool {
-	index, ok := t.pending()
+	v, ok := t.pending()
 	if ok {
-		t.all[index].chosen = true
+		t.want(v)
 		t.touched, t.toggled = true, true
 	}
 	return ok
@@ -222,50 +288,64 @@ func (t *values) typed() {
 
 func (t *values) problem() string { return "" }
 
-// selected are the values that are chosen, shown or not.
-func (t *values) selected() []string {
-	return exslices.CastFuncFilter(t.all, func(v value) (string, bool) { return v.value, v.chosen })
+// chosen are the values with a choice, shown or not.
+func (t *values) chosen(c choice) []string {
+	var chosen []string
+	for i := range t.all {
+		if t.all[i].choice == c {
+			chosen = append(chosen, t.all[i].Name)
+		}
+	}
+	return chosen
 }
 
-func (t *values) chosen() int { return len(t.selected()) }
-
-func (t *values) changes() Changes {
-	if !slices.ContainsFunc(t.all, func(v value) bool { return v.chosen != v.was }) {
-		return Changes{}
-	}
-	changes := Changes{Fields: []string{"source"}}
-	if selected := t.selected(); len(selected) > 0 {
-		changes.Raw = []string{SourceFilter(selected)}
+func (t *values) changes() (changes Changes) {
+	for _, c := range []choice{wanted, excluded} {
+		if !slices.ContainsFunc(t.all, func(v value) bool { return (v.choice == c) != (v.was == c) }) {
+			continue
+		}
+		name, values := t.of.Name, t.chosen(c)
+		if c == excluded {
+			name = "-" + name
+		}
+		changes.Fields = append(changes.Fields, name)
+		if len(values) > 0 {
+			changes.Raw = append(changes.Raw, t.of.Filter(c == excluded, values))
+		}
 	}
 	return changes
 }
 
 func (t *values) summary() string {
-	chosen := t.chosen()
-	if chosen == 0 {
-		return "all sources"
+	selected, without := t.chosen(wanted), t.chosen(excluded)
+	var parts []string
+	switch {
+	case t.of.Single && len(selected) > 0:
+		parts = append(parts, selected[0])
+	case t.of.Single:
+		parts = append(parts, "no "+t.of.Noun)
+	case len(selected) > 0:
+		parts = append(parts, text.Number(len(selected))+" of "+text.Count(len(t.all), t.of.Noun))
+	case len(without) == 0:
+		parts = append(parts, "all "+text.Plural(2, t.of.Noun))
 	}
-	return text.Number(chosen) + " of " + text.Number(len(t.all)) + " sources"
+	if len(without) > 0 {
+		parts = append(parts, text.Number(len(without))+" excluded")
+	}
+	return strings.Join(parts, " · ")
 }
 
 func (t *values) mark() string {
-	if chosen := t.chosen(); chosen > 0 {
-		return text.Number(chosen)
+	selected, without := len(t.chosen(wanted)), len(t.chosen(excluded))
+	var parts []string
+	switch {
+	case t.of.Single && selected > 0:
+		parts = append(parts, "●")
+	case selected > 0:
+		parts = append(parts, text.Number(selected))
 	}
-	return ""
-}
-
-// CanonicalSource returns a source as the query language reads it back, which may differ in case and in its spaces; false
-// if the query language cannot express it.
-func CanonicalSource(source string) (string, bool) {
-	read := client.ParseQuery(SourceFilter([]string{source}), time.Time{}).Sources
-	if len(read) != 1 {
-		return "", false
+	if without > 0 {
+		parts = append(parts, "-"+text.Number(without))
 	}
-	return read[0], true
-}
-
-// SourceFilter writes sources as one filter of the query language.
-func SourceFilter(sources []string) string {
-	return "source:" + strings.Join(exslices.CastFunc(sources, client.QuoteValue), ",")
+	return strings.Join(parts, " ")
 }

@@ -3,6 +3,7 @@ package picker
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -13,7 +14,7 @@ import (
 
 // rows are the names in the order in which they are drawn, with their boxes.
 func rows(p *Picker, width, height int) []string {
-	row := regexp.MustCompile(`\[[ x]\] . [^ ]+`)
+	row := regexp.MustCompile(`\[[ x-]\] . [^ ]+`)
 	var found []string
 	for _, line := range strings.Split(screen(p, width, height), "\n") {
 		if match := row.FindString(line); match != "" {
@@ -99,29 +100,176 @@ func TestResultReplacesOnlyWhatChanged(t *testing.T) {
 	}
 }
 
-func TestInvert(t *testing.T) {
+func TestExclude(t *testing.T) {
 	t.Parallel()
 	p := opened("")
-	if p.Invert() || !strings.Contains(screen(p, 60, 20), "no selection") {
-		t.Errorf("nothing to invert:\n%s", screen(p, 60, 20))
+	if !strings.Contains(screen(p, 70, 20), "no selection = all sources · ! excludes GitHub") {
+		t.Errorf("it is not said what ! does:\n%s", screen(p, 70, 20))
 	}
-	if !strings.Contains(screen(p, 60, 6), "no selection") {
-		t.Errorf("a small panel does not say so:\n%s", screen(p, 60, 6))
+	p.Exclude()
+	if got := p.Result(); !slices.Equal(got.Fields, []string{"-source"}) || !slices.Equal(got.Raw, []string{"-source:github"}) {
+		t.Errorf("%v", got)
+	}
+	if got := rows(p, 60, 20); got[0] != "[-] GitHub" || !strings.Contains(screen(p, 60, 20), "excluded  │") {
+		t.Errorf("%q\n%s", got, screen(p, 60, 20))
+	}
+	p.Exclude() // no longer
+	if got := p.Result(); !got.Empty() {
+		t.Errorf("%v", got)
 	}
 	p.Toggle()
-	if strings.Contains(screen(p, 60, 20), "no selection") {
-		t.Error("the answer outlives the next key")
+	p.Move(1)
+	p.Toggle()
+	if !strings.Contains(screen(p, 60, 20), "! excludes the 2 selected") {
+		t.Errorf("it is not said what ! does:\n%s", screen(p, 60, 20))
 	}
-	if !strings.Contains(screen(p, 60, 20), "! selects the other 3") {
-		t.Errorf("it is not said what inverting would do:\n%s", screen(p, 60, 20))
+	p.Exclude()
+	if got := p.Result().Raw; !slices.Equal(got, []string{"-source:github,jira"}) {
+		t.Errorf("the selected ones: %q", got)
 	}
-	insert(p, "git") // what is narrowed away is inverted all the same
-	if !p.Invert() || !slices.Equal(p.Result().Raw, []string{"source:jira,slack,confluence"}) {
+	p.Toggle() // an excluded value is wanted again
+	if got := p.Result().Raw; !slices.Equal(got, []string{"source:jira", "-source:github"}) {
+		t.Errorf("%q", got)
+	}
+	p.Move(1)
+	p.Exclude() // which is not selected
+	if got := p.Result().Raw; !slices.Equal(got, []string{"source:jira", "-source:github,slack"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestAnExclusionOfTheQueryIsShownAndTakenBack(t *testing.T) {
+	t.Parallel()
+	p := opened("deploy -source:jira source:slack")
+	if got := rows(p, 60, 20); !slices.Contains(got, "[-] Jira") || !slices.Contains(got, "[x] Slack") {
+		t.Fatalf("%q", got)
+	}
+	p.Move(1) // jira
+	p.Exclude()
+	if got := p.Result(); !slices.Equal(got.Fields, []string{"-source"}) || len(got.Raw) != 0 {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestAgentsAreChosenOneByOne(t *testing.T) {
+	t.Parallel()
+	in := Input{Query: client.ParseQuery("deploy", clock()), Exact: true, Now: clock(), Known: func(f Field) (known Listing) {
+		if f.Name == "agent" {
+			known.Values = []Value{{Name: "Search", About: "Searches everything"}, {Name: "Eng team", About: "Runbooks and\ncode"}}
+		}
+		return known
+	}}
+	p := onTab("agent", in)
+	for _, want := range []string{"[ ] Search", "Searches everything", "Runbooks and code", "no selection = no agent"} {
+		if got := screen(p, 70, 20); !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	if got := screen(p, 70, 20); strings.Contains(got, "counted") || strings.Contains(got, "▄") {
+		t.Errorf("agents have no counts:\n%s", got)
+	}
+	p.Toggle()
+	p.Move(1)
+	p.Toggle()
+	if got := p.Result(); !slices.Equal(got.Raw, []string{`agent:"Eng team"`}) || p.Exclude() {
+		t.Errorf("%v", got)
+	}
+	if got := screen(p, 70, 20); !strings.Contains(got, "cannot exclude an agent") {
+		t.Errorf("no reason in\n%s", got)
+	}
+	p.Toggle()
+	if !p.Result().Empty() {
 		t.Errorf("%v", p.Result())
 	}
-	p.Toggle()
-	if p.Invert() || !strings.Contains(screen(p, 60, 20), "all selected: nothing would be left") {
-		t.Errorf("all are chosen:\n%s", screen(p, 60, 20))
+}
+
+func TestEveryFieldIsCountedAndWrittenAsItsFilter(t *testing.T) {
+	t.Parallel()
+	one := func(value string) []wire.FacetValue { return []wire.FacetValue{{Value: value, Count: 7}} }
+	facets := wire.Facets{Sources: one("slack"), DocumentSets: one("Legal texts"), Authors: one("Jo Ortiz"), Types: one("pdf"),
+		Tags: []wire.FacetTag{{Key: "team", Value: "site reliability", Count: 7}}}
+	results := []wire.SearchResult{{SourceType: "slack", Authors: []string{"Jo Ortiz"}, DocumentType: "pdf",
+		Metadata: map[string]wire.Metadata{"team": {Values: []string{"site reliability"}}}}, {SourceType: "web"}}
+	for filter, want := range map[string]struct{ raw, inHand string }{
+		"source": {"source:slack", "1 of 2 shown"}, "set": {`set:"Legal texts"`, ""}, "author": {`author:"Jo Ortiz"`, "1 of 2 shown"},
+		"type": {"type:pdf", "1 of 2 shown"}, "tag": {`tag:"team=site reliability"`, "1 of 2 shown"},
+	} {
+		p := onTab(filter, Input{Exact: true, Facets: facets, Now: clock()})
+		if got := screen(p, 70, 20); !strings.Contains(got, "▄ 7 ") {
+			t.Errorf("%s is not counted:\n%s", filter, got)
+		}
+		p.Toggle()
+		if got := p.Result(); !slices.Equal(got.Raw, []string{want.raw}) || !slices.Equal(got.Fields, []string{filter}) {
+			t.Errorf("%s: %v", filter, got)
+		}
+		p.Exclude()
+		if got := p.Result(); !slices.Equal(got.Raw, []string{"-" + want.raw}) || !slices.Equal(got.Fields, []string{"-" + filter}) {
+			t.Errorf("-%s: %v", filter, got)
+		}
+		p = onTab(filter, Input{Results: results, Now: clock()})
+		if got := screen(p, 70, 20); !strings.Contains(got, want.inHand) {
+			t.Errorf("%s of the results:\n%s", filter, got)
+		}
+	}
+}
+
+func TestATabSaysWhyItIsEmpty(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		filter string
+		known  Listing
+		in     Input
+		want   string
+	}{
+		{"agent", Listing{Pending: true}, Input{}, "listing agents…"},
+		{"set", Listing{Problem: "no\trights"}, Input{Bare: true}, "could not list document sets: no rights"},
+		{"set", Listing{Values: named("x"), Problem: "timeout"}, Input{}, "could not list document sets: timeout"},
+		{"tag", Listing{}, Input{}, "no tags known"},
+		{"tag", Listing{Values: named("a=b")}, Input{Bare: true}, "this server does not count tags"},
+		{"author", Listing{}, Input{Bare: true}, "this server ignores filters by author"},
+		{"type", Listing{}, Input{Bare: true}, "this server ignores filters by document type"},
+		{"author", Listing{}, Input{Exact: true}, "no authors known"},
+	} {
+		test.in.Known, test.in.Now = func(Field) Listing { return test.known }, clock()
+		if got := screen(onTab(test.filter, test.in), 70, 20); !strings.Contains(got, test.want) {
+			t.Errorf("no %q in\n%s", test.want, got)
+		}
+	}
+}
+
+// Only what was counted has a number: what the server left out, and what only the query names, has none.
+func TestWhatWasNotCountedHasNoNumber(t *testing.T) {
+	t.Parallel()
+	p := onTab("author", Input{Query: client.ParseQuery("author:ortiz", clock()), Exact: true, Now: clock(),
+		Facets: wire.Facets{Authors: []wire.FacetValue{{Value: "Jo Ortiz", Count: 7}}}})
+	if got := screen(p, 70, 20); !strings.Contains(got, "[x] ortiz") || strings.Count(got, "not counted") != 1 {
+		t.Errorf("a part of a name is not known to have none:\n%s", got)
+	}
+	var tags []wire.FacetTag
+	for i := range wire.MaxFacetValues {
+		tags = append(tags, wire.FacetTag{Key: "n", Value: strconv.Itoa(i), Count: 9})
+	}
+	p = onTab("tag", Input{Exact: true, Facets: wire.Facets{Tags: tags}, Now: clock(), Known: func(Field) Listing {
+		return Listing{Values: named("team=ops")}
+	}})
+	insert(p, "team")
+	if got := screen(p, 70, 20); !strings.Contains(got, "not counted") {
+		t.Errorf("a rare value is not known to have none:\n%s", got)
+	}
+	p.Edit((*line.Editor).Clear)
+	if got := screen(p, 70, 20); !strings.Contains(got, "the 1,000 most frequent tags") {
+		t.Errorf("not all tags are here:\n%s", got)
+	}
+}
+
+// A value that no filter can mean as it is cannot be chosen: the filter would find other documents.
+func TestValuesThatNoFilterCanMeanAreLeftOut(t *testing.T) {
+	t.Parallel()
+	p := onTab("tag", Input{Exact: true, Now: clock(), Facets: wire.Facets{Tags: []wire.FacetTag{{Key: "a=b", Value: "c", Count: 1},
+		{Key: "team", Value: "two  spaces", Count: 1}, {Key: "team", Value: "a=b", Count: 1}, {Key: "", Value: "x", Count: 1}}}})
+	values := p.tabs[p.active].(*values)
+	if len(values.all) != 1 || values.all[0].Name != "team=a=b" {
+		t.Errorf("%+v", values.all)
 	}
 }
 
@@ -143,7 +291,7 @@ func TestNarrowing(t *testing.T) {
 		}
 	}
 	var p Picker
-	p.Open(Input{Known: []string{"google_drive", "gmail"}, Now: clock()})
+	p.Open(Input{Known: listing("google_drive", "gmail"), Now: clock()})
 	insert(&p, "google_d")
 	if got := rows(&p, 60, 20); len(got) != 1 {
 		t.Errorf("by its value: %q", got)
@@ -152,8 +300,8 @@ func TestNarrowing(t *testing.T) {
 	if p.Toggle() || !strings.Contains(screen(&p, 60, 20), "no source matches") {
 		t.Errorf("nothing is left:\n%s", screen(&p, 60, 20))
 	}
-	if !p.Back() || typed(&p) != "" || len(rows(&p, 60, 20)) != 2 || p.Back() {
-		t.Error("the first step back drops the typed text")
+	if !p.Edit((*line.Editor).KillToStart) || len(rows(&p, 60, 20)) != 2 {
+		t.Error("not all rows are back without the text")
 	}
 }
 
@@ -183,8 +331,10 @@ func TestEnterTakesWhatWasTypedFor(t *testing.T) {
 
 func TestCountsOfResultsInHandSaySo(t *testing.T) {
 	t.Parallel()
-	in := Input{Query: client.ParseQuery("", clock()), InHand: 10, Now: clock(), Known: []string{"jira", "web"},
-		Facets: wire.Facets{Sources: []wire.FacetValue{{Value: "slack", Count: 7}, {Value: "jira", Count: 3}}}}
+	in := Input{Query: client.ParseQuery("", clock()), Now: clock(), Known: listing("jira", "web")}
+	for i := range 10 {
+		in.Results = append(in.Results, wire.SearchResult{SourceType: []string{"jira", "slack"}[min(1, i/3)]})
+	}
 	var p Picker
 	p.Open(in)
 	for _, want := range []string{"counts of the 10 results shown", "7 of 10 shown", "0 of 10 shown"} {
@@ -210,9 +360,11 @@ func TestLongListsScrollWithTheCursor(t *testing.T) {
 	t.Parallel()
 	var p Picker
 	in := Input{Exact: true, Now: clock()}
+	var sources []string
 	for _, source := range wire.Sources() {
-		in.Known = append(in.Known, source.Value)
+		sources = append(sources, source.Value)
 	}
+	in.Known = listing(sources...)
 	p.Open(in)
 	cursor := regexp.MustCompile(`▌\[`)
 	for _, size := range [][2]int{{60, 20}, {20, 4}, {40, 9}} {
@@ -225,7 +377,7 @@ func TestLongListsScrollWithTheCursor(t *testing.T) {
 			}
 			p.Page(1)
 		}
-		if last != len(in.Known)-1 {
+		if last != len(sources)-1 {
 			t.Errorf("the end was not reached: %d", last)
 		}
 	}

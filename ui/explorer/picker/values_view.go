@@ -35,19 +35,41 @@ func (t *values) view(width, height int, th theme.Theme, message string) panel.B
 	rows := height - len(lines)
 	from, to := t.cursor.Window(len(t.shown), rows)
 	drawn.ThumbFrom, drawn.ThumbTo = panel.Thumb(len(lines), rows, from, len(t.shown))
+	t.first, t.from = len(lines), from
 	table := t.columns(width, th)
 	for at := from; at < to; at++ {
 		lines = append(lines, table.row(&t.all[t.shown[at]], at == t.cursor.At))
 	}
 	if len(t.shown) == 0 {
-		none := "no source matches"
-		if len(t.all) == 0 {
-			none = "no sources known"
-		}
-		lines = append(lines, th.Muted.Render(none))
+		lines = append(lines, th.Muted.Render(paint.FitLine(t.none(), width)))
 	}
 	drawn.Lines = lines
 	return drawn
+}
+
+// none is said in place of values.
+func (t *values) none() string {
+	why := t.why()
+	switch {
+	case len(t.all) > 0:
+		return "no " + t.of.Noun + " matches"
+	case why != "":
+		return why
+	}
+	return "no " + text.Plural(2, t.of.Noun) + " known"
+}
+
+// why returns why values or their counts are missing; empty if they are not.
+func (t *values) why() string {
+	switch nouns := text.Plural(2, t.of.Noun); {
+	case t.of.Extension && t.bare:
+		return "this server ignores filters by " + t.of.Noun
+	case t.listing.Problem != "":
+		return "could not list " + nouns + ": " + paint.Line(t.listing.Problem)
+	case t.listing.Pending:
+		return "listing " + nouns + "…"
+	}
+	return ""
 }
 
 // state is the line between the field and the values: the answer to the last key, or what the counts are, and what
@@ -56,33 +78,57 @@ func (t *values) state(width int, th theme.Theme, message string) string {
 	if message != "" {
 		return th.Warning.Render(message)
 	}
-	if index, ok := t.pending(); ok {
-		return taking(t.all[index].label, width, th)
+	if v, ok := t.pending(); ok {
+		return taking(v.Label, width, th)
 	}
 	var parts []string
-	if !t.exact {
-		counted := "counts of the " + text.Number(t.inHand) + " results shown"
-		if t.limited {
-			counted += " of the selected sources"
-		}
-		parts = append(parts, counted)
+	if why := t.why(); why != "" && len(t.all) > 0 {
+		parts = append(parts, why)
 	}
-	chosen := t.chosen()
-	switch rest := len(t.all) - chosen; {
-	case chosen == 0:
-		parts = append(parts, "no selection = all sources")
-	case rest == 0:
-		parts = append(parts, "all selected")
-	case rest == 1:
-		parts = append(parts, "! selects the other one")
-	default:
-		parts = append(parts, "! selects the other "+text.Number(rest))
-	}
+	parts = append(parts, t.meaning()...)
 	said := strings.Join(parts, " · ")
-	if paint.Width(said) > width {
-		said = parts[0]
+	for len(parts) > 1 && paint.Width(said) > width {
+		parts = parts[:len(parts)-1]
+		said = strings.Join(parts, " · ")
 	}
 	return th.Muted.Render(said)
+}
+
+// meaning is what the counts are, what the choice means and what ! does.
+func (t *values) meaning() (parts []string) {
+	nouns := text.Plural(2, t.of.Noun)
+	switch {
+	case len(t.all) == 0:
+		return nil
+	case t.cut:
+		parts = append(parts, "the "+text.Count(wire.MaxFacetValues, "most frequent "+t.of.Noun))
+	case t.counted && !t.exact:
+		counted := "counts of the " + text.Number(t.inHand) + " results shown"
+		if t.limited {
+			counted += " of the selected " + nouns
+		}
+		parts = append(parts, counted)
+	case !t.counted && t.of.counts != nil && t.bare:
+		parts = append(parts, "this server does not count "+nouns)
+	}
+	selected := len(t.chosen(wanted))
+	if selected+len(t.chosen(excluded)) == 0 {
+		if t.of.Single {
+			return append(parts, "no selection = no "+t.of.Noun)
+		}
+		parts = append(parts, "no selection = all "+nouns)
+	}
+	v := t.row()
+	switch {
+	case v == nil || t.of.Single:
+	case v.choice == excluded:
+		parts = append(parts, "! no longer excludes "+v.Label)
+	case v.choice == wanted && selected > 1:
+		parts = append(parts, "! excludes the "+text.Number(selected)+" selected")
+	default:
+		parts = append(parts, "! excludes "+v.Label)
+	}
+	return parts
 }
 
 // table is where the parts of a row stand, in columns, and the pens to write them with.
@@ -90,20 +136,25 @@ type table struct {
 	t                        *values
 	th                       theme.Theme
 	label, bar, count, width int
+	glyph                    bool
 	short                    bool // counts are 3/10
 	words                    []string
 
-	text, chosen, off, barPen, number, match paint.Pen
+	text, chosen, off, barPen, number, muted, match paint.Pen
 }
 
 // columns shares the width out: the name first, then the count, the bar gets what is left.
 func (t *values) columns(width int, th theme.Theme) table {
-	const fixed, leastLabel, leastBar, mostBar, leastWords = 8, 6, 4, 48, 44
+	const leastLabel, leastBar, mostBar, leastWords = 6, 4, 48, 44
 	const air = 2 // between name and bar
-	c := table{t: t, th: th, width: width, short: width < leastWords, words: strings.Fields(t.text.Text())}
+	fixed := 6    // the mark of the cursor and the box
+	c := table{t: t, th: th, width: width, short: width < leastWords, words: strings.Fields(t.text.Text()), glyph: t.of.Name == "source"}
+	if c.glyph {
+		fixed += 2
+	}
 	c.text, c.chosen, c.off = paint.PenOf(th.Text), paint.PenOf(th.Title), paint.PenOf(th.Disabled)
-	c.barPen, c.number, c.match = paint.PenOf(th.Bar), paint.PenOf(th.Number), paint.PenOf(th.Match)
-	c.count = len(c.counted(&value{count: t.largest}))
+	c.barPen, c.number, c.match, c.muted = paint.PenOf(th.Bar), paint.PenOf(th.Number), paint.PenOf(th.Match), paint.PenOf(th.Muted)
+	c.count = c.widestCount()
 	rest := width - fixed - c.count - 1
 	if rest < leastLabel {
 		c.count, rest = 0, width-fixed
@@ -118,39 +169,68 @@ func (t *values) columns(width int, th theme.Theme) table {
 	return c
 }
 
+// widestCount is how wide the column of the counts is.
+func (c *table) widestCount() int {
+	if !c.t.counted {
+		return 0
+	}
+	widest := len(c.counted(&value{Value: Value{Count: c.t.largest, Counted: true}}))
+	for i := range c.t.all {
+		if v := &c.t.all[i]; !v.Counted || v.choice == excluded {
+			widest = max(widest, len(c.counted(v)))
+		}
+	}
+	return widest
+}
+
 // counted writes the count of a value.
 func (c *table) counted(v *value) string {
 	switch {
-	case v.unknown && c.short:
+	case v.choice == excluded && c.short:
+		return "not"
+	case v.choice == excluded:
+		return "excluded"
+	case !v.Counted && c.short:
 		return "-"
-	case v.unknown:
+	case !v.Counted:
 		return "not counted"
 	case c.t.exact:
-		return text.Number(v.count)
+		return text.Number(v.Count)
 	case c.short:
-		return text.Number(v.count) + "/" + text.Number(c.t.inHand)
+		return text.Number(v.Count) + "/" + text.Number(c.t.inHand)
 	}
-	return text.Number(v.count) + " of " + text.Number(c.t.inHand) + " shown"
+	return text.Number(v.Count) + " of " + text.Number(c.t.inHand) + " shown"
 }
 
-// row draws a value. What has no match is dimmed and can be chosen all the same.
+// row draws a value. What has no match is dimmed and can be chosen all the same. Where nothing is counted, what the values
+// are has the room of the bars.
 func (c *table) row(v *value, under bool) string {
-	box, name, source := "[ ]", c.text, paint.PenOf(c.th.SourceStyle(v.value))
+	box, name, source := "[ ]", c.text, paint.PenOf(c.th.SourceStyle(v.Name))
 	switch {
-	case v.chosen:
+	case v.choice == wanted:
 		box, name = "[x]", c.chosen
-	case v.count == 0 && !v.unknown:
+	case v.choice == excluded:
+		box, name = "[-]", c.chosen
+	case v.Counted && v.Count == 0:
 		name, source = c.off, c.off
 	}
-	label := paint.Fit(v.label, c.label)
-	row := name.Write(box) + " " + source.Write(c.th.SourceGlyph(v.value)) + " " +
-		paint.Marked(label, matches(label, c.words), name, c.match)
-	if c.bar > 0 {
-		row += "  " + paint.Fit(c.barPen.Write(panel.Bar(v.count, c.t.largest, c.bar)), c.bar)
+	row := name.Write(box) + " "
+	if c.glyph {
+		row += source.Write(c.th.SourceGlyph(v.Name)) + " "
+	}
+	label := paint.Fit(v.Label, c.label)
+	row += paint.Marked(label, matches(label, c.words), name, c.match)
+	switch {
+	case c.count == 0 && c.bar > 0 && v.About != "":
+		row += "  " + c.muted.Write(paint.FitLine(v.About, max(0, c.width-paint.Width(row)-4)))
+	case c.bar > 0 && v.choice != excluded:
+		row += "  " + paint.Fit(c.barPen.Write(panel.Bar(v.Count, c.t.largest, c.bar)), c.bar)
+	case c.bar > 0:
+		row += paint.Blank(2 + c.bar)
 	}
 	if c.count > 0 {
 		pen, text := c.number, c.counted(v)
-		if v.count == 0 {
+		if !v.Counted || v.Count == 0 || v.choice == excluded {
 			pen = c.off
 		}
 		row += paint.Blank(1+c.count-len(text)) + pen.Write(text)

@@ -46,8 +46,34 @@ func opened(query string) *Picker {
 		Query: client.ParseQuery(query, clock()),
 		Facets: facetsOf(map[string]int{"slack": 12, "github": 40, "jira": 12},
 			"2026-03=5", "2026-05=20", "2026-06=1", "2026-10=8"),
-		Exact: true, Known: []string{"confluence", "slack"}, Now: clock(),
+		Exact: true, Known: listing("confluence", "slack"), Now: clock(),
 	})
+	return &p
+}
+
+// listing knows sources only.
+func listing(sources ...string) func(Field) Listing {
+	return func(f Field) (known Listing) {
+		if f.Name == "source" {
+			known.Values = named(sources...)
+		}
+		return known
+	}
+}
+
+func named(names ...string) (values []Value) {
+	for _, name := range names {
+		values = append(values, Value{Name: name})
+	}
+	return values
+}
+
+// onTab opens a picker on the tab of a filter.
+func onTab(filter string, in Input) *Picker {
+	var p Picker
+	for p.Open(in); p.Filter() != filter; {
+		p.Turn(1)
+	}
 	return &p
 }
 
@@ -69,12 +95,33 @@ func randomValue(r *rand.Rand) string {
 
 func randomInput(r *rand.Rand) Input {
 	in := Input{Exact: r.IntN(4) > 0, Now: clock().AddDate(0, 0, -r.IntN(5000))}
-	for range r.IntN(30) {
-		in.Known = append(in.Known, randomValue(r))
+	known := map[string]Listing{}
+	for _, field := range Fields() {
+		var l Listing
+		for range r.IntN(30) {
+			l.Values = append(l.Values, Value{Name: randomValue(r), About: randomValue(r)})
+		}
+		if l.Pending = r.IntN(4) == 0; r.IntN(4) == 0 {
+			l.Problem = randomValue(r)
+		}
+		known[field.Name] = l
 	}
-	for range r.IntN(12) {
-		in.Facets.Sources = append(in.Facets.Sources, wire.FacetValue{Value: randomValue(r), Count: r.IntN(5000) - 5})
+	in.Known = func(f Field) Listing { return known[f.Name] }
+	counts := func() (counts []wire.FacetValue) {
+		for range r.IntN(12) {
+			counts = append(counts, wire.FacetValue{Value: randomValue(r), Count: r.IntN(5000) - 5})
+		}
+		return counts
 	}
+	in.Facets.Sources, in.Facets.DocumentSets, in.Facets.Authors, in.Facets.Types = counts(), counts(), counts(), counts()
+	for _, counted := range counts() {
+		in.Facets.Tags = append(in.Facets.Tags, wire.FacetTag{Key: randomValue(r), Value: counted.Value, Count: counted.Count})
+	}
+	for range r.IntN(9) {
+		in.Results = append(in.Results, wire.SearchResult{SourceType: randomValue(r), Authors: []string{randomValue(r)},
+			Metadata: map[string]wire.Metadata{randomValue(r): {Values: []string{randomValue(r)}}}})
+	}
+	in.Bare = r.IntN(5) == 0
 	start, reach := r.IntN(9999*12), 1+r.IntN([...]int{12, 60, 3000, 120_000}[r.IntN(4)])
 	for range r.IntN(60) {
 		month := monthStart(min(start+r.IntN(reach), 9999*12+11)).Format("2006-01")
@@ -87,9 +134,11 @@ func randomInput(r *rand.Rand) Input {
 
 func randomQuery(r *rand.Rand) string {
 	parts := []string{"deploy", "source:slack,github", `source:"日本語 の ソース"`, "since:2024-03-05", "until:2026-01-31", "within:30d",
-		"within:12W", "until:2025-07-01T10:30", "since:2020-01-01T00:00:01.5", "within:7d", "source:jira"}
+		"within:12W", "until:2025-07-01T10:30", "since:2020-01-01T00:00:01.5", "within:7d", "source:jira",
+		"-source:slack,web", `-author:"Jo Ortiz"`, "author:sam,jo", "tag:team=ops", "-tag:team=ops,state=draft", "set:handbook", "-set:x",
+		"type:pdf", "-type:.MD", "agent:4", `agent:"Eng team"`}
 	var query []string
-	for range r.IntN(5) {
+	for range r.IntN(7) {
 		query = append(query, parts[r.IntN(len(parts))])
 	}
 	return strings.Join(query, " ")
@@ -114,7 +163,7 @@ func press(p *Picker, r *rand.Rand) {
 	keys := []func(){
 		func() { p.Move(-1) }, func() { p.Move(1) }, func() { p.Page(-1) }, func() { p.Page(1) }, func() { p.Sideways(-1, false) },
 		func() { p.Sideways(1, false) }, func() { p.Sideways(-1, true) }, func() { p.Sideways(1, true) },
-		func() { p.Toggle() }, func() { p.Toggle() }, func() { p.Toggle() }, func() { p.Invert() }, func() { p.Turn(1) },
+		func() { p.Toggle() }, func() { p.Toggle() }, func() { p.Toggle() }, func() { p.Exclude() }, func() { p.HitTitle(r.IntN(80)) }, func() { p.HitLine(r.IntN(30)) }, func() { p.Turn(1) },
 		func() { p.Turn(-1) }, func() { p.Edit((*line.Editor).DeleteBack) }, func() { p.Back() }, func() { p.Confirm() },
 		func() { insert(p, texts[r.IntN(len(texts))]) }, func() { p.Edit((*line.Editor).DeleteWordBack) },
 		func() {

@@ -1,0 +1,183 @@
+package explorer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"quarry/client"
+	"quarry/client/wire"
+	"quarry/ui/explorer/picker"
+)
+
+// listedValues is the listing of a filter's values, once it was asked for.
+type listedValues struct {
+	picker.Listing
+	request *request
+	due     bool // to be fetched again when its tab is shown
+}
+
+// listing is what is known of the values of a filter: what was listed, and what the documents have.
+func (m *Model) listing(field picker.Field) (known picker.Listing) {
+	if l := m.filters.listed[field.Name]; l != nil {
+		known = l.Listing
+	}
+	welcome := m.conn.welcome
+	counts, cut := field.Counts(welcome.facets)
+	if field.Name == "source" {
+		counts, cut = welcome.sources, welcome.sources == nil
+	}
+	known.Values = slices.Clone(known.Values)
+	for _, counted := range counts {
+		known.Values = append(known.Values, picker.Value{Name: counted.Value})
+	}
+	if field.List == nil || field.Name == "tag" { // others exist without documents, too
+		known.Complete = known.Complete || (welcome.exact || field.Name == "source") && !cut
+	}
+	known.Complete = known.Complete && len(m.target.Beside) == 0
+	return known
+}
+
+// listValues fetches the values of the filters that somebody chooses or types, once.
+func (m *Model) listValues() tea.Cmd {
+	if m.client() == nil {
+		return nil
+	}
+	var commands []tea.Cmd
+	shown := ""
+	if m.overlay() == InPicker {
+		shown = m.filters.picker.Filter()
+	}
+	for _, name := range append(m.filtersInUse(), shown) {
+		before := m.filters.listed[name]
+		if name == "" || before != nil && (!before.due || name != shown) {
+			continue
+		}
+		if field, ok := picker.FieldOf(name); ok && field.List != nil {
+			commands = append(commands, m.fetchListing(field))
+		}
+	}
+	return tea.Batch(append(commands, m.checkAuthors())...)
+}
+
+// filtersInUse are the filters of the query, and the one that is typed.
+func (m *Model) filtersInUse() (names []string) {
+	if partial, ok := m.box.Typing(); ok && m.place() == InBox {
+		names = append(names, partial.Field)
+	}
+	for _, chip := range m.box.Chips() {
+		names = append(names, chip.Field)
+	}
+	return names
+}
+
+// fetchListing fetches the values of a filter. What was listed before stays until then.
+func (m *Model) fetchListing(field picker.Field) tea.Cmd {
+	l := m.filters.listed[field.Name]
+	if l == nil {
+		l = &listedValues{}
+		if m.filters.listed == nil {
+			m.filters.listed = map[string]*listedValues{}
+		}
+		m.filters.listed[field.Name] = l
+	}
+	l.due, l.Pending = false, true
+	c := m.client()
+	return background(m, &l.request, func(ctx context.Context) (picker.Listing, error) { return field.List(ctx, c) },
+		func(found picker.Listing, err error) tea.Cmd {
+			if l.Pending = false; err != nil {
+				l.Problem = reasonOf(err)
+			} else {
+				l.Listing = found
+			}
+			m.relist()
+			return nil
+		})
+}
+
+// relist shows values that were listed meanwhile.
+func (m *Model) relist() {
+	m.filters.version++
+	if m.overlay() == InPicker {
+		m.filters.picker.Refresh()
+	}
+}
+
+// mostAuthors is how many authors are checked until what is known of them is forgotten.
+const mostAuthors = 100
+
+// checkAuthors finds out whether the authors of the query have documents. The names of authors do not say so: a filter also
+// takes an address or a part of a name.
+func (m *Model) checkAuthors() tea.Cmd {
+	if !m.conn.welcome.exact || len(m.target.Beside) > 0 {
+		return nil
+	}
+	var commands []tea.Cmd
+	for _, name := range m.authorsInUse() {
+		if _, known := m.filters.authors[name]; known {
+			continue
+		}
+		if m.filters.authors == nil || len(m.filters.authors) >= mostAuthors {
+			m.filters.authors = map[string]bool{}
+		}
+		m.filters.authors[name] = true // until the answer
+		c := m.client()
+		commands = append(commands, during(m.conn.request, func(ctx context.Context) (*wire.FacetCounts, error) {
+			return c.Facets(ctx, wire.SearchRequest{Authors: []string{name}})
+		}, func(counts *wire.FacetCounts, err error) tea.Cmd {
+			m.filters.authors[name] = err != nil || counts.TotalMatches > 0
+			m.filters.version++
+			return nil
+		}))
+	}
+	return tea.Batch(commands...)
+}
+
+// authorsInUse are the authors of the query, and on this machine the one that is typed and no known one goes on as.
+func (m *Model) authorsInUse() (names []string) {
+	if partial, ok := m.box.Typing(); ok && partial.Field == "author" && m.client().Local() && m.place() == InBox &&
+		len(m.completions()) == 0 {
+		if name, valid := client.FilterValue(partial.Field, partial.Text); valid {
+			names = append(names, name)
+		}
+	}
+	for _, chip := range m.box.Chips() {
+		if chip.Field == "author" {
+			given, excluded := client.ParseQuery(chip.Raw, m.now()).Values(chip.Field)
+			names = slices.Concat(names, given, excluded)
+		}
+	}
+	return names
+}
+
+// strangeSource is a source of a query that a server refused, with the one that was probably meant.
+type strangeSource struct{ name, near string }
+
+func (s strangeSource) Error() string { return fmt.Sprintf("there is no source %q", s.name) }
+
+// Remedy returns a hint for the user.
+func (s strangeSource) Remedy() string {
+	if s.near == "" {
+		return "Remove the filter, or choose a source from the list"
+	}
+	return fmt.Sprintf("Did you mean source:%s? Or choose a source from the list", s.near)
+}
+
+// explained is why a server refused a request, in words for the person, where it may be a source that does not exist.
+func explained(err error, sources []string) error {
+	if client.KindOf(err) != client.BadRequest {
+		return err
+	}
+	var known []string
+	for _, source := range wire.Sources() {
+		known = append(known, source.Value)
+	}
+	for _, name := range sources {
+		if _, found := wire.LookupSource(name); !found {
+			return strangeSource{name, wire.Nearest(name, known)}
+		}
+	}
+	return err
+}
