@@ -25,7 +25,7 @@ func linkBindings() []Binding {
 }
 
 func noLinks(m *Model) string {
-	if reason := noResult(m); reason != "" || len(m.reader.Links()) > 0 {
+	if reason := noResult(m); reason != "" || m.reader.HasLinks() {
 		return reason
 	}
 	if m.reader.Raw() {
@@ -34,10 +34,10 @@ func noLinks(m *Model) string {
 	return "no links in the text shown"
 }
 
-// openLinks lists the links by number, with their addresses.
+// openLinks lists the links by number, with their addresses. The first one in view is chosen.
 func (m *Model) openLinks() tea.Cmd {
-	m.links.links = m.reader.Links()
-	m.links.links = m.links.links[:min(len(m.links.links), mostListed)]
+	links, first := m.reader.Links()
+	m.links.links = links[:min(len(links), mostListed)]
 	entries := make([]panel.Entry, len(m.links.links))
 	for i, link := range m.links.links {
 		number := strconv.Itoa(link.Number)
@@ -49,6 +49,7 @@ func (m *Model) openLinks() tea.Cmd {
 		}
 	}
 	m.links.Open("Links", "no link matches", entries)
+	m.links.Select(first)
 	m.pushPanel(InLinks, &m.links)
 	return nil
 }

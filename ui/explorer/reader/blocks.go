@@ -338,7 +338,13 @@ func renderUnit(u unit, width int, th theme.Theme, firstLink int) (l *layout, fa
 	}()
 	r := newRenderer(u, th)
 	r.firstLink = firstLink
-	lines := trimBlank(r.render(max(1, width)))
+	lines := r.render(max(1, width))
+	for leading := 0; leading+1 < len(lines) && lines[leading].text == ""; leading++ { // which are left out
+		for i := range r.links {
+			r.links[i].line--
+		}
+	}
+	lines = trimBlank(lines)
 	if len(lines) == 0 || len(lines) == 1 && lines[0].text == "" {
 		if strings.TrimSpace(u.text) == "" {
 			return plain("")

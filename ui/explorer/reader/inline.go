@@ -402,6 +402,7 @@ const (
 	newLine                    // a line starts, after a blank line if value is 1
 	placeBlock                 // block number value goes here
 	underline                  // a line below the text before it
+	linkNumber                 // the text after the note is the number of link value
 	noteKinds
 )
 

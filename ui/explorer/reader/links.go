@@ -19,6 +19,7 @@ type Link struct {
 	Number  int // which is shown behind it
 	Text    string
 	Address string
+	line    int // of the layout, which shows the number; -1 before it is known
 }
 
 // Anchor returns the anchor of a link to a part of the document itself; "" for other links.
@@ -36,17 +37,29 @@ func (r *Reader) Anchor(link Link) string {
 	return anchor
 }
 
-// Links returns the links of the text that was rendered so far, by number.
-func (r *Reader) Links() []Link {
+// Links returns the links of the text that was rendered so far, by number, and the index of the first one in view.
+func (r *Reader) Links() (links []Link, first int) {
 	r.update()
-	var links []Link
-	for i := range r.blocks {
-		if p := r.blocks[i].piece; p != nil && p.layout != nil {
-			links = append(links, p.layout.links...)
+	shown := 0 // number of the first one in view
+	for _, p := range r.shownPieces() {
+		if p.layout == nil {
+			continue
+		}
+		for _, link := range p.layout.links {
+			if shown == 0 && p.start+link.line >= r.top {
+				shown = link.Number
+			}
+			links = append(links, link)
 		}
 	}
 	slices.SortStableFunc(links, func(a, b Link) int { return a.Number - b.Number })
-	return slices.CompactFunc(links, func(a, b Link) bool { return a.Number == b.Number })
+	links = slices.CompactFunc(links, func(a, b Link) bool { return a.Number == b.Number })
+	return links, max(0, slices.IndexFunc(links, func(link Link) bool { return link.Number == shown }))
+}
+
+// HasLinks reports whether there are links in the text that was rendered so far.
+func (r *Reader) HasLinks() bool {
+	return slices.ContainsFunc(r.shownPieces(), func(p *piece) bool { return p.layout != nil && len(p.layout.links) > 0 })
 }
 
 // resolve returns the address of a link in the text, and whether it may be opened. Of files only documents and pictures are:
@@ -81,8 +94,8 @@ func (in inline) numbered(link ast.Node, text, address string) {
 		return
 	}
 	number := in.firstLink + len(in.links)
-	in.links = append(in.links, Link{number, text, address})
-	shown := in.made(note(madeUpText, 0) + in.pens.muted.Write(in.theme.LinkNumber(number)))
+	in.links = append(in.links, Link{number, text, address, -1})
+	shown := in.made(note(linkNumber, number) + in.pens.muted.Write(in.theme.LinkNumber(number)))
 	link.Parent().InsertAfter(link.Parent(), link, shown)
 }
 

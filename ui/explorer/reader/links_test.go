@@ -28,19 +28,19 @@ func TestLinksAreNumbered(t *testing.T) {
 	var r Reader
 	r.Show(d)
 	r.View(100, 30, darkTheme(), true)
-	if len(r.Links()) > 0 {
+	if r.HasLinks() {
 		t.Error("links are numbered before they are shown with numbers")
 	}
 	render(&r)
 	want := []string{"1 the board https://grafana.example/d", "2 jo@acme.com mailto:jo@acme.com", "3 x.example/y https://x.example/y",
 		"4 below https://wiki.example/eng/a.md#steps", "5 cell https://wiki.example/b.md", "6 head https://h.example",
 		"7 ▣ Chart https://wiki.example/eng/img/c.png", "8 in https://out.example", "9 ref https://wiki.example/eng/r.md"}
-	got := addresses(r.Links())
-	if !slices.Equal(got, want) {
+	links, _ := r.Links()
+	if got := addresses(links); !slices.Equal(got, want) {
 		t.Errorf("links\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	view := strings.Join(plainView(&r, 100, 30), "\n")
-	for _, l := range r.Links() {
+	for _, l := range links {
 		number := darkTheme().LinkNumber(l.Number)
 		if !strings.Contains(view, l.Text+number) {
 			t.Errorf("%s has no number %s in\n%s", l.Text, number, view)
@@ -60,7 +60,8 @@ func TestNumbersOfLinksStay(t *testing.T) {
 	r.Show(d)
 	r.View(60, 20, darkTheme(), true)
 	render(&r)
-	first := addresses(r.Links())
+	links, _ := r.Links()
+	first := addresses(links)
 	linked := func(i int) wire.Chunk {
 		return wire.Chunk{ChunkInd: i, Content: fmt.Sprintf("Chunk %d has [a link](https://x.example/c%d).", i, i)}
 	}
@@ -68,7 +69,7 @@ func TestNumbersOfLinksStay(t *testing.T) {
 	for _, width := range []int{60, 40, 90, 60} {
 		r.View(width, 20, darkTheme(), true)
 		render(&r)
-		links := r.Links()
+		links, _ := r.Links()
 		for i, link := range links {
 			if link.Number != i+1 {
 				t.Fatalf("at %d columns link %d has the number %d", width, i+1, link.Number)
@@ -80,8 +81,31 @@ func TestNumbersOfLinksStay(t *testing.T) {
 	}
 	r.Show(d)
 	r.View(60, 20, darkTheme(), true)
-	if got := addresses(r.Links()); !slices.Equal(got, first) {
-		t.Errorf("shown again at once: %q, want %q", got, first)
+	if links, _ := r.Links(); !slices.Equal(addresses(links), first) {
+		t.Errorf("shown again at once: %q, want %q", addresses(links), first)
+	}
+}
+
+// The link to choose at first is the first one in view, of whatever kind.
+func TestTheFirstLinkInView(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&text, []string{"[**link** %d](https://x.example/%[1]d)", "<https://x.example/%d>", "https://x.example/%d", "![image %d](https://x.example/%[1]d)"}[i%4], i)
+		text.WriteString(" words\n\n")
+	}
+	d := runbook()
+	d.Content, d.ChunkStart, d.ChunkEnd, d.ChunkCount, d.Highlights, d.Words = text.String(), 0, 0, 1, nil, nil
+	var r Reader
+	r.Show(d)
+	r.View(60, 20, darkTheme(), true)
+	render(&r)
+	for line := range 60 {
+		links, first := r.Links()
+		if want := (line + 1) / 2; links[first].Number != want+1 {
+			t.Fatalf("%d lines down: link %d is the first in view, want %d", line, links[first].Number, want+1)
+		}
+		r.Down(1)
 	}
 }
 

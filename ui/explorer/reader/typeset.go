@@ -40,7 +40,7 @@ type cell struct {
 	width int
 	pen   string // the styles that are on
 	link  string // the sequence that begins the link that is on
-	at    int    // byte of the unit's text; -1 for text that is not in it
+	at    int    // byte of the unit's text; -1 for text that is not in it, below for the number of a link
 
 	isNote bool
 	kind   noteKind
@@ -86,6 +86,8 @@ func (t *typesetter) next(state *cell, s string) (c cell, size int) {
 			state.at = c.value
 		case madeUpText:
 			state.at = -1
+		case linkNumber:
+			state.at = -1 - c.value
 		}
 		return c, size
 	}
@@ -335,6 +337,11 @@ func (w *lineWriter) write(c cell) {
 	if w.open && letter {
 		last := &w.line.marks[len(w.line.marks)-1]
 		last.to, last.pen = len(w.text), w.pen
+	}
+	if c.at < -1 {
+		if link := &w.links[-1-c.at-w.firstLink]; link.line < 0 {
+			link.line = len(w.lines)
+		}
 	}
 	if w.line.from < 0 && c.at >= 0 && strings.ContainsFunc(c.text, isLetter) {
 		w.line.from = min(c.at, w.length-1)
