@@ -40,6 +40,22 @@ func (c *Client) LibraryStatus(ctx context.Context) (*wire.LibraryStatus, error)
 	return status, err
 }
 
+// ModelStatus describes the language model of the library of this machine, and what it used today.
+func (c *Client) ModelStatus(ctx context.Context) (*wire.ModelStatus, error) {
+	return fetched[wire.ModelStatus](ctx, c, get("/library/model", nil))
+}
+
+// TestModel calls the default language model of the library of this machine once. Without a default it lists the models of
+// a provider.
+func (c *Client) TestModel(ctx context.Context, provider string) (*wire.ModelTest, error) {
+	r := post("/library/model", map[string]string{"provider": provider})
+	r.timeout = modelTestTime
+	return fetched[wire.ModelTest](ctx, c, r)
+}
+
+// modelTestTime is how long a model of this machine may take to load before it replies.
+const modelTestTime = 90 * time.Second
+
 func (c *Client) changeLibrary(ctx context.Context, path string, body any, report LibraryReport) (wire.LibraryEvent, error) {
 	const unlimited = time.Duration(0)
 	r := post(path, body)

@@ -73,6 +73,70 @@ func (c *Config) SaveProfile(ctx context.Context, request NewProfile, ring Keyri
 	return Saved{File: c.File, Token: place}, c.write(t)
 }
 
+// NewModel is a language model to be saved as the default.
+type NewModel struct {
+	Provider string // its name
+	BaseURL  string
+	Model    string
+	Key      Secret // that the user typed; without one, the file's key of the same server is kept
+}
+
+// SaveModel adds or changes a provider and makes one of its models the default, keeping the rest of the file with its
+// comments. A key is written to the file, which only its owner can read.
+func (c *Config) SaveModel(m NewModel) error {
+	bad := func(err error) error {
+		return &Error{Key: "llm.providers." + clip(m.Provider), Problem: err.Error(), Fix: "correct the value", Exit: ExitUsage}
+	}
+	if err := CheckName(m.Provider); err != nil {
+		return bad(err)
+	}
+	if err := CheckToken(m.Key.Reveal()); err != nil {
+		return bad(fmt.Errorf("the key %w", err))
+	}
+	if m.Model == "" {
+		return bad(errors.New("names no model"))
+	}
+	t, err := c.open()
+	if err != nil {
+		return err
+	}
+	llm := section(t.root, "llm")
+	provider := section(section(llm, "providers"), m.Provider)
+	if !sameServer(child(provider, "base_url"), m.BaseURL) {
+		remove(provider, "key")
+		remove(provider, "models")
+	}
+	set(provider, "base_url", m.BaseURL)
+	if !m.Key.IsZero() {
+		set(provider, "key", m.Key.Reveal())
+	}
+	addToList(provider, "models", m.Model)
+	set(llm, "default", m.Provider+"/"+m.Model)
+	return c.write(t)
+}
+
+// addToList adds a text to the list under a key, unless it is there.
+func addToList(mapping *yaml.Node, key, value string) {
+	node := child(mapping, key)
+	switch {
+	case node == nil || isNull(node):
+		node = section(mapping, key)
+		*node = yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle, LineComment: node.LineComment}
+	case node.Kind == yaml.ScalarNode: // one text is a list of one
+		only := *node
+		only.LineComment = ""
+		*node = yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle, Content: []*yaml.Node{&only}, LineComment: node.LineComment}
+	}
+	for _, item := range node.Content {
+		if item.Value == value {
+			return
+		}
+	}
+	item := &yaml.Node{}
+	item.SetString(value)
+	node.Content = append(node.Content, item)
+}
+
 func (c *Config) checkNew(request NewProfile) error {
 	p := request.Profile
 	bad := func(err error) error {

@@ -87,10 +87,18 @@ func (r *run) exploreScreen(ctx context.Context, host *target.Host, e cli.Explor
 	if e.Target.Kind == target.KindRemote || e.Target.Kind == target.KindSlack {
 		defer debug.SetGCPercent(debug.SetGCPercent(remoteGarbage))
 	}
-	set := &settings{run: r}
+	set := settingsFor(r, host, e.Target)
 	setUp := explorer.SetUp{Backend: set.backend(), Target: func(ctx context.Context) (explorer.Target, error) {
 		found, err := set.target(ctx)
-		return screenTarget(host, found), err
+		if err != nil {
+			return explorer.Target{}, err
+		}
+		fresh, err := r.fresh() // with what was saved
+		if err != nil {
+			return explorer.Target{}, err
+		}
+		fresh.Log = host.Log
+		return screenTarget(fresh, found), nil
 	}}
 	in, out := r.process.In, r.process.Out
 	var pick *explorer.Pick

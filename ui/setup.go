@@ -38,6 +38,16 @@ type settings struct {
 	run    *run
 	tested atomic.Pointer[config.NewProfile] // what the last test that passed tested
 	last   atomic.Pointer[target.Choice]     // what was set up last
+	model  atomic.Pointer[config.NewModel]   // what the last test of a model that passed tested
+	llm    atomic.Pointer[config.LLM]        // as configured last
+}
+
+// settingsFor returns the settings of an explorer that searches a target.
+func settingsFor(r *run, host *target.Host, searched target.Choice) *settings {
+	s := &settings{run: r}
+	s.last.Store(&searched)
+	s.llm.Store(&host.Config.LLM)
+	return s
 }
 
 // backend returns what the wizard of the explorer calls.
@@ -46,7 +56,7 @@ func (s *settings) backend() setup.Backend {
 	if target.ReadOnly(s.run.lookup) {
 		refused = "changes on this machine are disabled by QUARRY_READONLY"
 	}
-	return setup.Backend{Test: s.test, Save: s.save, AddFolder: s.addFolder, Path: s.path, Complete: s.complete,
+	return setup.Backend{Test: s.test, Save: s.save, TestModel: s.testModel, SaveModel: s.saveModel, Model: s.configuredModel, AddFolder: s.addFolder, Path: s.path, Complete: s.complete,
 		ConnectRefused: refused, FolderRefused: refused}
 }
 
@@ -228,13 +238,18 @@ func profileName(read *config.Config, address string) string {
 	}
 	base := "server"
 	if parsed, err := url.Parse(address); err == nil && parsed.Hostname() != "" {
-		base = regexp.MustCompile(`[^a-z0-9_-]`).ReplaceAllString(strings.ToLower(parsed.Hostname()), "-")
+		base = nameOf(parsed.Hostname())
 	}
 	name := base
 	for i := 2; !free(name) || name == config.LocalProfile; i++ {
 		name = fmt.Sprintf("%s-%d", base, i)
 	}
 	return name
+}
+
+// nameOf makes a name of a host's.
+func nameOf(host string) string {
+	return regexp.MustCompile(`[^a-z0-9_-]`).ReplaceAllString(strings.ToLower(text.Clip(host, 40)), "-")
 }
 
 // fresh reads the configuration as it is now, which may be newer than when this run began.

@@ -169,6 +169,37 @@ type LibraryStatus struct {
 	VectorsRefused int `json:"vectors_refused,omitempty"`
 }
 
+// ModelStatus answers GET /library/model: the default language model, and the tokens that models used today (UTC). They
+// are counted where there is a budget.
+type ModelStatus struct {
+	Model       string `json:"model"` // provider/model; empty: none
+	TokensToday int    `json:"tokens_today"`
+	Budget      int    `json:"budget"` // tokens per day; 0: no limit
+}
+
+// ModelTest answers POST /library/model: what one call of the default model found, or which models its provider has.
+type ModelTest struct {
+	Model  string   `json:"model"`  // that replied
+	Models []string `json:"models"` // of the provider, where no default model is configured
+	Tokens int      `json:"tokens"` // that the call used
+	MS     float64  `json:"ms"`
+	// Problem is why there was no reply, one of the values of Model…; empty: there was one. Detail has the server's reason.
+	Problem string `json:"problem"`
+	Detail  string `json:"detail"`
+}
+
+// The values of ModelTest.Problem.
+const (
+	ModelUnreachable = "unreachable"
+	ModelTimeout     = "timeout"
+	ModelKey         = "key"     // missing or wrong
+	ModelUnknown     = "unknown" // no such address or model
+	ModelRefused     = "refused"
+	ModelBusy        = "busy"
+	ModelUnusable    = "unusable" // the reply is none of this API
+	ModelBudget      = "budget"   // today's tokens are used up, or cannot be counted
+)
+
 // MaxStatusFiles bounds the lists of files in LibraryStatus.
 const MaxStatusFiles = 50
 

@@ -239,7 +239,8 @@ func responses() map[string]any {
 		"POST /user/projects/file/upload":   wire.UploadedFiles{},
 		"GET /chat/file/{id}":               nil, // the file
 		"GET /library/status":               wire.LibraryStatus{},
-		"GET /metrics":                      nil, // text
+		"GET /library/model":                wire.ModelStatus{}, "POST /library/model": wire.ModelTest{},
+		"GET /metrics": nil, // text
 
 		"GET /admin/users": []wire.DirectoryUser{}, "POST /admin/users": wire.Added[wire.DirectoryUser]{},
 		"PATCH /admin/users": wire.MessageError{}, "DELETE /admin/users": wire.MessageError{},

@@ -27,6 +27,8 @@ func (s *Server) libraryRoutes() []route {
 		{pattern: "POST /library/remove", needs: identity, maxBody: 32 * megabyte, handle: s.libraryRemove},
 		{pattern: "POST /library/check", needs: identity, handle: s.libraryCheck},
 		{pattern: "GET /library/status", needs: identity, handle: s.query(s.libraryStatus)},
+		{pattern: "GET /library/model", needs: identity, handle: s.query(s.modelStatus)},
+		{pattern: "POST /library/model", needs: identity, handle: s.body(s.testModel)},
 	}
 }
 

@@ -122,3 +122,22 @@ func FuzzEmbeddings(f *testing.F) {
 		}
 	})
 }
+
+// A list of models is foreign text for the screen.
+func FuzzModelList(f *testing.F) {
+	f.Add(`{"object":"list","data":[{"id":"small"},{"id":"large\u001b[31m"},{"id":""}]}`)
+	f.Add(`{"data":[{"id":7}]}`)
+	f.Add(`[]`)
+	f.Fuzz(func(t *testing.T, body string) {
+		names, err := answeredBy(t, "application/json", body).List(context.Background(), "local")
+		var known *Error
+		if err != nil && !errors.As(err, &known) || len(names) > 200 {
+			t.Fatalf("%v, %d names", err, len(names))
+		}
+		for _, name := range names {
+			if name == "" || len(name) > 200 || strings.ContainsAny(name, "\x1b\n") {
+				t.Fatalf("%q is no name", name)
+			}
+		}
+	})
+}

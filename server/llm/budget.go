@@ -76,6 +76,18 @@ func (b *Budget) Check(ctx context.Context, tenant string) error {
 	return &Error{Kind: ErrBudget, RetryAfter: midnight.Sub(now)}
 }
 
+// Used returns the tokens that a tenant used today; 0 without a limit, as they are not counted then.
+func (b *Budget) Used(ctx context.Context, tenant string) (int, error) {
+	if b == nil {
+		return 0, nil
+	}
+	sum, err := b.store(ctx, tenant, b.now().UTC())
+	if err != nil {
+		return 0, &Error{Kind: ErrUncounted}
+	}
+	return sum, nil
+}
+
 // begin is Check before a call. Each call that it allows ends with end.
 func (b *Budget) begin(ctx context.Context, tenant string) error {
 	if b == nil {

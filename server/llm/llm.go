@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"quarry/internal/text"
 )
 
 // The roles of messages.
@@ -123,16 +125,17 @@ type Config struct {
 
 // Providers are the configured models. A nil *Providers has none. It is safe for concurrent use.
 type Providers struct {
-	chats    map[string]*chat // by "provider/model", by "provider", and the default by ""
-	embedder *embedder
-	budget   int
+	chats     map[string]*chat // by "provider/model", by "provider", and the default by ""
+	endpoints map[string]*endpoint
+	embedder  *embedder
+	budget    int
 }
 
 // New checks a configuration. It does not connect and reads no key. An error names the part of the configuration that
 // is wrong.
 func New(config Config) (*Providers, error) {
 	config = config.withDefaults()
-	p := &Providers{chats: map[string]*chat{}, budget: config.Budget}
+	p := &Providers{chats: map[string]*chat{}, endpoints: map[string]*endpoint{}, budget: config.Budget}
 	provider, model, _ := strings.Cut(config.Default, "/")
 	if _, exists := config.Providers[provider]; provider != "" && !exists {
 		return nil, fmt.Errorf("the default model %s: there is no provider %s", config.Default, provider)
@@ -146,6 +149,7 @@ func New(config Config) (*Providers, error) {
 			models = append([]string{model}, models...)
 		}
 		at := newEndpoint(name, given.BaseURL, given.Key, maxReply, config)
+		p.endpoints[name] = at
 		for _, m := range models {
 			if p.chats[name+"/"+m] == nil {
 				c := &chat{endpoint: at, model: m}
@@ -200,6 +204,28 @@ func (p *Providers) chat(name string) *chat {
 		return nil
 	}
 	return p.chats[name]
+}
+
+// List returns the names of the models that a provider's server has.
+func (p *Providers) List(ctx context.Context, provider string) (names []string, err error) {
+	const most, longest = 200, 200
+	if p == nil || p.endpoints[provider] == nil {
+		return nil, ErrUnknown
+	}
+	at := p.endpoints[provider]
+	ctx, cancel := context.WithTimeout(ctx, at.config.Timeout)
+	defer cancel()
+	_, err = at.call(ctx, func(ctx context.Context) error {
+		list, err := at.client.ListModels(ctx)
+		names = nil
+		for _, model := range list.Models[:min(most, len(list.Models))] {
+			if name := text.CleanLine(model.ID); name != "" && len(name) <= longest {
+				names = append(names, name)
+			}
+		}
+		return err
+	})
+	return names, err
 }
 
 // Embedder returns the embedding model, if there is one.

@@ -246,10 +246,32 @@ func (r *rate) update(done int, now time.Time) {
 
 // openSetUp lays the wizard over the panes. A folder that is being read is shown as it is.
 func (m *Model) openSetUp() tea.Cmd {
-	m.setUp.Open(setup.Input{Sample: m.target.Kind == Sample, Current: m.target.Where,
-		ConnectRefused: m.options.SetUp.ConnectRefused, FolderRefused: m.options.SetUp.FolderRefused})
+	backend := m.options.SetUp.Backend
+	input := setup.Input{Sample: m.target.Kind == Sample, Current: m.target.Where, ConnectRefused: backend.ConnectRefused,
+		FolderRefused: backend.FolderRefused, ModelRefused: backend.FolderRefused}
+	if backend.Model != nil {
+		input.Model = backend.Model()
+	}
+	if m.target.Kind == Remote && input.ModelRefused == "" {
+		input.ModelRefused = m.target.Where + " has its own model"
+	}
+	m.setUp.Open(input)
 	m.pushPanel(InSetUp, &m.setUp)
-	return nil
+	return m.askModelStatus()
+}
+
+// askModelStatus fetches what the models of a library of this machine used today.
+func (m *Model) askModelStatus() tea.Cmd {
+	c := m.client()
+	if c == nil || m.target.Kind == Remote || m.target.Elsewhere {
+		return nil
+	}
+	return during(m.conn.request, c.ModelStatus, func(status *wire.ModelStatus, err error) tea.Cmd {
+		if err == nil { // else the set-up does without
+			m.setUp.ModelStatus(*status)
+		}
+		return nil
+	})
 }
 
 func (m *Model) setUpEnter() tea.Cmd { return m.carryOut(m.setUp.Enter()) }
@@ -274,10 +296,16 @@ func (m *Model) carryOut(intent setup.Intent) tea.Cmd {
 	switch intent.Kind {
 	case setup.Test:
 		return background(m, &m.setUp.running, func(ctx context.Context) (setup.Tested, error) {
+			if intent.Model != nil {
+				return backend.TestModel(ctx, *intent.Model)
+			}
 			return backend.Test(ctx, intent.Connection)
 		}, m.handleTested)
 	case setup.Save:
 		return background(m, &m.setUp.running, func(ctx context.Context) (string, error) {
+			if intent.Model != nil {
+				return backend.SaveModel(ctx, *intent.Model)
+			}
 			return backend.Save(ctx, intent.Connection)
 		}, m.handleSaved)
 	case setup.Folder:

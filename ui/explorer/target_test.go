@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -186,4 +187,56 @@ func TestRateOfFiles(t *testing.T) {
 	if r.perSecond < 99 || r.perSecond > 101 {
 		t.Errorf("%v files per second, want 100", r.perSecond)
 	}
+}
+
+// A model is tested and saved, and the library is searched with it from then on.
+func TestSettingUpAModel(t *testing.T) {
+	t.Parallel()
+	var saved atomic.Pointer[setup.Model]
+	after := sampleTarget(t)
+	after.Where = "the library with a model"
+	screen := start(t, 120, 40, Options{Target: sampleTarget(t), Query: "roll back", SetUp: SetUp{
+		Backend: setup.Backend{
+			Model: func() setup.Model { return setup.Model{BaseURL: "http://127.0.0.1:1/v1", Name: "old", HasKey: true} },
+			TestModel: func(_ context.Context, m setup.Model) (setup.Tested, error) {
+				if m.Name != "small" {
+					return setup.Tested{Model: m, Problem: "no model " + m.Name, Remedy: "Type one of: small", ModelProblem: wire.ModelUnknown}, nil
+				}
+				return setup.Tested{Model: m, Steps: []setup.Step{{Name: "model", Mark: setup.Passed, Detail: "replied in 12 ms"}}}, nil
+			},
+			SaveModel: func(_ context.Context, m setup.Model) (string, error) {
+				saved.Store(&m)
+				return "Saved as local/small.", nil
+			},
+		},
+		Target: func(context.Context) (Target, error) { return after, nil },
+	}})
+	screen.WaitText("Runbook")
+	screen.Press("f3")
+	screen.WaitText("Set up a language model")
+	screen.WaitText("old")
+	screen.Press("down", "down", "enter")
+	screen.WaitText("Endpoint")
+	screen.WaitText("No daily limit") // as the library itself says
+	screen.Press("enter")
+	screen.WaitText("Type one of: small")
+	screen.Press("ctrl+u") // of the model
+	screen.Type("small")
+	screen.Press("enter")
+	screen.WaitText("replied in 12 ms")
+	screen.Press("enter")
+	screen.WaitText("Saved as local/small.")
+	if m := saved.Load(); m == nil || m.Name != "small" || m.BaseURL != "http://127.0.0.1:1/v1" {
+		t.Errorf("saved %+v", m)
+	}
+	screen.Press("enter")
+	screen.WaitText("▌ 1  Runbook")
+}
+
+// A server's model is the server's.
+func TestTheModelOfAServer(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 120, 40, Options{Target: answeringServer(t, "acme"), SetUp: SetUp{}})
+	screen.Press("f3")
+	screen.WaitText("unavailable: acme has its own model")
 }

@@ -93,6 +93,33 @@ func (h *Host) SaveProfile(ctx context.Context, profile config.NewProfile) (conf
 	return h.Config.SaveProfile(ctx, profile, h.Keyring)
 }
 
+// SaveModel stores a model as config.SaveModel does.
+func (h *Host) SaveModel(model config.NewModel) error {
+	if err := h.refuseChange("the configuration"); err != nil {
+		return err
+	}
+	return h.Config.SaveModel(model)
+}
+
+// OpenWithModel opens the library of this machine with a model that is not saved, to test it. Without the name of a model,
+// the provider's can be listed.
+func (h *Host) OpenWithModel(ctx context.Context, m config.NewModel) (*client.Session, error) {
+	with, configured := *h, *h.Config
+	address, err := wire.ServerURL(m.BaseURL)
+	if err != nil {
+		return nil, &config.Error{Exit: config.ExitUsage, Problem: "the address: " + err.Error(),
+			Fix: "use an address such as http://localhost:11434/v1"}
+	}
+	provider := config.Provider{BaseURL: address, Key: m.Key}
+	configured.LLM.Default, configured.Embeddings = "", config.Embeddings{}
+	if m.Model != "" {
+		provider.Models, configured.LLM.Default = []string{m.Model}, m.Provider
+	}
+	configured.LLM.Providers = map[string]config.Provider{m.Provider: provider}
+	with.Config = &configured
+	return with.OpenLibrary(ctx, "", true)
+}
+
 // LibraryFolder returns dir as an absolute path, or the folder of this machine's library if dir is empty.
 func (h *Host) LibraryFolder(dir string) string {
 	if dir == "" {

@@ -264,11 +264,11 @@ func (d discreet) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// models returns the configured models; nil if there are none. It connects to nothing and reads no key: the first search
+// models returns the configured models and their budget; nil if there are none. It connects to nothing and reads no key: the first search
 // that needs a model does.
 func (h *Host) models() (*llm.Providers, error) {
 	asked, vectors := h.Config.LLM, h.Config.Embeddings
-	if len(asked.Providers) == 0 && vectors.BaseURL == "" {
+	if len(asked.Providers) == 0 && vectors.BaseURL == "" && asked.Budget == 0 {
 		return nil, nil
 	}
 	providers := make(map[string]llm.Provider, len(asked.Providers))

@@ -230,6 +230,17 @@ func Vector(text string, dimensions int) []float32 {
 	return vector
 }
 
+// listed answers a request for the list of models.
+func listed(models []string) Answer {
+	return func(w http.ResponseWriter, _ *http.Request, _ Request) {
+		data := []any{}
+		for _, name := range models {
+			data = append(data, map[string]string{"id": name, "object": "model"})
+		}
+		send(w, map[string]any{"object": "list", "data": data})
+	}
+}
+
 type usage struct{ prompt, completion int }
 
 func (u *usage) wire() map[string]int {

@@ -64,6 +64,7 @@ type Server struct {
 
 	mutex    sync.Mutex
 	rules    []*rule
+	models   []string // that are listed; nil: the server has no list
 	vectors  []Answer // of requests for vectors; what is left when they are used up is DefaultDimensions
 	requests []Request
 	now      int // requests being answered
@@ -121,6 +122,14 @@ func (s *Server) OnVectors(answers ...Answer) *Server {
 	return s
 }
 
+// Listing sets the models that the server lists.
+func (s *Server) Listing(models ...string) *Server {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.models = models
+	return s
+}
+
 // Requests are all that came so far, in the order in which they came.
 func (s *Server) Requests() []Request {
 	s.mutex.Lock()
@@ -174,6 +183,9 @@ func (s *Server) begin(request Request) Answer {
 			return Vectors(DefaultDimensions)
 		}
 		return next(&s.vectors)
+	}
+	if strings.HasSuffix(request.Path, "/models") && s.models != nil {
+		return listed(s.models)
 	}
 	if !strings.HasSuffix(request.Path, "/chat/completions") {
 		return nil

@@ -35,7 +35,7 @@ type row struct {
 // Title implements panel.Panel.
 func (w *Wizard) Title(_ int, th theme.Theme) (title, beside string) {
 	titles := [...]string{choosing: "What do you want to search?", connecting: "Connect to an Onyx server",
-		naming: "Open a folder of files", adding: "Reading", over: "Done"}
+		naming: "Open a folder of files", modelling: "Set up a language model", adding: "Reading", over: "Done"}
 	return th.Title.Render(titles[w.page]), ""
 }
 
@@ -85,6 +85,8 @@ func (w *Wizard) rows(width int, th theme.Theme) []row {
 		w.connectRows(b)
 	case naming:
 		w.folderRows(b)
+	case modelling:
+		w.modelRows(b)
 	case adding:
 		w.progressRows(b)
 	case over:
@@ -192,6 +194,13 @@ func (w *Wizard) connectRows(b *builder) {
 	b.item(tokenField)
 	b.blank()
 	b.item(connectButton)
+	w.outcome(b)
+	b.blank()
+	b.text("The token is stored in the system keyring, or in a file that only you can read.", b.th.Muted, true)
+}
+
+// outcome draws how a test went.
+func (w *Wizard) outcome(b *builder) {
 	if w.tested != nil {
 		b.blank()
 		for _, step := range w.tested.Steps {
@@ -199,8 +208,6 @@ func (w *Wizard) connectRows(b *builder) {
 		}
 	}
 	b.problem(w.problem, w.remedy)
-	b.blank()
-	b.text("The token is stored in the system keyring, or in a file that only you can read.", b.th.Muted, true)
 }
 
 // step is a line of a test: its mark shows how it went, without colour too.

@@ -19,8 +19,8 @@ type IntentKind int
 // The intents. All but None and Leave are for the function of Backend with that name, whose result goes back to the wizard.
 const (
 	None     IntentKind = iota
-	Test                // Backend.Test with Connection; then Tested or Stopped
-	Save                // Backend.Save with Connection; then Saved or Failed
+	Test                // Backend.Test with Connection, or TestModel with Model; then Tested or Stopped
+	Save                // Backend.Save with Connection, or SaveModel with Model; then Saved or Failed
 	Folder              // Backend.Path with Path, then Refused, or Adding and Backend.AddFolder; then Added, Failed or Stopped
 	Complete            // Backend.Complete with Path; then Completed
 	Stop                // what runs is to be cancelled; then Stopped
@@ -31,6 +31,7 @@ const (
 type Intent struct {
 	Kind       IntentKind
 	Connection Connection
+	Model      *Model
 	Path       string // as it was typed
 }
 
@@ -39,8 +40,10 @@ type Input struct {
 	Sample bool // the sample library is searched, and may stay
 	// Current names what is searched now.
 	Current string
-	// ConnectRefused and FolderRefused say why a choice cannot be taken; empty: it can.
-	ConnectRefused, FolderRefused string
+	// ConnectRefused, FolderRefused and ModelRefused say why a choice cannot be taken; empty: it can.
+	ConnectRefused, FolderRefused, ModelRefused string
+	// Model is the configured language model.
+	Model Model
 }
 
 // page is what the wizard shows.
@@ -50,6 +53,7 @@ const (
 	choosing page = iota
 	connecting
 	naming // the folder
+	modelling
 	adding
 	over // the result
 )
@@ -87,6 +91,7 @@ type Wizard struct {
 	address line.Editor
 	token   line.Editor
 	path    line.Editor
+	model   modelForm
 	report  panel.Text // the last page
 
 	busy    IntentKind // what runs: Test, Save or Folder; None
@@ -117,11 +122,12 @@ func (w *Wizard) Open(input Input) {
 	if w.busy != Folder {
 		w.show(choosing)
 	}
+	w.model.open(input.Model)
 }
 
 func (w *Wizard) show(next page) {
 	w.page, w.focus, w.report = next, 0, panel.Text{}
-	w.problem, w.remedy, w.unread = "", "", false
+	w.problem, w.remedy, w.unread, w.tested = "", "", false, nil
 }
 
 func leave() Intent { return Intent{Kind: Leave} }
@@ -139,6 +145,7 @@ func (w *Wizard) choices() []item {
 			refused: w.input.ConnectRefused, enter: to(connecting)},
 		{title: "Open a folder of files", about: "add it to the library on this machine, searched as you type",
 			refused: w.input.FolderRefused, enter: to(naming)},
+		{title: "Set up a language model", about: w.aboutModel(), refused: w.input.ModelRefused, enter: to(modelling)},
 	}
 	switch {
 	case w.input.Sample:
@@ -158,8 +165,10 @@ func (w *Wizard) items() []item {
 		return []item{
 			{title: "Address", about: "onyx.acme.com; https is assumed", editor: &w.address, enter: w.connect},
 			{title: "Token", about: "paste it (hidden)", editor: &w.token, masked: true, enter: w.connect},
-			{title: w.connectLabel(), enter: w.connect},
+			{title: w.connectLabel("Test the connection", "Testing the connection…"), enter: w.connect},
 		}
+	case modelling:
+		return w.modelItems()
 	case naming:
 		return []item{{title: "Folder", about: "~/notes", editor: &w.path, enter: w.open}}
 	case adding:
@@ -169,16 +178,16 @@ func (w *Wizard) items() []item {
 	return []item{{title: "Search now", enter: leave}}
 }
 
-func (w *Wizard) connectLabel() string {
+func (w *Wizard) connectLabel(test, testing string) string {
 	switch {
 	case w.busy == Test:
-		return "Testing the connection…"
+		return testing
 	case w.busy == Save:
 		return "Saving…"
 	case w.tested != nil && w.tested.OK():
 		return "Save and use"
 	}
-	return "Test the connection"
+	return test
 }
 
 // Move goes to another item, or scrolls the last page.
@@ -228,7 +237,7 @@ func (w *Wizard) Escape() string {
 	switch {
 	case w.busy == Test || w.busy == Save:
 		return panel.Cancel
-	case w.page == connecting || w.page == naming:
+	case w.page == connecting || w.page == naming || w.page == modelling:
 		return "back"
 	}
 	return panel.Close
@@ -297,10 +306,13 @@ func (w *Wizard) Tested(found Tested) {
 		return
 	}
 	w.busy, w.tested = None, &found
-	w.focus = connectButton
+	w.focus = len(w.items()) - 1
 	if !found.OK() {
 		w.problem, w.remedy = found.Problem, found.Remedy
 		w.focus = blamedField(found.Steps)
+		if w.page == modelling {
+			w.focus = blamedModelField(found.ModelProblem)
+		}
 	}
 }
 
@@ -314,13 +326,17 @@ func blamedField(steps []Step) int {
 	return addressField
 }
 
-// Saved shows where the connection was stored. The form forgets the token.
+// Saved shows where the connection or the model was stored. The form forgets the token and the key.
 func (w *Wizard) Saved(where string) {
-	server := w.tested.Connection.URL
+	said := "Connected to " + w.tested.Connection.URL + "."
+	if w.page == modelling {
+		said = "Questions and searches now use " + w.tested.Model.Name + "."
+	}
 	w.busy, w.tested = None, nil
 	w.address, w.token = line.Editor{Limit: longestAddress}, line.Editor{Limit: longestToken}
+	w.model.key.SetText("")
 	w.show(over)
-	w.result, w.skips = []string{"Connected to " + server + ".", where}, nil
+	w.result, w.skips = []string{said, where}, nil
 }
 
 // Failed reports whether saving or reading failed, and what to do.
@@ -432,9 +448,11 @@ type Step struct {
 type Tested struct {
 	// Connection is the one to save: with its scheme, and the prefix that answered.
 	Connection Connection
+	Model      Model // the same for a model
 	Steps      []Step
 	// Problem is what went wrong in one line, empty if the connection works, and Remedy what to do about it.
 	Problem, Remedy string
+	ModelProblem    string // of wire.ModelTest
 }
 
 // OK reports whether searches will work.
@@ -446,6 +464,11 @@ type Backend struct {
 	Test func(ctx context.Context, connection Connection) (Tested, error)
 	// Save stores a tested connection as the profile that searches go to, and returns one line about where.
 	Save func(ctx context.Context, connection Connection) (where string, err error)
+	// TestModel and SaveModel are Test and Save for a language model of the library on this machine.
+	TestModel func(ctx context.Context, model Model) (Tested, error)
+	SaveModel func(ctx context.Context, model Model) (where string, err error)
+	// Model returns the configured language model.
+	Model func() Model
 	// AddFolder reads a file or folder into the library of this machine and reports on the way, from this goroutine;
 	// the last event is returned, with a line about where searches go from now on. The library can be searched
 	// meanwhile.

@@ -277,9 +277,9 @@ func TestAFolderThatFails(t *testing.T) {
 
 func TestRefusedChoices(t *testing.T) {
 	w := &Wizard{}
-	w.Open(Input{Current: "acme", ConnectRefused: "QUARRY_READONLY is set", FolderRefused: "over SSH"})
-	says(t, w, "QUARRY_READONLY is set", "over SSH", "Stay with acme")
-	for range 2 {
+	w.Open(Input{Current: "acme", ConnectRefused: "QUARRY_READONLY is set", FolderRefused: "over SSH", ModelRefused: "acme has its own model"})
+	says(t, w, "QUARRY_READONLY is set", "over SSH", "acme has its own model", "Stay with acme")
+	for range 3 {
 		if got := w.Enter(); got != (Intent{}) || w.page != choosing {
 			t.Errorf("%+v", got)
 		}
@@ -327,7 +327,7 @@ func states(text string) map[string]*Wizard {
 		prepare(w)
 		all[name] = w
 	}
-	for i := range 3 {
+	for i := range 4 {
 		add(fmt.Sprint("choosing ", i), func(w *Wizard) { w.Move(i) })
 	}
 	form := func(w *Wizard) {
@@ -348,6 +348,20 @@ func states(text string) map[string]*Wizard {
 	add("works", func(w *Wizard) { form(w); w.Enter(); w.Tested(passed(Connection{URL: text})) })
 	add("saved", func(w *Wizard) { form(w); w.Enter(); w.Tested(passed(Connection{URL: text})); w.Enter(); w.Saved(text) })
 	naming := func(w *Wizard) { w.show(naming); w.Edit(enter(text)) }
+	modelling := func(w *Wizard) {
+		w.show(modelling)
+		for range 3 {
+			w.Edit(enter("m" + text))
+			w.Move(1)
+		}
+		w.ModelStatus(wire.ModelStatus{TokensToday: 1234, Budget: 5000})
+	}
+	add("modelling", modelling)
+	add("no such model", func(w *Wizard) {
+		modelling(w)
+		w.Enter()
+		w.Tested(Tested{Problem: "p" + text, Remedy: text, ModelProblem: wire.ModelUnknown, Steps: []Step{{"model", Failed, text}}})
+	})
 	add("naming", naming)
 	add("refused", func(w *Wizard) { naming(w); w.Refused("r" + text) })
 	reading := func(w *Wizard) {
