@@ -153,7 +153,7 @@ func (m *Model) unknown(field picker.Field, value string) string {
 	} else if !m.listing(field).Complete {
 		return ""
 	}
-	known := m.values(field)
+	known := append(m.values(field), m.listing(field).Values...) // hidden ones, too
 	if field.Name == "source" {
 		for _, source := range wire.Sources() {
 			known = append(known, picker.Value{Name: source.Value, Label: source.Name})

@@ -226,8 +226,9 @@ func onyx(refused bool) *script {
 		"GET /manage/indexed-sources":  list(map[string]any{"sources": []string{"slack", "confluence", "github"}}),
 		"GET /manage/connector-status": list([]any{map[string]any{"source": "slack"}, map[string]any{"source": "confluence"}, map[string]any{"source": "github"}}),
 		"GET /federated":               list([]any{}),
-		"GET /persona": list([]any{map[string]any{"id": 0, "name": "Assistant", "description": "Searches everything"},
-			map[string]any{"id": 4, "name": "Eng team", "description": "Runbooks"}}),
+		"GET /persona": list([]any{map[string]any{"id": 0, "name": "Assistant", "description": "Searches everything", "is_listed": true},
+			map[string]any{"id": 4, "name": "Eng team", "description": "Runbooks", "is_listed": true},
+			map[string]any{"id": 5, "name": "Hidden", "description": "Not listed"}}),
 		"GET /manage/document-set": list([]any{map[string]any{"id": 1, "name": "Handbook", "description": "How we work"}}),
 		"GET /query/valid-tags":    list(map[string]any{"tags": []any{tag("team", "ops"), tag("team", "infra")}}),
 	}}
@@ -244,6 +245,7 @@ func TestThePickerOfAServerWithoutCounts(t *testing.T) {
 	screen.WaitText("1 of 1 shown")
 	toTab(screen, "Agent")
 	screen.WaitText("[ ] Eng team   Runbooks")
+	screen.WaitGone("Hidden")
 	screen.Press("tab")
 	screen.WaitText("[ ] Handbook  How we work")
 	screen.WaitText("this server does not count document sets")
@@ -394,6 +396,19 @@ func TestUnknownValuesOfEveryFilterAreNamed(t *testing.T) {
 	}
 }
 
+// Where there is no room beside the chips, an unknown value is named above the results.
+func TestAnUnknownValueIsNamedOnSmallScreens(t *testing.T) {
+	t.Parallel()
+	for _, size := range [][2]int{{80, 24}, {60, 20}, {40, 12}} {
+		screen := start(t, size[0], size[1], Options{Target: sampleTarget(t)})
+		screen.WaitText("type to search")
+		screen.Type("roll source:slack within:90d author:wieczorec ")
+		screen.WaitText("no author “wieczorec”; did you me")
+		screen.Press("ctrl+x") // removes the last filter
+		screen.WaitGone("no author")
+	}
+}
+
 // Nothing is called unknown where not all values are known: without a list, or beside other profiles.
 func TestNothingIsUnknownWithoutAWholeList(t *testing.T) {
 	t.Parallel()
@@ -405,8 +420,11 @@ func TestNothingIsUnknownWithoutAWholeList(t *testing.T) {
 		screen.Type("roll author:nobody type:xyz tag:no=thing ")
 		screen.WaitText("tag: no=thing")
 		screen.Type("agent:nobod")
-		if name == "bare" { // which lists its agents
+		if name == "bare" { // which lists its agents, and hides one
 			screen.WaitText("no agent “nobod”")
+			screen.Press("ctrl+w")
+			screen.Type("agent:hidden")
+			screen.WaitGone("no agent")
 			continue
 		}
 		screen.WaitText("› roll agent:nobod")

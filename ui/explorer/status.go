@@ -31,10 +31,24 @@ func (m *Model) noteLines() []string {
 		}
 		return m.whyFailed(m.rects.List.W - 1)
 	}
-	if notes := m.notes(); notes != "" {
-		return []string{notes}
+	var lines []string
+	if unknown := m.unknownElsewhere(); unknown != "" {
+		for _, line := range paint.Wrap(unknown, max(1, m.rects.List.W-1)) {
+			lines = append(lines, m.theme.Warning.Render(" "+line))
+		}
 	}
-	return nil
+	if notes := m.notes(); notes != "" {
+		lines = append(lines, notes)
+	}
+	return lines
+}
+
+// unknownElsewhere is the unknown value of a filter where there is no room to name it beside the filters.
+func (m *Model) unknownElsewhere() string {
+	if unknown := m.unknownValue(); unknown != "" && !m.box.HasRoomBeside(m.width, unknown) {
+		return unknown
+	}
+	return ""
 }
 
 // block returns lines as exactly height lines of width columns.
@@ -72,6 +86,9 @@ func (m *Model) summary() string {
 	}
 	if progress := m.progress(); progress != "" {
 		return m.theme.Warning.Render(progress) + muted.Render(" · "+m.keys.keyOf("back", m.focus)+" stops")
+	}
+	if unknown := m.unknownElsewhere(); unknown != "" && m.rects.Notes.H == 0 {
+		return m.theme.Warning.Render(unknown)
 	}
 	if m.search.shown == nil {
 		return muted.Render(m.invitation())

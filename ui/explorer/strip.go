@@ -31,7 +31,8 @@ func (m *Model) updateStrip() {
 	}
 	facets, welcome := m.facets(), m.conn.welcome
 	counts := facets.Facets.Sources
-	if field, _ := picker.FieldOf("source"); !facets.Exact {
+	if !facets.Exact {
+		field, _ := picker.FieldOf("source")
 		counts = field.CountInHand(facets.Results)
 	}
 	if s := m.search.shown; s != nil && m.filters.others.of == s.key {

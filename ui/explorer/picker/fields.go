@@ -48,6 +48,7 @@ type Value struct {
 	About   string // what it is
 	Count   int    // of matching documents
 	Counted bool
+	Hidden  bool // it exists, and is not offered
 }
 
 // GoesOn reports whether a value, or a word of it, begins with a text in lower case.
@@ -91,7 +92,7 @@ func FieldOf(name string) (Field, bool) {
 func listAgents(ctx context.Context, c *client.Client) (Listing, error) {
 	agents, err := c.Personas(ctx)
 	return Listing{Complete: true, Values: exslices.CastFunc(agents, func(agent wire.Persona) Value {
-		return Value{Name: agent.Name, About: agent.Description}
+		return Value{Name: agent.Name, About: agent.Description, Hidden: !agent.IsListed}
 	})}, err
 }
 
@@ -218,7 +219,9 @@ func (f Field) Values(counts []wire.FacetValue, known []Value, all bool) []Value
 		return &values[at]
 	}
 	for _, value := range known {
-		add(value)
+		if !value.Hidden {
+			add(value)
+		}
 	}
 	for _, counted := range counts {
 		value := add(Value{Name: counted.Value})

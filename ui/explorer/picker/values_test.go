@@ -228,7 +228,8 @@ func TestATabSaysWhyItIsEmpty(t *testing.T) {
 		{"tag", Listing{Values: named("a=b")}, Input{Bare: true}, "this server does not count tags"},
 		{"author", Listing{}, Input{Bare: true}, "this server ignores filters by author"},
 		{"type", Listing{}, Input{Bare: true}, "this server ignores filters by document type"},
-		{"author", Listing{}, Input{Exact: true}, "no authors known"},
+		{"author", Listing{}, Input{Exact: true}, "│ no authors  "},
+		{"set", Listing{Complete: true}, Input{}, "│ no document sets  "},
 	} {
 		test.in.Known, test.in.Now = func(Field) Listing { return test.known }, clock()
 		if got := screen(onTab(test.filter, test.in), 70, 20); !strings.Contains(got, test.want) {

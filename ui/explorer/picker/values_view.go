@@ -55,6 +55,8 @@ func (t *values) none() string {
 		return "no " + t.of.Noun + " matches"
 	case why != "":
 		return why
+	case t.listing.Complete || t.counted:
+		return "no " + text.Plural(2, t.of.Noun)
 	}
 	return "no " + text.Plural(2, t.of.Noun) + " known"
 }

@@ -96,6 +96,15 @@ func (b *Box) ChipsView(width int, th theme.Theme, right string) string {
 	return b.chips.line
 }
 
+// HasRoomBeside reports whether ChipsView has room for a text at the right of all filters.
+func (b *Box) HasRoomBeside(width int, right string) bool {
+	used := 1
+	for _, chip := range b.Chips() {
+		used += paint.Width(chipLabel(chip, width)) + chipPadding
+	}
+	return width-used-paint.Width(right) >= labelGap
+}
+
 // HitChip is the chip in a column of the line that ChipsView drew last.
 func (b *Box) HitChip(x int) (i int, ok bool) {
 	for _, h := range b.chips.hits {

@@ -96,6 +96,17 @@ func TestChipsStayWholeInEveryLook(t *testing.T) {
 	}
 }
 
+func TestRoomBesideTheChips(t *testing.T) {
+	t.Parallel()
+	var b querybox.Box
+	typed(&b, "source:slack within:90d ")
+	for width := range 80 {
+		if shown := strings.Contains(ansi.Strip(b.ChipsView(width, screenTheme(), "no such")), "no such"); shown != b.HasRoomBeside(width, "no such") {
+			t.Errorf("%d columns: shown %v", width, shown)
+		}
+	}
+}
+
 func TestHitChip(t *testing.T) {
 	t.Parallel()
 	var b querybox.Box
