@@ -280,6 +280,8 @@ type Chunk struct {
 	Content     string   `json:"content"`
 	HeadingPath []string `json:"heading_path"`
 	Damaged     bool     `json:"damaged,omitempty"` // it cannot be read: Content is empty
+	Lines       []int    `json:"lines,omitempty"`   // first and last line in the source file; absent without one
+	Bytes       []int    `json:"bytes,omitempty"`   // half-open range in the source file; absent without one
 }
 
 // Text returns the content of a chunk for display, or a notice that it is damaged.

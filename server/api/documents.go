@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 
 	"quarry/client/wire"
 	"quarry/internal/text"
@@ -66,7 +67,7 @@ func documentChunks(c *call) (any, error) {
 			plural(wire.MaxChunksPerRequest, "chunk")+" can be read at once", "to")
 	}
 	return c.view(func(snapshot index.Snapshot) (any, error) {
-		document, err := stored(c.Context(), snapshot, id, c.who.Access())
+		document, err := storedOrLinked(c.Context(), snapshot, id, c.who.Access())
 		if err != nil {
 			return nil, err
 		}
@@ -74,14 +75,38 @@ func documentChunks(c *call) (any, error) {
 		if from >= document.ChunkCount {
 			return answer, nil
 		}
-		chunks, err := readChunks(c.Context(), snapshot, id, from, to, c.who.Access())
+		chunks, err := readChunks(c.Context(), snapshot, document.ID, from, to, c.who.Access())
 		for i, chunk := range chunks {
-			answer.Chunks = append(answer.Chunks, wire.Chunk{
-				ChunkInd: from + i, Content: chunk.Text, HeadingPath: listed(chunk.Headings), Damaged: chunk.Damaged,
-			})
+			one := wire.Chunk{ChunkInd: from + i, Content: chunk.Text, HeadingPath: listed(chunk.Headings), Damaged: chunk.Damaged}
+			if from+i < len(document.Positions) {
+				at := document.Positions[from+i]
+				one.Lines, one.Bytes = []int{at.FirstLine, at.LastLine}, []int{at.Start, at.End}
+			}
+			answer.Chunks = append(answer.Chunks, one)
 		}
 		return answer, err
 	})
+}
+
+// maxLinked bounds the documents that are looked at for one link.
+const maxLinked = 50
+
+// storedOrLinked is stored; what looks like a link and is no id finds the document that it belongs to.
+func storedOrLinked(ctx context.Context, snapshot index.Snapshot, id string, access index.Access) (index.Stored, error) {
+	document, err := stored(ctx, snapshot, id, access)
+	if err == nil || !strings.Contains(id, "://") {
+		return document, err
+	}
+	linked, lookupErr := snapshot.DocumentIDs(ctx, index.Selector{Link: id})
+	if lookupErr != nil {
+		return index.Stored{}, lookupErr
+	}
+	for _, other := range linked[:min(len(linked), maxLinked)] {
+		if document, linkErr := stored(ctx, snapshot, other, access); linkErr == nil {
+			return document, nil
+		}
+	}
+	return index.Stored{}, err
 }
 
 // describe describes a document. With files, links to local files are kept.

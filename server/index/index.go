@@ -349,6 +349,7 @@ type Selector struct {
 	Origin string // exact
 	Source string
 	Set    string
+	Link   string // exact
 }
 
 // Result is what a query found.

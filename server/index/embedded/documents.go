@@ -357,6 +357,9 @@ func selection(by index.Selector) (where string, args []any) {
 	if by.Source != "" {
 		add("source = ?", by.Source)
 	}
+	if by.Link != "" {
+		add("link = ?", by.Link)
+	}
 	if by.Set != "" {
 		add("row IN (SELECT document FROM document_sets WHERE name = ?)", by.Set)
 	}

@@ -308,7 +308,7 @@ func TestDocumentIDs(t *testing.T) {
 	for id, origin := range map[string]string{"a": "/docs/a.md", "b": "/docs/sub/b.md", "c": "/docs2/c.md",
 		"d": "", "e": `C:\docs\e.md`, "f": "/docs"} {
 		d := document(id, "text")
-		d.Origin = origin
+		d.Origin, d.Link = origin, "https://wiki.example/"+id
 		if id <= "b" {
 			d.Sets = []string{"handbook"}
 		}
@@ -325,6 +325,8 @@ func TestDocumentIDs(t *testing.T) {
 		{index.Selector{}, ""},
 		{index.Selector{Origin: "/docs/a.md"}, "a"},
 		{index.Selector{Source: "slack"}, "d"},
+		{index.Selector{Link: "https://wiki.example/c"}, "c"},
+		{index.Selector{Link: "https://wiki.example/"}, ""},
 		{index.Selector{Set: "handbook"}, "a b"},
 		{index.Selector{Set: "handbook", Origin: "/docs/sub/b.md"}, "b"},
 		{index.Selector{Set: "handbook", Source: "slack"}, ""},
