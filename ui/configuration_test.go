@@ -29,7 +29,7 @@ func TestSaveWhereThereIsNoKeyring(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	if out, _ := p.run(0, "status", "--json"); !strings.Contains(out, `"profile": "work"`) {
+	if out, _ := p.run(0, "status", "--json"); !strings.Contains(out, `"profile":"work"`) {
 		t.Errorf("status %s", out)
 	}
 }

@@ -19,8 +19,8 @@ func TestSlackFromTheCommandLine(t *testing.T) {
 	p.run(0, "add", p.write("note.md", "# Lanterns\n\nThe brass lantern hangs in the boathouse.\n"))
 
 	out, errs := p.run(0, "search", "--also", "team", "--json", "brass lantern")
-	for _, want := range []string{`"title": "Lanterns"`, `"title": "#boats · jo.ortiz"`, `"origin": "team"`, `"source_type": "slack"`,
-		`"url": "https://acme.slack.com/archives/C1/p1508284197000015"`, `"document_id": "slack:C1:1508284197.000015"`} {
+	for _, want := range []string{`"title":"Lanterns"`, `"title":"#boats · jo.ortiz"`, `"origin":"team"`, `"source_type":"slack"`,
+		`"url":"https://acme.slack.com/archives/C1/p1508284197000015"`, `"document_id":"slack:C1:1508284197.000015"`} {
 		if !strings.Contains(out, want) {
 			t.Errorf("search does not print %s: %s %s", want, out, errs)
 		}
@@ -36,7 +36,7 @@ func TestSlackFromTheCommandLine(t *testing.T) {
 		t.Errorf("read: %s", errs)
 	}
 	out, _ = p.run(0, "status", "--profile", "team")
-	if !strings.Contains(out, `"kind": "slack"`) || !strings.Contains(out, s.URL) || strings.Contains(out, s.Token) {
+	if !strings.Contains(out, `"kind":"slack"`) || !strings.Contains(out, s.URL) || strings.Contains(out, s.Token) {
 		t.Errorf("status: %s", out)
 	}
 	if out, _ = p.run(0, "validate-config", "--profile", "team"); !strings.Contains(out, "jo in Acme") {

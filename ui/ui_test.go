@@ -101,7 +101,7 @@ func TestFromNothingToAnAnswer(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 	p.run(0, "remove", notes)
-	if out, _ = p.run(0, "search", "roll back", "--library", filepath.Join(p.home, "library")); !strings.Contains(out, `"results": []`) {
+	if out, _ = p.run(0, "search", "roll back", "--library", filepath.Join(p.home, "library")); !strings.Contains(out, `"results":[]`) {
 		t.Errorf("after remove: %s", out)
 	}
 }
@@ -109,7 +109,7 @@ func TestFromNothingToAnAnswer(t *testing.T) {
 func TestTokensOfTheLibrary(t *testing.T) {
 	p := newPerson(t)
 	out, _ := p.run(0, "admin", "token", "add", "--name", "laptop")
-	if !strings.Contains(out, `"token": "onyx_pat_`) {
+	if !strings.Contains(out, `"token":"onyx_pat_`) {
 		t.Errorf("stdout: %s", out)
 	}
 	if out, _ = p.run(0, "admin", "token", "list"); strings.Contains(out, `"token":`) || !strings.Contains(out, `"laptop"`) {

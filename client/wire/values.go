@@ -118,13 +118,18 @@ func (m *Metadata) UnmarshalJSON(data []byte) error {
 
 // MarshalJSON writes a string or a list.
 func (m Metadata) MarshalJSON() ([]byte, error) {
-	if !m.List && len(m.Values) == 1 {
-		return json.Marshal(m.Values[0])
-	}
-	if m.Values == nil {
+	var value any = m.Values
+	switch {
+	case !m.List && len(m.Values) == 1:
+		value = m.Values[0]
+	case m.Values == nil:
 		return []byte("[]"), nil
 	}
-	return json.Marshal(m.Values)
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false) // the encoder around it decides
+	err := encoder.Encode(value)
+	return b.Bytes(), err
 }
 
 // CheckToken returns an error if a token cannot be sent in a header or is longer than a number of bytes. The error begins

@@ -135,7 +135,7 @@ func TestAdminChanges(t *testing.T) {
 			if strings.Join(doors.admin.asked, ";") != want {
 				t.Errorf("asked %q, want %q", doors.admin.asked, want)
 			}
-			if tells := strings.Contains(arguments, " add ") || strings.HasPrefix(arguments, "tenant "); tells != strings.HasPrefix(got.out, "{") || strings.Contains(got.out, "s\": null") {
+			if tells := strings.Contains(arguments, " add ") || strings.HasPrefix(arguments, "tenant "); tells != strings.HasPrefix(got.out, "{") || strings.Contains(got.out, "s\":null") {
 				t.Errorf("stdout %q", got.out)
 			}
 			onScreen := run(t, doors, terminal{tty: true, width: 80}, append([]string{"admin"}, strings.Fields(arguments)...)...).check(t, ExitSuccess)
@@ -202,8 +202,8 @@ func TestAdminOfAServer(t *testing.T) {
 	for arguments, want := range map[string]string{
 		"group list":        `"Wiki"`,
 		"document-set list": `"Handbook"`,
-		"connector add Wiki --source web --group Legal": `"id": 4`,
-		"document-set add H --group Legal":              `"id": 5`,
+		"connector add Wiki --source web --group Legal": `"id":4`,
+		"document-set add H --group Legal":              `"id":5`,
 	} {
 		got := run(t, testDoors(s.URL), terminal{}, append([]string{"admin", "--profile", "work"}, strings.Fields(arguments)...)...).check(t, ExitSuccess)
 		if !strings.Contains(got.out, want) {

@@ -95,7 +95,7 @@ func (a *app) streamAnswer(ctx context.Context, c *client.Client, request wire.C
 	status := &statusLine{app: a}
 	var printer answerPrinter = a.newAskText(about)
 	if a.flags.json { // a limit holds only if it was asked for: each line is whole by itself, and the answer comes last
-		printer = &askJSON{app: a, about: about, limit: max(0, a.flags.maxOutput)}
+		printer = &askJSON{app: a, about: about, limit: a.givenLimit()}
 	}
 	var unprintable error
 	answer, err := c.Ask(ctx, request, func(packet wire.ChatPacket) {

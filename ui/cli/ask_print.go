@@ -31,7 +31,7 @@ type askText struct {
 }
 
 func (a *app) newAskText(about *conversation) *askText {
-	p := &askText{app: a, about: about, links: newCitationLinks(), out: &capped{app: a, limit: a.maxOutput()}}
+	p := &askText{app: a, about: about, links: newCitationLinks(), out: &capped{app: a, limit: a.limit()}}
 	if a.io.OutTTY {
 		citation := regexp.MustCompile(`\[\d{1,3}\]`)
 		p.wrap = &wordWrapper{width: max(10, min(a.io.columns(), widestText)), style: func(word string) string {
@@ -166,29 +166,38 @@ func (l *citationLinks) shorten(links string) string {
 // capped prints text up to a limit and remembers all of it.
 type capped struct {
 	app   *app
-	limit int // bytes; 0: none
+	limit bound
 	all   strings.Builder
-	size  int // of what was printed
+	size  int // bytes of what was printed
 }
 
 func (c *capped) write(piece string) error {
 	over := c.all.Len() > c.size
 	c.all.WriteString(piece)
-	if over {
+	switch {
+	case over:
 		return nil
-	}
-	if c.limit > 0 {
-		piece = text.Clip(piece, c.limit-c.size)
+	case c.limit.inTokens:
+		fitting := text.ClipTokens(c.all.String(), max(1, c.limit.most-trailerTokens))
+		piece = fitting[min(c.size, len(fitting)):]
+	case c.limit.isSet():
+		piece = text.Clip(piece, c.limit.most-c.size)
 	}
 	c.size += len(piece)
 	return c.app.print([]byte(piece))
 }
 
+// trailerTokens of a limit are kept for the line that says what was cut.
+const trailerTokens = 12
+
 // finish prints the trailer of a cut answer, in the words of Onyx's CLI.
 func (c *capped) finish(private bool) error {
 	total := c.all.Len()
-	if total == c.size {
+	switch {
+	case total == c.size:
 		return nil
+	case c.limit.inTokens:
+		return c.app.print(fmt.Appendf(nil, "\n[cut: %s bytes in all]\n", text.Number(total)))
 	}
 	trailer := fmt.Sprintf("\n\n--- response truncated (%d bytes total) ---\n", total)
 	if path := c.app.keepCopy("ask", "txt", []byte(ansi.Strip(c.all.String())), private); path != nil {
@@ -200,12 +209,12 @@ func (c *capped) finish(private bool) error {
 	return c.app.print([]byte(trailer))
 }
 
-// askJSON prints a line for each event, as Onyx's CLI does, and at the end one with the whole answer, version 1.
+// askJSON prints a line for each event, as Onyx's CLI does, and at the end one with the whole answer, version 2.
 type askJSON struct {
 	app   *app
 	about *conversation
-	limit int // bytes; 0: none
-	size  int // of what was printed
+	limit bound
+	size  int // of what was printed, in the unit of the limit
 	total int // of what would have been
 }
 
@@ -284,21 +293,22 @@ func (p *askJSON) end(answer *wire.ChatAnswer, failure error) error {
 		return err
 	}
 	if p.total > p.size {
-		p.app.say("response truncated (%d bytes total); to print everything: --max-output 0", p.total)
+		p.app.say("response truncated; %s", p.limit.remedy())
 	}
 	return nil
 }
 
 // line prints an event, unless it does not fit and can be done without.
 func (p *askJSON) line(kind string, event any, needed bool) error {
-	text, err := json.Marshal(object{{"type", kind}, {"event", event}})
+	line, err := p.app.eventLine(object{{"type", kind}, {"event", event}})
 	if err != nil {
-		return fmt.Errorf("encode an event: %w", err)
+		return err
 	}
-	p.total += len(text) + 1
-	if p.limit > 0 && p.size+len(text)+1 > p.limit && !needed {
+	size := p.limit.measure(line)
+	p.total += size
+	if p.limit.isSet() && p.size+size > p.limit.most && !needed {
 		return nil
 	}
-	p.size += len(text) + 1
-	return p.app.print(append(text, '\n'))
+	p.size += size
+	return p.app.print(line)
 }

@@ -17,7 +17,7 @@ func (a *app) collectionCommand() *cobra.Command {
 		func(_ context.Context, choice target.Choice, _ []string) error {
 			return a.printCollection(choice, format)
 		})
-	command.Flags().StringVar(&format, "format", "", "print as md, json or csv (`FORMAT`; default md on a terminal, else json)")
+	command.Flags().StringVarP(&format, "format", "f", "", "print as md, json or csv (`FORMAT`; default md on a terminal, else json)")
 	return command
 }
 
@@ -48,19 +48,19 @@ func (a *app) printCollection(choice target.Choice, format string) error {
 	if err != nil {
 		return err
 	}
-	return a.printCut("collection", format, whole, a.private(), func(limit int, _ *string) ([]byte, error) {
+	return a.printCut("collection", format, whole, a.private(), func(limit bound, _ *string) ([]byte, error) {
 		return largest(0, len(collection), limit, func(n int) ([]byte, error) { return state.Export(collection[:n], format) })
 	})
 }
 
-// collectionAnswer returns the JSON of collection, version 1: {"passages", "schema", "truncation"?}.
+// collectionAnswer returns the JSON of collection, version 2: {"passages", "schema", "truncation"?}.
 func collectionAnswer(collection []state.Passage) answer {
-	return answer{[]int{len(collection)}, func(c cut) ([]byte, error) {
+	return answer{sizes: []int{len(collection)}, value: func(c cut) any {
 		kept := firstOf(collection, c.shown)
 		if c.content >= 0 && len(kept) > 0 {
 			kept[0].Content = text.Clip(kept[0].Content, c.content)
 		}
 		exported := state.ExportedOf(kept)
-		return encodeJSON(object{{"passages", exported.Passages}, {"schema", exported.Schema}, {"truncation?", c.note}})
+		return object{{"passages", exported.Passages}, {"schema", exported.Schema}, {"truncation?", c.note}}
 	}}
 }

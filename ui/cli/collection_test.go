@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -49,6 +50,13 @@ func TestCollection(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if test.want == state.JSON && !test.tty {
+			var line bytes.Buffer
+			if err := json.Compact(&line, want); err != nil {
+				t.Fatal(err)
+			}
+			want = append(line.Bytes(), '\n')
+		}
 		got := run(t, machine, terminal{tty: test.tty}, strings.Fields(test.arguments)...)
 		if got.code != 0 || got.out != string(want) {
 			t.Errorf("%s: %d, %s\n%s", test.arguments, got.code, got.err, got.out)
@@ -66,7 +74,7 @@ func TestCollectionUsage(t *testing.T) {
 			t.Errorf("%s: %d %q", arguments, got.code, got.err)
 		}
 	}
-	if got := run(t, collecting(t, 0), terminal{}, "collection"); got.code != 0 || !strings.Contains(got.out, `"passages": []`) ||
+	if got := run(t, collecting(t, 0), terminal{}, "collection"); got.code != 0 || !strings.Contains(got.out, `"passages":[]`) ||
 		!strings.Contains(got.err, "is empty") {
 		t.Errorf("an empty collection: %d %q %q", got.code, got.out, got.err)
 	}

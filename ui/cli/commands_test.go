@@ -98,7 +98,7 @@ func TestListingsWithCounts(t *testing.T) {
 		t.Run(command, func(t *testing.T) {
 			got := run(t, testDoors(s.URL), terminal{tty: true, width: 80}, command).check(t, ExitSuccess)
 			golden.RequireEqual(t, got.out)
-			if as := run(t, testDoors(s.URL), terminal{}, command).check(t, ExitSuccess); !strings.Contains(as.out, `"documents": `) {
+			if as := run(t, testDoors(s.URL), terminal{}, command).check(t, ExitSuccess); !strings.Contains(as.out, `"documents":`) {
 				t.Errorf("stdout: %s", as.out)
 			}
 		})

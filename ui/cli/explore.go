@@ -31,7 +31,7 @@ type Exploration struct {
 
 // printingFlags are those of search that only make sense for printed results.
 func printingFlags() []string {
-	return []string{"json", "max-output", "format", "raw", "explain", "history", "no-query-expansion", "no-document-selection",
+	return []string{"json", "max-output", "budget", "indent", "fields", "jq", "template", "format", "raw", "explain", "history", "no-query-expansion", "no-document-selection",
 		"sort", "offset"}
 }
 

@@ -30,9 +30,10 @@ var commandNames = sync.OnceValue(func() []string {
 	return append(exslices.CastFunc(guest.root().Commands(), (*cobra.Command).Name), "help", "install-skill", "skill")
 })
 
-// localFlags name files, servers or profiles of the machine that quarry runs on.
+// localFlags name files, servers or profiles of the machine that quarry runs on, or programs that would run there.
 func localFlags() []string {
-	return []string{"server", "library", "profile", "sample", "also", "history", "from", "pick", "output", "saved", "new"}
+	return []string{"server", "library", "profile", "sample", "also", "history", "from", "pick", "output", "saved", "new", "jq",
+		"template"}
 }
 
 // restrict leaves a guest the commands that only search. The names of the others stay known, so that nobody searches for
@@ -99,6 +100,8 @@ func (a *app) refuseToGuest(command *cobra.Command) error {
 			do = "Omit the flag: results are printed."
 		case "saved", "new":
 			do = "Give the query itself."
+		case "jq", "template": // whose memory cannot be bounded
+			do = "Use it on your machine: ssh HOST search QUERY | jq EXPRESSION"
 		}
 		return usage(do, "--%s is %s", name, notForGuests)
 	}

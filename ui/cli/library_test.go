@@ -201,7 +201,7 @@ func TestWithoutALibrary(t *testing.T) {
 		run(t, doors, terminal{}, arguments...).check(t, ExitNotAvailable).twoLines(t, "quarry add PATH")
 	}
 	got := run(t, doors, terminal{}, "status").check(t, ExitSuccess)
-	if !strings.Contains(got.out, `"exists": false`) {
+	if !strings.Contains(got.out, `"exists":false`) {
 		t.Errorf("stdout: %s", got.out)
 	}
 }

@@ -146,7 +146,7 @@ func (a *app) tagsCommand() *cobra.Command {
 		func(ctx context.Context, c *client.Client, choice target.Choice, arguments []string) error {
 			return a.printTags(ctx, c, choice, strings.Join(arguments, ""), limit)
 		})
-	command.Flags().IntVar(&limit, "limit", defaultTags, "number of tags (`N`), 1 to 1000")
+	command.Flags().IntVarP(&limit, "limit", "n", defaultTags, "number of tags (`N`), 1 to 1000")
 	return command
 }
 

@@ -1,38 +1,50 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"quarry/internal/text"
 )
 
 // schemaVersion counts the incompatible changes of the JSON that commands print. Keys are only ever added within one
 // version; a reader ignores what it does not know.
-const schemaVersion = 1
+const schemaVersion = 2
 
-// encodeJSON prints as Onyx's CLI does: two spaces, and <, > and & escaped.
-func encodeJSON(value any) ([]byte, error) {
-	encoded, err := json.MarshalIndent(value, "", "  ")
-	if err != nil {
+// encodeJSON writes a value on one line, or indented by two spaces. Characters of HTML stay as they are.
+func encodeJSON(value any, indent bool) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if indent {
+		encoder.SetIndent("", "  ")
+	}
+	if err := encoder.Encode(value); err != nil {
 		return nil, fmt.Errorf("encode the answer: %w", err)
 	}
-	return append(encoded, '\n'), nil
+	return b.Bytes(), nil
+}
+
+// indents reports whether JSON is indented: on a terminal, or as --indent says.
+func (a *app) indents() bool {
+	if a.command != nil && a.command.Flags().Changed("indent") {
+		return a.flags.indent
+	}
+	return a.io.OutTTY
 }
 
 // object is a JSON object with its keys in order.
 type object []field
 
-// field is a key with its value. A key that ends in "?" is left out with a zero value. A list or a map that is missing is
-// empty.
+// field is a key with its value. A key that ends in "?" is left out with a zero or empty value. A list or a map that is
+// missing is empty.
 type field struct {
 	key   string
 	value any
@@ -46,28 +58,38 @@ func (o object) and(given bool, more object) object {
 	return append(o, more...)
 }
 
+// full keeps the keys with empty values, too.
+func (o object) full() object {
+	for i := range o {
+		o[i].key = strings.TrimSuffix(o[i].key, "?")
+	}
+	return o
+}
+
 // MarshalJSON writes the fields in order.
 func (o object) MarshalJSON() ([]byte, error) {
 	written := []byte{'{'}
 	for _, f := range o {
 		key, isOptional := strings.CutSuffix(f.key, "?")
-		switch value := reflect.ValueOf(f.value); {
-		case isOptional && value.IsZero():
+		value := reflect.ValueOf(f.value)
+		isList := value.Kind() == reflect.Slice || value.Kind() == reflect.Map
+		switch {
+		case isOptional && (!value.IsValid() || value.IsZero() || isList && value.Len() == 0):
 			continue
 		case value.Kind() == reflect.Slice && value.IsNil():
 			f.value = []any{}
 		case value.Kind() == reflect.Map && value.IsNil():
 			f.value = object{}
 		}
-		value, err := json.Marshal(f.value)
+		encoded, err := encodeJSON(f.value, false)
 		if err != nil {
-			return nil, fmt.Errorf("encode %s: %w", key, err)
+			return nil, fmt.Errorf("%s: %w", key, err)
 		}
 		if len(written) > 1 {
 			written = append(written, ',')
 		}
 		written = append(strconv.AppendQuote(written, key), ':')
-		written = append(written, value...)
+		written = append(written, bytes.TrimSuffix(encoded, []byte("\n"))...)
 	}
 	return append(written, '}'), nil
 }
@@ -93,10 +115,98 @@ type truncation struct {
 	Hint             string  `json:"hint"`
 }
 
+// line says in text what was cut.
+func (t truncation) line() string {
+	line := fmt.Sprintf("[cut: %s of %s shown", text.Number(t.ShownResults), text.Count(t.TotalResults, "result"))
+	if t.ContentTruncated {
+		line += ", shortened"
+	}
+	return line + copyNote(t.FullResponsePath) + "]"
+}
+
+func copyNote(path *string) string {
+	if path == nil {
+		return ""
+	}
+	return "; complete copy: " + *path
+}
+
+// bound limits a run's output; the zero value is no limit.
+type bound struct {
+	most     int
+	inTokens bool // else bytes
+}
+
+// isSet reports whether there is a limit.
+func (b bound) isSet() bool { return b.most > 0 }
+
+func (b bound) measure(output []byte) int {
+	if b.inTokens {
+		return text.EstimateTokens(string(output))
+	}
+	return len(output)
+}
+
+func (b bound) fits(output []byte) bool { return b.measure(output) <= b.most }
+
+// clip returns the beginning of a text that fits, and after it the first of the last lines that takes little of the limit.
+// The last of them is printed whatever its size.
+func (b bound) clip(whole string, lastLines ...string) []byte {
+	last := b.firstThatFits(lastLines)
+	kept, _ := largest(0, min(len(whole), 8*b.most), b, func(n int) ([]byte, error) {
+		return []byte(strings.TrimRight(text.Clip(whole, n), "\n") + "\n" + last + "\n"), nil
+	})
+	if kept == nil {
+		return []byte(last + "\n")
+	}
+	return kept
+}
+
+// firstThatFits returns the first text that takes little of the limit, else the last one.
+func (b bound) firstThatFits(texts []string) (fitting string) {
+	for _, fitting = range texts {
+		if 16*b.measure([]byte(fitting)) <= b.most {
+			break
+		}
+	}
+	return fitting
+}
+
+// lines returns the first whole lines of a text that fit.
+func (b bound) lines(whole string) []byte {
+	lines := strings.SplitAfter(whole, "\n")
+	kept, _ := largest(0, len(lines), b, func(n int) ([]byte, error) { return []byte(strings.Join(lines[:n], "")), nil })
+	return kept
+}
+
 // answer is output that can be cut and is still whole output of its kind.
 type answer struct {
-	sizes  []int // numbers of results, of each query
-	encode func(cut) ([]byte, error)
+	sizes  []int         // numbers of results, of each query
+	value  func(cut) any // encoded as JSON, unless it is text
+	indent bool
+}
+
+// jsonLines are values that are printed one a line.
+type jsonLines []object
+
+// encode renders what a cut leaves.
+func (a answer) encode(c cut) ([]byte, error) {
+	switch value := a.value(c).(type) {
+	case string:
+		return []byte(value), nil
+	case jsonLines:
+		var lines []byte
+		for _, one := range value {
+			line, err := encodeJSON(one, false)
+			if err != nil {
+				return nil, err
+			}
+			lines = append(lines, line...)
+		}
+		return lines, nil
+	default:
+		return encodeJSON(value, a.indent)
+	}
 }
 
 // most returns the largest number of results of one query.
@@ -110,10 +220,10 @@ func (a answer) count(shown int) (total int) {
 	return total
 }
 
-// cutTo renders an answer in at most limit bytes: first whole results go, then the end of the first one's content at
-// a character's boundary, at last every result. What is then left is printed whatever its size, because output that
+// cutTo renders an answer within a limit: first whole results go, then the end of the first one's content at a
+// character's boundary, at last every result. What is then left is printed whatever its size, because output that
 // does not parse helps nobody. note has the sizes and the path of the copy.
-func cutTo(a answer, limit int, note truncation) ([]byte, error) {
+func cutTo(a answer, limit bound, note truncation) ([]byte, error) {
 	note.Truncated = true
 	note.TotalResults = a.count(a.most())
 	render := func(shown, content int) ([]byte, error) {
@@ -134,7 +244,7 @@ func cutTo(a answer, limit int, note truncation) ([]byte, error) {
 
 // largest finds the longest rendering within limit for a number in [low, high]; nil when none fits. Renderings grow
 // with the number.
-func largest(low, high, limit int, render func(int) ([]byte, error)) ([]byte, error) {
+func largest(low, high int, limit bound, render func(int) ([]byte, error)) ([]byte, error) {
 	var best []byte
 	for low <= high {
 		middle := low + (high-low)/2
@@ -142,7 +252,7 @@ func largest(low, high, limit int, render func(int) ([]byte, error)) ([]byte, er
 		switch {
 		case err != nil:
 			return nil, err
-		case len(rendered) <= limit:
+		case limit.fits(rendered):
 			best, low = rendered, middle+1
 		default:
 			high = middle - 1
@@ -151,37 +261,77 @@ func largest(low, high, limit int, render func(int) ([]byte, error)) ([]byte, er
 	return best, nil
 }
 
-// printAnswer prints an answer, cut to the run's limit. kind names the copy's file.
+// printAnswer prints an answer as JSON, cut to the run's limit. kind names the copy's file.
 func (a *app) printAnswer(kind string, value answer, private bool) error {
+	value.indent = a.indents()
+	if len(a.shape.fields) > 0 {
+		every := value.value
+		if _, err := a.shape.picked(every(whole())); err != nil {
+			return err
+		}
+		value.value = func(c cut) any {
+			picked, _ := a.shape.picked(every(c)) // fewer rows of the same fields
+			return picked
+		}
+	}
+	if a.shape.isText() {
+		shaped, err := a.runShape(value.value(whole()))
+		if err != nil {
+			return err
+		}
+		return a.printLines(kind, "txt", shaped, private)
+	}
 	encoded, err := value.encode(whole())
 	if err != nil {
 		return err
 	}
-	return a.printCut(kind, "json", encoded, private, func(limit int, path *string) ([]byte, error) {
-		return cutTo(value, limit, truncation{TotalBytes: len(encoded), FullResponsePath: path, Hint: cutHint(path)})
+	return a.printCut(kind, "json", encoded, private, func(limit bound, path *string) ([]byte, error) {
+		return cutTo(value, limit, truncation{TotalBytes: len(encoded), FullResponsePath: path, Hint: cutHint(path, limit)})
 	})
 }
 
-// printPlain prints text that is no JSON, cut at a character's boundary.
-func (a *app) printPlain(kind, extension, plain string, private bool) error {
-	return a.printCut(kind, extension, []byte(plain), private, func(limit int, _ *string) ([]byte, error) {
-		return []byte(text.Clip(plain, limit)), nil
+// printResults prints results as text, cut to whole results, then to the beginning of the first one. The path of the copy
+// is left out where it takes the place of the results.
+func (a *app) printResults(kind, extension string, value answer, private bool) error {
+	encoded, err := value.encode(whole())
+	if err != nil {
+		return err
+	}
+	return a.printCut(kind, extension, encoded, private, func(limit bound, path *string) ([]byte, error) {
+		note := truncation{TotalBytes: len(encoded), FullResponsePath: path}
+		if 4*limit.measure([]byte(copyNote(path))) > limit.most {
+			note.FullResponsePath = nil
+		}
+		return cutTo(value, limit, note)
 	})
+}
+
+// printPlain prints text that is no JSON, cut at a character's boundary. Its last line then says so.
+func (a *app) printPlain(kind, extension, plain string, private bool) error {
+	return a.printCut(kind, extension, []byte(plain), private, func(limit bound, path *string) ([]byte, error) {
+		return limit.clip(ansi.Strip(plain), cutLines(plain, path)...), nil
+	})
+}
+
+// cutLines are ways to say that a text was cut, the most telling first.
+func cutLines(plain string, path *string) []string {
+	size := "[cut: " + text.Number(len(plain)) + " bytes in all"
+	return []string{size + copyNote(path) + "]", size + "]", "[cut]"}
 }
 
 // printLines prints lines of which each is whole by itself, and drops lines from the end to fit.
 func (a *app) printLines(kind, extension, lines string, private bool) error {
-	return a.printCut(kind, extension, []byte(lines), private, func(limit int, _ *string) ([]byte, error) {
-		return []byte(lines[:strings.LastIndexByte(lines[:limit], '\n')+1]), nil
+	return a.printCut(kind, extension, []byte(lines), private, func(limit bound, _ *string) ([]byte, error) {
+		return limit.lines(lines), nil
 	})
 }
 
 // printCut prints output. Where that is larger than the run's limit, shorten makes what is printed; path is that of the
 // complete copy, nil for none.
 func (a *app) printCut(kind, extension string, whole []byte, private bool,
-	shorten func(limit int, path *string) ([]byte, error)) error {
-	limit := a.maxOutput()
-	if limit <= 0 || len(whole) <= limit {
+	shorten func(limit bound, path *string) ([]byte, error)) error {
+	limit := a.limit()
+	if !limit.isSet() || limit.fits(whole) {
 		return a.print(whole)
 	}
 	path := a.keepCopy(kind, extension, whole, private)
@@ -190,16 +340,32 @@ func (a *app) printCut(kind, extension string, whole []byte, private bool,
 		return err
 	}
 	if path == nil {
-		a.say("response truncated (%d bytes total); to print everything: --max-output 0", len(whole))
+		a.say("response truncated (%d bytes total); %s", len(whole), limit.remedy())
 	} else {
 		a.say("response truncated (%d bytes total); full response: %s", len(whole), *path)
 	}
 	return a.print(short)
 }
 
+// remedy says how to print everything.
+func (b bound) remedy() string {
+	if b.inTokens {
+		return "to print more: raise --budget"
+	}
+	return "to print everything: --max-output 0"
+}
+
 // printJSON prints a value that is never cut.
-func (a *app) printJSON(value any) error {
-	encoded, err := encodeJSON(value)
+func (a *app) printJSON(value any) (err error) {
+	if len(a.shape.fields) > 0 {
+		if value, err = a.shape.picked(value); err != nil {
+			return err
+		}
+	}
+	if a.shape.isText() {
+		return a.printEvent(value)
+	}
+	encoded, err := encodeJSON(value, a.indents())
 	if err != nil {
 		return err
 	}
@@ -213,77 +379,18 @@ func (a *app) print(output []byte) error {
 	return nil
 }
 
-func cutHint(path *string) string {
+func cutHint(path *string, limit bound) string {
 	if path == nil {
-		return "Reduce the results (--limit, --source), or print everything: --max-output 0"
+		return "Reduce the results (--limit, --source); " + limit.remedy()
 	}
-	return "full_response_path has the complete answer. To print everything: --max-output 0"
+	return "full_response_path has the complete answer; " + limit.remedy()
 }
 
 // rowsAnswer is a list that is printed as a JSON array. A cut drops rows; an array has no place to say so, which is why
 // standard error does.
 func rowsAnswer[T any](rows []T) answer {
-	return answer{[]int{len(rows)}, func(c cut) ([]byte, error) { return encodeJSON(firstOf(rows, c.shown)) }}
+	return answer{sizes: []int{len(rows)}, value: func(c cut) any { return firstOf(rows, c.shown) }}
 }
 
 // firstOf returns a copy of the first items of a list; JSON shows one without items as [].
 func firstOf[T any](list []T, most int) []T { return append([]T{}, list[:min(most, len(list))]...) }
-
-// Complete copies of output that was cut lie in the temporary directory, for their owner only, for a day.
-const (
-	copyPrefix = "quarry-"
-	copyMark   = ".response."
-	copyAge    = 24 * time.Hour
-	mostCopies = 10_000 // entries of the directory that are looked at
-)
-
-// keepCopy stores what was not printed and returns the path; nil when nothing is to be kept or it cannot be. A full
-// disk must not cost the user the part that fits.
-func (a *app) keepCopy(kind, extension string, whole []byte, private bool) *string {
-	if private || a.io.TempDir == "" {
-		return nil
-	}
-	path, err := writeCopy(a.io.TempDir, kind, extension, whole)
-	if err != nil {
-		a.note("cannot keep a complete copy: %v", err)
-		return nil
-	}
-	return &path
-}
-
-func writeCopy(dir, kind, extension string, whole []byte) (path string, err error) {
-	file, err := os.CreateTemp(dir, copyPrefix+kind+"-*"+copyMark+extension) // creates with mode 0600
-	if err != nil {
-		return "", fmt.Errorf("create a copy: %w", err)
-	}
-	_, err = file.Write(whole)
-	if err = errors.Join(err, file.Close()); err != nil {
-		return "", errors.Join(err, os.Remove(file.Name()))
-	}
-	return file.Name(), nil
-}
-
-// removeOldCopies removes copies that are older than a day. Only regular files of this user with the name of a copy are
-// touched; a link that somebody else put into a shared directory is left alone. Failing is harmless: the next run
-// tries again.
-func (a *app) removeOldCopies() {
-	if a.io.TempDir == "" {
-		return
-	}
-	dir, err := os.Open(a.io.TempDir)
-	if err != nil {
-		return
-	}
-	defer func() { _ = dir.Close() }()
-	entries, _ := dir.ReadDir(mostCopies)
-	for _, entry := range entries {
-		name := entry.Name()
-		if !strings.HasPrefix(name, copyPrefix) || !strings.Contains(name, copyMark) || !entry.Type().IsRegular() {
-			continue
-		}
-		info, err := entry.Info()
-		if err == nil && info.Mode().IsRegular() && ownedByUs(info) && a.now().Sub(info.ModTime()) >= copyAge {
-			_ = os.Remove(filepath.Join(a.io.TempDir, name))
-		}
-	}
-}

@@ -64,7 +64,7 @@ func TestCutAnswersStayWhole(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 6 {
 		outcomes := randomOutcomes(random, 1+random.IntN(3))
-		answer := searchAnswer(outcomes, random.IntN(2) == 0)
+		answer := searchAnswer(outcomes, random.IntN(2) == 0, shape{})
 		full, err := answer.encode(whole())
 		if err != nil {
 			t.Fatal(err)
@@ -73,7 +73,7 @@ func TestCutAnswersStayWhole(t *testing.T) {
 		shownBefore := 0
 		for limit := 0; limit < len(full); limit += 1 + random.IntN(17) {
 			note := truncation{TotalBytes: len(full), FullResponsePath: &path, Hint: "hint"}
-			text, err := cutTo(answer, limit, note)
+			text, err := cutTo(answer, bound{most: limit}, note)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -104,13 +104,13 @@ func TestCutAnswersStayWhole(t *testing.T) {
 func TestCutLinesStayWhole(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 20 {
-		answer := ndjsonAnswer(randomOutcomes(random, 2), false)
+		answer := ndjsonAnswer(randomOutcomes(random, 2), false, shape{})
 		full, err := answer.encode(whole())
 		if err != nil {
 			t.Fatal(err)
 		}
 		for limit := 0; limit < len(full); limit += 13 {
-			text, err := cutTo(answer, limit, truncation{TotalBytes: len(full)})
+			text, err := cutTo(answer, bound{most: limit}, truncation{TotalBytes: len(full)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -130,8 +130,8 @@ func TestCutContentEndsAtACharacter(t *testing.T) {
 	outcomes := []outcome{{response: &wire.SearchResponse{Results: []wire.SearchResult{{CitationID: &number,
 		Content: strings.Repeat("本", 500), DocumentID: "d", Ref: "d#0", Highlights: []wire.Span{{0, 3}, {1200, 1203}},
 		BestPassage: wire.Span{0, 1500}, Blurb: strings.Repeat("本", 90)}}}}}
-	answer := searchAnswer(outcomes, true)
-	text, err := cutTo(answer, 1500, truncation{TotalBytes: 4000})
+	answer := searchAnswer(outcomes, true, shape{})
+	text, err := cutTo(answer, bound{most: 1500}, truncation{TotalBytes: 4000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestPrivateKeepsNoCopy(t *testing.T) {
 	if err != nil || len(entries) > 0 {
 		t.Errorf("copies: %v %v", entries, err)
 	}
-	if !strings.Contains(got.out, `"full_response_path": null`) {
+	if !strings.Contains(got.out, `"full_response_path":null`) {
 		t.Errorf("stdout: %s", got.out)
 	}
 }
@@ -275,8 +275,8 @@ func FuzzCut(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content string, limit int) {
 		number := 1
 		answer := searchAnswer([]outcome{{response: &wire.SearchResponse{Results: []wire.SearchResult{
-			{CitationID: &number, Content: content}, {CitationID: &number, Content: content}}}}}, false)
-		text, err := cutTo(answer, limit, truncation{TotalBytes: 4 * len(content)})
+			{CitationID: &number, Content: content}, {CitationID: &number, Content: content}}}}}, false, shape{})
+		text, err := cutTo(answer, bound{most: limit}, truncation{TotalBytes: 4 * len(content)})
 		if err != nil || !json.Valid(text) {
 			t.Fatalf("%v\n%s", err, text)
 		}

@@ -188,6 +188,7 @@ type app struct {
 	io      IO
 	program Program
 	flags   globalFlags
+	shape   shape
 	out     *gate // results
 	err     *gate // everything else
 	style   theme.Palette

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -112,11 +111,7 @@ func (p *progress) write(value any) {
 	if p.err != nil {
 		return
 	}
-	line, err := json.Marshal(value)
-	if err == nil {
-		_, err = p.app.out.Write(append(line, '\n'))
-	}
-	p.err = err
+	p.err = p.app.printEvent(value)
 }
 
 func (p *progress) draw(event wire.LibraryEvent) {

@@ -3,10 +3,8 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,164 +14,258 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
-	"quarry/config"
 	"quarry/internal/text"
 	"quarry/ui/passage"
 	"quarry/ui/target"
 )
 
-const (
-	maxAround        = 99       // chunks on each side, so that a passage is one request
-	maxDocumentBytes = 64 << 20 // of a whole document
-)
+// maxReferences is how many documents one read prints.
+const maxReferences = 20
 
 type readOptions struct {
-	around int
-	from   string
+	around  int
+	from    string
+	lines   *lineRange
+	outline bool
+	section string
 }
 
 func (a *app) readCommand() *cobra.Command {
-	options := readOptions{}
-	command := a.targetCommand("read REF", "Print a passage or a whole document",
-		func(ctx context.Context, choice target.Choice, arguments []string) error {
-			return a.read(ctx, choice, arguments[0], options)
+	options, lines := readOptions{}, ""
+	command := a.targetCommand("read REF…", "Print passages or whole documents",
+		func(ctx context.Context, choice target.Choice, arguments []string) (err error) {
+			if options.lines, err = parseLines(lines); err != nil {
+				return err
+			}
+			return a.read(ctx, choice, arguments, options)
 		})
-	command.Flags().IntVar(&options.around, "around", 0,
-		"print `K` more passages before and after, at most 99")
-	command.Flags().StringVar(&options.from, "from", "",
-		"take REF as a citation number of a saved search: a JSON `FILE`, or - for standard input")
+	flags := command.Flags()
+	flags.IntVar(&options.around, "around", 0, "print `K` more passages before and after, at most 99")
+	flags.StringVar(&options.section, "section", "", "print the section under this `HEADING`")
+	flags.StringVar(&lines, "lines", "", "print these lines (`A:B`) of the file, or of the text where it has no file")
+	flags.BoolVar(&options.outline, "outline", false, "print the headings and their passages")
+	flags.StringVar(&options.from, "from", "",
+		"take each REF as a citation number of a saved search: a JSON `FILE`, or - for standard input")
 	return command
 }
 
-// reading is what read prints.
-type reading struct {
-	document wire.DocumentInfo
-	chunks   []wire.Chunk
-	whole    bool
-	searched []string
-}
-
-func (a *app) read(ctx context.Context, choice target.Choice, ref string, options readOptions) (err error) {
-	if err := checkRange("around", options.around, 0, maxAround); err != nil {
+func (a *app) read(ctx context.Context, choice target.Choice, arguments []string, options readOptions) error {
+	if err := a.checkReferences(arguments, options); err != nil {
 		return err
 	}
-	if options.from != "" {
-		origin := ""
-		if ref, origin, err = a.refFrom(options.from, ref); err != nil {
-			return err
-		}
-		if origin != "" && origin != choice.Profile && !a.request().Explicit() {
-			// Found in another profile: read it there, if that has a name.
-			if there, err := a.decideTarget(target.Request{Profile: origin}); err == nil {
-				choice = there
-			}
-		}
+	references, err := a.references(arguments, options.from)
+	if err != nil {
+		return err
 	}
-	if choice.Kind == target.KindSlack {
-		return &Failure{Code: ExitNotAvailable, What: "Slack cannot show the text around a message", Do: "Open the link of the result."}
-	}
-	return a.with(ctx, a.onTarget(choice), func(ctx context.Context, c *client.Client) error {
-		stop := a.busy("Reading…")
-		found, err := fetchReading(ctx, c, ref, options)
-		stop()
+	var found readings
+	for _, r := range references {
+		one, err := a.readOne(ctx, a.choiceOf(r, choice), r.ref, options)
 		if err != nil {
-			return fmt.Errorf("read %s: %w", ref, err)
+			if err = readError(r.written, err); len(references) == 1 || client.KindOf(err) == client.Canceled {
+				return err
+			}
+			a.note("%s", text.OneLine(err.Error()))
+			one = &reading{err: err}
 		}
-		found.searched = []string{choice.Profile}
-		if lost := found.damaged(); lost > 0 {
-			a.note("the document is damaged: %s cannot be read", text.Count(lost, "passage"))
+		one.written = r.written
+		found = append(found, one)
+	}
+	if !slices.ContainsFunc(found, func(r *reading) bool { return r.err == nil }) {
+		return found[0].err
+	}
+	defer a.removeOldCopies()
+	switch {
+	case a.flags.json:
+		return a.printAnswer("read", found.answer(), a.private())
+	case a.io.OutTTY:
+		return a.print([]byte(strings.Join(exslices.CastFunc(found, a.readingText), "\n")))
+	}
+	return a.printReadings(exslices.CastFunc(found, (*reading).markdown), found, options)
+}
+
+func (a *app) printReadings(texts []string, found readings, options readOptions) error {
+	whole := strings.Join(texts, "\n")
+	if len(found) == 1 && options.around == 0 {
+		return a.printPlain("read", "md", whole, a.private())
+	}
+	return a.printCut("read", "md", []byte(whole), a.private(), func(limit bound, path *string) ([]byte, error) {
+		last := cutLines(whole, path)
+		if len(found) == 1 {
+			return found[0].cutAround(whole, limit, last), nil
 		}
-		defer a.removeOldCopies()
-		switch {
-		case a.flags.json:
-			return a.printAnswer("read", found.answer(), a.private())
-		case a.io.OutTTY:
-			return a.print([]byte(a.readingText(found)))
-		}
-		return a.printPlain("read", "md", found.markdown(), a.private())
+		return cutEvenly(texts, limit, limit.firstThatFits(last)), nil
 	})
 }
 
-// fetchReading gets the passage that a ref names, or the whole document. An id that exists whole wins over the reading
-// of its end as a passage's number.
-func fetchReading(ctx context.Context, c *client.Client, ref string, options readOptions) (*reading, error) {
-	id, chunk, passage := wire.SplitRef(ref)
-	if passage {
-		_, err := c.Chunks(ctx, ref, 0, 0)
-		if client.KindOf(err) == client.NotAvailable {
-			return fetchPassage(ctx, c, id, chunk, options.around)
-		}
-		if err != nil {
-			return nil, err
-		}
+// cutEvenly shortens the longest texts until all of them fit.
+func cutEvenly(texts []string, limit bound, last string) []byte {
+	longest := 0
+	for _, one := range texts {
+		longest = max(longest, len(one))
 	}
-	first, err := c.Chunks(ctx, ref, 0, wire.MaxChunksPerRequest-1)
+	kept, _ := largest(0, longest, limit, func(n int) ([]byte, error) {
+		short := exslices.CastFunc(texts, func(one string) string {
+			if len(one) <= n {
+				return one
+			}
+			return strings.TrimSpace(text.Clip(one, n)) + "…\n"
+		})
+		return []byte(strings.Join(short, "\n") + last + "\n"), nil
+	})
+	if kept == nil {
+		return []byte(last + "\n")
+	}
+	return kept
+}
+
+// cutAround keeps the passages that were named and as much of the text on both sides as fits.
+func (r *reading) cutAround(whole string, limit bound, lastLines []string) []byte {
+	last := limit.firstThatFits(lastLines)
+	isAfter := func(last int) func(wire.Chunk) bool {
+		return func(chunk wire.Chunk) bool { return chunk.ChunkInd > last }
+	}
+	at, end := slices.IndexFunc(r.chunks, isAfter(r.named[0]-1)), slices.IndexFunc(r.chunks, isAfter(r.named[1]))
+	if end < 0 {
+		end = len(r.chunks)
+	}
+	join := func(chunks []wire.Chunk) string {
+		return strings.Join(exslices.CastFunc(chunks, func(chunk wire.Chunk) string { return strings.Trim(chunk.Text(), "\n") }), "\n\n")
+	}
+	before, after := join(r.chunks[:at]), join(r.chunks[end:])
+	head := strings.TrimSuffix(whole, r.body())
+	kept, _ := largest(0, max(len(before), len(after)), limit, func(n int) ([]byte, error) {
+		start := max(0, len(before)-n)
+		if start > 0 { // a whole word
+			start += max(0, strings.IndexAny(before[start:], " \n"))
+		}
+		parts := []string{strings.TrimSpace(before[start:]), join(r.chunks[at:end]), strings.TrimSpace(text.Clip(after, n))}
+		parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
+		return []byte(head + strings.Join(parts, "\n\n") + "\n" + last + "\n"), nil
+	})
+	if kept == nil {
+		return limit.clip(head+join(r.chunks[at:]), lastLines...)
+	}
+	return kept
+}
+
+func (a *app) checkReferences(arguments []string, options readOptions) error {
+	switch example := "Example: quarry read 'DOCUMENT_ID#N' --around 2"; {
+	case len(arguments) == 0:
+		return usage(example, "missing argument REF")
+	case slices.ContainsFunc(arguments, func(argument string) bool { return strings.TrimSpace(argument) == "" }):
+		return usage(example, "argument REF is empty")
+	case len(arguments) > maxReferences:
+		return usage("Give fewer, or read them one after the other.", "too many references: %d, the limit is %d", len(arguments), maxReferences)
+	}
+	return checkRange("around", options.around, 0, maxAround)
+}
+
+// readError names the reference in an error; what a person wrote wrong stays as it is.
+func readError(ref string, err error) error {
+	if failure, ok := err.(*Failure); ok { //nolint:errorlint // not the cause of a reply
+		return failure
+	}
+	return fmt.Errorf("read %s: %w", ref, err)
+}
+
+// readOne reads what one reference names.
+func (a *app) readOne(ctx context.Context, choice target.Choice, ref string, options readOptions) (found *reading, err error) {
+	if choice.Kind == target.KindSlack {
+		return nil, &Failure{Code: ExitNotAvailable, What: "Slack cannot show the text around a message", Do: "Open the link of the result."}
+	}
+	err = a.with(ctx, a.onTarget(choice), func(ctx context.Context, c *client.Client) (err error) {
+		stop := a.busy("Reading…")
+		defer stop()
+		found, err = a.fetchReading(ctx, c, ref, options)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	if options.around > 0 {
-		return nil, usage("Omit --around, or give the reference of a passage (DOCUMENT_ID#N).", "--around requires a passage; %q is a document", ref)
-	}
-	return wholeDocument(ctx, c, ref, first)
-}
-
-func fetchPassage(ctx context.Context, c *client.Client, id string, chunk, around int) (*reading, error) {
-	found, err := c.Chunks(ctx, id, max(0, chunk-around), chunk+around)
-	if err != nil {
-		return nil, err
-	}
-	if len(found.Chunks) == 0 {
-		return nil, &Failure{Code: ExitNotAvailable, Do: "Read the whole document: quarry read " + config.ShellQuote(id),
-			What: fmt.Sprintf("the document has %s; there is no number %d", text.Count(found.Document.ChunkCount, "passage"), chunk)}
-	}
-	return &reading{document: found.Document, chunks: found.Chunks}, nil
-}
-
-// wholeDocument fetches what the first request left.
-func wholeDocument(ctx context.Context, c *client.Client, id string, first *wire.DocumentChunks) (*reading, error) {
-	found := &reading{document: first.Document, chunks: first.Chunks, whole: true}
-	size := 0
-	for _, chunk := range found.chunks {
-		size += len(chunk.Content)
-	}
-	for len(found.chunks) > 0 {
-		next := found.chunks[len(found.chunks)-1].ChunkInd + 1
-		if next >= found.document.ChunkCount {
-			break
-		}
-		more, err := c.Chunks(ctx, id, next, min(next+wire.MaxChunksPerRequest, found.document.ChunkCount)-1)
-		if err != nil {
-			return nil, err
-		}
-		if len(more.Chunks) == 0 || more.Chunks[0].ChunkInd < next {
-			return nil, errors.New("the server stopped in the middle of the document")
-		}
-		for _, chunk := range more.Chunks {
-			size += len(chunk.Content)
-		}
-		if size > maxDocumentBytes {
-			return nil, &Failure{Code: ExitNotAvailable, What: "the document is larger than 64 MiB",
-				Do: "Read a part of it: quarry read 'DOCUMENT_ID#N' --around 20"}
-		}
-		found.chunks = append(found.chunks, more.Chunks...)
+	found.searched = choice.Profile
+	if lost := found.damaged(); lost > 0 {
+		a.note("the document is damaged: %s cannot be read", text.Count(lost, "passage"))
 	}
 	return found, nil
 }
 
-// answer returns the JSON of read, version 1: {"document", "chunks", "whole_document", "searched", "schema", "truncation"?}.
-func (r *reading) answer() answer {
-	return answer{[]int{len(r.chunks)}, func(c cut) ([]byte, error) {
-		kept := firstOf(r.chunks, c.shown)
-		if c.content >= 0 && len(kept) > 0 {
-			kept[0].Content = text.Clip(kept[0].Content, c.content)
+// readings are the documents of one run.
+type readings []*reading
+
+// answer returns the JSON of read, version 2: {"document", "chunks", "whole_document", "previous"?, "next"?, "searched",
+// "schema", "truncation"?}, or, of several, {"documents": [{…} or {"ref", "error"}], "searched", "schema", …}. A cut leaves
+// the first chunks of each.
+func (list readings) answer() answer {
+	sizes := exslices.CastFunc(list, func(r *reading) int { return len(r.chunks) })
+	searched := []string{}
+	for _, r := range list {
+		if r.err == nil {
+			searched = union(searched, []string{r.searched})
 		}
-		document := r.document
-		if c.note != nil && len(kept) < len(r.chunks) {
-			document.Outline = []wire.OutlineHeading{} // of what is not there
+	}
+	return answer{sizes: sizes, value: func(c cut) any {
+		end := object{{"searched", searched}, {"schema", schemaVersion}, {"truncation?", c.note}}
+		if len(list) == 1 {
+			return slices.Concat(list[0].json(c), end)
 		}
-		return encodeJSON(object{{"document", document}, {"chunks", kept}, {"whole_document", r.whole && len(kept) == len(r.chunks)},
-			{"searched", r.searched}, {"schema", schemaVersion}, {"truncation?", c.note}})
+		documents := exslices.CastFunc(list, func(r *reading) object { return r.json(c) })
+		return append(object{{"documents", documents}}, end...)
 	}}
+}
+
+func (r *reading) json(c cut) object {
+	if r.err != nil {
+		return object{{"ref", r.written}, {"error", clampError(r.err)}}
+	}
+	d := r.document
+	document := object{{"id", d.ID}, {"title", d.Title}, {"link", d.Link}, {"source_type", d.SourceType},
+		{"updated_at", d.UpdatedAt}, {"authors?", d.Authors}, {"chunk_count", d.ChunkCount}}
+	if r.outline {
+		headings := exslices.CastFunc(d.Outline, func(h wire.OutlineHeading) object {
+			return object{{"level", h.Level}, {"text", h.Text}, {"chunk_ind", h.ChunkInd}, {"ref", r.ref(h.ChunkInd)}}
+		})
+		return object{{"document", append(document, field{"outline", headings})}}
+	}
+	chunks := []object{}
+	for i, chunk := range firstOf(r.chunks, c.shown) {
+		if c.content >= 0 && i == 0 {
+			chunk.Content = text.Clip(chunk.Content, c.content)
+		}
+		chunks = append(chunks, object{{"chunk_ind", chunk.ChunkInd}, {"content", chunk.Content}, {"heading_path?", chunk.HeadingPath},
+			{"lines?", chunk.Lines}, {"bytes?", chunk.Bytes}, {"damaged?", chunk.Damaged}})
+	}
+	previous, next := r.neighbours()
+	return object{{"document", document}, {"chunks", chunks}, {"whole_document", r.whole && len(chunks) == len(r.chunks)},
+		{"previous?", previous}, {"next?", next}}
+}
+
+func (r *reading) ref(chunk int) string { return r.document.ID + "#" + strconv.Itoa(chunk) }
+
+// neighbours returns the refs of the passages before and after what was read; "" where there is none.
+func (r *reading) neighbours() (previous, next string) {
+	if len(r.chunks) == 0 || r.whole {
+		return "", ""
+	}
+	first, last := r.chunks[0].ChunkInd, r.chunks[len(r.chunks)-1].ChunkInd
+	if first > 0 {
+		previous = r.ref(first - 1)
+	}
+	if last < r.document.ChunkCount-1 {
+		next = r.ref(last + 1)
+	}
+	return previous, next
+}
+
+// around names the passages before and after what was read, by the end of their refs: "previous #1, next #3".
+func (r *reading) around() string {
+	var parts []string
+	previous, next := r.neighbours()
+	for _, one := range []struct{ label, ref string }{{"previous", previous}, {"next", next}} {
+		if one.ref != "" {
+			parts = append(parts, one.label+" "+strings.TrimPrefix(one.ref, r.document.ID))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // damaged is the number of chunks that cannot be read.
@@ -198,15 +290,44 @@ func (r *reading) about() string {
 	if len(r.document.Authors) > 0 {
 		parts = append(parts, text.OneLine(strings.Join(r.document.Authors, ", ")))
 	}
-	if !r.whole && len(r.chunks) > 0 {
-		first, last := r.chunks[0].ChunkInd+1, r.chunks[len(r.chunks)-1].ChunkInd+1
-		if first == last {
-			parts = append(parts, fmt.Sprintf("passage %d of %d", first, r.document.ChunkCount))
-		} else {
-			parts = append(parts, fmt.Sprintf("passages %d to %d of %d", first, last, r.document.ChunkCount))
-		}
+	if r.outline {
+		return strings.Join(append(parts, text.Count(r.document.ChunkCount, "passage"), "#N is the passage DOCUMENT_ID#N"), " · ")
 	}
-	return strings.Join(parts, " · ")
+	return strings.Join(append(parts, r.extent()...), " · ")
+}
+
+// extent is what was read of the document.
+func (r *reading) extent() (parts []string) {
+	if len(r.chunks) == 0 || r.whole {
+		return nil
+	}
+	first, last := r.chunks[0], r.chunks[len(r.chunks)-1]
+	switch {
+	case r.lines != nil:
+		parts = append(parts, fmt.Sprintf("lines %d-%d", r.lines.first, r.lines.last))
+	case len(first.Lines) == 2 && len(last.Lines) == 2:
+		parts = append(parts, fmt.Sprintf("lines %d-%d", first.Lines[0], last.Lines[1]))
+	}
+	place := fmt.Sprintf("passage #%d of %d", first.ChunkInd, r.document.ChunkCount)
+	if first.ChunkInd < last.ChunkInd {
+		place = fmt.Sprintf("passages #%d to #%d of %d", first.ChunkInd, last.ChunkInd, r.document.ChunkCount)
+	}
+	if parts = append(parts, place); r.around() != "" {
+		parts = append(parts, r.around())
+	}
+	return parts
+}
+
+// places are the link of the document and, if it was read by another name, its id.
+func (r *reading) places() (places []string) {
+	link := text.OneLine(text.OrEmpty(r.document.Link))
+	if link != "" && !strings.HasPrefix(link, "file:") { // which is the id once more
+		places = append(places, "<"+link+">")
+	}
+	if id := text.OneLine(r.document.ID); !strings.HasPrefix(r.written, r.document.ID) && id != link {
+		places = append(places, "`"+id+"`")
+	}
+	return places
 }
 
 func (r *reading) title() string {
@@ -214,18 +335,33 @@ func (r *reading) title() string {
 }
 
 func (r *reading) body() string {
+	if r.outline {
+		return r.headings()
+	}
 	passages := exslices.CastFunc(r.chunks, func(chunk wire.Chunk) string { return strings.Trim(chunk.Text(), "\n") })
 	return strings.Join(passages, "\n\n") + "\n"
 }
 
+// headings lists the headings of a document, each with the number of its passage.
+func (r *reading) headings() string {
+	var b strings.Builder
+	for _, h := range r.document.Outline {
+		fmt.Fprintf(&b, "%s- %s #%d\n", strings.Repeat("  ", max(0, h.Level-1)), text.OneLine(h.Text), h.ChunkInd)
+	}
+	return cmp.Or(b.String(), "The document has no headings.\n")
+}
+
 func (r *reading) markdown() string {
+	if r.err != nil {
+		return "# " + text.OneLine(r.written) + "\n\nFailed: " + text.OneLine(r.err.Error()) + "\n"
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n", r.title())
 	if about := r.about(); about != "" {
 		fmt.Fprintf(&b, "%s\n", about)
 	}
-	if link := text.OrEmpty(r.document.Link); link != "" {
-		fmt.Fprintf(&b, "<%s>\n", text.OneLine(link))
+	for _, place := range r.places() {
+		b.WriteString(place + "\n")
 	}
 	if b.Len() > len(r.title())+len("# \n\n") {
 		b.WriteString("\n")
@@ -237,12 +373,15 @@ func (r *reading) markdown() string {
 func (a *app) readingText(r *reading) string {
 	width := max(10, min(a.io.columns(), widestText))
 	var b strings.Builder
+	if r.err != nil {
+		return a.style.Title.Render(text.OneLine(r.written)) + "\n" + a.style.Error.Render("failed: ") + text.OneLine(r.err.Error()) + "\n"
+	}
 	b.WriteString(a.style.Title.Render(ansi.Truncate(r.title(), width, "…")) + "\n")
 	if about := r.about(); about != "" {
-		b.WriteString(a.style.Muted.Render(ansi.Truncate(about, width, "…")) + "\n")
+		b.WriteString(a.style.Muted.Render(ansi.Wrap(about, width, "")) + "\n")
 	}
-	if link := text.OrEmpty(r.document.Link); link != "" {
-		b.WriteString(a.style.Muted.Render(text.OneLine(link)) + "\n")
+	for _, place := range r.places() {
+		b.WriteString(a.style.Muted.Render(strings.Trim(place, "<>`")) + "\n")
 	}
 	b.WriteString("\n" + wrapMarkdown(strings.ReplaceAll(r.body(), "\t", "    "), width))
 	return b.String()
@@ -252,108 +391,4 @@ func (a *app) readingText(r *reading) string {
 func wrapMarkdown(markdown string, width int) string {
 	f := &wordWrapper{width: width, style: func(word string) string { return word }}
 	return f.write(markdown) + f.close()
-}
-
-const maxSavedSearch = 64 << 20 // bytes
-
-// savedSearch is any of the shapes that search prints: an answer, several, or a line of NDJSON.
-type savedSearch struct {
-	savedResult
-	Results  []savedResult `json:"results"`
-	Searches []struct {
-		Results  []savedResult `json:"results"`
-		Response *struct {
-			Results []savedResult `json:"results"`
-		} `json:"response"`
-	} `json:"searches"`
-}
-
-type savedResult struct {
-	CitationID *int    `json:"citation_id"`
-	Ref        string  `json:"ref"`
-	DocumentID string  `json:"document_id"`
-	URL        *string `json:"url"`
-	Link       *string `json:"link"` // of a raw answer
-	Origin     string  `json:"origin"`
-}
-
-// refFrom finds the reference of a citation number in a saved search, and where it was found.
-func (a *app) refFrom(path, citationText string) (ref, origin string, err error) {
-	number, err := strconv.Atoi(citationText)
-	if err != nil || number < 1 {
-		return "", "", usage("Give a citation number, like 2.", "%q is not a citation number", citationText)
-	}
-	results, err := a.savedResults(path)
-	if err != nil {
-		return "", "", err
-	}
-	for _, result := range results {
-		if result.CitationID == nil || *result.CitationID != number {
-			continue
-		}
-		if ref := cmp.Or(result.Ref, result.DocumentID); ref != "" {
-			return ref, result.Origin, nil
-		}
-		return "", "", withoutID(result)
-	}
-	return "", "", usage("See citation_id in the saved search.", "the saved search has no citation %d", number)
-}
-
-// withoutID explains a result of a server that gives no document ids.
-func withoutID(result savedResult) error {
-	do := "Open the link of the result."
-	if link := cmp.Or(text.OrEmpty(result.URL), text.OrEmpty(result.Link)); link != "" {
-		do = "Open: " + link
-	}
-	return &Failure{Code: ExitNotAvailable, Do: do,
-		What: "this server does not send document ids"}
-}
-
-func (a *app) savedResults(path string) ([]savedResult, error) {
-	from := a.io.In
-	if path != "-" {
-		file, err := os.Open(path)
-		if err != nil {
-			return nil, &Failure{Code: ExitUsage, What: fmt.Sprintf("--from: %v", err), Do: "Check the path.", Err: err}
-		}
-		defer func() { _ = file.Close() }()
-		from = file
-	}
-	limited := &io.LimitedReader{R: from, N: maxSavedSearch + 1}
-	results, err := decodeSaved(limited)
-	if limited.N <= 0 {
-		return nil, usage("Save fewer results (--limit).", "the saved search is larger than 64 MiB")
-	}
-	if err != nil {
-		return nil, usage("Save one: quarry search QUERY --json > FILE", "--from %s is not a saved search: %v", path, err)
-	}
-	return results, nil
-}
-
-// decodeSaved reads one JSON value after the other.
-func decodeSaved(from io.Reader) ([]savedResult, error) {
-	decoder := wire.NewDecoder(from)
-	var results []savedResult
-	for values := 0; ; values++ {
-		var saved savedSearch
-		err := decoder.Decode(&saved)
-		switch {
-		case errors.Is(err, io.EOF) && values > 0:
-			return results, nil
-		case errors.Is(err, io.EOF):
-			return nil, errors.New("it is empty")
-		case err != nil:
-			return nil, err
-		}
-		if saved.CitationID != nil {
-			results = append(results, saved.savedResult)
-		}
-		results = append(results, saved.Results...)
-		for _, search := range saved.Searches {
-			results = append(results, search.Results...)
-			if search.Response != nil {
-				results = append(results, search.Response.Results...)
-			}
-		}
-	}
 }

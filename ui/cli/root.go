@@ -29,10 +29,15 @@ type globalFlags struct {
 	tenant                   string // of admin
 	sample                   bool
 	timeout                  time.Duration
-	maxOutput                int
-	json, quiet, noColor     bool
-	plain, pick              bool   // of the explorer
-	output                   string // of what is picked there
+	maxOutput, budget        int
+	json, indent             bool
+	shape                    struct {
+		fields       []string
+		jq, template string
+	}
+	quiet, noColor bool
+	plain, pick    bool   // of the explorer
+	output         string // of what is picked there
 }
 
 func (a *app) root() *cobra.Command {
@@ -109,7 +114,12 @@ func (a *app) globalFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&a.flags.maxOutput, "max-output", -1,
 		fmt.Sprintf("cut the output at this many `BYTES`, 0 for never (default %d without a terminal)", defaultMaxOutput))
 	flags.Lookup("max-output").DefValue = "0" // the usage line has the default
-	flags.BoolVar(&a.flags.json, "json", false, "print JSON")
+	flags.IntVar(&a.flags.budget, "budget", 0, "cut the output at this many tokens (`N`, estimated), instead of --max-output")
+	flags.BoolVarP(&a.flags.json, "json", "j", false, "print JSON")
+	flags.BoolVar(&a.flags.indent, "indent", false, "indent JSON (default on a terminal)")
+	flags.StringSliceVar(&a.flags.shape.fields, "fields", nil, "print JSON with only these `FIELDS` of each result, separated by commas")
+	flags.StringVar(&a.flags.shape.jq, "jq", "", "print what a jq `EXPRESSION` makes of the JSON")
+	flags.StringVar(&a.flags.shape.template, "template", "", "print what a Go `TEMPLATE` makes of the JSON")
 	flags.BoolVarP(&a.flags.quiet, "quiet", "q", false, "no progress and no notes")
 	flags.BoolVar(&a.flags.noColor, "no-color", false, "no colors (also NO_COLOR)")
 }
@@ -136,7 +146,10 @@ func (a *app) begin(command *cobra.Command) error {
 	if command.Flags().Changed("max-output") && a.flags.maxOutput < 0 {
 		return usage("Give a number of bytes, or 0 for no limit.", "--max-output must not be negative")
 	}
-	for _, check := range []func(*cobra.Command) error{a.refuseToGuest, emptyFlag, exclusiveFlags} {
+	if command.Flags().Changed("budget") && a.flags.budget < 1 {
+		return usage("Give a number of tokens, or omit the flag.", "--budget must be greater than 0")
+	}
+	for _, check := range []func(*cobra.Command) error{a.refuseToGuest, emptyFlag, exclusiveFlags, a.readShape} {
 		if err := check(command); err != nil {
 			return err
 		}
@@ -195,8 +208,8 @@ func emptyFlag(command *cobra.Command) (err error) {
 // exclusiveFlags refuses flags of which only one can be given. configure asks for the server of a profile and may get
 // both.
 func exclusiveFlags(command *cobra.Command) error {
-	for _, group := range [][]string{{"server", "library", "profile", "sample"}, {"agent", "agent-id"}, {"days", "since"},
-		{"session", "agent"}, {"session", "agent-id"}} {
+	for _, group := range [][]string{{"server", "library", "profile", "sample"}, {"agent", "agent-id"}, {"days", "since"}, {"max-output", "budget"}, {"jq", "template"},
+		{"outline", "section", "lines", "around"}, {"session", "agent"}, {"session", "agent-id"}} {
 		var given []string
 		for _, name := range group {
 			if flag := command.Flags().Lookup(name); flag != nil && flag.Changed && flag.Value.String() != "false" {
@@ -252,15 +265,25 @@ func (a *app) deadline(ctx context.Context) (context.Context, context.CancelFunc
 	return ctx, func() {}
 }
 
-// maxOutput is the bound of this run's output in bytes, 0 for none.
-func (a *app) maxOutput() int {
-	if a.flags.maxOutput >= 0 {
-		return a.flags.maxOutput
+// limit bounds this run's output.
+func (a *app) limit() bound {
+	switch {
+	case a.flags.budget > 0:
+		return bound{most: a.flags.budget, inTokens: true}
+	case a.flags.maxOutput >= 0:
+		return bound{most: a.flags.maxOutput}
+	case a.io.OutTTY || a.program.Guest:
+		return bound{}
 	}
-	if a.io.OutTTY || a.program.Guest {
-		return 0
+	return bound{most: defaultMaxOutput}
+}
+
+// givenLimit is the limit that a flag sets, if one does.
+func (a *app) givenLimit() bound {
+	if a.flags.budget > 0 || a.flags.maxOutput >= 0 {
+		return a.limit()
 	}
-	return defaultMaxOutput
+	return bound{}
 }
 
 // bareQuery searches for words that follow no command.

@@ -111,7 +111,7 @@ func TestInterruptionPrintsWhatFinished(t *testing.T) {
 		})
 		got := runContext(t, ctx, s.inProcess(), terminal{}, "search", "quick query", "slow query")
 		got.check(t, ExitInterrupted)
-		if got.out != "" && !strings.Contains(got.out, `"query": "quick query"`) {
+		if got.out != "" && !strings.Contains(got.out, `"query":"quick query"`) {
 			t.Errorf("stdout: %s", got.out)
 		}
 	})
@@ -128,7 +128,7 @@ func TestFinishedQueriesArePrintedWhenOthersAreInterrupted(t *testing.T) {
 	if err := a.printSearch(outcomes, formatJSON, &searchOptions{}, target.Choice{}); !errors.Is(err, errInterrupted) {
 		t.Errorf("the run ends with %v", err)
 	}
-	if !strings.Contains(out.String(), `"query": "quick query"`) || !strings.Contains(out.String(), `"results": []`) {
+	if !strings.Contains(out.String(), `"query":"quick query"`) || !strings.Contains(out.String(), `"results":[]`) {
 		t.Errorf("stdout: %s", out.String())
 	}
 }

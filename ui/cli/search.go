@@ -58,10 +58,11 @@ const (
 	formatMD     = "md"
 	formatTSV    = "tsv"
 	formatText   = "text"
+	formatAgent  = "agent"
 )
 
 func searchFormats() []string {
-	return []string{formatJSON, formatNDJSON, formatMD, formatTSV, formatText}
+	return []string{formatJSON, formatNDJSON, formatMD, formatTSV, formatText, formatAgent}
 }
 
 func (a *app) searchCommand() *cobra.Command {
@@ -82,10 +83,10 @@ func (a *app) searchCommand() *cobra.Command {
 func (a *app) searchFlags(command *cobra.Command, options *searchOptions) {
 	flags := command.Flags()
 	options.given = flags.Changed
-	flags.StringSliceVar(&options.Sources, "source", nil, "search only these `sources`, separated by commas, like slack,github")
+	flags.StringSliceVarP(&options.Sources, "source", "s", nil, "search only these `sources`, separated by commas, like slack,github")
 	flags.StringSliceVar(&options.also, "also", nil,
 		"also search these profiles (`NAMES`, separated by commas; local is this machine)")
-	flags.IntVar(&options.days, "days", 0, "only documents updated in the last `N` days, 1 to 36500")
+	flags.IntVarP(&options.days, "days", "d", 0, "only documents updated in the last `N` days, 1 to 36500")
 	flags.StringVar(&options.since, "since", "", "only documents updated on this `DATE` or later, like 2026-01-31")
 	flags.StringVar(&options.until, "until", "", "only documents updated on this `DATE` or earlier")
 	agentFlags(flags, options, "search as")
@@ -93,7 +94,7 @@ func (a *app) searchFlags(command *cobra.Command, options *searchOptions) {
 	flags.StringArrayVar(&options.tags, "tag", nil, "only documents with this tag (`key=value`); repeatable")
 	flags.BoolVar(&options.SkipQueryExpansion, "no-query-expansion", false, "search for the query as written (faster)")
 	flags.BoolVar(&options.SkipDocumentSelection, "no-document-selection", false, "skip the selection by the language model (faster)")
-	flags.IntVar(&options.limit, "limit", 0,
+	flags.IntVarP(&options.limit, "limit", "n", 0,
 		"number of results (`N`), 1 to 100 (default: what the server selects, at most 10)")
 	flags.StringVar(&options.sort, "sort", "", "`ORDER` of matched documents: relevance (default), newest or oldest")
 	flags.IntVar(&options.offset, "offset", 0,
@@ -102,7 +103,8 @@ func (a *app) searchFlags(command *cobra.Command, options *searchOptions) {
 		"earlier messages of the conversation: a JSON `FILE` of {message, message_type}")
 	flags.BoolVar(&options.raw, "raw", false, "print the server's answer unchanged and never cut")
 	flags.BoolVar(&options.Explain, "explain", false, "show how the results were found")
-	flags.StringVar(&options.format, "format", "", "output `FORMAT`: json, ndjson, md, tsv or text (default text on a terminal, else json)")
+	flags.StringVarP(&options.format, "format", "f", "",
+		"output `FORMAT`: json, ndjson, md, tsv, text or agent (default text on a terminal, else json)")
 	a.completeFlags(command, a.openDecided)
 }
 
@@ -333,16 +335,18 @@ func (a *app) printOutcomes(outcomes []outcome, format string, options *searchOp
 		return a.printRaw(outcomes)
 	}
 	if format == formatJSON {
-		return a.printAnswer("search", searchAnswer(outcomes, options.Explain), a.private())
+		return a.printAnswer("search", searchAnswer(outcomes, options.Explain, a.shape), a.private())
 	}
 	a.printNotes(outcomes)
 	switch format {
 	case formatNDJSON:
-		return a.printAnswer("search", ndjsonAnswer(outcomes, options.Explain), a.private())
+		return a.printAnswer("search", ndjsonAnswer(outcomes, options.Explain, a.shape), a.private())
 	case formatTSV:
 		return a.printLines("search", "tsv", tsvLines(outcomes), a.private())
 	case formatMD:
-		return a.printPlain("search", "md", markdown(outcomes), a.private())
+		return a.printResults("search", "md", markdownAnswer(outcomes), a.private())
+	case formatAgent:
+		return a.printResults("search", "txt", a.agentAnswer(outcomes, choice), a.private())
 	}
 	return a.printPlain("search", "txt", a.searchText(outcomes, options.Explain, choice), a.private())
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -15,17 +14,18 @@ import (
 	"quarry/ui/passage"
 )
 
-// The JSON of search, version 1. One query:
+// The JSON of search, version 2. One query:
 //
-//	{"results": [result…], "searched": ["profile"…], "total_matches"?, "notes": […], "schema": 1, "truncation"?}
+//	{"results": [result…], "searched": ["profile"…], "total_matches"?, "notes"?: […], "schema": 2, "truncation"?}
 //
 // several:
 //
-//	{"searches": [{"query", "results", "error"?, …}…], "searched": […], "schema": 1, "truncation"?}
+//	{"searches": [{"query", "results", "error"?, …}…], "searched": […], "schema": 2, "truncation"?}
 //
 // The first six keys of a result are those of Onyx's CLI and always present. The others are present if the server sent
-// them; a bare Onyx sends none. --explain adds, to a result, chunk_ind, blurb,
-// highlights, best_passage and ranks, and to an answer, queries, query_expansion, applied_filters, stages and facets.
+// them (a bare Onyx sends none) and they say something; --explain adds the empty and constant ones too, and to a result
+// chunk_ind, blurb, highlights, best_passage and ranks, and to an answer queries, query_expansion, applied_filters,
+// stages and facets.
 
 // fromQuarry reports whether the server sent the additional fields.
 func fromQuarry(response *wire.SearchResponse) bool {
@@ -35,16 +35,20 @@ func fromQuarry(response *wire.SearchResponse) bool {
 // jsonResult is a result of an answer; several reports whether more than one server was searched.
 func jsonResult(r wire.SearchResult, explain, several bool) object {
 	isFull := r.DocumentID != ""
-	return object{{"citation_id", r.CitationID}, {"title", r.Title}, {"url", r.Link}, {"source_type", r.SourceType},
-		{"content", r.Content}, {"updated_at", r.UpdatedAt}}.
-		and(isFull, object{{"ref", r.Ref}, {"document_id", r.DocumentID}, {"chunk_start", r.ChunkStart},
-			{"chunk_end", r.ChunkEnd}, {"chunk_count", r.ChunkCount}, {"heading_path", r.HeadingPath},
-			{"authors", r.Authors}, {"metadata", r.Metadata}, {"document_type", r.DocumentType}, {"score", r.Score},
-			{"selected", r.Selected}}).
-		and(len(r.Lines) > 0, object{{"lines", r.Lines}, {"bytes", r.Bytes}}).
+	lean := object{{"citation_id", r.CitationID}, {"title", r.Title}, {"url", r.Link}, {"source_type", r.SourceType},
+		{"content", r.Content}, {"updated_at", r.UpdatedAt}}
+	more := object{{"ref", r.Ref}, {"document_id", r.DocumentID}, {"chunk_start", r.ChunkStart}, {"chunk_end", r.ChunkEnd},
+		{"chunk_count", r.ChunkCount}, {"heading_path?", r.HeadingPath}, {"authors?", r.Authors}, {"metadata?", r.Metadata},
+		{"document_type?", r.DocumentType}, {"score", r.Score}}.
+		and(explain || !r.Selected, object{{"selected", r.Selected}}).
+		and(true, object{{"lines?", r.Lines}, {"bytes?", r.Bytes}})
+	if explain {
+		more = more.full()
+	}
+	return lean.and(isFull, more).
 		and(isFull && explain, object{{"chunk_ind", r.ChunkInd}, {"blurb", r.Blurb}, {"highlights", r.Highlights},
 			{"best_passage", r.BestPassage}, {"ranks", r.Ranks}}).
-		and(isFull || several, object{{"origin?", r.Origin}})
+		and(several || isFull && explain, object{{"origin?", r.Origin}})
 }
 
 // jsonDetails describes the search of an answer.
@@ -52,21 +56,22 @@ func jsonDetails(response *wire.SearchResponse, explain bool) object {
 	counted := fromQuarry(response)
 	expansion := response.QueryExpansion
 	return object{}.and(counted, object{{"total_matches", response.TotalMatches}}).
-		and(true, object{{"notes", response.Notes}}).
+		and(explain || len(response.Notes) > 0, object{{"notes", response.Notes}}).
 		and(counted && explain, object{{"queries", response.Queries},
 			{"query_expansion", object{{"semantic_queries", expansion.SemanticQueries}, {"keyword_queries", expansion.KeywordQueries}}},
 			{"applied_filters", response.AppliedFilters}, {"stages", response.Stages}, {"facets", response.Facets}})
 }
 
-// searchAnswer is the JSON of a search.
-func searchAnswer(outcomes []outcome, explain bool) answer {
-	return answer{resultCounts(outcomes), func(c cut) ([]byte, error) {
+// searchAnswer is the JSON of a search. Fields that are chosen by name are there without --explain, too.
+func searchAnswer(outcomes []outcome, explain bool, shape shape) answer {
+	full := explain || len(shape.fields) > 0
+	return answer{sizes: resultCounts(outcomes), value: func(c cut) any {
 		end := object{{"schema", schemaVersion}, {"truncation?", c.note}}
 		searched := field{"searched", searchedBy(outcomes)}
 		if len(outcomes) == 1 {
 			response := outcomes[0].response
-			one := object{{"results", jsonResults(response, explain, c)}, searched}
-			return encodeJSON(slices.Concat(one, jsonDetails(response, explain), end))
+			one := object{{"results", jsonResults(response, full, c)}, searched}
+			return slices.Concat(one, jsonDetails(response, explain), end)
 		}
 		searches := []object{}
 		for _, o := range outcomes {
@@ -74,12 +79,12 @@ func searchAnswer(outcomes []outcome, explain bool) answer {
 			if o.err != nil {
 				search = append(search, field{"error", clampError(o.err)}, field{"results", nil})
 			} else {
-				search = append(search, field{"results", jsonResults(o.response, explain, c)})
+				search = append(search, field{"results", jsonResults(o.response, full, c)})
 				search = append(search, jsonDetails(o.response, explain)...)
 			}
 			searches = append(searches, search)
 		}
-		return encodeJSON(append(object{{"searches", searches}, searched}, end...))
+		return append(object{{"searches", searches}, searched}, end...)
 	}}
 }
 
@@ -150,12 +155,14 @@ func (a *app) printRaw(outcomes []outcome) error {
 }
 
 // ndjsonAnswer prints one JSON object a line: results and errors, and a summary last. A line is
-// {"type":"result","query",…keys of a result}, {"type":"error","query","error"} or {"type":"summary","searched",
-// "total_results","total_matches"?,"notes","schema","truncation"?}. A cut drops results from the end, never the summary.
-func ndjsonAnswer(outcomes []outcome, explain bool) answer {
-	whole := answer{sizes: resultCounts(outcomes)}
-	whole.encode = func(c cut) ([]byte, error) {
-		var lines []object
+// {"type":"result","query"?,…keys of a result}, {"type":"error","query","error"} or {"type":"summary","searched",
+// "total_results","total_matches"?,"notes"?,"schema","truncation"?}. A result names its query where there are several. A
+// cut drops results from the end, never the summary.
+func ndjsonAnswer(outcomes []outcome, explain bool, shape shape) answer {
+	full := explain || len(shape.fields) > 0
+	all := answer{sizes: resultCounts(outcomes)}
+	all.value = func(c cut) any {
+		var lines jsonLines
 		var notes []wire.Note
 		matches, counted := 0, false // of all queries; where the server counts
 		for _, o := range outcomes {
@@ -167,23 +174,17 @@ func ndjsonAnswer(outcomes []outcome, explain bool) answer {
 				matches, counted = matches+o.response.TotalMatches, true
 			}
 			notes = append(notes, o.response.Notes...)
-			for _, result := range jsonResults(o.response, explain, c) {
-				lines = append(lines, append(object{{"type", "result"}, {"query", o.query.text}}, result...))
+			head := object{{"type", "result"}}.and(explain || len(outcomes) > 1, object{{"query", o.query.text}})
+			for _, result := range jsonResults(o.response, full, c) {
+				lines = append(lines, slices.Concat(head, result))
 			}
 		}
-		summary := object{{"type", "summary"}, {"searched", searchedBy(outcomes)}, {"total_results", whole.count(whole.most())}}.
+		return append(lines, object{{"type", "summary"}, {"searched", searchedBy(outcomes)}, {"total_results", all.count(all.most())}}.
 			and(counted, object{{"total_matches", matches}}).
-			and(true, object{{"notes", notes}, {"schema", schemaVersion}, {"truncation?", c.note}})
-		var b bytes.Buffer
-		encoder := json.NewEncoder(&b)
-		for _, line := range append(lines, summary) {
-			if err := encoder.Encode(line); err != nil {
-				return nil, fmt.Errorf("encode the answer: %w", err)
-			}
-		}
-		return b.Bytes(), nil
+			and(explain || len(notes) > 0, object{{"notes", notes}}).
+			and(true, object{{"schema", schemaVersion}, {"truncation?", c.note}}))
 	}
-	return whole
+	return all
 }
 
 // tsvLines makes a line a result, without a header: citation number, title, source, date, link, ref, query. Tabs and
@@ -202,25 +203,30 @@ func tsvLines(outcomes []outcome) string {
 	return b.String()
 }
 
-// markdown makes a document with a section a result, whole contents included.
-func markdown(outcomes []outcome) string {
-	var b strings.Builder
-	for _, o := range outcomes {
-		if len(outcomes) > 1 {
-			fmt.Fprintf(&b, "# %s\n\n", text.OneLine(o.query.text))
+// markdownAnswer makes a document with a section a result, whole contents included.
+func markdownAnswer(outcomes []outcome) answer {
+	return answer{sizes: resultCounts(outcomes), value: func(c cut) any {
+		var b strings.Builder
+		for _, o := range outcomes {
+			if len(outcomes) > 1 {
+				fmt.Fprintf(&b, "# %s\n\n", text.OneLine(o.query.text))
+			}
+			if o.err != nil {
+				fmt.Fprintf(&b, "Failed: %s\n\n", text.OneLine(o.err.Error()))
+				continue
+			}
+			if len(o.response.Results) == 0 {
+				b.WriteString(cmp.Or(o.nothing, "No results.") + "\n\n")
+			}
+			for _, r := range firstOf(o.response.Results, c.shown) {
+				writeMarkdownResult(&b, clipResult(r, c.content))
+			}
 		}
-		if o.err != nil {
-			fmt.Fprintf(&b, "Failed: %s\n\n", text.OneLine(o.err.Error()))
-			continue
+		if c.note != nil {
+			b.WriteString(c.note.line())
 		}
-		if len(o.response.Results) == 0 {
-			b.WriteString(cmp.Or(o.nothing, "No results.") + "\n\n")
-		}
-		for _, r := range o.response.Results {
-			writeMarkdownResult(&b, r)
-		}
-	}
-	return strings.TrimRight(b.String(), "\n") + "\n"
+		return strings.TrimRight(b.String(), "\n") + "\n"
+	}}
 }
 
 func writeMarkdownResult(b *strings.Builder, r wire.SearchResult) {

@@ -228,7 +228,7 @@ func TestWhoDecides(t *testing.T) {
 		s := newOnyx(t)
 		s.on("/manage/connector-status", body(http.StatusForbidden, fixture(t, "error-403-scope.json")))
 		got := run(t, testDoors(s.URL), terminal{}, "sources").check(t, ExitSuccess)
-		if !strings.Contains(got.out, `"listed_by": "workspace"`) {
+		if !strings.Contains(got.out, `"listed_by":"workspace"`) {
 			t.Errorf("stdout: %s", got.out)
 		}
 	})
@@ -236,7 +236,7 @@ func TestWhoDecides(t *testing.T) {
 		s := newOnyx(t)
 		refused(s)
 		got := run(t, testDoors(s.URL), terminal{}, "sources").check(t, ExitSuccess)
-		if !strings.Contains(got.out, `"listed_by": "known"`) || strings.Contains(got.out, "craft_file") {
+		if !strings.Contains(got.out, `"listed_by":"known"`) || strings.Contains(got.out, "craft_file") {
 			t.Errorf("stdout: %s", got.out)
 		}
 	})
@@ -403,7 +403,7 @@ func TestNoResults(t *testing.T) {
 	s := newOnyx(t)
 	s.on("/search", body(http.StatusOK, fixture(t, "search-empty.json")))
 	got := run(t, testDoors(s.URL), terminal{}, "search", "nothing").check(t, ExitSuccess)
-	if !strings.Contains(got.out, `"results": []`) {
+	if !strings.Contains(got.out, `"results":[]`) {
 		t.Errorf("stdout: %s", got.out)
 	}
 	got = run(t, testDoors(s.URL), terminal{tty: true, width: 80}, "search", "nothing").check(t, ExitSuccess)

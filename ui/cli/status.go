@@ -101,9 +101,9 @@ func (a *app) libraryStatus(ctx context.Context, check bool) (status libraryRepo
 	return status, checked, err
 }
 
-// answer returns the JSON of status, version 1. target is null, with target_error, when nothing is configured.
+// answer returns the JSON of status, version 2. target is null, with target_error, when nothing is configured.
 func (s statusReport) answer() answer {
-	return answer{[]int{len(s.library.Roots)}, func(c cut) ([]byte, error) {
+	return answer{sizes: []int{len(s.library.Roots)}, value: func(c cut) any {
 		library, choice := s.library, s.choice
 		library.Roots = firstOf(library.Roots, c.shown)
 		whole := object{{"target", nil}}
@@ -114,8 +114,8 @@ func (s statusReport) answer() answer {
 				{"library?", choice.LibraryDir}, {"rule", choice.Rule}, {"reason", choice.Reason},
 				{"config_from?", choice.ConfigFrom()}, {"origins", choice.Origin}}}}
 		}
-		return encodeJSON(append(whole, object{{"target_error?", s.reason}, {"library", library}, {"check?", s.check},
-			{"searched", searched}, {"schema", schemaVersion}, {"truncation?", c.note}}...))
+		return append(whole, object{{"target_error?", s.reason}, {"library", library}, {"check?", s.check},
+			{"searched", searched}, {"schema", schemaVersion}, {"truncation?", c.note}}...)
 	}}
 }
 

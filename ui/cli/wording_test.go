@@ -69,18 +69,18 @@ func TestStatusAlwaysPrints(t *testing.T) {
 	doors.decide = failing(errNotConfigured).decide
 	doors.openLibrary = func(context.Context, string, bool) (*client.Session, error) { return nil, target.ErrNoLibrary }
 	got := run(t, doors, terminal{}, "status").check(t, ExitSuccess)
-	if !strings.Contains(got.out, `"target_error": "no server is configured"`) {
+	if !strings.Contains(got.out, `"target_error":"no server is configured"`) {
 		t.Errorf("stdout %s", got.out)
 	}
 	got = run(t, doors, terminal{}, "status", "--profile", "work").check(t, ExitNotConfigured)
-	if !strings.Contains(got.out, `"target": null`) {
+	if !strings.Contains(got.out, `"target":null`) {
 		t.Errorf("stdout %s", got.out)
 	}
 	doors.openLibrary = func(context.Context, string, bool) (*client.Session, error) {
 		return nil, &Failure{Code: ExitGeneral, What: "cannot read the library", Do: "Ask.", Err: errors.New("no")}
 	}
 	got = run(t, doors, terminal{}, "status").check(t, ExitGeneral)
-	if !strings.Contains(got.out, `"error": "cannot read the library"`) || !strings.Contains(got.err, "cannot read the library") {
+	if !strings.Contains(got.out, `"error":"cannot read the library"`) || !strings.Contains(got.err, "cannot read the library") {
 		t.Errorf("stdout %s, stderr %s", got.out, got.err)
 	}
 }

@@ -235,3 +235,69 @@ func approach(text string, spans []wire.Span, wanted bool, first, columns int) (
 	}
 	return text[at:], spans, true
 }
+
+// Best returns what matches best in a result as one line of plain text with at most limit characters: one part of it, or two
+// where one lacks words of the query. An ellipsis stands for what is left out.
+func Best(r wire.SearchResult, words []string, limit int) string {
+	marks := wire.OrderSpans(r.Content, Highlights(r, words))
+	r.BestPassage = wire.Span{} // that of one chunk; the content may have several
+	whole := part(r, marks, limit)
+	missing := slices.DeleteFunc(slices.Clone(marks), func(mark wire.Span) bool {
+		return strings.Contains(strings.ToLower(whole), stem(r.Content, mark))
+	})
+	if len(missing) == 0 {
+		return whole
+	}
+	half := limit/2 - 1
+	first, second := richest(r.Content, marks, half), richest(r.Content, missing, half)
+	if second < first {
+		first, second = second, first
+	}
+	if second-first < half { // the parts would overlap
+		return whole
+	}
+	return partAt(r, marks, first, half) + " " + partAt(r, marks, second, half)
+}
+
+// stem returns the letters that the forms of a marked word have in common.
+func stem(content string, mark wire.Span) string {
+	const length = 4
+	return strings.ToLower(text.Clip(content[mark[0]:mark[1]], length))
+}
+
+// partAt is the part of a result around the mark at an offset.
+func partAt(r wire.SearchResult, marks []wire.Span, at, limit int) string {
+	from := strings.LastIndexByte(r.Content[:at], '\n') + 1
+	cut := at-from > limit/3
+	if cut {
+		from = wordStart(r.Content, at-limit/3, at)
+	}
+	for from < at && !utf8.RuneStart(r.Content[from]) {
+		from++
+	}
+	r.Content = r.Content[from:]
+	var moved []wire.Span
+	for _, mark := range marksFrom(marks, at) {
+		if mark[1] <= at+limit {
+			moved = append(moved, wire.Span{mark[0] - from, mark[1] - from})
+		}
+	}
+	found := part(r, moved, limit)
+	if cut && !strings.HasPrefix(found, "…") {
+		found = "…" + found
+	}
+	return found
+}
+
+// part is a snippet of at most limit characters that ends between words.
+func part(r wire.SearchResult, marks []wire.Span, limit int) string {
+	plain, _ := Snippet(r, marks, limit/2, limit)
+	if utf8.RuneCountInString(plain) <= limit {
+		return plain
+	}
+	short := strings.TrimSuffix(text.Shorten(plain, limit-1), "…")
+	if space := strings.LastIndexByte(short, ' '); space > limit/2 {
+		short = short[:space]
+	}
+	return short + "…"
+}

@@ -23,7 +23,7 @@ const (
 func Formats() []string { return []string{Markdown, JSON, CSV} }
 
 // exportSchema counts the incompatible changes of the JSON of an export.
-const exportSchema = 1
+const exportSchema = 2
 
 // Export returns passages in a format: for people a numbered list, for programs everything that is known of them.
 func Export(passages []Passage, format string) ([]byte, error) {
@@ -31,8 +31,12 @@ func Export(passages []Passage, format string) ([]byte, error) {
 	case Markdown:
 		return exportMarkdown(passages), nil
 	case JSON:
-		exported, err := json.MarshalIndent(ExportedOf(passages), "", "  ")
-		return append(exported, '\n'), err
+		var out bytes.Buffer
+		encoder := json.NewEncoder(&out)
+		encoder.SetEscapeHTML(false)
+		encoder.SetIndent("", "  ")
+		err := encoder.Encode(ExportedOf(passages))
+		return out.Bytes(), err
 	case CSV:
 		return exportCSV(passages)
 	}

@@ -49,7 +49,7 @@ func TestExportJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got Exported
-	if err := json.Unmarshal(encoded, &got); err != nil || got.Schema != 1 || len(got.Passages) != 2 {
+	if err := json.Unmarshal(encoded, &got); err != nil || got.Schema != 2 || len(got.Passages) != 2 {
 		t.Fatalf("%v: %s", err, encoded)
 	}
 	if first := got.Passages[0]; first.Number != 1 || first.Note != "ask finance" || first.Query != "taxi" || first.Ref != "w1#2" {

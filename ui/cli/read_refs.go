@@ -1,0 +1,251 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"quarry/client"
+	"quarry/client/wire"
+	"quarry/internal/text"
+	"quarry/ui/target"
+)
+
+// reference is a document or a passage as an argument of read names it.
+type reference struct {
+	written string
+	ref     string // of a saved search, else what was written
+	origin  string // profile that it was found in; "" if unknown
+}
+
+// references reads the arguments: citation numbers of a saved search if there is one, else what was printed or pasted.
+func (a *app) references(arguments []string, from string) (found []reference, err error) {
+	if from == "" {
+		for _, argument := range arguments {
+			found = append(found, reference{written: argument, ref: argument})
+		}
+		return found, nil
+	}
+	for _, argument := range arguments {
+		if number, err := strconv.Atoi(strings.Trim(argument, "[]")); err != nil || number < 1 {
+			return nil, usage("Give a citation number, like 2.", "%q is not a citation number", argument)
+		}
+	}
+	results, err := a.savedResults(from)
+	if err != nil {
+		return nil, err
+	}
+	for _, argument := range arguments {
+		number, _ := strconv.Atoi(strings.Trim(argument, "[]"))
+		one, err := refOf(results, number)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, one)
+	}
+	return found, nil
+}
+
+// refOf finds the reference of a citation number in a saved search, and where it was found.
+func refOf(results []savedResult, number int) (reference, error) {
+	for _, result := range results {
+		if result.CitationID == nil || *result.CitationID != number {
+			continue
+		}
+		if ref := cmp.Or(result.Ref, result.DocumentID); ref != "" {
+			return reference{ref, ref, result.Origin}, nil
+		}
+		return reference{}, withoutID(result)
+	}
+	return reference{}, usage("See citation_id in the saved search.", "the saved search has no citation %d", number)
+}
+
+// choiceOf returns where to read a reference: in the profile that it was found in, if that has a name.
+func (a *app) choiceOf(r reference, choice target.Choice) target.Choice {
+	if r.origin == "" || r.origin == choice.Profile || a.request().Explicit() {
+		return choice
+	}
+	there, err := a.decideTarget(target.Request{Profile: r.origin})
+	if err != nil {
+		return choice
+	}
+	return there
+}
+
+// spellings lists the refs that an argument can mean, the likeliest first: itself, the link of a document without its
+// fragment, the document of a file. No file is opened, and none is meant over SSH.
+func (a *app) spellings(argument string) (refs []string, fragment string) {
+	refs = []string{argument}
+	if address, err := url.Parse(argument); err == nil && address.Scheme != "" && strings.Contains(argument, "://") {
+		fragment, address.Fragment, address.RawFragment = address.Fragment, "", ""
+		if address.Scheme == "file" && !a.program.Guest {
+			path := address.Path
+			if drive := filepath.VolumeName(strings.TrimPrefix(path, "/")); drive != "" { // Windows
+				path = path[1:]
+			}
+			refs = append(refs, "file:"+path)
+		}
+		return append(refs, address.String()), fragment
+	}
+	if a.program.Guest || strings.HasPrefix(argument, "file:") {
+		return refs, ""
+	}
+	path, err := filepath.Abs(argument)
+	if err != nil {
+		return refs, ""
+	}
+	return append(refs, "file:"+filepath.ToSlash(path)), ""
+}
+
+// located is a document, and the passages of it if some were named.
+type located struct {
+	id          string
+	first, last int // chunks
+	isPart      bool
+	fragment    string // of a link
+}
+
+// locate finds the document that an argument means. An id that exists whole wins over the reading of its end as a
+// passage's number. The error is that of the first spelling.
+func (a *app) locate(ctx context.Context, c *client.Client, argument string) (located, error) {
+	refs, fragment := a.spellings(argument)
+	var first error
+	for _, ref := range refs {
+		found, err := locateRef(ctx, c, ref)
+		if err == nil {
+			found.fragment = fragment
+			return found, nil
+		}
+		if client.KindOf(err) != client.NotAvailable {
+			return located{}, err
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return located{}, first
+}
+
+func locateRef(ctx context.Context, c *client.Client, ref string) (located, error) {
+	found, err := c.Chunks(ctx, ref, 0, 0)
+	if err == nil {
+		return located{id: found.Document.ID}, nil
+	}
+	id, first, last, isPart := splitRange(ref)
+	if !isPart || client.KindOf(err) != client.NotAvailable {
+		return located{}, err
+	}
+	if found, err = c.Chunks(ctx, id, first, first); err != nil {
+		return located{}, err
+	}
+	return located{id: found.Document.ID, first: first, last: last, isPart: true}, nil
+}
+
+// splitRange splits "<document id>#<chunk>" and "<document id>#<first>-<last>".
+func splitRange(ref string) (id string, first, last int, ok bool) {
+	if id, first, ok = wire.SplitRef(ref); ok {
+		return id, first, first, true
+	}
+	at := strings.LastIndexByte(ref, '-')
+	if at < 0 {
+		return ref, 0, 0, false
+	}
+	to, err := strconv.ParseUint(ref[at+1:], 10, 30)
+	id, first, ok = wire.SplitRef(ref[:at])
+	return id, first, int(to), ok && err == nil && first <= int(to)
+}
+
+const maxSavedSearch = 64 << 20 // bytes
+
+// savedSearch is any of the shapes that search prints: an answer, several, or a line of NDJSON.
+type savedSearch struct {
+	savedResult
+	Results  []savedResult `json:"results"`
+	Searches []struct {
+		Results  []savedResult `json:"results"`
+		Response *struct {
+			Results []savedResult `json:"results"`
+		} `json:"response"`
+	} `json:"searches"`
+	Event *struct { // the last line of ask
+		Sources []savedResult `json:"sources"`
+	} `json:"event"`
+}
+
+type savedResult struct {
+	CitationID *int    `json:"citation_id"`
+	Ref        string  `json:"ref"`
+	DocumentID string  `json:"document_id"`
+	URL        *string `json:"url"`
+	Link       *string `json:"link"` // of a raw answer
+	Origin     string  `json:"origin"`
+}
+
+// withoutID explains a result of a server that gives no document ids.
+func withoutID(result savedResult) error {
+	do := "Open the link of the result."
+	if link := cmp.Or(text.OrEmpty(result.URL), text.OrEmpty(result.Link)); link != "" {
+		do = "Open: " + link
+	}
+	return &Failure{Code: ExitNotAvailable, Do: do,
+		What: "this server does not send document ids"}
+}
+
+func (a *app) savedResults(path string) ([]savedResult, error) {
+	from := a.io.In
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, &Failure{Code: ExitUsage, What: fmt.Sprintf("--from: %v", err), Do: "Check the path.", Err: err}
+		}
+		defer func() { _ = file.Close() }()
+		from = file
+	}
+	limited := &io.LimitedReader{R: from, N: maxSavedSearch + 1}
+	results, err := decodeSaved(limited)
+	if limited.N <= 0 {
+		return nil, usage("Save fewer results (--limit).", "the saved search is larger than 64 MiB")
+	}
+	if err != nil {
+		return nil, usage("Save one: quarry search QUERY --json > FILE", "--from %s is not a saved search: %v", path, err)
+	}
+	return results, nil
+}
+
+// decodeSaved reads one JSON value after the other.
+func decodeSaved(from io.Reader) ([]savedResult, error) {
+	decoder := wire.NewDecoder(from)
+	var results []savedResult
+	for values := 0; ; values++ {
+		var saved savedSearch
+		err := decoder.Decode(&saved)
+		switch {
+		case errors.Is(err, io.EOF) && values > 0:
+			return results, nil
+		case errors.Is(err, io.EOF):
+			return nil, errors.New("it is empty")
+		case err != nil:
+			return nil, err
+		}
+		if saved.CitationID != nil {
+			results = append(results, saved.savedResult)
+		}
+		results = append(results, saved.Results...)
+		if saved.Event != nil {
+			results = append(results, saved.Event.Sources...)
+		}
+		for _, search := range saved.Searches {
+			results = append(results, search.Results...)
+			if search.Response != nil {
+				results = append(results, search.Response.Results...)
+			}
+		}
+	}
+}

@@ -1,0 +1,316 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"text/template"
+	"time"
+
+	"github.com/itchyny/gojq"
+	"github.com/spf13/cobra"
+	"go.mau.fi/util/exslices"
+
+	"quarry/client/wire"
+	"quarry/internal/guard"
+	"quarry/internal/text"
+	"quarry/ui/passage"
+)
+
+// Limits of what an expression of --jq or --template does.
+const (
+	shapeTime  = 30 * time.Second
+	shapeBytes = 64 << 20 // of output
+)
+
+// shape is what --fields, --jq and --template make of JSON. The zero value leaves it as it is.
+type shape struct {
+	fields   []string
+	query    *gojq.Code
+	template *template.Template
+}
+
+// isText reports whether the output is that of an expression.
+func (s shape) isText() bool { return s.query != nil || s.template != nil }
+
+// withoutJSON are the commands that print none.
+func withoutJSON() []string { return []string{"serve", "configure", "completion", "man", "help"} }
+
+// withEvents are the commands whose JSON is a line an event.
+func withEvents() []string { return []string{"ask", "add", "sync", "remove"} }
+
+// readShape compiles the flags that shape JSON. They imply --json.
+func (a *app) readShape(command *cobra.Command) (err error) {
+	flags := a.flags.shape
+	given := slices.DeleteFunc([]string{"fields", "jq", "template"}, func(name string) bool { return !command.Flags().Changed(name) })
+	if len(given) == 0 {
+		return nil
+	}
+	switch format := command.Flags().Lookup("format"); {
+	case slices.Contains(withoutJSON(), command.Name()):
+		return usage("Omit the flag.", "--%s requires JSON; %s prints none", given[0], command.Name())
+	case given[0] == "fields" && slices.Contains(withEvents(), command.Name()):
+		return usage("Use --jq: each line of the output is an event.", "--fields works on results and lists; %s prints events", command.Name())
+	case format != nil && format.Changed && !slices.Contains([]string{formatJSON, formatNDJSON}, format.Value.String()):
+		return usage("Give only one of them.", "--%s and --format %s exclude each other", given[0], format.Value)
+	case format == nil || !format.Changed:
+		a.flags.json = true
+	}
+	a.shape.fields = cleanList(flags.fields)
+	if flags.jq != "" {
+		parsed, err := gojq.Parse(flags.jq)
+		if err != nil {
+			return usage("Example: --jq '.results[].title'", "--jq: %v", err)
+		}
+		if a.shape.query, err = gojq.Compile(parsed); err != nil {
+			return usage("Example: --jq '.results[].title'", "--jq: %v", err)
+		}
+	}
+	if flags.template != "" {
+		if a.shape.template, err = template.New("--template").Funcs(a.templateFunctions()).Parse(flags.template); err != nil {
+			return usage(`Example: --template '{{range .results}}{{.title}}{{"\n"}}{{end}}'`, "%s", strings.TrimPrefix(err.Error(), "template: "))
+		}
+	}
+	return nil
+}
+
+// templateFunctions are those of gh that fit here.
+func (a *app) templateFunctions() template.FuncMap {
+	return template.FuncMap{
+		"join": func(separator string, list []any) string {
+			words := make([]string, len(list))
+			for i, item := range list {
+				words[i] = fmt.Sprint(item)
+			}
+			return strings.Join(words, separator)
+		},
+		"pluck": func(key string, list []any) []any {
+			values := []any{}
+			for _, item := range list {
+				if object, isObject := item.(map[string]any); isObject {
+					values = append(values, object[key])
+				}
+			}
+			return values
+		},
+		"truncate": func(limit int, value any) string {
+			if value == nil {
+				return ""
+			}
+			return text.Shorten(fmt.Sprint(value), max(0, limit))
+		},
+		"timeago": func(value any) string {
+			moment, _ := value.(string)
+			return passage.Age(moment, a.now())
+		},
+		"timefmt": func(layout string, value any) (string, error) {
+			moment, _ := value.(string)
+			parsed, err := wire.ParseTime(moment)
+			return parsed.Format(layout), err
+		},
+		"json": func(value any) (string, error) {
+			encoded, err := encodeJSON(value, false)
+			return strings.TrimSuffix(string(encoded), "\n"), err
+		},
+	}
+}
+
+// runShape returns what the expression makes of a value, or of each line.
+func (a *app) runShape(value any) (string, error) {
+	if lines, isLines := value.(jsonLines); isLines {
+		all := ""
+		for _, line := range lines {
+			one, err := a.runShape(line)
+			if err != nil {
+				return "", err
+			}
+			all += one
+		}
+		return all, nil
+	}
+	encoded, err := encodeJSON(value, false)
+	if err != nil {
+		return "", err
+	}
+	var input any
+	if err := wire.Unmarshal(encoded, &input); err != nil {
+		return "", fmt.Errorf("read the answer: %w", err)
+	}
+	limited, stop := a.deadline(a.command.Context())
+	defer stop()
+	ctx, cancel := context.WithTimeout(limited, shapeTime)
+	defer cancel()
+	out := &boundedText{ctx: ctx}
+	done := make(chan error, 1)
+	guard.Go(func() {
+		if a.shape.query != nil {
+			done <- a.runQuery(ctx, input, out)
+			return
+		}
+		done <- a.shape.template.Execute(out, input)
+	}, func(err error) { done <- err })
+	select {
+	case err = <-done:
+	case <-ctx.Done(): // a template cannot be stopped
+		err = ctx.Err()
+	}
+	if err == nil {
+		return out.String(), nil
+	}
+	if limited.Err() != nil {
+		return "", limited.Err()
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("no result after %s", shapeTime)
+	}
+	return "", usage("Check the expression against the output of --json.", "%s", text.OneLine(err.Error()))
+}
+
+// runQuery writes each value of a jq program on a line, text without quotes.
+func (a *app) runQuery(ctx context.Context, input any, out *boundedText) error {
+	for values := a.shape.query.RunWithContext(ctx, input); ; {
+		value, more := values.Next()
+		if !more {
+			return nil
+		}
+		if err, failed := value.(error); failed {
+			if halted, ok := errors.AsType[*gojq.HaltError](err); ok && halted.Value() == nil {
+				return nil
+			}
+			return fmt.Errorf("--jq: %w", err)
+		}
+		line, isText := value.(string)
+		if !isText {
+			encoded, err := encodeJSON(value, a.indents())
+			if err != nil {
+				return err
+			}
+			line = strings.TrimSuffix(string(encoded), "\n")
+		}
+		if _, err := out.Write([]byte(line + "\n")); err != nil {
+			return err
+		}
+	}
+}
+
+// boundedText collects output until it is too long or its time is over.
+type boundedText struct {
+	strings.Builder
+	ctx context.Context
+}
+
+// Write implements io.Writer.
+func (b *boundedText) Write(data []byte) (int, error) {
+	if err := b.ctx.Err(); err != nil {
+		return 0, err
+	}
+	if b.Len()+len(data) > shapeBytes {
+		return 0, fmt.Errorf("the output is larger than %s", text.Size(shapeBytes))
+	}
+	return b.Builder.Write(data)
+}
+
+// printEvent prints a value on a line of its own.
+func (a *app) printEvent(value any) error {
+	line, err := a.eventLine(value)
+	if err != nil {
+		return err
+	}
+	return a.print(line)
+}
+
+func (a *app) eventLine(value any) ([]byte, error) {
+	if a.shape.isText() {
+		shaped, err := a.runShape(value)
+		return []byte(shaped), err
+	}
+	return encodeJSON(value, false)
+}
+
+// rowKeys are the keys of an answer under which its rows are.
+func rowKeys() []string { return []string{"results", "searches", "documents", "chunks", "passages"} }
+
+// picked returns a value with the chosen fields of its rows, in the order in which they were given; null for one that a row
+// lacks. A field that no row knows is an error.
+func (s shape) picked(value any) (any, error) {
+	var known []string
+	eachRow(value, func(row object) object {
+		for _, f := range row {
+			known = union(known, []string{strings.TrimSuffix(f.key, "?")})
+		}
+		return row
+	})
+	for _, name := range s.fields {
+		if len(known) > 0 && !slices.Contains(known, name) {
+			return nil, usage(nearestOf(name, "Fields: "+strings.Join(known, ", "), known), "unknown field %q", name)
+		}
+	}
+	return eachRow(value, func(row object) object {
+		return exslices.CastFunc(s.fields, func(name string) field {
+			at := slices.IndexFunc(row, func(f field) bool { return strings.TrimSuffix(f.key, "?") == name })
+			if at < 0 {
+				return field{name, nil}
+			}
+			return field{name, row[at].value}
+		})
+	}), nil
+}
+
+// eachRow replaces the rows of an answer. What has no rows is a row; one that is an error stays.
+func eachRow(value any, change func(object) object) any {
+	isRows := func(f field) bool { return slices.Contains(rowKeys(), f.key) }
+	isError := func(f field) bool { return f.key == "error" }
+	switch value := value.(type) {
+	case jsonLines:
+		lines := slices.Clone(value)
+		for i, line := range lines {
+			if line[0].value == "result" {
+				lines[i] = append(object{line[0]}, change(line[1:])...)
+			}
+		}
+		return lines
+	case object:
+		switch {
+		case slices.ContainsFunc(value, isError):
+			return value
+		case !slices.ContainsFunc(value, isRows):
+			return change(value)
+		}
+		changed := slices.Clone(value)
+		for i, f := range changed {
+			if isRows(f) && f.value != nil {
+				changed[i].value = eachRow(f.value, change)
+			}
+		}
+		return changed
+	}
+	list := reflect.ValueOf(value)
+	if list.Kind() != reflect.Slice {
+		return change(objectOf(value))
+	}
+	changed := make([]any, list.Len())
+	for i := range changed {
+		changed[i] = eachRow(objectOf(list.Index(i).Interface()), change)
+	}
+	return changed
+}
+
+// objectOf returns a row as an object.
+func objectOf(row any) object {
+	switch row := row.(type) {
+	case object:
+		return row
+	case listed:
+		return row.object
+	}
+	var fields map[string]json.RawMessage
+	if encoded, err := encodeJSON(row, false); err != nil || wire.Unmarshal(encoded, &fields) != nil {
+		return nil
+	}
+	return exslices.CastFunc(slices.Sorted(maps.Keys(fields)), func(key string) field { return field{key, fields[key]} })
+}
