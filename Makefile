@@ -6,7 +6,7 @@ VERSION ?= 0.1.0
 LDFLAGS = -s -w -X main.version=$(VERSION)
 BUILD = $(GO) build -trimpath -ldflags "$(LDFLAGS)"
 
-.PHONY: run help test test-all race lint build cross bench bench-ui bench-serve bench-ssh bench-quality crash rights fuzz docs man completions screens clean
+.PHONY: run help test test-all race lint build cross bench bench-ui bench-serve bench-ssh bench-quality bench-agents crash rights fuzz docs man completions screens clean
 .DELETE_ON_ERROR:
 
 run: build ## Explore the sample library; Q="text" starts with a query
@@ -103,6 +103,9 @@ $(BENCH)/handbook: | build $(if $(TINY),$(BENCH)/data)
 
 $(BENCH)/large: | build $(BENCH)/chunks.jsonl
 	./bin/quarry add --quiet --library $@ $(BENCH)/chunks.jsonl
+
+bench-agents: build | $(if $(TINY),$(BENCH)/data) ## Measure how many tokens the answers to research questions cost
+	$(GO) run ./tools/agents $(QUICK) bin/quarry "$(DATA)"/agent-tasks.jsonl "$(DATA)"/corpora
 
 bench-quality: | $(if $(TINY),$(BENCH)/data) ## Measure the ranking on judged queries
 	QUARRY_DATA="$(DATA)" $(GO) run ./tools/quality $(QUICK)

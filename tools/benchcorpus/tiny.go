@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"quarry/server/index"
@@ -19,14 +20,16 @@ func tiny(out string) error {
 	if err != nil {
 		return err
 	}
-	var corpus, queries, judgements strings.Builder
+	var corpus, queries, judgements, tasks strings.Builder
 	handbook := filepath.Join(out, "corpora", "sourcegraph-handbook")
 	if err := os.MkdirAll(handbook, 0o755); err != nil {
 		return err
 	}
 	for i, d := range documents {
 		id, text := fmt.Sprintf("%03d.md", i), textOf(d)
+		answer := regexp.QuoteMeta(firstWords(d.Chunks[0].Text, 6))
 		err := errors.Join(os.WriteFile(filepath.Join(handbook, id), []byte(text), 0o644),
+			writeLine(&tasks, map[string]string{"id": id, "corpus": "sourcegraph-handbook", "question": d.Title, "answer_matches": answer}),
 			writeLine(&corpus, map[string]string{"_id": id, "title": d.Title, "text": text}))
 		if err != nil {
 			return err
@@ -41,6 +44,9 @@ func tiny(out string) error {
 			fmt.Fprintf(&judgements, "%s%s\t%s\t1\n", kind, id, id)
 		}
 	}
+	if err := os.WriteFile(filepath.Join(out, "agent-tasks.jsonl"), []byte(tasks.String()), 0o644); err != nil {
+		return err
+	}
 	for _, set := range []string{"scifact", "handbook-sourcegraph", "cacm"} {
 		folder := filepath.Join(out, "qrels", set)
 		err := errors.Join(os.MkdirAll(folder, 0o755),
@@ -52,6 +58,11 @@ func tiny(out string) error {
 		}
 	}
 	return nil
+}
+
+func firstWords(text string, n int) string {
+	words := strings.Fields(text)
+	return strings.Join(words[:min(n, len(words))], " ")
 }
 
 func textOf(d index.Document) string {
