@@ -115,8 +115,10 @@ func (r *run) exploreScreen(ctx context.Context, host *target.Host, e cli.Explor
 	if err != nil {
 		width, height = 0, 0 // unknown
 	}
+	caps := r.capabilities()
+	caps.Suspend = caps.Suspend && pick == nil // the shell waits for the choice
 	return explorer.Run(ctx, explorer.Options{
-		Target: screenTarget(host, e.Target), Query: e.Query, Caps: r.capabilities(), SetUp: setUp, Pick: pick,
+		Target: screenTarget(host, e.Target), Query: e.Query, Caps: caps, SetUp: setUp, Pick: pick,
 		Results: e.Limit, Instant: host.Config.Instant, Fast: host.Config.Fast, Private: host.Config.Private, Keys: host.Config.Keys,
 		Profile: theme.Profile(true, e.NoColor, r.process.Env), AgeWarning: time.Duration(host.Config.AgeWarning) * explorer.Year,
 		Theme: host.Config.Theme, Own: r.configuredTheme(host.Config.Theme), Themes: r.themes,

@@ -24,6 +24,7 @@ type paging struct {
 	of       *shown // whose further documents these are
 	first    int    // passages of its first page
 	offset   int    // documents that were asked for
+	stayed   int    // selected result when the last page came; -1: that brought nothing, or there was none
 	complete bool   // there are no more, or they cannot be fetched
 }
 
@@ -72,7 +73,7 @@ func (m *Model) moreResults() tea.Cmd {
 	s, p := m.search.shown, &m.search.paging
 	if p.of != s {
 		p.fetching.stop()
-		*p = paging{of: s}
+		*p = paging{of: s, stayed: -1}
 		if s != nil {
 			p.first = len(s.response.Results)
 		}
@@ -95,11 +96,13 @@ func (m *Model) moreResults() tea.Cmd {
 	}, m.handlePage)
 }
 
+// wantsMore reports whether the selection was moved near the end of the list. One that stays there, since a page went into
+// the groups above it, asks for no more.
 func (m *Model) wantsMore() bool {
 	s, p := m.search.shown, m.search.paging
 	return s != nil && !s.provisional && !s.ofAnswer && m.search.running == nil && !p.fetching.running() && !p.complete &&
 		m.client() != nil && (m.client().Local() || m.conn.welcome.pages) && m.list.Len() > 0 &&
-		m.list.Row() >= m.list.Len()-pageAhead && m.list.Len() < maxRows && s.response.TotalMatches > m.list.Documents()
+		m.list.Row() >= m.list.Len()-pageAhead && m.list.Len() < maxRows && m.list.SelectedIndex() != p.stayed && s.response.TotalMatches > m.list.Documents()
 }
 
 // handlePage puts the documents of a page that the list does not have yet behind it, with numbers of their own.
@@ -131,6 +134,10 @@ func (m *Model) handlePage(page *wire.SearchResponse, err error) tea.Cmd {
 	}
 	if byModel(s.response) {
 		m.list.SetMore(p.first)
+	}
+	p.stayed = -1
+	if len(longer.Results) > len(s.response.Results) {
+		p.stayed = m.list.SelectedIndex()
 	}
 	s.response = &longer
 	m.list.Set(longer.Results, passage.Words(s.query), true)

@@ -3,8 +3,10 @@ package explorer
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"quarry/client/wire"
 	"quarry/internal/testkit/screentest"
@@ -93,6 +95,40 @@ func TestRowsBehindAModelsPageSayHowTheyWereFound(t *testing.T) {
 		screen.WaitText("Best")
 		screen.WaitText("── more, by words ──")
 		screen.WaitText("Document 000")
+	}
+}
+
+// A page that goes into groups above the selection is the only one until the selection moves.
+func TestPagesInGroups(t *testing.T) {
+	t.Parallel()
+	server := many(400)
+	all := server.search
+	server.search = func(w http.ResponseWriter, r *http.Request, request wire.SearchRequest) {
+		recorder := httptest.NewRecorder()
+		all(recorder, r, request)
+		var response wire.SearchResponse
+		if err := wire.Unmarshal(recorder.Body.Bytes(), &response); err != nil {
+			t.Error(err)
+		}
+		for i := range response.Results { // the further back, the newer
+			at := today().AddDate(0, *response.Results[i].CitationID/10-100, 0).Format(time.RFC3339)
+			response.Results[i].UpdatedAt = &at
+		}
+		answer200(w, response)
+	}
+	m := ready(t, server, Options{})
+	drive(t, m, m.nextGrouping())
+	drive(t, m, m.nextGrouping())
+	ask(t, m, "text")
+	m.list.Last()
+	drive(t, m, m.sync(nil))
+	if m.list.Len() != 100 || m.list.Row() != 99 {
+		t.Fatalf("row %d of %d", m.list.Row(), m.list.Len())
+	}
+	m.list.Move(-1)
+	drive(t, m, m.sync(nil))
+	if m.list.Len() != 150 {
+		t.Fatalf("row %d of %d", m.list.Row(), m.list.Len())
 	}
 }
 
