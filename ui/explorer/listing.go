@@ -105,8 +105,10 @@ func (m *Model) relist() {
 	}
 }
 
-// mostAuthors is how many authors are checked until what is known of them is forgotten.
-const mostAuthors = 100
+const (
+	mostAuthors = 100 // that are checked until what is known of them is forgotten
+	mostChecked = 8   // authors of one query
+)
 
 // checkAuthors finds out whether the authors of the query have documents. The names of authors do not say so: a filter also
 // takes an address or a part of a name.
@@ -115,7 +117,8 @@ func (m *Model) checkAuthors() tea.Cmd {
 		return nil
 	}
 	var commands []tea.Cmd
-	for _, name := range m.authorsInUse() {
+	names := m.authorsInUse()
+	for _, name := range names[:min(len(names), mostChecked)] {
 		if _, known := m.filters.authors[name]; known {
 			continue
 		}
@@ -127,8 +130,10 @@ func (m *Model) checkAuthors() tea.Cmd {
 		commands = append(commands, during(m.conn.request, func(ctx context.Context) (*wire.FacetCounts, error) {
 			return c.Facets(ctx, wire.SearchRequest{Authors: []string{name}})
 		}, func(counts *wire.FacetCounts, err error) tea.Cmd {
-			m.filters.authors[name] = err != nil || counts.TotalMatches > 0
-			m.filters.version++
+			if m.filters.authors != nil { // else what is known was forgotten meanwhile
+				m.filters.authors[name] = err != nil || counts.TotalMatches > 0
+				m.filters.version++
+			}
 			return nil
 		}))
 	}

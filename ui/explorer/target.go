@@ -143,7 +143,7 @@ func (m *Model) switchTo(target Target) tea.Cmd {
 	for _, l := range m.filters.listed {
 		l.request.stop()
 	}
-	m.past, m.filters.others, m.filters.listed = history{}, otherSources{}, nil
+	m.past, m.filters.others, m.filters.listed, m.filters.authors = history{}, otherSources{}, nil, nil
 	return tea.Batch(before, m.open(), m.loadState())
 }
 
