@@ -371,7 +371,7 @@ func (m *Model) openCited(number int) tea.Cmd {
 	}
 	m.list.SelectIndex(at)
 	m.panels = nil
-	m.focus, m.answer.reading = InReader, true
+	m.focus, m.reader, m.answer.reading = InReader, m.compare.following, true
 	return nil
 }
 

@@ -100,7 +100,7 @@ func (m *Model) handleVersion(status *wire.LibraryStatus, err error) tea.Cmd {
 	}
 	if !slices.Equal(roots, m.conn.roots) {
 		m.list.SetRoots(roots)
-		m.conn.roots, m.reading.result = roots, nil // which is shown again
+		m.conn.roots, m.reader.result = roots, nil // which is shown again
 	}
 	m.conn.version, m.conn.vectors, m.conn.synced = status.Version, status.VectorModel != "", lastSync(status.Roots)
 	if first { // a search may have been faster
@@ -113,7 +113,7 @@ func (m *Model) handleVersion(status *wire.LibraryStatus, err error) tea.Cmd {
 		return again
 	}
 	m.search.memory.clear()
-	m.reading.whole, m.filters.others.of, m.filters.listed = nil, "", nil
+	m.compare.following.whole, m.filters.others.of, m.filters.listed = nil, "", nil
 	return tea.Batch(again, m.askWelcome(), m.refresh())
 }
 

@@ -75,7 +75,11 @@ func noCollected(m *Model) string {
 // toggleMark puts the selected passage into the collection or removes it. In the list the next passage is selected.
 func (m *Model) toggleMark() tea.Cmd {
 	result, _ := m.result()
-	passage := state.PassageOf(result, strings.TrimSpace(m.search.shown.text), m.now())
+	query := m.reader.query // a pinned passage may be of an earlier search
+	if !m.onPinned() {
+		query = m.search.shown.text
+	}
+	passage := state.PassageOf(result, strings.TrimSpace(query), m.now())
 	if m.focus == InList {
 		m.list.Move(1)
 	}
@@ -110,7 +114,7 @@ func (m *Model) collected() state.Passage {
 // openCollected reads the chosen passage: among the results if it is there, else the collection takes their place.
 func (m *Model) openCollected() tea.Cmd {
 	chosen := m.collected()
-	m.panels, m.focus = nil, InReader
+	m.panels, m.focus, m.reader = nil, InReader, m.compare.following
 	if s := m.search.shown; s != nil {
 		if at := slices.Index(refsOf(s.response.Results), chosen.Ref); at >= 0 {
 			m.list.SelectIndex(at)

@@ -129,6 +129,7 @@ func (m *Model) listPane() []string {
 	if room -= paint.Width(p.beside); room > len(" Results  ") {
 		p.title = m.listTitle()
 	}
+	p.foot = m.pinnedNote()
 	p.footBeside = m.theme.Muted.Render(fmt.Sprintf("%s of %s", text.Number(m.list.Row()+1), text.Number(m.list.Len())))
 	return m.draw(p, append(lines, m.list.View(w, h, m.theme, p.focused && m.overlay() == 0)...))
 }
@@ -152,20 +153,26 @@ func (m *Model) grouped() string {
 	return ""
 }
 
-// readerPane is the document that is read, with its title and the place in it.
+// readerPane is the selected passage.
 func (m *Model) readerPane() []string {
 	if m.rects.ReaderFrame.H == 0 {
 		return nil
 	}
-	p := pane{rect: m.rects.ReaderFrame, pad: 1, focused: m.focus == InReader}
-	lines := m.reader.View(m.rects.Reader.W, m.rects.Reader.H, m.theme, p.focused)
-	if m.list.Len() > 0 {
-		muted := m.theme.Muted
-		p.title, p.beside = m.theme.Title.Render(m.reader.Title()), muted.Render(m.reader.Position())
-		p.footBeside = muted.Render(readerFoot(&m.reader))
-		p.thumbFrom, p.thumbTo = m.reader.Gutter(len(lines))
-	}
+	p, lines := m.readerLines(m.compare.following, m.rects.ReaderFrame, m.rects.Reader)
 	return m.draw(p, lines)
+}
+
+// readerLines are the lines of a reader, and what surrounds them: the document's title and the place in it.
+func (m *Model) readerLines(r *reading, frame, inside Rect) (pane, []string) {
+	p := pane{rect: frame, pad: 1, focused: m.isRead(r)}
+	lines := r.View(inside.W, inside.H, m.theme, p.focused)
+	if r.result != nil {
+		muted := m.theme.Muted
+		p.title, p.beside = m.theme.Title.Render(r.Title()), muted.Render(r.Position())
+		p.footBeside = muted.Render(readerFoot(&r.Reader))
+		p.thumbFrom, p.thumbTo = r.Gutter(len(lines))
+	}
+	return p, lines
 }
 
 // readerFoot says how much of the document is elsewhere, and how far the reader is.

@@ -134,19 +134,26 @@ func (m *Model) shownSearch() search {
 
 // finishRendering does what the running program does in the background.
 func finishRendering(m *Model) {
-	m.reading.rendering = false
+	finishReader(m, m.compare.following, m.rects.Reader)
+	if m.compare.pinned != nil {
+		finishReader(m, m.compare.pinned, m.rects.Pinned)
+	}
+}
+
+func finishReader(m *Model, r *reading, rect Rect) {
+	r.rendering = false
 	for range 5 {
-		if m.rects.Reader.H == 0 {
+		if rect.H == 0 {
 			return
 		}
-		m.reader.View(m.rects.Reader.W, m.rects.Reader.H, m.theme, false)
-		job, ok := m.reader.RenderJob()
+		r.View(rect.W, rect.H, m.theme, false)
+		job, ok := r.RenderJob()
 		if !ok {
 			return
 		}
-		m.reader.Apply(job.Render())
+		r.Apply(job.Render())
 		m.Update(nil)
-		m.reading.rendering = false
+		r.rendering = false
 	}
 }
 
@@ -163,6 +170,19 @@ func awkwardModel(t *testing.T, random *rand.Rand) *Model {
 	m.show(shown{search: search{text: m.box.Query(), query: client.ParseQuery(m.box.Query(), today())}, response: answer})
 	m.Update(nil)
 	return m
+}
+
+// comparePassages pins the selected passage, where there is one, and reads another or the pinned one.
+func (m *Model) comparePassages(readPinned bool) {
+	m.focus = InReader
+	if m.list.Len() == 0 {
+		return
+	}
+	m.togglePin()
+	m.list.Move(1)
+	if readPinned {
+		m.reader = m.compare.pinned
+	}
 }
 
 func awkwardDocuments(text string) []wire.SearchDoc {
@@ -189,7 +209,15 @@ func states(random *rand.Rand) map[string]func(*Model) {
 			finishRendering(m)
 			m.reader.Sideways(1)
 		},
-		"zoomed":  func(m *Model) { m.focus = InReader; m.look.zoomed = true },
+		"zoomed":                     func(m *Model) { m.focus = InReader; m.look.zoomed = true },
+		"comparing":                  func(m *Model) { m.comparePassages(false) },
+		"reading the pinned passage": func(m *Model) { m.comparePassages(true) },
+		"choosing what to compare":   func(m *Model) { m.comparePassages(false); m.focus = InList },
+		"the pinned passage zoomed":  func(m *Model) { m.comparePassages(true); m.look.zoomed = true },
+		"a pinned passage without results": func(m *Model) {
+			m.comparePassages(true)
+			m.show(shown{search: m.shownSearch(), response: &wire.SearchResponse{}})
+		},
 		"welcome": func(m *Model) { m.box.SetQuery("", today()); m.forgetResults() },
 		"actions": func(m *Model) { m.openActions(); m.actions.Move(random.IntN(60)) },
 		"filters": func(m *Model) { m.filters.picker.Open(m.facets()); m.pushPanel(InPicker, &m.filters.picker) },

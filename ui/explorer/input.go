@@ -15,12 +15,14 @@ func (m *Model) back() tea.Cmd {
 	case m.search.running != nil && m.search.running.slow: // one that nobody sees is nothing to step back from
 		m.giveUp()
 		return nil
-	case m.reading.expanding.running() && m.message.text != "":
-		m.reading.expanding.stop()
+	case m.reader.expanding.running() && m.message.text != "":
+		m.reader.expanding.stop()
 		m.inform("stopped")
 		return nil
 	case m.look.zoomed && m.focus != InBox:
 		m.look.zoomed = false
+	case m.onPinned():
+		m.reader = m.compare.following
 	case m.focus == InReader && m.answer.reading:
 		m.focus = InList
 		m.pushPanel(InAnswer, &m.answer)
@@ -71,15 +73,12 @@ func (m *Model) handleWheel(wheel tea.MouseWheelMsg) tea.Cmd {
 	if !known {
 		return nil
 	}
-	inReader, inList := m.rects.Reader.contains(wheel.X, wheel.Y), m.rects.List.contains(wheel.X, wheel.Y)
-	switch {
+	switch r := m.readerAt(wheel.X, wheel.Y); {
 	case m.overlay() != 0:
 		m.top().Move(by)
-	case inReader && by < 0:
-		m.reader.Up(lines)
-	case inReader:
-		m.reader.Down(lines)
-	case inList:
+	case r != nil:
+		r.Down(by * lines)
+	case m.rects.List.contains(wheel.X, wheel.Y):
 		m.list.Move(by)
 	}
 	return nil
@@ -101,8 +100,8 @@ func (m *Model) handleClick(click tea.MouseClickMsg) tea.Cmd {
 			m.focus = InStrip
 			return m.toggleSource()
 		}
-	case m.rects.Reader.contains(click.X, click.Y):
-		m.focus = InReader
+	case m.readerAt(click.X, click.Y) != nil:
+		m.focus, m.reader = InReader, m.readerAt(click.X, click.Y)
 	case m.rects.List.contains(click.X, click.Y):
 		if row, ok := m.list.RowAt(click.Y - m.rects.List.Y); ok {
 			m.focus = InList

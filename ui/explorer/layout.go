@@ -9,6 +9,7 @@ const (
 	stackWidth              = 80     // from here on the reader may be below the list
 	stackHeight             = 30     // rows, at least, for that
 	sideWidth               = 120    // from here on it is beside the list
+	threeWidth              = 160    // from here on a pinned passage is beside both; otherwise the list makes way for it
 	panelHeight             = 16     // below, a panel gets all but the query and the keys
 	frameWidth, frameHeight = 81, 16 // below either, lines above and below a pane take the place of its border
 	stripHeight             = 16     // from here on the sources have a line
@@ -33,13 +34,15 @@ type Rect struct{ X, Y, W, H int }
 
 // Shape is what the layout depends on besides the size.
 type Shape struct {
-	Chips   bool // there are filters, or there is something to say about them
-	Reading bool // the reader is wanted where only one of the two fits
-	Zoomed  bool // the focused pane alone
-	Empty   bool // there is nothing to read
-	Panel   bool // something lies over the panes, and needs the room
-	Notes   int  // lines above the results
-	Wide    int  // columns that the person moved the divider by; rows when stacked
+	Chips    bool // there are filters, or there is something to say about them
+	Reading  bool // the reader is wanted where only one of the two fits
+	Zoomed   bool // the focused pane alone
+	Empty    bool // there is nothing to read
+	Pinned   bool // a passage is pinned beside the one that is read
+	OnPinned bool // Reading is about the pinned one
+	Panel    bool // something lies over the panes, and needs the room
+	Notes    int  // lines above the results
+	Wide     int  // columns that the person moved the divider by; rows when stacked
 }
 
 // Rects are the parts of the screen. A part that is not shown has no height.
@@ -57,6 +60,8 @@ type Rects struct {
 	Density     results.Density // of the rows of the list
 	ReaderFrame Rect
 	Reader      Rect
+	PinnedFrame Rect
+	Pinned      Rect
 	Bar         Rect // keys and messages
 }
 
@@ -111,15 +116,23 @@ func Layout(width, height int, shape Shape) Rects {
 	return r
 }
 
-// share gives the body to list and reader.
+// share gives the body to list and readers.
 func (r *Rects) share(shape Shape) {
-	body := r.Body
+	body, none := r.Body, Rect{X: r.Body.X, Y: r.Body.Y}
 	r.ListFrame = body
 	switch {
 	case r.Arrangement <= Single || shape.Zoomed || shape.Empty && r.Arrangement == Stacked:
-		if shape.Reading {
-			r.ReaderFrame, r.ListFrame = body, Rect{X: body.X, Y: body.Y}
+		if shape.OnPinned {
+			r.PinnedFrame, r.ListFrame = body, none
+		} else if shape.Reading {
+			r.ReaderFrame, r.ListFrame = body, none
 		}
+	case shape.Pinned && r.Arrangement == Side && body.W >= threeWidth:
+		r.ListFrame.W = bounded(body.W/4+shape.Wide, 30, body.W-2*40)
+		r.ReaderFrame, r.PinnedFrame = halves(Rect{X: r.ListFrame.W, Y: body.Y, W: body.W - r.ListFrame.W, H: body.H}, Side, 0)
+	case shape.Pinned && shape.Reading:
+		r.ListFrame = none
+		r.ReaderFrame, r.PinnedFrame = halves(body, r.Arrangement, shape.Wide)
 	case r.Arrangement == Side:
 		r.ListFrame.W = bounded(body.W*9/20+shape.Wide, 30, body.W-40)
 		r.ReaderFrame = Rect{X: r.ListFrame.W, Y: body.Y, W: body.W - r.ListFrame.W, H: body.H}
@@ -127,12 +140,25 @@ func (r *Rects) share(shape Shape) {
 		r.ListFrame.H = bounded(body.H*2/5+shape.Wide, 8, body.H-10)
 		r.ReaderFrame = Rect{Y: body.Y + r.ListFrame.H, W: body.W, H: body.H - r.ListFrame.H}
 	}
-	r.List, r.Reader = r.inside(r.ListFrame, 0), r.inside(r.ReaderFrame, 1)
+	r.List, r.Reader, r.Pinned = r.inside(r.ListFrame, 0), r.inside(r.ReaderFrame, 1), r.inside(r.PinnedFrame, 1)
 	r.Notes = Rect{X: r.List.X, Y: r.List.Y, W: r.List.W}
 	if r.Arrangement != Bare && r.List.H > 6 {
 		r.Notes.H = min(shape.Notes, r.List.H/2)
 	}
 	r.List.Y, r.List.H = r.List.Y+r.Notes.H, r.List.H-r.Notes.H
+}
+
+// halves cuts the room of two readers, with the divider moved by so many columns or rows.
+func halves(room Rect, arrangement Arrangement, moved int) (first, second Rect) {
+	first, second = room, room
+	if arrangement == Stacked {
+		first.H = bounded(room.H/2+moved, 8, room.H-8)
+		second.Y, second.H = room.Y+first.H, room.H-first.H
+		return first, second
+	}
+	first.W = bounded(room.W/2+moved, 40, room.W-40)
+	second.X, second.W = room.X+first.W, room.W-first.W
+	return first, second
 }
 
 // inside returns what the border of a pane leaves, without some columns at both sides.

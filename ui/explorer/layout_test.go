@@ -27,9 +27,11 @@ func TestRectanglesFillTheScreen(t *testing.T) {
 	t.Parallel()
 	for width := range 245 {
 		for height := range 85 {
-			for bits := range 64 {
+			for bits := range 192 {
+				pinned := bits / 64 // not, while another one is read, or read itself
 				shape := Shape{Chips: bits&1 != 0, Notes: []int{0, 3}[bits>>1&1], Reading: bits&4 != 0, Zoomed: bits&8 != 0,
-					Wide: []int{0, -1000}[bits>>4&1], Panel: bits>>5&1 != 0, Empty: bits&3 == 3}
+					Wide: []int{0, -1000}[bits>>4&1], Panel: bits>>5&1 != 0, Empty: bits&3 == 3, Pinned: pinned > 0,
+					OnPinned: pinned == 2 && bits&4 != 0}
 				checkRects(t, width, height, shape)
 			}
 		}
@@ -58,10 +60,14 @@ func checkRects(t *testing.T, width, height int, shape Shape) {
 	if next != height {
 		t.Fatalf("%d×%d %+v: %d rows are laid out", width, height, shape, next)
 	}
-	if area := r.ListFrame.W*r.ListFrame.H + r.ReaderFrame.W*r.ReaderFrame.H; area != r.Body.W*r.Body.H {
+	area := 0
+	for _, frame := range []Rect{r.ListFrame, r.ReaderFrame, r.PinnedFrame} {
+		area += frame.W * frame.H
+	}
+	if area != r.Body.W*r.Body.H {
 		t.Fatalf("%d×%d %+v: panes cover %d of %d cells: %+v", width, height, shape, area, r.Body.W*r.Body.H, r)
 	}
-	for part, whole := range map[Rect]Rect{r.Query: r.QueryFrame, r.Notes: r.ListFrame, r.List: r.ListFrame, r.Reader: r.ReaderFrame} {
+	for part, whole := range map[Rect]Rect{r.Query: r.QueryFrame, r.Notes: r.ListFrame, r.List: r.ListFrame, r.Reader: r.ReaderFrame, r.Pinned: r.PinnedFrame} {
 		if part.W < 0 || part.H < 0 || part.X < whole.X || part.Y < whole.Y || part.X+part.W > whole.X+whole.W ||
 			part.Y+part.H > whole.Y+whole.H {
 			t.Fatalf("%d×%d %+v: %+v leaves %+v", width, height, shape, part, whole)

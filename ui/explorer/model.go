@@ -15,7 +15,6 @@ import (
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/panel"
 	"quarry/ui/explorer/querybox"
-	"quarry/ui/explorer/reader"
 	"quarry/ui/explorer/results"
 	"quarry/ui/explorer/strip"
 	"quarry/ui/state"
@@ -40,7 +39,7 @@ type Model struct {
 	box     querybox.Box
 	strip   strip.Strip
 	list    results.List
-	reader  reader.Reader
+	reader  *reading // that keys act on
 	actions panel.Actions
 	prompt  prompt
 	why     panel.Why
@@ -52,7 +51,7 @@ type Model struct {
 	completion completing
 	follow     followUps
 	filters    filtering
-	reading    reading
+	compare    comparing
 	outline    outlining
 	links      linking
 	answer     answering
@@ -108,6 +107,8 @@ func New(ctx context.Context, options Options) *Model {
 	m := &Model{ctx: ctx, options: options, keys: keys, focus: InBox, look: look{mode: options.Theme, dark: true},
 		target: painted(options.Target), width: options.Width, height: options.Height}
 	m.search.memory, m.search.order = newMemory(options.CacheBytes), wire.SortRelevance
+	m.reader = new(reading)
+	m.compare.following = m.reader
 	m.reader.KeepAtMost(options.CacheBytes)
 	if options.Pick != nil {
 		m.pick = &picking{marks: state.InMemory(0), results: map[string]wire.SearchResult{}}
@@ -164,8 +165,11 @@ func (m *Model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 
 // sync updates what depends on a change: the rectangles, the reader with the selection, its rendering.
 func (m *Model) sync(cmd tea.Cmd) tea.Cmd {
-	if m.focus == InReader && m.list.Len() == 0 {
+	if m.focus == InReader && m.list.Len() == 0 && (m.atHome() || !m.onPinned()) {
 		m.focus = InList // there is nothing to read
+	}
+	if m.focus != InReader {
+		m.reader = m.compare.following
 	}
 	if m.focus == InHome && !m.atHome() {
 		m.focus = InBox
@@ -190,7 +194,7 @@ const mostNotes = 5
 func (m *Model) arrangeScreen() {
 	shape := Shape{Chips: len(m.box.Chips()) > 0 || m.unknownValue() != "", Reading: m.focus == InReader,
 		Zoomed: m.look.zoomed && m.focus != InBox, Empty: m.list.Len() == 0, Panel: m.overlay() != 0,
-		Wide: m.look.dividerX}
+		Pinned: m.compare.pinned != nil, OnPinned: m.onPinned(), Wide: m.look.dividerX}
 	if arrange(m.width, m.height) == Stacked {
 		shape.Wide = m.look.dividerY
 	}
@@ -275,8 +279,13 @@ func (m *Model) client() *client.Client {
 	return m.conn.session.Client
 }
 
-// result is the selected passage.
-func (m *Model) result() (wire.SearchResult, bool) { return m.list.Selected() }
+// result is the passage that keys act on: the pinned one while it is read, else the selected one.
+func (m *Model) result() (wire.SearchResult, bool) {
+	if m.onPinned() {
+		return *m.compare.pinned.result, true
+	}
+	return m.list.Selected()
+}
 
 // more counts the remaining problems: " (and 2 more)".
 func more(n int) string {

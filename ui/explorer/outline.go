@@ -71,11 +71,11 @@ func (m *Model) openOutline() tea.Cmd {
 
 // fetchOutline fetches the outline of the document that is read, unless it is known or the server has none, and runs then.
 func (m *Model) fetchOutline(then func() tea.Cmd) tea.Cmd {
-	o, result := &m.outline, m.reading.result
+	o, result := &m.outline, m.reader.result
 	if o.of != result.DocumentID {
 		o.of, o.sent = result.DocumentID, nil
 	}
-	if w := m.reading.whole; w != nil && w.document.ID == o.of {
+	if w := m.reader.whole; w != nil && w.document.ID == o.of {
 		o.sent = w.document.Outline
 	}
 	c := m.client()
@@ -133,7 +133,7 @@ func (m *Model) openHeading() tea.Cmd {
 	}
 	m.outline.fetching.stop()
 	m.panels = m.panels[:len(m.panels)-1]
-	if m.reading.result == nil || m.reading.result.DocumentID != m.outline.of {
+	if m.reader.result == nil || m.reader.result.DocumentID != m.outline.of {
 		return nil // the results changed meanwhile
 	}
 	return m.goToHeading(m.outline.headings, at)
@@ -150,11 +150,12 @@ func (m *Model) goToHeading(headings []reader.Heading, at int) tea.Cmd {
 		m.warn("that heading is too far from the text shown")
 		return nil
 	}
+	r := m.reader
 	return m.fetch(func(ctx context.Context, c *client.Client, id string) (fetched, error) {
 		got, err := chunksBetween(ctx, c, id, from, to)
 		got.then = func() {
-			if headings, _ := m.reader.Headings(m.outline.sent); at < len(headings) {
-				m.reader.GoTo(headings[at])
+			if headings, _ := r.Headings(m.outline.sent); at < len(headings) {
+				r.GoTo(headings[at])
 			}
 		}
 		return got, err

@@ -24,13 +24,14 @@ const wholeChunks = 2000
 // noDocumentIDs is why a passage cannot be read on at a server with Onyx's own answers.
 const noDocumentIDs = "this server cannot show surrounding text; o opens the original"
 
-// reading is what the reader shows.
+// reading is a reader and the passage that it shows.
 type reading struct {
-	result    *wire.SearchResult
-	query     string   // whose words are marked
-	rendering bool     // a rendering is running
-	expanding *request // for chunks
-	whole     *fetched // the document fetched whole last, for its other passages
+	reader.Reader
+	result    *wire.SearchResult // nil: none
+	query     string             // whose words are marked
+	rendering bool               // a rendering is running
+	expanding *request           // for chunks
+	whole     *fetched           // the document fetched whole last, for its other passages
 }
 
 // fetched are the chunks of a range around a passage, or the whole document.
@@ -44,25 +45,26 @@ type fetched struct {
 
 // followSelection shows the selected passage in the reader, unless it is shown already.
 func (m *Model) followSelection() {
-	result, ok := m.result()
+	result, ok := m.list.Selected()
+	r := m.compare.following
 	switch {
-	case !ok && m.reading.result != nil:
-		m.reading.result = nil
-		m.reader.Clear()
-	case ok && (m.reading.result == nil || !sameReading(*m.reading.result, result) || m.wordsChanged(result)):
-		m.reading.expanding.stop()
-		m.reading.result, m.reading.query = &result, m.search.shown.text
-		m.reader.SetNow(m.now())
-		m.reader.Show(m.document(result))
-		if w := m.reading.whole; w != nil && w.document.ID == result.DocumentID {
-			m.reader.SetWhole(w.document, w.chunks)
+	case !ok && r.result != nil:
+		r.result = nil
+		r.Clear()
+	case ok && (r.result == nil || !sameReading(*r.result, result) || m.wordsChanged(result)):
+		r.expanding.stop()
+		r.result, r.query = &result, m.search.shown.text
+		r.SetNow(m.now())
+		r.Show(m.document(result))
+		if w := r.whole; w != nil && w.document.ID == result.DocumentID {
+			r.SetWhole(w.document, w.chunks)
 		}
 	}
 }
 
 // wordsChanged reports whether other words are looked for in a passage whose server does not mark them.
 func (m *Model) wordsChanged(r wire.SearchResult) bool {
-	return len(r.Highlights) == 0 && m.search.shown.text != m.reading.query
+	return len(r.Highlights) == 0 && m.search.shown.text != m.compare.following.query
 }
 
 func sameReading(a, b wire.SearchResult) bool {
@@ -82,35 +84,44 @@ func (m *Model) document(r wire.SearchResult) reader.Document {
 
 // unreadable returns why the rest of a result's document cannot be read here; "" means that it can.
 func (m *Model) unreadable(r wire.SearchResult) string {
-	switch {
-	case r.DocumentID == "":
+	if r.DocumentID == "" {
 		return noDocumentIDs
-	case slices.Contains(m.target.Beside, r.Origin):
-		return "this document is on " + r.Origin + "; o opens the original"
 	}
-	return ""
+	return m.elsewhere(r)
 }
 
-// render renders what the reader shows, one rendering at a time.
+// elsewhere returns where a result's document is, unless the target itself has it.
+func (m *Model) elsewhere(r wire.SearchResult) string {
+	return unless(!slices.Contains(m.target.Beside, r.Origin), "this document is on "+r.Origin+"; o opens the original")
+}
+
+// render renders what the readers show, for each one rendering at a time.
 func (m *Model) render() tea.Cmd {
-	if m.reading.rendering || m.rects.Reader.H == 0 {
+	if m.compare.pinned == nil {
+		return m.renderIn(m.compare.following, m.rects.Reader)
+	}
+	return tea.Batch(m.renderIn(m.compare.following, m.rects.Reader), m.renderIn(m.compare.pinned, m.rects.Pinned))
+}
+
+func (m *Model) renderIn(r *reading, rect Rect) tea.Cmd {
+	if r.rendering || rect.H == 0 {
 		return nil
 	}
-	m.reader.View(m.rects.Reader.W, m.rects.Reader.H, m.theme, m.focus == InReader) // a job is for the size shown last
-	job, ok := m.reader.RenderJob()
+	r.View(rect.W, rect.H, m.theme, m.isRead(r)) // a job is for the size shown last
+	job, ok := r.RenderJob()
 	if !ok {
 		return nil
 	}
-	m.reading.rendering = true
-	log, document := m.options.Log, m.reading.result.DocumentID
+	r.rendering = true
+	log, document := m.options.Log, r.result.DocumentID
 	return func() tea.Msg {
 		rendered := job.Render()
 		for _, why := range rendered.Failures {
 			log.Warn("the reader shows text unrendered", "document", document, "reason", why)
 		}
 		return resultMsg{handle: func() tea.Cmd {
-			m.reading.rendering = false
-			m.reader.Apply(rendered)
+			r.rendering = false
+			r.Apply(rendered)
 			return nil
 		}}
 	}
@@ -160,33 +171,35 @@ func chunksBetween(ctx context.Context, c *client.Client, id string, from, to in
 
 // fetch fetches chunks of the document that the reader shows.
 func (m *Model) fetch(chunks func(context.Context, *client.Client, string) (fetched, error)) tea.Cmd {
-	if m.reading.result == nil || m.client() == nil {
+	r := m.reader
+	if r.result == nil || m.client() == nil {
 		return nil
 	}
-	c, id := m.client(), m.reading.result.DocumentID
-	found := background(m, &m.reading.expanding, func(ctx context.Context) (fetched, error) { return chunks(ctx, c, id) }, m.handleChunks)
-	slow := after(m.reading.expanding, slowAfter, func() tea.Cmd {
+	c, id := m.client(), r.result.DocumentID
+	found := background(m, &r.expanding, func(ctx context.Context) (fetched, error) { return chunks(ctx, c, id) },
+		func(got fetched, err error) tea.Cmd { return m.handleChunks(r, got, err) })
+	slow := after(r.expanding, slowAfter, func() tea.Cmd {
 		m.inform("loading · " + m.keys.keyOf("back", m.focus) + " stops")
 		return nil
 	})
 	return tea.Batch(slow, found)
 }
 
-// handleChunks puts fetched chunks into the reader, which keeps its place.
-func (m *Model) handleChunks(got fetched, err error) tea.Cmd {
+// handleChunks puts fetched chunks into their reader, which keeps its place.
+func (m *Model) handleChunks(r *reading, got fetched, err error) tea.Cmd {
 	switch {
 	case client.KindOf(err) == client.NotAvailable:
 		m.warn("this server cannot show surrounding text")
 	case err != nil:
 		m.fail("could not load more: " + reasonOf(err) + "; " + m.keys.keyOf("expand", InList) + " retries")
 	case got.whole:
-		m.reading.whole = &got
-		m.reader.SetWhole(got.document, got.chunks)
+		r.whole = &got
+		r.SetWhole(got.document, got.chunks)
 		if len(got.chunks) < got.document.ChunkCount {
 			m.warn("long document: only the first part is shown")
 		}
 	default:
-		m.reader.Add(got.from, got.to, got.chunks)
+		r.Add(got.from, got.to, got.chunks)
 	}
 	if err == nil && got.then != nil {
 		got.then()

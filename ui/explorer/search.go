@@ -368,7 +368,7 @@ func (m *Model) show(answer shown) {
 	fromTop := m.search.shown != nil && m.search.shown.instant && !answer.instant
 	m.search.shown = &answer
 	m.list.SetNow(m.now())
-	m.reader.SetNow(m.now())
+	m.compare.following.SetNow(m.now())
 	m.search.old = false
 	m.list.SetSelective(selective(answer.response))
 	m.list.SetMore(0)

@@ -123,12 +123,13 @@ func closing(session *client.Session) tea.Cmd {
 // switchTo leaves the target for another. The query stays, and is asked there.
 func (m *Model) switchTo(target Target) tea.Cmd {
 	m.stopSearch()
-	for _, r := range []*request{m.conn.request, m.reading.expanding, m.answer.asking, m.answer.passages, m.chats.fetching, m.filters.counting, m.filters.others.counting, m.past.counting} {
+	m.unpin()
+	for _, r := range []*request{m.conn.request, m.reader.expanding, m.answer.asking, m.answer.passages, m.chats.fetching, m.filters.counting, m.filters.others.counting, m.past.counting} {
 		r.stop()
 	}
 	m.answer.thread, m.follow = thread{}, followUps{}
 	m.answer.Reset()
-	m.chats.refused, m.reading.whole = "", nil
+	m.chats.refused, m.compare.following.whole = "", nil
 	before := closing(m.conn.session)
 	m.target, m.conn.session, m.conn.welcome, m.conn.version, m.conn.synced = painted(target), nil, welcome{}, "", time.Time{}
 	m.conn.noModel, m.answer.refused = false, ""

@@ -69,19 +69,22 @@ func (m *Model) title() string {
 	return "quarry: " + paint.Line(m.search.shown.query.Text)
 }
 
-// body is the panes: list and reader.
+// body is the panes: list and readers.
 func (m *Model) body() []string {
 	if m.atHome() {
 		return m.homePane(m.rects.Body)
 	}
-	list, reader := m.listPane(), m.readerPane()
-	if list == nil || reader == nil || m.rects.Arrangement == Stacked {
-		return append(list, reader...)
+	var lines []string
+	for _, pane := range [][]string{m.listPane(), m.readerPane(), m.pinnedPane()} {
+		if m.rects.Arrangement == Stacked || lines == nil {
+			lines = append(lines, pane...)
+			continue
+		}
+		for i := range pane {
+			lines[i] += pane[i]
+		}
 	}
-	for i := range list {
-		list[i] += reader[i]
-	}
-	return list
+	return lines
 }
 
 // invitation is the first line of an empty screen.

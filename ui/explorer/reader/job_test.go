@@ -115,6 +115,25 @@ func TestCacheIsBounded(t *testing.T) {
 	}
 }
 
+// Readers beside each other keep what they rendered within one bound.
+func TestReadersShareTheBoundOfTheirCache(t *testing.T) {
+	t.Parallel()
+	var first Reader
+	first.ExpandKey = "e"
+	first.KeepAtMost(1000)
+	second := first.Beside()
+	for i := range 40 {
+		r := []*Reader{&first, &second}[i%2]
+		r.Apply(Rendered{keys: []jobKey{{width: i}}, firstLinks: []int{0}, layouts: []*layout{{size: 100}}})
+	}
+	if first.cache != second.cache || first.cache.size > 1000 || first.cache.entries.Len() != 10 {
+		t.Errorf("%d and %d bytes are kept", first.cache.size, second.cache.size)
+	}
+	if second.ExpandKey != "e" || second.shown {
+		t.Errorf("the second reader is not empty, or has other keys: %+v", second)
+	}
+}
+
 // What the cache counts is what it holds: a budget for memory rests on it. Not parallel, since it watches the whole heap.
 func TestCacheHoldsWhatItCounts(t *testing.T) {
 	live := func() int {

@@ -117,7 +117,7 @@ func (r *Reader) Apply(rendered Rendered) bool {
 			r.number(p, rendered.firstLinks[i], rendered.layouts[i])
 		}
 		key.firstLink = rendered.firstLinks[i]
-		r.cache.put(key, rendered.layouts[i])
+		r.rendered().put(key, rendered.layouts[i])
 	}
 	if wanted {
 		r.savePlaceBelowTop()
@@ -156,7 +156,20 @@ type cache struct {
 }
 
 // KeepAtMost bounds the rendered text that is kept, in bytes; 0: 4 MB.
-func (r *Reader) KeepAtMost(bytes int) { r.cache.most = bytes }
+func (r *Reader) KeepAtMost(bytes int) { r.rendered().most = bytes }
+
+// Beside returns an empty reader with the same keys. Both keep their rendered text within one bound.
+func (r *Reader) Beside() Reader {
+	return Reader{ExpandKey: r.ExpandKey, WholeKey: r.WholeKey, now: r.now, cache: r.rendered()}
+}
+
+// rendered returns the rendered text that is kept.
+func (r *Reader) rendered() *cache {
+	if r.cache == nil {
+		r.cache = new(cache)
+	}
+	return r.cache
+}
 
 func (c *cache) get(key jobKey) (*layout, bool) {
 	if c.entries == nil {

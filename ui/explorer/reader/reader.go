@@ -48,7 +48,7 @@ type Reader struct {
 	matches     []match
 	counted     bool // matches is up to date
 
-	cache   cache
+	cache   *cache          // may be shared with another reader
 	pending map[jobKey]bool // jobs without a result yet
 	links   int             // numbered so far, in the order in which pieces were rendered
 
@@ -167,7 +167,7 @@ func (r *Reader) setLayout(p *piece) {
 	if !r.raw {
 		key := r.jobKey(p)
 		key.firstLink = cmp.Or(key.firstLink, r.links+1)
-		if rendered, ok := r.cache.get(key); ok {
+		if rendered, ok := r.rendered().get(key); ok {
 			r.number(p, key.firstLink, rendered)
 			p.layout, p.shape = rendered, r.shape
 			return
