@@ -24,6 +24,7 @@ type Query struct {
 	Tags                          []wire.Tag
 	Excluded                      wire.ExcludeFilters
 	Agent                         string    // by name or number
+	Similar                       string    // ref of a passage that others are like
 	Since, Until                  time.Time // both inclusive; zero: no bound
 	Chips                         []Chip    // the filters in the text, in order
 	Unread                        []string  // invalid filters, which are text too
@@ -32,7 +33,7 @@ type Query struct {
 
 // Chip is one filter in the typed text.
 type Chip struct {
-	// Field is one of source, since, until, within, agent, set, tag, author, type.
+	// Field is one of FilterNames, or FilterSimilar.
 	Field string
 	// Value has no quotes; several values are separated by commas.
 	Value string
@@ -55,8 +56,11 @@ func ParseQuery(text string, now time.Time) Query {
 // HasWords reports whether the query has words or phrases, not only filters and exclusions.
 func (q Query) HasWords() bool { return q.Words != "" || len(q.Phrases) > 0 }
 
-// Browses reports whether the query has filters but no words: it asks for all documents that the filters leave.
-func (q Query) Browses() bool { return !q.HasWords() && len(q.Chips) > 0 }
+// Searches reports whether the query says what to search for: words, phrases, or a passage that others are like.
+func (q Query) Searches() bool { return q.HasWords() || q.Similar != "" }
+
+// Browses reports whether the query has only filters: it asks for all documents that they leave.
+func (q Query) Browses() bool { return !q.Searches() && len(q.Chips) > 0 }
 
 // Request returns the query as a search request, without the agent, which Client.AgentID resolves.
 func (q Query) Request() wire.SearchRequest {
@@ -72,6 +76,7 @@ func (q Query) Request() wire.SearchRequest {
 
 		ExcludeFilters: q.Excluded,
 		Browse:         q.Browses(),
+		SimilarTo:      q.Similar,
 	}
 	if !q.Since.IsZero() {
 		request.TimeCutoff = &wire.Time{Time: q.Since}
@@ -111,6 +116,12 @@ func (q Query) WithoutFilters() string {
 	}
 	text.WriteString(q.input[at:])
 	return strings.TrimSpace(text.String())
+}
+
+// SimilarQuery returns the query for passages like the one with a ref; false if no query can hold that ref.
+func SimilarQuery(ref string) (query string, ok bool) {
+	query = FilterSimilar + ":" + QuoteValue(ref)
+	return query, ref != "" && ParseQuery(query, time.Time{}).Similar == ref
 }
 
 // InstantRequest is Request for a search while typing: the last word is a prefix unless something follows it.

@@ -13,14 +13,17 @@ import (
 // longestFilterName bounds how far the parser looks for the colon of a filter, in bytes.
 const longestFilterName = 16
 
-// FilterNames returns the names of all filters, in the order in which they are offered.
+// FilterSimilar is the filter that holds the ref of a passage, to find others like it. It is not offered while typing.
+const FilterSimilar = "similar"
+
+// FilterNames returns the names of the filters that are offered, in that order.
 func FilterNames() []string {
 	return []string{"source", "since", "until", "within", "agent", "set", "tag", "author", "type"}
 }
 
 // filterField returns the filter with a key, in any case; "" if there is none.
 func filterField(key string) string {
-	if key = strings.ToLower(key); slices.Contains(FilterNames(), key) {
+	if key = strings.ToLower(key); key == FilterSimilar || slices.Contains(FilterNames(), key) {
 		return key
 	}
 	return ""
@@ -165,6 +168,11 @@ func (p *queryParser) applyOne(field, value string) bool {
 	switch field {
 	case "agent":
 		q.Agent = value
+	case FilterSimilar:
+		if _, _, ok := wire.SplitRef(value); !ok || q.Similar != "" {
+			return false
+		}
+		q.Similar = value
 	case "since":
 		day, _, ok := parseDay(value)
 		if !ok {

@@ -338,3 +338,29 @@ func TestFilterNamesAreParsed(t *testing.T) {
 		}
 	}
 }
+
+func TestSimilarQuery(t *testing.T) {
+	t.Parallel()
+	for _, ref := range []string{"a#0", "file:/notes/travel, old.md#3", `say "hi"#12`, "日本語#1", "x#y#7"} {
+		text, ok := SimilarQuery(ref)
+		if !ok {
+			t.Errorf("no query holds %q", ref)
+		}
+		q := ParseQuery("receipts "+text+" source:web", noon)
+		if request := q.Request(); request.SimilarTo != ref || request.Query != "receipts" || request.Browse || !q.Searches() {
+			t.Errorf("%q: %+v", text, request)
+		}
+		if alone := ParseQuery(text, noon); alone.HasWords() || alone.Browses() || !alone.Searches() {
+			t.Errorf("%q: words %q, browses %v", text, alone.Words, alone.Browses())
+		}
+	}
+	for _, ref := range []string{"", "a", "#1", "two  spaces#1", " a#1", "a#1 "} {
+		if text, ok := SimilarQuery(ref); ok {
+			t.Errorf("%q holds %q", text, ref)
+		}
+	}
+	if q := ParseQuery("similar:nothing similar:a#1 similar:b#2", noon); q.Similar != "a#1" || q.Text != "similar:nothing similar:b#2" ||
+		len(q.Unread) != 2 {
+		t.Errorf("%+v", q)
+	}
+}

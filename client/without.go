@@ -22,7 +22,7 @@ func (c *Client) MatchesWithout(ctx context.Context, query Query, asked wire.Sea
 	var counts []int
 	for i := range query.Chips {
 		without := ParseQuery(query.Without(i), now)
-		if !without.HasWords() && !(without.Browses() && features.Has(wire.FeatureBrowse)) {
+		if !without.Searches() && !(without.Browses() && features.Has(wire.FeatureBrowse)) {
 			return nil, nil
 		}
 		request := without.Request()

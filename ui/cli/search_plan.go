@@ -38,7 +38,7 @@ func (a *app) planSearch(queries []string, options *searchOptions, choice target
 	}
 	for _, query := range queries {
 		parsed := client.ParseQuery(query, a.now())
-		if !parsed.Browses() && !options.narrows() {
+		if !parsed.Searches() && !parsed.Browses() && !options.narrows() {
 			if err := requireWords(parsed, query); err != nil {
 				return nil, err
 			}
@@ -168,7 +168,7 @@ func (a *app) planQuery(parsed client.Query, text string, flags wire.SearchReque
 	request.SkipQueryExpansion = request.SkipQueryExpansion || flags.SkipQueryExpansion
 	request.SkipDocumentSelection, request.Explain = flags.SkipDocumentSelection, flags.Explain
 	request.NumResults, request.Sort, request.Offset = flags.NumResults, flags.Sort, flags.Offset
-	request.Browse = !parsed.HasWords()
+	request.Browse = !parsed.Searches()
 	if err := checkDates(*request); err != nil {
 		return planned, err
 	}

@@ -86,6 +86,9 @@ func (m *Model) ask(text string) tea.Cmd {
 		m.answer.thread.query = text
 	}
 	m.answer.Begin(query.WithoutFilters())
+	if query.Similar != "" {
+		m.answer.Note("the answer is not limited to similar passages")
+	}
 	c := m.client()
 	request, agent := m.chatRequest(query)
 	answer := stream(m, &m.answer.asking, answerPause, func(ctx context.Context, report func(wire.ChatPacket)) (*wire.ChatAnswer, error) {

@@ -14,9 +14,9 @@ import (
 func Bindings() []Binding {
 	var all []Binding
 	for _, group := range [][]Binding{
-		searchBindings(), homeBindings(), listBindings(), compareBindings(), readerBindings(), outlineBindings(), linkBindings(),
-		paragraphBindings(), takeBindings(), filterBindings(), screenBindings(), overlayBindings(), collectionBindings(),
-		conversationBindings(), pickBindings(), editingBindings(),
+		searchBindings(), homeBindings(), listBindings(), similarBindings(), compareBindings(), readerBindings(), outlineBindings(),
+		linkBindings(), paragraphBindings(), takeBindings(), filterBindings(), screenBindings(), overlayBindings(),
+		collectionBindings(), conversationBindings(), pickBindings(), editingBindings(),
 	} {
 		all = append(all, group...)
 	}

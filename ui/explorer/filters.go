@@ -163,7 +163,7 @@ func (m *Model) counter(prefix bool) counter {
 		if request.PersonaID, err = c.ResolveAgent(ctx, query.Agent, usual); err != nil {
 			return wire.Facets{}, 0, err
 		}
-		if !query.HasWords() {
+		if !query.Searches() {
 			counts, err := c.Facets(ctx, request)
 			if err != nil {
 				return wire.Facets{}, 0, err
@@ -212,7 +212,7 @@ func (m *Model) applyPicker() tea.Cmd {
 
 // filtersChanged asks again with other filters.
 func (m *Model) filtersChanged() tea.Cmd {
-	if m.client() == nil || !client.ParseQuery(m.box.Query(), m.now()).HasWords() {
+	if m.client() == nil || !client.ParseQuery(m.box.Query(), m.now()).Searches() {
 		return m.queryEdited()
 	}
 	return m.startSearch(m.box.Query(), false, false)

@@ -130,6 +130,9 @@ func (m *Model) searched() tea.Cmd {
 	}
 	m.visit(s.search)
 	done := state.Search{Query: s.text, At: m.now(), Found: s.response.TotalMatches}
+	if s.query.Similar != "" {
+		done.Query = "" // nobody typed it
+	}
 	name, refs := m.past.opening, refsOf(s.response.Results)
 	m.past.opening = ""
 	saved, ok := m.past.state.SavedNamed(name)
@@ -361,7 +364,7 @@ func noQueryToSave(m *Model) string {
 
 // nameSearch asks for a name to save the query under.
 func (m *Model) nameSearch() tea.Cmd {
-	return m.openPrompt("Save search", "name", m.box.Query(), m.saveSearch)
+	return m.openPrompt("Save search", "name", m.box.Readable(m.box.Query()), m.saveSearch)
 }
 
 // saveSearch saves the query under a name, with the shown results as seen.

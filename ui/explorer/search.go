@@ -129,7 +129,7 @@ func (m *Model) queryEdited() tea.Cmd {
 
 // searches reports whether a query finds something here: filters alone do where the server lists what they leave.
 func (m *Model) searches(query client.Query) bool {
-	return query.HasWords() || query.Browses() && (m.conn.welcome.browses || m.client() != nil && m.client().Local())
+	return query.Searches() || query.Browses() && (m.conn.welcome.browses || m.client() != nil && m.client().Local())
 }
 
 // typingSearches reports whether typing searches a remote server.
@@ -157,7 +157,7 @@ func (m *Model) submit() tea.Cmd {
 	text := m.box.Query()
 	query := client.ParseQuery(text, m.now())
 	switch {
-	case !query.HasWords() && !query.Browses():
+	case !query.Searches() && !query.Browses():
 		return nil
 	case m.client() == nil:
 		m.conn.pending = true
@@ -322,7 +322,7 @@ func (m *Model) handleSearch(s *search, response *wire.SearchResponse, err error
 	}
 	took := m.now().Sub(s.started)
 	m.search.failure = nil
-	if len(response.Stages) > 0 && !s.wire.Instant && !s.wire.SkipQueryExpansion { // such a search asks a model if there is one
+	if len(response.Stages) > 0 && !s.wire.Instant && !s.wire.SkipQueryExpansion && !s.wire.WithoutModel() { // such a search asks a model if there is one
 		m.conn.noModel = withoutModel(response)
 	}
 	if s.version == m.conn.version { // what a library answered before it changed is of no use

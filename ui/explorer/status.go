@@ -121,7 +121,9 @@ func (m *Model) progress() string {
 }
 
 // former names the query whose results are shown in place of those for the query in the box.
-func (m *Model) former() string { return "results for “" + paint.Line(m.search.shown.text) + "”" }
+func (m *Model) former() string {
+	return "results for “" + paint.Line(m.box.Readable(m.search.shown.text)) + "”"
+}
 
 // fullDocument is from how many passages of one document on a server may have left out more of them.
 const fullDocument = 8

@@ -20,6 +20,7 @@ type welcome struct {
 	facets    wire.Facets // of all documents, where exact
 	documents int
 	newest    []wire.SearchResult // without their texts
+	unlike    bool                // it cannot find passages like one
 	instant   bool                // the server answers while one types, without a model
 	browses   bool                // it lists what filters alone leave
 	pages     bool                // it lists documents behind an offset
@@ -158,7 +159,7 @@ func whatThereIs(ctx context.Context, c *client.Client) welcome {
 	w := listed(ctx, c)
 	if features, err := c.Features(ctx); err == nil { // else it is asked as a server that can do no more
 		w.instant, w.browses, w.pages = features.Has(wire.FeatureInstant), features.Has(wire.FeatureBrowse), features.Has(wire.FeatureOffset)
-		w.refs = features.Has(wire.FeatureRefs)
+		w.refs, w.unlike = features.Has(wire.FeatureRefs), !features.Has(wire.FeatureSimilarTo)
 		w.bare = features.API == 0
 	}
 	if w.browses && w.documents > 0 && c.Local() { // a server counts searches, and logs them

@@ -66,6 +66,9 @@ func (m *Model) title() string {
 	if m.search.shown == nil || m.search.shown.instant { // a title for each key is more than a terminal wants to hear
 		return "quarry"
 	}
+	if s := m.search.shown; s.query.Similar != "" {
+		return "quarry: " + paint.Line(m.box.Readable(s.text))
+	}
 	return "quarry: " + paint.Line(m.search.shown.query.Text)
 }
 
@@ -138,7 +141,7 @@ func (m *Model) nothingFound() []string {
 		return append(lines, "", " "+m.theme.Muted.Render("Try fewer or other words. "+m.keys.keyOf("query", InList)+" edits the query."))
 	}
 	for i, chip := range s.query.Chips {
-		line := "   with " + paint.PenOf(m.theme.Chip).Write(paint.Line(chip.Raw))
+		line := "   with " + paint.PenOf(m.theme.Chip).Write(paint.Line(m.box.Readable(chip.Raw)))
 		if m.filters.cut != nil && i < len(m.filters.cut.counts) {
 			count := text.Count(m.filters.cut.counts[i], "document")
 			if len(s.response.Queries) > 1 { // what a model would find besides is not known
@@ -156,7 +159,7 @@ func (m *Model) nothingFound() []string {
 		lines = append(lines, "", " "+m.theme.Text.Render("Removing one filter is not enough; "+key+" removes the last one."))
 	default:
 		chip := s.query.Chips[m.filters.cut.worst]
-		lines = append(lines, "", " "+m.theme.Text.Render("Most restrictive: "+paint.Line(chip.Raw)+". "+key+" removes it."))
+		lines = append(lines, "", " "+m.theme.Text.Render("Most restrictive: "+paint.Line(m.box.Readable(chip.Raw))+". "+key+" removes it."))
 	}
 	return lines
 }

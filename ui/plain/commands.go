@@ -25,7 +25,7 @@ func (s *session) search(ctx context.Context, question string) error {
 		return nil
 	}
 	query := client.ParseQuery(question, s.Now())
-	if !query.HasWords() && !query.Browses() {
+	if !query.Searches() && !query.Browses() {
 		s.fail("the query has no words", "Add words to search for")
 		return nil
 	}

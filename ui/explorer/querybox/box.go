@@ -3,6 +3,7 @@
 package querybox
 
 import (
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -26,6 +27,7 @@ type Box struct {
 
 	now      time.Time // the latest moment that was given, for filters relative to it
 	ignored  []string
+	titles   map[string]string // of passages, by ref
 	parsed   []Chip
 	selected int    // 1 for the first chip, 0 for none
 	version  uint64 // counts what the editor does not
@@ -282,7 +284,9 @@ func (b *Box) chip(raw string) Chip {
 	chip := Chip{Raw: raw, Label: raw}
 	if q := client.ParseQuery(raw, b.now); len(q.Chips) == 1 {
 		chip.Field, chip.Value, chip.Negated = q.Chips[0].Field, q.Chips[0].Value, q.Chips[0].Negated
-		chip.Label = labelOf(q)
+		if chip.Label = labelOf(q); q.Similar != "" {
+			chip.Label = b.Readable(raw)
+		}
 	} else {
 		field, value, _ := strings.Cut(raw, ":") // no filter any more, as time went by
 		chip.Field, chip.Value = strings.ToLower(field), value
@@ -312,6 +316,37 @@ func (c Chip) name() string {
 		return "-" + c.Field
 	}
 	return c.Field
+}
+
+// mostTitles bounds the passages whose titles are known.
+const mostTitles = 100
+
+// SetTitle sets the title of a passage, for the chip of a search for passages like it.
+func (b *Box) SetTitle(ref, title string) {
+	if b.titles == nil || len(b.titles) >= mostTitles {
+		b.titles = map[string]string{}
+	}
+	b.titles[ref], b.parsed = title, nil
+	b.version++
+}
+
+// Readable returns a query in which the title of a passage stands for the filter that holds its ref.
+func (b *Box) Readable(query string) string {
+	if !strings.Contains(strings.ToLower(query), client.FilterSimilar+":") {
+		return query
+	}
+	for _, chip := range client.ParseQuery(query, b.now).Chips {
+		if chip.Field != client.FilterSimilar {
+			continue
+		}
+		title, known := b.titles[chip.Value]
+		if !known {
+			id, _, _ := wire.SplitRef(chip.Value)
+			title = path.Base(id)
+		}
+		return query[:chip.Start] + "similar to: " + title + query[chip.End:]
+	}
+	return query
 }
 
 // SetIgnored sets the fields that the server searched without, such as author or -author; their chips say so.
