@@ -14,8 +14,8 @@ import (
 func Bindings() []Binding {
 	var all []Binding
 	for _, group := range [][]Binding{
-		searchBindings(), homeBindings(), listBindings(), similarBindings(), compareBindings(), readerBindings(), outlineBindings(),
-		linkBindings(), paragraphBindings(), takeBindings(), filterBindings(), screenBindings(), overlayBindings(),
+		searchBindings(), homeBindings(), listBindings(), similarBindings(), compareBindings(), readerBindings(), takeBindings(),
+		filterBindings(), outlineBindings(), linkBindings(), paragraphBindings(), screenBindings(), overlayBindings(),
 		collectionBindings(), conversationBindings(), pickBindings(), editingBindings(),
 	} {
 		all = append(all, group...)

@@ -18,8 +18,8 @@ type linking struct {
 }
 
 func linkBindings() []Binding {
-	return group("Reader",
-		action("links", "L", InList|InReader, "", "Open a link of the text by its number", (*Model).openLinks, noLinks),
+	return group("Document",
+		action("links", "L", InList|InReader, "links", "Open a link of the text by its number", (*Model).openLinks, noLinks),
 		action("open-link", "enter", InLinks, "open", "Open the link (within the document: go to its heading), or copy it where there is no browser", (*Model).openChosenLink),
 	)
 }

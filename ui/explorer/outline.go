@@ -29,8 +29,8 @@ type outlining struct {
 }
 
 func outlineBindings() []Binding {
-	return group("Reader",
-		action("outline", "O", InList|InReader, "", "Go to a heading of the document", (*Model).openOutline, noResult),
+	return group("Document",
+		action("outline", "O", InList|InReader, "outline", "Go to a heading of the document", (*Model).openOutline, noResult),
 		action("open-heading", "enter", InOutline, "go", "Go to the heading", (*Model).openHeading),
 	)
 }

@@ -7,8 +7,8 @@ import (
 )
 
 func paragraphBindings() []Binding {
-	return group("Reader",
-		action("select-paragraph", "V", InReader, "", "Select a paragraph to copy", do(func(m *Model) { m.reader.Select(true) }), noResult),
+	return group("Document",
+		action("select-paragraph", "V", InReader, "paragraph", "Select a paragraph to copy", do(func(m *Model) { m.reader.Select(true) }), noResult),
 		action("copy-paragraph", "y Y enter", InParagraph, "copy", "Copy the paragraph with the citation", (*Model).copyParagraph),
 		action("next-paragraph", "j down ctrl+n", InParagraph, "next", "Next paragraph",
 			do(func(m *Model) { m.reader.MoveSelection(1) })),
