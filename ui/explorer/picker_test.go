@@ -120,7 +120,7 @@ func TestAnAuthorIsExcludedFromThePicker(t *testing.T) {
 func TestOneEscClosesThePicker(t *testing.T) {
 	t.Parallel()
 	screen := start(t, 140, 44, Options{Target: sampleTarget(t), Query: "roll back source:slack"})
-	screen.WaitText("source: slack ✕")
+	screen.WaitText("5 passages") // the library is open
 	screen.Press("ctrl+f")
 	screen.WaitText("[Sources 1]")
 	screen.Type("hubs")
