@@ -100,6 +100,21 @@ func timeoutOf(ctx context.Context, byDefault time.Duration) time.Duration {
 	return byDefault
 }
 
+type traceKey struct{}
+
+// Trace describes a request when its response began, or why none did. It has no token.
+type Trace struct {
+	Method, URL string
+	Status      int // 0 without a response
+	Took        time.Duration
+	Err         error
+}
+
+// WithTrace returns a context in which report is called for each request, from any goroutine.
+func WithTrace(ctx context.Context, report func(Trace)) context.Context {
+	return context.WithValue(ctx, traceKey{}, report)
+}
+
 // Session is a client of an opened server or library.
 type Session struct {
 	Client *Client

@@ -113,6 +113,13 @@ func (c *Client) send(ctx context.Context, r call) (*answer, error) {
 	request, err := c.request(a.ctx, r)
 	if err == nil {
 		a.Response, err = c.http.Do(request)
+		if report, ok := ctx.Value(traceKey{}).(func(Trace)); ok {
+			traced := Trace{Method: r.method, URL: request.URL.Redacted(), Took: time.Since(started), Err: err}
+			if a.Response != nil {
+				traced.Status = a.StatusCode
+			}
+			report(traced)
+		}
 	}
 	if err != nil {
 		failure := a.named(transportError(a.ctx, err, c.base, r.path, a.had))

@@ -42,6 +42,8 @@ type Config struct {
 
 	Warnings []Warning `mapstructure:"-"` // to be printed on stderr
 
+	from map[string]string // where a key was set: the file or a variable
+
 	exposed  bool // others than the owner may write the file: its commands are not run
 	sandbox  bool // the file was not read, see Load
 	readOnly bool

@@ -119,6 +119,13 @@ func (l *loader) load(env Env) error {
 	if err := l.decodeLayers(values, env); err != nil {
 		return err
 	}
+	l.config.from = map[string]string{}
+	for path := range l.tree.lines {
+		l.config.from[path] = l.tree.file
+	}
+	for path, variable := range l.variables {
+		l.config.from[path] = variable
+	}
 	return l.check()
 }
 
@@ -142,7 +149,7 @@ func (l *loader) decodeLayers(file map[string]any, env Env) error {
 	}
 	l.variables = map[string]string{}
 	for _, k := range environmentKeys() {
-		variable := "QUARRY_" + strings.ToUpper(strings.ReplaceAll(k.path, ".", "_"))
+		variable := variableOf(k.path)
 		text := env.Get(variable)
 		if strings.TrimSpace(text) == "" {
 			continue

@@ -85,7 +85,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 		SSH:   SSH{AuthorizedKeys: "/home/ada/keys", Token: true},
 		Index: Index{Engine: EngineEmbedded}, Directory: Directory{URL: NewSecret("postgres://user:pw@db/quarry")},
 	}
-	c.Warnings = nil
+	c.Warnings, c.from = nil, nil
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got  %+v\nwant %+v", c, want)
 	}

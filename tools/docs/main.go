@@ -1,6 +1,7 @@
 // Docs writes the reference of all commands from what the built program says of itself:
 //
 //	docs BINARY > docs/commands.md
+//	docs > docs/configuration.md          the keys of the configuration file
 package main
 
 import (
@@ -9,18 +10,66 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+
+	"quarry/config"
 )
 
 func main() {
 	log.SetFlags(0)
+	if len(os.Args) == 1 {
+		fmt.Print(configuration())
+		return
+	}
 	if len(os.Args) != 2 {
-		log.Fatal("usage: docs BINARY > docs/commands.md")
+		log.Fatal("usage: docs [BINARY]")
 	}
 	fmt.Print("# Commands\n\nMade by `make docs` from `quarry help`; edit the help, not this file.\n\n" +
 		"Every command also takes the global flags of [quarry](#quarry) and uses its exit codes; `quarry COMMAND --help` lists them.\n")
 	if err := document(os.Args[1], nil); err != nil {
 		log.Fatal(err)
 	}
+	if err := topics(os.Args[1]); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// topics prints the subjects of help beside the commands. The keys of the configuration have a page of their own.
+func topics(binary string) error {
+	help, err := exec.Command(binary, "--help").Output()
+	if err != nil {
+		return err
+	}
+	for _, name := range listed(string(help), "Help topics") {
+		if name == "configuration" {
+			continue
+		}
+		text, err := exec.Command(binary, "help", name).Output()
+		if err != nil {
+			return fmt.Errorf("%s help %s: %w", binary, name, err)
+		}
+		title, body, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
+		fmt.Printf("\n## %s\n\n    $ quarry help %s\n\n    %s\n", title, name, strings.ReplaceAll(strings.TrimSpace(body), "\n", "\n    "))
+	}
+	return nil
+}
+
+// configuration returns a table of the keys of the file.
+func configuration() string {
+	var text strings.Builder
+	text.WriteString("# Configuration\n\nMade by `make docs` from the keys that quarry knows.\n\n" +
+		"    $ quarry config path\n    /home/jo/.config/quarry/config.yaml\n    $ quarry config set theme dark\n    $ quarry config list\n\n" +
+		"The file is YAML: `profiles.work.server_url` is `server_url` below `work` below `profiles`. A variable of the environment\n" +
+		"overrides its key. Secrets are read from standard input (`pass show onyx | quarry config set profiles.work.token`), and\n" +
+		"`config get` masks them. `QUARRY_READONLY` refuses changes.\n\n" +
+		"| key | value | default | meaning |\n|---|---|---|---|\n")
+	for _, key := range config.Keys() {
+		about := key.About
+		if key.Env != "" {
+			about += " (`" + key.Env + "`)"
+		}
+		fmt.Fprintf(&text, "| `%s` | %s | %s | %s |\n", key.Path, key.Values, key.Default, about)
+	}
+	return text.String()
 }
 
 // document prints what a command's help says, and that of every command below it. Global flags and exit codes stand at
@@ -33,7 +82,7 @@ func document(binary string, path []string) error {
 		return fmt.Errorf("%s %s --help: %w", binary, strings.Join(path, " "), err)
 	}
 	fmt.Printf("\n## %s\n\n%s", strings.Join(append([]string{"quarry"}, path...), " "), markdown(string(output), len(path) == 0))
-	for _, name := range commands(string(output)) {
+	for _, name := range listed(string(output), "Commands") {
 		if err := document(binary, append(append([]string{}, path...), name)); err != nil {
 			return err
 		}
@@ -55,7 +104,7 @@ func markdown(help string, first bool) string {
 			fmt.Fprintf(&text, "\n%s\n", unindented(body))
 		case title == "When not to use it" || title == "Output":
 			fmt.Fprintf(&text, "\n**%s:** %s\n", title, unindented(body))
-		case title == "Commands" || !first && (title == "Global flags" || title == "Exit codes"):
+		case title == "Commands" || title == "Help topics" || !first && (title == "Global flags" || title == "Exit codes"):
 		default:
 			if lines := code(title, body); lines != "" {
 				fmt.Fprintf(&text, "\n%s", lines)
@@ -89,9 +138,9 @@ func code(title, body string) string {
 	return title + strings.Join(lines, "\n") + "\n"
 }
 
-// commands lists what stands under "Commands:".
-func commands(help string) (names []string) {
-	_, list, found := strings.Cut(help, "\nCommands:\n")
+// listed lists the names under a title.
+func listed(help, title string) (names []string) {
+	_, list, found := strings.Cut(help, "\n"+title+":\n")
 	if !found {
 		return nil
 	}

@@ -33,7 +33,7 @@ var commandNames = sync.OnceValue(func() []string {
 // localFlags name files, servers or profiles of the machine that quarry runs on, or programs that would run there.
 func localFlags() []string {
 	return []string{"server", "library", "profile", "sample", "also", "history", "from", "pick", "output", "saved", "new", "jq",
-		"template"}
+		"template", "debug"}
 }
 
 // restrict leaves a guest the commands that only search. The names of the others stay known, so that nobody searches for
@@ -100,6 +100,8 @@ func (a *app) refuseToGuest(command *cobra.Command) error {
 			do = "Omit the flag: results are printed."
 		case "saved", "new":
 			do = "Give the query itself."
+		case "debug":
+			do = "Omit the flag: it is for the administrator of this server."
 		case "jq", "template": // whose memory cannot be bounded
 			do = "Use it on your machine: ssh HOST search QUERY | jq EXPRESSION"
 		}

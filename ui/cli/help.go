@@ -65,10 +65,13 @@ func parseExits(text string) []int {
 
 func (a *app) helpCommand() *cobra.Command {
 	var command *cobra.Command
-	command = a.newCommand("help [COMMAND]…", "Print the help of a command", func(_ context.Context, arguments []string) error {
+	command = a.newCommand("help [COMMAND]…", "Print the help of a command or topic", func(_ context.Context, arguments []string) error {
+		if topic := topicText(strings.Join(arguments, " ")); topic != "" {
+			return a.print([]byte(topic))
+		}
 		found, rest, err := command.Root().Find(arguments)
 		if err != nil || len(rest) > 0 {
-			return usage("See: quarry --help", "unknown command %q", strings.Join(arguments, " "))
+			return usage("See: quarry --help", "unknown command or topic %q", strings.Join(arguments, " "))
 		}
 		found.InitDefaultHelpFlag()
 		return found.Help()
@@ -99,6 +102,9 @@ func (a *app) helpText(command *cobra.Command) string {
 	}
 	if command.HasAvailableSubCommands() {
 		section("Commands", commandList(command))
+	}
+	if !command.HasParent() && !a.program.Guest {
+		section("Help topics", topicList())
 	}
 	if flags := command.LocalNonPersistentFlags(); flags.HasAvailableFlags() {
 		section("Flags", strings.Trim(flags.FlagUsagesWrapped(helpWidth), "\n"))

@@ -55,7 +55,7 @@ func printList[T any](a *app, kind string, found []T, none string, private bool,
 		t.rows = append(t.rows, cells(row))
 	}
 	t.dropEmpty()
-	return a.print([]byte(t.String()))
+	return a.show([]byte(t.String()))
 }
 
 // countOf returns a count; nil if the server does not count.

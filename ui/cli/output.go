@@ -332,7 +332,7 @@ func (a *app) printCut(kind, extension string, whole []byte, private bool,
 	shorten func(limit bound, path *string) ([]byte, error)) error {
 	limit := a.limit()
 	if !limit.isSet() || limit.fits(whole) {
-		return a.print(whole)
+		return a.show(whole)
 	}
 	path := a.keepCopy(kind, extension, whole, private)
 	short, err := shorten(limit, path)
@@ -344,7 +344,7 @@ func (a *app) printCut(kind, extension string, whole []byte, private bool,
 	} else {
 		a.say("response truncated (%d bytes total); full response: %s", len(whole), *path)
 	}
-	return a.print(short)
+	return a.show(short)
 }
 
 // remedy says how to print everything.

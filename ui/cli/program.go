@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -301,6 +302,21 @@ func (a *app) note(format string, arguments ...any) {
 		return
 	}
 	fmt.Fprintf(a.err, "%s %s\n", a.errs().Warning.Render("note:"), printable(fmt.Sprintf(format, arguments...)))
+}
+
+// debug prints a line with --debug.
+func (a *app) debug(format string, arguments ...any) {
+	if a.flags.debug {
+		fmt.Fprintf(a.err, "%s %s\n", a.errs().Muted.Render("debug:"), printable(fmt.Sprintf(format, arguments...)))
+	}
+}
+
+func (a *app) debugRequest(t client.Trace) {
+	outcome := strconv.Itoa(t.Status)
+	if t.Err != nil {
+		outcome = t.Err.Error()
+	}
+	a.debug("%s %s: %s in %s", t.Method, strings.TrimPrefix(t.URL, client.InProcessURL), outcome, t.Took.Round(time.Microsecond))
 }
 
 // say prints a plain line on standard error, unless --quiet.

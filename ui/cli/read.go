@@ -78,7 +78,7 @@ func (a *app) read(ctx context.Context, choice target.Choice, arguments []string
 	case a.flags.json:
 		return a.printAnswer("read", found.answer(), a.private())
 	case a.io.OutTTY:
-		return a.print([]byte(strings.Join(exslices.CastFunc(found, a.readingText), "\n")))
+		return a.show([]byte(strings.Join(exslices.CastFunc(found, a.readingText), "\n")))
 	}
 	return a.printReadings(exslices.CastFunc(found, (*reading).markdown), found, options)
 }

@@ -36,6 +36,7 @@ type globalFlags struct {
 		jq, template string
 	}
 	quiet, noColor bool
+	debug          bool
 	plain, pick    bool   // of the explorer
 	output         string // of what is picked there
 }
@@ -90,7 +91,7 @@ func (a *app) root() *cobra.Command {
 		a.listing("agents", "List the agents that can be used", a.printAgents),
 		a.listing("document-sets", "List the document sets that can be searched", a.printSets), a.tagsCommand(),
 		a.addCommand(), a.removeCommand(), a.syncCommand(), a.statusCommand(), a.serveCommand(), a.adminCommand(),
-		a.newCommand("configure", "Set up a server or a library interactively", a.configure),
+		a.configCommand(), a.newCommand("configure", "Set up a server or a library interactively", a.configure),
 		a.newCommand("validate-config", "Test the configuration and the connection", a.validate),
 		a.newCommand("version", "Print the versions of client and server", a.printVersion), a.completionCommand(),
 		a.newCommand("man", "Print the manual page", func(context.Context, []string) error { return a.printManual(root) }))
@@ -120,6 +121,7 @@ func (a *app) globalFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&a.flags.shape.fields, "fields", nil, "print JSON with only these `FIELDS` of each result, separated by commas")
 	flags.StringVar(&a.flags.shape.jq, "jq", "", "print what a jq `EXPRESSION` makes of the JSON")
 	flags.StringVar(&a.flags.shape.template, "template", "", "print what a Go `TEMPLATE` makes of the JSON")
+	flags.BoolVar(&a.flags.debug, "debug", false, "print requests and times to standard error")
 	flags.BoolVarP(&a.flags.quiet, "quiet", "q", false, "no progress and no notes")
 	flags.BoolVar(&a.flags.noColor, "no-color", false, "no colors (also NO_COLOR)")
 }
@@ -245,6 +247,9 @@ func (a *app) noteAll(warnings []config.Warning) {
 func (a *app) chosen(where target.Request) (target.Choice, error) {
 	choice, err := a.decideTarget(where)
 	a.noteAll(choice.Warnings)
+	if err == nil {
+		a.debug("target: %s (%s)", choice.Describe(), choice.Reason)
+	}
 	return choice, err
 }
 
@@ -393,11 +398,16 @@ func (a *app) onTarget(choice target.Choice) opener {
 func (a *app) with(ctx context.Context, open opener, work func(context.Context, *client.Client) error) error {
 	ctx, cancel := a.deadline(ctx)
 	defer cancel()
+	if a.flags.debug {
+		ctx = client.WithTrace(ctx, a.debugRequest)
+	}
+	started := a.now()
 	session, err := open(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = session.Close() }()
+	a.debug("opened in %s", a.now().Sub(started).Round(time.Microsecond))
 	return work(ctx, session.Client)
 }
 

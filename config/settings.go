@@ -1,0 +1,302 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"quarry/client/wire"
+)
+
+// Key describes a key of the file. In its path, <name> stands for the name of a profile or provider, and <action> for that
+// of an action of the explorer.
+type Key struct {
+	Path    string
+	Values  string // what it takes
+	Default string // "" for none
+	About   string
+	Secret  bool
+	Env     string // variable that overrides it; "" for none
+}
+
+// Keys lists every key of the file in the order of its parts.
+func Keys() []Key {
+	described := descriptions()
+	variables := environmentKeys()
+	var keys []Key
+	for _, k := range leafKeys() {
+		about := described[k.path]
+		one := Key{Path: k.path, Values: about[0], Default: about[1], About: about[2], Secret: k.value == reflect.TypeFor[Secret]()}
+		if slices.ContainsFunc(variables, func(other key) bool { return other.path == k.path }) {
+			one.Env = variableOf(k.path)
+		}
+		keys = append(keys, one)
+	}
+	return keys
+}
+
+// leafKeys are the keys that have a value of their own.
+func leafKeys() []key {
+	all := keysOf(reflect.TypeFor[Config](), "")
+	var leaves []key
+	for _, k := range all {
+		switch isGroup := slices.ContainsFunc(all, func(other key) bool { return strings.HasPrefix(other.path, k.path+".") }); {
+		case k.path == "keys":
+			leaves = append(leaves, key{"keys.<action>", k.value.Elem()})
+		case !isGroup:
+			leaves = append(leaves, k)
+		}
+	}
+	return leaves
+}
+
+func variableOf(path string) string {
+	return "QUARRY_" + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
+}
+
+// descriptions are what each key takes, its default, and what it does. A test requires one for every key.
+func descriptions() map[string][3]string {
+	const yes = "true or false"
+	return map[string][3]string{
+		"active":                        {"a profile", "the only profile", "the profile that searches go to"},
+		"profiles.<name>.kind":          {"onyx or slack", "onyx", "the kind of server"},
+		"profiles.<name>.server_url":    {"a URL", "", "the server of the profile"},
+		"profiles.<name>.api_prefix":    {"a path", "/api", "the path before each route; empty for none"},
+		"profiles.<name>.token":         {"a token", "", "the access token; `quarry configure` prefers the system keyring"},
+		"profiles.<name>.token_command": {"a command line", "", "a command that prints the token, such as that of a password manager"},
+		"profiles.<name>.agent":         {"a number or a name", "", "the agent that searches go through"},
+		"profiles.<name>.library":       {"a folder", "", "a library of this machine instead of a server"},
+		"profiles.<name>.search_also":   {"profiles, or local", "", "what is searched together with the profile"},
+		"instant":                       {yes, "false", "search servers while typing, too"},
+		"fast":                          {yes, "false", "show what a server finds without query expansion first"},
+		"private":                       {yes, "false", "keep no history, no state, no copies of output, and no queries in server logs"},
+		"age_warning":                   {"years, 0 to 100", "2", "the age from which on a document is marked as old; 0 for never"},
+		"theme":                         {"auto, dark, light, high-contrast, ansi16, mono, or a theme of yours", "auto", "the colors"},
+		"keys.<action>":                 {"keys", "", "the keys of an action of the explorer (see keys.md)"},
+		"rate":                          {"a number per s, m, h or d, like 60/h", "no limit", "the limit of requests per token of a served library"},
+		"llm.default":                   {"PROVIDER or PROVIDER/MODEL", "", "the language model of the library"},
+		"llm.budget":                    {"tokens", "no limit", "tokens per tenant and day"},
+		"llm.providers.<name>.base_url": {"a URL", "", "an OpenAI-compatible endpoint"},
+		"llm.providers.<name>.models":   {"names", "", "its models, the usual one first"},
+		"llm.providers.<name>.key":      {"a key", "", "its API key"},
+		"embeddings.base_url":           {"a URL", "", "an OpenAI-compatible endpoint for embeddings"},
+		"embeddings.model":              {"a name", "", "the embedding model"},
+		"embeddings.key":                {"a key", "", "its API key"},
+		"embeddings.query_prefix":       {"text", "", "put before each query that is embedded"},
+		"embeddings.document_prefix":    {"text", "", "put before each passage that is embedded; a change embeds all again"},
+		"http.hosts":                    {"host names", "", "accepted Host headers of the served API"},
+		"http.metrics":                  {"token or open", "token", "whether /metrics requires an administrator's token"},
+		"ssh.authorized_keys":           {"a file", "", "the public keys that can sign in to the served explorer"},
+		"ssh.token":                     {yes, "false", "visitors can sign in with an access token"},
+		"ssh.open":                      {yes, "false", "visitors need neither key nor token"},
+		"index.engine":                  {"embedded, or a URL", "embedded", "where the library is indexed"},
+		"directory.url":                 {"a database URL", "a file beside the library", "where people and tokens are stored"},
+	}
+}
+
+// Setting is a key with the value that it has.
+type Setting struct {
+	Key   string
+	Value string // masked if it is secret
+	From  string // the file, a variable of the environment, or "default"
+}
+
+// Settings lists the keys that have a value.
+func (c *Config) Settings() []Setting {
+	var all []Setting
+	c.eachValue(reflect.ValueOf(*c), "", func(path string, value reflect.Value) {
+		if text := textOf(value); text != "" {
+			all = append(all, Setting{path, text, cmp.Or(c.from[path], "default")})
+		}
+	})
+	return all
+}
+
+// Get returns the value of a key, masked if it is secret; "" for one without a value. An unknown key is an error.
+func (c *Config) Get(path string) (string, error) {
+	if _, err := lookupKey(path); err != nil {
+		return "", err
+	}
+	found := ""
+	c.eachValue(reflect.ValueOf(*c), "", func(other string, value reflect.Value) {
+		if other == path {
+			found = textOf(value)
+		}
+	})
+	return found, nil
+}
+
+// eachValue visits the values of a group in order.
+func (c *Config) eachValue(group reflect.Value, path string, visit func(path string, value reflect.Value)) {
+	for i := range group.NumField() {
+		name := group.Type().Field(i).Tag.Get("mapstructure")
+		if name == "" || name == "-" {
+			continue
+		}
+		value, at := group.Field(i), joinKey(path, name)
+		switch {
+		case value.Kind() == reflect.Map:
+			names := value.MapKeys()
+			slices.SortFunc(names, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+			for _, name := range names {
+				if inner := value.MapIndex(name); inner.Kind() == reflect.Struct {
+					c.eachValue(inner, joinKey(at, name.String()), visit)
+				} else {
+					visit(joinKey(at, name.String()), inner)
+				}
+			}
+		case value.Kind() == reflect.Struct && len(keysOf(value.Type(), "")) > 0:
+			c.eachValue(value, at, visit)
+		default:
+			visit(at, value)
+		}
+	}
+}
+
+// textOf writes a value as the file has it; "" for none.
+func textOf(value reflect.Value) string {
+	switch value := value.Interface().(type) {
+	case fmt.Stringer:
+		return value.String()
+	case []string:
+		return strings.Join(value, ",")
+	case *string:
+		if value == nil {
+			return ""
+		}
+		return *value
+	case bool:
+		if !value {
+			return ""
+		}
+	case int:
+		if value == 0 {
+			return ""
+		}
+	}
+	return fmt.Sprint(value.Interface())
+}
+
+// lookupKey finds the description of a key by its path with the names that the user chose.
+func lookupKey(path string) (Key, error) {
+	known := Keys()
+	parts := splitPath(path)
+	at := slices.IndexFunc(known, func(k Key) bool {
+		pattern := strings.Split(k.Path, ".")
+		return len(pattern) == len(parts) && !slices.ContainsFunc(parts, func(part string) bool { return part == "" }) &&
+			slices.EqualFunc(pattern, parts, func(p, part string) bool { return p == part || strings.HasPrefix(p, "<") })
+	})
+	if at >= 0 {
+		return known[at], nil
+	}
+	paths := make([]string, len(known))
+	for i, k := range known {
+		paths[i] = k.Path
+	}
+	fix := "See: quarry help configuration"
+	if near := wire.Nearest(path, paths); near != "" {
+		fix = fmt.Sprintf("did you mean %s? %s", near, fix)
+	}
+	return Key{}, &Error{Problem: "unknown key " + strconv.Quote(clip(path)), Fix: fix, Exit: ExitUsage}
+}
+
+// splitPath splits a path at its dots. The name of an action can have some.
+func splitPath(path string) []string {
+	if action, ok := strings.CutPrefix(path, "keys."); ok {
+		return []string{"keys", action}
+	}
+	return strings.Split(path, ".")
+}
+
+// LookupKey describes a key, such as profiles.work.token. An unknown one is an error.
+func LookupKey(path string) (Key, error) { return lookupKey(path) }
+
+// Set changes one key of the file and keeps the rest with its comments. A change that would make the file invalid is an
+// error. Lists are separated by commas.
+func (c *Config) Set(path, value string) error {
+	return c.change(path, func(group *yaml.Node, name string) {
+		set(group, name, value)
+		node := child(group, name)
+		switch kind := kindOf(path); {
+		case kind == reflect.TypeFor[[]string]():
+			_ = node.Encode(strings.FieldsFunc(value, func(r rune) bool { return r == ',' })) // which cannot fail for texts
+			node.Style = yaml.FlowStyle
+		case kind.Kind() == reflect.Bool || kind.Kind() == reflect.Int:
+			node.Tag, node.Style = "", 0 // a bare word
+		}
+	})
+}
+
+// Unset removes one key of the file.
+func (c *Config) Unset(path string) error {
+	return c.change(path, remove)
+}
+
+func kindOf(path string) reflect.Type {
+	described, _ := lookupKey(path)
+	for _, k := range leafKeys() {
+		if k.path == described.Path {
+			return k.value
+		}
+	}
+	return reflect.TypeFor[string]()
+}
+
+func (c *Config) change(path string, edit func(group *yaml.Node, name string)) error {
+	if _, err := lookupKey(path); err != nil {
+		return err
+	}
+	t, err := c.open()
+	if err != nil {
+		return err
+	}
+	group, parts := t.root, splitPath(path)
+	for _, part := range parts[:len(parts)-1] {
+		group = section(group, part)
+	}
+	edit(group, parts[len(parts)-1])
+	return c.write(t)
+}
+
+// Replace makes a text the whole file, unless it is invalid.
+func (c *Config) Replace(data []byte) error {
+	if c.readOnly {
+		return &Error{File: c.File, Problem: "not changed", Err: ErrReadOnly, Fix: "unset QUARRY_READONLY to change the configuration",
+			Exit: ExitNotAvailable}
+	}
+	if len(data) > maxFile {
+		return &Error{File: c.File, Problem: "is larger than 1 MiB", Fix: "write a smaller file"}
+	}
+	if _, err := c.verify(data); err != nil {
+		return err
+	}
+	if err := ReplaceFile(c.File, data); err != nil {
+		return &Error{File: c.File, Problem: "cannot be saved", Err: UnwrapPath(err), Fix: "check the permissions of the folder",
+			Exit: ExitGeneral}
+	}
+	return nil
+}
+
+// At returns the configuration of a file that was not read, for changes that must work on an invalid file too.
+func At(paths Paths, env Env) *Config {
+	return &Config{File: paths.ConfigFile, readOnly: ReadOnly(env)}
+}
+
+// Text returns the file as it is; nil if there is none.
+func (c *Config) Text() ([]byte, error) {
+	data, err := os.ReadFile(c.File)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil && len(data) > maxFile {
+		err = errors.New("larger than 1 MiB")
+	}
+	return data, err
+}

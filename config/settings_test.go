@@ -1,0 +1,100 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Every key is described, and docs/configuration.md has it.
+func TestEveryKeyIsDescribed(t *testing.T) {
+	page, err := os.ReadFile("../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	described := descriptions()
+	for _, key := range Keys() {
+		if key.About == "" || key.Values == "" || !strings.Contains(string(page), "| `"+key.Path+"` | "+key.Values+" |") {
+			t.Errorf("%+v is not described", key)
+		}
+		delete(described, key.Path)
+	}
+	for path := range described {
+		t.Errorf("%s is described and does not exist", path)
+	}
+}
+
+func TestSettings(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	const before = "# mine\ntheme: dark # always\nprofiles:\n  work:\n    server_url: https://a.example # ours\n    token: onyx_pat_secret\n"
+	if err := os.WriteFile(file, []byte(before), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := Env(func(key string) (string, bool) {
+		value, ok := map[string]string{"QUARRY_AGE_WARNING": "5", "HOME": "/home/jo"}[key]
+		return value, ok
+	})
+	load := func() *Config {
+		t.Helper()
+		c, err := Load(Paths{ConfigFile: file}, env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	c := At(Paths{ConfigFile: file}, env)
+	for _, change := range [][2]string{{"instant", "true"}, {"profiles.work.search_also", "local"}, {"llm.budget", "1000"},
+		{"keys.quit", "q,ctrl+q"}, {"keys.Open.Source", "O"}, {"theme", "light"}, {"profiles.home.library", "~/notes"}} {
+		if err := c.Set(change[0], change[1]); err != nil {
+			t.Fatalf("%v: %v", change, err)
+		}
+	}
+	if err := c.Unset("llm.budget"); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := c.Text()
+	for _, part := range []string{"# mine\n", "theme: light # always\n", "server_url: https://a.example # ours\n", "instant: true\n",
+		"search_also: [local]\n", "quit: [q, ctrl+q]\n"} {
+		if !strings.Contains(string(text), part) {
+			t.Errorf("the file lacks %q:\n%s", part, text)
+		}
+	}
+	for key, want := range map[string]string{"theme": "light", "profiles.work.token": "[secret]", "age_warning": "5", "http.metrics": "token",
+		"profiles.work.api_prefix": "", "keys.quit": "q,ctrl+q", "keys.Open.Source": "O", "profiles.none.token": "", "profiles.home.library": "/home/jo/notes"} {
+		if got, err := load().Get(key); err != nil || got != want {
+			t.Errorf("%s is %q, %v", key, got, err)
+		}
+	}
+	from := map[string]string{}
+	for _, s := range load().Settings() {
+		from[s.Key] = s.From
+		if strings.Contains(s.Value, "onyx_pat") {
+			t.Errorf("%+v", s)
+		}
+	}
+	if from["theme"] != file || from["age_warning"] != "QUARRY_AGE_WARNING" || from["http.metrics"] != "default" {
+		t.Errorf("%v", from)
+	}
+}
+
+func TestWrongSettings(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	c := At(Paths{ConfigFile: file}, nil)
+	for key, value := range map[string]string{"thme": "dark", "profiles.work": "x", "profiles..token": "x", "": "x", "rate": "often", "active": "none",
+		"profiles.a b.kind": "slack", "age_warning": "many", "http": "x", "theme.x": "y"} {
+		if err := c.Set(key, value); err == nil {
+			t.Errorf("%s took %q", key, value)
+		}
+	}
+	if err := c.Replace([]byte("theme: [")); err == nil {
+		t.Error("an invalid text replaced the file")
+	}
+	if _, err := os.Stat(file); err == nil {
+		t.Error("a refused change made a file")
+	}
+	readOnly := At(Paths{ConfigFile: file}, func(key string) (string, bool) { return "1", key == "QUARRY_READONLY" })
+	if readOnly.Set("theme", "dark") == nil || readOnly.Replace([]byte("theme: dark")) == nil {
+		t.Error("QUARRY_READONLY allowed a change")
+	}
+}

@@ -1,0 +1,232 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"quarry/config"
+)
+
+func (a *app) configCommand() *cobra.Command {
+	unset := false
+	setCommand := a.newCommand("set KEY…", "Set a key of the configuration file", func(_ context.Context, arguments []string) error {
+		return a.configSet(arguments, unset)
+	})
+	setCommand.Flags().BoolVar(&unset, "unset", false, "remove the key instead")
+	return a.group("config", "Show and change the configuration file",
+		a.newCommand("path", "Print the path of the configuration file", a.configPath),
+		a.newCommand("list", "List the keys that have a value", a.configList),
+		a.newCommand("get KEY", "Print the value of a key", a.configGet),
+		setCommand,
+		a.newCommand("edit", "Edit the configuration file", a.configEdit))
+}
+
+// environment looks up a variable of this run.
+func (a *app) environment() config.Env {
+	return func(key string) (string, bool) {
+		for _, entry := range a.io.Env {
+			if value, found := strings.CutPrefix(entry, key+"="); found {
+				return value, true
+			}
+		}
+		return "", false
+	}
+}
+
+// configFile returns the configuration file without reading it, so that a broken one can be found and mended.
+func (a *app) configFile() (*config.Config, error) {
+	paths, err := config.Locate(a.environment())
+	if err != nil {
+		return nil, err
+	}
+	return config.At(paths, a.environment()), nil
+}
+
+func (a *app) configPath(context.Context, []string) error {
+	file, err := a.configFile()
+	if err != nil {
+		return err
+	}
+	if a.flags.json {
+		return a.printJSON(object{{"path", file.File}, {"schema", schemaVersion}})
+	}
+	return a.print([]byte(file.File + "\n"))
+}
+
+func (a *app) loadConfig() (*config.Config, error) {
+	paths, err := config.Locate(a.environment())
+	if err != nil {
+		return nil, err
+	}
+	return config.Load(paths, a.environment())
+}
+
+func (a *app) configList(context.Context, []string) error {
+	loaded, err := a.loadConfig()
+	if err != nil {
+		return err
+	}
+	var found []listed
+	for _, s := range loaded.Settings() {
+		found = append(found, listed{object{{"key", s.Key}, {"value", s.Value}, {"from", s.From}}, []string{s.Key, s.Value, s.From}})
+	}
+	return printList(a, "config", found, "No keys are set.", true, table{header: []string{"KEY", "VALUE", "FROM"}}, listed.row)
+}
+
+func (a *app) configGet(_ context.Context, arguments []string) error {
+	loaded, err := a.loadConfig()
+	if err != nil {
+		return err
+	}
+	value, err := loaded.Get(arguments[0])
+	switch {
+	case err != nil:
+		return err
+	case value == "":
+		return &Failure{Code: ExitNotAvailable, What: fmt.Sprintf("%s has no value", arguments[0]), Do: "See: quarry config list"}
+	case a.flags.json:
+		return a.printJSON(object{{"key", arguments[0]}, {"value", value}, {"schema", schemaVersion}})
+	}
+	return a.print([]byte(value + "\n"))
+}
+
+func (a *app) configSet(arguments []string, unset bool) error {
+	if err := a.mayChange(); err != nil {
+		return err
+	}
+	if len(arguments) == 0 {
+		return usage("Example: quarry config set theme dark", "missing argument KEY")
+	}
+	key, err := config.LookupKey(arguments[0])
+	if err != nil {
+		return err
+	}
+	file, err := a.configFile()
+	if err != nil {
+		return err
+	}
+	if unset {
+		if len(arguments) > 1 {
+			return usage("Omit the value, or --unset.", "unexpected argument %q", arguments[1])
+		}
+		return file.Unset(arguments[0])
+	}
+	value, err := a.newValue(key, arguments)
+	if err != nil {
+		return err
+	}
+	if err := file.Set(arguments[0], value); err != nil {
+		return err
+	}
+	a.say("Set %s in %s.", arguments[0], file.File)
+	if key.Env != "" && a.io.getenv(key.Env) != "" {
+		a.note("%s overrides it", key.Env)
+	}
+	return nil
+}
+
+// newValue is the value on the command line, or for a secret that on standard input.
+func (a *app) newValue(key config.Key, arguments []string) (string, error) {
+	switch {
+	case len(arguments) > 2:
+		return "", usage("Quote a value with spaces; separate the items of a list by commas.", "unexpected argument %q", arguments[2])
+	case key.Secret && len(arguments) == 2:
+		return "", usage("Others can see arguments. Give it on standard input: quarry config set "+arguments[0]+" < FILE", "%s is a secret", arguments[0])
+	case !key.Secret && len(arguments) < 2:
+		return "", usage("It takes "+key.Values+".", "missing value of %s", arguments[0])
+	case !key.Secret:
+		return arguments[1], nil
+	}
+	value, err := a.readSecret(arguments[0])
+	if err == nil && value == "" {
+		err = usage("To remove the key: quarry config set "+arguments[0]+" --unset", "the value of %s is empty", arguments[0])
+	}
+	return value, err
+}
+
+// readSecret reads one line, from the terminal without showing it.
+func (a *app) readSecret(name string) (string, error) {
+	const longest = 16 << 10
+	if a.io.InTTY && a.io.ReadSecret != nil {
+		fmt.Fprintf(a.err, "%s: ", name)
+		line, err := a.io.ReadSecret()
+		fmt.Fprintln(a.err)
+		return strings.TrimSpace(line), err
+	}
+	line, err := bufio.NewReader(io.LimitReader(a.io.In, longest+1)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", fmt.Errorf("read standard input: %w", err)
+	}
+	if len(line) > longest {
+		return "", usage("Give only the secret.", "standard input has more than %d characters", longest)
+	}
+	return strings.TrimSpace(line), nil
+}
+
+// configEdit opens a copy of the file in the person's editor, and replaces the file if what was written is valid.
+func (a *app) configEdit(context.Context, []string) error {
+	if err := a.mayChange(); err != nil {
+		return err
+	}
+	if !a.io.interactive() {
+		return usage("Change one key: quarry config set KEY VALUE", "`config edit` needs a terminal")
+	}
+	file, err := a.configFile()
+	if err != nil {
+		return err
+	}
+	before, err := file.Text()
+	if err != nil {
+		return fmt.Errorf("read %s: %w", file.File, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(file.File), 0o700); err != nil {
+		return fmt.Errorf("make the folder of the configuration: %w", err)
+	}
+	draft, err := os.CreateTemp(filepath.Dir(file.File), "config-*.yaml") // for its owner only
+	if err != nil {
+		return fmt.Errorf("make a copy to edit: %w", err)
+	}
+	_, err = draft.Write(before)
+	if err = errors.Join(err, draft.Close()); err != nil {
+		return errors.Join(err, os.Remove(draft.Name()))
+	}
+	if err := a.runEditor(draft.Name()); err != nil {
+		return errors.Join(err, os.Remove(draft.Name()))
+	}
+	after, err := os.ReadFile(draft.Name())
+	if err != nil {
+		return fmt.Errorf("read what was written: %w", err)
+	}
+	if bytes.Equal(before, after) {
+		a.say("Nothing was changed.")
+		return os.Remove(draft.Name())
+	}
+	if err := file.Replace(after); err != nil {
+		return &Failure{Code: ExitNotConfigured, What: strings.ReplaceAll(err.Error(), file.File, draft.Name()), Err: err,
+			Do: "Nothing was changed; what you wrote is in " + draft.Name()}
+	}
+	a.say("Saved %s.", file.File)
+	return os.Remove(draft.Name())
+}
+
+func (a *app) runEditor(path string) error {
+	editor := strings.Fields(cmp.Or(a.io.getenv("VISUAL"), a.io.getenv("EDITOR"), "vi"))
+	command := exec.Command(editor[0], append(editor[1:], path)...)
+	command.Stdin, command.Stdout, command.Stderr, command.Env = a.io.In, a.io.Out, a.io.Err, a.io.Env
+	a.waits.Store(true) // the terminal is the editor's
+	if err := command.Run(); err != nil {
+		return &Failure{Code: ExitGeneral, What: fmt.Sprintf("the editor %s failed: %v", editor[0], err), Do: "Set EDITOR to your editor.", Err: err}
+	}
+	return nil
+}
