@@ -60,6 +60,22 @@ func TestAnExpenseRuleIsQuoted(t *testing.T) {
 	h.atMost(t, 12)
 }
 
+func TestTwoPoliciesAreCompared(t *testing.T) {
+	t.Parallel()
+	screen := newHome(t).explore(usual(), "--sample")
+	screen.WaitText("66 documents in")
+	screen.Type("expenses policy")
+	h := &hands{Screen: screen}
+	h.press("enter")
+	screen.WaitText("▌ 1  Expenses and equipment policy (Nov")
+	h.press("=", "j", "enter")
+	screen.Wait("both limits for hotels side by side", func(text string) bool {
+		return strings.Contains(text, "Hotels up to €140 a night") && strings.Contains(text, "Hotel up to €175 a night")
+	})
+	screen.WaitText("pinned · Expenses and equipment policy")
+	h.atMost(t, 8)
+}
+
 func TestYesterdaysSearchShowsWhatIsNew(t *testing.T) {
 	t.Parallel()
 	home := newHome(t)

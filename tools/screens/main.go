@@ -10,6 +10,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -176,8 +177,11 @@ func (m *machine) play(now time.Time, query string, steps []step) (frames []fram
 		if err := t.Press(strings.Fields(s.keys)...); err != nil {
 			return nil, err
 		}
-		if !t.Wait(limit, func(screen string) bool { return strings.Contains(screen, s.wait) }) {
-			return nil, fmt.Errorf("%q did not appear after %q; the screen is\n%s", s.wait, s.keys, t.Text())
+		shown := func(screen string) bool {
+			return strings.Contains(screen, s.wait) && (s.gone == "" || !strings.Contains(screen, s.gone))
+		}
+		if !t.Wait(limit, shown) {
+			return nil, fmt.Errorf("%q is missing, or %s still there, after %q; the screen is\n%s", s.wait, cmp.Or(s.gone, "nothing"), s.keys, t.Text())
 		}
 		settle(t)
 		frames = append(frames, frameOf(t, s))

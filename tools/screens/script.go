@@ -12,6 +12,7 @@ import (
 type step struct {
 	keys string        // pressed one after the other, separated by spaces
 	wait string        // what the screen has then
+	gone string        // what it has no longer
 	hold time.Duration // for which the demo shows it
 	said int           // pieces of its answer that the model has said by then; 0: as many as before
 	// still is set in the demo's frame for those who want no animation.
@@ -89,11 +90,11 @@ func demo() []step {
 		step{keys: "ctrl+d", wait: "Find the last good version", hold: look},
 		step{keys: "ctrl+d", wait: "settled", hold: look}, step{keys: "esc", wait: "filter", hold: moment},
 		step{keys: "f", wait: "select", hold: moment}, step{keys: "right", wait: "select", hold: moment},
-		step{keys: "space", wait: "source:", hold: read}, step{keys: "esc x", wait: "All 22", hold: moment},
+		step{keys: "space", wait: " ✕", hold: read}, step{keys: "esc u", wait: firstResult, gone: " ✕", hold: moment},
 		step{keys: "ctrl+f", wait: "Sources", hold: look}, step{keys: "tab", wait: "Time", hold: look},
 		step{keys: "left", wait: "Time", hold: moment}, step{keys: "shift+left", wait: "Time", hold: moment},
-		step{keys: "shift+left", wait: "Time", hold: moment}, step{keys: "enter", wait: "since:", hold: read},
-		step{keys: "x x", wait: "All 22", hold: moment},
+		step{keys: "shift+left", wait: "Time", hold: moment}, step{keys: "enter", wait: " ✕", hold: read},
+		step{keys: "u", wait: firstResult, gone: " ✕", hold: moment},
 		step{keys: "a", wait: "Answer", hold: moment})
 	for i := range answer() {
 		steps = append(steps, step{said: i + 1, wait: "Answer", hold: moment / 2})
