@@ -110,10 +110,16 @@ func (m *Model) toggleSource() tea.Cmd {
 	m.box.FinishFilters(m.now())
 	m.remember()
 	var filters []string
-	if sources := m.strip.Toggled(); len(sources) > 0 {
-		field, _ := picker.FieldOf("source")
-		filters = []string{field.Filter(false, sources)}
+	sources := m.strip.Toggled()
+	field, _ := picker.FieldOf("source")
+	if len(sources) > 0 {
+		filters = append(filters, field.Filter(false, sources))
 	}
-	m.box.SetFilters([]string{"source"}, filters)
+	excluded := client.ParseQuery(m.box.Query(), m.now()).Excluded.Sources
+	excluded = slices.DeleteFunc(excluded, func(source string) bool { return slices.Contains(sources, source) }) // they are wanted now
+	if len(excluded) > 0 {
+		filters = append(filters, field.Filter(true, excluded))
+	}
+	m.box.SetFilters([]string{"source", "-source"}, filters)
 	return m.filtersChanged()
 }

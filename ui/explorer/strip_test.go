@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+
+	"quarry/client/wire"
 )
 
 // The sources of what matched are on a line under the query: f goes there, space limits the search to one at once.
@@ -42,6 +44,25 @@ func TestSourcesAreChosenOnTheirLine(t *testing.T) {
 		y := slices.IndexFunc([]int{1, 3}, func(y int) bool { return strings.Contains(screen.Line(y), "All 28") })*2 + 1
 		screen.Message(tea.MouseClickMsg{Button: tea.MouseLeft, X: strings.Index(screen.Line(y), "All 28") + 12, Y: y})
 		screen.WaitText("source: ")
+	}
+}
+
+// A source that the query excludes is no longer excluded once it is chosen.
+func TestAnExcludedSourceIsChosenOnTheLine(t *testing.T) {
+	t.Parallel()
+	m := New(t.Context(), Options{Target: Target{Kind: Library}, Now: today, Width: 120, Height: 40, Query: "release -source:slack,linear"})
+	m.conn.welcome = welcome{sources: []wire.FacetValue{{Value: "web", Count: 3}, {Value: "slack"}}, exact: true}
+	m.Update(nil)
+	m.View()
+	m.strip.Move(2)
+	m.toggleSource()
+	if got := m.box.Query(); got != "release source:slack -source:linear" {
+		t.Errorf("%q", got)
+	}
+	m.Update(nil)
+	m.toggleSource()
+	if got := m.box.Query(); got != "release -source:linear" {
+		t.Errorf("%q", got)
 	}
 }
 
