@@ -12,19 +12,19 @@ func (r *Reader) Sideways(direction int) bool {
 	most := g.width - r.shape.width
 	left := min(r.left, most)
 	begin := max(g.pinned(r.shape.width), betweenColumns-1) // of what scrolls; a sign is before it
-	reach := max(1, r.shape.width-begin-betweenColumns)     // where a column is wider than that
-	to := max(0, left-reach)
-	if direction > 0 {
-		to = min(most, left+reach)
-	}
+	seen := max(2, r.shape.width-begin-1)                   // columns of text, before the sign at the right
+	to := left + direction*(seen-1)                         // where a cell is wider than that
 	for _, stop := range g.stops {
-		switch stop -= begin; {
-		case direction > 0 && stop > left:
-			to = min(to, stop)
-		case direction < 0 && stop < left:
-			to = max(to, stop)
+		stop -= begin
+		beyond := (stop - left) * direction
+		if beyond > 0 && beyond <= seen+betweenColumns {
+			to = stop
+			if direction > 0 {
+				break
+			}
 		}
 	}
+	to = max(0, min(to, most))
 	if to == r.left {
 		return false
 	}

@@ -80,6 +80,35 @@ func TestAWideTableScrollsSideways(t *testing.T) {
 	}
 }
 
+// A step goes to the beginning of a column, also where one fills the pane beside the first.
+func TestAStepIsAColumn(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("long words of a cell ", 6)
+	d := runbook()
+	d.Content = "| head 0 | head 1 | head 2 | head 3 |\n|---|---|---|---|\n|" + strings.Repeat(long+"|", 4) + "\n"
+	for _, width := range []int{62, 50, 40, 32} {
+		var r Reader
+		r.Show(d)
+		r.View(width, 30, darkTheme(), true)
+		render(&r)
+		require := func(steps int, want string) {
+			t.Helper()
+			if view := strings.Join(plainView(&r, width, 30), "\n"); !strings.Contains(view, want) {
+				t.Errorf("%d columns, after %d steps the view lacks %q:\n%s", width, steps, want, view)
+			}
+		}
+		require(0, "│ head 1")
+		r.Sideways(1)
+		require(1, "‹ head 2")
+		r.Sideways(1)
+		require(2, " head 3")
+		r.Sideways(-1)
+		require(3, "‹ head 2")
+		r.Sideways(-1)
+		require(4, "│ head 1")
+	}
+}
+
 // A table whose text can be wrapped does not scroll; in a narrow pane a wide one becomes a list.
 func TestTablesThatNeedNotScroll(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ const (
 	minColumn      = 8  // columns below which a table that does not fit is shown as a list
 	minGrid        = 32 // columns of the pane below which tables do not scroll sideways
 	minScrolled    = 16 // columns below which a table scrolls sideways rather than being squeezed
-	maxColumn      = 32 // columns of a table that scrolls sideways
+	maxColumn      = 32 // columns, at most, of a column of a table that scrolls sideways
 )
 
 // grid is a table that is set in columns.
@@ -40,10 +40,11 @@ func (t *typesetter) table(table *extast.Table, first, rest []cell) {
 		t.records(table, first, rest)
 		return
 	case scrolls && !fits(wanted, widths, minScrolled):
-		for i, column := range wanted {
-			widths[i] = min(widthOf(column), maxColumn)
+		widths[0] = min(widthOf(wanted[0]), maxColumn, t.width*2/5) // it stays in view
+		most := min(maxColumn, max(minScrolled, t.width-widths[0]-2*betweenColumns))
+		for i, column := range wanted[1:] {
+			widths[i+1] = min(widthOf(column), most)
 		}
-		widths[0] = min(widths[0], t.width*2/5) // it stays in view
 	}
 	t.grid = gridOf(widths, widthOf(rest))
 	above := 0 // lines of the row above; none below the head
