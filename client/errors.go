@@ -106,10 +106,11 @@ func (e *Error) Remedy() string {
 	}
 	byStatus := map[int]string{
 		http.StatusPaymentRequired:       "the server's plan does not include this; ask its administrator",
-		http.StatusRequestEntityTooLarge: "send less data per request",
+		http.StatusRequestEntityTooLarge: "send less: shorten the query, the history or the piped text",
+		http.StatusNotImplemented:        "this server cannot search as it is set up: ask its administrator, or use another server",
 		http.StatusConflict:              "choose another name, or remove the existing one first",
 	}
-	return cmp.Or(e.remedy, byKind[e.Kind], byStatus[e.Status], "run quarry validate-config")
+	return cmp.Or(e.remedy, byStatus[e.Status], byKind[e.Kind], "run quarry validate-config")
 }
 
 // isAdmin reports whether the error is of an administration route of a library in this process.
@@ -240,6 +241,9 @@ const (
 const htmlRemedy = "check server_url and api_prefix (most deployments need /api), and whether a proxy or sign-in page " +
 	"intercepts the request"
 
+// proxyBlocked is the code of a sandbox's proxy that lets no request pass to a server.
+const proxyBlocked = "destination_blocked"
+
 // statusError returns the error of a response with a failure status.
 func statusError(status int, header http.Header, body []byte, now time.Time) *Error {
 	e := &Error{Kind: kindOfStatus(status), Status: status, RetryAfter: retryAfter(header.Get("Retry-After"), now)}
@@ -252,7 +256,9 @@ func statusError(status int, header http.Header, body []byte, now time.Time) *Er
 		e.remedy = htmlRemedy
 		return e
 	}
-	e.Code, e.Reason, e.remedy = readErrorBody(body)
+	if e.Code, e.Reason, e.remedy = readErrorBody(body); e.Code == proxyBlocked && e.remedy != "" {
+		e.Kind = Unreachable // whatever the token is
+	}
 	e.Reason = cmp.Or(e.Reason, statusText(status))
 	return e
 }

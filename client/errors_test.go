@@ -27,7 +27,7 @@ func TestErrorFixtures(t *testing.T) {
 		{"403-document-sets", "INSUFFICIENT_PERMISSIONS",
 			"You do not have access to the following document sets: ['Legal']", "names of the document sets", 403, Auth},
 		{"403-me", "", "Unauthorized", "check that the token", 403, Auth},
-		{"403-proxy", "destination_blocked", "The sandbox may not reach this destination.", "proxy", 403, Auth},
+		{"403-proxy", "destination_blocked", "The sandbox may not reach this destination.", "proxy", 403, Unreachable},
 		{"403-scope", "INSUFFICIENT_PERMISSIONS", "This token's scopes do not permit this endpoint.", "scope", 403, Auth},
 		{"403-token", "", "Access denied. User is not authenticated.", "check that the token", 403, Auth},
 		{"404-document", "", "Document not found", "check the name or id", 404, NotAvailable},
@@ -37,7 +37,7 @@ func TestErrorFixtures(t *testing.T) {
 			"\"Input should be 'ingestion_api', 'slack', 'web'\", 'input': 'slak'}", "correct the request", 422, BadRequest},
 		{"429", "RATE_LIMITED", "Rate limit exceeded. Try again later.", "try again in 37s", 429, RateLimited},
 		{"500", "", "semantic query rephrase returned an empty answer", "try again", 500, Server},
-		{"501", "", "This feature requires a vector database (DISABLE_VECTOR_DB is set).", "try again", 501, Server},
+		{"501", "", "This feature requires a vector database (DISABLE_VECTOR_DB is set).", "ask its administrator", 501, Server},
 		{"504", "GATEWAY_TIMEOUT", "The search engine did not answer in time.", "--timeout", 504, Timeout},
 	}
 	for _, test := range tests {

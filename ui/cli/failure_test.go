@@ -30,7 +30,7 @@ func TestErrorBodies(t *testing.T) {
 		{"error-402-tier.json", 402, ExitGeneral, "not available on your plan", "administrator"},
 		{"error-403-document-sets.json", 403, ExitAuth, "['Legal']", "quarry document-sets"},
 		{"error-403-me.json", 403, ExitAuth, "Unauthorized", "token"},
-		{"error-403-proxy.json", 403, ExitAuth, "may not reach this destination", "proxy"},
+		{"error-403-proxy.json", 403, ExitUnreachable, "may not reach this destination", "proxy"},
 		{"error-403-scope.json", 403, ExitAuth, "scopes do not permit", "scope"},
 		{"error-403-token.json", 403, ExitAuth, "not authenticated", "token"},
 		{"error-404-document.json", 404, ExitNotAvailable, "Document not found", "id"},

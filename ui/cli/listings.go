@@ -230,7 +230,7 @@ func (a *app) printSources(ctx context.Context, c *client.Client, choice target.
 		}
 		found = append(found, listed{row, []string{source, client.SourceName(source), countCell(count), description}})
 	}
-	if note := listingNote(list.Origin); note != "" && !a.wantsJSON() {
+	if note := listingNote(list.Origin); note != "" && (!a.wantsJSON() || list.Origin == client.ListedByNothing) {
 		a.note("%s", note)
 	}
 	return printList(a, "sources", found, "No sources. Add files: quarry add PATH", a.private(),

@@ -345,8 +345,12 @@ func (r *reading) body() string {
 // headings lists the headings of a document, each with the number of its passage.
 func (r *reading) headings() string {
 	var b strings.Builder
+	top := 6 // the deepest level
 	for _, h := range r.document.Outline {
-		fmt.Fprintf(&b, "%s- %s #%d\n", strings.Repeat("  ", max(0, h.Level-1)), text.OneLine(h.Text), h.ChunkInd)
+		top = min(top, h.Level)
+	}
+	for _, h := range r.document.Outline {
+		fmt.Fprintf(&b, "%s- %s #%d\n", strings.Repeat("  ", max(0, h.Level-top)), text.OneLine(h.Text), h.ChunkInd)
 	}
 	return cmp.Or(b.String(), "The document has no headings.\n")
 }

@@ -239,6 +239,9 @@ func TestWhoDecides(t *testing.T) {
 		if !strings.Contains(got.out, `"listed_by":"known"`) || strings.Contains(got.out, "craft_file") {
 			t.Errorf("stdout: %s", got.out)
 		}
+		if !strings.Contains(got.err, "these are all sources that Onyx supports") {
+			t.Errorf("stderr: %s", got.err)
+		}
 	})
 }
 
