@@ -232,7 +232,7 @@ func TestWhatIsAskedOfTheModel(t *testing.T) {
 		{"a quoted query", func(r *Request) { r.Search.Query = `"roll back"` }, "classify classify keywords select sources time"},
 		{"instant", func(r *Request) { r.Search.Instant = true }, ""},
 		{"nothing", func(r *Request) {
-			r.Search.SkipQueryExpansion, r.Search.SkipDocumentSelection, r.AutoDetectFilters = true, true, false
+			r.Search.SkipQueryExpansion, r.Search.SkipDocumentSelection = true, true
 		}, ""},
 		{"only what is left out", func(r *Request) { r.Search.Query, r.Search.Exclude = "-draft", []string{"draft"} },
 			"classify classify select sources time"},
