@@ -7,6 +7,7 @@ import (
 	"log"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -21,6 +22,7 @@ import (
 
 	"quarry/client"
 	"quarry/internal/guard"
+	"quarry/ui/mcp"
 	"quarry/ui/ssh"
 	"quarry/ui/target"
 )
@@ -45,6 +47,9 @@ func (r *run) serve(ctx context.Context, options target.ServeOptions) error {
 			}
 			host.Log.LogAttrs(ctx, slog.LevelInfo, "listening", attributes...)
 		}
+	}
+	options.MCP = func(w http.ResponseWriter, request *http.Request, caller *client.Client) {
+		mcp.ServeHTTP(w, request, mcp.Options{Client: caller, Version: r.process.Version, Guest: true, Broke: guard.Log(host.Log, "answer an agent")})
 	}
 	options.Request.Terminal = false // the sample library is served only if a flag asks for it
 	served, err := host.OpenServed(ctx, options)

@@ -123,6 +123,7 @@ type route struct {
 	limited    bool    // counts against the rate limits
 	changes    bool    // counts against the rate of changes; not set where only administrators make changes
 	monitoring bool    // has workers of its own: it is needed most when all others are busy
+	relays     bool    // makes requests of the caller, which have workers, limits and lines in the log of their own
 	denied     failure // the answer without a valid token; empty: the default one
 }
 

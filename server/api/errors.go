@@ -25,6 +25,7 @@ type failure struct {
 	body         any
 	code, detail string // for a stream that has begun
 	retryAfter   string // seconds; empty: no such header
+	authenticate string // WWW-Authenticate; empty: no such header
 }
 
 // Error returns the body, for logs and tests.
@@ -182,6 +183,9 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 func writeFailure(w http.ResponseWriter, f failure) {
+	if f.authenticate != "" {
+		w.Header().Set("WWW-Authenticate", f.authenticate)
+	}
 	if f.retryAfter != "" {
 		w.Header().Set("Retry-After", f.retryAfter)
 	}

@@ -41,7 +41,11 @@ func (s *Server) Gate(options PublicOptions) *Gate {
 // has no route that changes the library on this machine. With loopback, the host must be a loopback name.
 func (g *Gate) Listener(loopback bool) http.Handler {
 	s := g.server
-	routes := s.mount(append(s.routes(), s.metricsRoute(g.options.OpenMetrics)), s.authenticate, g.guard)
+	listed := append(s.routes(), s.metricsRoute(g.options.OpenMetrics))
+	if g.options.MCP != nil {
+		listed = append(listed, g.mcpRoute())
+	}
+	routes := s.mount(listed, s.authenticate, g.guard)
 	return s.logged(s.recovered(secured(guardNames(names{g.options.Hosts, loopback}, routes))))
 }
 
@@ -124,8 +128,11 @@ func (g *guards) admit(r *http.Request, route route, who directory.Principal, bo
 
 // enter waits for a worker, which is used until leave is called.
 func (g *guards) enter(r *http.Request, route route, person string) (leave func(), err error) {
-	if route.monitoring {
+	switch {
+	case route.monitoring:
 		return g.monitoring.enter(r)
+	case route.relays:
+		return func() {}, nil
 	}
 	stop, err := g.working.enter(person)
 	if err != nil {
@@ -247,6 +254,8 @@ type PublicOptions struct {
 	Concurrency int
 	// Rate limits the searches and questions of each token, and of each chat session.
 	Rate Rate
+	// MCP answers agents; nil: there is no such route.
+	MCP MCP
 	// OpenMetrics serves the metrics to everybody, not only to administrators.
 	OpenMetrics bool
 }

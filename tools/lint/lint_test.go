@@ -25,7 +25,8 @@ const (
 var mayImport = map[string][]string{
 	"":                      {"ui"},
 	"ui":                    {"ui/...", "client/...", "config", "theme"},
-	"ui/cli":                {"client/...", "config", "theme", "ui/passage", "ui/state", "ui/target"},
+	"ui/cli":                {"client/...", "config", "theme", "ui/mcp", "ui/passage", "ui/state", "ui/target"},
+	"ui/mcp":                {"client/...", "ui/passage"},
 	"ui/passage":            {"client/..."},
 	"ui/state":              {"client/...", "config", "ui/passage"},
 	"ui/plain":              {"client/...", "theme", "ui/passage", "ui/explorer/paint"},

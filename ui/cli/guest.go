@@ -18,7 +18,7 @@ const (
 
 // guestCommands are those that a guest may run.
 func guestCommands() []string {
-	return []string{"search", "ask", "read", "sources", "agents", "document-sets", "tags", "version", "help"}
+	return []string{"search", "ask", "read", "sources", "agents", "document-sets", "tags", "mcp", "version", "help"}
 }
 
 // CommandNames returns the words that name a command, so that a line that begins with one is no query: the commands that
@@ -47,7 +47,6 @@ func (a *app) restrict(root *cobra.Command) {
 		root.RemoveCommand(command)
 		root.AddCommand(refusedCommand(command.Name()))
 	}
-	root.AddCommand(refusedCommand("mcp")) // which this program does not speak yet, and must not search for
 	root.Short = "Search the documents of this server"
 	hideMachineFlags(root.Flags())
 	hideMachineFlags(root.PersistentFlags())

@@ -38,7 +38,7 @@ func TestGuestsMayOnlySearch(t *testing.T) {
 		"--library is not": {"search", "x", "--library", "/"}, "--profile is not": {"sources", "--profile", "other"},
 		"--sample is not": {"search", "x", "--sample"}, "--also is not": {"search", "x", "--also", "local"},
 		"--history is not": {"search", "x", "--history", secret}, "--from is not": {"read", "1", "--from", secret},
-		"mcp is not": {"mcp"}, `unknown command or topic "add x"`: {"help", "add", "x"}, "add is  not": {"add", "--help"},
+		`unknown command or topic "add x"`: {"help", "add", "x"}, "add is  not": {"add", "--help"},
 	}
 	for want, arguments := range tests {
 		got := run(t, guestDoors(t, s.URL), terminal{}, arguments...).check(t, ExitUsage)

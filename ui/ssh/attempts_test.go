@@ -208,12 +208,18 @@ func innocent(t *testing.T, what string, got said) {
 	}
 }
 
+// agentReads is what an agent sends to read a ref.
+const agentReads = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"read","arguments":{"ref":%q}}}
+`
+
 func (g *guarded) tryCommands(t *testing.T, conn *gossh.Client) {
 	made := filepath.Join(g.home, "made")
 	refused := []string{
 		"add " + g.secret, "add --as file " + g.home, "remove " + g.secret, "sync", "sync --watch", "status", "serve --http 127.0.0.1:0",
 		"serve --ssh 127.0.0.1:0 --ssh-open", "admin user list", "admin token add --name x", "admin token list --library " + g.library,
-		"configure", "validate-config", "completion bash", "mcp",
+		"configure", "validate-config", "completion bash", "mcp --library " + g.home, "mcp --sample",
 		"__complete search --sour", "__completeNoDesc add /", "__complete add " + g.home + "/",
 		"search --library " + g.home + " plan", "search --server http://" + g.trap + " plan", "search --profile local plan", "search --sample plan",
 		"search --also " + g.home + " plan", "search --history " + made + " plan", "search --history=" + g.secret + " plan",
@@ -240,6 +246,12 @@ func (g *guarded) tryCommands(t *testing.T, conn *gossh.Client) {
 		got := run(t, conn, command, "@"+g.secret+"\n")
 		got.out, got.err = strings.ReplaceAll(got.out, "secret.md", ""), strings.ReplaceAll(got.err, "secret.md", "") // what was asked may be told
 		innocent(t, command, got)
+	}
+	for _, ref := range []string{g.secret, "file:" + g.secret, "file://" + g.secret + "#0", "../../secret.md"} {
+		got := run(t, conn, "mcp", fmt.Sprintf(agentReads, ref))
+		if innocent(t, "mcp", said{out: strings.ReplaceAll(got.out, "secret.md", ""), err: got.err}); got.code != 0 || !strings.Contains(got.out, `"isError":true`) {
+			t.Errorf("mcp reads %s: exit %d\n%s%s", ref, got.code, got.out, got.err)
+		}
 	}
 	if got := run(t, conn, "search -", g.secret+"\n"); got.code != 0 {
 		t.Errorf("exit %d: %s", got.code, got.err)

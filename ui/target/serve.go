@@ -27,6 +27,8 @@ type ServeOptions struct {
 	Hosts   []string     // the server's host names; nil: http.hosts of the configuration
 	SSH     SSHOptions   // without an address: not served
 	Rate    *config.Rate // of each token and visitor; zero: no limit; nil: rate of the configuration
+	// MCP answers a request to /mcp with the client of its caller; nil: there is no such route.
+	MCP func(w http.ResponseWriter, r *http.Request, caller *client.Client)
 	// Listening is called when a listener accepts connections.
 	Listening func(Listening)
 	// Log receives a line per request and search; may be nil.
@@ -102,9 +104,23 @@ func (h *Host) OpenServed(ctx context.Context, options ServeOptions) (*Served, e
 	if options.Rate != nil {
 		rate = *options.Rate
 	}
-	s.admission = s.library.Admit(api.PublicOptions{Hosts: h.hosts(options), Rate: api.Rate(rate),
+	s.admission = s.library.Admit(api.PublicOptions{Hosts: h.hosts(options), Rate: api.Rate(rate), MCP: s.mcp(options),
 		OpenMetrics: h.Config.HTTP.Metrics == config.MetricsOpen})
 	return s, nil
+}
+
+// mcp gives the requests to /mcp clients of their callers.
+func (s *Served) mcp(options ServeOptions) api.MCP {
+	if options.MCP == nil {
+		return nil
+	}
+	return func(w http.ResponseWriter, r *http.Request, caller http.Handler) error {
+		c, err := s.inProcessClient(caller)
+		if err == nil {
+			options.MCP(w, r, c)
+		}
+		return err
+	}
 }
 
 // mayServe checks that a library can be read and, without QUARRY_READONLY, written.
@@ -179,7 +195,11 @@ func (s *Served) inProcess(admit func(*server.Admission) http.Handler) (*client.
 		return nil, &config.Error{Exit: config.ExitUsage, Problem: "visitors of " + s.Choice.ServerURL + " need tokens of their own",
 			Fix: "use --ssh-token, or --ssh-keys with a token for each key"}
 	}
-	return client.New(client.Options{BaseURL: client.InProcessURL, Transport: client.InProcess(admit(s.admission)),
+	return s.inProcessClient(admit(s.admission))
+}
+
+func (s *Served) inProcessClient(handler http.Handler) (*client.Client, error) {
+	return client.New(client.Options{BaseURL: client.InProcessURL, Transport: client.InProcess(handler),
 		Profile: s.Choice.Profile, UserAgent: s.host.userAgent()})
 }
 

@@ -1,0 +1,27 @@
+package cli
+
+import (
+	"context"
+
+	"quarry/client"
+	"quarry/ui/mcp"
+	"quarry/ui/target"
+)
+
+// mcp serves the target over the Model Context Protocol until standard input ends. Standard output carries its messages
+// only.
+func (a *app) mcp(ctx context.Context, choice target.Choice, _ []string) error {
+	if a.io.InTTY {
+		if a.program.Guest {
+			return usage("Connect without a terminal: ssh -T HOST mcp", "mcp requires a pipe")
+		}
+		a.note("speaking the Model Context Protocol on standard input; end it with Ctrl-D")
+	}
+	session, err := a.open(ctx, choice)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = session.Close() }()
+	return mcp.Serve(ctx, a.io.In, a.out, mcp.Options{Client: session.Client, Agent: client.Agent(choice.SearchAgent()), Version: a.program.Version,
+		Guest: a.program.Guest, Timeout: a.flags.timeout, Broke: a.program.Broke})
+}

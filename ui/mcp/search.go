@@ -1,0 +1,231 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"quarry/client"
+	"quarry/client/wire"
+	"quarry/internal/text"
+	"quarry/ui/passage"
+)
+
+type searchArguments struct {
+	Query        string   `json:"query"`
+	Sources      []string `json:"sources"`
+	DocumentSets []string `json:"document_sets"`
+	Since        string   `json:"since"`
+	Until        string   `json:"until"`
+	Limit        *int     `json:"limit"`
+	Fast         bool     `json:"fast"`
+	MaxTokens    int      `json:"max_tokens"`
+}
+
+// searchOutput is the structured content of search. Its keys are those of quarry search --json.
+type searchOutput struct {
+	Results      []foundPassage `json:"results"`
+	Omitted      int            `json:"omitted,omitempty" jsonschema:"results that did not fit max_tokens"`
+	TotalMatches int            `json:"total_matches,omitempty" jsonschema:"documents that match, where the server counts them"`
+	Notes        []string       `json:"notes,omitempty"`
+	Searched     []string       `json:"searched,omitempty"`
+}
+
+type foundPassage struct {
+	CitationID  int      `json:"citation_id,omitempty" jsonschema:"number to cite, one per document"`
+	Title       string   `json:"title"`
+	URL         string   `json:"url,omitempty"`
+	SourceType  string   `json:"source_type"`
+	UpdatedAt   string   `json:"updated_at,omitempty"`
+	Ref         string   `json:"ref,omitempty" jsonschema:"what the read tool takes"`
+	HeadingPath []string `json:"heading_path,omitempty"`
+	Lines       []int    `json:"lines,omitempty" jsonschema:"first and last line in the source file"`
+	Excerpt     string   `json:"excerpt" jsonschema:"the part of the passage that matches best"`
+	Origin      string   `json:"origin,omitempty"`
+}
+
+func searchTool() *sdk.Tool {
+	return &sdk.Tool{
+		Name: "search", Title: "Search documents", Annotations: readOnly("Search documents"),
+		Description: "Finds passages in this organization's documents, ranked, with citation numbers and refs for the read tool. " +
+			"Plain words or a question; \"exact phrase\", -word, author:kim, type:pdf, tag:team=infra narrow it. Use it for internal " +
+			"knowledge, not for the public web.",
+		InputSchema: arguments([]string{"query"}, map[string]*jsonschema.Schema{
+			"query":         textField("What to search for.", maxQuery),
+			"sources":       namesField("Only these sources, as the sources tool names them, such as slack or confluence."),
+			"document_sets": namesField("Only these document sets, as the sources tool names them."),
+			"since":         textField("Only documents updated on this date or later: 2026-01-31.", maxName),
+			"until":         textField("Only documents updated on this date or earlier: 2026-01-31.", maxName),
+			"limit":         numberField("Number of results; without it the server selects up to 10.", 1, maxLimit),
+			"fast":          flagField("Skip the language model of the search server: faster, and finds the words as they are written."),
+			"max_tokens":    sizeField(searchSize),
+		}),
+	}
+}
+
+func (s *session) search(ctx context.Context, call *sdk.CallToolRequest, given searchArguments) (*sdk.CallToolResult, searchOutput, error) {
+	request, words, err := s.plan(ctx, given)
+	if err != nil {
+		return nil, searchOutput{}, s.problemOf(err)
+	}
+	var response *wire.SearchResponse
+	if report := progress(ctx, call); report != nil {
+		response, err = s.Client.SearchStream(ctx, request, report)
+	} else {
+		response, err = s.Client.Search(ctx, request)
+	}
+	if err != nil {
+		return nil, searchOutput{}, s.problemOf(err)
+	}
+	written, output := render(response, words, cmp.Or(given.MaxTokens, searchSize))
+	return textResult(written), output, nil
+}
+
+func textResult(written string) *sdk.CallToolResult {
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: written}}}
+}
+
+// plan makes the request of checked arguments, and returns the words to look for in its results.
+func (s *session) plan(ctx context.Context, given searchArguments) (request wire.SearchRequest, words []string, err error) {
+	dates := slices.DeleteFunc([]string{given.Since, given.Until}, func(date string) bool { return date == "" })
+	if err := cmp.Or(checkText("query", given.Query), checkText("sources", given.Sources...),
+		checkText("document_sets", given.DocumentSets...), checkText("a date", dates...)); err != nil {
+		return request, nil, err
+	}
+	parsed := client.ParseQuery(given.Query, time.Now())
+	if !parsed.HasWords() && !parsed.Browses() {
+		return request, nil, &problem{what: "query has no words", hint: "give words to search for, or a filter like source:slack"}
+	}
+	request = parsed.Request()
+	request.Browse = !parsed.HasWords()
+	request.NumResults = given.Limit
+	request.SkipQueryExpansion = request.SkipQueryExpansion || given.Fast
+	request.SkipDocumentSelection = given.Fast
+	if request.Sources, err = s.sourcesOf(ctx, append(request.Sources, given.Sources...)); err != nil {
+		return request, nil, err
+	}
+	request.DocumentSets = append(request.DocumentSets, given.DocumentSets...)
+	if err := setDates(&request, given); err != nil {
+		return request, nil, err
+	}
+	request.PersonaID, err = s.Client.ResolveAgent(ctx, parsed.Agent, s.Agent)
+	return request, passage.Words(parsed), err
+}
+
+// sourcesOf refuses a source that is neither one of Onyx's nor one of the server's own.
+func (s *session) sourcesOf(ctx context.Context, sources []string) ([]string, error) {
+	for i, source := range sources {
+		sources[i] = strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(strings.TrimSpace(source)))
+		if _, known := wire.LookupSource(sources[i]); known {
+			continue
+		}
+		list := s.Client.ListSources(ctx).Values
+		if len(list) == 0 || slices.Contains(list, sources[i]) {
+			continue
+		}
+		hint := "use one of " + text.Shorten(strings.Join(list, ", "), maxProblem)
+		if near := wire.Nearest(sources[i], list); near != "" {
+			hint = fmt.Sprintf("did you mean %q? %s", near, hint)
+		}
+		return nil, &problem{what: fmt.Sprintf("unknown source %q", source), hint: hint}
+	}
+	return sources, nil
+}
+
+// setDates adds the range of dates. The day of until is in it.
+func setDates(request *wire.SearchRequest, given searchArguments) error {
+	for _, date := range []struct {
+		name, value string
+		to          **wire.Time
+		also        time.Duration
+	}{{"since", given.Since, &request.TimeCutoff, 0}, {"until", given.Until, &request.TimeUntil, 24*time.Hour - time.Microsecond}} {
+		if date.value == "" {
+			continue
+		}
+		day, err := time.Parse(time.DateOnly, strings.TrimSpace(date.value))
+		if err != nil {
+			return &problem{what: fmt.Sprintf("%s %q is not a date", date.name, date.value), hint: "use a date like 2026-01-31"}
+		}
+		*date.to = &wire.Time{Time: day.Add(date.also)}
+	}
+	if request.TimeCutoff != nil && request.TimeUntil != nil && request.TimeUntil.Before(request.TimeCutoff.Time) {
+		return &problem{what: "since is after until", hint: "swap the dates, or omit one"}
+	}
+	return nil
+}
+
+// stages is the number of stages of a search.
+const stages = 6
+
+// progress returns a function that reports the stages of a search to a caller who asked for it; nil if not.
+func progress(ctx context.Context, call *sdk.CallToolRequest) func(wire.SearchEvent) {
+	token := call.Params.GetProgressToken()
+	if token == nil {
+		return nil
+	}
+	done := 0
+	return func(event wire.SearchEvent) {
+		if event.Type != wire.EventStage || event.State != "end" || done >= stages {
+			return
+		}
+		done++
+		_ = call.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, // a caller who is gone needs none
+			Progress: float64(done), Total: stages, Message: text.OneLine(event.Name + " " + event.Outcome)})
+	}
+}
+
+// render writes results as text for a model and as structured content, both within a number of tokens.
+func render(response *wire.SearchResponse, words []string, budget int) (string, searchOutput) {
+	output := searchOutput{Results: []foundPassage{}, TotalMatches: response.TotalMatches, Searched: response.Searched}
+	for _, note := range response.Notes {
+		output.Notes = append(output.Notes, text.OneLine(note.Text))
+	}
+	ending := "next: read a ref, or search in other words"
+	if len(response.Results) == 0 {
+		ending = "no results\nnext: search in other words or with fewer filters; the sources tool lists what can be searched"
+	}
+	if len(output.Notes) > 0 {
+		ending = text.ClipTokens("note: "+strings.Join(output.Notes, "; "), minTokens/4) + "\n" + ending
+	}
+	const omission = 20 // tokens of the line that counts what is left out
+	left := budget - text.EstimateTokens(ending) - omission
+	blocks := passage.Blocks{Origins: len(response.Searched) > 1}
+	var written strings.Builder
+	for i, r := range response.Results {
+		excerpt := passage.Best(r, words, passage.BlockExcerpt)
+		block := blocks.Block(r, excerpt)
+		if size := text.EstimateTokens(block); size > left {
+			if i > 0 {
+				output.Omitted = len(response.Results) - i
+				break
+			}
+			excerpt = text.ClipTokens(excerpt, max(0, left-(size-text.EstimateTokens(excerpt))))
+			block = text.ClipTokens((&passage.Blocks{}).Block(r, excerpt), left)
+		}
+		left -= text.EstimateTokens(block)
+		written.WriteString(block)
+		output.Results = append(output.Results, found(r, excerpt, blocks.Origins))
+	}
+	if output.Omitted > 0 {
+		fmt.Fprintf(&written, "%s omitted; raise max_tokens to see more\n", text.Count(output.Omitted, "result"))
+	}
+	return written.String() + ending + "\n", output
+}
+
+func found(r wire.SearchResult, excerpt string, origins bool) foundPassage {
+	p := foundPassage{Title: passage.Title(r), URL: text.OrEmpty(r.Link), SourceType: r.SourceType, UpdatedAt: text.OrEmpty(r.UpdatedAt),
+		Ref: r.Ref, HeadingPath: r.HeadingPath, Lines: r.Lines, Excerpt: excerpt}
+	if r.CitationID != nil {
+		p.CitationID = *r.CitationID
+	}
+	if origins {
+		p.Origin = r.Origin
+	}
+	return p
+}

@@ -1,0 +1,119 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"quarry/client"
+	"quarry/client/wire"
+	"quarry/internal/text"
+)
+
+// mostListed bounds each list of sources.
+const mostListed = 100
+
+// sourcesOutput is the structured content of sources.
+type sourcesOutput struct {
+	Sources      []source      `json:"sources"`
+	DocumentSets []documentSet `json:"document_sets,omitempty"`
+	Note         string        `json:"note,omitempty"`
+}
+
+type source struct {
+	Source      string `json:"source" jsonschema:"what the sources argument of search takes"`
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Documents   *int   `json:"documents,omitempty" jsonschema:"that you may see, where the server counts them"`
+}
+
+type documentSet struct {
+	Name        string `json:"name" jsonschema:"what the document_sets argument of search takes"`
+	Description string `json:"description,omitempty"`
+}
+
+func sourcesTool() *sdk.Tool {
+	return &sdk.Tool{
+		Name: "sources", Title: "List sources", Annotations: readOnly("List sources"),
+		Description: "Lists the sources and document sets that can be searched, with the values for the arguments of search. What is not " +
+			"listed is not connected.",
+		InputSchema: arguments(nil, nil),
+	}
+}
+
+func (s *session) sources(ctx context.Context, _ *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, sourcesOutput, error) {
+	list := s.Client.ListSources(ctx)
+	output := sourcesOutput{Sources: []source{}}
+	if list.Origin == "" { // a server that is not there, or refuses the token
+		if _, err := s.Client.Me(ctx); err != nil {
+			return nil, output, s.problemOf(err)
+		}
+	}
+	counts := s.counts(ctx)
+	for _, value := range list.Values[:min(len(list.Values), mostListed)] {
+		row := source{Source: value, Name: client.SourceName(value), Description: client.SourceDescription(value)}
+		if counts != nil {
+			row.Documents = new(counts[value])
+		}
+		output.Sources = append(output.Sources, row)
+	}
+	sets, _ := s.Client.DocumentSets(ctx) // a token that may not list them searches without
+	for _, set := range sets[:min(len(sets), mostListed)] {
+		output.DocumentSets = append(output.DocumentSets, documentSet{text.Shorten(text.OneLine(set.Name), maxName),
+			text.Shorten(text.OneLine(text.OrEmpty(set.Description)), maxName)})
+	}
+	output.Note = map[string]string{
+		"":                  "the token may not list sources; search without the sources argument",
+		client.ListedForAll: "these sources are connected to the workspace; you may not have access to all",
+		client.ListedByTags: "the token may not list connectors; these sources have tagged documents, there may be more",
+	}[list.Origin]
+	return textResult(output.String()), output, nil
+}
+
+// counts returns the documents of each source that the caller may see; nil if the server does not count.
+func (s *session) counts(ctx context.Context) map[string]int {
+	features, err := s.Client.Features(ctx)
+	if err != nil || !features.Has(wire.FeatureFacets) {
+		return nil
+	}
+	found, err := s.Client.Facets(ctx, wire.SearchRequest{})
+	if err != nil {
+		return nil
+	}
+	counts := map[string]int{}
+	for _, value := range found.Facets.Sources {
+		counts[value.Value] = value.Count
+	}
+	return counts
+}
+
+// String lists the sources in the form of the rendered skill.
+func (o sourcesOutput) String() string {
+	var b strings.Builder
+	for _, row := range o.Sources {
+		fmt.Fprintf(&b, "- `%s` — %s", row.Source, strings.TrimSuffix(row.Name+": "+row.Description, ": "))
+		if row.Documents != nil {
+			fmt.Fprintf(&b, " (%s)", text.Count(*row.Documents, "document"))
+		}
+		b.WriteByte('\n')
+	}
+	if len(o.Sources) == 0 && o.Note == "" {
+		b.WriteString("no sources can be searched\n")
+	}
+	if len(o.DocumentSets) > 0 {
+		b.WriteString("\ndocument sets:\n")
+	}
+	for _, set := range o.DocumentSets {
+		fmt.Fprintf(&b, "- `%s`", set.Name)
+		if set.Description != "" {
+			b.WriteString(" — " + set.Description)
+		}
+		b.WriteByte('\n')
+	}
+	if o.Note != "" {
+		b.WriteString("note: " + o.Note + "\n")
+	}
+	return b.String()
+}
