@@ -236,6 +236,30 @@ func (c *Client) ChunkInfo(ctx context.Context, id string, chunk int) (*wire.Chu
 		url.Values{"document_id": {id}, "chunk_id": {strconv.Itoa(chunk)}}))
 }
 
+// Place is a document, and the passages of it that a reference names.
+type Place struct {
+	Document    wire.DocumentInfo
+	First, Last int  // chunks
+	IsPart      bool // the reference names passages, not the whole document
+}
+
+// Locate finds what a reference names: "<document id>", "<document id>#<chunk>" or "<document id>#<first>-<last>". An id
+// that exists whole wins over the reading of its end as the numbers of passages.
+func (c *Client) Locate(ctx context.Context, ref string) (Place, error) {
+	found, err := c.Chunks(ctx, ref, 0, 0)
+	if err == nil {
+		return Place{Document: found.Document}, nil
+	}
+	id, first, last, isPart := wire.SplitRange(ref)
+	if !isPart || KindOf(err) != NotAvailable {
+		return Place{}, err
+	}
+	if found, err = c.Chunks(ctx, id, first, first); err != nil {
+		return Place{}, err
+	}
+	return Place{found.Document, first, last, true}, nil
+}
+
 // Chunks returns the chunks from to to of a document, both included, and its metadata. A negative to means
 // wire.MaxChunksPerRequest chunks. From a bare Onyx the chunks are fetched one by one, without title and headings.
 func (c *Client) Chunks(ctx context.Context, id string, from, to int) (*wire.DocumentChunks, error) {

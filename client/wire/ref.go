@@ -16,3 +16,17 @@ func SplitRef(ref string) (documentID string, chunk int, ok bool) {
 	}
 	return ref[:at], int(number), at > 0
 }
+
+// SplitRange is SplitRef that also splits "<document id>#<first>-<last>".
+func SplitRange(ref string) (documentID string, first, last int, ok bool) {
+	if documentID, first, ok = SplitRef(ref); ok {
+		return documentID, first, first, true
+	}
+	at := strings.LastIndexByte(ref, '-')
+	if at < 0 {
+		return ref, 0, 0, false
+	}
+	to, err := strconv.ParseUint(ref[at+1:], 10, 30)
+	documentID, first, ok = SplitRef(ref[:at])
+	return documentID, first, int(to), ok && err == nil && first <= int(to)
+}

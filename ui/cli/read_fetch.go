@@ -43,7 +43,7 @@ func (a *app) fetchReading(ctx context.Context, c *client.Client, ref string, op
 	}
 	switch {
 	case options.outline:
-		found, err := c.Chunks(ctx, at.id, 0, 0)
+		found, err := c.Chunks(ctx, at.Document.ID, 0, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -51,38 +51,38 @@ func (a *app) fetchReading(ctx context.Context, c *client.Client, ref string, op
 	case options.section != "" || at.fragment != "":
 		return fetchSection(ctx, c, at, options.section)
 	case options.lines != nil:
-		found, err := wholeDocument(ctx, c, at.id)
+		found, err := wholeDocument(ctx, c, at.Document.ID)
 		if err != nil {
 			return nil, err
 		}
 		return found.within(*options.lines)
-	case at.isPart:
+	case at.IsPart:
 		return fetchPassages(ctx, c, at, options.around)
 	case options.around > 0:
 		return nil, usage("Omit --around, or give the reference of a passage (DOCUMENT_ID#N).", "--around requires a passage; %q is a document", ref)
 	}
-	return wholeDocument(ctx, c, at.id)
+	return wholeDocument(ctx, c, at.Document.ID)
 }
 
 func fetchPassages(ctx context.Context, c *client.Client, at located, around int) (*reading, error) {
-	from, to := max(0, at.first-around), at.last+around
+	from, to := max(0, at.First-around), at.Last+around
 	found := &reading{}
 	if to-from < wire.MaxChunksPerRequest {
-		one, err := c.Chunks(ctx, at.id, from, to)
+		one, err := c.Chunks(ctx, at.Document.ID, from, to)
 		if err != nil {
 			return nil, err
 		}
 		found.document, found.chunks = one.Document, one.Chunks
-	} else if all, err := fetchChunks(ctx, c, at.id, from, to); err != nil {
+	} else if all, err := fetchChunks(ctx, c, at.Document.ID, from, to); err != nil {
 		return nil, err
 	} else {
 		found = all
 	}
-	if len(found.chunks) == 0 || at.first >= found.document.ChunkCount {
-		return nil, &Failure{Code: ExitNotAvailable, Do: "Read the whole document: quarry read " + config.ShellQuote(at.id),
-			What: fmt.Sprintf("the document has %s; there is no number %d", text.Count(found.document.ChunkCount, "passage"), at.first)}
+	if len(found.chunks) == 0 || at.First >= found.document.ChunkCount {
+		return nil, &Failure{Code: ExitNotAvailable, Do: "Read the whole document: quarry read " + config.ShellQuote(at.Document.ID),
+			What: fmt.Sprintf("the document has %s; there is no number %d", text.Count(found.document.ChunkCount, "passage"), at.First)}
 	}
-	found.named = [2]int{at.first, at.last}
+	found.named = [2]int{at.First, at.Last}
 	return found, nil
 }
 
@@ -132,7 +132,7 @@ func fetchChunks(ctx context.Context, c *client.Client, id string, first, last i
 // fetchSection reads the text below a heading, up to the next one that is not deeper. A link whose fragment names no
 // heading means the whole document.
 func fetchSection(ctx context.Context, c *client.Client, at located, name string) (*reading, error) {
-	described, err := c.Chunks(ctx, at.id, 0, 0)
+	described, err := c.Chunks(ctx, at.Document.ID, 0, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -140,10 +140,10 @@ func fetchSection(ctx context.Context, c *client.Client, at located, name string
 	index := headingIndex(outline, name, at.fragment)
 	switch {
 	case index < 0 && name == "":
-		return wholeDocument(ctx, c, at.id)
+		return wholeDocument(ctx, c, at.Document.ID)
 	case index < 0:
 		headings := exslices.CastFunc(outline, func(h wire.OutlineHeading) string { return text.OneLine(h.Text) })
-		do := nearestOf(name, "See: quarry read "+config.ShellQuote(at.id)+" --outline", headings)
+		do := nearestOf(name, "See: quarry read "+config.ShellQuote(at.Document.ID)+" --outline", headings)
 		return nil, usage(do, "the document has no section %q", name)
 	}
 	heading, end, stop := outline[index], described.Document.ChunkCount-1, ""
@@ -153,7 +153,7 @@ func fetchSection(ctx context.Context, c *client.Client, at located, name string
 			break
 		}
 	}
-	found, err := fetchChunks(ctx, c, at.id, heading.ChunkInd, end)
+	found, err := fetchChunks(ctx, c, at.Document.ID, heading.ChunkInd, end)
 	if err != nil || len(found.chunks) == 0 {
 		return found, err
 	}

@@ -106,22 +106,18 @@ func (a *app) spellings(argument string) (refs []string, fragment string) {
 
 // located is a document, and the passages of it if some were named.
 type located struct {
-	id          string
-	first, last int // chunks
-	isPart      bool
-	fragment    string // of a link
+	client.Place
+	fragment string // of a link
 }
 
-// locate finds the document that an argument means. An id that exists whole wins over the reading of its end as a
-// passage's number. The error is that of the first spelling.
+// locate finds what an argument means. The error is that of the first spelling.
 func (a *app) locate(ctx context.Context, c *client.Client, argument string) (located, error) {
 	refs, fragment := a.spellings(argument)
 	var first error
 	for _, ref := range refs {
-		found, err := locateRef(ctx, c, ref)
+		found, err := c.Locate(ctx, ref)
 		if err == nil {
-			found.fragment = fragment
-			return found, nil
+			return located{found, fragment}, nil
 		}
 		if client.KindOf(err) != client.NotAvailable {
 			return located{}, err
@@ -131,35 +127,6 @@ func (a *app) locate(ctx context.Context, c *client.Client, argument string) (lo
 		}
 	}
 	return located{}, first
-}
-
-func locateRef(ctx context.Context, c *client.Client, ref string) (located, error) {
-	found, err := c.Chunks(ctx, ref, 0, 0)
-	if err == nil {
-		return located{id: found.Document.ID}, nil
-	}
-	id, first, last, isPart := splitRange(ref)
-	if !isPart || client.KindOf(err) != client.NotAvailable {
-		return located{}, err
-	}
-	if found, err = c.Chunks(ctx, id, first, first); err != nil {
-		return located{}, err
-	}
-	return located{id: found.Document.ID, first: first, last: last, isPart: true}, nil
-}
-
-// splitRange splits "<document id>#<chunk>" and "<document id>#<first>-<last>".
-func splitRange(ref string) (id string, first, last int, ok bool) {
-	if id, first, ok = wire.SplitRef(ref); ok {
-		return id, first, first, true
-	}
-	at := strings.LastIndexByte(ref, '-')
-	if at < 0 {
-		return ref, 0, 0, false
-	}
-	to, err := strconv.ParseUint(ref[at+1:], 10, 30)
-	id, first, ok = wire.SplitRef(ref[:at])
-	return id, first, int(to), ok && err == nil && first <= int(to)
 }
 
 const maxSavedSearch = 64 << 20 // bytes

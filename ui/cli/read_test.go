@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"quarry/internal/text"
+
+	"quarry/client/wire"
 )
 
 // handbook answers for one document of four passages, which is the file /hr/leave.md.
@@ -176,7 +178,7 @@ func FuzzRange(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, ref string) {
-		if id, first, last, ok := splitRange(ref); ok && (first < 0 || last < first || !strings.HasPrefix(ref, id+"#")) {
+		if id, first, last, ok := wire.SplitRange(ref); ok && (first < 0 || last < first || !strings.HasPrefix(ref, id+"#")) {
 			t.Fatalf("%q is %q %d %d", ref, id, first, last)
 		}
 	})

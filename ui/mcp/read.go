@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -67,69 +66,32 @@ func (s *session) read(ctx context.Context, _ *sdk.CallToolRequest, given readAr
 	if err := checkText("ref", given.Ref); err != nil {
 		return nil, readOutput{}, err
 	}
-	part, err := s.locate(ctx, strings.TrimSpace(given.Ref))
+	at, err := s.Client.Locate(ctx, strings.TrimSpace(given.Ref))
 	if err != nil {
 		return nil, readOutput{}, s.problemOf(err)
 	}
 	budget := cmp.Or(given.MaxTokens, readingSize)
 	if given.Outline {
-		written, output := outline(part.document, budget)
+		written, output := outline(at.Document, budget)
 		return textResult(written), output, nil
 	}
-	if part.whole {
-		part.last = wire.MaxChunksPerRequest - 1
+	if !at.IsPart {
+		at.Last = wire.MaxChunksPerRequest - 1
 	}
-	from := max(0, part.first-given.Around)
-	chunks, err := s.Client.Chunks(ctx, part.document.ID, from, min(part.last+given.Around, from+wire.MaxChunksPerRequest-1))
+	from := max(0, at.First-given.Around)
+	chunks, err := s.Client.Chunks(ctx, at.Document.ID, from, min(at.Last+given.Around, from+wire.MaxChunksPerRequest-1))
 	if err != nil {
 		return nil, readOutput{}, s.problemOf(err)
 	}
 	output := describe(chunks.Document)
 	left := budget - text.EstimateTokens(output.head()) - 2*text.EstimateTokens(output.DocumentID) - 20
-	shown := fitting(chunks.Chunks, part.first, part.last, left)
+	shown := fitting(chunks.Chunks, at.First, at.Last, left)
 	if len(shown) == 0 {
 		return nil, readOutput{}, &problem{what: fmt.Sprintf("the document has %s; there is no number %d",
-			text.Count(part.document.ChunkCount, "passage"), part.first), hint: "read the document_id without a number"}
+			text.Count(at.Document.ChunkCount, "passage"), at.First), hint: "read the document_id without a number"}
 	}
 	output.add(shown, left)
 	return textResult(output.head() + output.Content + output.next()), output, nil
-}
-
-// part is a document and the passages of it that a ref names.
-type part struct {
-	document    wire.DocumentInfo
-	first, last int
-	whole       bool
-}
-
-// locate finds what a ref means. An id that exists whole wins over the reading of its end as the numbers of passages.
-func (s *session) locate(ctx context.Context, ref string) (part, error) {
-	found, err := s.Client.Chunks(ctx, ref, 0, 0)
-	if err == nil {
-		return part{document: found.Document, whole: true}, nil
-	}
-	id, first, last, ok := splitRange(ref)
-	if !ok || client.KindOf(err) != client.NotAvailable {
-		return part{}, err
-	}
-	if found, err = s.Client.Chunks(ctx, id, first, first); err != nil {
-		return part{}, err
-	}
-	return part{document: found.Document, first: first, last: last}, nil
-}
-
-// splitRange splits "<document id>#<chunk>" and "<document id>#<first>-<last>".
-func splitRange(ref string) (id string, first, last int, ok bool) {
-	if id, first, ok = wire.SplitRef(ref); ok {
-		return id, first, first, true
-	}
-	at := strings.LastIndexByte(ref, '-')
-	if at < 0 {
-		return ref, 0, 0, false
-	}
-	to, err := strconv.ParseUint(ref[at+1:], 10, 30)
-	id, first, ok = wire.SplitRef(ref[:at])
-	return id, first, int(to), ok && err == nil && first <= int(to)
 }
 
 func describe(d wire.DocumentInfo) readOutput {
