@@ -41,9 +41,8 @@ func (t *typesetter) table(table *extast.Table, first, rest []cell) {
 		return
 	case scrolls && !fits(wanted, widths, minScrolled):
 		widths[0] = min(widthOf(wanted[0]), maxColumn, t.width*2/5) // it stays in view
-		most := min(maxColumn, max(minScrolled, t.width-widths[0]-2*betweenColumns))
 		for i, column := range wanted[1:] {
-			widths[i+1] = min(widthOf(column), most)
+			widths[i+1] = min(widthOf(column), maxColumn)
 		}
 	}
 	t.grid = gridOf(widths, widthOf(rest))
