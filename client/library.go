@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"net/url"
 	"time"
 
 	"quarry/client/wire"
@@ -55,6 +56,15 @@ func (c *Client) TestModel(ctx context.Context, provider string) (*wire.ModelTes
 
 // modelTestTime is how long a model of this machine may take to load before it replies.
 const modelTestTime = 90 * time.Second
+
+// LibraryFile returns the path of the file that a document of the library of this machine is.
+func (c *Client) LibraryFile(ctx context.Context, documentID string) (string, error) {
+	file, err := fetched[wire.LibraryFile](ctx, c, get("/library/file", url.Values{"document_id": {documentID}}))
+	if err != nil {
+		return "", err
+	}
+	return file.Path, nil
+}
 
 func (c *Client) changeLibrary(ctx context.Context, path string, body any, report LibraryReport) (wire.LibraryEvent, error) {
 	const unlimited = time.Duration(0)

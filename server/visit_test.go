@@ -87,7 +87,7 @@ func TestVisitors(t *testing.T) {
 			if slices.Sort(found); !slices.Equal(found, test.found) {
 				t.Errorf("found %v, want %v", found, test.found)
 			}
-			for _, way := range []string{"POST /library/add", "POST /library/remove", "POST /library/sync", "GET /library/status",
+			for _, way := range []string{"POST /library/add", "POST /library/remove", "POST /library/sync", "GET /library/status", "GET /library/file?document_id=x",
 				"GET /admin/users", "POST /admin/tokens", "DELETE /admin/tenants",
 				"GET /metrics", "POST /manage/admin/user-group", "POST /onyx-api/ingestion", "POST /user/pats"} {
 				method, target, _ := strings.Cut(way, " ")

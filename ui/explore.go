@@ -211,11 +211,12 @@ func sampleExamples() []string {
 func (r *run) capabilities() explorer.Capabilities {
 	terminal, _ := r.lookup("TERM")
 	ascii := explorer.NeedsASCII(terminal)
+	edit, refused := r.editor()
 	if r.overSSH() {
 		return explorer.Capabilities{Suspend: true, Save: saveFile, ASCII: ascii,
-			OpenReason: "over SSH quarry cannot open your browser: click or copy the link"}
+			OpenReason: "over SSH quarry cannot open your browser: click or copy the link", Edit: edit, EditReason: refused}
 	}
-	caps := explorer.Capabilities{Suspend: true, Save: saveFile, ASCII: ascii, Open: openLink}
+	caps := explorer.Capabilities{Suspend: true, Save: saveFile, ASCII: ascii, Open: openLink, Edit: edit, EditReason: refused}
 	if !clipboard.Unsupported {
 		caps.Copy = clipboard.WriteAll
 	}

@@ -215,6 +215,11 @@ type SkippedFile struct {
 	Reason string `json:"reason"` // of the first line, where only lines are skipped
 }
 
+// LibraryFile is the answer of GET /library/file.
+type LibraryFile struct {
+	Path string `json:"path"` // absolute
+}
+
 // LibraryRoot is a file or folder that was added.
 type LibraryRoot struct {
 	Path      string `json:"path"`

@@ -239,6 +239,7 @@ func responses() map[string]any {
 		"POST /user/projects/file/upload":   wire.UploadedFiles{},
 		"GET /chat/file/{id}":               nil, // the file
 		"GET /library/status":               wire.LibraryStatus{},
+		"GET /library/file":                 wire.LibraryFile{},
 		"GET /library/model":                wire.ModelStatus{}, "POST /library/model": wire.ModelTest{},
 		"GET /metrics": nil, // text
 

@@ -29,6 +29,7 @@ func (s *Server) libraryRoutes() []route {
 		{pattern: "GET /library/status", needs: identity, handle: s.query(s.libraryStatus)},
 		{pattern: "GET /library/model", needs: identity, handle: s.query(s.modelStatus)},
 		{pattern: "POST /library/model", needs: identity, handle: s.body(s.testModel)},
+		{pattern: "GET /library/file", needs: identity, handle: s.query(s.libraryFile)},
 	}
 }
 
@@ -243,6 +244,26 @@ func (s *Server) libraryStatus(c *call) (any, error) {
 		status.Version, status.Path = snapshot.Version(), s.LibraryPath
 		status.Vectors, status.VectorModel, status.VectorsRefused = stats.Vectors, stats.VectorModel, stats.Refused
 		return status, err
+	})
+}
+
+// libraryFile answers GET /library/file: the path of the file that a document is.
+func (s *Server) libraryFile(c *call) (any, error) {
+	id := c.documentID()
+	return c.view(func(snapshot index.Snapshot) (any, error) {
+		document, err := stored(c.Context(), snapshot, id, c.who.Access())
+		if err != nil {
+			return nil, err
+		}
+		documents, err := s.Index(c.Context(), c.who.Tenant, false)
+		if err != nil {
+			return nil, err
+		}
+		file, err := ingest.FileOf(c.Context(), documents, document.Document)
+		if errors.Is(err, ingest.ErrNoFile) {
+			err = coded(http.StatusNotFound, "NOT_FOUND", "%s", err.Error())
+		}
+		return wire.LibraryFile{Path: file}, err
 	})
 }
 

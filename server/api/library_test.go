@@ -3,9 +3,11 @@ package api
 import (
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -132,6 +134,49 @@ func TestSetsComeAndGoWithTheirDocuments(t *testing.T) {
 		change("remove", wire.RemoveRequest{Set: set}, wire.LibraryEvent{})
 	}
 	wantSets("remove of the others")
+}
+
+// A path is given only for a document that is a file, as it is stored, and only while that is a regular file of its folder.
+func TestFileOfADocument(t *testing.T) {
+	w := newWorld(t)
+	folder, outside := t.TempDir(), filepath.Join(t.TempDir(), "secret.md")
+	write := func(path, text string) {
+		w.check(os.MkdirAll(filepath.Dir(path), 0o700))
+		w.check(os.WriteFile(path, []byte(text), 0o600))
+	}
+	note, deep := filepath.Join(folder, "note.md"), filepath.Join(folder, "sub", "deep.md")
+	write(outside, "# Secret")
+	write(note, "---\nid: file:"+outside+"\nlink: file://"+outside+"\n---\n# Note\n\nThe quokka.")
+	write(deep, "# Deep\n\nThe quokka.")
+	write(filepath.Join(folder, "records.jsonl"), `{"id":"file:`+filepath.ToSlash(outside)+`","semantic_identifier":"X","sections":[{"text":"quokka"}]}`)
+	owner := w.server.Handler(directory.Owner(directory.DefaultTenant))
+	w.events("/library/add", wire.AddRequest{Paths: []string{folder}})
+	fileOf := func(id string) string {
+		answer := w.call(owner, "", "GET", "/library/file?document_id="+url.QueryEscape(id), "")
+		if answer.Code != http.StatusOK {
+			return strconv.Itoa(answer.Code)
+		}
+		return decoded[wire.LibraryFile](w, answer).Path
+	}
+	for id, want := range map[string]string{"file:" + note: note, "file:" + deep: deep, "file:" + outside: "404", outside: "404",
+		"file:" + folder: "404", "file:" + filepath.Join(folder, "records.jsonl"): "404"} {
+		if got := fileOf(id); got != want {
+			t.Errorf("%s: %s, want %s", id, got, want)
+		}
+	}
+	w.check(os.Remove(note))
+	if got := fileOf("file:" + note); got != "404" {
+		t.Errorf("a deleted file: %s", got)
+	}
+	w.check(os.Symlink(outside, note))
+	w.check(os.RemoveAll(filepath.Dir(deep)))
+	write(filepath.Join(filepath.Dir(outside), "deep.md"), "# Secret")
+	w.check(os.Symlink(filepath.Dir(outside), filepath.Dir(deep)))
+	for _, link := range []string{note, deep} {
+		if got := fileOf("file:" + link); got != "404" {
+			t.Errorf("a link out of the folder: %s", got)
+		}
+	}
 }
 
 // TestRemoveTakesPlainIds removes a document whose id looks like the name of a file.

@@ -175,6 +175,47 @@ func Sync(ctx context.Context, idx index.Index, paths, own []string, report Repo
 	return r.run(ctx, withoutCovered(targets))
 }
 
+// ErrNoFile: a document is not a file of the library, or not any more.
+var ErrNoFile = errors.New("the document is not a file of the library")
+
+// FileOf returns the path of the file that a document is: a regular file in a folder that was added, and not one of the
+// documents in it. Otherwise the error wraps ErrNoFile.
+func FileOf(ctx context.Context, idx index.Index, document index.Document) (string, error) {
+	file := document.Origin
+	if file == "" || document.ID != fileID(file) || document.ID != "file:"+file { // the name can be shown as it is
+		return "", ErrNoFile
+	}
+	roots, err := loadRoots(ctx, idx)
+	if err != nil {
+		return "", err
+	}
+	root := owner(roots, file)
+	if root == "" {
+		return "", fmt.Errorf("%w: it is in no folder that was added", ErrNoFile)
+	}
+	info, err := lstatIn(root, below(root, file))
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrNoFile, err)
+	}
+	if !info.Mode().IsRegular() {
+		return "", fmt.Errorf("%w: it is not a regular file", ErrNoFile)
+	}
+	return filepath.FromSlash(file), nil
+}
+
+// lstatIn describes a file below a root, or the root itself if name is empty. It follows no link out of the root.
+func lstatIn(root, name string) (fs.FileInfo, error) {
+	if name == "" {
+		return os.Lstat(filepath.FromSlash(root))
+	}
+	folder, err := os.OpenRoot(filepath.FromSlash(root))
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Close()
+	return folder.Lstat(filepath.FromSlash(name))
+}
+
 // CheckAdded returns ErrNotAdded for a path that Sync would refuse.
 func CheckAdded(ctx context.Context, idx index.Index, paths []string) error {
 	roots, err := loadRoots(ctx, idx)

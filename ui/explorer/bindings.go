@@ -15,7 +15,7 @@ func Bindings() []Binding {
 	var all []Binding
 	for _, group := range [][]Binding{
 		searchBindings(), homeBindings(), listBindings(), similarBindings(), compareBindings(), readerBindings(), takeBindings(),
-		filterBindings(), outlineBindings(), linkBindings(), paragraphBindings(), screenBindings(), overlayBindings(),
+		editBindings(), filterBindings(), outlineBindings(), linkBindings(), paragraphBindings(), screenBindings(), overlayBindings(),
 		collectionBindings(), conversationBindings(), pickBindings(), editingBindings(),
 	} {
 		all = append(all, group...)

@@ -60,6 +60,7 @@ type Model struct {
 	collection collecting
 	pick       *picking // nil: the explorer only shows
 	setUp      settingUp
+	editing    *request // what surrounds the editing of a file
 	themes     choosingTheme
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
 	"quarry/client"
@@ -58,6 +59,9 @@ type Capabilities struct {
 	// Open opens a link in the person's browser or viewer. It never goes through a shell.
 	Open       func(link string) error
 	OpenReason string
+	// Edit opens a file at a line, 0 for none, in the person's editor, which has the terminal until done is called.
+	Edit       func(path string, line int, done tea.ExecCallback) tea.Cmd
+	EditReason string
 	// Save writes a file for the person and returns its whole path. Without replace, a file that exists is fs.ErrExist.
 	Save func(path string, content []byte, replace bool) (string, error)
 	// Suspend is set if there is a shell to go back to for a while.

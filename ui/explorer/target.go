@@ -125,7 +125,7 @@ func closing(session *client.Session) tea.Cmd {
 func (m *Model) switchTo(target Target) tea.Cmd {
 	m.stopSearch()
 	m.unpin()
-	for _, r := range []*request{m.conn.request, m.reader.expanding, m.answer.asking, m.answer.passages, m.chats.fetching, m.filters.counting, m.filters.others.counting, m.past.counting} {
+	for _, r := range []*request{m.conn.request, m.reader.expanding, m.editing, m.answer.asking, m.answer.passages, m.chats.fetching, m.filters.counting, m.filters.others.counting, m.past.counting} {
 		r.stop()
 	}
 	m.answer.thread, m.follow = thread{}, followUps{}

@@ -160,6 +160,7 @@ func (s *session) explore(ctx context.Context, e cli.Exploration) error {
 func capabilities(terminal string) explorer.Capabilities {
 	return explorer.Capabilities{
 		OpenReason:   "over SSH the browser is on your side: click the link, or copy it",
+		EditReason:   "over SSH no files can be edited",
 		NoHyperlinks: explorer.NeedsASCII(terminal), ASCII: explorer.NeedsASCII(terminal),
 	}
 }

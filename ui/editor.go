@@ -1,0 +1,96 @@
+package ui
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	tea "charm.land/bubbletea/v2"
+
+	"quarry/ui/target"
+)
+
+// editor returns how files are opened in the person's editor, or why they cannot be.
+func (r *run) editor() (edit func(path string, line int, done tea.ExecCallback) tea.Cmd, refused string) {
+	variable := "VISUAL"
+	command, _ := r.lookup(variable)
+	if strings.TrimSpace(command) == "" {
+		variable = "EDITOR"
+		command, _ = r.lookup(variable)
+	}
+	words, err := commandWords(command)
+	switch {
+	case target.ReadOnly(r.lookup):
+		return nil, "editing is disabled by QUARRY_READONLY"
+	case err != nil:
+		return nil, fmt.Sprintf("$%s: %v", variable, err)
+	case len(words) == 0:
+		return nil, "no editor is set: set $VISUAL or $EDITOR, such as EDITOR=nano"
+	}
+	return func(path string, line int, done tea.ExecCallback) tea.Cmd {
+		return func() tea.Msg {
+			// An editor would make a file that is gone.
+			if info, err := os.Lstat(path); err != nil {
+				return done(err)
+			} else if !info.Mode().IsRegular() {
+				return done(fmt.Errorf("%s is not a regular file", path))
+			}
+			command := exec.Command(words[0], slices.Concat(words[1:], editorArguments(words[0], path, line))...)
+			if command.Err != nil {
+				return done(command.Err)
+			}
+			return tea.ExecProcess(command, done)()
+		}
+	}, ""
+}
+
+// commandWords splits a command line at white space outside of quotation marks. Nothing else in it has a meaning.
+func commandWords(line string) (words []string, err error) {
+	var word strings.Builder
+	quote, begun := rune(0), false
+	for _, r := range line + " " {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote == 0 && (r == '"' || r == '\''):
+			quote, begun = r, true
+		case quote == 0 && unicode.IsSpace(r):
+			if begun {
+				words = append(words, word.String())
+			}
+			word.Reset()
+			begun = false
+		default:
+			word.WriteRune(r)
+			begun = true
+		}
+	}
+	if quote != 0 {
+		return nil, fmt.Errorf("a quotation mark %c is not closed", quote)
+	}
+	return words, nil
+}
+
+// editorArguments returns what opens a file at a line in a program; in one that is not known, at its beginning.
+func editorArguments(program, path string, line int) []string {
+	name := strings.ToLower(filepath.Base(program))
+	name = cmp.Or(strings.TrimSuffix(name, ".exe"), name)
+	number := strconv.Itoa(line)
+	switch {
+	case line <= 0:
+		return []string{path}
+	case slices.Contains([]string{"vi", "vim", "nvim", "gvim", "nano", "emacs", "emacsclient", "micro", "kak", "joe", "mg"}, name):
+		return []string{"+" + number, path}
+	case slices.Contains([]string{"hx", "helix", "zed", "subl"}, name):
+		return []string{path + ":" + number}
+	case slices.Contains([]string{"code", "code-insiders", "codium", "cursor", "windsurf"}, name):
+		return []string{"--goto", path + ":" + number}
+	}
+	return []string{path}
+}
