@@ -14,7 +14,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	gossh "golang.org/x/crypto/ssh"
@@ -33,8 +33,11 @@ type keys struct {
 	path        string
 	knowsPeople bool // otherwise every key needs a token
 	log         *slog.Logger
+	known       atomic.Pointer[keyFile] // as it was read last
+}
 
-	mutex  sync.Mutex
+// keyFile is what was read of a file of keys. It is not changed afterwards.
+type keyFile struct {
 	owners map[string]owner // by marshalled key
 	as     fs.FileInfo      // of the file when it was read; nil: not read
 	failed time.Time        // when it could not be read
@@ -43,7 +46,7 @@ type keys struct {
 // openKeys reads a file of keys. At the start, any mistake in it is an error.
 func openKeys(path string, knowsPeople bool, log *slog.Logger) (*keys, error) {
 	k := &keys{path: path, knowsPeople: knowsPeople, log: log}
-	problems, err := k.read()
+	read, problems, err := k.read()
 	var known *config.Error
 	switch {
 	case errors.As(err, &known):
@@ -51,63 +54,67 @@ func openKeys(path string, knowsPeople bool, log *slog.Logger) (*keys, error) {
 	case err != nil:
 		return nil, startError("cannot read the authorized keys", "check --ssh-keys, or ssh.authorized_keys", err)
 	}
-	if len(k.owners) == 0 && len(problems) == 0 {
+	if len(read.owners) == 0 && len(problems) == 0 {
 		log.Warn("ssh keys", "problem", path+" has no keys")
 	}
 	if len(problems) > 0 {
 		return nil, problems[0]
 	}
+	k.known.Store(read)
 	return k, nil
 }
 
 // owner returns the owner of a key.
 func (k *keys) owner(key gossh.PublicKey) (owner, bool) {
-	k.mutex.Lock()
-	defer k.mutex.Unlock()
-	k.refresh()
-	found, ok := k.owners[string(key.Marshal())]
+	found, ok := k.current().owners[string(key.Marshal())]
 	return found, ok
 }
 
 // unreadable is the delay before an unreadable file is tried again, so that connections do not fill the log.
 const unreadable = time.Second
 
-// refresh reads the file again if it changed, with the mutex locked. With an unreadable file no key is accepted; with a wrong line, not its key.
-func (k *keys) refresh() {
+// current returns the keys of the file as it is now: it reads the file again if it changed. With an unreadable file no key
+// is accepted; with a wrong line, not its key. Nobody waits for the disk on behalf of somebody else: who finds a change
+// while others read it, reads it too, and the first to end reports what is wrong.
+func (k *keys) current() *keyFile {
+	known := k.known.Load()
 	info, err := os.Stat(k.path)
-	same := err == nil && k.as != nil && os.SameFile(info, k.as) && info.Size() == k.as.Size() &&
-		info.ModTime().Equal(k.as.ModTime())
-	if same || time.Since(k.failed) < unreadable {
-		return
+	same := err == nil && known.as != nil && os.SameFile(info, known.as) && info.Size() == known.as.Size() &&
+		info.ModTime().Equal(known.as.ModTime())
+	if same || time.Since(known.failed) < unreadable {
+		return known
 	}
-	problems, err := k.read()
+	read, problems, err := k.read()
 	if err != nil {
-		k.owners, k.as, k.failed = nil, nil, time.Now()
+		read = &keyFile{failed: time.Now()}
 		problems = append(problems, startError("cannot read the authorized keys; no key is accepted", "", err))
+	}
+	if !k.known.CompareAndSwap(known, read) {
+		return read
 	}
 	for _, problem := range problems {
 		k.log.Warn("ssh keys", "problem", problem.Error())
 	}
+	return read
 }
 
 // read reads the file, and returns the mistakes in its lines.
-func (k *keys) read() (problems []*config.Error, err error) {
+func (k *keys) read() (_ *keyFile, problems []*config.Error, err error) {
 	info, err := os.Stat(k.path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	text, mode, err := readFile(k.path, maxKeys)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	owners, problems := parseKeys(text, k.path, k.knowsPeople)
 	if checksModes() {
 		if err := checkKeysMode(k.path, mode, owners); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	k.owners, k.as, k.failed = owners, info, time.Time{}
-	return problems, nil
+	return &keyFile{owners: owners, as: info}, problems, nil
 }
 
 // checkKeysMode rejects a file that others may write, and one with tokens that others may read.

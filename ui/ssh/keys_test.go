@@ -3,22 +3,33 @@ package ssh
 import (
 	"bytes"
 	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"log/slog"
 	"maps"
 	"net/mail"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	gossh "golang.org/x/crypto/ssh"
 )
 
-func lineOf(t testing.TB, seed byte) string {
+func keyOf(t testing.TB, seed byte) gossh.PublicKey {
 	t.Helper()
 	public, err := gossh.NewPublicKey(ed25519.NewKeyFromSeed(bytes.Repeat([]byte{seed}, ed25519.SeedSize)).Public())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.TrimSpace(string(gossh.MarshalAuthorizedKey(public)))
+	return public
+}
+
+func lineOf(t testing.TB, seed byte) string {
+	t.Helper()
+	return strings.TrimSpace(string(gossh.MarshalAuthorizedKey(keyOf(t, seed))))
 }
 
 func TestParseKeys(t *testing.T) {
@@ -49,6 +60,48 @@ func TestParseKeys(t *testing.T) {
 		if !slices.Equal(got, test.owners) || len(problems) != test.problems {
 			t.Errorf("%s\n%+v, %v", test.text, got, problems)
 		}
+	}
+}
+
+// Connections at the same time all see a changed file, and a mistake in it is reported once for each change.
+func TestConnectionsSeeChangedKeys(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "keys")
+	var log bytes.Buffer // written under the logger's own lock
+	write := func(text string) {
+		t.Helper()
+		if err := errors.Join(os.WriteFile(path+".new", []byte(text), 0o600), os.Rename(path+".new", path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(`user="jo@acme.com" ` + lineOf(t, 1))
+	k, err := openKeys(path, true, slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for round := range 20 {
+		wanted, other := byte(1+round%2), byte(2-round%2)
+		write(fmt.Sprintf("user=\"p%d@acme.com\" %s\nnonsense", round, lineOf(t, wanted)))
+		var group sync.WaitGroup
+		for range 8 {
+			group.Go(func() {
+				found, ok := k.owner(keyOf(t, wanted))
+				if _, former := k.owner(keyOf(t, other)); !ok || former || found.email != fmt.Sprintf("p%d@acme.com", round) {
+					t.Errorf("round %d: %+v %v, the removed key %v", round, found, ok, former)
+				}
+			})
+		}
+		group.Wait()
+	}
+	if n := strings.Count(log.String(), "line 2"); n != 20 {
+		t.Errorf("%d reports of 20 changes:\n%s", n, log.String())
+	}
+	write("")
+	if err := os.Chmod(path, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := k.owner(keyOf(t, 1)); ok && checksModes() {
+		t.Error("a key of a file that others can write is accepted")
 	}
 }
 
