@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"quarry/ui/passage"
 )
@@ -160,6 +161,24 @@ func TestCacheHoldsWhatItCounts(t *testing.T) {
 		t.Errorf("%d bytes are held, %d counted", grown, counted)
 	}
 	runtime.KeepAlive(&c)
+}
+
+// A date in the future stands there once.
+func TestADateInTheFutureIsShownOnce(t *testing.T) {
+	t.Parallel()
+	var r Reader
+	document, updated := runbook(), "2026-11-22T09:00:00Z"
+	document.UpdatedAt = &updated
+	r.SetNow(time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC))
+	r.Show(document)
+	about := plainView(&r, 100, 20)[1]
+	if !strings.Contains(about, "22 Nov 2026 · ") || strings.Contains(about, "2026-11-22") {
+		t.Errorf("%q", about)
+	}
+	r.SetNow(time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC))
+	if about := plainView(&r, 100, 20)[1]; !strings.Contains(about, "22 Nov 2026 · 4 d · ") {
+		t.Errorf("%q", about)
+	}
 }
 
 func TestHeaderShrinks(t *testing.T) {

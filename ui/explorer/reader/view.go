@@ -323,8 +323,8 @@ func (r *Reader) crumbLine(width int) string {
 func (r *Reader) aboutLine(width int) string {
 	updated := text.OrEmpty(r.document.UpdatedAt)
 	parts := []string{namesOf(r.document.Authors), day(updated)}
-	if !r.now.IsZero() {
-		parts = append(parts, passage.ShortAge(updated, r.now))
+	if age := passage.ShortAge(updated, r.now); !r.now.IsZero() && age != passage.Day(updated) { // of the future that is the date again
+		parts = append(parts, age)
 	}
 	parts = append(parts, r.matchText())
 	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
