@@ -137,6 +137,7 @@ func TestReadPlaces(t *testing.T) {
 		{words{"ref": "confluence:INC-3120#2-4"}, 3, "next: confluence:INC-3120#5"},
 		{words{"ref": "confluence:INC-3120#2", "around": 1}, 3, "previous: confluence:INC-3120#0"},
 		{words{"ref": "confluence:INC-3120#5", "around": 4, "max_tokens": 400}, 2, "confluence:INC-3120"},
+		{words{"ref": "https://wiki.kelderway.example/spaces/INC/pages/3120#went-well", "max_tokens": 200}, 1, "next: confluence:INC-3120#1"},
 		{words{"ref": "confluence:INC-3120", "outline": true}, 0, "confluence:INC-3120#N is the passage"},
 		{words{"ref": "confluence:INC-3120#0", "max_tokens": 200}, 1, "read: 1 passage of"},
 	} {

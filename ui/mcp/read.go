@@ -66,7 +66,11 @@ func (s *session) read(ctx context.Context, _ *sdk.CallToolRequest, given readAr
 	if err := checkText("ref", given.Ref); err != nil {
 		return nil, readOutput{}, err
 	}
-	at, err := s.Client.Locate(ctx, strings.TrimSpace(given.Ref))
+	ref := strings.TrimSpace(given.Ref)
+	at, err := s.Client.Locate(ctx, ref)
+	if page, _, found := strings.Cut(ref, "#"); found && strings.Contains(page, "://") && client.KindOf(err) == client.NotAvailable {
+		at, err = s.Client.Locate(ctx, page) // the link of a result leads to a heading
+	}
 	if err != nil {
 		return nil, readOutput{}, s.problemOf(err)
 	}
