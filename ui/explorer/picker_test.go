@@ -448,3 +448,23 @@ func TestNegatedChipsSayNot(t *testing.T) {
 		screen.WaitGone("# Slack ›")
 	}
 }
+
+// The counts offered beside a selected source are those that one gets by selecting another one, too.
+func TestOtherSourcesAreCountedWithoutTheFilter(t *testing.T) {
+	t.Parallel()
+	github := regexp.MustCompile(`GitHub +(▄*) +(\d+)  │`)
+	screen := start(t, 120, 40, Options{Target: sampleTarget(t), Query: "how do we roll back a deploy"})
+	screen.WaitText("in 22 documents")
+	screen.Press("ctrl+f")
+	screen.Wait("the sources with their counts", github.MatchString)
+	before := github.FindStringSubmatch(screen.Text())[2]
+	screen.Press("space", "down", "space") // Slack and Confluence
+	screen.WaitText("[Sources 2]")
+	screen.Press("tab") // whose counts are those of the selection
+	screen.WaitText("any time      11")
+	screen.Press("shift+tab")
+	screen.Wait("the sources again", github.MatchString)
+	if after := github.FindStringSubmatch(screen.Text())[2]; after != before || before != "2" {
+		t.Errorf("%s documents of GitHub, and %s beside the selected sources", before, after)
+	}
+}
