@@ -44,9 +44,9 @@ func hasColour(screen *screentest.Screen, want string) bool {
 // Moving over a theme shows it at once, esc takes it back, and enter keeps it for the next time.
 func TestThemesAreShownAsTheyAreChosen(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
+	store := state.InMemory(0)
 	target := sampleTarget(t)
-	target.State = state.InFolder(folder, "sample")
+	target.State = store
 	options := Options{Target: target, Query: "rolling back a release", Themes: ownThemes}
 	screen := start(t, 120, 40, options)
 	screen.WaitText(" 1  ")
@@ -84,7 +84,7 @@ func TestThemesAreShownAsTheyAreChosen(t *testing.T) {
 	}
 
 	target = sampleTarget(t)
-	target.State = state.InFolder(folder, "sample")
+	target.State = store
 	options.Target = target
 	next := start(t, 120, 40, options)
 	next.Wait("the remembered theme", func(string) bool { return hasColour(next, emberAccent) })
@@ -102,7 +102,7 @@ func TestThemeOfTheConfiguration(t *testing.T) {
 		screen := start(t, 120, 40, options)
 		screen.WaitText(want)
 	}
-	store := state.InFolder(t.TempDir(), "sample")
+	store := state.InMemory(0)
 	if _, err := store.Change(func(s *state.State) error { s.Screen.Theme = "light"; return nil }); err != nil {
 		t.Fatal(err)
 	}
