@@ -235,7 +235,7 @@ func (r *run) overSSH() bool {
 func openLink(link string) error {
 	parsed, err := url.Parse(link)
 	if err != nil {
-		return fmt.Errorf("open the link: %w", err)
+		return fmt.Errorf("parse the link: %w", err)
 	}
 	allowed := []string{"http", "https", "mailto"}
 	if runtime.GOOS != "windows" {
@@ -249,7 +249,7 @@ func openLink(link string) error {
 	case errors.Is(err, exec.ErrNotFound):
 		return errors.New("no browser found")
 	case err != nil:
-		return fmt.Errorf("open the link: %w", err)
+		return fmt.Errorf("the system's opener failed: %w", err)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -362,17 +363,14 @@ func noQueryToSave(m *Model) string {
 	return unless(strings.TrimSpace(m.box.Query()) != "", "type a query to save it")
 }
 
-// nameSearch asks for a name to save the query under.
+// nameSearch asks for a name to save the query under; an empty line takes the query itself.
 func (m *Model) nameSearch() tea.Cmd {
-	return m.openPrompt("Save search", "name", m.box.Readable(m.box.Query()), m.saveSearch)
+	query := m.box.Readable(m.box.Query())
+	return m.openPrompt("Save search as", query, "", func(name string) tea.Cmd { return m.saveSearch(cmp.Or(name, text.OneLine(query))) })
 }
 
 // saveSearch saves the query under a name, with the shown results as seen.
 func (m *Model) saveSearch(name string) tea.Cmd {
-	if name == "" {
-		m.warn("not saved: the name is empty")
-		return nil
-	}
 	saved := state.Saved{Name: name, Query: strings.TrimSpace(m.box.Query()), Opened: m.now()}
 	if s := m.search.shown; s != nil && sameQuestion(s.text, saved.Query) {
 		saved.Seen = refsOf(s.response.Results)

@@ -66,7 +66,7 @@ func (p *Actions) Edit(change func(*line.Editor) bool) bool {
 	return changed
 }
 
-// narrow keeps the entries with every typed word: first the one whose key was typed, then those with words that
+// narrow keeps the entries with every typed word: first the one whose key or name was typed, then those with words that
 // begin so.
 func (p *Actions) narrow() {
 	words := strings.Fields(strings.ToLower(p.filtered))
@@ -86,7 +86,7 @@ func (p *Actions) narrow() {
 // rank is how well an entry fits what is typed, 0 the best.
 func rank(entry Entry, text, typed string, words []string) int {
 	switch {
-	case len(words) == 0 || slices.Contains(strings.Fields(entry.Keys), strings.TrimSpace(typed)):
+	case len(words) == 0 || entry.Action == strings.TrimSpace(typed) || slices.Contains(strings.Fields(entry.Keys), strings.TrimSpace(typed)):
 		return 0
 	case !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(" "+text, " "+word) }):
 		return 1

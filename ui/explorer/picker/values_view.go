@@ -124,7 +124,7 @@ func (t *values) meaning() (parts []string) {
 	switch {
 	case v == nil || t.of.Single:
 	case v.choice == excluded:
-		parts = append(parts, "! no longer excludes "+v.Label)
+		parts = append(parts, "! includes "+v.Label+" again")
 	case v.choice == wanted && selected > 1:
 		parts = append(parts, "! excludes the "+text.Number(selected)+" selected")
 	default:
