@@ -188,6 +188,11 @@ func (c *Client) AdminAddToken(ctx context.Context, request wire.DirectoryTokenR
 	return adminAdd(ctx, c, "tokens", request, c.onyxAddToken)
 }
 
+// AdminEnsureSandboxToken returns the sandbox token of a user, new or reused.
+func (c *Client) AdminEnsureSandboxToken(ctx context.Context, request wire.SandboxTokenRequest) (*wire.Added[wire.NewAccessToken], error) {
+	return adminAdd[wire.NewAccessToken](ctx, c, "sandbox-tokens", request, nil)
+}
+
 // AdminRemoveToken revokes a token at once.
 func (c *Client) AdminRemoveToken(ctx context.Context, id int) error {
 	if !c.options.Local {

@@ -130,7 +130,10 @@ func (e *Error) localRemedy() string {
 		wire.CodeLibraryBusy:     "wait for the other quarry process to finish, then try again",
 		wire.CodeLibraryLost: "restore the database from a backup, or move the library's folder away and add your files again: " +
 			"quarry add PATH",
-		wire.CodeLibraryDamaged: "repair the library: quarry sync --check",
+		wire.CodeLibraryDamaged:   "repair the library: quarry sync --check",
+		wire.CodeSecretKeyMissing: "set QUARRY_SECRET_KEY to random text that you keep, such as the output of: openssl rand -hex 32",
+		wire.CodeSecretKeyWrong: "set QUARRY_SECRET_KEY to the key that was used before, or replace the token with --renew, which ends " +
+			"the old one",
 	}
 	if remedy := byCode[e.Code]; remedy != "" {
 		return remedy

@@ -55,6 +55,8 @@ type Options struct {
 	Version string
 	// Profile is the name that results carry as their origin in this process; "local" if empty.
 	Profile string
+	// SecretKey encrypts the sandbox tokens of users at rest.
+	SecretKey string
 	// OmitQueries keeps the text of queries out of the log.
 	OmitQueries bool
 	Log         *slog.Logger     // nil: discarded
@@ -111,7 +113,7 @@ func Open(_ context.Context, options Options) (*Server, error) {
 		Federated: options.Federated, Empty: options.Empty,
 		Changed: s.vectors.changed,
 		Version: options.Version, Profile: options.Profile,
-		LibraryPath: libraryPath, LibraryFiles: libraryFiles,
+		SecretKey: options.SecretKey, LibraryPath: libraryPath, LibraryFiles: libraryFiles,
 		Log: options.Log, OmitQueries: options.OmitQueries, Now: options.Now,
 	})
 	return s, nil

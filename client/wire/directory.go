@@ -41,6 +41,12 @@ type DirectoryTokenRequest struct {
 	User string `json:"user"` // address; empty: the owner, or over the API the caller
 }
 
+// SandboxTokenRequest is the body of POST /admin/sandbox-tokens.
+type SandboxTokenRequest struct {
+	User  string `json:"user"`  // address
+	Renew bool   `json:"renew"` // replace a valid token
+}
+
 // DirectoryGroup is a group of this server, or of another system, with the name SOURCE:ID.
 type DirectoryGroup struct {
 	ID         int      `json:"id,omitempty"`

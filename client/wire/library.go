@@ -17,6 +17,8 @@ const (
 	CodeLibraryDamaged    = "LIBRARY_DAMAGED"
 	CodeLibraryLost       = "LIBRARY_LOST"
 	CodeDocumentDamaged   = "DOCUMENT_DAMAGED"
+	CodeSecretKeyMissing  = "SECRET_KEY_MISSING"
+	CodeSecretKeyWrong    = "SECRET_KEY_WRONG"
 	CodeTenantNotEmpty    = "TENANT_NOT_EMPTY"
 )
 

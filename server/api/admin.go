@@ -42,6 +42,7 @@ func (s *Server) adminRoutes() []route {
 		// Tokens do not change who may see a document.
 		look("GET /admin/tokens", listing(everybodysTokens, wireToken)), look("DELETE /admin/tokens/{id}", removeAdminToken),
 		{pattern: "POST /admin/tokens", needs: identity, handle: s.body(administer(addAdminToken))},
+		{pattern: "POST /admin/sandbox-tokens", needs: identity, handle: s.body(administer(s.ensureSandboxToken))},
 	}
 }
 
@@ -87,6 +88,10 @@ func adminError(err error) error {
 	var taken directory.ExistsError
 	var absent directory.MissingError
 	switch {
+	case errors.Is(err, directory.ErrNoSecretKey):
+		return coded(http.StatusBadRequest, wire.CodeSecretKeyMissing, "%s", err)
+	case errors.Is(err, directory.ErrWrongSecretKey):
+		return coded(http.StatusConflict, wire.CodeSecretKeyWrong, "%s", err)
 	case errors.As(err, &taken):
 		return coded(http.StatusConflict, "DUPLICATE_RESOURCE", "%s", taken.Reason)
 	case errors.As(err, &absent):
@@ -207,6 +212,22 @@ func addAdminToken(c *call, d *directory.Directory) (any, error) {
 	token, secret, err := d.AddToken(c.Context(), directory.TokenRequest{Tenant: c.who.Tenant, Name: asked.Name, Email: asked.User,
 		Scopes: asked.Scopes, Days: asked.ExpirationDays})
 	return wire.Added[wire.NewAccessToken]{Item: wire.NewAccessToken{AccessToken: token.Wire(), Token: secret}, IsNew: true,
+		NewUsers: made}, err
+}
+
+// ensureSandboxToken answers with the sandbox token of a user, in the form of a new token.
+func (s *Server) ensureSandboxToken(c *call, d *directory.Directory) (any, error) {
+	asked, err := adminBody[wire.SandboxTokenRequest](c)
+	if err != nil {
+		return nil, err
+	}
+	made, err := newUsers(c.Context(), d, c.who.Tenant, nonEmpty([]string{asked.User}))
+	if err != nil {
+		return nil, err
+	}
+	token, secret, isNew, err := d.EnsureSandboxToken(c.Context(), directory.SandboxRequest{Tenant: c.who.Tenant, Email: asked.User,
+		Key: s.SecretKey, Renew: asked.Renew})
+	return wire.Added[wire.NewAccessToken]{Item: wire.NewAccessToken{AccessToken: token.Wire(), Token: secret}, IsNew: isNew,
 		NewUsers: made}, err
 }
 

@@ -52,6 +52,8 @@ type Options struct {
 	// Profile is the name that results carry as their origin in this process; "local" if empty. Over a listener they
 	// carry none.
 	Profile string
+	// SecretKey encrypts the sandbox tokens; without it there are none.
+	SecretKey string
 	// LibraryPath is the folder of the default tenant's library; empty in memory.
 	LibraryPath string
 	// LibraryFiles are the absolute paths of the library's own files and folders, which add skips.

@@ -205,6 +205,7 @@ func requestTypes() map[string]any {
 		"POST /admin/agents":              wire.DirectoryAgent{},
 		"POST /admin/tenants":             wire.DirectoryTenantRequest{},
 		"POST /admin/tokens":              wire.DirectoryTokenRequest{},
+		"POST /admin/sandbox-tokens":      wire.SandboxTokenRequest{},
 
 		"PUT /manage/connector/{connector}/credential/{credential}": wire.PairRequest{},
 	}
@@ -256,7 +257,8 @@ func responses() map[string]any {
 		"GET /admin/tenants":   []wire.DirectoryTenant{}, "POST /admin/tenants": wire.Added[wire.DirectoryTenant]{},
 		"DELETE /admin/tenants": wire.DirectoryTenant{},
 		"GET /admin/tokens":     []wire.DirectoryToken{}, "POST /admin/tokens": wire.Added[wire.NewAccessToken]{},
-		"DELETE /admin/tokens/{id}": wire.MessageError{},
+		"POST /admin/sandbox-tokens": wire.Added[wire.NewAccessToken]{},
+		"DELETE /admin/tokens/{id}":  wire.MessageError{},
 
 		"PUT /manage/connector/{connector}/credential/{credential}": wire.PairResponse{},
 	}

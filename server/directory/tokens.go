@@ -97,7 +97,6 @@ func (d *Directory) AddToken(ctx context.Context, request TokenRequest) (Token, 
 	if err != nil {
 		return Token{}, "", err
 	}
-	token.Display = secret[:12] + "****" + secret[len(secret)-4:]
 	err = d.open.Update(ctx, "add a token", func(tx *sql.Tx) error {
 		user, err := d.ensureUser(ctx, tx, request.Tenant, token.Email, RoleBasic)
 		if err != nil {
@@ -109,16 +108,14 @@ func (d *Directory) AddToken(ctx context.Context, request TokenRequest) (Token, 
 		if err != nil {
 			return err
 		}
-		if err := refuseMore(ctx, tx, KindToken, user.ID, MostTokens, "SELECT count(*) FROM tokens WHERE user_id = ?"); err != nil {
+		if err := refuseMore(ctx, tx, KindToken, user.ID, MostTokens,
+			"SELECT count(*) FROM tokens WHERE user_id = ? AND kind = '"+kindUser+"'"); err != nil {
 			return err
 		}
 		if err := limitToParent(ctx, tx, request.Parent, user.ID, &token); err != nil {
 			return err
 		}
-		if err := tx.QueryRowContext(ctx, `INSERT INTO tokens
-			(user_id, name, kind, hash, display, scopes, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-			RETURNING id`, user.ID, token.Name, kindUser, hash(secret), token.Display, sqlite.JSON{V: token.Scopes},
-			sqlite.Micros(token.CreatedAt), sqlite.Micros(token.ExpiresAt)).Scan(&token.ID); err != nil || request.Parent == 0 {
+		if err := insertToken(ctx, tx, user.ID, kindUser, secret, &token); err != nil || request.Parent == 0 {
 			return err
 		}
 		return sqlite.Exec(ctx, tx, nil, "INSERT INTO token_parents (token_id, parent_id) VALUES (?, ?)", token.ID, request.Parent)
@@ -127,6 +124,14 @@ func (d *Directory) AddToken(ctx context.Context, request TokenRequest) (Token, 
 		return Token{}, "", err
 	}
 	return token, secret, nil
+}
+
+// insertToken stores a token without its secret, and sets its number and what is displayed of it.
+func insertToken(ctx context.Context, tx *sql.Tx, userID, kind, secret string, token *Token) error {
+	token.Display = secret[:12] + "****" + secret[len(secret)-4:]
+	return tx.QueryRowContext(ctx, `INSERT INTO tokens (user_id, name, kind, hash, display, scopes, created_at, expires_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`, userID, token.Name, kind, hash(secret), token.Display,
+		sqlite.JSON{V: token.Scopes}, sqlite.Micros(token.CreatedAt), sqlite.Micros(token.ExpiresAt)).Scan(&token.ID)
 }
 
 // limitToParent limits the lifetime of a token to that of its parent, which must be a valid token of the same user.

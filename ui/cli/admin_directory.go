@@ -180,7 +180,7 @@ func (a *app) adminTokens() *cobra.Command {
 		a.say("Revoked token %d.", id)
 		return nil
 	})
-	return a.group("token", "Create, list and revoke access tokens", add, list, remove)
+	return a.group("token", "Create, list and revoke access tokens", add, a.ensureTokenCommand(), list, remove)
 }
 
 func checkTokenRequest(request wire.DirectoryTokenRequest) error {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"quarry/client"
+	"quarry/client/wire"
 	"quarry/internal/text"
 )
 
@@ -119,6 +120,9 @@ func (a *app) explainReply(err error, reply *client.Error) *Failure {
 }
 
 func exitCodeOf(reply *client.Error) int {
+	if reply.Code == wire.CodeSecretKeyMissing || reply.Code == wire.CodeSecretKeyWrong {
+		return ExitNotConfigured
+	}
 	if reply.Local && (reply.Kind == client.Server || reply.Kind == client.Auth) {
 		return ExitGeneral // no server and no token is to blame
 	}

@@ -259,7 +259,7 @@ func (h *Host) server(ctx context.Context, options server.Options, label string)
 	}
 	options.Models, options.ReadOnly = models, ReadOnly(h.Env)
 	options.Version, options.Profile, options.Log = h.Version, label, h.Log
-	options.OmitQueries, options.Now = h.Config.Private, h.Now
+	options.OmitQueries, options.Now, options.SecretKey = h.Config.Private, h.Now, h.Env.Get("QUARRY_SECRET_KEY")
 	return server.Open(ctx, options)
 }
 
