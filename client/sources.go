@@ -15,6 +15,7 @@ import (
 type SourceList struct {
 	Values  []string          // sorted
 	Status  map[string]string // of a source's connectors, if known
+	Names   map[string]string // that the server gives sources, if any
 	Origin  string            // which listing it comes from; empty: none
 	Certain bool              // what is not listed is not there
 }
@@ -44,7 +45,7 @@ func (c *Client) ListSources(ctx context.Context) SourceList {
 	group.Go(guard.Func(func() { connectors, connectorsErr = c.ConnectorStatus(ctx) }, func(err error) { connectorsErr = err }))
 	group.Go(guard.Func(func() { federated, federatedErr = c.Federated(ctx) }, func(err error) { federatedErr = err }))
 	group.Wait()
-	list := SourceList{Status: map[string]string{}}
+	list := SourceList{Status: map[string]string{}, Names: map[string]string{}}
 	if connectorsErr == nil {
 		list.Origin, list.Certain = ListedForYou, true
 		for _, connector := range connectors {
@@ -65,7 +66,9 @@ func (c *Client) ListSources(ctx context.Context) SourceList {
 	}
 	if federatedErr == nil && list.Origin != "" {
 		for _, connection := range federated {
-			list.add(strings.TrimPrefix(connection.Source, "federated_"), "")
+			source := strings.TrimPrefix(connection.Source, "federated_")
+			list.add(source, "")
+			list.Names[source] = connection.Name
 		}
 	}
 	slices.Sort(list.Values)

@@ -22,12 +22,12 @@ func guestCommands() []string {
 }
 
 // CommandNames returns the words that name a command, so that a line that begins with one is no query: the commands that
-// a guest may run, those that are refused, and planned ones.
+// a guest may run, and those that are refused.
 func CommandNames() []string { return commandNames() }
 
 var commandNames = sync.OnceValue(func() []string {
 	guest := &app{program: Program{Guest: true}, out: &gate{}, err: &gate{}}
-	return append(exslices.CastFunc(guest.root().Commands(), (*cobra.Command).Name), "help", "install-skill", "skill")
+	return append(exslices.CastFunc(guest.root().Commands(), (*cobra.Command).Name), "help")
 })
 
 // localFlags name files, servers or profiles of the machine that quarry runs on, or programs that would run there.

@@ -1,0 +1,270 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"go.mau.fi/util/exslices"
+)
+
+const (
+	skillFile    = "SKILL.md"
+	skillsFolder = ".agents/skills"
+	mostSkill    = 1 << 20 // bytes of a file that is compared
+)
+
+// harness is a program that runs AI agents, with its folders of skills. An empty one is .agents/skills itself.
+type harness struct{ name, project, global string }
+
+func harnesses() []harness {
+	return []harness{{"claude-code", ".claude/skills", ".claude/skills"}, {"opencode", ".opencode/skills", ".config/opencode/skills"},
+		{"codex", "", ".codex/skills"}, {"cursor", "", ".cursor/skills"}, {"gemini-cli", "", ".gemini/skills"},
+		{"github-copilot", "", ".copilot/skills"}}
+}
+
+// installed is a file or link of a skill, and what happened to it.
+type installed struct {
+	Path   string `json:"path"`
+	Action string `json:"action"`           // installed, updated, replaced, unchanged, linked, copied
+	Target string `json:"target,omitempty"` // of a link
+}
+
+// skillInstaller writes a skill below one folder and never outside of it: links that lead out of the folder are errors.
+type skillInstaller struct {
+	app         *app
+	root        *os.Root
+	text        string
+	force, copy bool
+	done        []installed
+}
+
+func (a *app) installSkillCommand() *cobra.Command {
+	var global bool
+	var agents []string
+	installer := skillInstaller{app: a}
+	var command *cobra.Command
+	command = a.newCommand("install-skill", "Install the skill that teaches AI agents these commands",
+		func(context.Context, []string) (err error) {
+			folder := "."
+			if global {
+				if folder, err = a.homeFolder(); err != nil {
+					return err
+				}
+			}
+			if installer.root, err = os.OpenRoot(folder); err != nil {
+				return fmt.Errorf("install the skill: %w", err)
+			}
+			defer installer.root.Close()
+			installer.text = signed(commandSkill(command.Root()))
+			err = installer.install(a.chosenHarnesses(agents), global)
+			return errors.Join(err, a.printInstalled(installer.done))
+		})
+	flags := command.Flags()
+	flags.BoolVarP(&global, "global", "g", false, "install for all projects, below the home folder")
+	flags.StringSliceVarP(&agents, "agent", "a", []string{"claude-code"}, "also for this program (`NAME`): "+
+		strings.Join(exslices.CastFunc(harnesses(), func(h harness) string { return h.name }), ", ")+"; repeatable")
+	flags.BoolVar(&installer.copy, "copy", false, "copy the skill for each program instead of linking it")
+	flags.BoolVar(&installer.force, "force", false, "replace a skill that was edited")
+	return command
+}
+
+func (a *app) homeFolder() (string, error) {
+	if home := a.io.getenv("HOME"); home != "" {
+		return home, nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", usage("Set HOME, or omit --global.", "the home folder is unknown")
+	}
+	return home, nil
+}
+
+// chosenHarnesses returns the programs with these names; unknown ones are noted.
+func (a *app) chosenHarnesses(names []string) (chosen []harness) {
+	known := map[string]harness{}
+	for _, h := range harnesses() {
+		known[h.name] = h
+	}
+	for _, name := range names {
+		if h, found := known[name]; found {
+			chosen = append(chosen, h)
+		} else {
+			a.note("unknown agent %q: skipped; quarry install-skill --help lists the known ones", name)
+		}
+	}
+	return chosen
+}
+
+// install writes the skill, and links or copies it for each program. After an error with one program the others follow.
+func (i *skillInstaller) install(programs []harness, global bool) error {
+	canonical := path.Join(skillsFolder, "quarry")
+	if err := i.write(canonical, "installed"); err != nil {
+		return err
+	}
+	var errs []error
+	for _, program := range programs {
+		folder := program.project
+		if global {
+			folder = program.global
+		}
+		if folder == "" {
+			i.app.say("%s reads %s itself.", program.name, skillsFolder)
+			continue
+		}
+		errs = append(errs, i.link(path.Join(folder, "quarry"), canonical))
+	}
+	return errors.Join(errs...)
+}
+
+// write writes SKILL.md in a folder, and notes what happened; action is what it is called if there was none.
+func (i *skillInstaller) write(folder, action string) error {
+	file := path.Join(folder, skillFile)
+	info, err := i.root.Lstat(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return i.failed(file, err)
+	case !info.Mode().IsRegular():
+		return &Failure{Code: ExitGeneral, What: file + " is not a regular file", Do: "Remove it, then install the skill again."}
+	default:
+		old, err := i.read(file)
+		switch {
+		case err != nil:
+			return i.failed(file, err)
+		case old == i.text:
+			i.note("unchanged", file, "")
+			return nil
+		case isSigned(old):
+			action = "updated"
+		case !i.force:
+			return &Failure{Code: ExitGeneral, What: file + " was edited, so it is left as it is",
+				Do: "To replace it with the skill of this version, add --force."}
+		default:
+			action = "replaced"
+		}
+	}
+	if err := i.replace(file); err != nil {
+		return i.failed(file, err)
+	}
+	i.note(action, file, "")
+	return nil
+}
+
+func (i *skillInstaller) note(action, file, target string) {
+	i.done = append(i.done, installed{Path: path.Join(filepath.ToSlash(i.root.Name()), file), Action: action, Target: target})
+}
+
+func (i *skillInstaller) read(file string) (string, error) {
+	opened, err := i.root.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer opened.Close()
+	content, err := io.ReadAll(io.LimitReader(opened, mostSkill))
+	return string(content), err
+}
+
+// replace writes a file under another name first, so that a reader never sees half of it.
+func (i *skillInstaller) replace(file string) error {
+	if err := i.root.MkdirAll(path.Dir(file), 0o755); err != nil {
+		return err
+	}
+	temporary := fmt.Sprintf("%s.%d.tmp", file, os.Getpid())
+	if err := i.root.WriteFile(temporary, []byte(i.text), 0o644); err != nil {
+		return err
+	}
+	if err := i.root.Rename(temporary, file); err != nil {
+		return errors.Join(err, i.root.Remove(temporary))
+	}
+	return nil
+}
+
+// link makes a link to the canonical folder, or with --copy a copy of it. A copy that is there is kept up to date.
+func (i *skillInstaller) link(link, canonical string) error {
+	target, err := filepath.Rel(filepath.FromSlash(path.Dir(link)), filepath.FromSlash(canonical))
+	if err != nil {
+		return i.failed(link, err)
+	}
+	info, err := i.root.Lstat(link)
+	isLink := err == nil && info.Mode()&fs.ModeSymlink != 0
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return i.failed(link, err)
+	case isLink:
+		if old, err := i.root.Readlink(link); err != nil || old != target {
+			return &Failure{Code: ExitGeneral, What: link + " is a link to " + old, Do: "Remove the link, then install the skill again."}
+		}
+		if !i.copy {
+			i.note("unchanged", link, canonical)
+			return nil
+		}
+		if err := i.root.Remove(link); err != nil {
+			return i.failed(link, err)
+		}
+	case err == nil || i.copy:
+		return i.write(link, "copied")
+	}
+	if i.copy {
+		return i.write(link, "copied")
+	}
+	if err := i.root.MkdirAll(path.Dir(link), 0o755); err != nil {
+		return i.failed(link, err)
+	}
+	if err := i.root.Symlink(target, link); err != nil { // as on Windows without the right to link
+		i.app.note("cannot link %s: %v; copying the skill", link, errors.Unwrap(err))
+		return i.write(link, "copied")
+	}
+	i.note("linked", link, canonical)
+	return nil
+}
+
+// failed explains an error of the file system.
+func (i *skillInstaller) failed(file string, err error) error {
+	do := "Check the permissions of the folder."
+	if errors.Is(err, fs.ErrExist) || strings.Contains(err.Error(), "escapes") {
+		do = "If a folder on the way is a link to elsewhere, install the skill in the folder that it leads to."
+	}
+	return &Failure{Code: ExitGeneral, What: fmt.Sprintf("cannot write %s: %v", file, err), Do: do, Err: err}
+}
+
+// printInstalled lists what was written.
+func (a *app) printInstalled(done []installed) error {
+	if a.flags.json {
+		return a.printJSON(object{{"files", done}, {"schema", schemaVersion}})
+	}
+	var b strings.Builder
+	for _, one := range done {
+		words := map[string]string{"installed": "Installed", "updated": "Updated", "replaced": "Replaced the edited", "unchanged": "Up to date:",
+			"linked": "Linked", "copied": "Copied to"}
+		line := words[one.Action] + " " + one.Path
+		if one.Target != "" {
+			line += " -> " + one.Target
+		}
+		b.WriteString(printable(line) + "\n")
+	}
+	return a.print([]byte(b.String()))
+}
+
+const signature = "\n<!-- written by quarry, sha256 "
+
+// signed adds a line by which an edited file is told from an older one.
+func signed(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return text + signature + hex.EncodeToString(sum[:]) + " -->\n"
+}
+
+// isSigned reports whether a file is as quarry wrote it.
+func isSigned(file string) bool {
+	at := strings.LastIndex(file, signature)
+	return at >= 0 && signed(file[:at]) == file
+}
