@@ -57,10 +57,12 @@ cross: ## Vet and build for Windows and macOS
 	GOOS=windows GOARCH=amd64 $(GO) vet ./... && GOOS=windows GOARCH=amd64 $(BUILD) -o bin/quarry-windows-amd64.exe .
 	GOOS=darwin GOARCH=arm64 $(GO) vet ./... && GOOS=darwin GOARCH=arm64 $(BUILD) -o bin/quarry-darwin-arm64 .
 
-docs: build ## Write docs/commands.md, docs/configuration.md and docs/keys.md
+docs: build ## Write docs/commands.md, docs/configuration.md, docs/keys.md and docs/schema
 	$(GO) run ./tools/docs bin/quarry > docs/commands.md.new && mv docs/commands.md.new docs/commands.md
 	$(GO) run ./tools/docs > docs/configuration.md.new && mv docs/configuration.md.new docs/configuration.md
 	$(GO) run ./tools/keys > docs/keys.md.new && mv docs/keys.md.new docs/keys.md
+	rm -rf docs/schema && mkdir docs/schema && for name in $$(./bin/quarry schema --jq '.[].name'); do \
+		./bin/quarry schema $$name --indent > docs/schema/$$name.json || exit 1; done
 
 man: build ## Write the manual page to bin/man
 	mkdir -p bin/man && ./bin/quarry man > bin/man/quarry.1

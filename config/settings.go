@@ -103,9 +103,9 @@ func descriptions() map[string][3]string {
 
 // Setting is a key with the value that it has.
 type Setting struct {
-	Key   string
-	Value string // masked if it is secret
-	From  string // the file, a variable of the environment, or "default"
+	Key   string `json:"key"`
+	Value string `json:"value" jsonschema:"masked if it is a secret"`
+	From  string `json:"from" jsonschema:"the file, a variable of the environment, or default"`
 }
 
 // Settings lists the keys that have a value.

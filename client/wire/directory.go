@@ -18,7 +18,7 @@ type Added[T any] struct {
 // DirectoryUser is a user.
 type DirectoryUser struct {
 	Email     string `json:"email"`
-	Role      string `json:"role"` // basic or admin
+	Role      string `json:"role" jsonschema:"basic or admin"`
 	IsActive  bool   `json:"is_active"`
 	CreatedAt string `json:"created_at,omitempty"`
 }
@@ -32,7 +32,7 @@ type DirectoryUserState struct {
 // DirectoryToken is an access token with the address of its user.
 type DirectoryToken struct {
 	AccessToken
-	User string `json:"user,omitempty"` // empty: the caller's own
+	User string `json:"user,omitempty" jsonschema:"address; missing for the caller's own tokens"`
 }
 
 // DirectoryTokenRequest is the body of POST /admin/tokens.
@@ -51,17 +51,17 @@ type SandboxTokenRequest struct {
 type DirectoryGroup struct {
 	ID         int      `json:"id,omitempty"`
 	Name       string   `json:"name"`
-	External   bool     `json:"external"`
-	Users      []string `json:"users"`      // addresses
-	Connectors []string `json:"connectors"` // names
+	External   bool     `json:"external" jsonschema:"a group of another system"`
+	Users      []string `json:"users" jsonschema:"addresses"`
+	Connectors []string `json:"connectors" jsonschema:"names"`
 }
 
 // DirectoryConnector is a connector with its credential, which documents are posted to. ID is their cc_pair_id.
 type DirectoryConnector struct {
-	ID           int      `json:"id"`
+	ID           int      `json:"id" jsonschema:"cc_pair_id of its documents"`
 	Name         string   `json:"name"`
 	Source       string   `json:"source"`
-	AccessType   string   `json:"access_type"` // public, private or sync
+	AccessType   string   `json:"access_type" jsonschema:"public, private or sync"`
 	Groups       []string `json:"groups"`
 	Creator      string   `json:"creator"`
 	DocumentSets []string `json:"document_sets"`
@@ -84,12 +84,12 @@ type DirectoryAgent struct {
 	Name            string   `json:"name"`
 	Description     string   `json:"description"`
 	IsPublic        bool     `json:"is_public"`
-	Owner           string   `json:"owner"` // address; empty: none
+	Owner           string   `json:"owner" jsonschema:"address; empty: none"`
 	Users           []string `json:"users"`
 	Groups          []string `json:"groups"`
 	DocumentSets    []string `json:"document_sets"`
-	Documents       []string `json:"documents"`         // ids
-	SearchStartDate *string  `json:"search_start_date"` // older documents are not searched
+	Documents       []string `json:"documents" jsonschema:"ids"`
+	SearchStartDate *string  `json:"search_start_date" jsonschema:"older documents are not searched"`
 	SystemPrompt    string   `json:"system_prompt"`
 	Provider        string   `json:"provider"`
 	Model           string   `json:"model"`
@@ -104,8 +104,8 @@ type DirectoryTenantRequest struct {
 type DirectoryTenant struct {
 	Name          string `json:"name"`
 	CreatedAt     string `json:"created_at"`
-	Users         int    `json:"users"` // including the owner
-	Tokens        int    `json:"tokens"`
+	Users         int    `json:"users" jsonschema:"including the owner"`
+	Tokens        int    `json:"tokens" jsonschema:"valid ones"`
 	Groups        int    `json:"groups"`
 	Connectors    int    `json:"connectors"`
 	DocumentSets  int    `json:"document_sets"`
@@ -186,17 +186,17 @@ type IngestionResponse struct {
 type AccessToken struct {
 	ID           int      `json:"id"`
 	Name         string   `json:"name"`
-	TokenDisplay string   `json:"token_display"`
+	TokenDisplay string   `json:"token_display" jsonschema:"the token, masked"`
 	CreatedAt    string   `json:"created_at"`
 	ExpiresAt    *string  `json:"expires_at"`
 	LastUsedAt   *string  `json:"last_used_at"`
-	Scopes       []string `json:"scopes"` // null: all of the user's
+	Scopes       []string `json:"scopes" jsonschema:"null: all permissions of the user"`
 }
 
 // NewAccessToken is the answer of POST /user/pats: the only time that the token itself is shown.
 type NewAccessToken struct {
 	AccessToken
-	Token string `json:"token"`
+	Token string `json:"token" jsonschema:"shown only once"`
 }
 
 // AccessTokenRequest is the body of POST /user/pats.

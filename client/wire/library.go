@@ -155,20 +155,20 @@ type LibraryStatus struct {
 	Roots     []LibraryRoot `json:"roots"`
 	Documents int           `json:"documents"`
 	Chunks    int           `json:"chunks"`
-	Bytes     int64         `json:"bytes"`   // on disk
-	Version   string        `json:"version"` // changes with every commit
-	Path      string        `json:"path"`    // folder of the library; empty in memory
+	Bytes     int64         `json:"bytes" jsonschema:"on disk"`
+	Version   string        `json:"version" jsonschema:"changes with every commit"`
+	Path      string        `json:"path" jsonschema:"folder of the library; empty in memory"`
 	// Assumed are the files whose encoding was found out, and Skipped those that were read and hold what is not stored: of
 	// each the first MaxStatusFiles by path, and their number.
-	Assumed      []AssumedFile `json:"assumed"`
+	Assumed      []AssumedFile `json:"assumed" jsonschema:"files with an assumed encoding, the first 50"`
 	AssumedFiles int           `json:"assumed_files"`
-	Skipped      []SkippedFile `json:"skipped"`
+	Skipped      []SkippedFile `json:"skipped" jsonschema:"files with content that is not stored, the first 50"`
 	SkippedFiles int           `json:"skipped_files"`
 	// Vectors is how many chunks can be found by vector, as VectorModel gave it; absent without one.
-	Vectors     int    `json:"vectors,omitempty"`
+	Vectors     int    `json:"vectors,omitempty" jsonschema:"passages with a vector"`
 	VectorModel string `json:"vector_model,omitempty"`
 	// VectorsRefused is how many texts that model does not take.
-	VectorsRefused int `json:"vectors_refused,omitempty"`
+	VectorsRefused int `json:"vectors_refused,omitempty" jsonschema:"passages that the model rejected"`
 }
 
 // ModelStatus answers GET /library/model: the default language model, and the tokens that models used today (UTC). They
@@ -214,7 +214,7 @@ type AssumedFile struct {
 // SkippedFile is a file that is not stored, or not all of it.
 type SkippedFile struct {
 	Path   string `json:"path"`
-	Reason string `json:"reason"` // of the first line, where only lines are skipped
+	Reason string `json:"reason" jsonschema:"of the first line, where only lines are skipped"`
 }
 
 // LibraryFile is the answer of GET /library/file.

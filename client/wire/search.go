@@ -165,16 +165,16 @@ type QueryExpansion struct {
 // ExecutedQuery is one query that ran, with its weight in the fusion.
 type ExecutedQuery struct {
 	Query  string  `json:"query"`
-	Kind   string  `json:"kind"` // original, semantic, keyword
-	Weight float64 `json:"weight"`
+	Kind   string  `json:"kind" jsonschema:"original, semantic or keyword"`
+	Weight float64 `json:"weight" jsonschema:"in the fusion of the rankings"`
 }
 
 // AppliedFilter is a filter that was applied, and who set it.
 type AppliedFilter struct {
 	Field   string `json:"field"`
 	Value   string `json:"value"`
-	SetBy   string `json:"set_by"`            // user, agent, model
-	Negated bool   `json:"negated,omitempty"` // it rules documents with the value out
+	SetBy   string `json:"set_by" jsonschema:"user, agent or model"`
+	Negated bool   `json:"negated,omitempty" jsonschema:"excludes documents with the value"`
 }
 
 // Facets count the matching documents by the values of their fields. The counts of a field ignore the filters
@@ -185,14 +185,14 @@ type Facets struct {
 	Types        []FacetValue `json:"types"`
 	DocumentSets []FacetValue `json:"document_sets"`
 	Tags         []FacetTag   `json:"tags"`
-	Months       []FacetMonth `json:"months"` // ascending
-	Undated      int          `json:"undated"`
+	Months       []FacetMonth `json:"months" jsonschema:"of the last update, ascending"`
+	Undated      int          `json:"undated" jsonschema:"documents without a date"`
 }
 
 // FacetValue is a value of a field and the number of matching documents that have it.
 type FacetValue struct {
 	Value string `json:"value"`
-	Count int    `json:"count"`
+	Count int    `json:"count" jsonschema:"matching documents"`
 }
 
 // FacetTag is a tag and the number of matching documents that have it.
@@ -210,9 +210,9 @@ type FacetMonth struct {
 
 // Stage reports one stage of the pipeline: understand, retrieve, fuse, select, expand, cite.
 type Stage struct {
-	Name    string  `json:"name"`
+	Name    string  `json:"name" jsonschema:"understand, retrieve, fuse, select, expand or cite"`
 	MS      float64 `json:"ms"`
-	Outcome string  `json:"outcome"` // ok, skipped, failed, timeout
+	Outcome string  `json:"outcome" jsonschema:"ok, skipped, failed or timeout"`
 	Detail  string  `json:"detail"`
 }
 
@@ -226,7 +226,7 @@ const (
 
 // Note informs the caller about the search.
 type Note struct {
-	Code string `json:"code"`
+	Code string `json:"code" jsonschema:"no_model, stage_failed, stage_timeout, source_failed, source_empty, filter_ignored, typo_corrected, prefix_kept or damaged"`
 	Text string `json:"text"`
 }
 

@@ -220,12 +220,53 @@ type askJSON struct {
 
 // askSource is a document that an answer cites.
 type askSource struct {
-	CitationID int     `json:"citation_id"`
+	CitationID int     `json:"citation_id" jsonschema:"number in the answer"`
 	Title      string  `json:"title"`
 	URL        *string `json:"url"`
 	SourceType string  `json:"source_type"`
-	UpdatedAt  *string `json:"updated_at"`
+	UpdatedAt  *string `json:"updated_at" jsonschema:"ISO 8601"`
 	DocumentID string  `json:"document_id"`
+}
+
+// askLine is a line of the JSON of ask.
+type askLine struct {
+	Type  string `json:"type"`
+	Event any    `json:"event"`
+}
+
+// lineUnknown is the type of a line that passes on a packet of an unknown type.
+const lineUnknown = "unknown"
+
+type createdEvent struct {
+	SessionID string `json:"chat_session_id" jsonschema:"argument of --session"`
+	Incognito bool   `json:"incognito,omitempty" jsonschema:"the session is not stored"`
+}
+
+type messagesEvent struct {
+	MessageID     int `json:"reserved_assistant_message_id"`
+	UserMessageID int `json:"user_message_id"`
+}
+
+type unknownEvent struct {
+	Placement *wire.ChatPlacement `json:"placement"`
+	RawData   json.RawMessage     `json:"raw_data" jsonschema:"the packet as received"`
+}
+
+type failureEvent struct {
+	Error string `json:"error"`
+	Code  string `json:"error_code"`
+}
+
+// answerEvent is in the last line: the whole answer.
+type answerEvent struct {
+	Answer         string      `json:"answer" jsonschema:"Markdown with citations like [[1]](url)"`
+	Sources        []askSource `json:"sources" jsonschema:"documents that the answer cites"`
+	DocumentsFound int         `json:"documents_found"`
+	SessionID      string      `json:"chat_session_id" jsonschema:"argument of --session"`
+	MessageID      int         `json:"message_id"`
+	Complete       bool        `json:"complete" jsonschema:"false after a failure or a stop"`
+	Searched       []string    `json:"searched" jsonschema:"profile that was asked"`
+	Schema         int         `json:"schema" jsonschema:"version of this format"`
 }
 
 // citedSources are the documents that an answer cites, by number.
@@ -242,13 +283,12 @@ func citedSources(answer *wire.ChatAnswer) []askSource {
 func (p *askJSON) packet(packet wire.ChatPacket) error {
 	switch packet.Type {
 	case wire.ChatSessionCreated:
-		return p.line(packet.Type, object{{"chat_session_id", packet.SessionID}, {"incognito?", packet.Incognito}}, false)
+		return p.line(packet.Type, createdEvent{packet.SessionID, packet.Incognito}, false)
 	case wire.ChatMessageIDs:
-		return p.line(packet.Type, map[string]any{"user_message_id": packet.UserMessageID,
-			"reserved_assistant_message_id": packet.MessageID}, false)
+		return p.line(packet.Type, messagesEvent{packet.MessageID, packet.UserMessageID}, false)
 	}
 	if !slices.Contains(knownPackets(), packet.Type) {
-		return p.line("unknown", map[string]any{"placement": packet.Placement, "raw_data": packet.Raw}, false)
+		return p.line(lineUnknown, unknownEvent{packet.Placement, packet.Raw}, false)
 	}
 	event := map[string]any{}
 	var fields map[string]json.RawMessage
@@ -280,16 +320,13 @@ func knownPackets() []string {
 func (p *askJSON) end(answer *wire.ChatAnswer, failure error) error {
 	var reply *client.Error
 	if errors.As(failure, &reply) && reply.Kind != client.Canceled {
-		event := map[string]any{"error": reply.Reason, "error_code": reply.Code}
-		if err := p.line(wire.ChatError, event, true); err != nil {
+		if err := p.line(wire.ChatError, failureEvent{reply.Reason, reply.Code}, true); err != nil {
 			return err
 		}
 	}
-	summary := object{{"answer", answer.Text}, {"sources", citedSources(answer)}, {"documents_found", len(answer.Documents)},
-		{"chat_session_id", p.about.session}, {"message_id", answer.MessageID},
-		{"complete", failure == nil && !answer.Stopped}, // else it failed, or was stopped
-		{"searched", []string{p.about.choice.Profile}}, {"schema", schemaVersion}}
-	if err := p.line("summary", summary, false); err != nil {
+	summary := answerEvent{answer.Text, citedSources(answer), len(answer.Documents), p.about.session, answer.MessageID,
+		failure == nil && !answer.Stopped, []string{p.about.choice.Profile}, schemaVersion}
+	if err := p.line(lineSummary, summary, false); err != nil {
 		return err
 	}
 	if p.total > p.size {
@@ -300,7 +337,7 @@ func (p *askJSON) end(answer *wire.ChatAnswer, failure error) error {
 
 // line prints an event, unless it does not fit and can be done without.
 func (p *askJSON) line(kind string, event any, needed bool) error {
-	line, err := p.app.eventLine(object{{"type", kind}, {"event", event}})
+	line, err := p.app.eventLine(askLine{kind, event})
 	if err != nil {
 		return err
 	}

@@ -53,14 +53,18 @@ func (a *app) printCollection(choice target.Choice, format string) error {
 	})
 }
 
-// collectionAnswer returns the JSON of collection, version 2: {"passages", "schema", "truncation"?}.
+// collectionOutput is the JSON of collection.
+type collectionOutput struct {
+	state.Exported
+	Truncation *truncation `json:"truncation,omitempty" jsonschema:"present if the output was cut"`
+}
+
 func collectionAnswer(collection []state.Passage) answer {
 	return answer{sizes: []int{len(collection)}, value: func(c cut) any {
 		kept := firstOf(collection, c.shown)
 		if c.content >= 0 && len(kept) > 0 {
 			kept[0].Content = text.Clip(kept[0].Content, c.content)
 		}
-		exported := state.ExportedOf(kept)
-		return object{{"passages", exported.Passages}, {"schema", exported.Schema}, {"truncation?", c.note}}
+		return collectionOutput{state.ExportedOf(kept), c.note}
 	}}
 }

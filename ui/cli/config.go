@@ -32,6 +32,19 @@ func (a *app) configCommand() *cobra.Command {
 		a.newCommand("edit", "Edit the configuration file", a.configEdit))
 }
 
+// pathOutput is the JSON of config path.
+type pathOutput struct {
+	Path   string `json:"path" jsonschema:"of the configuration file, which may not exist"`
+	Schema int    `json:"schema" jsonschema:"version of this format"`
+}
+
+// valueOutput is the JSON of config get.
+type valueOutput struct {
+	Key    string `json:"key"`
+	Value  string `json:"value" jsonschema:"masked if it is a secret"`
+	Schema int    `json:"schema" jsonschema:"version of this format"`
+}
+
 // environment looks up a variable of this run.
 func (a *app) environment() config.Env {
 	return func(key string) (string, bool) {
@@ -59,7 +72,7 @@ func (a *app) configPath(context.Context, []string) error {
 		return err
 	}
 	if a.flags.json {
-		return a.printJSON(object{{"path", file.File}, {"schema", schemaVersion}})
+		return a.printJSON(pathOutput{file.File, schemaVersion})
 	}
 	return a.print([]byte(file.File + "\n"))
 }
@@ -77,11 +90,8 @@ func (a *app) configList(context.Context, []string) error {
 	if err != nil {
 		return err
 	}
-	var found []listed
-	for _, s := range loaded.Settings() {
-		found = append(found, listed{object{{"key", s.Key}, {"value", s.Value}, {"from", s.From}}, []string{s.Key, s.Value, s.From}})
-	}
-	return printList(a, "config", found, "No keys are set.", true, table{header: []string{"KEY", "VALUE", "FROM"}}, listed.row)
+	return printList(a, "config", loaded.Settings(), "No keys are set.", true, table{header: []string{"KEY", "VALUE", "FROM"}},
+		func(s config.Setting) []string { return []string{s.Key, s.Value, s.From} })
 }
 
 func (a *app) configGet(_ context.Context, arguments []string) error {
@@ -96,7 +106,7 @@ func (a *app) configGet(_ context.Context, arguments []string) error {
 	case value == "":
 		return &Failure{Code: ExitNotAvailable, What: fmt.Sprintf("%s has no value", arguments[0]), Do: "See: quarry config list"}
 	case a.flags.json:
-		return a.printJSON(object{{"key", arguments[0]}, {"value", value}, {"schema", schemaVersion}})
+		return a.printJSON(valueOutput{arguments[0], value, schemaVersion})
 	}
 	return a.print([]byte(value + "\n"))
 }

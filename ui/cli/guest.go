@@ -18,7 +18,7 @@ const (
 
 // guestCommands are those that a guest may run.
 func guestCommands() []string {
-	return []string{"search", "ask", "read", "sources", "agents", "document-sets", "tags", "mcp", "version", "help"}
+	return []string{"search", "ask", "read", "sources", "agents", "document-sets", "tags", "schema", "mcp", "version", "help"}
 }
 
 // CommandNames returns the words that name a command, so that a line that begins with one is no query: the commands that

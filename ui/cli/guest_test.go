@@ -69,7 +69,7 @@ func TestGuestsSearch(t *testing.T) {
 	s := newOnyx(t)
 	saved := run(t, guestDoors(t, s.URL), terminal{}, "search", "deploy").check(t, ExitSuccess).out
 	for _, arguments := range [][]string{{"deploy"}, {"how", "do", "we", "--source", "slack"}, {"sources"}, {"agents"}, {"document-sets"}, {"tags"},
-		{"version"}, {"--version"}, {"help"}, {"help", "search"}, {"search", "--help"}} {
+		{"schema"}, {"schema", "search"}, {"version"}, {"--version"}, {"help"}, {"help", "search"}, {"search", "--help"}} {
 		if got := run(t, guestDoors(t, s.URL), terminal{in: saved}, arguments...).check(t, ExitSuccess); got.out == "" {
 			t.Errorf("%v printed nothing", arguments)
 		}

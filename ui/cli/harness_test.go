@@ -9,10 +9,13 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"quarry/client"
 	"quarry/config"
@@ -220,7 +223,65 @@ func runContext(t testing.TB, ctx context.Context, doors testMachine, screen ter
 		In: strings.NewReader(screen.in), Out: &out, Err: &errs, InTTY: screen.tty, OutTTY: screen.tty, ErrTTY: screen.tty,
 		Width: screen.width, Env: screen.env, TempDir: screen.dir, Now: today,
 	}, arguments, doors.Program)
+	conforms(t, arguments, out.String())
 	return result{code: code, out: out.String(), err: errs.String()}
+}
+
+// resolvedSchemas are those of schemas, ready to validate.
+var resolvedSchemas = sync.OnceValue(func() map[string]*jsonschema.Resolved {
+	resolved := map[string]*jsonschema.Resolved{}
+	for name, s := range schemas() {
+		var err error
+		if resolved[name], err = s.Resolve(nil); err != nil {
+			panic(err)
+		}
+	}
+	return resolved
+})
+
+// conforms checks JSON that a command printed against the schema of the command. Flags that shape the JSON make another.
+func conforms(t testing.TB, arguments []string, output string) {
+	t.Helper()
+	has := func(words ...string) bool {
+		return slices.ContainsFunc(arguments, func(one string) bool {
+			flag, _, _ := strings.Cut(one, "=")
+			return slices.Contains(words, flag)
+		})
+	}
+	if !strings.HasPrefix(output, "{") && !strings.HasPrefix(output, "[{") || has("--fields", "--jq", "--template", "--raw", "schema") {
+		return
+	}
+	a := &app{out: &gate{}, err: &gate{}}
+	command, _, err := a.root().Find(arguments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := strings.ReplaceAll(strings.TrimPrefix(strings.TrimPrefix(command.CommandPath(), "quarry"), " "), " ", "-")
+	switch {
+	case has("ndjson"):
+		name = "search-ndjson"
+	case has("--pick"):
+		name = "pick"
+	case has("--version", "-v"):
+		name = "version"
+	case name == "":
+		name = "search"
+	}
+	s := resolvedSchemas()[name]
+	if s == nil {
+		t.Errorf("%v prints JSON without a schema: %s", arguments, output)
+		return
+	}
+	for decoder := json.NewDecoder(strings.NewReader(output)); decoder.More(); {
+		var value any
+		if err := decoder.Decode(&value); err != nil {
+			return // the test reads it
+		}
+		if err := s.Validate(value); err != nil {
+			t.Errorf("%v: the schema %s: %v\n%.3000s", arguments, name, err, output)
+			return
+		}
+	}
 }
 
 // failing are doors behind which nothing is configured.

@@ -33,13 +33,46 @@ func (a *app) listing(use, short string,
 // wantsJSON reports whether a listing is JSON: asked for, or without a terminal.
 func (a *app) wantsJSON() bool { return a.flags.json || !a.io.OutTTY }
 
-// listed is a row of a listing, as JSON and as cells. Its JSON, version 1, begins with the keys of Onyx's CLI.
-type listed struct {
-	object
-	cells []string
+// The rows of listings in JSON begin with the keys of Onyx's CLI.
+
+type agentRow struct {
+	ID               int      `json:"id" jsonschema:"argument of --agent-id"`
+	Name             string   `json:"name" jsonschema:"argument of --agent"`
+	Description      string   `json:"description"`
+	IsDefaultPersona bool     `json:"is_default_persona" jsonschema:"always false; servers no longer send it"`
+	IsListed         bool     `json:"is_listed"`
+	DocumentSets     []string `json:"document_sets" jsonschema:"that the agent searches; empty: all"`
+	KnowledgeSources []string `json:"knowledge_sources"`
+	Origin           string   `json:"origin" jsonschema:"profile of the server"`
 }
 
-func (l listed) row() []string { return l.cells }
+type setRow struct {
+	ID          int      `json:"id"`
+	Name        string   `json:"name" jsonschema:"argument of --document-set"`
+	Description string   `json:"description"`
+	Sources     []string `json:"sources"`
+	Documents   *int     `json:"documents,omitempty" jsonschema:"that you can see"`
+	IsPublic    bool     `json:"is_public"`
+	Origin      string   `json:"origin" jsonschema:"profile of the server"`
+}
+
+type tagRow struct {
+	Key       string `json:"key"`
+	Value     string `json:"value" jsonschema:"argument of --tag, as KEY=VALUE"`
+	Source    string `json:"source"`
+	Documents *int   `json:"documents,omitempty" jsonschema:"that you can see"`
+	Origin    string `json:"origin" jsonschema:"profile of the server"`
+}
+
+type sourceRow struct {
+	Source      string `json:"source" jsonschema:"argument of --source"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Documents   *int   `json:"documents,omitempty" jsonschema:"that you can see"`
+	Status      string `json:"status,omitempty" jsonschema:"of the connector, such as ACTIVE or PAUSED"`
+	ListedBy    string `json:"listed_by" jsonschema:"connected, workspace, tags, or known: the server listed nothing"`
+	Origin      string `json:"origin" jsonschema:"profile of the server"`
+}
 
 // printList prints rows as JSON or as a table. For people, none says that there are no rows.
 func printList[T any](a *app, kind string, found []T, none string, private bool, t table, cells func(T) []string) error {
@@ -99,18 +132,16 @@ func (a *app) printAgents(ctx context.Context, c *client.Client, choice target.C
 	if err != nil {
 		return err
 	}
-	var found []listed
+	var found []agentRow
 	for _, persona := range personas {
 		if !persona.IsListed {
 			continue
 		}
 		sets := exslices.CastFunc(persona.DocumentSets, func(set wire.DocumentSet) string { return set.Name })
-		found = append(found, listed{object{{"id", persona.ID}, {"name", persona.Name}, {"description", persona.Description},
-			{"is_default_persona", false}, // servers no longer send it; scripts still read it
-			{"is_listed", true}, {"document_sets", sets}, {"knowledge_sources", persona.KnowledgeSources}, {"origin", choice.Profile}},
-			[]string{strconv.Itoa(persona.ID), persona.Name, persona.Description}})
+		found = append(found, agentRow{persona.ID, persona.Name, persona.Description, false, true, sets, persona.KnowledgeSources, choice.Profile})
 	}
-	return printList(a, "agents", found, "No agents available.", a.private(), table{header: []string{"ID", "NAME", "DESCRIPTION"}}, listed.row)
+	return printList(a, "agents", found, "No agents available.", a.private(), table{header: []string{"ID", "NAME", "DESCRIPTION"}},
+		func(r agentRow) []string { return []string{strconv.Itoa(r.ID), r.Name, r.Description} })
 }
 
 func (a *app) printSets(ctx context.Context, c *client.Client, choice target.Choice, _ []string) error {
@@ -119,19 +150,19 @@ func (a *app) printSets(ctx context.Context, c *client.Client, choice target.Cho
 		return err
 	}
 	counts := documentCounts(ctx, c, func(f wire.Facets) []wire.FacetValue { return f.DocumentSets })
-	var found []listed
+	var found []setRow
 	for _, set := range sets {
 		var sources []string
 		for _, connector := range set.CCPairSummaries {
 			sources = union(sources, []string{connector.Source})
 		}
-		count, description := countOf(counts, set.Name), text.OrEmpty(set.Description)
-		found = append(found, listed{object{{"id", set.ID}, {"name", set.Name}, {"description", description}, {"sources", sources},
-			{"documents?", count}, {"is_public", set.IsPublic}, {"origin", choice.Profile}},
-			[]string{set.Name, countCell(count), strings.Join(sources, ", "), description}})
+		found = append(found, setRow{set.ID, set.Name, text.OrEmpty(set.Description), sources, countOf(counts, set.Name), set.IsPublic, choice.Profile})
 	}
 	return printList(a, "document-sets", found, "No document sets. Create one: quarry add PATH --set NAME", a.private(),
-		table{header: []string{"NAME", "DOCUMENTS", "SOURCES", "DESCRIPTION"}, optional: 1, right: 1}, listed.row)
+		table{header: []string{"NAME", "DOCUMENTS", "SOURCES", "DESCRIPTION"}, optional: 1, right: 1},
+		func(r setRow) []string {
+			return []string{r.Name, countCell(r.Documents), strings.Join(r.Sources, ", "), r.Description}
+		})
 }
 
 const (
@@ -163,20 +194,20 @@ func (a *app) printTags(ctx context.Context, c *client.Client, choice target.Cho
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value),
 			cmp.Compare(a.Source, b.Source))
 	})
-	var found []listed
+	var found []tagRow
 	for _, tag := range tags {
 		var count *int
 		if _, counted := counts[tag]; counted {
 			count = countOf(counts, tag)
 		}
-		found = append(found, listed{object{{"key", tag.Key}, {"value", tag.Value}, {"source", tag.Source}, {"documents?", count},
-			{"origin", choice.Profile}}, []string{tag.Key + "=" + tag.Value, countCell(count), tag.Source}})
+		found = append(found, tagRow{tag.Key, tag.Value, tag.Source, count, choice.Profile})
 	}
 	if len(found) >= limit && !a.wantsJSON() {
 		a.note("showing the first %d tags; give a prefix or raise --limit", limit)
 	}
 	return printList(a, "tags", found, "No tags.", a.private(),
-		table{header: []string{"TAG", "DOCUMENTS", "SOURCE"}, optional: 1, right: 1}, listed.row)
+		table{header: []string{"TAG", "DOCUMENTS", "SOURCE"}, optional: 1, right: 1},
+		func(r tagRow) []string { return []string{r.Key + "=" + r.Value, countCell(r.Documents), r.Source} })
 }
 
 // tagCounts counts documents by tag and source; empty if the server does not count. A server counts tags over all
@@ -219,22 +250,23 @@ func (a *app) printSources(ctx context.Context, c *client.Client, choice target.
 		slices.Sort(list.Values)
 	}
 	counts := documentCounts(ctx, c, func(f wire.Facets) []wire.FacetValue { return f.Sources })
-	var found []listed
-	for _, source := range list.Values {
-		count, status := countOf(counts, source), list.Status[source]
-		description := client.SourceDescription(source)
-		row := object{{"source", source}, {"name", client.SourceName(source)}, {"description", description}, {"documents?", count},
-			{"status?", status}, {"listed_by", list.Origin}, {"origin", choice.Profile}}
-		if status != "" && status != "ACTIVE" {
-			description = strings.TrimSpace(description + " (" + strings.ToLower(strings.ReplaceAll(status, "_", " ")) + ")")
-		}
-		found = append(found, listed{row, []string{source, client.SourceName(source), countCell(count), description}})
-	}
+	found := exslices.CastFunc(list.Values, func(source string) sourceRow {
+		return sourceRow{source, client.SourceName(source), client.SourceDescription(source), countOf(counts, source), list.Status[source],
+			list.Origin, choice.Profile}
+	})
 	if note := listingNote(list.Origin); note != "" && (!a.wantsJSON() || list.Origin == client.ListedByNothing) {
 		a.note("%s", note)
 	}
 	return printList(a, "sources", found, "No sources. Add files: quarry add PATH", a.private(),
-		table{header: []string{"SOURCE", "NAME", "DOCUMENTS", "DESCRIPTION"}, optional: 2, right: 2}, listed.row)
+		table{header: []string{"SOURCE", "NAME", "DOCUMENTS", "DESCRIPTION"}, optional: 2, right: 2}, sourceRow.cells)
+}
+
+func (r sourceRow) cells() []string {
+	description := r.Description
+	if r.Status != "" && r.Status != "ACTIVE" {
+		description = strings.TrimSpace(description + " (" + strings.ToLower(strings.ReplaceAll(r.Status, "_", " ")) + ")")
+	}
+	return []string{r.Source, r.Name, countCell(r.Documents), description}
 }
 
 // listingNote says what a list of sources does not show; nothing if it is what the caller can search.

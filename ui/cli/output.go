@@ -1,12 +1,8 @@
 package cli
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -18,80 +14,12 @@ import (
 // version; a reader ignores what it does not know.
 const schemaVersion = 2
 
-// encodeJSON writes a value on one line, or indented by two spaces. Characters of HTML stay as they are.
-func encodeJSON(value any, indent bool) ([]byte, error) {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if indent {
-		encoder.SetIndent("", "  ")
-	}
-	if err := encoder.Encode(value); err != nil {
-		return nil, fmt.Errorf("encode the answer: %w", err)
-	}
-	return b.Bytes(), nil
-}
-
 // indents reports whether JSON is indented: on a terminal, or as --indent says.
 func (a *app) indents() bool {
 	if a.command != nil && a.command.Flags().Changed("indent") {
 		return a.flags.indent
 	}
 	return a.io.OutTTY
-}
-
-// object is a JSON object with its keys in order.
-type object []field
-
-// field is a key with its value. A key that ends in "?" is left out with a zero or empty value. A list or a map that is
-// missing is empty.
-type field struct {
-	key   string
-	value any
-}
-
-// and appends more fields if they are given.
-func (o object) and(given bool, more object) object {
-	if !given {
-		return o
-	}
-	return append(o, more...)
-}
-
-// full keeps the keys with empty values, too.
-func (o object) full() object {
-	for i := range o {
-		o[i].key = strings.TrimSuffix(o[i].key, "?")
-	}
-	return o
-}
-
-// MarshalJSON writes the fields in order.
-func (o object) MarshalJSON() ([]byte, error) {
-	written := []byte{'{'}
-	for _, f := range o {
-		key, isOptional := strings.CutSuffix(f.key, "?")
-		value := reflect.ValueOf(f.value)
-		isList := value.Kind() == reflect.Slice || value.Kind() == reflect.Map
-		switch {
-		case isOptional && (!value.IsValid() || value.IsZero() || isList && value.Len() == 0):
-			continue
-		case value.Kind() == reflect.Slice && value.IsNil():
-			f.value = []any{}
-		case value.Kind() == reflect.Map && value.IsNil():
-			f.value = object{}
-		}
-		encoded, err := encodeJSON(f.value, false)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", key, err)
-		}
-		if len(written) > 1 {
-			written = append(written, ',')
-		}
-		written = append(strconv.AppendQuote(written, key), ':')
-		written = append(written, bytes.TrimSuffix(encoded, []byte("\n"))...)
-	}
-	return append(written, '}'), nil
 }
 
 // cut says how much of an answer is kept.
@@ -109,10 +37,16 @@ type truncation struct {
 	Truncated        bool    `json:"truncated"`
 	TotalResults     int     `json:"total_results"`
 	ShownResults     int     `json:"shown_results"`
-	TotalBytes       int     `json:"total_bytes"`
-	ContentTruncated bool    `json:"content_truncated"`
-	FullResponsePath *string `json:"full_response_path"` // null: no copy was kept
+	TotalBytes       int     `json:"total_bytes" jsonschema:"size of the complete output"`
+	ContentTruncated bool    `json:"content_truncated" jsonschema:"the content of the first result is cut"`
+	FullResponsePath *string `json:"full_response_path" jsonschema:"file with the complete output; null if none was kept"`
 	Hint             string  `json:"hint"`
+}
+
+// ending is how answers end.
+type ending struct {
+	Schema     int         `json:"schema" jsonschema:"version of this format"`
+	Truncation *truncation `json:"truncation,omitempty" jsonschema:"present if the output was cut"`
 }
 
 // line says in text what was cut.

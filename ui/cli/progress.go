@@ -90,20 +90,76 @@ func (p *progress) event(event wire.LibraryEvent) {
 	p.draw(event)
 }
 
-// Lines of NDJSON, version 1: {"type":"progress","done","total","bytes","path","total_bytes"}, {"type":"skipped","path","reason"},
-// {"type":"assumed","path","encoding"},
-// {"type":"embedding","done","total"} with passages that have vectors, "refused" with those that the model does not take,
-// and "reason" for that or where it stopped early, and last {"type":"done","added","updated","removed","unchanged","skipped","searches_go_to"}, where the latter is what
-// "searched" of the next search says, or {"type":"stopped","done"} with the number of files that are stored.
-func (p *progress) line(event wire.LibraryEvent) {
-	switch event.Type {
+// The lines of NDJSON.
+
+type progressEvent struct {
+	Type       string `json:"type"`
+	Done       int    `json:"done" jsonschema:"files"`
+	Total      int    `json:"total" jsonschema:"files; 0 until it is known"`
+	Bytes      int64  `json:"bytes" jsonschema:"read so far"`
+	Path       string `json:"path"`
+	TotalBytes int64  `json:"total_bytes,omitempty"`
+}
+
+type skippedEvent struct {
+	Type   string `json:"type"`
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
+}
+
+type assumedEvent struct {
+	Type     string `json:"type"`
+	Path     string `json:"path"`
+	Encoding string `json:"encoding" jsonschema:"assumed, such as windows-1252, because the text is not UTF-8 and declares none"`
+}
+
+type embeddingEvent struct {
+	Type    string `json:"type"`
+	Done    int    `json:"done" jsonschema:"passages with a vector"`
+	Total   int    `json:"total" jsonschema:"passages"`
+	Refused int    `json:"refused,omitempty" jsonschema:"passages that the model rejected"`
+	Reason  string `json:"reason,omitempty" jsonschema:"why passages have no vector"`
+}
+
+type checkingEvent struct {
+	Type  string `json:"type"`
+	Done  int    `json:"done" jsonschema:"documents"`
+	Total int    `json:"total" jsonschema:"documents"`
+}
+
+type doneEvent struct {
+	Type         string `json:"type"`
+	Added        int    `json:"added" jsonschema:"documents, as the next keys"`
+	Updated      int    `json:"updated"`
+	Removed      int    `json:"removed"`
+	Unchanged    int    `json:"unchanged"`
+	Skipped      int    `json:"skipped" jsonschema:"files"`
+	Repaired     int    `json:"repaired,omitempty"`
+	Damaged      int    `json:"damaged,omitempty"`
+	SearchesGoTo string `json:"searches_go_to,omitempty" jsonschema:"profile of the next search"`
+}
+
+type stoppedEvent struct {
+	Type string `json:"type"`
+	Done int    `json:"done" jsonschema:"files stored, or documents removed"`
+}
+
+const lineStopped = "stopped"
+
+func (p *progress) line(e wire.LibraryEvent) {
+	switch e.Type {
 	case wire.LibraryProgress:
-		p.write(object{{"type", event.Type}, {"done", event.Done}, {"total", event.Total}, {"bytes", event.Bytes}, {"path", event.Path},
-			{"total_bytes?", event.TotalBytes}})
+		p.write(progressEvent{e.Type, e.Done, e.Total, e.Bytes, e.Path, e.TotalBytes})
 	case wire.LibraryDamaged, wire.LibraryRepaired:
-		p.write(p.app.damageOf(event, true))
-	case wire.LibrarySkipped, wire.LibraryAssumed, wire.LibraryChecking, wire.LibraryEmbedding:
-		p.write(event)
+		p.write(p.app.damageOf(e, true))
+	case wire.LibrarySkipped:
+		p.write(skippedEvent{e.Type, e.Path, e.Reason})
+	case wire.LibraryAssumed:
+		p.write(assumedEvent{e.Type, e.Path, e.Encoding})
+	case wire.LibraryEmbedding:
+		p.write(embeddingEvent{e.Type, e.Done, e.Total, e.Refused, e.Reason})
+	case wire.LibraryChecking:
+		p.write(checkingEvent{e.Type, e.Done, e.Total})
 	}
 }
 
@@ -213,9 +269,8 @@ func (p *progress) finish(done wire.LibraryEvent, searched string) error {
 		return nil
 	}
 	if p.json {
-		p.write(object{{"type", wire.LibraryDone}, {"added", done.Added}, {"updated", done.Updated}, {"removed", done.Removed},
-			{"unchanged", done.Unchanged}, {"skipped", done.Skipped}, {"repaired?", done.Repaired}, {"damaged?", done.Damaged},
-			{"searches_go_to?", searched}})
+		p.write(doneEvent{wire.LibraryDone, done.Added, done.Updated, done.Removed, done.Unchanged, done.Skipped, done.Repaired, done.Damaged,
+			searched})
 		return p.err
 	}
 	for _, line := range slices.Concat(p.skipLines(), listLines("assumed encodings"+asJSON, p.guessed, p.assumed, assumedLine),
@@ -258,7 +313,7 @@ func (p *progress) stopped() {
 		count, what = last.Done, "removed"
 	}
 	if p.json {
-		p.write(object{{"type", "stopped"}, {"done", count}})
+		p.write(stoppedEvent{lineStopped, count})
 	}
 	if last.Done == 0 {
 		p.app.say("Stopped; nothing was %s.", p.verb)
@@ -344,19 +399,19 @@ const (
 
 // jsonDamage is something that was damaged: an entry of status --check, and a line of sync.
 type jsonDamage struct {
-	Type   string `json:"type"` // damaged, repaired
-	ID     string `json:"id,omitempty"`
+	Type   string `json:"type" jsonschema:"damaged or repaired"`
+	ID     string `json:"id,omitempty" jsonschema:"of the document"`
 	Path   string `json:"path,omitempty"`
 	Reason string `json:"reason"`
-	Hint   string `json:"hint,omitempty"` // of damaged
+	Hint   string `json:"hint,omitempty" jsonschema:"what to do about damage"`
 }
 
 // jsonCheck is what status --check found.
 type jsonCheck struct {
-	Documents int          `json:"documents"` // checked
+	Documents int          `json:"documents" jsonschema:"checked"`
 	Repaired  int          `json:"repaired"`
 	Damaged   int          `json:"damaged"`
-	Found     []jsonDamage `json:"found"` // at most damageListed
+	Found     []jsonDamage `json:"found" jsonschema:"the first 1,000"`
 }
 
 // damageOf describes an event; synced: the files were read again, and that did not help.

@@ -192,9 +192,79 @@ func (a *app) readOne(ctx context.Context, choice target.Choice, ref string, opt
 // readings are the documents of one run.
 type readings []*reading
 
-// answer returns the JSON of read, version 2: {"document", "chunks", "whole_document", "previous"?, "next"?, "searched",
-// "schema", "truncation"?}, or, of several, {"documents": [{…} or {"ref", "error"}], "searched", "schema", …}. A cut leaves
-// the first chunks of each.
+// readOutput is the JSON of read with one reference.
+type readOutput struct {
+	readDocument
+	readEnd
+}
+
+// readsOutput is the JSON of read with several references.
+type readsOutput struct {
+	Documents []readEntry `json:"documents"`
+	readEnd
+}
+
+// outlineOutput is the JSON of read --outline with one reference.
+type outlineOutput struct {
+	readOutline
+	readEnd
+}
+
+type readEnd struct {
+	Searched []string `json:"searched" jsonschema:"profiles that were read from"`
+	ending
+}
+
+// readEntry is a readDocument, a readOutline or a failedRead.
+type readEntry any
+
+type readDocument struct {
+	Document      documentHead `json:"document"`
+	Chunks        []readChunk  `json:"chunks"`
+	WholeDocument bool         `json:"whole_document"`
+	Previous      string       `json:"previous,omitempty" jsonschema:"ref of the passage before"`
+	Next          string       `json:"next,omitempty" jsonschema:"ref of the passage after"`
+}
+
+type readOutline struct {
+	Document struct {
+		documentHead
+		Outline []readHeading `json:"outline"`
+	} `json:"document"`
+}
+
+type failedRead struct {
+	Ref   string `json:"ref"`
+	Error string `json:"error"`
+}
+
+type documentHead struct {
+	ID         string   `json:"id"`
+	Title      string   `json:"title"`
+	Link       *string  `json:"link"`
+	SourceType string   `json:"source_type"`
+	UpdatedAt  *string  `json:"updated_at" jsonschema:"ISO 8601"`
+	Authors    []string `json:"authors,omitempty"`
+	ChunkCount int      `json:"chunk_count"`
+}
+
+type readChunk struct {
+	ChunkInd    int      `json:"chunk_ind" jsonschema:"number of the passage, from 0"`
+	Content     string   `json:"content"`
+	HeadingPath []string `json:"heading_path,omitempty"`
+	Lines       []int    `json:"lines,omitempty" jsonschema:"first and last line in the source file"`
+	Bytes       []int    `json:"bytes,omitempty" jsonschema:"half-open range of bytes in the source file"`
+	Damaged     bool     `json:"damaged,omitempty" jsonschema:"the text cannot be read"`
+}
+
+type readHeading struct {
+	Level    int    `json:"level"`
+	Text     string `json:"text"`
+	ChunkInd int    `json:"chunk_ind"`
+	Ref      string `json:"ref" jsonschema:"argument of quarry read"`
+}
+
+// answer returns the JSON of read. A cut leaves the first chunks of each document.
 func (list readings) answer() answer {
 	sizes := exslices.CastFunc(list, func(r *reading) int { return len(r.chunks) })
 	searched := []string{}
@@ -204,39 +274,37 @@ func (list readings) answer() answer {
 		}
 	}
 	return answer{sizes: sizes, value: func(c cut) any {
-		end := object{{"searched", searched}, {"schema", schemaVersion}, {"truncation?", c.note}}
-		if len(list) == 1 {
-			return slices.Concat(list[0].json(c), end)
+		end := readEnd{searched, ending{schemaVersion, c.note}}
+		if len(list) > 1 {
+			return readsOutput{exslices.CastFunc(list, func(r *reading) readEntry { return r.entry(c) }), end}
 		}
-		documents := exslices.CastFunc(list, func(r *reading) object { return r.json(c) })
-		return append(object{{"documents", documents}}, end...)
+		return slices.Concat(objectOf(list[0].entry(c)), objectOf(end))
 	}}
 }
 
-func (r *reading) json(c cut) object {
+func (r *reading) entry(c cut) readEntry {
 	if r.err != nil {
-		return object{{"ref", r.written}, {"error", clampError(r.err)}}
+		return failedRead{r.written, clampError(r.err)}
 	}
 	d := r.document
-	document := object{{"id", d.ID}, {"title", d.Title}, {"link", d.Link}, {"source_type", d.SourceType},
-		{"updated_at", d.UpdatedAt}, {"authors?", d.Authors}, {"chunk_count", d.ChunkCount}}
+	head := documentHead{d.ID, d.Title, d.Link, d.SourceType, d.UpdatedAt, d.Authors, d.ChunkCount}
 	if r.outline {
-		headings := exslices.CastFunc(d.Outline, func(h wire.OutlineHeading) object {
-			return object{{"level", h.Level}, {"text", h.Text}, {"chunk_ind", h.ChunkInd}, {"ref", r.ref(h.ChunkInd)}}
+		outline := readOutline{}
+		outline.Document.documentHead = head
+		outline.Document.Outline = exslices.CastFunc(d.Outline, func(h wire.OutlineHeading) readHeading {
+			return readHeading{h.Level, h.Text, h.ChunkInd, r.ref(h.ChunkInd)}
 		})
-		return object{{"document", append(document, field{"outline", headings})}}
+		return outline
 	}
-	chunks := []object{}
+	found := readDocument{Document: head, WholeDocument: r.whole && c.shown >= len(r.chunks) && c.content < 0}
 	for i, chunk := range firstOf(r.chunks, c.shown) {
 		if c.content >= 0 && i == 0 {
 			chunk.Content = text.Clip(chunk.Content, c.content)
 		}
-		chunks = append(chunks, object{{"chunk_ind", chunk.ChunkInd}, {"content", chunk.Content}, {"heading_path?", chunk.HeadingPath},
-			{"lines?", chunk.Lines}, {"bytes?", chunk.Bytes}, {"damaged?", chunk.Damaged}})
+		found.Chunks = append(found.Chunks, readChunk{chunk.ChunkInd, chunk.Content, chunk.HeadingPath, chunk.Lines, chunk.Bytes, chunk.Damaged})
 	}
-	previous, next := r.neighbours()
-	return object{{"document", document}, {"chunks", chunks}, {"whole_document", r.whole && len(chunks) == len(r.chunks)},
-		{"previous?", previous}, {"next?", next}}
+	found.Previous, found.Next = r.neighbours()
+	return found
 }
 
 func (r *reading) ref(chunk int) string { return r.document.ID + "#" + strconv.Itoa(chunk) }

@@ -94,7 +94,7 @@ func (a *app) root() *cobra.Command {
 		a.configCommand(), a.newCommand("configure", "Set up a server or a library interactively", a.configure),
 		a.targetCommand("mcp", "Serve search and read to AI agents over the Model Context Protocol", a.mcp),
 		a.installSkillCommand(), a.skillCommand(), a.newCommand("validate-config", "Test the configuration and the connection", a.validate),
-		a.newCommand("version", "Print the versions of client and server", a.printVersion), a.completionCommand(),
+		a.newCommand("version", "Print the versions of client and server", a.printVersion), a.schemaCommand(), a.completionCommand(),
 		a.newCommand("man", "Print the manual page", func(context.Context, []string) error { return a.printManual(root) }))
 	root.SetHelpCommand(a.helpCommand())
 	root.SetHelpFunc(func(command *cobra.Command, _ []string) {

@@ -14,18 +14,83 @@ import (
 	"quarry/ui/passage"
 )
 
-// The JSON of search, version 2. One query:
-//
-//	{"results": [result…], "searched": ["profile"…], "total_matches"?, "notes"?: […], "schema": 2, "truncation"?}
-//
-// several:
-//
-//	{"searches": [{"query", "results", "error"?, …}…], "searched": […], "schema": 2, "truncation"?}
-//
-// The first six keys of a result are those of Onyx's CLI and always present. The others are present if the server sent
-// them (a bare Onyx sends none) and they say something; --explain adds the empty and constant ones too, and to a result
-// chunk_ind, blurb, highlights, best_passage and ranks, and to an answer queries, query_expansion, applied_filters,
-// stages and facets.
+// foundResult is a result in JSON. The first six keys are those of Onyx's CLI and always present. The others are present
+// if the server sent them (a bare Onyx sends none) and they say something; --explain adds the empty and constant ones too.
+type foundResult struct {
+	CitationID *int    `json:"citation_id" jsonschema:"number to cite, one per document"`
+	Title      string  `json:"title"`
+	URL        *string `json:"url"`
+	SourceType string  `json:"source_type"`
+	Content    string  `json:"content" jsonschema:"text of the passage"`
+	UpdatedAt  *string `json:"updated_at" jsonschema:"ISO 8601"`
+
+	Every        everyKey                 `json:"-"`
+	Ref          string                   `json:"ref,omitempty" jsonschema:"argument of quarry read"`
+	DocumentID   string                   `json:"document_id,omitempty"`
+	ChunkStart   *int                     `json:"chunk_start,omitempty" jsonschema:"first chunk of the passage, from 0"`
+	ChunkEnd     *int                     `json:"chunk_end,omitempty" jsonschema:"last chunk of the passage"`
+	ChunkCount   *int                     `json:"chunk_count,omitempty" jsonschema:"chunks of the document"`
+	HeadingPath  []string                 `json:"heading_path,omitempty"`
+	Authors      []string                 `json:"authors,omitempty"`
+	Metadata     map[string]wire.Metadata `json:"metadata,omitempty"`
+	DocumentType string                   `json:"document_type,omitempty"`
+	Score        *float64                 `json:"score,omitempty" jsonschema:"comparable within one search"`
+	Selected     *bool                    `json:"selected,omitempty" jsonschema:"false if the selection did not keep the result"`
+	Lines        []int                    `json:"lines,omitempty" jsonschema:"first and last line in the source file"`
+	Bytes        []int                    `json:"bytes,omitempty" jsonschema:"half-open range of bytes in the source file"`
+	explainedResult
+	Origin string `json:"origin,omitempty" jsonschema:"profile of the result, for --profile"`
+}
+
+// explainedResult has the keys of a result that only --explain prints.
+type explainedResult struct {
+	EveryToo    everyKey       `json:"-"`
+	ChunkInd    *int           `json:"chunk_ind,omitempty" jsonschema:"chunk that matched best"`
+	Blurb       *string        `json:"blurb,omitempty"`
+	Highlights  []wire.Span    `json:"highlights,omitempty" jsonschema:"matches, as ranges of bytes in content"`
+	BestPassage *wire.Span     `json:"best_passage,omitempty" jsonschema:"best part, as a range of bytes in content"`
+	Ranks       map[string]int `json:"ranks,omitempty" jsonschema:"rank in each query's results"`
+}
+
+// searchDetails describe the search of an answer. Only --explain prints the fields of explainedSearch.
+type searchDetails struct {
+	Every        everyKey    `json:"-"`
+	TotalMatches *int        `json:"total_matches,omitempty" jsonschema:"matching documents"`
+	Notes        []wire.Note `json:"notes,omitempty" jsonschema:"what to know about the results"`
+	explainedSearch
+}
+
+type explainedSearch struct {
+	EveryToo       everyKey             `json:"-"`
+	Queries        []wire.ExecutedQuery `json:"queries,omitempty"`
+	QueryExpansion *wire.QueryExpansion `json:"query_expansion,omitempty"`
+	AppliedFilters []wire.AppliedFilter `json:"applied_filters,omitempty"`
+	Stages         []wire.Stage         `json:"stages,omitempty"`
+	Facets         *wire.Facets         `json:"facets,omitempty"`
+}
+
+// searchOutput is the JSON of search with one query.
+type searchOutput struct {
+	Results  []foundResult `json:"results"`
+	Searched []string      `json:"searched" jsonschema:"profiles that were searched"`
+	searchDetails
+	ending
+}
+
+// searchesOutput is the JSON of search with several queries.
+type searchesOutput struct {
+	Searches []oneOfSearches `json:"searches"`
+	Searched []string        `json:"searched" jsonschema:"profiles that were searched"`
+	ending
+}
+
+// oneOfSearches is a query with its results, or why it failed.
+type oneOfSearches struct {
+	Query   string        `json:"query"`
+	Error   string        `json:"error,omitempty" jsonschema:"why the query failed"`
+	Results []foundResult `json:"results" jsonschema:"null if the query failed"`
+	searchDetails
+}
 
 // fromQuarry reports whether the server sent the additional fields.
 func fromQuarry(response *wire.SearchResponse) bool {
@@ -33,58 +98,58 @@ func fromQuarry(response *wire.SearchResponse) bool {
 }
 
 // jsonResult is a result of an answer; several reports whether more than one server was searched.
-func jsonResult(r wire.SearchResult, explain, several bool) object {
-	isFull := r.DocumentID != ""
-	lean := object{{"citation_id", r.CitationID}, {"title", r.Title}, {"url", r.Link}, {"source_type", r.SourceType},
-		{"content", r.Content}, {"updated_at", r.UpdatedAt}}
-	more := object{{"ref", r.Ref}, {"document_id", r.DocumentID}, {"chunk_start", r.ChunkStart}, {"chunk_end", r.ChunkEnd},
-		{"chunk_count", r.ChunkCount}, {"heading_path?", r.HeadingPath}, {"authors?", r.Authors}, {"metadata?", r.Metadata},
-		{"document_type?", r.DocumentType}, {"score", r.Score}}.
-		and(explain || !r.Selected, object{{"selected", r.Selected}}).
-		and(true, object{{"lines?", r.Lines}, {"bytes?", r.Bytes}})
-	if explain {
-		more = more.full()
+func jsonResult(r wire.SearchResult, explain, several bool) foundResult {
+	found := foundResult{CitationID: r.CitationID, Title: r.Title, URL: r.Link, SourceType: r.SourceType, Content: r.Content,
+		UpdatedAt: r.UpdatedAt}
+	if several {
+		found.Origin = r.Origin
 	}
-	return lean.and(isFull, more).
-		and(isFull && explain, object{{"chunk_ind", r.ChunkInd}, {"blurb", r.Blurb}, {"highlights", r.Highlights},
-			{"best_passage", r.BestPassage}, {"ranks", r.Ranks}}).
-		and(several || isFull && explain, object{{"origin?", r.Origin}})
+	if r.DocumentID == "" {
+		return found
+	}
+	found.Ref, found.DocumentID, found.ChunkStart, found.ChunkEnd, found.ChunkCount = r.Ref, r.DocumentID, &r.ChunkStart, &r.ChunkEnd, &r.ChunkCount
+	found.HeadingPath, found.Authors, found.Metadata, found.DocumentType = r.HeadingPath, r.Authors, r.Metadata, r.DocumentType
+	found.Score, found.Lines, found.Bytes = &r.Score, r.Lines, r.Bytes
+	if explain || !r.Selected {
+		found.Selected = &r.Selected
+	}
+	if explain {
+		found.Every, found.Origin = true, r.Origin
+		found.explainedResult = explainedResult{true, &r.ChunkInd, &r.Blurb, r.Highlights, &r.BestPassage, r.Ranks}
+	}
+	return found
 }
 
 // jsonDetails describes the search of an answer.
-func jsonDetails(response *wire.SearchResponse, explain bool) object {
-	counted := fromQuarry(response)
-	expansion := response.QueryExpansion
-	return object{}.and(counted, object{{"total_matches", response.TotalMatches}}).
-		and(explain || len(response.Notes) > 0, object{{"notes", response.Notes}}).
-		and(counted && explain, object{{"queries", response.Queries},
-			{"query_expansion", object{{"semantic_queries", expansion.SemanticQueries}, {"keyword_queries", expansion.KeywordQueries}}},
-			{"applied_filters", response.AppliedFilters}, {"stages", response.Stages}, {"facets", response.Facets}})
+func jsonDetails(response *wire.SearchResponse, explain bool) searchDetails {
+	details := searchDetails{Notes: response.Notes}
+	if !fromQuarry(response) {
+		return details
+	}
+	details.TotalMatches = &response.TotalMatches
+	if details.Every = everyKey(explain); explain {
+		details.explainedSearch = explainedSearch{true, response.Queries, &response.QueryExpansion, response.AppliedFilters,
+			response.Stages, &response.Facets}
+	}
+	return details
 }
 
 // searchAnswer is the JSON of a search. Fields that are chosen by name are there without --explain, too.
 func searchAnswer(outcomes []outcome, explain bool, shape shape) answer {
 	full := explain || len(shape.fields) > 0
 	return answer{sizes: resultCounts(outcomes), value: func(c cut) any {
-		end := object{{"schema", schemaVersion}, {"truncation?", c.note}}
-		searched := field{"searched", searchedBy(outcomes)}
+		searched, end := searchedBy(outcomes), ending{schemaVersion, c.note}
 		if len(outcomes) == 1 {
 			response := outcomes[0].response
-			one := object{{"results", jsonResults(response, full, c)}, searched}
-			return slices.Concat(one, jsonDetails(response, explain), end)
+			return searchOutput{jsonResults(response, full, c), searched, jsonDetails(response, explain), end}
 		}
-		searches := []object{}
-		for _, o := range outcomes {
-			search := object{{"query", o.query.text}}
+		searches := exslices.CastFunc(outcomes, func(o outcome) oneOfSearches {
 			if o.err != nil {
-				search = append(search, field{"error", clampError(o.err)}, field{"results", nil})
-			} else {
-				search = append(search, field{"results", jsonResults(o.response, full, c)})
-				search = append(search, jsonDetails(o.response, explain)...)
+				return oneOfSearches{Query: o.query.text, Error: clampError(o.err)}
 			}
-			searches = append(searches, search)
-		}
-		return append(object{{"searches", searches}, searched}, end...)
+			return oneOfSearches{Query: o.query.text, Results: jsonResults(o.response, full, c), searchDetails: jsonDetails(o.response, explain)}
+		})
+		return searchesOutput{searches, searched, end}
 	}}
 }
 
@@ -94,8 +159,8 @@ func resultCounts(outcomes []outcome) []int {
 }
 
 // jsonResults returns the results that a cut leaves.
-func jsonResults(response *wire.SearchResponse, explain bool, c cut) []object {
-	return exslices.CastFunc(firstOf(response.Results, c.shown), func(result wire.SearchResult) object {
+func jsonResults(response *wire.SearchResponse, explain bool, c cut) []foundResult {
+	return exslices.CastFunc(firstOf(response.Results, c.shown), func(result wire.SearchResult) foundResult {
 		return jsonResult(clipResult(result, c.content), explain, len(response.Searched) > 1)
 	})
 }
@@ -145,47 +210,78 @@ func (a *app) printRaw(outcomes []outcome) error {
 	}
 	searches := []object{}
 	for _, o := range outcomes {
-		one := object{{"query", o.query.text}}
 		if o.err != nil {
-			one = append(one, field{"error", clampError(o.err)})
+			searches = append(searches, object{{"query", o.query.text}, {"error", clampError(o.err)}})
+		} else {
+			searches = append(searches, object{{"query", o.query.text}, {"response", o.raw}})
 		}
-		searches = append(searches, one.and(o.err == nil, object{{"response", o.raw}}))
 	}
 	return a.printJSON(object{{"searches", searches}})
 }
 
-// ndjsonAnswer prints one JSON object a line: results and errors, and a summary last. A line is
-// {"type":"result","query"?,…keys of a result}, {"type":"error","query","error"} or {"type":"summary","searched",
-// "total_results","total_matches"?,"notes"?,"schema","truncation"?}. A result names its query where there are several. A
-// cut drops results from the end, never the summary.
+// resultLine is a result in ndjson. It names its query where there are several.
+type resultLine struct {
+	Type  string `json:"type"`
+	Query string `json:"query,omitempty" jsonschema:"if there are several"`
+}
+
+// errorLine is a failed query in ndjson.
+type errorLine struct {
+	Type  string `json:"type"`
+	Query string `json:"query"`
+	Error string `json:"error"`
+}
+
+// summaryLine is the last line of ndjson.
+type summaryLine struct {
+	Every        everyKey    `json:"-"`
+	Type         string      `json:"type"`
+	Searched     []string    `json:"searched" jsonschema:"profiles that were searched"`
+	TotalResults int         `json:"total_results"`
+	TotalMatches *int        `json:"total_matches,omitempty" jsonschema:"matching documents"`
+	Notes        []wire.Note `json:"notes,omitempty" jsonschema:"what to know about the results"`
+	ending
+}
+
+// ndjsonAnswer prints one JSON object a line: results and errors, and a summary last. A cut drops results from the end,
+// never the summary.
 func ndjsonAnswer(outcomes []outcome, explain bool, shape shape) answer {
 	full := explain || len(shape.fields) > 0
 	all := answer{sizes: resultCounts(outcomes)}
 	all.value = func(c cut) any {
 		var lines jsonLines
-		var notes []wire.Note
-		matches, counted := 0, false // of all queries; where the server counts
+		matches := 0
+		summary := summaryLine{Type: lineSummary, Searched: searchedBy(outcomes), TotalResults: all.count(all.most()),
+			ending: ending{schemaVersion, c.note}}
 		for _, o := range outcomes {
 			if o.err != nil {
-				lines = append(lines, object{{"type", "error"}, {"query", o.query.text}, {"error", clampError(o.err)}})
+				lines = append(lines, objectOf(errorLine{lineError, o.query.text, clampError(o.err)}))
 				continue
 			}
 			if fromQuarry(o.response) {
-				matches, counted = matches+o.response.TotalMatches, true
+				matches += o.response.TotalMatches
+				summary.TotalMatches, summary.Every = &matches, everyKey(explain)
 			}
-			notes = append(notes, o.response.Notes...)
-			head := object{{"type", "result"}}.and(explain || len(outcomes) > 1, object{{"query", o.query.text}})
+			summary.Notes = append(summary.Notes, o.response.Notes...)
+			head := resultLine{Type: lineResult}
+			if explain || len(outcomes) > 1 {
+				head.Query = o.query.text
+			}
 			for _, result := range jsonResults(o.response, full, c) {
-				lines = append(lines, slices.Concat(head, result))
+				lines = append(lines, slices.Concat(objectOf(head), objectOf(result)))
 			}
 		}
-		return append(lines, object{{"type", "summary"}, {"searched", searchedBy(outcomes)}, {"total_results", all.count(all.most())}}.
-			and(counted, object{{"total_matches", matches}}).
-			and(explain || len(notes) > 0, object{{"notes", notes}}).
-			and(true, object{{"schema", schemaVersion}, {"truncation?", c.note}}))
+		return append(lines, objectOf(summary))
 	}
 	return all
 }
+
+// The types of the lines of ndjson.
+const (
+	lineResult  = "result"
+	lineError   = "error"
+	lineSummary = "summary"
+)
 
 // tsvLines makes a line a result, without a header: citation number, title, source, date, link, ref, query. Tabs and
 // line breaks inside a value become spaces.

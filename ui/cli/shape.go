@@ -2,10 +2,8 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -39,7 +37,7 @@ type shape struct {
 func (s shape) isText() bool { return s.query != nil || s.template != nil }
 
 // withoutJSON are the commands that print none.
-func withoutJSON() []string { return []string{"serve", "configure", "completion", "man", "help"} }
+func withoutJSON() []string { return []string{"serve", "configure", "completion", "man", "mcp", "help"} }
 
 // withEvents are the commands whose JSON is a line an event.
 func withEvents() []string { return []string{"ask", "add", "sync", "remove"} }
@@ -240,9 +238,7 @@ func rowKeys() []string { return []string{"results", "searches", "documents", "c
 func (s shape) picked(value any) (any, error) {
 	var known []string
 	eachRow(value, func(row object) object {
-		for _, f := range row {
-			known = union(known, []string{strings.TrimSuffix(f.key, "?")})
-		}
+		known = union(known, exslices.CastFunc(row, field.name))
 		return row
 	})
 	for _, name := range s.fields {
@@ -252,8 +248,8 @@ func (s shape) picked(value any) (any, error) {
 	}
 	return eachRow(value, func(row object) object {
 		return exslices.CastFunc(s.fields, func(name string) field {
-			at := slices.IndexFunc(row, func(f field) bool { return strings.TrimSuffix(f.key, "?") == name })
-			if at < 0 {
+			at := slices.IndexFunc(row, func(f field) bool { return f.name() == name })
+			if at < 0 || row[at].isLeftOut() {
 				return field{name, nil}
 			}
 			return field{name, row[at].value}
@@ -264,12 +260,12 @@ func (s shape) picked(value any) (any, error) {
 // eachRow replaces the rows of an answer. What has no rows is a row; one that is an error stays.
 func eachRow(value any, change func(object) object) any {
 	isRows := func(f field) bool { return slices.Contains(rowKeys(), f.key) }
-	isError := func(f field) bool { return f.key == "error" }
+	isError := func(f field) bool { return f.name() == "error" && !f.isLeftOut() }
 	switch value := value.(type) {
 	case jsonLines:
 		lines := slices.Clone(value)
 		for i, line := range lines {
-			if line[0].value == "result" {
+			if line[0].value == lineResult {
 				lines[i] = append(object{line[0]}, change(line[1:])...)
 			}
 		}
@@ -291,26 +287,11 @@ func eachRow(value any, change func(object) object) any {
 	}
 	list := reflect.ValueOf(value)
 	if list.Kind() != reflect.Slice {
-		return change(objectOf(value))
+		return eachRow(objectOf(value), change)
 	}
 	changed := make([]any, list.Len())
 	for i := range changed {
 		changed[i] = eachRow(objectOf(list.Index(i).Interface()), change)
 	}
 	return changed
-}
-
-// objectOf returns a row as an object.
-func objectOf(row any) object {
-	switch row := row.(type) {
-	case object:
-		return row
-	case listed:
-		return row.object
-	}
-	var fields map[string]json.RawMessage
-	if encoded, err := encodeJSON(row, false); err != nil || wire.Unmarshal(encoded, &fields) != nil {
-		return nil
-	}
-	return exslices.CastFunc(slices.Sorted(maps.Keys(fields)), func(key string) field { return field{key, fields[key]} })
 }

@@ -28,7 +28,7 @@ type libraryReport struct {
 	Path   string `json:"path"`
 	Exists bool   `json:"exists"`
 	wire.LibraryStatus
-	Error string `json:"error,omitempty"` // why it cannot be looked at
+	Error string `json:"error,omitempty" jsonschema:"why the library cannot be read"`
 }
 
 func (a *app) statusCommand() *cobra.Command {
@@ -101,21 +101,38 @@ func (a *app) libraryStatus(ctx context.Context, check bool) (status libraryRepo
 	return status, checked, err
 }
 
-// answer returns the JSON of status, version 2. target is null, with target_error, when nothing is configured.
+// statusOutput is the JSON of status.
+type statusOutput struct {
+	Target      *statusTarget `json:"target" jsonschema:"where searches go; null if nothing is configured"`
+	TargetError string        `json:"target_error,omitempty" jsonschema:"why no target can be chosen"`
+	Library     libraryReport `json:"library" jsonschema:"the library of this machine"`
+	Check       *jsonCheck    `json:"check,omitempty" jsonschema:"with --check"`
+	Searched    []string      `json:"searched" jsonschema:"profile of the target"`
+	ending
+}
+
+type statusTarget struct {
+	Kind       target.Kind     `json:"kind" jsonschema:"remote, slack, library or sample"`
+	Profile    string          `json:"profile"`
+	ServerURL  string          `json:"server_url,omitempty"`
+	Library    string          `json:"library,omitempty" jsonschema:"folder"`
+	Rule       int             `json:"rule" jsonschema:"number of the rule that chose the target"`
+	Reason     string          `json:"reason"`
+	ConfigFrom string          `json:"config_from,omitempty" jsonschema:"file or environment"`
+	Origins    []target.Origin `json:"origins" jsonschema:"where each value comes from"`
+}
+
 func (s statusReport) answer() answer {
 	return answer{sizes: []int{len(s.library.Roots)}, value: func(c cut) any {
-		library, choice := s.library, s.choice
-		library.Roots = firstOf(library.Roots, c.shown)
-		whole := object{{"target", nil}}
-		searched := []string{}
+		choice := s.choice
+		output := statusOutput{TargetError: s.reason, Library: s.library, Check: s.check, ending: ending{schemaVersion, c.note}}
+		output.Library.Roots = firstOf(s.library.Roots, c.shown)
 		if s.decideErr == nil {
-			searched = append(searched, choice.Profile)
-			whole = object{{"target", object{{"kind", choice.Kind}, {"profile", choice.Profile}, {"server_url?", choice.ServerURL},
-				{"library?", choice.LibraryDir}, {"rule", choice.Rule}, {"reason", choice.Reason},
-				{"config_from?", choice.ConfigFrom()}, {"origins", choice.Origin}}}}
+			output.Searched = []string{choice.Profile}
+			output.Target = &statusTarget{choice.Kind, choice.Profile, choice.ServerURL, choice.LibraryDir, choice.Rule, choice.Reason,
+				choice.ConfigFrom(), choice.Origin}
 		}
-		return append(whole, object{{"target_error?", s.reason}, {"library", library}, {"check?", s.check},
-			{"searched", searched}, {"schema", schemaVersion}, {"truncation?", c.note}}...)
+		return output
 	}}
 }
 

@@ -22,10 +22,33 @@ import (
 // jsonStep is a step in the JSON of validate-config. Steps come in the order in which they are tried; those after a failed
 // one are skipped.
 type jsonStep struct {
-	Name    string `json:"name"`    // config, server, reachable, identity, version, permissions, search
-	Outcome string `json:"outcome"` // ok, warning, failed, skipped
+	Name    string `json:"name" jsonschema:"config, server, reachable, identity, version, permissions or search"`
+	Outcome string `json:"outcome" jsonschema:"ok, warning, failed or skipped"`
 	Detail  string `json:"detail"`
-	Remedy  string `json:"remedy,omitempty"`
+	Remedy  string `json:"remedy,omitempty" jsonschema:"of a failed step"`
+}
+
+// validateOutput is the JSON of validate-config.
+type validateOutput struct {
+	OK          bool       `json:"ok"`
+	ExitCode    int        `json:"exit_code"`
+	Config      string     `json:"config" jsonschema:"file or environment"`
+	Server      string     `json:"server"`
+	Version     string     `json:"version,omitempty" jsonschema:"of the server"`
+	Email       string     `json:"email,omitempty" jsonschema:"of the user of the token"`
+	User        string     `json:"user,omitempty" jsonschema:"if there is no email"`
+	Permissions []string   `json:"permissions"`
+	Steps       []jsonStep `json:"steps"`
+	Schema      int        `json:"schema" jsonschema:"version of this format"`
+}
+
+// versionOutput is the JSON of version.
+type versionOutput struct {
+	ClientVersion string `json:"client_version"`
+	Commit        string `json:"commit,omitempty"`
+	Date          string `json:"date,omitempty" jsonschema:"of the commit, RFC 3339"`
+	ServerVersion string `json:"server_version" jsonschema:"unknown (why) if it cannot be asked"`
+	Schema        int    `json:"schema" jsonschema:"version of the JSON output"`
 }
 
 // The outcomes of a step.
@@ -156,9 +179,8 @@ func (v *validation) print(failure *Failure) error {
 	}
 	steps := v.describeSteps()
 	if v.app.flags.json {
-		return v.app.printJSON(object{{"ok", failure == nil}, {"exit_code", code}, {"config", v.config}, {"server", v.server},
-			{"version?", v.release}, {"email?", v.email}, {"user?", v.owner}, {"permissions", v.permissions}, {"steps", steps},
-			{"schema", schemaVersion}})
+		return v.app.printJSON(validateOutput{failure == nil, code, v.config, v.server, v.release, v.email, v.owner, v.permissions, steps,
+			schemaVersion})
 	}
 	var b strings.Builder
 	line := func(label, value string) {
@@ -205,8 +227,7 @@ const versionTime = 5 * time.Second
 func (a *app) printVersion(ctx context.Context, _ []string) error {
 	server := a.serverVersion(ctx)
 	if a.flags.json {
-		return a.printJSON(object{{"client_version", a.program.Version}, {"commit?", a.program.Commit}, {"date?", a.program.Date},
-			{"server_version", server}, {"schema", schemaVersion}})
+		return a.printJSON(versionOutput{a.program.Version, a.program.Commit, a.program.Date, server, schemaVersion})
 	}
 	own := a.program.Version
 	if a.program.Commit != "" {

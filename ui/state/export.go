@@ -83,12 +83,12 @@ func labelled(label, text string) string {
 // Exported is an export as JSON.
 type Exported struct {
 	Passages []Numbered `json:"passages"`
-	Schema   int        `json:"schema"`
+	Schema   int        `json:"schema" jsonschema:"version of this format"`
 }
 
 // Numbered is a passage with its place in the collection, from 1.
 type Numbered struct {
-	Number int `json:"number"`
+	Number int `json:"number" jsonschema:"place in the collection, from 1"`
 	Passage
 }
 

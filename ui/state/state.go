@@ -64,19 +64,19 @@ func (s Saved) New(refs []string) []string {
 
 // Passage is a collected passage, as it was when it was marked.
 type Passage struct {
-	Ref        string    `json:"ref"`
+	Ref        string    `json:"ref" jsonschema:"argument of quarry read"`
 	DocumentID string    `json:"document_id,omitempty"`
 	Title      string    `json:"title"`
 	Link       string    `json:"link,omitempty"`
 	SourceType string    `json:"source_type,omitempty"`
-	UpdatedAt  string    `json:"updated_at,omitempty"`
+	UpdatedAt  string    `json:"updated_at,omitempty" jsonschema:"ISO 8601"`
 	Authors    []string  `json:"authors,omitempty"`
-	Content    string    `json:"content,omitempty"`
-	ChunkStart int       `json:"chunk_start,omitempty"` // the first of its document that the content is of
-	ChunkEnd   int       `json:"chunk_end,omitempty"`
-	Origin     string    `json:"origin,omitempty"` // the profile that it was found in, where several were searched
-	Query      string    `json:"query,omitempty"`  // that found it
-	Note       string    `json:"note,omitempty"`   // of the person
+	Content    string    `json:"content,omitempty" jsonschema:"at most 8 KiB, as it was when it was marked"`
+	ChunkStart int       `json:"chunk_start,omitempty" jsonschema:"first chunk of the content, from 0"`
+	ChunkEnd   int       `json:"chunk_end,omitempty" jsonschema:"last chunk of the content"`
+	Origin     string    `json:"origin,omitempty" jsonschema:"profile of the passage, where several were searched"`
+	Query      string    `json:"query,omitempty" jsonschema:"that found the passage"`
+	Note       string    `json:"note,omitempty" jsonschema:"of the person"`
 	Marked     time.Time `json:"marked"`
 }
 

@@ -124,7 +124,7 @@ func unnamed() []string { return []string{labelServer, labelEnvironment, labelOn
 
 // Origin is the source of one value of a choice. A secret's Value is empty.
 type Origin struct {
-	Field string `json:"field"` // server_url, api_prefix, token, agent, library
+	Field string `json:"field" jsonschema:"server_url, api_prefix, token, agent or library"`
 	Value string `json:"value,omitempty"`
 	From  string `json:"from"`
 }

@@ -1,0 +1,290 @@
+//go:build unix
+
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"quarry/internal/testkit/llmtest"
+	"quarry/internal/testkit/screentest"
+)
+
+// schemaOf returns a schema of the program. It is stricter than what is printed: further keys of the server's events fail.
+func (h home) schemaOf(name string) *jsonschema.Schema {
+	h.t.Helper()
+	var s jsonschema.Schema
+	decode(h.t, h.must("schema", name), &s)
+	if s.Schema != "https://json-schema.org/draft/2020-12/schema" || s.Title == "" {
+		h.t.Errorf("the schema of %s: %s %q", name, s.Schema, s.Title)
+	}
+	for _, line := range s.OneOf {
+		if event := line.Properties["event"]; event != nil && event.AdditionalProperties == nil && len(event.AnyOf) == 0 {
+			event.AdditionalProperties = &jsonschema.Schema{Not: &jsonschema.Schema{}}
+		}
+	}
+	return &s
+}
+
+// violation returns how a value breaks a schema; nil if it does not. Of the schema of a line that is the one of its type.
+func violation(s *jsonschema.Schema, value any) error {
+	line, _ := value.(map[string]any)
+	kind, _ := line["type"].(string)
+	for _, line := range s.OneOf {
+		if one := line.Properties["type"]; kind != "" && one != nil && one.Const != nil && *one.Const == any(kind) {
+			s = line
+		}
+	}
+	resolved, err := s.Resolve(nil)
+	if err != nil {
+		return err
+	}
+	return resolved.Validate(value)
+}
+
+// conforms checks each JSON value of an output.
+func (h home) conforms(name, output string) {
+	h.t.Helper()
+	s := h.schemaOf(name)
+	count := 0
+	for decoder := json.NewDecoder(strings.NewReader(output)); decoder.More(); count++ {
+		var value any
+		if err := decoder.Decode(&value); err != nil {
+			h.t.Errorf("%s: %v\n%s", name, err, output)
+			return
+		}
+		if err := violation(s, value); err != nil {
+			h.t.Errorf("%s: %v\n%.2000s", name, err, output)
+			return
+		}
+	}
+	if count == 0 {
+		h.t.Errorf("%s: printed nothing", name)
+	}
+}
+
+// commandsBelow returns the commands that have no commands of their own, from what --help lists.
+func (h home) commandsBelow(path ...string) (found []string) {
+	h.t.Helper()
+	_, list, isGroup := strings.Cut(h.must(append(path, "--help")...), "\nCommands:\n")
+	if !isGroup {
+		return []string{strings.Join(path, " ")}
+	}
+	list, _, _ = strings.Cut(list, "\n\n")
+	for _, line := range strings.Split(strings.TrimRight(list, "\n"), "\n") {
+		found = append(found, h.commandsBelow(append(slices.Clone(path), strings.Fields(line)[0])...)...)
+	}
+	return found
+}
+
+// printed is a run and the name of its schema.
+type printed struct {
+	schema    string // empty: nothing is printed
+	arguments string // with spaces between them; _ is a space inside of one
+	stdin     string
+	code      int
+}
+
+// documents of a library that uses most fields.
+const schemaNotes = `{"document":{"id":"runbook","semantic_identifier":"Rollback runbook","source":"confluence","sections":[{"text":"Roll back with deployctl.","link":"https://wiki.acme.example/runbook"}],"metadata":{"team":"infra","labels":["a","b"]},"primary_owners":[{"display_name":"Jo"}],"doc_updated_at":"2026-03-01T10:00:00Z"}}
+`
+
+// TestSchemas runs each command that prints JSON, and compares what it prints with its schema. A command that is not
+// among the runs fails the test, as does a key that is not described.
+func TestSchemas(t *testing.T) {
+	h := newHome(t)
+	model := llmtest.New().On(llmtest.Containing("You answer questions"), llmtest.Text("Use deployctl [1]."),
+		llmtest.Status(http.StatusInternalServerError, "broken")).On(llmtest.Any(), llmtest.Text("roll back"))
+	defer model.Close()
+	h.write("config/quarry/config.yaml", "llm:\n  default: test/one\n  providers:\n    test:\n      base_url: "+model.BaseURL()+"\n      models: [one]\n")
+	h.write("docs/guide.md", "# Guide\n\nDeploy on Tuesdays.\n\n## Rollback\n\nRoll back with deployctl.\n\n"+strings.Repeat("More words about deploys. ", 400))
+	h.write("docs/latin.txt", "Stra\xdfe und Gr\xfc\xdfe\n")
+	h.write("docs/picture.bin", "\x00\x01\x02")
+	h.write("notes.jsonl", schemaNotes)
+	guide := "file:" + filepath.Join(h.dir, "docs/guide.md")
+	saved := h.checkAll([]printed{
+		{schema: "status", arguments: "status"}, {schema: "validate-config", arguments: "validate-config", code: 3},
+		{schema: "add", arguments: "add docs --set handbook"}, {schema: "add", arguments: "add notes.jsonl"},
+		{schema: "sync", arguments: "sync --check"}, {schema: "search", arguments: "search deploy_roll_back"},
+		{schema: "search", arguments: "search deploy --explain --limit 5"}, {schema: "search", arguments: "search nowheretobefound"},
+		{schema: "search", arguments: "search deploy rollback -- -deploy", code: 2}, {schema: "search", arguments: "search deploy Tuesday"},
+		{schema: "search", arguments: "search deploy Tuesday --max-output 700"}, {schema: "search", arguments: "search deploy --max-output 1"},
+		{schema: "search-ndjson", arguments: "search deploy Tuesday --format ndjson"},
+		{schema: "search-ndjson", arguments: "search deploy --format ndjson --explain --max-output 900"},
+		{schema: "read", arguments: "read " + guide}, {schema: "read", arguments: "read " + guide + "#0"}, {schema: "read", arguments: "read runbook --outline"},
+		{schema: "read", arguments: "read " + guide + " runbook nowhere#1"}, {schema: "read", arguments: "read " + guide + " runbook --outline"},
+		{schema: "read", arguments: "read " + guide + " --max-output 500"}, {schema: "collection", arguments: "collection"},
+		{schema: "sources", arguments: "sources"}, {schema: "agents", arguments: "agents"}, {schema: "document-sets", arguments: "document-sets"},
+		{schema: "tags", arguments: "tags"}, {schema: "status", arguments: "status --check"}, {schema: "validate-config", arguments: "validate-config"},
+		{schema: "version", arguments: "version"}, {schema: "schema", arguments: "schema"},
+		{schema: "ask", arguments: "ask how_do_we_roll_back"}, {schema: "ask", arguments: "ask how_do_we_roll_back", code: 8},
+		{schema: "config-path", arguments: "config path"}, {schema: "config-list", arguments: "config list"},
+		{schema: "config-get", arguments: "config get llm.default"}, {arguments: "config set theme dark"},
+		{schema: "admin-user-add", arguments: "admin user add jo@acme.example"}, {schema: "admin-user-list", arguments: "admin user list"},
+		{schema: "admin-group-add", arguments: "admin group add Eng --user jo@acme.example"}, {schema: "admin-group-list", arguments: "admin group list"},
+		{schema: "admin-connector-add", arguments: "admin connector add Wiki --source confluence --group Eng"},
+		{schema: "admin-connector-list", arguments: "admin connector list"},
+		{schema: "admin-document-set-add", arguments: "admin document-set add Manuals --connector Wiki"},
+		{schema: "admin-document-set-list", arguments: "admin document-set list"},
+		{schema: "admin-agent-add", arguments: "admin agent add Helper --document-set Manuals"},
+		{schema: "admin-agent-list", arguments: "admin agent list"}, {schema: "agents", arguments: "agents"},
+		{schema: "admin-tenant-add", arguments: "admin tenant add other"}, {schema: "admin-tenant-list", arguments: "admin tenant list"},
+		{schema: "admin-tenant-remove", arguments: "admin tenant remove other"},
+		{schema: "admin-token-add", arguments: "admin token add --name cli --user jo@acme.example --expires 9"},
+		{schema: "admin-token-add", arguments: "admin token add --name limited --scope read:search"},
+		{schema: "admin-token-list", arguments: "admin token list"},
+		{arguments: "admin token remove 1"}, {arguments: "admin agent remove Helper"}, {arguments: "admin document-set remove Manuals"},
+		{arguments: "admin connector remove Wiki"}, {arguments: "admin group remove Eng"},
+		{arguments: "admin user deactivate jo@acme.example"}, {arguments: "admin user activate jo@acme.example"},
+		{arguments: "admin user remove jo@acme.example"}, {schema: "remove", arguments: "remove docs"},
+	})
+	// These print no JSON: they serve, ask, edit, or print something for another program.
+	elsewhere := []string{"serve", "configure", "config edit", "completion", "man", "mcp"}
+	for _, command := range h.commandsBelow() {
+		ran := slices.ContainsFunc(saved, func(run printed) bool { return strings.HasPrefix(run.arguments+" ", command+" ") })
+		if ran == slices.Contains(elsewhere, command) {
+			t.Errorf("%q: is among the runs: %t", command, ran)
+		}
+	}
+	var listed []struct{ Name, Command string }
+	decode(t, h.must("schema"), &listed)
+	for _, one := range listed {
+		if !slices.ContainsFunc(saved, func(run printed) bool { return run.schema == one.Name }) && one.Name != "pick" {
+			t.Errorf("the schema %s is not tried", one.Name)
+		}
+	}
+	got := h.run("", "schema", "serach")
+	if got.code != 2 || !strings.Contains(got.stderr, `Did you mean "search"?`) {
+		t.Errorf("an unknown name: %+v", got)
+	}
+}
+
+// checkAll runs commands with --json in the folder of the home, and returns them.
+func (h home) checkAll(runs []printed) []printed {
+	h.t.Helper()
+	for _, run := range runs {
+		arguments := strings.Fields(run.arguments)
+		for i := range arguments {
+			if !strings.Contains(arguments[i], "/") {
+				arguments[i] = strings.ReplaceAll(arguments[i], "_", " ")
+			}
+		}
+		if !slices.Contains(arguments, "--format") {
+			arguments = append([]string{"--json"}, arguments...)
+		}
+		command := h.command(h.t.Context(), arguments...)
+		var stdout, stderr bytes.Buffer
+		command.Dir, command.Stdin, command.Stdout, command.Stderr = h.dir, strings.NewReader(run.stdin), &stdout, &stderr
+		_ = command.Run()
+		if code := command.ProcessState.ExitCode(); code != run.code {
+			h.t.Fatalf("%s: exit %d, want %d\n%s\n%.2000s", run.arguments, code, run.code, stderr.String(), stdout.String())
+		}
+		switch {
+		case run.schema != "" && (run.code == 0 || stdout.Len() > 0):
+			h.conforms(run.schema, stdout.String())
+		case run.schema == "" && stdout.Len() > 0:
+			h.t.Errorf("%s: printed %s", run.arguments, stdout.String())
+		}
+	}
+	return runs
+}
+
+func (h home) write(name, content string) {
+	h.t.Helper()
+	path := filepath.Join(h.dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		h.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// TestSchemasOfServers compares what is printed of an Onyx, and of a quarry that is served elsewhere, with the schemas.
+func TestSchemasOfServers(t *testing.T) {
+	onyx := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		file := map[string]string{"/search": "search", "/persona": "persona", "/manage/document-set": "document-set",
+			"/manage/connector-status": "connector-status", "/federated": "federated", "/manage/indexed-sources": "indexed-sources",
+			"/query/valid-tags": "valid-tags", "/version": "version", "/me": "me"}[strings.TrimPrefix(r.URL.Path, "/api")]
+		text, err := os.ReadFile(filepath.Join("../../ui/cli/testdata/onyx", file+".json"))
+		if strings.HasSuffix(r.URL.Path, "/chat/send-chat-message") {
+			text, err = os.ReadFile("../../ui/cli/testdata/onyx/chat-stream.ndjson")
+		}
+		if err != nil {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = w.Write(text)
+	}))
+	defer onyx.Close()
+	h := newHome(t)
+	h.write("note.md", "# Rollback\n\nRoll back with deployctl.\n")
+	h.must("add", filepath.Join(h.dir, "note.md"))
+	var made struct{ Token string }
+	decode(t, h.must("admin", "token", "add", "--name", "x", "--json"), &made)
+	profiles := "profiles:\n  onyx:\n    server_url: %s\n    token: onyx_pat_test\n  far:\n    server_url: %s\n    token: %s\n"
+	h.write("config/quarry/config.yaml", fmt.Sprintf(profiles, onyx.URL, serveHTTP(t, h), made.Token))
+	for _, profile := range []string{"onyx", "far"} {
+		runs := []printed{{schema: "search", arguments: "search deploy"}, {schema: "search", arguments: "search deploy rollback --explain"},
+			{schema: "search-ndjson", arguments: "search deploy rollback --format ndjson"},
+			{schema: "search", arguments: "search deploy --also " + map[string]string{"onyx": "far", "far": "onyx"}[profile]},
+			{schema: "sources", arguments: "sources"}, {schema: "agents", arguments: "agents"}, {schema: "document-sets", arguments: "document-sets"},
+			{schema: "tags", arguments: "tags"}, {schema: "status", arguments: "status"}, {schema: "version", arguments: "version"},
+			{schema: "validate-config", arguments: "validate-config"}}
+		switch profile {
+		case "onyx":
+			runs = append(runs, printed{schema: "ask", arguments: "ask how_do_we_roll_back?"})
+		case "far":
+			runs = append(runs, printed{schema: "read", arguments: "read file:" + filepath.Join(h.dir, "note.md")},
+				printed{schema: "admin-token-list", arguments: "admin token list"})
+		}
+		for i := range runs {
+			runs[i].arguments += " --profile " + profile
+		}
+		h.checkAll(runs)
+	}
+}
+
+// TestSchemasDescribeKeys shows that the comparison fails for a key that no schema has, and without one that is required.
+func TestSchemasDescribeKeys(t *testing.T) {
+	h := newHome(t)
+	for name, output := range map[string]string{"version": h.must("version", "--json"), "search": h.must("search", "expense", "--sample"),
+		"sources": h.must("sources", "--sample")} {
+		for _, change := range []string{`{"further":1,"`, `{"renamed_`} {
+			var value any
+			decode(t, strings.Replace(output, `{"`, change, 1), &value)
+			if violation(h.schemaOf(name), value) == nil {
+				t.Errorf("%s allows %s", name, change)
+			}
+		}
+		h.conforms(name, output)
+	}
+}
+
+// TestSchemaOfPick compares what --pick prints with its schema.
+func TestSchemaOfPick(t *testing.T) {
+	h := newHome(t)
+	command := h.detached("sh", "-c", `"$0" --sample --pick -o json "roll back" >picked 2>&1; echo "exit $?"`, binary)
+	command.Dir = h.dir
+	screen := screentest.StartCommand(t, command, usual())
+	screen.WaitText("↵ choose")
+	screen.Press("enter")
+	if got := leaves(t, screen); got != "exit 0" {
+		t.Fatal(got)
+	}
+	output, err := os.ReadFile(filepath.Join(h.dir, "picked"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.conforms("pick", string(output))
+}
