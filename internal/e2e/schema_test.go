@@ -142,7 +142,9 @@ func TestSchemas(t *testing.T) {
 		{schema: "admin-tenant-remove", arguments: "admin tenant remove other"},
 		{schema: "admin-token-add", arguments: "admin token add --name cli --user jo@acme.example --expires 9"},
 		{schema: "admin-token-add", arguments: "admin token add --name limited --scope read:search"},
-		{schema: "admin-token-list", arguments: "admin token list"},
+		{schema: "admin-token-list", arguments: "admin token list"}, {schema: "install-skill", arguments: "install-skill"},
+		{schema: "admin-token-ensure", arguments: "admin token ensure --sandbox --user jo@acme.example --url https://search.acme.example"},
+		{schema: "skill-render", arguments: "skill render --dir skills"},
 		{arguments: "admin token remove 1"}, {arguments: "admin agent remove Helper"}, {arguments: "admin document-set remove Manuals"},
 		{arguments: "admin connector remove Wiki"}, {arguments: "admin group remove Eng"},
 		{arguments: "admin user deactivate jo@acme.example"}, {arguments: "admin user activate jo@acme.example"},
@@ -184,6 +186,7 @@ func (h home) checkAll(runs []printed) []printed {
 		}
 		command := h.command(h.t.Context(), arguments...)
 		var stdout, stderr bytes.Buffer
+		command.Env = append(command.Env, "QUARRY_SECRET_KEY=0123456789abcdef0123456789abcdef")
 		command.Dir, command.Stdin, command.Stdout, command.Stderr = h.dir, strings.NewReader(run.stdin), &stdout, &stderr
 		_ = command.Run()
 		if code := command.ProcessState.ExitCode(); code != run.code {

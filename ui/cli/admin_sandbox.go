@@ -53,21 +53,38 @@ func checkSandbox(sandbox bool, user string, address *string) (err error) {
 	return checkEmails(user)
 }
 
+// sandboxEnvironment are the variables to inject into a sandbox.
+type sandboxEnvironment struct {
+	ServerURL string `json:"QUARRY_SERVER_URL,omitempty" jsonschema:"as --url gives it"`
+	Token     string `json:"QUARRY_PAT"`
+	ReadOnly  string `json:"QUARRY_READONLY"`
+}
+
+// sandboxOutput is the JSON of admin token ensure.
+type sandboxOutput struct {
+	Environment sandboxEnvironment `json:"environment" jsonschema:"variables to inject"`
+	User        string             `json:"user"`
+	ID          int                `json:"id" jsonschema:"of the token"`
+	ExpiresAt   *string            `json:"expires_at"`
+	Scopes      []string           `json:"scopes"`
+	IsNew       bool               `json:"is_new" jsonschema:"false: the token existed before"`
+	Schema      int                `json:"schema" jsonschema:"version of this format"`
+}
+
 // printSandbox prints the environment to inject, for a shell or as JSON.
 func (a *app) printSandbox(added *wire.Added[wire.NewAccessToken], user, address string) error {
 	token := added.Item
-	environment := object{{"QUARRY_SERVER_URL?", address}, {"QUARRY_PAT", token.Token}, {"QUARRY_READONLY", "1"}}
+	environment := sandboxEnvironment{address, token.Token, "1"}
 	if address == "" {
 		a.note("set QUARRY_SERVER_URL to the address of quarry serve as well, or give --url")
 	}
 	if a.flags.json {
-		return a.printJSON(object{{"environment", environment}, {"user", user}, {"id", token.ID}, {"expires_at", token.ExpiresAt},
-			{"scopes", token.Scopes}, {"is_new", added.IsNew}, {"schema", schemaVersion}})
+		return a.printJSON(sandboxOutput{environment, user, token.ID, token.ExpiresAt, token.Scopes, added.IsNew, schemaVersion})
 	}
 	var b strings.Builder
-	for _, variable := range environment {
-		if name := strings.TrimSuffix(variable.key, "?"); variable.value != "" {
-			fmt.Fprintf(&b, "export %s=%s\n", name, config.ShellQuote(fmt.Sprint(variable.value)))
+	for _, variable := range objectOf(environment) {
+		if !variable.isLeftOut() {
+			fmt.Fprintf(&b, "export %s=%s\n", variable.name(), config.ShellQuote(fmt.Sprint(variable.value)))
 		}
 	}
 	if err := a.print([]byte(b.String())); err != nil {

@@ -37,7 +37,9 @@ type shape struct {
 func (s shape) isText() bool { return s.query != nil || s.template != nil }
 
 // withoutJSON are the commands that print none.
-func withoutJSON() []string { return []string{"serve", "configure", "completion", "man", "mcp", "help"} }
+func withoutJSON() []string {
+	return []string{"serve", "configure", "completion", "man", "mcp", "help"}
+}
 
 // withEvents are the commands whose JSON is a line an event.
 func withEvents() []string { return []string{"ask", "add", "sync", "remove"} }

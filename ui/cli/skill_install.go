@@ -35,8 +35,14 @@ func harnesses() []harness {
 // installed is a file or link of a skill, and what happened to it.
 type installed struct {
 	Path   string `json:"path"`
-	Action string `json:"action"`           // installed, updated, replaced, unchanged, linked, copied
-	Target string `json:"target,omitempty"` // of a link
+	Action string `json:"action" jsonschema:"installed, updated, replaced, unchanged, linked or copied"`
+	Target string `json:"target,omitempty" jsonschema:"of a link"`
+}
+
+// filesOutput is the JSON of install-skill and skill render.
+type filesOutput struct {
+	Files  []installed `json:"files"`
+	Schema int         `json:"schema" jsonschema:"version of this format"`
 }
 
 // skillInstaller writes a skill below one folder and never outside of it: links that lead out of the folder are errors.
@@ -240,7 +246,7 @@ func (i *skillInstaller) failed(file string, err error) error {
 // printInstalled lists what was written.
 func (a *app) printInstalled(done []installed) error {
 	if a.flags.json {
-		return a.printJSON(object{{"files", done}, {"schema", schemaVersion}})
+		return a.printJSON(filesOutput{done, schemaVersion})
 	}
 	var b strings.Builder
 	for _, one := range done {
