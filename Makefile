@@ -67,6 +67,9 @@ docs: build ## Write docs/commands.md, docs/configuration.md, docs/keys.md and d
 man: build ## Write the manual page to bin/man
 	mkdir -p bin/man && ./bin/quarry man > bin/man/quarry.1
 
+formats: ## Print the table of docs/library.md: how the files of $$QUARRY_DATA/corpora/mixed-formats are read
+	$(GO) test ./server/ingest -count=1 -v -run TestCorpusOfFormats
+
 completions: build ## Write shell completions to bin/completions
 	mkdir -p bin/completions && for shell in bash zsh fish powershell; do \
 		./bin/quarry completion $$shell > bin/completions/quarry.$$shell || exit 1; done

@@ -374,7 +374,7 @@ func TestRealPages(t *testing.T) {
 		defer handle.Close()
 		target := &target{path: filepath.ToSlash(root), state: rootState{}}
 		began := time.Now()
-		last := newFileReader().readWhole(&task{file: foundFile{path: filepath.ToSlash(path), name: "x", info: info, format: f}, target: target}, handle)
+		last := newFileReader().readWhole(t.Context(), &task{file: foundFile{path: filepath.ToSlash(path), name: "x", info: info, format: f}, target: target}, handle)
 		for i := range last.documents {
 			checkDocument(t, &last.documents[i])
 		}

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"net/http"
 	"os"
@@ -13,25 +14,46 @@ import (
 
 	"quarry/client/wire"
 	"quarry/server/index"
+	"quarry/server/ingest/office"
 )
 
-// format is a kind of file. A new one needs an entry in formats and a function that turns the text of a file into a
-// document.
+// format is a kind of file. A new one needs an entry in formats and one of the functions text and data.
 type format struct {
 	name       string // also the document type; empty: the extension
 	extensions []string
-	read       func(r *fileReader, text string, defaults index.Document) (index.Document, error)
-	page       bool // may declare its encoding as HTML does
-	lines      bool // JSONL: each line is a document
+	source     string // of its documents, where none is given
+	// text turns the text of a file into a document, with positions in it.
+	text func(r *fileReader, text string, defaults index.Document) (index.Document, error)
+	// data reads a file that is not text, or has several encodings.
+	data  func(ctx context.Context, r *fileReader, data []byte) (extracted, error)
+	page  bool // may declare its encoding as HTML does
+	lines bool // JSONL: each line is a document
+}
+
+// extracted is what a reader made of a file: Markdown, and the fields that the file sets.
+type extracted struct {
+	meta
+	body   string
+	blocks []block // nil: those of the Markdown
 }
 
 var formats = [...]format{
-	{name: "md", extensions: []string{".md", ".markdown", ".mdx"}, read: fromMarkdown},
-	{name: "txt", extensions: []string{"", ".txt", ".text"}, read: plainText(kindProse)},
-	{extensions: []string{".rst", ".org"}, read: plainText(kindProse)},
-	{name: "log", extensions: []string{".log"}, read: plainText(kindLines)},
-	{name: "html", extensions: []string{".html", ".htm"}, read: fromHTML, page: true},
+	{name: "md", extensions: []string{".md", ".markdown", ".mdx"}, text: fromMarkdown},
+	{name: "txt", extensions: []string{"", ".txt", ".text"}, text: plainText(kindProse)},
+	{extensions: []string{".rst", ".org"}, text: plainText(kindProse)},
+	{name: "log", extensions: []string{".log"}, text: plainText(kindLines)},
+	{name: "html", extensions: []string{".html", ".htm", ".xhtml"}, text: fromHTML, page: true},
 	{name: "jsonl", extensions: []string{".jsonl", ".ndjson"}, lines: true},
+	{extensions: []string{".csv", ".tsv"}, text: fromCSV},
+	{name: "json", extensions: []string{".json"}, text: fromJSON},
+	{name: "ipynb", extensions: []string{".ipynb"}, text: fromNotebook},
+	{name: "ics", extensions: []string{".ics"}, text: fromCalendar},
+	{name: "eml", extensions: []string{".eml"}, source: "imap", data: fromMail},
+	{extensions: []string{".docx", ".pptx", ".xlsx", ".odt", ".ods", ".odp", ".epub"}, data: fromArchive},
+	{name: "docx", extensions: []string{".docm", ".dotx"}, data: fromArchive},
+	{name: "pptx", extensions: []string{".pptm", ".ppsx"}, data: fromArchive},
+	{name: "xlsx", extensions: []string{".xlsm"}, data: fromArchive},
+	{extensions: codeExtensions[:], text: fromCode},
 }
 
 // largestFile bounds files that are read at once, in bytes.
@@ -66,24 +88,81 @@ func decodeText(data []byte, page bool) (text, assumed string, err error) {
 	return text, assumed, nil
 }
 
-// TextOf returns the text of an uploaded file: Markdown for a page, the cleaned text for other text files. Errors are
-// worded as for skipped files.
-func TextOf(name string, data []byte) (string, error) {
+// document reads a file in its format, or in that which its content shows. assumed is that of decode.
+func (r *fileReader) document(ctx context.Context, f format, data []byte, defaults index.Document) (doc index.Document, assumed string, err error) {
+	read, err := f.reader(data)
+	if err != nil {
+		return doc, "", err
+	}
+	if read != nil {
+		p, err := read(ctx, r, data)
+		if err != nil {
+			return doc, "", err
+		}
+		body := strings.TrimLeft(cleanText(p.body), "\n")
+		if p.blocks == nil || body != p.body {
+			p.blocks = r.markdown.parse(body)
+		}
+		doc, err = build(body, p.blocks, p.meta, defaults)
+		doc.Positions = nil // of the Markdown made of it
+		return doc, "", err
+	}
+	text, assumed, err := decodeText(data, f.page)
+	if err == nil {
+		doc, err = f.text(r, text, defaults)
+		locate(&doc, data, text)
+	}
+	return doc, assumed, err
+}
+
+// reader returns the function that reads data; nil for text. The signature of a file decides, not its name.
+func (f format) reader(data []byte) (func(context.Context, *fileReader, []byte) (extracted, error), error) {
+	switch {
+	case len(data) == 0:
+		return nil, errEmpty
+	case office.IsZIP(data):
+		return fromArchive, nil
+	case office.IsCompound(data):
+		return nil, office.CompoundReason(data)
+	case f.data == nil:
+		return nil, nil
+	}
+	if f.name == "eml" {
+		return f.data, mismatch(data)
+	}
+	kind, _, _ := strings.Cut(http.DetectContentType(data), ";")
+	return nil, fmt.Errorf("it contains %s, not %s", kind, strings.ToUpper(f.name))
+}
+
+// TextOf returns the text of an uploaded file: Markdown for documents and pages, the cleaned text for other text files.
+// Errors are worded as for skipped files.
+func TextOf(ctx context.Context, name string, data []byte) (string, error) {
 	if len(data) > largestFile {
 		return "", errTooLarge
 	}
 	f, _ := formatOf(path.Base(name))
-	text, _, err := decodeText(data, f.page)
-	if err != nil || !f.page {
-		return text, err
+	return newFileReader().textOf(ctx, f, data)
+}
+
+func (r *fileReader) textOf(ctx context.Context, f format, data []byte) (string, error) {
+	read, err := f.reader(data)
+	if err != nil {
+		return "", err
 	}
-	if _, body, err := newHTMLReader().read(text); err == nil {
-		text = cleanText(body)
+	text := ""
+	if read != nil {
+		var p extracted
+		p, err = read(ctx, r, data)
+		text = cleanText(p.body)
+	} else if text, _, err = decodeText(data, f.page); err == nil && f.page {
+		if _, body, err := r.pages.read(text); err == nil {
+			text = cleanText(body)
+		}
 	}
-	if strings.TrimSpace(text) == "" {
-		return "", errEmpty
+	if err == nil && strings.TrimSpace(text) == "" {
+		err = errEmpty
 	}
-	return text, nil
+	return text, err
 }
 
 // mismatch returns an error with the actual type if the content is not text.

@@ -108,7 +108,15 @@ func (m *markdownReader) parse(source string) []block {
 		} else {
 			parsed = m.siblings(m.blocks.Parse(text.NewReader([]byte(window))), []byte(window), 0, len(window))
 		}
-		if last := len(parsed) - 1; end < len(source) && last > 0 && parsed[last].start > windowSize/8 {
+		last := len(parsed) - 1
+		switch isLong := last >= 0 && parsed[last].start <= windowSize/8; {
+		case end == len(source) || last < 0:
+		case isLong && parsed[last].kind == kindTable:
+			for end < len(source) && source[end] == '|' { // its other rows belong to the same header
+				end = lineEnd(source, end)
+			}
+			parsed[last].end = end - start
+		case !isLong && last > 0:
 			end = start + parsed[last].start
 			parsed = parsed[:last]
 		}

@@ -267,7 +267,10 @@ func parseDate(text string) (time.Time, bool) {
 
 func plausible(t time.Time) (time.Time, bool) {
 	t = t.UTC()
-	return t, t.Year() >= 1900 && t.Year() <= 2200
+	if t.Year() < 1900 || t.Year() > 2200 {
+		return time.Time{}, false
+	}
+	return t, true
 }
 
 const (

@@ -63,16 +63,10 @@ func readOne(t *testing.T, name, text string) index.Document {
 	if reason != "" {
 		t.Fatal(reason)
 	}
-	data := []byte(text)
-	decoded, _, err := decodeText(data, f.page)
+	d, _, err := newFileReader().document(t.Context(), f, []byte(text), index.Document{ID: file, Title: name, Origin: file, Type: f.name})
 	if err != nil {
 		t.Fatal(fmt.Errorf("%s: %w", name, err))
 	}
-	d, err := f.read(newFileReader(), decoded, index.Document{ID: file, Title: name})
-	if err != nil {
-		t.Fatal(fmt.Errorf("%s: %w", name, err))
-	}
-	locate(&d, data, decoded)
 	return d
 }
 

@@ -38,9 +38,13 @@ const (
 type fileReader struct {
 	markdown *markdownReader
 	pages    *htmlReader
+	// formatOf is the function: the formats of attachments are among those that contain them.
+	formatOf func(file string) (f format, reason string)
 }
 
-func newFileReader() *fileReader { return &fileReader{newMarkdownReader(), newHTMLReader()} }
+func newFileReader() *fileReader {
+	return &fileReader{markdown: newMarkdownReader(), pages: newHTMLReader(), formatOf: formatOf}
+}
 
 // read sends the contents of the task's file, until ctx ends.
 func (r *fileReader) read(ctx context.Context, t *task) {
@@ -72,7 +76,7 @@ func (r *fileReader) read(ctx context.Context, t *task) {
 	if t.file.format.lines {
 		last = r.readLines(ctx, t, handle)
 	} else {
-		last = r.readWhole(t, handle)
+		last = r.readWhole(ctx, t, handle)
 	}
 	if last.Print = fingerprint(info); time.Since(info.ModTime()) < racyAge {
 		last.Print = "racy" // matches no fingerprint: another write at the same clock tick would not show
@@ -84,7 +88,7 @@ func unreadable(err error) part {
 	return part{last: true, unknown: true, fileState: fileState{Reason: reasonOf(err)}}
 }
 
-func (r *fileReader) readWhole(t *task, handle io.Reader) part {
+func (r *fileReader) readWhole(ctx context.Context, t *task, handle io.Reader) part {
 	last := part{last: true}
 	var content bytes.Buffer
 	content.Grow(int(min(t.file.info.Size(), largestFile)) + bytes.MinRead)
@@ -103,11 +107,9 @@ func (r *fileReader) readWhole(t *task, handle io.Reader) part {
 		last.same, last.Reason = true, t.known.Reason
 		return last
 	}
-	var doc index.Document
-	text, encoding, err := decodeText(data, t.file.format.page)
-	if err == nil {
-		doc, err = t.file.format.read(r, text, t.target.defaults(t.file))
-		locate(&doc, data, text)
+	doc, encoding, err := r.document(ctx, t.file.format, data, t.target.defaults(t.file))
+	if ctx.Err() != nil {
+		return unreadable(ctx.Err())
 	}
 	if err != nil {
 		last.Reason = oneLine(err.Error(), longestValue)
@@ -270,7 +272,7 @@ func (t *target) sets() []string {
 func (t *target) defaults(file foundFile) index.Document {
 	return index.Document{
 		ID:        fileID(file.path),
-		Source:    cmp.Or(t.state.As, file.source, "file"),
+		Source:    cmp.Or(t.state.As, file.format.source, file.source, "file"),
 		Title:     titleFromName(path.Base(file.path)),
 		Path:      t.folders(file),
 		Link:      fileLink(file.path),

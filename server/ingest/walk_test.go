@@ -119,7 +119,7 @@ func TestBadFiles(t *testing.T) {
 		"d/latin.md": "caf\xe9 cr\xe8me", "d/escape.md": "a\x1b[31mred\x1b[0m \x1b]8;;http://evil\x07link\x1b]8;;\x07 x\u009b1mB",
 		"d/bidi.md": "user\u202etxt.exe", "d/line.txt": strings.Repeat("word ", 200_000), "d/solid.md": strings.Repeat("é", 500_000),
 		"d/bm": "BM25 is a ranking function", "d/utf16.txt": "\xff\xfeh\x00i\x00", "d/bom.md": "\xef\xbb\xbf# Titel", "d/LICENSE": "MIT",
-		"d/x.JSON": "{}", "d/noext": "\x7fELF\x02\x00", "d/crlf.md": "# A\r\n\r\nb\r\n", "d/bad.jsonl": "nonsense\n{}\n[1]\n",
+		"d/x.XYZ": "{}", "d/noext": "\x7fELF\x02\x00", "d/crlf.md": "# A\r\n\r\nb\r\n", "d/bad.jsonl": "nonsense\n{}\n[1]\n",
 		"d/mixed.jsonl": "nonsense\n" + line("ok", "t") + `{"title":"no sections"}` + "\n", "d/none.jsonl": "\n\n",
 		"d/fm.md": "---\ntitle: only a title\n---\n",
 	})
@@ -127,7 +127,7 @@ func TestBadFiles(t *testing.T) {
 	l.want("d/latin.md", "d/escape.md", "d/bidi.md", "d/line.txt", "d/solid.md", "d/bm", "d/utf16.txt", "d/bom.md", "d/LICENSE", "d/crlf.md", "ok", "d/fm.md")
 	reasons := l.events.skipped()
 	for name, part := range map[string]string{"d/empty.md": "no text", "d/blank.md": "no text", "d/binary.md": "binary", "d/png.md": "image/png",
-		"d/pdf.txt": "application/pdf", "d/x.JSON": ".json files", "d/noext": "binary", "d/bad.jsonl": "line 1", "d/none.jsonl": "no text",
+		"d/pdf.txt": "application/pdf", "d/x.XYZ": ".xyz files", "d/noext": "binary", "d/bad.jsonl": "line 1", "d/none.jsonl": "no text",
 		"d/mixed.jsonl": "line 3: not an ingestion document"} {
 		if !strings.Contains(reasons[l.path(name)], part) {
 			t.Errorf("%s: %q", name, reasons[l.path(name)])

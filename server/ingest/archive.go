@@ -1,0 +1,78 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"quarry/internal/text"
+	"quarry/server/ingest/office"
+)
+
+// fromArchive reads an office document or a book, whatever its name says.
+func fromArchive(ctx context.Context, r *fileReader, data []byte) (extracted, error) {
+	archive, err := office.Open(ctx, data)
+	if err != nil {
+		return extracted{}, err
+	}
+	kind := archive.Kind()
+	switch kind {
+	case "":
+		return extracted{}, errors.New("it is a ZIP archive, not a document")
+	case office.EPUB:
+		return r.book(archive)
+	}
+	document, err := archive.Document(kind)
+	if err != nil {
+		return extracted{}, err
+	}
+	return extracted{meta: propertiesOf(kind, document.Properties), body: document.Markdown}, nil
+}
+
+// propertiesOf returns what the properties of a document say.
+func propertiesOf(kind string, p office.Properties) meta {
+	m := meta{Type: kind, Title: oneLine(p.Title, longestTitle)}
+	for _, author := range p.Authors {
+		if author != "python-docx" && author != "openpyxl" { // the program's name where there is no author
+			m.Authors = addNames(m.Authors, author)
+		}
+	}
+	m.CreatedAt, _ = plausible(p.Created)
+	m.UpdatedAt, _ = plausible(p.Modified)
+	for _, keywords := range p.Keywords {
+		m.addField("keywords", splitTags(text.Clip(keywords, longestValue)), true)
+	}
+	m.addField("description", []string{p.Description}, false)
+	return m
+}
+
+// book reads an EPUB chapter by chapter.
+func (r *fileReader) book(archive *office.Archive) (extracted, error) {
+	book, err := archive.Book()
+	if err != nil {
+		return extracted{}, err
+	}
+	p := extracted{meta: propertiesOf(office.EPUB, book.Properties)}
+	var body strings.Builder
+	for _, name := range book.Chapters {
+		data, err := archive.Read(name)
+		if err != nil {
+			return extracted{}, err
+		}
+		chapter, _, err := decode(data, true)
+		if err != nil {
+			return extracted{}, err
+		}
+		_, text, err := r.pages.read(string(chapter))
+		if err != nil {
+			text = tokenText(string(chapter))
+		}
+		if body.Len()+len(text) > mostText {
+			return extracted{}, errTooMuchText
+		}
+		body.WriteString(strings.Trim(text, "\n"))
+		body.WriteString("\n\n")
+	}
+	p.body = body.String()
+	return p, nil
+}

@@ -1,0 +1,208 @@
+// Package markdown writes the structure of other formats as Markdown, so that one chunker serves all of them.
+package markdown
+
+import (
+	"errors"
+	"strings"
+)
+
+// MaxBytes bounds the text of one file.
+const MaxBytes = 32 << 20
+
+// ErrTooLong is returned by Writer.Text for more than MaxBytes of text.
+var ErrTooLong = errors.New("it contains more than 32 MB of text")
+
+const deepestItem = 8 // levels of lists
+
+// Writer collects blocks. The zero Writer is ready to use. What is written after MaxBytes is dropped.
+type Writer struct {
+	// Cell leaves out everything but text, for the cell of a table.
+	Cell bool
+
+	out    strings.Builder
+	isList bool // the last block is an item
+	isFull bool
+}
+
+// Text returns what was written.
+func (w *Writer) Text() (string, error) {
+	if w.isFull {
+		return "", ErrTooLong
+	}
+	return w.out.String(), nil
+}
+
+// Full reports whether the text has reached MaxBytes: further reading is in vain.
+func (w *Writer) Full() bool { return w.isFull }
+
+func (w *Writer) block(isItem bool, parts ...string) {
+	size := 2
+	for _, part := range parts {
+		size += len(part)
+	}
+	if w.isFull = w.isFull || w.out.Len()+size > MaxBytes; w.isFull {
+		return
+	}
+	switch {
+	case w.out.Len() == 0:
+	case isItem && w.isList:
+		w.out.WriteString("\n")
+	default:
+		w.out.WriteString("\n\n")
+	}
+	for _, part := range parts {
+		w.out.WriteString(part)
+	}
+	w.isList = isItem
+}
+
+// Heading writes a heading of level 1 to 6; an empty one is left out.
+func (w *Writer) Heading(level int, text string) {
+	if text = Line(text); w.Cell {
+		w.Paragraph(text)
+	} else if text != "" {
+		w.block(false, strings.Repeat("#", min(max(level, 1), 6)), " ", text)
+	}
+}
+
+// Paragraph writes text, whose lines stay lines.
+func (w *Writer) Paragraph(text string) {
+	lines := cleanLines(text)
+	for i := range lines {
+		if !w.Cell {
+			lines[i] = literal(lines[i])
+		}
+	}
+	if len(lines) > 0 {
+		w.block(false, strings.Join(lines, "\n"))
+	}
+}
+
+// Item writes an item of a list, with depth from 0.
+func (w *Writer) Item(depth int, numbered bool, text string) {
+	lines := cleanLines(text)
+	if w.Cell {
+		w.Paragraph(text)
+		return
+	}
+	if len(lines) == 0 {
+		return
+	}
+	marker := "- "
+	if numbered {
+		marker = "1. "
+	}
+	indent := strings.Repeat("   ", min(max(depth, 0), deepestItem))
+	w.block(true, indent, marker, strings.Join(lines, "\n"+indent+strings.Repeat(" ", len(marker))))
+}
+
+// Table writes rows, of which the first is the header. A table of one column is written as paragraphs.
+func (w *Writer) Table(rows [][]string) {
+	columns := 0
+	for _, row := range rows {
+		columns = max(columns, len(row))
+	}
+	if columns < 2 || w.Cell {
+		for _, row := range rows {
+			w.Paragraph(strings.Join(row, " "))
+		}
+		return
+	}
+	for i, row := range rows {
+		if i == 0 {
+			w.block(false, tableRow(row, columns), "\n", delimiters(columns))
+			continue
+		}
+		if w.isFull {
+			return
+		}
+		w.row(tableRow(row, 0))
+	}
+}
+
+// row continues a table.
+func (w *Writer) row(row string) {
+	if w.isFull = w.out.Len()+len(row)+1 > MaxBytes; !w.isFull {
+		w.out.WriteByte('\n')
+		w.out.WriteString(row)
+	}
+}
+
+func delimiters(columns int) string { return "|" + strings.Repeat("---|", columns) }
+
+// tableRow returns a row of at least the given number of cells.
+func tableRow(cells []string, columns int) string {
+	var row strings.Builder
+	row.WriteString("|")
+	for i := range max(len(cells), columns) {
+		cell := ""
+		if i < len(cells) {
+			cell = Cell(cells[i])
+		}
+		row.WriteString(" " + cell + " |")
+	}
+	return row.String()
+}
+
+// Cell returns a text as the cell of a table.
+func Cell(text string) string { return strings.ReplaceAll(Line(text), "|", `\|`) }
+
+// Code writes a fenced block.
+func (w *Writer) Code(language, text string) {
+	if strings.TrimSpace(text) != "" {
+		open, end := Fence(language, text)
+		w.block(false, open, strings.TrimRight(text, "\n"), "\n", end)
+	}
+}
+
+// Fence returns the lines around a code block, longer than any fence in it.
+func Fence(language, text string) (open, end string) {
+	longest := 2
+	for line := range strings.Lines(text) {
+		line = strings.TrimLeft(line, " \t")
+		longest = max(longest, len(line)-len(strings.TrimLeft(line, "`")))
+	}
+	end = strings.Repeat("`", longest+1)
+	return end + language + "\n", end
+}
+
+// Link returns a link, or only its text if the target is not on the web or a mailbox.
+func Link(text, target string) string {
+	text = Line(text)
+	isWeb := strings.HasPrefix(target, "http://") || strings.HasPrefix(target, "https://") || strings.HasPrefix(target, "mailto:")
+	if text == "" || !isWeb || len(target) > 2_000 || strings.ContainsAny(target, " \t\n<>()[]") || strings.ContainsAny(text, "[]") {
+		return text
+	}
+	return "[" + text + "](" + target + ")"
+}
+
+// Line returns text on one line, with single spaces.
+func Line(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+func cleanLines(text string) []string {
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if line = Line(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// literal escapes a line of a paragraph that would be read as a heading, a fence or an underline.
+func literal(line string) string {
+	trimmed := strings.TrimLeft(line, "#")
+	isHeading := len(trimmed) < len(line) && (trimmed == "" || trimmed[0] == ' ')
+	isUnderline := strings.Trim(line, "=") == "" || strings.Trim(line, "-") == ""
+	if isHeading || isUnderline || strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") {
+		return `\` + line
+	}
+	return line
+}
+
+// Blocks writes text that is Markdown already.
+func (w *Writer) Blocks(text string) {
+	if text = strings.Trim(text, "\n"); text != "" {
+		w.block(false, text)
+	}
+}

@@ -1,0 +1,319 @@
+// Package office reads documents that are archives of XML: DOCX, PPTX, XLSX, OpenDocument, and the frame of EPUB.
+package office
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"path"
+	"strings"
+
+	"golang.org/x/net/html/charset"
+)
+
+const (
+	// maxUnpacked bounds what is unpacked of one file, in bytes.
+	maxUnpacked = 128 << 20
+	// maxEntries bounds the files in an archive.
+	maxEntries = 20_000
+	// deepest bounds the nesting of XML elements.
+	deepest = 200
+	// maxToken bounds one tag, or one text without tags.
+	maxToken = 4 << 20
+	// maxPieces bounds the cells, rows and lines that are held at once.
+	maxPieces = 4_000_000
+)
+
+// Errors that say why a file cannot be read.
+var (
+	ErrEncrypted = errors.New("it is encrypted; a password is needed")
+	ErrTooLarge  = fmt.Errorf("it unpacks to more than %d MB", maxUnpacked>>20)
+	ErrDeep      = errors.New("its elements are nested too deeply")
+	errToken     = fmt.Errorf("it has a tag or text of more than %d MB", maxToken>>20)
+	errPieces    = fmt.Errorf("it has more than %d cells and lines", maxPieces)
+	errEntries   = fmt.Errorf("it is an archive of more than %d files", maxEntries)
+)
+
+// Archive is a ZIP archive of which a bounded amount is read.
+type Archive struct {
+	ctx   context.Context
+	files map[string]*zip.File // by lower-cased name
+	left  int64                // bytes that may still be unpacked
+}
+
+// Open opens an archive. Reading from it ends with ctx.
+func Open(ctx context.Context, data []byte) (*Archive, error) {
+	if bytes.Count(data, []byte("PK\x01\x02")) > maxEntries { // before the directory is read into memory
+		return nil, errEntries
+	}
+	in, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return nil, damaged(err)
+	}
+	a := &Archive{ctx: ctx, files: make(map[string]*zip.File, len(in.File)), left: maxUnpacked}
+	for _, file := range in.File {
+		name := strings.ToLower(strings.ReplaceAll(file.Name, `\`, "/"))
+		if _, again := a.files[name]; !again {
+			a.files[name] = file
+		}
+	}
+	return a, nil
+}
+
+func damaged(err error) error { return fmt.Errorf("it is damaged: %w", err) }
+
+// Has reports whether the archive has a file.
+func (a *Archive) Has(name string) bool { return a.files[clean(name)] != nil }
+
+// hasBelow reports whether the archive has files in a folder.
+func (a *Archive) hasBelow(folder string) bool {
+	for name := range a.files {
+		if strings.HasPrefix(name, folder) {
+			return true
+		}
+	}
+	return false
+}
+
+func clean(name string) string {
+	return strings.ToLower(strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(name, `\`, "/")), "/"))
+}
+
+// Read returns a file of the archive; nil if it does not exist.
+func (a *Archive) Read(name string) ([]byte, error) {
+	in, err := a.open(name)
+	if in == nil || err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	data, err := io.ReadAll(in)
+	if err != nil {
+		return nil, reason(err)
+	}
+	return data, nil
+}
+
+// open returns nil for a file that does not exist.
+func (a *Archive) open(name string) (io.ReadCloser, error) {
+	file := a.files[clean(name)]
+	if file == nil {
+		return nil, nil
+	}
+	const encrypted = 1
+	if file.Flags&encrypted != 0 {
+		return nil, ErrEncrypted
+	}
+	in, err := file.Open()
+	if err != nil {
+		return nil, damaged(err)
+	}
+	return &entry{in, a}, nil
+}
+
+// entry is a file that is being unpacked.
+type entry struct {
+	io.ReadCloser
+	archive *Archive
+}
+
+func (e *entry) Read(p []byte) (int, error) {
+	if err := e.archive.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := e.ReadCloser.Read(p)
+	if e.archive.left -= int64(n); e.archive.left < 0 {
+		return n, ErrTooLarge
+	}
+	return n, err
+}
+
+// reason words an error of reading: those of bounds as they are, others as damage.
+func reason(err error) error {
+	for _, known := range []error{ErrTooLarge, ErrDeep, ErrEncrypted, errToken, errPieces, context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, known) {
+			return known
+		}
+	}
+	return damaged(err)
+}
+
+// parser reads XML element by element.
+type parser struct {
+	*xml.Decoder
+	in     *tokens
+	depth  int
+	pieces int
+}
+
+// tokens bounds what is read for one token.
+type tokens struct {
+	io.Reader
+	size int
+}
+
+func (t *tokens) Read(p []byte) (int, error) {
+	n, err := t.Reader.Read(p)
+	if t.size += n; t.size > maxToken {
+		return n, errToken
+	}
+	return n, err
+}
+
+func (x *parser) next() (xml.Token, error) {
+	x.in.size = 0
+	return x.Token()
+}
+
+// hold counts things that are held in memory.
+func (x *parser) hold(n int) error {
+	if x.pieces += n; x.pieces > maxPieces {
+		return errPieces
+	}
+	return nil
+}
+
+// errStop ends the reading of a part before its end.
+var errStop = errors.New("stop")
+
+// parse calls f for the root element of a part, if the part exists.
+func (a *Archive) parse(name string, f func(*parser, xml.StartElement) error) error {
+	in, err := a.open(name)
+	if in == nil || err != nil {
+		return err
+	}
+	defer in.Close()
+	if err := parse(in, f); err != nil {
+		return reason(err)
+	}
+	return nil
+}
+
+func parse(in io.Reader, f func(*parser, xml.StartElement) error) error {
+	limited := &tokens{Reader: in}
+	x := &parser{Decoder: xml.NewDecoder(limited), in: limited}
+	x.CharsetReader = charset.NewReaderLabel
+	for {
+		token, err := x.next()
+		if err != nil {
+			return err
+		}
+		if start, ok := token.(xml.StartElement); ok {
+			if err := f(x, start); err != nil && !errors.Is(err, errStop) {
+				return err
+			}
+			return nil
+		}
+	}
+}
+
+// each calls f for every child of the current element, up to its end. f reads the child to its end.
+func (x *parser) each(f func(xml.StartElement) error) error {
+	return x.content(f, nil)
+}
+
+// content is each that also passes on the text between the children.
+func (x *parser) content(f func(xml.StartElement) error, text func([]byte)) error {
+	if x.depth++; x.depth > deepest {
+		return ErrDeep
+	}
+	defer func() { x.depth-- }()
+	for {
+		token, err := x.next()
+		if err != nil {
+			return err
+		}
+		switch token := token.(type) {
+		case xml.StartElement:
+			if err := f(token); err != nil {
+				return err
+			}
+		case xml.EndElement:
+			return nil
+		case xml.CharData:
+			if text != nil {
+				text(token)
+			}
+		}
+	}
+}
+
+// skip reads the current element to its end.
+func (x *parser) skip() error { return x.each(func(xml.StartElement) error { return x.skip() }) }
+
+// find calls f for every element of a name below the current one.
+func (x *parser) find(name string, f func(xml.StartElement)) error {
+	return x.each(func(e xml.StartElement) error {
+		if e.Name.Local == name {
+			f(e)
+		}
+		return x.find(name, f)
+	})
+}
+
+// text returns the text of the current element and of those in it.
+func (x *parser) text() (string, error) {
+	var out strings.Builder
+	err := x.appendText(&out)
+	return out.String(), err
+}
+
+func (x *parser) appendText(out *strings.Builder) error {
+	return x.content(func(xml.StartElement) error { return x.appendText(out) }, func(text []byte) { out.Write(text) })
+}
+
+// attribute returns the value of an attribute in any name space.
+func attribute(e xml.StartElement, name string) string {
+	for _, a := range e.Attr {
+		if a.Name.Local == name {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+// link is a relationship of a part.
+type link struct {
+	kind   string // the last part of its type
+	target string // of another part: its name in the archive
+}
+
+// links returns the relationships of a part by id.
+func (a *Archive) links(part string) (map[string]link, error) {
+	folder, name := path.Split(part)
+	links := map[string]link{}
+	err := a.parse(folder+"_rels/"+name+".rels", func(x *parser, _ xml.StartElement) error {
+		return x.each(func(e xml.StartElement) error {
+			target := attribute(e, "Target")
+			if attribute(e, "TargetMode") != "External" && !strings.HasPrefix(target, "/") {
+				target = path.Join(folder, target)
+			}
+			links[attribute(e, "Id")] = link{path.Base(attribute(e, "Type")), target}
+			return x.skip()
+		})
+	})
+	return links, err
+}
+
+// linked returns the target of the first relationship of a kind, or "".
+func linked(links map[string]link, kind string) string {
+	best := ""
+	for _, l := range links {
+		if l.kind == kind && (best == "" || l.target < best) {
+			best = l.target
+		}
+	}
+	return best
+}
+
+// unescape decodes the name of a file in a link.
+func unescape(name string) string {
+	if decoded, err := url.PathUnescape(name); err == nil {
+		return decoded
+	}
+	return name
+}

@@ -1,0 +1,302 @@
+package office
+
+import (
+	"cmp"
+	"encoding/xml"
+	"strconv"
+	"strings"
+
+	"quarry/server/ingest/markdown"
+)
+
+// docx reads WordprocessingML.
+type docx struct {
+	*parser
+	w        *markdown.Writer
+	levels   map[string]int    // of headings, by style
+	bullets  map[string]string // number formats, by list and level: "3/0"
+	links    map[string]link
+	note     string         // before the next paragraph: the author of a comment
+	numbered map[string]int // footnotes by id
+}
+
+func readDOCX(a *Archive, w *markdown.Writer) error {
+	roots, err := a.links("")
+	if err != nil {
+		return err
+	}
+	part := linked(roots, "officeDocument")
+	if !a.Has(part) {
+		part = "word/document.xml"
+	}
+	d := &docx{w: w, levels: map[string]int{}, bullets: map[string]string{}, numbered: map[string]int{}}
+	if d.links, err = a.links(part); err != nil {
+		return err
+	}
+	for kind, read := range map[string]func(*parser, xml.StartElement) error{"styles": d.readStyles, "numbering": d.readLists} {
+		if err := a.parse(linked(d.links, kind), read); err != nil {
+			return err
+		}
+	}
+	if !a.Has(part) {
+		return errNoContent
+	}
+	if err := a.parse(part, d.body); err != nil {
+		return err
+	}
+	for _, extra := range []struct{ kind, title string }{{"footnotes", "Footnotes"}, {"endnotes", "Endnotes"}, {"comments", "Comments"}} {
+		notes := &docx{w: &markdown.Writer{}, levels: map[string]int{}, links: d.links}
+		if err := a.parse(linked(d.links, extra.kind), notes.body); err != nil {
+			return err
+		}
+		if text, err := notes.w.Text(); err != nil || text != "" {
+			w.Heading(1, extra.title)
+			w.Blocks(text)
+		}
+	}
+	return nil
+}
+
+// readStyles finds the styles of headings: by their name, their outline level, or the style they are based on.
+func (d *docx) readStyles(x *parser, _ xml.StartElement) error {
+	based := map[string]string{}
+	err := x.each(func(e xml.StartElement) error {
+		id := attribute(e, "styleId")
+		if e.Name.Local != "style" {
+			return x.skip()
+		}
+		return x.each(func(e xml.StartElement) error {
+			value := attribute(e, "val")
+			switch e.Name.Local {
+			case "name":
+				if level := headingLevel(value); level > 0 {
+					d.levels[id] = level
+				}
+			case "basedOn":
+				based[id] = value
+			case "pPr":
+				return x.each(func(e xml.StartElement) error {
+					if level, err := strconv.Atoi(attribute(e, "val")); e.Name.Local == "outlineLvl" && err == nil && level < 9 && d.levels[id] == 0 {
+						d.levels[id] = level + 1
+					}
+					return x.skip()
+				})
+			}
+			return x.skip()
+		})
+	})
+	for id := range based {
+		at := id
+		for range 10 { // styles may be based on each other in a circle
+			if level := d.levels[at]; level > 0 {
+				d.levels[id] = level
+				break
+			}
+			at = based[at]
+		}
+	}
+	return err
+}
+
+// headingLevel returns the level that the name of a built-in style stands for, or 0.
+func headingLevel(style string) int {
+	style = strings.ToLower(style)
+	if style == "title" {
+		return 1
+	}
+	number, found := strings.CutPrefix(style, "heading ")
+	level, err := strconv.Atoi(number)
+	if !found || err != nil {
+		return 0
+	}
+	return level
+}
+
+// readLists reads the number formats of lists.
+func (d *docx) readLists(x *parser, _ xml.StartElement) error {
+	abstract, lists := map[string]string{}, map[string]string{}
+	err := x.each(func(e xml.StartElement) error {
+		id := attribute(e, "abstractNumId")
+		number := attribute(e, "numId")
+		return x.each(func(e xml.StartElement) error {
+			switch e.Name.Local {
+			case "lvl":
+				level := attribute(e, "ilvl")
+				return x.each(func(e xml.StartElement) error {
+					if e.Name.Local == "numFmt" {
+						abstract[id+"/"+level] = attribute(e, "val")
+					}
+					return x.skip()
+				})
+			case "abstractNumId":
+				lists[number] = attribute(e, "val")
+			}
+			return x.skip()
+		})
+	})
+	for number, id := range lists {
+		for level := range 9 {
+			d.bullets[number+"/"+strconv.Itoa(level)] = abstract[id+"/"+strconv.Itoa(level)]
+		}
+	}
+	return err
+}
+
+// body reads a part with paragraphs.
+func (d *docx) body(x *parser, _ xml.StartElement) error {
+	d.parser = x
+	return x.each(d.block)
+}
+
+func (d *docx) block(e xml.StartElement) error {
+	if d.w.Full() {
+		return errStop
+	}
+	switch e.Name.Local {
+	case "p":
+		p, err := d.paragraph()
+		if err == nil {
+			d.write(p)
+		}
+		return err
+	case "tbl":
+		rows, err := d.table()
+		if err == nil {
+			d.w.Table(rows)
+		}
+		return err
+	case "comment":
+		if d.note = attribute(e, "author"); d.note != "" {
+			d.note += ": "
+		}
+	case "footnote", "endnote":
+		if kind := attribute(e, "type"); kind != "" && kind != "normal" { // a separator
+			return d.skip()
+		}
+	case "Fallback", "sdtPr", "sectPr", "del", "moveFrom":
+		return d.skip()
+	}
+	return d.each(d.block)
+}
+
+// paragraph is what a paragraph says and how.
+type paragraph struct {
+	text   strings.Builder
+	level  int // of a heading; 0: none
+	list   string
+	depth  int
+	frames []string // texts of the text boxes in it
+}
+
+func (d *docx) write(p *paragraph) {
+	text := d.note + p.text.String()
+	d.note = ""
+	format := d.bullets[p.list+"/"+strconv.Itoa(p.depth)]
+	switch {
+	case p.level > 0:
+		d.w.Heading(p.level, text)
+	case p.list != "" && p.list != "0" && format != "none":
+		d.w.Item(p.depth, format != "" && format != "bullet", text)
+	default:
+		d.w.Paragraph(text)
+	}
+	for _, frame := range p.frames {
+		d.w.Paragraph(frame)
+	}
+}
+
+func (d *docx) paragraph() (*paragraph, error) {
+	p := &paragraph{}
+	return p, d.each(func(e xml.StartElement) error { return d.run(p, e) })
+}
+
+// run reads an element of a paragraph.
+func (d *docx) run(p *paragraph, e xml.StartElement) error {
+	switch e.Name.Local {
+	case "pPr":
+		return d.each(func(e xml.StartElement) error { return d.property(p, e) })
+	case "t":
+		return d.appendText(&p.text)
+	case "tab":
+		p.text.WriteByte(' ')
+	case "br", "cr":
+		p.text.WriteByte('\n')
+	case "noBreakHyphen":
+		p.text.WriteByte('-')
+	case "hyperlink":
+		linked := &paragraph{}
+		err := d.each(func(e xml.StartElement) error { return d.run(linked, e) })
+		p.text.WriteString(markdown.Link(linked.text.String(), d.links[attribute(e, "id")].target))
+		p.frames = append(p.frames, linked.frames...)
+		return err
+	case "txbxContent":
+		frame := &docx{parser: d.parser, w: &markdown.Writer{}, levels: d.levels, bullets: d.bullets, links: d.links}
+		err := d.each(frame.block)
+		text, _ := frame.w.Text()
+		p.frames = append(p.frames, text)
+		return err
+	case "instrText", "delText", "del", "moveFrom", "Fallback", "rPr":
+		return d.skip()
+	}
+	return d.each(func(e xml.StartElement) error { return d.run(p, e) })
+}
+
+func (d *docx) property(p *paragraph, e xml.StartElement) error {
+	value := attribute(e, "val")
+	switch e.Name.Local {
+	case "pStyle":
+		p.level = d.levels[value]
+	case "outlineLvl":
+		if level, err := strconv.Atoi(value); err == nil && level < 9 {
+			p.level = level + 1
+		}
+	case "ilvl":
+		p.depth, _ = strconv.Atoi(value)
+	case "numId":
+		p.list = value
+	case "numPr":
+		return d.each(func(e xml.StartElement) error { return d.property(p, e) })
+	}
+	return d.skip()
+}
+
+// table returns the texts of the cells. A table in a cell is part of its text.
+func (d *docx) table() (rows [][]string, err error) {
+	var cells []string
+	var read func(e xml.StartElement) error
+	read = func(e xml.StartElement) error {
+		switch e.Name.Local {
+		case "tr":
+			cells = nil
+			err := d.each(read)
+			rows = append(rows, cells)
+			return cmp.Or(err, d.hold(1))
+		case "tc":
+			cell := &docx{parser: d.parser, w: &markdown.Writer{Cell: true}, levels: map[string]int{}, links: d.links}
+			span := 1
+			err := d.each(func(e xml.StartElement) error {
+				if e.Name.Local != "tcPr" {
+					return cell.block(e)
+				}
+				return d.each(func(e xml.StartElement) error {
+					if e.Name.Local == "gridSpan" {
+						span, _ = strconv.Atoi(attribute(e, "val"))
+					}
+					return d.skip()
+				})
+			})
+			text, _ := cell.w.Text()
+			cells = append(cells, text)
+			span = min(max(span, 1), maxSpan)
+			cells = append(cells, make([]string, span-1)...)
+			return cmp.Or(err, d.hold(span))
+		case "tblPr", "tblGrid", "trPr", "Fallback", "del":
+			return d.skip()
+		}
+		return d.each(read)
+	}
+	return rows, d.each(read)
+}
+
+// maxSpan bounds the columns that one cell takes.
+const maxSpan = 64

@@ -1,0 +1,75 @@
+package office
+
+import (
+	"encoding/xml"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Book is the frame of an EPUB.
+type Book struct {
+	Properties
+	Chapters []string // pages of XHTML in reading order; names for Archive.Read
+}
+
+// Book reads the frame of an EPUB.
+func (a *Archive) Book() (Book, error) {
+	var b Book
+	part := ""
+	err := a.parse("META-INF/container.xml", func(x *parser, root xml.StartElement) error {
+		return x.find("rootfile", func(e xml.StartElement) {
+			if part == "" {
+				part = attribute(e, "full-path")
+			}
+		})
+	})
+	if err != nil {
+		return b, err
+	}
+	pages := map[string]string{}
+	err = a.parse(part, func(x *parser, root xml.StartElement) error {
+		return x.each(func(e xml.StartElement) error {
+			switch e.Name.Local {
+			case "metadata":
+				return b.Properties.read(x, e)
+			case "manifest":
+				return x.each(func(e xml.StartElement) error {
+					if strings.HasSuffix(attribute(e, "media-type"), "html+xml") || strings.HasSuffix(attribute(e, "media-type"), "/html") {
+						pages[attribute(e, "id")] = path.Join(path.Dir(part), unescape(attribute(e, "href")))
+					}
+					return x.skip()
+				})
+			case "spine":
+				return x.each(func(e xml.StartElement) error {
+					if name := pages[attribute(e, "idref")]; name != "" && !slices.Contains(b.Chapters, name) {
+						b.Chapters = append(b.Chapters, name)
+					}
+					return x.skip()
+				})
+			}
+			return x.skip()
+		})
+	})
+	if err != nil {
+		return b, err
+	}
+	if len(b.Chapters) == 0 {
+		return b, errNoContent
+	}
+	return b, a.checkRights(b.Chapters)
+}
+
+// checkRights returns ErrEncrypted if chapters are encrypted. Fonts may be.
+func (a *Archive) checkRights(chapters []string) error {
+	return a.parse("META-INF/encryption.xml", func(x *parser, _ xml.StartElement) error {
+		encrypted := false
+		err := x.find("CipherReference", func(e xml.StartElement) {
+			encrypted = encrypted || slices.Contains(chapters, unescape(attribute(e, "URI")))
+		})
+		if err == nil && encrypted {
+			return ErrEncrypted
+		}
+		return err
+	})
+}

@@ -1,0 +1,151 @@
+package office
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"strings"
+	"time"
+
+	"quarry/server/ingest/markdown"
+)
+
+// Document is the text of a file as Markdown, with its properties.
+type Document struct {
+	Markdown string
+	Properties
+}
+
+// Properties describe a document. They are as the file has them: any length, any characters.
+type Properties struct {
+	Title, Description string
+	Authors, Keywords  []string
+	Created, Modified  time.Time
+}
+
+// Kinds of archives.
+const (
+	DOCX = "docx"
+	PPTX = "pptx"
+	XLSX = "xlsx"
+	ODT  = "odt"
+	ODS  = "ods"
+	ODP  = "odp"
+	EPUB = "epub"
+)
+
+// Kind returns what an archive contains; "" if it is none of the kinds.
+func (a *Archive) Kind() string {
+	switch {
+	case a.hasBelow("word/"):
+		return DOCX
+	case a.hasBelow("ppt/"):
+		return PPTX
+	case a.hasBelow("xl/"):
+		return XLSX
+	}
+	declared, _ := a.Read("mimetype")
+	switch kind := strings.TrimSpace(string(declared[:min(len(declared), 100)])); {
+	case strings.HasPrefix(kind, "application/vnd.oasis.opendocument.text"):
+		return ODT
+	case strings.HasPrefix(kind, "application/vnd.oasis.opendocument.spreadsheet"):
+		return ODS
+	case strings.HasPrefix(kind, "application/vnd.oasis.opendocument.presentation"):
+		return ODP
+	case kind == "application/epub+zip", a.Has("META-INF/container.xml"):
+		return EPUB
+	}
+	return ""
+}
+
+// IsZIP reports whether data begins like a ZIP archive.
+func IsZIP(data []byte) bool { return bytes.HasPrefix(data, []byte("PK\x03\x04")) }
+
+// IsCompound reports whether data begins like a compound file: an Office file of before 2007, or an encrypted one.
+func IsCompound(data []byte) bool {
+	return bytes.HasPrefix(data, []byte("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"))
+}
+
+// CompoundReason returns why a compound file cannot be read.
+func CompoundReason(data []byte) error {
+	if bytes.Contains(data, []byte("E\x00n\x00c\x00r\x00y\x00p\x00t\x00e\x00d\x00P\x00a\x00c\x00k\x00a\x00g\x00e\x00")) {
+		return ErrEncrypted
+	}
+	return errors.New("it is in a format of Office 97-2003; save it as DOCX, XLSX or PPTX")
+}
+
+// Document reads a document of any kind but EPUB.
+func (a *Archive) Document(kind string) (Document, error) {
+	var w markdown.Writer
+	var err error
+	switch kind {
+	case DOCX:
+		err = readDOCX(a, &w)
+	case PPTX:
+		err = readPPTX(a, &w)
+	case XLSX:
+		err = readXLSX(a, &w)
+	default:
+		err = readODF(a, &w)
+	}
+	if err != nil {
+		return Document{}, err
+	}
+	var d Document
+	if d.Markdown, err = w.Text(); err != nil {
+		return Document{}, err
+	}
+	// A document without properties is complete: they are only read as far as they can be.
+	if kind == DOCX || kind == PPTX || kind == XLSX {
+		_ = a.parse("docProps/core.xml", d.Properties.read)
+	} else {
+		_ = a.parse("meta.xml", d.Properties.read)
+	}
+	return d, a.ctx.Err()
+}
+
+// read reads Dublin Core and what Office and OpenDocument add to it, at any depth.
+func (p *Properties) read(x *parser, _ xml.StartElement) error {
+	return x.each(func(e xml.StartElement) error {
+		if e.Name.Local == "meta" || e.Name.Local == "metadata" {
+			return p.read(x, e)
+		}
+		text, err := x.text()
+		text = strings.TrimSpace(text)
+		if err != nil || text == "" {
+			return err
+		}
+		switch e.Name.Local {
+		case "title":
+			p.Title = first(p.Title, text)
+		case "creator", "initial-creator":
+			p.Authors = append(p.Authors, text)
+		case "description", "subject":
+			p.Description = first(p.Description, text)
+		case "keywords", "keyword", "category":
+			p.Keywords = append(p.Keywords, text)
+		case "created", "creation-date":
+			p.Created = moment(text)
+		case "modified", "date":
+			p.Modified = moment(text)
+		}
+		return nil
+	})
+}
+
+func first(old, text string) string {
+	if old != "" {
+		return old
+	}
+	return text
+}
+
+// moment parses W3C dates, and those of OpenDocument, which have no zone.
+func moment(text string) time.Time {
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05.999999999", time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t
+		}
+	}
+	return time.Time{}
+}

@@ -1,0 +1,239 @@
+package ingest
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"sort"
+	"strings"
+
+	"quarry/client/wire"
+	"quarry/server/index"
+	"quarry/server/ingest/markdown"
+)
+
+// codeExtensions are those of source code and configuration; without their dot they are what highlighters call the
+// language.
+var codeExtensions = [...]string{
+	".bash", ".bat", ".c", ".cc", ".clj", ".cmake", ".conf", ".cpp", ".cs", ".css", ".dart", ".diff", ".el", ".erl", ".ex",
+	".exs", ".fs", ".go", ".gradle", ".graphql", ".groovy", ".h", ".hcl", ".hpp", ".hs", ".ini", ".java", ".jl", ".js", ".jsx",
+	".kt", ".lisp", ".lua", ".m", ".mjs", ".ml", ".nix", ".patch", ".php", ".pl", ".properties", ".proto", ".ps1", ".py", ".r",
+	".rb", ".rs", ".sass", ".scala", ".scss", ".sh", ".sql", ".svelte", ".swift", ".tex", ".tf", ".toml", ".ts", ".tsx", ".vb",
+	".vue", ".xml", ".yaml", ".yml", ".zig", ".zsh",
+}
+
+// fromCode returns the document of source code: one block of code, named as the file.
+func fromCode(_ *fileReader, text string, d index.Document) (index.Document, error) {
+	return codeDocument(text, d.Type, d)
+}
+
+func codeDocument(text, language string, d index.Document) (index.Document, error) {
+	open, end := markdown.Fence(language, text)
+	body := open + strings.TrimRight(text, "\n") + "\n" + end
+	whole := block{kind: kindCode, start: 0, end: len(body), body: len(open)}
+	doc, err := build(body, []block{whole}, meta{Title: oneLine(path.Base(d.Origin), longestTitle)}, d)
+	for i := range doc.Positions {
+		p := &doc.Positions[i]
+		p.Start, p.End = max(p.Start-len(open), 0), min(p.End-len(open), len(strings.TrimRight(text, "\n")))
+	}
+	return doc, err
+}
+
+// fromJSON returns the document of a JSON file. One without lines is indented, so that it can be cut.
+func fromJSON(_ *fileReader, text string, d index.Document) (index.Document, error) {
+	const longLine = 400 // bytes, on average
+	if len(text) < longLine*(1+strings.Count(text, "\n")) {
+		return codeDocument(text, "json", d)
+	}
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, []byte(text), "", " "); err != nil || indented.Len() > markdown.MaxBytes {
+		return codeDocument(text, "json", d)
+	}
+	doc, err := codeDocument(indented.String(), "json", d)
+	doc.Positions = nil
+	return doc, err
+}
+
+// fromCSV returns the document of a table. Each chunk repeats the header, and knows the lines that it comes from.
+func fromCSV(_ *fileReader, text string, d index.Document) (index.Document, error) {
+	delimiter := delimiterOf(text, d.Type)
+	if !hasDelimiters(text, delimiter) {
+		return plainText(kindLines)(nil, text, d)
+	}
+	in := csv.NewReader(strings.NewReader(text))
+	in.Comma, in.LazyQuotes, in.FieldsPerRecord, in.ReuseRecord = delimiter, true, -1, true
+	var rows [][]string
+	var ends []int // of the rows in text
+	cells := 0
+	for {
+		row, err := in.Read()
+		if err != nil {
+			break // at the end: lazy quotes allow everything else
+		}
+		if cells += len(row); cells > mostCells {
+			return index.Document{}, fmt.Errorf("its table has more than %d cells", mostCells)
+		}
+		rows, ends = append(rows, slices.Clone(row)), append(ends, int(in.InputOffset()))
+	}
+	var w markdown.Writer
+	w.Table(rows)
+	body, err := w.Text()
+	if err != nil {
+		return index.Document{}, err
+	}
+	if !strings.HasPrefix(body, "|") { // one column
+		return plainText(kindLines)(nil, text, d)
+	}
+	header := lineEnd(body, 0)
+	doc, err := build(body, []block{{kind: kindTable, start: 0, end: len(body), body: lineEnd(body, header)}}, meta{}, d)
+	inRows(&doc, body, text, ends)
+	return doc, err
+}
+
+// mostCells bounds a table in memory.
+const mostCells = 4_000_000
+
+// inRows moves positions in a table, which has a line for each row and one below the header, to those of the rows in the
+// text. ends are where the rows end.
+func inRows(d *index.Document, body, text string, ends []int) {
+	var starts []int // of the lines in the table
+	for at := 0; at < len(body); at = lineEnd(body, at) {
+		starts = append(starts, at)
+	}
+	row := func(at int) int {
+		line := sort.SearchInts(starts, at+1) - 1
+		return min(max(line-1, 0), len(ends)-1)
+	}
+	if line := len(starts) - 1; line != len(ends) {
+		d.Positions = nil
+		return
+	}
+	at := 0
+	for i := range d.Positions {
+		p := &d.Positions[i]
+		first, last := 0, row(p.End-1)
+		if line := sort.SearchInts(starts, p.Start+1) - 1; line > 0 {
+			first = row(p.Start)
+		}
+		from := 0
+		if first > 0 {
+			from = ends[first-1]
+		}
+		p.Start = max(at, from) // parts of one long row follow each other
+		p.End = max(p.Start, from+len(strings.TrimRight(text[from:ends[last]], "\n")))
+		at = p.End
+	}
+}
+
+// delimiterOf returns what separates the cells of a table: that which most of its first lines contain as often as the
+// first one.
+func delimiterOf(text, kind string) rune {
+	if kind == "tsv" {
+		return '\t'
+	}
+	const looked = 20
+	best, most := ',', 0
+	for _, delimiter := range ",;\t|" {
+		lines, alike, first := 0, 0, 0
+		for line := range strings.Lines(text) {
+			n := strings.Count(line, string(delimiter))
+			if lines++; lines == 1 {
+				first = n
+			}
+			if n > 0 && n == first {
+				alike++
+			}
+			if lines == looked {
+				break
+			}
+		}
+		if alike > most {
+			best, most = delimiter, alike
+		}
+	}
+	return best
+}
+
+// hasDelimiters reports whether the first line, or most lines, contain the delimiter.
+func hasDelimiters(text string, delimiter rune) bool {
+	first, _, _ := strings.Cut(text, "\n")
+	return strings.ContainsRune(first, delimiter) || 2*strings.Count(text, string(delimiter)) > strings.Count(text, "\n")+1
+}
+
+// fromNotebook returns the document of a Jupyter notebook: its text, its code, and the text of its outputs.
+func fromNotebook(r *fileReader, text string, d index.Document) (index.Document, error) {
+	var notebook struct {
+		Metadata struct {
+			Title    string `json:"title"`
+			Language struct {
+				Name string `json:"name"`
+			} `json:"language_info"`
+			Authors []struct {
+				Name string `json:"name"`
+			} `json:"authors"`
+		} `json:"metadata"`
+		Cells []struct {
+			Type    string   `json:"cell_type"`
+			Source  cellText `json:"source"`
+			Outputs []struct {
+				Text cellText            `json:"text"`
+				Data map[string]cellText `json:"data"`
+			} `json:"outputs"`
+		} `json:"cells"`
+	}
+	if err := wire.Unmarshal([]byte(text), &notebook); err != nil {
+		return index.Document{}, fmt.Errorf("it is not a notebook: %w", err)
+	}
+	if notebook.Cells == nil {
+		return index.Document{}, errors.New("it is not a notebook: it has no cells")
+	}
+	language := oneLine(notebook.Metadata.Language.Name, 20)
+	m := meta{Title: oneLine(notebook.Metadata.Title, longestTitle)}
+	for _, author := range notebook.Metadata.Authors {
+		m.Authors = addNames(m.Authors, author.Name)
+	}
+	var w markdown.Writer
+	for _, cell := range notebook.Cells {
+		if cell.Type != "code" {
+			w.Blocks(string(cell.Source))
+			continue
+		}
+		w.Code(language, string(cell.Source))
+		for _, output := range cell.Outputs {
+			w.Code("", string(output.Text))
+			if shown := output.Data["text/markdown"]; shown != "" {
+				w.Blocks(string(shown))
+			} else {
+				w.Code("", string(output.Data["text/plain"]))
+			}
+		}
+	}
+	body, err := w.Text()
+	if err != nil {
+		return index.Document{}, err
+	}
+	body = strings.TrimLeft(cleanText(body), "\n")
+	doc, err := build(body, r.markdown.parse(body), m, d)
+	doc.Positions = nil
+	return doc, err
+}
+
+// cellText is a text of a notebook: a string or a list of lines. Anything else, such as the data of a picture, is empty.
+type cellText string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *cellText) UnmarshalJSON(data []byte) error {
+	var lines []string
+	var text string
+	if wire.Unmarshal(data, &lines) == nil {
+		text = strings.Join(lines, "")
+	} else if wire.Unmarshal(data, &text) != nil {
+		text = ""
+	}
+	*c = cellText(text)
+	return nil
+}
