@@ -44,8 +44,8 @@ type Chip struct {
 	Start, End int
 }
 
-// ParseQuery parses a query. since: and until: are days in UTC, until: includes its whole day, and within:30d (days,
-// weeks, months, years) counts back from now. Several bounds are combined.
+// ParseQuery parses a query. since: and until: take what ParseDate does, until: includes its last moment, and within:30d
+// (days, weeks, months, years) counts back from now. Several bounds are combined.
 func ParseQuery(text string, now time.Time) Query {
 	q := Query{input: text}
 	p := queryParser{text: text, now: now.UTC(), query: &q}

@@ -174,21 +174,18 @@ func (p *queryParser) applyOne(field, value string) bool {
 		}
 		q.Similar = value
 	case "since":
-		day, _, ok := parseDay(value)
+		first, _, ok := ParseDate(value)
 		if !ok {
 			return false
 		}
-		q.since(day)
+		q.since(first)
 	case "until":
-		moment, wholeDay, ok := parseDay(value)
+		_, last, ok := ParseDate(value)
 		if !ok {
 			return false
 		}
-		if wholeDay {
-			moment = moment.AddDate(0, 0, 1).Add(-time.Microsecond)
-		}
-		if q.Until.IsZero() || moment.Before(q.Until) {
-			q.Until = moment
+		if q.Until.IsZero() || last.Before(q.Until) {
+			q.Until = last
 		}
 	case "within":
 		start, ok := ago(value, p.now)
@@ -222,17 +219,24 @@ func sourceValue(typed string) string {
 	return strings.ToLower(typed)
 }
 
-// parseDay parses a date, or a date with a time; shorter text is still being typed.
-func parseDay(text string) (moment time.Time, wholeDay, ok bool) {
-	if day, err := time.Parse(time.DateOnly, text); err == nil {
-		return day, true, day.Year() >= 1
+// ParseDate parses a year, a month or a day, in UTC, or a moment, and returns the first and the last moment of it: 2026,
+// 2026-01, 2026-01-31 or 2026-01-31T08:00Z.
+func ParseDate(text string) (first, last time.Time, ok bool) {
+	text = strings.TrimSpace(text)
+	for _, span := range []struct {
+		layout              string
+		years, months, days int
+	}{{"2006", 1, 0, 0}, {"2006-01", 0, 1, 0}, {time.DateOnly, 0, 0, 1}} {
+		if first, err := time.Parse(span.layout, text); err == nil {
+			return first, first.AddDate(span.years, span.months, span.days).Add(-time.Microsecond), first.Year() >= 1
+		}
 	}
 	const shortest = len("2006-01-02T15:04")
 	if len(text) < shortest || text[4] != '-' || text[7] != '-' {
-		return time.Time{}, false, false
+		return time.Time{}, time.Time{}, false
 	}
 	moment, err := wire.ParseTime(text)
-	return moment, false, err == nil
+	return moment, moment, err == nil
 }
 
 // ago subtracts a number of days, weeks, months or years, such as 30d, from now.

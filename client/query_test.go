@@ -67,6 +67,9 @@ func TestParseQueryFilters(t *testing.T) {
 		{"a since:2026-01-02 b", "a b", Query{Since: day(2026, 1, 2)}},
 		{"since:2026-01-02T10:30:00+02:00", "", Query{Since: time.Date(2026, 1, 2, 8, 30, 0, 0, time.UTC)}},
 		{"until:2026-01-02", "", Query{Until: time.Date(2026, 1, 2, 23, 59, 59, 999_999_000, time.UTC)}},
+		{"since:2026-09", "", Query{Since: day(2026, 9, 1)}},
+		{"until:2024-02", "", Query{Until: time.Date(2024, 2, 29, 23, 59, 59, 999_999_000, time.UTC)}},
+		{"x since:2026 until:2026", "x", Query{Since: day(2026, 1, 1), Until: time.Date(2026, 12, 31, 23, 59, 59, 999_999_000, time.UTC)}},
 		{"until:2026-01-02T10:30", "", Query{Until: time.Date(2026, 1, 2, 10, 30, 0, 0, time.UTC)}},
 		{"within:30d", "", Query{Since: noon.AddDate(0, 0, -30)}},
 		{"within:2w", "", Query{Since: noon.AddDate(0, 0, -14)}},
@@ -99,8 +102,8 @@ func TestParseQueryFilters(t *testing.T) {
 func TestParseQueryHalfTyped(t *testing.T) {
 	t.Parallel()
 	for _, in := range []string{
-		"source:", "source", "source:,", `source:"goo`, "since:20", "since:2026", "since:2026-01", "since:2026-02-30",
-		"since:0000-01-01", "since:2026-01-01,2026-02-01", "until:", "until:tomorrow", "within:", "within:30",
+		"source:", "source", "source:,", `source:"goo`, "since:20", "since:202609", "since:2026-", "since:2026-1", "since:2026-13", "since:2026-02-30",
+		"since:0000-01-01", "since:0000", "since:2026-01-01,2026-02-01", "until:", "until:tomorrow", "within:", "within:30",
 		"within:d", "within:0d", "within:-3d", "within:30h", "within:99999d", "within:4000000000y", "within:101y",
 		"tag:team", "tag:team=", "tag:=infra", "tag:a=b,c", `agent:""`, "agent:a,b", "type:.", "unknown:x",
 		"sources:slack", ":x", "sourcе:slack", "-source:", `-set:"a`, "-tag:team", "-since:2026-01-02", "-within:30d",

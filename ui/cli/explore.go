@@ -158,9 +158,9 @@ func (a *app) flagFilters(request wire.SearchRequest, options *searchOptions) (f
 	return filters, err
 }
 
-// formatDate writes a date as the query language reads it: a day as it was given, a moment in full.
+// formatDate writes a date as the query language reads it: a day, a month or a year as it was given, a moment in full.
 func formatDate(written string, moment *wire.Time) string {
-	if written = strings.TrimSpace(written); len(written) == len(time.DateOnly) {
+	if written = strings.TrimSpace(written); len(written) <= len(time.DateOnly) {
 		return written
 	}
 	return moment.UTC().Format(time.RFC3339)

@@ -87,7 +87,7 @@ func (a *app) searchFlags(command *cobra.Command, options *searchOptions) {
 	flags.StringSliceVar(&options.also, "also", nil,
 		"also search these profiles (`NAMES`, separated by commas; local is this machine)")
 	flags.IntVarP(&options.days, "days", "d", 0, "only documents updated in the last `N` days, 1 to 36500")
-	flags.StringVar(&options.since, "since", "", "only documents updated on this `DATE` or later, like 2026-01-31")
+	flags.StringVar(&options.since, "since", "", "only documents updated on this `DATE` or later: 2026-01-31 or 2026-01")
 	flags.StringVar(&options.until, "until", "", "only documents updated on this `DATE` or earlier")
 	agentFlags(flags, options, "search as")
 	flags.StringArrayVar(&options.DocumentSets, "document-set", nil, "only this document set (`NAME`); repeatable")

@@ -143,16 +143,17 @@ func setDates(request *wire.SearchRequest, given searchArguments) error {
 	for _, date := range []struct {
 		name, value string
 		to          **wire.Time
-		also        time.Duration
-	}{{"since", given.Since, &request.TimeCutoff, 0}, {"until", given.Until, &request.TimeUntil, 24*time.Hour - time.Microsecond}} {
+	}{{"since", given.Since, &request.TimeCutoff}, {"until", given.Until, &request.TimeUntil}} {
 		if date.value == "" {
 			continue
 		}
-		day, err := time.Parse(time.DateOnly, strings.TrimSpace(date.value))
-		if err != nil {
-			return &problem{what: fmt.Sprintf("%s %q is not a date", date.name, date.value), hint: "use a date like 2026-01-31"}
+		first, last, ok := client.ParseDate(date.value)
+		if !ok {
+			return &problem{what: fmt.Sprintf("%s %q is not a date", date.name, date.value), hint: "use a date like 2026-01-31 or 2026-01"}
 		}
-		*date.to = &wire.Time{Time: day.Add(date.also)}
+		if *date.to = (&wire.Time{Time: first}); date.name == "until" {
+			(*date.to).Time = last
+		}
 	}
 	if request.TimeCutoff != nil && request.TimeUntil != nil && request.TimeUntil.Before(request.TimeCutoff.Time) {
 		return &problem{what: "since is after until", hint: "swap the dates, or omit one"}

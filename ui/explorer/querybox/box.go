@@ -432,7 +432,9 @@ func isFilter(raw string, now time.Time) bool {
 // closed.
 func isFinished(raw string, t client.Token, now time.Time) bool {
 	switch t.Field {
-	case "since", "until", "within":
+	case "since", "until": // the beginning of a day may be a month or a year
+		return len(t.Value) >= len(time.DateOnly)
+	case "within":
 		return true
 	case "source":
 		q := client.ParseQuery(raw, now)
