@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -103,6 +104,45 @@ func TestListingsWithCounts(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Document sets of files have the sources of their documents.
+func TestSourcesOfDocumentSets(t *testing.T) {
+	s := newOnyx(t)
+	s.on("/version", body(http.StatusOK, []byte(`{"backend_version":"4.2.0","quarry":{"version":"1.0.0","api":1,"features":["facets"]}}`)))
+	s.on("/manage/document-set", body(http.StatusOK, []byte(`[{"id":1,"name":"Policies","description":"","cc_pair_summaries":[],"is_public":true}]`)))
+	s.on("/search/facets", func(w http.ResponseWriter, r *http.Request) {
+		sources := `[{"value":"notion","count":4},{"value":"web","count":1},{"value":"slack","count":9}]`
+		if r.URL.Query().Get("document_sets") == "Policies" {
+			sources = `[{"value":"notion","count":4},{"value":"web","count":1}]`
+		}
+		body(http.StatusOK, []byte(`{"facets":{"sources":`+sources+`,"document_sets":[{"value":"Policies","count":5}]},"total_matches":5}`))(w, r)
+	})
+	got := run(t, testDoors(s.URL), terminal{}, "document-sets").check(t, ExitSuccess)
+	if !strings.Contains(got.out, `"sources":["notion","web"]`) {
+		t.Errorf("stdout %s", got.out)
+	}
+}
+
+// Authors and types that no document has are refused where the server counts, as sources, sets and tags are.
+func TestUnknownAuthorsAndTypes(t *testing.T) {
+	s := newOnyx(t)
+	run(t, testDoors(s.URL), terminal{}, "search", "x author:nobody").check(t, ExitSuccess) // nothing counts there
+	s.on("/version", body(http.StatusOK, []byte(`{"backend_version":"4.2.0","quarry":{"version":"1.0.0","api":1,"features":["facets"]}}`)))
+	s.on("/search/facets", func(w http.ResponseWriter, r *http.Request) {
+		query, total := r.URL.Query(), 9
+		if author, kind := query.Get("authors"), query.Get("document_types"); author != "" && author != "kim" || kind != "" && kind != "pdf" {
+			total = 0
+		}
+		body(http.StatusOK, fmt.Appendf(nil, `{"facets":{"authors":[{"value":"Kim Wieczorek","count":3}],"types":[{"value":"pdf","count":9}]},"total_matches":%d}`, total))(w, r)
+	})
+	for query, says := range map[string]string{
+		"x author:wieczorec": `Did you mean "Wieczorek"?`, "x -author:nobody": `unknown author "nobody"`, "x author:kim type:pfd": `Did you mean "pdf"?`,
+		"-type:docx x": `unknown document type "docx"`,
+	} {
+		run(t, testDoors(s.URL), terminal{}, "search", "--", query).check(t, ExitUsage).twoLines(t, says)
+	}
+	run(t, testDoors(s.URL), terminal{}, "search", "x author:kim type:pdf").check(t, ExitSuccess)
 }
 
 func TestCutListing(t *testing.T) {

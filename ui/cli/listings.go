@@ -151,10 +151,13 @@ func (a *app) printSets(ctx context.Context, c *client.Client, choice target.Cho
 	}
 	counts := documentCounts(ctx, c, func(f wire.Facets) []wire.FacetValue { return f.DocumentSets })
 	var found []setRow
-	for _, set := range sets {
+	for i, set := range sets {
 		var sources []string
 		for _, connector := range set.CCPairSummaries {
 			sources = union(sources, []string{connector.Source})
+		}
+		if len(sources) == 0 && counts[set.Name] > 0 && i < mostSets { // of files, which no connector brought
+			sources = sourcesOf(ctx, c, set.Name)
 		}
 		found = append(found, setRow{set.ID, set.Name, text.OrEmpty(set.Description), sources, countOf(counts, set.Name), set.IsPublic, choice.Profile})
 	}
@@ -163,6 +166,18 @@ func (a *app) printSets(ctx context.Context, c *client.Client, choice target.Cho
 		func(r setRow) []string {
 			return []string{r.Name, countCell(r.Documents), strings.Join(r.Sources, ", "), r.Description}
 		})
+}
+
+// mostSets is how many document sets are asked for their sources, with a request each.
+const mostSets = 50
+
+// sourcesOf returns the sources of the documents in a set; none where they cannot be counted.
+func sourcesOf(ctx context.Context, c *client.Client, set string) []string {
+	found, err := c.Facets(ctx, wire.SearchRequest{DocumentSets: []string{set}})
+	if err != nil {
+		return nil
+	}
+	return exslices.CastFunc(found.Facets.Sources, func(source wire.FacetValue) string { return source.Value })
 }
 
 const (

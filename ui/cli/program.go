@@ -237,6 +237,9 @@ func (a *app) execute(ctx context.Context, arguments []string) error {
 	if a.program.Guest && len(arguments) > 0 && strings.HasPrefix(arguments[0], "__") { // the library's own, for shells
 		return refusedToGuests(arguments[0])
 	}
+	if err := filterAsFlag(arguments); err != nil {
+		return err
+	}
 	root := a.root()
 	root.SetArgs(append([]string{}, arguments...)) // nil would mean the arguments of the process
 	return root.ExecuteContext(ctx)

@@ -49,7 +49,7 @@ func (a *app) fetchReading(ctx context.Context, c *client.Client, ref string, op
 		}
 		return &reading{document: found.Document, outline: true}, nil
 	case options.section != "" || at.fragment != "":
-		return fetchSection(ctx, c, at, options.section)
+		return a.fetchSection(ctx, c, at, options.section)
 	case options.lines != nil:
 		found, err := wholeDocument(ctx, c, at.Document.ID)
 		if err != nil {
@@ -57,14 +57,14 @@ func (a *app) fetchReading(ctx context.Context, c *client.Client, ref string, op
 		}
 		return found.within(*options.lines)
 	case at.IsPart:
-		return fetchPassages(ctx, c, at, options.around)
+		return a.fetchPassages(ctx, c, at, options.around)
 	case options.around > 0:
 		return nil, usage("Omit --around, or give the reference of a passage (DOCUMENT_ID#N).", "--around requires a passage; %q is a document", ref)
 	}
 	return wholeDocument(ctx, c, at.Document.ID)
 }
 
-func fetchPassages(ctx context.Context, c *client.Client, at located, around int) (*reading, error) {
+func (a *app) fetchPassages(ctx context.Context, c *client.Client, at located, around int) (*reading, error) {
 	from, to := max(0, at.First-around), at.Last+around
 	found := &reading{}
 	if to-from < wire.MaxChunksPerRequest {
@@ -79,7 +79,7 @@ func fetchPassages(ctx context.Context, c *client.Client, at located, around int
 		found = all
 	}
 	if len(found.chunks) == 0 || at.First >= found.document.ChunkCount {
-		return nil, &Failure{Code: ExitNotAvailable, Do: "Read the whole document: quarry read " + config.ShellQuote(at.Document.ID),
+		return nil, &Failure{Code: ExitNotAvailable, Do: "Read the whole document: quarry read " + config.ShellQuote(at.Document.ID) + a.targetFlags(),
 			What: fmt.Sprintf("the document has %s; there is no number %d", text.Count(found.document.ChunkCount, "passage"), at.First)}
 	}
 	found.named = [2]int{at.First, at.Last}
@@ -131,7 +131,7 @@ func fetchChunks(ctx context.Context, c *client.Client, id string, first, last i
 
 // fetchSection reads the text below a heading, up to the next one that is not deeper. A link whose fragment names no
 // heading means the whole document.
-func fetchSection(ctx context.Context, c *client.Client, at located, name string) (*reading, error) {
+func (a *app) fetchSection(ctx context.Context, c *client.Client, at located, name string) (*reading, error) {
 	described, err := c.Chunks(ctx, at.Document.ID, 0, 0)
 	if err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func fetchSection(ctx context.Context, c *client.Client, at located, name string
 		return wholeDocument(ctx, c, at.Document.ID)
 	case index < 0:
 		headings := exslices.CastFunc(outline, func(h wire.OutlineHeading) string { return text.OneLine(h.Text) })
-		do := nearestOf(name, "See: quarry read "+config.ShellQuote(at.Document.ID)+" --outline", headings)
+		do := nearestOf(name, "See: quarry read "+config.ShellQuote(at.Document.ID)+" --outline"+a.targetFlags(), headings)
 		return nil, usage(do, "the document has no section %q", name)
 	}
 	heading, end, stop := outline[index], described.Document.ChunkCount-1, ""

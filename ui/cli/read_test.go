@@ -112,6 +112,20 @@ func TestReadParts(t *testing.T) {
 	}
 }
 
+// A hint leads to the same library.
+func TestHintsOfReadKeepTheTarget(t *testing.T) {
+	s, _ := handbook(t)
+	for reason, arguments := range map[string][]string{
+		"no number 9":      {"read", "file:/hr/leave.md#9"},
+		`no section "none"`: {"read", "file:/hr/leave.md", "--section", "none"},
+	} {
+		got := run(t, testDoors(s.URL), terminal{}, append(arguments, "--library", "/my books")...)
+		if got.code == ExitSuccess || !strings.Contains(got.err, reason) || !strings.Contains(got.err, " --library '/my books'\n") {
+			t.Errorf("exit %d, stderr %s", got.code, got.err)
+		}
+	}
+}
+
 func TestReadSeveral(t *testing.T) {
 	s, _ := handbook(t)
 	got := run(t, testDoors(s.URL), terminal{}, "read", "file:/hr/leave.md#2", "nope", "file:/hr/leave.md#0").check(t, ExitSuccess)

@@ -180,6 +180,23 @@ func flagFailure(command *cobra.Command, err error) error {
 	return usage(do, "%s", err)
 }
 
+// filterAsFlag refuses a filter with a minus that is not inside a quoted query: -source:slack would be read as -s ource:slack.
+func filterAsFlag(arguments []string) error {
+	for _, argument := range arguments {
+		name, _, isFilter := strings.Cut(argument, ":")
+		field, excludes := strings.CutPrefix(strings.ToLower(name), "-")
+		switch {
+		case argument == "--" || strings.HasPrefix(argument, "__"): // the library's own, for shells
+			return nil
+		case isFilter && excludes && slices.Contains(client.FilterNames(), field):
+			filter := text.OneLine(argument)
+			return usage(fmt.Sprintf("Quote the query and put -- before it: quarry search -- %s", config.ShellQuote("WORDS "+filter)),
+				"%q is read as a flag", filter)
+		}
+	}
+	return nil
+}
+
 // flagValue names what a flag of a type takes.
 func flagValue(kind string) string {
 	names := map[string]string{"int": "a whole number", "duration": "a duration like 30s or 10m", "bool": "true or false"}

@@ -113,14 +113,11 @@ func checkRange(flag string, n, low, high int) error {
 }
 
 func (a *app) flagDates(request *wire.SearchRequest, options *searchOptions) (err error) {
-	if request.TimeCutoff, err = parseDate("--since", options.since); err != nil {
+	if request.TimeCutoff, _, err = parseDate("--since", options.since); err != nil {
 		return err
 	}
-	if request.TimeUntil, err = parseDate("--until", options.until); err != nil {
+	if _, request.TimeUntil, err = parseDate("--until", options.until); err != nil {
 		return err
-	}
-	if until := request.TimeUntil; until != nil && len(strings.TrimSpace(options.until)) == len(time.DateOnly) {
-		until.Time = until.AddDate(0, 0, 1).Add(-time.Microsecond) // the day itself is meant, too
 	}
 	if options.given("days") {
 		if err := checkRange("days", options.days, 1, wire.MaxTimeCutoffDays); err != nil {
@@ -139,17 +136,16 @@ func checkDates(request wire.SearchRequest) error {
 	return nil
 }
 
-// parseDate reads the date of a flag; nil if the flag was not given.
-func parseDate(flag, date string) (*wire.Time, error) {
+// parseDate reads the date of a flag, its first and its last moment; nil if the flag was not given.
+func parseDate(flag, date string) (first, last *wire.Time, err error) {
 	if date == "" {
-		return nil, nil
+		return nil, nil, nil
 	}
-	if trimmed := strings.TrimSpace(date); len(trimmed) >= len(time.DateOnly) {
-		if moment, err := wire.ParseTime(trimmed); err == nil {
-			return &wire.Time{Time: moment}, nil
-		}
+	from, to, ok := client.ParseDate(date)
+	if !ok {
+		return nil, nil, usage("Use a date like 2026-01-31, 2026-01 or 2026, or a time like 2026-01-31T08:00:00Z.", "%s %q is not a date", flag, date)
 	}
-	return nil, usage("Use a date like 2026-01-31, or a time like 2026-01-31T08:00:00Z.", "%s %q is not a date", flag, date)
+	return &wire.Time{Time: from}, &wire.Time{Time: to}, nil
 }
 
 // planQuery merges a query's own filters with those of the flags.
@@ -312,6 +308,9 @@ func (a *app) checkFilters(ctx context.Context, c *client.Client, plan []planned
 	if err := checkTags(ctx, c, plan); err != nil {
 		return nil, err
 	}
+	if err := checkCounted(ctx, c, plan); err != nil {
+		return nil, err
+	}
 	return checkSources(ctx, c, plan)
 }
 
@@ -438,6 +437,50 @@ func checkTags(ctx context.Context, c *client.Client, plan []plannedQuery) error
 			all, _ := c.ValidTags(ctx, "", true, mostTags) // without them there is no suggestion
 			names := exslices.CastFunc(all, func(other wire.SourceTag) string { return other.Key + "=" + other.Value })
 			return unknownValue("tag", tag.Key+"="+tag.Value, "quarry tags", names)
+		}
+	}
+	return nil
+}
+
+// checkCounted asks for the documents of each author and type, where the server counts: nothing lists all ways to write one.
+func checkCounted(ctx context.Context, c *client.Client, plan []plannedQuery) error {
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	for _, field := range []struct {
+		what   string
+		values func(wire.SearchRequest) []string
+		having func(value string) wire.SearchRequest
+		facet  func(wire.Facets) []wire.FacetValue
+	}{
+		{"author", func(r wire.SearchRequest) []string { return slices.Concat(r.Authors, r.ExcludeFilters.Authors) },
+			func(value string) wire.SearchRequest { return wire.SearchRequest{Authors: []string{value}} },
+			func(f wire.Facets) []wire.FacetValue { return f.Authors }},
+		{"document type", func(r wire.SearchRequest) []string {
+			return slices.Concat(r.DocumentTypes, r.ExcludeFilters.DocumentTypes)
+		},
+			func(value string) wire.SearchRequest { return wire.SearchRequest{DocumentTypes: []string{value}} },
+			func(f wire.Facets) []wire.FacetValue { return f.Types }},
+	} {
+		given := wanted(plan, field.values)
+		if len(given) == 0 || !countsDocuments(ctx, c) {
+			continue
+		}
+		for _, value := range given {
+			found, err := c.Facets(ctx, field.having(value))
+			if err != nil {
+				return nil //nolint:nilerr // without a count the server decides
+			}
+			if found.TotalMatches > 0 {
+				continue
+			}
+			var names []string
+			if all, err := c.Facets(ctx, wire.SearchRequest{}); err == nil { // else there is no suggestion
+				for _, known := range field.facet(all.Facets) {
+					names = append(append(names, known.Value), strings.Fields(known.Value)...) // a part of a name is enough
+				}
+			}
+			return usage(nearestOf(value, "Omit the filter, or choose a value in the explorer: ctrl+f lists them.", names),
+				"unknown %s %q", field.what, value)
 		}
 	}
 	return nil
