@@ -53,7 +53,13 @@ func TestPickIsLeft(t *testing.T) {
 	for _, keys := range [][]string{{"q"}, {"ctrl+c"}, {"esc", "esc"}} {
 		screen := newHome(t).pick("--sample", "roll back")
 		screen.WaitText("↵ choose")
-		screen.Press(keys...)
+		screen.Wait("the end of the search, which esc would stop", regexp.MustCompile(`documents · [\d.]+ m?s`).MatchString)
+		for i, key := range keys {
+			if i > 0 {
+				screen.WaitText("↵ search")
+			}
+			screen.Press(key)
+		}
 		if got := leaves(t, screen); got != "exit 130" {
 			t.Errorf("%q: printed %q", keys, got)
 		}

@@ -32,10 +32,10 @@ func searchBindings() []Binding {
 		action("search-again", "r f5", InPanes, "", "Search again, ignoring the cache", (*Model).searchAgain, noQuery),
 		action("back", "esc", InPanes, "", "Go back: stop the search, close the reader, leave the list, clear the query",
 			(*Model).back),
-		action("searches", "ctrl+r", InPanes, "", "Recent and saved searches", (*Model).openSearches, noSearches),
+		action("searches", "ctrl+r", InPanes, "", "Open the history: recent and saved searches", (*Model).openSearches, noSearches),
 		action("save-search", "ctrl+s", InPanes, "", "Save the query under a name, to see later what is new", (*Model).nameSearch, noQueryToSave),
-		action("walk-back", "alt+left", InList|InReader, "", "Previous search", func(m *Model) tea.Cmd { return m.walk(-1) }, noPageBefore),
-		action("walk-forward", "alt+right", InList|InReader, "", "Next search", func(m *Model) tea.Cmd { return m.walk(1) }, noPageAfter),
+		action("walk-back", "alt+left", InList|InReader, "", "Previous search in the history", func(m *Model) tea.Cmd { return m.walk(-1) }, noPageBefore),
+		action("walk-forward", "alt+right", InList|InReader, "", "Next search in the history", func(m *Model) tea.Cmd { return m.walk(1) }, noPageAfter),
 		action("undo-query", "u", InList|InReader, "", "Undo the last change of query and filters",
 			(*Model).undoQuery, noUndo),
 		action("complete", "tab", InBox, "", "Complete a filter or its value; on an empty query, try an example",
@@ -121,6 +121,7 @@ func filterBindings() []Binding {
 	return group("Filters",
 		action("strip", "f", InList|InReader|InHome, "filter", "Choose among the sources of the matches", (*Model).enterStrip, notOpen),
 		action("toggle-source", "space enter", InStrip, "select", "Limit the search to a source too, or no longer", (*Model).toggleSource, notOpen),
+		action("exclude-source", "!", InStrip, "exclude", "Exclude a source from the search, or no longer", (*Model).excludeSource, cannotExcludeSource),
 		action("source-before", "left h", InStrip, "", "Previous source", do(func(m *Model) { m.strip.Move(-1) })),
 		action("source-after", "right l", InStrip, "", "Next source", do(func(m *Model) { m.strip.Move(1) })),
 		action("all-filters", "down j f", InStrip, "all filters", "Open all filters", (*Model).openPicker, notOpen),
@@ -132,7 +133,7 @@ func filterBindings() []Binding {
 
 func screenBindings() []Binding {
 	return group("Screen",
-		action("actions", "? f1", InPanes, "all keys", "List all actions with their keys, and run one", (*Model).openActions),
+		action("actions", "? f1", Everywhere, "all keys", "List all actions with their keys, and run one", (*Model).openActions),
 		action("set-up", "f3", InPanes, "", "Connect to an Onyx server, open a folder, or set up a language model",
 			(*Model).openSetUp, noSetUp),
 		action("zoom", "z", InList|InReader, "", "Zoom the pane to the whole screen, or back",
@@ -190,7 +191,7 @@ func overlayBindings() []Binding {
 
 func conversationBindings() []Binding {
 	return group("Conversations",
-		action("conversations", "A f4", InPanes|InAnswer, "earlier", "Open an earlier conversation",
+		action("conversations", "A f4", InPanes|InAnswer, "chats", "Open an earlier conversation",
 			(*Model).openChats, cannotListChats),
 		action("open-conversation", "enter", InChats, "open", "Open the conversation", (*Model).openChat),
 	)

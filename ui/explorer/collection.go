@@ -35,6 +35,7 @@ func collectionBindings() []Binding {
 		action("remove-collected", "d delete", InCollection, "remove", "Remove the passage from the collection", (*Model).dropCollected, noCollected),
 		action("move-down", "J shift+down", InCollection, "move down", "Move the passage down", func(m *Model) tea.Cmd { return m.moveCollected(1) }, noCollected),
 		action("move-up", "K shift+up", InCollection, "move up", "Move the passage up", func(m *Model) tea.Cmd { return m.moveCollected(-1) }, noCollected),
+		action("export-collection", "X", InList|InReader|InHome, "", "Export the collection as Markdown, JSON or CSV", (*Model).openExports, noCollection),
 		action("run-export", "enter", InExports, "export", "Copy or save the collection in this format", (*Model).runExport),
 	)
 }

@@ -2,6 +2,7 @@ package explorer
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -32,6 +33,9 @@ func TestPictures(t *testing.T) {
 				screen := startIn(t, Options{Target: sampleTarget(t), Query: "rolling back a release"}, terminal)
 				screen.WaitText(" 1  ")
 				screen.WaitText("· 1 ms") // the time stands there when the search has ended
+				if size[1] >= stripHeight {
+					screen.Wait("the sources, also those without matches", regexp.MustCompile(`\+[68] +ctrl`).MatchString)
+				}
 				if size[0] == 120 {
 					screen.WaitText("66 documents ╮")
 					screen.WaitText("In a hurry?")

@@ -141,7 +141,7 @@ func TestTheSummaryCountsNothingThatCannotBeReached(t *testing.T) {
 	late := 0
 	options.Now = func() time.Time { late++; return today().Add(time.Duration(late) * 10 * time.Millisecond) }
 	screen := start(t, 140, 40, options)
-	screen.WaitText("best 8 in 1 document · 1,470 match")
+	screen.WaitText("best 8 passages · 1,470 documents match")
 	screen.WaitGone("of 1,470")
 	screen.Press("w")
 	screen.WaitText("outside the stages") // the rest of the time above them

@@ -42,7 +42,7 @@ func (m *Model) nextOrder() tea.Cmd {
 	m.search.order = all[(slices.Index(all, m.search.order)+1)%len(all)]
 	m.say("sorted by relevance")
 	if name := orderName(m.search.order); name != "" {
-		m.say("sorted: " + name)
+		m.say("sorted: " + name + ", of the documents with most of the words")
 	}
 	return m.startSearch(m.search.shown.text, m.search.shown.instant, false)
 }
@@ -101,8 +101,13 @@ func (m *Model) moreResults() tea.Cmd {
 func (m *Model) wantsMore() bool {
 	s, p := m.search.shown, m.search.paging
 	return s != nil && !s.provisional && !s.ofAnswer && m.search.running == nil && !p.fetching.running() && !p.complete &&
-		m.client() != nil && (m.client().Local() || m.conn.welcome.pages) && m.list.Len() > 0 &&
+		m.pages() && m.list.Len() > 0 &&
 		m.list.Row() >= m.list.Len()-pageAhead && m.list.Len() < maxRows && m.list.SelectedIndex() != p.stayed && s.response.TotalMatches > m.list.Documents()
+}
+
+// pages reports whether the target lists the documents behind those that were asked for.
+func (m *Model) pages() bool {
+	return m.client() != nil && (m.client().Local() || m.conn.welcome.pages)
 }
 
 // handlePage puts the documents of a page that the list does not have yet behind it, with numbers of their own.

@@ -84,6 +84,75 @@ func TestAllActions(t *testing.T) {
 	screen.WaitText("All actions") // it stays, and the reason is told
 }
 
+// The list of actions opens over panels and prompts, too: it begins with what can be done there, and what was typed there stays.
+func TestAllActionsFromPanels(t *testing.T) {
+	t.Parallel()
+	m := &machine{}
+	screen := start(t, 140, 44, Options{Target: sampleTarget(t), Query: "roll back", Caps: m.capabilities()})
+	screen.WaitText("All 21") // the library is open
+	screen.Press("enter", "ctrl+f")
+	screen.WaitText("[Sources]")
+	screen.Type("sla")
+	screen.WaitText("› sla")
+	screen.Press("f1")
+	screen.WaitText("All actions")
+	screen.WaitText("Exclude a value")
+	screen.Press("f1")
+	screen.WaitText("› sla")
+	screen.Press("f1")
+	screen.WaitText("All actions")
+	screen.Type("next tab")
+	screen.WaitGone("Exclude a value")
+	screen.Press("enter")
+	screen.WaitText("[Time]")
+	screen.Press("esc")
+	screen.WaitGone("[Time]")
+	screen.Press("ctrl+s")
+	screen.WaitText("Save search as")
+	screen.Type("mine")
+	screen.Press("f1")
+	screen.WaitText("Save what is typed")
+	screen.Press("esc")
+	screen.WaitText("› mine")
+	screen.Press("esc")
+	screen.WaitGone("› mine")
+}
+
+// Actions of panels are found everywhere, by the words that people look for, and lead to their panel.
+func TestActionsOfPanelsAreFound(t *testing.T) {
+	t.Parallel()
+	m := &machine{}
+	screen := start(t, 140, 44, Options{Target: sampleTarget(t), Query: "roll back", Caps: m.capabilities()})
+	screen.WaitText("All 21")
+	screen.Press("enter", "f1")
+	screen.WaitText("All actions")
+	screen.Type("note about")
+	screen.WaitText("unavailable: no passages are marked")
+	screen.Press("esc")
+	screen.WaitGone("All actions")
+	screen.Press("tab")
+	screen.WaitText("● 1 marked")
+	screen.Press("f1")
+	screen.WaitText("All actions")
+	screen.Type("note about")
+	screen.WaitGone("Quit")
+	screen.Press("enter")
+	screen.WaitText("╭ Collection")
+	screen.Press("esc")
+	screen.WaitGone("╭ Collection")
+	for typed, want := range map[string]string{"export": "Export the collection as Markdown", "history": "Open the history"} {
+		screen.Press("f1")
+		screen.WaitText("All actions")
+		screen.Type(typed)
+		screen.WaitText("▌ ")
+		screen.WaitText(want)
+		screen.Press("f1")
+		screen.WaitGone("All actions")
+	}
+	screen.Press("X")
+	screen.WaitText("Export 1 passage")
+}
+
 func TestTheThemeFollowsTheTerminal(t *testing.T) {
 	t.Parallel()
 	for name, terminal := range map[string]screentest.Options{

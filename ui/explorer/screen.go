@@ -85,21 +85,22 @@ func (m *Model) quit() tea.Cmd {
 	return tea.Quit
 }
 
-// openActions lays the list of all actions over the panes: first those of the place that the person is in, then those of
-// the other places, which lead there when they are run.
+// openActions lays the list of all actions over the screen, or closes it: first those of the place that the person is in, then
+// those of the other places, which lead there when they are run.
 func (m *Model) openActions() tea.Cmd {
+	if m.overlay() == InActions {
+		return m.closePanel()
+	}
 	var here, elsewhere []panel.Entry
 	for _, b := range m.keys.bindings {
-		switch {
-		case b.Numbered != nil || b.In&InPanes == 0:
-			continue
-		case b.In&m.focus != 0:
-			here = append(here, panel.Entry{Action: b.Action, Group: b.Group, Text: b.Long, Keys: b.KeysText(m.focus),
+		switch place := b.In.Places()[0]; {
+		case b.Numbered != nil:
+		case b.In&m.place() != 0:
+			here = append(here, panel.Entry{Action: b.Action, Group: b.Group, Text: b.Long, Keys: b.KeysText(m.place()),
 				Reason: b.Disabled(m)})
-		default:
-			place := b.In.Places()[0]
+		case b.In&InPanes != 0 || m.openerOf(b).Action != "":
 			elsewhere = append(elsewhere, panel.Entry{Action: b.Action, Group: "In " + place.Name(), Text: b.Long,
-				Keys: b.KeysText(place)})
+				Keys: b.KeysText(place), Reason: m.unreachable(b)})
 		}
 	}
 	slices.SortStableFunc(elsewhere, func(a, b panel.Entry) int { return strings.Compare(a.Group, b.Group) })
@@ -108,20 +109,48 @@ func (m *Model) openActions() tea.Cmd {
 	return nil
 }
 
-// runAction runs the chosen action where it belongs, or warns why it cannot run now.
+// openerOf returns the action that opens the panel of another action; the zero value where that is in no panel of its own.
+func (m *Model) openerOf(b Binding) Binding {
+	return m.keys.named(map[Place]string{InPicker: "filters", InAnswer: "answer", InChats: "conversations", InSearches: "searches",
+		InCollection: "collection", InThemes: "theme"}[b.In])
+}
+
+// unreachable returns why the panel of an action cannot be opened now; "" if it can, or the action is in no panel.
+func (m *Model) unreachable(b Binding) string {
+	if opener := m.openerOf(b); opener.Action != "" {
+		return opener.Disabled(m)
+	}
+	return ""
+}
+
+// runAction runs the chosen action where it belongs, or warns why it cannot run now. Of an action in a panel that is not open,
+// it opens the panel: what the action is about is chosen there.
 func (m *Model) runAction() tea.Cmd {
 	entry, ok := m.actions.Chosen()
 	if !ok {
 		return nil
 	}
+	list := m.panels
+	m.panels = list[:len(list)-1]
 	b := m.keys.named(entry.Action)
-	if reason := b.Disabled(m); reason != "" {
+	here := b.In&m.place() != 0
+	if opener := m.openerOf(b); !here && opener.Action != "" {
+		b = opener
+	}
+	reason := b.Disabled(m)
+	if !here {
+		reason = cmp.Or(cannotClose(m), reason)
+	}
+	if reason != "" {
 		m.warn(reason)
+		m.panels = list
 		return nil
 	}
-	m.panels = nil
-	if b.In&m.focus == 0 {
-		m.focus = b.In.Places()[0]
+	if !here {
+		m.panels = nil
+		if b.In&m.focus == 0 {
+			m.focus = b.In.Places()[0]
+		}
 	}
 	return b.Run(m)
 }

@@ -12,6 +12,8 @@ import (
 	"charm.land/bubbles/v2/key"
 	"charm.land/lipgloss/v2"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/text"
@@ -93,10 +95,11 @@ func (m *Model) summary() string {
 	if m.search.shown == nil {
 		return muted.Render(m.invitation())
 	}
-	facts := strings.Join(m.facts(false), " · ")
-	if paint.Width(facts) > m.rects.ListFrame.W-len("- Results --- -") {
-		facts = strings.Join(m.facts(true), " · ")
+	room := m.rects.ListFrame.W - 2*ruleEnds - len("  ")
+	if title := min(paint.Width(m.listTitle()), leastListTitle); title > 0 {
+		room -= title + len("    ")
 	}
+	facts := m.factsIn(room)
 	if failed := m.failedParts(); len(failed) > 0 && m.rects.Notes.H == 0 { // there is no line for notes
 		facts = " · " + facts
 		return m.theme.Warning.Render("! "+m.failedText(failed, m.rects.ListFrame.W-paint.Width(facts)-len("!    "))) + muted.Render(facts)
@@ -128,79 +131,109 @@ func (m *Model) former() string {
 // fullDocument is from how many passages of one document on a server may have left out more of them.
 const fullDocument = 8
 
-// passages counts the list, in a word less in a narrow one. Where more of the library may match, these are the best.
-func (m *Model) passages(briefly bool) string {
-	counted := text.Count(m.list.Len(), "passage")
-	if briefly {
-		counted = text.Number(m.list.Len())
-	}
-	all := m.list.Documents() >= m.search.shown.response.TotalMatches
-	if m.list.Len() >= m.wanted() && !all || m.list.MostOfDocument() >= fullDocument {
-		return "best " + counted
-	}
-	return counted
+// leastListTitle is how much of the name of the results stays beside what is said about them, in columns.
+const leastListTitle = len("Results by source")
+
+// fact is a part of the summary.
+type fact struct {
+	text  string
+	brief string // the same in fewer words; empty: there are none
+	spare bool   // it gives way where there is too little room
 }
 
-// facts returns the parts of the summary of the shown answer; briefly those of a narrow list.
-func (m *Model) facts(briefly bool) []string {
+// factsIn joins the facts about the shown answer that there is room for: the last spare ones give way first, then words.
+func (m *Model) factsIn(room int) string {
+	facts := m.facts()
+	join := func() string {
+		return strings.Join(exslices.CastFunc(facts, func(f fact) string { return f.text }), " · ")
+	}
+	for i := len(facts) - 1; i >= 0 && paint.Width(join()) > room; i-- {
+		if facts[i].spare {
+			facts = slices.Delete(facts, i, i+1)
+		}
+	}
+	for i := range facts {
+		if paint.Width(join()) > room {
+			facts[i].text = cmp.Or(facts[i].brief, facts[i].text)
+		}
+	}
+	return join()
+}
+
+// facts returns the parts of the summary of the shown answer.
+func (m *Model) facts() []fact {
 	response := m.search.shown.response
 	documents := m.list.Documents()
 	if m.search.shown.collected {
-		return []string{text.Count(len(response.Results), "passage") + " from the collection"}
+		return []fact{{text: text.Count(len(response.Results), "passage") + " from the collection"}}
 	}
 	if m.search.shown.ofAnswer {
-		return []string{text.Count(documents, "document") + " from the answer"}
+		return []fact{{text: text.Count(documents, "document") + " from the answer"}}
 	}
-	facts := []string{m.found(documents, briefly)}
-	if m.search.old {
-		if m.focus == InBox && m.target.Kind == Remote && !m.typingSearches() {
-			facts = append([]string{m.keys.keyOf("search", InBox) + " searches"}, facts...)
-		}
-		return facts
+	found := m.found(documents)
+	switch {
+	case m.search.old && m.focus == InBox && m.target.Kind == Remote && !m.typingSearches():
+		return []fact{{text: m.keys.keyOf("search", InBox) + " searches"}, found}
+	case m.search.old:
+		return []fact{found}
+	case m.outdated():
+		return []fact{found, {text: "library changed · " + m.keys.keyOf("search-again", InList) + " searches again"}}
 	}
-	if m.outdated() {
-		return append(facts[:1], "library changed · "+m.keys.keyOf("search-again", InList)+" searches again")
-	}
+	facts := []fact{found}
 	switch {
 	case m.search.shown.instant && m.target.Kind == Remote: // what changes with every key is sent with every key
 	case m.search.shown.remembered:
-		facts = append(facts, "cached")
+		facts = append(facts, fact{text: "cached", spare: true})
 	case !m.search.shown.provisional:
-		facts = append(facts, text.Duration(m.searchTime()))
+		facts = append(facts, fact{text: text.Duration(m.searchTime()), spare: true})
 	}
 	switch {
 	case len(m.search.shown.wire.MessageHistory) > 0 && withoutModel(response):
-		facts = append(facts, "without the conversation: no model")
+		facts = append(facts, fact{text: "without the conversation: no model"})
 	case len(m.search.shown.wire.MessageHistory) > 0:
-		facts = append(facts, "follow-up")
+		facts = append(facts, fact{text: "follow-up"})
 	}
 	if len(response.Queries) > 1 {
-		facts = append(facts, text.Count(len(response.Queries), "query"))
+		facts = append(facts, fact{text: text.Count(len(response.Queries), "query"), spare: true})
 	}
 	if m.search.shown.provisional && (m.search.running == nil || m.search.running.slow) { // else the better ones are there in a moment
-		facts = append(facts, "provisional")
+		facts = append(facts, fact{text: "provisional"})
 	}
 	return facts
 }
 
-// found counts the passages of the list and their documents, and all documents that match where the server counted more.
-func (m *Model) found(documents int, briefly bool) string {
-	total := m.search.shown.response.TotalMatches
-	if m.search.shown.wire.Lists() {
-		order := "newest"
-		if m.search.shown.wire.Sort == wire.SortOldest {
-			order = "oldest"
+// found counts the passages of the list and their documents, and all documents that the list leads to, or that match where it
+// does not lead to all of them. While a word is typed its beginning is searched for, which says nothing about the whole word:
+// then only what is listed is counted.
+func (m *Model) found(documents int) fact {
+	s := m.search.shown
+	total, passages := s.response.TotalMatches, text.Count(m.list.Len(), "passage")
+	all := fmt.Sprintf("%s of %s", text.Number(documents), text.Count(max(total, documents), "document"))
+	reached := total <= maxRows && m.pages()
+	if s.wire.Lists() {
+		order := "newest "
+		if s.wire.Sort == wire.SortOldest {
+			order = "oldest "
 		}
-		return fmt.Sprintf("%s %s of %s", order, text.Number(documents), text.Count(max(total, documents), "document"))
+		if !reached && total > documents {
+			return fact{text: fmt.Sprintf("%s%s · %s match", order, text.Number(documents), text.Count(total, "document"))}
+		}
+		return fact{text: order + all}
 	}
-	counted := m.passages(briefly && (total > documents || documents < m.list.Len()))
 	switch {
-	case total > documents:
-		return fmt.Sprintf("%s in %s · %s match", counted, text.Count(documents, "document"), text.Number(total))
-	case documents < m.list.Len():
-		return counted + " in " + text.Count(documents, "document")
+	case total > documents && !(s.instant && !s.query.WordEnded) && reached:
+		return fact{text: passages + " · " + all, brief: all}
+	case total > documents && !s.instant:
+		return fact{text: fmt.Sprintf("best %s · %s match", passages, text.Count(total, "document")),
+			brief: fmt.Sprintf("best %s · %s match", text.Number(m.list.Len()), text.Number(total))}
+	case m.list.MostOfDocument() >= fullDocument: // of which the server may have left out more
+		passages = "best " + passages
 	}
-	return counted
+	if documents < m.list.Len() {
+		return fact{text: passages + " in " + text.Count(documents, "document"),
+			brief: text.Number(m.list.Len()) + " in " + text.Count(documents, "document")}
+	}
+	return fact{text: passages, brief: text.Number(m.list.Len())}
 }
 
 // searchTime is how long the shown search took: at a library what its stages add up to, at a server as long as its
@@ -278,14 +311,15 @@ func (m *Model) markedCount() string {
 }
 
 // hints are the keys of a place that there is room for, without those that cannot act now. The key to all others comes
-// last and always stays. They are chosen before Bubbles' help draws them: once less than two columns are left, it draws
-// all that follow.
+// last and, outside of panels, always stays. They are chosen before Bubbles' help draws them: once less than two columns are left,
+// it draws all that follow.
 func (m *Model) hints(place Place, room int) string {
 	bar := help.Model{ShortSeparator: "   ", Styles: help.Styles{ShortKey: m.theme.Key, ShortDesc: m.theme.Muted}}
 	columns := func(b key.Binding) int { return paint.Width(b.Help().Key + " " + b.Help().Desc + bar.ShortSeparator) }
 	room += len(bar.ShortSeparator)
 	var shown, last []key.Binding
-	if all := m.keys.named("actions").hint(place, "all keys"); all.Enabled() {
+	all := m.keys.named("actions").hint(place, "all keys")
+	if all.Enabled() && place&InOverlays == 0 { // those of a panel are few
 		last, room = []key.Binding{all}, room-columns(all)
 	}
 	for _, b := range m.keys.bindings {
@@ -309,6 +343,9 @@ func (m *Model) hints(place Place, room int) string {
 			break
 		}
 		shown = append(shown, hint)
+	}
+	if len(last) == 0 && all.Enabled() && place != InActions && room >= columns(all) {
+		last = []key.Binding{all}
 	}
 	return bar.ShortHelpView(append(shown, last...))
 }

@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -49,7 +50,7 @@ func (m *Model) updateStrip() {
 			return
 		}
 		sources = append(sources, strip.Source{Value: value, Name: client.SourceName(value), Count: count, Counted: exact,
-			Active: slices.Contains(facets.Query.Sources, value)})
+			Active: slices.Contains(facets.Query.Sources, value), Excluded: slices.Contains(facets.Query.Excluded.Sources, value)})
 	}
 	for _, counted := range counts {
 		add(counted.Value, counted.Count)
@@ -57,16 +58,18 @@ func (m *Model) updateStrip() {
 	for _, known := range welcome.sources {
 		add(known.Value, 0)
 	}
-	for _, active := range facets.Query.Sources {
-		add(active, 0)
+	for _, filtered := range slices.Concat(facets.Query.Sources, facets.Query.Excluded.Sources) {
+		add(filtered, 0)
 	}
 	m.strip.Set(sources)
+	m.filters.others.drawn = counts
 }
 
 // otherSources are the sources of a search made without its filter of sources: what removing that filter gives.
 type otherSources struct {
 	of       string // key of the search with the filter
 	sources  []wire.FacetValue
+	drawn    []wire.FacetValue // on the line now
 	counting *request
 }
 
@@ -74,13 +77,17 @@ type otherSources struct {
 // The counts in its own answer leave out what is only found by that other search.
 func (m *Model) countOthers() tea.Cmd {
 	s, others := m.search.shown, &m.filters.others
-	if s == nil || s.key == others.of || len(s.wire.Sources) == 0 || s.ofAnswer || m.client() == nil || !m.client().Local() {
+	if s == nil || s.key == others.of || len(s.wire.Sources)+len(s.wire.ExcludeFilters.Sources) == 0 || s.ofAnswer ||
+		m.client() == nil || !m.client().Local() {
 		return nil
 	}
 	others.counting.stop()
-	*others = otherSources{of: s.key, sources: s.response.Facets.Sources}
+	others.of, others.sources = s.key, s.response.Facets.Sources
+	if len(s.wire.ExcludeFilters.Sources) > 0 { // which that lacks
+		others.sources = others.drawn
+	}
 	query, matching := s.query, m.counter(s.wire.Prefix)
-	query.Sources = nil
+	query.Sources, query.Excluded.Sources = nil, nil
 	return background(m, &others.counting, func(ctx context.Context) (wire.Facets, error) {
 		facets, _, err := matching(ctx, query)
 		return facets, err
@@ -107,16 +114,41 @@ func (m *Model) toggleSource() tea.Cmd {
 	if m.strip.Rest() {
 		return m.openPicker()
 	}
+	sources, excluded := m.strip.Toggled(), m.sourcesOfQuery().Excluded.Sources
+	return m.filterSources(sources, slices.DeleteFunc(excluded, func(source string) bool { return slices.Contains(sources, source) }))
+}
+
+func cannotExcludeSource(m *Model) string {
+	_, ok := m.strip.Chosen()
+	return cmp.Or(notOpen(m), unless(ok, "move to a source to exclude it"))
+}
+
+// excludeSource excludes the source under the cursor from the query, or no longer, and searches.
+func (m *Model) excludeSource() tea.Cmd {
+	source, _ := m.strip.Chosen()
+	query := m.sourcesOfQuery()
+	isIt := func(value string) bool { return value == source }
+	excluded := slices.DeleteFunc(slices.Clone(query.Excluded.Sources), isIt)
+	if len(excluded) == len(query.Excluded.Sources) {
+		excluded = append(excluded, source)
+	}
+	return m.filterSources(slices.DeleteFunc(query.Sources, isIt), excluded)
+}
+
+// sourcesOfQuery is the query with all of its filters finished.
+func (m *Model) sourcesOfQuery() client.Query {
 	m.box.FinishFilters(m.now())
+	return client.ParseQuery(m.box.Query(), m.now())
+}
+
+// filterSources limits the query to sources, if there are any, excludes others, and searches.
+func (m *Model) filterSources(wanted, excluded []string) tea.Cmd {
 	m.remember()
 	var filters []string
-	sources := m.strip.Toggled()
 	field, _ := picker.FieldOf("source")
-	if len(sources) > 0 {
-		filters = append(filters, field.Filter(false, sources))
+	if len(wanted) > 0 {
+		filters = append(filters, field.Filter(false, wanted))
 	}
-	excluded := client.ParseQuery(m.box.Query(), m.now()).Excluded.Sources
-	excluded = slices.DeleteFunc(excluded, func(source string) bool { return slices.Contains(sources, source) }) // they are wanted now
 	if len(excluded) > 0 {
 		filters = append(filters, field.Filter(true, excluded))
 	}

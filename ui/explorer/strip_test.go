@@ -66,6 +66,29 @@ func TestAnExcludedSourceIsChosenOnTheLine(t *testing.T) {
 	}
 }
 
+// ! excludes the source under the cursor, which the line shows, and excludes it no longer; on the cell for all it says why not.
+func TestASourceIsExcludedOnItsLine(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 120, 40, Options{Target: sampleTarget(t), Query: "rolling back a release"})
+	screen.Wait("the end of the search", regexp.MustCompile(`28 documents · \d+ ms`).MatchString)
+	screen.WaitText("All 28")
+	screen.Press("f")
+	screen.WaitText("[All 28]")
+	screen.Press("!")
+	screen.WaitText("move to a source to exclude it")
+	screen.Press("right", "right")
+	screen.WaitText("[# Slack 6]")
+	screen.Press("!")
+	screen.WaitText("not source: slack ✕")
+	screen.WaitText("[not # Slack 6]")
+	screen.Wait("results without Slack", func(text string) bool {
+		return !strings.Contains(text, "# Slack › ") && strings.Contains(text, "◆ Confluence ›")
+	})
+	screen.Press("!")
+	screen.WaitGone("not source")
+	screen.WaitText("# Slack › ")
+}
+
 // On a low screen there is no such line: f opens the filters.
 func TestALowScreenHasNoLineOfSources(t *testing.T) {
 	t.Parallel()
@@ -88,7 +111,7 @@ func TestAPanelLeavesTheRestInSight(t *testing.T) {
 		m.Update(nil)
 		requireGeometry(t, m, "filters")
 		content := m.View().Content
-		if !strings.Contains(content, "50 documents") || !strings.Contains(content, "close") {
+		if !strings.Contains(content, "best 50 ") || !strings.Contains(content, "close") {
 			t.Errorf("%v: panel or results are missing:\n%s", size, content)
 		}
 		if dimmed := strings.TrimSuffix(m.theme.Stale.Render("│ › roll back"), "\x1b[m"); !strings.Contains(content, dimmed) {

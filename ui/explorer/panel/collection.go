@@ -110,8 +110,11 @@ func (p *Collection) details(width, height int, th theme.Theme) []string {
 	one, most := p.passages[p.choice.At], height/3
 	lines := []string{th.Border.Render(strings.Repeat("─", width))}
 	lines = append(lines, wrapped(one.Note, width, th.Warning)...)
-	shown, _ := passage.Snippet(one.SearchResult, nil, most*width, most*width)
-	lines = append(lines, wrapped(shown, width, th.Muted)...)
+	shown, _ := passage.Excerpt(one.SearchResult, nil, most, width)
+	for line := range strings.SplitSeq(shown, "\n") { // each for itself: a table stays one
+		plain, _ := passage.Snippet(wire.SearchResult{Content: line}, nil, len(line)+1, len(line)+1)
+		lines = append(lines, wrapped(plain, width, th.Muted)...)
+	}
 	lines = lines[:min(len(lines), most)]
 	for len(lines) < most {
 		lines = append(lines, "")

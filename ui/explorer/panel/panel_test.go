@@ -5,10 +5,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 
+	"quarry/client/wire"
 	"quarry/theme"
 	"quarry/ui/explorer/paint"
 )
@@ -126,5 +128,18 @@ func TestDrawingATextTakesOnlyWhatIsSeen(t *testing.T) {
 	}
 	if short, long := allocations(100), allocations(10_000); long > short+5 {
 		t.Errorf("%v allocations for a long text, %v for a short one", long, short)
+	}
+}
+
+// The beginning of a collected passage keeps its lines: a row of a table is one.
+func TestTheCollectionKeepsTheRowsOfTables(t *testing.T) {
+	t.Parallel()
+	var p Collection
+	p.Set([]Collected{{SearchResult: wire.SearchResult{Title: "Leave", Content: "Days of leave:\n\n| Country | Days |\n|---|---|\n| Norway | 25 |\n| Japan | 20 |"}}}, time.Time{})
+	got := textOf(&p, 60, 30)
+	for _, line := range []string{"│ Days of leave:  ", "│ Country · Days  ", "│ Norway · 25  ", "│ Japan · 20  "} {
+		if !strings.Contains(got, line) {
+			t.Errorf("%q is missing:\n%s", line, got)
+		}
 	}
 }

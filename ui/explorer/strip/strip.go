@@ -18,6 +18,8 @@ type Source struct {
 	Count   int    // of matching documents
 	Counted bool
 	Active  bool // the query is limited to it
+
+	Excluded bool // the query excludes it
 }
 
 // Strip is the line. Its first cell stands for all sources, its last one for those that there is no room for.
@@ -43,9 +45,15 @@ type look struct {
 // hit is where a cell was drawn: the columns [from, to).
 type hit struct{ from, to, cell int }
 
-// Set shows sources, those with most matches first.
+// Set shows sources, those with most matches first. An excluded one that was not counted stays in sight.
 func (s *Strip) Set(sources []Source) {
 	slices.SortStableFunc(sources, func(a, b Source) int {
+		if first, second := a.Excluded && a.Count == 0, b.Excluded && b.Count == 0; first != second {
+			if first {
+				return -1
+			}
+			return 1
+		}
 		if a.Count != b.Count {
 			return b.Count - a.Count
 		}
@@ -87,6 +95,14 @@ func (s *Strip) last() int {
 
 // Rest reports whether the cursor is on the cell for the sources that there is no room for.
 func (s *Strip) Rest() bool { return s.at > s.shown }
+
+// Chosen is the source under the cursor; false on the cells for all and for the others.
+func (s *Strip) Chosen() (source string, ok bool) {
+	if s.at < 1 || s.at > s.shown {
+		return "", false
+	}
+	return s.sources[s.at-1].Value, true
+}
 
 // Toggled returns the sources that the query is limited to once the one under the cursor was chosen, or given up if it
 // was chosen before; none of them for all sources.
@@ -178,8 +194,11 @@ func restOf(n int) string { return " +" + text.Number(n) + " " }
 
 func labelOf(source Source, th theme.Theme) string {
 	label := th.SourceGlyph(source.Value) + " " + paint.Line(strings.TrimPrefix(source.Name, "Google "))
-	if source.Counted {
+	if source.Counted && !(source.Excluded && source.Count == 0) {
 		label += " " + text.Number(source.Count)
+	}
+	if source.Excluded {
+		label = "not " + label
 	}
 	return label
 }
@@ -188,7 +207,7 @@ func cellOf(source Source, label string, th theme.Theme) string {
 	switch {
 	case source.Active:
 		return styled(label, true, th)
-	case source.Counted && source.Count == 0:
+	case source.Excluded || source.Counted && source.Count == 0:
 		return th.Disabled.Render(label)
 	}
 	at := strings.LastIndexByte(label, ' ')

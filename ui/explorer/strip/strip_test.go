@@ -17,8 +17,8 @@ func screen() theme.Theme {
 }
 
 func sources() []Source {
-	return []Source{{"gmail", "Gmail", 0, true, false}, {"google_drive", "Google Drive", 2, true, false},
-		{"slack", "Slack", 6, true, true}, {"confluence", "Confluence", 5, true, false}}
+	return []Source{{Value: "gmail", Name: "Gmail", Counted: true}, {Value: "google_drive", Name: "Google Drive", Count: 2, Counted: true},
+		{Value: "slack", Name: "Slack", Count: 6, Counted: true, Active: true}, {Value: "confluence", Name: "Confluence", Count: 5, Counted: true}}
 }
 
 func TestView(t *testing.T) {
@@ -72,5 +72,32 @@ func TestSourcesAreChosen(t *testing.T) {
 	s.Set(nil)
 	if s.View(70, screen(), true, ""); s.at != 0 || s.Rest() {
 		t.Errorf("without sources the cursor is at %d", s.at)
+	}
+}
+
+// An excluded source says so, stays in sight where nothing counts it, and keeps the cursor.
+func TestAnExcludedSource(t *testing.T) {
+	t.Parallel()
+	var s Strip
+	s.Set(sources())
+	s.View(40, screen(), true, "")
+	s.Move(1)
+	if source, ok := s.Chosen(); source != "slack" || !ok {
+		t.Fatalf("the cursor is on %q", source)
+	}
+	excluded := sources()
+	for i := range excluded {
+		if excluded[i].Value == "slack" {
+			excluded[i] = Source{Value: "slack", Name: "Slack", Counted: true, Excluded: true}
+		}
+	}
+	s.Set(excluded)
+	if got := ansi.Strip(s.View(40, screen(), true, "")); !strings.Contains(got, "[not # Slack]") {
+		t.Errorf("%q", got)
+	}
+	if s.Move(9); s.Rest() {
+		if source, ok := s.Chosen(); ok {
+			t.Errorf("the cell for the rest is %q", source)
+		}
 	}
 }
