@@ -116,7 +116,7 @@ func TestReadParts(t *testing.T) {
 func TestHintsOfReadKeepTheTarget(t *testing.T) {
 	s, _ := handbook(t)
 	for reason, arguments := range map[string][]string{
-		"no number 9":      {"read", "file:/hr/leave.md#9"},
+		"no number 9":       {"read", "file:/hr/leave.md#9"},
 		`no section "none"`: {"read", "file:/hr/leave.md", "--section", "none"},
 	} {
 		got := run(t, testDoors(s.URL), terminal{}, append(arguments, "--library", "/my books")...)
