@@ -31,11 +31,11 @@ type dialogue struct {
 }
 
 func (a *app) configure(ctx context.Context, _ []string) error {
-	if !a.io.InTTY || !a.io.ErrTTY || a.io.ReadSecret == nil {
-		return usage("Set ONYX_SERVER_URL and ONYX_PAT, or run it in a terminal.", "configure requires a terminal")
-	}
 	if err := a.mayChange(); err != nil {
 		return err
+	}
+	if !a.io.InTTY || !a.io.ErrTTY || a.io.ReadSecret == nil {
+		return usage("Set ONYX_SERVER_URL and ONYX_PAT, or run it in a terminal.", "configure requires a terminal")
 	}
 	name := cmp.Or(a.flags.profile, defaultProfile)
 	if !regexp.MustCompile(`^[a-z0-9_-]+$`).MatchString(name) {
