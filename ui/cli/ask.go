@@ -94,8 +94,8 @@ func (a *app) streamAnswer(ctx context.Context, c *client.Client, request wire.C
 	defer giveUp()
 	status := &statusLine{app: a}
 	var printer answerPrinter = a.newAskText(about)
-	if a.flags.json { // a limit holds only if it was asked for: each line is whole by itself, and the answer comes last
-		printer = &askJSON{app: a, about: about, limit: a.givenLimit()}
+	if a.flags.json {
+		printer = &askJSON{about, a.newCutEvents()}
 	}
 	var unprintable error
 	answer, err := c.Ask(ctx, request, func(packet wire.ChatPacket) {

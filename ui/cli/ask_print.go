@@ -211,11 +211,8 @@ func (c *capped) finish(private bool) error {
 
 // askJSON prints a line for each event, as Onyx's CLI does, and at the end one with the whole answer, version 2.
 type askJSON struct {
-	app   *app
-	about *conversation
-	limit bound
-	size  int // of what was printed, in the unit of the limit
-	total int // of what would have been
+	about  *conversation
+	events cutEvents
 }
 
 // askSource is a document that an answer cites.
@@ -329,23 +326,9 @@ func (p *askJSON) end(answer *wire.ChatAnswer, failure error) error {
 	if err := p.line(lineSummary, summary, false); err != nil {
 		return err
 	}
-	if p.total > p.size {
-		p.app.say("response truncated; %s", p.limit.remedy())
-	}
-	return nil
+	return p.events.end()
 }
 
-// line prints an event, unless it does not fit and can be done without.
 func (p *askJSON) line(kind string, event any, needed bool) error {
-	line, err := p.app.eventLine(askLine{kind, event})
-	if err != nil {
-		return err
-	}
-	size := p.limit.measure(line)
-	p.total += size
-	if p.limit.isSet() && p.size+size > p.limit.most && !needed {
-		return nil
-	}
-	p.size += size
-	return p.app.print(line)
+	return p.events.print(askLine{kind, event}, needed)
 }

@@ -157,7 +157,7 @@ func TestPrivateQuestions(t *testing.T) {
 
 func TestAskJSONIsLines(t *testing.T) {
 	s, _ := answering(t, fixture(t, "chat-stream.ndjson"))
-	got := run(t, testDoors(s.URL), terminal{}, "ask", "x", "--json", "--max-output", "300").check(t, ExitSuccess)
+	got := run(t, testDoors(s.URL), terminal{}, "ask", "x", "--json", "--max-output", "400").check(t, ExitSuccess)
 	var types []string
 	for line := range strings.Lines(got.out) {
 		var event struct{ Type string }

@@ -9,10 +9,12 @@ import (
 	"time"
 )
 
-// Complete copies of output that was cut lie in the temporary directory, for their owner only, for a day.
+// Complete copies of output that was cut lie in the temporary directory for a day, each in a folder of its own that nobody
+// else can enter.
 const (
 	copyPrefix = "quarry-"
-	copyMark   = ".response."
+	copyMark   = ".response" // ends the name of the folder
+	copyFile   = "complete." // begins that of the file
 	copyAge    = 24 * time.Hour
 	mostCopies = 10_000 // entries of the directory that are looked at
 )
@@ -32,20 +34,19 @@ func (a *app) keepCopy(kind, extension string, whole []byte, private bool) *stri
 }
 
 func writeCopy(dir, kind, extension string, whole []byte) (path string, err error) {
-	file, err := os.CreateTemp(dir, copyPrefix+kind+"-*"+copyMark+extension) // creates with mode 0600
+	folder, err := os.MkdirTemp(dir, copyPrefix+kind+"-*"+copyMark) // creates with mode 0700, never through a link
 	if err != nil {
 		return "", fmt.Errorf("create a copy: %w", err)
 	}
-	_, err = file.Write(whole)
-	if err = errors.Join(err, file.Close()); err != nil {
-		return "", errors.Join(err, os.Remove(file.Name()))
+	path = filepath.Join(folder, copyFile+extension)
+	if err := os.WriteFile(path, whole, 0o600); err != nil {
+		return "", errors.Join(fmt.Errorf("write a copy: %w", err), os.RemoveAll(folder))
 	}
-	return file.Name(), nil
+	return path, nil
 }
 
-// removeOldCopies removes copies that are older than a day. Only regular files of this user with the name of a copy are
-// touched; a link that somebody else put into a shared directory is left alone. Failing is harmless: the next run
-// tries again.
+// removeOldCopies removes copies that are older than a day. Only folders of this user with the name of a copy are touched; a
+// link that somebody else put into a shared directory is left alone. Failing is harmless: the next run tries again.
 func (a *app) removeOldCopies() {
 	if a.io.TempDir == "" {
 		return
@@ -58,12 +59,23 @@ func (a *app) removeOldCopies() {
 	entries, _ := dir.ReadDir(mostCopies)
 	for _, entry := range entries {
 		name := entry.Name()
-		if !strings.HasPrefix(name, copyPrefix) || !strings.Contains(name, copyMark) || !entry.Type().IsRegular() {
+		if !strings.HasPrefix(name, copyPrefix) || !strings.HasSuffix(name, copyMark) || !entry.IsDir() {
 			continue
 		}
 		info, err := entry.Info()
-		if err == nil && info.Mode().IsRegular() && ownedByUs(info) && a.now().Sub(info.ModTime()) >= copyAge {
-			_ = os.Remove(filepath.Join(a.io.TempDir, name))
+		if err == nil && info.IsDir() && ownedByUs(info) && a.now().Sub(info.ModTime()) >= copyAge {
+			removeCopy(filepath.Join(a.io.TempDir, name))
 		}
 	}
+}
+
+// removeCopy removes the file of a copy, and then its folder if there was nothing else in it.
+func removeCopy(folder string) {
+	files, _ := os.ReadDir(folder)
+	for _, file := range files {
+		if strings.HasPrefix(file.Name(), copyFile) && file.Type().IsRegular() {
+			_ = os.Remove(filepath.Join(folder, file.Name()))
+		}
+	}
+	_ = os.Remove(folder)
 }

@@ -289,6 +289,54 @@ func (b bound) remedy() string {
 	return "to print everything: --max-output 0"
 }
 
+// cutEvents prints events, a line each, up to a limit that was asked for: the first ones that fit, and those that cannot be
+// done without.
+type cutEvents struct {
+	app         *app
+	limit       bound
+	size, total int    // of what was printed, and of what would have been, in the unit of the limit
+	held        []byte // fits only if little follows
+}
+
+// newCutEvents leaves room for a line that cannot be done without.
+func (a *app) newCutEvents() cutEvents { return cutEvents{app: a, limit: a.givenLimit()} }
+
+func (c *cutEvents) print(event any, needed bool) error {
+	line, err := c.app.eventLine(event)
+	if err != nil {
+		return err
+	}
+	room := 160 // for a needed one
+	if c.limit.inTokens {
+		room = 40
+	}
+	c.total += c.limit.measure(line)
+	fits := c.total <= c.limit.most
+	switch {
+	case !c.limit.isSet() || c.total <= c.limit.most-room:
+	case !fits && !needed:
+		c.held = nil
+		return nil
+	case !needed:
+		c.held = append(c.held, line...)
+		return nil
+	case fits:
+		line = append(c.held, line...)
+		c.held = nil
+	}
+	c.size += c.limit.measure(line)
+	return c.app.print(line)
+}
+
+// end prints what fits after all, or says on standard error that events were left out.
+func (c *cutEvents) end() error {
+	if c.total > c.size && c.total > c.limit.most {
+		c.app.say("response truncated; %s", c.limit.remedy())
+		return nil
+	}
+	return c.app.print(c.held)
+}
+
 // printJSON prints a value that is never cut.
 func (a *app) printJSON(value any) (err error) {
 	if len(a.shape.fields) > 0 {

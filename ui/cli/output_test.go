@@ -173,9 +173,10 @@ func TestMaxOutput(t *testing.T) {
 		t.Fatalf("%d bytes, truncation %+v", len(got.out), answer.Truncation)
 	}
 	path := *answer.Truncation.FullResponsePath
-	info, err := os.Stat(path)
-	if err != nil || info.Mode().Perm() != 0o600 || filepath.Dir(path) != dir {
-		t.Errorf("copy: %v %v", info, err)
+	for place, mode := range map[string]os.FileMode{path: 0o600, filepath.Dir(path): 0o700 | os.ModeDir} {
+		if info, err := os.Lstat(place); err != nil || info.Mode() != mode || filepath.Dir(filepath.Dir(path)) != dir {
+			t.Errorf("%s: %v %v", place, info, err)
+		}
 	}
 	copied, err := os.ReadFile(path)
 	if err != nil || len(copied) != answer.Truncation.TotalBytes {
@@ -232,38 +233,57 @@ func TestOldCopiesAreForgotten(t *testing.T) {
 	s := newOnyx(t)
 	dir := t.TempDir()
 	old := today().Add(-25 * time.Hour)
-	make := func(name string, at time.Time) {
+	place := func(dir, name string, at time.Time) {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
+		err := os.MkdirAll(filepath.Dir(path), 0o700)
+		if err == nil {
+			err = os.WriteFile(path, nil, 0o600)
 		}
-		if err := os.Chtimes(path, at, at); err != nil {
+		for ; err == nil && path != dir; path = filepath.Dir(path) {
+			err = os.Chtimes(path, at, at)
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	make("quarry-search-1.response.json", old)
-	make("quarry-read-1.response.md", old)
-	make("quarry-search-2.response.json", today())
-	make("quarry-notes.json", old)
-	make("other.response.json", old)
-	outside := filepath.Join(t.TempDir(), "target")
-	if err := os.WriteFile(outside, nil, 0o600); err != nil {
+	place(dir, "quarry-search-1.response/complete.json", old)
+	place(dir, "quarry-read-1.response/complete.md", old)
+	place(dir, "quarry-search-2.response/complete.json", today())
+	place(dir, "quarry-search-3.response/notes.txt", old)
+	place(dir, "quarry-notes.response", old)
+	place(dir, "other.response/complete.json", old)
+	outside := t.TempDir()
+	place(outside, "complete.json", old)
+	for name, target := range map[string]string{"quarry-link.response": outside, "quarry-4.response/complete.json": filepath.Join(outside, "complete.json")} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Skip("no symbolic links here:", err)
+		}
+	}
+	if err := os.Chtimes(filepath.Join(dir, "quarry-4.response"), old, old); err != nil {
 		t.Fatal(err)
-	}
-	if err := os.Symlink(outside, filepath.Join(dir, "quarry-link.response.json")); err != nil {
-		t.Skip("no symbolic links here:", err)
 	}
 	run(t, testDoors(s.URL), terminal{dir: dir}, "search", "x").check(t, ExitSuccess)
 	var left []string
 	if err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if path != dir {
-			left = append(left, entry.Name())
+		if !entry.IsDir() {
+			name, _ := filepath.Rel(dir, path)
+			left = append(left, filepath.ToSlash(name))
 		}
 		return err
 	}); err != nil {
 		t.Fatal(err)
 	}
-	want := "other.response.json quarry-link.response.json quarry-notes.json quarry-search-2.response.json"
+	if _, err := os.Stat(filepath.Join(dir, "quarry-search-1.response")); err == nil {
+		t.Error("the folder of a copy is left")
+	}
+	if _, err := os.Stat(filepath.Join(outside, "complete.json")); err != nil {
+		t.Errorf("what a link leads to: %v", err)
+	}
+	want := "other.response/complete.json quarry-4.response/complete.json quarry-link.response quarry-notes.response " +
+		"quarry-search-2.response/complete.json quarry-search-3.response/notes.txt"
 	if got := strings.Join(left, " "); got != want {
 		t.Errorf("left: %s\nwant: %s", got, want)
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -54,13 +55,14 @@ type progress struct {
 	damage  []jsonDamage
 	skipped int
 	over    bool
+	events  cutEvents
 	err     error // of writing
 }
 
 func (a *app) newProgress(verb string) *progress {
 	return &progress{app: a, verb: verb, started: a.now(), drawn: a.now(), json: a.flags.json, kinds: map[string]int{},
-		latest: map[string]wire.LibraryEvent{},
-		bar:    a.io.ErrTTY && !a.io.isDumb() && !a.flags.quiet && !a.flags.json}
+		latest: map[string]wire.LibraryEvent{}, events: a.newCutEvents(),
+		bar: a.io.ErrTTY && !a.io.isDumb() && !a.flags.quiet && !a.flags.json}
 }
 
 // event takes one event.
@@ -167,7 +169,14 @@ func (p *progress) write(value any) {
 	if p.err != nil {
 		return
 	}
-	p.err = p.app.printEvent(value)
+	p.err = p.events.print(value, false)
+}
+
+// writeLast prints the last event, which a limit never leaves out.
+func (p *progress) writeLast(value any) {
+	if p.err == nil {
+		p.err = errors.Join(p.events.print(value, true), p.events.end())
+	}
 }
 
 func (p *progress) draw(event wire.LibraryEvent) {
@@ -269,7 +278,7 @@ func (p *progress) finish(done wire.LibraryEvent, searched string) error {
 		return nil
 	}
 	if p.json {
-		p.write(doneEvent{wire.LibraryDone, done.Added, done.Updated, done.Removed, done.Unchanged, done.Skipped, done.Repaired, done.Damaged,
+		p.writeLast(doneEvent{wire.LibraryDone, done.Added, done.Updated, done.Removed, done.Unchanged, done.Skipped, done.Repaired, done.Damaged,
 			searched})
 		return p.err
 	}
@@ -313,7 +322,7 @@ func (p *progress) stopped() {
 		count, what = last.Done, "removed"
 	}
 	if p.json {
-		p.write(stoppedEvent{lineStopped, count})
+		p.writeLast(stoppedEvent{lineStopped, count})
 	}
 	if last.Done == 0 {
 		p.app.say("Stopped; nothing was %s.", p.verb)

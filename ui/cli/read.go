@@ -264,9 +264,14 @@ type readHeading struct {
 	Ref      string `json:"ref" jsonschema:"argument of quarry read"`
 }
 
-// answer returns the JSON of read. A cut leaves the first chunks of each document.
+// answer returns the JSON of read. A cut leaves the first chunks or headings of each document.
 func (list readings) answer() answer {
-	sizes := exslices.CastFunc(list, func(r *reading) int { return len(r.chunks) })
+	sizes := exslices.CastFunc(list, func(r *reading) int {
+		if r.outline {
+			return len(r.document.Outline)
+		}
+		return len(r.chunks)
+	})
 	searched := []string{}
 	for _, r := range list {
 		if r.err == nil {
@@ -291,7 +296,7 @@ func (r *reading) entry(c cut) readEntry {
 	if r.outline {
 		outline := readOutline{}
 		outline.Document.documentHead = head
-		outline.Document.Outline = exslices.CastFunc(d.Outline, func(h wire.OutlineHeading) readHeading {
+		outline.Document.Outline = exslices.CastFunc(firstOf(d.Outline, c.shown), func(h wire.OutlineHeading) readHeading {
 			return readHeading{h.Level, h.Text, h.ChunkInd, r.ref(h.ChunkInd)}
 		})
 		return outline

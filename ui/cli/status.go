@@ -123,10 +123,20 @@ type statusTarget struct {
 }
 
 func (s statusReport) answer() answer {
-	return answer{sizes: []int{len(s.library.Roots)}, value: func(c cut) any {
+	library, sizes := s.library, []int{len(s.library.Roots), len(s.library.Assumed), len(s.library.Skipped)}
+	if s.check != nil {
+		sizes = append(sizes, len(s.check.Found))
+	}
+	return answer{sizes: sizes, value: func(c cut) any {
 		choice := s.choice
-		output := statusOutput{TargetError: s.reason, Library: s.library, Check: s.check, ending: ending{schemaVersion, c.note}}
-		output.Library.Roots = firstOf(s.library.Roots, c.shown)
+		output := statusOutput{TargetError: s.reason, Library: library, Check: s.check, ending: ending{schemaVersion, c.note}}
+		output.Library.Roots = firstOf(library.Roots, c.shown)
+		output.Library.Assumed, output.Library.Skipped = firstOf(library.Assumed, c.shown), firstOf(library.Skipped, c.shown)
+		if s.check != nil {
+			check := *s.check
+			check.Found = firstOf(check.Found, c.shown)
+			output.Check = &check
+		}
 		if s.decideErr == nil {
 			output.Searched = []string{choice.Profile}
 			output.Target = &statusTarget{choice.Kind, choice.Profile, choice.ServerURL, choice.LibraryDir, choice.Rule, choice.Reason,
