@@ -1,0 +1,74 @@
+package cli
+
+// The lines of NDJSON.
+
+type progressEvent struct {
+	Type       string `json:"type"`
+	Done       int    `json:"done" jsonschema:"files"`
+	Total      int    `json:"total" jsonschema:"files; 0 until it is known"`
+	Bytes      int64  `json:"bytes" jsonschema:"read so far"`
+	Path       string `json:"path"`
+	TotalBytes int64  `json:"total_bytes,omitempty"`
+}
+
+type skippedEvent struct {
+	Type   string `json:"type"`
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
+}
+
+type assumedEvent struct {
+	Type     string `json:"type"`
+	Path     string `json:"path"`
+	Encoding string `json:"encoding" jsonschema:"assumed, such as windows-1252, because the text is not UTF-8 and declares none"`
+}
+
+type embeddingEvent struct {
+	Type    string `json:"type"`
+	Done    int    `json:"done" jsonschema:"passages with a vector"`
+	Total   int    `json:"total" jsonschema:"passages"`
+	Refused int    `json:"refused,omitempty" jsonschema:"passages that the model rejected"`
+	Reason  string `json:"reason,omitempty" jsonschema:"why passages have no vector"`
+}
+
+type checkingEvent struct {
+	Type  string `json:"type"`
+	Done  int    `json:"done" jsonschema:"documents"`
+	Total int    `json:"total" jsonschema:"documents"`
+}
+
+type doneEvent struct {
+	Type         string `json:"type"`
+	Added        int    `json:"added" jsonschema:"documents, as the next keys"`
+	Updated      int    `json:"updated"`
+	Removed      int    `json:"removed"`
+	Unchanged    int    `json:"unchanged"`
+	Skipped      int    `json:"skipped" jsonschema:"files"`
+	Repaired     int    `json:"repaired,omitempty"`
+	Damaged      int    `json:"damaged,omitempty"`
+	SearchesGoTo string `json:"searches_go_to,omitempty" jsonschema:"profile of the next search"`
+}
+
+type stoppedEvent struct {
+	Type string `json:"type"`
+	Done int    `json:"done" jsonschema:"files stored, or documents removed"`
+}
+
+const lineStopped = "stopped"
+
+// jsonDamage is something that was damaged: an entry of status --check, and a line of sync.
+type jsonDamage struct {
+	Type   string `json:"type" jsonschema:"damaged or repaired"`
+	ID     string `json:"id,omitempty" jsonschema:"of the document"`
+	Path   string `json:"path,omitempty"`
+	Reason string `json:"reason"`
+	Hint   string `json:"hint,omitempty" jsonschema:"what to do about damage"`
+}
+
+// jsonCheck is what status --check found.
+type jsonCheck struct {
+	Documents int          `json:"documents" jsonschema:"checked"`
+	Repaired  int          `json:"repaired"`
+	Damaged   int          `json:"damaged"`
+	Found     []jsonDamage `json:"found" jsonschema:"the first 1,000"`
+}
