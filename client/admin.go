@@ -151,9 +151,22 @@ func (c *Client) AdminAddAgent(ctx context.Context, agent wire.DirectoryAgent) (
 	return adminAdd(ctx, c, "agents", agent, c.onyxAddAgent)
 }
 
-// AdminRemoveAgent removes an agent by its number or name.
+// AdminRemoveAgent removes an agent by its number or name, over the API by its number.
 func (c *Client) AdminRemoveAgent(ctx context.Context, name string) error {
-	return c.adminRemove(ctx, "agents", name)
+	if c.options.Local {
+		return c.adminRemove(ctx, "agents", name)
+	}
+	id, err := strconv.Atoi(name)
+	if err != nil {
+		return missingNamed("agent", name)
+	}
+	r := get(fmt.Sprintf("/persona/%d", id), nil)
+	r.method = http.MethodDelete
+	answered, err := c.open(ctx, r)
+	if err == nil {
+		answered.Close() // it is null
+	}
+	return err
 }
 
 // AdminTenants lists the tenants by name.
@@ -289,7 +302,13 @@ func (c *Client) onyxAddConnector(ctx context.Context, connector wire.DirectoryC
 	return addedBy(&s, connector)
 }
 
-// idsNamed finds the numbers of what is named; kind is also the command that lists it.
+// missingNamed returns the error of a name that nothing has; kind is also the command that lists them.
+func missingNamed(kind, name string) *Error {
+	return &Error{Kind: NotAvailable, Reason: "there is no " + noun(kind) + " " + strconv.Quote(name),
+		remedy: "see: quarry admin " + kind + " list"}
+}
+
+// idsNamed finds the numbers of what is named.
 func idsNamed[T any](s *steps, all []T, names []string, kind string, key func(T) (string, int)) []int {
 	ids := []int{}
 	for _, name := range names {
@@ -298,8 +317,7 @@ func idsNamed[T any](s *steps, all []T, names []string, kind string, key func(T)
 			_, id := key(all[at])
 			ids = append(ids, id)
 		} else if s.err == nil {
-			s.err = &Error{Kind: NotAvailable, Reason: "there is no " + noun(kind) + " " + strconv.Quote(name),
-				remedy: "see: quarry admin " + kind + " list"}
+			s.err = missingNamed(kind, name)
 		}
 	}
 	return ids

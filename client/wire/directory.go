@@ -17,6 +17,7 @@ type Added[T any] struct {
 
 // DirectoryUser is a user.
 type DirectoryUser struct {
+	ID        string `json:"id,omitempty"`
 	Email     string `json:"email"`
 	Role      string `json:"role" jsonschema:"basic or admin"`
 	IsActive  bool   `json:"is_active"`

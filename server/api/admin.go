@@ -161,7 +161,7 @@ func storedUsers(d *directory.Directory, ctx context.Context, tenant string) ([]
 }
 
 func wireUser(user directory.User) wire.DirectoryUser {
-	return wire.DirectoryUser{Email: user.Email, Role: string(user.Role), IsActive: user.Active,
+	return wire.DirectoryUser{ID: user.ID, Email: user.Email, Role: string(user.Role), IsActive: user.Active,
 		CreatedAt: directory.Timestamp(user.CreatedAt)}
 }
 

@@ -122,6 +122,7 @@ func addAdminGroup(ctx context.Context, d *directory.Directory, tenant string, a
 	if added.IsNew = errors.Is(err, directory.ErrNotFound); added.IsNew {
 		found, err = d.AddGroup(ctx, tenant, group.Name, nil, nil)
 	}
+	added.Item.ID = found.ID
 	for i := 0; err == nil && i < len(group.Users); i++ {
 		err = d.JoinGroup(ctx, tenant, group.Name, group.Users[i])
 	}

@@ -114,22 +114,6 @@ func listCommand[T any](a *app, kind, none string, list func(*client.Client, con
 	})
 }
 
-// changeCommand returns a command that changes what its argument names, and says so in a line with that name.
-func (a *app) changeCommand(use, short, done string, change func(*client.Client, context.Context, string) error) *cobra.Command {
-	return a.administer(use, short, func(ctx context.Context, c *client.Client, name string) error {
-		if strings.HasSuffix(use, "EMAIL") {
-			if err := checkEmails(name); err != nil {
-				return err
-			}
-		}
-		if err := change(c, ctx, name); err != nil {
-			return err
-		}
-		a.say(done, name)
-		return nil
-	})
-}
-
 // checkEmails refuses what is no address.
 func checkEmails(emails ...string) error {
 	for _, email := range emails {
@@ -194,7 +178,7 @@ func (a *app) adminTenants() *cobra.Command {
 			if !added.IsNew {
 				return "Tenant " + name + " already exists."
 			}
-			return fmt.Sprintf("Created tenant %s. Create its first token: quarry admin token add --name NAME --tenant %s%s", name, name, a.libraryFlag())
+			return fmt.Sprintf("Created tenant %s. Create its first token: quarry admin token add NAME --tenant %s%s", name, name, a.libraryFlag())
 		})
 	list := listCommand(a, "tenants", "No tenants.", (*client.Client).AdminTenants,
 		table{header: []string{"TENANT", "SINCE", "DOCUMENTS", "USERS", "TOKENS", "CONVERSATIONS"}},

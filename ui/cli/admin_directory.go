@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"go.mau.fi/util/exslices"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -35,7 +36,7 @@ func (a *app) adminUsers() *cobra.Command {
 			if !added.IsNew {
 				return fmt.Sprintf("User %s already exists (%s).", user.Email, user.Role)
 			}
-			return fmt.Sprintf("Created user %s (%s). Create a token: quarry admin token add --name NAME --user %s%s",
+			return fmt.Sprintf("Created user %s (%s). Create a token: quarry admin token add NAME --user %s%s",
 				user.Email, user.Role, user.Email, a.libraryFlag())
 		})
 	add.Flags().StringVar(&role, "role", "", "role of the user (`ROLE`): basic or admin; changes that of an existing user (default basic)")
@@ -47,50 +48,57 @@ func (a *app) adminUsers() *cobra.Command {
 			}
 			return []string{u.Email, u.Role, passage.Day(u.CreatedAt), state}
 		})
-	setActive := func(active bool) func(*client.Client, context.Context, string) error {
-		return func(c *client.Client, ctx context.Context, email string) error {
-			return c.AdminSetUserActive(ctx, email, active)
+	users := administered[wire.DirectoryUser]{"user", (*client.Client).AdminUsers,
+		func(u *wire.DirectoryUser) (string, *string) { return u.ID, &u.Email }}
+	change := func(use, short, done string, change func(*client.Client, context.Context, *wire.DirectoryUser) error) *cobra.Command {
+		command := changeCommand(a, use+" EMAIL|ID", short, users, doneWith(done), change)
+		run := command.RunE
+		command.RunE = func(command *cobra.Command, arguments []string) error {
+			return run(command, exslices.CastFunc(arguments, strings.ToLower)) // as addresses are stored
+		}
+		return command
+	}
+	setActive := func(active bool) func(*client.Client, context.Context, *wire.DirectoryUser) error {
+		return func(c *client.Client, ctx context.Context, user *wire.DirectoryUser) error {
+			user.IsActive = active
+			return c.AdminSetUserActive(ctx, user.Email, active)
 		}
 	}
 	return a.group("user", "Add, list, deactivate and remove users", add, list,
-		a.changeCommand("deactivate EMAIL", "Deactivate a user", "Deactivated %s. All tokens of this user are disabled.", setActive(false)),
-		a.changeCommand("activate EMAIL", "Activate a deactivated user", "Activated %s.", setActive(true)),
-		a.changeCommand("remove EMAIL", "Remove a user", "Removed %s and all tokens of this user.", (*client.Client).AdminRemoveUser))
+		change("deactivate", "Deactivate a user", "Deactivated %s. All tokens of this user are disabled.", setActive(false)),
+		change("activate", "Activate a deactivated user", "Activated %s.", setActive(true)),
+		change("remove", "Remove a user", "Removed %s and all tokens of this user.",
+			func(c *client.Client, ctx context.Context, user *wire.DirectoryUser) error {
+				return c.AdminRemoveUser(ctx, user.Email)
+			}))
 }
 
-// groupFlags name a group and its members.
+// groupFlags say of which kind a group is, and name members.
 type groupFlags struct {
-	external          string // SOURCE:ID
+	isExternal        bool
 	users, connectors []string
 }
 
-// read returns the group that the argument or --external names.
+// read returns the group with a name.
 func (f groupFlags) read(name string) (wire.DirectoryGroup, error) {
-	group := wire.DirectoryGroup{Name: name, External: f.external != "", Users: f.users, Connectors: f.connectors}
-	if err := checkEmails(f.users...); err != nil {
+	group := wire.DirectoryGroup{Name: name, External: f.isExternal, Users: f.users, Connectors: f.connectors}
+	if err := checkEmails(f.users...); err != nil || !f.isExternal {
 		return group, err
 	}
-	source, id, found := strings.Cut(f.external, ":")
+	source, id, found := strings.Cut(name, ":")
 	_, known := wire.LookupSource(source)
 	switch {
-	case !group.External && strings.TrimSpace(name) == "":
-		return group, usage("Example: quarry admin group add Engineering --user jo@acme.com", "missing argument NAME")
-	case !group.External:
-		return group, nil
-	case name != "":
-		return group, usage("Give the name or --external, not both.", "unexpected argument %q", name)
 	case !found || strings.TrimSpace(id) == "":
-		return group, usage("Example: --external slack:C024BE91L", "--external %q is not SOURCE:ID", f.external)
+		return group, usage("Example: slack:C024BE91L --external", "the name of a group of another system is SOURCE:ID, not %q", name)
 	case !known:
 		return group, unknownSource(source)
 	}
-	group.Name = f.external
 	return group, nil
 }
 
 func (a *app) adminGroups() *cobra.Command {
 	added := groupFlags{}
-	add := addCommand(a, "add [NAME] [--user EMAIL]", "Create a group, or add members to it",
+	add := addCommand(a, "add NAME [--user EMAIL]", "Create a group, or add members to it",
 		func(name string) (wire.DirectoryGroup, error) {
 			group, err := added.read(name)
 			switch {
@@ -106,40 +114,51 @@ func (a *app) adminGroups() *cobra.Command {
 			return fmt.Sprintf("Added to group %s: %s.", result.Item.Name, listOr("nobody", added.users, added.connectors))
 		})
 	flags := add.Flags()
-	flags.StringVar(&added.external, "external", "", "a group of another system (`SOURCE:ID`), like slack:C024BE91L")
+	flags.BoolVar(&added.isExternal, "external", false, "NAME is a group of another system: SOURCE:ID, like slack:C024BE91L")
 	flags.StringSliceVar(&added.users, "user", []string{}, "a member (`EMAIL`), created if unknown; repeatable")
 	flags.StringSliceVar(&added.connectors, "connector", []string{}, "a private connector that the group can read (`NAME`); repeatable")
 	list := listCommand(a, "groups", "No groups. Create one: quarry admin group add NAME --user EMAIL", (*client.Client).AdminGroups,
-		table{header: []string{"GROUP", "CONNECTORS", "USERS"}}, func(g wire.DirectoryGroup) []string {
+		table{header: []string{"ID", "GROUP", "CONNECTORS", "USERS"}}, func(g wire.DirectoryGroup) []string {
 			connectors := listOr("none", g.Connectors)
 			if g.External {
 				connectors = "synced"
 			}
-			return []string{g.Name, connectors, listOr("nobody", g.Users)}
+			return []string{groupID(g), g.Name, connectors, listOr("nobody", g.Users)}
 		})
 	return a.group("group", "Create, list and remove groups, and their members", add, list, a.groupRemove())
 }
 
+// groupID returns the id of a group; groups of other systems have none.
+func groupID(g wire.DirectoryGroup) string {
+	if g.External {
+		return ""
+	}
+	return strconv.Itoa(g.ID)
+}
+
 func (a *app) groupRemove() *cobra.Command {
 	removed := groupFlags{}
-	command := a.administer("remove [NAME] [--user EMAIL]", "Remove a group, or members of it",
-		func(ctx context.Context, c *client.Client, name string) error {
-			group, err := removed.read(name)
+	groups := administered[wire.DirectoryGroup]{"group", func(c *client.Client, ctx context.Context) ([]wire.DirectoryGroup, error) {
+		all, err := c.AdminGroups(ctx)
+		return slices.DeleteFunc(all, func(g wire.DirectoryGroup) bool { return g.External != removed.isExternal }), err
+	}, func(g *wire.DirectoryGroup) (string, *string) { return groupID(*g), &g.Name }}
+	done := func(name string) string {
+		if len(removed.users) > 0 {
+			return fmt.Sprintf("Removed from group %s: %s.", name, strings.Join(removed.users, ", "))
+		}
+		return "Removed group " + name + "."
+	}
+	command := changeCommand(a, "remove NAME|ID [--user EMAIL]", "Remove a group, or members of it", groups, done,
+		func(c *client.Client, ctx context.Context, group *wire.DirectoryGroup) error {
+			asked, err := removed.read(group.Name)
 			if err != nil {
 				return err
 			}
-			if err := c.AdminRemoveGroup(ctx, group); err != nil {
-				return err
-			}
-			if len(group.Users) > 0 {
-				a.say("Removed from group %s: %s.", group.Name, strings.Join(group.Users, ", "))
-			} else {
-				a.say("Removed group %s.", group.Name)
-			}
-			return nil
+			group.Users = without(group.Users, removed.users)
+			return c.AdminRemoveGroup(ctx, asked)
 		})
 	flags := command.Flags()
-	flags.StringVar(&removed.external, "external", "", "a group of another system (`SOURCE:ID`)")
+	flags.BoolVar(&removed.isExternal, "external", false, "NAME is a group of another system (SOURCE:ID)")
 	flags.StringSliceVar(&removed.users, "user", nil, "remove only this member (`EMAIL`); repeatable")
 	return command
 }
@@ -147,7 +166,8 @@ func (a *app) groupRemove() *cobra.Command {
 func (a *app) adminTokens() *cobra.Command {
 	request, days := wire.DirectoryTokenRequest{}, 0
 	var add *cobra.Command
-	add = a.administer("add --name NAME", "Create an access token", func(ctx context.Context, c *client.Client, _ string) error {
+	add = a.administer("add NAME", "Create an access token", func(ctx context.Context, c *client.Client, name string) error {
+		request.Name = name
 		if add.Flags().Changed("expires") {
 			request.ExpirationDays = &days
 		}
@@ -162,24 +182,34 @@ func (a *app) adminTokens() *cobra.Command {
 		return a.printToken(added.Item)
 	})
 	flags := add.Flags()
-	flags.StringVar(&request.Name, "name", "", "name of the token (`NAME`), 1 to 100 characters")
+	named := flags.String("name", "", "")
+	flags.Lookup("name").Hidden = true // NAME of earlier versions
+	run := add.RunE
+	add.RunE = func(command *cobra.Command, arguments []string) error {
+		if flags.Changed("name") {
+			arguments = append(arguments, *named)
+		}
+		return run(command, arguments)
+	}
 	flags.StringVar(&request.User, "user", "", "owner of the token (`EMAIL`) (default the owner of the library)")
 	flags.StringSliceVar(&request.Scopes, "scope", nil,
 		"permission (`SCOPE`), like read:search; repeatable (default all permissions of the user)")
 	flags.IntVar(&days, "expires", 0, "expire after this many `DAYS` (default never)")
-	list := listCommand(a, "access-tokens", "No tokens. Create one: quarry admin token add --name NAME", (*client.Client).AdminTokens,
+	list := listCommand(a, "access-tokens", "No tokens. Create one: quarry admin token add NAME", (*client.Client).AdminTokens,
 		table{header: []string{"ID", "NAME", "USER", "TOKEN", "CREATED", "EXPIRES", "LAST USED", "SCOPES"}, optional: 2}, tokenCells)
-	remove := a.administer("remove ID", "Revoke an access token", func(ctx context.Context, c *client.Client, name string) error {
-		id, err := strconv.Atoi(name)
-		if err != nil {
-			return usage("See: quarry admin token list", "%q is not the number of a token", name)
-		}
-		if err := c.AdminRemoveToken(ctx, id); err != nil {
-			return err
-		}
-		a.say("Revoked token %d.", id)
-		return nil
-	})
+	tokens := administered[wire.DirectoryToken]{"token", (*client.Client).AdminTokens,
+		func(t *wire.DirectoryToken) (string, *string) { return strconv.Itoa(t.ID), &t.Name }}
+	remove := changeCommand(a, "remove NAME|ID", "Revoke an access token", tokens, doneWith("Revoked token %s."),
+		func(c *client.Client, ctx context.Context, token *wire.DirectoryToken) error {
+			if token.ID != 0 {
+				return c.AdminRemoveToken(ctx, token.ID)
+			}
+			id, err := strconv.Atoi(token.Name)
+			if err != nil {
+				return &Failure{Code: ExitNotAvailable, What: fmt.Sprintf("there is no token %q", token.Name), Do: "See: quarry admin token list"}
+			}
+			return c.AdminRemoveToken(ctx, id)
+		})
 	return a.group("token", "Create, list and revoke access tokens", add, a.ensureTokenCommand(), list, remove)
 }
 
@@ -187,9 +217,9 @@ func checkTokenRequest(request wire.DirectoryTokenRequest) error {
 	name, days := strings.TrimSpace(request.Name), request.ExpirationDays
 	switch length := len([]rune(name)); {
 	case length == 0:
-		return usage("Example: quarry admin token add --name laptop", "missing flag --name")
+		return usage("Example: quarry admin token add laptop", "argument NAME is empty")
 	case length > longestTokenName:
-		return usage("Give a shorter name.", "--name has %d characters; the limit is 100", length)
+		return usage("Give a shorter name.", "the name has %d characters; the limit is 100", length)
 	case days != nil && *days < 1:
 		return usage("Give 1 or more days.", "--expires %d is out of range", *days)
 	case request.User != "":
@@ -251,9 +281,14 @@ func (a *app) adminConnectors() *cobra.Command {
 			}
 			return []string{strconv.Itoa(c.ID), c.Name, c.Source, c.AccessType, listOr("none", c.DocumentSets), seen}
 		})
+	connectors := administered[wire.DirectoryConnector]{"connector", (*client.Client).AdminConnectors,
+		func(c *wire.DirectoryConnector) (string, *string) { return strconv.Itoa(c.ID), &c.Name }}
 	return a.group("connector", "Create, list and remove connectors", add, list,
-		a.changeCommand("remove NAME", "Remove a connector and its documents", "Removed connector %s and its documents.",
-			(*client.Client).AdminRemoveConnector))
+		changeCommand(a, "remove NAME|ID", "Remove a connector and its documents", connectors,
+			doneWith("Removed connector %s and its documents."),
+			func(c *client.Client, ctx context.Context, connector *wire.DirectoryConnector) error {
+				return c.AdminRemoveConnector(ctx, connector.Name)
+			}))
 }
 
 func checkConnector(c wire.DirectoryConnector) error {
@@ -286,13 +321,17 @@ func (a *app) adminSets() *cobra.Command {
 	flags.StringSliceVar(&made.Connectors, "connector", []string{}, "add the documents of this connector (`NAME`); repeatable")
 	audienceFlags(flags, &made.Users, &made.Groups, &restricted)
 	list := listCommand(a, "document-sets", "No document sets. Create one: quarry admin document-set add NAME",
-		(*client.Client).AdminDocumentSets, table{header: []string{"NAME", "CONNECTORS", "FOR", "DESCRIPTION"}},
+		(*client.Client).AdminDocumentSets, table{header: []string{"ID", "NAME", "CONNECTORS", "FOR", "DESCRIPTION"}},
 		func(s wire.DirectorySet) []string {
-			return []string{s.Name, listOr("none", s.Connectors), audienceText(s.IsPublic, s.Users, s.Groups), s.Description}
+			return []string{strconv.Itoa(s.ID), s.Name, listOr("none", s.Connectors), audienceText(s.IsPublic, s.Users, s.Groups), s.Description}
 		})
+	sets := administered[wire.DirectorySet]{"document set", (*client.Client).AdminDocumentSets,
+		func(s *wire.DirectorySet) (string, *string) { return strconv.Itoa(s.ID), &s.Name }}
 	return a.group("document-set", "Create, list and remove document sets", add, list,
-		a.changeCommand("remove NAME", "Remove a document set", "Removed document set %s. Its documents stay.",
-			(*client.Client).AdminRemoveDocumentSet))
+		changeCommand(a, "remove NAME|ID", "Remove a document set", sets, doneWith("Removed document set %s. Its documents stay."),
+			func(c *client.Client, ctx context.Context, set *wire.DirectorySet) error {
+				return c.AdminRemoveDocumentSet(ctx, set.Name)
+			}))
 }
 
 func (a *app) adminAgents() *cobra.Command {
@@ -324,8 +363,16 @@ func (a *app) adminAgents() *cobra.Command {
 			return []string{strconv.Itoa(g.ID), g.Name, listOr("everything", g.DocumentSets, g.Documents),
 				dayOr(g.SearchStartDate, "any time"), audienceText(g.IsPublic, g.Users, g.Groups)}
 		})
+	agents := administered[wire.DirectoryAgent]{"agent", (*client.Client).AdminAgents,
+		func(g *wire.DirectoryAgent) (string, *string) { return strconv.Itoa(g.ID), &g.Name }}
 	return a.group("agent", "Create, list and remove agents", add, list,
-		a.changeCommand("remove ID|NAME", "Remove an agent", "Removed agent %s.", (*client.Client).AdminRemoveAgent))
+		changeCommand(a, "remove NAME|ID", "Remove an agent", agents, doneWith("Removed agent %s."),
+			func(c *client.Client, ctx context.Context, agent *wire.DirectoryAgent) error {
+				if agent.ID == 0 { // not listed
+					return c.AdminRemoveAgent(ctx, agent.Name)
+				}
+				return c.AdminRemoveAgent(ctx, strconv.Itoa(agent.ID))
+			}))
 }
 
 func checkAgent(agent wire.DirectoryAgent) error {

@@ -41,8 +41,8 @@ func (f *fakeAdmin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (f *fakeAdmin) list(path string) any {
 	since := "2025-01-01T00:00:00+00:00"
 	return map[string]any{
-		"users": []wire.DirectoryUser{{Email: "jo@acme.example", Role: "basic", IsActive: true, CreatedAt: "2026-08-22T10:00:00Z"},
-			{Email: "owner@localhost", Role: "admin", CreatedAt: "2026-08-01T10:00:00Z"}},
+		"users": []wire.DirectoryUser{{ID: "u1", Email: "jo@acme.example", Role: "basic", IsActive: true, CreatedAt: "2026-08-22T10:00:00Z"},
+			{ID: "u0", Email: "owner@localhost", Role: "admin", CreatedAt: "2026-08-01T10:00:00Z"}},
 		"groups": []wire.DirectoryGroup{{ID: 1, Name: "Engineering", Users: []string{"jo@acme.example", "kim@acme.example"}, Connectors: []string{"Wiki"}},
 			{Name: "slack:c024be91l", External: true, Users: []string{"jo@acme.example"}, Connectors: []string{}}},
 		"connectors": []wire.DirectoryConnector{{ID: 1, Name: "Wiki", Source: "confluence", AccessType: "private", Groups: []string{"Engineering"},
@@ -107,6 +107,20 @@ func TestAdminChanges(t *testing.T) {
 		"group add Eng --connector Wiki":        `POST /admin/groups {"name":"Eng","external":false,"users":[],"connectors":["Wiki"]}`,
 		"group add --external slack:C1 --user a@b": `POST /admin/groups {"name":"slack:C1","external":true,"users":["a@b"],` +
 			`"connectors":[]}`,
+		"group add slack:C1 --external --user a@b": `POST /admin/groups {"name":"slack:C1","external":true,"users":["a@b"],` +
+			`"connectors":[]}`,
+		"user remove u1":                   `DELETE /admin/users?name=jo%40acme.example`,
+		"user deactivate JO@acme.example":  `PATCH /admin/users {"email":"jo@acme.example","is_active":false}`,
+		"group remove 1":                   `DELETE /admin/groups?external=false&name=Engineering`,
+		"connector remove 2":               `DELETE /admin/connectors?name=Chat`,
+		"document-set remove 2":            `DELETE /admin/document-sets?name=Handbook`,
+		"agent remove Engineering":         `DELETE /admin/agents?name=1`,
+		"agent remove 0":                   `DELETE /admin/agents?name=0`,
+		"token add ci":                     `POST /admin/tokens {"name":"ci","expiration_days":null,"scopes":null,"user":""}`,
+		"token add --name ci":              `POST /admin/tokens {"name":"ci","expiration_days":null,"scopes":null,"user":""}`,
+		"token remove laptop":              `DELETE /admin/tokens/7`,
+		"token remove 7":                   `DELETE /admin/tokens/7`,
+		"token remove 8":                   `DELETE /admin/tokens/8`,
 		"group remove Eng":                 `DELETE /admin/groups?external=false&name=Eng`,
 		"group remove Eng --user a@b":      `DELETE /admin/groups?external=false&name=Eng&user=a%40b`,
 		"group remove --external slack:C1": `DELETE /admin/groups?external=true&name=slack%3AC1`,
@@ -131,15 +145,16 @@ func TestAdminChanges(t *testing.T) {
 	} {
 		t.Run(arguments, func(t *testing.T) {
 			doors := testDoors("")
+			doors.admin.tokens = []wire.DirectoryToken{{AccessToken: wire.AccessToken{ID: 7, Name: "laptop"}}}
 			got := run(t, doors, terminal{}, append([]string{"admin"}, strings.Fields(arguments)...)...).check(t, ExitSuccess)
 			if strings.Join(doors.admin.asked, ";") != want {
 				t.Errorf("asked %q, want %q", doors.admin.asked, want)
 			}
-			if tells := strings.Contains(arguments, " add ") || strings.HasPrefix(arguments, "tenant "); tells != strings.HasPrefix(got.out, "{") || strings.Contains(got.out, "s\":null") {
+			if !strings.HasPrefix(got.out, "{") || strings.Contains(strings.ReplaceAll(got.out, `"scopes":null`, ""), "s\":null") {
 				t.Errorf("stdout %q", got.out)
 			}
 			onScreen := run(t, doors, terminal{tty: true, width: 80}, append([]string{"admin"}, strings.Fields(arguments)...)...).check(t, ExitSuccess)
-			if onScreen.out != "" || onScreen.err == "" {
+			if onScreen.out != "" && !strings.HasPrefix(onScreen.out, "onyx_pat_") || onScreen.err == "" {
 				t.Errorf("stdout %q, stderr %q", onScreen.out, onScreen.err)
 			}
 			doors.ReadOnly = true
@@ -158,7 +173,9 @@ func TestAdminUsage(t *testing.T) {
 		"user add a@b --role king":               "role",
 		"user list x":                            "unexpected",
 		"user remove a@b c@d":                    "unexpected",
-		"group add":                              "group",
+		"group add":                              "missing argument NAME",
+		"token add":                              "missing argument NAME",
+		"token add ci --name ci":                 "unexpected",
 		"group add --external slack:C1":          "--user",
 		"group add --external slack --user a@b":  "SOURCE:ID",
 		"group add --external slak:C --user a@b": "slack",
@@ -183,6 +200,30 @@ func TestAdminUsage(t *testing.T) {
 			continue
 		}
 		got.check(t, ExitUsage).twoLines(t, word)
+	}
+}
+
+func TestWhatIsRemovedIsPrinted(t *testing.T) {
+	doors := testDoors("")
+	for arguments, want := range map[string]string{
+		"connector remove 1":                            `{"id":1,"name":"Wiki","source":"confluence"`,
+		"group remove 1 --user jo@acme.example":         `{"id":1,"name":"Engineering","external":false,"users":["kim@acme.example"]`,
+		"group remove slack:c024be91l --external":       `{"name":"slack:c024be91l","external":true`,
+		"user deactivate u1":                            `{"id":"u1","email":"jo@acme.example","role":"basic","is_active":false`,
+		"connector remove Unlisted":                     `{"name":"Unlisted"}`,
+		"group remove slack:c024be91l":                  `{"name":"slack:c024be91l"}`, // no group of this server
+		"document-set remove Handbook --fields id,name": `{"id":2,"name":"Handbook"}`,
+	} {
+		if got := run(t, doors, terminal{}, append([]string{"admin"}, strings.Fields(arguments)...)...).check(t, ExitSuccess); !strings.HasPrefix(got.out, want) {
+			t.Errorf("%s: %s", arguments, got.out)
+		}
+	}
+	doors.admin.tokens = []wire.DirectoryToken{{AccessToken: wire.AccessToken{ID: 7, Name: "8"}}, {AccessToken: wire.AccessToken{ID: 8, Name: "ci"}}}
+	doors.admin.asked = nil
+	run(t, doors, terminal{}, "admin", "token", "remove", "8").check(t, ExitUsage).twoLines(t, `"8" names 2 tokens: 7 (8), 8 (ci)`)
+	run(t, doors, terminal{}, "admin", "token", "remove", "laptop").check(t, ExitNotAvailable).twoLines(t, `there is no token "laptop"`, "token list")
+	if doors.admin.asked != nil {
+		t.Errorf("asked %q", doors.admin.asked)
 	}
 }
 
@@ -211,12 +252,29 @@ func TestAdminOfAServer(t *testing.T) {
 		}
 	}
 	for _, arguments := range []string{"user list", "user add a@b", "user remove a@b", "user activate a@b", "group add G", "group remove G", "connector list",
-		"connector remove W", "document-set remove H", "agent remove A", "document-set add H --connector W", "agent add A --user a@b",
+		"connector remove W", "document-set remove H", "document-set add H --connector W", "agent add A --user a@b",
 		"tenant list", "tenant add acme", "tenant remove acme"} {
 		run(t, testDoors(s.URL), terminal{}, append([]string{"admin", "--profile", "work"}, strings.Fields(arguments)...)...).
 			check(t, ExitUsage).twoLines(t, "on the machine of the library")
 	}
 	run(t, testDoors(s.URL), terminal{}, "admin", "document-set", "add", "H", "--group", "Nobody", "--profile", "work").check(t, ExitNotAvailable)
+	removed := 0
+	s.on("/persona/7", func(w http.ResponseWriter, r *http.Request) {
+		answer := `{"id":7,"name":"Eng"}`
+		if r.Method == http.MethodDelete {
+			removed++
+			answer = "null"
+		}
+		body(http.StatusOK, []byte(answer))(w, r)
+	})
+	s.on("/persona/9", body(http.StatusOK, []byte(`{"id":9,"name":"Legal"}`)))
+	for i, name := range []string{"7", "Eng"} {
+		run(t, testDoors(s.URL), terminal{}, "admin", "agent", "remove", name, "--profile", "work").check(t, ExitSuccess)
+		if removed != i+1 {
+			t.Errorf("%s: removed %d", name, removed)
+		}
+	}
+	run(t, testDoors(s.URL), terminal{}, "admin", "agent", "remove", "Nobody", "--profile", "work").check(t, ExitNotAvailable).twoLines(t, "agent list")
 	for _, what := range []string{"token", "group"} {
 		run(t, testDoors(s.URL), terminal{}, "admin", what, "list", "--profile", "work", "--tenant", "acme").
 			check(t, ExitUsage).twoLines(t, "the token determines the tenant")
@@ -231,7 +289,7 @@ func TestAdminOfATenant(t *testing.T) {
 	if !strings.Contains(got.err, "--library /srv --tenant acme") {
 		t.Errorf("stderr %s", got.err)
 	}
-	run(t, doors, screen, "admin", "token", "--tenant", "acme", "add", "--name", "x").check(t, ExitSuccess)
+	run(t, doors, screen, "admin", "token", "--tenant", "acme", "add", "x").check(t, ExitSuccess)
 	run(t, doors, screen, "admin", "token", "list").check(t, ExitSuccess)
 	if opened := fmt.Sprint(doors.admin.opened); opened != "[/srv:acme :acme :]" {
 		t.Errorf("opened %v", opened)

@@ -107,7 +107,7 @@ func (a *app) printListening(ctx context.Context, at target.Listening) {
 		a.say("Requests require a token: quarry admin token list%s", a.libraryFlag())
 		return
 	}
-	a.say("Requests require a token. Create the first one: quarry admin token add --name NAME%s", a.libraryFlag())
+	a.say("Requests require a token. Create the first one: quarry admin token add NAME%s", a.libraryFlag())
 }
 
 const listenRemedy = "Use an address like 127.0.0.1:8080, or :8080 for all addresses of this machine."

@@ -54,7 +54,7 @@ func (a *app) readShape(command *cobra.Command) (err error) {
 	switch format := command.Flags().Lookup("format"); {
 	case slices.Contains(withoutJSON(), command.Name()):
 		return usage("Omit the flag.", "--%s requires JSON; %s prints none", given[0], command.Name())
-	case given[0] == "fields" && slices.Contains(withEvents(), command.Name()):
+	case given[0] == "fields" && slices.Contains(withEvents(), a.commandName()):
 		return usage("Use --jq: each line of the output is an event.", "--fields works on results and lists; %s prints events", command.Name())
 	case format != nil && format.Changed && !slices.Contains([]string{formatJSON, formatNDJSON}, format.Value.String()):
 		return usage("Give only one of them.", "--%s and --format %s exclude each other", given[0], format.Value)

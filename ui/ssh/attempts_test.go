@@ -218,7 +218,7 @@ func (g *guarded) tryCommands(t *testing.T, conn *gossh.Client) {
 	made := filepath.Join(g.home, "made")
 	refused := []string{
 		"add " + g.secret, "add --as file " + g.home, "remove " + g.secret, "sync", "sync --watch", "status", "serve --http 127.0.0.1:0",
-		"serve --ssh 127.0.0.1:0 --ssh-open", "admin user list", "admin token add --name x", "admin token list --library " + g.library,
+		"serve --ssh 127.0.0.1:0 --ssh-open", "admin user list", "admin token add x", "admin token list --library " + g.library,
 		"configure", "validate-config", "completion bash", "mcp --library " + g.home, "mcp --sample",
 		"__complete search --sour", "__completeNoDesc add /", "__complete add " + g.home + "/",
 		"search --library " + g.home + " plan", "search --server http://" + g.trap + " plan", "search --profile local plan", "search --sample plan",
