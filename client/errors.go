@@ -86,97 +86,6 @@ func (e *Error) Error() string {
 // Unwrap returns the cause, such as context.Canceled or a failed dial; nil for a response of the server.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Remedy returns a hint for the user in one line.
-func (e *Error) Remedy() string {
-	if e.Local {
-		return e.localRemedy()
-	}
-	if e.Kind == RateLimited && e.RetryAfter > 0 && e.remedy == "" {
-		return fmt.Sprintf("try again in %s", e.RetryAfter)
-	}
-	byKind := map[Kind]string{
-		BadRequest:   "correct the request",
-		Auth:         e.authRemedy(),
-		Unreachable:  "check server_url, the network and the VPN",
-		RateLimited:  "try again later",
-		Timeout:      "try again, or allow more time with --timeout; a search is faster without query expansion",
-		Server:       "try again; if it fails again, report the error to the server's administrator",
-		NotAvailable: "check the name or id; if those are right, the server may be too old or need another api_prefix",
-		Canceled:     "run the command again",
-	}
-	byStatus := map[int]string{
-		http.StatusPaymentRequired:       "the server's plan does not include this; ask its administrator",
-		http.StatusRequestEntityTooLarge: "send less: shorten the query, the history or the piped text",
-		http.StatusNotImplemented:        "this server cannot search as it is set up: ask its administrator, or use another server",
-		http.StatusConflict:              "choose another name, or remove the existing one first",
-	}
-	return cmp.Or(e.remedy, byStatus[e.Status], byKind[e.Kind], "run quarry validate-config")
-}
-
-// isAdmin reports whether the error is of an administration route of a library in this process.
-func (e *Error) isAdmin() bool { return e.Local && strings.HasPrefix(e.Path, "/admin/") }
-
-func (e *Error) localRemedy() string {
-	if e.Code == wire.CodeLibraryDamaged && e.Path == "/library/sync" {
-		return "move the library's folder away and add your files again; quarry status shows where it is"
-	}
-	byCode := map[string]string{
-		wire.CodeDiskFull:          "free some disk space and run the command again; stored data is intact",
-		wire.CodeLibraryNewer:      "install the newer quarry that wrote this library, or use another library: QUARRY_HOME or --library DIR",
-		wire.CodeNetworkFileSystem: "keep the library on a local disk: set QUARRY_HOME or --library DIR",
-		wire.CodeLibraryOlder: "run quarry sync and quarry admin token list once with write access and without QUARRY_READONLY, or use " +
-			"the quarry version that wrote it",
-		wire.CodeLibraryReadOnly: "check the permissions of the library's folder, or use another library: QUARRY_HOME or --library DIR",
-		wire.CodeLibraryBusy:     "wait for the other quarry process to finish, then try again",
-		wire.CodeLibraryLost: "restore the database from a backup, or move the library's folder away and add your files again: " +
-			"quarry add PATH",
-		wire.CodeLibraryDamaged:   "repair the library: quarry sync --check",
-		wire.CodeSecretKeyMissing: "set QUARRY_SECRET_KEY to random text that you keep, such as the output of: openssl rand -hex 32",
-		wire.CodeSecretKeyWrong: "set QUARRY_SECRET_KEY to the key that was used before, or replace the token with --renew, which ends " +
-			"the old one",
-	}
-	if remedy := byCode[e.Code]; remedy != "" {
-		return remedy
-	}
-	missing, found := strings.CutSuffix(e.Code, "_NOT_FOUND")
-	switch {
-	case found && e.isAdmin():
-		return "list them with quarry admin " + strings.ToLower(strings.ReplaceAll(missing, "_", "-")) + " list"
-	case e.isAdmin() && e.Status == http.StatusConflict:
-		return "choose another name, or remove that one first"
-	case e.Kind == BadRequest:
-		return "correct the value"
-	case e.Kind == NotAvailable && strings.HasPrefix(e.Path, "/library"):
-		return "quarry status lists what was added"
-	case e.Kind == NotAvailable && strings.HasPrefix(e.Path, "/document/"):
-		return "give the ref of a result (DOCUMENT_ID#N) or its document_id"
-	case e.Kind == NotAvailable:
-		return "check the name or id"
-	case e.Kind == RateLimited:
-		return fmt.Sprintf("raise llm.budget, search without the model by --no-query-expansion --no-document-selection, "+
-			"or try again in %s", e.RetryAfter)
-	case e.Kind == Timeout:
-		return "allow more time with --timeout"
-	case e.Kind == Canceled:
-		return "run the command again"
-	}
-	return "try again; quarry status shows which folder the library is in"
-}
-
-func (e *Error) authRemedy() string {
-	switch {
-	case strings.Contains(e.Reason, "document sets"):
-		return "check the names of the document sets (unknown sets give the same error), or leave them out"
-	case strings.Contains(e.Reason, "scopes"):
-		return "use a token with the required scope, or one without restricted scopes"
-	case e.Code == "INSUFFICIENT_PERMISSIONS" || e.Code == "ADMIN_ONLY" || e.Code == "UNAUTHORIZED":
-		return "use the token of a user with this permission"
-	case e.Code == "TOKEN_EXPIRED" || e.Code == "CREDENTIAL_EXPIRED":
-		return "create a new token in the server's settings and store it with quarry configure"
-	}
-	return "check that the token is complete, not expired, and from this server"
-}
-
 // KindOf returns the kind of the Error in err's chain. A bare context.Canceled or DeadlineExceeded has a kind too; any
 // other error is General.
 func KindOf(err error) Kind {
@@ -381,3 +290,6 @@ func isHTML(header http.Header, body []byte) bool {
 	start = strings.ToLower(strings.TrimSpace(start))
 	return strings.HasPrefix(start, "<!doctype") || strings.HasPrefix(start, "<html")
 }
+
+// isAdmin reports whether the error is of an administration route of a library in this process.
+func (e *Error) isAdmin() bool { return e.Local && strings.HasPrefix(e.Path, "/admin/") }

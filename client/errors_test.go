@@ -21,7 +21,7 @@ func TestErrorFixtures(t *testing.T) {
 		status                     int
 		kind                       Kind
 	}{
-		{"400-valueerror", "", "No default LLM model found", "correct the request", 400, BadRequest},
+		{"400-valueerror", "", "No default LLM model found", "default language model", 400, BadRequest},
 		{"401-expired", "TOKEN_EXPIRED", "The token has expired.", "create a new token", 401, Auth},
 		{"402-tier", "FEATURE_NOT_AVAILABLE", "This feature is not available on your plan.", "plan", 402, General},
 		{"403-document-sets", "INSUFFICIENT_PERMISSIONS",

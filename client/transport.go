@@ -219,8 +219,8 @@ const (
 	winConnReset   = syscall.Errno(10054)
 )
 
-const tlsRemedy = "if your company inspects encrypted traffic, set QUARRY_CA_BUNDLE or SSL_CERT_FILE to its " +
-	"certificate"
+const tlsRemedy = "if your company has its own certificate authority, or inspects encrypted traffic, set QUARRY_CA_BUNDLE to " +
+	"the PEM file with the authority's certificate"
 
 // transportError converts a failure to get a response into an Error. ctx is the call's own, with its deadline; limit is
 // the call's time limit.

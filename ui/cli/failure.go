@@ -113,8 +113,8 @@ func (a *app) explainReply(err error, reply *client.Error) *Failure {
 		failure.Do = "See: quarry agents"
 	case failure.Code == ExitAuth && strings.Contains(reply.Reason, "document set"):
 		failure.Do = "See: quarry document-sets"
-	case failure.Code == ExitAuth || failure.Code == ExitUnreachable:
-		failure.Do += "; to test each step: quarry validate-config"
+	case (failure.Code == ExitAuth || failure.Code == ExitUnreachable) && a.commandName() != validateConfig:
+		failure.Do += "; to test each step: quarry " + validateConfig
 	}
 	return failure
 }
@@ -154,8 +154,13 @@ func (a *app) faster() string {
 	case "ask":
 		return "Wait longer (--timeout 10m), or search without an answer: quarry search"
 	}
-	return "Wait longer (--timeout 10m), or test the connection: quarry validate-config"
+	if a.commandName() == validateConfig {
+		return "Wait longer: --timeout 10m"
+	}
+	return "Wait longer (--timeout 10m), or test the connection: quarry " + validateConfig
 }
+
+const validateConfig = "validate-config" // the command that tests each step
 
 // friendlyDuration rounds to what a person wants to know.
 func friendlyDuration(d time.Duration) string {

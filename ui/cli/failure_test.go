@@ -25,7 +25,7 @@ func TestErrorBodies(t *testing.T) {
 		reason string
 		do     string
 	}{
-		{"error-400-valueerror.json", 400, ExitUsage, "No default LLM model found", "orrect the request"},
+		{"error-400-valueerror.json", 400, ExitUsage, "No default LLM model found", "default language model"},
 		{"error-401-expired.json", 401, ExitAuth, "The token has expired", "validate-config"},
 		{"error-402-tier.json", 402, ExitGeneral, "not available on your plan", "administrator"},
 		{"error-403-document-sets.json", 403, ExitAuth, "['Legal']", "quarry document-sets"},

@@ -1,0 +1,133 @@
+package client
+
+import (
+	"cmp"
+	"net/http"
+	"strings"
+
+	"quarry/client/wire"
+)
+
+// remedyRow is a hint, and the errors that it is for: those that agree with all of its other fields. The zero value of a
+// field agrees with every error.
+type remedyRow struct {
+	kind   Kind
+	status int
+	code   string // or the end of one, after an underscore
+	path   string // the beginning of the route
+	says   string // a part of the reason
+	// hint may contain {scope}, the scope that the route needs, {wait}, and {kind}, what a code like USER_NOT_FOUND names.
+	hint string
+}
+
+func (r remedyRow) isFor(e *Error) bool {
+	agrees := r.code == e.Code || strings.HasPrefix(r.code, "_") && strings.HasSuffix(e.Code, r.code)
+	return (r.kind == General || r.kind == e.Kind) && (r.status == 0 || r.status == e.Status) && (r.code == "" || agrees) &&
+		strings.HasPrefix(e.Path, r.path) && strings.Contains(e.Reason, r.says)
+}
+
+// Remedy returns a hint for the user in one line.
+func (e *Error) Remedy() string {
+	if e.remedy != "" && !e.Local {
+		return e.remedy // of this very failure
+	}
+	rows := serverRemedies()
+	if e.Local {
+		rows = libraryRemedies()
+	}
+	for _, row := range rows {
+		if row.isFor(e) {
+			return e.complete(row.hint)
+		}
+	}
+	return "run quarry validate-config"
+}
+
+// complete fills in what a hint says of the error.
+func (e *Error) complete(hint string) string {
+	wait := "later"
+	if e.RetryAfter > 0 {
+		wait = "in " + e.RetryAfter.String()
+	}
+	kind := strings.ToLower(strings.ReplaceAll(strings.TrimSuffix(e.Code, "_NOT_FOUND"), "_", "-"))
+	return strings.NewReplacer("{scope}", scopeOf(e.Path), "{wait}", wait, "{kind}", kind).Replace(hint)
+}
+
+// scopeOf returns what a token needs for a route, in the words of a hint.
+func scopeOf(path string) string {
+	for _, s := range []struct{ path, scope string }{
+		{"/chat/send", "write:chat"}, {"/chat/create", "write:chat"}, {"/chat/stop", "write:chat"}, {"/chat/get", "read:chat"},
+		{"/search", "read:search"}, {"/document/", "read:search"}, {"/query/", "read:search"}, {"/persona/", "read:search"},
+		{documentSetsPath, "read:search"}, {"/manage/indexed-sources", "read:search"}, {"/manage/connector-status", "read:search"},
+	} {
+		if strings.HasPrefix(path, s.path) || path == strings.TrimSuffix(s.path, "/") {
+			return "the scope " + s.scope + ", or without restricted scopes"
+		}
+	}
+	return "no restricted scopes: no scope includes " + cmp.Or(path, "this")
+}
+
+// serverRemedies are the hints of errors of a server and of the way to it. The first row that is for an error counts.
+func serverRemedies() []remedyRow {
+	return []remedyRow{
+		{status: http.StatusPaymentRequired, hint: "the server's plan does not include this; ask its administrator"},
+		{status: http.StatusRequestEntityTooLarge, hint: "send less: shorten the query, the history or the piped text"},
+		{status: http.StatusNotImplemented, hint: "this server cannot search as it is set up: ask its administrator, or use another server"},
+		{status: http.StatusConflict, hint: "choose another name, or remove the existing one first"},
+		{says: noModelReason, path: "/chat/", hint: "ask the server's administrator to set a default language model; quarry search needs none"},
+		{says: noModelReason, hint: "ask the server's administrator to set a default language model"},
+		{code: "LLM_PROVIDER_ERROR", path: "/chat/", hint: "try again; if it fails again, ask the administrator to check the server's " +
+			"language model; quarry search needs none"},
+		{kind: Auth, says: "document sets", hint: "check the names of the document sets (unknown sets give the same error), or leave them out"},
+		{kind: Auth, says: "scopes", hint: "use a token with {scope}"},
+		{kind: Auth, code: "INSUFFICIENT_PERMISSIONS", hint: "use the token of a user with this permission"},
+		{kind: Auth, code: "ADMIN_ONLY", hint: "use the token of an administrator"},
+		{kind: Auth, code: "UNAUTHORIZED", hint: "use the token of a user with this permission"},
+		{kind: Auth, code: "_EXPIRED", hint: "create a new token in the server's settings and store it with quarry configure, or set QUARRY_PAT to it"},
+		{kind: Auth, hint: "check that the token is complete, not expired, and from this server"},
+		{kind: BadRequest, hint: "correct the request"},
+		{kind: Unreachable, hint: "check server_url, the network and the VPN"},
+		{kind: RateLimited, hint: "try again {wait}"},
+		{kind: Timeout, hint: "try again, or allow more time with --timeout; a search is faster without query expansion"},
+		{kind: Server, hint: "try again; if it fails again, report the error to the server's administrator"},
+		{kind: NotAvailable, says: http.StatusText(http.StatusNotFound), hint: "check server_url and api_prefix (most deployments " +
+			"need /api); if they are right, the server is too old for this"},
+		{kind: NotAvailable, hint: "check the name or id"},
+		{kind: Canceled, hint: "run the command again"},
+	}
+}
+
+// noModelReason is in the error of a server or library without a language model.
+const noModelReason = "No default LLM model"
+
+// libraryRemedies are the hints of errors of a library in this process, which has no server to blame.
+func libraryRemedies() []remedyRow {
+	return []remedyRow{
+		{code: wire.CodeLibraryDamaged, path: "/library/sync", hint: "move the library's folder away and add your files again; " +
+			"quarry status shows where it is"},
+		{code: wire.CodeDiskFull, hint: "free some disk space and run the command again; stored data is intact"},
+		{code: wire.CodeLibraryNewer, hint: "install the newer quarry that wrote this library, or use another library: QUARRY_HOME or --library DIR"},
+		{code: wire.CodeNetworkFileSystem, hint: "keep the library on a local disk: set QUARRY_HOME or --library DIR"},
+		{code: wire.CodeLibraryOlder, hint: "run quarry sync and quarry admin token list once with write access and without QUARRY_READONLY, " +
+			"or use the quarry version that wrote it"},
+		{code: wire.CodeLibraryReadOnly, hint: "check the permissions of the library's folder, or use another library: QUARRY_HOME or --library DIR"},
+		{code: wire.CodeLibraryBusy, hint: "wait for the other quarry process to finish, then try again"},
+		{code: wire.CodeLibraryLost, hint: "restore the database from a backup, or move the library's folder away and add your files again: " +
+			"quarry add PATH"},
+		{code: wire.CodeLibraryDamaged, hint: "repair the library: quarry sync --check"},
+		{code: wire.CodeSecretKeyMissing, hint: "set QUARRY_SECRET_KEY to random text that you keep, such as the output of: openssl rand -hex 32"},
+		{code: wire.CodeSecretKeyWrong, hint: "set QUARRY_SECRET_KEY to the key that was used before, or replace the token with --renew, " +
+			"which ends the old one"},
+		{code: "_NOT_FOUND", path: "/admin/", hint: "list them with quarry admin {kind} list"},
+		{status: http.StatusConflict, path: "/admin/", hint: "choose another name, or remove that one first"},
+		{says: noModelReason, hint: "configure a language model: quarry help configuration (llm.default); quarry search needs none"},
+		{kind: BadRequest, hint: "correct the value"},
+		{kind: NotAvailable, path: "/library", hint: "quarry status lists what was added"},
+		{kind: NotAvailable, path: "/document/", hint: "give the ref of a result (DOCUMENT_ID#N) or its document_id"},
+		{kind: NotAvailable, hint: "check the name or id"},
+		{kind: RateLimited, hint: "raise llm.budget, search without the model by --no-query-expansion --no-document-selection, or try again {wait}"},
+		{kind: Timeout, hint: "allow more time with --timeout"},
+		{kind: Canceled, hint: "run the command again"},
+		{hint: "try again; quarry status shows which folder the library is in"},
+	}
+}
