@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -83,8 +84,9 @@ func TestWrongSettings(t *testing.T) {
 	c := At(Paths{ConfigFile: file}, nil)
 	for key, value := range map[string]string{"thme": "dark", "profiles.work": "x", "profiles..token": "x", "": "x", "rate": "often", "active": "none",
 		"profiles.a b.kind": "slack", "age_warning": "many", "http": "x", "theme.x": "y"} {
-		if err := c.Set(key, value); err == nil {
-			t.Errorf("%s took %q", key, value)
+		var refused *Error
+		if err := c.Set(key, value); !errors.As(err, &refused) || refused.ExitCode() != ExitUsage || refused.Fix == "" {
+			t.Errorf("%s took %q: %v", key, value, err)
 		}
 	}
 	if err := c.Replace([]byte("theme: [")); err == nil {
