@@ -31,6 +31,7 @@ type dialogue struct {
 }
 
 func (a *app) configure(ctx context.Context, _ []string) error {
+	ctx = a.traced(ctx)
 	if err := a.mayChange(); err != nil {
 		return err
 	}

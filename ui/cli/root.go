@@ -416,9 +416,7 @@ func (a *app) onTarget(choice target.Choice) opener {
 func (a *app) with(ctx context.Context, open opener, work func(context.Context, *client.Client) error) error {
 	ctx, cancel := a.deadline(ctx)
 	defer cancel()
-	if a.flags.debug {
-		ctx = client.WithTrace(ctx, a.debugRequest)
-	}
+	ctx = a.traced(ctx)
 	started := a.now()
 	session, err := open(ctx)
 	if err != nil {
@@ -427,6 +425,14 @@ func (a *app) with(ctx context.Context, open opener, work func(context.Context, 
 	defer func() { _ = session.Close() }()
 	a.debug("opened in %s", a.now().Sub(started).Round(time.Microsecond))
 	return work(ctx, session.Client)
+}
+
+// traced returns a context whose requests --debug prints.
+func (a *app) traced(ctx context.Context) context.Context {
+	if a.flags.debug {
+		return client.WithTrace(ctx, a.debugRequest)
+	}
+	return ctx
 }
 
 // nearestOf adds a value that is near to the given one to a hint, from the first of the lists that has one.

@@ -68,7 +68,7 @@ type validation struct {
 }
 
 func (a *app) validate(ctx context.Context, _ []string) error {
-	ctx, cancel := a.deadline(ctx)
+	ctx, cancel := a.deadline(a.traced(ctx))
 	defer cancel()
 	stop := a.busy("Checking…")
 	v := &validation{app: a}
