@@ -269,7 +269,7 @@ func (a *app) printSources(ctx context.Context, c *client.Client, choice target.
 		return sourceRow{source, client.SourceName(source), client.SourceDescription(source), countOf(counts, source), list.Status[source],
 			list.Origin, choice.Profile}
 	})
-	if note := listingNote(list.Origin); note != "" && (!a.wantsJSON() || list.Origin == client.ListedByNothing) {
+	if note := listingNote(list.Origin); note != "" && (!a.wantsJSON() || list.Origin != client.ListedForAll) {
 		a.note("%s", note)
 	}
 	return printList(a, "sources", found, "No sources. Add files: quarry add PATH", a.private(),
@@ -288,8 +288,8 @@ func (r sourceRow) cells() []string {
 func listingNote(origin string) string {
 	return map[string]string{
 		client.ListedForAll:    "these sources are connected to the workspace; you may not have access to all",
-		client.ListedByTags:    "the token may not list connectors; these sources have tagged documents, there may be more",
-		client.ListedByNothing: "the token may not list sources; these are all sources that Onyx supports",
+		client.ListedByTags:    "the token cannot list connectors: these sources have tagged documents, and there may be more",
+		client.ListedByNothing: "the token cannot list sources: these are the sources that quarry knows, connected or not",
 	}[origin]
 }
 

@@ -242,7 +242,7 @@ func TestWhoDecides(t *testing.T) {
 		if !strings.Contains(got.out, `"listed_by":"known"`) || strings.Contains(got.out, "craft_file") {
 			t.Errorf("stdout: %s", got.out)
 		}
-		if !strings.Contains(got.err, "these are all sources that Onyx supports") {
+		if !strings.Contains(got.err, "the token cannot list sources: these are the sources that quarry knows, connected or not") {
 			t.Errorf("stderr: %s", got.err)
 		}
 	})
