@@ -1,0 +1,443 @@
+//go:build unix
+
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+)
+
+// The states of what a search asks.
+const (
+	configured = "configured"
+	unset      = "not configured"
+	wrongToken = "wrong token"
+	down       = "server down"
+	slow       = "slow server"
+	limited    = "limited token"
+)
+
+// The streams that a command has. In all states they are pipes.
+const (
+	atTerminal   = "terminal"
+	dumbTerminal = "dumb terminal"
+	closedStdin  = "closed stdin"
+	closedStdout = "closed stdout"
+	brokenPipe   = "broken pipe"
+)
+
+// row is how a command is run, and how that ends.
+type row struct {
+	args  []string
+	talks bool           // to the server of the environment
+	codes map[string]int // by state or stream, where it is not the usual one; "" is of all that are not given
+	json  bool           // standard output is JSON, or lines of it
+	says  bool           // also a failed run has results on standard output
+	await string         // what a terminal shows before keys are typed there; errors then go there too
+	keys  string
+	tty   []string // args at a terminal
+}
+
+func asked(args ...string) row { return row{args: args, talks: true, json: true} }
+
+// over is a command of admin over the API of the server.
+func over(args ...string) row { return asked(append(args, "--server", "{server}")...) }
+
+func local(code int, args ...string) row { return row{args: args, codes: map[string]int{"": code}} }
+
+func (r row) but(codes map[string]int) row {
+	r.codes = codes
+	return r
+}
+
+func (r row) text() row {
+	r.json = false
+	return r
+}
+
+// rows are all commands. The streams are tried with the first row of each.
+func rows() map[string][]row {
+	validate := asked("--json")
+	validate.says = true
+	const ctrlC, ctrlD = "\x03", "\x04"
+	interactive := row{codes: map[string]int{"": 2, atTerminal: 130, dumbTerminal: 130}, await: "1", keys: ctrlC}
+	agent := asked().but(map[string]int{wrongToken: 0, down: 0, slow: 0, limited: 0})
+	agent.await, agent.keys = "Ctrl-D", ctrlD
+	root := asked("roll back")
+	root.tty = []string{"--version"}
+	return map[string][]row{
+		"":                {root},
+		"search":          {asked("roll back"), asked("roll back", "--format", "md").text()},
+		"ask":             {asked("roll back").text().but(map[string]int{configured: 2, "": 2, unset: 3, wrongToken: 4, down: 5, slow: 7, limited: 4})},
+		"read":            {asked("plan").text()},
+		"sources":         {asked().but(map[string]int{limited: 0})},
+		"agents":          {asked()},
+		"document-sets":   {asked()},
+		"tags":            {asked()},
+		"mcp":             {agent},
+		"validate-config": {validate},
+		"version":         {asked("--json").but(map[string]int{"": 0, unset: 0, wrongToken: 0, down: 0, slow: 0, limited: 0})},
+
+		"add":        {local(0, "{note}")},
+		"remove":     {local(9, "nothing")},
+		"sync":       {local(9)},
+		"status":     {local(0)},
+		"collection": {local(0).but(map[string]int{unset: 3})},
+		"serve":      {local(2)},
+		"configure":  {interactive},
+		"completion": {local(0, "bash")},
+		"man":        {local(0)},
+
+		"config path": {local(0)},
+		"config list": {local(0)},
+		"config get":  {local(9, "llm.default")},
+		"config set":  {local(0, "theme", "dark"), local(2, "theme", "plaid")},
+		"config edit": {local(2).but(map[string]int{"": 2, atTerminal: 0})},
+
+		"admin user add":            {local(0, "jo@acme.example")},
+		"admin user list":           {local(0), over().but(map[string]int{configured: 2, wrongToken: 2, down: 2, slow: 2, limited: 2})},
+		"admin user deactivate":     {local(9, "no@acme.example")},
+		"admin user activate":       {local(9, "no@acme.example")},
+		"admin user remove":         {local(9, "no@acme.example")},
+		"admin group add":           {local(0, "Legal")},
+		"admin group list":          {local(0), over()},
+		"admin group remove":        {local(9, "Nobody")},
+		"admin token add":           {local(0, "laptop"), over("desk")},
+		"admin token list":          {local(0), over()},
+		"admin token remove":        {local(9, "999"), over("999").but(map[string]int{configured: 9})},
+		"admin connector add":       {local(2, "Wiki"), over("Wiki{n}", "--source", "web")},
+		"admin connector list":      {local(0)},
+		"admin connector remove":    {local(9, "Nothing")},
+		"admin agent add":           {local(0, "Eng{n}"), over("Legal{n}")},
+		"admin agent list":          {local(0), over()},
+		"admin agent remove":        {local(9, "Nobody"), over("999").but(map[string]int{configured: 9})},
+		"admin document-set add":    {local(0, "Pages{n}"), over("Pages{n}")},
+		"admin document-set list":   {local(0), over()},
+		"admin document-set remove": {local(9, "Nothing")},
+		"admin tenant add":          {local(0, "acme")},
+		"admin tenant list":         {local(0)},
+		"admin tenant remove":       {local(9, "nobody")},
+	}
+}
+
+// code is the exit code of a row in a state or on a stream.
+func (r row) code(where string) int {
+	usual := map[string]int{unset: 3, wrongToken: 4, down: 5, slow: 7, limited: 4}
+	if !r.talks {
+		usual = nil
+	}
+	for _, codes := range []map[string]int{r.codes, usual} {
+		if code, given := codes[where]; given {
+			return code
+		}
+	}
+	return r.codes[""]
+}
+
+// tree lists the commands of the binary by their paths, groups left out. Each prints its help.
+func tree(t *testing.T, h home, path ...string) []string {
+	t.Helper()
+	help := h.must(append(slices.Clone(path), "--help")...)
+	_, list, isGroup := strings.Cut(help, "\nCommands:\n")
+	if !isGroup {
+		return []string{strings.Join(path, " ")}
+	}
+	list, _, _ = strings.Cut(list, "\n\n")
+	var found []string
+	for _, name := range regexp.MustCompile(`(?m)^  (\S+)`).FindAllStringSubmatch(list, -1) {
+		found = append(found, tree(t, h, append(slices.Clone(path), name[1])...)...)
+	}
+	return found
+}
+
+// world is a served library, and the servers that fail.
+type world struct {
+	addresses map[string]string // by state
+	tokens    map[string]string
+	note      string
+	runs      *atomic.Int64
+}
+
+func newWorld(t *testing.T) world {
+	t.Helper()
+	h := newHome(t)
+	w := world{addresses: map[string]string{}, tokens: map[string]string{}, runs: new(atomic.Int64), note: filepath.Join(h.dir, "note.jsonl")}
+	if err := os.WriteFile(w.note, []byte(`{"id":"plan","source":"web","semantic_identifier":"Plan","sections":[{"text":"How to roll back."}]}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.must("add", w.note)
+	for _, state := range []string{configured, limited} {
+		arguments := []string{"admin", "token", "add", state}
+		if state == limited {
+			arguments = append(arguments, "--scope", "read:chat")
+		}
+		var made struct{ Token string }
+		decode(t, h.must(arguments...), &made)
+		w.tokens[state] = made.Token
+	}
+	address := serveHTTP(t, h)
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // the system accepts connections that nobody answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = silent.Close() })
+	refusing, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = refusing.Close()
+	w.tokens[wrongToken], w.tokens[down], w.tokens[slow] = "onyx_pat_wrong0123456789", w.tokens[configured], w.tokens[configured]
+	for _, state := range []string{configured, unset, wrongToken, limited} {
+		w.addresses[state] = address
+	}
+	w.addresses[slow], w.addresses[down] = "http://"+silent.Addr().String(), "http://"+refusing.Addr().String()
+	return w
+}
+
+// command returns a cell of the matrix.
+func (w world) command(h home, path, state string, args ...string) *exec.Cmd {
+	arguments := strings.Fields(path)
+	for _, argument := range args {
+		arguments = append(arguments, strings.NewReplacer("{server}", w.addresses[state], "{note}", w.note, "{n}", strconv.FormatInt(w.runs.Add(1), 10)).Replace(argument))
+	}
+	if state == slow {
+		arguments = append(arguments, "--timeout", "300ms")
+	}
+	c := h.command(h.t.Context(), arguments...)
+	if state != unset {
+		c.Env = append(c.Env, "QUARRY_SERVER_URL="+w.addresses[state], "QUARRY_PAT="+w.tokens[state])
+	}
+	return c
+}
+
+// hang is when a command counts as one that does not end.
+const hang = time.Minute
+
+func ends(t *testing.T, c *exec.Cmd) int {
+	t.Helper()
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	late := time.AfterFunc(hang, func() { _ = c.Process.Kill() })
+	var exit *exec.ExitError
+	if err := c.Wait(); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	if !late.Stop() {
+		t.Error("it does not end")
+	}
+	return c.ProcessState.ExitCode()
+}
+
+// piped runs a command whose streams are pipes.
+func piped(t *testing.T, c *exec.Cmd) outcome {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(""), &stdout, &stderr
+	return outcome{ends(t, c), stdout.String(), stderr.String()}
+}
+
+// onStream runs a command with other streams than pipes.
+func onStream(t *testing.T, c *exec.Cmd, stream string, r row) outcome {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(""), &stdout, &stderr
+	shell := func(redirection string) {
+		sh, err := exec.LookPath("sh")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Path, c.Args = sh, append([]string{"sh", "-c", `exec "$0" "$@" ` + redirection, c.Path}, c.Args[1:]...)
+	}
+	switch stream {
+	case closedStdin:
+		shell("<&-")
+	case closedStdout:
+		shell(">&-")
+	case brokenPipe:
+		reader, writer, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = reader.Close()
+		defer writer.Close()
+		c.Stdout = writer
+	case atTerminal, dumbTerminal:
+		return onTerminal(t, c, stream, r)
+	}
+	return outcome{ends(t, c), stdout.String(), stderr.String()}
+}
+
+// onTerminal runs a command whose standard input and output are a terminal. Its errors go to a pipe, to tell them apart.
+func onTerminal(t *testing.T, c *exec.Cmd, stream string, r row) outcome {
+	t.Helper()
+	kind := "xterm-256color"
+	if stream == dumbTerminal {
+		kind = "dumb"
+	}
+	c.Env = append(c.Env, "TERM="+kind, "EDITOR=true")
+	terminal, far, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer terminal.Close()
+	if err := pty.Setsize(terminal, &pty.Winsize{Rows: 24, Cols: 80}); err != nil {
+		t.Fatal(err)
+	}
+	var stderr bytes.Buffer
+	c.Stdin, c.Stdout, c.Stderr = far, far, &stderr
+	if r.await != "" {
+		c.Stderr = far
+	}
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	shown := make(chan string, 1)
+	go func() {
+		var all strings.Builder
+		for part := make([]byte, 4096); ; {
+			n, err := terminal.Read(part)
+			before := r.await != "" && strings.Contains(all.String(), r.await)
+			all.Write(part[:n])
+			if !before && r.await != "" && strings.Contains(all.String(), r.await) {
+				_, _ = terminal.WriteString(r.keys)
+			}
+			if err != nil { // the far end is closed
+				break
+			}
+		}
+		shown <- all.String()
+	}()
+	code := ends(t, c)
+	_ = far.Close()
+	return outcome{code, <-shown, stderr.String()}
+}
+
+// problems lists what is wrong with how a run ended.
+func (o outcome) problems(r row, path, where string, w world) (wrong []string) {
+	report := func(format string, arguments ...any) { wrong = append(wrong, fmt.Sprintf(format, arguments...)) }
+	if want := r.code(where); o.code != want {
+		report("exit code %d, want %d", o.code, want)
+	}
+	for _, token := range w.tokens {
+		if strings.Contains(o.stderr, token) || strings.Contains(o.stdout, token) {
+			report("a token is printed")
+		}
+	}
+	if strings.Contains(o.stderr, "\x1b") || where != atTerminal && strings.Contains(o.stdout, "\x1b") {
+		report("escape sequences where there is no terminal")
+	}
+	isFailure := o.code != 0 && o.code != 130
+	var errors, hints, others []string
+	for line := range strings.Lines(o.stderr) {
+		line = strings.TrimSuffix(line, "\n")
+		switch {
+		case strings.HasPrefix(line, "error: "):
+			errors = append(errors, line)
+		case strings.HasPrefix(line, "hint: "):
+			hints = append(hints, line)
+		case !strings.HasPrefix(line, "debug: ") && !strings.HasPrefix(line, "note: "):
+			others = append(others, line)
+		}
+	}
+	switch {
+	case isFailure && (len(errors) != 1 || len(hints) != 1 || len(others) > 0):
+		report("%d lines say what failed, %d what to do, and %d more", len(errors), len(hints), len(others))
+	case !isFailure && len(errors)+len(hints) != 0 && o.code == 0:
+		report("errors of a success")
+	case isFailure && path != "" && regexp.MustCompile("quarry "+path+`($|[.;,])`).MatchString(hints[0]):
+		report("the failed command is its own remedy")
+	}
+	isPipe := where != atTerminal && where != dumbTerminal
+	if isFailure && o.stdout != "" && !r.says && isPipe {
+		report("standard output of a failure")
+	}
+	if r.json && isPipe && o.stdout != "" {
+		for line := range strings.Lines(o.stdout) {
+			if !json.Valid([]byte(line)) {
+				report("no JSON: %s", line)
+				break
+			}
+		}
+	}
+	return wrong
+}
+
+// remedy is what the hint of a command that talks to the server must say in a state.
+func remedy(state string) string {
+	return map[string]string{unset: "ONYX_SERVER_URL|quarry configure|--profile", wrongToken: "token", down: "server_url", slow: "--timeout", limited: "scope"}[state]
+}
+
+// request is a line of --debug.
+var request = regexp.MustCompile(`(?m)^debug: [A-Z]+ \S+: .+ in [0-9.]+(µs|ms|s)$`)
+
+// TestMatrix runs every command in every state, and on every stream.
+func TestMatrix(t *testing.T) {
+	w, matrix := newWorld(t), rows()
+	commands := append([]string{""}, tree(t, newHome(t))...)
+	for path := range matrix {
+		if !slices.Contains(commands, path) {
+			t.Errorf("there is no command %q", path)
+		}
+	}
+	for _, path := range commands {
+		t.Run("quarry "+path, func(t *testing.T) {
+			t.Parallel()
+			if len(matrix[path]) == 0 {
+				t.Fatal("the matrix lacks this command: see rows")
+			}
+			h := newHome(t)
+			for _, r := range matrix[path] {
+				w.tryStates(t, h, path, r)
+			}
+			w.tryStreams(t, h, path, matrix[path][0])
+		})
+	}
+}
+
+func (w world) tryStates(t *testing.T, h home, path string, r row) {
+	for _, state := range []string{configured, unset, wrongToken, down, slow, limited} {
+		arguments := r.args
+		if r.talks {
+			arguments = append(slices.Clone(arguments), "--debug")
+		}
+		got := piped(t, w.command(h, path, state, arguments...))
+		wrong := got.problems(r, path, state, w)
+		if r.talks && got.code > 2 && got.code == r.code(state) && !regexp.MustCompile(remedy(state)).MatchString(got.stderr) {
+			wrong = append(wrong, "the hint is not that of the failure")
+		}
+		if r.talks && got.code != 2 && path != "mcp" && state != unset && !request.MatchString(got.stderr) {
+			wrong = append(wrong, "--debug shows no request")
+		}
+		if len(wrong) > 0 {
+			t.Errorf("%s %q, %s: %s\nstdout: %.400s\nstderr: %s", path, r.args, state, strings.Join(wrong, "; "), got.stdout, got.stderr)
+		}
+	}
+}
+
+func (w world) tryStreams(t *testing.T, h home, path string, r row) {
+	for _, stream := range []string{atTerminal, dumbTerminal, closedStdin, closedStdout, brokenPipe} {
+		arguments := r.args
+		if r.tty != nil && (stream == atTerminal || stream == dumbTerminal) {
+			arguments = r.tty
+		}
+		got := onStream(t, w.command(h, path, configured, arguments...), stream, r)
+		if wrong := got.problems(r, path, stream, w); len(wrong) > 0 {
+			t.Errorf("%s %q, %s: %s\nstdout: %.400s\nstderr: %s", path, r.args, stream, strings.Join(wrong, "; "), got.stdout, got.stderr)
+		}
+	}
+}
