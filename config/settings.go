@@ -265,7 +265,7 @@ func (c *Config) change(path string, edit func(group *yaml.Node, name string)) e
 	err = c.write(t)
 	if invalid, ok := errors.AsType[*Error](err); ok && strings.HasPrefix(path+".", invalid.Key+".") && invalid.Exit == 0 {
 		// The file is as valid as before: what was given is not.
-		err = &Error{Key: invalid.Key, Problem: invalid.Problem, Fix: "see: quarry help configuration", Err: invalid.Err, Exit: ExitUsage}
+		return &Error{Key: invalid.Key, Problem: invalid.Problem, Fix: "see: quarry help configuration", Err: invalid.Err, Exit: ExitUsage}
 	}
 	return err
 }

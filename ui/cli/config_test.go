@@ -21,7 +21,8 @@ func TestConfigCommands(t *testing.T) {
 		t.Errorf("stdout %q", got.out)
 	}
 	quarry("", "set", "theme", "dark").check(t, ExitSuccess)
-	quarry("onyx_pat_hidden\n", "set", "profiles.work.token").check(t, ExitNotConfigured).twoLines(t, "profiles.work") // it has no server yet
+	quarry("", "set", "theme", "plaid").check(t, ExitUsage).twoLines(t, `error: theme: unknown theme "plaid"; known are`)
+	quarry("onyx_pat_hidden\n", "set", "profiles.work.token").check(t, ExitUsage).twoLines(t, "profiles.work") // it has no server yet
 	quarry("", "set", "profiles.work.server_url", "https://onyx.example").check(t, ExitSuccess)
 	quarry("onyx_pat_hidden\n", "set", "profiles.work.token").check(t, ExitSuccess)
 	if got := quarry("", "get", "profiles.work.token").check(t, ExitSuccess); got.out != "[secret]\n" {
