@@ -94,6 +94,9 @@ func rows() map[string][]row {
 		"validate-config": {validate},
 		"version":         {asked("--json").but(map[string]int{"": 0, unset: 0, wrongToken: 0, down: 0, slow: 0, limited: 0})},
 
+		"install-skill": {local(0)},
+		"skill render":  {asked("--dir", "-").text().but(map[string]int{limited: 0})},
+
 		"add":        {local(0, "{note}")},
 		"remove":     {local(9, "nothing")},
 		"sync":       {local(9)},
@@ -119,6 +122,7 @@ func rows() map[string][]row {
 		"admin group list":          {local(0), over()},
 		"admin group remove":        {local(9, "Nobody")},
 		"admin token add":           {local(0, "laptop"), over("desk")},
+		"admin token ensure":        {local(3, "--sandbox", "--user", "jo@acme.example")},
 		"admin token list":          {local(0), over()},
 		"admin token remove":        {local(9, "999"), over("999").but(map[string]int{configured: 9})},
 		"admin connector add":       {local(2, "Wiki"), over("Wiki{n}", "--source", "web")},
@@ -220,6 +224,7 @@ func (w world) command(h home, path, state string, args ...string) *exec.Cmd {
 		arguments = append(arguments, "--timeout", "300ms")
 	}
 	c := h.command(h.t.Context(), arguments...)
+	c.Dir = h.dir
 	if state != unset {
 		c.Env = append(c.Env, "QUARRY_SERVER_URL="+w.addresses[state], "QUARRY_PAT="+w.tokens[state])
 	}
