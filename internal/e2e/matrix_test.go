@@ -101,6 +101,7 @@ func rows() map[string][]row {
 		"remove":     {local(9, "nothing")},
 		"sync":       {local(9)},
 		"status":     {local(0)},
+		"schema":     {local(0)},
 		"collection": {local(0).but(map[string]int{unset: 3})},
 		"serve":      {local(2)},
 		"configure":  {interactive},
@@ -152,22 +153,6 @@ func (r row) code(where string) int {
 		}
 	}
 	return r.codes[""]
-}
-
-// tree lists the commands of the binary by their paths, groups left out. Each prints its help.
-func tree(t *testing.T, h home, path ...string) []string {
-	t.Helper()
-	help := h.must(append(slices.Clone(path), "--help")...)
-	_, list, isGroup := strings.Cut(help, "\nCommands:\n")
-	if !isGroup {
-		return []string{strings.Join(path, " ")}
-	}
-	list, _, _ = strings.Cut(list, "\n\n")
-	var found []string
-	for _, name := range regexp.MustCompile(`(?m)^  (\S+)`).FindAllStringSubmatch(list, -1) {
-		found = append(found, tree(t, h, append(slices.Clone(path), name[1])...)...)
-	}
-	return found
 }
 
 // world is a served library, and the servers that fail.
@@ -393,7 +378,7 @@ var request = regexp.MustCompile(`(?m)^debug: [A-Z]+ \S+: .+ in [0-9.]+(µs|ms|s
 // TestMatrix runs every command in every state, and on every stream.
 func TestMatrix(t *testing.T) {
 	w, matrix := newWorld(t), rows()
-	commands := append([]string{""}, tree(t, newHome(t))...)
+	commands := append([]string{""}, newHome(t).commandsBelow()...)
 	for path := range matrix {
 		if !slices.Contains(commands, path) {
 			t.Errorf("there is no command %q", path)

@@ -59,10 +59,15 @@ func changeCommand[T any](a *app, use, short string, kind administered[T], done 
 		}
 		_, name := kind.key(&item)
 		if !listed {
-			return a.report(object{{"name", *name}}, done(*name))
+			return a.report(unlistedOutput{*name}, done(*name))
 		}
 		return a.report(item, done(*name))
 	})
+}
+
+// unlistedOutput is what is known of a changed object that the list lacks.
+type unlistedOutput struct {
+	Name string `json:"name" jsonschema:"as given"`
 }
 
 // doneWith returns what makes a line of a name.

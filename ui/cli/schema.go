@@ -82,6 +82,14 @@ func schemas() map[string]*jsonschema.Schema {
 		"admin tenant add": {schemaOf(wire.DirectoryTenant{})}, "admin tenant list": {schemaOf([]wire.DirectoryTenant{})},
 		"admin tenant remove": {schemaOf(wire.DirectoryTenant{})},
 	}
+	unlisted := schemaOf(unlistedOutput{})
+	for kind, item := range map[string]*jsonschema.Schema{"group": schemaOf(wire.DirectoryGroup{}), "token": schemaOf(wire.DirectoryToken{}),
+		"connector": schemaOf(wire.DirectoryConnector{}), "agent": schemaOf(wire.DirectoryAgent{}), "document-set": schemaOf(wire.DirectorySet{})} {
+		outputs["admin "+kind+" remove"] = []*jsonschema.Schema{item, unlisted}
+	}
+	for _, change := range []string{"remove", "activate", "deactivate"} {
+		outputs["admin user "+change] = []*jsonschema.Schema{schemaOf(wire.DirectoryUser{}), unlisted}
+	}
 	found := map[string]*jsonschema.Schema{}
 	for words, variants := range outputs {
 		s := variants[0]
