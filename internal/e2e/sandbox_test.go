@@ -220,3 +220,49 @@ func TestSandboxBehindAProxyThatHasTheToken(t *testing.T) {
 		})
 	}
 }
+
+// ownedNotes are documents of three sources that one person sees.
+const ownedNotes = `{"document":{"id":"a","semantic_identifier":"A","source":"jira","sections":[{"text":"zeppelin"}],"metadata":{"project":"ZEP"},"external_access":{"external_user_emails":["jo@acme.example"],"external_user_group_ids":[],"is_public":false}}}
+{"document":{"id":"b","semantic_identifier":"B","source":"confluence","sections":[{"text":"zeppelin"}],"metadata":{"team":"lift"},"external_access":{"external_user_emails":["jo@acme.example"],"external_user_group_ids":[],"is_public":false}}}
+{"document":{"id":"c","semantic_identifier":"C","source":"slack","sections":[{"text":"zeppelin"}],"metadata":{},"external_access":{"external_user_emails":["jo@acme.example","ann@acme.example"],"external_user_group_ids":[],"is_public":false}}}
+`
+
+// The skill of a sandbox lists exactly the sources that its token can search: three, one, none.
+func TestSkillOfEachSandbox(t *testing.T) {
+	h := newHome(t)
+	write(t, filepath.Join(h.dir, "notes.jsonl"), ownedNotes)
+	h.must("add", filepath.Join(h.dir, "notes.jsonl"))
+	address := serveHTTP(t, h)
+	for name, want := range map[string][]string{
+		"jo": {"- `confluence` — Wiki pages, spaces, and documentation (such as `team=lift`)",
+			"- `jira` — Issues, tickets, and project tracking (such as `project=ZEP`)", "- `slack` — Team messages and channel discussions"},
+		"ann": {"- `slack` — Team messages and channel discussions"},
+		"kim": {"No connected sources available for this user. A search finds nothing: say so instead of searching."},
+	} {
+		var secrets [4]string // of processes at the same time
+		var group sync.WaitGroup
+		for i := range secrets {
+			ensure := h.command(t.Context(), "admin", "token", "ensure", "--sandbox", "--user", name+"@acme.example", "--jq", ".environment.QUARRY_PAT")
+			ensure.Env = append(ensure.Env, sandboxKey)
+			group.Go(func() {
+				out, err := ensure.Output()
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+				secrets[i] = strings.TrimSpace(string(out))
+			})
+		}
+		group.Wait()
+		if slices.ContainsFunc(secrets[:], func(secret string) bool { return secret != secrets[0] }) {
+			t.Fatalf("%s has several tokens", name)
+		}
+		s := newSandbox(t, "QUARRY_SERVER_URL="+address)
+		s.env = append(s.env, "QUARRY_PAT="+secrets[0])
+		got := s.run("skill", "render", "--dir", "-")
+		_, list, _ := strings.Cut(got.stdout, "## Sources Available in This Session\n\n")
+		list, _, _ = strings.Cut(list, "\n\n")
+		if list != strings.Join(want, "\n") || got.code != 0 {
+			t.Errorf("%s: %+v\nwant %s", name, got, strings.Join(want, "\n"))
+		}
+	}
+}

@@ -124,7 +124,7 @@ func (i *skillInstaller) install(programs []harness, global bool) error {
 			folder = program.global
 		}
 		if folder == "" {
-			i.app.say("%s reads %s itself.", program.name, skillsFolder)
+			i.app.say("%s reads %s: nothing to link.", program.name, skillsFolder)
 			continue
 		}
 		errs = append(errs, i.link(path.Join(folder, "quarry"), canonical))
@@ -153,7 +153,7 @@ func (i *skillInstaller) write(folder, action string) error {
 		case isSigned(old):
 			action = "updated"
 		case !i.force:
-			return &Failure{Code: ExitGeneral, What: file + " was edited, so it is left as it is",
+			return &Failure{Code: ExitGeneral, What: file + " was edited: not replaced",
 				Do: "To replace it with the skill of this version, add --force."}
 		default:
 			action = "replaced"

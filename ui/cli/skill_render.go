@@ -35,6 +35,9 @@ func (a *app) skillCommand() *cobra.Command {
 	var render *cobra.Command
 	render = a.listing("render", "Write a skill with the sources that this token can search",
 		func(ctx context.Context, c *client.Client, choice target.Choice, _ []string) error {
+			if dir == "-" && a.flags.json {
+				return usage("Omit --json, or give a folder.", "--dir - prints the skill, which is not JSON")
+			}
 			snapshot, err := a.skillSnapshot(ctx, c)
 			if err != nil {
 				return err
@@ -215,7 +218,7 @@ func (s skillSnapshot) agentList() string {
 // writeSkill writes the skill to its folder below dir, and prints the path.
 func (a *app) writeSkill(dir, skill string) error {
 	if dir == "-" {
-		return a.print([]byte(skill))
+		return a.printPlain("skill", "md", skill, a.private())
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("write the skill: %w", err)

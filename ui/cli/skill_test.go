@@ -62,7 +62,7 @@ func TestInstallSkill(t *testing.T) {
 	}
 	got := install(0, "-a", "opencode", "-a", "codex", "-a", "nobody")
 	if !strings.Contains(got.out, "Linked .opencode/skills/quarry -> ") || !strings.Contains(got.err, `unknown agent "nobody": skipped`) ||
-		!strings.Contains(got.err, "codex reads .agents/skills itself") {
+		!strings.Contains(got.err, "codex reads .agents/skills: nothing to link") {
 		t.Errorf("stdout %q, stderr %q", got.out, got.err)
 	}
 	if got := install(0, "--copy"); !strings.Contains(got.out, "Copied to .claude/skills/quarry/SKILL.md\n") {
@@ -262,6 +262,18 @@ func TestSkillRender(t *testing.T) {
 			}
 		})
 	}
+	t.Run("printed", func(t *testing.T) {
+		s := newOnyx(t)
+		_, screen := inFolder(t)
+		got := run(t, testDoors(s.URL), screen, "skill", "render", "--dir", "-", "--server", s.URL).check(t, 0)
+		if !strings.Contains(got.out, "quarry search --server "+s.URL+" --format agent") || strings.Contains(got.out, "sha256") {
+			t.Errorf("printed %s", got.out)
+		}
+		run(t, testDoors(s.URL), screen, "skill", "render", "--dir", "-", "--json").check(t, ExitUsage).twoLines(t, "not JSON")
+		if entries, err := os.ReadDir("."); err != nil || len(entries) > 0 {
+			t.Errorf("wrote %v: %v", entries, err)
+		}
+	})
 	t.Run("token refused", func(t *testing.T) {
 		s := newOnyx(t)
 		for route := range s.routes {

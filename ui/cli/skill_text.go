@@ -33,7 +33,7 @@ func frontMatter(name, description string) string {
 // commandSkill is the skill that install-skill writes.
 func commandSkill(root *cobra.Command) string {
 	return frontMatter("quarry", skillDescription) + "# quarry\n\n" +
-		"Search company knowledge and cite the passages that are printed. Searching generates nothing: you read and answer.\n\n" +
+		"Search company knowledge. `quarry search` prints passages and generates no answer: read them, answer, and cite.\n\n" +
 		skillUsage(root, "") + "\n## Commands\n\n" + commandTable(root) +
 		"\n`quarry COMMAND --help` describes a command, `quarry help query` the filters that a query can contain.\n" +
 		"`quarry validate-config --json` tests the set-up, for example when a session starts.\n"
