@@ -149,7 +149,9 @@ const (
 	maxRetryAfter  = 24 * time.Hour
 )
 
-// htmlRemedy is the usual solution when a web page arrives instead of JSON.
+const webPage = "web page" // in the reason of one that arrives instead of JSON
+
+// htmlRemedy is the usual solution then.
 const htmlRemedy = "check server_url and api_prefix (most deployments need /api), and whether a proxy or sign-in page " +
 	"intercepts the request"
 
@@ -164,8 +166,7 @@ func statusError(status int, header http.Header, body []byte, now time.Time) *Er
 		return e
 	}
 	if isHTML(header, body) {
-		e.Reason = fmt.Sprintf("received a web page instead of a response of the search API (%s)", statusText(status))
-		e.remedy = htmlRemedy
+		e.Reason = fmt.Sprintf("received a %s instead of a response of the search API (%s)", webPage, statusText(status))
 		return e
 	}
 	if e.Code, e.Reason, e.remedy = readErrorBody(body); e.Code == proxyBlocked && e.remedy != "" {

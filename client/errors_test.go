@@ -88,13 +88,14 @@ func TestErrorHTML(t *testing.T) {
 		status            int
 		body              []byte
 		kind              Kind
+		remedy            string
 	}{
-		{"bad gateway", "text/html", 502, page, Server},
-		{"not found", "text/html; charset=utf-8", 404, page, NotAvailable},
-		{"sign-in", "text/html", 200, []byte("<html>sign in</html>"), Server},
-		{"empty page", "text/html", 200, nil, Server},
-		{"mislabelled", "application/json", 200, []byte("\ufeff \n<!DOCTYPE html><html>"), Server},
-		{"mislabelled error", "text/plain", 403, []byte("<HTML><body>no"), Auth},
+		{"bad gateway", "text/html", 502, page, Server, "behind the proxy"},
+		{"not found", "text/html; charset=utf-8", 404, page, NotAvailable, "api_prefix"},
+		{"sign-in", "text/html", 200, []byte("<html>sign in</html>"), Server, "api_prefix"},
+		{"empty page", "text/html", 200, nil, Server, "api_prefix"},
+		{"mislabelled", "application/json", 200, []byte("\ufeff \n<!DOCTYPE html><html>"), Server, "api_prefix"},
+		{"mislabelled error", "text/plain", 403, []byte("<HTML><body>no"), Auth, "api_prefix"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -102,7 +103,7 @@ func TestErrorHTML(t *testing.T) {
 			c := serving(t, answering(test.status, test.contentType, test.body))
 			for call, do := range everyCall(c) {
 				e := asError(t, do(t.Context()))
-				if e.Kind != test.kind || !strings.Contains(e.Remedy(), "api_prefix") || !strings.Contains(e.Reason, "web page") {
+				if e.Kind != test.kind || !strings.Contains(e.Remedy(), test.remedy) || !strings.Contains(e.Reason, "web page") {
 					t.Errorf("%s: kind %s, %v; %s", call, e.Kind, e, e.Remedy())
 				}
 			}

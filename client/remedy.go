@@ -16,7 +16,7 @@ type remedyRow struct {
 	code   string // or the end of one, after an underscore
 	path   string // the beginning of the route
 	says   string // a part of the reason
-	// hint may contain {scope}, the scope that the route needs, {wait}, and {kind}, what a code like USER_NOT_FOUND names.
+	// hint may contain {scope}, which token the route needs, {wait}, and {kind}, what a code like USER_NOT_FOUND names.
 	hint string
 }
 
@@ -61,10 +61,10 @@ func scopeOf(path string) string {
 		{documentSetsPath, "read:search"}, {"/manage/indexed-sources", "read:search"}, {"/manage/connector-status", "read:search"},
 	} {
 		if strings.HasPrefix(path, s.path) || path == strings.TrimSuffix(s.path, "/") {
-			return "the scope " + s.scope + ", or without restricted scopes"
+			return "with the scope " + s.scope + ", or one without restricted scopes"
 		}
 	}
-	return "no restricted scopes: no scope includes " + cmp.Or(path, "this")
+	return "without restricted scopes: no scope includes " + cmp.Or(path, "this")
 }
 
 // serverRemedies are the hints of errors of a server and of the way to it. The first row that is for an error counts.
@@ -74,12 +74,17 @@ func serverRemedies() []remedyRow {
 		{status: http.StatusRequestEntityTooLarge, hint: "send less: shorten the query, the history or the piped text"},
 		{status: http.StatusNotImplemented, hint: "this server cannot search as it is set up: ask its administrator, or use another server"},
 		{status: http.StatusConflict, hint: "choose another name, or remove the existing one first"},
+		{status: http.StatusBadGateway, says: webPage, hint: noBackend},
+		{status: http.StatusServiceUnavailable, says: webPage, hint: noBackend},
+		{status: http.StatusGatewayTimeout, says: webPage, hint: noBackend},
+		{status: http.StatusTooManyRequests, says: webPage, hint: "try again {wait}"},
+		{says: webPage, hint: htmlRemedy},
 		{says: noModelReason, path: "/chat/", hint: "ask the server's administrator to set a default language model; quarry search needs none"},
 		{says: noModelReason, hint: "ask the server's administrator to set a default language model"},
 		{code: "LLM_PROVIDER_ERROR", path: "/chat/", hint: "try again; if it fails again, ask the administrator to check the server's " +
 			"language model; quarry search needs none"},
 		{kind: Auth, says: "document sets", hint: "check the names of the document sets (unknown sets give the same error), or leave them out"},
-		{kind: Auth, says: "scopes", hint: "use a token with {scope}"},
+		{kind: Auth, says: "scopes", hint: "use a token {scope}"},
 		{kind: Auth, code: "INSUFFICIENT_PERMISSIONS", hint: "use the token of a user with this permission"},
 		{kind: Auth, code: "ADMIN_ONLY", hint: "use the token of an administrator"},
 		{kind: Auth, code: "UNAUTHORIZED", hint: "use the token of a user with this permission"},
@@ -96,6 +101,9 @@ func serverRemedies() []remedyRow {
 		{kind: Canceled, hint: "run the command again"},
 	}
 }
+
+// noBackend is the solution when a gateway answers with a page of its own.
+const noBackend = "try again; if it fails again, the server behind the proxy is down or overloaded: ask its administrator"
 
 // noModelReason is in the error of a server or library without a language model.
 const noModelReason = "No default LLM model"

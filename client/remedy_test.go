@@ -19,7 +19,7 @@ func TestRemedies(t *testing.T) {
 		kind       Kind
 		remedy     string
 	}{
-		{403, scopes, "/search", Auth, "scope read:search, or without"},
+		{403, scopes, "/search", Auth, "a token with the scope read:search, or one without restricted"},
 		{403, scopes, "/persona", Auth, "scope read:search"},
 		{403, scopes, "/persona/7", Auth, "scope read:search"},
 		{403, scopes, "/document/chunks", Auth, "scope read:search"},
@@ -37,6 +37,9 @@ func TestRemedies(t *testing.T) {
 		{404, "", "/search", NotAvailable, "api_prefix"},
 		{404, "<html><title>404</title>", "/search", NotAvailable, "api_prefix"},
 		{200, "<html><title>Sign in</title>", "/search", General, "api_prefix"},
+		{502, "<html><title>502</title>", "/search", Server, "behind the proxy"},
+		{413, "<html><title>413</title>", "/search", General, "shorten the query"},
+		{429, "<html><title>429</title>", "/search", RateLimited, "try again in 37s"},
 		{404, `{"detail":"Document not found"}`, "/document/chunks", NotAvailable, "name or id"},
 		{407, "", "/search", Unreachable, "HTTPS_PROXY"},
 		{403, `{"error":"destination_blocked","message":"blocked"}`, "/search", Unreachable, "allow the server's address in the proxy"},

@@ -156,7 +156,8 @@ func (a *app) askFailure(err error, about *conversation) error {
 	case reply.Status == 0 && reply.Code != "" && reply.Kind != client.Canceled: // within the answer: the model failed
 		failure.Code, failure.Do = exitCodeOfKind(reply.Kind), "Ask again later, or search without the model: "+plainly
 	case reply.Status == http.StatusNotFound && reply.Code == "" && strings.EqualFold(reply.Reason, "Not Found"):
-		failure.Code, failure.What, failure.Do = ExitNotAvailable, "this server cannot answer questions", "Search instead: "+instead
+		failure.Code, failure.What, failure.Do = ExitNotAvailable, "this server cannot answer questions",
+			"Search instead: "+instead+"; if that finds no route either, correct api_prefix"
 	default:
 		return err
 	}

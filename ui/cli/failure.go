@@ -105,8 +105,8 @@ func (a *app) explainReply(err error, reply *client.Error) *Failure {
 	switch {
 	case failure.Code == ExitTimeout && reply.Status == 0:
 		return a.timedOut(err)
-	case failure.Code == ExitTimeout:
-		failure.Do = a.faster()
+	case failure.Code == ExitTimeout: // of the server, which waits no longer for that
+		failure.Do = a.faster(", or try again later")
 	case failure.Code == ExitInterrupted:
 		return interruption()
 	case reply.Code == "PERSONA_NOT_FOUND":
@@ -143,21 +143,22 @@ func interruption() *Failure {
 // timedOut says after how long, and what would be faster.
 func (a *app) timedOut(err error) *Failure {
 	after := friendlyDuration(a.now().Sub(a.started))
-	return &Failure{Code: ExitTimeout, What: "no answer after " + after, Do: a.faster(), Err: err}
+	return &Failure{Code: ExitTimeout, What: "no answer after " + after, Do: a.faster(", or wait longer: --timeout 10m"), Err: err}
 }
 
-// faster says what would give an answer in time.
-func (a *app) faster() string {
-	switch a.commandName() {
-	case "search":
-		return "Add --no-query-expansion, --no-document-selection or --source, or wait longer: --timeout 10m"
-	case "ask":
-		return "Wait longer (--timeout 10m), or search without an answer: quarry search"
+// faster says what would give an answer in time, or else waits longer.
+func (a *app) faster(orWait string) string {
+	instead := map[string]string{
+		"search": "Add --no-query-expansion, --no-document-selection or --source" + orWait,
+		"ask":    "Search without an answer (quarry search)" + orWait,
+	}[a.commandName()]
+	switch {
+	case instead != "":
+		return instead
+	case a.commandName() == validateConfig:
+		return "Try again" + orWait
 	}
-	if a.commandName() == validateConfig {
-		return "Wait longer: --timeout 10m"
-	}
-	return "Wait longer (--timeout 10m), or test the connection: quarry " + validateConfig
+	return "Test the connection (quarry " + validateConfig + ")" + orWait
 }
 
 const validateConfig = "validate-config" // the command that tests each step

@@ -40,7 +40,7 @@ func TestErrorBodies(t *testing.T) {
 		{"error-429.json", 429, ExitRateLimited, "Rate limit exceeded", "37s"},
 		{"error-500.json", 500, ExitServer, "semantic query rephrase", "again"},
 		{"error-501.json", 501, ExitServer, "vector database", "administrator"},
-		{"error-502-proxy.html", 502, ExitServer, "web page", "api_prefix"},
+		{"error-502-proxy.html", 502, ExitServer, "web page", "behind the proxy"},
 		{"error-504.json", 504, ExitTimeout, "did not answer in time", "--no-query-expansion"},
 	}
 	for _, test := range tests {

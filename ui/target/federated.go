@@ -273,7 +273,7 @@ func (h *Host) slack(choice Choice, patience time.Duration) (*slack.Source, erro
 	transport, err := client.NewTransport()
 	if err != nil {
 		return nil, &config.Error{Exit: config.ExitNotConfigured, Problem: "cannot search " + choice.ServerURL, Err: err,
-			Fix: "correct QUARRY_CA_BUNDLE, or unset it"}
+			Fix: bundleFix}
 	}
 	return slack.New(slack.Options{Name: choice.Profile, BaseURL: choice.ServerURL, Token: choice.token, Transport: transport,
 		Timeout: patience, UserAgent: h.userAgent()}), nil

@@ -211,14 +211,19 @@ func (h *Host) needLibrary(dir string) error {
 	return &config.Error{Exit: config.ExitNotAvailable, Problem: "no library in " + dir, Err: ErrNoLibrary, Fix: fix}
 }
 
+const bundleFix = "set QUARRY_CA_BUNDLE to a PEM file with certificates, or unset it"
+
 func (h *Host) openRemote(choice Choice) (*client.Session, error) {
 	c, err := client.New(client.Options{
 		BaseURL: choice.ServerURL, APIPrefix: choice.APIPrefix, Token: choice.token, Profile: choice.Profile,
 		UserAgent: h.userAgent(),
 	})
 	if err != nil {
-		return nil, &config.Error{Exit: config.ExitNotConfigured, Problem: "cannot search " + choice.ServerURL, Err: err,
-			Fix: "correct the address or the prefix; quarry status shows where they come from"}
+		fix := "correct the address or the prefix; quarry status shows where they come from"
+		if _, unusable := client.Roots(); unusable != nil {
+			fix = bundleFix
+		}
+		return nil, &config.Error{Exit: config.ExitNotConfigured, Problem: "cannot search " + choice.ServerURL, Err: err, Fix: fix}
 	}
 	return &client.Session{Client: c, Close: func() error { return nil }}, nil
 }

@@ -165,4 +165,6 @@ func TestModelsBehindOnesOwnCertificate(t *testing.T) {
 	t.Setenv("QUARRY_CA_BUNDLE", filepath.Join(t.TempDir(), "nowhere.pem"))
 	_, err := h.OpenLibrary(context.Background(), "", false)
 	wantExit(t, err, 3, "QUARRY_CA_BUNDLE", "nowhere.pem")
+	_, err = h.Open(context.Background(), Choice{Kind: KindRemote, ServerURL: "https://onyx.example"})
+	wantExit(t, err, 3, "QUARRY_CA_BUNDLE", "nowhere.pem", "PEM file")
 }

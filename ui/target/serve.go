@@ -298,7 +298,7 @@ func (h *Host) models() (*llm.Providers, error) {
 	roots, err := client.Roots()
 	if err != nil {
 		return nil, &config.Error{Exit: config.ExitNotConfigured, Problem: "cannot use the models", Err: err,
-			Fix: "correct QUARRY_CA_BUNDLE, or unset it"}
+			Fix: bundleFix}
 	}
 	models, err := llm.New(llm.Config{
 		Default: asked.Default, Budget: asked.Budget, Providers: providers, Roots: roots,
