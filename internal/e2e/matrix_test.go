@@ -161,6 +161,7 @@ type world struct {
 	tokens    map[string]string
 	note      string
 	runs      *atomic.Int64
+	commands  []string
 }
 
 func newWorld(t *testing.T) world {
@@ -318,7 +319,7 @@ func onTerminal(t *testing.T, c *exec.Cmd, stream string, r row) outcome {
 }
 
 // problems lists what is wrong with how a run ended.
-func (o outcome) problems(r row, path, where string, w world) (wrong []string) {
+func (w world) problems(o outcome, r row, path, where string) (wrong []string) {
 	report := func(format string, arguments ...any) { wrong = append(wrong, fmt.Sprintf(format, arguments...)) }
 	if want := r.code(where); o.code != want {
 		report("exit code %d, want %d", o.code, want)
@@ -352,6 +353,11 @@ func (o outcome) problems(r row, path, where string, w world) (wrong []string) {
 	case isFailure && path != "" && regexp.MustCompile("quarry "+path+`($|[.;,])`).MatchString(hints[0]):
 		report("the failed command is its own remedy")
 	}
+	for _, named := range commandName.FindAllStringSubmatch(strings.Join(hints, ""), -1) {
+		if !slices.ContainsFunc(append(w.commands, "help"), func(known string) bool { return known == named[1] || strings.HasPrefix(known, named[1]+" ") }) {
+			report("there is no command %s", named[0])
+		}
+	}
 	isPipe := where != atTerminal && where != dumbTerminal
 	if isFailure && o.stdout != "" && !r.says && isPipe {
 		report("standard output of a failure")
@@ -367,6 +373,9 @@ func (o outcome) problems(r row, path, where string, w world) (wrong []string) {
 	return wrong
 }
 
+// commandName is a command that a hint names.
+var commandName = regexp.MustCompile(`quarry ([a-z][a-z-]*)`)
+
 // remedy is what the hint of a command that talks to the server must say in a state.
 func remedy(state string) string {
 	return map[string]string{unset: "ONYX_SERVER_URL|quarry configure|--profile", wrongToken: "token", down: "server_url", slow: "--timeout", limited: "scope"}[state]
@@ -378,35 +387,40 @@ var request = regexp.MustCompile(`(?m)^debug: [A-Z]+ \S+: .+ in [0-9.]+(µs|ms|s
 // TestMatrix runs every command in every state, and on every stream.
 func TestMatrix(t *testing.T) {
 	w, matrix := newWorld(t), rows()
-	commands := append([]string{""}, newHome(t).commandsBelow()...)
+	w.commands = append([]string{""}, newHome(t).commandsBelow()...)
 	for path := range matrix {
-		if !slices.Contains(commands, path) {
+		if !slices.Contains(w.commands, path) {
 			t.Errorf("there is no command %q", path)
 		}
 	}
-	for _, path := range commands {
+	for _, path := range w.commands {
 		t.Run("quarry "+path, func(t *testing.T) {
 			t.Parallel()
 			if len(matrix[path]) == 0 {
 				t.Fatal("the matrix lacks this command: see rows")
 			}
 			h := newHome(t)
-			for _, r := range matrix[path] {
-				w.tryStates(t, h, path, r)
+			talks := slices.ContainsFunc(matrix[path], func(r row) bool { return r.talks })
+			for i, r := range matrix[path] {
+				states := []string{configured, unset, wrongToken, down, slow, limited}
+				if !r.talks && (talks || i > 0) { // another row is tried in all of them
+					states = states[:1]
+				}
+				w.tryStates(t, h, path, r, states)
 			}
 			w.tryStreams(t, h, path, matrix[path][0])
 		})
 	}
 }
 
-func (w world) tryStates(t *testing.T, h home, path string, r row) {
-	for _, state := range []string{configured, unset, wrongToken, down, slow, limited} {
+func (w world) tryStates(t *testing.T, h home, path string, r row, states []string) {
+	for _, state := range states {
 		arguments := r.args
 		if r.talks {
 			arguments = append(slices.Clone(arguments), "--debug")
 		}
 		got := piped(t, w.command(h, path, state, arguments...))
-		wrong := got.problems(r, path, state, w)
+		wrong := w.problems(got, r, path, state)
 		if r.talks && got.code > 2 && got.code == r.code(state) && !regexp.MustCompile(remedy(state)).MatchString(got.stderr) {
 			wrong = append(wrong, "the hint is not that of the failure")
 		}
@@ -426,7 +440,7 @@ func (w world) tryStreams(t *testing.T, h home, path string, r row) {
 			arguments = r.tty
 		}
 		got := onStream(t, w.command(h, path, configured, arguments...), stream, r)
-		if wrong := got.problems(r, path, stream, w); len(wrong) > 0 {
+		if wrong := w.problems(got, r, path, stream); len(wrong) > 0 {
 			t.Errorf("%s %q, %s: %s\nstdout: %.400s\nstderr: %s", path, r.args, stream, strings.Join(wrong, "; "), got.stdout, got.stderr)
 		}
 	}

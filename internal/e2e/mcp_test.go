@@ -72,6 +72,20 @@ func TestAgentOverStdio(t *testing.T) {
 	}
 }
 
+// --debug goes to standard error, which agents keep as a log.
+func TestDebugOfAnAgent(t *testing.T) {
+	w := newWorld(t)
+	command := w.command(newHome(t), "mcp", configured, "--debug")
+	var stderr lockedBuffer
+	command.Stderr = &stderr
+	session := agentOf(t, &mcp.CommandTransport{Command: command}, nil)
+	uses(t, session, "search", map[string]any{"query": "roll back"})
+	_ = session.Close()
+	if said := stderr.String(); !request.MatchString(said) || !strings.Contains(said, "POST "+w.addresses[configured]+"/api/search: 200 in ") || strings.Contains(said, w.tokens[configured]) {
+		t.Errorf("stderr:\n%s", said)
+	}
+}
+
 func TestAgentsProcessEndsOnSIGTERM(t *testing.T) {
 	h := newHome(t)
 	command := h.command(context.WithoutCancel(t.Context()), "mcp", "--sample")

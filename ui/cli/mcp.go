@@ -22,6 +22,6 @@ func (a *app) mcp(ctx context.Context, choice target.Choice, _ []string) error {
 		return err
 	}
 	defer func() { _ = session.Close() }()
-	return mcp.Serve(ctx, a.io.In, a.out, mcp.Options{Client: session.Client, Agent: client.Agent(choice.SearchAgent()), Version: a.program.Version,
+	return mcp.Serve(a.traced(ctx), a.io.In, a.out, mcp.Options{Client: session.Client, Agent: client.Agent(choice.SearchAgent()), Version: a.program.Version,
 		Guest: a.program.Guest, Timeout: a.flags.timeout, Broke: a.program.Broke})
 }
