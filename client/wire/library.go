@@ -58,7 +58,7 @@ type RemoveRequest struct {
 }
 
 // LibraryEvent is one line of the answer of the /library routes that write or check. Type is progress, skipped, assumed,
-// embedding, checking, damaged, repaired, done or error; done or error comes last, exactly once. Files that a
+// taken, embedding, checking, damaged, repaired, done or error; done or error comes last, exactly once. Files that a
 // progress line counts as done are stored durably.
 type LibraryEvent struct {
 	Type string `json:"type"`
@@ -77,6 +77,8 @@ type LibraryEvent struct {
 	Refused int `json:"refused,omitempty"`
 
 	Encoding string `json:"encoding,omitempty"` // of assumed: the assumed encoding of the file at Path
+
+	Kind string `json:"kind,omitempty"` // of taken: what the folder or archive at Path was taken for, such as Slack export
 
 	// Of damaged and repaired: the document, if it is one, and Path the file that it was read from.
 	ID string `json:"id,omitempty"`
@@ -142,6 +144,7 @@ const (
 	LibraryProgress  = "progress"
 	LibrarySkipped   = "skipped"
 	LibraryAssumed   = "assumed"
+	LibraryTaken     = "taken"
 	LibraryEmbedding = "embedding"
 	LibraryChecking  = "checking"
 	LibraryDamaged   = "damaged"
@@ -164,6 +167,9 @@ type LibraryStatus struct {
 	AssumedFiles int           `json:"assumed_files"`
 	Skipped      []SkippedFile `json:"skipped" jsonschema:"files with content that is not stored, the first 50"`
 	SkippedFiles int           `json:"skipped_files"`
+	// Taken are the folders and archives that were taken for an export of another program, likewise.
+	Taken        []TakenFolder `json:"taken"`
+	TakenFolders int           `json:"taken_folders"`
 	// Vectors is how many chunks can be found by vector, as VectorModel gave it; absent without one.
 	Vectors     int    `json:"vectors,omitempty" jsonschema:"passages with a vector"`
 	VectorModel string `json:"vector_model,omitempty"`
@@ -209,6 +215,12 @@ const MaxStatusFiles = 50
 type AssumedFile struct {
 	Path     string `json:"path"`
 	Encoding string `json:"encoding"`
+}
+
+// TakenFolder is a folder or archive whose files are read together.
+type TakenFolder struct {
+	Path string `json:"path"`
+	Kind string `json:"kind"` // such as Slack export
 }
 
 // SkippedFile is a file that is not stored, or not all of it.

@@ -231,13 +231,18 @@ func (w *world) addUndated() {
 	w.check(err)
 }
 
-// folder holds a file that a library could take in, one of an encoding to be assumed, and two that it could not.
+// folder contains files that are read, one of them in an assumed encoding, two that are not, and a Slack export.
 func (w *world) folder() string {
 	folder := w.t.TempDir()
 	w.check(os.WriteFile(filepath.Join(folder, "quokka.md"), []byte("# Quokkas\n\nThe quokka smiles.\n"), 0o600))
 	w.check(os.WriteFile(filepath.Join(folder, "quokka.bin"), []byte{0, 1, 2, 3}, 0o600))
 	w.check(os.WriteFile(filepath.Join(folder, "zoo.txt"), []byte("The caf\xe9 of the zoo."), 0o600))
 	w.check(os.WriteFile(filepath.Join(folder, "broken.txt"), []byte("\xc8\xcb"), 0o600))
+	w.check(os.MkdirAll(filepath.Join(folder, "acme", "general"), 0o700))
+	for name, text := range map[string]string{"users.json": "[]", "channels.json": `[{"id":"C1","name":"general"}]`,
+		"general/2024-03-01.json": `[{"ts":"1709280000.000100","text":"Feed the wombat."}]`} {
+		w.check(os.WriteFile(filepath.Join(folder, "acme", name), []byte(text), 0o600))
+	}
 	return folder
 }
 

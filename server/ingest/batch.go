@@ -215,7 +215,7 @@ func (b *batcher) refuse(t *task, id, origin string) {
 		return
 	}
 	delete(t.lines, id)
-	byLine := t.file.format.lines
+	byLine := t.file.format.several()
 	reason := ownedReason(id, origin, byLine, b.roots)
 	if !byLine {
 		t.owned = badLines{Count: 1, Reasons: []string{reason}}
@@ -308,7 +308,7 @@ func (t *task) releaseIfDone() {
 // part is a part of a file's contents.
 type part struct {
 	documents []index.Document
-	numbers   []int // of their lines; nil: the whole file
+	numbers   []int // of their lines; 0 in a container, nil for the whole file
 	bytes     int64
 	skipped   []string // reasons for lines
 	last      bool
@@ -351,7 +351,7 @@ func (t *task) finish(last part) {
 func (t *task) state() fileState {
 	state := t.base
 	state.Documents, state.Foreign = len(t.lines), t.owned.Count
-	if t.file.format.lines {
+	if t.file.format.several() {
 		reasons := slices.Concat(state.Lines.Reasons, t.owned.Reasons)
 		state.Lines = badLines{state.Lines.Count + t.owned.Count, reasons[:min(len(reasons), mostRemembered)]}
 	}

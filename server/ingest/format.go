@@ -28,6 +28,19 @@ type format struct {
 	data  func(ctx context.Context, r *fileReader, data []byte) (extracted, error)
 	page  bool // may declare its encoding as HTML does
 	lines bool // JSONL: each line is a document
+	// container is set for a folder or archive with several documents.
+	container *container
+}
+
+// several reports whether a file may have more than one document.
+func (f format) several() bool { return f.lines || f.container != nil }
+
+// kind returns what a folder or archive was taken for; "" for others.
+func (f format) kind() string {
+	if f.container == nil {
+		return ""
+	}
+	return f.container.kind
 }
 
 // extracted is what a reader made of a file: Markdown, and the fields that the file sets.

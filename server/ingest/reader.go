@@ -32,6 +32,8 @@ const (
 	mostBadLines  = 100     // reported one by one, of a file
 	// racyAge is the age below which a file's times do not prove that it was not written again.
 	racyAge = 50 * time.Millisecond
+	// racyPrint matches no fingerprint: another write at the same clock tick would not show.
+	racyPrint = "racy"
 )
 
 // fileReader reads tasks. It is not safe for concurrent use.
@@ -57,6 +59,11 @@ func (r *fileReader) read(ctx context.Context, t *task) {
 		}
 		t.send(ctx, last)
 	}()
+	if t.file.info.IsDir() { // of the walk: its fingerprint is that of the files in it
+		last = r.readContainer(ctx, t, nil)
+		last.Print = fingerprint(t.file.info)
+		return
+	}
 	handle, err := t.target.open(t.file)
 	if err != nil {
 		last = unreadable(err)
@@ -73,13 +80,16 @@ func (r *fileReader) read(ctx context.Context, t *task) {
 		return
 	}
 	t.file.info = info
-	if t.file.format.lines {
+	switch {
+	case t.file.format.container != nil:
+		last = r.readContainer(ctx, t, handle)
+	case t.file.format.lines:
 		last = r.readLines(ctx, t, handle)
-	} else {
+	default:
 		last = r.readWhole(ctx, t, handle)
 	}
 	if last.Print = fingerprint(info); time.Since(info.ModTime()) < racyAge {
-		last.Print = "racy" // matches no fingerprint: another write at the same clock tick would not show
+		last.Print = racyPrint
 	}
 }
 
@@ -139,7 +149,7 @@ func (r *fileReader) readLines(ctx context.Context, t *task, handle io.ReadSeeke
 		sum.Reset()
 	}
 	lines := newLineReader(io.TeeReader(handle, sum))
-	collect := lineCollector{task: t, reader: r, lines: lines}
+	collect := lineCollector{collector{ctx: ctx, task: t}, r, lines}
 	for number := 1; ; number++ {
 		line, err := lines.next()
 		if errors.Is(err, io.EOF) {
@@ -148,47 +158,31 @@ func (r *fileReader) readLines(ctx context.Context, t *task, handle io.ReadSeeke
 		if err != nil && !errors.Is(err, errLongLine) {
 			return unreadable(err)
 		}
-		collect.line(number, line, err)
-		isFull := len(collect.part.documents) >= partDocuments || collect.text >= partBytes ||
-			len(collect.part.skipped) >= mostBadLines
-		if isFull && !t.send(ctx, collect.flush()) {
-			return unreadable(ctx.Err())
+		if err := collect.line(number, line, err); err != nil {
+			return unreadable(err)
 		}
 	}
-	last = collect.flush()
-	last.last, last.Hash, last.OwnDates, last.Lines = true, hashText(sum), !collect.datedByFile, collect.bad
-	last.Encoding = lines.encoding
-	if collect.total == 0 {
-		last.Reason = errEmpty.Error()
-		if collect.bad.Count > 0 {
-			last.Reason = collect.bad.Reasons[0]
-		}
-	}
+	last = collect.end()
+	last.Hash, last.Encoding = hashText(sum), lines.encoding
 	return last
 }
 
 func hashText(sum hash.Hash) string { return hex.EncodeToString(sum.Sum(nil)[:16]) }
 
-// lineCollector collects the documents of JSONL lines into parts.
+// lineCollector reads JSONL lines.
 type lineCollector struct {
-	task   *task
+	collector
 	reader *fileReader
 	lines  *lineReader
-
-	part        part
-	text        int
-	total       int
-	bad         badLines
-	datedByFile bool // at least one document
 }
 
-func (c *lineCollector) line(number int, line []byte, err error) {
+func (c *lineCollector) line(number int, line []byte, err error) error {
 	c.part.bytes += int64(len(line)) + 1
 	if number == 1 {
 		line = bytes.TrimPrefix(line, markUTF8)
 	}
 	if err == nil && len(bytes.TrimSpace(line)) == 0 {
-		return
+		return nil
 	}
 	if err == nil {
 		line, err = c.lines.decode(line)
@@ -198,37 +192,9 @@ func (c *lineCollector) line(number int, line []byte, err error) {
 		doc, err = parseLine(c.reader.markdown, line, c.task.file.info.ModTime())
 	}
 	if err != nil {
-		c.problem(number, err)
-		return
+		return c.problem(number, err)
 	}
-	t := c.task.target
-	doc.Origin = originOf(c.task.file.path)
-	doc.Source = cmp.Or(t.state.As, doc.Source)
-	doc.Sets = t.sets()
-	if len(t.state.Access) > 0 && slices.Equal(doc.Access, []string{AccessPublic}) {
-		doc.Access = t.state.Access
-	}
-	c.part.documents, c.part.numbers = append(c.part.documents, doc), append(c.part.numbers, number)
-	c.text += documentBytes(&doc)
-	c.total++
-	c.datedByFile = c.datedByFile || c.task.datedByFile(&doc)
-}
-
-func (c *lineCollector) problem(number int, err error) {
-	reason := c.bad.add(number, oneLine(err.Error(), longestValue))
-	switch {
-	case c.bad.Count > mostBadLines:
-		return
-	case c.bad.Count == mostBadLines:
-		reason += "; further lines are not listed"
-	}
-	c.part.skipped = append(c.part.skipped, reason)
-}
-
-func (c *lineCollector) flush() part {
-	taken := c.part
-	c.part, c.text = part{}, 0
-	return taken
+	return c.add(doc, number)
 }
 
 func documentBytes(doc *index.Document) int {

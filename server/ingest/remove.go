@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -207,7 +206,7 @@ func (r *removal) apply(ctx context.Context) error {
 func (r *removal) removeFile(ctx context.Context, file string) error {
 	var ids []string
 	var err error
-	if f, _ := formatOf(path.Base(file)); !f.lines && r.stored[originOf(file)] == 1 {
+	if !r.files[file].several(file) && r.stored[originOf(file)] == 1 {
 		ids = []string{fileID(file)}
 	} else if r.stored[originOf(file)] > 0 {
 		if ids, err = documentsOf(ctx, r.snapshot, file); err != nil {
@@ -274,7 +273,7 @@ func (r *removal) noteMissing(id, file string) {
 		return
 	}
 	r.batcher.cursor(gonePrefix+id, goneByHand)
-	if f, _ := formatOf(path.Base(file)); !f.lines {
+	if !state.several(file) {
 		state = fileState{Flag: flagRemoved}
 	} else {
 		state.Documents--

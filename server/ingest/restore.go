@@ -67,7 +67,7 @@ func filesOf(damaged []index.Damage, known map[string]fileState) map[string][]st
 		}
 	}
 	for file, state := range known {
-		if kind, _ := formatOf(file); unknown && kind.lines && state.Documents > 0 && files[file] == nil {
+		if unknown && state.several(file) && state.Documents > 0 && files[file] == nil {
 			files[file] = []string{}
 		}
 	}
@@ -197,9 +197,10 @@ func (r *run) planRefill(ctx context.Context, file string, state fileState) (*pl
 		return nil, ctx.Err()
 	}
 	p := &plan{target: t}
-	if len(w.files) != 1 || w.files[0].reason != "" || !p.unchanged(w.files[0], state) || t.prepare(w) != nil {
+	at := slices.IndexFunc(w.files, func(f foundFile) bool { return f.path == file })
+	if at < 0 || w.files[at].reason != "" || !p.unchanged(w.files[at], state) || t.prepare(w) != nil {
 		return nil, nil
 	}
-	p.files = []*task{newTask(w.files[0], t, state)}
+	p.files = []*task{newTask(w.files[at], t, state)}
 	return p, nil
 }

@@ -115,6 +115,7 @@ func (r *run) applyAll(ctx context.Context, plans []*plan, refill bool) error {
 
 // plan lists a target and compares it with its state. It returns nil for a root that does not exist.
 func (r *run) plan(ctx context.Context, t *target) (*plan, error) {
+	t.start = (&walker{root: t.path}).widened(t.start)
 	known, err := r.known(ctx, t)
 	if err != nil {
 		return nil, err
@@ -337,9 +338,9 @@ func (r *run) task(ctx context.Context, t *task) error {
 		}
 		b.skipLines(path, p.skipped)
 		if len(p.documents) > 0 && !p.last && len(t.lines) == 0 {
-			b.cursor(filePrefix+path, encode(fileState{Flag: flagPartial, Documents: 1}))
+			b.cursor(filePrefix+path, encode(fileState{Flag: flagPartial, Documents: 1, Kind: t.file.format.kind()}))
 		}
-		if !t.file.format.lines && p.last && len(p.documents) > 0 {
+		if !t.file.format.several() && p.last && len(p.documents) > 0 {
 			// The document of an ordinary file and its fingerprint are stored together.
 			t.finish(p)
 		}
@@ -349,6 +350,9 @@ func (r *run) task(ctx context.Context, t *task) error {
 		if p.last {
 			if p.Encoding != "" && !b.quiet {
 				b.report(wire.LibraryEvent{Type: wire.LibraryAssumed, Path: path, Encoding: p.Encoding})
+			}
+			if p.Kind != "" && !b.quiet {
+				b.report(wire.LibraryEvent{Type: wire.LibraryTaken, Path: path, Kind: p.Kind})
 			}
 			if err := r.finish(ctx, t, p); err != nil {
 				return err
@@ -383,7 +387,7 @@ func (r *run) documents(t *task, p part) error {
 			r.batcher.cursor(refillKey, refillDue) // for other files that have it
 		}
 		t.lines[doc.ID] = 0
-		if t.file.format.lines {
+		if t.file.format.several() {
 			t.lines[doc.ID] = p.numbers[i]
 		}
 		if err := r.batcher.upsert(doc, t); err != nil {
@@ -414,7 +418,7 @@ func (r *run) finish(ctx context.Context, t *task, last part) error {
 	case t.read && !t.omitted: // stored with its document
 		return nil
 	}
-	if t.file.format.lines || len(t.lines) == 0 && t.known.Documents > 0 {
+	if t.file.format.several() || t.known.several(path) || len(t.lines) == 0 && t.known.Documents > 0 {
 		if err := r.removeStale(ctx, path, t.lines); err != nil {
 			return err
 		}

@@ -87,9 +87,16 @@ type fileState struct {
 	Lines     badLines `json:"lines,omitzero"`
 	Foreign   int      `json:"foreign,omitempty"`  // documents that belong to others
 	Encoding  string   `json:"encoding,omitempty"` // if it was assumed
+	Kind      string   `json:"kind,omitempty"`     // of a container: what it was taken for
 }
 
-// badLines are the lines of a JSONL file without a document.
+// several reports whether a file may have more than one document.
+func (s fileState) several(file string) bool {
+	f, _ := formatOf(path.Base(file))
+	return f.lines || s.Kind != ""
+}
+
+// badLines are the lines of a JSONL file, or the files of a container, without a document.
 type badLines struct {
 	Count   int      `json:"count"`
 	Reasons []string `json:"reasons"` // of the first ones, with line numbers
@@ -100,7 +107,10 @@ const mostRemembered = 20
 
 // add counts a line and returns the reason to report.
 func (l *badLines) add(number int, problem string) (reason string) {
-	reason = fmt.Sprintf("line %d: %s", number, problem)
+	reason = problem
+	if number > 0 {
+		reason = fmt.Sprintf("line %d: %s", number, problem)
+	}
 	if l.Count++; len(l.Reasons) < mostRemembered {
 		l.Reasons = append(l.Reasons, reason)
 	}
@@ -110,7 +120,7 @@ func (l *badLines) add(number int, problem string) (reason string) {
 // listed returns the reasons to report for a file that is not read again.
 func (l *badLines) listed() []string {
 	if further := l.Count - len(l.Reasons); further > 0 {
-		return append(slices.Clip(l.Reasons), fmt.Sprintf("further lines: %d", further))
+		return append(slices.Clip(l.Reasons), fmt.Sprintf("further ones: %d", further))
 	}
 	return l.Reasons
 }
@@ -155,6 +165,9 @@ func decodeTabs(fields []string) fileState {
 
 // fingerprint returns a text that changes with the file's size, times or inode.
 func fingerprint(info fs.FileInfo) string {
+	if tree, ok := info.(treeInfo); ok {
+		return tree.print
+	}
 	inode, changed, _ := statIdentity(info)
 	var parts []string
 	for _, n := range []int64{info.Size(), info.ModTime().UnixNano(), inode, changed} {
@@ -231,7 +244,8 @@ func owner(roots map[string]rootState, path string) string {
 // Status lists the roots by path, with their numbers of documents, and the files that are skipped or whose encoding was
 // assumed.
 func Status(ctx context.Context, idx index.Index) (wire.LibraryStatus, error) {
-	status := wire.LibraryStatus{Roots: []wire.LibraryRoot{}, Assumed: []wire.AssumedFile{}, Skipped: []wire.SkippedFile{}}
+	status := wire.LibraryStatus{Roots: []wire.LibraryRoot{}, Assumed: []wire.AssumedFile{}, Skipped: []wire.SkippedFile{},
+		Taken: []wire.TakenFolder{}}
 	roots, err := loadRoots(ctx, idx)
 	if err != nil {
 		return status, err
@@ -257,6 +271,11 @@ func Status(ctx context.Context, idx index.Index) (wire.LibraryStatus, error) {
 		if state.Encoding != "" {
 			if status.AssumedFiles++; status.AssumedFiles <= wire.MaxStatusFiles {
 				status.Assumed = append(status.Assumed, wire.AssumedFile{Path: path, Encoding: state.Encoding})
+			}
+		}
+		if state.Kind != "" {
+			if status.TakenFolders++; status.TakenFolders <= wire.MaxStatusFiles {
+				status.Taken = append(status.Taken, wire.TakenFolder{Path: path, Kind: state.Kind})
 			}
 		}
 		reasons := append([]string{state.Reason}, state.Lines.Reasons...)

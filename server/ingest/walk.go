@@ -27,8 +27,9 @@ type foundFile struct {
 	name   string // from the root, with slashes; "" if it is the root
 	info   fs.FileInfo
 	format format
-	source string // host of its repository; "" for none
-	reason string // why it is skipped, if that is known without opening it
+	source string   // host of its repository; "" for none
+	reason string   // why it is skipped, if that is known without opening it
+	inner  []string // of a container that is a folder: the names of its files
 }
 
 // walker lists the files below a root by name. Links are not followed: targets below the root are read themselves,
@@ -48,6 +49,8 @@ type place struct {
 	name   string // from the root; "" for the root
 	chain  []*ignoreRules
 	source string
+	// container is the one that the folder is, or is in.
+	container *foundContainer
 }
 
 // walk lists what is below start, a path from the root, or "" for all.
@@ -102,7 +105,7 @@ func (w *walker) descend(at place, name string) (place, fs.FileInfo, error) {
 
 // enter reads the ignore rules and the repository of a folder.
 func (w *walker) enter(parent place, name string) place {
-	at := place{name: name, chain: parent.chain, source: parent.source}
+	at := place{name: name, chain: parent.chain, source: parent.source, container: parent.container}
 	rules := w.readConfig(name, ".gitignore") + "\n" + w.readConfig(name, ".quarryignore")
 	if parsed := parseIgnore(rules, name); len(parsed.patterns) > 0 {
 		at.chain = append(at.chain[:len(at.chain):len(at.chain)], parsed)
@@ -142,6 +145,10 @@ func (w *walker) folder(ctx context.Context, at place) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		w.unread = append(w.unread, foundFile{path: path.Join(w.root, at.name), reason: reasonOf(err)})
 	}
+	if found := w.containerIn(at.name, entries); found != nil {
+		at.container = found
+		defer func() { w.addContainer(found, at.source) }()
+	}
 	for _, entry := range entries {
 		name := path.Join(at.name, entry.Name())
 		_, isRoot := w.roots[path.Join(w.root, name)]
@@ -159,6 +166,7 @@ func (w *walker) folder(ctx context.Context, at place) error {
 		case errors.Is(err, fs.ErrNotExist): // deleted since the folder was listed
 		case err != nil:
 			w.files = append(w.files, foundFile{path: path.Join(w.root, name), name: name, reason: reasonOf(err)})
+		case at.container.claim(name, info):
 		default:
 			w.entry(info, name, at.source)
 		}
@@ -220,11 +228,15 @@ func (w *walker) linkReason(name string) string {
 func (w *walker) addFile(path, name string, info fs.FileInfo, source string) {
 	file := foundFile{path: path, name: name, info: info, source: source}
 	if mode := info.Mode(); mode.IsRegular() {
-		file.format, file.reason = formatOf(path)
+		if file.format, file.reason = formatOf(path); strings.HasSuffix(strings.ToLower(path), ".zip") {
+			if file.format, file.reason = archiveFormat(path); file.format.container != nil && name == "" {
+				w.source = file.format.container.source
+			}
+		}
 	} else {
 		file.reason = specialReason(mode)
 	}
-	if file.reason == "" && !file.format.lines && info.Size() > largestFile {
+	if file.reason == "" && !file.format.several() && info.Size() > largestFile {
 		file.reason = errTooLarge.Error()
 	}
 	w.files = append(w.files, file)

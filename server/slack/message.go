@@ -44,7 +44,7 @@ func resultsOf(messages []slack.SearchMessage, q query) []wire.SearchResult {
 			Title: channelOf(m) + " · " + author, Content: textOf(m, known), Link: linkOf(m.Permalink), SourceType: sourceType,
 			UpdatedAt: &stamp, DocumentID: "slack:" + m.Channel.ID + ":" + m.Timestamp, ChunkCount: 1,
 			DocumentType: documentType, Authors: []string{author},
-			Metadata: map[string]wire.Metadata{channelKey: wire.One(strings.TrimPrefix(channelOf(m), "#"))},
+			Metadata: map[string]wire.Metadata{ChannelKey: wire.One(strings.TrimPrefix(channelOf(m), "#"))},
 		}
 		if result.Content != "" {
 			results = append(results, result)
@@ -128,10 +128,7 @@ func textOf(m slack.SearchMessage, known map[string]string) string {
 		parts = append(parts, blocksOf(m.Blocks, known)...)
 	}
 	for _, a := range m.Attachments[:min(len(m.Attachments), maxAttachments)] {
-		title := plain(a.Title)
-		if title != "" && a.TitleLink != "" {
-			title = markdown("<"+strings.NewReplacer("<", "", ">", "", "|", "").Replace(a.TitleLink)+"|"+escape(title)+">", nil)
-		}
+		title := linked(plain(a.Title), a.TitleLink)
 		text := a.Text
 		if text == "" && title == "" && a.Pretext == "" {
 			text = a.Fallback
@@ -140,6 +137,14 @@ func textOf(m slack.SearchMessage, known map[string]string) string {
 	}
 	parts = slices.DeleteFunc(parts, func(p string) bool { return p == "" })
 	return text.Clip(strings.Join(parts, "\n\n"), maxText)
+}
+
+// linked returns a title as a Markdown link.
+func linked(title, target string) string {
+	if title == "" || target == "" {
+		return title
+	}
+	return markdown("<"+strings.NewReplacer("<", "", ">", "", "|", "").Replace(target)+"|"+escape(title)+">", nil)
 }
 
 // blocksOf returns the texts of the blocks, for messages without a text.

@@ -21,8 +21,8 @@ const (
 	mostTerms   = 10 // phrases, and exclusions
 )
 
-// channelKey is the tag for the channel of a message, as connectors of Slack write it.
-const channelKey = "Channel"
+// ChannelKey is the tag for the channel of a message, as connectors of Slack write it.
+const ChannelKey = "Channel"
 
 // query is a request in Slack's syntax, with the filters that Slack does not apply.
 type query struct {
@@ -54,13 +54,13 @@ func queryOf(request wire.SearchRequest) (q query, inScope bool) {
 	}
 	q.notAuthors = request.ExcludeFilters.Authors
 	for _, tag := range request.ExcludeFilters.Tags {
-		if strings.EqualFold(tag.Key, channelKey) {
+		if strings.EqualFold(tag.Key, ChannelKey) {
 			q.notChannels = append(q.notChannels, strings.TrimPrefix(tag.Value, "#"))
 		}
 	}
 	var filters []string
 	for _, tag := range request.Tags {
-		if !strings.EqualFold(tag.Key, channelKey) {
+		if !strings.EqualFold(tag.Key, ChannelKey) {
 			return query{}, false
 		}
 		q.channels = append(q.channels, strings.TrimPrefix(tag.Value, "#"))

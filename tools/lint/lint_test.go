@@ -57,7 +57,7 @@ var mayImport = map[string][]string{
 	"server/metrics":        {},
 	"server/pipeline":       {"server/index", "server/llm", "client/wire"},
 	"server/slack":          {"server/index/analysis", "server/pipeline", "client/wire"},
-	"server/ingest":         {"server/index", "server/ingest/...", "client/wire"},
+	"server/ingest":         {"server/index", "server/ingest/...", "server/slack", "client/wire"},
 	"server/sample":         {"server/index", "server/directory", "server/ingest", "client/wire"},
 	"server/api": {"server/index", "server/chat", "server/directory", "server/ingest", "server/llm", "server/metrics",
 		"server/pipeline", "client/wire"},

@@ -51,6 +51,8 @@ type progress struct {
 	skips   []wire.LibraryEvent          // without those of kinds that are not read
 	assumed []wire.LibraryEvent          // the first of them
 	guessed int                          // files whose encoding was assumed
+	taken   []wire.LibraryEvent          // the first of them
+	found   int                          // exports of other programs
 	kinds   map[string]int               // files of each such kind
 	damage  []jsonDamage
 	skipped int
@@ -74,6 +76,10 @@ func (p *progress) event(event wire.LibraryEvent) {
 	case wire.LibraryAssumed:
 		if p.guessed++; p.guessed <= skipsShown {
 			p.assumed = append(p.assumed, event)
+		}
+	case wire.LibraryTaken:
+		if p.found++; p.found <= skipsShown {
+			p.taken = append(p.taken, event)
 		}
 	case wire.LibraryDamaged, wire.LibraryRepaired:
 		p.damage = append(p.damage, p.app.damageOf(event, true))
@@ -102,6 +108,8 @@ func (p *progress) line(e wire.LibraryEvent) {
 		p.write(skippedEvent{e.Type, e.Path, e.Reason})
 	case wire.LibraryAssumed:
 		p.write(assumedEvent{e.Type, e.Path, e.Encoding})
+	case wire.LibraryTaken:
+		p.write(takenEvent{e.Type, e.Path, e.Kind})
 	case wire.LibraryEmbedding:
 		p.write(embeddingEvent{e.Type, e.Done, e.Total, e.Refused, e.Reason})
 	case wire.LibraryChecking:
@@ -129,7 +137,7 @@ func (p *progress) draw(event wire.LibraryEvent) {
 	if p.bar {
 		every = barEvery
 	}
-	if event.Type == wire.LibrarySkipped || event.Type == wire.LibraryAssumed || now.Sub(p.drawn) < every {
+	if event.Type == wire.LibrarySkipped || event.Type == wire.LibraryAssumed || event.Type == wire.LibraryTaken || now.Sub(p.drawn) < every {
 		return
 	}
 	p.drawn = now
@@ -226,7 +234,7 @@ func (p *progress) finish(done wire.LibraryEvent, searched string) error {
 			searched})
 		return p.err
 	}
-	for _, line := range slices.Concat(p.skipLines(), listLines("assumed encodings"+asJSON, p.guessed, p.assumed, assumedLine),
+	for _, line := range slices.Concat(listLines("exports"+asJSON, p.found, p.taken, takenLine), p.skipLines(), listLines("assumed encodings"+asJSON, p.guessed, p.assumed, assumedLine),
 		damageLines(p.damage)) {
 		p.app.say("%s", line)
 	}
@@ -300,6 +308,10 @@ func listLines[T any](kind string, total int, first []T, line func(T) string) (l
 }
 
 func skipLine(event wire.LibraryEvent) string { return "skipped " + event.Path + ": " + event.Reason }
+
+func takenLine(event wire.LibraryEvent) string {
+	return "taken for a " + event.Kind + ": " + event.Path
+}
 
 func assumedLine(event wire.LibraryEvent) string {
 	return "assumed " + event.Encoding + ": " + event.Path

@@ -23,6 +23,12 @@ type assumedEvent struct {
 	Encoding string `json:"encoding" jsonschema:"assumed, such as windows-1252, because the text is not UTF-8 and declares none"`
 }
 
+type takenEvent struct {
+	Type string `json:"type"`
+	Path string `json:"path" jsonschema:"of a folder or archive"`
+	Kind string `json:"kind" jsonschema:"what it was taken for, such as Slack export"`
+}
+
 type embeddingEvent struct {
 	Type    string `json:"type"`
 	Done    int    `json:"done" jsonschema:"passages with a vector"`

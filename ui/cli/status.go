@@ -98,6 +98,7 @@ func (a *app) libraryStatus(ctx context.Context, check bool) (status libraryRepo
 		err = nil
 	}
 	status.Assumed, status.Skipped = firstOf(status.Assumed, wire.MaxStatusFiles), firstOf(status.Skipped, wire.MaxStatusFiles)
+	status.Taken = firstOf(status.Taken, wire.MaxStatusFiles)
 	return status, checked, err
 }
 
@@ -203,13 +204,23 @@ func (a *app) statusText(status statusReport) string {
 		t.rows = append(t.rows, []string{root.Source, fmt.Sprint(root.Documents), root.Set, synced, printable(root.Path)})
 	}
 	b.WriteString(t.String())
+	b.WriteString(fileLists(library))
+	return b.String()
+}
+
+// fileLists lists the exports, the assumed encodings and the skipped files.
+func fileLists(library libraryReport) string {
+	var b strings.Builder
 	skipped := listLines("skipped", library.SkippedFiles, firstOf(library.Skipped, skipsShown), func(file wire.SkippedFile) string {
 		return skipLine(wire.LibraryEvent{Path: file.Path, Reason: file.Reason})
 	})
 	assumed := listLines("assumed encodings", library.AssumedFiles, firstOf(library.Assumed, skipsShown), func(file wire.AssumedFile) string {
 		return assumedLine(wire.LibraryEvent{Path: file.Path, Encoding: file.Encoding})
 	})
-	for _, lines := range [][]string{assumed, skipped} {
+	taken := listLines("exports", library.TakenFolders, firstOf(library.Taken, skipsShown), func(folder wire.TakenFolder) string {
+		return takenLine(wire.LibraryEvent{Path: folder.Path, Kind: folder.Kind})
+	})
+	for _, lines := range [][]string{taken, assumed, skipped} {
 		for i, line := range lines {
 			if i == 0 {
 				b.WriteString("\n")

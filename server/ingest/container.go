@@ -1,0 +1,415 @@
+package ingest
+
+import (
+	"archive/zip"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"quarry/client/wire"
+	"quarry/server/index"
+)
+
+// container is a kind of folder or archive whose files are read together, as an export of another program. Its documents
+// have the path of the folder or archive as their origin.
+type container struct {
+	kind   string // for people
+	source string // of its documents
+	// find returns the folder of the container among files, by their names.
+	find func(names []string) (folder string, ok bool)
+	// claims reports whether a file belongs to the container, by its name from the container's folder.
+	claims func(name string) bool
+	// read reads the claimed files and passes their documents to c.
+	read func(r *fileReader, c *collector, files *innerFiles) error
+}
+
+var containers = [...]*container{&slackExport}
+
+const (
+	mostInner   = 1_000_000 // files in a container
+	mostInArch  = 8 << 30   // bytes unpacked of an archive
+	mostEntries = 256 << 20 // bytes of an archive's list of files
+)
+
+var (
+	errUnpacked = fmt.Errorf("it unpacks to more than %d GB", mostInArch>>30)
+	errEntries  = fmt.Errorf("its list of files is larger than %d MB", mostEntries>>20)
+)
+
+// innerFiles are the files of a container.
+type innerFiles struct {
+	fs     fs.FS
+	names  []string
+	packed map[string]int64 // bytes in an archive; nil for a folder
+	left   int64            // bytes that may still be unpacked
+	seen   map[string]bool  // files that were counted
+	count  func(bytes int64)
+	failed error // of the file system: the documents stay
+}
+
+// read returns the content of a file.
+func (f *innerFiles) read(name string) ([]byte, error) {
+	file, err := f.fs.Open(name)
+	if err != nil {
+		return nil, f.problem(name, err)
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.New("it is not a regular file")
+	}
+	data, err := io.ReadAll(io.LimitReader(file, min(largestFile, f.left)+1))
+	switch {
+	case err != nil:
+		return nil, f.problem(name, err)
+	case len(data) > largestFile:
+		return nil, errTooLarge
+	}
+	size := int64(len(data))
+	if f.packed != nil {
+		if f.left -= size; f.left < 0 {
+			f.failed = errUnpacked
+			return nil, errUnpacked
+		}
+		size = f.packed[name]
+	}
+	if !f.seen[name] {
+		f.seen[name] = true
+		f.count(size)
+	}
+	return data, nil
+}
+
+// problem words an error. One of a folder's file system may pass.
+func (f *innerFiles) problem(name string, err error) error {
+	if f.packed == nil && !errors.Is(err, fs.ErrNotExist) {
+		f.failed = cmp.Or(f.failed, error(fmt.Errorf("%s: %s", name, reasonOf(err))))
+	}
+	return errors.New(reasonOf(err))
+}
+
+// innerName is the state and the size of a file in a folder that is a container.
+type innerName struct {
+	name, print string
+	info        fs.FileInfo
+}
+
+// foundContainer is a container's folder during a walk.
+type foundContainer struct {
+	kind   *container
+	folder string // from the root
+	files  []innerName
+}
+
+// claim records a file that belongs to the container. The file's name is from the root.
+func (c *foundContainer) claim(name string, info fs.FileInfo) bool {
+	if c == nil || !info.Mode().IsRegular() || !c.kind.claims(below(c.folder, name)) {
+		return false
+	}
+	if len(c.files) < mostInner {
+		c.files = append(c.files, innerName{below(c.folder, name), fingerprint(info), info})
+	}
+	return true
+}
+
+// containerIn returns the container that a folder is, by its layout; nil if it is none.
+func (w *walker) containerIn(folder string, entries []fs.DirEntry) *foundContainer {
+	var names []string
+	for _, entry := range entries {
+		if !entry.IsDir() {
+			names = append(names, entry.Name())
+		}
+	}
+	for _, kind := range containers {
+		if !slices.ContainsFunc(names, kind.claims) {
+			continue
+		}
+		for _, entry := range entries {
+			if !entry.IsDir() || isSkippedName(entry.Name()) {
+				continue
+			}
+			inner, _ := os.ReadDir(w.absolute(path.Join(folder, entry.Name()))) // reported by the walk
+			for _, file := range inner {
+				if name := path.Join(entry.Name(), file.Name()); !file.IsDir() && kind.claims(name) {
+					names = append(names, name)
+					break
+				}
+			}
+		}
+		if at, ok := kind.find(names); ok && at == "." {
+			return &foundContainer{kind: kind, folder: folder}
+		}
+	}
+	return nil
+}
+
+// widened returns the container around start, a path from the root, or start: its files are read together.
+func (w *walker) widened(start string) string {
+	if start == "" {
+		return ""
+	}
+	for folder := ""; ; {
+		if entries, err := os.ReadDir(w.absolute(folder)); err == nil && w.containerIn(folder, entries) != nil {
+			return folder
+		}
+		rest := below(folder, start)
+		if folder == start || rest == "" {
+			return start
+		}
+		next, _, _ := strings.Cut(rest, "/")
+		folder = path.Join(folder, next)
+	}
+}
+
+// addContainer adds a container that is a folder to the walk's files.
+func (w *walker) addContainer(c *foundContainer, source string) {
+	info, err := os.Stat(w.absolute(c.folder))
+	if err != nil {
+		return
+	}
+	file := foundFile{path: path.Join(w.root, c.folder), name: c.folder, source: source, format: format{container: c.kind}}
+	tree := treeInfo{FileInfo: info}
+	slices.SortFunc(c.files, func(a, b innerName) int { return strings.Compare(a.name, b.name) })
+	sum := sha256.New()
+	for _, f := range c.files {
+		file.inner = append(file.inner, f.name)
+		fmt.Fprintf(sum, "%s\x00%s\x00", f.name, f.print)
+		tree.size += f.info.Size()
+		if f.info.ModTime().After(tree.newest) {
+			tree.newest = f.info.ModTime()
+		}
+	}
+	tree.print = strings.Join([]string{strconv.FormatInt(tree.size, 36), strconv.FormatInt(tree.newest.UnixNano(), 36), hashText(sum)}, ".")
+	if time.Since(tree.newest) < racyAge {
+		tree.print = racyPrint
+	}
+	file.info = tree
+	if len(c.files) >= mostInner {
+		file.reason = fmt.Sprintf("it has more than %d files", mostInner)
+	}
+	if c.folder == "" {
+		w.source = c.kind.source
+	}
+	w.files = append(w.files, file)
+}
+
+// treeInfo describes the files of a folder together.
+type treeInfo struct {
+	fs.FileInfo // of the folder
+	size        int64
+	newest      time.Time
+	print       string
+}
+
+func (t treeInfo) Size() int64        { return t.size }
+func (t treeInfo) ModTime() time.Time { return t.newest }
+
+// archiveFormat returns the format of an archive by its files' names, or why it is skipped.
+func archiveFormat(file string) (format, string) {
+	notRead := wire.ReasonNotRead(strings.ToLower(path.Ext(file)))
+	handle, err := openRegular(filepath.FromSlash(file))
+	if err != nil {
+		return format{}, reasonOf(err)
+	}
+	defer handle.Close()
+	archive, err := openZIP(handle)
+	if err != nil {
+		return format{}, notRead
+	}
+	for _, kind := range containers {
+		if _, _, ok := kind.inArchive(archive); ok {
+			return format{container: kind}, ""
+		}
+	}
+	return format{}, notRead
+}
+
+// inArchive returns the container's folder in an archive, and the sizes of its files by their names from there.
+func (k *container) inArchive(archive *zip.Reader) (folder string, packed map[string]int64, ok bool) {
+	var names []string
+	for _, file := range archive.File {
+		if file.Mode().IsRegular() && fs.ValidPath(file.Name) {
+			names = append(names, file.Name)
+		}
+	}
+	if folder, ok = k.find(names); !ok {
+		return "", nil, false
+	}
+	packed = map[string]int64{}
+	for _, file := range archive.File {
+		if name, inside := innerOf(folder, file.Name); inside && k.claims(name) {
+			packed[name] = int64(min(file.CompressedSize64, uint64(mostInArch)))
+		}
+	}
+	return folder, packed, true
+}
+
+func innerOf(folder, name string) (string, bool) {
+	if folder == "." {
+		return name, fs.ValidPath(name)
+	}
+	name, inside := strings.CutPrefix(name, folder+"/")
+	return name, inside && fs.ValidPath(name)
+}
+
+// openZIP reads the list of files in an archive, up to a bound.
+func openZIP(handle *os.File) (*zip.Reader, error) {
+	info, err := handle.Stat()
+	if err != nil {
+		return nil, err
+	}
+	in := &boundedReader{ReaderAt: handle, left: mostEntries}
+	archive, err := zip.NewReader(in, info.Size())
+	in.left = int64(^uint64(0) >> 1)
+	if err == nil && len(archive.File) > mostInner {
+		err = errEntries
+	}
+	return archive, err
+}
+
+// boundedReader fails after a number of bytes.
+type boundedReader struct {
+	io.ReaderAt
+	left int64
+}
+
+func (b *boundedReader) ReadAt(p []byte, at int64) (int, error) {
+	if b.left -= int64(len(p)); b.left < 0 {
+		return 0, errEntries
+	}
+	return b.ReaderAt.ReadAt(p, at)
+}
+
+// readContainer reads the files of a container part by part. handle is that of an archive.
+func (r *fileReader) readContainer(ctx context.Context, t *task, handle *os.File) part {
+	c := &collector{ctx: ctx, task: t}
+	files, closeFolder, err := t.innerFiles(handle)
+	if err != nil {
+		return unreadable(err)
+	}
+	defer closeFolder()
+	files.seen, files.count = map[string]bool{}, func(bytes int64) { c.part.bytes += bytes }
+	err = t.file.format.container.read(r, c, files)
+	switch {
+	case ctx.Err() != nil:
+		return unreadable(ctx.Err())
+	case errors.Is(files.failed, errUnpacked):
+		err = files.failed
+	case files.failed != nil:
+		return unreadable(files.failed)
+	}
+	last := c.end()
+	if err != nil {
+		last.Reason = oneLine(err.Error(), longestValue)
+	}
+	return last
+}
+
+// innerFiles opens the folder or archive of a container.
+func (t *task) innerFiles(handle *os.File) (*innerFiles, func(), error) {
+	if handle == nil {
+		folder, err := t.target.folder.OpenRoot(cmp.Or(filepath.FromSlash(t.file.name), "."))
+		if err != nil {
+			return nil, nil, err
+		}
+		return &innerFiles{fs: folder.FS(), names: t.file.inner, left: largestFile}, func() { folder.Close() }, nil
+	}
+	archive, err := openZIP(handle)
+	if err != nil {
+		return nil, nil, err
+	}
+	folder, packed, ok := t.file.format.container.inArchive(archive)
+	if !ok {
+		return nil, nil, fs.ErrNotExist // it changed since the walk
+	}
+	files := &innerFiles{fs: archive, packed: packed, left: mostInArch}
+	for name := range packed {
+		files.names = append(files.names, name)
+	}
+	slices.Sort(files.names)
+	if files.fs, err = fs.Sub(archive, folder); err != nil {
+		return nil, nil, err
+	}
+	return files, func() {}, nil
+}
+
+// collector collects the documents of a file of several into parts.
+type collector struct {
+	ctx  context.Context
+	task *task
+
+	part        part
+	text        int
+	total       int
+	bad         badLines
+	datedByFile bool // at least one document
+}
+
+// add adds a document of a line; number is 0 if there are no lines. It sends a part when it is full, and fails when ctx
+// ended.
+func (c *collector) add(doc index.Document, number int) error {
+	t := c.task.target
+	doc.Origin = originOf(c.task.file.path)
+	doc.Source = cmp.Or(t.state.As, doc.Source)
+	doc.Sets = t.sets()
+	if len(t.state.Access) > 0 && slices.Equal(doc.Access, []string{AccessPublic}) {
+		doc.Access = t.state.Access
+	}
+	c.part.documents, c.part.numbers = append(c.part.documents, doc), append(c.part.numbers, number)
+	c.text += documentBytes(&doc)
+	c.total++
+	c.datedByFile = c.datedByFile || c.task.datedByFile(&doc)
+	return c.sendIfFull()
+}
+
+// problem records why a line, or a file in the container, is not stored.
+func (c *collector) problem(number int, err error) error {
+	reason := c.bad.add(number, oneLine(err.Error(), longestValue))
+	switch {
+	case c.bad.Count > mostBadLines:
+		return nil
+	case c.bad.Count == mostBadLines:
+		reason += "; further ones are not listed"
+	}
+	c.part.skipped = append(c.part.skipped, reason)
+	return c.sendIfFull()
+}
+
+func (c *collector) sendIfFull() error {
+	if len(c.part.documents) < partDocuments && c.text < partBytes && len(c.part.skipped) < mostBadLines {
+		return nil
+	}
+	if !c.task.send(c.ctx, c.flush()) {
+		return c.ctx.Err()
+	}
+	return nil
+}
+
+func (c *collector) flush() part {
+	taken := c.part
+	c.part, c.text = part{}, 0
+	return taken
+}
+
+// end returns the last part.
+func (c *collector) end() part {
+	last := c.flush()
+	last.last, last.OwnDates, last.Lines, last.Kind = true, !c.datedByFile, c.bad, c.task.file.format.kind()
+	if c.total == 0 {
+		last.Reason = errEmpty.Error()
+		if c.bad.Count > 0 {
+			last.Reason = c.bad.Reasons[0]
+		}
+	}
+	return last
+}

@@ -1,0 +1,461 @@
+package slack
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slack-go/slack"
+
+	"quarry/client/wire"
+	"quarry/internal/text"
+)
+
+// Bounds of an export.
+const (
+	maxConversation = 4 << 20  // bytes of one conversation; a longer one is continued in the next
+	maxHeld         = 64 << 20 // bytes of a channel's messages while its threads are put together
+)
+
+// exportLists are the files of an export beside the channels' folders. Those with true list channels.
+var exportLists = map[string]bool{
+	"channels.json": true, "groups.json": true, "dms.json": true, "mpims.json": true,
+	usersFile: false, "org_users.json": false, "integration_logs.json": false, "canvases.json": false, "lists.json": false,
+	"file_conversations.json": false, "huddle_transcripts.json": false,
+}
+
+const usersFile = "users.json"
+
+// InExport reports whether a file of an export belongs to it by its name from the export's folder: a list, or the
+// messages of a channel on a day.
+func InExport(name string) bool {
+	folder, file := path.Split(name)
+	if folder == "" {
+		_, isList := exportLists[file]
+		return isList
+	}
+	return strings.Count(name, "/") == 1 && isDay(file)
+}
+
+func isDay(file string) bool {
+	_, err := time.Parse(time.DateOnly+".json", file)
+	return err == nil
+}
+
+// ExportIn returns the folder of the export among files, by their names: the outermost one with users.json, a list of
+// channels, and messages of a day in a folder.
+func ExportIn(names []string) (folder string, ok bool) {
+	const users, channels, days, all = 1, 2, 4, 7
+	found := map[string]int{}
+	for _, name := range names {
+		switch in, file := path.Dir(name), path.Base(name); {
+		case file == usersFile:
+			found[in] |= users
+		case exportLists[file]:
+			found[in] |= channels
+		case in != "." && isDay(file):
+			found[path.Dir(in)] |= days
+		}
+	}
+	for in, parts := range found {
+		if parts == all && (!ok || len(in) < len(folder) || len(in) == len(folder) && in < folder) {
+			folder, ok = in, true
+		}
+	}
+	return folder, ok
+}
+
+// Person is a member of the workspace, or a program that wrote a message.
+type Person struct{ Name, Email string }
+
+// Channel is a channel, group or direct conversation of an export.
+type Channel struct {
+	ID      string
+	Name    string // as it is shown, such as #general
+	Private bool
+	Members []Person // of a private one
+
+	folder string
+}
+
+// Conversation is a thread, or the messages of a channel on a day outside threads.
+type Conversation struct {
+	ID       string // in its channel
+	Channel  *Channel
+	Title    string
+	Messages []Message
+	File     string // with the first message, from the export's folder
+}
+
+// Message is a message of a conversation, its text in Markdown. Link is empty where the export does not show the address
+// of the workspace.
+type Message struct {
+	At     time.Time
+	Author Person
+	Text   string
+	Link   string
+
+	summary string // its first line, without markup
+}
+
+// Export reads the files of an export.
+type Export struct {
+	read   func(name string) ([]byte, error)
+	names  map[string]string // of users, by id
+	people map[string]Person // the same
+	byName map[string]*Channel
+	host   string // of the workspace, such as acme.slack.com; empty: unknown
+}
+
+type exportUser struct {
+	ID       string        `json:"id"`
+	Name     string        `json:"name"`
+	RealName string        `json:"real_name"`
+	Profile  exportProfile `json:"profile"`
+}
+
+type exportProfile struct {
+	RealName    string `json:"real_name"`
+	DisplayName string `json:"display_name"`
+	Name        string `json:"name"`
+	Email       string `json:"email"`
+}
+
+type exportChannel struct {
+	ID        string   `json:"id"`
+	Name      string   `json:"name"`
+	IsPrivate bool     `json:"is_private"`
+	Members   []string `json:"members"`
+}
+
+// OpenExport reads the lists of an export. read returns the content of a file, by its name from the export's folder.
+func OpenExport(read func(name string) ([]byte, error), names []string) (*Export, error) {
+	e := &Export{read: read, names: map[string]string{}, people: map[string]Person{}, byName: map[string]*Channel{}}
+	err := each(e, usersFile, func(user exportUser) {
+		p := Person{plain(cmp.Or(user.Profile.RealName, user.RealName, user.Profile.DisplayName, user.Name, user.ID)), user.Profile.Email}
+		e.people[user.ID], e.names[user.ID] = p, p.Name
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, list := range names {
+		if !exportLists[list] {
+			continue
+		}
+		if err := each(e, list, func(listed exportChannel) { e.addChannel(list, listed) }); err != nil {
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+// each calls use with each object of a list. Entries that are none are left out.
+func each[T any](e *Export, name string, use func(T)) error {
+	data, err := e.read(name)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	var entries []json.RawMessage
+	if err := wire.Unmarshal(data, &entries); err != nil {
+		return fmt.Errorf("%s: it is not a list in JSON", name)
+	}
+	for _, entry := range entries {
+		var value T
+		if wire.Unmarshal(entry, &value) == nil {
+			use(value)
+		}
+	}
+	return nil
+}
+
+// addChannel adds a channel under the names that its folder may have. Where two have one, only the owner of the library
+// may know whose messages they are.
+func (e *Export) addChannel(list string, listed exportChannel) {
+	if !identifiers().MatchString(listed.ID) {
+		return
+	}
+	c := &Channel{ID: listed.ID, Name: "#" + plain(cmp.Or(listed.Name, listed.ID)), Private: listed.IsPrivate || list != "channels.json"}
+	for _, id := range listed.Members {
+		if p, known := e.people[id]; known && c.Private {
+			c.Members = append(c.Members, p)
+		}
+	}
+	if list == "dms.json" || list == "mpims.json" {
+		var names []string
+		for _, p := range c.Members {
+			names = append(names, p.Name)
+		}
+		c.Name = text.Shorten("Messages of "+cmp.Or(strings.Join(names, ", "), c.ID), maxName)
+	}
+	for _, folder := range slices.Compact([]string{listed.Name, listed.ID}) {
+		if folder == "" {
+			continue
+		}
+		if other, exists := e.byName[folder]; exists && other.ID != c.ID {
+			e.byName[folder] = &Channel{ID: c.ID, Name: c.Name, Private: true}
+			continue
+		}
+		e.byName[folder] = c
+	}
+}
+
+// channel returns the channel of a folder. One that no list has is private.
+func (e *Export) channel(folder string) *Channel {
+	if c := e.byName[folder]; c != nil {
+		known := *c
+		known.folder = folder
+		return &known
+	}
+	return &Channel{ID: plain(folder), Name: "#" + plain(folder), Private: true, folder: folder}
+}
+
+// Conversations calls use with the conversations of the named files, which InExport accepts, channel by channel, and
+// problem with what cannot be read. An error of use ends it.
+func (e *Export) Conversations(names []string, use func(Conversation) error, problem func(error) error) error {
+	days := slices.DeleteFunc(slices.Sorted(slices.Values(names)), func(name string) bool { return path.Dir(name) == "." })
+	e.findHost(days)
+	for len(days) > 0 {
+		folder, n := path.Dir(days[0]), 1
+		for n < len(days) && path.Dir(days[n]) == folder {
+			n++
+		}
+		r := channelReader{export: e, channel: e.channel(folder), threads: map[string]*Conversation{}, use: use}
+		for _, name := range days[:n] {
+			if err := r.day(name, problem); err != nil {
+				return err
+			}
+		}
+		days = days[n:]
+		if err := r.flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// channelReader puts the messages of a channel together to conversations.
+type channelReader struct {
+	export  *Export
+	channel *Channel
+	threads map[string]*Conversation // by the timestamp of their first message
+	held    int                      // bytes of their messages
+	use     func(Conversation) error
+}
+
+type exportMessage struct {
+	Type        string          `json:"type"`
+	Subtype     string          `json:"subtype"`
+	Hidden      bool            `json:"hidden"`
+	User        string          `json:"user"`
+	Username    string          `json:"username"`
+	UserProfile exportProfile   `json:"user_profile"`
+	BotProfile  exportProfile   `json:"bot_profile"`
+	Text        string          `json:"text"`
+	TS          string          `json:"ts"`
+	ThreadTS    string          `json:"thread_ts"`
+	ReplyCount  int             `json:"reply_count"`
+	Permalink   string          `json:"permalink"`
+	Files       []exportFile    `json:"files"`
+	File        exportFile      `json:"file"` // before 2018
+	Attachments json.RawMessage `json:"attachments"`
+	Blocks      json.RawMessage `json:"blocks"`
+}
+
+type exportFile struct {
+	Title     string `json:"title"`
+	Name      string `json:"name"`
+	Permalink string `json:"permalink"`
+}
+
+// day reads the messages of a day: those of threads are held until the channel's end.
+func (r *channelReader) day(name string, problem func(error) error) error {
+	date := strings.TrimSuffix(path.Base(name), ".json")
+	outside := Conversation{ID: date, Channel: r.channel, Title: r.channel.Name + " · " + date, File: name}
+	undated := 0
+	err := each(r.export, name, func(m exportMessage) {
+		message, known := r.export.message(r.channel, m)
+		switch first := cmp.Or(m.ThreadTS, m.TS); {
+		case !known && !isNotice(m):
+			undated++
+		case !known || message.Text == "":
+		case m.ThreadTS == "" && m.ReplyCount == 0:
+			outside.Messages = append(outside.Messages, message)
+		default:
+			t := r.threads[first]
+			if t == nil {
+				t = &Conversation{ID: first, Channel: r.channel, File: name}
+				r.threads[first] = t
+			}
+			t.Messages = append(t.Messages, message)
+			r.held += len(message.Text)
+		}
+	})
+	if undated > 0 {
+		err = fmt.Errorf("%s: %s without a valid time", name, text.Count(undated, "message"))
+	}
+	if err != nil {
+		err = problem(err)
+	}
+	if err == nil {
+		err = r.emit(outside)
+	}
+	if err != nil {
+		return err
+	}
+	if r.held > maxHeld {
+		return r.flush()
+	}
+	return nil
+}
+
+// isNotice reports whether an entry is not a message of a person or a program.
+func isNotice(m exportMessage) bool {
+	switch m.Subtype {
+	case "channel_join", "channel_leave", "group_join", "group_leave", "tombstone", "message_changed", "message_deleted":
+		return true
+	}
+	return m.Hidden || m.Type != "message" && m.Type != ""
+}
+
+func (e *Export) message(channel *Channel, m exportMessage) (message Message, ok bool) {
+	at, dated := timeOf(m.TS)
+	if !dated || isNotice(m) {
+		return Message{}, false
+	}
+	author := e.people[m.User]
+	if author.Name == "" {
+		author.Name = cmp.Or(plain(cmp.Or(m.UserProfile.RealName, m.UserProfile.DisplayName, m.UserProfile.Name, m.Username,
+			m.BotProfile.Name, m.User)), "somebody")
+	}
+	return Message{At: at, Author: author, Text: e.text(m), Link: e.permalink(channel, m), summary: e.summaryOf(m, author)}, true
+}
+
+// files returns the files that were shared with a message.
+func (m exportMessage) files() []exportFile {
+	if m.File != (exportFile{}) {
+		return append(m.Files, m.File)
+	}
+	return m.Files
+}
+
+// findHost sets the address of the workspace to that of most links to its files and messages. They are looked for in
+// some of the days.
+func (e *Export) findHost(days []string) {
+	const looked = 200
+	count := map[string]int{}
+	for i := 0; i < len(days); i += 1 + len(days)/looked {
+		_ = each(e, days[i], func(m exportMessage) { // what cannot be read is reported later
+			for _, f := range append(m.files(), exportFile{Permalink: m.Permalink}) {
+				if host := hostOf(f.Permalink); host != "" {
+					count[host]++
+				}
+			}
+		})
+	}
+	for host, n := range count {
+		if n > count[e.host] || n == count[e.host] && host < e.host {
+			e.host = host
+		}
+	}
+}
+
+// hostOf returns the workspace of a link to a file or message.
+func hostOf(link string) string {
+	u, err := url.Parse(link)
+	if err != nil || linkOf(link) == nil || u.Scheme != "https" || !strings.HasSuffix(u.Host, ".slack.com") ||
+		!strings.HasPrefix(u.Path, "/files/") && !strings.HasPrefix(u.Path, "/archives/") {
+		return ""
+	}
+	return u.Host
+}
+
+// permalink returns the address of a message: the export's own, or one made as Slack makes them.
+func (e *Export) permalink(channel *Channel, m exportMessage) string {
+	if link := linkOf(m.Permalink); link != nil {
+		return *link
+	}
+	if e.host == "" || !identifiers().MatchString(channel.ID) {
+		return ""
+	}
+	link := "https://" + e.host + "/archives/" + channel.ID + "/p" + strings.ReplaceAll(m.TS, ".", "")
+	if m.ThreadTS != "" && m.ThreadTS != m.TS {
+		link += "?" + url.Values{"thread_ts": {m.ThreadTS}, "cid": {channel.ID}}.Encode()
+	}
+	return link
+}
+
+// emit passes a conversation on, in parts if it is long.
+func (r *channelReader) emit(c Conversation) error {
+	slices.SortStableFunc(c.Messages, func(a, b Message) int { return a.At.Compare(b.At) })
+	for start := 0; start < len(c.Messages); {
+		end, size := start, 0
+		for end < len(c.Messages) && (end == start || size+len(c.Messages[end].Text) <= maxConversation) {
+			size += len(c.Messages[end].Text)
+			end++
+		}
+		part := c
+		part.Messages = c.Messages[start:end]
+		if start > 0 {
+			part.ID = fmt.Sprintf("%s+%d", c.ID, start)
+		}
+		if part.Title == "" {
+			part.Title = c.Channel.Name + " · " + part.Messages[0].summary
+		}
+		if err := r.use(part); err != nil {
+			return err
+		}
+		start = end
+	}
+	return nil
+}
+
+// summaryOf returns the first line of a message without markup, or who wrote it.
+func (e *Export) summaryOf(m exportMessage, author Person) string {
+	for line := range strings.Lines(unwrapped(text.Clip(visible(m.Text), maxText), e.names)) {
+		if line = plain(strings.NewReplacer("*", "", "`", "").Replace(line)); line != "" {
+			return line
+		}
+	}
+	return author.Name
+}
+
+// flush passes on the threads.
+func (r *channelReader) flush() error {
+	var starts []string
+	for start := range r.threads {
+		starts = append(starts, start)
+	}
+	slices.Sort(starts)
+	for _, start := range starts {
+		if err := r.emit(*r.threads[start]); err != nil {
+			return err
+		}
+	}
+	clear(r.threads)
+	r.held = 0
+	return nil
+}
+
+// text returns a message as Markdown. Attachments and blocks of an unknown form are left out.
+func (e *Export) text(m exportMessage) string {
+	said := slack.SearchMessage{Text: m.Text}
+	if len(m.Attachments) > 0 {
+		_ = wire.Unmarshal(m.Attachments, &said.Attachments)
+	}
+	if m.Text == "" && len(m.Blocks) > 0 {
+		_ = wire.Unmarshal(m.Blocks, &said.Blocks)
+	}
+	parts := []string{textOf(said, e.names)}
+	files := m.files()
+	for _, f := range files[:min(len(files), maxAttachments)] {
+		if title := plain(cmp.Or(f.Title, f.Name)); title != "" {
+			parts = append(parts, "File: "+linked(title, f.Permalink))
+		}
+	}
+	return strings.TrimSpace(strings.Join(parts, "\n\n"))
+}

@@ -1,0 +1,102 @@
+package slack
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestExportIn(t *testing.T) {
+	for _, c := range []struct {
+		names, folder string
+		ok            bool
+	}{
+		{"users.json channels.json general/2024-03-01.json", ".", true},
+		{"users.json dms.json D1/2024-03-01.json", ".", true},
+		{"a/users.json a/groups.json a/x/2024-03-01.json", "a", true},
+		{"b/c/users.json b/c/groups.json b/c/x/2024-03-01.json users.json mpims.json x/2024-03-01.json", ".", true},
+		{"users.json channels.json", "", false},
+		{"users.json channels.json 2024-03-01.json", "", false},
+		{"users.json channels.json general/2024-13-01.json", "", false},
+		{"users.json integration_logs.json general/2024-03-01.json", "", false},
+		{"channels.json general/2024-03-01.json", "", false},
+	} {
+		if folder, ok := ExportIn(strings.Fields(c.names)); folder != c.folder || ok != c.ok {
+			t.Errorf("%s: %q, %v", c.names, folder, ok)
+		}
+	}
+}
+
+// TestHostOfTheWorkspace takes the address of most links: a message may link to another workspace.
+func TestHostOfTheWorkspace(t *testing.T) {
+	file := func(host string) string {
+		return `{"files":[{"permalink":"` + host + `/files/U1/F1/x"}]}`
+	}
+	for _, c := range []struct{ messages, want string }{
+		{file("https://acme.slack.com"), "acme.slack.com"},
+		{file("https://other.slack.com") + "," + file("https://acme.slack.com") + "," + file("https://acme.slack.com"), "acme.slack.com"},
+		{file("https://evil.example") + "," + file("http://acme.slack.com") + "," + file("https://x@acme.slack.com"), ""},
+		{`{"permalink":"https://acme.slack.com/archives/C1/p1"}`, "acme.slack.com"},
+		{`{"text":"https://acme.slack.com/archives/C1/p1"}`, ""},
+	} {
+		e := &Export{read: func(string) ([]byte, error) { return []byte("[" + c.messages + "]"), nil }}
+		if e.findHost([]string{"general/2024-03-01.json"}); e.host != c.want {
+			t.Errorf("%s: %q", c.messages, e.host)
+		}
+	}
+}
+
+// TestLongConversationIsContinued cuts a conversation between messages, under ids of its own.
+func TestLongConversationIsContinued(t *testing.T) {
+	message := `{"ts":"1709280000.%","text":"` + strings.Repeat("word ", 6_000) + `"}`
+	var messages []string
+	for i := range 3 * maxConversation / (2 * len(message)) {
+		messages = append(messages, strings.Replace(message, "%", strings.Repeat("1", 1+i%9), 1))
+	}
+	var ids []string
+	total := 0
+	read(t, "["+strings.Join(messages, ",")+"]", "[]", func(c Conversation) {
+		ids = append(ids, c.ID)
+		total += len(c.Messages)
+	})
+	if len(ids) != 2 || ids[0] != "2024-03-01" || !strings.HasPrefix(ids[1], "2024-03-01+") || total != len(messages) {
+		t.Errorf("%q with %d of %d messages", ids, total, len(messages))
+	}
+}
+
+// read reads an export of one day in a public channel.
+func read(t *testing.T, day, users string, use func(Conversation)) {
+	t.Helper()
+	files := map[string]string{"users.json": users, "channels.json": `[{"id":"C1","name":"general"}]`, "general/2024-03-01.json": day}
+	e, err := OpenExport(func(name string) ([]byte, error) { return []byte(files[name]), nil }, []string{"channels.json"})
+	if err != nil {
+		return
+	}
+	err = e.Conversations([]string{"general/2024-03-01.json"}, func(c Conversation) error {
+		use(c)
+		return nil
+	}, func(error) error { return nil })
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func FuzzExport(f *testing.F) {
+	f.Add(`[{"user":"U1","ts":"1709280000.1","text":"<@U1> *b*","thread_ts":"1709280000.1","attachments":[{"title":"x"}],"blocks":[{}]}]`,
+		`[{"id":"U1","profile":{"real_name":"Ana"}}]`)
+	f.Add(`[{"ts":"1709280000.1","file":{"name":"x","permalink":"https://acme.slack.com/files/x"}},{"ts":1}]`, `[]`)
+	f.Add(`[{"ts":"99999999999.1","text":"\u001b[31m\u202e"}]`, `[{"id":"U1","name":"\n"}]`)
+	f.Fuzz(func(t *testing.T, day, users string) {
+		read(t, day, users, func(c Conversation) {
+			if c.ID == "" || c.Title == "" || len(c.Messages) == 0 {
+				t.Errorf("%+v", c)
+			}
+			for i, m := range c.Messages {
+				if m.Text == "" || m.Author.Name == "" || strings.ContainsAny(m.Author.Name+c.Title, "\n\x1b") || !utf8.ValidString(m.Text) ||
+					m.At.Year() < 1970 || i > 0 && m.At.Before(c.Messages[i-1].At) {
+					t.Errorf("%+v", m)
+				}
+			}
+		})
+	})
+}
