@@ -40,7 +40,7 @@ func (h home) solve(tasks []research.Task, targetOf func(research.Task) []string
 		if isSolved {
 			solved = append(solved, task.ID)
 		} else {
-			h.t.Logf("%s: not solved with %v", task.ID, cited)
+			h.t.Logf("%s: not solved", task.ID)
 		}
 	}
 	return solved

@@ -43,9 +43,10 @@ func commandSkill(root *cobra.Command) string {
 func skillUsage(root *cobra.Command, target string) string {
 	search := childNamed(root, "search")
 	return "## Usage\n\n```sh\nquarry search" + target + " --format agent --budget 800 -- \"QUESTION\"\n" +
-		"quarry read" + target + " --budget 1000 -- REF…\n```\n\n" +
-		"1. Search with the words of the question. Up to three quoted queries run in one call; each can take some seconds.\n" +
-		"2. Read the refs of the best three results before you rely on them; `--around 1` adds the passages beside them.\n" +
+		"quarry read" + target + " --budget 900 -- REF…\n```\n\n" +
+		"1. Search with the words of the question. Up to three quoted queries run in one call; with a language model each can take half a minute.\n" +
+		"2. Read the refs of the best three results before you rely on them; `--around 1` adds the passages beside them. " +
+		"A result with a link in place of a ref cannot be read further: `--json` prints its whole passage.\n" +
 		"3. Search again in other words, or with filters, until you have enough to answer or new searches find nothing new.\n" +
 		"4. End each statement with the citation number of its document, such as [2], and list the cited documents last: number, " +
 		"title, date, link.\n\n" +
