@@ -47,6 +47,7 @@ func TestAnExpenseRuleIsQuoted(t *testing.T) {
 	screen.WaitText("every 3 years") // the table of the policy in force
 	h.press("V", "j", "j", "y")
 	screen.WaitText("paragraph of [1] sent to your terminal's clipboard")
+	screen.Wait("the clipboard, which is sent beside the screen", func(string) bool { return len(screen.Clipboard()) > 0 })
 	copied := screen.Clipboard()
 	if len(copied) != 1 {
 		t.Fatalf("copied %q", copied)
