@@ -31,11 +31,12 @@ func TestLocalLibraryErrorsSayWhatToDo(t *testing.T) {
 // TestAdministrationErrorsNameTheCommand: the list that helps is that of what is missing, not of what was asked for.
 func TestAdministrationErrorsNameTheCommand(t *testing.T) {
 	for body, want := range map[string]string{
-		`404 {"error_code":"USER_NOT_FOUND","detail":"x"}`:         "list them with quarry admin user list",
-		`404 {"error_code":"DOCUMENT_SET_NOT_FOUND","detail":"x"}`: "list them with quarry admin document-set list",
-		`404 {"detail":"Not Found"}`:                               "check the name or id",
-		`409 {"error_code":"DUPLICATE_RESOURCE","detail":"x"}`:     "choose another name, or remove that one first",
-		`400 {"error_code":"INVALID_INPUT","detail":"x"}`:          "correct the value",
+		`404 {"error_code":"USER_NOT_FOUND","detail":"x"}`:                                        "list them with quarry admin user list",
+		`404 {"error_code":"DOCUMENT_SET_NOT_FOUND","detail":"x"}`:                                "list them with quarry admin document-set list",
+		`404 {"detail":"Not Found"}`:                                                              "check the name or id",
+		`409 {"error_code":"DUPLICATE_RESOURCE","detail":"x"}`:                                    "choose another name, or remove that one first",
+		`400 {"error_code":"INVALID_INPUT","detail":"agent 0 is built in and cannot be removed"}`: "name another one",
+		`400 {"error_code":"INVALID_INPUT","detail":"x"}`:                                         "correct the value",
 	} {
 		status, text, _ := strings.Cut(body, " ")
 		handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -128,6 +128,8 @@ func libraryRemedies() []remedyRow {
 			"which ends the old one"},
 		{code: "_NOT_FOUND", path: "/admin/", hint: "list them with quarry admin {kind} list"},
 		{status: http.StatusConflict, path: "/admin/", hint: "choose another name, or remove that one first"},
+		{path: "/admin/groups", says: "member of group", hint: "list them with quarry admin group list"},
+		{path: "/admin/", says: "cannot be removed", hint: "name another one"},
 		{says: noModelReason, hint: "configure a language model: quarry help configuration (llm.default); quarry search needs none"},
 		{kind: BadRequest, hint: "correct the value"},
 		{kind: NotAvailable, path: "/library", hint: "quarry status lists what was added"},

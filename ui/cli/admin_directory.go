@@ -52,10 +52,7 @@ func (a *app) adminUsers() *cobra.Command {
 		func(u *wire.DirectoryUser) (string, *string) { return u.ID, &u.Email }}
 	change := func(use, short, done string, change func(*client.Client, context.Context, *wire.DirectoryUser) error) *cobra.Command {
 		command := changeCommand(a, use+" EMAIL|ID", short, users, doneWith(done), change)
-		run := command.RunE
-		command.RunE = func(command *cobra.Command, arguments []string) error {
-			return run(command, exslices.CastFunc(arguments, strings.ToLower)) // as addresses are stored
-		}
+		lowerArguments(command, func() bool { return true })
 		return command
 	}
 	setActive := func(active bool) func(*client.Client, context.Context, *wire.DirectoryUser) error {
@@ -71,6 +68,18 @@ func (a *app) adminUsers() *cobra.Command {
 			func(c *client.Client, ctx context.Context, user *wire.DirectoryUser) error {
 				return c.AdminRemoveUser(ctx, user.Email)
 			}))
+}
+
+// lowerArguments makes a command take its arguments in lower case, as addresses and the names of external groups are
+// stored, where that is so.
+func lowerArguments(command *cobra.Command, isSo func() bool) {
+	run := command.RunE
+	command.RunE = func(command *cobra.Command, arguments []string) error {
+		if isSo() {
+			arguments = exslices.CastFunc(arguments, strings.ToLower)
+		}
+		return run(command, arguments)
+	}
 }
 
 // groupFlags say of which kind a group is, and name members.
@@ -158,6 +167,7 @@ func (a *app) groupRemove() *cobra.Command {
 			return c.AdminRemoveGroup(ctx, asked)
 		})
 	flags := command.Flags()
+	lowerArguments(command, func() bool { return removed.isExternal })
 	flags.BoolVar(&removed.isExternal, "external", false, "NAME is a group of another system (SOURCE:ID)")
 	flags.StringSliceVar(&removed.users, "user", nil, "remove only this member (`EMAIL`); repeatable")
 	return command

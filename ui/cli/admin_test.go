@@ -123,7 +123,7 @@ func TestAdminChanges(t *testing.T) {
 		"token remove 8":                   `DELETE /admin/tokens/8`,
 		"group remove Eng":                 `DELETE /admin/groups?external=false&name=Eng`,
 		"group remove Eng --user a@b":      `DELETE /admin/groups?external=false&name=Eng&user=a%40b`,
-		"group remove --external slack:C1": `DELETE /admin/groups?external=true&name=slack%3AC1`,
+		"group remove --external slack:C1": `DELETE /admin/groups?external=true&name=slack%3Ac1`,
 		"connector add Wiki --source confluence --group Eng": `POST /admin/connectors {"id":0,"name":"Wiki","source":"confluence",` +
 			`"access_type":"private","groups":["Eng"],"creator":"","document_sets":[]}`,
 		"connector remove Wiki":           `DELETE /admin/connectors?name=Wiki`,
@@ -208,7 +208,7 @@ func TestWhatIsRemovedIsPrinted(t *testing.T) {
 	for arguments, want := range map[string]string{
 		"connector remove 1":                            `{"id":1,"name":"Wiki","source":"confluence"`,
 		"group remove 1 --user jo@acme.example":         `{"id":1,"name":"Engineering","external":false,"users":["kim@acme.example"]`,
-		"group remove slack:c024be91l --external":       `{"name":"slack:c024be91l","external":true`,
+		"group remove slack:C024BE91L --external":       `{"name":"slack:c024be91l","external":true`,
 		"user deactivate u1":                            `{"id":"u1","email":"jo@acme.example","role":"basic","is_active":false`,
 		"connector remove Unlisted":                     `{"name":"Unlisted"}`,
 		"group remove slack:c024be91l":                  `{"name":"slack:c024be91l"}`, // no group of this server
