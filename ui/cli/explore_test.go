@@ -105,8 +105,9 @@ func TestPrintInsteadOfTheExplorer(t *testing.T) {
 	run(t, doors, terminal{tty: true, in: "deploy\n"}, "-").check(t, ExitSuccess)
 	run(t, doors, terminal{tty: true, env: []string{"TERM=dumb"}}, "deploy").check(t, ExitSuccess)
 	run(t, doors, terminal{}, "deploy", "--plain").check(t, ExitSuccess)
-	if got := run(t, doors, terminal{}, "--plain").check(t, ExitSuccess); !strings.Contains(got.out, "Usage:") {
-		t.Errorf("without a terminal and a query: %s", got.out)
+	if got := run(t, doors, terminal{}, "--plain").check(t, ExitSuccess); !strings.Contains(got.out, "Usage:") ||
+		!strings.Contains(got.err, "--plain needs a terminal") {
+		t.Errorf("without a terminal and a query: %s\n%s", got.out, got.err)
 	}
 }
 

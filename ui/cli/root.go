@@ -64,6 +64,9 @@ func (a *app) root() *cobra.Command {
 			case a.explores(command, arguments):
 				return a.explore(command, arguments, options)
 			case len(arguments) == 0 && command.ArgsLenAtDash() < 0 && !hasSearchFlags(command):
+				if a.flags.plain {
+					defer a.note("--plain needs a terminal for input and output: without one, quarry QUERY prints results")
+				}
 				return command.Help()
 			case len(arguments) == 0:
 				return a.search(command.Context(), nil, options)
