@@ -26,10 +26,15 @@ func (m *Model) listing(field picker.Field) (known picker.Listing) {
 	}
 	welcome := m.conn.welcome
 	counts, cut := field.Counts(welcome.facets)
-	if field.Name == "source" {
-		counts, cut = welcome.sources, welcome.sources == nil
-	}
 	known.Values = slices.Clone(known.Values)
+	if field.Name == "source" {
+		counts, cut = welcome.sources, welcome.sources == nil || welcome.listedBy == client.ListedByTags
+		known.Note = map[string]string{client.ListedForAll: "sources of the workspace: you may not have access to all",
+			client.ListedByTags: "sources with tags: there may be more", client.ListedByNothing: "this token may not list sources: these are all of Onyx's"}[welcome.listedBy]
+		if welcome.listedBy == client.ListedByNothing {
+			known.Values = supportedSources()
+		}
+	}
 	for _, counted := range counts {
 		known.Values = append(known.Values, picker.Value{Name: counted.Value})
 	}
@@ -38,6 +43,16 @@ func (m *Model) listing(field picker.Field) (known picker.Listing) {
 	}
 	known.Complete = known.Complete && len(m.target.Beside) == 0
 	return known
+}
+
+// supportedSources are those that a server may have.
+func supportedSources() (values []picker.Value) {
+	for _, source := range wire.Sources() {
+		if client.IsOffered(source.Value) {
+			values = append(values, picker.Value{Name: source.Value})
+		}
+	}
+	return values
 }
 
 // listValues fetches the values of the filters that somebody chooses or types, once.

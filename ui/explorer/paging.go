@@ -41,8 +41,11 @@ func (m *Model) nextOrder() tea.Cmd {
 	all := orders()
 	m.search.order = all[(slices.Index(all, m.search.order)+1)%len(all)]
 	m.say("sorted by relevance")
-	if name := orderName(m.search.order); name != "" {
+	switch name := orderName(m.search.order); {
+	case name != "" && m.search.shown.query.HasWords() && m.pages():
 		m.say("sorted: " + name + ", of the documents with most of the words")
+	case name != "":
+		m.say("sorted: " + name)
 	}
 	return m.startSearch(m.search.shown.text, m.search.shown.instant, false)
 }

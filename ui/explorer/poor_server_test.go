@@ -42,6 +42,31 @@ func TestATokenThatMayOnlySearch(t *testing.T) {
 	screen.Type(" agent:Eng")
 	screen.Press("enter")
 	screen.WaitText(`the token may not list agents, so "Eng"`)
+	screen.Press("ctrl+f")
+	screen.WaitText("this token may not list sources: these are all of Onyx's")
+	screen.Type("zen")
+	screen.WaitText("enter selects Zendesk")
+}
+
+// What is offered are the sources of the person's own connectors and federated ones, not those of the whole workspace.
+func TestSourcesWithoutAccessAreNotOffered(t *testing.T) {
+	t.Parallel()
+	list := func(body any) http.HandlerFunc { return func(w http.ResponseWriter, _ *http.Request) { answer200(w, body) } }
+	server := &script{search: func(w http.ResponseWriter, _ *http.Request, request wire.SearchRequest) {
+		answer200(w, oneResult(request))
+	}, routes: map[string]http.HandlerFunc{
+		"GET /manage/indexed-sources":  list(map[string]any{"sources": []string{"confluence", "jira"}}),
+		"GET /manage/connector-status": list([]any{map[string]any{"source": "confluence"}}),
+		"GET /federated":               list([]any{map[string]any{"id": 1, "source": "federated_slack", "name": "Slack"}}),
+	}}
+	screen := start(t, 120, 40, Options{Target: server.remote(t)})
+	screen.WaitText("2 sources")
+	screen.Press("ctrl+f")
+	screen.WaitText("[ ] # Slack")
+	screen.WaitText("[ ] ◆ Confluence")
+	if strings.Contains(screen.Text(), "Jira") {
+		t.Errorf("a source of others is offered:\n%s", screen.Text())
+	}
 }
 
 // What went wrong is said in full beside the results of the search before, and so is what to do.
@@ -76,12 +101,20 @@ func TestWhatWasNarrowedDownIsNotCalledIgnored(t *testing.T) {
 	t.Parallel()
 	server := &script{search: func(w http.ResponseWriter, _ *http.Request, request wire.SearchRequest) {
 		answer200(w, oneResult(request))
-	}}
+	}, routes: map[string]http.HandlerFunc{"GET /version": func(w http.ResponseWriter, _ *http.Request) {
+		answer200(w, map[string]any{"backend_version": "4.2.0"})
+	}}}
 	screen := start(t, 200, 40, Options{Target: server.remote(t), Query: `rollback until:2026-10-01 author:jo`})
 	screen.WaitText("author: jo (ignored)")
 	screen.WaitText("only the returned results were filtered")
 	if strings.Contains(screen.Text(), "until 2026-10-01 (ignored)") {
 		t.Error("until is called ignored, though it was applied")
+	}
+	screen.Press("s")
+	screen.WaitText("sorted: newest first")
+	screen.WaitText("· sort: this")
+	if strings.Contains(screen.Text(), "most of the words") {
+		t.Error("the order of another server is described")
 	}
 	screen = start(t, 200, 40, Options{Target: server.remote(t), Query: `"roll back"`})
 	screen.WaitText("exact phrases: this server searches")

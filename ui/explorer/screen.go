@@ -103,6 +103,11 @@ func (m *Model) openActions() tea.Cmd {
 				Keys: b.KeysText(place), Reason: m.unreachable(b)})
 		}
 	}
+	if m.overlay() != 0 { // first its own, then those that are everywhere
+		slices.SortStableFunc(here, func(a, b panel.Entry) int {
+			return int(m.keys.named(a.Action).In&InPanes) - int(m.keys.named(b.Action).In&InPanes)
+		})
+	}
 	slices.SortStableFunc(elsewhere, func(a, b panel.Entry) int { return strings.Compare(a.Group, b.Group) })
 	m.actions.Open("All actions", "no action matches", append(here, elsewhere...))
 	m.pushPanel(InActions, &m.actions)

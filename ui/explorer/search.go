@@ -403,7 +403,7 @@ func ignoredFields(notes []wire.Note) []string {
 // empty for other notes and for filters that have no chip or were applied to the results: the summary reports these.
 func ignoredField(note wire.Note) string {
 	field, _, _ := strings.Cut(note.Text, ":")
-	if note.Code != wire.NoteFilterIgnored || strings.Contains(field, " ") || strings.Contains(note.Text, "results were filtered") {
+	if note.Code != wire.NoteFilterIgnored || strings.Contains(field, " ") || strings.Contains(note.Text, "only the returned results") {
 		return ""
 	}
 	return field

@@ -208,17 +208,20 @@ func (m *Model) facts() []fact {
 func (m *Model) found(documents int) fact {
 	s := m.search.shown
 	total, passages := s.response.TotalMatches, text.Count(m.list.Len(), "passage")
-	all := fmt.Sprintf("%s of %s", text.Number(documents), text.Count(max(total, documents), "document"))
+	all := fmt.Sprintf("%s of %s", text.Number(documents), text.Count(total, "document"))
 	reached := total <= maxRows && m.pages()
 	if s.wire.Lists() {
-		order := "newest "
+		order := "newest"
 		if s.wire.Sort == wire.SortOldest {
-			order = "oldest "
+			order = "oldest"
 		}
-		if !reached && total > documents {
-			return fact{text: fmt.Sprintf("%s%s · %s match", order, text.Number(documents), text.Count(total, "document"))}
+		switch {
+		case total <= documents:
+			return fact{text: fmt.Sprintf("%s, %s first", text.Count(documents, "document"), order)}
+		case !reached:
+			return fact{text: fmt.Sprintf("%s %s · %s match", order, text.Number(documents), text.Count(total, "document"))}
 		}
-		return fact{text: order + all}
+		return fact{text: order + " " + all}
 	}
 	switch {
 	case total > documents && !(s.instant && !s.query.WordEnded) && reached:

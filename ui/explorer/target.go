@@ -16,6 +16,7 @@ import (
 // welcome is what the empty screen says about the target.
 type welcome struct {
 	sources   []wire.FacetValue // with counts where exact
+	listedBy  string            // which listing they come from, one of client's; empty: the counts
 	exact     bool
 	facets    wire.Facets // of all documents, where exact
 	documents int
@@ -191,10 +192,14 @@ func listed(ctx context.Context, c *client.Client) welcome {
 	if client.KindOf(err) != client.NotAvailable {
 		return welcome{err: err}
 	}
-	names, err := c.IndexedSources(ctx)
-	w := welcome{err: err}
-	for _, name := range names {
+	list := c.ListSources(ctx)
+	w := welcome{listedBy: list.Origin}
+	for _, name := range list.Values {
 		w.sources = append(w.sources, wire.FacetValue{Value: name})
+	}
+	if list.Origin == "" {
+		w.listedBy = client.ListedByNothing
+		_, w.err = c.IndexedSources(ctx) // says why
 	}
 	return w
 }

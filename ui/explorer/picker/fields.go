@@ -39,6 +39,7 @@ type Listing struct {
 	Complete bool // no other values exist
 	Pending  bool // it is being fetched
 	Problem  string
+	Note     string // on what the values are
 }
 
 // Value is a value of a field.

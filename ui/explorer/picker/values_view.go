@@ -87,6 +87,9 @@ func (t *values) state(width int, th theme.Theme, message string) string {
 	if why := t.why(); why != "" && len(t.all) > 0 {
 		parts = append(parts, why)
 	}
+	if t.listing.Note != "" && !t.exact {
+		parts = append(parts, t.listing.Note)
+	}
 	parts = append(parts, t.meaning()...)
 	said := strings.Join(parts, " · ")
 	for len(parts) > 1 && paint.Width(said) > width {
