@@ -108,6 +108,9 @@ func (m *Model) openActions() tea.Cmd {
 			return int(m.keys.named(a.Action).In&InPanes) - int(m.keys.named(b.Action).In&InPanes)
 		})
 	}
+	elsewhere = slices.DeleteFunc(elsewhere, func(there panel.Entry) bool { // with another key in its panel
+		return slices.ContainsFunc(here, func(e panel.Entry) bool { return e.Text == there.Text })
+	})
 	slices.SortStableFunc(elsewhere, func(a, b panel.Entry) int { return strings.Compare(a.Group, b.Group) })
 	m.actions.Open("All actions", "no action matches", append(here, elsewhere...))
 	m.pushPanel(InActions, &m.actions)
