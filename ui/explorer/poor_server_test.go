@@ -51,7 +51,9 @@ func TestATokenThatMayOnlySearch(t *testing.T) {
 // What is offered are the sources of the person's own connectors and federated ones, not those of the whole workspace.
 func TestSourcesWithoutAccessAreNotOffered(t *testing.T) {
 	t.Parallel()
-	list := func(body any) http.HandlerFunc { return func(w http.ResponseWriter, _ *http.Request) { answer200(w, body) } }
+	list := func(body any) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { answer200(w, body) }
+	}
 	server := &script{search: func(w http.ResponseWriter, _ *http.Request, request wire.SearchRequest) {
 		answer200(w, oneResult(request))
 	}, routes: map[string]http.HandlerFunc{
