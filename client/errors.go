@@ -149,7 +149,7 @@ const (
 	maxRetryAfter  = 24 * time.Hour
 )
 
-const webPage = "web page" // in the reason of one that arrives instead of JSON
+const webPage = "received a web page" // in the reason of one that arrives with a failure
 
 // htmlRemedy is the usual solution then.
 const htmlRemedy = "check server_url and api_prefix (most deployments need /api), and whether a proxy or sign-in page " +
@@ -166,7 +166,7 @@ func statusError(status int, header http.Header, body []byte, now time.Time) *Er
 		return e
 	}
 	if isHTML(header, body) {
-		e.Reason = fmt.Sprintf("received a %s instead of a response of the search API (%s)", webPage, statusText(status))
+		e.Reason = fmt.Sprintf("%s instead of a response of the search API (%s)", webPage, statusText(status))
 		return e
 	}
 	if e.Code, e.Reason, e.remedy = readErrorBody(body); e.Code == proxyBlocked && e.remedy != "" {
