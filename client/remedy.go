@@ -123,7 +123,7 @@ func libraryRemedies() []remedyRow {
 		{code: wire.CodeLibraryLost, hint: "restore the database from a backup, or move the library's folder away and add your files again: " +
 			"quarry add PATH"},
 		{code: wire.CodeLibraryDamaged, hint: "repair the library: quarry sync --check"},
-		{code: wire.CodeSecretKeyMissing, hint: "set QUARRY_SECRET_KEY to random text that you keep, such as the output of: openssl rand -hex 32"},
+		{code: wire.CodeSecretKeyMissing, hint: "make a key with openssl rand -hex 32, keep it, and set QUARRY_SECRET_KEY to it"},
 		{code: wire.CodeSecretKeyWrong, hint: "set QUARRY_SECRET_KEY to the key that was used before, or replace the token with --renew, " +
 			"which ends the old one"},
 		{code: "_NOT_FOUND", path: "/admin/", hint: "list them with quarry admin {kind} list"},

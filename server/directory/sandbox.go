@@ -23,7 +23,7 @@ const (
 
 // Errors of EnsureSandboxToken.
 var (
-	ErrNoSecretKey    = fmt.Errorf("the secret key has fewer than %d characters", minSecretKey)
+	ErrNoSecretKey    = fmt.Errorf("a sandbox token needs a secret key of at least %d characters", minSecretKey)
 	ErrWrongSecretKey = errors.New("the sandbox token of the user was encrypted with another secret key")
 )
 
