@@ -2,15 +2,23 @@ package cli
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"go.mau.fi/util/exslices"
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/config"
+	"quarry/internal/guard"
 	"quarry/internal/text"
+	"quarry/ui/state"
 )
 
 // completionTime is how long a shell waits for values of a server; after that there are none.
@@ -64,7 +72,7 @@ func (a *app) completeFlags(command *cobra.Command, open opener) {
 }
 
 func (a *app) register(command *cobra.Command, flag string, complete cobra.CompletionFunc) {
-	if a.program.Guest || command.Flags().Lookup(flag) == nil { // a guest has no completion, and cobra never forgets a flag
+	if a.program.Guest || command.Flag(flag) == nil { // a guest has no completion, and cobra never forgets a flag
 		return
 	}
 	if err := command.RegisterFlagCompletionFunc(flag, complete); err != nil {
@@ -72,21 +80,208 @@ func (a *app) register(command *cobra.Command, flag string, complete cobra.Compl
 	}
 }
 
-// completeFlag offers what a server or library has; whatever fails, there is nothing to offer.
+// completeFlag offers what a server or library has. Of a list separated by commas the last item is completed.
 func (a *app) completeFlag(command *cobra.Command, flag string, open opener, values offer) {
-	a.register(command, flag, func(_ *cobra.Command, _ []string, typed string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
-		ctx := command.Context()
-		if ctx == nil {
-			ctx = context.Background() //nolint:contextcheck // the shell gives none
+	a.register(command, flag, func(ran *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		first := ""
+		if _, isList := ran.Flag(flag).Value.(pflag.SliceValue); isList {
+			first = typed[:strings.LastIndexByte(typed, ',')+1]
 		}
-		ctx, cancel := context.WithTimeout(ctx, completionTime)
-		defer cancel()
+		found := a.complete(ran, open, values, typed[len(first):])
+		for i := range found {
+			found[i] = first + found[i]
+		}
+		return found, cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// completeArgument offers what a server or library has as the only argument of a command.
+func (a *app) completeArgument(command *cobra.Command, open opener, values offer) {
+	command.ValidArgsFunction = func(ran *cobra.Command, arguments []string, typed string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
+		if len(arguments) == 0 {
+			found = a.complete(ran, open, values, typed)
+		}
+		return found, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// complete returns what there is; whatever fails or takes too long, there is nothing to offer.
+func (a *app) complete(command *cobra.Command, open opener, values offer, typed string) []cobra.Completion {
+	a.command, a.flags.quiet = command, true
+	ctx, cancel := context.WithTimeout(context.Background(), completionTime) // the shell gives no context
+	defer cancel()
+	done := make(chan []cobra.Completion, 1)
+	guard.Go(func() {
+		var found []cobra.Completion
 		_ = a.with(ctx, open, func(ctx context.Context, c *client.Client) error {
 			found = values(ctx, c, typed)
 			return nil
 		})
-		return found, cobra.ShellCompDirectiveNoFileComp
-	})
+		done <- found
+	}, func(error) { done <- nil })
+	select {
+	case found := <-done:
+		return completable(found)
+	case <-ctx.Done(): // a disk can be slower than any context
+		return nil
+	}
+}
+
+const (
+	longestValue       = 200 // bytes
+	longestDescription = 80  // characters
+)
+
+// completable leaves values that mean nothing else to a shell: somebody else chose the names, and a shell inserts what
+// several of them have in common as it is.
+func completable(found []cobra.Completion) (safe []cobra.Completion) {
+	special := func(r rune) bool {
+		return !unicode.In(r, unicode.Letter, unicode.Mark, unicode.Digit) && !strings.ContainsRune(" _-.:@/=+,%#'", r)
+	}
+	for _, one := range found {
+		value, about, _ := strings.Cut(one, "\t")
+		if value == "" || len(value) > longestValue || strings.ContainsFunc(value, special) || strings.ContainsRune("-_ #'", rune(value[0])) {
+			continue
+		}
+		if about = text.Shorten(printable(text.OneLine(about)), longestDescription); about != "" {
+			value = cobra.CompletionWithDesc(value, about)
+		}
+		safe = append(safe, value)
+	}
+	return safe
+}
+
+// completeTree offers values of the arguments and flags that several commands have.
+func (a *app) completeTree(root *cobra.Command) {
+	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
+	if a.program.Guest {
+		return
+	}
+	a.register(root, "library", cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs))
+	a.register(root, "profile", a.offerProfiles)
+	for _, command := range root.Commands() {
+		switch command.Name() {
+		case "add", "remove", "sync", "read":
+			command.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveDefault)
+		case "search":
+			a.register(command, "also", a.offerProfiles)
+		case "collection":
+			a.register(command, "format", cobra.FixedCompletions(state.Formats(), cobra.ShellCompDirectiveNoFileComp))
+		case "install-skill":
+			names := exslices.CastFunc(harnesses(), func(h harness) cobra.Completion { return h.name })
+			a.register(command, "agent", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+		case "config":
+			a.completeKeys(command)
+		case "admin":
+			a.completeAdmin(command)
+		}
+		for _, flag := range []string{"history", "from"} {
+			a.register(command, flag, cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault))
+		}
+	}
+}
+
+// offerHelp offers topics, and the commands below the ones that are given.
+func offerHelp(help *cobra.Command, words []string, _ string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
+	if len(words) == 0 {
+		for _, topic := range helpTopics() {
+			found = append(found, cobra.CompletionWithDesc(topic[0], topic[1]))
+		}
+	}
+	if parent, rest, err := help.Root().Find(words); err == nil && len(rest) == 0 {
+		for _, command := range parent.Commands() {
+			if command.IsAvailableCommand() {
+				found = append(found, cobra.CompletionWithDesc(command.Name(), command.Short))
+			}
+		}
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp
+}
+
+func (a *app) offerProfiles(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	loaded, err := a.loadConfig()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return completable(append(loaded.ProfileNames(), "local")), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeKeys offers the keys of the configuration file: those with a value to get, all to set.
+func (a *app) completeKeys(command *cobra.Command) {
+	for _, one := range command.Commands() {
+		isGet := one.Name() == "get"
+		if !isGet && one.Name() != "set" {
+			continue
+		}
+		one.ValidArgsFunction = func(_ *cobra.Command, arguments []string, _ string) (keys []cobra.Completion, _ cobra.ShellCompDirective) {
+			loaded, err := a.loadConfig()
+			switch {
+			case len(arguments) > 0 || err != nil:
+			case isGet:
+				keys = exslices.CastFunc(loaded.Settings(), func(s config.Setting) cobra.Completion {
+					return cobra.CompletionWithDesc(s.Key, s.Value)
+				})
+			default:
+				keys = keysToSet(loaded)
+			}
+			return completable(keys), cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+}
+
+// keysToSet lists all keys, with the names of profiles and providers that there are.
+func keysToSet(loaded *config.Config) (keys []cobra.Completion) {
+	for _, key := range config.Keys() {
+		names := []string{""}
+		if strings.HasPrefix(key.Path, "profiles.") {
+			names = loaded.ProfileNames()
+		} else if strings.HasPrefix(key.Path, "llm.providers.") {
+			names = slices.Sorted(maps.Keys(loaded.LLM.Providers))
+		}
+		for _, name := range names {
+			keys = append(keys, cobra.CompletionWithDesc(strings.Replace(key.Path, "<name>", name, 1), key.About))
+		}
+	}
+	return keys
+}
+
+// completeAdmin offers what is administered: as the argument of what changes it, and in flags.
+func (a *app) completeAdmin(admin *cobra.Command) {
+	open := func(ctx context.Context) (*client.Session, error) { return a.openAdministered(ctx, false) }
+	names := map[string]offer{
+		"user":         offerNames((*client.Client).AdminUsers, func(u wire.DirectoryUser) (string, string) { return u.Email, u.Role }),
+		"group":        offerNames((*client.Client).AdminGroups, func(g wire.DirectoryGroup) (string, string) { return g.Name, strings.Join(g.Users, ", ") }),
+		"connector":    offerNames((*client.Client).AdminConnectors, func(c wire.DirectoryConnector) (string, string) { return c.Name, c.Source }),
+		"document-set": offerNames((*client.Client).AdminDocumentSets, func(s wire.DirectorySet) (string, string) { return s.Name, s.Description }),
+		"agent":        offerNames((*client.Client).AdminAgents, func(g wire.DirectoryAgent) (string, string) { return g.Name, g.Description }),
+		"tenant":       offerNames((*client.Client).AdminTenants, func(t wire.DirectoryTenant) (string, string) { return t.Name, "" }),
+		"token": offerNames((*client.Client).AdminTokens, func(t wire.DirectoryToken) (string, string) {
+			return t.Name, strings.TrimSpace(strconv.Itoa(t.ID) + " " + t.User)
+		}),
+	}
+	a.completeFlag(admin, "tenant", open, names["tenant"])
+	for _, group := range admin.Commands() {
+		for _, command := range group.Commands() {
+			if !slices.Contains([]string{"add", "ensure", "list"}, command.Name()) {
+				a.completeArgument(command, open, names[group.Name()])
+			}
+			for flag, kind := range map[string]string{"user": "user", "creator": "user", "group": "group", "connector": "connector", "document-set": "document-set"} {
+				a.completeFlag(command, flag, open, names[kind])
+			}
+			for flag, values := range map[string][]cobra.Completion{"source": describeSources(sourceValues(client.IsOffered)),
+				"role": {"basic", "admin"}, "access": {"public", "private", "sync"}} {
+				a.register(command, flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+			}
+		}
+	}
+}
+
+// offerNames lists the names of a kind of things.
+func offerNames[T any](list func(*client.Client, context.Context) ([]T, error), name func(T) (name, about string)) offer {
+	return func(ctx context.Context, c *client.Client, _ string) []cobra.Completion {
+		found, _ := list(c, ctx)
+		return exslices.CastFunc(found, func(one T) cobra.Completion { return cobra.CompletionWithDesc(name(one)) })
+	}
 }
 
 // openDecided opens where a search would go.

@@ -76,7 +76,7 @@ func (a *app) helpCommand() *cobra.Command {
 		found.InitDefaultHelpFlag()
 		return found.Help()
 	})
-	command.Hidden = true
+	command.Hidden, command.ValidArgsFunction = true, offerHelp
 	return command
 }
 

@@ -103,6 +103,7 @@ func (a *app) root() *cobra.Command {
 	root.SetHelpFunc(func(command *cobra.Command, _ []string) {
 		_ = a.print([]byte(a.helpText(command))) // a closed pipe is all that can fail
 	})
+	a.completeTree(root)
 	if a.program.Guest {
 		a.restrict(root)
 	}

@@ -33,7 +33,7 @@ func (a *app) savedFlags(command *cobra.Command, options *searchOptions) {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		stored, _ := a.program.State(choice).Load()
-		return savedNames(stored), cobra.ShellCompDirectiveNoFileComp
+		return completable(savedNames(stored)), cobra.ShellCompDirectiveNoFileComp
 	})
 }
 
