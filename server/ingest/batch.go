@@ -332,7 +332,7 @@ func (t *task) send(ctx context.Context, p part) bool {
 // comparable reports whether the same content would give the stored documents: it was read with the same options, and
 // they are not dated by a time that the file no longer has.
 func (t *task) comparable() bool {
-	return t.known.Hash != "" && t.known.Flag == "" && !t.target.refill && t.known.Config == t.target.config(t.file) &&
+	return t.known.Hash != "" && t.known.Flag == "" && t.known.Head == "" && !t.target.refill && t.known.Config == t.target.config(t.file) &&
 		(t.known.OwnDates || sameTime(t.known.Print, t.file.info))
 }
 

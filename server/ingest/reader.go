@@ -125,7 +125,7 @@ func (r *fileReader) readWhole(ctx context.Context, t *task, handle io.Reader) p
 		last.Reason = oneLine(err.Error(), longestValue)
 		return last
 	}
-	last.Encoding = encoding
+	last.Encoding, last.Head = encoding, t.file.repository.date(&doc, t.file.path, data, t.datedByFile(&doc))
 	last.documents, last.OwnDates = []index.Document{doc}, !t.datedByFile(&doc)
 	return last
 }

@@ -29,6 +29,8 @@ type run struct {
 	own     []string
 	now     func() time.Time
 	batcher *batcher
+
+	repositories map[string]*repository // by folder
 }
 
 // newRun loads the roots and what was removed by hand.
@@ -41,7 +43,8 @@ func newRun(ctx context.Context, idx index.Index, own []string, report Report) (
 	if err != nil {
 		return nil, err
 	}
-	return &run{idx: idx, roots: roots, gone: gone, own: own, now: time.Now, batcher: newBatcher(ctx, idx, roots, report)}, nil
+	return &run{idx: idx, roots: roots, gone: gone, own: own, now: time.Now, batcher: newBatcher(ctx, idx, roots, report),
+		repositories: map[string]*repository{}}, nil
 }
 
 // plan lists what to do for one target.
@@ -129,7 +132,7 @@ func (r *run) plan(ctx context.Context, t *target) (*plan, error) {
 		p.markRemoved(known)
 		return p, nil
 	}
-	w := &walker{root: t.path, own: r.own, roots: r.roots}
+	w := &walker{root: t.path, own: r.own, roots: r.roots, repository: r.repositoryOf(ctx)}
 	if err = w.walk(ctx, t.start); err == nil {
 		err = t.prepare(w)
 	}
@@ -202,7 +205,7 @@ func (p *plan) compare(files []foundFile, known map[string]fileState) {
 }
 
 func (p *plan) unchanged(file foundFile, state fileState) bool {
-	if state.Print != fingerprint(file.info) {
+	if state.Print != fingerprint(file.info) || state.Head != "" && state.Head != file.repository.head() {
 		return false
 	}
 	switch state.Flag {

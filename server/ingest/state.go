@@ -32,7 +32,7 @@ const (
 )
 
 // readerVersion is compared with the files' state: if it is raised, the next sync reads every file again.
-const readerVersion = "3"
+const readerVersion = "4"
 
 // rootState is a file or folder that was added, and how.
 type rootState struct {
@@ -87,6 +87,7 @@ type fileState struct {
 	Lines     badLines `json:"lines,omitzero"`
 	Foreign   int      `json:"foreign,omitempty"`  // documents that belong to others
 	Encoding  string   `json:"encoding,omitempty"` // if it was assumed
+	Head      string   `json:"head,omitempty"`     // newest commit of the file's repository, which does not have its content
 	Kind      string   `json:"kind,omitempty"`     // of a container: what it was taken for
 }
 

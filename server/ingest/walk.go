@@ -23,13 +23,14 @@ const longestConfig = 1 << 20
 
 // foundFile is a file found by a walk.
 type foundFile struct {
-	path   string // absolute, with slashes
-	name   string // from the root, with slashes; "" if it is the root
-	info   fs.FileInfo
-	format format
-	source string   // host of its repository; "" for none
-	reason string   // why it is skipped, if that is known without opening it
-	inner  []string // of a container that is a folder: the names of its files
+	path       string // absolute, with slashes
+	name       string // from the root, with slashes; "" if it is the root
+	info       fs.FileInfo
+	format     format
+	source     string      // host of its repository; "" for none
+	reason     string      // why it is skipped, if that is known without opening it
+	repository *repository // nil: none
+	inner      []string    // of a container that is a folder: the names of its files
 }
 
 // walker lists the files below a root by name. Links are not followed: targets below the root are read themselves,
@@ -42,13 +43,16 @@ type walker struct {
 	// unread are folders that could not be listed.
 	unread []foundFile
 	source string // host of the root folder's repository
+	// repository returns that of a folder with a .git folder; nil if histories are not needed.
+	repository func(folder string) *repository
 }
 
 // place is a folder on the way down, with the rules that apply to it.
 type place struct {
-	name   string // from the root; "" for the root
-	chain  []*ignoreRules
-	source string
+	name       string // from the root; "" for the root
+	chain      []*ignoreRules
+	source     string
+	repository *repository
 	// container is the one that the folder is, or is in.
 	container *foundContainer
 }
@@ -60,7 +64,7 @@ func (w *walker) walk(ctx context.Context, start string) error {
 		return err
 	}
 	if !info.IsDir() {
-		w.addFile(w.root, "", info, "")
+		w.addFile("", info, place{})
 		return nil
 	}
 	at := w.enter(place{}, "")
@@ -75,7 +79,7 @@ func (w *walker) walk(ctx context.Context, start string) error {
 	if target.IsDir() {
 		return w.folder(ctx, at)
 	}
-	w.entry(target, start, at.source)
+	w.entry(target, start, at)
 	return nil
 }
 
@@ -105,13 +109,16 @@ func (w *walker) descend(at place, name string) (place, fs.FileInfo, error) {
 
 // enter reads the ignore rules and the repository of a folder.
 func (w *walker) enter(parent place, name string) place {
-	at := place{name: name, chain: parent.chain, source: parent.source, container: parent.container}
+	at := place{name: name, chain: parent.chain, source: parent.source, repository: parent.repository, container: parent.container}
 	rules := w.readConfig(name, ".gitignore") + "\n" + w.readConfig(name, ".quarryignore")
 	if parsed := parseIgnore(rules, name); len(parsed.patterns) > 0 {
 		at.chain = append(at.chain[:len(at.chain):len(at.chain)], parsed)
 	}
 	if info, err := os.Lstat(w.absolute(path.Join(name, ".git"))); err == nil && info.IsDir() {
 		at.source = remoteSource(w.readConfig(name, ".git/config"))
+		if w.repository != nil {
+			at.repository = w.repository(path.Join(w.root, name))
+		}
 	}
 	return at
 }
@@ -168,7 +175,7 @@ func (w *walker) folder(ctx context.Context, at place) error {
 			w.files = append(w.files, foundFile{path: path.Join(w.root, name), name: name, reason: reasonOf(err)})
 		case at.container.claim(name, info):
 		default:
-			w.entry(info, name, at.source)
+			w.entry(info, name, at)
 		}
 	}
 	return nil
@@ -202,9 +209,9 @@ func (w *walker) isOwn(name string) bool {
 }
 
 // entry adds what is not a folder.
-func (w *walker) entry(info fs.FileInfo, name, source string) {
+func (w *walker) entry(info fs.FileInfo, name string, at place) {
 	if info.Mode()&fs.ModeSymlink == 0 {
-		w.addFile(path.Join(w.root, name), name, info, source)
+		w.addFile(name, info, at)
 		return
 	}
 	if reason := w.linkReason(name); reason != "" {
@@ -225,8 +232,9 @@ func (w *walker) linkReason(name string) string {
 	return ""
 }
 
-func (w *walker) addFile(path, name string, info fs.FileInfo, source string) {
-	file := foundFile{path: path, name: name, info: info, source: source}
+func (w *walker) addFile(name string, info fs.FileInfo, at place) {
+	path := path.Join(w.root, name)
+	file := foundFile{path: path, name: name, info: info, source: at.source, repository: at.repository}
 	if mode := info.Mode(); mode.IsRegular() {
 		if file.format, file.reason = formatOf(path); strings.HasSuffix(strings.ToLower(path), ".zip") {
 			if file.format, file.reason = archiveFormat(path); file.format.container != nil && name == "" {

@@ -1,0 +1,61 @@
+// Package gittest writes git repositories without git.
+package gittest
+
+import (
+	"bytes"
+	"compress/zlib"
+	"crypto/sha1"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Commit commits files, by names without folders, on top of what was committed before to the repository with the folder
+// gitDir. author is "Name <mail>".
+func Commit(t testing.TB, gitDir string, files map[string]string, author string, at time.Time) {
+	t.Helper()
+	var tree strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		blob := object(t, gitDir, "blob", files[name])
+		raw, err := hex.DecodeString(blob)
+		check(t, err)
+		fmt.Fprintf(&tree, "100644 %s\x00%s", name, raw)
+	}
+	head := filepath.Join(gitDir, "HEAD")
+	parent := ""
+	if before, err := os.ReadFile(head); err == nil {
+		parent = "parent " + strings.TrimSpace(string(before)) + "\n"
+	}
+	who := fmt.Sprintf("%s %d +0000", author, at.Unix())
+	commit := object(t, gitDir, "commit", fmt.Sprintf("tree %s\n%sauthor %s\ncommitter %s\n\nChange files\n", object(t, gitDir, "tree", tree.String()), parent, who, who))
+	check(t, os.WriteFile(head, []byte(commit+"\n"), 0o644))
+}
+
+func object(t testing.TB, gitDir, kind, content string) (id string) {
+	t.Helper()
+	data := fmt.Sprintf("%s %d\x00%s", kind, len(content), content)
+	sum := sha1.Sum([]byte(data))
+	id = hex.EncodeToString(sum[:])
+	var packed bytes.Buffer
+	z := zlib.NewWriter(&packed)
+	_, err := z.Write([]byte(data))
+	check(t, err)
+	check(t, z.Close())
+	file := filepath.Join(gitDir, "objects", id[:2], id[2:])
+	check(t, os.MkdirAll(filepath.Dir(file), 0o755))
+	check(t, os.WriteFile(file, packed.Bytes(), 0o644))
+	return id
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

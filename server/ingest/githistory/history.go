@@ -1,0 +1,364 @@
+// Package githistory reads from a git repository when its files were changed, and by whom. It reads commits and trees
+// and nothing else: no configuration, no hook, no content, and nothing outside the .git folder. It runs no program.
+package githistory
+
+import (
+	"bytes"
+	"container/heap"
+	"context"
+	"crypto/sha1"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	maxFiles   = 500_000 // of the newest commit
+	maxCommits = 500_000 // that are remembered
+	maxAuthors = 10      // of a file
+	maxPath    = 4_096
+	maxNesting = 100
+)
+
+// Person is the author of a commit.
+type Person struct{ Name, Email string }
+
+// File is the history of a file. Its zero value: nothing is known.
+type File struct {
+	Updated time.Time // of the last commit that changed it
+	Created time.Time // of the first one; zero if the history was not read to its end
+	Authors []Person  // the latest first
+}
+
+// Repository is a git repository, as of its newest commit.
+type Repository struct {
+	Head string // the newest commit
+
+	first    *commit
+	files    map[string]*file
+	complete bool // all of the history was read
+	gitDir   string
+}
+
+type file struct {
+	File
+	blob   id
+	oldest time.Time
+}
+
+// IsCommitted reports whether data is the content of a file in the newest commit. Newlines may differ, as git's settings
+// allow.
+func (r *Repository) IsCommitted(path string, data []byte) bool {
+	f := r.files[path]
+	return f != nil && (blobOf(data) == f.blob || blobOf(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))) == f.blob)
+}
+
+// File returns the history of a file, by its path in the repository. ReadHistory must have returned.
+func (r *Repository) File(path string) File {
+	f := r.files[path]
+	if f == nil {
+		return File{}
+	}
+	history := f.File
+	if r.complete {
+		history.Created = f.oldest
+	}
+	return history
+}
+
+func blobOf(data []byte) id {
+	sum := sha1.New()
+	fmt.Fprintf(sum, "blob %d\x00", len(data))
+	sum.Write(data)
+	return id(sum.Sum(nil))
+}
+
+// Open reads the newest commit of the repository with a .git folder, and the list of its files.
+func Open(ctx context.Context, gitDir string) (*Repository, error) {
+	s, err := openStore(gitDir)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	at, ok := s.head()
+	if !ok {
+		return nil, errMissing
+	}
+	r := &Repository{Head: hex.EncodeToString(at[:]), files: map[string]*file{}, gitDir: gitDir}
+	w := newWalk(ctx, s, r)
+	if r.first, err = w.commit(at); err != nil {
+		return nil, err
+	}
+	err = w.differences("", r.first.tree, nil, 0, func(path string, blob id) {
+		if len(r.files) < maxFiles {
+			r.files[path] = &file{blob: blob}
+		}
+	})
+	return r, err
+}
+
+// ReadHistory reads the history of the files, from the newest commit on. If ctx ends, or a commit cannot be read, as in a
+// shallow clone, it keeps what it read until then.
+func (r *Repository) ReadHistory(ctx context.Context) {
+	s, err := openStore(r.gitDir)
+	if err != nil {
+		return
+	}
+	defer s.Close()
+	w := newWalk(ctx, s, r)
+	w.queue = queue{r.first}
+	r.complete = w.run() == nil
+}
+
+// head returns the commit that is checked out.
+func (s *store) head() (id, bool) {
+	name := "HEAD"
+	for range 5 { // references to references
+		text := s.small(name)
+		target, isRef := strings.CutPrefix(text, "ref: ")
+		if !isRef {
+			if at, ok := parseID(text); ok {
+				return at, true
+			}
+			return s.packedRef(name)
+		}
+		name = target
+	}
+	return id{}, false
+}
+
+func (s *store) small(name string) string {
+	f, err := s.regular(name)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	data, _ := io.ReadAll(io.LimitReader(f, maxRef))
+	return strings.TrimSpace(string(data))
+}
+
+func (s *store) packedRef(name string) (id, bool) {
+	f, err := s.regular("packed-refs")
+	if err != nil {
+		return id{}, false
+	}
+	defer f.Close()
+	data, _ := io.ReadAll(io.LimitReader(f, maxObject))
+	for line := range strings.Lines(string(data)) {
+		if hash, ref, _ := strings.Cut(strings.TrimSpace(line), " "); ref == name {
+			return parseID(hash)
+		}
+	}
+	return id{}, false
+}
+
+type commit struct {
+	tree    id
+	parents []id
+	author  Person
+	written time.Time
+	order   int64 // when it was committed
+}
+
+func (w *walk) commit(at id) (*commit, error) {
+	data, err := w.store.object(at, typeCommit)
+	if err != nil {
+		return nil, err
+	}
+	c := &commit{}
+	hasTree := false
+	for line := range bytes.Lines(data) {
+		key, value, ok := strings.Cut(strings.TrimRight(string(line), "\n"), " ")
+		if !ok {
+			break // the message follows
+		}
+		switch key {
+		case "tree":
+			c.tree, hasTree = parseID(value)
+		case "parent":
+			if parent, ok := parseID(value); ok && len(c.parents) < maxAuthors {
+				c.parents = append(c.parents, parent)
+			}
+		case "author":
+			c.author, c.written = signature(value)
+		case "committer":
+			_, committed := signature(value)
+			c.order = committed.Unix()
+		}
+	}
+	if !hasTree {
+		return nil, errMalformed
+	}
+	return c, nil
+}
+
+// signature parses "Ana Ortiz <ana@acme.com> 1709280000 +0100".
+func signature(text string) (p Person, at time.Time) {
+	name, rest, _ := strings.Cut(text, " <")
+	address, when, _ := strings.Cut(rest, "> ")
+	seconds, _, _ := strings.Cut(when, " ")
+	if n, err := strconv.ParseInt(seconds, 10, 64); err == nil {
+		at = time.Unix(n, 0).UTC()
+	}
+	return Person{strings.TrimSpace(name), address}, at
+}
+
+type walk struct {
+	store      *store
+	ctx        context.Context
+	repository *Repository
+	queue      queue
+	seen       map[id]bool
+	trees      map[id][]entry // read before
+	held       int            // entries in trees
+}
+
+// maxEntries bounds the entries of trees that are kept.
+const maxEntries = 200_000
+
+func newWalk(ctx context.Context, s *store, r *Repository) *walk {
+	return &walk{store: s, ctx: ctx, repository: r, seen: map[id]bool{}, trees: map[id][]entry{}}
+}
+
+// run visits the commits from the newest to the oldest.
+func (w *walk) run() error {
+	for len(w.queue) > 0 {
+		c := heap.Pop(&w.queue).(*commit)
+		var trees []id
+		for _, at := range c.parents {
+			parent, err := w.commit(at)
+			if err != nil {
+				return err // of a shallow clone, too
+			}
+			trees = append(trees, parent.tree)
+			if !w.seen[at] {
+				if len(w.seen) >= maxCommits {
+					return errLarge
+				}
+				w.seen[at] = true
+				heap.Push(&w.queue, parent)
+			}
+		}
+		err := w.differences("", c.tree, trees, 0, func(path string, _ id) {
+			if f := w.repository.files[path]; f != nil {
+				f.changed(c)
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *file) changed(c *commit) {
+	if f.Updated.IsZero() {
+		f.Updated = c.written
+	}
+	f.oldest = c.written
+	if len(f.Authors) < maxAuthors && c.author != (Person{}) && !slices.Contains(f.Authors, c.author) {
+		f.Authors = append(f.Authors, c.author)
+	}
+}
+
+type entry struct {
+	name   string
+	at     id
+	isTree bool
+}
+
+// differences calls use with the files of a tree that are in none of the others.
+func (w *walk) differences(folder string, tree id, others []id, depth int, use func(path string, blob id)) error {
+	if err := w.ctx.Err(); err != nil {
+		return err
+	}
+	if depth > maxNesting || slices.Contains(others, tree) {
+		return nil
+	}
+	entries, err := w.tree(tree)
+	if err != nil {
+		return err
+	}
+	known := make([]map[string]entry, len(others))
+	for i, other := range others {
+		if other == (id{}) { // the folder does not exist there
+			continue
+		}
+		list, err := w.tree(other)
+		if err != nil {
+			return err
+		}
+		known[i] = make(map[string]entry, len(list))
+		for _, e := range list {
+			known[i][e.name] = e
+		}
+	}
+	for _, e := range entries {
+		below := make([]id, len(known))
+		same := false
+		for i := range known {
+			other := known[i][e.name]
+			same = same || other == e
+			if other.isTree {
+				below[i] = other.at
+			}
+		}
+		path := folder + e.name
+		switch {
+		case same || len(path) > maxPath:
+		case e.isTree:
+			if err := w.differences(path+"/", e.at, below, depth+1, use); err != nil {
+				return err
+			}
+		default:
+			use(path, e.at)
+		}
+	}
+	return nil
+}
+
+// tree returns the files and folders in a tree.
+func (w *walk) tree(at id) ([]entry, error) {
+	if entries, ok := w.trees[at]; ok {
+		return entries, nil
+	}
+	data, err := w.store.object(at, typeTree)
+	if err != nil {
+		return nil, err
+	}
+	var entries []entry
+	for len(data) > 0 {
+		head, rest, ok := bytes.Cut(data, []byte{0})
+		mode, name, hasName := strings.Cut(string(head), " ")
+		if !ok || !hasName || len(rest) < len(id{}) {
+			return nil, errMalformed
+		}
+		data = rest[len(id{}):]
+		if isTree := mode == "40000"; isTree || strings.HasPrefix(mode, "100") { // no links, no submodules
+			entries = append(entries, entry{name, id(rest[:len(id{})]), isTree})
+		}
+	}
+	if w.held += len(entries); w.held > maxEntries {
+		clear(w.trees)
+		w.held = len(entries)
+	}
+	w.trees[at] = entries
+	return entries, nil
+}
+
+// queue has the commits to visit, the newest first.
+type queue []*commit
+
+func (q queue) Len() int           { return len(q) }
+func (q queue) Less(i, j int) bool { return q[i].order > q[j].order }
+func (q queue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
+func (q *queue) Push(c any)        { *q = append(*q, c.(*commit)) }
+func (q *queue) Pop() any {
+	last := (*q)[len(*q)-1]
+	*q = (*q)[:len(*q)-1]
+	return last
+}

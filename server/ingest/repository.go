@@ -1,0 +1,91 @@
+package ingest
+
+import (
+	"context"
+	"path"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"quarry/server/index"
+	"quarry/server/ingest/githistory"
+)
+
+// historyTime bounds how long the history of one repository is read. Files whose last change is older are dated by the
+// file system.
+const historyTime = 5 * time.Second
+
+// repository is a git repository around files. It is opened, and its history read, when a file needs it.
+type repository struct {
+	folder  string // absolute, with slashes
+	opened  func() *githistory.Repository
+	history func()
+}
+
+// repositoryOf returns the function for the repository of a folder, which reads until ctx ends.
+func (r *run) repositoryOf(ctx context.Context) func(folder string) *repository {
+	return func(folder string) *repository {
+		if r.repositories[folder] == nil {
+			r.repositories[folder] = newRepository(ctx, folder)
+		}
+		return r.repositories[folder]
+	}
+}
+
+func newRepository(ctx context.Context, folder string) *repository {
+	repo := &repository{folder: folder}
+	repo.opened = sync.OnceValue(func() *githistory.Repository {
+		opened, err := githistory.Open(ctx, filepath.FromSlash(path.Join(folder, ".git")))
+		if err != nil {
+			return nil
+		}
+		return opened
+	})
+	repo.history = sync.OnceFunc(func() {
+		ctx, cancel := context.WithTimeout(ctx, historyTime)
+		defer cancel()
+		repo.opened().ReadHistory(ctx)
+	})
+	return repo
+}
+
+// head returns the newest commit, or "".
+func (r *repository) head() string {
+	if r == nil || r.opened() == nil {
+		return ""
+	}
+	return r.opened().Head
+}
+
+// date sets the dates and authors that a document does not have itself to those of its file's history. Where that does
+// not know them, it marks a document that byFile says is dated by the file's time. It returns the newest commit if that
+// does not contain the file: it can be dated after a later one.
+func (r *repository) date(doc *index.Document, file string, data []byte, byFile bool) (head string) {
+	if r.head() == "" {
+		return ""
+	}
+	name := below(r.folder, file)
+	var known githistory.File
+	if r.opened().IsCommitted(name, data) {
+		r.history()
+		known = r.opened().File(name)
+	} else {
+		head = r.head()
+	}
+	updated, isDated := plausible(known.Updated)
+	switch {
+	case byFile && isDated:
+		doc.UpdatedAt = updated
+	case byFile:
+		doc.Metadata = addField(doc.Metadata, "dated_by", []string{"file time"}, false)
+	}
+	if created, ok := plausible(known.Created); ok && doc.CreatedAt.IsZero() {
+		doc.CreatedAt = created
+	}
+	if len(doc.Authors) == 0 {
+		for _, author := range known.Authors {
+			doc.Authors = addPerson(doc.Authors, index.Person{Name: oneLine(author.Name, longestValue), Email: email(author.Email)})
+		}
+	}
+	return head
+}
