@@ -2,8 +2,10 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -48,11 +50,34 @@ func connect(t testing.TB, options Options, client *sdk.ClientOptions) *sdk.Clie
 	}
 	t.Cleanup(func() {
 		_ = session.Close()
-		if err := <-ended; err != nil {
+		if err := <-ended; err != nil && !errors.Is(err, io.ErrClosedPipe) { // the client can leave before the last answer
 			t.Errorf("Serve: %v", err)
 		}
 	})
 	return session
+}
+
+// connectHTTP serves streamable HTTP and returns a session of the SDK's client.
+func connectHTTP(t testing.TB, options Options, client *sdk.ClientOptions) *sdk.ClientSession {
+	t.Helper()
+	listener := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { ServeHTTP(w, r, options) }))
+	t.Cleanup(listener.Close)
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, client).Connect(t.Context(),
+		&sdk.StreamableClientTransport{Endpoint: listener.URL}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = session.Close() })
+	return session
+}
+
+// connector connects the SDK's client over one of the transports.
+type connector func(testing.TB, Options, *sdk.ClientOptions) *sdk.ClientSession
+
+// overBoth runs a test over each transport.
+func overBoth(t *testing.T, test func(t *testing.T, connect connector)) {
+	t.Run("streams", func(t *testing.T) { test(t, connect) })
+	t.Run("http", func(t *testing.T) { test(t, connectHTTP) })
 }
 
 // call calls a tool, which must answer.

@@ -172,7 +172,9 @@ func TestSources(t *testing.T) {
 }
 
 // Every refusal is an error of the tool with a hint, and the session goes on.
-func TestHostileArguments(t *testing.T) {
+func TestHostileArguments(t *testing.T) { overBoth(t, testHostileArguments) }
+
+func testHostileArguments(t *testing.T, connect connector) {
 	session := connect(t, Options{Client: sample(t)}, nil)
 	long := strings.Repeat("ä", 100_000)
 	for _, test := range []struct {
@@ -229,7 +231,9 @@ func TestHostileArguments(t *testing.T) {
 	succeed(t, session, "search", words{"query": "release"})
 }
 
-func TestProgress(t *testing.T) {
+func TestProgress(t *testing.T) { overBoth(t, testProgress) }
+
+func testProgress(t *testing.T, connect connector) {
 	reported := make(chan *sdk.ProgressNotificationParams, 100)
 	session := connect(t, Options{Client: sample(t)}, &sdk.ClientOptions{
 		ProgressNotificationHandler: func(_ context.Context, request *sdk.ProgressNotificationClientRequest) { reported <- request.Params },
@@ -248,16 +252,18 @@ func TestProgress(t *testing.T) {
 }
 
 // answering returns a session of a server whose search is this function.
-func answering(t *testing.T, guest bool, search http.HandlerFunc, broke func(error)) *sdk.ClientSession {
+func answering(t *testing.T, connect connector, guest bool, search http.HandlerFunc, broke func(error)) *sdk.ClientSession {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/search", search)
 	mux.HandleFunc("/version", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"backend_version":"x"}`)) })
 	return connect(t, Options{Client: clientOf(t, mux), Guest: guest, Broke: broke}, nil)
 }
 
-func TestCancel(t *testing.T) {
+func TestCancel(t *testing.T) { overBoth(t, testCancel) }
+
+func testCancel(t *testing.T, connect connector) {
 	began, canceled := make(chan bool, 1), make(chan bool, 1)
-	session := answering(t, false, func(_ http.ResponseWriter, r *http.Request) {
+	session := answering(t, connect, false, func(_ http.ResponseWriter, r *http.Request) {
 		began <- true
 		<-r.Context().Done()
 		canceled <- true
@@ -279,7 +285,7 @@ func TestCancel(t *testing.T) {
 // A session runs a bounded number of calls at once, and refuses the rest at once.
 func TestTooManyCalls(t *testing.T) {
 	began, release := make(chan bool, maxCalls), make(chan bool)
-	session := answering(t, false, func(w http.ResponseWriter, _ *http.Request) {
+	session := answering(t, connect, false, func(w http.ResponseWriter, _ *http.Request) {
 		began <- true
 		<-release
 		_, _ = w.Write([]byte(`{"results":[]}`))
@@ -306,7 +312,9 @@ func TestTooManyCalls(t *testing.T) {
 	succeed(t, session, "search", words{"query": "a"})
 }
 
-func TestFailuresOfTheServer(t *testing.T) {
+func TestFailuresOfTheServer(t *testing.T) { overBoth(t, testFailuresOfTheServer) }
+
+func testFailuresOfTheServer(t *testing.T, connect connector) {
 	for _, test := range []struct {
 		status      int
 		body        string
@@ -320,7 +328,7 @@ func TestFailuresOfTheServer(t *testing.T) {
 		{http.StatusGatewayTimeout, `{"detail":"too slow"}`, "fast: true", "fast: true"},
 	} {
 		for hint, guest := range map[string]bool{test.mine: false, test.guest: true} {
-			session := answering(t, guest, func(w http.ResponseWriter, _ *http.Request) {
+			session := answering(t, connect, guest, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Retry-After", "37")
 				w.WriteHeader(test.status)
 				_, _ = w.Write([]byte(test.body))
@@ -334,7 +342,9 @@ func TestFailuresOfTheServer(t *testing.T) {
 }
 
 // A panic ends the call that met it, and nothing else: the library's goroutines do not recover.
-func TestPanic(t *testing.T) {
+func TestPanic(t *testing.T) { overBoth(t, testPanic) }
+
+func testPanic(t *testing.T, connect connector) {
 	broke := make(chan error, 1)
 	session := connect(t, Options{Broke: func(err error) { broke <- err }}, nil) // without a client
 	if _, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "search", Arguments: words{"query": "a"}}); err == nil ||
@@ -344,7 +354,7 @@ func TestPanic(t *testing.T) {
 	if err := <-broke; err == nil {
 		t.Error("nobody hears of it")
 	}
-	if err := session.Ping(t.Context(), nil); err != nil {
+	if _, err := session.ListTools(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
 }
