@@ -13,6 +13,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"quarry/client"
+	"quarry/client/wire"
 	"quarry/internal/text"
 )
 
@@ -350,6 +352,45 @@ func FuzzQuotedText(f *testing.F) {
 		inner := strings.TrimSuffix(strings.TrimPrefix(got, `"`), `"`)
 		if len([]rune(got)) > 63 || got != text.CleanLine(got) || strings.ContainsAny(inner, "\"`*#<>[]|\\~\n") {
 			t.Errorf("%q is %q", given, got)
+		}
+	})
+}
+
+// Whatever a server calls its sources, tags, channels and agents, the skill has its own headings and no others.
+func FuzzSkillOfAServer(f *testing.F) {
+	f.Add("slack", "Slack (live)", "team=infra", `{"channels":["ops"],"exclude_channels":["x"]}`, "Engineering", "Runbooks")
+	f.Add("a`b", "x\n## Usage\n", "k=`v`\n\n# y", `{"channels":["\u001b[31m",{"a":[1]}]}`, "\"\n---\n", strings.Repeat("# ", 500))
+	root := (&app{out: &gate{}, err: &gate{}}).root()
+	headings := func(skill string) (found []string) {
+		for line := range strings.Lines(skill) {
+			if strings.HasPrefix(line, "#") || strings.HasPrefix(line, "---") {
+				found = append(found, line)
+			}
+		}
+		return found
+	}
+	render := func(source, name, agent, about string, parts ...string) string {
+		examples := []string{}
+		for _, one := range parts {
+			if isPlain(one, skillNameRunes) {
+				examples = append(examples, one)
+			}
+		}
+		return skillSnapshot{list: client.SourceList{Values: []string{source}, Names: map[string]string{source: name}, Origin: client.ListedForYou},
+			examples: map[string][]string{source: examples},
+			agents:   []wire.Persona{{ID: 1, Name: agent, Description: about, IsListed: true}}}.skill(root, "")
+	}
+	usual := render("slack", "x", "x", "x", "x=y")
+	f.Fuzz(func(t *testing.T, source, name, example, entities, agent, about string) {
+		var entity any
+		_ = json.Unmarshal([]byte(entities), &entity)
+		parts := append(entityNames(entity), example)
+		skill := render(source, name, agent, about, parts[:min(len(parts), mostSkillExamples)]...)
+		if got := headings(skill); !slices.Equal(got, headings(usual)) {
+			t.Errorf("headings %q", got)
+		}
+		if most := len(usual) + 4*((3+mostSkillExamples)*skillNameRunes+skillTextRunes); len(skill) > most { // bytes of each character
+			t.Errorf("%d bytes, at most %d", len(skill), most)
 		}
 	})
 }
