@@ -23,9 +23,10 @@ func main() {
 	defer stop()
 	// A reader that closes the pipe must end a write with an error, not end the process.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	executable, _ := os.Executable() // without it, PDF files are skipped with a reason
 	os.Exit(ui.Run(ctx, ui.Process{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Arguments: os.Args[1:], Env: os.Environ(), Version: version,
-		Commit: buildSetting("vcs.revision"), Date: buildSetting("vcs.time"),
+		Commit: buildSetting("vcs.revision"), Date: buildSetting("vcs.time"), Executable: executable,
 	}))
 }
 

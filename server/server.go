@@ -22,6 +22,8 @@ import (
 	"quarry/server/directory"
 	"quarry/server/index"
 	"quarry/server/index/embedded"
+	"quarry/server/ingest"
+	"quarry/server/ingest/pdf"
 	"quarry/server/llm"
 	"quarry/server/metrics"
 	"quarry/server/pipeline"
@@ -57,6 +59,8 @@ type Options struct {
 	Profile string
 	// SecretKey encrypts the sandbox tokens of users at rest.
 	SecretKey string
+	// PDF reads PDF files; the zero Program cannot.
+	PDF pdf.Program
 	// OmitQueries keeps the text of queries out of the log.
 	OmitQueries bool
 	Log         *slog.Logger     // nil: discarded
@@ -113,7 +117,7 @@ func Open(_ context.Context, options Options) (*Server, error) {
 		Federated: options.Federated, Empty: options.Empty,
 		Changed: s.vectors.changed,
 		Version: options.Version, Profile: options.Profile,
-		SecretKey: options.SecretKey, LibraryPath: libraryPath, LibraryFiles: libraryFiles,
+		SecretKey: options.SecretKey, LibraryPath: libraryPath, Local: ingest.Local{Own: libraryFiles, PDF: options.PDF},
 		Log: options.Log, OmitQueries: options.OmitQueries, Now: options.Now,
 	})
 	return s, nil

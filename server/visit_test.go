@@ -22,8 +22,8 @@ func visit(t *testing.T, handler http.Handler, method, target, body string) (int
 	return w.Code, w.Body.String()
 }
 
-// ingest stores a document for some people, over the API.
-func ingest(t *testing.T, handler http.Handler, id string, emails ...string) {
+// postDocument stores a document for some people, over the API.
+func postDocument(t *testing.T, handler http.Handler, id string, emails ...string) {
 	t.Helper()
 	access := map[string]any{"external_user_emails": emails, "external_user_group_ids": []string{}, "is_public": len(emails) == 0}
 	body, err := json.Marshal(map[string]any{"document": map[string]any{"id": id, "source": "web", "semantic_identifier": id,
@@ -54,9 +54,9 @@ func TestVisitors(t *testing.T) {
 	}
 	token := addToken(t, s, directory.TokenRequest{Tenant: directory.DefaultTenant, Name: "laptop", Email: "jo@acme.com"})
 	owner := s.InProcess(directory.Owner(directory.DefaultTenant))
-	ingest(t, owner, "everybody")
-	ingest(t, owner, "jo", "jo@acme.com")
-	ingest(t, owner, "gone", "gone@acme.com")
+	postDocument(t, owner, "everybody")
+	postDocument(t, owner, "jo", "jo@acme.com")
+	postDocument(t, owner, "gone", "gone@acme.com")
 
 	admission := s.Admit(api.PublicOptions{})
 	tests := map[string]struct {

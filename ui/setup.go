@@ -256,7 +256,7 @@ func nameOf(host string) string {
 func (r *run) fresh() (*target.Host, error) {
 	host, err := target.NewHost(r.lookup, r.process.Version)
 	if err == nil {
-		host.Now = r.process.Now
+		host.Now, host.Executable = r.process.Now, r.process.Executable
 	}
 	return host, err
 }

@@ -27,11 +27,19 @@ type Process struct {
 	Env          []string // "KEY=value"
 	Version      string
 	Commit, Date string           // of the build; may be empty
+	Executable   string           // path of this program; empty: it does not run itself
 	Now          func() time.Time // nil: time.Now
 }
 
 // Run runs one command line and returns its exit code. When ctx ends the command stops.
 func Run(ctx context.Context, process Process) int {
+	if len(process.Arguments) == 2 && process.Arguments[0] == target.PDFCommand {
+		if err := target.ReadPDF(ctx, process.In, process.Out, process.Arguments[1]); err != nil {
+			fmt.Fprintln(process.Err, err)
+			return config.ExitGeneral
+		}
+		return 0
+	}
 	streams := cli.IO{
 		In: process.In, Out: process.Out, Err: process.Err,
 		InTTY: isTerminal(process.In), OutTTY: isTerminal(process.Out), ErrTTY: isTerminal(process.Err),

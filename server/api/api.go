@@ -19,6 +19,7 @@ import (
 	"quarry/server/chat"
 	"quarry/server/directory"
 	"quarry/server/index"
+	"quarry/server/ingest"
 	"quarry/server/llm"
 	"quarry/server/pipeline"
 )
@@ -56,8 +57,8 @@ type Options struct {
 	SecretKey string
 	// LibraryPath is the folder of the default tenant's library; empty in memory.
 	LibraryPath string
-	// LibraryFiles are the absolute paths of the library's own files and folders, which add skips.
-	LibraryFiles []string
+	// Local is for reading files that are added or uploaded.
+	Local ingest.Local
 	// Log receives errors, and for a listener one line per request and per search; nil discards them.
 	Log *slog.Logger
 	// OmitQueries keeps the text of queries out of the log.

@@ -68,7 +68,7 @@ func (s *Server) uploadFiles(w http.ResponseWriter, r *http.Request, who directo
 			reject("files cannot be uploaded to an incognito conversation, which stores nothing")
 			continue
 		}
-		text, err := ingest.TextOf(r.Context(), file.name, file.data)
+		text, err := ingest.TextOf(r.Context(), s.Local.PDF, file.name, file.data)
 		if err != nil {
 			reject(err.Error())
 			continue

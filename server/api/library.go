@@ -53,7 +53,7 @@ func (s *Server) libraryAdd(w http.ResponseWriter, r *http.Request, who director
 	if f.require("paths") && len(paths) == 0 {
 		f.refuse(f.raw["paths"], "too_short", "List should have at least 1 item", "paths")
 	}
-	options := ingest.Options{Own: s.LibraryFiles, Now: s.Now, As: f.textOr("as", "", maxItemRunes)}
+	options := ingest.Options{Local: s.Local, Now: s.Now, As: f.textOr("as", "", maxItemRunes)}
 	if options.As != "" {
 		if err := ingest.CheckSource(options.As); err != nil {
 			f.refuse(f.raw["as"], "enum", err.Error(), "as")
@@ -121,11 +121,11 @@ func (s *Server) librarySync(w http.ResponseWriter, r *http.Request, who directo
 		if err != nil {
 			return repaired, err
 		}
-		done, err := ingest.Sync(ctx, documents, paths, s.LibraryFiles, report)
+		done, err := ingest.Sync(ctx, documents, paths, s.Local, report)
 		if errors.Is(err, index.ErrDamaged) && extent == wire.CheckPart {
 			// The damage is in a part that was not checked.
 			if repaired, err = s.repair(ctx, documents, wire.CheckFull, report); err == nil {
-				done, err = ingest.Sync(ctx, documents, paths, s.LibraryFiles, report)
+				done, err = ingest.Sync(ctx, documents, paths, s.Local, report)
 			}
 		}
 		done.Repaired, done.Damaged, done.Updated = repaired.Repaired, repaired.Damaged, done.Updated+repaired.Updated
@@ -183,7 +183,7 @@ func (s *Server) remove(ctx context.Context, who directory.Principal, documents 
 		}
 	}
 	if len(request.Refs) > 0 || request.Source != "" || request.Set != "" {
-		if done, err = ingest.Remove(ctx, documents, request, report); err != nil {
+		if done, err = ingest.Remove(ctx, documents, request, s.Local, report); err != nil {
 			return done, err
 		}
 	}
@@ -313,7 +313,7 @@ func (s *Server) repair(ctx context.Context, documents index.Index, extent strin
 		return reportDamage(found, report), nil
 	}
 	ids := mapped(damaged, func(d index.Damage) string { return d.ID })
-	restored, err := ingest.Restore(ctx, documents, damaged, s.LibraryFiles, report)
+	restored, err := ingest.Restore(ctx, documents, damaged, s.Local, report)
 	if err != nil {
 		return restored, err
 	}

@@ -33,7 +33,7 @@ func BenchmarkHandbook(b *testing.B) {
 			b.Fatal(err)
 		}
 		for b.Loop() {
-			if _, err := Sync(ctx, idx, nil, nil, nil); err != nil {
+			if _, err := Sync(ctx, idx, nil, Local{}, nil); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -60,7 +60,7 @@ func TestHandbook(t *testing.T) {
 	for path, reason := range seen.skipped() {
 		t.Logf("skipped %s: %s", filepath.Base(path), reason)
 	}
-	again, err := Sync(context.Background(), idx, nil, nil, nil)
+	again, err := Sync(context.Background(), idx, nil, Local{}, nil)
 	if err != nil || again.Unchanged != done.Added || again.Added+again.Updated+again.Removed != 0 {
 		t.Errorf("second run: %+v, %v", again, err)
 	}

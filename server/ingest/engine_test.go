@@ -65,7 +65,7 @@ func TestWithTheEmbeddedEngine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	done, err = ingest.Sync(ctx, idx, nil, nil, nil)
+	done, err = ingest.Sync(ctx, idx, nil, ingest.Local{}, nil)
 	expect("sync", done, err, 0, 0, 0, 2)
 	if after, err := idx.Version(ctx); after != before || err != nil {
 		t.Errorf("a sync that changed nothing made version %s of %s: %v", after, before, err)
@@ -89,12 +89,12 @@ func TestWithTheEmbeddedEngine(t *testing.T) {
 	if err := os.Remove(filepath.Join(folder, "b.jsonl")); err != nil {
 		t.Fatal(err)
 	}
-	done, err = ingest.Sync(ctx, idx, nil, nil, nil)
+	done, err = ingest.Sync(ctx, idx, nil, ingest.Local{}, nil)
 	expect("sync after changes", done, err, 0, 1, 1, 0)
 	if finds("quokka") != 0 || finds("wombat") != 0 || finds("numbat") != 1 {
 		t.Error("the library does not follow the files")
 	}
-	done, err = ingest.Remove(ctx, idx, wire.RemoveRequest{Refs: []string{folder}}, nil)
+	done, err = ingest.Remove(ctx, idx, wire.RemoveRequest{Refs: []string{folder}}, ingest.Local{}, nil)
 	expect("remove", done, err, 0, 0, 1, 0)
 }
 
@@ -118,7 +118,7 @@ func TestSpeedWithTheEmbeddedEngine(t *testing.T) {
 	}
 	t.Logf("add: %v, %d documents", time.Since(began), done.Added)
 	began = time.Now()
-	if done, err = ingest.Sync(ctx, idx, nil, nil, nil); err != nil || done.Added+done.Updated+done.Removed > 0 {
+	if done, err = ingest.Sync(ctx, idx, nil, ingest.Local{}, nil); err != nil || done.Added+done.Updated+done.Removed > 0 {
 		t.Fatalf("sync: %+v, %v", done, err)
 	}
 	t.Logf("sync without changes: %v", time.Since(began))

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"quarry/client/wire"
 	"quarry/server/index"
 	"quarry/server/ingest/office"
+	"quarry/server/ingest/pdf"
 )
 
 // format is a kind of file. A new one needs an entry in formats and one of the functions text and data.
@@ -63,11 +65,14 @@ var formats = [...]format{
 	{name: "ics", extensions: []string{".ics"}, text: fromCalendar},
 	{name: "eml", extensions: []string{".eml"}, source: "imap", data: fromMail},
 	{extensions: []string{".docx", ".pptx", ".xlsx", ".odt", ".ods", ".odp", ".epub"}, data: fromArchive},
+	{name: "pdf", extensions: []string{".pdf"}, data: fromPDF},
 	{name: "docx", extensions: []string{".docm", ".dotx"}, data: fromArchive},
 	{name: "pptx", extensions: []string{".pptm", ".ppsx"}, data: fromArchive},
 	{name: "xlsx", extensions: []string{".xlsm"}, data: fromArchive},
 	{extensions: codeExtensions[:], text: fromCode},
 }
+
+var pdfStart = []byte("%PDF-")
 
 // largestFile bounds files that are read at once, in bytes.
 const largestFile = 64 << 20
@@ -137,6 +142,8 @@ func (f format) reader(data []byte) (func(context.Context, *fileReader, []byte) 
 		return fromArchive, nil
 	case office.IsCompound(data):
 		return nil, office.CompoundReason(data)
+	case bytes.HasPrefix(data, pdfStart), f.name == "pdf" && bytes.Contains(data[:min(len(data), 1024)], pdfStart):
+		return fromPDF, nil
 	case f.data == nil:
 		return nil, nil
 	}
@@ -148,13 +155,16 @@ func (f format) reader(data []byte) (func(context.Context, *fileReader, []byte) 
 }
 
 // TextOf returns the text of an uploaded file: Markdown for documents and pages, the cleaned text for other text files.
-// Errors are worded as for skipped files.
-func TextOf(ctx context.Context, name string, data []byte) (string, error) {
+// reader
+// reads PDF files. Errors are worded as for skipped files.
+func TextOf(ctx context.Context, reader pdf.Program, name string, data []byte) (string, error) {
 	if len(data) > largestFile {
 		return "", errTooLarge
 	}
 	f, _ := formatOf(path.Base(name))
-	return newFileReader().textOf(ctx, f, data)
+	r := newFileReader(reader)
+	defer r.close()
+	return r.textOf(ctx, f, data)
 }
 
 func (r *fileReader) textOf(ctx context.Context, f format, data []byte) (string, error) {

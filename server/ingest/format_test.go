@@ -3,6 +3,8 @@ package ingest
 import (
 	"strings"
 	"testing"
+
+	"quarry/server/ingest/pdf"
 )
 
 func TestTextOf(t *testing.T) {
@@ -17,11 +19,11 @@ func TestTextOf(t *testing.T) {
 		{"none", "", "", "no text"},
 		{"blank.txt", " \n ", "", "no text"},
 		{"data.txt", "a\x00b", "", "binary"},
-		{"report.pdf", "%PDF-1.7 …", "", "application/pdf"},
+		{"report.pdf", "%PDF-1.7 …", "", "no reader for PDF"},
 		{"picture.png", "\x89PNG\r\n\x1a\n\x00\x00", "", "image/png"},
 		{"letter.docx", "PK\x03\x04\x14\x00", "", "damaged"},
 	} {
-		text, err := TextOf(t.Context(), test.name, []byte(test.data))
+		text, err := TextOf(t.Context(), pdf.Program{}, test.name, []byte(test.data))
 		switch {
 		case test.failure != "":
 			if err == nil || !strings.Contains(err.Error(), test.failure) {
@@ -37,7 +39,7 @@ func FuzzTextOf(f *testing.F) {
 	f.Add("a.html", []byte("<p>x"))
 	f.Add("a.txt", []byte("\xfe\xff\x00"))
 	f.Fuzz(func(t *testing.T, name string, data []byte) {
-		text, err := TextOf(t.Context(), name, data)
+		text, err := TextOf(t.Context(), pdf.Program{}, name, data)
 		if err == nil && (strings.TrimSpace(text) == "" || strings.ContainsRune(text, 0) || cleanText(text) != text) {
 			t.Errorf("%q is not clean", text)
 		}

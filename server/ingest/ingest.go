@@ -18,7 +18,16 @@ import (
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/server/index"
+	"quarry/server/ingest/pdf"
 )
+
+// Local is what reading files needs to know about this machine.
+type Local struct {
+	// Own are absolute paths of the library's own files and folders, which are not read.
+	Own []string
+	// PDF reads PDF files.
+	PDF pdf.Program
+}
 
 // Options control how added files are stored.
 type Options struct {
@@ -30,8 +39,7 @@ type Options struct {
 	// Access are the access terms of the documents. Empty: as before, else PUBLIC. JSONL documents with their own
 	// permissions keep them.
 	Access []string
-	// Own are absolute paths of the library's own files and folders, which are not read.
-	Own []string
+	Local
 	// Now is the clock for synced_at; nil means time.Now.
 	Now func() time.Time
 }
@@ -64,7 +72,7 @@ func Add(ctx context.Context, idx index.Index, paths []string, options Options, 
 	if set := oneLine(options.Set, longestSet); set != options.Set {
 		return wire.LibraryEvent{}, fmt.Errorf("%q is not a valid name for a document set", text.Clip(options.Set, longestSet))
 	}
-	r, err := newRun(ctx, idx, options.Own, report)
+	r, err := newRun(ctx, idx, options.Local, report)
 	if err != nil {
 		return wire.LibraryEvent{}, err
 	}
@@ -161,10 +169,10 @@ func absolutePath(path string) (string, error) {
 }
 
 // Sync updates the documents of all roots, of the named ones, or of the named parts of roots. A root that does not
-// exist is skipped and keeps its documents, because its disk may be unmounted; Remove deletes them. own is Options.Own.
+// exist is skipped and keeps its documents, because its disk may be unmounted; Remove deletes them.
 // It reports like Add, and returns ErrNotAdded for a path that was not added.
-func Sync(ctx context.Context, idx index.Index, paths, own []string, report Report) (wire.LibraryEvent, error) {
-	r, err := newRun(ctx, idx, own, report)
+func Sync(ctx context.Context, idx index.Index, paths []string, local Local, report Report) (wire.LibraryEvent, error) {
+	r, err := newRun(ctx, idx, local, report)
 	if err != nil {
 		return wire.LibraryEvent{}, err
 	}

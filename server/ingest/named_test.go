@@ -48,7 +48,7 @@ func TestProgressCountsWhatIsStored(t *testing.T) {
 		}
 	}
 	removed := last(func() {
-		l.result(Remove(context.Background(), l.idx, wire.RemoveRequest{Refs: []string{l.path("n")}}, l.events.report))
+		l.result(Remove(context.Background(), l.idx, wire.RemoveRequest{Refs: []string{l.path("n")}}, Local{}, l.events.report))
 	})
 	if removed.Done != removed.Total || removed.Total == 0 {
 		t.Errorf("progress of remove %+v", removed)

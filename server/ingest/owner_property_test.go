@@ -163,7 +163,7 @@ func (w *ownerWorld) addPath(name string) {
 func (w *ownerWorld) removePath(name string) {
 	w.step = "remove " + name
 	path := w.path(name)
-	if _, err := Remove(context.Background(), w.idx, wire.RemoveRequest{Refs: []string{path}}, nil); err != nil {
+	if _, err := Remove(context.Background(), w.idx, wire.RemoveRequest{Refs: []string{path}}, Local{}, nil); err != nil {
 		if !errors.Is(err, index.ErrNotFound) {
 			w.t.Errorf("%s: %v", w.step, err)
 		}
@@ -187,7 +187,7 @@ func (w *ownerWorld) removeIDs() (touched []string) {
 		request = wire.RemoveRequest{Refs: []string{w.pick(w.pool())}}
 	}
 	w.step = fmt.Sprintf("remove %+v", request)
-	if _, err := Remove(context.Background(), w.idx, request, nil); err != nil {
+	if _, err := Remove(context.Background(), w.idx, request, Local{}, nil); err != nil {
 		if len(request.Refs) > 0 && ofConnector(w.last[request.Refs[0]].Origin) == errors.Is(err, index.ErrNotFound) {
 			w.t.Errorf("%s: %v", w.step, err)
 		}

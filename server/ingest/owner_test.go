@@ -90,7 +90,7 @@ func TestFilesAndConnectorsKeepTheirDocuments(t *testing.T) {
 	}
 	must(t, l.post("c1", "cc_pair:2", "again")) // among connectors the last one counts
 
-	_, err := Remove(context.Background(), l.idx, wire.RemoveRequest{Refs: []string{"p1", "c1"}}, nil)
+	_, err := Remove(context.Background(), l.idx, wire.RemoveRequest{Refs: []string{"p1", "c1"}}, Local{}, nil)
 	if !errors.Is(err, ErrOwned) || len(l.idx.documents) != 4 {
 		t.Errorf("removed a connector's document: %v", err)
 	}
@@ -149,7 +149,7 @@ func TestARefillThatIsBrokenOffGoesOn(t *testing.T) {
 		removed = len(batch.Delete) > 0
 		return nil
 	}
-	if _, err := Sync(context.Background(), l.idx, nil, nil, nil); !errors.Is(err, crash) || len(l.idx.documents) > 0 {
+	if _, err := Sync(context.Background(), l.idx, nil, Local{}, nil); !errors.Is(err, crash) || len(l.idx.documents) > 0 {
 		t.Fatalf("%v, %d documents", err, len(l.idx.documents))
 	}
 	l.idx.beforeWrite = nil

@@ -24,6 +24,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/server/index"
+	"quarry/server/ingest/pdf"
 )
 
 const (
@@ -42,11 +43,14 @@ type fileReader struct {
 	pages    *htmlReader
 	// formatOf is the function: the formats of attachments are among those that contain them.
 	formatOf func(file string) (f format, reason string)
+	pdf      *pdf.Reader
 }
 
-func newFileReader() *fileReader {
-	return &fileReader{markdown: newMarkdownReader(), pages: newHTMLReader(), formatOf: formatOf}
+func newFileReader(program pdf.Program) *fileReader {
+	return &fileReader{markdown: newMarkdownReader(), pages: newHTMLReader(), formatOf: formatOf, pdf: pdf.NewReader(program)}
 }
+
+func (r *fileReader) close() { r.pdf.Close() }
 
 // read sends the contents of the task's file, until ctx ends.
 func (r *fileReader) read(ctx context.Context, t *task) {

@@ -16,11 +16,11 @@ import (
 // Remove deletes documents from the library: those of files and folders, by id, or by source and set (if both are set,
 // with both). A removed root is no longer synchronized; what is removed below a root stays out until it is added again.
 // If a ref is unknown nothing is deleted: the error wraps index.ErrNotFound and names the nearest known one.
-func Remove(ctx context.Context, idx index.Index, request wire.RemoveRequest, report Report) (wire.LibraryEvent, error) {
+func Remove(ctx context.Context, idx index.Index, request wire.RemoveRequest, local Local, report Report) (wire.LibraryEvent, error) {
 	if len(request.Refs) == 0 && request.Source == "" && request.Set == "" {
 		return wire.LibraryEvent{}, errors.New("missing document, path, source or set to remove")
 	}
-	started, err := newRun(ctx, idx, nil, report)
+	started, err := newRun(ctx, idx, local, report)
 	if err != nil {
 		return wire.LibraryEvent{}, err
 	}

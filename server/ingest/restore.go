@@ -18,9 +18,9 @@ import (
 )
 
 // Restore reads the files of damaged documents again, even if they did not change. Documents of deleted files are
-// removed, as in Sync. Files that cannot be read now are skipped: their documents stay. own is Options.Own.
-func Restore(ctx context.Context, idx index.Index, damaged []index.Damage, own []string, report Report) (wire.LibraryEvent, error) {
-	r, err := newRun(ctx, idx, own, func(event wire.LibraryEvent) {
+// removed, as in Sync. Files that cannot be read now are skipped: their documents stay.
+func Restore(ctx context.Context, idx index.Index, damaged []index.Damage, local Local, report Report) (wire.LibraryEvent, error) {
+	r, err := newRun(ctx, idx, local, func(event wire.LibraryEvent) {
 		if event.Type == wire.LibraryProgress && report != nil {
 			report(event)
 		}
@@ -192,7 +192,7 @@ func (r *run) planRefill(ctx context.Context, file string, state fileState) (*pl
 		return nil, nil
 	}
 	t := &target{path: root, state: r.roots[root], start: below(root, file), refill: true}
-	w := &walker{root: t.path, own: r.own, repository: r.repositoryOf(ctx)}
+	w := &walker{root: t.path, own: r.local.Own, repository: r.repositoryOf(ctx)}
 	if err := w.walk(ctx, t.start); err != nil {
 		return nil, ctx.Err()
 	}

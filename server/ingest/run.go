@@ -26,7 +26,7 @@ type run struct {
 	idx     index.Index
 	roots   map[string]rootState
 	gone    map[string]bool // ids that were removed by hand
-	own     []string
+	local   Local
 	now     func() time.Time
 	batcher *batcher
 
@@ -34,7 +34,7 @@ type run struct {
 }
 
 // newRun loads the roots and what was removed by hand.
-func newRun(ctx context.Context, idx index.Index, own []string, report Report) (*run, error) {
+func newRun(ctx context.Context, idx index.Index, local Local, report Report) (*run, error) {
 	roots, err := loadRoots(ctx, idx)
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func newRun(ctx context.Context, idx index.Index, own []string, report Report) (
 	if err != nil {
 		return nil, err
 	}
-	return &run{idx: idx, roots: roots, gone: gone, own: own, now: time.Now, batcher: newBatcher(ctx, idx, roots, report),
+	return &run{idx: idx, roots: roots, gone: gone, local: local, now: time.Now, batcher: newBatcher(ctx, idx, roots, report),
 		repositories: map[string]*repository{}}, nil
 }
 
@@ -132,7 +132,7 @@ func (r *run) plan(ctx context.Context, t *target) (*plan, error) {
 		p.markRemoved(known)
 		return p, nil
 	}
-	w := &walker{root: t.path, own: r.own, roots: r.roots, repository: r.repositoryOf(ctx)}
+	w := &walker{root: t.path, own: r.local.Own, roots: r.roots, repository: r.repositoryOf(ctx)}
 	if err = w.walk(ctx, t.start); err == nil {
 		err = t.prepare(w)
 	}
@@ -245,7 +245,8 @@ func (r *run) startReaders(ctx context.Context, plans []*plan, broke func(error)
 	var next atomic.Int64
 	for range runtime.GOMAXPROCS(0) {
 		group.Go(guard.Func(func() {
-			reader := newFileReader()
+			reader := newFileReader(r.local.PDF)
+			defer reader.close()
 			for at := next.Add(1); int(at) <= len(unread) && ctx.Err() == nil; at = next.Add(1) {
 				reader.read(ctx, unread[at-1])
 			}

@@ -14,6 +14,7 @@ import (
 
 	"quarry/internal/testkit/filetest"
 	"quarry/server/index"
+	"quarry/server/ingest/pdf"
 )
 
 // documentOf reads a file by its name and content.
@@ -23,7 +24,7 @@ func documentOf(t testing.TB, name string, data []byte) (index.Document, error) 
 	if reason != "" {
 		t.Fatal(reason)
 	}
-	d, _, err := newFileReader().document(t.Context(), f, data, index.Document{ID: "x", Title: name, Origin: "/d/" + name, Type: f.name})
+	d, _, err := newFileReader(pdf.Program{}).document(t.Context(), f, data, index.Document{ID: "x", Title: name, Origin: "/d/" + name, Type: f.name})
 	if err == nil {
 		checkDocument(t, &d)
 	}

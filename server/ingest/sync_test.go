@@ -64,12 +64,12 @@ func (l *library) add(options Options, names ...string) wire.LibraryEvent {
 
 func (l *library) sync() wire.LibraryEvent {
 	l.t.Helper()
-	return l.result(Sync(context.Background(), l.idx, nil, nil, l.record()))
+	return l.result(Sync(context.Background(), l.idx, nil, Local{}, l.record()))
 }
 
 func (l *library) remove(request wire.RemoveRequest) wire.LibraryEvent {
 	l.t.Helper()
-	return l.result(Remove(context.Background(), l.idx, request, l.record()))
+	return l.result(Remove(context.Background(), l.idx, request, Local{}, l.record()))
 }
 
 func (l *library) record() func(wire.LibraryEvent) {
@@ -118,12 +118,12 @@ func line(id, text string) string {
 
 func TestAddAndSyncFollowTheFiles(t *testing.T) {
 	l := newLibrary(t, map[string]string{
-		"docs/a.md": "# A\n\ntext", "docs/sub/b.txt": "plain", "docs/c.html": "<h1>C</h1><p>page</p>", "docs/d.pdf": "%PDF-1.7",
+		"docs/a.md": "# A\n\ntext", "docs/sub/b.txt": "plain", "docs/c.html": "<h1>C</h1><p>page</p>", "docs/d.xyz": "x",
 		"docs/threads.jsonl": line("s1", "one") + line("s2", "two"),
 	})
 	l.counts(l.add(Options{}, "docs"), 5, 0, 0, 0)
 	l.want("docs/a.md", "docs/sub/b.txt", "docs/c.html", "s1", "s2")
-	if reason := l.events.skipped()[l.path("docs/d.pdf")]; reason != "quarry does not read .pdf files" {
+	if reason := l.events.skipped()[l.path("docs/d.xyz")]; reason != "quarry does not read .xyz files" {
 		t.Errorf("reason %q", reason)
 	}
 	l.counts(l.sync(), 0, 0, 0, 5)
@@ -357,7 +357,7 @@ func TestRemove(t *testing.T) {
 			{Source: "slack", Set: "S"}:                              `set "S"`,
 			{Refs: []string{"s1", filepath.Join(l.folder, "docs9")}}: l.path("docs"),
 		} {
-			_, err := Remove(context.Background(), l.idx, *request, nil)
+			_, err := Remove(context.Background(), l.idx, *request, Local{}, nil)
 			if !errors.Is(err, index.ErrNotFound) || !strings.Contains(err.Error(), near) {
 				t.Errorf("%+v: %v, want %s", *request, err, near)
 			}
@@ -365,7 +365,7 @@ func TestRemove(t *testing.T) {
 		if len(l.idx.documents) != 5 {
 			t.Error("something was removed")
 		}
-		if _, err := Remove(context.Background(), l.idx, wire.RemoveRequest{}, nil); err == nil {
+		if _, err := Remove(context.Background(), l.idx, wire.RemoveRequest{}, Local{}, nil); err == nil {
 			t.Error("an empty request was taken")
 		}
 	})
@@ -377,13 +377,13 @@ func TestSyncOfPaths(t *testing.T) {
 	l.write("a/x.md", "x2")
 	l.write("a/b/y.md", "y2")
 	syncPath := func(name string) wire.LibraryEvent {
-		return l.result(Sync(context.Background(), l.idx, []string{l.path(name)}, nil, l.record()))
+		return l.result(Sync(context.Background(), l.idx, []string{l.path(name)}, Local{}, l.record()))
 	}
 	l.counts(syncPath("a/b"), 0, 1, 0, 0)
 	must(t, os.RemoveAll(l.path("a/b")))
 	l.counts(syncPath("a/b/y.md"), 0, 0, 1, 0)
 	l.counts(syncPath("."), 0, 1, 0, 1)
-	_, err := Sync(context.Background(), l.idx, []string{l.path("x")}, nil, nil)
+	_, err := Sync(context.Background(), l.idx, []string{l.path("x")}, Local{}, nil)
 	if !errors.Is(err, ErrNotAdded) || !strings.Contains(err.Error(), "did you mean") {
 		t.Errorf("error %v", err)
 	}

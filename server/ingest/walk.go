@@ -38,7 +38,7 @@ type foundFile struct {
 type walker struct {
 	root  string               // absolute, with slashes
 	roots map[string]rootState // those below the root are left out
-	own   []string             // see Options.Own
+	own   []string             // see Local
 	files []foundFile
 	// unread are folders that could not be listed.
 	unread []foundFile

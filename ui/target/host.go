@@ -28,6 +28,8 @@ type Host struct {
 	Keyring config.Keyring   // nil: none
 	Log     *slog.Logger     // nil: nothing is logged
 	Now     func() time.Time // nil: time.Now
+	// Executable is the path of this program, which runs itself to read PDF files; empty: it does not.
+	Executable string
 }
 
 // NewHost finds the folders and reads the configuration.
@@ -262,6 +264,7 @@ func (h *Host) server(ctx context.Context, options server.Options, label string)
 	if err != nil {
 		return nil, err
 	}
+	options.PDF = h.pdfProgram()
 	options.Models, options.ReadOnly = models, ReadOnly(h.Env)
 	options.Version, options.Profile, options.Log = h.Version, label, h.Log
 	options.OmitQueries, options.Now, options.SecretKey = h.Config.Private, h.Now, h.Env.Get("QUARRY_SECRET_KEY")

@@ -5,6 +5,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/flate"
+	"compress/zlib"
 	"fmt"
 	"io"
 	"iter"
@@ -199,4 +200,66 @@ func Broken(data []byte, seed uint64, copies int) iter.Seq[[]byte] {
 			}
 		}
 	}
+}
+
+// PDF returns a document with a page for each text; lines are separated by newlines. Every page has an entry in the table
+// of contents.
+func PDF(title string, pages ...string) []byte {
+	objects := []string{`<</Type/Catalog/Pages 2 0 R/Outlines 4 0 R>>`, "", `<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>`, "",
+		`<</Title(` + title + `)/Author(Ada Lovelace)/Keywords(deploy, FTTWA)/ModDate(D:20240203040506+01'00')>>`}
+	const before = 5
+	kids, entries := "", len(objects)+2*len(pages)
+	for i, text := range pages {
+		content := "BT /F 12 Tf 20 TL 50 700 Td "
+		for line := range strings.SplitSeq(text, "\n") {
+			content += "(" + line + ") Tj T* "
+		}
+		content += "ET"
+		page := before + 2*i + 1
+		kids += fmt.Sprintf("%d 0 R ", page)
+		objects = append(objects, fmt.Sprintf(`<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Resources<</Font<</F 3 0 R>>>>/Contents %d 0 R>>`, page+1),
+			fmt.Sprintf("<</Length %d>>stream\n%s\nendstream", len(content), content))
+	}
+	for i := range pages {
+		next := ""
+		if i+1 < len(pages) {
+			next = fmt.Sprintf("/Next %d 0 R", entries+i+2)
+		}
+		objects = append(objects, fmt.Sprintf(`<</Title(Part %d)/Parent 4 0 R/Dest[%d 0 R/Fit]%s>>`, i+1, before+2*i+1, next))
+	}
+	objects[1] = fmt.Sprintf(`<</Type/Pages/Kids[%s]/Count %d>>`, kids, len(pages))
+	objects[3] = fmt.Sprintf(`<</Type/Outlines/First %d 0 R/Last %d 0 R/Count %d>>`, entries+1, entries+len(pages), len(pages))
+	return PDFOf("/Info 5 0 R", objects...)
+}
+
+// PDFOf returns a file of these objects, numbered from 1, of which the first is the catalog. extra is added to the trailer.
+func PDFOf(extra string, objects ...string) []byte {
+	out := []byte("%PDF-1.7\n")
+	table := fmt.Sprintf("xref\n0 %d\n0000000000 65535 f \n", len(objects)+1)
+	for i, object := range objects {
+		table += fmt.Sprintf("%010d 00000 n \n", len(out))
+		out = fmt.Appendf(out, "%d 0 obj\n%s\nendobj\n", i+1, object)
+	}
+	return fmt.Appendf(out, "%strailer\n<</Size %d/Root 1 0 R%s>>\nstartxref\n%d\n%%%%EOF\n", table, len(objects)+1, extra, len(out))
+}
+
+// PDFBomb returns a file whose only page unpacks to size bytes.
+func PDFBomb(size int) []byte {
+	var packed bytes.Buffer
+	w, err := zlib.NewWriterLevel(&packed, zlib.BestSpeed)
+	if err != nil {
+		panic(err)
+	}
+	block := strings.Repeat("(some text) Tj ", 1<<16)
+	for written := 0; written < size; written += len(block) {
+		if _, err := io.WriteString(w, block); err != nil {
+			panic(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		panic(err)
+	}
+	return PDFOf("", `<</Type/Catalog/Pages 2 0 R>>`, `<</Type/Pages/Kids[3 0 R]/Count 1>>`,
+		`<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 4 0 R>>`,
+		fmt.Sprintf("<</Length %d/Filter/FlateDecode>>stream\n%s\nendstream", packed.Len(), packed.String()))
 }

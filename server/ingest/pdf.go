@@ -1,0 +1,132 @@
+package ingest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"quarry/internal/text"
+	"quarry/server/ingest/pdf"
+)
+
+// levelOfPages is the level of the headings of pages, below those of all entries of a table of contents.
+const levelOfPages = 6
+
+// fromPDF reads a PDF file: a section for each page, below the entry of the table of contents that it belongs to. The
+// link of a passage names its page, and its headings show it.
+func fromPDF(ctx context.Context, r *fileReader, data []byte) (extracted, error) {
+	document, err := r.pdf.Read(ctx, data)
+	if err != nil {
+		return extracted{}, err
+	}
+	return fromPages(document)
+}
+
+func fromPages(document pdf.Document) (extracted, error) {
+	e := extracted{meta: pdfMeta(document.Message)}
+	var body strings.Builder
+	entries := document.Outline
+	isEmpty := true
+	for i, page := range document.Pages {
+		at := body.Len()
+		for len(entries) > 0 && entries[0].Page <= i {
+			if entries[0].Page >= 0 {
+				e.blocks = append(e.blocks, block{kind: kindHeading, start: at, end: at, level: min(entries[0].Level+2, levelOfPages-1),
+					title: oneLine(entries[0].Title, longestHeading), slug: pageSlug(i)})
+			}
+			entries = entries[1:]
+		}
+		e.blocks = append(e.blocks, block{kind: kindHeading, start: at, end: at, level: levelOfPages,
+			title: fmt.Sprintf("Page %d", i+1), slug: pageSlug(i)})
+		text := strings.Trim(cleanText(pageText(page)), "\n")
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		isEmpty = false
+		body.WriteString(text + "\n\n")
+		e.blocks = append(e.blocks, paragraphs(text+"\n\n", at, kindProse)...)
+	}
+	if isEmpty {
+		return extracted{}, noTextOf(len(document.Pages))
+	}
+	e.body = body.String()
+	return e, nil
+}
+
+func pageSlug(index int) string { return fmt.Sprintf("page=%d", index+1) }
+
+func noTextOf(pages int) error {
+	if pages == 0 {
+		return errEmpty
+	}
+	return errors.New("its pages contain no text, only pictures; read it with a program for text recognition (OCR) first")
+}
+
+// pageText joins words that were hyphenated at the end of a line, which the engine marks.
+func pageText(page string) string {
+	const hyphen = "\x02"
+	page = strings.NewReplacer("\r\n", "\n", "\uFFFE", hyphen).Replace(page)
+	var out strings.Builder
+	for {
+		before, after, found := strings.Cut(page, hyphen)
+		out.WriteString(before)
+		if !found {
+			return out.String()
+		}
+		after = strings.TrimPrefix(after, "\n")
+		if next, _ := utf8.DecodeRuneInString(after); !unicode.IsLower(next) { // a name, such as Lucene-BM25
+			out.WriteByte('-')
+		}
+		page = after
+	}
+}
+
+func pdfMeta(m pdf.Message) meta {
+	out := meta{Type: "pdf", Title: pdfTitle(m.Title)}
+	out.Authors = addNames(nil, m.Authors)
+	out.CreatedAt, _ = plausible(pdfDate(m.Created))
+	out.UpdatedAt, _ = plausible(pdfDate(cmp.Or(m.Modified, m.Created)))
+	out.addField("keywords", splitTags(text.Clip(m.Keywords, longestValue)), true)
+	out.addField("description", []string{m.Subject}, false)
+	return out
+}
+
+// pdfTitle returns a title, unless a program put the name of a file there.
+func pdfTitle(title string) string {
+	title = oneLine(title, longestTitle)
+	if _, file, found := strings.Cut(title, "Microsoft Word - "); found {
+		title = file
+	}
+	extension := strings.ToLower(path.Ext(title))
+	if strings.EqualFold(title, "untitled") || len(extension) > 2 && len(extension) < 6 && !strings.Contains(extension, " ") {
+		return ""
+	}
+	return title
+}
+
+// pdfDate parses D:20240102030405+01'00', of which all but the year may be missing.
+func pdfDate(date string) time.Time {
+	const layout = "20060102150405"
+	date = strings.ReplaceAll(strings.TrimPrefix(strings.TrimSpace(date), "D:"), "'", "")
+	digits := len(date) - len(strings.TrimLeft(date, "0123456789"))
+	digits = min(digits, len(layout))
+	if zone := date[digits:]; digits == len(layout) && len(zone) == 5 {
+		if t, err := time.Parse(layout+"-0700", date); err == nil {
+			return t
+		}
+	}
+	for _, length := range []int{14, 12, 8, 6, 4} {
+		if digits >= length {
+			if t, err := time.Parse(layout[:length], date[:length]); err == nil {
+				return t
+			}
+		}
+	}
+	return time.Time{}
+}

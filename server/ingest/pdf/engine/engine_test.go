@@ -1,0 +1,122 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"quarry/internal/testkit/filetest"
+	"quarry/server/ingest/pdf"
+	"quarry/server/ingest/pdf/engine"
+)
+
+// asEngine is the argument with which the test's program reads files.
+const asEngine = "read-pdf"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == asEngine {
+		if err := engine.Serve(context.Background(), os.Stdin, os.Stdout, os.Args[2]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	cache, err := os.MkdirTemp("", "pdf")
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("PDF_CACHE", cache) // of this run: compiling takes seconds
+	code := m.Run()
+	os.RemoveAll(cache)
+	os.Exit(code)
+}
+
+func newReader(t testing.TB) *pdf.Reader {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := pdf.NewReader(pdf.Program{Path: path, Arguments: []string{asEngine, os.Getenv("PDF_CACHE")}})
+	t.Cleanup(r.Close)
+	return r
+}
+
+func TestPagesAndProperties(t *testing.T) {
+	r := newReader(t)
+	for range 2 { // by one process
+		d, err := r.Read(t.Context(), filetest.PDF("Rollback plan", "Stop the service.\nThen wait.", "Start it."))
+		if err != nil || len(d.Pages) != 2 || strings.TrimSpace(d.Pages[0]) != "Stop the service.\r\nThen wait." || strings.TrimSpace(d.Pages[1]) != "Start it." {
+			t.Fatalf("%q %v", d.Pages, err)
+		}
+		if d.Title != "Rollback plan" || d.Authors != "Ada Lovelace" || d.Keywords != "deploy, FTTWA" || d.Modified != "D:20240203040506+01'00'" {
+			t.Errorf("%+v", d.Message)
+		}
+		if got := fmt.Sprint(d.Outline); got != "[{Part 1 0 0} {Part 2 0 1}]" {
+			t.Error(got)
+		}
+	}
+}
+
+// TestBadFilesCostOnlyThemselves: after each of them the next file is read.
+func TestBadFilesCostOnlyThemselves(t *testing.T) {
+	r := newReader(t)
+	good := filetest.PDF("x", "Stop the service.")
+	circle := filetest.PDFOf("", `<</Type/Catalog/Pages 2 0 R/Outlines 3 0 R>>`, `<</Type/Pages/Kids[5 0 R]/Count 1>>`, `<</First 4 0 R/Last 4 0 R>>`,
+		`<</Title(again)/Next 4 0 R/First 4 0 R/Dest[5 0 R/Fit]>>`, `<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>`)
+	for name, test := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"nothing":   {[]byte("%PDF-1.7\n"), "not a valid PDF file"},
+		"encrypted": {filetest.PDFOf("/ID[(a)(b)]/Encrypt<</Filter/Standard/V 2/R 3/Length 128/P -4/O("+strings.Repeat("o", 32)+")/U("+strings.Repeat("u", 32)+")>>", `<</Type/Catalog/Pages 2 0 R>>`, `<</Type/Pages/Kids[]/Count 0>>`), "password"},
+		"bomb":      {filetest.PDFBomb(300 << 20), ""}, // the engine leaves out what does not fit, or gives up
+		"circle":    {circle, ""},
+	} {
+		d, err := r.Read(t.Context(), test.data)
+		if test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if len(d.Outline) > 5_000 {
+			t.Errorf("%s: %d entries", name, len(d.Outline))
+		}
+		if d, err := r.Read(t.Context(), good); err != nil || len(d.Pages) != 1 {
+			t.Fatalf("after %s: %v", name, err)
+		}
+	}
+	failed := 0
+	for data := range filetest.Broken(good, 5, 80) {
+		if _, err := r.Read(t.Context(), data); err != nil {
+			failed++
+		}
+	}
+	if failed == 0 {
+		t.Error("no damage was found")
+	}
+	if d, err := r.Read(t.Context(), good); err != nil || len(d.Pages) != 1 {
+		t.Fatal(err)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := r.Read(ended, good); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if _, err := r.Read(t.Context(), good); err != nil {
+		t.Error(err)
+	}
+}
+
+func FuzzPDF(f *testing.F) {
+	f.Add(filetest.PDF("x", "Stop the service.", "y"))
+	f.Add([]byte("%PDF-1.7\n"))
+	r := newReader(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		_, _ = r.Read(t.Context(), data)
+		if d, err := r.Read(t.Context(), filetest.PDF("x", "y")); err != nil || len(d.Pages) != 1 {
+			t.Fatal(err)
+		}
+	})
+}

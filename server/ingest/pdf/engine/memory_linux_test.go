@@ -1,0 +1,41 @@
+package engine_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+
+	"quarry/internal/testkit/filetest"
+	"quarry/server/ingest/pdf"
+)
+
+// TestMemoryOfTheProcess: whatever a file unpacks to, the process that reads it stays below 400 MB.
+func TestMemoryOfTheProcess(t *testing.T) {
+	if _, err := newReader(t).Read(t.Context(), filetest.PDF("x", "y")); err != nil { // compiling needs more than reading
+		t.Fatal(err)
+	}
+	const bound = 400 << 10 // KB
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var in, out bytes.Buffer
+	for _, size := range []int{300 << 20} {
+		if err := pdf.WriteFrame(&in, filetest.PDFBomb(size)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command := exec.CommandContext(t.Context(), path, asEngine, os.Getenv("PDF_CACHE"))
+	command.Stdin, command.Stdout = &in, &out
+	err = command.Run()
+	used, ok := command.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok || used.Maxrss > bound || used.Maxrss < 30<<10 {
+		t.Errorf("%d MB, %v", used.Maxrss>>10, err)
+	}
+	t.Logf("%d MB, %v", used.Maxrss>>10, err)
+	if first, err := pdf.ReadFrame(&out, 1<<20); err != nil || string(first) != "{}" {
+		t.Errorf("%q %v", first, err)
+	}
+}

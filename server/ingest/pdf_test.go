@@ -1,0 +1,58 @@
+package ingest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"quarry/server/index"
+	"quarry/server/ingest/pdf"
+)
+
+func TestPagesOfPDF(t *testing.T) {
+	long := strings.Repeat("Some words of a long page. ", 60)
+	e, err := fromPages(pdf.Document{
+		Message: pdf.Message{Title: "Microsoft Word - plan.doc", Authors: "Ada; Bo", Created: "D:2024", Modified: "D:20240203040506+01'00'",
+			Outline: []pdf.Bookmark{{Title: "Start", Page: 0}, {Title: "Nowhere", Page: -1}, {Title: "Detail", Level: 1, Page: 1}}},
+		Pages: []string{"# Re\x02\r\nsults of Lucene\x02\r\nBM25\r\n" + long, long, "", "last"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := build(e.body, e.blocks, e.meta, index.Document{ID: "x", Title: "plan", Link: "file:///plan.pdf"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkDocument(t, &d)
+	if !strings.HasPrefix(d.Chunks[0].Text, "# Results of Lucene-BM25\nSome words") || d.Title != "plan" || d.Type != "pdf" ||
+		!d.UpdatedAt.Equal(time.Date(2024, 2, 3, 3, 5, 6, 0, time.UTC)) || d.CreatedAt.Year() != 2024 || len(d.Authors) != 2 {
+		t.Errorf("%+v", d)
+	}
+	for i, want := range []struct {
+		link     string
+		headings []string
+	}{{"file:///plan.pdf#page=1", []string{"Start", "Page 1"}}, {"file:///plan.pdf#page=2", []string{"Start", "Detail", "Page 2"}},
+		{"file:///plan.pdf#page=4", []string{"Start", "Detail", "Page 4"}}} {
+		if i >= len(d.Chunks) || d.Chunks[i].Link != want.link || !slices.Equal(d.Chunks[i].Headings, want.headings) {
+			t.Errorf("chunk %d of %d: %+v", i, len(d.Chunks), d.Chunks[min(i, len(d.Chunks)-1)])
+		}
+	}
+	if _, err := fromPages(pdf.Document{Pages: []string{"", " \r\n"}}); err == nil || !strings.Contains(err.Error(), "only pictures") {
+		t.Error(err)
+	}
+}
+
+func TestTitlesAndDatesOfPDF(t *testing.T) {
+	for title, want := range map[string]string{"Untitled": "", "plan.indd": "", "Plan 2.0 of Acme Inc.": "Plan 2.0 of Acme Inc.", "v1.2": "v1.2", "": ""} {
+		if got := pdfTitle(title); got != want {
+			t.Errorf("%q: %q", title, got)
+		}
+	}
+	for date, want := range map[string]string{"D:20240102030405Z": "2024-01-02T03:04:05Z", "20240102": "2024-01-02T00:00:00Z", "D:20240102030405-08'00'": "2024-01-02T11:04:05Z",
+		"D:20240102030405Z00'00'": "2024-01-02T03:04:05Z", "D:2024": "2024-01-01T00:00:00Z", "yesterday": "0001-01-01T00:00:00Z", "D:2024990203": "2024-01-01T00:00:00Z"} {
+		if got := pdfDate(date).UTC().Format(time.RFC3339); got != want {
+			t.Errorf("%q: %s", date, got)
+		}
+	}
+}
