@@ -155,8 +155,7 @@ func (f format) reader(data []byte) (func(context.Context, *fileReader, []byte) 
 }
 
 // TextOf returns the text of an uploaded file: Markdown for documents and pages, the cleaned text for other text files.
-// reader
-// reads PDF files. Errors are worded as for skipped files.
+// reader reads PDF files. Errors are worded as for skipped files.
 func TextOf(ctx context.Context, reader pdf.Program, name string, data []byte) (string, error) {
 	if len(data) > largestFile {
 		return "", errTooLarge

@@ -19,7 +19,7 @@ func TestTextOf(t *testing.T) {
 		{"none", "", "", "no text"},
 		{"blank.txt", " \n ", "", "no text"},
 		{"data.txt", "a\x00b", "", "binary"},
-		{"report.pdf", "%PDF-1.7 …", "", "no reader for PDF"},
+		{"report.pdf", "%PDF-1.7 …", "", "reader of PDF files"},
 		{"picture.png", "\x89PNG\r\n\x1a\n\x00\x00", "", "image/png"},
 		{"letter.docx", "PK\x03\x04\x14\x00", "", "damaged"},
 	} {

@@ -126,6 +126,7 @@ func (r *fileReader) readWhole(ctx context.Context, t *task, handle io.Reader) p
 		return unreadable(ctx.Err())
 	}
 	if err != nil {
+		last.unknown = errors.Is(err, pdf.ErrNoReader)
 		last.Reason = oneLine(err.Error(), longestValue)
 		return last
 	}

@@ -181,7 +181,7 @@ func TestPartOfAnExport(t *testing.T) {
 	l := newLibrary(t, inFolder("x/e", smallExport()))
 	l.add(Options{}, "x")
 	l.write("x/e/board/2024-03-01.json", `[{"type":"message","user":"U1","ts":"1709280000.000100","text":"the acquisition"}]`)
-	l.result(Sync(t.Context(), l.idx, []string{l.path("x/e/board/2024-03-01.json")}, nil, l.record()))
+	l.result(Sync(t.Context(), l.idx, []string{l.path("x/e/board/2024-03-01.json")}, Local{}, l.record()))
 	if doc := l.document("x/e!G1/2024-03-01"); !strings.Contains(doc.Chunks[0].Text, "acquisition") || len(l.idx.documents) != 7 {
 		t.Errorf("%d documents, %+v", len(l.idx.documents), doc)
 	}

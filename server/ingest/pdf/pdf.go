@@ -33,8 +33,9 @@ const (
 // Errors that say why a file cannot be read.
 var (
 	ErrEncrypted = errors.New("it is encrypted; a password is needed")
-	ErrNoReader  = errors.New("this program has no reader for PDF files")
-	errSlow      = fmt.Errorf("reading a page takes longer than %s", pageLimit)
+	// ErrNoReader is not about the file: another run may read it.
+	ErrNoReader = errors.New("the reader of PDF files cannot be started")
+	errSlow     = fmt.Errorf("reading a page takes longer than %s", pageLimit)
 )
 
 // Program is the program that reads PDF files with engine.Serve. The zero Program cannot read any.
@@ -140,12 +141,12 @@ func (r *Reader) start(ctx context.Context) error {
 	}
 	if err != nil {
 		kill()
-		return fmt.Errorf("start the reader of PDF files: %w", err)
+		return fmt.Errorf("%w: %w", ErrNoReader, err)
 	}
 	r.command, r.in, r.kill = command, in, kill
 	if _, err := r.next(ctx, r.starting); err != nil {
 		r.Close()
-		return fmt.Errorf("start the reader of PDF files: %w", err)
+		return fmt.Errorf("%w: %w", ErrNoReader, err)
 	}
 	return nil
 }
