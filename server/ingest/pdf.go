@@ -32,27 +32,27 @@ func fromPages(document pdf.Document) (extracted, error) {
 	e := extracted{meta: pdfMeta(document.Message)}
 	var body strings.Builder
 	entries := document.Outline
-	isEmpty := true
+	var headings []block // of the next page with text
 	for i, page := range document.Pages {
-		at := body.Len()
-		for len(entries) > 0 && entries[0].Page <= i {
+		for ; len(entries) > 0 && entries[0].Page <= i; entries = entries[1:] {
 			if entries[0].Page >= 0 {
-				e.blocks = append(e.blocks, block{kind: kindHeading, start: at, end: at, level: min(entries[0].Level+2, levelOfPages-1),
+				headings = append(headings, block{kind: kindHeading, level: min(entries[0].Level+2, levelOfPages-1),
 					title: oneLine(entries[0].Title, longestHeading), slug: pageSlug(i)})
 			}
-			entries = entries[1:]
 		}
-		e.blocks = append(e.blocks, block{kind: kindHeading, start: at, end: at, level: levelOfPages,
-			title: fmt.Sprintf("Page %d", i+1), slug: pageSlug(i)})
 		text := strings.Trim(cleanText(pageText(page)), "\n")
 		if strings.TrimSpace(text) == "" {
 			continue
 		}
-		isEmpty = false
+		at := body.Len()
+		headings = append(headings, block{kind: kindHeading, level: levelOfPages, title: fmt.Sprintf("Page %d", i+1), slug: pageSlug(i)})
+		shift(headings, at)
+		e.blocks = append(e.blocks, headings...)
+		headings = nil
 		body.WriteString(text + "\n\n")
 		e.blocks = append(e.blocks, paragraphs(text+"\n\n", at, kindProse)...)
 	}
-	if isEmpty {
+	if body.Len() == 0 {
 		return extracted{}, noTextOf(len(document.Pages))
 	}
 	e.body = body.String()

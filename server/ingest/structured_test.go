@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"cmp"
+	"context"
 	"encoding/base64"
 	"fmt"
 	"maps"
@@ -15,16 +16,35 @@ import (
 	"quarry/internal/testkit/filetest"
 	"quarry/server/index"
 	"quarry/server/ingest/pdf"
+	"quarry/server/ingest/pdf/engine"
 )
+
+// asReader is the argument with which the tests' program reads PDF files.
+const asReader = "read-pdf"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) != 3 || os.Args[1] != asReader {
+		os.Exit(m.Run())
+	}
+	if err := engine.Serve(context.Background(), os.Stdin, os.Stdout, os.Args[2]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
 
 // documentOf reads a file by its name and content.
 func documentOf(t testing.TB, name string, data []byte) (index.Document, error) {
+	t.Helper()
+	return documentBy(t, newFileReader(pdf.Program{}), name, data)
+}
+
+func documentBy(t testing.TB, reader *fileReader, name string, data []byte) (index.Document, error) {
 	t.Helper()
 	f, reason := formatOf(name)
 	if reason != "" {
 		t.Fatal(reason)
 	}
-	d, _, err := newFileReader(pdf.Program{}).document(t.Context(), f, data, index.Document{ID: "x", Title: name, Origin: "/d/" + name, Type: f.name})
+	d, _, err := reader.document(t.Context(), f, data, index.Document{ID: "x", Title: name, Origin: "/d/" + name, Type: f.name})
 	if err == nil {
 		checkDocument(t, &d)
 	}
@@ -255,7 +275,14 @@ func FuzzStructured(f *testing.F) {
 // -v it prints the table of docs/library.md.
 func TestCorpusOfFormats(t *testing.T) {
 	root := filepath.Join(dataFolder(t), "corpora", "mixed-formats")
-	known := map[string]string{"password_protected.xlsx": "encrypted", "fake-encrypted.eml": "encrypted", "empty.eml": "no text"}
+	path, err := os.Executable()
+	must(t, err)
+	reader := newFileReader(pdf.Program{Path: path, Arguments: []string{asReader, t.TempDir()}})
+	defer reader.close()
+	_, err = documentBy(t, reader, "start.pdf", filetest.PDF("x", "y"))
+	must(t, err)
+	known := map[string]string{"loremipsum-flat.pdf": "only pictures", "single_table.pdf": "only pictures", "password.pdf": "encrypted",
+		"table-multi-row-column-cells.pdf": "only pictures", "password_protected.xlsx": "encrypted", "fake-encrypted.eml": "encrypted", "empty.eml": "no text"}
 	rows := map[string]*formatRow{}
 	must(t, filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || strings.HasPrefix(entry.Name(), ".") {
@@ -276,7 +303,7 @@ func TestCorpusOfFormats(t *testing.T) {
 		data, err := os.ReadFile(path)
 		must(t, err)
 		began := time.Now()
-		_, failure := documentOf(t, filepath.Base(path), data)
+		_, failure := documentBy(t, reader, filepath.Base(path), data)
 		row.took += time.Since(began)
 		row.bytes += len(data)
 		if failure != nil {

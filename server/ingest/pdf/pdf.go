@@ -152,7 +152,7 @@ func (r *Reader) start(ctx context.Context) error {
 }
 
 func (r *Reader) read(ctx context.Context, data []byte) (d Document, err error) {
-	stop := context.AfterFunc(ctx, r.kill)
+	stop := context.AfterFunc(ctx, guard.Func(r.kill, func(error) {}))
 	defer stop()
 	in := r.in
 	write := func() { _ = WriteFrame(in, data) } // the answer shows whether it arrived
@@ -193,7 +193,7 @@ func lastError(err error, last Message) error {
 
 // next reads a message. The process is killed when it takes longer than limit.
 func (r *Reader) next(ctx context.Context, limit time.Duration) (m Message, err error) {
-	timer := time.AfterFunc(limit, r.kill)
+	timer := time.AfterFunc(limit, guard.Func(r.kill, func(error) {}))
 	frame, err := ReadFrame(r.out, maxFrame)
 	inTime := timer.Stop()
 	switch {

@@ -24,6 +24,7 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/experimental"
 
+	"quarry/internal/guard"
 	"quarry/server/ingest/pdf"
 )
 
@@ -59,7 +60,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, cache string) error
 		if err != nil {
 			return err
 		}
-		watchdog := time.AfterFunc(patience, func() { os.Exit(1) })
+		watchdog := time.AfterFunc(patience, guard.Func(func() { os.Exit(1) }, func(error) {}))
 		s.progress = func() { watchdog.Reset(patience) }
 		err = s.file(data)
 		watchdog.Stop()
