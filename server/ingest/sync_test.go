@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -386,94 +385,6 @@ func TestSyncOfPaths(t *testing.T) {
 	_, err := Sync(context.Background(), l.idx, []string{l.path("x")}, Local{}, nil)
 	if !errors.Is(err, ErrNotAdded) || !strings.Contains(err.Error(), "did you mean") {
 		t.Errorf("error %v", err)
-	}
-}
-
-// TestCrashesRepeatAndDoubleNothing breaks off at every write and adds again.
-func TestCrashesRepeatAndDoubleNothing(t *testing.T) {
-	var big strings.Builder
-	want := []string{"a.md"}
-	for i := range 2_500 {
-		id := fmt.Sprintf("doc-%04d", i)
-		want = append(want, id)
-		big.WriteString(line(id, strings.Repeat("word ", 20)))
-	}
-	crash := errors.New("power cut")
-	for stop := 0; ; stop++ {
-		l := newLibrary(t, map[string]string{"d/a.md": "a", "d/big.jsonl": big.String()})
-		n, stored := 0, 0
-		l.idx.beforeWrite = func(batch index.Batch) error {
-			if n++; n > stop {
-				return crash
-			}
-			stored += len(batch.Upsert)
-			return nil
-		}
-		_, err := Add(context.Background(), l.idx, []string{l.path("d")}, Options{}, l.record())
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, crash) || len(l.idx.documents) != stored {
-			t.Fatalf("stop %d: %v, %d documents", stop, err, len(l.idx.documents))
-		}
-		if state := decodeFile(l.idx.cursors[filePrefix+l.path("d/big.jsonl")]); state.Print != "" {
-			t.Errorf("stop %d: the fingerprint is written before the end", stop)
-		}
-		for _, event := range l.events.all {
-			if event.Type == wire.LibraryProgress && event.Done > 1 {
-				t.Errorf("stop %d: %d files are reported as done", stop, event.Done)
-			}
-		}
-		l.idx.beforeWrite = nil
-		l.events = events{}
-		if stop%2 == 1 { // the file shrinks meanwhile: nothing of the broken run may be left
-			l.write("d/big.jsonl", line("doc-0000", "first"))
-			l.add(Options{}, "d")
-			l.want("d/a.md", "doc-0000")
-			continue
-		}
-		l.add(Options{}, "d")
-		if got := slices.Sorted(maps.Keys(l.idx.documents)); len(got) != len(want) {
-			t.Errorf("stop %d: %d documents", stop, len(got))
-		}
-		l.counts(l.sync(), 0, 0, 0, 2_501)
-	}
-}
-
-func TestCancellationLeavesWhatWasAcknowledged(t *testing.T) {
-	files := map[string]string{}
-	for i := range 3_000 {
-		files[fmt.Sprintf("d/f%04d.md", i)] = strings.Repeat("text ", 10)
-	}
-	l := newLibrary(t, files)
-	ctx, cancel := context.WithCancel(context.Background())
-	acknowledged := 0
-	_, err := Add(ctx, l.idx, []string{l.path("d")}, Options{}, func(e wire.LibraryEvent) {
-		if acknowledged = e.Done; e.Type == wire.LibraryProgress {
-			cancel()
-		}
-	})
-	if !errors.Is(err, context.Canceled) || acknowledged == 0 || len(l.idx.documents) < acknowledged || acknowledged == 3_000 {
-		t.Fatalf("%v: %d acknowledged, %d stored", err, acknowledged, len(l.idx.documents))
-	}
-	stored := len(l.idx.documents)
-	l.counts(l.add(Options{}, "d"), 3_000-stored, 0, 0, stored)
-}
-
-func TestProgressCountsFiles(t *testing.T) {
-	l := newLibrary(t, map[string]string{"d/a.md": "aaaa", "d/b.md": "bb", "d/c.zip": "x"})
-	l.add(Options{}, "d")
-	last := wire.LibraryEvent{}
-	for _, e := range l.events.all {
-		if e.Type == wire.LibraryProgress {
-			if e.Done < last.Done || e.Bytes < last.Bytes {
-				t.Errorf("progress goes back: %+v after %+v", e, last)
-			}
-			last = e
-		}
-	}
-	if last.Done != 3 || last.Total != 3 || last.Bytes != 6 || last.TotalBytes != 6 || last.Fraction() != 1 || last.Path == "" {
-		t.Errorf("last progress %+v", last)
 	}
 }
 
