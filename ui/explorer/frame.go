@@ -121,13 +121,13 @@ func (m *Model) listPane() []string {
 	if paint.Width(p.beside) > room {
 		p.beside = paint.Fit(p.beside, room)
 	}
+	if room -= paint.Width(p.beside); room > len(" Results  ") && m.search.shown != nil {
+		p.title = m.listTitle()
+	}
 	lines := block(m.noteLines(), m.rects.Notes.W, m.rects.Notes.H)
 	w, h := m.rects.List.W, m.rects.List.H
 	if m.list.Len() == 0 {
 		return m.draw(p, append(lines, m.emptyPane(w, h)...))
-	}
-	if room -= paint.Width(p.beside); room > len(" Results  ") {
-		p.title = m.listTitle()
 	}
 	p.foot = m.pinnedNote()
 	p.footBeside = m.theme.Muted.Render(fmt.Sprintf("%s of %s", text.Number(m.list.Row()+1), text.Number(m.list.Len())))

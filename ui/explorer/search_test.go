@@ -355,6 +355,7 @@ func TestNothingFoundNamesTheFilterToBlame(t *testing.T) {
 	t.Parallel()
 	screen := start(t, 120, 40, Options{Target: sampleTarget(t), Query: "rollback source:hubspot within:3650d"})
 	screen.WaitText("No results")
+	screen.WaitText("╭ Results ─")
 	screen.WaitText("Most restrictive: source:hubspot. x removes it")
 	screen.Press("x")
 	screen.WaitText("Runbook")
