@@ -210,10 +210,15 @@ func markdown(message string, names map[string]string) string {
 		done = append(done, part)
 		return start + string(firstPart+rune(len(done)-1)) + end
 	})
-	message = quotes().ReplaceAllString(message, "> ")
+	replace := func(sign string, pattern func() *regexp.Regexp, with string) {
+		if strings.Contains(message, sign) { // most messages have none, and exports have many messages
+			message = pattern().ReplaceAllString(message, with)
+		}
+	}
+	replace("&gt;", quotes, "> ")
 	for range 2 { // neighbours share the character between them
-		message = boldText().ReplaceAllString(message, "$1"+string(bold)+"$2"+string(bold)+"$3")
-		message = struckText().ReplaceAllString(message, "$1"+string(struck)+"$2"+string(struck)+"$3")
+		replace("*", boldText, "$1"+string(bold)+"$2"+string(bold)+"$3")
+		replace("~", struckText, "$1"+string(struck)+"$2"+string(struck)+"$3")
 	}
 	var out strings.Builder
 	for _, r := range entities(message) {
