@@ -141,3 +141,16 @@ func OrEmpty(s *string) string {
 	}
 	return *s
 }
+
+// Slug returns the anchor of a heading, as on GitHub.
+func Slug(heading string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.M, r):
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, heading)
+}

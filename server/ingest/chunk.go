@@ -425,7 +425,7 @@ func wordsEnd(source string, start, end, limit int) int {
 
 // uniqueSlug returns the anchor of a heading as on GitHub, with a number after repeated ones.
 func (c *chunker) uniqueSlug(title string) string {
-	slug := slugOf(title)
+	slug := text.Slug(title)
 	if len(c.slugs) >= mostHeadings {
 		return slug
 	}
@@ -435,16 +435,4 @@ func (c *chunker) uniqueSlug(title string) string {
 		slug += "-" + strconv.Itoa(n)
 	}
 	return slug
-}
-
-func slugOf(title string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == ' ':
-			return '-'
-		case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.M, r):
-			return unicode.ToLower(r)
-		}
-		return -1
-	}, title)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -115,23 +116,24 @@ func (r *run) documents(ctx context.Context, sections []section) (map[string]*in
 }
 
 func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation int) wire.SearchResult {
-	middle := min(max(s.center.chunk-s.start, 0), len(chunks)-1)
-	center := chunks[middle]
-	content, centerAt := joined(chunks, middle)
+	content, places := joined(chunks)
+	marks, best := r.highlight(content)
+	s, best = r.center(s, content, places, marks, best)
+	at := s.center.chunk - s.start
+	center, headings, link := chunks[at], chunks[at].Headings, chunks[at].Link
+	if mark, found := firstMark(marks, best); found {
+		headings, link = placeOf(d, s.center.chunk, center, min(mark-places[at][0], len(center.Text)))
+	} else if len(chunks) > 1 && len(r.rankings()) == 1 { // the title was found, which all sections have
+		headings, link = nil, ""
+	}
 	result := wire.SearchResult{
 		CitationID: &citation, Title: d.Title, Content: content, SourceType: d.Source,
-		Link: Link(r.FileLinks, center.Link, d.Link), UpdatedAt: Timestamp(d.UpdatedAt),
+		Link: Link(r.FileLinks, link, d.Link), UpdatedAt: Timestamp(d.UpdatedAt),
 		DocumentID: d.ID, Ref: d.ID + "#" + strconv.Itoa(s.center.chunk), ChunkInd: s.center.chunk,
 		ChunkStart: s.start, ChunkEnd: s.end, ChunkCount: d.ChunkCount, Score: s.center.score,
-		Blurb: blurb(center.Text), HeadingPath: append([]string{}, center.Headings...),
+		Blurb: blurb(center.Text), HeadingPath: append([]string{}, headings...), Highlights: marks, BestPassage: best,
 		Metadata: wireMetadata(d.Metadata), Authors: authorNames(d.Authors), DocumentType: d.Type,
 		Selected: s.selected, Origin: r.Profile, Lines: []int{}, Bytes: []int{},
-	}
-	result.Highlights, result.BestPassage = r.highlight(content)
-	if len(chunks) > 1 && r.found[r.question].Highlighter != nil {
-		// Headings and link are those of the center, and so is the best passage.
-		_, best := r.highlight(content[centerAt[0]:centerAt[1]])
-		result.BestPassage = wire.Span{centerAt[0] + best[0], centerAt[0] + best[1]}
 	}
 	if last := s.start + len(chunks) - 1; last < len(d.Positions) {
 		from, to := d.Positions[s.start], d.Positions[last]
@@ -141,6 +143,34 @@ func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation i
 		result.Ranks = ranksOf(s.center.chunkID, r.rankings())
 	}
 	return result
+}
+
+// center returns a section with the chunk of its best passage as the center, and that passage. It moves the center only if
+// nothing but the question's words found the section, and they are elsewhere in it or in the title.
+func (r *run) center(s section, content string, places, marks []wire.Span, best wire.Span) (section, wire.Span) {
+	at := min(max(s.center.chunk-s.start, 0), len(places)-1)
+	s.center.chunk = s.start + at
+	if len(places) == 1 || r.found[r.question].Highlighter == nil {
+		return s, best
+	}
+	if _, found := firstMark(marks, places[at]); !found && len(r.rankings()) == 1 {
+		mark, _ := firstMark(marks, best)
+		of := slices.IndexFunc(places, func(place wire.Span) bool { return mark >= place[0] && mark < place[1] })
+		s.center.chunk = s.start + max(0, of)
+		return s, best
+	}
+	_, within := r.highlight(content[places[at][0]:places[at][1]])
+	return s, wire.Span{places[at][0] + within[0], places[at][0] + within[1]}
+}
+
+// firstMark returns where the first mark in a range begins: what comes before it may be the end of another section. Without
+// one it is the beginning of the range.
+func firstMark(marks []wire.Span, within wire.Span) (at int, found bool) {
+	i := slices.IndexFunc(marks, func(mark wire.Span) bool { return mark[0] >= within[0] && mark[0] < within[1] })
+	if i < 0 {
+		return within[0], false
+	}
+	return marks[i][0], true
 }
 
 // highlight returns the ranges of the question's words in a text, and its best passage.
@@ -156,11 +186,12 @@ func (r *run) highlight(content string) (marks []wire.Span, best wire.Span) {
 	return marks, best
 }
 
-// joined returns a run of chunks as one text, and the range of one of them in it. Chunks without a line break at their
-// end get one. Damaged chunks are left out.
-func joined(chunks []index.Chunk, one int) (whole string, at wire.Span) {
+// joined returns a run of chunks as one text, and their ranges in it. Chunks without a line break at their end get one.
+// Damaged chunks are left out.
+func joined(chunks []index.Chunk) (whole string, places []wire.Span) {
 	var all strings.Builder
 	before := "\n"
+	places = make([]wire.Span, len(chunks))
 	for i, c := range chunks {
 		if c.Damaged {
 			continue
@@ -169,13 +200,14 @@ func joined(chunks []index.Chunk, one int) (whole string, at wire.Span) {
 			all.WriteByte('\n')
 		}
 		before = c.Text
-		if i == one {
-			at = wire.Span{all.Len(), all.Len() + len(c.Text)}
-		}
+		places[i] = wire.Span{all.Len(), all.Len() + len(c.Text)}
 		all.WriteString(c.Text)
 	}
 	whole = strings.TrimRightFunc(all.String(), unicode.IsSpace)
-	return whole, wire.Span{min(at[0], len(whole)), min(at[1], len(whole))}
+	for i, at := range places {
+		places[i] = wire.Span{min(at[0], len(whole)), min(at[1], len(whole))}
+	}
+	return whole, places
 }
 
 // Link returns the first candidate that the caller can open, or nil: the place of a passage comes before its document's

@@ -270,10 +270,10 @@ func TestBlurb(t *testing.T) {
 
 func TestJoined(t *testing.T) {
 	chunks := []index.Chunk{{Text: "# A\n\n"}, {Text: "b"}, {Text: "c\n"}}
-	for one, want := range []string{"# A\n\n", "b", "c"} {
-		text, at := joined(chunks, one)
-		if text != "# A\n\nb\nc" || text[at[0]:at[1]] != want {
-			t.Errorf("chunk %d: %q with %q, want %q", one, text, text[at[0]:at[1]], want)
+	text, places := joined(chunks)
+	for i, want := range []string{"# A\n\n", "b", "c"} {
+		if at := places[i]; text != "# A\n\nb\nc" || text[at[0]:at[1]] != want {
+			t.Errorf("chunk %d: %q with %q, want %q", i, text, text[at[0]:at[1]], want)
 		}
 	}
 }

@@ -129,7 +129,7 @@ func (r *run) text(ctx context.Context, document string, from, to, most int) (st
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", document, err)
 	}
-	whole, _ := joined(chunks, 0)
+	whole, _ := joined(chunks)
 	return text.ClipTokens(whole, most), nil
 }
 
