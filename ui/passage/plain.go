@@ -30,6 +30,8 @@ type plainer struct {
 	fence   string      // that opened the current code block
 	closers []wire.Span // ends of marks whose beginning was left out
 	literal int         // end of the current code or address
+	hidden  int         // end of the current HTML tag
+	links   []wire.Span // bare addresses
 	limit   int         // stop after a line when out has so many bytes; 0: never
 }
 
@@ -110,7 +112,7 @@ func (p *plainer) lines(from, to int) {
 
 func (p *plainer) line(from, to int) {
 	p.separate(betweenWords)
-	from = p.skipQuote(from, to)
+	from = p.skipQuote(min(max(from, p.hidden), to), to)
 	text := p.source[from:to]
 	if p.fence != "" {
 		if closesFence(text, p.fence) {
@@ -191,11 +193,8 @@ func isRule(line string) bool {
 
 // isDefinition reports whether a line defines the target of a reference link.
 func isDefinition(line string) bool {
-	if line[0] != '[' {
-		return false
-	}
-	_, target, found := strings.Cut(line, "]: ")
-	return found && !strings.Contains(strings.TrimSpace(target), " ") && strings.Contains(target, "://")
+	_, _, ok := definition(line)
+	return ok
 }
 
 // headingMark returns the length of the mark that makes a line a heading.
@@ -237,7 +236,7 @@ const (
 func (p *plainer) inline(from, to int) {
 	start := from
 	for at := from; at < to; {
-		if strings.IndexByte("\\`*_~[]!<>", p.source[at]) < 0 {
+		if strings.IndexByte("\\`*_~[]!<>:@w", p.source[at]) < 0 {
 			at++
 			continue
 		}
@@ -275,6 +274,10 @@ func (p *plainer) mark(at, to int) (leftOut bool, width int) {
 		return p.link(at, to)
 	case '<':
 		return p.address(at, to)
+	case ':', '@', 'w':
+		if beginsAddress(p.source[:to], at) {
+			p.links = append(p.links, addressAround(p.source[:to], at))
+		}
 	}
 	return false, 1
 }
@@ -454,8 +457,9 @@ func (p *plainer) address(at, to int) (leftOut bool, width int) {
 	inside := p.source[at+1 : min(to, at+targetReach)]
 	end := strings.IndexAny(inside, " <>")
 	if end < 0 || inside[end] != '>' || !strings.Contains(inside[:end], "://") && !strings.HasPrefix(inside, "mailto:") {
-		return false, 1
+		return p.tag(at)
 	}
+	p.links = append(p.links, wire.Span{at + 1, at + 1 + end})
 	p.closers = append(p.closers, wire.Span{at + 1 + end, at + 2 + end})
 	p.literal = at + 1 + end
 	return true, 1

@@ -150,7 +150,10 @@ type place struct {
 }
 
 // Down scrolls by lines, up for negative ones. Like the other methods that scroll, it reports whether anything moved.
-func (r *Reader) Down(lines int) bool { return r.scrollTo(r.top + lines) }
+func (r *Reader) Down(lines int) bool {
+	r.moved = true
+	return r.scrollTo(r.top + lines)
+}
 
 // Up scrolls up by lines.
 func (r *Reader) Up(lines int) bool { return r.Down(-lines) }
@@ -162,12 +165,12 @@ func (r *Reader) HalfPage(halves int) bool { return r.Down(halves * max(1, r.bod
 func (r *Reader) Page(pages int) bool { return r.Down(pages * max(1, r.body-1)) }
 
 // Top scrolls to the beginning.
-func (r *Reader) Top() bool { return r.scrollTo(0) }
+func (r *Reader) Top() bool { return r.Down(-r.lines) }
 
 // Bottom scrolls to the end.
 func (r *Reader) Bottom() bool {
 	r.update()
-	return r.scrollTo(r.lines)
+	return r.Down(r.lines)
 }
 
 // Visible returns the Markdown of the paragraphs that are in sight; "" before the first View.

@@ -104,7 +104,7 @@ func (r *renderer) textOf(node ast.Node) string {
 	var out strings.Builder
 	_ = ast.Walk(node, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if text, isText := n.(*ast.Text); isText && entering {
-			for _, run := range unescaped(string(text.Value(r.source))) {
+			for _, run := range unescaped(string(text.Value(r.source)), true) {
 				out.WriteString(run)
 			}
 			if text.SoftLineBreak() || text.HardLineBreak() {

@@ -50,6 +50,17 @@ func (r *Reader) stepMatch(by int) bool {
 	return true
 }
 
+// currentPlace returns the place of the current highlight, if it is in view.
+func (r *Reader) currentPlace() place {
+	r.count()
+	for _, m := range r.matches {
+		if m.matchID == r.current && r.visible(m.line) {
+			return place{piece: m.piece, from: m.piece.spans[m.span][0]}
+		}
+	}
+	return place{}
+}
+
 // startMatch returns the index of the first highlight at or below the top of the view; backwards, of the last one above
 // its end.
 func (r *Reader) startMatch(by int) int {

@@ -51,6 +51,9 @@ func TestHighlightsSurviveRendering(t *testing.T) {
 		"task":             "- [ ] a rollback b",
 		"beside marks":     "a **\"rollback\"**b \\*rollback\\*"[:25],
 		"definition":       "Term\n: a rollback b",
+		"HTML":             "<div>\n<p class=\"rollback\">a &amp; rollback <b>b</b></p>\n</div>",
+		"inline HTML":      "a <b id=\"rollback\">rollback</b>",
+		"comment":          "<!-- a\nrollback\n-->\n\na rollback b",
 	}
 	for name, text := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -64,6 +67,9 @@ func TestHighlightsSurviveRendering(t *testing.T) {
 			var r Reader
 			r.Show(d)
 			r.View(60, 20, darkTheme(), false)
+			if _, total := r.Match(); total != 1 {
+				t.Errorf("%d matches before rendering", total)
+			}
 			render(&r)
 			matches, _ := highlighted(&r, 60, 20)
 			if got := strings.Join(matches, ""); got != word {

@@ -72,7 +72,7 @@ func (r *Reader) GoTo(h Heading) {
 	if h.piece == nil || !r.contains(h.piece) {
 		return
 	}
-	r.seekPending = false
+	r.seekPending, r.moved = false, true
 	r.place = place{piece: h.piece, from: h.from}
 	r.changed()
 	r.update()
@@ -86,12 +86,20 @@ func (r *Reader) ownHeadings() []Heading {
 		if p == nil {
 			continue
 		}
-		for _, h := range headingsOf(p.text) {
-			h.ChunkInd, h.piece = p.first, p
-			headings = append(headings, h)
-		}
+		headings = append(headings, p.headings()...)
 	}
 	return headings
+}
+
+// headings returns the headings in the text of a piece.
+func (p *piece) headings() []Heading {
+	if !p.outlined {
+		p.own, p.outlined = headingsOf(p.text), true
+		for i := range p.own {
+			p.own[i].ChunkInd, p.own[i].piece = p.first, p
+		}
+	}
+	return p.own
 }
 
 // located returns the headings of an outline with their places in the body: at the heading with the same letters, or at the

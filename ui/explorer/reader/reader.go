@@ -24,10 +24,13 @@ type Reader struct {
 
 	document Document
 	crumbs   []string // source, place in it and headings of the passage
-	shown    bool
-	now      time.Time
-	raw      bool
-	static   bool // a text that nobody scrolls sideways or opens links in
+
+	section       section // that is read
+	sectionCrumbs []string
+	shown         bool
+	now           time.Time
+	raw           bool
+	static        bool // a text that nobody scrolls sideways or opens links in
 
 	above, found, below []*piece // in document order
 	endAbove            bool     // the server has no more chunks there, whatever ChunkCount says
@@ -43,6 +46,7 @@ type Reader struct {
 	left        int // columns of wide tables that are out of view at the left
 	place       place
 	seekPending bool // the first match must be scrolled into view
+	moved       bool // by the person
 	current     matchID
 	selected    selection
 	matches     []match
@@ -66,6 +70,10 @@ type piece struct {
 	shape     shape
 	start     int // its first line in the body
 	firstLink int // number of its first link; 0 before it was rendered
+
+	path     []string  // headings of a fetched chunk
+	own      []Heading // in the text
+	outlined bool      // own is known
 }
 
 // shape is everything that a layout depends on besides the text.
@@ -87,7 +95,7 @@ type frameKey struct {
 // Show shows another document, from its beginning.
 func (r *Reader) Show(d Document) {
 	r.document, r.shown = d, true
-	r.crumbs = crumbsOf(d)
+	r.crumbs, r.section = crumbsOf(d, d.HeadingPath), section{}
 	from := r.unitOf(d.ChunkStart, d.ChunkEnd)
 	r.above, r.below = nil, nil
 	r.found = piecesOf(unitsOf(d.Content, d.Highlights, d.Words, from))
@@ -95,7 +103,7 @@ func (r *Reader) Show(d Document) {
 	r.top, r.left, r.place, r.current, r.links = 0, 0, place{}, matchID{}, 0
 	r.selected = selection{}
 	clear(r.pending)
-	r.seekPending = true
+	r.seekPending, r.moved = true, false
 	r.rebuild()
 }
 
@@ -201,7 +209,11 @@ func piecesOf(units []unit) []*piece {
 
 func (r *Reader) piecesOfChunk(chunk wire.Chunk) []*piece {
 	from := r.unitOf(chunk.ChunkInd, chunk.ChunkInd)
-	return piecesOf(unitsOf(chunk.Text(), nil, r.document.Words, from))
+	pieces := piecesOf(unitsOf(chunk.Text(), nil, r.document.Words, from))
+	for _, p := range pieces {
+		p.path = chunk.HeadingPath
+	}
+	return pieces
 }
 
 // maxTextWidth is the width of running text in columns: longer lines are hard to read.
@@ -253,6 +265,7 @@ func unitsOf(content string, spans []wire.Span, words []string, from unit) []uni
 		spans = passage.FindWords(content, words)
 	}
 	content, spans = paint.TextSpans(content, spans)
+	spans = passage.Shown(content, spans) // else rendering would change how many there are
 	var units []unit
 	for _, piece := range pieces(content, maxUnit) {
 		u := from

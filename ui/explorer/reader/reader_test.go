@@ -134,6 +134,57 @@ func TestTheBreadcrumbKeepsItsEnd(t *testing.T) {
 	}
 }
 
+// The breadcrumb follows what is read: the passage as it was found, then the section that is scrolled to, and that of the match.
+func TestTheBreadcrumbFollowsTheText(t *testing.T) {
+	t.Parallel()
+	lines := strings.Repeat("A line of text.\n\n", 20)
+	d := runbook()
+	d.Title, d.HeadingPath = "Runbook", []string{"Platform", "Runbooks"}
+	d.Content = "# Runbook\n\nIntro.\n\n## Before\n\n" + lines + "### How\n\n" + lines + "## Runbooks\n\n" + lines + "### Then\n\n" + lines
+	at := strings.Index(d.Content, "### Then")
+	d.Highlights = []wire.Span{{at + 4, at + 8}}
+	d.ChunkStart, d.ChunkEnd, d.ChunkCount = 1, 1, 3
+	var r Reader
+	r.Show(d)
+	crumbs := func() string {
+		line := plainView(&r, 80, 12)[0]
+		_, path, _ := strings.Cut(line, "Confluence › ")
+		return path
+	}
+	check := func(when, want string) {
+		t.Helper()
+		if got := crumbs(); got != want {
+			t.Errorf("%s: %q, want %q\n%s", when, got, want, strings.Join(plainView(&r, 80, 12), "\n"))
+		}
+	}
+	check("as found", "Platform › Runbooks")
+	for _, rendered := range []bool{false, true} {
+		if rendered {
+			render(&r)
+		}
+		r.Top()
+		check("at the top", "Platform")
+		for heading, want := range map[string]string{"Before": "Platform › Before", "How": "Platform › Before › How",
+			"Runbooks": "Platform › Runbooks", "Then": "Platform › Runbooks › Then"} {
+			headings, _ := r.Headings(nil)
+			r.GoTo(headings[slices.IndexFunc(headings, func(h Heading) bool { return h.Text == heading })])
+			check(heading, want)
+			r.Down(3)
+			check("below "+heading, want)
+		}
+		r.Top()
+		r.NextMatch()
+		check("at the match", "Platform › Runbooks › Then")
+	}
+	r.Add(0, 2, []wire.Chunk{{ChunkInd: 0, Content: "## First\n\n" + lines, HeadingPath: []string{"Platform", "First"}},
+		{ChunkInd: 2, Content: "More.\n\n" + lines + "## Last\n\n" + lines, HeadingPath: []string{"Platform", "Runbooks", "Then"}}})
+	r.Top()
+	r.Down(3)
+	check("a chunk above", "Platform › First")
+	r.Bottom()
+	check("a chunk below", "Platform › Runbooks › Last")
+}
+
 func TestOwnersAreCounted(t *testing.T) {
 	t.Parallel()
 	d := runbook()

@@ -20,11 +20,9 @@ func (r *Reader) Select(on bool) {
 	if !on {
 		return
 	}
-	at := r.placeAtTop()
-	for _, m := range r.matches {
-		if m.matchID == r.current && r.visible(m.line) {
-			at = place{piece: m.piece, from: m.piece.spans[m.span][0]}
-		}
+	at := r.currentPlace()
+	if at.piece == nil {
+		at = r.placeAtTop()
 	}
 	if at.piece == nil {
 		return

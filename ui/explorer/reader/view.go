@@ -284,41 +284,6 @@ func (r *Reader) header(width, height int) []string {
 // Title returns the title of the document on one line.
 func (r *Reader) Title() string { return paint.Line(passage.Title(r.document.SearchResult)) }
 
-// crumbsOf returns the source, the place of the document in it, and the headings of the passage.
-func crumbsOf(d Document) []string {
-	var parts []string
-	if source := clean(client.SourceName(d.SourceType)); source != "" && d.SourceType != "" {
-		parts = append(parts, source)
-	}
-	for _, part := range slices.Concat(d.Where, d.HeadingPath) {
-		if part = clean(part); part != "" {
-			parts = append(parts, part)
-		}
-	}
-	return parts
-}
-
-// crumbLine returns the breadcrumb. Where it is too long, what follows the source is left out: the innermost is the nearest.
-func (r *Reader) crumbLine(width int) string {
-	const below = " › "
-	source, path := r.crumbs[0], r.crumbs[1:]
-	pen := r.pens.source
-	if r.document.SourceType != "" { // as in the list
-		source = r.theme.SourceGlyph(r.document.SourceType) + " " + source
-		pen = paint.PenOf(r.theme.SourceStyle(r.document.SourceType))
-	}
-	line, left := pen.Write(source), width-paint.Width(source)
-	if len(path) == 0 {
-		return paint.Fit(line, width)
-	}
-	shown := strings.Join(path, below)
-	for len(path) > 1 && paint.Width(below+shown) > left {
-		path = path[1:]
-		shown = "…" + below + strings.Join(path, below)
-	}
-	return paint.Fit(line+r.pens.muted.Write(below+shown), width)
-}
-
 // aboutLine returns authors, date, age, matches and link.
 func (r *Reader) aboutLine(width int) string {
 	updated := text.OrEmpty(r.document.UpdatedAt)
