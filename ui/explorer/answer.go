@@ -15,6 +15,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/ui/explorer/panel"
 	"quarry/ui/passage"
 )
@@ -80,10 +81,10 @@ func (m *Model) sendFurther() tea.Cmd {
 }
 
 // ask asks a query, as the next question of the thread.
-func (m *Model) ask(text string) tea.Cmd {
-	query := client.ParseQuery(text, m.now())
+func (m *Model) ask(question string) tea.Cmd {
+	query := client.ParseQuery(question, m.now())
 	if len(m.answer.thread.refs) == 0 {
-		m.answer.thread.query = text
+		m.answer.thread.query = question
 	}
 	m.answer.Begin(query.WithoutFilters())
 	if query.Similar != "" {
@@ -156,7 +157,7 @@ func chatAgent(ctx context.Context, c *client.Client, request wire.ChatRequest, 
 
 // handlePackets shows what the model said.
 func (m *Model) handlePackets(packets []wire.ChatPacket) tea.Cmd {
-	var text strings.Builder
+	var said strings.Builder
 	for _, packet := range packets {
 		switch packet.Type {
 		case wire.ChatSessionCreated:
@@ -170,11 +171,11 @@ func (m *Model) handlePackets(packets []wire.ChatPacket) tea.Cmd {
 				m.answer.Documents(documents)
 			}
 		case wire.ChatMessageDelta:
-			text.WriteString(packet.Content)
+			said.WriteString(packet.Content)
 		}
 	}
-	if text.Len() > 0 {
-		m.answer.Append(text.String())
+	if said.Len() > 0 {
+		m.answer.Append(said.String())
 	}
 	return nil
 }
@@ -236,16 +237,12 @@ func (m *Model) answerFailed(err error) {
 	var failed *client.Error
 	if errors.As(err, &failed) && strings.Contains(failed.Reason, "No default LLM model") {
 		m.answer.refused = noModel
-		remedy := "Ask the administrator to configure one. The passages found are in the list."
-		switch {
-		case failed.Local && m.target.OwnModel:
-			remedy = "Answers from several targets need a model on this machine: set llm.default and " +
-				"llm.providers in the configuration file, or ask " + m.target.Where + " alone with quarry ask. The passages " +
-				"found are in the list."
-		case failed.Local:
-			remedy = "Set llm.default and llm.providers in the configuration file. The passages found are in the list."
+		remedy := text.Sentence(m.modelRemedy(failed.Local))
+		if failed.Local && m.target.OwnModel {
+			remedy = "Answers from several targets need a model on this machine: " + m.modelRemedy(true) +
+				", or ask " + m.target.Where + " alone with quarry ask."
 		}
-		m.answer.Fail(noModel, remedy)
+		m.answer.Fail(noModel, remedy+" The passages found are in the list.")
 		return
 	}
 	if errors.As(err, &failed) && failed.Status == http.StatusNotFound && failed.Code == "" && strings.EqualFold(failed.Reason, "Not Found") {
@@ -308,9 +305,22 @@ func (m *Model) withoutModel() string {
 	case !m.conn.noModel:
 		return ""
 	case m.client() != nil && m.client().Local():
-		return noModel + "; set llm.default and llm.providers in the configuration file"
+		return noModel + "; " + m.modelRemedy(true)
 	}
 	return noModel + " on this server"
+}
+
+// modelRemedy is what configures a language model, of this machine or elsewhere.
+func (m *Model) modelRemedy(here bool) string {
+	setUp := m.options.SetUp
+	key := m.keys.keyOf("set-up", InList)
+	switch {
+	case !here || setUp.Refused != "":
+		return "ask the administrator to configure one"
+	case key == "" || setUp.Backend.SaveModel == nil || setUp.Backend.FolderRefused != "" || m.target.Kind == Remote:
+		return "set llm.default and llm.providers in the configuration file"
+	}
+	return key + " sets one up"
 }
 
 func cannotFollowUp(m *Model) string { return cmp.Or(m.answer.refused, m.withoutModel()) }

@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/ui/explorer/setup"
 )
 
 // chatty is a server whose chat says the lines that a test hands over.
@@ -160,6 +162,23 @@ func TestWithoutAModelTheResultsAreOffered(t *testing.T) {
 	screen.Press("ctrl+u")
 	screen.Press("f1")
 	screen.WaitText("All actions")
+}
+
+// A model that is missing on this machine is set up from where that is said.
+func TestAMissingModelIsSetUpFromTheAnswer(t *testing.T) {
+	t.Parallel()
+	server, _ := chatty(nil)
+	server.routes["POST /chat/send-chat-message"] = func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprint(w, `{"message":"No default LLM model found"}`)
+	}
+	settable := SetUp{Backend: setup.Backend{SaveModel: func(context.Context, setup.Model) (string, error) { return "", nil }}}
+	screen := start(t, 140, 40, Options{Target: server.library(t), Query: "roll back", SetUp: settable})
+	screen.WaitText("Runbook")
+	screen.Press("a")
+	screen.WaitText("F3 sets one up.")
+	screen.Press("f3")
+	screen.WaitText("Set up a language model")
 }
 
 // Where several places are searched in one go, a target may have a model of its own, which quarry ask reaches.
@@ -338,19 +357,21 @@ func modelless() *script {
 func TestWithoutAModelNothingThatNeedsOneIsOffered(t *testing.T) {
 	t.Parallel()
 	server := modelless()
-	screen := start(t, 140, 40, Options{Target: server.library(t), Query: "roll back"})
+	settable := SetUp{Backend: setup.Backend{SaveModel: func(context.Context, setup.Model) (string, error) { return "", nil }}}
+	screen := start(t, 140, 40, Options{Target: server.library(t), Query: "roll back", SetUp: settable})
 	screen.WaitText("Beside it")
 	screen.WaitText("y cite")
 	screen.WaitGone("a ask")
 	screen.WaitGone("not selected")
 	screen.Press("a")
-	screen.WaitText("no language model is configured; set llm.default")
+	screen.WaitText("no language model is configured; F3 sets one up")
 	screen.WaitGone("╭ Answer")
 	screen.Press("/", "ctrl+u")
 	screen.Type("and in beta?")
 	screen.WaitText("About and in beta?")
+	screen.WaitGone("F3 sets one up")
 	screen.Press("ctrl+j")
-	screen.WaitText("no language model is configured; set llm.default")
+	screen.WaitText("no language model is configured; F3 sets one up")
 	for _, request := range server.asked() {
 		if len(request.MessageHistory) > 0 {
 			t.Errorf("a conversation was sent: %+v", request)

@@ -33,7 +33,14 @@ func (m *Model) onPinned() bool { return m.reader == m.compare.pinned }
 // isRead reports whether keys go to a reader.
 func (m *Model) isRead(r *reading) bool { return m.focus == InReader && m.reader == r }
 
-// togglePin pins the passage that is read, with its place and what was fetched of it, or unpins the pinned one.
+// readsPinned reports whether the selected passage is the pinned one.
+func (m *Model) readsPinned() bool {
+	pinned, selected := m.compare.pinned, m.compare.following.result
+	return pinned != nil && selected != nil && sameReading(*pinned.result, *selected)
+}
+
+// togglePin pins the passage that is read, with its place and what was fetched of it, or unpins the pinned one. The other
+// passage is selected in the results.
 func (m *Model) togglePin() tea.Cmd {
 	c := &m.compare
 	if c.pinned != nil {
@@ -43,8 +50,8 @@ func (m *Model) togglePin() tea.Cmd {
 	}
 	c.pinned = c.following
 	c.following = &reading{Reader: c.pinned.Beside()}
-	m.reader = c.following
-	m.say("pinned: " + c.pinned.Title() + "; " + m.keys.keyOf("pin", m.focus) + " unpins it")
+	m.reader, m.focus = c.following, InList
+	m.say("pinned: " + c.pinned.Title() + "; select a passage to read beside it, " + m.keys.keyOf("pin", InList) + " unpins")
 	return nil
 }
 

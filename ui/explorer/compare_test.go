@@ -116,6 +116,30 @@ func TestThePinnedPassageOutlivesItsSearch(t *testing.T) {
 	waitShown(screen, []string{"Rule 1 of 2026.", "Rule 1 of 2025."})
 }
 
+// Pinned from the reader, a passage gives the keys to the results: the next one is selected there, and seen at once.
+func TestTheOtherPassageIsSelectedAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, size := range [][2]int{{160, 45}, {120, 40}, {80, 24}} {
+		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
+			t.Parallel()
+			screen := start(t, size[0], size[1], Options{Target: policies().remote(t), Query: "leave"})
+			screen.WaitText("Leave policy 2025 (leave)")
+			screen.Press("enter")
+			screen.WaitText("Rule 3 of 2024.")
+			screen.Press("=")
+			screen.WaitText("pinned: Leave policy 2024 (leave); select a passage to read beside it, = unpins")
+			if size[0] >= sideWidth {
+				screen.WaitText("pinned: select another")
+			}
+			screen.Press("j")
+			waitShown(screen, []string{"▌ 2  Leave policy 2025"}, "pinned: select another")
+			if size[0] >= sideWidth {
+				screen.WaitText("Rule 3 of 2025.")
+			}
+		})
+	}
+}
+
 // What is fetched of a document goes into the reader that asked for it.
 func TestTheReadersOfAComparisonExpandByThemselves(t *testing.T) {
 	t.Parallel()

@@ -159,6 +159,9 @@ func (m *Model) readerPane() []string {
 		return nil
 	}
 	p, lines := m.readerLines(m.compare.following, m.rects.ReaderFrame, m.rects.Reader)
+	if m.readsPinned() {
+		p.foot = m.theme.Muted.Render("pinned: select another")
+	}
 	return m.draw(p, lines)
 }
 
