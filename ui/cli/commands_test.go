@@ -248,6 +248,16 @@ func TestValidateConfig(t *testing.T) {
 		s.on("/version", body(200, []byte(`{"backend_version":"2.0.0"}`)))
 		golden.RequireEqual(t, run(t, testDoors(s.URL), terminal{}, "validate-config").check(t, ExitSuccess).out)
 	})
+	t.Run("library", func(t *testing.T) { // which needs no identity
+		s := newOnyx(t)
+		s.on("/search", body(422, fixture(t, "error-422-source.json")))
+		s.on("/version", body(200, []byte(`{"backend_version":"4.2.0","quarry":{"version":"1.2.3"}}`)))
+		doors := testDoors(s.URL)
+		doors.decide = func(target.Request) (target.Choice, error) {
+			return target.Choice{Kind: target.KindSample, Rule: target.RuleFlag, Reason: "--sample selects the sample library"}, nil
+		}
+		golden.RequireEqual(t, run(t, doors, terminal{}, "validate-config").check(t, ExitSuccess).out)
+	})
 }
 
 func TestTokens(t *testing.T) {

@@ -57,7 +57,7 @@ func TestPassageIsCutBetweenWords(t *testing.T) {
 		}
 	}
 	lines := a.passage(wire.SearchResult{Content: "|---|:--:|\n| a | b |\n"}, nil, 40)
-	if len(lines) != 1 || lines[0] != "| a | b |" {
+	if len(lines) != 1 || lines[0] != "a · b" {
 		t.Errorf("%q", lines)
 	}
 }

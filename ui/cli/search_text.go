@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -65,10 +64,7 @@ func (a *app) resultText(r wire.SearchResult, words []string, width int, several
 	if path := strings.Join(r.HeadingPath, " › "); path != "" {
 		fmt.Fprintf(&b, "%s%s\n", indent, a.style.Muted.Render(ansi.Truncate(text.OneLine(path), room, "…")))
 	}
-	for i, line := range a.passage(r, words, room) {
-		if i == 0 && len(r.HeadingPath) > 0 && passage.Heading(ansi.Strip(line)) == text.OneLine(r.HeadingPath[len(r.HeadingPath)-1]) {
-			continue // printed above
-		}
+	for _, line := range a.passage(r, words, room) {
 		b.WriteString(strings.TrimRight(indent+line, " ") + "\n")
 	}
 	if link := cmp.Or(text.OrEmpty(r.Link), r.Ref); link != "" {
@@ -94,16 +90,27 @@ func (a *app) about(r wire.SearchResult, several bool) string {
 
 // passage is the part of a result's content that matches best, wrapped, with the query's words marked.
 func (a *app) passage(r wire.SearchResult, words []string, room int) []string {
-	content, marks := passage.Excerpt(r, passage.Highlights(r, words), passageLines, room)
-	marked := a.mark(content, marks)
+	shown := passage.Excerpt(r, passage.Highlights(r, words), passageLines, room)
+	if depth := len(r.HeadingPath); depth > 0 && len(shown) > 1 && shown[0].Kind == passage.Headline &&
+		shown[0].Text == text.OneLine(r.HeadingPath[depth-1]) {
+		shown = shown[1:] // printed above
+	}
 	var lines []string
-	for line := range strings.Lines(marked) {
-		line = strings.TrimRight(line, "\n")
-		plain := strings.TrimSpace(ansi.Strip(line))
-		if plain == "" || len(lines) == 0 && passage.IsTableRule(plain) {
+	for _, line := range shown {
+		if line.Text == "" {
 			continue
 		}
-		lines = append(lines, strings.Split(wrapped(line, room), "\n")...)
+		lead := line.Lead
+		if len(lead) > room/4 {
+			lead = strings.TrimLeft(lead, " ")
+		}
+		marked := a.mark(strings.ReplaceAll(line.Text, "\t", " "), line.Marks, line.Kind)
+		for i, part := range strings.Split(wrapped(marked, room-len(lead)), "\n") {
+			if i > 0 {
+				lead = strings.Repeat(" ", len(lead))
+			}
+			lines = append(lines, lead+part)
+		}
 		if len(lines) > passageLines {
 			lines = lines[:passageLines]
 			last := &lines[passageLines-1]
@@ -138,24 +145,32 @@ func wrapped(text string, width int) string {
 }
 
 // mark styles every span, word by word and never across a line, so that wrapping does not tear a style apart.
-func (a *app) mark(content string, marks []wire.Span) string {
-	slices.SortFunc(marks, func(x, y wire.Span) int { return x[0] - y[0] })
+func (a *app) mark(content string, marks []wire.Span, kind passage.LineKind) string {
+	style := lipgloss.NewStyle()
+	if kind == passage.Headline {
+		style = a.style.Title
+	}
 	var b strings.Builder
+	words := func(style lipgloss.Style, part string) {
+		for i, word := range strings.Split(part, " ") {
+			if i > 0 {
+				b.WriteString(" ")
+			}
+			if word != "" {
+				b.WriteString(style.Render(word))
+			}
+		}
+	}
 	at := 0
 	for _, mark := range marks {
 		if mark[0] < at || mark[1] > len(content) {
 			continue
 		}
-		b.WriteString(content[at:mark[0]])
-		for i, word := range strings.FieldsFunc(content[mark[0]:mark[1]], unicode.IsSpace) {
-			if i > 0 {
-				b.WriteString(" ")
-			}
-			b.WriteString(a.style.Match.Render(word))
-		}
+		words(style, content[at:mark[0]])
+		words(a.style.Match, content[mark[0]:mark[1]])
 		at = mark[1]
 	}
-	b.WriteString(content[at:])
+	words(style, content[at:])
 	return b.String()
 }
 

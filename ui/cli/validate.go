@@ -65,6 +65,8 @@ type validation struct {
 	app                                   *app
 	config, server, release, email, owner string // owner if there is no email
 	permissions                           []string
+	here                                  bool   // a library of this machine: the identity is its owner, who may do everything
+	program                               string // release of the quarry that answers there
 }
 
 func (a *app) validate(ctx context.Context, _ []string) error {
@@ -98,7 +100,7 @@ func (v *validation) run(ctx context.Context) {
 	})
 	v.step("server", func() (detail string, err error) {
 		v.session, err = v.app.open(ctx, choice)
-		v.server = choice.Describe()
+		v.server, v.here = choice.Describe(), choice.Kind == target.KindLibrary || choice.Kind == target.KindSample
 		return v.server, err
 	})
 	if choice.Kind == target.KindSlack {
@@ -165,6 +167,9 @@ func (v *validation) version(ctx context.Context, c *client.Client, choice targe
 		return "", warning("the server does not report its version: " + text.OneLine(err.Error()))
 	}
 	v.release = version.BackendVersion
+	if version.Quarry != nil {
+		v.program = version.Quarry.Version
+	}
 	if isTooOld(version, choice) {
 		return "", warning(fmt.Sprintf("%s is older than %d.0, the oldest tested version", version.BackendVersion, oldestTested))
 	}
@@ -189,11 +194,20 @@ func (v *validation) print(failure *Failure) error {
 		}
 	}
 	line("Config", v.config)
-	line("Server", v.server)
-	line("Status", status)
-	line("Version", v.release)
-	line("User", cmp.Or(v.email, v.owner))
-	line("May", strings.Join(v.permissions, ", "))
+	if v.here {
+		if failure == nil {
+			status = "ready to search"
+		}
+		line("Library", v.server)
+		line("Status", status)
+		line("Version", v.program)
+	} else {
+		line("Server", v.server)
+		line("Status", status)
+		line("Version", v.release)
+		line("User", cmp.Or(v.email, v.owner))
+		line("May", strings.Join(v.permissions, ", "))
+	}
 	b.WriteString(v.app.stepsText(steps))
 	return v.app.print([]byte(b.String()))
 }

@@ -9,10 +9,11 @@ import (
 	"quarry/internal/text"
 )
 
-// Excerpt returns the part of a result to show in some lines of some columns, and the marks in it. It starts at the
-// beginning if the best passage, or the first mark, is near, else at the line of that. It is somewhat longer than what
-// fits.
-func Excerpt(r wire.SearchResult, marks []wire.Span, lines, columns int) (string, []wire.Span) {
+// Excerpt returns the part of a result to show in some lines of some columns, as plain text with marks. It starts at the
+// beginning if the best passage, or the first mark, is near, else at the line of that. It is somewhat longer than what fits.
+func Excerpt(r wire.SearchResult, marks []wire.Span, lines, columns int) []Line {
+	content := r.Content
+	marks = wire.OrderSpans(content, marks)
 	start := 0
 	switch {
 	case r.BestPassage[1] > r.BestPassage[0]:
@@ -20,7 +21,6 @@ func Excerpt(r wire.SearchResult, marks []wire.Span, lines, columns int) (string
 	case len(marks) > 0:
 		start = marks[0][0]
 	}
-	content := r.Content
 	if start < 0 || start > len(content) || shownFromTop(content[:start], lines, columns) {
 		start = 0
 	}
@@ -28,18 +28,14 @@ func Excerpt(r wire.SearchResult, marks []wire.Span, lines, columns int) (string
 	for start > 0 && strings.Count(content[start:], "\n") < lines-1 {
 		start = strings.LastIndexByte(content[:start-1], '\n') + 1
 	}
-	for start < len(content) && !utf8.RuneStart(content[start]) {
-		start++
-	}
-	content = text.Clip(content[start:], 8*columns*lines)
-	content = strings.ReplaceAll(content, "\t", " ")
+	shown := text.Clip(content[start:], 8*columns*lines)
 	var moved []wire.Span
 	for _, mark := range marks {
-		if mark[0] >= start && mark[1] <= start+len(content) && mark[0] < mark[1] {
+		if mark[0] >= start && mark[1] <= start+len(shown) && mark[0] < mark[1] {
 			moved = append(moved, wire.Span{mark[0] - start, mark[1] - start})
 		}
 	}
-	return content, moved
+	return linesOf(shown, moved, fenceAt(content[:start]))
 }
 
 // shownFromTop reports whether the text after a beginning is in the upper half of the lines.

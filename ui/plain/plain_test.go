@@ -323,8 +323,9 @@ func TestSpoken(t *testing.T) {
 		"> quoted\n> more":                       "quoted|more",
 		"- a\n* b\n1. c":                         "a|b|1. c",
 		"a [b](http://x) c ![d](e.png) f":        "a b c d f",
-		"a [b](unclosed":                         "a [b](unclosed",
+		"a [b](unclosed":                         "a b",
 		"a](b)":                                  "a](b)",
+		"- [x] a\n- [ ] b <b>c</b>":              "done: a|to do: b c",
 		"---\n***\n===":                          "",
 		"| a | |\n|---|---|\n| c | d |":          "a.|c, d.",
 		"```go\nx := **p\n\n```\nafter `y`":      "Code:|x := **p||End of code.|after y",
@@ -333,6 +334,15 @@ func TestSpoken(t *testing.T) {
 	} {
 		if got := strings.Join(spoken(content), "|"); got != want {
 			t.Errorf("%q: %q, want %q", content, got, want)
+		}
+	}
+}
+
+func TestAuthorsAreListed(t *testing.T) {
+	s := &session{Options: Options{Now: time.Now}}
+	for want, names := range map[string][]string{"Slack, by A.": {"A"}, "Slack, by A and B.": {"A", "B"}, "Slack, by A, B and C.": {"A", "B", "C"}} {
+		if got := s.about(wire.SearchResult{SourceType: "slack", Authors: names}); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

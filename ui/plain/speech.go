@@ -2,12 +2,8 @@ package plain
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"unicode"
-
-	"go.mau.fi/util/exslices"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -29,22 +25,16 @@ func (s *session) summary(at int) string {
 		lines[1] = fmt.Sprintf("The same document as result %d.", first+1)
 	}
 	marks := passage.Highlights(r, passage.Words(s.query))
-	content, _ := passage.Excerpt(r, marks, excerptLines, excerptColumns)
-	said := exslices.CastFunc(spoken(withoutFences(content)), text.Ended)
+	var said []string
+	for _, line := range passage.Excerpt(r, marks, excerptLines, excerptColumns) {
+		if line.Text != "" {
+			said = append(said, text.Ended(spokenLine(line)))
+		}
+	}
 	if excerpt := text.Shorten(strings.Join(said, " "), excerptLines*excerptColumns); excerpt != "" {
 		lines = append(lines, excerpt)
 	}
 	return strings.Join(lines, "\n")
-}
-
-// withoutFences takes out where code begins and ends: an excerpt may start between the two.
-func withoutFences(content string) string {
-	isLineFence := func(line string) bool { return isFence(strings.TrimSpace(line)) }
-	return strings.Join(slices.DeleteFunc(slices.Collect(strings.Lines(content)), isLineFence), "")
-}
-
-func isFence(line string) bool {
-	return strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~")
 }
 
 // sameDocument finds an earlier result of the same document.
@@ -61,7 +51,12 @@ func (s *session) about(r wire.SearchResult) string {
 		parts = append(parts, age)
 	}
 	if len(r.Authors) > 0 {
-		parts = append(parts, "by "+paint.Line(strings.Join(r.Authors, " and ")))
+		last := len(r.Authors) - 1
+		names := strings.Join(r.Authors[:last], ", ")
+		if last > 0 {
+			names += " and "
+		}
+		parts = append(parts, "by "+paint.Line(names+r.Authors[last]))
 	}
 	if len(s.Beside) > 0 {
 		parts = append(parts, "from "+paint.Line(r.Origin))
@@ -152,75 +147,35 @@ func remedyByLink(r wire.SearchResult) string {
 func spoken(content string) []string {
 	var lines []string
 	code := false
-	for line := range strings.Lines(content) {
-		line = strings.TrimRightFunc(line, unicode.IsSpace)
-		trimmed := strings.TrimSpace(line)
-		switch {
-		case isFence(trimmed):
-			code = !code
-			if code {
-				lines = append(lines, "Code:")
-			} else {
-				lines = append(lines, "End of code.")
-			}
-		case code:
-			lines = append(lines, line)
-		case trimmed == "" || isRule(trimmed):
-		default:
-			lines = append(lines, spokenLine(trimmed))
+	announce := func(is bool) {
+		if is && !code {
+			lines = append(lines, "Code:")
+		} else if code && !is {
+			lines = append(lines, "End of code.")
 		}
+		code = is
 	}
+	for _, line := range passage.Lines(content, nil) {
+		announce(line.Kind == passage.Code)
+		lines = append(lines, spokenLine(line))
+	}
+	announce(false)
 	return lines
 }
 
-// isRule reports whether a line only draws: below headings and table heads, and between parts.
-func isRule(line string) bool { return strings.Trim(line, "|-=:*_ ") == "" }
-
-// spokenLine takes the marks out of one line of Markdown.
-func spokenLine(line string) string {
-	if heading := passage.Heading(line); heading != "" {
-		return text.Ended(inline(heading))
+// spokenLine returns what a line says.
+func spokenLine(line passage.Line) string {
+	switch line.Kind {
+	case passage.Headline:
+		return text.Ended(line.Text)
+	case passage.Row:
+		return text.Ended(strings.ReplaceAll(line.Text, " · ", ", "))
 	}
-	line = strings.TrimLeft(line, "> ")
-	for _, bullet := range []string{"- ", "* ", "+ "} {
-		line = strings.TrimPrefix(line, bullet)
+	switch lead := strings.ToLower(line.Lead); {
+	case strings.Contains(lead, "[x]"):
+		return "done: " + line.Text
+	case strings.Contains(lead, "[ ]"):
+		return "to do: " + line.Text
 	}
-	if strings.HasPrefix(line, "|") {
-		var cells []string
-		for cell := range strings.SplitSeq(strings.Trim(line, "| "), "|") {
-			if cell = strings.TrimSpace(cell); cell != "" {
-				cells = append(cells, inline(cell))
-			}
-		}
-		return text.Ended(strings.Join(cells, ", "))
-	}
-	return inline(line)
-}
-
-// inline takes out emphasis and the addresses behind links.
-func inline(line string) string {
-	const longest = 16 << 10 // bytes of a line that somebody wrote by hand
-	if len(line) > longest {
-		return line
-	}
-	line = unstarred(strings.NewReplacer("**", "", "~~", "", "`", "").Replace(line))
-	var plain strings.Builder
-	for {
-		label, address, found := strings.Cut(line, "](")
-		end := strings.IndexByte(address, ')')
-		start := strings.LastIndexByte(label, '[')
-		if !found || end < 0 || start < 0 {
-			break
-		}
-		plain.WriteString(strings.TrimSuffix(label[:start], "!"))
-		plain.WriteString(label[start+1:])
-		line = address[end+1:]
-	}
-	plain.WriteString(line)
-	return plain.String()
-}
-
-// unstarred takes out the stars around *words*; others multiply.
-func unstarred(line string) string {
-	return regexp.MustCompile(`\*([^\s*]|[^\s*][^*]*[^\s*])\*`).ReplaceAllString(line, "$1")
+	return line.Text
 }

@@ -110,10 +110,8 @@ func (p *Collection) details(width, height int, th theme.Theme) []string {
 	one, most := p.passages[p.choice.At], height/3
 	lines := []string{th.Border.Render(strings.Repeat("─", width))}
 	lines = append(lines, wrapped(one.Note, width, th.Warning)...)
-	shown, _ := passage.Excerpt(one.SearchResult, nil, most, width)
-	for line := range strings.SplitSeq(shown, "\n") { // each for itself: a table stays one
-		plain, _ := passage.Snippet(wire.SearchResult{Content: line}, nil, len(line)+1, len(line)+1)
-		lines = append(lines, wrapped(plain, width, th.Muted)...)
+	for _, line := range passage.Excerpt(one.SearchResult, nil, most, width) {
+		lines = append(lines, wrapped(line.Lead+line.Text, width, th.Muted)...)
 	}
 	lines = lines[:min(len(lines), most)]
 	for len(lines) < most {
