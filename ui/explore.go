@@ -214,7 +214,7 @@ func (r *run) capabilities() explorer.Capabilities {
 	edit, refused := r.editor()
 	if r.overSSH() {
 		return explorer.Capabilities{Suspend: true, Save: saveFile, ASCII: ascii,
-			OpenReason: "over SSH quarry cannot open your browser: click or copy the link", Edit: edit, EditReason: refused}
+			OpenReason: "no browser over SSH: click here", Edit: edit, EditReason: refused}
 	}
 	caps := explorer.Capabilities{Suspend: true, Save: saveFile, ASCII: ascii, Open: openLink, Edit: edit, EditReason: refused}
 	if !clipboard.Unsupported {

@@ -44,7 +44,7 @@ func TestPictures(t *testing.T) {
 				screen.Golden("results")
 				screen.Press("enter")
 				screen.Wait("the reader", func(text string) bool {
-					return !strings.Contains(text, "**") && strings.Contains(text, "hurry") && !strings.Contains(text, "↵ open")
+					return !strings.Contains(text, "**") && (strings.Contains(text, "hurry") || strings.Contains(text, "When to use")) && !strings.Contains(text, "↵ open")
 				})
 				screen.Golden("reader")
 				screen.Press("?")

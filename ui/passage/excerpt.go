@@ -101,7 +101,7 @@ func snippetStart(r wire.SearchResult, marks []wire.Span, first, columns int) (s
 	if from := passTitle(r, 0); len(marksFrom(marks, start)) == 0 && len(marksFrom(marks, from)) > 0 {
 		start, best = from, nil // the words are elsewhere
 	}
-	marks = marksFrom(marks, start)
+	marks = shownByLine(r.Content, marksFrom(marks, start))
 	mark := -1
 	if len(marks) > 0 {
 		mark = marks[0][0]
@@ -119,6 +119,30 @@ func snippetStart(r wire.SearchResult, marks []wire.Span, first, columns int) (s
 		start = wordStart(r.Content, mark-3*first/2, mark) // approach continues from here
 	}
 	return start, true
+}
+
+// shownByLine returns the first marks without those that plain text leaves out, such as in the address of a link.
+func shownByLine(content string, marks []wire.Span) []wire.Span {
+	const most = 64
+	var shown []wire.Span
+	for len(marks) > 0 && len(shown) < most {
+		start := strings.LastIndexByte(content[:marks[0][0]], '\n') + 1
+		line := firstLine(content[start:])
+		var within []wire.Span
+		for len(marks) > 0 && marks[0][0] <= start+len(line) {
+			within = append(within, wire.Span{marks[0][0] - start, min(marks[0][1]-start, len(line))})
+			marks = marks[1:]
+		}
+		for _, mark := range Shown(line, within) {
+			shown = append(shown, wire.Span{mark[0] + start, mark[1] + start})
+		}
+	}
+	return shown
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
 }
 
 // marksFrom returns the marks that do not begin before an offset.

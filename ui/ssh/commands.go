@@ -159,7 +159,7 @@ func (s *session) explore(ctx context.Context, e cli.Exploration) error {
 // capabilities returns what a visitor can do: nothing on this machine.
 func capabilities(terminal string) explorer.Capabilities {
 	return explorer.Capabilities{
-		OpenReason:   "over SSH the browser is on your side: click the link, or copy it",
+		OpenReason:   "no browser over SSH: click here",
 		EditReason:   "over SSH no files can be edited",
 		NoHyperlinks: explorer.NeedsASCII(terminal), ASCII: explorer.NeedsASCII(terminal),
 	}

@@ -170,3 +170,31 @@ func TestSteppingThroughMatches(t *testing.T) {
 		t.Error("nothing matches")
 	}
 }
+
+// The reader opens at the best passage, which the list shows, although other words match before it.
+func TestTheBestPassageIsInView(t *testing.T) {
+	t.Parallel()
+	d := runbook()
+	filler := strings.Repeat("Filler.\n\n", 40)
+	d.Content = "\x1b[1mA deploy.\n\n" + filler + "## The best\n\nHow to deploy.\n\n" + filler + "Another deploy.\n\n" + filler
+	best := strings.Index(d.Content, "## The best")
+	d.BestPassage = wire.Span{best, best + 30}
+	d.Highlights = spansOf(d.Content, "deploy")
+	for name, change := range map[string]func(*Document){
+		"as marked": func(*Document) {},
+		"by words":  func(d *Document) { d.Highlights, d.Words = nil, []string{"deploy"} },
+	} {
+		change(&d)
+		var r Reader
+		r.Show(d)
+		if view := strings.Join(plainView(&r, 60, 20), "\n"); !strings.Contains(view, "How to deploy.") {
+			t.Errorf("%s:\n%s", name, view)
+		}
+		d.BestPassage = wire.Span{}
+		r.Show(d)
+		if view := strings.Join(plainView(&r, 60, 20), "\n"); !strings.Contains(view, "A deploy.") {
+			t.Errorf("%s, without a best passage:\n%s", name, view)
+		}
+		d.BestPassage = wire.Span{best, best + 30}
+	}
+}

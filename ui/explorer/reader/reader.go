@@ -243,6 +243,7 @@ type Document struct {
 type unit struct {
 	id    contentID
 	text  string // cleaned for the screen; all offsets refer to it
+	start int    // of the text in the whole that it is a part of
 	spans []wire.Span
 	first int // chunks that it belongs to
 	last  int
@@ -269,7 +270,7 @@ func unitsOf(content string, spans []wire.Span, words []string, from unit) []uni
 	var units []unit
 	for _, piece := range pieces(content, maxUnit) {
 		u := from
-		u.text = content[piece.Start:piece.End]
+		u.text, u.start = content[piece.Start:piece.End], piece.Start
 		u.spans = paint.SpansWithin(spans, piece)
 		u.id = identify(u)
 		units = append(units, u)

@@ -70,12 +70,26 @@ func (r *Reader) fit(width, height int, th theme.Theme) {
 	}
 }
 
-// seekMatch scrolls to the first highlight if it is not on the first screen.
+// seekMatch scrolls to the first highlight of the best passage if it is not on the first screen.
 func (r *Reader) seekMatch() {
 	r.count()
-	if len(r.matches) > 0 && r.matches[0].line >= r.top+r.body-1 {
-		r.scrollTo(r.matches[0].line - r.body/3)
+	if len(r.matches) == 0 {
+		return
 	}
+	best := r.bestStart()
+	first := slices.IndexFunc(r.matches, func(m match) bool { return m.piece.unit.start+m.piece.spans[m.span][0] >= best })
+	if line := r.matches[max(0, first)].line; line >= r.top+r.body-1 {
+		r.scrollTo(line - r.body/3)
+	}
+}
+
+// bestStart returns where the best passage begins in the text as it is shown.
+func (r *Reader) bestStart() int {
+	best := r.document.BestPassage
+	if best[0] <= 0 || best[1] <= best[0] || best[1] > len(r.document.Content) {
+		return 0
+	}
+	return len(paint.Text(client.Sanitize(r.document.Content[:best[0]])))
 }
 
 func (r *Reader) draw(key frameKey) []string {
