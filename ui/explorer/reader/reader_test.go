@@ -116,6 +116,20 @@ func TestWhyThereIsNoMoreIsSeenWhole(t *testing.T) {
 	}
 }
 
+// Where the reason is longer than a line, what to do about it stays.
+func TestWhatToDoWithoutMoreStays(t *testing.T) {
+	t.Parallel()
+	d := runbook()
+	d.CanExpand, d.WhyNot, d.ChunkStart, d.ChunkEnd, d.ChunkCount = false, "this server cannot show surrounding text; o opens the original", 0, 0, 0
+	var r Reader
+	r.Show(d)
+	for width, want := range map[int]string{80: d.WhyNot, 40: "o opens the original"} {
+		if view := plainView(&r, width, 20); !slices.Contains(view, want) {
+			t.Errorf("%d columns:\n%s", width, strings.Join(view, "\n"))
+		}
+	}
+}
+
 func TestTheBreadcrumbKeepsItsEnd(t *testing.T) {
 	t.Parallel()
 	d := runbook()

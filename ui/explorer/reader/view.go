@@ -226,6 +226,9 @@ func (r *Reader) distance(width int, what string) string {
 	line := "— " + what
 	if !r.document.CanExpand {
 		why := clean(r.document.WhyNot)
+		if _, remedy, found := strings.Cut(why, "; "); found && paint.Width(why) > width {
+			why = remedy
+		}
 		if paint.Width(line)+len(" · ")+paint.Width(why) > width {
 			return r.pens.muted.Write(why) // it says as much
 		}
