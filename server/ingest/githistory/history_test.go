@@ -2,7 +2,6 @@ package githistory
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -176,7 +175,7 @@ func FuzzPack(f *testing.F) {
 		r.ReadHistory(ctx)
 		for name := range r.files {
 			if f := r.File(name); len(f.Authors) > maxAuthors || len(name) > maxPath {
-				t.Error(fmt.Sprintf("%q: %+v", name, f))
+				t.Errorf("%q: %+v", name, f)
 			}
 		}
 	})
