@@ -2,8 +2,8 @@
 
 // Ttybench measures the built program as a person meets it: through a pseudo-terminal with an emulated terminal behind
 // it, which answers what the program asks. It types keys, and counts the time and the bytes until the answer is painted.
-// Beside every figure stands its budget; an empty program on the same library runs in the same minute, since a machine
-// that is busy is slow for both.
+// Beside every figure stands its budget; an empty program on the same library, and fzf where it is installed, run in the
+// same minute, since a machine that is busy is slow for all.
 //
 //	ttybench [-scenario NAMES] [-library DIR] BINARY
 //
@@ -39,7 +39,7 @@ type bench struct {
 func main() {
 	log.SetFlags(0)
 	b := &bench{}
-	names := flag.String("scenario", "all", "scenarios to run, separated by commas; list tells them")
+	names := flag.String("scenario", "all", "scenarios to run, separated by commas; list prints them")
 	flag.StringVar(&b.library, "library", "", "folder of a library to search in; the scenarios of large libraries need it")
 	flag.StringVar(&b.empty, "empty", "", "the built empty program (built from ./tools/ttybench/empty otherwise)")
 	flag.IntVar(&b.cols, "cols", 120, "columns of the terminal")
@@ -55,7 +55,7 @@ func main() {
 		return
 	}
 	if flag.NArg() != 1 {
-		log.Fatal("usage: ttybench [flags] BINARY (-h tells the flags)")
+		log.Fatal("usage: ttybench [flags] BINARY (-h lists the flags)")
 	}
 	held, err := b.run(*names, flag.Arg(0))
 	if err != nil {
@@ -72,7 +72,7 @@ func list(out io.Writer) {
 	}
 }
 
-// run measures the chosen scenarios, and tells whether all budgets held.
+// run measures the chosen scenarios and reports whether all budgets held.
 func (b *bench) run(names, binary string) (held bool, err error) {
 	chosen, err := b.choose(names)
 	if err != nil {
@@ -121,7 +121,7 @@ func (b *bench) choose(names string) ([]scenario, error) {
 	for name := range strings.SplitSeq(names, ",") {
 		i := slices.IndexFunc(known, func(s scenario) bool { return s.name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("no scenario is named %q; -scenario list tells them", name)
+			return nil, fmt.Errorf("no scenario is named %q; -scenario list prints them", name)
 		}
 		if known[i].library && b.library == "" {
 			return nil, fmt.Errorf("the scenario %s needs -library", name)
