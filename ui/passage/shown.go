@@ -1,6 +1,7 @@
 package passage
 
 import (
+	"slices"
 	"strings"
 
 	"quarry/client/wire"
@@ -9,9 +10,22 @@ import (
 // Shown returns those of a text's ordered spans that are not all within what rendered Markdown leaves out: addresses of links,
 // languages of code, HTML tags and the like, and bare addresses, which it shortens.
 func Shown(markdown string, spans []wire.Span) []wire.Span {
-	if len(spans) == 0 {
+	if len(spans) == 0 || !mayLeaveOut(markdown) {
 		return spans
 	}
+	return parsedShown(markdown, spans)
+}
+
+// mayLeaveOut reports whether a text contains what begins all that rendering leaves out: tags, targets of links, mailboxes,
+// addresses and fences. Few lines do, and parsing each on its way to the screen would take a fifth of drawing the results.
+func mayLeaveOut(markdown string) bool {
+	if strings.ContainsAny(markdown, "<]@") {
+		return true
+	}
+	return slices.ContainsFunc([]string{"://", "www.", "```", "~~~"}, func(begin string) bool { return strings.Contains(markdown, begin) })
+}
+
+func parsedShown(markdown string, spans []wire.Span) []wire.Span {
 	p := newPlainer(markdown, spans)
 	p.lines(0, len(markdown))
 	var shown []wire.Span

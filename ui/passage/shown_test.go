@@ -1,8 +1,10 @@
 package passage
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"quarry/client/wire"
@@ -52,11 +54,15 @@ func FuzzShown(f *testing.F) {
 	f.Fuzz(func(t *testing.T, markdown string, step int) {
 		var spans []wire.Span
 		for at := 0; step > 0 && at+step <= len(markdown); at += step {
-			if utf8.RuneStart(markdown[at]) {
+			if utf8.RuneStart(markdown[at]) && !strings.ContainsFunc(markdown[at:at+step], func(r rune) bool { return !unicode.IsLetter(r) }) {
 				spans = append(spans, wire.Span{at, at + step})
 			}
 		}
-		for _, span := range Shown(markdown, spans) {
+		shown := Shown(markdown, spans)
+		if parsed := parsedShown(markdown, spans); !slices.Equal(shown, parsed) && len(spans) > 0 {
+			t.Fatalf("%q: %v, parsed %v", markdown, shown, parsed)
+		}
+		for _, span := range shown {
 			for len(spans) > 0 && spans[0] != span {
 				spans = spans[1:]
 			}
