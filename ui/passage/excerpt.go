@@ -95,7 +95,7 @@ func Snippet(r wire.SearchResult, marks []wire.Span, first, columns int) (string
 func snippetStart(r wire.SearchResult, marks []wire.Span, first, columns int) (start int, wanted bool) {
 	best := wire.OrderSpans(r.Content, []wire.Span{r.BestPassage})
 	if len(best) > 0 {
-		start = best[0][0]
+		start = passTarget(r.Content, best[0][0])
 	}
 	start = passTitle(r, start)
 	if from := passTitle(r, 0); len(marksFrom(marks, start)) == 0 && len(marksFrom(marks, from)) > 0 {
@@ -119,6 +119,20 @@ func snippetStart(r wire.SearchResult, marks []wire.Span, first, columns int) (s
 		start = wordStart(r.Content, mark-3*first/2, mark) // approach continues from here
 	}
 	return start, true
+}
+
+// passTarget returns the end of the link's target that an offset is within, and any other offset as it is: passages begin at
+// words, also at those of addresses.
+func passTarget(content string, at int) int {
+	line := strings.LastIndexByte(content[:at], '\n') + 1
+	target := strings.LastIndex(content[line:at], "](")
+	if target < 0 || strings.Contains(content[line+target:at], ")") {
+		return at
+	}
+	if end := strings.IndexByte(firstLine(content[at:]), ')'); end >= 0 {
+		return at + end + 1
+	}
+	return at
 }
 
 // shownByLine returns the first marks without those that plain text leaves out, such as in the address of a link.

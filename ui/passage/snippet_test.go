@@ -27,6 +27,7 @@ func TestSnippet(t *testing.T) {
 		{"far into the best passage", straw + "One sentence. And then roll it", "straw", "", "…And then roll it", "roll"},
 		{"most words", "roll out\n" + straw + "\nthen roll back", "", "", "then roll back", "roll"},
 		{"in an address", straw + "\n[see](../roll/roll/roll.md) the list\n" + straw + "\nthen roll it", "[see]", "", "then roll it", "roll"},
+		{"best passage in an address", straw + "[see](../pay/index.md) and roll it", "index", "", "…and roll it", "roll"},
 		{"in code", straw + "\n```sh\n# a\nkwctl *roll* # b\n```\n", "", "", "kwctl *roll* # b", "roll"},
 		{"after code", "```\n" + straw + "\n```\n**roll** `it`", "", "", "roll it", "roll"},
 	} {

@@ -225,8 +225,8 @@ func (w *Wizard) folderRows(b *builder) {
 		b.cuts(w.skipLines(b.width))
 	}
 	b.blank()
-	b.text("Reads Markdown, plain text, web pages, logs and JSON lines; other files are skipped and listed. "+
-		"The files stay where they are.", b.th.Muted, true)
+	b.text("Reads Markdown, PDF, Office documents, mail, web pages, code and Slack exports. What cannot be read is listed with "+
+		"the reason. The files stay where they are.", b.th.Muted, true)
 	b.text("tab completes the path", b.th.Muted, true)
 }
 
