@@ -90,6 +90,8 @@ type Conversation struct {
 	Title    string
 	Messages []Message
 	File     string // with the first message, from the export's folder
+
+	thread bool
 }
 
 // Message is a message of a conversation, its text in Markdown. Link is empty where the export does not show the address
@@ -275,7 +277,7 @@ type exportFile struct {
 // day reads the messages of a day: those of threads are held until the channel's end.
 func (r *channelReader) day(name string, problem func(error) error) error {
 	date := strings.TrimSuffix(path.Base(name), ".json")
-	outside := Conversation{ID: date, Channel: r.channel, Title: r.channel.Name + " · " + date, File: name}
+	outside := Conversation{ID: date, Channel: r.channel, File: name}
 	undated := 0
 	err := each(r.export, name, func(m exportMessage) {
 		message, known := r.export.message(r.channel, m)
@@ -288,7 +290,7 @@ func (r *channelReader) day(name string, problem func(error) error) error {
 		default:
 			t := r.threads[first]
 			if t == nil {
-				t = &Conversation{ID: first, Channel: r.channel, File: name}
+				t = &Conversation{ID: first, Channel: r.channel, File: name, thread: true}
 				r.threads[first] = t
 			}
 			t.Messages = append(t.Messages, message)
@@ -403,8 +405,10 @@ func (r *channelReader) emit(c Conversation) error {
 		if start > 0 {
 			part.ID = fmt.Sprintf("%s+%d", c.ID, start)
 		}
-		if part.Title == "" {
-			part.Title = c.Channel.Name + " · " + part.Messages[0].summary
+		if part.Title = c.Channel.Name + " · "; c.thread {
+			part.Title += part.Messages[0].summary
+		} else {
+			part.Title += daysOf(part.Messages)
 		}
 		if err := r.use(part); err != nil {
 			return err
@@ -414,10 +418,19 @@ func (r *channelReader) emit(c Conversation) error {
 	return nil
 }
 
+// daysOf returns the days of messages in UTC, as their times are shown: the days of an export's files are in another zone.
+func daysOf(messages []Message) string {
+	first := messages[0].At.UTC().Format(time.DateOnly)
+	if last := messages[len(messages)-1].At.UTC().Format(time.DateOnly); last != first {
+		return first + " – " + last
+	}
+	return first
+}
+
 // summaryOf returns the first line of a message without markup, or who wrote it.
 func (e *Export) summaryOf(m exportMessage, author Person) string {
 	for line := range strings.Lines(unwrapped(text.Clip(visible(m.Text), maxText), e.names)) {
-		if line = plain(strings.NewReplacer("*", "", "`", "").Replace(line)); line != "" {
+		if line = plain(strings.NewReplacer("*", "", "`", "", "&nbsp;", " ").Replace(line)); line != "" {
 			return line
 		}
 	}

@@ -64,6 +64,21 @@ func TestLongConversationIsContinued(t *testing.T) {
 	}
 }
 
+// TestTitleHasTheDaysOfTheMessages dates a conversation as its messages are, in UTC, not as the export names its files.
+func TestTitleHasTheDaysOfTheMessages(t *testing.T) {
+	for messages, want := range map[string]string{
+		`{"ts":"1709337600.1","text":"after midnight"}`:                               "#general · 2024-03-02",
+		`{"ts":"1709337600.1","text":"after"},{"ts":"1709337599.1","text":"before"}`:  "#general · 2024-03-01 – 2024-03-02",
+		`{"ts":"1709337600.1","text":"a&amp;nbsp;thread","thread_ts":"1709337600.1"}`: "#general · a thread",
+	} {
+		read(t, "["+messages+"]", "[]", func(c Conversation) {
+			if c.Title != want {
+				t.Errorf("%q, want %q", c.Title, want)
+			}
+		})
+	}
+}
+
 // read reads an export of one day in a public channel.
 func read(t *testing.T, day, users string, use func(Conversation)) {
 	t.Helper()

@@ -205,7 +205,7 @@ func markdown(message string, names map[string]string) string {
 		case isClosed:
 			part = reference(inside[1:], names)
 		default:
-			part = entities(part)
+			part = prose(part)
 		}
 		done = append(done, part)
 		return start + string(firstPart+rune(len(done)-1)) + end
@@ -221,7 +221,7 @@ func markdown(message string, names map[string]string) string {
 		replace("~", struckText, "$1"+string(struck)+"$2"+string(struck)+"$3")
 	}
 	var out strings.Builder
-	for _, r := range entities(message) {
+	for _, r := range prose(message) {
 		switch {
 		case r == bold:
 			out.WriteString("**")
@@ -239,7 +239,7 @@ func markdown(message string, names map[string]string) string {
 // reference converts what is between < and >: a link, a user, a channel, or a command such as !here.
 func reference(inside string, names map[string]string) string {
 	target, label, _ := strings.Cut(inside, "|")
-	label = entities(label)
+	label = prose(label)
 	switch {
 	case strings.HasPrefix(target, "@"):
 		return "@" + strings.TrimPrefix(cmp.Or(label, names[target[1:]], target[1:]), "@")
@@ -296,9 +296,12 @@ func entities(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(text, "&lt;", "<"), "&gt;", ">"), "&amp;", "&")
 }
 
+// prose decodes them in text that is not code, where people paste the entity of a space.
+func prose(text string) string { return strings.ReplaceAll(entities(text), "&nbsp;", " ") }
+
 // escape encodes them.
 func escape(text string) string {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "|", "¦").Replace(text)
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
 }
 
 // visible removes invisible characters, such as Slack's marks around matched words.

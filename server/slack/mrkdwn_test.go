@@ -36,10 +36,18 @@ func TestMarkdown(t *testing.T) {
 		{"open ``` *b*", "open ``` **b**"},
 		{"< not closed *b*", "< not closed *b*"},
 		{":tada: done", ":tada: done"},
+		{"a&amp;nbsp;b <https://acme.com|c&amp;nbsp;d> `e&amp;nbsp;f`", "a b [c d](https://acme.com) `e&nbsp;f`"},
+		{"<https://acme.com|ODSC | Conferences>", "[ODSC | Conferences](https://acme.com)"},
 	} {
 		if got := markdown(c.in, names); got != c.want {
 			t.Errorf("%q\ngot  %q\nwant %q", c.in, got, c.want)
 		}
+	}
+}
+
+func TestTitlesOfLinksAreQuoted(t *testing.T) {
+	if got, want := linked("ODSC | Data <Science> & more", "https://acme.com"), "[ODSC | Data <Science> & more](https://acme.com)"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
