@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -34,11 +35,12 @@ func propertiesOf(kind string, p office.Properties) meta {
 	m := meta{Type: kind, Title: oneLine(p.Title, longestTitle)}
 	for _, author := range p.Authors {
 		if author != "python-docx" && author != "openpyxl" { // the program's name where there is no author
-			m.Authors = addNames(m.Authors, author)
+			m.Authors = addCreators(m.Authors, author)
 		}
 	}
 	m.CreatedAt, _ = plausible(p.Created)
 	m.UpdatedAt, _ = plausible(p.Modified)
+	m.UpdatedAt = cmp.Or(m.UpdatedAt, m.CreatedAt)
 	for _, keywords := range p.Keywords {
 		m.addField("keywords", splitTags(text.Clip(keywords, longestValue)), true)
 	}

@@ -9,6 +9,7 @@ import (
 	"quarry/client/wire"
 
 	"golang.org/x/text/encoding/htmlindex"
+	"golang.org/x/text/encoding/unicode/utf32"
 )
 
 // encoded writes text in an encoding, which for UTF-16 has no byte order mark.
@@ -81,6 +82,22 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
+func TestMarkedUTF32(t *testing.T) {
+	for data, want := range map[string]string{
+		"\xff\xfe\x00\x00a\x00\x00\x00\xe5\x65\x00\x00": "a日", "\x00\x00\xfe\xff\x00\x00\x00a\x00\x01\xf6\x00": "a😀",
+		"\xff\xfe\x00\x00\xfd\xff\x00\x00": "\uFFFD", // of its own
+	} {
+		if got, assumed, err := decode([]byte(data), false); err != nil || string(got) != want || assumed != "" {
+			t.Errorf("%q: %q, assumed %q (%v)", data, got, assumed, err)
+		}
+	}
+	wide, err := utf32.UTF32(utf32.LittleEndian, utf32.UseBOM).NewEncoder().String(line("one", "café"))
+	must(t, err)
+	l := newLibrary(t, map[string]string{"d/wide.jsonl": wide})
+	l.add(Options{}, "d")
+	l.wantText("one", "café")
+}
+
 func TestDeclaredEncodings(t *testing.T) {
 	page := func(charset, text string) []byte {
 		return append([]byte("<html><head><meta charset="+charset+"></head><p>"), text...)
@@ -108,10 +125,11 @@ func TestUndecodable(t *testing.T) {
 	for reason, datas := range map[string][]string{
 		"binary data": {
 			"a\x00b", "text with\x00 a zero in it", "ab\x00d", "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00>\x00",
-			"\x01\x00\x02\x00\x03\x00\x04\x00", "\xff\xfe\x00\x00a\x00\x00\x00", strings.Repeat("\xe9\x03\x04\x05\x06", 50),
+			"\x01\x00\x02\x00\x03\x00\x04\x00", "\xff\xfe\x00\x00\x00\x00\x00\x00", strings.Repeat("\xe9\x03\x04\x05\x06", 50),
 		},
 		"cannot be determined":                          {"\xb7|\xc4\xb3", "price \xc8\xcb", "\x81\x81\x81\x81", "a\xff\xff\xffb"},
 		"UTF-8 with invalid bytes, the first at byte 6": {"caf\u00e9 \xff and naïve", "日本\xe6"},
+		"not valid utf-32":                              {"\xff\xfe\x00\x00a\x00\x00", "\xff\xfe\x00\x00a\x00\x00\xd8", "\x00\x00\xfe\xff\x00\x00\xd8\x00"},
 		"not valid utf-16le":                            {"\xff\xfea\x00b", "\xff\xfe\x00\xd8a\x00"},
 	} {
 		for _, data := range datas {
@@ -184,7 +202,7 @@ func FuzzDecode(f *testing.F) {
 			f.Add(encoded(f, text, name), name == "shift_jis")
 		}
 	}
-	for _, seed := range []string{"", "a\x00b", "\xff\xfe", "\xfe\xff\xd8\x00", "\xef\xbb\xbfx", "<meta charset=utf-16>\xff", "caf\u00e9 \xff"} {
+	for _, seed := range []string{"", "a\x00b", "\xff\xfe\x00\x00a\x00\x00\x00", "\x00\x00\xfe\xff\x00\x00\x00a", "\xff\xfe", "\xfe\xff\xd8\x00", "\xef\xbb\xbfx", "<meta charset=utf-16>\xff", "caf\u00e9 \xff"} {
 		f.Add([]byte(seed), true)
 	}
 	f.Fuzz(func(t *testing.T, data []byte, page bool) {
@@ -198,7 +216,7 @@ func FuzzDecode(f *testing.F) {
 		if body := bytes.TrimPrefix(data, markUTF8); utf8.Valid(body) && bytes.IndexByte(body, 0) < 0 && (assumed != "" || !bytes.Equal(text, body)) {
 			t.Errorf("UTF-8 %q became %q, assumed %q", data, text, assumed)
 		}
-		if !utf8.Valid(data) && bytes.Contains(text, replacement) && !strings.HasPrefix(assumed, "utf-16") && marksOfUTF16[string(data[:min(2, len(data))])] == "" {
+		if !utf8.Valid(data) && bytes.Contains(text, replacement) && !strings.HasPrefix(assumed, "utf-16") && !bytes.HasPrefix(data, []byte("\x00\x00\xFE\xFF")) && marksOfUTF16[string(data[:min(2, len(data))])] == "" {
 			t.Errorf("%q became %q, assumed %q", data, text, assumed)
 		}
 	})

@@ -207,6 +207,16 @@ func addNames(people []index.Person, names string) []index.Person {
 	if strings.Contains(names, ";") {
 		separator = ";"
 	}
+	return addSeparated(people, names, separator)
+}
+
+// addCreators adds the authors of a document's properties. Programs separate them by semicolons; a comma is part of a name,
+// as in "Ortiz, Ana" and "Acme, Inc.".
+func addCreators(people []index.Person, names string) []index.Person {
+	return addSeparated(people, names, ";")
+}
+
+func addSeparated(people []index.Person, names, separator string) []index.Person {
 	for part := range strings.SplitSeq(text.Clip(names, mostPeople*longestValue), separator) {
 		people = addPerson(people, parsePerson(part))
 	}

@@ -89,9 +89,10 @@ func pageText(page string) string {
 
 func pdfMeta(m pdf.Message) meta {
 	out := meta{Type: "pdf", Title: pdfTitle(m.Title)}
-	out.Authors = addNames(nil, m.Authors)
+	out.Authors = addCreators(nil, m.Authors)
 	out.CreatedAt, _ = plausible(pdfDate(m.Created))
-	out.UpdatedAt, _ = plausible(pdfDate(cmp.Or(m.Modified, m.Created)))
+	out.UpdatedAt, _ = plausible(pdfDate(m.Modified))
+	out.UpdatedAt = cmp.Or(out.UpdatedAt, out.CreatedAt)
 	out.addField("keywords", splitTags(text.Clip(m.Keywords, longestValue)), true)
 	out.addField("description", []string{m.Subject}, false)
 	return out

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"quarry/server/index"
+	"quarry/server/ingest/office"
 	"quarry/server/ingest/pdf"
 )
 
@@ -40,6 +41,32 @@ func TestPagesOfPDF(t *testing.T) {
 	}
 	if _, err := fromPages(pdf.Document{Pages: []string{"", " \r\n"}}); err == nil || !strings.Contains(err.Error(), "only pictures") {
 		t.Error(err)
+	}
+}
+
+// TestCreatorsAndDatesOfProperties keeps commas in names, and dates a document by its creation if nothing else has a date.
+func TestCreatorsAndDatesOfProperties(t *testing.T) {
+	created := time.Date(2020, 1, 2, 0, 0, 0, 0, time.UTC)
+	of := propertiesOf("docx", office.Properties{Authors: []string{"Ortiz, Ana; Bo", "Cy"}, Created: created})
+	if want := []index.Person{{Name: "Ortiz, Ana"}, {Name: "Bo"}, {Name: "Cy"}}; !slices.Equal(of.Authors, want) || !of.UpdatedAt.Equal(created) {
+		t.Errorf("%+v", of)
+	}
+	of = pdfMeta(pdf.Message{Authors: "NPC, Inc. 12/12/2022", Created: "D:20200102", Modified: "never"})
+	if want := []index.Person{{Name: "NPC, Inc. 12/12/2022"}}; !slices.Equal(of.Authors, want) || !of.UpdatedAt.Equal(created) {
+		t.Errorf("%+v", of)
+	}
+}
+
+// TestDatedByFile marks documents that could have a date and have none, so that the file's time is not taken for theirs.
+func TestDatedByFile(t *testing.T) {
+	l := newLibrary(t, map[string]string{"d/without.eml": "Subject: x\n\nbody", "d/with.eml": "Date: Fri, 03 May 2024 10:00:00 +0000\n\nbody", "d/a.txt": "body"})
+	l.add(Options{}, "d")
+	for name, want := range map[string]bool{"d/without.eml": true, "d/with.eml": false, "d/a.txt": false} {
+		doc := l.document(name)
+		marked := slices.ContainsFunc(doc.Metadata, func(f index.Field) bool { return f.Key == datedBy && slices.Equal(f.Values, []string{fileTime}) })
+		if marked != want {
+			t.Errorf("%s: %+v", name, doc.Metadata)
+		}
 	}
 }
 

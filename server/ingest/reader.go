@@ -131,6 +131,9 @@ func (r *fileReader) readWhole(ctx context.Context, t *task, handle io.Reader) p
 		return last
 	}
 	last.Encoding, last.Head = encoding, t.file.repository.date(&doc, t.file.path, data, t.datedByFile(&doc))
+	if t.file.format.data != nil && t.datedByFile(&doc) { // a document that could have a date, and has none
+		doc.Metadata = addField(doc.Metadata, datedBy, []string{fileTime}, false)
+	}
 	last.documents, last.OwnDates = []index.Document{doc}, !t.datedByFile(&doc)
 	return last
 }
@@ -288,29 +291,33 @@ var errLongLine = fmt.Errorf("the line is longer than %d MB", longestLine>>20)
 type lineReader struct {
 	in       *bufio.Reader
 	line     []byte
-	utf16    string // byte order; empty: another encoding
+	wide     string // UTF-16 or UTF-32; empty: another encoding
 	encoding string // assumed
 	isUTF8   bool   // a line had valid non-ASCII UTF-8
 }
 
-// newLineReader reads UTF-8 or UTF-16. In other encodings newlines are as in ASCII, and decode decodes the lines.
+// newLineReader reads UTF-8, UTF-16, or marked UTF-32. In other encodings newlines are as in ASCII, and decode decodes the lines.
 func newLineReader(in io.Reader) *lineReader {
 	const buffered, looked = 256 << 10, 4 << 10
 	l := &lineReader{in: bufio.NewReaderSize(in, buffered)}
 	start, _ := l.in.Peek(looked)
+	if encoding, marked := markedUTF32(start); marked {
+		l.wide, l.in = "utf-32", bufio.NewReaderSize(encoding.NewDecoder().Reader(l.in), buffered)
+		return l
+	}
 	marked := false
 	if len(start) > 1 {
-		l.utf16, marked = marksOfUTF16[string(start[:2])]
+		l.wide, marked = marksOfUTF16[string(start[:2])]
 	}
 	if !marked && bytes.IndexByte(start, 0) >= 0 {
-		l.utf16 = unmarkedUTF16(start[:len(start)&^1], true)
-		l.encoding = l.utf16
+		l.wide = unmarkedUTF16(start[:len(start)&^1], true)
+		l.encoding = l.wide
 	}
-	if l.utf16 == "" {
+	if l.wide == "" {
 		return l
 	}
 	endian := unicode.LittleEndian
-	if l.utf16 == "utf-16be" {
+	if l.wide == "utf-16be" {
 		endian = unicode.BigEndian
 	}
 	decoded := unicode.UTF16(endian, unicode.UseBOM).NewDecoder().Reader(l.in)
@@ -319,8 +326,8 @@ func newLineReader(in io.Reader) *lineReader {
 }
 
 func (l *lineReader) decode(line []byte) ([]byte, error) {
-	if l.utf16 != "" && bytes.Contains(line, replacement) {
-		return nil, fmt.Errorf("it is not valid %s", l.utf16)
+	if l.wide != "" && bytes.Contains(line, replacement) {
+		return nil, fmt.Errorf("it is not valid %s", l.wide)
 	}
 	if utf8.Valid(line) {
 		l.isUTF8 = l.isUTF8 || l.encoding == "" && bytes.ContainsFunc(line, func(r rune) bool { return r >= utf8.RuneSelf })

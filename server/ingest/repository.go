@@ -15,6 +15,9 @@ import (
 // file system.
 const historyTime = 5 * time.Second
 
+// datedBy is the metadata key of documents that are dated by the file system where they could have a date of their own.
+const datedBy, fileTime = "dated_by", "file time"
+
 // repository is a git repository around files. It is opened, and its history read, when a file needs it.
 type repository struct {
 	folder  string // absolute, with slashes
@@ -77,7 +80,7 @@ func (r *repository) date(doc *index.Document, file string, data []byte, byFile 
 	case byFile && isDated:
 		doc.UpdatedAt = updated
 	case byFile:
-		doc.Metadata = addField(doc.Metadata, "dated_by", []string{"file time"}, false)
+		doc.Metadata = addField(doc.Metadata, datedBy, []string{fileTime}, false)
 	}
 	if created, ok := plausible(known.Created); ok && doc.CreatedAt.IsZero() {
 		doc.CreatedAt = created

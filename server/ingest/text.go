@@ -13,7 +13,9 @@ import (
 
 	"github.com/wlynxg/chardet"
 	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/htmlindex"
+	"golang.org/x/text/encoding/unicode/utf32"
 
 	"quarry/internal/text"
 )
@@ -124,6 +126,10 @@ var (
 // decode returns data as UTF-8. assumed names the encoding unless the data, or page for HTML, declares it. Valid UTF-8
 // is returned unchanged.
 func decode(data []byte, page bool) (text []byte, assumed string, err error) {
+	if encoding, marked := markedUTF32(data); marked {
+		text, err = decodeUTF32(data, encoding)
+		return text, "", err
+	}
 	if len(data) >= 2 {
 		if order, marked := marksOfUTF16[string(data[:2])]; marked {
 			text, err = decodeUTF16(data[2:], order)
@@ -155,6 +161,36 @@ func decode(data []byte, page bool) (text []byte, assumed string, err error) {
 	}
 	text, err = decodeAs(data, assumed)
 	return text, assumed, err
+}
+
+// markedUTF32 returns the encoding of data that begins with the byte order mark of UTF-32. That of UTF-16 and a NUL, which
+// no text has, begins like the one of utf-32le.
+func markedUTF32(data []byte) (encoding.Encoding, bool) {
+	switch {
+	case bytes.HasPrefix(data, []byte("\xFF\xFE\x00\x00")):
+		return utf32.UTF32(utf32.LittleEndian, utf32.ExpectBOM), true
+	case bytes.HasPrefix(data, []byte("\x00\x00\xFE\xFF")):
+		return utf32.UTF32(utf32.BigEndian, utf32.ExpectBOM), true
+	}
+	return nil, false
+}
+
+// decodeUTF32 decodes strictly, as decodeUTF16: the decoder replaces what is invalid, which encoding shows.
+func decodeUTF32(data []byte, encoding encoding.Encoding) ([]byte, error) {
+	text, err := encoding.NewDecoder().Bytes(data)
+	if err == nil {
+		var same []byte
+		if same, err = encoding.NewEncoder().Bytes(text); err == nil && !bytes.Equal(same, data) {
+			err = errUnknown
+		}
+	}
+	switch {
+	case err != nil:
+		return nil, errors.New("it is not valid utf-32; convert it to UTF-8")
+	case bytes.IndexByte(text, 0) >= 0:
+		return nil, errBinary
+	}
+	return text, nil
 }
 
 // declaredEncoding returns the encoding declared in the first 1,024 bytes of a page, as browsers find it, or "".

@@ -150,7 +150,7 @@ func EPUB(chapters ...string) []byte {
 		spine += fmt.Sprintf(`<itemref idref="c%d"/>`, i)
 		parts = append(parts, Part{Name: fmt.Sprintf("OPS/chapter %d.xhtml", i), Content: "<html><body>" + chapter + "</body></html>"})
 	}
-	return Archive(append(parts, Part{Name: "OPS/book.opf", Content: `<package xmlns:dc="http://purl.org/dc/elements/1.1/"><metadata><dc:title>Rollback plan</dc:title><dc:creator>Ada Lovelace</dc:creator><dc:date>2024-02-03</dc:date></metadata><manifest>` +
+	return Archive(append(parts, Part{Name: "OPS/book.opf", Content: `<package xmlns:dc="http://purl.org/dc/elements/1.1/"><metadata><dc:title>Rollback plan</dc:title><dc:creator>Ada Lovelace</dc:creator><meta property="dcterms:modified">2024-02-03T04:05:06Z</meta><dc:date>2020-01</dc:date></metadata><manifest>` +
 		manifest + `</manifest><spine>` + spine + `</spine></package>`})...)
 }
 

@@ -54,6 +54,9 @@ func (a *Archive) Book() (Book, error) {
 	if err != nil {
 		return b, err
 	}
+	if b.Created.IsZero() {
+		b.Created = b.date
+	}
 	if len(b.Chapters) == 0 {
 		return b, errNoContent
 	}

@@ -21,6 +21,8 @@ type Properties struct {
 	Title, Description string
 	Authors, Keywords  []string
 	Created, Modified  time.Time
+
+	date time.Time // dc:date: of the last change in OpenDocument, of the publication in an EPUB
 }
 
 // Kinds of archives.
@@ -100,6 +102,7 @@ func (a *Archive) Document(kind string) (Document, error) {
 		_ = a.parse("docProps/core.xml", d.Properties.read)
 	} else {
 		_ = a.parse("meta.xml", d.Properties.read)
+		d.Modified = d.date
 	}
 	return d, a.ctx.Err()
 }
@@ -107,7 +110,12 @@ func (a *Archive) Document(kind string) (Document, error) {
 // read reads Dublin Core and what Office and OpenDocument add to it, at any depth.
 func (p *Properties) read(x *parser, _ xml.StartElement) error {
 	return x.each(func(e xml.StartElement) error {
-		if e.Name.Local == "meta" || e.Name.Local == "metadata" {
+		name := e.Name.Local
+		_, property, _ := strings.Cut(attribute(e, "property"), "dcterms:") // of EPUB 3
+		switch {
+		case name == "meta" && property != "":
+			name = property
+		case name == "meta" || name == "metadata":
 			return p.read(x, e)
 		}
 		text, err := x.text()
@@ -115,7 +123,7 @@ func (p *Properties) read(x *parser, _ xml.StartElement) error {
 		if err != nil || text == "" {
 			return err
 		}
-		switch e.Name.Local {
+		switch name {
 		case "title":
 			p.Title = first(p.Title, text)
 		case "creator", "initial-creator":
@@ -126,8 +134,10 @@ func (p *Properties) read(x *parser, _ xml.StartElement) error {
 			p.Keywords = append(p.Keywords, text)
 		case "created", "creation-date":
 			p.Created = moment(text)
-		case "modified", "date":
+		case "modified":
 			p.Modified = moment(text)
+		case "date":
+			p.date = moment(text)
 		}
 		return nil
 	})
@@ -142,7 +152,7 @@ func first(old, text string) string {
 
 // moment parses W3C dates, and those of OpenDocument, which have no zone.
 func moment(text string) time.Time {
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05.999999999", time.DateOnly} {
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05.999999999", time.DateOnly, "2006-01", "2006"} {
 		if t, err := time.Parse(layout, text); err == nil {
 			return t
 		}

@@ -70,6 +70,9 @@ func TestStructureIsKept(t *testing.T) {
 		if kind != "ods" && d.Title != "Rollback plan" || len(d.Authors) != 1 || d.Modified.Format(time.DateOnly) != "2024-02-03" {
 			t.Errorf("%s: %+v", kind, d.Properties)
 		}
+		if kind == "epub" && d.Created.Format(time.DateOnly) != "2020-01-01" {
+			t.Errorf("published %v", d.Created)
+		}
 	}
 }
 
