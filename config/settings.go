@@ -20,7 +20,7 @@ import (
 type Key struct {
 	Path    string
 	Values  string // what it takes
-	Default string // "" for none
+	Default string // a value, or words if none is meant; "" for none
 	About   string
 	Secret  bool
 	Env     string // variable that overrides it; "" for none
@@ -119,14 +119,24 @@ func (c *Config) Settings() []Setting {
 	return all
 }
 
-// Get returns the value of a key, masked if it is secret; "" for one without a value. An unknown key is an error.
+// Get returns the value of a key, masked if it is secret, or its default if that is a value; "" for one without a value.
+// An unknown key is an error.
 func (c *Config) Get(path string) (string, error) {
-	if _, err := lookupKey(path); err != nil {
+	key, err := lookupKey(path)
+	if err != nil {
 		return "", err
 	}
 	found := ""
 	c.eachValue(reflect.ValueOf(*c), "", func(other string, value reflect.Value) {
-		if other == path {
+		switch {
+		case other != path:
+		case c.from[path] == "" && textOf(value) == "":
+			if !strings.Contains(key.Default, " ") {
+				found = key.Default
+			}
+		case value.Kind() == reflect.Bool || value.Kind() == reflect.Int:
+			found = fmt.Sprint(value.Interface())
+		default:
 			found = textOf(value)
 		}
 	})
@@ -234,9 +244,35 @@ func (c *Config) Set(path, value string) error {
 	})
 }
 
-// Unset removes one key of the file.
-func (c *Config) Unset(path string) error {
-	return c.change(path, remove)
+// Unset removes one key of the file, or a whole profile or provider of models, also from where it is the chosen one. It
+// reports whether the file had it.
+func (c *Config) Unset(path string) (found bool, err error) {
+	parts := splitPath(path)
+	last := len(parts) - 1
+	isProfile := last == 1 && parts[0] == "profiles"
+	isProvider := last == 2 && parts[0] == "llm" && parts[1] == "providers"
+	if _, err := lookupKey(path); err != nil && (parts[last] == "" || !isProfile && !isProvider) {
+		return false, err
+	}
+	t, err := c.open()
+	if err != nil {
+		return false, err
+	}
+	group := t.root
+	for _, part := range parts[:last] {
+		group = child(group, part)
+	}
+	if child(group, parts[last]) == nil {
+		return false, nil
+	}
+	remove(group, parts[last])
+	switch active, model := child(t.root, "active"), child(child(t.root, "llm"), "default"); {
+	case isProfile && active != nil && active.Value == parts[last]:
+		remove(t.root, "active")
+	case isProvider && model != nil && strings.HasPrefix(model.Value+"/", parts[last]+"/"):
+		remove(child(t.root, "llm"), "default")
+	}
+	return true, c.saveKey(path, t)
 }
 
 func kindOf(path string) reflect.Type {
@@ -262,7 +298,12 @@ func (c *Config) change(path string, edit func(group *yaml.Node, name string)) e
 		group = section(group, part)
 	}
 	edit(group, parts[len(parts)-1])
-	err = c.write(t)
+	return c.saveKey(path, t)
+}
+
+// saveKey writes the file after the change of a key.
+func (c *Config) saveKey(path string, t *tree) error {
+	err := c.write(t)
 	if invalid, ok := errors.AsType[*Error](err); ok && strings.HasPrefix(path+".", invalid.Key+".") && invalid.Exit == 0 {
 		// The file is as valid as before: what was given is not.
 		return &Error{Key: invalid.Key, Problem: invalid.Problem, Fix: "see: quarry help configuration", Err: invalid.Err, Exit: ExitUsage}

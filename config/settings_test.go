@@ -51,8 +51,8 @@ func TestSettings(t *testing.T) {
 			t.Fatalf("%v: %v", change, err)
 		}
 	}
-	if err := c.Unset("llm.budget"); err != nil {
-		t.Fatal(err)
+	if found, err := c.Unset("llm.budget"); err != nil || !found {
+		t.Fatal(found, err)
 	}
 	text, _ := c.Text()
 	for _, part := range []string{"# mine\n", "theme: light # always\n", "server_url: https://a.example # ours\n", "instant: true\n",
@@ -62,7 +62,8 @@ func TestSettings(t *testing.T) {
 		}
 	}
 	for key, want := range map[string]string{"theme": "light", "profiles.work.token": "[secret]", "age_warning": "5", "http.metrics": "token",
-		"profiles.work.api_prefix": "", "keys.quit": "q,ctrl+q", "keys.Open.Source": "O", "profiles.none.token": "", "profiles.home.library": "/home/jo/notes"} {
+		"profiles.work.api_prefix": "/api", "profiles.work.kind": "onyx", "profiles.none.kind": "", "instant": "true", "fast": "false",
+		"rate": "", "llm.budget": "", "index.engine": "embedded", "keys.quit": "q,ctrl+q", "keys.Open.Source": "O", "profiles.none.token": "", "profiles.home.library": "/home/jo/notes"} {
 		if got, err := load().Get(key); err != nil || got != want {
 			t.Errorf("%s is %q, %v", key, got, err)
 		}
@@ -98,5 +99,34 @@ func TestWrongSettings(t *testing.T) {
 	readOnly := At(Paths{ConfigFile: file}, func(key string) (string, bool) { return "1", key == "QUARRY_READONLY" })
 	if readOnly.Set("theme", "dark") == nil || readOnly.Replace([]byte("theme: dark")) == nil {
 		t.Error("QUARRY_READONLY allowed a change")
+	}
+}
+
+// A removed profile or provider is not chosen any more.
+func TestUnsetEntries(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	const before = "active: work\nprofiles:\n  work:\n    server_url: https://a.example\n  home:\n    library: /srv\n" +
+		"llm:\n  default: near/small\n  providers:\n    near:\n      base_url: http://127.0.0.1:1\n      models: [small]\n"
+	if err := os.WriteFile(file, []byte(before), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := Env(func(string) (string, bool) { return "", false })
+	c := At(Paths{ConfigFile: file}, env)
+	for path, want := range map[string]bool{"profiles.work": true, "profiles.other": false, "llm.providers.near": true, "theme": false} {
+		if found, err := c.Unset(path); err != nil || found != want {
+			t.Errorf("%s: %v, %v", path, found, err)
+		}
+	}
+	for _, path := range []string{"profiles", "llm.providers", "profiles.", "llm.near", "thme"} {
+		if _, err := c.Unset(path); err == nil {
+			t.Errorf("%s is removed", path)
+		}
+	}
+	loaded, err := Load(Paths{ConfigFile: file}, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names := loaded.ProfileNames(); len(names) != 1 || names[0] != "home" || loaded.Active != "" || loaded.LLM.Default != "" || len(loaded.LLM.Providers) != 0 {
+		t.Errorf("loaded %v, active %q, %+v", names, loaded.Active, loaded.LLM)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"quarry/config"
+	"quarry/ui/target"
 )
 
 func (a *app) configCommand() *cobra.Command {
@@ -104,7 +105,8 @@ func (a *app) configGet(_ context.Context, arguments []string) error {
 	case err != nil:
 		return err
 	case value == "":
-		return &Failure{Code: ExitNotAvailable, What: fmt.Sprintf("%s has no value", arguments[0]), Do: "See: quarry config list"}
+		return &Failure{Code: ExitNotAvailable, What: fmt.Sprintf("%s has no value", arguments[0]),
+			Do: "See its default: quarry help configuration"}
 	case a.flags.json:
 		return a.printJSON(valueOutput{arguments[0], value, schemaVersion})
 	}
@@ -118,19 +120,16 @@ func (a *app) configSet(arguments []string, unset bool) error {
 	if len(arguments) == 0 {
 		return usage("Example: quarry config set theme dark", "missing argument KEY")
 	}
-	key, err := config.LookupKey(arguments[0])
-	if err != nil {
-		return err
-	}
 	file, err := a.configFile()
 	if err != nil {
 		return err
 	}
 	if unset {
-		if len(arguments) > 1 {
-			return usage("Omit the value, or --unset.", "unexpected argument %q", arguments[1])
-		}
-		return file.Unset(arguments[0])
+		return a.configUnset(file, arguments)
+	}
+	key, err := config.LookupKey(arguments[0])
+	if err != nil {
+		return err
 	}
 	value, err := a.newValue(key, arguments)
 	if err != nil {
@@ -143,7 +142,39 @@ func (a *app) configSet(arguments []string, unset bool) error {
 	if key.Env != "" && a.io.getenv(key.Env) != "" {
 		a.note("%s overrides it", key.Env)
 	}
+	a.sayTarget(arguments[0])
 	return nil
+}
+
+func (a *app) configUnset(file *config.Config, arguments []string) error {
+	if len(arguments) > 1 {
+		return usage("Omit the value, or --unset.", "unexpected argument %q", arguments[1])
+	}
+	found, err := file.Unset(arguments[0])
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		a.say("%s is not set in %s.", arguments[0], file.File)
+		return nil
+	}
+	a.say("Removed %s from %s.", arguments[0], file.File)
+	a.sayTarget(arguments[0])
+	return nil
+}
+
+// sayTarget says where searches go after the change of a key that can move them.
+func (a *app) sayTarget(key string) {
+	if key != "active" && !strings.HasPrefix(key, "profiles.") {
+		return
+	}
+	host, err := target.NewHost(a.environment(), a.program.Version) // the program's own has read the file before the change
+	if err != nil {
+		return
+	}
+	if choice, err := host.Decide(target.Request{Terminal: a.io.interactive()}); err == nil {
+		a.say("Searches now go to %s (%s).", choice.Describe(), choice.Reason)
+	}
 }
 
 // newValue is the value on the command line, or for a secret that on standard input.

@@ -32,7 +32,12 @@ func TestConfigCommands(t *testing.T) {
 	if !strings.Contains(list.out, `{"key":"theme","value":"dark","from":"`+file+`"}`) || strings.Contains(list.out, "hidden") {
 		t.Errorf("stdout %s", list.out)
 	}
-	quarry("", "set", "theme", "--unset").check(t, ExitSuccess)
+	if got := quarry("", "set", "theme", "--unset").check(t, ExitSuccess); !strings.Contains(got.err, "Removed theme from "+file) {
+		t.Errorf("stderr %s", got.err)
+	}
+	if got := quarry("", "set", "theme", "--unset").check(t, ExitSuccess); !strings.Contains(got.err, "theme is not set in "+file) {
+		t.Errorf("stderr %s", got.err)
+	}
 	if got := quarry("", "get", "theme").check(t, ExitSuccess); got.out != "auto\n" {
 		t.Errorf("stdout %q", got.out)
 	}
@@ -45,6 +50,15 @@ func TestConfigCommands(t *testing.T) {
 		"needs a terminal": {"edit"}, "the value of profiles.work.token is empty": {"set", "profiles.work.token"},
 	} {
 		quarry("", arguments...).check(t, ExitUsage).twoLines(t, says)
+	}
+	for _, change := range []struct{ arguments, says string }{
+		{"profiles.home.library " + home, "Set profiles.home.library"}, {"active home", "Searches now go to the library in " + home},
+		{"active work", "Searches now go to https://onyx.example"}, {"profiles.work --unset", "Searches now go to the library in " + home},
+	} {
+		got := quarry("", append([]string{"set"}, strings.Fields(change.arguments)...)...).check(t, ExitSuccess)
+		if !strings.Contains(got.err, change.says) {
+			t.Errorf("%s: stderr %s", change.arguments, got.err)
+		}
 	}
 	quarry("", "get", "rate").check(t, ExitNotAvailable).twoLines(t, "rate has no value")
 	doors.ReadOnly = true
