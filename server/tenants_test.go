@@ -78,6 +78,9 @@ func TestARemovedTenantLeavesNothing(t *testing.T) {
 	if found(old) != 1 {
 		t.Error("a refusal has changed something")
 	}
+	if status, body := ask(t, admin, "DELETE", "/admin/tenants?name=default", ""); status != 400 || !strings.Contains(body, "built in") {
+		t.Errorf("the default tenant: %d %s", status, body)
+	}
 	if status, body := ask(t, admin, "DELETE", "/admin/tenants?name=acme&force=true", ""); status != 200 || !strings.Contains(body, `"documents":1`) {
 		t.Fatalf("HTTP %d %s", status, body)
 	}

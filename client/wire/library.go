@@ -49,6 +49,9 @@ type CheckRequest struct {
 	Repair bool `json:"repair,omitempty"`
 }
 
+// DefaultTenant is the tenant that every library has.
+const DefaultTenant = "default"
+
 // RemoveRequest is the body of POST /library/remove. Refs are paths or document ids; Source and Set remove the documents
 // of a source or document set.
 type RemoveRequest struct {

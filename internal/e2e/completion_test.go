@@ -58,6 +58,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"admin", "user", "remove", ""}, "jo@acme.example", ":4"}, {[]string{"admin", "group", "remove", ""}, "Engineering", ":4"},
 		{[]string{"admin", "agent", "remove", ""}, "Helper", ":4"}, {[]string{"admin", "token", "add", "--user", ""}, "kim@acme.example", ":4"},
 		{[]string{"admin", "user", "add", "--role", ""}, "admin basic", ":4"}, {[]string{"admin", "user", "list", "--tenant", ""}, "default", ":4"},
+		{[]string{"admin", "tenant", "remove", ""}, "", ":4"},
 		{[]string{"install-skill", "--agent", ""}, "claude-code", ":4"}, {[]string{"help", ""}, "exit-codes", ":4"},
 		{[]string{"help", "admin", "token", ""}, "list", ":4"}, {[]string{"completion", ""}, "bash fish powershell zsh", ":4"},
 		// Whatever fails, nothing is offered.

@@ -316,8 +316,8 @@ func (s *Server) dropTenant(c *call, d *directory.Directory) (any, error) {
 		return nil, err
 	}
 	tenant, err := d.DescribeTenant(ctx, name)
-	if errors.Is(err, directory.ErrNotFound) {
-		return nil, s.RemoveTenant(ctx, name) // also deletes the files of an interrupted removal
+	if errors.Is(err, directory.ErrNotFound) || name == directory.DefaultTenant {
+		return nil, s.RemoveTenant(ctx, name) // refuses the default one, and deletes the files of an interrupted removal
 	}
 	if err != nil {
 		return nil, err

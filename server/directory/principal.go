@@ -6,11 +6,12 @@ import (
 
 	"github.com/google/uuid"
 
+	"quarry/client/wire"
 	"quarry/server/index"
 )
 
 // DefaultTenant is the tenant of a new directory, and of tokens that name no tenant.
-const DefaultTenant = "default"
+const DefaultTenant = wire.DefaultTenant
 
 // OwnerEmail is the address of the first user of every tenant.
 const OwnerEmail = "owner@localhost"

@@ -262,7 +262,11 @@ func (a *app) completeAdmin(admin *cobra.Command) {
 	a.completeFlag(admin, "tenant", open, names["tenant"])
 	for _, group := range admin.Commands() {
 		for _, command := range group.Commands() {
-			if !slices.Contains([]string{"add", "ensure", "list"}, command.Name()) {
+			switch {
+			case slices.Contains([]string{"add", "ensure", "list"}, command.Name()):
+			case group.Name() == "tenant":
+				a.completeArgument(command, open, offerRemovableTenants)
+			default:
 				a.completeArgument(command, open, names[group.Name()])
 			}
 			for flag, kind := range map[string]string{"user": "user", "creator": "user", "group": "group", "connector": "connector", "document-set": "document-set"} {
@@ -282,6 +286,12 @@ func offerNames[T any](list func(*client.Client, context.Context) ([]T, error), 
 		found, _ := list(c, ctx)
 		return exslices.CastFunc(found, func(one T) cobra.Completion { return cobra.CompletionWithDesc(name(one)) })
 	}
+}
+
+// offerRemovableTenants leaves out the built-in tenant.
+func offerRemovableTenants(ctx context.Context, c *client.Client, _ string) []cobra.Completion {
+	found, _ := c.AdminTenants(ctx)
+	return exslices.CastFuncFilter(found, func(t wire.DirectoryTenant) (cobra.Completion, bool) { return t.Name, t.Name != wire.DefaultTenant })
 }
 
 // openDecided opens where a search would go.
