@@ -113,10 +113,28 @@ func (a *app) explainReply(err error, reply *client.Error) *Failure {
 		failure.Do = "See: quarry agents"
 	case failure.Code == ExitAuth && strings.Contains(reply.Reason, "document set"):
 		failure.Do = "See: quarry document-sets"
-	case (failure.Code == ExitAuth || failure.Code == ExitUnreachable) && a.commandName() != validateConfig:
-		failure.Do += "; to test each step: quarry " + validateConfig
+	case failure.Code == ExitAuth || failure.Code == ExitUnreachable:
+		if hint := a.serverHint(); hint != "" {
+			failure.Do = hint
+		}
+		if a.commandName() != validateConfig {
+			failure.Do += "; to test each step: quarry " + validateConfig
+		}
 	}
 	return failure
+}
+
+// serverHint returns what to set if only the token of the environment decided where to search; "" otherwise.
+func (a *app) serverHint() string {
+	if a.program.Guest {
+		return ""
+	}
+	choice, err := a.decideTarget(a.request())
+	if err != nil || choice.NoServerIn == "" {
+		return ""
+	}
+	return fmt.Sprintf("set %s to the server of the token in the environment; without it, the server is that of Onyx's CLI (%s)",
+		choice.NoServerIn, choice.ServerURL)
 }
 
 func exitCodeOf(reply *client.Error) int {

@@ -14,7 +14,30 @@ import (
 	"time"
 
 	"quarry/client"
+	"quarry/ui/target"
 )
+
+// A token without a server goes to that of Onyx's CLI; when that fails, the variable that is missing is what to set.
+func TestTokenWithoutServer(t *testing.T) {
+	for name, fail := range map[string]struct {
+		handler http.HandlerFunc
+		code    int
+	}{
+		"refused":     {body(http.StatusUnauthorized, fixture(t, "error-401-expired.json")), ExitAuth},
+		"unreachable": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, ExitUnreachable},
+	} {
+		s := newOnyx(t)
+		s.on("/search", fail.handler)
+		doors := testDoors(s.URL)
+		doors.decide = func(target.Request) (target.Choice, error) {
+			return target.Choice{Kind: target.KindRemote, ServerURL: "https://cloud.onyx.app", NoServerIn: "ONYX_SERVER_URL"}, nil
+		}
+		got := run(t, doors, terminal{}, "search", "deploy").check(t, fail.code)
+		if !strings.Contains(got.err, "et ONYX_SERVER_URL to the server of the token") || !strings.Contains(got.err, "(https://cloud.onyx.app)") {
+			t.Errorf("%s: %s", name, got.err)
+		}
+	}
+}
 
 // Every body of an error that an Onyx or a proxy sends becomes a code, its own reason, and something to do.
 func TestErrorBodies(t *testing.T) {
@@ -122,7 +145,7 @@ func TestExplain(t *testing.T) {
 		{&client.Error{Kind: client.General, Status: 409}, ExitGeneral},
 	}
 	for _, test := range tests {
-		a := &app{}
+		a := &app{program: failing(errNotConfigured).Program}
 		got := a.explain(test.err)
 		if test.code == 0 {
 			if got != nil {

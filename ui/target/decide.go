@@ -220,7 +220,7 @@ func (d *decision) byEnvironment() (*Choice, error) {
 	c := &Choice{Rule: RuleEnvironment, Kind: KindRemote, Profile: labelEnvironment}
 	if env.ServerURL == "" {
 		onyx := d.onyxCLI()
-		c.ServerURL = onyx.ServerURL
+		c.ServerURL, c.NoServerIn = onyx.ServerURL, url
 		c.Reason = fmt.Sprintf("%s is set; without %s, the server is that of Onyx's CLI", pat, url)
 		source := "the default of Onyx's CLI"
 		if onyx.ServerURL != config.OnyxDefaultURL {

@@ -109,6 +109,16 @@ profiles:
 
 const onyxFile = `{"server_url":"https://cli.example.com","api_key":"cli-token","default_persona_id":5}`
 
+// A token of the environment without a server names the variable that is missing.
+func TestNoServerIn(t *testing.T) {
+	for server, want := range map[string]string{"": "ONYX_SERVER_URL", "https://onyx.example": ""} {
+		w := world{env: []string{"ONYX_PAT", "x", "ONYX_SERVER_URL", server}}
+		if choice, _, err := decide(t, w); err != nil || choice.NoServerIn != want {
+			t.Errorf("%q: %q, %v", server, choice.NoServerIn, err)
+		}
+	}
+}
+
 // remote is the outcome of a choice of a server; errors are written as their exit code and some of their words.
 func remote(rule int, label, url, prefix, agent, token string) string {
 	return fmt.Sprintf("%d remote %s %s prefix=%s agent=%s token=%s", rule, label, url, prefix, agent, token)
