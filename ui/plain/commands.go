@@ -107,7 +107,7 @@ func (s *session) more() {
 		s.say(s.summary(s.listed))
 	}
 	if s.listed < len(s.results) {
-		s.say(fmt.Sprintf("%d of %d results. Type a number to read one, or more.", s.listed, len(s.results)))
+		s.say(fmt.Sprintf("%d of %d results. Type a number to read one, or \"more\" for the next.", s.listed, len(s.results)))
 		return
 	}
 	s.say("Type a number to read one.")
