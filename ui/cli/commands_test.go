@@ -462,3 +462,13 @@ func TestContactsThatAreNotSetAreLeftOut(t *testing.T) {
 		t.Errorf("help:\n%s", help)
 	}
 }
+
+// The name of a schema can be the command, as words or quoted.
+func TestSchemaOfQuotedCommand(t *testing.T) {
+	want := run(t, failing(errNotConfigured), terminal{}, "schema", "admin-token-list").check(t, ExitSuccess).out
+	for _, words := range [][]string{{"admin token list"}, {"admin", "token", "list"}} {
+		if got := run(t, failing(errNotConfigured), terminal{}, append([]string{"schema"}, words...)...).check(t, ExitSuccess); got.out != want {
+			t.Errorf("%v: %s", words, got.out)
+		}
+	}
+}

@@ -215,6 +215,9 @@ func (a *app) removeCommand() *cobra.Command {
 		if err := notEmpty(arguments); err != nil {
 			return err
 		}
+		if len(arguments) > 0 && set+source != "" || set != "" && source != "" {
+			return usage("Use one at a time: each removes all of its documents.", "PATH|ID, --set and --source exclude each other")
+		}
 		return a.changeLibrary(ctx, verbRemoved, false,
 			func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
 				return c.LibraryRemove(ctx, wire.RemoveRequest{Refs: removeRefs(ctx, c, arguments), Source: sourceValue(source), Set: set}, report)

@@ -174,17 +174,24 @@ func TestRemoveAndSync(t *testing.T) {
 	}
 	s.on("/library/remove", record)
 	s.on("/library/sync", record)
-	got := run(t, localDoors(s.URL), terminal{}, "remove", "notes", "file:/x/y.md", "--set", "old", "--source", "slack").check(t, ExitSuccess)
+	got := run(t, localDoors(s.URL), terminal{}, "remove", "notes", "file:/x/y.md").check(t, ExitSuccess)
 	full, err := filepath.Abs("notes")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := json.Marshal(map[string]any{"refs": []string{full, "file:/x/y.md"}, "set": "old", "source": "slack"})
+	want, err := json.Marshal(map[string]any{"refs": []string{full, "file:/x/y.md"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if sent, _ := json.Marshal(asked); string(sent) != string(want) || got.out != "Documents: 4 removed.\n" {
 		t.Errorf("asked for %s, printed %q", sent, got.out)
+	}
+	asked = nil
+	for _, arguments := range [][]string{{"notes", "--set", "old"}, {"notes", "--source", "slack"}, {"--set", "old", "--source", "slack"}} {
+		run(t, localDoors(s.URL), terminal{}, append([]string{"remove"}, arguments...)...).check(t, ExitUsage).twoLines(t, "exclude each other", "one at a time")
+	}
+	if asked != nil {
+		t.Errorf("asked for %v", asked)
 	}
 	run(t, localDoors(s.URL), terminal{}, "sync").check(t, ExitSuccess)
 	if asked["paths"] != nil {

@@ -45,7 +45,7 @@ func (a *app) printSchema(_ context.Context, words []string) error {
 		return printList(a, "schemas", rows, "", true, table{header: []string{"NAME", "COMMAND"}},
 			func(r schemaRow) []string { return []string{r.Name, r.Command} })
 	}
-	name := strings.Join(words, "-")
+	name := strings.Join(strings.Fields(strings.Join(words, " ")), "-") // also of a quoted command
 	found := all[name]
 	if found == nil {
 		return unknownValue("schema", name, "quarry schema", names)
