@@ -170,6 +170,8 @@ type LibraryStatus struct {
 	AssumedFiles int           `json:"assumed_files"`
 	Skipped      []SkippedFile `json:"skipped" jsonschema:"files with content that is not stored, the first 50"`
 	SkippedFiles int           `json:"skipped_files"`
+	// SkippedTypes are the files that no format reads, which are not among Skipped, as of the last sync of each root.
+	SkippedTypes []SkippedType `json:"skipped_types" jsonschema:"files of unsupported types, not in skipped_files, the most frequent first"`
 	// Taken are the folders and archives that were taken for an export of another program, likewise.
 	Taken        []TakenFolder `json:"taken"`
 	TakenFolders int           `json:"taken_folders"`
@@ -230,6 +232,12 @@ type TakenFolder struct {
 type SkippedFile struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason" jsonschema:"of the first line, where only lines are skipped"`
+}
+
+// SkippedType is an extension that no format reads.
+type SkippedType struct {
+	Type  string `json:"type" jsonschema:"extension, or other"`
+	Files int    `json:"files"`
 }
 
 // LibraryFile is the answer of GET /library/file.

@@ -2,7 +2,10 @@ package ingest
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"quarry/client/wire"
@@ -52,5 +55,39 @@ func TestProgressCountsWhatIsStored(t *testing.T) {
 	})
 	if removed.Done != removed.Total || removed.Total == 0 {
 		t.Errorf("progress of remove %+v", removed)
+	}
+}
+
+// TestStatusAgreesWithAdd counts in the status what add and sync report as skipped, also what is never opened.
+func TestStatusAgreesWithAdd(t *testing.T) {
+	l := newLibrary(t, map[string]string{"n/a.md": "# A\n\nText.\n", "n/b.doc": "x", "n/in/c.DOC": "x", "n/d.msg": "x", "n/empty.txt": ""})
+	must(t, os.Symlink(l.path("elsewhere"), l.path("n/link.md")))
+	check := func(done wire.LibraryEvent, types ...wire.SkippedType) {
+		t.Helper()
+		status, err := Status(t.Context(), l.idx)
+		must(t, err)
+		total := status.SkippedFiles
+		for _, kind := range status.SkippedTypes {
+			total += kind.Files
+		}
+		if !slices.Equal(status.SkippedTypes, types) || total != done.Skipped || len(status.Skipped) != 2 || status.Skipped[1].Path != l.path("n/link.md") {
+			t.Errorf("%+v, while %d are skipped", status, done.Skipped)
+		}
+	}
+	doc, msg := wire.SkippedType{Type: ".doc", Files: 2}, wire.SkippedType{Type: ".msg", Files: 1}
+	check(l.add(Options{}, "n"), doc, msg)
+	check(l.sync(), doc, msg)
+	must(t, os.Remove(l.path("n/d.msg")))
+	check(l.sync(), doc)
+}
+
+func TestTypesAreBounded(t *testing.T) {
+	var u unopened
+	for i := range 3 * mostTypes {
+		u.add(foundFile{reason: wire.ReasonNotRead(fmt.Sprintf(".%d", i))})
+		u.add(foundFile{reason: "it is too large"})
+	}
+	if len(u.Types) != mostTypes+1 || u.Types["other"] != 2*mostTypes || len(u.Files) != wire.MaxStatusFiles || u.Count != 3*mostTypes {
+		t.Errorf("%+v", u)
 	}
 }

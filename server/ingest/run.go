@@ -301,10 +301,23 @@ func (r *run) apply(ctx context.Context, p *plan) error {
 		return b.flushIfFull()
 	}
 	if p.complete {
-		t.state.SyncedAt = r.now().UTC().Format(time.RFC3339)
+		t.state.SyncedAt, t.state.Unopened = r.now().UTC().Format(time.RFC3339), p.unopened()
 		b.cursor(rootPrefix+t.path, encode(t.state))
 	}
 	return b.flushIfFull()
+}
+
+// unopened returns the files and folders that a plan skips without reading them.
+func (p *plan) unopened() (u unopened) {
+	for _, folder := range p.unread {
+		u.add(folder)
+	}
+	for _, t := range p.files {
+		if t.file.reason != "" {
+			u.add(t.file)
+		}
+	}
+	return u
 }
 
 // file writes what a file contains.

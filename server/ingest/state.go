@@ -43,8 +43,36 @@ type rootState struct {
 	SyncedAt string   `json:"synced_at,omitempty"` // empty until the first complete read
 	File     bool     `json:"file,omitempty"`
 	Device   uint64   `json:"device,omitempty"` // file system; 0: unknown
+	Unopened unopened `json:"unopened,omitzero"`
 
 	damaged bool // the entry cannot be read
+}
+
+// unopened are the entries of a root that its last complete walk did not open, and that have no fileState.
+type unopened struct {
+	Types map[string]int     `json:"types,omitempty"` // files of unsupported types, by extension
+	Files []wire.SkippedFile `json:"files,omitempty"` // others, such as too large ones: the first
+	Count int                `json:"count,omitempty"` // of these others
+}
+
+// mostTypes bounds the extensions that are counted apart.
+const mostTypes = 100
+
+func (u *unopened) add(file foundFile) {
+	kind, unsupported := wire.KindNotRead(file.reason)
+	if !unsupported {
+		if u.Count++; u.Count <= wire.MaxStatusFiles {
+			u.Files = append(u.Files, wire.SkippedFile{Path: file.path, Reason: file.reason})
+		}
+		return
+	}
+	if u.Types == nil {
+		u.Types = map[string]int{}
+	}
+	if u.Types[kind] == 0 && len(u.Types) >= mostTypes {
+		kind = "other"
+	}
+	u.Types[kind]++
 }
 
 // encode encodes a rootState or a fileState.
@@ -246,7 +274,7 @@ func owner(roots map[string]rootState, path string) string {
 // assumed.
 func Status(ctx context.Context, idx index.Index) (wire.LibraryStatus, error) {
 	status := wire.LibraryStatus{Roots: []wire.LibraryRoot{}, Assumed: []wire.AssumedFile{}, Skipped: []wire.SkippedFile{},
-		Taken: []wire.TakenFolder{}}
+		SkippedTypes: []wire.SkippedType{}, Taken: []wire.TakenFolder{}}
 	roots, err := loadRoots(ctx, idx)
 	if err != nil {
 		return status, err
@@ -261,8 +289,16 @@ func Status(ctx context.Context, idx index.Index) (wire.LibraryStatus, error) {
 			counts[owner(roots, file)] += state.Documents
 		}
 	}
+	skipped, types := map[string]string{}, map[string]int{}
 	for _, path := range slices.Sorted(maps.Keys(roots)) {
 		state := roots[path]
+		for _, file := range state.Unopened.Files {
+			skipped[file.Path] = file.Reason
+		}
+		status.SkippedFiles += state.Unopened.Count - len(state.Unopened.Files)
+		for kind, count := range state.Unopened.Types {
+			types[kind] += count
+		}
 		status.Roots = append(status.Roots, wire.LibraryRoot{
 			Path: path, Source: state.Source, Set: state.Set, Documents: counts[path], SyncedAt: state.SyncedAt,
 		})
@@ -281,11 +317,21 @@ func Status(ctx context.Context, idx index.Index) (wire.LibraryStatus, error) {
 		}
 		reasons := append([]string{state.Reason}, state.Lines.Reasons...)
 		if reason := cmp.Or(reasons...); reason != "" {
-			if status.SkippedFiles++; status.SkippedFiles <= wire.MaxStatusFiles {
-				status.Skipped = append(status.Skipped, wire.SkippedFile{Path: path, Reason: reason})
-			}
+			skipped[path] = reason
 		}
 	}
+	status.SkippedFiles += len(skipped)
+	for _, path := range slices.Sorted(maps.Keys(skipped)) {
+		if len(status.Skipped) < wire.MaxStatusFiles {
+			status.Skipped = append(status.Skipped, wire.SkippedFile{Path: path, Reason: skipped[path]})
+		}
+	}
+	for kind, count := range types {
+		status.SkippedTypes = append(status.SkippedTypes, wire.SkippedType{Type: kind, Files: count})
+	}
+	slices.SortFunc(status.SkippedTypes, func(a, b wire.SkippedType) int {
+		return cmp.Or(cmp.Compare(b.Files, a.Files), cmp.Compare(a.Type, b.Type))
+	})
 	return status, nil
 }
 

@@ -283,10 +283,9 @@ func (p *progress) stopped() {
 	p.app.say("Stopped: %s %s; run the same command to continue.", text.Count(count, "file"), what)
 }
 
-// skipLines list what was not read: kinds of files in one line, and the rest file by file. What is not read at all is no
-// news when the same folders are read again.
+// skipLines list what was not read: kinds of files in one line, and the rest file by file.
 func (p *progress) skipLines() (lines []string) {
-	if kinds := kindsText(p.kinds); kinds != "" && p.verb != verbSynced && p.verb != verbWatched {
+	if kinds := kindsText(p.kinds); kinds != "" {
 		lines = append(lines, kinds)
 	}
 	rest := p.skipped

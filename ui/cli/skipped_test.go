@@ -27,7 +27,7 @@ func TestSkippedKindsAreOneLine(t *testing.T) {
 		t.Errorf("stderr %s", got.err)
 	}
 	got = run(t, localDoors(s.URL), terminal{}, "sync").check(t, ExitSuccess)
-	if strings.Contains(got.err, ".svg") || !strings.Contains(got.err, "/n/x.md") || !strings.Contains(got.out, "32 files skipped") {
+	if !strings.Contains(got.err, "31 skipped (unsupported types): 30 .svg, 1 .png\n") || !strings.Contains(got.err, "/n/x.md") || !strings.Contains(got.out, "32 files skipped") {
 		t.Errorf("stdout %s, stderr %s", got.out, got.err)
 	}
 	got = run(t, localDoors(s.URL), terminal{}, "add", folder, "--json").check(t, ExitSuccess)
@@ -73,5 +73,13 @@ func TestAssumedEncodingsAreListed(t *testing.T) {
 	got = run(t, localDoors(s.URL), terminal{}, "add", folder, "--json").check(t, ExitSuccess)
 	if strings.Count(got.out, lines[0]) != skipsShown+3 {
 		t.Errorf("stdout %s", got.out)
+	}
+}
+
+func TestStatusCountsUnsupportedTypes(t *testing.T) {
+	got := fileLists(libraryReport{LibraryStatus: wire.LibraryStatus{SkippedFiles: 1, Skipped: []wire.SkippedFile{{Path: "/n/x.md", Reason: "it is empty"}},
+		SkippedTypes: []wire.SkippedType{{Type: ".doc", Files: 5}, {Type: ".msg", Files: 4}}}})
+	if want := "\nskipped /n/x.md: it is empty\n9 skipped (unsupported types): 5 .doc, 4 .msg\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

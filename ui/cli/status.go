@@ -98,7 +98,7 @@ func (a *app) libraryStatus(ctx context.Context, check bool) (status libraryRepo
 		err = nil
 	}
 	status.Assumed, status.Skipped = firstOf(status.Assumed, wire.MaxStatusFiles), firstOf(status.Skipped, wire.MaxStatusFiles)
-	status.Taken = firstOf(status.Taken, wire.MaxStatusFiles)
+	status.Taken, status.SkippedTypes = firstOf(status.Taken, wire.MaxStatusFiles), firstOf(status.SkippedTypes, len(status.SkippedTypes))
 	return status, checked, err
 }
 
@@ -214,6 +214,13 @@ func fileLists(library libraryReport) string {
 	skipped := listLines("skipped", library.SkippedFiles, firstOf(library.Skipped, skipsShown), func(file wire.SkippedFile) string {
 		return skipLine(wire.LibraryEvent{Path: file.Path, Reason: file.Reason})
 	})
+	types := map[string]int{}
+	for _, kind := range library.SkippedTypes {
+		types[kind.Type] = kind.Files
+	}
+	if kinds := kindsText(types); kinds != "" {
+		skipped = append(skipped, kinds)
+	}
 	assumed := listLines("assumed encodings", library.AssumedFiles, firstOf(library.Assumed, skipsShown), func(file wire.AssumedFile) string {
 		return assumedLine(wire.LibraryEvent{Path: file.Path, Encoding: file.Encoding})
 	})
