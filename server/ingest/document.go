@@ -141,7 +141,7 @@ func CheckSource(source string) error {
 			values = append(values, s.Value)
 		}
 	}
-	return fmt.Errorf("unknown source %q; did you mean %q?", text.Clip(source, 64), wire.Nearest(source, values))
+	return fmt.Errorf("unknown source %q%s", text.Clip(source, 64), didYouMean(source, values))
 }
 
 // fileID returns the id of a file's document. Hidden characters in its name are escaped, and so are percent signs that

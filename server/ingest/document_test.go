@@ -406,3 +406,11 @@ func TestTextAfterIntroducersStays(t *testing.T) {
 		}
 	}
 }
+
+func TestUnknownSource(t *testing.T) {
+	for source, want := range map[string]string{"nope": `unknown source "nope"`, "slakc": `unknown source "slakc"; did you mean "slack"?`} {
+		if err := CheckSource(source); err == nil || err.Error() != want {
+			t.Errorf("%s: %v", source, err)
+		}
+	}
+}
