@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -71,8 +73,12 @@ func (a *app) installSkillCommand() *cobra.Command {
 				return fmt.Errorf("install the skill: %w", err)
 			}
 			defer installer.root.Close()
+			programs, err := chosenHarnesses(agents)
+			if err != nil {
+				return err
+			}
 			installer.text = signed(commandSkill(command.Root()))
-			err = installer.install(a.chosenHarnesses(agents), global)
+			err = installer.install(programs, global)
 			return errors.Join(err, a.printInstalled(installer.done))
 		})
 	flags := command.Flags()
@@ -95,20 +101,20 @@ func (a *app) homeFolder() (string, error) {
 	return home, nil
 }
 
-// chosenHarnesses returns the programs with these names; unknown ones are noted.
-func (a *app) chosenHarnesses(names []string) (chosen []harness) {
+// chosenHarnesses returns the programs with these names.
+func chosenHarnesses(names []string) (chosen []harness, err error) {
 	known := map[string]harness{}
 	for _, h := range harnesses() {
 		known[h.name] = h
 	}
 	for _, name := range names {
-		if h, found := known[name]; found {
-			chosen = append(chosen, h)
-		} else {
-			a.note("unknown agent %q: skipped; quarry install-skill --help lists the known ones", name)
+		h, found := known[name]
+		if !found {
+			return nil, unknownValue("agent", name, "quarry install-skill --help", slices.Sorted(maps.Keys(known)))
 		}
+		chosen = append(chosen, h)
 	}
-	return chosen
+	return chosen, nil
 }
 
 // install writes the skill, and links or copies it for each program. After an error with one program the others follow.

@@ -52,6 +52,12 @@ func TestInstallSkill(t *testing.T) {
 		return run(t, doors, screen, append([]string{"install-skill"}, arguments...)...).check(t, code)
 	}
 	canonical := filepath.Join(folder, ".agents", "skills", "quarry", "SKILL.md")
+	if got := install(ExitUsage, "-a", "opencode", "-a", "codx"); !strings.Contains(got.err, `unknown agent "codx"`) || !strings.Contains(got.err, `"codex"`) {
+		t.Errorf("stderr %q", got.err)
+	}
+	if found, err := os.ReadDir(folder); err != nil || len(found) > 0 {
+		t.Errorf("an unknown agent leaves %v, %v", found, err)
+	}
 	if got := install(0); got.out != "Installed .agents/skills/quarry/SKILL.md\nLinked .claude/skills/quarry -> .agents/skills/quarry\n" {
 		t.Errorf("printed %q", got.out)
 	}
@@ -62,8 +68,8 @@ func TestInstallSkill(t *testing.T) {
 	if got := install(0); strings.Count(got.out, "Up to date: ") != 2 {
 		t.Errorf("again: %q", got.out)
 	}
-	got := install(0, "-a", "opencode", "-a", "codex", "-a", "nobody")
-	if !strings.Contains(got.out, "Linked .opencode/skills/quarry -> ") || !strings.Contains(got.err, `unknown agent "nobody": skipped`) ||
+	got := install(0, "-a", "opencode", "-a", "codex")
+	if !strings.Contains(got.out, "Linked .opencode/skills/quarry -> ") ||
 		!strings.Contains(got.err, "codex reads .agents/skills: nothing to link") {
 		t.Errorf("stdout %q, stderr %q", got.out, got.err)
 	}
