@@ -304,6 +304,8 @@ func (a *app) adminConnectors() *cobra.Command {
 func checkConnector(c wire.DirectoryConnector) error {
 	_, known := wire.LookupSource(c.Source)
 	switch {
+	case c.Source == "":
+		return usage("Example: quarry admin connector add Wiki --source confluence", "missing flag --source")
 	case !known:
 		return unknownSource(c.Source)
 	case !slices.Contains([]string{"public", "private", "sync"}, c.AccessType):

@@ -472,3 +472,11 @@ func TestSchemaOfQuotedCommand(t *testing.T) {
 		}
 	}
 }
+
+// Without a choice there is no configuration to name.
+func TestValidateInvalidConfig(t *testing.T) {
+	doors := failing(errNotConfigured)
+	if got := run(t, doors, terminal{tty: true, width: 80}, "validate-config"); got.code == ExitSuccess || strings.Contains(got.out, "Config:") {
+		t.Errorf("stdout %q", got.out)
+	}
+}

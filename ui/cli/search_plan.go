@@ -212,7 +212,7 @@ func readHistory(path string) ([]wire.Message, error) {
 	}
 	var messages []wire.Message
 	if err := wire.Unmarshal(content, &messages); err != nil {
-		return nil, usage(do, "--history %s: %v", path, err)
+		return nil, usage(do, "--history %s is not a JSON list of messages", path)
 	}
 	types := []string{"system", "user", "assistant", "tool_call_response", "user_reminder"}
 	for i, message := range messages {

@@ -141,6 +141,8 @@ func TestUsageErrors(t *testing.T) {
 		{"unknown set", []string{"search", "x", "--document-set", "Engineering handbok"}, "Engineering handbook"},
 		{"unknown tag", []string{"search", "x", "--tag", "team=infro"}, "team=infra"},
 		{"history missing", []string{"search", "x", "--history", "/does/not/exist"}, "--history"},
+		{"history of another shape", []string{"search", "x", "--history", filepath.Join("testdata", "history-object.json")}, "is not a JSON list of messages"},
+		{"connector without a source", []string{"admin", "connector", "add", "Wiki"}, "missing flag --source"},
 		{"max-output", []string{"search", "x", "--max-output", "-5"}, "--max-output"},
 		{"timeout", []string{"search", "x", "--timeout", "0s"}, "--timeout"},
 		{"two targets", []string{"search", "x", "--sample", "--server", "https://x.example"}, "exclude"},

@@ -95,7 +95,9 @@ func (v *validation) run(ctx context.Context) {
 	var choice target.Choice
 	v.step("config", func() (detail string, err error) {
 		choice, err = v.app.decideTarget(v.app.request())
-		v.config = choice.ConfigFrom()
+		if err == nil {
+			v.config = choice.ConfigFrom()
+		}
 		return choice.Reason, err
 	})
 	v.step("server", func() (detail string, err error) {
