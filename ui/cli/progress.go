@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -316,28 +315,13 @@ func assumedLine(event wire.LibraryEvent) string {
 	return "assumed " + event.Encoding + ": " + event.Path
 }
 
-// kindsText is "82 skipped: 60 .svg, 22 .png — quarry does not read them", the most frequent first.
+// kindsText is "82 skipped (unsupported types): 60 .svg, 22 .png", the most frequent first.
 func kindsText(kinds map[string]int) string {
-	const most = 8
-	total := 0
-	for _, count := range kinds {
-		total += count
-	}
+	total, list := text.Tally(kinds)
 	if total == 0 {
 		return ""
 	}
-	names := slices.SortedFunc(maps.Keys(kinds), func(a, b string) int {
-		return cmp.Or(cmp.Compare(kinds[b], kinds[a]), cmp.Compare(a, b))
-	})
-	var parts []string
-	for i, name := range names {
-		if i == most && len(names) > most+1 {
-			parts = append(parts, fmt.Sprintf("%d other kinds", len(names)-most))
-			break
-		}
-		parts = append(parts, fmt.Sprintf("%d %s", kinds[name], name))
-	}
-	return fmt.Sprintf("%d skipped (unsupported types): %s", total, strings.Join(parts, ", "))
+	return fmt.Sprintf("%d skipped (unsupported types): %s", total, list)
 }
 
 // doneText is "Documents: 3 added, 1 updated, 5 unchanged. 1 file skipped."

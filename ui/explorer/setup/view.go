@@ -3,7 +3,6 @@ package setup
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -315,8 +314,8 @@ func (f *folder) pace() string {
 func (w *Wizard) skipLines(width int) []string {
 	f := &w.folder
 	var lines []string
-	if kinds := kindsText(f.kinds); kinds != "" {
-		lines = append(lines, kinds)
+	if total, kinds := text.Tally(f.kinds); total > 0 {
+		lines = append(lines, fmt.Sprintf("%d skipped (unsupported types): %s", total, kinds))
 	}
 	for _, skip := range slices.Backward(f.skips) {
 		path, reason := oneLine(within(f.path, skip.Path)), ": "+oneLine(skip.Reason)
@@ -346,28 +345,6 @@ func within(folder, path string) string {
 		}
 	}
 	return path
-}
-
-// kindsText is "82 skipped, of kinds that are not read: 60 .svg, 22 .png", the most frequent first.
-func kindsText(kinds map[string]int) string {
-	const most = 8
-	total := 0
-	for _, n := range kinds {
-		total += n
-	}
-	if total == 0 {
-		return ""
-	}
-	names := slices.SortedFunc(maps.Keys(kinds), func(a, b string) int {
-		return cmp.Or(cmp.Compare(kinds[b], kinds[a]), cmp.Compare(a, b))
-	})
-	parts := exslices.CastFunc(names[:min(most, len(names))], func(name string) string {
-		return fmt.Sprintf("%d %s", kinds[name], name)
-	})
-	if len(names) > most {
-		parts = append(parts, "…")
-	}
-	return fmt.Sprintf("%d skipped (unsupported types): %s", total, strings.Join(parts, ", "))
 }
 
 // doneText is "300 documents added, 2 updated, 5 unchanged; 12 files skipped."
