@@ -148,7 +148,7 @@ type ExistsError struct{ Reason string }
 func (e ExistsError) Error() string { return e.Reason }
 
 func exists(what Kind, name string) error {
-	return ExistsError{Reason: fmt.Sprintf("there is a %s called %s already", what, quote(name))}
+	return ExistsError{Reason: fmt.Sprintf("the %s %s exists already", what, quote(name))}
 }
 
 // Kind is a kind of thing in a directory.
