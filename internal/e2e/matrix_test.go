@@ -351,7 +351,8 @@ func (w world) problems(o outcome, r row, path, where string) (wrong []string) {
 		report("the failed command is its own remedy")
 	}
 	for _, named := range commandName.FindAllStringSubmatch(strings.Join(hints, ""), -1) {
-		if !slices.ContainsFunc(append(w.commands, "help"), func(known string) bool { return known == named[1] || strings.HasPrefix(known, named[1]+" ") }) {
+		isKnown := func(known string) bool { return known == named[1] || strings.HasPrefix(known, named[1]+" ") }
+		if named[1] != "help" && !slices.ContainsFunc(w.commands, isKnown) {
 			report("there is no command %s", named[0])
 		}
 	}
