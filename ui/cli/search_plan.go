@@ -479,7 +479,7 @@ func checkCounted(ctx context.Context, c *client.Client, plan []plannedQuery) er
 					names = append(append(names, known.Value), strings.Fields(known.Value)...) // a part of a name is enough
 				}
 			}
-			return usage(nearestOf(value, "Omit the filter, or choose a value in the explorer: ctrl+f lists them.", names),
+			return usage(nearestOf(value, "Omit the filter; the facets of quarry search --explain list the values.", names),
 				"unknown %s %q", field.what, value)
 		}
 	}

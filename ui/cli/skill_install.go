@@ -269,7 +269,7 @@ func (a *app) printInstalled(done []installed) error {
 
 const signature = "\n<!-- written by quarry, sha256 "
 
-// signed adds a line by which an edited file is told from an older one.
+// signed adds a checksum of the text, so that an edited file differs from one of an older version.
 func signed(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return text + signature + hex.EncodeToString(sum[:]) + " -->\n"

@@ -20,8 +20,8 @@ func editBindings() []Binding {
 func cannotEdit(m *Model) string {
 	result, _ := m.result()
 	return cmp.Or(noResult(m), unless(m.target.Kind != Sample, "the sample library has no files to edit"),
-		unless(m.target.Kind == Library, "only files of a library on this machine can be edited"), notOpen(m), m.elsewhere(result),
-		unless(m.options.Caps.Edit != nil, m.options.Caps.EditReason))
+		unless(m.options.Caps.Edit != nil, m.options.Caps.EditReason),
+		unless(m.target.Kind == Library, "only files of a library on this machine can be edited"), notOpen(m), m.elsewhere(result))
 }
 
 // editFile opens the file of the passage at its line. The library says which file that is: what a document says of itself

@@ -119,6 +119,7 @@ func TestEditingIsRefusedWithTheReason(t *testing.T) {
 	}{
 		"sample":     {sampleTarget(t), Capabilities{Edit: edits}, "the sample library has no files to edit"},
 		"server":     {results.remote(t), Capabilities{Edit: edits}, "only files of a library on this machine can be edited"},
+		"over SSH":   {results.remote(t), Capabilities{EditReason: "over SSH no files can be edited"}, "over SSH no files can be edited"},
 		"no editor":  {results.library(t), Capabilities{EditReason: "set $EDITOR"}, "set $EDITOR"},
 		"not a file": {results.library(t), Capabilities{Edit: edits}, "cannot edit this document: the document is not a file of the library"},
 	} {
