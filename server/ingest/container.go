@@ -26,12 +26,31 @@ import (
 type container struct {
 	kind   string // for people
 	source string // of its documents
-	// find returns the folder of the container among files, by their names.
-	find func(names []string) (folder string, ok bool)
+	// is reports whether a folder is one, by its layout.
+	is func(layout) bool
 	// claims reports whether a file belongs to the container, by its name from the container's folder.
 	claims func(name string) bool
 	// read reads the claimed files and passes their documents to c.
 	read func(r *fileReader, c *collector, files *innerFiles) error
+}
+
+// layout is a folder that may be a container.
+type layout struct {
+	fs.FS
+	name    string   // of the folder; "" for the files of an archive outside folders
+	entries []string // their names, of folders with a slash at the end
+}
+
+func newLayout(folder fs.FS, name string, entries []fs.DirEntry) layout {
+	l := layout{FS: folder, name: name}
+	for _, entry := range entries {
+		if entry.IsDir() {
+			l.entries = append(l.entries, entry.Name()+"/")
+		} else {
+			l.entries = append(l.entries, entry.Name())
+		}
+	}
+	return l
 }
 
 var containers = [...]*container{&slackExport}
@@ -124,29 +143,10 @@ func (c *foundContainer) claim(name string, info fs.FileInfo) bool {
 
 // containerIn returns the container that a folder is, by its layout; nil if it is none.
 func (w *walker) containerIn(folder string, entries []fs.DirEntry) *foundContainer {
-	var names []string
-	for _, entry := range entries {
-		if !entry.IsDir() {
-			names = append(names, entry.Name())
-		}
-	}
+	absolute := w.absolute(folder)
+	found := newLayout(os.DirFS(absolute), filepath.Base(absolute), entries)
 	for _, kind := range containers {
-		if !slices.ContainsFunc(names, kind.claims) {
-			continue
-		}
-		for _, entry := range entries {
-			if !entry.IsDir() || isSkippedName(entry.Name()) {
-				continue
-			}
-			inner, _ := os.ReadDir(w.absolute(path.Join(folder, entry.Name()))) // reported by the walk
-			for _, file := range inner {
-				if name := path.Join(entry.Name(), file.Name()); !file.IsDir() && kind.claims(name) {
-					names = append(names, name)
-					break
-				}
-			}
-		}
-		if at, ok := kind.find(names); ok && at == "." {
+		if kind.is(found) {
 			return &foundContainer{kind: kind, folder: folder}
 		}
 	}
@@ -227,31 +227,40 @@ func archiveFormat(file string) (format, string) {
 		return format{}, notRead
 	}
 	for _, kind := range containers {
-		if _, _, ok := kind.inArchive(archive); ok {
+		if _, ok := kind.inArchive(archive); ok {
 			return format{container: kind}, ""
 		}
 	}
 	return format{}, notRead
 }
 
-// inArchive returns the container's folder in an archive, and the sizes of its files by their names from there.
-func (k *container) inArchive(archive *zip.Reader) (folder string, packed map[string]int64, ok bool) {
-	var names []string
-	for _, file := range archive.File {
-		if file.Mode().IsRegular() && fs.ValidPath(file.Name) {
-			names = append(names, file.Name)
+// inArchive returns the container's folder in an archive: its top, or a folder there.
+func (k *container) inArchive(archive *zip.Reader) (folder string, ok bool) {
+	top, _ := fs.ReadDir(archive, ".") // an archive with bad names is none
+	if k.is(newLayout(archive, "", top)) {
+		return ".", true
+	}
+	for _, entry := range top {
+		if !entry.IsDir() {
+			continue
+		}
+		entries, _ := fs.ReadDir(archive, entry.Name())
+		if inner, err := fs.Sub(archive, entry.Name()); err == nil && k.is(newLayout(inner, entry.Name(), entries)) {
+			return entry.Name(), true
 		}
 	}
-	if folder, ok = k.find(names); !ok {
-		return "", nil, false
-	}
-	packed = map[string]int64{}
+	return "", false
+}
+
+// packedSizes returns the sizes of a container's files in an archive by their names from its folder.
+func (k *container) packedSizes(archive *zip.Reader, folder string) map[string]int64 {
+	packed := map[string]int64{}
 	for _, file := range archive.File {
-		if name, inside := innerOf(folder, file.Name); inside && k.claims(name) {
+		if name, inside := innerOf(folder, file.Name); inside && file.Mode().IsRegular() && k.claims(name) {
 			packed[name] = int64(min(file.CompressedSize64, uint64(mostInArch)))
 		}
 	}
-	return folder, packed, true
+	return packed
 }
 
 func innerOf(folder, name string) (string, bool) {
@@ -328,10 +337,12 @@ func (t *task) innerFiles(handle *os.File) (*innerFiles, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	folder, packed, ok := t.file.format.container.inArchive(archive)
+	kind := t.file.format.container
+	folder, ok := kind.inArchive(archive)
 	if !ok {
 		return nil, nil, fs.ErrNotExist // it changed since the walk
 	}
+	packed := kind.packedSizes(archive, folder)
 	files := &innerFiles{fs: archive, packed: packed, left: mostInArch}
 	for name := range packed {
 		files.names = append(files.names, name)

@@ -12,7 +12,9 @@ import (
 
 const slackSource = "slack"
 
-var slackExport = container{kind: "Slack export", source: slackSource, find: slack.ExportIn, claims: slack.InExport, read: readSlackExport}
+var slackExport = container{kind: "Slack export", source: slackSource, is: isSlackExport, claims: slack.InExport, read: readSlackExport}
+
+func isSlackExport(l layout) bool { return slack.IsExport(l, l.entries) }
 
 func readSlackExport(r *fileReader, c *collector, files *innerFiles) error {
 	export, err := slack.OpenExport(files.read, files.names)

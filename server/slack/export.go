@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"path"
 	"slices"
@@ -47,27 +48,23 @@ func isDay(file string) bool {
 	return err == nil
 }
 
-// ExportIn returns the folder of the export among files, by their names: the outermost one with users.json, a list of
-// channels, and messages of a day in a folder.
-func ExportIn(names []string) (folder string, ok bool) {
-	const users, channels, days, all = 1, 2, 4, 7
-	found := map[string]int{}
-	for _, name := range names {
-		switch in, file := path.Dir(name), path.Base(name); {
-		case file == usersFile:
-			found[in] |= users
-		case exportLists[file]:
-			found[in] |= channels
-		case in != "." && isDay(file):
-			found[path.Dir(in)] |= days
+// IsExport reports whether a folder with entries, of which folders have a slash at the end, is an export: it has
+// users.json, a list of channels, and messages of a day in a folder.
+func IsExport(folder fs.FS, entries []string) bool {
+	if !slices.Contains(entries, usersFile) || !slices.ContainsFunc(entries, func(name string) bool { return exportLists[name] }) {
+		return false
+	}
+	for _, name := range entries {
+		channel, isFolder := strings.CutSuffix(name, "/")
+		if !isFolder {
+			continue
+		}
+		files, _ := fs.ReadDir(folder, channel)
+		if slices.ContainsFunc(files, func(file fs.DirEntry) bool { return !file.IsDir() && isDay(file.Name()) }) {
+			return true
 		}
 	}
-	for in, parts := range found {
-		if parts == all && (!ok || len(in) < len(folder) || len(in) == len(folder) && in < folder) {
-			folder, ok = in, true
-		}
-	}
-	return folder, ok
+	return false
 }
 
 // Person is a member of the workspace, or a program that wrote a message.

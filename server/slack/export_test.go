@@ -3,26 +3,35 @@ package slack
 import (
 	"strings"
 	"testing"
+	"testing/fstest"
 	"unicode/utf8"
 )
 
-func TestExportIn(t *testing.T) {
-	for _, c := range []struct {
-		names, folder string
-		ok            bool
-	}{
-		{"users.json channels.json general/2024-03-01.json", ".", true},
-		{"users.json dms.json D1/2024-03-01.json", ".", true},
-		{"a/users.json a/groups.json a/x/2024-03-01.json", "a", true},
-		{"b/c/users.json b/c/groups.json b/c/x/2024-03-01.json users.json mpims.json x/2024-03-01.json", ".", true},
-		{"users.json channels.json", "", false},
-		{"users.json channels.json 2024-03-01.json", "", false},
-		{"users.json channels.json general/2024-13-01.json", "", false},
-		{"users.json integration_logs.json general/2024-03-01.json", "", false},
-		{"channels.json general/2024-03-01.json", "", false},
+func TestIsExport(t *testing.T) {
+	for names, want := range map[string]bool{
+		"users.json channels.json general/2024-03-01.json":         true,
+		"users.json dms.json D1/2024-03-01.json x.txt":             true,
+		"users.json channels.json":                                 false,
+		"users.json channels.json 2024-03-01.json":                 false,
+		"users.json channels.json general/2024-13-01.json":         false,
+		"users.json channels.json general/2024-03-01.json/x":       false,
+		"users.json integration_logs.json general/2024-03-01.json": false,
+		"channels.json general/2024-03-01.json":                    false,
+		"a/users.json a/channels.json a/general/2024-03-01.json":   false,
 	} {
-		if folder, ok := ExportIn(strings.Fields(c.names)); folder != c.folder || ok != c.ok {
-			t.Errorf("%s: %q, %v", c.names, folder, ok)
+		folder := fstest.MapFS{}
+		for name := range strings.FieldsSeq(names) {
+			folder[name] = &fstest.MapFile{}
+		}
+		var entries []string
+		found, _ := folder.ReadDir(".")
+		for _, entry := range found {
+			if entries = append(entries, entry.Name()); entry.IsDir() {
+				entries[len(entries)-1] += "/"
+			}
+		}
+		if got := IsExport(folder, entries); got != want {
+			t.Errorf("%s: %v", names, got)
 		}
 	}
 }
