@@ -3,6 +3,8 @@ package lexical
 import (
 	"cmp"
 	"fmt"
+	"math"
+	"slices"
 	"sync"
 	"unicode"
 	"unicode/utf8"
@@ -105,34 +107,81 @@ func (r *run) nearest(word string, rights []segment.Bits) (string, error) {
 	if utf8.RuneCountInString(word) >= twoTypos {
 		limit = 2
 	}
+	all, err := r.near(word, limit, rights)
+	if err != nil || len(all) == 0 {
+		return "", err
+	}
+	return slices.MinFunc(all, func(a, b neighbour) int {
+		return cmp.Or(cmp.Compare(a.typos, b.typos), cmp.Compare(b.documents, a.documents), cmp.Compare(a.surface, b.surface))
+	}).surface, nil
+}
+
+// neighbour is a surface near a word.
+type neighbour struct {
+	counted
+	typos int
+}
+
+// near returns the surfaces of letters alone that are at most limit typos (1 or 2) away from a word and that documents
+// contain which the caller may see. It skips most of the vocabulary: a call takes milliseconds per million words.
+func (r *run) near(word string, limit int, rights []segment.Bits) ([]neighbour, error) {
 	builder, err := automata()
 	if err != nil {
-		return "", fmt.Errorf("prepare typo correction: %w", err)
+		return nil, fmt.Errorf("prepare typo correction: %w", err)
 	}
 	automaton, err := builder.BuildDfa(word, uint8(limit))
 	if err != nil {
-		return "", fmt.Errorf("correct %q: %w", word, err)
+		return nil, fmt.Errorf("correct %q: %w", word, err)
 	}
-	counts := make(map[string]int)
+	everything := admitted(rights) == r.s.stats.Documents
+	found := make(map[string]*neighbour)
 	for part := range r.s.parts {
-		r.reader(part).Matching(automaton, func(s segment.Surface) {
-			if correctable(s.Surface) {
-				counts[s.Surface] += s.CountIn(rights[part])
+		delta := r.s.parts[part].Delta
+		r.reader(part).Matching(letters{automaton}, func(s segment.Surface) {
+			at := found[s.Surface]
+			if at == nil {
+				at = &neighbour{counted{surface: s.Surface, term: s.Term}, text.EditDistance(word, s.Surface)}
+				found[s.Surface] = at
+			}
+			switch {
+			case at.typos > limit || !correctable(s.Surface): // automata let some of these through
+			case !everything:
+				at.documents += int64(s.CountIn(rights[part]))
+			default:
+				at.documents += int64(s.Documents)
+				if delta != nil {
+					at.documents -= delta.Surfaces[s.Surface]
+				}
 			}
 		})
 	}
-	best, bestDistance := "", limit+1
-	for surface, n := range counts {
-		if n == 0 {
-			continue
-		}
-		distance := text.EditDistance(word, surface)
-		if distance > limit { // automata let some of these through
-			continue
-		}
-		if cmp.Or(cmp.Compare(distance, bestDistance), cmp.Compare(counts[best], n), cmp.Compare(surface, best)) < 0 {
-			best, bestDistance = surface, distance
+	var all []neighbour
+	for _, s := range found {
+		if s.documents > 0 {
+			all = append(all, *s)
 		}
 	}
-	return best, nil
+	return all, nil
+}
+
+// letters is an automaton without the words that contain other ASCII characters than lower-case letters.
+type letters struct{ *levenshtein.DFA }
+
+// Accept implements segment.Automaton.
+func (l letters) Accept(state int, b byte) (next int, ok bool) {
+	if b < 'a' || b > 'z' && b < utf8.RuneSelf {
+		return 0, false
+	}
+	next = l.DFA.Accept(state, b)
+	return next, l.CanMatch(next)
+}
+
+// Least implements segment.Automaton.
+func (l letters) Least(state int, from byte) (b byte, next int, ok bool) {
+	for c := max(int(from), 'a'); c <= math.MaxUint8; c++ {
+		if next, ok := l.Accept(state, byte(c)); ok {
+			return byte(c), next, true
+		}
+	}
+	return 0, 0, false
 }

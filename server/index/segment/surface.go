@@ -76,33 +76,6 @@ func EachSurface(readers []*Reader, prefix string, reading func(input int), yiel
 	})
 }
 
-// Automaton accepts words, byte by byte; vellum's automata are such.
-type Automaton interface {
-	Start() int
-	IsMatch(state int) bool
-	CanMatch(state int) bool
-	Accept(state int, b byte) int
-}
-
-// Matching calls yield with every surface that the automaton accepts, in order.
-func (r *Reader) Matching(automaton Automaton, yield func(Surface)) {
-	states := []int{automaton.Start()} // states[i] is reached after i bytes of the key; cut where nothing can match
-	for e := r.surfaces.from(0); e.next(); {
-		states = states[:min(len(states), e.shared+1)]
-		for len(states) <= len(e.key) {
-			i := len(states) - 1
-			state := automaton.Accept(states[i], e.key[i])
-			if !automaton.CanMatch(state) {
-				break
-			}
-			states = append(states, state)
-		}
-		if len(states) == len(e.key)+1 && automaton.IsMatch(states[len(e.key)]) {
-			yield(r.surfaceOf(e.key, e.value))
-		}
-	}
-}
-
 // In reports whether one of documents contains the surface.
 func (s Surface) In(documents Bits) bool {
 	if len(s.own) > 0 {

@@ -1,0 +1,75 @@
+package lexical
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"quarry/internal/testkit/indextest"
+	"quarry/internal/text"
+	"quarry/server/index"
+	"quarry/server/index/segment"
+)
+
+// TestNear compares the words near others, found by skipping through the dictionaries, with a walk over all words.
+func TestNear(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	word := func() string { // of few letters, so that many words are near each other
+		var w strings.Builder
+		for range 3 + random.IntN(8) {
+			w.WriteString([]string{"a", "b", "n", "z", "ж", "7"}[min(random.IntN(31)/6, 5)])
+		}
+		return w.String()
+	}
+	w := indextest.NewWorld(1)
+	var live []index.Document
+	for i := range 600 {
+		d := w.Document(i)
+		d.Chunks = append(d.Chunks, index.Chunk{Text: strings.Join([]string{word(), word(), word(), word()}, " ")})
+		live = append(live, d)
+	}
+	s := newSearcher(t, spread(t, w, random, live, 3))
+	for range 100 {
+		typed, limit := word(), 1+random.IntN(2)
+		for _, access := range []index.Access{{All: true}, w.Access()} {
+			_, err := answer(context.Background(), s, "test", func(r *run) (bool, error) {
+				rights := r.laterRights(access)()
+				near, err := r.near(typed, limit, rights)
+				got := map[string]string{}
+				for _, n := range near {
+					got[n.surface] = fmt.Sprint(n.term, n.typos, n.documents)
+				}
+				if want := r.nearAll(typed, limit, rights); !maps.Equal(got, want) || len(got) != len(near) {
+					t.Errorf("near %q within %d: %v, want %v", typed, limit, got, want)
+				}
+				return true, err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func (r *run) nearAll(typed string, limit int, rights []segment.Bits) map[string]string {
+	found := map[string]string{}
+	r.surfaces("", func(at *segment.Cursor, _ int64) {
+		word, documents := at.Surface(), 0
+		typos := text.EditDistance(typed, word.Surface)
+		if typos > limit || !correctable(word.Surface) {
+			return
+		}
+		for part := range r.s.parts {
+			if s, ok := r.reader(part).Surface(word.Surface); ok {
+				documents += s.CountIn(rights[part])
+			}
+		}
+		if documents > 0 {
+			found[word.Surface] = fmt.Sprint(word.Term, typos, documents)
+		}
+	})
+	return found
+}
