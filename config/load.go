@@ -323,6 +323,7 @@ func parseOnyxCLI(data []byte) (OnyxCLI, error) {
 type Paths struct {
 	ConfigFile string // config.yaml
 	Data       string // library, directory of people
+	DataFrom   string // what named Data: QUARRY_HOME, or "the data folder" of the system
 	State      string // history, saved searches
 	Cache      string // files that can be created again
 	OnyxFile   string // configuration of Onyx's own CLI: read, never written
@@ -347,7 +348,11 @@ func Locate(env Env) (Paths, error) {
 		Data:       filepath.Join(base("XDG_DATA_HOME", ".local/share", xdg.DataHome), "quarry"),
 		State:      filepath.Join(base("XDG_STATE_HOME", ".local/state", xdg.StateHome), "quarry"),
 		Cache:      filepath.Join(base("XDG_CACHE_HOME", ".cache", xdg.CacheHome), "quarry"),
+		DataFrom:   "the data folder",
 		OnyxFile:   onyxFile(env, home),
+	}
+	if env.Get("QUARRY_HOME") != "" {
+		paths.DataFrom = "QUARRY_HOME"
 	}
 	for variable, path := range map[string]*string{"QUARRY_HOME": &paths.Data, "QUARRY_CONFIG": &paths.ConfigFile} {
 		value := env.Get(variable)

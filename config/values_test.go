@@ -51,14 +51,14 @@ func TestLocate(t *testing.T) {
 		return paths
 	}
 	if got, want := home(), (Paths{
-		ConfigFile: "/home/ada/.config/quarry/config.yaml", Data: "/home/ada/.local/share/quarry",
+		ConfigFile: "/home/ada/.config/quarry/config.yaml", Data: "/home/ada/.local/share/quarry", DataFrom: "the data folder",
 		State: "/home/ada/.local/state/quarry", Cache: "/home/ada/.cache/quarry",
 		OnyxFile: "/home/ada/.config/onyx-cli/config.json",
 	}); got != want {
 		t.Errorf("home: %+v", got)
 	}
 	if got, want := home("XDG_CONFIG_HOME", "/c", "XDG_DATA_HOME", "/d", "XDG_STATE_HOME", "/s", "XDG_CACHE_HOME", "/k"), (Paths{
-		ConfigFile: "/c/quarry/config.yaml", Data: "/d/quarry", State: "/s/quarry", Cache: "/k/quarry",
+		ConfigFile: "/c/quarry/config.yaml", Data: "/d/quarry", DataFrom: "the data folder", State: "/s/quarry", Cache: "/k/quarry",
 		OnyxFile: "/c/onyx-cli/config.json",
 	}); got != want {
 		t.Errorf("XDG: %+v", got)
@@ -67,7 +67,7 @@ func TestLocate(t *testing.T) {
 		t.Errorf("a relative XDG folder is to be ignored: %+v", got)
 	}
 	got := home("QUARRY_HOME", "library", "QUARRY_CONFIG", "/elsewhere/c.yaml")
-	if !filepath.IsAbs(got.Data) || filepath.Base(got.Data) != "library" || got.ConfigFile != "/elsewhere/c.yaml" {
+	if !filepath.IsAbs(got.Data) || filepath.Base(got.Data) != "library" || got.DataFrom != "QUARRY_HOME" || got.ConfigFile != "/elsewhere/c.yaml" {
 		t.Errorf("QUARRY_*: %+v", got)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"quarry/config"
 	"quarry/internal/guard"
 	"quarry/ui/cli"
+	"quarry/ui/explorer"
 	"quarry/ui/target"
 )
 
@@ -90,7 +91,7 @@ func (r *run) program() cli.Program {
 			}
 			return host, nil
 		},
-		Broke: r.printStack, Explore: r.explore, Serve: r.serve, State: r.stateOf,
+		Broke: r.printStack, Explore: r.explore, Serve: r.serve, State: r.stateOf, KeyProblems: explorer.KeyProblems,
 	}
 }
 

@@ -132,6 +132,19 @@ func TestConfigurationErrors(t *testing.T) {
 	}
 }
 
+func TestKeysAreCheckedBeforeTheyAreSaved(t *testing.T) {
+	p := newPerson(t)
+	for arguments, says := range map[string]string{
+		"keys.qit q": "keys.qit: unknown action; did you mean quit?", "keys.search a": `keys.search: "a" cannot be used there`,
+	} {
+		_, errs := p.run(2, append([]string{"config", "set"}, strings.Fields(arguments)...)...)
+		if !strings.Contains(errs, says) {
+			t.Errorf("%s: %s", arguments, errs)
+		}
+	}
+	p.run(0, "config", "set", "keys.quit", "ctrl+q")
+}
+
 func TestServerWithoutToken(t *testing.T) {
 	p := newPerson(t)
 	p.run(3, "search", "x", "--server", "https://onyx.example")

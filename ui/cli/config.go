@@ -135,6 +135,11 @@ func (a *app) configSet(arguments []string, unset bool) error {
 	if err != nil {
 		return err
 	}
+	if action, ok := strings.CutPrefix(arguments[0], "keys."); ok && a.program.KeyProblems != nil {
+		if problems := a.program.KeyProblems(map[string][]string{action: strings.Split(value, ",")}); len(problems) > 0 {
+			return usage("docs/keys.md lists the actions and their keys.", "%s", problems[0])
+		}
+	}
 	if err := file.Set(arguments[0], value); err != nil {
 		return err
 	}

@@ -84,6 +84,8 @@ type Program struct {
 	// Broke is called with a panic, which ends the command; nil: only the person hears of it.
 	Broke func(error)
 
+	// KeyProblems returns why configured keys cannot be used, keys by action; empty if they can.
+	KeyProblems func(keys map[string][]string) []string
 	// State returns what is remembered of a target between runs.
 	State func(target.Choice) *state.Store
 	// Explore opens the explorer and returns when the person leaves it, or when ctx ends, with the terminal as it was.

@@ -65,6 +65,12 @@ func keysFor(options Options) (keymap, []string) {
 	return newKeymap(bindingsFor(picking), configured)
 }
 
+// KeyProblems returns why configured keys cannot be used, keys by action; empty if they can.
+func KeyProblems(keys map[string][]string) []string {
+	_, problems := keysFor(Options{Keys: keys})
+	return problems
+}
+
 // newKeymap puts the configured keys in place of the usual ones. It reports and leaves out what cannot be used: an unknown
 // action, a key that has no meaning, or one that another action has in the same place.
 func newKeymap(bindings []Binding, configured map[string][]string) (keymap, []string) {

@@ -291,7 +291,7 @@ func (d *decision) ofProfile(rule int, reason string, profile config.Profile) (*
 	if profile.ServerURL == "" {
 		dir := profile.Library
 		if dir == "" {
-			dir, source = d.Paths.Data, "the data folder"
+			dir, source = d.Paths.Data, d.Paths.DataFrom
 		}
 		c := localChoice(rule, reason, profile.Name, dir, source)
 		c.File, c.searchAlso = d.Config.File, profile.SearchAlso
@@ -359,7 +359,7 @@ func (d *decision) byLibrary() (*Choice, error) {
 	}
 	// A library that cannot be read is chosen too: opening it returns the error, which searching elsewhere would hide.
 	return localChoice(RuleLibrary, "the library of this machine, "+dir+", has documents", config.LocalProfile, dir,
-		"the data folder"), nil
+		d.Paths.DataFrom), nil
 }
 
 func (d *decision) bySample() (*Choice, error) {

@@ -197,7 +197,7 @@ func (h *Host) Administer(ctx context.Context, dir, tenant string, change bool) 
 
 // LibraryChoice returns the choice of the library of this machine.
 func (h *Host) LibraryChoice() Choice {
-	return *localChoice(RuleLibrary, "the library in "+h.Paths.Data, config.LocalProfile, h.Paths.Data, "the data folder")
+	return *localChoice(RuleLibrary, "the library in "+h.Paths.Data, config.LocalProfile, h.Paths.Data, h.Paths.DataFrom)
 }
 
 // needLibrary returns an error if a folder has no library or cannot be read.
