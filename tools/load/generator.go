@@ -18,13 +18,13 @@ import (
 
 // generator asks a server.
 type generator struct {
-	server *server
+	server *measure.Server
 	client *http.Client
 	bodies [][]byte
 	next   atomic.Int64
 }
 
-func newGenerator(s *server, queries []string, clients int) *generator {
+func newGenerator(s *measure.Server, queries []string, clients int) *generator {
 	g := &generator{server: s, client: &http.Client{
 		Transport: &http.Transport{MaxIdleConnsPerHost: clients * 4, MaxConnsPerHost: 0}, Timeout: time.Minute,
 	}}
@@ -78,11 +78,11 @@ func (t *tally) add(took time.Duration, err error) {
 // measure runs a load and waits until all of it is answered.
 func (g *generator) measure(load func(t *tally)) result {
 	t := new(tally)
-	allCPU, serverCPU, ownCPU := measure.Busy(), measure.CPUOf(g.server.command.Process.Pid), measure.CPUOf(os.Getpid())
+	allCPU, serverCPU, ownCPU := measure.Busy(), measure.CPUOf(g.server.PID()), measure.CPUOf(os.Getpid())
 	began := time.Now()
 	load(t)
 	t.span = time.Since(began)
-	t.serverCPU = (measure.CPUOf(g.server.command.Process.Pid) - serverCPU).Seconds() / t.span.Seconds()
+	t.serverCPU = (measure.CPUOf(g.server.PID()) - serverCPU).Seconds() / t.span.Seconds()
 	t.ownCPU = (measure.CPUOf(os.Getpid()) - ownCPU).Seconds() / t.span.Seconds()
 	t.othersCPU = max(0, (measure.Busy()-allCPU).Seconds()/t.span.Seconds()-t.serverCPU-t.ownCPU)
 	slices.Sort(t.took)
@@ -133,11 +133,11 @@ func (g *generator) open(rate float64, span time.Duration) result {
 // search asks the next query, and reads the answer whole.
 func (g *generator) search() error {
 	n := int(g.next.Add(1))
-	r, err := http.NewRequest(http.MethodPost, g.server.address+"/search", bytes.NewReader(g.bodies[n%len(g.bodies)]))
+	r, err := http.NewRequest(http.MethodPost, g.server.Address+"/search", bytes.NewReader(g.bodies[n%len(g.bodies)]))
 	if err != nil {
 		return err
 	}
-	r.Header.Set("Authorization", "Bearer "+g.server.tokens[n%len(g.server.tokens)].Token)
+	r.Header.Set("Authorization", "Bearer "+g.server.Tokens[n%len(g.server.Tokens)])
 	answer, err := g.client.Do(r)
 	if err != nil {
 		return err

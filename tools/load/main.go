@@ -20,6 +20,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"time"
+
+	"quarry/tools/measure"
 )
 
 const (
@@ -54,12 +56,12 @@ func run(binary, library string, files []string, clients int, part float64, span
 	}
 	// In the order of the files, hundreds of the long questions come in a row, which are no load of a server but two.
 	rand.New(rand.NewPCG(1, 2)).Shuffle(len(queries), func(i, j int) { queries[i], queries[j] = queries[j], queries[i] })
-	s, err := start(binary, library)
+	s, err := measure.Serve(binary, library)
 	if err != nil {
 		return false, err
 	}
 	defer func() {
-		if stopErr := s.stop(); err == nil {
+		if stopErr := s.Stop(); err == nil {
 			err = stopErr
 		}
 	}()
@@ -76,8 +78,8 @@ func run(binary, library string, files []string, clients int, part float64, span
 	print(fmt.Sprintf("%d clients", clients), full, fmt.Sprintf("p99 at most %s", ms(fair)))
 	most := openBudget * idle.percentile(50)
 	print(fmt.Sprintf("open loop, %.0f/s", part*full.throughput()), open, fmt.Sprintf("p99 at most %s", ms(most)))
-	if peak := s.peak(); peak != "" {
-		fmt.Printf("memory of the server at most %s\n", peak)
+	if memory, err := measure.MemoryOf(s.PID()); err == nil {
+		fmt.Printf("memory of the server at most %.0f MB\n", memory.Peak)
 	}
 	within = idle.percentile(50) <= idleBudget && full.percentile(99) <= fair && open.percentile(99) <= most &&
 		idle.errors+full.errors+open.errors == 0

@@ -57,7 +57,11 @@ func (o *Oracle) nearest(word []rune, seen func(*document) bool) string {
 		if !plain(runes) || len(runes) < 4 {
 			continue
 		}
-		if distance := distance(word, runes, limit); distance < bestDistance {
+		most := limit
+		if runes[0] != word[0] {
+			most = 1
+		}
+		if distance := distance(word, runes, most); distance <= most && distance < bestDistance {
 			best, bestDistance = c.surface, distance
 		}
 	}

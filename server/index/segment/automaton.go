@@ -3,22 +3,25 @@ package segment
 import (
 	"bytes"
 	"sort"
+	"unicode/utf8"
 )
 
-// Automaton accepts words, byte by byte.
+// Automaton accepts words, character by character. It keeps the characters that it was given.
 type Automaton interface {
-	Start() int
-	IsMatch(state int) bool
-	// Accept returns the state after a byte; ok is false if nothing can match then.
-	Accept(state int, b byte) (next int, ok bool)
-	// Least returns the least byte, not less than from, that Accept accepts, and its state.
-	Least(state int, from byte) (b byte, next int, ok bool)
+	// Push adds a character; false if no accepted word begins with them all: then it is not added.
+	Push(c rune) bool
+	// Truncate keeps the first n characters.
+	Truncate(n int)
+	// IsMatch reports whether the characters are an accepted word.
+	IsMatch() bool
+	// Least returns the least character, not less than from, that Push would add.
+	Least(from rune) (c rune, ok bool)
 }
 
 // Matching calls yield with every surface that the automaton accepts, in order. It skips the blocks of the dictionary in
 // which no accepted word can be.
 func (r *Reader) Matching(automaton Automaton, yield func(Surface)) {
-	m := matching{automaton: automaton, states: []int{automaton.Start()}}
+	m := matching{Automaton: automaton}
 	for e := r.surfaces.from(0); e.next(); {
 		if m.accepts(e.key, e.shared) {
 			yield(r.surfaceOf(e.key, e.value))
@@ -36,54 +39,69 @@ func (r *Reader) Matching(automaton Automaton, yield func(Surface)) {
 
 // matching runs an automaton over ascending keys.
 type matching struct {
-	automaton Automaton
-	states    []int // states[i] is reached after i bytes of the key; cut where nothing can match
-	bound     []byte
+	Automaton
+	ends  []int // where the characters that the automaton has end in the key
+	dead  int   // where the character ends that it refused; 0: none
+	bound []byte
+}
+
+// end is where the first n characters end.
+func (m *matching) end(n int) int {
+	if n == 0 {
+		return 0
+	}
+	return m.ends[n-1]
 }
 
 // accepts reports whether the automaton accepts a key that begins with shared bytes of the key before.
 func (m *matching) accepts(key []byte, shared int) bool {
-	m.states = m.states[:min(len(m.states), shared+1)]
-	for len(m.states) <= len(key) {
-		i := len(m.states) - 1
-		state, ok := m.automaton.Accept(m.states[i], key[i])
-		if !ok {
+	if m.dead > 0 && shared >= m.dead {
+		return false
+	}
+	n := len(m.ends)
+	for n > 0 && m.ends[n-1] > shared {
+		n--
+	}
+	m.ends = m.ends[:n]
+	m.Truncate(n)
+	m.dead = 0
+	for at := m.end(n); at < len(key); {
+		c, size := utf8.DecodeRune(key[at:])
+		at += size
+		if !m.Push(c) {
+			m.dead = at
 			return false
 		}
-		m.states = append(m.states, state)
+		m.ends = append(m.ends, at)
 	}
-	return m.automaton.IsMatch(m.states[len(key)])
+	return m.IsMatch()
 }
 
 // after returns a string that is greater than the key, and not greater than any accepted word behind the key; false if
-// there is no such word.
+// there is no such word. The key is the one that accepts had last.
 func (m *matching) after(key []byte) (bound []byte, ok bool) {
-	for i := len(m.states) - 1; i >= 0; i-- {
-		from := byte(0)
-		if i < len(key) {
-			if from = key[i] + 1; from == 0 {
-				continue
+	const longest = 256 // whatever the automaton is
+	for n := len(m.ends); n >= 0; n-- {
+		m.Truncate(n)
+		from, at := rune(0), m.end(n)
+		if at < len(key) {
+			from, _ = utf8.DecodeRune(key[at:])
+			from++
+		}
+		c, ok := m.Least(from)
+		if !ok {
+			continue
+		}
+		m.bound = utf8.AppendRune(append(m.bound[:0], key[:at]...), c)
+		for ok = m.Push(c); ok && !m.IsMatch() && len(m.bound) < longest; ok = ok && m.Push(c) {
+			if c, ok = m.Least(0); ok {
+				m.bound = utf8.AppendRune(m.bound, c)
 			}
 		}
-		if b, state, ok := m.automaton.Least(m.states[i], from); ok {
-			m.bound = append(append(m.bound[:0], key[:i]...), b)
-			return m.complete(state), true
-		}
+		m.ends, m.dead = m.ends[:0], 0 // the next key begins a block, and shares nothing
+		return m.bound, true
 	}
 	return nil, false
-}
-
-// complete adds the least bytes with which the automaton accepts the bound.
-func (m *matching) complete(state int) []byte {
-	const longest = 256 // whatever the automaton is
-	for !m.automaton.IsMatch(state) && len(m.bound) < longest {
-		b, next, ok := m.automaton.Least(state, 0)
-		if !ok {
-			break
-		}
-		m.bound, state = append(m.bound, b), next
-	}
-	return m.bound
 }
 
 // skipTo moves entries at the end of a block to the block that may contain key, or the first one behind it.

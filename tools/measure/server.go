@@ -1,4 +1,4 @@
-package main
+package measure
 
 import (
 	"bufio"
@@ -15,33 +15,34 @@ import (
 // users are as many as a server needs to be filled: it gives each half of its places.
 const users = 4
 
-// server is a running quarry serve.
-type server struct {
+// Server is a running quarry serve with tokens of its own.
+type Server struct {
+	Address string
+	Tokens  []string
+
 	binary, library string
 	command         *exec.Cmd
-	address         string
-	tokens          []token
+	ids             []int // of the tokens
 }
 
-type token struct {
-	ID    int    `json:"id"`
-	Token string `json:"token"`
-}
-
-func start(binary, library string) (*server, error) {
-	s := &server{binary: binary, library: library}
+// Serve starts binary serve on a library.
+func Serve(binary, library string) (*Server, error) {
+	s := &Server{binary: binary, library: library}
 	for i := range users {
 		name := "load" + strconv.Itoa(i)
 		out, err := exec.Command(binary, "admin", "token", "add", "--json", "--name", name, "--user", name+"@localhost",
 			"--expires", "1", "--library", library).Output()
-		var made token
+		var made struct {
+			ID    int    `json:"id"`
+			Token string `json:"token"`
+		}
 		if err == nil {
 			err = json.Unmarshal(out, &made)
 		}
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("make a token: %w", err), s.removeTokens())
 		}
-		s.tokens = append(s.tokens, made)
+		s.ids, s.Tokens = append(s.ids, made.ID), append(s.Tokens, made.Token)
 	}
 	s.command = exec.Command(binary, "serve", "--http", "127.0.0.1:0", "--library", library, "--rate", "0")
 	lines, err := s.command.StderrPipe()
@@ -55,15 +56,18 @@ func start(binary, library string) (*server, error) {
 	first, err := said.ReadString('\n')
 	_, rest, found := strings.Cut(first, "Listening on ")
 	if !found {
-		return nil, errors.Join(fmt.Errorf("the server does not listen: %s", first), err, s.stop())
+		return nil, errors.Join(fmt.Errorf("the server does not listen: %s", first), err, s.Stop())
 	}
-	s.address, _, _ = strings.Cut(rest, " ")
+	s.Address, _, _ = strings.Cut(rest, " ")
 	go func() { _, _ = io.Copy(io.Discard, said) }() // its log is written, as when it is served
 	return s, nil
 }
 
-// stop ends the server and removes its tokens.
-func (s *server) stop() error {
+// PID is the process of the server.
+func (s *Server) PID() int { return s.command.Process.Pid }
+
+// Stop ends the server and removes its tokens.
+func (s *Server) Stop() error {
 	err := s.command.Process.Signal(os.Interrupt)
 	if err == nil {
 		err = s.command.Wait()
@@ -71,25 +75,11 @@ func (s *server) stop() error {
 	return errors.Join(err, s.removeTokens())
 }
 
-func (s *server) removeTokens() error {
+func (s *Server) removeTokens() error {
 	var failed []error
-	for _, made := range s.tokens {
-		failed = append(failed, exec.Command(s.binary, "admin", "token", "remove", strconv.Itoa(made.ID),
+	for _, id := range s.ids {
+		failed = append(failed, exec.Command(s.binary, "admin", "token", "remove", strconv.Itoa(id),
 			"--library", s.library, "--quiet").Run())
 	}
 	return errors.Join(failed...)
-}
-
-// peak is the most memory that the server had; empty where the system does not tell.
-func (s *server) peak() string {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.command.Process.Pid))
-	if err != nil {
-		return ""
-	}
-	for line := range strings.Lines(string(status)) {
-		if value, found := strings.CutPrefix(line, "VmHWM:"); found {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
 }
