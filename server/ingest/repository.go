@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"os"
 	"path"
 	"path/filepath"
 	"sync"
@@ -20,25 +21,25 @@ const datedBy, fileTime = "dated_by", "file time"
 
 // repository is a git repository around files. It is opened, and its history read, when a file needs it.
 type repository struct {
-	folder  string // absolute, with slashes
+	folder  string // absolute, with slashes: its working tree
 	opened  func() *githistory.Repository
 	history func()
 }
 
 // repositoryOf returns the function for the repository of a folder, which reads until ctx ends.
-func (r *run) repositoryOf(ctx context.Context) func(folder string) *repository {
-	return func(folder string) *repository {
+func (r *run) repositoryOf(ctx context.Context) func(folder string, at githistory.Checkout) *repository {
+	return func(folder string, at githistory.Checkout) *repository {
 		if r.repositories[folder] == nil {
-			r.repositories[folder] = newRepository(ctx, folder)
+			r.repositories[folder] = newRepository(ctx, folder, at)
 		}
 		return r.repositories[folder]
 	}
 }
 
-func newRepository(ctx context.Context, folder string) *repository {
+func newRepository(ctx context.Context, folder string, at githistory.Checkout) *repository {
 	repo := &repository{folder: folder}
 	repo.opened = sync.OnceValue(func() *githistory.Repository {
-		opened, err := githistory.Open(ctx, filepath.FromSlash(path.Join(folder, ".git")))
+		opened, err := githistory.Open(ctx, at)
 		if err != nil {
 			return nil
 		}
@@ -91,4 +92,29 @@ func (r *repository) date(doc *index.Document, file string, data []byte, byFile 
 		}
 	}
 	return head
+}
+
+// around returns the repository above a folder, on the same disk; nil if there is none. It dates files and says nothing
+// about their source: a home folder may be a repository of settings.
+func (w *walker) around(folder string) *repository {
+	if w.repository == nil {
+		return nil
+	}
+	info, err := os.Stat(filepath.FromSlash(folder))
+	if err != nil {
+		return nil
+	}
+	_, _, disk := statIdentity(info)
+	for up := path.Dir(folder); up != folder; folder, up = up, path.Dir(up) {
+		if info, err = os.Stat(filepath.FromSlash(up)); err != nil {
+			return nil
+		}
+		if _, _, device := statIdentity(info); device != disk {
+			return nil
+		}
+		if at, ok := githistory.Find(filepath.FromSlash(up)); ok {
+			return w.repository(up, at)
+		}
+	}
+	return nil
 }

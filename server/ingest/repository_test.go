@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -52,4 +53,47 @@ func TestRepository(t *testing.T) {
 	l.counts(l.sync(), 0, 1, 0, 3)
 	expect("r/changed.md", "2023-03-04 Cy Ana Ortiz[]")
 	l.counts(l.sync(), 0, 0, 0, 4)
+}
+
+// TestPartsOfRepositories dates the files of a worktree, of a folder in a repository and of a single file, and follows no
+// other file named .git.
+func TestPartsOfRepositories(t *testing.T) {
+	l := newLibrary(t, map[string]string{
+		"main/a.md": "text", "main/.git/config": "[remote \"origin\"]\n\turl = git@github.com:acme/docs.git\n",
+		"tree/a.md": "text", "tree/.git": "gitdir: ../main/.git/worktrees/tree\n",
+		"main/.git/worktrees/tree/gitdir": "../../../../tree/.git\n",
+		"thief/a.md":                      "text", "thief/.git": "gitdir: ../main/.git/worktrees/tree\n",
+		"outer/sub/a.md": "text", "outer/sub/new.md": "never committed",
+	})
+	first := time.Date(2021, 3, 4, 9, 0, 0, 0, time.UTC)
+	gittest.Commit(t, l.path("main/.git"), map[string]string{"a.md": "text"}, "Ana Ortiz <ana@acme.com>", first)
+	head, err := os.ReadFile(l.path("main/.git/HEAD"))
+	must(t, err)
+	l.write("main/.git/worktrees/tree/HEAD", string(head))
+	gittest.Commit(t, l.path("main/.git"), map[string]string{"a.md": "later"}, "Bo <bo@acme.com>", first.AddDate(1, 0, 0))
+	gittest.Commit(t, l.path("outer/.git"), map[string]string{"sub/a.md": "text"}, "Cy <cy@acme.com>", first)
+	l.add(Options{}, "tree")
+	l.add(Options{}, "thief")
+	l.add(Options{}, "outer/sub")
+	for name, want := range map[string]string{
+		"tree/a.md": "github 2021-03-04 Ana Ortiz []", "thief/a.md": "file file [] []", "outer/sub/a.md": "file 2021-03-04 Cy []",
+		"outer/sub/new.md": "file file [] [{dated_by [file time] false}]",
+	} {
+		doc := l.document(name)
+		date, author := doc.UpdatedAt.Format(time.DateOnly), fmt.Sprint(doc.Authors)
+		if doc.UpdatedAt.Equal(l.dated) {
+			date = "file"
+		}
+		if len(doc.Authors) > 0 {
+			author = doc.Authors[0].Name
+		}
+		if got := fmt.Sprint(doc.Source, " ", date, " ", author, " ", doc.Metadata); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	l.counts(l.sync(), 0, 0, 0, 4)
+	l.add(Options{Set: "one"}, "outer/sub/a.md")
+	if doc := l.document("outer/sub/a.md"); doc.UpdatedAt.Year() != 2021 {
+		t.Errorf("a file by itself is dated %v", doc.UpdatedAt)
+	}
 }

@@ -16,6 +16,8 @@ import (
 	"sync"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"quarry/server/ingest/githistory"
 )
 
 // longestConfig bounds ignore files and repository configurations, in bytes.
@@ -43,8 +45,8 @@ type walker struct {
 	// unread are folders that could not be listed.
 	unread []foundFile
 	source string // host of the root folder's repository
-	// repository returns that of a folder with a .git folder; nil if histories are not needed.
-	repository func(folder string) *repository
+	// repository returns that of a folder; nil if histories are not needed.
+	repository func(folder string, at githistory.Checkout) *repository
 }
 
 // place is a folder on the way down, with the rules that apply to it.
@@ -64,7 +66,7 @@ func (w *walker) walk(ctx context.Context, start string) error {
 		return err
 	}
 	if !info.IsDir() {
-		w.addFile("", info, place{})
+		w.addFile("", info, place{repository: w.around(w.root)})
 		return nil
 	}
 	at := w.enter(place{}, "")
@@ -110,24 +112,25 @@ func (w *walker) descend(at place, name string) (place, fs.FileInfo, error) {
 // enter reads the ignore rules and the repository of a folder.
 func (w *walker) enter(parent place, name string) place {
 	at := place{name: name, chain: parent.chain, source: parent.source, repository: parent.repository, container: parent.container}
-	rules := w.readConfig(name, ".gitignore") + "\n" + w.readConfig(name, ".quarryignore")
+	rules := readConfig(w.absolute(path.Join(name, ".gitignore"))) + "\n" + readConfig(w.absolute(path.Join(name, ".quarryignore")))
 	if parsed := parseIgnore(rules, name); len(parsed.patterns) > 0 {
 		at.chain = append(at.chain[:len(at.chain):len(at.chain)], parsed)
 	}
-	if info, err := os.Lstat(w.absolute(path.Join(name, ".git"))); err == nil && info.IsDir() {
-		at.source = remoteSource(w.readConfig(name, ".git/config"))
+	if git, ok := githistory.Find(w.absolute(name)); ok {
+		at.source = remoteSource(readConfig(filepath.Join(git.GitDir, "config")))
 		if w.repository != nil {
-			at.repository = w.repository(path.Join(w.root, name))
+			at.repository = w.repository(path.Join(w.root, name), git)
 		}
+	} else if name == "" {
+		at.repository = w.around(w.root)
 	}
 	return at
 }
 
 func (w *walker) absolute(name string) string { return filepath.FromSlash(path.Join(w.root, name)) }
 
-// readConfig reads a small file of a folder, or returns "" if it is not regular or not readable.
-func (w *walker) readConfig(folder, name string) string {
-	file := w.absolute(path.Join(folder, name))
+// readConfig reads a small file, or returns "" if it is not regular or not readable.
+func readConfig(file string) string {
 	info, err := os.Lstat(file)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > longestConfig {
 		return ""

@@ -16,25 +16,46 @@ import (
 	"time"
 )
 
-// Commit commits files, by names without folders, on top of what was committed before to the repository with the folder
+// Commit commits files, by their names with slashes, on top of what was committed before to the repository with the folder
 // gitDir. author is "Name <mail>".
 func Commit(t testing.TB, gitDir string, files map[string]string, author string, at time.Time) {
 	t.Helper()
-	var tree strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		blob := object(t, gitDir, "blob", files[name])
-		raw, err := hex.DecodeString(blob)
-		check(t, err)
-		fmt.Fprintf(&tree, "100644 %s\x00%s", name, raw)
-	}
 	head := filepath.Join(gitDir, "HEAD")
 	parent := ""
 	if before, err := os.ReadFile(head); err == nil {
 		parent = "parent " + strings.TrimSpace(string(before)) + "\n"
 	}
 	who := fmt.Sprintf("%s %d +0000", author, at.Unix())
-	commit := object(t, gitDir, "commit", fmt.Sprintf("tree %s\n%sauthor %s\ncommitter %s\n\nChange files\n", object(t, gitDir, "tree", tree.String()), parent, who, who))
+	commit := object(t, gitDir, "commit", fmt.Sprintf("tree %s\n%sauthor %s\ncommitter %s\n\nChange files\n", tree(t, gitDir, files), parent, who, who))
 	check(t, os.WriteFile(head, []byte(commit+"\n"), 0o644))
+}
+
+// tree stores the files and folders of a folder.
+func tree(t testing.TB, gitDir string, files map[string]string) (id string) {
+	t.Helper()
+	entries, folders := map[string]string{}, map[string]map[string]string{}
+	for name, content := range files {
+		folder, rest, nested := strings.Cut(name, "/")
+		if !nested {
+			entries[name] = "100644 " + object(t, gitDir, "blob", content)
+			continue
+		}
+		if folders[folder] == nil {
+			folders[folder] = map[string]string{}
+		}
+		folders[folder][rest] = content
+	}
+	for name, inner := range folders {
+		entries[name] = "40000 " + tree(t, gitDir, inner)
+	}
+	var out strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		mode, hash, _ := strings.Cut(entries[name], " ")
+		raw, err := hex.DecodeString(hash)
+		check(t, err)
+		fmt.Fprintf(&out, "%s %s\x00%s", mode, name, raw)
+	}
+	return object(t, gitDir, "tree", out.String())
 }
 
 func object(t testing.TB, gitDir, kind, content string) (id string) {

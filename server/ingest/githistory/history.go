@@ -1,5 +1,5 @@
 // Package githistory reads from a git repository when its files were changed, and by whom. It reads commits and trees
-// and nothing else: no configuration, no hook, no content, and nothing outside the .git folder. It runs no program.
+// and nothing else: no configuration, no hook, no content, and nothing outside the repository's own folder. It runs no program.
 package githistory
 
 import (
@@ -41,7 +41,7 @@ type Repository struct {
 	first    *commit
 	files    map[string]*file
 	complete bool // all of the history was read
-	gitDir   string
+	checkout Checkout
 }
 
 type file struct {
@@ -77,18 +77,18 @@ func blobOf(data []byte) id {
 	return id(sum.Sum(nil))
 }
 
-// Open reads the newest commit of the repository with a .git folder, and the list of its files.
-func Open(ctx context.Context, gitDir string) (*Repository, error) {
-	s, err := openStore(gitDir)
+// Open reads the newest commit of a repository, and the list of its files.
+func Open(ctx context.Context, c Checkout) (*Repository, error) {
+	s, err := openStore(c.GitDir)
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
-	at, ok := s.head()
+	at, ok := s.commitOf(c.Head)
 	if !ok {
 		return nil, errMissing
 	}
-	r := &Repository{Head: hex.EncodeToString(at[:]), files: map[string]*file{}, gitDir: gitDir}
+	r := &Repository{Head: hex.EncodeToString(at[:]), files: map[string]*file{}, checkout: c}
 	w := newWalk(ctx, s, r)
 	if r.first, err = w.commit(at); err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func Open(ctx context.Context, gitDir string) (*Repository, error) {
 // ReadHistory reads the history of the files, from the newest commit on. If ctx ends, or a commit cannot be read, as in a
 // shallow clone, it keeps what it read until then.
 func (r *Repository) ReadHistory(ctx context.Context) {
-	s, err := openStore(r.gitDir)
+	s, err := openStore(r.checkout.GitDir)
 	if err != nil {
 		return
 	}
@@ -114,9 +114,8 @@ func (r *Repository) ReadHistory(ctx context.Context) {
 	r.complete = w.run() == nil
 }
 
-// head returns the commit that is checked out.
-func (s *store) head() (id, bool) {
-	name := "HEAD"
+// commitOf returns the commit that a reference names.
+func (s *store) commitOf(name string) (id, bool) {
 	for range 5 { // references to references
 		text := s.small(name)
 		target, isRef := strings.CutPrefix(text, "ref: ")

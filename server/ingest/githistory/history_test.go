@@ -16,7 +16,7 @@ const packed = "testdata/packed"
 
 func read(t testing.TB, ctx context.Context, gitDir string) *Repository {
 	t.Helper()
-	r, err := Open(ctx, gitDir)
+	r, err := Open(ctx, Checkout{gitDir, "HEAD"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func check(t testing.TB, err error) {
 
 // TestTimeIsBounded keeps nothing of a history for which there is no time.
 func TestTimeIsBounded(t *testing.T) {
-	r, err := Open(t.Context(), packed)
+	r, err := Open(t.Context(), Checkout{packed, "HEAD"})
 	check(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -122,12 +122,12 @@ func TestNothingOutsideIsRead(t *testing.T) {
 	head, err := os.ReadFile(filepath.Join(real, "HEAD"))
 	check(t, err)
 	check(t, os.WriteFile(filepath.Join(dir, "HEAD"), head, 0o644))
-	if _, err := Open(t.Context(), dir); err == nil {
+	if _, err := Open(t.Context(), Checkout{dir, "HEAD"}); err == nil {
 		t.Error("objects outside of the repository were read")
 	}
 	check(t, os.Remove(filepath.Join(dir, "HEAD")))
 	check(t, os.Symlink(filepath.Join(real, "HEAD"), filepath.Join(dir, "HEAD")))
-	if _, err := Open(t.Context(), dir); err == nil {
+	if _, err := Open(t.Context(), Checkout{dir, "HEAD"}); err == nil {
 		t.Error("a reference outside of the repository was read")
 	}
 }
@@ -168,7 +168,7 @@ func FuzzPack(f *testing.F) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		r, err := Open(ctx, dir)
+		r, err := Open(ctx, Checkout{dir, "HEAD"})
 		if err != nil {
 			return
 		}

@@ -1,0 +1,72 @@
+package githistory
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// Checkout is what a working tree shows: a repository, at a commit.
+type Checkout struct {
+	GitDir string // with the objects and the configuration
+	Head   string // the file in GitDir that names the commit that is checked out
+}
+
+// Find returns the checkout in a folder with .git: a folder, or the file of a worktree. A worktree counts if the repository
+// knows it by its path, so that a file alone cannot point to the repository of somebody else.
+func Find(folder string) (p Checkout, ok bool) {
+	dotGit := filepath.Join(folder, ".git")
+	info, err := os.Lstat(dotGit)
+	if err != nil {
+		return Checkout{}, false
+	}
+	if info.IsDir() {
+		return Checkout{dotGit, "HEAD"}, true
+	}
+	target, isWorktree := strings.CutPrefix(line(dotGit), "gitdir: ")
+	if !isWorktree {
+		return Checkout{}, false
+	}
+	own := absolute(folder, target)
+	worktrees, name := filepath.Split(own)
+	gitDir, kind := filepath.Split(filepath.Clean(worktrees))
+	if kind != "worktrees" || !sameFile(absolute(own, line(filepath.Join(own, "gitdir"))), dotGit) {
+		return Checkout{}, false
+	}
+	return Checkout{filepath.Clean(gitDir), path.Join(kind, name, "HEAD")}, true
+}
+
+// line returns the content of a small regular file, or "".
+func line(file string) string {
+	info, err := os.Lstat(file)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxRef {
+		return ""
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	data, _ := io.ReadAll(io.LimitReader(f, maxRef))
+	return strings.TrimSpace(string(data))
+}
+
+// absolute returns a path that git wrote, relative to a folder or absolute.
+func absolute(folder, name string) string {
+	if name = filepath.FromSlash(name); filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(folder, name)
+}
+
+func sameFile(a, b string) bool {
+	one, err := os.Lstat(a)
+	var other fs.FileInfo
+	if err == nil {
+		other, err = os.Lstat(b)
+	}
+	return err == nil && os.SameFile(one, other)
+}
