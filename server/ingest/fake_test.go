@@ -171,6 +171,10 @@ func (s *memorySnapshot) Documents(_ context.Context, ids []string, _ index.Acce
 	return found, nil
 }
 
+func (s *memorySnapshot) Chunks(_ context.Context, id string, from, to int, _ index.Access) ([]index.Chunk, error) {
+	return slices.Clone(s.documents[id].Chunks[from : to+1]), nil
+}
+
 func (s *memorySnapshot) Facets(context.Context, index.Filter) (index.Counts, error) {
 	var counts index.Counts
 	for _, doc := range s.documents {

@@ -121,6 +121,10 @@ func (r *fileReader) readWhole(ctx context.Context, t *task, handle io.Reader) p
 		last.same, last.Reason = true, t.known.Reason
 		return last
 	}
+	if doc, state, ok := t.renamed(ctx, last.Hash); ok {
+		last.documents, last.OwnDates, last.Encoding = []index.Document{doc}, state.OwnDates, state.Encoding
+		return last
+	}
 	doc, encoding, err := r.document(ctx, t.file.format, data, t.target.defaults(t.file))
 	if ctx.Err() != nil {
 		return unreadable(ctx.Err())
@@ -223,6 +227,7 @@ type target struct {
 	fresh    bool   // a new root
 	again    bool   // also read unchanged files
 	replaces []string
+	vanished vanished
 	folder   *os.Root // nil if the root is a file
 }
 

@@ -119,6 +119,7 @@ func (r *run) applyAll(ctx context.Context, plans []*plan, refill bool) error {
 // plan lists a target and compares it with its state. It returns nil for a root that does not exist.
 func (r *run) plan(ctx context.Context, t *target) (*plan, error) {
 	t.start = (&walker{root: t.path}).widened(t.start)
+	t.vanished.idx = r.idx
 	known, err := r.known(ctx, t)
 	if err != nil {
 		return nil, err
@@ -201,6 +202,7 @@ func (p *plan) compare(files []foundFile, known map[string]fileState) {
 			rest[path] = state
 		}
 	}
+	p.target.vanished.files = byContent(rest)
 	p.markRemoved(rest)
 }
 

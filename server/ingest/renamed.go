@@ -1,0 +1,75 @@
+package ingest
+
+import (
+	"context"
+	"path"
+	"strings"
+
+	"quarry/server/index"
+)
+
+// vanished are files with a document that no longer exist, by the hash of their content. A new file with that content is
+// a renamed one: it gets the stored document.
+type vanished struct {
+	idx   index.Index
+	files map[string]vanishedFile
+}
+
+type vanishedFile struct {
+	path  string
+	state fileState
+}
+
+// byContent returns the files whose documents can be given to others.
+func byContent(files map[string]fileState) map[string]vanishedFile {
+	found := map[string]vanishedFile{}
+	for file, state := range files {
+		if state.Hash != "" && state.Documents == 1 && state.Flag == "" && state.Head == "" && !state.several(file) {
+			found[state.Hash] = vanishedFile{file, state}
+		}
+	}
+	return found
+}
+
+// renamed returns the document of a vanished file with the content of the task's file, as the task's file would have it. A
+// file of a repository is read instead, because its history goes by its name, and so is one whose title is its old name.
+func (t *task) renamed(ctx context.Context, hash string) (doc index.Document, state fileState, ok bool) {
+	from, found := t.target.vanished.files[hash]
+	file := t.file
+	if !found || file.repository.head() != "" || from.state.Config != t.target.config(file) || t.target.refill ||
+		!strings.EqualFold(path.Ext(from.path), path.Ext(file.path)) || !from.state.OwnDates && !sameTime(from.state.Print, file.info) {
+		return doc, state, false
+	}
+	snapshot, err := t.target.vanished.idx.Snapshot(ctx)
+	if err != nil {
+		return doc, state, false
+	}
+	defer snapshot.Close()
+	id, all := fileID(from.path), index.Access{All: true}
+	stored, err := snapshot.Documents(ctx, []string{id}, all)
+	if err != nil || len(stored) != 1 || stored[0].Damaged || stored[0].Origin != originOf(from.path) {
+		return doc, state, false
+	}
+	doc = stored[0].Document
+	if doc.Chunks, err = snapshot.Chunks(ctx, id, 0, stored[0].ChunkCount-1, all); err != nil || len(doc.Chunks) != stored[0].ChunkCount {
+		return doc, state, false
+	}
+	now, oldLink := t.target.defaults(file), doc.Link
+	if doc.Title == titleFromName(path.Base(from.path)) && doc.Title != now.Title {
+		return doc, state, false
+	}
+	if oldLink == fileLink(from.path) {
+		doc.Link = now.Link
+	}
+	doc.ID, doc.Path, doc.Origin = now.ID, now.Path, now.Origin
+	for i := range doc.Chunks {
+		chunk := &doc.Chunks[i]
+		if rest, below := strings.CutPrefix(chunk.Link, oldLink); below && chunk.Link != "" {
+			chunk.Link = doc.Link + rest
+		}
+		if chunk.Damaged {
+			return doc, state, false
+		}
+	}
+	return doc, from.state, true
+}
