@@ -251,7 +251,22 @@ type LibraryRoot struct {
 	Source    string `json:"source"`
 	Set       string `json:"set"`
 	Documents int    `json:"documents"`
-	SyncedAt  string `json:"synced_at"`
+	Files     int    `json:"files" jsonschema:"with documents"`
+	Bytes     int64  `json:"bytes" jsonschema:"of these files"`
+	// Skipped is the number of files with content that is not stored, with files of unsupported types, and Reasons why.
+	Skipped  int             `json:"skipped"`
+	Reasons  []SkippedReason `json:"reasons" jsonschema:"why files are skipped, the most frequent first, at most 10"`
+	SyncedAt string          `json:"synced_at"`
+	Problem  string          `json:"problem,omitempty" jsonschema:"why the last sync could not read it"`
+}
+
+// MaxReasons bounds LibraryRoot.Reasons.
+const MaxReasons = 10
+
+// SkippedReason is why files are skipped.
+type SkippedReason struct {
+	Reason string `json:"reason"`
+	Files  int    `json:"files"`
 }
 
 const notRead = "quarry does not read %s files"

@@ -191,7 +191,7 @@ func (w *walker) addContainer(c *foundContainer, source string) {
 	}
 	tree.print = strings.Join([]string{strconv.FormatInt(tree.size, 36), strconv.FormatInt(tree.newest.UnixNano(), 36), hashText(sum)}, ".")
 	if time.Since(tree.newest) < racyAge {
-		tree.print = racyPrint
+		tree.print = racyPrint(tree.size)
 	}
 	file.info = tree
 	if len(c.files) >= mostInner {

@@ -301,6 +301,15 @@ func (t *target) missing() (reason string, gone bool) {
 	return "it no longer exists, or its disk is not mounted; its documents are kept; `remove` deletes them", false
 }
 
+// unreadable reports a root that cannot be read now, for status too. Its documents stay.
+func (r *run) unreadable(t *target, reason string) {
+	r.batcher.skip(t.path, reason)
+	if !t.fresh && !t.state.damaged && t.state.Problem != reason {
+		t.state.Problem = reason
+		r.batcher.cursor(rootPrefix+t.path, encode(t.state))
+	}
+}
+
 func emptyFolder(path string) bool {
 	folder, err := os.Open(filepath.FromSlash(path))
 	if err != nil {

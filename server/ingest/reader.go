@@ -16,6 +16,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -33,9 +34,10 @@ const (
 	mostBadLines  = 100     // reported one by one, of a file
 	// racyAge is the age below which a file's times do not prove that it was not written again.
 	racyAge = 50 * time.Millisecond
-	// racyPrint matches no fingerprint: another write at the same clock tick would not show.
-	racyPrint = "racy"
 )
+
+// racyPrint returns a text with the size that matches no fingerprint: another write at the same clock tick would not show.
+func racyPrint(size int64) string { return strconv.FormatInt(size, 36) + ".racy" }
 
 // fileReader reads tasks. It is not safe for concurrent use.
 type fileReader struct {
@@ -93,7 +95,7 @@ func (r *fileReader) read(ctx context.Context, t *task) {
 		last = r.readWhole(ctx, t, handle)
 	}
 	if last.Print = fingerprint(info); time.Since(info.ModTime()) < racyAge {
-		last.Print = racyPrint
+		last.Print = racyPrint(info.Size())
 	}
 }
 

@@ -74,7 +74,11 @@ func (r *run) run(ctx context.Context, targets []*target) (wire.LibraryEvent, er
 			plans = append(plans, p)
 		}
 	}
-	if err := r.applyAll(ctx, plans, true); err != nil {
+	err := r.applyAll(ctx, plans, true)
+	if err == nil {
+		err = r.batcher.flush()
+	}
+	if err != nil {
 		return r.batcher.done, err
 	}
 	r.batcher.report(r.batcher.done)
@@ -126,10 +130,11 @@ func (r *run) plan(ctx context.Context, t *target) (*plan, error) {
 	}
 	p := &plan{target: t, complete: t.start == ""}
 	if reason, gone := t.missing(); reason != "" {
-		r.batcher.skip(t.path, reason)
 		if !gone {
+			r.unreadable(t, reason)
 			return nil, nil
 		}
+		r.batcher.skip(t.path, reason)
 		p.markRemoved(known)
 		return p, nil
 	}
@@ -144,7 +149,7 @@ func (r *run) plan(ctx context.Context, t *target) (*plan, error) {
 		p.markRemoved(known) // as in a walk of the whole root
 		return p, nil
 	case err != nil:
-		r.batcher.skip(t.path, reasonOf(err))
+		r.unreadable(t, reasonOf(err))
 		return nil, nil
 	}
 	p.unread = w.unread
@@ -154,7 +159,7 @@ func (r *run) plan(ctx context.Context, t *target) (*plan, error) {
 
 // prepare opens the root's folder and stores what the walk found.
 func (t *target) prepare(w *walker) error {
-	t.state.Source = cmp.Or(t.state.As, w.source, "file")
+	t.state.Source, t.state.Problem = cmp.Or(t.state.As, w.source, "file"), ""
 	info, err := os.Stat(filepath.FromSlash(t.path))
 	if err == nil {
 		t.state.File = !info.IsDir()

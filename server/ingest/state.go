@@ -32,7 +32,7 @@ const (
 )
 
 // readerVersion is compared with the files' state: if it is raised, the next sync reads every file again.
-const readerVersion = "5"
+const readerVersion = "6"
 
 // rootState is a file or folder that was added, and how.
 type rootState struct {
@@ -44,6 +44,7 @@ type rootState struct {
 	File     bool     `json:"file,omitempty"`
 	Device   uint64   `json:"device,omitempty"` // file system; 0: unknown
 	Unopened unopened `json:"unopened,omitzero"`
+	Problem  string   `json:"problem,omitempty"` // why it could not be read last time
 
 	damaged bool // the entry cannot be read
 }
@@ -192,6 +193,16 @@ func decodeTabs(fields []string) fileState {
 	return s
 }
 
+// sizeOf returns the size in a fingerprint.
+func sizeOf(print string) int64 {
+	digits, _, _ := strings.Cut(print, ".")
+	size, err := strconv.ParseInt(digits, 36, 64)
+	if err != nil {
+		return 0
+	}
+	return size
+}
+
 // fingerprint returns a text that changes with the file's size, times or inode.
 func fingerprint(info fs.FileInfo) string {
 	if tree, ok := info.(treeInfo); ok {
@@ -283,24 +294,33 @@ func Status(ctx context.Context, idx index.Index) (wire.LibraryStatus, error) {
 	if err != nil {
 		return status, err
 	}
-	counts := map[string]int{}
+	found := make(map[string]*rootCount, len(roots))
+	for root := range roots {
+		found[root] = &rootCount{reasons: map[string]int{}}
+	}
 	for file, state := range files {
-		if state.Documents > 0 {
-			counts[owner(roots, file)] += state.Documents
+		if root := found[owner(roots, file)]; root != nil {
+			root.add(state)
 		}
 	}
 	skipped, types := map[string]string{}, map[string]int{}
 	for _, path := range slices.Sorted(maps.Keys(roots)) {
-		state := roots[path]
+		state, root := roots[path], found[path]
 		for _, file := range state.Unopened.Files {
 			skipped[file.Path] = file.Reason
+			root.reasons[file.Reason]++
 		}
-		status.SkippedFiles += state.Unopened.Count - len(state.Unopened.Files)
+		more := state.Unopened.Count - len(state.Unopened.Files)
+		status.SkippedFiles += more
+		root.skipped += state.Unopened.Count
 		for kind, count := range state.Unopened.Types {
 			types[kind] += count
+			root.skipped += count
+			root.reasons[wire.ReasonNotRead(kind)] += count
 		}
 		status.Roots = append(status.Roots, wire.LibraryRoot{
-			Path: path, Source: state.Source, Set: state.Set, Documents: counts[path], SyncedAt: state.SyncedAt,
+			Path: path, Source: state.Source, Set: state.Set, Documents: root.documents, Files: root.files, Bytes: root.bytes,
+			Skipped: root.skipped, Reasons: root.mostFrequent(), SyncedAt: state.SyncedAt, Problem: state.Problem,
 		})
 	}
 	for _, path := range slices.Sorted(maps.Keys(files)) {
@@ -315,8 +335,7 @@ func Status(ctx context.Context, idx index.Index) (wire.LibraryStatus, error) {
 				status.Taken = append(status.Taken, wire.TakenFolder{Path: path, Kind: state.Kind})
 			}
 		}
-		reasons := append([]string{state.Reason}, state.Lines.Reasons...)
-		if reason := cmp.Or(reasons...); reason != "" {
+		if reason := state.skipped(); reason != "" {
 			skipped[path] = reason
 		}
 	}
@@ -333,6 +352,37 @@ func Status(ctx context.Context, idx index.Index) (wire.LibraryStatus, error) {
 		return cmp.Or(cmp.Compare(b.Files, a.Files), cmp.Compare(a.Type, b.Type))
 	})
 	return status, nil
+}
+
+// skipped returns why content of the file is not stored; "" if all is.
+func (s fileState) skipped() string { return cmp.Or(append([]string{s.Reason}, s.Lines.Reasons...)...) }
+
+// rootCount is what the files of a root contain.
+type rootCount struct {
+	documents, files, skipped int
+	bytes                     int64
+	reasons                   map[string]int
+}
+
+func (c *rootCount) add(state fileState) {
+	if state.Documents > 0 {
+		c.documents, c.files, c.bytes = c.documents+state.Documents, c.files+1, c.bytes+sizeOf(state.Print)
+	}
+	if reason := state.skipped(); reason != "" {
+		c.skipped++
+		c.reasons[reason]++
+	}
+}
+
+func (c *rootCount) mostFrequent() []wire.SkippedReason {
+	reasons := []wire.SkippedReason{}
+	for reason, files := range c.reasons {
+		reasons = append(reasons, wire.SkippedReason{Reason: reason, Files: files})
+	}
+	slices.SortFunc(reasons, func(a, b wire.SkippedReason) int {
+		return cmp.Or(cmp.Compare(b.Files, a.Files), cmp.Compare(a.Reason, b.Reason))
+	})
+	return reasons[:min(len(reasons), wire.MaxReasons)]
 }
 
 // Sets returns the document sets of the roots, sorted.

@@ -451,3 +451,43 @@ func TestErrorsOfTheIndexAreTold(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestStatusOfRoots counts what is stored and skipped of each root, and says why one was not synced.
+func TestStatusOfRoots(t *testing.T) {
+	l := newLibrary(t, map[string]string{
+		"a/x.md": "some text", "a/y.jsonl": line("s1", "one") + line("s2", "two") + "{}\n", "a/empty.md": " ", "a/empty.txt": "", "a/p.xyz": "x",
+		"b/z.md": "more",
+	})
+	l.add(Options{}, "a", "b")
+	roots := func() []wire.LibraryRoot {
+		t.Helper()
+		status, err := Status(context.Background(), l.idx)
+		must(t, err)
+		for i := range status.Roots {
+			status.Roots[i].SyncedAt = ""
+		}
+		return status.Roots
+	}
+	const badLine = "line 3: not an ingestion document: it has no sections"
+	a := wire.LibraryRoot{Path: l.path("a"), Source: "file", Documents: 3, Files: 2, Skipped: 4, Reasons: []wire.SkippedReason{
+		{Reason: "it contains no text", Files: 2}, {Reason: badLine, Files: 1}, {Reason: "quarry does not read .xyz files", Files: 1}}}
+	for _, name := range []string{"a/x.md", "a/y.jsonl"} {
+		info, err := os.Stat(l.path(name))
+		must(t, err)
+		a.Bytes += info.Size()
+	}
+	b := wire.LibraryRoot{Path: l.path("b"), Source: "file", Documents: 1, Files: 1, Bytes: 4, Reasons: []wire.SkippedReason{}}
+	if got := roots(); !reflect.DeepEqual(got, []wire.LibraryRoot{a, b}) {
+		t.Errorf("roots %+v, want %+v", got, []wire.LibraryRoot{a, b})
+	}
+	must(t, os.Rename(l.path("b"), l.path("c")))
+	l.sync()
+	if got := roots()[1]; !strings.HasPrefix(got.Problem, "it no longer exists") || got.Documents != 1 {
+		t.Errorf("a missing root is %+v", got)
+	}
+	must(t, os.Rename(l.path("c"), l.path("b")))
+	l.sync()
+	if got := roots()[1]; got.Problem != "" {
+		t.Errorf("the problem stays: %+v", got)
+	}
+}

@@ -309,7 +309,10 @@ func (t *table) dropEmpty() {
 	if at == 0 || slices.ContainsFunc(t.rows, func(row []string) bool { return row[at] != "" }) {
 		return
 	}
-	t.header, t.right = slices.Delete(t.header, at, at+1), 0
+	t.header = slices.Delete(t.header, at, at+1)
+	if t.right == at {
+		t.right = 0
+	}
 	for i, row := range t.rows {
 		t.rows[i] = slices.Delete(row, at, at+1)
 	}

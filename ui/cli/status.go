@@ -197,15 +197,34 @@ func (a *app) statusText(status statusReport) string {
 		return b.String()
 	}
 	b.WriteString("\n")
-	t := table{header: []string{"SOURCE", "DOCUMENTS", "SET", "SYNCED", "ADDED FROM"}, right: 1, style: a.style,
-		width: a.io.columns()}
-	for _, root := range library.Roots {
-		synced := passage.Age(root.SyncedAt, a.now())
-		t.rows = append(t.rows, []string{root.Source, fmt.Sprint(root.Documents), root.Set, synced, printable(root.Path)})
-	}
-	b.WriteString(t.String())
+	b.WriteString(a.rootsText(library.Roots))
 	b.WriteString(fileLists(library))
 	return b.String()
+}
+
+// rootsText lists what was added, and why parts of it are missing.
+func (a *app) rootsText(roots []wire.LibraryRoot) string {
+	t := table{header: []string{"SOURCE", "DOCUMENTS", "SIZE", "SKIPPED", "SET", "SYNCED", "ADDED FROM"}, right: 1, optional: 4,
+		style: a.style, width: a.io.columns()}
+	var why strings.Builder
+	for _, root := range roots {
+		t.rows = append(t.rows, []string{root.Source, fmt.Sprint(root.Documents), text.Size(root.Bytes), fmt.Sprint(root.Skipped), root.Set,
+			passage.Age(root.SyncedAt, a.now()), printable(root.Path)})
+		if root.Problem != "" {
+			why.WriteString(printable("not synced: "+root.Path+": "+root.Problem) + "\n")
+		}
+		if root.Skipped > skipsShown {
+			why.WriteString(printable("skipped in "+root.Path+":") + "\n")
+			for _, r := range root.Reasons {
+				why.WriteString(printable(fmt.Sprintf("%6d  %s", r.Files, r.Reason)) + "\n")
+			}
+		}
+	}
+	t.dropEmpty()
+	if why.Len() > 0 {
+		return t.String() + "\n" + why.String()
+	}
+	return t.String()
 }
 
 // fileLists lists the exports, the assumed encodings and the skipped files.
