@@ -6,7 +6,7 @@ VERSION ?= 0.1.0
 LDFLAGS = -s -w -X main.version=$(VERSION)
 BUILD = $(GO) build -trimpath -ldflags "$(LDFLAGS)"
 
-.PHONY: run help test test-all race lint build cross bench bench-ui bench-serve bench-ssh bench-quality bench-agents crash rights fuzz docs man completions screens clean
+.PHONY: run help test test-all race corpora formats lint build cross bench bench-ui bench-serve bench-ssh bench-quality bench-agents crash rights fuzz docs man completions screens clean
 .DELETE_ON_ERROR:
 
 run: build ## Explore the sample library; Q="text" starts with a query
@@ -24,7 +24,7 @@ TEST = $(GO) test -shuffle=on -timeout 60m
 test: ## Test every behaviour once
 	$(TEST) ./...
 
-test-all: rights crash race ## Test longer: random worlds, kills, the race detector
+test-all: rights crash corpora race ## Test longer: random worlds, kills, the race detector
 
 race: ## Test with the race detector, where there is a C compiler
 	@if command -v "$$($(GO) env CC)" >/dev/null 2>&1; then CGO_ENABLED=1 $(TEST) -race ./...; \
@@ -69,6 +69,9 @@ man: build ## Write the manual page to bin/man
 
 formats: ## Print the table of docs/library.md: how the files of $$QUARRY_DATA/corpora/mixed-formats are read
 	$(GO) test ./server/ingest -count=1 -v -run TestCorpusOfFormats
+
+corpora: ## Add all of $$QUARRY_DATA/corpora and find every file by a phrase from its middle
+	QUARRY_SLOW=1 $(GO) test ./server/ingest -count=1 -v -timeout 20m -run TestCorporaAreSearchable
 
 completions: build ## Write shell completions to bin/completions
 	mkdir -p bin/completions && for shell in bash zsh fish powershell; do \
