@@ -26,10 +26,15 @@ import (
 type container struct {
 	kind   string // for people
 	source string // of its documents
-	// is reports whether a folder is one, by its layout.
+	// is reports whether a folder is one, by its layout; nil: no folder is.
 	is func(layout) bool
-	// claims reports whether a file belongs to the container, by its name from the container's folder.
+	// starts reports whether a file is one, by its start; nil: no file is.
+	starts func(data []byte) bool
+	// claims reports whether a file belongs to the container, by its name from the container's folder, and whether a hidden
+	// folder does, whose name ends with a slash.
 	claims func(name string) bool
+	// state returns what shows that a file changed, or "" for one that is not read; nil: the name and the fingerprint.
+	state func(name string, info fs.FileInfo) string
 	// read reads the claimed files and passes their documents to c.
 	read func(r *fileReader, c *collector, files *innerFiles) error
 }
@@ -53,7 +58,7 @@ func newLayout(folder fs.FS, name string, entries []fs.DirEntry) layout {
 	return l
 }
 
-var containers = [...]*container{&slackExport}
+var containers = [...]*container{&slackExport, &maildir, &gmailBox, &mboxFile}
 
 const (
 	mostInner   = 1_000_000 // files in a container
@@ -63,63 +68,13 @@ const (
 
 var (
 	errUnpacked = fmt.Errorf("it unpacks to more than %d GB", mostInArch>>30)
+	errGone     = errors.New(reasonOf(fs.ErrNotExist))
 	errEntries  = fmt.Errorf("its list of files is larger than %d MB", mostEntries>>20)
 )
 
-// innerFiles are the files of a container.
-type innerFiles struct {
-	fs     fs.FS
-	names  []string
-	packed map[string]int64 // bytes in an archive; nil for a folder
-	left   int64            // bytes that may still be unpacked
-	seen   map[string]bool  // files that were counted
-	count  func(bytes int64)
-	failed error // of the file system: the documents stay
-}
-
-// read returns the content of a file.
-func (f *innerFiles) read(name string) ([]byte, error) {
-	file, err := f.fs.Open(name)
-	if err != nil {
-		return nil, f.problem(name, err)
-	}
-	defer file.Close()
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.New("it is not a regular file")
-	}
-	data, err := io.ReadAll(io.LimitReader(file, min(largestFile, f.left)+1))
-	switch {
-	case err != nil:
-		return nil, f.problem(name, err)
-	case len(data) > largestFile:
-		return nil, errTooLarge
-	}
-	size := int64(len(data))
-	if f.packed != nil {
-		if f.left -= size; f.left < 0 {
-			f.failed = errUnpacked
-			return nil, errUnpacked
-		}
-		size = f.packed[name]
-	}
-	if !f.seen[name] {
-		f.seen[name] = true
-		f.count(size)
-	}
-	return data, nil
-}
-
-// problem words an error. One of a folder's file system may pass.
-func (f *innerFiles) problem(name string, err error) error {
-	if f.packed == nil && !errors.Is(err, fs.ErrNotExist) {
-		f.failed = cmp.Or(f.failed, error(fmt.Errorf("%s: %s", name, reasonOf(err))))
-	}
-	return errors.New(reasonOf(err))
-}
-
 // innerName is the state and the size of a file in a folder that is a container.
 type innerName struct {
-	name, print string
+	name, state string
 	info        fs.FileInfo
 }
 
@@ -132,13 +87,31 @@ type foundContainer struct {
 
 // claim records a file that belongs to the container. The file's name is from the root.
 func (c *foundContainer) claim(name string, info fs.FileInfo) bool {
-	if c == nil || !info.Mode().IsRegular() || !c.kind.claims(below(c.folder, name)) {
+	inner := ""
+	if c != nil {
+		inner = below(c.folder, name)
+	}
+	if c == nil || !info.Mode().IsRegular() || !c.kind.claims(inner) {
 		return false
 	}
-	if len(c.files) < mostInner {
-		c.files = append(c.files, innerName{below(c.folder, name), fingerprint(info), info})
+	state := inner + "\x00" + fingerprint(info)
+	if c.kind.state != nil {
+		state = c.kind.state(inner, info)
+	}
+	if state != "" && len(c.files) < mostInner {
+		c.files = append(c.files, innerName{inner, state, info})
 	}
 	return true
+}
+
+// hides reports whether a hidden folder belongs to the container.
+func (c *foundContainer) hides(w *walker, name string) bool {
+	if c == nil || !c.kind.claims(below(c.folder, name)+"/") {
+		return false
+	}
+	entries, _ := os.ReadDir(w.absolute(name)) // reported by the walk
+	inner := w.containerIn(name, entries)
+	return inner != nil && inner.kind == c.kind
 }
 
 // containerIn returns the container that a folder is, by its layout; nil if it is none.
@@ -146,8 +119,21 @@ func (w *walker) containerIn(folder string, entries []fs.DirEntry) *foundContain
 	absolute := w.absolute(folder)
 	found := newLayout(os.DirFS(absolute), filepath.Base(absolute), entries)
 	for _, kind := range containers {
-		if kind.is(found) {
+		if kind.is != nil && kind.is(found) {
 			return &foundContainer{kind: kind, folder: folder}
+		}
+	}
+	return nil
+}
+
+// containerAt returns the container that a file is, by its start; nil if it is none.
+func containerAt(handle *os.File) *container {
+	const looked = 4 << 10
+	start := make([]byte, looked)
+	n, _ := handle.ReadAt(start, 0) // an error appears again when the file is read
+	for _, kind := range containers {
+		if kind.starts != nil && kind.starts(start[:n]) {
+			return kind
 		}
 	}
 	return nil
@@ -179,11 +165,11 @@ func (w *walker) addContainer(c *foundContainer, source string) {
 	}
 	file := foundFile{path: path.Join(w.root, c.folder), name: c.folder, source: source, format: format{container: c.kind}}
 	tree := treeInfo{FileInfo: info}
-	slices.SortFunc(c.files, func(a, b innerName) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(c.files, func(a, b innerName) int { return strings.Compare(a.state, b.state) })
 	sum := sha256.New()
 	for _, f := range c.files {
 		file.inner = append(file.inner, f.name)
-		fmt.Fprintf(sum, "%s\x00%s\x00", f.name, f.print)
+		fmt.Fprintf(sum, "%s\x00", f.state)
 		tree.size += f.info.Size()
 		if f.info.ModTime().After(tree.newest) {
 			tree.newest = f.info.ModTime()
@@ -227,6 +213,9 @@ func archiveFormat(file string) (format, string) {
 		return format{}, notRead
 	}
 	for _, kind := range containers {
+		if kind.is == nil {
+			continue
+		}
 		if _, ok := kind.inArchive(archive); ok {
 			return format{container: kind}, ""
 		}
@@ -326,6 +315,10 @@ func (r *fileReader) readContainer(ctx context.Context, t *task, handle *os.File
 
 // innerFiles opens the folder or archive of a container.
 func (t *task) innerFiles(handle *os.File) (*innerFiles, func(), error) {
+	kind := t.file.format.container
+	if kind.starts != nil {
+		return &innerFiles{fs: soleFile{handle}, names: []string{"."}}, func() {}, nil
+	}
 	if handle == nil {
 		folder, err := t.target.folder.OpenRoot(cmp.Or(filepath.FromSlash(t.file.name), "."))
 		if err != nil {
@@ -337,7 +330,6 @@ func (t *task) innerFiles(handle *os.File) (*innerFiles, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	kind := t.file.format.container
 	folder, ok := kind.inArchive(archive)
 	if !ok {
 		return nil, nil, fs.ErrNotExist // it changed since the walk

@@ -38,6 +38,13 @@ func TestCrashesRepeatAndDoubleNothing(t *testing.T) {
 				l.write(name, text)
 			}
 		}},
+		{"d/mail.mbox", func(l *library, documents int) {
+			var messages []string
+			for i := range documents {
+				messages = append(messages, mailOf(fmt.Sprint(i), "Subject", first, strings.Repeat("word ", 20)))
+			}
+			l.write("d/mail.mbox", mboxOf(messages...))
+		}},
 		{"d/export.zip", func(l *library, documents int) { l.write("d/export.zip", zipped(l.t, export(documents))) }},
 	} {
 		t.Run(test.file, func(t *testing.T) {

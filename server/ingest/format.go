@@ -30,6 +30,8 @@ type format struct {
 	data  func(ctx context.Context, r *fileReader, data []byte) (extracted, error)
 	page  bool // may declare its encoding as HTML does
 	lines bool // JSONL: each line is a document
+	// mailbox is set where a file may also be a container, by its content.
+	mailbox bool
 	// container is set for a folder or archive with several documents.
 	container *container
 }
@@ -54,7 +56,7 @@ type extracted struct {
 
 var formats = [...]format{
 	{name: "md", extensions: []string{".md", ".markdown", ".mdx"}, text: fromMarkdown},
-	{name: "txt", extensions: []string{"", ".txt", ".text"}, text: plainText(kindProse)},
+	{name: "txt", extensions: []string{"", ".txt", ".text"}, text: plainText(kindProse), mailbox: true},
 	{extensions: []string{".rst", ".org"}, text: plainText(kindProse)},
 	{name: "log", extensions: []string{".log"}, text: plainText(kindLines)},
 	{name: "html", extensions: []string{".html", ".htm", ".xhtml"}, text: fromHTML, page: true},
@@ -63,7 +65,8 @@ var formats = [...]format{
 	{name: "json", extensions: []string{".json"}, text: fromJSON},
 	{name: "ipynb", extensions: []string{".ipynb"}, text: fromNotebook},
 	{name: "ics", extensions: []string{".ics"}, text: fromCalendar},
-	{name: "eml", extensions: []string{".eml"}, source: "imap", data: fromMail},
+	{name: "eml", extensions: []string{".eml"}, source: mailSource, data: fromMail},
+	{name: "eml", extensions: []string{".mbox", ".mbx"}, source: mailSource, data: fromMail, mailbox: true},
 	{extensions: []string{".docx", ".pptx", ".xlsx", ".odt", ".ods", ".odp", ".epub"}, data: fromArchive},
 	{name: "pdf", extensions: []string{".pdf"}, data: fromPDF},
 	{name: "docx", extensions: []string{".docm", ".dotx"}, data: fromArchive},

@@ -41,6 +41,9 @@ type mailReader struct {
 	parts     int
 	attached  []string // names
 	encrypted bool
+	inThread  bool // the message is a section of a document: its own headings do not structure that
+	id        string
+	top       mail.Header
 }
 
 // fromMail reads a message: its text, the messages it contains, and its attachments as far as there are readers for them.
@@ -62,7 +65,6 @@ func fromMail(ctx context.Context, r *fileReader, data []byte) (extracted, error
 	if m.body.Len() == 0 && m.encrypted {
 		return extracted{}, errors.New("its message is encrypted")
 	}
-	m.meta.addField("attachments", m.attached, true)
 	if m.meta.Title == "" && m.body.Len() == 0 {
 		return extracted{}, errEmpty
 	}
@@ -83,6 +85,7 @@ func (m *mailReader) message(data []byte, depth int) error {
 	}
 	if depth == 0 {
 		m.header(header)
+		defer func() { m.meta.addField("attachments", m.attached, true) }()
 	} else {
 		var w markdown.Writer
 		w.Heading(2, "Message: "+decodeWords(header.Get("Subject")))
@@ -133,17 +136,11 @@ func splitMessage(data []byte) (mail.Header, []byte, error) {
 
 // header sets what the header of the file's message says.
 func (m *mailReader) header(header mail.Header) {
+	m.top = header
 	m.meta.Title = oneLine(decodeWords(header.Get("Subject")), longestTitle)
 	m.meta.Authors = addressesOf(header, "From")
-	for _, layout := range []func() (time.Time, error){header.Date, func() (time.Time, error) {
-		return time.Parse(time.RFC3339, strings.TrimSpace(header.Get("Date")))
-	}} {
-		if t, err := layout(); err == nil {
-			if t, ok := plausible(t); ok {
-				m.meta.CreatedAt, m.meta.UpdatedAt = t, t
-				break
-			}
-		}
+	if t, ok := mailDate(header); ok {
+		m.meta.CreatedAt, m.meta.UpdatedAt = t, t
 	}
 	var to []string
 	for _, name := range []string{"To", "Cc"} {
@@ -152,6 +149,22 @@ func (m *mailReader) header(header mail.Header) {
 		}
 	}
 	m.meta.addField("to", to, true)
+}
+
+// mailDate returns when a message was sent, else when it was received.
+func mailDate(header mail.Header) (time.Time, bool) {
+	_, received, _ := strings.Cut(header.Get("Received"), ";")
+	for _, text := range [...]string{header.Get("Date"), received} {
+		text = strings.TrimSpace(text)
+		t, err := mail.ParseDate(text)
+		if err != nil {
+			t, err = time.Parse(time.RFC3339, text)
+		}
+		if t, ok := plausible(t); err == nil && ok {
+			return t, true
+		}
+	}
+	return time.Time{}, false
 }
 
 func addressesOf(header mail.Header, name string) (people []index.Person) {
@@ -299,7 +312,13 @@ func (m *mailReader) text(kind, declared string, data []byte) error {
 	if err != nil {
 		body = tokenText(string(text))
 	}
-	return m.markdown(cleanText(body), 0)
+	return m.append(cleanText(body), func(text string) []block {
+		blocks := m.files.markdown.parse(text)
+		if m.inThread {
+			withoutHeadings(blocks)
+		}
+		return blocks
+	})
 }
 
 // plain adds text that is not Markdown: its blocks are paragraphs.

@@ -86,6 +86,11 @@ func (r *fileReader) read(ctx context.Context, t *task) {
 		return
 	}
 	t.file.info = info
+	if t.file.format.mailbox {
+		if kind := containerAt(handle); kind != nil {
+			t.file.format = format{container: kind}
+		}
+	}
 	switch {
 	case t.file.format.container != nil:
 		last = r.readContainer(ctx, t, handle)
@@ -106,6 +111,10 @@ func unreadable(err error) part {
 
 func (r *fileReader) readWhole(ctx context.Context, t *task, handle io.Reader) part {
 	last := part{last: true}
+	if t.file.info.Size() > largestFile {
+		last.Reason = errTooLarge.Error()
+		return last
+	}
 	var content bytes.Buffer
 	content.Grow(int(min(t.file.info.Size(), largestFile)) + bytes.MinRead)
 	if _, err := content.ReadFrom(io.LimitReader(handle, largestFile+1)); err != nil {

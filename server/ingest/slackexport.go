@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"path"
-	"slices"
 	"strings"
 
 	"quarry/client/wire"
@@ -34,16 +33,14 @@ func readSlackExport(r *fileReader, c *collector, files *innerFiles) error {
 func (r *fileReader) conversation(file foundFile, c slack.Conversation) (index.Document, error) {
 	channel := c.Channel
 	doc := index.Document{
-		ID:        fileID(file.path) + "!" + escapePath(channel.ID+"/"+c.ID),
-		Source:    slackSource,
-		Type:      typeOf("", slackSource),
-		Title:     oneLine(c.Title, longestTitle),
-		Link:      c.Messages[0].Link,
-		Path:      []string{channel.Name},
-		CreatedAt: c.Messages[0].At,
-		UpdatedAt: c.Messages[len(c.Messages)-1].At,
-		Metadata:  addField(nil, slack.ChannelKey, []string{strings.TrimPrefix(channel.Name, "#")}, false),
-		Access:    []string{AccessPublic},
+		ID:       fileID(file.path) + "!" + escapePath(channel.ID+"/"+c.ID),
+		Source:   slackSource,
+		Type:     typeOf("", slackSource),
+		Title:    oneLine(c.Title, longestTitle),
+		Link:     c.Messages[0].Link,
+		Path:     []string{channel.Name},
+		Metadata: addField(nil, slack.ChannelKey, []string{strings.TrimPrefix(channel.Name, "#")}, false),
+		Access:   []string{AccessPublic},
 	}
 	if doc.Link == "" {
 		doc.Link = fileLink(file.path)
@@ -58,48 +55,13 @@ func (r *fileReader) conversation(file foundFile, c slack.Conversation) (index.D
 		}
 		doc.Access = ingestionAccess(&access, slackSource)
 	}
-	body, blocks, starts := r.messages(c.Messages)
-	made := chunked(body, blocks, doc.Title, doc.Link)
-	doc.Chunks = made.chunks
-	if len(doc.Chunks) == 0 {
-		return doc, errEmpty
-	}
-	for i := range doc.Chunks {
-		at, _ := slices.BinarySearch(starts, made.places[i].Start+1)
-		doc.Chunks[i].Link = c.Messages[max(0, at-1)].Link
-	}
+	var messages []threadMessage
 	for _, m := range c.Messages {
-		doc.Authors = addPerson(doc.Authors, index.Person{Name: oneLine(m.Author.Name, longestValue), Email: email(m.Author.Email)})
+		body := strings.TrimSpace(cleanText(m.Text)) + "\n\n"
+		blocks := r.markdown.parse(body)
+		withoutHeadings(blocks)
+		author := index.Person{Name: oneLine(m.Author.Name, longestValue), Email: email(m.Author.Email)}
+		messages = append(messages, threadMessage{at: m.At, authors: []index.Person{author}, link: m.Link, body: body, blocks: blocks})
 	}
-	return doc, nil
-}
-
-// messages returns the text of messages, each below its author and time, and where they start.
-func (r *fileReader) messages(messages []slack.Message) (body string, blocks []block, starts []int) {
-	var out strings.Builder
-	for _, m := range messages {
-		start := out.Len()
-		starts = append(starts, start)
-		out.WriteString("**" + oneLine(m.Author.Name, longestValue) + "** · " + m.At.UTC().Format("2006-01-02 15:04") + "\n\n")
-		message := block{kind: kindContainer, start: start, children: []block{{kind: kindProse, start: start, end: out.Len()}}}
-		text := strings.TrimSpace(cleanText(m.Text)) + "\n\n"
-		parsed := r.markdown.parse(text)
-		shift(parsed, out.Len())
-		withoutHeadings(parsed)
-		message.children = append(message.children, parsed...)
-		out.WriteString(text)
-		message.end = out.Len()
-		blocks = append(blocks, message)
-	}
-	return out.String(), blocks, starts
-}
-
-// withoutHeadings turns headings into prose: those of a message do not structure the conversation.
-func withoutHeadings(blocks []block) {
-	for i := range blocks {
-		if blocks[i].kind == kindHeading {
-			blocks[i].kind = kindProse
-		}
-		withoutHeadings(blocks[i].children)
-	}
+	return threadDocument(doc, messages, false), nil
 }

@@ -155,14 +155,16 @@ func (w *walker) folder(ctx context.Context, at place) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		w.unread = append(w.unread, foundFile{path: path.Join(w.root, at.name), reason: reasonOf(err)})
 	}
-	if found := w.containerIn(at.name, entries); found != nil {
+	isInner := at.name != "" && strings.HasPrefix(path.Base(at.name), ".") // of the container that it is in
+	if found := w.containerIn(at.name, entries); found != nil && !isInner {
 		at.container = found
 		defer func() { w.addContainer(found, at.source) }()
 	}
 	for _, entry := range entries {
 		name := path.Join(at.name, entry.Name())
 		_, isRoot := w.roots[path.Join(w.root, name)]
-		if isRoot || isSkippedName(entry.Name()) || w.isOwn(name) || ignored(at.chain, name, entry.IsDir()) {
+		isSkipped := isSkippedName(entry.Name()) && !(entry.IsDir() && at.container.hides(w, name))
+		if isRoot || isSkipped || w.isOwn(name) || ignored(at.chain, name, entry.IsDir()) {
 			continue
 		}
 		if entry.IsDir() {
@@ -243,14 +245,29 @@ func (w *walker) addFile(name string, info fs.FileInfo, at place) {
 			if file.format, file.reason = archiveFormat(path); file.format.container != nil && name == "" {
 				w.source = file.format.container.source
 			}
+		} else if name == "" && file.format.mailbox {
+			w.source = w.mailboxSource(path)
 		}
 	} else {
 		file.reason = specialReason(mode)
 	}
-	if file.reason == "" && !file.format.several() && info.Size() > largestFile {
+	if file.reason == "" && !file.format.several() && !file.format.mailbox && info.Size() > largestFile {
 		file.reason = errTooLarge.Error()
 	}
 	w.files = append(w.files, file)
+}
+
+// mailboxSource returns the source of a file that is a mailbox, or "".
+func (w *walker) mailboxSource(file string) string {
+	handle, err := openRegular(filepath.FromSlash(file))
+	if err != nil {
+		return "" // reported when it is read
+	}
+	defer handle.Close()
+	if kind := containerAt(handle); kind != nil {
+		return kind.source
+	}
+	return ""
 }
 
 func specialReason(mode fs.FileMode) string {

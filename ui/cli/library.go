@@ -300,8 +300,7 @@ type folderWatch struct {
 	count   int
 }
 
-// watchFolders follows roots. The folders of version control and of packages, and hidden ones, are not followed, as
-// nothing of them is read.
+// watchFolders follows roots, without the folders in them of which nothing is read.
 func watchFolders(roots []string) (*folderWatch, error) {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -332,7 +331,7 @@ func (w *folderWatch) follow(root string) error {
 		switch {
 		case err != nil || !entry.IsDir():
 			return nil // syncing reports what cannot be read
-		case path != root && isIgnored(entry.Name()):
+		case path != root && isIgnored(path):
 			return filepath.SkipDir
 		}
 		return w.add(path)
@@ -350,7 +349,15 @@ func (w *folderWatch) add(folder string) error {
 	return nil
 }
 
-func isIgnored(name string) bool { return strings.HasPrefix(name, ".") || name == "node_modules" }
+// isIgnored reports whether nothing of a folder is read. Of the hidden ones only those of mailboxes are.
+func isIgnored(folder string) bool {
+	name := filepath.Base(folder)
+	if strings.HasPrefix(name, ".") {
+		_, err := os.Stat(filepath.Join(folder, "cur"))
+		return err != nil
+	}
+	return name == "node_modules"
+}
 
 // wait returns when something changed and then nothing more for a while, or with the error of ctx.
 func (w *folderWatch) wait(ctx context.Context, quiet time.Duration) error {
@@ -373,7 +380,7 @@ func (w *folderWatch) wait(ctx context.Context, quiet time.Duration) error {
 			if event.Op == fsnotify.Chmod {
 				continue
 			}
-			if event.Op.Has(fsnotify.Create) && !isIgnored(filepath.Base(event.Name)) {
+			if event.Op.Has(fsnotify.Create) && !isIgnored(event.Name) {
 				if info, err := os.Lstat(event.Name); err == nil && info.IsDir() {
 					if err := w.follow(event.Name); err != nil {
 						return err

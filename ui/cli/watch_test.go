@@ -21,6 +21,7 @@ func TestWatchTellsOfChanges(t *testing.T) {
 		}
 	}
 	write(filepath.Join(root, "deep", "er", "old.md"))
+	write(filepath.Join(root, ".Sent", "cur", "1"))
 	single := filepath.Join(t.TempDir(), "single.md")
 	write(single)
 	w, err := watchFolders([]string{root, single, filepath.Join(root, "gone")})
@@ -35,6 +36,7 @@ func TestWatchTellsOfChanges(t *testing.T) {
 	changes := map[string]func(){
 		"a file deep below": func() { write(filepath.Join(root, "deep", "er", "new.md")) },
 		"a single file":     func() { write(single) },
+		"a hidden mailbox":  func() { write(filepath.Join(root, ".Sent", "cur", "2")) },
 		"a removed file": func() {
 			if err := os.Remove(filepath.Join(root, "deep", "er", "old.md")); err != nil {
 				t.Fatal(err)

@@ -1,0 +1,135 @@
+package ingest
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// innerFiles are the files of a container.
+type innerFiles struct {
+	fs     fs.FS
+	names  []string
+	packed map[string]int64 // bytes in an archive; nil for a folder
+	left   int64            // bytes that may still be unpacked
+	seen   map[string]bool  // files that were counted
+	count  func(bytes int64)
+	failed error // of the file system: the documents stay
+}
+
+// open opens a file, and returns its size.
+func (f *innerFiles) open(name string) (fs.File, int64, error) {
+	file, err := f.fs.Open(name)
+	if err != nil {
+		return nil, 0, f.problem(name, err)
+	}
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		file.Close()
+		return nil, 0, errors.New("it is not a regular file")
+	}
+	return file, info.Size(), nil
+}
+
+// read returns the content of a file.
+func (f *innerFiles) read(name string) ([]byte, error) {
+	file, _, err := f.open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, min(largestFile, f.left)+1))
+	switch {
+	case err != nil:
+		return nil, f.problem(name, err)
+	case len(data) > largestFile:
+		return nil, errTooLarge
+	}
+	return data, f.add(name, int64(len(data)))
+}
+
+// add counts a file that was read.
+func (f *innerFiles) add(name string, size int64) error {
+	if f.packed != nil {
+		if f.left -= size; f.left < 0 {
+			f.failed = errUnpacked
+			return errUnpacked
+		}
+		size = f.packed[name]
+	}
+	if !f.seen[name] {
+		f.seen[name] = true
+		f.count(size)
+	}
+	return nil
+}
+
+// randomFile is a file that can be read at any place.
+type randomFile interface {
+	io.ReaderAt
+	io.Closer
+}
+
+// random opens a file of any size to be read at any place. One of an archive is unpacked into a temporary file, which
+// has no name where the system allows that, and disappears with the process.
+func (f *innerFiles) random(name string) (_ randomFile, size int64, err error) {
+	file, size, err := f.open(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	if file, ok := file.(randomFile); ok && f.packed == nil {
+		return file, size, nil
+	}
+	defer file.Close()
+	unpacked, err := newUnnamed()
+	if err != nil {
+		return nil, 0, err
+	}
+	size, err = io.Copy(unpacked, io.LimitReader(file, f.left+1))
+	if err == nil {
+		err = f.add(name, size)
+	}
+	if err != nil {
+		return nil, 0, errors.Join(err, unpacked.Close())
+	}
+	return unpacked, size, nil
+}
+
+// unnamed is a temporary file.
+type unnamed struct{ *os.File }
+
+func newUnnamed() (unnamed, error) {
+	file, err := os.CreateTemp("", "quarry-*")
+	if err == nil {
+		_ = os.Remove(file.Name()) // Windows removes no open file
+	}
+	return unnamed{file}, err
+}
+
+func (u unnamed) Close() error {
+	err := u.File.Close()
+	if removed := os.Remove(u.Name()); removed != nil && !errors.Is(removed, fs.ErrNotExist) {
+		err = errors.Join(err, removed)
+	}
+	return err
+}
+
+// problem words an error. One of a folder's file system may pass.
+func (f *innerFiles) problem(name string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return errGone
+	}
+	if f.packed == nil {
+		f.failed = cmp.Or(f.failed, error(fmt.Errorf("%s: %s", name, reasonOf(err))))
+	}
+	return errors.New(reasonOf(err))
+}
+
+// soleFile is the file system of a container that is a file.
+type soleFile struct{ *os.File }
+
+func (s soleFile) Open(string) (fs.File, error) { return s, nil }
+func (s soleFile) Close() error                 { return nil }

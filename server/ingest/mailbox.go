@@ -1,0 +1,450 @@
+package ingest
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/mail"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"quarry/server/index"
+	"quarry/server/ingest/mbox"
+)
+
+const (
+	mailSource  = "imap"
+	gmailSource = "gmail"
+
+	longestHeader = 1 << 20 // bytes of a message's header
+	// longestThread bounds the text of a document; a longer thread is continued in the next.
+	longestThread = 4 << 20
+	longestMailID = 300 // bytes; of a longer id the hash counts
+)
+
+var (
+	gmailBox = container{kind: "Gmail mailbox", source: gmailSource, starts: isGmail, read: readMbox}
+	mboxFile = container{kind: "mailbox (mbox)", source: mailSource, starts: mbox.Is, read: readMbox}
+)
+
+// isGmail reports whether an mbox file was exported from Gmail.
+func isGmail(start []byte) bool {
+	return mbox.Is(start) && (bytes.Contains(start, []byte("\nX-GM-THRID:")) || bytes.Contains(start, []byte("\nX-Gmail-Labels:")))
+}
+
+func readMbox(r *fileReader, c *collector, files *innerFiles) error {
+	m := newMailReading(r, c, files, c.task.file.format.container.source)
+	defer m.close()
+	if err := m.addMbox(".", nil); err != nil {
+		return err
+	}
+	return m.read()
+}
+
+// mailReading reads the messages of a mailbox: first their headers, then thread by thread all of them.
+type mailReading struct {
+	*fileReader
+	c       *collector
+	files   *innerFiles
+	source  string
+	boxes   []mailBox
+	threads *mailThreads
+	left    int // messages not read because they are too many
+}
+
+// mailBox is a file of a mailbox.
+type mailBox struct {
+	name    string     // from the container's folder
+	folders []string   // as mail programs show them
+	mbox    randomFile // nil: the file is a message
+}
+
+func newMailReading(r *fileReader, c *collector, files *innerFiles, source string) *mailReading {
+	return &mailReading{fileReader: r, c: c, files: files, source: source, threads: newMailThreads()}
+}
+
+func (m *mailReading) close() {
+	for _, box := range m.boxes {
+		if box.mbox != nil {
+			box.mbox.Close()
+		}
+	}
+}
+
+// addMbox adds the messages of an mbox file.
+func (m *mailReading) addMbox(name string, folders []string) error {
+	file, size, err := m.files.random(name)
+	if err != nil {
+		return m.problem(name, err)
+	}
+	m.boxes = append(m.boxes, mailBox{name, folders, file})
+	err = mbox.Split(file, size, func(found mbox.Message) error {
+		at, _ := lineTime(found.Line)
+		return m.addHead(mailHead{start: found.Start, end: found.End}, at)
+	})
+	if err != nil && m.c.ctx.Err() == nil {
+		err = m.problem(name, m.files.problem(name, err))
+	}
+	return err
+}
+
+// addFile adds a file that is a message.
+func (m *mailReading) addFile(name string, folders []string) error {
+	file, size, err := m.open(name)
+	if errors.Is(err, errGone) { // the next sync sees that
+		return nil
+	}
+	if err != nil {
+		return m.problem(name, err)
+	}
+	m.boxes = append(m.boxes, mailBox{name: name, folders: folders})
+	return errors.Join(m.addHead(mailHead{end: size}, time.Time{}), file.Close())
+}
+
+// open opens a message of a Maildir. A mail program may have given it other flags, and with them another name.
+func (m *mailReading) open(name string) (fs.File, int64, error) {
+	file, size, err := m.files.open(name)
+	if !errors.Is(err, errGone) {
+		return file, size, err
+	}
+	folder, message := path.Split(name)
+	unique, _ := cutFlags(message)
+	for _, sub := range [...]string{"cur", "new"} {
+		sub = path.Join(path.Dir(path.Clean(folder)), sub)
+		entries, _ := fs.ReadDir(m.files.fs, sub)
+		for _, entry := range entries {
+			if other, flags := cutFlags(entry.Name()); other == unique && !strings.Contains(flags, "T") {
+				return m.files.open(path.Join(sub, entry.Name()))
+			}
+		}
+	}
+	return nil, 0, err
+}
+
+// problem reports a file that cannot be read, unless the whole mailbox cannot.
+func (m *mailReading) problem(name string, err error) error {
+	if m.files.failed != nil {
+		return m.files.failed
+	}
+	return m.c.problem(0, fmt.Errorf("%s: %w", name, err))
+}
+
+// addHead reads the header of a message. sent is a date for one without its own.
+func (m *mailReading) addHead(head mailHead, sent time.Time) error {
+	if err := m.c.ctx.Err(); err != nil {
+		return err
+	}
+	if len(m.threads.messages) >= mostMessages {
+		m.left++
+		return nil
+	}
+	head.box = int32(len(m.boxes) - 1)
+	header, err := m.headerOf(head)
+	switch box := m.boxes[head.box]; {
+	case err != nil && box.mbox == nil:
+		return m.problem(box.name, err)
+	case err != nil:
+		return m.problem(fmt.Sprintf("message at byte %d", head.start), err)
+	}
+	if isDeletedMail(header) {
+		return nil
+	}
+	if at, ok := mailDate(header); ok {
+		sent = at
+	}
+	if !sent.IsZero() {
+		head.at = sent.Unix()
+	}
+	id, err := m.idOf(header, head)
+	if err != nil {
+		return err
+	}
+	references := referencesOf(header.Get("References"))
+	if len(references) == 0 { // which may also name a person
+		references = referencesOf(header.Get("In-Reply-To"))
+		references = references[:min(1, len(references))]
+	}
+	if thread := header.Get("X-GM-THRID"); thread != "" {
+		references = append(references, "X-GM-THRID:"+thread)
+	}
+	subject := decodeWords(header.Get("Subject"))
+	known, same := m.threads.known(id, subject)
+	if known && !same {
+		head.isReused = true
+		if id, err = m.idOf(header, head); err != nil {
+			return err
+		}
+		known, _ = m.threads.known(id, subject)
+	}
+	if !known {
+		m.threads.add(head, id, subject, references)
+	}
+	return nil
+}
+
+// headerOf reads the header of a message: the first bytes, and more if they are not enough.
+func (m *mailReading) headerOf(head mailHead) (mail.Header, error) {
+	const usual = 16 << 10
+	for _, length := range [...]int64{usual, longestHeader} {
+		data, err := m.bytes(head, length)
+		if err != nil {
+			return nil, err
+		}
+		isWhole := int64(len(data)) == head.end-head.start || length == longestHeader ||
+			bytes.Contains(data, []byte("\n\n")) || bytes.Contains(data, []byte("\n\r\n"))
+		if isWhole {
+			header, _, err := splitMessage(data)
+			return header, err
+		}
+	}
+	return nil, nil
+}
+
+// bytes returns the first bytes of a message.
+func (m *mailReading) bytes(head mailHead, most int64) ([]byte, error) {
+	box := m.boxes[head.box]
+	if box.mbox == nil {
+		file, _, err := m.open(box.name)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		data, err := io.ReadAll(io.LimitReader(file, most))
+		if err != nil {
+			return nil, m.files.problem(box.name, err)
+		}
+		return data, nil
+	}
+	data := make([]byte, min(most, head.end-head.start))
+	n, err := box.mbox.ReadAt(data, head.start)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, m.files.problem(box.name, err)
+	}
+	return data[:n], nil
+}
+
+// isDeletedMail reports whether a mail program deleted a message, which it has not yet removed from its file, or wrote the
+// message for itself.
+func isDeletedMail(header mail.Header) bool {
+	const expunged = 0x8
+	var flags int
+	if _, err := fmt.Sscanf(header.Get("X-Mozilla-Status"), "%x", &flags); err == nil && flags&expunged != 0 {
+		return true
+	}
+	return strings.Contains(header.Get("X-Status"), "D") || header.Get("X-IMAP") != "" && strings.HasPrefix(header.Get("Subject"), "DON'T DELETE THIS MESSAGE")
+}
+
+// idOf returns the id of a message, or one made of its content if it has none of its own.
+func (m *mailReading) idOf(header mail.Header, head mailHead) (string, error) {
+	own := strings.TrimSpace(header.Get("Message-Id"))
+	if ids := referencesOf(own); len(ids) > 0 {
+		own = ids[0]
+	}
+	if own != "" && !head.isReused {
+		return own, nil
+	}
+	data, err := m.bytes(head, largestFile)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(bytes.TrimSpace(data))
+	return "sha256:" + hex.EncodeToString(sum[:16]), nil
+}
+
+// lineTime parses the time at the end of the line before a message in an mbox file.
+func lineTime(line string) (time.Time, bool) {
+	fields := strings.Fields(line)
+	for _, layout := range [...]string{"Mon Jan 2 15:04:05 2006", "Mon Jan 2 15:04:05 -0700 2006", "Mon Jan 2 15:04:05 MST 2006"} {
+		n := len(strings.Fields(layout))
+		if len(fields) <= n {
+			continue
+		}
+		if t, err := time.Parse(layout, strings.Join(fields[len(fields)-n:], " ")); err == nil {
+			return plausible(t)
+		}
+	}
+	return time.Time{}, false
+}
+
+// read reads the messages and passes a document of each thread on.
+func (m *mailReading) read() error {
+	for heads := range m.threads.all() {
+		if err := m.thread(heads); err != nil {
+			return err
+		}
+	}
+	if m.left > 0 {
+		return m.c.problem(0, fmt.Errorf("it has more than %d messages; %d are left out", mostMessages, m.left))
+	}
+	return nil
+}
+
+// thread reads a thread, and passes it on in parts if it is long.
+func (m *mailReading) thread(heads []mailHead) error {
+	var doc mailDocument
+	size, root := 0, ""
+	for i, head := range heads {
+		if err := m.c.ctx.Err(); err != nil {
+			return err
+		}
+		read, err := m.message(head)
+		if m.files.failed != nil {
+			return m.files.failed
+		}
+		if errors.Is(err, errGone) { // the next sync sees that
+			continue
+		}
+		if err == nil && read.meta.Title == "" && read.body.Len() == 0 {
+			err = fmt.Errorf("%s: %w", read.id, errEmpty)
+		}
+		if read != nil {
+			root = cmp.Or(root, read.id)
+		}
+		if err != nil {
+			if err := m.c.problem(0, err); err != nil {
+				return err
+			}
+			continue
+		}
+		if len(doc.messages) > 0 && size+read.body.Len() > longestThread {
+			if err := m.emit(&doc); err != nil {
+				return err
+			}
+			doc, size = mailDocument{}, 0
+		}
+		if len(doc.messages) == 0 {
+			if doc.id = root; i > 0 && read.id != root {
+				doc.id = fmt.Sprintf("%s+%d", root, i)
+			}
+		}
+		size += read.body.Len()
+		doc.add(read, m.boxes[head.box].folders)
+	}
+	return m.emit(&doc)
+}
+
+// message reads a message. The error names it.
+func (m *mailReading) message(head mailHead) (*mailReader, error) {
+	data, err := m.bytes(head, largestFile)
+	if err != nil {
+		return nil, err
+	}
+	if box := m.boxes[head.box]; box.mbox != nil {
+		data = mbox.Unquote(data)
+	} else if err := m.files.add(box.name, head.end); err != nil {
+		return nil, err
+	}
+	if m.files.packed == nil && m.boxes[head.box].mbox != nil {
+		m.c.part.bytes += head.end - head.start
+	}
+	read := &mailReader{ctx: m.c.ctx, files: m.fileReader, inThread: true}
+	err = read.message(data, 0)
+	if err == nil && read.body.Len() == 0 && read.encrypted {
+		err = errors.New("its message is encrypted")
+	}
+	if id, failed := m.idOf(read.top, head); failed == nil {
+		read.id = id
+	}
+	if read.meta.UpdatedAt.IsZero() && head.at != 0 {
+		read.meta.UpdatedAt, _ = plausible(time.Unix(head.at, 0))
+	}
+	name := fmt.Sprintf("%q of %s", cmp.Or(read.meta.Title, read.id), read.meta.UpdatedAt.Format(time.DateOnly))
+	if err != nil {
+		return read, fmt.Errorf("%s: %w", name, err)
+	}
+	if head.end-head.start > largestFile {
+		err = m.c.problem(0, fmt.Errorf("%s: it is larger than %d MB; the rest is left out", name, largestFile>>20))
+	}
+	return read, err
+}
+
+// mailDocument is a thread, or a part of it.
+type mailDocument struct {
+	id, title, link string
+	folders         []string
+	fields          []index.Field
+	messages        []threadMessage
+}
+
+// add adds a message, the first of which names the thread.
+func (d *mailDocument) add(read *mailReader, folders []string) {
+	if len(d.messages) == 0 {
+		d.title, _ = withoutReply(read.meta.Title)
+		d.folders = folders
+	}
+	d.link = cmp.Or(d.link, read.link())
+	for _, field := range read.meta.Metadata {
+		d.fields = addField(d.fields, field.Key, field.Values, field.List)
+	}
+	d.fields = addField(d.fields, "labels", labelsOf(read.top), true)
+	d.messages = append(d.messages, threadMessage{at: read.meta.UpdatedAt, authors: read.meta.Authors, link: read.link(),
+		body: read.body.String(), blocks: read.blocks})
+}
+
+func (m *mailReading) emit(d *mailDocument) error {
+	if len(d.messages) == 0 {
+		return nil
+	}
+	file := m.c.task.file
+	if len(d.id) > longestMailID {
+		sum := sha256.Sum256([]byte(d.id))
+		d.id = "sha256:" + hex.EncodeToString(sum[:16])
+	}
+	doc := index.Document{
+		ID:       fileID(file.path) + "!" + escapePath(d.id),
+		Source:   m.source,
+		Type:     typeOf("", m.source),
+		Title:    cmp.Or(oneLine(d.title, longestTitle), "No subject"),
+		Link:     cmp.Or(d.link, fileLink(file.path)),
+		Path:     m.pathOf(d.folders),
+		Metadata: d.fields,
+		Access:   []string{AccessPublic},
+	}
+	if doc = threadDocument(doc, d.messages, true); doc.UpdatedAt.IsZero() {
+		doc.UpdatedAt = file.info.ModTime().UTC()
+		doc.Metadata = addField(doc.Metadata, datedBy, []string{fileTime}, false)
+	}
+	return m.c.add(doc, 0)
+}
+
+// pathOf returns the name of the mailbox, and the folder of a message in it.
+func (m *mailReading) pathOf(folders []string) []string {
+	names := []string{oneLine(strings.TrimSuffix(path.Base(m.c.task.file.path), path.Ext(m.c.task.file.path)), longestValue)}
+	for _, name := range folders {
+		if name = oneLine(name, longestValue); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names[max(0, len(names)-2):]
+}
+
+// labelsOf returns the labels of a message in Gmail.
+func labelsOf(header mail.Header) []string {
+	labels := decodeWords(header.Get("X-Gmail-Labels"))
+	if labels == "" {
+		return nil
+	}
+	return splitTags(strings.ReplaceAll(labels, `"`, ""))
+}
+
+// link returns the address of a message: in its archive, or in Gmail.
+func (m *mailReader) link() string {
+	for _, name := range [...]string{"Archived-At", "X-Archived-At", "List-Archive"} {
+		address := strings.Trim(strings.TrimSpace(m.top.Get(name)), "<>")
+		if u, err := url.Parse(address); err == nil && slices.Contains([]string{"http", "https"}, u.Scheme) && u.Host != "" {
+			return cleanLink(u.String())
+		}
+	}
+	if m.top.Get("X-GM-THRID") != "" && !strings.HasPrefix(m.id, "sha256:") {
+		return "https://mail.google.com/mail/#search/" + url.PathEscape("rfc822msgid:"+m.id)
+	}
+	return ""
+}
