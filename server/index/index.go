@@ -84,6 +84,8 @@ type Batch struct {
 	// Owns reports whether the caller may replace or delete a document that is stored under an origin; nil: any. Delete
 	// ignores the documents of others; an Upsert in their place fails the batch with an *OwnedError.
 	Owns func(origin string) bool
+	// DryRun counts what the batch would change, and stores nothing.
+	DryRun bool
 }
 
 // LostOrigin is the origin passed to Batch.Owns for a damaged document whose own cannot be read.

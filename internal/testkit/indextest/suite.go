@@ -142,9 +142,16 @@ func testWritten(t *testing.T, l *library) {
 		{index.Batch{Upsert: []index.Document{b}, Delete: []string{a.ID}}, index.Written{Added: 1, Removed: 1}},
 		{index.Batch{}, index.Written{}},
 	} {
-		if got := l.write(t, step.batch); got != step.want {
-			t.Errorf("%d upserts, %d deletes: %+v, want %+v", len(step.batch.Upsert), len(step.batch.Delete), got, step.want)
+		dry := step.batch
+		dry.DryRun, dry.Cursors = true, map[string]string{"dry": "run"}
+		counted, err := l.Write(context.Background(), dry)
+		if got := l.write(t, step.batch); got != step.want || counted != step.want || err != nil {
+			t.Errorf("%d upserts, %d deletes: %+v, in a dry run %+v (%v), want %+v", len(step.batch.Upsert), len(step.batch.Delete), got,
+				counted, err, step.want)
 		}
+	}
+	if cursors, err := l.Cursors(context.Background(), "dry"); err != nil || len(cursors) > 0 {
+		t.Errorf("dry runs stored %v (%v)", cursors, err)
 	}
 	ask(t, l.oracle(), l.snapshot(t), w, 10)
 }
@@ -164,11 +171,13 @@ func testOwners(t *testing.T, l *library) {
 	fresh, same := at(4, "/mine/4.md"), at(2, "/theirs/2.md")
 	moved := mine
 	moved.Origin, moved.Title = "/mine/other.md", "moved within what is mine"
-	_, err := l.Write(context.Background(), index.Batch{Owns: owns, Cursors: map[string]string{"c": "2"}, Delete: []string{mine.ID},
-		Upsert: []index.Document{fresh, same, at(3, "/mine/3.md")}})
-	var owned *index.OwnedError
-	if !errors.As(err, &owned) || !maps.Equal(owned.Origins, map[string]string{theirs.ID: theirs.Origin, posted.ID: ""}) {
-		t.Fatalf("error %v, %+v", err, owned)
+	for _, dry := range []bool{true, false} {
+		_, err := l.Write(context.Background(), index.Batch{Owns: owns, Cursors: map[string]string{"c": "2"}, Delete: []string{mine.ID},
+			Upsert: []index.Document{fresh, same, at(3, "/mine/3.md")}, DryRun: dry})
+		var owned *index.OwnedError
+		if !errors.As(err, &owned) || !maps.Equal(owned.Origins, map[string]string{theirs.ID: theirs.Origin, posted.ID: ""}) {
+			t.Fatalf("dry run %v: error %v, %+v", dry, err, owned)
+		}
 	}
 	if cursors, err := l.Cursors(context.Background(), ""); err != nil || cursors["c"] != "1" {
 		t.Errorf("a batch that failed changed cursors to %v (%v)", cursors, err)
@@ -179,7 +188,7 @@ func testOwners(t *testing.T, l *library) {
 	if want := (index.Written{Added: 1, Updated: 1}); got != want {
 		t.Errorf("wrote %+v, want %+v", got, want)
 	}
-	got, err = l.Write(context.Background(), index.Batch{Owns: owns, Delete: []string{moved.ID, theirs.ID, posted.ID}})
+	got, err := l.Write(context.Background(), index.Batch{Owns: owns, Delete: []string{moved.ID, theirs.ID, posted.ID}})
 	if want := (index.Written{Removed: 1}); got != want || err != nil {
 		t.Errorf("deleted %+v, want %+v (%v)", got, want, err)
 	}

@@ -58,7 +58,22 @@ func (x *Index) Write(ctx context.Context, batch index.Batch) (index.Written, er
 	if err != nil {
 		return index.Written{}, fmt.Errorf("write to the library: %w", err)
 	}
+	if batch.DryRun {
+		return x.count(ctx, changes)
+	}
 	return x.apply(ctx, changes, batch.Cursors)
+}
+
+// count returns what changes would do.
+func (x *Index) count(ctx context.Context, changes []change) (index.Written, error) {
+	view, err := x.openView(ctx)
+	if err != nil {
+		return index.Written{}, err
+	}
+	defer view.close()
+	ready := new(prepared)
+	err = ready.addAll(ctx, view.library, changes)
+	return ready.written, err
 }
 
 // UpdateAccess implements index.Index. Each document changes at once; of a long list, some may be seen changed before
@@ -213,13 +228,8 @@ func (x *Index) prepare(ctx context.Context, tx *sql.Tx, changes []change) (*pre
 	ready := &prepared{items: make([]item, 0, len(changes))}
 	library := newLibrary(tx, x.packer)
 	defer library.close()
-	for _, c := range changes {
-		if err := ready.add(ctx, library, c); err != nil {
-			return ready, err
-		}
-	}
-	if len(ready.owned) > 0 {
-		return ready, fmt.Errorf("write to the library: %w", &index.OwnedError{Origins: ready.owned})
+	if err := ready.addAll(ctx, library, changes); err != nil {
+		return ready, err
 	}
 	var group errgroup.Group
 	group.Go(guard.Err(func() error { return x.packTexts(ctx, ready) }))
@@ -228,6 +238,19 @@ func (x *Index) prepare(ctx context.Context, tx *sql.Tx, changes []change) (*pre
 		return ready, err
 	}
 	return ready, x.buildVectors(ctx, tx, ready)
+}
+
+// addAll adds changes; an *index.OwnedError if documents of others are among them.
+func (p *prepared) addAll(ctx context.Context, library *library, changes []change) error {
+	for _, c := range changes {
+		if err := p.add(ctx, library, c); err != nil {
+			return err
+		}
+	}
+	if len(p.owned) > 0 {
+		return fmt.Errorf("write to the library: %w", &index.OwnedError{Origins: p.owned})
+	}
+	return nil
 }
 
 func (p *prepared) add(ctx context.Context, library *library, c change) error {
