@@ -22,12 +22,20 @@ const (
 	CodeTenantNotEmpty    = "TENANT_NOT_EMPTY"
 )
 
-// AddRequest is the body of POST /library/add. Paths are absolute.
+// AddRequest is the body of POST /library/add: Paths, which are absolute, or one document with its Title and Content.
 type AddRequest struct {
 	Paths []string `json:"paths"`
 	As    string   `json:"as,omitempty"`
 	Set   string   `json:"set,omitempty"`
+	// Title names the document in Content, of at most MaxContent bytes, whose format is found by its content.
+	Title   string `json:"title,omitempty"`
+	Content []byte `json:"content,omitempty"`
+	// DryRun reads everything and reports what would change, also by format, and stores nothing.
+	DryRun bool `json:"dry_run,omitempty"`
 }
+
+// MaxContent bounds the Content of an AddRequest, in bytes.
+const MaxContent = 32 << 20
 
 // SyncRequest is the body of POST /library/sync; without paths every root is synchronised.
 type SyncRequest struct {
@@ -61,7 +69,7 @@ type RemoveRequest struct {
 }
 
 // LibraryEvent is one line of the answer of the /library routes that write or check. Type is progress, skipped, assumed,
-// taken, embedding, checking, damaged, repaired, done or error; done or error comes last, exactly once. Files that a
+// taken, format, embedding, checking, damaged, repaired, done or error; done or error comes last, exactly once. Files that a
 // progress line counts as done are stored durably.
 type LibraryEvent struct {
 	Type string `json:"type"`
@@ -81,7 +89,8 @@ type LibraryEvent struct {
 
 	Encoding string `json:"encoding,omitempty"` // of assumed: the assumed encoding of the file at Path
 
-	Kind string `json:"kind,omitempty"` // of taken: what the folder or archive at Path was taken for, such as Slack export
+	// Of taken: what the folder or archive at Path was taken for, such as Slack export. Of format: the documents' type.
+	Kind string `json:"kind,omitempty"`
 
 	// Of damaged and repaired: the document, if it is one, and Path the file that it was read from.
 	ID string `json:"id,omitempty"`
@@ -90,7 +99,7 @@ type LibraryEvent struct {
 	// the model does not take some.
 	Reason string `json:"reason,omitempty"`
 
-	// Of done, in documents; Skipped in files.
+	// Of done, in documents; Skipped in files. Of format, in a dry run, those of one type.
 	Added     int `json:"added"`
 	Updated   int `json:"updated"`
 	Removed   int `json:"removed"`
@@ -99,9 +108,29 @@ type LibraryEvent struct {
 	// Of done: how many documents were repaired, and how many are still damaged.
 	Repaired int `json:"repaired,omitempty"`
 	Damaged  int `json:"damaged,omitempty"`
+	// Of done: what folders contain that is not read.
+	LeftOut LeftOut `json:"left_out,omitzero"`
 
 	ErrorCode string `json:"error_code,omitempty"`
 	Detail    string `json:"detail,omitempty"` // of error
+}
+
+// LeftOut counts what was left out of folders. The content of a folder that was left out is not counted.
+type LeftOut struct {
+	IgnoredFiles   int `json:"ignored_files,omitempty" jsonschema:"by .gitignore and .quarryignore"`
+	IgnoredFolders int `json:"ignored_folders,omitempty" jsonschema:"also node_modules and folders of version control"`
+	HiddenFiles    int `json:"hidden_files,omitempty" jsonschema:"names that begin with a dot"`
+	HiddenFolders  int `json:"hidden_folders,omitempty"`
+	Links          int `json:"links,omitempty" jsonschema:"links to places in the same folder; other links are among the skipped files"`
+}
+
+// Add adds the counts of another folder.
+func (l *LeftOut) Add(other LeftOut) {
+	l.IgnoredFiles += other.IgnoredFiles
+	l.IgnoredFolders += other.IgnoredFolders
+	l.HiddenFiles += other.HiddenFiles
+	l.HiddenFolders += other.HiddenFolders
+	l.Links += other.Links
 }
 
 // Fraction returns how much of the work is done, from 0 to 1: by bytes, or by files where there is nothing to read or the
@@ -119,7 +148,7 @@ func (e LibraryEvent) Fraction() float64 {
 // MarshalJSON writes only the fields of the event's type, including zero values.
 func (e LibraryEvent) MarshalJSON() ([]byte, error) {
 	type whole LibraryEvent
-	if e.Type == LibraryDone {
+	if e.Type == LibraryDone || e.Type == LibraryFormat {
 		return json.Marshal(whole(e))
 	}
 	part := struct {
@@ -148,6 +177,7 @@ const (
 	LibrarySkipped   = "skipped"
 	LibraryAssumed   = "assumed"
 	LibraryTaken     = "taken"
+	LibraryFormat    = "format"
 	LibraryEmbedding = "embedding"
 	LibraryChecking  = "checking"
 	LibraryDamaged   = "damaged"
@@ -175,6 +205,8 @@ type LibraryStatus struct {
 	// Taken are the folders and archives that were taken for an export of another program, likewise.
 	Taken        []TakenFolder `json:"taken"`
 	TakenFolders int           `json:"taken_folders"`
+	// LeftOut is what the added folders contain that is not read, as of the last sync of each.
+	LeftOut LeftOut `json:"left_out,omitzero"`
 	// Vectors is how many chunks can be found by vector, as VectorModel gave it; absent without one.
 	Vectors     int    `json:"vectors,omitempty" jsonschema:"passages with a vector"`
 	VectorModel string `json:"vector_model,omitempty"`

@@ -231,11 +231,17 @@ func (w *world) addUndated() {
 	w.check(err)
 }
 
-// folder contains files that are read, one of them in an assumed encoding, two that are not, and a Slack export.
+// folder contains files that are read, one of them in an assumed encoding, some that are not, and a Slack export.
 func (w *world) folder() string {
 	folder := w.t.TempDir()
 	w.check(os.WriteFile(filepath.Join(folder, "quokka.md"), []byte("# Quokkas\n\nThe quokka smiles.\n"), 0o600))
 	w.check(os.WriteFile(filepath.Join(folder, "quokka.bin"), []byte{0, 1, 2, 3}, 0o600))
+	for _, name := range []string{".cache", "drafts"} {
+		w.check(os.Mkdir(filepath.Join(folder, name), 0o700))
+	}
+	w.check(os.WriteFile(filepath.Join(folder, ".quarryignore"), []byte("draft*"), 0o600))
+	w.check(os.WriteFile(filepath.Join(folder, "draft.md"), nil, 0o600))
+	w.check(os.Symlink("quokka.md", filepath.Join(folder, "link.md")))
 	w.check(os.WriteFile(filepath.Join(folder, "zoo.txt"), []byte("The caf\xe9 of the zoo."), 0o600))
 	w.check(os.WriteFile(filepath.Join(folder, "broken.txt"), []byte("\xc8\xcb"), 0o600))
 	w.check(os.MkdirAll(filepath.Join(folder, "acme", "general"), 0o700))

@@ -295,6 +295,14 @@ func (f *fields) refuseLong(name string, items, most int) bool {
 	return items > most
 }
 
+// bytes reads base64. What is wrong with it is not repeated: it may be long.
+func (f *fields) bytes(name string) (content []byte) {
+	if raw, ok := f.given(name); ok && wire.Unmarshal(raw, &content) != nil {
+		f.refuse(mustJSON(""), "bytes_type", "Input should be valid base64", name)
+	}
+	return content
+}
+
 func (f *fields) texts(name string) []string {
 	var texts []string
 	for i, raw := range f.list(name) {

@@ -22,7 +22,7 @@ import (
 // libraryRoutes returns the routes that change the library on this machine. Only the owner's in-process handler has them.
 func (s *Server) libraryRoutes() []route {
 	return []route{
-		{pattern: "POST /library/add", needs: identity, maxBody: 32 * megabyte, handle: s.libraryAdd},
+		{pattern: "POST /library/add", needs: identity, maxBody: 2 * wire.MaxContent, handle: s.libraryAdd},
 		{pattern: "POST /library/sync", needs: identity, maxBody: 32 * megabyte, handle: s.librarySync},
 		{pattern: "POST /library/remove", needs: identity, maxBody: 32 * megabyte, handle: s.libraryRemove},
 		{pattern: "POST /library/check", needs: identity, handle: s.libraryCheck},
@@ -50,10 +50,11 @@ type work func(documents index.Index, report progress) (wire.LibraryEvent, error
 func (s *Server) libraryAdd(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
 	f := libraryFields(r)
 	paths := absolutePaths(f, "paths")
-	if f.require("paths") && len(paths) == 0 {
+	piped := ingest.Piped{Title: f.textOr("title", "", maxItemRunes), Content: f.bytes("content")}
+	if piped.Title == "" && f.require("paths") && len(paths) == 0 {
 		f.refuse(f.raw["paths"], "too_short", "List should have at least 1 item", "paths")
 	}
-	options := ingest.Options{Local: s.Local, Now: s.Now, As: f.textOr("as", "", maxItemRunes)}
+	options := ingest.Options{Local: s.Local, Now: s.Now, As: f.textOr("as", "", maxItemRunes), DryRun: f.flag("dry_run")}
 	if options.As != "" {
 		if err := ingest.CheckSource(options.As); err != nil {
 			f.refuse(f.raw["as"], "enum", err.Error(), "as")
@@ -66,14 +67,23 @@ func (s *Server) libraryAdd(w http.ResponseWriter, r *http.Request, who director
 	if err := mustExist(paths); err != nil {
 		return err
 	}
+	ctx := r.Context()
+	add := func(documents index.Index, report progress) (wire.LibraryEvent, error) {
+		if piped.Title != "" {
+			return ingest.AddPiped(ctx, documents, piped, options, report)
+		}
+		return ingest.Add(ctx, documents, paths, options, report)
+	}
+	if options.DryRun {
+		return s.libraryWork(w, r, who, false, add)
+	}
 	if options.Set != "" {
-		if err := s.ensureSet(r.Context(), who, options.Set); err != nil {
+		if err := s.ensureSet(ctx, who, options.Set); err != nil {
 			return err
 		}
 	}
-	ctx := r.Context()
 	return s.libraryWork(w, r, who, true, func(documents index.Index, report progress) (wire.LibraryEvent, error) {
-		done, err := ingest.Add(ctx, documents, paths, options, report)
+		done, err := add(documents, report)
 		if err == nil {
 			err = s.matchSets(ctx, who, documents, "")
 		}

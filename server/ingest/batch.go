@@ -26,6 +26,7 @@ type batcher struct {
 	roots  map[string]rootState
 	owns   func(origin string) bool // of every batch
 	quiet  bool                     // skipped files were reported before
+	dry    *dryIndex                // nil: batches are stored
 
 	batch   index.Batch
 	upserts map[string]int     // ids in batch.Upsert
@@ -44,7 +45,11 @@ func newBatcher(ctx context.Context, idx index.Index, roots map[string]rootState
 	if report == nil {
 		report = func(wire.LibraryEvent) {}
 	}
-	b := &batcher{ctx: ctx, idx: idx, roots: roots, report: report}
+	b := &batcher{ctx: ctx, idx: idx, roots: roots, report: func(event wire.LibraryEvent) {
+		event.Path = shownPath(event.Path)
+		report(event)
+	}}
+	b.dry, _ = idx.(*dryIndex)
 	b.durable.Type, b.done.Type = wire.LibraryProgress, wire.LibraryDone
 	b.reset()
 	return b
@@ -257,10 +262,22 @@ func (b *batcher) advance() {
 // stored returns the number of files with documents, including the next batch.
 func (b *batcher) stored() int { return b.durable.Stored + b.pending.Stored }
 
+// unchanged counts the documents of a file that are not written again.
+func (b *batcher) unchanged(t *task) error {
+	b.done.Unchanged += t.known.Documents
+	if b.dry == nil || t.known.Documents == 0 {
+		return nil
+	}
+	return b.dry.unchanged(b.ctx, t.file)
+}
+
 // skip reports a file that is not stored.
 func (b *batcher) skip(path, reason string) {
 	if !b.quiet {
 		b.done.Skipped++
+		if b.dry != nil {
+			b.dry.of(typeOfSkipped(path)).Skipped++
+		}
 	}
 	b.skipLines(path, []string{reason})
 }

@@ -197,8 +197,9 @@ type treeInfo struct {
 	print       string
 }
 
-func (t treeInfo) Size() int64        { return t.size }
-func (t treeInfo) ModTime() time.Time { return t.newest }
+func (t treeInfo) Size() int64         { return t.size }
+func (t treeInfo) fingerprint() string { return t.print }
+func (t treeInfo) ModTime() time.Time  { return t.newest }
 
 // archiveFormat returns the format of an archive by its files' names, or why it is skipped.
 func archiveFormat(file string) (format, string) {

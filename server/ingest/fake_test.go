@@ -44,6 +44,9 @@ func (m *memoryIndex) Write(ctx context.Context, batch index.Batch) (w index.Wri
 		}
 	}
 	m.check(batch)
+	if batch.DryRun {
+		m = &memoryIndex{t: m.t, documents: maps.Clone(m.documents), cursors: maps.Clone(m.cursors)}
+	}
 	owned := map[string]string{}
 	for _, doc := range batch.Upsert {
 		if old, ok := m.documents[doc.ID]; ok && batch.Owns != nil && !batch.Owns(old.Origin) {

@@ -39,6 +39,8 @@ type Options struct {
 	// Access are the access terms of the documents. Empty: as before, else PUBLIC. JSONL documents with their own
 	// permissions keep them.
 	Access []string
+	// DryRun reports what would change, and stores nothing.
+	DryRun bool
 	Local
 	// Now is the clock for synced_at; nil means time.Now.
 	Now func() time.Time
@@ -64,18 +66,11 @@ func Add(ctx context.Context, idx index.Index, paths []string, options Options, 
 	if len(paths) == 0 {
 		return wire.LibraryEvent{}, errors.New("missing path")
 	}
-	if options.As != "" {
-		if err := CheckSource(options.As); err != nil {
-			return wire.LibraryEvent{}, err
-		}
-	}
-	if set := oneLine(options.Set, longestSet); set != options.Set {
-		return wire.LibraryEvent{}, fmt.Errorf("%q is not a valid name for a document set", text.Clip(options.Set, longestSet))
-	}
-	r, err := newRun(ctx, idx, options.Local, report)
+	r, end, err := startAdd(ctx, idx, options, report)
 	if err != nil {
 		return wire.LibraryEvent{}, err
 	}
+	defer end()
 	var targets []*target
 	for _, path := range paths {
 		t, err := planAdd(path, options, r.roots)
@@ -84,10 +79,36 @@ func Add(ctx context.Context, idx index.Index, paths []string, options Options, 
 		}
 		targets = append(targets, t)
 	}
+	return r.run(ctx, withoutCovered(targets))
+}
+
+// startAdd checks the options and returns a run, and a function that ends it.
+func startAdd(ctx context.Context, idx index.Index, options Options, report Report) (*run, func(), error) {
+	if options.As != "" {
+		if err := CheckSource(options.As); err != nil {
+			return nil, nil, err
+		}
+	}
+	if set := oneLine(options.Set, longestSet); set != options.Set {
+		return nil, nil, fmt.Errorf("%q is not a valid name for a document set", text.Clip(options.Set, longestSet))
+	}
+	end := func() {}
+	if options.DryRun {
+		dry, err := newDryIndex(ctx, idx)
+		if err != nil {
+			return nil, nil, err
+		}
+		idx, end = dry, dry.stored.Close
+	}
+	r, err := newRun(ctx, idx, options.Local, report)
+	if err != nil {
+		end()
+		return nil, nil, err
+	}
 	if options.Now != nil {
 		r.now = options.Now
 	}
-	return r.run(ctx, withoutCovered(targets))
+	return r, end, nil
 }
 
 // planAdd adds a path to the root that it belongs to, or to roots.

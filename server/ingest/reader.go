@@ -65,6 +65,10 @@ func (r *fileReader) read(ctx context.Context, t *task) {
 		}
 		t.send(ctx, last)
 	}()
+	if t.file.remote != nil {
+		last = r.readRemote(ctx, t)
+		return
+	}
 	if t.file.info.IsDir() { // of the walk: its fingerprint is that of the files in it
 		last = r.readContainer(ctx, t, nil)
 		last.Print = fingerprint(t.file.info)
@@ -239,6 +243,7 @@ type target struct {
 	again    bool   // also read unchanged files
 	replaces []string
 	vanished vanished
+	piped    *Piped   // of AddPiped
 	folder   *os.Root // nil if the root is a file
 }
 

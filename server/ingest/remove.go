@@ -123,6 +123,10 @@ func (r *removal) ref(ctx context.Context, ref string) error {
 			return nil
 		}
 	}
+	if root := remoteRoot(ref); isRemote(root) && r.contains(root) {
+		r.paths = append(r.paths, root)
+		return nil
+	}
 	if absolute, err := absolutePath(ref); err == nil && r.contains(absolute) {
 		r.paths = append(r.paths, absolute)
 		return nil
@@ -206,7 +210,7 @@ func (r *removal) apply(ctx context.Context) error {
 func (r *removal) removeFile(ctx context.Context, file string) error {
 	var ids []string
 	var err error
-	if !r.files[file].several(file) && r.stored[originOf(file)] == 1 {
+	if !isRemote(file) && !r.files[file].several(file) && r.stored[originOf(file)] == 1 {
 		ids = []string{fileID(file)}
 	} else if r.stored[originOf(file)] > 0 {
 		if ids, err = documentsOf(ctx, r.snapshot, file); err != nil {
@@ -281,4 +285,26 @@ func (r *removal) noteMissing(id, file string) {
 	}
 	r.files[file] = state
 	r.batcher.cursor(filePrefix+file, encode(state))
+}
+
+func staleDocuments(ctx context.Context, idx index.Index, file string, kept map[string]int) ([]string, error) {
+	snapshot, err := idx.Snapshot(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("open the library: %w", err)
+	}
+	defer snapshot.Close()
+	stored, err := documentsOf(ctx, snapshot, file)
+	return slices.DeleteFunc(stored, func(id string) bool {
+		_, isKept := kept[id]
+		return isKept
+	}), err
+}
+
+// documentsOf returns the ids of the stored documents of a file.
+func documentsOf(ctx context.Context, snapshot index.Snapshot, file string) ([]string, error) {
+	ids, err := snapshot.DocumentIDs(ctx, index.Selector{Origin: originOf(file)})
+	if err != nil {
+		return nil, fmt.Errorf("list documents of %s: %w", file, err)
+	}
+	return ids, nil
 }

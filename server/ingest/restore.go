@@ -86,6 +86,9 @@ func PathOf(damage index.Damage) string {
 	if file, isFile := strings.CutPrefix(damage.ID, "file:"); isFile {
 		return cmp.Or(damage.Origin, file)
 	}
+	if isRemote(damage.Origin) {
+		return ""
+	}
 	return damage.Origin
 }
 
@@ -188,7 +191,7 @@ func storedByOrigin(ctx context.Context, idx index.Index) (map[string]int, error
 // planRefill plans to read a file again; nil if it cannot be read, or will be read anyway because it changed.
 func (r *run) planRefill(ctx context.Context, file string, state fileState) (*plan, error) {
 	root := owner(r.roots, file)
-	if root == "" || r.roots[root].damaged {
+	if root == "" || r.roots[root].damaged || isRemote(root) {
 		return nil, nil
 	}
 	t := &target{path: root, state: r.roots[root], start: below(root, file), refill: true}

@@ -54,6 +54,7 @@ type plan struct {
 	removed   []string // files whose documents are deleted
 	untracked []string // files of which only the state is deleted
 	unread    []foundFile
+	leftOut   wire.LeftOut
 	complete  bool // the whole root was listed
 }
 
@@ -80,6 +81,9 @@ func (r *run) run(ctx context.Context, targets []*target) (wire.LibraryEvent, er
 	}
 	if err != nil {
 		return r.batcher.done, err
+	}
+	if r.batcher.dry != nil {
+		r.batcher.dry.report(r.batcher.report)
 	}
 	r.batcher.report(r.batcher.done)
 	return r.batcher.done, nil
@@ -122,11 +126,16 @@ func (r *run) applyAll(ctx context.Context, plans []*plan, refill bool) error {
 
 // plan lists a target and compares it with its state. It returns nil for a root that does not exist.
 func (r *run) plan(ctx context.Context, t *target) (*plan, error) {
-	t.start = (&walker{root: t.path}).widened(t.start)
+	if !isRemote(t.path) {
+		t.start = (&walker{root: t.path}).widened(t.start)
+	}
 	t.vanished.idx = r.idx
 	known, err := r.known(ctx, t)
 	if err != nil {
 		return nil, err
+	}
+	if isRemote(t.path) {
+		return r.planPiped(t, known), nil
 	}
 	p := &plan{target: t, complete: t.start == ""}
 	if reason, gone := t.missing(); reason != "" {
@@ -152,7 +161,7 @@ func (r *run) plan(ctx context.Context, t *target) (*plan, error) {
 		r.unreadable(t, reasonOf(err))
 		return nil, nil
 	}
-	p.unread = w.unread
+	p.unread, p.leftOut = w.unread, w.leftOut
 	p.compare(w.files, known)
 	return p, nil
 }
@@ -173,7 +182,11 @@ func (t *target) prepare(w *walker) error {
 
 // known returns the state of a target's files, without those of inner roots.
 func (r *run) known(ctx context.Context, t *target) (map[string]fileState, error) {
-	files, err := loadFiles(ctx, r.idx, path.Join(t.path, t.start))
+	start := t.path
+	if t.start != "" {
+		start = path.Join(t.path, t.start)
+	}
+	files, err := loadFiles(ctx, r.idx, start)
 	maps.DeleteFunc(files, func(file string, _ fileState) bool { return owner(r.roots, file) != t.path })
 	return files, err
 }
@@ -276,6 +289,7 @@ func (r *run) apply(ctx context.Context, p *plan) error {
 		// Stored with the first batch, so that an interrupted run can be continued or removed.
 		b.cursor(rootPrefix+t.path, encode(t.state))
 	}
+	b.done.LeftOut.Add(p.leftOut)
 	storedBefore := b.stored()
 	for _, folder := range p.unread {
 		b.skip(folder.path, folder.reason)
@@ -308,7 +322,7 @@ func (r *run) apply(ctx context.Context, p *plan) error {
 		return b.flushIfFull()
 	}
 	if p.complete {
-		t.state.SyncedAt, t.state.Unopened = r.now().UTC().Format(time.RFC3339), p.unopened()
+		t.state.SyncedAt, t.state.Unopened, t.state.LeftOut = r.now().UTC().Format(time.RFC3339), p.unopened(), p.leftOut
 		b.cursor(rootPrefix+t.path, encode(t.state))
 	}
 	return b.flushIfFull()
@@ -341,7 +355,9 @@ func (r *run) file(ctx context.Context, t *task) error {
 	if t.known.Reason != "" {
 		b.skip(path, t.known.Reason)
 	}
-	b.done.Unchanged += t.known.Documents
+	if err := b.unchanged(t); err != nil {
+		return err
+	}
 	return b.fileDone(path, 0, t.known.Documents > 0)
 }
 
@@ -434,11 +450,10 @@ func (r *run) finish(ctx context.Context, t *task, last part) error {
 	case last.unknown:
 		return nil
 	case last.same:
-		b.done.Unchanged += t.known.Documents
 		state := t.known
 		state.Print = last.Print
 		b.cursor(filePrefix+path, encode(state))
-		return nil
+		return b.unchanged(t)
 	case t.read && !t.omitted: // stored with its document
 		return nil
 	}
@@ -474,26 +489,4 @@ func (r *run) removeStale(ctx context.Context, file string, kept map[string]int)
 		}
 	}
 	return nil
-}
-
-func staleDocuments(ctx context.Context, idx index.Index, file string, kept map[string]int) ([]string, error) {
-	snapshot, err := idx.Snapshot(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("open the library: %w", err)
-	}
-	defer snapshot.Close()
-	stored, err := documentsOf(ctx, snapshot, file)
-	return slices.DeleteFunc(stored, func(id string) bool {
-		_, isKept := kept[id]
-		return isKept
-	}), err
-}
-
-// documentsOf returns the ids of the stored documents of a file.
-func documentsOf(ctx context.Context, snapshot index.Snapshot, file string) ([]string, error) {
-	ids, err := snapshot.DocumentIDs(ctx, index.Selector{Origin: originOf(file)})
-	if err != nil {
-		return nil, fmt.Errorf("list documents of %s: %w", file, err)
-	}
-	return ids, nil
 }

@@ -36,15 +36,16 @@ const readerVersion = "6"
 
 // rootState is a file or folder that was added, and how.
 type rootState struct {
-	As       string   `json:"as,omitempty"`
-	Set      string   `json:"set,omitempty"`
-	Access   []string `json:"access,omitempty"`
-	Source   string   `json:"source"`              // shown by status: As, or the host of the folder's repository
-	SyncedAt string   `json:"synced_at,omitempty"` // empty until the first complete read
-	File     bool     `json:"file,omitempty"`
-	Device   uint64   `json:"device,omitempty"` // file system; 0: unknown
-	Unopened unopened `json:"unopened,omitzero"`
-	Problem  string   `json:"problem,omitempty"` // why it could not be read last time
+	As       string       `json:"as,omitempty"`
+	Set      string       `json:"set,omitempty"`
+	Access   []string     `json:"access,omitempty"`
+	Source   string       `json:"source"`              // shown by status: As, or the host of the folder's repository
+	SyncedAt string       `json:"synced_at,omitempty"` // empty until the first complete read
+	File     bool         `json:"file,omitempty"`
+	Device   uint64       `json:"device,omitempty"` // file system; 0: unknown
+	Unopened unopened     `json:"unopened,omitzero"`
+	Problem  string       `json:"problem,omitempty"` // why it could not be read last time
+	LeftOut  wire.LeftOut `json:"left_out,omitzero"`
 
 	damaged bool // the entry cannot be read
 }
@@ -205,8 +206,8 @@ func sizeOf(print string) int64 {
 
 // fingerprint returns a text that changes with the file's size, times or inode.
 func fingerprint(info fs.FileInfo) string {
-	if tree, ok := info.(treeInfo); ok {
-		return tree.print
+	if named, ok := info.(interface{ fingerprint() string }); ok {
+		return named.fingerprint()
 	}
 	inode, changed, _ := statIdentity(info)
 	var parts []string
@@ -307,11 +308,12 @@ func Status(ctx context.Context, idx index.Index) (wire.LibraryStatus, error) {
 	for _, path := range slices.Sorted(maps.Keys(roots)) {
 		state, root := roots[path], found[path]
 		for _, file := range state.Unopened.Files {
-			skipped[file.Path] = file.Reason
+			skipped[shownPath(file.Path)] = file.Reason
 			root.reasons[file.Reason]++
 		}
 		more := state.Unopened.Count - len(state.Unopened.Files)
 		status.SkippedFiles += more
+		status.LeftOut.Add(state.LeftOut)
 		root.skipped += state.Unopened.Count
 		for kind, count := range state.Unopened.Types {
 			types[kind] += count
@@ -319,7 +321,7 @@ func Status(ctx context.Context, idx index.Index) (wire.LibraryStatus, error) {
 			root.reasons[wire.ReasonNotRead(kind)] += count
 		}
 		status.Roots = append(status.Roots, wire.LibraryRoot{
-			Path: path, Source: state.Source, Set: state.Set, Documents: root.documents, Files: root.files, Bytes: root.bytes,
+			Path: shownPath(path), Source: state.Source, Set: state.Set, Documents: root.documents, Files: root.files, Bytes: root.bytes,
 			Skipped: root.skipped, Reasons: root.mostFrequent(), SyncedAt: state.SyncedAt, Problem: state.Problem,
 		})
 	}
@@ -327,7 +329,7 @@ func Status(ctx context.Context, idx index.Index) (wire.LibraryStatus, error) {
 		state := files[path]
 		if state.Encoding != "" {
 			if status.AssumedFiles++; status.AssumedFiles <= wire.MaxStatusFiles {
-				status.Assumed = append(status.Assumed, wire.AssumedFile{Path: path, Encoding: state.Encoding})
+				status.Assumed = append(status.Assumed, wire.AssumedFile{Path: shownPath(path), Encoding: state.Encoding})
 			}
 		}
 		if state.Kind != "" {
@@ -336,7 +338,7 @@ func Status(ctx context.Context, idx index.Index) (wire.LibraryStatus, error) {
 			}
 		}
 		if reason := state.skipped(); reason != "" {
-			skipped[path] = reason
+			skipped[shownPath(path)] = reason
 		}
 	}
 	status.SkippedFiles += len(skipped)
@@ -410,7 +412,9 @@ func isFileOrigin(origin string) bool {
 }
 
 // ofConnector reports whether an origin is a connector. Documents posted without one have no origin.
-func ofConnector(origin string) bool { return origin != "" && !isFileOrigin(origin) }
+func ofConnector(origin string) bool {
+	return origin != "" && !isFileOrigin(origin) && !isRemote(origin)
+}
 
 func connectorName(origin string) string {
 	_, number, _ := strings.Cut(origin, ":")
@@ -445,8 +449,8 @@ func ownedReason(id, origin string, line bool, roots map[string]rootState) strin
 		document = fmt.Sprintf("document %q", text.Clip(id, longestValue))
 	}
 	switch {
-	case isFileOrigin(origin):
-		return fmt.Sprintf("%s belongs to %s, which was also added", document, cmp.Or(outermost(roots, origin), origin))
+	case isFileOrigin(origin), isRemote(origin):
+		return fmt.Sprintf("%s belongs to %s, which was also added", document, shownPath(cmp.Or(outermost(roots, origin), origin)))
 	case ofConnector(origin):
 		return fmt.Sprintf("%s belongs to %s", document, connectorName(origin))
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"quarry/client/wire"
 	"quarry/server/ingest/githistory"
 )
 
@@ -32,6 +33,7 @@ type foundFile struct {
 	source     string      // host of its repository; "" for none
 	reason     string      // why it is skipped, if that is known without opening it
 	repository *repository // nil: none
+	remote     *remoteFile // nil: a file
 	inner      []string    // of a container that is a folder: the names of its files
 }
 
@@ -43,8 +45,9 @@ type walker struct {
 	own   []string             // see Local
 	files []foundFile
 	// unread are folders that could not be listed.
-	unread []foundFile
-	source string // host of the root folder's repository
+	unread  []foundFile
+	leftOut wire.LeftOut
+	source  string // host of the root folder's repository
 	// repository returns that of a folder; nil if histories are not needed.
 	repository func(folder string, at githistory.Checkout) *repository
 }
@@ -163,8 +166,12 @@ func (w *walker) folder(ctx context.Context, at place) error {
 	for _, entry := range entries {
 		name := path.Join(at.name, entry.Name())
 		_, isRoot := w.roots[path.Join(w.root, name)]
+		if isRoot || w.isOwn(name) {
+			continue
+		}
 		isSkipped := isSkippedName(entry.Name()) && !(entry.IsDir() && at.container.hides(w, name))
-		if isRoot || isSkipped || w.isOwn(name) || ignored(at.chain, name, entry.IsDir()) {
+		if isSkipped || ignored(at.chain, name, entry.IsDir()) {
+			w.countLeftOut(entry)
 			continue
 		}
 		if entry.IsDir() {
@@ -184,6 +191,19 @@ func (w *walker) folder(ctx context.Context, at place) error {
 		}
 	}
 	return nil
+}
+
+// countLeftOut counts a hidden or ignored entry.
+func (w *walker) countLeftOut(entry fs.DirEntry) {
+	count := [...]*int{&w.leftOut.IgnoredFiles, &w.leftOut.IgnoredFolders, &w.leftOut.HiddenFiles, &w.leftOut.HiddenFolders}
+	at := 0
+	if entry.IsDir() {
+		at++
+	}
+	if strings.HasPrefix(entry.Name(), ".") {
+		at += 2
+	}
+	*count[at]++
 }
 
 // isSkippedName reports whether entries of a name are never added.
@@ -221,7 +241,9 @@ func (w *walker) entry(info fs.FileInfo, name string, at place) {
 	}
 	if reason := w.linkReason(name); reason != "" {
 		w.files = append(w.files, foundFile{path: path.Join(w.root, name), name: name, info: info, reason: reason})
+		return
 	}
+	w.leftOut.Links++
 }
 
 // linkReason returns why a link is not followed; "" if its target is read at its own place.

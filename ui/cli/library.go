@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -128,21 +129,51 @@ func notEmpty(arguments []string) error {
 }
 
 func (a *app) addCommand() *cobra.Command {
-	var as, set string
-	command := a.newCommand("add PATH…", "Add files to the local library", func(ctx context.Context, arguments []string) error {
-		paths, err := a.addPaths(arguments)
-		if err == nil && as != "" {
-			as, err = addableSource(as)
+	var request wire.AddRequest
+	command := a.newCommand("add PATH…", "Add files to the local library", func(ctx context.Context, arguments []string) (err error) {
+		if slices.Contains(arguments, "-") {
+			err = a.readDocument(arguments, &request)
+		} else if request.Title != "" {
+			err = usage("Example: quarry add - --title \"Release notes\" < notes.md", "--title is only for documents from standard input")
+		} else {
+			request.Paths, err = a.addPaths(arguments)
+		}
+		if err == nil && request.As != "" {
+			request.As, err = addableSource(request.As)
 		}
 		if err != nil {
 			return err
 		}
-		return a.addToLibrary(ctx, wire.AddRequest{Paths: paths, As: as, Set: set})
+		return a.addToLibrary(ctx, request)
 	})
-	command.Flags().StringVar(&as, "as", "", "`SOURCE` of the documents, like slack (default: detected)")
-	command.Flags().StringVar(&set, "set", "", "add the documents to this document set (`NAME`)")
+	flags := command.Flags()
+	flags.StringVar(&request.As, "as", "", "`SOURCE` of the documents, like slack (default: detected)")
+	flags.StringVar(&request.Set, "set", "", "add the documents to this document set (`NAME`)")
+	flags.StringVar(&request.Title, "title", "", "`TITLE` of the document from standard input (-)")
+	flags.BoolVar(&request.DryRun, "dry-run", false, "print what would change, and store nothing")
 	a.completeFlags(command, a.openLibrary(false))
 	return command
+}
+
+// readDocument reads a document from standard input.
+func (a *app) readDocument(arguments []string, request *wire.AddRequest) (err error) {
+	const example = "Example: quarry add - --title \"Release notes\" < notes.md"
+	switch {
+	case len(arguments) > 1:
+		return usage("Add paths with another command.", "- and paths exclude each other")
+	case strings.TrimSpace(request.Title) == "":
+		return usage(example, "missing --title of the document from standard input")
+	case a.io.In == nil:
+		return usage(example, "there is no standard input")
+	}
+	if request.Content, err = io.ReadAll(io.LimitReader(a.io.In, wire.MaxContent+1)); err != nil {
+		return fmt.Errorf("read standard input: %w", err)
+	}
+	if len(request.Content) > wire.MaxContent {
+		return usage("Save it to a file and add that: quarry add FILE", "standard input is larger than %d MB", wire.MaxContent>>20)
+	}
+	request.Title = text.OneLine(request.Title)
+	return nil
 }
 
 // addPaths checks that every path is there, before anything is read.
@@ -171,7 +202,11 @@ func (a *app) addPaths(arguments []string) ([]string, error) {
 // happens to hold.
 func (a *app) addToLibrary(ctx context.Context, request wire.AddRequest) error {
 	var done, skipped wire.LibraryEvent
-	err := a.changeLibrary(ctx, verbAdded, true,
+	verb := verbAdded
+	if request.DryRun {
+		verb = verbDryRun
+	}
+	err := a.changeLibrary(ctx, verb, true,
 		func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (_ wire.LibraryEvent, err error) {
 			done, err = c.LibraryAdd(ctx, request, func(event wire.LibraryEvent) {
 				if event.Type == wire.LibrarySkipped && skipped.Type == "" {

@@ -33,6 +33,7 @@ const (
 	verbSynced  = "synced"
 	verbWatched = "synced again" // prints only changes
 	verbChecked = "checked"
+	verbDryRun  = "stored" // nothing is
 )
 
 // progress shows the events of a change to the library: as JSON lines on standard output, as a bar on a terminal, or as
@@ -53,6 +54,7 @@ type progress struct {
 	taken   []wire.LibraryEvent          // the first of them
 	found   int                          // exports of other programs
 	kinds   map[string]int               // files of each such kind
+	formats []wire.LibraryEvent          // of a dry run
 	damage  []jsonDamage
 	skipped int
 	over    bool
@@ -80,6 +82,8 @@ func (p *progress) event(event wire.LibraryEvent) {
 		if p.found++; p.found <= skipsShown {
 			p.taken = append(p.taken, event)
 		}
+	case wire.LibraryFormat:
+		p.formats = append(p.formats, event)
 	case wire.LibraryDamaged, wire.LibraryRepaired:
 		p.damage = append(p.damage, p.app.damageOf(event, true))
 	case wire.LibrarySkipped:
@@ -109,6 +113,8 @@ func (p *progress) line(e wire.LibraryEvent) {
 		p.write(assumedEvent{e.Type, e.Path, e.Encoding})
 	case wire.LibraryTaken:
 		p.write(takenEvent{e.Type, e.Path, e.Kind})
+	case wire.LibraryFormat:
+		p.write(formatEvent{e.Type, e.Kind, e.Added, e.Updated, e.Removed, e.Unchanged, e.Skipped})
 	case wire.LibraryEmbedding:
 		p.write(embeddingEvent{e.Type, e.Done, e.Total, e.Refused, e.Reason})
 	case wire.LibraryChecking:
@@ -136,7 +142,7 @@ func (p *progress) draw(event wire.LibraryEvent) {
 	if p.bar {
 		every = barEvery
 	}
-	if event.Type == wire.LibrarySkipped || event.Type == wire.LibraryAssumed || event.Type == wire.LibraryTaken || now.Sub(p.drawn) < every {
+	if slices.Contains([]string{wire.LibrarySkipped, wire.LibraryAssumed, wire.LibraryTaken, wire.LibraryFormat}, event.Type) || now.Sub(p.drawn) < every {
 		return
 	}
 	p.drawn = now
@@ -230,12 +236,15 @@ func (p *progress) finish(done wire.LibraryEvent, searched string) error {
 	}
 	if p.json {
 		p.writeLast(doneEvent{wire.LibraryDone, done.Added, done.Updated, done.Removed, done.Unchanged, done.Skipped, done.Repaired, done.Damaged,
-			searched})
+			done.LeftOut, p.verb == verbDryRun, searched})
 		return p.err
 	}
 	for _, line := range slices.Concat(listLines("exports"+asJSON, p.found, p.taken, takenLine), p.skipLines(), listLines("assumed encodings"+asJSON, p.guessed, p.assumed, assumedLine),
 		damageLines(p.damage)) {
 		p.app.say("%s", line)
+	}
+	if left := leftOutText(done.LeftOut); left != "" {
+		p.app.say("%s", left)
 	}
 	vectors := p.latest[wire.LibraryEmbedding]
 	switch reason := vectors.Reason; {
@@ -245,7 +254,10 @@ func (p *progress) finish(done wire.LibraryEvent, searched string) error {
 	default:
 		p.app.say("%s; only lexical search finds the others: %s To continue: quarry sync", vectorsText(vectors), text.Sentence(reason))
 	}
-	return p.app.print([]byte(doneText(done) + "\n"))
+	if p.verb == verbDryRun {
+		return p.app.print([]byte(p.dryRunText(done)))
+	}
+	return p.app.print([]byte(doneText(done, "added", "updated", "removed") + "\n"))
 }
 
 // began reports whether something is stored.
@@ -268,6 +280,9 @@ func (p *progress) stopped() {
 	p.over = true
 	p.clear()
 	last := p.latest[wire.LibraryProgress]
+	if p.verb == verbDryRun {
+		last = wire.LibraryEvent{}
+	}
 	count, what := last.Stored, "stored"
 	if p.verb == verbRemoved {
 		count, what = last.Done, "removed"
@@ -325,11 +340,11 @@ func kindsText(kinds map[string]int) string {
 }
 
 // doneText is "Documents: 3 added, 1 updated, 5 unchanged. 1 file skipped."
-func doneText(done wire.LibraryEvent) string {
+func doneText(done wire.LibraryEvent, added, updated, removed string) string {
 	var parts []string
 	for i, count := range []int{done.Added, done.Updated, done.Removed, done.Unchanged, done.Repaired, done.Damaged} {
 		if count > 0 {
-			what := []string{"added", "updated", "removed", "unchanged", "repaired", "damaged"}[i]
+			what := []string{added, updated, removed, "unchanged", "repaired", "damaged"}[i]
 			parts = append(parts, text.Number(count)+" "+what)
 		}
 	}

@@ -1,5 +1,7 @@
 package cli
 
+import "quarry/client/wire"
+
 // The lines of NDJSON.
 
 type progressEvent struct {
@@ -29,6 +31,16 @@ type takenEvent struct {
 	Kind string `json:"kind" jsonschema:"what it was taken for, such as Slack export"`
 }
 
+type formatEvent struct {
+	Type      string `json:"type"`
+	Kind      string `json:"kind" jsonschema:"type of the documents, such as md; of skipped files their extension"`
+	Added     int    `json:"added" jsonschema:"documents, as the next keys"`
+	Updated   int    `json:"updated"`
+	Removed   int    `json:"removed"`
+	Unchanged int    `json:"unchanged"`
+	Skipped   int    `json:"skipped" jsonschema:"files"`
+}
+
 type embeddingEvent struct {
 	Type    string `json:"type"`
 	Done    int    `json:"done" jsonschema:"passages with a vector"`
@@ -44,15 +56,17 @@ type checkingEvent struct {
 }
 
 type doneEvent struct {
-	Type         string `json:"type"`
-	Added        int    `json:"added" jsonschema:"documents, as the next keys"`
-	Updated      int    `json:"updated"`
-	Removed      int    `json:"removed"`
-	Unchanged    int    `json:"unchanged"`
-	Skipped      int    `json:"skipped" jsonschema:"files"`
-	Repaired     int    `json:"repaired,omitempty"`
-	Damaged      int    `json:"damaged,omitempty"`
-	SearchesGoTo string `json:"searches_go_to,omitempty" jsonschema:"profile of the next search"`
+	Type         string       `json:"type"`
+	Added        int          `json:"added" jsonschema:"documents, as the next keys"`
+	Updated      int          `json:"updated"`
+	Removed      int          `json:"removed"`
+	Unchanged    int          `json:"unchanged"`
+	Skipped      int          `json:"skipped" jsonschema:"files"`
+	Repaired     int          `json:"repaired,omitempty"`
+	Damaged      int          `json:"damaged,omitempty"`
+	LeftOut      wire.LeftOut `json:"left_out,omitzero" jsonschema:"content of the added folders that is not read"`
+	DryRun       bool         `json:"dry_run,omitempty" jsonschema:"nothing was stored"`
+	SearchesGoTo string       `json:"searches_go_to,omitempty" jsonschema:"profile of the next search"`
 }
 
 type stoppedEvent struct {

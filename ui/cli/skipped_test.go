@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -81,5 +83,73 @@ func TestStatusCountsUnsupportedTypes(t *testing.T) {
 		SkippedTypes: []wire.SkippedType{{Type: ".doc", Files: 5}, {Type: ".msg", Files: 4}}}})
 	if want := "\nskipped /n/x.md: it is empty\n9 skipped (unsupported types): 5 .doc, 4 .msg\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestWhatFoldersLeaveOutIsCounted(t *testing.T) {
+	s := newOnyx(t)
+	s.on("/library/add", stream(`{"type":"done","added":1,"left_out":{"ignored_files":1200,"ignored_folders":1,"hidden_files":2,"hidden_folders":1,"links":3}}`))
+	const want = "not read: 1,200 ignored files, 1 ignored folder, 2 hidden files, 1 hidden folder, 3 links\n"
+	if got := run(t, localDoors(s.URL), terminal{}, "add", t.TempDir()).check(t, ExitSuccess); !strings.Contains(got.err, want) {
+		t.Errorf("stderr %s", got.err)
+	}
+	got := fileLists(libraryReport{LibraryStatus: wire.LibraryStatus{LeftOut: wire.LeftOut{Links: 1}}})
+	if got != "\nnot read: 1 link\n" {
+		t.Errorf("status: %q", got)
+	}
+}
+
+func TestDryRunsAreTables(t *testing.T) {
+	asked := wire.AddRequest{}
+	s := newOnyx(t)
+	s.on("/library/add", func(w http.ResponseWriter, r *http.Request) {
+		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+			t.Error(err)
+		}
+		stream(progressLine, `{"type":"format","kind":"md","added":1,"updated":2,"removed":0,"unchanged":1200,"skipped":3}`,
+			`{"type":"done","added":1,"updated":2,"unchanged":1200,"skipped":3}`)(w, r)
+	})
+	got := run(t, localDoors(s.URL), terminal{}, "add", t.TempDir(), "--dry-run").check(t, ExitSuccess)
+	want := "FORMAT  ADD  UPDATE  REMOVE  UNCHANGED  SKIPPED FILES\nmd      1    2       0       1,200      3\n\n" +
+		"Documents: 1 to add, 2 to update, 1,200 unchanged. 3 files skipped. Nothing was stored (dry run).\n"
+	if got.out != want || !asked.DryRun || strings.Contains(got.err, "Searches now go") {
+		t.Errorf("stdout %s\nstderr %s\nasked %+v", got.out, got.err, asked)
+	}
+	got = run(t, localDoors(s.URL), terminal{}, "add", t.TempDir(), "--dry-run", "--json").check(t, ExitSuccess)
+	if !strings.Contains(got.out, `{"type":"format","kind":"md","added":1,"updated":2,"removed":0,"unchanged":1200,"skipped":3}`+"\n") ||
+		!strings.Contains(got.out, `"dry_run":true`) || strings.Contains(got.out, "searches_go_to") {
+		t.Errorf("stdout %s", got.out)
+	}
+}
+
+func TestDocumentsFromStandardInput(t *testing.T) {
+	asked := wire.AddRequest{}
+	s := newOnyx(t)
+	s.on("/library/add", func(w http.ResponseWriter, r *http.Request) {
+		asked = wire.AddRequest{}
+		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+			t.Error(err)
+		}
+		stream(`{"type":"done","added":1}`)(w, r)
+	})
+	run(t, localDoors(s.URL), terminal{in: "walrus\xff"}, "add", "-", "--title", " My  plan ", "--set", "x", "--as", "slack").check(t, ExitSuccess)
+	if string(asked.Content) != "walrus\xff" || asked.Title != "My plan" || asked.Set != "x" || asked.As != "slack" || asked.Paths != nil {
+		t.Errorf("asked %+v", asked)
+	}
+	for _, c := range []struct {
+		arguments []string
+		what      string
+	}{
+		{[]string{"-"}, "missing --title"}, {[]string{"-", "--title", " "}, "--title is empty"},
+		{[]string{"-", "x", "--title", "y"}, "exclude each other"}, {[]string{"x", "--title", "y"}, "only for documents from standard input"},
+	} {
+		run(t, localDoors(s.URL), terminal{in: "x"}, append([]string{"add"}, c.arguments...)...).check(t, ExitUsage).twoLines(t, c.what)
+	}
+	large := strings.Repeat("x", wire.MaxContent+1)
+	run(t, localDoors(s.URL), terminal{in: large}, "add", "-", "--title", "x").check(t, ExitUsage).twoLines(t, "larger than 32 MB", "add FILE")
+	s.on("/library/add", stream(`{"type":"skipped","path":"stdin:x","reason":"it contains no text"}`, `{"type":"done","skipped":1}`))
+	got := run(t, localDoors(s.URL), terminal{}, "add", "-", "--title", "x").check(t, ExitGeneral)
+	if !strings.Contains(got.err, "error: cannot add stdin:x: it contains no text") {
+		t.Errorf("stderr %s", got.err)
 	}
 }

@@ -246,6 +246,9 @@ func fileLists(library libraryReport) string {
 	taken := listLines("exports", library.TakenFolders, firstOf(library.Taken, skipsShown), func(folder wire.TakenFolder) string {
 		return takenLine(wire.LibraryEvent{Path: folder.Path, Kind: folder.Kind})
 	})
+	if left := leftOutText(library.LeftOut); left != "" {
+		skipped = append(skipped, left)
+	}
 	for _, lines := range [][]string{taken, assumed, skipped} {
 		for i, line := range lines {
 			if i == 0 {

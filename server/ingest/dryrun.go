@@ -1,0 +1,132 @@
+package ingest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"quarry/client/wire"
+	"quarry/server/index"
+)
+
+// dryIndex counts what would be written to an index, and writes nothing.
+type dryIndex struct {
+	index.Index
+	stored  index.Snapshot
+	written map[string]string // origins of the documents that would be stored, by id
+	types   map[string]*wire.LibraryEvent
+}
+
+func newDryIndex(ctx context.Context, idx index.Index) (*dryIndex, error) {
+	stored, err := idx.Snapshot(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("open the library: %w", err)
+	}
+	return &dryIndex{Index: idx, stored: stored, written: map[string]string{}, types: map[string]*wire.LibraryEvent{}}, nil
+}
+
+// of returns the counts of a document type.
+func (d *dryIndex) of(kind string) *wire.LibraryEvent {
+	if d.types[kind] == nil {
+		d.types[kind] = &wire.LibraryEvent{Type: wire.LibraryFormat, Kind: kind}
+	}
+	return d.types[kind]
+}
+
+// Write counts a batch by document type.
+func (d *dryIndex) Write(ctx context.Context, batch index.Batch) (total index.Written, err error) {
+	owned := map[string]string{}
+	batches := map[string]*index.Batch{}
+	of := func(kind string) *index.Batch {
+		if batches[kind] == nil {
+			batches[kind] = &index.Batch{Owns: batch.Owns, DryRun: true}
+		}
+		return batches[kind]
+	}
+	counts := map[string]index.Written{}
+	for _, doc := range batch.Upsert {
+		origin, again := d.written[doc.ID]
+		switch {
+		case again && batch.Owns != nil && !batch.Owns(origin):
+			owned[doc.ID] = origin
+		case again:
+			count := counts[doc.Type]
+			count.Updated++
+			counts[doc.Type] = count
+		default:
+			of(doc.Type).Upsert = append(of(doc.Type).Upsert, doc)
+		}
+	}
+	if err := d.deletes(ctx, batch.Delete, of); err != nil {
+		return total, err
+	}
+	for kind, part := range batches {
+		count, err := d.Index.Write(ctx, *part)
+		var others *index.OwnedError
+		if errors.As(err, &others) {
+			maps.Copy(owned, others.Origins)
+		} else if err != nil {
+			return total, err
+		}
+		count.Updated += counts[kind].Updated
+		counts[kind] = count
+	}
+	if len(owned) > 0 {
+		return total, &index.OwnedError{Origins: owned}
+	}
+	for _, doc := range batch.Upsert {
+		d.written[doc.ID] = doc.Origin
+	}
+	for kind, count := range counts {
+		of := d.of(kind)
+		of.Added, of.Updated, of.Unchanged, of.Removed = of.Added+count.Added, of.Updated+count.Updated, of.Unchanged+count.Unchanged,
+			of.Removed+count.Removed
+		total.Added, total.Updated, total.Unchanged, total.Removed = total.Added+count.Added, total.Updated+count.Updated,
+			total.Unchanged+count.Unchanged, total.Removed+count.Removed
+	}
+	return total, nil
+}
+
+// deletes adds documents to delete to the batches of their types. Those that would be stored again by now are kept.
+func (d *dryIndex) deletes(ctx context.Context, ids []string, of func(kind string) *index.Batch) error {
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { _, kept := d.written[id]; return kept })
+	if len(ids) == 0 {
+		return nil
+	}
+	stored, err := d.stored.Documents(ctx, ids, index.Access{All: true})
+	for _, doc := range stored {
+		of(doc.Type).Delete = append(of(doc.Type).Delete, doc.ID)
+	}
+	return err
+}
+
+// unchanged counts the stored documents of a file.
+func (d *dryIndex) unchanged(ctx context.Context, file foundFile) error {
+	ids, err := documentsOf(ctx, d.stored, file.path)
+	if err != nil {
+		return err
+	}
+	stored, err := d.stored.Documents(ctx, ids, index.Access{All: true})
+	for _, doc := range stored {
+		d.of(doc.Type).Unchanged++
+	}
+	return err
+}
+
+// typeOfSkipped returns the type that documents of a file have, else its extension.
+func typeOfSkipped(file string) string {
+	f, _ := formatOf(path.Base(file))
+	return cmp.Or(f.name, strings.TrimPrefix(oneLine(strings.ToLower(path.Ext(file)), 32), "."))
+}
+
+// report reports the counts of the types by name.
+func (d *dryIndex) report(report Report) {
+	for _, kind := range slices.Sorted(maps.Keys(d.types)) {
+		report(*d.types[kind])
+	}
+}

@@ -1,0 +1,188 @@
+package ingest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/mail"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"quarry/client/wire"
+	"quarry/internal/text"
+	"quarry/server/index"
+)
+
+// Some roots are no files: a document that was piped to quarry. Their path is an id such as stdin:Title and "!", so that
+// none is below another one.
+const (
+	pipedPrefix = "stdin:"
+	remoteEnd   = "!"
+	longestName = 300 // bytes of a piped document's title: its id is at most three times as long
+)
+
+func remoteRoot(id string) string { return strings.ReplaceAll(id, remoteEnd, "%21") + remoteEnd }
+
+// isRemote reports whether a path is, or is below, a root that is no file or folder.
+func isRemote(path string) bool { return strings.HasPrefix(path, pipedPrefix) }
+
+// shownPath returns what people see of a path.
+func shownPath(path string) string {
+	if !isRemote(path) {
+		return path
+	}
+	return strings.TrimSuffix(path, remoteEnd)
+}
+
+// remoteFile is a document of a root that is no file or folder.
+type remoteFile struct {
+	id, title string
+	// fetch returns the content.
+	fetch func(ctx context.Context) (fetched, error)
+}
+
+// fetched is the content of a remoteFile.
+type fetched struct {
+	data   []byte
+	format format
+}
+
+// remoteInfo describes a remoteFile to the walk.
+type remoteInfo struct {
+	fs.FileInfo // nil
+	size        int64
+	moment      time.Time
+	print       string
+}
+
+func (i remoteInfo) Size() int64         { return i.size }
+func (i remoteInfo) ModTime() time.Time  { return i.moment }
+func (i remoteInfo) Mode() fs.FileMode   { return 0 }
+func (i remoteInfo) IsDir() bool         { return false }
+func (i remoteInfo) fingerprint() string { return i.print }
+
+// Piped is a document without a file.
+type Piped struct {
+	Title   string
+	Content []byte
+}
+
+// AddPiped adds a document, or replaces the one that was added under its title; it reports as Add does. Sync keeps it.
+func AddPiped(ctx context.Context, idx index.Index, document Piped, options Options, report Report) (wire.LibraryEvent, error) {
+	title := oneLine(document.Title, longestName)
+	switch {
+	case title != document.Title || title == "":
+		return wire.LibraryEvent{}, fmt.Errorf("%q is not a valid title", text.Clip(document.Title, longestName))
+	case len(document.Content) > wire.MaxContent:
+		return wire.LibraryEvent{}, fmt.Errorf("the document is larger than %d MB", wire.MaxContent>>20)
+	}
+	r, end, err := startAdd(ctx, idx, options, report)
+	if err != nil {
+		return wire.LibraryEvent{}, err
+	}
+	defer end()
+	t := planRemote(remoteRoot(pipedPrefix+title), options, r.roots)
+	t.state.File = true
+	t.piped = &document
+	return r.run(ctx, []*target{t})
+}
+
+// planRemote adds a root that is no file or folder.
+func planRemote(root string, options Options, roots map[string]rootState) *target {
+	state, known := roots[root]
+	if state.damaged {
+		state = rootState{}
+	}
+	state.As, state.Set = cmp.Or(options.As, state.As), cmp.Or(options.Set, state.Set)
+	if len(options.Access) > 0 {
+		state.Access = options.Access
+	}
+	roots[root] = state
+	return &target{path: root, state: state, force: true, fresh: !known}
+}
+
+// planPiped plans to store a piped document. Without its content, as in a sync, it stays as it is.
+func (r *run) planPiped(t *target, known map[string]fileState) *plan {
+	if t.piped == nil {
+		for _, state := range known {
+			r.batcher.done.Unchanged += state.Documents
+		}
+		return nil
+	}
+	sum := sha256.Sum256(t.piped.Content)
+	f := formatOfContent(t.piped.Title, t.piped.Content)
+	t.state.Source = cmp.Or(t.state.As, f.source, "file")
+	file := foundFile{path: t.path, format: f,
+		info: remoteInfo{size: int64(len(t.piped.Content)), moment: r.now(), print: strconv.FormatInt(int64(len(t.piped.Content)), 36) + "." + hex.EncodeToString(sum[:16])},
+		remote: &remoteFile{id: shownPath(t.path), title: t.piped.Title, fetch: func(context.Context) (fetched, error) {
+			return fetched{data: t.piped.Content, format: f}, nil
+		}},
+	}
+	p := &plan{target: t, complete: true}
+	p.compare([]foundFile{file}, known)
+	return p
+}
+
+// readRemote reads a document that is no file.
+func (r *fileReader) readRemote(ctx context.Context, t *task) part {
+	last := part{last: true}
+	got, err := t.file.remote.fetch(ctx)
+	if err != nil {
+		return unreadable(err)
+	}
+	last.bytes, last.Print, last.OwnDates = int64(len(got.data)), fingerprint(t.file.info), true
+	defaults := t.target.defaults(t.file)
+	defaults.ID, defaults.Title, defaults.Link, defaults.Path = t.file.remote.id, t.file.remote.title, "", nil
+	defaults.Type = got.format.name
+	doc, encoding, err := r.document(ctx, got.format, got.data, defaults)
+	if ctx.Err() != nil {
+		return unreadable(ctx.Err())
+	}
+	if err != nil {
+		last.Reason = oneLine(err.Error(), longestValue)
+		return last
+	}
+	doc.Title, doc.Positions = defaults.Title, nil
+	last.Encoding, last.documents = encoding, []index.Document{doc}
+	return last
+}
+
+// formatOfContent returns the format of a document by its content, or by the extension of its name.
+func formatOfContent(name string, data []byte) format {
+	if f, reason := formatOf(name); reason == "" && path.Ext(name) != "" && !f.several() {
+		return f
+	}
+	kind := ".md"
+	trimmed := bytes.TrimSpace(bytes.TrimPrefix(data, markUTF8))
+	switch {
+	case bytes.HasPrefix(data, pdfStart):
+		kind = ".pdf"
+	case strings.HasPrefix(http.DetectContentType(trimmed), "text/html"):
+		kind = ".html"
+	case bytes.HasPrefix(trimmed, []byte("BEGIN:VCALENDAR")):
+		kind = ".ics"
+	case len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') && json.Valid(trimmed):
+		if kind = ".json"; bytes.Contains(trimmed, []byte(`"nbformat"`)) {
+			kind = ".ipynb"
+		}
+	case isMessage(data):
+		kind = ".eml"
+	}
+	f, _ := formatOf(kind)
+	return f
+}
+
+// isMessage reports whether data begins with the header of a mail message.
+func isMessage(data []byte) bool {
+	message, err := mail.ReadMessage(bytes.NewReader(data[:min(len(data), 64<<10)]))
+	return err == nil && message.Header.Get("From") != "" &&
+		cmp.Or(message.Header.Get("Date"), message.Header.Get("Message-Id"), message.Header.Get("Subject")) != ""
+}
