@@ -297,6 +297,7 @@ func neverSeen() map[string]string {
 		"code VALIDATION_ERROR":      "a request is looked at before its stream begins",
 		"wire.LibraryStatus.vectors": "needs an embedding model", "wire.LibraryStatus.vector_model": "needs an embedding model",
 		"wire.LibraryStatus.vectors_refused": "the same", "wire.LibraryEvent.refused": "the same",
+		"wire.LibraryRoot.problem":     "no request makes a folder unreadable",
 		"wire.LibraryEvent.error_code": "what fails while files are read: TestFailuresOfTheLibrary", "wire.LibraryEvent.detail": "the same",
 		"wire.SearchEvent.error_code": "what fails before the first line has a status: TestStreamThatCannotBegin",
 	}
