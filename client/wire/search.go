@@ -150,7 +150,24 @@ type SearchResult struct {
 	Origin       string              `json:"origin"`          // profile that the result came from
 	Lines        []int               `json:"lines"`           // first and last line in the source file; empty without one
 	Bytes        []int               `json:"bytes"`           // half-open range in the source file; empty without one
+	AlsoIn       []DocumentCopy      `json:"also_in"`         // documents with near-duplicates of the passage
+	Newer        *NewerDocument      `json:"newer,omitempty"` // the latest version of the document, if this is an older one
 	Ranks        map[string]int      `json:"ranks,omitempty"` // per query, with explain only
+}
+
+// DocumentCopy is a document with a near-duplicate of a passage that is not a result of its own.
+type DocumentCopy struct {
+	DocumentID string  `json:"document_id"`
+	Title      string  `json:"title"`
+	Link       *string `json:"link"`
+	SourceType string  `json:"source_type"`
+}
+
+// NewerDocument is the latest version of a document.
+type NewerDocument struct {
+	DocumentID string  `json:"document_id"`
+	Title      string  `json:"title"`
+	UpdatedAt  *string `json:"updated_at"` // ISO 8601 with offset
 }
 
 // Span is a half-open range [start, end) of bytes.

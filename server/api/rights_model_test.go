@@ -130,6 +130,12 @@ func documentsOf(answer wire.SearchResponse) []string {
 	found := []string{}
 	for _, result := range answer.Results {
 		found = append(found, result.DocumentID)
+		for _, other := range result.AlsoIn {
+			found = append(found, other.DocumentID)
+		}
+		if result.Newer != nil {
+			found = append(found, result.Newer.DocumentID)
+		}
 	}
 	slices.Sort(found)
 	return slices.Compact(found)

@@ -77,7 +77,8 @@ type ruleAgent struct {
 type ruleDocument struct {
 	id, secret, source, author, kind string
 	words                            []string
-	parts                            int // of its text, each as long as a chunk may be; 0: a line
+	parts                            int  // of its text, each as long as a chunk may be; 0: a line
+	copied                           bool // most of its text is in other documents too
 	tags                             []wire.Tag
 	updated                          time.Time
 	pair                             *rulePair // nil: none

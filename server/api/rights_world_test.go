@@ -334,12 +334,16 @@ func (w *ruleWorld) describe(id string) *ruleDocument {
 	if w.chance(10) {
 		d.parts = 2
 	}
+	d.copied = d.parts == 0 && w.chance(40)
 	d.tags = []wire.Tag{{Key: "secret", Value: d.secret}, {Key: "team", Value: w.one("red", "blue")}}
 	return d
 }
 
 func (d *ruleDocument) text() string {
 	text := "About " + strings.Join(d.words, " and ") + ". The word is " + d.secret + "."
+	if d.copied {
+		text += strings.Repeat(" Whoever travels asks a manager first, and keeps all receipts until the money is back.", 12)
+	}
 	for range d.parts {
 		text += strings.Repeat("\n\nLong, much longer, as long as a part of it may be, and then some.", 36) + " Still " + d.secret + "."
 	}

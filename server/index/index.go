@@ -373,6 +373,8 @@ type Hit struct {
 	Chunk      int
 	Score      float64
 	Parts      map[string]float64 // by part of the formula: body, title, proximity, coverage, identifier
+	// Fingerprint of the passage; 0 where the engine has none.
+	Fingerprint Fingerprint
 }
 
 // Correction is a word of the query that was replaced.

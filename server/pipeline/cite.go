@@ -45,7 +45,15 @@ func (r *run) provisional(ctx context.Context, sections []section) error {
 
 // write fills a response with sections and their counts. Documents that were removed meanwhile are left out.
 func (r *run) write(ctx context.Context, response *wire.SearchResponse, sections []section) error {
-	documents, err := r.documents(ctx, sections)
+	related := slices.Clone(sections)
+	for _, s := range sections {
+		for _, id := range append(r.copiesOf(s), r.newer[s.document]) {
+			if id != "" {
+				related = append(related, section{document: id})
+			}
+		}
+	}
+	documents, err := r.documents(ctx, related)
 	if err != nil {
 		return err
 	}
@@ -85,7 +93,9 @@ func (r *run) write(ctx context.Context, response *wire.SearchResponse, sections
 		} else {
 			number = cited(documentKey{id: s.document}, s.document)
 		}
-		response.Results = append(response.Results, r.result(s, *document, chunks, number))
+		result := r.result(s, *document, chunks, number)
+		r.relate(&result, s, documents)
+		response.Results = append(response.Results, result)
 	}
 	response.LLMFacingText = llmFacingText(response.Results)
 	return r.count(ctx, response, sections)
@@ -133,7 +143,7 @@ func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation i
 		ChunkStart: s.start, ChunkEnd: s.end, ChunkCount: d.ChunkCount, Score: s.center.score,
 		Blurb: blurb(center.Text), HeadingPath: append([]string{}, headings...), Highlights: marks, BestPassage: best,
 		Metadata: wireMetadata(d.Metadata), Authors: authorNames(d.Authors), DocumentType: d.Type,
-		Selected: s.selected, Origin: r.Profile, Lines: []int{}, Bytes: []int{},
+		Selected: s.selected, Origin: r.Profile, Lines: []int{}, Bytes: []int{}, AlsoIn: []wire.DocumentCopy{},
 	}
 	if last := s.start + len(chunks) - 1; last < len(d.Positions) {
 		from, to := d.Positions[s.start], d.Positions[last]

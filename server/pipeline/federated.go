@@ -239,6 +239,7 @@ func bounded(result wire.SearchResult) wire.SearchResult {
 	if !inside(result.BestPassage) {
 		result.BestPassage = wire.Span{}
 	}
+	result.AlsoIn = result.AlsoIn[:min(len(result.AlsoIn), maxCopies)]
 	return result
 }
 
@@ -253,6 +254,9 @@ func (p *remotePassage) bytes() int {
 	}
 	for _, s := range slices.Concat(p.HeadingPath, p.Authors) {
 		size += len(s)
+	}
+	for _, c := range p.AlsoIn {
+		size += len(c.DocumentID) + len(c.Title)
 	}
 	for key, m := range p.Metadata {
 		size += len(key) + len(strings.Join(m.Values, ""))
@@ -278,14 +282,18 @@ func withRemote(ranked []fusedChunk, lists []remoteList) []fusedChunk {
 }
 
 // fusedSections returns the sections of all results in fused order.
-func (r *run) fusedSections() []section {
+func (r *run) fusedSections(ctx context.Context) ([]section, error) {
 	lists := r.rankings()
-	ranked := fuse(lists)
+	ranked, err := r.latestFirst(ctx, fuse(lists))
+	if err != nil {
+		return nil, err
+	}
+	ranked = r.foldCopies(ranked)
 	if len(r.remote) == 0 {
-		return sectionsOf(ranked, r.wanted())
+		return sectionsOf(ranked, r.wanted()), nil
 	}
 	all := withRemote(ranked, r.remote)
-	return ensureShares(sectionsOf(all, r.wanted()), all, min(r.wanted(), maxSelected), federatedShare(lists, r.remote))
+	return ensureShares(sectionsOf(all, r.wanted()), all, min(r.wanted(), maxSelected), federatedShare(lists, r.remote)), nil
 }
 
 // federatedShare returns the share of one federated list in the total weight of all non-empty lists.

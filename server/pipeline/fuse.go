@@ -33,6 +33,7 @@ type fusedChunk struct {
 	weight  float64        // of the list of score
 	firstAt int            // rank in the list where it first appeared
 	firstIn int            // index of that list
+	print   index.Fingerprint
 }
 
 // side returns 0 for our chunks and 1 for passages of federated sources.
@@ -59,7 +60,7 @@ func fuse(lists []rankedList) []fusedChunk {
 			if !known {
 				place = len(fused)
 				at[id] = place
-				fused = append(fused, fusedChunk{chunkID: id, firstAt: rank, firstIn: l})
+				fused = append(fused, fusedChunk{chunkID: id, firstAt: rank, firstIn: l, print: hit.Fingerprint})
 			}
 			c := &fused[place]
 			c.fused += list.weight / float64(rrfK+rank)

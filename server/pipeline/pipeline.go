@@ -40,6 +40,8 @@ type run struct {
 	chosen, rest    []section
 	final           []section
 	described       map[string]*index.Stored // by id; nil: removed meanwhile, or not visible to the caller
+	copies          map[chunkID][]string     // documents with a near-duplicate of a passage
+	newer           map[string]string        // the latest version of a superseded document
 	modelIsSilent   bool                     // no response in a whole stage
 }
 
@@ -225,13 +227,23 @@ func (r *run) fuse(ctx context.Context) (string, string, error) {
 		r.sections = listedSections(r.found[r.question].Hits)
 		return wire.OutcomeSkipped, "one list", nil
 	}
-	r.sections = r.fusedSections()
+	var err error
+	if r.sections, err = r.fusedSections(ctx); err != nil {
+		return "", "", err
+	}
 	if r.early == nil || r.narrowed() || len(r.queries) > 1 || len(r.remote)+len(r.near) > 0 {
 		if err := r.provisional(ctx, r.sections); err != nil {
 			return "", "", err
 		}
 	}
-	return wire.OutcomeOK, text.Count(len(r.sections), "section") + ", weights " + r.weights.name, nil
+	detail := text.Count(len(r.sections), "section") + ", weights " + r.weights.name
+	if len(r.copies) > 0 {
+		detail += fmt.Sprintf(", %s with copies elsewhere", text.Count(len(r.copies), "passage"))
+	}
+	if len(r.newer) > 0 {
+		detail += fmt.Sprintf(", %s with a newer version", text.Count(len(r.newer), "document"))
+	}
+	return wire.OutcomeOK, detail, nil
 }
 
 // count fills in totals and facets. They include all returned documents of this library; those of federated sources are
@@ -243,7 +255,7 @@ func (r *run) count(ctx context.Context, response *wire.SearchResponse, sections
 	returned := make([]string, 0, len(sections))
 	for _, s := range sections {
 		if s.center.remote == nil {
-			returned = append(returned, s.document)
+			returned = append(append(returned, s.document), r.copiesOf(s)...)
 		}
 	}
 	counts, err := r.found[r.question].Matched.Count(ctx, returned)

@@ -85,7 +85,11 @@ func (r *run) searchAtOnce(ctx context.Context) error {
 	}
 	r.early = &result
 	r.found = append(r.found[:0], result)
-	return r.provisional(ctx, sectionsOf(fuse(r.rankings()), r.wanted()))
+	sections, err := r.fusedSections(ctx)
+	if err != nil {
+		return err
+	}
+	return r.provisional(ctx, sections)
 }
 
 // understanding lists the model calls about the question. Their results go to u.

@@ -38,6 +38,8 @@ type foundResult struct {
 	Selected     *bool                    `json:"selected,omitempty" jsonschema:"false if the selection did not keep the result"`
 	Lines        []int                    `json:"lines,omitempty" jsonschema:"first and last line in the source file"`
 	Bytes        []int                    `json:"bytes,omitempty" jsonschema:"half-open range of bytes in the source file"`
+	AlsoIn       []wire.DocumentCopy      `json:"also_in,omitempty" jsonschema:"documents with a near-duplicate of the passage"`
+	Newer        *wire.NewerDocument      `json:"newer,omitempty" jsonschema:"the latest version of the document, if this is an older one"`
 	explainedResult
 	Origin string `json:"origin,omitempty" jsonschema:"profile of the result, for --profile"`
 }
@@ -110,6 +112,7 @@ func jsonResult(r wire.SearchResult, explain, several bool) foundResult {
 	found.Ref, found.DocumentID, found.ChunkStart, found.ChunkEnd, found.ChunkCount = r.Ref, r.DocumentID, &r.ChunkStart, &r.ChunkEnd, &r.ChunkCount
 	found.HeadingPath, found.Authors, found.Metadata, found.DocumentType = r.HeadingPath, r.Authors, r.Metadata, r.DocumentType
 	found.Score, found.Lines, found.Bytes = &r.Score, r.Lines, r.Bytes
+	found.AlsoIn, found.Newer = r.AlsoIn, r.Newer
 	if explain || !r.Selected {
 		found.Selected = &r.Selected
 	}
@@ -330,6 +333,9 @@ func writeMarkdownResult(b *strings.Builder, r wire.SearchResult) {
 	head := []string{passage.Provenance(r)} // paragraphs, as lines alone would flow into one
 	if len(r.HeadingPath) > 0 {
 		head = append(head, strings.Join(r.HeadingPath, " › "))
+	}
+	if related := passage.Related(r); related != "" {
+		head = append(head, related)
 	}
 	if r.Link != nil {
 		head = append(head, "<"+text.OneLine(*r.Link)+">")

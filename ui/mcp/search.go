@@ -38,16 +38,18 @@ type searchOutput struct {
 }
 
 type foundPassage struct {
-	CitationID  int      `json:"citation_id,omitempty" jsonschema:"number to cite, one per document"`
-	Title       string   `json:"title"`
-	URL         string   `json:"url,omitempty"`
-	SourceType  string   `json:"source_type"`
-	UpdatedAt   string   `json:"updated_at,omitempty"`
-	Ref         string   `json:"ref,omitempty" jsonschema:"what the read tool takes"`
-	HeadingPath []string `json:"heading_path,omitempty"`
-	Lines       []int    `json:"lines,omitempty" jsonschema:"first and last line in the source file"`
-	Excerpt     string   `json:"excerpt" jsonschema:"the part of the passage that matches best"`
-	Origin      string   `json:"origin,omitempty"`
+	CitationID  int                 `json:"citation_id,omitempty" jsonschema:"number to cite, one per document"`
+	Title       string              `json:"title"`
+	URL         string              `json:"url,omitempty"`
+	SourceType  string              `json:"source_type"`
+	UpdatedAt   string              `json:"updated_at,omitempty"`
+	Ref         string              `json:"ref,omitempty" jsonschema:"what the read tool takes"`
+	HeadingPath []string            `json:"heading_path,omitempty"`
+	Lines       []int               `json:"lines,omitempty" jsonschema:"first and last line in the source file"`
+	Excerpt     string              `json:"excerpt" jsonschema:"the part of the passage that matches best"`
+	AlsoIn      []wire.DocumentCopy `json:"also_in,omitempty" jsonschema:"documents with a near-duplicate of the passage"`
+	Newer       *wire.NewerDocument `json:"newer,omitempty" jsonschema:"the latest version of the document, if this is an older one"`
+	Origin      string              `json:"origin,omitempty"`
 }
 
 func searchTool() *sdk.Tool {
@@ -221,7 +223,8 @@ func render(response *wire.SearchResponse, words []string, budget int) (string, 
 
 func found(r wire.SearchResult, excerpt string, origins bool) foundPassage {
 	p := foundPassage{Title: passage.Title(r), URL: text.OrEmpty(r.Link), SourceType: r.SourceType, UpdatedAt: text.OrEmpty(r.UpdatedAt),
-		Ref: r.Ref, HeadingPath: r.HeadingPath, Lines: r.Lines, Excerpt: excerpt}
+		Ref: r.Ref, HeadingPath: r.HeadingPath, Lines: r.Lines, Excerpt: excerpt,
+		AlsoIn: r.AlsoIn, Newer: r.Newer}
 	if r.CitationID != nil {
 		p.CitationID = *r.CitationID
 	}

@@ -72,6 +72,9 @@ func (b *Blocks) head(r wire.SearchResult) []string {
 	if heading := text.OneLine(strings.Join(path, " › ")); heading != "" {
 		parts = append(parts, heading)
 	}
+	if related := Related(r); related != "" {
+		parts = append(parts, related)
+	}
 	if len(r.Lines) == 2 {
 		parts = append(parts, fmt.Sprintf("lines %d-%d", r.Lines[0], r.Lines[1]))
 	}

@@ -180,6 +180,40 @@ func Provenance(r wire.SearchResult) string {
 	return strings.Join(append(parts, r.Authors...), " · ")
 }
 
+// Related returns the newer version of a result's document and the documents with copies of its passage: "newer version:
+// Expenses v2 (2026-03-01) · also in Travel, Onboarding and 2 more"; "" without any.
+func Related(r wire.SearchResult) string {
+	const most = 3
+	var parts []string
+	if r.Newer != nil {
+		part := "newer version: " + name(r.Newer.Title, r.Newer.DocumentID, r)
+		if r.Newer.UpdatedAt != nil {
+			part += " (" + Day(*r.Newer.UpdatedAt) + ")"
+		}
+		parts = append(parts, part)
+	}
+	var names []string
+	for _, c := range r.AlsoIn[:min(most, len(r.AlsoIn))] {
+		names = append(names, name(c.Title, c.DocumentID, r))
+	}
+	if len(names) > 0 {
+		part := "also in " + strings.Join(names, ", ")
+		if more := len(r.AlsoIn) - most; more > 0 {
+			part += " and " + strconv.Itoa(more) + " more"
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, " · ")
+}
+
+// name is the title of a document, or its id if a result has the same title or it has none.
+func name(title, id string, beside wire.SearchResult) string {
+	if title == beside.Title {
+		title = ""
+	}
+	return text.OneLine(cmp.Or(title, id))
+}
+
 // Cite returns the citation of a result as one line of Markdown. The title is a link if the server sent one; otherwise the
 // ref is at the end:
 //

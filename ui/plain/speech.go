@@ -86,6 +86,9 @@ func (s *session) head(at int) {
 	if len(r.HeadingPath) > 0 {
 		s.say("Under: " + text.Ended(paint.Line(strings.Join(r.HeadingPath, ", "))))
 	}
+	if related := passage.Related(r); related != "" {
+		s.say(text.Sentence(paint.Line(related)))
+	}
 }
 
 // end prints that a passage is over, and the commands for it.

@@ -186,7 +186,8 @@ func (r *run) passages(all []candidate) []index.Hit {
 		c := &all[i]
 		reader := r.reader(c.part)
 		first, _ := reader.DocumentChunks(c.document)
-		hits = append(hits, index.Hit{DocumentID: reader.ID(c.document), Chunk: c.chunk - first, Score: c.score, Parts: c.parts})
+		hits = append(hits, index.Hit{DocumentID: reader.ID(c.document), Chunk: c.chunk - first, Score: c.score, Parts: c.parts,
+			Fingerprint: reader.Fingerprint(c.chunk)})
 	}
 	return hits
 }

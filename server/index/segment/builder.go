@@ -51,6 +51,7 @@ type termEntry struct {
 	bytes                     uint64 // of its postings in the forward form
 	seenDocument, seenTitle   uint32 // the last document that contains it, plus one
 	seenChunk, slot           uint32 // the last chunk that contains it, plus one, and its place in that chunk's slots
+	hash                      uint64 // for fingerprints
 }
 
 // pending is a document that was added.
@@ -60,7 +61,8 @@ type pending struct {
 	forward      int // where its chunks begin
 	surfaces     int // where its surfaces begin
 	surfacesEnd  int
-	bodies, head []uint32 // lengths of its chunks
+	bodies, head []uint32            // lengths of its chunks
+	prints       []index.Fingerprint // of its chunks
 }
 
 // workspace is reused from chunk to chunk.
@@ -71,6 +73,7 @@ type workspace struct {
 	grouped  []uint32
 	record   []byte
 	position uint32
+	sim      index.SimHash
 }
 
 type occurrence struct{ term, position uint32 }
@@ -165,6 +168,10 @@ func (b *Builder) analyse(document *index.Document, p *pending) {
 		w.words = b.scan(w.words, chunk.Text)
 		p.head = append(p.head, uint32(body-len(w.title)))
 		p.bodies = append(p.bodies, uint32(len(w.words)-body))
+		for _, word := range w.words[body:] {
+			w.sim.Add(b.terms[word.term].hash)
+		}
+		p.prints = append(p.prints, w.sim.Sum())
 		b.chunk(len(w.title), body)
 		b.stats.addTokens(p.bodies[i], p.head[i])
 		b.chunks++
@@ -201,7 +208,7 @@ func (b *Builder) surface(surface string) uint32 {
 	term := analysis.Stem(surface)
 	termID := intern(b, b.termIDs, term)
 	if int(termID) == len(b.terms) {
-		b.terms = append(b.terms, termEntry{})
+		b.terms = append(b.terms, termEntry{hash: index.WordHash(term)})
 	}
 	id := uint32(len(b.surfaces))
 	b.surfaceIDs[surface] = id
@@ -316,7 +323,7 @@ func (b *Builder) Build() ([]byte, error) {
 			return nil, err
 		}
 		for j := range p.bodies {
-			w.chunk(p.bodies[j], p.head[j])
+			w.chunk(p.bodies[j], p.head[j], p.prints[j])
 		}
 	}
 	for _, write := range []func(*writer) error{b.writeFilters, b.writeTerms, b.writeSurfaces} {

@@ -156,7 +156,7 @@ func (m *merger) document(input, ordinal int, id string) error {
 		return err
 	}
 	for chunk := from; chunk < to; chunk++ {
-		m.w.chunk(r.BodyLength(chunk), r.HeadingLength(chunk))
+		m.w.chunk(r.BodyLength(chunk), r.HeadingLength(chunk), r.Fingerprint(chunk))
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"quarry/server/index"
 )
 
 // Reader reads a segment; safe for concurrent use. Methods that return no error read the segment too: they must be called
@@ -108,6 +110,9 @@ func (r *Reader) loaded() *columns {
 		} {
 			read[id] = r.column(id, length)
 		}
+		if r.footer.extents[sectionPrints].length > 0 {
+			read[sectionPrints] = r.column(sectionPrints, chunks)
+		}
 	})
 	if err != nil {
 		panic(err)
@@ -152,6 +157,11 @@ func (r *Reader) BodyLength(chunk int) uint32 {
 // HeadingLength is the number of tokens of a chunk's headings.
 func (r *Reader) HeadingLength(chunk int) uint32 {
 	return uint32(r.loaded()[sectionHeadLengths].At(chunk))
+}
+
+// Fingerprint is that of a chunk's text; 0 in segments of old analysers.
+func (r *Reader) Fingerprint(chunk int) index.Fingerprint {
+	return index.Fingerprint(r.loaded()[sectionPrints].At(chunk))
 }
 
 // TitleLength is the number of tokens of a document's title and path.

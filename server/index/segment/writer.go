@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"quarry/server/index"
 	"quarry/server/index/analysis"
 )
 
@@ -75,10 +76,11 @@ func (w *writer) document(d documentInfo) error {
 }
 
 // chunk appends a chunk of the last document.
-func (w *writer) chunk(body, headings uint32) {
+func (w *writer) chunk(body, headings uint32, print index.Fingerprint) {
 	w.chunkDocuments = append(w.chunkDocuments, uint32(w.documents()-1))
 	w.append(sectionBodyLengths, uint64(body))
 	w.append(sectionHeadLengths, uint64(headings))
+	w.append(sectionPrints, uint64(print))
 	w.stats.addTokens(body, headings)
 }
 

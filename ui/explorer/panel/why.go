@@ -180,6 +180,9 @@ func (e explanation) ranks(response *wire.SearchResponse) []string {
 			title += e.th.Muted.Render(" · " + client.SourceName(result.SourceType))
 		}
 		lines = append(lines, "  "+paint.Fit(title, e.width-2))
+		for _, line := range wrapped(passage.Related(result), e.width-6, e.th.Muted) {
+			lines = append(lines, "      "+line)
+		}
 		if len(result.Ranks) == 0 {
 			continue
 		}

@@ -293,9 +293,9 @@ func (r *Reader) header(width, height int) []string {
 	case lines == 1:
 		return []string{r.crumbLine(width)}
 	case lines == 2:
-		return []string{r.aboutLine(width), paint.Blank(width)}
+		return []string{r.aboutLine(width), r.relatedLine(width)}
 	}
-	return []string{r.crumbLine(width), r.aboutLine(width), paint.Blank(width)}
+	return []string{r.crumbLine(width), r.aboutLine(width), r.relatedLine(width)}
 }
 
 // Title returns the title of the document on one line.
@@ -326,6 +326,11 @@ func (r *Reader) aboutLine(width int) string {
 		}
 	}
 	return paint.Fit(line, width)
+}
+
+// relatedLine returns the newer version of the document and the documents with copies of the passage.
+func (r *Reader) relatedLine(width int) string {
+	return paint.Fit(r.pens.title.Write(clean(passage.Related(r.document.SearchResult))), width)
 }
 
 // day returns the date of a time as people write it. Other text stays as it is.

@@ -8,6 +8,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/passage"
 )
@@ -206,9 +207,24 @@ func (d drawing) about() string {
 				gap = 0
 			}
 			line += paint.Blank(gap) + d.pens.muted.Write(who)
+			left -= gap + paint.Width(who)
 		}
 	}
+	if related := d.related(); related != "" && left >= beforeWho+paint.Width(related) {
+		line += paint.Blank(beforeWho) + d.pens.title.Write(related)
+	}
 	return line
+}
+
+// related says that there is a newer version of the document, or how many others have copies of the passage.
+func (d drawing) related() string {
+	switch copies := len(d.item.AlsoIn); {
+	case d.item.Newer != nil:
+		return "older version"
+	case copies > 0:
+		return "also in " + text.Count(copies, "document")
+	}
+	return ""
 }
 
 // heading is the innermost heading of a further passage, after the word that it is new.

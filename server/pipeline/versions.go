@@ -1,0 +1,149 @@
+package pipeline
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"quarry/server/index"
+)
+
+const (
+	// versionPassages is how many of the best passages are compared to find versions of one document.
+	versionPassages = 100
+	// maxVersionPairs bounds the pairs of documents whose titles are compared.
+	maxVersionPairs = 64
+	// versionAge is the least difference of dates: files that are copied or checked out together differ by minutes.
+	versionAge = time.Hour
+	// comparedChunks is how much of two documents is compared.
+	comparedChunks = 32
+)
+
+// latestFirst moves the best passage of the latest version of a document before those of older versions, and notes in
+// r.newer which are older. Versions have nearly the same title, most of their text in common, and different dates.
+func (r *run) latestFirst(ctx context.Context, ranked []fusedChunk) ([]fusedChunk, error) {
+	r.newer = map[string]string{}
+	for _, pair := range alikePairs(ranked[:min(len(ranked), versionPassages)]) {
+		older, newer, err := r.versions(ctx, pair)
+		if err != nil {
+			return nil, err
+		}
+		if older == nil {
+			continue
+		}
+		if latest := r.described[r.newer[older.ID]]; latest == nil || latest.UpdatedAt.Before(newer.UpdatedAt) {
+			r.newer[older.ID] = newer.ID
+		}
+	}
+	if len(r.newer) == 0 {
+		return ranked, nil
+	}
+	for older, latest := range r.newer {
+		for next, ok := r.newer[latest]; ok; next, ok = r.newer[latest] { // dates ascend, so this ends
+			latest = next
+		}
+		r.newer[older] = latest
+	}
+	ordered, placed := make([]fusedChunk, 0, len(ranked)), map[chunkID]bool{}
+	place := func(c fusedChunk) {
+		if !placed[c.chunkID] {
+			placed[c.chunkID] = true
+			ordered = append(ordered, c)
+		}
+	}
+	for _, c := range ranked {
+		if latest, ok := r.newer[c.document]; ok {
+			place(ranked[slices.IndexFunc(ranked, func(of fusedChunk) bool { return of.document == latest })])
+		}
+		place(c)
+	}
+	return ordered, nil
+}
+
+// alikePairs returns pairs of documents that have passages with much in common.
+func alikePairs(ranked []fusedChunk) (pairs [][2]string) {
+	seen := map[[2]string]bool{}
+	for i, a := range ranked {
+		for _, b := range ranked[:i] {
+			if a.print == 0 || a.document == b.document || !a.print.Alike(b.print) {
+				continue
+			}
+			pair := [2]string{min(a.document, b.document), max(a.document, b.document)}
+			if !seen[pair] && len(pairs) < maxVersionPairs {
+				seen[pair] = true
+				pairs = append(pairs, pair)
+			}
+		}
+	}
+	return pairs
+}
+
+// versions returns two documents, the older one first, if they are versions of one; nil otherwise.
+func (r *run) versions(ctx context.Context, pair [2]string) (older, newer *index.Stored, err error) {
+	documents, err := r.documents(ctx, []section{{document: pair[0]}, {document: pair[1]}})
+	if err != nil {
+		return nil, nil, err
+	}
+	older, newer = documents[pair[0]], documents[pair[1]]
+	if older == nil || newer == nil || older.UpdatedAt.IsZero() || newer.UpdatedAt.IsZero() ||
+		older.UpdatedAt.Sub(newer.UpdatedAt).Abs() < versionAge || versionlessTitle(older.Title) != versionlessTitle(newer.Title) {
+		return nil, nil, nil
+	}
+	if newer.UpdatedAt.Before(older.UpdatedAt) {
+		older, newer = newer, older
+	}
+	var triples [2]map[[3]string]bool
+	for i, d := range []*index.Stored{older, newer} {
+		chunks, err := r.snapshot.Chunks(ctx, d.ID, 0, comparedChunks-1, r.Access)
+		if err != nil && !errors.Is(err, index.ErrNotFound) && !errors.Is(err, index.ErrDamaged) {
+			return nil, nil, fmt.Errorf("compare versions: %w", err)
+		}
+		triples[i] = triplesOf(chunks)
+	}
+	shared := 0
+	for triple := range triples[0] {
+		if triples[1][triple] {
+			shared++
+		}
+	}
+	if 2*shared < max(1, len(triples[0]), len(triples[1])) {
+		return nil, nil, nil
+	}
+	return older, newer, nil
+}
+
+// triplesOf returns the runs of three words of a text (Broder, On the Resemblance and Containment of Documents, 1997).
+func triplesOf(chunks []index.Chunk) map[[3]string]bool {
+	triples := map[[3]string]bool{}
+	for _, chunk := range chunks {
+		words := wordsOf(chunk.Text)
+		for i := range max(0, len(words)-2) {
+			triples[[3]string(words[i:i+3])] = true
+		}
+	}
+	return triples
+}
+
+// versionlessTitle returns the words of a title without those that name a version: numbers, dates, "draft". A title of
+// nothing else is returned whole.
+func versionlessTitle(title string) string {
+	words := wordsOf(title)
+	rest := slices.DeleteFunc(slices.Clone(words), func(word string) bool {
+		switch word {
+		case "archive", "archived", "copy", "deprecated", "draft", "final", "latest", "new", "obsolete", "of", "old", "outdated",
+			"rev", "revised", "revision", "superseded", "updated", "v", "version":
+			return true
+		}
+		return strings.ContainsFunc(word, unicode.IsDigit)
+	})
+	return cmp.Or(strings.Join(rest, " "), strings.Join(words, " "))
+}
+
+func wordsOf(s string) []string {
+	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
