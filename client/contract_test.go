@@ -300,7 +300,9 @@ func TestAdditionsByName(t *testing.T) {
 			"total_matches stages notes searched"},
 		{wire.SearchResult{}, "citation_id title content link source_type updated_at document_id ref chunk_ind chunk_start " +
 			"chunk_end chunk_count score blurb highlights best_passage heading_path metadata authors document_type selected " +
-			"origin ranks lines bytes"},
+			"origin ranks lines bytes also_in newer"},
+		{wire.DocumentCopy{}, "document_id title link source_type"},
+		{wire.NewerDocument{}, "document_id title updated_at"},
 		{wire.QueryExpansion{}, "semantic_queries keyword_queries"},
 		{wire.ExecutedQuery{}, "query kind weight"},
 		{wire.AppliedFilter{}, "field value set_by negated"},

@@ -151,7 +151,7 @@ type SearchResult struct {
 	Lines        []int               `json:"lines"`           // first and last line in the source file; empty without one
 	Bytes        []int               `json:"bytes"`           // half-open range in the source file; empty without one
 	AlsoIn       []DocumentCopy      `json:"also_in"`         // documents with near-duplicates of the passage
-	Newer        *NewerDocument      `json:"newer,omitempty"` // the latest version of the document, if this is an older one
+	Newer        *NewerDocument      `json:"newer"`           // the latest version of the document, if this is an older one
 	Ranks        map[string]int      `json:"ranks,omitempty"` // per query, with explain only
 }
 

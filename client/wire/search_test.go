@@ -48,6 +48,7 @@ func wholeResponse() SearchResponse {
 			BestPassage: Span{0, 9}, HeadingPath: []string{"Runbook"}, Authors: []string{"Kim"}, DocumentType: "md",
 			Metadata: map[string]Metadata{"labels": {Values: []string{"a"}, List: true}, "team": One("infra")},
 			Selected: true, Origin: "acme", Ranks: map[string]int{"roll back": 1},
+			AlsoIn: []DocumentCopy{{"s:7", "#ops", nil, "slack"}}, Newer: &NewerDocument{"c:9", "Rolling back 2", pointer("2026-04-12T09:14:05+00:00")},
 		}},
 		CitationMapping: map[string]string{"1": "c:1"}, LLMFacingText: "{}",
 		QueryExpansion: QueryExpansion{SemanticQueries: []string{"s"}, KeywordQueries: []string{"k"}},
@@ -94,7 +95,7 @@ func TestFillEmptyLeavesNoNull(t *testing.T) {
 	FillEmpty(&response)
 	eachNil(reflect.ValueOf(response), "", func(path string) {
 		switch path {
-		case ".Results.CitationID", ".Results.Link", ".Results.UpdatedAt", ".Results.Ranks":
+		case ".Results.CitationID", ".Results.Link", ".Results.UpdatedAt", ".Results.Newer", ".Results.Ranks":
 		default:
 			t.Errorf("%s is nil", path)
 		}

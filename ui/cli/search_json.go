@@ -39,9 +39,14 @@ type foundResult struct {
 	Lines        []int                    `json:"lines,omitempty" jsonschema:"first and last line in the source file"`
 	Bytes        []int                    `json:"bytes,omitempty" jsonschema:"half-open range of bytes in the source file"`
 	AlsoIn       []wire.DocumentCopy      `json:"also_in,omitempty" jsonschema:"documents with a near-duplicate of the passage"`
-	Newer        *wire.NewerDocument      `json:"newer,omitempty" jsonschema:"the latest version of the document, if this is an older one"`
+	olderResult
 	explainedResult
 	Origin string `json:"origin,omitempty" jsonschema:"profile of the result, for --profile"`
+}
+
+// olderResult has the key of a result whose document is superseded. It is never null.
+type olderResult struct {
+	Newer *wire.NewerDocument `json:"newer,omitempty" jsonschema:"the latest version of the document, if this is an older one"`
 }
 
 // explainedResult has the keys of a result that only --explain prints.

@@ -43,3 +43,21 @@ func TestQuote(t *testing.T) {
 		t.Errorf("without content: got %q, want %q", got, want)
 	}
 }
+
+func TestRelated(t *testing.T) {
+	t.Parallel()
+	moment := "2026-03-01T09:14:05+00:00"
+	copies := []wire.DocumentCopy{{DocumentID: "a", Title: "Travel"}, {DocumentID: "file:/b.md", Title: "Expenses"}, {DocumentID: "c"},
+		{DocumentID: "d", Title: "Four"}, {DocumentID: "e", Title: "Five"}}
+	for want, result := range map[string]wire.SearchResult{
+		"": {Title: "Expenses"},
+		"newer version: Expenses v2 (2026-03-01)": {Newer: &wire.NewerDocument{DocumentID: "n", Title: "Expenses v2", UpdatedAt: &moment}},
+		"also in Travel": {AlsoIn: copies[:1]},
+		"also in Travel, file:/b.md, c and 2 more":    {Title: "Expenses", AlsoIn: copies},
+		"newer version: n · also in Travel, Expenses": {Title: "X", Newer: &wire.NewerDocument{DocumentID: "n", Title: "X"}, AlsoIn: copies[:2]},
+	} {
+		if got := Related(result); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

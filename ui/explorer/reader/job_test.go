@@ -2,6 +2,7 @@ package reader
 
 import (
 	"fmt"
+	"quarry/client/wire"
 	"runtime"
 	"strings"
 	"testing"
@@ -224,5 +225,17 @@ func TestResolved(t *testing.T) {
 		if got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
+	}
+}
+
+func TestHeaderNamesRelatedDocuments(t *testing.T) {
+	t.Parallel()
+	d := runbook()
+	d.Newer = &wire.NewerDocument{DocumentID: "n", Title: "Runbook\x1b[31m 2"}
+	d.AlsoIn = []wire.DocumentCopy{{DocumentID: "c", Title: "Wiki"}}
+	var r Reader
+	r.Show(d)
+	if line := strings.TrimSpace(plainView(&r, 100, 20)[2]); line != "newer version: Runbook 2 · also in Wiki" {
+		t.Errorf("%q", line)
 	}
 }

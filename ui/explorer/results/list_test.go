@@ -630,3 +630,17 @@ func fifty(b *testing.B) *List {
 	l.Set(items, nil, false)
 	return l
 }
+
+func TestRowsNameCopiesAndVersions(t *testing.T) {
+	copied, older := item(1, "a#0", "Travel", "Book early."), item(2, "b#0", "Travel 2025", "Book late.")
+	copied.AlsoIn = []wire.DocumentCopy{{DocumentID: "c", Title: "C"}, {DocumentID: "d", Title: "D"}}
+	older.Newer = &wire.NewerDocument{DocumentID: "a", Title: "Travel"}
+	var l List
+	l.Set([]wire.SearchResult{copied, older}, nil, false)
+	view := shown(&l, 80, 20)
+	for _, want := range []string{"also in 2 documents", "older version"} {
+		if !strings.Contains(view, want) {
+			t.Errorf("%q is missing:\n%s", want, view)
+		}
+	}
+}
