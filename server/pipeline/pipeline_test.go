@@ -289,7 +289,7 @@ func TestOnlyUnknownsAreNull(t *testing.T) {
 	var nulls []string
 	collectNulls("", answer, &nulls)
 	slices.Sort(nulls)
-	if want := []string{"/results/link", "/results/newer", "/results/updated_at"}; !slices.Equal(nulls, want) {
+	if want := []string{"/results/link", "/results/newer", "/results/updated_at"}; !slices.Equal(slices.Compact(nulls), want) {
 		t.Errorf("nulls at %v, want %v", nulls, want)
 	}
 }
