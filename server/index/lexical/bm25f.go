@@ -11,6 +11,7 @@ const pageChunks = 1024
 // document.
 type scoring struct {
 	r      *run
+	part   int
 	reader *segment.Reader
 	plan   *plan
 	owners segment.Owners
@@ -26,7 +27,7 @@ func (r *run) score(part int, p *plan) (*scoring, error) {
 	reader := r.reader(part)
 	params := &r.s.params
 	s := &scoring{
-		r: r, reader: reader, plan: p, owners: reader.Owners(), length: r.lengths(reader),
+		r: r, part: part, reader: reader, plan: p, owners: reader.Owners(), length: r.lengths(reader),
 		base: float32(params.K1 * (1 - params.B)), heading: float32(params.HeadingWeight),
 		title: float32(params.TitleWeight),
 	}
@@ -78,7 +79,7 @@ func (r *run) lengths(reader *segment.Reader) []float32 {
 func (s *scoring) word(w *word) {
 	factor := float32(w.weight * w.idf * (s.r.s.params.K1 + 1))
 	if len(w.terms) == 1 {
-		if t, ok := s.reader.Term(w.terms[0]); ok {
+		if t, ok := s.r.term(s.part, w.terms[0]); ok {
 			s.term(&t, factor, float32(w.bonus), w.mass)
 		}
 		return
@@ -170,7 +171,7 @@ func (s *scoring) groupOf(w *word, factor float32) {
 	found := s.r.bitmap(s.reader.Chunks())
 	b := &s.r.block
 	for _, term := range w.terms {
-		t, ok := s.reader.Term(term)
+		t, ok := s.r.term(s.part, term)
 		if !ok {
 			continue
 		}

@@ -3,6 +3,7 @@ package lexical
 import (
 	"cmp"
 	"context"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -65,16 +66,14 @@ func (m *matched) Count(ctx context.Context, returned []string) (index.Counts, e
 }
 
 func (m *matched) count(r *run, returned []string) (index.Counts, error) {
-	t := newTally()
+	t := r.tally()
 	for part := range m.parts {
 		if err := r.ctx.Err(); err != nil {
 			return index.Counts{}, err
 		}
 		matches := &m.parts[part]
 		counter := r.counter(part)
-		for i, d := range matches.documents {
-			counter.add(int(d), matches.fails[i])
-		}
+		counter.matched(r.documents(part), matches)
 		var f *partFilter
 		for _, id := range returned {
 			d, ok := r.reader(part).Lookup(id)
@@ -93,7 +92,7 @@ func (m *matched) count(r *run, returned []string) (index.Counts, error) {
 				counter.add(d, 0)
 			}
 		}
-		counter.flush(t)
+		t.add(part, counter)
 	}
 	return t.counts(), nil
 }
@@ -101,19 +100,22 @@ func (m *matched) count(r *run, returned []string) (index.Counts, error) {
 // Facets implements index.Snapshot.
 func (s *Searcher) Facets(ctx context.Context, filter index.Filter) (index.Counts, error) {
 	return answer(ctx, s, "count facets", func(r *run) (index.Counts, error) {
-		t := newTally()
+		t := r.tally()
 		for part := range s.parts {
 			if err := r.ctx.Err(); err != nil {
 				return index.Counts{}, err
 			}
 			f := r.filter(part, &filter)
 			counter := r.counter(part)
-			f.required.Each(func(d int) {
-				if fails := f.fails(d); bits.OnesCount8(fails) <= 1 {
-					counter.add(d, fails)
-				}
-			})
-			counter.flush(t)
+			counter.passing(f.pass)
+			if f.bounded {
+				f.required.Each(func(d int) {
+					if fails := f.fails(d); bits.OnesCount8(fails) == 1 {
+						counter.add(d, fails)
+					}
+				})
+			}
+			t.add(part, counter)
 		}
 		return t.counts(), nil
 	})
@@ -152,7 +154,7 @@ func (c *counter) add(document int, fails uint8) {
 	from, to := int(c.ends.At(document)), int(c.ends.At(document+1))
 	if fails == 0 {
 		c.documents++
-		c.values.CountInto(c.counts, from, to)
+		c.values.CountInto(c.counts, from, to, 1)
 		return
 	}
 	own := c.own[bits.TrailingZeros8(fails)]
@@ -163,40 +165,115 @@ func (c *counter) add(document int, fails uint8) {
 	}
 }
 
-// cachedValues is up to how many facet values of a segment stay in memory, decoded.
-const cachedValues = 1 << 14
-
-// flush adds the counts of a part to those of all.
-func (c *counter) flush(t *tally) {
-	t.documents += c.documents
-	if len(c.counts) <= cachedValues {
-		type key struct{}
-		all := segment.Derived(c.reader, key{}, func() []segment.FacetValue {
-			all := make([]segment.FacetValue, 0, c.reader.Values())
-			c.reader.EachValue(func(_ int, value segment.FacetValue) { all = append(all, value) })
-			return all
-		})
-		for ordinal, n := range c.counts {
-			if n > 0 {
-				t.values[all[ordinal]] += int(n)
-			}
+// matched counts what a search matched; bitmap is empty.
+func (c *counter) matched(bitmap segment.Bits, matches *partMatches) {
+	few := 2*matches.passing < c.reader.Documents()
+	for i, d := range matches.documents {
+		if fails := matches.fails[i]; fails == 0 && !few {
+			bitmap.Add(int(d))
+		} else {
+			c.add(int(d), fails)
 		}
+	}
+	c.passing(bitmap)
+}
+
+// passing counts documents that fail nothing: where they are most of the segment, all without the others.
+func (c *counter) passing(documents segment.Bits) {
+	n := documents.Count()
+	if 2*n < c.reader.Documents() {
+		documents.Each(func(d int) { c.add(d, 0) })
 		return
 	}
-	c.reader.EachValue(func(ordinal int, value segment.FacetValue) {
-		if n := c.counts[ordinal]; n > 0 {
-			t.values[value] += int(n)
-		}
+	type key struct{}
+	all := segment.Derived(c.reader, key{}, func() []uint32 {
+		counts := make([]uint32, c.reader.Values())
+		c.values.CountInto(counts, 0, c.values.Len(), 1)
+		return counts
 	})
+	for value, count := range all {
+		c.counts[value] += count
+	}
+	c.documents += n
+	for d := range c.reader.Documents() {
+		if !documents.Has(d) {
+			c.values.CountInto(c.counts, int(c.ends.At(d)), int(c.ends.At(d+1)), ^uint32(0))
+		}
+	}
+}
+
+// facetValues are the facet values of all parts.
+type facetValues struct {
+	values []segment.FacetValue // in order
+	of     [][]uint32           // by part and ordinal: the index in values
+}
+
+// facetValues returns them; the first call reads them.
+func (r *run) facetValues() *facetValues {
+	if known := r.s.values.Load(); known != nil {
+		return known
+	}
+	all := &facetValues{of: make([][]uint32, len(r.s.parts))}
+	at := make(map[segment.FacetValue]uint32)
+	for part := range r.s.parts {
+		r.reader(part).EachValue(func(_ int, value segment.FacetValue) {
+			i, known := at[value]
+			if !known {
+				i = uint32(len(all.values))
+				at[value] = i
+				all.values = append(all.values, value)
+			}
+			all.of[part] = append(all.of[part], i)
+		})
+	}
+	all.sort()
+	r.s.values.Store(all)
+	return all
+}
+
+// sort puts the values in order.
+func (v *facetValues) sort() {
+	order := make([]uint32, len(v.values))
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	slices.SortFunc(order, func(i, j uint32) int {
+		a, b := &v.values[i], &v.values[j]
+		return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value))
+	})
+	sorted, to := make([]segment.FacetValue, len(order)), make([]uint32, len(order))
+	for i, from := range order {
+		sorted[i], to[from] = v.values[from], uint32(i)
+	}
+	v.values = sorted
+	for _, of := range v.of {
+		for i, from := range of {
+			of[i] = to[from]
+		}
+	}
 }
 
 // tally adds up the facet values of all parts.
 type tally struct {
+	*facetValues
 	documents int
-	values    map[segment.FacetValue]int
+	totals    []int
 }
 
-func newTally() *tally { return &tally{values: make(map[segment.FacetValue]int)} }
+func (r *run) tally() *tally {
+	all := r.facetValues()
+	return &tally{facetValues: all, totals: make([]int, len(all.values))}
+}
+
+// add adds the counts of a part.
+func (t *tally) add(part int, c *counter) {
+	t.documents += c.documents
+	for ordinal, n := range c.counts {
+		if n > 0 {
+			t.totals[t.of[part][ordinal]] += int(n)
+		}
+	}
+}
 
 func (t *tally) counts() index.Counts {
 	out := index.Counts{Documents: t.documents}
@@ -204,8 +281,11 @@ func (t *tally) counts() index.Counts {
 		segment.FacetSource: &out.Sources, segment.FacetAuthor: &out.Authors, segment.FacetType: &out.Types,
 		segment.FacetSet: &out.Sets, segment.FacetMonth: &out.Months,
 	}
-	for value, n := range t.values {
-		switch {
+	for i, n := range t.totals {
+		if n == 0 {
+			continue
+		}
+		switch value := &t.values[i]; {
 		case value.Field == segment.FacetTag:
 			tag := index.Tag{Key: value.Key, Value: value.Value}
 			out.Tags = append(out.Tags, index.TagCount{Tag: tag, Count: n})
@@ -218,13 +298,25 @@ func (t *tally) counts() index.Counts {
 		}
 	}
 	for _, list := range []*[]index.ValueCount{&out.Sources, &out.Authors, &out.Types, &out.Sets} {
-		slices.SortFunc(*list, func(a, b index.ValueCount) int {
-			return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Value, b.Value))
-		})
+		*list = mostFirst(*list, func(v index.ValueCount) int { return v.Count })
 	}
-	slices.SortFunc(out.Months, func(a, b index.ValueCount) int { return cmp.Compare(a.Value, b.Value) })
-	slices.SortFunc(out.Tags, func(a, b index.TagCount) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value))
-	})
+	out.Tags = mostFirst(out.Tags, func(v index.TagCount) int { return v.Count })
 	return out
+}
+
+// mostFirst orders counts, and leaves those of the same size in order.
+func mostFirst[T any](counts []T, of func(T) int) []T {
+	if len(counts) == 0 {
+		return nil
+	}
+	ranks := make([]uint64, len(counts)) // greater counts are smaller
+	for i, c := range counts {
+		ranks[i] = uint64(math.MaxUint32-of(c))<<32 | uint64(i)
+	}
+	slices.Sort(ranks)
+	ordered := make([]T, len(ranks))
+	for i, rank := range ranks {
+		ordered[i] = counts[uint32(rank)]
+	}
+	return ordered
 }

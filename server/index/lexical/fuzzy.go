@@ -78,7 +78,7 @@ func (r *run) anyIn(terms []string, rights []segment.Bits) bool {
 	for part := range r.s.parts {
 		reader := r.reader(part)
 		for _, term := range terms {
-			if _, ok := reader.Term(term); ok && reader.TermIn(term, rights[part]) {
+			if _, ok := r.term(part, term); ok && reader.TermIn(term, rights[part]) {
 				return true
 			}
 		}

@@ -20,9 +20,9 @@ type termCursor struct {
 
 const noChunk = math.MaxUint32
 
-func newPostings(reader *segment.Reader, terms []string) (p postings) {
+func (r *run) postings(part int, terms []string) (p postings) {
 	for _, term := range terms {
-		if t, ok := reader.Term(term); ok {
+		if t, ok := r.term(part, term); ok {
 			p = append(p, termCursor{term: t, loaded: -1})
 		}
 	}
@@ -95,12 +95,12 @@ func (p postings) titles(chunk uint32) (n uint32) {
 
 // occurrences calls yield with every wanted chunk of a part that contains the phrase, ascending. Comparing positions is what
 // takes the time, so that chunks that are not wanted cost little.
-func (r *run) occurrences(reader *segment.Reader, phrase []phraseTerm, wanted func(chunk uint32) bool,
+func (r *run) occurrences(part int, phrase []phraseTerm, wanted func(chunk uint32) bool,
 	yield func(chunk uint32)) error {
 	lists := make([]postings, len(phrase))
 	rarest := 0
 	for i, term := range phrase {
-		lists[i] = newPostings(reader, term.terms)
+		lists[i] = r.postings(part, term.terms)
 		if lists[i].chunks() < lists[rarest].chunks() {
 			rarest = i
 		}
@@ -169,7 +169,7 @@ func (r *run) restrict(part int, p *plan, f *partFilter) (segment.Bits, error) {
 	documents := r.documents(part)
 	for _, phrase := range p.phrases {
 		clear(documents)
-		err := r.occurrences(reader, phrase, possible, func(chunk uint32) {
+		err := r.occurrences(part, phrase, possible, func(chunk uint32) {
 			chunks.Add(int(chunk))
 			documents.Add(owners.Of(int(chunk)))
 		})
@@ -179,7 +179,7 @@ func (r *run) restrict(part int, p *plan, f *partFilter) (segment.Bits, error) {
 		f.required.And(documents)
 	}
 	for _, phrase := range p.exclude {
-		err := r.occurrences(reader, phrase, possible, func(chunk uint32) {
+		err := r.occurrences(part, phrase, possible, func(chunk uint32) {
 			f.required.Remove(owners.Of(int(chunk)))
 		})
 		if err != nil {

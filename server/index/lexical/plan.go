@@ -1,6 +1,8 @@
 package lexical
 
 import (
+	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -228,20 +230,92 @@ func (r *run) phrases(a *analysis.Analyser, phrases []string, rights func() []se
 // expansions returns the terms that a prefix stands for: those of the surfaces that most documents contain, and one at least
 // that the caller may see, and the term of the prefix itself. What they may not see takes no place among them.
 func (r *run) expansions(prefix, own string, rights []segment.Bits) []string {
-	best := bestSurfaces{limit: maxExpansions}
 	everything := admitted(rights) == r.s.stats.Documents
-	r.surfaces(prefix, func(at *segment.Cursor, documents int64) {
-		if best.accepts(documents) && (everything || r.shows(string(at.Key()), rights)) {
-			s := at.Surface()
-			best.add(counted{s.Surface, s.Term, documents})
-		}
-	})
+	items, ok := r.frequent(prefix, func(surface string) bool { return everything || r.shows(surface, rights) })
+	if !ok {
+		best := bestSurfaces{limit: maxExpansions}
+		r.surfaces(prefix, func(at *segment.Cursor, documents int64) {
+			if best.accepts(documents) && (everything || r.shows(string(at.Key()), rights)) {
+				s := at.Surface()
+				best.add(counted{s.Surface, s.Term, documents})
+			}
+		})
+		items = best.items
+	}
 	terms := []string{own}
-	for _, c := range best.items {
+	for _, c := range items {
 		terms = append(terms, c.term)
 	}
 	slices.Sort(terms)
 	return slices.Compact(terms)
+}
+
+// frequent returns the surfaces with a short prefix that most documents contain, of those that wanted accepts. It adds up the
+// most frequent ones of all parts; ok is false if another surface could be among them.
+func (r *run) frequent(prefix string, wanted func(surface string) bool) (items []counted, ok bool) {
+	if prefix == "" || len(prefix) > segment.ShortPrefix {
+		return nil, false
+	}
+	lists := make([]*segment.Frequent, len(r.s.parts))
+	listed, rest, deleted := map[string]int64{}, int64(0), int64(0)
+	for part := range lists {
+		lists[part] = r.reader(part).Frequent(prefix)
+		rest += int64(lists[part].Rest)
+		if deletions := r.s.parts[part].Deleted; deletions != nil {
+			deleted += int64(deletions.GetCardinality())
+		}
+		for surface, documents := range lists[part].Documents {
+			listed[surface] += int64(documents)
+		}
+	}
+	least := int64(0) // the sum of a surface that may be among the best; others are not worth looking up
+	if sums := slices.Sorted(maps.Values(listed)); len(sums) > 2*maxExpansions {
+		least = max(0, sums[len(sums)-2*maxExpansions]-deleted-rest)
+	}
+	var all []counted
+	for surface, sum := range listed {
+		if sum < least {
+			continue
+		}
+		c := counted{surface: surface}
+		for part, list := range lists {
+			documents, listed := list.Documents[surface]
+			if !listed && list.Rest > 0 {
+				found, _ := r.reader(part).Surface(surface)
+				documents = uint32(found.Documents)
+			}
+			c.documents += int64(documents)
+			if delta := r.s.parts[part].Delta; delta != nil {
+				c.documents -= delta.Surfaces[surface]
+			}
+		}
+		if c.documents > rest && c.documents >= least+rest {
+			all = append(all, c)
+		}
+	}
+	slices.SortFunc(all, func(a, b counted) int {
+		return cmp.Or(cmp.Compare(b.documents, a.documents), cmp.Compare(a.surface, b.surface))
+	})
+	for _, c := range all {
+		if !wanted(c.surface) {
+			continue
+		}
+		c.term = r.termOf(c.surface)
+		if items = append(items, c); len(items) == maxExpansions {
+			return items, true
+		}
+	}
+	return items, rest+least == 0
+}
+
+// termOf returns the term of a surface that a part contains.
+func (r *run) termOf(surface string) string {
+	for part := range r.s.parts {
+		if s, ok := r.reader(part).Surface(surface); ok {
+			return s.Term
+		}
+	}
+	return surface
 }
 
 // shows reports whether the caller may see a document with a surface.

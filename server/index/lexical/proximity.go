@@ -57,7 +57,7 @@ func (s *second) run(explain bool) {
 
 // look finds a word in all candidates.
 func (s *second) look(w int, positions bool) {
-	list := newPostings(s.reader, s.p.words[w].terms)
+	list := s.r.postings(s.all[0].part, s.p.words[w].terms)
 	for i := range s.all {
 		chunk := uint32(s.all[i].chunk)
 		next := list.seek(chunk)

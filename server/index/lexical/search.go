@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"quarry/server/index"
 	"quarry/server/index/segment"
@@ -30,6 +31,7 @@ type Searcher struct {
 	params    Params
 	stats     segment.Stats // of live documents
 	scratch   sync.Pool     // *scratch
+	values    atomic.Pointer[facetValues]
 	analysers analysers
 }
 
@@ -64,10 +66,28 @@ func (s *Searcher) Admits(documentID string, access index.Access) (live, admitte
 	return live, admitted, err
 }
 
+// partTerm is a term of a part.
+type partTerm struct {
+	part int
+	term string
+}
+
+// term looks a term up in a part, once in a run.
+func (r *run) term(part int, term string) (segment.Term, bool) {
+	reader, key := r.reader(part), partTerm{part, term}
+	found := r.terms[key]
+	if found == nil {
+		found = new(segment.Term)
+		*found, _ = reader.Term(term)
+		r.terms[key] = found
+	}
+	return *found, found.Chunks > 0
+}
+
 // termCounts adds up the statistics of a term over all parts.
 func (r *run) termCounts(term string) (n segment.TermCounts) {
 	for i := range r.s.parts {
-		if t, ok := r.reader(i).Term(term); ok {
+		if t, ok := r.term(i, term); ok {
 			n.Add(segment.TermCounts{Chunks: int64(t.Chunks), Documents: int64(t.Documents), Titles: int64(t.Titles)}, 1)
 		}
 		if delta := r.s.parts[i].Delta; delta != nil {
@@ -197,6 +217,7 @@ type run struct {
 	s       *Searcher
 	ctx     context.Context
 	reading int // the part that is being read
+	terms   map[partTerm]*segment.Term
 	*scratch
 }
 
@@ -254,7 +275,7 @@ func answer[T any](ctx context.Context, s *Searcher, what string, f func(*run) (
 	if !ok {
 		memory = new(scratch)
 	}
-	r := &run{s: s, ctx: ctx, scratch: memory}
+	r := &run{s: s, ctx: ctx, scratch: memory, terms: make(map[partTerm]*segment.Term)}
 	defer r.close()
 	var out T
 	err := segment.Protect(func() string { return s.parts[r.reading].Segment.Name() }, func() (err error) {

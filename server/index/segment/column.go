@@ -80,20 +80,20 @@ func (c Column) At(i int) uint64 {
 	return 0
 }
 
-// CountInto adds one to counts[v] for every number v from from to to.
-func (c Column) CountInto(counts []uint32, from, to int) {
+// CountInto adds n to counts[v] for every number v from from to to; ^0 takes one away.
+func (c Column) CountInto(counts []uint32, from, to int, n uint32) {
 	switch c.width {
 	case 1:
 		for _, v := range c.data[from:to] {
-			counts[v]++
+			counts[v] += n
 		}
 	case 2:
 		for data := c.data[2*from : 2*to]; len(data) >= 2; data = data[2:] {
-			counts[binary.LittleEndian.Uint16(data)]++
+			counts[binary.LittleEndian.Uint16(data)] += n
 		}
 	default:
 		for i := from; i < to; i++ {
-			counts[c.At(i)]++
+			counts[c.At(i)] += n
 		}
 	}
 }
