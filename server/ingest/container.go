@@ -58,7 +58,7 @@ func newLayout(folder fs.FS, name string, entries []fs.DirEntry) layout {
 	return l
 }
 
-var containers = [...]*container{&slackExport, &maildir, &gmailBox, &mboxFile}
+var containers = [...]*container{&slackExport, &maildir, &takeoutMail, &takeout, &gmailBox, &mboxFile}
 
 const (
 	mostInner   = 1_000_000 // files in a container

@@ -65,6 +65,7 @@ var formats = [...]format{
 	{name: "json", extensions: []string{".json"}, text: fromJSON},
 	{name: "ipynb", extensions: []string{".ipynb"}, text: fromNotebook},
 	{name: "ics", extensions: []string{".ics"}, text: fromCalendar},
+	{name: "vcf", extensions: []string{".vcf"}, text: fromContacts},
 	{name: "eml", extensions: []string{".eml"}, source: mailSource, data: fromMail},
 	{name: "eml", extensions: []string{".mbox", ".mbx"}, source: mailSource, data: fromMail, mailbox: true},
 	{extensions: []string{".docx", ".pptx", ".xlsx", ".odt", ".ods", ".odp", ".epub"}, data: fromArchive},

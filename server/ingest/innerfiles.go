@@ -7,6 +7,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
+	"strings"
+
+	"quarry/client/wire"
+	"quarry/server/index"
 )
 
 // innerFiles are the files of a container.
@@ -85,15 +90,21 @@ func (f *innerFiles) random(name string) (_ randomFile, size int64, err error) {
 	}
 	defer file.Close()
 	unpacked, err := newUnnamed()
-	if err != nil {
-		return nil, 0, err
+	if err == nil {
+		size, err = io.Copy(unpacked, io.LimitReader(file, f.left+1))
 	}
-	size, err = io.Copy(unpacked, io.LimitReader(file, f.left+1))
+	if failure, ok := errors.AsType[*fs.PathError](err); ok { // of the temporary file: the disk may be full
+		f.failed = fmt.Errorf("unpack %s: %v", name, failure.Err)
+		err = f.failed
+	}
 	if err == nil {
 		err = f.add(name, size)
 	}
 	if err != nil {
-		return nil, 0, errors.Join(err, unpacked.Close())
+		if unpacked.File != nil {
+			unpacked.Close()
+		}
+		return nil, 0, err
 	}
 	return unpacked, size, nil
 }
@@ -126,6 +137,56 @@ func (f *innerFiles) problem(name string, err error) error {
 		f.failed = cmp.Or(f.failed, error(fmt.Errorf("%s: %s", name, reasonOf(err))))
 	}
 	return errors.New(reasonOf(err))
+}
+
+// defaults returns what a file says of its document without being read.
+func (f *innerFiles) defaults(c *collector, name, source, kind string) (index.Document, error) {
+	info, err := fs.Stat(f.fs, name)
+	if err != nil {
+		return index.Document{}, f.problem(name, err)
+	}
+	file := c.task.file.path
+	doc := index.Document{
+		ID:        fileID(file) + "!" + escapePath(name),
+		Source:    source,
+		Title:     titleFromName(path.Base(name)),
+		Link:      fileLink(file),
+		Type:      kind,
+		UpdatedAt: info.ModTime().UTC(),
+		Origin:    name, // until it is collected
+	}
+	if f.packed == nil {
+		doc.Link = fileLink(path.Join(file, name))
+	}
+	for folder := range strings.SplitSeq(path.Dir(name), "/") {
+		if folder = oneLine(folder, longestValue); folder != "" && folder != "." {
+			doc.Path = append(doc.Path, folder)
+		}
+	}
+	doc.Path = doc.Path[max(0, len(doc.Path)-2):]
+	return doc, nil
+}
+
+// innerDocument reads a file of a container as a document of its own.
+func (r *fileReader) innerDocument(c *collector, files *innerFiles, name, source string) (index.Document, error) {
+	f, reason := r.formatOf(name)
+	if reason != "" || f.lines {
+		return index.Document{}, errors.New(cmp.Or(reason, wire.ReasonNotRead(path.Ext(name))))
+	}
+	defaults, err := files.defaults(c, name, source, f.name)
+	if err != nil {
+		return index.Document{}, err
+	}
+	data, err := files.read(name)
+	if err != nil {
+		return index.Document{}, err
+	}
+	doc, _, err := r.document(c.ctx, f, data, defaults)
+	if err == nil && f.data != nil && doc.UpdatedAt.Equal(defaults.UpdatedAt) {
+		doc.Metadata = addField(doc.Metadata, datedBy, []string{fileTime}, false)
+	}
+	doc.Positions = nil // of a file that cannot be opened by itself
+	return doc, err
 }
 
 // soleFile is the file system of a container that is a file.

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -303,7 +304,7 @@ func (m *mailReading) thread(heads []mailHead) error {
 			continue
 		}
 		if err == nil && read.meta.Title == "" && read.body.Len() == 0 {
-			err = fmt.Errorf("%s: %w", read.id, errEmpty)
+			err = fmt.Errorf("%s: %w", read.name(), errEmpty)
 		}
 		if read != nil {
 			root = cmp.Or(root, read.id)
@@ -356,7 +357,7 @@ func (m *mailReading) message(head mailHead) (*mailReader, error) {
 	if read.meta.UpdatedAt.IsZero() && head.at != 0 {
 		read.meta.UpdatedAt, _ = plausible(time.Unix(head.at, 0))
 	}
-	name := fmt.Sprintf("%q of %s", cmp.Or(read.meta.Title, read.id), read.meta.UpdatedAt.Format(time.DateOnly))
+	name := read.name()
 	if err != nil {
 		return read, fmt.Errorf("%s: %w", name, err)
 	}
@@ -364,6 +365,18 @@ func (m *mailReading) message(head mailHead) (*mailReader, error) {
 		err = m.c.problem(0, fmt.Errorf("%s: it is larger than %d MB; the rest is left out", name, largestFile>>20))
 	}
 	return read, err
+}
+
+// name names a message in reports.
+func (m *mailReader) name() string {
+	name := "a message without a subject"
+	if m.meta.Title != "" {
+		name = strconv.Quote(m.meta.Title)
+	}
+	if !m.meta.UpdatedAt.IsZero() {
+		name += m.meta.UpdatedAt.Format(" (2006-01-02)")
+	}
+	return name
 }
 
 // mailDocument is a thread, or a part of it.

@@ -121,12 +121,14 @@ func TestStructuredFiles(t *testing.T) {
 		"c.ics": {"BEGIN:VCALENDAR\r\nX-WR-CALNAME:Team\r\nBEGIN:VEVENT\r\nSUMMARY:Late\r\nDTSTART:20240302T100000Z\r\nEND:VEVENT\r\nBEGIN:VEVENT\r\nSUMMARY:Plan\\, long\r\n er\r\nDTSTART;TZID=Europe/Berlin:20240301T100000\r\nATTENDEE;CN=\"Bo: B\":mailto:bo@acme.example\r\n" +
 			"DESCRIPTION:First\\n\\n# second\r\nBEGIN:VALARM\r\nDESCRIPTION:ring\r\nEND:VALARM\r\nLOCATION:Room 1\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
 			"## Plan, longer\n\nWhen: 2024-03-01 10:00 Europe/Berlin\nWhere: Room 1\nAttendees: Bo: B <bo@acme.example>\n\nFirst\n\n\\# second\n\n## Late\n\nWhen: 2024-03-02 10:00 UTC"},
+		"c.vcf": {"BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Ana\r\n  Ortiz\r\nPHOTO:AAAA\r\nitem1.EMAIL;TYPE=INTERNET:ana@acme.example\r\nEMAIL:a@b.example\r\nORG:Acme;R\\;D\r\nNOTE:# one\\ntwo\r\nEND:VCARD\r\n" +
+			"BEGIN:vcard\r\nTEL:1\r\nEND:VCARD\r\n", "## Ana Ortiz\n\nOrganization: Acme, R;D\nEmail: ana@acme.example, a@b.example\nNote: # one two\n\n## 1\n\nPhone: 1"},
 	} {
 		if d, err := documentOf(t, name, []byte(test.data)); err != nil || !strings.HasPrefix(textOf(&d), test.want) {
 			t.Errorf("%s: %v\n%s\nwant\n%s", name, err, textOf(&d), test.want)
 		}
 	}
-	for name, data := range map[string]string{"x.ipynb": `{"cells":`, "y.ipynb": `{}`, "x.ics": "hello: you", "y.ics": "BEGIN:VCALENDAR\nEND:VCALENDAR\n"} {
+	for name, data := range map[string]string{"x.ipynb": `{"cells":`, "y.ipynb": `{}`, "x.ics": "hello: you", "y.ics": "BEGIN:VCALENDAR\nEND:VCALENDAR\n", "x.vcf": "hello: you", "y.vcf": "BEGIN:VCARD\nFN:\n"} {
 		if d, err := documentOf(t, name, []byte(data)); err == nil {
 			t.Errorf("%s: %q", name, textOf(&d))
 		}
@@ -231,7 +233,7 @@ func TestBrokenStructuredFiles(t *testing.T) {
 	files := map[string][]byte{
 		"m.eml": []byte(fmt.Sprintf(message, "UEsDBA==")), "t.csv": []byte("a;b\n\"x\ny\";2\n3;4\n"), "n.ipynb": []byte(`{"cells":[{"cell_type":"code","source":["a"],"outputs":[{"text":["x"]}]}]}`),
 		"c.ics": []byte("BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:x\nDTSTART:20240101\nEND:VEVENT\nEND:VCALENDAR\n"), "b.epub": filetest.EPUB("<h1>x</h1>"),
-		"j.json": []byte(`{"a":[1,2,{"b":null}]}`), "s.go": []byte("package x\n"),
+		"j.json": []byte(`{"a":[1,2,{"b":null}]}`), "s.go": []byte("package x\n"), "c.vcf": []byte("BEGIN:VCARD\nFN:A\nEND:VCARD\n"),
 	}
 	for name, data := range files {
 		for broken := range filetest.Broken(data, 3, 200) {
@@ -253,6 +255,7 @@ func FuzzStructured(f *testing.F) {
 	f.Add("t.tsv", []byte("a\tb\n"))
 	f.Add("n.ipynb", []byte(`{"cells":[{"cell_type":"code","source":["a"],"outputs":[{"text":["x"]}]}]}`))
 	f.Add("c.ics", []byte("BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:x\nDTSTART:20240101\nEND:VEVENT\nEND:VCALENDAR\n"))
+	f.Add("c.vcf", []byte("BEGIN:VCARD\nitem1.TEL;TYPE=x:1\n 2\nEND:VCARD\nBEGIN:VCARD\nFN:A;b\nEND:VCARD\n"))
 	f.Add("j.json", []byte(`{"a":[1,2,{"b":null}]}`))
 	f.Add("b.epub", filetest.EPUB("<h1>x</h1>"))
 	f.Add("s.go", []byte("package x\r\n\r\n"))

@@ -1,0 +1,210 @@
+package ingest
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"quarry/client/wire"
+	"quarry/internal/text"
+	"quarry/server/index"
+)
+
+const driveSource = "google_drive"
+
+var (
+	takeoutMail = container{kind: "Google Takeout export", source: gmailSource, claims: inTakeout, read: readTakeout,
+		is: func(l layout) bool { return isTakeout(l) && slices.Contains(l.entries, "Mail/") }}
+	takeout = container{kind: "Google Takeout export", source: driveSource, claims: inTakeout, read: readTakeout, is: isTakeout}
+)
+
+// isTakeout reports whether a folder is an export of a Google account by two of its name, its page of contents, and a
+// service. The folder has one name in all languages; services have not.
+func isTakeout(l layout) bool {
+	var signs [3]int
+	if l.name == "Takeout" {
+		signs[0] = 1
+	}
+	for _, name := range l.entries {
+		switch name {
+		case "archive_browser.html":
+			signs[1] = 1
+		case "Mail/", "Drive/", "Calendar/", "Keep/", "Contacts/", "Tasks/", "Google Chat/", "Google Photos/", "My Activity/", "Chrome/":
+			signs[2] = 1
+		}
+	}
+	return signs[0]+signs[1]+signs[2] > 1
+}
+
+func inTakeout(name string) bool { return !strings.HasSuffix(name, "/") }
+
+func readTakeout(r *fileReader, c *collector, files *innerFiles) error {
+	t := &takeoutReading{fileReader: r, c: c, files: files, mail: newMailReading(r, c, files, gmailSource), unread: map[string]map[string]int{}}
+	defer t.mail.close()
+	for _, name := range files.names {
+		if err := t.file(name); err != nil {
+			return err
+		}
+	}
+	if err := t.mail.read(); err != nil {
+		return err
+	}
+	return t.report()
+}
+
+// takeoutReading reads a Takeout export: a folder for each service of Google.
+type takeoutReading struct {
+	*fileReader
+	c      *collector
+	files  *innerFiles
+	mail   *mailReading
+	unread map[string]map[string]int // files, by service and extension
+}
+
+func (t *takeoutReading) file(name string) error {
+	if err := t.c.ctx.Err(); err != nil {
+		return err
+	}
+	service, inner, isInService := strings.Cut(name, "/")
+	extension := strings.ToLower(path.Ext(name))
+	bare := strings.TrimSuffix(name, path.Ext(name))
+	_, isPart := slices.BinarySearch(t.files.names, bare+".json") // of a note
+	if !isInService {
+		service = "Takeout"
+	}
+	switch {
+	case extension == ".html" && (isPart || !isInService): // the page of contents
+		return nil
+	case extension == ".mbox":
+		return t.mail.addMbox(name, []string{path.Base(bare)})
+	case extension == ".json" && service != "Drive":
+		if strings.Contains(inner, "/") {
+			return t.skip(service, extension)
+		}
+		return t.note(name, service)
+	}
+	source := "file"
+	if service == "Drive" {
+		source = driveSource
+	}
+	if f, reason := t.formatOf(name); reason != "" || f.lines {
+		return t.skip(service, extension)
+	}
+	doc, err := t.innerDocument(t.c, t.files, name, source)
+	return t.add(name, doc, err)
+}
+
+func (t *takeoutReading) add(name string, doc index.Document, err error) error {
+	switch {
+	case t.files.failed != nil:
+		return t.files.failed
+	case t.c.ctx.Err() != nil:
+		return t.c.ctx.Err()
+	case err != nil:
+		return t.c.problem(0, fmt.Errorf("%s: %w", name, err))
+	}
+	return t.c.add(doc, 0)
+}
+
+// skip counts a file that is not read.
+func (t *takeoutReading) skip(service, extension string) error {
+	if t.unread[service] == nil {
+		t.unread[service] = map[string]int{}
+	}
+	t.unread[service][cmp.Or(oneLine(extension, 32), "no extension")]++
+	return nil
+}
+
+// report lists what is not read, a line for each service.
+func (t *takeoutReading) report() error {
+	for _, service := range slices.Sorted(maps.Keys(t.unread)) {
+		var kinds []string
+		total := 0
+		for _, extension := range slices.Sorted(maps.Keys(t.unread[service])) {
+			count := t.unread[service][extension]
+			total += count
+			kinds = append(kinds, fmt.Sprintf("%d %s", count, extension))
+		}
+		err := fmt.Errorf("%s: %s not read: %s", service, text.Count(total, "file"), strings.Join(kinds, ", "))
+		if err := t.c.problem(0, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keepNote is a note of Google Keep. Times are in microseconds.
+type keepNote struct {
+	Title     string                  `json:"title"`
+	Text      string                  `json:"textContent"`
+	List      []keepItem              `json:"listContent"`
+	Labels    []struct{ Name string } `json:"labels"`
+	Links     []keepLink              `json:"annotations"`
+	Created   int64                   `json:"createdTimestampUsec"`
+	Edited    *int64                  `json:"userEditedTimestampUsec"`
+	IsTrashed bool                    `json:"isTrashed"`
+}
+
+type keepItem struct {
+	Text      string `json:"text"`
+	IsChecked bool   `json:"isChecked"`
+}
+
+type keepLink struct {
+	Title string `json:"title"`
+	URL   string `json:"url"`
+}
+
+// note reads a file that may be a note of Google Keep. Other JSON files are data of programs, and those that were deleted
+// are left out.
+func (t *takeoutReading) note(name, service string) error {
+	data, err := t.files.read(name)
+	if err != nil {
+		return t.add(name, index.Document{}, err)
+	}
+	var note keepNote
+	if wire.Unmarshal(data, &note) != nil || note.Edited == nil {
+		return t.skip(service, ".json")
+	}
+	if note.IsTrashed {
+		return nil
+	}
+	var body strings.Builder
+	body.WriteString(note.Text + "\n\n")
+	for _, item := range note.List {
+		mark := "☐ "
+		if item.IsChecked {
+			mark = "☑ "
+		}
+		body.WriteString(mark + strings.TrimSpace(item.Text) + "\n")
+	}
+	for _, link := range note.Links {
+		body.WriteString("\n" + link.Title + " " + cleanLink(link.URL) + "\n")
+	}
+	m := meta{Title: oneLine(note.Title, longestTitle)}
+	m.CreatedAt, _ = plausible(time.UnixMicro(note.Created))
+	m.UpdatedAt, _ = plausible(time.UnixMicro(*note.Edited))
+	var labels []string
+	for _, label := range note.Labels {
+		labels = append(labels, label.Name)
+	}
+	m.addField("labels", labels, true)
+	clean := strings.TrimSpace(cleanText(body.String()))
+	if first, _, _ := strings.Cut(clean, "\n"); m.Title == "" {
+		m.Title = oneLine(first, longestTitle)
+	}
+	if clean == "" && m.Title == "" {
+		return t.add(name, index.Document{}, errEmpty)
+	}
+	defaults, err := t.files.defaults(t.c, name, "file", "note")
+	if err != nil {
+		return t.add(name, index.Document{}, err)
+	}
+	doc, err := build(clean, paragraphs(clean, 0, kindLines), m, defaults)
+	doc.Positions = nil
+	return t.add(name, doc, err)
+}
