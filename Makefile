@@ -35,8 +35,8 @@ race: ## Test with the race detector, where there is a C compiler
 rights: ## Check the rights in a thousand random worlds
 	QUARRY_SLOW=1 $(GO) test -count=1 -timeout 60m -run '^TestRights$$' ./server/api
 
-crash: ## Kill `quarry add` fifty times at random moments, and the store's writers eighty times
-	QUARRY_SLOW=1 $(GO) test -count=1 -timeout 60m -run 'Kill' -v ./internal/e2e ./server/index/embedded
+crash: ## Kill add, sync and remove two hundred times, run three processes on one library, add hostile files
+	QUARRY_SLOW=1 $(GO) test -count=1 -timeout 60m -run 'Kill|Hostile|ThreeProcesses' -v ./internal/e2e ./server/index/embedded
 
 # `make test` runs the seeds of the fuzz targets only: what new inputs find says nothing of the change at hand, so they
 # run each night. The number of runs bounds this, not a time.

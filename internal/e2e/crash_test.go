@@ -18,7 +18,7 @@ import (
 // killRounds is how often `quarry add` is killed: a few times in every run, many with QUARRY_SLOW set.
 func killRounds() int {
 	if os.Getenv("QUARRY_SLOW") != "" {
-		return 50
+		return 40
 	}
 	return 3
 }
@@ -108,9 +108,15 @@ func writeRound(t *testing.T, folder string, round int) {
 // addAndKill returns how many files were reported as done before the process was killed.
 func addAndKill(t *testing.T, h home, folder string, after time.Duration) (acknowledged int) {
 	t.Helper()
+	return killed(t, h, after, "add", "--json", folder)
+}
+
+// killed starts a command, kills it, and returns how many files it reported as done.
+func killed(t *testing.T, h home, after time.Duration, args ...string) (acknowledged int) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), after)
 	defer cancel()
-	c := h.command(ctx, "add", "--json", folder) // killed when ctx ends
+	c := h.command(ctx, args...) // killed when ctx ends
 	out, err := c.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +136,7 @@ func addAndKill(t *testing.T, h home, folder string, after time.Duration) (ackno
 		}
 	}
 	if err := c.Wait(); err != nil && ctx.Err() == nil {
-		t.Fatalf("add failed by itself: %v\n%s", err, stderr.String())
+		t.Fatalf("%v failed by itself: %v\n%s", args, err, stderr.String())
 	}
 	return acknowledged
 }

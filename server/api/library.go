@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"quarry/internal/text"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -200,12 +201,19 @@ func (s *Server) remove(ctx context.Context, who directory.Principal, documents 
 	return done, s.matchSets(ctx, who, documents, removed)
 }
 
+// workMemory is the memory, in bytes, from which garbage is collected sooner while files are read and indexed.
+const workMemory = 512 << 20
+
 // libraryWork streams the progress of work, and at the end exactly one event with its result or error. With writes, a
 // library that does not exist is created.
 func (s *Server) libraryWork(w http.ResponseWriter, r *http.Request, who directory.Principal, writes bool, do work) error {
 	documents, err := s.Index(r.Context(), who.Tenant, writes)
 	if err != nil {
 		return err
+	}
+	if usual := debug.SetMemoryLimit(-1); usual > workMemory {
+		debug.SetMemoryLimit(workMemory)
+		defer debug.SetMemoryLimit(usual)
 	}
 	out := newLines(w, wire.MediaTypeNDJSON)
 	done, err := do(documents, func(event wire.LibraryEvent) {

@@ -297,7 +297,8 @@ type task struct {
 	file   foundFile
 	target *target
 	known  fileState
-	parts  chan part // nil: the file is not read
+	parts  chan *part // nil: the file is not read
+	ahead  *backlog   // of the parts that were sent
 
 	// Set by the writer.
 	done     bool                     // nothing of it follows
@@ -312,7 +313,7 @@ type task struct {
 }
 
 func newTask(file foundFile, t *target, known fileState) *task {
-	return &task{file: file, target: t, known: known, parts: make(chan part, 2)}
+	return &task{file: file, target: t, known: known, parts: make(chan *part, 2)}
 }
 
 // releaseIfDone frees what is only needed until the file's last batch is stored: the plan keeps its tasks to the end.
@@ -338,12 +339,21 @@ type part struct {
 
 // send sends a part; it returns false if ctx ended.
 func (t *task) send(ctx context.Context, p part) bool {
+	t.ahead.add(p.size())
 	select {
-	case t.parts <- p:
+	case t.parts <- &p:
 		return true
 	case <-ctx.Done():
 		return false
 	}
+}
+
+func (p *part) size() int {
+	bytes := 0
+	for i := range p.documents {
+		bytes += documentBytes(&p.documents[i])
+	}
+	return bytes
 }
 
 // comparable reports whether the same content would give the stored documents: it was read with the same options, and

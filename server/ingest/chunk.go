@@ -341,7 +341,11 @@ const longestRun = 24
 
 // lineSpans cuts after newlines.
 func lineSpans(source string, start, end int) []span {
-	return spansUntil(start, end, func(at int) int { return lineEnd(source[:end], at) })
+	shortest := 0
+	if end-start >= largeSource {
+		shortest = shortestPiece
+	}
+	return spansUntil(start, end, func(at int) int { return lineEnd(source[:end], min(at+shortest, end)) })
 }
 
 // spansUntil cuts at the ends that next returns.

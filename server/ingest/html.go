@@ -18,8 +18,11 @@ import (
 	"quarry/server/index"
 )
 
-// largestTree bounds the pages that are parsed as a tree, in bytes; of larger ones only the words are read.
-const largestTree = 8 << 20
+// Pages of more bytes or elements are not parsed as a tree: only their words are read.
+const (
+	largestTree  = 8 << 20
+	mostElements = 500_000
+)
 
 // htmlReader converts pages to Markdown. It is not safe for concurrent use.
 type htmlReader struct{ convert *converter.Converter }
@@ -60,7 +63,7 @@ func (h *htmlReader) read(text string) (m meta, body string, err error) {
 			err = fmt.Errorf("convert HTML: %v", p)
 		}
 	}()
-	if len(text) > largestTree {
+	if len(text) > largestTree || strings.Count(text, "<") > mostElements {
 		return meta{}, "", errors.New("convert HTML: too large")
 	}
 	tree, err := html.Parse(strings.NewReader(text))
@@ -128,11 +131,11 @@ func attribute(node *html.Node, key string) string {
 
 // pruneTree removes what is not text. It returns an error for more nodes, or wider tables, than can be converted.
 func pruneTree(tree *html.Node) error {
-	const mostNodes, mostCells = 500_000, 50_000
+	const mostCells = 50_000
 	nodes, cells := 0, 0
 	var unwanted []*html.Node
 	for node := range tree.Descendants() {
-		if nodes++; nodes > mostNodes {
+		if nodes++; nodes > mostElements {
 			return errors.New("convert HTML: too many elements")
 		}
 		switch node.DataAtom {

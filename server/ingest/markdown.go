@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"html"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -47,6 +48,10 @@ const (
 	deepestNesting = 24
 	// longestHeading bounds a heading's text, in bytes.
 	longestHeading = 300
+	// largeSource is the size, in bytes, from which blocks and lines shorter than shortestPiece are joined with their
+	// neighbours: a document of many tiny ones would take a hundred times its size.
+	largeSource   = 1 << 20
+	shortestPiece = 256
 )
 
 // markdownReader splits Markdown into blocks. It is not safe for concurrent use.
@@ -121,10 +126,31 @@ func (m *markdownReader) parse(source string) []block {
 			parsed = parsed[:last]
 		}
 		shift(parsed, start)
+		if len(source) >= largeSource {
+			parsed = joined(parsed, len(blocks))
+		}
 		blocks = append(blocks, parsed...)
 		start = end
 	}
 	return blocks
+}
+
+// joined joins short blocks. After mostHeadings blocks, headings are short blocks, too.
+func joined(blocks []block, before int) []block {
+	var kept []block
+	for _, b := range blocks {
+		last := len(kept) - 1
+		b.children = joined(b.children, 0)
+		if b.kind == kindHeading && before+len(kept) >= mostHeadings {
+			b = block{kind: kindProse, start: b.start, end: b.end}
+		}
+		if last >= 0 && b.kind != kindHeading && kept[last].kind != kindHeading && b.end-kept[last].start <= shortestPiece {
+			kept[last] = block{kind: kindProse, start: kept[last].start, end: b.end}
+		} else {
+			kept = append(kept, b)
+		}
+	}
+	return slices.Clip(kept)
 }
 
 func shift(blocks []block, by int) {
@@ -346,11 +372,14 @@ func tooDeep(source string) bool {
 // paragraphs splits text at blank lines.
 func paragraphs(source string, offset int, kind blockKind) []block {
 	var blocks []block
-	start, blank := 0, false
+	start, blank, shortest := 0, false, 0
+	if len(source) >= largeSource {
+		shortest = shortestPiece
+	}
 	for i := 0; i < len(source); {
 		end := lineEnd(source, i)
 		empty := strings.TrimSpace(source[i:end]) == ""
-		if blank && !empty {
+		if blank && !empty && i-start >= shortest {
 			blocks = append(blocks, block{kind: kind, start: offset + start, end: offset + i})
 			start = i
 		}

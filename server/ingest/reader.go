@@ -10,7 +10,9 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"hash/maphash"
 	"io"
+	"math"
 	"net/url"
 	"os"
 	"path"
@@ -18,10 +20,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/encoding/unicode"
+	utf "golang.org/x/text/encoding/unicode"
 
 	"quarry/client/wire"
 	"quarry/server/index"
@@ -32,6 +36,8 @@ const (
 	partDocuments = 256     // documents of one part
 	partBytes     = 1 << 20 // text of one part
 	mostBadLines  = 100     // reported one by one, of a file
+	largeText     = 4 << 20 // bytes of a file that is read alone, and whose words are counted
+	mostWords     = 1_000_000
 	// racyAge is the age below which a file's times do not prove that it was not written again.
 	racyAge = 50 * time.Millisecond
 )
@@ -46,10 +52,11 @@ type fileReader struct {
 	// formatOf is the function: the formats of attachments are among those that contain them.
 	formatOf func(file string) (f format, reason string)
 	pdf      *pdf.Reader
+	large    *sync.Mutex // locked while a large text is read, which takes several times its size
 }
 
 func newFileReader(program pdf.Program) *fileReader {
-	return &fileReader{markdown: newMarkdownReader(), pages: newHTMLReader(), formatOf: formatOf, pdf: pdf.NewReader(program)}
+	return &fileReader{markdown: newMarkdownReader(), pages: newHTMLReader(), formatOf: formatOf, pdf: pdf.NewReader(program), large: new(sync.Mutex)}
 }
 
 func (r *fileReader) close() { r.pdf.Close() }
@@ -119,6 +126,10 @@ func (r *fileReader) readWhole(ctx context.Context, t *task, handle io.Reader) p
 		last.Reason = errTooLarge.Error()
 		return last
 	}
+	if t.file.format.text != nil && t.file.info.Size() >= largeText {
+		r.large.Lock()
+		defer r.large.Unlock()
+	}
 	var content bytes.Buffer
 	content.Grow(int(min(t.file.info.Size(), largestFile)) + bytes.MinRead)
 	if _, err := content.ReadFrom(io.LimitReader(handle, largestFile+1)); err != nil {
@@ -144,6 +155,9 @@ func (r *fileReader) readWhole(ctx context.Context, t *task, handle io.Reader) p
 	if ctx.Err() != nil {
 		return unreadable(ctx.Err())
 	}
+	if err == nil && len(data) >= largeText && distinctWords(&doc) > mostWords {
+		err = fmt.Errorf("it has more than %d million different words, as dumps of data have", mostWords/1_000_000)
+	}
 	if err != nil {
 		last.unknown = errors.Is(err, pdf.ErrNoReader)
 		last.Reason = oneLine(err.Error(), longestValue)
@@ -155,6 +169,24 @@ func (r *fileReader) readWhole(ctx context.Context, t *task, handle io.Reader) p
 	}
 	last.documents, last.OwnDates = []index.Document{doc}, !t.datedByFile(&doc)
 	return last
+}
+
+// distinctWords estimates the number of different words of a document, from the bits that their hashes set (Whang,
+// Vander-Zanden and Taylor, A linear-time probabilistic counting algorithm, 1990). The index of a document takes memory
+// for each of them.
+func distinctWords(doc *index.Document) int {
+	const size = 1 << 23
+	seed, bits, set := maphash.MakeSeed(), make([]uint64, size/64), 0
+	for i := range doc.Chunks {
+		for word := range strings.FieldsFuncSeq(doc.Chunks[i].Text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+			at := maphash.String(seed, word) % size
+			if bit := uint64(1) << (at % 64); bits[at/64]&bit == 0 {
+				bits[at/64] |= bit
+				set++
+			}
+		}
+	}
+	return int(-size * math.Log1p(-float64(set)/(size+1)))
 }
 
 // readLines reads JSONL of any length, part by part.
@@ -337,11 +369,11 @@ func newLineReader(in io.Reader) *lineReader {
 	if l.wide == "" {
 		return l
 	}
-	endian := unicode.LittleEndian
+	endian := utf.LittleEndian
 	if l.wide == "utf-16be" {
-		endian = unicode.BigEndian
+		endian = utf.BigEndian
 	}
-	decoded := unicode.UTF16(endian, unicode.UseBOM).NewDecoder().Reader(l.in)
+	decoded := utf.UTF16(endian, utf.UseBOM).NewDecoder().Reader(l.in)
 	l.in = bufio.NewReaderSize(decoded, buffered)
 	return l
 }

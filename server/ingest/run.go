@@ -10,10 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"quarry/client/wire"
@@ -250,31 +247,6 @@ func (p *plan) markRemoved(files map[string]fileState) {
 	slices.Sort(p.untracked)
 }
 
-// startReaders reads the tasks of all plans in order, on all processors, slightly ahead of the writer. A panic ends the
-// run.
-func (r *run) startReaders(ctx context.Context, plans []*plan, broke func(error)) *sync.WaitGroup {
-	var group sync.WaitGroup
-	var unread []*task
-	for _, p := range plans {
-		for _, t := range p.files {
-			if t.parts != nil {
-				unread = append(unread, t)
-			}
-		}
-	}
-	var next atomic.Int64
-	for range runtime.GOMAXPROCS(0) {
-		group.Go(guard.Func(func() {
-			reader := newFileReader(r.local.PDF)
-			defer reader.close()
-			for at := next.Add(1); int(at) <= len(unread) && ctx.Err() == nil; at = next.Add(1) {
-				reader.read(ctx, unread[at-1])
-			}
-		}, broke))
-	}
-	return &group
-}
-
 // apply writes what a plan requires.
 func (r *run) apply(ctx context.Context, p *plan) error {
 	t, b := p.target, r.batcher
@@ -366,7 +338,7 @@ func (r *run) task(ctx context.Context, t *task) error {
 	b, path := r.batcher, t.file.path
 	t.isOwn, t.lines = ownsBelow(outermost(r.roots, t.target.path)), map[string]int{}
 	for {
-		var p part
+		var p *part
 		open := false
 		select {
 		case p, open = <-t.parts:
@@ -376,15 +348,16 @@ func (r *run) task(ctx context.Context, t *task) error {
 		if !open {
 			return fmt.Errorf("read %s: %w", path, context.Canceled)
 		}
+		t.ahead.add(-p.size())
 		b.skipLines(path, p.skipped)
 		if len(p.documents) > 0 && !p.last && len(t.lines) == 0 {
 			b.cursor(filePrefix+path, encode(fileState{Flag: flagPartial, Documents: 1, Kind: t.file.format.kind()}))
 		}
 		if !t.file.format.several() && p.last && len(p.documents) > 0 {
 			// The document of an ordinary file and its fingerprint are stored together.
-			t.finish(p)
+			t.finish(*p)
 		}
-		if err := r.documents(t, p); err != nil {
+		if err := r.documents(t, *p); err != nil {
 			return err
 		}
 		if p.last {
@@ -394,7 +367,7 @@ func (r *run) task(ctx context.Context, t *task) error {
 			if p.Kind != "" && !b.quiet {
 				b.report(wire.LibraryEvent{Type: wire.LibraryTaken, Path: path, Kind: p.Kind})
 			}
-			if err := r.finish(ctx, t, p); err != nil {
+			if err := r.finish(ctx, t, *p); err != nil {
 				return err
 			}
 			t.counted = len(t.lines) > 0 || (p.same || p.unknown) && t.known.Documents > 0

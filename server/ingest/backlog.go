@@ -1,0 +1,77 @@
+package ingest
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"quarry/internal/guard"
+)
+
+// startReaders reads the tasks of all plans in order, on all processors, ahead of the writer by what a backlog holds. A
+// panic ends the run.
+func (r *run) startReaders(ctx context.Context, plans []*plan, broke func(error)) *sync.WaitGroup {
+	var group sync.WaitGroup
+	var unread []*task
+	for _, p := range plans {
+		for _, t := range p.files {
+			if t.parts != nil {
+				unread = append(unread, t)
+			}
+		}
+	}
+	ahead, large := newBacklog(ctx), new(sync.Mutex)
+	var next atomic.Int64
+	for range runtime.GOMAXPROCS(0) {
+		group.Go(guard.Func(func() {
+			reader := newFileReader(r.local.PDF)
+			reader.large = large
+			defer reader.close()
+			for ahead.wait() {
+				at := int(next.Add(1)) - 1
+				if at >= len(unread) {
+					return
+				}
+				unread[at].ahead = ahead
+				reader.read(ctx, unread[at])
+			}
+		}, broke))
+	}
+	return &group
+}
+
+// backlog counts the text that was read and not taken by the writer yet. Readers start no further file while it is full.
+type backlog struct {
+	ctx     context.Context
+	mutex   sync.Mutex
+	changed sync.Cond
+	bytes   int
+}
+
+const fullBacklog = 8 << 20
+
+func newBacklog(ctx context.Context) *backlog {
+	b := &backlog{ctx: ctx}
+	b.changed.L = &b.mutex
+	context.AfterFunc(ctx, func() { b.add(0) })
+	return b
+}
+
+func (b *backlog) add(bytes int) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	if b.bytes += bytes; bytes <= 0 {
+		b.changed.Broadcast()
+	}
+}
+
+// wait waits until the backlog is not full. It returns false if the context ended.
+func (b *backlog) wait() bool {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	for b.bytes >= fullBacklog && b.ctx.Err() == nil {
+		b.changed.Wait()
+	}
+	return b.ctx.Err() == nil
+}

@@ -1,0 +1,103 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"quarry/server/index"
+)
+
+func TestReadersWaitWhileTheBacklogIsFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		b := newBacklog(ctx)
+		b.add(fullBacklog)
+		waiting, open := true, false
+		wait := func() {
+			waiting = true
+			go func() { open = b.wait(); waiting = false }()
+			synctest.Wait()
+		}
+		if wait(); !waiting {
+			t.Fatal("a reader starts although the backlog is full")
+		}
+		b.add(-1)
+		if synctest.Wait(); waiting || !open {
+			t.Errorf("the backlog has room: waiting %v, open %v", waiting, open)
+		}
+		b.add(1)
+		if wait(); !waiting {
+			t.Error("a reader starts although the backlog is full again")
+		}
+		cancel()
+		if synctest.Wait(); waiting || open {
+			t.Errorf("the run ended: waiting %v, open %v", waiting, open)
+		}
+	})
+}
+
+// Large documents of tiny pieces have few blocks and lines, which still cover them.
+func TestTinyPiecesOfLargeDocumentsAreJoined(t *testing.T) {
+	const size, most = 4 << 20, 16 * mostHeadings
+	markdown := newMarkdownReader()
+	plain := func(source string) []block { return paragraphs(source, 0, kindProse) }
+	for _, test := range []struct {
+		unit  string
+		parse func(source string) []block
+	}{
+		{"a\n\n", markdown.parse}, {"# h\n", markdown.parse}, {"- a\n", markdown.parse}, {"> a\n\nb\n\n", markdown.parse}, {"a\n\n", plain},
+	} {
+		source := strings.Repeat(test.unit, size/len(test.unit))
+		blocks := test.parse(source)
+		if n := countBlocks(blocks); n > most {
+			t.Errorf("%q: %d blocks, want at most %d", test.unit, n, most)
+		}
+		at := 0
+		for _, b := range blocks {
+			if b.start != at || b.end <= at {
+				t.Fatalf("%q: a block from %d to %d after %d", test.unit, b.start, b.end, at)
+			}
+			at = b.end
+		}
+		if at != len(source) {
+			t.Errorf("%q: the blocks end at %d of %d", test.unit, at, len(source))
+		}
+	}
+	lines := strings.Repeat("a\n", size/2)
+	spans := lineSpans(lines, 0, len(lines))
+	if last := spans[len(spans)-1]; len(spans) > size/shortestPiece || spans[0].start != 0 || last.end != len(lines) {
+		t.Errorf("%d spans to %d", len(spans), last.end)
+	}
+}
+
+func countBlocks(blocks []block) int {
+	n := len(blocks)
+	for _, b := range blocks {
+		n += countBlocks(b.children)
+	}
+	return n
+}
+
+func TestDistinctWords(t *testing.T) {
+	of := func(words, repeated int) (text string) {
+		var out strings.Builder
+		for i := range words {
+			fmt.Fprintf(&out, "w%d ", i%repeated)
+		}
+		return out.String()
+	}
+	for _, test := range []struct{ words, repeated int }{{1_000_000, 3}, {900_000, 900_000}, {2_000_000, 2_000_000}} {
+		doc := index.Document{Chunks: []index.Chunk{{Text: of(test.words, test.repeated)}}}
+		if got := distinctWords(&doc); got < test.repeated*98/100-1 || got > test.repeated*102/100+1 {
+			t.Errorf("%d words of %d: %d", test.words, test.repeated, got)
+		}
+	}
+	l := newLibrary(t, map[string]string{"d/dump.txt": of(1_200_000, 1_200_000), "d/prose.txt": of(1_200_000, 9_000)})
+	l.add(Options{}, "d")
+	if reason := l.events.skipped()[l.path("d/dump.txt")]; !strings.Contains(reason, "different words") || len(l.idx.documents) != 1 {
+		t.Errorf("%q, %d documents", reason, len(l.idx.documents))
+	}
+}
