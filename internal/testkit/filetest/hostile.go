@@ -101,6 +101,6 @@ func repeated() map[string][2]string {
 		"cells.ipynb": {`{"cells":[`, `{"cell_type":"code","source":["a"]},`}, "lines.jsonl": {"", "{}\n"}, "line.jsonl": {`{"sections":"`, "x"},
 		"events.ics": {"BEGIN:VCALENDAR\n", "BEGIN:VEVENT\nSUMMARY:a\nEND:VEVENT\n"}, "headers.eml": {"", "From: a\n"}, "headers.mbox": {"From a@b.example Sat Feb  3 04:05:06 2024\n", "To: a\n"},
 		"messages.mbox": {"", "From a@b.example Sat Feb  3 04:05:06 2024\nFrom: a\nSubject: a\n\na\n\n"},
-		"parts.eml": {"From: a@b.example\nContent-Type: multipart/mixed; boundary=x\n", "\n--x\n\nhi\n"},
+		"parts.eml":     {"From: a@b.example\nContent-Type: multipart/mixed; boundary=x\n", "\n--x\n\nhi\n"},
 	}
 }
