@@ -21,7 +21,7 @@ func (r *run) startReaders(ctx context.Context, plans []*plan, broke func(error)
 			}
 		}
 	}
-	ahead, large := newBacklog(ctx), new(sync.Mutex)
+	ahead, large := newBacklog(ctx, broke), new(sync.Mutex)
 	var next atomic.Int64
 	for range runtime.GOMAXPROCS(0) {
 		group.Go(guard.Func(func() {
@@ -51,10 +51,10 @@ type backlog struct {
 
 const fullBacklog = 8 << 20
 
-func newBacklog(ctx context.Context) *backlog {
+func newBacklog(ctx context.Context, broke func(error)) *backlog {
 	b := &backlog{ctx: ctx}
 	b.changed.L = &b.mutex
-	context.AfterFunc(ctx, func() { b.add(0) })
+	context.AfterFunc(ctx, guard.Func(func() { b.add(0) }, broke))
 	return b
 }
 

@@ -13,7 +13,7 @@ import (
 func TestReadersWaitWhileTheBacklogIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		b := newBacklog(ctx)
+		b := newBacklog(ctx, func(err error) { t.Error(err) })
 		b.add(fullBacklog)
 		waiting, open := true, false
 		wait := func() {
