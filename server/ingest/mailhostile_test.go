@@ -93,6 +93,7 @@ func TestMemoryOfAMailbox(t *testing.T) {
 	small = bytes.Buffer{}
 
 	read := newTask(foundFile{path: path, info: info, format: format{container: &mboxFile}}, &target{path: path}, fileState{})
+	read.ahead = newBacklog(t.Context(), func(err error) { t.Error(err) })
 	reader := newFileReader(Local{}.PDF)
 	defer reader.close()
 	go reader.read(context.Background(), read)
