@@ -15,6 +15,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/server/index"
+	"quarry/server/ingest/mbox"
 	"quarry/server/ingest/office"
 	"quarry/server/ingest/pdf"
 )
@@ -165,6 +166,9 @@ func TextOf(ctx context.Context, reader pdf.Program, name string, data []byte) (
 		return "", errTooLarge
 	}
 	f, _ := formatOf(path.Base(name))
+	if f.mailbox && mbox.Is(data) { // all of its messages
+		f = format{}
+	}
 	r := newFileReader(reader)
 	defer r.close()
 	return r.textOf(ctx, f, data)

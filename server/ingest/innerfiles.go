@@ -181,13 +181,29 @@ func (r *fileReader) innerDocument(c *collector, files *innerFiles, name, source
 	if err != nil {
 		return index.Document{}, err
 	}
-	doc, _, err := r.document(c.ctx, f, data, defaults)
+	var doc index.Document
+	err = recovered(func() (err error) {
+		doc, _, err = r.document(c.ctx, f, data, defaults)
+		return err
+	})
 	if err == nil && f.data != nil && doc.UpdatedAt.Equal(defaults.UpdatedAt) {
 		doc.Metadata = addField(doc.Metadata, datedBy, []string{fileTime}, false)
 	}
 	doc.Positions = nil // of a file that cannot be opened by itself
 	return doc, err
 }
+
+// recovered calls read, whose panic costs one file or message of a container, not all of them.
+func recovered(read func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = readingFailed(p)
+		}
+	}()
+	return read()
+}
+
+func readingFailed(p any) error { return fmt.Errorf("reading it failed: %v", p) }
 
 // soleFile is the file system of a container that is a file.
 type soleFile struct{ *os.File }

@@ -347,7 +347,7 @@ func (m *mailReading) message(head mailHead) (*mailReader, error) {
 		m.c.part.bytes += head.end - head.start
 	}
 	read := &mailReader{ctx: m.c.ctx, files: m.fileReader, inThread: true}
-	err = read.message(data, 0)
+	err = recovered(func() error { return read.message(data, 0) })
 	if err == nil && read.body.Len() == 0 && read.encrypted {
 		err = errors.New("its message is encrypted")
 	}

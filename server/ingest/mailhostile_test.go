@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"quarry/server/index"
 )
 
 // hostileMail returns messages that are made to harm, by name.
@@ -110,5 +112,55 @@ func TestMemoryOfAMailbox(t *testing.T) {
 	t.Logf("at most %d MB in use", highest>>20)
 	if want := messages/3 + 2; documents != want || highest > bound || len(skipped) != 1 || !strings.Contains(skipped[0], "larger than 64 MB") {
 		t.Errorf("%d documents, %d MB, skipped %q", documents, highest>>20, skipped)
+	}
+}
+
+// TestPanicCostsOneMessage reads a mailbox and a Takeout where the reader of a format panics.
+func TestPanicCostsOneMessage(t *testing.T) {
+	attached := mailOf("b", "Attached", first, "--b\n\ntext\n--b\nContent-Disposition: attachment; filename=x.bad\n\ny\n--b--", "Content-Type: multipart/mixed; boundary=b")
+	l := newLibrary(t, map[string]string{"m.mbox": mboxOf(mailOf("a", "One", first, "one"), attached, mailOf("c", "Three", first, "three")),
+		"Takeout/Drive/x.bad": "x", "Takeout/Drive/y.md": "y"})
+	for path, want := range map[string]string{"m.mbox": `"Attached" (2024-03-01): reading it failed: bad`, "Takeout": "Drive/x.bad: reading it failed: bad"} {
+		info, err := os.Stat(l.path(path))
+		must(t, err)
+		file := foundFile{path: l.path(path), info: info, format: format{container: &mboxFile}}
+		root := &target{path: l.folder}
+		if info.IsDir() {
+			file.format.container, file.name, file.inner = &takeout, path, []string{"Drive/x.bad", "Drive/y.md"}
+		}
+		root.folder, err = os.OpenRoot(l.folder)
+		must(t, err)
+		defer root.folder.Close()
+		if file.name == "" {
+			file.name = path
+		}
+		reader := newFileReader(Local{}.PDF)
+		defer reader.close()
+		reader.formatOf = func(name string) (format, string) {
+			switch {
+			case !strings.HasSuffix(name, ".bad"):
+				return formatOf(name)
+			case path == "m.mbox":
+				panic("bad")
+			}
+			return format{name: "bad", text: func(*fileReader, string, index.Document) (index.Document, error) { panic("bad") }}, ""
+		}
+		read := newTask(file, root, fileState{})
+		go reader.read(context.Background(), read)
+		documents, skipped := 0, []string(nil)
+		for part := range read.parts {
+			documents += len(part.documents)
+			skipped = append(skipped, part.skipped...)
+		}
+		if wantDocuments := map[string]int{"m.mbox": 2, "Takeout": 1}[path]; documents != wantDocuments || len(skipped) != 1 || skipped[0] != want {
+			t.Errorf("%s: %d documents, %q", path, documents, skipped)
+		}
+	}
+}
+
+func TestTextOfAnUploadedMailbox(t *testing.T) {
+	got, err := TextOf(t.Context(), Local{}.PDF, "m.mbox", []byte(mboxOf(smallMailbox()...)))
+	if err != nil || !strings.Contains(got, "With the lever.") || !strings.Contains(got, "the crank") {
+		t.Errorf("%v: %q", err, got)
 	}
 }

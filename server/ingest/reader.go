@@ -68,7 +68,7 @@ func (r *fileReader) read(ctx context.Context, t *task) {
 	defer func() {
 		if p := recover(); p != nil { // of one document: the run continues
 			last = part{last: true}
-			last.Print, last.Reason = fingerprint(t.file.info), fmt.Sprintf("reading it failed: %v", p)
+			last.Print, last.Reason = fingerprint(t.file.info), readingFailed(p).Error()
 		}
 		t.send(ctx, last)
 	}()
