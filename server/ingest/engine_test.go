@@ -13,6 +13,35 @@ import (
 	"quarry/server/ingest"
 )
 
+// TestMetadataIsSearched finds a file by its name and by the metadata that describes it.
+func TestMetadataIsSearched(t *testing.T) {
+	ctx := context.Background()
+	file := filepath.Join(t.TempDir(), "fire-drill_2.md")
+	text := "---\nkeywords: FTTWA\nsubtitle: Assembly points\nreviewed: yearly\n---\n# Evacuation\n\nLeave by the stairs."
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	idx, err := embedded.Open(ctx, embedded.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer idx.Close()
+	if _, err := ingest.Add(ctx, idx, []string{file}, ingest.Options{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	snapshot, err := idx.Snapshot(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snapshot.Close()
+	for query, hits := range map[string]int{"FTTWA": 1, "assembly": 1, "drill": 1, "yearly": 0} {
+		result, err := snapshot.Search(ctx, index.Query{Text: query, Limit: 10, Filter: index.Filter{Access: index.Access{All: true}}})
+		if err != nil || len(result.Hits) != hits {
+			t.Errorf("%q finds %d passages, want %d (%v)", query, len(result.Hits), hits, err)
+		}
+	}
+}
+
 // TestWithTheEmbeddedEngine follows one folder through its life in a library on disk.
 func TestWithTheEmbeddedEngine(t *testing.T) {
 	ctx := context.Background()

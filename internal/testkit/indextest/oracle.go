@@ -24,6 +24,7 @@ type Oracle struct {
 // Params are the constants of the formula, as in package lexical.
 type Params struct {
 	K1, B, TitleWeight, HeadingWeight, Title, Near, Coverage, NearUnordered, Identifier, Part float64
+	LookupWords, LookupTitle, LookupExact                                                     float64
 }
 
 // document is a document with its words.
@@ -87,8 +88,7 @@ func analyse(d index.Document) *document {
 	if len(d.Chunks) == 0 {
 		return out
 	}
-	top := append([]string{d.Title}, d.Path[max(0, len(d.Path)-2):]...)
-	for _, c := range d.Chunks {
+	for i, c := range d.Chunks {
 		made := chunk{places: make(map[string][]place)}
 		at := 0
 		add := func(text string, f field) (n int) {
@@ -107,10 +107,10 @@ func analyse(d index.Document) *document {
 			return n
 		}
 		out.size = 0
-		for _, text := range top {
+		for _, text := range d.TitleField() {
 			out.size += add(text, inTitle)
 		}
-		for _, heading := range c.Headings {
+		for _, heading := range d.HeadingsField(i) {
 			made.lengthTop += add(heading, inHeadings)
 		}
 		made.lengthBody = add(c.Text, inBody)

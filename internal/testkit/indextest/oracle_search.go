@@ -343,7 +343,7 @@ func (o *Oracle) score(d *document, c *chunk, words []word, stats []numbers) flo
 	if o.titles > 0 {
 		titleNorm += p.K1 * p.B * float64(d.size) / (o.titles / float64(len(o.documents)))
 	}
-	sum, title, found, all := 0.0, 0.0, 0.0, 0.0
+	sum, title, found, all, covered, longest := 0.0, 0.0, 0.0, 0.0, 0.0, 0
 	places := make([][]int, len(words))
 	for i, w := range words {
 		frequency, titleFrequency, held := 0.0, 0.0, false
@@ -360,6 +360,7 @@ func (o *Oracle) score(d *document, c *chunk, words []word, stats []numbers) flo
 		slices.Sort(places[i])
 		if w.matched {
 			all += stats[i].idf
+			longest = max(longest, w.Position%1000+1)
 		}
 		if !held {
 			continue
@@ -374,12 +375,14 @@ func (o *Oracle) score(d *document, c *chunk, words []word, stats []numbers) flo
 			title += w.weight * stats[i].titleIDF * titleFrequency * (p.K1 + 1) / (titleFrequency + titleNorm)
 			if w.matched {
 				found += stats[i].idf
+				covered++
 			}
 		}
 	}
-	sum += p.Title*title + p.Near*proximity(words, stats, places, p.NearUnordered)
-	if all > 0 {
-		sum *= 1 + p.Coverage*found/all
+	lookup := max(0, 1-float64(longest)/p.LookupWords)
+	sum += (p.Title+p.LookupTitle*lookup)*title + p.Near*proximity(words, stats, places, p.NearUnordered)
+	if all > 0 && d.size > 0 {
+		sum *= 1 + (p.Coverage+p.LookupExact*lookup*min(1, covered/float64(d.size)))*found/all
 	}
 	return sum
 }

@@ -97,6 +97,9 @@ func (w *World) Document(n int) index.Document {
 	if w.random.IntN(4) == 0 {
 		d.Metadata = append(d.Metadata, index.Field{Key: "state", Values: []string{"draft"}})
 	}
+	if w.random.IntN(4) == 0 {
+		d.Metadata = append(d.Metadata, index.Field{Key: "Keywords", Values: strings.Fields(w.words(2)), List: true})
+	}
 	for i := range w.random.IntN(5) {
 		c := index.Chunk{Text: w.words(w.random.IntN(30))}
 		if w.random.IntN(2) == 0 {

@@ -8,7 +8,8 @@ import (
 const pageChunks = 1024
 
 // scoring is the first stage over one part: every posting of every word, into one score per chunk and one idf mass per
-// document.
+// document. The score is BM25F (Robertson, Zaragoza and Taylor, Simple BM25 extension to multiple weighted fields, CIKM
+// 2004): the weighted frequencies of the fields are added before they saturate.
 type scoring struct {
 	r      *run
 	part   int

@@ -37,6 +37,7 @@ type plan struct {
 	pairs   [][2]int // neighbours among words
 	need    uint32   // mass that a document must contain to count as matched; 0: nothing can match
 	idf     float64  // sum over the words that have mass
+	lookup  float64  // how much the query is a lookup, from 0 to 1
 	average float64  // weighted length of a chunk
 	title   float64  // average length of a title
 }
@@ -105,7 +106,7 @@ func (r *run) plan(a *analysis.Analyser, words []analysis.QueryWord, q *index.Qu
 		r.resolve(p, w, rights)
 	}
 	p.words = p.words[:min(len(p.words), maxWords)]
-	p.finish()
+	p.finish(params)
 	p.phrases, p.exclude = r.phrases(a, q.Phrases, rights), r.phrases(a, q.Exclude, rights)
 	return p
 }
@@ -188,8 +189,8 @@ func idf(total, n int64) float64 {
 }
 
 // finish derives what depends on all words.
-func (p *plan) finish() {
-	total, counted, last := uint32(0), 0, -1
+func (p *plan) finish(params *Params) {
+	total, counted, last, length := uint32(0), 0, -1, 0
 	for i, w := range p.words {
 		if w.mass == 0 {
 			continue
@@ -197,11 +198,13 @@ func (p *plan) finish() {
 		total += w.mass
 		counted++
 		p.idf += w.idf
+		length = max(length, w.Position%phraseBreak+1)
 		if last >= 0 && w.Position-p.words[last].Position < phraseBreak/2 {
 			p.pairs = append(p.pairs, [2]int{last, i})
 		}
 		last = i
 	}
+	p.lookup = max(0, 1-float64(length)/params.LookupWords)
 	p.need = total
 	if counted > 2 {
 		p.need = (total + 1) / 2

@@ -16,9 +16,6 @@ import (
 // at which words count as near.
 const fieldGap = 16
 
-// pathSegments is how many of the last segments of a document's path are searched with its title.
-const pathSegments = 2
-
 // Builder collects documents for one segment. It is not safe for concurrent use.
 type Builder struct {
 	scanner analysis.Scanner
@@ -150,9 +147,8 @@ func (b *Builder) analyse(document *index.Document, p *pending) {
 	w := &b.work
 	w.title, w.position = w.title[:0], 0
 	if len(document.Chunks) > 0 { // words are found in chunks: a document without any has none
-		w.title = b.scan(w.title, document.Title)
-		for _, segment := range document.Path[max(0, len(document.Path)-pathSegments):] {
-			w.title = b.scan(w.title, segment)
+		for _, text := range document.TitleField() {
+			w.title = b.scan(w.title, text)
 		}
 	}
 	p.titleLength = uint32(len(w.title))
@@ -161,7 +157,7 @@ func (b *Builder) analyse(document *index.Document, p *pending) {
 		chunk := &document.Chunks[i]
 		w.position = afterTitle
 		w.words = append(w.words[:0], w.title...)
-		for _, heading := range chunk.Headings {
+		for _, heading := range document.HeadingsField(i) {
 			w.words = b.scan(w.words, heading)
 		}
 		body := len(w.words)

@@ -1,0 +1,101 @@
+package lexical
+
+import (
+	"cmp"
+	"slices"
+
+	"quarry/server/index/segment"
+)
+
+// rerank adds the second stage to the candidates' scores.
+func (r *run) rerank(p *plan, all []candidate, explain bool) error {
+	slices.SortFunc(all, func(a, b candidate) int { return cmp.Or(a.part-b.part, a.chunk-b.chunk) })
+	for from := 0; from < len(all); {
+		to := from
+		for to < len(all) && all[to].part == all[from].part {
+			to++
+		}
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
+		stage := &second{r: r, p: p, reader: r.reader(all[from].part), all: all[from:to]}
+		stage.run(explain)
+		from = to
+	}
+	return nil
+}
+
+// second is the second stage over the candidates of one part, in the order of their chunks.
+type second struct {
+	r      *run
+	p      *plan
+	reader *segment.Reader
+	all    []candidate
+	// per candidate and word: frequency in the title, the range of positions in the arena, whether it occurs.
+	titles    []uint32
+	positions [][2]int
+	occurs    []bool
+	arena     []uint32
+}
+
+func (s *second) run(explain bool) {
+	words := len(s.p.words)
+	s.titles = make([]uint32, words*len(s.all))
+	s.positions = make([][2]int, words*len(s.all))
+	s.occurs = make([]bool, words*len(s.all))
+	paired := make([]bool, words)
+	for _, pair := range s.p.pairs {
+		paired[pair[0]], paired[pair[1]] = true, true
+	}
+	for w := range s.p.words {
+		s.look(w, paired[w])
+	}
+	for i := range s.all {
+		s.score(i, explain)
+	}
+}
+
+// look finds a word in all candidates.
+func (s *second) look(w int, positions bool) {
+	list := s.r.postings(s.all[0].part, s.p.words[w].terms)
+	for i := range s.all {
+		chunk := uint32(s.all[i].chunk)
+		next := list.seek(chunk)
+		if next == noChunk {
+			return
+		}
+		if next != chunk {
+			continue
+		}
+		at := i*len(s.p.words) + w
+		s.occurs[at] = true
+		s.titles[at] = list.titles(chunk)
+		if positions {
+			from := len(s.arena)
+			s.arena = list.positions(chunk, s.arena)
+			s.positions[at] = [2]int{from, len(s.arena)}
+		}
+	}
+}
+
+// score computes the whole formula for candidate i.
+func (s *second) score(i int, explain bool) {
+	c, words := &s.all[i], len(s.p.words)
+	params := &s.r.s.params
+	bonus := 0.0
+	for w := range s.p.words {
+		if s.occurs[i*words+w] {
+			bonus += s.p.words[w].bonus
+		}
+	}
+	title := (params.Title + params.LookupTitle*s.p.lookup) * s.title(i)
+	near := params.Near * s.proximity(i)
+	sum := float64(c.first) + title + near
+	coverage := sum * s.coverage(i)
+	c.score = sum + coverage
+	if explain {
+		c.parts = map[string]float64{
+			"body": float64(c.first) - bonus, "identifier": bonus, "title": title, "proximity": near, "coverage": coverage,
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package index
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// pathSegments is how many of the last segments of a document's path are searched with its title.
+const pathSegments = 2
+
+// TitleField returns the texts that are searched as the title: the title, the last segments of the path, and the name of
+// the file.
+func (d *Document) TitleField() []string {
+	texts := append([]string{d.Title}, d.Path[max(0, len(d.Path)-pathSegments):]...)
+	if name := d.fileName(); name != "" {
+		texts = append(texts, name)
+	}
+	return texts
+}
+
+// fileName returns the words of the name of the file that the id contains, without its extension; empty if the id names
+// no file, or one that is named for its role in a folder.
+func (d *Document) fileName() string {
+	_, name, inside := strings.Cut(d.ID, "!") // in an archive or a repository
+	if !inside && !strings.HasPrefix(d.ID, "file:") {
+		return ""
+	}
+	if !inside {
+		name = d.ID
+	}
+	name = path.Base(name)
+	name = strings.TrimSuffix(name, path.Ext(name))
+	switch strings.ToLower(name) {
+	case "index", "readme", "_index", "default", "main":
+		return ""
+	}
+	return strings.Map(func(r rune) rune { // parts of a name are words, not an identifier
+		if r == '_' || r == '-' {
+			return ' '
+		}
+		return r
+	}, name)
+}
+
+// HeadingsField returns the texts that are searched as headings of a chunk: the headings above it, and for the first chunk
+// also the metadata that describes the document in words.
+func (d *Document) HeadingsField(chunk int) []string {
+	texts := d.Chunks[chunk].Headings
+	if chunk > 0 {
+		return texts
+	}
+	for _, field := range d.Metadata {
+		switch strings.ToLower(field.Key) {
+		case "keywords", "tags", "tag", "labels", "label", "categories", "category", "topics", "topic", "subject", "subtitle",
+			"description", "summary", "abstract", "aliases", "redirect_from":
+			texts = append(slices.Clip(texts), field.Values...)
+		}
+	}
+	return texts
+}
