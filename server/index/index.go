@@ -357,7 +357,7 @@ type Selector struct {
 // Result is what a query found.
 type Result struct {
 	Hits []Hit
-	// Corrections replaced words that occur nowhere by near ones that do; only when nothing matched as typed.
+	// Corrections replaced words of Query.Text that occur nowhere by near ones that do.
 	Corrections []Correction
 	// Kept is the unknown last word that was searched for as a prefix; empty: none.
 	Kept string

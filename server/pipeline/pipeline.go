@@ -135,7 +135,7 @@ func (r *run) retrieve(ctx context.Context) (string, string, error) {
 		hits += len(found.Hits)
 	}
 	for _, c := range r.found[r.question].Corrections {
-		r.note(wire.NoteTypoCorrected, "searched for “%s”: nothing matched “%s”", c.To, c.From)
+		r.note(wire.NoteTypoCorrected, "searched for “%s”: no document contains “%s”", c.To, c.From)
 	}
 	if kept := r.found[r.question].Kept; kept != "" {
 		r.note(wire.NotePrefixKept, "“%s” is not a known word: matched as a prefix", kept)

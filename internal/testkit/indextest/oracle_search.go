@@ -56,18 +56,9 @@ func (o *Oracle) Search(q index.Query) *Answer {
 		}
 	}
 	typed = analysis.Content(typed)
-	answer, matched := o.answer(o.words(typed, q.Filter.Access), &q)
-	answer.Kept = kept
-	if matched > 0 {
-		return answer
-	}
 	corrected, corrections := o.correct(typed, &q)
-	if len(corrections) > 0 {
-		if second, matched := o.answer(o.words(corrected, q.Filter.Access), &q); matched > 0 || len(second.Hits) > 0 && q.List == nil {
-			second.Corrections, second.Kept = corrections, kept
-			return second
-		}
-	}
+	answer := o.answer(o.words(corrected, q.Filter.Access), &q)
+	answer.Corrections, answer.Kept = corrections, kept
 	return answer
 }
 
@@ -218,8 +209,8 @@ func (o *Oracle) numbers(w *word) numbers {
 	return n
 }
 
-// answer ranks and counts; it also returns how many documents match and pass the filter.
-func (o *Oracle) answer(words []word, q *index.Query) (*Answer, int) {
+// answer ranks and counts.
+func (o *Oracle) answer(words []word, q *index.Query) *Answer {
 	stats := make([]numbers, len(words))
 	total, matching := uint32(0), 0
 	for i := range words {
@@ -247,10 +238,8 @@ func (o *Oracle) answer(words []word, q *index.Query) (*Answer, int) {
 		return need > 0 && mass >= need && o.allowed(d, q)
 	}
 	answer := &Answer{count: func(returned []string) index.Counts { return o.count(&q.Filter, holdsEnough, returned) }}
-	matched := 0
 	for _, d := range o.documents {
 		if passes(d, &q.Filter, "") && holdsEnough(d) {
-			matched++
 			answer.Listed = append(answer.Listed, d.ID)
 		}
 		if !passes(d, &q.Filter, "") || !o.allowed(d, q) {
@@ -273,7 +262,7 @@ func (o *Oracle) answer(words []word, q *index.Query) (*Answer, int) {
 			return given[h.DocumentID] > q.PerDocument
 		})
 	}
-	return answer, matched
+	return answer
 }
 
 // phrasesOf leaves out phrases without words.

@@ -10,15 +10,15 @@ import (
 	"quarry/server/index/analysis"
 )
 
-// correct replaces words that nobody can see by the nearest ones that the caller can.
+// correct replaces words that the caller cannot see by near ones that they can.
 func (o *Oracle) correct(typed []analysis.QueryWord, q *index.Query) (
 	corrected []analysis.QueryWord, changes []index.Correction) {
 	seen := func(d *document) bool { return admitted(d, q.Filter.Access) }
 	for _, w := range typed {
 		runes := []rune(w.Surface)
 		to := ""
-		if w.Kind != analysis.Ideograph && plain(runes) && len(runes) >= 4 && !o.visible(w, seen) {
-			to = o.nearest(runes, seen)
+		if w.Position < 1000 && w.Kind != analysis.Ideograph && plain(runes) && len(runes) >= 4 && !o.visible(w, seen) {
+			to = o.nearest(w, seen)
 		}
 		if to != "" {
 			changes = append(changes, index.Correction{From: w.Surface, To: to})
@@ -46,23 +46,27 @@ func (o *Oracle) visible(w analysis.QueryWord, seen func(*document) bool) bool {
 	return false
 }
 
-func (o *Oracle) nearest(word []rune, seen func(*document) bool) string {
-	limit := 1
-	if len(word) >= 8 {
-		limit = 2
-	}
-	best, bestDistance := "", limit+1
+// nearest is the word of most documents; a wrong first letter counts for a tenth, two typos for a fiftieth.
+func (o *Oracle) nearest(w analysis.QueryWord, seen func(*document) bool) string {
+	word := []rune(w.Surface)
+	best, most := "", 0.0
 	for _, c := range o.surfacesWith("", seen, 1<<30) { // most documents first, then by alphabet
 		runes := []rune(c.surface)
-		if !plain(runes) || len(runes) < 4 {
+		if !plain(runes) || len(runes) < 4 || analysis.IsStopWord(c.surface) {
 			continue
 		}
-		most := limit
-		if runes[0] != word[0] {
-			most = 1
+		weight, typos, sameStart := float64(c.documents), distance(word, runes, 2), runes[0] == word[0]
+		sameStem := distance([]rune(w.Term), []rune(c.term), 1) <= 1
+		switch {
+		case typos > 2, typos == 2 && !sameStart, typos == 2 && len(word) < 10 && !sameStem:
+			continue
+		case typos == 2:
+			weight *= 0.02
+		case !sameStart:
+			weight *= 0.1
 		}
-		if distance := distance(word, runes, most); distance <= most && distance < bestDistance {
-			best, bestDistance = c.surface, distance
+		if weight > most || weight == most && c.surface < best {
+			best, most = c.surface, weight
 		}
 	}
 	return best

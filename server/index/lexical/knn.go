@@ -24,8 +24,9 @@ func (r *run) nearestOf(wanted index.Vector, q *index.Query) ([]candidate, error
 		defer r.s.analysers.put(analyser)
 		restricting := *q
 		restricting.Text = ""
-		words, _ := r.typed(analyser, &restricting)
-		p = r.plan(analyser, words, &restricting)
+		rights := r.laterRights(q.Filter.Access)
+		words, _ := r.typed(analyser, &restricting, rights)
+		p = r.plan(analyser, words, &restricting, rights)
 	}
 	var all []candidate
 	for part := range r.s.parts {

@@ -182,6 +182,32 @@ func TestIdentifiersKeepSecrets(t *testing.T) {
 	}
 }
 
+// TestCorrections corrects unknown words wherever the rest of the query matches, and never to a stop word.
+func TestCorrections(t *testing.T) {
+	s := newSearcher(t, []Part{{Segment: open(t, "words", []index.Document{
+		{ID: "a", Chunks: []index.Chunk{{Text: "Expenses for a laptop are paid from the budget. Action and leave: thirty days."}}},
+		{ID: "b", Chunks: []index.Chunk{{Text: "The laptops come from the office; the broker is offline."}}},
+		{ID: "c", Chunks: []index.Chunk{{Text: "One brokers meeting, one broken gateway."}}},
+	})}})
+	for text, want := range map[string]string{
+		"expnse laptpo":          "[{expnse expenses} {laptpo laptop}]",
+		"frob the budget":        "[]",
+		"how many vacation days": "[]", // action is two typos away, and begins with another letter
+		"laptop buget":           "[{buget budget}]",
+		"brokem":                 "[{brokem broken}]", // first by the alphabet
+		"offlien braker":         "[{offlien offline} {braker broker}]",
+		"xffice":                 "[{xffice office}]",
+	} {
+		if got := fmt.Sprint(search(t, s, index.Query{Text: text}).Corrections); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+	phrase := search(t, s, index.Query{Text: "laptop", Phrases: []string{"buget"}})
+	if len(phrase.Corrections)+len(phrase.Hits) > 0 {
+		t.Errorf("a phrase is corrected: %+v", phrase)
+	}
+}
+
 // TestCorrectionsAreBounded: a query of many words that nobody wrote is not compared with the vocabulary word by word.
 func TestCorrectionsAreBounded(t *testing.T) {
 	s := newSearcher(t, []Part{{Segment: open(t, "words", []index.Document{

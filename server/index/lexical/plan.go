@@ -52,10 +52,11 @@ type phraseTerm struct {
 const phraseBreak = 1000
 
 // typed returns the words of a query as they were typed, and the unknown last one that stays a prefix, if there is one.
-func (r *run) typed(a *analysis.Analyser, q *index.Query) (content []analysis.QueryWord, kept string) {
+func (r *run) typed(a *analysis.Analyser, q *index.Query, rights func() []segment.Bits) (
+	content []analysis.QueryWord, kept string) {
 	words := a.Words(q.Text, q.Prefix)
 	if n := len(words); q.PrefixIfUnknown && n > 0 {
-		kept = r.unfinished(words[n-1], r.laterRights(q.Filter.Access)())
+		kept = r.unfinished(words[n-1], rights())
 		words[n-1].Prefix = words[n-1].Prefix || kept != ""
 	}
 	position := phraseBreak
@@ -89,7 +90,7 @@ func (r *run) unfinished(w analysis.QueryWord, rights []segment.Bits) string {
 }
 
 // plan looks the words of a query up.
-func (r *run) plan(a *analysis.Analyser, words []analysis.QueryWord, q *index.Query) *plan {
+func (r *run) plan(a *analysis.Analyser, words []analysis.QueryWord, q *index.Query, rights func() []segment.Bits) *plan {
 	p := &plan{}
 	stats := &r.s.stats
 	params := &r.s.params
@@ -98,7 +99,6 @@ func (r *run) plan(a *analysis.Analyser, words []analysis.QueryWord, q *index.Qu
 			params.TitleWeight*float64(stats.ChunkTitleTokens)) / float64(stats.Chunks)
 		p.title = float64(stats.TitleTokens) / float64(stats.Documents)
 	}
-	rights := r.laterRights(q.Filter.Access)
 	for _, w := range words {
 		if len(p.words) >= maxWords {
 			break

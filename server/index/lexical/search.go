@@ -102,32 +102,20 @@ func (s *Searcher) Search(ctx context.Context, query index.Query) (index.Result,
 	return answer(ctx, s, "search", func(r *run) (index.Result, error) { return r.search(&query) })
 }
 
-// search answers a query; if nothing matches as typed, it answers the corrected query.
+// search answers a query, with its unknown words corrected.
 func (r *run) search(q *index.Query) (index.Result, error) {
 	analyser := r.s.analysers.get()
 	defer r.s.analysers.put(analyser)
-	words, kept := r.typed(analyser, q)
-	p := r.plan(analyser, words, q)
-	found, err := r.execute(p, q)
+	rights := r.laterRights(q.Filter.Access)
+	words, kept := r.typed(analyser, q, rights)
+	words, corrections, err := r.correct(analyser, words, rights)
 	if err != nil {
 		return index.Result{}, err
 	}
-	var corrections []index.Correction
-	if found.documents == 0 {
-		corrected, changes, err := r.correct(analyser, words, q)
-		if err != nil {
-			return index.Result{}, err
-		}
-		if len(changes) > 0 {
-			second := r.plan(analyser, corrected, q)
-			again, err := r.execute(second, q)
-			if err != nil {
-				return index.Result{}, err
-			}
-			if len(again.hits) > 0 || again.documents > 0 {
-				p, found, corrections = second, again, changes
-			}
-		}
+	p := r.plan(analyser, words, q, rights)
+	found, err := r.execute(p, q)
+	if err != nil {
+		return index.Result{}, err
 	}
 	result := index.Result{Hits: r.passages(found.hits), Corrections: corrections, Kept: kept,
 		Highlighter: newHighlighter(p, &r.s.analysers)}

@@ -1,11 +1,10 @@
 package lexical
 
 import (
-	"cmp"
-	"slices"
 	"unicode"
 	"unicode/utf8"
 
+	"quarry/internal/text"
 	"quarry/server/index"
 	"quarry/server/index/analysis"
 	"quarry/server/index/segment"
@@ -14,20 +13,24 @@ import (
 const (
 	// oneTypo and twoTypos are the lengths from which a word may be one or two typos away.
 	oneTypo  = 4
-	twoTypos = 8
+	twoTypos = 10
+	maxTypos = 2
+	// firstLetter and secondTypo are how probable it is that the first letter is wrong, and that a second one is.
+	firstLetter = 0.1
+	secondTypo  = 0.02
 	// maxCorrected bounds the words of a query that are corrected: each is compared with the whole vocabulary.
 	maxCorrected = 16
 )
 
-// correct replaces the words that no document contains which the caller may see by near ones that some do.
-func (r *run) correct(a *analysis.Analyser, words []analysis.QueryWord, q *index.Query) (
+// correct replaces each word that no document contains which the caller may see by a near one that some do. Phrases are
+// meant as they are written.
+func (r *run) correct(a *analysis.Analyser, words []analysis.QueryWord, rights func() []segment.Bits) (
 	[]analysis.QueryWord, []index.Correction, error) {
 	var changes []index.Correction
-	rights := r.laterRights(q.Filter.Access)
 	corrected := append([]analysis.QueryWord(nil), words...)
 	tried := 0
 	for i, w := range words[:min(len(words), maxWords)] {
-		if w.Kind == analysis.Ideograph || !correctable(w.Surface) {
+		if w.Position >= phraseBreak || w.Kind == analysis.Ideograph || !correctable(w.Surface) {
 			continue
 		}
 		if r.visible(w, rights()) {
@@ -39,7 +42,7 @@ func (r *run) correct(a *analysis.Analyser, words []analysis.QueryWord, q *index
 		if tried++; tried > maxCorrected {
 			break
 		}
-		to := r.nearest(w.Surface, rights())
+		to := r.nearest(w, rights())
 		if to == "" {
 			continue
 		}
@@ -86,20 +89,38 @@ func (r *run) anyIn(terms []string, rights []segment.Bits) bool {
 	return false
 }
 
-// nearest returns the surface nearest to a word: the fewest typos away, then in the most documents that the caller
-// may see, then the first by alphabet; empty if there is none.
-func (r *run) nearest(word string, rights []segment.Bits) string {
-	limit := 1
-	if utf8.RuneCountInString(word) >= twoTypos {
-		limit = 2
+// nearest returns the surface that was most probably meant by a word; empty if there is none. As in a noisy channel
+// (Kernighan, Church and Gale, A spelling correction program based on a noisy channel model, COLING 1990), it has the
+// highest frequency times probability of its typos. Stop words are never meant: they add nothing to a query.
+func (r *run) nearest(w analysis.QueryWord, rights []segment.Bits) string {
+	best, bestLikelihood := "", 0.0
+	for _, n := range r.near(w.Surface, maxTypos, rights) {
+		likelihood := float64(n.documents) * typing(w, n)
+		if likelihood > 0 && (likelihood > bestLikelihood || likelihood == bestLikelihood && n.surface < best) {
+			best, bestLikelihood = n.surface, likelihood
+		}
 	}
-	all := r.near(word, limit, rights)
-	if len(all) == 0 {
-		return ""
+	return best
+}
+
+// typing returns the probability that n was typed as w, relative to other words; 0 if it is not considered. A word may
+// have more typos than its length allows if it is another form of a word that has one.
+func typing(w analysis.QueryWord, n neighbour) float64 {
+	if analysis.IsStopWord(n.surface) {
+		return 0
 	}
-	return slices.MinFunc(all, func(a, b neighbour) int {
-		return cmp.Or(cmp.Compare(a.typos, b.typos), cmp.Compare(b.documents, a.documents), cmp.Compare(a.surface, b.surface))
-	}).surface
+	first, _ := utf8.DecodeRuneInString(w.Surface)
+	probability := 1.0
+	if begins, _ := utf8.DecodeRuneInString(n.surface); begins != first {
+		probability = firstLetter
+	}
+	if n.typos > 1 {
+		probability = secondTypo
+		if utf8.RuneCountInString(w.Surface) < twoTypos && text.EditDistance(w.Term, n.term) > 1 {
+			return 0
+		}
+	}
+	return probability
 }
 
 // neighbour is a surface near a word.
