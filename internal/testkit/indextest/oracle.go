@@ -24,6 +24,7 @@ type Oracle struct {
 // Params are the constants of the formula, as in package lexical.
 type Params struct {
 	K1, B, TitleWeight, HeadingWeight, Title, Near, Coverage, NearUnordered, Identifier, Part float64
+	Pair, Spelling                                                                            float64
 	LookupWords, LookupTitle, LookupExact                                                     float64
 }
 

@@ -43,6 +43,11 @@ func (o *Oracle) Search(q index.Query) *Answer {
 			typed[n-1].Prefix = true
 		}
 	}
+	for i, n := 1, len(typed); i < n; i++ {
+		if w, ok := analysis.Joined(q.Text, typed[i-1], typed[i]); ok {
+			typed = append(typed, w)
+		}
+	}
 	const apart = 1000
 	for i, phrase := range q.Phrases {
 		for _, w := range a.Words(phrase, false) {
@@ -71,7 +76,7 @@ func (o *Oracle) unfinished(w analysis.QueryWord, access index.Access) string {
 			return ""
 		}
 	}
-	if len(o.terms(w.Surface, w.Term, true, seen)) > 1 {
+	if len(o.terms(analysis.QueryWord{Token: w.Token, Prefix: true}, seen)) > 1 {
 		return w.Surface
 	}
 	if n := len(w.Parts); n > 0 {
@@ -90,21 +95,40 @@ func (o *Oracle) words(typed []analysis.QueryWord, access index.Access) (words [
 				return
 			}
 		}
-		words = append(words, word{w, o.terms(w.Surface, w.Term, w.Prefix, seen), weight, matched, o.visible(analysis.QueryWord{
+		words = append(words, word{w, o.terms(w, seen), weight, matched, o.visible(analysis.QueryWord{
 			Token: w.Token, Prefix: w.Prefix}, seen)})
 	}
 	for _, w := range typed {
+		if w.Kind == analysis.Compound {
+			continue
+		}
 		known := o.visible(analysis.QueryWord{Token: w.Token, Prefix: w.Prefix}, seen)
 		if len(w.Parts) == 0 || known {
-			add(w, 1, true)
+			weight := 1.0
+			if w.Overlaps {
+				weight = o.params.Pair
+			}
+			add(w, weight, true)
 		}
 		for i, part := range w.Parts {
 			if known {
-				add(part, o.params.Part, false)
+				if !analysis.IsStopWord(part.Surface) {
+					add(part, o.params.Part, false)
+				}
 				continue
 			}
 			part.Prefix = w.Prefix && i == len(w.Parts)-1
 			add(part, 1, true)
+		}
+	}
+	for _, w := range typed {
+		if w.Kind != analysis.Compound {
+			continue
+		}
+		w = w.Solid()
+		has := slices.ContainsFunc(words, func(had word) bool { return had.Term == w.Term })
+		if !has && o.visible(w, seen) {
+			add(w, o.params.Spelling, false)
 		}
 	}
 	return words
@@ -112,14 +136,18 @@ func (o *Oracle) words(typed []analysis.QueryWord, access index.Access) (words [
 
 // terms are what a word stands for: its own, and with prefix those of the 64 surfaces that most documents hold, and one
 // at least that may be seen.
-func (o *Oracle) terms(surface, own string, prefix bool, seen func(*document) bool) []string {
-	terms := map[string]bool{own: true}
-	if prefix {
+func (o *Oracle) terms(w analysis.QueryWord, seen func(*document) bool) []string {
+	terms := map[string]bool{w.Term: true}
+	if hyphenated := w.Hyphenated(); !w.Prefix && w.Kind != analysis.Whole && w.Kind != analysis.Compound && slices.ContainsFunc(o.documents,
+		func(d *document) bool { return d.terms[hyphenated] && seen(d) }) {
+		terms[hyphenated] = true
+	}
+	if w.Prefix {
 		shown := map[string]bool{}
-		for _, c := range o.surfacesWith(surface, seen, 1<<30) {
+		for _, c := range o.surfacesWith(w.Surface, seen, 1<<30) {
 			shown[c.surface] = true
 		}
-		all := slices.DeleteFunc(o.surfacesWith(surface, func(*document) bool { return true }, 1<<30),
+		all := slices.DeleteFunc(o.surfacesWith(w.Surface, func(*document) bool { return true }, 1<<30),
 			func(c counted) bool { return !shown[c.surface] })
 		for _, c := range all[:min(len(all), 64)] {
 			terms[c.term] = true
@@ -220,6 +248,14 @@ func (o *Oracle) answer(words []word, q *index.Query) *Answer {
 			matching++
 		}
 	}
+	for i, w := range words { // another spelling counts like the words that it spells
+		for j, spelt := range words {
+			near := spelt.Position >= w.Position && spelt.Position < w.Position+500
+			if w.Kind == analysis.Compound && spelt.Kind != analysis.Compound && near && spelt.Start >= w.Start && spelt.End <= w.End {
+				stats[i].mass += stats[j].mass
+			}
+		}
+	}
 	need := total
 	if matching > 2 {
 		need = (total + 1) / 2
@@ -231,7 +267,7 @@ func (o *Oracle) answer(words []word, q *index.Query) *Answer {
 		}
 		mass := uint32(0)
 		for i, w := range words {
-			if w.matched && slices.ContainsFunc(w.terms, func(term string) bool { return d.terms[term] }) {
+			if stats[i].mass > 0 && slices.ContainsFunc(w.terms, func(term string) bool { return d.terms[term] }) {
 				mass += stats[i].mass
 			}
 		}
@@ -294,18 +330,26 @@ func (o *Oracle) anyPhrase(c *chunk, q *index.Query) bool {
 	return slices.ContainsFunc(phrasesOf(q.Phrases), func(p []analysis.QueryWord) bool { return o.holds(c, p, q.Filter.Access) })
 }
 
+// phraseTerms are what a word of a phrase stands for, as it is written.
+func (o *Oracle) phraseTerms(w analysis.QueryWord, seen func(*document) bool) []string {
+	if !w.Prefix {
+		return []string{w.Term}
+	}
+	return o.terms(w, seen)
+}
+
 // holds reports whether the phrase stands in the chunk, its title or its headings.
 func (o *Oracle) holds(c *chunk, phrase []analysis.QueryWord, access index.Access) bool {
 	seen := func(d *document) bool { return admitted(d, access) }
 	at := func(i, position int) bool {
-		for _, term := range o.terms(phrase[i].Surface, phrase[i].Term, phrase[i].Prefix, seen) {
+		for _, term := range o.phraseTerms(phrase[i], seen) {
 			if slices.ContainsFunc(c.places[term], func(p place) bool { return p.position == position }) {
 				return true
 			}
 		}
 		return false
 	}
-	for _, term := range o.terms(phrase[0].Surface, phrase[0].Term, phrase[0].Prefix, seen) {
+	for _, term := range o.phraseTerms(phrase[0], seen) {
 		for _, p := range c.places[term] {
 			all := true
 			for i := range phrase {
@@ -362,7 +406,7 @@ func (o *Oracle) score(d *document, c *chunk, words []word, stats []numbers) flo
 		}
 		if titleFrequency > 0 {
 			title += w.weight * stats[i].titleIDF * titleFrequency * (p.K1 + 1) / (titleFrequency + titleNorm)
-			if w.matched {
+			if stats[i].mass > 0 {
 				found += stats[i].idf
 				covered++
 			}
@@ -371,7 +415,7 @@ func (o *Oracle) score(d *document, c *chunk, words []word, stats []numbers) flo
 	lookup := max(0, 1-float64(longest)/p.LookupWords)
 	sum += (p.Title+p.LookupTitle*lookup)*title + p.Near*proximity(words, stats, places, p.NearUnordered)
 	if all > 0 && d.size > 0 {
-		sum *= 1 + (p.Coverage+p.LookupExact*lookup*min(1, covered/float64(d.size)))*found/all
+		sum *= 1 + (p.Coverage+p.LookupExact*lookup*min(1, covered/float64(d.size)))*min(1, found/all)
 	}
 	return sum
 }

@@ -16,17 +16,53 @@ func (o *Oracle) correct(typed []analysis.QueryWord, q *index.Query) (
 	seen := func(d *document) bool { return admitted(d, q.Filter.Access) }
 	for _, w := range typed {
 		runes := []rune(w.Surface)
-		to := ""
-		if w.Position < 1000 && w.Kind != analysis.Ideograph && plain(runes) && len(runes) >= 4 && !o.visible(w, seen) {
-			to = o.nearest(w, seen)
+		ordinary := w.Kind != analysis.Ideograph && w.Kind != analysis.Compound
+		if w.Position >= 1000 || !ordinary || !plain(runes) || len(runes) < 4 || o.visible(w, seen) {
+			corrected = append(corrected, w)
+			continue
 		}
-		if to != "" {
+		if parts := o.split(w, q.Filter.Access); parts != nil {
+			changes = append(changes, index.Correction{From: w.Surface, To: parts[0].Surface + " " + parts[1].Surface})
+			corrected = append(corrected, parts...)
+			continue
+		}
+		if to := o.nearest(w, seen); to != "" {
 			changes = append(changes, index.Correction{From: w.Surface, To: to})
-			w = analysis.QueryWord{Token: analysis.Token{Term: analysis.Stem(to), Surface: to, Position: w.Position}}
+			w = analysis.QueryWord{Token: analysis.Token{Term: analysis.Stem(to), Surface: to, Start: w.Start, End: w.End, Position: w.Position}}
 		}
 		corrected = append(corrected, w)
 	}
 	return corrected, changes
+}
+
+// split is an unknown word as two that follow each other where the caller can see it.
+func (o *Oracle) split(w analysis.QueryWord, access index.Access) []analysis.QueryWord {
+	runes := []rune(w.Surface)
+	for i := 2; i <= len(runes)-2; i++ {
+		var parts []analysis.QueryWord
+		for at, surface := range []string{string(runes[:i]), string(runes[i:])} {
+			part := analysis.QueryWord{Token: w.Token}
+			part.Surface, part.Term, part.Position = surface, analysis.Stem(surface), at
+			parts = append(parts, part)
+		}
+		known := func(surface string) bool {
+			return slices.ContainsFunc(o.documents, func(d *document) bool {
+				_, has := d.surfaces[surface]
+				return has && admitted(d, access)
+			})
+		}
+		if !known(parts[0].Surface) || !known(parts[1].Surface) {
+			continue
+		}
+		for _, d := range o.documents {
+			follow := func(c chunk) bool { return o.holds(&c, parts, access) }
+			if admitted(d, access) && slices.ContainsFunc(d.chunks, follow) {
+				parts[0].Position, parts[1].Position = w.Position, w.Position
+				return parts
+			}
+		}
+	}
+	return nil
 }
 
 // plain reports whether a word has letters alone, of a script with spaces.
@@ -36,7 +72,7 @@ func plain(word []rune) bool {
 
 func (o *Oracle) visible(w analysis.QueryWord, seen func(*document) bool) bool {
 	for _, part := range append([]analysis.QueryWord{w}, w.Parts...) {
-		terms := o.terms(part.Surface, part.Term, part.Prefix, seen)
+		terms := o.terms(part, seen)
 		for _, d := range o.documents {
 			if seen(d) && slices.ContainsFunc(terms, func(term string) bool { return d.terms[term] }) {
 				return true
@@ -94,7 +130,7 @@ func distance(a, b []rune, limit int) int {
 // Suggest completes the last word of prefix.
 func (o *Oracle) Suggest(prefix string, access index.Access, limit int) (out index.Suggestions) {
 	a := analysis.New()
-	tokens, words := a.Tokens(prefix), a.Words(prefix, false)
+	tokens, words := a.Tokens(prefix), slices.DeleteFunc(a.Words(prefix, false), analysis.QueryWord.Spelling)
 	if len(words) == 0 || limit <= 0 {
 		return out
 	}

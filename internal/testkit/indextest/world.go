@@ -22,7 +22,8 @@ func NewWorld(seed uint64) *World {
 		vocabulary: strings.Fields(`deploy deploys deployed deployment service services runner running run pipeline
 			database databases index indexes the of and a to handbook holiday holidays policy policies kubernetes
 			PROJ-123 PROJ-124 ERR_TEMP_042 v4.12.0 getUserName username user name 日本語 日本 東京都 猫 黒猫 café naïve
-			configuration configure rollback incident on-call server servers x y`),
+			configuration configure rollback incident on-call oncall on call e-mail email mail US us IT it May may 2024 ISO27001 ISO 27001 27001
+			サーバー サーバ ｻｰﾊﾞｰ 打ち合わせ 打合せ onto server servers x y`),
 	}
 }
 

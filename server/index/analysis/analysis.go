@@ -3,7 +3,7 @@
 package analysis
 
 // Version names the rules of this analyser.
-const Version = 2
+const Version = 3
 
 // Kind says how a token came about.
 type Kind uint8
@@ -17,6 +17,9 @@ const (
 	// Ideograph is two neighbouring characters of a script without spaces, or the last character of a run alone, so
 	// that every character begins exactly one token.
 	Ideograph
+	// Compound is what a hyphenated pair or a Japanese word is in another spelling, without the hyphen or without the kana
+	// between two characters, behind the sign hyphenated. It is at the position of its first part.
+	Compound
 )
 
 // Limits on what one token can be; longer ones are cut, the same way when indexing and when searching.

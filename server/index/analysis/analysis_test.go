@@ -12,7 +12,7 @@ import (
 func show(tokens []Token) string {
 	var out []string
 	for _, token := range tokens {
-		mark := map[Kind]string{Word: "", Whole: "*", Ideograph: "~"}[token.Kind]
+		mark := map[Kind]string{Word: "", Whole: "*", Ideograph: "~", Compound: ""}[token.Kind]
 		out = append(out, fmt.Sprintf("%s%s@%d", mark, token.Surface, token.Position))
 	}
 	return strings.Join(out, " ")
@@ -38,6 +38,16 @@ func TestTokens(t *testing.T) {
 		"“quoted” — dash":            "quoted@0 dash@1",
 		"C++ or C#":                  "*c++@0 c@0 or@1 *c#@2 c@2",
 		"jo@acme.example":            "*jo@acme.example@0 jo@0 acme@1 example@2",
+		"on-call, E-Mail":            "-oncall@0 on@0 call@1 -email@2 e@2 mail@3",
+		"US and IT rules, ask WHO":   "*US@0 us@0 and@1 *IT@2 it@2 rules@3 ask@4 *WHO@5 who@5",
+		"it and us; CONTACT US":      "it@0 and@1 us@2 contact@3 us@4",
+		"in May, may 12; we may":     "in@0 *May@1 may@1 *May@2 may@2 12@3 we@4 may@5",
+		"May I? May holidays":        "may@0 i@1 *May@2 may@2 holidays@3",
+		"サーバー":                       "~サー@0 ~ーバ@1 ~バ@2",
+		"ｻｰﾊﾞ":                       "~サー@0 ~ーバ@1 ~バ@2",
+		"キー":                         "~キー@0 ~ー@1",
+		"打ち合わせ":                      "~打ち@0 -打合@0 ~ち合@1 ~合わ@2 ~わせ@3 ~せ@4",
+		"国の法":                        "~国の@0 ~の法@1 ~法@2",
 		"ไทย":                        "~ไท@0 ~ทย@1 ~ย@2",
 	} {
 		if got := show(New().Tokens(text)); got != want {
@@ -85,6 +95,10 @@ func TestQuery(t *testing.T) {
 		{"fix PROJ-12", true, "fix proj-12*/proj/12"},
 		{"日本語", false, "日本 本語"},
 		{"語", false, "語*"},
+		{"打ち合", false, "打ち -打合 ち合"},
+		{"ISO27001", false, "iso27001/iso/27001"},
+		{"holidays in the US", false, "holiday US/us"},
+		{"to e-mail", false, "-email e mail"},
 		{"日本 語", false, "日本 語*"},
 		{"日本語", true, "日本 本語*"},
 	} {

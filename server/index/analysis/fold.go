@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -80,6 +81,9 @@ func unaccented(r rune) string {
 
 // Stem returns the term of a surface: the English stem of a word of plain letters, otherwise the surface itself.
 func Stem(surface string) string {
+	if word, compound := strings.CutPrefix(surface, hyphenated); compound && word != "" {
+		return hyphenated + Stem(word)
+	}
 	if len(surface) < 3 {
 		return surface
 	}

@@ -1,13 +1,17 @@
 package analysis
 
+import "strings"
+
 // QueryWord is one word of a query as the searcher looks it up. Its position is its place in the query, for phrases and
 // for the nearness of neighbours.
 type QueryWord struct {
 	Token
 	// Prefix: every word that begins with Surface matches.
 	Prefix bool
-	// Parts are the words that a Whole was made of; nil for other kinds.
+	// Parts are the words that a Whole was made of, or the letters and the number of a word like ISO27001; nil for others.
 	Parts []QueryWord
+	// Overlaps: it shares a character with another pair of the query.
+	Overlaps bool
 }
 
 // Identifier reports whether w is an identifier that no plain word can equal: it contains digits or signs.
@@ -35,12 +39,14 @@ func (a *Analyser) Words(text string, prefix bool) []QueryWord {
 // Content leaves stop words out, as long as a content word remains.
 func Content(words []QueryWord) []QueryWord {
 	content := make([]QueryWord, 0, len(words))
+	found := false
 	for _, w := range words {
 		if w.Prefix || w.Kind != Word || !IsStopWord(w.Surface) {
 			content = append(content, w)
+			found = found || w.Kind != Compound
 		}
 	}
-	if len(content) == 0 {
+	if !found {
 		return words
 	}
 	return content
@@ -50,27 +56,89 @@ func Content(words []QueryWord) []QueryWord {
 // is dropped, and a lone one means every pair that begins with it.
 func group(tokens []Token) []QueryWord {
 	var words []QueryWord
+	var before *Token // the last pair, and its place among words
+	pair := 0
 	for i := 0; i < len(tokens); {
 		token := tokens[i]
 		w := QueryWord{Token: token}
 		i++
 		switch token.Kind {
+		case Word:
+			w.Parts = lettersAndNumber(token)
 		case Whole:
 			for ; i < len(tokens) && tokens[i].Kind == Word && tokens[i].End <= token.End; i++ {
 				w.Parts = append(w.Parts, QueryWord{Token: tokens[i]})
 			}
 		case Ideograph:
-			last := i == len(tokens) || tokens[i].Kind != Ideograph || tokens[i].Start >= token.End
-			if last {
-				if i > 1 && tokens[i-2].Kind == Ideograph && tokens[i-2].End == token.End {
+			if after := pairFrom(tokens, i); after < 0 || tokens[after].Start >= token.End {
+				if before != nil && before.End == token.End {
 					continue
 				}
 				w.Prefix = true
 			}
+			w.Overlaps = before != nil && before.End > token.Start
+			if w.Overlaps {
+				words[pair].Overlaps = true
+			}
+			before, pair = &tokens[i-1], len(words)
 		}
 		words = append(words, w)
 	}
 	return words
+}
+
+// pairFrom returns the place of the pair behind i, past a Compound; -1 if there is none.
+func pairFrom(tokens []Token, i int) int {
+	for ; i < len(tokens) && tokens[i].Kind == Compound; i++ {
+	}
+	if i == len(tokens) || tokens[i].Kind != Ideograph {
+		return -1
+	}
+	return i
+}
+
+// lettersAndNumber returns the parts of a word of at least two letters before at least two digits, which others write as
+// two words.
+func lettersAndNumber(token Token) []QueryWord {
+	surface := token.Surface
+	letters := strings.TrimRight(surface, "0123456789")
+	if len(letters) < 2 || len(surface)-len(letters) < 2 || strings.ContainsAny(letters, "0123456789'") {
+		return nil
+	}
+	var parts []QueryWord
+	for _, part := range []string{letters, surface[len(letters):]} {
+		t := token
+		t.Surface, t.Term = part, Stem(part)
+		parts = append(parts, QueryWord{Token: t})
+	}
+	return parts
+}
+
+// hyphenated is what surfaces and terms of compounds begin with, and no others: so a word that is written without its
+// hyphen is found too, and one whose parts are found anyway does not count twice.
+const hyphenated = "-"
+
+// Hyphenated returns the term of the compounds that w is, written with a hyphen or with kana between its characters.
+func (w QueryWord) Hyphenated() string { return hyphenated + w.Term }
+
+// Spelling reports whether w is another spelling of words that the query has.
+func (w QueryWord) Spelling() bool { return w.Kind == Compound }
+
+// Solid returns a compound of a query as it is written without the hyphen.
+func (w QueryWord) Solid() QueryWord {
+	w.Surface, w.Term = w.Surface[len(hyphenated):], w.Term[len(hyphenated):]
+	return w
+}
+
+// Joined returns what two neighbouring words of a query are as a compound, and whether they can be one.
+func Joined(text string, a, b QueryWord) (QueryWord, bool) {
+	if a.Kind != Word || b.Kind != Word || b.Prefix || a.Position+1 != b.Position || a.End > b.Start ||
+		b.End > len(text) || text[a.End:b.Start] != " " || len(a.Surface)+len(b.Surface) > maxWordBytes {
+		return QueryWord{}, false
+	}
+	surface := hyphenated + a.Surface + b.Surface
+	return QueryWord{Token: Token{Surface: surface, Term: Stem(surface), Start: a.Start, End: b.End, Position: a.Position,
+		Kind: Compound}}, true
 }
 
 // Phrase returns the words of a phrase, which must occur at the distances of their positions; that of the first is 0.
@@ -79,9 +147,12 @@ func group(tokens []Token) []QueryWord {
 func (a *Analyser) Phrase(text string) []QueryWord {
 	var phrase []QueryWord
 	for _, w := range group(a.Tokens(text)) {
-		if w.Kind == Whole {
+		switch w.Kind {
+		case Whole:
 			phrase = append(phrase, w.Parts...)
-		} else {
+		case Compound:
+		default:
+			w.Parts = nil
 			phrase = append(phrase, w)
 		}
 	}

@@ -6,8 +6,6 @@ import (
 	"unicode/utf8"
 
 	"quarry/internal/text"
-
-	"golang.org/x/text/unicode/norm"
 )
 
 // class sorts bytes for the scanner.
@@ -51,11 +49,14 @@ func makeClasses() (table [256]class) {
 type Scanner struct {
 	surface  []byte
 	parts    []span
-	chars    []span
+	chars    []char
 	position int
 }
 
 type span struct{ start, end int }
+
+// char is a character of an unspaced script with its marks; those from bare on are not part of its surface.
+type char struct{ start, bare, end int }
 
 // unit is a run of letters, digits and connectors: one word, or an identifier of several.
 type unit struct {
@@ -218,6 +219,7 @@ func (s *Scanner) emit(text string, u unit, yield func(Raw)) {
 		if u.end-u.start == 1 {
 			s.language(text, u, yield)
 		}
+		s.name(text, u, yield)
 		s.word(text, u.start, u.end, yield)
 		return
 	}
@@ -228,9 +230,26 @@ func (s *Scanner) emit(text string, u unit, yield func(Raw)) {
 		s.surface = cut(s.surface, maxWholeBytes)
 		yield(Raw{Surface: s.surface, Start: u.start, End: u.end, Position: s.position, Kind: Whole})
 	}
+	switch {
+	case len(s.parts) == 1:
+		s.name(text, u, yield)
+	case !whole && len(s.parts) == 2:
+		s.compound(text, s.parts[0], s.parts[1], s.parts[0].end, yield)
+	}
 	for _, part := range s.parts {
 		s.word(text, part.start, part.end, yield)
 	}
+}
+
+// compound yields the text of a until bare and of b as one word.
+func (s *Scanner) compound(text string, a, b span, bare int, yield func(Raw)) {
+	if b.end-a.start > maxWordBytes {
+		return
+	}
+	s.surface = append(s.surface[:0], hyphenated...)
+	s.surface = append(s.surface, fold(nil, text[a.start:bare])...)
+	s.surface = cut(append(s.surface, fold(nil, text[b.start:b.end])...), maxWordBytes)
+	yield(Raw{Surface: s.surface, Start: a.start, End: b.end, Position: s.position, Kind: Compound})
 }
 
 // language yields the names of programming languages that are a letter and signs: C++, C#.
@@ -322,40 +341,6 @@ func hump(before, r rune, rest string) bool {
 	}
 	plural := next == 's' && len(rest) == size // the s of IDs, APIs
 	return !plural && (unicode.IsUpper(before) || unicode.IsDigit(before))
-}
-
-// run emits the pairs of a run of characters of an unspaced script that begins at i, and returns its end.
-func (s *Scanner) run(text string, i int, yield func(Raw)) int {
-	s.chars = s.chars[:0]
-	for i < len(text) {
-		r, size := utf8.DecodeRuneInString(text[i:])
-		n := len(s.chars)
-		switch {
-		case n > 0 && unicode.IsMark(r):
-			s.chars[n-1].end = i + size
-		case Unspaced(r):
-			s.chars = append(s.chars, span{i, i + size})
-		default:
-			s.pairs(text, yield)
-			return i
-		}
-		i += size
-	}
-	s.pairs(text, yield)
-	return i
-}
-
-func (s *Scanner) pairs(text string, yield func(Raw)) {
-	for i, char := range s.chars {
-		end := char.end
-		if i+1 < len(s.chars) {
-			end = s.chars[i+1].end
-		}
-		s.surface = norm.NFKC.AppendString(s.surface[:0], text[char.start:min(end, char.start+maxWordBytes)])
-		s.surface = cut(s.surface, maxWordBytes)
-		yield(Raw{Surface: s.surface, Start: char.start, End: end, Position: s.position, Kind: Ideograph})
-		s.position++
-	}
 }
 
 // cut shortens b to at most limit bytes, at the boundary of a character.

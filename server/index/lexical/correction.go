@@ -27,10 +27,11 @@ const (
 func (r *run) correct(a *analysis.Analyser, words []analysis.QueryWord, rights func() []segment.Bits) (
 	[]analysis.QueryWord, []index.Correction, error) {
 	var changes []index.Correction
-	corrected := append([]analysis.QueryWord(nil), words...)
+	corrected := make([]analysis.QueryWord, 0, len(words))
 	tried := 0
-	for i, w := range words[:min(len(words), maxWords)] {
-		if w.Position >= phraseBreak || w.Kind == analysis.Ideograph || !correctable(w.Surface) {
+	for _, w := range words[:min(len(words), maxWords)] {
+		corrected = append(corrected, w)
+		if w.Position >= phraseBreak || w.Kind == analysis.Ideograph || w.Kind == analysis.Compound || !correctable(w.Surface) {
 			continue
 		}
 		if r.visible(w, rights()) {
@@ -42,12 +43,22 @@ func (r *run) correct(a *analysis.Analyser, words []analysis.QueryWord, rights f
 		if tried++; tried > maxCorrected {
 			break
 		}
+		parts, err := r.split(a, w, rights())
+		if err != nil {
+			return nil, nil, err
+		}
+		if parts != nil {
+			changes = append(changes, index.Correction{From: w.Surface, To: parts[0].Surface + " " + parts[1].Surface})
+			corrected = append(corrected[:len(corrected)-1], parts...)
+			continue
+		}
 		to := r.nearest(w, rights())
 		if to == "" {
 			continue
 		}
 		changes = append(changes, index.Correction{From: w.Surface, To: to})
-		corrected[i] = analysis.QueryWord{Token: analysis.Token{Term: a.TermOf([]byte(to)), Surface: to, Position: w.Position}}
+		corrected[len(corrected)-1] = analysis.QueryWord{Token: analysis.Token{
+			Term: a.TermOf([]byte(to)), Surface: to, Start: w.Start, End: w.End, Position: w.Position}}
 	}
 	return corrected, changes, nil
 }
@@ -65,11 +76,7 @@ func correctable(surface string) bool {
 // visible reports whether a document that the caller may see contains the word.
 func (r *run) visible(w analysis.QueryWord, rights []segment.Bits) bool {
 	for _, w := range append([]analysis.QueryWord{w}, w.Parts...) {
-		terms := []string{w.Term}
-		if w.Prefix {
-			terms = r.expansions(w.Surface, w.Term, rights)
-		}
-		if r.anyIn(terms, rights) {
+		if r.anyIn(r.alternatives(w, rights), rights) {
 			return true
 		}
 	}

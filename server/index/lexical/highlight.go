@@ -27,8 +27,10 @@ type highlighter struct {
 func newHighlighter(p *plan, pool *analysers) *highlighter {
 	h := &highlighter{terms: make(map[string]float64), prefixes: make(map[string]float64), analysers: pool}
 	for _, w := range p.words {
-		h.terms[w.Term] = w.idf
-		h.initials[w.Term[0]] = true
+		for _, term := range w.terms {
+			h.terms[term] = w.idf
+			h.initials[term[0]] = true
+		}
 		if w.Prefix {
 			h.prefixes[w.Surface] = w.idf
 			h.initials[w.Surface[0]] = true

@@ -208,6 +208,54 @@ func TestCorrections(t *testing.T) {
 	}
 }
 
+// TestSpellings finds words however they are joined, split, voiced or prolonged, and marks them.
+func TestSpellings(t *testing.T) {
+	for text, queries := range map[string][]string{
+		"the on-call rota":     {"oncall", "on call", "on-call", "OnCall"},
+		"the oncall rota":      {"on-call", "on call"},
+		"the on call rota":     {"oncall", "on-call"},
+		"send e-mails":         {"email", "e-mail"},
+		"send emails":          {"e-mail"},
+		"wi-fi for guests":     {"wifi", "wi fi"},
+		"under ISO 27001":      {"ISO27001", "ISO-27001"},
+		"under ISO27001":       {"ISO 27001"},
+		"設定はｻｰﾊﾞｰで":            {"サーバー", "サーバ", "ｻｰﾊﾞ"},
+		"明日の打ち合わせ":             {"打合", "打ち合わせ"},
+		"明日の打合せ":               {"打ち合わせ"},
+		"ask IT, or it":        {"IT"},
+		"closed in May":        {"May holidays", "may 2024"},
+		"the US office for us": {"US offices"},
+	} {
+		s := newSearcher(t, []Part{{Segment: open(t, "spellings", []index.Document{
+			{ID: "a", Chunks: []index.Chunk{{Text: text}}}, {ID: "b", Chunks: []index.Chunk{{Text: "unrelated words"}}},
+		})}})
+		for _, query := range queries {
+			result := search(t, s, index.Query{Text: query})
+			if len(result.Hits) != 1 || result.Hits[0].DocumentID != "a" {
+				t.Errorf("%q does not find %q: %+v", query, text, result)
+				continue
+			}
+			if marks, _ := result.Highlighter.Highlight(text); len(marks) == 0 {
+				t.Errorf("%q marks nothing in %q", query, text)
+			}
+		}
+	}
+}
+
+// TestNames finds the country, not the pronoun.
+func TestNames(t *testing.T) {
+	s := newSearcher(t, []Part{{Segment: open(t, "names", []index.Document{
+		{ID: "pronoun", Chunks: []index.Chunk{{Text: "Holidays: tell us. Let us know, it helps us."}}},
+		{ID: "country", Chunks: []index.Chunk{{Text: "Holidays of each country: the Netherlands has eight days, the US has eleven."}}},
+	})}})
+	if hits := search(t, s, index.Query{Text: "US holidays"}).Hits; len(hits) != 2 || hits[0].DocumentID != "country" {
+		t.Errorf("%+v", hits)
+	}
+	if marks, _ := search(t, s, index.Query{Text: "US holidays"}).Highlighter.Highlight("tell us of the US"); len(marks) != 1 {
+		t.Errorf("marked: %v", marks)
+	}
+}
+
 // TestCorrectionsAreBounded: a query of many words that nobody wrote is not compared with the vocabulary word by word.
 func TestCorrectionsAreBounded(t *testing.T) {
 	s := newSearcher(t, []Part{{Segment: open(t, "words", []index.Document{

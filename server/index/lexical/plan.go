@@ -59,6 +59,7 @@ func (r *run) typed(a *analysis.Analyser, q *index.Query, rights func() []segmen
 		kept = r.unfinished(words[n-1], rights())
 		words[n-1].Prefix = words[n-1].Prefix || kept != ""
 	}
+	words = append(words, joined(q.Text, words)...)
 	position := phraseBreak
 	for _, phrase := range q.Phrases {
 		more := a.Words(phrase, false)
@@ -99,13 +100,20 @@ func (r *run) plan(a *analysis.Analyser, words []analysis.QueryWord, q *index.Qu
 			params.TitleWeight*float64(stats.ChunkTitleTokens)) / float64(stats.Chunks)
 		p.title = float64(stats.TitleTokens) / float64(stats.Documents)
 	}
+	var spellings []analysis.QueryWord
 	for _, w := range words {
-		if len(p.words) >= maxWords {
-			break
+		switch {
+		case len(p.words) >= maxWords:
+		case w.Kind == analysis.Compound:
+			spellings = append(spellings, w)
+		default:
+			r.resolve(p, w, rights)
 		}
-		r.resolve(p, w, rights)
 	}
 	p.words = p.words[:min(len(p.words), maxWords)]
+	for _, w := range spellings[:min(len(spellings), maxWords-len(p.words))] {
+		r.spell(p, w, rights)
+	}
 	p.finish(params)
 	p.phrases, p.exclude = r.phrases(a, q.Phrases, rights), r.phrases(a, q.Exclude, rights)
 	return p
@@ -115,7 +123,11 @@ func (r *run) plan(a *analysis.Analyser, words []analysis.QueryWord, q *index.Qu
 // is looked for by its parts.
 func (r *run) resolve(p *plan, w analysis.QueryWord, rights func() []segment.Bits) {
 	if len(w.Parts) == 0 {
-		r.add(p, w, 1, true, rights)
+		weight := 1.0
+		if w.Overlaps {
+			weight = r.s.params.Pair
+		}
+		r.add(p, w, weight, true, rights)
 		return
 	}
 	whole := w
@@ -129,7 +141,9 @@ func (r *run) resolve(p *plan, w analysis.QueryWord, rights func() []segment.Bit
 	}
 	r.add(p, w, 1, true, rights)
 	for _, part := range w.Parts {
-		r.add(p, part, r.s.params.Part, false, rights)
+		if !analysis.IsStopWord(part.Surface) { // US is not us
+			r.add(p, part, r.s.params.Part, false, rights)
+		}
 	}
 }
 
@@ -137,8 +151,8 @@ func (r *run) resolve(p *plan, w analysis.QueryWord, rights func() []segment.Bit
 // caller may not see counts like one that no document contains: neither numbers nor scores differ.
 func (r *run) expand(w *word, rights func() []segment.Bits) (n segment.TermCounts) {
 	w.terms = []string{w.Term}
-	if w.Prefix {
-		w.terms = r.expansions(w.Surface, w.Term, rights())
+	if w.Kind != analysis.Compound {
+		w.terms = r.alternatives(w.QueryWord, rights())
 	}
 	most := int64(0)
 	for _, term := range w.terms {
@@ -192,7 +206,7 @@ func idf(total, n int64) float64 {
 func (p *plan) finish(params *Params) {
 	total, counted, last, length := uint32(0), 0, -1, 0
 	for i, w := range p.words {
-		if w.mass == 0 {
+		if w.mass == 0 || w.Kind == analysis.Compound {
 			continue
 		}
 		total += w.mass

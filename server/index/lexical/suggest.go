@@ -24,7 +24,7 @@ func (r *run) suggest(prefix string, access index.Access, limit int) (out index.
 	analyser := r.s.analysers.get()
 	defer r.s.analysers.put(analyser)
 	tokens := analyser.Tokens(prefix)
-	words := analyser.Words(prefix, false)
+	words := slices.DeleteFunc(analyser.Words(prefix, false), analysis.QueryWord.Spelling)
 	if len(words) == 0 || limit <= 0 {
 		return out, nil
 	}
@@ -213,7 +213,7 @@ func (s *Searcher) RareWords(ctx context.Context, passage string, access index.A
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			if seen[token.Term] || analysis.IsStopWord(token.Surface) {
+			if seen[token.Term] || token.Kind == analysis.Compound || analysis.IsStopWord(token.Surface) {
 				continue
 			}
 			seen[token.Term] = true

@@ -30,5 +30,5 @@ func (s *second) coverage(i int) float64 {
 		return 0
 	}
 	exact := min(1, covered/float64(s.reader.TitleLength(s.all[i].document)))
-	return (params.Coverage + params.LookupExact*s.p.lookup*exact) * idf / s.p.idf
+	return (params.Coverage + params.LookupExact*s.p.lookup*exact) * min(1, idf/s.p.idf)
 }

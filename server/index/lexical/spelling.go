@@ -1,0 +1,95 @@
+package lexical
+
+import (
+	"unicode/utf8"
+
+	"quarry/server/index/analysis"
+	"quarry/server/index/segment"
+)
+
+// joined returns the compounds that neighbouring words of a query can be.
+func joined(query string, words []analysis.QueryWord) (found []analysis.QueryWord) {
+	for i := 1; i < min(len(words), maxWords); i++ {
+		if w, ok := analysis.Joined(query, words[i-1], words[i]); ok {
+			found = append(found, w)
+		}
+	}
+	return found
+}
+
+// alternatives returns what is looked up for a word as if it were one term: its own term and that of its compounds (oncall:
+// on-call), or all that a prefix stands for.
+func (r *run) alternatives(w analysis.QueryWord, rights []segment.Bits) []string {
+	if w.Prefix {
+		return r.expansions(w.Surface, w.Term, rights)
+	}
+	own := []string{w.Term}
+	if compound := []string{w.Hyphenated()}; w.Kind != analysis.Whole && r.anyIn(compound, rights) {
+		return append(own, compound...)
+	}
+	return own
+}
+
+// spell adds a compound of words that the plan has, as others write it (on call: oncall), if a document contains it which
+// the caller may see. Such a document counts as if it contained those words, but the query asks for no more than before.
+func (r *run) spell(p *plan, w analysis.QueryWord, rights func() []segment.Bits) {
+	w = w.Solid()
+	if !r.anyIn([]string{w.Term}, rights()) {
+		return
+	}
+	mass := uint32(0)
+	for _, had := range p.words {
+		if had.Term == w.Term {
+			return
+		}
+		if had.Kind != analysis.Compound && had.Position >= w.Position && had.Position < w.Position+phraseBreak/2 &&
+			had.Start >= w.Start && had.End <= w.End {
+			mass += had.mass
+		}
+	}
+	r.add(p, w, r.s.params.Spelling, false, rights)
+	p.words[len(p.words)-1].mass = mass
+}
+
+// fewestLetters is how many letters a part of a split word has at least.
+const fewestLetters = 2
+
+// split divides an unknown word into two that follow each other in a document which the caller may see, the first part as
+// short as possible; nil if there are none.
+func (r *run) split(a *analysis.Analyser, w analysis.QueryWord, rights []segment.Bits) ([]analysis.QueryWord, error) {
+	runes := 0
+	for i := range w.Surface {
+		if runes++; runes <= fewestLetters || utf8.RuneCountInString(w.Surface[i:]) < fewestLetters {
+			continue
+		}
+		var parts []analysis.QueryWord
+		var phrase []phraseTerm
+		known := true
+		for at, surface := range []string{w.Surface[:i], w.Surface[i:]} {
+			part := analysis.QueryWord{Token: w.Token}
+			part.Surface, part.Term = surface, a.TermOf([]byte(surface))
+			known = known && r.shows(surface, rights)
+			parts = append(parts, part)
+			phrase = append(phrase, phraseTerm{terms: []string{part.Term}, offset: uint32(at)})
+		}
+		if !known {
+			continue
+		}
+		if follow, err := r.occurs(phrase, rights); follow || err != nil {
+			return parts, err
+		}
+	}
+	return nil, nil
+}
+
+// occurs reports whether a document of rights contains a phrase.
+func (r *run) occurs(phrase []phraseTerm, rights []segment.Bits) (found bool, err error) {
+	for part := range r.s.parts {
+		reader := r.reader(part)
+		wanted := func(chunk uint32) bool { return !found && rights[part].Has(reader.Owners().Of(int(chunk))) }
+		if err := r.occurrences(part, phrase, wanted, func(uint32) { found = true }); found || err != nil {
+			return found, err
+		}
+	}
+	return false, nil
+}
