@@ -6,7 +6,7 @@ VERSION ?= 0.1.0
 LDFLAGS = -s -w -X main.version=$(VERSION)
 BUILD = $(GO) build -trimpath -ldflags "$(LDFLAGS)"
 
-.PHONY: run help test test-all race corpora formats lint build cross bench bench-ui bench-serve bench-ssh bench-quality bench-agents crash rights fuzz docs man completions screens clean
+.PHONY: run help test test-all race corpora formats lint build cross bench bench-ui bench-serve bench-ssh bench-quality bench-agents crash rights oracle fuzz docs man completions screens clean
 .DELETE_ON_ERROR:
 
 run: build ## Explore the sample library; Q="text" starts with a query
@@ -24,7 +24,7 @@ TEST = $(GO) test -shuffle=on -timeout 60m
 test: ## Test every behaviour once
 	$(TEST) ./...
 
-test-all: rights crash corpora race ## Test longer: random worlds, kills, the race detector
+test-all: rights crash oracle corpora race ## Test longer: random worlds, kills, the race detector
 
 race: ## Test with the race detector, where there is a C compiler
 	@if command -v "$$($(GO) env CC)" >/dev/null 2>&1; then CGO_ENABLED=1 $(TEST) -race ./...; \
@@ -34,6 +34,9 @@ race: ## Test with the race detector, where there is a C compiler
 # does fewer worlds. QUARRY_WORLD=7 runs the seventh alone.
 rights: ## Check the rights in a thousand random worlds
 	QUARRY_SLOW=1 $(GO) test -count=1 -timeout 60m -run '^TestRights$$' ./server/api
+
+oracle: ## Compare 20,000 searches with a plain and slow searcher
+	QUARRY_SLOW=1 $(GO) test -count=1 -timeout 60m -run '^TestSearcherAgreesWithOracle$$' ./server/index/lexical
 
 crash: ## Kill add, sync and remove two hundred times, run three processes on one library, add hostile files
 	QUARRY_SLOW=1 $(GO) test -count=1 -timeout 60m -run 'Kill|Hostile|ThreeProcesses' -v ./internal/e2e ./server/index/embedded
@@ -116,8 +119,8 @@ $(BENCH)/large: | build $(BENCH)/chunks.jsonl
 bench-agents: build | $(if $(TINY),$(BENCH)/data) ## Measure how many tokens the answers to research questions cost
 	$(GO) run ./tools/agents $(QUICK) bin/quarry "$(DATA)"/agent-tasks.jsonl "$(DATA)"/corpora
 
-bench-quality: | $(if $(TINY),$(BENCH)/data) ## Measure the ranking on judged queries
-	QUARRY_DATA="$(DATA)" $(GO) run ./tools/quality $(QUICK)
+bench-quality: | $(if $(TINY),$(BENCH)/data) ## Measure the ranking on judged queries, beside FTS5 and bleve
+	cd tools/compare && $(GO) run . $(QUICK) -quality "$(DATA)"/qrels
 
 bench: build $(BENCH)/chunks.jsonl ## Measure searching, starting and adding
 	@echo "== queries over $(CHUNKS) chunks, in one process"

@@ -11,9 +11,17 @@ import (
 )
 
 // bleveEngine is bleve with BM25 over title and text, the English analyzer and stored texts.
-type bleveEngine struct{ index bleve.Index }
+type bleveEngine struct {
+	index    bleve.Index
+	oneField bool // the title is part of the text
+}
 
-func (e *bleveEngine) name() string { return "bleve" }
+func (e *bleveEngine) name() string {
+	if e.oneField {
+		return "bleve, one field"
+	}
+	return "bleve"
+}
 
 func (e *bleveEngine) build(_ context.Context, dir string, documents []wire.IngestionDocument) error {
 	mapping := bleve.NewIndexMapping()
@@ -27,6 +35,9 @@ func (e *bleveEngine) build(_ context.Context, dir string, documents []wire.Inge
 	batch := index.NewBatch()
 	for i, d := range documents {
 		fields := map[string]string{"title": d.SemanticIdentifier, "body": d.Sections[0].Text}
+		if e.oneField {
+			fields = map[string]string{"body": d.SemanticIdentifier + "\n\n" + d.Sections[0].Text}
+		}
 		if err := batch.Index(d.ID, fields); err != nil {
 			return err
 		}
@@ -40,18 +51,21 @@ func (e *bleveEngine) build(_ context.Context, dir string, documents []wire.Inge
 	return nil
 }
 
-func (e *bleveEngine) search(ctx context.Context, query string) (int, error) {
+func (e *bleveEngine) search(ctx context.Context, query string, limit int) (ids []string, err error) {
 	title, body := bleve.NewMatchQuery(query), bleve.NewMatchQuery(query)
 	title.SetField("title")
 	title.SetBoost(3)
 	body.SetField("body")
-	request := bleve.NewSearchRequestOptions(bleve.NewDisjunctionQuery(title, body), passages, 0, false)
+	request := bleve.NewSearchRequestOptions(bleve.NewDisjunctionQuery(title, body), limit, 0, false)
 	request.Fields = []string{"title", "body"}
 	result, err := e.index.SearchInContext(ctx, request)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return len(result.Hits), nil
+	for _, hit := range result.Hits {
+		ids = append(ids, hit.ID)
+	}
+	return ids, nil
 }
 
 func (e *bleveEngine) close() error { return e.index.Close() }

@@ -23,7 +23,7 @@ func (e *ftsEngine) build(ctx context.Context, dir string, documents []wire.Inge
 	}
 	e.db = db
 	if _, err := db.ExecContext(ctx,
-		`CREATE VIRTUAL TABLE passages USING fts5(title, body, tokenize = 'porter unicode61')`); err != nil {
+		`CREATE VIRTUAL TABLE passages USING fts5(id UNINDEXED, title, body, tokenize = 'porter unicode61')`); err != nil {
 		return err
 	}
 	tx, err := db.BeginTx(ctx, nil)
@@ -31,13 +31,13 @@ func (e *ftsEngine) build(ctx context.Context, dir string, documents []wire.Inge
 		return err
 	}
 	defer tx.Rollback()
-	insert, err := tx.PrepareContext(ctx, `INSERT INTO passages (title, body) VALUES (?, ?)`)
+	insert, err := tx.PrepareContext(ctx, `INSERT INTO passages (id, title, body) VALUES (?, ?, ?)`)
 	if err != nil {
 		return err
 	}
 	defer insert.Close()
 	for _, d := range documents {
-		if _, err := insert.ExecContext(ctx, d.SemanticIdentifier, d.Sections[0].Text); err != nil {
+		if _, err := insert.ExecContext(ctx, d.ID, d.SemanticIdentifier, d.Sections[0].Text); err != nil {
 			return err
 		}
 	}
@@ -48,26 +48,25 @@ func (e *ftsEngine) build(ctx context.Context, dir string, documents []wire.Inge
 	return err
 }
 
-func (e *ftsEngine) search(ctx context.Context, query string) (int, error) {
+func (e *ftsEngine) search(ctx context.Context, query string, limit int) (ids []string, err error) {
 	var quoted []string
 	for _, w := range words(query) {
 		quoted = append(quoted, `"`+w+`"`)
 	}
-	rows, err := e.db.QueryContext(ctx, `SELECT title, body FROM passages WHERE passages MATCH ?
-		ORDER BY bm25(passages, 3.0, 1.0) LIMIT ?`, strings.Join(quoted, " OR "), passages)
+	rows, err := e.db.QueryContext(ctx, `SELECT id, title, body FROM passages WHERE passages MATCH ?
+		ORDER BY bm25(passages, 0, 3.0, 1.0) LIMIT ?`, strings.Join(quoted, " OR "), limit)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer rows.Close()
-	found := 0
 	for rows.Next() {
-		var title, body string
-		if err := rows.Scan(&title, &body); err != nil {
-			return 0, err
+		var id, title, body string
+		if err := rows.Scan(&id, &title, &body); err != nil {
+			return nil, err
 		}
-		found++
+		ids = append(ids, id)
 	}
-	return found, rows.Err()
+	return ids, rows.Err()
 }
 
 func (e *ftsEngine) close() error { return e.db.Close() }

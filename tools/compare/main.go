@@ -2,8 +2,10 @@
 // and in turn, so that the noise of the machine falls on all of them alike. Read the ratios.
 //
 //	compare [-judge=false] CHUNKS.jsonl QUERIES.jsonl...
+//	compare [-judge=false] -quality FOLDER
 //
 // CHUNKS.jsonl holds ingestion documents of one chunk each; each line of the query files has a "text".
+// With -quality it ranks instead, on the judged sets below FOLDER (see package quality).
 package main
 
 import (
@@ -29,8 +31,8 @@ type engine interface {
 	name() string
 	// build indexes all documents under dir.
 	build(ctx context.Context, dir string, documents []wire.IngestionDocument) error
-	// search returns the number of passages found, at most 10, with their texts read.
-	search(ctx context.Context, query string) (int, error)
+	// search returns the ids of the documents of the best passages, with their texts read.
+	search(ctx context.Context, query string, limit int) ([]string, error)
 	close() error
 }
 
@@ -42,7 +44,14 @@ const (
 func main() {
 	log.SetFlags(0)
 	judge := flag.Bool("judge", true, "fail when another engine answers sooner")
+	sets := flag.String("quality", "", "rank on the judged sets below a `folder`")
 	flag.Parse()
+	if *sets != "" {
+		if err := rankSets(context.Background(), *judge, *sets); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
 	if flag.NArg() < 2 {
 		log.Fatal("usage: compare [-judge=false] CHUNKS.jsonl QUERIES.jsonl...")
 	}
@@ -115,7 +124,7 @@ func measure(ctx context.Context, e engine, queries []string) (p50, p95 float64,
 	for round := range 2 {
 		for _, q := range queries {
 			start := time.Now()
-			if _, err := e.search(ctx, q); err != nil {
+			if _, err := e.search(ctx, q, passages); err != nil {
 				return 0, 0, fmt.Errorf("search %q: %w", q, err)
 			}
 			if round == 1 {

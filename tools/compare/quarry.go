@@ -43,22 +43,24 @@ func (e *quarryEngine) build(ctx context.Context, dir string, documents []wire.I
 	return nil
 }
 
-func (e *quarryEngine) search(ctx context.Context, query string) (int, error) {
+func (e *quarryEngine) search(ctx context.Context, query string, limit int) (ids []string, err error) {
 	snapshot, err := e.index.Snapshot(ctx)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer snapshot.Close()
-	wanted := passages
 	response, err := pipeline.Run(ctx, snapshot, pipeline.Request{
-		Search: wire.SearchRequest{Query: query, NumResults: &wanted},
+		Search: wire.SearchRequest{Query: query, NumResults: &limit},
 		Access: index.Access{All: true},
 		Now:    time.Now(),
 	}, nil)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return len(response.Results), nil
+	for i := range response.Results {
+		ids = append(ids, response.Results[i].DocumentID)
+	}
+	return ids, nil
 }
 
 func (e *quarryEngine) close() error { return e.index.Close() }

@@ -1,8 +1,11 @@
-package main
+package quality
 
 import (
 	"math"
+	"slices"
 	"testing"
+
+	"quarry/internal/text"
 )
 
 func TestMetrics(t *testing.T) {
@@ -24,5 +27,19 @@ func TestMetrics(t *testing.T) {
 		if got := recall(c.ranking, judged); math.Abs(got-c.recall) > 1e-12 {
 			t.Errorf("%s: recall %v, want %v", c.name, got, c.recall)
 		}
+	}
+}
+
+func TestMisspell(t *testing.T) {
+	queries := []Line{{Text: "how long is parental leave"}, {Text: "PROJ-123"}}
+	misspelt := misspell(queries, 1)
+	if misspelt[0].Text == queries[0].Text || misspelt[1].Text != queries[1].Text {
+		t.Errorf("%+v", misspelt)
+	}
+	if n := text.EditDistance(queries[0].Text, misspelt[0].Text); n != 1 {
+		t.Errorf("%q is %d typos away from %q", misspelt[0].Text, n, queries[0].Text)
+	}
+	if again := misspell(queries, 1); !slices.Equal(again, misspelt) {
+		t.Errorf("%+v after %+v", again, misspelt)
 	}
 }

@@ -76,17 +76,18 @@ func TestASourceIsExcludedOnItsLine(t *testing.T) {
 	screen.WaitText("[All 28]")
 	screen.Press("!")
 	screen.WaitText("move to a source to exclude it")
-	screen.Press("right", "right")
-	screen.WaitText("[# Slack 6]")
+	screen.Press("right")
+	screen.WaitText("[◆ Confluence 6]")
+	screen.WaitText("◆ Confluence ›")
 	screen.Press("!")
-	screen.WaitText("not source: slack ✕")
-	screen.WaitText("[not # Slack 6]")
-	screen.Wait("results without Slack", func(text string) bool {
-		return !strings.Contains(text, "# Slack › ") && strings.Contains(text, "◆ Confluence ›")
+	screen.WaitText("not source: confluence ✕")
+	screen.WaitText("[not ◆ Confluence 6]")
+	screen.Wait("results without Confluence", func(text string) bool {
+		return !strings.Contains(text, "◆ Confluence ›") && strings.Contains(text, "▷ Linear ›")
 	})
 	screen.Press("!")
 	screen.WaitGone("not source")
-	screen.WaitText("# Slack › ")
+	screen.WaitText("◆ Confluence ›")
 }
 
 // On a low screen there is no such line: f opens the filters.
