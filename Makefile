@@ -110,6 +110,12 @@ $(BENCH)/chunks.jsonl: | $(if $(TINY),$(BENCH)/data)
 	mkdir -p $(BENCH)
 	$(GO) run ./tools/benchcorpus chunks $(CHUNKS) "$(DATA)" $@
 
+$(BENCH)/markdown: | $(if $(TINY),$(BENCH)/data)
+	$(GO) run ./tools/benchcorpus handbook "$(DATA)" $@
+
+$(BENCH)/files: | $(if $(TINY),$(BENCH)/data)
+	$(GO) run ./tools/benchcorpus files $(CHUNKS) "$(DATA)" $@
+
 $(BENCH)/handbook: | build $(if $(TINY),$(BENCH)/data)
 	./bin/quarry add --quiet --library $@ "$(DATA)"/corpora/sourcegraph-handbook
 
@@ -122,15 +128,15 @@ bench-agents: build | $(if $(TINY),$(BENCH)/data) ## Measure how many tokens the
 bench-quality: | $(if $(TINY),$(BENCH)/data) ## Measure the ranking on judged queries, beside FTS5 and bleve
 	cd tools/compare && $(GO) run . $(QUICK) -quality "$(DATA)"/qrels
 
-bench: build $(BENCH)/chunks.jsonl ## Measure searching, starting and adding
+bench: build $(BENCH)/chunks.jsonl $(BENCH)/markdown $(BENCH)/files ## Measure searching, starting and adding
 	@echo "== queries over $(CHUNKS) chunks, in one process"
 	cd tools/compare && $(GO) run . $(QUICK) $(BENCH)/chunks.jsonl $(QUERIES)
 	@echo "== ranking and counting over them, in one segment"
 	QUARRY_CHUNKS=$(BENCH)/chunks.jsonl $(GO) test -run '^$$' -bench Search -benchtime $(BENCHTIME) ./server/index/lexical
 	@echo "== before main"
 	$(GO) run ./tools/inits bin/quarry
-	@echo "== a cold search beside version, and adding a handbook"
-	$(GO) run ./tools/coldstart $(QUICK) bin/quarry "$(DATA)"/corpora/sourcegraph-handbook
+	@echo "== a cold search beside version, and adding"
+	$(GO) run ./tools/coldstart $(QUICK) bin/quarry "$(DATA)"/corpora/sourcegraph-handbook $(BENCH)/markdown $(BENCH)/files
 
 # A missed budget must not hide the figures that come after it.
 bench-ui: build $(BENCH)/handbook $(BENCH)/large ## Measure the explorer, in process and behind a terminal

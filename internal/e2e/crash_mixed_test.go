@@ -67,7 +67,7 @@ func documentsOf(files int) (documents int) {
 func TestKillWithContainers(t *testing.T) {
 	rounds := 6
 	if os.Getenv("QUARRY_SLOW") != "" {
-		rounds = 120
+		rounds = 150
 	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
