@@ -27,7 +27,8 @@ type container struct {
 	kind   string // for people
 	source string // of its documents
 	// is reports whether a folder is one, by its layout; nil: no folder is.
-	is func(layout) bool
+	is    func(layout) bool
+	whole bool // all of its folders are part of it, also those that look like a container
 	// starts reports whether a file is one, by its start; nil: no file is.
 	starts func(data []byte) bool
 	// claims reports whether a file belongs to the container, by its name from the container's folder, and whether a hidden
@@ -58,7 +59,8 @@ func newLayout(folder fs.FS, name string, entries []fs.DirEntry) layout {
 	return l
 }
 
-var containers = [...]*container{&slackExport, &maildir, &takeoutMail, &takeout, &gmailBox, &mboxFile}
+var containers = [...]*container{&slackExport, &notionExport, &notionParts, &confluenceExport, &maildir, &takeoutMail, &takeout, &gmailBox,
+	&mboxFile}
 
 const (
 	mostInner   = 1_000_000 // files in a container
@@ -356,7 +358,8 @@ type collector struct {
 	text        int
 	total       int
 	bad         badLines
-	datedByFile bool // at least one document
+	datedByFile bool   // at least one document
+	encoding    string // assumed, of the first such file
 }
 
 // add adds a document of a line; number is 0 if there are no lines. It sends a part when it is full, and fails when ctx
@@ -408,6 +411,7 @@ func (c *collector) flush() part {
 // end returns the last part.
 func (c *collector) end() part {
 	last := c.flush()
+	last.Encoding = c.encoding
 	last.last, last.OwnDates, last.Lines, last.Kind = true, !c.datedByFile, c.bad, c.task.file.format.kind()
 	if c.total == 0 {
 		last.Reason = errEmpty.Error()

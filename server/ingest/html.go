@@ -41,9 +41,13 @@ func newHTMLReader() *htmlReader {
 	return &htmlReader{converter.NewConverter(converter.WithEscapeMode(converter.EscapeModeDisabled), plugins)}
 }
 
-// fromHTML returns the document of a page. Pages that are too large or too deeply nested are stored as plain text.
 func fromHTML(r *fileReader, text string, defaults index.Document) (index.Document, error) {
-	m, body, err := r.pages.read(text)
+	return r.page(text, nil, defaults)
+}
+
+// page returns the document of a page. Pages that are too large or too deeply nested are stored as plain text.
+func (r *fileReader) page(text string, inspect inspector, defaults index.Document) (index.Document, error) {
+	m, body, err := r.pages.inspected(text, inspect)
 	if err != nil {
 		m, body = meta{}, tokenText(text)
 		d, err := build(body, paragraphs(body, 0, kindProse), m, defaults)
@@ -56,8 +60,15 @@ func fromHTML(r *fileReader, text string, defaults index.Document) (index.Docume
 	return d, err
 }
 
+// inspector reads what a kind of page says of itself, and may change the page before it is converted.
+type inspector func(tree *html.Node, m *meta)
+
 // read converts a page to Markdown and returns its title, dates and authors.
 func (h *htmlReader) read(text string) (m meta, body string, err error) {
+	return h.inspected(text, nil)
+}
+
+func (h *htmlReader) inspected(text string, inspect inspector) (m meta, body string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("convert HTML: %v", p)
@@ -73,6 +84,9 @@ func (h *htmlReader) read(text string) (m meta, body string, err error) {
 	m = pageMeta(tree)
 	if err := pruneTree(tree); err != nil {
 		return meta{}, "", err
+	}
+	if inspect != nil {
+		inspect(tree, &m)
 	}
 	markdown, err := h.convert.ConvertNode(tree)
 	if err != nil {

@@ -249,7 +249,7 @@ func email(text string) string { return strings.ToLower(oneLine(text, longestVal
 
 var dateLayouts = [...]string{
 	"2006-1-2", "2006/1/2", "2006.1.2", "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05 -0700 MST", "2006-01",
-	"January 2, 2006", "January 2 2006", "2 January 2006", "Jan 2, 2006", "2 Jan 2006", "2.1.2006",
+	"January 2, 2006 3:04 PM", "2006/1/2 15:04", "2006/1/2 3:04 PM", "January 2, 2006", "January 2 2006", "2 January 2006", "Jan 2, 2006", "2 Jan 2006", "2.1.2006",
 	time.RFC1123, time.RFC1123Z, time.RFC850, time.ANSIC, time.UnixDate, "20060102", "2006",
 }
 

@@ -158,7 +158,7 @@ func (w *walker) folder(ctx context.Context, at place) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		w.unread = append(w.unread, foundFile{path: path.Join(w.root, at.name), reason: reasonOf(err)})
 	}
-	isInner := at.name != "" && strings.HasPrefix(path.Base(at.name), ".") // of the container that it is in
+	isInner := at.name != "" && strings.HasPrefix(path.Base(at.name), ".") || at.container != nil && at.container.kind.whole
 	if found := w.containerIn(at.name, entries); found != nil && !isInner {
 		at.container = found
 		defer func() { w.addContainer(found, at.source) }()

@@ -1,0 +1,242 @@
+package ingest
+
+import (
+	"cmp"
+	"errors"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"quarry/server/index"
+)
+
+// confluenceExport is the export of a space as HTML: pages whose names end with their ids, and attachments.
+var confluenceExport = container{
+	kind: "Confluence export", source: confluenceSource, is: isConfluenceExport, claims: inConfluenceExport, read: readConfluenceExport,
+}
+
+const (
+	confluenceSource = "confluence"
+	confluenceIndex  = "index.html" // the list of the pages
+)
+
+// confluencePage returns the id in the name of a page, such as Rolling-back_31431588.html or 31431588.html; "" for others.
+func confluencePage(name string) string {
+	const shortest = 3
+	stem, isPage := strings.CutSuffix(name, ".html")
+	id := stem[strings.LastIndexByte(stem, '_')+1:]
+	if !isPage || strings.Contains(name, "/") || len(id) < shortest || strings.Trim(id, "0123456789") != "" {
+		return ""
+	}
+	return id
+}
+
+func inConfluenceExport(name string) bool {
+	return name == confluenceIndex || confluencePage(name) != "" || strings.HasPrefix(name, "attachments/") && isExported(name)
+}
+
+// isConfluenceExport looks at the pages beside an index.
+func isConfluenceExport(l layout) bool {
+	if !slices.Contains(l.entries, confluenceIndex) {
+		return false
+	}
+	looked := 0
+	for _, name := range l.entries {
+		const most = 5
+		if confluencePage(name) == "" || looked >= most {
+			continue
+		}
+		looked++
+		start := startOf(l.FS, name)
+		if strings.Contains(start, `class="page-metadata"`) && strings.Contains(start, `id="main-content"`) {
+			return true
+		}
+	}
+	return false
+}
+
+// confluenceReader reads the pages of an export.
+type confluenceReader struct {
+	*fileReader
+	base  string // address of the site; "" if the export does not have it
+	files map[string]attachment
+}
+
+// attachment is what the pages say of a file.
+type attachment struct {
+	title string
+	above []string // the pages above it
+}
+
+func readConfluenceExport(r *fileReader, c *collector, files *innerFiles) error {
+	reader := confluenceReader{fileReader: r, files: map[string]attachment{}}
+	var pages, others []string
+	for _, name := range files.names {
+		switch {
+		case name == confluenceIndex:
+		case confluencePage(name) != "":
+			pages = append(pages, name)
+		default:
+			others = append(others, name)
+		}
+	}
+	if err := reader.findBase(files, pages); err != nil {
+		return err
+	}
+	return c.addExported(files, slices.Concat(pages, others), func(name string, data []byte) (index.Document, string, error) {
+		return reader.file(c, name, data)
+	})
+}
+
+// findBase looks for the address of the site, which pictures and links to people have.
+func (r *confluenceReader) findBase(files *innerFiles, pages []string) error {
+	const most = 200 // pages to look at
+	found := regexp.MustCompile(`data-base-url="(https?://[^"\s]{1,500})"`)
+	for _, name := range pages[:min(most, len(pages))] {
+		data, err := files.read(name)
+		if errors.Is(err, errUnpacked) {
+			return err
+		}
+		if match := found.FindSubmatch(data); match != nil {
+			if base, err := url.Parse(string(match[1])); err == nil && base.Host != "" && base.User == nil {
+				r.base = strings.TrimSuffix(base.String(), "/")
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// address returns the address of a page; "" if it is unknown.
+func (r *confluenceReader) address(id string) string {
+	if r.base == "" {
+		return ""
+	}
+	return r.base + "/pages/viewpage.action?pageId=" + id
+}
+
+// file returns the document of a page or attachment.
+func (r *confluenceReader) file(c *collector, name string, data []byte) (doc index.Document, assumed string, err error) {
+	f, _ := formatOf(name)
+	id := confluencePage(name)
+	if id == "" {
+		known := r.files[name]
+		doc := c.exported(confluenceSource, name, name, cmp.Or(known.title, titleFromName(path.Base(name))), known.above)
+		return r.document(c.ctx, f, data, doc)
+	}
+	text, assumed, err := decodeText(data, true)
+	if err != nil {
+		return doc, "", err
+	}
+	defaults := c.exported(confluenceSource, name, id, id, nil)
+	if address := r.address(id); address != "" {
+		defaults.Link = address
+	}
+	doc, err = r.page(text, func(tree *html.Node, m *meta) { defaults.Path = r.inspect(tree, m) }, defaults)
+	doc.Path = defaults.Path[max(0, len(defaults.Path)-mostPath):]
+	for i := range doc.Chunks {
+		doc.Chunks[i].Link = "" // Confluence names its headings otherwise
+	}
+	return doc, assumed, err
+}
+
+// inspect reads who wrote a page and what is above it, and leaves only the page and its comments in the tree.
+func (r *confluenceReader) inspect(tree *html.Node, m *meta) (above []string) {
+	var body *html.Node
+	var kept []*html.Node
+	for node := range tree.Descendants() {
+		id := attribute(node, "id")
+		switch {
+		case node.DataAtom == atom.Body:
+			body = node
+		case id == "title-text":
+			m.Title = textBelow(node)
+			if len(above) > 0 {
+				m.Title = strings.TrimPrefix(m.Title, above[0]+" : ")
+			}
+		case node.DataAtom == atom.A && isBelow(node, "breadcrumb-section"):
+			above = append(above, textBelow(node))
+		case node.DataAtom == atom.Pre: // "brush: java; gutter: false"
+			_, brush, _ := strings.Cut(attribute(node, "data-syntaxhighlighter-params"), "brush: ")
+			if language, _, _ := strings.Cut(brush, ";"); language != "" {
+				setAttribute(node, "class", "language-"+language)
+			}
+		case hasClass(node, "page-metadata"):
+			m.written(node)
+		case id == "main-content":
+			kept = append(kept, node)
+		case id == "comments" && node.Parent != nil && hasClass(node.Parent, "pageSection"):
+			kept = append(kept, node.Parent)
+		case node.DataAtom == atom.A && attribute(node, "rel") == "tag" || hasClass(node, "aui-label"):
+			m.addField("labels", []string{textBelow(node)}, true)
+		case node.DataAtom == atom.A:
+			r.link(node, append(slices.Clone(above), m.Title))
+		}
+	}
+	if body != nil && len(kept) > 0 {
+		for _, node := range kept {
+			node.Parent.RemoveChild(node)
+		}
+		for body.FirstChild != nil {
+			body.RemoveChild(body.FirstChild)
+		}
+		for _, node := range kept {
+			body.AppendChild(node)
+		}
+	}
+	return above
+}
+
+// link makes a link to another page lead to its address, and remembers the name of an attachment.
+func (r *confluenceReader) link(node *html.Node, above []string) {
+	target, err := url.Parse(attribute(node, "href"))
+	if err != nil || target.Host != "" {
+		return
+	}
+	if id := confluencePage(target.Path); id != "" && r.base != "" {
+		setAttribute(node, "href", r.address(id))
+	}
+	if name := textBelow(node); strings.HasPrefix(target.Path, "attachments/") && name != "" {
+		r.files[target.Path] = attachment{name, above}
+	}
+}
+
+// isBelow reports whether an element is in the one with an id.
+func isBelow(node *html.Node, id string) bool {
+	for parent := range node.Ancestors() {
+		if attribute(parent, "id") == id {
+			return true
+		}
+	}
+	return false
+}
+
+var writtenLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^Created by (.+?)(?:, (last (?:modified|updated))(?: by (.+?))?)? on (\p{L}+\.? \d{1,2}, \d{4})`)
+})
+
+// written reads "Created by Ana Ortiz, last modified by Bo Lund on Mar 06, 2019".
+func (m *meta) written(node *html.Node) {
+	match := writtenLine().FindStringSubmatch(textBelow(node))
+	if match == nil {
+		return
+	}
+	for _, name := range []string{match[1], match[3]} {
+		if name = oneLine(name, longestValue); name != "" {
+			m.Authors = addPerson(m.Authors, index.Person{Name: name})
+		}
+	}
+	at, ok := parseDate(match[4])
+	if !ok {
+		return
+	}
+	if m.UpdatedAt = at; match[2] == "" {
+		m.CreatedAt = at
+	}
+}
