@@ -71,7 +71,7 @@ const (
 var (
 	errUnpacked = fmt.Errorf("it unpacks to more than %d GB", mostInArch>>30)
 	errGone     = errors.New(reasonOf(fs.ErrNotExist))
-	errEntries  = fmt.Errorf("its list of files is larger than %d MB", mostEntries>>20)
+	errEntries  = fmt.Errorf("its list of files is larger than %d MB, or has more than %d files", mostEntries>>20, mostInner)
 )
 
 // innerName is the state and the size of a file in a folder that is a container.
@@ -212,7 +212,10 @@ func archiveFormat(file string) (format, string) {
 	}
 	defer handle.Close()
 	archive, err := openZIP(handle)
-	if err != nil {
+	switch {
+	case errors.Is(err, errEntries):
+		return format{}, err.Error()
+	case err != nil:
 		return format{}, notRead
 	}
 	for _, kind := range containers {
