@@ -147,14 +147,15 @@ func TestBoundsOfExports(t *testing.T) {
 	archive := zipped(t, map[string]string{part: zipped(t, notionMarkdown(false))})
 	opened, err := zip.NewReader(strings.NewReader(archive), int64(len(archive)))
 	must(t, err)
-	files := innerFiles{fs: opened, packed: map[string]int64{part: 9}, left: 100, count: func(int64) {}}
+	files := innerFiles{fs: opened, packed: map[string]int64{part: 9}, left: 100, seen: map[string]bool{}, count: func(int64) {}}
 	if _, _, err := files.openNested(part); !errors.Is(err, errUnpacked) || files.failed != errUnpacked {
 		t.Errorf("a part that is too large: %v, %v", err, files.failed)
 	}
 	files.left, files.failed = 1<<20, nil
-	nested, closeNested, err := files.openNested(part)
+	nested, unpacked, err := files.openNested(part)
 	must(t, err)
-	if closeNested(); len(nested.File) == 0 || files.left >= 1<<20 {
+	defer unpacked.Close()
+	if len(nested.File) == 0 || files.left >= 1<<20 {
 		t.Errorf("%d files, %d bytes left", len(nested.File), files.left)
 	}
 

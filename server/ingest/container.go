@@ -59,7 +59,7 @@ func newLayout(folder fs.FS, name string, entries []fs.DirEntry) layout {
 	return l
 }
 
-var containers = [...]*container{&slackExport, &notionExport, &notionParts, &confluenceExport, &maildir, &takeoutMail, &takeout, &gmailBox,
+var containers = [...]*container{&slackExport, &notionExport, &notionParts, &confluenceExport, &confluenceXML, &maildir, &takeoutMail, &takeout, &gmailBox,
 	&mboxFile}
 
 const (
@@ -272,8 +272,12 @@ func openZIP(handle *os.File) (*zip.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+	return readZIP(handle, info.Size())
+}
+
+func readZIP(handle io.ReaderAt, size int64) (*zip.Reader, error) {
 	in := &boundedReader{ReaderAt: handle, left: mostEntries}
-	archive, err := zip.NewReader(in, info.Size())
+	archive, err := zip.NewReader(in, size)
 	in.left = int64(^uint64(0) >> 1)
 	if err == nil && len(archive.File) > mostInner {
 		err = errEntries

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"strings"
 
@@ -61,54 +60,38 @@ func (c *collector) addExported(files *innerFiles, names []string, read func(nam
 		if err == nil {
 			doc, assumed, err = read(name, data)
 		}
-		if err != nil {
-			err = c.problem(0, &innerError{name, err})
-		} else {
-			doc.Positions = nil // of the file in the export
-			c.encoding = cmp.Or(c.encoding, assumed)
-			if c.task.datedByFile(&doc) {
-				doc.Metadata = addField(doc.Metadata, datedBy, []string{fileTime}, false)
-			}
-			err = c.add(doc, 0)
-		}
-		if err != nil {
+		if err := c.addDocument(name, doc, assumed, err); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// openNested opens an archive in an archive. It is unpacked to a file that is deleted at once where the system allows it.
-func (f *innerFiles) openNested(name string) (archive *zip.Reader, closeArchive func(), err error) {
-	packed, err := f.fs.Open(name)
+// addDocument adds the document of a file or page, or the reason why it has none.
+func (c *collector) addDocument(name string, doc index.Document, assumed string, err error) error {
+	if err != nil {
+		return c.problem(0, &innerError{name, err})
+	}
+	doc.Positions = nil // of the file in the export
+	c.encoding = cmp.Or(c.encoding, assumed)
+	if c.task.datedByFile(&doc) {
+		doc.Metadata = addField(doc.Metadata, datedBy, []string{fileTime}, false)
+	}
+	return c.add(doc, 0)
+}
+
+// openNested opens an archive in an archive.
+func (f *innerFiles) openNested(name string) (*zip.Reader, io.Closer, error) {
+	file, size, err := f.random(name)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer packed.Close()
-	file, err := os.CreateTemp("", "quarry-*.zip")
+	archive, err := readZIP(file, size)
 	if err != nil {
-		return nil, nil, err
-	}
-	isOpen := os.Remove(file.Name()) != nil // on Windows
-	closeArchive = func() {
 		file.Close()
-		if isOpen {
-			os.Remove(file.Name())
-		}
-	}
-	size, err := io.Copy(file, io.LimitReader(packed, f.left+1))
-	if f.left -= size; err == nil && f.left < 0 {
-		f.failed, err = errUnpacked, errUnpacked
-	}
-	if err == nil {
-		f.count(f.packed[name])
-		archive, err = openZIP(file)
-	}
-	if err != nil {
-		closeArchive()
 		return nil, nil, err
 	}
-	return archive, closeArchive, nil
+	return archive, file, nil
 }
 
 // joined are file systems as one.

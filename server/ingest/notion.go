@@ -171,14 +171,14 @@ func readNotionParts(r *fileReader, c *collector, files *innerFiles) error {
 		return fmt.Errorf("it has more than %d parts", mostParts)
 	}
 	for _, name := range files.names {
-		archive, closeArchive, err := files.openNested(name)
+		archive, opened, err := files.openNested(name)
 		if err != nil {
 			if err := c.problem(0, &innerError{name, err}); err != nil {
 				return err
 			}
 			continue
 		}
-		defer closeArchive()
+		defer opened.Close()
 		folder, ok := notionExport.inArchive(archive)
 		if !ok {
 			folder = "." // of a part with attachments only

@@ -1,0 +1,334 @@
+package ingest
+
+import (
+	"cmp"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"quarry/server/index"
+)
+
+// confluenceXML is the export of spaces as XML: the objects of the site, of which pages, blog posts, spaces and people are
+// read.
+var confluenceXML = container{kind: "Confluence export", source: confluenceSource, is: isConfluenceXML, claims: isEntities, read: readConfluenceXML}
+
+const entitiesFile = "entities.xml"
+
+func isEntities(name string) bool { return name == entitiesFile }
+
+func isConfluenceXML(l layout) bool {
+	return slices.Contains(l.entries, entitiesFile) && slices.Contains(l.entries, "exportDescriptor.properties") &&
+		strings.Contains(startOf(l.FS, entitiesFile), "<hibernate-generic")
+}
+
+// entity is an object of an export.
+type entity struct {
+	class, id  string
+	values     map[string]*strings.Builder // of properties
+	references map[string]string           // ids of other objects, by property
+	bodies     []string                    // ids of the texts
+	size       int
+}
+
+// value returns a property; "" if the object does not have it.
+func (e *entity) value(name string) string {
+	if e.values[name] == nil {
+		return ""
+	}
+	return e.values[name].String()
+}
+
+var errTooManyEntities = fmt.Errorf("it has more than %d pages or people", mostInner)
+
+// entityReader passes XML on, a part at a time: a token may not be larger than the largest file.
+type entityReader struct {
+	io.Reader
+	left int64 // of the token
+}
+
+func (r *entityReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if r.left -= int64(n); r.left < 0 {
+		return n, errTooLarge
+	}
+	for i, b := range p[:n] { // XML does not allow what people paste
+		if b < ' ' && b != '\n' && b != '\t' && b != '\r' {
+			p[i] = ' '
+		}
+	}
+	return n, err
+}
+
+// eachEntity passes the objects of some classes to use.
+func eachEntity(in io.Reader, use func(*entity) error, classes ...string) error {
+	reader := &entityReader{in, largestFile}
+	decoder := xml.NewDecoder(reader)
+	decoder.Strict = false
+	for {
+		reader.left = largestFile
+		token, err := decoder.RawToken()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		start, isStart := token.(xml.StartElement)
+		if !isStart || start.Name.Local != "object" || !slices.Contains(classes, attributeOf(start, "class")) {
+			continue
+		}
+		e := &entity{class: attributeOf(start, "class"), values: map[string]*strings.Builder{}, references: map[string]string{}}
+		if err := e.read(decoder, reader); err != nil {
+			return err
+		}
+		if err := use(e); err != nil {
+			return err
+		}
+	}
+}
+
+func attributeOf(start xml.StartElement, name string) string {
+	for _, a := range start.Attr {
+		if a.Name.Local == name {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+// read reads the elements of an object up to its end.
+func (e *entity) read(decoder *xml.Decoder, reader *entityReader) error {
+	const mostNesting, mostProperties, mostBodies = 20, 200, 20
+	var open []string // elements, of properties and collections with their names
+	for {
+		token, err := decoder.RawToken()
+		if errors.Is(err, io.EOF) {
+			return errors.New("it is cut off")
+		}
+		if err != nil {
+			return err
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			if open = append(open, t.Name.Local+" "+attributeOf(t, "name")); len(open) > mostNesting {
+				return errors.New("it is nested too deeply")
+			}
+		case xml.EndElement:
+			if len(open) == 0 {
+				return nil
+			}
+			open = open[:len(open)-1]
+		case xml.CharData:
+			text := string(t)
+			if len(open) == 0 || strings.TrimSpace(text) == "" || len(e.values)+len(e.references) > mostProperties {
+				continue
+			}
+			kind, name, _ := strings.Cut(open[0], " ")
+			switch isID := strings.HasPrefix(open[len(open)-1], "id "); {
+			case kind == "id":
+				e.id = oneLine(text, longestValue)
+			case kind == "property" && isID:
+				e.references[name] = oneLine(text, longestValue)
+			case kind == "property" && len(open) == 1:
+				if e.size += len(text); e.size > largestFile {
+					return errTooLarge
+				}
+				if e.values[name] == nil {
+					e.values[name] = &strings.Builder{}
+				}
+				e.values[name].WriteString(text)
+			case name == "bodyContents" && isID && len(e.bodies) < mostBodies:
+				e.bodies = append(e.bodies, oneLine(text, longestValue))
+			}
+		}
+		reader.left = largestFile
+	}
+}
+
+// entityPage is a page or blog post of the export.
+type entityPage struct {
+	title, parent, space string
+	creator, modifier    string // ids of people, or their names
+	created, modified    time.Time
+}
+
+// site has what is read of an export before the texts.
+type site struct {
+	pages  map[string]entityPage
+	spaces map[string]string // names
+	people map[string]index.Person
+	pageOf map[string]string // of texts
+}
+
+func readConfluenceXML(r *fileReader, c *collector, files *innerFiles) error {
+	s := site{map[string]entityPage{}, map[string]string{}, map[string]index.Person{}, map[string]string{}}
+	damage := c.entities(files, s.add, "Space", "Page", "BlogPost", "ConfluenceUserImpl")
+	err := c.entities(files, func(e *entity) error {
+		id := e.references["content"]
+		if id == "" {
+			id = s.pageOf[e.id]
+		}
+		page, known := s.pages[id]
+		if !known {
+			return nil // of a comment, a draft or an older version
+		}
+		doc, err := r.page(storageHTML(e.value("body")), inspectStorage, s.document(c, id, page))
+		doc.CreatedAt, doc.Authors = page.created, s.authors(page)
+		for i := range doc.Chunks {
+			doc.Chunks[i].Link = "" // it is that of the export
+		}
+		return c.addDocument(page.title, doc, "", err)
+	}, "BodyContent")
+	return cmp.Or(err, damage) // what is not damaged is stored
+}
+
+// entities reads the file of the objects once.
+func (c *collector) entities(files *innerFiles, use func(*entity) error, classes ...string) error {
+	file, size, err := files.open(entitiesFile)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if err := files.add(entitiesFile, size); err != nil {
+		return err
+	}
+	return eachEntity(io.LimitReader(file, size), func(e *entity) error {
+		if err := c.ctx.Err(); err != nil {
+			return err
+		}
+		return use(e)
+	}, classes...)
+}
+
+func (s *site) add(e *entity) error {
+	value := func(names ...string) string {
+		for _, name := range names {
+			if text := oneLine(e.value(name), longestTitle); text != "" {
+				return text
+			}
+		}
+		return ""
+	}
+	if len(s.pages)+len(s.people)+len(s.spaces) >= mostInner {
+		return errTooManyEntities
+	}
+	switch e.class {
+	case "Space":
+		s.spaces[e.id] = value("name", "key")
+	case "ConfluenceUserImpl":
+		person := index.Person{Name: value("fullName", "displayName", "name"), Email: email(value("email", "emailAddress"))}
+		if strings.Contains(person.Name, "@") {
+			person = index.Person{Email: email(person.Name)}
+		}
+		s.people[e.id] = person
+	default:
+		if status := value("contentStatus"); status != "" && status != "current" || e.references["originalVersion"] != "" {
+			return nil
+		}
+		page := entityPage{title: value("title"), parent: e.references["parent"], space: e.references["space"]}
+		page.creator, page.modifier = e.references["creator"], e.references["lastModifier"]
+		if page.creator == "" {
+			page.creator, page.modifier = value("creatorName"), value("lastModifierName")
+		}
+		page.created, _ = parseDate(value("creationDate"))
+		page.modified, _ = parseDate(value("lastModificationDate"))
+		s.pages[e.id] = page
+		for _, body := range e.bodies {
+			s.pageOf[body] = e.id
+		}
+	}
+	return nil
+}
+
+// document returns what is known of a page without its text.
+func (s *site) document(c *collector, id string, page entityPage) index.Document {
+	var above []string
+	seen := []string{"", id}
+	for at := page.parent; len(above) < mostPath && !slices.Contains(seen, at); at = s.pages[at].parent {
+		seen = append(seen, at)
+		above = append(above, s.pages[at].title)
+	}
+	if name := s.spaces[page.space]; name != "" {
+		above = append(above, name)
+	}
+	slices.Reverse(above)
+	doc := c.exported(confluenceSource, id+".html", id, page.title, above)
+	doc.Link = fileLink(c.task.file.path)
+	if !page.modified.IsZero() {
+		doc.UpdatedAt = page.modified
+	}
+	return doc
+}
+
+func (s *site) authors(page entityPage) (authors []index.Person) {
+	for _, id := range []string{page.creator, page.modifier} {
+		person, known := s.people[id]
+		if !known {
+			person.Name = id
+		}
+		authors = addPerson(authors, person)
+	}
+	return authors
+}
+
+var storageEmpty = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<((?:ac|ri):[\w-]{1,50})([^<>]*)/>`) })
+
+// storageHTML returns a text in the storage format of Confluence as HTML, which has no CDATA and no empty elements.
+func storageHTML(body string) string {
+	if !strings.Contains(body, "<") { // the markup of a wiki, until 2011
+		return strings.ReplaceAll(html.EscapeString(body), "\n", "<br>")
+	}
+	body = storageEmpty().ReplaceAllString(strings.ReplaceAll(body, "]] >", "]]>"), "<$1$2></$1>")
+	body = strings.NewReplacer("<ac:plain-text-body>", "<pre><code>", "</ac:plain-text-body>", "</code></pre>").Replace(body)
+	var out strings.Builder
+	for {
+		before, rest, found := strings.Cut(body, "<![CDATA[")
+		out.WriteString(before)
+		if !found {
+			return out.String()
+		}
+		content, after, _ := strings.Cut(rest, "]]>")
+		out.WriteString(html.EscapeString(content))
+		body = after
+	}
+}
+
+// inspectStorage removes the parameters of macros and writes what links show.
+func inspectStorage(tree *html.Node, _ *meta) {
+	var removed []*html.Node
+	for node := range tree.Descendants() {
+		switch node.Data {
+		case "ac:parameter":
+			if attribute(node, "ac:name") == "language" && node.Parent != nil {
+				for code := range node.Parent.Descendants() {
+					if code.DataAtom == atom.Code {
+						code.Attr = []html.Attribute{{Key: "class", Val: "language-" + textBelow(node)}}
+						break
+					}
+				}
+			}
+			removed = append(removed, node)
+		case "ac:task-id", "ac:task-uuid", "ac:task-status":
+			removed = append(removed, node)
+		case "ri:page":
+			if link := node.Parent; link != nil && textBelow(link) == "" {
+				node.AppendChild(&html.Node{Type: html.TextNode, Data: attribute(node, "ri:content-title")})
+			}
+		}
+	}
+	for _, node := range removed {
+		if node.Parent != nil {
+			node.Parent.RemoveChild(node)
+		}
+	}
+}
