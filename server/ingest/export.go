@@ -94,10 +94,10 @@ func (f *innerFiles) openNested(name string) (*zip.Reader, io.Closer, error) {
 	return archive, file, nil
 }
 
-// joined are file systems as one.
-type joined []fs.FS
+// joinedFS is several file systems as one.
+type joinedFS []fs.FS
 
-func (j joined) Open(name string) (file fs.File, err error) {
+func (j joinedFS) Open(name string) (file fs.File, err error) {
 	err = fs.ErrNotExist
 	for _, part := range j {
 		if file, err = part.Open(name); err == nil {

@@ -165,7 +165,7 @@ func isNotionPart(name string) bool {
 func readNotionParts(r *fileReader, c *collector, files *innerFiles) error {
 	all := *files
 	all.names, all.packed = nil, map[string]int64{}
-	var parts joined
+	var parts joinedFS
 	const mostParts = 200 // each has 5 GB
 	if len(files.names) > mostParts {
 		return fmt.Errorf("it has more than %d parts", mostParts)
