@@ -146,6 +146,7 @@ func TestPanicCostsOneMessage(t *testing.T) {
 			return format{name: "bad", text: func(*fileReader, string, index.Document) (index.Document, error) { panic("bad") }}, ""
 		}
 		read := newTask(file, root, fileState{})
+		read.ahead = newBacklog(t.Context(), func(err error) { t.Error(err) })
 		go reader.read(context.Background(), read)
 		documents, skipped := 0, []string(nil)
 		for part := range read.parts {
