@@ -133,6 +133,8 @@ bench: build $(BENCH)/chunks.jsonl $(BENCH)/markdown $(BENCH)/files ## Measure s
 	cd tools/compare && $(GO) run . $(QUICK) $(BENCH)/chunks.jsonl $(QUERIES)
 	@echo "== ranking and counting over them, in one segment"
 	QUARRY_CHUNKS=$(BENCH)/chunks.jsonl $(GO) test -run '^$$' -bench Search -benchtime $(BENCHTIME) ./server/index/lexical
+	@echo "== static word embeddings"
+	$(GO) test -run '^$$' -bench Vector $(if $(TINY),-benchtime 1x) ./server/llm/static
 	@echo "== before main"
 	$(GO) run ./tools/inits bin/quarry
 	@echo "== a cold search beside version, and adding"

@@ -44,6 +44,12 @@ func (l *loader) check() error {
 		}},
 		{"llm.budget", func() error { return refuseIf(c.LLM.Budget < 0, "is negative") }},
 		{"embeddings.base_url", func() error { return optionalURL(&c.Embeddings.BaseURL) }},
+		{"embeddings.path", func() error {
+			if c.Embeddings.Path != "" && c.Embeddings.BaseURL != "" {
+				return errors.New("cannot be combined with embeddings.base_url")
+			}
+			return l.resolve(&c.Embeddings.Path)
+		}},
 		{"embeddings.query_prefix", func() error { return checkPrefix(c.Embeddings.QueryPrefix) }},
 		{"embeddings.document_prefix", func() error { return checkPrefix(c.Embeddings.DocumentPrefix) }},
 		{"http.hosts", func() error { return checkHosts(c.HTTP.Hosts) }},

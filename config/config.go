@@ -102,8 +102,9 @@ type Provider struct {
 	Key     Secret   `mapstructure:"key"`
 }
 
-// Embeddings is the endpoint that turns text into vectors; empty without one.
+// Embeddings is the endpoint that turns text into vectors, or a folder with a model; empty without one.
 type Embeddings struct {
+	Path    string `mapstructure:"path"`
 	BaseURL string `mapstructure:"base_url"`
 	Model   string `mapstructure:"model"`
 	Key     Secret `mapstructure:"key"`

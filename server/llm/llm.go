@@ -74,7 +74,7 @@ const (
 
 // Embedder is an embedding model. It is safe for concurrent use.
 type Embedder interface {
-	// Embed returns one vector of Euclidean length 1 for each text.
+	// Embed returns one vector of Euclidean length 1 for each text, or nil for one that has no direction.
 	Embed(ctx context.Context, use Use, texts []string) ([][]float32, Usage, error)
 	// Name identifies the model: vectors of different names cannot be compared.
 	Name() string
@@ -98,8 +98,9 @@ type Provider struct {
 	Key     Key      // nil: none
 }
 
-// Embedding is the server and model for vectors. The zero value is none.
+// Embedding is the server and model for vectors, or a folder with a model. The zero value is none.
 type Embedding struct {
+	Path    string // a folder with static word embeddings, instead of a server
 	BaseURL string
 	Model   string
 	Key     Key // nil: none
@@ -127,7 +128,7 @@ type Config struct {
 type Providers struct {
 	chats     map[string]*chat // by "provider/model", by "provider", and the default by ""
 	endpoints map[string]*endpoint
-	embedder  *embedder
+	embedder  Embedder // nil: none
 	budget    int
 }
 
@@ -162,7 +163,13 @@ func New(config Config) (*Providers, error) {
 			return nil, fmt.Errorf("the default model %s has no model, and the provider lists none", config.Default)
 		}
 	}
-	if e := config.Embedding; e.BaseURL != "" {
+	if e := config.Embedding; e.Path != "" {
+		folder, err := newStaticEmbedder(e.Path)
+		if err != nil {
+			return nil, fmt.Errorf("embeddings.path: %w", err)
+		}
+		p.embedder = folder
+	} else if e.BaseURL != "" {
 		if e.Model == "" {
 			return nil, fmt.Errorf("the embeddings endpoint %s has no model", e.BaseURL)
 		}

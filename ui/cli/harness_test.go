@@ -135,6 +135,8 @@ func (f *fakeHost) Decide(request target.Request) (target.Choice, error) { retur
 func (f *fakeHost) Open(ctx context.Context, choice target.Choice) (*client.Session, error) {
 	return f.open(ctx, choice)
 }
+func (f *fakeHost) CheckEmbeddings() (string, error) { return "", nil }
+
 func (f *fakeHost) CheckSlack(context.Context, target.Choice) (string, error) { return f.check() }
 func (f *fakeHost) Private() bool                                             { return f.private }
 func (f *fakeHost) Warnings() []config.Warning                                { return f.warnings }

@@ -119,6 +119,11 @@ func (v *validation) run(ctx context.Context) {
 		return strings.Join(v.permissions, ", "), nil
 	})
 	v.step("search", func() (string, error) { return "answers", searches(ctx, v.session.Client) })
+	if host, err := v.app.program.Host(); err == nil && v.here {
+		if name, err := host.CheckEmbeddings(); name != "" || err != nil {
+			v.step("embeddings", func() (string, error) { return name, err })
+		}
+	}
 }
 
 // slack tests a Slack target, which has no version and no permissions.

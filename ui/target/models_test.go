@@ -87,12 +87,25 @@ func TestModelsThatAreNotConfigured(t *testing.T) {
 	for text, want := range map[string]string{
 		"llm: {default: local, providers: {local: {base_url: \"http://127.0.0.1:1/v1\"}}}\n": "llm.default",
 		"embeddings: {base_url: \"http://127.0.0.1:1/v1\"}\n":                                "embeddings.model",
+		"embeddings: {path: tiny, base_url: \"http://127.0.0.1:1/v1\", model: m}\n":          "embeddings.path",
 	} {
 		home := t.TempDir()
 		configure(t, home, text)
 		_, err := NewHost(environment([]string{"HOME", home, "XDG_CONFIG_HOME", filepath.Join(home, "config")}), "1.2.3")
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// TestAFolderWithoutAModel: the error names the key, the file of the configuration and what is missing.
+func TestAFolderWithoutAModel(t *testing.T) {
+	home := t.TempDir()
+	configure(t, home, "embeddings: {path: ~/tiny}\n")
+	_, err := newHost(t, home).models()
+	for _, want := range []string{"config.yaml", "embeddings.path", filepath.Join(home, "tiny", "tokenizer.json")} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }

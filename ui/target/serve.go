@@ -17,6 +17,7 @@ import (
 	"quarry/server"
 	"quarry/server/api"
 	"quarry/server/llm"
+	"quarry/server/llm/static"
 	"quarry/server/metrics"
 )
 
@@ -288,7 +289,7 @@ func (d discreet) RoundTrip(r *http.Request) (*http.Response, error) {
 // that needs a model does.
 func (h *Host) models() (*llm.Providers, error) {
 	asked, vectors := h.Config.LLM, h.Config.Embeddings
-	if len(asked.Providers) == 0 && vectors.BaseURL == "" && asked.Budget == 0 {
+	if len(asked.Providers) == 0 && vectors.BaseURL == "" && vectors.Path == "" && asked.Budget == 0 {
 		return nil, nil
 	}
 	providers := make(map[string]llm.Provider, len(asked.Providers))
@@ -302,7 +303,7 @@ func (h *Host) models() (*llm.Providers, error) {
 	}
 	models, err := llm.New(llm.Config{
 		Default: asked.Default, Budget: asked.Budget, Providers: providers, Roots: roots,
-		Embedding: llm.Embedding{BaseURL: vectors.BaseURL, Model: vectors.Model, Key: keyOf(vectors.Key),
+		Embedding: llm.Embedding{Path: vectors.Path, BaseURL: vectors.BaseURL, Model: vectors.Model, Key: keyOf(vectors.Key),
 			QueryPrefix: vectors.QueryPrefix, DocumentPrefix: vectors.DocumentPrefix},
 	})
 	if err != nil {
@@ -310,6 +311,20 @@ func (h *Host) models() (*llm.Providers, error) {
 			Fix: "correct llm and embeddings in the file"}
 	}
 	return models, nil
+}
+
+// CheckEmbeddings reads the model of embeddings.path and returns its name; "" without one.
+func (h *Host) CheckEmbeddings() (name string, err error) {
+	folder := h.Config.Embeddings.Path
+	if folder == "" {
+		return "", nil
+	}
+	model, err := static.Open(folder)
+	if err != nil {
+		return "", &config.Error{Exit: config.ExitNotConfigured, Problem: h.Config.File + ": embeddings.path", Err: err,
+			Fix: "set embeddings.path to the folder of a model2vec model, with tokenizer.json and model.safetensors"}
+	}
+	return "static model " + model.Name(), nil
 }
 
 // keyOf returns a function that reveals the secret when a request needs it.

@@ -1,0 +1,112 @@
+package static
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+
+	"quarry/client/wire"
+)
+
+// maxHeader bounds the description of the tensors, which is a few hundred bytes in models of this kind.
+const maxHeader = 1 << 20
+
+// tensor is an array of numbers in a file of safetensors: u64 length of a JSON header, the header, the data.
+type tensor struct {
+	Type  string `json:"dtype"`
+	Shape []int  `json:"shape"`
+	Range []int  `json:"data_offsets"` // in what follows the header
+	data  []byte
+}
+
+// parseTensors reads a file of safetensors.
+func parseTensors(file []byte) (map[string]tensor, error) {
+	if len(file) < 8 {
+		return nil, errors.New("it is too short")
+	}
+	size := binary.LittleEndian.Uint64(file)
+	if size > maxHeader || size > uint64(len(file)-8) {
+		return nil, errors.New("the length of its header is wrong")
+	}
+	content := file[8+size:]
+	var entries map[string]json.RawMessage
+	if err := wire.Unmarshal(file[8:8+size], &entries); err != nil {
+		return nil, fmt.Errorf("its header is damaged: %w", err)
+	}
+	tensors := map[string]tensor{}
+	for name, entry := range entries {
+		if name == "__metadata__" {
+			continue
+		}
+		var t tensor
+		if err := wire.Unmarshal(entry, &t); err != nil {
+			return nil, fmt.Errorf("tensor %q is damaged: %w", name, err)
+		}
+		if len(t.Range) != 2 || t.Range[0] < 0 || t.Range[0] > t.Range[1] || t.Range[1] > len(content) {
+			return nil, fmt.Errorf("tensor %q is outside of the file", name)
+		}
+		t.data = content[t.Range[0]:t.Range[1]]
+		tensors[name] = t
+	}
+	return tensors, nil
+}
+
+// numbers calls each for the numbers of a tensor, in order. Its shape, which has dimensions dimensions, must fit its data.
+func (t tensor) numbers(dimensions int, each func(i int, value float64)) error {
+	width := map[string]int{"F16": 2, "F32": 4, "F64": 8, "I32": 4, "I64": 8}[t.Type]
+	if width == 0 {
+		return fmt.Errorf("its type %q is not supported", t.Type)
+	}
+	count := 1
+	for _, n := range t.Shape {
+		if n <= 0 || n > len(t.data) {
+			return errors.New("its shape does not fit its data")
+		}
+		count *= n
+		if count > len(t.data) {
+			return errors.New("its shape does not fit its data")
+		}
+	}
+	if len(t.Shape) != dimensions || count*width != len(t.data) {
+		return errors.New("its shape does not fit its data")
+	}
+	read := t.reader()
+	for i := range count {
+		value := read(t.data[i*width:])
+		if math.IsNaN(value) || math.Abs(value) > math.MaxFloat32 {
+			return errors.New("one of its numbers is not finite")
+		}
+		each(i, value)
+	}
+	return nil
+}
+
+// reader returns a function that reads a number of a supported type.
+func (t tensor) reader() func([]byte) float64 {
+	order := binary.LittleEndian
+	switch t.Type {
+	case "F16":
+		return func(b []byte) float64 { return float64(half(order.Uint16(b))) }
+	case "F32":
+		return func(b []byte) float64 { return float64(math.Float32frombits(order.Uint32(b))) }
+	case "F64":
+		return func(b []byte) float64 { return math.Float64frombits(order.Uint64(b)) }
+	case "I32":
+		return func(b []byte) float64 { return float64(int32(order.Uint32(b))) }
+	}
+	return func(b []byte) float64 { return float64(int64(order.Uint64(b))) }
+}
+
+// half converts a number of 16 bits (IEEE 754 binary16).
+func half(bits uint16) float32 {
+	sign, exponent, fraction := uint32(bits>>15)<<31, uint32(bits>>10&0x1f), uint32(bits&0x3ff)
+	switch exponent {
+	case 0: // too small for an exponent
+		return float32(math.Copysign(math.Ldexp(float64(fraction), -24), float64(int32(sign)|1)))
+	case 0x1f:
+		return math.Float32frombits(sign | 0x7f800000 | fraction<<13)
+	}
+	return math.Float32frombits(sign | (exponent+127-15)<<23 | fraction<<13)
+}

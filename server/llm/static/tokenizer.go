@@ -1,0 +1,234 @@
+// Package static reads static word embeddings from a folder, in the format of model2vec: tokenizer.json, a WordPiece
+// tokenizer as BERT has it, and model.safetensors, a vector for each piece. The vector of a text is the mean of those of its
+// pieces, so that no neural network runs.
+package static
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"quarry/client/wire"
+)
+
+// Bounds of a tokenizer: far above those of published models.
+const (
+	maxPieces    = 1 << 20
+	maxPieceSize = 256 // bytes
+	maxWordRunes = 200 // longer words are unknown, whatever the file says: pieces are tried from each of their bytes
+)
+
+// tokenizer splits texts into pieces of words (Schuster and Nakajima, Japanese and Korean Voice Search, 2012), by the rules
+// of Hugging Face's BertNormalizer, BertPreTokenizer and WordPiece. Special tokens, such as [CLS], are words like others.
+type tokenizer struct {
+	begins, continues map[string]int32 // pieces by their place in a word, without their prefix
+	count             int              // of pieces
+	unknown           int32            // -1: none
+	longest           int              // bytes of a piece
+	wordRunes         int
+	clean             bool // white space and control characters
+	apart             bool // ideographs are words
+	bare              bool // without accents
+	lower             bool
+}
+
+// tokenizerFile is the part of tokenizer.json that is understood.
+type tokenizerFile struct {
+	Normalizer *struct {
+		Type               string `json:"type"`
+		CleanText          bool   `json:"clean_text"`
+		HandleChineseChars bool   `json:"handle_chinese_chars"`
+		StripAccents       *bool  `json:"strip_accents"` // null: as lowercase
+		Lowercase          bool   `json:"lowercase"`
+	} `json:"normalizer"`
+	PreTokenizer *struct {
+		Type string `json:"type"`
+	} `json:"pre_tokenizer"`
+	Model struct {
+		Type     string         `json:"type"`
+		Unknown  *string        `json:"unk_token"`
+		Prefix   *string        `json:"continuing_subword_prefix"`
+		MaxRunes int            `json:"max_input_chars_per_word"`
+		Pieces   map[string]int `json:"vocab"`
+	} `json:"model"`
+}
+
+// parseTokenizer reads tokenizer.json, and refuses tokenizers of other kinds.
+func parseTokenizer(data []byte) (*tokenizer, error) {
+	var file tokenizerFile
+	if err := wire.Unmarshal(data, &file); err != nil {
+		return nil, fmt.Errorf("it is not a tokenizer: %w", err)
+	}
+	m := file.Model
+	switch {
+	case m.Type != "WordPiece":
+		return nil, fmt.Errorf("its model is %q; only WordPiece is supported", m.Type)
+	case file.PreTokenizer == nil || file.PreTokenizer.Type != "BertPreTokenizer":
+		return nil, errors.New("its pre_tokenizer is not BertPreTokenizer")
+	case file.Normalizer != nil && file.Normalizer.Type != "BertNormalizer":
+		return nil, fmt.Errorf("its normalizer is %q; only BertNormalizer is supported", file.Normalizer.Type)
+	case len(m.Pieces) == 0 || len(m.Pieces) > maxPieces:
+		return nil, fmt.Errorf("its vocabulary has %d pieces", len(m.Pieces))
+	case m.MaxRunes < 0:
+		return nil, errors.New("its max_input_chars_per_word is negative")
+	}
+	t := &tokenizer{count: len(m.Pieces), begins: make(map[string]int32), continues: make(map[string]int32), unknown: -1, wordRunes: min(m.MaxRunes, maxWordRunes)}
+	if m.MaxRunes == 0 {
+		t.wordRunes = 100
+	}
+	if n := file.Normalizer; n != nil {
+		t.clean, t.apart, t.lower, t.bare = n.CleanText, n.HandleChineseChars, n.Lowercase, n.Lowercase
+		if n.StripAccents != nil {
+			t.bare = *n.StripAccents
+		}
+	}
+	prefix := "##"
+	if m.Prefix != nil {
+		prefix = *m.Prefix
+	}
+	if err := t.add(m.Pieces, prefix); err != nil {
+		return nil, err
+	}
+	if m.Unknown != nil {
+		id, ok := m.Pieces[*m.Unknown]
+		if !ok {
+			return nil, fmt.Errorf("its vocabulary lacks unk_token %q", *m.Unknown)
+		}
+		t.unknown = int32(id)
+	}
+	return t, nil
+}
+
+func (t *tokenizer) add(pieces map[string]int, prefix string) error {
+	seen := make([]bool, len(pieces))
+	for piece, id := range pieces {
+		switch {
+		case id < 0 || id >= len(seen) || seen[id]:
+			return fmt.Errorf("the number %d of piece %q is taken or too large", id, piece)
+		case len(piece) > maxPieceSize:
+			return fmt.Errorf("a piece has %d bytes", len(piece))
+		}
+		seen[id] = true
+		t.longest = max(t.longest, len(piece))
+		rest, continues := strings.CutPrefix(piece, prefix)
+		if continues && rest != "" {
+			t.continues[rest] = int32(id)
+		}
+		if !continues || prefix == "" {
+			t.begins[piece] = int32(id)
+		}
+	}
+	return nil
+}
+
+// pieces returns the numbers of at most limit known pieces of a text. Words that are unknown are left out.
+func (t *tokenizer) pieces(text string, limit int) (ids []int32) {
+	word := make([]byte, 0, 64)
+	for _, r := range t.normalize(text) {
+		switch {
+		case r < utf8.RuneSelf && (r >= 'a' && r <= 'z' || r >= '0' && r <= '9'):
+			word = append(word, byte(r))
+			continue
+		case r >= 'A' && r <= 'Z':
+			if t.lower {
+				r += 'a' - 'A'
+			}
+			word = append(word, byte(r))
+			continue
+		}
+		space, alone := unicode.IsSpace(r), isPunctuation(r)
+		if !space && !alone {
+			word = utf8.AppendRune(word, r)
+			continue
+		}
+		ids, word = t.word(ids, word), word[:0]
+		if alone {
+			ids, word = t.word(ids, utf8.AppendRune(word, r)), word[:0]
+		}
+		if len(ids) >= limit {
+			return ids[:limit]
+		}
+	}
+	ids = t.word(ids, word)
+	return ids[:min(len(ids), limit)]
+}
+
+// word appends the pieces of a word, each the longest that fits. If the rest is no piece, the whole word is unknown.
+func (t *tokenizer) word(ids []int32, word []byte) []int32 {
+	if len(word) > t.wordRunes && utf8.RuneCount(word) > t.wordRunes {
+		return ids
+	}
+	known, first := t.begins, len(ids)
+	for from := 0; from < len(word); {
+		to := min(len(word), from+t.longest)
+		id, ok := int32(0), false
+		for ; to > from; to-- {
+			if id, ok = known[string(word[from:to])]; ok {
+				break
+			}
+		}
+		if !ok {
+			return ids[:first]
+		}
+		if id != t.unknown {
+			ids = append(ids, id)
+		}
+		from, known = to, t.continues
+	}
+	return ids
+}
+
+// normalize applies what changes a text beyond ASCII. Capital letters of ASCII are left to pieces.
+func (t *tokenizer) normalize(text string) string {
+	plain := true
+	for i := range len(text) {
+		if c := text[i]; c >= utf8.RuneSelf || c < ' ' && c != '\n' && c != '\t' && c != '\r' || c == 0x7f {
+			plain = false
+			break
+		}
+	}
+	if plain {
+		return text
+	}
+	if t.bare {
+		text = norm.NFD.String(text)
+	}
+	var out strings.Builder
+	out.Grow(len(text))
+	for _, r := range text {
+		switch {
+		case t.clean && (r == '\t' || r == '\n' || r == '\r'):
+			r = ' '
+		case t.clean && (r == 0 || r == utf8.RuneError || unicode.Is(unicode.C, r)), t.bare && unicode.Is(unicode.Mn, r):
+			continue
+		case t.apart && isIdeograph(r):
+			out.WriteByte(' ')
+			out.WriteRune(r)
+			r = ' '
+		case t.lower:
+			r = unicode.ToLower(r)
+		}
+		out.WriteRune(r)
+	}
+	return out.String()
+}
+
+// isPunctuation reports whether BERT makes a character a word of its own.
+func isPunctuation(r rune) bool {
+	return r >= '!' && r <= '/' || r >= ':' && r <= '@' || r >= '[' && r <= '`' || r >= '{' && r <= '~' || unicode.IsPunct(r)
+}
+
+// isIdeograph reports whether a character is in the blocks that BERT takes for Chinese.
+func isIdeograph(r rune) bool {
+	for _, block := range [...][2]rune{{0x4e00, 0x9fff}, {0x3400, 0x4dbf}, {0x20000, 0x2a6df}, {0x2a700, 0x2b73f}, {0x2b740, 0x2b81f},
+		{0x2b820, 0x2ceaf}, {0xf900, 0xfaff}, {0x2f800, 0x2fa1f}} {
+		if r >= block[0] && r <= block[1] {
+			return true
+		}
+	}
+	return false
+}
