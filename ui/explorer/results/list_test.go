@@ -635,6 +635,7 @@ func TestRowsNameCopiesAndVersions(t *testing.T) {
 	copied, older := item(1, "a#0", "Travel", "Book early."), item(2, "b#0", "Travel 2025", "Book late.")
 	copied.AlsoIn = []wire.DocumentCopy{{DocumentID: "c", Title: "C"}, {DocumentID: "d", Title: "D"}}
 	older.Newer = &wire.NewerDocument{DocumentID: "a", Title: "Travel"}
+	older.DocumentID, older.SourceType = "file:/handbook/departments/people-and-talent/travel-and-expenses/policies/older/travel.md", "file"
 	var l List
 	l.Set([]wire.SearchResult{copied, older}, nil, false)
 	view := shown(&l, 80, 20)

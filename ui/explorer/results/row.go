@@ -178,7 +178,12 @@ func (s *styled) String() string { return s.text + s.pen.Write(s.end) }
 
 // about is the source, where the document is in it, and who wrote it, as far as the server reported.
 func (d drawing) about() string {
-	room, crumbs, source := d.room(), passage.Where(d.item, d.roots), ""
+	room, crumbs, source, related := d.room(), passage.Where(d.item, d.roots), "", d.related()
+	if wide := beforeWho + paint.Width(related); related != "" && room >= 2*wide { // before the place, which is cut
+		room -= wide
+	} else {
+		related = ""
+	}
 	if d.item.SourceType != "" {
 		source = d.pens.glyph(d.item.SourceType) + " " + fitted(client.SourceName(d.item.SourceType), widestName)
 	}
@@ -207,10 +212,9 @@ func (d drawing) about() string {
 				gap = 0
 			}
 			line += paint.Blank(gap) + d.pens.muted.Write(who)
-			left -= gap + paint.Width(who)
 		}
 	}
-	if related := d.related(); related != "" && left >= beforeWho+paint.Width(related) {
+	if related != "" {
 		line += paint.Blank(beforeWho) + d.pens.title.Write(related)
 	}
 	return line
