@@ -318,8 +318,8 @@ func truncate(t *testing.T, path string, part float64) {
 	}
 }
 
-// TestEveryFlippedByteIsFound flips single bytes all over a segment.
-func TestEveryFlippedByteIsFound(t *testing.T) {
+// TestEveryFlippedOrMissingByteIsFound flips single bits all over the segments, and cuts them off everywhere.
+func TestEveryFlippedOrMissingByteIsFound(t *testing.T) {
 	dir, m := damagedLibrary(t)
 	pristine := make(map[string][]byte)
 	for _, path := range segmentPaths(t, dir) {
@@ -334,14 +334,18 @@ func TestEveryFlippedByteIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	random := rand.New(rand.NewPCG(5, 5))
-	for range 60 {
+	for round := range 90 {
 		copied := t.TempDir()
 		flipped := random.IntN(len(pristine))
 		n := 0
 		for path, data := range pristine {
 			if n == flipped {
-				data = slices.Clone(data)
-				data[random.IntN(len(data))] ^= 1 << random.IntN(8)
+				at := random.IntN(len(data))
+				if data = slices.Clone(data); round%3 == 0 {
+					data = data[:at]
+				} else {
+					data[at] ^= 1 << random.IntN(8)
+				}
 			}
 			n++
 			target := filepath.Join(copied, segmentsFolder, filepath.Base(path))

@@ -58,6 +58,7 @@ type matched struct {
 	s      *Searcher
 	filter index.Filter
 	parts  []partMatches
+	hits   map[string][2]int // the parts and ordinals of the documents found
 }
 
 // Count implements index.Matched.
@@ -76,8 +77,8 @@ func (m *matched) count(r *run, returned []string) (index.Counts, error) {
 		counter.matched(r.documents(part), matches)
 		var f *partFilter
 		for _, id := range returned {
-			d, ok := r.reader(part).Lookup(id)
-			if !ok || !r.s.parts[part].live(d) {
+			d, ok := m.place(r, part, id)
+			if !ok {
 				continue
 			}
 			at, known := slices.BinarySearch(matches.documents, uint32(d))
@@ -95,6 +96,15 @@ func (m *matched) count(r *run, returned []string) (index.Counts, error) {
 		t.add(part, counter)
 	}
 	return t.counts(), nil
+}
+
+// place returns the ordinal of a live document of a part.
+func (m *matched) place(r *run, part int, id string) (ordinal int, ok bool) {
+	if at, known := m.hits[id]; known {
+		return at[1], at[0] == part
+	}
+	ordinal, ok = r.reader(part).Lookup(id)
+	return ordinal, ok && r.s.parts[part].live(ordinal)
 }
 
 // Facets implements index.Snapshot.

@@ -120,7 +120,11 @@ func (r *run) search(q *index.Query) (index.Result, error) {
 	result := index.Result{Hits: r.passages(found.hits), Corrections: corrections, Kept: kept,
 		Highlighter: newHighlighter(p, &r.s.analysers)}
 	if q.Count {
-		result.Matched = &matched{s: r.s, filter: q.Filter, parts: found.matched}
+		places := make(map[string][2]int, len(found.hits))
+		for i, c := range found.hits {
+			places[result.Hits[i].DocumentID] = [2]int{c.part, c.document}
+		}
+		result.Matched = &matched{s: r.s, filter: q.Filter, parts: found.matched, hits: places}
 	}
 	return result, nil
 }

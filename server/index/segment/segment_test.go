@@ -245,7 +245,7 @@ func TestBuilderRefuses(t *testing.T) {
 	}
 }
 
-func TestEveryFlippedByteIsFound(t *testing.T) {
+func TestEveryFlippedOrMissingByteIsFound(t *testing.T) {
 	good := build(t, world(5, 300)).data
 	for at := 0; at < len(good); at += 97 {
 		data := bytes.Clone(good)
@@ -261,7 +261,7 @@ func TestEveryFlippedByteIsFound(t *testing.T) {
 			t.Fatalf("byte %d: the error does not name the file: %v", at, err)
 		}
 	}
-	for _, n := range []int{0, 1, headerSize, len(good) / 2, len(good) - 1} {
+	for n := 0; n < len(good); n += min(97, max(1, len(good)-1-n)) {
 		if _, err := Open("cut", good[:n]); !errors.Is(err, ErrDamaged) {
 			t.Errorf("cut to %d: %v", n, err)
 		}
@@ -322,11 +322,24 @@ func FuzzReader(f *testing.F) {
 		if err != nil && !errors.Is(err, ErrDamaged) && !errors.Is(err, errUnordered) && mask != 0 && !fix {
 			t.Fatal(err)
 		}
+		_ = r.protect(func() {
+			r.Matching(anyWord{}, func(s Surface) { s.documents(nil) })
+			r.Frequent("a")
+			r.EachValue(func(int, FacetValue) {})
+		})
 		_, _, _ = r.Find("doc-5")
 		_, _ = r.DocumentID(3)
 		_ = r.Verify()
 	})
 }
+
+// anyWord accepts every word.
+type anyWord struct{}
+
+func (anyWord) Push(rune) bool               { return true }
+func (anyWord) Truncate(int)                 {}
+func (anyWord) IsMatch() bool                { return true }
+func (anyWord) Least(from rune) (rune, bool) { return from, true }
 
 func FuzzDelta(f *testing.F) {
 	d := DeltaOf(world(1, 3)[0])
