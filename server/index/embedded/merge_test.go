@@ -88,7 +88,7 @@ func TestSnapshotsAreWhole(t *testing.T) {
 			}
 			for version := 1; version <= 60; version++ {
 				put(t, writer, append(group(version), document("other"+strconv.Itoa(version%7), "noise "+
-					strconv.Itoa(version)))...)
+					strings.Repeat("x", version)))...)
 			}
 			close(stop)
 			readers.Wait()
