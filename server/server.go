@@ -24,6 +24,7 @@ import (
 	"quarry/server/index/embedded"
 	"quarry/server/ingest"
 	"quarry/server/ingest/pdf"
+	"quarry/server/ingest/web"
 	"quarry/server/llm"
 	"quarry/server/metrics"
 	"quarry/server/pipeline"
@@ -61,6 +62,8 @@ type Options struct {
 	SecretKey string
 	// PDF reads PDF files; the zero Program cannot.
 	PDF pdf.Program
+	// Web is how added pages are fetched.
+	Web web.Options
 	// OmitQueries keeps the text of queries out of the log.
 	OmitQueries bool
 	Log         *slog.Logger     // nil: discarded
@@ -117,7 +120,7 @@ func Open(_ context.Context, options Options) (*Server, error) {
 		Federated: options.Federated, Empty: options.Empty,
 		Changed: s.vectors.changed,
 		Version: options.Version, Profile: options.Profile,
-		SecretKey: options.SecretKey, LibraryPath: libraryPath, Local: ingest.Local{Own: libraryFiles, PDF: options.PDF},
+		SecretKey: options.SecretKey, LibraryPath: libraryPath, Local: ingest.Local{Own: libraryFiles, PDF: options.PDF, Web: options.Web},
 		Log: options.Log, OmitQueries: options.OmitQueries, Now: options.Now,
 	})
 	return s, nil

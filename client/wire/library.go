@@ -22,7 +22,13 @@ const (
 	CodeTenantNotEmpty    = "TENANT_NOT_EMPTY"
 )
 
-// AddRequest is the body of POST /library/add: Paths, which are absolute, or one document with its Title and Content.
+// IsURL reports whether a path to add or synchronise is an address on the web.
+func IsURL(path string) bool {
+	scheme, _, found := strings.Cut(path, "://")
+	return found && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
+}
+
+// AddRequest is the body of POST /library/add: Paths, which are absolute or on the web, or one document with its Title and Content.
 type AddRequest struct {
 	Paths []string `json:"paths"`
 	As    string   `json:"as,omitempty"`
@@ -40,6 +46,8 @@ const MaxContent = 32 << 20
 // SyncRequest is the body of POST /library/sync; without paths every root is synchronised.
 type SyncRequest struct {
 	Paths []string `json:"paths,omitempty"`
+	// FilesOnly leaves out what is on the web, if Paths is empty.
+	FilesOnly bool `json:"files_only,omitempty"`
 	// Check is how much of the library is checked for damage and repaired: CheckPart, the default, CheckFull or CheckNone.
 	Check string `json:"check,omitempty"`
 }

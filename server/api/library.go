@@ -98,6 +98,9 @@ func (s *Server) libraryAdd(w http.ResponseWriter, r *http.Request, who director
 // mustExist returns an error for a path that does not exist, before anything is created.
 func mustExist(paths []string) error {
 	for _, path := range paths {
+		if wire.IsURL(path) {
+			continue
+		}
 		if _, err := os.Stat(path); err != nil {
 			return coded(http.StatusBadRequest, "INVALID_INPUT", "%s", err.Error())
 		}
@@ -105,11 +108,11 @@ func mustExist(paths []string) error {
 	return nil
 }
 
-// absolutePaths reads a list of absolute paths.
+// absolutePaths reads a list of absolute paths and addresses.
 func absolutePaths(f *fields, name string) []string {
 	paths := f.texts(name)
 	for i, path := range paths {
-		if !filepath.IsAbs(path) {
+		if !filepath.IsAbs(path) && !wire.IsURL(path) {
 			f.refuse(mustJSON(path), "value_error", "Value error, a path must be absolute", name, i)
 		}
 	}
@@ -120,7 +123,8 @@ func absolutePaths(f *fields, name string) []string {
 func (s *Server) librarySync(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
 	f, ctx := libraryFields(r), r.Context()
 	paths := absolutePaths(f, "paths")
-	extent := checkExtent(f)
+	extent, local := checkExtent(f), s.Local
+	local.FilesOnly = f.flag("files_only")
 	if err := f.failure(); err != nil {
 		return err
 	}
@@ -132,11 +136,11 @@ func (s *Server) librarySync(w http.ResponseWriter, r *http.Request, who directo
 		if err != nil {
 			return repaired, err
 		}
-		done, err := ingest.Sync(ctx, documents, paths, s.Local, report)
+		done, err := ingest.Sync(ctx, documents, paths, local, report)
 		if errors.Is(err, index.ErrDamaged) && extent == wire.CheckPart {
 			// The damage is in a part that was not checked.
 			if repaired, err = s.repair(ctx, documents, wire.CheckFull, report); err == nil {
-				done, err = ingest.Sync(ctx, documents, paths, s.Local, report)
+				done, err = ingest.Sync(ctx, documents, paths, local, report)
 			}
 		}
 		done.Repaired, done.Damaged, done.Updated = repaired.Repaired, repaired.Damaged, done.Updated+repaired.Updated

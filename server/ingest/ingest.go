@@ -15,10 +15,13 @@ import (
 	"strings"
 	"time"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/server/index"
 	"quarry/server/ingest/pdf"
+	"quarry/server/ingest/web"
 )
 
 // Local is what reading files needs to know about this machine.
@@ -27,6 +30,10 @@ type Local struct {
 	Own []string
 	// PDF reads PDF files.
 	PDF pdf.Program
+	// Web is how pages are fetched.
+	Web web.Options
+	// FilesOnly leaves out what is on the web when everything is synchronised.
+	FilesOnly bool
 }
 
 // Options control how added files are stored.
@@ -75,7 +82,7 @@ func Add(ctx context.Context, idx index.Index, paths []string, options Options, 
 	for _, path := range paths {
 		t, err := planAdd(path, options, r.roots)
 		if err != nil {
-			return wire.LibraryEvent{}, fmt.Errorf("add %s: %w", path, err)
+			return wire.LibraryEvent{}, fmt.Errorf("add %s: %w", withoutUser(path), err)
 		}
 		targets = append(targets, t)
 	}
@@ -113,6 +120,13 @@ func startAdd(ctx context.Context, idx index.Index, options Options, report Repo
 
 // planAdd adds a path to the root that it belongs to, or to roots.
 func planAdd(path string, options Options, roots map[string]rootState) (*target, error) {
+	if wire.IsURL(path) {
+		address, err := web.Normalise(path)
+		if err != nil {
+			return nil, err
+		}
+		return addRemote(remoteRoot(address), options, roots), nil
+	}
 	absolute, err := absolutePath(path)
 	if err != nil {
 		return nil, err
@@ -189,6 +203,24 @@ func absolutePath(path string) (string, error) {
 	return filepath.ToSlash(absolute), nil
 }
 
+// rootPath returns the path that a root has, for a path or an address.
+func rootPath(path string) (string, error) {
+	if !wire.IsURL(path) {
+		return absolutePath(path)
+	}
+	address, err := web.Normalise(path)
+	return remoteRoot(address), err
+}
+
+// withoutUser returns a path for an error. What may be a password in an address is not repeated.
+func withoutUser(path string) string {
+	scheme, rest, _ := strings.Cut(path, "://")
+	if authority, _, _ := strings.Cut(rest, "/"); wire.IsURL(path) && strings.Contains(authority, "@") {
+		return scheme + "://…" + rest[strings.LastIndexByte(authority, '@'):]
+	}
+	return path
+}
+
 // Sync updates the documents of all roots, of the named ones, or of the named parts of roots. A root that does not
 // exist is skipped and keeps its documents, because its disk may be unmounted; Remove deletes them.
 // It reports like Add, and returns ErrNotAdded for a path that was not added.
@@ -197,7 +229,7 @@ func Sync(ctx context.Context, idx index.Index, paths []string, local Local, rep
 	if err != nil {
 		return wire.LibraryEvent{}, err
 	}
-	targets, err := planSync(paths, r.roots)
+	targets, err := planSync(paths, local.FilesOnly, r.roots)
 	if err != nil {
 		return wire.LibraryEvent{}, err
 	}
@@ -249,12 +281,12 @@ func lstatIn(root, name string) (fs.FileInfo, error) {
 func CheckAdded(ctx context.Context, idx index.Index, paths []string) error {
 	roots, err := loadRoots(ctx, idx)
 	if err == nil {
-		_, err = planSync(paths, roots)
+		_, err = planSync(paths, false, roots)
 	}
 	return err
 }
 
-func planSync(paths []string, roots map[string]rootState) ([]*target, error) {
+func planSync(paths []string, filesOnly bool, roots map[string]rootState) ([]*target, error) {
 	sorted := slices.Sorted(maps.Keys(roots))
 	var targets []*target
 	add := func(root, start string) {
@@ -262,13 +294,15 @@ func planSync(paths []string, roots map[string]rootState) ([]*target, error) {
 	}
 	if len(paths) == 0 {
 		for _, root := range sorted {
-			add(root, "")
+			if !filesOnly || !isRemote(root) {
+				add(root, "")
+			}
 		}
 	}
 	for _, path := range paths {
-		absolute, err := absolutePath(path)
+		absolute, err := rootPath(path)
 		if err != nil {
-			return nil, fmt.Errorf("sync %s: %w", path, err)
+			return nil, fmt.Errorf("sync %s: %w", withoutUser(path), err)
 		}
 		outer := owner(roots, absolute)
 		if outer != "" {
@@ -282,7 +316,7 @@ func planSync(paths []string, roots map[string]rootState) ([]*target, error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("sync %s: %w%s", path, ErrNotAdded, didYouMean(absolute, sorted))
+			return nil, fmt.Errorf("sync %s: %w%s", path, ErrNotAdded, didYouMean(shownPath(absolute), exslices.CastFunc(sorted, shownPath)))
 		}
 	}
 	return targets, nil

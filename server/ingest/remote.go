@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -19,10 +20,11 @@ import (
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/server/index"
+	"quarry/server/ingest/web"
 )
 
-// Some roots are no files: a document that was piped to quarry. Their path is an id such as stdin:Title and "!", so that
-// none is below another one.
+// Some roots are no files: a document that was piped to quarry, or an address. Their path is an id such as stdin:Title and
+// "!", so that none is below another one. The path of a page is that of its root, a slash, and its address.
 const (
 	pipedPrefix = "stdin:"
 	remoteEnd   = "!"
@@ -32,20 +34,24 @@ const (
 func remoteRoot(id string) string { return strings.ReplaceAll(id, remoteEnd, "%21") + remoteEnd }
 
 // isRemote reports whether a path is, or is below, a root that is no file or folder.
-func isRemote(path string) bool { return strings.HasPrefix(path, pipedPrefix) }
+func isRemote(path string) bool { return strings.HasPrefix(path, pipedPrefix) || wire.IsURL(path) }
 
 // shownPath returns what people see of a path.
 func shownPath(path string) string {
 	if !isRemote(path) {
 		return path
 	}
+	if _, page, ok := strings.Cut(path, remoteEnd+"/"); ok {
+		return page
+	}
 	return strings.TrimSuffix(path, remoteEnd)
 }
 
 // remoteFile is a document of a root that is no file or folder.
 type remoteFile struct {
-	id, title string
-	// fetch returns the content.
+	id    string
+	title string // empty: that of the content
+	// fetch returns the content: errNotFetched if it did not change, a web.RefusedError if it is no more.
 	fetch func(ctx context.Context) (fetched, error)
 }
 
@@ -53,6 +59,16 @@ type remoteFile struct {
 type fetched struct {
 	data   []byte
 	format format
+
+	// Of the web.
+	link    string
+	place   []string
+	author  string
+	at      time.Time // when it was fetched
+	updated time.Time // if the page does not say; zero: unknown
+	web     webState
+	stamp   string // the date in the list
+	print   string // fingerprint; empty: of size and stamp
 }
 
 // remoteInfo describes a remoteFile to the walk.
@@ -89,14 +105,14 @@ func AddPiped(ctx context.Context, idx index.Index, document Piped, options Opti
 		return wire.LibraryEvent{}, err
 	}
 	defer end()
-	t := planRemote(remoteRoot(pipedPrefix+title), options, r.roots)
+	t := addRemote(remoteRoot(pipedPrefix+title), options, r.roots)
 	t.state.File = true
 	t.piped = &document
 	return r.run(ctx, []*target{t})
 }
 
-// planRemote adds a root that is no file or folder.
-func planRemote(root string, options Options, roots map[string]rootState) *target {
+// addRemote adds a root that is no file or folder.
+func addRemote(root string, options Options, roots map[string]rootState) *target {
 	state, known := roots[root]
 	if state.damaged {
 		state = rootState{}
@@ -107,6 +123,13 @@ func planRemote(root string, options Options, roots map[string]rootState) *targe
 	}
 	roots[root] = state
 	return &target{path: root, state: state, force: true, fresh: !known}
+}
+
+func (r *run) planRemote(ctx context.Context, t *target, known map[string]fileState) (*plan, error) {
+	if strings.HasPrefix(t.path, pipedPrefix) {
+		return r.planPiped(t, known), nil
+	}
+	return r.planSite(ctx, t, known)
 }
 
 // planPiped plans to store a piped document. Without its content, as in a sync, it stays as it is.
@@ -120,10 +143,10 @@ func (r *run) planPiped(t *target, known map[string]fileState) *plan {
 	sum := sha256.Sum256(t.piped.Content)
 	f := formatOfContent(t.piped.Title, t.piped.Content)
 	t.state.Source = cmp.Or(t.state.As, f.source, "file")
-	file := foundFile{path: t.path, format: f,
-		info: remoteInfo{size: int64(len(t.piped.Content)), moment: r.now(), print: strconv.FormatInt(int64(len(t.piped.Content)), 36) + "." + hex.EncodeToString(sum[:16])},
+	print := strconv.FormatInt(int64(len(t.piped.Content)), 36) + "." + hex.EncodeToString(sum[:16])
+	file := foundFile{path: t.path, format: f, info: remoteInfo{size: int64(len(t.piped.Content)), moment: r.now(), print: print},
 		remote: &remoteFile{id: shownPath(t.path), title: t.piped.Title, fetch: func(context.Context) (fetched, error) {
-			return fetched{data: t.piped.Content, format: f}, nil
+			return fetched{data: t.piped.Content, format: f, updated: r.now(), print: print}, nil
 		}},
 	}
 	p := &plan{target: t, complete: true}
@@ -135,13 +158,29 @@ func (r *run) planPiped(t *target, known map[string]fileState) *plan {
 func (r *fileReader) readRemote(ctx context.Context, t *task) part {
 	last := part{last: true}
 	got, err := t.file.remote.fetch(ctx)
-	if err != nil {
+	last.bytes, last.OwnDates, last.Web = int64(len(got.data)), true, got.web
+	last.Print = cmp.Or(got.print, strconv.FormatInt(int64(len(got.data)), 36)+"."+got.stamp)
+	var refused *web.RefusedError
+	switch {
+	case errors.Is(err, errNotFetched):
+		size, _, _ := strings.Cut(t.known.Print, ".")
+		last.same, last.Print, last.Reason = true, size+"."+got.stamp, t.known.Reason
+		return last
+	case errors.As(err, &refused):
+		last.Reason = refused.Error()
+		return last
+	case err != nil:
 		return unreadable(err)
 	}
-	last.bytes, last.Print, last.OwnDates = int64(len(got.data)), fingerprint(t.file.info), true
+	sum := sha256.Sum256(got.data)
+	last.Hash = hex.EncodeToString(sum[:16])
+	if t.comparable() && last.Hash == t.known.Hash {
+		last.same, last.Reason = true, t.known.Reason
+		return last
+	}
 	defaults := t.target.defaults(t.file)
-	defaults.ID, defaults.Title, defaults.Link, defaults.Path = t.file.remote.id, t.file.remote.title, "", nil
-	defaults.Type = got.format.name
+	defaults.ID, defaults.Link, defaults.Path, defaults.Type = t.file.remote.id, got.link, got.place, got.format.name
+	defaults.Title, defaults.UpdatedAt = cmp.Or(t.file.remote.title, defaults.Title), got.updated
 	doc, encoding, err := r.document(ctx, got.format, got.data, defaults)
 	if ctx.Err() != nil {
 		return unreadable(ctx.Err())
@@ -150,7 +189,8 @@ func (r *fileReader) readRemote(ctx context.Context, t *task) part {
 		last.Reason = oneLine(err.Error(), longestValue)
 		return last
 	}
-	doc.Title, doc.Positions = defaults.Title, nil
+	doc.Title, doc.Positions = cmp.Or(t.file.remote.title, doc.Title), nil
+	got.complete(&doc)
 	last.Encoding, last.documents = encoding, []index.Document{doc}
 	return last
 }

@@ -11,6 +11,7 @@ import (
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/server/index"
+	"quarry/server/ingest/web"
 )
 
 // Remove deletes documents from the library: those of files and folders, by id, or by source and set (if both are set,
@@ -122,6 +123,9 @@ func (r *removal) ref(ctx context.Context, ref string) error {
 			r.paths = append(r.paths, file)
 			return nil
 		}
+	}
+	if address, err := web.Normalise(ref); err == nil {
+		ref = address
 	}
 	if root := remoteRoot(ref); isRemote(root) && r.contains(root) {
 		r.paths = append(r.paths, root)

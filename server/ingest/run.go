@@ -16,6 +16,7 @@ import (
 	"quarry/client/wire"
 	"quarry/internal/guard"
 	"quarry/server/index"
+	"quarry/server/ingest/web"
 )
 
 // run reads targets into an index.
@@ -27,6 +28,7 @@ type run struct {
 	now     func() time.Time
 	batcher *batcher
 
+	web          *web.Client            // nil: not needed yet
 	repositories map[string]*repository // by folder
 }
 
@@ -132,7 +134,7 @@ func (r *run) plan(ctx context.Context, t *target) (*plan, error) {
 		return nil, err
 	}
 	if isRemote(t.path) {
-		return r.planPiped(t, known), nil
+		return r.planRemote(ctx, t, known)
 	}
 	p := &plan{target: t, complete: t.start == ""}
 	if reason, gone := t.missing(); reason != "" {
@@ -294,6 +296,7 @@ func (r *run) apply(ctx context.Context, p *plan) error {
 		return b.flushIfFull()
 	}
 	if p.complete {
+		t.state.Begun = ""
 		t.state.SyncedAt, t.state.Unopened, t.state.LeftOut = r.now().UTC().Format(time.RFC3339), p.unopened(), p.leftOut
 		b.cursor(rootPrefix+t.path, encode(t.state))
 	}
@@ -424,7 +427,9 @@ func (r *run) finish(ctx context.Context, t *task, last part) error {
 		return nil
 	case last.same:
 		state := t.known
-		state.Print = last.Print
+		if state.Print = last.Print; last.Web != (webState{}) {
+			state.Web = last.Web
+		}
 		b.cursor(filePrefix+path, encode(state))
 		return b.unchanged(t)
 	case t.read && !t.omitted: // stored with its document

@@ -36,11 +36,14 @@ const readerVersion = "6"
 
 // rootState is a file or folder that was added, and how.
 type rootState struct {
-	As       string       `json:"as,omitempty"`
-	Set      string       `json:"set,omitempty"`
-	Access   []string     `json:"access,omitempty"`
-	Source   string       `json:"source"`              // shown by status: As, or the host of the folder's repository
-	SyncedAt string       `json:"synced_at,omitempty"` // empty until the first complete read
+	As       string   `json:"as,omitempty"`
+	Set      string   `json:"set,omitempty"`
+	Access   []string `json:"access,omitempty"`
+	Source   string   `json:"source"`              // shown by status: As, or the host of the folder's repository
+	SyncedAt string   `json:"synced_at,omitempty"` // empty until the first complete read
+	// Kind and Begun are of an address: what it is, and when the run began that is not complete yet.
+	Kind     string       `json:"kind,omitempty"`
+	Begun    string       `json:"begun,omitempty"`
 	File     bool         `json:"file,omitempty"`
 	Device   uint64       `json:"device,omitempty"` // file system; 0: unknown
 	Unopened unopened     `json:"unopened,omitzero"`
@@ -118,13 +121,14 @@ type fileState struct {
 	Foreign   int      `json:"foreign,omitempty"`  // documents that belong to others
 	Encoding  string   `json:"encoding,omitempty"` // if it was assumed
 	Head      string   `json:"head,omitempty"`     // newest commit of the file's repository, which does not have its content
-	Kind      string   `json:"kind,omitempty"`     // of a container: what it was taken for
+	Web       webState `json:"web,omitzero"`
+	Kind      string   `json:"kind,omitempty"` // of a container: what it was taken for
 }
 
 // several reports whether a file may have more than one document.
 func (s fileState) several(file string) bool {
 	f, _ := formatOf(path.Base(file))
-	return f.lines || s.Kind != ""
+	return !isRemote(file) && f.lines || s.Kind != ""
 }
 
 // badLines are the lines of a JSONL file, or the files of a container, without a document.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -105,14 +106,17 @@ func (a *app) nextSearch() (words, label string) {
 		choice.Describe(), choice.Reason, config.ShellQuote(folder)), choice.Profile
 }
 
-// absolute turns arguments into absolute paths. An empty one is a mistake: it would mean the folder that one is in.
+// absolute turns arguments into absolute paths; addresses stay as they are. An empty one is a mistake: it would mean the folder that one is in.
 func absolute(paths []string) ([]string, error) {
 	if err := notEmpty(paths); err != nil {
 		return nil, err
 	}
 	var found []string
 	for _, path := range paths {
-		full, err := filepath.Abs(path)
+		full, err := path, error(nil)
+		if !wire.IsURL(path) {
+			full, err = filepath.Abs(path)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("find %s: %w", path, err)
 		}
@@ -130,7 +134,7 @@ func notEmpty(arguments []string) error {
 
 func (a *app) addCommand() *cobra.Command {
 	var request wire.AddRequest
-	command := a.newCommand("add PATH…", "Add files to the local library", func(ctx context.Context, arguments []string) (err error) {
+	command := a.newCommand("add PATH|URL…", "Add files and pages to the local library", func(ctx context.Context, arguments []string) (err error) {
 		if slices.Contains(arguments, "-") {
 			err = a.readDocument(arguments, &request)
 		} else if request.Title != "" {
@@ -179,13 +183,19 @@ func (a *app) readDocument(arguments []string, request *wire.AddRequest) (err er
 // addPaths checks that every path is there, before anything is read.
 func (a *app) addPaths(arguments []string) ([]string, error) {
 	if len(arguments) == 0 {
-		return nil, usage("Example: quarry add ~/notes", "missing argument PATH")
+		return nil, usage("Example: quarry add ~/notes", "missing argument PATH|URL")
 	}
 	paths, err := absolute(arguments)
 	if err != nil {
 		return nil, err
 	}
 	for i, path := range paths {
+		if wire.IsURL(path) {
+			if err := checkAddress(path); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		if _, err := os.Lstat(path); err != nil {
 			reason := err
 			if detail, ok := errors.AsType[*os.PathError](err); ok {
@@ -196,6 +206,18 @@ func (a *app) addPaths(arguments []string) ([]string, error) {
 		}
 	}
 	return paths, nil
+}
+
+// checkAddress refuses what is no address of a page. It does not repeat what may be a password.
+func checkAddress(address string) error {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Hostname() == "":
+		return usage("Example: quarry add https://docs.acme.example/sitemap.xml", "an argument is not a valid address")
+	case u.User != nil:
+		return usage("Leave them out; quarry reads public pages only.", "an address has a user name or password")
+	}
+	return nil
 }
 
 // addToLibrary adds paths. Files that were named and of which none can be read are a failure, unlike those that a folder
@@ -219,8 +241,11 @@ func (a *app) addToLibrary(ctx context.Context, request wire.AddRequest) error {
 	if err != nil || skipped.Type == "" || done.Added+done.Updated+done.Unchanged > 0 || !onlyFiles(request.Paths) {
 		return err
 	}
-	return &Failure{Code: ExitGeneral, What: fmt.Sprintf("cannot add %s: %s", skipped.Path, skipped.Reason),
-		Do: "See the supported files: quarry add --help"}
+	do := "See the supported files: quarry add --help"
+	if wire.IsURL(skipped.Path) {
+		do = "Open the address in a browser to check it."
+	}
+	return &Failure{Code: ExitGeneral, What: fmt.Sprintf("cannot add %s: %s", skipped.Path, skipped.Reason), Do: do}
 }
 
 // onlyFiles reports whether no path is a folder.
@@ -303,7 +328,7 @@ func (a *app) syncCommand() *cobra.Command {
 			request := wire.SyncRequest{Paths: paths}
 			switch {
 			case verb == verbWatched:
-				request.Check = wire.CheckNone
+				request.Check, request.FilesOnly = wire.CheckNone, true
 			case check:
 				request.Check = wire.CheckFull
 			}

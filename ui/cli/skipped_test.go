@@ -153,3 +153,26 @@ func TestDocumentsFromStandardInput(t *testing.T) {
 		t.Errorf("stderr %s", got.err)
 	}
 }
+
+func TestAddressesAreAddedAsTheyAre(t *testing.T) {
+	const address = "https://docs.acme.example/sitemap.xml"
+	asked := wire.AddRequest{}
+	s := newOnyx(t)
+	s.on("/library/add", func(w http.ResponseWriter, r *http.Request) {
+		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+			t.Error(err)
+		}
+		stream(`{"type":"skipped","path":"`+address+`","reason":"robots.txt does not allow it"}`, `{"type":"done","skipped":1}`)(w, r)
+	})
+	got := run(t, localDoors(s.URL), terminal{}, "add", address).check(t, ExitGeneral)
+	if len(asked.Paths) != 1 || asked.Paths[0] != address || !strings.Contains(got.err, "error: cannot add "+address+": robots.txt does not allow it\nhint: Open the address") {
+		t.Errorf("asked %+v, stderr %s", asked, got.err)
+	}
+	for address, what := range map[string]string{"https://jo:secret@acme.example/": "a user name or password", "http://": "not a valid address"} {
+		got := run(t, localDoors(s.URL), terminal{}, "add", address).check(t, ExitUsage)
+		got.twoLines(t, what)
+		if strings.Contains(got.err, "secret") {
+			t.Errorf("stderr %s", got.err)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"quarry/config"
 	"quarry/server"
 	"quarry/server/directory"
+	"quarry/server/ingest/web"
 )
 
 // Host has the user's folders, environment and configuration. Its methods open servers and libraries.
@@ -265,6 +267,7 @@ func (h *Host) server(ctx context.Context, options server.Options, label string)
 		return nil, err
 	}
 	options.PDF = h.pdfProgram()
+	options.Web = web.Options{Version: h.Version, Transport: func() (http.RoundTripper, error) { return client.NewTransport() }}
 	options.Models, options.ReadOnly = models, ReadOnly(h.Env)
 	options.Version, options.Profile, options.Log = h.Version, label, h.Log
 	options.OmitQueries, options.Now, options.SecretKey = h.Config.Private, h.Now, h.Env.Get("QUARRY_SECRET_KEY")

@@ -1,0 +1,212 @@
+package ingest
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"quarry/internal/text"
+	"quarry/server/index"
+)
+
+// webPage is what is special about a page of the web: its own address, and the anchors of its headings.
+type webPage struct {
+	canonical string
+	headings  []pageHeading
+}
+
+type pageHeading struct{ title, id string }
+
+// fromWebPage returns the document of a page: its main content, with links to the anchors of its headings.
+func fromWebPage(r *fileReader, page string, defaults index.Document) (index.Document, error) {
+	var web webPage
+	m, body, err := r.pages.inspected(page, web.reduce)
+	if err != nil {
+		return fromHTML(r, page, defaults)
+	}
+	if link := cleanLink(web.canonical); sameHost(link, defaults.Link) {
+		m.Link = link
+	}
+	body = strings.TrimLeft(cleanText(body), "\n")
+	blocks := r.markdown.parse(body)
+	web.anchor(blocks)
+	doc, err := build(body, blocks, m, defaults)
+	doc.Positions = nil // of the Markdown made of it
+	web.cleanLinks(&doc)
+	return doc, err
+}
+
+// reduce collects what is special about the page, and leaves only its main content.
+func (p *webPage) reduce(tree *html.Node, _ *meta) {
+	var mains, articles, unwanted []*html.Node
+	var body *html.Node
+	for node := range tree.Descendants() {
+		if node.Type != html.ElementNode {
+			continue
+		}
+		switch role := strings.ToLower(attribute(node, "role")); {
+		case node.DataAtom == atom.Body:
+			body = node
+		case node.DataAtom == atom.Link && strings.EqualFold(attribute(node, "rel"), "canonical"):
+			p.canonical = cmp.Or(p.canonical, strings.TrimSpace(attribute(node, "href")))
+		case hasAttribute(node, "hidden"), strings.EqualFold(attribute(node, "aria-hidden"), "true"),
+			slices.Contains([]string{"navigation", "search", "dialog", "alertdialog"}, role), isPermalink(node):
+			unwanted = append(unwanted, node)
+		case node.DataAtom == atom.Main, role == "main":
+			mains = append(mains, node)
+		case node.DataAtom == atom.Article:
+			articles = append(articles, node)
+		}
+	}
+	p.collectHeadings(tree)
+	remove(unwanted)
+	if len(mains) == 0 && len(articles) == 1 {
+		mains = articles
+	}
+	if body == nil || len(mains) == 0 || !hasText(mains[0]) {
+		remove(boilerplate(tree))
+		return
+	}
+	for child := body.FirstChild; child != nil; child = body.FirstChild {
+		body.RemoveChild(child)
+	}
+	if parent := mains[0].Parent; parent != nil {
+		parent.RemoveChild(mains[0])
+	}
+	body.AppendChild(mains[0])
+}
+
+// boilerplate returns what surrounds the content of a page that does not mark it.
+func boilerplate(tree *html.Node) (unwanted []*html.Node) {
+	for node := range tree.Descendants() {
+		role := strings.ToLower(attribute(node, "role"))
+		isOuter := (node.DataAtom == atom.Header || node.DataAtom == atom.Footer) && !slices.ContainsFunc(slices.Collect(node.Ancestors()),
+			func(above *html.Node) bool { return above.DataAtom == atom.Article || above.DataAtom == atom.Section })
+		if isOuter && !hasHeading(node) || node.DataAtom == atom.Aside || slices.Contains([]string{"banner", "contentinfo", "complementary"}, role) {
+			unwanted = append(unwanted, node)
+		}
+	}
+	return unwanted
+}
+
+// hasHeading reports whether the first heading of the page is in a header.
+func hasHeading(node *html.Node) bool {
+	for inner := range node.Descendants() {
+		if inner.DataAtom == atom.H1 && node.DataAtom == atom.Header {
+			return true
+		}
+	}
+	return false
+}
+
+func remove(nodes []*html.Node) {
+	for _, node := range nodes {
+		if node.Parent != nil {
+			node.Parent.RemoveChild(node)
+		}
+	}
+}
+
+func hasText(node *html.Node) bool {
+	for inner := range node.Descendants() {
+		if inner.Type == html.TextNode && strings.TrimSpace(inner.Data) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+func hasAttribute(node *html.Node, key string) bool {
+	return slices.ContainsFunc(node.Attr, func(a html.Attribute) bool { return a.Key == key })
+}
+
+func isHeading(node *html.Node) bool {
+	return slices.Contains([]atom.Atom{atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6}, node.DataAtom)
+}
+
+// isPermalink reports whether a node is a sign beside a heading that links to it.
+func isPermalink(node *html.Node) bool {
+	if node.DataAtom != atom.A || node.Parent == nil || !isHeading(node.Parent) || !strings.HasPrefix(attribute(node, "href"), "#") {
+		return false
+	}
+	return slices.Contains([]string{"", "#", "¶", "§", "🔗", "link"}, strings.ToLower(nodeText(node)))
+}
+
+// nodeText returns the beginning of the text in a node, on one line.
+func nodeText(node *html.Node) string {
+	var out strings.Builder
+	for inner := range node.Descendants() {
+		if inner.Type == html.TextNode && out.Len() < longestHeading {
+			out.WriteString(inner.Data)
+		}
+	}
+	return text.OneLine(text.Clip(cleanText(out.String()), longestHeading))
+}
+
+// collectHeadings lists the headings with their anchors: an id of the heading, of something in it, or of a section that it begins.
+func (p *webPage) collectHeadings(tree *html.Node) {
+	for node := range tree.Descendants() {
+		if !isHeading(node) || len(p.headings) >= mostHeadings {
+			continue
+		}
+		heading := pageHeading{id: attribute(node, "id")}
+		for inner := range node.Descendants() {
+			heading.id = cmp.Or(heading.id, attribute(inner, "id"), attribute(inner, "name"))
+			if isPermalink(inner) {
+				heading.id = cmp.Or(heading.id, strings.TrimPrefix(attribute(inner, "href"), "#"))
+			}
+		}
+		if parent := node.Parent; heading.id == "" && parent != nil && (parent.DataAtom == atom.Section || parent.DataAtom == atom.Div) {
+			first := parent.FirstChild
+			for first != nil && first.Type != html.ElementNode {
+				first = first.NextSibling
+			}
+			if first == node {
+				heading.id = attribute(parent, "id")
+			}
+		}
+		heading.title = strings.TrimRight(nodeText(node), " #¶§")
+		p.headings = append(p.headings, heading)
+	}
+}
+
+// anchor gives the headings of the text the anchors that they have on the page.
+func (p *webPage) anchor(blocks []block) {
+	at := 0
+	for i := range blocks {
+		if blocks[i].kind != kindHeading {
+			continue
+		}
+		title := strings.TrimRight(text.OneLine(blocks[i].title), " #¶§")
+		for n := at; n < len(p.headings); n++ {
+			if p.headings[n].title == title {
+				blocks[i].slug, at = cleanAnchor(p.headings[n].id), n+1
+				break
+			}
+		}
+	}
+}
+
+// cleanAnchor returns an id that can end a link; "" if it cannot.
+func cleanAnchor(id string) string {
+	if len(id) > longestHeading || strings.ContainsAny(id, " \t\n#<>\"") || oneLine(id, longestHeading) != id {
+		return ""
+	}
+	return id
+}
+
+// cleanLinks removes anchors that the page does not have.
+func (p *webPage) cleanLinks(doc *index.Document) {
+	known := map[string]bool{}
+	for _, heading := range p.headings {
+		known[heading.id] = true
+	}
+	for i := range doc.Chunks {
+		if link, anchor, ok := strings.Cut(doc.Chunks[i].Link, "#"); ok && !known[anchor] {
+			doc.Chunks[i].Link = link
+		}
+	}
+}

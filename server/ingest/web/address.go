@@ -1,0 +1,59 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+const longestURL = 2_000 // bytes
+
+var (
+	errCredentials = errors.New("an address with a user name or password is not read")
+	errScheme      = errors.New("only http and https addresses are read")
+)
+
+// Normalise returns the one form of an address under which a page is stored: without a fragment, with its host in lower case.
+func Normalise(address string) (string, error) {
+	if len(address) > longestURL {
+		return "", fmt.Errorf("the address has more than %d bytes", longestURL)
+	}
+	u, err := url.Parse(strings.TrimSpace(address))
+	if err != nil {
+		return "", errors.New("it is not a valid address") // the error would repeat what may be secret
+	}
+	return normal(u)
+}
+
+// Resolve is Normalise for an address that may be relative to base.
+func Resolve(base *url.URL, address string) (string, error) {
+	if len(address) > longestURL {
+		return "", fmt.Errorf("the address has more than %d bytes", longestURL)
+	}
+	u, err := base.Parse(strings.TrimSpace(address))
+	if err != nil {
+		return "", errors.New("it is not a valid address")
+	}
+	return normal(u)
+}
+
+func normal(u *url.URL) (string, error) {
+	u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return "", errScheme
+	case u.User != nil:
+		return "", errCredentials
+	case u.Hostname() == "" || u.Opaque != "" || strings.Contains(u.Host, "!"):
+		return "", errors.New("it is not a valid address")
+	}
+	if u.Port() == map[string]string{"http": "80", "https": "443"}[u.Scheme] {
+		u.Host = strings.TrimSuffix(u.Host, ":"+u.Port())
+	}
+	if u.Path == "" {
+		u.Path = "/"
+	}
+	u.Fragment, u.RawFragment = "", ""
+	return strings.ReplaceAll(u.String(), "!", "%21"), nil
+}

@@ -1,0 +1,329 @@
+// Package web reads pages, sitemaps and feeds from the web: politely, within bounds, and from the named hosts only.
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"github.com/temoto/robotstxt"
+)
+
+const (
+	pause         = time.Second // between two requests to a host
+	longestPause  = time.Minute // that a host may ask for
+	patience      = time.Minute // for one answer
+	mostBytes     = 32 << 20    // of an answer
+	mostRobots    = 500 << 10   // bytes of robots.txt, as RFC 9309 has it
+	mostRules     = 5_000       // lines of it
+	longestRule   = 1_000       // bytes
+	mostRedirects = 5
+	mostFailures  = 5 // in a row, after which a host is left alone
+	agent         = "quarry"
+)
+
+// Options are how requests are sent.
+type Options struct {
+	// Transport returns what sends them; nil: http.DefaultTransport. It is called before the first request.
+	Transport func() (http.RoundTripper, error)
+	// Version is that of the program, for the User-Agent.
+	Version string
+	// Wait waits between requests; nil: for real.
+	Wait func(ctx context.Context, d time.Duration) error
+}
+
+// Client fetches addresses: one at a time from a host, at least a second apart, as robots.txt allows. It is safe for concurrent use.
+type Client struct {
+	http    http.Client
+	options Options
+	now     func() time.Time
+
+	mutex sync.Mutex
+	hosts map[string]*host
+}
+
+// host is what is known of a host during a run.
+type host struct {
+	turn     chan struct{} // has one token: requests wait for it
+	next     time.Time     // before which no request is sent
+	robots   *robotstxt.Group
+	unknown  error // why robots.txt could not be read
+	ready    bool  // robots.txt was asked for
+	failures int   // in a row
+	last     error // of these
+	pause    time.Duration
+}
+
+// NewClient returns a client for one run.
+func NewClient(options Options) (*Client, error) {
+	c := &Client{options: options, hosts: map[string]*host{}, now: time.Now}
+	if options.Wait == nil {
+		c.options.Wait = wait
+	}
+	c.http = http.Client{CheckRedirect: c.checkRedirect}
+	if options.Transport != nil {
+		transport, err := options.Transport()
+		if err != nil {
+			return nil, err
+		}
+		c.http.Transport = transport
+	}
+	return c, nil
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// Validators are what a server sent with an answer, to ask whether it changed.
+type Validators struct {
+	ETag     string `json:"etag,omitempty"`
+	Modified string `json:"modified,omitempty"`
+}
+
+// Page is an answer.
+type Page struct {
+	URL  *url.URL // after redirects
+	Same bool     // it did not change; the other fields are empty
+	Data []byte
+	Type string // media type
+	Validators
+}
+
+// RefusedError says why an address is not read and will not be: it is gone, or robots.txt does not allow it. Other errors may pass.
+type RefusedError struct{ reason string }
+
+func (e *RefusedError) Error() string { return e.reason }
+
+// Get fetches an address; with validators, only if it changed.
+func (c *Client) Get(ctx context.Context, address string, known Validators) (*Page, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, errors.New("it is not a valid address")
+	}
+	h := c.host(u)
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-h.turn:
+	}
+	defer func() { h.turn <- struct{}{} }()
+	if h.failures >= mostFailures {
+		return nil, fmt.Errorf("the server failed %d times in a row: %w", mostFailures, h.last)
+	}
+	if err := c.readRobots(ctx, h, u); err != nil {
+		return nil, err
+	}
+	if !h.allows(u) {
+		return nil, errDisallowed
+	}
+	page, err := c.fetch(ctx, h, u, known)
+	var refused *RefusedError
+	var redirect *redirectError
+	switch {
+	case err == nil, errors.As(err, &refused), errors.As(err, &redirect):
+		h.failures = 0
+	case ctx.Err() == nil:
+		h.failures++
+		h.last = err
+	}
+	return page, err
+}
+
+var errDisallowed = &RefusedError{"robots.txt does not allow it"}
+
+func (c *Client) host(u *url.URL) *host {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	key := u.Scheme + "://" + u.Host
+	h := c.hosts[key]
+	if h == nil {
+		h = &host{turn: make(chan struct{}, 1), pause: pause}
+		h.turn <- struct{}{}
+		c.hosts[key] = h
+	}
+	return h
+}
+
+func (h *host) allows(u *url.URL) bool { return h.robots == nil || h.robots.Test(u.RequestURI()) }
+
+// readRobots reads a host's robots.txt once. Without one everything is allowed; if the server fails, nothing is, for now.
+func (c *Client) readRobots(ctx context.Context, h *host, u *url.URL) error {
+	if h.ready {
+		return h.unknown
+	}
+	page, err := c.fetch(ctx, h, &url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/robots.txt"}, Validators{})
+	var refused *RefusedError
+	var status statusError
+	var redirect *redirectError
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &refused), errors.As(err, &redirect), errors.As(err, &status) && status.isClient():
+	case err != nil:
+		h.unknown = fmt.Errorf("robots.txt cannot be read: %w", err)
+	default:
+		if h.robots, h.unknown = parseRobots(page.Data); h.unknown == nil {
+			h.pause = min(max(pause, h.robots.CrawlDelay), longestPause)
+			h.next = h.next.Add(h.pause - pause)
+		}
+	}
+	h.ready = true
+	return h.unknown
+}
+
+// parseRobots returns the rules for quarry. The library rejects a file for one bad line, which RFC 9309 ignores.
+func parseRobots(data []byte) (*robotstxt.Group, error) {
+	var kept []string
+	named := false
+	for line := range strings.Lines(string(data[:min(len(data), mostRobots)])) {
+		line, _, _ = strings.Cut(line, "#")
+		key, value, found := strings.Cut(strings.ToValidUTF8(line, ""), ":")
+		key, value = strings.ToLower(strings.TrimSpace(strings.TrimPrefix(key, "\uFEFF"))), strings.TrimSpace(value)
+		switch {
+		case !found || len(value) > longestRule || len(kept) >= mostRules || strings.ContainsFunc(value, unicode.IsSpace):
+			continue
+		case key == "user-agent" && value != "":
+			named = true
+		case !named || key != "allow" && key != "disallow" && key != "crawl-delay":
+			continue
+		case key == "crawl-delay":
+			if seconds, err := strconv.ParseFloat(value, 64); err != nil || !(seconds >= 0 && seconds <= longestPause.Seconds()) {
+				continue
+			}
+		}
+		kept = append(kept, key+": "+value)
+	}
+	robots, err := robotstxt.FromString(strings.Join(kept, "\n") + "\n")
+	if err != nil {
+		return nil, fmt.Errorf("robots.txt cannot be read: %w", err)
+	}
+	return robots.FindGroup(agent), nil
+}
+
+// fetch sends a request when the host's turn has come.
+func (c *Client) fetch(ctx context.Context, h *host, u *url.URL, known Validators) (*Page, error) {
+	if d := h.next.Sub(c.now()); d > 0 {
+		if err := c.options.Wait(ctx, d); err != nil {
+			return nil, err
+		}
+	}
+	defer func() { h.next = c.now().Add(h.pause) }()
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	request, err := http.NewRequestWithContext(limited, http.MethodGet, u.String(), http.NoBody)
+	if err != nil {
+		return nil, errors.New("it is not a valid address")
+	}
+	request.Header.Set("User-Agent", agent+"/"+cmp.Or(c.options.Version, "dev"))
+	request.Header.Set("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
+	if known.ETag != "" {
+		request.Header.Set("If-None-Match", known.ETag)
+	}
+	if known.Modified != "" {
+		request.Header.Set("If-Modified-Since", known.Modified)
+	}
+	answer, err := c.http.Do(request)
+	if err != nil {
+		return nil, reasonOf(ctx, err)
+	}
+	defer answer.Body.Close()
+	return c.read(ctx, answer, u, known)
+}
+
+func (c *Client) read(ctx context.Context, answer *http.Response, u *url.URL, known Validators) (*Page, error) {
+	page := &Page{URL: u, Type: answer.Header.Get("Content-Type"), Validators: Validators{
+		ETag: shortHeader(answer, "ETag"), Modified: shortHeader(answer, "Last-Modified")}}
+	if answer.Request != nil {
+		page.URL = answer.Request.URL
+	}
+	switch status := answer.StatusCode; {
+	case status == http.StatusNotModified && known != (Validators{}):
+		return &Page{URL: u, Same: true}, nil
+	case status == http.StatusNotFound || status == http.StatusGone:
+		return nil, &RefusedError{fmt.Sprintf("the server says that it does not exist (%d)", status)}
+	case status != http.StatusOK:
+		return nil, statusError(status)
+	}
+	data, err := io.ReadAll(io.LimitReader(answer.Body, mostBytes+1))
+	switch {
+	case len(data) > mostBytes:
+		return nil, &RefusedError{fmt.Sprintf("it is larger than %d MB", mostBytes>>20)}
+	case err != nil:
+		return nil, reasonOf(ctx, err)
+	}
+	page.Data = data
+	return page, nil
+}
+
+func shortHeader(answer *http.Response, name string) string {
+	const longest = 500
+	if value := answer.Header.Get(name); len(value) <= longest {
+		return value
+	}
+	return ""
+}
+
+// statusError is an unexpected status.
+type statusError int
+
+func (s statusError) Error() string {
+	return "the server answers " + strings.TrimSpace(strconv.Itoa(int(s))+" "+http.StatusText(int(s)))
+}
+
+func (s statusError) isClient() bool { return s >= 400 && s < 500 && s != http.StatusTooManyRequests }
+
+// redirectError is a redirect that is not followed.
+type redirectError struct{ reason string }
+
+func (e *redirectError) Error() string { return e.reason }
+
+// checkRedirect follows redirects on the same host that robots.txt allows, and never from https to http.
+func (c *Client) checkRedirect(next *http.Request, via []*http.Request) error {
+	first := via[0].URL
+	shown := (&url.URL{Scheme: next.URL.Scheme, Host: next.URL.Host, Path: next.URL.Path}).String()
+	switch {
+	case len(via) > mostRedirects:
+		return &redirectError{fmt.Sprintf("more than %d redirects", mostRedirects)}
+	case next.URL.User != nil:
+		return &redirectError{errCredentials.Error()}
+	case first.Scheme == "https" && next.URL.Scheme != "https":
+		return &redirectError{"it redirects to " + shown + ", which is not encrypted"}
+	case !strings.EqualFold(first.Hostname(), next.URL.Hostname()) || first.Port() != next.URL.Port() && first.Scheme == next.URL.Scheme:
+		return &redirectError{"it redirects to another server; add that: " + shown}
+	case !c.host(first).allows(next.URL):
+		return errDisallowed
+	}
+	return nil
+}
+
+// reasonOf returns the error of a request without the address.
+func reasonOf(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("no answer within %v", patience)
+	}
+	var failed *url.Error
+	if errors.As(err, &failed) {
+		err = failed.Err
+	}
+	return err
+}
