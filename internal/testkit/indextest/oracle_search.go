@@ -63,6 +63,10 @@ func (o *Oracle) Search(q index.Query) *Answer {
 	typed = analysis.Content(typed)
 	corrected, corrections := o.correct(typed, &q)
 	answer := o.answer(o.words(corrected, q.Filter.Access), &q)
+	if len(answer.Listed) == 0 && (len(answer.Hits) == 0 || q.List != nil) {
+		corrections = nil
+		answer = o.answer(o.words(typed, q.Filter.Access), &q)
+	}
 	answer.Corrections, answer.Kept = corrections, kept
 	return answer
 }

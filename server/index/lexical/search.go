@@ -102,18 +102,22 @@ func (s *Searcher) Search(ctx context.Context, query index.Query) (index.Result,
 	return answer(ctx, s, "search", func(r *run) (index.Result, error) { return r.search(&query) })
 }
 
-// search answers a query, with its unknown words corrected.
+// search answers a query, with its unknown words corrected if that finds anything.
 func (r *run) search(q *index.Query) (index.Result, error) {
 	analyser := r.s.analysers.get()
 	defer r.s.analysers.put(analyser)
 	rights := r.laterRights(q.Filter.Access)
 	words, kept := r.typed(analyser, q, rights)
-	words, corrections, err := r.correct(analyser, words, rights)
+	corrected, corrections, err := r.correct(analyser, words, rights)
 	if err != nil {
 		return index.Result{}, err
 	}
-	p := r.plan(analyser, words, q, rights)
+	p := r.plan(analyser, corrected, q, rights)
 	found, err := r.execute(p, q)
+	if err == nil && len(corrections) > 0 && len(found.hits) == 0 && found.documents == 0 {
+		corrections, p = nil, r.plan(analyser, words, q, rights)
+		found, err = r.execute(p, q)
+	}
 	if err != nil {
 		return index.Result{}, err
 	}
