@@ -166,6 +166,11 @@ func (c *Client) AdminRemoveAgent(ctx context.Context, name string) error {
 	if err == nil {
 		answered.Close() // it is null
 	}
+	if KindOf(err) == Auth { // Onyx refuses agents that do not exist like those of others
+		if _, missing := c.Persona(ctx, id); KindOf(missing) == NotAvailable {
+			return missing
+		}
+	}
 	return err
 }
 
@@ -224,8 +229,8 @@ const (
 func (c *Client) onyxGroups(ctx context.Context) ([]wire.DirectoryGroup, error) {
 	groups, err := listed[wire.UserGroup](ctx, c, get(userGroupsPath, nil))
 	return mapped(groups, func(group wire.UserGroup) wire.DirectoryGroup {
-		return wire.DirectoryGroup{ID: group.ID, Name: group.Name, Connectors: mapped(group.CCPairs, connectorName),
-			Users: mapped(group.Users, func(user wire.GroupMember) string { return user.Email })}
+		return wire.DirectoryGroup{ID: group.ID, Name: group.Name, Connectors: mapped(group.CCPairs, func(pair wire.CCPair) string { return pair.Name }),
+			Users: mapped(group.Users, func(user wire.Me) string { return user.Email })}
 	}), err
 }
 

@@ -254,8 +254,12 @@ func (a *asking) chatError(code, reason string) *Error {
 		e.Kind = RateLimited
 	case "TIMEOUT", "GATEWAY_TIMEOUT":
 		e.Kind = Timeout
-	case "CONTEXT_TOO_LONG", "CONTENT_POLICY":
+	case "CONTEXT_TOO_LONG", "CONTENT_POLICY", "VALIDATION_ERROR", "INVALID_INPUT", "DUPLICATE_RESOURCE":
 		e.Kind = BadRequest
+	case "INSUFFICIENT_PERMISSIONS", "UNAUTHORIZED":
+		e.Kind = Auth
+	case "NOT_FOUND", "PERSONA_NOT_FOUND", "SESSION_NOT_FOUND":
+		e.Kind = NotAvailable
 	}
 	return a.named(e)
 }

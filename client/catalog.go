@@ -27,7 +27,12 @@ func (c *Client) Personas(ctx context.Context) ([]wire.Persona, error) {
 
 // Persona returns one agent; for an unknown or hidden one the error is NotAvailable.
 func (c *Client) Persona(ctx context.Context, id int) (*wire.FullPersona, error) {
-	return fetched[wire.FullPersona](ctx, c, get(fmt.Sprintf("/persona/%d", id), nil))
+	persona, err := fetched[wire.FullPersona](ctx, c, get(fmt.Sprintf("/persona/%d", id), nil))
+	var failed *Error
+	if errors.As(err, &failed) && failed.Kind == BadRequest { // how Onyx refuses a number that it does not know
+		failed.Kind = NotAvailable
+	}
+	return persona, err
 }
 
 const (

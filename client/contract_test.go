@@ -61,6 +61,7 @@ func contractTypes() map[string]any {
 		"whole/document-set.json":              []wire.DocumentSet{},
 		"whole/ingestion-request.json":         wire.IngestionRequest{},
 		"whole/library.ndjson":                 wire.LibraryEvent{},
+		"whole/chat-session.json":              wire.ChatSessionDetail{},
 		"whole/me.json":                        wire.Me{},
 		"whole/persona.json":                   wire.FullPersona{},
 		"whole/search.ndjson":                  wire.SearchEvent{},
@@ -249,6 +250,9 @@ func fieldsByKey(typ reflect.Type) map[string]reflect.Type {
 			continue
 		}
 		key, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if key == "-" {
+			continue
+		}
 		fields[key] = field.Type
 	}
 	return fields

@@ -10,7 +10,7 @@ type Me struct {
 	IsSuperuser          bool            `json:"is_superuser"`
 	IsVerified           bool            `json:"is_verified"`
 	AccountType          string          `json:"account_type"`
-	Preferences          map[string]any  `json:"preferences"`
+	Preferences          Preferences     `json:"preferences"`
 	Personalization      Personalization `json:"personalization"`
 	TokenExpiresAt       *string         `json:"token_expires_at"`
 	IsCloudSuperuser     bool            `json:"is_cloud_superuser"`
@@ -21,6 +21,32 @@ type Me struct {
 	EffectivePermissions []string        `json:"effective_permissions"`
 	IsGroupManager       bool            `json:"is_group_manager"`
 	AdminCapabilities    []string        `json:"admin_capabilities"`
+}
+
+// Preferences are the settings of a user in Onyx's own pages.
+type Preferences struct {
+	ChosenAssistants       []int    `json:"chosen_assistants"`
+	HiddenAssistants       []int    `json:"hidden_assistants"`
+	VisibleAssistants      []int    `json:"visible_assistants"`
+	DefaultModel           *string  `json:"default_model"`
+	PinnedAssistants       []int    `json:"pinned_assistants"`
+	ShortcutEnabled        *bool    `json:"shortcut_enabled"`
+	AutoScroll             *bool    `json:"auto_scroll"`
+	TemperatureOverride    *bool    `json:"temperature_override_enabled"`
+	ThemePreference        *string  `json:"theme_preference"`
+	Language               *string  `json:"language"`
+	ChatBackground         *string  `json:"chat_background"`
+	DefaultAppMode         string   `json:"default_app_mode"`
+	PasteAsTile            *bool    `json:"paste_as_tile"`
+	VoiceAutoSend          *bool    `json:"voice_auto_send"`
+	VoiceAutoPlayback      *bool    `json:"voice_auto_playback"`
+	VoicePlaybackSpeed     *float64 `json:"voice_playback_speed"`
+	AssistantSpecificSetup any      `json:"assistant_specific_configs"`
+}
+
+// DefaultPreferences returns those of a user who has set none.
+func DefaultPreferences() Preferences {
+	return Preferences{HiddenAssistants: []int{}, VisibleAssistants: []int{}, PinnedAssistants: []int{}, DefaultAppMode: "CHAT"}
 }
 
 // Personalization describes the user for the model.
@@ -83,9 +109,22 @@ type Status struct {
 	Data    any    `json:"data"`
 }
 
-// AuthType is the answer of GET /auth/type.
+// AuthType is the answer of GET /auth/type. AuthType itself is of older versions of Onyx.
 type AuthType struct {
-	AuthType string `json:"auth_type"`
+	AuthType                   string `json:"auth_type"`
+	MultiTenant                bool   `json:"multi_tenant"`
+	RequiresVerification       bool   `json:"requires_verification"`
+	AnonymousUserEnabled       *bool  `json:"anonymous_user_enabled"`
+	PasswordMinLength          int    `json:"password_min_length"`
+	PasswordMaxLength          int    `json:"password_max_length"`
+	PasswordRequireUppercase   bool   `json:"password_require_uppercase"`
+	PasswordRequireLowercase   bool   `json:"password_require_lowercase"`
+	PasswordRequireDigit       bool   `json:"password_require_digit"`
+	PasswordRequireSpecialChar bool   `json:"password_require_special_char"`
+	HasUsers                   bool   `json:"has_users"`
+	OAuthEnabled               bool   `json:"oauth_enabled"`
+	PasswordAuthEnabled        bool   `json:"password_auth_enabled"`
+	SSOProviders               []any  `json:"sso_providers"`
 }
 
 // Persona is an agent as GET /persona lists it.
@@ -93,7 +132,7 @@ type Persona struct {
 	ID                          int              `json:"id"`
 	Name                        string           `json:"name"`
 	Description                 string           `json:"description"`
-	Tools                       []any            `json:"tools"`
+	Tools                       []Tool           `json:"tools"`
 	StarterMessages             []StarterMessage `json:"starter_messages"`
 	DocumentSets                []DocumentSet    `json:"document_sets"`
 	HierarchyNodeCount          int              `json:"hierarchy_node_count"`
@@ -117,11 +156,67 @@ type Persona struct {
 // FullPersona is the answer of GET /persona/{id}.
 type FullPersona struct {
 	Persona
-	SystemPrompt    *string `json:"system_prompt"`
-	TaskPrompt      *string `json:"task_prompt"`
-	Users           []Owner `json:"users"`
-	Groups          []int   `json:"groups"`
-	SearchStartDate *string `json:"search_start_date"`
+	SystemPrompt            *string            `json:"system_prompt"`
+	ReplaceBaseSystemPrompt bool               `json:"replace_base_system_prompt"`
+	TaskPrompt              *string            `json:"task_prompt"`
+	DatetimeAware           bool               `json:"datetime_aware"`
+	Users                   []Owner            `json:"users"`
+	Groups                  []int              `json:"groups"`
+	UserShares              []UserShare        `json:"user_shares"`
+	GroupShares             []GroupShare       `json:"group_shares"`
+	PublicPermission        string             `json:"public_permission"`
+	SharingStatus           string             `json:"sharing_status"`
+	UserFileIDs             []string           `json:"user_file_ids"`
+	HierarchyNodes          []any              `json:"hierarchy_nodes"`
+	AttachedDocuments       []AttachedDocument `json:"attached_documents"`
+	SearchStartDate         *string            `json:"search_start_date"`
+	AdminCount              int                `json:"admin_count"`
+	OwnershipVacant         bool               `json:"ownership_vacant"`
+}
+
+// UserShare is a user who may use an agent.
+type UserShare struct {
+	User       Owner  `json:"user"`
+	Permission string `json:"permission"`
+}
+
+// GroupShare is a group whose members may use an agent.
+type GroupShare struct {
+	GroupID    int    `json:"group_id"`
+	GroupName  string `json:"group_name"`
+	Permission string `json:"permission"`
+}
+
+// AttachedDocument is a document that an agent searches.
+type AttachedDocument struct {
+	ID           string  `json:"id"`
+	Title        string  `json:"title"`
+	Link         *string `json:"link"`
+	ParentID     *int    `json:"parent_id"`
+	LastModified *string `json:"last_modified"`
+	LastSynced   *string `json:"last_synced"`
+	Source       *string `json:"source"`
+}
+
+// Tool is a tool that agents can use.
+type Tool struct {
+	ID                      int             `json:"id"`
+	Name                    string          `json:"name"`
+	Description             string          `json:"description"`
+	Definition              any             `json:"definition"`
+	DisplayName             string          `json:"display_name"`
+	InCodeToolID            *string         `json:"in_code_tool_id"`
+	CustomHeaders           []any           `json:"custom_headers"`
+	PassthroughAuth         bool            `json:"passthrough_auth"`
+	MCPServerID             *int            `json:"mcp_server_id"`
+	UserID                  *string         `json:"user_id"`
+	OAuthConfigID           *int            `json:"oauth_config_id"`
+	OAuthConfigName         *string         `json:"oauth_config_name"`
+	Enabled                 bool            `json:"enabled"`
+	Permissions             map[string]bool `json:"permissions"`
+	ChatSelectable          bool            `json:"chat_selectable"`
+	AgentCreationSelectable bool            `json:"agent_creation_selectable"`
+	DefaultEnabled          bool            `json:"default_enabled"`
 }
 
 // MaxAgentsPerPage is the most agents that GET /agents returns at once.
@@ -151,7 +246,7 @@ type Named struct {
 	Name string `json:"name"`
 }
 
-// Owner is the owner of an agent. Email is null unless the caller may see it.
+// Owner is the owner of an agent. Email is empty, or null in older versions of Onyx, unless the caller may see it.
 type Owner struct {
 	ID    string  `json:"id"`
 	Email *string `json:"email"`

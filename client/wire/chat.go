@@ -207,13 +207,23 @@ type ChatFullResponse struct {
 	Answer             string           `json:"answer"`
 	AnswerCitationless string           `json:"answer_citationless"`
 	PreAnswerReasoning *string          `json:"pre_answer_reasoning"`
-	ToolCalls          []any            `json:"tool_calls"`
+	ToolCalls          []ToolCall       `json:"tool_calls"`
 	TopDocuments       []SearchDoc      `json:"top_documents"`
 	CitationInfo       []ChatCitationAt `json:"citation_info"`
 	MessageID          int              `json:"message_id"`
 	ChatSessionID      *string          `json:"chat_session_id"`
 	Incognito          bool             `json:"incognito"`
 	ErrorMessage       *string          `json:"error_msg"`
+}
+
+// ToolCall is a tool that the model used, and what it returned.
+type ToolCall struct {
+	Name            string         `json:"tool_name"`
+	Arguments       map[string]any `json:"tool_arguments"`
+	Result          string         `json:"tool_result"`
+	SearchDocs      []SearchDoc    `json:"search_docs"`
+	GeneratedImages []any          `json:"generated_images"`
+	PreReasoning    *string        `json:"pre_reasoning"`
 }
 
 // ChatCitationAt maps a citation number to a document.
@@ -257,8 +267,19 @@ type ChatSessionDetail struct {
 	Deleted                bool          `json:"deleted"`
 	OwnerName              *string       `json:"owner_name"`
 	Packets                [][]any       `json:"packets"`
-	CurrentRun             any           `json:"current_run"`
+	CurrentRun             *ChatRun      `json:"current_run"`
 	Incognito              bool          `json:"incognito"`
+}
+
+// ChatRun is an answer that is being written.
+type ChatRun struct {
+	ID int `json:"run_id"`
+}
+
+// SavedSearchDoc is a document of a stored answer.
+type SavedSearchDoc struct {
+	SearchDoc
+	ID int `json:"db_doc_id"`
 }
 
 // ChatMessage is one message of a session.
@@ -269,8 +290,8 @@ type ChatMessage struct {
 	LatestChildMessage *int              `json:"latest_child_message"`
 	Message            string            `json:"message"`
 	ReasoningTokens    any               `json:"reasoning_tokens"`
-	Type               string            `json:"message_type"` // user, assistant
-	ContextDocs        []SearchDoc       `json:"context_docs"`
+	Type               string            `json:"message_type"` // system, user, assistant
+	ContextDocs        []SavedSearchDoc  `json:"context_docs"`
 	Citations          map[string]string `json:"citations"` // number → document id
 	TimeSent           string            `json:"time_sent"`
 	Files              []ChatFile        `json:"files"`

@@ -153,6 +153,7 @@ type SearchResult struct {
 	AlsoIn       []DocumentCopy      `json:"also_in"`         // documents with near-duplicates of the passage
 	Newer        *NewerDocument      `json:"newer"`           // the latest version of the document, if this is an older one
 	Ranks        map[string]int      `json:"ranks,omitempty"` // per query, with explain only
+	Secondary    int                 `json:"-"`               // how many of the last Authors are secondary owners
 }
 
 // DocumentCopy is a document with a near-duplicate of a passage that is not a result of its own.
@@ -453,6 +454,7 @@ type PersonaRequest struct {
 	Groups          []int            `json:"groups"`
 	LabelIDs        []int            `json:"label_ids"`
 	UserFileIDs     []string         `json:"user_file_ids"`
+	DisplayPriority *int             `json:"display_priority"`
 	StarterMessages []StarterMessage `json:"starter_messages"`
 	SearchStartDate *string          `json:"search_start_date"`
 	Provider        *string          `json:"llm_model_provider_override"`
@@ -464,20 +466,4 @@ type UserGroupRequest struct {
 	Name      string   `json:"name"`
 	UserIDs   []string `json:"user_ids"`
 	CCPairIDs []int    `json:"cc_pair_ids"`
-}
-
-// UserGroup is a group of people as administrators see it.
-type UserGroup struct {
-	ID         int                `json:"id"`
-	Name       string             `json:"name"`
-	Users      []GroupMember      `json:"users"`
-	CCPairs    []ConnectorSummary `json:"cc_pairs"`
-	IsUpToDate bool               `json:"is_up_to_date"`
-}
-
-// GroupMember is somebody in a group.
-type GroupMember struct {
-	ID       string `json:"id"`
-	Email    string `json:"email"`
-	IsActive bool   `json:"is_active"`
 }

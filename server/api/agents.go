@@ -1,15 +1,25 @@
 package api
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"quarry/client/wire"
+	"quarry/server/chat"
 	"quarry/server/directory"
+	"quarry/server/index"
 )
+
+// permissionViewer is the right to use an agent.
+const permissionViewer = "VIEWER"
 
 // personas answers GET /persona.
 func (s *Server) personas(c *call) (any, error) {
@@ -50,7 +60,7 @@ func (s *Server) persona(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.describeFully(c.Context(), c.who, agent)
+	return s.describeOne(c.Context(), c.who, agent)
 }
 
 // agentOfPath returns the agent whose id is in the path.
@@ -59,7 +69,11 @@ func (c *call) agentOfPath() (directory.Agent, error) {
 	if err := c.failure(); err != nil {
 		return directory.Agent{}, err
 	}
-	return c.server.agent(c.Context(), c.who, id)
+	agent, err := c.server.Directory.Agent(c.Context(), c.who, id)
+	if errors.Is(err, directory.ErrNotFound) {
+		err = message(noPersona(id))
+	}
+	return agent, err
 }
 
 // describeAgents returns what the caller may know of agents.
@@ -74,7 +88,7 @@ func (s *Server) describeAgents(ctx context.Context, who directory.Principal, ag
 		return nil, err
 	}
 	return mapped(agents, func(a directory.Agent) wire.Persona {
-		permission := "VIEWER"
+		permission := permissionViewer
 		switch {
 		case a.OwnerID != "" && a.OwnerID == who.UserID:
 			permission = "OWNER"
@@ -82,19 +96,22 @@ func (s *Server) describeAgents(ctx context.Context, who directory.Principal, ag
 			permission = "EDITOR"
 		}
 		p := wire.Persona{
-			ID: a.ID, Name: a.Name, Description: a.Description, Tools: []any{},
+			ID: a.ID, Name: a.Name, Description: a.Description, Tools: []wire.Tool{searchTool()},
 			DocumentSets: slices.DeleteFunc(slices.Clone(sets), func(known wire.DocumentSet) bool {
 				return !slices.ContainsFunc(a.DocumentSets, func(set directory.DocumentSet) bool { return set.ID == known.ID })
 			}),
 			AttachedDocumentCount: scopes[a.ID].attached, KnowledgeSources: listed(scopes[a.ID].sources),
-			IsPublic: a.Public, IsListed: a.Listed, BuiltinPersona: a.Builtin, Labels: []wire.Label{},
+			IsPublic: a.Public, IsListed: a.Listed, DisplayPriority: a.DisplayPriority, BuiltinPersona: a.Builtin, Labels: []wire.Label{},
 			Permissions: map[string]any{}, UserPermission: &permission,
+		}
+		if len(a.Files) > 0 {
+			p.KnowledgeSources = append(p.KnowledgeSources, "user_file")
 		}
 		if len(a.StarterMessages) > 0 {
 			p.StarterMessages = a.StarterMessages
 		}
 		if a.OwnerID != "" {
-			p.Owner = &wire.Owner{ID: a.OwnerID}
+			p.Owner = &wire.Owner{ID: a.OwnerID, Email: new("")}
 			if a.OwnerID == who.UserID || who.Admin {
 				p.Owner.Email = &a.OwnerEmail
 			}
@@ -118,72 +135,154 @@ func (s *Server) setsOfAgents(ctx context.Context, who directory.Principal, agen
 	return s.describeSets(ctx, who, slices.DeleteFunc(sets, func(set directory.DocumentSet) bool { return !used[set.ID] }))
 }
 
+// noPersona is what Onyx says of an agent that does not exist, or that the caller may not use.
+func noPersona(id int) string {
+	return fmt.Sprintf("Persona with ID %d does not exist or user is not authorized to access it", id)
+}
+
 // addPersona answers POST /persona: it creates an agent that the caller owns. What the caller may not see is answered like
 // what does not exist.
 func (s *Server) addPersona(c *call) (any, error) {
-	ctx, who := c.Context(), c.who
-	agent, sets := readAgent(c.fields)
-	files := c.texts("user_file_ids")
-	nodes := c.list("hierarchy_node_ids")
-	if err := c.failure(); err != nil {
-		return nil, err
-	}
-	// Without these restrictions the agent would search more than intended.
-	switch {
-	case len(files) > 0:
-		return nil, coded(http.StatusNotFound, "NOT_FOUND", "User file %s not found; name document sets or documents",
-			quoted(clip(files[0])))
-	case len(nodes) > 0:
-		return nil, coded(http.StatusNotFound, "NOT_FOUND", "Hierarchy node %s not found", clip(string(nodes[0])))
-	}
-	var err error
-	if agent.DocumentSets, err = setsByID(ctx, s.Directory, who, sets); err != nil {
-		return nil, err
-	}
-	if err := ownGroups(ctx, s.Directory, who, agent.Audience.Groups); err != nil {
-		return nil, err
-	}
-	agent.OwnerID, agent.OwnerEmail = who.UserID, who.Email
-	agent, err = s.Directory.AddAgent(ctx, who.Tenant, agent)
+	agent, err := c.readAgent(directory.Agent{OwnerID: c.who.UserID, OwnerEmail: c.who.Email, Listed: true})
 	if err != nil {
 		return nil, err
 	}
-	return s.describeFully(ctx, who, agent)
+	if agent, err = s.Directory.AddAgent(c.Context(), c.who.Tenant, agent); err != nil {
+		return nil, err
+	}
+	return s.describeOne(c.Context(), c.who, agent)
 }
 
-// removePersona answers DELETE /persona/{id} for the agent's owner and administrators.
-func removePersona(c *call) (any, error) {
+// changePersona answers PATCH /persona/{id} for the agent's owner and administrators.
+func (s *Server) changePersona(c *call) (any, error) {
 	agent, err := c.agentOfPath()
 	if err != nil {
 		return nil, err
 	}
 	if agent.Builtin || !c.who.Admin && agent.OwnerID != c.who.UserID {
-		return nil, forbidden("You can remove only your own agents.")
+		return nil, message(noPersona(agent.ID))
+	}
+	if agent.Audience, err = s.Directory.AgentAudience(c.Context(), agent); err != nil {
+		return nil, err
+	}
+	if agent, err = c.readAgent(agent); err != nil {
+		return nil, err
+	}
+	if agent, err = s.Directory.UpdateAgent(c.Context(), c.who.Tenant, agent); err != nil {
+		return nil, err
+	}
+	return s.describeOne(c.Context(), c.who, agent)
+}
+
+// removePersona answers DELETE /persona/{id} for the agent's owner and administrators.
+func removePersona(c *call) (any, error) {
+	agent, err := c.agentOfPath()
+	var f failure
+	if errors.As(err, &f) && f.status == http.StatusBadRequest || err == nil && (agent.Builtin || !c.who.Admin && agent.OwnerID != c.who.UserID) {
+		err = forbidden("You can only delete agents you created.")
+	}
+	if err != nil {
+		return nil, err
 	}
 	return nil, c.server.Directory.RemoveAgent(c.Context(), c.who.Tenant, agent.ID)
 }
 
-// readAgent reads an agent and the ids of its document sets.
-func readAgent(f *fields) (agent directory.Agent, sets []int) {
-	agent = directory.Agent{
-		Name: f.requireText("name", 1, longestLabel), Description: f.textOr("description", "", longestPrompt),
-		SystemPrompt: f.textOr("system_prompt", "", longestPrompt), TaskPrompt: f.textOr("task_prompt", "", longestPrompt),
-		Public: f.flag("is_public"), Listed: true, Documents: nonEmpty(f.texts("document_ids")),
-		Audience: directory.Audience{Users: f.texts("users"), Groups: f.numbers("groups")},
-		Provider: f.textOr("llm_model_provider_override", "", maxItemRunes),
-		Model:    f.textOr("llm_model_version_override", "", maxItemRunes),
-	}
+// agentParts are what an agent refers to, as ids that are not looked up yet.
+type agentParts struct {
+	sets               []int
+	files              []string
+	nodes              []json.RawMessage
+	regrouped, refiled bool // groups, and files, are given
+}
+
+// readAgent reads an agent. Audience, files, priority and whether it is public stay as they are if they are not given.
+func readAgent(f *fields, agent directory.Agent) (directory.Agent, agentParts) {
+	agent.Name, agent.Description = f.requireText("name", 1, longestLabel), f.textOr("description", "", longestPrompt)
+	agent.SystemPrompt, agent.TaskPrompt = f.textOr("system_prompt", "", longestPrompt), f.textOr("task_prompt", "", longestPrompt)
+	agent.Public, agent.WithoutDate = f.boolean("is_public", agent.Public), !f.boolean("datetime_aware", true)
+	agent.Documents = nonEmpty(f.texts("document_ids"))
+	agent.Provider = f.textOr("llm_model_provider_override", "", maxItemRunes)
+	agent.Model = f.textOr("llm_model_version_override", "", maxItemRunes)
+	agent.DisplayPriority = cmp.Or(f.whole("display_priority", -1<<31, 1<<31), agent.DisplayPriority)
+	agent.SearchStart = time.Time{}
 	if start := f.moment("search_start_date"); start != nil {
 		agent.SearchStart = start.Time
 	}
 	agent.StarterMessages = objects(f, "starter_messages", func(i item) wire.StarterMessage {
 		return wire.StarterMessage{Name: i.text("name", longestName), Message: i.text("message", longestPrompt)}
 	})
-	for _, name := range []string{"tool_ids", "label_ids"} { // of which this server has none
-		f.numbers(name)
+	if _, given := f.given("users"); given {
+		agent.Audience.Users = f.texts("users")
 	}
-	return agent, f.numbers("document_set_ids")
+	parts := agentParts{sets: f.numbers("document_set_ids"), files: f.texts("user_file_ids"), nodes: f.list("hierarchy_node_ids")}
+	if _, parts.regrouped = f.given("groups"); parts.regrouped {
+		agent.Audience.Groups = f.numbers("groups")
+	}
+	_, parts.refiled = f.given("user_file_ids")
+	f.numbers("label_ids") // of which this server has none
+	f.numbers("tool_ids")  // every agent searches
+	return agent, parts
 }
+
+// readAgent reads an agent from the body, with what it refers to.
+func (c *call) readAgent(known directory.Agent) (directory.Agent, error) {
+	agent, parts := readAgent(c.fields, known)
+	if err := c.failure(); err != nil {
+		return agent, err
+	}
+	if len(parts.nodes) > 0 { // without them the agent would search more than intended
+		return agent, coded(http.StatusNotFound, "NOT_FOUND", "Hierarchy node %s not found", clip(string(parts.nodes[0])))
+	}
+	var err error
+	if agent.DocumentSets, err = setsByID(c.Context(), c.server.Directory, c.who, parts.sets); err != nil {
+		return agent, err
+	}
+	if parts.regrouped {
+		if err := ownGroups(c.Context(), c.server.Directory, c.who, agent.Audience.Groups); err != nil {
+			return agent, err
+		}
+	}
+	if parts.refiled {
+		agent.Files, err = c.filesOfAgent(agent.Files, parts.files)
+	}
+	return agent, err
+}
+
+// filesOfAgent returns the files of an agent: those that it has, and files of the caller.
+func (c *call) filesOfAgent(known []directory.File, wanted []string) (files []directory.File, err error) {
+	for _, id := range wanted {
+		if at := slices.IndexFunc(known, func(f directory.File) bool { return f.ID == id }); at >= 0 {
+			files = append(files, known[at])
+			continue
+		}
+		switch _, err := c.server.Chats(c.who.Tenant).File(c.Context(), chatUser(c.who), id); {
+		case errors.Is(err, chat.ErrNotFound):
+			return nil, coded(http.StatusNotFound, "NOT_FOUND", "User file %s not found", quoted(clip(id)))
+		case err != nil:
+			return nil, err
+		}
+		files = append(files, directory.File{ID: id, UserID: chatUser(c.who)})
+	}
+	return files, nil
+}
+
+// noLabels answers GET /persona/labels: agents have none here.
+func noLabels(*call) (any, error) { return []wire.Label{}, nil }
+
+// The tool that every agent uses.
+const (
+	searchToolID   = 1
+	searchToolName = "internal_search"
+)
+
+func searchTool() wire.Tool {
+	return wire.Tool{ID: searchToolID, Name: searchToolName, DisplayName: "Internal Search", Description: "Search the library.",
+		InCodeToolID: new("SearchTool"), Enabled: true, Permissions: map[string]bool{}, ChatSelectable: true,
+		AgentCreationSelectable: true, DefaultEnabled: true}
+}
+
+// tools answers GET /tool.
+func tools(*call) (any, error) { return []wire.Tool{searchTool()}, nil }
 
 // setsByID returns document sets that the caller may see, by their ids.
 func setsByID(ctx context.Context, d *directory.Directory, who directory.Principal, ids []int) (
@@ -223,27 +322,99 @@ func ownGroups(ctx context.Context, d *directory.Directory, who directory.Princi
 	return nil
 }
 
-// describeFully describes an agent for GET /persona/{id}. Only its owner and administrators see its audience.
-func (s *Server) describeFully(ctx context.Context, who directory.Principal, agent directory.Agent) (
-	wire.FullPersona, error) {
-	described, err := s.describeAgents(ctx, who, []directory.Agent{agent})
+// describeOne describes an agent for GET /persona/{id}.
+func (s *Server) describeOne(ctx context.Context, who directory.Principal, agent directory.Agent) (wire.FullPersona, error) {
+	described, err := s.describeFully(ctx, who, []directory.Agent{agent})
 	if err != nil {
 		return wire.FullPersona{}, err
 	}
-	full := wire.FullPersona{
-		Persona: described[0], Users: []wire.Owner{}, Groups: []int{}, SearchStartDate: directory.TimestampOrNil(agent.SearchStart),
-		SystemPrompt: orNil(agent.SystemPrompt), TaskPrompt: orNil(agent.TaskPrompt),
-	}
-	if agent.Builtin || !who.Admin && (agent.OwnerID == "" || agent.OwnerID != who.UserID) {
-		return full, nil
-	}
-	audience, err := s.Directory.AgentAudience(ctx, agent)
+	return described[0], nil
+}
+
+// describeFully describes agents. Only their owner and administrators see their audience and files.
+func (s *Server) describeFully(ctx context.Context, who directory.Principal, agents []directory.Agent) (full []wire.FullPersona, err error) {
+	described, err := s.describeAgents(ctx, who, agents)
 	if err != nil {
-		return full, err
+		return nil, err
 	}
+	users, err := s.Directory.Users(ctx, who.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	groups, err := s.Directory.Groups(ctx, who.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	admins := 0
+	for _, user := range users {
+		if user.Active && user.Role == directory.RoleAdmin {
+			admins++
+		}
+	}
+	attached, err := s.attachedTo(ctx, who, agents)
+	for i, agent := range agents {
+		one := wire.FullPersona{
+			Persona: described[i], Users: []wire.Owner{}, Groups: []int{}, SearchStartDate: directory.TimestampOrNil(agent.SearchStart),
+			SystemPrompt: orNil(agent.SystemPrompt), TaskPrompt: orNil(agent.TaskPrompt), DatetimeAware: !agent.WithoutDate,
+			UserShares: []wire.UserShare{}, GroupShares: []wire.GroupShare{}, PublicPermission: permissionViewer,
+			UserFileIDs: []string{}, HierarchyNodes: []any{}, AttachedDocuments: attached(agent), AdminCount: admins,
+			OwnershipVacant: agent.OwnerID == "" && !agent.Builtin, SharingStatus: "PRIVATE",
+		}
+		if agent.Public {
+			one.SharingStatus = "PUBLIC"
+		}
+		if !agent.Builtin && (who.Admin || agent.OwnerID != "" && agent.OwnerID == who.UserID) {
+			err = cmp.Or(err, s.describeAudience(ctx, agent, users, groups, &one))
+		}
+		full = append(full, one)
+	}
+	return full, err
+}
+
+// describeAudience adds who may use an agent, and its files.
+func (s *Server) describeAudience(ctx context.Context, agent directory.Agent, users []directory.User, groups []directory.Group,
+	full *wire.FullPersona) error {
+	audience, err := s.Directory.AgentAudience(ctx, agent)
 	full.Groups = listed(audience.Groups)
-	full.Users = mapped(audience.Users, func(id string) wire.Owner { return wire.Owner{ID: id} })
-	return full, nil
+	for _, user := range users {
+		if slices.Contains(audience.Users, user.ID) {
+			owner := wire.Owner{ID: user.ID, Email: &user.Email}
+			full.Users = append(full.Users, owner)
+			full.UserShares = append(full.UserShares, wire.UserShare{User: owner, Permission: permissionViewer})
+		}
+	}
+	for _, group := range groups {
+		if slices.Contains(audience.Groups, group.ID) {
+			full.GroupShares = append(full.GroupShares, wire.GroupShare{GroupID: group.ID, GroupName: group.Name, Permission: permissionViewer})
+		}
+	}
+	if !agent.Public && len(full.UserShares)+len(full.GroupShares) > 0 {
+		full.SharingStatus = "SHARED"
+	}
+	full.UserFileIDs = mapped(agent.Files, func(f directory.File) string { return f.ID })
+	return err
+}
+
+// attachedTo returns a function that describes the attached documents of an agent that the caller may see.
+func (s *Server) attachedTo(ctx context.Context, who directory.Principal, agents []directory.Agent) (
+	of func(directory.Agent) []wire.AttachedDocument, err error) {
+	seen := map[string]index.Stored{}
+	if slices.ContainsFunc(agents, func(a directory.Agent) bool { return len(a.Documents) > 0 }) {
+		err = s.reading(ctx, who.Tenant, func(snapshot index.Snapshot) (err error) {
+			seen, err = attachedDocuments(ctx, snapshot, who.Access(), agents)
+			return err
+		})
+	}
+	return func(agent directory.Agent) []wire.AttachedDocument {
+		documents := []wire.AttachedDocument{}
+		for _, id := range agent.Documents {
+			if d, ok := seen[id]; ok && !d.Damaged {
+				documents = append(documents, wire.AttachedDocument{ID: d.ID, Title: d.Title, Link: orNil(d.Link),
+					LastModified: directory.TimestampOrNil(d.UpdatedAt), Source: orNil(d.Source)})
+			}
+		}
+		return documents
+	}, err
 }
 
 func orNil(text string) *string {

@@ -4,9 +4,11 @@ package api
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/url"
 	"path"
 	"slices"
 	"strconv"
@@ -103,8 +105,11 @@ func New(options Options) *Server {
 	}
 }
 
-// Close drops the incognito sessions. It does not close what Options opened.
-func (s *Server) Close() { s.incognito.Close() }
+// Close stops the answers in progress and drops the incognito sessions. It does not close what Options opened.
+func (s *Server) Close() {
+	s.answers.stopAll(func(*turn) bool { return true })
+	s.incognito.Close()
+}
 
 // handler answers one permitted request. If it returns an error, the caller of the handler answers with that error: the
 // handler must not have written anything.
@@ -141,7 +146,7 @@ const (
 // routes returns the routes of every handler.
 func (s *Server) routes() []route {
 	const search, basic = directory.PermissionReadSearch, directory.PermissionBasic
-	return append(slices.Concat(s.directoryRoutes(), s.chatRoutes(), s.fileRoutes()), []route{
+	return append(slices.Concat(s.directoryRoutes(), s.groupRoutes(), s.chatRoutes(), s.fileRoutes()), []route{
 		{pattern: "GET /health", needs: open, handle: s.query(health)},
 		{pattern: "GET /version", needs: open, handle: s.query(s.version)},
 		{pattern: "GET /auth/type", needs: open, handle: s.query(authType)},
@@ -165,6 +170,12 @@ func (s *Server) routes() []route {
 		{pattern: "GET /federated", needs: basic, handle: s.query(federated)},
 		{pattern: "GET /federated/oauth-status", needs: basic, handle: s.query(federated)},
 
+		{pattern: "GET /connectors", needs: open, handle: connectorPage},
+		{pattern: "GET /admin/indexing/status", needs: open, timeout: quick, handle: connectorPage},
+		{pattern: "GET /onyx-api/ingestion", needs: directory.PermissionManageConnectors, handle: s.query(s.ingested)},
+		{pattern: "DELETE /onyx-api/ingestion/{id}", needs: directory.PermissionManageConnectors, timeout: ingestTimeout,
+			handle: s.query(s.removeIngested)},
+		{pattern: "GET /onyx-api/connector-docs/{id}", needs: directory.PermissionManageConnectors, handle: s.query(s.ingestedFor)},
 		{pattern: "POST /onyx-api/ingestion", needs: directory.PermissionManageConnectors, timeout: ingestTimeout,
 			maxBody: 32 * megabyte, handle: s.body(s.ingest)},
 		{pattern: "GET /user/pats", needs: basic, handle: s.query(listTokens)},
@@ -178,7 +189,23 @@ func (s *Server) routes() []route {
 func (s *Server) ownerRoutes() []route { return append(s.libraryRoutes(), s.adminRoutes()...) }
 
 func isOwnerRoute(pattern string) bool {
-	return strings.Contains(pattern, " /library/") || strings.Contains(pattern, " /admin/")
+	return strings.Contains(pattern, " /library/") || strings.Contains(pattern, " /admin/") && !strings.Contains(pattern, "/indexing/")
+}
+
+// connectorPage answers the pages about connectors that Onyx's command line opens in a browser.
+func connectorPage(w http.ResponseWriter, _ *http.Request, _ directory.Principal) error {
+	w.Header().Set("Content-Type", plainText)
+	_, _ = io.WriteString(w, `This is a quarry server. It has no web pages.
+
+Its administrator manages connectors on the command line of the server:
+
+    quarry admin connector list
+    quarry admin connector add NAME --source SOURCE
+    quarry admin connector remove NAME
+
+Documents are added with "quarry add PATH", or posted to /api/onyx-api/ingestion.
+`)
+	return nil // the caller may have disconnected
 }
 
 // Handler returns the in-process handler for one identity, which needs no token. The owner's handler also changes the
@@ -240,17 +267,21 @@ func notFound(w http.ResponseWriter, _ *http.Request) {
 // underPrefix serves next at / and under /api. A path that ServeMux would redirect is not found, as in Onyx.
 func underPrefix(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		place := r.URL.Path
+		place := r.URL.EscapedPath()
 		if rest, ok := strings.CutPrefix(place, "/api"); ok && (rest == "" || rest[0] == '/') {
 			place = "/" + strings.TrimPrefix(rest, "/")
 		}
-		if r.Method == http.MethodConnect || path.Clean(place) != place {
+		if len(place) > 1 { // Onyx redirects to the path without the slash
+			place = strings.TrimSuffix(place, "/")
+		}
+		plain, err := url.PathUnescape(place)
+		if r.Method == http.MethodConnect || path.Clean(place) != place || err != nil {
 			notFound(w, r)
 			return
 		}
-		if place != r.URL.Path {
+		if place != r.URL.EscapedPath() {
 			inner := *r.URL
-			inner.Path, inner.RawPath = place, ""
+			inner.Path, inner.RawPath = plain, place
 			r = r.WithContext(r.Context())
 			r.URL = &inner
 		}
@@ -364,19 +395,25 @@ func (s *Server) features() []string {
 	return known
 }
 
-// authType answers GET /auth/type.
-func authType(*call) (any, error) { return wire.AuthType{AuthType: "basic"}, nil }
+// authType answers GET /auth/type. There are only tokens, and a directory always has its owner.
+func authType(*call) (any, error) {
+	const shortest, longest = 8, 64 // Onyx's bounds of passwords
+	return wire.AuthType{AuthType: "basic", AnonymousUserEnabled: new(false), PasswordMinLength: shortest,
+		PasswordMaxLength: longest, HasUsers: true, SSOProviders: []any{}}, nil
+}
+
+// accountType is that of every user.
+const accountType = "STANDARD"
 
 // me answers GET /me.
 func me(c *call) (any, error) {
 	who := c.who
 	return wire.Me{
 		ID: who.UserID, Email: who.Email, IsActive: true, IsSuperuser: who.Admin, IsVerified: true,
-		AccountType:     "STANDARD",
-		Preferences:     map[string]any{"chosen_assistants": nil, "default_model": nil},
-		Personalization: wire.Personalization{Name: who.Name, Memories: []wire.Memory{}},
+		AccountType: accountType, Preferences: wire.DefaultPreferences(),
+		Personalization: wire.Personalization{Name: who.Name, UseMemories: true, EnableMemoryTool: true, Memories: []wire.Memory{}},
 		TokenExpiresAt:  directory.TimestampOrNil(who.ExpiresAt), IsAnonymousUser: who.Anonymous,
-		EffectivePermissions: listed(who.Permissions), AdminCapabilities: []string{},
+		EffectivePermissions: listed(who.Permissions), AdminCapabilities: listed(slices.Sorted(slices.Values(who.Permissions))),
 	}, nil
 }
 

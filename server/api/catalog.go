@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -16,16 +17,41 @@ import (
 
 // indexedSources answers GET /manage/indexed-sources.
 func (s *Server) indexedSources(c *call) (any, error) {
-	known, err := s.catalog(c.Context(), c.who)
-	return wire.IndexedSources{Sources: known.sources}, err
+	sources := []string{}
+	rows, err := s.statuses(c.Context(), c.who)
+	for _, row := range rows {
+		sources = append(sources, row.Source)
+	}
+	slices.Sort(sources)
+	return wire.IndexedSources{Sources: slices.Compact(sources)}, err
 }
 
-// connectorStatus answers GET /manage/connector-status. Every indexed source is active.
-func (s *Server) connectorStatus(c *call) (any, error) {
-	known, err := s.catalog(c.Context(), c.who)
-	return mapped(known.sources, func(source string) wire.ConnectorStatus {
-		return wire.ConnectorStatus{HasSuccessfulRun: true, Source: source, Status: "ACTIVE"}
-	}), err
+// connectorStatus answers GET /manage/connector-status.
+func (s *Server) connectorStatus(c *call) (any, error) { return s.statuses(c.Context(), c.who) }
+
+// statuses lists the connectors that the caller may know, and the other sources of documents that the caller may see. A
+// connector to which a document was posted had a successful run.
+func (s *Server) statuses(ctx context.Context, who directory.Principal) ([]wire.ConnectorStatus, error) {
+	rows := []wire.ConnectorStatus{}
+	pairs, err := s.Directory.CCPairs(ctx, who.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	known, err := s.catalog(ctx, who)
+	connected := map[string]bool{}
+	for _, pair := range pairs {
+		if mayKnow(who, pair) && !isInternal(pair.Source) {
+			connected[pair.Source] = true
+			rows = append(rows, wire.ConnectorStatus{HasSuccessfulRun: known.origins[pair.Origin()] > 0, Source: pair.Source, Status: "ACTIVE"})
+		}
+	}
+	for _, source := range known.sources {
+		if !connected[source] {
+			rows = append(rows, wire.ConnectorStatus{HasSuccessfulRun: true, Source: source, Status: "ACTIVE"})
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b wire.ConnectorStatus) int { return cmp.Compare(a.Source, b.Source) })
+	return rows, err
 }
 
 // documentSets answers GET /manage/document-set.
@@ -106,10 +132,10 @@ type counted struct {
 // viewKey identifies what a caller may see of a tenant's library.
 type viewKey struct{ tenant, access string }
 
-// scopeKey identifies an agent's scope as a caller sees it. Agents do not change, and ids are not reused.
+// scopeKey identifies an agent's scope as a caller sees it. Ids are not reused.
 type scopeKey struct {
 	viewKey
-	agent int
+	agent, revision int
 }
 
 // scopeCount has the sources of an agent's scope and the number of its attached documents.
@@ -124,6 +150,8 @@ type catalog struct {
 	version string // of the library
 	sources []string
 	tags    []countedTag // the most frequent first
+	// origins counts the documents of each origin of the tenant; nil if there was no connector.
+	origins map[string]int
 }
 
 func newCounted() counted {
@@ -161,7 +189,15 @@ func (s *Server) catalog(ctx context.Context, who directory.Principal) (known ca
 		if known, ok = s.counted.catalogs.Get(key); ok && known.version == snapshot.Version() { // another request counted in the meantime
 			return nil
 		}
-		if known, err = countCatalog(ctx, snapshot, who.Access()); err == nil && len(known.tags) <= maxCatalogTags {
+		if known, err = countCatalog(ctx, snapshot, who.Access()); err != nil {
+			return err
+		}
+		pairs, err := s.Directory.CCPairs(ctx, who.Tenant)
+		if len(pairs) > 0 && err == nil {
+			known.origins, err = snapshot.Origins(ctx)
+			maps.DeleteFunc(known.origins, func(origin string, _ int) bool { return !directory.IsPairOrigin(origin) })
+		}
+		if err == nil && len(known.tags) <= maxCatalogTags {
 			known.version = snapshot.Version()
 			s.counted.catalogs.Add(key, known)
 		}
@@ -177,7 +213,7 @@ func (s *Server) scopesOf(ctx context.Context, who directory.Principal, agents [
 		key := keyOf(who)
 		missing := func() []directory.Agent {
 			return slices.DeleteFunc(slices.Clone(agents), func(a directory.Agent) bool {
-				count, ok := s.counted.scopes.Get(scopeKey{key, a.ID})
+				count, ok := s.counted.scopes.Get(scopeKey{key, a.ID, a.Revision})
 				if ok = ok && count.version == snapshot.Version(); ok {
 					known[a.ID] = count
 				}
@@ -197,10 +233,11 @@ func (s *Server) scopesOf(ctx context.Context, who directory.Principal, agents [
 			return err
 		}
 		counts, err := countScopes(ctx, snapshot, who.Access(), rest)
-		for id, count := range counts {
+		for _, a := range rest {
+			count := counts[a.ID]
 			count.version = snapshot.Version()
-			known[id] = count
-			s.counted.scopes.Add(scopeKey{key, id}, count)
+			known[a.ID] = count
+			s.counted.scopes.Add(scopeKey{key, a.ID, a.Revision}, count)
 		}
 		return err
 	})
@@ -297,10 +334,15 @@ func countCatalog(ctx context.Context, snapshot index.Snapshot, access index.Acc
 func sourcesIn(counts []index.ValueCount) []string {
 	values := []string{}
 	for _, c := range counts {
-		if source, ok := wire.LookupSource(c.Value); !ok || !source.Internal {
+		if !isInternal(c.Value) {
 			values = append(values, c.Value)
 		}
 	}
 	slices.Sort(values)
 	return values
+}
+
+func isInternal(source string) bool {
+	known, ok := wire.LookupSource(source)
+	return ok && known.Internal
 }

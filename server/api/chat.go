@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -17,7 +18,6 @@ import (
 	"quarry/server/chat"
 	"quarry/server/directory"
 	"quarry/server/index"
-	"quarry/server/llm"
 	"quarry/server/pipeline"
 )
 
@@ -40,6 +40,13 @@ func (s *Server) chatRoutes() []route {
 		{pattern: "PUT /chat/rename-chat-session", needs: directory.PermissionBasic, changes: true,
 			handle: s.body(s.renameChatSession)},
 		{pattern: "POST /chat/stop-chat-session/{id}", needs: write, changes: true, handle: s.query(s.stopChatSession)},
+		{pattern: "GET /chat/chat-session/{id}/resume-stream", needs: read, timeout: askTimeout, handle: s.resumeChat},
+		{pattern: "PATCH /chat/chat-session/{id}", needs: directory.PermissionBasic, changes: true,
+			handle: s.body(s.updateChatSession)},
+		{pattern: "DELETE /chat/delete-chat-session/{id}", needs: directory.PermissionBasic, changes: true,
+			handle: s.query(s.deleteChatSession)},
+		{pattern: "DELETE /chat/delete-all-chat-sessions", needs: directory.PermissionBasic, changes: true,
+			handle: s.query(s.deleteChatSessions)},
 	}
 }
 
@@ -63,34 +70,37 @@ type turn struct {
 	answer     chat.Message
 	failed     *chatFailure // why the answer is incomplete; nil if its user stopped it or disconnected
 	text       strings.Builder
+	evidence   string // what the search returned, for the model
 	out        *lines // nil: the answer is not streamed
-	place      int    // turn of the packets
+	record     *recording
+	place      int // turn of the packets
 	mutex      sync.Mutex
 }
 
 // chat answers POST /chat/send-chat-message: it searches like POST /search for the same question, or reads the passages
 // that the question names, and a model answers from them.
 func (s *Server) chat(w http.ResponseWriter, r *http.Request, who directory.Principal) (err error) {
-	t := &turn{server: s, who: who, audit: s.startAudit(r, who), started: time.Now()}
+	t := &turn{server: s, who: who, audit: s.startAudit(r, who), started: time.Now(), record: newRecording()}
 	t.audit.kind = kindAnswer
 	defer func() { t.audit.end(err) }()
-	ctx, cancel := context.WithCancelCause(r.Context())
-	defer cancel(nil)
 	if t.request, err = decodeChat(r); err != nil {
 		return err
 	}
-	if err := t.prepare(ctx); err != nil {
-		return err
-	}
-	defer s.answers.begin(t, cancel)()
-	question := chat.Message{Parent: t.parent(), Text: firstRunes(t.request.Message, wire.MaxChatRunes), Files: t.named}
-	if t.questionID, t.answer.ID, err = t.store.Begin(ctx, t.session, t.isNew, question); err != nil {
-		return sessionRefused(err)
-	}
-	defer t.watch(ctx, cancel)()
+	whole, release := r.Context(), func() {}
 	if t.request.Stream {
+		whole, release = detached(whole)
 		t.out = newLines(w, wire.MediaTypeEvents)
 	}
+	defer release()
+	ctx, cancel := context.WithCancelCause(whole)
+	defer cancel(nil)
+	if err := t.begin(r.Context()); err != nil {
+		return t.refuse(ctx, err)
+	}
+	defer s.answers.begin(t, cancel)()
+	defer t.record.end()
+	defer t.watch(ctx, cancel)()
+	defer t.watchReaders(r.Context(), ctx, cancel)()
 	failure := t.run(ctx)
 	t.keep(ctx, failure)
 	if !t.request.Stream {
@@ -106,15 +116,35 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request, who directory.Prin
 	case errors.Is(context.Cause(ctx), errStopped):
 		t.send(chat.Stop(true))
 	case t.failed != nil:
-		t.out.send(t.failed)
+		t.line(t.failed)
 	}
 	return nil
 }
 
+// begin checks the request and stores the question.
+func (t *turn) begin(ctx context.Context) (err error) {
+	if err := t.prepare(ctx); err != nil {
+		return err
+	}
+	question := chat.Message{ID: t.questionID, Parent: t.parent(), Text: firstRunes(t.request.Message, wire.MaxChatRunes),
+		Files: t.named}
+	t.questionID, t.answer.ID, err = t.store.Begin(ctx, t.session, t.isNew, question)
+	return sessionRefused(err)
+}
+
 // prepare finds the session, checks the request against the caller's rights, and completes it.
 func (t *turn) prepare(ctx context.Context) (err error) {
+	if t.request.mocked {
+		return message("mock_llm_response can only be used when INTEGRATION_TESTS_MODE=true")
+	}
+	if id := t.request.forced; id != nil && *id != searchToolID {
+		return message(fmt.Sprintf("Forced tool %d not found in tools", *id))
+	}
 	if err := t.findSession(ctx); err != nil {
 		return err
+	}
+	if strings.TrimSpace(t.request.Message) == "" {
+		return invalid(problem{kind: "string_too_short", where: []any{"body", "message"}, text: "String should have at least 1 character"})
 	}
 	search := t.request.search(t.session.PersonaID)
 	search.MessageHistory = chat.Conversation(t.history, search.Query)
@@ -135,7 +165,7 @@ func (t *turn) prepare(ctx context.Context) (err error) {
 		t.agent, err = t.server.agent(ctx, t.who, t.session.PersonaID)
 	}
 	if err == nil {
-		t.files, t.named, err = t.server.attached(ctx, t.who, t.request.FileDescriptors, t.history)
+		t.files, t.named, err = t.server.attached(ctx, t.who, t.agent.Files, t.request.FileDescriptors, t.history)
 	}
 	if t.store == nil {
 		t.store = t.server.keeper(t.who, t.session)
@@ -164,7 +194,12 @@ func (t *turn) findSession(ctx context.Context) (err error) {
 	}
 	t.history, err = chat.Thread(messages, t.request.parent)
 	if errors.Is(err, chat.ErrNotFound) {
-		err = detailed(http.StatusNotFound, "Chat message not found")
+		return detailed(http.StatusNotFound, "Chat message not found")
+	}
+	if last := len(t.history) - 1; last >= 0 && t.history[last].Type == chat.TypeUser { // it is answered once more
+		asked := t.history[last]
+		t.questionID, t.history = asked.ID, t.history[:last]
+		t.request.Message, t.request.FileDescriptors = asked.Text, asked.Files
 	}
 	return err
 }
@@ -193,14 +228,14 @@ func (t *turn) run(ctx context.Context) error {
 		return err
 	}
 	t.audit.answered(response)
-	t.answer.Documents = chat.Documents(response.Results)
+	t.answer.Documents, t.evidence = chat.Documents(response.Results), response.LLMFacingText
 	t.send(chat.SearchDocuments(t.answer.Documents))
 	t.send(chat.SectionEnd())
 	t.at(chat.TurnAnswer)
 	t.send(chat.MessageStart(t.answer.Documents, time.Since(t.started).Seconds()))
 	t.answer.Citations = map[string]string{}
 	question := chat.Question{
-		Text: t.request.Message, Context: t.request.AdditionalContext, History: t.history, Today: t.server.Now(),
+		Text: t.request.Message, Context: t.request.AdditionalContext, History: t.history, Today: t.today(),
 		Files:            t.files,
 		Instructions:     strings.TrimSpace(t.agent.SystemPrompt + "\n\n" + t.agent.TaskPrompt),
 		WithoutCitations: !t.request.IncludeCitations,
@@ -208,9 +243,16 @@ func (t *turn) run(ctx context.Context) error {
 	if err := chat.Answer(ctx, t.prepared.Model, question, response.Results, t.sendPieces(response)); err != nil {
 		return err
 	}
-	t.send(chat.SectionEnd())
 	t.audit.whole = true
 	return nil
+}
+
+// today is the date that the model is told; zero for an agent without.
+func (t *turn) today() time.Time {
+	if t.agent.WithoutDate {
+		return time.Time{}
+	}
+	return t.server.Now()
 }
 
 // sendPieces returns a function that sends the pieces of an answer.
@@ -308,10 +350,12 @@ func searchFilters(applied []wire.AppliedFilter) any {
 	return chat.SearchFilters(sources, start, end)
 }
 
-// line sends a line that is not a packet.
+// line sends a line.
 func (t *turn) line(value any) {
+	line := encoded(value)
+	t.record.add(line)
 	if t.out != nil {
-		t.out.send(value)
+		t.out.send(line)
 	}
 }
 
@@ -319,9 +363,7 @@ func (t *turn) line(value any) {
 func (t *turn) send(object any) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
-	if t.out != nil {
-		t.out.send(chat.At(t.place, object))
-	}
+	t.line(chat.At(t.place, object))
 }
 
 func (t *turn) at(place int) {
@@ -359,7 +401,7 @@ func (t *turn) keep(ctx context.Context, failure error) {
 // whole is the answer without streaming.
 func (t *turn) whole() wire.ChatFullResponse {
 	return wire.ChatFullResponse{
-		Answer: t.answer.Text, AnswerCitationless: chat.Uncited(t.answer.Text), ToolCalls: []any{},
+		Answer: t.answer.Text, AnswerCitationless: chat.Uncited(t.answer.Text), ToolCalls: t.toolCalls(),
 		TopDocuments: listed(t.answer.Documents), MessageID: t.answer.ID, ChatSessionID: &t.session.ID,
 		Incognito: t.session.Incognito, ErrorMessage: orNil(t.answer.Error),
 		CitationInfo: mapped(sortedNumbers(t.answer.Citations), func(number int) wire.ChatCitationAt {
@@ -368,40 +410,10 @@ func (t *turn) whole() wire.ChatFullResponse {
 	}
 }
 
-// chatFailure is the last line of a stream that fails.
-type chatFailure struct {
-	Error     string  `json:"error"`
-	Stack     *string `json:"stack_trace"`
-	Code      string  `json:"error_code"`
-	Retryable bool    `json:"is_retryable"`
-	Details   any     `json:"details"`
-}
-
-// chatError describes why an answer failed. Only a trusted caller sees the model's own message.
-func (s *Server) chatError(ctx context.Context, err error) chatFailure {
-	var known *llm.Error
-	if !errors.As(err, &known) {
-		f, expected := explain(err, isTrusted(ctx))
-		if !expected {
-			s.Log.ErrorContext(ctx, "answering failed", guard.Attr(err))
-		}
-		return chatFailure{Error: f.detail, Code: f.code, Retryable: f.status >= http.StatusInternalServerError}
-	}
-	codes := map[error]string{
-		llm.ErrBusy: "RATE_LIMIT", llm.ErrTimeout: "TIMEOUT", llm.ErrBudget: "BUDGET_EXCEEDED", llm.ErrRefused: "BAD_REQUEST",
-		llm.ErrUnavailable: "SERVICE_UNAVAILABLE", llm.ErrUncounted: "SERVICE_UNAVAILABLE",
-	}
-	failure := chatFailure{Error: "The language model failed: " + known.Kind.Error() + ".",
-		Code:      cmp.Or(codes[known.Kind], "API_ERROR"),
-		Retryable: known.Kind != llm.ErrBudget && known.Kind != llm.ErrRefused}
-	if known.Kind == llm.ErrRefused && (known.Status == http.StatusUnauthorized || known.Status == http.StatusForbidden) {
-		failure.Code = "AUTH_ERROR"
-	}
-	if isTrusted(ctx) {
-		failure.Error = known.Error()
-	}
-	s.Log.WarnContext(ctx, "the language model failed", slog.String("error", known.Error()))
-	return failure
+// toolCalls describes the search as a call of a tool.
+func (t *turn) toolCalls() []wire.ToolCall {
+	return []wire.ToolCall{{Name: searchToolName, Arguments: map[string]any{"queries": []string{t.prepared.Search.Query}},
+		Result: t.evidence, SearchDocs: listed(t.answer.Documents)}}
 }
 
 var errStopped = errors.New("stopped by its user")

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -14,7 +15,10 @@ import (
 	"quarry/server/directory"
 )
 
-const private = "private" // shared_status of every session: nothing is shared
+const (
+	private    = "private" // shared_status of every session: nothing is shared
+	typeSystem = "system"  // type of a session's root
+)
 
 // chatUser returns the user id under which sessions and files are stored. The owner in process sees all documents, so
 // these sessions are never readable over a listener, not even with the owner's token.
@@ -128,7 +132,12 @@ func nameOf(session chat.Session) *string {
 // chatSession answers GET /chat/get-chat-session/{id}.
 func (s *Server) chatSession(c *call) (any, error) {
 	id := c.pathSession()
+	c.boolean("include_deleted", false) // deleted sessions are not kept
+	shared := c.boolean("is_shared", false)
 	store, session, err := c.session(id)
+	if err == nil && shared {
+		err = detailed(http.StatusForbidden, "Chat session is not shared")
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -141,9 +150,12 @@ func (s *Server) chatSession(c *call) (any, error) {
 		Messages: []wire.ChatMessage{}, TimeCreated: directory.Timestamp(session.Created), SharedStatus: private,
 		Packets: [][]any{}, Incognito: session.Incognito, OwnerName: orNil(c.who.Name),
 	}
-	if len(messages) > 0 && len(s.answers.running(id)) > 0 {
-		run := messages[len(messages)-1].ID
-		detail.CurrentRun = map[string]any{"reserved_assistant_message_id": run}
+	if run := s.answers.resumable(id); run != nil {
+		detail.CurrentRun = &wire.ChatRun{ID: run.answer.ID}
+	}
+	if len(messages) > 0 {
+		detail.Messages = append(detail.Messages, chatMessage(id,
+			chat.Message{ID: chat.Root(messages), Type: typeSystem, Sent: session.Created}, messages))
 	}
 	for _, m := range messages {
 		detail.Messages = append(detail.Messages, chatMessage(id, m, messages))
@@ -173,25 +185,36 @@ func (s *Server) personaName(ctx context.Context, who directory.Principal, sessi
 
 func chatMessage(session string, m chat.Message, all []chat.Message) wire.ChatMessage {
 	message := wire.ChatMessage{
-		SessionID: session, ID: m.ID, Message: m.Text, Type: m.Type, ContextDocs: listed(m.Documents),
+		SessionID: session, ID: m.ID, Message: m.Text, Type: m.Type, ContextDocs: savedDocuments(m),
 		TimeSent: directory.Timestamp(m.Sent), Files: listed(m.Files),
 	}
-	if m.Parent != 0 {
-		message.ParentMessage = &m.Parent
+	root := chat.Root(all)
+	if m.ID != root {
+		message.ParentMessage = new(cmp.Or(m.Parent, root))
 	}
 	for _, child := range slices.Backward(all) {
-		if child.Parent == m.ID {
+		if cmp.Or(child.Parent, root) == m.ID {
 			message.LatestChildMessage = &child.ID
 			break
 		}
 	}
-	if m.Type == chat.TypeUser {
+	if m.Type != chat.TypeAssistant {
 		return message
 	}
 	seconds := m.Took.Seconds()
 	message.Citations, message.ProcessingSeconds = m.Citations, &seconds
 	message.ModelDisplayName, message.Error = orNil(m.Model), orNil(m.Error)
 	return message
+}
+
+// savedDocuments numbers the documents of an answer. Onyx numbers all documents of all answers.
+func savedDocuments(m chat.Message) []wire.SavedSearchDoc {
+	const most = 1 << 10 // of one answer
+	saved := make([]wire.SavedSearchDoc, len(m.Documents))
+	for i, document := range m.Documents {
+		saved[i] = wire.SavedSearchDoc{SearchDoc: document, ID: m.ID*most + i}
+	}
+	return saved
 }
 
 // replay returns the packets of a stored answer.
@@ -225,7 +248,9 @@ func (s *Server) createChatSession(c *call) (any, error) {
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	if _, err := s.agent(c.Context(), c.who, info.PersonaID); err != nil {
+	if _, err := s.Directory.Agent(c.Context(), c.who, info.PersonaID); errors.Is(err, directory.ErrNotFound) {
+		return nil, detailed(http.StatusForbidden, noPersona(info.PersonaID))
+	} else if err != nil {
 		return nil, err
 	}
 	session, err := s.newSession(c.Context(), c.who, info)
@@ -277,7 +302,7 @@ func (s *Server) stopChatSession(c *call) (any, error) {
 	id := c.pathSession()
 	store, _, err := c.session(id)
 	if err != nil {
-		return nil, err
+		return nil, sessionHidden(err)
 	}
 	here := s.answers.running(id)
 	for _, stop := range here {
@@ -287,4 +312,46 @@ func (s *Server) stopChatSession(c *call) (any, error) {
 		return nil, err
 	}
 	return wire.MessageError{Message: "Chat session stopped"}, nil
+}
+
+// updateChatSession answers PATCH /chat/chat-session/{id}. Sessions quote documents that others may not see, so none can be
+// shared.
+func (s *Server) updateChatSession(c *call) (any, error) {
+	id, status := c.pathSession(), ""
+	if c.require("sharing_status") {
+		status = c.enum(c.raw["sharing_status"], []string{"public", private}, "sharing_status")
+	}
+	if _, _, err := c.session(id); err != nil {
+		return nil, err
+	}
+	if status != private {
+		return nil, forbidden("Chat sessions cannot be shared: they quote documents that others may not see.")
+	}
+	return nil, nil
+}
+
+// deleteChatSession answers DELETE /chat/delete-chat-session/{id}. Every deletion is final.
+func (s *Server) deleteChatSession(c *call) (any, error) {
+	id := c.pathSession()
+	c.boolean("hard_delete", true)
+	store, _, err := c.session(id)
+	var f failure
+	if errors.As(err, &f) && (f.status == http.StatusForbidden || f.status == http.StatusNotFound) {
+		return nil, detailed(http.StatusBadRequest, "Chat session not found")
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, stop := range s.answers.running(id) {
+		stop(errStopped)
+	}
+	return nil, store.Remove(c.Context(), id)
+}
+
+// deleteChatSessions answers DELETE /chat/delete-all-chat-sessions.
+func (s *Server) deleteChatSessions(c *call) (any, error) {
+	user := chatUser(c.who)
+	s.answers.stopAll(func(t *turn) bool { return t.who.Tenant == c.who.Tenant && t.session.UserID == user })
+	s.incognito.RemoveAll(c.who.Tenant, user)
+	return nil, s.Chats(c.who.Tenant).RemoveAll(c.Context(), user)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"quarry/client/wire"
 	"quarry/internal/testkit/llmtest"
@@ -114,7 +115,7 @@ func TestAnswerInPackets(t *testing.T) {
 		llmtest.Text("Use the tool [1], not `a[1]` and not [9]."))
 	got := ask(w, "jo", asOnyxsCLI("how to roll back a deploy?"))
 	const want = "session ids search_tool_start search_tool_queries_delta search_tool_filter_delta " +
-		"search_tool_documents_delta section_end message_start message_delta citation_info message_delta section_end stop"
+		"search_tool_documents_delta section_end message_start message_delta citation_info message_delta stop"
 	if types := strings.Join(got.types, " "); types != want {
 		t.Errorf("packets %s", types)
 	}
@@ -301,7 +302,7 @@ func TestAnswerWhole(t *testing.T) {
 	}
 	plain := post[wire.ChatFullResponse](w, "jo", "/chat/send-chat-message",
 		`{"message":"deploy","stream":false,"include_citations":false}`)
-	if plain.Answer != "Use the tool." || len(plain.CitationInfo) != 1 {
+	if plain.Answer != "Use the tool." || len(plain.CitationInfo) != 0 {
 		t.Errorf("%+v", plain)
 	}
 	half := post[wire.ChatFullResponse](w, "jo", "/chat/send-chat-message", `{"message":"deploy","stream":false}`)
@@ -336,9 +337,9 @@ func TestConversation(t *testing.T) {
 		}
 	}
 	detail := get[wire.ChatSessionDetail](w, "jo", "/chat/get-chat-session/"+session)
-	if len(detail.Messages) != 4 || detail.Messages[0].Message != "how to roll back a deploy?" ||
-		detail.Messages[1].Citations["1"] == "" || detail.Messages[2].ParentMessage == nil ||
-		*detail.Messages[2].ParentMessage != first.lines[1].MessageID || *detail.Messages[0].LatestChildMessage != first.lines[1].MessageID ||
+	if len(detail.Messages) != 5 || detail.Messages[0].Type != "system" || detail.Messages[1].Message != "how to roll back a deploy?" ||
+		detail.Messages[2].Citations["1"] == "" || detail.Messages[3].ParentMessage == nil ||
+		*detail.Messages[3].ParentMessage != first.lines[1].MessageID || *detail.Messages[1].LatestChildMessage != first.lines[1].MessageID ||
 		len(detail.Packets) != 2 || *detail.PersonaName != "Assistant" || detail.CurrentRun != nil {
 		t.Errorf("%+v", detail)
 	}
@@ -390,7 +391,7 @@ func TestIncognitoSessions(t *testing.T) {
 	}
 	ask(w, "jo", fmt.Sprintf(`{"message":"deploy","chat_session_id":%q}`, id))
 	detail := get[wire.ChatSessionDetail](w, "jo", "/chat/get-chat-session/"+id)
-	if !detail.Incognito || len(detail.Messages) != 2 || *detail.Description != "Mine" || *detail.PersonaID != w.eng.ID {
+	if !detail.Incognito || len(detail.Messages) != 3 || *detail.Description != "Mine" || *detail.PersonaID != w.eng.ID {
 		t.Errorf("%+v", detail)
 	}
 	whole := post[wire.ChatFullResponse](w, "jo", "/chat/send-chat-message",
@@ -408,12 +409,12 @@ func TestIncognitoSessions(t *testing.T) {
 	for _, test := range []conformanceCase{
 		{"its id again", "jo", "POST /chat/create-chat-session", `{"incognito":true,"incognito_session_id":"` + id + `"}`, 409, "DUPLICATE_RESOURCE"},
 		{"the id of a stored one", "kim", "POST /chat/send-chat-message",
-			`{"message":"x","chat_session_info":{"incognito":true,"incognito_session_id":"` + stored.ID + `"}}`, 409, "DUPLICATE_RESOURCE"},
+			`{"message":"x","stream":false,"chat_session_info":{"incognito":true,"incognito_session_id":"` + stored.ID + `"}}`, 409, "DUPLICATE_RESOURCE"},
 		{"another's", "kim", "GET /chat/get-chat-session/" + id, "", 403, "Access denied"},
 		{"no id", "jo", "POST /chat/create-chat-session", `{"incognito":true,"incognito_session_id":"x"}`, 422, "valid UUID"},
 		{"neither yes nor no", "jo", "POST /chat/create-chat-session", `{"incognito":"perhaps"}`, 422, "boolean"},
 		{"a project", "jo", "POST /chat/create-chat-session", `{"project_id":4}`, 404, "Project not found"},
-		{"a project of a question", "jo", "POST /chat/send-chat-message", `{"message":"x","chat_session_info":{"project_id":4}}`, 404,
+		{"a project of a question", "jo", "POST /chat/send-chat-message", `{"message":"x","stream":false,"chat_session_info":{"project_id":4}}`, 404,
 			"Project not found"},
 	} {
 		method, target, _ := strings.Cut(test.request, " ")
@@ -442,10 +443,14 @@ func TestSessionsAreTheirUsers(t *testing.T) {
 			"GET /chat/get-chat-session/" + id:   "",
 			"POST /chat/stop-chat-session/" + id: "",
 			"PUT /chat/rename-chat-session":      fmt.Sprintf(`{"chat_session_id":%q,"name":"x"}`, id),
-			"POST /chat/send-chat-message":       fmt.Sprintf(`{"message":"x","chat_session_id":%q}`, id),
+			"POST /chat/send-chat-message":       fmt.Sprintf(`{"message":"x","stream":false,"chat_session_id":%q}`, id),
 		} {
 			method, target, _ := strings.Cut(request, " ")
 			for _, who := range []string{"kim", "owner"} {
+				want := want
+				if strings.Contains(target, "/stop-") {
+					want.status, want.body = 404, `{"error_code":"SESSION_NOT_FOUND","detail":"Chat session not found"}`
+				}
 				answer := w.call(w.public, who, method, target, body)
 				if text := strings.TrimSpace(answer.Body.String()); answer.Code != want.status || text != want.body {
 					t.Errorf("%s, %s: HTTP %d %s", who, request, answer.Code, text)
@@ -469,25 +474,25 @@ func TestChatRefused(t *testing.T) {
 		{"no message", "jo", "POST /chat/send-chat-message", `{}`, 422, "Field required"},
 		{"an empty message", "jo", "POST /chat/send-chat-message", `{"message":""}`, 422, "at least 1 character"},
 		{"no id", "jo", "POST /chat/send-chat-message", `{"message":"x","chat_session_id":"x"}`, 422, "valid UUID"},
-		{"an unknown agent", "jo", "POST /chat/send-chat-message", `{"message":"x","chat_session_info":{"persona_id":99}}`, 404,
+		{"an unknown agent", "jo", "POST /chat/send-chat-message", `{"message":"x","stream":false,"chat_session_info":{"persona_id":99}}`, 404,
 			"PERSONA_NOT_FOUND"},
 		{"an unknown source", "jo", "POST /chat/send-chat-message",
 			`{"message":"x","internal_search_filters":{"source_type":["slak"]}}`, 422, "Input should be"},
 		{"a hidden set", "jo", "POST /chat/send-chat-message",
-			`{"message":"x","internal_search_filters":{"document_set":["Board"]}}`, 403, "document sets: ['Board']"},
+			`{"message":"x","stream":false,"internal_search_filters":{"document_set":["Board"]}}`, 403, "document sets: ['Board']"},
 		{"an unknown model", "jo", "POST /chat/send-chat-message",
-			`{"message":"x","llm_override":{"model_provider":"a","model_version":"b"}}`, 404, "LLM provider 'a' not found"},
+			`{"message":"x","stream":false,"llm_override":{"model_provider":"a","model_version":"b"}}`, 404, "LLM provider 'a' not found"},
 		{"an unknown message", "jo", "POST /chat/send-chat-message",
-			fmt.Sprintf(`{"message":"x","chat_session_id":%q,"parent_message_id":999}`, session), 404, "Chat message not found"},
-		{"files", "jo", "POST /chat/send-chat-message", `{"message":"x","file_descriptors":[{"id":"1","type":"image"}]}`, 404,
+			fmt.Sprintf(`{"message":"x","stream":false,"chat_session_id":%q,"parent_message_id":999}`, session), 404, "Chat message not found"},
+		{"files", "jo", "POST /chat/send-chat-message", `{"message":"x","stream":false,"file_descriptors":[{"id":"1","type":"image"}]}`, 404,
 			"File '1' not found"},
 		{"too large", "jo", "POST /chat/send-chat-message", `{"message":"` + strings.Repeat("x", 33<<20), 413, "PAYLOAD_TOO_LARGE"},
 		{"scope on sessions", "scoped", "GET /chat/get-user-chat-sessions", "", 403, noScope},
 		{"a page", "jo", "GET /chat/get-user-chat-sessions?page_size=101", "", 422, "less than or equal to 100"},
 		{"no time", "jo", "GET /chat/get-user-chat-sessions?before=soon", "", 422, `{"detail":"Invalid 'before'`},
 		{"no path id", "jo", "GET /chat/get-chat-session/x", "", 422, "valid UUID"},
-		{"an agent for a session", "jo", "POST /chat/create-chat-session", `{"persona_id":99}`, 404, "PERSONA_NOT_FOUND"},
-		{"resuming", "jo", "GET /chat/chat-session/" + session + "/resume-stream", "", 404, `{"detail":"Not Found"}`},
+		{"an agent for a session", "jo", "POST /chat/create-chat-session", `{"persona_id":99}`, 403, "not authorized"},
+		{"resuming", "jo", "GET /chat/chat-session/" + session + "/resume-stream", "", 404, "No resumable run"},
 		{"searching", "jo", "GET /chat/search", "", 404, `{"detail":"Not Found"}`},
 	} {
 		method, target, _ := strings.Cut(test.request, " ")
@@ -526,7 +531,7 @@ func TestAnswersFail(t *testing.T) {
 			t.Errorf("%s: %q, %+v", test.name, got.text, last)
 		}
 		detail := get[wire.ChatSessionDetail](w, "jo", "/chat/get-chat-session/"+got.lines[0].SessionID)
-		if m := detail.Messages[1]; m.Message != test.text || m.Error == nil {
+		if m := detail.Messages[2]; m.Message != test.text || m.Error == nil {
 			t.Errorf("%s: kept %+v", test.name, m)
 		}
 	}
@@ -603,7 +608,7 @@ func TestAnswersAreStopped(t *testing.T) {
 			t.Errorf("%+v", l)
 		}
 		detail := get[wire.ChatSessionDetail](w, "jo", "/chat/get-chat-session/"+session)
-		if m := detail.Messages[1]; !strings.HasPrefix(m.Message, "The beginning") || m.Error != nil {
+		if m := detail.Messages[2]; !strings.HasPrefix(m.Message, "The beginning") || m.Error != nil {
 			t.Errorf("kept %+v", m)
 		}
 
@@ -612,7 +617,13 @@ func TestAnswersAreStopped(t *testing.T) {
 		leave()
 		synctest.Wait() // until the server has noticed that its reader is gone
 		detail = get[wire.ChatSessionDetail](w, "jo", "/chat/get-chat-session/"+session)
-		if m := detail.Messages[1]; !strings.HasPrefix(m.Message, "The beginning") || detail.CurrentRun != nil {
+		if detail.CurrentRun == nil || detail.CurrentRun.ID != detail.Messages[2].ID {
+			t.Errorf("the answer ended with its reader: %+v", detail.CurrentRun)
+		}
+		time.Sleep(2 * resumeGrace)
+		synctest.Wait()
+		detail = get[wire.ChatSessionDetail](w, "jo", "/chat/get-chat-session/"+session)
+		if m := detail.Messages[2]; !strings.HasPrefix(m.Message, "The beginning") || detail.CurrentRun != nil {
 			t.Errorf("kept %+v", m)
 		}
 		if log := w.log.String(); !strings.Contains(log, "outcome=canceled") || strings.Contains(log, "level=ERROR") {

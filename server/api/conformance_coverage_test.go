@@ -170,7 +170,7 @@ func jsonFields(typ reflect.Type) map[string]reflect.Type {
 	fields := map[string]reflect.Type{}
 	for i := range typ.NumField() {
 		field := typ.Field(i)
-		if key, _, _ := strings.Cut(field.Tag.Get("json"), ","); key != "" {
+		if key, _, _ := strings.Cut(field.Tag.Get("json"), ","); key != "" && key != "-" {
 			fields[key] = field.Type
 		} else if field.Anonymous {
 			maps.Copy(fields, jsonFields(field.Type))
@@ -182,30 +182,32 @@ func jsonFields(typ reflect.Type) map[string]reflect.Type {
 // requestTypes are what the client puts into bodies.
 func requestTypes() map[string]any {
 	return map[string]any{
-		"POST /search":                    wire.SearchRequest{},
-		"POST /chat/send-chat-message":    wire.ChatRequest{},
-		"POST /chat/create-chat-session":  wire.ChatSessionInfo{},
-		"PUT /chat/rename-chat-session":   wire.RenameChatSession{},
-		"POST /onyx-api/ingestion":        wire.IngestionRequest{},
-		"POST /user/pats":                 wire.AccessTokenRequest{},
-		"POST /manage/admin/connector":    wire.ConnectorRequest{},
-		"POST /manage/credential":         wire.CredentialRequest{},
-		"POST /manage/admin/document-set": wire.DocumentSetRequest{},
-		"POST /manage/admin/user-group":   wire.UserGroupRequest{},
-		"POST /persona":                   wire.PersonaRequest{},
-		"POST /library/add":               wire.AddRequest{},
-		"POST /library/sync":              wire.SyncRequest{},
-		"POST /library/remove":            wire.RemoveRequest{},
-		"POST /library/check":             wire.CheckRequest{},
-		"POST /admin/users":               wire.DirectoryUser{},
-		"PATCH /admin/users":              wire.DirectoryUserState{},
-		"POST /admin/groups":              wire.DirectoryGroup{},
-		"POST /admin/connectors":          wire.DirectoryConnector{},
-		"POST /admin/document-sets":       wire.DirectorySet{},
-		"POST /admin/agents":              wire.DirectoryAgent{},
-		"POST /admin/tenants":             wire.DirectoryTenantRequest{},
-		"POST /admin/tokens":              wire.DirectoryTokenRequest{},
-		"POST /admin/sandbox-tokens":      wire.SandboxTokenRequest{},
+		"POST /search":                          wire.SearchRequest{},
+		"POST /chat/send-chat-message":          wire.ChatRequest{},
+		"POST /chat/create-chat-session":        wire.ChatSessionInfo{},
+		"PUT /chat/rename-chat-session":         wire.RenameChatSession{},
+		"POST /onyx-api/ingestion":              wire.IngestionRequest{},
+		"POST /user/pats":                       wire.AccessTokenRequest{},
+		"POST /manage/admin/connector":          wire.ConnectorRequest{},
+		"POST /manage/credential":               wire.CredentialRequest{},
+		"POST /manage/admin/document-set":       wire.DocumentSetRequest{},
+		"POST /manage/admin/user-group":         wire.UserGroupRequest{},
+		"PATCH /manage/admin/user-group/rename": wire.UserGroupRename{},
+		"PATCH /manage/admin/user-group/{id}":   wire.UserGroupChange{},
+		"POST /persona":                         wire.PersonaRequest{},
+		"POST /library/add":                     wire.AddRequest{},
+		"POST /library/sync":                    wire.SyncRequest{},
+		"POST /library/remove":                  wire.RemoveRequest{},
+		"POST /library/check":                   wire.CheckRequest{},
+		"POST /admin/users":                     wire.DirectoryUser{},
+		"PATCH /admin/users":                    wire.DirectoryUserState{},
+		"POST /admin/groups":                    wire.DirectoryGroup{},
+		"POST /admin/connectors":                wire.DirectoryConnector{},
+		"POST /admin/document-sets":             wire.DirectorySet{},
+		"POST /admin/agents":                    wire.DirectoryAgent{},
+		"POST /admin/tenants":                   wire.DirectoryTenantRequest{},
+		"POST /admin/tokens":                    wire.DirectoryTokenRequest{},
+		"POST /admin/sandbox-tokens":            wire.SandboxTokenRequest{},
 
 		"PUT /manage/connector/{connector}/credential/{credential}": wire.PairRequest{},
 	}
@@ -231,17 +233,34 @@ func responses() map[string]any {
 		"POST /manage/admin/connector": wire.Created{}, "POST /manage/credential": wire.Created{},
 		"POST /manage/admin/document-set": 0,
 		"POST /manage/admin/user-group":   wire.UserGroup{}, "GET /manage/admin/user-group": []wire.UserGroup{},
-		"POST /chat/send-chat-message":      wire.ChatFullResponse{},
-		"GET /chat/get-user-chat-sessions":  wire.ChatSessions{},
-		"GET /chat/get-chat-session/{id}":   wire.ChatSessionDetail{},
-		"POST /chat/create-chat-session":    wire.MadeChatSession{},
-		"PUT /chat/rename-chat-session":     wire.RenamedChatSession{},
-		"POST /chat/stop-chat-session/{id}": wire.MessageError{},
-		"POST /user/projects/file/upload":   wire.UploadedFiles{},
-		"GET /chat/file/{id}":               nil, // the file
-		"GET /library/status":               wire.LibraryStatus{},
-		"GET /library/file":                 wire.LibraryFile{},
-		"GET /library/model":                wire.ModelStatus{}, "POST /library/model": wire.ModelTest{},
+		"POST /chat/send-chat-message":          wire.ChatFullResponse{},
+		"GET /chat/get-user-chat-sessions":      wire.ChatSessions{},
+		"GET /chat/get-chat-session/{id}":       wire.ChatSessionDetail{},
+		"POST /chat/create-chat-session":        wire.MadeChatSession{},
+		"PUT /chat/rename-chat-session":         wire.RenamedChatSession{},
+		"POST /chat/stop-chat-session/{id}":     wire.MessageError{},
+		"POST /user/projects/file/upload":       wire.UploadedFiles{},
+		"GET /chat/file/{id}":                   nil,                            // the file
+		"GET /connectors":                       nil,                            // text
+		"GET /admin/indexing/status":            nil,                            // text
+		"PATCH /chat/chat-session/{id}":         (*wire.ChatSessionDetail)(nil), // null
+		"DELETE /chat/delete-chat-session/{id}": (*wire.ChatSessionDetail)(nil),
+		"DELETE /chat/delete-all-chat-sessions": (*wire.ChatSessionDetail)(nil),
+		"GET /persona/labels":                   []wire.Label{}, "PATCH /persona/{id}": wire.FullPersona{}, "GET /tool": []wire.Tool{},
+		"PATCH /manage/admin/document-set":       (*wire.DocumentSet)(nil),
+		"DELETE /manage/admin/document-set/{id}": (*wire.DocumentSet)(nil),
+		"GET /manage/connector":                  []wire.Connector{}, "GET /manage/connector/{id}": wire.Connector{},
+		"PATCH /manage/admin/user-group/rename":        wire.UserGroup{},
+		"PATCH /manage/admin/user-group/{id}":          wire.UserGroup{},
+		"POST /manage/admin/user-group/{id}/add-users": wire.UserGroup{},
+		"DELETE /manage/admin/user-group/{id}":         (*wire.UserGroup)(nil),
+		"GET /manage/user-groups/minimal":              []wire.MinimalUserGroup{},
+		"GET /onyx-api/ingestion":                      []wire.IngestedDocument{},
+		"GET /onyx-api/connector-docs/{id}":            []wire.IngestedDocument{},
+		"DELETE /onyx-api/ingestion/{id}":              (*wire.IngestedDocument)(nil),
+		"GET /library/status":                          wire.LibraryStatus{},
+		"GET /library/file":                            wire.LibraryFile{},
+		"GET /library/model":                           wire.ModelStatus{}, "POST /library/model": wire.ModelTest{},
 		"GET /metrics": nil, // text
 
 		"GET /admin/users": []wire.DirectoryUser{}, "POST /admin/users": wire.Added[wire.DirectoryUser]{},
@@ -268,7 +287,8 @@ func responses() map[string]any {
 func streams() map[string]any {
 	return map[string]any{
 		"POST /search": wire.SearchEvent{}, "POST /chat/send-chat-message": chatFailureOrStart{},
-		"POST /library/add": wire.LibraryEvent{}, "POST /library/sync": wire.LibraryEvent{},
+		"GET /chat/chat-session/{id}/resume-stream": chatFailureOrStart{},
+		"POST /library/add":                         wire.LibraryEvent{}, "POST /library/sync": wire.LibraryEvent{},
 		"POST /library/remove": wire.LibraryEvent{}, "POST /library/check": wire.LibraryEvent{},
 	}
 }
@@ -294,7 +314,6 @@ func packets() []any {
 func neverSeen() map[string]string {
 	return map[string]string{
 		"code TIMEOUT":               "a model is waited for longer than a test may take: TestAnswersFail",
-		"code VALIDATION_ERROR":      "a request is looked at before its stream begins",
 		"wire.LibraryStatus.vectors": "needs an embedding model", "wire.LibraryStatus.vector_model": "needs an embedding model",
 		"wire.LibraryStatus.vectors_refused": "the same", "wire.LibraryEvent.refused": "the same",
 		"wire.LibraryRoot.problem":     "no request makes a folder unreadable",

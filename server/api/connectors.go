@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"quarry/internal/text"
+	"net/http"
 	"slices"
 	"strings"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/server/directory"
 	"quarry/server/index"
 	"quarry/server/ingest"
@@ -168,6 +169,66 @@ func (s *Server) ingest(c *call) (any, error) {
 	}
 	s.Changed(c.who.Tenant)
 	return wire.IngestionResponse{DocumentID: document.ID, AlreadyExisted: written.Added == 0}, nil
+}
+
+// ingested answers GET /onyx-api/ingestion: the posted documents that the caller may see.
+func (s *Server) ingested(c *call) (any, error) { return s.postedBy(c, index.Selector{Posted: true}) }
+
+// ingestedFor answers GET /onyx-api/connector-docs/{id}: those of a connector.
+func (s *Server) ingestedFor(c *call) (any, error) {
+	id := c.pathNumber("id", "cc_pair_id")
+	if err := c.failure(); err != nil {
+		return nil, err
+	}
+	pair, err := s.Directory.CCPair(c.Context(), c.who.Tenant, id)
+	if errors.Is(err, directory.ErrNotFound) {
+		err = forbidden("Connection not found for current user's permissions")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.postedBy(c, index.Selector{Origin: pair.Origin()})
+}
+
+func (s *Server) postedBy(c *call, by index.Selector) (any, error) {
+	return c.view(func(snapshot index.Snapshot) (any, error) {
+		documents := []wire.IngestedDocument{}
+		ids, err := snapshot.DocumentIDs(c.Context(), by)
+		for batch := range slices.Chunk(ids, documentBatch) {
+			stored, err := snapshot.Documents(c.Context(), batch, c.who.Access())
+			if err != nil {
+				return nil, err
+			}
+			for _, d := range stored {
+				documents = append(documents, wire.IngestedDocument{ID: d.ID, Title: d.Title, Link: orNil(d.Link)})
+			}
+		}
+		return documents, err
+	})
+}
+
+// removeIngested answers DELETE /onyx-api/ingestion/{id}. Who may post documents may delete any posted one, seen or not.
+func (s *Server) removeIngested(c *call) (any, error) {
+	id := c.PathValue("id")
+	documents, err := s.Index(c.Context(), c.who.Tenant, false)
+	if err != nil {
+		return nil, err
+	}
+	var stored []index.Stored
+	err = view(c.Context(), documents, func(snapshot index.Snapshot) (err error) {
+		stored, err = snapshot.Documents(c.Context(), []string{id}, index.Access{All: true})
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(stored) == 0:
+		return nil, coded(http.StatusNotFound, "DOCUMENT_NOT_FOUND", "Document not found")
+	case !ownedByPosts(stored[0].Origin):
+		return nil, coded(http.StatusBadRequest, "VALIDATION_ERROR", "Document was not created via the ingestion API")
+	}
+	_, err = documents.Write(c.Context(), index.Batch{Delete: []string{id}, Cursors: ingest.RefillCursors(), Owns: ownedByPosts})
+	return nil, err
 }
 
 // store writes a posted document. Without a connector the document's own access applies, or it is public. A document of a

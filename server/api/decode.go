@@ -158,14 +158,18 @@ const maxChatRunes = 12_000_000
 // chatRequest is the body of POST /chat/send-chat-message.
 type chatRequest struct {
 	wire.ChatRequest
-	parent int // message that it follows; 0: none
+	parent int  // message that it follows; 0: none
+	forced *int // the tool that the model must use
+	mocked bool // the sender wrote the answer, which only Onyx's own tests may
 }
 
 // decodeChat reads a question. It ignores fields of Onyx that this server does not need.
 func decodeChat(r *http.Request) (chatRequest, error) {
 	f := bodyFields(r)
 	request := chatRequest{parent: wire.LatestMessage}
-	request.Message = f.requireText("message", 1, maxChatRunes)
+	request.Message = f.requireText("message", 0, maxChatRunes)
+	request.forced = f.whole("forced_tool_id", -1<<53, 1<<53)
+	request.mocked = f.optionalText("mock_llm_response", maxChatRunes) != nil
 	request.ChatSessionID = f.sessionID("chat_session_id")
 	request.ChatSessionInfo = nested(f, "chat_session_info", (*fields).newSession)
 	if request.ChatSessionID != "" && request.ChatSessionInfo != nil {

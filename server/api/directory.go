@@ -2,6 +2,7 @@ package api
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -17,11 +18,17 @@ func (s *Server) directoryRoutes() []route {
 		{pattern: "POST /manage/credential", needs: admin, maxBody: megabyte, handle: s.body(addCredential)},
 		{pattern: "PUT /manage/connector/{connector}/credential/{credential}", needs: admin, handle: s.body(addPair)},
 		{pattern: "POST /manage/admin/document-set", needs: admin, maxBody: megabyte, handle: s.body(s.addDocumentSet)},
-		{pattern: "POST /manage/admin/user-group", needs: admin, maxBody: megabyte, handle: s.body(s.addGroup)},
-		{pattern: "GET /manage/admin/user-group", needs: admin, handle: s.query(groups)},
+		{pattern: "PATCH /manage/admin/document-set", needs: admin, maxBody: megabyte, handle: s.body(s.changeDocumentSet)},
+		{pattern: "DELETE /manage/admin/document-set/{id}", needs: admin, handle: s.query(s.deleteDocumentSet)},
+		{pattern: "GET /manage/connector", needs: directory.PermissionReadConnectors, handle: s.query(s.connectors)},
+		{pattern: "GET /manage/connector/{id}", needs: directory.PermissionReadConnectors, handle: s.query(s.connector)},
 		{pattern: "POST /persona", needs: directory.PermissionBasic, maxBody: megabyte, changes: true,
 			handle: s.body(s.addPersona)},
+		{pattern: "PATCH /persona/{id}", needs: directory.PermissionBasic, maxBody: megabyte, changes: true,
+			handle: s.body(s.changePersona)},
 		{pattern: "DELETE /persona/{id}", needs: directory.PermissionBasic, changes: true, handle: s.query(removePersona)},
+		{pattern: "GET /persona/labels", needs: directory.PermissionBasic, handle: s.query(noLabels)},
+		{pattern: "GET /tool", needs: directory.PermissionBasic, handle: s.query(tools)},
 	}
 }
 
@@ -95,40 +102,6 @@ func addPair(c *call) (any, error) {
 	return wire.PairResponse{Success: made, Message: text, Data: id}, err
 }
 
-// addGroup answers POST /manage/admin/user-group.
-func (s *Server) addGroup(c *call) (any, error) {
-	name, users, pairs := c.requireText("name", 1, longestLabel), c.texts("user_ids"), c.numbers("cc_pair_ids")
-	if err := c.failure(); err != nil {
-		return nil, err
-	}
-	group, err := c.server.Directory.AddGroup(c.Context(), c.who.Tenant, name, users, pairs)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.SyncConnectors(c.Context(), c.who.Tenant); err != nil {
-		return nil, err
-	}
-	known, err := c.server.Directory.CCPairs(c.Context(), c.who.Tenant)
-	return wireGroup(group, known), err
-}
-
-// groups answers GET /manage/admin/user-group.
-func groups(c *call) (any, error) {
-	groups, err := c.server.Directory.Groups(c.Context(), c.who.Tenant)
-	if err != nil {
-		return nil, err
-	}
-	known, err := c.server.Directory.CCPairs(c.Context(), c.who.Tenant)
-	return mapped(groups, func(group directory.Group) wire.UserGroup { return wireGroup(group, known) }), err
-}
-
-func wireGroup(group directory.Group, known []directory.CCPair) wire.UserGroup {
-	return wire.UserGroup{ID: group.ID, Name: group.Name, IsUpToDate: true, CCPairs: summaries(group.CCPairs, known),
-		Users: mapped(group.Members, func(member directory.User) wire.GroupMember {
-			return wire.GroupMember{ID: member.ID, Email: member.Email, IsActive: member.Active}
-		})}
-}
-
 // summaries describes the known pairs with these ids.
 func summaries(ids []int, known []directory.CCPair) []wire.ConnectorSummary {
 	named := []wire.ConnectorSummary{}
@@ -141,8 +114,8 @@ func summaries(ids []int, known []directory.CCPair) []wire.ConnectorSummary {
 	return named
 }
 
-// addDocumentSet answers POST /manage/admin/document-set.
-func (s *Server) addDocumentSet(c *call) (any, error) {
+// readSet reads a document set. As in Onyx, it needs a connector.
+func (c *call) readSet(doing string) (directory.SetDetails, error) {
 	details := directory.SetDetails{
 		DocumentSet: directory.DocumentSet{
 			Name: c.requireText("name", 1, longestName), Description: c.textOr("description", "", longestPrompt),
@@ -152,17 +125,115 @@ func (s *Server) addDocumentSet(c *call) (any, error) {
 		CCPairs:  c.numbers("cc_pair_ids"),
 	}
 	federated := c.list("federated_connectors")
-	if err := c.failure(); err != nil {
+	err := c.failure()
+	switch {
+	case err != nil:
+	case len(federated) > 0:
+		err = coded(http.StatusNotFound, "CONNECTOR_NOT_FOUND", "This server has no federated connectors")
+	case len(details.CCPairs) == 0:
+		err = coded(http.StatusBadRequest, "VALIDATION_ERROR", "Cannot %s a document set with no connectors", doing)
+	}
+	return details, err
+}
+
+// addDocumentSet answers POST /manage/admin/document-set.
+func (s *Server) addDocumentSet(c *call) (any, error) {
+	details, err := c.readSet("create")
+	if err != nil {
 		return nil, err
 	}
-	if len(federated) > 0 {
-		return nil, coded(http.StatusNotFound, "CONNECTOR_NOT_FOUND", "This server has no federated connectors")
-	}
-	id, err := c.server.Directory.CreateDocumentSet(c.Context(), c.who.Tenant, details)
+	id, err := s.Directory.CreateDocumentSet(c.Context(), c.who.Tenant, details)
 	if err == nil {
 		err = s.SyncConnectors(c.Context(), c.who.Tenant)
 	}
 	return id, err
+}
+
+// setNumbered returns the document set with an id.
+func (c *call) setNumbered(id int) (directory.DocumentSet, error) {
+	sets, err := setsByID(c.Context(), c.server.Directory, c.who, []int{id})
+	if err != nil {
+		return directory.DocumentSet{}, err
+	}
+	return sets[0], nil
+}
+
+// changeDocumentSet answers PATCH /manage/admin/document-set. A set with added files keeps its name, which they name.
+func (s *Server) changeDocumentSet(c *call) (any, error) {
+	id := 0
+	if c.require("id") {
+		id = c.wholeOr("id", 0, 0, 1<<53)
+	}
+	details, err := c.readSet("update")
+	if err != nil {
+		return nil, err
+	}
+	known, err := c.setNumbered(id)
+	if err != nil {
+		return nil, err
+	}
+	if details.ID = id; details.Name != known.Name {
+		added, err := s.addedTo(c.Context(), c.who.Tenant, known.Name)
+		if err != nil {
+			return nil, err
+		}
+		if added > 0 {
+			return nil, coded(http.StatusBadRequest, "VALIDATION_ERROR", "A document set with added files cannot be renamed")
+		}
+	}
+	if err := s.Directory.UpdateDocumentSet(c.Context(), c.who.Tenant, details); err != nil {
+		return nil, err
+	}
+	return nil, s.SyncConnectors(c.Context(), c.who.Tenant)
+}
+
+// deleteDocumentSet answers DELETE /manage/admin/document-set/{id}.
+func (s *Server) deleteDocumentSet(c *call) (any, error) {
+	id := c.pathNumber("id", "document_set_id")
+	if err := c.failure(); err != nil {
+		return nil, err
+	}
+	set, err := c.setNumbered(id)
+	if err != nil {
+		return nil, err
+	}
+	var refused directory.InputError
+	switch err := s.removeDocumentSet(s.Directory, c.Context(), c.who.Tenant, set.Name); {
+	case errors.As(err, &refused):
+		return nil, coded(http.StatusBadRequest, "VALIDATION_ERROR", "%s", refused.Reason)
+	case err != nil:
+		return nil, err
+	}
+	return nil, s.SyncConnectors(c.Context(), c.who.Tenant)
+}
+
+// connectors answers GET /manage/connector.
+func (s *Server) connectors(c *call) (any, error) {
+	connectors, err := s.Directory.Connectors(c.Context(), c.who.Tenant, 0)
+	return mapped(connectors, wireConnectorOf), err
+}
+
+// connector answers GET /manage/connector/{id}.
+func (s *Server) connector(c *call) (any, error) {
+	id := c.pathNumber("id", "connector_id")
+	if err := c.failure(); err != nil {
+		return nil, err
+	}
+	found, err := s.Directory.Connectors(c.Context(), c.who.Tenant, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) != 1 || found[0].ID != id {
+		return nil, detailed(http.StatusNotFound, fmt.Sprintf("Connector %d does not exist", id))
+	}
+	return wireConnectorOf(found[0]), nil
+}
+
+// wireConnectorOf describes a connector. Documents are posted to it, so it has no configuration and no schedule.
+func wireConnectorOf(connector directory.Connector) wire.Connector {
+	made := directory.Timestamp(connector.CreatedAt)
+	return wire.Connector{ID: connector.ID, Name: connector.Name, Source: connector.Source, InputType: "load_state",
+		Config: map[string]any{}, CredentialIDs: listed(connector.Credentials), TimeCreated: made, TimeUpdated: made}
 }
 
 // tokenScope is a selectable scope in the answer of GET /user/pats/scopes.
@@ -171,7 +242,7 @@ type tokenScope struct {
 	GroupLabel  string   `json:"group_label"`
 	Label       string   `json:"label"`
 	Description string   `json:"description"`
-	MinTier     *string  `json:"min_tier"`
+	MinTier     string   `json:"min_tier"`
 	Implies     []string `json:"implies"`
 }
 
@@ -187,6 +258,7 @@ func selectableScopes() []tokenScope {
 			Description: "Send requests to the configured language models"},
 	}
 	for i := range scopes {
+		scopes[i].MinTier = "community" // there are no tiers
 		scopes[i].Implies = listed(directory.Implied(scopes[i].Scope))
 	}
 	return scopes
@@ -198,7 +270,8 @@ func tokenScopes(*call) (any, error) { return selectableScopes(), nil }
 // listTokens answers GET /user/pats with the caller's own tokens.
 func listTokens(c *call) (any, error) {
 	tokens, err := c.server.Directory.ListTokens(c.Context(), c.who.Tenant, c.who.Email)
-	return mapped(tokens, directory.Token.Wire), err
+	slices.Reverse(tokens)
+	return mapped(tokens, directory.Token.Wire), err // the newest first
 }
 
 // addToken answers POST /user/pats: it creates a token for the caller with at most the rights and lifetime of the caller's

@@ -179,14 +179,14 @@ func TestAgentsOfOnesOwn(t *testing.T) {
 	}
 	target := fmt.Sprintf("/persona/%d", made.ID)
 	seen := get[wire.FullPersona](w, "kim", target)
-	if len(seen.Users) != 0 || seen.Owner.Email != nil || *seen.UserPermission != "VIEWER" {
+	if len(seen.Users) != 0 || *seen.Owner.Email != "" || *seen.UserPermission != "VIEWER" {
 		t.Errorf("kim sees %+v", seen)
 	}
 	w.tokens["lee"] = ""
 	_, w.tokens["lee"], err = w.people.AddToken(ctx, directory.TokenRequest{Name: "lee", Email: "lee@acme.example"})
 	w.check(err)
 	unseen, absent := w.call(w.public, "lee", "GET", target, ""), w.call(w.public, "lee", "GET", "/persona/999", "")
-	if unseen.Code != 404 || strings.ReplaceAll(unseen.Body.String(), fmt.Sprint(made.ID), "999") != absent.Body.String() {
+	if unseen.Code != 400 || strings.ReplaceAll(unseen.Body.String(), fmt.Sprint(made.ID), "999") != absent.Body.String() {
 		t.Errorf("unseen %s, absent %s", unseen.Body, absent.Body)
 	}
 	add := func(body string) string {

@@ -62,7 +62,7 @@ func detailed(status int, text string) failure {
 
 // message is the refusal of a value that passed validation.
 func message(text string) failure {
-	return failure{status: http.StatusBadRequest, code: "BAD_REQUEST", detail: text, body: wire.MessageError{Message: text}}
+	return failure{status: http.StatusBadRequest, code: "VALIDATION_ERROR", detail: text, body: wire.MessageError{Message: text}}
 }
 
 func noModel() failure { return message("No default LLM model found") }

@@ -68,6 +68,10 @@ func (s *Server) uploadFiles(w http.ResponseWriter, r *http.Request, who directo
 			reject("files cannot be uploaded to an incognito conversation, which stores nothing")
 			continue
 		}
+		if strings.HasPrefix(file.media, "image/") || chatFileType(file.name) == wire.ChatFileImage {
+			reject("pictures cannot be read: the model of this server gets text only")
+			continue
+		}
 		text, err := ingest.TextOf(r.Context(), s.Local.PDF, file.name, file.data)
 		if err != nil {
 			reject(err.Error())
@@ -101,6 +105,8 @@ func chatFileType(name string) string {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".csv", ".tsv":
 		return wire.ChatFileTable
+	case ".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".heic":
+		return wire.ChatFileImage
 	case ".html", ".htm":
 		return wire.ChatFileDocument
 	}
@@ -211,17 +217,22 @@ func (s *Server) downloadFile(w http.ResponseWriter, r *http.Request, who direct
 	return nil
 }
 
-// attached reads the files of a question, and those of earlier messages that still exist.
-func (s *Server) attached(ctx context.Context, who directory.Principal, asked []wire.ChatFile, history []chat.Message) (
+// attached reads the files of a question, and those of its agent and of earlier messages that still exist.
+func (s *Server) attached(ctx context.Context, who directory.Principal, agent []directory.File, asked []wire.ChatFile, history []chat.Message) (
 	files []chat.File, named []wire.ChatFile, err error) {
 	wanted := append([]wire.ChatFile{}, asked...)
 	for _, m := range history {
 		wanted = append(wanted, m.Files...)
 	}
-	if len(wanted) == 0 {
-		return nil, nil, nil
-	}
 	read := map[string]bool{}
+	for _, one := range agent { // its owner gave them to all who may use it
+		switch file, err := s.Chats(who.Tenant).File(ctx, one.UserID, one.ID); {
+		case err == nil:
+			files, read[one.ID] = append(files, file), true
+		case !errors.Is(err, chat.ErrNotFound):
+			return nil, nil, err
+		}
+	}
 	for i, one := range wanted {
 		if read[one.ID] {
 			continue

@@ -117,16 +117,16 @@ func FuzzPersona(f *testing.F) {
 	f.Cleanup(func() { _ = d.Close() })
 	f.Fuzz(func(t *testing.T, body []byte) {
 		fields := objectFields(body)
-		agent, sets := readAgent(fields)
+		agent, parts := readAgent(fields, directory.Agent{})
 		if err := fields.failure(); err != nil {
 			refusal(t, err)
 			return
 		}
 		within(t, "the name", agent.Name, longestLabel)
 		within(t, "the prompt", agent.SystemPrompt, longestPrompt)
-		if len(agent.Documents)+len(agent.Audience.Users)+len(agent.Audience.Groups)+len(sets) > 4*maxListItems {
+		if len(agent.Documents)+len(agent.Audience.Users)+len(agent.Audience.Groups)+len(parts.sets)+len(parts.files) > 5*maxListItems {
 			t.Errorf("%d documents, %d users, %d groups, %d sets", len(agent.Documents), len(agent.Audience.Users),
-				len(agent.Audience.Groups), len(sets))
+				len(agent.Audience.Groups), len(parts.sets))
 		}
 		added, err := d.AddAgent(t.Context(), directory.DefaultTenant, agent)
 		if err != nil {

@@ -667,13 +667,26 @@ func (q *inquiry) reads() {
 
 // lists asks for what there is.
 func (q *inquiry) lists() {
-	sources := q.sources(q.asker, func(*ruleDocument) bool { return true })
+	visible := q.sources(q.asker, func(*ruleDocument) bool { return true })
+	connectors := []string{}
+	for _, p := range q.pairs {
+		if q.knowsPair(p) {
+			connectors = append(connectors, p.source)
+		}
+	}
+	for _, source := range visible {
+		if !slices.Contains(connectors, source) {
+			connectors = append(connectors, source)
+		}
+	}
+	slices.Sort(connectors)
+	sources := slices.Compact(slices.Clone(connectors))
 	q.same("sources", answerOf[wire.IndexedSources](q, q.get("/manage/indexed-sources")).Sources, sources)
 	rows := []string{}
 	for _, row := range answerOf[[]wire.ConnectorStatus](q, q.get("/manage/connector-status")) {
 		rows = append(rows, row.Source)
 	}
-	q.same("connectors", rows, sources)
+	q.same("connectors", rows, connectors)
 	got, want := []string{}, []string{}
 	for _, s := range answerOf[[]wire.DocumentSet](q, q.get("/manage/document-set")) {
 		line := fmt.Sprint(s.ID, s.Name, s.IsPublic, q.admin() || len(s.Users)+len(s.Groups) == 0)

@@ -95,9 +95,9 @@ func (q *inquiry) shows() {
 
 // absents asks for what this server has not, and Onyx has.
 func (q *inquiry) absents() {
-	targets := []string{"GET /manage/connector", "GET /hierarchy-nodes", "POST /admin/search", "GET /chat/search",
+	targets := []string{"GET /hierarchy-nodes", "POST /admin/search", "GET /chat/search",
 		"GET /search/search-history", "POST /search/send-search-message", "POST /image-generation/generate",
-		"GET /chat/chat-session/" + uuid.NewString() + "/resume-stream", "POST /federated/1"}
+		"POST /federated/1"}
 	if !q.all {
 		for _, route := range q.server.ownerRoutes() {
 			targets = append(targets, route.pattern)

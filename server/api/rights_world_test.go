@@ -269,6 +269,12 @@ func sortedKeys[T any](m map[string]T) []string {
 
 func (w *ruleWorld) addSet(r *rules) {
 	s := &ruleSet{name: "set-" + w.word(), public: w.chance(30), pairs: some(w, 40, r.pairs)}
+	if len(s.pairs) == 0 { // which a set needs
+		if len(r.pairs) == 0 {
+			return
+		}
+		s.pairs = append(s.pairs, r.pairs[w.rand.IntN(len(r.pairs))])
+	}
 	request := wire.DocumentSetRequest{Name: s.name, IsPublic: s.public, CCPairIDs: []int{}}
 	s.users, s.groups, request.Users, request.Groups = w.audience(r)
 	for _, p := range s.pairs {

@@ -203,8 +203,12 @@ func (s *Server) checkSets(ctx context.Context, who directory.Principal, names [
 
 // agentScope returns the restrictions of an agent.
 func agentScope(agent directory.Agent) *pipeline.Agent {
-	return &pipeline.Agent{ID: agent.ID, Name: agent.Name, Documents: agent.Documents, Since: agent.SearchStart,
+	scope := &pipeline.Agent{ID: agent.ID, Name: agent.Name, Documents: agent.Documents, Since: agent.SearchStart,
 		DocumentSets: mapped(agent.DocumentSets, setName)}
+	if len(agent.Files) > 0 && len(scope.DocumentSets)+len(scope.Documents) == 0 {
+		scope.Documents = []string{""} // no document: it stays within its files
+	}
+	return scope
 }
 
 // agent returns an agent that the caller may use, or the API's error.

@@ -217,7 +217,7 @@ func TestTokensByTheAPI(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		made := post[wire.NewAccessToken](w, "owner", "/user/pats", `{"name":"ci","expiration_days":30,"scopes":["read:search"]}`)
-		if made.Token == "" || made.ExpiresAt == nil || *made.ExpiresAt != "2026-07-01T23:59:59.999999+00:00" {
+		if made.Token == "" || made.ExpiresAt == nil || *made.ExpiresAt != "2026-07-01T23:59:59.999999Z" {
 			t.Fatalf("made %+v", made)
 		}
 		w.tokens["new"] = made.Token

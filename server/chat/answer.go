@@ -41,10 +41,14 @@ func Documents(found []wire.SearchResult) []wire.SearchDoc {
 			continue
 		}
 		seen[*r.CitationID] = true
+		owners := max(0, len(r.Authors)-r.Secondary)
 		document := wire.SearchDoc{
 			DocumentID: sources[*r.CitationID].DocumentID, ChunkInd: r.ChunkInd, Title: r.Title, Link: r.Link, Blurb: r.Blurb,
-			SourceType: r.SourceType, Metadata: r.Metadata, Score: &r.Score, UpdatedAt: r.UpdatedAt,
-			PrimaryOwners: r.Authors, MatchHighlights: []string{},
+			SourceType: r.SourceType, Metadata: r.Metadata, Score: &r.Score, UpdatedAt: inUTC(r.UpdatedAt),
+			PrimaryOwners: r.Authors[:owners], MatchHighlights: []string{},
+		}
+		if r.Secondary > 0 {
+			document.SecondaryOwners = r.Authors[owners:]
 		}
 		if document.Metadata == nil {
 			document.Metadata = map[string]wire.Metadata{}
@@ -52,6 +56,17 @@ func Documents(found []wire.SearchResult) []wire.SearchDoc {
 		documents = append(documents, document)
 	}
 	return documents
+}
+
+// inUTC writes a time of a search result as pydantic writes those of documents.
+func inUTC(moment *string) *string {
+	if moment == nil {
+		return nil
+	}
+	if local, ok := strings.CutSuffix(*moment, "+00:00"); ok {
+		return new(local + "Z")
+	}
+	return moment
 }
 
 // SourcesOf returns the documents that an answer may cite, by number.
@@ -185,7 +200,7 @@ type Question struct {
 	History      []Message // earlier messages, oldest first
 	Files        []File    // attached to the question or to earlier messages
 	Instructions string    // of the agent
-	Today        time.Time
+	Today        time.Time // zero: the model is not told
 	// WithoutCitations removes citations from the answer.
 	WithoutCitations bool
 }
@@ -213,11 +228,18 @@ func (q Question) prompt(found []wire.SearchResult) ([]llm.Message, error) {
 		Cut                 bool
 		Documents, Files    []llm.Quoted
 	}{
-		Today:        llm.LongDate(q.Today),
+		Today:        today(q.Today),
 		Instructions: text.ClipTokens(q.Instructions, instructionTokens),
 		Context:      context, Question: llm.Quote(question), Cut: len(question) < len(strings.ToValidUTF8(q.Text, "")),
 		Documents: shown(found), Files: q.shownFiles(),
 	}, turns(q.History)...)
+}
+
+func today(moment time.Time) string {
+	if moment.IsZero() {
+		return ""
+	}
+	return llm.LongDate(moment)
 }
 
 // shown returns the passages for the prompt, as many as fit. The last one may be cut.

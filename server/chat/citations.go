@@ -18,7 +18,7 @@ type Source struct {
 	Link       string // empty: none
 }
 
-// Piece is a part of an answer: text, or the number of a document that the text before it cites for the first time.
+// Piece is a part of an answer: text, or the number of a document that the text after it cites for the first time.
 type Piece struct {
 	Text     string
 	Citation int // 0: a piece of text
@@ -190,14 +190,15 @@ func (c *Citer) bracket(last bool) bool {
 		case !ok:
 			c.pending.WriteString("[" + strconv.Itoa(number) + "]")
 			continue
-		case !c.drop:
-			c.pending.WriteString("[[" + strconv.Itoa(number) + "]](" + target(source.Link) + ")")
+		case c.drop:
+			continue
 		}
 		if !c.cited[number] {
 			c.cited[number] = true
 			c.endText()
 			c.out = append(c.out, Piece{Citation: number})
 		}
+		c.pending.WriteString("[[" + strconv.Itoa(number) + "]](" + target(source.Link) + ")")
 	}
 	return true
 }

@@ -166,6 +166,30 @@ func (i incognitoOf) Rename(_ context.Context, id, name string) error {
 	return i.use(id, func(h *hidden) { h.session.Name = name })
 }
 
+// Remove implements Keeper.
+func (i incognitoOf) Remove(_ context.Context, id string) error {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	key := hiddenKey{i.tenant, id}
+	if h := i.sessions[key]; h != nil {
+		i.size -= h.size
+		delete(i.sessions, key)
+	}
+	return nil
+}
+
+// RemoveAll deletes the incognito sessions of a user.
+func (i *Incognito) RemoveAll(tenant, userID string) {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	for key, h := range i.sessions {
+		if key.tenant == tenant && h.session.UserID == userID {
+			i.size -= h.size
+			delete(i.sessions, key)
+		}
+	}
+}
+
 // Messages implements Keeper.
 func (i incognitoOf) Messages(_ context.Context, session string) (messages []Message, err error) {
 	err = i.use(session, func(h *hidden) { messages = slices.Clone(h.messages) })
@@ -186,11 +210,16 @@ func (i incognitoOf) Begin(ctx context.Context, session Session, isNew bool, que
 			return
 		}
 		now := i.now()
-		i.messages += 2
-		questionID, answerID = i.messages-1, i.messages
-		h.session.Updated, h.session.Name = now, cmp.Or(h.session.Name, FirstWords(question.Text))
-		h.messages = append(h.messages, Message{ID: questionID, Parent: question.Parent, Type: TypeUser, Text: question.Text, Files: slices.Clone(question.Files), Sent: now},
-			Message{ID: answerID, Parent: questionID, Type: TypeAssistant, Sent: now})
+		if questionID = question.ID; questionID == 0 {
+			i.messages += 2 // one is free for the root
+			questionID = i.messages
+			h.session.Name = cmp.Or(h.session.Name, FirstWords(question.Text))
+			h.messages = append(h.messages, Message{ID: questionID, Parent: question.Parent, Type: TypeUser, Text: question.Text,
+				Files: slices.Clone(question.Files), Sent: now})
+		}
+		i.messages++
+		answerID, h.session.Updated = i.messages, now
+		h.messages = append(h.messages, Message{ID: answerID, Parent: questionID, Type: TypeAssistant, Sent: now})
 	})
 	if full {
 		err = ErrFull

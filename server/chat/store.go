@@ -70,10 +70,13 @@ type Keeper interface {
 	// Session returns a session of any user, or ErrNotFound.
 	Session(ctx context.Context, id string) (Session, error)
 	Rename(ctx context.Context, id, name string) error
+	// Remove deletes a session with its messages.
+	Remove(ctx context.Context, id string) error
 	// Messages returns the messages of a session in the order in which they were sent.
 	Messages(ctx context.Context, session string) ([]Message, error)
-	// Begin adds a question, of which Parent, Text and Files count, and an empty answer to it. A new session is added.
-	// A session without a name gets the first words of the question. It returns ErrFull if the session is.
+	// Begin adds a question, of which Parent, Text and Files count, and an empty answer to it. A question with an ID is
+	// stored already and only gets another answer. A new session is added. A session without a name gets the first words
+	// of the question. It returns ErrFull if the session is.
 	Begin(ctx context.Context, session Session, isNew bool, question Message) (questionID, answerID int, err error)
 	// Finish stores an answer.
 	Finish(ctx context.Context, session string, answer Message) error
@@ -226,6 +229,16 @@ func (s *Store) Rename(ctx context.Context, id, name string) error {
 	return s.open.IfExists().Exec(ctx, "rename a chat session", nil, "UPDATE sessions SET name = ? WHERE id = ?", name, id)
 }
 
+// Remove implements Keeper.
+func (s *Store) Remove(ctx context.Context, id string) error {
+	return s.open.IfExists().Exec(ctx, "delete a chat session", nil, "DELETE FROM sessions WHERE id = ?", id)
+}
+
+// RemoveAll deletes the sessions of a user.
+func (s *Store) RemoveAll(ctx context.Context, userID string) error {
+	return s.open.IfExists().Exec(ctx, "delete chat sessions", nil, "DELETE FROM sessions WHERE user_id = ?", userID)
+}
+
 // Messages implements Keeper.
 func (s *Store) Messages(ctx context.Context, session string) ([]Message, error) {
 	return sqlite.List(ctx, s.open, "read a chat session", func(m *Message) []any {
@@ -235,13 +248,19 @@ func (s *Store) Messages(ctx context.Context, session string) ([]Message, error)
 		FROM messages WHERE session_id = ? ORDER BY id`, session) // a time.Duration counts nanoseconds
 }
 
-// Thread returns the messages of a session that lead to message last, itself included. 0 means none, wire.LatestMessage
-// the latest.
+// Root returns the number of a session's root, which the first messages follow. Onyx stores a system message there.
+func Root(messages []Message) int { return messages[0].ID - 1 }
+
+// Thread returns the messages of a session that lead to message last, itself included. 0 and the root mean none,
+// wire.LatestMessage the latest.
 func Thread(messages []Message, last int) ([]Message, error) {
 	if last == wire.LatestMessage {
 		if last = 0; len(messages) > 0 {
 			last = messages[len(messages)-1].ID
 		}
+	}
+	if len(messages) > 0 && last == Root(messages) {
+		return nil, nil
 	}
 	byID := map[int]Message{}
 	for _, m := range messages {
@@ -272,17 +291,25 @@ func (s *Store) Begin(ctx context.Context, session Session, isNew bool, question
 				return err
 			}
 		}
-		if err := addTo(ctx, tx, session, question.Text, now); err != nil {
+		added := question.Text
+		if question.ID != 0 {
+			added = ""
+		}
+		if err := addTo(ctx, tx, session, added, now); err != nil {
 			return err
 		}
 		insert := func(parent int, kind, text string, files []wire.ChatFile) (id int, err error) {
-			err = tx.QueryRowContext(ctx, `INSERT INTO messages (session_id, parent_id, type, text, files, sent_at)
-				VALUES (?, nullif(?, 0), ?, ?, ?, ?) RETURNING id`, session.ID, parent, kind, text,
+			// The number before a first question is free: it is that of the session's root. See Root.
+			err = tx.QueryRowContext(ctx, `INSERT INTO messages (id, session_id, parent_id, type, text, files, sent_at)
+				VALUES (CASE WHEN ?2 = 0 THEN (SELECT coalesce(max(seq), 0) + 2 FROM sqlite_sequence WHERE name = 'messages') END,
+				?1, nullif(?2, 0), ?3, ?4, ?5, ?6) RETURNING id`, session.ID, parent, kind, text,
 				sqlite.JSON{V: append([]wire.ChatFile{}, files...)}, now.UnixMicro()).Scan(&id)
 			return id, err
 		}
-		if questionID, err = insert(question.Parent, TypeUser, question.Text, question.Files); err != nil {
-			return err
+		if questionID = question.ID; questionID == 0 {
+			if questionID, err = insert(question.Parent, TypeUser, question.Text, question.Files); err != nil {
+				return err
+			}
 		}
 		answerID, err = insert(questionID, TypeAssistant, "", nil)
 		return err

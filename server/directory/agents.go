@@ -19,6 +19,7 @@ const (
 	maxStarterBytes     = 32 << 10 // of all of them, as JSON
 	maxAgentDocuments   = 1_000
 	maxAgentDocumentSet = 100
+	maxAgentFiles       = 20
 )
 
 // Agent is a named scope with prompts and a model.
@@ -28,6 +29,7 @@ type Agent struct {
 	Description     string
 	DocumentSets    []DocumentSet
 	Documents       []string // attached documents, by id
+	Files           []File   // that come with every question
 	StarterMessages []wire.StarterMessage
 	SearchStart     time.Time // its scope excludes older documents; zero: none
 	SystemPrompt    string
@@ -37,10 +39,16 @@ type Agent struct {
 	Public          bool // for everybody; otherwise for its owner, its audience and administrators
 	Audience        Audience
 	Listed          bool
+	DisplayPriority *int   // the order of agents; nil: after all others
+	WithoutDate     bool   // the model is not given today's date
+	Revision        int    // increases with every change
 	OwnerID         string // empty: none
 	OwnerEmail      string
 	Builtin         bool
 }
+
+// File is an uploaded file of an agent, and the user it is stored for.
+type File struct{ ID, UserID string }
 
 // DefaultAgent returns agent 0, which always exists and searches everything that the caller may see.
 func DefaultAgent() Agent {
@@ -57,35 +65,69 @@ func (d *Directory) AddAgent(ctx context.Context, tenant string, agent Agent) (A
 		return Agent{}, err
 	}
 	err := d.open.Update(ctx, "add agent "+agent.Name, func(tx *sql.Tx) error {
-		owner := sql.NullString{String: agent.OwnerID, Valid: agent.OwnerID != ""}
-		starters := sqlite.JSON{V: append([]wire.StarterMessage{}, agent.StarterMessages...)}
 		if err := refuseMore(ctx, tx, KindAgent, agent.OwnerID, MostAgents,
 			"SELECT count(*) FROM agents WHERE owner_id = ?"); err != nil {
 			return err
 		}
-		err := refuseLookalike(ctx, tx, KindAgent, agent.Name, `SELECT ?4 UNION ALL SELECT a.name FROM agents a
-				LEFT JOIN users u ON u.id = a.owner_id
-			WHERE a.tenant_id = ?1 AND (a.owner_id IS ?2 OR a.is_public AND (coalesce(u.role = ?3, 0)
-				OR NOT EXISTS (SELECT 1 FROM users WHERE id = ?2 AND role = ?3)))`,
-			tenant, owner, string(RoleAdmin), DefaultAgent().Name)
-		if err != nil {
-			return err
-		}
-		made := tx.QueryRowContext(ctx, `INSERT INTO agents (tenant_id, name, description, starter_messages,
-				search_start_date, is_public, is_listed, owner_id, system_prompt, task_prompt, model_provider, model,
-				created_at)
-			SELECT id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM tenants WHERE id = ? RETURNING id`,
-			agent.Name, agent.Description, starters, sqlite.Micros(agent.SearchStart), agent.Public, agent.Listed,
-			owner, agent.SystemPrompt, agent.TaskPrompt, agent.Provider, agent.Model, d.now().UnixMicro(), tenant)
+		made := tx.QueryRowContext(ctx, `INSERT INTO agents (tenant_id, name, is_public, is_listed, owner_id, created_at)
+			SELECT id, ?, ?, ?, nullif(?, ''), ? FROM tenants WHERE id = ? RETURNING id`,
+			agent.Name, agent.Public, agent.Listed, agent.OwnerID, d.now().UnixMicro(), tenant)
 		if err := sqlite.Scan(made, noTenant(tenant), &agent.ID); err != nil {
 			return err
 		}
-		if err := addAudience(ctx, tx, "agent", tenant, agent.ID, agent.Audience); err != nil {
-			return err
-		}
-		return attach(ctx, tx, tenant, &agent)
+		return storeAgent(ctx, tx, tenant, &agent)
 	})
 	return agent, err
+}
+
+// UpdateAgent replaces an agent, but not its owner. The rules for names are those of AddAgent.
+func (d *Directory) UpdateAgent(ctx context.Context, tenant string, agent Agent) (Agent, error) {
+	if err := checkAgent(agent); err != nil {
+		return Agent{}, err
+	}
+	err := d.open.Update(ctx, "change agent "+agent.Name, func(tx *sql.Tx) error {
+		for _, table := range []string{"users", "groups", "document_sets", "documents", "files"} {
+			if err := sqlite.Exec(ctx, tx, nil, "DELETE FROM agent_"+table+" WHERE agent_id = ?", agent.ID); err != nil {
+				return err
+			}
+		}
+		return storeAgent(ctx, tx, tenant, &agent)
+	})
+	return agent, err
+}
+
+// storeAgent stores the fields of an agent that has a row.
+func storeAgent(ctx context.Context, tx *sql.Tx, tenant string, agent *Agent) error {
+	owner := sql.NullString{String: agent.OwnerID, Valid: agent.OwnerID != ""}
+	err := refuseLookalike(ctx, tx, KindAgent, agent.Name, `SELECT ?4 UNION ALL SELECT a.name FROM agents a
+			LEFT JOIN users u ON u.id = a.owner_id
+		WHERE a.tenant_id = ?1 AND a.id <> ?5 AND (a.owner_id IS ?2 OR a.is_public AND (coalesce(u.role = ?3, 0)
+			OR NOT EXISTS (SELECT 1 FROM users WHERE id = ?2 AND role = ?3)))`,
+		tenant, owner, string(RoleAdmin), DefaultAgent().Name, agent.ID)
+	if err != nil {
+		return err
+	}
+	starters := sqlite.JSON{V: append([]wire.StarterMessage{}, agent.StarterMessages...)}
+	stored := tx.QueryRowContext(ctx, `UPDATE agents SET name = ?, description = ?, starter_messages = ?, search_start_date = ?,
+			is_public = ?, is_listed = ?, system_prompt = ?, task_prompt = ?, model_provider = ?, model = ?,
+			display_priority = ?, is_datetime_aware = ?, revision = revision + 1
+		WHERE id = ? AND tenant_id = ? RETURNING revision`,
+		agent.Name, agent.Description, starters, sqlite.Micros(agent.SearchStart), agent.Public, agent.Listed,
+		agent.SystemPrompt, agent.TaskPrompt, agent.Provider, agent.Model, agent.DisplayPriority, !agent.WithoutDate,
+		agent.ID, tenant)
+	if err := sqlite.Scan(stored, missing(KindAgent, agent.ID), &agent.Revision); err != nil {
+		return err
+	}
+	if err := addAudience(ctx, tx, "agent", tenant, agent.ID, agent.Audience); err != nil {
+		return err
+	}
+	for _, file := range agent.Files {
+		if err := sqlite.Exec(ctx, tx, nil, `INSERT INTO agent_files (agent_id, file_id, user_id) VALUES (?, ?, ?)
+			ON CONFLICT DO NOTHING`, agent.ID, file.ID, file.UserID); err != nil {
+			return err
+		}
+	}
+	return attach(ctx, tx, tenant, agent)
 }
 
 func checkAgent(agent Agent) error {
@@ -111,6 +153,8 @@ func checkAgent(agent Agent) error {
 		return refuse("an agent may have at most %d attached documents", maxAgentDocuments)
 	case len(agent.DocumentSets) > maxAgentDocumentSet:
 		return refuse("an agent may have at most %d document sets", maxAgentDocumentSet)
+	case len(agent.Files) > maxAgentFiles:
+		return refuse("an agent may have at most %d files", maxAgentFiles)
 	case len(starters) > maxStarterBytes:
 		return refuse("an agent's starter messages may have at most %d bytes together", maxStarterBytes)
 	}
@@ -142,7 +186,8 @@ func attach(ctx context.Context, tx *sql.Tx, tenant string, agent *Agent) error 
 // visibleAgents returns a query for agents, with the given columns for their long prompts.
 func visibleAgents(systemPrompt, taskPrompt string) string {
 	return `SELECT a.id, a.name, a.description, a.starter_messages, a.search_start_date, a.is_public, a.is_listed,
-		coalesce(u.id, ''), coalesce(u.email, ''), ` + systemPrompt + ", " + taskPrompt + `, a.model_provider, a.model
+		coalesce(u.id, ''), coalesce(u.email, ''), ` + systemPrompt + ", " + taskPrompt + `, a.model_provider, a.model,
+		a.display_priority, NOT a.is_datetime_aware, a.revision
 	` + fromVisibleAgents()
 }
 
@@ -152,9 +197,9 @@ func fromVisibleAgents() string {
 }
 
 // Agents lists the agents that the caller may use, without their prompts and attached documents: the default one first,
-// then by id. Names that look alike include the id, see shownNames.
+// then by their priority and id. Names that look alike include the id, see shownNames.
 func (d *Directory) Agents(ctx context.Context, p Principal) ([]Agent, error) {
-	agents, err := d.agents(ctx, p, visibleAgents("''", "''")+" ORDER BY a.id", p.Tenant, p.Admin, p.UserID)
+	agents, err := d.agents(ctx, p, visibleAgents("''", "''")+" ORDER BY a.display_priority IS NULL, a.display_priority, a.id", p.Tenant, p.Admin, p.UserID)
 	return append([]Agent{DefaultAgent()}, agents...), err
 }
 
@@ -175,16 +220,20 @@ func (d *Directory) agents(ctx context.Context, p Principal, query string, args 
 	shown, err := d.shownNames(ctx, p)
 	agents, agentsErr := sqlite.List(ctx, d.open, "read agents", func(a *Agent) []any {
 		return []any{&a.ID, &a.Name, &a.Description, sqlite.JSON{V: &a.StarterMessages}, (*sqlite.Micros)(&a.SearchStart),
-			&a.Public, &a.Listed, &a.OwnerID, &a.OwnerEmail, &a.SystemPrompt, &a.TaskPrompt, &a.Provider, &a.Model}
+			&a.Public, &a.Listed, &a.OwnerID, &a.OwnerEmail, &a.SystemPrompt, &a.TaskPrompt, &a.Provider, &a.Model,
+			&a.DisplayPriority, &a.WithoutDate, &a.Revision}
 	}, query, args...)
 	sets, setsErr := sqlite.ListByID(ctx, d.open, "read the document sets of agents", setColumns, `SELECT a.agent_id, s.id, s.name, s.description, s.is_public
 		FROM document_sets s JOIN agent_document_sets a ON a.document_set_id = s.id
 		WHERE a.agent_id IN (SELECT value FROM json_each(?)) ORDER BY s.name`, agentIDs(agents))
+	files, filesErr := sqlite.ListByID(ctx, d.open, "read the files of agents", func(f *File) []any { return []any{&f.ID, &f.UserID} },
+		`SELECT agent_id, file_id, user_id FROM agent_files WHERE agent_id IN (SELECT value FROM json_each(?)) ORDER BY file_id`,
+		agentIDs(agents))
 	for i := range agents {
 		a := &agents[i]
-		a.Name, a.DocumentSets = cmp.Or(shown[a.ID], a.Name), sets[a.ID]
+		a.Name, a.DocumentSets, a.Files = cmp.Or(shown[a.ID], a.Name), sets[a.ID], files[a.ID]
 	}
-	return agents, cmp.Or(err, agentsErr, setsErr)
+	return agents, cmp.Or(err, agentsErr, setsErr, filesErr)
 }
 
 // agentIDs returns the ids of agents as a parameter of json_each.

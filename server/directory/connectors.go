@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"quarry/client/wire"
 	"quarry/server/sqlite"
@@ -34,6 +35,8 @@ func AccessTypes() []string {
 type CCPair struct {
 	ID, ConnectorID, CredentialID int
 	Name, Source                  string
+	ConnectorName, CredentialName string
+	CreatedAt                     time.Time
 	Access                        AccessType
 	Creator                       string   // e-mail address
 	Groups                        []string // names
@@ -67,6 +70,28 @@ func IsPairOrigin(origin string) bool { return strings.HasPrefix(origin, pairOri
 
 // IsPosted reports whether an origin is that of documents of the ingestion API, with or without a connector.
 func IsPosted(origin string) bool { return origin == "" || IsPairOrigin(origin) }
+
+// Connector is a source that documents are posted from.
+type Connector struct {
+	ID           int
+	Name, Source string
+	CreatedAt    time.Time
+	Credentials  []int // ids of those it is paired with
+}
+
+// Connectors lists the connectors of a tenant by id, or with an id that is not 0 only that one.
+func (d *Directory) Connectors(ctx context.Context, tenant string, id int) ([]Connector, error) {
+	connectors, err := sqlite.List(ctx, d.open, "list connectors", func(c *Connector) []any {
+		return []any{&c.ID, &c.Name, &c.Source, (*sqlite.Micros)(&c.CreatedAt)}
+	}, "SELECT id, name, source, created_at FROM connectors WHERE tenant_id = ?1 AND ?2 IN (0, id) ORDER BY id", tenant, id)
+	credentials, credentialsErr := sqlite.ListByID(ctx, d.open, "list the credentials of connectors", sqlite.Column[int],
+		`SELECT connector_id, credential_id FROM cc_pairs WHERE tenant_id = ?1 AND ?2 IN (0, connector_id) AND NOT is_deleting
+			ORDER BY credential_id`, tenant, id)
+	for i := range connectors {
+		connectors[i].Credentials = credentials[connectors[i].ID]
+	}
+	return connectors, cmp.Or(err, credentialsErr)
+}
 
 // AddConnector creates a connector for a source and returns its id.
 func (d *Directory) AddConnector(ctx context.Context, tenant, name, source string) (id int, err error) {
@@ -215,9 +240,11 @@ func markPairsChanged(ctx context.Context, tx *sql.Tx, where string, args ...any
 
 func (d *Directory) pairs(ctx context.Context, where string, args ...any) ([]CCPair, error) {
 	pairs, err := sqlite.List(ctx, d.open, "read connectors", func(p *CCPair) []any {
-		return []any{&p.ID, &p.ConnectorID, &p.CredentialID, &p.Name, &p.Source, &p.Access, &p.Creator, &p.Deleting, &p.Revision}
+		return []any{&p.ID, &p.ConnectorID, &p.CredentialID, &p.Name, &p.Source, &p.Access, &p.Creator, &p.Deleting, &p.Revision,
+			&p.ConnectorName, &p.CredentialName, (*sqlite.Micros)(&p.CreatedAt)}
 	}, `SELECT p.id, p.connector_id, p.credential_id, p.name, c.source, p.access_type, p.creator_email, p.is_deleting,
-			p.revision FROM cc_pairs p JOIN connectors c ON c.id = p.connector_id WHERE `+where+" ORDER BY p.id", args...)
+			p.revision, c.name, r.name, p.created_at FROM cc_pairs p JOIN connectors c ON c.id = p.connector_id
+			JOIN credentials r ON r.id = p.credential_id WHERE `+where+" ORDER BY p.id", args...)
 	// A change between the queries makes the revision that was read out of date.
 	groups, groupsErr := sqlite.ListByID(ctx, d.open, "read the groups of connectors", sqlite.Column[string], `SELECT x.cc_pair_id, g.name
 		FROM cc_pair_groups x JOIN user_groups g ON g.id = x.group_id JOIN cc_pairs p ON p.id = x.cc_pair_id

@@ -104,7 +104,7 @@ func TestTokenShape(t *testing.T) {
 		t.Errorf("display %q, want %q", made.Display, want)
 	}
 	shown := made.Wire()
-	if shown.ExpiresAt == nil || *shown.ExpiresAt != "2026-03-03T23:59:59.999999+00:00" || shown.LastUsedAt != nil {
+	if shown.ExpiresAt == nil || *shown.ExpiresAt != "2026-03-03T23:59:59.999999Z" || shown.LastUsedAt != nil {
 		t.Errorf("shown as %+v", shown)
 	}
 	who := must[Principal](t)(d.Authenticate(t.Context(), secret))

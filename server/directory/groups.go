@@ -58,6 +58,57 @@ func (d *Directory) AddGroup(ctx context.Context, tenant, name string, users []s
 	return sqlite.First(groups, err, missing(KindGroup, group.ID))
 }
 
+// GroupChange is a change of a group; nil fields stay as they are.
+type GroupChange struct {
+	Name    string   // empty: as it is
+	Users   []string // ids of the members from now on
+	CCPairs []int    // ids of its connectors from now on
+	Joining []string // ids of users who join
+}
+
+// ChangeGroup changes a group. The documents of its connectors must then be updated.
+func (d *Directory) ChangeGroup(ctx context.Context, tenant string, id int, change GroupChange) (Group, error) {
+	if change.Name != "" {
+		if err := checkText("a group's name", change.Name, maxGroupName); err != nil {
+			return Group{}, err
+		}
+	}
+	err := d.open.Update(ctx, fmt.Sprintf("change group %d", id), func(tx *sql.Tx) error {
+		if err := refuseLookalike(ctx, tx, KindGroup, change.Name,
+			"SELECT name FROM user_groups WHERE tenant_id = ? AND id <> ?", tenant, id); err != nil {
+			return err
+		}
+		if err := sqlite.Exec(ctx, tx, missing(KindGroup, id), `UPDATE user_groups SET name = coalesce(nullif(?, ''), name)
+			WHERE id = ? AND tenant_id = ?`, change.Name, id, tenant); err != nil {
+			return err
+		}
+		if err := markPairsChanged(ctx, tx, "id IN (SELECT cc_pair_id FROM cc_pair_groups WHERE group_id = ?)", id); err != nil {
+			return err
+		}
+		if change.Users != nil {
+			if err := sqlite.Exec(ctx, tx, nil, "DELETE FROM user_group_members WHERE group_id = ?", id); err != nil {
+				return err
+			}
+		}
+		if err := link(ctx, tx, userLinks("user_group_members", "group_id", tenant), id,
+			slices.Concat(change.Users, change.Joining)); err != nil {
+			return err
+		}
+		if change.CCPairs == nil {
+			return nil
+		}
+		if err := sqlite.Exec(ctx, tx, nil, "DELETE FROM cc_pair_groups WHERE group_id = ?", id); err != nil {
+			return err
+		}
+		return givePairs(ctx, tx, tenant, id, change.CCPairs)
+	})
+	if err != nil {
+		return Group{}, err
+	}
+	groups, err := d.groups(ctx, "tenant_id = ? AND id = ?", tenant, id)
+	return sqlite.First(groups, err, missing(KindGroup, id))
+}
+
 // GivePairs lets the members of a group see the documents of private connectors, which must then be updated.
 func (d *Directory) GivePairs(ctx context.Context, tenant string, group int, pairs []int) error {
 	return d.open.Update(ctx, "give connectors to a group", func(tx *sql.Tx) error {

@@ -133,6 +133,8 @@ func Implied(permission string) []string {
 		}
 	case PermissionCraftSandbox:
 		return []string{PermissionReadSearch, PermissionGenerateImage, PermissionLLMGateway}
+	case PermissionWriteChat:
+		return []string{PermissionReadChat}
 	case PermissionManageConnectors:
 		return []string{PermissionReadConnectors}
 	}

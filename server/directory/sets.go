@@ -86,11 +86,8 @@ func (d *Directory) insertSet(ctx context.Context, tx *sql.Tx, tenant string, se
 // CreateDocumentSet creates a document set and returns its id. The error is an ExistsError if the name looks like that of
 // another set. The documents of its connectors must then be updated.
 func (d *Directory) CreateDocumentSet(ctx context.Context, tenant string, details SetDetails) (id int, err error) {
-	if err := errors.Join(checkSet(details.DocumentSet), checkAudience(details.Audience)); err != nil {
+	if err := checkDetails(details); err != nil {
 		return 0, err
-	}
-	if len(details.CCPairs) > maxSetPairs {
-		return 0, refuse("a document set may have at most %d connectors", maxSetPairs)
 	}
 	err = d.open.Update(ctx, "add document set "+details.Name, func(tx *sql.Tx) error {
 		if err := refuseLookalike(ctx, tx, KindDocumentSet, details.Name,
@@ -103,16 +100,57 @@ func (d *Directory) CreateDocumentSet(ctx context.Context, tenant string, detail
 		if id == 0 {
 			return missing(KindTenant, quote(tenant))
 		}
-		if err := addAudience(ctx, tx, "document_set", tenant, id, details.Audience); err != nil {
-			return err
-		}
-		pairs := pairLinks("document_set_cc_pairs", "document_set_id", tenant)
-		if err := link(ctx, tx, pairs, id, details.CCPairs); err != nil {
-			return err
-		}
-		return markSetChanged(ctx, tx, id)
+		details.ID = id
+		return fillSet(ctx, tx, tenant, details)
 	})
 	return id, err
+}
+
+func checkDetails(details SetDetails) error {
+	if len(details.CCPairs) > maxSetPairs {
+		return refuse("a document set may have at most %d connectors", maxSetPairs)
+	}
+	return errors.Join(checkSet(details.DocumentSet), checkAudience(details.Audience))
+}
+
+// fillSet stores the audience and the connectors of a set that has none.
+func fillSet(ctx context.Context, tx *sql.Tx, tenant string, details SetDetails) error {
+	if err := addAudience(ctx, tx, "document_set", tenant, details.ID, details.Audience); err != nil {
+		return err
+	}
+	pairs := pairLinks("document_set_cc_pairs", "document_set_id", tenant)
+	if err := link(ctx, tx, pairs, details.ID, details.CCPairs); err != nil {
+		return err
+	}
+	return markSetChanged(ctx, tx, details.ID)
+}
+
+// UpdateDocumentSet replaces a document set. The documents of its connectors, and of those that it had, must then be
+// updated.
+func (d *Directory) UpdateDocumentSet(ctx context.Context, tenant string, details SetDetails) error {
+	if err := checkDetails(details); err != nil {
+		return err
+	}
+	return d.open.Update(ctx, "change document set "+details.Name, func(tx *sql.Tx) error {
+		if err := refuseLookalike(ctx, tx, KindDocumentSet, details.Name,
+			"SELECT name FROM document_sets WHERE tenant_id = ? AND id <> ?", tenant, details.ID); err != nil {
+			return err
+		}
+		if err := markSetChanged(ctx, tx, details.ID); err != nil {
+			return err
+		}
+		if err := sqlite.Exec(ctx, tx, missing(KindDocumentSet, details.ID), `UPDATE document_sets SET name = ?, description = ?,
+			is_public = ?, is_automatic = 0 WHERE id = ? AND tenant_id = ?`, details.Name, details.Description, details.Public,
+			details.ID, tenant); err != nil {
+			return err
+		}
+		for _, table := range []string{"users", "groups", "cc_pairs"} {
+			if err := sqlite.Exec(ctx, tx, nil, "DELETE FROM document_set_"+table+" WHERE document_set_id = ?", details.ID); err != nil {
+				return err
+			}
+		}
+		return fillSet(ctx, tx, tenant, details)
+	})
 }
 
 // markSetChanged records that the documents of a set's pairs must be updated.

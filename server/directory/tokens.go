@@ -25,11 +25,10 @@ const (
 	// lastUsedEvery is the interval at which the use of a token is recorded.
 	lastUsedEvery = 5 * time.Minute
 	// lastUsedWait bounds how long a request waits to record the use of its token.
-	lastUsedWait   = 500 * time.Millisecond
-	maxTokenDays   = 36_500
-	maxNameRunes   = 100
-	kindUser       = "user"
-	timestampShape = "2006-01-02T15:04:05.999999-07:00"
+	lastUsedWait = 500 * time.Millisecond
+	maxTokenDays = 36_500
+	maxNameRunes = 100
+	kindUser     = "user"
 )
 
 // Token is a personal access token without its secret.
@@ -64,7 +63,13 @@ func (t *timestamp) Scan(column any) error {
 }
 
 // Timestamp writes a time as the API does: ISO 8601 with the offset +00:00.
-func Timestamp(t time.Time) string { return t.UTC().Format(timestampShape) }
+func Timestamp(t time.Time) string {
+	t = t.UTC().Truncate(time.Microsecond)
+	if t.Nanosecond() == 0 {
+		return t.Format("2006-01-02T15:04:05Z07:00")
+	}
+	return t.Format("2006-01-02T15:04:05.000000Z07:00") // pydantic writes six digits or none
+}
 
 // TimestampOrNil writes a time as the API does, and the zero time as null.
 func TimestampOrNil(t time.Time) *string {

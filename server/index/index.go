@@ -118,6 +118,7 @@ type Document struct {
 	CreatedAt time.Time // zero: unknown
 	UpdatedAt time.Time // zero: undated
 	Authors   []Person
+	Secondary int     // how many of the last authors are secondary owners
 	Metadata  []Field // in the order in which they are shown
 	Sets      []string
 	Access    []string // access terms, such as "PUBLIC" or "user_email:jo@acme.example"
@@ -352,6 +353,7 @@ type Selector struct {
 	Source string
 	Set    string
 	Link   string // exact
+	Posted bool   // documents of the ingestion API: those without an origin, and those of a connector
 }
 
 // Result is what a query found.

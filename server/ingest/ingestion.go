@@ -36,8 +36,11 @@ func fromIngestion(reader *markdownReader, in wire.IngestionDocument, now time.T
 		Source:    in.Source,
 		CreatedAt: moment(in.DocCreatedAt),
 		UpdatedAt: moment(in.DocUpdatedAt),
-		Authors:   owners(in),
+		Authors:   owners(nil, in.PrimaryOwners),
 	}
+	primary := len(doc.Authors)
+	doc.Authors = owners(doc.Authors, in.SecondaryOwners)
+	doc.Secondary = len(doc.Authors) - primary
 	if doc.Source == "" || doc.Source == "ingestion_api" {
 		doc.Source = "file" // as Onyx stores posts without a source
 	}
@@ -158,9 +161,9 @@ func cleanLink(link string) string {
 	return link
 }
 
-func owners(in wire.IngestionDocument) []index.Person {
-	var people []index.Person
-	for _, expert := range slices.Concat(in.PrimaryOwners, in.SecondaryOwners) {
+// owners appends experts to people, each person once.
+func owners(people []index.Person, experts []wire.Expert) []index.Person {
+	for _, expert := range experts {
 		name := expert.DisplayName
 		if strings.TrimSpace(name) == "" {
 			name = strings.Join([]string{expert.FirstName, expert.MiddleInitial, expert.LastName}, " ")

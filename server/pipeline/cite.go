@@ -142,7 +142,7 @@ func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation i
 		DocumentID: d.ID, Ref: d.ID + "#" + strconv.Itoa(s.center.chunk), ChunkInd: s.center.chunk,
 		ChunkStart: s.start, ChunkEnd: s.end, ChunkCount: d.ChunkCount, Score: s.center.score,
 		Blurb: blurb(center.Text), HeadingPath: append([]string{}, headings...), Highlights: marks, BestPassage: best,
-		Metadata: wireMetadata(d.Metadata), Authors: authorNames(d.Authors), DocumentType: d.Type,
+		Metadata: wireMetadata(d.Metadata), Authors: authorNames(d.Authors), Secondary: d.Secondary, DocumentType: d.Type,
 		Selected: s.selected, Origin: r.Profile, Lines: []int{}, Bytes: []int{}, AlsoIn: []wire.DocumentCopy{},
 	}
 	if last := s.start + len(chunks) - 1; last < len(d.Positions) {
@@ -237,7 +237,11 @@ func Timestamp(t time.Time) *string {
 	if t.IsZero() {
 		return nil
 	}
-	return new(t.UTC().Format("2006-01-02T15:04:05.999999-07:00"))
+	t = t.UTC().Truncate(time.Microsecond)
+	if t.Nanosecond() == 0 {
+		return new(t.Format("2006-01-02T15:04:05-07:00"))
+	}
+	return new(t.Format("2006-01-02T15:04:05.000000-07:00"))
 }
 
 // wireMetadata converts metadata to its wire form.

@@ -144,7 +144,7 @@ func (a *app) askFailure(err error, about *conversation) error {
 	plainly := instead + " --no-query-expansion --no-document-selection"
 	failure := &Failure{What: text.OneLine(err.Error()), Err: err}
 	switch {
-	case reply.Status == http.StatusBadRequest && strings.Contains(reply.Reason, "No default LLM model"):
+	case reply.Kind == client.BadRequest && strings.Contains(reply.Reason, "No default LLM model"):
 		failure.Code, failure.What = ExitUsage, "the server has no language model"
 		failure.Do = "Ask the administrator to configure one, or search: " + instead
 		if reply.Local {
@@ -153,7 +153,7 @@ func (a *app) askFailure(err error, about *conversation) error {
 		}
 	case isUsedUp(reply):
 		failure.Code, failure.Do = ExitRateLimited, "Ask after midnight UTC, or search without the model: "+plainly
-	case reply.Status == 0 && reply.Code != "" && reply.Kind != client.Canceled: // within the answer: the model failed
+	case reply.Status == 0 && reply.Code != "" && reply.Kind != client.Canceled && reply.Kind != client.Auth && reply.Kind != client.NotAvailable: // within the answer: the model failed
 		failure.Code, failure.Do = exitCodeOfKind(reply.Kind), "Ask again later, or search without the model: "+plainly
 	case reply.Status == http.StatusNotFound && reply.Code == "" && strings.EqualFold(reply.Reason, "Not Found"):
 		failure.Code, failure.What, failure.Do = ExitNotAvailable, "this server cannot answer questions",

@@ -198,11 +198,14 @@ func (s suite) sessions(t *testing.T) {
 func (s suite) session(t *testing.T, c *client.Client, a asked) {
 	t.Helper()
 	detail := must[*wire.ChatSessionDetail](t)(c.ChatSession(t.Context(), a.SessionID))
-	if detail.ID != a.SessionID || len(detail.Messages) < 2 {
+	if detail.ID != a.SessionID || len(detail.Messages) < 3 {
 		t.Fatalf("session %+v", detail)
 	}
-	question, answer := detail.Messages[0], detail.Messages[1]
-	if question.Type != "user" || question.Message != s.want.Question || question.ParentMessage != nil {
+	root, question, answer := detail.Messages[0], detail.Messages[1], detail.Messages[2]
+	if root.Type != "system" || root.ParentMessage != nil || root.Message != "" {
+		t.Errorf("root %+v", root)
+	}
+	if question.Type != "user" || question.Message != s.want.Question || question.ParentMessage == nil || *question.ParentMessage != root.ID {
 		t.Errorf("question %+v", question)
 	}
 	if answer.Type != "assistant" || answer.Message != a.Text || answer.ParentMessage == nil || *answer.ParentMessage != question.ID ||

@@ -341,8 +341,11 @@ func (p *packer) unpackChunks(packed []byte) ([]index.Chunk, error) {
 func (p *packer) packDetail(document *index.Document) ([]byte, error) {
 	var to encoder
 	detail(&to, document)
-	if len(document.Positions) > 0 {
+	if len(document.Positions) > 0 || document.Secondary > 0 {
 		positions(&to, document)
+	}
+	if document.Secondary > 0 {
+		to.number(&document.Secondary)
 	}
 	return p.pack(to.data)
 }
@@ -356,6 +359,10 @@ func (p *packer) unpackDetail(packed []byte, document *index.Document) error {
 	detail(from, document)
 	if !from.broken && len(from.data) > 0 { // those of older versions have none
 		positions(from, document)
+	}
+	if !from.broken && len(from.data) > 0 { // nor secondary owners
+		from.number(&document.Secondary)
+		document.Secondary = min(max(document.Secondary, 0), len(document.Authors))
 	}
 	if from.broken || len(from.data) > 0 {
 		return errPacked

@@ -92,6 +92,9 @@ func hashOf(document *index.Document) []byte {
 	head.dates(document)
 	head.flag(&document.Hidden)
 	detail(head, document)
+	if secondary := -document.Secondary; secondary < 0 { // no length is negative, so no other document has these bytes
+		head.number(&secondary)
+	}
 	chunks := sha256.New()
 	body := &encoder{hashed: true}
 	body.length(len(document.Chunks))
@@ -353,6 +356,9 @@ func selection(by index.Selector) (where string, args []any) {
 	}
 	if by.Origin != "" {
 		add("origin = ?", by.Origin)
+	}
+	if by.Posted {
+		add("(origin = '' OR origin GLOB 'cc_pair:*')")
 	}
 	if by.Source != "" {
 		add("source = ?", by.Source)

@@ -1,0 +1,230 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+
+	"quarry/client/wire"
+	"quarry/server/directory"
+)
+
+// The default groups of Onyx follow from the roles of users, so they are not stored. Their numbers are negative, unlike
+// those of stored groups.
+const (
+	adminGroup = -1
+	basicGroup = -2
+)
+
+// groupRoutes returns the routes of user groups.
+func (s *Server) groupRoutes() []route {
+	const admin = directory.PermissionAdmin
+	return []route{
+		{pattern: "POST /manage/admin/user-group", needs: admin, maxBody: megabyte, handle: s.body(s.addGroup)},
+		{pattern: "GET /manage/admin/user-group", needs: admin, handle: s.query(s.groups)},
+		{pattern: "PATCH /manage/admin/user-group/rename", needs: admin, handle: s.body(s.renameGroup)},
+		{pattern: "PATCH /manage/admin/user-group/{id}", needs: admin, maxBody: megabyte, handle: s.body(s.changeGroup)},
+		{pattern: "POST /manage/admin/user-group/{id}/add-users", needs: admin, maxBody: megabyte, handle: s.body(s.addToGroup)},
+		{pattern: "DELETE /manage/admin/user-group/{id}", needs: admin, handle: s.query(s.removeGroup)},
+		{pattern: "GET /manage/user-groups/minimal", needs: directory.PermissionBasic, handle: s.query(s.minimalGroups)},
+	}
+}
+
+// addGroup answers POST /manage/admin/user-group.
+func (s *Server) addGroup(c *call) (any, error) {
+	name, users, pairs := c.requireText("name", 1, longestLabel), c.texts("user_ids"), c.numbers("cc_pair_ids")
+	if err := c.failure(); err != nil {
+		return nil, err
+	}
+	group, err := s.Directory.AddGroup(c.Context(), c.who.Tenant, name, users, pairs)
+	return s.changedGroup(c, group, err)
+}
+
+// renameGroup answers PATCH /manage/admin/user-group/rename.
+func (s *Server) renameGroup(c *call) (any, error) {
+	id, name := 0, c.requireText("name", 1, longestLabel)
+	if c.require("id") {
+		id = c.wholeOr("id", 0, basicGroup, 1<<53)
+	}
+	return s.updateGroup(c, id, "rename", directory.GroupChange{Name: name})
+}
+
+// changeGroup answers PATCH /manage/admin/user-group/{id}.
+func (s *Server) changeGroup(c *call) (any, error) {
+	id := c.pathNumber("id", "user_group_id")
+	c.require("user_ids")
+	c.require("cc_pair_ids")
+	return s.updateGroup(c, id, "change the members of",
+		directory.GroupChange{Users: listed(c.texts("user_ids")), CCPairs: listed(c.numbers("cc_pair_ids"))})
+}
+
+// addToGroup answers POST /manage/admin/user-group/{id}/add-users.
+func (s *Server) addToGroup(c *call) (any, error) {
+	id := c.pathNumber("id", "user_group_id")
+	c.require("user_ids")
+	return s.updateGroup(c, id, "change the members of", directory.GroupChange{Joining: c.texts("user_ids")})
+}
+
+func (s *Server) updateGroup(c *call, id int, doing string, change directory.GroupChange) (any, error) {
+	if err := cmp.Or(c.failure(), ofDefaultGroup(id, doing)); err != nil {
+		return nil, err
+	}
+	group, err := s.Directory.ChangeGroup(c.Context(), c.who.Tenant, id, change)
+	return s.changedGroup(c, group, err)
+}
+
+// ofDefaultGroup returns an error for the default groups, which cannot be changed.
+func ofDefaultGroup(id int, doing string) error {
+	if id == adminGroup || id == basicGroup {
+		return coded(http.StatusConflict, "CONFLICT", "Cannot %s a default system group.", doing)
+	}
+	return nil
+}
+
+// changedGroup updates the documents of a group's connectors, and describes it.
+func (s *Server) changedGroup(c *call, group directory.Group, err error) (any, error) {
+	if err == nil {
+		err = s.SyncConnectors(c.Context(), c.who.Tenant)
+	}
+	if err != nil {
+		return nil, err
+	}
+	described, err := s.describeGroups(c.Context(), c.who, []directory.Group{group})
+	if err != nil {
+		return nil, err
+	}
+	return described[0], nil
+}
+
+// removeGroup answers DELETE /manage/admin/user-group/{id}.
+func (s *Server) removeGroup(c *call) (any, error) {
+	id := c.pathNumber("id", "user_group_id")
+	if err := cmp.Or(c.failure(), ofDefaultGroup(id, "delete")); err != nil {
+		return nil, err
+	}
+	known, err := s.Directory.Groups(c.Context(), c.who.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(known, func(g directory.Group) bool { return g.ID == id })
+	if at < 0 {
+		return nil, coded(http.StatusNotFound, "NOT_FOUND", "User group not found")
+	}
+	if err := s.Directory.RemoveGroup(c.Context(), c.who.Tenant, known[at].Name); err != nil {
+		return nil, err
+	}
+	return nil, s.SyncConnectors(c.Context(), c.who.Tenant)
+}
+
+// groups answers GET /manage/admin/user-group.
+func (s *Server) groups(c *call) (any, error) {
+	groups, err := s.listGroups(c)
+	if err != nil {
+		return nil, err
+	}
+	return s.describeGroups(c.Context(), c.who, groups)
+}
+
+// minimalGroups answers GET /manage/user-groups/minimal: all groups for administrators, otherwise the caller's.
+func (s *Server) minimalGroups(c *call) (any, error) {
+	groups, err := s.listGroups(c)
+	if !c.who.Admin {
+		groups = slices.DeleteFunc(groups, func(g directory.Group) bool {
+			return !slices.ContainsFunc(g.Members, func(m directory.User) bool { return m.ID == c.who.UserID })
+		})
+	}
+	return mapped(groups, func(g directory.Group) wire.MinimalUserGroup {
+		return wire.MinimalUserGroup{ID: g.ID, Name: g.Name, IsDefault: g.ID < 0}
+	}), err
+}
+
+// listGroups reads the groups that a request asks for.
+func (s *Server) listGroups(c *call) ([]directory.Group, error) {
+	withDefault := c.boolean("include_default", false)
+	if err := c.failure(); err != nil {
+		return nil, err
+	}
+	groups, err := s.Directory.Groups(c.Context(), c.who.Tenant)
+	if err != nil || !withDefault {
+		return groups, err
+	}
+	users, err := s.Directory.Users(c.Context(), c.who.Tenant)
+	admins, basic := directory.Group{ID: adminGroup, Name: "Admin"}, directory.Group{ID: basicGroup, Name: "Basic"}
+	for _, user := range users {
+		if user.Role == directory.RoleAdmin {
+			admins.Members = append(admins.Members, user)
+		} else {
+			basic.Members = append(basic.Members, user)
+		}
+	}
+	return append([]directory.Group{admins, basic}, groups...), err
+}
+
+// describeGroups describes groups for an administrator, with the sets and agents that they may use.
+func (s *Server) describeGroups(ctx context.Context, who directory.Principal, groups []directory.Group) ([]wire.UserGroup, error) {
+	pairs, err := s.Directory.CCPairs(ctx, who.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	known, err := s.Directory.DocumentSets(ctx, who)
+	if err != nil {
+		return nil, err
+	}
+	sets, err := s.Directory.DescribeSets(ctx, known)
+	if err != nil {
+		return nil, err
+	}
+	agents, err := s.Directory.Agents(ctx, who)
+	if err != nil {
+		return nil, err
+	}
+	personas, err := s.describeFully(ctx, who, agents)
+	if err != nil {
+		return nil, err
+	}
+	return mapped(groups, func(g directory.Group) wire.UserGroup {
+		described := wire.UserGroup{ID: g.ID, Name: g.Name, IsUpToDate: true, IsDefault: g.ID < 0, ManagerIDs: []string{},
+			Users: mapped(g.Members, userInfo), CCPairs: wirePairs(g.CCPairs, pairs), DocumentSets: []wire.GroupSet{},
+			Personas: []wire.FullPersona{}, Permissions: map[string]bool{"manage": g.ID > 0}}
+		for _, set := range sets {
+			if slices.Contains(set.Audience.Groups, g.ID) {
+				described.DocumentSets = append(described.DocumentSets, wire.GroupSet{ID: set.ID, Name: set.Name,
+					Description: orNil(set.Description), CCPairs: wirePairs(set.CCPairs, pairs), IsUpToDate: true, IsPublic: set.Public,
+					Users: listed(set.Audience.Users), Groups: listed(set.Audience.Groups), FederatedConnectors: []any{}})
+			}
+		}
+		for _, persona := range personas {
+			if slices.Contains(persona.Groups, g.ID) {
+				described.Personas = append(described.Personas, persona)
+			}
+		}
+		return described
+	}), nil
+}
+
+// userInfo describes a user of a group.
+func userInfo(user directory.User) wire.Me {
+	return wire.Me{ID: user.ID, Email: user.Email, IsActive: user.Active, IsSuperuser: user.Role == directory.RoleAdmin,
+		IsVerified: true, AccountType: accountType, Preferences: wire.DefaultPreferences(),
+		Personalization:      wire.Personalization{Name: user.Name, UseMemories: true, EnableMemoryTool: true, Memories: []wire.Memory{}},
+		EffectivePermissions: []string{}, AdminCapabilities: []string{}}
+}
+
+// wirePairs describes the known pairs with these ids. Of credentials only the name is stored.
+func wirePairs(ids []int, known []directory.CCPair) []wire.CCPair {
+	described := []wire.CCPair{}
+	for _, p := range known {
+		if !slices.Contains(ids, p.ID) {
+			continue
+		}
+		made := directory.Timestamp(p.CreatedAt)
+		described = append(described, wire.CCPair{ID: p.ID, Name: p.Name, AccessType: string(p.Access),
+			Connector: wireConnectorOf(directory.Connector{ID: p.ConnectorID, Name: p.ConnectorName, Source: p.Source, CreatedAt: p.CreatedAt,
+				Credentials: []int{p.CredentialID}}),
+			Credential: wire.Credential{ID: p.CredentialID, TimeCreated: made, TimeUpdated: made,
+				CredentialRequest: wire.CredentialRequest{Name: p.CredentialName, Source: p.Source, AdminPublic: true, JSON: map[string]any{},
+					Groups: []int{}}}})
+	}
+	return described
+}
