@@ -228,6 +228,7 @@ type ToolCall struct {
 
 // ChatCitationAt maps a citation number to a document.
 type ChatCitationAt struct {
+	Type           string `json:"type"` // ChatCitation
 	CitationNumber int    `json:"citation_number"`
 	DocumentID     string `json:"document_id"`
 }

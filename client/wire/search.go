@@ -391,7 +391,8 @@ func (m *SpanMover) Spans() []Span { return merge(m.moved) }
 
 // Created is the answer of writing routes that tell the number of what they made.
 type Created struct {
-	ID int `json:"id"`
+	ID         int         `json:"id"`
+	Credential *Credential `json:"credential"` // of POST /manage/credential
 }
 
 // ConnectorRequest is the body of POST /manage/admin/connector.

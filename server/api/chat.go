@@ -405,7 +405,7 @@ func (t *turn) whole() wire.ChatFullResponse {
 		TopDocuments: listed(t.answer.Documents), MessageID: t.answer.ID, ChatSessionID: &t.session.ID,
 		Incognito: t.session.Incognito, ErrorMessage: orNil(t.answer.Error),
 		CitationInfo: mapped(sortedNumbers(t.answer.Citations), func(number int) wire.ChatCitationAt {
-			return wire.ChatCitationAt{CitationNumber: number, DocumentID: t.answer.Citations[strconv.Itoa(number)]}
+			return wire.ChatCitationAt{Type: wire.ChatCitation, CitationNumber: number, DocumentID: t.answer.Citations[strconv.Itoa(number)]}
 		}),
 	}
 }

@@ -36,12 +36,14 @@ type coverage struct {
 	fields     map[reflect.Type]map[string]bool // of answers
 	codes      map[string]bool
 	exceptions map[string]bool
+	models     onyxModels
+	wrong      map[string]bool // what answers lack of Onyx's models
 }
 
 func newCoverage(t *testing.T) *coverage {
 	c := &coverage{matcher: newMatcher(t), mux: http.NewServeMux(), statuses: map[string]map[int]bool{},
 		sent: map[string]map[string]bool{}, fields: map[reflect.Type]map[string]bool{}, codes: map[string]bool{},
-		exceptions: map[string]bool{}}
+		exceptions: map[string]bool{}, models: readModels(t), wrong: map[string]bool{}}
 	s := New(Options{})
 	for _, r := range slices.Concat(s.routes(), s.ownerRoutes(), []route{s.metricsRoute(false)}) {
 		c.mux.Handle(r.pattern, http.NotFoundHandler())
@@ -101,6 +103,11 @@ func noteFields(sent map[string]bool, at string, value any) {
 // answer notes the fields and codes of an answer.
 func (c *coverage) answer(r *http.Request, status int, value any) {
 	c.code(value)
+	if model, ok := c.models.Routes[parameters.ReplaceAllString(c.route(r), "{}")]; ok && status == http.StatusOK {
+		for _, wrong := range c.models.wrong(c.route(r), model, value) {
+			c.wrong[wrong] = true
+		}
+	}
 	if typ, ok := responses()[c.route(r)]; ok && status == http.StatusOK {
 		c.show(reflect.TypeOf(typ), value)
 	}
@@ -333,6 +340,9 @@ func (c *coverage) check(t *testing.T, stories map[string]story) {
 			return
 		}
 		t.Errorf("no case shows %s", text)
+	}
+	for _, wrong := range slices.Sorted(maps.Keys(c.wrong)) {
+		t.Errorf("as in Onyx: %s", wrong)
 	}
 	c.checkRoutes(t, missing)
 	c.checkRequests(t, missing)

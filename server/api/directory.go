@@ -77,7 +77,8 @@ func addCredential(c *call) (any, error) {
 		return nil, err
 	}
 	id, err := c.server.Directory.AddCredential(c.Context(), c.who.Tenant, name, source)
-	return wire.Created{ID: id}, err
+	made := wireCredential(id, name, source, directory.Timestamp(c.server.Now()))
+	return wire.Created{ID: id, Credential: &made}, err
 }
 
 // addPair answers PUT /manage/connector/{connector}/credential/{credential}.

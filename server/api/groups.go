@@ -211,7 +211,7 @@ func userInfo(user directory.User) wire.Me {
 		EffectivePermissions: []string{}, AdminCapabilities: []string{}}
 }
 
-// wirePairs describes the known pairs with these ids. Of credentials only the name is stored.
+// wirePairs describes the known pairs with these ids.
 func wirePairs(ids []int, known []directory.CCPair) []wire.CCPair {
 	described := []wire.CCPair{}
 	for _, p := range known {
@@ -222,9 +222,13 @@ func wirePairs(ids []int, known []directory.CCPair) []wire.CCPair {
 		described = append(described, wire.CCPair{ID: p.ID, Name: p.Name, AccessType: string(p.Access),
 			Connector: wireConnectorOf(directory.Connector{ID: p.ConnectorID, Name: p.ConnectorName, Source: p.Source, CreatedAt: p.CreatedAt,
 				Credentials: []int{p.CredentialID}}),
-			Credential: wire.Credential{ID: p.CredentialID, TimeCreated: made, TimeUpdated: made,
-				CredentialRequest: wire.CredentialRequest{Name: p.CredentialName, Source: p.Source, AdminPublic: true, JSON: map[string]any{},
-					Groups: []int{}}}})
+			Credential: wireCredential(p.CredentialID, p.CredentialName, p.Source, made)})
 	}
 	return described
+}
+
+// wireCredential describes a credential, of which only the name is stored.
+func wireCredential(id int, name, source, made string) wire.Credential {
+	return wire.Credential{ID: id, TimeCreated: made, TimeUpdated: made, CredentialRequest: wire.CredentialRequest{Name: name,
+		Source: source, AdminPublic: true, JSON: map[string]any{}, Groups: []int{}}}
 }
