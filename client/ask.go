@@ -310,6 +310,21 @@ func (c *Client) RenameChatSession(ctx context.Context, id, name string) (string
 	return renamed.NewName, nil
 }
 
+// DeleteChatSession deletes a session.
+func (c *Client) DeleteChatSession(ctx context.Context, id string) error {
+	const path = "/chat/delete-chat-session/"
+	if !isPlainID(id) {
+		return badRequest(http.MethodDelete, path, "not the id of a session")
+	}
+	r := get(path+id, nil)
+	r.method = http.MethodDelete
+	a, err := c.open(ctx, r)
+	if err == nil {
+		a.Close() // it is null
+	}
+	return err
+}
+
 // StopChat stops the answer that the server is writing in a session.
 func (c *Client) StopChat(ctx context.Context, id string) error {
 	if !isPlainID(id) {

@@ -82,6 +82,12 @@ func (o options) routes() http.Handler {
 	mux.HandleFunc("POST /chat/stop-chat-session/{id}", needsToken(func(w http.ResponseWriter, _ *http.Request) {
 		write(w, http.StatusOK, []byte(`{"message":"Chat session stopped"}`))
 	}))
+	mux.HandleFunc("DELETE /chat/delete-chat-session/{id}", needsToken(func(w http.ResponseWriter, _ *http.Request) {
+		write(w, http.StatusOK, []byte("null"))
+	}))
+	mux.HandleFunc("PUT /chat/rename-chat-session", needsToken(func(w http.ResponseWriter, _ *http.Request) {
+		write(w, http.StatusOK, []byte(`{"new_name":"Renamed"}`))
+	}))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		write(w, http.StatusNotFound, []byte(`{"detail":"Not Found"}`))
 	})

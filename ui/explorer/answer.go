@@ -41,6 +41,8 @@ type thread struct {
 	query   string // asked last, filters included; over marked passages asked first
 	session string
 	refs    []string // of the passages that it is about; empty: of what is found
+	asked   int      // number of the last question; 0: not known
+	again   bool     // the last question is asked again
 }
 
 // wholeSearch has the list show what the answer rests on, where it shows less: what was found while typing, or for
@@ -102,6 +104,27 @@ func (m *Model) ask(question string) tea.Cmd {
 	return tea.Batch(m.answer.asking.watch.Start(), m.noteIgnored(request.Filters), answer)
 }
 
+// answerAgain asks for another answer to the last question, which takes the place of the last one.
+func (m *Model) answerAgain() tea.Cmd {
+	question := m.answer.DropLast()
+	if len(m.answer.thread.refs) == 0 {
+		question = m.answer.thread.query
+	}
+	m.answer.thread.again = true
+	return m.ask(question)
+}
+
+// cannotAnswerAgain explains why no other answer can be asked for; "" if one can.
+func cannotAnswerAgain(m *Model) string {
+	switch {
+	case m.answer.asking.running():
+		return "the answer is not finished"
+	case m.answer.Empty() || m.answer.thread.session == "" || m.answer.thread.asked == 0:
+		return "no answer yet"
+	}
+	return ""
+}
+
 // noteIgnored notes the filters of a question that the server ignores.
 func (m *Model) noteIgnored(filters *wire.ChatFilters) tea.Cmd {
 	if filters == nil {
@@ -125,6 +148,10 @@ func (m *Model) chatRequest(query client.Query) (request wire.ChatRequest, agent
 		Filters: query.ChatFilters(), Refs: m.answer.thread.refs}
 	if len(request.Refs) > 0 {
 		request.Filters = nil // they apply to searches
+	}
+	if m.answer.thread.again {
+		m.answer.thread.again = false
+		request.ParentMessageID = &m.answer.thread.asked
 	}
 	if m.answer.thread.session != "" {
 		request.ChatSessionID = m.answer.thread.session
@@ -162,6 +189,8 @@ func (m *Model) handlePackets(packets []wire.ChatPacket) tea.Cmd {
 		switch packet.Type {
 		case wire.ChatSessionCreated:
 			m.sessionMade(packet)
+		case wire.ChatMessageIDs:
+			m.answer.thread.asked = packet.UserMessageID
 		case wire.ChatSearchQueries:
 			m.answer.Queries(packet.Queries)
 		case wire.ChatSearchFilters:

@@ -160,6 +160,7 @@ func overlayBindings() []Binding {
 		typed(action("exclude", "!", InPicker, "exclude", "Exclude a value, or the selected ones", do(func(m *Model) { m.filters.picker.Exclude() }), cannotExclude)),
 		action("ask-further", "enter", InAnswer, "follow up", "Ask a follow-up question; typing begins one, too",
 			do(func(m *Model) { m.answer.Type() }), cannotFollowUp),
+		typed(action("answer-again", "r", InAnswer, "again", "Answer the last question again", (*Model).answerAgain, cannotAnswerAgain)),
 		typed(action("copy-answer", "y", InAnswer, "copy", "Copy the answer with its citations", (*Model).copyAnswer, noAnswer)),
 		action("send", "enter", InAsking, "ask", "Send the question", (*Model).sendFurther),
 		typed(digits("cited", InAnswer, "Open the cited document with that number; esc there returns to the answer",
@@ -194,6 +195,8 @@ func conversationBindings() []Binding {
 		action("conversations", "A f4", InPanes|InAnswer, "chats", "Open an earlier conversation",
 			(*Model).openChats, cannotListChats),
 		action("open-conversation", "enter", InChats, "open", "Open the conversation", (*Model).openChat),
+		action("rename-conversation", "r", InChats, "rename", "Rename the conversation", (*Model).renameChat),
+		action("delete-conversation", "d delete", InChats, "delete", "Delete the conversation; press twice", (*Model).deleteChat),
 	)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/ui/explorer/panel"
 )
 
@@ -22,6 +23,7 @@ type conversations struct {
 	panel.Chats
 	fetching *request
 	refused  string // why there are none here; empty: there may be
+	doomed   string // deleted when the key is pressed once more
 }
 
 // askChats finds out whether a server keeps conversations; a library always does.
@@ -56,6 +58,7 @@ func (m *Model) openChats() tea.Cmd {
 	m.pushPanel(InChats, &m.chats)
 	m.chats.Private = m.options.Private
 	m.chats.Open(m.now())
+	m.chats.doomed = ""
 	return m.fetchChats("")
 }
 
@@ -106,6 +109,55 @@ func (m *Model) openChat() tea.Cmd {
 	}, m.handleChat)
 }
 
+// renameChat asks for another name of the chosen conversation.
+func (m *Model) renameChat() tea.Cmd {
+	chosen, ok := m.chats.Chosen()
+	if !ok {
+		return nil
+	}
+	return m.openPrompt("Name of the conversation", "with an empty line the server chooses one", text.OrEmpty(chosen.Name), func(name string) tea.Cmd {
+		m.chats.Doing("renaming")
+		c := m.client()
+		return background(m, &m.chats.fetching, func(ctx context.Context) (string, error) {
+			return c.RenameChatSession(ctx, chosen.ID, name)
+		}, func(name string, err error) tea.Cmd {
+			if m.chats.Rename(chosen.ID, name); err != nil {
+				m.chats.Fail(reasonOf(err), remedyOf(err))
+			}
+			return nil
+		})
+	})
+}
+
+// deleteChat deletes the chosen conversation when it is called twice for it.
+func (m *Model) deleteChat() tea.Cmd {
+	chosen, ok := m.chats.Chosen()
+	if !ok {
+		return nil
+	}
+	if m.chats.doomed != chosen.ID {
+		m.chats.doomed = chosen.ID
+		m.warn(m.keys.keyOf("delete-conversation", InChats) + " again deletes the conversation")
+		return nil
+	}
+	m.chats.doomed = ""
+	m.chats.Doing("deleting")
+	c := m.client()
+	return background(m, &m.chats.fetching, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, c.DeleteChatSession(ctx, chosen.ID)
+	}, func(_ struct{}, err error) tea.Cmd {
+		if err != nil {
+			m.chats.Fail(reasonOf(err), remedyOf(err))
+			return nil
+		}
+		m.chats.Remove(chosen.ID)
+		if m.answer.thread.session == chosen.ID {
+			m.answer.thread.session, m.answer.thread.asked = "", 0 // the next question begins another one
+		}
+		return nil
+	})
+}
+
 // handleChat shows an earlier conversation, to continue it: its last question is the query, and the list has the
 // documents that the last answer rests on.
 func (m *Model) handleChat(chat *wire.ChatSessionDetail, err error) tea.Cmd {
@@ -125,7 +177,7 @@ func (m *Model) handleChat(chat *wire.ChatSessionDetail, err error) tea.Cmd {
 	if chat.Incognito {
 		m.answer.Incognito()
 	}
-	m.answer.thread = thread{query: m.box.Query(), session: chat.ID}
+	m.answer.thread = thread{query: m.box.Query(), session: chat.ID, asked: lastQuestion(chat)}
 	m.follow.trail = m.answer.Conversation()
 	m.followLast()
 	m.panels, m.focus = nil, InList
@@ -189,6 +241,14 @@ func chatTurns(chat *wire.ChatSessionDetail) []panel.Turn {
 	return turns
 }
 
+// lastQuestion returns the number of the question that the last answer of a conversation follows; 0 if none is known.
+func lastQuestion(chat *wire.ChatSessionDetail) int {
+	if n := len(chat.Messages); n > 0 && chat.Messages[n-1].Type == "assistant" && chat.Messages[n-1].ParentMessage != nil {
+		return *chat.Messages[n-1].ParentMessage
+	}
+	return 0
+}
+
 // addAnswer completes a turn with its answer.
 func addAnswer(turn *panel.Turn, message wire.ChatMessage, running bool) {
 	whole := &wire.ChatAnswer{Text: message.Message, Citations: map[int]string{}}
@@ -232,18 +292,18 @@ func (f following) of(query client.Query) []wire.Message {
 // followUp searches for the query as a follow-up to the searches and answers before it.
 func (m *Model) followUp() tea.Cmd {
 	m.box.FinishFilters(m.now())
-	text := m.box.Query()
-	query := client.ParseQuery(text, m.now())
+	typed := m.box.Query()
+	query := client.ParseQuery(typed, m.now())
 	if !query.HasWords() {
 		m.warn("type a follow-up question first")
 		return nil
 	}
 	m.focus = InList
-	if s := m.search.shown; s != nil && sameQuestion(s.text, text) && len(s.wire.MessageHistory) > 0 && m.search.running == nil &&
+	if s := m.search.shown; s != nil && sameQuestion(s.text, typed) && len(s.wire.MessageHistory) > 0 && m.search.running == nil &&
 		m.search.failure == nil && !m.outdated() {
 		return nil
 	}
-	return m.searchFurther(text, m.follow.trail)
+	return m.searchFurther(typed, m.follow.trail)
 }
 
 // searchFurther searches for a query in the light of what was said before.

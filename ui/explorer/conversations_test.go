@@ -2,6 +2,7 @@ package explorer
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -122,4 +123,52 @@ func TestWithoutConversations(t *testing.T) {
 	screen.WaitText("No conversations yet")
 	screen.Press("enter", "down", "esc")
 	screen.WaitGone("Earlier conversations")
+}
+
+// A conversation is renamed with a prompt, deleted with two presses, and its last question answered again.
+func TestConversationsAreChanged(t *testing.T) {
+	t.Parallel()
+	lines := make(chan string)
+	server, asked := remembering(lines)
+	changed := make(chan string, 10)
+	server.routes["PUT /chat/rename-chat-session"] = func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		changed <- string(body)
+		fmt.Fprint(w, `{"new_name":"Rollbacks of 2026"}`)
+	}
+	server.routes["DELETE /chat/delete-chat-session/gone"] = func(w http.ResponseWriter, _ *http.Request) {
+		changed <- "deleted"
+		fmt.Fprint(w, "null")
+	}
+	screen := start(t, 140, 40, Options{Target: server.remote(t)})
+	screen.WaitText("type a question, then")
+	screen.Press("f4")
+	screen.WaitText("Rolling back")
+	screen.Press("r")
+	screen.WaitText("Name of the conversation")
+	screen.Type(" in 2026")
+	screen.Press("enter")
+	screen.WaitText("Rollbacks of 2026")
+	if body := <-changed; !strings.Contains(body, `"name":"Rolling back in 2026"`) {
+		t.Errorf("renamed with %s", body)
+	}
+	screen.Press("down")
+	screen.WaitText("(no name)")
+	screen.Press("down", "d")
+	screen.WaitText("again deletes the conversation")
+	if len(changed) != 0 {
+		t.Error("one press deletes")
+	}
+	screen.Press("d")
+	screen.WaitGone("(no name)")
+	screen.Press("enter")
+	screen.WaitText("Never [2].")
+	screen.Press("r")
+	if body := <-asked; !strings.Contains(body, `"parent_message_id":4`) || !strings.Contains(body, `"chat_session_id":"`+earlier) {
+		t.Errorf("asked again with %s", body)
+	}
+	said(lines, "", `{"type":"message_delta","content":"Hardly ever."}`)
+	screen.WaitText("Hardly ever.")
+	screen.WaitGone("Never [2].")
+	screen.WaitText("Use kwctl [1].")
 }

@@ -192,6 +192,9 @@ func (s suite) sessions(t *testing.T) {
 	if err := c.StopChat(t.Context(), a.SessionID); err != nil {
 		t.Errorf("stopping what is over: %v", err)
 	}
+	if err := c.DeleteChatSession(t.Context(), a.SessionID); err != nil {
+		t.Errorf("deleting it: %v", err)
+	}
 }
 
 // session reads a session back: what was asked, and what was answered.

@@ -37,6 +37,9 @@ func (r *recorded) chats() {
 	r.handle("POST /chat/stop-chat-session/{id}", r.ofSession(func(w http.ResponseWriter, _ *http.Request) {
 		r.write(w, http.StatusOK, `{"message":"Chat session stopped"}`)
 	}))
+	r.handle("DELETE /chat/delete-chat-session/{id}", r.ofSession(func(w http.ResponseWriter, _ *http.Request) {
+		r.write(w, http.StatusOK, "null")
+	}))
 	r.handle("PUT /chat/rename-chat-session", func(w http.ResponseWriter, request *http.Request) {
 		var asked wire.RenameChatSession
 		if err := json.NewDecoder(request.Body).Decode(&asked); err != nil || asked.ID != recordedSession {

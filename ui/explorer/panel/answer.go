@@ -89,6 +89,14 @@ func (p *Answer) Begin(question string) {
 // Reset forgets the thread.
 func (p *Answer) Reset() { *p = Answer{version: p.version + 1} }
 
+// DropLast removes the last turn and returns its question.
+func (p *Answer) DropLast() (question string) {
+	last := len(p.turns) - 1
+	question, p.turns = p.turns[last].Question, p.turns[:last]
+	p.version++
+	return question
+}
+
 // Empty reports whether nothing was asked yet.
 func (p *Answer) Empty() bool { return len(p.turns) == 0 }
 

@@ -45,6 +45,23 @@ func (p *Chats) Add(sessions []wire.ChatSession, more bool) {
 	p.doing, p.problem, p.remedy, p.moved = "", "", "", false
 }
 
+// Rename shows the new name of a conversation.
+func (p *Chats) Rename(id, name string) {
+	p.doing = ""
+	for i := range p.sessions {
+		if p.sessions[i].ID == id {
+			p.sessions[i].Name = &name
+		}
+	}
+}
+
+// Remove takes a conversation out of the list.
+func (p *Chats) Remove(id string) {
+	p.doing = ""
+	p.sessions = slices.DeleteFunc(p.sessions, func(s wire.ChatSession) bool { return s.ID == id })
+	p.choice.Move(0, len(p.sessions))
+}
+
 // Doing shows the running operation.
 func (p *Chats) Doing(what string) {
 	p.doing, p.problem, p.remedy = what, "", ""
