@@ -104,27 +104,6 @@ func (m *Model) ask(question string) tea.Cmd {
 	return tea.Batch(m.answer.asking.watch.Start(), m.noteIgnored(request.Filters), answer)
 }
 
-// answerAgain asks for another answer to the last question, which takes the place of the last one.
-func (m *Model) answerAgain() tea.Cmd {
-	question := m.answer.DropLast()
-	if len(m.answer.thread.refs) == 0 {
-		question = m.answer.thread.query
-	}
-	m.answer.thread.again = true
-	return m.ask(question)
-}
-
-// cannotAnswerAgain explains why no other answer can be asked for; "" if one can.
-func cannotAnswerAgain(m *Model) string {
-	switch {
-	case m.answer.asking.running():
-		return "the answer is not finished"
-	case m.answer.Empty() || m.answer.thread.session == "" || m.answer.thread.asked == 0:
-		return "no answer yet"
-	}
-	return ""
-}
-
 // noteIgnored notes the filters of a question that the server ignores.
 func (m *Model) noteIgnored(filters *wire.ChatFilters) tea.Cmd {
 	if filters == nil {

@@ -158,6 +158,27 @@ func (m *Model) deleteChat() tea.Cmd {
 	})
 }
 
+// answerAgain asks for another answer to the last question, which takes the place of the last one.
+func (m *Model) answerAgain() tea.Cmd {
+	question := m.answer.DropLast()
+	if len(m.answer.thread.refs) == 0 {
+		question = m.answer.thread.query
+	}
+	m.answer.thread.again = true
+	return m.ask(question)
+}
+
+// cannotAnswerAgain explains why no other answer can be asked for; "" if one can.
+func cannotAnswerAgain(m *Model) string {
+	switch {
+	case m.answer.asking.running():
+		return "the answer is not finished"
+	case m.answer.Empty() || m.answer.thread.session == "" || m.answer.thread.asked == 0:
+		return "no answer yet"
+	}
+	return ""
+}
+
 // handleChat shows an earlier conversation, to continue it: its last question is the query, and the list has the
 // documents that the last answer rests on.
 func (m *Model) handleChat(chat *wire.ChatSessionDetail, err error) tea.Cmd {
