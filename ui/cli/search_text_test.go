@@ -40,6 +40,20 @@ func TestPassageAtTheEndShowsWhatPrecedesIt(t *testing.T) {
 	}
 }
 
+// The heading that stands above a passage is not repeated, whether it is one of Markdown or names who wrote a message.
+func TestTheHeadingOfAPassageIsPrintedOnce(t *testing.T) {
+	a := &app{io: IO{Width: 80, Now: today}, style: theme.New(colorprofile.NoTTY)}
+	for heading, content := range map[string]string{
+		"Roll back":                       "## Roll back\n\nUse the blue switch.",
+		"Ada Lovelace · 2026-03-02 10:01": "**Ada Lovelace** · 2026-03-02 10:01\n\nUse the blue switch.",
+	} {
+		got := a.resultText(wire.SearchResult{HeadingPath: []string{heading}, Content: content}, []string{"blue"}, 80, false)
+		if strings.Count(got, heading) != 1 || !strings.Contains(got, "Use the blue switch.") {
+			t.Errorf("%s:\n%s", heading, got)
+		}
+	}
+}
+
 // Whatever a server marks, the text keeps to its width and ends.
 func FuzzPassage(f *testing.F) {
 	f.Add("Roll back when the error budget is spent.\n\n本番へのロールバック 👩‍🚀\tx", "roll", 3, 9, 0, 20, 40)
