@@ -24,6 +24,9 @@ import (
 // often than a terminal shows.
 const answerPause = 16 * time.Millisecond
 
+// stopTime bounds the request that stops the server's answer.
+const stopTime = 5 * time.Second
+
 // answering is the panel of answers and the conversation in it.
 type answering struct {
 	panel.Answer
@@ -99,9 +102,24 @@ func (m *Model) ask(question string) tea.Cmd {
 		if err != nil {
 			return nil, err
 		}
-		return c.Ask(ctx, request, report)
+		got, err := c.Ask(ctx, request, report)
+		if got != nil && ctx.Err() != nil {
+			stopAnswer(ctx, c, cmp.Or(got.SessionID, request.ChatSessionID))
+		}
+		return got, err
 	}, m.handlePackets, m.handleAnswer)
 	return tea.Batch(m.answer.asking.watch.Start(), m.noteIgnored(request.Filters), answer)
+}
+
+// stopAnswer asks the server to stop an answer that was stopped here: a server may go on without a reader. Errors do not
+// matter.
+func stopAnswer(ctx context.Context, c *client.Client, session string) {
+	if session == "" || c.Local() { // in this process the answer has ended already
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer cancel()
+	_ = c.StopChat(ctx, session)
 }
 
 // noteIgnored notes the filters of a question that the server ignores.

@@ -55,6 +55,10 @@ func TestAnAnswerIsStreamedAndCited(t *testing.T) {
 	t.Parallel()
 	lines := make(chan string)
 	server, asked := chatty(lines)
+	stopped := make(chan bool, 1)
+	server.routes["POST /chat/stop-chat-session/11111111-2222-3333-4444-555555555555"] = func(http.ResponseWriter, *http.Request) {
+		stopped <- true
+	}
 	screen := start(t, 140, 40, Options{Target: server.remote(t), Query: "roll back source:confluence"})
 	screen.WaitText("Runbook")
 	screen.Press("a")
@@ -99,6 +103,7 @@ func TestAnAnswerIsStreamedAndCited(t *testing.T) {
 	screen.WaitText("Firmware cannot")
 	screen.Press("esc")
 	screen.WaitText("stopped ╮")
+	<-stopped // at the server, too
 	screen.WaitText("Firmware cannot")
 	screen.Press("1")
 	screen.WaitText("▏ 1  Runbook") // the reader has the keys
