@@ -3,11 +3,13 @@ package ingest
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"unicode/utf8"
 
 	"quarry/client/wire"
 )
@@ -120,4 +122,40 @@ func TestUnnamedFileHasNoName(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	must(t, file.Close())
+}
+
+// FuzzMailFolders reads any bytes as the files of a Takeout and as a message of a Maildir, whose folder any name is.
+func FuzzMailFolders(f *testing.F) {
+	for _, text := range smallTakeout() {
+		f.Add(".Work.2024", []byte(text))
+	}
+	f.Add(".Gel&APY-scht", []byte(mailOf("a", "Plan", first, "the plan")))
+	f.Add(".&&--", []byte("Subject: x\n\n"))
+	reader := newFileReader(Local{}.PDF)
+	f.Fuzz(func(t *testing.T, folder string, data []byte) {
+		message := folder + "/cur/1:2,S"
+		if len(data) > 1<<16 || !fs.ValidPath(message) {
+			return
+		}
+		export := fstest.MapFS{}
+		for name := range smallTakeout() {
+			export[name] = &fstest.MapFile{Data: data}
+		}
+		for kind, files := range map[*container]fstest.MapFS{&takeout: export, &maildir: {message: {Data: data}}} {
+			info, err := fs.Stat(files, ".")
+			must(t, err)
+			c := &collector{ctx: t.Context(), task: newTask(foundFile{path: "/x", info: info}, &target{}, fileState{})}
+			inner := &innerFiles{fs: files, names: slices.Sorted(maps.Keys(files)), left: largestFile, seen: map[string]bool{}, count: func(int64) {}}
+			if err := kind.read(reader, c, inner); err != nil {
+				t.Fatal(err)
+			}
+			ids := map[string]bool{}
+			for _, doc := range c.part.documents {
+				if ids[doc.ID] || !utf8.ValidString(doc.Title) || len(doc.Title) > longestTitle {
+					t.Fatalf("%q, titled %q", doc.ID, doc.Title)
+				}
+				ids[doc.ID] = true
+			}
+		}
+	})
 }
