@@ -146,6 +146,8 @@ bench: build $(BENCH)/chunks.jsonl $(BENCH)/markdown $(BENCH)/files ## Measure s
 	$(GO) test -run '^$$' -bench Vector $(if $(TINY),-benchtime 1x) ./server/llm/static
 	@echo "== before main"
 	$(GO) run ./tools/inits bin/quarry
+	@echo "== reading PDF files"
+	QUARRY_DATA="$(DATA)" $(GO) test -run '^$$' -bench PDF -benchtime 1x ./server/ingest
 	@echo "== a cold search beside version, and adding"
 	$(GO) run ./tools/coldstart $(QUICK) bin/quarry "$(DATA)"/corpora/sourcegraph-handbook $(BENCH)/markdown $(BENCH)/files
 

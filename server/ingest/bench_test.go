@@ -2,10 +2,16 @@ package ingest
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	"quarry/internal/testkit/filetest"
+	"quarry/server/index"
+	"quarry/server/ingest/pdf"
 )
 
 // dataFolder is the folder with real data, whose tests are skipped without it.
@@ -38,6 +44,49 @@ func BenchmarkHandbook(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkPDF reads real PDF files one after another, each in the one child process that a processor has.
+func BenchmarkPDF(b *testing.B) {
+	folder := filepath.Join(dataFolder(b), "corpora", "mixed-formats")
+	if _, err := os.Stat(folder); err != nil {
+		b.Skip("the corpus is missing: ", err)
+	}
+	var files []string
+	must(b, filepath.WalkDir(folder, func(path string, _ os.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".pdf") {
+			files = append(files, path)
+		}
+		return err
+	}))
+	path, err := os.Executable()
+	must(b, err)
+	reader := newFileReader(pdf.Program{Path: path, Arguments: []string{asReader, b.TempDir()}})
+	defer reader.close()
+	_, err = documentBy(b, reader, "start.pdf", filetest.PDF("x", "y")) // compiles the engine
+	must(b, err)
+	pages := 0
+	for b.Loop() {
+		for _, file := range files {
+			data, err := os.ReadFile(file)
+			must(b, err)
+			doc, err := documentBy(b, reader, filepath.Base(file), data)
+			if err == nil { // others are encrypted or only pictures
+				pages += pagesOf(doc)
+			}
+		}
+	}
+	b.ReportMetric(float64(pages)/b.Elapsed().Seconds(), "pages/s")
+}
+
+func pagesOf(doc index.Document) (last int) {
+	for _, chunk := range doc.Chunks {
+		var page int
+		if _, err := fmt.Sscanf(chunk.Headings[len(chunk.Headings)-1], "Page %d", &page); err == nil {
+			last = max(last, page)
+		}
+	}
+	return last
 }
 
 func TestHandbook(t *testing.T) {

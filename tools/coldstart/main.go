@@ -1,5 +1,5 @@
 // Coldstart times whole runs of the program, from exec to exit: `version` and `search` in turn, so that the noise of the
-// machine falls on both alike, and adding a folder for the first and for the second time. It exits with 1 when a budget
+// machine falls on both alike, and adding a folder for the first and for the second time, and how soon a watched change is found. It exits with 1 when a budget
 // is missed.
 //
 //	coldstart [-judge=false] BINARY FOLDER MARKDOWN FILES
@@ -8,6 +8,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -62,6 +63,10 @@ func measureRuns(binary, folder, markdown, files string) (held bool, err error) 
 	if err != nil {
 		return false, err
 	}
+	watched, err := timeWatch(binary, filepath.Join(scratch, "watched"))
+	if err != nil {
+		return false, err
+	}
 	var versions, searches, differences []float64
 	for range pairs {
 		home := filepath.Join(scratch, "0")
@@ -81,6 +86,7 @@ func measureRuns(binary, folder, markdown, files string) (held bool, err error) 
 		measure.New("add 31 MB of Markdown in 4,415 files", "ms", large, measure.P50(2500)),
 		measure.One("add 100,000 small files", "ms", many),
 		measure.New("sync them, nothing changed", "ms", sync, measure.P50(2000)),
+		measure.New("a watched change, found by a search", "ms", watched, measure.P50(1000)),
 		measure.New("version", "ms", versions),
 		measure.New("search", "ms", searches),
 		measure.New("search − version, pair by pair", "ms", differences, measure.P50(10)),
@@ -117,11 +123,15 @@ func timeSync(binary, folder, home string) (add float64, sync []float64, err err
 
 // run returns the milliseconds from exec to exit.
 func run(binary, home string, args ...string) (float64, error) {
-	command := exec.Command(binary, args...)
-	command.Env = []string{"HOME=" + home, "QUARRY_HOME=" + home, "XDG_CONFIG_HOME=" + home, "PATH=" + os.Getenv("PATH")}
 	start := time.Now()
-	if out, err := command.CombinedOutput(); err != nil {
+	if out, err := command(context.Background(), binary, home, args...).CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("%v: %w\n%s", args, err, out)
 	}
 	return measure.Milliseconds(time.Since(start)), nil
+}
+
+func command(ctx context.Context, binary, home string, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, binary, args...)
+	c.Env = []string{"HOME=" + home, "QUARRY_HOME=" + home, "XDG_CONFIG_HOME=" + home, "PATH=" + os.Getenv("PATH")}
+	return c
 }
