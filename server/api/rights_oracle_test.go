@@ -33,9 +33,9 @@ func (u *ruleUser) may(scopes []string, permission string) bool {
 	return covers(held, permission) && (scopes == nil || covers(scopes, permission))
 }
 
-// covers: an administrator may do everything; basic brings searches and chats with it.
+// covers: an administrator may do everything; basic brings searches and chats with it, writing in chats reading them.
 func covers(held []string, permission string) bool {
-	brought := map[string][]string{"basic": {"read:search", "read:chat", "write:chat"}}
+	brought := map[string][]string{"basic": {"read:search", "read:chat", "write:chat"}, "write:chat": {"read:chat"}}
 	return slices.ContainsFunc(held, func(h string) bool {
 		return h == "admin" || h == permission || slices.Contains(brought[h], permission)
 	})
