@@ -26,8 +26,11 @@ test: ## Test every behaviour once
 
 test-all: rights crash oracle corpora race ## Test longer: random worlds, kills, the race detector
 
+# Not with the race detector: the tests of the built program, which has none, and of packages that start no goroutine and
+# are slow with it.
+UNRACED = /internal/e2e$$|/ingest/office$$|/index/vector$$
 race: ## Test with the race detector, where there is a C compiler
-	@if command -v "$$($(GO) env CC)" >/dev/null 2>&1; then CGO_ENABLED=1 $(TEST) -race ./...; \
+	@if command -v "$$($(GO) env CC)" >/dev/null 2>&1; then CGO_ENABLED=1 $(TEST) -race $$($(GO) list ./... | grep -Ev '$(UNRACED)'); \
 	else echo "no C compiler: without the race detector"; $(TEST) ./...; fi
 
 # A thousand random worlds of two tenants, a hundred queries in each, checked against the rules of access. `make test`
