@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -86,9 +87,12 @@ func TestKillDuringFirstAdd(t *testing.T) {
 	}
 }
 
-// roundWord occurs in every file of a round and in no other.
+// roundWord occurs in every file of a round and in no other. It has no digits, which would be found as a number of their
+// own, and is no typo of another round's.
 func roundWord(round int) string {
-	return fmt.Sprintf("zebra%cquagga", 'a'+round%26) + fmt.Sprint(round)
+	digits := strings.NewReplacer("0", "zero", "1", "one", "2", "two", "3", "three", "4", "four", "5", "five", "6", "six",
+		"7", "seven", "8", "eight", "9", "nine")
+	return "zebra" + digits.Replace(fmt.Sprint(round)) + "quagga"
 }
 
 func writeRound(t *testing.T, folder string, round int) {
