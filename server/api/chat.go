@@ -247,7 +247,7 @@ func (t *turn) run(ctx context.Context) error {
 	return nil
 }
 
-// today is the date that the model is told; zero for an agent without.
+// today is the date in the instructions to the model; zero for an agent without.
 func (t *turn) today() time.Time {
 	if t.agent.WithoutDate {
 		return time.Time{}
