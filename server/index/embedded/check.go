@@ -9,6 +9,7 @@ import (
 
 	"quarry/internal/guard"
 	"quarry/server/index"
+	"quarry/server/index/codec"
 	"quarry/server/index/segment"
 	"quarry/server/sqlite"
 
@@ -57,7 +58,7 @@ func (e *examination) finish(ctx context.Context, library *library) (damage inde
 	if damage, ok = describe(e.document, 0, whole.Chunks); ok {
 		return damage, true, nil
 	}
-	if e.old && !e.broken && slices.Equal(hashOf(&whole), e.document.hash) {
+	if e.old && !e.broken && slices.Equal(codec.Hash(&whole), e.document.hash) {
 		return damage, false, nil
 	}
 	damage.Reason = "its text differs from what was stored"

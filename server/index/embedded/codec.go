@@ -1,298 +1,20 @@
 package embedded
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"strings"
-	"sync"
-	"unicode/utf8"
 
 	"quarry/server/index"
+	"quarry/server/index/codec"
 	"quarry/server/index/segment"
-
-	"github.com/klauspost/compress/zstd"
 )
 
-// codec is applied to the fields of a document in a fixed order: cleaner makes them valid, encoder writes them, to be
-// stored or hashed, and decoder reads what encoder wrote.
-type codec interface {
-	text(*string)
-	number(*int)
-	flag(*bool)
-	// length handles the length of a list. A decoder returns the one it read, the others return n.
-	length(n int) int
-}
-
-// identity applies a codec to the text columns of a document's row.
-func identity(c codec, d *index.Document) {
-	for _, field := range []*string{&d.ID, &d.Source, &d.Title, &d.Link, &d.Type, &d.Origin} {
-		c.text(field)
-	}
-}
-
-// detail applies a codec to what is stored of a document beside its columns and chunks.
-func detail(c codec, d *index.Document) {
-	list(c, &d.Path, c.text)
-	list(c, &d.Sets, c.text)
-	list(c, &d.Access, c.text)
-	list(c, &d.Authors, func(person *index.Person) {
-		c.text(&person.Name)
-		c.text(&person.Email)
-	})
-	list(c, &d.Metadata, func(field *index.Field) {
-		c.text(&field.Key)
-		list(c, &field.Values, c.text)
-		c.flag(&field.List)
-	})
-	list(c, &d.Outline, func(heading *index.Heading) {
-		c.number(&heading.Level)
-		c.number(&heading.Chunk)
-		c.text(&heading.Text)
-	})
-}
-
-// positions applies a codec to the positions of a document's chunks, each as its distance from the one before.
-func positions(c codec, d *index.Document) {
-	var last index.Position
-	list(c, &d.Positions, func(p *index.Position) {
-		gap := index.Position{Start: p.Start - last.End, End: p.End - p.Start, FirstLine: p.FirstLine - last.LastLine,
-			LastLine: p.LastLine - p.FirstLine}
-		for _, number := range []*int{&gap.Start, &gap.End, &gap.FirstLine, &gap.LastLine} {
-			c.number(number)
-		}
-		if _, reads := c.(*decoder); reads {
-			p.Start, p.FirstLine = last.End+gap.Start, last.LastLine+gap.FirstLine
-			p.End, p.LastLine = p.Start+gap.End, p.FirstLine+gap.LastLine
-		}
-		last = *p
-	})
-}
-
-func chunkFields(c codec, chunk *index.Chunk) {
-	list(c, &chunk.Headings, c.text)
-	c.text(&chunk.Link)
-	c.text(&chunk.Text)
-}
-
-func list[T any](c codec, values *[]T, field func(*T)) {
-	switch c := c.(type) {
-	case cleaner:
-		*values = append([]T(nil), *values...) // the caller's list stays as it is
-	case *decoder:
-		for n := c.length(0); n > 0 && !c.broken; n-- {
-			*values = append(*values, *new(T))
-			field(&(*values)[len(*values)-1])
-		}
-		return
-	}
-	c.length(len(*values))
-	for i := range *values {
-		field(&(*values)[i])
-	}
-}
-
-// cleaner replaces what is not valid UTF-8.
-type cleaner struct{}
-
-func (cleaner) text(value *string) { *value = strings.ToValidUTF8(*value, string(utf8.RuneError)) }
-func (cleaner) number(*int)        {}
-func (cleaner) flag(*bool)         {}
-func (cleaner) length(n int) int   { return n }
-
-// encoder writes values: lengths as uvarints, numbers as varints, texts behind their lengths, flags as one byte. So two
-// different documents never give the same bytes.
-type encoder struct {
-	data   []byte
-	hashed bool // the bytes are hashed: lengths are varints, too
-}
-
-func (e *encoder) text(value *string) {
-	e.length(len(*value))
-	e.data = append(e.data, *value...)
-}
-
-func (e *encoder) number(value *int) { e.data = binary.AppendVarint(e.data, int64(*value)) }
-
-func (e *encoder) flag(value *bool) {
-	if *value {
-		e.length(1)
-		return
-	}
-	e.length(0)
-}
-
-func (e *encoder) length(n int) int {
-	if e.hashed {
-		e.data = binary.AppendVarint(e.data, int64(n))
-	} else {
-		e.data = appendLength(e.data, n)
-	}
-	return n
-}
-
-// dates writes when a document was made and changed.
-func (e *encoder) dates(d *index.Document) {
-	for _, date := range []*int64{micros(d.CreatedAt), micros(d.UpdatedAt)} {
-		known := date != nil
-		if e.flag(&known); known {
-			e.data = binary.AppendVarint(e.data, *date)
-		}
-	}
-}
-
-func appendLength(data []byte, n int) []byte { return binary.AppendUvarint(data, uint64(n)) }
-
-// decoder reads what an encoder wrote. What cannot be read is zero, and broken is set.
-type decoder struct {
-	data   []byte
-	broken bool
-}
-
-// advance passes over a number of width bytes, which is not positive if it could not be read.
-func (d *decoder) advance(width int, valid bool) bool {
-	if width <= 0 || !valid {
-		d.data, d.broken = nil, true
-		return false
-	}
-	d.data = d.data[width:]
-	return true
-}
-
-func (d *decoder) text(value *string) {
-	n := d.length(0)
-	*value, d.data = string(d.data[:n]), d.data[n:]
-}
-
-func (d *decoder) number(value *int) {
-	if n, width := binary.Varint(d.data); d.advance(width, true) {
-		*value = int(n)
-	}
-}
-
-func (d *decoder) flag(value *bool) {
-	if n, width := binary.Uvarint(d.data); d.advance(width, true) {
-		*value = n != 0
-	}
-}
-
-// length reads a number that cannot exceed what is left, as everything that is counted takes at least a byte.
-func (d *decoder) length(int) int {
-	n, width := binary.Uvarint(d.data)
-	if !d.advance(width, n <= uint64(len(d.data)-max(0, width))) {
-		return 0
-	}
-	return int(n)
-}
-
-// The first byte of a packed value says what follows.
-const (
-	packedRaw  = 0
-	packedZstd = 1
-)
-
-const (
-	// minCompress is the length below which compression does not pay.
-	minCompress = 64
-	// groupBytes of text are packed together: enough to shrink well, little enough to read one chunk fast.
-	groupBytes = 8 << 10
-	// maxUnpacked bounds the memory that a damaged or hostile store can ask for; nothing larger is packed.
-	maxUnpacked = 64 << 20
-)
-
-var errPacked = errors.New("a stored value is damaged")
-
-// packer compresses what is stored. Its tables are made at the first use: a start that reads nothing pays nothing.
-type packer struct {
-	encoder func() (*zstd.Encoder, error)
-	decoder func() (*zstd.Decoder, error)
-}
-
-func newPacker() *packer {
-	return &packer{
-		encoder: sync.OnceValues(func() (*zstd.Encoder, error) {
-			return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault),
-				zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<20))
-		}),
-		decoder: sync.OnceValues(func() (*zstd.Decoder, error) {
-			return zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxUnpacked), zstd.WithDecoderLowmem(true))
-		}),
-	}
-}
-
-func (p *packer) pack(data []byte) ([]byte, error) {
-	if len(data) > maxUnpacked {
-		return nil, fmt.Errorf("%d bytes to be kept together: %w", len(data), ErrTooLarge)
-	}
-	if len(data) >= minCompress {
-		encoder, err := p.encoder()
-		if err != nil {
-			return nil, fmt.Errorf("start compressing: %w", err)
-		}
-		packed := encoder.EncodeAll(data, append(make([]byte, 0, len(data)/2+16), packedZstd))
-		if len(packed) <= len(data) {
-			return packed, nil
-		}
-	}
-	return append(append(make([]byte, 0, len(data)+1), packedRaw), data...), nil
-}
-
-func (p *packer) unpack(packed []byte) ([]byte, error) {
-	switch {
-	case len(packed) == 0:
-		return nil, errPacked
-	case packed[0] == packedRaw && len(packed) <= maxUnpacked+1:
-		return packed[1:], nil
-	case packed[0] != packedZstd:
-		return nil, errPacked
-	}
-	decoder, err := p.decoder()
-	if err != nil {
-		return nil, fmt.Errorf("start decompressing: %w", err)
-	}
-	data, err := decoder.DecodeAll(packed[1:], nil)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errPacked, err)
-	}
-	return data, nil
-}
-
-// packedGroup is a row of the table chunks: neighbouring chunks of a document, which shrink more together.
-type packedGroup struct {
-	first int // number of the first chunk
-	count int
-	body  []byte
-}
-
-// sealed is the value of the row: the number of chunks and the packed chunks.
-func (g packedGroup) sealed(row int64, hash []byte) []byte {
-	return seal(append(appendLength(nil, g.count), g.body...), groupKey(chunkKey(row, g.first), hash))
-}
-
-// packChunks packs the chunks of a document in groups of about groupBytes.
-func (p *packer) packChunks(ctx context.Context, chunks []index.Chunk) ([]packedGroup, error) {
-	var groups []packedGroup
-	var group encoder
-	for first := 0; first < len(chunks); {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		group.data = group.data[:0]
-		next := first
-		for next < len(chunks) && (next == first || len(group.data)+len(chunks[next].Text) <= groupBytes) {
-			chunkFields(&group, &chunks[next])
-			next++
-		}
-		body, err := p.pack(group.data)
-		if err != nil {
-			return nil, err
-		}
-		groups = append(groups, packedGroup{first, next - first, body})
-		first = next
-	}
-	return groups, nil
+// sealedGroup is the value of a row of the table chunks: the number of chunks and the packed chunks.
+func sealedGroup(g codec.Group, row int64, hash []byte) []byte {
+	return seal(append(binary.AppendUvarint(nil, uint64(g.Count)), g.Body...), groupKey(chunkKey(row, g.First), hash))
 }
 
 // openGroup checks the seal of a row of the table chunks. count is -1 in a row without a seal.
@@ -305,69 +27,19 @@ func openGroup(value []byte, key int64, hash []byte) (packed []byte, count int, 
 		return nil, 0, err
 	}
 	n, width := binary.Uvarint(data)
-	if width <= 0 || n > MaxChunks {
-		return nil, 0, errPacked
+	if width <= 0 || n > codec.MaxChunks {
+		return nil, 0, codec.ErrPacked
 	}
 	return data[width:], int(n), nil
 }
 
 // unpackGroup returns the chunks of a row of the table chunks.
-func (p *packer) unpackGroup(value []byte, key int64, hash []byte) ([]index.Chunk, error) {
+func unpackGroup(p *codec.Packer, value []byte, key int64, hash []byte) ([]index.Chunk, error) {
 	packed, _, err := openGroup(value, key, hash)
 	if err != nil {
 		return nil, err
 	}
-	return p.unpackChunks(packed)
-}
-
-// unpackChunks returns the chunks of a packed group.
-func (p *packer) unpackChunks(packed []byte) ([]index.Chunk, error) {
-	data, err := p.unpack(packed)
-	if err != nil {
-		return nil, err
-	}
-	var chunks []index.Chunk
-	for from := (&decoder{data: data}); len(from.data) > 0; {
-		var chunk index.Chunk
-		if chunkFields(from, &chunk); from.broken {
-			return nil, errPacked
-		}
-		chunks = append(chunks, chunk)
-	}
-	return chunks, nil
-}
-
-// packDetail packs what is stored of a document beside its columns and chunks.
-func (p *packer) packDetail(document *index.Document) ([]byte, error) {
-	var to encoder
-	detail(&to, document)
-	if len(document.Positions) > 0 || document.Secondary > 0 {
-		positions(&to, document)
-	}
-	if document.Secondary > 0 {
-		to.number(&document.Secondary)
-	}
-	return p.pack(to.data)
-}
-
-func (p *packer) unpackDetail(packed []byte, document *index.Document) error {
-	data, err := p.unpack(packed)
-	if err != nil {
-		return err
-	}
-	from := &decoder{data: data}
-	detail(from, document)
-	if !from.broken && len(from.data) > 0 { // those of older versions have none
-		positions(from, document)
-	}
-	if !from.broken && len(from.data) > 0 { // nor secondary owners
-		from.number(&document.Secondary)
-		document.Secondary = min(max(document.Secondary, 0), len(document.Authors))
-	}
-	if from.broken || len(from.data) > 0 {
-		return errPacked
-	}
-	return nil
+	return p.UnpackChunks(packed)
 }
 
 // A sealed value is the byte sealed, the CRC-32C of a key and the data, and the data. The key names what the data
@@ -387,10 +59,10 @@ func seal(data, key []byte) []byte {
 // isSealed reports whether a value has a seal.
 func isSealed(value []byte) bool { return len(value) >= sealBytes && value[0] == sealed }
 
-// unseal returns the data of a sealed value. Errors: errPacked.
+// unseal returns the data of a sealed value. Errors: codec.ErrPacked.
 func unseal(value, key []byte) ([]byte, error) {
 	if !isSealed(value) || segment.Checksum(key, value[sealBytes:]) != binary.LittleEndian.Uint32(value[1:]) {
-		return nil, fmt.Errorf("%w: its checksum is wrong", errPacked)
+		return nil, fmt.Errorf("%w: its checksum is wrong", codec.ErrPacked)
 	}
 	return value[sealBytes:], nil
 }
@@ -406,7 +78,7 @@ func unsealOld(value, key []byte) ([]byte, error) {
 // unreadable reports whether an error means that stored data is damaged, and not that reading it failed. database/sql
 // has no type for a value that does not fit the variable it is read into.
 func unreadable(err error) bool {
-	return errors.Is(err, errPacked) || errors.Is(err, index.ErrDamaged) ||
+	return errors.Is(err, codec.ErrPacked) || errors.Is(err, index.ErrDamaged) ||
 		err != nil && strings.Contains(err.Error(), "sql: Scan error")
 }
 
@@ -416,22 +88,14 @@ var errOrder = fmt.Errorf("%w: its rows are out of order", index.ErrDamaged)
 
 // documentKey is the key of the seal of a document's detail: all other columns of its row.
 func documentKey(s *stored) []byte {
-	d := &s.document
-	key := encoder{data: append(make([]byte, 0, 256), s.hash...)}
-	for _, field := range []*string{&d.ID, &d.Source, &d.Origin, &d.Title, &d.Link, &d.Type} {
-		key.text(field)
-	}
-	key.dates(d)
-	key.flag(&d.Hidden)
-	key.length(s.chunks)
-	return key.data
+	return codec.Columns(append(make([]byte, 0, 256), s.hash...), &s.document, s.chunks)
 }
 
 // groupKey is the key of the seal of a group of chunks: its place, and the half of the document's hash that stands for
 // the chunks.
 func groupKey(key int64, hash []byte) []byte {
-	return append(binary.LittleEndian.AppendUint64(make([]byte, 0, 8+hashBytes), uint64(key)),
-		hash[min(hashBytes, len(hash)):]...)
+	return append(binary.LittleEndian.AppendUint64(make([]byte, 0, 8+codec.HashBytes), uint64(key)),
+		hash[min(codec.HashBytes, len(hash)):]...)
 }
 
 // deletesKey is the key of the seals of a record of deletes.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"quarry/server/index"
+	"quarry/server/index/codec"
 )
 
 // worn is a library on disk with everything that can be damaged: long and short texts, deleted documents, vectors.
@@ -137,11 +138,11 @@ func (w worn) lacks(t testing.TB, s index.Snapshot, id string, want index.Docume
 		return []string{id}
 	}
 	got := found[0].Document
-	got.Chunks, err = s.Chunks(t.Context(), id, 0, MaxChunks, everything)
+	got.Chunks, err = s.Chunks(t.Context(), id, 0, codec.MaxChunks, everything)
 	if err != nil {
 		t.Fatalf("%s: %v", id, err)
 	}
-	want = canonical(want)
+	want = codec.Canonical(want)
 	for i := range got.Chunks {
 		if i < len(want.Chunks) && got.Chunks[i].Damaged {
 			missing = append(missing, fmt.Sprintf("%s#%d", id, i))
@@ -465,8 +466,8 @@ func TestKilledRepairsLoseNothing(t *testing.T) {
 // be read.
 func TestLostRowNumber(t *testing.T) {
 	x := open(t, Options{Dir: t.TempDir()})
-	whole := canonical(document("a", "walrus"))
-	lost := &item{change: change{id: whole.ID, put: &whole}, old: &stored{}, hash: hashOf(&whole)}
+	whole := codec.Canonical(document("a", "walrus"))
+	lost := &item{Change: codec.Change{ID: whole.ID, Put: &whole}, old: &stored{}, hash: codec.Hash(&whole)}
 	err := x.db.Update(t.Context(), func(tx *sql.Tx) error { return newLibrary(tx, x.packer).put(t.Context(), lost, time.Now()) })
 	if err != nil {
 		t.Fatal(err)

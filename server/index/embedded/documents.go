@@ -3,118 +3,17 @@ package embedded
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"quarry/server/index"
+	"quarry/server/index/codec"
 	"quarry/server/index/segment"
 	"quarry/server/sqlite"
 )
-
-// Limits on what one Write takes. A larger one is ErrTooLarge and stores nothing.
-const (
-	MaxChunks         = 1_000_000 // chunks of one document
-	MaxChunkBytes     = 16 << 20  // text of one chunk
-	MaxIDBytes        = 16 << 10  // the id of a document
-	MaxBatchDocuments = 100_000   // documents that a batch stores or removes
-	MaxBatchBytes     = 1 << 30   // text that a batch stores
-)
-
-var (
-	// ErrTooLarge: a document or batch is beyond the limits of the engine.
-	ErrTooLarge = errors.New("too large for one write")
-	// ErrNoID: a document without an id.
-	ErrNoID = errors.New("a document has no id")
-)
-
-// hashBytes is the length of each half of a document's hash.
-const hashBytes = 16
-
-// canonical is the document as it will be read back: valid UTF-8, dates in UTC and whole microseconds. What is the same
-// in this form is stored, hashed and indexed the same.
-func canonical(document index.Document) index.Document {
-	clean := cleaner{}
-	identity(clean, &document)
-	document.CreatedAt = fromMicros(micros(document.CreatedAt))
-	document.UpdatedAt = fromMicros(micros(document.UpdatedAt))
-	detail(clean, &document)
-	list(clean, &document.Chunks, func(chunk *index.Chunk) {
-		chunkFields(clean, chunk)
-		chunk.Damaged = false
-	})
-	return document
-}
-
-// micros returns a date as it is stored; nil for an unknown one.
-func micros(date time.Time) *int64 {
-	if date.IsZero() {
-		return nil
-	}
-	value := date.UnixMicro()
-	return &value
-}
-
-func fromMicros(value *int64) time.Time {
-	if value == nil {
-		return time.Time{}
-	}
-	return time.UnixMicro(*value).UTC()
-}
-
-// check refuses what does not fit into the store.
-func check(document *index.Document) error {
-	switch {
-	case document.ID == "":
-		return ErrNoID
-	case len(document.ID) > MaxIDBytes:
-		return fmt.Errorf("an id of %d bytes: %w", len(document.ID), ErrTooLarge)
-	case len(document.Chunks) > MaxChunks:
-		return fmt.Errorf("document %q with %d chunks: %w", document.ID, len(document.Chunks), ErrTooLarge)
-	}
-	for i := range document.Chunks {
-		if len(document.Chunks[i].Text) > MaxChunkBytes {
-			return fmt.Errorf("document %q, chunk %d of %d bytes: %w", document.ID, i,
-				len(document.Chunks[i].Text), ErrTooLarge)
-		}
-	}
-	return nil
-}
-
-// hashOf identifies what a document says: the first half everything but its chunks, the second half those.
-func hashOf(document *index.Document) []byte {
-	head := &encoder{hashed: true}
-	identity(head, document)
-	head.dates(document)
-	head.flag(&document.Hidden)
-	detail(head, document)
-	if secondary := -document.Secondary; secondary < 0 { // no length is negative, so no other document has these bytes
-		head.number(&secondary)
-	}
-	chunks := sha256.New()
-	body := &encoder{hashed: true}
-	body.length(len(document.Chunks))
-	for i := range document.Chunks {
-		chunk := &document.Chunks[i]
-		body.text(&chunk.Text)
-		body.text(&chunk.Link)
-		list(body, &chunk.Headings, body.text)
-		_, _ = chunks.Write(body.data)
-		body.data = body.data[:0]
-	}
-	_, _ = chunks.Write(body.data)
-	sum := sha256.Sum256(head.data)
-	return append(sum[:hashBytes:hashBytes], chunks.Sum(nil)[:hashBytes]...)
-}
-
-// sameChunks reports whether the chunks of two documents are equal, given their hashes.
-func sameChunks(a, b []byte) bool {
-	return len(a) == 2*hashBytes && len(b) == 2*hashBytes && bytes.Equal(a[hashBytes:], b[hashBytes:])
-}
 
 const (
 	ordinalBits = 20
@@ -162,14 +61,14 @@ const documentColumns = `row, hash, id, source, origin, title, link, type, creat
 // library reads and writes documents within one transaction. It is not safe for concurrent use.
 type library struct {
 	*statements
-	packer   *packer
+	packer   *codec.Packer
 	recalled map[string]*stored
 }
 
 // maxRecalled bounds what recall keeps: more than one answer describes.
 const maxRecalled = 256
 
-func newLibrary(db database, p *packer) *library {
+func newLibrary(db database, p *codec.Packer) *library {
 	return &library{statements: newStatements(db), packer: p}
 }
 
@@ -222,7 +121,7 @@ func (l *library) scan(row *sql.Rows, more ...any) (*stored, error) {
 	d := &s.document
 	err := row.Scan(append([]any{&s.row, &s.hash, &d.ID, &d.Source, &d.Origin, &d.Title, &d.Link, &d.Type, &created,
 		&updated, &d.Hidden, &s.chunks, &s.packed}, more...)...)
-	d.CreatedAt, d.UpdatedAt = fromMicros(created), fromMicros(updated)
+	d.CreatedAt, d.UpdatedAt = codec.FromMicros(created), codec.FromMicros(updated)
 	if err == nil && isSealed(s.packed) {
 		s.packed, s.damaged = unseal(s.packed, documentKey(&s))
 	} else if err == nil {
@@ -236,16 +135,16 @@ func (l *library) complete(s *stored) {
 	if s.packed == nil || s.damaged != nil {
 		return
 	}
-	s.damaged = l.packer.unpackDetail(s.packed, &s.document)
+	s.damaged = l.packer.UnpackDetail(s.packed, &s.document)
 	s.packed = nil
 }
 
 // completeOld is complete for a row without a seal, which is checked by the document's hash.
 func (l *library) completeOld(s *stored) {
 	l.complete(s)
-	if s.damaged == nil && (s.chunks < 0 || s.chunks > MaxChunks || len(s.hash) != 2*hashBytes ||
-		!bytes.Equal(hashOf(&s.document)[:hashBytes], s.hash[:hashBytes])) {
-		s.damaged = fmt.Errorf("%w: its hash is wrong", errPacked)
+	if s.damaged == nil && (s.chunks < 0 || s.chunks > codec.MaxChunks || len(s.hash) != 2*codec.HashBytes ||
+		!bytes.Equal(codec.Hash(&s.document)[:codec.HashBytes], s.hash[:codec.HashBytes])) {
+		s.damaged = fmt.Errorf("%w: its hash is wrong", codec.ErrPacked)
 	}
 }
 
@@ -265,7 +164,7 @@ func (l *library) readChunks(ctx context.Context, s *stored, from, to int) ([]in
 // fillChunks reads the chunks from from on into chunks. Where the database itself is damaged, each half is tried alone.
 func (l *library) fillChunks(ctx context.Context, s *stored, from int, chunks []index.Chunk) error {
 	err := l.eachGroup(ctx, s, from, from+len(chunks)-1, func(key int64, body []byte) {
-		group, err := l.packer.unpackGroup(body, key, s.hash)
+		group, err := unpackGroup(l.packer, body, key, s.hash)
 		if err != nil {
 			return
 		}

@@ -3,13 +3,12 @@ package embedded
 import (
 	"context"
 	"database/sql"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"quarry/server/index"
+	"quarry/server/index/codec"
 	"quarry/server/index/segment"
 	"quarry/server/index/vector"
 )
@@ -268,8 +267,8 @@ func (g *gathered) addTexts(ctx context.Context, first int, d *index.Document) e
 		if d.Chunks[i].Damaged {
 			continue
 		}
-		text := embeddedText(d, i)
-		key := keyOf(text)
+		text := codec.EmbeddedText(d, i)
+		key := codec.KeyOf(text)
 		g.bytes += len(text)
 		if g.has == nil || !g.has[first+i] {
 			g.lacking[key]++
@@ -396,10 +395,7 @@ func (e *embedding) insert(ctx context.Context, tx *sql.Tx, values [][]float32, 
 		if v == nil {
 			continue
 		}
-		raw := make([]byte, 0, 4*dimensions)
-		for _, value := range v {
-			raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(value))
-		}
+		raw := codec.AppendVector(make([]byte, 0, 4*dimensions), v)
 		if _, err := execute(ctx, to, "INSERT OR REPLACE INTO embeddings (model, hash, vector) VALUES (?, ?, ?)", id,
 			keys[i][:], seal(raw, keys[i][:])); err != nil {
 			return err

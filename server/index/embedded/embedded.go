@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"quarry/server/index"
+	"quarry/server/index/codec"
 	"quarry/server/index/segment"
 	"quarry/server/index/vector"
 	"quarry/server/sqlite"
@@ -54,7 +55,7 @@ type Options struct {
 // Index is an open library. Any number of them, in any number of processes, may be open on one folder.
 type Index struct {
 	db         *sqlite.DB
-	packer     *packer
+	packer     *codec.Packer
 	migrations fs.FS
 	pool       *pool[*segment.Reader]
 	states     *states
@@ -88,7 +89,7 @@ func Open(ctx context.Context, options Options) (*Index, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the library: %w", err)
 	}
-	x := &Index{db: db, packer: newPacker(), migrations: migrations, now: options.Now, log: options.Log}
+	x := &Index{db: db, packer: codec.NewPacker(), migrations: migrations, now: options.Now, log: options.Log}
 	if x.now == nil {
 		x.now = time.Now
 	}

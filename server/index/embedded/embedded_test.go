@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"quarry/server/index"
+	"quarry/server/index/codec"
 )
 
 var everything = index.Access{All: true}
@@ -343,19 +344,19 @@ func TestDocumentIDs(t *testing.T) {
 func TestRefusesWhatIsTooLarge(t *testing.T) {
 	x := open(t, Options{})
 	many := document("many")
-	many.Chunks = make([]index.Chunk, MaxChunks+1)
+	many.Chunks = make([]index.Chunk, codec.MaxChunks+1)
 	described := document("described")
-	described.Metadata = []index.Field{{Key: "note", Values: []string{strings.Repeat("x", maxUnpacked+1)}}}
+	described.Metadata = []index.Field{{Key: "note", Values: []string{strings.Repeat("x", codec.MaxUnpacked+1)}}}
 	tests := []struct {
 		batch index.Batch
 		want  error
 	}{
-		{index.Batch{Upsert: []index.Document{described}}, ErrTooLarge},
-		{index.Batch{Upsert: []index.Document{document("")}}, ErrNoID},
-		{index.Batch{Upsert: []index.Document{many}}, ErrTooLarge},
-		{index.Batch{Upsert: []index.Document{document("x", strings.Repeat("a", MaxChunkBytes+1))}}, ErrTooLarge},
-		{index.Batch{Upsert: []index.Document{document(strings.Repeat("x", MaxIDBytes+1))}}, ErrTooLarge},
-		{index.Batch{Delete: make([]string, MaxBatchDocuments+1)}, ErrTooLarge},
+		{index.Batch{Upsert: []index.Document{described}}, codec.ErrTooLarge},
+		{index.Batch{Upsert: []index.Document{document("")}}, codec.ErrNoID},
+		{index.Batch{Upsert: []index.Document{many}}, codec.ErrTooLarge},
+		{index.Batch{Upsert: []index.Document{document("x", strings.Repeat("a", codec.MaxChunkBytes+1))}}, codec.ErrTooLarge},
+		{index.Batch{Upsert: []index.Document{document(strings.Repeat("x", codec.MaxIDBytes+1))}}, codec.ErrTooLarge},
+		{index.Batch{Delete: make([]string, codec.MaxBatchDocuments+1)}, codec.ErrTooLarge},
 	}
 	for i, test := range tests {
 		test.batch.Upsert = append(test.batch.Upsert, document("sound", "text"))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"quarry/server/index"
+	"quarry/server/index/codec"
 	"quarry/server/index/lexical"
 )
 
@@ -52,7 +53,7 @@ func (s *snapshot) Like(ctx context.Context, id string, chunk int, access index.
 		known := newEmbeddings(shown.tx, model)
 		defer known.close()
 		found.Vector.Model = model.name
-		found.Vector.Values, err = known.find(ctx, keyOf(embeddedText(&whole, 0)))
+		found.Vector.Values, err = known.find(ctx, codec.KeyOf(codec.EmbeddedText(&whole, 0)))
 		return err
 	})
 	if err != nil {

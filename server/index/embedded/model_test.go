@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"quarry/server/index"
+	"quarry/server/index/codec"
 )
 
 // model is a library as a map, to compare with.
@@ -105,10 +106,10 @@ func (m model) compareStored(t testing.TB, s index.Snapshot) {
 			t.Fatalf("%s is not there", id)
 		}
 		got := found[0].Document
-		if got.Chunks, err = s.Chunks(ctx, id, 0, MaxChunks, everything); err != nil {
+		if got.Chunks, err = s.Chunks(ctx, id, 0, codec.MaxChunks, everything); err != nil {
 			t.Fatal(err)
 		}
-		if !reflect.DeepEqual(got, canonical(want)) {
+		if !reflect.DeepEqual(got, codec.Canonical(want)) {
 			t.Fatalf("%s\n got %+v\nwant %+v", id, got, want)
 		}
 		chunks += len(want.Chunks)

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"quarry/server/index"
+	"quarry/server/index/codec"
 	"quarry/server/index/segment"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -286,7 +287,7 @@ func describe(s *stored, from int, chunks []index.Chunk) (damage index.Damage, o
 	if s.damaged != nil {
 		return index.Damage{Kind: index.DamagedDocument, ID: s.document.ID, Reason: s.damaged.Error()}, true
 	}
-	damage = index.Damage{Kind: index.DamagedText, ID: s.document.ID, Origin: s.document.Origin, Reason: errPacked.Error()}
+	damage = index.Damage{Kind: index.DamagedText, ID: s.document.ID, Origin: s.document.Origin, Reason: codec.ErrPacked.Error()}
 	for i := range chunks {
 		if chunks[i].Damaged {
 			damage.Chunks = append(damage.Chunks, from+i)
@@ -315,7 +316,7 @@ func (s *snapshot) admitted(ctx context.Context, shown *view, id string, access 
 	if _, admitted, err := searcher.Admits(id, access); err != nil || !admitted {
 		return nil, nil
 	}
-	found = &stored{document: index.Document{ID: id}, damaged: fmt.Errorf("%w: it is indexed but not stored", errPacked)}
+	found = &stored{document: index.Document{ID: id}, damaged: fmt.Errorf("%w: it is indexed but not stored", codec.ErrPacked)}
 	damage, _ := describe(found, 0, nil)
 	s.note(damage)
 	return found, nil

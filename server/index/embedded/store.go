@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"quarry/server/index/codec"
 	"time"
 
 	"quarry/server/index/segment"
@@ -34,10 +35,10 @@ func (x *Index) store(ctx context.Context, tx *sql.Tx, ready *prepared, cursors 
 		if i.old != nil {
 			documents, chunks = documents-1, chunks-i.old.chunks
 		}
-		if i.put == nil {
+		if i.Put == nil {
 			err = writer.remove(ctx, i.old)
 		} else {
-			documents, chunks, indexed = documents+1, chunks+len(i.put.Chunks), indexed+1
+			documents, chunks, indexed = documents+1, chunks+len(i.Put.Chunks), indexed+1
 			err = writer.put(ctx, i, x.now())
 		}
 		if err != nil {
@@ -83,12 +84,12 @@ func (x *Index) storeDeletes(ctx context.Context, tx *sql.Tx, manifest int64, re
 	}
 	removals := make(map[*part]*removal)
 	for _, i := range gone {
-		p, ordinal, err := current.locate(i.id)
+		p, ordinal, err := current.locate(i.ID)
 		if err != nil {
 			return err
 		}
 		if p == nil {
-			x.log.Warn("a stored document is missing from the index", "document", i.id)
+			x.log.Warn("a stored document is missing from the index", "document", i.ID)
 			continue
 		}
 		if i.unread {
@@ -114,8 +115,8 @@ func (x *Index) storeDeletes(ctx context.Context, tx *sql.Tx, manifest int64, re
 
 // put stores the document of an item.
 func (l *library) put(ctx context.Context, i *item, now time.Time) error {
-	d := i.put
-	packed, err := l.packer.packDetail(d)
+	d := i.Put
+	packed, err := l.packer.PackDetail(d)
 	if err != nil {
 		return err
 	}
@@ -129,7 +130,7 @@ func (l *library) put(ctx context.Context, i *item, now time.Time) error {
 	}
 	result, err := execute(ctx, l, "INSERT INTO documents ("+documentColumns+`)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, number, i.hash, d.ID, d.Source, d.Origin, d.Title, d.Link, d.Type,
-		micros(d.CreatedAt), micros(d.UpdatedAt), d.Hidden, len(d.Chunks), packed)
+		codec.Micros(d.CreatedAt), codec.Micros(d.UpdatedAt), d.Hidden, len(d.Chunks), packed)
 	if err != nil {
 		return err
 	}
@@ -151,8 +152,8 @@ func (l *library) put(ctx context.Context, i *item, now time.Time) error {
 		}
 	}
 	for _, group := range i.groups {
-		if _, err := execute(ctx, l, "INSERT INTO chunks (key, body) VALUES (?, ?)", chunkKey(row, group.first),
-			group.sealed(row, i.hash)); err != nil {
+		if _, err := execute(ctx, l, "INSERT INTO chunks (key, body) VALUES (?, ?)", chunkKey(row, group.First),
+			sealedGroup(group, row, i.hash)); err != nil {
 			return err
 		}
 	}

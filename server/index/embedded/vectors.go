@@ -2,16 +2,14 @@ package embedded
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"quarry/server/index"
+	"quarry/server/index/codec"
 	"quarry/server/index/segment"
 	"quarry/server/index/vector"
 	"quarry/server/sqlite"
@@ -66,22 +64,6 @@ func currentModel(ctx context.Context, db sqlite.Querier) (m embeddingModel, ok 
 	return m, err == nil, err
 }
 
-// embeddedText returns the text of a chunk below its title and headings, which is what the model embeds.
-func embeddedText(d *index.Document, chunk int) string {
-	c := &d.Chunks[chunk]
-	head := d.Title
-	if len(c.Headings) > 0 {
-		head = strings.TrimSpace(head + "\n" + strings.Join(c.Headings, " > "))
-	}
-	return strings.TrimSpace(head + "\n\n" + c.Text)
-}
-
-func keyOf(text string) (key vector.Key) {
-	sum := sha256.Sum256([]byte(text))
-	copy(key[:], sum[:])
-	return key
-}
-
 // embeddings looks up vectors of one model. It is not safe for concurrent use.
 type embeddings struct {
 	model embeddingModel
@@ -99,17 +81,13 @@ func (e *embeddings) find(ctx context.Context, key vector.Key) ([]float32, error
 	if err == nil && len(raw) != 4*e.model.dimensions {
 		raw, err = unseal(raw, key[:])
 	}
-	if errors.Is(err, sql.ErrNoRows) || errors.Is(err, errPacked) || err == nil && len(raw) != 4*e.model.dimensions {
+	if errors.Is(err, sql.ErrNoRows) || errors.Is(err, codec.ErrPacked) || err == nil && len(raw) != 4*e.model.dimensions {
 		return nil, nil // damaged ones are embedded again
 	}
 	if err != nil {
 		return nil, err
 	}
-	values := make([]float32, e.model.dimensions)
-	for i := range values {
-		values[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
-	}
-	return values, nil
+	return codec.Vector(raw), nil
 }
 
 // add puts the vectors of a document's chunks into a file; first is the number of its first chunk in the segment.
@@ -119,7 +97,7 @@ func (e *embeddings) add(ctx context.Context, b *vector.Builder, first int, d *i
 			b.Missing++
 			continue
 		}
-		key := keyOf(embeddedText(d, i))
+		key := codec.KeyOf(codec.EmbeddedText(d, i))
 		values, err := e.find(ctx, key)
 		if err != nil {
 			return err
@@ -183,8 +161,8 @@ func (x *Index) buildVectors(ctx context.Context, tx *sql.Tx, ready *prepared) e
 	}
 	var documents []*index.Document
 	for n := range ready.items {
-		if i := &ready.items[n]; !i.keep && i.put != nil {
-			documents = append(documents, i.put)
+		if i := &ready.items[n]; !i.keep && i.Put != nil {
+			documents = append(documents, i.Put)
 		}
 	}
 	slices.SortFunc(documents, func(a, b *index.Document) int { return strings.Compare(a.ID, b.ID) })

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"quarry/server/index"
+	"quarry/server/index/codec"
 )
 
 // meaning gives every text a vector of its own, and counts how often each was asked for.
@@ -102,7 +103,7 @@ func exactly(m *meaning, documents model, values []float32, admits func(d *index
 		}
 		for i := range d.Chunks {
 			score := 0.0
-			for n, x := range m.of(embeddedText(&d, i)) {
+			for n, x := range m.of(codec.EmbeddedText(&d, i)) {
 				score += float64(x) * float64(values[n])
 			}
 			hits = append(hits, index.Hit{DocumentID: d.ID, Chunk: i, Score: score})

@@ -8,6 +8,7 @@ import (
 
 	"quarry/internal/guard"
 	"quarry/server/index"
+	"quarry/server/index/codec"
 	"quarry/server/index/segment"
 
 	"golang.org/x/sync/errgroup"
@@ -18,43 +19,10 @@ const (
 	patchesAtOnce = 256
 )
 
-// change is what a write does to one document: put or patch it, or remove it if both are nil.
-type change struct {
-	id      string
-	put     *index.Document
-	patches []index.AccessPatch
-	owns    func(origin string) bool // see index.Batch; nil: any
-}
-
-// changeList has at most one change per document.
-type changeList struct {
-	all    []change
-	places map[string]int
-}
-
-// of returns the change of a document, which is valid until the next call; it adds an empty one if there is none.
-func (l *changeList) of(id string) *change {
-	at, ok := l.places[id]
-	if !ok {
-		if l.places == nil {
-			l.places = make(map[string]int)
-		}
-		at = len(l.all)
-		l.places[id] = at
-		l.all = append(l.all, change{id: id})
-	}
-	return &l.all[at]
-}
-
-// excludes reports whether a stored document belongs to another owner.
-func (c *change) excludes(old *stored) bool {
-	return old != nil && c.owns != nil && !c.owns(old.origin())
-}
-
 // Write implements index.Index. A document that the batch both stores and deletes is stored; of two with one id the
-// last counts. Besides the errors of package index: ErrTooLarge, ErrNoID, index.ErrDiskFull.
+// last counts. Besides the errors of package index: codec.ErrTooLarge, codec.ErrNoID, index.ErrDiskFull.
 func (x *Index) Write(ctx context.Context, batch index.Batch) (index.Written, error) {
-	changes, err := plan(batch)
+	changes, err := codec.Changes(batch)
 	if err != nil {
 		return index.Written{}, fmt.Errorf("write to the library: %w", err)
 	}
@@ -65,7 +33,7 @@ func (x *Index) Write(ctx context.Context, batch index.Batch) (index.Written, er
 }
 
 // count returns what changes would do.
-func (x *Index) count(ctx context.Context, changes []change) (index.Written, error) {
+func (x *Index) count(ctx context.Context, changes []codec.Change) (index.Written, error) {
 	view, err := x.openView(ctx)
 	if err != nil {
 		return index.Written{}, err
@@ -84,15 +52,7 @@ func (x *Index) UpdateAccess(ctx context.Context, patches []index.AccessPatch) (
 	}
 	total := 0
 	for some := range slices.Chunk(patches, patchesAtOnce) {
-		var changes changeList
-		for _, patch := range some {
-			c := changes.of(patch.ID)
-			if c.patches == nil && patch.Origin != "" {
-				c.owns = func(stored string) bool { return stored == patch.Origin }
-			}
-			c.patches = append(c.patches, patch)
-		}
-		written, err := x.apply(ctx, changes.all, nil)
+		written, err := x.apply(ctx, codec.AccessChanges(some), nil)
 		if err != nil {
 			return total, err
 		}
@@ -101,50 +61,8 @@ func (x *Index) UpdateAccess(ctx context.Context, patches []index.AccessPatch) (
 	return total, nil
 }
 
-func patched(document index.Document, patches []index.AccessPatch) index.Document {
-	for _, patch := range patches {
-		if patch.Access != nil {
-			document.Access = patch.Access
-		}
-		if patch.Sets != nil {
-			document.Sets = patch.Sets
-		}
-		if patch.Hidden != nil {
-			document.Hidden = *patch.Hidden
-		}
-	}
-	return canonical(document)
-}
-
-// plan checks a batch and keeps one change per document.
-func plan(batch index.Batch) ([]change, error) {
-	if count := len(batch.Upsert) + len(batch.Delete); count > MaxBatchDocuments {
-		return nil, fmt.Errorf("%d documents: %w", count, ErrTooLarge)
-	}
-	var changes changeList
-	for _, id := range batch.Delete {
-		cleaner{}.text(&id)
-		*changes.of(id) = change{id: id, owns: batch.Owns}
-	}
-	size := 0
-	for i := range batch.Upsert {
-		document := canonical(batch.Upsert[i])
-		if err := check(&document); err != nil {
-			return nil, err
-		}
-		for _, chunk := range document.Chunks {
-			size += len(chunk.Text)
-		}
-		*changes.of(document.ID) = change{id: document.ID, put: &document, owns: batch.Owns}
-	}
-	if size > MaxBatchBytes {
-		return nil, fmt.Errorf("%d bytes of text: %w", size, ErrTooLarge)
-	}
-	return changes.all, nil
-}
-
 // apply stores changes in one transaction. An index that turns out to be damaged is repaired first.
-func (x *Index) apply(ctx context.Context, changes []change, cursors map[string]string) (index.Written, error) {
+func (x *Index) apply(ctx context.Context, changes []codec.Change, cursors map[string]string) (index.Written, error) {
 	if x.ReadOnly() {
 		return index.Written{}, fmt.Errorf("write to the library: %w", index.ErrReadOnly)
 	}
@@ -163,7 +81,7 @@ func (x *Index) apply(ctx context.Context, changes []change, cursors map[string]
 	return written, nil
 }
 
-func (x *Index) tryApply(ctx context.Context, changes []change, cursors map[string]string) (index.Written, error) {
+func (x *Index) tryApply(ctx context.Context, changes []codec.Change, cursors map[string]string) (index.Written, error) {
 	ready := new(prepared)
 	err := x.commit(ctx, func(tx *sql.Tx) (err error) {
 		x.discard(ready.segment)
@@ -208,13 +126,13 @@ type prepared struct {
 
 // item is one document of a write.
 type item struct {
-	change
+	codec.Change
 	old      *stored // nil: not stored yet
 	gone     segment.Delta
 	unread   bool // old is damaged: gone is to be read out of the index
 	keep     bool // nothing changes; old must still be what was seen
 	hash     []byte
-	groups   []packedGroup
+	groups   []codec.Group
 	sameText bool // the stored chunks stay
 }
 
@@ -224,7 +142,7 @@ func (p *prepared) nothing() bool {
 
 // prepare looks up what is stored, and makes everything that takes time: packed texts, statistics of what goes, and a
 // durable segment of what comes.
-func (x *Index) prepare(ctx context.Context, tx *sql.Tx, changes []change) (*prepared, error) {
+func (x *Index) prepare(ctx context.Context, tx *sql.Tx, changes []codec.Change) (*prepared, error) {
 	ready := &prepared{items: make([]item, 0, len(changes))}
 	library := newLibrary(tx, x.packer)
 	defer library.close()
@@ -241,7 +159,7 @@ func (x *Index) prepare(ctx context.Context, tx *sql.Tx, changes []change) (*pre
 }
 
 // addAll adds changes; an *index.OwnedError if documents of others are among them.
-func (p *prepared) addAll(ctx context.Context, library *library, changes []change) error {
+func (p *prepared) addAll(ctx context.Context, library *library, changes []codec.Change) error {
 	for _, c := range changes {
 		if err := p.add(ctx, library, c); err != nil {
 			return err
@@ -253,26 +171,26 @@ func (p *prepared) addAll(ctx context.Context, library *library, changes []chang
 	return nil
 }
 
-func (p *prepared) add(ctx context.Context, library *library, c change) error {
-	old, err := library.look(ctx, c.id)
+func (p *prepared) add(ctx context.Context, library *library, c codec.Change) error {
+	old, err := library.look(ctx, c.ID)
 	if err != nil {
 		return err
 	}
-	if c.excludes(old) {
-		if c.put != nil {
+	if old != nil && c.Excludes(old.origin()) {
+		if c.Put != nil {
 			if p.owned == nil {
 				p.owned = make(map[string]string)
 			}
-			p.owned[c.id] = old.origin()
+			p.owned[c.ID] = old.origin()
 		}
-		p.items = append(p.items, item{change: c, old: old, keep: true})
+		p.items = append(p.items, item{Change: c, old: old, keep: true})
 		return nil
 	}
-	i := item{change: c, old: old, keep: old == nil && c.put == nil}
+	i := item{Change: c, old: old, keep: old == nil && c.Put == nil}
 	if old != nil {
 		err = i.compare(ctx, library)
-	} else if i.put != nil {
-		i.hash = hashOf(i.put)
+	} else if i.Put != nil {
+		i.hash = codec.Hash(i.Put)
 	}
 	if err != nil {
 		return err
@@ -285,8 +203,8 @@ func (p *prepared) add(ctx context.Context, library *library, c change) error {
 // compare fills an item whose document is stored. What is stored and damaged is stored again even if it is the same; but
 // a patch keeps the chunks as they are: the ones that cannot be read stay known as damaged.
 func (i *item) compare(ctx context.Context, library *library) error {
-	if i.put != nil {
-		i.hash = hashOf(i.put)
+	if i.Put != nil {
+		i.hash = codec.Hash(i.Put)
 		if i.old.damaged == nil && slices.Equal(i.hash, i.old.hash) {
 			_, damaged, err := library.examine(ctx, i.old)
 			if i.keep = !damaged; err != nil || i.keep {
@@ -302,15 +220,15 @@ func (i *item) compare(ctx context.Context, library *library) error {
 	}
 	i.unread = lost
 	switch {
-	case i.patches != nil && i.old.damaged != nil:
+	case i.Patches != nil && i.old.damaged != nil:
 		i.keep = true // nothing is known of it that could be kept
-	case i.patches != nil:
-		document := patched(whole, i.patches)
-		i.put = &document
-		i.hash = slices.Concat(hashOf(&document)[:hashBytes], i.old.hash[hashBytes:])
+	case i.Patches != nil:
+		document := codec.Patched(whole, i.Patches)
+		i.Put = &document
+		i.hash = slices.Concat(codec.Hash(&document)[:codec.HashBytes], i.old.hash[codec.HashBytes:])
 		i.keep, i.sameText = slices.Equal(i.hash, i.old.hash), true
-	case i.put != nil:
-		i.sameText = !lost && sameChunks(i.old.hash, i.hash)
+	case i.Put != nil:
+		i.sameText = !lost && codec.SameChunks(i.old.hash, i.hash)
 	}
 	if !i.keep && !i.unread {
 		i.gone = segment.DeltaOf(whole)
@@ -320,9 +238,9 @@ func (i *item) compare(ctx context.Context, library *library) error {
 
 func (p *prepared) count(i *item) {
 	switch {
-	case i.put == nil && i.old != nil:
+	case i.Put == nil && i.old != nil:
 		p.written.Removed++
-	case i.put == nil:
+	case i.Put == nil:
 	case i.keep:
 		p.written.Unchanged++
 	case i.old != nil:
@@ -335,10 +253,10 @@ func (p *prepared) count(i *item) {
 func (x *Index) packTexts(ctx context.Context, ready *prepared) error {
 	for n := range ready.items {
 		i := &ready.items[n]
-		if i.keep || i.put == nil || i.sameText {
+		if i.keep || i.Put == nil || i.sameText {
 			continue
 		}
-		groups, err := x.packer.packChunks(ctx, i.put.Chunks)
+		groups, err := x.packer.PackChunks(ctx, i.Put.Chunks)
 		if err != nil {
 			return err
 		}
@@ -351,14 +269,14 @@ func (x *Index) indexTexts(ctx context.Context, ready *prepared) error {
 	builder := segment.NewBuilder()
 	for n := range ready.items {
 		i := &ready.items[n]
-		if i.keep || i.put == nil {
+		if i.keep || i.Put == nil {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := builder.Add(*i.put); err != nil {
-			return fmt.Errorf("index document %q: %w", i.id, err)
+		if err := builder.Add(*i.Put); err != nil {
+			return fmt.Errorf("index document %q: %w", i.ID, err)
 		}
 	}
 	var err error
@@ -367,12 +285,12 @@ func (x *Index) indexTexts(ctx context.Context, ready *prepared) error {
 }
 
 // verify fails with errOvertaken unless all documents are as they were when the write was prepared.
-func (p *prepared) verify(ctx context.Context, tx *sql.Tx, packer *packer) error {
+func (p *prepared) verify(ctx context.Context, tx *sql.Tx, packer *codec.Packer) error {
 	library := newLibrary(tx, packer)
 	defer library.close()
 	for n := range p.items {
 		i := &p.items[n]
-		now, err := library.look(ctx, i.id)
+		now, err := library.look(ctx, i.ID)
 		if err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package embedded
+package codec
 
 import (
 	"reflect"
@@ -9,23 +9,23 @@ import (
 )
 
 func TestPackedChunksComeBack(t *testing.T) {
-	p := newPacker()
+	p := NewPacker()
 	tests := [][]index.Chunk{
 		{{}},
 		{{Text: "short"}, {Text: "", Link: "https://x.example"}},
 		{{Text: strings.Repeat("long text ", 5000), Headings: []string{"A", "", "C"}}, {Text: "next"}},
 	}
 	for _, want := range tests {
-		groups, err := p.packChunks(t.Context(), want)
+		groups, err := p.PackChunks(t.Context(), want)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []index.Chunk
 		for _, group := range groups {
-			if group.first != len(got) {
-				t.Errorf("a group begins at %d, want %d", group.first, len(got))
+			if group.First != len(got) {
+				t.Errorf("a group begins at %d, want %d", group.First, len(got))
 			}
-			chunks, err := p.unpackChunks(group.body)
+			chunks, err := p.UnpackChunks(group.Body)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -38,36 +38,39 @@ func TestPackedChunksComeBack(t *testing.T) {
 }
 
 func FuzzUnpack(f *testing.F) {
-	p := newPacker()
-	whole := wholly()
-	detail, err := p.packDetail(&whole)
+	p := NewPacker()
+	whole := index.Document{ID: "a", Path: []string{"docs"}, Authors: []index.Person{{Name: "Jo", Email: "jo@acme.example"}}, Secondary: 1,
+		Metadata: []index.Field{{Key: "team", Values: []string{"infra"}}}, Sets: []string{"handbook"}, Access: []string{"PUBLIC"},
+		Outline: []index.Heading{{Level: 1, Text: "Top"}}, Positions: []index.Position{{End: 5, FirstLine: 1, LastLine: 2}},
+		Chunks: []index.Chunk{{Text: strings.Repeat("long text ", 20), Headings: []string{"Top"}, Link: "#top"}, {}}}
+	detail, err := p.PackDetail(&whole)
 	if err != nil {
 		f.Fatal(err)
 	}
-	groups, err := p.packChunks(f.Context(), whole.Chunks)
+	groups, err := p.PackChunks(f.Context(), whole.Chunks)
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(detail)
-	f.Add(groups[0].body)
+	f.Add(groups[0].Body)
 	f.Add([]byte{})
 	f.Add([]byte{packedZstd})
 	f.Add([]byte{packedRaw, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
 	f.Add([]byte{7, 1, 2, 3})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var document index.Document
-		_ = p.unpackDetail(data, &document)
-		chunks, err := p.unpackChunks(data)
+		_ = p.UnpackDetail(data, &document)
+		chunks, err := p.UnpackChunks(data)
 		if err != nil {
 			return
 		}
 		var again []index.Chunk
-		groups, err := p.packChunks(t.Context(), chunks)
+		groups, err := p.PackChunks(t.Context(), chunks)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, group := range groups {
-			some, err := p.unpackChunks(group.body)
+			some, err := p.UnpackChunks(group.Body)
 			if err != nil {
 				t.Fatal(err)
 			}

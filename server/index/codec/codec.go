@@ -1,0 +1,344 @@
+// Package codec is the stored form of documents, which engines share: which documents are the same, how they are packed,
+// and the changes that a batch stands for.
+package codec
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"quarry/server/index"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// codec is applied to the fields of a document in a fixed order: cleaner makes them valid, encoder writes them, to be
+// stored or hashed, and decoder reads what encoder wrote.
+type codec interface {
+	text(*string)
+	number(*int)
+	flag(*bool)
+	// length handles the length of a list. A decoder returns the one it read, the others return n.
+	length(n int) int
+}
+
+// identity applies a codec to the text columns of a document's row.
+func identity(c codec, d *index.Document) {
+	for _, field := range []*string{&d.ID, &d.Source, &d.Title, &d.Link, &d.Type, &d.Origin} {
+		c.text(field)
+	}
+}
+
+// detail applies a codec to what is stored of a document beside its columns and chunks.
+func detail(c codec, d *index.Document) {
+	list(c, &d.Path, c.text)
+	list(c, &d.Sets, c.text)
+	list(c, &d.Access, c.text)
+	list(c, &d.Authors, func(person *index.Person) {
+		c.text(&person.Name)
+		c.text(&person.Email)
+	})
+	list(c, &d.Metadata, func(field *index.Field) {
+		c.text(&field.Key)
+		list(c, &field.Values, c.text)
+		c.flag(&field.List)
+	})
+	list(c, &d.Outline, func(heading *index.Heading) {
+		c.number(&heading.Level)
+		c.number(&heading.Chunk)
+		c.text(&heading.Text)
+	})
+}
+
+// positions applies a codec to the positions of a document's chunks, each as its distance from the one before.
+func positions(c codec, d *index.Document) {
+	var last index.Position
+	list(c, &d.Positions, func(p *index.Position) {
+		gap := index.Position{Start: p.Start - last.End, End: p.End - p.Start, FirstLine: p.FirstLine - last.LastLine,
+			LastLine: p.LastLine - p.FirstLine}
+		for _, number := range []*int{&gap.Start, &gap.End, &gap.FirstLine, &gap.LastLine} {
+			c.number(number)
+		}
+		if _, reads := c.(*decoder); reads {
+			p.Start, p.FirstLine = last.End+gap.Start, last.LastLine+gap.FirstLine
+			p.End, p.LastLine = p.Start+gap.End, p.FirstLine+gap.LastLine
+		}
+		last = *p
+	})
+}
+
+func chunkFields(c codec, chunk *index.Chunk) {
+	list(c, &chunk.Headings, c.text)
+	c.text(&chunk.Link)
+	c.text(&chunk.Text)
+}
+
+func list[T any](c codec, values *[]T, field func(*T)) {
+	switch c := c.(type) {
+	case cleaner:
+		*values = append([]T(nil), *values...) // the caller's list stays as it is
+	case *decoder:
+		for n := c.length(0); n > 0 && !c.broken; n-- {
+			*values = append(*values, *new(T))
+			field(&(*values)[len(*values)-1])
+		}
+		return
+	}
+	c.length(len(*values))
+	for i := range *values {
+		field(&(*values)[i])
+	}
+}
+
+// cleaner replaces what is not valid UTF-8.
+type cleaner struct{}
+
+func (cleaner) text(value *string) { *value = strings.ToValidUTF8(*value, string(utf8.RuneError)) }
+func (cleaner) number(*int)        {}
+func (cleaner) flag(*bool)         {}
+func (cleaner) length(n int) int   { return n }
+
+// encoder writes values: lengths as uvarints, numbers as varints, texts behind their lengths, flags as one byte. So two
+// different documents never give the same bytes.
+type encoder struct {
+	data   []byte
+	hashed bool // the bytes are hashed: lengths are varints, too
+}
+
+func (e *encoder) text(value *string) {
+	e.length(len(*value))
+	e.data = append(e.data, *value...)
+}
+
+func (e *encoder) number(value *int) { e.data = binary.AppendVarint(e.data, int64(*value)) }
+
+func (e *encoder) flag(value *bool) {
+	if *value {
+		e.length(1)
+		return
+	}
+	e.length(0)
+}
+
+func (e *encoder) length(n int) int {
+	if e.hashed {
+		e.data = binary.AppendVarint(e.data, int64(n))
+	} else {
+		e.data = appendLength(e.data, n)
+	}
+	return n
+}
+
+// dates writes when a document was made and changed.
+func (e *encoder) dates(d *index.Document) {
+	for _, date := range []*int64{Micros(d.CreatedAt), Micros(d.UpdatedAt)} {
+		known := date != nil
+		if e.flag(&known); known {
+			e.data = binary.AppendVarint(e.data, *date)
+		}
+	}
+}
+
+func appendLength(data []byte, n int) []byte { return binary.AppendUvarint(data, uint64(n)) }
+
+// decoder reads what an encoder wrote. What cannot be read is zero, and broken is set.
+type decoder struct {
+	data   []byte
+	broken bool
+}
+
+// advance passes over a number of width bytes, which is not positive if it could not be read.
+func (d *decoder) advance(width int, valid bool) bool {
+	if width <= 0 || !valid {
+		d.data, d.broken = nil, true
+		return false
+	}
+	d.data = d.data[width:]
+	return true
+}
+
+func (d *decoder) text(value *string) {
+	n := d.length(0)
+	*value, d.data = string(d.data[:n]), d.data[n:]
+}
+
+func (d *decoder) number(value *int) {
+	if n, width := binary.Varint(d.data); d.advance(width, true) {
+		*value = int(n)
+	}
+}
+
+func (d *decoder) flag(value *bool) {
+	if n, width := binary.Uvarint(d.data); d.advance(width, true) {
+		*value = n != 0
+	}
+}
+
+// length reads a number that cannot exceed what is left, as everything that is counted takes at least a byte.
+func (d *decoder) length(int) int {
+	n, width := binary.Uvarint(d.data)
+	if !d.advance(width, n <= uint64(len(d.data)-max(0, width))) {
+		return 0
+	}
+	return int(n)
+}
+
+// The first byte of a packed value says what follows.
+const (
+	packedRaw  = 0
+	packedZstd = 1
+)
+
+const (
+	// minCompress is the length below which compression does not pay.
+	minCompress = 64
+	// groupBytes of text are packed together: enough to shrink well, little enough to read one chunk fast.
+	groupBytes = 8 << 10
+	// MaxUnpacked bounds the memory that a damaged or hostile store can ask for; nothing larger is packed.
+	MaxUnpacked = 64 << 20
+)
+
+// ErrPacked: a packed value cannot be read.
+var ErrPacked = errors.New("a stored value is damaged")
+
+// Packer compresses what is stored. Its tables are made at the first use: a start that reads nothing pays nothing.
+type Packer struct {
+	encoder func() (*zstd.Encoder, error)
+	decoder func() (*zstd.Decoder, error)
+}
+
+// NewPacker returns a Packer, which is safe for concurrent use.
+func NewPacker() *Packer {
+	return &Packer{
+		encoder: sync.OnceValues(func() (*zstd.Encoder, error) {
+			return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault),
+				zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<20))
+		}),
+		decoder: sync.OnceValues(func() (*zstd.Decoder, error) {
+			return zstd.NewReader(nil, zstd.WithDecoderMaxMemory(MaxUnpacked), zstd.WithDecoderLowmem(true))
+		}),
+	}
+}
+
+func (p *Packer) pack(data []byte) ([]byte, error) {
+	if len(data) > MaxUnpacked {
+		return nil, fmt.Errorf("%d bytes to be kept together: %w", len(data), ErrTooLarge)
+	}
+	if len(data) >= minCompress {
+		encoder, err := p.encoder()
+		if err != nil {
+			return nil, fmt.Errorf("start compressing: %w", err)
+		}
+		packed := encoder.EncodeAll(data, append(make([]byte, 0, len(data)/2+16), packedZstd))
+		if len(packed) <= len(data) {
+			return packed, nil
+		}
+	}
+	return append(append(make([]byte, 0, len(data)+1), packedRaw), data...), nil
+}
+
+func (p *Packer) unpack(packed []byte) ([]byte, error) {
+	switch {
+	case len(packed) == 0:
+		return nil, ErrPacked
+	case packed[0] == packedRaw && len(packed) <= MaxUnpacked+1:
+		return packed[1:], nil
+	case packed[0] != packedZstd:
+		return nil, ErrPacked
+	}
+	decoder, err := p.decoder()
+	if err != nil {
+		return nil, fmt.Errorf("start decompressing: %w", err)
+	}
+	data, err := decoder.DecodeAll(packed[1:], nil)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrPacked, err)
+	}
+	return data, nil
+}
+
+// Group has neighbouring chunks of a document, which shrink more together.
+type Group struct {
+	First int // number of the first chunk
+	Count int
+	Body  []byte
+}
+
+// PackChunks packs the chunks of a document in groups of about groupBytes.
+func (p *Packer) PackChunks(ctx context.Context, chunks []index.Chunk) ([]Group, error) {
+	var groups []Group
+	var group encoder
+	for first := 0; first < len(chunks); {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		group.data = group.data[:0]
+		next := first
+		for next < len(chunks) && (next == first || len(group.data)+len(chunks[next].Text) <= groupBytes) {
+			chunkFields(&group, &chunks[next])
+			next++
+		}
+		body, err := p.pack(group.data)
+		if err != nil {
+			return nil, err
+		}
+		groups = append(groups, Group{first, next - first, body})
+		first = next
+	}
+	return groups, nil
+}
+
+// UnpackChunks returns the chunks of a packed group.
+func (p *Packer) UnpackChunks(packed []byte) ([]index.Chunk, error) {
+	data, err := p.unpack(packed)
+	if err != nil {
+		return nil, err
+	}
+	var chunks []index.Chunk
+	for from := (&decoder{data: data}); len(from.data) > 0; {
+		var chunk index.Chunk
+		if chunkFields(from, &chunk); from.broken {
+			return nil, ErrPacked
+		}
+		chunks = append(chunks, chunk)
+	}
+	return chunks, nil
+}
+
+// PackDetail packs what is stored of a document beside its columns and chunks.
+func (p *Packer) PackDetail(document *index.Document) ([]byte, error) {
+	var to encoder
+	detail(&to, document)
+	if len(document.Positions) > 0 || document.Secondary > 0 {
+		positions(&to, document)
+	}
+	if document.Secondary > 0 {
+		to.number(&document.Secondary)
+	}
+	return p.pack(to.data)
+}
+
+// UnpackDetail reads what PackDetail wrote into a document. Errors: ErrPacked.
+func (p *Packer) UnpackDetail(packed []byte, document *index.Document) error {
+	data, err := p.unpack(packed)
+	if err != nil {
+		return err
+	}
+	from := &decoder{data: data}
+	detail(from, document)
+	if !from.broken && len(from.data) > 0 { // those of older versions have none
+		positions(from, document)
+	}
+	if !from.broken && len(from.data) > 0 { // nor secondary owners
+		from.number(&document.Secondary)
+		document.Secondary = min(max(document.Secondary, 0), len(document.Authors))
+	}
+	if from.broken || len(from.data) > 0 {
+		return ErrPacked
+	}
+	return nil
+}

@@ -1,0 +1,211 @@
+package codec
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+
+	"quarry/server/index"
+)
+
+// Limits on what one Write takes. A larger one is ErrTooLarge and stores nothing.
+const (
+	MaxChunks         = 1_000_000 // chunks of one document
+	MaxChunkBytes     = 16 << 20  // text of one chunk
+	MaxIDBytes        = 16 << 10  // the id of a document
+	MaxBatchDocuments = 100_000   // documents that a batch stores or removes
+	MaxBatchBytes     = 1 << 30   // text that a batch stores
+)
+
+var (
+	// ErrTooLarge: a document or batch is beyond the limits of the engine.
+	ErrTooLarge = errors.New("too large for one write")
+	// ErrNoID: a document without an id.
+	ErrNoID = errors.New("a document has no id")
+)
+
+// HashBytes is the length of each half of a document's hash.
+const HashBytes = 16
+
+// Canonical is the document as it will be read back: valid UTF-8, dates in UTC and whole microseconds. What is the same
+// in this form is stored, hashed and indexed the same.
+func Canonical(document index.Document) index.Document {
+	clean := cleaner{}
+	identity(clean, &document)
+	document.CreatedAt = FromMicros(Micros(document.CreatedAt))
+	document.UpdatedAt = FromMicros(Micros(document.UpdatedAt))
+	detail(clean, &document)
+	list(clean, &document.Chunks, func(chunk *index.Chunk) {
+		chunkFields(clean, chunk)
+		chunk.Damaged = false
+	})
+	return document
+}
+
+// Micros returns a date as it is stored; nil for an unknown one.
+func Micros(date time.Time) *int64 {
+	if date.IsZero() {
+		return nil
+	}
+	value := date.UnixMicro()
+	return &value
+}
+
+// FromMicros is the date of a stored one.
+func FromMicros(value *int64) time.Time {
+	if value == nil {
+		return time.Time{}
+	}
+	return time.UnixMicro(*value).UTC()
+}
+
+// check refuses what does not fit into the store.
+func check(document *index.Document) error {
+	switch {
+	case document.ID == "":
+		return ErrNoID
+	case len(document.ID) > MaxIDBytes:
+		return fmt.Errorf("an id of %d bytes: %w", len(document.ID), ErrTooLarge)
+	case len(document.Chunks) > MaxChunks:
+		return fmt.Errorf("document %q with %d chunks: %w", document.ID, len(document.Chunks), ErrTooLarge)
+	}
+	for i := range document.Chunks {
+		if len(document.Chunks[i].Text) > MaxChunkBytes {
+			return fmt.Errorf("document %q, chunk %d of %d bytes: %w", document.ID, i,
+				len(document.Chunks[i].Text), ErrTooLarge)
+		}
+	}
+	return nil
+}
+
+// Hash identifies what a document says: the first half everything but its chunks, the second half those.
+func Hash(document *index.Document) []byte {
+	head := &encoder{hashed: true}
+	identity(head, document)
+	head.dates(document)
+	head.flag(&document.Hidden)
+	detail(head, document)
+	if secondary := -document.Secondary; secondary < 0 { // no length is negative, so no other document has these bytes
+		head.number(&secondary)
+	}
+	chunks := sha256.New()
+	body := &encoder{hashed: true}
+	body.length(len(document.Chunks))
+	for i := range document.Chunks {
+		chunk := &document.Chunks[i]
+		body.text(&chunk.Text)
+		body.text(&chunk.Link)
+		list(body, &chunk.Headings, body.text)
+		_, _ = chunks.Write(body.data)
+		body.data = body.data[:0]
+	}
+	_, _ = chunks.Write(body.data)
+	sum := sha256.Sum256(head.data)
+	return append(sum[:HashBytes:HashBytes], chunks.Sum(nil)[:HashBytes]...)
+}
+
+// SameChunks reports whether the chunks of two documents are equal, given their hashes.
+func SameChunks(a, b []byte) bool {
+	return len(a) == 2*HashBytes && len(b) == 2*HashBytes && bytes.Equal(a[HashBytes:], b[HashBytes:])
+}
+
+// Change is what a write does to one document: put or patch it, or remove it if both are nil.
+type Change struct {
+	ID      string
+	Put     *index.Document
+	Patches []index.AccessPatch
+	Owns    func(origin string) bool // see index.Batch; nil: any
+}
+
+// changeList has at most one change per document.
+type changeList struct {
+	all    []Change
+	places map[string]int
+}
+
+// of returns the change of a document, which is valid until the next call; it adds an empty one if there is none.
+func (l *changeList) of(id string) *Change {
+	at, ok := l.places[id]
+	if !ok {
+		if l.places == nil {
+			l.places = make(map[string]int)
+		}
+		at = len(l.all)
+		l.places[id] = at
+		l.all = append(l.all, Change{ID: id})
+	}
+	return &l.all[at]
+}
+
+// AccessChanges returns one change per document.
+func AccessChanges(patches []index.AccessPatch) []Change {
+	var changes changeList
+	for _, patch := range patches {
+		c := changes.of(patch.ID)
+		if c.Patches == nil && patch.Origin != "" {
+			c.Owns = func(stored string) bool { return stored == patch.Origin }
+		}
+		c.Patches = append(c.Patches, patch)
+	}
+	return changes.all
+}
+
+// Excludes reports whether a document that is stored under an origin belongs to another owner.
+func (c *Change) Excludes(origin string) bool { return c.Owns != nil && !c.Owns(origin) }
+
+// Patched returns a document with its new rights.
+func Patched(document index.Document, patches []index.AccessPatch) index.Document {
+	for _, patch := range patches {
+		if patch.Access != nil {
+			document.Access = patch.Access
+		}
+		if patch.Sets != nil {
+			document.Sets = patch.Sets
+		}
+		if patch.Hidden != nil {
+			document.Hidden = *patch.Hidden
+		}
+	}
+	return Canonical(document)
+}
+
+// Changes checks a batch and returns one change per document. Errors: ErrTooLarge, ErrNoID.
+func Changes(batch index.Batch) ([]Change, error) {
+	if count := len(batch.Upsert) + len(batch.Delete); count > MaxBatchDocuments {
+		return nil, fmt.Errorf("%d documents: %w", count, ErrTooLarge)
+	}
+	var changes changeList
+	for _, id := range batch.Delete {
+		cleaner{}.text(&id)
+		*changes.of(id) = Change{ID: id, Owns: batch.Owns}
+	}
+	size := 0
+	for i := range batch.Upsert {
+		document := Canonical(batch.Upsert[i])
+		if err := check(&document); err != nil {
+			return nil, err
+		}
+		for _, chunk := range document.Chunks {
+			size += len(chunk.Text)
+		}
+		*changes.of(document.ID) = Change{ID: document.ID, Put: &document, Owns: batch.Owns}
+	}
+	if size > MaxBatchBytes {
+		return nil, fmt.Errorf("%d bytes of text: %w", size, ErrTooLarge)
+	}
+	return changes.all, nil
+}
+
+// Columns appends the fields that a row has columns for, and the number of its chunks.
+func Columns(dst []byte, d *index.Document, chunks int) []byte {
+	to := encoder{data: dst}
+	for _, field := range []*string{&d.ID, &d.Source, &d.Origin, &d.Title, &d.Link, &d.Type} {
+		to.text(field)
+	}
+	to.dates(d)
+	to.flag(&d.Hidden)
+	to.length(chunks)
+	return to.data
+}

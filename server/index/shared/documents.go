@@ -1,0 +1,163 @@
+package shared
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"quarry/server/index"
+	"quarry/server/index/codec"
+	"quarry/server/sqlite"
+)
+
+// stored is a document's row.
+type stored struct {
+	row, changed, texted, added int64
+	hash                        []byte
+	chunks                      int
+	document                    index.Document // without chunks
+	damaged                     error          // why the row cannot be read
+}
+
+const documentColumns = `row, id, changed, texted, added_at, hash, source, origin, title, link, type, created_at, updated_at,
+	hidden, chunks, detail`
+
+// reader reads documents of a database or transaction.
+type reader struct {
+	db     sqlite.Querier
+	packer *codec.Packer
+}
+
+// find reads the rows of documents by id; those that do not exist are missing.
+func (r reader) find(ctx context.Context, ids []string) (map[string]*stored, error) {
+	found := make(map[string]*stored, len(ids))
+	for some := range slices.Chunk(ids, 1000) {
+		list, err := json.Marshal(some)
+		if err != nil {
+			return nil, fmt.Errorf("look for documents: %w", err)
+		}
+		rows, err := r.rows(ctx, "WHERE id IN (SELECT value FROM json_each(?))", string(list))
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range rows {
+			found[s.document.ID] = s
+		}
+	}
+	return found, nil
+}
+
+// rows reads the rows of documents; where also orders and limits them.
+func (r reader) rows(ctx context.Context, where string, args ...any) (all []*stored, err error) {
+	err = each(ctx, r.db, func(row *sql.Rows) error {
+		var created, updated *int64
+		var hidden int
+		var packed []byte
+		s := new(stored)
+		d := &s.document
+		if err := row.Scan(&s.row, &d.ID, &s.changed, &s.texted, &s.added, &s.hash, &d.Source, &d.Origin, &d.Title, &d.Link,
+			&d.Type, &created, &updated, &hidden, &s.chunks, &packed); err != nil {
+			return err
+		}
+		d.CreatedAt, d.UpdatedAt, d.Hidden = codec.FromMicros(created), codec.FromMicros(updated), hidden != 0
+		if s.damaged = r.packer.UnpackDetail(packed, d); s.damaged != nil {
+			d.Access, d.Hidden = nil, true // nobody sees what cannot be read
+		}
+		all = append(all, s)
+		return nil
+	}, "SELECT "+documentColumns+" FROM documents "+where, args...)
+	return all, err
+}
+
+// readChunks reads the chunks from to to, inclusive, of those that there are. Those that cannot be read are marked.
+func (r reader) readChunks(ctx context.Context, s *stored, from, to int) ([]index.Chunk, error) {
+	from, to = max(from, 0), min(to, s.chunks-1)
+	if from > to {
+		return nil, nil
+	}
+	chunks := make([]index.Chunk, to-from+1)
+	for i := range chunks {
+		chunks[i].Damaged = true
+	}
+	err := each(ctx, r.db, func(row *sql.Rows) error {
+		first, body := 0, sql.RawBytes(nil)
+		if err := row.Scan(&first, &body); err != nil {
+			return err
+		}
+		group, err := r.packer.UnpackChunks(body)
+		if err != nil {
+			return nil
+		}
+		for i, chunk := range group {
+			if at := first + i - from; at >= 0 && at < len(chunks) {
+				chunks[at] = chunk
+			}
+		}
+		return nil
+	}, "SELECT first, body FROM chunks WHERE document = ? AND first <= ? AND first + amount > ?", s.row, to, from)
+	return chunks, err
+}
+
+// whole reads documents with all their chunks, in the order of the rows. Chunks that cannot be read are marked.
+func (r reader) whole(ctx context.Context, rows []*stored) ([]index.Document, error) {
+	documents := make([]index.Document, 0, len(rows))
+	places := make(map[int64]int, len(rows))
+	numbers := make([]int64, 0, len(rows))
+	for i, s := range rows {
+		documents = append(documents, s.document)
+		documents[i].Chunks = make([]index.Chunk, s.chunks)
+		for at := range documents[i].Chunks {
+			documents[i].Chunks[at].Damaged = true
+		}
+		places[s.row], numbers = i, append(numbers, s.row)
+	}
+	for some := range slices.Chunk(numbers, 1000) {
+		list, err := json.Marshal(some)
+		if err != nil {
+			return nil, fmt.Errorf("look for documents: %w", err)
+		}
+		err = each(ctx, r.db, func(row *sql.Rows) error {
+			number, first, body := int64(0), 0, sql.RawBytes(nil)
+			if err := row.Scan(&number, &first, &body); err != nil {
+				return err
+			}
+			if group, err := r.packer.UnpackChunks(body); err == nil && first >= 0 {
+				into := documents[places[number]].Chunks
+				copy(into[min(first, len(into)):], group)
+			}
+			return nil
+		}, "SELECT document, first, body FROM chunks WHERE document IN (SELECT CAST(value AS BIGINT) FROM json_each(?))", string(list))
+		if err != nil {
+			return nil, err
+		}
+	}
+	return documents, nil
+}
+
+// selection is the condition that a selector stands for; empty when it names nothing.
+func selection(by index.Selector) (where string, args []any) {
+	var conditions []string
+	add := func(condition string, values ...any) {
+		conditions = append(conditions, condition)
+		args = append(args, values...)
+	}
+	if by.Origin != "" {
+		add("origin = ?", by.Origin)
+	}
+	if by.Posted {
+		add("(origin = '' OR substr(origin, 1, 8) = 'cc_pair:')")
+	}
+	if by.Source != "" {
+		add("source = ?", by.Source)
+	}
+	if by.Link != "" {
+		add("link = ?", by.Link)
+	}
+	if by.Set != "" {
+		add("row IN (SELECT document FROM document_sets WHERE name = ?)", by.Set)
+	}
+	return strings.Join(conditions, " AND "), args
+}

@@ -1,0 +1,236 @@
+package shared
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"quarry/internal/testkit/indextest"
+	"quarry/server/index"
+	"quarry/server/index/embedded"
+	"quarry/server/index/lexical"
+)
+
+// open opens a store in a folder of its own.
+func open(t *testing.T, dir string) *Store {
+	t.Helper()
+	store, err := Open(t.Context(), Options{Dir: dir, Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// openLocal opens what one of several processes has open.
+func openLocal(t *testing.T, shared, own string) *Local {
+	t.Helper()
+	local, err := OpenLocal(t.Context(), open(t, shared), embedded.Options{Dir: own})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return local
+}
+
+func TestConformance(t *testing.T) {
+	indextest.Run(t, indextest.Params(lexical.DefaultParams()), func(t *testing.T) index.Index {
+		return openLocal(t, t.TempDir(), t.TempDir())
+	})
+}
+
+var everything = index.Filter{Access: index.Access{All: true}}
+
+func page(id, text string) index.Document {
+	return index.Document{ID: id, Source: "file", Access: []string{"PUBLIC"}, Chunks: []index.Chunk{{Text: text}}}
+}
+
+type writer interface {
+	Write(ctx context.Context, batch index.Batch) (index.Written, error)
+}
+
+func put(t *testing.T, x writer, documents ...index.Document) index.Written {
+	t.Helper()
+	written, err := x.Write(t.Context(), index.Batch{Upsert: documents})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return written
+}
+
+// found returns the ids of the documents that a new snapshot finds.
+func found(t *testing.T, x index.Index, filter index.Filter, text string) (ids []string) {
+	t.Helper()
+	s, err := x.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	result, err := s.Search(t.Context(), index.Query{Text: text, Limit: 10, Filter: filter})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, hit := range result.Hits {
+		ids = append(ids, hit.DocumentID)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func expect(t *testing.T, x index.Index, filter index.Filter, text string, want ...string) {
+	t.Helper()
+	if got := found(t, x, filter, text); !slices.Equal(got, want) {
+		t.Errorf("%q finds %q, want %q", text, got, want)
+	}
+}
+
+// TestProcessesShare: what one process changes, the next search of another finds, also when its index is new or lost.
+func TestProcessesShare(t *testing.T) {
+	store, own := t.TempDir(), t.TempDir()
+	a := openLocal(t, store, t.TempDir())
+	defer func() { _ = a.Close() }()
+	b := openLocal(t, store, own)
+	before := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	a.now = func() time.Time { return before }
+	put(t, a, page("one", "walrus"), page("two", "walrus"))
+	a.now = time.Now
+	put(t, a, page("three", "walrus"))
+	expect(t, b, everything, "walrus", "one", "three", "two")
+	if _, err := b.Write(t.Context(), index.Batch{Delete: []string{"one"}}); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := b.UpdateAccess(t.Context(), []index.AccessPatch{{ID: "two", Access: []string{"group:a"}}}); n != 1 || err != nil {
+		t.Fatalf("changed %d, %v", n, err)
+	}
+	public := index.Filter{Access: index.Access{Terms: []string{"PUBLIC"}}}
+	expect(t, a, public, "walrus", "three")
+	expect(t, a, everything, "walrus", "three", "two")
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{own, t.TempDir()} {
+		c := openLocal(t, store, dir)
+		expect(t, c, everything, "walrus", "three", "two")
+		recent := everything
+		recent.AddedSince = before
+		expect(t, c, recent, "walrus", "three")
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestRestoredStore: an index that has changes which the store lacks, because a backup was restored, is built again.
+func TestRestoredStore(t *testing.T) {
+	store, own := t.TempDir(), t.TempDir()
+	x := openLocal(t, store, own)
+	put(t, x, page("kept", "walrus"))
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	backup, err := os.ReadFile(filepath.Join(store, databaseName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x = openLocal(t, store, own)
+	put(t, x, page("lost", "walrus"))
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(store, databaseName), backup, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x = openLocal(t, store, own)
+	defer func() { _ = x.Close() }()
+	expect(t, x, everything, "walrus", "kept")
+}
+
+// TestVectorsAreShared: a text that one process has embedded, or whose refusal it knows, is not sent again.
+func TestVectorsAreShared(t *testing.T) {
+	store, asked := t.TempDir(), 0
+	ask := func(_ context.Context, texts []string) ([][]float32, error) {
+		vectors := make([][]float32, len(texts))
+		for i, text := range texts {
+			if asked++; text != "refused" {
+				vectors[i] = []float32{1, 0}
+			}
+		}
+		return vectors, nil
+	}
+	for _, dir := range []string{t.TempDir(), t.TempDir()} {
+		x := openLocal(t, store, dir)
+		put(t, x, page("a", "walrus"), page("b", "refused"))
+		if err := x.Embed(t.Context(), "m", ask, nil); err != nil {
+			t.Fatal(err)
+		}
+		s, err := x.Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		hits, err := s.Nearest(t.Context(), index.Vector{Model: "m", Values: []float32{1, 0}}, index.Query{Limit: 5, Filter: everything})
+		if err != nil || len(hits) != 1 || hits[0].DocumentID != "a" {
+			t.Errorf("nearest: %v, %v", hits, err)
+		}
+		s.Close()
+		if err := x.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if asked != 2 {
+		t.Errorf("the model was sent %d texts, want 2", asked)
+	}
+}
+
+// TestDamage: damaged documents are found and described, nobody sees what cannot be read, and storing them again repairs them.
+func TestDamage(t *testing.T) {
+	x := open(t, t.TempDir())
+	defer func() { _ = x.Close() }()
+	whole := page("text", strings.Repeat("walrus ", 40))
+	put(t, x, whole, page("detail", "walrus"), page("sound", "walrus"))
+	for _, statement := range []string{
+		"UPDATE chunks SET body = x'01ff' WHERE document = (SELECT row FROM documents WHERE id = 'text')",
+		"UPDATE documents SET detail = x'07' WHERE id = 'detail'",
+	} {
+		if _, err := x.db.Writer.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := x.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	chunks, err := s.Chunks(t.Context(), "text", 0, 9, everything.Access)
+	if err != nil || len(chunks) != 1 || !chunks[0].Damaged {
+		t.Errorf("chunks %v, %v", chunks, err)
+	}
+	if list, err := s.Documents(t.Context(), []string{"detail", "sound"}, everything.Access); err != nil || len(list) != 1 {
+		t.Errorf("documents %v, %v", list, err)
+	}
+	kinds := func(all []index.Damage) (list []string) {
+		for _, d := range all {
+			list = append(list, d.Kind+" "+d.ID)
+		}
+		slices.Sort(list)
+		return list
+	}
+	want := []string{"document detail", "text text"}
+	if got := kinds(s.Damage()); !slices.Equal(got, want) {
+		t.Errorf("the snapshot misses %q, want %q", got, want)
+	}
+	for _, want := range [][]string{want, nil} {
+		damage, err := x.Check(t.Context(), index.CheckOptions{Full: true}, nil)
+		if err != nil || !slices.Equal(kinds(damage), want) {
+			t.Errorf("found %q, %v, want %q", kinds(damage), err, want)
+		}
+		if want == nil {
+			break
+		}
+		if written := put(t, x, whole, page("detail", "walrus"), page("sound", "walrus")); written != (index.Written{Updated: 2, Unchanged: 1}) {
+			t.Errorf("wrote %+v", written)
+		}
+	}
+}

@@ -1,0 +1,247 @@
+package shared
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"quarry/server/index"
+	"quarry/server/index/codec"
+	"quarry/server/sqlite"
+)
+
+var errClosed = errors.New("the snapshot is closed")
+
+// Snapshot is what a snapshot of the documents answers without an index of their words: all of index.Snapshot but what
+// ranks and counts. Its methods run one after another, as they share a transaction.
+type Snapshot struct {
+	state state
+	tx    *sql.Tx
+	read  reader
+
+	mutex    sync.Mutex
+	closed   bool
+	recalled map[string]*stored // an answer describes its documents, and then reads their chunks
+	damaged  []index.Damage
+}
+
+// maxRecalled bounds the documents that a snapshot keeps.
+const maxRecalled = 4096
+
+// Snapshot opens a view of the documents that does not change.
+func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	// The transaction outlives the call, and so must not end with its context.
+	tx, err := s.db.Reader.BeginTx(context.WithoutCancel(ctx), nil)
+	if err != nil {
+		return nil, sqlite.Explain(fmt.Errorf("read the documents: %w", err))
+	}
+	m, err := readState(ctx, tx)
+	if err != nil {
+		_ = tx.Rollback()
+		return nil, err
+	}
+	return &Snapshot{state: m, tx: tx, read: reader{tx, s.packer}, recalled: make(map[string]*stored)}, nil
+}
+
+// Close implements index.Snapshot.
+func (s *Snapshot) Close() {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if !s.closed {
+		s.closed = true
+		_ = s.tx.Rollback()
+	}
+}
+
+// Version implements index.Snapshot.
+func (s *Snapshot) Version() string { return s.state.version() }
+
+// Damage implements index.Snapshot.
+func (s *Snapshot) Damage() []index.Damage {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return slices.Clone(s.damaged)
+}
+
+// locked calls f while no other method uses the transaction.
+func (s *Snapshot) locked(f func() error) error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.closed {
+		return errClosed
+	}
+	return f()
+}
+
+// recall reads rows of documents that the snapshot has not read yet, and returns all.
+func (s *Snapshot) recall(ctx context.Context, ids []string) (map[string]*stored, error) {
+	var unknown []string
+	for _, id := range ids {
+		if _, known := s.recalled[id]; !known {
+			unknown = append(unknown, id)
+		}
+	}
+	found, err := s.read.find(ctx, unknown)
+	if err != nil {
+		return nil, err
+	}
+	if len(s.recalled)+len(unknown) > maxRecalled {
+		s.recalled = make(map[string]*stored)
+	}
+	all := make(map[string]*stored, len(ids))
+	for _, id := range unknown {
+		s.recalled[id] = found[id] // nil: there is none
+		s.note(found[id], nil)
+	}
+	for _, id := range ids {
+		if known := s.recalled[id]; known != nil {
+			all[id] = known
+		} else if known := found[id]; known != nil {
+			all[id] = known
+		}
+	}
+	return all, nil
+}
+
+// note records damage.
+func (s *Snapshot) note(document *stored, chunks []int) {
+	if document == nil || document.damaged == nil && chunks == nil {
+		return
+	}
+	damage := damageOf(document, chunks)
+	if !slices.ContainsFunc(s.damaged, func(d index.Damage) bool { return d.Kind == damage.Kind && d.ID == damage.ID }) {
+		s.damaged = append(s.damaged, damage)
+	}
+}
+
+func damageOf(document *stored, chunks []int) index.Damage {
+	d := index.Damage{Kind: index.DamagedText, ID: document.document.ID, Origin: document.document.Origin, Chunks: chunks,
+		Reason: codec.ErrPacked.Error()}
+	if document.damaged != nil {
+		d.Kind, d.Reason = index.DamagedDocument, document.damaged.Error()
+	}
+	return d
+}
+
+// admits reports whether access allows a document to be seen.
+func admits(access index.Access, document *stored) bool {
+	if document == nil || document.document.Hidden {
+		return false
+	}
+	return access.All || slices.ContainsFunc(document.document.Access, func(term string) bool {
+		return slices.Contains(access.Terms, term)
+	})
+}
+
+// Documents implements index.Snapshot.
+func (s *Snapshot) Documents(ctx context.Context, ids []string, access index.Access) (list []index.Stored, err error) {
+	list = make([]index.Stored, 0, len(ids))
+	err = s.locked(func() error {
+		found, err := s.recall(ctx, ids)
+		for _, id := range ids {
+			if d := found[id]; admits(access, d) {
+				list = append(list, index.Stored{Document: d.document, ChunkCount: d.chunks})
+			}
+		}
+		return err
+	})
+	return list, err
+}
+
+// Chunks implements index.Snapshot.
+func (s *Snapshot) Chunks(ctx context.Context, id string, from, to int, access index.Access) (chunks []index.Chunk, err error) {
+	err = s.locked(func() error {
+		found, err := s.recall(ctx, []string{id})
+		if err == nil && !admits(access, found[id]) {
+			err = fmt.Errorf("document %q: %w", id, index.ErrNotFound)
+		}
+		if err != nil {
+			return err
+		}
+		chunks, err = s.read.readChunks(ctx, found[id], from, to)
+		var unread []int
+		for i := range chunks {
+			if chunks[i].Damaged {
+				unread = append(unread, max(from, 0)+i)
+			}
+		}
+		s.note(found[id], unread)
+		return err
+	})
+	return chunks, err
+}
+
+// Whole returns documents with their chunks, in no order, for an index of their words.
+func (s *Snapshot) Whole(ctx context.Context, ids []string) (documents []index.Document, err error) {
+	err = s.locked(func() error {
+		found, err := s.recall(ctx, ids)
+		if err != nil {
+			return err
+		}
+		rows := make([]*stored, 0, len(found))
+		for _, row := range found {
+			if row.damaged == nil {
+				rows = append(rows, row)
+			}
+		}
+		documents, err = s.read.whole(ctx, rows)
+		return err
+	})
+	return documents, err
+}
+
+// DocumentIDs implements index.Snapshot. The ids ascend.
+func (s *Snapshot) DocumentIDs(ctx context.Context, by index.Selector) (ids []string, err error) {
+	where, args := selection(by)
+	if where == "" {
+		return nil, nil
+	}
+	err = s.locked(func() error {
+		ids, err = column[string](ctx, s.tx, "SELECT id FROM documents WHERE "+where+" ORDER BY id", args...)
+		return err
+	})
+	return ids, err
+}
+
+// Resolve replaces AddedSince of a filter, which indexes of words do not know, by the documents that were added then.
+func (s *Snapshot) Resolve(ctx context.Context, f index.Filter) (index.Filter, error) {
+	if f.AddedSince.IsZero() {
+		return f, nil
+	}
+	err := s.locked(func() (err error) {
+		f.Among, err = column[string](ctx, s.tx, "SELECT id FROM documents WHERE added_at > ?", f.AddedSince.UnixMicro())
+		return err
+	})
+	f.Among, f.AddedSince = append([]string{}, f.Among...), time.Time{}
+	return f, err
+}
+
+// Origins implements index.Snapshot.
+func (s *Snapshot) Origins(ctx context.Context) (map[string]int, error) {
+	origins := make(map[string]int)
+	err := s.locked(func() error {
+		return each(ctx, s.tx, func(row *sql.Rows) error {
+			origin, n := "", 0
+			err := row.Scan(&origin, &n)
+			origins[origin] = n
+			return err
+		}, "SELECT origin, count(*) FROM documents WHERE origin <> '' GROUP BY origin")
+	})
+	return origins, err
+}
+
+// Stats implements index.Snapshot. Bytes are those of the database.
+func (s *Snapshot) Stats(ctx context.Context) (stats index.Stats, err error) {
+	stats = index.Stats{Documents: s.state.documents, Chunks: s.state.chunks, VectorModel: s.state.model}
+	err = s.locked(func() error {
+		return get(ctx, s.tx, []any{&stats.Bytes}, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
+	})
+	return stats, err
+}

@@ -1,0 +1,186 @@
+// Package shared keeps the documents of a library in a database that several server processes use. The database is
+// authoritative, and the log of its own changes: what searches it, package weaviate or a segment index of each process
+// (Local), follows the log, and can be built from it again at any time.
+package shared
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"quarry/server/index"
+	"quarry/server/index/codec"
+	"quarry/server/sqlite"
+)
+
+//go:embed migrations
+var migrationFiles embed.FS
+
+// databaseName is the file of a store on one machine.
+const databaseName = "documents.db"
+
+// Options are where a store is and how to open it.
+type Options struct {
+	Dir      string           // the folder of the database
+	ReadOnly bool             // opens an existing store that is not changed
+	Now      func() time.Time // nil: time.Now
+	Log      *slog.Logger     // nil: nothing is logged
+}
+
+// Store is an open store. Any number of processes may have it open.
+type Store struct {
+	db     *sqlite.DB
+	packer *codec.Packer
+	now    func() time.Time
+	log    *slog.Logger
+}
+
+// Open opens or creates a store. Errors: those of sqlite.Open.
+func Open(ctx context.Context, options Options) (*Store, error) {
+	migrations, err := fs.Sub(migrationFiles, "migrations/sqlite")
+	if err != nil {
+		return nil, fmt.Errorf("read the migrations of the documents: %w", err)
+	}
+	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(options.Dir, databaseName), ReadOnly: options.ReadOnly,
+		Migrations: migrations, PageSize: 16 << 10})
+	if err != nil {
+		return nil, fmt.Errorf("open the documents: %w", err)
+	}
+	s := &Store{db: db, packer: codec.NewPacker(), now: options.Now, log: options.Log}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	return s, nil
+}
+
+// Close closes the database.
+func (s *Store) Close() error { return s.db.Close() }
+
+// ReadOnly reports whether the store was opened without the right to change it.
+func (s *Store) ReadOnly() bool { return s.db.ReadOnly() }
+
+// state is the row of the table library.
+type state struct {
+	store             string
+	sequence          int64
+	documents, chunks int
+	model             string
+}
+
+func (m state) version() string { return fmt.Sprintf("%s.%d", m.store, m.sequence) }
+
+func readState(ctx context.Context, db sqlite.Querier) (m state, err error) {
+	err = get(ctx, db, []any{&m.store, &m.sequence, &m.documents, &m.chunks, &m.model},
+		"SELECT store, sequence, documents, chunks, model FROM library")
+	if errors.Is(err, sql.ErrNoRows) {
+		err = fmt.Errorf("read the state of the library: %w", index.ErrDamaged)
+	}
+	return m, err
+}
+
+// Version implements index.Index.
+func (s *Store) Version(ctx context.Context) (string, error) {
+	m, err := readState(ctx, s.db.Reader)
+	if err != nil {
+		return "", err
+	}
+	return m.version(), nil
+}
+
+// Cursors implements index.Index.
+func (s *Store) Cursors(ctx context.Context, prefix string) (map[string]string, error) {
+	found := make(map[string]string)
+	err := each(ctx, s.db.Reader, func(row *sql.Rows) error {
+		key, value := "", ""
+		err := row.Scan(&key, &value)
+		found[key] = value
+		return err
+	}, "SELECT key, value FROM cursors WHERE key >= ? AND key < ?", prefix, prefix+string(utf8.MaxRune))
+	return found, err
+}
+
+// each calls scan for each row of a query. As a transaction may be shared, a statement runs to its end; ctx is checked between
+// rows.
+func each(ctx context.Context, db sqlite.Querier, scan func(row *sql.Rows) error, query string, args ...any) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	err := sqlite.Each(context.WithoutCancel(ctx), db, func(row *sql.Rows) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return scan(row)
+	}, query, args...)
+	if err != nil {
+		return fmt.Errorf("read the documents: %w", err)
+	}
+	return nil
+}
+
+// column returns the only column of the rows of a query.
+func column[T any](ctx context.Context, db sqlite.Querier, query string, args ...any) (values []T, err error) {
+	err = each(ctx, db, func(row *sql.Rows) error {
+		var value T
+		err := row.Scan(&value)
+		values = append(values, value)
+		return err
+	}, query, args...)
+	return values, err
+}
+
+// get reads the only row of a query into dest. It returns sql.ErrNoRows if there is none.
+func get(ctx context.Context, db sqlite.Querier, dest []any, query string, args ...any) error {
+	found := false
+	err := each(ctx, db, func(row *sql.Rows) error {
+		found = true
+		return row.Scan(dest...)
+	}, query, args...)
+	if err == nil && !found {
+		err = sql.ErrNoRows
+	}
+	return err
+}
+
+// execute runs a statement of a transaction.
+func execute(ctx context.Context, tx *sql.Tx, statement string, args ...any) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(context.WithoutCancel(ctx), statement, args...); err != nil {
+		return sqlite.Explain(fmt.Errorf("write the documents: %w", err))
+	}
+	return nil
+}
+
+// rowsAtOnce bounds the parameters of a statement.
+const rowsAtOnce = 200
+
+// insert inserts rows, several with one statement, which saves a server's round trips. into has the columns, behind follows
+// the values.
+func insert(ctx context.Context, tx *sql.Tx, into string, columns int, rows [][]any, behind string) error {
+	one := "(?" + strings.Repeat(", ?", columns-1) + ")"
+	for len(rows) > 0 {
+		some := rows[:min(len(rows), rowsAtOnce)]
+		rows = rows[len(some):]
+		args := make([]any, 0, columns*len(some))
+		for _, row := range some {
+			args = append(args, row...)
+		}
+		statement := "INSERT INTO " + into + " VALUES " + one + strings.Repeat(", "+one, len(some)-1) + behind
+		if err := execute(ctx, tx, statement, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package shared
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"quarry/server/index"
+	"quarry/server/index/codec"
+	"quarry/server/index/vector"
+)
+
+// Vectors returns the vectors of texts by a model that are stored, by key; an empty one is that of a text that the model
+// refuses.
+func (s *Store) Vectors(ctx context.Context, model string, keys []vector.Key) (map[vector.Key][]float32, error) {
+	found := make(map[vector.Key][]float32, len(keys))
+	for _, key := range keys {
+		err := each(ctx, s.db.Reader, func(row *sql.Rows) error {
+			data := sql.RawBytes(nil)
+			err := row.Scan(&data)
+			found[key] = codec.Vector(data)
+			return err
+		}, "SELECT vector FROM embeddings WHERE model = ? AND hash = ?", model, key[:])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// Vectorise returns a Vectorise that asks ask only for texts whose vector is not stored, and stores it: whichever process
+// embeds a text first does so for all.
+func (s *Store) Vectorise(model string, ask index.Vectorise) index.Vectorise {
+	return func(ctx context.Context, texts []string) ([][]float32, error) {
+		keys := make([]vector.Key, len(texts))
+		for i, text := range texts {
+			keys[i] = codec.KeyOf(text)
+		}
+		found, err := s.Vectors(ctx, model, keys)
+		if err != nil {
+			return nil, err
+		}
+		var unknown []string
+		var places []int
+		vectors := make([][]float32, len(texts))
+		for i := range texts {
+			values, known := found[keys[i]]
+			if !known {
+				unknown, places = append(unknown, texts[i]), append(places, i)
+			} else if len(values) > 0 {
+				vectors[i] = values
+			}
+		}
+		if len(unknown) == 0 {
+			return vectors, nil
+		}
+		fresh, err := ask(ctx, unknown)
+		if err != nil {
+			return nil, err
+		}
+		if len(fresh) != len(unknown) {
+			return nil, fmt.Errorf("embed: %d vectors for %d texts", len(fresh), len(unknown))
+		}
+		rows := make([][]any, len(fresh))
+		for i, values := range fresh {
+			vectors[places[i]] = values
+			rows[i] = []any{model, keys[places[i]][:], codec.AppendVector([]byte{}, values)}
+		}
+		return vectors, s.db.Update(ctx, func(tx *sql.Tx) error {
+			if err := insert(ctx, tx, "embeddings (model, hash, vector)", 3, rows, " ON CONFLICT (model, hash) DO NOTHING"); err != nil {
+				return err
+			}
+			return execute(ctx, tx, "UPDATE library SET model = ?", model)
+		})
+	}
+}
