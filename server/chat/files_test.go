@@ -15,7 +15,7 @@ func TestFilesAreTheirUsers(t *testing.T) {
 	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
 	path := filepath.Join(t.TempDir(), "chats.db")
-	s, err := Open(t.Context(), path, clock)
+	s, err := openAnywhere(t, path, clock)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestFilesAreTheirUsers(t *testing.T) {
 		t.Fatal(err)
 	}
 	now = now.Add(time.Hour)
-	if s, err = Open(t.Context(), path, clock); err != nil {
+	if s, err = openAnywhere(t, path, clock); err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
@@ -104,7 +104,7 @@ func TestFilesOfMessages(t *testing.T) {
 
 func openMemory(t *testing.T, now func() time.Time) *Store {
 	t.Helper()
-	s, err := Open(t.Context(), "", now)
+	s, err := openAnywhere(t, "", now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,10 +15,12 @@ import (
 	"github.com/google/uuid"
 
 	"quarry/client/wire"
+	"quarry/server/postgres"
+	"quarry/server/sqldb"
 	"quarry/server/sqlite"
 )
 
-//go:embed migrations/*.sql
+//go:embed migrations
 var migrations embed.FS
 
 var (
@@ -101,17 +103,18 @@ type Message struct {
 	Took      time.Duration
 }
 
-// Store is the Keeper of sessions in a file. Several processes may use the same file.
+// Store is the Keeper of sessions in a database. Several processes may use the same database.
 type Store struct {
-	open sqlite.Lazy
-	db   *sqlite.DB // what Open opened
-	now  func() time.Time
+	open   sqldb.Lazy
+	db     sqldb.DB // what Open opened
+	tenant string   // whose rows it uses; empty in a file, which has those of one tenant
+	now    func() time.Time
 }
 
 // Lazy returns a store that is opened when it is used: find opens it, or returns the open one. If there is none, find
 // creates one with create, which is set for changes, and otherwise returns an empty one.
 func Lazy(find func(ctx context.Context, create bool) (*Store, error), now func() time.Time) *Store {
-	return &Store{now: now, open: func(ctx context.Context, create bool) (*sqlite.DB, error) {
+	return &Store{now: now, open: func(ctx context.Context, create bool) (sqldb.DB, error) {
 		found, err := find(ctx, create)
 		if err != nil {
 			return nil, err
@@ -123,7 +126,7 @@ func Lazy(find func(ctx context.Context, create bool) (*Store, error), now func(
 // Open opens the file at path, and creates or migrates it first. Without a path the sessions are in memory. Errors are
 // those of sqlite.Open.
 func Open(ctx context.Context, path string, now func() time.Time) (*Store, error) {
-	schema, err := fs.Sub(migrations, "migrations")
+	schema, err := fs.Sub(migrations, "migrations/sqlite")
 	if err != nil {
 		return nil, fmt.Errorf("read the chat migrations: %w", err)
 	}
@@ -131,55 +134,81 @@ func Open(ctx context.Context, path string, now func() time.Time) (*Store, error
 	if err != nil {
 		return nil, fmt.Errorf("open the chat database: %w", err)
 	}
-	return &Store{open: db.Lazy(), db: db, now: now}, nil
+	return &Store{open: sqldb.Opened(db), db: db, now: now}, nil
 }
 
-// Close closes the file.
+// Shared has the sessions of all tenants on a PostgreSQL server.
+type Shared struct {
+	db  *postgres.DB
+	now func() time.Time
+}
+
+// OpenServer opens the sessions on a PostgreSQL server, where it creates or migrates its tables if necessary. The
+// directory's must exist: a tenant's sessions go with the tenant. Errors are those of postgres.Pool.Store.
+func OpenServer(ctx context.Context, pool *postgres.Pool, now func() time.Time) (*Shared, error) {
+	schema, err := fs.Sub(migrations, "migrations/postgres")
+	if err != nil {
+		return nil, fmt.Errorf("read the chat migrations: %w", err)
+	}
+	db, err := pool.Store(ctx, "chats", schema)
+	if err != nil {
+		return nil, fmt.Errorf("open the chat database: %w", err)
+	}
+	return &Shared{db, now}, nil
+}
+
+// Of returns the sessions of a tenant.
+func (s *Shared) Of(tenant string) *Store {
+	db := s.db.For(tenant)
+	return &Store{open: sqldb.Opened(db), db: db, tenant: tenant, now: s.now}
+}
+
+// Close closes the file. On a server it does nothing.
 func (s *Store) Close() error { return s.db.Close() }
 
 // Add implements Keeper.
 func (s *Store) Add(ctx context.Context, session Session) error {
 	return s.open.Update(ctx, "create a chat session", func(tx *sql.Tx) error {
-		if err := insertSession(ctx, tx, session); err != nil {
+		if err := s.insertSession(ctx, tx, session); err != nil {
 			return err
 		}
-		return dropSessions(ctx, tx, session)
+		return s.dropSessions(ctx, tx, session)
 	})
 }
 
 // row returns the only row of a query, or ErrNotFound.
 func row[T any](ctx context.Context, s *Store, doing string, columns func(*T) []any, query string, args ...any) (T, error) {
-	found, err := sqlite.List(ctx, s.open, doing, columns, query, args...)
-	return sqlite.First(found, err, fmt.Errorf("%s: %w", doing, ErrNotFound))
+	found, err := sqldb.List(ctx, s.open, doing, columns, query, args...)
+	return sqldb.First(found, err, fmt.Errorf("%s: %w", doing, ErrNotFound))
 }
 
-func insertSession(ctx context.Context, tx *sql.Tx, session Session) error {
-	return sqlite.Exec(ctx, tx, ErrExists, `INSERT INTO sessions (id, user_id, persona_id, name, created_at, updated_at)
-		VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`, session.ID, session.UserID, session.PersonaID, session.Name,
-		sqlite.Micros(session.Created), sqlite.Micros(session.Updated))
+func (s *Store) insertSession(ctx context.Context, tx *sql.Tx, session Session) error {
+	return sqldb.Exec(ctx, tx, ErrExists, `INSERT INTO sessions (id, tenant_id, user_id, persona_id, name, created_at,
+		updated_at) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`, session.ID, s.tenant, session.UserID, session.PersonaID, session.Name,
+		sqldb.Micros(session.Created), sqldb.Micros(session.Updated))
 }
 
 // dropSessions deletes the least recently used sessions of a user beyond the bounds, but not session.
-func dropSessions(ctx context.Context, tx *sql.Tx, session Session) error {
+func (s *Store) dropSessions(ctx context.Context, tx *sql.Tx, session Session) error {
 	sessions, bytes := 0, 0
-	if err := tx.QueryRowContext(ctx, "SELECT count(*), sum(bytes) FROM sessions WHERE user_id = ?", session.UserID).
-		Scan(&sessions, &bytes); err != nil {
+	if err := tx.QueryRowContext(ctx, "SELECT count(*), sum(bytes) FROM sessions WHERE user_id = ? AND tenant_id = ?",
+		session.UserID, s.tenant).Scan(&sessions, &bytes); err != nil {
 		return err
 	}
 	if sessions <= MostSessions && bytes <= MostChatBytes {
 		return nil
 	}
-	return sqlite.Exec(ctx, tx, nil, `DELETE FROM sessions WHERE id IN (SELECT id FROM (
+	return sqldb.Exec(ctx, tx, nil, `DELETE FROM sessions WHERE id IN (SELECT id FROM (
 		SELECT id, row_number() OVER latest AS place, sum(bytes) OVER latest AS bytes
-		FROM sessions WHERE user_id = ?1 AND id <> ?2 WINDOW latest AS (ORDER BY updated_at DESC, id))
-		WHERE place >= ?3 OR bytes > ?4)`, session.UserID, session.ID, MostSessions, MostChatBytes)
+		FROM sessions WHERE user_id = ?1 AND id <> ?2 AND tenant_id = ?5 WINDOW latest AS (ORDER BY updated_at DESC, id)) ranked
+		WHERE place >= ?3 OR bytes > ?4)`, session.UserID, session.ID, MostSessions, MostChatBytes, s.tenant)
 }
 
 // addTo counts a question as part of its session, or returns ErrFull.
-func addTo(ctx context.Context, tx *sql.Tx, session Session, question string, now time.Time) error {
+func (s *Store) addTo(ctx context.Context, tx *sql.Tx, session Session, question string, now time.Time) error {
 	bytes, messages := 0, 0
-	err := sqlite.Scan(tx.QueryRowContext(ctx, `SELECT bytes, (SELECT count(*) FROM messages WHERE session_id = sessions.id)
-		FROM sessions WHERE id = ?`, session.ID), ErrNotFound, &bytes, &messages)
+	err := sqldb.Scan(tx.QueryRowContext(ctx, `SELECT bytes, (SELECT count(*) FROM messages WHERE session_id = sessions.id)
+		FROM sessions WHERE id = ? AND tenant_id = ?`, session.ID, s.tenant), ErrNotFound, &bytes, &messages)
 	if err != nil {
 		return err
 	}
@@ -191,18 +220,19 @@ func addTo(ctx context.Context, tx *sql.Tx, session Session, question string, no
 	if err != nil {
 		return err
 	}
-	return dropSessions(ctx, tx, session)
+	return s.dropSessions(ctx, tx, session)
 }
 
 const sessionColumns = "id, user_id, persona_id, name, created_at, updated_at"
 
 func columnsOfSession(s *Session) []any {
-	return []any{&s.ID, &s.UserID, &s.PersonaID, &s.Name, (*sqlite.Micros)(&s.Created), (*sqlite.Micros)(&s.Updated)}
+	return []any{&s.ID, &s.UserID, &s.PersonaID, &s.Name, (*sqldb.Micros)(&s.Created), (*sqldb.Micros)(&s.Updated)}
 }
 
 // Session implements Keeper.
 func (s *Store) Session(ctx context.Context, id string) (Session, error) {
-	return row(ctx, s, "read a chat session", columnsOfSession, "SELECT "+sessionColumns+" FROM sessions WHERE id = ?", id)
+	return row(ctx, s, "read a chat session", columnsOfSession, "SELECT "+sessionColumns+
+		" FROM sessions WHERE id = ? AND tenant_id = ?", id, s.tenant)
 }
 
 // Sessions lists a user's sessions with messages, newest first, and reports whether there are more. If before is not
@@ -213,39 +243,42 @@ func (s *Store) Sessions(ctx context.Context, userID string, before time.Time, m
 	if !before.IsZero() {
 		bound = before.UnixMicro()
 	}
-	sessions, err = sqlite.List(ctx, s.open, "list chat sessions", columnsOfSession, "SELECT "+sessionColumns+` FROM sessions
-		WHERE user_id = ? AND updated_at < ? AND EXISTS (SELECT 1 FROM messages WHERE session_id = sessions.id)
-		ORDER BY updated_at DESC, id LIMIT ?`, userID, bound, most+1)
+	sessions, err = sqldb.List(ctx, s.open, "list chat sessions", columnsOfSession, "SELECT "+sessionColumns+` FROM sessions
+		WHERE user_id = ? AND tenant_id = ? AND updated_at < ? AND EXISTS (SELECT 1 FROM messages WHERE session_id = sessions.id)
+		ORDER BY updated_at DESC, id LIMIT ?`, userID, s.tenant, bound, most+1)
 	return sessions[:min(len(sessions), most)], len(sessions) > most, err
 }
 
 // Count returns the number of sessions of all users.
 func (s *Store) Count(ctx context.Context) (int, error) {
-	return row(ctx, s, "count the chat sessions", sqlite.Column[int], "SELECT count(*) FROM sessions")
+	return row(ctx, s, "count the chat sessions", sqldb.Column[int], "SELECT count(*) FROM sessions WHERE tenant_id = ?", s.tenant)
 }
 
 // Rename implements Keeper.
 func (s *Store) Rename(ctx context.Context, id, name string) error {
-	return s.open.IfExists().Exec(ctx, "rename a chat session", nil, "UPDATE sessions SET name = ? WHERE id = ?", name, id)
+	return s.open.IfExists().Exec(ctx, "rename a chat session", nil, "UPDATE sessions SET name = ? WHERE id = ? AND tenant_id = ?",
+		name, id, s.tenant)
 }
 
 // Remove implements Keeper.
 func (s *Store) Remove(ctx context.Context, id string) error {
-	return s.open.IfExists().Exec(ctx, "delete a chat session", nil, "DELETE FROM sessions WHERE id = ?", id)
+	return s.open.IfExists().Exec(ctx, "delete a chat session", nil, "DELETE FROM sessions WHERE id = ? AND tenant_id = ?", id, s.tenant)
 }
 
 // RemoveAll deletes the sessions of a user.
 func (s *Store) RemoveAll(ctx context.Context, userID string) error {
-	return s.open.IfExists().Exec(ctx, "delete chat sessions", nil, "DELETE FROM sessions WHERE user_id = ?", userID)
+	return s.open.IfExists().Exec(ctx, "delete chat sessions", nil, "DELETE FROM sessions WHERE user_id = ? AND tenant_id = ?", userID,
+		s.tenant)
 }
 
 // Messages implements Keeper.
 func (s *Store) Messages(ctx context.Context, session string) ([]Message, error) {
-	return sqlite.List(ctx, s.open, "read a chat session", func(m *Message) []any {
-		return []any{&m.ID, &m.Parent, &m.Type, &m.Text, sqlite.JSON{V: &m.Documents}, sqlite.JSON{V: &m.Citations},
-			sqlite.JSON{V: &m.Files}, &m.Error, &m.Model, (*sqlite.Micros)(&m.Sent), &m.Took}
+	return sqldb.List(ctx, s.open, "read a chat session", func(m *Message) []any {
+		return []any{&m.ID, &m.Parent, &m.Type, &m.Text, sqldb.JSON{V: &m.Documents}, sqldb.JSON{V: &m.Citations},
+			sqldb.JSON{V: &m.Files}, &m.Error, &m.Model, (*sqldb.Micros)(&m.Sent), &m.Took}
 	}, `SELECT id, coalesce(parent_id, 0), type, text, documents, citations, files, error, model, sent_at, took * 1000
-		FROM messages WHERE session_id = ? ORDER BY id`, session) // a time.Duration counts nanoseconds
+		FROM messages WHERE session_id IN (SELECT id FROM sessions WHERE id = ? AND tenant_id = ?) ORDER BY id`, session,
+		s.tenant) // a time.Duration counts nanoseconds
 }
 
 // Root returns the number of a session's root, which the first messages follow. Onyx stores a system message there.
@@ -287,7 +320,7 @@ func (s *Store) Begin(ctx context.Context, session Session, isNew bool, question
 	err = s.open.Update(ctx, "store the question", func(tx *sql.Tx) error {
 		if isNew {
 			session.Name = cmp.Or(session.Name, FirstWords(question.Text))
-			if err := insertSession(ctx, tx, session); err != nil {
+			if err := s.insertSession(ctx, tx, session); err != nil {
 				return err
 			}
 		}
@@ -295,16 +328,24 @@ func (s *Store) Begin(ctx context.Context, session Session, isNew bool, question
 		if question.ID != 0 {
 			added = ""
 		}
-		if err := addTo(ctx, tx, session, added, now); err != nil {
+		if err := s.addTo(ctx, tx, session, added, now); err != nil {
 			return err
 		}
 		insert := func(parent int, kind, text string, files []wire.ChatFile) (id int, err error) {
-			// The number before a first question is free: it is that of the session's root. See Root.
-			err = tx.QueryRowContext(ctx, `INSERT INTO messages (id, session_id, parent_id, type, text, files, sent_at)
-				VALUES (CASE WHEN ?2 = 0 THEN (SELECT coalesce(max(seq), 0) + 2 FROM sqlite_sequence WHERE name = 'messages') END,
-				?1, nullif(?2, 0), ?3, ?4, ?5, ?6) RETURNING id`, session.ID, parent, kind, text,
-				sqlite.JSON{V: append([]wire.ChatFile{}, files...)}, now.UnixMicro()).Scan(&id)
+			err = tx.QueryRowContext(ctx, `INSERT INTO messages (session_id, parent_id, type, text, files, sent_at)
+				VALUES (?, nullif(?, 0), ?, ?, ?, ?) RETURNING id`, session.ID, parent, kind, text,
+				sqldb.JSON{V: append([]wire.ChatFile{}, files...)}, now.UnixMicro()).Scan(&id)
 			return id, err
+		}
+		if question.ID == 0 && question.Parent == 0 {
+			// The number before a first question is free, and is never given to another message: see Root.
+			root, err := insert(0, TypeUser, "", nil)
+			if err == nil {
+				err = sqldb.Exec(ctx, tx, nil, "DELETE FROM messages WHERE id = ?", root)
+			}
+			if err != nil {
+				return err
+			}
 		}
 		if questionID = question.ID; questionID == 0 {
 			if questionID, err = insert(question.Parent, TypeUser, question.Text, question.Files); err != nil {
@@ -326,26 +367,27 @@ func (s *Store) Finish(ctx context.Context, session string, answer Message) erro
 	}
 	now := s.now().UnixMicro()
 	return s.open.IfExists().Update(ctx, "store the answer", func(tx *sql.Tx) error {
-		if err := sqlite.Exec(ctx, tx, nil, `UPDATE messages SET text = ?, documents = ?, citations = ?, error = ?, model = ?,
-			sent_at = ?, took = ? WHERE id = ? AND session_id = ?`, answer.Text, string(documents), string(citations),
-			answer.Error, answer.Model, now, answer.Took.Microseconds(), answer.ID, session); err != nil {
+		if err := sqldb.Exec(ctx, tx, nil, `UPDATE messages SET text = ?, documents = ?, citations = ?, error = ?, model = ?,
+			sent_at = ?, took = ? WHERE id = ? AND session_id IN (SELECT id FROM sessions WHERE id = ? AND tenant_id = ?)`,
+			answer.Text, string(documents), string(citations), answer.Error, answer.Model, now, answer.Took.Microseconds(),
+			answer.ID, session, s.tenant); err != nil {
 			return err
 		}
-		return sqlite.Exec(ctx, tx, nil, "UPDATE sessions SET updated_at = ?, bytes = bytes + ? WHERE id = ?", now,
-			len(answer.Text)+len(documents)+len(citations), session)
+		return sqldb.Exec(ctx, tx, nil, "UPDATE sessions SET updated_at = ?, bytes = bytes + ? WHERE id = ? AND tenant_id = ?",
+			now, len(answer.Text)+len(documents)+len(citations), session, s.tenant)
 	})
 }
 
 // Stop implements Keeper.
 func (s *Store) Stop(ctx context.Context, session string) error {
 	return s.open.IfExists().Exec(ctx, "stop an answer", nil, `UPDATE sessions SET stopped_at =
-		(SELECT coalesce(max(id), 0) FROM messages WHERE session_id = sessions.id) WHERE id = ?`, session)
+		(SELECT coalesce(max(id), 0) FROM messages WHERE session_id = sessions.id) WHERE id = ? AND tenant_id = ?`, session, s.tenant)
 }
 
 // Stopped implements Keeper.
 func (s *Store) Stopped(ctx context.Context, session string, answer int) (stopped bool, err error) {
-	return row(ctx, s, "check whether an answer was stopped", sqlite.Column[bool],
-		"SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ? AND stopped_at >= ?)", session, answer)
+	return row(ctx, s, "check whether an answer was stopped", sqldb.Column[bool],
+		"SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ? AND tenant_id = ? AND stopped_at >= ?)", session, s.tenant, answer)
 }
 
 // Bounds of one user's files. Beyond them the least recently used are deleted.
@@ -369,15 +411,15 @@ type File struct {
 // AddFile stores a file and its bytes.
 func (s *Store) AddFile(ctx context.Context, file File, data []byte) error {
 	return s.open.Update(ctx, "store the file", func(tx *sql.Tx) error {
-		if err := sqlite.Exec(ctx, tx, nil, `INSERT INTO files (id, user_id, name, media, type, data, text, tokens, created_at,
-			used_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, file.ID, file.UserID, file.Name, file.Media, file.Type, data, file.Text,
-			file.Tokens, sqlite.Micros(file.Created), sqlite.Micros(file.Used)); err != nil {
+		if err := sqldb.Exec(ctx, tx, nil, `INSERT INTO files (id, tenant_id, user_id, name, media, type, data, text, tokens,
+			created_at, used_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, file.ID, s.tenant, file.UserID, file.Name, file.Media, file.Type, data, file.Text,
+			file.Tokens, sqldb.Micros(file.Created), sqldb.Micros(file.Used)); err != nil {
 			return err
 		}
-		return sqlite.Exec(ctx, tx, nil, `DELETE FROM files WHERE id IN (SELECT id FROM (
+		return sqldb.Exec(ctx, tx, nil, `DELETE FROM files WHERE id IN (SELECT id FROM (
 			SELECT id, row_number() OVER latest AS place, sum(length(data) + length(text)) OVER latest AS bytes
-			FROM files WHERE user_id = ? WINDOW latest AS (ORDER BY used_at DESC, rowid DESC))
-			WHERE id <> ? AND (place > ? OR bytes > ?))`, file.UserID, file.ID, MostFiles, MostFileBytes)
+			FROM files WHERE user_id = ? AND tenant_id = ? WINDOW latest AS (ORDER BY used_at DESC, created_at DESC, id)) ranked
+			WHERE id <> ? AND (place > ? OR bytes > ?))`, file.UserID, s.tenant, file.ID, MostFiles, MostFileBytes)
 	})
 }
 
@@ -385,9 +427,10 @@ func (s *Store) AddFile(ctx context.Context, file File, data []byte) error {
 func (s *Store) File(ctx context.Context, userID, id string) (File, error) {
 	file := File{ID: id, UserID: userID, Used: s.now().UTC()}
 	err := s.open.IfExists().Update(ctx, "read a file", func(tx *sql.Tx) error {
-		return sqlite.Scan(tx.QueryRowContext(ctx, `UPDATE files SET used_at = max(used_at, ?) WHERE id = ? AND user_id = ?
-			RETURNING name, media, type, text, tokens, created_at`, sqlite.Micros(file.Used), id, userID), ErrNotFound,
-			&file.Name, &file.Media, &file.Type, &file.Text, &file.Tokens, (*sqlite.Micros)(&file.Created))
+		return sqldb.Scan(tx.QueryRowContext(ctx, `UPDATE files SET used_at = CASE WHEN used_at < ?1 THEN ?1 ELSE used_at END
+			WHERE id = ?2 AND user_id = ?3 AND tenant_id = ?4 RETURNING name, media, type, text, tokens, created_at`,
+			sqldb.Micros(file.Used), id, userID, s.tenant), ErrNotFound,
+			&file.Name, &file.Media, &file.Type, &file.Text, &file.Tokens, (*sqldb.Micros)(&file.Created))
 	})
 	return file, err
 }
@@ -399,6 +442,6 @@ func (s *Store) FileData(ctx context.Context, userID, id string) (name, media st
 		data        []byte
 	}
 	file, err := row(ctx, s, "read a file", func(f *stored) []any { return []any{&f.name, &f.media, &f.data} },
-		"SELECT name, media, data FROM files WHERE id = ? AND user_id = ?", id, userID)
+		"SELECT name, media, data FROM files WHERE id = ? AND user_id = ? AND tenant_id = ?", id, userID, s.tenant)
 	return file.name, file.media, file.data, err
 }

@@ -16,7 +16,7 @@ func TestStoreKeepsSessions(t *testing.T) {
 	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 	clock := func() time.Time { now = now.Add(time.Second); return now }
 	open := func() *Store {
-		store, err := Open(t.Context(), path, clock)
+		store, err := openAnywhere(t, path, clock)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func TestOldSessionsGo(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 	clock := func() time.Time { now = now.Add(time.Second); return now }
-	store, err := Open(t.Context(), "", clock)
+	store, err := openAnywhere(t, "", clock)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestOldSessionsGo(t *testing.T) {
 // Both kinds of keepers do the same with a session, but for how long they keep it.
 func TestKeepersStop(t *testing.T) {
 	t.Parallel()
-	store, err := Open(t.Context(), "", time.Now)
+	store, err := openAnywhere(t, "", time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
-	"quarry/server/sqlite"
+	"quarry/server/sqldb"
 )
 
 const (
@@ -72,7 +72,7 @@ func (d *Directory) AddAgent(ctx context.Context, tenant string, agent Agent) (A
 		made := tx.QueryRowContext(ctx, `INSERT INTO agents (tenant_id, name, is_public, is_listed, owner_id, created_at)
 			SELECT id, ?, ?, ?, nullif(?, ''), ? FROM tenants WHERE id = ? RETURNING id`,
 			agent.Name, agent.Public, agent.Listed, agent.OwnerID, d.now().UnixMicro(), tenant)
-		if err := sqlite.Scan(made, noTenant(tenant), &agent.ID); err != nil {
+		if err := sqldb.Scan(made, noTenant(tenant), &agent.ID); err != nil {
 			return err
 		}
 		return storeAgent(ctx, tx, tenant, &agent)
@@ -87,7 +87,7 @@ func (d *Directory) UpdateAgent(ctx context.Context, tenant string, agent Agent)
 	}
 	err := d.open.Update(ctx, "change agent "+agent.Name, func(tx *sql.Tx) error {
 		for _, table := range []string{"users", "groups", "document_sets", "documents", "files"} {
-			if err := sqlite.Exec(ctx, tx, nil, "DELETE FROM agent_"+table+" WHERE agent_id = ?", agent.ID); err != nil {
+			if err := sqldb.Exec(ctx, tx, nil, "DELETE FROM agent_"+table+" WHERE agent_id = ?", agent.ID); err != nil {
 				return err
 			}
 		}
@@ -101,28 +101,28 @@ func storeAgent(ctx context.Context, tx *sql.Tx, tenant string, agent *Agent) er
 	owner := sql.NullString{String: agent.OwnerID, Valid: agent.OwnerID != ""}
 	err := refuseLookalike(ctx, tx, KindAgent, agent.Name, `SELECT ?4 UNION ALL SELECT a.name FROM agents a
 			LEFT JOIN users u ON u.id = a.owner_id
-		WHERE a.tenant_id = ?1 AND a.id <> ?5 AND (a.owner_id IS ?2 OR a.is_public AND (coalesce(u.role = ?3, 0)
+		WHERE a.tenant_id = ?1 AND a.id <> ?5 AND (a.owner_id IS NOT DISTINCT FROM ?2 OR a.is_public AND (coalesce(u.role = ?3, FALSE)
 			OR NOT EXISTS (SELECT 1 FROM users WHERE id = ?2 AND role = ?3)))`,
 		tenant, owner, string(RoleAdmin), DefaultAgent().Name, agent.ID)
 	if err != nil {
 		return err
 	}
-	starters := sqlite.JSON{V: append([]wire.StarterMessage{}, agent.StarterMessages...)}
+	starters := sqldb.JSON{V: append([]wire.StarterMessage{}, agent.StarterMessages...)}
 	stored := tx.QueryRowContext(ctx, `UPDATE agents SET name = ?, description = ?, starter_messages = ?, search_start_date = ?,
 			is_public = ?, is_listed = ?, system_prompt = ?, task_prompt = ?, model_provider = ?, model = ?,
 			display_priority = ?, is_datetime_aware = ?, revision = revision + 1
 		WHERE id = ? AND tenant_id = ? RETURNING revision`,
-		agent.Name, agent.Description, starters, sqlite.Micros(agent.SearchStart), agent.Public, agent.Listed,
+		agent.Name, agent.Description, starters, sqldb.Micros(agent.SearchStart), agent.Public, agent.Listed,
 		agent.SystemPrompt, agent.TaskPrompt, agent.Provider, agent.Model, agent.DisplayPriority, !agent.WithoutDate,
 		agent.ID, tenant)
-	if err := sqlite.Scan(stored, missing(KindAgent, agent.ID), &agent.Revision); err != nil {
+	if err := sqldb.Scan(stored, missing(KindAgent, agent.ID), &agent.Revision); err != nil {
 		return err
 	}
 	if err := addAudience(ctx, tx, "agent", tenant, agent.ID, agent.Audience); err != nil {
 		return err
 	}
 	for _, file := range agent.Files {
-		if err := sqlite.Exec(ctx, tx, nil, `INSERT INTO agent_files (agent_id, file_id, user_id) VALUES (?, ?, ?)
+		if err := sqldb.Exec(ctx, tx, nil, `INSERT INTO agent_files (agent_id, file_id, user_id) VALUES (?, ?, ?)
 			ON CONFLICT DO NOTHING`, agent.ID, file.ID, file.UserID); err != nil {
 			return err
 		}
@@ -209,7 +209,7 @@ func (d *Directory) Agent(ctx context.Context, p Principal, id int) (Agent, erro
 		return DefaultAgent(), nil
 	}
 	agents, err := d.agents(ctx, p, visibleAgents("a.system_prompt", "a.task_prompt")+" AND a.id = ?4", p.Tenant, p.Admin, p.UserID, id)
-	agent, err := sqlite.First(agents, err, fmt.Errorf("agent %d: %w", id, ErrNotFound))
+	agent, err := sqldb.First(agents, err, fmt.Errorf("agent %d: %w", id, ErrNotFound))
 	if err != nil {
 		return agent, err
 	}
@@ -218,16 +218,16 @@ func (d *Directory) Agent(ctx context.Context, p Principal, id int) (Agent, erro
 
 func (d *Directory) agents(ctx context.Context, p Principal, query string, args ...any) ([]Agent, error) {
 	shown, err := d.shownNames(ctx, p)
-	agents, agentsErr := sqlite.List(ctx, d.open, "read agents", func(a *Agent) []any {
-		return []any{&a.ID, &a.Name, &a.Description, sqlite.JSON{V: &a.StarterMessages}, (*sqlite.Micros)(&a.SearchStart),
+	agents, agentsErr := sqldb.List(ctx, d.open, "read agents", func(a *Agent) []any {
+		return []any{&a.ID, &a.Name, &a.Description, sqldb.JSON{V: &a.StarterMessages}, (*sqldb.Micros)(&a.SearchStart),
 			&a.Public, &a.Listed, &a.OwnerID, &a.OwnerEmail, &a.SystemPrompt, &a.TaskPrompt, &a.Provider, &a.Model,
 			&a.DisplayPriority, &a.WithoutDate, &a.Revision}
 	}, query, args...)
-	sets, setsErr := sqlite.ListByID(ctx, d.open, "read the document sets of agents", setColumns, `SELECT a.agent_id, s.id, s.name, s.description, s.is_public
+	sets, setsErr := sqldb.ListByID(ctx, d.open, "read the document sets of agents", setColumns, `SELECT a.agent_id, s.id, s.name, s.description, s.is_public
 		FROM document_sets s JOIN agent_document_sets a ON a.document_set_id = s.id
-		WHERE a.agent_id IN (SELECT value FROM json_each(?)) ORDER BY s.name`, agentIDs(agents))
-	files, filesErr := sqlite.ListByID(ctx, d.open, "read the files of agents", func(f *File) []any { return []any{&f.ID, &f.UserID} },
-		`SELECT agent_id, file_id, user_id FROM agent_files WHERE agent_id IN (SELECT value FROM json_each(?)) ORDER BY file_id`,
+		WHERE a.agent_id IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) ORDER BY s.name`, agentIDs(agents))
+	files, filesErr := sqldb.ListByID(ctx, d.open, "read the files of agents", func(f *File) []any { return []any{&f.ID, &f.UserID} },
+		`SELECT agent_id, file_id, user_id FROM agent_files WHERE agent_id IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) ORDER BY file_id`,
 		agentIDs(agents))
 	for i := range agents {
 		a := &agents[i]
@@ -237,18 +237,18 @@ func (d *Directory) agents(ctx context.Context, p Principal, query string, args 
 }
 
 // agentIDs returns the ids of agents as a parameter of json_each.
-func agentIDs(agents []Agent) sqlite.JSON {
+func agentIDs(agents []Agent) sqldb.JSON {
 	ids := []int{}
 	for _, agent := range agents {
 		ids = append(ids, agent.ID)
 	}
-	return sqlite.JSON{V: ids}
+	return sqldb.JSON{V: ids}
 }
 
 // ReadDocuments reads the attached documents of agents that Agents listed.
 func (d *Directory) ReadDocuments(ctx context.Context, agents []Agent) error {
-	documents, err := sqlite.ListByID(ctx, d.open, "read the documents of agents", sqlite.Column[string], `SELECT agent_id, document_id
-		FROM agent_documents WHERE agent_id IN (SELECT value FROM json_each(?)) ORDER BY document_id`, agentIDs(agents))
+	documents, err := sqldb.ListByID(ctx, d.open, "read the documents of agents", sqldb.Column[string], `SELECT agent_id, document_id
+		FROM agent_documents WHERE agent_id IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) ORDER BY document_id`, agentIDs(agents))
 	for i := range agents {
 		agents[i].Documents = documents[agents[i].ID]
 	}
@@ -257,7 +257,7 @@ func (d *Directory) ReadDocuments(ctx context.Context, agents []Agent) error {
 
 // AgentAudience returns the audience of an agent.
 func (d *Directory) AgentAudience(ctx context.Context, agent Agent) (Audience, error) {
-	all, err := d.audiences(ctx, "agent", sqlite.JSON{V: []int{agent.ID}})
+	all, err := d.audiences(ctx, "agent", sqldb.JSON{V: []int{agent.ID}})
 	if err != nil {
 		return Audience{}, err
 	}

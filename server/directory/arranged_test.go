@@ -263,7 +263,7 @@ func TestMembershipEnds(t *testing.T) {
 // TestOldDirectoriesAreBroughtUpToDate opens a directory as the first version made it.
 func TestOldDirectoriesAreBroughtUpToDate(t *testing.T) {
 	path, ctx := filepath.Join(t.TempDir(), "directory.db"), t.Context()
-	first := must[[]byte](t)(fs.ReadFile(migrations, "migrations/00001_directory.sql"))
+	first := must[[]byte](t)(fs.ReadFile(migrations, "migrations/sqlite/00001_directory.sql"))
 	old, err := sqlite.Open(ctx, sqlite.Options{Path: path, Migrations: fstest.MapFS{"00001_directory.sql": {Data: first}}})
 	if err != nil {
 		t.Fatal(err)

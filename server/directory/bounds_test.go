@@ -9,8 +9,7 @@ import (
 // TestPeopleHaveBounds: administrators have higher ones, and what belongs to nobody has none.
 func TestPeopleHaveBounds(t *testing.T) {
 	ctx := t.Context()
-	d := must[*Directory](t)(Open(ctx, "", false))
-	t.Cleanup(func() { _ = d.Close() })
+	d, _ := open(t, "", false)
 	jo := must[User](t)(d.AddUser(ctx, DefaultTenant, "jo@acme.example", RoleBasic))
 	kim := must[User](t)(d.AddUser(ctx, DefaultTenant, "kim@acme.example", RoleBasic))
 	root := must[User](t)(d.AddUser(ctx, DefaultTenant, "root@acme.example", RoleAdmin))
@@ -54,7 +53,7 @@ func TestPeopleHaveBounds(t *testing.T) {
 		t.Errorf("after one was revoked: %v", err)
 	}
 	rows := 0
-	if err := d.db.Reader.QueryRowContext(ctx, "SELECT count(*) FROM tokens").Scan(&rows); err != nil || rows != MostTokens {
+	if err := d.db.Pool().QueryRowContext(ctx, "SELECT count(*) FROM tokens").Scan(&rows); err != nil || rows != MostTokens {
 		t.Errorf("%d tokens are stored, %v", rows, err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
-	"quarry/server/sqlite"
+	"quarry/server/sqldb"
 )
 
 const maxConnectorName = 200 // characters
@@ -81,10 +81,10 @@ type Connector struct {
 
 // Connectors lists the connectors of a tenant by id, or with an id that is not 0 only that one.
 func (d *Directory) Connectors(ctx context.Context, tenant string, id int) ([]Connector, error) {
-	connectors, err := sqlite.List(ctx, d.open, "list connectors", func(c *Connector) []any {
-		return []any{&c.ID, &c.Name, &c.Source, (*sqlite.Micros)(&c.CreatedAt)}
+	connectors, err := sqldb.List(ctx, d.open, "list connectors", func(c *Connector) []any {
+		return []any{&c.ID, &c.Name, &c.Source, (*sqldb.Micros)(&c.CreatedAt)}
 	}, "SELECT id, name, source, created_at FROM connectors WHERE tenant_id = ?1 AND ?2 IN (0, id) ORDER BY id", tenant, id)
-	credentials, credentialsErr := sqlite.ListByID(ctx, d.open, "list the credentials of connectors", sqlite.Column[int],
+	credentials, credentialsErr := sqldb.ListByID(ctx, d.open, "list the credentials of connectors", sqldb.Column[int],
 		`SELECT connector_id, credential_id FROM cc_pairs WHERE tenant_id = ?1 AND ?2 IN (0, connector_id) AND NOT is_deleting
 			ORDER BY credential_id`, tenant, id)
 	for i := range connectors {
@@ -112,7 +112,7 @@ func (d *Directory) addOfSource(ctx context.Context, kind Kind, tenant, name, so
 		return 0, refuse("unknown source %s", quote(source))
 	}
 	err = d.open.Update(ctx, fmt.Sprintf("add %s %s", kind, name), func(tx *sql.Tx) error {
-		return sqlite.Scan(tx.QueryRowContext(ctx, fmt.Sprintf(`INSERT INTO %ss (tenant_id, name, source, created_at)
+		return sqldb.Scan(tx.QueryRowContext(ctx, fmt.Sprintf(`INSERT INTO %ss (tenant_id, name, source, created_at)
 			SELECT id, ?, ?, ? FROM tenants WHERE id = ? ON CONFLICT DO NOTHING RETURNING id`, kind),
 			name, source, d.now().UnixMicro(), tenant), exists(kind, name), &id)
 	})
@@ -149,23 +149,23 @@ func (d *Directory) AddCCPair(ctx context.Context, tenant string, request PairRe
 func (d *Directory) addCCPair(ctx context.Context, tx *sql.Tx, tenant string, request PairRequest) (
 	id int, made bool, err error) {
 	name, credential := "", 0
-	err = sqlite.Scan(tx.QueryRowContext(ctx, "SELECT name FROM connectors WHERE id = ? AND tenant_id = ?",
+	err = sqldb.Scan(tx.QueryRowContext(ctx, "SELECT name FROM connectors WHERE id = ? AND tenant_id = ?",
 		request.ConnectorID, tenant), missing(KindConnector, request.ConnectorID), &name)
 	if err != nil {
 		return 0, false, err
 	}
-	err = sqlite.Scan(tx.QueryRowContext(ctx, "SELECT id FROM credentials WHERE id = ? AND tenant_id = ?",
+	err = sqldb.Scan(tx.QueryRowContext(ctx, "SELECT id FROM credentials WHERE id = ? AND tenant_id = ?",
 		request.CredentialID, tenant), missing(KindCredential, request.CredentialID), &credential)
 	if err != nil {
 		return 0, false, err
 	}
-	err = sqlite.Scan(tx.QueryRowContext(ctx, "SELECT id FROM cc_pairs WHERE connector_id = ? AND credential_id = ?",
+	err = sqldb.Scan(tx.QueryRowContext(ctx, "SELECT id FROM cc_pairs WHERE connector_id = ? AND credential_id = ?",
 		request.ConnectorID, request.CredentialID), nil, &id)
 	if err != nil || id != 0 {
 		return id, false, err
 	}
 	name = cmp.Or(request.Name, name)
-	err = sqlite.Scan(tx.QueryRowContext(ctx, `INSERT INTO cc_pairs
+	err = sqldb.Scan(tx.QueryRowContext(ctx, `INSERT INTO cc_pairs
 		(tenant_id, connector_id, credential_id, name, access_type, creator_email, settled, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING RETURNING id`, tenant, request.ConnectorID,
 		request.CredentialID, name, string(request.Access), address(request.Creator), d.now().UnixMicro()),
@@ -184,7 +184,7 @@ func (d *Directory) CCPairs(ctx context.Context, tenant string) ([]CCPair, error
 // CCPair returns a pair, or a MissingError.
 func (d *Directory) CCPair(ctx context.Context, tenant string, id int) (CCPair, error) {
 	pairs, err := d.pairs(ctx, "p.tenant_id = ? AND p.id = ? AND NOT p.is_deleting", tenant, id)
-	return sqlite.First(pairs, err, missing(KindCCPair, id))
+	return sqldb.First(pairs, err, missing(KindCCPair, id))
 }
 
 // UnsyncedCCPairs lists the pairs whose stored documents do not match the last change yet, including removed ones.
@@ -197,21 +197,21 @@ func (d *Directory) UnsyncedCCPairs(ctx context.Context, tenant string) ([]CCPai
 func (d *Directory) MarkSynced(ctx context.Context, pair CCPair) (still bool, err error) {
 	err = d.open.Update(ctx, "mark connector "+pair.Name+" as synced", func(tx *sql.Tx) error {
 		revision := 0 // another process has deleted the pair
-		err := sqlite.Scan(tx.QueryRowContext(ctx, "SELECT revision FROM cc_pairs WHERE id = ?", pair.ID), nil, &revision)
+		err := sqldb.Scan(tx.QueryRowContext(ctx, "SELECT revision FROM cc_pairs WHERE id = ?", pair.ID), nil, &revision)
 		if still = err == nil && (revision == 0 || revision == pair.Revision); !still || revision == 0 {
 			return err
 		}
 		if !pair.Deleting {
-			return sqlite.Exec(ctx, tx, nil, "UPDATE cc_pairs SET settled = revision WHERE id = ?", pair.ID)
+			return sqldb.Exec(ctx, tx, nil, "UPDATE cc_pairs SET settled = revision WHERE id = ?", pair.ID)
 		}
-		if err := sqlite.Exec(ctx, tx, nil, "DELETE FROM cc_pairs WHERE id = ?", pair.ID); err != nil {
+		if err := sqldb.Exec(ctx, tx, nil, "DELETE FROM cc_pairs WHERE id = ?", pair.ID); err != nil {
 			return err
 		}
-		if err := sqlite.Exec(ctx, tx, nil, `DELETE FROM connectors WHERE id = ?1
+		if err := sqldb.Exec(ctx, tx, nil, `DELETE FROM connectors WHERE id = ?1
 			AND NOT EXISTS (SELECT 1 FROM cc_pairs WHERE connector_id = ?1)`, pair.ConnectorID); err != nil {
 			return err
 		}
-		return sqlite.Exec(ctx, tx, nil, `DELETE FROM credentials WHERE id = ?1
+		return sqldb.Exec(ctx, tx, nil, `DELETE FROM credentials WHERE id = ?1
 			AND NOT EXISTS (SELECT 1 FROM cc_pairs WHERE credential_id = ?1)`, pair.CredentialID)
 	})
 	return still, err
@@ -220,7 +220,7 @@ func (d *Directory) MarkSynced(ctx context.Context, pair CCPair) (still bool, er
 // RemoveCCPair removes the pair of that name, or an unpaired connector of that name. Its documents must then be deleted.
 func (d *Directory) RemoveCCPair(ctx context.Context, tenant, name string) error {
 	return d.open.Update(ctx, "remove connector "+name, func(tx *sql.Tx) error {
-		result, err := tx.ExecContext(ctx, `UPDATE cc_pairs SET is_deleting = 1, revision = revision + 1
+		result, err := tx.ExecContext(ctx, `UPDATE cc_pairs SET is_deleting = TRUE, revision = revision + 1
 			WHERE tenant_id = ? AND name = ? AND NOT is_deleting`, tenant, name)
 		if err != nil {
 			return err
@@ -228,28 +228,28 @@ func (d *Directory) RemoveCCPair(ctx context.Context, tenant, name string) error
 		if n, err := result.RowsAffected(); err != nil || n > 0 {
 			return err
 		}
-		return sqlite.Exec(ctx, tx, missing(KindConnector, quote(name)), `DELETE FROM connectors WHERE tenant_id = ? AND name = ?
+		return sqldb.Exec(ctx, tx, missing(KindConnector, quote(name)), `DELETE FROM connectors WHERE tenant_id = ? AND name = ?
 			AND NOT EXISTS (SELECT 1 FROM cc_pairs WHERE connector_id = connectors.id)`, tenant, name)
 	})
 }
 
 // markPairsChanged records that the documents of pairs must be updated.
 func markPairsChanged(ctx context.Context, tx *sql.Tx, where string, args ...any) error {
-	return sqlite.Exec(ctx, tx, nil, "UPDATE cc_pairs SET revision = revision + 1 WHERE "+where, args...)
+	return sqldb.Exec(ctx, tx, nil, "UPDATE cc_pairs SET revision = revision + 1 WHERE "+where, args...)
 }
 
 func (d *Directory) pairs(ctx context.Context, where string, args ...any) ([]CCPair, error) {
-	pairs, err := sqlite.List(ctx, d.open, "read connectors", func(p *CCPair) []any {
+	pairs, err := sqldb.List(ctx, d.open, "read connectors", func(p *CCPair) []any {
 		return []any{&p.ID, &p.ConnectorID, &p.CredentialID, &p.Name, &p.Source, &p.Access, &p.Creator, &p.Deleting, &p.Revision,
-			&p.ConnectorName, &p.CredentialName, (*sqlite.Micros)(&p.CreatedAt)}
+			&p.ConnectorName, &p.CredentialName, (*sqldb.Micros)(&p.CreatedAt)}
 	}, `SELECT p.id, p.connector_id, p.credential_id, p.name, c.source, p.access_type, p.creator_email, p.is_deleting,
 			p.revision, c.name, r.name, p.created_at FROM cc_pairs p JOIN connectors c ON c.id = p.connector_id
 			JOIN credentials r ON r.id = p.credential_id WHERE `+where+" ORDER BY p.id", args...)
 	// A change between the queries makes the revision that was read out of date.
-	groups, groupsErr := sqlite.ListByID(ctx, d.open, "read the groups of connectors", sqlite.Column[string], `SELECT x.cc_pair_id, g.name
+	groups, groupsErr := sqldb.ListByID(ctx, d.open, "read the groups of connectors", sqldb.Column[string], `SELECT x.cc_pair_id, g.name
 		FROM cc_pair_groups x JOIN user_groups g ON g.id = x.group_id JOIN cc_pairs p ON p.id = x.cc_pair_id
 		WHERE `+where+" ORDER BY g.name", args...)
-	sets, setsErr := sqlite.ListByID(ctx, d.open, "read the document sets of connectors", sqlite.Column[string], `SELECT x.cc_pair_id, s.name
+	sets, setsErr := sqldb.ListByID(ctx, d.open, "read the document sets of connectors", sqldb.Column[string], `SELECT x.cc_pair_id, s.name
 		FROM document_set_cc_pairs x JOIN document_sets s ON s.id = x.document_set_id JOIN cc_pairs p ON p.id = x.cc_pair_id
 		WHERE `+where+" ORDER BY s.name", args...)
 	for i := range pairs {

@@ -1,5 +1,5 @@
-// Package directory stores tenants, users, groups, tokens, connectors, agents and document sets in one SQLite file. It
-// stores no documents.
+// Package directory stores tenants, users, groups, tokens, connectors, agents and document sets, in one SQLite file or in
+// PostgreSQL. It stores no documents.
 package directory
 
 import (
@@ -20,17 +20,19 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"quarry/internal/text"
+	"quarry/server/postgres"
+	"quarry/server/sqldb"
 	"quarry/server/sqlite"
 )
 
-//go:embed migrations/*.sql
+//go:embed migrations
 var migrations embed.FS
 
 // Directory is an open directory. Its methods may be called from several goroutines, and several processes may have
-// the same file open.
+// the same file or database open.
 type Directory struct {
-	open   sqlite.Lazy
-	db     *sqlite.DB // what Open opened
+	open   sqldb.Lazy
+	db     sqldb.DB // what Open opened
 	now    func() time.Time
 	recent *lru.Cache[cacheKey, versioned]
 	noting sync.Map // ids of tokens whose use is being recorded: only one request at a time waits for the writer
@@ -45,7 +47,7 @@ func WithClock(now func() time.Time) Option { return func(d *Directory) { d.now 
 // Open opens the directory in the file at path, which it creates or migrates if necessary; without a path it is in memory.
 // Read-only, the file must exist and is not changed. Errors are those of sqlite.Open.
 func Open(ctx context.Context, path string, readOnly bool, options ...Option) (*Directory, error) {
-	schema, err := fs.Sub(migrations, "migrations")
+	schema, err := fs.Sub(migrations, "migrations/sqlite")
 	if err != nil {
 		return nil, fmt.Errorf("read the directory's migrations: %w", err)
 	}
@@ -53,18 +55,36 @@ func Open(ctx context.Context, path string, readOnly bool, options ...Option) (*
 	if err != nil {
 		return nil, fmt.Errorf("open the directory: %w", err)
 	}
-	d := newDirectory(db.Lazy(), time.Now)
+	return opened(db, options), nil
+}
+
+// OpenServer opens the directory on a PostgreSQL server, where it creates or migrates its tables if necessary. Errors are
+// those of postgres.Pool.Store.
+func OpenServer(ctx context.Context, pool *postgres.Pool, options ...Option) (*Directory, error) {
+	schema, err := fs.Sub(migrations, "migrations/postgres")
+	if err != nil {
+		return nil, fmt.Errorf("read the directory's migrations: %w", err)
+	}
+	db, err := pool.Store(ctx, "directory", schema)
+	if err != nil {
+		return nil, fmt.Errorf("open the directory: %w", err)
+	}
+	return opened(db, options), nil
+}
+
+func opened(db sqldb.DB, options []Option) *Directory {
+	d := newDirectory(sqldb.Opened(db), time.Now)
 	d.db = db
 	for _, option := range options {
 		option(d)
 	}
-	return d, nil
+	return d
 }
 
 // Lazy returns a directory that is opened when it is used: find opens it, or returns the open one. If there is none, find
 // creates one with create, which is set for changes, and otherwise returns an empty read-only one.
 func Lazy(find func(ctx context.Context, create bool) (*Directory, error), now func() time.Time) *Directory {
-	return newDirectory(func(ctx context.Context, create bool) (*sqlite.DB, error) {
+	return newDirectory(func(ctx context.Context, create bool) (sqldb.DB, error) {
 		found, err := find(ctx, create)
 		if err != nil {
 			return nil, err
@@ -73,7 +93,7 @@ func Lazy(find func(ctx context.Context, create bool) (*Directory, error), now f
 	}, now)
 }
 
-func newDirectory(open sqlite.Lazy, now func() time.Time) *Directory {
+func newDirectory(open sqldb.Lazy, now func() time.Time) *Directory {
 	recent, err := lru.New[cacheKey, versioned](maxCached)
 	if err != nil {
 		panic(err) // the size is not positive
@@ -87,7 +107,7 @@ func (d *Directory) IsAbsent(ctx context.Context) (bool, error) {
 	return err == nil && db.InMemory() && db.ReadOnly(), err
 }
 
-// Close releases the file.
+// Close releases the file. On a server it does nothing.
 func (d *Directory) Close() error {
 	if err := d.db.Close(); err != nil {
 		return fmt.Errorf("close the directory: %w", err)
@@ -194,7 +214,7 @@ const (
 // id. Things without an owner are not bounded.
 func refuseMore(ctx context.Context, tx *sql.Tx, kind Kind, userID string, most int, query string) error {
 	role := Role("")
-	err := sqlite.Scan(tx.QueryRowContext(ctx, "SELECT role FROM users WHERE id = ?", userID), nil, &role)
+	err := sqldb.Scan(tx.QueryRowContext(ctx, "SELECT role FROM users WHERE id = ?", userID), nil, &role)
 	if err != nil || role == "" {
 		return err
 	}
@@ -214,7 +234,7 @@ const maxCached = 1_000
 // versioned is a value that was read at a version of the directory. A change by any process changes the version, so that
 // older values are never returned again.
 type versioned struct {
-	at    sqlite.Version
+	at    sqldb.Version
 	value any
 }
 

@@ -38,7 +38,7 @@ func (c *clock) advance(d time.Duration) {
 func open(t *testing.T, path string, readOnly bool) (*Directory, *clock) {
 	t.Helper()
 	c := &clock{now: time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)}
-	d, err := Open(t.Context(), path, readOnly, WithClock(c.Now))
+	d, err := openAnywhere(t, path, readOnly, WithClock(c.Now))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestTokenShape(t *testing.T) {
 }
 
 func dump(ctx context.Context, d *Directory) (all []byte, err error) {
-	rows, err := d.db.Reader.QueryContext(ctx, "SELECT hash || display || name || coalesce(scopes, '') FROM tokens")
+	rows, err := d.db.Pool().QueryContext(ctx, "SELECT hash || display || name || coalesce(scopes, '') FROM tokens")
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"quarry/client/wire"
-	"quarry/server/sqlite"
+	"quarry/server/sqldb"
 )
 
 const maxGroupName = 100 // characters
@@ -40,7 +40,7 @@ func (d *Directory) AddGroup(ctx context.Context, tenant, name string, users []s
 		if err != nil {
 			return err
 		}
-		err = sqlite.Scan(tx.QueryRowContext(ctx, `INSERT INTO user_groups (tenant_id, name, created_at)
+		err = sqldb.Scan(tx.QueryRowContext(ctx, `INSERT INTO user_groups (tenant_id, name, created_at)
 			SELECT id, ?, ? FROM tenants WHERE id = ? RETURNING id`, name, d.now().UnixMicro(), tenant),
 			missing(KindTenant, quote(tenant)), &group.ID)
 		if err != nil {
@@ -55,7 +55,7 @@ func (d *Directory) AddGroup(ctx context.Context, tenant, name string, users []s
 		return Group{}, err
 	}
 	groups, err := d.groups(ctx, "tenant_id = ? AND id = ?", tenant, group.ID)
-	return sqlite.First(groups, err, missing(KindGroup, group.ID))
+	return sqldb.First(groups, err, missing(KindGroup, group.ID))
 }
 
 // GroupChange is a change of a group; nil fields stay as they are.
@@ -78,7 +78,7 @@ func (d *Directory) ChangeGroup(ctx context.Context, tenant string, id int, chan
 			"SELECT name FROM user_groups WHERE tenant_id = ? AND id <> ?", tenant, id); err != nil {
 			return err
 		}
-		if err := sqlite.Exec(ctx, tx, missing(KindGroup, id), `UPDATE user_groups SET name = coalesce(nullif(?, ''), name)
+		if err := sqldb.Exec(ctx, tx, missing(KindGroup, id), `UPDATE user_groups SET name = coalesce(nullif(?, ''), name)
 			WHERE id = ? AND tenant_id = ?`, change.Name, id, tenant); err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (d *Directory) ChangeGroup(ctx context.Context, tenant string, id int, chan
 			return err
 		}
 		if change.Users != nil {
-			if err := sqlite.Exec(ctx, tx, nil, "DELETE FROM user_group_members WHERE group_id = ?", id); err != nil {
+			if err := sqldb.Exec(ctx, tx, nil, "DELETE FROM user_group_members WHERE group_id = ?", id); err != nil {
 				return err
 			}
 		}
@@ -97,7 +97,7 @@ func (d *Directory) ChangeGroup(ctx context.Context, tenant string, id int, chan
 		if change.CCPairs == nil {
 			return nil
 		}
-		if err := sqlite.Exec(ctx, tx, nil, "DELETE FROM cc_pair_groups WHERE group_id = ?", id); err != nil {
+		if err := sqldb.Exec(ctx, tx, nil, "DELETE FROM cc_pair_groups WHERE group_id = ?", id); err != nil {
 			return err
 		}
 		return givePairs(ctx, tx, tenant, id, change.CCPairs)
@@ -106,7 +106,7 @@ func (d *Directory) ChangeGroup(ctx context.Context, tenant string, id int, chan
 		return Group{}, err
 	}
 	groups, err := d.groups(ctx, "tenant_id = ? AND id = ?", tenant, id)
-	return sqlite.First(groups, err, missing(KindGroup, id))
+	return sqldb.First(groups, err, missing(KindGroup, id))
 }
 
 // GivePairs lets the members of a group see the documents of private connectors, which must then be updated.
@@ -131,16 +131,16 @@ func (d *Directory) Groups(ctx context.Context, tenant string) ([]Group, error) 
 // GroupNamed returns the group of that name, or a MissingError.
 func (d *Directory) GroupNamed(ctx context.Context, tenant, name string) (Group, error) {
 	groups, err := d.groups(ctx, "tenant_id = ? AND name = ?", tenant, name)
-	return sqlite.First(groups, err, missing(KindGroup, quote(name)))
+	return sqldb.First(groups, err, missing(KindGroup, quote(name)))
 }
 
 func (d *Directory) groups(ctx context.Context, where string, args ...any) ([]Group, error) {
-	groups, err := sqlite.List(ctx, d.open, "read groups", func(g *Group) []any { return []any{&g.ID, &g.Name} },
+	groups, err := sqldb.List(ctx, d.open, "read groups", func(g *Group) []any { return []any{&g.ID, &g.Name} },
 		"SELECT id, name FROM user_groups WHERE "+where+" ORDER BY name", args...)
-	members, membersErr := sqlite.ListByID(ctx, d.open, "read the members of groups", userColumns, `SELECT m.group_id, `+userSelection+`
+	members, membersErr := sqldb.ListByID(ctx, d.open, "read the members of groups", userColumns, `SELECT m.group_id, `+userSelection+`
 		FROM user_group_members m JOIN users u ON u.id = m.user_id
 		WHERE m.group_id IN (SELECT id FROM user_groups WHERE `+where+") ORDER BY u.email", args...)
-	pairs, pairsErr := sqlite.ListByID(ctx, d.open, "read the connectors of groups", sqlite.Column[int], `SELECT group_id, cc_pair_id FROM cc_pair_groups
+	pairs, pairsErr := sqldb.ListByID(ctx, d.open, "read the connectors of groups", sqldb.Column[int], `SELECT group_id, cc_pair_id FROM cc_pair_groups
 		WHERE group_id IN (SELECT id FROM user_groups WHERE `+where+") ORDER BY cc_pair_id", args...)
 	for i := range groups {
 		g := &groups[i]
@@ -156,7 +156,7 @@ func (d *Directory) RemoveGroup(ctx context.Context, tenant, name string) error 
 			WHERE g.tenant_id = ? AND g.name = ?)`, tenant, name); err != nil {
 			return err
 		}
-		return sqlite.Exec(ctx, tx, missing(KindGroup, quote(name)),
+		return sqldb.Exec(ctx, tx, missing(KindGroup, quote(name)),
 			"DELETE FROM user_groups WHERE tenant_id = ? AND name = ?", tenant, name)
 	})
 }
@@ -171,7 +171,7 @@ func (d *Directory) LeaveGroup(ctx context.Context, tenant, group, email string)
 
 // ExternalMembers lists the memberships in groups of other systems, by source, group and address.
 func (d *Directory) ExternalMembers(ctx context.Context, tenant string) ([]Membership, error) {
-	return sqlite.List(ctx, d.open, "list external groups", func(m *Membership) []any {
+	return sqldb.List(ctx, d.open, "list external groups", func(m *Membership) []any {
 		return []any{&m.Group.Source, &m.Group.ID, &m.Email}
 	}, `SELECT m.source, m.external_id, u.email FROM external_group_members m JOIN users u ON u.id = m.user_id
 		WHERE u.tenant_id = ? ORDER BY m.source, m.external_id, u.email`, tenant)
@@ -224,10 +224,10 @@ func pairLinks(table, left, tenant string) relation {
 func link[T string | int](ctx context.Context, tx *sql.Tx, r relation, left int, right []T) error {
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(right))) {
 		found := 0
-		err := sqlite.Scan(tx.QueryRowContext(ctx, "SELECT 1 FROM "+r.target+" WHERE id = ? AND tenant_id = ? AND "+r.live,
+		err := sqldb.Scan(tx.QueryRowContext(ctx, "SELECT 1 FROM "+r.target+" WHERE id = ? AND tenant_id = ? AND "+r.live,
 			id, r.tenant), missing(r.kind, id), &found)
 		if err == nil {
-			err = sqlite.Exec(ctx, tx, nil, "INSERT INTO "+r.table+" ("+r.left+", "+r.right+
+			err = sqldb.Exec(ctx, tx, nil, "INSERT INTO "+r.table+" ("+r.left+", "+r.right+
 				") VALUES (?, ?) ON CONFLICT DO NOTHING", left, id)
 		}
 		if err != nil {
@@ -269,15 +269,15 @@ func audienceCondition(thing, alias string) string {
 }
 
 // audiences reads the audiences of things, and returns a function that looks them up by id.
-func (d *Directory) audiences(ctx context.Context, thing string, ids sqlite.JSON) (of func(id int) Audience, err error) {
+func (d *Directory) audiences(ctx context.Context, thing string, ids sqldb.JSON) (of func(id int) Audience, err error) {
 	users, usersErr := related[string](ctx, d, thing, thing+"_users", "user_id", ids)
 	groups, groupsErr := related[int](ctx, d, thing, thing+"_groups", "group_id", ids)
 	return func(id int) Audience { return Audience{Users: users[id], Groups: groups[id]} }, cmp.Or(usersErr, groupsErr)
 }
 
 // related reads a column of a relation by the ids of the things.
-func related[T string | int](ctx context.Context, d *Directory, thing, table, column string, ids sqlite.JSON) (
+func related[T string | int](ctx context.Context, d *Directory, thing, table, column string, ids sqldb.JSON) (
 	map[int][]T, error) {
-	return sqlite.ListByID(ctx, d.open, "read "+table, sqlite.Column[T], fmt.Sprintf(`SELECT %[1]s_id, %[2]s FROM %[3]s
-		WHERE %[1]s_id IN (SELECT value FROM json_each(?)) ORDER BY %[2]s`, thing, column, table), ids)
+	return sqldb.ListByID(ctx, d.open, "read "+table, sqldb.Column[T], fmt.Sprintf(`SELECT %[1]s_id, %[2]s FROM %[3]s
+		WHERE %[1]s_id IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) ORDER BY %[2]s`, thing, column, table), ids)
 }

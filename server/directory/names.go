@@ -10,7 +10,7 @@ import (
 	"go.mau.fi/util/confusable"
 	"golang.org/x/text/unicode/norm"
 
-	"quarry/server/sqlite"
+	"quarry/server/sqldb"
 )
 
 // skeleton is the skeleton of a name by Unicode's UTS 39, in which look-alike letters are the same, regardless of case. It
@@ -41,7 +41,7 @@ func invisible(r rune) bool {
 
 // refuseLookalike returns an ExistsError if a name looks like one of the names that a query returns.
 func refuseLookalike(ctx context.Context, tx *sql.Tx, kind Kind, name, query string, args ...any) error {
-	names, err := sqlite.Select(ctx, tx, sqlite.Column[string], query, args...)
+	names, err := sqldb.Select(ctx, tx, sqldb.Column[string], query, args...)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (d *Directory) shownNames(ctx context.Context, p Principal) (map[int]string
 			seen[0][look[0]], seen[1][look[1]] = true, true
 		}
 		show(0, DefaultAgent().Name)
-		agents, err := sqlite.List(ctx, d.open, "read the names of agents", func(a *Agent) []any { return []any{&a.ID, &a.Name} }, "SELECT a.id, a.name "+fromVisibleAgents()+" ORDER BY coalesce(u.role = ?4, 0) DESC, a.id",
+		agents, err := sqldb.List(ctx, d.open, "read the names of agents", func(a *Agent) []any { return []any{&a.ID, &a.Name} }, "SELECT a.id, a.name "+fromVisibleAgents()+" ORDER BY coalesce(u.role = ?4, FALSE) DESC, a.id",
 			p.Tenant, p.Admin, p.UserID, string(RoleAdmin))
 		for _, a := range agents {
 			show(a.ID, a.Name)

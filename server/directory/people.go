@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"quarry/server/sqlite"
+	"quarry/server/sqldb"
 )
 
 // Role is the role of a user.
@@ -103,18 +103,18 @@ func (d *Directory) Users(ctx context.Context, tenant string) ([]User, error) {
 // UserNamed returns the user with that address, or a MissingError.
 func (d *Directory) UserNamed(ctx context.Context, tenant, email string) (User, error) {
 	users, err := d.users(ctx, "u.tenant_id = ? AND u.email = ?", tenant, address(email))
-	return sqlite.First(users, err, missing(KindUser, quote(email)))
+	return sqldb.First(users, err, missing(KindUser, quote(email)))
 }
 
 func (d *Directory) users(ctx context.Context, where string, args ...any) ([]User, error) {
-	return sqlite.List(ctx, d.open, "read users", userColumns, "SELECT "+userSelection+" FROM users u WHERE "+where+" ORDER BY u.email",
+	return sqldb.List(ctx, d.open, "read users", userColumns, "SELECT "+userSelection+" FROM users u WHERE "+where+" ORDER BY u.email",
 		args...)
 }
 
 const userSelection = "u.id, u.tenant_id, u.email, u.name, u.role, u.is_active, u.created_at"
 
 func userColumns(u *User) []any {
-	return []any{&u.ID, &u.Tenant, &u.Email, &u.Name, &u.Role, &u.Active, (*sqlite.Micros)(&u.CreatedAt)}
+	return []any{&u.ID, &u.Tenant, &u.Email, &u.Name, &u.Role, &u.Active, (*sqldb.Micros)(&u.CreatedAt)}
 }
 
 // JoinGroup adds a user to a group of this server. It creates the group and a basic user if they do not exist. The error is
@@ -128,11 +128,11 @@ func (d *Directory) JoinGroup(ctx context.Context, tenant, group, email string) 
 			AND NOT EXISTS (SELECT 1 FROM user_groups WHERE tenant_id = ?1 AND name = ?2)`, tenant, group); err != nil {
 			return err
 		}
-		if err := sqlite.Exec(ctx, tx, nil, `INSERT INTO user_groups (tenant_id, name, created_at) VALUES (?, ?, ?)
+		if err := sqldb.Exec(ctx, tx, nil, `INSERT INTO user_groups (tenant_id, name, created_at) VALUES (?, ?, ?)
 			ON CONFLICT DO NOTHING`, tenant, group, d.now().UnixMicro()); err != nil {
 			return err
 		}
-		return sqlite.Exec(ctx, tx, nil, `INSERT INTO user_group_members (group_id, user_id)
+		return sqldb.Exec(ctx, tx, nil, `INSERT INTO user_group_members (group_id, user_id)
 			SELECT id, ? FROM user_groups WHERE tenant_id = ? AND name = ? ON CONFLICT DO NOTHING`, user.ID, tenant, group)
 	})
 }
@@ -143,7 +143,7 @@ func (d *Directory) JoinExternalGroup(ctx context.Context, tenant string, group 
 		return err
 	}
 	return d.join(ctx, tenant, group.Source+":"+group.ID, email, func(tx *sql.Tx, user User) error {
-		return sqlite.Exec(ctx, tx, nil, `INSERT INTO external_group_members (user_id, source, external_id) VALUES (?, ?, ?)
+		return sqldb.Exec(ctx, tx, nil, `INSERT INTO external_group_members (user_id, source, external_id) VALUES (?, ?, ?)
 			ON CONFLICT DO NOTHING`, user.ID, group.Source, externalID(group.ID))
 	})
 }
@@ -165,13 +165,13 @@ func (d *Directory) join(ctx context.Context, tenant, group, email string, add f
 
 // ensureUser returns the user with a valid address, or creates one.
 func (d *Directory) ensureUser(ctx context.Context, tx *sql.Tx, tenant, email string, role Role) (user User, err error) {
-	err = sqlite.Exec(ctx, tx, nil, `INSERT INTO users (id, tenant_id, email, role, created_at)
+	err = sqldb.Exec(ctx, tx, nil, `INSERT INTO users (id, tenant_id, email, role, created_at)
 		SELECT ?, id, ?, ?, ? FROM tenants WHERE id = ? ON CONFLICT DO NOTHING`,
 		uuid.NewString(), email, string(role), d.now().UnixMicro(), tenant)
 	if err != nil {
 		return User{}, err
 	}
-	err = sqlite.Scan(tx.QueryRowContext(ctx, "SELECT "+userSelection+" FROM users u WHERE u.tenant_id = ? AND u.email = ?",
+	err = sqldb.Scan(tx.QueryRowContext(ctx, "SELECT "+userSelection+" FROM users u WHERE u.tenant_id = ? AND u.email = ?",
 		tenant, email), noTenant(tenant), userColumns(&user)...)
 	return user, err
 }
@@ -209,12 +209,12 @@ func (d *Directory) lookUpPerson(ctx context.Context, tenant, email string) (Pri
 
 // addGroups reads the groups of a principal.
 func (d *Directory) addGroups(ctx context.Context, p *Principal) (err error) {
-	p.Groups, err = sqlite.List(ctx, d.open, "read the groups of a user", sqlite.Column[string], `SELECT g.name
+	p.Groups, err = sqldb.List(ctx, d.open, "read the groups of a user", sqldb.Column[string], `SELECT g.name
 		FROM user_groups g JOIN user_group_members m ON m.group_id = g.id WHERE m.user_id = ? ORDER BY g.name`, p.UserID)
 	if err != nil {
 		return err
 	}
-	p.ExternalGroups, err = sqlite.List(ctx, d.open, "read the external groups of a user",
+	p.ExternalGroups, err = sqldb.List(ctx, d.open, "read the external groups of a user",
 		func(g *ExternalGroup) []any { return []any{&g.Source, &g.ID} },
 		"SELECT source, external_id FROM external_group_members WHERE user_id = ? ORDER BY source, external_id", p.UserID)
 	return err

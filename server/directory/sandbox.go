@@ -10,7 +10,7 @@ import (
 	"errors"
 	"fmt"
 
-	"quarry/server/sqlite"
+	"quarry/server/sqldb"
 )
 
 const (
@@ -64,7 +64,7 @@ func (d *Directory) EnsureSandboxToken(ctx context.Context, request SandboxReque
 			return refuse("user %s is deactivated", quote(user.Email))
 		}
 		if !request.Renew {
-			stored, err := sandboxToken(ctx, tx, user.ID, sqlite.Micros(fresh.CreatedAt))
+			stored, err := sandboxToken(ctx, tx, user.ID, sqldb.Micros(fresh.CreatedAt))
 			if err != nil {
 				return err
 			}
@@ -109,15 +109,15 @@ type sealedToken struct {
 }
 
 // sandboxToken returns the sandbox token of a user if it is valid.
-func sandboxToken(ctx context.Context, tx *sql.Tx, userID string, now sqlite.Micros) (s sealedToken, err error) {
+func sandboxToken(ctx context.Context, tx *sql.Tx, userID string, now sqldb.Micros) (s sealedToken, err error) {
 	s.userID = userID
 	t := &s.token
-	err = sqlite.Scan(tx.QueryRowContext(ctx, `SELECT t.id, t.name, t.display, t.scopes, t.created_at, t.expires_at,
+	err = sqldb.Scan(tx.QueryRowContext(ctx, `SELECT t.id, t.name, t.display, t.scopes, t.created_at, t.expires_at,
 			t.last_used_at, t.hash, s.sealed
 		FROM sandbox_tokens s JOIN tokens t ON t.id = s.token_id
 		WHERE s.user_id = ? AND NOT t.is_revoked AND t.expires_at > ?`, userID, now), nil,
-		&t.ID, &t.Name, &t.Display, sqlite.JSON{V: &t.Scopes}, (*sqlite.Micros)(&t.CreatedAt), (*sqlite.Micros)(&t.ExpiresAt),
-		(*sqlite.Micros)(&t.LastUsed), &s.hash, &s.sealed)
+		&t.ID, &t.Name, &t.Display, sqldb.JSON{V: &t.Scopes}, (*sqldb.Micros)(&t.CreatedAt), (*sqldb.Micros)(&t.ExpiresAt),
+		(*sqldb.Micros)(&t.LastUsed), &s.hash, &s.sealed)
 	return s, err
 }
 
@@ -133,13 +133,13 @@ func (s sealedToken) open(aead cipher.AEAD, same Token) (Token, string, error) {
 
 // replaceSandboxToken stores a new sandbox token and deletes the old one.
 func replaceSandboxToken(ctx context.Context, tx *sql.Tx, userID, secret string, token *Token, aead cipher.AEAD) error {
-	err := sqlite.Exec(ctx, tx, nil, "DELETE FROM tokens WHERE user_id = ? AND kind = ?", userID, kindSandbox)
+	err := sqldb.Exec(ctx, tx, nil, "DELETE FROM tokens WHERE user_id = ? AND kind = ?", userID, kindSandbox)
 	if err == nil {
 		err = insertToken(ctx, tx, userID, kindSandbox, secret, token)
 	}
 	if err != nil {
 		return err
 	}
-	return sqlite.Exec(ctx, tx, nil, "INSERT INTO sandbox_tokens (user_id, token_id, sealed) VALUES (?, ?, ?)", userID, token.ID,
+	return sqldb.Exec(ctx, tx, nil, "INSERT INTO sandbox_tokens (user_id, token_id, sealed) VALUES (?, ?, ?)", userID, token.ID,
 		aead.Seal(nil, nil, []byte(secret), boundTo(userID, hash(secret))))
 }

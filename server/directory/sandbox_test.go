@@ -144,7 +144,7 @@ func TestSandboxTokenStaysWithItsUser(t *testing.T) {
 	ensured(t, d, sandboxOf("kim@acme.example"))
 	const swap = `UPDATE sandbox_tokens SET sealed = (SELECT o.sealed FROM sandbox_tokens o JOIN users u ON u.id = o.user_id
 		WHERE u.email = 'jo@acme.example')`
-	if _, err := d.db.Writer.Exec(swap); err != nil {
+	if err := d.open.Exec(t.Context(), "swap", nil, swap); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, _, err := d.EnsureSandboxToken(t.Context(), sandboxOf("kim@acme.example")); !errors.Is(err, ErrWrongSecretKey) {

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"slices"
 
-	"quarry/server/sqlite"
+	"quarry/server/sqldb"
 )
 
 const (
@@ -57,7 +57,7 @@ func (d *Directory) addDocumentSet(ctx context.Context, tenant string, set Docum
 
 // findSet reads a set by its name.
 func findSet(ctx context.Context, tx *sql.Tx, tenant string, set *DocumentSet, otherwise error) error {
-	return sqlite.Scan(tx.QueryRowContext(ctx, `SELECT id, name, description, is_public FROM document_sets
+	return sqldb.Scan(tx.QueryRowContext(ctx, `SELECT id, name, description, is_public FROM document_sets
 		WHERE tenant_id = ? AND name = ?`, tenant, set.Name), otherwise, setColumns(set)...)
 }
 
@@ -76,7 +76,7 @@ func checkSet(set DocumentSet) error {
 // insertSet creates a set and returns its id; 0 if the name is in use.
 func (d *Directory) insertSet(ctx context.Context, tx *sql.Tx, tenant string, set DocumentSet, automatic bool) (
 	id int, err error) {
-	err = sqlite.Scan(tx.QueryRowContext(ctx, `INSERT INTO document_sets
+	err = sqldb.Scan(tx.QueryRowContext(ctx, `INSERT INTO document_sets
 		(tenant_id, name, description, is_public, is_automatic, created_at)
 		SELECT id, ?, ?, ?, ?, ? FROM tenants WHERE id = ? ON CONFLICT DO NOTHING RETURNING id`,
 		set.Name, set.Description, set.Public, automatic, d.now().UnixMicro(), tenant), nil, &id)
@@ -139,13 +139,13 @@ func (d *Directory) UpdateDocumentSet(ctx context.Context, tenant string, detail
 		if err := markSetChanged(ctx, tx, details.ID); err != nil {
 			return err
 		}
-		if err := sqlite.Exec(ctx, tx, missing(KindDocumentSet, details.ID), `UPDATE document_sets SET name = ?, description = ?,
-			is_public = ?, is_automatic = 0 WHERE id = ? AND tenant_id = ?`, details.Name, details.Description, details.Public,
+		if err := sqldb.Exec(ctx, tx, missing(KindDocumentSet, details.ID), `UPDATE document_sets SET name = ?, description = ?,
+			is_public = ?, is_automatic = FALSE WHERE id = ? AND tenant_id = ?`, details.Name, details.Description, details.Public,
 			details.ID, tenant); err != nil {
 			return err
 		}
 		for _, table := range []string{"users", "groups", "cc_pairs"} {
-			if err := sqlite.Exec(ctx, tx, nil, "DELETE FROM document_set_"+table+" WHERE document_set_id = ?", details.ID); err != nil {
+			if err := sqldb.Exec(ctx, tx, nil, "DELETE FROM document_set_"+table+" WHERE document_set_id = ?", details.ID); err != nil {
 				return err
 			}
 		}
@@ -166,7 +166,7 @@ func (d *Directory) RemoveDocumentSet(ctx context.Context, tenant, name string) 
 		if err := findSet(ctx, tx, tenant, &set, missing(KindDocumentSet, quote(name))); err != nil {
 			return err
 		}
-		err := sqlite.Scan(tx.QueryRowContext(ctx, `SELECT a.name FROM agents a JOIN agent_document_sets s ON s.agent_id = a.id
+		err := sqldb.Scan(tx.QueryRowContext(ctx, `SELECT a.name FROM agents a JOIN agent_document_sets s ON s.agent_id = a.id
 			WHERE s.document_set_id = ? ORDER BY a.id LIMIT 1`, set.ID), nil, &agent)
 		if err != nil {
 			return err
@@ -177,7 +177,7 @@ func (d *Directory) RemoveDocumentSet(ctx context.Context, tenant, name string) 
 		if err := markSetChanged(ctx, tx, set.ID); err != nil {
 			return err
 		}
-		return sqlite.Exec(ctx, tx, nil, "DELETE FROM document_sets WHERE id = ?", set.ID)
+		return sqldb.Exec(ctx, tx, nil, "DELETE FROM document_sets WHERE id = ?", set.ID)
 	})
 }
 
@@ -192,7 +192,7 @@ func (d *Directory) ForgetDocumentSet(ctx context.Context, tenant, name string) 
 // DocumentSets lists the sets that the caller may search, by name.
 func (d *Directory) DocumentSets(ctx context.Context, p Principal) ([]DocumentSet, error) {
 	sets, err := cachedFor(ctx, d, "sets", p, func() ([]DocumentSet, error) {
-		return sqlite.List(ctx, d.open, "list document sets", setColumns, `SELECT s.id, s.name, s.description, s.is_public FROM document_sets s
+		return sqldb.List(ctx, d.open, "list document sets", setColumns, `SELECT s.id, s.name, s.description, s.is_public FROM document_sets s
 			WHERE s.tenant_id = ?1 AND (s.is_public OR ?2 OR `+audienceCondition("document_set", "s")+`) ORDER BY s.name`,
 			p.Tenant, p.Admin, p.UserID)
 	})
@@ -205,7 +205,7 @@ func (d *Directory) DescribeSets(ctx context.Context, sets []DocumentSet) ([]Set
 	for _, set := range sets {
 		list = append(list, set.ID)
 	}
-	ids := sqlite.JSON{V: list}
+	ids := sqldb.JSON{V: list}
 	audience, err := d.audiences(ctx, "document_set", ids)
 	pairs, pairsErr := related[int](ctx, d, "document_set", "document_set_cc_pairs", "cc_pair_id", ids)
 	var described []SetDetails

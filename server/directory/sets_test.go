@@ -10,7 +10,7 @@ import (
 
 func TestForgetDocumentSet(t *testing.T) {
 	ctx := t.Context()
-	d := must[*Directory](t)(Open(ctx, "", false))
+	d := must[*Directory](t)(openAnywhere(t, "", false))
 	t.Cleanup(func() { _ = d.Close() })
 	if err := d.AddTenant(ctx, "acme"); err != nil {
 		t.Fatal(err)

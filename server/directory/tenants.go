@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"quarry/client/wire"
-	"quarry/server/sqlite"
+	"quarry/server/sqldb"
 )
 
 // AddTenant creates a tenant and its owner. An existing tenant is not changed. An id is 1 to 63 lower-case letters, digits,
@@ -20,23 +20,23 @@ func (d *Directory) AddTenant(ctx context.Context, id string) error {
 	}
 	return d.open.Update(ctx, "add tenant "+id, func(tx *sql.Tx) error {
 		now := d.now().UnixMicro()
-		err := sqlite.Exec(ctx, tx, nil, "INSERT INTO tenants (id, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", id, now)
+		err := sqldb.Exec(ctx, tx, nil, "INSERT INTO tenants (id, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", id, now)
 		if err != nil {
 			return err
 		}
-		return sqlite.Exec(ctx, tx, nil, `INSERT INTO users (id, tenant_id, email, name, role, created_at)
+		return sqldb.Exec(ctx, tx, nil, `INSERT INTO users (id, tenant_id, email, name, role, created_at)
 			VALUES (?, ?, ?, 'Owner', 'admin', ?) ON CONFLICT DO NOTHING`, OwnerID(id), id, OwnerEmail, now)
 	})
 }
 
 // Tenants lists the ids of all tenants.
 func (d *Directory) Tenants(ctx context.Context) ([]string, error) {
-	return sqlite.List(ctx, d.open, "list tenants", sqlite.Column[string], "SELECT id FROM tenants ORDER BY id")
+	return sqldb.List(ctx, d.open, "list tenants", sqldb.Column[string], "SELECT id FROM tenants ORDER BY id")
 }
 
 // DescribeTenants returns all tenants with the numbers of their things in the directory, by id. Tokens are the valid ones.
 func (d *Directory) DescribeTenants(ctx context.Context) ([]wire.DirectoryTenant, error) {
-	return sqlite.List(ctx, d.open, "list tenants", func(t *wire.DirectoryTenant) []any {
+	return sqldb.List(ctx, d.open, "list tenants", func(t *wire.DirectoryTenant) []any {
 		return []any{&t.Name, (*timestamp)(&t.CreatedAt), &t.Users, &t.Tokens, &t.Groups, &t.Connectors, &t.DocumentSets, &t.Agents}
 	}, `SELECT t.id, t.created_at,
 		(SELECT count(*) FROM users u WHERE u.tenant_id = t.id),
@@ -53,7 +53,7 @@ func (d *Directory) DescribeTenants(ctx context.Context) ([]wire.DirectoryTenant
 func (d *Directory) DescribeTenant(ctx context.Context, id string) (wire.DirectoryTenant, error) {
 	tenants, err := d.DescribeTenants(ctx)
 	tenants = slices.DeleteFunc(tenants, func(t wire.DirectoryTenant) bool { return t.Name != id })
-	return sqlite.First(tenants, err, missing(KindTenant, quote(id)))
+	return sqldb.First(tenants, err, missing(KindTenant, quote(id)))
 }
 
 // tenantTables returns the tables with rows of a tenant, in the order in which they can be emptied. Rows that refer to them
@@ -70,11 +70,11 @@ func (d *Directory) RemoveTenant(ctx context.Context, id string) error {
 	}
 	return d.open.Update(ctx, "remove tenant "+id, func(tx *sql.Tx) error {
 		for _, table := range tenantTables() {
-			if err := sqlite.Exec(ctx, tx, nil, "DELETE FROM "+table+" WHERE tenant_id = ?", id); err != nil {
+			if err := sqldb.Exec(ctx, tx, nil, "DELETE FROM "+table+" WHERE tenant_id = ?", id); err != nil {
 				return fmt.Errorf("empty %s: %w", strings.ReplaceAll(table, "_", " "), err)
 			}
 		}
-		return sqlite.Exec(ctx, tx, missing(KindTenant, quote(id)), "DELETE FROM tenants WHERE id = ?", id)
+		return sqldb.Exec(ctx, tx, missing(KindTenant, quote(id)), "DELETE FROM tenants WHERE id = ?", id)
 	})
 }
 
@@ -82,13 +82,13 @@ func (d *Directory) RemoveTenant(ctx context.Context, id string) error {
 // only reads.
 func (d *Directory) AddModelTokens(ctx context.Context, tenant, day string, tokens int) (sum int, err error) {
 	if tokens == 0 {
-		sums, err := sqlite.List(ctx, d.open, "read the tokens of "+day, sqlite.Column[int],
+		sums, err := sqldb.List(ctx, d.open, "read the tokens of "+day, sqldb.Column[int],
 			"SELECT tokens FROM model_tokens WHERE tenant_id = ? AND day = ?", tenant, day)
-		return sqlite.First(sums, err, nil)
+		return sqldb.First(sums, err, nil)
 	}
 	err = d.open.Update(ctx, "count the tokens of "+day, func(tx *sql.Tx) error {
 		return tx.QueryRowContext(ctx, `INSERT INTO model_tokens (tenant_id, day, tokens) VALUES (?, ?, ?)
-			ON CONFLICT DO UPDATE SET tokens = tokens + excluded.tokens RETURNING tokens`, tenant, day, tokens).Scan(&sum)
+			ON CONFLICT (tenant_id, day) DO UPDATE SET tokens = model_tokens.tokens + excluded.tokens RETURNING tokens`, tenant, day, tokens).Scan(&sum)
 	})
 	return sum, err
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"quarry/client/wire"
-	"quarry/server/sqlite"
+	"quarry/server/sqldb"
 )
 
 // TestRemoveTenant: of every table that names a tenant nothing is left of the one that is removed, and all of the others.
@@ -15,14 +15,19 @@ func TestRemoveTenant(t *testing.T) {
 	d, _ := open(t, "", false)
 	ctx := t.Context()
 	count := func(tenant string) string {
-		tables, err := sqlite.Select(ctx, d.db.Reader, sqlite.Column[string], `SELECT m.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c
-			WHERE m.type = 'table' AND c.name = 'tenant_id' ORDER BY m.name`)
+		list := `SELECT m.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND c.name = 'tenant_id'
+			ORDER BY m.name`
+		if strings.HasPrefix(t.Name(), onPostgres) {
+			list = `SELECT table_name FROM information_schema.columns WHERE table_schema = current_schema() AND column_name = 'tenant_id'
+				ORDER BY table_name`
+		}
+		tables, err := sqldb.Select(ctx, d.db.Pool(), sqldb.Column[string], list)
 		if err != nil || len(tables) < len(tenantTables()) {
 			t.Fatalf("tables %v (%v)", tables, err)
 		}
 		told := ""
 		for _, table := range tables {
-			ids, err := sqlite.Select(ctx, d.db.Reader, sqlite.Column[int], "SELECT count(*) FROM "+table+" WHERE tenant_id = ?", tenant)
+			ids, err := sqldb.Select(ctx, d.db.Pool(), sqldb.Column[int], "SELECT count(*) FROM "+table+" WHERE tenant_id = ?", tenant)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,7 +69,7 @@ func TestRemoveTenant(t *testing.T) {
 	if after := count("other"); after != before {
 		t.Errorf("of another tenant there was%s, there is%s", before, after)
 	}
-	if users, err := sqlite.Select(ctx, d.db.Reader, sqlite.Column[int], "SELECT count(*) FROM tokens k LEFT JOIN users u ON u.id = k.user_id WHERE u.id IS NULL"); err != nil || users[0] != 0 {
+	if users, err := sqldb.Select(ctx, d.db.Pool(), sqldb.Column[int], "SELECT count(*) FROM tokens k LEFT JOIN users u ON u.id = k.user_id WHERE u.id IS NULL"); err != nil || users[0] != 0 {
 		t.Errorf("%v tokens of nobody (%v)", users, err)
 	}
 	for _, id := range []string{"acme", "nowhere"} {

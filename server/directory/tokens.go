@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
-	"quarry/server/sqlite"
+	"quarry/server/sqldb"
 )
 
 const (
@@ -57,7 +57,7 @@ type timestamp string
 // Scan implements sql.Scanner.
 func (t *timestamp) Scan(column any) error {
 	var moment time.Time
-	err := (*sqlite.Micros)(&moment).Scan(column)
+	err := (*sqldb.Micros)(&moment).Scan(column)
 	*t = timestamp(Timestamp(moment))
 	return err
 }
@@ -108,8 +108,8 @@ func (d *Directory) AddToken(ctx context.Context, request TokenRequest) (Token, 
 			return err
 		}
 		// Tokens made with one that has ended have ended, too, and go with it.
-		err = sqlite.Exec(ctx, tx, nil, "DELETE FROM tokens WHERE user_id = ? AND kind = ? AND (is_revoked OR expires_at <= ?)",
-			user.ID, kindUser, sqlite.Micros(token.CreatedAt))
+		err = sqldb.Exec(ctx, tx, nil, "DELETE FROM tokens WHERE user_id = ? AND kind = ? AND (is_revoked OR expires_at <= ?)",
+			user.ID, kindUser, sqldb.Micros(token.CreatedAt))
 		if err != nil {
 			return err
 		}
@@ -123,7 +123,7 @@ func (d *Directory) AddToken(ctx context.Context, request TokenRequest) (Token, 
 		if err := insertToken(ctx, tx, user.ID, kindUser, secret, &token); err != nil || request.Parent == 0 {
 			return err
 		}
-		return sqlite.Exec(ctx, tx, nil, "INSERT INTO token_parents (token_id, parent_id) VALUES (?, ?)", token.ID, request.Parent)
+		return sqldb.Exec(ctx, tx, nil, "INSERT INTO token_parents (token_id, parent_id) VALUES (?, ?)", token.ID, request.Parent)
 	})
 	if err != nil {
 		return Token{}, "", err
@@ -136,7 +136,7 @@ func insertToken(ctx context.Context, tx *sql.Tx, userID, kind, secret string, t
 	token.Display = secret[:12] + "****" + secret[len(secret)-4:]
 	return tx.QueryRowContext(ctx, `INSERT INTO tokens (user_id, name, kind, hash, display, scopes, created_at, expires_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`, userID, token.Name, kind, hash(secret), token.Display,
-		sqlite.JSON{V: token.Scopes}, sqlite.Micros(token.CreatedAt), sqlite.Micros(token.ExpiresAt)).Scan(&token.ID)
+		sqldb.JSON{V: token.Scopes}, sqldb.Micros(token.CreatedAt), sqldb.Micros(token.ExpiresAt)).Scan(&token.ID)
 }
 
 // limitToParent limits the lifetime of a token to that of its parent, which must be a valid token of the same user.
@@ -145,9 +145,9 @@ func limitToParent(ctx context.Context, tx *sql.Tx, parent int, user string, tok
 		return nil
 	}
 	var limit time.Time
-	err := sqlite.Scan(tx.QueryRowContext(ctx, `SELECT expires_at FROM tokens WHERE id = ?1 AND user_id = ?2 AND NOT is_revoked
-		AND (expires_at IS NULL OR expires_at > ?3)`, parent, user, sqlite.Micros(token.CreatedAt)),
-		ErrUnauthenticated, (*sqlite.Micros)(&limit))
+	err := sqldb.Scan(tx.QueryRowContext(ctx, `SELECT expires_at FROM tokens WHERE id = ?1 AND user_id = ?2 AND NOT is_revoked
+		AND (expires_at IS NULL OR expires_at > ?3)`, parent, user, sqldb.Micros(token.CreatedAt)),
+		ErrUnauthenticated, (*sqldb.Micros)(&limit))
 	if !limit.IsZero() && (token.ExpiresAt.IsZero() || token.ExpiresAt.After(limit)) {
 		token.ExpiresAt = limit
 	}
@@ -258,17 +258,17 @@ type holder struct {
 
 func (d *Directory) lookUp(ctx context.Context, tenant, digest string) (holder, error) {
 	// Ids increase, so the first token of a chain has the lowest.
-	found, err := sqlite.List(ctx, d.open, "look up a token", func(h *holder) []any {
+	found, err := sqldb.List(ctx, d.open, "look up a token", func(h *holder) []any {
 		p := &h.principal
-		return []any{&p.TokenID, &h.hash, sqlite.JSON{V: &h.scopes}, (*sqlite.Micros)(&p.ExpiresAt),
-			(*sqlite.Micros)(&h.lastUsed), &h.revoked,
+		return []any{&p.TokenID, &h.hash, sqldb.JSON{V: &h.scopes}, (*sqldb.Micros)(&p.ExpiresAt),
+			(*sqldb.Micros)(&h.lastUsed), &h.revoked,
 			&p.UserID, &p.Tenant, &p.Email, &p.Name, &h.role, &h.active, &p.RootTokenID}
 	}, `SELECT t.id, t.hash, t.scopes, t.expires_at, t.last_used_at, t.is_revoked,
 			u.id, u.tenant_id, u.email, u.name, u.role, u.is_active,
 			(WITH RECURSIVE up (id) AS (SELECT t.id UNION SELECT parent_id FROM token_parents JOIN up ON token_id = up.id)
 				SELECT min(id) FROM up)
 		FROM tokens t JOIN users u ON u.id = t.user_id WHERE t.hash = ? AND u.tenant_id = ?`, digest, tenant)
-	h, err := sqlite.First(found, err, ErrUnauthenticated)
+	h, err := sqldb.First(found, err, ErrUnauthenticated)
 	if err != nil {
 		return h, err
 	}
@@ -293,14 +293,14 @@ func (d *Directory) noteUse(ctx context.Context, tokenID int, now time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, lastUsedWait)
 	defer cancel()
 	_ = d.open.Exec(ctx, "note the use of a token", nil, `UPDATE tokens SET last_used_at = ?1
-		WHERE id = ?2 AND coalesce(last_used_at, 0) <= ?1 - ?3`, now.UnixMicro(), tokenID, lastUsedEvery.Microseconds())
+		WHERE id = ?2 AND coalesce(last_used_at, 0) <= ?3`, now.UnixMicro(), tokenID, now.Add(-lastUsedEvery).UnixMicro())
 }
 
 // ListTokens lists the valid tokens of a user, the oldest first; with no address, those of the whole tenant.
 func (d *Directory) ListTokens(ctx context.Context, tenant, email string) ([]Token, error) {
-	return sqlite.List(ctx, d.open, "list tokens", func(t *Token) []any {
-		return []any{&t.ID, &t.Name, &t.Email, &t.Display, sqlite.JSON{V: &t.Scopes}, (*sqlite.Micros)(&t.CreatedAt),
-			(*sqlite.Micros)(&t.ExpiresAt), (*sqlite.Micros)(&t.LastUsed)}
+	return sqldb.List(ctx, d.open, "list tokens", func(t *Token) []any {
+		return []any{&t.ID, &t.Name, &t.Email, &t.Display, sqldb.JSON{V: &t.Scopes}, (*sqldb.Micros)(&t.CreatedAt),
+			(*sqldb.Micros)(&t.ExpiresAt), (*sqldb.Micros)(&t.LastUsed)}
 	}, `SELECT t.id, t.name, u.email, t.display, t.scopes, t.created_at, t.expires_at, t.last_used_at
 		FROM tokens t JOIN users u ON u.id = t.user_id
 		WHERE u.tenant_id = ?1 AND (?2 = '' OR u.email = ?2) AND t.kind = ?3 AND NOT t.is_revoked
@@ -315,6 +315,6 @@ func (d *Directory) RevokeToken(ctx context.Context, tenant, email string, id in
 			SELECT id FROM tokens WHERE id = ?2 AND NOT is_revoked AND kind = ?3
 				AND user_id IN (SELECT id FROM users WHERE tenant_id = ?4 AND (?5 = '' OR email = ?5))
 			UNION SELECT token_id FROM token_parents JOIN family ON parent_id = family.id)
-		UPDATE tokens SET is_revoked = 1, expires_at = ?1 WHERE id IN (SELECT id FROM family) AND NOT is_revoked`,
+		UPDATE tokens SET is_revoked = TRUE, expires_at = ?1 WHERE id IN (SELECT id FROM family) AND NOT is_revoked`,
 		d.now().UnixMicro(), id, kindUser, tenant, strings.ToLower(email))
 }

@@ -29,6 +29,8 @@ var (
 	// ErrOlder: the library has to be brought up to date before it can be read, and may not be written. ErrReadOnly is in
 	// the chain, too.
 	ErrOlder = errors.New("an older version of quarry wrote it")
+	// ErrUnavailable: the database server cannot be reached, or refuses the connection.
+	ErrUnavailable = errors.New("the database server is not available")
 	// ErrNetworkFileSystem: the folder is on a file system without reliable locks and memory maps.
 	ErrNetworkFileSystem = errors.New("the library lies on a network file system")
 )

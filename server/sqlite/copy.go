@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/uuid"
 	driver "modernc.org/sqlite"
+
+	"quarry/server/sqldb"
 )
 
 // Copy returns a read-only copy of the committed state of a database in memory, which does not block writers; source is the
@@ -27,7 +29,7 @@ func (db *DB) Copy(ctx context.Context, source *sql.Conn) (*DB, error) {
 	target := memoryURI(name, url.Values{"_busy_timeout": timeout})
 	err := source.Raw(func(connection any) error { return backup(connection, target) })
 	if err != nil {
-		return nil, errors.Join(Explain(fmt.Errorf("copy %s: %w", db.name(), err)), result.Close())
+		return nil, errors.Join(sqldb.Explain(fmt.Errorf("copy %s: %w", db.name(), err)), result.Close())
 	}
 	return result, nil
 }
@@ -59,11 +61,11 @@ func (db *DB) Replace(ctx context.Context, path string, unchanged func() error) 
 	}
 	connection, err := connector.Connect(ctx)
 	if err != nil {
-		return Explain(fmt.Errorf("replace %s: %w", db.path, err))
+		return sqldb.Explain(fmt.Errorf("replace %s: %w", db.path, err))
 	}
 	err = restore(connection, fileURI(path, url.Values{"mode": {"ro"}}), unchanged)
 	if err = errors.Join(err, connection.Close()); err != nil {
-		return Explain(fmt.Errorf("replace %s: %w", db.path, err))
+		return sqldb.Explain(fmt.Errorf("replace %s: %w", db.path, err))
 	}
 	return nil
 }
@@ -95,15 +97,15 @@ func restore(connection any, source string, unchanged func() error) error {
 func (db *DB) CopyDamaged(ctx context.Context, path string, schema *DB) (*sql.DB, error) {
 	source, err := db.Reader.Conn(ctx)
 	if err != nil {
-		return nil, Explain(fmt.Errorf("copy %s: %w", db.name(), err))
+		return nil, sqldb.Explain(fmt.Errorf("copy %s: %w", db.name(), err))
 	}
 	defer func() { _ = source.Close() }()
 	err = source.Raw(func(connection any) error { return backup(connection, fileURI(path, url.Values{"mode": {"rwc"}})) })
 	if err != nil {
-		return nil, Explain(fmt.Errorf("copy %s: %w", db.name(), err))
+		return nil, sqldb.Explain(fmt.Errorf("copy %s: %w", db.name(), err))
 	}
 	if err := repairSchema(ctx, path, schema); err != nil {
-		return nil, Explain(fmt.Errorf("repair the schema of %s: %w", path, err))
+		return nil, sqldb.Explain(fmt.Errorf("repair the schema of %s: %w", path, err))
 	}
 	copied := &DB{path: path}
 	return copied.pool(fileURI(path, url.Values{"mode": {"ro"}, "_pragma": {"writable_schema(1)"}}))
@@ -117,7 +119,7 @@ func repairSchema(ctx context.Context, path string, schema *DB) error {
 		return err
 	}
 	defer func() { _ = damaged.Close() }()
-	return Each(ctx, schema.Reader, func(row *sql.Rows) error {
+	return sqldb.Each(ctx, schema.Reader, func(row *sql.Rows) error {
 		var name, text string
 		if err := row.Scan(&name, &text); err != nil {
 			return err

@@ -16,6 +16,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"quarry/server/index"
+	"quarry/server/sqldb"
 )
 
 // lockRetry is the pause between two attempts to get a lock that cannot be waited for.
@@ -62,7 +63,7 @@ func (db *DB) runMigrations(ctx context.Context, timeout time.Duration, provider
 			}
 		}
 		if err != nil {
-			return Explain(fmt.Errorf("lock %s: %w", lock, err))
+			return sqldb.Explain(fmt.Errorf("lock %s: %w", lock, err))
 		}
 		current, err = db.userVersion(ctx, db.Writer)
 		return err
@@ -71,11 +72,11 @@ func (db *DB) runMigrations(ctx context.Context, timeout time.Duration, provider
 		return err
 	}
 	if _, err := provider.Up(ctx); err != nil {
-		return Explain(fmt.Errorf("migrate the schema of %s to version %d: %w", db.name(), db.newest, err))
+		return sqldb.Explain(fmt.Errorf("migrate the schema of %s to version %d: %w", db.name(), db.newest, err))
 	}
 	// A crash before this line costs only one more check by goose at the next start.
 	if _, err := db.Writer.ExecContext(ctx, "PRAGMA user_version = "+strconv.Itoa(db.newest)); err != nil {
-		return Explain(fmt.Errorf("store the schema version of %s: %w", db.name(), err))
+		return sqldb.Explain(fmt.Errorf("store the schema version of %s: %w", db.name(), err))
 	}
 	return nil
 }
@@ -85,7 +86,7 @@ func (db *DB) userVersion(ctx context.Context, q interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }) (version int, err error) {
 	if err := q.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return 0, Explain(fmt.Errorf("open %s: %w", db.name(), err))
+		return 0, sqldb.Explain(fmt.Errorf("open %s: %w", db.name(), err))
 	}
 	return version, nil
 }
@@ -134,7 +135,7 @@ func (db *DB) readOlder(ctx context.Context, migrations fs.FS, sources []*goose.
 	db.Reader.SetMaxIdleConns(-1) // closes the connections that lack the tables
 	db.Reader.SetMaxIdleConns(idleReaders)
 	if err := db.Reader.PingContext(ctx); err != nil {
-		return Explain(fmt.Errorf("open %s: %w", db.name(), err))
+		return sqldb.Explain(fmt.Errorf("open %s: %w", db.name(), err))
 	}
 	return nil
 }

@@ -18,9 +18,9 @@ import (
 
 	"github.com/google/uuid"
 	driver "modernc.org/sqlite"
-	codes "modernc.org/sqlite/lib"
 
 	"quarry/server/index"
+	"quarry/server/sqldb"
 )
 
 // DefaultBusyTimeout is how long a statement waits for another process's lock before it fails with index.ErrBusy.
@@ -54,7 +54,7 @@ type Options struct {
 	networkName func(folder string) (string, error)
 }
 
-// DB is an open database. Callers use its two pools directly and pass their errors to Explain.
+// DB is an open database, a sqldb.DB. Callers may use its two pools directly and pass their errors to sqldb.Explain.
 type DB struct {
 	// Writer has one connection, whose transactions acquire the write lock when they begin. In a read-only database all
 	// writes fail.
@@ -105,6 +105,9 @@ func (db *DB) ReadOnly() bool { return db.readOnly }
 // InMemory reports whether the database is in memory.
 func (db *DB) InMemory() bool { return db.path == "" }
 
+// Pool returns Reader.
+func (db *DB) Pool() *sql.DB { return db.Reader }
+
 // Path returns the database file; empty in memory.
 func (db *DB) Path() string { return db.path }
 
@@ -126,21 +129,19 @@ func (db *DB) Close() error {
 	return nil
 }
 
-// Update runs change in one transaction with the write lock, and commits it durably. After an error nothing has changed.
-// Errors: index.ErrBusy, index.ErrReadOnly, index.ErrNewer if a newer version of the program has migrated the database,
-// index.ErrDiskFull, and those of change.
+// Update implements sqldb.DB. It runs change once, with the write lock.
 func (db *DB) Update(ctx context.Context, change func(*sql.Tx) error) error {
 	if db.readOnly {
 		return index.ErrReadOnly
 	}
 	conn, err := db.Writer.Conn(ctx)
 	if err != nil {
-		return Explain(fmt.Errorf("begin to write %s: %w", db.name(), err))
+		return sqldb.Explain(fmt.Errorf("begin to write %s: %w", db.name(), err))
 	}
 	defer func() { _ = conn.Close() }()
 	tx, err := db.begin(ctx, conn)
 	if err != nil {
-		return Explain(fmt.Errorf("begin to write %s: %w", db.name(), err))
+		return sqldb.Explain(fmt.Errorf("begin to write %s: %w", db.name(), err))
 	}
 	defer func() { _ = tx.Rollback() }()
 	if db.newest > 0 {
@@ -153,10 +154,10 @@ func (db *DB) Update(ctx context.Context, change func(*sql.Tx) error) error {
 		}
 	}
 	if err := change(tx); err != nil {
-		return Explain(err)
+		return sqldb.Explain(err)
 	}
 	if err := tx.Commit(); err != nil {
-		return Explain(fmt.Errorf("commit to %s: %w", db.name(), err))
+		return sqldb.Explain(fmt.Errorf("commit to %s: %w", db.name(), err))
 	}
 	return nil
 }
@@ -169,7 +170,7 @@ func (db *DB) begin(ctx context.Context, conn *sql.Conn) (tx *sql.Tx, err error)
 	}
 	err = whileBusy(ctx, db.busyTimeout, func() error {
 		tx, err = conn.BeginTx(ctx, nil)
-		return Explain(err)
+		return sqldb.Explain(err)
 	})
 	return tx, err
 }
@@ -194,7 +195,7 @@ func openFile(options Options) (*DB, error) {
 	if !options.ReadOnly {
 		if err := prepareFile(path); err != nil {
 			if !notWritable(err) {
-				return nil, Explain(fmt.Errorf("open %s: %w", path, err))
+				return nil, sqldb.Explain(fmt.Errorf("open %s: %w", path, err))
 			}
 			db.readOnly = true
 		}
@@ -303,51 +304,6 @@ func fileURI(path string, parameters url.Values) string {
 	slashed := "/" + strings.TrimPrefix(filepath.ToSlash(path), "/")
 	uri := url.URL{Scheme: "file", Path: slashed, RawQuery: parameters.Encode()}
 	return uri.String()
-}
-
-// primaryCode masks the extended part of a result code away.
-const primaryCode = 0xff
-
-// Explain wraps an error of the driver or the system in index.ErrBusy, index.ErrReadOnly, index.ErrDiskFull or
-// index.ErrDamaged. It returns other errors unchanged.
-func Explain(err error) error {
-	meaning := meaningOf(err)
-	if meaning == nil || errors.Is(err, meaning) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", meaning, err)
-}
-
-func meaningOf(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return index.ErrDiskFull
-	}
-	var failure *driver.Error
-	if !errors.As(err, &failure) {
-		return nil
-	}
-	switch failure.Code() {
-	case codes.SQLITE_IOERR_READ, codes.SQLITE_IOERR_SHORT_READ, codes.SQLITE_IOERR_CORRUPTFS, codes.SQLITE_IOERR_DATA:
-		return index.ErrDamaged
-	}
-	switch failure.Code() & primaryCode {
-	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED:
-		return index.ErrBusy
-	case codes.SQLITE_READONLY:
-		return index.ErrReadOnly
-	case codes.SQLITE_FULL:
-		return index.ErrDiskFull
-	case codes.SQLITE_CORRUPT, codes.SQLITE_NOTADB:
-		return index.ErrDamaged
-	case codes.SQLITE_ERROR:
-		// The program's statements match its schema, so the schema is damaged.
-		if strings.Contains(failure.Error(), "no such column") || strings.Contains(failure.Error(), "no such table") {
-			return index.ErrDamaged
-		}
-		return nil
-	default:
-		return nil
-	}
 }
 
 func notWritable(err error) bool {

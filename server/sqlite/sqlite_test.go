@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"quarry/server/index"
+	"quarry/server/sqldb"
 )
 
 const firstMigration = "-- +goose Up\nCREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;\n"
@@ -137,7 +138,7 @@ func TestReadersSeeOneState(t *testing.T) {
 	if got := countNotes(t, db.Reader); got != before+1 {
 		t.Errorf("a new reader sees %d notes, want %d", got, before+1)
 	}
-	if _, err := db.Reader.Exec("INSERT INTO notes (text) VALUES ('x')"); !errors.Is(Explain(err), index.ErrReadOnly) {
+	if _, err := db.Reader.Exec("INSERT INTO notes (text) VALUES ('x')"); !errors.Is(sqldb.Explain(err), index.ErrReadOnly) {
 		t.Errorf("writing through a reader: %v, want ErrReadOnly", err)
 	}
 }
@@ -461,14 +462,14 @@ func TestDiskFull(t *testing.T) {
 }
 
 func TestExplain(t *testing.T) {
-	if err := Explain(fmt.Errorf("write x: %w", syscall.ENOSPC)); !errors.Is(err, index.ErrDiskFull) {
+	if err := sqldb.Explain(fmt.Errorf("write x: %w", syscall.ENOSPC)); !errors.Is(err, index.ErrDiskFull) {
 		t.Errorf("got %v", err)
 	}
 	plain := errors.New("plain")
-	if err := Explain(plain); err != plain {
+	if err := sqldb.Explain(plain); err != plain {
 		t.Errorf("got %v", err)
 	}
-	if err := Explain(nil); err != nil {
+	if err := sqldb.Explain(nil); err != nil {
 		t.Errorf("got %v", err)
 	}
 }

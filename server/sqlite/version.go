@@ -5,14 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"sync"
-)
 
-// Version identifies the state of a database: it changes with every commit of this or another process. Versions of
-// different DBs cannot be compared.
-type Version struct {
-	watch int   // which connection was asked
-	data  int64 // what it answered
-}
+	"quarry/server/sqldb"
+)
 
 // watch is the connection that reads versions. SQLite's numbers are per connection, so it is always the same one.
 type watch struct {
@@ -22,23 +17,23 @@ type watch struct {
 	closed bool
 }
 
-// Version returns the version of the last commit, in a few microseconds without disk access. Later reads are at least as
-// new. ok is false if the version cannot be read, and for a database in memory, whose connections share their pages.
-func (db *DB) Version(ctx context.Context) (version Version, ok bool) {
+// Version implements sqldb.DB, in a few microseconds without disk access. ok is false for a database in memory, whose
+// connections share their pages.
+func (db *DB) Version(ctx context.Context) (version sqldb.Version, ok bool) {
 	if db.InMemory() {
-		return Version{}, false
+		return sqldb.Version{}, false
 	}
 	ctx = context.WithoutCancel(ctx) // a canceled query would close the connection
 	w := &db.watch
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	if w.conn == nil && !w.connect(ctx, db.Reader) {
-		return Version{}, false
+		return sqldb.Version{}, false
 	}
-	version = Version{watch: w.number}
-	if w.conn.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version.data) != nil {
+	version = sqldb.Version{Source: w.number}
+	if w.conn.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version.Number) != nil {
 		_ = w.release() // the next connection has a new number, so that versions never repeat
-		return Version{}, false
+		return sqldb.Version{}, false
 	}
 	return version, true
 }

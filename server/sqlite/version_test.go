@@ -4,13 +4,15 @@ import (
 	"database/sql/driver"
 	"path/filepath"
 	"testing"
+
+	"quarry/server/sqldb"
 )
 
 func TestVersionTellsOfEveryCommit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	one := open(t, Options{Path: path, Migrations: migrations()})
 	two := open(t, Options{Path: path, Migrations: migrations()})
-	version := func(db *DB) Version {
+	version := func(db *DB) sqldb.Version {
 		t.Helper()
 		v, ok := db.Version(t.Context())
 		if !ok {
@@ -18,7 +20,7 @@ func TestVersionTellsOfEveryCommit(t *testing.T) {
 		}
 		return v
 	}
-	seen := map[Version]bool{version(one): true}
+	seen := map[sqldb.Version]bool{version(one): true}
 	for i, writer := range []*DB{one, two, two, one} {
 		countNotes(t, one.Reader)
 		if again := version(one); !seen[again] {
@@ -30,7 +32,7 @@ func TestVersionTellsOfEveryCommit(t *testing.T) {
 		if after := version(one); seen[after] {
 			t.Errorf("commit %d is not told", i)
 		} else {
-			seen = map[Version]bool{after: true}
+			seen = map[sqldb.Version]bool{after: true}
 		}
 	}
 }

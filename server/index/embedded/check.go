@@ -11,7 +11,7 @@ import (
 	"quarry/server/index"
 	"quarry/server/index/codec"
 	"quarry/server/index/segment"
-	"quarry/server/sqlite"
+	"quarry/server/sqldb"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -243,7 +243,7 @@ func (x *Index) reindexed(ctx context.Context) bool {
 // structure has the database check itself: its pages, and that its indexes agree with its tables.
 func (c *checkRun) structure(ctx context.Context) error {
 	// Unlike other statements this one runs long on a connection of its own, so it may be interrupted.
-	err := sqlite.Each(ctx, c.x.db.Reader, func(row *sql.Rows) error {
+	err := sqldb.Each(ctx, c.x.db.Reader, func(row *sql.Rows) error {
 		problem := ""
 		if err := row.Scan(&problem); err != nil || problem == "ok" {
 			return err

@@ -12,7 +12,7 @@ import (
 	"quarry/server/index"
 	"quarry/server/index/codec"
 	"quarry/server/index/segment"
-	"quarry/server/sqlite"
+	"quarry/server/sqldb"
 )
 
 const (
@@ -29,7 +29,7 @@ type meta struct {
 
 func (m meta) version() string { return fmt.Sprintf("%s.%d", m.store, m.generation) }
 
-func readMeta(ctx context.Context, db sqlite.Querier) (m meta, err error) {
+func readMeta(ctx context.Context, db sqldb.Querier) (m meta, err error) {
 	err = get(ctx, db, []any{&m.store, &m.generation, &m.manifest, &m.documents, &m.chunks},
 		"SELECT store, generation, manifest, documents, chunks FROM meta WHERE id = 1")
 	if errors.Is(err, sql.ErrNoRows) {

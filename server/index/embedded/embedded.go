@@ -22,6 +22,7 @@ import (
 	"quarry/server/index/codec"
 	"quarry/server/index/segment"
 	"quarry/server/index/vector"
+	"quarry/server/sqldb"
 	"quarry/server/sqlite"
 
 	"golang.org/x/sync/semaphore"
@@ -121,7 +122,7 @@ func (x *Index) openFiles(options Options) (segmentFiles, error) {
 	folder := filepath.Join(filepath.Dir(x.db.Path()), segmentsFolder)
 	if !x.db.ReadOnly() {
 		if err := sqlite.MakeFolder(folder); err != nil {
-			return nil, sqlite.Explain(fmt.Errorf("create the folder of the index: %w", err))
+			return nil, sqldb.Explain(fmt.Errorf("create the folder of the index: %w", err))
 		}
 	}
 	return &diskFiles{folder: folder, system: realSystem{}}, nil

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"quarry/server/index/segment"
+	"quarry/server/sqldb"
 	"quarry/server/sqlite"
 )
 
@@ -112,7 +113,7 @@ func (d *diskFiles) Create(data []byte) (string, error) {
 	path := d.path(name)
 	file, err := d.system.CreateFile(path)
 	if err != nil {
-		return "", sqlite.Explain(fmt.Errorf("create a segment: %w", err))
+		return "", sqldb.Explain(fmt.Errorf("create a segment: %w", err))
 	}
 	err = writeOut(file, data)
 	if err == nil {
@@ -120,7 +121,7 @@ func (d *diskFiles) Create(data []byte) (string, error) {
 	}
 	if err != nil {
 		_ = d.system.Remove(path)
-		return "", sqlite.Explain(fmt.Errorf("write segment %s: %w", path, err))
+		return "", sqldb.Explain(fmt.Errorf("write segment %s: %w", path, err))
 	}
 	return name, nil
 }
@@ -309,7 +310,7 @@ const sweepAge = 60 * time.Second
 
 // unnamed returns the files that the manifest does not name, and when they were created. They are listed before the
 // manifest is read, so that what is named in between is left out.
-func (x *Index) unnamed(ctx context.Context, db sqlite.Querier) (map[string]time.Time, error) {
+func (x *Index) unnamed(ctx context.Context, db sqldb.Querier) (map[string]time.Time, error) {
 	files, err := x.files.List()
 	if err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 
 	"quarry/server/index"
 	"quarry/server/index/segment"
+	"quarry/server/sqldb"
 	"quarry/server/sqlite"
 )
 
@@ -82,7 +83,7 @@ func (x *Index) trySalvage(ctx context.Context, path string) error {
 	defer func() { _ = removeDatabase(made) }()
 	connection, err := x.db.Reader.Conn(ctx)
 	if err != nil {
-		return sqlite.Explain(err)
+		return sqldb.Explain(err)
 	}
 	defer func() { _ = connection.Close() }()
 	before, err := dataVersion(ctx, connection)
@@ -108,7 +109,7 @@ func (x *Index) trySalvage(ctx context.Context, path string) error {
 // dataVersion changes when another connection commits.
 func dataVersion(ctx context.Context, connection *sql.Conn) (version int64, err error) {
 	err = connection.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version)
-	return version, sqlite.Explain(err)
+	return version, sqldb.Explain(err)
 }
 
 func removeDatabase(path string) error {
@@ -133,7 +134,7 @@ func (x *Index) fillSalvage(ctx context.Context, made *sqlite.DB) error {
 	defer func() { _ = damaged.Close() }()
 	from, err := damaged.BeginTx(ctx, nil)
 	if err != nil {
-		return sqlite.Explain(err)
+		return sqldb.Explain(err)
 	}
 	defer func() { _ = from.Rollback() }()
 	return made.Update(ctx, func(to *sql.Tx) error {

@@ -12,7 +12,7 @@ import (
 	"quarry/server/index"
 	"quarry/server/index/lexical"
 	"quarry/server/index/segment"
-	"quarry/server/sqlite"
+	"quarry/server/sqldb"
 )
 
 var errClosed = errors.New("the snapshot is closed")
@@ -392,7 +392,7 @@ func (x *Index) tryView(ctx context.Context) (*view, error) {
 	tx, err := source.BeginTx(context.WithoutCancel(ctx), nil)
 	if err != nil {
 		release()
-		return nil, sqlite.Explain(fmt.Errorf("read the library: %w", err))
+		return nil, sqldb.Explain(fmt.Errorf("read the library: %w", err))
 	}
 	end := func() {
 		_ = tx.Rollback()
@@ -443,7 +443,7 @@ func (x *Index) currentState(ctx context.Context) (current *state, err error) {
 func (x *Index) freeze(ctx context.Context) (copied *sql.DB, release func(), err error) {
 	source, err := x.db.Writer.Conn(ctx) // there is one: nothing is written, or frozen twice, until it is closed
 	if err != nil {
-		return nil, nil, sqlite.Explain(fmt.Errorf("read the library: %w", err))
+		return nil, nil, sqldb.Explain(fmt.Errorf("read the library: %w", err))
 	}
 	defer func() { _ = source.Close() }()
 	m, err := readMeta(ctx, source)

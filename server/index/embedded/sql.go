@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"slices"
 
-	"quarry/server/sqlite"
+	"quarry/server/sqldb"
 )
 
 // database is a transaction or a pool of connections.
 type database interface {
-	sqlite.Querier
+	sqldb.Querier
 	execer
 	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
 }
@@ -23,11 +23,11 @@ type execer interface {
 
 // each calls scan for each row of a query. A statement runs to its end: interrupting one would interrupt whatever else
 // runs on the same connection. So each, get and execute check their context between statements and rows instead.
-func each(ctx context.Context, db sqlite.Querier, scan func(row *sql.Rows) error, query string, args ...any) error {
+func each(ctx context.Context, db sqldb.Querier, scan func(row *sql.Rows) error, query string, args ...any) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	err := sqlite.Each(context.WithoutCancel(ctx), db, func(row *sql.Rows) error {
+	err := sqldb.Each(context.WithoutCancel(ctx), db, func(row *sql.Rows) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -40,7 +40,7 @@ func each(ctx context.Context, db sqlite.Querier, scan func(row *sql.Rows) error
 }
 
 // eachText calls yield for each row of a query for one text.
-func eachText(ctx context.Context, db sqlite.Querier, yield func(text string) error, query string, args ...any) error {
+func eachText(ctx context.Context, db sqldb.Querier, yield func(text string) error, query string, args ...any) error {
 	return each(ctx, db, func(row *sql.Rows) error {
 		text := ""
 		if err := row.Scan(&text); err != nil {
@@ -51,7 +51,7 @@ func eachText(ctx context.Context, db sqlite.Querier, yield func(text string) er
 }
 
 // get reads the only row of a query into dest. It returns sql.ErrNoRows if there is none.
-func get(ctx context.Context, db sqlite.Querier, dest []any, query string, args ...any) error {
+func get(ctx context.Context, db sqldb.Querier, dest []any, query string, args ...any) error {
 	found := false
 	err := each(ctx, db, func(row *sql.Rows) error {
 		found = true
@@ -69,7 +69,7 @@ func execute(ctx context.Context, db execer, statement string, args ...any) (sql
 	}
 	result, err := db.ExecContext(context.WithoutCancel(ctx), statement, args...)
 	if err != nil {
-		return nil, sqlite.Explain(fmt.Errorf("write to the library: %w", err))
+		return nil, sqldb.Explain(fmt.Errorf("write to the library: %w", err))
 	}
 	return result, nil
 }
@@ -117,7 +117,7 @@ func (s *statements) prepare(ctx context.Context, text string) (*sql.Stmt, error
 	return made, err
 }
 
-// QueryContext implements sqlite.Querier.
+// QueryContext implements sqldb.Querier.
 func (s *statements) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	statement, err := s.prepare(ctx, query)
 	if err != nil {
@@ -184,7 +184,7 @@ func inOrder(steps ...func(*sql.Tx) error) func(*sql.Tx) error {
 func (x *Index) reading(ctx context.Context, f func(*sql.Tx) error) error {
 	tx, err := x.db.Reader.BeginTx(context.WithoutCancel(ctx), nil)
 	if err != nil {
-		return sqlite.Explain(fmt.Errorf("read the library: %w", err))
+		return sqldb.Explain(fmt.Errorf("read the library: %w", err))
 	}
 	defer func() { _ = tx.Rollback() }()
 	return f(tx)

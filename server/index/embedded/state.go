@@ -10,6 +10,7 @@ import (
 	"quarry/server/index/lexical"
 	"quarry/server/index/segment"
 	"quarry/server/index/vector"
+	"quarry/server/sqldb"
 	"quarry/server/sqlite"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -150,7 +151,7 @@ type states struct {
 
 // acquire returns the state that a manifest describes, which is read through db, to be released with drop. Errors:
 // *damagedError.
-func (s *states) acquire(ctx context.Context, db sqlite.Querier, manifest int64) (*state, error) {
+func (s *states) acquire(ctx context.Context, db sqldb.Querier, manifest int64) (*state, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if s.newest != nil && s.newest.manifest == manifest {
@@ -243,7 +244,7 @@ func (s *states) unreadVectors(shown *state) (unread *damagedError) {
 
 // load reads the manifest and opens its segments, but for those that are excluded, which it returns as lost. When others
 // cannot be used it returns the rest with a *damagedError.
-func (s *states) load(ctx context.Context, db sqlite.Querier) (usable []*part, lost *damagedError, err error) {
+func (s *states) load(ctx context.Context, db sqldb.Querier) (usable []*part, lost *damagedError, err error) {
 	parts, err := readManifest(ctx, db)
 	if err != nil {
 		return nil, nil, err
@@ -271,7 +272,7 @@ func (s *states) load(ctx context.Context, db sqlite.Querier) (usable []*part, l
 }
 
 // complete opens a part's segment and reads its records, as far as the newest state does not have them.
-func (s *states) complete(ctx context.Context, db sqlite.Querier, p *part) error {
+func (s *states) complete(ctx context.Context, db sqldb.Querier, p *part) error {
 	var known *part
 	if s.newest != nil {
 		known = s.newest.named(p.name)
@@ -302,7 +303,7 @@ func (s *states) openSegment(p *part) error {
 }
 
 // readManifest reads the rows of the manifest, oldest first.
-func readManifest(ctx context.Context, db sqlite.Querier) (parts []*part, err error) {
+func readManifest(ctx context.Context, db sqldb.Querier) (parts []*part, err error) {
 	err = each(ctx, db, func(row *sql.Rows) error {
 		p, v := new(part), new(vectorFile)
 		err := row.Scan(&p.id, &p.name, &p.documents, &p.bytes, &p.deletes, &v.name, &v.bytes, &v.model)
@@ -344,7 +345,7 @@ func (p *part) statistics() (*segment.Delta, error) {
 }
 
 // readDeletes fills the records of a part and their union.
-func readDeletes(ctx context.Context, db sqlite.Querier, p *part) error {
+func readDeletes(ctx context.Context, db sqldb.Querier, p *part) error {
 	if p.deletes == 0 {
 		return nil
 	}

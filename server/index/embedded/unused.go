@@ -9,7 +9,7 @@ import (
 
 	"quarry/server/index/segment"
 	"quarry/server/index/vector"
-	"quarry/server/sqlite"
+	"quarry/server/sqldb"
 )
 
 const (
@@ -108,7 +108,7 @@ func (x *Index) dropUnused(ctx context.Context, model embeddingModel, used map[v
 }
 
 // refusedTexts are the texts that a model has refused.
-func refusedTexts(ctx context.Context, db sqlite.Querier, model string) (map[vector.Key]bool, error) {
+func refusedTexts(ctx context.Context, db sqldb.Querier, model string) (map[vector.Key]bool, error) {
 	refused := make(map[vector.Key]bool)
 	err := each(ctx, db, func(row *sql.Rows) error {
 		var hash []byte

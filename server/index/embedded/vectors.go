@@ -12,7 +12,7 @@ import (
 	"quarry/server/index/codec"
 	"quarry/server/index/segment"
 	"quarry/server/index/vector"
-	"quarry/server/sqlite"
+	"quarry/server/sqldb"
 )
 
 // vectorFile is a file of vectors that the manifest names beside a segment.
@@ -55,7 +55,7 @@ type embeddingModel struct {
 }
 
 // currentModel is the model that was used last; ok is false when there never was one.
-func currentModel(ctx context.Context, db sqlite.Querier) (m embeddingModel, ok bool, err error) {
+func currentModel(ctx context.Context, db sqldb.Querier) (m embeddingModel, ok bool, err error) {
 	err = get(ctx, db, []any{&m.id, &m.name, &m.dimensions},
 		"SELECT id, name, dimensions FROM embedding_models WHERE current = 1")
 	if errors.Is(err, sql.ErrNoRows) {

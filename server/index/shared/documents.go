@@ -10,7 +10,7 @@ import (
 
 	"quarry/server/index"
 	"quarry/server/index/codec"
-	"quarry/server/sqlite"
+	"quarry/server/sqldb"
 )
 
 // stored is a document's row.
@@ -27,7 +27,7 @@ const documentColumns = `row, id, changed, texted, added_at, hash, source, origi
 
 // reader reads documents of a database or transaction.
 type reader struct {
-	db     sqlite.Querier
+	db     sqldb.Querier
 	packer *codec.Packer
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"quarry/server/index"
 	"quarry/server/index/codec"
-	"quarry/server/sqlite"
+	"quarry/server/sqldb"
 )
 
 var errClosed = errors.New("the snapshot is closed")
@@ -40,7 +40,7 @@ func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
 	// The transaction outlives the call, and so must not end with its context.
 	tx, err := s.db.Reader.BeginTx(context.WithoutCancel(ctx), nil)
 	if err != nil {
-		return nil, sqlite.Explain(fmt.Errorf("read the documents: %w", err))
+		return nil, sqldb.Explain(fmt.Errorf("read the documents: %w", err))
 	}
 	m, err := readState(ctx, tx)
 	if err != nil {

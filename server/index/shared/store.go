@@ -18,6 +18,7 @@ import (
 
 	"quarry/server/index"
 	"quarry/server/index/codec"
+	"quarry/server/sqldb"
 	"quarry/server/sqlite"
 )
 
@@ -80,7 +81,7 @@ type state struct {
 
 func (m state) version() string { return fmt.Sprintf("%s.%d", m.store, m.sequence) }
 
-func readState(ctx context.Context, db sqlite.Querier) (m state, err error) {
+func readState(ctx context.Context, db sqldb.Querier) (m state, err error) {
 	err = get(ctx, db, []any{&m.store, &m.sequence, &m.documents, &m.chunks, &m.model},
 		"SELECT store, sequence, documents, chunks, model FROM library")
 	if errors.Is(err, sql.ErrNoRows) {
@@ -112,11 +113,11 @@ func (s *Store) Cursors(ctx context.Context, prefix string) (map[string]string, 
 
 // each calls scan for each row of a query. As a transaction may be shared, a statement runs to its end; ctx is checked between
 // rows.
-func each(ctx context.Context, db sqlite.Querier, scan func(row *sql.Rows) error, query string, args ...any) error {
+func each(ctx context.Context, db sqldb.Querier, scan func(row *sql.Rows) error, query string, args ...any) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	err := sqlite.Each(context.WithoutCancel(ctx), db, func(row *sql.Rows) error {
+	err := sqldb.Each(context.WithoutCancel(ctx), db, func(row *sql.Rows) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -129,7 +130,7 @@ func each(ctx context.Context, db sqlite.Querier, scan func(row *sql.Rows) error
 }
 
 // column returns the only column of the rows of a query.
-func column[T any](ctx context.Context, db sqlite.Querier, query string, args ...any) (values []T, err error) {
+func column[T any](ctx context.Context, db sqldb.Querier, query string, args ...any) (values []T, err error) {
 	err = each(ctx, db, func(row *sql.Rows) error {
 		var value T
 		err := row.Scan(&value)
@@ -140,7 +141,7 @@ func column[T any](ctx context.Context, db sqlite.Querier, query string, args ..
 }
 
 // get reads the only row of a query into dest. It returns sql.ErrNoRows if there is none.
-func get(ctx context.Context, db sqlite.Querier, dest []any, query string, args ...any) error {
+func get(ctx context.Context, db sqldb.Querier, dest []any, query string, args ...any) error {
 	found := false
 	err := each(ctx, db, func(row *sql.Rows) error {
 		found = true
@@ -158,7 +159,7 @@ func execute(ctx context.Context, tx *sql.Tx, statement string, args ...any) err
 		return err
 	}
 	if _, err := tx.ExecContext(context.WithoutCancel(ctx), statement, args...); err != nil {
-		return sqlite.Explain(fmt.Errorf("write the documents: %w", err))
+		return sqldb.Explain(fmt.Errorf("write the documents: %w", err))
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package sqlite
+package sqldb
 
 import (
 	"cmp"
@@ -50,14 +50,14 @@ func Select[T any](ctx context.Context, q Querier, columns func(*T) []any, query
 
 // Lazy opens a database when it is used, or returns the open one. If there is none, it creates one with create, which is
 // set for changes, and otherwise returns an empty one.
-type Lazy func(ctx context.Context, create bool) (*DB, error)
+type Lazy func(ctx context.Context, create bool) (DB, error)
 
-// Lazy returns the open database.
-func (db *DB) Lazy() Lazy { return func(context.Context, bool) (*DB, error) { return db, nil } }
+// Opened returns the Lazy of an open database.
+func Opened(db DB) Lazy { return func(context.Context, bool) (DB, error) { return db, nil } }
 
 // IfExists returns a Lazy that creates no database for changes of what there is.
 func (open Lazy) IfExists() Lazy {
-	return func(ctx context.Context, _ bool) (*DB, error) { return open(ctx, false) }
+	return func(ctx context.Context, _ bool) (DB, error) { return open(ctx, false) }
 }
 
 // Update is DB.Update. doing describes the change for errors.
@@ -83,7 +83,7 @@ func List[T any](ctx context.Context, open Lazy, doing string, columns func(*T) 
 	if err != nil {
 		return nil, err
 	}
-	found, err := Select(ctx, db.Reader, columns, query, args...)
+	found, err := Select(ctx, db.Pool(), columns, query, args...)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", doing, err)
 	}

@@ -1,4 +1,4 @@
-package sqlite
+package sqldb_test
 
 import (
 	"database/sql"
@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"quarry/server/index"
+	"quarry/server/sqldb"
+	"quarry/server/sqlite"
 )
 
 type note struct {
@@ -16,10 +18,10 @@ type note struct {
 	tags []string
 }
 
-func columnsOfNote(n *note) []any { return []any{&n.text, (*Micros)(&n.at), JSON{&n.tags}} }
+func columnsOfNote(n *note) []any { return []any{&n.text, (*sqldb.Micros)(&n.at), sqldb.JSON{&n.tags}} }
 
 func TestQueries(t *testing.T) {
-	db, err := Open(t.Context(), Options{})
+	db, err := sqlite.Open(t.Context(), sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,15 +30,15 @@ func TestQueries(t *testing.T) {
 	notes := []note{{"a", at, []string{"x", "y"}}, {"b", time.Time{}, nil}, {"c", at, []string{}}}
 	absent := errors.New("absent")
 	err = db.Update(ctx, func(tx *sql.Tx) error {
-		if err := Exec(ctx, tx, nil, "CREATE TABLE notes (book INTEGER, text TEXT, at INTEGER, tags TEXT)"); err != nil {
+		if err := sqldb.Exec(ctx, tx, nil, "CREATE TABLE notes (book INTEGER, text TEXT, at INTEGER, tags TEXT)"); err != nil {
 			return err
 		}
 		for i, n := range notes {
-			if err := Exec(ctx, tx, absent, "INSERT INTO notes VALUES (?, ?, ?, ?)", i/2, n.text, Micros(n.at), JSON{n.tags}); err != nil {
+			if err := sqldb.Exec(ctx, tx, absent, "INSERT INTO notes VALUES (?, ?, ?, ?)", i/2, n.text, sqldb.Micros(n.at), sqldb.JSON{n.tags}); err != nil {
 				return err
 			}
 		}
-		if err := Exec(ctx, tx, absent, "DELETE FROM notes WHERE text = 'd'"); !errors.Is(err, absent) {
+		if err := sqldb.Exec(ctx, tx, absent, "DELETE FROM notes WHERE text = 'd'"); !errors.Is(err, absent) {
 			t.Errorf("a statement that changes nothing: %v", err)
 		}
 		return nil
@@ -44,48 +46,47 @@ func TestQueries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := Select(ctx, db.Reader, columnsOfNote, "SELECT text, at, tags FROM notes ORDER BY text")
+	got, err := sqldb.Select(ctx, db.Reader, columnsOfNote, "SELECT text, at, tags FROM notes ORDER BY text")
 	if err != nil || !reflect.DeepEqual(got, notes) {
 		t.Errorf("rows %v, %v", got, err)
 	}
-	books, err := ListByID(ctx, db.Lazy(), "list notes", columnsOfNote, "SELECT book, text, at, tags FROM notes ORDER BY text")
+	books, err := sqldb.ListByID(ctx, sqldb.Opened(db), "list notes", columnsOfNote, "SELECT book, text, at, tags FROM notes ORDER BY text")
 	if err != nil || !reflect.DeepEqual(books, map[int][]note{0: notes[:2], 1: notes[2:]}) {
 		t.Errorf("groups %v, %v", books, err)
 	}
 	count := 0
-	if err := Scan(db.Reader.QueryRowContext(ctx, "SELECT count(*) FROM notes WHERE at IS NULL"), absent, &count); err != nil || count != 1 {
+	if err := sqldb.Scan(db.Reader.QueryRowContext(ctx, "SELECT count(*) FROM notes WHERE at IS NULL"), absent, &count); err != nil || count != 1 {
 		t.Errorf("%d without a time, %v", count, err)
 	}
 	for _, otherwise := range []error{absent, nil} {
-		if err := Scan(db.Reader.QueryRowContext(ctx, "SELECT 1 FROM notes WHERE text = 'd'"), otherwise, &count); err != otherwise {
+		if err := sqldb.Scan(db.Reader.QueryRowContext(ctx, "SELECT 1 FROM notes WHERE text = 'd'"), otherwise, &count); err != otherwise {
 			t.Errorf("no row: %v, want %v", err, otherwise)
 		}
 	}
 	for _, query := range []string{"SELECT nothing FROM notes", "SELECT text FROM notes", "SELECT text, text, tags FROM notes",
 		"SELECT text, at, '{' FROM notes"} {
-		if got, err := Select(ctx, db.Reader, columnsOfNote, query); err == nil || got != nil {
+		if got, err := sqldb.Select(ctx, db.Reader, columnsOfNote, query); err == nil || got != nil {
 			t.Errorf("%s: %v, %v", query, got, err)
 		}
 	}
-	if _, err := Select(ctx, db.Reader, Column[string], "SELECT text FROM missing"); !errors.Is(err, index.ErrDamaged) {
+	if _, err := sqldb.Select(ctx, db.Reader, sqldb.Column[string], "SELECT text FROM missing"); !errors.Is(err, index.ErrDamaged) {
 		t.Errorf("Select from a missing table: %v", err)
 	}
 }
 
 func TestEachStopsAtAnError(t *testing.T) {
-	db := open(t, Options{Migrations: migrations()})
-	for range 3 {
-		if err := addNote(db, "note"); err != nil {
-			t.Fatal(err)
-		}
+	db, err := sqlite.Open(t.Context(), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
 	}
+	defer func() { _ = db.Close() }()
 	enough, seen := errors.New("enough"), 0
-	err := Each(t.Context(), db.Reader, func(*sql.Rows) error {
+	err = sqldb.Each(t.Context(), db.Reader, func(*sql.Rows) error {
 		if seen++; seen == 2 {
 			return enough
 		}
 		return nil
-	}, "SELECT id FROM notes")
+	}, "SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3")
 	if !errors.Is(err, enough) || seen != 2 {
 		t.Errorf("Each = %v after %d rows", err, seen)
 	}

@@ -1,0 +1,144 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"quarry/server/index"
+	"quarry/server/sqldb"
+)
+
+const (
+	attempts   = 5
+	retryPause = 50 * time.Millisecond
+)
+
+// outcome is what is known of a transaction after an error.
+type outcome int
+
+const (
+	undone  outcome = iota // nothing was stored
+	done                   // everything was stored
+	unknown                // the connection ended during the commit
+)
+
+// Update implements sqldb.DB. It counts the change first: the lock on that row, until the end of the transaction, is what
+// keeps Updates of the same store apart. Waiting for it here takes only one connection of the process.
+func (db *DB) Update(ctx context.Context, change func(*sql.Tx) error) error {
+	if db.ReadOnly() {
+		return index.ErrReadOnly
+	}
+	select {
+	case db.waiting <- struct{}{}:
+		defer func() { <-db.waiting }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	for attempt := 1; ; attempt++ {
+		after, err := db.attempt(ctx, change)
+		if err == nil || after == done {
+			return nil
+		}
+		if after == unknown || attempt == attempts || !passes(err) {
+			return sqldb.Explain(err)
+		}
+		select {
+		case <-time.After(time.Duration(attempt) * (retryPause + rand.N(retryPause))):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// attempt runs change in one transaction.
+func (db *DB) attempt(ctx context.Context, change func(*sql.Tx) error) (outcome, error) {
+	tx, err := db.pool.db.BeginTx(ctx, nil)
+	if err != nil {
+		return undone, fmt.Errorf("begin to write %s: %w", db.pool, err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	version, transaction := 0, ""
+	err = tx.QueryRowContext(ctx, `INSERT INTO store_changes (store, scope, changes) VALUES (?1, ?2, 1)
+		ON CONFLICT (store, scope) DO UPDATE SET changes = store_changes.changes + 1
+		RETURNING (SELECT version FROM store_schemas WHERE store = ?1), pg_current_xact_id()::text`, db.store, db.scope).
+		Scan(&version, &transaction)
+	if err == nil && version > db.newest {
+		err = db.pool.newer(version, db.newest)
+	}
+	if err == nil {
+		err = change(tx)
+	}
+	if err != nil {
+		return undone, err
+	}
+	if err := tx.Commit(); err != nil {
+		err = fmt.Errorf("commit to %s: %w", db.pool, err)
+		if !isLost(err) {
+			return undone, err
+		}
+		return db.outcomeOf(ctx, transaction), err
+	}
+	return done, nil
+}
+
+// outcomeOf asks the server for the outcome of a transaction whose commit was not answered.
+func (db *DB) outcomeOf(ctx context.Context, transaction string) outcome {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), connectTimeout)
+	defer cancel()
+	for attempt := range attempts {
+		var status sql.NullString
+		err := db.pool.db.QueryRowContext(ctx, "SELECT pg_xact_status(?::text::xid8)", transaction).Scan(&status)
+		switch {
+		case err == nil && status.String == "committed":
+			return done
+		case err == nil && status.String == "aborted":
+			return undone
+		}
+		select {
+		case <-time.After(time.Duration(attempt+1) * retryPause):
+		case <-ctx.Done():
+			return unknown
+		}
+	}
+	return unknown
+}
+
+// passes reports whether the same transaction may succeed at once: after a conflict with another one, or on another
+// connection. A lock that was waited for in vain, and a server that refuses connections, are the caller's to wait for.
+func passes(err error) bool {
+	var answer *pgconn.PgError
+	if errors.As(err, &answer) {
+		switch answer.Code {
+		case "40001", "40P01", "57P01", "57P02", "57P05": // serialization, deadlock, end of the connection
+			return true
+		}
+		return false
+	}
+	return isLost(err)
+}
+
+// isLost reports whether the connection ended.
+func isLost(err error) bool {
+	var (
+		network *net.OpError
+		answer  *pgconn.PgError
+		refused *Error
+	)
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.As(err, &refused):
+		return false
+	case errors.As(err, &answer):
+		return answer.Code[:3] == "57P"
+	}
+	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, pgconn.ErrConnClosed) || errors.As(err, &network)
+}
