@@ -6,7 +6,7 @@ VERSION ?= 0.1.0
 LDFLAGS = -s -w -X main.version=$(VERSION)
 BUILD = $(GO) build -trimpath -ldflags "$(LDFLAGS)"
 
-.PHONY: run help test test-all race corpora formats lint build cross bench bench-large bench-ui bench-serve bench-ssh bench-quality bench-agents crash rights oracle fuzz docs man completions screens clean
+.PHONY: run help test test-all test-scale race corpora formats lint build cross bench bench-large bench-ui bench-serve bench-ssh bench-quality bench-agents crash rights oracle fuzz docs man completions screens clean
 .DELETE_ON_ERROR:
 
 run: build ## Explore the sample library; Q="text" starts with a query
@@ -32,6 +32,9 @@ UNRACED = /internal/e2e$$|/ingest/office$$|/index/vector$$
 race: ## Test with the race detector, where there is a C compiler
 	@if command -v "$$($(GO) env CC)" >/dev/null 2>&1; then CGO_ENABLED=1 $(TEST) -race $$($(GO) list ./... | grep -Ev '$(UNRACED)'); \
 	else echo "no C compiler: without the race detector"; $(TEST) ./...; fi
+
+test-scale: ## Test on PostgreSQL and Weaviate, on several nodes too, and kill them; PART=one only what takes little
+	GO="$(GO)" tools/scale/test.sh $(PART)
 
 # A thousand random worlds of two tenants, a hundred queries in each, checked against the rules of access. `make test`
 # does fewer worlds. QUARRY_WORLD=7 runs the seventh alone.
