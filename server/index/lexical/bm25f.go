@@ -166,36 +166,6 @@ func (s *scoring) weigh(chunks []uint32, mass, last uint32) uint32 {
 	return last
 }
 
-// groupOf adds the terms of a word as if they were one.
-func (s *scoring) groupOf(w *word, factor float32) {
-	group := s.r.group
-	found := s.r.bitmap(s.reader.Chunks())
-	b := &s.r.block
-	for _, term := range w.terms {
-		t, ok := s.r.term(s.part, term)
-		if !ok {
-			continue
-		}
-		for i := range t.Blocks() {
-			t.Load(i, b)
-			s.mark(b)
-			for j, chunk := range b.Chunks[:b.N] {
-				group[chunk] += s.frequency(b, j)
-				found.Add(int(chunk))
-			}
-		}
-	}
-	last := ^uint32(0)
-	found.Each(func(i int) {
-		f := group[i]
-		group[i] = 0
-		s.r.scores[i] += factor*f/(f+(s.base+s.slope*s.length[i])) + float32(w.bonus)
-		if w.mass > 0 {
-			last = s.weigh([]uint32{uint32(i)}, w.mass, last)
-		}
-	})
-}
-
 // clear makes the scratch ready for the next part.
 func (s *scoring) clear() {
 	chunks := s.reader.Chunks()

@@ -1,6 +1,7 @@
 package lexical
 
 import (
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -52,7 +53,10 @@ func (r *run) correct(a *analysis.Analyser, words []analysis.QueryWord, rights f
 			corrected = append(corrected[:len(corrected)-1], parts...)
 			continue
 		}
-		to := r.nearest(w, rights())
+		to, err := r.nearest(w, rights())
+		if err != nil {
+			return nil, nil, err
+		}
 		if to == "" {
 			continue
 		}
@@ -99,15 +103,16 @@ func (r *run) anyIn(terms []string, rights []segment.Bits) bool {
 // nearest returns the surface that was most probably meant by a word; empty if there is none. As in a noisy channel
 // (Kernighan, Church and Gale, A spelling correction program based on a noisy channel model, COLING 1990), it has the
 // highest frequency times probability of its typos. Stop words are never meant: they add nothing to a query.
-func (r *run) nearest(w analysis.QueryWord, rights []segment.Bits) string {
-	best, bestLikelihood := "", 0.0
-	for _, n := range r.near(w.Surface, maxTypos, rights) {
+func (r *run) nearest(w analysis.QueryWord, rights []segment.Bits) (best string, err error) {
+	near, err := r.near(w.Surface, maxTypos, rights)
+	bestLikelihood := 0.0
+	for _, n := range near {
 		likelihood := float64(n.documents) * typing(w, n)
 		if likelihood > 0 && (likelihood > bestLikelihood || likelihood == bestLikelihood && n.surface < best) {
 			best, bestLikelihood = n.surface, likelihood
 		}
 	}
-	return best
+	return best, err
 }
 
 // typing returns the probability that n was typed as w, relative to other words; 0 if it is not considered. A word may
@@ -138,13 +143,16 @@ type neighbour struct {
 
 // near returns the surfaces of letters alone that are at most limit typos away from a word, as levenshtein counts them, and
 // that documents contain which the caller may see. It skips most of the vocabulary: 5 ms over a million passages.
-func (r *run) near(word string, limit int, rights []segment.Bits) (all []neighbour) {
-	automaton := newLevenshtein(word, limit)
+func (r *run) near(word string, limit int, rights []segment.Bits) (all []neighbour, err error) {
 	everything := admitted(rights) == r.s.stats.Documents
 	found := make(map[string]*neighbour)
-	for part := range r.s.parts {
+	var mutex sync.Mutex
+	err = r.eachPart(sharedPostings, func(r *run, part int) error {
+		automaton := newLevenshtein(word, limit)
 		delta := r.s.parts[part].Delta
 		r.reader(part).Matching(automaton, func(s segment.Surface) {
+			mutex.Lock()
+			defer mutex.Unlock()
 			at := found[s.Surface]
 			if at == nil {
 				at = &neighbour{counted{surface: s.Surface, term: s.Term}, automaton.typos()}
@@ -161,12 +169,12 @@ func (r *run) near(word string, limit int, rights []segment.Bits) (all []neighbo
 				}
 			}
 		})
-		automaton.Truncate(0)
-	}
+		return nil
+	})
 	for _, s := range found {
 		if s.documents > 0 {
 			all = append(all, *s)
 		}
 	}
-	return all
+	return all, err
 }

@@ -37,7 +37,10 @@ func TestNear(t *testing.T) {
 		for _, access := range []index.Access{{All: true}, w.Access()} {
 			_, err := answer(context.Background(), s, "test", func(r *run) (bool, error) {
 				rights := r.laterRights(access)()
-				near := r.near(typed, limit, rights)
+				near, err := r.near(typed, limit, rights)
+				if err != nil {
+					return false, err
+				}
 				got := map[string]string{}
 				for _, n := range near {
 					got[n.surface] = fmt.Sprint(n.term, n.typos, n.documents)

@@ -6,22 +6,25 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"sync"
 
 	"quarry/server/index"
 	"quarry/server/index/segment"
 )
 
-// partMatches are the documents of a part that contain enough of the query and that fail at most one field of the filter.
+// partMatches are the documents of a part that contain enough of the query.
 type partMatches struct {
-	documents []uint32
-	fails     []uint8 // the field that a document fails, as a bit; 0: none
-	passing   int     // documents that fail none
+	pass    segment.Bits // they pass the whole filter
+	passing int
+	failing []uint32 // they fail one field of it
+	fails   []uint8  // that field, as a bit
 }
 
 // match finds the documents of a part that count as matched. Without keep they are only counted.
-func (s *scoring) match(f *partFilter, keep bool) (m partMatches) {
+func (s *scoring) match(f *partFilter, keep bool) partMatches {
+	enough := segment.NewBits(s.reader.Documents())
 	if s.plan.need == 0 {
-		return m
+		return partMatches{pass: enough}
 	}
 	chunks, next, need := s.reader.Chunks(), 0, s.plan.need
 	for page, touched := range s.r.pages {
@@ -32,24 +35,36 @@ func (s *scoring) match(f *partFilter, keep bool) (m partMatches) {
 		first, last := s.owners.Of(from), s.owners.Of(min(from+pageChunks, chunks)-1)
 		first = max(first, next)
 		for i, mass := range s.r.masses[first : last+1] {
-			d := first + i
-			if mass < need || !f.required.Has(d) {
-				continue
-			}
-			fails := uint8(0)
-			if f.bounded {
-				fails = f.fails(d)
-			}
-			if fails == 0 {
-				m.passing++
-			}
-			if keep && bits.OnesCount8(fails) <= 1 {
-				m.documents = append(m.documents, uint32(d))
-				m.fails = append(m.fails, fails)
+			if mass >= need {
+				enough.Add(first + i)
 			}
 		}
 		next = max(next, last+1)
 	}
+	enough.And(f.required)
+	return f.sort(enough, keep)
+}
+
+// sort divides documents into those that pass the filter and, with keep, those that fail one field.
+func (f *partFilter) sort(documents segment.Bits, keep bool) (m partMatches) {
+	m.pass = documents
+	if f.bounded {
+		for i, word := range documents {
+			none, one := word, uint64(0) // fail none, one
+			for _, passing := range f.byField {
+				if passing != nil {
+					one = one&passing[i] | none&^passing[i]
+					none &= passing[i]
+				}
+			}
+			m.pass[i] = none
+			for ; keep && one != 0; one &= one - 1 {
+				d := i*64 + bits.TrailingZeros64(one)
+				m.failing, m.fails = append(m.failing, uint32(d)), append(m.fails, f.fails(d))
+			}
+		}
+	}
+	m.passing = m.pass.Count()
 	return m
 }
 
@@ -67,35 +82,43 @@ func (m *matched) Count(ctx context.Context, returned []string) (index.Counts, e
 }
 
 func (m *matched) count(r *run, returned []string) (index.Counts, error) {
-	t := r.tally()
-	for part := range m.parts {
-		if err := r.ctx.Err(); err != nil {
-			return index.Counts{}, err
-		}
-		matches := &m.parts[part]
-		counter := r.counter(part)
-		counter.matched(r.documents(part), matches)
-		var f *partFilter
-		for _, id := range returned {
-			d, ok := m.place(r, part, id)
-			if !ok {
-				continue
-			}
-			at, known := slices.BinarySearch(matches.documents, uint32(d))
-			if known && matches.fails[at] == 0 || counter.seen[d] {
-				continue
-			}
-			if f == nil {
-				f = r.filter(part, &m.filter)
-			}
-			if f.pass.Has(d) {
-				counter.seen[d] = true
-				counter.add(d, 0)
-			}
-		}
-		t.add(part, counter)
+	var mutex sync.Mutex
+	t, documents := r.tally(), 0
+	for _, matches := range m.parts {
+		documents += matches.passing + len(matches.failing)
 	}
-	return t.counts(), nil
+	err := r.eachPart(int64(documents), func(r *run, part int) error {
+		counter := r.counter(part)
+		m.countPart(r, part, counter, returned)
+		mutex.Lock()
+		defer mutex.Unlock()
+		t.add(part, counter)
+		return nil
+	})
+	return t.counts(), err
+}
+
+// countPart counts the documents of a part that matched, and those returned that did not.
+func (m *matched) countPart(r *run, part int, counter *counter, returned []string) {
+	matches := &m.parts[part]
+	for i, d := range matches.failing {
+		counter.add(int(d), matches.fails[i])
+	}
+	counter.passing(matches.pass)
+	var f *partFilter
+	for _, id := range returned {
+		d, ok := m.place(r, part, id)
+		if !ok || matches.pass.Has(d) || counter.seen[d] {
+			continue
+		}
+		if f == nil {
+			f = r.filter(part, &m.filter)
+		}
+		if f.pass.Has(d) {
+			counter.seen[d] = true
+			counter.add(d, 0)
+		}
+	}
 }
 
 // place returns the ordinal of a live document of a part.
@@ -173,19 +196,6 @@ func (c *counter) add(document int, fails uint8) {
 			c.counts[value]++
 		}
 	}
-}
-
-// matched counts what a search matched; bitmap is empty.
-func (c *counter) matched(bitmap segment.Bits, matches *partMatches) {
-	few := 2*matches.passing < c.reader.Documents()
-	for i, d := range matches.documents {
-		if fails := matches.fails[i]; fails == 0 && !few {
-			bitmap.Add(int(d))
-		} else {
-			c.add(int(d), fails)
-		}
-	}
-	c.passing(bitmap)
 }
 
 // passing counts documents that fail nothing: where they are most of the segment, all without the others.

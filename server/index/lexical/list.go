@@ -3,7 +3,6 @@ package lexical
 import (
 	"cmp"
 	"math"
-	"math/bits"
 	"slices"
 
 	"quarry/server/index"
@@ -33,15 +32,9 @@ func (r *run) list(p *plan, q *index.Query) (*found, error) {
 		}
 		out.documents += matches.passing
 		out.matched = append(out.matched, matches)
-		passing := r.documents(part)
-		for i, d := range matches.documents {
-			if matches.fails[i] == 0 {
-				passing.Add(int(d))
-				rest.add(s.listed(part, int(d), q.List.Order, phrases))
-			}
-		}
+		matches.pass.Each(func(d int) { rest.add(s.listed(part, d, q.List.Order, phrases)) })
 		if q.List.Order == index.ByScore && !all {
-			chosen := s.choose(part, &partFilter{pass: passing}, phrases, candidates, leaders.floor(), true)
+			chosen := s.choose(part, &partFilter{pass: matches.pass}, phrases, candidates, leaders.floor(), true)
 			for i := range chosen {
 				leaders.offer(scored{score: chosen[i].first})
 			}
@@ -60,21 +53,14 @@ func (r *run) list(p *plan, q *index.Query) (*found, error) {
 }
 
 // everything is match for a query without words: every document that has text.
-func (s *scoring) everything(f *partFilter) (m partMatches) {
+func (s *scoring) everything(f *partFilter) partMatches {
+	documents := segment.NewBits(s.reader.Documents())
 	f.required.Each(func(d int) {
-		fails := uint8(0)
-		if f.bounded {
-			fails = f.fails(d)
+		if from, to := s.reader.DocumentChunks(d); from < to {
+			documents.Add(d)
 		}
-		if from, to := s.reader.DocumentChunks(d); from == to || bits.OnesCount8(fails) > 1 {
-			return
-		}
-		if fails == 0 {
-			m.passing++
-		}
-		m.documents, m.fails = append(m.documents, uint32(d)), append(m.fails, fails)
 	})
-	return m
+	return f.sort(documents, true)
 }
 
 // listed returns a document with its best passage and what it is ordered by.

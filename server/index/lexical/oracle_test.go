@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/RoaringBitmap/roaring/v2"
+	"golang.org/x/sync/semaphore"
 
 	"quarry/internal/testkit/indextest"
 	"quarry/server/index"
@@ -82,7 +83,9 @@ func spread(t testing.TB, w *indextest.World, random *rand.Rand, live []index.Do
 
 func newSearcher(t testing.TB, parts []Part) *Searcher {
 	t.Helper()
-	return NewSearcher(parts, DefaultParams())
+	s := NewSearcher(parts, DefaultParams())
+	s.shared, s.helpers = 0, semaphore.NewWeighted(2) // parts are always read at the same time
+	return s
 }
 
 // merged is the same documents in one part.

@@ -40,6 +40,8 @@ type plan struct {
 	lookup  float64  // how much the query is a lookup, from 0 to 1
 	average float64  // weighted length of a chunk
 	title   float64  // average length of a title
+	// postings is how many are read for the words.
+	postings int64
 }
 
 // phraseTerm is a word of a phrase: any of terms, offset positions behind the first word.
@@ -154,6 +156,7 @@ func (r *run) expand(w *word, rights func() []segment.Bits) (n segment.TermCount
 	if w.Kind != analysis.Compound {
 		w.terms = r.alternatives(w.QueryWord, rights())
 	}
+	r.lookUp(w.terms)
 	most := int64(0)
 	for _, term := range w.terms {
 		counts := r.termCounts(term)
@@ -164,6 +167,19 @@ func (r *run) expand(w *word, rights func() []segment.Bits) (n segment.TermCount
 		return n // more documents contain it than are out of sight, or one was looked for and found
 	}
 	return segment.TermCounts{}
+}
+
+// lookUp looks the terms of a group up, in several parts at a time. What cannot be read is an error when it is needed.
+func (r *run) lookUp(terms []string) {
+	if len(terms) < maxExpansions/4 {
+		return
+	}
+	_ = r.eachPart(sharedPostings, func(r *run, part int) error {
+		for _, term := range terms {
+			_, _ = r.term(part, term)
+		}
+		return nil
+	})
 }
 
 // admitted is the number of documents in rights.
@@ -178,6 +194,7 @@ func admitted(rights []segment.Bits) (n int64) {
 func (r *run) add(p *plan, q analysis.QueryWord, weight float64, matched bool, rights func() []segment.Bits) {
 	w := word{QueryWord: q, weight: weight}
 	n := r.expand(&w, rights)
+	p.postings += n.Chunks
 	stats := &r.s.stats
 	if matched {
 		w.mass = max(1, uint32(math.Round(massUnit*idf(stats.Documents, n.Documents))))
@@ -267,12 +284,38 @@ func (r *run) expansions(prefix, own string, rights []segment.Bits) []string {
 	return slices.Compact(terms)
 }
 
-// frequent returns the surfaces with a short prefix that most documents contain, of those that wanted accepts. It adds up the
-// most frequent ones of all parts; ok is false if another surface could be among them.
+// frequent returns the surfaces with a short prefix that most documents contain, of those that wanted accepts. ok is false
+// if another surface could be among them.
 func (r *run) frequent(prefix string, wanted func(surface string) bool) (items []counted, ok bool) {
 	if prefix == "" || len(prefix) > segment.ShortPrefix {
 		return nil, false
 	}
+	known, cached := r.s.frequents.Load(prefix)
+	all, _ := known.(frequents)
+	if !cached {
+		if all = r.countFrequent(prefix); len(all.surfaces) >= maxExpansions {
+			r.s.frequents.Store(prefix, all)
+		}
+	}
+	for _, c := range all.surfaces {
+		if !wanted(c.surface) {
+			continue
+		}
+		if items = append(items, c); len(items) == maxExpansions {
+			return items, true
+		}
+	}
+	return items, all.complete
+}
+
+// frequents are the surfaces with a prefix that most documents of all parts contain.
+type frequents struct {
+	surfaces []counted
+	complete bool // there are no others
+}
+
+// countFrequent adds up the most frequent surfaces of all parts.
+func (r *run) countFrequent(prefix string) frequents {
 	lists := make([]*segment.Frequent, len(r.s.parts))
 	listed, rest, deleted := map[string]int64{}, int64(0), int64(0)
 	for part := range lists {
@@ -307,22 +350,14 @@ func (r *run) frequent(prefix string, wanted func(surface string) bool) (items [
 			}
 		}
 		if c.documents > rest && c.documents >= least+rest {
+			c.term = r.termOf(surface)
 			all = append(all, c)
 		}
 	}
 	slices.SortFunc(all, func(a, b counted) int {
 		return cmp.Or(cmp.Compare(b.documents, a.documents), cmp.Compare(a.surface, b.surface))
 	})
-	for _, c := range all {
-		if !wanted(c.surface) {
-			continue
-		}
-		c.term = r.termOf(c.surface)
-		if items = append(items, c); len(items) == maxExpansions {
-			return items, true
-		}
-	}
-	return items, rest+least == 0
+	return frequents{all, rest+least == 0}
 }
 
 // termOf returns the term of a surface that a part contains.

@@ -10,19 +10,15 @@ import (
 // rerank adds the second stage to the candidates' scores.
 func (r *run) rerank(p *plan, all []candidate, explain bool) error {
 	slices.SortFunc(all, func(a, b candidate) int { return cmp.Or(a.part-b.part, a.chunk-b.chunk) })
-	for from := 0; from < len(all); {
-		to := from
-		for to < len(all) && all[to].part == all[from].part {
-			to++
+	return r.eachPart(p.postings, func(r *run, part int) error {
+		from, _ := slices.BinarySearchFunc(all, part, func(c candidate, part int) int { return c.part - part })
+		to, _ := slices.BinarySearchFunc(all, part+1, func(c candidate, part int) int { return c.part - part })
+		if from < to {
+			stage := &second{r: r, p: p, reader: r.reader(part), all: all[from:to]}
+			stage.run(explain)
 		}
-		if err := r.ctx.Err(); err != nil {
-			return err
-		}
-		stage := &second{r: r, p: p, reader: r.reader(all[from].part), all: all[from:to]}
-		stage.run(explain)
-		from = to
-	}
-	return nil
+		return nil
+	})
 }
 
 // second is the second stage over the candidates of one part, in the order of their chunks.

@@ -4,16 +4,21 @@ package lexical
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 
+	"quarry/internal/guard"
 	"quarry/server/index"
 	"quarry/server/index/segment"
 	"quarry/server/index/vector"
 
 	"github.com/RoaringBitmap/roaring/v2"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 )
 
 // Part is one segment of the index with what was deleted from it since it was written.
@@ -30,14 +35,19 @@ type Searcher struct {
 	parts     []Part
 	params    Params
 	stats     segment.Stats // of live documents
-	scratch   sync.Pool     // *scratch
+	scratch   chan *scratch // that no run uses
 	values    atomic.Pointer[facetValues]
+	frequents sync.Map // frequents by prefix, where they are many
 	analysers analysers
+	helpers   *semaphore.Weighted // processors beside that of a search
+	shared    int64               // see sharedPostings
 }
 
 // NewSearcher returns a searcher over parts. A document may be live in one of them at most.
 func NewSearcher(parts []Part, params Params) *Searcher {
-	s := &Searcher{parts: parts, params: params}
+	processors := runtime.GOMAXPROCS(0)
+	s := &Searcher{parts: parts, params: params, scratch: make(chan *scratch, 2*processors),
+		helpers: semaphore.NewWeighted(int64(processors - 1)), shared: sharedPostings}
 	for _, p := range parts {
 		s.stats.Add(p.Segment.Stats(), 1)
 		if p.Delta != nil {
@@ -66,20 +76,18 @@ func (s *Searcher) Admits(documentID string, access index.Access) (live, admitte
 	return live, admitted, err
 }
 
-// partTerm is a term of a part.
-type partTerm struct {
-	part int
-	term string
-}
-
 // term looks a term up in a part, once in a run.
 func (r *run) term(part int, term string) (segment.Term, bool) {
-	reader, key := r.reader(part), partTerm{part, term}
-	found := r.terms[key]
+	reader, known := r.reader(part), r.terms[part]
+	if known == nil {
+		known = make(map[string]*segment.Term)
+		r.terms[part] = known
+	}
+	found := known[term]
 	if found == nil {
 		found = new(segment.Term)
 		*found, _ = reader.Term(term)
-		r.terms[key] = found
+		known[term] = found
 	}
 	return *found, found.Chunks > 0
 }
@@ -145,27 +153,37 @@ func (r *run) execute(p *plan, q *index.Query) (*found, error) {
 	if q.List != nil {
 		return r.list(p, q)
 	}
-	out := &found{}
+	out := &found{matched: make([]partMatches, len(r.s.parts))}
 	limit := max(0, min(q.Limit, maxLimit))
 	depth := max(limit, candidates)
 	if limit == 0 {
 		depth = 0
 	}
+	var mutex sync.Mutex
 	leaders := best{limit: depth} // over all parts so far
-	for part := range r.s.parts {
+	err := r.eachPart(p.postings, func(r *run, part int) error {
 		s, f, phrases, err := r.scored(part, p, q)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		chosen := s.choose(part, f, phrases, depth, leaders.floor(), q.PerDocument > 0)
+		mutex.Lock()
+		floor := leaders.floor()
+		mutex.Unlock()
+		chosen := s.choose(part, f, phrases, depth, floor, q.PerDocument > 0)
+		matches := s.match(f, q.Count)
+		s.clear()
+		mutex.Lock()
+		defer mutex.Unlock()
 		for i := range chosen {
 			leaders.offer(scored{score: chosen[i].first})
 		}
 		out.hits = append(out.hits, chosen...)
-		matches := s.match(f, q.Count)
 		out.documents += matches.passing
-		out.matched = append(out.matched, matches)
-		s.clear()
+		out.matched[part] = matches
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	if len(out.hits) > depth {
 		floor := leaders.floor()
@@ -197,7 +215,10 @@ func (r *run) scored(part int, p *plan, q *index.Query) (s *scoring, f *partFilt
 
 // passages describes candidates.
 func (r *run) passages(all []candidate) []index.Hit {
-	var hits []index.Hit
+	if len(all) == 0 {
+		return nil
+	}
+	hits := make([]index.Hit, 0, len(all))
 	for i := range all {
 		c := &all[i]
 		reader := r.reader(c.part)
@@ -212,8 +233,8 @@ func (r *run) passages(all []candidate) []index.Hit {
 type run struct {
 	s       *Searcher
 	ctx     context.Context
-	reading int // the part that is being read
-	terms   map[partTerm]*segment.Term
+	reading int                        // the part that is being read
+	terms   []map[string]*segment.Term // by part
 	*scratch
 }
 
@@ -234,7 +255,10 @@ func (r *run) close() {
 	r.bitmaps = append(r.bitmaps, r.lent...)
 	clear(r.lent)
 	r.lent = r.lent[:0]
-	r.s.scratch.Put(r.scratch)
+	select {
+	case r.s.scratch <- r.scratch:
+	default:
+	}
 	r.scratch = nil
 }
 
@@ -265,13 +289,50 @@ func (r *run) reader(part int) *segment.Reader {
 	return r.s.parts[part].Segment
 }
 
+// sharedPostings is how many postings are worth the help of another processor: about a hundred microseconds of work.
+const sharedPostings = 20_000
+
+// eachPart calls do for each part. Where there are many postings, processors that help no other search take parts, too, each
+// with a run of its own.
+func (r *run) eachPart(postings int64, do func(r *run, part int) error) (err error) {
+	var next atomic.Int64
+	work := func(r *run) error {
+		for part := int(next.Add(1)) - 1; part < len(r.s.parts); part = int(next.Add(1)) - 1 {
+			err := r.ctx.Err()
+			if err == nil {
+				err = do(r, part)
+			}
+			if err != nil {
+				next.Add(int64(len(r.s.parts)))
+				return err
+			}
+		}
+		return nil
+	}
+	var helpers errgroup.Group
+	defer func() { err = errors.Join(err, helpers.Wait()) }()
+	for n := 1; n < len(r.s.parts) && postings >= r.s.shared && r.s.helpers.TryAcquire(1); n++ {
+		helpers.Go(guard.Err(func() error {
+			defer r.s.helpers.Release(1)
+			_, err := answer(r.ctx, r.s, "search a part", func(helper *run) (struct{}, error) {
+				helper.terms = r.terms // of a part that one of them reads at a time
+				return struct{}{}, work(helper)
+			})
+			return err
+		}))
+	}
+	return work(r)
+}
+
 // answer calls f with memory that is reused afterwards. Damage of a segment comes back as an error.
 func answer[T any](ctx context.Context, s *Searcher, what string, f func(*run) (T, error)) (T, error) {
-	memory, ok := s.scratch.Get().(*scratch)
-	if !ok {
+	var memory *scratch
+	select {
+	case memory = <-s.scratch:
+	default:
 		memory = new(scratch)
 	}
-	r := &run{s: s, ctx: ctx, scratch: memory, terms: make(map[partTerm]*segment.Term)}
+	r := &run{s: s, ctx: ctx, scratch: memory, terms: make([]map[string]*segment.Term, len(s.parts))}
 	defer r.close()
 	var out T
 	err := segment.Protect(func() string { return s.parts[r.reading].Segment.Name() }, func() (err error) {

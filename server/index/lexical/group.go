@@ -1,0 +1,117 @@
+package lexical
+
+import (
+	"strings"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"quarry/server/index/segment"
+)
+
+// maxGroups bounds the groups that are remembered of a segment: a byte for each of its chunks.
+const maxGroups = 32
+
+// groups remembers by their terms how often groups occur in each chunk of a segment, in halves.
+type groups = lru.Cache[string, []uint8]
+
+func groupsOf(reader *segment.Reader) *groups {
+	type key struct{}
+	return segment.Derived(reader, key{}, func() *groups {
+		cache, err := lru.New[string, []uint8](maxGroups)
+		if err != nil { // only of a size that is not positive
+			panic(err)
+		}
+		return cache
+	})
+}
+
+// groupOf adds the terms of a word as if they were one.
+func (s *scoring) groupOf(w *word, factor float32) {
+	s.gatherAll(w.terms)
+	last, bonus := ^uint32(0), float32(w.bonus)
+	chunks := s.reader.Chunks()
+	for page, touched := range s.r.pages {
+		if !touched {
+			continue
+		}
+		from := page * pageChunks
+		to := min(from+pageChunks, chunks)
+		group, length, scores := s.r.group[from:to], s.length[from:to], s.r.scores[from:to]
+		for i, f := range group {
+			if f == 0 {
+				continue
+			}
+			group[i] = 0
+			scores[i] += factor*f/(f+(s.base+s.slope*length[i])) + bonus
+			switch {
+			case w.mass == 0:
+			case s.owners == nil:
+				s.r.masses[from+i] += w.mass
+			default:
+				last = s.weigh([]uint32{uint32(from + i)}, w.mass, last)
+			}
+		}
+	}
+}
+
+// gatherAll adds up how often the terms of a group occur in each chunk. Where they have more postings than there are chunks,
+// the sums are remembered: what one or two letters stand for is looked for again and again.
+func (s *scoring) gatherAll(names []string) {
+	terms, postings, chunks := make([]segment.Term, 0, len(names)), 0, s.reader.Chunks()
+	for _, name := range names {
+		if t, ok := s.r.term(s.part, name); ok {
+			terms = append(terms, t)
+			postings += t.Chunks
+		}
+	}
+	key := ""
+	if postings > chunks {
+		key = strings.Join(names, "\x00")
+		if halves, known := groupsOf(s.reader).Get(key); known {
+			for page := range (chunks + pageChunks - 1) / pageChunks {
+				s.r.pages[page] = true
+			}
+			for i, n := range halves {
+				s.r.group[i] = float32(n) / 2
+			}
+			return
+		}
+	}
+	b := &s.r.block
+	for _, t := range terms {
+		for i := range t.Blocks() {
+			t.Load(i, b)
+			s.mark(b)
+			s.gather(b)
+		}
+	}
+	if postings > chunks {
+		s.remember(key)
+	}
+}
+
+// remember keeps the sums of a group, if they fit: the weights of fields are multiples of a half.
+func (s *scoring) remember(key string) {
+	halves := make([]uint8, s.reader.Chunks())
+	for i := range halves {
+		doubled := 2 * s.r.group[i]
+		if halves[i] = uint8(min(doubled, 255)); float32(halves[i]) != doubled {
+			return
+		}
+	}
+	groupsOf(s.reader).Add(key, halves)
+}
+
+// gather adds the frequencies of a block, none of which is 0, to those of its group.
+func (s *scoring) gather(b *segment.Block) {
+	group := s.r.group
+	if !b.HasHeadings && !b.HasTitles {
+		for i, chunk := range b.Chunks[:b.N] {
+			group[chunk] += float32(b.Body[i])
+		}
+		return
+	}
+	for i, chunk := range b.Chunks[:b.N] {
+		group[chunk] += s.frequency(b, i)
+	}
+}
