@@ -288,6 +288,8 @@ type Snapshot interface {
 	// Chunks reads chunks from to to, inclusive, clipped to those there are. ErrNotFound as in Documents; ErrDamaged
 	// when the document itself is damaged.
 	Chunks(ctx context.Context, id string, from, to int, access Access) ([]Chunk, error)
+	// Texts is Chunks for several ranges; there are none in a range for which Chunks returns one of those errors.
+	Texts(ctx context.Context, ranges []Range, access Access) ([][]Chunk, error)
 	// Like describes a passage for a search for others like it. ErrNotFound as in Documents.
 	Like(ctx context.Context, id string, chunk int, access Access) (Likeness, error)
 	// DocumentIDs lists the ids of documents by Document.Origin, or by source or set where origin is empty; for
@@ -302,6 +304,12 @@ type Snapshot interface {
 	// Version names the state that the snapshot shows.
 	Version() string
 	Close()
+}
+
+// Range is some chunks of a document, From and To included.
+type Range struct {
+	DocumentID string
+	From, To   int
 }
 
 // Likeness is what passages like another one have in common with it.

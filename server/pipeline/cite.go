@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,7 +10,10 @@ import (
 	"time"
 	"unicode"
 
+	"golang.org/x/sync/errgroup"
+
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/server/index"
 )
@@ -53,52 +55,93 @@ func (r *run) write(ctx context.Context, response *wire.SearchResponse, sections
 			}
 		}
 	}
+	group, within := errgroup.WithContext(ctx)
+	defer func() { _ = group.Wait() }()
+	group.Go(guard.Err(func() error { return r.count(within, response, sections) }))
 	documents, err := r.documents(ctx, related)
 	if err != nil {
 		return err
 	}
-	citations := map[documentKey]int{}
-	cited := func(of documentKey, id string) int {
-		number, known := citations[of]
-		if !known {
-			number = len(citations) + 1
-			citations[of] = number
-			response.CitationMapping[strconv.Itoa(number)] = id
-		}
-		return number
-	}
-	for at, s := range sections {
-		if p := s.center.remote; p != nil {
-			response.Results = append(response.Results, r.remoteResult(s, cited(p.document(), p.DocumentID)))
-			continue
-		}
-		document := documents[s.document]
-		if document == nil {
-			continue
-		}
-		chunks, err := r.snapshot.Chunks(ctx, s.document, s.start, s.end, r.Access)
-		if errors.Is(err, index.ErrNotFound) || errors.Is(err, index.ErrDamaged) {
-			continue
-		}
+	w := writing{r: r, response: response, numbers: map[documentKey]int{}, results: make([]*wire.SearchResult, len(sections))}
+	for from := 0; from < len(sections); from += textsAtATime {
+		some := sections[from:min(from+textsAtATime, len(sections))]
+		texts, err := r.snapshot.Texts(ctx, rangesOf(some), r.Access)
 		if err != nil {
-			return fmt.Errorf("read %s: %w", s.document, err)
+			return fmt.Errorf("read the documents found: %w", err)
 		}
-		s, readable := recenter(s, chunks)
-		if !readable {
-			continue
+		for i, s := range some {
+			if write := w.result(from+i, s, documents[s.document], texts[i]); write != nil {
+				group.Go(guard.Err(write))
+			}
 		}
-		number := r.offset() + at + 1 // of a list: a document keeps it, whatever cannot be read before it
-		if r.Search.Lists() {
-			response.CitationMapping[strconv.Itoa(number)] = s.document
-		} else {
-			number = cited(documentKey{id: s.document}, s.document)
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for _, result := range w.results {
+		if result != nil {
+			response.Results = append(response.Results, *result)
 		}
-		result := r.result(s, *document, chunks, number)
-		r.relate(&result, s, documents)
-		response.Results = append(response.Results, result)
 	}
 	response.LLMFacingText = llmFacingText(response.Results)
-	return r.count(ctx, response, sections)
+	return nil
+}
+
+// textsAtATime is how many passages are read together, while those before are marked.
+const textsAtATime = 16
+
+// rangesOf returns what sections of this library's documents show.
+func rangesOf(sections []section) []index.Range {
+	ranges := make([]index.Range, len(sections))
+	for i, s := range sections {
+		if s.center.remote == nil {
+			ranges[i] = index.Range{DocumentID: s.document, From: s.start, To: s.end}
+		}
+	}
+	return ranges
+}
+
+// writing is the state of an answer that is written.
+type writing struct {
+	r        *run
+	response *wire.SearchResponse
+	numbers  map[documentKey]int  // of its documents
+	results  []*wire.SearchResult // by section; nil: it cannot be read
+}
+
+// result numbers the document of a section, and returns what writes the result, which may run beside others.
+func (w *writing) result(at int, s section, document *index.Stored, chunks []index.Chunk) (write func() error) {
+	r := w.r
+	if p := s.center.remote; p != nil {
+		w.results[at] = new(r.remoteResult(s, w.cite(p.document(), p.DocumentID)))
+		return nil
+	}
+	s, readable := recenter(s, chunks)
+	if document == nil || !readable {
+		return nil
+	}
+	number := r.offset() + at + 1 // of a list: a document keeps it, whatever cannot be read before it
+	if r.Search.Lists() {
+		w.response.CitationMapping[strconv.Itoa(number)] = s.document
+	} else {
+		number = w.cite(documentKey{id: s.document}, s.document)
+	}
+	return func() error {
+		result := r.result(s, *document, chunks, number)
+		r.relate(&result, s)
+		w.results[at] = &result
+		return nil
+	}
+}
+
+func (w *writing) cite(of documentKey, id string) int {
+	number, known := w.numbers[of]
+	if !known {
+		number = len(w.numbers) + 1
+		w.numbers[of] = number
+		w.response.CitationMapping[strconv.Itoa(number)] = id
+	}
+	return number
 }
 
 // documents returns the documents of sections by id; nil if removed meanwhile.

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"quarry/client/wire"
-	"quarry/server/index"
 )
 
 // maxCopies bounds the documents that a result lists as copies.
@@ -82,14 +81,14 @@ func (r *run) copiesOf(s section) (ids []string) {
 
 // relate adds to a result the documents with copies of it, and the newer version of its own. Those that the caller may
 // not see were never found; those removed meanwhile are left out.
-func (r *run) relate(result *wire.SearchResult, s section, documents map[string]*index.Stored) {
+func (r *run) relate(result *wire.SearchResult, s section) {
 	for _, id := range r.copiesOf(s) {
-		if d := documents[id]; d != nil {
+		if d := r.described[id]; d != nil {
 			result.AlsoIn = append(result.AlsoIn, wire.DocumentCopy{DocumentID: id, Title: d.Title,
 				Link: Link(r.FileLinks, d.Link), SourceType: d.Source})
 		}
 	}
-	if d := documents[r.newer[s.document]]; d != nil {
+	if d := r.described[r.newer[s.document]]; d != nil {
 		result.Newer = &wire.NewerDocument{DocumentID: d.ID, Title: d.Title, UpdatedAt: Timestamp(d.UpdatedAt)}
 	}
 }

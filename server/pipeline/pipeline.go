@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 
@@ -315,7 +316,19 @@ func facetValues(counts []index.ValueCount) []wire.FacetValue {
 const blurbRunes = 400
 
 func blurb(passage string) string {
-	whole := text.OneLine(strings.ToValidUTF8(text.Clip(passage, 16*blurbRunes), ""))
+	var line strings.Builder
+	runes := 0
+	for word := range strings.FieldsSeq(strings.ToValidUTF8(text.Clip(passage, 16*blurbRunes), "")) {
+		if runes > 0 {
+			line.WriteByte(' ')
+			runes++
+		}
+		line.WriteString(word)
+		if runes += utf8.RuneCountInString(word); runes > blurbRunes {
+			break
+		}
+	}
+	whole := line.String()
 	short := text.Shorten(whole, blurbRunes)
 	if space := strings.LastIndexByte(short, ' '); short != whole && space > blurbRunes/2 {
 		return short[:space] + "…"

@@ -68,6 +68,14 @@ func (s *shelf) Chunks(_ context.Context, id string, from, to int, _ index.Acces
 	return s.chunks[id][from : to+1], nil
 }
 
+func (s *shelf) Texts(ctx context.Context, ranges []index.Range, access index.Access) ([][]index.Chunk, error) {
+	texts := make([][]index.Chunk, len(ranges))
+	for i, r := range ranges {
+		texts[i], _ = s.Chunks(ctx, r.DocumentID, r.From, r.To, access)
+	}
+	return texts, nil
+}
+
 func (s *shelf) Damage() []index.Damage { return s.damage }
 
 func newShelf() *shelf {

@@ -277,10 +277,21 @@ func checkDocuments(t *testing.T, s index.Snapshot, stored map[string]index.Docu
 	if err != nil {
 		t.Fatalf("documents: %v", err)
 	}
-	for _, id := range ids {
+	ranges := make([]index.Range, len(ids))
+	for i, id := range ids {
+		ranges[i] = index.Range{DocumentID: id, From: i % 3, To: 1000}
+	}
+	texts, err := s.Texts(ctx, ranges, access)
+	if err != nil {
+		t.Fatalf("texts: %v", err)
+	}
+	for i, id := range ids {
 		d, ok := stored[id]
 		seen := ok && admitted(&document{Document: d}, access)
 		chunks, err := s.Chunks(ctx, id, 0, 1000, access)
+		if want := chunks[min(i%3, len(chunks)):]; fmt.Sprintf("%+v", texts[i]) != fmt.Sprintf("%+v", want) {
+			t.Errorf("texts of %s: %+v, want %+v", id, texts[i], want)
+		}
 		if !seen {
 			if !errors.Is(err, index.ErrNotFound) {
 				t.Errorf("chunks of %s: %v, want not found", id, err)

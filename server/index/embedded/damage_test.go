@@ -119,8 +119,17 @@ func (w worn) expectRest(t testing.TB, x *Index) {
 	if len(near) < min(chunks, query.Limit) {
 		missing = append(missing, "vectors")
 	}
+	var ranges []index.Range
 	for id, want := range w.model {
 		missing = append(missing, w.lacks(t, s, id, want)...)
+		ranges = append(ranges, index.Range{DocumentID: id, To: codec.MaxChunks})
+	}
+	texts, err := s.Texts(t.Context(), ranges, everything)
+	for i, r := range ranges {
+		alone, _ := s.Chunks(t.Context(), r.DocumentID, r.From, r.To, everything)
+		if err != nil || len(texts[i]) != len(alone) || len(alone) > 0 && !reflect.DeepEqual(texts[i], alone) {
+			t.Errorf("%s with others: %.300v (%v), alone %.300v", r.DocumentID, texts[i], err, alone)
+		}
 	}
 	if len(missing) > 0 && len(s.Damage()) == 0 {
 		t.Errorf("%d answers are missing and nothing says so: %.200q", len(missing), missing)

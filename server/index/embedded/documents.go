@@ -150,41 +150,28 @@ func (l *library) completeOld(s *stored) {
 
 // readChunks reads the chunks from to to, inclusive, of those that there are. Those that cannot be read are marked.
 func (l *library) readChunks(ctx context.Context, s *stored, from, to int) ([]index.Chunk, error) {
-	from, to = max(from, 0), min(to, s.chunks-1)
-	if from > to {
+	w := want(s, from, to)
+	if len(w.chunks) == 0 {
 		return nil, nil
 	}
-	chunks := make([]index.Chunk, to-from+1)
-	for i := range chunks {
-		chunks[i].Damaged = true
-	}
-	return chunks, l.fillChunks(ctx, s, from, chunks)
+	return w.chunks, l.fillChunks(ctx, w)
 }
 
-// fillChunks reads the chunks from from on into chunks. Where the database itself is damaged, each half is tried alone.
-func (l *library) fillChunks(ctx context.Context, s *stored, from int, chunks []index.Chunk) error {
-	err := l.eachGroup(ctx, s, from, from+len(chunks)-1, func(key int64, body []byte) {
-		group, err := unpackGroup(l.packer, body, key, s.hash)
-		if err != nil {
-			return
-		}
-		first := int(key&ordinalMask) - from
-		for i := max(0, -first); i < len(group) && first+i < len(chunks); i++ {
-			chunks[first+i] = group[i]
-		}
-	})
+// fillChunks reads what is wanted. Where the database itself is damaged, each half is tried alone.
+func (l *library) fillChunks(ctx context.Context, w wantedChunks) error {
+	err := l.eachGroup(ctx, w.of, w.from, w.from+len(w.chunks)-1, func(key int64, body []byte) { w.fill(l.packer, key, body) })
 	if !unreadable(err) {
 		return err
 	}
-	if len(chunks) == 1 {
-		chunks[0] = index.Chunk{Damaged: true}
+	if len(w.chunks) == 1 {
+		w.chunks[0] = index.Chunk{Damaged: true}
 		return nil
 	}
-	half := len(chunks) / 2
-	if err := l.fillChunks(ctx, s, from, chunks[:half]); err != nil {
+	half := len(w.chunks) / 2
+	if err := l.fillChunks(ctx, wantedChunks{w.of, w.from, w.chunks[:half]}); err != nil {
 		return err
 	}
-	return l.fillChunks(ctx, s, from+half, chunks[half:])
+	return l.fillChunks(ctx, wantedChunks{w.of, w.from + half, w.chunks[half:]})
 }
 
 // eachGroup calls yield for the rows that contain the chunks from to to.

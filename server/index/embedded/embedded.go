@@ -56,6 +56,7 @@ type Options struct {
 // Index is an open library. Any number of them, in any number of processes, may be open on one folder.
 type Index struct {
 	db         *sqlite.DB
+	readers    readers
 	packer     *codec.Packer
 	migrations fs.FS
 	pool       *pool[*segment.Reader]
@@ -171,6 +172,7 @@ func (x *Index) Cursors(ctx context.Context, prefix string) (map[string]string, 
 func (x *Index) Close() error {
 	x.worker.stop()
 	x.states.forget()
+	x.readers.close()
 	return x.db.Close()
 }
 

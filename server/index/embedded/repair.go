@@ -11,6 +11,7 @@ import (
 	"quarry/server/index"
 	"quarry/server/index/codec"
 	"quarry/server/index/segment"
+	"quarry/server/sqldb"
 
 	"github.com/RoaringBitmap/roaring/v2"
 )
@@ -405,7 +406,7 @@ func (h *head) advance() (err error) {
 }
 
 // miscounted reports whether the counters differ from what is stored.
-func miscounted(ctx context.Context, tx *sql.Tx, m meta) (bool, error) {
+func miscounted(ctx context.Context, tx sqldb.Querier, m meta) (bool, error) {
 	documents, chunks := 0, 0
 	err := get(ctx, tx, []any{&documents, &chunks}, "SELECT count(*), coalesce(sum(chunks), 0) FROM documents")
 	return documents != m.documents || chunks != m.chunks, err

@@ -204,6 +204,7 @@ func (s *snapshot) read(f func(*view) error) error {
 func (s *snapshot) Documents(ctx context.Context, ids []string, access index.Access) ([]index.Stored, error) {
 	found := make([]index.Stored, 0, len(ids))
 	err := s.read(func(shown *view) error {
+		shown.library.recallAll(ctx, ids)
 		for _, id := range ids {
 			document, err := s.admitted(ctx, shown, id, access)
 			if err != nil {
@@ -236,12 +237,47 @@ func (s *snapshot) Chunks(ctx context.Context, id string, from, to int, access i
 			return fmt.Errorf("document %q: %w: %w", id, index.ErrDamaged, document.damaged)
 		}
 		chunks, err = shown.library.readChunks(ctx, document, from, to)
-		if damage, ok := describe(document, max(from, 0), chunks); ok {
-			s.note(damage)
-		}
+		s.noteChunks(document, from, chunks)
 		return err
 	})
 	return chunks, err
+}
+
+// Texts implements index.Snapshot.
+func (s *snapshot) Texts(ctx context.Context, ranges []index.Range, access index.Access) ([][]index.Chunk, error) {
+	texts := make([][]index.Chunk, len(ranges))
+	err := s.read(func(shown *view) error {
+		var all []wantedChunks
+		for i, wanted := range ranges {
+			if wanted.DocumentID == "" {
+				continue
+			}
+			document, err := s.admitted(ctx, shown, wanted.DocumentID, access)
+			if err != nil {
+				return err
+			}
+			if document == nil || document.damaged != nil {
+				continue
+			}
+			w := want(document, wanted.From, wanted.To)
+			if texts[i] = w.chunks; len(w.chunks) > 0 {
+				all = append(all, w)
+			}
+		}
+		err := shown.library.readAll(ctx, all)
+		for _, w := range all {
+			s.noteChunks(w.of, w.from, w.chunks)
+		}
+		return err
+	})
+	return texts, err
+}
+
+// noteChunks notes the chunks of a document, from from on, that are damaged.
+func (s *snapshot) noteChunks(of *stored, from int, chunks []index.Chunk) {
+	if damage, ok := describe(of, max(from, 0), chunks); ok {
+		s.note(damage)
+	}
 }
 
 // admits reports whether access allows a document to be seen.
@@ -317,7 +353,7 @@ const (
 // view is one state of the whole library: an open read transaction and the segments that its manifest names.
 type view struct {
 	meta    meta
-	tx      *sql.Tx
+	tx      database // within the transaction
 	library *library // of tx; its statements and what it found serve all reads of the view
 	state   *state
 	close   func()
@@ -388,33 +424,31 @@ func (x *Index) tryView(ctx context.Context) (*view, error) {
 			return nil, err
 		}
 	}
-	// The transaction outlives the call, and so must not end with its context.
-	tx, err := source.BeginTx(context.WithoutCancel(ctx), nil)
+	reading, rollBack, err := x.readers.begin(ctx, source, !x.db.InMemory())
 	if err != nil {
 		release()
-		return nil, sqldb.Explain(fmt.Errorf("read the library: %w", err))
+		return nil, err
 	}
 	end := func() {
-		_ = tx.Rollback()
+		rollBack()
 		release()
 	}
-	m, err := readMeta(ctx, tx)
+	m, err := readMeta(ctx, reading)
 	if err != nil {
 		end()
 		return nil, err
 	}
-	shown, err := x.states.acquire(ctx, tx, m.manifest)
+	shown, err := x.states.acquire(ctx, reading, m.manifest)
 	if err != nil {
 		end()
 		return nil, err
 	}
 	x.noteStale(shown)
-	reading := newLibrary(tx, x.packer)
-	return &view{meta: m, tx: tx, library: reading, state: shown, close: func() {
-		x.states.drop(shown)
-		reading.close()
-		end()
-	}}, nil
+	return &view{meta: m, tx: reading.conn, library: &library{statements: reading.statements, packer: x.packer}, state: shown,
+		close: func() {
+			x.states.drop(shown)
+			end()
+		}}, nil
 }
 
 // noteStale has segments of an older analyser rebuilt in the background. They are searched until then.
