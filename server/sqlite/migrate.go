@@ -115,7 +115,7 @@ func (db *DB) newer(found int) error {
 }
 
 // readOlder makes a read-only database with an older schema readable: each connection gets the missing tables as empty
-// temporary tables. That requires that the missing migrations only add tables.
+// temporary tables. That requires that the missing migrations only add tables, and add or remove indexes.
 func (db *DB) readOlder(ctx context.Context, migrations fs.FS, sources []*goose.Source, current int) error {
 	for _, source := range sources {
 		if source.Version <= int64(current) {
@@ -141,7 +141,7 @@ func (db *DB) readOlder(ctx context.Context, migrations fs.FS, sources []*goose.
 }
 
 // tablesOf returns the statements that create a migration's tables as temporary tables; nil if it does anything else.
-// Indexes are left out.
+// Indexes are left out: reading does without them.
 func tablesOf(migration string) (tables []string) {
 	migration, _, _ = strings.Cut(migration, "-- +goose Down")
 	migration = regexp.MustCompile(`(?m)--.*$`).ReplaceAllString(migration, "")
@@ -151,7 +151,8 @@ func tablesOf(migration string) (tables []string) {
 		switch {
 		case isTable:
 			tables = append(tables, "CREATE TEMP TABLE "+rest)
-		case statement == "" || strings.HasPrefix(statement, "CREATE INDEX ") || strings.HasPrefix(statement, "CREATE UNIQUE INDEX "):
+		case statement == "" || strings.HasPrefix(statement, "CREATE INDEX ") || strings.HasPrefix(statement, "CREATE UNIQUE INDEX ") ||
+			strings.HasPrefix(statement, "DROP INDEX "):
 		default:
 			return nil
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 const addsTables = "-- a table; and another\nCREATE TABLE moods (note INTEGER PRIMARY KEY REFERENCES notes (id), mood TEXT NOT NULL) STRICT; -- one; each\n" +
-	"CREATE UNIQUE INDEX moods_by_mood ON moods (mood);\nCREATE INDEX notes_by_text ON notes (text);\n-- +goose Down\nDROP TABLE moods;\n"
+	"CREATE UNIQUE INDEX moods_by_mood ON moods (mood);\nCREATE INDEX notes_by_text ON notes (text);\nDROP INDEX notes_by_text;\n-- +goose Down\nDROP TABLE moods;\n"
 
 // TestAnOlderSchemaIsRead: where nothing may be written, tables of later migrations are there and empty, on every
 // connection, and the file stays as it was.

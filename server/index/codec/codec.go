@@ -9,11 +9,10 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"quarry/server/index"
-
-	"github.com/klauspost/compress/zstd"
 )
 
 // codec is applied to the fields of a document in a fixed order: cleaner makes them valid, encoder writes them, to be
@@ -189,13 +188,15 @@ func (d *decoder) length(int) int {
 
 // The first byte of a packed value says what follows.
 const (
-	packedRaw  = 0
-	packedZstd = 1
+	packedRaw        = 0
+	packedZstd       = 1
+	packedDictionary = 3 // a frame without its first four bytes, which are the same in all; it names its dictionary
 )
 
 const (
-	// minCompress is the length below which compression does not pay.
-	minCompress = 64
+	// minCompress is the length below which compression does not pay; with a dictionary it does sooner.
+	minCompress           = 64
+	minCompressDictionary = 32
 	// groupBytes of text are packed together: enough to shrink well, little enough to read one chunk fast.
 	groupBytes = 8 << 10
 	// MaxUnpacked bounds the memory that a damaged or hostile store can ask for; nothing larger is packed.
@@ -205,35 +206,46 @@ const (
 // ErrPacked: a packed value cannot be read.
 var ErrPacked = errors.New("a stored value is damaged")
 
-// Packer compresses what is stored. Its tables are made at the first use: a start that reads nothing pays nothing.
+// frameMagic is what every zstd frame begins with.
+const frameMagic = "\x28\xb5\x2f\xfd"
+
+// Packer compresses what is stored.
 type Packer struct {
-	encoder func() (*zstd.Encoder, error)
-	decoder func() (*zstd.Decoder, error)
+	plain   *compressor
+	current atomic.Pointer[compressor]      // packs new values; nil: plain does
+	stored  func(id uint32) ([]byte, error) // reads a dictionary; nil: there are none
+
+	mutex sync.Mutex
+	known map[uint32]*compressor // by dictionary
 }
 
-// NewPacker returns a Packer, which is safe for concurrent use.
-func NewPacker() *Packer {
-	return &Packer{
-		encoder: sync.OnceValues(func() (*zstd.Encoder, error) {
-			return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault),
-				zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<20))
-		}),
-		decoder: sync.OnceValues(func() (*zstd.Decoder, error) {
-			return zstd.NewReader(nil, zstd.WithDecoderMaxMemory(MaxUnpacked), zstd.WithDecoderLowmem(true))
-		}),
-	}
+// NewPacker returns a Packer, which is safe for concurrent use. stored reads a dictionary and returns ErrPacked if it cannot be
+// read; nil: there are none.
+func NewPacker(stored func(id uint32) ([]byte, error)) *Packer {
+	return &Packer{plain: newCompressor(nil), stored: stored}
 }
 
 func (p *Packer) pack(data []byte) ([]byte, error) {
+	if current := p.current.Load(); current != nil {
+		return p.packWith(current, data)
+	}
+	return p.packWith(p.plain, data)
+}
+
+func (p *Packer) packWith(c *compressor, data []byte) ([]byte, error) {
 	if len(data) > MaxUnpacked {
 		return nil, fmt.Errorf("%d bytes to be kept together: %w", len(data), ErrTooLarge)
 	}
-	if len(data) >= minCompress {
-		encoder, err := p.encoder()
+	if c == p.plain && len(data) >= minCompress || c != p.plain && len(data) >= minCompressDictionary {
+		encoder, err := c.encoder()
 		if err != nil {
 			return nil, fmt.Errorf("start compressing: %w", err)
 		}
 		packed := encoder.EncodeAll(data, append(make([]byte, 0, len(data)/2+16), packedZstd))
+		if c != p.plain {
+			packed = packed[len(frameMagic):]
+			packed[0] = packedDictionary
+		}
 		if len(packed) <= len(data) {
 			return packed, nil
 		}
@@ -241,20 +253,36 @@ func (p *Packer) pack(data []byte) ([]byte, error) {
 	return append(append(make([]byte, 0, len(data)+1), packedRaw), data...), nil
 }
 
+// frameOf returns the frame of a value that is packed with a dictionary.
+func frameOf(packed []byte) []byte {
+	return append(append(make([]byte, 0, len(frameMagic)+len(packed)), frameMagic...), packed[1:]...)
+}
+
 func (p *Packer) unpack(packed []byte) ([]byte, error) {
-	switch {
-	case len(packed) == 0:
+	if len(packed) == 0 {
 		return nil, ErrPacked
+	}
+	c, frame := p.plain, packed[1:]
+	switch {
 	case packed[0] == packedRaw && len(packed) <= MaxUnpacked+1:
 		return packed[1:], nil
+	case packed[0] == packedDictionary:
+		frame = frameOf(packed)
+		id, err := dictionaryOf(frame)
+		if err != nil {
+			return nil, err
+		}
+		if c, err = p.compressor(id); err != nil {
+			return nil, err
+		}
 	case packed[0] != packedZstd:
 		return nil, ErrPacked
 	}
-	decoder, err := p.decoder()
+	decoder, err := c.decoder()
 	if err != nil {
 		return nil, fmt.Errorf("start decompressing: %w", err)
 	}
-	data, err := decoder.DecodeAll(packed[1:], nil)
+	data, err := decoder.DecodeAll(frame, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrPacked, err)
 	}
@@ -269,12 +297,21 @@ type Group struct {
 }
 
 // PackChunks packs the chunks of a document in groups of about groupBytes.
-func (p *Packer) PackChunks(ctx context.Context, chunks []index.Chunk) ([]Group, error) {
-	var groups []Group
+func (p *Packer) PackChunks(ctx context.Context, chunks []index.Chunk) (groups []Group, err error) {
+	err = groupChunks(ctx, chunks, func(first, count int, data []byte) error {
+		body, err := p.pack(data)
+		groups = append(groups, Group{first, count, body})
+		return err
+	})
+	return groups, err
+}
+
+// groupChunks yields the chunks of a document in groups of about groupBytes. data is valid until the next one.
+func groupChunks(ctx context.Context, chunks []index.Chunk, yield func(first, count int, data []byte) error) error {
 	var group encoder
 	for first := 0; first < len(chunks); {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
 		group.data = group.data[:0]
 		next := first
@@ -282,14 +319,12 @@ func (p *Packer) PackChunks(ctx context.Context, chunks []index.Chunk) ([]Group,
 			chunkFields(&group, &chunks[next])
 			next++
 		}
-		body, err := p.pack(group.data)
-		if err != nil {
-			return nil, err
+		if err := yield(first, next-first, group.data); err != nil {
+			return err
 		}
-		groups = append(groups, Group{first, next - first, body})
 		first = next
 	}
-	return groups, nil
+	return nil
 }
 
 // UnpackChunks returns the chunks of a packed group.

@@ -1,6 +1,8 @@
 package codec
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
@@ -9,7 +11,12 @@ import (
 )
 
 func TestPackedChunksComeBack(t *testing.T) {
-	p := NewPacker()
+	for name, p := range map[string]*Packer{"plain": NewPacker(nil), "with a dictionary": packerWithDictionary(t)} {
+		t.Run(name, func(t *testing.T) { testPackedChunks(t, p) })
+	}
+}
+
+func testPackedChunks(t *testing.T, p *Packer) {
 	tests := [][]index.Chunk{
 		{{}},
 		{{Text: "short"}, {Text: "", Link: "https://x.example"}},
@@ -37,8 +44,34 @@ func TestPackedChunksComeBack(t *testing.T) {
 	}
 }
 
+// packerWithDictionary packs with a dictionary of random words.
+func packerWithDictionary(t testing.TB) *Packer {
+	t.Helper()
+	var samples Samples
+	random := rand.New(rand.NewPCG(1, 1))
+	for range 100 {
+		text := ""
+		for range 50 {
+			text += fmt.Sprint(" word", random.IntN(40))
+		}
+		if err := samples.Add(t.Context(), &index.Document{Chunks: []index.Chunk{{Text: text}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := NewPacker(func(id uint32) ([]byte, error) {
+		if id != smallestDictionary {
+			return nil, ErrPacked
+		}
+		return samples.Dictionary(id, samples.Bytes)
+	})
+	if err := p.Use(smallestDictionary); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 func FuzzUnpack(f *testing.F) {
-	p := NewPacker()
+	p := packerWithDictionary(f)
 	whole := index.Document{ID: "a", Path: []string{"docs"}, Authors: []index.Person{{Name: "Jo", Email: "jo@acme.example"}}, Secondary: 1,
 		Metadata: []index.Field{{Key: "team", Values: []string{"infra"}}}, Sets: []string{"handbook"}, Access: []string{"PUBLIC"},
 		Outline: []index.Heading{{Level: 1, Text: "Top"}}, Positions: []index.Position{{End: 5, FirstLine: 1, LastLine: 2}},
@@ -55,6 +88,8 @@ func FuzzUnpack(f *testing.F) {
 	f.Add(groups[0].Body)
 	f.Add([]byte{})
 	f.Add([]byte{packedZstd})
+	f.Add([]byte{packedDictionary})
+	f.Add([]byte{packedDictionary, 0x60, 0, 1, 2, 0, 1, 0, 0})
 	f.Add([]byte{packedRaw, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
 	f.Add([]byte{7, 1, 2, 3})
 	f.Fuzz(func(t *testing.T, data []byte) {

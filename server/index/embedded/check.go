@@ -27,15 +27,20 @@ const (
 // examination checks that the chunks of a document are complete and unchanged, without unpacking them.
 type examination struct {
 	document *stored
+	packer   *codec.Packer
 	next     int  // the chunk that the next group has to begin with
 	broken   bool // a group is damaged
 	old      bool // the groups have no seals: only the document's hash can be checked
 }
 
 func (e *examination) group(key int64, value []byte) {
-	_, count, err := openGroup(value, key, e.document.hash)
+	packed, count, err := openGroup(value, key, e.document.hash)
+	readable := false
+	if err == nil {
+		readable, err = e.packer.Readable(packed)
+	}
 	switch {
-	case err != nil:
+	case err != nil, !readable:
 		e.broken = true
 	case count < 0:
 		e.old = true
@@ -48,8 +53,9 @@ func (e *examination) group(key int64, value []byte) {
 
 // finish returns the damage of the document; ok is false when there is none.
 func (e *examination) finish(ctx context.Context, library *library) (damage index.Damage, ok bool, err error) {
-	if e.document.damaged == nil && !e.old && !e.broken && e.next == e.document.chunks {
-		return damage, false, nil
+	readable, err := e.packer.Readable(e.document.packed)
+	if err != nil || readable && e.document.damaged == nil && !e.old && !e.broken && e.next == e.document.chunks {
+		return damage, false, err
 	}
 	whole, _, err := library.whole(ctx, e.document)
 	if err != nil {
@@ -67,7 +73,7 @@ func (e *examination) finish(ctx context.Context, library *library) (damage inde
 
 // examine returns the damage of a stored document; damaged is false if there is none.
 func (l *library) examine(ctx context.Context, s *stored) (damage index.Damage, damaged bool, err error) {
-	e := examination{document: s}
+	e := examination{document: s, packer: l.packer}
 	if s.damaged == nil && s.chunks > 0 {
 		if err := l.eachGroup(ctx, s, 0, s.chunks-1, e.group); err != nil {
 			if !unreadable(err) {
@@ -183,6 +189,12 @@ func (c *checkRun) database(ctx context.Context) error {
 		if err := c.structure(ctx); err != nil {
 			return err
 		}
+	}
+	if err := c.dictionaries(ctx); err != nil {
+		if c.unreadable(err) {
+			return nil
+		}
+		return err
 	}
 	var first, last, from int64
 	err := c.x.reading(ctx, func(tx *sql.Tx) error {
@@ -307,7 +319,7 @@ func (c *checkRun) slice(ctx context.Context, tx *sql.Tx, from, to int64) error 
 			if err := finish(); err != nil {
 				return err
 			}
-			e = &examination{document: found}
+			e = &examination{document: found, packer: c.x.packer}
 		} else if found.row < e.document.row {
 			return errOrder
 		}

@@ -30,7 +30,7 @@ func wornLibrary(t testing.TB) worn {
 	t.Helper()
 	w := worn{t.TempDir(), make(model), newMeaning(8, "")}
 	random := rand.New(rand.NewPCG(11, 11))
-	x, err := Open(t.Context(), Options{Dir: w.dir, policy: &mergePolicy{fanOut: 1000, largest: 1 << 30, deletedPart: 1}})
+	x, err := Open(t.Context(), Options{Dir: w.dir, policy: &mergePolicy{fanOut: 1000, largest: 1 << 30, deletedPart: 1}, sample: 4 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -477,7 +477,7 @@ func TestLostRowNumber(t *testing.T) {
 	x := open(t, Options{Dir: t.TempDir()})
 	whole := codec.Canonical(document("a", "walrus"))
 	lost := &item{Change: codec.Change{ID: whole.ID, Put: &whole}, old: &stored{}, hash: codec.Hash(&whole)}
-	err := x.db.Update(t.Context(), func(tx *sql.Tx) error { return newLibrary(tx, x.packer).put(t.Context(), lost, time.Now()) })
+	err := x.db.Update(t.Context(), func(tx *sql.Tx) error { return newLibrary(tx, x.packer).put(t.Context(), lost) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"embed"
@@ -51,6 +52,7 @@ type Options struct {
 
 	files  segmentFiles // replaces where segments are kept, in tests
 	policy *mergePolicy // replaces when segments are merged, in tests
+	sample int          // replaces sampleBytes in tests; 0: does not
 }
 
 // Index is an open library. Any number of them, in any number of processes, may be open on one folder.
@@ -58,6 +60,7 @@ type Index struct {
 	db         *sqlite.DB
 	readers    readers
 	packer     *codec.Packer
+	sample     int // bytes of text that a dictionary is made of at least
 	migrations fs.FS
 	pool       *pool[*segment.Reader]
 	states     *states
@@ -91,7 +94,11 @@ func Open(ctx context.Context, options Options) (*Index, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the library: %w", err)
 	}
-	x := &Index{db: db, packer: codec.NewPacker(), migrations: migrations, now: options.Now, log: options.Log}
+	x := &Index{db: db, sample: cmp.Or(options.sample, sampleBytes), migrations: migrations, now: options.Now, log: options.Log}
+	x.packer = codec.NewPacker(nil)
+	if !db.InMemory() {
+		x.packer = codec.NewPacker(func(id uint32) ([]byte, error) { return x.readDictionary(context.Background(), id) })
+	}
 	if x.now == nil {
 		x.now = time.Now
 	}

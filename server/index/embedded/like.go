@@ -19,7 +19,7 @@ func (s *snapshot) resolve(ctx context.Context, f index.Filter) (index.Filter, e
 		return eachText(ctx, shown.tx, func(id string) error {
 			ids = append(ids, id)
 			return nil
-		}, "SELECT id FROM additions JOIN documents ON row = document WHERE at > ?", f.AddedSince.UnixMicro())
+		}, "SELECT id FROM documents WHERE row >= (SELECT min(document) FROM additions WHERE at > ?)", f.AddedSince.UnixMicro())
 	})
 	f.Among = ids
 	return f, err

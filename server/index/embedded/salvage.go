@@ -39,6 +39,8 @@ type salvageTable struct {
 // salvageTables are in the order in which rows refer to each other. The sets of documents are made again from these.
 func salvageTables() []salvageTable {
 	return []salvageTable{
+		{"dictionaries", "id, body", ""},
+		{"dictionary_copies", "id, body", ""},
 		{"documents", documentColumns, ""},
 		{"additions", "document, at", ""},
 		{"chunks", "key, body", ""},

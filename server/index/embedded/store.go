@@ -26,7 +26,7 @@ func (x *Index) store(ctx context.Context, tx *sql.Tx, ready *prepared, cursors 
 	if err := writer.putCursors(ctx, cursors); err != nil {
 		return err
 	}
-	documents, chunks, indexed := 0, 0, 0
+	documents, chunks, indexed, added := 0, 0, 0, int64(0)
 	for n := range ready.items {
 		i := &ready.items[n]
 		if i.keep {
@@ -39,7 +39,11 @@ func (x *Index) store(ctx context.Context, tx *sql.Tx, ready *prepared, cursors 
 			err = writer.remove(ctx, i.old)
 		} else {
 			documents, chunks, indexed = documents+1, chunks+len(i.Put.Chunks), indexed+1
-			err = writer.put(ctx, i, x.now())
+			err = writer.put(ctx, i)
+		}
+		if err == nil && i.old == nil && i.Put != nil && added == 0 {
+			added = i.row
+			err = writer.putAddition(ctx, added, x.now())
 		}
 		if err != nil {
 			return err
@@ -113,8 +117,8 @@ func (x *Index) storeDeletes(ctx context.Context, tx *sql.Tx, manifest int64, re
 	return nil
 }
 
-// put stores the document of an item.
-func (l *library) put(ctx context.Context, i *item, now time.Time) error {
+// put stores the document of an item, and sets the item's row.
+func (l *library) put(ctx context.Context, i *item) error {
 	d := i.Put
 	packed, err := l.packer.PackDetail(d)
 	if err != nil {
@@ -134,30 +138,34 @@ func (l *library) put(ctx context.Context, i *item, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	row, err := result.LastInsertId()
-	if err != nil {
+	if i.row, err = result.LastInsertId(); err != nil {
 		return fmt.Errorf("write document %q: %w", d.ID, err)
 	}
-	if i.old == nil {
-		if _, err := execute(ctx, l, "INSERT OR REPLACE INTO additions (document, at) VALUES (?, ?)", row, now.UnixMicro()); err != nil {
-			return err
-		}
-	}
-	if err := putSets(ctx, l, row, d.Sets); err != nil || i.sameText {
+	if err := putSets(ctx, l, i.row, d.Sets); err != nil || i.sameText {
 		return err
 	}
 	if i.old != nil {
-		if err := l.removeChunks(ctx, row); err != nil {
+		if err := l.removeChunks(ctx, i.row); err != nil {
 			return err
 		}
 	}
 	for _, group := range i.groups {
-		if _, err := execute(ctx, l, "INSERT INTO chunks (key, body) VALUES (?, ?)", chunkKey(row, group.First),
-			sealedGroup(group, row, i.hash)); err != nil {
+		if _, err := execute(ctx, l, "INSERT INTO chunks (key, body) VALUES (?, ?)", chunkKey(i.row, group.First),
+			sealedGroup(group, i.row, i.hash)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// putAddition stores when documents were added: those of first and of all later rows. Later rows were of documents that are
+// gone.
+func (l *library) putAddition(ctx context.Context, first int64, now time.Time) error {
+	if _, err := execute(ctx, l, "DELETE FROM additions WHERE document >= ?", first); err != nil {
+		return err
+	}
+	_, err := execute(ctx, l, "INSERT INTO additions (document, at) VALUES (?, ?)", first, now.UnixMicro())
+	return err
 }
 
 func putSets(ctx context.Context, db execer, row int64, sets []string) error {
@@ -171,9 +179,6 @@ func (l *library) removeChunks(ctx context.Context, row int64) error {
 
 func (l *library) remove(ctx context.Context, old *stored) error {
 	if err := l.removeChunks(ctx, old.row); err != nil {
-		return err
-	}
-	if _, err := execute(ctx, l, "DELETE FROM additions WHERE document = ?", old.row); err != nil {
 		return err
 	}
 	_, err := execute(ctx, l, "DELETE FROM documents WHERE row = ?", old.row)

@@ -67,6 +67,9 @@ func (x *Index) apply(ctx context.Context, changes []codec.Change, cursors map[s
 		return index.Written{}, fmt.Errorf("write to the library: %w", index.ErrReadOnly)
 	}
 	x.worker.begin()
+	if err := x.prepareDictionary(ctx, changes); err != nil {
+		return index.Written{}, err
+	}
 	written, err := x.tryApply(ctx, changes, cursors)
 	if suspects := damageOf(err); suspects != nil {
 		if err := x.repair(ctx, suspects); err != nil {
@@ -128,6 +131,7 @@ type prepared struct {
 type item struct {
 	codec.Change
 	old      *stored // nil: not stored yet
+	row      int64   // set when it is stored
 	gone     segment.Delta
 	unread   bool // old is damaged: gone is to be read out of the index
 	keep     bool // nothing changes; old must still be what was seen

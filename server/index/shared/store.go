@@ -55,7 +55,7 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the documents: %w", err)
 	}
-	s := &Store{db: db, packer: codec.NewPacker(), now: options.Now, log: options.Log}
+	s := &Store{db: db, packer: codec.NewPacker(nil), now: options.Now, log: options.Log}
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -1,0 +1,206 @@
+package embedded
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"quarry/internal/guard"
+	"quarry/server/index"
+	"quarry/server/index/codec"
+	"quarry/server/sqldb"
+)
+
+const (
+	sampleBytes = codec.SampleBytes
+	// sampleDocuments of those that are stored already are read to make a dictionary.
+	sampleDocuments = 500
+)
+
+// dictionaryTables contain the same rows, on different pages.
+func dictionaryTables() [2]string { return [2]string{"dictionaries", "dictionary_copies"} }
+
+// readDictionary reads a dictionary, or its copy. Errors: codec.ErrPacked if both are damaged or missing.
+func (x *Index) readDictionary(ctx context.Context, id uint32) ([]byte, error) {
+	for _, table := range dictionaryTables() {
+		if found, err := x.dictionaryIn(ctx, x.db.Reader, table, id); err == nil || !unreadable(err) {
+			return found, err
+		}
+	}
+	return nil, fmt.Errorf("%w: its dictionary is lost", codec.ErrPacked)
+}
+
+// dictionaryIn reads a dictionary from one of the tables.
+func (x *Index) dictionaryIn(ctx context.Context, db sqldb.Querier, table string, id uint32) ([]byte, error) {
+	var body []byte
+	err := get(ctx, db, []any{&body}, "SELECT body FROM "+table+" WHERE id = ?", id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("%w: a dictionary is missing", codec.ErrPacked)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if body, err = unseal(body, dictionaryKey(id)); err != nil {
+		return nil, err
+	}
+	return x.packer.UnpackDictionary(body)
+}
+
+// dictionaryKey is the key of the seal of a dictionary.
+func dictionaryKey(id uint32) []byte { return fmt.Append(nil, "dictionary ", id) }
+
+// prepareDictionary has texts packed with the library's dictionary, and makes it when the library has none and there is
+// enough text: that of changes and that of stored documents. Without one, texts are packed as they are.
+func (x *Index) prepareDictionary(ctx context.Context, changes []codec.Change) error {
+	if x.db.InMemory() || !x.packer.Undecided() {
+		return nil
+	}
+	if used, err := x.useDictionary(ctx); used || err != nil {
+		return err
+	}
+	samples, err := x.samples(ctx, changes)
+	if err != nil || samples.Bytes < x.sample {
+		return err
+	}
+	id := codec.NewDictionaryID()
+	var made []byte
+	err = guard.Call(func() (err error) {
+		made, err = samples.Dictionary(id, 2*x.sample)
+		return err
+	})
+	if err != nil {
+		x.log.Debug("packing texts without a dictionary", "error", err)
+		x.packer.UseNone()
+		return nil
+	}
+	if err := x.storeDictionary(ctx, id, made); err != nil {
+		return err
+	}
+	_, err = x.useDictionary(ctx)
+	return err
+}
+
+// useDictionary has texts packed with the newest dictionary that is stored; used is false if there is none.
+func (x *Index) useDictionary(ctx context.Context) (used bool, err error) {
+	err = each(ctx, x.db.Reader, func(row *sql.Rows) error {
+		id := uint32(0)
+		if err := row.Scan(&id); err != nil {
+			return err
+		}
+		err := x.packer.Use(id)
+		used = used || err == nil
+		return err
+	}, "SELECT id FROM dictionaries UNION SELECT id FROM dictionary_copies")
+	if unreadable(err) {
+		return used, nil // checks report it
+	}
+	return used, err
+}
+
+// storeDictionary stores a dictionary unless another process was faster.
+func (x *Index) storeDictionary(ctx context.Context, id uint32, dictionary []byte) error {
+	body, err := x.packer.PackDictionary(dictionary)
+	if err != nil {
+		return err
+	}
+	body = seal(body, dictionaryKey(id))
+	return x.db.Update(ctx, func(tx *sql.Tx) error {
+		for _, table := range dictionaryTables() {
+			if _, err := execute(ctx, tx, "INSERT INTO "+table+" (id, body) SELECT ?, ? WHERE NOT EXISTS (SELECT 1 FROM "+table+")",
+				id, body); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// samples returns what a dictionary can be made of: the documents of changes, and stored ones if these are few.
+func (x *Index) samples(ctx context.Context, changes []codec.Change) (samples codec.Samples, err error) {
+	for i := range changes {
+		if put := changes[i].Put; put != nil {
+			if err := samples.Add(ctx, put); err != nil {
+				return samples, err
+			}
+		}
+	}
+	if samples.Bytes < x.sample {
+		err = x.reading(ctx, func(tx *sql.Tx) error { return x.storedSamples(ctx, tx, &samples) })
+	}
+	return samples, err
+}
+
+// storedSamples adds the documents that were stored last, if there are many.
+func (x *Index) storedSamples(ctx context.Context, tx *sql.Tx, samples *codec.Samples) error {
+	m, err := readMeta(ctx, tx)
+	if err != nil || m.documents < sampleDocuments {
+		return err
+	}
+	library := newLibrary(tx, x.packer)
+	defer library.close()
+	var ids []string
+	if err := eachText(ctx, tx, func(id string) error {
+		ids = append(ids, id)
+		return nil
+	}, "SELECT id FROM documents ORDER BY row DESC LIMIT ?", sampleDocuments); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		found, err := library.find(ctx, id)
+		if err != nil || found == nil || found.damaged != nil {
+			return err
+		}
+		found.document.Chunks, err = library.readChunks(ctx, found, 0, found.chunks-1)
+		if err == nil {
+			err = samples.Add(ctx, &found.document)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dictionaries checks both copies of the dictionaries, and restores one from the other.
+func (c *checkRun) dictionaries(ctx context.Context) error {
+	var ids []uint32
+	if err := each(ctx, c.x.db.Reader, func(row *sql.Rows) error {
+		id := uint32(0)
+		err := row.Scan(&id)
+		ids = append(ids, id)
+		return err
+	}, "SELECT id FROM dictionaries UNION SELECT id FROM dictionary_copies"); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := c.dictionary(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *checkRun) dictionary(ctx context.Context, id uint32) error {
+	tables := dictionaryTables()
+	for i, table := range tables {
+		_, err := c.x.dictionaryIn(ctx, c.x.db.Reader, table, id)
+		if !unreadable(err) {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		damage := index.Damage{Kind: index.DamagedDatabase, Reason: "a dictionary of its texts was damaged"}
+		other := tables[1-i]
+		if _, err := c.x.dictionaryIn(ctx, c.x.db.Reader, other, id); err == nil && c.options.Repair {
+			if _, err := c.x.update(ctx, "INSERT OR REPLACE INTO "+table+" (id, body) SELECT id, body FROM "+other+" WHERE id = ?",
+				id); err != nil {
+				return err
+			}
+			damage.Repaired = true
+		}
+		c.note(damage)
+	}
+	return nil
+}
