@@ -1,10 +1,12 @@
 # Everything is pure Go: no C compiler is needed, except for the race detector, which `make test-all` uses where there is one.
 export CGO_ENABLED = 0
+# Tests and the program share what is compiled, wherever the clone is.
+export GOFLAGS += -trimpath
 GO ?= go
 Q ?=
 VERSION ?= 0.1.0
 LDFLAGS = -s -w -X main.version=$(VERSION)
-BUILD = $(GO) build -trimpath -ldflags "$(LDFLAGS)"
+BUILD = $(GO) build -ldflags "$(LDFLAGS)"
 
 .PHONY: run help test test-all test-scale race corpora formats lint build cross bench bench-large bench-ui bench-serve bench-ssh bench-quality bench-agents crash rights oracle fuzz docs man completions screens clean
 .DELETE_ON_ERROR:
@@ -27,10 +29,11 @@ test: ## Test every behaviour once
 test-all: rights crash oracle corpora race ## Test longer: random worlds, kills, the race detector
 
 # Not with the race detector: the tests of the built program, which has none, and of packages that start no goroutine and
-# are slow with it.
-UNRACED = /internal/e2e$$|/ingest/office$$|/index/vector$$
+# are slow with it, such as the explorer's widgets. -short is for fewer random rounds, and without texts of megabytes in one
+# goroutine: `make test` and the targets above have them.
+UNRACED = /internal/e2e$$|/ingest/office$$|/index/vector$$|/ui/explorer/
 race: ## Test with the race detector, where there is a C compiler
-	@if command -v "$$($(GO) env CC)" >/dev/null 2>&1; then CGO_ENABLED=1 $(TEST) -race $$($(GO) list ./... | grep -Ev '$(UNRACED)'); \
+	@if command -v "$$($(GO) env CC)" >/dev/null 2>&1; then CGO_ENABLED=1 $(TEST) -race -short -vet=off $$($(GO) list ./... | grep -Ev '$(UNRACED)'); \
 	else echo "no C compiler: without the race detector"; $(TEST) ./...; fi
 
 test-scale: ## Test on PostgreSQL and Weaviate, on several nodes too, and kill them; PART=one only what takes little
@@ -48,11 +51,17 @@ crash: ## Kill add, sync and remove two hundred times, run three processes on on
 	QUARRY_SLOW=1 $(GO) test -count=1 -timeout 60m -run 'Kill|Hostile|ThreeProcesses' -v ./internal/e2e ./server/index/embedded
 
 # `make test` runs the seeds of the fuzz targets only: what new inputs find says nothing of the change at hand, so they
-# run each night. The number of runs bounds this, not a time.
+# run each night. The number of runs bounds this, not a time. A few runs need no GUIDED, which compiles everything again.
+# Each package is linked once, not once a target, as `go test -fuzz` does; inputs are kept where that keeps them.
 FUZZ = 2000x
+GUIDED = -fuzz .
 fuzz: ## Run each fuzz target on FUZZ new inputs
-	@grep -ro --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sort | sed 's|/[^/]*:func | |' | while read -r dir name; do \
-		$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZ) -timeout 60m "$$dir" </dev/null || exit 1; done
+	@scratch=$$(mktemp -d) && trap 'rm -rf "$$scratch"' EXIT && inputs=$$($(GO) env GOCACHE)/fuzz && \
+	for dir in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs dirname | sort -u); do \
+		$(GO) test -c -vet=off $(GUIDED) -o "$$scratch/test" "$$dir" || exit 1; package=$$($(GO) list "$$dir"); \
+		for name in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' "$$dir"/*_test.go); do echo "$$package $$name"; \
+			(cd "$$dir" && "$$scratch/test" -test.run '^$$' -test.fuzz "^$$name\$$" -test.fuzztime $(FUZZ) -test.timeout 60m \
+				-test.fuzzcachedir "$$inputs/$$package" </dev/null) || exit 1; done; done
 
 lint: ## Check formatting, vet, staticcheck, and the structure of the code
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not formatted:"; echo "$$unformatted"; exit 1; fi

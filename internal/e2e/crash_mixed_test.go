@@ -65,6 +65,7 @@ func documentsOf(files int) (documents int) {
 // of documents. What was reported as done must stay, the same command must complete the work, and in the end the library
 // must be that of a run that was never killed.
 func TestKillWithContainers(t *testing.T) {
+	t.Parallel()
 	rounds := 6
 	if os.Getenv("QUARRY_SLOW") != "" {
 		rounds = 150

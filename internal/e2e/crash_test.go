@@ -29,6 +29,7 @@ const crashFiles = 4000
 // TestKillDuringAdd kills `quarry add` at random moments. What it had reported as done must be there afterwards, nothing
 // may be there twice, the next run must complete the work, and a search in another process must never fail meanwhile.
 func TestKillDuringAdd(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	folder := filepath.Join(h.dir, "documents")
 	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
@@ -65,6 +66,7 @@ func TestKillDuringAdd(t *testing.T) {
 // TestKillDuringFirstAdd kills the very first `quarry add`, into a home where there is nothing, at random moments: before
 // the library is made, while it is made, and after.
 func TestKillDuringFirstAdd(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 2))
 	shared := newHome(t)
 	folder := filepath.Join(shared.dir, "documents")

@@ -21,6 +21,7 @@ import (
 // itself, within the memory that docs/library.md states, read the sound files, give a reason for each of the others,
 // and leave no file behind.
 func TestHostileFiles(t *testing.T) {
+	t.Parallel()
 	copies, size, mostMemory := 1, 2<<20, 640<<10 // KB
 	if os.Getenv("QUARRY_SLOW") != "" {
 		copies, size, mostMemory = 16, 12<<20, 1<<20

@@ -14,6 +14,7 @@ import (
 // few rounds or, with QUARRY_SLOW, a minute. No command may fail, a search must see each folder whole, as it was before or
 // after a change, and the last content must be found.
 func TestThreeProcesses(t *testing.T) {
+	t.Parallel()
 	const files = 40
 	h := newHome(t)
 	write := func(folder string, round int) {

@@ -187,7 +187,7 @@ func TestAttempts(t *testing.T) {
 		t.Run(who, func(t *testing.T) {
 			for _, r := range routes {
 				tried := fields[r.pattern]
-				if who != "kim" && who != "owner" && !caller.library {
+				if who != "kim" && (who != "owner" && !caller.library || testing.Short()) {
 					tried = nil // what a field may be does not depend on who sends it
 				}
 				method, target, _ := strings.Cut(r.pattern, " ")

@@ -53,9 +53,8 @@ const questionsPerWorld = 100
 func worldsToAsk(t *testing.T) (first, end uint64) {
 	t.Helper()
 	end = 40
-	if raceEnabled {
+	if testing.Short() {
 		end = 10
-		t.Log("with the race detector, 10 worlds in place of 40")
 	}
 	if os.Getenv("QUARRY_SLOW") != "" {
 		end = 1000

@@ -41,6 +41,9 @@ func TestReadersWaitWhileTheBacklogIsFull(t *testing.T) {
 
 // Large documents of tiny pieces have few blocks and lines, which still cover them.
 func TestTinyPiecesOfLargeDocumentsAreJoined(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, long texts")
+	}
 	const size, most = 4 << 20, 16 * mostHeadings
 	markdown := newMarkdownReader()
 	plain := func(source string) []block { return paragraphs(source, 0, kindProse) }
@@ -82,6 +85,9 @@ func countBlocks(blocks []block) int {
 }
 
 func TestDistinctWords(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, long texts")
+	}
 	of := func(words, repeated int) (text string) {
 		var out strings.Builder
 		for i := range words {

@@ -224,6 +224,9 @@ func randomMarkdown(r *rand.Rand) string {
 }
 
 func TestRandomMarkdownKeepsItsWords(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, many texts")
+	}
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 3_000 {
 		text := randomMarkdown(r)
@@ -261,6 +264,9 @@ func checkCover(t testing.TB, blocks []block, start, end int) {
 // TestHostileTextTakesLinearTime holds texts that make parsers quadratic or exhaust their stack to a time that only
 // linear work meets, on the busiest machine.
 func TestHostileTextTakesLinearTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, long texts")
+	}
 	const size = 1 << 20
 	fill := func(unit string) string { return strings.Repeat(unit, size/len(unit)) }
 	texts := map[string]string{

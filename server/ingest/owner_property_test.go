@@ -35,8 +35,12 @@ var worldFolders = []string{"a", "a/in", "b"}
 // TestOwnersProperty adds, changes, synchronises and removes files of several roots beside connectors that post, all of
 // which name the same few ids.
 func TestOwnersProperty(t *testing.T) {
-	const worlds, steps = 120, 25
-	for seed := range uint64(worlds) {
+	const steps = 25
+	worlds := uint64(120)
+	if testing.Short() {
+		worlds = 30
+	}
+	for seed := range worlds {
 		w := &ownerWorld{
 			library: newLibrary(t, nil), rand: rand.New(rand.NewPCG(seed, 11)), files: map[string]map[string]string{},
 			roots: map[string]bool{}, out: map[string]bool{}, gone: map[string]bool{},

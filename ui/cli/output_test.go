@@ -61,6 +61,9 @@ func (c cutAnswer) results() int {
 
 // Whatever the limit, the output parses, keeps to the limit unless nothing but the envelope is left, and counts right.
 func TestCutAnswersStayWhole(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, thousands of answers")
+	}
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 6 {
 		outcomes := randomOutcomes(random, 1+random.IntN(3))
@@ -102,6 +105,9 @@ func TestCutAnswersStayWhole(t *testing.T) {
 
 // Lines stay lines, and the summary stays the last.
 func TestCutLinesStayWhole(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, thousands of answers")
+	}
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 20 {
 		answer := ndjsonAnswer(randomOutcomes(random, 2), false, shape{})

@@ -19,6 +19,9 @@ func TestConformance(t *testing.T) {
 	}
 	for name, options := range kinds {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "disk, merging" {
+				t.Skip("the same code with less beside it")
+			}
 			indextest.Run(t, indextest.Params(lexical.DefaultParams()), func(t *testing.T) index.Index {
 				settings := options(t)
 				settings.Log = testLog(t)

@@ -149,8 +149,11 @@ func process(t *testing.T, role, dir string) (*exec.Cmd, *bufio.Scanner, io.Writ
 // TestKilledWritersLoseNothing kills a writing process again and again, at any moment, while another one searches.
 func TestKilledWritersLoseNothing(t *testing.T) {
 	rounds := 20
-	if os.Getenv("QUARRY_SLOW") != "" {
+	switch {
+	case os.Getenv("QUARRY_SLOW") != "":
 		rounds = 80
+	case testing.Short():
+		rounds = 5
 	}
 	dir := filepath.Join(t.TempDir(), "library")
 	first := open(t, Options{Dir: dir})

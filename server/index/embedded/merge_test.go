@@ -34,7 +34,11 @@ func segmentsOf(t testing.TB, x *Index) []*part {
 func TestMergesKeepWhatIsStored(t *testing.T) {
 	for name, dir := range places(t) {
 		t.Run(name, func(t *testing.T) {
-			for seed := range uint64(4) {
+			seeds := uint64(4)
+			if testing.Short() {
+				seeds = 1
+			}
+			for seed := range seeds {
 				random := rand.New(rand.NewPCG(seed, 1))
 				if dir != "" {
 					dir = t.TempDir()

@@ -13,6 +13,9 @@ import (
 
 // TestMemoryOfTheProcess: whatever a file unpacks to, the process that reads it stays below 400 MB.
 func TestMemoryOfTheProcess(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures another process")
+	}
 	if _, err := newReader(t).Read(t.Context(), filetest.PDF("x", "y")); err != nil { // compiling needs more than reading
 		t.Fatal(err)
 	}
