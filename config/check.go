@@ -286,7 +286,7 @@ func checkEngine(engine string) error {
 		return nil
 	}
 	u, err := url.Parse(engine)
-	if err != nil || u.Scheme == "" || u.Host == "" {
+	if err != nil || u.Scheme == "" || u.Host == "" && u.Query().Get("host") == "" {
 		return fmt.Errorf("is neither %q nor the address of an engine", EngineEmbedded)
 	}
 	if u.User != nil {

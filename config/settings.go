@@ -98,7 +98,7 @@ func descriptions() map[string][3]string {
 		"ssh.token":                     {yes, "false", "visitors can sign in with an access token"},
 		"ssh.open":                      {yes, "false", "visitors need neither key nor token"},
 		"index.engine":                  {"embedded, or a URL", "embedded", "where the library is indexed"},
-		"directory.url":                 {"a database URL", "a file beside the library", "where people and tokens are stored"},
+		"directory.url":                 {"a database URL", "files beside the library", "a PostgreSQL database of people, tokens and conversations, for several servers"},
 	}
 }
 

@@ -43,19 +43,18 @@ func ownerAt(ctx context.Context, s *Server, method, target, body string) string
 // An answer is stopped by whichever process is asked to, not only by the one that writes it.
 func TestAnAnswerOfAnotherProcessIsStopped(t *testing.T) {
 	t.Parallel()
-	models := answering(t, llmtest.HangAfter("The beginning "))
 	home := filepath.Join(t.TempDir(), "home")
+	stopsElsewhere(t, func() Options { return Options{Home: home} })
+}
+
+func stopsElsewhere(t *testing.T, place func() Options) {
+	t.Helper()
+	models := answering(t, llmtest.HangAfter("The beginning "))
 	var servers [2]*Server
 	for i := range servers {
-		var err error
-		if servers[i], err = Open(t.Context(), Options{Home: home, Models: models}); err != nil {
-			t.Fatal(err)
-		}
-		defer func() {
-			if err := servers[i].Close(); err != nil {
-				t.Error(err)
-			}
-		}()
+		options := place()
+		options.Models = models
+		servers[i] = openServer(t, options)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

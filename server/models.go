@@ -71,6 +71,9 @@ func (l *ledger) Postpone(tenant, day string, tokens int) error {
 	if err != nil {
 		return err
 	}
+	if err := os.MkdirAll(l.server.options.Home, 0o700); err != nil { // with a database server there may be no files yet
+		return err
+	}
 	path := filepath.Join(l.server.options.Home, postponedPrefix+uuid.NewString())
 	if err := os.WriteFile(path+".tmp", text, 0o600); err != nil {
 		return err

@@ -28,6 +28,7 @@ import (
 	"quarry/server/llm"
 	"quarry/server/metrics"
 	"quarry/server/pipeline"
+	"quarry/server/postgres"
 	"quarry/server/sample"
 )
 
@@ -44,6 +45,9 @@ var ErrClosed = errors.New("the server is closed")
 type Options struct {
 	// Home is the folder of the library. It need not exist: reading does not create it.
 	Home string
+	// Database is the address of a PostgreSQL database, which several servers may share, for everything but documents;
+	// empty: files in Home. The sample library ignores it.
+	Database string
 	// Sample serves the sample library, in memory. Home is ignored.
 	Sample bool
 	// Empty serves no documents, only the results of Federated. Home is ignored.
@@ -75,8 +79,9 @@ type Server struct {
 	options Options
 	api     *api.Server
 	people  *directory.Directory
-	budget  *llm.Budget   // nil: no limit
-	grace   time.Duration // for open requests when the server stops
+	pool    *postgres.Pool // of Options.Database; nil: files
+	budget  *llm.Budget    // nil: no limit
+	grace   time.Duration  // for open requests when the server stops
 	vectors *embedding
 
 	// Replaced in tests.
@@ -90,7 +95,7 @@ type Server struct {
 	replaced []io.Closer // files of removed tenants, which may still be read
 }
 
-// Open returns a server. It does not access the disk.
+// Open returns a server. It does not access the disk or the network.
 func Open(_ context.Context, options Options) (*Server, error) {
 	options.ReadOnly = options.ReadOnly || options.Empty
 	if options.Home == "" && !options.Sample && !options.Empty {
@@ -112,11 +117,17 @@ func Open(_ context.Context, options Options) (*Server, error) {
 			return nil, fmt.Errorf("open the library %s: %w", options.Home, err)
 		}
 		s.options.Home = home
+		if options.Database != "" {
+			if s.pool, err = postgres.Open(options.Database, options.ReadOnly); err != nil {
+				return nil, err
+			}
+		}
 		libraryPath, libraryFiles = tenantFolder(home, directory.DefaultTenant), ownFiles(home)
 	}
 	s.budget, s.vectors = s.newBudget(), s.newEmbedding()
+	database, servers := s.shares()
 	s.api = api.New(api.Options{
-		Directory: s.people, Index: s.index, Chats: s.chats, RemoveTenant: s.removeTenant, Models: options.Models, Budget: s.budget,
+		Database: database, Coordinator: servers, Directory: s.people, Index: s.index, Chats: s.chats, RemoveTenant: s.removeTenant, Models: options.Models, Budget: s.budget,
 		Federated: options.Federated, Empty: options.Empty,
 		Changed: s.vectors.changed,
 		Version: options.Version, Profile: options.Profile,
@@ -124,6 +135,14 @@ func Open(_ context.Context, options Options) (*Server, error) {
 		Log: options.Log, OmitQueries: options.OmitQueries, Now: options.Now,
 	})
 	return s, nil
+}
+
+// shares returns what the servers of one database share; zero values for files.
+func (s *Server) shares() (database string, servers api.Coordinator) {
+	if s.pool == nil {
+		return "", nil
+	}
+	return "PostgreSQL, " + s.pool.String(), s.pool
 }
 
 // InProcess returns the in-process handler for one identity. The owner's handler also changes the library.
@@ -144,7 +163,11 @@ func (s *Server) Close() error {
 		return nil
 	}
 	s.api.Close()
-	return s.closeAll()
+	err := s.closeAll()
+	if s.pool != nil {
+		err = errors.Join(err, s.pool.Close())
+	}
+	return err
 }
 
 // directory opens the directory once.
@@ -155,6 +178,8 @@ func (s *Server) directory(ctx context.Context, create bool) (*directory.Directo
 			return nil, errAbsent
 		case s.options.Sample:
 			return s.openSamplePeople(ctx)
+		case s.pool != nil:
+			return directory.OpenServer(ctx, s.pool, directory.WithClock(s.options.Now))
 		}
 		path := filepath.Join(s.options.Home, directoryFile)
 		found, err := exists(path)
@@ -273,7 +298,11 @@ const chatsFile = "chats.db"
 
 // chats returns a tenant's chat sessions.
 func (s *Server) chats(tenant string) *chat.Store {
-	return chat.Lazy(func(ctx context.Context, create bool) (*chat.Store, error) {
+	rows := ""
+	if s.chatsOnServer() {
+		rows = tenant
+	}
+	return chat.Lazy(rows, func(ctx context.Context, create bool) (*chat.Store, error) {
 		return s.openChats(ctx, tenant, create)
 	}, s.options.Now)
 }
@@ -286,6 +315,9 @@ func (s *Server) openChats(ctx context.Context, tenant string, create bool) (*ch
 	}
 	return openOrEmpty(ctx, s, state.lock, &state.chats, func(ctx context.Context) (*chat.Store, error) {
 		path := ""
+		if s.chatsOnServer() {
+			return s.openServerChats(ctx, tenant)
+		}
 		if !s.options.Sample && !s.options.ReadOnly {
 			path = filepath.Join(tenantFolder(s.options.Home, tenant), chatsFile)
 			found, err := exists(path)
@@ -307,4 +339,19 @@ func (s *Server) openChats(ctx context.Context, tenant string, create bool) (*ch
 	}, &s.shared.emptyChats, func(ctx context.Context) (*chat.Store, error) {
 		return chat.Open(ctx, "", s.options.Now)
 	})
+}
+
+// chatsOnServer reports whether the chat sessions are on the database server. In a read-only library they are in memory.
+func (s *Server) chatsOnServer() bool { return s.pool != nil && !s.options.ReadOnly }
+
+// openServerChats opens a tenant's chat sessions on the database server, whose directory has the tenant.
+func (s *Server) openServerChats(ctx context.Context, tenant string) (*chat.Store, error) {
+	if _, err := s.directory(ctx, true); err != nil {
+		return nil, err
+	}
+	stores, err := chat.OpenServer(ctx, s.pool, s.options.Now)
+	if err != nil {
+		return nil, err
+	}
+	return stores.Of(tenant), nil
 }

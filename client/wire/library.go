@@ -14,6 +14,7 @@ const (
 	CodeLibraryReadOnly   = "LIBRARY_READ_ONLY"
 	CodeLibraryOlder      = "LIBRARY_OLDER"
 	CodeLibraryBusy       = "LIBRARY_BUSY"
+	CodeDatabaseFailed    = "DATABASE_UNAVAILABLE"
 	CodeLibraryDamaged    = "LIBRARY_DAMAGED"
 	CodeLibraryLost       = "LIBRARY_LOST"
 	CodeDocumentDamaged   = "DOCUMENT_DAMAGED"
@@ -218,6 +219,8 @@ type LibraryStatus struct {
 	// Vectors is how many chunks can be found by vector, as VectorModel gave it; absent without one.
 	Vectors     int    `json:"vectors,omitempty" jsonschema:"passages with a vector"`
 	VectorModel string `json:"vector_model,omitempty"`
+	// Database is the server with the people, tokens and conversations; absent if they are in files.
+	Database string `json:"database,omitempty" jsonschema:"PostgreSQL database of people, tokens and conversations"`
 	// VectorsRefused is how many texts that model does not take.
 	VectorsRefused int `json:"vectors_refused,omitempty" jsonschema:"passages that the model rejected"`
 }

@@ -37,6 +37,10 @@ type Options struct {
 	Index func(ctx context.Context, tenant string, create bool) (index.Index, error)
 	// Chats returns a tenant's chat sessions.
 	Chats func(tenant string) *chat.Store
+	// Database names the database server of Directory and Chats; empty: files.
+	Database string
+	// Coordinator counts requests against the rate limits of several servers, and leases work; nil: there is one server.
+	Coordinator Coordinator
 	// RemoveTenant deletes a tenant and everything stored for it.
 	RemoveTenant func(ctx context.Context, id string) error
 	// Changed is called when a request has stored documents, which need vectors. Nil: the next add or sync makes them.

@@ -22,6 +22,13 @@ const documentBatch = 1_000
 // SyncConnectors updates the stored documents of changed connectors: who may see them, and their document sets. It deletes
 // the documents of removed connectors. After an error, the next call continues.
 func (s *Server) SyncConnectors(ctx context.Context, tenant string) error {
+	if pairs, err := s.Directory.UnsyncedCCPairs(ctx, tenant); err != nil || len(pairs) == 0 {
+		return err
+	}
+	return s.lease(ctx, "connectors of "+tenant, func(ctx context.Context) error { return s.syncConnectors(ctx, tenant) })
+}
+
+func (s *Server) syncConnectors(ctx context.Context, tenant string) error {
 	for {
 		pairs, err := s.Directory.UnsyncedCCPairs(ctx, tenant)
 		if err != nil || len(pairs) == 0 {

@@ -120,6 +120,8 @@ func explain(err error, trusted bool) (f failure, known bool) {
 	case errors.Is(err, index.ErrBusy):
 		return coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE",
 			"Another process is writing to the library.").after(retrySoon), true
+	case errors.Is(err, index.ErrUnavailable):
+		return coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE", "The database of the server is not available.").after(retrySoon), false
 	case errors.Is(err, llm.ErrUncounted):
 		return coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE",
 			"The use of language models cannot be counted, so they are disabled. Search works without them.").after(retrySoon), true
@@ -156,6 +158,7 @@ func libraryFailure(err error, f *failure) bool {
 		{index.ErrNetworkFileSystem, http.StatusInternalServerError, wire.CodeNetworkFileSystem},
 		{index.ErrOlder, http.StatusForbidden, wire.CodeLibraryOlder},
 		{index.ErrReadOnly, http.StatusForbidden, wire.CodeLibraryReadOnly},
+		{index.ErrUnavailable, http.StatusServiceUnavailable, wire.CodeDatabaseFailed},
 		{index.ErrBusy, http.StatusServiceUnavailable, wire.CodeLibraryBusy},
 		{index.ErrLost, http.StatusInternalServerError, wire.CodeLibraryLost},
 		{index.ErrDamaged, http.StatusInternalServerError, wire.CodeLibraryDamaged},

@@ -32,7 +32,7 @@ func (s *Server) Gate(options PublicOptions) *Gate {
 	if options.Concurrency <= 0 {
 		options.Concurrency = DefaultConcurrency
 	}
-	g := &Gate{server: s, options: options, guard: newGuards(options, s.Now)}
+	g := &Gate{server: s, options: options, guard: newGuards(options, s.Now, s.Coordinator)}
 	g.visits = s.logged(s.recovered(s.mount(s.routes(), identifyVisitor, g.guard)))
 	return g
 }
@@ -102,14 +102,14 @@ type guards struct {
 	changes    *limiter
 }
 
-func newGuards(options PublicOptions, now func() time.Time) *guards {
+func newGuards(options PublicOptions, now func() time.Time, shared Coordinator) *guards {
 	half := max(1, options.Concurrency/2)
 	return &guards{
 		pending: newQuota(half*queueFactor, math.MaxInt), working: newQuota(half, math.MaxInt),
 		flight:     newQuota(flightOfPerson, flightInAll),
 		workers:    newWorkers(options.Concurrency, options.Concurrency*queueFactor),
 		monitoring: newWorkers(maxMonitoring, maxMonitoring*queueFactor),
-		limits:     newLimiter(options.Rate, now), changes: newLimiter(changeRate(), now),
+		limits:     newLimiter("searches", options.Rate, now, shared), changes: newLimiter("changes", changeRate(), now, shared),
 	}
 }
 

@@ -146,7 +146,7 @@ func TestAnswersThatWaitTakeNoRoom(t *testing.T) {
 // TestAnswersInFlightAreBounded: one that is too large to wait is refused, and a stream broken off.
 func TestAnswersInFlightAreBounded(t *testing.T) {
 	w := newWorld(t)
-	guard := newGuards(PublicOptions{Concurrency: 1}, w.server.Now)
+	guard := newGuards(PublicOptions{Concurrency: 1}, w.server.Now, nil)
 	guard.flight = newQuota(megabyte, megabyte)
 	for name, flush := range map[string]bool{"whole": false, "stream": true} {
 		slow := unread{httptest.NewRecorder(), make(chan struct{}, 1), make(chan struct{})}

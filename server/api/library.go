@@ -136,11 +136,11 @@ func (s *Server) librarySync(w http.ResponseWriter, r *http.Request, who directo
 		if err != nil {
 			return repaired, err
 		}
-		done, err := ingest.Sync(ctx, documents, paths, local, report)
+		done, err := s.syncFiles(ctx, who.Tenant, documents, paths, local, report)
 		if errors.Is(err, index.ErrDamaged) && extent == wire.CheckPart {
 			// The damage is in a part that was not checked.
 			if repaired, err = s.repair(ctx, documents, wire.CheckFull, report); err == nil {
-				done, err = ingest.Sync(ctx, documents, paths, local, report)
+				done, err = s.syncFiles(ctx, who.Tenant, documents, paths, local, report)
 			}
 		}
 		done.Repaired, done.Damaged, done.Updated = repaired.Repaired, repaired.Damaged, done.Updated+repaired.Updated
@@ -259,6 +259,11 @@ func (s *Server) libraryStatus(c *call) (any, error) {
 	status, err := ingest.Status(c.Context(), documents)
 	if err != nil {
 		return nil, fmt.Errorf("list what was added: %w", err)
+	}
+	if status.Database = s.Database; status.Database != "" {
+		if _, err := s.Directory.Tenants(c.Context()); err != nil {
+			return nil, err
+		}
 	}
 	return c.view(func(snapshot index.Snapshot) (any, error) {
 		stats, err := snapshot.Stats(c.Context())

@@ -120,21 +120,41 @@ const maxBuckets = 10_000
 
 // limiter is a token bucket per key. A nil limiter allows everything. It is safe for concurrent use.
 type limiter struct {
-	rate Rate
-	now  func() time.Time
+	rate   Rate
+	now    func() time.Time
+	shared Coordinator // nil: only this server counts
+	name   string      // of what is counted, for shared
 
 	mutex   sync.Mutex
 	buckets *lru.Cache[string, *rate.Limiter]
 }
 
-func newLimiter(limit Rate, now func() time.Time) *limiter {
+func newLimiter(name string, limit Rate, now func() time.Time, shared Coordinator) *limiter {
 	if limit.Count <= 0 || limit.Per <= 0 {
 		return nil
 	}
-	return &limiter{rate: limit, now: now, buckets: newLRU[string, *rate.Limiter](maxBuckets)}
+	return &limiter{rate: limit, now: now, shared: shared, name: name, buckets: newLRU[string, *rate.Limiter](maxBuckets)}
 }
 
-// allow counts a request of a key. If it is not allowed, wait is the time until the next one is.
+// take counts a request of a key. It returns the refusal if it is not allowed.
+func (l *limiter) take(ctx context.Context, key, whose, what string) error {
+	wait, ok := time.Duration(0), true
+	if l.shared == nil {
+		wait, ok = l.allow(key)
+	} else {
+		var err error
+		if wait, err = l.shared.Take(ctx, l.name+"/"+key, l.rate.Count, l.rate.Per); err != nil {
+			return err
+		}
+		ok = wait <= 0
+	}
+	if !ok {
+		return tooMany(whose, what, l.rate, wait)
+	}
+	return nil
+}
+
+// allow counts a request of a key in this process. If it is not allowed, wait is the time until the next one is.
 func (l *limiter) allow(key string) (wait time.Duration, ok bool) {
 	if l == nil {
 		return 0, true
@@ -166,18 +186,15 @@ func (l *limiter) admit(r *http.Request, who directory.Principal, body []byte) e
 	if who.TokenID == 0 {
 		whose, key = "You have used up your", "visitor/"+personOf(r, who)
 	}
-	if wait, ok := l.allow(key); !ok {
-		return tooMany(whose, searches, l.rate, wait)
+	if err := l.take(r.Context(), key, whose, searches); err != nil {
+		return err
 	}
 	session := sessionOf(r, body)
 	if session == "" {
 		return nil
 	}
 	// The key includes the user, so that nobody can use up the limit of another user's session.
-	if wait, ok := l.allow(who.Tenant + "/session/" + who.UserID + "/" + session); !ok {
-		return tooMany("This chat session has used up its", searches, l.rate, wait)
-	}
-	return nil
+	return l.take(r.Context(), who.Tenant+"/session/"+who.UserID+"/"+session, "This chat session has used up its", searches)
 }
 
 // sessionOf returns the chat session that a request names; empty if there is none.
@@ -196,13 +213,10 @@ func isChat(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/chat/
 
 // admitChange counts a change against the limit of the person, across all tokens. Administrators are not limited.
 func (l *limiter) admitChange(r *http.Request, who directory.Principal) error {
-	if who.Admin {
+	if l == nil || who.Admin {
 		return nil
 	}
-	if wait, ok := l.allow(personOf(r, who)); !ok {
-		return tooMany("You have used up your", "changes and questions", l.rate, wait)
-	}
-	return nil
+	return l.take(r.Context(), personOf(r, who), "You have used up your", "changes and questions")
 }
 
 // tooMany is the error of an exceeded rate limit.

@@ -96,7 +96,9 @@ func (s *Server) embed(ctx context.Context, tenant string, documents index.Index
 		return nil, nil
 	}
 	v := &vectoriser{model: llm.CountedEmbedder(model, s.Budget.Meter(tenant), "embed")}
-	err = documents.Embed(ctx, model.Name(), v.vectors, report)
+	err = s.lease(ctx, "embedding of "+tenant, func(ctx context.Context) error {
+		return documents.Embed(ctx, model.Name(), v.vectors, report)
+	})
 	if v.refused > 0 {
 		s.Log.WarnContext(ctx, "the embedding model refused some passages; they are found by words only",
 			"tenant", tenant, "passages", v.refused, "error", v.why.Error())

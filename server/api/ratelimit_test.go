@@ -20,7 +20,7 @@ func (c *clock) read() time.Time { return c.now }
 
 func TestLimiterTable(t *testing.T) {
 	c := &clock{today}
-	l := newLimiter(Rate{3, time.Minute}, c.read)
+	l := newLimiter("", Rate{3, time.Minute}, c.read, nil)
 	for i, step := range []struct {
 		after time.Duration
 		key   string
@@ -41,7 +41,7 @@ func TestLimiterTable(t *testing.T) {
 		}
 	}
 	for _, none := range []Rate{{}, {0, time.Second}, {1, 0}, {-1, time.Hour}} {
-		if l := newLimiter(none, c.read); l != nil {
+		if l := newLimiter("", none, c.read, nil); l != nil {
 			t.Errorf("%v limits", none)
 		}
 	}
@@ -57,7 +57,7 @@ func TestLimiterNeverAdmitsMore(t *testing.T) {
 	for range 200 {
 		rate := Rate{1 + random.IntN(9), time.Duration(1+random.IntN(100)) * time.Second}
 		c := &clock{today}
-		l := newLimiter(rate, c.read)
+		l := newLimiter("", rate, c.read, nil)
 		var admitted []time.Time
 		for range 300 {
 			wait, ok := l.allow("x")
@@ -83,7 +83,7 @@ func TestLimiterNeverAdmitsMore(t *testing.T) {
 
 func TestLimiterIsBounded(t *testing.T) {
 	c := &clock{today}
-	l := newLimiter(Rate{1, time.Hour}, c.read)
+	l := newLimiter("", Rate{1, time.Hour}, c.read, nil)
 	l.allow("first")
 	for i := range maxBuckets - 1 {
 		l.allow(strconv.Itoa(i))

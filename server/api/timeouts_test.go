@@ -20,7 +20,7 @@ import (
 // serveWorld listens with the patience of a real server, in a bubble.
 func serveWorld(t *testing.T, w *world, routes ...route) *memnet.Listener {
 	t.Helper()
-	guard := newGuards(PublicOptions{Concurrency: DefaultConcurrency}, w.server.Now)
+	guard := newGuards(PublicOptions{Concurrency: DefaultConcurrency}, w.server.Now, nil)
 	handler := w.server.mount(append(w.server.routes(), routes...), w.server.authenticate, guard)
 	listener := memnet.Listen()
 	s := &httptest.Server{Listener: listener, Config: &http.Server{ReadTimeout: time.Minute,

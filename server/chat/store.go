@@ -112,9 +112,10 @@ type Store struct {
 }
 
 // Lazy returns a store that is opened when it is used: find opens it, or returns the open one. If there is none, find
-// creates one with create, which is set for changes, and otherwise returns an empty one.
-func Lazy(find func(ctx context.Context, create bool) (*Store, error), now func() time.Time) *Store {
-	return &Store{now: now, open: func(ctx context.Context, create bool) (sqldb.DB, error) {
+// creates one with create, which is set for changes, and otherwise returns an empty one. Tenant is whose sessions they are in a
+// database of several tenants; empty in a file.
+func Lazy(tenant string, find func(ctx context.Context, create bool) (*Store, error), now func() time.Time) *Store {
+	return &Store{tenant: tenant, now: now, open: func(ctx context.Context, create bool) (sqldb.DB, error) {
 		found, err := find(ctx, create)
 		if err != nil {
 			return nil, err

@@ -84,7 +84,7 @@ func TestChangesCreateNoStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = empty.Close() }()
-	store := Lazy(func(_ context.Context, create bool) (*Store, error) {
+	store := Lazy("", func(_ context.Context, create bool) (*Store, error) {
 		if create {
 			return nil, errors.New("it was created again")
 		}

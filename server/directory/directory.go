@@ -32,7 +32,8 @@ var migrations embed.FS
 // the same file or database open.
 type Directory struct {
 	open   sqldb.Lazy
-	db     sqldb.DB // what Open opened
+	counts sqldb.Lazy // of model tokens
+	db     sqldb.DB   // what Open opened
 	now    func() time.Time
 	recent *lru.Cache[cacheKey, versioned]
 	noting sync.Map // ids of tokens whose use is being recorded: only one request at a time waits for the writer
@@ -69,7 +70,9 @@ func OpenServer(ctx context.Context, pool *postgres.Pool, options ...Option) (*D
 	if err != nil {
 		return nil, fmt.Errorf("open the directory: %w", err)
 	}
-	return opened(db, options), nil
+	d := opened(db, options)
+	d.counts = sqldb.Opened(db.For("model tokens")) // counting changes nothing that is cached
+	return d, nil
 }
 
 func opened(db sqldb.DB, options []Option) *Directory {
@@ -84,13 +87,18 @@ func opened(db sqldb.DB, options []Option) *Directory {
 // Lazy returns a directory that is opened when it is used: find opens it, or returns the open one. If there is none, find
 // creates one with create, which is set for changes, and otherwise returns an empty read-only one.
 func Lazy(find func(ctx context.Context, create bool) (*Directory, error), now func() time.Time) *Directory {
-	return newDirectory(func(ctx context.Context, create bool) (sqldb.DB, error) {
-		found, err := find(ctx, create)
-		if err != nil {
-			return nil, err
+	open := func(of func(*Directory) sqldb.Lazy) sqldb.Lazy {
+		return func(ctx context.Context, create bool) (sqldb.DB, error) {
+			found, err := find(ctx, create)
+			if err != nil {
+				return nil, err
+			}
+			return of(found)(ctx, create)
 		}
-		return found.db, nil
-	}, now)
+	}
+	d := newDirectory(open(func(d *Directory) sqldb.Lazy { return d.open }), now)
+	d.counts = open(func(d *Directory) sqldb.Lazy { return d.counts })
+	return d
 }
 
 func newDirectory(open sqldb.Lazy, now func() time.Time) *Directory {
@@ -98,7 +106,7 @@ func newDirectory(open sqldb.Lazy, now func() time.Time) *Directory {
 	if err != nil {
 		panic(err) // the size is not positive
 	}
-	return &Directory{open: open, now: now, recent: recent}
+	return &Directory{open: open, counts: open, now: now, recent: recent}
 }
 
 // IsAbsent reports whether the directory is an empty stand-in for one that does not exist.

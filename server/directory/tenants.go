@@ -82,11 +82,11 @@ func (d *Directory) RemoveTenant(ctx context.Context, id string) error {
 // only reads.
 func (d *Directory) AddModelTokens(ctx context.Context, tenant, day string, tokens int) (sum int, err error) {
 	if tokens == 0 {
-		sums, err := sqldb.List(ctx, d.open, "read the tokens of "+day, sqldb.Column[int],
+		sums, err := sqldb.List(ctx, d.counts, "read the tokens of "+day, sqldb.Column[int],
 			"SELECT tokens FROM model_tokens WHERE tenant_id = ? AND day = ?", tenant, day)
 		return sqldb.First(sums, err, nil)
 	}
-	err = d.open.Update(ctx, "count the tokens of "+day, func(tx *sql.Tx) error {
+	err = d.counts.Update(ctx, "count the tokens of "+day, func(tx *sql.Tx) error {
 		return tx.QueryRowContext(ctx, `INSERT INTO model_tokens (tenant_id, day, tokens) VALUES (?, ?, ?)
 			ON CONFLICT (tenant_id, day) DO UPDATE SET tokens = model_tokens.tokens + excluded.tokens RETURNING tokens`, tenant, day, tokens).Scan(&sum)
 	})

@@ -14,6 +14,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -40,6 +42,10 @@ type Pool struct {
 	schema   string
 	address  string // without user and password, for messages
 	readOnly bool
+
+	counted   atomic.Int64 // requests, by Take
+	preparing sync.Mutex
+	prepared  bool
 }
 
 // Open returns a pool for the address of a database, "postgres://user:password@host/name". It does not connect. The
@@ -99,6 +105,8 @@ func parse(address string) (config *pgx.ConnConfig, connections int, err error) 
 	for name, value := range map[string]string{
 		"application_name": "quarry", "search_path": defaultSchema, "lock_timeout": "10s", "statement_timeout": "60s",
 		"idle_in_transaction_session_timeout": "60s",
+		// The server notices soon that a machine has gone, and ends its locks and leases.
+		"tcp_keepalives_idle": "20", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "4",
 	} {
 		config.RuntimeParams[name] = cmp.Or(config.RuntimeParams[name], value)
 	}

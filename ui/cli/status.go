@@ -181,6 +181,9 @@ func (a *app) statusText(status statusReport) string {
 		return b.String()
 	}
 	line("Documents", "%d, in %s, %s on disk", library.Documents, text.Count(library.Chunks, "passage"), text.Size(library.Bytes))
+	if library.Database != "" {
+		line("People, chats", "%s", library.Database)
+	}
 	if library.VectorModel != "" {
 		line("Vectors", "%d of %s, by %s", library.Vectors, text.Count(library.Chunks, "passage"), library.VectorModel)
 		if library.VectorsRefused > 0 {

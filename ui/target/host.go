@@ -64,8 +64,13 @@ func (h *Host) Warnings() []config.Warning { return h.Config.Warnings }
 func (h *Host) Decide(request Request) (Choice, error) {
 	return Decide(request, Sources{
 		Config: h.Config, Environment: config.ReadEnvironment(h.Env), Paths: h.Paths, Keyring: h.Keyring,
-		HasDocuments: func(dir string) (bool, error) { return server.HasDocuments(context.Background(), dir) },
-		OnyxCLI:      config.ReadOnyxCLI,
+		HasDocuments: func(dir string) (bool, error) {
+			if h.onDatabaseServer() {
+				return true, nil
+			}
+			return server.HasDocuments(context.Background(), dir)
+		},
+		OnyxCLI: config.ReadOnyxCLI,
 	})
 }
 
@@ -202,10 +207,14 @@ func (h *Host) LibraryChoice() Choice {
 	return *localChoice(RuleLibrary, "the library in "+h.Paths.Data, config.LocalProfile, h.Paths.Data, h.Paths.DataFrom)
 }
 
+// onDatabaseServer reports whether people and conversations are on a database server: then there is a library, also without
+// files on this machine.
+func (h *Host) onDatabaseServer() bool { return !h.Config.Directory.URL.IsZero() }
+
 // needLibrary returns an error if a folder has no library or cannot be read.
 func (h *Host) needLibrary(dir string) error {
 	exists, err := libraryExists(dir)
-	if err != nil || exists {
+	if err != nil || exists || h.onDatabaseServer() {
 		return err
 	}
 	fix := "add files with quarry add PATH"
@@ -271,22 +280,24 @@ func (h *Host) server(ctx context.Context, options server.Options, label string)
 	options.Models, options.ReadOnly = models, ReadOnly(h.Env)
 	options.Version, options.Profile, options.Log = h.Version, label, h.Log
 	options.OmitQueries, options.Now, options.SecretKey = h.Config.Private, h.Now, h.Env.Get("QUARRY_SECRET_KEY")
-	return server.Open(ctx, options)
+	if !options.Sample && !options.Empty {
+		options.Database = h.Config.Directory.URL.Reveal()
+	}
+	opened, err := server.Open(ctx, options)
+	if err != nil && options.Database != "" {
+		return nil, &config.Error{Exit: config.ExitNotConfigured, Problem: "cannot open the library", Err: err,
+			Fix: "correct directory.url, such as postgres://user@db.example.com/quarry, or remove it"}
+	}
+	return opened, err
 }
 
 // checkEngine rejects engines that this version does not have, instead of searching other files.
 func (h *Host) checkEngine() error {
-	key := ""
-	switch {
-	case h.Config.Index.Engine != config.EngineEmbedded:
-		key = "index.engine"
-	case !h.Config.Directory.URL.IsZero():
-		key = "directory.url"
-	default:
+	if h.Config.Index.Engine == config.EngineEmbedded {
 		return nil
 	}
-	return &config.Error{Exit: config.ExitNotAvailable, Problem: fmt.Sprintf("%s: %s: this version supports only the embedded engine",
-		h.Config.File, key), Fix: "remove " + key + ", or use a version that supports it"}
+	return &config.Error{Exit: config.ExitNotAvailable, Problem: h.Config.File + ": index.engine: this version supports only the embedded engine",
+		Fix: "remove index.engine, or use a version that supports it"}
 }
 
 // libraryExists reports whether a folder has a library: with documents or tokens. A library without read permission is

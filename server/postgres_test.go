@@ -1,0 +1,130 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"quarry/internal/testkit/llmtest"
+	"quarry/internal/testkit/postgrestest"
+	"quarry/server/api"
+	"quarry/server/directory"
+)
+
+func openServer(t *testing.T, options Options) *Server {
+	t.Helper()
+	s, err := Open(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// machines returns the options of servers of one database, each of which has files of its own.
+func machines(t *testing.T) func() Options {
+	address := postgrestest.Address(t, t.TempDir())
+	return func() Options { return Options{Home: filepath.Join(t.TempDir(), "home"), Database: address} }
+}
+
+func TestAnAnswerOfAnotherMachineIsStopped(t *testing.T) {
+	t.Parallel()
+	stopsElsewhere(t, machines(t))
+}
+
+// TestServersOfOneDatabase: what is changed at one is true at the other with the next request, and limits are of both.
+func TestServersOfOneDatabase(t *testing.T) {
+	t.Parallel()
+	ctx, place := t.Context(), machines(t)
+	var servers [2]*Server
+	var handlers [2]http.Handler
+	for i := range servers {
+		options := place()
+		options.Models = answering(t, llmtest.Text("Nothing was found."))
+		servers[i] = openServer(t, options)
+		handlers[i] = servers[i].Admit(api.PublicOptions{Rate: api.Rate{Count: 3, Per: 24 * time.Hour}}).gate.Listener(true)
+	}
+	ask := func(server int, secret, method, target, body string) *httptest.ResponseRecorder {
+		request := httptest.NewRequestWithContext(ctx, method, "http://localhost"+target, strings.NewReader(body))
+		request.Header.Set("Authorization", "Bearer "+secret)
+		answer := httptest.NewRecorder()
+		handlers[server].ServeHTTP(answer, request)
+		return answer
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	one, two := servers[0].people, servers[1].people
+	must(one.AddTenant(ctx, "acme"))
+	token, secret, err := one.AddToken(ctx, directory.TokenRequest{Tenant: "acme", Name: "x", Email: "jo@acme.example"})
+	must(err)
+	for i, want := range []int{200, 200, 200, 429, 429} {
+		answer := ask(i%2, secret, http.MethodPost, "/search", `{"query":"x"}`)
+		if answer.Code != want || want == 429 && answer.Header().Get("Retry-After") == "" {
+			t.Errorf("search %d: %d %s", i, answer.Code, answer.Body)
+		}
+	}
+	session := strings.Split(ask(0, secret, http.MethodPost, "/chat/create-chat-session", `{}`).Body.String(), `"`)[3]
+	if answer := ask(1, secret, http.MethodGet, "/chat/get-chat-session/"+session, ""); answer.Code != 200 {
+		t.Errorf("a conversation begun at the other server: %d %s", answer.Code, answer.Body)
+	}
+	if _, err := one.AddModelTokens(ctx, "acme", "2026-08-01", 7); err != nil {
+		t.Error(err)
+	}
+	if sum, err := two.AddModelTokens(ctx, "acme", "2026-08-01", 5); sum != 12 || err != nil {
+		t.Errorf("%d model tokens of both (%v)", sum, err)
+	}
+	must(two.RevokeToken(ctx, "acme", "", token.ID))
+	if answer := ask(0, secret, http.MethodGet, "/me", ""); answer.Code != 403 {
+		t.Errorf("a token revoked at the other server: %d", answer.Code)
+	}
+	_, other, err := two.AddToken(ctx, directory.TokenRequest{Tenant: "acme", Name: "y", Email: "jo@acme.example"})
+	must(err)
+	if answer := ask(0, other, http.MethodGet, "/chat/get-chat-session/"+session, ""); answer.Code != 200 {
+		t.Errorf("a token added at the other server: %d", answer.Code)
+	}
+	must(servers[1].removeTenant(ctx, "acme"))
+	if answer := ask(0, other, http.MethodGet, "/me", ""); answer.Code != 403 {
+		t.Errorf("a token of a tenant removed at the other server: %d", answer.Code)
+	}
+	must(one.AddTenant(ctx, "acme"))
+	if n, err := servers[0].chats("acme").Count(ctx); n != 0 || err != nil {
+		t.Errorf("a new tenant of the same name has %d conversations (%v)", n, err)
+	}
+	if status := ownerAt(ctx, servers[0], http.MethodGet, "/library/status", ""); !strings.Contains(status, `"database":"PostgreSQL, `) {
+		t.Errorf("status: %s", status)
+	}
+}
+
+// TestUnavailableDatabase: outsiders get a 503 without details, the owner the reason and what to do.
+func TestUnavailableDatabase(t *testing.T) {
+	t.Parallel()
+	const password = "S3cret-Pa55"
+	s := openServer(t, Options{Home: t.TempDir(), Database: "postgres://u:" + password + "@127.0.0.1:1/quarry"})
+	answer := httptest.NewRecorder()
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/me", nil)
+	request.Header.Set("Authorization", "Bearer onyx_pat_x")
+	s.Admit(api.PublicOptions{}).gate.Listener(true).ServeHTTP(answer, request)
+	if body := answer.Body.String(); answer.Code != 503 || answer.Header().Get("Retry-After") == "" || strings.Contains(body, "127.0.0.1") {
+		t.Errorf("%d %s", answer.Code, body)
+	}
+	if body := ownerAt(t.Context(), s, http.MethodGet, "/library/status", ""); !strings.Contains(body, "DATABASE_UNAVAILABLE") ||
+		!strings.Contains(body, "start PostgreSQL") || strings.Contains(body, password) {
+		t.Error(body)
+	}
+	if _, err := Open(t.Context(), Options{Home: t.TempDir(), Database: "postgres://u:" + password + "@h/x?pool_max_conns=0"}); err == nil ||
+		strings.Contains(fmt.Sprint(err), password) {
+		t.Errorf("opened an impossible address: %v", err)
+	}
+}
