@@ -59,6 +59,10 @@ func measureRuns(binary, folder, markdown, files string) (held bool, err error) 
 	if err != nil {
 		return false, err
 	}
+	size, err := relativeSize(filepath.Join(scratch, "markdown", "0"), markdown)
+	if err != nil {
+		return false, err
+	}
 	many, sync, err := timeSync(binary, files, filepath.Join(scratch, "files"))
 	if err != nil {
 		return false, err
@@ -84,6 +88,7 @@ func measureRuns(binary, folder, markdown, files string) (held bool, err error) 
 		measure.New("add, first run", "ms", first, measure.P50(1000)),
 		measure.New("add, nothing changed", "ms", second, measure.P50(100)),
 		measure.New("add 31 MB of Markdown in 4,415 files", "ms", large, measure.P50(2500)),
+		measure.One("its library on disk ÷ text", "×", size, measure.Most(1)),
 		measure.One("add 100,000 small files", "ms", many),
 		measure.New("sync them, nothing changed", "ms", sync, measure.P50(2000)),
 		measure.New("a watched change, found by a search", "ms", watched, measure.P50(1000)),
@@ -105,6 +110,16 @@ func timeAdds(binary, folder, scratch string) (first, second []float64, err erro
 		}
 	}
 	return first, second, nil
+}
+
+// relativeSize is the size of a library relative to the files that were added to it.
+func relativeSize(library, files string) (float64, error) {
+	disk, err := measure.FolderBytes(library)
+	if err != nil {
+		return 0, err
+	}
+	text, err := measure.FolderBytes(files)
+	return float64(disk) / float64(text), err
 }
 
 func timeSync(binary, folder, home string) (add float64, sync []float64, err error) {

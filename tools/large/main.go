@@ -23,6 +23,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/server/index"
+	"quarry/server/index/codec"
 	"quarry/server/index/embedded"
 	"quarry/server/pipeline"
 	"quarry/tools/measure"
@@ -33,6 +34,8 @@ const (
 	budget         = 25  // p95 in process, in ms
 	openBudget     = 20  // in ms
 	memoryBudget   = 500 // of the server, in MB
+
+	sampledDocuments = 5_000 // of which the text is measured
 )
 
 func main() {
@@ -100,8 +103,42 @@ func inProcess(ctx context.Context, library string, kinds []kind, profile string
 	if err != nil {
 		return false, err
 	}
-	figures = append(figures, measure.One("opening", "ms", opening, measure.Most(openBudget)))
+	size, err := relativeSize(ctx, opened, library)
+	if err != nil {
+		return false, err
+	}
+	figures = append(figures, measure.One("opening", "ms", opening, measure.Most(openBudget)),
+		measure.One("library on disk ÷ text", "×", size, measure.Most(1)))
 	return measure.Print(os.Stdout, "in process", figures)
+}
+
+// relativeSize is the size of a library of benchcorpus relative to its text, of which a part is read.
+func relativeSize(ctx context.Context, opened *embedded.Index, library string) (float64, error) {
+	disk, err := measure.FolderBytes(library)
+	if err != nil {
+		return 0, err
+	}
+	snapshot, err := opened.Snapshot(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer snapshot.Close()
+	stats, err := snapshot.Stats(ctx)
+	if err != nil {
+		return 0, err
+	}
+	step, read, text := max(1, stats.Documents/sampledDocuments), 0, 0
+	for i := 0; i < stats.Documents; i += step {
+		chunks, err := snapshot.Chunks(ctx, fmt.Sprintf("doc-%07d", i), 0, codec.MaxChunks, index.Access{All: true})
+		if err != nil {
+			return 0, err
+		}
+		for _, chunk := range chunks {
+			text += len(chunk.Text)
+		}
+		read++
+	}
+	return float64(disk) / (float64(text) / float64(read) * float64(stats.Documents)), nil
 }
 
 // overHTTP measures the same searches by one client of a server.

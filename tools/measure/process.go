@@ -2,6 +2,7 @@ package measure
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -103,4 +104,19 @@ func CPUOf(pid int) time.Duration {
 	user, _ := strconv.Atoi(fields[11])
 	system, _ := strconv.Atoi(fields[12])
 	return time.Duration(user+system) * tick
+}
+
+// FolderBytes returns the sum of the sizes of all files below a folder.
+func FolderBytes(folder string) (sum int64, err error) {
+	err = filepath.WalkDir(folder, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil {
+			sum += info.Size()
+		}
+		return err
+	})
+	return sum, err
 }

@@ -151,7 +151,7 @@ func (r *Reader) DeltaOf(ordinal int) (d Delta, err error) {
 		alone := NewBits(r.Documents())
 		alone.Add(ordinal)
 		for e := r.terms.from(0); e.next(); {
-			term := r.termOf(e.value)
+			term := r.termOf(&e)
 			if n := term.countIn(uint32(from), uint32(to), &b); n.Chunks > 0 {
 				d.Terms[string(e.key)] = n
 			}

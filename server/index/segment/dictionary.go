@@ -63,6 +63,7 @@ func (w *dictionaryWriter) finish() []byte {
 // dictionary reads a dictionary section.
 type dictionary struct {
 	r      *Reader
+	placed bool // values begin with where they point to, see places
 	extent extent
 	count  int
 	blocks int
@@ -115,6 +116,7 @@ type entries struct {
 	left  int // entries left in the dictionary
 	key   []byte
 	value []byte
+	places
 	// shared is how many bytes the key has in common with the one before it.
 	shared int
 }
@@ -129,7 +131,8 @@ func (e *entries) next() bool {
 	if e.left <= 0 {
 		return false
 	}
-	if len(e.rest) == 0 {
+	first := len(e.rest) == 0
+	if first {
 		if e.block >= e.d.blocks {
 			panic(e.d.r.damaged("a dictionary ends early"))
 		}
@@ -147,9 +150,31 @@ func (e *entries) next() bool {
 		panic(e.d.r.damaged("a dictionary's value is too long"))
 	}
 	e.value, e.rest = rest[:size], rest[size:]
+	if e.d.placed {
+		e.value = e.move(e.d.r, e.value, first)
+	}
 	e.shared = int(shared)
 	e.left--
 	return true
+}
+
+// places are where the postings and positions of a term lie in their sections. They follow each other in the order of
+// terms, so that a value has their lengths, and only the first one of a block where they begin: uvarint postings and
+// positions of the first entry, uvarint lengths of both.
+type places struct{ postings, postingsSize, positions, positionsSize uint64 }
+
+// move moves on to the places of the next value, and returns the rest of the value.
+func (p *places) move(r *Reader, value []byte, first bool) []byte {
+	if first {
+		p.postings, value = uvarint(r, value)
+		p.positions, value = uvarint(r, value)
+	} else {
+		p.postings += p.postingsSize
+		p.positions += p.positionsSize
+	}
+	p.postingsSize, value = uvarint(r, value)
+	p.positionsSize, value = uvarint(r, value)
+	return value
 }
 
 // ordinal is that of the current entry.

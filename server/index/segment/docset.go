@@ -12,7 +12,7 @@ const (
 	setBitmap = 1
 )
 
-// appendSet encodes ascending ordinals of a segment with the given number of documents.
+// appendSet encodes ascending ordinals below documents.
 func appendSet(dst []byte, ordinals []uint32, documents int) []byte {
 	start := len(dst)
 	words := (documents + 63) / 64
@@ -50,15 +50,16 @@ func appendSet(dst []byte, ordinals []uint32, documents int) []byte {
 // Set is an encoded set of documents.
 type Set struct {
 	r    *Reader
+	n    int // its members are below it
 	data []byte
 }
 
-// runs calls yield with every run [from, to) of the set, clipped to the segment's documents.
+// runs calls yield with every run [from, to) of the set.
 func (s Set) runs(yield func(from, to int)) {
 	if len(s.data) == 0 {
 		return
 	}
-	documents := uint64(s.r.Documents())
+	documents := uint64(s.n)
 	rest := s.data[1:]
 	next := uint64(0)
 	for len(rest) > 0 {
@@ -112,7 +113,7 @@ func (s Set) CountIn(documents Bits) (n int) {
 // AppendTo appends the ordinals of the set.
 func (s Set) AppendTo(dst []uint32) []uint32 {
 	if s.bitmap() {
-		documents := NewBits(s.r.Documents())
+		documents := NewBits(s.n)
 		s.Union(documents)
 		documents.Each(func(i int) { dst = append(dst, uint32(i)) })
 		return dst

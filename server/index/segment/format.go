@@ -25,8 +25,14 @@ import (
 // ErrDamaged: a segment cannot be read as it was written. The error that wraps it names the segment.
 var ErrDamaged = errors.New("the search index is damaged")
 
-// FormatVersion is the version of the file format that this package writes and reads.
-const FormatVersion = 1
+// FormatVersion is the version of the file format that this package writes. It reads earlier ones, too.
+const FormatVersion = 2
+
+const (
+	formatFirst = 1
+	// formatPlaced: the values of terms and surfaces are shorter, and columns may have a shape.
+	formatPlaced = 2
+)
 
 const (
 	magic          = "QRYSEG\r\n"
@@ -168,6 +174,7 @@ func appendFooter(out []byte, content int, checksums uint32, stats Stats, table 
 
 // footer is what opening a segment reads.
 type footer struct {
+	format    uint32
 	stats     Stats
 	content   int // bytes before the checksums
 	checksums []byte
@@ -183,8 +190,8 @@ func readFooter(data []byte) (f footer, err error) {
 	if string(data[:len(magic)]) != magic || string(trailer[8:]) != magic {
 		return f, errors.New("it is cut off or not a segment")
 	}
-	if version := binary.LittleEndian.Uint32(data[8:]); version != FormatVersion {
-		return f, fmt.Errorf("unknown format version %d", version)
+	if f.format = binary.LittleEndian.Uint32(data[8:]); f.format < formatFirst || f.format > FormatVersion {
+		return f, fmt.Errorf("unknown format version %d", f.format)
 	}
 	length := int(binary.LittleEndian.Uint32(trailer))
 	fixed := (statsSlots + 2) * 8

@@ -35,8 +35,7 @@ func (r *Reader) Frequent(prefix string) *Frequent {
 	}
 	var all []counted
 	for e, ok := r.surfaces.seek([]byte(prefix)); ok && bytes.HasPrefix(e.key, []byte(prefix)); ok = e.next() {
-		documents, _ := uvarint(r, e.value)
-		all = append(all, counted{string(e.key), uint32(documents)})
+		all = append(all, counted{string(e.key), uint32(r.surfaceDocuments(e.value))})
 	}
 	frequent := &Frequent{}
 	many := len(all) >= manySurfaces

@@ -209,7 +209,7 @@ func (m *merger) terms() error {
 		for _, c := range at {
 			l := &lists[c.Input]
 			l.reset()
-			t := m.at(c.Input).termOf(c.value)
+			t := m.at(c.Input).termOf(&c.entries)
 			t.appendTo(l, numbers[c.Input])
 			if len(l.chunks) > 0 {
 				heads = append(heads, head{list: l})

@@ -49,6 +49,7 @@ func Open(name string, data []byte) (*Reader, error) {
 		r.values = r.dictionary(sectionValues)
 		r.filters = r.dictionary(sectionFilters)
 		r.terms = r.dictionary(sectionTerms)
+		r.terms.placed = r.footer.format >= formatPlaced
 		r.surfaces = r.dictionary(sectionSurfaces)
 		if r.documents.count != int(stats.Documents) {
 			panic(r.damaged("the number of documents is wrong"))
@@ -294,12 +295,15 @@ func (r *Reader) Filter(kind FilterKind, value string) (Set, bool) {
 	return r.setAt(location), true
 }
 
-// setAt returns the set that a dictionary's value points to.
-func (r *Reader) setAt(location []byte) Set {
+// setAt returns the set of documents that a dictionary's value points to.
+func (r *Reader) setAt(location []byte) Set { return r.setOf(location, r.Documents()) }
+
+// setOf returns a set of numbers below n.
+func (r *Reader) setOf(location []byte, n int) Set {
 	offset, rest := uvarint(r, location)
 	length, _ := uvarint(r, rest)
-	s := Set{r: r, data: r.part(sectionSets, offset, length)[:length]}
-	if s.bitmap() && int(length) != 1+8*((r.Documents()+63)/64) {
+	s := Set{r: r, n: n, data: r.part(sectionSets, offset, length)[:length]}
+	if s.bitmap() && int(length) != 1+8*((n+63)/64) {
 		panic(r.damaged("a set has a wrong length"))
 	}
 	return s

@@ -95,7 +95,7 @@ func dump(t testing.TB, r *Reader) (out []string) {
 			say("filter %q %v", e.key, r.setAt(e.value).AppendTo(nil))
 		}
 		for e := r.terms.from(0); e.next(); {
-			term := r.termOf(e.value)
+			term := r.termOf(&e)
 			var l list
 			term.appendTo(&l, func(chunk uint32) int32 { return int32(chunk) })
 			say("term %q %d %d %d %v", e.key, term.Chunks, term.Documents, term.Titles, l)
@@ -181,7 +181,7 @@ func TestDeltaOfDeletedIsTheDifference(t *testing.T) {
 		t.Errorf("stats: %+v, want %+v", stats, rest.Stats())
 	}
 	for e := whole.terms.from(0); e.next(); {
-		a, n := whole.termOf(e.value), d.Terms[string(e.key)]
+		a, n := whole.termOf(&e), d.Terms[string(e.key)]
 		b, _ := rest.Term(string(e.key))
 		got := TermCounts{int64(a.Chunks) - n.Chunks, int64(a.Documents) - n.Documents, int64(a.Titles) - n.Titles}
 		if want := (TermCounts{int64(b.Chunks), int64(b.Documents), int64(b.Titles)}); got != want {
@@ -369,7 +369,7 @@ func TestSets(t *testing.T) {
 			}
 		}
 		r := &Reader{footer: footer{stats: Stats{Documents: int64(documents)}}}
-		s := Set{r: r, data: appendSet(nil, want, documents)}
+		s := Set{r: r, n: documents, data: appendSet(nil, want, documents)}
 		if got := s.AppendTo(nil); !slices.Equal(got, want) {
 			t.Fatalf("got %v, want %v", got, want)
 		}

@@ -16,11 +16,15 @@ type Surface struct {
 	own []byte // location of its own set; nil: the term's documents are its
 }
 
-// appendSurface encodes a dictionary value: uvarint documents, uvarint bytes that the term shares with the surface,
-// uvarint length of the term's rest, the rest, and the location of the documents unless they are those of the term.
+// appendSurface encodes a dictionary value: uvarint documents << 1 | 1 where the term is the surface, otherwise uvarint
+// documents << 1, uvarint bytes that the term shares with the surface, uvarint length of the term's rest, the rest; and
+// the location of a set of the term's documents, by their places among them, unless the surface's are all of them.
 func appendSurface(dst []byte, surface, term string, documents int) []byte {
+	if surface == term {
+		return binary.AppendUvarint(dst, uint64(documents)<<1|1)
+	}
 	shared := sharedPrefix(surface, term)
-	dst = binary.AppendUvarint(dst, uint64(documents))
+	dst = binary.AppendUvarint(dst, uint64(documents)<<1)
 	dst = binary.AppendUvarint(dst, uint64(shared))
 	dst = binary.AppendUvarint(dst, uint64(len(term)-shared))
 	return append(dst, term[shared:]...)
@@ -28,9 +32,12 @@ func appendSurface(dst []byte, surface, term string, documents int) []byte {
 
 func (r *Reader) surfaceOf(key, value []byte) Surface {
 	documents, rest := uvarint(r, value)
-	shared, rest := uvarint(r, rest)
-	length, rest := uvarint(r, rest)
-	if shared > uint64(len(key)) || length > uint64(len(rest)) || documents > uint64(r.Documents()) {
+	shared, length := uint64(len(key)), uint64(0)
+	if same := r.footer.format >= formatPlaced && documents&1 != 0; !same {
+		shared, rest = uvarint(r, rest)
+		length, rest = uvarint(r, rest)
+	}
+	if documents = r.surfaceDocuments(value); shared > uint64(len(key)) || length > uint64(len(rest)) || documents > uint64(r.Documents()) {
 		panic(r.damaged("a surface is wrong"))
 	}
 	s := Surface{r: r, Surface: string(key), Documents: int(documents), own: rest[length:]}
@@ -40,6 +47,15 @@ func (r *Reader) surfaceOf(key, value []byte) Surface {
 		s.Term = s.Surface[:shared] + string(rest[:length])
 	}
 	return s
+}
+
+// surfaceDocuments is the number of documents in the value of a surface.
+func (r *Reader) surfaceDocuments(value []byte) uint64 {
+	documents, _ := uvarint(r, value)
+	if r.footer.format >= formatPlaced {
+		documents >>= 1
+	}
+	return documents
 }
 
 // Surface looks a surface up.
@@ -56,8 +72,7 @@ func (c *Cursor) Key() []byte { return c.key }
 
 // Documents is the number that contain a surface, deleted ones included.
 func (c *Cursor) Documents() int64 {
-	documents, _ := uvarint(c.d.r, c.value)
-	return int64(documents)
+	return int64(c.d.r.surfaceDocuments(c.value))
 }
 
 // Surface is the whole entry of a surface.
@@ -78,18 +93,26 @@ func EachSurface(readers []*Reader, prefix string, reading func(input int), yiel
 
 // In reports whether one of documents contains the surface.
 func (s Surface) In(documents Bits) bool {
-	if len(s.own) > 0 {
+	if len(s.own) > 0 && s.r.footer.format < formatPlaced {
 		return s.r.setAt(s.own).CountIn(documents) > 0
 	}
-	return s.r.TermIn(s.Term, documents)
+	for document := range s.each() {
+		if documents.Has(document) {
+			return true
+		}
+	}
+	return false
 }
 
 // CountIn is the number of documents that contain the surface.
 func (s Surface) CountIn(documents Bits) (n int) {
-	if len(s.own) > 0 {
+	if s.Documents > s.r.Documents()/1024 && documents.Count() == s.r.Documents() {
+		return s.Documents // looking at all of them takes longer
+	}
+	if len(s.own) > 0 && s.r.footer.format < formatPlaced {
 		return s.r.setAt(s.own).CountIn(documents)
 	}
-	for document := range s.r.documentsWith(s.Term) {
+	for document := range s.each() {
 		n += int(documents[document/64] >> (document % 64) & 1)
 	}
 	return n
@@ -97,26 +120,48 @@ func (s Surface) CountIn(documents Bits) (n int) {
 
 // documents appends the ordinals of the surface's documents.
 func (s Surface) documents(dst []uint32) []uint32 {
-	if len(s.own) > 0 {
+	if len(s.own) > 0 && s.r.footer.format < formatPlaced {
 		return s.r.setAt(s.own).AppendTo(dst)
 	}
-	for document := range s.r.documentsWith(s.Term) {
+	for document := range s.each() {
 		dst = append(dst, uint32(document))
 	}
 	return dst
 }
 
-// documentsWith returns the documents that contain a term, ascending. The segment must contain the term.
-func (r *Reader) documentsWith(term string) iter.Seq[int] {
+// each yields the surface's documents, ascending: those of its term, or some of them.
+func (s Surface) each() iter.Seq[int] {
+	t, ok := s.r.Term(s.Term)
+	if !ok {
+		panic(s.r.damaged("a surface has no term"))
+	}
+	all := t.documents(s.r.Owners())
+	if len(s.own) == 0 {
+		return all
+	}
+	some := NewBits(t.Documents)
+	s.r.setOf(s.own, t.Documents).Union(some)
 	return func(yield func(document int) bool) {
-		t, ok := r.Term(term)
-		if !ok {
-			panic(r.damaged("a surface has no term"))
+		n := 0
+		for document := range all {
+			if n >= t.Documents {
+				panic(s.r.damaged("a term has too many documents"))
+			}
+			if some.Has(n) && !yield(document) {
+				return
+			}
+			n++
 		}
-		owners, last := r.Owners(), -1
+	}
+}
+
+// documents yields the documents that contain the term, ascending.
+func (t *Term) documents(owners Owners) iter.Seq[int] {
+	return func(yield func(document int) bool) {
+		last := -1
 		var b Block
 		for i := range t.Blocks() {
-			t.Load(i, &b)
+			t.loadChunks(i, &b)
 			for _, chunk := range b.Chunks[:b.N] {
 				document := owners.Of(int(chunk))
 				if document != last && !yield(document) {
@@ -130,7 +175,11 @@ func (r *Reader) documentsWith(term string) iter.Seq[int] {
 
 // TermIn reports whether one of documents contains a term. The segment must contain the term.
 func (r *Reader) TermIn(term string, documents Bits) bool {
-	for document := range r.documentsWith(term) {
+	t, ok := r.Term(term)
+	if !ok {
+		panic(r.damaged("a surface has no term"))
+	}
+	for document := range t.documents(r.Owners()) {
 		if documents.Has(document) {
 			return true
 		}

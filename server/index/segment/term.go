@@ -18,24 +18,46 @@ type Term struct {
 
 // Term looks a term up. Like all methods that return no error it must be called within Protect.
 func (r *Reader) Term(term string) (Term, bool) {
-	_, value, ok := r.terms.find([]byte(term))
-	if !ok {
+	e, ok := r.terms.seek([]byte(term))
+	if !ok || string(e.key) != term {
 		return Term{}, false
 	}
-	return r.termOf(value), true
+	return r.termOf(&e), true
 }
 
-func (r *Reader) termOf(value []byte) Term {
-	var chunks, documents, titles, postings, postingsSize, positions, positionsSize uint64
-	for _, field := range []*uint64{
-		&chunks, &documents, &titles, &postings, &postingsSize, &positions, &positionsSize,
-	} {
-		*field, value = uvarint(r, value)
+// appendTerm encodes what a dictionary's value has behind the places: uvarint chunks << 1 | 1 where each is another
+// document and no title contains the term, otherwise uvarint chunks << 1, uvarint documents, titles.
+func appendTerm(dst []byte, chunks, documents, titles int) []byte {
+	if documents == chunks && titles == 0 {
+		return binary.AppendUvarint(dst, uint64(chunks)<<1|1)
+	}
+	for _, v := range []int{chunks << 1, documents, titles} {
+		dst = binary.AppendUvarint(dst, uint64(v))
+	}
+	return dst
+}
+
+func (r *Reader) termOf(e *entries) Term {
+	var chunks, documents, titles uint64
+	at, value := e.places, e.value
+	chunks, value = uvarint(r, value)
+	short := e.d.placed && chunks&1 != 0
+	if e.d.placed {
+		chunks >>= 1
+	}
+	if documents = chunks; !short {
+		documents, value = uvarint(r, value)
+		titles, value = uvarint(r, value)
+	}
+	if !e.d.placed {
+		for _, field := range []*uint64{&at.postings, &at.postingsSize, &at.positions, &at.positionsSize} {
+			*field, value = uvarint(r, value)
+		}
 	}
 	t := Term{
 		r: r, Chunks: int(chunks), Documents: int(documents), Titles: int(titles),
-		postings: r.part(sectionPostings, postings, postingsSize), size: int(postingsSize),
-		positions: r.part(sectionPositions, positions, positionsSize),
+		postings: r.part(sectionPostings, at.postings, at.postingsSize), size: int(at.postingsSize),
+		positions: r.part(sectionPositions, at.positions, at.positionsSize),
 		full:      int(chunks) / BlockSize,
 	}
 	if chunks > uint64(r.Chunks()) || documents > chunks || titles > documents ||
@@ -95,6 +117,24 @@ func (t *Term) Load(i int, b *Block) {
 		return
 	}
 	t.loadTail(next, b)
+}
+
+// loadChunks unpacks the chunks of block i alone.
+func (t *Term) loadChunks(i int, b *Block) {
+	if i >= t.full {
+		t.Load(i, b)
+		return
+	}
+	next := uint32(0)
+	if i > 0 {
+		next = t.Last(i-1) + 1
+	}
+	data := t.postings[binary.LittleEndian.Uint32(t.entry(i)[4:]):]
+	if data[0] > 32 {
+		panic(t.r.damaged("a block of postings has a wrong width"))
+	}
+	b.N = BlockSize
+	unpackGaps(&b.Chunks, data[blockWidths:], int(data[0]), next)
 }
 
 func (t *Term) loadFull(i int, next uint32, b *Block) {

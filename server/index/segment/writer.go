@@ -35,11 +35,15 @@ type writer struct {
 	postings       postingsWriter
 	surfaces       dictionaryWriter
 	scratch        []byte
-	termDocuments  map[string]uint32 // how many documents contain a term, where they are more than one
+	inSeveral      map[string]written // terms that more than one document contains
+	members        []uint32
 }
 
+// written is where a term was written.
+type written struct{ chunks, documents, postings, size, positions int }
+
 func newWriter() *writer {
-	w := &writer{termDocuments: make(map[string]uint32)}
+	w := &writer{inSeveral: make(map[string]written)}
 	w.append(sectionTitleEnds, 0)
 	w.append(sectionFacetEnds, 0)
 	return w
@@ -91,8 +95,13 @@ func (w *writer) filter(key string, documents []uint32) error {
 
 // set stores a document set and appends its location to dst.
 func (w *writer) set(dst []byte, documents []uint32) []byte {
+	return w.setOf(dst, documents, w.documents())
+}
+
+// setOf stores a set of numbers below n and appends its location to dst.
+func (w *writer) setOf(dst []byte, members []uint32, n int) []byte {
 	offset := len(w.sets)
-	w.sets = appendSet(w.sets, documents, w.documents())
+	w.sets = appendSet(w.sets, members, n)
 	dst = binary.AppendUvarint(dst, uint64(offset))
 	return binary.AppendUvarint(dst, uint64(len(w.sets)-offset))
 }
@@ -109,27 +118,49 @@ func (w *writer) term(term string, l *list) error {
 			}
 		}
 	}
-	if documents > 1 {
-		w.termDocuments[term] = uint32(documents)
-	}
 	w.postings.lengths = w.columns[sectionBodyLengths]
 	postings, postingsSize, positions, positionsSize := w.postings.add(l)
+	if documents > 1 {
+		w.inSeveral[term] = written{len(l.chunks), documents, postings, postingsSize, positions}
+	}
+	place := []int{postings, positions, postingsSize, positionsSize}
+	if w.terms.count%dictionaryBlock != 0 {
+		place = place[2:]
+	}
 	w.scratch = w.scratch[:0]
-	for _, v := range []int{len(l.chunks), documents, titles, postings, postingsSize, positions, positionsSize} {
+	for _, v := range place {
 		w.scratch = binary.AppendUvarint(w.scratch, uint64(v))
 	}
+	w.scratch = appendTerm(w.scratch, len(l.chunks), documents, titles)
 	return w.terms.add(term, w.scratch)
 }
 
 // surface appends a surface of a term with its documents. Where they are all of the term's, they are not written again.
 func (w *writer) surface(surface, term string, documents []uint32) error {
 	value := appendSurface(w.scratch[:0], surface, term, len(documents))
-	ofTerm := max(1, w.termDocuments[term])
-	if len(documents) != int(ofTerm) {
-		value = w.set(value, documents)
+	if all := w.inSeveral[term]; all.documents > len(documents) {
+		value = w.setOf(value, w.among(all, documents), all.documents)
 	}
 	w.scratch = value
 	return w.surfaces.add(surface, value)
+}
+
+// among returns the places of some documents of a term among all of them.
+func (w *writer) among(term written, some []uint32) []uint32 {
+	w.members = w.members[:0]
+	end := len(w.postings.postings)
+	padded := append(w.postings.postings, make([]byte, padding)...) // which readers find in the file
+	w.postings.postings = padded[:end]
+	t := Term{Chunks: term.chunks, postings: padded[term.postings:], size: term.size, positions: w.postings.positions[term.positions:],
+		full: term.chunks / BlockSize}
+	place := uint32(0)
+	for document := range t.documents(w.chunkDocuments) {
+		if len(some) > 0 && some[0] == uint32(document) {
+			w.members, some = append(w.members, place), some[1:]
+		}
+		place++
+	}
+	return w.members
 }
 
 // finish returns the file.
@@ -148,7 +179,7 @@ func (w *writer) finish() []byte {
 	}
 	for id := section(1); id < sectionLast; id++ {
 		if _, other := sections[id]; !other {
-			sections[id] = encodeColumn(w.columns[id])
+			sections[id] = encodeColumn(w.columns[id], shapeOf(id))
 		}
 	}
 	return assemble(analysis.Version, w.stats, sections)

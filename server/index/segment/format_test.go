@@ -1,0 +1,123 @@
+package segment
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/RoaringBitmap/roaring/v2"
+)
+
+// firstFormat is a segment that an older version wrote, of world(5, 250).
+func firstFormat(t testing.TB) *Reader {
+	t.Helper()
+	packed, err := os.ReadFile("testdata/format1.seg.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	unpacked, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(unpacked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open("first", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.footer.format != formatFirst {
+		t.Fatalf("format %d", r.footer.format)
+	}
+	return r
+}
+
+// TestTheFirstFormatIsRead compares it with what the older version read.
+func TestTheFirstFormatIsRead(t *testing.T) {
+	const want = "9915b8dae8a62b6e60e02c5fed3b0e0f33b103535c5c3592f00cee537d1cc2c6"
+	first := firstFormat(t)
+	before := dump(t, first)
+	if got := fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(before, "\n")))); got != want {
+		t.Errorf("it is read differently: %s", got)
+	}
+	data, _, err := Merge(context.Background(), []Input{{Reader: first, Deleted: roaring.New()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	merged, err := Open("merged", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(dump(t, merged), before) {
+		t.Error("a merge changed it")
+	}
+	if merged.footer.format != FormatVersion || len(data) >= len(first.data) {
+		t.Errorf("format %d, %d bytes of %d", merged.footer.format, len(data), len(first.data))
+	}
+	for _, r := range []*Reader{first, merged} {
+		all, even := NewBits(r.Documents()), NewBits(r.Documents())
+		all.AddRange(0, r.Documents())
+		for i := 0; i < r.Documents(); i += 2 {
+			even.Add(i)
+		}
+		if err := r.protect(func() {
+			for e := r.surfaces.from(0); e.next(); {
+				s := r.surfaceOf(e.key, e.value)
+				documents := s.documents(nil)
+				half := slices.DeleteFunc(slices.Clone(documents), func(d uint32) bool { return d%2 > 0 })
+				if s.CountIn(all) != len(documents) || s.Documents != len(documents) || s.CountIn(even) != len(half) || s.In(even) != (len(half) > 0) {
+					t.Errorf("%s, %s: %d of %d and %d of %d", r.Name(), s.Surface, s.CountIn(all), len(documents), s.CountIn(even), len(half))
+				}
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestColumns(t *testing.T) {
+	random := rand.New(rand.NewPCG(9, 9))
+	for round := range 300 {
+		for s, id := range map[shape]section{shapePlain: sectionBodyLengths, shapeAbove: sectionSeconds, shapeRising: sectionTitleEnds} {
+			values := make([]uint64, random.IntN(200))
+			last := uint64(0)
+			for i := range values {
+				values[i] = random.Uint64N(1 << (random.IntN(round%60+1) + 1))
+				switch {
+				case s == shapeAbove && random.IntN(4) > 0:
+					values[i] += secondsBias
+				case s == shapeRising:
+					values[i] = last + values[i]%(1<<30)
+					last = values[i]
+				}
+			}
+			data := encodeColumn(values, s)
+			r := &Reader{data: data, blocks: NewBlocks("column", data, len(data), AppendChecksums(slices.Clone(data))[len(data):])}
+			r.footer.extents[id] = extent{0, len(data)}
+			c := r.column(id, len(values))
+			low, high := uint64(0), random.Uint64()
+			if len(values) > 0 {
+				low, high = values[random.IntN(len(values))], values[random.IntN(len(values))]+uint64(random.IntN(2))
+			}
+			found := NewBits(len(values))
+			c.Between(low, high, found)
+			for i, want := range values {
+				if got := c.At(i); got != want {
+					t.Fatalf("shape %d, number %d is %d, want %d", s, i, got, want)
+				}
+				if found.Has(i) != (want >= low && want <= high) {
+					t.Fatalf("shape %d: %d in %d…%d: %v", s, want, low, high, found.Has(i))
+				}
+			}
+		}
+	}
+}
