@@ -67,8 +67,14 @@ func main() {
 
 // inProcess measures the pipeline over an index that is opened here.
 func inProcess(ctx context.Context, library string, kinds []kind, profile string) (held bool, err error) {
-	before := time.Now()
-	opened, err := embedded.Open(ctx, embedded.Options{Dir: filepath.Join(library, "tenants", "default"), ReadOnly: true})
+	first, cold, err := openTimed(ctx, library)
+	if err != nil {
+		return false, err
+	}
+	if err := first.Close(); err != nil {
+		return false, err
+	}
+	opened, warm, err := openTimed(ctx, library)
 	if err != nil {
 		return false, err
 	}
@@ -83,12 +89,6 @@ func inProcess(ctx context.Context, library string, kinds []kind, profile string
 			Search: request, Access: index.Access{Terms: []string{"PUBLIC"}}, Now: time.Now()}, nil)
 		return err
 	}
-	snapshot, err := opened.Snapshot(ctx)
-	if err != nil {
-		return false, err
-	}
-	snapshot.Close()
-	opening := measure.Milliseconds(time.Since(before))
 	start := func() error { return nil }
 	if profile != "" {
 		file, err := os.Create(profile)
@@ -107,7 +107,8 @@ func inProcess(ctx context.Context, library string, kinds []kind, profile string
 	if err != nil {
 		return false, err
 	}
-	figures = append(figures, measure.One("opening", "ms", opening, measure.Most(openBudget)),
+	figures = append(figures, measure.One("first opening, from the disk", "ms", cold),
+		measure.One("opening", "ms", warm, measure.Most(openBudget)),
 		measure.One("library on disk ÷ text", "×", size, measure.Most(1)))
 	return measure.Print(os.Stdout, "in process", figures)
 }
@@ -139,6 +140,21 @@ func relativeSize(ctx context.Context, opened *embedded.Index, library string) (
 		read++
 	}
 	return float64(disk) / (float64(text) / float64(read) * float64(stats.Documents)), nil
+}
+
+// openTimed opens a library until it can be searched.
+func openTimed(ctx context.Context, library string) (opened *embedded.Index, milliseconds float64, err error) {
+	before := time.Now()
+	opened, err = embedded.Open(ctx, embedded.Options{Dir: filepath.Join(library, "tenants", "default"), ReadOnly: true})
+	if err != nil {
+		return nil, 0, err
+	}
+	snapshot, err := opened.Snapshot(ctx)
+	if err != nil {
+		return nil, 0, errors.Join(err, opened.Close())
+	}
+	snapshot.Close()
+	return opened, measure.Milliseconds(time.Since(before)), nil
 }
 
 // overHTTP measures the same searches by one client of a server.

@@ -129,7 +129,7 @@ func (x *Index) remove(name string) {
 }
 
 // analyseAgain builds a segment of the same documents from their texts. Ordinals ascend with ids in both, so the order
-// of the live documents stays.
+// of the live documents stays. A builder needs several times the memory of a segment, so that a large one is merged from pieces.
 func (x *Index) analyseAgain(ctx context.Context, p *part) ([]byte, [][]int32, error) {
 	seen, err := x.openView(ctx)
 	if err != nil {
@@ -139,22 +139,43 @@ func (x *Index) analyseAgain(ctx context.Context, p *part) ([]byte, [][]int32, e
 	if now := seen.state.named(p.name); now == nil || now.deletes != p.deletes {
 		return nil, nil, errOvertaken // the texts may no longer be those of the documents that are live in p
 	}
-	builder := segment.NewBuilder()
-	ordinals := make([]int32, p.documents)
+	var pieces []segment.Input
+	builder, ordinals, live := segment.NewBuilder(), make([]int32, p.documents), int32(0)
+	finish := func() error {
+		data, err := builder.Build()
+		if err == nil {
+			var piece *segment.Reader
+			piece, err = segment.Open(p.name, data)
+			pieces = append(pieces, segment.Input{Reader: piece})
+		}
+		builder = segment.NewBuilder()
+		return err
+	}
 	for old := range ordinals {
 		if ordinals[old] = -1; p.isDeleted(old) {
 			continue
 		}
-		ordinals[old] = int32(builder.Len())
+		ordinals[old] = live
+		live++
 		whole, err := storedDocument(ctx, seen.library, p, old)
 		if err == nil {
 			err = builder.Add(whole)
+		}
+		if err == nil && builder.Bytes() > x.worker.policy.builder && live < int32(p.live()) {
+			err = finish()
 		}
 		if err != nil {
 			return nil, nil, err
 		}
 	}
-	data, err := builder.Build()
+	if len(pieces) == 0 {
+		data, err := builder.Build()
+		return data, [][]int32{ordinals}, err
+	}
+	if err := finish(); err != nil {
+		return nil, nil, err
+	}
+	data, _, err := segment.Merge(ctx, pieces)
 	return data, [][]int32{ordinals}, err
 }
 
@@ -218,10 +239,11 @@ type mergePolicy struct {
 	floor       int64   // bytes; below it sizes do not differ
 	largest     int64   // bytes of the inputs of a merge, which also bounds its memory
 	deletedPart float64 // of a segment's documents, above which it is written again without them
+	builder     int     // bytes of a builder's memory, above which what is built from texts is merged from pieces
 }
 
 func defaultMergePolicy() mergePolicy {
-	return mergePolicy{fanOut: 8, floor: 512 << 10, largest: 128 << 20, deletedPart: 0.3}
+	return mergePolicy{fanOut: 8, floor: 512 << 10, largest: 128 << 20, deletedPart: 0.3, builder: rebuildBytes}
 }
 
 // pick returns the segments whose merge is the most useful; nil when all is well.

@@ -169,9 +169,13 @@ func (r *run) expand(w *word, rights func() []segment.Bits) (n segment.TermCount
 	return segment.TermCounts{}
 }
 
-// lookUp looks the terms of a group up, in several parts at a time. What cannot be read is an error when it is needed.
+// sharedLookups is how many terms are worth the help of another processor.
+const sharedLookups = 128
+
+// lookUp looks terms up in all parts, in several at a time where they are many. What cannot be read is an error when it is
+// needed.
 func (r *run) lookUp(terms []string) {
-	if len(terms) < maxExpansions/4 {
+	if len(terms)*len(r.s.parts) < sharedLookups {
 		return
 	}
 	_ = r.eachPart(sharedPostings, func(r *run, part int) error {

@@ -116,6 +116,11 @@ func (r *run) search(q *index.Query) (index.Result, error) {
 	defer r.s.analysers.put(analyser)
 	rights := r.laterRights(q.Filter.Access)
 	words, kept := r.typed(analyser, q, rights)
+	terms := make([]string, len(words))
+	for i, w := range words {
+		terms[i] = w.Term
+	}
+	r.lookUp(terms)
 	corrected, corrections, err := r.correct(analyser, words, rights)
 	if err != nil {
 		return index.Result{}, err
