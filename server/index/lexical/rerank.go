@@ -10,7 +10,8 @@ import (
 // rerank adds the second stage to the candidates' scores.
 func (r *run) rerank(p *plan, all []candidate, explain bool) error {
 	slices.SortFunc(all, func(a, b candidate) int { return cmp.Or(a.part-b.part, a.chunk-b.chunk) })
-	return r.eachPart(p.postings, func(r *run, part int) error {
+	const postingsEach = 64 // that finding a word in a candidate costs
+	return r.eachPart(int64(postingsEach*len(all)*len(p.words)), func(r *run, part int) error {
 		from, _ := slices.BinarySearchFunc(all, part, func(c candidate, part int) int { return c.part - part })
 		to, _ := slices.BinarySearchFunc(all, part+1, func(c candidate, part int) int { return c.part - part })
 		if from < to {

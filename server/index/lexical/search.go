@@ -166,7 +166,8 @@ func (r *run) execute(p *plan, q *index.Query) (*found, error) {
 	}
 	var mutex sync.Mutex
 	leaders := best{limit: depth} // over all parts so far
-	err := r.eachPart(p.postings, func(r *run, part int) error {
+	// To choose the best and to count, a score of each chunk is looked at, which costs half of a posting.
+	err := r.eachPart(p.postings+r.s.stats.Chunks/2, func(r *run, part int) error {
 		s, f, phrases, err := r.scored(part, p, q)
 		if err != nil {
 			return err
