@@ -55,13 +55,13 @@ func newRuleWorld(t testing.TB, number uint64, tenants ...string) *ruleWorld {
 	if number%4 == 3 { // what is read of a file is remembered
 		path = filepath.Join(t.TempDir(), "directory.db")
 	}
-	w.people, err = directory.Open(t.Context(), path, false, directory.WithClock(now))
-	w.check(err)
+	people, chats := openStores(t, path, now)
+	w.people = people
 	for _, tenant := range tenants {
 		w.check(w.people.AddTenant(t.Context(), tenant))
 		w.indexes[tenant], err = embedded.Open(t.Context(), embedded.Options{Now: now})
 		w.check(err)
-		w.chats[tenant], err = chat.Open(t.Context(), "", now)
+		w.chats[tenant], err = chats(tenant)
 		w.check(err)
 	}
 	w.model = new(ruleModel)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/testkit/postgrestest"
 	"quarry/server/chat"
 	"quarry/server/directory"
 	"quarry/server/index"
@@ -58,9 +59,8 @@ func newWorld(t testing.TB) *world {
 	w := &world{t: t, log: new(syncBuffer), tokens: map[string]string{}, now: new(atomic.Pointer[time.Time])}
 	w.now.Store(new(today))
 	now := func() time.Time { return *w.now.Load() }
-	var err error
-	w.people, err = directory.Open(t.Context(), "", false, directory.WithClock(now))
-	w.check(err)
+	var chats func(tenant string) (*chat.Store, error)
+	w.people, chats = openStores(t, "", now)
 	library, err := embedded.Open(t.Context(), embedded.Options{Now: now})
 	w.check(err)
 	w.documents = library
@@ -75,7 +75,7 @@ func newWorld(t testing.TB) *world {
 	w.server = New(Options{
 		Directory:    w.people,
 		Index:        func(context.Context, string, bool) (index.Index, error) { return w.documents, nil },
-		Chats:        w.chats(now),
+		Chats:        w.chats(chats),
 		RemoveTenant: func(ctx context.Context, id string) error { return w.people.RemoveTenant(ctx, id) },
 		SecretKey:    strings.Repeat("k", 32),
 		Version:      "1.2.3", Now: now, LibraryPath: "/library",
@@ -86,15 +86,48 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
-// chats returns the chat sessions of each tenant, in memory.
-func (w *world) chats(now func() time.Time) func(tenant string) *chat.Store {
+// openStores opens a directory, and returns it with how to open the chat sessions of a tenant: in memory or in a file, or in
+// TestOnPostgres on a server.
+func openStores(t testing.TB, path string, now func() time.Time) (*directory.Directory, func(tenant string) (*chat.Store, error)) {
+	t.Helper()
+	people, err := directory.Open(t.Context(), path, false, directory.WithClock(now))
+	chats := func(string) (*chat.Store, error) { return chat.Open(context.Background(), "", now) }
+	if strings.HasPrefix(t.Name(), "TestOnPostgres/") {
+		pool := postgrestest.Open(t, t.TempDir(), false)
+		people, err = directory.OpenServer(t.Context(), pool, directory.WithClock(now))
+		chats = func(tenant string) (*chat.Store, error) {
+			stores, err := chat.OpenServer(context.Background(), pool, now)
+			if err != nil {
+				return nil, err
+			}
+			return stores.Of(tenant), nil
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return people, chats
+}
+
+// TestOnPostgres runs the tests that use most of the directory and the chats on a PostgreSQL server, too.
+func TestOnPostgres(t *testing.T) {
+	for name, test := range map[string]func(*testing.T){
+		"conformance": TestConformance, "rights": TestRights, "bounds": TestATokenGivesAtMostWhatItHas, "conversation": TestConversation,
+		"sessions": TestSessionsAreTheirUsers, "tenants": TestSessionsOfTenants, "connectors": TestConnectorsDecideWhoSeesWhat,
+	} {
+		t.Run(name, test)
+	}
+}
+
+// chats returns the chat sessions of each tenant.
+func (w *world) chats(open func(tenant string) (*chat.Store, error)) func(tenant string) *chat.Store {
 	var mutex sync.Mutex
 	stores := map[string]*chat.Store{}
 	return func(tenant string) *chat.Store {
 		mutex.Lock()
 		defer mutex.Unlock()
 		if stores[tenant] == nil {
-			store, err := chat.Open(context.Background(), "", now)
+			store, err := open(tenant)
 			w.check(err)
 			stores[tenant] = store
 			w.t.Cleanup(func() { w.check(store.Close()) })

@@ -83,9 +83,9 @@ type Connector struct {
 func (d *Directory) Connectors(ctx context.Context, tenant string, id int) ([]Connector, error) {
 	connectors, err := sqldb.List(ctx, d.open, "list connectors", func(c *Connector) []any {
 		return []any{&c.ID, &c.Name, &c.Source, (*sqldb.Micros)(&c.CreatedAt)}
-	}, "SELECT id, name, source, created_at FROM connectors WHERE tenant_id = ?1 AND ?2 IN (0, id) ORDER BY id", tenant, id)
+	}, "SELECT id, name, source, created_at FROM connectors WHERE tenant_id = ?1 AND (id = ?2 OR ?2 = 0) ORDER BY id", tenant, id)
 	credentials, credentialsErr := sqldb.ListByID(ctx, d.open, "list the credentials of connectors", sqldb.Column[int],
-		`SELECT connector_id, credential_id FROM cc_pairs WHERE tenant_id = ?1 AND ?2 IN (0, connector_id) AND NOT is_deleting
+		`SELECT connector_id, credential_id FROM cc_pairs WHERE tenant_id = ?1 AND (connector_id = ?2 OR ?2 = 0) AND NOT is_deleting
 			ORDER BY credential_id`, tenant, id)
 	for i := range connectors {
 		connectors[i].Credentials = credentials[connectors[i].ID]

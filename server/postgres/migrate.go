@@ -38,14 +38,14 @@ func (p *Pool) migrate(ctx context.Context, store string, migrations fs.FS) (new
 	current, err := version(ctx, p.db, store)
 	switch {
 	case err != nil || current == newest:
-		return newest, p.opening(err)
+		return newest, p.explain(err)
 	case current > newest:
 		return 0, p.newer(current, newest)
 	case p.readOnly:
 		return 0, fmt.Errorf("open %s: %w, and %w: its tables must be migrated from version %d to %d first", p, index.ErrReadOnly,
 			index.ErrOlder, current, newest)
 	}
-	return newest, p.opening(p.underLock(ctx, func(conn *sql.Conn) error {
+	return newest, p.explain(p.underLock(ctx, func(conn *sql.Conn) error {
 		current, err := version(ctx, conn, store) // another process may have been faster
 		if err != nil || current >= newest {
 			return err
@@ -112,16 +112,6 @@ func version(ctx context.Context, q sqldb.Querier, store string) (int, error) {
 		return 0, nil
 	}
 	return append(versions, 0)[0], err
-}
-
-// opening explains an error.
-func (p *Pool) opening(err error) error {
-	var answer *pgconn.PgError
-	var explained *Error
-	if errors.As(err, &answer) && !errors.As(err, &explained) {
-		return sqldb.Explain(&Error{Doing: "open " + p.address, Reason: answer.Message, Remedy: remedyOf(answer.Code), err: err})
-	}
-	return err
 }
 
 func (p *Pool) newer(found, known int) error {

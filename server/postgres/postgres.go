@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -192,15 +193,16 @@ func (p *Pool) connectError(err error) error {
 	var (
 		answer      *pgconn.PgError
 		certificate *tls.CertificateVerificationError
+		authority   x509.UnknownAuthorityError
 		record      tls.RecordHeaderError
 		name        *net.DNSError
 		dial        *net.OpError
 	)
 	switch {
 	case errors.As(err, &answer):
-		reason, remedy = answer.Message, remedyOf(answer.Code)
-	case errors.As(err, &certificate):
-		reason, remedy = certificate.Err.Error(), "use the name in the certificate, or name its authority with sslrootcert in directory.url"
+		reason, remedy = answer.Message, cmp.Or(remedyOf(answer.Code), "look in the log of PostgreSQL")
+	case errors.As(err, &certificate), errors.As(err, &authority):
+		reason, remedy = rootOf(err).Error(), "use the name in the certificate, or name its authority with sslrootcert in directory.url"
 	case errors.As(err, &record), strings.Contains(err.Error(), "server refused TLS connection"):
 		reason, remedy = "the server does not use TLS", "enable TLS there, or set sslmode in directory.url"
 	case errors.Is(err, context.DeadlineExceeded) || pgconn.Timeout(err):
@@ -210,13 +212,24 @@ func (p *Pool) connectError(err error) error {
 	case errors.As(err, &dial):
 		reason, remedy = dial.Err.Error(), "start PostgreSQL, or correct the host and port of directory.url"
 	default:
-		reason, remedy = "the connection failed", "check directory.url"
+		reason, remedy = rootOf(err).Error(), "check directory.url"
 	}
 	return &Error{Doing: "connect to " + p.address, Reason: reason, Remedy: remedy,
 		err: errors.Join(index.ErrUnavailable, err)}
 }
 
-// remedyOf returns what to do about a refusal with an SQLSTATE.
+// rootOf returns the innermost error, whose text has no settings of the connection.
+func rootOf(err error) error {
+	for {
+		within := errors.Unwrap(err)
+		if within == nil {
+			return err
+		}
+		err = within
+	}
+}
+
+// remedyOf returns what to do about a failure with an SQLSTATE; empty if its administrator can do nothing.
 func remedyOf(state string) string {
 	switch state {
 	case "28P01", "28000":
@@ -234,7 +247,19 @@ func remedyOf(state string) string {
 	case "53100":
 		return "free space on the disk of PostgreSQL"
 	}
-	return "look in the log of PostgreSQL"
+	return ""
+}
+
+// explain adds what the administrator of the server can do about an error, and its meaning.
+func (p *Pool) explain(err error) error {
+	var answer *pgconn.PgError
+	var explained *Error
+	if errors.As(err, &answer) && !errors.As(err, &explained) {
+		if remedy := remedyOf(answer.Code); remedy != "" {
+			err = &Error{Doing: "use " + p.address, Reason: answer.Message, Remedy: remedy, err: err}
+		}
+	}
+	return sqldb.Explain(err)
 }
 
 // Error is a failure of the server that its administrator can repair. Its text has no password.

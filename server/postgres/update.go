@@ -14,7 +14,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"quarry/server/index"
-	"quarry/server/sqldb"
 )
 
 const (
@@ -49,7 +48,7 @@ func (db *DB) Update(ctx context.Context, change func(*sql.Tx) error) error {
 			return nil
 		}
 		if after == unknown || attempt == attempts || !passes(err) {
-			return sqldb.Explain(err)
+			return db.pool.explain(err)
 		}
 		select {
 		case <-time.After(time.Duration(attempt) * (retryPause + rand.N(retryPause))):

@@ -28,6 +28,7 @@ fi
 
 if bin/scale -nodes 0 true; then
 	tests "-nodes 0" ./server/postgres ./server/directory ./server/chat
+	tests "-nodes 0" -run 'OnPostgres|OfOneDatabase|AnotherMachine' ./server ./server/api
 else
 	missing "PostgreSQL (Debian: apt-get install postgresql)"
 fi
