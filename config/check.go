@@ -56,6 +56,7 @@ func (l *loader) check() error {
 		{"http.metrics", func() error { return oneOf(c.HTTP.Metrics, MetricsToken, MetricsOpen) }},
 		{"ssh.authorized_keys", func() error { return l.resolve(&c.SSH.AuthorizedKeys) }},
 		{"index.engine", func() error { return checkEngine(c.Index.Engine) }},
+		{"index.weaviate.ca", func() error { return l.resolve(&c.Index.Weaviate.CA) }},
 		{"directory.url", func() error { return checkDatabase(c.Directory.URL) }},
 	})
 	for _, test := range []func() error{l.checkProfiles, l.checkKeys, l.checkProviders, l.checkActive, l.checkModels} {
@@ -285,12 +286,13 @@ func checkEngine(engine string) error {
 	if engine == EngineEmbedded {
 		return nil
 	}
-	u, err := url.Parse(engine)
-	if err != nil || u.Scheme == "" || u.Host == "" && u.Query().Get("host") == "" {
-		return fmt.Errorf("is neither %q nor the address of an engine", EngineEmbedded)
-	}
-	if u.User != nil {
-		return errors.New("contains a user name or password")
+	scheme, rest, ok := strings.Cut(engine, "://")
+	hosts, _, _ := strings.Cut(rest, "?")
+	switch {
+	case !ok || scheme != "weaviate" && scheme != "weaviates" || strings.Trim(hosts, "/") == "":
+		return fmt.Errorf("is neither %q nor the address of a Weaviate cluster such as weaviate://host1:8080,host2:8080", EngineEmbedded)
+	case strings.Contains(hosts, "@"):
+		return errors.New("contains a user name or password: set index.weaviate.key instead")
 	}
 	return nil
 }
@@ -301,7 +303,7 @@ func checkDatabase(address Secret) error {
 		return nil
 	}
 	u, err := url.Parse(address.Reveal())
-	if err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") || u.Host == "" {
+	if err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") || u.Host == "" && u.Query().Get("host") == "" {
 		return errors.New("is not the address of a database such as postgres://db.example.com/quarry")
 	}
 	return nil

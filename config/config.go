@@ -135,7 +135,14 @@ type SSH struct {
 
 // Index configures where a library is indexed.
 type Index struct {
-	Engine string `mapstructure:"engine"` // EngineEmbedded or the URL of a distributed engine
+	Engine   string   `mapstructure:"engine"` // EngineEmbedded or the address of a Weaviate cluster
+	Weaviate Weaviate `mapstructure:"weaviate"`
+}
+
+// Weaviate configures the access to a Weaviate cluster.
+type Weaviate struct {
+	Key Secret `mapstructure:"key"` // API key
+	CA  string `mapstructure:"ca"`  // path of the certificates to trust; empty: those of the system
 }
 
 // Directory configures where people and tokens are stored.

@@ -3,6 +3,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,8 @@ import (
 	"quarry/server/directory"
 	"quarry/server/index"
 	"quarry/server/index/embedded"
+	"quarry/server/index/shared"
+	"quarry/server/index/weaviate"
 	"quarry/server/ingest"
 	"quarry/server/ingest/pdf"
 	"quarry/server/ingest/web"
@@ -56,6 +59,8 @@ type Options struct {
 	Federated []pipeline.Federated
 	// ReadOnly rejects every change.
 	ReadOnly bool
+	// Weaviate is the cluster that indexes the documents; nil: the embedded engine does.
+	Weaviate *weaviate.Cluster
 	// Models are the language and embedding models of searches; nil: none.
 	Models *llm.Providers
 	// Version is the program's version.
@@ -239,6 +244,9 @@ func (s *Server) openIndex(ctx context.Context, tenant string, create bool) (ind
 		return nil, errAbsent
 	}
 	options.Dir = tenantFolder(s.options.Home, tenant)
+	if s.options.Weaviate != nil {
+		return s.openDistributed(ctx, options.Dir, tenant, create)
+	}
 	found, err := embedded.Exists(options.Dir)
 	switch {
 	case err != nil:
@@ -247,6 +255,22 @@ func (s *Server) openIndex(ctx context.Context, tenant string, create bool) (ind
 		return nil, errAbsent
 	}
 	return s.open(ctx, options)
+}
+
+// openDistributed opens a tenant's documents in a Weaviate cluster; errAbsent if there are none.
+func (s *Server) openDistributed(ctx context.Context, folder, tenant string, create bool) (index.Index, error) {
+	if found, err := shared.Stat(folder); err != nil || found == nil && !create {
+		return nil, cmp.Or(err, errAbsent)
+	}
+	store, err := shared.Open(ctx, shared.Options{Dir: folder, ReadOnly: s.options.ReadOnly, Now: s.options.Now, Log: s.options.Log})
+	if err != nil {
+		return nil, err
+	}
+	documents, err := weaviate.Open(ctx, store, weaviate.Options{Cluster: *s.options.Weaviate, Tenant: tenant, Log: s.options.Log})
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return documents, nil
 }
 
 // openEmbedded converts a nil *embedded.Index to a nil index.Index.
@@ -290,7 +314,11 @@ func exists(path string) (bool, error) {
 // HasDocuments reports whether the default tenant of a home has documents. It creates nothing. It is true for a library
 // that cannot be read, so that opening it reports the error.
 func HasDocuments(ctx context.Context, home string) (bool, error) {
-	return embedded.HasDocuments(ctx, tenantFolder(home, directory.DefaultTenant))
+	folder := tenantFolder(home, directory.DefaultTenant)
+	if found, err := shared.Stat(folder); err != nil || found != nil {
+		return true, nil
+	}
+	return embedded.HasDocuments(ctx, folder)
 }
 
 // chatsFile is in the folder of a tenant's library.

@@ -16,6 +16,7 @@ import (
 	"quarry/server/directory"
 	"quarry/server/index"
 	"quarry/server/index/embedded"
+	"quarry/server/index/shared"
 )
 
 // removedPrefix begins the folder name of a tenant that is being removed. It is no valid tenant name.
@@ -120,7 +121,11 @@ func (t tenantFiles) replaced(now tenantFiles) bool {
 // filesOf returns the current files of a tenant.
 func (s *Server) filesOf(tenant string) (now tenantFiles, err error) {
 	folder := tenantFolder(s.options.Home, tenant)
-	if now.documents, err = embedded.Stat(folder); err != nil {
+	stat := embedded.Stat
+	if s.options.Weaviate != nil {
+		stat = shared.Stat
+	}
+	if now.documents, err = stat(folder); err != nil {
 		return now, err
 	}
 	now.chats, err = os.Stat(filepath.Join(folder, chatsFile))

@@ -221,6 +221,8 @@ type LibraryStatus struct {
 	VectorModel string `json:"vector_model,omitempty"`
 	// Database is the server with the people, tokens and conversations; absent if they are in files.
 	Database string `json:"database,omitempty" jsonschema:"PostgreSQL database of people, tokens and conversations"`
+	// Engine is the distributed engine; absent for the embedded one.
+	Engine string `json:"engine,omitempty" jsonschema:"the engine, if it is not the embedded one"`
 	// VectorsRefused is how many texts that model does not take.
 	VectorsRefused int `json:"vectors_refused,omitempty" jsonschema:"passages that the model rejected"`
 }

@@ -268,7 +268,7 @@ func (s *Server) libraryStatus(c *call) (any, error) {
 	return c.view(func(snapshot index.Snapshot) (any, error) {
 		stats, err := snapshot.Stats(c.Context())
 		status.Documents, status.Chunks, status.Bytes = stats.Documents, stats.Chunks, stats.Bytes
-		status.Version, status.Path = snapshot.Version(), s.LibraryPath
+		status.Engine, status.Version, status.Path = stats.Engine, snapshot.Version(), s.LibraryPath
 		status.Vectors, status.VectorModel, status.VectorsRefused = stats.Vectors, stats.VectorModel, stats.Refused
 		return status, err
 	})

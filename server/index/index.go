@@ -410,6 +410,8 @@ type Counts struct {
 	Tags      []TagCount
 	Months    []ValueCount // "2026-03", UTC, ascending
 	Undated   int
+	// Estimated: there may be more than were counted.
+	Estimated bool
 }
 
 // ValueCount is a value and the number of documents that have it.
@@ -442,6 +444,8 @@ type Title struct{ Title, DocumentID string }
 
 // Stats describe a tenant's library.
 type Stats struct {
+	// Engine is a distributed engine and what an administrator needs to know of it; empty: the embedded one.
+	Engine            string
 	Documents, Chunks int
 	Bytes             int64 // on disk
 	// Vectors is how many chunks have a vector by VectorModel, the model that was used last; empty without one.

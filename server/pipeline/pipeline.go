@@ -142,6 +142,9 @@ func (r *run) retrieve(ctx context.Context) (string, string, error) {
 		r.note(wire.NotePrefixKept, "“%s” is not a known word: matched as a prefix", kept)
 	}
 	detail := text.Count(hits, "passage") + " from " + text.Count(len(r.queries), "query")
+	if engine, ok := r.snapshot.(interface{ Engine() string }); ok {
+		detail += " by " + engine.Engine()
+	}
 	return wire.OutcomeOK, r.withVectorDetail(detail), nil
 }
 
@@ -264,6 +267,9 @@ func (r *run) count(ctx context.Context, response *wire.SearchResponse, sections
 		return fmt.Errorf("count what matched: %w", err)
 	}
 	response.TotalMatches = counts.Documents
+	if counts.Estimated {
+		r.note(wire.NoteEstimated, "too many documents match to count them all: totals and facets are lower bounds")
+	}
 	response.Facets = WireFacets(counts)
 	return nil
 }

@@ -181,6 +181,9 @@ func (a *app) statusText(status statusReport) string {
 		return b.String()
 	}
 	line("Documents", "%d, in %s, %s on disk", library.Documents, text.Count(library.Chunks, "passage"), text.Size(library.Bytes))
+	if library.Engine != "" {
+		line("Engine", "%s", library.Engine)
+	}
 	if library.Database != "" {
 		line("People, chats", "%s", library.Database)
 	}

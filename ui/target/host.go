@@ -18,6 +18,7 @@ import (
 	"quarry/config"
 	"quarry/server"
 	"quarry/server/directory"
+	"quarry/server/index/weaviate"
 	"quarry/server/ingest/web"
 )
 
@@ -266,8 +267,9 @@ func (h *Host) openServer(ctx context.Context, choice Choice, options server.Opt
 
 // server returns a server for a library; it opens no files yet.
 func (h *Host) server(ctx context.Context, options server.Options, label string) (*server.Server, error) {
-	if !options.Sample {
-		if err := h.checkEngine(); err != nil {
+	if !options.Sample && !options.Empty {
+		var err error
+		if options.Weaviate, err = h.cluster(); err != nil {
 			return nil, err
 		}
 	}
@@ -291,13 +293,18 @@ func (h *Host) server(ctx context.Context, options server.Options, label string)
 	return opened, err
 }
 
-// checkEngine rejects engines that this version does not have, instead of searching other files.
-func (h *Host) checkEngine() error {
+// cluster returns the Weaviate cluster that indexes the library; nil for the embedded engine.
+func (h *Host) cluster() (*weaviate.Cluster, error) {
 	if h.Config.Index.Engine == config.EngineEmbedded {
-		return nil
+		return nil, nil
 	}
-	return &config.Error{Exit: config.ExitNotAvailable, Problem: h.Config.File + ": index.engine: this version supports only the embedded engine",
-		Fix: "remove index.engine, or use a version that supports it"}
+	c, err := weaviate.ParseURL(h.Config.Index.Engine)
+	if err != nil {
+		return nil, &config.Error{Exit: config.ExitNotConfigured, Problem: fmt.Sprintf("%s: index.engine %v", h.Config.File, err),
+			Fix: "correct or remove index.engine"}
+	}
+	c.Key, c.CA = h.Config.Index.Weaviate.Key.Reveal(), h.Config.Index.Weaviate.CA
+	return &c, nil
 }
 
 // libraryExists reports whether a folder has a library: with documents or tokens. A library without read permission is

@@ -416,9 +416,9 @@ func TestWhatIsNotServed(t *testing.T) {
 		wantExit(t, serve(ServeOptions{Request: where, HTTP: "127.0.0.1:0"}), 2)
 	}
 	h.Config.Index.Engine = "weaviate://w"
-	wantExit(t, serve(ServeOptions{HTTP: "127.0.0.1:0"}), 9, "index.engine")
+	wantExit(t, serve(ServeOptions{HTTP: "127.0.0.1:0"}), 3, "index.engine")
 	_, err := h.OpenLibrary(context.Background(), "", true)
-	wantExit(t, err, 9, "index.engine")
+	wantExit(t, err, 3, "index.engine")
 }
 
 func TestABrokenConfigurationIsToldAtOnce(t *testing.T) {

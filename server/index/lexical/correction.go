@@ -25,7 +25,7 @@ const (
 
 // correct replaces each word that no document contains which the caller may see by a near one that some do. Phrases are
 // meant as they are written.
-func (r *run) correct(a *analysis.Analyser, words []analysis.QueryWord, rights func() []segment.Bits) (
+func (r *run) correct(a *analysis.Analyser, words []analysis.QueryWord, rights func() []segment.Bits, access index.Access) (
 	[]analysis.QueryWord, []index.Correction, error) {
 	var changes []index.Correction
 	corrected := make([]analysis.QueryWord, 0, len(words))
@@ -44,7 +44,7 @@ func (r *run) correct(a *analysis.Analyser, words []analysis.QueryWord, rights f
 		if tried++; tried > maxCorrected {
 			break
 		}
-		parts, err := r.split(a, w, rights())
+		parts, err := r.split(a, w, rights(), access)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -89,6 +89,9 @@ func (r *run) visible(w analysis.QueryWord, rights []segment.Bits) bool {
 
 // anyIn reports whether a document that the caller may see contains one of the terms.
 func (r *run) anyIn(terms []string, rights []segment.Bits) bool {
+	if r.far != nil {
+		return must(r.far.SeesTerm(terms))
+	}
 	for part := range r.s.parts {
 		reader := r.reader(part)
 		for _, term := range terms {
@@ -104,6 +107,9 @@ func (r *run) anyIn(terms []string, rights []segment.Bits) bool {
 // (Kernighan, Church and Gale, A spelling correction program based on a noisy channel model, COLING 1990), it has the
 // highest frequency times probability of its typos. Stop words are never meant: they add nothing to a query.
 func (r *run) nearest(w analysis.QueryWord, rights []segment.Bits) (best string, err error) {
+	if r.far != nil {
+		return r.farNearest(w), nil
+	}
 	near, err := r.near(w.Surface, maxTypos, rights)
 	bestLikelihood := 0.0
 	for _, n := range near {

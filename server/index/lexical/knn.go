@@ -16,18 +16,23 @@ func (s *Searcher) Nearest(ctx context.Context, vector index.Vector, query index
 	})
 }
 
+// restricting returns a plan with the phrases and exclusions of a query.
+func (r *run) restricting(q *index.Query) *plan {
+	if len(q.Phrases)+len(q.Exclude) == 0 {
+		return &plan{}
+	}
+	analyser := r.s.analysers.get()
+	defer r.s.analysers.put(analyser)
+	restricting := *q
+	restricting.Text = ""
+	rights := r.laterRights(q.Filter.Access)
+	words, _ := r.typed(analyser, &restricting, rights)
+	return r.plan(analyser, words, &restricting, rights)
+}
+
 func (r *run) nearestOf(wanted index.Vector, q *index.Query) ([]candidate, error) {
 	limit := max(0, min(q.Limit, maxLimit))
-	p := &plan{}
-	if len(q.Phrases)+len(q.Exclude) > 0 {
-		analyser := r.s.analysers.get()
-		defer r.s.analysers.put(analyser)
-		restricting := *q
-		restricting.Text = ""
-		rights := r.laterRights(q.Filter.Access)
-		words, _ := r.typed(analyser, &restricting, rights)
-		p = r.plan(analyser, words, &restricting, rights)
-	}
+	p := r.restricting(q)
 	var all []candidate
 	for part := range r.s.parts {
 		if err := r.ctx.Err(); err != nil {

@@ -268,6 +268,9 @@ func (r *run) phrases(a *analysis.Analyser, phrases []string, rights func() []se
 // expansions returns the terms that a prefix stands for: those of the surfaces that most documents contain, and one at least
 // that the caller may see, and the term of the prefix itself. What they may not see takes no place among them.
 func (r *run) expansions(prefix, own string, rights []segment.Bits) []string {
+	if r.far != nil {
+		return r.farExpansions(prefix, own)
+	}
 	everything := admitted(rights) == r.s.stats.Documents
 	items, ok := r.frequent(prefix, func(surface string) bool { return everything || r.shows(surface, rights) })
 	if !ok {
@@ -376,6 +379,9 @@ func (r *run) termOf(surface string) string {
 
 // shows reports whether the caller may see a document with a surface.
 func (r *run) shows(surface string, rights []segment.Bits) bool {
+	if r.far != nil {
+		return must(r.far.SeesSurface([]string{surface}))[0]
+	}
 	for part := range r.s.parts {
 		if s, ok := r.reader(part).Surface(surface); ok && s.In(rights[part]) {
 			return true

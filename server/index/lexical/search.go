@@ -39,15 +39,14 @@ type Searcher struct {
 	values    atomic.Pointer[facetValues]
 	frequents sync.Map // frequents by prefix, where they are many
 	analysers analysers
-	helpers   *semaphore.Weighted // processors beside that of a search
-	shared    int64               // see sharedPostings
+	helpers   *semaphore.Weighted                           // processors beside that of a search
+	shared    int64                                         // see sharedPostings
+	reach     func(context.Context, index.Access) Elsewhere // nil: all documents are in parts
 }
 
 // NewSearcher returns a searcher over parts. A document may be live in one of them at most.
 func NewSearcher(parts []Part, params Params) *Searcher {
-	processors := runtime.GOMAXPROCS(0)
-	s := &Searcher{parts: parts, params: params, scratch: make(chan *scratch, 2*processors),
-		helpers: semaphore.NewWeighted(int64(processors - 1)), shared: sharedPostings}
+	s := searcherOf(parts, segment.Stats{}, params)
 	for _, p := range parts {
 		s.stats.Add(p.Segment.Stats(), 1)
 		if p.Delta != nil {
@@ -55,6 +54,12 @@ func NewSearcher(parts []Part, params Params) *Searcher {
 		}
 	}
 	return s
+}
+
+func searcherOf(parts []Part, stats segment.Stats, params Params) *Searcher {
+	processors := runtime.GOMAXPROCS(0)
+	return &Searcher{parts: parts, stats: stats, params: params, scratch: make(chan *scratch, 2*processors),
+		helpers: semaphore.NewWeighted(int64(processors - 1)), shared: sharedPostings}
 }
 
 func (p *Part) live(ordinal int) bool {
@@ -94,6 +99,9 @@ func (r *run) term(part int, term string) (segment.Term, bool) {
 
 // termCounts adds up the statistics of a term over all parts.
 func (r *run) termCounts(term string) (n segment.TermCounts) {
+	if r.far != nil {
+		return must(r.far.Counts(term))
+	}
 	for i := range r.s.parts {
 		if t, ok := r.term(i, term); ok {
 			n.Add(segment.TermCounts{Chunks: int64(t.Chunks), Documents: int64(t.Documents), Titles: int64(t.Titles)}, 1)
@@ -114,6 +122,7 @@ func (s *Searcher) Search(ctx context.Context, query index.Query) (index.Result,
 func (r *run) search(q *index.Query) (index.Result, error) {
 	analyser := r.s.analysers.get()
 	defer r.s.analysers.put(analyser)
+	r.reach(q.Filter.Access)
 	rights := r.laterRights(q.Filter.Access)
 	words, kept := r.typed(analyser, q, rights)
 	terms := make([]string, len(words))
@@ -121,7 +130,7 @@ func (r *run) search(q *index.Query) (index.Result, error) {
 		terms[i] = w.Term
 	}
 	r.lookUp(terms)
-	corrected, corrections, err := r.correct(analyser, words, rights)
+	corrected, corrections, err := r.correct(analyser, words, rights, q.Filter.Access)
 	if err != nil {
 		return index.Result{}, err
 	}
@@ -134,14 +143,14 @@ func (r *run) search(q *index.Query) (index.Result, error) {
 	if err != nil {
 		return index.Result{}, err
 	}
-	result := index.Result{Hits: r.passages(found.hits), Corrections: corrections, Kept: kept,
+	result := index.Result{Hits: found.passages, Corrections: corrections, Kept: kept,
 		Highlighter: newHighlighter(p, &r.s.analysers)}
 	if q.Count {
 		places := make(map[string][2]int, len(found.hits))
 		for i, c := range found.hits {
 			places[result.Hits[i].DocumentID] = [2]int{c.part, c.document}
 		}
-		result.Matched = &matched{s: r.s, filter: q.Filter, parts: found.matched, hits: places}
+		result.Matched = &matched{s: found.searcher, filter: q.Filter, parts: found.matched, hits: places}
 	}
 	return result, nil
 }
@@ -151,10 +160,22 @@ type found struct {
 	hits      []candidate
 	documents int // that match and pass the whole filter
 	matched   []partMatches
+	passages  []index.Hit // of hits
+	searcher  *Searcher   // whose parts they are in
 }
 
 // execute runs a plan over all parts.
-func (r *run) execute(p *plan, q *index.Query) (*found, error) {
+func (r *run) execute(p *plan, q *index.Query) (out *found, err error) {
+	err = r.fetched(p.wanted(q), func() error {
+		if out, err = r.executeHere(p, q); err == nil {
+			out.searcher, out.passages = r.s, r.passages(out.hits)
+		}
+		return err
+	})
+	return out, err
+}
+
+func (r *run) executeHere(p *plan, q *index.Query) (*found, error) {
 	if q.List != nil {
 		return r.list(p, q)
 	}
@@ -241,6 +262,7 @@ type run struct {
 	ctx     context.Context
 	reading int                        // the part that is being read
 	terms   []map[string]*segment.Term // by part
+	far     Elsewhere                  // nil: all documents are in parts
 	*scratch
 }
 
@@ -330,6 +352,14 @@ func (r *run) eachPart(postings int64, do func(r *run, part int) error) (err err
 	return work(r)
 }
 
+// name is that of the segment that is being read.
+func (r *run) name() string {
+	if r.reading >= len(r.s.parts) {
+		return "" // the documents are elsewhere
+	}
+	return r.s.parts[r.reading].Segment.Name()
+}
+
 // answer calls f with memory that is reused afterwards. Damage of a segment comes back as an error.
 func answer[T any](ctx context.Context, s *Searcher, what string, f func(*run) (T, error)) (T, error) {
 	var memory *scratch
@@ -341,9 +371,11 @@ func answer[T any](ctx context.Context, s *Searcher, what string, f func(*run) (
 	r := &run{s: s, ctx: ctx, scratch: memory, terms: make([]map[string]*segment.Term, len(s.parts))}
 	defer r.close()
 	var out T
-	err := segment.Protect(func() string { return s.parts[r.reading].Segment.Name() }, func() (err error) {
-		out, err = f(r)
-		return err
+	err := segment.Protect(r.name, func() (err error) {
+		return catch(func() error {
+			out, err = f(r)
+			return err
+		})
 	})
 	if err != nil {
 		r.discard()

@@ -3,6 +3,7 @@ package lexical
 import (
 	"unicode/utf8"
 
+	"quarry/server/index"
 	"quarry/server/index/analysis"
 	"quarry/server/index/segment"
 )
@@ -56,7 +57,7 @@ const fewestLetters = 2
 
 // split divides an unknown word into two that follow each other in a document which the caller may see, the first part as
 // short as possible; nil if there are none.
-func (r *run) split(a *analysis.Analyser, w analysis.QueryWord, rights []segment.Bits) ([]analysis.QueryWord, error) {
+func (r *run) split(a *analysis.Analyser, w analysis.QueryWord, rights []segment.Bits, access index.Access) ([]analysis.QueryWord, error) {
 	runes := 0
 	for i := range w.Surface {
 		if runes++; runes <= fewestLetters || utf8.RuneCountInString(w.Surface[i:]) < fewestLetters {
@@ -75,7 +76,8 @@ func (r *run) split(a *analysis.Analyser, w analysis.QueryWord, rights []segment
 		if !known {
 			continue
 		}
-		if follow, err := r.occurs(phrase, rights); follow || err != nil {
+		follow, err := r.occurs(phrase, rights, access)
+		if follow || err != nil {
 			return parts, err
 		}
 	}
@@ -83,7 +85,10 @@ func (r *run) split(a *analysis.Analyser, w analysis.QueryWord, rights []segment
 }
 
 // occurs reports whether a document of rights contains a phrase.
-func (r *run) occurs(phrase []phraseTerm, rights []segment.Bits) (found bool, err error) {
+func (r *run) occurs(phrase []phraseTerm, rights []segment.Bits, access index.Access) (found bool, err error) {
+	if r.far != nil {
+		return r.farOccurs(phrase, access)
+	}
 	for part := range r.s.parts {
 		reader := r.reader(part)
 		wanted := func(chunk uint32) bool { return !found && rights[part].Has(reader.Owners().Of(int(chunk))) }

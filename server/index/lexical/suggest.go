@@ -38,18 +38,26 @@ func (r *run) suggest(prefix string, access index.Access, limit int) (out index.
 		}
 	}
 	t.complete = words[:min(len(words), maxWords)]
+	r.reach(access)
 	rights := r.laterRights(access)()
 	if t.open != "" {
 		if out.Words, err = r.completions(t.open, rights, limit); err != nil {
 			return out, err
 		}
 	}
-	out.Titles, err = r.titles(&t, rights, limit)
+	terms := r.titleTerms(&t, rights)
+	err = r.fetched(t.wanted(terms, access), func() error {
+		out.Titles, err = r.titles(&t, terms, r.laterRights(access)(), limit)
+		return err
+	})
 	return out, err
 }
 
 // completions returns the surfaces that begin with prefix, by the number of documents that the caller may see.
 func (r *run) completions(prefix string, rights []segment.Bits, limit int) ([]string, error) {
+	if r.far != nil {
+		return r.farCompletions(prefix, limit), nil
+	}
 	best := bestSurfaces{limit: limit}
 	n := 0
 	r.surfaces(prefix, func(at *segment.Cursor, documents int64) {
@@ -107,17 +115,24 @@ func compareTitles(a, b title) int {
 		cmp.Compare(a.DocumentID, b.DocumentID))
 }
 
-// titles returns the shortest titles that fit.
-func (r *run) titles(t *typedTitle, rights []segment.Bits, limit int) ([]index.Title, error) {
-	var terms []string
+// titleTerms returns terms of which a title that fits contains one.
+func (r *run) titleTerms(t *typedTitle, rights []segment.Bits) []string {
 	switch {
 	case len(t.complete) == 0:
-		terms = r.expansions(t.open, analysis.Stem(t.open), rights)
+		return r.expansions(t.open, analysis.Stem(t.open), rights)
 	case t.complete[0].Prefix:
-		terms = r.expansions(t.complete[0].Surface, t.complete[0].Term, rights)
-	default:
-		terms = []string{t.complete[0].Term}
+		return r.expansions(t.complete[0].Surface, t.complete[0].Term, rights)
 	}
+	return []string{t.complete[0].Term}
+}
+
+// wanted is what titles needs.
+func (t *typedTitle) wanted(terms []string, access index.Access) Wanted {
+	return Wanted{Filter: index.Filter{Access: access}, Titled: terms, Shortest: true, Limit: candidates}
+}
+
+// titles returns the shortest titles that fit.
+func (r *run) titles(t *typedTitle, terms []string, rights []segment.Bits, limit int) ([]index.Title, error) {
 	var best []title
 	for part := range r.s.parts {
 		reader := r.reader(part)
@@ -190,6 +205,7 @@ func (b *bestSurfaces) accepts(documents int64) bool {
 	return len(b.items) < b.limit || b.limit > 0 && documents > b.items[len(b.items)-1].documents
 }
 
+// add adds a surface if it is among the best.
 func (b *bestSurfaces) add(c counted) {
 	at, _ := slices.BinarySearchFunc(b.items, c, func(a, b counted) int {
 		return cmp.Or(cmp.Compare(b.documents, a.documents), cmp.Compare(a.surface, b.surface))
@@ -206,8 +222,10 @@ func (s *Searcher) RareWords(ctx context.Context, passage string, access index.A
 	return answer(ctx, s, "look for rare words", func(r *run) ([]string, error) {
 		analyser := s.analysers.get()
 		defer s.analysers.put(analyser)
+		r.reach(access)
 		rights := r.laterRights(access)()
 		var rare []counted
+		var surfaces []string
 		seen := map[string]bool{}
 		for _, token := range analyser.Tokens(passage) {
 			if err := ctx.Err(); err != nil {
@@ -217,6 +235,7 @@ func (s *Searcher) RareWords(ctx context.Context, passage string, access index.A
 				continue
 			}
 			seen[token.Term] = true
+			surfaces = append(surfaces, token.Surface)
 			documents := 0
 			for part := range s.parts {
 				if surface, ok := r.reader(part).Surface(token.Surface); ok {
@@ -227,9 +246,10 @@ func (s *Searcher) RareWords(ctx context.Context, passage string, access index.A
 				rare = append(rare, counted{surface: token.Surface, documents: int64(documents)})
 			}
 		}
-		slices.SortFunc(rare, func(a, b counted) int {
-			return cmp.Or(cmp.Compare(a.documents, b.documents), cmp.Compare(a.surface, b.surface))
-		})
+		if r.far != nil {
+			return r.farRareWords(surfaces), nil
+		}
+		slices.SortFunc(rare, fewestFirst)
 		var words []string
 		for _, c := range rare[:min(len(rare), rareWords)] {
 			words = append(words, c.surface)

@@ -37,6 +37,17 @@ func (r *Reader) Matching(automaton Automaton, yield func(Surface)) {
 	}
 }
 
+// Match calls yield with the index of every key that the automaton accepts; the keys ascend.
+func Match(automaton Automaton, keys []string, yield func(i int)) {
+	m, before := matching{Automaton: automaton}, ""
+	for i, key := range keys {
+		if m.accepts([]byte(key), sharedPrefix(key, before)) {
+			yield(i)
+		}
+		before = key
+	}
+}
+
 // matching runs an automaton over ascending keys.
 type matching struct {
 	Automaton

@@ -27,14 +27,16 @@ type Delta struct {
 	Surfaces map[string]int64 // documents that contain a surface
 }
 
-// DeltaOf analyses a document that was deleted.
-func DeltaOf(document index.Document) Delta {
+// DeltaOf analyses documents of different ids, such as those that were deleted.
+func DeltaOf(documents ...index.Document) Delta {
 	b := NewBuilder()
-	if document.ID == "" {
-		document.ID = "?"
-	}
-	if err := b.Add(document); err != nil { // only a second document can fail
-		return Delta{}
+	for _, document := range documents {
+		if document.ID == "" {
+			document.ID = "?"
+		}
+		if err := b.Add(document); err != nil { // only a second document can fail
+			return Delta{}
+		}
 	}
 	d := Delta{Stats: b.stats, Terms: make(map[string]TermCounts, len(b.termIDs))}
 	for term, id := range b.termIDs {

@@ -3,6 +3,7 @@ package shared
 import (
 	"context"
 	"database/sql"
+	"time"
 
 	"quarry/server/index"
 )
@@ -22,6 +23,9 @@ type Changes struct {
 // Put is a document that was stored or changed.
 type Put struct {
 	index.Document
+	Changed int64 // the number of the change
+	// New: it was not stored at the position.
+	New bool
 	// AccessAlone: since the position, nothing has changed but access, sets and visibility.
 	AccessAlone bool
 }
@@ -64,9 +68,70 @@ func (s *Snapshot) Changes(ctx context.Context, position int64, limit int) (foun
 		}
 		documents, err := s.read.whole(ctx, rows)
 		for i, d := range documents {
-			found.Put = append(found.Put, Put{Document: d, AccessAlone: rows[i].texted <= position})
+			found.Put = append(found.Put, Put{Document: d, Changed: rows[i].changed, New: rows[i].row > position,
+				AccessAlone: rows[i].texted <= position})
 		}
 		return err
 	})
 	return found, err
 }
+
+// ChangedSince returns the ids of documents that were changed behind a position, at most limit.
+func (s *Store) ChangedSince(ctx context.Context, position int64, limit int) ([]string, error) {
+	return column[string](ctx, s.db.Reader, `SELECT id FROM (SELECT id, changed FROM documents WHERE changed > ?
+		UNION ALL SELECT id, changed FROM removals WHERE changed > ?) AS changes ORDER BY changed LIMIT ?`, position, position, limit)
+}
+
+// Sequence returns the number of the last change.
+func (s *Store) Sequence(ctx context.Context) (int64, error) {
+	m, err := readState(ctx, s.db.Reader)
+	return m.sequence, err
+}
+
+// Lease makes holder the only process that follows the log under a name, until a time, unless another one is. It returns the
+// position.
+func (s *Store) Lease(ctx context.Context, name, holder string, until time.Time) (position int64, ok bool, err error) {
+	err = s.db.Update(ctx, func(tx *sql.Tx) error {
+		position, ok = 0, false
+		if err := execute(ctx, tx, `INSERT INTO followers (name, position, holder, until) VALUES (?, 0, ?, 0)
+			ON CONFLICT (name) DO NOTHING`, name, holder); err != nil {
+			return err
+		}
+		has, end := "", int64(0)
+		if err := get(ctx, tx, []any{&position, &has, &end}, "SELECT position, holder, until FROM followers WHERE name = ?", name); err != nil {
+			return err
+		}
+		if ok = has == holder || end < s.now().UnixMicro(); !ok {
+			return nil
+		}
+		return execute(ctx, tx, "UPDATE followers SET holder = ?, until = ? WHERE name = ?", holder, until.UnixMicro(), name)
+	})
+	return position, ok, err
+}
+
+// Advance stores the position of the holder of a lease, and extends it. ok is false if another process has the lease: what was
+// applied is applied again, which changes nothing.
+func (s *Store) Advance(ctx context.Context, name, holder string, position int64, until time.Time) (ok bool, err error) {
+	err = s.db.Update(ctx, func(tx *sql.Tx) error {
+		has, err := column[string](ctx, tx, "SELECT holder FROM followers WHERE name = ?", name)
+		if ok = err == nil && len(has) == 1 && has[0] == holder; !ok {
+			return err
+		}
+		return execute(ctx, tx, "UPDATE followers SET position = ?, until = ? WHERE name = ?", position, until.UnixMicro(), name)
+	})
+	return ok, err
+}
+
+// Position returns how far a follower is; 0 if it has not begun.
+func (s *Snapshot) Position(ctx context.Context, name string) (position int64, err error) {
+	err = s.locked(func() error {
+		return get(ctx, s.tx, []any{&position}, "SELECT coalesce(max(position), 0) FROM followers WHERE name = ?", name)
+	})
+	return position, err
+}
+
+// Model returns the embedding model that was used last; empty if there is none.
+func (s *Snapshot) Model() string { return s.state.model }
+
+// Store returns which store this is.
+func (s *Snapshot) Store() string { return s.state.store }

@@ -178,6 +178,19 @@ func (s *Snapshot) Chunks(ctx context.Context, id string, from, to int, access i
 	return chunks, err
 }
 
+// Texts implements index.Snapshot.
+func (s *Snapshot) Texts(ctx context.Context, ranges []index.Range, access index.Access) ([][]index.Chunk, error) {
+	texts := make([][]index.Chunk, len(ranges))
+	for i, wanted := range ranges {
+		chunks, err := s.Chunks(ctx, wanted.DocumentID, wanted.From, wanted.To, access)
+		if err != nil && !errors.Is(err, index.ErrNotFound) && !errors.Is(err, index.ErrDamaged) {
+			return nil, err
+		}
+		texts[i] = chunks
+	}
+	return texts, nil
+}
+
 // Whole returns documents with their chunks, in no order, for an index of their words.
 func (s *Snapshot) Whole(ctx context.Context, ids []string) (documents []index.Document, err error) {
 	err = s.locked(func() error {
@@ -241,7 +254,34 @@ func (s *Snapshot) Origins(ctx context.Context) (map[string]int, error) {
 func (s *Snapshot) Stats(ctx context.Context) (stats index.Stats, err error) {
 	stats = index.Stats{Documents: s.state.documents, Chunks: s.state.chunks, VectorModel: s.state.model}
 	err = s.locked(func() error {
+		if err := get(ctx, s.tx, []any{&stats.Vectors, &stats.Refused}, `SELECT
+			coalesce((SELECT CAST(sum(chunks) AS BIGINT) FROM documents WHERE vectors = ?), 0),
+			(SELECT count(*) FROM embeddings WHERE model = ? AND length(vector) = 0)`, s.state.model, s.state.model); err != nil {
+			return err
+		}
+		if stats.Vectors = max(0, stats.Vectors-stats.Refused); s.state.model == "" {
+			stats.Vectors = 0
+		}
 		return get(ctx, s.tx, []any{&stats.Bytes}, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
 	})
 	return stats, err
 }
+
+// Versions returns the numbers of the last changes of documents, by id; those that do not exist or that access does not admit
+// are missing.
+func (s *Snapshot) Versions(ctx context.Context, ids []string, access index.Access) (map[string]int64, error) {
+	versions := make(map[string]int64, len(ids))
+	err := s.locked(func() error {
+		found, err := s.recall(ctx, ids)
+		for id, d := range found {
+			if admits(access, d) {
+				versions[id] = d.changed
+			}
+		}
+		return err
+	})
+	return versions, err
+}
+
+// Sequence returns the number of the last change that the snapshot shows.
+func (s *Snapshot) Sequence() int64 { return s.state.sequence }

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -63,6 +64,18 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	return s, nil
+}
+
+// Stat describes the file of a store in a folder; nil if there is none.
+func Stat(dir string) (fs.FileInfo, error) {
+	found, err := os.Stat(filepath.Join(dir, databaseName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for the documents: %w", err)
+	}
+	return found, nil
 }
 
 // Close closes the database.

@@ -157,6 +157,9 @@ func (w *write) store(ctx context.Context, tx *sql.Tx, s *Store) error {
 			return err
 		}
 	}
+	if err := w.countChanges(ctx, tx, s); err != nil {
+		return err
+	}
 	if err := rows.store(ctx, tx); err != nil {
 		return err
 	}
@@ -204,12 +207,8 @@ func (r *rowsOf) add(ctx context.Context, i *item, sequence int64, packer *codec
 	if err != nil {
 		return err
 	}
-	hidden := 0
-	if d.Hidden {
-		hidden = 1
-	}
 	r.puts = append(r.puts, []any{row, d.ID, sequence, texted, added, i.hash, d.Source, d.Origin, d.Title, d.Link, d.Type,
-		codec.Micros(d.CreatedAt), codec.Micros(d.UpdatedAt), hidden, chunks, detail})
+		codec.Micros(d.CreatedAt), codec.Micros(d.UpdatedAt), bit(d.Hidden), chunks, detail})
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(d.Sets))) {
 		r.sets = append(r.sets, []any{row, name})
 	}
@@ -248,7 +247,8 @@ func (r *rowsOf) store(ctx context.Context, tx *sql.Tx) error {
 		{"documents (" + documentColumns + ")", 16, r.puts, ` ON CONFLICT (id) DO UPDATE SET changed = excluded.changed,
 			texted = excluded.texted, hash = excluded.hash, source = excluded.source, origin = excluded.origin,
 			title = excluded.title, link = excluded.link, type = excluded.type, created_at = excluded.created_at,
-			updated_at = excluded.updated_at, hidden = excluded.hidden, chunks = excluded.chunks, detail = excluded.detail`},
+			updated_at = excluded.updated_at, hidden = excluded.hidden, chunks = excluded.chunks, detail = excluded.detail,
+			vectors = CASE WHEN excluded.texted = excluded.changed THEN '' ELSE documents.vectors END`},
 		{"document_sets (document, name)", 2, r.sets, ""},
 		{"chunks (document, first, amount, body)", 4, r.groups, ""},
 		{"removals (id, changed)", 2, r.tombs, ""},

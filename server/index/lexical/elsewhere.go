@@ -1,0 +1,295 @@
+package lexical
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"quarry/server/index"
+	"quarry/server/index/analysis"
+	"quarry/server/index/segment"
+)
+
+// Elsewhere answers for documents that are not in segments of this process, to one caller. A search asks it about words, and
+// then ranks the documents that it fetches.
+type Elsewhere interface {
+	// Counts returns the statistics of a term over all documents.
+	Counts(term string) (segment.TermCounts, error)
+	// SeesTerm reports whether a document that the caller may see contains one of the terms.
+	SeesTerm(terms []string) (bool, error)
+	// SeesSurface reports which surfaces a document contains that the caller may see.
+	SeesSurface(surfaces []string) (seen []bool, err error)
+	// CountSurface returns how many documents contain a surface that the caller may see.
+	CountSurface(surface string) (int64, error)
+	// Surfaces returns surfaces that begin with a prefix: those that most documents contain, and of as many the first ones in the
+	// order of the alphabet.
+	Surfaces(prefix string, limit int) ([]Surface, error)
+	// Near calls yield with the surfaces of letters alone that an automaton accepts.
+	Near(automaton segment.Automaton, yield func(Surface)) error
+	// Documents returns the documents with a surface; 0 if there are none.
+	Documents(surface string) (int64, error)
+	// Fetch returns segments of all documents that can be among what is wanted.
+	Fetch(wanted Wanted) ([]Part, error)
+}
+
+// Surface is a word as it occurs, with the number of documents that contain it.
+type Surface struct {
+	Surface, Term string
+	Documents     int64
+}
+
+// Wanted says what documents a search needs. Those that fail one field of the filter are needed where they are counted.
+type Wanted struct {
+	Filter index.Filter
+	Words  []WantedWord
+	// Need is the mass that a document must contain to count as matched; 0: any that contains a word.
+	Need uint32
+	// Phrases must occur and Exclude must not: for each word its terms.
+	Phrases, Exclude [][][]string
+	// Titled are terms of which the title must contain one, where there are any.
+	Titled []string
+	// Count asks for the documents that are counted, List for all documents in its order instead of the best passages.
+	Count    bool
+	List     *index.List
+	Limit    int  // passages
+	Shortest bool // those with the shortest titles first
+}
+
+// WantedWord is a word of a query: any of its terms.
+type WantedWord struct {
+	Terms []string
+	Mass  uint32 // what a document that contains it has of the mass that it needs
+}
+
+// NewElsewhere returns a searcher of documents elsewhere. stats are of all of them.
+func NewElsewhere(stats segment.Stats, params Params, reach func(context.Context, index.Access) Elsewhere) *Searcher {
+	s := searcherOf(nil, stats, params)
+	s.reach = reach
+	return s
+}
+
+// reach lets the run ask for documents elsewhere, if that is where they are.
+func (r *run) reach(access index.Access) {
+	if r.s.reach != nil {
+		r.far = r.s.reach(r.ctx, access)
+	}
+}
+
+// failure is a failed call of Elsewhere, on its way to answer.
+type failure struct{ err error }
+
+// must returns a value, or ends the run with the error.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(failure{err})
+	}
+	return value
+}
+
+// catch calls f and returns the error that ended it.
+func catch(f func() error) (err error) {
+	defer func() {
+		switch cause := recover().(type) {
+		case nil:
+		case failure:
+			err = cause.err
+		default:
+			panic(cause)
+		}
+	}()
+	return f()
+}
+
+// wanted is what a plan needs.
+func (p *plan) wanted(q *index.Query) Wanted {
+	w := Wanted{Filter: q.Filter, Need: p.need, Phrases: wantedPhrases(p.phrases), Exclude: wantedPhrases(p.exclude), Count: q.Count,
+		List: q.List, Limit: max(candidates, min(q.Limit, maxLimit))}
+	for _, word := range p.words {
+		w.Words = append(w.Words, WantedWord{Terms: word.terms, Mass: word.mass})
+	}
+	return w
+}
+
+func wantedPhrases(phrases [][]phraseTerm) (all [][][]string) {
+	for _, phrase := range phrases {
+		var words [][]string
+		for _, word := range phrase {
+			words = append(words, word.terms)
+		}
+		all = append(all, words)
+	}
+	return all
+}
+
+// fetched calls f with the documents that are wanted as the run's parts.
+func (r *run) fetched(wanted Wanted, f func() error) error {
+	if r.far == nil {
+		return f()
+	}
+	all := r.s
+	r.s = searcherOf(must(r.far.Fetch(wanted)), all.stats, all.params)
+	far := r.far
+	r.far, r.terms = nil, make([]map[string]*segment.Term, len(r.s.parts))
+	defer func() { r.s, r.far, r.terms, r.reading = all, far, nil, 0 }()
+	return f()
+}
+
+// farExpansions is expansions elsewhere.
+func (r *run) farExpansions(prefix, own string) []string {
+	terms := []string{own}
+	for limit := 2 * maxExpansions; ; limit *= 4 {
+		found := must(r.far.Surfaces(prefix, limit))
+		var surfaces []string
+		for _, s := range found {
+			surfaces = append(surfaces, s.Surface)
+		}
+		seen := 0
+		terms = terms[:1]
+		for i, ok := range must(r.far.SeesSurface(surfaces)) {
+			if ok && seen < maxExpansions {
+				seen++
+				terms = append(terms, found[i].Term)
+			}
+		}
+		if seen == maxExpansions || len(found) < limit {
+			slices.Sort(terms)
+			return slices.Compact(terms)
+		}
+	}
+}
+
+// farCompletions is completions elsewhere. No surface has more documents that the caller may see than documents.
+func (r *run) farCompletions(prefix string, limit int) (words []string) {
+	best := bestSurfaces{limit: limit}
+	for ask := 4 * limit; ; ask *= 4 {
+		best.items = best.items[:0]
+		found := must(r.far.Surfaces(prefix, ask))
+		for _, s := range found {
+			if len(best.items) == limit && s.Documents < best.items[limit-1].documents {
+				break
+			}
+			if n := must(r.far.CountSurface(s.Surface)); n > 0 {
+				best.add(counted{s.Surface, s.Term, n})
+			}
+		}
+		enough := len(best.items) == limit && len(found) > 0 && found[len(found)-1].Documents < best.items[limit-1].documents
+		if enough || len(found) < ask {
+			break
+		}
+	}
+	for _, c := range best.items {
+		words = append(words, c.surface)
+	}
+	return words
+}
+
+// farNearest is nearest elsewhere: the documents that the caller may see are counted only for the most likely words.
+func (r *run) farNearest(w analysis.QueryWord) string {
+	type likely struct {
+		neighbour
+		typing float64
+	}
+	automaton := newLevenshtein(w.Surface, maxTypos)
+	var all []likely
+	must(0, r.far.Near(automaton, func(s Surface) {
+		n := neighbour{counted{s.Surface, s.Term, s.Documents}, automaton.typos()}
+		if p := typing(w, n); p > 0 && correctable(s.Surface) {
+			all = append(all, likely{n, p})
+		}
+	}))
+	slices.SortFunc(all, func(a, b likely) int {
+		return cmp.Compare(float64(b.documents)*b.typing, float64(a.documents)*a.typing)
+	})
+	best, most := "", 0.0
+	for _, n := range all {
+		if float64(n.documents)*n.typing < most {
+			break
+		}
+		likelihood := float64(must(r.far.CountSurface(n.surface))) * n.typing
+		if likelihood > most || likelihood == most && likelihood > 0 && n.surface < best {
+			best, most = n.surface, likelihood
+		}
+	}
+	return best
+}
+
+// farOccurs is occurs elsewhere.
+func (r *run) farOccurs(phrase []phraseTerm, access index.Access) (found bool, err error) {
+	wanted := Wanted{Filter: index.Filter{Access: access}, Phrases: wantedPhrases([][]phraseTerm{phrase}), Limit: candidates}
+	err = r.fetched(wanted, func() error {
+		found, err = r.occurs(phrase, r.laterRights(access)(), access)
+		return err
+	})
+	return found, err
+}
+
+// farRareWords is RareWords elsewhere: words in fewer documents are counted first.
+func (r *run) farRareWords(surfaces []string) (words []string) {
+	var all []counted
+	for _, surface := range surfaces {
+		if n := must(r.far.Documents(surface)); n >= 2 {
+			all = append(all, counted{surface: surface, documents: n})
+		}
+	}
+	slices.SortFunc(all, fewestFirst)
+	var rare []counted
+	for i, c := range all {
+		if i == 2*rareWords && len(rare) > 0 {
+			break
+		}
+		if c.documents = must(r.far.CountSurface(c.surface)); c.documents >= 2 {
+			rare = append(rare, c)
+		}
+	}
+	slices.SortFunc(rare, fewestFirst)
+	for _, c := range rare[:min(len(rare), rareWords)] {
+		words = append(words, c.surface)
+	}
+	return words
+}
+
+func fewestFirst(a, b counted) int {
+	return cmp.Or(cmp.Compare(a.documents, b.documents), cmp.Compare(a.surface, b.surface))
+}
+
+// Keep returns the hits that a query's filter, phrases and exclusions admit among the parts of s, with their fingerprints.
+func (s *Searcher) Keep(ctx context.Context, query index.Query, hits []index.Hit) ([]index.Hit, error) {
+	return answer(ctx, s, "check the passages found", func(r *run) (kept []index.Hit, err error) {
+		p := r.restricting(&query)
+		for part := range s.parts {
+			f := r.filter(part, &query.Filter)
+			phrases, err := r.restrict(part, p, f)
+			if err != nil {
+				return nil, err
+			}
+			for _, hit := range hits {
+				d, ok := r.reader(part).Lookup(hit.DocumentID)
+				if !ok || !f.pass.Has(d) {
+					continue
+				}
+				first, end := r.reader(part).DocumentChunks(d)
+				if at := first + hit.Chunk; at < end && (phrases == nil || phrases.Has(at)) {
+					hit.Fingerprint = r.reader(part).Fingerprint(at)
+					kept = append(kept, hit)
+				}
+			}
+		}
+		return kept, nil
+	})
+}
+
+// Extend returns what a search matched, with more parts in which documents are that Count may be asked for.
+func Extend(m index.Matched, more []Part) index.Matched {
+	had, ok := m.(*matched)
+	if !ok || len(more) == 0 {
+		return m
+	}
+	parts := slices.Clip(had.parts)
+	for i := range more {
+		parts = append(parts, partMatches{pass: segment.NewBits(more[i].Segment.Documents())})
+	}
+	return &matched{
+		s:      searcherOf(append(slices.Clip(had.s.parts), more...), had.s.stats, had.s.params),
+		filter: had.filter, parts: parts, hits: had.hits,
+	}
+}

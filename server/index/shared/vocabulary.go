@@ -1,0 +1,200 @@
+package shared
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"quarry/server/index"
+	"quarry/server/index/analysis"
+	"quarry/server/index/lexical"
+	"quarry/server/index/segment"
+)
+
+// CountWords makes the store count words from now on, and counts those that are stored.
+func (s *Store) CountWords(ctx context.Context) error {
+	version := 0
+	err := get(ctx, s.db.Reader, []any{&version}, "SELECT analyser FROM statistics")
+	if err == nil && version == analysis.Version || err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	return s.db.Update(ctx, func(tx *sql.Tx) error {
+		for _, statement := range []string{"DELETE FROM statistics", "DELETE FROM terms", "DELETE FROM surfaces",
+			"INSERT INTO statistics VALUES (" + fmt.Sprint(analysis.Version) + ", 0, 0, 0, 0, 0)"} {
+			if err := execute(ctx, tx, statement); err != nil {
+				return err
+			}
+		}
+		from := reader{tx, s.packer}
+		for last := int64(-1); ; {
+			rows, err := from.rows(ctx, "WHERE row > ? ORDER BY row LIMIT 1000", last)
+			if err != nil || len(rows) == 0 {
+				return err
+			}
+			last = rows[len(rows)-1].row
+			documents, err := from.whole(ctx, rows)
+			if err != nil {
+				return err
+			}
+			if err := count(ctx, tx, documents, nil); err != nil {
+				return err
+			}
+		}
+	})
+}
+
+// countChanges counts the words that the items of a write add and remove, if words are counted.
+func (w *write) countChanges(ctx context.Context, tx *sql.Tx, s *Store) error {
+	kept, err := column[int](ctx, tx, "SELECT analyser FROM statistics")
+	if err != nil || len(kept) == 0 {
+		return err
+	}
+	from := reader{tx, s.packer}
+	var before []*stored
+	var added []index.Document
+	for _, i := range w.items {
+		if i.old != nil {
+			before = append(before, i.old)
+		}
+		if i.Put != nil && i.Patches == nil {
+			added = append(added, *i.Put)
+		}
+	}
+	removed, err := from.whole(ctx, before)
+	if err != nil {
+		return err
+	}
+	places := make(map[string]int, len(removed))
+	for i := range removed {
+		places[removed[i].ID] = i
+	}
+	for _, i := range w.items {
+		if i.Patches != nil {
+			d := *i.Put
+			d.Chunks = removed[places[d.ID]].Chunks
+			added = append(added, d)
+		}
+	}
+	return count(ctx, tx, added, removed)
+}
+
+// count adds the words of some documents, and subtracts those of others.
+func count(ctx context.Context, tx *sql.Tx, added, removed []index.Document) error {
+	more, less := segment.DeltaOf(added...), segment.DeltaOf(removed...)
+	stats := more.Stats
+	stats.Add(less.Stats, -1)
+	hidden := 0
+	for i := range added {
+		hidden += bit(added[i].Hidden)
+	}
+	for i := range removed {
+		hidden -= bit(removed[i].Hidden)
+	}
+	for term, n := range less.Terms {
+		sum := more.Terms[term]
+		sum.Add(n, -1)
+		more.Terms[term] = sum
+	}
+	for surface, n := range less.Surfaces {
+		more.Surfaces[surface] -= n
+	}
+	var terms, surfaces [][]any
+	for _, term := range slices.Sorted(maps.Keys(more.Terms)) {
+		if n := more.Terms[term]; n != (segment.TermCounts{}) {
+			terms = append(terms, []any{term, n.Chunks, n.Documents, n.Titles})
+		}
+	}
+	for _, surface := range slices.Sorted(maps.Keys(more.Surfaces)) {
+		if n := more.Surfaces[surface]; n != 0 {
+			surfaces = append(surfaces, []any{surface, analysis.Stem(surface), n})
+		}
+	}
+	if err := insert(ctx, tx, "terms (term, chunks, documents, titles)", 4, terms, ` ON CONFLICT (term) DO UPDATE SET
+		chunks = terms.chunks + excluded.chunks, documents = terms.documents + excluded.documents,
+		titles = terms.titles + excluded.titles`); err != nil {
+		return err
+	}
+	if err := insert(ctx, tx, "surfaces (surface, term, documents)", 3, surfaces, ` ON CONFLICT (surface) DO UPDATE SET
+		documents = surfaces.documents + excluded.documents`); err != nil {
+		return err
+	}
+	if err := executeList(ctx, tx, "DELETE FROM terms WHERE documents <= 0 AND term IN (SELECT value FROM json_each(?))",
+		slices.Collect(maps.Keys(less.Terms))); err != nil {
+		return err
+	}
+	if err := executeList(ctx, tx, "DELETE FROM surfaces WHERE documents <= 0 AND surface IN (SELECT value FROM json_each(?))",
+		slices.Collect(maps.Keys(less.Surfaces))); err != nil {
+		return err
+	}
+	return execute(ctx, tx, `UPDATE statistics SET body_tokens = body_tokens + ?, heading_tokens = heading_tokens + ?,
+		title_tokens = title_tokens + ?, chunk_title_tokens = chunk_title_tokens + ?, hidden = hidden + ?`, stats.BodyTokens,
+		stats.HeadingTokens, stats.TitleTokens, stats.ChunkTitleTokens, hidden)
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Words returns the statistics of all documents, and how many of them are hidden.
+func (s *Snapshot) Words(ctx context.Context) (stats segment.Stats, hidden int, err error) {
+	stats.Documents, stats.Chunks = int64(s.state.documents), int64(s.state.chunks)
+	err = s.locked(func() error {
+		return get(ctx, s.tx, []any{&stats.BodyTokens, &stats.HeadingTokens, &stats.TitleTokens, &stats.ChunkTitleTokens, &hidden},
+			"SELECT body_tokens, heading_tokens, title_tokens, chunk_title_tokens, hidden FROM statistics")
+	})
+	return stats, hidden, err
+}
+
+// Counts returns the statistics of a term.
+func (s *Snapshot) Counts(ctx context.Context, term string) (n segment.TermCounts, err error) {
+	err = s.locked(func() error {
+		err := get(ctx, s.tx, []any{&n.Chunks, &n.Documents, &n.Titles}, "SELECT chunks, documents, titles FROM terms WHERE term = ?", term)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	return n, err
+}
+
+// Surface returns how many documents contain a surface.
+func (s *Snapshot) Surface(ctx context.Context, surface string) (documents int64, err error) {
+	found, err := s.surfaces(ctx, "WHERE surface = ?", surface)
+	if len(found) > 0 {
+		documents = found[0].Documents
+	}
+	return documents, err
+}
+
+// Surfaces returns surfaces that begin with a prefix, those of most documents first.
+func (s *Snapshot) Surfaces(ctx context.Context, prefix string, limit int) ([]lexical.Surface, error) {
+	return s.surfaces(ctx, "WHERE surface >= ? AND surface < ? ORDER BY documents DESC, surface LIMIT ?", prefix,
+		prefix+string(utf8.MaxRune), limit)
+}
+
+// Vocabulary returns the surfaces of most documents, in the order of the alphabet.
+func (s *Snapshot) Vocabulary(ctx context.Context, limit int) ([]lexical.Surface, error) {
+	all, err := s.surfaces(ctx, "ORDER BY documents DESC LIMIT ?", limit)
+	slices.SortFunc(all, func(a, b lexical.Surface) int { return strings.Compare(a.Surface, b.Surface) })
+	return all, err
+}
+
+func (s *Snapshot) surfaces(ctx context.Context, where string, args ...any) (all []lexical.Surface, err error) {
+	err = s.locked(func() error {
+		return each(ctx, s.tx, func(row *sql.Rows) error {
+			var found lexical.Surface
+			err := row.Scan(&found.Surface, &found.Term, &found.Documents)
+			all = append(all, found)
+			return err
+		}, "SELECT surface, term, documents FROM surfaces "+where, args...)
+	})
+	return all, err
+}

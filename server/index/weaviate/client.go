@@ -1,0 +1,266 @@
+package weaviate
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/resolver/manual"
+	"google.golang.org/grpc/status"
+
+	"quarry/client/wire"
+	"quarry/server/index"
+)
+
+const (
+	// defaultGRPC is the port of gRPC on every host.
+	defaultGRPC = 50051
+	// callTimeout bounds one call; electionTime is how long a cluster may need to choose a new leader.
+	callTimeout  = 10 * time.Second
+	electionTime = 20 * time.Second
+	firstPause   = 100 * time.Millisecond
+	longestPause = 2 * time.Second
+	maxReply     = 64 << 20
+	maxError     = 4 << 10
+	// serviceConfig spreads calls over the hosts, and repeats searches elsewhere when a host does not answer.
+	serviceConfig = `{"loadBalancingConfig":[{"round_robin":{}}],"methodConfig":[{
+		"name":[{"service":"weaviate.v1.Weaviate","method":"Search"},{"service":"weaviate.v1.Weaviate","method":"Aggregate"}],
+		"retryPolicy":{"maxAttempts":4,"initialBackoff":"0.1s","maxBackoff":"1s","backoffMultiplier":2,
+		"retryableStatusCodes":["UNAVAILABLE"]}}]}`
+)
+
+// Cluster is where a Weaviate cluster is.
+type Cluster struct {
+	Hosts       []string // host:port of REST
+	GRPC        int      // port of gRPC on every host
+	TLS         bool
+	CA          string // path of a file with the certificates to trust; empty: those of the system
+	Key         string // API key; empty: none
+	Replication int    // copies of every object
+}
+
+// ParseURL reads an address such as weaviate://host1:8080,host2:8080?grpc=50051&replication=3; weaviates is the same with TLS.
+func ParseURL(address string) (c Cluster, err error) {
+	scheme, rest, ok := strings.Cut(address, "://")
+	if !ok || scheme != "weaviate" && scheme != "weaviates" {
+		return c, errors.New("is not the address of a Weaviate cluster such as weaviate://host1:8080,host2:8080")
+	}
+	hosts, query, _ := strings.Cut(strings.TrimSuffix(rest, "/"), "?")
+	c = Cluster{TLS: scheme == "weaviates", GRPC: defaultGRPC, Replication: 1}
+	for host := range strings.SplitSeq(strings.TrimSuffix(hosts, "/"), ",") {
+		name, port, err := net.SplitHostPort(host)
+		if number, wrong := strconv.Atoi(port); err != nil || name == "" || strings.ContainsAny(name, "/@") || wrong != nil || number < 1 || number > 65535 {
+			return Cluster{}, fmt.Errorf("has a host that is not HOST:PORT: %q", host[strings.LastIndexByte(host, '@')+1:])
+		}
+		c.Hosts = append(c.Hosts, host)
+	}
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return Cluster{}, errors.New("has parameters that cannot be read")
+	}
+	for name, value := range values {
+		number, err := strconv.Atoi(value[len(value)-1])
+		switch {
+		case name == "grpc" && err == nil && number > 0 && number <= 65535:
+			c.GRPC = number
+		case name == "replication" && err == nil && number > 0 && number <= 99:
+			c.Replication = number
+		default:
+			return Cluster{}, fmt.Errorf("has an invalid parameter %q (known: grpc=PORT, replication=COPIES)", name)
+		}
+	}
+	return c, nil
+}
+
+// client calls a cluster. It connects when it is first used.
+type client struct {
+	cluster  Cluster
+	http     *http.Client
+	conn     *grpc.ClientConn
+	grpc     pb.WeaviateClient
+	patience time.Duration // electionTime, but in tests
+}
+
+// token is the API key as metadata of every call.
+type token string
+
+// GetRequestMetadata implements credentials.PerRPCCredentials.
+func (t token) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return map[string]string{"authorization": "Bearer " + string(t)}, nil
+}
+
+// RequireTransportSecurity implements credentials.PerRPCCredentials.
+func (t token) RequireTransportSecurity() bool { return false }
+
+func newClient(cluster Cluster) (*client, error) {
+	transport := insecure.NewCredentials()
+	web := &http.Transport{MaxIdleConnsPerHost: 16, IdleConnTimeout: time.Minute}
+	if cluster.TLS {
+		settings := &tls.Config{MinVersion: tls.VersionTLS12}
+		if cluster.CA != "" {
+			pem, err := os.ReadFile(cluster.CA)
+			if err != nil {
+				return nil, fmt.Errorf("read the certificates of Weaviate: %w", err)
+			}
+			settings.RootCAs = x509.NewCertPool()
+			if !settings.RootCAs.AppendCertsFromPEM(pem) {
+				return nil, fmt.Errorf("read the certificates of Weaviate: %s has none", cluster.CA)
+			}
+		}
+		transport, web.TLSClientConfig = credentials.NewTLS(settings), settings.Clone()
+	}
+	var addresses []resolver.Address
+	for _, host := range cluster.Hosts {
+		name, _, _ := net.SplitHostPort(host)
+		addresses = append(addresses, resolver.Address{Addr: net.JoinHostPort(name, strconv.Itoa(cluster.GRPC)), ServerName: name})
+	}
+	hosts := manual.NewBuilderWithScheme("weaviate")
+	hosts.InitialState(resolver.State{Addresses: addresses})
+	options := []grpc.DialOption{grpc.WithTransportCredentials(transport), grpc.WithResolvers(hosts),
+		grpc.WithDefaultServiceConfig(serviceConfig), grpc.WithDisableServiceConfig(),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxReply), grpc.MaxCallSendMsgSize(maxReply)),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second})}
+	if cluster.Key != "" {
+		options = append(options, grpc.WithPerRPCCredentials(token(cluster.Key)))
+	}
+	conn, err := grpc.NewClient("weaviate:///cluster", options...)
+	if err != nil {
+		return nil, fmt.Errorf("connect to Weaviate: %w", err)
+	}
+	return &client{cluster: cluster, http: &http.Client{Transport: web}, conn: conn, grpc: pb.NewWeaviateClient(conn),
+		patience: electionTime}, nil
+}
+
+func (c *client) close() error {
+	c.http.CloseIdleConnections()
+	return c.conn.Close()
+}
+
+// httpError is an answer that is not a success.
+type httpError struct {
+	code   int
+	reason string
+}
+
+func (e *httpError) Error() string { return fmt.Sprintf("status %d: %s", e.code, e.reason) }
+
+// transient reports whether the same call may succeed later, or on another host.
+func transient(err error) bool {
+	var answer *httpError
+	var connection *net.OpError
+	switch {
+	case err == nil:
+		return false
+	case errors.As(err, &answer):
+		return answer.code >= 500 || answer.code == http.StatusTooManyRequests
+	case errors.As(err, &connection), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return true
+	}
+	switch status.Code(err) {
+	case codes.Unavailable, codes.DeadlineExceeded, codes.ResourceExhausted, codes.Aborted, codes.Internal:
+		return true
+	}
+	return errors.Is(err, context.DeadlineExceeded)
+}
+
+// patiently calls try, each time with its own deadline, until it succeeds or its error is not transient. It lasts through
+// the election of a leader.
+func (c *client) patiently(ctx context.Context, try func(ctx context.Context, attempt int) error) error {
+	for pause, attempt, end := firstPause, 0, time.Now().Add(c.patience); ; attempt++ {
+		err := within(ctx, func(ctx context.Context) error { return try(ctx, attempt) })
+		if err == nil || ctx.Err() != nil || !transient(err) || time.Now().After(end) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause):
+			pause = min(2*pause, longestPause)
+		}
+	}
+}
+
+func within(ctx context.Context, call func(context.Context) error) error {
+	limited, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return call(limited)
+}
+
+// explain makes an error of a call one of package index's where it has one, with what was done.
+func explain(ctx context.Context, doing string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	return fmt.Errorf("%s: %w: %w", doing, index.ErrUnavailable, err)
+}
+
+// rest makes one REST call, on a host after the other. out, if it is not nil, gets the answer.
+func (c *client) rest(ctx context.Context, method, path string, in, out any) error {
+	var body []byte
+	if in != nil {
+		var err error
+		if body, err = json.Marshal(in); err != nil {
+			return fmt.Errorf("call Weaviate: %w", err)
+		}
+	}
+	return c.patiently(ctx, func(ctx context.Context, attempt int) error {
+		return c.once(ctx, c.cluster.Hosts[attempt%len(c.cluster.Hosts)], method, path, body, out)
+	})
+}
+
+func (c *client) once(ctx context.Context, host, method, path string, body []byte, out any) error {
+	scheme := "http://"
+	if c.cluster.TLS {
+		scheme = "https://"
+	}
+	request, err := http.NewRequestWithContext(ctx, method, scheme+host+path, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("call Weaviate: %w", err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	if c.cluster.Key != "" {
+		request.Header.Set("Authorization", "Bearer "+c.cluster.Key)
+	}
+	answer, err := c.http.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode >= http.StatusMultipleChoices {
+		reason, _ := io.ReadAll(io.LimitReader(answer.Body, maxError))
+		return &httpError{answer.StatusCode, strings.ToValidUTF8(strings.TrimSpace(string(reason)), "\uFFFD")}
+	}
+	if out == nil {
+		_, err = io.Copy(io.Discard, io.LimitReader(answer.Body, maxReply))
+		return err
+	}
+	return wire.NewDecoder(io.LimitReader(answer.Body, maxReply)).Decode(out)
+}
+
+// notFound reports whether an answer says that something does not exist.
+func notFound(err error) bool {
+	var answer *httpError
+	return errors.As(err, &answer) && answer.code == http.StatusNotFound
+}

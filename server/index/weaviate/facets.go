@@ -1,0 +1,89 @@
+package weaviate
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
+	"golang.org/x/sync/errgroup"
+
+	"quarry/internal/guard"
+	"quarry/server/index"
+)
+
+// maxGroups bounds the values of a field that are counted.
+const maxGroups = 10_000
+
+// aggregate counts the documents that a filter admits in Weaviate, where they are too many to be read.
+func (s *snapshot) aggregate(ctx context.Context, filter *index.Filter) (counts index.Counts, err error) {
+	required, byField := filterOf(filter)
+	without := func(left int) *pb.Filters {
+		parts := append([]*pb.Filters{whole()}, required...)
+		for field, part := range byField {
+			if part != nil && field != left {
+				parts = append(parts, part)
+			}
+		}
+		return all(parts...)
+	}
+	var tags, months []index.ValueCount
+	group, limited := errgroup.WithContext(ctx)
+	r := s.reach(limited, filter.Access)
+	group.Go(guard.Err(func() error {
+		n, err := r.count(without(-1))
+		counts.Documents = int(n)
+		return err
+	}))
+	for property, into := range map[string]struct {
+		field int
+		list  *[]index.ValueCount
+	}{
+		propSource: {fieldSource, &counts.Sources}, propNames: {fieldAuthor, &counts.Authors}, propType: {fieldType, &counts.Types},
+		propSets: {fieldScope, &counts.Sets}, propTags: {fieldTag, &tags}, propMonth: {fieldTime, &months},
+	} {
+		group.Go(guard.Err(func() (err error) {
+			*into.list, err = r.groups(property, without(into.field))
+			return err
+		}))
+	}
+	if err := group.Wait(); err != nil {
+		return index.Counts{}, err
+	}
+	for _, tag := range tags {
+		key, value, _ := strings.Cut(tag.Value, tagSeparator)
+		counts.Tags = append(counts.Tags, index.TagCount{Tag: index.Tag{Key: key, Value: value}, Count: tag.Count})
+	}
+	for _, month := range months {
+		if month.Value == "" {
+			counts.Undated = month.Count
+		} else {
+			counts.Months = append(counts.Months, month)
+		}
+	}
+	slices.SortFunc(counts.Months, func(a, b index.ValueCount) int { return cmp.Compare(a.Value, b.Value) })
+	counts.Estimated = s.position < s.Sequence()
+	return counts, nil
+}
+
+// groups counts the values of a property.
+func (r *reach) groups(property string, filter *pb.Filters) (list []index.ValueCount, err error) {
+	limit := uint32(maxGroups)
+	err = within(r.ctx, func(ctx context.Context) error {
+		reply, err := r.s.index.client.grpc.Aggregate(ctx, &pb.AggregateRequest{Collection: r.s.class, Tenant: r.s.index.tenant,
+			ObjectsCount: true, Filters: filter, Limit: &limit,
+			GroupBy: &pb.AggregateRequest_GroupBy{Collection: r.s.class, Property: property}})
+		for _, g := range reply.GetGroupedResults().GetGroups() {
+			value := unfield(g.GetGroupedBy().GetText())
+			if value != "" || property == propMonth {
+				list = append(list, index.ValueCount{Value: value, Count: int(g.GetObjectsCount())})
+			}
+		}
+		return err
+	})
+	slices.SortFunc(list, func(a, b index.ValueCount) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Value, b.Value))
+	})
+	return list, explain(r.ctx, "count in Weaviate", err)
+}

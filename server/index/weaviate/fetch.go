@@ -1,0 +1,464 @@
+package weaviate
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
+	"golang.org/x/sync/errgroup"
+
+	"quarry/internal/guard"
+	"quarry/server/index"
+	"quarry/server/index/analysis"
+	"quarry/server/index/lexical"
+	"quarry/server/index/segment"
+)
+
+const (
+	// candidates is how many passages Weaviate returns for a search at least.
+	candidates = 300
+	// maxChanged documents that Weaviate lacks are read from the log with each search.
+	maxChanged = 500
+	// maxVocabulary surfaces are compared with a misspelt word: those that most documents contain.
+	maxVocabulary = 500_000
+	// witnesses is how many documents are looked at for a word that the caller may see.
+	witnesses = 5
+	// seesAtOnce calls are made for words at the same time.
+	seesAtOnce = 8
+)
+
+// reach is what one search needs of the library, as one caller sees it. It implements lexical.Elsewhere.
+type reach struct {
+	ctx    context.Context
+	s      *snapshot
+	access index.Access
+
+	mutex      sync.Mutex
+	loaded     map[string]*segment.Reader // documents that the caller may see
+	changed    []string                   // documents that Weaviate does not have as they are
+	incomplete bool                       // there may be more than was fetched
+	behind     bool                       // not all changes were looked at
+	last       *lexical.Wanted            // of the last search for passages
+	fetched    map[string]bool            // documents that it looked at
+}
+
+var _ lexical.Elsewhere = (*reach)(nil)
+
+func (s *snapshot) reach(ctx context.Context, access index.Access) *reach {
+	return &reach{ctx: ctx, s: s, access: access, loaded: map[string]*segment.Reader{}}
+}
+
+// Counts implements lexical.Elsewhere.
+func (r *reach) Counts(term string) (segment.TermCounts, error) {
+	return r.s.Snapshot.Counts(r.ctx, term)
+}
+
+// Documents implements lexical.Elsewhere.
+func (r *reach) Documents(surface string) (int64, error) { return r.s.Surface(r.ctx, surface) }
+
+// Surfaces implements lexical.Elsewhere.
+func (r *reach) Surfaces(prefix string, limit int) ([]lexical.Surface, error) {
+	return r.s.Snapshot.Surfaces(r.ctx, prefix, limit)
+}
+
+// Near implements lexical.Elsewhere.
+func (r *reach) Near(automaton segment.Automaton, yield func(lexical.Surface)) error {
+	words, err := r.s.index.words.read(r.ctx, r.s)
+	if err == nil {
+		segment.Match(automaton, words.surfaces, func(i int) {
+			yield(lexical.Surface{Surface: words.all[i].Surface, Term: words.all[i].Term, Documents: words.all[i].Documents})
+		})
+	}
+	return err
+}
+
+// everything reports whether the caller may see all documents.
+func (r *reach) everything() bool { return r.access.All && r.s.hidden == 0 }
+
+// SeesTerm implements lexical.Elsewhere.
+func (r *reach) SeesTerm(terms []string) (bool, error) {
+	if r.everything() {
+		for _, term := range terms {
+			if n, err := r.Counts(term); err != nil || n.Documents > 0 {
+				return err == nil, err
+			}
+		}
+		return false, nil
+	}
+	return r.sees(propTerms, terms, func(d *segment.Reader) bool {
+		return slices.ContainsFunc(terms, func(term string) bool { _, ok := d.Term(term); return ok })
+	})
+}
+
+// SeesSurface implements lexical.Elsewhere.
+func (r *reach) SeesSurface(surfaces []string) ([]bool, error) {
+	seen := make([]bool, len(surfaces))
+	has := func(surface string) func(*segment.Reader) bool {
+		return func(d *segment.Reader) bool { _, ok := d.Surface(surface); return ok }
+	}
+	if r.everything() {
+		for i, surface := range surfaces {
+			n, err := r.Documents(surface)
+			if err != nil {
+				return nil, err
+			}
+			seen[i] = n > 0
+		}
+		return seen, nil
+	}
+	if len(surfaces) > 1 { // most of many words are in a few documents
+		if _, err := r.sees(propSurfaces, surfaces, func(*segment.Reader) bool { return false }); err != nil {
+			return nil, err
+		}
+	}
+	group, _ := errgroup.WithContext(r.ctx)
+	group.SetLimit(seesAtOnce)
+	for i, surface := range surfaces {
+		group.Go(guard.Err(func() (err error) {
+			seen[i], err = r.sees(propSurfaces, []string{surface}, has(surface))
+			return err
+		}))
+	}
+	return seen, group.Wait()
+}
+
+// sees reports whether has is true for a document that the caller may see. It looks at those that were read already, at those
+// that were changed, and then at some that Weaviate finds with one of the values.
+func (r *reach) sees(property string, list []string, has func(*segment.Reader) bool) (bool, error) {
+	if seen, err := r.seesLoaded(has); seen || err != nil {
+		return seen, err
+	}
+	filter := all(append([]*pb.Filters{whole(), rights(r.access)}, anyOf(property, list))...)
+	limit := witnesses
+	if len(list) > 1 {
+		limit = candidates
+	}
+	ids, _, err := r.ask(&pb.SearchRequest{Filters: filter, Limit: uint32(limit)})
+	if err == nil {
+		err = r.load(r.ctx, ids)
+	}
+	if err != nil {
+		return false, err
+	}
+	return r.seesLoaded(has)
+}
+
+func (r *reach) seesLoaded(has func(*segment.Reader) bool) (seen bool, err error) {
+	r.mutex.Lock()
+	readers := slices.Collect(maps.Values(r.loaded))
+	r.mutex.Unlock()
+	err = segment.Protect(func() string { return "" }, func() error {
+		seen = slices.ContainsFunc(readers, has)
+		return nil
+	})
+	return seen, err
+}
+
+// CountSurface implements lexical.Elsewhere.
+func (r *reach) CountSurface(surface string) (int64, error) {
+	if r.everything() {
+		return r.Documents(surface)
+	}
+	filter := all(whole(), rights(r.access), anyOf(propSurfaces, []string{surface}))
+	if err := r.loadChanged(); err != nil {
+		return 0, err
+	}
+	if len(r.changed) > 0 {
+		filter = all(filter, not(anyOf(propDocument, r.changed)))
+	}
+	n, err := r.count(filter)
+	for _, id := range r.changed {
+		if d := r.loaded[id]; d != nil {
+			err = segment.Protect(d.Name, func() error {
+				if _, ok := d.Surface(surface); ok {
+					n++
+				}
+				return nil
+			})
+		}
+	}
+	return n, err
+}
+
+// count returns how many objects a filter admits.
+func (r *reach) count(filter *pb.Filters) (n int64, err error) {
+	err = within(r.ctx, func(ctx context.Context) error {
+		reply, err := r.s.index.client.grpc.Aggregate(ctx, &pb.AggregateRequest{Collection: r.s.class, Tenant: r.s.index.tenant,
+			ObjectsCount: true, Filters: filter})
+		n = reply.GetSingleResult().GetObjectsCount()
+		return err
+	})
+	return n, explain(r.ctx, "count in Weaviate", err)
+}
+
+// ask returns the ids of the documents of objects that a search finds, each once; full: it may not have found all.
+func (r *reach) ask(request *pb.SearchRequest) (ids []string, full bool, err error) {
+	one := pb.ConsistencyLevel_CONSISTENCY_LEVEL_ONE
+	request.Collection, request.Tenant, request.ConsistencyLevel, request.Uses_127Api = r.s.class, r.s.index.tenant, &one, true
+	request.Properties = &pb.PropertiesRequest{NonRefProperties: []string{propDocument}}
+	reply, err := r.s.index.search(r.ctx, request)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, found := range reply.GetResults() {
+		id := found.GetProperties().GetNonRefProps().GetFields()[propDocument].GetTextValue()
+		ids = append(ids, unfield(id))
+	}
+	full = len(ids) >= int(request.Limit)
+	slices.Sort(ids)
+	return slices.Compact(ids), full, nil
+}
+
+func (x *Index) search(ctx context.Context, request *pb.SearchRequest) (reply *pb.SearchReply, err error) {
+	err = within(ctx, func(ctx context.Context) (err error) {
+		reply, err = x.client.grpc.Search(ctx, request)
+		return err
+	})
+	return reply, explain(ctx, "search Weaviate", err)
+}
+
+// loadChanged reads the documents that Weaviate does not have as this snapshot shows them: those that were changed since the
+// position that it had when the snapshot was opened. It is called when Weaviate has answered.
+func (r *reach) loadChanged() error {
+	ids, err := r.s.index.docs.ChangedSince(r.ctx, r.s.position, r.s.index.changes+1)
+	if err != nil {
+		return err
+	}
+	r.mutex.Lock()
+	r.behind = len(ids) > r.s.index.changes
+	r.changed = ids[:min(len(ids), r.s.index.changes)]
+	r.mutex.Unlock()
+	return r.load(r.ctx, r.changed)
+}
+
+// load reads and analyses documents, and keeps those that the caller may see.
+func (r *reach) load(ctx context.Context, ids []string) error {
+	r.mutex.Lock()
+	var unknown []string
+	for _, id := range ids {
+		if r.loaded[id] == nil {
+			unknown = append(unknown, id)
+		}
+	}
+	r.mutex.Unlock()
+	if len(unknown) == 0 {
+		return nil
+	}
+	readers, err := r.s.analysed(ctx, unknown, r.access)
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	maps.Copy(r.loaded, readers)
+	return err
+}
+
+// analysed returns the segments of documents that access admits.
+func (s *snapshot) analysed(ctx context.Context, ids []string, access index.Access) (map[string]*segment.Reader, error) {
+	versions, err := s.Versions(ctx, ids, access)
+	if err != nil {
+		return nil, err
+	}
+	readers := make(map[string]*segment.Reader, len(versions))
+	var unknown []string
+	for id, changed := range versions {
+		if reader, ok := s.index.analysed.Get(version{id, changed}); ok {
+			readers[id] = reader
+		} else {
+			unknown = append(unknown, id)
+		}
+	}
+	documents, err := s.Whole(ctx, unknown)
+	if err != nil {
+		return nil, err
+	}
+	made := make([]*segment.Reader, len(documents))
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range documents {
+		group.Go(guard.Err(func() (err error) {
+			if err = within.Err(); err == nil {
+				made[i], err = analysedDocument(&documents[i], versions[documents[i].ID], s.index)
+			}
+			return err
+		}))
+	}
+	err = group.Wait()
+	for i := range documents {
+		readers[documents[i].ID] = made[i]
+	}
+	return readers, err
+}
+
+// analysedDocument makes a segment of one document.
+func analysedDocument(d *index.Document, changed int64, x *Index) (*segment.Reader, error) {
+	builder := segment.NewBuilder()
+	if err := builder.Add(*d); err != nil {
+		return nil, err
+	}
+	data, err := builder.Build()
+	if err != nil {
+		return nil, fmt.Errorf("index document %q: %w", d.ID, err)
+	}
+	reader, err := segment.Open(d.ID, data)
+	if err == nil && len(data) <= cachedBytes {
+		x.analysed.Add(version{d.ID, changed}, reader)
+	}
+	return reader, err
+}
+
+// warm reads the candidates for the words as they were typed: most often they are what is wanted, and show which words the caller
+// may see.
+func (r *reach) warm(query *index.Query) error {
+	if query.Text == "" && len(query.Phrases) == 0 {
+		return nil
+	}
+	var terms []string
+	analyser := analysis.New()
+	for _, text := range append([]string{query.Text}, query.Phrases...) {
+		for _, word := range analyser.Words(text, false) {
+			for _, w := range append([]analysis.QueryWord{word}, word.Parts...) {
+				terms = append(terms, w.Term)
+			}
+		}
+	}
+	if len(terms) == 0 {
+		return nil
+	}
+	ids, _, err := r.ask(bm25(terms, variants(&query.Filter, false)[0], candidates))
+	if err == nil {
+		err = r.load(r.ctx, ids)
+	}
+	return err
+}
+
+// bm25 is a search for passages with any of some terms.
+func bm25(terms []string, filter []*pb.Filters, limit int) *pb.SearchRequest {
+	terms = slices.Compact(slices.Sorted(slices.Values(terms)))
+	return &pb.SearchRequest{Bm25Search: &pb.BM25{Query: strings.ToValidUTF8(strings.Join(terms, " "), "\uFFFD"), Properties: []string{propText}},
+		Filters: all(filter...), Limit: uint32(limit)}
+}
+
+// Fetch implements lexical.Elsewhere.
+func (r *reach) Fetch(wanted lexical.Wanted) ([]lexical.Part, error) {
+	requests := r.requests(&wanted)
+	if len(wanted.Words) > 0 || wanted.List != nil {
+		r.last, r.incomplete = &wanted, false
+	}
+	found := make([][]string, len(requests))
+	full := make([]bool, len(requests))
+	group, _ := errgroup.WithContext(r.ctx)
+	group.SetLimit(seesAtOnce)
+	for i, request := range requests {
+		group.Go(guard.Err(func() (err error) {
+			found[i], full[i], err = r.ask(request)
+			return err
+		}))
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	r.incomplete = slices.Contains(full, true)
+	if err := r.loadChanged(); err != nil {
+		return nil, err
+	}
+	ids := slices.Compact(slices.Sorted(slices.Values(slices.Concat(append(found, r.changed)...))))
+	r.fetched = make(map[string]bool, len(ids))
+	for _, id := range ids {
+		r.fetched[id] = true
+	}
+	return r.parts(r.ctx, ids)
+}
+
+// parts returns the segments of the documents that the caller may see.
+func (r *reach) parts(ctx context.Context, ids []string) ([]lexical.Part, error) {
+	if err := r.load(ctx, ids); err != nil {
+		return nil, err
+	}
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	parts := make([]lexical.Part, 0, len(ids))
+	for _, id := range ids {
+		if reader := r.loaded[id]; reader != nil {
+			parts = append(parts, lexical.Part{Segment: reader})
+		}
+	}
+	return parts, nil
+}
+
+// requests are the searches for what is wanted.
+func (r *reach) requests(wanted *lexical.Wanted) (list []*pb.SearchRequest) {
+	filters := variants(&wanted.Filter, wanted.Count)
+	var terms []string
+	for _, word := range wanted.Words {
+		terms = append(terms, word.Terms...)
+	}
+	limit := max(candidates, wanted.Limit)
+	documents := func(filter []*pb.Filters, limit int, by ...*pb.SortBy) {
+		list = append(list, &pb.SearchRequest{Filters: all(append([]*pb.Filters{whole()}, filter...)...), Limit: uint32(limit), SortBy: by})
+	}
+	switch {
+	case len(wanted.Titled) > 0:
+		documents(append(filters[0], anyOf(propTitled, wanted.Titled)), limit, &pb.SortBy{Ascending: true, Path: []string{propSize}})
+	case len(terms) == 0 && len(wanted.Phrases) > 0:
+		documents(append(filters[0], phrased(wanted.Phrases)...), limit)
+	case len(terms) > 0:
+		for _, filter := range filters {
+			list = append(list, bm25(terms, filter, limit))
+			if len(wanted.Phrases) > 0 {
+				documents(slices.Concat(filter, phrased(wanted.Phrases)), limit)
+			}
+			if match, ok := matching(wanted); ok && wanted.List != nil {
+				documents(append(slices.Clone(filter), match), max(limit, wanted.List.Offset+wanted.List.Documents), order(wanted.List)...)
+			}
+		}
+	case wanted.List != nil && wanted.List.Browse:
+		for _, filter := range filters {
+			documents(filter, max(limit, wanted.List.Offset+wanted.List.Documents), order(wanted.List)...)
+		}
+	}
+	return list
+}
+
+// order is how Weaviate sorts the documents of a list, as far as it can.
+func order(list *index.List) []*pb.SortBy {
+	if list.Order == index.ByScore && !list.Browse {
+		return nil
+	}
+	return []*pb.SortBy{{Ascending: list.Order == index.Oldest, Path: []string{propUpdated}}}
+}
+
+// vocabulary is the surfaces that misspelt words are compared with.
+type vocabulary struct {
+	mutex   sync.Mutex
+	version string
+	known   *knownWords
+}
+
+type knownWords struct {
+	all      []lexical.Surface
+	surfaces []string
+}
+
+// read returns the vocabulary of a snapshot. Reading a large one takes long, so that it is not read again for each change.
+func (v *vocabulary) read(ctx context.Context, s *snapshot) (*knownWords, error) {
+	const small = 50_000
+	v.mutex.Lock()
+	defer v.mutex.Unlock()
+	if v.known != nil && (v.version == s.Version() || len(v.known.all) > small) {
+		return v.known, nil
+	}
+	all, err := s.Vocabulary(ctx, maxVocabulary)
+	if err != nil {
+		return nil, err
+	}
+	read := &knownWords{all: all, surfaces: make([]string, len(all))}
+	for i := range all {
+		read.surfaces[i] = all[i].Surface
+	}
+	v.known, v.version = read, s.Version()
+	return read, nil
+}

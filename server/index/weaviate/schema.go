@@ -1,0 +1,190 @@
+package weaviate
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+)
+
+// The properties of an object. Every passage is one, with the metadata of its document, and every document is one more, of the
+// ordinal wholeDocument, with its words.
+const (
+	propText     = "search_text" // the terms of a passage, of its headings and of its title
+	propDocument = "document_id"
+	propOrdinal  = "ordinal"
+	propVersion  = "version"
+	propAccess   = "access_control_list"
+	propHidden   = "hidden"
+	propSource   = "source_type"
+	propType     = "type"
+	propAuthors  = "author_keys"
+	propNames    = "authors"
+	propTags     = "tags"
+	propSets     = "document_sets"
+	propUpdated  = "updated_at" // microseconds since 1970
+	propMonth    = "month"
+	propTerms    = "terms"
+	propSurfaces = "surfaces"
+	propTitled   = "title_terms"
+	propSize     = "title_size"
+)
+
+const (
+	wholeDocument = -1
+	// undated is the time of documents without one. It is a whole number as float64, too.
+	undated = -1 << 53
+	// classPrefix begins the names of our collections; schemaVersion changes with the properties.
+	classPrefix   = "Quarry"
+	schemaVersion = "1"
+	// titleCopies is how often the title counts in the text of a passage.
+	titleCopies = 2
+)
+
+// property is a property of a collection.
+type property struct {
+	Name       string   `json:"name"`
+	Type       []string `json:"dataType"`
+	Tokens     string   `json:"tokenization,omitempty"`
+	Filterable bool     `json:"indexFilterable"`
+	Searchable bool     `json:"indexSearchable"`
+	Ranges     bool     `json:"indexRangeFilters"`
+}
+
+// class is a collection, as far as it matters.
+type class struct {
+	Name        string `json:"class"`
+	Vectorizer  string `json:"vectorizer"`
+	VectorIndex string `json:"vectorIndexType"`
+	Vectors     struct {
+		Distance string `json:"distance"`
+	} `json:"vectorIndexConfig"`
+	Inverted struct {
+		BM25 struct {
+			K1 float64 `json:"k1"`
+			B  float64 `json:"b"`
+		} `json:"bm25"`
+		StopWords struct {
+			Preset string `json:"preset"`
+		} `json:"stopwords"`
+	} `json:"invertedIndexConfig"`
+	Tenants struct {
+		Enabled    bool `json:"enabled"`
+		Activation bool `json:"autoTenantActivation"`
+		Creation   bool `json:"autoTenantCreation"`
+	} `json:"multiTenancyConfig"`
+	Replication struct {
+		Factor   int    `json:"factor"`
+		Deletion string `json:"deletionStrategy"`
+	} `json:"replicationConfig"`
+	Properties []property `json:"properties"`
+}
+
+// className is the collection of the vectors of a model; all vectors of a collection have one length.
+func className(model string) string {
+	if model == "" {
+		return classPrefix + schemaVersion
+	}
+	sum := sha256.Sum256([]byte(model))
+	return classPrefix + schemaVersion + "_" + hex.EncodeToString(sum[:6])
+}
+
+// wantedClass is how a collection must be.
+func wantedClass(name string, replication int) class {
+	c := class{Name: name, Vectorizer: "none", VectorIndex: "hnsw"}
+	c.Vectors.Distance = "cosine"
+	c.Inverted.BM25.K1, c.Inverted.BM25.B = 1.2, 0.75
+	c.Inverted.StopWords.Preset = "none"
+	c.Tenants.Enabled, c.Tenants.Activation = true, true
+	c.Replication.Factor, c.Replication.Deletion = replication, "TimeBasedResolution"
+	c.Properties = []property{{Name: propText, Type: []string{"text"}, Tokens: "whitespace", Searchable: true}}
+	for _, name := range []string{propDocument, propSource, propType, propMonth} {
+		c.Properties = append(c.Properties, property{Name: name, Type: []string{"text"}, Tokens: "field", Filterable: true})
+	}
+	for _, name := range []string{propAccess, propAuthors, propNames, propTags, propSets, propTerms, propSurfaces, propTitled} {
+		c.Properties = append(c.Properties, property{Name: name, Type: []string{"text[]"}, Tokens: "field", Filterable: true})
+	}
+	for _, name := range []string{propOrdinal, propVersion, propUpdated, propSize} {
+		c.Properties = append(c.Properties, property{Name: name, Type: []string{"int"}, Filterable: true, Ranges: name != propSize})
+	}
+	c.Properties = append(c.Properties, property{Name: propHidden, Type: []string{"boolean"}, Filterable: true})
+	return c
+}
+
+// ErrSchema: a collection is not as this program needs it.
+var ErrSchema = errors.New("the schema of Weaviate differs")
+
+// differences returns the first difference of a collection; nil if there is none.
+func (c *class) differences(wanted *class) error {
+	for _, setting := range []struct {
+		name         string
+		found, needs any
+	}{
+		{"vectorizer", c.Vectorizer, wanted.Vectorizer},
+		{"vectorIndexType", c.VectorIndex, wanted.VectorIndex},
+		{"vectorIndexConfig.distance", c.Vectors.Distance, wanted.Vectors.Distance},
+		{"invertedIndexConfig.stopwords.preset", c.Inverted.StopWords.Preset, wanted.Inverted.StopWords.Preset},
+		{"multiTenancyConfig", c.Tenants, wanted.Tenants},
+		{"replicationConfig.factor", c.Replication.Factor, wanted.Replication.Factor},
+		{"replicationConfig.deletionStrategy", c.Replication.Deletion, wanted.Replication.Deletion},
+	} {
+		if setting.found != setting.needs {
+			return fmt.Errorf("%w: collection %s has %s %v, not %v", ErrSchema, wanted.Name, setting.name, setting.found, setting.needs)
+		}
+	}
+	for _, want := range wanted.Properties {
+		at := slices.IndexFunc(c.Properties, func(p property) bool { return p.Name == want.Name })
+		if at < 0 {
+			return fmt.Errorf("%w: collection %s lacks property %s", ErrSchema, wanted.Name, want.Name)
+		}
+		if found := c.Properties[at]; fmt.Sprint(found) != fmt.Sprint(want) {
+			return fmt.Errorf("%w: property %s of collection %s is %+v, not %+v", ErrSchema, want.Name, wanted.Name, found, want)
+		}
+	}
+	return nil
+}
+
+// ensure creates a collection and a tenant in it, or checks that they are as they must be.
+func (c *client) ensure(ctx context.Context, name, tenant string) error {
+	wanted, found := wantedClass(name, c.cluster.Replication), class{}
+	err := c.rest(ctx, http.MethodGet, "/v1/schema/"+name, nil, &found)
+	if notFound(err) {
+		err = c.rest(ctx, http.MethodPost, "/v1/schema", wanted, nil)
+		if asked := c.rest(ctx, http.MethodGet, "/v1/schema/"+name, nil, &found); asked != nil { // another process may have been faster
+			return explain(ctx, "create the collection "+name+" in Weaviate", errors.Join(err, asked))
+		}
+		err = nil
+	}
+	if err != nil {
+		return explain(ctx, "read the schema of Weaviate", err)
+	}
+	if err := found.differences(&wanted); err != nil {
+		return err
+	}
+	path := "/v1/schema/" + name + "/tenants"
+	err = c.rest(ctx, http.MethodGet, path+"/"+tenant, nil, nil)
+	if !notFound(err) {
+		return explain(ctx, "look for the tenant in Weaviate", err)
+	}
+	added := []map[string]string{{"name": tenant}}
+	if err = c.rest(ctx, http.MethodPost, path, added, nil); err != nil {
+		if asked := c.rest(ctx, http.MethodGet, path+"/"+tenant, nil, nil); asked == nil {
+			return nil // another process may have been faster
+		}
+	}
+	return explain(ctx, "create the tenant in Weaviate", err)
+}
+
+// tenantName is the name of a library in a collection: that of the tenant, and which store it is. Names that Weaviate does not
+// take are hashed.
+func tenantName(tenant, store string) string {
+	if !regexp.MustCompile(`^[A-Za-z0-9_-]{1,48}$`).MatchString(tenant) {
+		sum := sha256.Sum256([]byte(tenant))
+		tenant = "h-" + hex.EncodeToString(sum[:16])
+	}
+	return tenant + "-" + store[:min(8, len(store))]
+}

@@ -1,0 +1,278 @@
+package weaviate
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
+
+	"quarry/internal/text"
+	"quarry/server/index"
+	"quarry/server/index/codec"
+	"quarry/server/index/lexical"
+	"quarry/server/index/shared"
+	"quarry/server/index/vector"
+)
+
+// snapshot implements index.Snapshot. It shows the documents of one state; what Weaviate has of other states is left out, and
+// what it lacks is added.
+type snapshot struct {
+	*shared.Snapshot
+	index    *Index
+	class    string
+	position int64 // of the class in the log
+	hidden   int   // documents
+	searcher func(*reach) *lexical.Searcher
+}
+
+// Snapshot implements index.Index.
+func (x *Index) Snapshot(ctx context.Context) (_ index.Snapshot, err error) {
+	inner, err := x.docs.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &snapshot{Snapshot: inner, index: x, class: className(inner.Model())}
+	stats, hidden, err := inner.Words(ctx)
+	if err == nil {
+		s.position, err = inner.Position(ctx, x.follower(s.class))
+	}
+	if err != nil {
+		inner.Close()
+		return nil, err
+	}
+	s.hidden = hidden
+	s.searcher = func(r *reach) *lexical.Searcher {
+		return lexical.NewElsewhere(stats, lexical.DefaultParams(), func(context.Context, index.Access) lexical.Elsewhere { return r })
+	}
+	return s, nil
+}
+
+// Search implements index.Snapshot.
+func (s *snapshot) Search(ctx context.Context, query index.Query) (result index.Result, err error) {
+	if query.Filter, err = s.Resolve(ctx, query.Filter); err != nil {
+		return result, err
+	}
+	r := s.reach(ctx, query.Filter.Access)
+	if err := r.loadChanged(); err != nil {
+		return result, err
+	}
+	if !r.everything() {
+		if err := r.warm(&query); err != nil {
+			return result, err
+		}
+	}
+	result, err = s.searcher(r).Search(ctx, query)
+	if err == nil && result.Matched != nil {
+		result.Matched = &matched{inner: result.Matched, reach: r}
+	}
+	return result, err
+}
+
+// Engine names what found the passages.
+func (s *snapshot) Engine() string { return "Weaviate" }
+
+// Stats implements index.Snapshot.
+func (s *snapshot) Stats(ctx context.Context) (index.Stats, error) {
+	stats, err := s.Snapshot.Stats(ctx)
+	if stats.Engine = "weaviate " + strings.Join(s.index.client.cluster.Hosts, ","); s.position < s.Sequence() {
+		stats.Engine += fmt.Sprintf(" (%s not indexed yet)", text.Count(int(s.Sequence()-s.position), "change"))
+	}
+	return stats, err
+}
+
+// matched counts what was fetched, and says whether that is all.
+type matched struct {
+	inner index.Matched
+	reach *reach
+}
+
+// Count implements index.Matched.
+func (m *matched) Count(ctx context.Context, returned []string) (index.Counts, error) {
+	more, err := m.reach.parts(ctx, slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(returned))), func(id string) bool {
+		return m.reach.fetched[id]
+	}))
+	if err != nil {
+		return index.Counts{}, err
+	}
+	counts, err := lexical.Extend(m.inner, more).Count(ctx, returned)
+	if err != nil || !m.reach.incomplete && !m.reach.behind {
+		return counts, err
+	}
+	counts.Estimated = true
+	r := m.reach.s.reach(ctx, m.reach.access)
+	filter := append([]*pb.Filters{whole()}, variants(&m.reach.last.Filter, false)[0]...)
+	if match, ok := matching(m.reach.last); ok {
+		filter = append(append(filter, match), phrased(m.reach.last.Phrases)...)
+	} else if len(m.reach.last.Words) > 0 {
+		return counts, nil
+	}
+	n, err := r.count(all(filter...))
+	counts.Documents = max(counts.Documents, int(n))
+	return counts, err
+}
+
+// Facets implements index.Snapshot.
+func (s *snapshot) Facets(ctx context.Context, filter index.Filter) (counts index.Counts, err error) {
+	if err := ctx.Err(); err != nil {
+		return counts, err
+	}
+	if filter, err = s.Resolve(ctx, filter); err != nil {
+		return counts, err
+	}
+	r := s.reach(ctx, filter.Access)
+	wanted := lexical.Wanted{Filter: filter, Count: true, List: &index.List{Browse: true, Order: index.Newest}}
+	parts, err := r.Fetch(wanted)
+	if err != nil {
+		return counts, err
+	}
+	if !r.incomplete && !r.behind {
+		return lexical.NewSearcher(parts, lexical.DefaultParams()).Facets(ctx, filter)
+	}
+	return s.aggregate(ctx, &filter)
+}
+
+// Suggest implements index.Snapshot.
+func (s *snapshot) Suggest(ctx context.Context, prefix string, access index.Access, limit int) (index.Suggestions, error) {
+	r := s.reach(ctx, access)
+	if err := r.loadChanged(); err != nil {
+		return index.Suggestions{}, err
+	}
+	return s.searcher(r).Suggest(ctx, prefix, access, limit)
+}
+
+// Like implements index.Snapshot.
+func (s *snapshot) Like(ctx context.Context, id string, chunk int, access index.Access) (found index.Likeness, err error) {
+	described, err := s.Documents(ctx, []string{id}, access)
+	if err != nil {
+		return found, err
+	}
+	var chunks []index.Chunk
+	if len(described) > 0 && chunk >= 0 {
+		chunks, err = s.Chunks(ctx, id, chunk, chunk, access)
+	}
+	if err == nil && (len(chunks) == 0 || chunks[0].Damaged) {
+		err = fmt.Errorf("passage %d of %q: %w", chunk, id, index.ErrNotFound)
+	}
+	if err != nil {
+		return found, err
+	}
+	whole := described[0].Document
+	whole.Chunks = chunks
+	if found.Vector.Model = s.Model(); found.Vector.Model != "" {
+		key := codec.KeyOf(codec.EmbeddedText(&whole, 0))
+		vectors, err := s.index.docs.Vectors(ctx, found.Vector.Model, []vector.Key{key})
+		if err != nil {
+			return found, err
+		}
+		found.Vector.Values = vectors[key]
+	}
+	r := s.reach(ctx, access)
+	found.Words, err = s.searcher(r).RareWords(ctx, whole.Title+"\n\n"+chunks[0].Text, access)
+	return found, err
+}
+
+// Nearest implements index.Snapshot.
+func (s *snapshot) Nearest(ctx context.Context, wanted index.Vector, query index.Query) ([]index.Hit, error) {
+	limit := max(0, min(query.Limit, candidates))
+	if wanted.Model != s.Model() || limit == 0 || len(wanted.Values) == 0 {
+		return nil, ctx.Err()
+	}
+	filter, err := s.Resolve(ctx, query.Filter)
+	if err != nil {
+		return nil, err
+	}
+	query.Filter = filter
+	r := s.reach(ctx, query.Filter.Access)
+	for depth := 2 * limit; ; depth *= 4 {
+		found, err := r.near(wanted, &query, depth)
+		if err != nil {
+			return nil, err
+		}
+		full := len(found) >= depth
+		kept, err := r.keep(wanted, query, found)
+		if err != nil {
+			return nil, err
+		}
+		if len(kept) >= limit || !full || depth > 10*candidates {
+			return kept[:min(len(kept), limit)], nil
+		}
+	}
+}
+
+// near returns what Weaviate finds near a vector.
+func (r *reach) near(wanted index.Vector, query *index.Query, depth int) (hits []index.Hit, err error) {
+	one := pb.ConsistencyLevel_CONSISTENCY_LEVEL_ONE
+	reply, err := r.s.index.search(r.ctx, &pb.SearchRequest{Collection: r.s.class, Tenant: r.s.index.tenant, ConsistencyLevel: &one,
+		Uses_127Api: true, Limit: uint32(depth), Filters: all(variants(&query.Filter, false)[0]...),
+		NearVector: &pb.NearVector{VectorBytes: codec.AppendVector(nil, wanted.Values)},
+		Properties: &pb.PropertiesRequest{NonRefProperties: []string{propDocument, propOrdinal}},
+		Metadata:   &pb.MetadataRequest{Distance: true}})
+	if err != nil {
+		return nil, err
+	}
+	for _, found := range reply.GetResults() {
+		values := found.GetProperties().GetNonRefProps().GetFields()
+		hits = append(hits, index.Hit{DocumentID: unfield(values[propDocument].GetTextValue()), Chunk: int(values[propOrdinal].GetIntValue()),
+			Score: 1 - float64(found.GetMetadata().GetDistance())})
+	}
+	return hits, nil
+}
+
+// keep reads the documents of hits, replaces the hits of changed documents by what the database has, and checks all again.
+func (r *reach) keep(wanted index.Vector, query index.Query, found []index.Hit) ([]index.Hit, error) {
+	if err := r.loadChanged(); err != nil {
+		return nil, err
+	}
+	hits := slices.DeleteFunc(found, func(h index.Hit) bool { return slices.Contains(r.changed, h.DocumentID) })
+	ids := slices.Clone(r.changed)
+	for _, h := range hits {
+		ids = append(ids, h.DocumentID)
+	}
+	fresh, err := r.changedNear(wanted)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := r.parts(r.ctx, slices.Compact(slices.Sorted(slices.Values(ids))))
+	if err != nil {
+		return nil, err
+	}
+	kept, err := lexical.NewSearcher(parts, lexical.DefaultParams()).Keep(r.ctx, query, append(hits, fresh...))
+	slices.SortFunc(kept, func(a, b index.Hit) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.DocumentID, b.DocumentID), cmp.Compare(a.Chunk, b.Chunk))
+	})
+	if query.PerDocument > 0 {
+		given := map[string]int{}
+		kept = slices.DeleteFunc(kept, func(h index.Hit) bool {
+			given[h.DocumentID]++
+			return given[h.DocumentID] > query.PerDocument
+		})
+	}
+	return kept, err
+}
+
+// changedNear returns the passages of changed documents that have a vector.
+func (r *reach) changedNear(wanted index.Vector) (hits []index.Hit, err error) {
+	documents, err := r.s.Whole(r.ctx, r.changed)
+	if err != nil {
+		return nil, err
+	}
+	for i := range documents {
+		vectors, err := r.s.index.vectors(r.ctx, wanted.Model, &documents[i])
+		if err != nil {
+			return nil, err
+		}
+		for chunk, values := range vectors {
+			if len(values) == len(wanted.Values) {
+				score := 0.0
+				for at, value := range values {
+					score += float64(value) * float64(wanted.Values[at])
+				}
+				hits = append(hits, index.Hit{DocumentID: documents[i].ID, Chunk: chunk, Score: score})
+			}
+		}
+	}
+	return hits, nil
+}
