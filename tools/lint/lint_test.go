@@ -54,7 +54,7 @@ var mayImport = map[string][]string{
 	"server/index/vector":   {"server/index", "server/index/segment"},
 	"server/index/codec":    {"server/index", "server/index/vector"},
 	"server/index/embedded": {"server/index/...", "server/sqldb", "server/sqlite"},
-	"server/index/shared":   {"server/index/...", "server/sqldb", "server/sqlite"},
+	"server/index/shared":   {"server/index/...", "server/postgres", "server/sqldb", "server/sqlite"},
 	"server/index/weaviate": {"server/index/...", "client/wire"},
 	"server/directory":      {"server/index", "server/postgres", "server/sqldb", "server/sqlite", "client/wire"},
 	"server/llm":            {"server/llm/static", "client/wire"},

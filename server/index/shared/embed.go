@@ -85,7 +85,7 @@ func (s *Store) noteEmbedded(ctx context.Context, model string, rows []*stored) 
 
 // embedded is how far Embed is.
 func (s *Store) embedded(ctx context.Context, model string) (e index.Embedded, err error) {
-	err = get(ctx, s.db.Reader, []any{&e.Done, &e.Total, &e.Refused}, `SELECT
+	err = get(ctx, s.db.Pool(), []any{&e.Done, &e.Total, &e.Refused}, `SELECT
 		coalesce((SELECT CAST(sum(chunks) AS BIGINT) FROM documents WHERE vectors = ?), 0), chunks,
 		(SELECT count(*) FROM embeddings WHERE model = ? AND length(vector) = 0) FROM library`, model, model)
 	return e, err

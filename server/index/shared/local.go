@@ -32,6 +32,7 @@ var ErrBehind = errors.New("the index of this server is being built")
 type Local struct {
 	*Store
 	options  embedded.Options
+	store    string              // which one is followed
 	follows  *semaphore.Weighted // of 1: held while changes are applied, and while a snapshot is opened
 	own      *embedded.Index
 	position int64
@@ -43,7 +44,7 @@ var _ index.Index = (*Local)(nil)
 
 // OpenLocal opens the segment index of a store in the folder of options. The store is closed with it.
 func OpenLocal(ctx context.Context, store *Store, options embedded.Options) (*Local, error) {
-	m, err := readState(ctx, store.db.Reader)
+	m, err := readState(ctx, store.db.Pool())
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +52,7 @@ func OpenLocal(ctx context.Context, store *Store, options embedded.Options) (*Lo
 	if options.Dir != "" {
 		options.Dir = filepath.Join(options.Dir, "index-"+m.store) // of another store nothing can be used
 	}
-	l := &Local{Store: store, options: options, follows: semaphore.NewWeighted(1)}
+	l := &Local{Store: store, options: options, store: m.store, follows: semaphore.NewWeighted(1)}
 	if err := l.open(ctx, m.sequence); err != nil {
 		return nil, err
 	}
@@ -110,9 +111,14 @@ func (l *Local) follow(ctx context.Context) {
 
 // step applies some changes. The caller holds follows.
 func (l *Local) step(ctx context.Context) (done bool, err error) {
-	m, err := readState(ctx, l.db.Reader)
-	if err != nil || m.sequence == l.position {
+	m, err := readState(ctx, l.db.Pool())
+	switch {
+	case err != nil:
 		return true, err
+	case m.store != l.store: // another library took its place: what was indexed is not its
+		return true, fmt.Errorf("follow the documents: %w: they were replaced", index.ErrLost)
+	case m.sequence == l.position:
+		return true, nil
 	}
 	shown, err := l.Store.Snapshot(ctx)
 	if err != nil {
@@ -231,7 +237,7 @@ func (l *Local) Snapshot(ctx context.Context) (index.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := readState(ctx, l.db.Reader)
+	m, err := readState(ctx, l.db.Pool())
 	if err != nil {
 		inner.Close()
 		return nil, err

@@ -78,13 +78,13 @@ func (s *Snapshot) Changes(ctx context.Context, position int64, limit int) (foun
 
 // ChangedSince returns the ids of documents that were changed behind a position, at most limit.
 func (s *Store) ChangedSince(ctx context.Context, position int64, limit int) ([]string, error) {
-	return column[string](ctx, s.db.Reader, `SELECT id FROM (SELECT id, changed FROM documents WHERE changed > ?
+	return column[string](ctx, s.db.Pool(), `SELECT id FROM (SELECT id, changed FROM documents WHERE changed > ?
 		UNION ALL SELECT id, changed FROM removals WHERE changed > ?) AS changes ORDER BY changed LIMIT ?`, position, position, limit)
 }
 
 // Sequence returns the number of the last change.
 func (s *Store) Sequence(ctx context.Context) (int64, error) {
-	m, err := readState(ctx, s.db.Reader)
+	m, err := readState(ctx, s.db.Pool())
 	return m.sequence, err
 }
 

@@ -2,6 +2,7 @@ package shared
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -11,9 +12,11 @@ import (
 	"time"
 
 	"quarry/internal/testkit/indextest"
+	"quarry/internal/testkit/postgrestest"
 	"quarry/server/index"
 	"quarry/server/index/embedded"
 	"quarry/server/index/lexical"
+	"quarry/server/sqlite"
 )
 
 // open opens a store in a folder of its own.
@@ -34,6 +37,40 @@ func openLocal(t *testing.T, shared, own string) *Local {
 		t.Fatal(err)
 	}
 	return local
+}
+
+// TestConformanceOnPostgres does the same with the documents on a PostgreSQL server.
+func TestConformanceOnPostgres(t *testing.T) {
+	postgrestest.Address(t, "") // skips without a server
+	indextest.Run(t, indextest.Params(lexical.DefaultParams()), func(t *testing.T) index.Index {
+		address := postgrestest.Address(t, t.TempDir())
+		store, err := Open(t.Context(), Options{Database: address, Tenant: "default"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { dropSchema(t, address) })
+		local, err := OpenLocal(t.Context(), store, embedded.Options{Dir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return local
+	})
+}
+
+// dropSchema removes the schema of the default tenant.
+func dropSchema(t *testing.T, address string) {
+	t.Helper()
+	within, err := inSchema(address, "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, schema, _ := strings.Cut(within, "search_path=")
+	schema, _, _ = strings.Cut(schema, "&")
+	db := postgrestest.Connect(t, address)
+	defer func() { _ = db.Close() }()
+	if _, err := db.ExecContext(context.WithoutCancel(t.Context()), "DROP SCHEMA IF EXISTS "+schema+" CASCADE"); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestConformance(t *testing.T) {
@@ -148,6 +185,19 @@ func TestRestoredStore(t *testing.T) {
 	expect(t, x, everything, "walrus", "kept")
 }
 
+// TestReplacedStore: of a library that took the place of another one, nothing of the other one is found.
+func TestReplacedStore(t *testing.T) {
+	x := openLocal(t, t.TempDir(), t.TempDir())
+	defer func() { _ = x.Close() }()
+	put(t, x, page("old", "walrus"))
+	if _, err := x.db.(*sqlite.DB).Writer.ExecContext(t.Context(), "UPDATE library SET store = 'another'"); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := x.Snapshot(t.Context()); !errors.Is(err, index.ErrLost) {
+		t.Errorf("snapshot %v, %v", s, err)
+	}
+}
+
 // TestVectorsAreShared: a text that one process has embedded, or whose refusal it knows, is not sent again.
 func TestVectorsAreShared(t *testing.T) {
 	store, asked := t.TempDir(), 0
@@ -194,7 +244,7 @@ func TestDamage(t *testing.T) {
 		"UPDATE chunks SET body = x'01ff' WHERE document = (SELECT row FROM documents WHERE id = 'text')",
 		"UPDATE documents SET detail = x'07' WHERE id = 'detail'",
 	} {
-		if _, err := x.db.Writer.Exec(statement); err != nil {
+		if _, err := x.db.(*sqlite.DB).Writer.Exec(statement); err != nil {
 			t.Fatal(err)
 		}
 	}

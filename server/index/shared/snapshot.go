@@ -19,9 +19,10 @@ var errClosed = errors.New("the snapshot is closed")
 // Snapshot is what a snapshot of the documents answers without an index of their words: all of index.Snapshot but what
 // ranks and counts. Its methods run one after another, as they share a transaction.
 type Snapshot struct {
-	state state
-	tx    *sql.Tx
-	read  reader
+	state  state
+	tx     *sql.Tx
+	read   reader
+	server bool // the database is on a server
 
 	mutex    sync.Mutex
 	closed   bool
@@ -38,7 +39,7 @@ func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
 		return nil, err
 	}
 	// The transaction outlives the call, and so must not end with its context.
-	tx, err := s.db.Reader.BeginTx(context.WithoutCancel(ctx), nil)
+	tx, err := s.db.Pool().BeginTx(context.WithoutCancel(ctx), s.isolation)
 	if err != nil {
 		return nil, sqldb.Explain(fmt.Errorf("read the documents: %w", err))
 	}
@@ -47,7 +48,7 @@ func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
 		_ = tx.Rollback()
 		return nil, err
 	}
-	return &Snapshot{state: m, tx: tx, read: reader{tx, s.packer}, recalled: make(map[string]*stored)}, nil
+	return &Snapshot{state: m, tx: tx, read: reader{tx, s.packer}, server: s.pool != nil, recalled: make(map[string]*stored)}, nil
 }
 
 // Close implements index.Snapshot.
@@ -262,7 +263,12 @@ func (s *Snapshot) Stats(ctx context.Context) (stats index.Stats, err error) {
 		if stats.Vectors = max(0, stats.Vectors-stats.Refused); s.state.model == "" {
 			stats.Vectors = 0
 		}
-		return get(ctx, s.tx, []any{&stats.Bytes}, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
+		size := "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+		if s.server {
+			size = `SELECT CAST(coalesce(sum(pg_total_relation_size(c.oid)), 0) AS BIGINT) FROM pg_class AS c
+				JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = current_schema() AND c.relkind = 'r'`
+		}
+		return get(ctx, s.tx, []any{&stats.Bytes}, size)
 	})
 	return stats, err
 }

@@ -4,21 +4,27 @@
 package shared
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"embed"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"quarry/server/index"
 	"quarry/server/index/codec"
+	"quarry/server/postgres"
 	"quarry/server/sqldb"
 	"quarry/server/sqlite"
 )
@@ -32,6 +38,8 @@ const databaseName = "documents.db"
 // Options are where a store is and how to open it.
 type Options struct {
 	Dir      string           // the folder of the database
+	Database string           // the address of a PostgreSQL database that is used instead
+	Tenant   string           // whose documents these are in Database
 	ReadOnly bool             // opens an existing store that is not changed
 	Now      func() time.Time // nil: time.Now
 	Log      *slog.Logger     // nil: nothing is logged
@@ -39,31 +47,81 @@ type Options struct {
 
 // Store is an open store. Any number of processes may have it open.
 type Store struct {
-	db     *sqlite.DB
-	packer *codec.Packer
-	now    func() time.Time
-	log    *slog.Logger
+	db        sqldb.DB
+	pool      *postgres.Pool // of db; nil: a file
+	isolation *sql.TxOptions // of transactions that read
+	packer    *codec.Packer
+	now       func() time.Time
+	log       *slog.Logger
 }
 
-// Open opens or creates a store. Errors: those of sqlite.Open.
+// Open opens or creates a store. Errors: those of sqlite.Open or postgres.Pool.Store.
 func Open(ctx context.Context, options Options) (*Store, error) {
-	migrations, err := fs.Sub(migrationFiles, "migrations/sqlite")
-	if err != nil {
-		return nil, fmt.Errorf("read the migrations of the documents: %w", err)
-	}
-	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(options.Dir, databaseName), ReadOnly: options.ReadOnly,
-		Migrations: migrations, PageSize: 16 << 10})
-	if err != nil {
-		return nil, fmt.Errorf("open the documents: %w", err)
-	}
-	s := &Store{db: db, packer: codec.NewPacker(nil), now: options.Now, log: options.Log}
+	s := &Store{packer: codec.NewPacker(nil), now: options.Now, log: options.Log}
 	if s.now == nil {
 		s.now = time.Now
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
+	open := s.openFile
+	if options.Database != "" {
+		open = s.openServer
+	}
+	if err := open(ctx, options); err != nil {
+		return nil, fmt.Errorf("open the documents: %w", err)
+	}
 	return s, nil
+}
+
+func (s *Store) openFile(ctx context.Context, options Options) error {
+	migrations, err := fs.Sub(migrationFiles, "migrations/sqlite")
+	if err != nil {
+		return err
+	}
+	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(options.Dir, databaseName), ReadOnly: options.ReadOnly,
+		Migrations: migrations, PageSize: 16 << 10})
+	if err == nil {
+		s.db = db
+	}
+	return err
+}
+
+// openServer opens the documents of a tenant on a server, where each tenant has a schema.
+func (s *Store) openServer(ctx context.Context, options Options) (err error) {
+	migrations, err := fs.Sub(migrationFiles, "migrations/postgres")
+	if err != nil {
+		return err
+	}
+	address, err := inSchema(options.Database, options.Tenant)
+	if err != nil {
+		return err
+	}
+	if s.pool, err = postgres.Open(address, options.ReadOnly); err != nil {
+		return err
+	}
+	db, err := s.pool.Store(ctx, "documents", migrations)
+	if err != nil {
+		return errors.Join(err, s.pool.Close())
+	}
+	s.db, s.isolation = db, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
+	return nil
+}
+
+// inSchema returns the address of a database with the schema of a tenant.
+func inSchema(address, tenant string) (string, error) {
+	given, err := url.Parse(address)
+	if err != nil { // its text has the address
+		return "", errors.New("directory.url is not a valid address")
+	}
+	if !regexp.MustCompile(`^[a-z0-9_]{1,32}$`).MatchString(tenant) {
+		sum := sha256.Sum256([]byte(tenant))
+		tenant = hex.EncodeToString(sum[:12])
+	}
+	parameters := given.Query()
+	parameters.Set("search_path", cmp.Or(parameters.Get("search_path"), "quarry")+"_"+tenant)
+	given.RawQuery = parameters.Encode()
+	return given.String(), nil
 }
 
 // Stat describes the file of a store in a folder; nil if there is none.
@@ -79,7 +137,13 @@ func Stat(dir string) (fs.FileInfo, error) {
 }
 
 // Close closes the database.
-func (s *Store) Close() error { return s.db.Close() }
+func (s *Store) Close() error {
+	err := s.db.Close()
+	if s.pool != nil {
+		err = errors.Join(err, s.pool.Close())
+	}
+	return err
+}
 
 // ReadOnly reports whether the store was opened without the right to change it.
 func (s *Store) ReadOnly() bool { return s.db.ReadOnly() }
@@ -105,7 +169,7 @@ func readState(ctx context.Context, db sqldb.Querier) (m state, err error) {
 
 // Version implements index.Index.
 func (s *Store) Version(ctx context.Context) (string, error) {
-	m, err := readState(ctx, s.db.Reader)
+	m, err := readState(ctx, s.db.Pool())
 	if err != nil {
 		return "", err
 	}
@@ -115,7 +179,7 @@ func (s *Store) Version(ctx context.Context) (string, error) {
 // Cursors implements index.Index.
 func (s *Store) Cursors(ctx context.Context, prefix string) (map[string]string, error) {
 	found := make(map[string]string)
-	err := each(ctx, s.db.Reader, func(row *sql.Rows) error {
+	err := each(ctx, s.db.Pool(), func(row *sql.Rows) error {
 		key, value := "", ""
 		err := row.Scan(&key, &value)
 		found[key] = value

@@ -15,7 +15,7 @@ import (
 func (s *Store) Vectors(ctx context.Context, model string, keys []vector.Key) (map[vector.Key][]float32, error) {
 	found := make(map[vector.Key][]float32, len(keys))
 	for _, key := range keys {
-		err := each(ctx, s.db.Reader, func(row *sql.Rows) error {
+		err := each(ctx, s.db.Pool(), func(row *sql.Rows) error {
 			data := sql.RawBytes(nil)
 			err := row.Scan(&data)
 			found[key] = codec.Vector(data)
@@ -77,6 +77,6 @@ func (s *Store) Vectorise(model string, ask index.Vectorise) index.Vectorise {
 
 // Model returns the embedding model that was used last; empty if there is none.
 func (s *Store) Model(ctx context.Context) (string, error) {
-	m, err := readState(ctx, s.db.Reader)
+	m, err := readState(ctx, s.db.Pool())
 	return m.model, err
 }

@@ -19,7 +19,7 @@ import (
 // CountWords makes the store count words from now on, and counts those that are stored.
 func (s *Store) CountWords(ctx context.Context) error {
 	version := 0
-	err := get(ctx, s.db.Reader, []any{&version}, "SELECT analyser FROM statistics")
+	err := get(ctx, s.db.Pool(), []any{&version}, "SELECT analyser FROM statistics")
 	if err == nil && version == analysis.Version || err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}

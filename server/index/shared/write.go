@@ -23,7 +23,7 @@ func (s *Store) Write(ctx context.Context, batch index.Batch) (index.Written, er
 		return s.apply(ctx, changes, batch.Cursors)
 	}
 	var w write
-	err = w.compare(ctx, reader{s.db.Reader, s.packer}, changes)
+	err = w.compare(ctx, reader{s.db.Pool(), s.packer}, changes)
 	return w.written, err
 }
 
