@@ -244,7 +244,7 @@ const (
 
 // Note informs the caller about the search.
 type Note struct {
-	Code string `json:"code" jsonschema:"no_model, stage_failed, stage_timeout, source_failed, source_empty, filter_ignored, typo_corrected, prefix_kept, counts_estimated or damaged"`
+	Code string `json:"code" jsonschema:"no_model, stage_failed, stage_timeout, source_failed, source_empty, filter_ignored, typo_corrected, word_missing, prefix_kept, counts_estimated or damaged"`
 	Text string `json:"text"`
 }
 
@@ -257,6 +257,7 @@ const (
 	NoteSourceEmpty   = "source_empty"
 	NoteFilterIgnored = "filter_ignored"
 	NoteTypoCorrected = "typo_corrected"
+	NoteWordMissing   = "word_missing"     // words of the query are in no document
 	NotePrefixKept    = "prefix_kept"      // the last word is not one of the library's, and was searched for as a prefix
 	NoteEstimated     = "counts_estimated" // totals and facets are lower bounds
 	NoteDamaged       = "damaged"          // stored data could not be read, so the answer is incomplete

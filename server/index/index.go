@@ -371,6 +371,9 @@ type Result struct {
 	Hits []Hit
 	// Corrections replaced words of Query.Text that occur nowhere by near ones that do.
 	Corrections []Correction
+	// Missing are the words that no document contains which the caller may see, except corrected ones; of unspaced scripts
+	// none. A word with parts is missing if one of those is.
+	Missing []string
 	// Kept is the unknown last word that was searched for as a prefix; empty: none.
 	Kept string
 	// Matched counts what matched; nil unless Query.Count.

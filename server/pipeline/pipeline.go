@@ -138,6 +138,9 @@ func (r *run) retrieve(ctx context.Context) (string, string, error) {
 	for _, c := range r.found[r.question].Corrections {
 		r.note(wire.NoteTypoCorrected, "searched for “%s”: no document contains “%s”", c.To, c.From)
 	}
+	if missing := r.found[r.question].Missing; len(missing) > 0 && len(r.federated()) == 0 { // others may have them
+		r.note(wire.NoteWordMissing, "no document contains “%s”", strings.Join(missing, "” or “"))
+	}
 	if kept := r.found[r.question].Kept; kept != "" {
 		r.note(wire.NotePrefixKept, "“%s” is not a known word: matched as a prefix", kept)
 	}

@@ -30,6 +30,9 @@ func CompareSearch(ctx context.Context, o *Oracle, e Engine, q index.Query) erro
 	if fmt.Sprint(got.Corrections) != fmt.Sprint(want.Corrections) {
 		return fmt.Errorf("corrections %v, want %v", got.Corrections, want.Corrections)
 	}
+	if fmt.Sprint(got.Missing) != fmt.Sprint(want.Missing) {
+		return fmt.Errorf("missing %q, want %q", got.Missing, want.Missing)
+	}
 	if got.Kept != want.Kept {
 		return fmt.Errorf("kept %q, want %q", got.Kept, want.Kept)
 	}

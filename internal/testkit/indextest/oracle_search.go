@@ -24,6 +24,7 @@ type Answer struct {
 	// Hits are all passages, not only the first.
 	Hits        []index.Hit
 	Corrections []index.Correction
+	Missing     []string
 	Kept        string
 	// Listed are the ids of all documents that match and pass the filter, ascending.
 	Listed []string
@@ -64,10 +65,10 @@ func (o *Oracle) Search(q index.Query) *Answer {
 	corrected, corrections := o.correct(typed, &q)
 	answer := o.answer(o.words(corrected, q.Filter.Access), &q)
 	if len(answer.Listed) == 0 && (len(answer.Hits) == 0 || q.List != nil) {
-		corrections = nil
+		corrected, corrections = typed, nil
 		answer = o.answer(o.words(typed, q.Filter.Access), &q)
 	}
-	answer.Corrections, answer.Kept = corrections, kept
+	answer.Corrections, answer.Kept, answer.Missing = corrections, kept, o.missing(corrected, q.Filter.Access)
 	return answer
 }
 

@@ -65,6 +65,31 @@ func (o *Oracle) split(w analysis.QueryWord, access index.Access) []analysis.Que
 	return nil
 }
 
+// missing are the words that the caller cannot see, in any spelling, nor all of their parts.
+func (o *Oracle) missing(words []analysis.QueryWord, access index.Access) (list []string) {
+	seen := func(d *document) bool { return admitted(d, access) }
+	visible := func(w analysis.QueryWord) bool { return o.visible(w, seen) }
+	for _, w := range words {
+		whole := analysis.QueryWord{Token: w.Token, Prefix: w.Prefix}
+		partsSeen := len(w.Parts) > 0
+		for i, part := range w.Parts {
+			part.Prefix = w.Prefix && i == len(w.Parts)-1
+			partsSeen = partsSeen && visible(part)
+		}
+		if w.Kind == analysis.Compound || w.Kind == analysis.Ideograph || visible(whole) || partsSeen {
+			continue
+		}
+		spelt := slices.ContainsFunc(words, func(c analysis.QueryWord) bool {
+			return c.Kind == analysis.Compound && c.Start <= w.Start && c.End >= w.End && c.Position <= w.Position &&
+				w.Position < c.Position+500 && visible(c.Solid())
+		})
+		if !spelt && !slices.Contains(list, w.Surface) {
+			list = append(list, w.Surface)
+		}
+	}
+	return list
+}
+
 // plain reports whether a word has letters alone, of a script with spaces.
 func plain(word []rune) bool {
 	return !slices.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) || analysis.Unspaced(r) })

@@ -37,7 +37,7 @@ func FuzzSearch(f *testing.F) {
 		if errA != nil || errB != nil {
 			t.Fatal(errA, errB)
 		}
-		if !reflect.DeepEqual(a.Hits, b.Hits) || !reflect.DeepEqual(a.Corrections, b.Corrections) {
+		if !reflect.DeepEqual(a.Hits, b.Hits) || !reflect.DeepEqual(a.Corrections, b.Corrections) || !reflect.DeepEqual(a.Missing, b.Missing) {
 			t.Errorf("%q: %v, %v in one segment; %v, %v in several", text, a.Hits, a.Corrections, b.Hits, b.Corrections)
 		}
 		countA, errA := a.Matched.Count(context.Background(), nil)

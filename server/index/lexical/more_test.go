@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -205,6 +206,36 @@ func TestCorrections(t *testing.T) {
 	phrase := search(t, s, index.Query{Text: "laptop", Phrases: []string{"buget"}})
 	if len(phrase.Corrections)+len(phrase.Hits) > 0 {
 		t.Errorf("a phrase is corrected: %+v", phrase)
+	}
+}
+
+// TestMissingWords names the words that no document contains which the caller may see, unless they are corrected, part of a
+// phrase that is spelt otherwise, or stop words.
+func TestMissingWords(t *testing.T) {
+	s := newSearcher(t, []Part{{Segment: open(t, "words", []index.Document{
+		{ID: "open", Access: []string{"PUBLIC"}, Chunks: []index.Chunk{{Text: "How many days of leave? ISO 27001 asks for wifi, PROJ-25."}}},
+		{ID: "secret", Access: []string{"group:board"}, Chunks: []index.Chunk{{Text: "a vacation in the zebrazquagga25"}}},
+	})}})
+	for text, want := range map[string]string{
+		"how many vacation days": "[vacation]", "Vacation, vacations vacation": "[vacation vacations]", "many days": "[]", "leavee": "[]",
+		"zebrazquagga25": "[zebrazquagga25]", "iso27001": "[]", "wi fi": "[]", "wi-fi": "[]", "PROJ-25": "[]", "PROJ-26": "[proj-26]",
+		"休暇": "[]", "whose days is it": "[]", "": "[]",
+	} {
+		for terms, want := range map[string]string{"PUBLIC": want, "group:board": ""} {
+			q := index.Query{Text: text, Limit: 5, Filter: index.Filter{Access: index.Access{Terms: []string{"PUBLIC", terms}}}}
+			found, err := s.Search(context.Background(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := fmt.Sprint(found.Missing); want != "" && got != want ||
+				terms == "group:board" && (slices.Contains(found.Missing, "vacation") || slices.Contains(found.Missing, "zebrazquagga25")) {
+				t.Errorf("%q with %s: %s, want %s", text, terms, got, want)
+			}
+		}
+	}
+	phrase := search(t, s, index.Query{Text: "days", Phrases: []string{"vacashun days"}, Filter: index.Filter{Access: index.Access{All: true}}})
+	if fmt.Sprint(phrase.Missing) != "[vacashun]" {
+		t.Errorf("of a phrase: %v", phrase.Missing)
 	}
 }
 

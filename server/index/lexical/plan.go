@@ -34,12 +34,13 @@ type plan struct {
 	words   []word
 	phrases [][]phraseTerm
 	exclude [][]phraseTerm
-	pairs   [][2]int // neighbours among words
-	need    uint32   // mass that a document must contain to count as matched; 0: nothing can match
-	idf     float64  // sum over the words that have mass
-	lookup  float64  // how much the query is a lookup, from 0 to 1
-	average float64  // weighted length of a chunk
-	title   float64  // average length of a title
+	missing []analysis.QueryWord // that no document contains which the caller may see
+	pairs   [][2]int             // neighbours among words
+	need    uint32               // mass that a document must contain to count as matched; 0: nothing can match
+	idf     float64              // sum over the words that have mass
+	lookup  float64              // how much the query is a lookup, from 0 to 1
+	average float64              // weighted length of a chunk
+	title   float64              // average length of a title
 	// postings is how many are read for the words.
 	postings int64
 }
@@ -129,15 +130,21 @@ func (r *run) resolve(p *plan, w analysis.QueryWord, rights func() []segment.Bit
 		if w.Overlaps {
 			weight = r.s.params.Pair
 		}
-		r.add(p, w, weight, true, rights)
+		if known := r.add(p, w, weight, true, rights); !known && w.Kind != analysis.Ideograph {
+			p.missing = append(p.missing, w)
+		}
 		return
 	}
 	whole := w
 	whole.Parts = nil
 	if !r.visible(whole, rights()) {
+		known := true
 		for i, part := range w.Parts {
 			part.Prefix = w.Prefix && i == len(w.Parts)-1
-			r.add(p, part, 1, true, rights)
+			known = r.add(p, part, 1, true, rights) && known
+		}
+		if !known {
+			p.missing = append(p.missing, w)
 		}
 		return
 	}
@@ -194,8 +201,9 @@ func admitted(rights []segment.Bits) (n int64) {
 	return n
 }
 
-// add adds one word. A word that the plan has already weighs more: BM25 multiplies by the frequency in the query.
-func (r *run) add(p *plan, q analysis.QueryWord, weight float64, matched bool, rights func() []segment.Bits) {
+// add adds one word, and reports whether a document contains it which the caller may see. A word that the plan has already
+// weighs more: BM25 multiplies by the frequency in the query.
+func (r *run) add(p *plan, q analysis.QueryWord, weight float64, matched bool, rights func() []segment.Bits) (known bool) {
 	w := word{QueryWord: q, weight: weight}
 	n := r.expand(&w, rights)
 	p.postings += n.Chunks
@@ -206,7 +214,7 @@ func (r *run) add(p *plan, q analysis.QueryWord, weight float64, matched bool, r
 	for i := range p.words {
 		if had := &p.words[i]; had.Term == q.Term && had.Prefix == q.Prefix {
 			had.weight, had.mass = had.weight+weight, max(had.mass, w.mass)
-			return
+			return n.Documents > 0
 		}
 	}
 	w.idf = idf(stats.Chunks, n.Chunks)
@@ -215,6 +223,7 @@ func (r *run) add(p *plan, q analysis.QueryWord, weight float64, matched bool, r
 		w.bonus = r.s.params.Identifier * w.idf
 	}
 	p.words = append(p.words, w)
+	return n.Documents > 0
 }
 
 // idf is BM25's inverse document frequency, never negative.

@@ -145,6 +145,11 @@ func (r *run) search(q *index.Query) (index.Result, error) {
 	}
 	result := index.Result{Hits: found.passages, Corrections: corrections, Kept: kept,
 		Highlighter: newHighlighter(p, &r.s.analysers)}
+	for _, w := range p.missing {
+		if !slices.Contains(result.Missing, w.Surface) {
+			result.Missing = append(result.Missing, w.Surface)
+		}
+	}
 	if q.Count {
 		places := make(map[string][2]int, len(found.hits))
 		for i, c := range found.hits {

@@ -1,6 +1,7 @@
 package lexical
 
 import (
+	"slices"
 	"unicode/utf8"
 
 	"quarry/server/index"
@@ -38,13 +39,17 @@ func (r *run) spell(p *plan, w analysis.QueryWord, rights func() []segment.Bits)
 	if !r.anyIn([]string{w.Term}, rights()) {
 		return
 	}
+	covers := func(had analysis.QueryWord) bool {
+		return had.Kind != analysis.Compound && had.Position >= w.Position && had.Position < w.Position+phraseBreak/2 &&
+			had.Start >= w.Start && had.End <= w.End
+	}
+	p.missing = slices.DeleteFunc(p.missing, covers)
 	mass := uint32(0)
 	for _, had := range p.words {
 		if had.Term == w.Term {
 			return
 		}
-		if had.Kind != analysis.Compound && had.Position >= w.Position && had.Position < w.Position+phraseBreak/2 &&
-			had.Start >= w.Start && had.End <= w.End {
+		if covers(had.QueryWord) {
 			mass += had.mass
 		}
 	}
