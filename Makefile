@@ -49,8 +49,8 @@ rights: ## Check the rights in a thousand random worlds
 oracle: ## Compare 20,000 searches with a plain and slow searcher
 	QUARRY_SLOW=1 $(GO) test -count=1 -timeout 60m -run '^TestSearcherAgreesWithOracle$$' ./server/index/lexical
 
-crash: ## Kill add, sync and remove two hundred times, run three processes on one library, add hostile files
-	QUARRY_SLOW=1 $(GO) test -count=1 -timeout 60m -run 'Kill|Hostile|ThreeProcesses' -v ./internal/e2e ./server/index/embedded
+crash: ## Kill commands two hundred times and three at once for a minute, run three processes, flip bytes, add hostile files
+	QUARRY_SLOW=1 $(GO) test -count=1 -timeout 60m -run 'Kill|Hostile|ThreeProcesses|FlippedByteIsFound' -v ./internal/e2e ./server/index/embedded
 
 # `make test` runs the seeds of the fuzz targets only: what new inputs find says nothing of the change at hand, so they
 # run each night. The number of runs bounds this, not a time. A few runs need no GUIDED, which compiles everything again.

@@ -120,17 +120,27 @@ func addAndKill(t *testing.T, h home, folder string, after time.Duration) (ackno
 // killed starts a command, kills it, and returns how many files it reported as done.
 func killed(t *testing.T, h home, after time.Duration, args ...string) (acknowledged int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), after)
+	acknowledged, err := h.kill(t.Context(), after, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return acknowledged
+}
+
+// kill starts a command, kills it, and returns how many files it reported as done. The error is that of a command that
+// failed by itself.
+func (h home) kill(ctx context.Context, after time.Duration, args ...string) (acknowledged int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, after)
 	defer cancel()
 	c := h.command(ctx, args...) // killed when ctx ends
 	out, err := c.StdoutPipe()
 	if err != nil {
-		t.Fatal(err)
+		return 0, err
 	}
 	var stderr bytes.Buffer
 	c.Stderr = &stderr
 	if err := c.Start(); err != nil {
-		t.Fatal(err)
+		return 0, err
 	}
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		var event struct {
@@ -142,9 +152,9 @@ func killed(t *testing.T, h home, after time.Duration, args ...string) (acknowle
 		}
 	}
 	if err := c.Wait(); err != nil && ctx.Err() == nil {
-		t.Fatalf("%v failed by itself: %v\n%s", args, err, stderr.String())
+		return 0, fmt.Errorf("%v failed by itself: %w\n%s", args, err, stderr.String())
 	}
-	return acknowledged
+	return acknowledged, nil
 }
 
 type status struct {

@@ -226,12 +226,6 @@ func (r *run) add(p *plan, q analysis.QueryWord, weight float64, matched bool, r
 	return n.Documents > 0
 }
 
-// idf is BM25's inverse document frequency, never negative.
-func idf(total, n int64) float64 {
-	n = min(max(n, 0), total)
-	return math.Log(1 + (float64(total-n)+0.5)/(float64(n)+0.5))
-}
-
 // finish derives what depends on all words.
 func (p *plan) finish(params *Params) {
 	total, counted, last, length := uint32(0), 0, -1, 0
