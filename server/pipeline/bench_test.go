@@ -95,3 +95,56 @@ func BenchmarkCriticalPath(b *testing.B) {
 	b.ReportMetric(100*(float64(whole/n)/float64(3*call)-1), "over/%")
 	b.ReportMetric(float64((early/n).Microseconds())/1000, "first-answer/ms")
 }
+
+// BenchmarkFolding searches without a model in a library without copies and in one where a twentieth of the documents has a
+// newer version of nearly the same text. fuse/% is the share of fusing, folding copies and comparing versions in the search.
+func BenchmarkFolding(b *testing.B) {
+	for _, copied := range []int{0, 1_000} {
+		b.Run(fmt.Sprintf("%d copies", copied), func(b *testing.B) {
+			library := stocked(b, 20_000)
+			snapshot, err := library.Snapshot(b.Context())
+			if err != nil {
+				b.Fatal(err)
+			}
+			access := index.Access{Terms: []string{"PUBLIC"}}
+			var batch index.Batch
+			for i := range copied {
+				found, err := snapshot.Documents(b.Context(), []string{fmt.Sprint(i * 20)}, access)
+				if err != nil {
+					b.Fatal(err)
+				}
+				d := found[0].Document
+				if d.Chunks, err = snapshot.Chunks(b.Context(), d.ID, 0, 4, access); err != nil {
+					b.Fatal(err)
+				}
+				d.ID, d.UpdatedAt, d.Chunks[0].Text = "copy "+d.ID, d.UpdatedAt.AddDate(1, 0, 0), "Changed. "+d.Chunks[0].Text
+				batch.Upsert = append(batch.Upsert, d)
+			}
+			snapshot.Close()
+			if _, err := library.Write(b.Context(), batch); err != nil {
+				b.Fatal(err)
+			}
+			if snapshot, err = library.Snapshot(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+			defer snapshot.Close()
+			words, n := vocabulary(), 0
+			var fuse, whole float64
+			for b.Loop() {
+				query := words[n%100] + " " + words[(n*7+3)%100] + " of the " + words[(n*13+5)%100]
+				response, err := Run(b.Context(), snapshot, Request{Search: wire.SearchRequest{Query: query}, Now: time.Unix(1_720_000_000, 0), Access: access}, nil)
+				if err != nil {
+					b.Fatal(err)
+				}
+				for _, stage := range response.Stages {
+					if whole += stage.MS; stage.Name == "fuse" {
+						fuse += stage.MS
+					}
+				}
+				n++
+			}
+			b.ReportMetric(100*fuse/whole, "fuse/%")
+			b.ReportMetric(1000*fuse/float64(n), "fuse/µs")
+		})
+	}
+}

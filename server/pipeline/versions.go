@@ -28,7 +28,15 @@ const (
 // r.newer which are older. Versions have nearly the same title, most of their text in common, and different dates.
 func (r *run) latestFirst(ctx context.Context, ranked []fusedChunk) ([]fusedChunk, error) {
 	r.newer = map[string]string{}
-	for _, pair := range alikePairs(ranked[:min(len(ranked), versionPassages)]) {
+	pairs := alikePairs(ranked[:min(len(ranked), versionPassages)])
+	var compared []section
+	for _, pair := range pairs {
+		compared = append(compared, section{document: pair[0]}, section{document: pair[1]})
+	}
+	if _, err := r.documents(ctx, compared); err != nil { // all at once
+		return nil, err
+	}
+	for _, pair := range pairs {
 		older, newer, err := r.versions(ctx, pair)
 		if err != nil {
 			return nil, err
