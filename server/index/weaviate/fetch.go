@@ -82,16 +82,21 @@ func (r *reach) everything() bool { return r.access.All && r.s.hidden == 0 }
 
 // SeesTerm implements lexical.Elsewhere.
 func (r *reach) SeesTerm(terms []string) (bool, error) {
-	if r.everything() {
-		for _, term := range terms {
-			if n, err := r.Counts(term); err != nil || n.Documents > 0 {
-				return err == nil, err
-			}
+	var known []string // most words have no compound: Weaviate need not be asked
+	for _, term := range terms {
+		n, err := r.Counts(term)
+		if err != nil {
+			return false, err
 		}
-		return false, nil
+		if n.Documents > 0 {
+			known = append(known, term)
+		}
 	}
-	return r.sees(propTerms, terms, func(d *segment.Reader) bool {
-		return slices.ContainsFunc(terms, func(term string) bool { _, ok := d.Term(term); return ok })
+	if len(known) == 0 || r.everything() {
+		return len(known) > 0, nil
+	}
+	return r.sees(propTerms, known, func(d *segment.Reader) bool {
+		return slices.ContainsFunc(known, func(term string) bool { _, ok := d.Term(term); return ok })
 	})
 }
 
@@ -101,15 +106,16 @@ func (r *reach) SeesSurface(surfaces []string) ([]bool, error) {
 	has := func(surface string) func(*segment.Reader) bool {
 		return func(d *segment.Reader) bool { _, ok := d.Surface(surface); return ok }
 	}
-	if r.everything() {
-		for i, surface := range surfaces {
-			n, err := r.Documents(surface)
-			if err != nil {
-				return nil, err
-			}
-			seen[i] = n > 0
+	known := make([]bool, len(surfaces))
+	for i, surface := range surfaces {
+		n, err := r.Documents(surface)
+		if err != nil {
+			return nil, err
 		}
-		return seen, nil
+		known[i] = n > 0
+	}
+	if r.everything() {
+		return known, nil
 	}
 	if len(surfaces) > 1 { // most of many words are in a few documents
 		if _, err := r.sees(propSurfaces, surfaces, func(*segment.Reader) bool { return false }); err != nil {
@@ -119,6 +125,9 @@ func (r *reach) SeesSurface(surfaces []string) ([]bool, error) {
 	group, _ := errgroup.WithContext(r.ctx)
 	group.SetLimit(seesAtOnce)
 	for i, surface := range surfaces {
+		if !known[i] {
+			continue
+		}
 		group.Go(guard.Err(func() (err error) {
 			seen[i], err = r.sees(propSurfaces, []string{surface}, has(surface))
 			return err
