@@ -32,6 +32,11 @@ func (c *Client) LibraryCheck(ctx context.Context, request wire.CheckRequest, re
 	return c.changeLibrary(ctx, "/library/check", request, report)
 }
 
+// LibraryMigrate copies the library to another engine; it reports as LibraryAdd does.
+func (c *Client) LibraryMigrate(ctx context.Context, request wire.MigrateRequest, report LibraryReport) (wire.LibraryEvent, error) {
+	return c.changeLibrary(ctx, "/library/migrate", request, report)
+}
+
 // LibraryStatus describes the library of this machine.
 func (c *Client) LibraryStatus(ctx context.Context) (*wire.LibraryStatus, error) {
 	status, err := fetched[wire.LibraryStatus](ctx, c, get("/library/status", nil))

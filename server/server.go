@@ -131,8 +131,12 @@ func Open(_ context.Context, options Options) (*Server, error) {
 	}
 	s.budget, s.vectors = s.newBudget(), s.newEmbedding()
 	database, servers := s.shares()
+	move := s.migrate
+	if s.pool == nil {
+		move = nil
+	}
 	s.api = api.New(api.Options{
-		Database: database, Coordinator: servers, Directory: s.people, Index: s.index, Chats: s.chats, RemoveTenant: s.removeTenant, Models: options.Models, Budget: s.budget,
+		Migrate: move, Database: database, Coordinator: servers, Directory: s.people, Index: s.index, Chats: s.chats, RemoveTenant: s.removeTenant, Models: options.Models, Budget: s.budget,
 		Federated: options.Federated, Empty: options.Empty,
 		Changed: s.vectors.changed,
 		Version: options.Version, Profile: options.Profile,

@@ -21,6 +21,7 @@ const (
 	CodeSecretKeyMissing  = "SECRET_KEY_MISSING"
 	CodeSecretKeyWrong    = "SECRET_KEY_WRONG"
 	CodeTenantNotEmpty    = "TENANT_NOT_EMPTY"
+	CodeTargetInUse       = "TARGET_IN_USE"
 )
 
 // IsURL reports whether a path to add or synchronise is an address on the web.
@@ -66,6 +67,24 @@ type CheckRequest struct {
 	Repair bool `json:"repair,omitempty"`
 }
 
+// MigrateRequest is the body of POST /library/migrate.
+type MigrateRequest struct {
+	To     string `json:"to"` // EnginePostgres
+	DryRun bool   `json:"dry_run,omitempty"`
+}
+
+// EnginePostgres is what a library can be moved to: a database of all but its documents.
+const EnginePostgres = "postgres"
+
+// Migration is what was copied, of all tenants.
+type Migration struct {
+	Engine    string `json:"engine" jsonschema:"postgres"`
+	DryRun    bool   `json:"dry_run,omitempty" jsonschema:"nothing was stored"`
+	Tenants   int    `json:"tenants"`
+	Directory int    `json:"directory" jsonschema:"entries about people, tokens, connectors, document sets and agents"`
+	Chats     int    `json:"chats" jsonschema:"conversations, messages and attached files"`
+}
+
 // DefaultTenant is the tenant that every library has.
 const DefaultTenant = "default"
 
@@ -78,12 +97,12 @@ type RemoveRequest struct {
 }
 
 // LibraryEvent is one line of the answer of the /library routes that write or check. Type is progress, skipped, assumed,
-// taken, format, embedding, checking, damaged, repaired, done or error; done or error comes last, exactly once. Files that a
+// taken, format, embedding, checking, copying, damaged, repaired, done or error; done or error comes last, exactly once. Files that a
 // progress line counts as done are stored durably.
 type LibraryEvent struct {
 	Type string `json:"type"`
 
-	// Of progress. Total is 0 until it is known. Of checking, Done and Total are documents.
+	// Of progress. Total is 0 until it is known. Of checking, Done and Total are documents, of copying tenants.
 	Done  int   `json:"done,omitempty"`  // files
 	Total int   `json:"total,omitempty"` // files
 	Bytes int64 `json:"bytes,omitempty"` // read so far
@@ -119,6 +138,9 @@ type LibraryEvent struct {
 	Damaged  int `json:"damaged,omitempty"`
 	// Of done: what folders contain that is not read.
 	LeftOut LeftOut `json:"left_out,omitzero"`
+
+	Tenant   string     `json:"tenant,omitempty"`   // of copying
+	Migrated *Migration `json:"migrated,omitempty"` // of done, if the library was moved
 
 	ErrorCode string `json:"error_code,omitempty"`
 	Detail    string `json:"detail,omitempty"` // of error
@@ -174,7 +196,7 @@ func (e LibraryEvent) MarshalJSON() ([]byte, error) {
 	switch e.Type {
 	case LibraryProgress:
 		part.Done, part.Total, part.Bytes = &e.Done, &e.Total, &e.Bytes
-	case LibraryEmbedding, LibraryChecking:
+	case LibraryEmbedding, LibraryChecking, LibraryCopying:
 		part.Done, part.Total = &e.Done, &e.Total
 	}
 	return json.Marshal(part)
@@ -189,6 +211,7 @@ const (
 	LibraryFormat    = "format"
 	LibraryEmbedding = "embedding"
 	LibraryChecking  = "checking"
+	LibraryCopying   = "copying"
 	LibraryDamaged   = "damaged"
 	LibraryRepaired  = "repaired"
 	LibraryDone      = "done"

@@ -153,6 +153,7 @@ func TestSchemas(t *testing.T) {
 		{schema: "admin-user-deactivate", arguments: "admin user deactivate jo@acme.example"},
 		{schema: "admin-user-activate", arguments: "admin user activate jo@acme.example"},
 		{schema: "admin-user-remove", arguments: "admin user remove jo@acme.example"}, {schema: "remove", arguments: "remove docs"},
+		{schema: "migrate", arguments: "migrate --to postgres", code: 9}, // with a database: TestMigratedLibrary
 	})
 	// These print no JSON: they serve, ask, edit, or print something for another program.
 	elsewhere := []string{"serve", "configure", "config edit", "completion", "man", "mcp"}

@@ -43,6 +43,8 @@ type Options struct {
 	Coordinator Coordinator
 	// RemoveTenant deletes a tenant and everything stored for it.
 	RemoveTenant func(ctx context.Context, id string) error
+	// Migrate copies all but the documents from the library's files to the database; nil: there is none.
+	Migrate func(ctx context.Context, request wire.MigrateRequest, report func(wire.LibraryEvent)) (wire.LibraryEvent, error)
 	// Changed is called when a request has stored documents, which need vectors. Nil: the next add or sync makes them.
 	Changed func(tenant string)
 	// Models are the language models and the embedding model of searches; nil: none.

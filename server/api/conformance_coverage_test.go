@@ -206,6 +206,7 @@ func requestTypes() map[string]any {
 		"POST /library/sync":                    wire.SyncRequest{},
 		"POST /library/remove":                  wire.RemoveRequest{},
 		"POST /library/check":                   wire.CheckRequest{},
+		"POST /library/migrate":                 wire.MigrateRequest{},
 		"POST /admin/users":                     wire.DirectoryUser{},
 		"PATCH /admin/users":                    wire.DirectoryUserState{},
 		"POST /admin/groups":                    wire.DirectoryGroup{},
@@ -297,6 +298,7 @@ func streams() map[string]any {
 		"GET /chat/chat-session/{id}/resume-stream": chatFailureOrStart{},
 		"POST /library/add":                         wire.LibraryEvent{}, "POST /library/sync": wire.LibraryEvent{},
 		"POST /library/remove": wire.LibraryEvent{}, "POST /library/check": wire.LibraryEvent{},
+		"POST /library/migrate": wire.LibraryEvent{},
 	}
 }
 
@@ -324,6 +326,7 @@ func neverSeen() map[string]string {
 		"wire.LibraryStatus.vectors": "needs an embedding model", "wire.LibraryStatus.vector_model": "needs an embedding model",
 		"wire.LibraryStatus.database":        "needs a database server: TestServersOfOneDatabase",
 		"wire.LibraryStatus.engine":          "needs another engine: TestAnswersAreCheckedAgain of package weaviate",
+		"wire.LibraryEvent.tenant":    "needs a database server: TestMigrate", "wire.LibraryEvent.migrated": "the same",
 		"wire.LibraryStatus.vectors_refused": "the same", "wire.LibraryEvent.refused": "the same",
 		"wire.LibraryRoot.problem":     "no request makes a folder unreadable",
 		"wire.LibraryEvent.error_code": "what fails while files are read: TestFailuresOfTheLibrary", "wire.LibraryEvent.detail": "the same",

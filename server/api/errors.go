@@ -160,6 +160,7 @@ func libraryFailure(err error, f *failure) bool {
 		{index.ErrReadOnly, http.StatusForbidden, wire.CodeLibraryReadOnly},
 		{index.ErrUnavailable, http.StatusServiceUnavailable, wire.CodeDatabaseFailed},
 		{index.ErrBusy, http.StatusServiceUnavailable, wire.CodeLibraryBusy},
+		{index.ErrInUse, http.StatusConflict, wire.CodeTargetInUse},
 		{index.ErrLost, http.StatusInternalServerError, wire.CodeLibraryLost},
 		{index.ErrDamaged, http.StatusInternalServerError, wire.CodeLibraryDamaged},
 	} {

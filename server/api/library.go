@@ -27,6 +27,7 @@ func (s *Server) libraryRoutes() []route {
 		{pattern: "POST /library/sync", needs: identity, maxBody: 32 * megabyte, handle: s.librarySync},
 		{pattern: "POST /library/remove", needs: identity, maxBody: 32 * megabyte, handle: s.libraryRemove},
 		{pattern: "POST /library/check", needs: identity, handle: s.libraryCheck},
+		{pattern: "POST /library/migrate", needs: identity, handle: s.libraryMigrate},
 		{pattern: "GET /library/status", needs: identity, handle: s.query(s.libraryStatus)},
 		{pattern: "GET /library/model", needs: identity, handle: s.query(s.modelStatus)},
 		{pattern: "POST /library/model", needs: identity, handle: s.body(s.testModel)},

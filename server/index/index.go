@@ -31,6 +31,8 @@ var (
 	ErrOlder = errors.New("an older version of quarry wrote it")
 	// ErrUnavailable: the database server cannot be reached, or refuses the connection.
 	ErrUnavailable = errors.New("the database server is not available")
+	// ErrInUse: the target of a copy was changed by others.
+	ErrInUse = errors.New("the target is in use")
 	// ErrNetworkFileSystem: the folder is on a file system without reliable locks and memory maps.
 	ErrNetworkFileSystem = errors.New("the library lies on a network file system")
 )

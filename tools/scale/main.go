@@ -1,5 +1,5 @@
 // Scale runs a command beside servers of its own: PostgreSQL, whose database QUARRY_POSTGRES names in the command's
-// environment, and Weaviate, whose nodes QUARRY_WEAVIATE lists. Both start empty and end with the command, in a network
+// environment, and Weaviate, whose address QUARRY_WEAVIATE is. Both start empty and end with the command, in a network
 // that nothing else on the machine reaches. QUARRY_WEAVIATE_BIN is the path of weaviate-server.
 //
 //	scale [-nodes N] COMMAND [ARGUMENT…]
@@ -16,7 +16,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"quarry/internal/testkit/scaletest"
@@ -60,7 +59,7 @@ func run(nodes int, postgres bool, command []string) (code int, failed error) {
 			return 1, err
 		}
 		defer func() { failed = errors.Join(failed, cluster.Stop()) }()
-		environment = append(environment, "QUARRY_WEAVIATE="+strings.Join(cluster.Hosts(), ","))
+		environment = append(environment, "QUARRY_WEAVIATE="+cluster.URL())
 	}
 	child := exec.CommandContext(ctx, command[0], command[1:]...)
 	child.Stdin, child.Stdout, child.Stderr, child.Env = os.Stdin, os.Stdout, os.Stderr, environment

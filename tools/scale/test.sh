@@ -29,6 +29,7 @@ fi
 if bin/scale -nodes 0 true; then
 	tests "-nodes 0" ./server/postgres ./server/directory ./server/chat
 	tests "-nodes 0" -run 'OnPostgres|OfOneDatabase|AnotherMachine' ./server ./server/api
+	tests "-nodes 0" -run Migrate ./server ./internal/e2e
 else
 	missing "PostgreSQL (Debian: apt-get install postgresql)"
 fi

@@ -34,6 +34,7 @@ const (
 	verbWatched = "synced again" // prints only changes
 	verbChecked = "checked"
 	verbDryRun  = "stored" // nothing is
+	verbMoved   = "moved"
 )
 
 // progress shows the events of a change to the library: as JSON lines on standard output, as a bar on a terminal, or as
@@ -119,6 +120,8 @@ func (p *progress) line(e wire.LibraryEvent) {
 		p.write(embeddingEvent{e.Type, e.Done, e.Total, e.Refused, e.Reason})
 	case wire.LibraryChecking:
 		p.write(checkingEvent{e.Type, e.Done, e.Total})
+	case wire.LibraryCopying:
+		p.write(copyingEvent{e.Type, e.Tenant, e.Done, e.Total})
 	}
 }
 
@@ -161,6 +164,8 @@ func (p *progress) counts(now time.Time) string {
 		return vectorsText(at)
 	case wire.LibraryChecking:
 		return fmt.Sprintf("%d of %d documents checked", at.Done, at.Total)
+	case wire.LibraryCopying:
+		return fmt.Sprintf("%s of %s copied", text.Number(at.Done), text.Count(at.Total, "tenant"))
 	}
 	files := text.Count(at.Done, "file")
 	if at.Total > 0 {
@@ -187,7 +192,7 @@ func sizes(at wire.LibraryEvent) string {
 
 // current returns the latest event of the stage that runs.
 func (p *progress) current() wire.LibraryEvent {
-	at, begun := p.latest[wire.LibraryProgress]
+	at, begun := p.stored()
 	switch vectors := p.latest[wire.LibraryEmbedding]; {
 	case vectors.Total > 0:
 		return vectors
@@ -195,6 +200,16 @@ func (p *progress) current() wire.LibraryEvent {
 		return p.latest[wire.LibraryChecking]
 	}
 	return at
+}
+
+// stored returns the latest event about what is stored.
+func (p *progress) stored() (at wire.LibraryEvent, begun bool) {
+	kind := wire.LibraryProgress
+	if p.verb == verbMoved {
+		kind = wire.LibraryCopying
+	}
+	at, begun = p.latest[kind]
+	return at, begun
 }
 
 // vectorsText is "120 of 456 passages have vectors".
@@ -234,6 +249,9 @@ func (p *progress) finish(done wire.LibraryEvent, searched string) error {
 	if p.verb == verbWatched && done.Added+done.Updated+done.Removed+done.Damaged == 0 {
 		return nil
 	}
+	if p.verb == verbMoved {
+		return p.finishMove(done)
+	}
 	if p.json {
 		p.writeLast(doneEvent{wire.LibraryDone, done.Added, done.Updated, done.Removed, done.Unchanged, done.Skipped, done.Repaired, done.Damaged,
 			done.LeftOut, p.verb == verbDryRun, searched})
@@ -264,7 +282,8 @@ func (p *progress) finish(done wire.LibraryEvent, searched string) error {
 func (p *progress) began() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.latest[wire.LibraryProgress].Done > 0
+	at, _ := p.stored()
+	return at.Done > 0
 }
 
 // stopped prints, once, how much is stored although the change did not end. It never blocks: the run may be about to end
@@ -279,13 +298,16 @@ func (p *progress) stopped() {
 	}
 	p.over = true
 	p.clear()
-	last := p.latest[wire.LibraryProgress]
+	last, _ := p.stored()
 	if p.verb == verbDryRun {
 		last = wire.LibraryEvent{}
 	}
-	count, what := last.Stored, "stored"
-	if p.verb == verbRemoved {
+	count, noun, what := last.Stored, "file", "stored"
+	switch p.verb {
+	case verbRemoved:
 		count, what = last.Done, "removed"
+	case verbMoved:
+		count, noun, what = last.Done, "tenant", "copied"
 	}
 	if p.json {
 		p.writeLast(stoppedEvent{lineStopped, count})
@@ -294,7 +316,7 @@ func (p *progress) stopped() {
 		p.app.say("Stopped; nothing was %s.", p.verb)
 		return
 	}
-	p.app.say("Stopped: %s %s; run the same command to continue.", text.Count(count, "file"), what)
+	p.app.say("Stopped: %s %s; run the same command to continue.", text.Count(count, noun), what)
 }
 
 // skipLines list what was not read: kinds of files in one line, and the rest file by file.

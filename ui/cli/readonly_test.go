@@ -27,7 +27,7 @@ type commandClass struct {
 
 // commandClasses classes every command. A new one has to be added here.
 func commandClasses() map[string]commandClass {
-	changing := []string{"add notes", "remove notes", "sync", "configure", "config set theme dark", "config edit",
+	changing := []string{"add notes", "remove notes", "sync", "migrate --to postgres", "configure", "config set theme dark", "config edit",
 		"admin user add jo@acme.example", "admin user deactivate jo@acme.example", "admin user activate jo@acme.example",
 		"admin user remove jo@acme.example", "admin group add Eng --user jo@acme.example", "admin group remove Eng",
 		"admin token add --name ci", "admin token ensure --sandbox --user jo@acme.example", "admin token remove 1",

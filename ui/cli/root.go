@@ -93,7 +93,7 @@ func (a *app) root() *cobra.Command {
 		a.listing("sources", "List the sources that can be searched", a.printSources),
 		a.listing("agents", "List the agents that can be used", a.printAgents),
 		a.listing("document-sets", "List the document sets that can be searched", a.printSets), a.tagsCommand(),
-		a.addCommand(), a.removeCommand(), a.syncCommand(), a.statusCommand(), a.serveCommand(), a.adminCommand(),
+		a.addCommand(), a.removeCommand(), a.syncCommand(), a.migrateCommand(), a.statusCommand(), a.serveCommand(), a.adminCommand(),
 		a.configCommand(), a.newCommand("configure", "Set up a server or a library interactively", a.configure),
 		a.targetCommand("mcp", "Serve search and read to AI agents over the Model Context Protocol", a.mcp),
 		a.installSkillCommand(), a.skillCommand(), a.newCommand("validate-config", "Test the configuration and the connection", a.validate),

@@ -66,6 +66,7 @@ func schemas() map[string]*jsonschema.Schema {
 		"search ndjson": {constant(result, lineResult), lineOf(lineError, errorLine{}), lineOf(lineSummary, summaryLine{})},
 		"pick":          {schemaOf([]foundResult{})},
 		"ask":           askSchemas(), "add": changes, "sync": changes, "remove": changes,
+		"migrate":    {lineOf(wire.LibraryCopying, copyingEvent{}), lineOf(wire.LibraryDone, movedEvent{}), lineOf(lineStopped, stoppedEvent{})},
 		"read":       {schemaOf(readOutput{}), schemaOf(outlineOutput{}), schemaOf(readsOutput{})},
 		"collection": {schemaOf(collectionOutput{})}, "sources": {schemaOf([]sourceRow{})}, "agents": {schemaOf([]agentRow{})},
 		"document-sets": {schemaOf([]setRow{})}, "tags": {schemaOf([]tagRow{})}, "status": {schemaOf(statusOutput{})},

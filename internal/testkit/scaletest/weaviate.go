@@ -21,6 +21,12 @@ const WeaviateVersion = "v1.38.9"
 // WeaviateKey is the variable of the environment that names the server's binary.
 const WeaviateKey = "QUARRY_WEAVIATE_BIN"
 
+// The ports of every node.
+const (
+	restPort = "8080"
+	grpcPort = "50051"
+)
+
 // Cluster is a number of Weaviate servers that keep one another's data.
 type Cluster struct {
 	Nodes []*Node
@@ -31,12 +37,12 @@ type Cluster struct {
 type Node struct {
 	Name string
 	REST string // host:port
-	GRPC string
-	// The ports of the cluster's own protocols; the one after each is used, too.
-	gossip, raft int
-	dir          string
-	environment  []string
-	binary       string
+	// The ports that it listens on behind it; of the cluster's own protocols the one after each, too.
+	grpc, gossip, raft int
+	forwarder          *forwarder
+	dir                string
+	environment        []string
+	binary             string
 	*process
 }
 
@@ -70,8 +76,13 @@ func (c *Cluster) start(ctx context.Context, binary string, nodes int) error {
 	}
 	for i := range nodes {
 		name, own := fmt.Sprintf("n%d", i), ports[3*i:]
-		c.Nodes = append(c.Nodes, &Node{Name: name, REST: fmt.Sprintf("127.0.0.1:%d", own[0]), GRPC: fmt.Sprintf("127.0.0.1:%d", own[0]+1),
-			gossip: own[1], raft: own[2], dir: filepath.Join(c.dir, name), binary: binary})
+		host := fmt.Sprintf("127.%d.%d.%d", 1+ports[0]>>8, ports[0]&255, 1+i) // every node has the same ports, as on machines
+		node := &Node{Name: name, REST: net.JoinHostPort(host, restPort), grpc: own[0], gossip: own[1], raft: own[2],
+			dir: filepath.Join(c.dir, name), binary: binary}
+		if node.forwarder, err = forward(net.JoinHostPort(host, grpcPort), fmt.Sprintf("127.0.0.1:%d", node.grpc)); err != nil {
+			return err
+		}
+		c.Nodes = append(c.Nodes, node)
 	}
 	for _, node := range c.Nodes {
 		node.environment = c.environment(node)
@@ -91,7 +102,6 @@ func (c *Cluster) environment(n *Node) []string {
 			join = append(join, fmt.Sprintf("127.0.0.1:%d", node.gossip))
 		}
 	}
-	_, grpc, _ := strings.Cut(n.GRPC, ":")
 	set := []string{
 		"HOME=" + c.dir, "PATH=" + os.Getenv("PATH"), "PERSISTENCE_DATA_PATH=" + n.dir,
 		"DISABLE_TELEMETRY=true", "API_BASED_MODULES_DISABLED=true", "DEFAULT_VECTORIZER_MODULE=none",
@@ -99,7 +109,7 @@ func (c *Cluster) environment(n *Node) []string {
 		"CLUSTER_HOSTNAME=" + n.Name, "CLUSTER_IN_LOCALHOST=true", "CLUSTER_BIND_ADDR=127.0.0.1", "CLUSTER_ADVERTISE_ADDR=127.0.0.1",
 		fmt.Sprintf("CLUSTER_GOSSIP_BIND_PORT=%d", n.gossip), fmt.Sprintf("CLUSTER_DATA_BIND_PORT=%d", n.gossip+1),
 		fmt.Sprintf("RAFT_PORT=%d", n.raft), fmt.Sprintf("RAFT_INTERNAL_RPC_PORT=%d", n.raft+1), "RAFT_TIMEOUTS_MULTIPLIER=1",
-		"RAFT_JOIN=" + strings.Join(voters, ","), fmt.Sprintf("RAFT_BOOTSTRAP_EXPECT=%d", len(c.Nodes)), "GRPC_PORT=" + grpc,
+		"RAFT_JOIN=" + strings.Join(voters, ","), fmt.Sprintf("RAFT_BOOTSTRAP_EXPECT=%d", len(c.Nodes)), fmt.Sprintf("GRPC_PORT=%d", n.grpc),
 	}
 	if n != c.Nodes[0] {
 		set = append(set, "CLUSTER_JOIN="+strings.Join(join, ","))
@@ -107,18 +117,19 @@ func (c *Cluster) environment(n *Node) []string {
 	return set
 }
 
-// Hosts returns the addresses of the nodes.
-func (c *Cluster) Hosts() (hosts []string) {
+// URL returns the address of the cluster, as index.engine has it.
+func (c *Cluster) URL() string {
+	var hosts []string
 	for _, node := range c.Nodes {
 		hosts = append(hosts, node.REST)
 	}
-	return hosts
+	return fmt.Sprintf("weaviate://%s?grpc=%s&replication=%d", strings.Join(hosts, ","), grpcPort, len(c.Nodes))
 }
 
 // Start starts the node, which is not running. After a kill it has the data that it had.
 func (n *Node) Start() (err error) {
-	_, port, _ := strings.Cut(n.REST, ":")
-	command := exec.Command(n.binary, "--scheme", "http", "--host", "127.0.0.1", "--port", port)
+	host, port, _ := strings.Cut(n.REST, ":")
+	command := exec.Command(n.binary, "--scheme", "http", "--host", host, "--port", port)
 	command.Env, command.Dir = n.environment, filepath.Dir(n.dir)
 	n.process, err = start(command, n.dir+".log")
 	return err
@@ -193,6 +204,7 @@ func (c *Cluster) Stop() error {
 	done := make(chan struct{})
 	running := 0
 	for _, node := range c.Nodes {
+		node.forwarder.close()
 		if node.process == nil {
 			continue
 		}
