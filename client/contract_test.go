@@ -49,6 +49,7 @@ func contractTypes() map[string]any {
 		"quarry/facets.json":             wire.FacetCounts{},
 		"quarry/library-add.ndjson":      wire.LibraryEvent{},
 		"quarry/library-check.ndjson":    wire.LibraryEvent{},
+		"quarry/library-migrate.ndjson":  wire.LibraryEvent{},
 		"quarry/library-status.json":     wire.LibraryStatus{},
 		"quarry/new-token.json":          wire.NewAccessToken{},
 		"quarry/search.json":             wire.SearchResponse{},

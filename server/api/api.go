@@ -497,6 +497,3 @@ func mapped[T, W any](items []T, convert func(T) W) []W {
 	}
 	return converted
 }
-
-// listed returns a copy of items that is never nil, so that it is written as a list.
-func listed[T any](items []T) []T { return append([]T{}, items...) }

@@ -346,3 +346,6 @@ func isInternal(source string) bool {
 	known, ok := wire.LookupSource(source)
 	return ok && known.Internal
 }
+
+// listed returns a copy of items that is never nil, so that it is written as a list.
+func listed[T any](items []T) []T { return append([]T{}, items...) }

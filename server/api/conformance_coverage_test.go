@@ -324,9 +324,11 @@ func neverSeen() map[string]string {
 	return map[string]string{
 		"code TIMEOUT":               "a model is waited for longer than a test may take: TestAnswersFail",
 		"wire.LibraryStatus.vectors": "needs an embedding model", "wire.LibraryStatus.vector_model": "needs an embedding model",
-		"wire.LibraryStatus.database":        "needs a database server: TestServersOfOneDatabase",
-		"wire.LibraryStatus.engine":          "needs another engine: TestAnswersAreCheckedAgain of package weaviate",
+		"wire.LibraryStatus.database": "needs a database server: TestServersOfOneDatabase",
+		"wire.LibraryStatus.engine":   "needs another engine: TestAnswersAreCheckedAgain of package weaviate",
 		"wire.LibraryEvent.tenant":    "needs a database server: TestMigrate", "wire.LibraryEvent.migrated": "the same",
+		"route POST /library/migrate":   "needs a database server: TestMigrate",
+		"POST /library/migrate with to": "the same", "POST /library/migrate with dry_run": "the same",
 		"wire.LibraryStatus.vectors_refused": "the same", "wire.LibraryEvent.refused": "the same",
 		"wire.LibraryRoot.problem":     "no request makes a folder unreadable",
 		"wire.LibraryEvent.error_code": "what fails while files are read: TestFailuresOfTheLibrary", "wire.LibraryEvent.detail": "the same",
