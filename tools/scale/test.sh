@@ -35,6 +35,9 @@ else
 fi
 if [ ! -x "$QUARRY_WEAVIATE_BIN" ]; then
 	missing "Weaviate: no $QUARRY_WEAVIATE_BIN, which make test-scale builds"
-elif [ "$part" = all ]; then
-	tests "-nodes 0 -postgres=false" ./internal/testkit/scaletest
+else
+	tests "-nodes 1 -postgres=false" ./server/index/weaviate
+	if [ "$part" = all ]; then
+		tests "-nodes 0 -postgres=false" ./internal/testkit/scaletest
+	fi
 fi
