@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +14,8 @@ import (
 	"quarry/internal/testkit/postgrestest"
 	"quarry/server/api"
 	"quarry/server/directory"
+	"quarry/server/index"
+	"quarry/server/index/weaviate"
 )
 
 func openServer(t *testing.T, options Options) *Server {
@@ -104,6 +107,68 @@ func TestServersOfOneDatabase(t *testing.T) {
 	}
 	if status := ownerAt(ctx, servers[0], http.MethodGet, "/library/status", ""); !strings.Contains(status, `"database":"PostgreSQL, `) {
 		t.Errorf("status: %s", status)
+	}
+}
+
+// TestServersOfOneCluster: documents stored at one server are found at the other, until their tenant is removed.
+func TestServersOfOneCluster(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("QUARRY_WEAVIATE") == "" {
+		t.Skip("not tested with Weaviate: QUARRY_WEAVIATE names no cluster (make test-scale starts one)")
+	}
+	cluster, err := weaviate.ParseURL(os.Getenv("QUARRY_WEAVIATE"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, place := t.Context(), machines(t)
+	var servers [2]*Server
+	for i := range servers {
+		options := place()
+		options.Weaviate = &cluster
+		servers[i] = openServer(t, options)
+	}
+	found := func(server int) (documents int) {
+		t.Helper()
+		x, err := servers[server].index(ctx, "acme", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown, err := x.Snapshot(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer shown.Close()
+		result, err := shown.Search(ctx, index.Query{Text: "lantern", Limit: 5, Filter: index.Filter{Access: index.Access{All: true}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(result.Hits)
+	}
+	if err := servers[0].people.AddTenant(ctx, "acme"); err != nil {
+		t.Fatal(err)
+	}
+	if n := found(1); n != 0 {
+		t.Errorf("%d documents in a new tenant", n)
+	}
+	x, err := servers[0].index(ctx, "acme", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	document := index.Document{ID: "one", Title: "Boathouse", Chunks: []index.Chunk{{Text: "The brass lantern hangs here."}}}
+	if _, err := x.Write(ctx, index.Batch{Upsert: []index.Document{document}}); err != nil {
+		t.Fatal(err)
+	}
+	if n := found(1); n != 1 {
+		t.Errorf("the other server finds %d documents", n)
+	}
+	if err := servers[0].removeTenant(ctx, "acme"); err != nil {
+		t.Fatal(err)
+	}
+	if err := servers[0].people.AddTenant(ctx, "acme"); err != nil {
+		t.Fatal(err)
+	}
+	if n := found(0); n != 0 {
+		t.Errorf("a new tenant of the same name has %d documents", n)
 	}
 }
 

@@ -48,8 +48,8 @@ var ErrClosed = errors.New("the server is closed")
 type Options struct {
 	// Home is the folder of the library. It need not exist: reading does not create it.
 	Home string
-	// Database is the address of a PostgreSQL database, which several servers may share, for everything but documents;
-	// empty: files in Home. The sample library ignores it.
+	// Database is the address of a PostgreSQL database, which several servers may share, for everything but documents, and
+	// with Weaviate for documents, too; empty: files in Home. The sample library ignores it.
 	Database string
 	// Sample serves the sample library, in memory. Home is ignored.
 	Sample bool
@@ -263,10 +263,11 @@ func (s *Server) openIndex(ctx context.Context, tenant string, create bool) (ind
 
 // openDistributed opens a tenant's documents in a Weaviate cluster; errAbsent if there are none.
 func (s *Server) openDistributed(ctx context.Context, folder, tenant string, create bool) (index.Index, error) {
-	if found, err := shared.Stat(folder); err != nil || found == nil && !create {
+	if found, err := shared.Stat(folder); s.pool == nil && (err != nil || found == nil && !create) {
 		return nil, cmp.Or(err, errAbsent)
 	}
-	store, err := shared.Open(ctx, shared.Options{Dir: folder, ReadOnly: s.options.ReadOnly, Now: s.options.Now, Log: s.options.Log})
+	store, err := shared.Open(ctx, shared.Options{Dir: folder, Database: s.options.Database, Tenant: tenant,
+		ReadOnly: s.options.ReadOnly, Now: s.options.Now, Log: s.options.Log})
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ const removedPrefix = ".removed-"
 // are invalid at once, in other processes too.
 func (s *Server) removeTenant(ctx context.Context, id string) error {
 	if _, err := s.people.DescribeTenant(ctx, id); errors.Is(err, directory.ErrNotFound) {
-		return errors.Join(err, s.sweepRemoved(id)) // of an interrupted removal
+		return errors.Join(err, s.dropDocuments(ctx, id), s.sweepRemoved(id)) // of an interrupted removal
 	} else if err != nil {
 		return err
 	}
@@ -34,10 +34,21 @@ func (s *Server) removeTenant(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
+	if err := s.dropDocuments(ctx, id); err != nil {
+		return errors.Join(err, restore())
+	}
 	if err := s.people.RemoveTenant(ctx, id); err != nil {
 		return errors.Join(err, restore())
 	}
-	return s.sweepRemoved(id)
+	return errors.Join(s.dropDocuments(ctx, id), s.sweepRemoved(id)) // another server may have stored something meanwhile
+}
+
+// dropDocuments removes a tenant's documents from the database that several servers share.
+func (s *Server) dropDocuments(ctx context.Context, id string) error {
+	if s.pool == nil || s.options.Weaviate == nil || id == directory.DefaultTenant {
+		return nil
+	}
+	return shared.Drop(ctx, s.options.Database, id)
 }
 
 // setAside closes the files of a tenant and renames its folder, so that a new tenant of the same name starts empty. It

@@ -104,6 +104,12 @@ func (p *Pool) makeSchema(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
+// Drop removes the pool's schema with all that is in it.
+func (p *Pool) Drop(ctx context.Context) error {
+	_, err := p.db.ExecContext(ctx, `DROP SCHEMA IF EXISTS "`+p.schema+`" CASCADE`)
+	return p.explain(err)
+}
+
 // version returns the migration of a store's tables; 0 if there are none.
 func version(ctx context.Context, q sqldb.Querier, store string) (int, error) {
 	versions, err := sqldb.Select(ctx, q, sqldb.Column[int], "SELECT version FROM store_schemas WHERE store = ?", store)

@@ -56,7 +56,7 @@ func StartWeaviate(ctx context.Context, nodes int) (*Cluster, error) {
 		return nil, ErrNoWeaviate
 	}
 	if !Isolated() {
-		return nil, errors.New("Weaviate listens on all addresses: start it with `make test-scale`, in a network of its own")
+		return nil, errors.New("a node of Weaviate listens on all addresses: start it with `make test-scale`, in a network of its own")
 	}
 	dir, err := os.MkdirTemp("", "quarry-weaviate-")
 	if err != nil {

@@ -48,29 +48,17 @@ func TestConformanceOnPostgres(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { dropSchema(t, address) })
+		t.Cleanup(func() {
+			if err := Drop(context.Background(), address, "default"); err != nil {
+				t.Error(err)
+			}
+		})
 		local, err := OpenLocal(t.Context(), store, embedded.Options{Dir: t.TempDir()})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return local
 	})
-}
-
-// dropSchema removes the schema of the default tenant.
-func dropSchema(t *testing.T, address string) {
-	t.Helper()
-	within, err := inSchema(address, "default")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, schema, _ := strings.Cut(within, "search_path=")
-	schema, _, _ = strings.Cut(schema, "&")
-	db := postgrestest.Connect(t, address)
-	defer func() { _ = db.Close() }()
-	if _, err := db.ExecContext(context.WithoutCancel(t.Context()), "DROP SCHEMA IF EXISTS "+schema+" CASCADE"); err != nil {
-		t.Error(err)
-	}
 }
 
 func TestConformance(t *testing.T) {

@@ -93,11 +93,7 @@ func (s *Store) openServer(ctx context.Context, options Options) (err error) {
 	if err != nil {
 		return err
 	}
-	address, err := inSchema(options.Database, options.Tenant)
-	if err != nil {
-		return err
-	}
-	if s.pool, err = postgres.Open(address, options.ReadOnly); err != nil {
+	if s.pool, err = openSchema(options.Database, options.Tenant, options.ReadOnly); err != nil {
 		return err
 	}
 	db, err := s.pool.Store(ctx, "documents", migrations)
@@ -108,20 +104,53 @@ func (s *Store) openServer(ctx context.Context, options Options) (err error) {
 	return nil
 }
 
+const (
+	// longestSchema is the length to which PostgreSQL cuts names.
+	longestSchema = 63
+	// schemaConnections of each tenant leave room for many tenants in PostgreSQL's own bound of 100.
+	schemaConnections = "4"
+)
+
+// openSchema returns the connections to the schema of a tenant's documents.
+func openSchema(address, tenant string, readOnly bool) (*postgres.Pool, error) {
+	within, err := inSchema(address, tenant)
+	if err != nil {
+		return nil, err
+	}
+	return postgres.Open(within, readOnly)
+}
+
 // inSchema returns the address of a database with the schema of a tenant.
 func inSchema(address, tenant string) (string, error) {
 	given, err := url.Parse(address)
 	if err != nil { // its text has the address
 		return "", errors.New("directory.url is not a valid address")
 	}
-	if !regexp.MustCompile(`^[a-z0-9_]{1,32}$`).MatchString(tenant) {
+	if !regexp.MustCompile(`^[a-z0-9]{1,16}$`).MatchString(tenant) {
 		sum := sha256.Sum256([]byte(tenant))
 		tenant = hex.EncodeToString(sum[:12])
 	}
 	parameters := given.Query()
-	parameters.Set("search_path", cmp.Or(parameters.Get("search_path"), "quarry")+"_"+tenant)
+	schema := cmp.Or(parameters.Get("search_path"), "quarry") + "_documents_" + tenant
+	if len(schema) > longestSchema {
+		return "", errors.New("directory.url: the search_path is too long")
+	}
+	parameters.Set("search_path", schema)
+	parameters.Set("pool_max_conns", schemaConnections)
 	given.RawQuery = parameters.Encode()
 	return given.String(), nil
+}
+
+// Drop removes the documents of a tenant from a PostgreSQL database.
+func Drop(ctx context.Context, database, tenant string) error {
+	pool, err := openSchema(database, tenant, false)
+	if err == nil {
+		err = errors.Join(pool.Drop(ctx), pool.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("remove the documents: %w", err)
+	}
+	return nil
 }
 
 // Stat describes the file of a store in a folder; nil if there is none.

@@ -34,7 +34,7 @@ const (
 )
 
 // ErrRefused: Weaviate refused objects.
-var ErrRefused = errors.New("Weaviate refused an object")
+var ErrRefused = errors.New("an object was refused by Weaviate")
 
 // follow applies changes whenever there may be some, until ctx ends.
 func (x *Index) follow(ctx context.Context) {

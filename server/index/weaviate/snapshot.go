@@ -207,7 +207,8 @@ func (r *reach) near(wanted index.Vector, query *index.Query, depth int) (hits [
 	one := pb.ConsistencyLevel_CONSISTENCY_LEVEL_ONE
 	reply, err := r.s.index.search(r.ctx, &pb.SearchRequest{Collection: r.s.class, Tenant: r.s.index.tenant, ConsistencyLevel: &one,
 		Uses_127Api: true, Limit: uint32(depth), Filters: all(variants(&query.Filter, false)[0]...),
-		NearVector: &pb.NearVector{VectorBytes: codec.AppendVector(nil, wanted.Values)},
+		NearVector: &pb.NearVector{Vectors: []*pb.Vectors{{Type: pb.Vectors_VECTOR_TYPE_SINGLE_FP32,
+			VectorBytes: codec.AppendVector(nil, wanted.Values)}}},
 		Properties: &pb.PropertiesRequest{NonRefProperties: []string{propDocument, propOrdinal}},
 		Metadata:   &pb.MetadataRequest{Distance: true}})
 	if err != nil {
