@@ -124,7 +124,10 @@ func libraryRemedies() []remedyRow {
 		{code: wire.CodeLibraryLost, hint: "restore the database from a backup, or move the library's folder away and add your files again: " +
 			"quarry add PATH"},
 		{code: wire.CodeLibraryDamaged, hint: "repair the library: quarry sync --check"},
-		{code: wire.CodeTargetInUse, hint: "to copy the files again, remove the schema quarry from the database first"},
+		{code: wire.CodeTargetInUse, hint: "to copy again, remove what is in the target first: documents.db of the library's folder, " +
+			"or the schemas quarry… of the database"},
+		{code: wire.CodeLibraryChanging, hint: "stop what adds documents, then run the command again, which continues"},
+		{code: wire.CodeCopyDiffers, hint: "run the command again, which copies what differs; searches without the setting still find everything"},
 		{code: wire.CodeSecretKeyMissing, hint: "make a key with openssl rand -hex 32, keep it, and set QUARRY_SECRET_KEY to it"},
 		{code: wire.CodeSecretKeyWrong, hint: "set QUARRY_SECRET_KEY to the key that was used before, or replace the token with --renew, " +
 			"which ends the old one"},
@@ -134,7 +137,7 @@ func libraryRemedies() []remedyRow {
 		{path: "/admin/", says: "cannot be removed", hint: "name another one"},
 		{says: noModelReason, hint: "configure a language model: quarry help configuration (llm.default); quarry search needs none"},
 		{kind: BadRequest, hint: "correct the value"},
-		{kind: NotAvailable, path: "/library/migrate", hint: "set directory.url to a PostgreSQL database: quarry help configuration"},
+		{kind: NotAvailable, path: "/library/migrate", hint: "set index.engine or directory.url: quarry help configuration"},
 		{kind: NotAvailable, path: "/library", hint: "quarry status lists what was added"},
 		{kind: NotAvailable, path: "/document/", hint: "give the ref of a result (DOCUMENT_ID#N) or its document_id"},
 		{kind: NotAvailable, hint: "check the name or id"},

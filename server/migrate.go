@@ -8,30 +8,39 @@ import (
 
 	"quarry/client/wire"
 	"quarry/server/directory"
+	"quarry/server/index"
+	"quarry/server/index/embedded"
 	"quarry/server/migrate"
 )
 
-// migration moves what is in the files of a library to the database that is configured.
+// migration copies what is in the files of a library to the engine and the database that are configured.
 type migration struct {
 	from, to *Server
-	dryRun   bool
+	request  wire.MigrateRequest
 	report   func(wire.LibraryEvent)
+	written  index.Written
 	moved    wire.Migration
 }
 
-// migrate copies people, tokens, conversations and all else that is not a document from the library's files to the database.
+// migrate copies the library from its files. The counts of the event are of documents.
 func (s *Server) migrate(ctx context.Context, request wire.MigrateRequest, report func(wire.LibraryEvent)) (done wire.LibraryEvent, err error) {
+	switch {
+	case request.To == wire.EngineWeaviate && s.options.Weaviate == nil:
+		return done, fmt.Errorf("a Weaviate cluster in index.engine: %w", index.ErrNotFound)
+	case request.To == wire.EnginePostgres && s.pool == nil:
+		return done, fmt.Errorf("a PostgreSQL database in directory.url: %w", index.ErrNotFound)
+	}
 	files := s.options
-	files.Database, files.Federated = "", nil
+	files.Weaviate, files.Database, files.Federated = nil, "", nil
 	from, err := Open(ctx, files)
 	if err != nil {
 		return done, err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	m := &migration{from: from, to: s, dryRun: request.DryRun, report: report,
+	m := &migration{from: from, to: s, request: request, report: report,
 		moved: wire.Migration{Engine: request.To, DryRun: request.DryRun}}
 	err = m.run(ctx)
-	return wire.LibraryEvent{Migrated: &m.moved}, err
+	return wire.LibraryEvent{Added: m.written.Added, Updated: m.written.Updated, Removed: m.written.Removed, Migrated: &m.moved}, err
 }
 
 func (m *migration) run(ctx context.Context) error {
@@ -39,19 +48,52 @@ func (m *migration) run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list the tenants: %w", err)
 	}
+	if m.to.pool != nil { // there may be documents of tenants that the database alone knows
+		more, err := m.to.people.Tenants(ctx)
+		if err != nil {
+			return fmt.Errorf("list the tenants: %w", err)
+		}
+		tenants = slices.Compact(slices.Sorted(slices.Values(append(tenants, more...))))
+	}
 	if at := slices.Index(tenants, directory.DefaultTenant); at > 0 { // its messages keep their numbers
 		tenants[0], tenants[at] = tenants[at], tenants[0]
 	}
 	m.moved.Tenants = len(tenants)
-	if err := m.directory(ctx); err != nil {
-		return err
+	if m.request.To == wire.EngineWeaviate { // nothing is copied if one is refused
+		for _, tenant := range tenants {
+			to, err := m.to.index(ctx, tenant, !m.request.DryRun)
+			if err == nil {
+				err = migrate.Check(ctx, to)
+			}
+			if err != nil {
+				return fmt.Errorf("tenant %s: %w", tenant, err)
+			}
+		}
+	}
+	if m.to.pool != nil {
+		if err := m.directory(ctx); err != nil {
+			return err
+		}
 	}
 	for i, tenant := range tenants {
-		if err := m.chats(ctx, tenant); err != nil {
+		if err := m.tenant(ctx, tenant, i+1, len(tenants)); err != nil {
 			return fmt.Errorf("tenant %s: %w", tenant, err)
 		}
-		m.report(wire.LibraryEvent{Type: wire.LibraryCopying, Tenant: tenant, Done: i + 1, Total: len(tenants)})
 	}
+	return nil
+}
+
+// tenant copies the conversations of a tenant, and its documents if the target is for them.
+func (m *migration) tenant(ctx context.Context, tenant string, number, tenants int) error {
+	if m.to.pool != nil {
+		if err := m.chats(ctx, tenant); err != nil {
+			return err
+		}
+	}
+	if m.request.To == wire.EngineWeaviate {
+		return m.documents(ctx, tenant)
+	}
+	m.report(wire.LibraryEvent{Type: wire.LibraryCopying, Tenant: tenant, Done: number, Total: tenants})
 	return nil
 }
 
@@ -61,7 +103,7 @@ func (m *migration) directory(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if m.dryRun {
+	if m.request.DryRun {
 		m.moved.Directory, err = from.Rows(ctx)
 		return err
 	}
@@ -81,7 +123,7 @@ func (m *migration) chats(ctx context.Context, tenant string) error {
 	if err != nil {
 		return err
 	}
-	if m.dryRun {
+	if m.request.DryRun {
 		rows, err := from.Rows(ctx)
 		m.moved.Chats += rows
 		return err
@@ -97,11 +139,58 @@ func (m *migration) chats(ctx context.Context, tenant string) error {
 	}})
 }
 
-// replace copies a part. The state of the copy is kept with the documents of a tenant.
+// replace copies a part. The state of the copy is kept with the documents of a tenant. A part that is in use in the
+// database stays as it is if the documents are what is copied.
 func (m *migration) replace(ctx context.Context, tenant string, part migrate.Part) error {
 	documents, err := m.to.index(ctx, tenant, true)
 	if err != nil {
 		return err
 	}
-	return part.Replace(ctx, documents)
+	err = part.Replace(ctx, documents)
+	if errors.Is(err, index.ErrInUse) && m.request.To == wire.EngineWeaviate {
+		if !slices.Contains(m.moved.Kept, part.Name) {
+			m.moved.Kept = append(m.moved.Kept, part.Name)
+		}
+		return nil
+	}
+	return err
+}
+
+// documents copies the documents of a tenant and, with an embedding model, the vectors that the files have.
+func (m *migration) documents(ctx context.Context, tenant string) error {
+	to, err := m.to.index(ctx, tenant, !m.request.DryRun)
+	if err != nil {
+		return err
+	}
+	files, err := m.from.index(ctx, tenant, false)
+	if err != nil {
+		return err
+	}
+	from, ok := files.(*embedded.Index)
+	if !ok {
+		return errors.New("the library has no files")
+	}
+	embed := func(ctx context.Context, to index.Index) error {
+		return m.to.api.Embed(ctx, tenant, migrate.WithVectors(from, to), func(e index.Embedded) {
+			m.report(wire.LibraryEvent{Type: wire.LibraryEmbedding, Done: e.Done, Total: e.Total, Refused: e.Refused})
+		})
+	}
+	result, err := migrate.Documents(ctx, from, to, migrate.Options{DryRun: m.request.DryRun, Embed: embed}, func(done, total int) {
+		m.report(wire.LibraryEvent{Type: wire.LibraryCopying, Tenant: tenant, Done: done, Total: total})
+	})
+	m.add(result)
+	return err
+}
+
+// add adds up the results of tenants.
+func (m *migration) add(result migrate.Result) {
+	w, found := result.Written, result.Compared
+	m.written.Added, m.written.Updated, m.written.Removed = m.written.Added+w.Added, m.written.Updated+w.Updated, m.written.Removed+w.Removed
+	all := &m.moved
+	if queries := all.Queries + found.Queries; queries > 0 {
+		all.SharedResults = (all.SharedResults*float64(all.Queries) + found.SharedResults*float64(found.Queries)) / float64(queries)
+	}
+	all.Documents, all.Passages, all.Resumed = all.Documents+result.Documents, all.Passages+result.Chunks, all.Resumed || result.Resumed
+	all.Queries, all.Found, all.FoundBefore = all.Queries+found.Queries, all.Found+found.Target, all.FoundBefore+found.Source
+	all.SameFirst += found.SameFirst
 }

@@ -110,16 +110,43 @@ func TestServersOfOneDatabase(t *testing.T) {
 	}
 }
 
-// TestServersOfOneCluster: documents stored at one server are found at the other, until their tenant is removed.
-func TestServersOfOneCluster(t *testing.T) {
-	t.Parallel()
-	if os.Getenv("QUARRY_WEAVIATE") == "" {
+// testCluster returns the cluster that QUARRY_WEAVIATE names, or skips the test.
+func testCluster(t *testing.T) weaviate.Cluster {
+	t.Helper()
+	address := os.Getenv("QUARRY_WEAVIATE")
+	if address == "" {
 		t.Skip("not tested with Weaviate: QUARRY_WEAVIATE names no cluster (make test-scale starts one)")
 	}
-	cluster, err := weaviate.ParseURL(os.Getenv("QUARRY_WEAVIATE"))
+	cluster, err := weaviate.ParseURL(address)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return cluster
+}
+
+// lanterns searches a tenant's documents for lanterns.
+func lanterns(t *testing.T, server *Server, tenant string) (documents int) {
+	t.Helper()
+	x, err := server.index(t.Context(), tenant, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := x.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer shown.Close()
+	result, err := shown.Search(t.Context(), index.Query{Text: "lantern", Limit: 5, Filter: index.Filter{Access: index.Access{All: true}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(result.Hits)
+}
+
+// TestServersOfOneCluster: documents stored at one server are found at the other, until their tenant is removed.
+func TestServersOfOneCluster(t *testing.T) {
+	t.Parallel()
+	cluster := testCluster(t)
 	ctx, place := t.Context(), machines(t)
 	var servers [2]*Server
 	for i := range servers {
@@ -127,27 +154,10 @@ func TestServersOfOneCluster(t *testing.T) {
 		options.Weaviate = &cluster
 		servers[i] = openServer(t, options)
 	}
-	found := func(server int) (documents int) {
-		t.Helper()
-		x, err := servers[server].index(ctx, "acme", false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		shown, err := x.Snapshot(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer shown.Close()
-		result, err := shown.Search(ctx, index.Query{Text: "lantern", Limit: 5, Filter: index.Filter{Access: index.Access{All: true}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return len(result.Hits)
-	}
 	if err := servers[0].people.AddTenant(ctx, "acme"); err != nil {
 		t.Fatal(err)
 	}
-	if n := found(1); n != 0 {
+	if n := lanterns(t, servers[1], "acme"); n != 0 {
 		t.Errorf("%d documents in a new tenant", n)
 	}
 	x, err := servers[0].index(ctx, "acme", true)
@@ -158,7 +168,7 @@ func TestServersOfOneCluster(t *testing.T) {
 	if _, err := x.Write(ctx, index.Batch{Upsert: []index.Document{document}}); err != nil {
 		t.Fatal(err)
 	}
-	if n := found(1); n != 1 {
+	if n := lanterns(t, servers[1], "acme"); n != 1 {
 		t.Errorf("the other server finds %d documents", n)
 	}
 	if err := servers[0].removeTenant(ctx, "acme"); err != nil {
@@ -167,7 +177,7 @@ func TestServersOfOneCluster(t *testing.T) {
 	if err := servers[0].people.AddTenant(ctx, "acme"); err != nil {
 		t.Fatal(err)
 	}
-	if n := found(0); n != 0 {
+	if n := lanterns(t, servers[0], "acme"); n != 0 {
 		t.Errorf("a new tenant of the same name has %d documents", n)
 	}
 }

@@ -132,7 +132,7 @@ func Open(_ context.Context, options Options) (*Server, error) {
 	s.budget, s.vectors = s.newBudget(), s.newEmbedding()
 	database, servers := s.shares()
 	move := s.migrate
-	if s.pool == nil {
+	if s.pool == nil && options.Weaviate == nil {
 		move = nil
 	}
 	s.api = api.New(api.Options{

@@ -22,6 +22,8 @@ const (
 	CodeSecretKeyWrong    = "SECRET_KEY_WRONG"
 	CodeTenantNotEmpty    = "TENANT_NOT_EMPTY"
 	CodeTargetInUse       = "TARGET_IN_USE"
+	CodeLibraryChanging   = "LIBRARY_CHANGING"
+	CodeCopyDiffers       = "COPY_DIFFERS"
 )
 
 // IsURL reports whether a path to add or synchronise is an address on the web.
@@ -69,20 +71,37 @@ type CheckRequest struct {
 
 // MigrateRequest is the body of POST /library/migrate.
 type MigrateRequest struct {
-	To     string `json:"to"` // EnginePostgres
+	To     string `json:"to"` // EngineWeaviate or EnginePostgres
 	DryRun bool   `json:"dry_run,omitempty"`
 }
 
-// EnginePostgres is what a library can be moved to: a database of all but its documents.
-const EnginePostgres = "postgres"
+// What a library can be copied to.
+const (
+	EngineWeaviate = "weaviate" // with a database, people and conversations too
+	EnginePostgres = "postgres" // all but documents
+)
+
+// Engines lists what a library can be copied to.
+func Engines() []string { return []string{EngineWeaviate, EnginePostgres} }
 
 // Migration is what was copied, of all tenants.
 type Migration struct {
-	Engine    string `json:"engine" jsonschema:"postgres"`
+	Engine    string `json:"engine" jsonschema:"weaviate or postgres"`
 	DryRun    bool   `json:"dry_run,omitempty" jsonschema:"nothing was stored"`
 	Tenants   int    `json:"tenants"`
 	Directory int    `json:"directory" jsonschema:"entries about people, tokens, connectors, document sets and agents"`
 	Chats     int    `json:"chats" jsonschema:"conversations, messages and attached files"`
+	// Kept are the parts of the database that are in use there and stayed as they are.
+	Kept      []string `json:"kept,omitempty" jsonschema:"directory or chats: already in use in the database, not copied"`
+	Documents int      `json:"documents,omitempty" jsonschema:"of the new engine"`
+	Passages  int      `json:"passages,omitempty" jsonschema:"of the new engine"`
+	Resumed   bool     `json:"resumed,omitempty" jsonschema:"an interrupted copy was continued"`
+	// What searches for sampled documents found in both engines.
+	Queries       int     `json:"queries,omitempty" jsonschema:"searches that were compared"`
+	Found         int     `json:"found,omitempty" jsonschema:"of them, with the sampled document among the first 10 results of the new engine"`
+	FoundBefore   int     `json:"found_before,omitempty" jsonschema:"likewise of the old engine"`
+	SameFirst     int     `json:"same_first,omitempty" jsonschema:"of them, with the same first result"`
+	SharedResults float64 `json:"shared_results,omitempty" jsonschema:"part of the first 10 results that both have, from 0 to 1"`
 }
 
 // DefaultTenant is the tenant that every library has.
@@ -102,7 +121,7 @@ type RemoveRequest struct {
 type LibraryEvent struct {
 	Type string `json:"type"`
 
-	// Of progress. Total is 0 until it is known. Of checking, Done and Total are documents, of copying tenants.
+	// Of progress. Total is 0 until it is known. Of checking, Done and Total are documents, of copying documents, or tenants.
 	Done  int   `json:"done,omitempty"`  // files
 	Total int   `json:"total,omitempty"` // files
 	Bytes int64 `json:"bytes,omitempty"` // read so far

@@ -100,7 +100,7 @@ func rows() map[string][]row {
 		"add":        {local(0, "{note}")},
 		"remove":     {local(9, "nothing")},
 		"sync":       {local(9)},
-		"migrate":    {local(9, "--to", "postgres"), local(2, "--to", "sqlite")},
+		"migrate":    {local(9, "--to", "postgres"), local(9, "--to", "weaviate"), local(2, "--to", "sqlite")},
 		"status":     {local(0)},
 		"schema":     {local(0)},
 		"collection": {local(0).but(map[string]int{unset: 3})},

@@ -161,6 +161,8 @@ func libraryFailure(err error, f *failure) bool {
 		{index.ErrUnavailable, http.StatusServiceUnavailable, wire.CodeDatabaseFailed},
 		{index.ErrBusy, http.StatusServiceUnavailable, wire.CodeLibraryBusy},
 		{index.ErrInUse, http.StatusConflict, wire.CodeTargetInUse},
+		{index.ErrChanging, http.StatusConflict, wire.CodeLibraryChanging},
+		{index.ErrDiffers, http.StatusInternalServerError, wire.CodeCopyDiffers},
 		{index.ErrLost, http.StatusInternalServerError, wire.CodeLibraryLost},
 		{index.ErrDamaged, http.StatusInternalServerError, wire.CodeLibraryDamaged},
 	} {

@@ -1,7 +1,9 @@
 package api
 
 import (
+	"context"
 	"net/http"
+	"slices"
 
 	"quarry/client/wire"
 	"quarry/server/directory"
@@ -12,16 +14,27 @@ import (
 func (s *Server) libraryMigrate(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
 	f := libraryFields(r)
 	request := wire.MigrateRequest{To: f.textOr("to", "", maxItemRunes), DryRun: f.flag("dry_run")}
-	if request.To != wire.EnginePostgres {
-		f.refuse(f.raw["to"], "enum", "Input should be 'postgres'", "to")
+	if !slices.Contains(wire.Engines(), request.To) {
+		f.refuse(f.raw["to"], "enum", "Input should be 'weaviate' or 'postgres'", "to")
 	}
 	if err := f.failure(); err != nil {
 		return err
 	}
 	if s.Migrate == nil {
-		return coded(http.StatusNotFound, "NOT_FOUND", "no database is configured to copy to")
+		return coded(http.StatusNotFound, "NOT_FOUND", "no engine and no database is configured to copy to")
 	}
 	return s.libraryWork(w, r, who, false, func(_ index.Index, report progress) (wire.LibraryEvent, error) {
 		return s.Migrate(r.Context(), request, report)
 	})
+}
+
+// settle waits until searches find what was stored. If that fails, another process indexes it later.
+func (s *Server) settle(ctx context.Context, documents index.Index) {
+	follower, ok := documents.(index.Follower)
+	if !ok {
+		return
+	}
+	if err := follower.Settle(ctx); err != nil {
+		s.Log.WarnContext(ctx, "the index lacks documents that were stored", "error", err)
+	}
 }

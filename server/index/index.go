@@ -33,6 +33,10 @@ var (
 	ErrUnavailable = errors.New("the database server is not available")
 	// ErrInUse: the target of a copy was changed by others.
 	ErrInUse = errors.New("the target is in use")
+	// ErrChanging: the documents changed during each of several copies.
+	ErrChanging = errors.New("the library changes faster than it is copied")
+	// ErrDiffers: the target of a copy does not have, or does not find, what the source does.
+	ErrDiffers = errors.New("the copy differs from the library")
 	// ErrNetworkFileSystem: the folder is on a file system without reliable locks and memory maps.
 	ErrNetworkFileSystem = errors.New("the library lies on a network file system")
 )
@@ -359,8 +363,25 @@ type Damage struct {
 	Repaired bool
 }
 
+// Exporter is an index that can be copied to another engine.
+type Exporter interface {
+	// Export returns the documents that follow an id, whole, in the order of their ids; without access control, the hidden
+	// ones too. They are at most limit, and fewer where their texts are long; none: no document follows. ErrDamaged if
+	// one of them cannot be read.
+	Export(ctx context.Context, after string, limit int) ([]Document, error)
+	// Embeddings returns the vectors by a model that are stored for texts, nil for a text without one.
+	Embeddings(ctx context.Context, model string, texts []string) ([][]float32, error)
+}
+
+// Follower is an index whose searches may lack the last changes for a while.
+type Follower interface {
+	// Settle returns when searches have all changes that were stored before the call, or why they do not get them.
+	Settle(ctx context.Context) error
+}
+
 // Selector names documents for administration; the set fields must all hold, an empty one names nothing.
 type Selector struct {
+	All    bool   // every document, the hidden ones too
 	Origin string // exact
 	Source string
 	Set    string

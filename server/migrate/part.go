@@ -1,4 +1,3 @@
-// Package migrate copies parts of a library to another store, and knows whether a store was changed since.
 package migrate
 
 import (
@@ -8,9 +7,6 @@ import (
 
 	"quarry/server/index"
 )
-
-// statePrefix begins the cursors with the state of copies.
-const statePrefix = "migrate/"
 
 // begun is the state of a part while it is copied.
 const begun = "begun"
@@ -53,4 +49,10 @@ func (p Part) Replace(ctx context.Context, documents index.Index) error {
 		return err
 	}
 	return remember(strconv.FormatInt(now, 10))
+}
+
+// Check returns index.ErrInUse if others have changed the documents of a target.
+func Check(ctx context.Context, documents index.Index) error {
+	c := &copying{to: documents}
+	return c.begin(ctx)
 }

@@ -37,7 +37,7 @@ if [ ! -x "$QUARRY_WEAVIATE_BIN" ]; then
 	missing "Weaviate: no $QUARRY_WEAVIATE_BIN, which make test-scale builds"
 else
 	tests "-nodes 1 -postgres=false" ./server/index/weaviate
-	tests "-nodes 1" -run OfOneCluster ./server
+	tests "-nodes 1" -run 'OfOneCluster|ToWeaviate' ./server
 	if [ "$part" = all ]; then
 		tests "-nodes 0 -postgres=false" ./internal/testkit/scaletest
 	fi

@@ -63,7 +63,7 @@ func (a *app) completeFlags(command *cobra.Command, open opener) {
 		"sort": func() []cobra.Completion {
 			return []cobra.Completion{wire.SortRelevance, wire.SortNewest, wire.SortOldest}
 		},
-		"to": func() []cobra.Completion { return []cobra.Completion{wire.EnginePostgres} },
+		"to": wire.Engines,
 		"as": func() []cobra.Completion { return describeSources(sourceValues(client.IsOffered)) },
 	} {
 		a.register(command, flag, func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,21 +16,24 @@ import (
 type copyingEvent struct {
 	Type   string `json:"type"`
 	Tenant string `json:"tenant"`
-	Done   int    `json:"done" jsonschema:"tenants"`
-	Total  int    `json:"total" jsonschema:"tenants"`
+	Done   int    `json:"done" jsonschema:"documents, with postgres tenants"`
+	Total  int    `json:"total" jsonschema:"documents, with postgres tenants"`
 }
 
-// movedEvent is the last line of migrate.
+// movedEvent is the last line of migrate. The counts of documents are those that changed in the new engine.
 type movedEvent struct {
-	Type string `json:"type"`
+	Type    string `json:"type"`
+	Added   int    `json:"added" jsonschema:"documents that the new engine lacked, as the next keys"`
+	Updated int    `json:"updated"`
+	Removed int    `json:"removed"`
 	wire.Migration
 }
 
 func (a *app) migrateCommand() *cobra.Command {
 	var request wire.MigrateRequest
-	command := a.newCommand("migrate --to postgres", "Copy people, tokens and conversations to a database", func(ctx context.Context, _ []string) error {
-		if request.To != wire.EnginePostgres {
-			return usage("Use --to postgres.", "unknown engine %q in --to", request.To)
+	command := a.newCommand("migrate --to ENGINE", "Copy the local library to another engine or database", func(ctx context.Context, _ []string) error {
+		if !slices.Contains(wire.Engines(), request.To) {
+			return usage("Use --to weaviate or --to postgres.", "unknown engine %q in --to", request.To)
 		}
 		return a.changeLibrary(ctx, verbMoved, false,
 			func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
@@ -36,26 +41,47 @@ func (a *app) migrateCommand() *cobra.Command {
 			})
 	})
 	flags := command.Flags()
-	flags.StringVar(&request.To, "to", "", "`ENGINE` to copy to: postgres")
+	flags.StringVar(&request.To, "to", "", "`ENGINE` to copy to: weaviate, or postgres for all but documents")
 	flags.BoolVar(&request.DryRun, "dry-run", false, "print what would be copied, and store nothing")
 	a.completeFlags(command, a.openLibrary(false))
 	return command
 }
 
-// finishMove prints what was copied.
+// finishMove prints what was copied, and how well the copy answers.
 func (p *progress) finishMove(done wire.LibraryEvent) error {
 	moved := wire.Migration{}
 	if done.Migrated != nil {
 		moved = *done.Migrated
 	}
 	if p.json {
-		p.writeLast(movedEvent{done.Type, moved})
+		p.writeLast(movedEvent{done.Type, done.Added, done.Updated, done.Removed, moved})
 		return p.err
 	}
+	return p.app.print([]byte(movedText(done, moved)))
+}
+
+func movedText(done wire.LibraryEvent, moved wire.Migration) string {
+	var b strings.Builder
+	line := func(format string, values ...any) { fmt.Fprintf(&b, format+"\n", values...) }
 	verb := "Copied"
 	if moved.DryRun {
-		verb = "Dry run, nothing was stored. To copy"
+		verb = "To copy"
+		line("Dry run, nothing was stored.")
 	}
-	return p.app.print(fmt.Appendf(nil, "%s: %s about people, tokens and settings, %s of conversations, of %s.\n", verb,
-		text.Count(moved.Directory, "entry"), text.Count(moved.Chats, "entry"), text.Count(moved.Tenants, "tenant")))
+	if moved.Engine == wire.EnginePostgres || moved.Directory+moved.Chats > 0 {
+		line("%s: %s about people, tokens and settings, %s of conversations, of %s.", verb, text.Count(moved.Directory, "entry"),
+			text.Count(moved.Chats, "entry"), text.Count(moved.Tenants, "tenant"))
+	}
+	if len(moved.Kept) > 0 {
+		line("Not copied, because the database has its own: %s.", strings.Join(moved.Kept, ", "))
+	}
+	if moved.Engine == wire.EngineWeaviate {
+		line("%s", doneText(done, "added", "updated", "removed"))
+	}
+	if moved.Queries > 0 {
+		line("The copy has %s with %s, as the library. Of %s for sampled documents, %d find them among the first 10 results "+
+			"(the library: %d), and %d have the same first result.", text.Count(moved.Documents, "document"),
+			text.Count(moved.Passages, "passage"), text.Count(moved.Queries, "search"), moved.Found, moved.FoundBefore, moved.SameFirst)
+	}
+	return b.String()
 }

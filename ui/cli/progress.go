@@ -165,7 +165,7 @@ func (p *progress) counts(now time.Time) string {
 	case wire.LibraryChecking:
 		return fmt.Sprintf("%d of %d documents checked", at.Done, at.Total)
 	case wire.LibraryCopying:
-		return fmt.Sprintf("%s of %s copied", text.Number(at.Done), text.Count(at.Total, "tenant"))
+		return fmt.Sprintf("%s of %s copied", text.Number(at.Done), text.Number(at.Total))
 	}
 	files := text.Count(at.Done, "file")
 	if at.Total > 0 {
@@ -307,7 +307,7 @@ func (p *progress) stopped() {
 	case verbRemoved:
 		count, what = last.Done, "removed"
 	case verbMoved:
-		count, noun, what = last.Done, "tenant", "copied"
+		count, noun, what = last.Done, "document", "copied"
 	}
 	if p.json {
 		p.writeLast(stoppedEvent{lineStopped, count})

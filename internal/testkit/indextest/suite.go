@@ -365,7 +365,7 @@ func testDocumentIDs(t *testing.T, l *library) {
 	s := l.snapshot(t)
 	for _, by := range []index.Selector{
 		{}, {Source: "slack"}, {Set: "handbook"}, {Source: "file", Set: "legal"},
-		{Origin: "/library/1/4.md"}, {Origin: "/library/0/3.md"}, {Origin: "/library/1/4.md", Source: "web"}, {Set: "none"},
+		{All: true}, {All: true, Source: "web"}, {Origin: "/library/1/4.md"}, {Origin: "/library/0/3.md"}, {Origin: "/library/1/4.md", Source: "web"}, {Set: "none"},
 	} {
 		var want []string
 		for id, d := range l.stored {

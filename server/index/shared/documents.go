@@ -144,6 +144,9 @@ func selection(by index.Selector) (where string, args []any) {
 		conditions = append(conditions, condition)
 		args = append(args, values...)
 	}
+	if by.All {
+		add("TRUE")
+	}
 	if by.Origin != "" {
 		add("origin = ?", by.Origin)
 	}

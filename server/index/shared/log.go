@@ -122,6 +122,13 @@ func (s *Store) Advance(ctx context.Context, name, holder string, position int64
 	return ok, err
 }
 
+// Release ends the leases of a holder.
+func (s *Store) Release(ctx context.Context, holder string) error {
+	return s.db.Update(ctx, func(tx *sql.Tx) error {
+		return execute(ctx, tx, "UPDATE followers SET until = 0 WHERE holder = ?", holder)
+	})
+}
+
 // Position returns how far a follower is; 0 if it has not begun.
 func (s *Snapshot) Position(ctx context.Context, name string) (position int64, err error) {
 	err = s.locked(func() error {

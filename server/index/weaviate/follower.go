@@ -21,12 +21,14 @@ import (
 
 const (
 	// followAtOnce documents are applied together, batchObjects objects sent at once, patchesAtOnce at the same time.
-	followAtOnce  = 500
+	followAtOnce  = 100
 	batchObjects  = 200
 	batchBytes    = 8 << 20
 	patchesAtOnce = 8
 	// leaseTime is how long the others wait for a process that follows the log and has died.
 	leaseTime = 30 * time.Second
+	// releaseTime bounds the end of that at Close.
+	releaseTime = 2 * time.Second
 	// lookAfter is how often a process looks for changes that another one has stored and not applied.
 	lookAfter = 5 * time.Second
 	// deletedAtOnce is how many objects Weaviate deletes with one call at most.
@@ -43,9 +45,13 @@ func (x *Index) follow(ctx context.Context) {
 	}
 	ticker := time.NewTicker(lookAfter)
 	defer ticker.Stop()
+	defer x.release(context.WithoutCancel(ctx))
 	for {
 		err := x.catchUp(ctx)
-		x.failing.Store(err != nil)
+		x.failure.Store(nil)
+		if err != nil {
+			x.failure.Store(&err)
+		}
 		if err != nil && ctx.Err() == nil {
 			x.log.Warn("Weaviate does not follow the documents", "error", err)
 		}
@@ -56,6 +62,15 @@ func (x *Index) follow(ctx context.Context) {
 		case <-ticker.C:
 		case <-x.kick:
 		}
+	}
+}
+
+// release lets another process follow at once.
+func (x *Index) release(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, releaseTime)
+	defer cancel()
+	if err := x.docs.Release(ctx, x.holder); err != nil {
+		x.log.Warn("release the log of the documents", "error", err)
 	}
 }
 

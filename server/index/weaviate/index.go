@@ -25,6 +25,8 @@ import (
 const (
 	// writeWait is how long a write waits until it can be searched without reading the log.
 	writeWait = 5 * time.Second
+	// settlePause is how long a wait for the log asks for its state again.
+	settlePause = 20 * time.Millisecond
 	// cachedDocuments are kept analysed.
 	cachedDocuments = 4096
 	cachedBytes     = 64 << 10 // of one document
@@ -54,7 +56,7 @@ type Index struct {
 	kick    chan struct{} // has a place for one
 	applied event
 	closed  atomic.Bool
-	failing atomic.Bool // the last attempt to follow the log failed
+	failure atomic.Pointer[error] // of the last attempt to follow the log; nil: none
 }
 
 var _ index.Index = (*Index)(nil)
@@ -159,31 +161,42 @@ func (x *Index) UpdateAccess(ctx context.Context, patches []index.AccessPatch) (
 func (x *Index) await(ctx context.Context) {
 	limited, cancel := context.WithTimeout(ctx, writeWait)
 	defer cancel()
-	wanted, err := x.docs.Sequence(limited)
-	for err == nil {
+	_ = x.Settle(limited)
+}
+
+// Settle implements index.Follower.
+func (x *Index) Settle(ctx context.Context) error {
+	wanted, err := x.docs.Sequence(ctx)
+	for err == nil && !x.docs.ReadOnly() {
 		next := x.applied.Next()
 		select {
 		case x.kick <- struct{}{}:
 		default:
 		}
-		shown, err := x.docs.Snapshot(limited)
+		shown, err := x.docs.Snapshot(ctx)
 		if err != nil {
-			return
+			return err
 		}
-		position, err := shown.Position(limited, x.follower(className(shown.Model())))
+		position, err := shown.Position(ctx, x.follower(className(shown.Model())))
 		shown.Close()
 		if err != nil || position >= wanted {
-			return
+			return err
 		}
 		select {
-		case <-limited.Done():
-			return
+		case <-ctx.Done():
+			return ctx.Err()
 		case <-next:
-			if x.failing.Load() {
-				return
+			if failure := x.failure.Load(); failure != nil {
+				return *failure
 			}
 		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(settlePause): // another process may be the one that follows
+		}
 	}
+	return err
 }
 
 // event is something that happens again and again.

@@ -1,0 +1,60 @@
+package shared
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"quarry/server/index"
+	"quarry/server/index/codec"
+	"quarry/server/index/vector"
+)
+
+// exportChunks bounds what Export reads at once, beside one document.
+const exportChunks = 8000
+
+// Export implements index.Exporter.
+func (s *Store) Export(ctx context.Context, after string, limit int) (documents []index.Document, err error) {
+	shown, err := s.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer shown.Close()
+	rows, err := shown.read.rows(ctx, "WHERE id > ? ORDER BY id LIMIT ?", after, limit)
+	if err != nil {
+		return nil, err
+	}
+	chunks := 0
+	for i, row := range rows {
+		if row.damaged != nil {
+			return nil, fmt.Errorf("document %q: %w: %w", row.document.ID, index.ErrDamaged, row.damaged)
+		}
+		if chunks += row.chunks; chunks > exportChunks && i > 0 {
+			rows = rows[:i]
+			break
+		}
+	}
+	documents, err = shown.read.whole(ctx, rows)
+	for _, d := range documents {
+		if err == nil && slices.ContainsFunc(d.Chunks, func(c index.Chunk) bool { return c.Damaged }) {
+			err = fmt.Errorf("document %q: %w", d.ID, index.ErrDamaged)
+		}
+	}
+	return documents, err
+}
+
+// Embeddings implements index.Exporter.
+func (s *Store) Embeddings(ctx context.Context, model string, texts []string) ([][]float32, error) {
+	keys := make([]vector.Key, len(texts))
+	for i, text := range texts {
+		keys[i] = codec.KeyOf(text)
+	}
+	known, err := s.Vectors(ctx, model, keys)
+	found := make([][]float32, len(texts))
+	for i, key := range keys {
+		if len(known[key]) > 0 {
+			found[i] = known[key]
+		}
+	}
+	return found, err
+}

@@ -1,0 +1,309 @@
+// Package migrate copies the documents of one index to another, of any engine. A copy that was interrupted continues where
+// it stopped, and ends when a whole pass finds nothing to change, so that it is also right when the first index changes
+// meanwhile. Then it searches both for sampled documents.
+package migrate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"quarry/client/wire"
+	"quarry/server/index"
+)
+
+const (
+	// stateKey is the cursor of the target with the state of the copy. Cursors with this prefix are not copied.
+	stateKey    = statePrefix + "state"
+	statePrefix = "migrate/"
+	// batchDocuments are read and written at once.
+	batchDocuments = 200
+	batchCursors   = 2000
+	// maxPasses bounds the copies of an index that changes all the time.
+	maxPasses = 5
+)
+
+var errOvertaken = errors.New("the library changed after it was copied")
+
+// Source is an index that can be copied.
+type Source interface {
+	index.Index
+	index.Exporter
+}
+
+// Options of a copy.
+type Options struct {
+	// DryRun counts what a first pass would change, and stores nothing.
+	DryRun bool
+	// Embed makes the vectors of the target; nil: it gets none.
+	Embed func(ctx context.Context, target index.Index) error
+}
+
+// state is what the target remembers of a copy.
+type state struct {
+	After   string `json:"after,omitempty"`   // the pass has copied up to this id
+	Copied  int    `json:"copied,omitempty"`  // documents up to there
+	Changed int    `json:"changed,omitempty"` // documents and cursors, in this pass
+	Done    string `json:"done,omitempty"`    // version of the target at the end of the copy
+}
+
+// Report is called with the number of documents that were compared in a pass and the number there are.
+type Report func(done, total int)
+
+// Result is what a copy did.
+type Result struct {
+	Documents, Chunks int // of the target
+	Written           index.Written
+	Resumed           bool // an interrupted copy was continued
+	Passes            int
+	Compared          Comparison
+}
+
+// Documents copies all documents and cursors from one index to another, and removes from it what the first does not have.
+func Documents(ctx context.Context, from Source, to index.Index, options Options, report Report) (Result, error) {
+	c := &copying{from: from, to: to, options: options, report: report}
+	if err := c.begin(ctx); err != nil {
+		return c.result, err
+	}
+	for c.result.Passes < maxPasses {
+		version, err := from.Version(ctx)
+		if err != nil {
+			return c.result, fmt.Errorf("read the state of the library: %w", err)
+		}
+		changed, err := c.pass(ctx)
+		if err == nil && changed == 0 && !options.DryRun {
+			err = c.finish(ctx, version)
+		}
+		if err != nil && !errors.Is(err, errOvertaken) || err == nil && (changed == 0 || options.DryRun) {
+			return c.result, err
+		}
+	}
+	return c.result, index.ErrChanging
+}
+
+type copying struct {
+	from    Source
+	to      index.Index
+	options Options
+	report  Report
+	state   state
+	samples []sample
+	result  Result
+}
+
+// begin reads how far an earlier copy came. A target that others write to is refused.
+func (c *copying) begin(ctx context.Context) error {
+	stored, err := c.to.Cursors(ctx, stateKey)
+	if err != nil {
+		return fmt.Errorf("read the state of the target: %w", err)
+	}
+	there, err := statsOf(ctx, c.to)
+	if err != nil {
+		return fmt.Errorf("read the state of the target: %w", err)
+	}
+	if text := stored[stateKey]; text == "" && there.Documents > 0 {
+		return fmt.Errorf("copy the documents: %w", index.ErrInUse)
+	} else if text != "" {
+		if err := wire.Unmarshal([]byte(text), &c.state); err != nil {
+			return fmt.Errorf("read the state of the target: %w", err)
+		}
+	}
+	if c.state.Done != "" {
+		now, err := c.to.Version(ctx)
+		if err != nil {
+			return fmt.Errorf("read the state of the target: %w", err)
+		}
+		if now != c.state.Done {
+			return fmt.Errorf("copy the documents: %w", index.ErrInUse)
+		}
+		c.state = state{}
+	}
+	c.result.Resumed = c.state.After != ""
+	return nil
+}
+
+func statsOf(ctx context.Context, documents index.Index) (index.Stats, error) {
+	snapshot, err := documents.Snapshot(ctx)
+	if err != nil {
+		return index.Stats{}, err
+	}
+	defer snapshot.Close()
+	return snapshot.Stats(ctx)
+}
+
+// pass brings the target up to date, and returns how much differed.
+func (c *copying) pass(ctx context.Context) (changed int, err error) {
+	c.result.Passes++
+	c.samples = nil
+	here, err := statsOf(ctx, c.from)
+	if err != nil {
+		return 0, fmt.Errorf("count the documents: %w", err)
+	}
+	there, err := c.targetIDs(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("list the documents of the target: %w", err)
+	}
+	for more := true; more && err == nil; {
+		if more, err = c.step(ctx, there, here.Documents); more {
+			c.report(min(c.state.Copied, here.Documents), here.Documents)
+		}
+	}
+	if err == nil {
+		err = c.copyCursors(ctx)
+	}
+	changed = c.state.Changed
+	if c.result.Resumed && c.result.Passes == 1 {
+		changed++ // the next pass compares what was copied earlier
+	}
+	c.state = state{}
+	return changed, err
+}
+
+// step copies the next documents. there are the ids of all documents of the target.
+func (c *copying) step(ctx context.Context, there []string, total int) (more bool, err error) {
+	documents, err := c.from.Export(ctx, c.state.After, batchDocuments)
+	if err != nil {
+		return false, fmt.Errorf("read the documents: %w", err)
+	}
+	last := ""
+	if more = len(documents) > 0; more {
+		last = documents[len(documents)-1].ID
+	}
+	gone := missing(there, documents, c.state.After, last)
+	for len(gone) > batchDocuments {
+		if err := c.write(ctx, index.Batch{Delete: gone[:batchDocuments]}); err != nil {
+			return false, err
+		}
+		gone = gone[batchDocuments:]
+	}
+	if more {
+		c.sample(documents, total)
+		c.state.After, c.state.Copied = last, c.state.Copied+len(documents)
+	}
+	return more, c.write(ctx, index.Batch{Upsert: documents, Delete: gone})
+}
+
+// targetIDs returns the ids of all documents of the target, ascending.
+func (c *copying) targetIDs(ctx context.Context) ([]string, error) {
+	snapshot, err := c.to.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer snapshot.Close()
+	ids, err := snapshot.DocumentIDs(ctx, index.Selector{All: true})
+	slices.Sort(ids)
+	return ids, err
+}
+
+// missing returns the ids of there that follow after, up to last, and are not among the documents. Without last: all that
+// follow.
+func missing(there []string, documents []index.Document, after, last string) (gone []string) {
+	from, _ := slices.BinarySearch(there, after)
+	for _, id := range there[from:] {
+		if last != "" && id > last {
+			break
+		}
+		_, found := slices.BinarySearchFunc(documents, id, func(d index.Document, id string) int { return strings.Compare(d.ID, id) })
+		if id > after && !found {
+			gone = append(gone, id)
+		}
+	}
+	return gone
+}
+
+// write writes a batch together with the state of the copy.
+func (c *copying) write(ctx context.Context, batch index.Batch) error {
+	batch.DryRun = c.options.DryRun
+	if batch.Cursors == nil {
+		batch.Cursors = map[string]string{}
+	}
+	encoded, err := json.Marshal(c.state)
+	if err != nil {
+		return err
+	}
+	batch.Cursors[stateKey] = string(encoded)
+	written, err := c.to.Write(ctx, batch)
+	if err != nil {
+		return fmt.Errorf("write to the target: %w", err)
+	}
+	c.state.Changed += written.Added + written.Updated + written.Removed
+	total := &c.result.Written
+	total.Added, total.Updated, total.Removed = total.Added+written.Added, total.Updated+written.Updated, total.Removed+written.Removed
+	return nil
+}
+
+// copyCursors brings the bookkeeping of the target up to date.
+func (c *copying) copyCursors(ctx context.Context) error {
+	here, err := c.from.Cursors(ctx, "")
+	if err != nil {
+		return fmt.Errorf("read the bookkeeping: %w", err)
+	}
+	there, err := c.to.Cursors(ctx, "")
+	if err != nil {
+		return fmt.Errorf("read the bookkeeping of the target: %w", err)
+	}
+	changes := map[string]string{}
+	for key, value := range here {
+		if there[key] != value {
+			changes[key] = value
+		}
+	}
+	for key := range there {
+		if _, kept := here[key]; !kept {
+			changes[key] = "" // which removes it
+		}
+	}
+	maps.DeleteFunc(changes, func(key, _ string) bool { return strings.HasPrefix(key, statePrefix) })
+	c.state.Changed += len(changes)
+	for keys := range slices.Chunk(slices.Sorted(maps.Keys(changes)), batchCursors) {
+		batch := index.Batch{Cursors: map[string]string{}}
+		for _, key := range keys {
+			batch.Cursors[key] = changes[key]
+		}
+		if err := c.write(ctx, batch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish makes vectors, compares both indexes, and marks the copy as complete. version is that of the source which was
+// copied.
+func (c *copying) finish(ctx context.Context, version string) error {
+	if err := settle(ctx, c.to); err != nil {
+		return err
+	}
+	if c.options.Embed != nil {
+		if err := c.options.Embed(ctx, c.to); err != nil {
+			return fmt.Errorf("make the vectors: %w", err)
+		}
+		if err := settle(ctx, c.to); err != nil {
+			return err
+		}
+	}
+	if err := c.compare(ctx, version); err != nil {
+		return err
+	}
+	version, err := c.to.Version(ctx)
+	if err != nil {
+		return fmt.Errorf("read the state of the target: %w", err)
+	}
+	c.state = state{Done: version}
+	return c.write(ctx, index.Batch{})
+}
+
+// settle waits until searches of the target find all that was copied.
+func settle(ctx context.Context, target index.Index) error {
+	follower, ok := target.(index.Follower)
+	if !ok {
+		return nil
+	}
+	if err := follower.Settle(ctx); err != nil {
+		return fmt.Errorf("wait for the index of the target: %w", err)
+	}
+	return nil
+}
