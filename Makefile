@@ -141,7 +141,7 @@ $(BENCH)/handbook: | build $(if $(TINY),$(BENCH)/data)
 $(BENCH)/large: | build $(BENCH)/chunks.jsonl
 	./bin/quarry add --quiet --library $@ $(BENCH)/chunks.jsonl
 
-# Ten minutes and 2.5 GB; it is kept for later runs.
+# Four minutes and 2.5 GB; it is kept for later runs.
 $(BENCH)/million: | build $(if $(TINY),$(BENCH)/data)
 	mkdir -p $(BENCH)
 	$(GO) run ./tools/benchcorpus chunks $(MANY) "$(DATA)" $(BENCH)/million.jsonl
