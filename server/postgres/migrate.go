@@ -93,7 +93,7 @@ func (p *Pool) makeSchema(ctx context.Context, conn *sql.Conn) error {
 		`CREATE TABLE IF NOT EXISTS store_schemas (store TEXT PRIMARY KEY, version BIGINT NOT NULL)`,
 		`CREATE TABLE IF NOT EXISTS store_changes (store TEXT, scope TEXT, changes BIGINT NOT NULL, PRIMARY KEY (store, scope))`,
 	}
-	if !exists { // who may not create schemas can use one that exists
+	if !exists { // a user without the right to create schemas can use one that exists
 		statements = append([]string{`CREATE SCHEMA "` + p.schema + `"`}, statements...)
 	}
 	for _, statement := range statements {
