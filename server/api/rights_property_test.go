@@ -23,7 +23,7 @@ import (
 
 // TestRights arranges worlds of two tenants with people, groups, connectors, sets, agents and documents at random,
 // changes them, and holds every answer to the rules. QUARRY_SLOW=1 asks for all worlds; QUARRY_WORLD=n for one, which is
-// always the same.
+// always the same, QUARRY_WORLD=m-n for several.
 func TestRights(t *testing.T) {
 	first, end := worldsToAsk(t)
 	asked := make([]atomic.Int64, len(kindsOfQuestion()))
@@ -60,11 +60,16 @@ func worldsToAsk(t *testing.T) (first, end uint64) {
 		end = 1000
 	}
 	if text := os.Getenv("QUARRY_WORLD"); text != "" {
-		n, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatalf("QUARRY_WORLD=%s is not the number of a world", text)
+		from, to, several := strings.Cut(text, "-")
+		var err, wrong error
+		first, err = strconv.ParseUint(from, 10, 64)
+		if end = first; several {
+			end, wrong = strconv.ParseUint(to, 10, 64)
 		}
-		first, end = n, n+1
+		if err != nil || wrong != nil {
+			t.Fatalf("QUARRY_WORLD=%s is not the number of a world, nor a range", text)
+		}
+		end++
 	}
 	return first, end
 }

@@ -19,7 +19,6 @@ import (
 	"quarry/server/chat"
 	"quarry/server/directory"
 	"quarry/server/index"
-	"quarry/server/index/embedded"
 )
 
 // ruleWorld is a server of one or two tenants that was arranged at random, and the rules of what it holds.
@@ -59,8 +58,7 @@ func newRuleWorld(t testing.TB, number uint64, tenants ...string) *ruleWorld {
 	w.people = people
 	for _, tenant := range tenants {
 		w.check(w.people.AddTenant(t.Context(), tenant))
-		w.indexes[tenant], err = embedded.Open(t.Context(), embedded.Options{Now: now})
-		w.check(err)
+		w.indexes[tenant] = openDocuments(t, tenant, now)
 		w.chats[tenant], err = chats(tenant)
 		w.check(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,6 +20,8 @@ import (
 	"quarry/server/directory"
 	"quarry/server/index"
 	"quarry/server/index/embedded"
+	"quarry/server/index/shared"
+	"quarry/server/index/weaviate"
 )
 
 var today = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
@@ -61,9 +64,7 @@ func newWorld(t testing.TB) *world {
 	now := func() time.Time { return *w.now.Load() }
 	var chats func(tenant string) (*chat.Store, error)
 	w.people, chats = openStores(t, "", now)
-	library, err := embedded.Open(t.Context(), embedded.Options{Now: now})
-	w.check(err)
-	w.documents = library
+	w.documents = openDocuments(t, directory.DefaultTenant, now)
 	t.Cleanup(func() {
 		if err := w.documents.Close(); err != nil {
 			t.Error(err)
@@ -87,12 +88,12 @@ func newWorld(t testing.TB) *world {
 }
 
 // openStores opens a directory, and returns it with how to open the chat sessions of a tenant: in memory or in a file, or in
-// TestOnPostgres on a server.
+// TestOnPostgres and TestOnWeaviate on a server.
 func openStores(t testing.TB, path string, now func() time.Time) (*directory.Directory, func(tenant string) (*chat.Store, error)) {
 	t.Helper()
 	people, err := directory.Open(t.Context(), path, false, directory.WithClock(now))
 	chats := func(string) (*chat.Store, error) { return chat.Open(context.Background(), "", now) }
-	if strings.HasPrefix(t.Name(), "TestOnPostgres/") {
+	if strings.HasPrefix(t.Name(), "TestOnPostgres/") || strings.HasPrefix(t.Name(), onWeaviate) {
 		pool := postgrestest.Open(t, t.TempDir(), false)
 		people, err = directory.OpenServer(t.Context(), pool, directory.WithClock(now))
 		chats = func(tenant string) (*chat.Store, error) {
@@ -117,6 +118,55 @@ func TestOnPostgres(t *testing.T) {
 	} {
 		t.Run(name, test)
 	}
+}
+
+const onWeaviate = "TestOnWeaviate/"
+
+// TestOnWeaviate runs the tests of rights and of the API with the documents in a Weaviate cluster, and all else in PostgreSQL.
+func TestOnWeaviate(t *testing.T) {
+	for name, test := range map[string]func(*testing.T){
+		"conformance": TestConformance, "rights": TestRights, "everybody": TestNobodySeesMore, "changes": TestGivingAndTakingAwayIsSeenAtOnce,
+	} {
+		t.Run(name, test)
+	}
+}
+
+// openDocuments opens an empty library: in memory, or in TestOnWeaviate in the cluster that QUARRY_WEAVIATE names.
+func openDocuments(t testing.TB, tenant string, now func() time.Time) index.Index {
+	t.Helper()
+	var documents index.Index
+	var err error
+	if strings.HasPrefix(t.Name(), onWeaviate) {
+		documents, err = openDistributed(t, tenant, now)
+	} else {
+		documents, err = embedded.Open(t.Context(), embedded.Options{Now: now})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return documents
+}
+
+func openDistributed(t testing.TB, tenant string, now func() time.Time) (index.Index, error) {
+	address := os.Getenv("QUARRY_WEAVIATE")
+	if address == "" {
+		t.Skip("not tested with Weaviate: QUARRY_WEAVIATE names no cluster (make test-scale starts one)")
+	}
+	cluster, err := weaviate.ParseURL(address)
+	if err != nil {
+		return nil, err
+	}
+	database := postgrestest.Address(t, t.TempDir())
+	t.Cleanup(func() {
+		if err := shared.Drop(context.Background(), database, tenant); err != nil {
+			t.Error(err)
+		}
+	})
+	store, err := shared.Open(t.Context(), shared.Options{Database: database, Tenant: tenant, Now: now})
+	if err != nil {
+		return nil, err
+	}
+	return weaviate.Open(t.Context(), store, weaviate.Options{Cluster: cluster, Tenant: tenant})
 }
 
 // chats returns the chat sessions of each tenant.

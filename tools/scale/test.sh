@@ -38,7 +38,9 @@ if [ ! -x "$QUARRY_WEAVIATE_BIN" ]; then
 else
 	tests "-nodes 1 -postgres=false" ./server/index/weaviate
 	tests "-nodes 1" -run 'OfOneCluster|ToWeaviate' ./server
+	tests "-nodes 1" -short -run OnWeaviate ./server/api # ten worlds of rights
 	if [ "$part" = all ]; then
+		QUARRY_WORLD=10-209 tests "-nodes 1" -run OnWeaviate/rights ./server/api
 		tests "-nodes 0 -postgres=false" ./internal/testkit/scaletest
 	fi
 fi
