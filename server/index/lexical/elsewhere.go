@@ -28,8 +28,9 @@ type Elsewhere interface {
 	Near(automaton segment.Automaton, yield func(Surface)) error
 	// Documents returns the documents with a surface; 0 if there are none.
 	Documents(surface string) (int64, error)
-	// Fetch returns segments of all documents that can be among what is wanted.
-	Fetch(wanted Wanted) ([]Part, error)
+	// Fetch returns segments of all documents that can be among what is wanted. Of a list it may leave out those before a page,
+	// and returns how many.
+	Fetch(wanted Wanted) (parts []Part, before int, err error)
 }
 
 // Surface is a word as it occurs, with the number of documents that contain it.
@@ -121,17 +122,20 @@ func wantedPhrases(phrases [][]phraseTerm) (all [][][]string) {
 	return all
 }
 
-// fetched calls f with the documents that are wanted as the run's parts.
-func (r *run) fetched(wanted Wanted, f func() error) error {
+// fetched calls f with the documents that are wanted as the run's parts, and with how many come before them in a list.
+func (r *run) fetched(wanted Wanted, f func(before int) error) error {
 	if r.far == nil {
-		return f()
+		return f(0)
 	}
-	all := r.s
-	r.s = searcherOf(must(r.far.Fetch(wanted)), all.stats, all.params)
-	far := r.far
+	parts, before, err := r.far.Fetch(wanted)
+	if err != nil {
+		return err
+	}
+	all, far := r.s, r.far
+	r.s = searcherOf(parts, all.stats, all.params)
 	r.far, r.terms = nil, make([]map[string]*segment.Term, len(r.s.parts))
 	defer func() { r.s, r.far, r.terms, r.reading = all, far, nil, 0 }()
-	return f()
+	return f(before)
 }
 
 // farExpansions is expansions elsewhere.
@@ -216,7 +220,7 @@ func (r *run) farNearest(w analysis.QueryWord) string {
 // farOccurs is occurs elsewhere.
 func (r *run) farOccurs(phrase []phraseTerm, access index.Access) (found bool, err error) {
 	wanted := Wanted{Filter: index.Filter{Access: access}, Phrases: wantedPhrases([][]phraseTerm{phrase}), Limit: candidates}
-	err = r.fetched(wanted, func() error {
+	err = r.fetched(wanted, func(int) error {
 		found, err = r.occurs(phrase, r.laterRights(access)(), access)
 		return err
 	})

@@ -12,9 +12,9 @@ import (
 // list answers a query with a page of the documents that matched. By score, the order is that of a search for passages:
 // first the documents of the best candidates, by both stages, then all others by the first one; so it does not depend on
 // the page.
-func (r *run) list(p *plan, q *index.Query) (*found, error) {
+func (r *run) list(p *plan, q *index.Query, offset int) (*found, error) {
 	out := &found{}
-	until := max(0, min(q.List.Offset+q.List.Documents, maxListed))
+	until := max(0, min(offset+q.List.Documents, maxListed))
 	all := q.List.Browse && len(p.words) == 0
 	leaders := best{limit: candidates}
 	var first []candidate
@@ -47,7 +47,7 @@ func (r *run) list(p *plan, q *index.Query) (*found, error) {
 		return nil, err
 	}
 	out.hits = fewEach(slices.Concat(r.cut(first, len(first)), rest.candidates()), 1)
-	from := max(0, min(q.List.Offset, len(out.hits)))
+	from := max(0, min(offset, len(out.hits)))
 	out.hits = out.hits[from:max(from, min(until, len(out.hits)))]
 	return out, nil
 }

@@ -171,8 +171,8 @@ type found struct {
 
 // execute runs a plan over all parts.
 func (r *run) execute(p *plan, q *index.Query) (out *found, err error) {
-	err = r.fetched(p.wanted(q), func() error {
-		if out, err = r.executeHere(p, q); err == nil {
+	err = r.fetched(p.wanted(q), func(before int) error {
+		if out, err = r.executeHere(p, q, before); err == nil {
 			out.searcher, out.passages = r.s, r.passages(out.hits)
 		}
 		return err
@@ -180,9 +180,9 @@ func (r *run) execute(p *plan, q *index.Query) (out *found, err error) {
 	return out, err
 }
 
-func (r *run) executeHere(p *plan, q *index.Query) (*found, error) {
+func (r *run) executeHere(p *plan, q *index.Query, before int) (*found, error) {
 	if q.List != nil {
-		return r.list(p, q)
+		return r.list(p, q, q.List.Offset-before)
 	}
 	out := &found{matched: make([]partMatches, len(r.s.parts))}
 	limit := max(0, min(q.Limit, maxLimit))

@@ -46,7 +46,7 @@ func (r *run) suggest(prefix string, access index.Access, limit int) (out index.
 		}
 	}
 	terms := r.titleTerms(&t, rights)
-	err = r.fetched(t.wanted(terms, access), func() error {
+	err = r.fetched(t.wanted(terms, access), func(int) error {
 		out.Titles, err = r.titles(&t, terms, r.laterRights(access)(), limit)
 		return err
 	})

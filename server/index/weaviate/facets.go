@@ -16,11 +16,13 @@ import (
 // maxGroups bounds the values of a field that are counted.
 const maxGroups = 10_000
 
-// aggregate counts the documents that a filter admits in Weaviate, where they are too many to be read.
-func (s *snapshot) aggregate(ctx context.Context, filter *index.Filter) (counts index.Counts, err error) {
+// aggregate counts the documents that a filter admits in Weaviate, where they are too many to be read. Those that it does not
+// have as they are count for nothing: what it has of them may be what the caller may see no more.
+func (r *reach) aggregate(filter *index.Filter, more ...*pb.Filters) (counts index.Counts, err error) {
+	more = append(slices.Clip(more), r.without()...)
 	required, byField := filterOf(filter)
 	without := func(left int) *pb.Filters {
-		parts := append([]*pb.Filters{whole()}, required...)
+		parts := slices.Concat([]*pb.Filters{whole()}, required, more)
 		for field, part := range byField {
 			if part != nil && field != left {
 				parts = append(parts, part)
@@ -29,8 +31,7 @@ func (s *snapshot) aggregate(ctx context.Context, filter *index.Filter) (counts 
 		return all(parts...)
 	}
 	var tags, months []index.ValueCount
-	group, limited := errgroup.WithContext(ctx)
-	r := s.reach(limited, filter.Access)
+	group, _ := errgroup.WithContext(r.ctx)
 	group.Go(guard.Err(func() error {
 		n, err := r.count(without(-1))
 		counts.Documents = int(n)
@@ -63,7 +64,7 @@ func (s *snapshot) aggregate(ctx context.Context, filter *index.Filter) (counts 
 		}
 	}
 	slices.SortFunc(counts.Months, func(a, b index.ValueCount) int { return cmp.Compare(a.Value, b.Value) })
-	counts.Estimated = s.position < s.Sequence()
+	counts.Estimated = len(r.changed) > 0
 	return counts, nil
 }
 

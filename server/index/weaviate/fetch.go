@@ -42,8 +42,10 @@ type reach struct {
 	loaded     map[string]*segment.Reader // documents that the caller may see
 	changed    []string                   // documents that Weaviate does not have as they are
 	incomplete bool                       // there may be more than was fetched
+	rest       bool                       // a list by score has more than was fetched
 	behind     bool                       // not all changes were looked at
 	last       *lexical.Wanted            // of the last search for passages
+	listed     listing                    // of it
 	fetched    map[string]bool            // documents that it looked at
 }
 
@@ -205,7 +207,7 @@ func (r *reach) count(filter *pb.Filters) (n int64, err error) {
 	return n, explain(r.ctx, "count in Weaviate", err)
 }
 
-// ask returns the ids of the documents of objects that a search finds, each once; full: it may not have found all.
+// ask returns the ids of the documents of objects that a search finds, each once, in its order; full: it may not have found all.
 func (r *reach) ask(request *pb.SearchRequest) (ids []string, full bool, err error) {
 	one := pb.ConsistencyLevel_CONSISTENCY_LEVEL_ONE
 	request.Collection, request.Tenant, request.ConsistencyLevel, request.Uses_127Api = r.s.class, r.s.index.tenant, &one, true
@@ -214,13 +216,14 @@ func (r *reach) ask(request *pb.SearchRequest) (ids []string, full bool, err err
 	if err != nil {
 		return nil, false, err
 	}
+	known := make(map[string]bool, len(reply.GetResults()))
 	for _, found := range reply.GetResults() {
-		id := found.GetProperties().GetNonRefProps().GetFields()[propDocument].GetTextValue()
-		ids = append(ids, unfield(id))
+		id := unfield(found.GetProperties().GetNonRefProps().GetFields()[propDocument].GetTextValue())
+		if !known[id] {
+			known[id], ids = true, append(ids, id)
+		}
 	}
-	full = len(ids) >= int(request.Limit)
-	slices.Sort(ids)
-	return slices.Compact(ids), full, nil
+	return ids, len(reply.GetResults()) >= int(request.Limit), nil
 }
 
 func (x *Index) search(ctx context.Context, request *pb.SearchRequest) (reply *pb.SearchReply, err error) {
@@ -351,37 +354,6 @@ func bm25(terms []string, filter []*pb.Filters, limit int) *pb.SearchRequest {
 		Filters: all(filter...), Limit: uint32(limit)}
 }
 
-// Fetch implements lexical.Elsewhere.
-func (r *reach) Fetch(wanted lexical.Wanted) ([]lexical.Part, error) {
-	requests := r.requests(&wanted)
-	if len(wanted.Words) > 0 || wanted.List != nil {
-		r.last, r.incomplete = &wanted, false
-	}
-	found := make([][]string, len(requests))
-	full := make([]bool, len(requests))
-	group, _ := errgroup.WithContext(r.ctx)
-	group.SetLimit(seesAtOnce)
-	for i, request := range requests {
-		group.Go(guard.Err(func() (err error) {
-			found[i], full[i], err = r.ask(request)
-			return err
-		}))
-	}
-	if err := group.Wait(); err != nil {
-		return nil, err
-	}
-	r.incomplete = slices.Contains(full, true)
-	if err := r.loadChanged(); err != nil {
-		return nil, err
-	}
-	ids := slices.Compact(slices.Sorted(slices.Values(slices.Concat(append(found, r.changed)...))))
-	r.fetched = make(map[string]bool, len(ids))
-	for _, id := range ids {
-		r.fetched[id] = true
-	}
-	return r.parts(r.ctx, ids)
-}
-
 // parts returns the segments of the documents that the caller may see.
 func (r *reach) parts(ctx context.Context, ids []string) ([]lexical.Part, error) {
 	if err := r.load(ctx, ids); err != nil {
@@ -396,48 +368,6 @@ func (r *reach) parts(ctx context.Context, ids []string) ([]lexical.Part, error)
 		}
 	}
 	return parts, nil
-}
-
-// requests are the searches for what is wanted.
-func (r *reach) requests(wanted *lexical.Wanted) (list []*pb.SearchRequest) {
-	filters := variants(&wanted.Filter, wanted.Count)
-	var terms []string
-	for _, word := range wanted.Words {
-		terms = append(terms, word.Terms...)
-	}
-	limit := max(candidates, wanted.Limit)
-	documents := func(filter []*pb.Filters, limit int, by ...*pb.SortBy) {
-		list = append(list, &pb.SearchRequest{Filters: all(append([]*pb.Filters{whole()}, filter...)...), Limit: uint32(limit), SortBy: by})
-	}
-	switch {
-	case len(wanted.Titled) > 0:
-		documents(append(filters[0], anyOf(propTitled, wanted.Titled)), limit, &pb.SortBy{Ascending: true, Path: []string{propSize}})
-	case len(terms) == 0 && len(wanted.Phrases) > 0:
-		documents(append(filters[0], phrased(wanted.Phrases)...), limit)
-	case len(terms) > 0:
-		for _, filter := range filters {
-			list = append(list, bm25(terms, filter, limit))
-			if len(wanted.Phrases) > 0 {
-				documents(slices.Concat(filter, phrased(wanted.Phrases)), limit)
-			}
-			if match, ok := matching(wanted); ok && wanted.List != nil {
-				documents(append(slices.Clone(filter), match), max(limit, wanted.List.Offset+wanted.List.Documents), order(wanted.List)...)
-			}
-		}
-	case wanted.List != nil && wanted.List.Browse:
-		for _, filter := range filters {
-			documents(filter, max(limit, wanted.List.Offset+wanted.List.Documents), order(wanted.List)...)
-		}
-	}
-	return list
-}
-
-// order is how Weaviate sorts the documents of a list, as far as it can.
-func order(list *index.List) []*pb.SortBy {
-	if list.Order == index.ByScore && !list.Browse {
-		return nil
-	}
-	return []*pb.SortBy{{Ascending: list.Order == index.Oldest, Path: []string{propUpdated}}}
 }
 
 // vocabulary is the surfaces that misspelt words are compared with.

@@ -127,6 +127,8 @@ func objects(class, tenant string, put *shared.Put, analyser *analysis.Analyser,
 	}
 	whole := metadata(d, put.Changed)
 	whole.scalars[propOrdinal], whole.scalars[propSize] = float64(wholeDocument), float64(len(d.Title))
+	whole.scalars[propPassages] = float64(len(d.Chunks))
+	whole.scalars[propNewest], whole.scalars[propOldest] = places(d)
 	whole.lists[propTerms], whole.lists[propTitled], whole.lists[propSurfaces] = fields(terms), fields(titled), fields(surfaces)
 	first, err := object(class, tenant, objectID(tenant, d.ID, wholeDocument), whole)
 	if err != nil {

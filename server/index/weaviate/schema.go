@@ -32,6 +32,9 @@ const (
 	propSurfaces = "surfaces"
 	propTitled   = "title_terms"
 	propSize     = "title_size"
+	propPassages = "passages"
+	propNewest   = "newest_first" // the place of a document in a list
+	propOldest   = "oldest_first"
 )
 
 const (
@@ -40,7 +43,7 @@ const (
 	undated = -1 << 53
 	// classPrefix begins the names of our collections; schemaVersion changes with the properties.
 	classPrefix   = "Quarry"
-	schemaVersion = "1"
+	schemaVersion = "2"
 	// titleCopies is how often the title counts in the text of a passage.
 	titleCopies = 2
 )
@@ -108,8 +111,11 @@ func wantedClass(name string, replication int) class {
 	for _, name := range []string{propAccess, propAuthors, propNames, propTags, propSets, propTerms, propSurfaces, propTitled} {
 		c.Properties = append(c.Properties, property{Name: name, Type: []string{"text[]"}, Tokens: "field", Filterable: true})
 	}
-	for _, name := range []string{propOrdinal, propVersion, propUpdated, propSize} {
-		c.Properties = append(c.Properties, property{Name: name, Type: []string{"int"}, Filterable: true, Ranges: name != propSize})
+	for _, name := range []string{propOrdinal, propVersion, propUpdated} {
+		c.Properties = append(c.Properties, property{Name: name, Type: []string{"int"}, Filterable: true, Ranges: true})
+	}
+	for _, name := range []string{propSize, propPassages, propNewest, propOldest} {
+		c.Properties = append(c.Properties, property{Name: name, Type: []string{"int"}, Filterable: true})
 	}
 	c.Properties = append(c.Properties, property{Name: propHidden, Type: []string{"boolean"}, Filterable: true})
 	return c

@@ -64,7 +64,11 @@ func (s *snapshot) Search(ctx context.Context, query index.Query) (result index.
 			return result, err
 		}
 	}
+	query.Count = query.Count || query.List != nil
 	result, err = s.searcher(r).Search(ctx, query)
+	if err == nil && r.rest && len(result.Hits) < query.List.Documents {
+		err = s.listRest(ctx, r, query, &result)
+	}
 	if err == nil && result.Matched != nil {
 		result.Matched = &matched{inner: result.Matched, reach: r}
 	}
@@ -91,6 +95,11 @@ type matched struct {
 
 // Count implements index.Matched.
 func (m *matched) Count(ctx context.Context, returned []string) (index.Counts, error) {
+	r := m.reach.s.reach(ctx, m.reach.access)
+	r.changed = m.reach.changed
+	if m.reach.incomplete && m.reach.listed.exact && m.reach.last.List != nil {
+		return r.aggregate(&m.reach.last.Filter, m.reach.listed.filter...)
+	}
 	more, err := m.reach.parts(ctx, slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(returned))), func(id string) bool {
 		return m.reach.fetched[id]
 	}))
@@ -101,15 +110,10 @@ func (m *matched) Count(ctx context.Context, returned []string) (index.Counts, e
 	if err != nil || !m.reach.incomplete && !m.reach.behind {
 		return counts, err
 	}
-	counts.Estimated = true
-	r := m.reach.s.reach(ctx, m.reach.access)
-	filter := append([]*pb.Filters{whole()}, variants(&m.reach.last.Filter, false)[0]...)
-	if match, ok := matching(m.reach.last); ok {
-		filter = append(append(filter, match), phrased(m.reach.last.Phrases)...)
-	} else if len(m.reach.last.Words) > 0 {
+	if counts.Estimated = true; !m.reach.listed.exact {
 		return counts, nil
 	}
-	n, err := r.count(all(filter...))
+	n, err := r.count(all(slices.Concat([]*pb.Filters{whole()}, variants(&m.reach.last.Filter, false)[0], m.reach.listed.filter, r.without())...))
 	counts.Documents = max(counts.Documents, int(n))
 	return counts, err
 }
@@ -123,15 +127,19 @@ func (s *snapshot) Facets(ctx context.Context, filter index.Filter) (counts inde
 		return counts, err
 	}
 	r := s.reach(ctx, filter.Access)
-	wanted := lexical.Wanted{Filter: filter, Count: true, List: &index.List{Browse: true, Order: index.Newest}}
-	parts, err := r.Fetch(wanted)
-	if err != nil {
+	if err := r.loadChanged(); err != nil {
 		return counts, err
 	}
-	if !r.incomplete && !r.behind {
-		return lexical.NewSearcher(parts, lexical.DefaultParams()).Facets(ctx, filter)
+	wanted := lexical.Wanted{Filter: filter, Count: true, List: &index.List{Browse: true, Order: index.Newest}}
+	parts, _, err := r.fetch(&wanted, listing{filter: []*pb.Filters{}, exact: !r.behind})
+	if err == nil && r.incomplete && !r.behind {
+		return r.aggregate(&filter)
 	}
-	return s.aggregate(ctx, &filter)
+	if err == nil {
+		counts, err = lexical.NewSearcher(parts, lexical.DefaultParams()).Facets(ctx, filter)
+	}
+	counts.Estimated = r.incomplete || r.behind
+	return counts, err
 }
 
 // Suggest implements index.Snapshot.
