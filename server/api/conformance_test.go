@@ -126,6 +126,9 @@ func TestConformance(t *testing.T) {
 		prefixes = prefixes[:1]
 	}
 	for name, s := range stories {
+		if name == "library" && strings.HasPrefix(t.Name(), onWeaviate) {
+			continue // its status names the engine
+		}
 		for _, prefix := range prefixes {
 			t.Run(name+prefix, func(t *testing.T) {
 				c := newConversant(t, s.Server, prefix, seen)
