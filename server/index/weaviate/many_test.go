@@ -115,24 +115,7 @@ func checkCounts(t *testing.T, counts, want index.Counts) {
 // embedded engine where that is one of times, and no count is more than the truth.
 func TestManyDocuments(t *testing.T) {
 	cluster(t)
-	reference, err := embedded.Open(t.Context(), embedded.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = reference.Close() }()
-	x := open(t, t.TempDir(), uuid.NewString())
-	defer func() { _ = x.Close() }()
-	times := map[string]time.Time{}
-	for some := range slices.Chunk(many(), 500) {
-		for _, into := range []index.Index{reference, x} {
-			if _, err := into.Write(t.Context(), index.Batch{Upsert: some}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for _, d := range some {
-			times[d.ID] = d.UpdatedAt
-		}
-	}
+	reference, x, times := openMany(t)
 	want, s := snapshotOf(t, reference), snapshotOf(t, x)
 	public := index.Access{Terms: []string{"PUBLIC"}}
 	for _, test := range []struct {
@@ -192,32 +175,60 @@ func TestManyDocuments(t *testing.T) {
 		t.Run(test.name+"/search", func(t *testing.T) {
 			query := test.query
 			query.Filter.Access, query.Limit, query.Count = public, 50, true
-			var counts [2]index.Counts
-			for i, s := range []index.Snapshot{want, s} {
-				result, err := s.Search(t.Context(), query)
-				if err == nil {
-					counts[i], err = result.Matched.Count(t.Context(), nil)
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
-			checkCounts(t, counts[1], counts[0])
-			if !test.partial && counts[1].Documents != counts[0].Documents {
-				t.Errorf("counts %d of %d documents", counts[1].Documents, counts[0].Documents)
-			}
-			all, err := want.Facets(t.Context(), query.Filter)
-			if err != nil {
-				t.Fatal(err)
-			}
-			facets, err := s.Facets(t.Context(), query.Filter)
-			if err != nil || facets.Estimated {
-				t.Fatalf("estimated: %v, %v", facets.Estimated, err)
-			}
-			checkCounts(t, facets, all)
+			compareCounts(t, want, s, query, test.partial)
 		})
 	}
 	t.Run("rights that Weaviate does not know yet", func(t *testing.T) { staleRights(t, x) })
+}
+
+// openMany opens both engines with many documents, and returns the times of these.
+func openMany(t *testing.T) (reference *embedded.Index, x *Index, times map[string]time.Time) {
+	reference, err := embedded.Open(t.Context(), embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = reference.Close() })
+	x = open(t, t.TempDir(), uuid.NewString())
+	t.Cleanup(func() { _ = x.Close() })
+	times = map[string]time.Time{}
+	for some := range slices.Chunk(many(), 500) {
+		for _, into := range []index.Index{reference, x} {
+			if _, err := into.Write(t.Context(), index.Batch{Upsert: some}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, d := range some {
+			times[d.ID] = d.UpdatedAt
+		}
+	}
+	return reference, x, times
+}
+
+// compareCounts holds what a search and a filter count to what the embedded engine counts.
+func compareCounts(t *testing.T, want, s index.Snapshot, query index.Query, partial bool) {
+	var counts [2]index.Counts
+	for i, s := range []index.Snapshot{want, s} {
+		result, err := s.Search(t.Context(), query)
+		if err == nil {
+			counts[i], err = result.Matched.Count(t.Context(), nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	checkCounts(t, counts[1], counts[0])
+	if !partial && counts[1].Documents != counts[0].Documents {
+		t.Errorf("counts %d of %d documents", counts[1].Documents, counts[0].Documents)
+	}
+	all, err := want.Facets(t.Context(), query.Filter)
+	if err != nil {
+		t.Fatal(err)
+	}
+	facets, err := s.Facets(t.Context(), query.Filter)
+	if err != nil || facets.Estimated {
+		t.Fatalf("estimated: %v, %v", facets.Estimated, err)
+	}
+	checkCounts(t, facets, all)
 }
 
 func snapshotOf(t *testing.T, x index.Index) index.Snapshot {
