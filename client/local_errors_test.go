@@ -15,8 +15,8 @@ func TestLocalLibraryErrorsSayWhatToDo(t *testing.T) {
 	for code, want := range map[string]string{
 		wire.CodeDiskFull: "free some disk space", wire.CodeLibraryNewer: "newer quarry",
 		wire.CodeNetworkFileSystem: "local disk", wire.CodeLibraryReadOnly: "permissions",
-		wire.CodeLibraryOlder: "quarry sync",
-		wire.CodeLibraryBusy:  "wait", wire.CodeLibraryDamaged: "sync --check", wire.CodeLibraryLost: "backup",
+		wire.CodeLibraryOlder: "quarry sync", wire.CodeIndexBehind: "run the command again",
+		wire.CodeLibraryBusy: "wait", wire.CodeLibraryDamaged: "sync --check", wire.CodeLibraryLost: "backup",
 	} {
 		e := &Error{Kind: Server, Status: 500, Code: code, Reason: "what happened", Method: "POST", Path: "/library/add", Local: true}
 		if !strings.Contains(e.Remedy(), want) || strings.Contains(e.Remedy(), "administrator") {

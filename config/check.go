@@ -283,14 +283,15 @@ func checkHosts(hosts []string) error {
 
 // checkEngine allows the embedded engine and addresses of others, without connecting to them.
 func checkEngine(engine string) error {
-	if engine == EngineEmbedded {
+	if engine == EngineEmbedded || engine == EnginePostgres {
 		return nil
 	}
 	scheme, rest, ok := strings.Cut(engine, "://")
 	hosts, _, _ := strings.Cut(rest, "?")
 	switch {
 	case !ok || scheme != "weaviate" && scheme != "weaviates" || strings.Trim(hosts, "/") == "":
-		return fmt.Errorf("is neither %q nor the address of a Weaviate cluster such as weaviate://host1:8080,host2:8080", EngineEmbedded)
+		return fmt.Errorf("is not %q, %q or the address of a Weaviate cluster such as weaviate://host1:8080,host2:8080", EngineEmbedded,
+			EnginePostgres)
 	case strings.Contains(hosts, "@"):
 		return errors.New("contains a user name or password: set index.weaviate.key instead")
 	}

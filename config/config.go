@@ -135,7 +135,7 @@ type SSH struct {
 
 // Index configures where a library is indexed.
 type Index struct {
-	Engine   string   `mapstructure:"engine"` // EngineEmbedded or the address of a Weaviate cluster
+	Engine   string   `mapstructure:"engine"` // EngineEmbedded, EnginePostgres or the address of a Weaviate cluster
 	Weaviate Weaviate `mapstructure:"weaviate"`
 }
 
@@ -156,8 +156,11 @@ type Rate struct {
 	Per   time.Duration
 }
 
-// EngineEmbedded is the default of index.engine.
-const EngineEmbedded = "embedded"
+// Values of index.engine beside the addresses of Weaviate clusters.
+const (
+	EngineEmbedded = "embedded" // the default
+	EnginePostgres = "postgres" // documents in the database of directory.url, indexed by each server
+)
 
 // LocalProfile is the name of the library on this machine, which needs no entry in the file.
 const LocalProfile = "local"

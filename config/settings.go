@@ -97,7 +97,7 @@ func descriptions() map[string][3]string {
 		"ssh.authorized_keys":           {"a file", "", "the public keys that can sign in to the served explorer"},
 		"ssh.token":                     {yes, "false", "visitors can sign in with an access token"},
 		"ssh.open":                      {yes, "false", "visitors need neither key nor token"},
-		"index.engine":                  {"embedded, or weaviate[s]://HOST:PORT,…", "embedded", "where the library is indexed"},
+		"index.engine":                  {"embedded, postgres or weaviate[s]://HOST:PORT,…", "embedded", "where the library is indexed; postgres: documents in `directory.url`"},
 		"index.weaviate.key":            {"a key", "none", "API key of the Weaviate cluster"},
 		"index.weaviate.ca":             {"a path", "the system's", "file with the certificates of the Weaviate cluster's authority"},
 		"directory.url":                 {"a database URL", "files beside the library", "a PostgreSQL database of people, tokens and conversations, for several servers"},

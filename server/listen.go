@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"quarry/server/api"
 	"quarry/server/directory"
 	"quarry/server/index"
+	"quarry/server/index/shared"
 )
 
 // The timeouts of a listener.
@@ -195,11 +198,17 @@ func (a *Admission) Knows(ctx context.Context, secret, email string) bool {
 	return !errors.Is(err, directory.ErrUnauthenticated)
 }
 
-// syncConnectors finishes interrupted work of earlier processes: documents that do not match their connector, or have no
-// vectors. A read-only library is served as it is.
+// syncConnectors finishes interrupted work of earlier processes: documents that the index of this server lacks, that do not
+// match their connector, or have no vectors. A read-only library is served as it is.
 func (s *Server) syncConnectors(ctx context.Context) error {
 	tenants, err := s.people.Tenants(ctx)
 	if err != nil {
+		return err
+	}
+	s.mutex.Lock()
+	s.serving = true
+	s.mutex.Unlock()
+	if err := s.catchUp(ctx, tenants); err != nil {
 		return err
 	}
 	for _, tenant := range tenants {
@@ -213,6 +222,33 @@ func (s *Server) syncConnectors(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("update the documents of connectors: %w", err)
 		}
+	}
+	return nil
+}
+
+// catchUp brings the indexes of this server up to date with the documents in the database, and removes those of tenants that
+// were removed at other servers.
+func (s *Server) catchUp(ctx context.Context, tenants []string) error {
+	if !s.options.DocumentsInDatabase {
+		return nil
+	}
+	folders, err := filepath.Glob(tenantFolder(s.options.Home, "*"))
+	for _, folder := range folders {
+		if !slices.Contains(tenants, filepath.Base(folder)) {
+			err = errors.Join(err, shared.RemoveIndexes(folder, ""))
+		}
+	}
+	for _, tenant := range tenants {
+		documents, failed := s.index(ctx, tenant, false)
+		if local, ok := documents.(*shared.Local); ok {
+			failed = local.CatchUp(ctx, func(left, total int) {
+				s.options.Log.Info("building the index of this server", "tenant", tenant, "left", left, "documents", total)
+			})
+		}
+		err = errors.Join(err, failed)
+	}
+	if err != nil {
+		return fmt.Errorf("bring the index up to date: %w", err)
 	}
 	return nil
 }

@@ -15,11 +15,12 @@ import (
 
 // migration copies what is in the files of a library to the engine and the database that are configured.
 type migration struct {
-	from, to *Server
-	request  wire.MigrateRequest
-	report   func(wire.LibraryEvent)
-	written  index.Written
-	moved    wire.Migration
+	from, to      *Server
+	request       wire.MigrateRequest
+	report        func(wire.LibraryEvent)
+	withDocuments bool
+	written       index.Written
+	moved         wire.Migration
 }
 
 // migrate copies the library from its files. The counts of the event are of documents.
@@ -31,14 +32,15 @@ func (s *Server) migrate(ctx context.Context, request wire.MigrateRequest, repor
 		return done, fmt.Errorf("a PostgreSQL database in directory.url: %w", index.ErrNotFound)
 	}
 	files := s.options
-	files.Weaviate, files.Database, files.Federated = nil, "", nil
+	files.Weaviate, files.Database, files.DocumentsInDatabase, files.Federated = nil, "", false, nil
 	from, err := Open(ctx, files)
 	if err != nil {
 		return done, err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
 	m := &migration{from: from, to: s, request: request, report: report,
-		moved: wire.Migration{Engine: request.To, DryRun: request.DryRun}}
+		withDocuments: request.To == wire.EngineWeaviate || s.options.DocumentsInDatabase,
+		moved:         wire.Migration{Engine: request.To, DryRun: request.DryRun}}
 	err = m.run(ctx)
 	return wire.LibraryEvent{Added: m.written.Added, Updated: m.written.Updated, Removed: m.written.Removed, Migrated: &m.moved}, err
 }
@@ -59,7 +61,7 @@ func (m *migration) run(ctx context.Context) error {
 		tenants[0], tenants[at] = tenants[at], tenants[0]
 	}
 	m.moved.Tenants = len(tenants)
-	if m.request.To == wire.EngineWeaviate { // nothing is copied if one is refused
+	if m.withDocuments { // nothing is copied if one is refused
 		for _, tenant := range tenants {
 			to, err := m.to.index(ctx, tenant, !m.request.DryRun)
 			if err == nil {
@@ -90,7 +92,7 @@ func (m *migration) tenant(ctx context.Context, tenant string, number, tenants i
 			return err
 		}
 	}
-	if m.request.To == wire.EngineWeaviate {
+	if m.withDocuments {
 		return m.documents(ctx, tenant)
 	}
 	m.report(wire.LibraryEvent{Type: wire.LibraryCopying, Tenant: tenant, Done: number, Total: tenants})
@@ -147,7 +149,7 @@ func (m *migration) replace(ctx context.Context, tenant string, part migrate.Par
 		return err
 	}
 	err = part.Replace(ctx, documents)
-	if errors.Is(err, index.ErrInUse) && m.request.To == wire.EngineWeaviate {
+	if errors.Is(err, index.ErrInUse) && m.withDocuments {
 		if !slices.Contains(m.moved.Kept, part.Name) {
 			m.moved.Kept = append(m.moved.Kept, part.Name)
 		}

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"quarry/internal/testkit/postgrestest"
-	"quarry/server/index"
 )
 
 // TestMigrate copies people, tokens and conversations of two tenants to a database, again after a change, and not again once
@@ -60,8 +59,7 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// TestMigrateToWeaviate copies the documents of two tenants to a cluster, and to a database that other servers share; again
-// after a change; and not again once the copy is used.
+// TestMigrateToWeaviate copies documents to a cluster, with the store in files and in a database.
 func TestMigrateToWeaviate(t *testing.T) {
 	for name, address := range map[string]func() string{
 		"files":    func() string { return "" },
@@ -69,49 +67,49 @@ func TestMigrateToWeaviate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := testCluster(t)
-			options := Options{Home: t.TempDir(), Weaviate: &cluster, Database: address()}
-			files, copied := open(t, Options{Home: options.Home}), open(t, options)
-			store := func(server *Server, tenant, id string) {
-				t.Helper()
-				x, err := server.index(t.Context(), tenant, true)
-				if err != nil {
-					t.Fatal(err)
-				}
-				d := index.Document{ID: id, Title: "Boathouse", Hidden: id == "hidden", Chunks: []index.Chunk{{Text: "The brass lantern of " + tenant}}}
-				if _, err := x.Write(t.Context(), index.Batch{Upsert: []index.Document{d}}); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if err := files.people.AddTenant(t.Context(), "acme"); err != nil {
-				t.Fatal(err)
-			}
-			for _, id := range []string{"a", "b", "hidden"} {
-				store(files, "default", id)
-				store(files, "acme", id)
-			}
-			move := func(dryRun string) string {
-				t.Helper()
-				_, answer := ask(t, copied, "POST", "/library/migrate", `{"to":"weaviate"`+dryRun+`}`)
-				return answer
-			}
-			if answer := move(`,"dry_run":true`); !strings.Contains(answer, `"added":6`) {
-				t.Errorf("a dry run: %s", answer)
-			}
-			if answer := move(""); !strings.Contains(answer, `"added":6`) || !strings.Contains(answer, `"documents":6`) ||
-				!strings.Contains(answer, `"found":4,"found_before":4`) {
-				t.Errorf("the copy: %s", answer)
-			}
-			store(files, "acme", "later")
-			if answer := move(""); !strings.Contains(answer, `"added":1`) {
-				t.Errorf("again: %s", answer)
-			}
-			if n := lanterns(t, copied, "acme"); n != 3 {
-				t.Errorf("the copy finds %d documents", n)
-			}
-			store(copied, "acme", "used")
-			if answer := move(""); !strings.Contains(answer, "TARGET_IN_USE") {
-				t.Errorf("a copy in use: %s", answer)
-			}
+			migrateDocuments(t, "weaviate", Options{Weaviate: &cluster, Database: address()})
 		})
+	}
+}
+
+// TestMigrateDocuments copies documents to a database that several servers index.
+func TestMigrateDocuments(t *testing.T) {
+	migrateDocuments(t, "postgres", Options{Database: postgrestest.Address(t, t.Name()), DocumentsInDatabase: true})
+}
+
+// migrateDocuments copies the documents of two tenants; again after a change; and not again once the copy is used.
+func migrateDocuments(t *testing.T, to string, options Options) {
+	t.Helper()
+	options.Home = t.TempDir()
+	files, copied := open(t, Options{Home: options.Home}), open(t, options)
+	if err := files.people.AddTenant(t.Context(), "acme"); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"a", "b", "hidden"} {
+		store(t, files, "default", id)
+		store(t, files, "acme", id)
+	}
+	move := func(dryRun string) string {
+		t.Helper()
+		_, answer := ask(t, copied, "POST", "/library/migrate", `{"to":"`+to+`"`+dryRun+`}`)
+		return answer
+	}
+	if answer := move(`,"dry_run":true`); !strings.Contains(answer, `"added":6`) {
+		t.Errorf("a dry run: %s", answer)
+	}
+	if answer := move(""); !strings.Contains(answer, `"added":6`) || !strings.Contains(answer, `"documents":6`) ||
+		!strings.Contains(answer, `"found":4,"found_before":4`) {
+		t.Errorf("the copy: %s", answer)
+	}
+	store(t, files, "acme", "later")
+	if answer := move(""); !strings.Contains(answer, `"added":1`) {
+		t.Errorf("again: %s", answer)
+	}
+	if n := lanterns(t, copied, "acme"); n != 3 {
+		t.Errorf("the copy finds %d documents", n)
+	}
+	store(t, copied, "acme", "used")
+	if answer := move(""); !strings.Contains(answer, "TARGET_IN_USE") {
+		t.Errorf("a copy in use: %s", answer)
 	}
 }

@@ -124,8 +124,8 @@ func testCluster(t *testing.T) weaviate.Cluster {
 	return cluster
 }
 
-// lanterns searches a tenant's documents for lanterns.
-func lanterns(t *testing.T, server *Server, tenant string) (documents int) {
+// lanterns searches a tenant's documents for lanterns, as somebody who may see what access names, or everything.
+func lanterns(t *testing.T, server *Server, tenant string, access ...string) (documents int) {
 	t.Helper()
 	x, err := server.index(t.Context(), tenant, false)
 	if err != nil {
@@ -136,49 +136,125 @@ func lanterns(t *testing.T, server *Server, tenant string) (documents int) {
 		t.Fatal(err)
 	}
 	defer shown.Close()
-	result, err := shown.Search(t.Context(), index.Query{Text: "lantern", Limit: 5, Filter: index.Filter{Access: index.Access{All: true}}})
+	result, err := shown.Search(t.Context(), index.Query{Text: "lantern", Limit: 5, Filter: index.Filter{Access: index.Access{All: access == nil, Terms: access}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return len(result.Hits)
 }
 
-// TestServersOfOneCluster: documents stored at one server are found at the other, until their tenant is removed.
+// TestServersOfOneCluster has the documents in Weaviate, too.
 func TestServersOfOneCluster(t *testing.T) {
 	t.Parallel()
 	cluster := testCluster(t)
-	ctx, place := t.Context(), machines(t)
-	var servers [2]*Server
-	for i := range servers {
-		options := place()
-		options.Weaviate = &cluster
-		servers[i] = openServer(t, options)
+	documentsOfServers(t, func(o *Options) { o.Weaviate = &cluster })
+}
+
+// TestDocumentsOfOneDatabase has an index in each server.
+func TestDocumentsOfOneDatabase(t *testing.T) {
+	t.Parallel()
+	servers := documentsOfServers(t, func(o *Options) { o.DocumentsInDatabase = true })
+	indexes := func(server *Server, tenant string) []string {
+		found, err := filepath.Glob(filepath.Join(tenantFolder(server.options.Home, tenant), "index-*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
 	}
-	if err := servers[0].people.AddTenant(ctx, "acme"); err != nil {
+	// A server that was away when a tenant was removed drops its index of it, and catches up before it serves.
+	away := servers[1].options
+	if len(indexes(servers[1], "acme")) == 0 {
+		t.Error("a server has no index of its own")
+	}
+	if err := servers[1].Close(); err != nil {
 		t.Fatal(err)
 	}
-	if n := lanterns(t, servers[1], "acme"); n != 0 {
-		t.Errorf("%d documents in a new tenant", n)
+	store(t, servers[0], "default", "later")
+	if err := servers[0].removeTenant(t.Context(), "acme"); err != nil {
+		t.Fatal(err)
 	}
-	x, err := servers[0].index(ctx, "acme", true)
+	back := openServer(t, away)
+	if err := back.Admit(api.PublicOptions{}).Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if left := indexes(back, "acme"); len(left) > 0 {
+		t.Errorf("a server has an index of a removed tenant: %q", left)
+	}
+	if n := lanterns(t, back, "default"); n != 1 {
+		t.Errorf("a server that was away finds %d documents", n)
+	}
+	if status := ownerAt(t.Context(), back, http.MethodGet, "/library/status", ""); !strings.Contains(status, `"documents":1,`) ||
+		!strings.Contains(status, `"engine":"documents in PostgreSQL`) {
+		t.Errorf("status: %s", status)
+	}
+}
+
+// documentsOfServers: documents stored at one server are found at the other by those who may see them, until they or their tenant
+// are removed.
+func documentsOfServers(t *testing.T, engine func(*Options)) (servers [2]*Server) {
+	t.Helper()
+	ctx, place := t.Context(), machines(t)
+	for i := range servers {
+		options := place()
+		engine(&options)
+		servers[i] = openServer(t, options)
+	}
+	one, two := servers[0], servers[1]
+	newTenant := func() {
+		t.Helper()
+		if err := one.people.AddTenant(ctx, "acme"); err != nil {
+			t.Fatal(err)
+		}
+		if n := lanterns(t, one, "acme") + lanterns(t, two, "acme"); n != 0 {
+			t.Errorf("%d documents in a new tenant", n)
+		}
+	}
+	newTenant()
+	store(t, one, "acme", "one")
+	store(t, two, "acme", "group:divers")
+	if n, m := lanterns(t, one, "acme"), lanterns(t, two, "acme"); n != 2 || m != 2 {
+		t.Errorf("found %d and %d documents", n, m)
+	}
+	if n := lanterns(t, one, "acme", "PUBLIC"); n != 1 {
+		t.Errorf("the public finds %d documents", n)
+	}
+	x, err := one.index(ctx, "acme", true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	document := index.Document{ID: "one", Title: "Boathouse", Chunks: []index.Chunk{{Text: "The brass lantern hangs here."}}}
-	if _, err := x.Write(ctx, index.Batch{Upsert: []index.Document{document}}); err != nil {
+	if _, err := x.UpdateAccess(ctx, []index.AccessPatch{{ID: "one", Access: []string{"group:divers"}}}); err != nil {
 		t.Fatal(err)
 	}
-	if n := lanterns(t, servers[1], "acme"); n != 1 {
-		t.Errorf("the other server finds %d documents", n)
+	if n, m := lanterns(t, two, "acme", "PUBLIC"), lanterns(t, two, "acme", "group:divers"); n != 0 || m != 2 {
+		t.Errorf("the public finds %d documents, their group %d", n, m)
 	}
-	if err := servers[0].removeTenant(ctx, "acme"); err != nil {
+	if _, err := x.Write(ctx, index.Batch{Delete: []string{"one"}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := servers[0].people.AddTenant(ctx, "acme"); err != nil {
+	if n := lanterns(t, two, "acme"); n != 1 {
+		t.Errorf("after a removal at the other server: %d documents", n)
+	}
+	if err := one.removeTenant(ctx, "acme"); err != nil {
 		t.Fatal(err)
 	}
-	if n := lanterns(t, servers[0], "acme"); n != 0 {
-		t.Errorf("a new tenant of the same name has %d documents", n)
+	newTenant()
+	return servers
+}
+
+// store stores a document that everybody may see, or a group if that is its id.
+func store(t *testing.T, server *Server, tenant, id string) {
+	t.Helper()
+	x, err := server.index(t.Context(), tenant, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := index.Document{ID: id, Title: "Boathouse", Hidden: id == "hidden", Access: []string{"PUBLIC"},
+		Chunks: []index.Chunk{{Text: "The brass lantern of " + tenant + " hangs here."}}}
+	if strings.HasPrefix(id, "group:") {
+		d.Access = []string{id}
+	}
+	if _, err := x.Write(t.Context(), index.Batch{Upsert: []index.Document{d}}); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -48,9 +48,11 @@ var ErrClosed = errors.New("the server is closed")
 type Options struct {
 	// Home is the folder of the library. It need not exist: reading does not create it.
 	Home string
-	// Database is the address of a PostgreSQL database, which several servers may share, for everything but documents, and
-	// with Weaviate for documents, too; empty: files in Home. The sample library ignores it.
+	// Database is the address of a PostgreSQL database, which several servers may share, for everything but documents;
+	// empty: files in Home. The sample library ignores it.
 	Database string
+	// DocumentsInDatabase keeps documents in Database, too; with Weaviate they are there in any case. Each server indexes them.
+	DocumentsInDatabase bool
 	// Sample serves the sample library, in memory. Home is ignored.
 	Sample bool
 	// Empty serves no documents, only the results of Federated. Home is ignored.
@@ -96,6 +98,7 @@ type Server struct {
 	mutex    sync.Mutex // not held during I/O
 	closed   bool
 	shared   sharedState
+	serving  bool // for others than the owner: vectors of documents that other servers have stored are made, too
 	tenants  map[string]*tenantState
 	replaced []io.Closer // files of removed tenants, which may still be read
 }
@@ -105,6 +108,9 @@ func Open(_ context.Context, options Options) (*Server, error) {
 	options.ReadOnly = options.ReadOnly || options.Empty
 	if options.Home == "" && !options.Sample && !options.Empty {
 		return nil, errors.New("open the library: no folder is given")
+	}
+	if options.DocumentsInDatabase && options.Database == "" {
+		return nil, errors.New("open the library: no database is given")
 	}
 	if options.Log == nil {
 		options.Log = slog.New(slog.DiscardHandler)
@@ -248,7 +254,7 @@ func (s *Server) openIndex(ctx context.Context, tenant string, create bool) (ind
 		return nil, errAbsent
 	}
 	options.Dir = tenantFolder(s.options.Home, tenant)
-	if s.options.Weaviate != nil {
+	if s.isDistributed() {
 		return s.openDistributed(ctx, options.Dir, tenant, create)
 	}
 	found, err := embedded.Exists(options.Dir)
@@ -261,7 +267,12 @@ func (s *Server) openIndex(ctx context.Context, tenant string, create bool) (ind
 	return s.open(ctx, options)
 }
 
-// openDistributed opens a tenant's documents in a Weaviate cluster; errAbsent if there are none.
+// isDistributed reports whether documents are in a store that several servers can share.
+func (s *Server) isDistributed() bool {
+	return s.options.Weaviate != nil || s.options.DocumentsInDatabase
+}
+
+// openDistributed opens a tenant's documents in a store that several servers can share; errAbsent if there are none.
 func (s *Server) openDistributed(ctx context.Context, folder, tenant string, create bool) (index.Index, error) {
 	if found, err := shared.Stat(folder); s.pool == nil && (err != nil || found == nil && !create) {
 		return nil, cmp.Or(err, errAbsent)
@@ -271,11 +282,28 @@ func (s *Server) openDistributed(ctx context.Context, folder, tenant string, cre
 	if err != nil {
 		return nil, err
 	}
-	documents, err := weaviate.Open(ctx, store, weaviate.Options{Cluster: *s.options.Weaviate, Tenant: tenant, Log: s.options.Log})
+	var documents index.Index
+	if s.options.Weaviate != nil {
+		documents, err = weaviate.Open(ctx, store, weaviate.Options{Cluster: *s.options.Weaviate, Tenant: tenant, Log: s.options.Log})
+	} else {
+		documents, err = shared.OpenLocal(ctx, store, embedded.Options{Dir: folder, Now: s.options.Now, Log: s.options.Log}, func() {
+			s.changedElsewhere(tenant)
+		})
+	}
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
 	return documents, nil
+}
+
+// changedElsewhere makes the vectors of documents that other servers have stored; those that they have made are used.
+func (s *Server) changedElsewhere(tenant string) {
+	s.mutex.Lock()
+	serving := s.serving
+	s.mutex.Unlock()
+	if serving {
+		s.vectors.changed(tenant)
+	}
 }
 
 // openEmbedded converts a nil *embedded.Index to a nil index.Index.

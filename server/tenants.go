@@ -45,7 +45,7 @@ func (s *Server) removeTenant(ctx context.Context, id string) error {
 
 // dropDocuments removes a tenant's documents from the database that several servers share.
 func (s *Server) dropDocuments(ctx context.Context, id string) error {
-	if s.pool == nil || s.options.Weaviate == nil || id == directory.DefaultTenant {
+	if s.pool == nil || !s.isDistributed() || id == directory.DefaultTenant {
 		return nil
 	}
 	return shared.Drop(ctx, s.options.Database, id)
@@ -133,7 +133,7 @@ func (t tenantFiles) replaced(now tenantFiles) bool {
 func (s *Server) filesOf(tenant string) (now tenantFiles, err error) {
 	folder := tenantFolder(s.options.Home, tenant)
 	stat := embedded.Stat
-	if s.options.Weaviate != nil {
+	if s.isDistributed() {
 		stat = shared.Stat
 	}
 	if now.documents, err = stat(folder); err != nil {

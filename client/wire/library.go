@@ -15,6 +15,7 @@ const (
 	CodeLibraryOlder      = "LIBRARY_OLDER"
 	CodeLibraryBusy       = "LIBRARY_BUSY"
 	CodeDatabaseFailed    = "DATABASE_UNAVAILABLE"
+	CodeIndexBehind       = "INDEX_BEHIND"
 	CodeLibraryDamaged    = "LIBRARY_DAMAGED"
 	CodeLibraryLost       = "LIBRARY_LOST"
 	CodeDocumentDamaged   = "DOCUMENT_DAMAGED"
@@ -78,7 +79,7 @@ type MigrateRequest struct {
 // What a library can be copied to.
 const (
 	EngineWeaviate = "weaviate" // with a database, people and conversations too
-	EnginePostgres = "postgres" // all but documents
+	EnginePostgres = "postgres" // all but documents, or those too if this is the engine
 )
 
 // Engines lists what a library can be copied to.
@@ -263,7 +264,7 @@ type LibraryStatus struct {
 	VectorModel string `json:"vector_model,omitempty"`
 	// Database is the server with the people, tokens and conversations; absent if they are in files.
 	Database string `json:"database,omitempty" jsonschema:"PostgreSQL database of people, tokens and conversations"`
-	// Engine is the distributed engine; absent for the embedded one.
+	// Engine is where documents are and what indexes them; absent for the embedded engine.
 	Engine string `json:"engine,omitempty" jsonschema:"the engine, if it is not the embedded one"`
 	// VectorsRefused is how many texts that model does not take.
 	VectorsRefused int `json:"vectors_refused,omitempty" jsonschema:"passages that the model rejected"`

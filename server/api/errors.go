@@ -117,6 +117,8 @@ func explain(err error, trusted bool) (f failure, known bool) {
 			" not found")), true
 	case errors.Is(err, context.DeadlineExceeded):
 		return coded(http.StatusGatewayTimeout, "GATEWAY_TIMEOUT", "The search engine did not answer in time."), true
+	case errors.Is(err, index.ErrBehind):
+		return coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE", "The index of the server is being built.").after(retrySoon), true
 	case errors.Is(err, index.ErrBusy):
 		return coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE",
 			"Another process is writing to the library.").after(retrySoon), true
@@ -160,6 +162,7 @@ func libraryFailure(err error, f *failure) bool {
 		{index.ErrReadOnly, http.StatusForbidden, wire.CodeLibraryReadOnly},
 		{index.ErrUnavailable, http.StatusServiceUnavailable, wire.CodeDatabaseFailed},
 		{index.ErrBusy, http.StatusServiceUnavailable, wire.CodeLibraryBusy},
+		{index.ErrBehind, http.StatusServiceUnavailable, wire.CodeIndexBehind},
 		{index.ErrInUse, http.StatusConflict, wire.CodeTargetInUse},
 		{index.ErrChanging, http.StatusConflict, wire.CodeLibraryChanging},
 		{index.ErrDiffers, http.StatusInternalServerError, wire.CodeCopyDiffers},

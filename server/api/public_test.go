@@ -183,6 +183,7 @@ func TestFailuresOfTheLibrary(t *testing.T) {
 		wire.CodeLibraryReadOnly:   {index.ErrReadOnly, 403},
 		wire.CodeLibraryOlder:      {fmt.Errorf("%w, and %w", index.ErrReadOnly, index.ErrOlder), 403},
 		wire.CodeLibraryBusy:       {index.ErrBusy, 503},
+		wire.CodeIndexBehind:       {index.ErrBehind, 503},
 		wire.CodeLibraryDamaged:    {index.ErrDamaged, 500},
 	} {
 		t.Run(code, func(t *testing.T) {

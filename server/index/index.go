@@ -31,6 +31,8 @@ var (
 	ErrOlder = errors.New("an older version of quarry wrote it")
 	// ErrUnavailable: the database server cannot be reached, or refuses the connection.
 	ErrUnavailable = errors.New("the database server is not available")
+	// ErrBehind: the index of this process lacks documents that are stored.
+	ErrBehind = errors.New("the index of this server is being built")
 	// ErrInUse: the target of a copy was changed by others.
 	ErrInUse = errors.New("the target is in use")
 	// ErrChanging: the documents changed during each of several copies.
@@ -470,7 +472,7 @@ type Title struct{ Title, DocumentID string }
 
 // Stats describe a tenant's library.
 type Stats struct {
-	// Engine is a distributed engine and what an administrator needs to know of it; empty: the embedded one.
+	// Engine is where documents are and what indexes them; empty: the embedded engine.
 	Engine            string
 	Documents, Chunks int
 	Bytes             int64 // on disk

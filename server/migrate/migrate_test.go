@@ -143,7 +143,7 @@ func TestSharedDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	to, err := shared.OpenLocal(t.Context(), store, embedded.Options{Dir: dir})
+	to, err := shared.OpenLocal(t.Context(), store, embedded.Options{Dir: dir}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

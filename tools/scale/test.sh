@@ -27,7 +27,7 @@ if [ "$part" = all ] && [ ! -x "$QUARRY_WEAVIATE_BIN" ]; then
 fi
 
 if bin/scale -nodes 0 true; then
-	tests "-nodes 0" ./server/postgres ./server/directory ./server/chat
+	tests "-nodes 0" ./server/postgres ./server/directory ./server/chat ./server/index/shared
 	tests "-nodes 0" -run 'OnPostgres|OfOneDatabase|AnotherMachine' ./server ./server/api
 	tests "-nodes 0" -run Migrate ./server ./internal/e2e
 else

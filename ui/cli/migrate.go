@@ -16,8 +16,8 @@ import (
 type copyingEvent struct {
 	Type   string `json:"type"`
 	Tenant string `json:"tenant"`
-	Done   int    `json:"done" jsonschema:"documents, with postgres tenants"`
-	Total  int    `json:"total" jsonschema:"documents, with postgres tenants"`
+	Done   int    `json:"done" jsonschema:"documents, or tenants if documents are not copied"`
+	Total  int    `json:"total" jsonschema:"documents, or tenants if documents are not copied"`
 }
 
 // movedEvent is the last line of migrate. The counts of documents are those that changed in the new engine.
@@ -41,7 +41,7 @@ func (a *app) migrateCommand() *cobra.Command {
 			})
 	})
 	flags := command.Flags()
-	flags.StringVar(&request.To, "to", "", "`ENGINE` to copy to: weaviate, or postgres for all but documents")
+	flags.StringVar(&request.To, "to", "", "`ENGINE` to copy to: weaviate, or postgres (documents only if it is the index.engine)")
 	flags.BoolVar(&request.DryRun, "dry-run", false, "print what would be copied, and store nothing")
 	a.completeFlags(command, a.openLibrary(false))
 	return command
@@ -75,7 +75,7 @@ func movedText(done wire.LibraryEvent, moved wire.Migration) string {
 	if len(moved.Kept) > 0 {
 		line("Not copied, because the database has its own: %s.", strings.Join(moved.Kept, ", "))
 	}
-	if moved.Engine == wire.EngineWeaviate {
+	if moved.Engine == wire.EngineWeaviate || moved.Documents+done.Added+done.Updated+done.Removed > 0 {
 		line("%s", doneText(done, "added", "updated", "removed"))
 	}
 	if moved.Queries > 0 {

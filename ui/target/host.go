@@ -272,6 +272,10 @@ func (h *Host) server(ctx context.Context, options server.Options, label string)
 		if options.Weaviate, err = h.cluster(); err != nil {
 			return nil, err
 		}
+		if options.DocumentsInDatabase = h.Config.Index.Engine == config.EnginePostgres; options.DocumentsInDatabase && !h.onDatabaseServer() {
+			return nil, &config.Error{Exit: config.ExitNotConfigured, Problem: "index.engine is postgres, but directory.url is not set",
+				Fix: "set directory.url to the database with the documents, such as postgres://user@db.example.com/quarry"}
+		}
 	}
 	models, err := h.models()
 	if err != nil {
@@ -293,9 +297,9 @@ func (h *Host) server(ctx context.Context, options server.Options, label string)
 	return opened, err
 }
 
-// cluster returns the Weaviate cluster that indexes the library; nil for the embedded engine.
+// cluster returns the Weaviate cluster that indexes the library; nil if there is none.
 func (h *Host) cluster() (*weaviate.Cluster, error) {
-	if h.Config.Index.Engine == config.EngineEmbedded {
+	if engine := h.Config.Index.Engine; engine == config.EngineEmbedded || engine == config.EnginePostgres {
 		return nil, nil
 	}
 	c, err := weaviate.ParseURL(h.Config.Index.Engine)

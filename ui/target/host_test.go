@@ -415,9 +415,12 @@ func TestWhatIsNotServed(t *testing.T) {
 	for _, where := range []Request{{Server: "https://w"}, {Profile: "work"}, {Sample: true}, {Profile: "wrok"}} {
 		wantExit(t, serve(ServeOptions{Request: where, HTTP: "127.0.0.1:0"}), 2)
 	}
+	h.Config.Index.Engine = config.EnginePostgres
+	_, err := h.OpenLibrary(context.Background(), "", true)
+	wantExit(t, err, 3, "directory.url")
 	h.Config.Index.Engine = "weaviate://w"
 	wantExit(t, serve(ServeOptions{HTTP: "127.0.0.1:0"}), 3, "index.engine")
-	_, err := h.OpenLibrary(context.Background(), "", true)
+	_, err = h.OpenLibrary(context.Background(), "", true)
 	wantExit(t, err, 3, "index.engine")
 }
 

@@ -10,8 +10,19 @@ import (
 	"quarry/server/index/vector"
 )
 
-// exportChunks bounds what Export reads at once, beside one document.
+// exportChunks bounds what is read at once, beside one document.
 const exportChunks = 8000
+
+// fitting returns how many documents are read at once.
+func fitting(rows []*stored) int {
+	chunks := 0
+	for i, row := range rows {
+		if chunks += row.chunks; chunks > exportChunks && i > 0 {
+			return i
+		}
+	}
+	return len(rows)
+}
 
 // Export implements index.Exporter.
 func (s *Store) Export(ctx context.Context, after string, limit int) (documents []index.Document, err error) {
@@ -24,14 +35,10 @@ func (s *Store) Export(ctx context.Context, after string, limit int) (documents 
 	if err != nil {
 		return nil, err
 	}
-	chunks := 0
-	for i, row := range rows {
+	rows = rows[:fitting(rows)]
+	for _, row := range rows {
 		if row.damaged != nil {
 			return nil, fmt.Errorf("document %q: %w: %w", row.document.ID, index.ErrDamaged, row.damaged)
-		}
-		if chunks += row.chunks; chunks > exportChunks && i > 0 {
-			rows = rows[:i]
-			break
 		}
 	}
 	documents, err = shown.read.whole(ctx, rows)

@@ -1,18 +1,26 @@
 package shared
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"quarry/internal/guard"
 	"quarry/server/index"
+	"quarry/server/index/codec"
 	"quarry/server/index/embedded"
+	"quarry/server/sqldb"
+	"quarry/server/sqlite"
 
+	"github.com/gofrs/flock"
 	"golang.org/x/sync/semaphore"
 )
 
@@ -21,142 +29,357 @@ const (
 	followAtOnce = 1000
 	// followWait is how long a snapshot waits for the changes that it lacks.
 	followWait = 10 * time.Second
+	// lookAfter is how often a process looks for changes of others while it is used. It looks less often later, so that the
+	// connections to the documents of many tenants end; lookAtLeast is the longest pause.
+	lookAfter, lookAtLeast = 2 * time.Second, 10 * time.Minute
+	// lockRetry is the pause between attempts to lock the index.
+	lockRetry = 10 * time.Millisecond
+
 	// positionKey is the cursor of the number of the last change that a segment index has.
 	positionKey = "position"
+	// emptying instead of a number: what the index has is being removed.
+	emptying = -1
+
+	// indexPrefix begins the name of the folder of a segment index; the store's follows, as of another one nothing can be used.
+	indexPrefix = "index-"
+	lockName    = "index.lock"
 )
 
-// ErrBehind: the index of this process lacks changes that are stored.
-var ErrBehind = errors.New("the index of this server is being built")
-
-// Local searches a store with a segment index of its own, which follows the store's log. Every process has one.
+// Local searches a store with a segment index of its own, which follows the store's log. The processes of a machine share one,
+// and one of them at a time applies changes to it.
 type Local struct {
 	*Store
-	options  embedded.Options
-	store    string              // which one is followed
-	follows  *semaphore.Weighted // of 1: held while changes are applied, and while a snapshot is opened
-	own      *embedded.Index
-	position int64
-	left     Changes // what the last step left over
-	stop     context.CancelFunc
+	options embedded.Options
+	applied func()              // is called when changes of other processes were applied in the background
+	applies *semaphore.Weighted // of 1: held while changes are applied
+	used    atomic.Int64        // when a snapshot was opened last, in nanoseconds since 1970
+	kick    chan struct{}       // has a place for one
+	wait    time.Duration       // followWait; replaced in tests
+	stop    context.CancelFunc
+	stopped chan struct{}
+
+	mutex sync.Mutex
+	own   *segments
+	past  []*segments // of stores that were replaced; snapshots of them may be open
 }
+
+// segments is the segment index of a store.
+type segments struct {
+	*embedded.Index
+	store string
+}
+
+// progress is how far a segment index is.
+type progress struct {
+	own         *segments
+	position    int64 // of the last change that it has
+	left, total int   // changes that it lacks, of all documents
+}
+
+func (p progress) version() string { return state{store: p.own.store, sequence: p.position}.version() }
 
 var _ index.Index = (*Local)(nil)
 
-// OpenLocal opens the segment index of a store in the folder of options. The store is closed with it.
-func OpenLocal(ctx context.Context, store *Store, options embedded.Options) (*Local, error) {
-	m, err := readState(ctx, store.db.Pool())
-	if err != nil {
-		return nil, err
-	}
+// OpenLocal opens the segment index of a store in the folder of options, for all processes of this machine that use it. The
+// store is closed with it. applied is called after the changes of other processes were applied in the background; it may be nil.
+func OpenLocal(ctx context.Context, store *Store, options embedded.Options, applied func()) (*Local, error) {
 	options.ReadOnly = false // a derived index may be written in any case
-	if options.Dir != "" {
-		options.Dir = filepath.Join(options.Dir, "index-"+m.store) // of another store nothing can be used
+	l := &Local{Store: store, options: options, applied: applied, applies: semaphore.NewWeighted(1), kick: make(chan struct{}, 1),
+		stopped: make(chan struct{}), own: new(segments), wait: followWait}
+	l.used.Store(time.Now().UnixNano())
+	m, err := readState(ctx, store.db.Pool())
+	if err == nil {
+		err = l.alone(ctx, func() error { return l.open(ctx, m.store) })
 	}
-	l := &Local{Store: store, options: options, store: m.store, follows: semaphore.NewWeighted(1)}
-	if err := l.open(ctx, m.sequence); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	l.stop = stop
-	guard.Go(func() { l.follow(background) }, func(err error) { store.log.Error("follow the documents", "error", err) })
+	guard.Go(func() {
+		defer close(l.stopped)
+		l.follow(background)
+	}, func(err error) { store.log.Error("follow the documents", guard.Attr(err)) })
 	return l, nil
 }
 
-// open opens the segment index. One that is ahead of the store, which a backup was restored to, is built again.
-func (l *Local) open(ctx context.Context, sequence int64) (err error) {
-	if l.own, err = embedded.Open(ctx, l.options); err != nil {
+// alone calls do while no other goroutine and no other process applies changes.
+func (l *Local) alone(ctx context.Context, do func() error) error {
+	if err := l.applies.Acquire(ctx, 1); err != nil {
 		return err
 	}
-	cursors, err := l.own.Cursors(ctx, positionKey)
-	if err != nil {
-		return errors.Join(err, l.own.Close())
+	defer l.applies.Release(1)
+	if l.options.Dir == "" {
+		return do()
 	}
-	if l.position, err = strconv.ParseInt(cursors[positionKey], 10, 64); err == nil && l.position <= sequence || cursors[positionKey] == "" {
+	if err := sqlite.MakeFolder(l.options.Dir); err != nil {
+		return sqldb.Explain(fmt.Errorf("create the folder of the index: %w", err))
+	}
+	lock := flock.New(filepath.Join(l.options.Dir, lockName))
+	if _, err := lock.TryLockContext(ctx, lockRetry); err != nil {
+		return sqldb.Explain(fmt.Errorf("lock %s: %w", lock, err))
+	}
+	defer func() { _ = lock.Close() }() // the file is empty
+	return do()
+}
+
+// open opens the segment index of a store, and removes those of others. A damaged one is built again. The caller is alone.
+func (l *Local) open(ctx context.Context, store string) error {
+	options := l.options
+	if options.Dir != "" {
+		options.Dir = filepath.Join(options.Dir, indexPrefix+store)
+	}
+	x, err := embedded.Open(ctx, options)
+	if options.Dir != "" && (errors.Is(err, index.ErrDamaged) || errors.Is(err, index.ErrLost)) {
+		l.log.Warn("the index of this server is damaged, and built again", "error", err)
+		if err := os.RemoveAll(options.Dir); err != nil {
+			return fmt.Errorf("remove a damaged index: %w", err)
+		}
+		x, err = embedded.Open(ctx, options)
+	}
+	if err != nil {
+		return fmt.Errorf("open the index of this server: %w", err)
+	}
+	l.replace(&segments{x, store})
+	if err := RemoveIndexes(l.options.Dir, store); err != nil {
+		l.log.Warn("an index that is not used any more was not removed", "error", err)
+	}
+	return nil
+}
+
+// RemoveIndexes removes the segment indexes in a folder but that of a store, which may be empty.
+func RemoveIndexes(dir, store string) error {
+	if dir == "" {
 		return nil
 	}
-	if err := l.own.Close(); err != nil {
-		return err
+	found, err := filepath.Glob(filepath.Join(dir, indexPrefix+"*"))
+	for _, folder := range found {
+		if filepath.Base(folder) != indexPrefix+store {
+			err = errors.Join(err, os.RemoveAll(folder))
+		}
 	}
-	if err := os.RemoveAll(l.options.Dir); err != nil {
-		return fmt.Errorf("remove an index that is newer than the documents: %w", err)
-	}
-	l.position = 0
-	l.own, err = embedded.Open(ctx, l.options)
 	return err
+}
+
+// replace makes an index the current one. Snapshots of the other may be open.
+func (l *Local) replace(own *segments) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.own.Index != nil {
+		l.past = append(l.past, l.own)
+	}
+	l.own = own
+}
+
+func (l *Local) segments() *segments {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.own
 }
 
 // Close implements index.Index.
 func (l *Local) Close() error {
 	l.stop()
-	_ = l.follows.Acquire(context.Background(), 1) // cannot fail; it is not released, so that nothing follows any more
-	return errors.Join(l.own.Close(), l.Store.Close())
+	<-l.stopped
+	_ = l.applies.Acquire(context.Background(), 1) // cannot fail; it is not released, so that nothing is applied any more
+	l.replace(new(segments))
+	var failed []error
+	for _, s := range l.past {
+		failed = append(failed, s.Close())
+	}
+	return errors.Join(append(failed, l.Store.Close())...)
 }
 
-// follow applies all changes; a later call applies what was changed since.
+// follow applies all changes whenever there may be some, until ctx ends.
 func (l *Local) follow(ctx context.Context) {
-	for {
-		if err := l.follows.Acquire(ctx, 1); err != nil {
-			return
+	for failing := false; ; {
+		changed, err := l.followOnce(ctx)
+		if err != nil && !failing && ctx.Err() == nil {
+			l.log.Warn("the index of this server does not follow the documents", "error", err)
 		}
-		done, err := l.step(ctx)
-		l.follows.Release(1)
-		if err != nil || done {
-			if err != nil && ctx.Err() == nil {
-				l.log.Warn("the index of this server does not follow the documents", "error", err)
-			}
+		if failing = err != nil; changed && l.applied != nil {
+			l.applied()
+		}
+		pause := time.Since(time.Unix(0, l.used.Load())) / 4
+		select {
+		case <-ctx.Done():
 			return
+		case <-time.After(min(max(pause, lookAfter), lookAtLeast)):
+		case <-l.kick:
 		}
 	}
 }
 
-// step applies some changes. The caller holds follows.
-func (l *Local) step(ctx context.Context) (done bool, err error) {
-	m, err := readState(ctx, l.db.Pool())
-	switch {
-	case err != nil:
-		return true, err
-	case m.store != l.store: // another library took its place: what was indexed is not its
-		return true, fmt.Errorf("follow the documents: %w: they were replaced", index.ErrLost)
-	case m.sequence == l.position:
-		return true, nil
+// followOnce applies the changes that are stored, and reports whether there were any. If the documents were removed with their
+// tenant, so is the index.
+func (l *Local) followOnce(ctx context.Context) (changed bool, err error) {
+	for {
+		m, err := readState(ctx, l.db.Pool())
+		if err != nil {
+			if l.removed(ctx) {
+				err = l.alone(ctx, func() error {
+					l.replace(new(segments))
+					return RemoveIndexes(l.options.Dir, "")
+				})
+			}
+			return changed, err
+		}
+		if now, err := l.at(ctx, m); now != nil || err != nil {
+			return changed, err
+		}
+		if _, err := l.apply(ctx); err != nil {
+			return changed, err
+		}
+		changed = true
 	}
+}
+
+// at returns how far the index is if that is exactly the state of the store; nil if it is not.
+func (l *Local) at(ctx context.Context, m state) (*progress, error) {
+	own := l.segments()
+	if own.store != m.store {
+		return nil, nil
+	}
+	position, err := own.position(ctx)
+	if err != nil || position != m.sequence {
+		return nil, err
+	}
+	return &progress{own: own, position: position}, nil
+}
+
+// position returns the number of the last change that the index has, or emptying. Another process may have applied more since.
+func (s *segments) position(ctx context.Context) (int64, error) {
+	cursors, err := s.Cursors(ctx, positionKey)
+	if err != nil || cursors[positionKey] == "" {
+		return 0, err
+	}
+	position, err := strconv.ParseInt(cursors[positionKey], 10, 64)
+	if err != nil {
+		position = emptying
+	}
+	return position, nil
+}
+
+func positionCursor(position int64) map[string]string {
+	return map[string]string{positionKey: strconv.FormatInt(position, 10)}
+}
+
+// apply applies some changes.
+func (l *Local) apply(ctx context.Context) (now progress, err error) {
+	err = l.alone(ctx, func() (err error) {
+		now, err = l.step(ctx)
+		return err
+	})
+	return now, err
+}
+
+// step applies some changes. The caller is alone.
+func (l *Local) step(ctx context.Context) (now progress, err error) {
 	shown, err := l.Store.Snapshot(ctx)
 	if err != nil {
-		return false, err
+		return now, err
 	}
 	defer shown.Close()
-	changes, err := shown.Changes(ctx, l.position, followAtOnce)
-	if err != nil {
-		return false, err
+	if l.segments().store != shown.Store() { // another library took the place of what was indexed
+		if err := l.open(ctx, shown.Store()); err != nil {
+			return now, err
+		}
 	}
-	batch := index.Batch{Delete: changes.Removed, Cursors: map[string]string{positionKey: strconv.FormatInt(changes.Last, 10)}}
+	now.own = l.segments()
+	if now.position, err = now.own.position(ctx); err != nil {
+		return now, err
+	}
+	if now.position == emptying || now.position > shown.Sequence() { // a backup of the store was restored
+		if err := now.own.empty(ctx); err != nil {
+			return now, fmt.Errorf("empty an index that is newer than the documents: %w", err)
+		}
+		now.position = 0
+	}
+	if now.position == shown.Sequence() {
+		return now, nil
+	}
+	changes, err := shown.Changes(ctx, now.position, followAtOnce)
+	if err != nil {
+		return now, err
+	}
+	batch := index.Batch{Delete: changes.Removed, Cursors: positionCursor(changes.Last)}
 	for i := range changes.Put {
 		batch.Upsert = append(batch.Upsert, changes.Put[i].Document)
 	}
-	if _, err := l.own.Write(ctx, batch); err != nil {
-		return false, fmt.Errorf("index the documents: %w", err)
+	if _, err := now.own.Write(ctx, batch); err != nil {
+		return now, fmt.Errorf("index the documents: %w", err)
 	}
-	l.position, l.left = changes.Last, changes
-	return changes.Left == 0, nil
+	now.position, now.left, now.total = changes.Last, changes.Left, changes.Total
+	return now, nil
 }
 
-// current applies all changes and returns with follows held. A long list is applied in the background.
-func (l *Local) current(ctx context.Context) error {
-	for deadline := time.Now().Add(followWait); ; {
-		if err := l.follows.Acquire(ctx, 1); err != nil {
+// empty removes all documents. Interrupted, it begins again.
+func (s *segments) empty(ctx context.Context) error {
+	shown, err := s.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	defer shown.Close()
+	ids, err := shown.DocumentIDs(ctx, index.Selector{All: true})
+	if err != nil {
+		return err
+	}
+	for some := range slices.Chunk(ids, codec.MaxBatchDocuments) {
+		if _, err := s.Write(ctx, index.Batch{Delete: some, Cursors: positionCursor(emptying)}); err != nil {
 			return err
 		}
-		done, err := l.step(ctx)
+	}
+	_, err = s.Write(ctx, index.Batch{Cursors: positionCursor(0)})
+	return err
+}
+
+// current applies all changes that are stored now. A long list is left to the background.
+func (l *Local) current(ctx context.Context) (progress, error) {
+	l.used.Store(time.Now().UnixNano())
+	m, err := readState(ctx, l.db.Pool())
+	if err != nil {
+		return progress{}, err
+	}
+	if now, err := l.at(ctx, m); now != nil || err != nil {
+		return *cmp.Or(now, &progress{}), err
+	}
+	waiting, cancel := context.WithTimeout(ctx, l.wait)
+	defer cancel()
+	for last := (progress{}); ; {
+		now, err := l.apply(waiting)
 		switch {
-		case err == nil && done:
-			return nil
-		case err == nil && time.Now().After(deadline):
-			err = fmt.Errorf("%w: %d of %d documents are left", ErrBehind, l.left.Left, l.left.Total)
+		case err == nil && (now.left == 0 || now.own.store == m.store && now.position >= m.sequence):
+			return now, nil
+		case err == nil:
+			last = now
+			continue
+		case ctx.Err() != nil || waiting.Err() == nil:
+			return now, err
 		}
-		l.follows.Release(1)
-		if err != nil {
+		l.wake()
+		if err = index.ErrBehind; last.total > 0 {
+			err = fmt.Errorf("%w: it lacks %d of %d documents", err, last.left, last.total)
+		}
+		return now, err
+	}
+}
+
+// CatchUp applies all changes, however many there are. report is called with the number that is left, and that of all documents.
+func (l *Local) CatchUp(ctx context.Context, report func(left, total int)) error {
+	for {
+		now, err := l.apply(ctx)
+		if err != nil || now.left == 0 {
 			return err
 		}
+		report(now.left, now.total)
+	}
+}
+
+// wake makes the background apply changes at once.
+func (l *Local) wake() {
+	select {
+	case l.kick <- struct{}{}:
+	default:
 	}
 }
 
@@ -174,25 +397,28 @@ func (l *Local) UpdateAccess(ctx context.Context, patches []index.AccessPatch) (
 	return n, err
 }
 
-// afterwards applies changes that are stored already: if that fails, the next snapshot does it.
+// afterwards applies changes that are stored already, so that who writes faster than is indexed has to wait. What is left is
+// applied by the background, or the next snapshot.
 func (l *Local) afterwards(ctx context.Context, changed bool) {
 	if !changed {
 		return
 	}
-	if err := l.current(ctx); err != nil {
+	now, err := l.apply(ctx)
+	if err != nil && ctx.Err() == nil {
 		l.log.Warn("the index of this server does not follow the documents", "error", err)
-		return
 	}
-	l.follows.Release(1)
+	if err != nil || now.left > 0 {
+		l.wake()
+	}
 }
 
 // Embed implements index.Index. Vectors that another process has made are used.
 func (l *Local) Embed(ctx context.Context, model string, vectors index.Vectorise, report func(index.Embedded)) error {
-	if err := l.current(ctx); err != nil {
+	now, err := l.current(ctx)
+	if err != nil {
 		return err
 	}
-	l.follows.Release(1)
-	return l.own.Embed(ctx, model, l.Vectorise(model, vectors), report)
+	return now.own.Embed(ctx, model, l.Vectorise(model, vectors), report)
 }
 
 // Check implements index.Index: it checks the store and the segment index, which is repaired from the store.
@@ -201,7 +427,11 @@ func (l *Local) Check(ctx context.Context, options index.CheckOptions, report fu
 	if err != nil {
 		return found, err
 	}
-	derived, err := l.own.Check(ctx, options, nil)
+	now, err := l.current(ctx)
+	if err != nil {
+		return found, err
+	}
+	derived, err := now.own.Check(ctx, options, nil)
 	if err != nil {
 		return found, err
 	}
@@ -215,35 +445,31 @@ func (l *Local) Check(ctx context.Context, options index.CheckOptions, report fu
 	if !options.Repair || len(again) == 0 {
 		return found, nil
 	}
-	shown, err := l.Store.Snapshot(ctx)
-	if err != nil {
-		return found, err
-	}
-	defer shown.Close()
-	documents, err := shown.Whole(ctx, again)
-	if err == nil {
-		_, err = l.own.Write(ctx, index.Batch{Upsert: documents})
-	}
-	return found, err
+	return found, l.alone(ctx, func() error { // nothing older than what is applied must be written
+		shown, err := l.Store.Snapshot(ctx)
+		if err != nil {
+			return err
+		}
+		defer shown.Close()
+		documents, err := shown.Whole(ctx, again)
+		if err == nil {
+			_, err = now.own.Write(ctx, index.Batch{Upsert: documents})
+		}
+		return err
+	})
 }
 
 // Snapshot implements index.Index. It has all changes that were stored before the call.
 func (l *Local) Snapshot(ctx context.Context) (index.Snapshot, error) {
-	if err := l.current(ctx); err != nil {
-		return nil, err
-	}
-	defer l.follows.Release(1)
-	inner, err := l.own.Snapshot(ctx)
+	now, err := l.current(ctx)
 	if err != nil {
 		return nil, err
 	}
-	m, err := readState(ctx, l.db.Pool())
+	inner, err := now.own.Snapshot(ctx)
 	if err != nil {
-		inner.Close()
 		return nil, err
 	}
-	m.sequence = l.position
-	return &localSnapshot{Snapshot: inner, local: l, version: m.version()}, nil
+	return &localSnapshot{Snapshot: inner, local: l, version: now.version()}, nil
 }
 
 // localSnapshot is a snapshot of the segment index under the store's version.
@@ -255,6 +481,16 @@ type localSnapshot struct {
 
 // Version implements index.Snapshot.
 func (s *localSnapshot) Version() string { return s.version }
+
+// Engine names what found the passages.
+func (s *localSnapshot) Engine() string { return "this server's index of PostgreSQL" }
+
+// Stats implements index.Snapshot.
+func (s *localSnapshot) Stats(ctx context.Context) (index.Stats, error) {
+	stats, err := s.Snapshot.Stats(ctx)
+	stats.Engine = "documents in PostgreSQL, indexed by each server"
+	return stats, err
+}
 
 // resolve replaces AddedSince, as the segment index knows only when it got a document.
 func (s *localSnapshot) resolve(ctx context.Context, f index.Filter) (index.Filter, error) {

@@ -30,7 +30,7 @@ type Put struct {
 	AccessAlone bool
 }
 
-// Changes returns the changes behind a position, at most limit.
+// Changes returns the changes behind a position, at most limit, and no more passages than Export would.
 func (s *Snapshot) Changes(ctx context.Context, position int64, limit int) (found Changes, err error) {
 	err = s.locked(func() error {
 		type change struct {
@@ -51,6 +51,15 @@ func (s *Snapshot) Changes(ctx context.Context, position int64, limit int) (foun
 		found.Last, found.Total = s.state.sequence, s.state.documents
 		if len(list) == limit {
 			found.Last = list[limit-1].number
+		}
+		rows, err := s.read.rows(ctx, "WHERE changed > ? AND changed <= ? ORDER BY changed", position, found.Last)
+		if err != nil {
+			return err
+		}
+		if most := fitting(rows); most < len(rows) {
+			rows, found.Last = rows[:most], rows[most].changed-1
+		}
+		if found.Last < s.state.sequence {
 			err := get(ctx, s.tx, []any{&found.Left}, `SELECT (SELECT count(*) FROM documents WHERE changed > ?) +
 				(SELECT count(*) FROM removals WHERE changed > ?)`, found.Last, found.Last)
 			if err != nil {
@@ -58,13 +67,9 @@ func (s *Snapshot) Changes(ctx context.Context, position int64, limit int) (foun
 			}
 		}
 		for _, c := range list {
-			if c.id != "" {
+			if c.id != "" && c.number <= found.Last {
 				found.Removed = append(found.Removed, c.id)
 			}
-		}
-		rows, err := s.read.rows(ctx, "WHERE changed > ? AND changed <= ? ORDER BY changed", position, found.Last)
-		if err != nil {
-			return err
 		}
 		documents, err := s.read.whole(ctx, rows)
 		for i, d := range documents {

@@ -2,7 +2,6 @@ package shared
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -32,7 +31,7 @@ func open(t *testing.T, dir string) *Store {
 // openLocal opens what one of several processes has open.
 func openLocal(t *testing.T, shared, own string) *Local {
 	t.Helper()
-	local, err := OpenLocal(t.Context(), open(t, shared), embedded.Options{Dir: own})
+	local, err := OpenLocal(t.Context(), open(t, shared), embedded.Options{Dir: own}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +52,7 @@ func TestConformanceOnPostgres(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		local, err := OpenLocal(t.Context(), store, embedded.Options{Dir: t.TempDir()})
+		local, err := OpenLocal(t.Context(), store, embedded.Options{Dir: t.TempDir()}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,19 +170,6 @@ func TestRestoredStore(t *testing.T) {
 	x = openLocal(t, store, own)
 	defer func() { _ = x.Close() }()
 	expect(t, x, everything, "walrus", "kept")
-}
-
-// TestReplacedStore: of a library that took the place of another one, nothing of the other one is found.
-func TestReplacedStore(t *testing.T) {
-	x := openLocal(t, t.TempDir(), t.TempDir())
-	defer func() { _ = x.Close() }()
-	put(t, x, page("old", "walrus"))
-	if _, err := x.db.(*sqlite.DB).Writer.ExecContext(t.Context(), "UPDATE library SET store = 'another'"); err != nil {
-		t.Fatal(err)
-	}
-	if s, err := x.Snapshot(t.Context()); !errors.Is(err, index.ErrLost) {
-		t.Errorf("snapshot %v, %v", s, err)
-	}
 }
 
 // TestVectorsAreShared: a text that one process has embedded, or whose refusal it knows, is not sent again.

@@ -1,5 +1,5 @@
 // Package shared keeps the documents of a library in a database that several server processes use. The database is
-// authoritative, and the log of its own changes: what searches it, package weaviate or a segment index of each process
+// authoritative, and the log of its own changes: what searches it, package weaviate or a segment index on each machine
 // (Local), follows the log, and can be built from it again at any time.
 package shared
 
@@ -151,6 +151,11 @@ func Drop(ctx context.Context, database, tenant string) error {
 		return fmt.Errorf("remove the documents: %w", err)
 	}
 	return nil
+}
+
+// removed reports whether a server's database has the documents no more.
+func (s *Store) removed(ctx context.Context) (gone bool) {
+	return s.pool != nil && get(ctx, s.db.Pool(), []any{&gone}, "SELECT to_regclass('library') IS NULL") == nil && gone
 }
 
 // Stat describes the file of a store in a folder; nil if there is none.

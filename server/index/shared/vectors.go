@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
+	"strings"
 
 	"quarry/server/index"
 	"quarry/server/index/codec"
@@ -14,13 +16,19 @@ import (
 // refuses.
 func (s *Store) Vectors(ctx context.Context, model string, keys []vector.Key) (map[vector.Key][]float32, error) {
 	found := make(map[vector.Key][]float32, len(keys))
-	for _, key := range keys {
+	for some := range slices.Chunk(keys, rowsAtOnce) {
+		args := []any{model}
+		for _, key := range some {
+			args = append(args, key[:])
+		}
 		err := each(ctx, s.db.Pool(), func(row *sql.Rows) error {
-			data := sql.RawBytes(nil)
-			err := row.Scan(&data)
-			found[key] = codec.Vector(data)
-			return err
-		}, "SELECT vector FROM embeddings WHERE model = ? AND hash = ?", model, key[:])
+			hash, data := sql.RawBytes(nil), sql.RawBytes(nil)
+			if err := row.Scan(&hash, &data); err != nil {
+				return err
+			}
+			found[vector.Key(hash)] = codec.Vector(data)
+			return nil
+		}, "SELECT hash, vector FROM embeddings WHERE model = ? AND hash IN (?"+strings.Repeat(", ?", len(some)-1)+")", args...)
 		if err != nil {
 			return nil, err
 		}

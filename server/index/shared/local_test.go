@@ -1,0 +1,260 @@
+package shared
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"quarry/internal/testkit/postgrestest"
+	"quarry/server/index"
+	"quarry/server/index/embedded"
+	"quarry/server/sqlite"
+)
+
+// execute changes the store of an index past its API.
+func (l *Local) execute(t *testing.T, statements ...string) {
+	t.Helper()
+	for _, statement := range statements {
+		if _, err := l.db.(*sqlite.DB).Writer.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func closeLocal(t *testing.T, x *Local) {
+	t.Helper()
+	if err := x.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestReplacedStore: of a library that took the place of another one, nothing of the other one is found or kept.
+func TestReplacedStore(t *testing.T) {
+	own := t.TempDir()
+	x := openLocal(t, t.TempDir(), own)
+	defer closeLocal(t, x)
+	put(t, x, page("old", "walrus"))
+	before, err := x.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer before.Close()
+	x.execute(t, "UPDATE library SET store = 'another', sequence = 0, documents = 0, chunks = 0", "DELETE FROM documents", "DELETE FROM chunks")
+	expect(t, x, everything, "walrus")
+	put(t, x, page("new", "walrus"))
+	expect(t, x, everything, "walrus", "new")
+	if stats, err := before.Stats(t.Context()); err != nil || stats.Documents != 1 {
+		t.Errorf("an open snapshot has %d documents, %v", stats.Documents, err)
+	}
+	if found, err := filepath.Glob(filepath.Join(own, indexPrefix+"*")); err != nil || len(found) != 1 || filepath.Base(found[0]) != indexPrefix+"another" {
+		t.Errorf("indexes %q, %v", found, err)
+	}
+}
+
+// TestRestoredMeanwhile: an open index that has changes which the store lacks is emptied and built again.
+func TestRestoredMeanwhile(t *testing.T) {
+	x := openLocal(t, t.TempDir(), t.TempDir())
+	defer closeLocal(t, x)
+	put(t, x, page("kept", "walrus"))
+	put(t, x, page("lost", "walrus"))
+	lost := "(SELECT row FROM documents WHERE id = 'lost')"
+	x.execute(t, "DELETE FROM chunks WHERE document = "+lost, "DELETE FROM documents WHERE id = 'lost'", "UPDATE library SET sequence = 1, documents = 1, chunks = 1")
+	expect(t, x, everything, "walrus", "kept")
+	put(t, x, page("other", "walrus"))
+	expect(t, x, everything, "walrus", "kept", "other")
+	// Interrupted while it was emptied.
+	if _, err := x.own.Write(t.Context(), index.Batch{Delete: []string{"kept"}, Cursors: positionCursor(emptying)}); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, x, everything, "walrus", "kept", "other")
+}
+
+// TestDamagedIndex: an index that cannot be opened is built again.
+func TestDamagedIndex(t *testing.T) {
+	store, own := t.TempDir(), t.TempDir()
+	x := openLocal(t, store, own)
+	put(t, x, page("one", "walrus"))
+	closeLocal(t, x)
+	found, err := filepath.Glob(filepath.Join(own, indexPrefix+"*", "library.db"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%q, %v", found, err)
+	}
+	if err := os.WriteFile(found[0], []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x = openLocal(t, store, own)
+	defer closeLocal(t, x)
+	expect(t, x, everything, "walrus", "one")
+}
+
+// TestProcessesOfOneMachine: processes that share an index and change the same documents all the time, and one with an index of
+// its own, end up with what is stored.
+func TestProcessesOfOneMachine(t *testing.T) {
+	store, own := t.TempDir(), t.TempDir()
+	all := []*Local{openLocal(t, store, own), openLocal(t, store, own), openLocal(t, store, t.TempDir())}
+	var group sync.WaitGroup
+	for n, x := range all {
+		defer closeLocal(t, x)
+		group.Go(func() {
+			for round := range 20 {
+				id := fmt.Sprint("shared", round%3)
+				batch := index.Batch{Upsert: []index.Document{page(id, fmt.Sprint("walrus by ", n, " in ", round))}}
+				if round%2 == n%2 {
+					batch = index.Batch{Delete: []string{id}}
+				}
+				if _, err := x.Write(t.Context(), batch); err != nil {
+					t.Error(err)
+				}
+				shown, err := x.Snapshot(t.Context())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				shown.Close()
+			}
+		})
+	}
+	group.Wait()
+	stored, err := all[0].Export(t.Context(), "", 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range all {
+		var ids []string
+		for _, d := range stored {
+			ids = append(ids, d.ID)
+			expect(t, x, index.Filter{Access: everything.Access, Among: []string{d.ID}}, d.Chunks[0].Text[len("walrus "):], d.ID)
+		}
+		expect(t, x, everything, "walrus", ids...)
+	}
+}
+
+// TestBehind: a search in an index that lacks many documents fails with their number, and the background adds them.
+func TestBehind(t *testing.T) {
+	store := t.TempDir()
+	a := openLocal(t, store, t.TempDir())
+	defer closeLocal(t, a)
+	var pages []index.Document
+	for n := range followAtOnce + 1 {
+		pages = append(pages, page(fmt.Sprintf("%04d", n), "walrus"))
+	}
+	docs := open(t, store)
+	applied := make(chan struct{}, 1)
+	x, err := OpenLocal(t.Context(), docs, embedded.Options{Dir: t.TempDir()}, func() {
+		select {
+		case applied <- struct{}{}:
+		default:
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeLocal(t, x)
+	x.wait = 0
+	if err := x.alone(t.Context(), func() error {
+		put(t, a, pages...)
+		_, err := x.Snapshot(t.Context())
+		return err
+	}); !errors.Is(err, index.ErrBehind) {
+		t.Errorf("searched: %v", err)
+	}
+	x.wake()
+	<-applied
+	expect(t, x, index.Filter{Access: everything.Access, Among: []string{"0000", "1000"}}, "walrus", "0000", "1000")
+	fresh := openLocal(t, store, t.TempDir())
+	defer closeLocal(t, fresh)
+	if err := fresh.CatchUp(t.Context(), func(left, total int) {
+		if left > followAtOnce || total != len(pages) {
+			t.Errorf("%d of %d are left", left, total)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	fresh.wait = 0
+	expect(t, fresh, index.Filter{Access: everything.Access, Among: []string{"0000", "1000"}}, "walrus", "0000", "1000")
+}
+
+// TestChangesFit: changes of documents with many passages are read in parts, and none is skipped.
+func TestChangesFit(t *testing.T) {
+	x := open(t, t.TempDir())
+	defer func() { _ = x.Close() }()
+	long := func(id string) index.Document {
+		d := page(id, "walrus")
+		d.Chunks = slices.Repeat(d.Chunks, exportChunks*2/3)
+		return d
+	}
+	put(t, x, page("gone", "walrus"), long("a"))
+	put(t, x, long("b"))
+	if _, err := x.Write(t.Context(), index.Batch{Delete: []string{"gone"}}); err != nil {
+		t.Fatal(err)
+	}
+	shown, err := x.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer shown.Close()
+	var seen []string
+	for position, parts := int64(0), 0; position < shown.Sequence(); parts++ {
+		changes, err := shown.Changes(t.Context(), position, 100)
+		if err != nil || parts > 1 || changes.Last <= position {
+			t.Fatalf("part %d ends at %d, %v", parts, changes.Last, err)
+		}
+		if changes.Left != 2-2*parts {
+			t.Errorf("part %d: %d left", parts, changes.Left)
+		}
+		for _, put := range changes.Put {
+			seen = append(seen, put.ID)
+		}
+		seen, position = append(seen, changes.Removed...), changes.Last
+	}
+	if !slices.Equal(seen, []string{"a", "b", "gone"}) {
+		t.Errorf("changes %q", seen)
+	}
+}
+
+// TestRemovedOnPostgres: when documents are removed at another server, their index goes, too; new ones of the same tenant are found.
+func TestRemovedOnPostgres(t *testing.T) {
+	ctx, address, own := t.Context(), postgrestest.Address(t, t.TempDir()), t.TempDir()
+	openStore := func() *Store {
+		t.Helper()
+		store, err := Open(ctx, Options{Database: address, Tenant: "acme"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return store
+	}
+	x, err := OpenLocal(ctx, openStore(), embedded.Options{Dir: own}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeLocal(t, x)
+	put(t, x, page("old", "walrus"))
+	drop := func() {
+		if err := Drop(context.WithoutCancel(ctx), address, "acme"); err != nil {
+			t.Error(err)
+		}
+	}
+	drop()
+	if _, err := x.followOnce(ctx); err != nil {
+		t.Error(err)
+	}
+	if found, err := filepath.Glob(filepath.Join(own, indexPrefix+"*")); len(found) > 0 || err != nil {
+		t.Errorf("left of the index: %q, %v", found, err)
+	}
+	if _, err := x.Snapshot(ctx); err == nil {
+		t.Error("searched documents that were removed")
+	}
+	y := openStore()
+	defer drop()
+	defer func() { _ = y.Close() }()
+	y.now = func() time.Time { return time.Unix(1, 0) }
+	put(t, y, page("new", "walrus"))
+	expect(t, x, everything, "walrus", "new")
+}
