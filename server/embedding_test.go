@@ -1,10 +1,12 @@
 package server
 
 import (
+	"context"
 	"net/http"
 	"testing"
 
 	"quarry/internal/testkit/llmtest"
+	"quarry/server/api"
 	"quarry/server/directory"
 	"quarry/server/llm"
 )
@@ -65,6 +67,67 @@ func TestEmbeddingEndsWithTheServer(t *testing.T) {
 		t.Fatalf("HTTP %d %s", status, body)
 	}
 	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestVectorsOfOneDatabase: documents that another server has stored and embedded get their vectors here, without the model.
+func TestVectorsOfOneDatabase(t *testing.T) {
+	t.Parallel()
+	place := machines(t)
+	var servers [2]*Server
+	for i, reply := range []llmtest.Answer{llmtest.Vectors(llmtest.DefaultDimensions), llmtest.Status(http.StatusInternalServerError, "asked")} {
+		model := llmtest.New()
+		t.Cleanup(model.Close)
+		model.OnVectors(reply)
+		options := place()
+		options.DocumentsInDatabase = true
+		var err error
+		if options.Models, err = llm.New(llm.Config{Embedding: llm.Embedding{BaseURL: model.BaseURL(), Model: "nomic"}, Transport: &http.Transport{}}); err != nil {
+			t.Fatal(err)
+		}
+		servers[i] = openServer(t, options)
+	}
+	here, there := servers[0], servers[1]
+	vectors := func(ctx context.Context, s *Server) (int, error) {
+		x, err := s.index(ctx, directory.DefaultTenant, false)
+		if err != nil {
+			return 0, err
+		}
+		shown, err := x.Snapshot(ctx)
+		if err != nil {
+			return 0, err
+		}
+		defer shown.Close()
+		stats, err := shown.Stats(ctx)
+		return stats.Vectors, err
+	}
+	if err := there.Admit(api.PublicOptions{}).Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	there.vectors.loops[directory.DefaultTenant].Wait() // from now on, it makes vectors of what it notices itself
+	embedded, found, embed := make(chan struct{}), make(chan error, 1), there.vectors.embed
+	there.vectors.embed = func(ctx context.Context, tenant string) error {
+		<-embedded
+		err := embed(ctx, tenant)
+		if n, failed := vectors(ctx, there); n > 0 || err != nil || failed != nil {
+			select {
+			case found <- err:
+			default:
+			}
+		}
+		return err
+	}
+	if status, body := ask(t, here, "POST", "/onyx-api/ingestion",
+		`{"document":{"sections":[{"text":"a lantern"}],"source":"ingestion_api","semantic_identifier":"x","metadata":{}}}`); status != http.StatusOK {
+		t.Fatalf("HTTP %d %s", status, body)
+	}
+	here.vectors.loops[directory.DefaultTenant].Wait()
+	if n, err := vectors(t.Context(), here); n != 1 || err != nil {
+		t.Fatalf("%d vectors, %v", n, err)
+	}
+	close(embedded)
+	if err := <-found; err != nil {
 		t.Error(err)
 	}
 }

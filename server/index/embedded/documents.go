@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"quarry/server/index"
 	"quarry/server/index/codec"
@@ -232,31 +231,3 @@ func (l *library) ids(ctx context.Context, yield func(id string) error) error {
 }
 
 func chunkKey(row int64, ordinal int) int64 { return row<<ordinalBits | int64(ordinal)&ordinalMask }
-
-// selection is the condition that a selector stands for; empty when it names nothing.
-func selection(by index.Selector) (where string, args []any) {
-	var conditions []string
-	add := func(condition string, values ...any) {
-		conditions = append(conditions, condition)
-		args = append(args, values...)
-	}
-	if by.All {
-		add("TRUE")
-	}
-	if by.Origin != "" {
-		add("origin = ?", by.Origin)
-	}
-	if by.Posted {
-		add("(origin = '' OR origin GLOB 'cc_pair:*')")
-	}
-	if by.Source != "" {
-		add("source = ?", by.Source)
-	}
-	if by.Link != "" {
-		add("link = ?", by.Link)
-	}
-	if by.Set != "" {
-		add("row IN (SELECT document FROM document_sets WHERE name = ?)", by.Set)
-	}
-	return strings.Join(conditions, " AND "), args
-}

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"quarry/server/index"
+	"quarry/server/index/codec"
 	"quarry/server/index/lexical"
 	"quarry/server/index/segment"
 	"quarry/server/sqldb"
@@ -292,7 +293,7 @@ func admits(access index.Access, document *index.Document) bool {
 
 // DocumentIDs implements index.Snapshot. The ids ascend.
 func (s *snapshot) DocumentIDs(ctx context.Context, by index.Selector) ([]string, error) {
-	where, args := selection(by)
+	where, args := codec.Selection(by)
 	if where == "" {
 		return nil, nil
 	}

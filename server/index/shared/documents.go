@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"quarry/server/index"
 	"quarry/server/index/codec"
@@ -135,32 +134,4 @@ func (r reader) whole(ctx context.Context, rows []*stored) ([]index.Document, er
 		}
 	}
 	return documents, nil
-}
-
-// selection is the condition that a selector stands for; empty when it names nothing.
-func selection(by index.Selector) (where string, args []any) {
-	var conditions []string
-	add := func(condition string, values ...any) {
-		conditions = append(conditions, condition)
-		args = append(args, values...)
-	}
-	if by.All {
-		add("TRUE")
-	}
-	if by.Origin != "" {
-		add("origin = ?", by.Origin)
-	}
-	if by.Posted {
-		add("(origin = '' OR substr(origin, 1, 8) = 'cc_pair:')")
-	}
-	if by.Source != "" {
-		add("source = ?", by.Source)
-	}
-	if by.Link != "" {
-		add("link = ?", by.Link)
-	}
-	if by.Set != "" {
-		add("row IN (SELECT document FROM document_sets WHERE name = ?)", by.Set)
-	}
-	return strings.Join(conditions, " AND "), args
 }

@@ -16,6 +16,8 @@ import (
 	"quarry/server/index"
 	"quarry/server/index/embedded"
 	"quarry/server/sqlite"
+
+	"github.com/gofrs/flock"
 )
 
 // execute changes the store of an index past its API.
@@ -99,6 +101,17 @@ func TestDamagedIndex(t *testing.T) {
 func TestProcessesOfOneMachine(t *testing.T) {
 	store, own := t.TempDir(), t.TempDir()
 	all := []*Local{openLocal(t, store, own), openLocal(t, store, own), openLocal(t, store, t.TempDir())}
+	other := flock.New(filepath.Join(own, lockName))
+	defer func() { _ = other.Close() }()
+	if err := all[0].alone(t.Context(), func() error {
+		locked, err := other.TryLock()
+		if locked {
+			t.Error("two processes apply changes at the same time")
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
 	var group sync.WaitGroup
 	for n, x := range all {
 		defer closeLocal(t, x)

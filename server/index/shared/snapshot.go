@@ -213,7 +213,7 @@ func (s *Snapshot) Whole(ctx context.Context, ids []string) (documents []index.D
 
 // DocumentIDs implements index.Snapshot. The ids ascend.
 func (s *Snapshot) DocumentIDs(ctx context.Context, by index.Selector) (ids []string, err error) {
-	where, args := selection(by)
+	where, args := codec.Selection(by)
 	if where == "" {
 		return nil, nil
 	}
