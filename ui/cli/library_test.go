@@ -311,3 +311,15 @@ func TestReadOnlyRefusesEveryChange(t *testing.T) {
 		run(t, doors, terminal{}, arguments...).check(t, ExitNotAvailable).twoLines(t, "QUARRY_READONLY")
 	}
 }
+
+// TestStatusNamesTheEngine: one that does not search the files says what to do while it has no documents.
+func TestStatusNamesTheEngine(t *testing.T) {
+	for documents, wantsHint := range map[string]bool{"0": true, "7": false} {
+		s := newOnyx(t)
+		s.on("/library/status", body(http.StatusOK, []byte(`{"documents":`+documents+`,"chunks":9,"engine":"documents in PostgreSQL, indexed by each server"}`)))
+		got := run(t, localDoors(s.URL), terminal{tty: true, width: 120}, "status").check(t, ExitSuccess).out
+		if !strings.Contains(got, "documents in PostgreSQL, indexed by each server\n") || strings.Contains(got, "quarry migrate") != wantsHint {
+			t.Errorf("with %s documents:\n%s", documents, got)
+		}
+	}
+}

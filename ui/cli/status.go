@@ -183,6 +183,9 @@ func (a *app) statusText(status statusReport) string {
 	line("Documents", "%d, in %s, %s on disk", library.Documents, text.Count(library.Chunks, "passage"), text.Size(library.Bytes))
 	if library.Engine != "" {
 		line("Engine", "%s", library.Engine)
+		if library.Documents == 0 {
+			line("", "does not search the library's files: copy them with quarry migrate, or unset index.engine")
+		}
 	}
 	if library.Database != "" {
 		line("People, chats", "%s", library.Database)
