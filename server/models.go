@@ -161,7 +161,7 @@ func (e *embedding) changed(tenant string) {
 func (e *embedding) work(tenant string) {
 	for e.ctx.Err() == nil {
 		err := guard.Call(func() error { return e.embed(e.ctx, tenant) })
-		if err == nil || e.ctx.Err() != nil || errors.Is(err, index.ErrReadOnly) {
+		if err == nil || e.ctx.Err() != nil || errors.Is(err, index.ErrReadOnly) || errors.Is(err, index.ErrReplaced) {
 			return
 		}
 		e.log(tenant, err)
@@ -189,7 +189,7 @@ func (s *Server) newEmbedding() *embedding {
 		if _, ok := s.options.Models.Embedder(); !ok || s.options.ReadOnly || s.options.Sample {
 			return nil
 		}
-		documents, err := s.index(ctx, tenant, false)
+		documents, err := s.library(ctx, tenant, false)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -147,7 +149,46 @@ func lanterns(t *testing.T, server *Server, tenant string, access ...string) (do
 func TestServersOfOneCluster(t *testing.T) {
 	t.Parallel()
 	cluster := testCluster(t)
-	documentsOfServers(t, func(o *Options) { o.Weaviate = &cluster })
+	servers := documentsOfServers(t, func(o *Options) { o.Weaviate = &cluster })
+	ctx := t.Context()
+	store(t, servers[0], "acme", "one")
+	if n := lanterns(t, servers[1], "acme"); n != 1 {
+		t.Errorf("the other server finds %d documents", n)
+	}
+	documents, err := servers[0].openStore(ctx, "acme", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, err := weaviate.Name(ctx, documents, "acme")
+	if err = errors.Join(err, documents.Close()); err != nil || tenantsOf(t, cluster, name) != 1 {
+		t.Fatalf("Weaviate does not have %q: %v", name, err)
+	}
+	options := servers[0].options // Weaviate is away for the server that removes the tenant
+	options.Home, options.Weaviate = t.TempDir(), &weaviate.Cluster{Hosts: []string{"127.0.0.1:1"}, GRPC: 1, Replication: 1}
+	if err := openServer(t, options).removeTenant(ctx, "acme"); err != nil {
+		t.Fatal(err)
+	}
+	if err := servers[0].sweep(ctx); err != nil || tenantsOf(t, cluster, name) != 0 {
+		t.Errorf("%s is left in Weaviate (%v)", name, err)
+	}
+	if names, err := servers[0].people.RemovedLibraries(ctx); err != nil || len(names) > 0 {
+		t.Errorf("to be removed: %q, %v", names, err)
+	}
+	if _, err := servers[1].library(ctx, "acme", false); !errors.Is(err, index.ErrReplaced) {
+		t.Errorf("opened a removed tenant: %v", err)
+	}
+	if err := servers[0].people.AddTenant(ctx, "acme"); err != nil {
+		t.Fatal(err)
+	}
+	for i, server := range servers {
+		if n := lanterns(t, server, "acme"); n != 0 {
+			t.Errorf("server %d finds %d documents in a new tenant of the same name", i, n)
+		}
+	}
+	store(t, servers[0], "acme", "two")
+	if n := lanterns(t, servers[1], "acme"); n != 1 {
+		t.Errorf("the other server finds %d documents", n)
+	}
 }
 
 // TestDocumentsOfOneDatabase has an index in each server.
@@ -256,6 +297,29 @@ func store(t *testing.T, server *Server, tenant, id string) {
 	if _, err := x.Write(t.Context(), index.Batch{Upsert: []index.Document{d}}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// tenantsOf counts the tenants of a name in the collections of a cluster.
+func tenantsOf(t *testing.T, cluster weaviate.Cluster, name string) (n int) {
+	t.Helper()
+	var schema struct{ Classes []struct{ Class string } }
+	var tenants []struct{ Name string }
+	get := func(path string, into any) {
+		response := send(t, http.MethodGet, "http://"+cluster.Hosts[0]+"/v1/schema"+path, "", "")
+		if err := json.NewDecoder(response.Body).Decode(into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	get("", &schema)
+	for _, class := range schema.Classes {
+		get("/"+class.Class+"/tenants", &tenants)
+		for _, tenant := range tenants {
+			if tenant.Name == name {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // TestUnavailableDatabase: outsiders get a 503 without details, the owner the reason and what to do.

@@ -3,7 +3,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +17,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"quarry/internal/guard"
 	"quarry/server/api"
 	"quarry/server/chat"
 	"quarry/server/directory"
@@ -83,13 +83,14 @@ type Options struct {
 
 // Server is an open server. Close it when it is no longer needed.
 type Server struct {
-	options Options
-	api     *api.Server
-	people  *directory.Directory
-	pool    *postgres.Pool // of Options.Database; nil: files
-	budget  *llm.Budget    // nil: no limit
-	grace   time.Duration  // for open requests when the server stops
-	vectors *embedding
+	options  Options
+	api      *api.Server
+	people   *directory.Directory
+	pool     *postgres.Pool // of Options.Database; nil: files
+	budget   *llm.Budget    // nil: no limit
+	grace    time.Duration  // for open requests when the server stops
+	vectors  *embedding
+	sweeping guard.Loop
 
 	// Replaced in tests.
 	stat func(tenant string) (tenantFiles, error)
@@ -142,7 +143,7 @@ func Open(_ context.Context, options Options) (*Server, error) {
 		move = nil
 	}
 	s.api = api.New(api.Options{
-		Migrate: move, Database: database, Coordinator: servers, Directory: s.people, Index: s.index, Chats: s.chats, RemoveTenant: s.removeTenant, Models: options.Models, Budget: s.budget,
+		Migrate: move, Database: database, Coordinator: servers, Directory: s.people, Index: s.library, Chats: s.chats, RemoveTenant: s.removeTenant, Removed: s.removed, Models: options.Models, Budget: s.budget,
 		Federated: options.Federated, Empty: options.Empty,
 		Changed: s.vectors.changed,
 		Version: options.Version, Profile: options.Profile,
@@ -178,6 +179,7 @@ func (s *Server) Close() error {
 		return nil
 	}
 	s.api.Close()
+	s.sweeping.Wait()
 	err := s.closeAll()
 	if s.pool != nil {
 		err = errors.Join(err, s.pool.Close())
@@ -255,7 +257,7 @@ func (s *Server) openIndex(ctx context.Context, tenant string, create bool) (ind
 	}
 	options.Dir = tenantFolder(s.options.Home, tenant)
 	if s.isDistributed() {
-		return s.openDistributed(ctx, options.Dir, tenant, create)
+		return s.openDistributed(ctx, tenant, create)
 	}
 	found, err := embedded.Exists(options.Dir)
 	switch {
@@ -265,45 +267,6 @@ func (s *Server) openIndex(ctx context.Context, tenant string, create bool) (ind
 		return nil, errAbsent
 	}
 	return s.open(ctx, options)
-}
-
-// isDistributed reports whether documents are in a store that several servers can share.
-func (s *Server) isDistributed() bool {
-	return s.options.Weaviate != nil || s.options.DocumentsInDatabase
-}
-
-// openDistributed opens a tenant's documents in a store that several servers can share; errAbsent if there are none.
-func (s *Server) openDistributed(ctx context.Context, folder, tenant string, create bool) (index.Index, error) {
-	if found, err := shared.Stat(folder); s.pool == nil && (err != nil || found == nil && !create) {
-		return nil, cmp.Or(err, errAbsent)
-	}
-	store, err := shared.Open(ctx, shared.Options{Dir: folder, Database: s.options.Database, Tenant: tenant,
-		ReadOnly: s.options.ReadOnly, Now: s.options.Now, Log: s.options.Log})
-	if err != nil {
-		return nil, err
-	}
-	var documents index.Index
-	if s.options.Weaviate != nil {
-		documents, err = weaviate.Open(ctx, store, weaviate.Options{Cluster: *s.options.Weaviate, Tenant: tenant, Log: s.options.Log})
-	} else {
-		documents, err = shared.OpenLocal(ctx, store, embedded.Options{Dir: folder, Now: s.options.Now, Log: s.options.Log}, func() {
-			s.changedElsewhere(tenant)
-		})
-	}
-	if err != nil {
-		return nil, errors.Join(err, store.Close())
-	}
-	return documents, nil
-}
-
-// changedElsewhere makes the vectors of documents that other servers have stored; those that they have made are used.
-func (s *Server) changedElsewhere(tenant string) {
-	s.mutex.Lock()
-	serving := s.serving
-	s.mutex.Unlock()
-	if serving {
-		s.vectors.changed(tenant)
-	}
 }
 
 // openEmbedded converts a nil *embedded.Index to a nil index.Index.

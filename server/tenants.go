@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sync/semaphore"
@@ -30,17 +31,51 @@ func (s *Server) removeTenant(ctx context.Context, id string) error {
 	} else if err != nil {
 		return err
 	}
-	restore, err := s.setAside(ctx, id)
+	forget, err := s.noteRemoved(ctx, id)
 	if err != nil {
 		return err
 	}
+	state := s.state(id)
+	removing := func(is bool) {
+		s.mutex.Lock()
+		defer s.mutex.Unlock()
+		state.removing = is
+	}
+	removing(true)
+	defer removing(false)
+	restore, err := s.setAside(ctx, id)
+	if err != nil {
+		return errors.Join(err, forget())
+	}
 	if err := s.dropDocuments(ctx, id); err != nil {
-		return errors.Join(err, restore())
+		return errors.Join(err, restore(), forget())
 	}
 	if err := s.people.RemoveTenant(ctx, id); err != nil {
-		return errors.Join(err, restore())
+		return errors.Join(err, restore(), forget())
 	}
-	return errors.Join(s.dropDocuments(ctx, id), s.sweepRemoved(id)) // another server may have stored something meanwhile
+	err = errors.Join(s.dropDocuments(ctx, id), s.sweepRemoved(id)) // another server may have stored something meanwhile
+	s.sweepNow(ctx)
+	return err
+}
+
+// removed reports whether a tenant does not exist any more.
+func (s *Server) removed(ctx context.Context, id string) bool {
+	s.mutex.Lock()
+	removing := s.tenants[id] != nil && s.tenants[id].removing
+	s.mutex.Unlock()
+	if removing || id == directory.DefaultTenant {
+		return removing
+	}
+	tenants, err := s.people.Tenants(ctx)
+	return err == nil && !slices.Contains(tenants, id)
+}
+
+// library is index for requests: what a request stores for a tenant that is being removed would stay for ever.
+func (s *Server) library(ctx context.Context, tenant string, create bool) (index.Index, error) {
+	if s.isDistributed() && s.removed(ctx, tenant) {
+		return nil, index.ErrReplaced
+	}
+	return s.index(ctx, tenant, create)
 }
 
 // dropDocuments removes a tenant's documents from the database that several servers share.
@@ -170,32 +205,39 @@ func (s *Server) noteFiles(tenant string, note func(now tenantFiles)) error {
 // for a new tenant of the same name. They are closed with the server, because requests may still read them.
 func (s *Server) current(ctx context.Context, tenant string) (*tenantState, error) {
 	state := s.state(tenant)
-	s.mutex.Lock()
-	then := state.files
-	s.mutex.Unlock()
-	if then == (tenantFiles{}) {
-		return state, nil
-	}
-	now, err := s.stat(tenant)
-	if err != nil {
-		return nil, err
-	}
-	if !then.replaced(now) {
-		return state, nil
+	if replaced, err := s.replacedNow(ctx, tenant, state); err != nil || !replaced {
+		return state, err
 	}
 	if err := state.lock.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
 	defer state.lock.Release(1)
-	if now, err = s.stat(tenant); err != nil {
-		return nil, err
-	}
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if state.files.replaced(now) {
+	replaced, err := s.replacedNow(ctx, tenant, state)
+	if err == nil && replaced {
+		s.mutex.Lock()
+		defer s.mutex.Unlock()
 		s.replaced = append(s.replaced, state.detach()...)
 	}
-	return state, nil
+	return state, err
+}
+
+// replacedNow reports whether another process has removed what is open of a tenant.
+func (s *Server) replacedNow(ctx context.Context, tenant string, state *tenantState) (bool, error) {
+	s.mutex.Lock()
+	then, open := state.files, state.documents.value
+	s.mutex.Unlock()
+	if documents, ok := open.(interface {
+		Replaced(ctx context.Context) (bool, error)
+	}); ok {
+		if replaced, err := documents.Replaced(ctx); replaced || err != nil {
+			return replaced, err
+		}
+	}
+	if then == (tenantFiles{}) {
+		return false, nil
+	}
+	now, err := s.stat(tenant)
+	return err == nil && then.replaced(now), err
 }
 
 // errAbsent: nothing is stored yet.
@@ -223,6 +265,7 @@ type tenantState struct {
 	documents opened[index.Index]
 	chats     opened[*chat.Store]
 	files     tenantFiles // not set for the default tenant, which cannot be removed
+	removing  bool        // by this process
 }
 
 func (t *tenantState) detach() []io.Closer {

@@ -1,8 +1,10 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +12,8 @@ import (
 
 	"quarry/client/wire"
 	"quarry/server/directory"
+	"quarry/server/index"
+	"quarry/server/index/embedded"
 )
 
 // tenantOf describes a tenant.
@@ -103,6 +107,44 @@ func TestARemovedTenantLeavesNothing(t *testing.T) {
 	}
 	if status, n := post(fresh), found(fresh); status != 200 || n != 1 {
 		t.Errorf("the new one: HTTP %d, %d found", status, n)
+	}
+}
+
+// racing is a library whose snapshots wait.
+type racing struct {
+	index.Index
+	asked, removed chan struct{}
+}
+
+// Snapshot implements index.Index.
+func (r *racing) Snapshot(ctx context.Context) (index.Snapshot, error) {
+	close(r.asked)
+	<-r.removed
+	return r.Index.Snapshot(ctx)
+}
+
+// TestQuestionDuringARemoval: a question that began before its tenant was removed is answered by what became of the tenant.
+func TestQuestionDuringARemoval(t *testing.T) {
+	s := open(t, Options{Home: t.TempDir()})
+	r := &racing{asked: make(chan struct{}), removed: make(chan struct{})}
+	s.open = func(ctx context.Context, options embedded.Options) (_ index.Index, err error) {
+		r.Index, err = openEmbedded(ctx, options)
+		return r, err
+	}
+	address, _ := listen(t, s)
+	token := addTenant(t, s, "acme")
+	if _, err := s.index(t.Context(), "acme", true); err != nil {
+		t.Fatal(err)
+	}
+	answered := make(chan int)
+	go func() { answered <- send(t, "POST", address+"/search", token, `{"query":"quokka"}`).StatusCode }()
+	<-r.asked
+	if err := s.removeTenant(t.Context(), "acme"); err != nil {
+		t.Fatal(err)
+	}
+	close(r.removed)
+	if status := <-answered; status != http.StatusGone {
+		t.Errorf("HTTP %d", status)
 	}
 }
 

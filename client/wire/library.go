@@ -16,6 +16,7 @@ const (
 	CodeLibraryBusy       = "LIBRARY_BUSY"
 	CodeDatabaseFailed    = "DATABASE_UNAVAILABLE"
 	CodeIndexBehind       = "INDEX_BEHIND"
+	CodeEngineFailed      = "ENGINE_UNAVAILABLE"
 	CodeLibraryDamaged    = "LIBRARY_DAMAGED"
 	CodeLibraryLost       = "LIBRARY_LOST"
 	CodeDocumentDamaged   = "DOCUMENT_DAMAGED"
@@ -266,8 +267,19 @@ type LibraryStatus struct {
 	Database string `json:"database,omitempty" jsonschema:"PostgreSQL database of people, tokens and conversations"`
 	// Engine is where documents are and what indexes them; absent for the embedded engine.
 	Engine string `json:"engine,omitempty" jsonschema:"the engine, if it is not the embedded one"`
+	// EngineProblem is what is wrong with it; absent if nothing is.
+	EngineProblem string `json:"engine_problem,omitempty" jsonschema:"why the engine, or a host of it, is not available"`
 	// VectorsRefused is how many texts that model does not take.
 	VectorsRefused int `json:"vectors_refused,omitempty" jsonschema:"passages that the model rejected"`
+	// UnindexedDocuments is how many documents the engine does not take, or not all of them; Unindexed are the first MaxReasons.
+	UnindexedDocuments int                 `json:"unindexed_documents,omitempty" jsonschema:"documents that the engine rejected"`
+	Unindexed          []UnindexedDocument `json:"unindexed,omitempty" jsonschema:"documents that the engine rejected, the first 10 by id"`
+}
+
+// UnindexedDocument is a document that the engine does not take, or not all of it.
+type UnindexedDocument struct {
+	ID     string `json:"document_id"`
+	Reason string `json:"reason" jsonschema:"given by the engine"`
 }
 
 // ModelStatus answers GET /library/model: the default language model, and the tokens that models used today (UTC). They

@@ -124,6 +124,10 @@ func explain(err error, trusted bool) (f failure, known bool) {
 			"Another process is writing to the library.").after(retrySoon), true
 	case errors.Is(err, index.ErrUnavailable):
 		return coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE", "The database of the server is not available.").after(retrySoon), false
+	case errors.Is(err, index.ErrEngineUnavailable):
+		return coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE", "The search engine of the server is not available.").after(retrySoon), false
+	case errors.Is(err, index.ErrReplaced):
+		return coded(http.StatusGone, "GONE", "The tenant was removed."), true
 	case errors.Is(err, llm.ErrUncounted):
 		return coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE",
 			"The use of language models cannot be counted, so they are disabled. Search works without them.").after(retrySoon), true
@@ -161,6 +165,7 @@ func libraryFailure(err error, f *failure) bool {
 		{index.ErrOlder, http.StatusForbidden, wire.CodeLibraryOlder},
 		{index.ErrReadOnly, http.StatusForbidden, wire.CodeLibraryReadOnly},
 		{index.ErrUnavailable, http.StatusServiceUnavailable, wire.CodeDatabaseFailed},
+		{index.ErrEngineUnavailable, http.StatusServiceUnavailable, wire.CodeEngineFailed},
 		{index.ErrBusy, http.StatusServiceUnavailable, wire.CodeLibraryBusy},
 		{index.ErrBehind, http.StatusServiceUnavailable, wire.CodeIndexBehind},
 		{index.ErrInUse, http.StatusConflict, wire.CodeTargetInUse},

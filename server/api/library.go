@@ -274,6 +274,13 @@ func (s *Server) libraryStatus(c *call) (any, error) {
 		status.Documents, status.Chunks, status.Bytes = stats.Documents, stats.Chunks, stats.Bytes
 		status.Engine, status.Version, status.Path = stats.Engine, snapshot.Version(), s.LibraryPath
 		status.Vectors, status.VectorModel, status.VectorsRefused = stats.Vectors, stats.VectorModel, stats.Refused
+		if follower, ok := documents.(index.Follower); ok {
+			status.EngineProblem = follower.Problem(c.Context())
+		}
+		status.UnindexedDocuments = stats.Unindexed
+		for _, d := range stats.UnindexedFirst {
+			status.Unindexed = append(status.Unindexed, wire.UnindexedDocument(d))
+		}
 		return status, err
 	})
 }

@@ -34,7 +34,7 @@ func (s *Server) settle(ctx context.Context, documents index.Index) {
 	if !ok {
 		return
 	}
-	if err := follower.Settle(ctx); err != nil {
+	if err := follower.Settle(ctx, nil); err != nil {
 		s.Log.WarnContext(ctx, "the index lacks documents that were stored", "error", err)
 	}
 }

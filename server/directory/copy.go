@@ -16,7 +16,7 @@ func copiedTables() []string {
 	return []string{"tenants", "users", "user_groups", "user_group_members", "external_group_members", "tokens", "token_parents",
 		"sandbox_tokens", "document_sets", "document_set_users", "document_set_groups", "connectors", "credentials", "cc_pairs",
 		"cc_pair_groups", "document_set_cc_pairs", "agents", "agent_document_sets", "agent_documents", "agent_users", "agent_groups",
-		"agent_files", "model_tokens"}
+		"agent_files", "model_tokens", "removed_libraries"}
 }
 
 // CopyTo replaces all that a directory on a PostgreSQL server contains by what this one, in a file, does. It returns the number

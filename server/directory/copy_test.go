@@ -135,6 +135,7 @@ func fillEveryTable(t *testing.T, d *Directory) {
 			agent_users VALUES (81, 'u');
 			agent_groups VALUES (81, 41);
 			agent_files VALUES (81, 'f', 'u');
+			removed_libraries VALUES ('acme-1');
 			model_tokens VALUES ('acme', '2026-08-01', 77)`, ";\n") {
 			if _, err := tx.ExecContext(t.Context(), "INSERT INTO "+insert); err != nil {
 				return fmt.Errorf("%s: %w", insert, err)

@@ -78,6 +78,30 @@ func (d *Directory) RemoveTenant(ctx context.Context, id string) error {
 	})
 }
 
+// AddRemovedLibrary notes that a library has to be deleted in the search engine.
+func (d *Directory) AddRemovedLibrary(ctx context.Context, name string) error {
+	return d.open.Update(ctx, "note the removed library "+name, func(tx *sql.Tx) error {
+		return sqldb.Exec(ctx, tx, nil, "INSERT INTO removed_libraries (name) VALUES (?) ON CONFLICT DO NOTHING", name)
+	})
+}
+
+// RemovedLibraries lists what has to be deleted in the search engine.
+func (d *Directory) RemovedLibraries(ctx context.Context) ([]string, error) {
+	return sqldb.List(ctx, d.open, "list removed libraries", sqldb.Column[string], "SELECT name FROM removed_libraries ORDER BY name")
+}
+
+// ForgetRemovedLibraries notes that libraries are deleted, or exist after all.
+func (d *Directory) ForgetRemovedLibraries(ctx context.Context, names []string) error {
+	return d.open.Update(ctx, "forget removed libraries", func(tx *sql.Tx) error {
+		for _, name := range names {
+			if err := sqldb.Exec(ctx, tx, nil, "DELETE FROM removed_libraries WHERE name = ?", name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // AddModelTokens adds to the model tokens of a tenant on a day, such as "2026-08-01", and returns the day's sum. Adding 0
 // only reads.
 func (d *Directory) AddModelTokens(ctx context.Context, tenant, day string, tokens int) (sum int, err error) {

@@ -22,6 +22,8 @@ var (
 	ErrDiskFull = errors.New("the disk is full")
 	// ErrDamaged: what is stored cannot be read and cannot be rebuilt.
 	ErrDamaged = errors.New("the database is damaged")
+	// ErrReplaced: the library was removed, and perhaps another one of the same name created, since it was opened.
+	ErrReplaced = errors.New("the library was removed")
 	// ErrLost: the database is missing or empty, but the index of its documents exists.
 	ErrLost = errors.New("the database of the library is missing or empty")
 	// ErrNewer: the store was written by a newer version of the program.
@@ -33,6 +35,8 @@ var (
 	ErrUnavailable = errors.New("the database server is not available")
 	// ErrBehind: the index of this process lacks documents that are stored.
 	ErrBehind = errors.New("the index of this server is being built")
+	// ErrEngineUnavailable: the distributed engine cannot be reached, or refuses the connection.
+	ErrEngineUnavailable = errors.New("the search engine is not available")
 	// ErrInUse: the target of a copy was changed by others.
 	ErrInUse = errors.New("the target is in use")
 	// ErrChanging: the documents changed during each of several copies.
@@ -377,8 +381,11 @@ type Exporter interface {
 
 // Follower is an index whose searches may lack the last changes for a while.
 type Follower interface {
-	// Settle returns when searches have all changes that were stored before the call, or why they do not get them.
-	Settle(ctx context.Context) error
+	// Settle returns when searches have all changes that were stored before the call, or why they do not get them. report, which
+	// may be nil, is called with the number of those changes that they have, and of all that they lacked at the call.
+	Settle(ctx context.Context, report func(done, total int)) error
+	// Problem returns what an administrator should repair; empty: nothing is wrong.
+	Problem(ctx context.Context) string
 }
 
 // Selector names documents for administration; the set fields must all hold, an empty one names nothing.
@@ -470,6 +477,9 @@ type Suggestions struct {
 // Title is a document's title and id.
 type Title struct{ Title, DocumentID string }
 
+// Unindexed is a document that the engine did not take, and why.
+type Unindexed struct{ ID, Reason string }
+
 // Stats describe a tenant's library.
 type Stats struct {
 	// Engine is where documents are and what indexes them; empty: the embedded engine.
@@ -481,4 +491,7 @@ type Stats struct {
 	VectorModel string
 	// Refused is how many texts that model did not take when they were last looked at.
 	Refused int
+	// Unindexed is how many documents the engine did not take, and UnindexedFirst are some of them.
+	Unindexed      int
+	UnindexedFirst []Unindexed
 }

@@ -302,7 +302,7 @@ func settle(ctx context.Context, target index.Index) error {
 	if !ok {
 		return nil
 	}
-	if err := follower.Settle(ctx); err != nil {
+	if err := follower.Settle(ctx, nil); err != nil {
 		return fmt.Errorf("wait for the index of the target: %w", err)
 	}
 	return nil

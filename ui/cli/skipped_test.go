@@ -176,3 +176,17 @@ func TestAddressesAreAddedAsTheyAre(t *testing.T) {
 		}
 	}
 }
+
+// TestStatusOfAnEngine: what is wrong with an engine, and what it rejects.
+func TestStatusOfAnEngine(t *testing.T) {
+	a := &app{}
+	got := a.statusText(statusReport{library: libraryReport{Exists: true, LibraryStatus: wire.LibraryStatus{Engine: "weaviate w1:8080,w2:8080",
+		EngineProblem:      "w1:8080: connection refused; start Weaviate\nw2:8080: no answer in time; check the firewall",
+		UnindexedDocuments: 2, Unindexed: []wire.UnindexedDocument{{ID: "FILE__9", Reason: "vector lengths differ"}}}}})
+	for _, want := range []string{"weaviate w1:8080,w2:8080\n", "w1:8080: connection refused; start Weaviate\n", "w2:8080: no answer",
+		"the engine rejected 2 documents", "FILE__9: vector lengths differ"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing:\n%s", want, got)
+		}
+	}
+}

@@ -186,6 +186,9 @@ func (a *app) statusText(status statusReport) string {
 		if library.Documents == 0 {
 			line("", "does not search the library's files: copy them with quarry migrate, or unset index.engine")
 		}
+		for problem := range strings.Lines(library.EngineProblem) {
+			line("", "%s", strings.TrimSpace(problem))
+		}
 	}
 	if library.Database != "" {
 		line("People, chats", "%s", library.Database)
@@ -194,6 +197,12 @@ func (a *app) statusText(status statusReport) string {
 		line("Vectors", "%d of %s, by %s", library.Vectors, text.Count(library.Chunks, "passage"), library.VectorModel)
 		if library.VectorsRefused > 0 {
 			line("", "the model refused %s (quarry serve and sync log why); only lexical search finds them", text.Count(library.VectorsRefused, "passage"))
+		}
+	}
+	if library.UnindexedDocuments > 0 {
+		line("Not indexed", "the engine rejected %s, tried again when they change or by quarry sync --check", text.Count(library.UnindexedDocuments, "document"))
+		for _, d := range firstOf(library.Unindexed, skipsShown) {
+			line("", "%s: %s", d.ID, d.Reason)
 		}
 	}
 	if check := status.check; check != nil {

@@ -68,7 +68,7 @@ func (s *Store) unembedded(ctx context.Context, model string, after int64) (rows
 // noteEmbedded puts documents into the log again that were not changed meanwhile.
 func (s *Store) noteEmbedded(ctx context.Context, model string, rows []*stored) error {
 	return s.db.Update(ctx, func(tx *sql.Tx) error {
-		m, err := readState(ctx, tx)
+		m, err := s.state(ctx, tx)
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,9 @@ package shared
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
 	"time"
 
 	"quarry/server/index"
@@ -81,15 +84,57 @@ func (s *Snapshot) Changes(ctx context.Context, position int64, limit int) (foun
 	return found, err
 }
 
-// ChangedSince returns the ids of documents that were changed behind a position, at most limit.
-func (s *Store) ChangedSince(ctx context.Context, position int64, limit int) ([]string, error) {
+// Refusal is a document that a follower could not index, or not all of it, and why.
+type Refusal struct{ ID, Reason string }
+
+// Unindexed returns the ids of documents that a follower at a position does not have as they are: those that it could not index,
+// then those that were changed behind the position; at most limit.
+func (s *Store) Unindexed(ctx context.Context, name string, position int64, limit int) ([]string, error) {
 	return column[string](ctx, s.db.Pool(), `SELECT id FROM (SELECT id, changed FROM documents WHERE changed > ?
-		UNION ALL SELECT id, changed FROM removals WHERE changed > ?) AS changes ORDER BY changed LIMIT ?`, position, position, limit)
+		UNION ALL SELECT id, changed FROM removals WHERE changed > ?
+		UNION ALL SELECT document, 0 FROM refusals WHERE follower = ?) AS changes ORDER BY changed, id LIMIT ?`, position, position, name, limit)
+}
+
+// Refused returns the documents that a follower could not index, at most limit, and their number.
+func (s *Snapshot) Refused(ctx context.Context, name string, limit int) (list []Refusal, total int, err error) {
+	err = s.locked(func() error {
+		if err := get(ctx, s.tx, []any{&total}, "SELECT count(*) FROM refusals WHERE follower = ?", name); err != nil || total == 0 {
+			return err
+		}
+		return each(ctx, s.tx, func(row *sql.Rows) error {
+			var r Refusal
+			err := row.Scan(&r.ID, &r.Reason)
+			list = append(list, r)
+			return err
+		}, "SELECT document, reason FROM refusals WHERE follower = ? ORDER BY document LIMIT ?", name, limit)
+	})
+	return list, total, err
+}
+
+// RetryRefused puts the documents that followers could not index into the log again.
+func (s *Store) RetryRefused(ctx context.Context) error {
+	return s.db.Update(ctx, func(tx *sql.Tx) error {
+		ids, err := column[string](ctx, tx, "SELECT DISTINCT document FROM refusals")
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		m, err := s.state(ctx, tx)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			m.sequence++
+			if err := execute(ctx, tx, "UPDATE documents SET changed = ?, texted = ? WHERE id = ?", m.sequence, m.sequence, id); err != nil {
+				return err
+			}
+		}
+		return execute(ctx, tx, "UPDATE library SET sequence = ?", m.sequence)
+	})
 }
 
 // Sequence returns the number of the last change.
 func (s *Store) Sequence(ctx context.Context) (int64, error) {
-	m, err := readState(ctx, s.db.Pool())
+	m, err := s.state(ctx, s.db.Pool())
 	return m.sequence, err
 }
 
@@ -114,17 +159,46 @@ func (s *Store) Lease(ctx context.Context, name, holder string, until time.Time)
 	return position, ok, err
 }
 
-// Advance stores the position of the holder of a lease, and extends it. ok is false if another process has the lease: what was
-// applied is applied again, which changes nothing.
-func (s *Store) Advance(ctx context.Context, name, holder string, position int64, until time.Time) (ok bool, err error) {
+// Advance stores that the holder of a lease has applied changes but for refused documents, and extends the lease. ok is false if
+// another process has it: what was applied is applied again, which changes nothing.
+func (s *Store) Advance(ctx context.Context, name, holder string, applied *Changes, refused []Refusal, until time.Time) (ok bool, err error) {
+	ids := slices.Clone(applied.Removed)
+	for i := range applied.Put {
+		ids = append(ids, applied.Put[i].ID)
+	}
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return false, fmt.Errorf("follow the documents: %w", err)
+	}
+	rows := make([][]any, len(refused))
+	for i, r := range refused {
+		rows[i] = []any{name, r.ID, r.Reason}
+	}
 	err = s.db.Update(ctx, func(tx *sql.Tx) error {
 		has, err := column[string](ctx, tx, "SELECT holder FROM followers WHERE name = ?", name)
 		if ok = err == nil && len(has) == 1 && has[0] == holder; !ok {
 			return err
 		}
-		return execute(ctx, tx, "UPDATE followers SET position = ?, until = ? WHERE name = ?", position, until.UnixMicro(), name)
+		if err := execute(ctx, tx, "DELETE FROM refusals WHERE follower = ? AND document IN (SELECT value FROM json_each(?))", name,
+			string(list)); err != nil {
+			return err
+		}
+		if err := insert(ctx, tx, "refusals (follower, document, reason)", 3, rows, ""); err != nil {
+			return err
+		}
+		return execute(ctx, tx, "UPDATE followers SET position = ?, until = ? WHERE name = ?", applied.Last, until.UnixMicro(), name)
 	})
 	return ok, err
+}
+
+// Restart makes a follower begin with the first change, with holder: what it had is lost.
+func (s *Store) Restart(ctx context.Context, name, holder string, until time.Time) error {
+	return s.db.Update(ctx, func(tx *sql.Tx) error {
+		if err := execute(ctx, tx, "DELETE FROM refusals WHERE follower = ?", name); err != nil {
+			return err
+		}
+		return execute(ctx, tx, "UPDATE followers SET position = 0, holder = ?, until = ? WHERE name = ?", holder, until.UnixMicro(), name)
+	})
 }
 
 // Release ends the leases of a holder.

@@ -43,7 +43,7 @@ func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
 	if err != nil {
 		return nil, sqldb.Explain(fmt.Errorf("read the documents: %w", err))
 	}
-	m, err := readState(ctx, tx)
+	m, err := s.state(ctx, tx)
 	if err != nil {
 		_ = tx.Rollback()
 		return nil, err

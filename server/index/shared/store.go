@@ -53,6 +53,7 @@ type Store struct {
 	packer    *codec.Packer
 	now       func() time.Time
 	log       *slog.Logger
+	id        string // which store was opened
 }
 
 // Open opens or creates a store. Errors: those of sqlite.Open or postgres.Pool.Store.
@@ -71,6 +72,11 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 	if err := open(ctx, options); err != nil {
 		return nil, fmt.Errorf("open the documents: %w", err)
 	}
+	m, err := readState(ctx, s.db.Pool())
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the documents: %w", err), s.Close())
+	}
+	s.id = m.store
 	return s, nil
 }
 
@@ -201,9 +207,28 @@ func readState(ctx context.Context, db sqldb.Querier) (m state, err error) {
 	return m, err
 }
 
+// state returns the state of the store that was opened; index.ErrReplaced if it was removed, or another one took its place.
+func (s *Store) state(ctx context.Context, db sqldb.Querier) (state, error) {
+	m, err := readState(ctx, db)
+	var answer interface{ SQLState() string }
+	if errors.As(err, &answer) && answer.SQLState() == "42P01" || err == nil && m.store != s.id { // no such table
+		err = fmt.Errorf("read the state of the library: %w", index.ErrReplaced)
+	}
+	return m, err
+}
+
+// Replaced reports whether the store was removed, or another one took its place.
+func (s *Store) Replaced(ctx context.Context) (bool, error) {
+	_, err := s.state(ctx, s.db.Pool())
+	if errors.Is(err, index.ErrReplaced) {
+		return true, nil
+	}
+	return false, err
+}
+
 // Version implements index.Index.
 func (s *Store) Version(ctx context.Context) (string, error) {
-	m, err := readState(ctx, s.db.Pool())
+	m, err := s.state(ctx, s.db.Pool())
 	if err != nil {
 		return "", err
 	}

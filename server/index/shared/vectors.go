@@ -85,6 +85,6 @@ func (s *Store) Vectorise(model string, ask index.Vectorise) index.Vectorise {
 
 // Model returns the embedding model that was used last; empty if there is none.
 func (s *Store) Model(ctx context.Context) (string, error) {
-	m, err := readState(ctx, s.db.Pool())
+	m, err := s.state(ctx, s.db.Pool())
 	return m.model, err
 }

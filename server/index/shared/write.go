@@ -146,7 +146,7 @@ func (w *write) store(ctx context.Context, tx *sql.Tx, s *Store) error {
 	if len(w.items) == 0 {
 		return nil
 	}
-	m, err := readState(ctx, tx)
+	m, err := s.state(ctx, tx)
 	if err != nil {
 		return err
 	}

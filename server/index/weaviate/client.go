@@ -19,16 +19,13 @@ import (
 
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/resolver/manual"
-	"google.golang.org/grpc/status"
 
 	"quarry/client/wire"
-	"quarry/server/index"
 )
 
 const (
@@ -155,33 +152,6 @@ func (c *client) close() error {
 	return c.conn.Close()
 }
 
-// httpError is an answer that is not a success.
-type httpError struct {
-	code   int
-	reason string
-}
-
-func (e *httpError) Error() string { return fmt.Sprintf("status %d: %s", e.code, e.reason) }
-
-// transient reports whether the same call may succeed later, or on another host.
-func transient(err error) bool {
-	var answer *httpError
-	var connection *net.OpError
-	switch {
-	case err == nil:
-		return false
-	case errors.As(err, &answer):
-		return answer.code >= 500 || answer.code == http.StatusTooManyRequests
-	case errors.As(err, &connection), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return true
-	}
-	switch status.Code(err) {
-	case codes.Unavailable, codes.DeadlineExceeded, codes.ResourceExhausted, codes.Aborted, codes.Internal:
-		return true
-	}
-	return errors.Is(err, context.DeadlineExceeded)
-}
-
 // patiently calls try, each time with its own deadline, until it succeeds or its error is not transient. It lasts through
 // the election of a leader.
 func (c *client) patiently(ctx context.Context, try func(ctx context.Context, attempt int) error) error {
@@ -203,17 +173,6 @@ func within(ctx context.Context, call func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	return call(limited)
-}
-
-// explain makes an error of a call one of package index's where it has one, with what was done.
-func explain(ctx context.Context, doing string, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return ctx.Err()
-	}
-	return fmt.Errorf("%s: %w: %w", doing, index.ErrUnavailable, err)
 }
 
 // rest makes one REST call, on a host after the other. out, if it is not nil, gets the answer.
@@ -257,10 +216,4 @@ func (c *client) once(ctx context.Context, host, method, path string, body []byt
 		return err
 	}
 	return wire.NewDecoder(io.LimitReader(answer.Body, maxReply)).Decode(out)
-}
-
-// notFound reports whether an answer says that something does not exist.
-func notFound(err error) bool {
-	var answer *httpError
-	return errors.As(err, &answer) && answer.code == http.StatusNotFound
 }

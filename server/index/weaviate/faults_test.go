@@ -29,6 +29,9 @@ type faulty struct {
 	documents   map[string]bool // ids of stored objects
 	unavailable int             // searches that fail
 	refused     int             // batches whose first object fails
+	refuses     string          // objects of this document
+	failing     bool            // what is refused fails the whole call
+	lost        bool            // the tenant is not there
 	undeleted   int             // deletes that fail for an object
 	matches     []int64         // of the next deletes
 	change      func(*class)    // makes the schema differ
@@ -61,13 +64,21 @@ func (f *faulty) Search(_ context.Context, request *pb.SearchRequest) (*pb.Searc
 func (f *faulty) BatchObjects(_ context.Context, request *pb.BatchObjectsRequest) (*pb.BatchObjectsReply, error) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	reply, first := &pb.BatchObjectsReply{}, 0
-	if f.count("batch") <= f.refused {
-		reply.Errors = []*pb.BatchObjectsReply_BatchError{{Index: 0, Error: "not enough replicas"}}
-		first = 1
-	}
-	for _, o := range request.Objects[first:] {
-		f.documents[o.Properties.NonRefProperties.Fields[propDocument].GetStringValue()] = true
+	reply, refused := &pb.BatchObjectsReply{}, f.count("batch") <= f.refused
+	for i, o := range request.Objects {
+		id := o.Properties.NonRefProperties.Fields[propDocument].GetStringValue()
+		switch {
+		case refused && i == 0:
+			reply.Errors = append(reply.Errors, &pb.BatchObjectsReply_BatchError{Error: "not enough replicas"})
+		case f.lost:
+			reply.Errors = append(reply.Errors, &pb.BatchObjectsReply_BatchError{Index: int32(i), Error: "tenant not found"})
+		case id == f.refuses && f.failing:
+			return nil, status.Error(codes.InvalidArgument, "property too long")
+		case id == f.refuses:
+			reply.Errors = append(reply.Errors, &pb.BatchObjectsReply_BatchError{Index: int32(i), Error: "property too long"})
+		case o.Properties.NonRefProperties.Fields[propOrdinal].GetNumberValue() != probeObject:
+			f.documents[id] = true
+		}
 	}
 	return reply, nil
 }
@@ -100,6 +111,10 @@ func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 	case f.count("rest") == 1: // the first host is starting
 		http.Error(w, "no leader", http.StatusServiceUnavailable)
+	case tenants == "tenants": // is added
+		f.lost, f.documents = false, map[string]bool{}
+	case f.lost && tenants != "":
+		http.NotFound(w, r)
 	case tenants != "":
 		_, _ = w.Write([]byte("{}"))
 	default:
@@ -222,7 +237,7 @@ func TestPassingFaults(t *testing.T) {
 	}
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	if f.calls["batch"] != 2 || f.calls["delete"] < 3 || len(f.patches) != 2 || !f.documents["a"] {
+	if f.calls["batch"] != 3 || f.calls["delete"] < 3 || len(f.patches) != 2 || !f.documents["a"] {
 		t.Errorf("calls %v, %d patches, stored %v", f.calls, len(f.patches), f.documents)
 	}
 }
@@ -245,7 +260,7 @@ func TestLastingFaults(t *testing.T) {
 	f.mutex.Lock()
 	f.unavailable = 1 << 30
 	f.mutex.Unlock()
-	if got, err := search(t, x, index.Access{All: true}); !errors.Is(err, index.ErrUnavailable) {
+	if got, err := search(t, x, index.Access{All: true}); !errors.Is(err, index.ErrEngineUnavailable) {
 		t.Errorf("found %q, %v", got, err)
 	}
 }

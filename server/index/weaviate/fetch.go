@@ -227,23 +227,31 @@ func (r *reach) ask(request *pb.SearchRequest) (ids []string, full bool, err err
 }
 
 func (x *Index) search(ctx context.Context, request *pb.SearchRequest) (reply *pb.SearchReply, err error) {
+	limited, cancel := context.WithTimeout(ctx, openWait)
+	defer cancel()
+	if err := x.ensure(limited, request.Collection); err != nil {
+		return nil, explain(ctx, "search Weaviate", err)
+	}
 	err = within(ctx, func(ctx context.Context) (err error) {
 		reply, err = x.client.grpc.Search(ctx, request)
 		return err
 	})
+	if err != nil && ctx.Err() == nil { // the collection may be gone
+		x.ensured.Clear()
+	}
 	return reply, explain(ctx, "search Weaviate", err)
 }
 
-// loadChanged reads the documents that Weaviate does not have as this snapshot shows them: those that were changed since the
-// position that it had when the snapshot was opened. It is called when Weaviate has answered.
+// loadChanged reads the documents that Weaviate does not have as this snapshot shows them: those that it refused, and those that
+// were changed since the position that it had when the snapshot was opened. It is called when Weaviate has answered.
 func (r *reach) loadChanged() error {
-	ids, err := r.s.index.docs.ChangedSince(r.ctx, r.s.position, r.s.index.changes+1)
+	ids, err := r.s.index.docs.Unindexed(r.ctx, r.s.index.follower(r.s.class), r.s.position, r.s.index.changes+1)
 	if err != nil {
 		return err
 	}
 	r.mutex.Lock()
 	r.behind = len(ids) > r.s.index.changes
-	r.changed = ids[:min(len(ids), r.s.index.changes)]
+	r.changed = slices.Compact(slices.Sorted(slices.Values(ids[:min(len(ids), r.s.index.changes)])))
 	r.mutex.Unlock()
 	return r.load(r.ctx, r.changed)
 }

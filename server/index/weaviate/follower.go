@@ -20,10 +20,8 @@ import (
 )
 
 const (
-	// followAtOnce documents are applied together, batchObjects objects sent at once, patchesAtOnce at the same time.
+	// followAtOnce documents are applied together, patchesAtOnce objects at the same time.
 	followAtOnce  = 100
-	batchObjects  = 200
-	batchBytes    = 8 << 20
 	patchesAtOnce = 8
 	// leaseTime is how long the others wait for a process that follows the log and has died.
 	leaseTime = 30 * time.Second
@@ -35,9 +33,6 @@ const (
 	deletedAtOnce = 10_000
 )
 
-// ErrRefused: Weaviate refused objects.
-var ErrRefused = errors.New("an object was refused by Weaviate")
-
 // follow applies changes whenever there may be some, until ctx ends.
 func (x *Index) follow(ctx context.Context) {
 	if x.docs.ReadOnly() {
@@ -47,15 +42,19 @@ func (x *Index) follow(ctx context.Context) {
 	defer ticker.Stop()
 	defer x.release(context.WithoutCancel(ctx))
 	for {
-		err := x.catchUp(ctx)
-		x.failure.Store(nil)
+		failure, err := (*error)(nil), x.catchUp(ctx)
 		if err != nil {
-			x.failure.Store(&err)
+			failure = &err
+			x.ensured.Clear()
 		}
+		x.failure.Store(failure)
 		if err != nil && ctx.Err() == nil {
 			x.log.Warn("Weaviate does not follow the documents", "error", err)
 		}
 		x.applied.Broadcast()
+		if errors.Is(err, index.ErrReplaced) {
+			return
+		}
 		select {
 		case <-ctx.Done():
 			return
@@ -113,18 +112,20 @@ func (x *Index) step(ctx context.Context, class, model string, position int64) (
 	if err != nil {
 		return false, err
 	}
-	if err := x.apply(ctx, class, model, &changes); err != nil {
+	refused, err := x.apply(ctx, class, model, &changes)
+	if err != nil {
 		return false, explain(ctx, "index the documents in Weaviate", err)
 	}
-	ok, err := x.docs.Advance(ctx, x.follower(class), x.holder, changes.Last, time.Now().Add(leaseTime))
+	ok, err := x.docs.Advance(ctx, x.follower(class), x.holder, &changes, refused, time.Now().Add(leaseTime))
 	return !ok || changes.Left == 0, err
 }
 
-// apply makes the objects what they are after some changes. Applying changes twice changes nothing.
-func (x *Index) apply(ctx context.Context, class, model string, changes *shared.Changes) error {
+// apply makes the objects what they are after some changes, and returns documents that Weaviate does not take. Applying changes
+// twice changes nothing.
+func (x *Index) apply(ctx context.Context, class, model string, changes *shared.Changes) ([]shared.Refusal, error) {
 	gone := slices.Clone(changes.Removed)
 	if err := x.remove(ctx, class, anyOf, gone); err != nil {
-		return err
+		return nil, err
 	}
 	var full, older []int
 	oldest := int64(1) << 62
@@ -133,7 +134,7 @@ func (x *Index) apply(ctx context.Context, class, model string, changes *shared.
 		if put.AccessAlone {
 			switch patched, err := x.patch(ctx, class, put); {
 			case err != nil:
-				return err
+				return nil, err
 			case patched:
 				continue
 			}
@@ -142,32 +143,31 @@ func (x *Index) apply(ctx context.Context, class, model string, changes *shared.
 			older, oldest = append(older, i), min(oldest, put.Changed)
 		}
 	}
-	send := batch{x: x}
-	analyser := analysis.New()
+	send, analyser := batch{x: x, class: class}, analysis.New()
 	for _, i := range full {
 		vectors, err := x.vectors(ctx, model, &changes.Put[i].Document)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		made, err := objects(class, x.tenant, &changes.Put[i], analyser, func(chunk int) []float32 { return vectors[chunk] })
 		if err != nil {
-			return err
+			send.refuse(changes.Put[i].ID, err.Error())
 		}
 		for _, o := range made {
-			if err := send.add(ctx, o); err != nil {
-				return err
+			if err := send.add(ctx, changes.Put[i].ID, o); err != nil {
+				return nil, err
 			}
 		}
 	}
 	if err := send.flush(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	// Passages that the documents had before, and have no more.
 	ids := make([]string, 0, len(older))
 	for _, i := range older {
 		ids = append(ids, changes.Put[i].ID)
 	}
-	return x.remove(ctx, class, func(property string, ids []string) *pb.Filters {
+	return send.refused, x.remove(ctx, class, func(property string, ids []string) *pb.Filters {
 		return all(anyOf(property, ids), number(propVersion, pb.Filters_OPERATOR_LESS_THAN, oldest))
 	}, ids)
 }
@@ -216,7 +216,8 @@ func (x *Index) remove(ctx context.Context, class string, filter func(property s
 	return nil
 }
 
-// patch changes the rights of a document's objects, which keeps their vectors. It returns false if one of them is missing.
+// patch changes the rights of a document's objects, which keeps their vectors. It returns false if one of them is missing or
+// refused.
 func (x *Index) patch(ctx context.Context, class string, put *shared.Put) (patched bool, err error) {
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(patchesAtOnce)
@@ -227,57 +228,8 @@ func (x *Index) patch(ctx context.Context, class string, put *shared.Put) (patch
 			return x.client.rest(within, http.MethodPatch, path, body, nil)
 		}))
 	}
-	if err = group.Wait(); notFound(err) {
+	if err = group.Wait(); rejected(err) {
 		return false, nil
 	}
 	return err == nil, err
-}
-
-// batch sends objects, some at a time.
-type batch struct {
-	x       *Index
-	objects []*pb.BatchObject
-	bytes   int
-}
-
-func (b *batch) add(ctx context.Context, o *pb.BatchObject) error {
-	b.objects = append(b.objects, o)
-	b.bytes += len(o.VectorBytes) + len(o.Properties.NonRefProperties.Fields[propText].GetStringValue())
-	for _, list := range o.Properties.TextArrayProperties {
-		for _, value := range list.Values {
-			b.bytes += len(value) + 2
-		}
-	}
-	if len(b.objects) < batchObjects && b.bytes < batchBytes {
-		return nil
-	}
-	return b.flush(ctx)
-}
-
-// flush sends the objects. Those that failed for a passing reason are sent again: storing an object twice changes nothing.
-func (b *batch) flush(ctx context.Context) error {
-	if len(b.objects) == 0 {
-		return nil
-	}
-	quorum, left := pb.ConsistencyLevel_CONSISTENCY_LEVEL_QUORUM, b.objects
-	b.objects, b.bytes = nil, 0
-	refused := ""
-	err := b.x.client.patiently(ctx, func(ctx context.Context, _ int) error {
-		reply, err := b.x.client.grpc.BatchObjects(ctx, &pb.BatchObjectsRequest{Objects: left, ConsistencyLevel: &quorum})
-		if err != nil || len(reply.GetErrors()) == 0 {
-			return err
-		}
-		var failed []*pb.BatchObject
-		for _, e := range reply.GetErrors() {
-			if at := int(e.GetIndex()); at >= 0 && at < len(left) {
-				failed, refused = append(failed, left[at]), e.GetError()
-			}
-		}
-		left = failed
-		return &httpError{http.StatusServiceUnavailable, refused}
-	})
-	if err != nil && refused != "" {
-		return fmt.Errorf("%w: %s", ErrRefused, refused)
-	}
-	return err
 }

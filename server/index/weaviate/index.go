@@ -9,12 +9,16 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
 	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/sync/errgroup"
 
 	"quarry/internal/guard"
 	"quarry/server/index"
@@ -23,10 +27,14 @@ import (
 )
 
 const (
+	// openWait is how long opening a library waits for Weaviate.
+	openWait = 3 * time.Second
 	// writeWait is how long a write waits until it can be searched without reading the log.
 	writeWait = 5 * time.Second
 	// settlePause is how long a wait for the log asks for its state again.
 	settlePause = 20 * time.Millisecond
+	// settleLook is how often it does so while changes are applied.
+	settleLook = 500 * time.Millisecond
 	// cachedDocuments are kept analysed.
 	cachedDocuments = 4096
 	cachedBytes     = 64 << 10 // of one document
@@ -87,18 +95,22 @@ func Open(ctx context.Context, store *shared.Store, options Options) (*Index, er
 }
 
 func (x *Index) start(ctx context.Context, tenant string) error {
-	shown, err := x.docs.Snapshot(ctx)
+	model, err := x.docs.Model(ctx)
+	if err == nil {
+		x.tenant, err = Name(ctx, x.docs, tenant)
+	}
 	if err != nil {
 		return err
 	}
-	x.tenant = tenantName(tenant, shown.Store())
-	model := shown.Model()
-	shown.Close()
 	if err := x.docs.CountWords(ctx); err != nil && !errors.Is(err, index.ErrReadOnly) {
 		return err
 	}
-	if err := x.ensure(ctx, className(model)); err != nil {
+	limited, cancel := context.WithTimeout(ctx, openWait)
+	defer cancel()
+	if err := x.ensure(limited, className(model)); err != nil && (ctx.Err() != nil || !transient(err)) {
 		return err
+	} else if err != nil { // documents can be stored, and are indexed later
+		x.log.Warn("Weaviate is not available", "error", err)
 	}
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	x.stop = stop
@@ -109,12 +121,17 @@ func (x *Index) start(ctx context.Context, tenant string) error {
 	return nil
 }
 
-// ensure creates or checks a collection once.
+// ensure creates or checks a collection, once unless calls fail. What was indexed in a collection that is gone is indexed again.
 func (x *Index) ensure(ctx context.Context, class string) error {
 	if _, done := x.ensured.Load(class); done {
 		return nil
 	}
-	err := x.client.ensure(ctx, class, x.tenant)
+	err := x.client.ensure(ctx, class, x.tenant, func() error {
+		if x.docs.ReadOnly() {
+			return nil
+		}
+		return x.docs.Restart(ctx, x.follower(class), x.holder, time.Now().Add(leaseTime))
+	})
 	if err == nil {
 		x.ensured.Store(class, true)
 	}
@@ -130,6 +147,9 @@ func (x *Index) Close() error {
 	<-x.stopped
 	return errors.Join(x.client.close(), x.docs.Close())
 }
+
+// Replaced reports whether the documents were removed, or others took their place.
+func (x *Index) Replaced(ctx context.Context) (bool, error) { return x.docs.Replaced(ctx) }
 
 // Version implements index.Index.
 func (x *Index) Version(ctx context.Context) (string, error) { return x.docs.Version(ctx) }
@@ -159,28 +179,32 @@ func (x *Index) UpdateAccess(ctx context.Context, patches []index.AccessPatch) (
 
 // await waits a while until the log is applied. Failing that is no failure of the change: searches read the rest of the log.
 func (x *Index) await(ctx context.Context) {
+	if x.failure.Load() != nil {
+		return
+	}
 	limited, cancel := context.WithTimeout(ctx, writeWait)
 	defer cancel()
-	_ = x.Settle(limited)
+	_ = x.Settle(limited, nil)
 }
 
 // Settle implements index.Follower.
-func (x *Index) Settle(ctx context.Context) error {
+func (x *Index) Settle(ctx context.Context, report func(done, total int)) error {
 	wanted, err := x.docs.Sequence(ctx)
-	for err == nil && !x.docs.ReadOnly() {
+	for first := int64(-1); err == nil && !x.docs.ReadOnly(); {
 		next := x.applied.Next()
 		select {
 		case x.kick <- struct{}{}:
 		default:
 		}
-		shown, err := x.docs.Snapshot(ctx)
-		if err != nil {
-			return err
-		}
-		position, err := shown.Position(ctx, x.follower(className(shown.Model())))
-		shown.Close()
+		position, err := x.position(ctx)
 		if err != nil || position >= wanted {
 			return err
+		}
+		if first < 0 || position < first {
+			first = position
+		}
+		if report != nil {
+			report(int(position-first), int(wanted-first))
 		}
 		select {
 		case <-ctx.Done():
@@ -189,14 +213,48 @@ func (x *Index) Settle(ctx context.Context) error {
 			if failure := x.failure.Load(); failure != nil {
 				return *failure
 			}
+		case <-time.After(settleLook): // another process may be the one that follows
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(settlePause): // another process may be the one that follows
+		case <-time.After(settlePause):
 		}
 	}
 	return err
+}
+
+// Problem implements index.Follower: the hosts that are not available, or why documents are not indexed.
+func (x *Index) Problem(ctx context.Context) string {
+	limited, cancel := context.WithTimeout(ctx, openWait)
+	defer cancel()
+	hosts := x.client.cluster.Hosts
+	problems := make([]string, len(hosts))
+	var group errgroup.Group
+	for i, host := range hosts {
+		group.Go(guard.Err(func() error {
+			if err := x.client.once(limited, host, http.MethodGet, "/v1/.well-known/ready", nil, nil); err != nil {
+				problems[i] = explain(ctx, host, err).Error()
+			}
+			return nil
+		}))
+	}
+	_ = group.Wait()
+	problems = slices.DeleteFunc(problems, func(problem string) bool { return problem == "" })
+	if failure := x.failure.Load(); len(problems) == 0 && failure != nil {
+		problems = append(problems, (*failure).Error())
+	}
+	return strings.Join(problems, "\n")
+}
+
+// position returns how far the collection is that is searched.
+func (x *Index) position(ctx context.Context) (int64, error) {
+	shown, err := x.docs.Snapshot(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer shown.Close()
+	return shown.Position(ctx, x.follower(className(shown.Model())))
 }
 
 // event is something that happens again and again.
@@ -234,7 +292,13 @@ func (x *Index) Embed(ctx context.Context, model string, vectors index.Vectorise
 	return err
 }
 
-// Check implements index.Index: it checks the database. What Weaviate has is candidates, and is checked with each search.
+// Check implements index.Index: it checks the database. What Weaviate has is candidates, and is checked with each search. A full
+// check that repairs sends what Weaviate did not take again.
 func (x *Index) Check(ctx context.Context, options index.CheckOptions, report func(done, total int)) ([]index.Damage, error) {
-	return x.docs.Check(ctx, options, report)
+	found, err := x.docs.Check(ctx, options, report)
+	if err == nil && options.Full && options.Repair && !x.docs.ReadOnly() {
+		err = x.docs.RetryRefused(ctx)
+		x.await(ctx)
+	}
+	return found, err
 }

@@ -9,6 +9,9 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strings"
+
+	"quarry/server/index/shared"
 )
 
 // The properties of an object. Every passage is one, with the metadata of its document, and every document is one more, of the
@@ -39,6 +42,8 @@ const (
 
 const (
 	wholeDocument = -1
+	// probeObject is the ordinal of an object of no document.
+	probeObject = -2
 	// undated is the time of documents without one. It is a whole number as float64, too.
 	undated = -1 << 53
 	// classPrefix begins the names of our collections; schemaVersion changes with the properties.
@@ -154,8 +159,9 @@ func (c *class) differences(wanted *class) error {
 	return nil
 }
 
-// ensure creates a collection and a tenant in it, or checks that they are as they must be.
-func (c *client) ensure(ctx context.Context, name, tenant string) error {
+// ensure creates a collection and a tenant in it, or checks that they are as they must be. It calls missing before it creates the
+// tenant.
+func (c *client) ensure(ctx context.Context, name, tenant string, missing func() error) error {
 	wanted, found := wantedClass(name, c.cluster.Replication), class{}
 	err := c.rest(ctx, http.MethodGet, "/v1/schema/"+name, nil, &found)
 	if notFound(err) {
@@ -176,6 +182,9 @@ func (c *client) ensure(ctx context.Context, name, tenant string) error {
 	if !notFound(err) {
 		return explain(ctx, "look for the tenant in Weaviate", err)
 	}
+	if err := missing(); err != nil {
+		return err
+	}
 	added := []map[string]string{{"name": tenant}}
 	if err = c.rest(ctx, http.MethodPost, path, added, nil); err != nil {
 		if asked := c.rest(ctx, http.MethodGet, path+"/"+tenant, nil, nil); asked == nil {
@@ -183,6 +192,42 @@ func (c *client) ensure(ctx context.Context, name, tenant string) error {
 		}
 	}
 	return explain(ctx, "create the tenant in Weaviate", err)
+}
+
+// Name returns the name of a tenant's library in a cluster.
+func Name(ctx context.Context, store *shared.Store, tenant string) (string, error) {
+	shown, err := store.Snapshot(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer shown.Close()
+	return tenantName(tenant, shown.Store()), nil
+}
+
+// Remove deletes libraries, by Name, in all collections of a cluster. It is no error if there are none.
+func Remove(ctx context.Context, cluster Cluster, names []string) error {
+	c, err := newClient(cluster)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.close() }()
+	var schema struct {
+		Classes []struct {
+			Name string `json:"class"`
+		} `json:"classes"`
+	}
+	if err := c.rest(ctx, http.MethodGet, "/v1/schema", nil, &schema); err != nil {
+		return explain(ctx, "read the schema of Weaviate", err)
+	}
+	for _, class := range schema.Classes {
+		if !strings.HasPrefix(class.Name, classPrefix) {
+			continue
+		}
+		if err := c.rest(ctx, http.MethodDelete, "/v1/schema/"+class.Name+"/tenants", names, nil); err != nil && !notFound(err) {
+			return explain(ctx, "remove tenants from Weaviate", err)
+		}
+	}
+	return nil
 }
 
 // tenantName is the name of a library in a collection: that of the tenant, and which store it is. Names that Weaviate does not

@@ -17,6 +17,9 @@ import (
 	"quarry/server/index/vector"
 )
 
+// maxListed bounds the documents in Stats.
+const maxListed = 10
+
 // snapshot implements index.Snapshot. It shows the documents of one state; what Weaviate has of other states is left out, and
 // what it lacks is added.
 type snapshot struct {
@@ -83,6 +86,14 @@ func (s *snapshot) Stats(ctx context.Context) (index.Stats, error) {
 	stats, err := s.Snapshot.Stats(ctx)
 	if stats.Engine = "weaviate " + strings.Join(s.index.client.cluster.Hosts, ","); s.position < s.Sequence() {
 		stats.Engine += fmt.Sprintf(" (%s not indexed yet)", text.Count(int(s.Sequence()-s.position), "change"))
+	}
+	if err != nil {
+		return stats, err
+	}
+	refused, total, err := s.Refused(ctx, s.index.follower(s.class), maxListed)
+	stats.Unindexed = total
+	for _, r := range refused {
+		stats.UnindexedFirst = append(stats.UnindexedFirst, index.Unindexed(r))
 	}
 	return stats, err
 }

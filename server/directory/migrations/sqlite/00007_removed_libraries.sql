@@ -1,0 +1,8 @@
+-- +goose Up
+-- What removed tenants have left in a search engine that was not available, until it is deleted there.
+CREATE TABLE removed_libraries (
+    name TEXT PRIMARY KEY -- of the library in the engine
+) STRICT, WITHOUT ROWID;
+
+-- +goose Down
+DROP TABLE removed_libraries;
