@@ -154,10 +154,13 @@ func (c *client) close() error {
 
 // patiently calls try, each time with its own deadline, until it succeeds or its error is not transient. It lasts through
 // the election of a leader.
-func (c *client) patiently(ctx context.Context, try func(ctx context.Context, attempt int) error) error {
+func (c *client) patiently(ctx context.Context, try func(ctx context.Context, attempt int) error) (failed error) {
 	for pause, attempt, end := firstPause, 0, time.Now().Add(c.patience); ; attempt++ {
 		err := within(ctx, func(ctx context.Context) error { return try(ctx, attempt) })
-		if err == nil || ctx.Err() != nil || !transient(err) || time.Now().After(end) {
+		if err != nil && ctx.Err() != nil && failed != nil { // which says more than a call that was cut off
+			return failed
+		}
+		if failed = err; err == nil || ctx.Err() != nil || !transient(err) || time.Now().After(end) {
 			return err
 		}
 		select {
