@@ -106,7 +106,7 @@ func testRefusals(t *testing.T, options Options) {
 		t.Fatal(err)
 	}
 	expect(last, []string{"c"}, "c", "c")
-	last = advance(Refusal{"c", "too wide"})
+	advance(Refusal{"c", "too wide"})
 	if _, err := store.Write(ctx, index.Batch{Delete: []string{"c"}}); err != nil {
 		t.Fatal(err)
 	}
