@@ -43,8 +43,7 @@ type Options struct {
 	Coordinator Coordinator
 	// RemoveTenant deletes a tenant and everything stored for it.
 	RemoveTenant func(ctx context.Context, id string) error
-	// Removed reports whether a tenant is removed or being removed; nil: none is.
-	Removed func(ctx context.Context, tenant string) bool
+	Removed      func(ctx context.Context, id string) bool // reports whether a tenant is removed or being removed; nil: none is
 	// Migrate copies all but the documents from the library's files to the database; nil: there is none.
 	Migrate func(ctx context.Context, request wire.MigrateRequest, report func(wire.LibraryEvent)) (wire.LibraryEvent, error)
 	// Changed is called when a request has stored documents, which need vectors. Nil: the next add or sync makes them.
@@ -329,10 +328,7 @@ func (s *Server) work(w http.ResponseWriter, r *http.Request, route route, who d
 		r = r.WithContext(ctx)
 	}
 	if err := route.handle(w, r, who); err != nil {
-		if _, known := explain(err, false); !known && s.Removed != nil && who.Tenant != "" && s.Removed(context.WithoutCancel(r.Context()), who.Tenant) {
-			err = index.ErrReplaced
-		}
-		s.fail(w, r, err)
+		s.fail(w, r, s.raced(r, who, err))
 	}
 }
 

@@ -182,6 +182,15 @@ func libraryFailure(err error, f *failure) bool {
 	return false
 }
 
+// raced returns index.ErrReplaced instead of an internal error if the caller's tenant was removed during the request.
+func (s *Server) raced(r *http.Request, who directory.Principal, err error) error {
+	_, known := explain(err, false)
+	if !known && s.Removed != nil && who.Tenant != "" && s.Removed(context.WithoutCancel(r.Context()), who.Tenant) {
+		return index.ErrReplaced
+	}
+	return err
+}
+
 // fail answers with an error, and logs internal ones.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() == context.Canceled {
