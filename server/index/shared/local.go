@@ -56,6 +56,7 @@ func OpenLocal(ctx context.Context, store *Store, options embedded.Options, appl
 	l := &Local{Store: store, options: options, applied: applied, applies: semaphore.NewWeighted(1), kick: make(chan struct{}, 1),
 		stopped: make(chan struct{}), own: new(segments), wait: followWait}
 	l.used.Store(time.Now().UnixNano())
+	store.id = "" // step replaces the index
 	m, err := readState(ctx, store.db.Pool())
 	if err == nil {
 		err = l.alone(ctx, func() error { return l.open(ctx, m.store) })

@@ -53,7 +53,7 @@ type Store struct {
 	packer    *codec.Packer
 	now       func() time.Time
 	log       *slog.Logger
-	id        string // which store was opened
+	id        string // which store was opened; empty: another one may take its place
 }
 
 // Open opens or creates a store. Errors: those of sqlite.Open or postgres.Pool.Store.
@@ -211,7 +211,7 @@ func readState(ctx context.Context, db sqldb.Querier) (m state, err error) {
 func (s *Store) state(ctx context.Context, db sqldb.Querier) (state, error) {
 	m, err := readState(ctx, db)
 	var answer interface{ SQLState() string }
-	if errors.As(err, &answer) && answer.SQLState() == "42P01" || err == nil && m.store != s.id { // no such table
+	if errors.As(err, &answer) && answer.SQLState() == "42P01" || err == nil && s.id != "" && m.store != s.id { // no such table
 		err = fmt.Errorf("read the state of the library: %w", index.ErrReplaced)
 	}
 	return m, err
