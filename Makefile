@@ -8,7 +8,7 @@ VERSION ?= 0.1.0
 LDFLAGS = -s -w -X main.version=$(VERSION)
 BUILD = $(GO) build -ldflags "$(LDFLAGS)"
 
-.PHONY: run help test test-all test-scale race corpora formats lint build cross bench bench-large bench-ui bench-serve bench-ssh bench-quality bench-agents crash rights oracle fuzz docs man completions screens clean
+.PHONY: run help test test-all test-scale race corpora formats lint build cross bench bench-large bench-ui bench-serve bench-scale bench-ssh bench-quality bench-agents crash rights oracle fuzz docs man completions screens clean
 .DELETE_ON_ERROR:
 
 run: build ## Explore the sample library; Q="text" starts with a query
@@ -120,6 +120,7 @@ CHUNKS = 100000
 MANY = 1000000
 BENCHTIME = 100x
 endif
+WEAVIATE = "$${QUARRY_WEAVIATE_BIN:-$${XDG_CACHE_HOME:-$$HOME/.cache}/quarry-weaviate/v1.38.9/weaviate-server}" # as in tools/scale/test.sh
 QUERIES = "$(DATA)"/qrels/handbook-sourcegraph/queries.jsonl "$(DATA)"/qrels/scifact/queries.jsonl
 
 $(BENCH)/data:
@@ -182,6 +183,11 @@ bench-serve: build $(BENCH)/large ## Measure a served library over HTTP: one cli
 
 bench-large: build $(BENCH)/million ## Measure kinds of searches in a million passages, in process and over HTTP
 	$(GO) run ./tools/large $(QUICK) bin/quarry $(BENCH)/million $(QUERIES)
+
+bench-scale: build $(BENCH)/chunks.jsonl ## Measure PostgreSQL and Weaviate beside the embedded engine: adding, and searches over HTTP
+	$(GO) build -o bin/scale ./tools/scale
+	$(GO) build -o bin/load ./tools/load
+	QUARRY_WEAVIATE_BIN=$(WEAVIATE) bin/scale tools/scale/bench.sh bin/quarry $(BENCH)/chunks.jsonl $(if $(TINY),1s,10s) $(QUERIES)
 
 bench-ssh: build $(BENCH)/handbook ## Measure the explorer over SSH: typing, a crowd, a flood, coming and going
 	@echo "== the sample library"

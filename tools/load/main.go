@@ -2,7 +2,7 @@
 // and how long searches take then, and at a part of that. Each figure stands beside its budget; it fails when one is
 // over, or when a request is lost.
 //
-//	load [-judge=false] [-clients N] [-part P] [-time D] BINARY LIBRARY QUERIES.jsonl…
+//	load [-judge=false] [-clients N] [-part P] [-time D] [-words N] BINARY LIBRARY QUERIES.jsonl…
 //
 // It starts BINARY serve on LIBRARY, with tokens of its own that it removes again. A closed loop is a number of clients
 // of which each asks again when it is answered. An open loop asks at random moments at a fixed rate, whatever is
@@ -13,12 +13,15 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"log"
 	"math/rand/v2"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"quarry/tools/measure"
@@ -35,12 +38,13 @@ func main() {
 	clients := flag.Int("clients", 64, "clients of the closed loop")
 	part := flag.Float64("part", 0.6, "rate of the open loop, as a part of what the closed loop reached")
 	span := flag.Duration("time", 15*time.Second, "of each measurement")
+	words := flag.Int("words", 0, "ask for this many words of each query only, the longest; 0: for all")
 	judge := flag.Bool("judge", true, "fail when a budget is missed")
 	flag.Parse()
 	if flag.NArg() < 3 || *clients < 1 || *part <= 0 {
 		log.Fatal("usage: load [flags] BINARY LIBRARY QUERIES.jsonl… (-h lists the flags)")
 	}
-	within, err := run(flag.Arg(0), flag.Arg(1), flag.Args()[2:], *clients, *part, *span)
+	within, err := run(flag.Arg(0), flag.Arg(1), flag.Args()[2:], *words, *clients, *part, *span)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -49,10 +53,13 @@ func main() {
 	}
 }
 
-func run(binary, library string, files []string, clients int, part float64, span time.Duration) (within bool, err error) {
+func run(binary, library string, files []string, words, clients int, part float64, span time.Duration) (within bool, err error) {
 	queries, err := readQueries(files)
 	if err != nil {
 		return false, err
+	}
+	for i := range queries {
+		queries[i] = longest(queries[i], words)
 	}
 	// In the order of the files, hundreds of the long questions come in a row, which are no load of a server but two.
 	rand.New(rand.NewPCG(1, 2)).Shuffle(len(queries), func(i, j int) { queries[i], queries[j] = queries[j], queries[i] })
@@ -96,6 +103,17 @@ func print(name string, r result, budget string) {
 }
 
 func ms(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }
+
+// longest returns the n longest words of a query in their order; all for 0.
+func longest(query string, n int) string {
+	words := strings.Fields(query)
+	for n > 0 && len(words) > n {
+		shortest := slices.MinFunc(words, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
+		at := slices.Index(words, shortest)
+		words = slices.Delete(words, at, at+1)
+	}
+	return strings.Join(words, " ")
+}
 
 // readQueries reads the texts of JSONL files with one {"text"} a line.
 func readQueries(files []string) ([]string, error) {

@@ -225,7 +225,8 @@ func NewPacker(stored func(id uint32) ([]byte, error)) *Packer {
 	return &Packer{plain: newCompressor(nil), stored: stored}
 }
 
-func (p *Packer) pack(data []byte) ([]byte, error) {
+// Pack packs a value that is kept whole.
+func (p *Packer) Pack(data []byte) ([]byte, error) {
 	if current := p.current.Load(); current != nil {
 		return p.packWith(current, data)
 	}
@@ -258,7 +259,8 @@ func frameOf(packed []byte) []byte {
 	return append(append(make([]byte, 0, len(frameMagic)+len(packed)), frameMagic...), packed[1:]...)
 }
 
-func (p *Packer) unpack(packed []byte) ([]byte, error) {
+// Unpack returns the value that was packed. Errors: ErrPacked.
+func (p *Packer) Unpack(packed []byte) ([]byte, error) {
 	if len(packed) == 0 {
 		return nil, ErrPacked
 	}
@@ -299,7 +301,7 @@ type Group struct {
 // PackChunks packs the chunks of a document in groups of about groupBytes.
 func (p *Packer) PackChunks(ctx context.Context, chunks []index.Chunk) (groups []Group, err error) {
 	err = groupChunks(ctx, chunks, func(first, count int, data []byte) error {
-		body, err := p.pack(data)
+		body, err := p.Pack(data)
 		groups = append(groups, Group{first, count, body})
 		return err
 	})
@@ -329,7 +331,7 @@ func groupChunks(ctx context.Context, chunks []index.Chunk, yield func(first, co
 
 // UnpackChunks returns the chunks of a packed group.
 func (p *Packer) UnpackChunks(packed []byte) ([]index.Chunk, error) {
-	data, err := p.unpack(packed)
+	data, err := p.Unpack(packed)
 	if err != nil {
 		return nil, err
 	}
@@ -354,12 +356,12 @@ func (p *Packer) PackDetail(document *index.Document) ([]byte, error) {
 	if document.Secondary > 0 {
 		to.number(&document.Secondary)
 	}
-	return p.pack(to.data)
+	return p.Pack(to.data)
 }
 
 // UnpackDetail reads what PackDetail wrote into a document. Errors: ErrPacked.
 func (p *Packer) UnpackDetail(packed []byte, document *index.Document) error {
-	data, err := p.unpack(packed)
+	data, err := p.Unpack(packed)
 	if err != nil {
 		return err
 	}

@@ -120,7 +120,7 @@ func (p *Packer) PackDictionary(dictionary []byte) ([]byte, error) {
 }
 
 // UnpackDictionary returns what PackDictionary packed. Errors: ErrPacked.
-func (p *Packer) UnpackDictionary(packed []byte) ([]byte, error) { return p.unpack(packed) }
+func (p *Packer) UnpackDictionary(packed []byte) ([]byte, error) { return p.Unpack(packed) }
 
 // NewDictionaryID returns a random number for a dictionary, so that one that is lost is not mistaken for another one.
 func NewDictionaryID() uint32 { return smallestDictionary + rand.Uint32N(1<<16-smallestDictionary) }

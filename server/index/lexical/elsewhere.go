@@ -13,8 +13,8 @@ import (
 // Elsewhere answers for documents that are not in segments of this process, to one caller. A search asks it about words, and
 // then ranks the documents that it fetches.
 type Elsewhere interface {
-	// Counts returns the statistics of a term over all documents.
-	Counts(term string) (segment.TermCounts, error)
+	// Counts returns the statistics of terms over all documents.
+	Counts(terms ...string) ([]segment.TermCounts, error)
 	// SeesTerm reports whether a document that the caller may see contains one of the terms.
 	SeesTerm(terms []string) (bool, error)
 	// SeesSurface reports which surfaces a document contains that the caller may see.

@@ -182,6 +182,9 @@ const sharedLookups = 128
 // lookUp looks terms up in all parts, in several at a time where they are many. What cannot be read is an error when it is
 // needed.
 func (r *run) lookUp(terms []string) {
+	if r.far != nil {
+		must(r.far.Counts(terms...)) // which are read together, and kept
+	}
 	if len(terms)*len(r.s.parts) < sharedLookups {
 		return
 	}

@@ -100,7 +100,7 @@ func (r *run) term(part int, term string) (segment.Term, bool) {
 // termCounts adds up the statistics of a term over all parts.
 func (r *run) termCounts(term string) (n segment.TermCounts) {
 	if r.far != nil {
-		return must(r.far.Counts(term))
+		return must(r.far.Counts(term))[0]
 	}
 	for i := range r.s.parts {
 		if t, ok := r.term(i, term); ok {

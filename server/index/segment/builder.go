@@ -93,6 +93,15 @@ func NewBuilder() *Builder {
 	}
 }
 
+// Of returns the bytes of a segment of one document.
+func Of(document *index.Document) ([]byte, error) {
+	b := NewBuilder()
+	if err := b.Add(*document); err != nil {
+		return nil, err
+	}
+	return b.Build()
+}
+
 // Len is the number of documents added.
 func (b *Builder) Len() int { return len(b.documents) }
 

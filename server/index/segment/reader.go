@@ -64,6 +64,9 @@ func Open(name string, data []byte) (*Reader, error) {
 // Name returns the name passed to Open.
 func (r *Reader) Name() string { return r.name }
 
+// Size is that of its data in bytes.
+func (r *Reader) Size() int { return len(r.data) }
+
 // Documents is the number of documents, deleted ones included.
 func (r *Reader) Documents() int { return int(r.footer.stats.Documents) }
 

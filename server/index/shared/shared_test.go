@@ -2,6 +2,8 @@ package shared
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -9,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"quarry/internal/testkit/indextest"
 	"quarry/internal/testkit/postgrestest"
@@ -256,5 +260,40 @@ func TestDamage(t *testing.T) {
 		if written := put(t, x, whole, page("detail", "walrus"), page("sound", "walrus")); written != (index.Written{Updated: 2, Unchanged: 1}) {
 			t.Errorf("wrote %+v", written)
 		}
+	}
+}
+
+// TestSnapshotsLeaveConnections: searches that read the log beside their snapshots do not wait for one another.
+func TestSnapshotsLeaveConnections(t *testing.T) {
+	address := postgrestest.Address(t, t.TempDir())
+	store, err := Open(t.Context(), Options{Database: address, Tenant: "default"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(store.Close(), Drop(context.Background(), address, "default")); err != nil {
+			t.Error(err)
+		}
+	})
+	put(t, store, page("one", "The lantern."))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // for a deadlock
+	defer cancel()
+	var group errgroup.Group
+	for range 4 * schemaConnections {
+		group.Go(func() error {
+			shown, err := store.Snapshot(ctx)
+			if err != nil {
+				return err
+			}
+			defer shown.Close()
+			ids, err := store.Unindexed(ctx, "the test", 0, 10)
+			if err == nil && len(ids) != 1 {
+				err = fmt.Errorf("changed: %v", ids)
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Error(err)
 	}
 }

@@ -21,6 +21,7 @@ var errClosed = errors.New("the snapshot is closed")
 type Snapshot struct {
 	state  state
 	tx     *sql.Tx
+	done   func()
 	read   reader
 	server bool // the database is on a server
 
@@ -38,17 +39,26 @@ func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	done := func() {}
+	if s.snapshots != nil {
+		if err := s.snapshots.Acquire(ctx, 1); err != nil {
+			return nil, err
+		}
+		done = func() { s.snapshots.Release(1) }
+	}
 	// The transaction outlives the call, and so must not end with its context.
 	tx, err := s.db.Pool().BeginTx(context.WithoutCancel(ctx), s.isolation)
 	if err != nil {
+		done()
 		return nil, sqldb.Explain(fmt.Errorf("read the documents: %w", err))
 	}
 	m, err := s.state(ctx, tx)
 	if err != nil {
 		_ = tx.Rollback()
+		done()
 		return nil, err
 	}
-	return &Snapshot{state: m, tx: tx, read: reader{tx, s.packer}, server: s.pool != nil, recalled: make(map[string]*stored)}, nil
+	return &Snapshot{state: m, tx: tx, done: done, read: reader{tx, s.packer}, server: s.pool != nil, recalled: make(map[string]*stored)}, nil
 }
 
 // Close implements index.Snapshot.
@@ -58,6 +68,7 @@ func (s *Snapshot) Close() {
 	if !s.closed {
 		s.closed = true
 		_ = s.tx.Rollback()
+		s.done()
 	}
 }
 

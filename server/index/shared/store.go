@@ -18,9 +18,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"golang.org/x/sync/semaphore"
 
 	"quarry/server/index"
 	"quarry/server/index/codec"
@@ -48,8 +51,9 @@ type Options struct {
 // Store is an open store. Any number of processes may have it open.
 type Store struct {
 	db        sqldb.DB
-	pool      *postgres.Pool // of db; nil: a file
-	isolation *sql.TxOptions // of transactions that read
+	pool      *postgres.Pool      // of db; nil: a file
+	isolation *sql.TxOptions      // of transactions that read
+	snapshots *semaphore.Weighted // that may be open; nil: any number
 	packer    *codec.Packer
 	now       func() time.Time
 	log       *slog.Logger
@@ -107,14 +111,17 @@ func (s *Store) openServer(ctx context.Context, options Options) (err error) {
 		return errors.Join(err, s.pool.Close())
 	}
 	s.db, s.isolation = db, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
+	s.snapshots = semaphore.NewWeighted(schemaSnapshots)
 	return nil
 }
 
 const (
 	// longestSchema is the length to which PostgreSQL cuts names.
 	longestSchema = 63
-	// schemaConnections of each tenant leave room for many tenants in PostgreSQL's own bound of 100.
-	schemaConnections = "4"
+	// schemaConnections of each tenant leave room for many tenants in PostgreSQL's own bound of 100. Snapshots have one each:
+	// more wait, so that a snapshot's reader, who needs another for the log, gets it.
+	schemaConnections = 10
+	schemaSnapshots   = 7
 )
 
 // openSchema returns the connections to the schema of a tenant's documents.
@@ -142,7 +149,7 @@ func inSchema(address, tenant string) (string, error) {
 		return "", errors.New("directory.url: the search_path is too long")
 	}
 	parameters.Set("search_path", schema)
-	parameters.Set("pool_max_conns", schemaConnections)
+	parameters.Set("pool_max_conns", strconv.Itoa(schemaConnections))
 	given.RawQuery = parameters.Encode()
 	return given.String(), nil
 }

@@ -3,6 +3,7 @@ package shared
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -24,7 +25,7 @@ func (s *Store) CountWords(ctx context.Context) error {
 		return err
 	}
 	return s.db.Update(ctx, func(tx *sql.Tx) error {
-		for _, statement := range []string{"DELETE FROM statistics", "DELETE FROM terms", "DELETE FROM surfaces",
+		for _, statement := range []string{"DELETE FROM statistics", "DELETE FROM terms", "DELETE FROM surfaces", "DELETE FROM analysed",
 			"INSERT INTO statistics VALUES (" + fmt.Sprint(analysis.Version) + ", 0, 0, 0, 0, 0)"} {
 			if err := execute(ctx, tx, statement); err != nil {
 				return err
@@ -44,6 +45,13 @@ func (s *Store) CountWords(ctx context.Context) error {
 			if err := count(ctx, tx, documents, nil); err != nil {
 				return err
 			}
+			numbers := make([][2]int64, len(rows))
+			for i, row := range rows {
+				numbers[i] = [2]int64{row.row, row.changed}
+			}
+			if err := s.analyse(ctx, tx, documents, numbers); err != nil {
+				return err
+			}
 		}
 	})
 }
@@ -57,12 +65,13 @@ func (w *write) countChanges(ctx context.Context, tx *sql.Tx, s *Store) error {
 	from := reader{tx, s.packer}
 	var before []*stored
 	var added []index.Document
+	var rows [][2]int64 // of added
 	for _, i := range w.items {
 		if i.old != nil {
 			before = append(before, i.old)
 		}
 		if i.Put != nil && i.Patches == nil {
-			added = append(added, *i.Put)
+			added, rows = append(added, *i.Put), append(rows, i.row)
 		}
 	}
 	removed, err := from.whole(ctx, before)
@@ -77,10 +86,13 @@ func (w *write) countChanges(ctx context.Context, tx *sql.Tx, s *Store) error {
 		if i.Patches != nil {
 			d := *i.Put
 			d.Chunks = removed[places[d.ID]].Chunks
-			added = append(added, d)
+			added, rows = append(added, d), append(rows, i.row)
 		}
 	}
-	return count(ctx, tx, added, removed)
+	if err := count(ctx, tx, added, removed); err != nil {
+		return err
+	}
+	return s.analyse(ctx, tx, added, rows)
 }
 
 // count adds the words of some documents, and subtracts those of others.
@@ -153,16 +165,21 @@ func (s *Snapshot) Words(ctx context.Context) (stats segment.Stats, hidden int, 
 	return stats, hidden, err
 }
 
-// Counts returns the statistics of a term.
-func (s *Snapshot) Counts(ctx context.Context, term string) (n segment.TermCounts, err error) {
-	err = s.locked(func() error {
-		err := get(ctx, s.tx, []any{&n.Chunks, &n.Documents, &n.Titles}, "SELECT chunks, documents, titles FROM terms WHERE term = ?", term)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
-		return err
+// Counts returns the statistics of terms; those that no document contains are missing.
+func (s *Snapshot) Counts(ctx context.Context, terms []string) (map[string]segment.TermCounts, error) {
+	list, err := json.Marshal(terms)
+	if err != nil {
+		return nil, fmt.Errorf("look for words: %w", err)
+	}
+	found := make(map[string]segment.TermCounts, len(terms))
+	return found, s.locked(func() error {
+		return each(ctx, s.tx, func(row *sql.Rows) error {
+			term, n := "", segment.TermCounts{}
+			err := row.Scan(&term, &n.Chunks, &n.Documents, &n.Titles)
+			found[term] = n
+			return err
+		}, "SELECT term, chunks, documents, titles FROM terms WHERE term IN (SELECT value FROM json_each(?))", string(list))
 	})
-	return n, err
 }
 
 // Surface returns how many documents contain a surface.

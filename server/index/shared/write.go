@@ -69,7 +69,8 @@ type item struct {
 	codec.Change
 	old      *stored // nil: not stored yet
 	hash     []byte
-	sameText bool // the stored chunks stay
+	row      [2]int64 // of the document, and the number of the change
+	sameText bool     // the stored chunks stay
 }
 
 // compare looks up what is stored, and leaves out what does not change; an *index.OwnedError if documents of others would
@@ -191,6 +192,7 @@ func (r *rowsOf) add(ctx context.Context, i *item, sequence int64, packer *codec
 		return nil
 	}
 	d, row, texted, added, chunks := i.Put, sequence, sequence, r.now, len(i.Put.Chunks)
+	defer func() { i.row = [2]int64{row, sequence} }()
 	if i.old == nil {
 		r.added = append(r.added, i.ID)
 	} else {
@@ -229,6 +231,7 @@ func (r *rowsOf) store(ctx context.Context, tx *sql.Tx) error {
 	}{
 		{"DELETE FROM document_sets WHERE document IN", r.reset},
 		{"DELETE FROM chunks WHERE document IN", r.retexted},
+		{"DELETE FROM analysed WHERE document IN", r.gone},
 		{"DELETE FROM documents WHERE row IN", r.gone},
 	} {
 		if err := executeList(ctx, tx, removal.statement+" (SELECT CAST(value AS BIGINT) FROM json_each(?))", removal.rows); err != nil {

@@ -60,6 +60,14 @@ func (f *faulty) Search(_ context.Context, request *pb.SearchRequest) (*pb.Searc
 	return reply, nil
 }
 
+// Aggregate counts all stored documents.
+func (f *faulty) Aggregate(context.Context, *pb.AggregateRequest) (*pb.AggregateReply, error) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	n := int64(len(f.documents))
+	return &pb.AggregateReply{Result: &pb.AggregateReply_SingleResult{SingleResult: &pb.AggregateReply_Single{ObjectsCount: &n}}}, nil
+}
+
 // BatchObjects stores objects.
 func (f *faulty) BatchObjects(_ context.Context, request *pb.BatchObjectsRequest) (*pb.BatchObjectsReply, error) {
 	f.mutex.Lock()

@@ -11,6 +11,7 @@ import (
 
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
 	"golang.org/x/sync/errgroup"
+	"google.golang.org/protobuf/proto"
 
 	"quarry/internal/guard"
 	"quarry/server/index"
@@ -39,6 +40,7 @@ type reach struct {
 	access index.Access
 
 	mutex      sync.Mutex
+	answers    map[string]found           // of Weaviate, by what was asked
 	loaded     map[string]*segment.Reader // documents that the caller may see
 	changed    []string                   // documents that Weaviate does not have as they are
 	incomplete bool                       // there may be more than was fetched
@@ -46,18 +48,25 @@ type reach struct {
 	behind     bool                       // not all changes were looked at
 	last       *lexical.Wanted            // of the last search for passages
 	listed     listing                    // of it
+	total      int64                      // of documents that match, as Weaviate counts them
 	fetched    map[string]bool            // documents that it looked at
+}
+
+// found are the documents that a search in Weaviate found; full: there may be more.
+type found struct {
+	ids  []string
+	full bool
 }
 
 var _ lexical.Elsewhere = (*reach)(nil)
 
 func (s *snapshot) reach(ctx context.Context, access index.Access) *reach {
-	return &reach{ctx: ctx, s: s, access: access, loaded: map[string]*segment.Reader{}}
+	return &reach{ctx: ctx, s: s, access: access, loaded: map[string]*segment.Reader{}, answers: map[string]found{}}
 }
 
 // Counts implements lexical.Elsewhere.
-func (r *reach) Counts(term string) (segment.TermCounts, error) {
-	return r.s.Snapshot.Counts(r.ctx, term)
+func (r *reach) Counts(terms ...string) ([]segment.TermCounts, error) {
+	return r.s.index.counts.of(r.ctx, r.s, terms)
 }
 
 // Documents implements lexical.Elsewhere.
@@ -84,13 +93,13 @@ func (r *reach) everything() bool { return r.access.All && r.s.hidden == 0 }
 
 // SeesTerm implements lexical.Elsewhere.
 func (r *reach) SeesTerm(terms []string) (bool, error) {
+	counts, err := r.Counts(terms...)
+	if err != nil {
+		return false, err
+	}
 	var known []string // most words have no compound: Weaviate need not be asked
-	for _, term := range terms {
-		n, err := r.Counts(term)
-		if err != nil {
-			return false, err
-		}
-		if n.Documents > 0 {
+	for i, term := range terms {
+		if counts[i].Documents > 0 {
 			known = append(known, term)
 		}
 	}
@@ -212,18 +221,32 @@ func (r *reach) ask(request *pb.SearchRequest) (ids []string, full bool, err err
 	one := pb.ConsistencyLevel_CONSISTENCY_LEVEL_ONE
 	request.Collection, request.Tenant, request.ConsistencyLevel, request.Uses_127Api = r.s.class, r.s.index.tenant, &one, true
 	request.Properties = &pb.PropertiesRequest{NonRefProperties: []string{propDocument}}
+	key, err := proto.MarshalOptions{Deterministic: true}.Marshal(request)
+	if err != nil {
+		return nil, false, fmt.Errorf("search Weaviate: %w", err)
+	}
+	r.mutex.Lock()
+	had, asked := r.answers[string(key)]
+	r.mutex.Unlock()
+	if asked { // by warm, most often
+		return had.ids, had.full, nil
+	}
 	reply, err := r.s.index.search(r.ctx, request)
 	if err != nil {
 		return nil, false, err
 	}
 	known := make(map[string]bool, len(reply.GetResults()))
-	for _, found := range reply.GetResults() {
-		id := unfield(found.GetProperties().GetNonRefProps().GetFields()[propDocument].GetTextValue())
+	for _, object := range reply.GetResults() {
+		id := unfield(object.GetProperties().GetNonRefProps().GetFields()[propDocument].GetTextValue())
 		if !known[id] {
 			known[id], ids = true, append(ids, id)
 		}
 	}
-	return ids, len(reply.GetResults()) >= int(request.Limit), nil
+	full = len(reply.GetResults()) >= int(request.Limit)
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.answers[string(key)] = found{ids, full}
+	return ids, full, nil
 }
 
 func (x *Index) search(ctx context.Context, request *pb.SearchRequest) (reply *pb.SearchReply, err error) {
@@ -285,47 +308,53 @@ func (s *snapshot) analysed(ctx context.Context, ids []string, access index.Acce
 	readers := make(map[string]*segment.Reader, len(versions))
 	var unknown []string
 	for id, changed := range versions {
-		if reader, ok := s.index.analysed.Get(version{id, changed}); ok {
+		if reader, ok := s.index.analysed.get(version{id, changed}); ok {
 			readers[id] = reader
 		} else {
 			unknown = append(unknown, id)
 		}
 	}
-	documents, err := s.Whole(ctx, unknown)
+	packed, err := s.Analysed(ctx, unknown)
 	if err != nil {
 		return nil, err
 	}
-	made := make([]*segment.Reader, len(documents))
+	made := make([]*segment.Reader, len(unknown))
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i := range documents {
+	for i, id := range unknown {
 		group.Go(guard.Err(func() (err error) {
 			if err = within.Err(); err == nil {
-				made[i], err = analysedDocument(&documents[i], versions[documents[i].ID], s.index)
+				made[i], err = s.segment(within, version{id, versions[id]}, packed[id])
 			}
 			return err
 		}))
 	}
 	err = group.Wait()
-	for i := range documents {
-		readers[documents[i].ID] = made[i]
+	for i, id := range unknown {
+		if made[i] != nil {
+			readers[id] = made[i]
+		}
 	}
 	return readers, err
 }
 
-// analysedDocument makes a segment of one document.
-func analysedDocument(d *index.Document, changed int64, x *Index) (*segment.Reader, error) {
-	builder := segment.NewBuilder()
-	if err := builder.Add(*d); err != nil {
+// segment returns the segment of a document, which is nil if the document cannot be read. It is made where it is not stored.
+func (s *snapshot) segment(ctx context.Context, v version, packed []byte) (*segment.Reader, error) {
+	if reader, err := s.index.docs.Segment(v.id, packed); err == nil {
+		s.index.analysed.add(v, reader)
+		return reader, nil
+	}
+	documents, err := s.Whole(ctx, []string{v.id})
+	if err != nil || len(documents) == 0 {
 		return nil, err
 	}
-	data, err := builder.Build()
+	data, err := segment.Of(&documents[0])
 	if err != nil {
-		return nil, fmt.Errorf("index document %q: %w", d.ID, err)
+		return nil, fmt.Errorf("index document %q: %w", v.id, err)
 	}
-	reader, err := segment.Open(d.ID, data)
-	if err == nil && len(data) <= cachedBytes {
-		x.analysed.Add(version{d.ID, changed}, reader)
+	reader, err := segment.Open(v.id, data)
+	if err == nil {
+		s.index.analysed.add(v, reader)
 	}
 	return reader, err
 }
@@ -339,7 +368,7 @@ func (r *reach) warm(query *index.Query) error {
 	var terms []string
 	analyser := analysis.New()
 	for _, text := range append([]string{query.Text}, query.Phrases...) {
-		for _, word := range analyser.Words(text, false) {
+		for _, word := range analysis.Content(analyser.Words(text, false)) {
 			for _, w := range append([]analysis.QueryWord{word}, word.Parts...) {
 				terms = append(terms, w.Term)
 			}

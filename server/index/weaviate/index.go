@@ -35,9 +35,9 @@ const (
 	settlePause = 20 * time.Millisecond
 	// settleLook is how often it does so while changes are applied.
 	settleLook = 500 * time.Millisecond
-	// cachedDocuments are kept analysed.
-	cachedDocuments = 4096
-	cachedBytes     = 64 << 10 // of one document
+	// cachedBytes of documents are kept as they are searched, of each at most a share.
+	cachedBytes = 64 << 20
+	cachedShare = 64
 )
 
 // Options are where the documents and the cluster are.
@@ -54,8 +54,9 @@ type Index struct {
 	tenant   string
 	holder   string // of leases
 	log      *slog.Logger
-	analysed *lru.Cache[version, *segment.Reader]
+	analysed cache
 	words    vocabulary
+	counts   termCounts
 	changes  int      // documents that are read from the log; replaced in tests
 	ensured  sync.Map // names of collections that are as they must be
 
@@ -85,7 +86,7 @@ func Open(ctx context.Context, store *shared.Store, options Options) (*Index, er
 	if x.log == nil {
 		x.log = slog.New(slog.DiscardHandler)
 	}
-	if x.analysed, err = lru.New[version, *segment.Reader](cachedDocuments); err != nil {
+	if x.analysed.known, err = lru.New[version, *segment.Reader](cachedBytes / readerBytes); err != nil {
 		return nil, fmt.Errorf("open the library: %w", err)
 	}
 	if err := x.start(ctx, options.Tenant); err != nil {

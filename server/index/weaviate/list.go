@@ -94,11 +94,18 @@ func (r *reach) Fetch(wanted lexical.Wanted) (parts []lexical.Part, before int, 
 
 func (r *reach) fetch(wanted *lexical.Wanted, l listing) (parts []lexical.Part, before int, err error) {
 	questions := r.questions(wanted, &l)
+	r.total = 0
 	group, _ := errgroup.WithContext(r.ctx)
 	group.SetLimit(seesAtOnce)
 	for i := range questions {
 		group.Go(guard.Err(func() (err error) {
 			questions[i].ids, questions[i].full, err = r.ask(questions[i].SearchRequest)
+			return err
+		}))
+	}
+	if wanted.Count && wanted.List == nil && l.exact {
+		group.Go(guard.Err(func() (err error) {
+			r.total, err = r.count(all(slices.Concat([]*pb.Filters{whole()}, variants(&wanted.Filter, false)[0], l.filter, r.without())...))
 			return err
 		}))
 	}

@@ -201,6 +201,9 @@ func openMany(t *testing.T) (reference *embedded.Index, x *Index, times map[stri
 			times[d.ID] = d.UpdatedAt
 		}
 	}
+	if err := x.Settle(t.Context(), func(int, int) {}); err != nil {
+		t.Fatal(err)
+	}
 	return reference, x, times
 }
 

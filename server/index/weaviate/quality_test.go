@@ -100,6 +100,11 @@ func compareQuality(t *testing.T, collection string) {
 				t.Fatal(err)
 			}
 		}
+		if follower, ok := x.(index.Follower); ok {
+			if err := follower.Settle(t.Context(), func(int, int) {}); err != nil {
+				t.Fatal(err)
+			}
+		}
 		added := time.Since(start)
 		s, err := x.Snapshot(t.Context())
 		if err != nil {

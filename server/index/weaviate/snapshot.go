@@ -121,12 +121,8 @@ func (m *matched) Count(ctx context.Context, returned []string) (index.Counts, e
 	if err != nil || !m.reach.incomplete && !m.reach.behind {
 		return counts, err
 	}
-	if counts.Estimated = true; !m.reach.listed.exact {
-		return counts, nil
-	}
-	n, err := r.count(all(slices.Concat([]*pb.Filters{whole()}, variants(&m.reach.last.Filter, false)[0], m.reach.listed.filter, r.without())...))
-	counts.Documents = max(counts.Documents, int(n))
-	return counts, err
+	counts.Estimated, counts.Documents = true, max(counts.Documents, int(m.reach.total))
+	return counts, nil
 }
 
 // Facets implements index.Snapshot.

@@ -1,0 +1,86 @@
+package shared
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+
+	"quarry/internal/guard"
+	"quarry/server/index"
+	"quarry/server/index/codec"
+	"quarry/server/index/segment"
+)
+
+// analyse stores documents as they are searched, so that a search need not analyse its candidates. rows are those of the
+// documents, with the numbers of their changes.
+func (s *Store) analyse(ctx context.Context, tx *sql.Tx, documents []index.Document, rows [][2]int64) error {
+	values := make([][]any, len(documents))
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range documents {
+		group.Go(guard.Err(func() error {
+			if err := within.Err(); err != nil {
+				return err
+			}
+			data, err := segment.Of(&documents[i])
+			if err != nil {
+				return err
+			}
+			if len(data) > codec.MaxUnpacked {
+				data = nil // a search analyses it
+			}
+			packed, err := s.packer.Pack(data)
+			values[i] = []any{rows[i][0], rows[i][1], packed}
+			return err
+		}))
+	}
+	if err := group.Wait(); err != nil {
+		return fmt.Errorf("analyse the documents: %w", err)
+	}
+	return insert(ctx, tx, "analysed (document, changed, body)", 3, values,
+		" ON CONFLICT (document) DO UPDATE SET changed = excluded.changed, body = excluded.body")
+}
+
+// Analysed returns documents of ids as segments, packed, by id. Those that are not stored so are missing.
+func (s *Snapshot) Analysed(ctx context.Context, ids []string) (packed map[string][]byte, err error) {
+	packed = make(map[string][]byte, len(ids))
+	err = s.locked(func() error {
+		found, err := s.recall(ctx, ids)
+		if err != nil {
+			return err
+		}
+		known := make(map[int64]*stored, len(found))
+		numbers := make([]int64, 0, len(found))
+		for _, row := range found {
+			known[row.row], numbers = row, append(numbers, row.row)
+		}
+		list, err := json.Marshal(numbers)
+		if err != nil {
+			return fmt.Errorf("look for documents: %w", err)
+		}
+		return each(ctx, s.tx, func(row *sql.Rows) error {
+			number, changed, body := int64(0), int64(0), []byte(nil)
+			if err := row.Scan(&number, &changed, &body); err != nil {
+				return err
+			}
+			if d := known[number]; d != nil && d.changed == changed {
+				packed[d.document.ID] = body
+			}
+			return nil
+		}, "SELECT document, changed, body FROM analysed WHERE document IN (SELECT CAST(value AS BIGINT) FROM json_each(?))", string(list))
+	})
+	return packed, err
+}
+
+// Segment opens what Analysed returned.
+func (s *Store) Segment(id string, packed []byte) (*segment.Reader, error) {
+	data, err := s.packer.Unpack(packed)
+	if err != nil {
+		return nil, err
+	}
+	return segment.Open(id, data)
+}
