@@ -120,7 +120,6 @@ CHUNKS = 100000
 MANY = 1000000
 BENCHTIME = 100x
 endif
-WEAVIATE = "$${QUARRY_WEAVIATE_BIN:-$${XDG_CACHE_HOME:-$$HOME/.cache}/quarry-weaviate/v1.38.9/weaviate-server}" # as in tools/scale/test.sh
 QUERIES = "$(DATA)"/qrels/handbook-sourcegraph/queries.jsonl "$(DATA)"/qrels/scifact/queries.jsonl
 
 $(BENCH)/data:
@@ -187,7 +186,7 @@ bench-large: build $(BENCH)/million ## Measure kinds of searches in a million pa
 bench-scale: build $(BENCH)/chunks.jsonl ## Measure PostgreSQL and Weaviate beside the embedded engine: adding, and searches over HTTP
 	$(GO) build -o bin/scale ./tools/scale
 	$(GO) build -o bin/load ./tools/load
-	QUARRY_WEAVIATE_BIN=$(WEAVIATE) bin/scale tools/scale/bench.sh bin/quarry $(BENCH)/chunks.jsonl $(if $(TINY),1s,10s) $(QUERIES)
+	tools/scale/bench.sh bin/quarry $(BENCH)/chunks.jsonl $(if $(TINY),1s,10s) $(QUERIES)
 
 bench-ssh: build $(BENCH)/handbook ## Measure the explorer over SSH: typing, a crowd, a flood, coming and going
 	@echo "== the sample library"
