@@ -93,7 +93,7 @@ func openStores(t testing.TB, path string, now func() time.Time) (*directory.Dir
 	t.Helper()
 	people, err := directory.Open(t.Context(), path, false, directory.WithClock(now))
 	chats := func(string) (*chat.Store, error) { return chat.Open(context.Background(), "", now) }
-	if strings.HasPrefix(t.Name(), "TestOnPostgres/") || strings.HasPrefix(t.Name(), onWeaviate) {
+	if strings.HasPrefix(t.Name(), onPostgres) || strings.HasPrefix(t.Name(), onWeaviate) {
 		pool := postgrestest.Open(t, t.TempDir(), false)
 		people, err = directory.OpenServer(t.Context(), pool, directory.WithClock(now))
 		chats = func(tenant string) (*chat.Store, error) {
@@ -110,11 +110,15 @@ func openStores(t testing.TB, path string, now func() time.Time) (*directory.Dir
 	return people, chats
 }
 
-// TestOnPostgres runs the tests that use most of the directory and the chats on a PostgreSQL server, too.
+const onPostgres = "TestOnPostgres/"
+
+// TestOnPostgres runs the tests of rights and of the API, and those that use most of the directory and the chats, with all data on
+// a PostgreSQL server, too.
 func TestOnPostgres(t *testing.T) {
 	for name, test := range map[string]func(*testing.T){
 		"conformance": TestConformance, "rights": TestRights, "bounds": TestATokenGivesAtMostWhatItHas, "conversation": TestConversation,
 		"sessions": TestSessionsAreTheirUsers, "tenants": TestSessionsOfTenants, "connectors": TestConnectorsDecideWhoSeesWhat,
+		"everybody": TestNobodySeesMore, "changes": TestGivingAndTakingAwayIsSeenAtOnce,
 	} {
 		t.Run(name, test)
 	}
@@ -131,14 +135,18 @@ func TestOnWeaviate(t *testing.T) {
 	}
 }
 
-// openDocuments opens an empty library: in memory, or in TestOnWeaviate in the cluster that QUARRY_WEAVIATE names.
+// openDocuments opens an empty library: in memory, in TestOnPostgres on the server, or in TestOnWeaviate in the cluster that
+// QUARRY_WEAVIATE names.
 func openDocuments(t testing.TB, tenant string, now func() time.Time) index.Index {
 	t.Helper()
 	var documents index.Index
 	var err error
-	if strings.HasPrefix(t.Name(), onWeaviate) {
+	switch {
+	case strings.HasPrefix(t.Name(), onPostgres):
+		documents, err = shared.OpenLocal(t.Context(), openStore(t, tenant, now), embedded.Options{Dir: t.TempDir(), Now: now}, nil)
+	case strings.HasPrefix(t.Name(), onWeaviate):
 		documents, err = openDistributed(t, tenant, now)
-	} else {
+	default:
 		documents, err = embedded.Open(t.Context(), embedded.Options{Now: now})
 	}
 	if err != nil {
@@ -156,6 +164,12 @@ func openDistributed(t testing.TB, tenant string, now func() time.Time) (index.I
 	if err != nil {
 		return nil, err
 	}
+	return weaviate.Open(t.Context(), openStore(t, tenant, now), weaviate.Options{Cluster: cluster, Tenant: tenant})
+}
+
+// openStore opens an empty store of documents on the PostgreSQL server.
+func openStore(t testing.TB, tenant string, now func() time.Time) *shared.Store {
+	t.Helper()
 	database := postgrestest.Address(t, t.TempDir())
 	t.Cleanup(func() {
 		if err := shared.Drop(context.Background(), database, tenant); err != nil {
@@ -164,9 +178,9 @@ func openDistributed(t testing.TB, tenant string, now func() time.Time) (index.I
 	})
 	store, err := shared.Open(t.Context(), shared.Options{Database: database, Tenant: tenant, Now: now})
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
-	return weaviate.Open(t.Context(), store, weaviate.Options{Cluster: cluster, Tenant: tenant})
+	return store
 }
 
 // chats returns the chat sessions of each tenant.

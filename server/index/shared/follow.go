@@ -3,7 +3,10 @@ package shared
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strconv"
 	"time"
@@ -32,6 +35,17 @@ const (
 type segments struct {
 	*embedded.Index
 	store string
+	dir   string
+	file  fs.FileInfo // its database; nil in memory
+}
+
+// replaced reports whether another process of this machine has removed the index, which was damaged.
+func (s *segments) replaced() bool {
+	if s.file == nil {
+		return false
+	}
+	now, err := embedded.Stat(s.dir)
+	return err == nil && (now == nil || !os.SameFile(s.file, now))
 }
 
 // progress is how far a segment index is.
@@ -70,10 +84,7 @@ func (l *Local) followOnce(ctx context.Context) (changed bool, err error) {
 		m, err := readState(ctx, l.db.Pool())
 		if err != nil {
 			if l.removed(ctx) {
-				err = l.alone(ctx, func() error {
-					l.replace(new(segments))
-					return RemoveIndexes(l.options.Dir, "")
-				})
+				err = l.alone(ctx, l.discard)
 			}
 			return changed, err
 		}
@@ -95,7 +106,7 @@ func (l *Local) at(ctx context.Context, m state) (*progress, error) {
 	}
 	position, err := own.position(ctx)
 	if err != nil || position != m.sequence {
-		return nil, err
+		return nil, ctx.Err() // step finds out again what is wrong
 	}
 	return &progress{own: own, position: position}, nil
 }
@@ -133,14 +144,14 @@ func (l *Local) step(ctx context.Context) (now progress, err error) {
 		return now, err
 	}
 	defer shown.Close()
-	if l.segments().store != shown.Store() { // another library took the place of what was indexed
+	if own := l.segments(); own.store != shown.Store() || own.replaced() {
 		if err := l.open(ctx, shown.Store()); err != nil {
 			return now, err
 		}
 	}
 	now.own = l.segments()
 	if now.position, err = now.own.position(ctx); err != nil {
-		return now, err
+		return now, l.repaired(err)
 	}
 	if now.position == emptying || now.position > shown.Sequence() { // a backup of the store was restored
 		if err := now.own.empty(ctx); err != nil {
@@ -160,10 +171,25 @@ func (l *Local) step(ctx context.Context) (now progress, err error) {
 		batch.Upsert = append(batch.Upsert, changes.Put[i].Document)
 	}
 	if _, err := now.own.Write(ctx, batch); err != nil {
-		return now, fmt.Errorf("index the documents: %w", err)
+		return now, l.repaired(fmt.Errorf("index the documents: %w", err))
 	}
 	now.position, now.left, now.total = changes.Last, changes.Left, changes.Total
 	return now, nil
+}
+
+// repaired returns an error of the index. The next attempt after damage builds it again.
+func (l *Local) repaired(err error) error {
+	if !errors.Is(err, index.ErrDamaged) && !errors.Is(err, index.ErrLost) {
+		return err
+	}
+	l.log.Warn("the index of this server is damaged, and built again", "error", err)
+	return errors.Join(index.ErrBehind, l.discard())
+}
+
+// discard removes the index. The caller is alone.
+func (l *Local) discard() error {
+	l.replace(new(segments))
+	return RemoveIndexes(l.options.Dir, "")
 }
 
 // empty removes all documents. Interrupted, it begins again.
@@ -205,6 +231,8 @@ func (l *Local) current(ctx context.Context) (progress, error) {
 			return now, nil
 		case err == nil:
 			last = now
+			continue
+		case errors.Is(err, index.ErrBehind) && waiting.Err() == nil:
 			continue
 		case ctx.Err() != nil || waiting.Err() == nil:
 			return now, err

@@ -110,7 +110,13 @@ func (l *Local) open(ctx context.Context, store string) error {
 	if err != nil {
 		return fmt.Errorf("open the index of this server: %w", err)
 	}
-	l.replace(&segments{x, store})
+	own := &segments{Index: x, store: store, dir: options.Dir}
+	if options.Dir != "" {
+		if own.file, err = embedded.Stat(options.Dir); err != nil {
+			return errors.Join(err, x.Close())
+		}
+	}
+	l.replace(own)
 	if err := RemoveIndexes(l.options.Dir, store); err != nil {
 		l.log.Warn("an index that is not used any more was not removed", "error", err)
 	}

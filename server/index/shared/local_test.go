@@ -1,13 +1,13 @@
 package shared
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -88,12 +88,30 @@ func TestDamagedIndex(t *testing.T) {
 	if err != nil || len(found) != 1 {
 		t.Fatalf("%q, %v", found, err)
 	}
-	if err := os.WriteFile(found[0], []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
+	whole, err := os.ReadFile(found[0])
+	if err != nil {
 		t.Fatal(err)
 	}
-	x = openLocal(t, store, own)
+	for _, sound := range []int{0, 16 << 10} { // the second one is noticed when it is read
+		if err := os.WriteFile(found[0], slices.Concat(whole[:sound], bytes.Repeat([]byte("?"), len(whole)-sound)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		x = openLocal(t, store, own)
+		expect(t, x, everything, "walrus", "one")
+		closeLocal(t, x)
+	}
+	// Another process builds it again.
+	x, other := openLocal(t, store, own), openLocal(t, store, own)
 	defer closeLocal(t, x)
-	expect(t, x, everything, "walrus", "one")
+	defer closeLocal(t, other)
+	if err := other.alone(t.Context(), other.discard); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, other, everything, "walrus", "one")
+	put(t, other, page("two", "walrus"))
+	expect(t, x, everything, "walrus", "one", "two")
+	put(t, x, page("three", "walrus"))
+	expect(t, other, everything, "walrus", "one", "three", "two")
 }
 
 // TestProcessesOfOneMachine: processes that share an index and change the same documents all the time, and one with an index of
