@@ -81,11 +81,11 @@ func (l *Local) follow(ctx context.Context) {
 // tenant, so is the index.
 func (l *Local) followOnce(ctx context.Context) (changed bool, err error) {
 	for {
-		m, err := readState(ctx, l.db.Pool())
+		m, err := l.state(ctx, l.db.Pool())
+		if errors.Is(err, index.ErrReplaced) {
+			return changed, l.alone(ctx, l.discard)
+		}
 		if err != nil {
-			if l.removed(ctx) {
-				err = l.alone(ctx, l.discard)
-			}
 			return changed, err
 		}
 		if now, err := l.at(ctx, m); now != nil || err != nil {
@@ -215,7 +215,7 @@ func (s *segments) empty(ctx context.Context) error {
 // current applies all changes that are stored now. A long list is left to the background.
 func (l *Local) current(ctx context.Context) (progress, error) {
 	l.used.Store(time.Now().UnixNano())
-	m, err := readState(ctx, l.db.Pool())
+	m, err := l.state(ctx, l.db.Pool())
 	if err != nil {
 		return progress{}, err
 	}

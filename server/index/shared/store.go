@@ -166,11 +166,6 @@ func Drop(ctx context.Context, database, tenant string) error {
 	return nil
 }
 
-// removed reports whether a server's database has the documents no more.
-func (s *Store) removed(ctx context.Context) (gone bool) {
-	return s.pool != nil && get(ctx, s.db.Pool(), []any{&gone}, "SELECT to_regclass('library') IS NULL") == nil && gone
-}
-
 // Stat describes the file of a store in a folder; nil if there is none.
 func Stat(dir string) (fs.FileInfo, error) {
 	found, err := os.Stat(filepath.Join(dir, databaseName))
