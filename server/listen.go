@@ -226,6 +226,9 @@ func (s *Server) syncConnectors(ctx context.Context) error {
 	return nil
 }
 
+// buildLogEvery is how often the log says how far the building of an index is.
+const buildLogEvery = 10 * time.Second
+
 // catchUp brings the indexes of this server up to date with the documents in the database, and removes those of tenants that
 // were removed at other servers.
 func (s *Server) catchUp(ctx context.Context, tenants []string) error {
@@ -241,8 +244,12 @@ func (s *Server) catchUp(ctx context.Context, tenants []string) error {
 	for _, tenant := range tenants {
 		documents, failed := s.index(ctx, tenant, false)
 		if local, ok := documents.(*shared.Local); ok {
+			logged := time.Time{}
 			failed = local.CatchUp(ctx, func(left, total int) {
-				s.options.Log.Info("building the index of this server", "tenant", tenant, "left", left, "documents", total)
+				if time.Since(logged) > buildLogEvery {
+					logged = time.Now()
+					s.options.Log.Info("building the index of this server", "tenant", tenant, "left", left, "documents", total)
+				}
 			})
 		}
 		err = errors.Join(err, failed)
