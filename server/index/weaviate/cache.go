@@ -9,8 +9,8 @@ import (
 	"quarry/server/index/segment"
 )
 
-// readerBytes is what an open segment takes beside its data.
-const readerBytes = 1 << 10
+// readerBytes is about what an open segment takes beside its data.
+const readerBytes = 4 << 10
 
 // cache keeps the segments of documents that were searched last, up to cachedBytes.
 type cache struct {

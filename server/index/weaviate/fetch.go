@@ -22,7 +22,7 @@ import (
 
 const (
 	// candidates is how many passages Weaviate returns for a search at least.
-	candidates = 300
+	candidates = 200
 	// maxChanged documents that Weaviate lacks are read from the log with each search.
 	maxChanged = 500
 	// maxVocabulary surfaces are compared with a misspelt word: those that most documents contain.
