@@ -118,12 +118,13 @@ type RemoveRequest struct {
 }
 
 // LibraryEvent is one line of the answer of the /library routes that write or check. Type is progress, skipped, assumed,
-// taken, format, embedding, checking, copying, damaged, repaired, done or error; done or error comes last, exactly once. Files that a
+// taken, format, embedding, indexing, checking, copying, damaged, repaired, done or error; done or error comes last, exactly once. Files that a
 // progress line counts as done are stored durably.
 type LibraryEvent struct {
 	Type string `json:"type"`
 
-	// Of progress. Total is 0 until it is known. Of checking, Done and Total are documents, of copying documents, or tenants.
+	// Of progress. Total is 0 until it is known. Of indexing, Done and Total are changes of documents that are
+	// stored, of checking documents, of copying documents, or tenants.
 	Done  int   `json:"done,omitempty"`  // files
 	Total int   `json:"total,omitempty"` // files
 	Bytes int64 `json:"bytes,omitempty"` // read so far
@@ -145,7 +146,7 @@ type LibraryEvent struct {
 	ID string `json:"id,omitempty"`
 
 	// Of damaged and repaired: what is wrong. Of skipped; of embedding: why it stopped before all had a vector, or why
-	// the model does not take some.
+	// the model does not take some; of indexing: why the engine does not have all.
 	Reason string `json:"reason,omitempty"`
 
 	// Of done, in documents; Skipped in files. Of format, in a dry run, those of one type.
@@ -217,7 +218,7 @@ func (e LibraryEvent) MarshalJSON() ([]byte, error) {
 	switch e.Type {
 	case LibraryProgress:
 		part.Done, part.Total, part.Bytes = &e.Done, &e.Total, &e.Bytes
-	case LibraryEmbedding, LibraryChecking, LibraryCopying:
+	case LibraryEmbedding, LibraryIndexing, LibraryChecking, LibraryCopying:
 		part.Done, part.Total = &e.Done, &e.Total
 	}
 	return json.Marshal(part)
@@ -231,6 +232,7 @@ const (
 	LibraryTaken     = "taken"
 	LibraryFormat    = "format"
 	LibraryEmbedding = "embedding"
+	LibraryIndexing  = "indexing"
 	LibraryChecking  = "checking"
 	LibraryCopying   = "copying"
 	LibraryDamaged   = "damaged"

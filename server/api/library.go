@@ -228,7 +228,7 @@ func (s *Server) libraryWork(w http.ResponseWriter, r *http.Request, who directo
 	})
 	if err == nil {
 		if writes {
-			s.settle(r.Context(), documents)
+			s.settle(r.Context(), documents, func(event wire.LibraryEvent) { out.send(event) })
 		}
 		done.Type = wire.LibraryDone
 		out.send(done)

@@ -29,12 +29,19 @@ func (s *Server) libraryMigrate(w http.ResponseWriter, r *http.Request, who dire
 }
 
 // settle waits until searches find what was stored. If that fails, another process indexes it later.
-func (s *Server) settle(ctx context.Context, documents index.Index) {
+func (s *Server) settle(ctx context.Context, documents index.Index, report progress) {
 	follower, ok := documents.(index.Follower)
 	if !ok {
 		return
 	}
-	if err := follower.Settle(ctx, nil); err != nil {
+	event := wire.LibraryEvent{Type: wire.LibraryIndexing}
+	err := follower.Settle(ctx, func(done, total int) {
+		event.Done, event.Total = done, total
+		report(event)
+	})
+	if err != nil && ctx.Err() == nil {
 		s.Log.WarnContext(ctx, "the index lacks documents that were stored", "error", err)
+		event.Reason = err.Error()
+		report(event)
 	}
 }

@@ -151,6 +151,35 @@ func TestBarFitsTheTerminal(t *testing.T) {
 	}
 }
 
+// TestIndexing: after adding, what the engine does not have yet is counted, and stays stored if that fails or is interrupted.
+func TestIndexing(t *testing.T) {
+	s := newOnyx(t)
+	s.on("/library/add", stream(`{"type":"progress","done":3,"total":3,"stored":3}`, `{"type":"indexing","done":1,"total":3}`,
+		`{"type":"indexing","done":1,"total":3,"reason":"read the schema of Weaviate: connection refused; start Weaviate"}`,
+		`{"type":"done","added":3,"updated":0,"removed":0,"unchanged":0,"skipped":0}`))
+	got := run(t, localDoors(s.URL), terminal{}, "add", t.TempDir()).check(t, ExitSuccess)
+	for _, want := range []string{"Everything is stored, but 2 changes not indexed yet", "connection refused; start Weaviate.", "indexes the rest"} {
+		if !strings.Contains(got.err, want) {
+			t.Errorf("%q is missing: %s", want, got.err)
+		}
+	}
+	got = run(t, localDoors(s.URL), terminal{}, "add", "--json", t.TempDir()).check(t, ExitSuccess)
+	if !strings.Contains(got.out, `{"type":"indexing","done":1,"total":3}`) {
+		t.Errorf("printed %s", got.out)
+	}
+	var out strings.Builder
+	a := &app{io: IO{Width: 100, Now: today}, flags: globalFlags{}, err: &gate{to: &out}}
+	p := a.newProgress("added")
+	p.event(wire.LibraryEvent{Type: wire.LibraryProgress, Done: 3, Total: 3, Stored: 3})
+	p.event(wire.LibraryEvent{Type: wire.LibraryIndexing, Done: 1, Total: 3})
+	if text := ansi.Strip(p.barText(today())); !strings.HasPrefix(text, strings.Repeat("█", 8)+strings.Repeat("░", 16)+" indexing 1 of 3 changes") {
+		t.Errorf("%q", text)
+	}
+	if p.stopped(); !strings.Contains(out.String(), "Stopped: everything is stored. A server, or the next command") {
+		t.Errorf("printed %q", out.String())
+	}
+}
+
 // The bar of one large file moves with its bytes.
 func TestBarWithinAFile(t *testing.T) {
 	a := &app{io: IO{Width: 100, Now: today}, flags: globalFlags{}}

@@ -73,7 +73,8 @@ func movedText(done wire.LibraryEvent, moved wire.Migration) string {
 			text.Count(moved.Chats, "entry"), text.Count(moved.Tenants, "tenant"))
 	}
 	if len(moved.Kept) > 0 {
-		line("Not copied, because the database has its own: %s.", strings.Join(moved.Kept, ", "))
+		kept := strings.NewReplacer("directory", "people, tokens and settings", "chats", "conversations").Replace(strings.Join(moved.Kept, ", "))
+		line("Already in the database and left as they are there: %s.", kept)
 	}
 	if moved.Engine == wire.EngineWeaviate || moved.Documents+done.Added+done.Updated+done.Removed > 0 {
 		line("%s", doneText(done, "added", "updated", "removed"))

@@ -118,6 +118,8 @@ func (p *progress) line(e wire.LibraryEvent) {
 		p.write(formatEvent{e.Type, e.Kind, e.Added, e.Updated, e.Removed, e.Unchanged, e.Skipped})
 	case wire.LibraryEmbedding:
 		p.write(embeddingEvent{e.Type, e.Done, e.Total, e.Refused, e.Reason})
+	case wire.LibraryIndexing:
+		p.write(indexingEvent{e.Type, e.Done, e.Total, e.Reason})
 	case wire.LibraryChecking:
 		p.write(checkingEvent{e.Type, e.Done, e.Total})
 	case wire.LibraryCopying:
@@ -162,6 +164,8 @@ func (p *progress) counts(now time.Time) string {
 	switch at.Type {
 	case wire.LibraryEmbedding:
 		return vectorsText(at)
+	case wire.LibraryIndexing:
+		return indexingText(at)
 	case wire.LibraryChecking:
 		return fmt.Sprintf("%d of %d documents checked", at.Done, at.Total)
 	case wire.LibraryCopying:
@@ -193,7 +197,9 @@ func sizes(at wire.LibraryEvent) string {
 // current returns the latest event of the stage that runs.
 func (p *progress) current() wire.LibraryEvent {
 	at, begun := p.stored()
-	switch vectors := p.latest[wire.LibraryEmbedding]; {
+	switch vectors, indexing := p.latest[wire.LibraryEmbedding], p.latest[wire.LibraryIndexing]; {
+	case indexing.Total > 0:
+		return indexing
 	case vectors.Total > 0:
 		return vectors
 	case !begun:
@@ -215,6 +221,11 @@ func (p *progress) stored() (at wire.LibraryEvent, begun bool) {
 // vectorsText is "120 of 456 passages have vectors".
 func vectorsText(event wire.LibraryEvent) string {
 	return fmt.Sprintf("%s of %s have vectors", text.Number(event.Done), text.Count(event.Total, "passage"))
+}
+
+// indexingText is "indexing 120 of 456 changes".
+func indexingText(event wire.LibraryEvent) string {
+	return fmt.Sprintf("indexing %s of %s", text.Number(event.Done), text.Count(event.Total, "change"))
 }
 
 func (p *progress) barText(now time.Time) string {
@@ -272,6 +283,9 @@ func (p *progress) finish(done wire.LibraryEvent, searched string) error {
 	default:
 		p.app.say("%s; only lexical search finds the others: %s To continue: quarry sync", vectorsText(vectors), text.Sentence(reason))
 	}
+	if indexing := p.latest[wire.LibraryIndexing]; indexing.Reason != "" && indexing.Done < indexing.Total {
+		p.app.say("Everything is stored, but %s not indexed yet: %s%s", text.Count(indexing.Total-indexing.Done, "change"), text.Sentence(indexing.Reason), indexedLater)
+	}
 	if p.verb == verbDryRun {
 		return p.app.print([]byte(p.dryRunText(done)))
 	}
@@ -285,6 +299,9 @@ func (p *progress) began() bool {
 	at, _ := p.stored()
 	return at.Done > 0
 }
+
+// indexedLater is what becomes of changes that are stored and not indexed.
+const indexedLater = " A server, or the next command that uses the library, indexes the rest."
 
 // stopped prints, once, how much is stored although the change did not end. It never blocks: the run may be about to end
 // while printing an event blocks.
@@ -311,6 +328,10 @@ func (p *progress) stopped() {
 	}
 	if p.json {
 		p.writeLast(stoppedEvent{lineStopped, count})
+	}
+	if p.current().Type == wire.LibraryIndexing {
+		p.app.say("Stopped: everything is stored.%s", indexedLater)
+		return
 	}
 	if last.Done == 0 {
 		p.app.say("Stopped; nothing was %s.", p.verb)

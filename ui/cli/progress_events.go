@@ -49,6 +49,13 @@ type embeddingEvent struct {
 	Reason  string `json:"reason,omitempty" jsonschema:"why passages have no vector"`
 }
 
+type indexingEvent struct {
+	Type   string `json:"type"`
+	Done   int    `json:"done" jsonschema:"changes of documents that searches find"`
+	Total  int    `json:"total" jsonschema:"changes of documents that are stored"`
+	Reason string `json:"reason,omitempty" jsonschema:"why the engine does not have all"`
+}
+
 type checkingEvent struct {
 	Type  string `json:"type"`
 	Done  int    `json:"done" jsonschema:"documents"`

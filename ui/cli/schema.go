@@ -57,7 +57,7 @@ func (a *app) printSchema(_ context.Context, words []string) error {
 func schemas() map[string]*jsonschema.Schema {
 	changes := []*jsonschema.Schema{lineOf(wire.LibraryProgress, progressEvent{}), lineOf(wire.LibrarySkipped, skippedEvent{}),
 		lineOf(wire.LibraryAssumed, assumedEvent{}), lineOf(wire.LibraryTaken, takenEvent{}), lineOf(wire.LibraryFormat, formatEvent{}), lineOf(wire.LibraryEmbedding, embeddingEvent{}),
-		lineOf(wire.LibraryChecking, checkingEvent{}), lineOf(wire.LibraryRepaired, jsonDamage{}),
+		lineOf(wire.LibraryIndexing, indexingEvent{}), lineOf(wire.LibraryChecking, checkingEvent{}), lineOf(wire.LibraryRepaired, jsonDamage{}),
 		lineOf(wire.LibraryDamaged, jsonDamage{}), lineOf(wire.LibraryDone, doneEvent{}), lineOf(lineStopped, stoppedEvent{})}
 	result := schemaOf(resultLine{})
 	join(result, schemaOf(foundResult{}))

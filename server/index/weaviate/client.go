@@ -15,6 +15,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
@@ -34,10 +35,13 @@ const (
 	// callTimeout bounds one call; electionTime is how long a cluster may need to choose a new leader.
 	callTimeout  = 10 * time.Second
 	electionTime = 20 * time.Second
-	firstPause   = 100 * time.Millisecond
-	longestPause = 2 * time.Second
-	maxReply     = 64 << 20
-	maxError     = 4 << 10
+	// searchTimeout is how long one host may need for a search, before another one is asked, and searchAttempts how often.
+	searchTimeout  = 4 * time.Second
+	searchAttempts = 3
+	firstPause     = 100 * time.Millisecond
+	longestPause   = 2 * time.Second
+	maxReply       = 64 << 20
+	maxError       = 4 << 10
 	// serviceConfig spreads calls over the hosts, and repeats searches elsewhere when a host does not answer.
 	serviceConfig = `{"loadBalancingConfig":[{"round_robin":{}}],"methodConfig":[{
 		"name":[{"service":"weaviate.v1.Weaviate","method":"Search"},{"service":"weaviate.v1.Weaviate","method":"Aggregate"}],
@@ -95,6 +99,7 @@ type client struct {
 	conn     *grpc.ClientConn
 	grpc     pb.WeaviateClient
 	patience time.Duration // electionTime, but in tests
+	host     atomic.Int32  // the place of the host that answered last
 }
 
 // token is the API key as metadata of every call.
@@ -178,7 +183,7 @@ func within(ctx context.Context, call func(context.Context) error) error {
 	return call(limited)
 }
 
-// rest makes one REST call, on a host after the other. out, if it is not nil, gets the answer.
+// rest makes one REST call, on the host that answered last, or the next one if it fails. out, if it is not nil, gets the answer.
 func (c *client) rest(ctx context.Context, method, path string, in, out any) error {
 	var body []byte
 	if in != nil {
@@ -187,8 +192,13 @@ func (c *client) rest(ctx context.Context, method, path string, in, out any) err
 			return fmt.Errorf("call Weaviate: %w", err)
 		}
 	}
-	return c.patiently(ctx, func(ctx context.Context, attempt int) error {
-		return c.once(ctx, c.cluster.Hosts[attempt%len(c.cluster.Hosts)], method, path, body, out)
+	return c.patiently(ctx, func(ctx context.Context, _ int) error {
+		place := c.host.Load()
+		err := c.once(ctx, c.cluster.Hosts[place], method, path, body, out)
+		if err != nil && transient(err) {
+			c.host.CompareAndSwap(place, (place+1)%int32(len(c.cluster.Hosts)))
+		}
+		return err
 	})
 }
 

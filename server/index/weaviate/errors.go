@@ -79,8 +79,8 @@ func explain(ctx context.Context, doing string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case ctx.Err() != nil:
-		return ctx.Err()
+	case ctx.Err() != nil && (errors.Is(ctx.Err(), context.Canceled) || errors.Is(err, ctx.Err()) || status.Code(err) == codes.DeadlineExceeded):
+		return ctx.Err() // an earlier failure says more than that time is up
 	case errors.As(err, &known), errors.Is(err, ErrSchema), errors.Is(err, index.ErrUnavailable):
 		return err
 	}

@@ -11,6 +11,8 @@ import (
 
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
 	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"quarry/internal/guard"
@@ -255,10 +257,14 @@ func (x *Index) search(ctx context.Context, request *pb.SearchRequest) (reply *p
 	if err := x.ensure(limited, request.Collection); err != nil {
 		return nil, explain(ctx, "search Weaviate", err)
 	}
-	err = within(ctx, func(ctx context.Context) (err error) {
-		reply, err = x.client.grpc.Search(ctx, request)
-		return err
-	})
+	for attempt := 1; ; attempt++ {
+		limited, cancel := context.WithTimeout(ctx, searchTimeout)
+		reply, err = x.client.grpc.Search(limited, request)
+		cancel()
+		if status.Code(err) != codes.DeadlineExceeded || ctx.Err() != nil || attempt == searchAttempts { // else the host hangs
+			break
+		}
+	}
 	if err != nil && ctx.Err() == nil { // the collection may be gone
 		x.ensured.Clear()
 	}

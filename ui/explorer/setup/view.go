@@ -258,6 +258,9 @@ func (b *builder) cuts(texts []string) {
 func (w *Wizard) bar(b *builder) string {
 	const widest, least = 32, 8
 	event, files := w.folder.progress, counts(w.folder.progress)
+	if indexing := w.folder.indexing; indexing.Total > 0 {
+		event, files = indexing, fmt.Sprintf("indexing %d of %s", indexing.Done, text.Count(indexing.Total, "change"))
+	}
 	room := min(widest, b.width-paint.Width(files)-1)
 	if event.Total <= 0 || room < least {
 		return b.th.Text.Render(files)

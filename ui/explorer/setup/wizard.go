@@ -109,6 +109,7 @@ type Wizard struct {
 type folder struct {
 	path     string
 	progress wire.LibraryEvent // the latest of that type
+	indexing wire.LibraryEvent // likewise
 	rate     float64           // files per second; 0: not known
 	skips    []wire.LibraryEvent
 	skipped  int
@@ -389,6 +390,8 @@ func (w *Wizard) Progress(event wire.LibraryEvent, rate float64) {
 	switch event.Type {
 	case wire.LibraryProgress:
 		f.progress, f.rate = event, rate
+	case wire.LibraryIndexing:
+		f.indexing = event
 	case wire.LibrarySkipped:
 		f.skipped++
 		if kind, notRead := wire.KindNotRead(event.Reason); notRead {

@@ -1,0 +1,49 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"testing"
+
+	"quarry/client/wire"
+	"quarry/server/index"
+)
+
+// following is an engine that has not everything.
+type following struct {
+	index.Index
+	failure error
+}
+
+func (f *following) Settle(_ context.Context, report func(done, total int)) error {
+	report(1, 3)
+	return f.failure
+}
+
+func (f *following) Problem(context.Context) string { return "" }
+
+// TestSettle: what an engine lacks is reported, and why; not if nobody waits any more.
+func TestSettle(t *testing.T) {
+	s := &Server{Options: Options{Log: slog.New(slog.DiscardHandler)}}
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, c := range []struct {
+		ctx     context.Context
+		failure error
+		reasons []string
+	}{
+		{t.Context(), nil, []string{""}}, {t.Context(), index.ErrEngineUnavailable, []string{"", index.ErrEngineUnavailable.Error()}},
+		{canceled, context.Canceled, []string{""}},
+	} {
+		var reasons []string
+		s.settle(c.ctx, &following{failure: c.failure}, func(event wire.LibraryEvent) {
+			if reasons = append(reasons, event.Reason); event.Type != wire.LibraryIndexing || event.Done != 1 || event.Total != 3 {
+				t.Errorf("event %+v", event)
+			}
+		})
+		if !slices.Equal(reasons, c.reasons) {
+			t.Errorf("%v: reasons %q", c.failure, reasons)
+		}
+	}
+}
