@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"quarry/server/index"
 )
@@ -208,12 +209,28 @@ func (s *Store) Release(ctx context.Context, holder string) error {
 	})
 }
 
-// Position returns how far a follower is; 0 if it has not begun.
-func (s *Snapshot) Position(ctx context.Context, name string) (position int64, err error) {
-	err = s.locked(func() error {
-		return get(ctx, s.tx, []any{&position}, "SELECT coalesce(max(position), 0) FROM followers WHERE name = ?", name)
+// Followers returns how far followers are whose names begin with a prefix.
+func (s *Snapshot) Followers(ctx context.Context, prefix string) (map[string]int64, error) {
+	found := map[string]int64{}
+	err := s.locked(func() error {
+		return each(ctx, s.tx, func(row *sql.Rows) error {
+			name, position := "", int64(0)
+			err := row.Scan(&name, &position)
+			found[name] = position
+			return err
+		}, "SELECT name, position FROM followers WHERE name >= ? AND name < ?", prefix, prefix+string(utf8.MaxRune))
 	})
-	return position, err
+	return found, err
+}
+
+// Forget removes a follower.
+func (s *Store) Forget(ctx context.Context, name string) error {
+	return s.db.Update(ctx, func(tx *sql.Tx) error {
+		if err := execute(ctx, tx, "DELETE FROM refusals WHERE follower = ?", name); err != nil {
+			return err
+		}
+		return execute(ctx, tx, "DELETE FROM followers WHERE name = ?", name)
+	})
 }
 
 // Model returns the embedding model that was used last; empty if there is none.

@@ -32,6 +32,9 @@ type faulty struct {
 	refuses     string          // objects of this document
 	failing     bool            // what is refused fails the whole call
 	lost        bool            // the tenant is not there
+	unfilled    string          // the collection that takes no objects
+	searched    string          // the collection of the last search
+	deleted     []string        // paths
 	undeleted   int             // deletes that fail for an object
 	matches     []int64         // of the next deletes
 	change      func(*class)    // makes the schema differ
@@ -52,6 +55,7 @@ func (f *faulty) Search(_ context.Context, request *pb.SearchRequest) (*pb.Searc
 		return nil, status.Error(codes.Unavailable, "no leader")
 	}
 	reply := &pb.SearchReply{}
+	f.searched = request.Collection
 	for id := range f.documents {
 		reply.Results = append(reply.Results, &pb.SearchResult{Metadata: &pb.MetadataResult{}, Properties: &pb.PropertiesResult{
 			NonRefProps: &pb.Properties{Fields: map[string]*pb.Value{
@@ -74,6 +78,9 @@ func (f *faulty) BatchObjects(_ context.Context, request *pb.BatchObjectsRequest
 	defer f.mutex.Unlock()
 	reply, refused := &pb.BatchObjectsReply{}, f.count("batch") <= f.refused
 	for i, o := range request.Objects {
+		if o.Collection == f.unfilled {
+			return nil, status.Error(codes.Unavailable, "no leader")
+		}
 		id := o.Properties.NonRefProperties.Fields[propDocument].GetStringValue()
 		switch {
 		case refused && i == 0:
@@ -117,6 +124,10 @@ func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(body).Encode(r.URL.Path)
 		f.patches = append(f.patches, body.String())
 		w.WriteHeader(http.StatusNoContent)
+	case r.Method == http.MethodDelete:
+		f.deleted = append(f.deleted, r.URL.Path)
+	case tenants == "tenants" && r.Method == http.MethodGet:
+		_, _ = w.Write([]byte("[]"))
 	case f.count("rest") == 1: // the first host is starting
 		http.Error(w, "no leader", http.StatusServiceUnavailable)
 	case tenants == "tenants": // is added

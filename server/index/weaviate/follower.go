@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
@@ -75,7 +76,7 @@ func (x *Index) release(ctx context.Context) {
 
 // catchUp applies all changes, unless another process does.
 func (x *Index) catchUp(ctx context.Context) error {
-	for {
+	for first := true; ; first = false {
 		model, err := x.docs.Model(ctx)
 		if err != nil {
 			return err
@@ -89,10 +90,67 @@ func (x *Index) catchUp(ctx context.Context) error {
 			return err
 		}
 		done, err := x.step(ctx, name, model, position)
-		if err != nil || done {
+		if err = errors.Join(err, x.others(ctx, name, first && done && err == nil)); err != nil || done {
 			return err
 		}
 	}
+}
+
+// others keeps the collection that is searched up to date until that of the current model has everything, and then removes it.
+func (x *Index) others(ctx context.Context, current string, complete bool) error {
+	shown, err := x.docs.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	found, err := x.collections(ctx, shown)
+	complete = complete && found[current] == shown.Sequence()
+	shown.Close()
+	for class, position := range found {
+		switch {
+		case err != nil || class == current:
+		case complete:
+			x.ensured.Delete(class)
+			err = x.client.removeTenant(ctx, class, x.tenant)
+			if err == nil {
+				err = x.client.removeEmpty(ctx, class)
+			}
+			if err == nil {
+				err = x.docs.Forget(ctx, x.follower(class))
+			}
+		case usable(class):
+			_, ok, leaseErr := x.docs.Lease(ctx, x.follower(class), x.holder, time.Now().Add(leaseTime))
+			if err = leaseErr; ok {
+				_, err = x.step(ctx, class, "", position)
+			}
+		}
+	}
+	return err
+}
+
+// collections returns how far the collections are that have the library.
+func (x *Index) collections(ctx context.Context, shown *shared.Snapshot) (map[string]int64, error) {
+	followers, err := shown.Followers(ctx, "weaviate/")
+	found := map[string]int64{}
+	for name, position := range followers {
+		if class, tenant, _ := strings.Cut(strings.TrimPrefix(name, "weaviate/"), "/"); tenant == x.tenant {
+			found[class] = position
+		}
+	}
+	return found, err
+}
+
+// searched returns the collection that has the most changes, and how far it is: that of the current model, or, as long as it is
+// being filled, of the model before.
+func (x *Index) searched(ctx context.Context, shown *shared.Snapshot) (class string, position int64, err error) {
+	found, err := x.collections(ctx, shown)
+	class = className(shown.Model())
+	position = found[class]
+	for other, at := range found {
+		if at > position && usable(other) {
+			class, position = other, at
+		}
+	}
+	return class, position, err
 }
 
 // follower is the name of the position in the log of a collection.

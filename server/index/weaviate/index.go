@@ -255,7 +255,8 @@ func (x *Index) position(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	defer shown.Close()
-	return shown.Position(ctx, x.follower(className(shown.Model())))
+	_, position, err := x.searched(ctx, shown)
+	return position, err
 }
 
 // event is something that happens again and again.

@@ -101,6 +101,11 @@ func className(model string) string {
 	return classPrefix + schemaVersion + "_" + hex.EncodeToString(sum[:6])
 }
 
+// usable reports whether a collection has the properties of this version.
+func usable(name string) bool {
+	return name == classPrefix+schemaVersion || strings.HasPrefix(name, classPrefix+schemaVersion+"_")
+}
+
 // wantedClass is how a collection must be.
 func wantedClass(name string, replication int) class {
 	c := class{Name: name, Vectorizer: "none", VectorIndex: "hnsw"}
@@ -223,11 +228,33 @@ func Remove(ctx context.Context, cluster Cluster, names []string) error {
 		if !strings.HasPrefix(class.Name, classPrefix) {
 			continue
 		}
-		if err := c.rest(ctx, http.MethodDelete, "/v1/schema/"+class.Name+"/tenants", names, nil); err != nil && !notFound(err) {
-			return explain(ctx, "remove tenants from Weaviate", err)
+		if err := c.removeTenant(ctx, class.Name, names...); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// removeTenant deletes tenants of a collection. It is no error if there are none.
+func (c *client) removeTenant(ctx context.Context, class string, names ...string) error {
+	err := c.rest(ctx, http.MethodDelete, "/v1/schema/"+class+"/tenants", names, nil)
+	if notFound(err) {
+		return nil
+	}
+	return explain(ctx, "remove tenants from Weaviate", err)
+}
+
+// removeEmpty deletes a collection that has no tenants.
+func (c *client) removeEmpty(ctx context.Context, class string) error {
+	var left []struct{}
+	err := c.rest(ctx, http.MethodGet, "/v1/schema/"+class+"/tenants", nil, &left)
+	if err == nil && len(left) == 0 {
+		err = c.rest(ctx, http.MethodDelete, "/v1/schema/"+class, nil, nil)
+	}
+	if notFound(err) {
+		return nil
+	}
+	return explain(ctx, "remove a collection from Weaviate", err)
 }
 
 // tenantName is the name of a library in a collection: that of the tenant, and which store it is. Names that Weaviate does not

@@ -37,10 +37,10 @@ func (x *Index) Snapshot(ctx context.Context) (_ index.Snapshot, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &snapshot{Snapshot: inner, index: x, class: className(inner.Model())}
+	s := &snapshot{Snapshot: inner, index: x}
 	stats, hidden, err := inner.Words(ctx)
 	if err == nil {
-		s.position, err = inner.Position(ctx, x.follower(s.class))
+		s.class, s.position, err = x.searched(ctx, inner)
 	}
 	if err != nil {
 		inner.Close()
@@ -86,6 +86,9 @@ func (s *snapshot) Stats(ctx context.Context) (index.Stats, error) {
 	stats, err := s.Snapshot.Stats(ctx)
 	if stats.Engine = "weaviate " + strings.Join(s.index.client.cluster.Hosts, ","); s.position < s.Sequence() {
 		stats.Engine += fmt.Sprintf(" (%s not indexed yet)", text.Count(int(s.Sequence()-s.position), "change"))
+	}
+	if s.class != className(s.Model()) {
+		stats.Engine += " (words only, while the collection of " + s.Model() + " is filled)"
 	}
 	if err != nil {
 		return stats, err
@@ -192,7 +195,7 @@ func (s *snapshot) Like(ctx context.Context, id string, chunk int, access index.
 // Nearest implements index.Snapshot.
 func (s *snapshot) Nearest(ctx context.Context, wanted index.Vector, query index.Query) ([]index.Hit, error) {
 	limit := max(0, min(query.Limit, candidates))
-	if wanted.Model != s.Model() || limit == 0 || len(wanted.Values) == 0 {
+	if wanted.Model != s.Model() || s.class != className(s.Model()) || limit == 0 || len(wanted.Values) == 0 {
 		return nil, ctx.Err()
 	}
 	filter, err := s.Resolve(ctx, query.Filter)
