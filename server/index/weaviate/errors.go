@@ -59,7 +59,7 @@ func transient(err error) bool {
 	var answer *httpError
 	var connection net.Error
 	switch {
-	case err == nil || untrusted(err):
+	case err == nil || untrusted(err) || errors.Is(err, ErrSchema):
 		return false
 	case errors.As(err, &answer):
 		return answer.code >= 500 || answer.code == http.StatusTooManyRequests
@@ -129,7 +129,7 @@ func reasonOf(err error) string {
 	for _, known := range []struct{ text, reason string }{
 		{"first record does not look like a TLS handshake", tlsExpected}, {"server gave HTTP response to HTTPS client", tlsExpected},
 		{"HTTP request to an HTTPS server", tlsNeeded}, {"malformed HTTP response", tlsNeeded},
-		{"error reading server preface", tlsNeeded}, {"deadline exceeded", "no answer in time"}, {"i/o timeout", "no answer in time"},
+		{"deadline exceeded", "no answer in time"}, {"i/o timeout", "no answer in time"},
 	} {
 		if strings.Contains(reason, known.text) {
 			return known.reason

@@ -298,7 +298,7 @@ func TestSchemaDrift(t *testing.T) {
 		"multiTenancy":     func(c *class) { c.Tenants.Enabled = false },
 	} {
 		f := &faulty{change: change}
-		if _, err := openAt(t, f.start(t)); !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), want) {
+		if _, err := openAt(t, f.start(t)); !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "delete the collection there") {
 			t.Errorf("%s: %v", want, err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -157,8 +158,10 @@ func (c *class) differences(wanted *class) error {
 		if at < 0 {
 			return fmt.Errorf("%w: collection %s lacks property %s", ErrSchema, wanted.Name, want.Name)
 		}
-		if found := c.Properties[at]; fmt.Sprint(found) != fmt.Sprint(want) {
-			return fmt.Errorf("%w: property %s of collection %s is %+v, not %+v", ErrSchema, want.Name, wanted.Name, found, want)
+		found, _ := json.Marshal(c.Properties[at])
+		needs, _ := json.Marshal(want)
+		if string(found) != string(needs) {
+			return fmt.Errorf("%w: property %s of collection %s is %s, not %s", ErrSchema, want.Name, wanted.Name, found, needs)
 		}
 	}
 	return nil
@@ -180,7 +183,8 @@ func (c *client) ensure(ctx context.Context, name, tenant string, missing func()
 		return explain(ctx, "read the schema of Weaviate", err)
 	}
 	if err := found.differences(&wanted); err != nil {
-		return err
+		return &Error{Doing: "check the schema of Weaviate", Reason: err.Error(),
+			Remedy: "correct index.engine, or delete the collection there and quarry fills it again", err: err}
 	}
 	path := "/v1/schema/" + name + "/tenants"
 	err = c.rest(ctx, http.MethodGet, path+"/"+tenant, nil, nil)
