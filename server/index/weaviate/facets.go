@@ -13,8 +13,12 @@ import (
 	"quarry/server/index"
 )
 
-// maxGroups bounds the values of a field that are counted.
-const maxGroups = 10_000
+const (
+	// maxGroups bounds the values of a field that are counted.
+	maxGroups = 10_000
+	// maxCounted documents that a search matches are read to be counted, beside its candidates.
+	maxCounted = 500
+)
 
 // aggregate counts the documents that a filter admits in Weaviate, where they are too many to be read. Those that it does not
 // have as they are count for nothing: what it has of them may be what the caller may see no more.

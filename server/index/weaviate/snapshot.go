@@ -114,18 +114,38 @@ func (m *matched) Count(ctx context.Context, returned []string) (index.Counts, e
 	if m.reach.incomplete && m.reach.listed.exact && m.reach.last.List != nil {
 		return r.aggregate(&m.reach.last.Filter, m.reach.listed.filter...)
 	}
-	more, err := m.reach.parts(ctx, slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(returned))), func(id string) bool {
+	estimated := m.reach.incomplete || m.reach.behind
+	if estimated && m.reach.listed.exact && len(r.changed) == 0 && m.reach.total <= maxCounted {
+		r.last, r.listed = m.reach.last, m.reach.listed
+		matching, complete, err := r.matching()
+		if err != nil {
+			return index.Counts{}, err
+		}
+		returned, estimated = append(slices.Clone(returned), matching...), !complete
+	}
+	more, err := r.parts(ctx, slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(returned))), func(id string) bool {
 		return m.reach.fetched[id]
 	}))
 	if err != nil {
 		return index.Counts{}, err
 	}
 	counts, err := lexical.Extend(m.inner, more).Count(ctx, returned)
-	if err != nil || !m.reach.incomplete && !m.reach.behind {
-		return counts, err
+	if err == nil && estimated {
+		counts.Estimated, counts.Documents = true, max(counts.Documents, int(m.reach.total))
 	}
-	counts.Estimated, counts.Documents = true, max(counts.Documents, int(m.reach.total))
-	return counts, nil
+	return counts, err
+}
+
+// matching returns all documents that the last search matches; complete: none is missing. Its filters exclude some whose values
+// are counted, too.
+func (r *reach) matching() (ids []string, complete bool, err error) {
+	filters := variants(&r.last.Filter, true)
+	if len(filters) > 1 {
+		return nil, false, nil
+	}
+	ids, full, err := r.ask(&pb.SearchRequest{Limit: maxCounted + 1,
+		Filters: all(slices.Concat([]*pb.Filters{whole()}, filters[0], r.listed.filter, r.without())...)})
+	return ids, !full, err
 }
 
 // Facets implements index.Snapshot.
