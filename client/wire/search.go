@@ -244,7 +244,7 @@ const (
 
 // Note informs the caller about the search.
 type Note struct {
-	Code string `json:"code" jsonschema:"no_model, stage_failed, stage_timeout, source_failed, source_empty, filter_ignored, typo_corrected, word_missing, prefix_kept, counts_estimated or damaged"`
+	Code string `json:"code" jsonschema:"no_model, stage_failed, stage_timeout, source_failed, source_empty, filter_ignored, typo_corrected, word_missing, prefix_kept, counts_estimated, index_behind or damaged"`
 	Text string `json:"text"`
 }
 
@@ -260,6 +260,7 @@ const (
 	NoteWordMissing   = "word_missing"     // words of the query are in no document
 	NotePrefixKept    = "prefix_kept"      // the last word is not one of the library's, and was searched for as a prefix
 	NoteEstimated     = "counts_estimated" // totals and facets are lower bounds
+	NoteBehind        = "index_behind"     // more changes are not indexed than a search reads
 	NoteDamaged       = "damaged"          // stored data could not be read, so the answer is incomplete
 )
 

@@ -5,6 +5,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -134,6 +135,9 @@ func (r *run) retrieve(ctx context.Context) (string, string, error) {
 	hits := 0
 	for _, found := range r.found {
 		hits += len(found.Hits)
+	}
+	if slices.ContainsFunc(r.found, func(found index.Result) bool { return found.Behind }) {
+		r.note(wire.NoteBehind, "documents that were added or changed a moment ago may be missing: they are not indexed on all nodes yet")
 	}
 	for _, c := range r.found[r.question].Corrections {
 		r.note(wire.NoteTypoCorrected, "searched for “%s”: no document contains “%s”", c.To, c.From)

@@ -23,6 +23,7 @@ type shelf struct {
 	hits      []index.Hit
 	fixed     []index.Correction
 	missing   []string
+	behind    bool
 	damage    []index.Damage
 	byText    map[string][]index.Hit // where they are others
 	err       error
@@ -38,7 +39,7 @@ func (s *shelf) Search(_ context.Context, q index.Query) (index.Result, error) {
 	if !ok {
 		found = s.hits
 	}
-	return index.Result{Hits: found, Corrections: s.fixed, Missing: s.missing, Matched: s, Highlighter: s}, s.err
+	return index.Result{Hits: found, Corrections: s.fixed, Missing: s.missing, Behind: s.behind, Matched: s, Highlighter: s}, s.err
 }
 
 func (s *shelf) Count(_ context.Context, returned []string) (index.Counts, error) {
@@ -166,7 +167,7 @@ func TestRunCitesPerDocument(t *testing.T) {
 
 func TestRunReportsStagesNotesAndCounts(t *testing.T) {
 	s := newShelf()
-	s.fixed, s.missing = []index.Correction{{From: "rol", To: "roll"}}, []string{"vacation", "word25"}
+	s.fixed, s.missing, s.behind = []index.Correction{{From: "rol", To: "roll"}}, []string{"vacation", "word25"}, true
 	var events []string
 	response, err := Run(context.Background(), s, Request{Search: wire.SearchRequest{Query: "rol"}, Now: time.Now()},
 		func(e wire.SearchEvent) { events = append(events, e.Name+" "+e.State) })
@@ -184,8 +185,8 @@ func TestRunReportsStagesNotesAndCounts(t *testing.T) {
 	if len(events) != 12 || events[0] != "understand start" || events[11] != "cite end" {
 		t.Errorf("events %v", events)
 	}
-	if len(response.Notes) != 3 || response.Notes[0].Code != wire.NoteNoModel || response.Notes[1].Code != wire.NoteTypoCorrected ||
-		response.Notes[2] != (wire.Note{Code: wire.NoteWordMissing, Text: "no document contains “vacation” or “word25”"}) {
+	if len(response.Notes) != 4 || response.Notes[0].Code != wire.NoteNoModel || response.Notes[1].Code != wire.NoteBehind ||
+		response.Notes[2].Code != wire.NoteTypoCorrected || response.Notes[3] != (wire.Note{Code: wire.NoteWordMissing, Text: "no document contains “vacation” or “word25”"}) {
 		t.Errorf("notes %+v", response.Notes)
 	}
 	if response.TotalMatches != 3 || response.Facets.Sources[0].Count != 3 {

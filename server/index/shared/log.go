@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -160,9 +161,9 @@ func (s *Store) Lease(ctx context.Context, name, holder string, until time.Time)
 	return position, ok, err
 }
 
-// Advance stores that the holder of a lease has applied changes but for refused documents, and extends the lease. ok is false if
-// another process has it: what was applied is applied again, which changes nothing.
-func (s *Store) Advance(ctx context.Context, name, holder string, applied *Changes, refused []Refusal, until time.Time) (ok bool, err error) {
+// Advance stores that the holder of a lease has applied changes but for refused documents, of parts of what follows to which ones,
+// and extends the lease. ok is false if another process has it: what was applied is applied again, which changes nothing.
+func (s *Store) Advance(ctx context.Context, name, holder string, applied *Changes, refused []Refusal, parts []string, until time.Time) (ok bool, err error) {
 	ids := slices.Clone(applied.Removed)
 	for i := range applied.Put {
 		ids = append(ids, applied.Put[i].ID)
@@ -187,7 +188,14 @@ func (s *Store) Advance(ctx context.Context, name, holder string, applied *Chang
 		if err := insert(ctx, tx, "refusals (follower, document, reason)", 3, rows, ""); err != nil {
 			return err
 		}
-		return execute(ctx, tx, "UPDATE followers SET position = ?, until = ? WHERE name = ?", applied.Last, until.UnixMicro(), name)
+		for _, part := range parts {
+			if err := execute(ctx, tx, `INSERT INTO followers (name, position, holder, until) VALUES (?, ?, '', 0)
+				ON CONFLICT (name) DO UPDATE SET position = excluded.position`, name+"/"+part, applied.Last); err != nil {
+				return err
+			}
+		}
+		return execute(ctx, tx, "UPDATE followers SET position = CASE WHEN position < ? THEN ? ELSE position END, until = ? WHERE name = ?",
+			applied.Last, applied.Last, until.UnixMicro(), name)
 	})
 	return ok, err
 }
@@ -196,6 +204,9 @@ func (s *Store) Advance(ctx context.Context, name, holder string, applied *Chang
 func (s *Store) Restart(ctx context.Context, name, holder string, until time.Time) error {
 	return s.db.Update(ctx, func(tx *sql.Tx) error {
 		if err := execute(ctx, tx, "DELETE FROM refusals WHERE follower = ?", name); err != nil {
+			return err
+		}
+		if err := execute(ctx, tx, "DELETE FROM followers WHERE substr(name, 1, ?) = ?", utf8.RuneCountInString(name)+1, name+"/"); err != nil {
 			return err
 		}
 		return execute(ctx, tx, "UPDATE followers SET position = 0, holder = ?, until = ? WHERE name = ?", holder, until.UnixMicro(), name)
@@ -229,8 +240,25 @@ func (s *Store) Forget(ctx context.Context, name string) error {
 		if err := execute(ctx, tx, "DELETE FROM refusals WHERE follower = ?", name); err != nil {
 			return err
 		}
+		if err := execute(ctx, tx, "DELETE FROM followers WHERE substr(name, 1, ?) = ?", utf8.RuneCountInString(name)+1, name+"/"); err != nil {
+			return err
+		}
 		return execute(ctx, tx, "DELETE FROM followers WHERE name = ?", name)
 	})
+}
+
+// Parts returns how far the parts of a follower are, by name.
+func (s *Snapshot) Parts(ctx context.Context, name string) (parts map[string]int64, err error) {
+	parts = map[string]int64{}
+	err = s.locked(func() error {
+		return each(ctx, s.tx, func(row *sql.Rows) error {
+			part, at := "", int64(0)
+			err := row.Scan(&part, &at)
+			parts[strings.TrimPrefix(part, name+"/")] = at
+			return err
+		}, "SELECT name, position FROM followers WHERE substr(name, 1, ?) = ?", utf8.RuneCountInString(name)+1, name+"/")
+	})
+	return parts, err
 }
 
 // Model returns the embedding model that was used last; empty if there is none.

@@ -3,6 +3,7 @@ package shared
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -70,7 +71,7 @@ func testRefusals(t *testing.T, options Options) {
 		changes, err := shown.Changes(ctx, position, 10)
 		shown.Close()
 		if err == nil {
-			ok, err = store.Advance(ctx, "f", "me", &changes, refused, later)
+			ok, err = store.Advance(ctx, "f", "me", &changes, refused, []string{"n1"}, later)
 		}
 		if err != nil || !ok {
 			t.Fatal(ok, err)
@@ -112,9 +113,22 @@ func testRefusals(t *testing.T, options Options) {
 	}
 	last = advance()
 	expect(last, nil)
+	parts := func(want map[string]int64) {
+		t.Helper()
+		shown, err := store.Snapshot(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer shown.Close()
+		if got, err := shown.Parts(ctx, "f"); err != nil || !maps.Equal(got, want) {
+			t.Errorf("parts %v, %v; want %v", got, err, want)
+		}
+	}
+	parts(map[string]int64{"n1": last})
 	if err := store.Restart(ctx, "f", "other", later); err != nil {
 		t.Fatal(err)
 	}
+	parts(nil)
 	if _, ok, err := store.Lease(ctx, "f", "me", later); ok || err != nil {
 		t.Errorf("the holder keeps its lease: %v", err)
 	}

@@ -25,8 +25,7 @@ const (
 
 // batch sends objects, some at a time.
 type batch struct {
-	x       *Index
-	class   string
+	*writer
 	queued  []queued
 	bytes   int
 	refused []shared.Refusal
@@ -66,11 +65,9 @@ func (b *batch) send(ctx context.Context, list []queued) error {
 		if ctx.Err() != nil || err == nil && len(failed) == 0 {
 			return err
 		}
-		try := b.x.client.patiently
+		try := b.patiently
 		if err != nil { // that was patient
-			try = func(ctx context.Context, once func(context.Context, int) error) error {
-				return within(ctx, func(ctx context.Context) error { return once(ctx, 0) })
-			}
+			try = within
 		}
 		switch away := b.probe(ctx, try); {
 		case away != nil:
@@ -108,14 +105,14 @@ func (b *batch) refuse(document, reason string) {
 }
 
 // probe stores an object of no document, which searches do not find. It fails if nothing can be stored.
-func (b *batch) probe(ctx context.Context, try func(context.Context, func(context.Context, int) error) error) error {
+func (b *batch) probe(ctx context.Context, try func(context.Context, func(context.Context) error) error) error {
 	none := values{scalars: map[string]any{propDocument: field(""), propOrdinal: float64(probeObject), propHidden: true}}
 	o, err := object(b.class, b.x.tenant, objectID(b.x.tenant, "", probeObject), none)
 	if err != nil {
 		return err
 	}
-	return try(ctx, func(ctx context.Context, _ int) error {
-		failed, err := b.x.put(ctx, []*pb.BatchObject{o})
+	return try(ctx, func(ctx context.Context) error {
+		failed, err := b.put(ctx, []*pb.BatchObject{o})
 		if err == nil && len(failed) > 0 {
 			return &httpError{http.StatusServiceUnavailable, failed[0]}
 		}
@@ -129,17 +126,23 @@ func (b *batch) store(ctx context.Context, list []queued) (failed map[int]string
 	for i, o := range list {
 		sent[i] = o.BatchObject
 	}
-	err = b.x.client.patiently(ctx, func(ctx context.Context, _ int) (err error) {
-		failed, err = b.x.put(ctx, sent)
+	err = b.patiently(ctx, func(ctx context.Context) (err error) {
+		failed, err = b.put(ctx, sent)
 		return err
 	})
+	for i := len(sent) - 1; i >= 0 && err == nil; i-- {
+		if _, refused := failed[i]; !refused {
+			b.written = append(b.written, stored{sent[i].Uuid, int64(sent[i].Properties.NonRefProperties.Fields[propVersion].GetNumberValue())})
+			break
+		}
+	}
 	return failed, err
 }
 
 // put sends objects once.
-func (x *Index) put(ctx context.Context, list []*pb.BatchObject) (map[int]string, error) {
-	quorum, failed := pb.ConsistencyLevel_CONSISTENCY_LEVEL_QUORUM, map[int]string{}
-	reply, err := x.client.grpc.BatchObjects(ctx, &pb.BatchObjectsRequest{Objects: list, ConsistencyLevel: &quorum})
+func (w *writer) put(ctx context.Context, list []*pb.BatchObject) (map[int]string, error) {
+	failed := map[int]string{}
+	reply, err := w.x.client.grpc.BatchObjects(ctx, &pb.BatchObjectsRequest{Objects: list, ConsistencyLevel: &w.level})
 	for _, e := range reply.GetErrors() {
 		if at := int(e.GetIndex()); at >= 0 && at < len(list) {
 			failed[at] = e.GetError()

@@ -20,6 +20,7 @@ import (
 
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
@@ -35,18 +36,15 @@ const (
 	// callTimeout bounds one call; electionTime is how long a cluster may need to choose a new leader.
 	callTimeout  = 10 * time.Second
 	electionTime = 20 * time.Second
-	// searchTimeout is how long one host may need for a search, before another one is asked, and searchAttempts how often.
-	searchTimeout  = 4 * time.Second
-	searchAttempts = 3
-	firstPause     = 100 * time.Millisecond
-	longestPause   = 2 * time.Second
-	maxReply       = 64 << 20
-	maxError       = 4 << 10
-	// serviceConfig spreads calls over the hosts, and repeats searches elsewhere when a host does not answer.
-	serviceConfig = `{"loadBalancingConfig":[{"round_robin":{}}],"methodConfig":[{
-		"name":[{"service":"weaviate.v1.Weaviate","method":"Search"},{"service":"weaviate.v1.Weaviate","method":"Aggregate"}],
-		"retryPolicy":{"maxAttempts":4,"initialBackoff":"0.1s","maxBackoff":"1s","backoffMultiplier":2,
-		"retryableStatusCodes":["UNAVAILABLE"]}}]}`
+	firstPause   = 100 * time.Millisecond
+	longestPause = 2 * time.Second // between calls, and between attempts to connect
+	maxReply     = 64 << 20
+	maxError     = 4 << 10
+	// readAttempts are made for a search and each host, the second one after readPause, and each pause is twice the one before.
+	readAttempts = 2
+	readPause    = 25 * time.Millisecond
+	// serviceConfig gives each call to the next host.
+	serviceConfig = `{"loadBalancingConfig":[{"round_robin":{}}]}`
 )
 
 // Cluster is where a Weaviate cluster is.
@@ -99,7 +97,7 @@ type client struct {
 	conn     *grpc.ClientConn
 	grpc     pb.WeaviateClient
 	patience time.Duration // electionTime, but in tests
-	host     atomic.Int32  // the place of the host that answered last
+	host     atomic.Int64  // of REST: the last one that answered
 }
 
 // token is the API key as metadata of every call.
@@ -140,6 +138,8 @@ func newClient(cluster Cluster) (*client, error) {
 	options := []grpc.DialOption{grpc.WithTransportCredentials(transport), grpc.WithResolvers(hosts),
 		grpc.WithDefaultServiceConfig(serviceConfig), grpc.WithDisableServiceConfig(),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxReply), grpc.MaxCallSendMsgSize(maxReply)),
+		grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: callTimeout,
+			Backoff: backoff.Config{BaseDelay: firstPause, Multiplier: 2, Jitter: .2, MaxDelay: longestPause}}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second})}
 	if cluster.Key != "" {
 		options = append(options, grpc.WithPerRPCCredentials(token(cluster.Key)))
@@ -157,11 +157,10 @@ func (c *client) close() error {
 	return c.conn.Close()
 }
 
-// patiently calls try, each time with its own deadline, until it succeeds or its error is not transient. It lasts through
-// the election of a leader.
-func (c *client) patiently(ctx context.Context, try func(ctx context.Context, attempt int) error) (failed error) {
-	for pause, attempt, end := firstPause, 0, time.Now().Add(c.patience); ; attempt++ {
-		err := within(ctx, func(ctx context.Context) error { return try(ctx, attempt) })
+// patiently calls try, each time with its own deadline, until it succeeds, its error is not transient, or patience is over.
+func patiently(ctx context.Context, patience time.Duration, try func(context.Context) error) (failed error) {
+	for pause, end := firstPause, time.Now().Add(patience); ; {
+		err := within(ctx, try)
 		if err != nil && ctx.Err() != nil && failed != nil { // which says more than a call that was cut off
 			return failed
 		}
@@ -177,13 +176,34 @@ func (c *client) patiently(ctx context.Context, try func(ctx context.Context, at
 	}
 }
 
+// read makes a call that changes nothing, and repeats it elsewhere whatever its error is: a node that starts accepts calls before
+// it knows its collections, and one that does not answer is left after half of the time.
+func (c *client) read(ctx context.Context, call func(context.Context) error) error {
+	return within(ctx, func(ctx context.Context) (err error) {
+		for attempt := range max(2, len(c.cluster.Hosts)) * readAttempts {
+			limited, cancel := context.WithTimeout(ctx, callTimeout/2)
+			err = call(limited)
+			if cancel(); err == nil || untrusted(err) || denied(err) {
+				return err
+			}
+			select {
+			case <-ctx.Done():
+				return err
+			case <-time.After(readPause << attempt):
+			}
+		}
+		return err
+	})
+}
+
 func within(ctx context.Context, call func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	return call(limited)
 }
 
-// rest makes one REST call, on the host that answered last, or the next one if it fails. out, if it is not nil, gets the answer.
+// rest makes one REST call, on a host after the other, patiently enough for the election of a leader. out, if it is not nil, gets
+// the answer.
 func (c *client) rest(ctx context.Context, method, path string, in, out any) error {
 	var body []byte
 	if in != nil {
@@ -192,14 +212,17 @@ func (c *client) rest(ctx context.Context, method, path string, in, out any) err
 			return fmt.Errorf("call Weaviate: %w", err)
 		}
 	}
-	return c.patiently(ctx, func(ctx context.Context, _ int) error {
-		place := c.host.Load()
-		err := c.once(ctx, c.cluster.Hosts[place], method, path, body, out)
-		if err != nil && transient(err) {
-			c.host.CompareAndSwap(place, (place+1)%int32(len(c.cluster.Hosts)))
-		}
-		return err
-	})
+	return patiently(ctx, c.patience, func(ctx context.Context) error { return c.anywhere(ctx, method, path, body, out) })
+}
+
+// anywhere makes a REST call on the host that answered last. After a transient error the next call goes to another one.
+func (c *client) anywhere(ctx context.Context, method, path string, body []byte, out any) error {
+	at := c.host.Load()
+	err := c.once(ctx, c.cluster.Hosts[at%int64(len(c.cluster.Hosts))], method, path, body, out)
+	if transient(err) {
+		c.host.CompareAndSwap(at, at+1)
+	}
+	return err
 }
 
 func (c *client) once(ctx context.Context, host, method, path string, body []byte, out any) error {

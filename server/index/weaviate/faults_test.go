@@ -52,7 +52,7 @@ func (f *faulty) Search(_ context.Context, request *pb.SearchRequest) (*pb.Searc
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	if f.count("search") <= f.unavailable {
-		return nil, status.Error(codes.Unavailable, "no leader")
+		return nil, status.Error(codes.Unknown, "could not find class") // as of a node that starts
 	}
 	reply := &pb.SearchReply{}
 	f.searched = request.Collection
@@ -149,16 +149,27 @@ func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (f *faulty) start(t *testing.T) Cluster {
 	t.Helper()
 	f.calls, f.documents = map[string]int{}, map[string]bool{}
+	c := serve(t, f)
+	c.Key = "secret"
+	return c
+}
+
+// serve serves both protocols of a double on one host.
+func serve(t *testing.T, double interface {
+	pb.WeaviateServer
+	http.Handler
+}) Cluster {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := grpc.NewServer()
-	pb.RegisterWeaviateServer(server, f)
+	pb.RegisterWeaviateServer(server, double)
 	go func() { _ = server.Serve(listener) }()
-	web := httptest.NewServer(f)
+	web := httptest.NewServer(double)
 	t.Cleanup(func() { server.Stop(); web.Close() })
-	return Cluster{Hosts: []string{web.Listener.Addr().String()}, GRPC: listener.Addr().(*net.TCPAddr).Port, Key: "secret", Replication: 1}
+	return Cluster{Hosts: []string{web.Listener.Addr().String()}, GRPC: listener.Addr().(*net.TCPAddr).Port, Replication: 1}
 }
 
 // openAt opens a library on a cluster.

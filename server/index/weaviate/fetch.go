@@ -11,8 +11,6 @@ import (
 
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
 	"golang.org/x/sync/errgroup"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"quarry/internal/guard"
@@ -44,10 +42,12 @@ type reach struct {
 	mutex      sync.Mutex
 	answers    map[string]found           // of Weaviate, by what was asked
 	loaded     map[string]*segment.Reader // documents that the caller may see
+	since      int64                      // the changes after this are read from the log
 	changed    []string                   // documents that Weaviate does not have as they are
 	incomplete bool                       // there may be more than was fetched
 	rest       bool                       // a list by score has more than was fetched
-	behind     bool                       // not all changes were looked at
+	behind     bool                       // not all changes were looked at that a replica may lack
+	lost       bool                       // not all changes were looked at that a replica lacks which answered
 	last       *lexical.Wanted            // of the last search for passages
 	listed     listing                    // of it
 	total      int64                      // of documents that match, as Weaviate counts them
@@ -63,7 +63,11 @@ type found struct {
 var _ lexical.Elsewhere = (*reach)(nil)
 
 func (s *snapshot) reach(ctx context.Context, access index.Access) *reach {
-	return &reach{ctx: ctx, s: s, access: access, loaded: map[string]*segment.Reader{}, answers: map[string]found{}}
+	r := &reach{ctx: ctx, s: s, access: access, since: s.position, loaded: map[string]*segment.Reader{}, answers: map[string]found{}}
+	if least := s.least(); s.few(least) {
+		r.since = least
+	}
+	return r
 }
 
 // Counts implements lexical.Elsewhere.
@@ -209,7 +213,7 @@ func (r *reach) CountSurface(surface string) (int64, error) {
 
 // count returns how many objects a filter admits.
 func (r *reach) count(filter *pb.Filters) (n int64, err error) {
-	err = within(r.ctx, func(ctx context.Context) error {
+	err = r.s.index.client.read(r.ctx, func(ctx context.Context) error {
 		reply, err := r.s.index.client.grpc.Aggregate(ctx, &pb.AggregateRequest{Collection: r.s.class, Tenant: r.s.index.tenant,
 			ObjectsCount: true, Filters: filter})
 		n = reply.GetSingleResult().GetObjectsCount()
@@ -220,8 +224,6 @@ func (r *reach) count(filter *pb.Filters) (n int64, err error) {
 
 // ask returns the ids of the documents of objects that a search finds, each once, in its order; full: it may not have found all.
 func (r *reach) ask(request *pb.SearchRequest) (ids []string, full bool, err error) {
-	one := pb.ConsistencyLevel_CONSISTENCY_LEVEL_ONE
-	request.Collection, request.Tenant, request.ConsistencyLevel, request.Uses_127Api = r.s.class, r.s.index.tenant, &one, true
 	request.Properties = &pb.PropertiesRequest{NonRefProperties: []string{propDocument}}
 	key, err := proto.MarshalOptions{Deterministic: true}.Marshal(request)
 	if err != nil {
@@ -233,7 +235,7 @@ func (r *reach) ask(request *pb.SearchRequest) (ids []string, full bool, err err
 	if asked { // by warm, most often
 		return had.ids, had.full, nil
 	}
-	reply, err := r.s.index.search(r.ctx, request)
+	reply, err := r.search(request)
 	if err != nil {
 		return nil, false, err
 	}
@@ -257,14 +259,10 @@ func (x *Index) search(ctx context.Context, request *pb.SearchRequest) (reply *p
 	if err := x.ensure(limited, request.Collection); err != nil {
 		return nil, explain(ctx, "search Weaviate", err)
 	}
-	for attempt := 1; ; attempt++ {
-		limited, cancel := context.WithTimeout(ctx, searchTimeout)
-		reply, err = x.client.grpc.Search(limited, request)
-		cancel()
-		if status.Code(err) != codes.DeadlineExceeded || ctx.Err() != nil || attempt == searchAttempts { // else the host hangs
-			break
-		}
-	}
+	err = x.client.read(ctx, func(ctx context.Context) (err error) {
+		reply, err = x.client.grpc.Search(ctx, request)
+		return err
+	})
 	if err != nil && ctx.Err() == nil { // the collection may be gone
 		x.ensured.Clear()
 	}
@@ -274,15 +272,21 @@ func (x *Index) search(ctx context.Context, request *pb.SearchRequest) (reply *p
 // loadChanged reads the documents that Weaviate does not have as this snapshot shows them: those that it refused, and those that
 // were changed since the position that it had when the snapshot was opened. It is called when Weaviate has answered.
 func (r *reach) loadChanged() error {
-	ids, err := r.s.index.docs.Unindexed(r.ctx, r.s.index.follower(r.s.class), r.s.position, r.s.index.changes+1)
+	r.mutex.Lock()
+	since := r.since
+	r.mutex.Unlock()
+	ids, err := r.s.index.docs.Unindexed(r.ctx, r.s.index.follower(r.s.class), since, r.s.index.changes+1)
 	if err != nil {
 		return err
 	}
+	lost := len(ids) > r.s.index.changes
+	ids = slices.Compact(slices.Sorted(slices.Values(ids[:min(len(ids), r.s.index.changes)])))
 	r.mutex.Lock()
-	r.behind = len(ids) > r.s.index.changes
-	r.changed = slices.Compact(slices.Sorted(slices.Values(ids[:min(len(ids), r.s.index.changes)])))
+	if since == r.since { // otherwise another call reads more
+		r.changed, r.lost, r.behind = ids, lost, lost || r.s.replicas != nil && !r.s.few(r.s.least())
+	}
 	r.mutex.Unlock()
-	return r.load(r.ctx, r.changed)
+	return r.load(r.ctx, ids)
 }
 
 // load reads and analyses documents, and keeps those that the caller may see.

@@ -2,6 +2,7 @@ package weaviate
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -76,7 +77,9 @@ func (x *Index) release(ctx context.Context) {
 
 // catchUp applies all changes, unless another process does.
 func (x *Index) catchUp(ctx context.Context) error {
+	replicas := true
 	for first := true; ; first = false {
+		replicas = !replicas // neither waits for the other
 		model, err := x.docs.Model(ctx)
 		if err != nil {
 			return err
@@ -85,11 +88,11 @@ func (x *Index) catchUp(ctx context.Context) error {
 		if err := x.ensure(ctx, name); err != nil {
 			return err
 		}
-		position, ok, err := x.docs.Lease(ctx, x.follower(name), x.holder, time.Now().Add(leaseTime))
+		_, ok, err := x.docs.Lease(ctx, x.follower(name), x.holder, time.Now().Add(leaseTime))
 		if err != nil || !ok {
 			return err
 		}
-		done, err := x.step(ctx, name, model, position)
+		done, err := x.step(ctx, name, model, replicas)
 		if err = errors.Join(err, x.others(ctx, name, first && done && err == nil)); err != nil || done {
 			return err
 		}
@@ -105,7 +108,7 @@ func (x *Index) others(ctx context.Context, current string, complete bool) error
 	found, err := x.collections(ctx, shown)
 	complete = complete && found[current] == shown.Sequence()
 	shown.Close()
-	for class, position := range found {
+	for class := range found {
 		switch {
 		case err != nil || class == current:
 		case complete:
@@ -120,7 +123,7 @@ func (x *Index) others(ctx context.Context, current string, complete bool) error
 		case usable(class):
 			_, ok, leaseErr := x.docs.Lease(ctx, x.follower(class), x.holder, time.Now().Add(leaseTime))
 			if err = leaseErr; ok {
-				_, err = x.step(ctx, class, "", position)
+				_, err = x.step(ctx, class, "", false)
 			}
 		}
 	}
@@ -156,33 +159,50 @@ func (x *Index) searched(ctx context.Context, shown *shared.Snapshot) (class str
 // follower is the name of the position in the log of a collection.
 func (x *Index) follower(class string) string { return "weaviate/" + class + "/" + x.tenant }
 
-// step applies some changes behind a position.
-func (x *Index) step(ctx context.Context, class, model string, position int64) (done bool, err error) {
-	if last, err := x.docs.Sequence(ctx); err != nil || last == position {
-		return true, err
-	}
+// step applies some changes: those that Weaviate lacks, or those that one of its replicas lacks, which come first if wanted.
+func (x *Index) step(ctx context.Context, class, model string, first bool) (done bool, err error) {
 	shown, err := x.docs.Snapshot(ctx)
 	if err != nil {
 		return false, err
 	}
-	changes, err := shown.Changes(ctx, position, followAtOnce)
-	shown.Close()
+	defer shown.Close()
+	followers, err := shown.Followers(ctx, x.follower(class))
 	if err != nil {
 		return false, err
 	}
-	refused, err := x.apply(ctx, class, model, &changes)
+	position := followers[x.follower(class)]
+	replicas, err := shown.Parts(ctx, x.follower(class))
+	if err != nil {
+		return false, err
+	}
+	from, current := position, position == shown.Sequence()
+	if first || current {
+		if from, err = x.lacking(ctx, class, position, replicas); err != nil || current && from == position {
+			return true, err
+		}
+	}
+	changes, err := shown.Changes(ctx, from, followAtOnce)
+	if err != nil {
+		return false, err
+	}
+	shown.Close()
+	written, refused, err := x.write(ctx, class, model, &changes)
 	if err != nil {
 		return false, explain(ctx, "index the documents in Weaviate", err)
 	}
-	ok, err := x.docs.Advance(ctx, x.follower(class), x.holder, &changes, refused, time.Now().Add(leaseTime))
-	return !ok || changes.Left == 0, err
+	nodes, err := x.proven(ctx, written)
+	if err != nil {
+		return false, err
+	}
+	nodes = slices.DeleteFunc(nodes, func(node string) bool { return replicas[node] < from || replicas[node] >= changes.Last })
+	ok, err := x.docs.Advance(ctx, x.follower(class), x.holder, &changes, refused, nodes, time.Now().Add(leaseTime))
+	return !ok || changes.Last <= position && len(nodes) == 0, err
 }
 
 // apply makes the objects what they are after some changes, and returns documents that Weaviate does not take. Applying changes
 // twice changes nothing.
-func (x *Index) apply(ctx context.Context, class, model string, changes *shared.Changes) ([]shared.Refusal, error) {
-	gone := slices.Clone(changes.Removed)
-	if err := x.remove(ctx, class, anyOf, gone); err != nil {
+func (w *writer) apply(ctx context.Context, model string, changes *shared.Changes) ([]shared.Refusal, error) {
+	if err := w.remove(ctx, anyOf, changes.Removed); err != nil {
 		return nil, err
 	}
 	var full, older []int
@@ -190,7 +210,7 @@ func (x *Index) apply(ctx context.Context, class, model string, changes *shared.
 	for i := range changes.Put {
 		put := &changes.Put[i]
 		if put.AccessAlone {
-			switch patched, err := x.patch(ctx, class, put); {
+			switch patched, err := w.patch(ctx, put); {
 			case err != nil:
 				return nil, err
 			case patched:
@@ -201,13 +221,13 @@ func (x *Index) apply(ctx context.Context, class, model string, changes *shared.
 			older, oldest = append(older, i), min(oldest, put.Changed)
 		}
 	}
-	send, analyser := batch{x: x, class: class}, analysis.New()
+	send, analyser := batch{writer: w}, analysis.New()
 	for _, i := range full {
-		vectors, err := x.vectors(ctx, model, &changes.Put[i].Document)
+		vectors, err := w.x.vectors(ctx, model, &changes.Put[i].Document)
 		if err != nil {
 			return nil, err
 		}
-		made, err := objects(class, x.tenant, &changes.Put[i], analyser, func(chunk int) []float32 { return vectors[chunk] })
+		made, err := objects(w.class, w.x.tenant, &changes.Put[i], analyser, func(chunk int) []float32 { return vectors[chunk] })
 		if err != nil {
 			send.refuse(changes.Put[i].ID, err.Error())
 		}
@@ -225,7 +245,7 @@ func (x *Index) apply(ctx context.Context, class, model string, changes *shared.
 	for _, i := range older {
 		ids = append(ids, changes.Put[i].ID)
 	}
-	return send.refused, x.remove(ctx, class, func(property string, ids []string) *pb.Filters {
+	return send.refused, w.remove(ctx, func(property string, ids []string) *pb.Filters {
 		return all(anyOf(property, ids), number(propVersion, pb.Filters_OPERATOR_LESS_THAN, oldest))
 	}, ids)
 }
@@ -251,13 +271,12 @@ func (x *Index) vectors(ctx context.Context, model string, d *index.Document) ([
 
 // remove deletes the objects of documents that a filter admits. gRPC deletes with the time of the call, so that no replica that
 // was away brings them back.
-func (x *Index) remove(ctx context.Context, class string, filter func(property string, ids []string) *pb.Filters, ids []string) error {
-	quorum := pb.ConsistencyLevel_CONSISTENCY_LEVEL_QUORUM
+func (w *writer) remove(ctx context.Context, filter func(property string, ids []string) *pb.Filters, ids []string) error {
 	for some := range slices.Chunk(ids, batchObjects) {
 		for more := true; more; {
-			err := x.client.patiently(ctx, func(ctx context.Context, _ int) error {
-				reply, err := x.client.grpc.BatchDelete(ctx, &pb.BatchDeleteRequest{Collection: class, Tenant: &x.tenant,
-					Filters: filter(propDocument, some), ConsistencyLevel: &quorum})
+			err := w.patiently(ctx, func(ctx context.Context) error {
+				reply, err := w.x.client.grpc.BatchDelete(ctx, &pb.BatchDeleteRequest{Collection: w.class, Tenant: &w.x.tenant,
+					Filters: filter(propDocument, some), ConsistencyLevel: &w.level})
 				if err != nil {
 					return err
 				}
@@ -276,14 +295,23 @@ func (x *Index) remove(ctx context.Context, class string, filter func(property s
 
 // patch changes the rights of a document's objects, which keeps their vectors. It returns false if one of them is missing or
 // refused.
-func (x *Index) patch(ctx context.Context, class string, put *shared.Put) (patched bool, err error) {
+func (w *writer) patch(ctx context.Context, put *shared.Put) (patched bool, err error) {
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(patchesAtOnce)
-	body := map[string]any{"class": class, "tenant": x.tenant, "properties": changeable(&put.Document, put.Changed)}
+	body, err := json.Marshal(map[string]any{"class": w.class, "tenant": w.x.tenant, "properties": changeable(&put.Document, put.Changed)})
+	if err != nil {
+		return false, fmt.Errorf("write to Weaviate: %w", err)
+	}
+	level := strings.TrimPrefix(w.level.String(), "CONSISTENCY_LEVEL_")
 	for ordinal := wholeDocument; ordinal < len(put.Chunks); ordinal++ {
+		id := objectID(w.x.tenant, put.ID, ordinal)
+		if ordinal == wholeDocument || ordinal == len(put.Chunks)-1 {
+			w.written = append(w.written, stored{id, put.Changed})
+		}
 		group.Go(guard.Err(func() error {
-			path := "/v1/objects/" + class + "/" + objectID(x.tenant, put.ID, ordinal) + "?tenant=" + x.tenant + "&consistency_level=QUORUM"
-			return x.client.rest(within, http.MethodPatch, path, body, nil)
+			return w.patiently(within, func(ctx context.Context) error {
+				return w.x.client.anywhere(ctx, http.MethodPatch, w.x.objectPath(w.class, id)+"&consistency_level="+level, body, nil)
+			})
 		}))
 	}
 	if err = group.Wait(); rejected(err) {

@@ -66,6 +66,7 @@ type Index struct {
 	applied event
 	closed  atomic.Bool
 	failure atomic.Pointer[error] // of the last attempt to follow the log; nil: none
+	unsure  atomic.Int64          // when a write failed last, in nanoseconds since 1970
 }
 
 var _ index.Index = (*Index)(nil)

@@ -259,7 +259,7 @@ func (s *snapshot) listRest(ctx context.Context, r *reach, query index.Query, re
 	query.Count = false
 	query.Filter.Excluded.Documents = append(slices.Clip(query.Filter.Excluded.Documents), slices.Sorted(maps.Keys(r.fetched))...)
 	further := s.reach(ctx, query.Filter.Access)
-	further.loaded, further.changed, further.behind = r.loaded, r.changed, r.behind
+	further.loaded, further.changed, further.since, further.behind = r.loaded, r.changed, r.since, r.behind
 	rest, err := s.searcher(further).Search(ctx, query)
 	result.Hits = append(result.Hits, rest.Hits...)
 	return err

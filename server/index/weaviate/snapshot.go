@@ -9,7 +9,6 @@ import (
 
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
 
-	"quarry/internal/text"
 	"quarry/server/index"
 	"quarry/server/index/codec"
 	"quarry/server/index/lexical"
@@ -26,8 +25,9 @@ type snapshot struct {
 	*shared.Snapshot
 	index    *Index
 	class    string
-	position int64 // of the class in the log
-	hidden   int   // documents
+	position int64            // of the class in the log
+	replicas map[string]int64 // those of its replicas, by node; nil: all have what position says
+	hidden   int              // documents
 	searcher func(*reach) *lexical.Searcher
 }
 
@@ -41,6 +41,12 @@ func (x *Index) Snapshot(ctx context.Context) (_ index.Snapshot, err error) {
 	stats, hidden, err := inner.Words(ctx)
 	if err == nil {
 		s.class, s.position, err = x.searched(ctx, inner)
+	}
+	if err == nil {
+		s.replicas, err = inner.Parts(ctx, x.follower(s.class))
+	}
+	if x.even(s.position, s.replicas) {
+		s.replicas = nil
 	}
 	if err != nil {
 		inner.Close()
@@ -72,6 +78,7 @@ func (s *snapshot) Search(ctx context.Context, query index.Query) (result index.
 	if err == nil && r.rest && len(result.Hits) < query.List.Documents {
 		err = s.listRest(ctx, r, query, &result)
 	}
+	result.Behind = r.lost
 	if err == nil && result.Matched != nil {
 		result.Matched = &matched{inner: result.Matched, reach: r}
 	}
@@ -84,8 +91,9 @@ func (s *snapshot) Engine() string { return "Weaviate" }
 // Stats implements index.Snapshot.
 func (s *snapshot) Stats(ctx context.Context) (index.Stats, error) {
 	stats, err := s.Snapshot.Stats(ctx)
-	if stats.Engine = "weaviate " + strings.Join(s.index.client.cluster.Hosts, ","); s.position < s.Sequence() {
-		stats.Engine += fmt.Sprintf(" (%s not indexed yet)", text.Count(int(s.Sequence()-s.position), "change"))
+	stats.Engine = "weaviate " + strings.Join(s.index.client.cluster.Hosts, ",")
+	if list := s.unfinished(); len(list) > 0 {
+		stats.Engine += " (" + strings.Join(list, ", ") + ")"
 	}
 	if s.class != className(s.Model()) {
 		stats.Engine += " (words only, while the collection of " + s.Model() + " is filled)"
@@ -242,9 +250,7 @@ func (s *snapshot) Nearest(ctx context.Context, wanted index.Vector, query index
 
 // near returns what Weaviate finds near a vector.
 func (r *reach) near(wanted index.Vector, query *index.Query, depth int) (hits []index.Hit, err error) {
-	one := pb.ConsistencyLevel_CONSISTENCY_LEVEL_ONE
-	reply, err := r.s.index.search(r.ctx, &pb.SearchRequest{Collection: r.s.class, Tenant: r.s.index.tenant, ConsistencyLevel: &one,
-		Uses_127Api: true, Limit: uint32(depth), Filters: all(variants(&query.Filter, false)[0]...),
+	reply, err := r.search(&pb.SearchRequest{Limit: uint32(depth), Filters: all(variants(&query.Filter, false)[0]...),
 		NearVector: &pb.NearVector{Vectors: []*pb.Vectors{{Type: pb.Vectors_VECTOR_TYPE_SINGLE_FP32,
 			VectorBytes: codec.AppendVector(nil, wanted.Values)}}},
 		Properties: &pb.PropertiesRequest{NonRefProperties: []string{propDocument, propOrdinal}},
