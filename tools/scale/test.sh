@@ -42,5 +42,7 @@ else
 	if [ "$part" = all ]; then
 		QUARRY_WORLD=10-209 tests "-nodes 1" -run OnWeaviate/rights ./server/api
 		tests "-nodes 0 -postgres=false" ./internal/testkit/scaletest
+		tests "-nodes 3 -postgres=false" ./server/index/weaviate
+		tests "-nodes 0 -postgres=false" -run 'KilledNodes|KilledServer' ./internal/e2e
 	fi
 fi

@@ -142,7 +142,11 @@ func (b *batch) store(ctx context.Context, list []queued) (failed map[int]string
 // put sends objects once.
 func (w *writer) put(ctx context.Context, list []*pb.BatchObject) (map[int]string, error) {
 	failed := map[int]string{}
-	reply, err := w.x.client.grpc.BatchObjects(ctx, &pb.BatchObjectsRequest{Objects: list, ConsistencyLevel: &w.level})
+	var reply *pb.BatchObjectsReply
+	err := w.x.client.onLast(func(host int64) (err error) {
+		reply, err = w.x.client.grpc(host).BatchObjects(ctx, &pb.BatchObjectsRequest{Objects: list, ConsistencyLevel: &w.level})
+		return err
+	})
 	for _, e := range reply.GetErrors() {
 		if at := int(e.GetIndex()); at >= 0 && at < len(list) {
 			failed[at] = e.GetError()

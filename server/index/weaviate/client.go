@@ -24,8 +24,6 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/resolver"
-	"google.golang.org/grpc/resolver/manual"
 
 	"quarry/client/wire"
 )
@@ -43,8 +41,6 @@ const (
 	// readAttempts are made for a search and each host, the second one after readPause, and each pause is twice the one before.
 	readAttempts = 2
 	readPause    = 25 * time.Millisecond
-	// serviceConfig gives each call to the next host.
-	serviceConfig = `{"loadBalancingConfig":[{"round_robin":{}}]}`
 )
 
 // Cluster is where a Weaviate cluster is.
@@ -94,10 +90,10 @@ func ParseURL(address string) (c Cluster, err error) {
 type client struct {
 	cluster  Cluster
 	http     *http.Client
-	conn     *grpc.ClientConn
-	grpc     pb.WeaviateClient
-	patience time.Duration // electionTime, but in tests
-	host     atomic.Int64  // of REST: the last one that answered
+	conns    []*grpc.ClientConn // by host
+	patience time.Duration      // electionTime, but in tests
+	host     atomic.Int64       // the last one that answered, of all calls but searches
+	searches atomic.Int64
 }
 
 // token is the API key as metadata of every call.
@@ -128,15 +124,7 @@ func newClient(cluster Cluster) (*client, error) {
 		}
 		transport, web.TLSClientConfig = credentials.NewTLS(settings), settings.Clone()
 	}
-	var addresses []resolver.Address
-	for _, host := range cluster.Hosts {
-		name, _, _ := net.SplitHostPort(host)
-		addresses = append(addresses, resolver.Address{Addr: net.JoinHostPort(name, strconv.Itoa(cluster.GRPC)), ServerName: name})
-	}
-	hosts := manual.NewBuilderWithScheme("weaviate")
-	hosts.InitialState(resolver.State{Addresses: addresses})
-	options := []grpc.DialOption{grpc.WithTransportCredentials(transport), grpc.WithResolvers(hosts),
-		grpc.WithDefaultServiceConfig(serviceConfig), grpc.WithDisableServiceConfig(),
+	options := []grpc.DialOption{grpc.WithTransportCredentials(transport), grpc.WithDisableServiceConfig(),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxReply), grpc.MaxCallSendMsgSize(maxReply)),
 		grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: callTimeout,
 			Backoff: backoff.Config{BaseDelay: firstPause, Multiplier: 2, Jitter: .2, MaxDelay: longestPause}}),
@@ -144,17 +132,28 @@ func newClient(cluster Cluster) (*client, error) {
 	if cluster.Key != "" {
 		options = append(options, grpc.WithPerRPCCredentials(token(cluster.Key)))
 	}
-	conn, err := grpc.NewClient("weaviate:///cluster", options...)
-	if err != nil {
-		return nil, fmt.Errorf("connect to Weaviate: %w", err)
+	c := &client{cluster: cluster, http: &http.Client{Transport: web}, patience: electionTime}
+	for _, host := range cluster.Hosts {
+		name, _, _ := net.SplitHostPort(host)
+		conn, err := grpc.NewClient("passthrough:///"+net.JoinHostPort(name, strconv.Itoa(cluster.GRPC)), options...)
+		if err != nil {
+			return nil, fmt.Errorf("connect to Weaviate: %w", errors.Join(err, c.close()))
+		}
+		c.conns = append(c.conns, conn)
 	}
-	return &client{cluster: cluster, http: &http.Client{Transport: web}, conn: conn, grpc: pb.NewWeaviateClient(conn),
-		patience: electionTime}, nil
+	return c, nil
 }
 
-func (c *client) close() error {
+func (c *client) close() (err error) {
 	c.http.CloseIdleConnections()
-	return c.conn.Close()
+	for _, conn := range c.conns {
+		err = errors.Join(err, conn.Close())
+	}
+	return err
+}
+
+func (c *client) grpc(host int64) pb.WeaviateClient {
+	return pb.NewWeaviateClient(c.conns[host%int64(len(c.conns))])
 }
 
 // patiently calls try, each time with its own deadline, until it succeeds, its error is not transient, or patience is over.
@@ -176,13 +175,13 @@ func patiently(ctx context.Context, patience time.Duration, try func(context.Con
 	}
 }
 
-// read makes a call that changes nothing, and repeats it elsewhere whatever its error is: a node that starts accepts calls before
+// read makes a call that changes nothing on a host, and repeats it on the next ones whatever its error is: a node that starts accepts calls before
 // it knows its collections, and one that does not answer is left after half of the time.
-func (c *client) read(ctx context.Context, call func(context.Context) error) error {
+func (c *client) read(ctx context.Context, host int64, call func(context.Context, pb.WeaviateClient) error) error {
 	return within(ctx, func(ctx context.Context) (err error) {
 		for attempt := range max(2, len(c.cluster.Hosts)) * readAttempts {
 			limited, cancel := context.WithTimeout(ctx, callTimeout/2)
-			err = call(limited)
+			err = call(limited, c.grpc(host+int64(attempt)))
 			if cancel(); err == nil || untrusted(err) || denied(err) {
 				return err
 			}
@@ -215,10 +214,17 @@ func (c *client) rest(ctx context.Context, method, path string, in, out any) err
 	return patiently(ctx, c.patience, func(ctx context.Context) error { return c.anywhere(ctx, method, path, body, out) })
 }
 
-// anywhere makes a REST call on the host that answered last. After a transient error the next call goes to another one.
+// anywhere makes a REST call on the host that answered last.
 func (c *client) anywhere(ctx context.Context, method, path string, body []byte, out any) error {
+	return c.onLast(func(host int64) error {
+		return c.once(ctx, c.cluster.Hosts[host%int64(len(c.cluster.Hosts))], method, path, body, out)
+	})
+}
+
+// onLast calls the host that answered last. After a transient error the next call goes to another one.
+func (c *client) onLast(call func(host int64) error) error {
 	at := c.host.Load()
-	err := c.once(ctx, c.cluster.Hosts[at%int64(len(c.cluster.Hosts))], method, path, body, out)
+	err := call(at)
 	if transient(err) {
 		c.host.CompareAndSwap(at, at+1)
 	}

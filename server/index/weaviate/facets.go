@@ -75,8 +75,8 @@ func (r *reach) aggregate(filter *index.Filter, more ...*pb.Filters) (counts ind
 // groups counts the values of a property.
 func (r *reach) groups(property string, filter *pb.Filters) (list []index.ValueCount, err error) {
 	limit := uint32(maxGroups)
-	err = r.s.index.client.read(r.ctx, func(ctx context.Context) error {
-		reply, err := r.s.index.client.grpc.Aggregate(ctx, &pb.AggregateRequest{Collection: r.s.class, Tenant: r.s.index.tenant,
+	err = r.s.index.client.read(r.ctx, r.s.index.client.searches.Add(1), func(ctx context.Context, host pb.WeaviateClient) error {
+		reply, err := host.Aggregate(ctx, &pb.AggregateRequest{Collection: r.s.class, Tenant: r.s.index.tenant,
 			ObjectsCount: true, Filters: filter, Limit: &limit,
 			GroupBy: &pb.AggregateRequest_GroupBy{Collection: r.s.class, Property: property}})
 		for _, g := range reply.GetGroupedResults().GetGroups() {

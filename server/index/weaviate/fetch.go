@@ -213,8 +213,8 @@ func (r *reach) CountSurface(surface string) (int64, error) {
 
 // count returns how many objects a filter admits.
 func (r *reach) count(filter *pb.Filters) (n int64, err error) {
-	err = r.s.index.client.read(r.ctx, func(ctx context.Context) error {
-		reply, err := r.s.index.client.grpc.Aggregate(ctx, &pb.AggregateRequest{Collection: r.s.class, Tenant: r.s.index.tenant,
+	err = r.s.index.client.read(r.ctx, r.s.index.client.searches.Add(1), func(ctx context.Context, host pb.WeaviateClient) error {
+		reply, err := host.Aggregate(ctx, &pb.AggregateRequest{Collection: r.s.class, Tenant: r.s.index.tenant,
 			ObjectsCount: true, Filters: filter})
 		n = reply.GetSingleResult().GetObjectsCount()
 		return err
@@ -253,14 +253,14 @@ func (r *reach) ask(request *pb.SearchRequest) (ids []string, full bool, err err
 	return ids, full, nil
 }
 
-func (x *Index) search(ctx context.Context, request *pb.SearchRequest) (reply *pb.SearchReply, err error) {
+func (x *Index) search(ctx context.Context, host int64, request *pb.SearchRequest) (reply *pb.SearchReply, err error) {
 	limited, cancel := context.WithTimeout(ctx, openWait)
 	defer cancel()
 	if err := x.ensure(limited, request.Collection); err != nil {
 		return nil, explain(ctx, "search Weaviate", err)
 	}
-	err = x.client.read(ctx, func(ctx context.Context) (err error) {
-		reply, err = x.client.grpc.Search(ctx, request)
+	err = x.client.read(ctx, host, func(ctx context.Context, host pb.WeaviateClient) (err error) {
+		reply, err = host.Search(ctx, request)
 		return err
 	})
 	if err != nil && ctx.Err() == nil { // the collection may be gone

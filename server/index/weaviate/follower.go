@@ -275,8 +275,12 @@ func (w *writer) remove(ctx context.Context, filter func(property string, ids []
 	for some := range slices.Chunk(ids, batchObjects) {
 		for more := true; more; {
 			err := w.patiently(ctx, func(ctx context.Context) error {
-				reply, err := w.x.client.grpc.BatchDelete(ctx, &pb.BatchDeleteRequest{Collection: w.class, Tenant: &w.x.tenant,
-					Filters: filter(propDocument, some), ConsistencyLevel: &w.level})
+				var reply *pb.BatchDeleteReply
+				err := w.x.client.onLast(func(host int64) (err error) {
+					reply, err = w.x.client.grpc(host).BatchDelete(ctx, &pb.BatchDeleteRequest{Collection: w.class, Tenant: &w.x.tenant,
+						Filters: filter(propDocument, some), ConsistencyLevel: &w.level})
+					return err
+				})
 				if err != nil {
 					return err
 				}

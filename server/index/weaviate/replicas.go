@@ -3,6 +3,7 @@ package weaviate
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"math"
 	"net/http"
@@ -170,8 +171,14 @@ func (s *snapshot) few(since int64) bool { return s.Sequence()-since <= int64(s.
 func (s *snapshot) search(ctx context.Context, request *pb.SearchRequest) (reply *pb.SearchReply, since int64, err error) {
 	one := pb.ConsistencyLevel_CONSISTENCY_LEVEL_ONE
 	request.Collection, request.Tenant, request.ConsistencyLevel, request.Uses_127Api = s.class, s.index.tenant, &one, true
+	host := s.index.client.searches.Add(1)
+	if by := request.GetBm25Search().GetQuery(); by != "" { // replicas order equal scores differently, and pages must agree
+		digest := fnv.New32a()
+		_, _ = digest.Write([]byte(by))
+		host = int64(digest.Sum32())
+	}
 	if least := s.least(); s.few(least) || s.replicas == nil {
-		reply, err = s.index.search(ctx, request)
+		reply, err = s.index.search(ctx, host, request)
 		return reply, least, err
 	}
 	if request.Metadata == nil {
@@ -179,7 +186,8 @@ func (s *snapshot) search(ctx context.Context, request *pb.SearchRequest) (reply
 	}
 	request.Metadata.QueryProfile = true // names the node
 	for range s.index.client.cluster.Hosts {
-		if reply, err = s.index.search(ctx, request); err != nil {
+		host++
+		if reply, err = s.index.search(ctx, host, request); err != nil {
 			return nil, 0, err
 		}
 		shards := reply.GetQueryProfile().GetShards()
