@@ -167,11 +167,7 @@ func (l *load) call(method, path string, body any, answer any, ok ...int) error 
 			l.failed, l.failure = l.failed+1, err
 		}
 		l.mutex.Unlock()
-		select {
-		case <-l.ended:
-			return err
-		case <-time.After(min(time.Second, 50*time.Millisecond<<tries)): // as a client would
-		}
+		<-time.After(min(time.Second, 50*time.Millisecond<<tries)) // as a client would
 	}
 }
 
@@ -245,11 +241,22 @@ func (l *load) look() {
 	}
 }
 
+// finds reports whether a search finds a document. One that says that documents may be missing is repeated.
 func (l *load) finds(n int) bool {
+	for {
+		found, behind := l.search(n)
+		if found || !behind || l.t.Failed() {
+			return found
+		}
+	}
+}
+
+func (l *load) search(n int) (found, behind bool) {
 	var answer struct {
 		Results []struct {
 			DocumentID string `json:"document_id"`
 		}
+		Notes []struct{ Code string }
 	}
 	began := time.Now()
 	err := l.call("POST", "/search", map[string]any{"query": word(n)}, &answer)
@@ -260,15 +267,16 @@ func (l *load) finds(n int) bool {
 		default:
 			l.fail("search: %v", err)
 		}
-		return true
+		return true, false
 	}
 	l.done(func() { l.looks, l.slowest = l.looks+1, max(l.slowest, took) })
 	for _, result := range answer.Results {
-		if result.DocumentID == word(n) {
-			return true
-		}
+		found = found || result.DocumentID == word(n)
 	}
-	return false
+	for _, note := range answer.Notes {
+		behind = behind || note.Code == "index_behind"
+	}
+	return found, behind
 }
 
 func (l *load) done(count func()) {

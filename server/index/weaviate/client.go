@@ -182,7 +182,7 @@ func (c *client) read(ctx context.Context, host int64, call func(context.Context
 		for attempt := range max(2, len(c.cluster.Hosts)) * readAttempts {
 			limited, cancel := context.WithTimeout(ctx, callTimeout/2)
 			err = call(limited, c.grpc(host+int64(attempt)))
-			if cancel(); err == nil || untrusted(err) || denied(err) {
+			if cancel(); err == nil || denied(err) {
 				return err
 			}
 			select {
@@ -221,11 +221,11 @@ func (c *client) anywhere(ctx context.Context, method, path string, body []byte,
 	})
 }
 
-// onLast calls the host that answered last. After a transient error the next call goes to another one.
+// onLast calls the host that answered last. After an error that is not about the call the next one goes to another host.
 func (c *client) onLast(call func(host int64) error) error {
 	at := c.host.Load()
 	err := call(at)
-	if transient(err) {
+	if err != nil && !rejected(err) {
 		c.host.CompareAndSwap(at, at+1)
 	}
 	return err
