@@ -42,6 +42,7 @@ type reach struct {
 	mutex      sync.Mutex
 	answers    map[string]found           // of Weaviate, by what was asked
 	loaded     map[string]*segment.Reader // documents that the caller may see
+	host       int64                      // that is asked first
 	since      int64                      // the changes after this are read from the log
 	changed    []string                   // documents that Weaviate does not have as they are
 	incomplete bool                       // there may be more than was fetched
@@ -63,7 +64,7 @@ type found struct {
 var _ lexical.Elsewhere = (*reach)(nil)
 
 func (s *snapshot) reach(ctx context.Context, access index.Access) *reach {
-	r := &reach{ctx: ctx, s: s, access: access, since: s.position, loaded: map[string]*segment.Reader{}, answers: map[string]found{}}
+	r := &reach{ctx: ctx, s: s, access: access, host: s.index.client.searches.Add(1), since: s.position, loaded: map[string]*segment.Reader{}, answers: map[string]found{}}
 	if least := s.least(); s.few(least) {
 		r.since = least
 	}

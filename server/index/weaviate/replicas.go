@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 
 	"quarry/internal/guard"
 	"quarry/internal/text"
+	"quarry/server/index"
 	"quarry/server/index/shared"
 )
 
@@ -168,15 +170,9 @@ func (s *snapshot) few(since int64) bool { return s.Sequence()-since <= int64(s.
 
 // search asks Weaviate. The replica that answered has the changes up to since; where one of them lacks many, one that lacks few is
 // preferred.
-func (s *snapshot) search(ctx context.Context, request *pb.SearchRequest) (reply *pb.SearchReply, since int64, err error) {
+func (s *snapshot) search(ctx context.Context, host int64, request *pb.SearchRequest) (reply *pb.SearchReply, since int64, err error) {
 	one := pb.ConsistencyLevel_CONSISTENCY_LEVEL_ONE
 	request.Collection, request.Tenant, request.ConsistencyLevel, request.Uses_127Api = s.class, s.index.tenant, &one, true
-	host := s.index.client.searches.Add(1)
-	if by := request.GetBm25Search().GetQuery(); by != "" { // replicas order equal scores differently, and pages must agree
-		digest := fnv.New32a()
-		_, _ = digest.Write([]byte(by))
-		host = int64(digest.Sum32())
-	}
 	if least := s.least(); s.few(least) || s.replicas == nil {
 		reply, err = s.index.search(ctx, host, request)
 		return reply, least, err
@@ -204,6 +200,13 @@ func (s *snapshot) search(ctx context.Context, request *pb.SearchRequest) (reply
 	return reply, since, nil
 }
 
+// hostOf is the host that a query goes to: replicas order equal scores differently, and the pages of a list must agree.
+func hostOf(query *index.Query) int64 {
+	digest := fnv.New32a()
+	_, _ = digest.Write([]byte(query.Text + strings.Join(query.Phrases, " ")))
+	return int64(digest.Sum32())
+}
+
 // least returns how far all replicas are.
 func (s *snapshot) least() int64 {
 	if s.replicas == nil {
@@ -221,7 +224,7 @@ func (s *snapshot) least() int64 {
 
 // search asks Weaviate, and reads what the replica lacks that answers.
 func (r *reach) search(request *pb.SearchRequest) (*pb.SearchReply, error) {
-	reply, since, err := r.s.search(r.ctx, request)
+	reply, since, err := r.s.search(r.ctx, r.host, request)
 	if err == nil && r.lower(since) {
 		err = r.loadChanged()
 	}

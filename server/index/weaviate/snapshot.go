@@ -65,6 +65,7 @@ func (s *snapshot) Search(ctx context.Context, query index.Query) (result index.
 		return result, err
 	}
 	r := s.reach(ctx, query.Filter.Access)
+	r.host = hostOf(&query)
 	if err := r.loadChanged(); err != nil {
 		return result, err
 	}
