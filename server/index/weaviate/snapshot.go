@@ -130,7 +130,7 @@ func (m *matched) Count(ctx context.Context, returned []string) (index.Counts, e
 		if err != nil {
 			return index.Counts{}, err
 		}
-		returned, estimated = append(slices.Clone(returned), matching...), !complete
+		returned, estimated = append(slices.Clone(returned), matching...), !complete || len(r.changed) > 0
 	}
 	more, err := r.parts(ctx, slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(returned))), func(id string) bool {
 		return m.reach.fetched[id]
