@@ -72,6 +72,44 @@ func (r *reach) aggregate(filter *index.Filter, more ...*pb.Filters) (counts ind
 	return counts, nil
 }
 
+// sum returns the counts of two sets of documents that have none in common.
+func sum(a, b index.Counts) index.Counts {
+	values := func(a, b []index.ValueCount) []index.ValueCount {
+		return summed(a, b, func(v *index.ValueCount) (string, *int) { return v.Value, &v.Count }, cmp.Compare[string])
+	}
+	tags := summed(a.Tags, b.Tags, func(t *index.TagCount) (index.Tag, *int) { return t.Tag, &t.Count }, func(a, b index.Tag) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value))
+	})
+	months := values(a.Months, b.Months)
+	slices.SortFunc(months, func(a, b index.ValueCount) int { return cmp.Compare(a.Value, b.Value) })
+	return index.Counts{Documents: a.Documents + b.Documents, Sources: values(a.Sources, b.Sources), Authors: values(a.Authors, b.Authors),
+		Types: values(a.Types, b.Types), Sets: values(a.Sets, b.Sets), Tags: tags, Months: months, Undated: a.Undated + b.Undated}
+}
+
+// summed adds the counts of equal values; the most frequent come first, then the order of values.
+func summed[C any, V comparable](a, b []C, of func(*C) (V, *int), order func(V, V) int) []C {
+	list, at := slices.Clone(a), map[V]int{}
+	for i := range list {
+		value, _ := of(&list[i])
+		at[value] = i
+	}
+	for i := range b {
+		value, n := of(&b[i])
+		if known, ok := at[value]; ok {
+			_, count := of(&list[known])
+			*count += *n
+		} else {
+			list = append(list, b[i])
+		}
+	}
+	slices.SortFunc(list, func(a, b C) int {
+		value, n := of(&a)
+		other, m := of(&b)
+		return cmp.Or(cmp.Compare(*m, *n), order(value, other))
+	})
+	return list
+}
+
 // groups counts the values of a property.
 func (r *reach) groups(property string, filter *pb.Filters) (list []index.ValueCount, err error) {
 	limit := uint32(maxGroups)

@@ -281,8 +281,17 @@ func staleRights(t *testing.T, x *Index) {
 			}
 		}
 		facets, err := s.Facets(t.Context(), filter)
-		if err != nil || facetsOf(facets)["source web"] > 0 || !facets.Estimated {
+		if err != nil || facetsOf(facets)["source web"] > 0 || facets.Estimated != (changes < len(patches)) {
 			t.Errorf("changes %d: facets %+v, %v", changes, facets, err)
 		}
+	}
+	fresh := index.Document{ID: "fresh", Source: "mail", Access: []string{"PUBLIC"}, Chunks: []index.Chunk{{Text: "A lantern."}}}
+	if _, err := x.docs.Write(t.Context(), index.Batch{Upsert: []index.Document{fresh}}); err != nil {
+		t.Fatal(err)
+	}
+	x.changes = len(patches) + 1
+	facets, err := snapshotOf(t, x).Facets(t.Context(), index.Filter{Access: index.Access{Terms: []string{"PUBLIC"}}})
+	if err != nil || facetsOf(facets)["source mail"] != 1 || facets.Documents != 3000-300-len(patches)+1 || facets.Estimated {
+		t.Errorf("with a new document: facets %+v, %v", facets, err)
 	}
 }

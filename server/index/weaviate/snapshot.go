@@ -172,7 +172,14 @@ func (s *snapshot) Facets(ctx context.Context, filter index.Filter) (counts inde
 	wanted := lexical.Wanted{Filter: filter, Count: true, List: &index.List{Browse: true, Order: index.Newest}}
 	parts, _, err := r.fetch(&wanted, listing{filter: []*pb.Filters{}, exact: !r.behind})
 	if err == nil && r.incomplete && !r.behind {
-		return r.aggregate(&filter)
+		if counts, err = r.aggregate(&filter); err == nil {
+			parts, err = r.parts(ctx, r.changed)
+		}
+		if err != nil {
+			return counts, err
+		}
+		changed, err := lexical.NewSearcher(parts, lexical.DefaultParams()).Facets(ctx, filter)
+		return sum(counts, changed), err
 	}
 	if err == nil {
 		counts, err = lexical.NewSearcher(parts, lexical.DefaultParams()).Facets(ctx, filter)
