@@ -119,9 +119,9 @@ func libraryRemedies() []remedyRow {
 		{code: wire.CodeLibraryOlder, hint: "run quarry sync and quarry admin token list once with write access and without QUARRY_READONLY, " +
 			"or use the quarry version that wrote it"},
 		{code: wire.CodeLibraryReadOnly, hint: "check the permissions of the library's folder, or use another library: QUARRY_HOME or --library DIR"},
-		{code: wire.CodeDatabaseFailed, hint: "then run quarry status, which asks the database"},
+		{code: wire.CodeDatabaseFailed, hint: "repair this, then run quarry status to see whether the database answers"},
 		{code: wire.CodeIndexBehind, hint: "run the command again, which continues; quarry serve builds it before it answers"},
-		{code: wire.CodeEngineFailed, hint: "then run quarry status, which asks the engine"},
+		{code: wire.CodeEngineFailed, hint: "repair this, then run quarry status to see whether the engine answers"},
 		{code: wire.CodeLibraryBusy, hint: "wait for the other quarry process to finish, then try again"},
 		{code: wire.CodeLibraryLost, hint: "restore the database from a backup, or move the library's folder away and add your files again: " +
 			"quarry add PATH"},

@@ -247,7 +247,7 @@ func (s *snapshot) unfinished() (list []string) {
 	}
 	for _, node := range slices.Sorted(maps.Keys(s.replicas)) {
 		if n := s.position - s.replicas[node]; n > 0 {
-			list = append(list, fmt.Sprintf("%s not on node %s yet", text.Count(int(n), "change"), node))
+			list = append(list, fmt.Sprintf("%s not confirmed by node %s", text.Count(int(n), "change"), node))
 		}
 	}
 	return list

@@ -177,12 +177,12 @@ func TestReplicaThatWasAway(t *testing.T) {
 
 	f.set(func() { f.dead["n2"] = true }) // but it answers, as one does that is back and that the others do not know of
 	write(t, x, "b", "c")
-	finds(t, x, true, "2 changes not on node n2 yet", "a")
+	finds(t, x, true, "2 changes not confirmed by node n2", "a")
 	x.changes = 2
-	finds(t, x, false, "2 changes not on node n2 yet", "a", "b", "c")
+	finds(t, x, false, "2 changes not confirmed by node n2", "a", "b", "c")
 	x.changes = 1
 	f.set(func() { f.answering = []string{"n2", "n2", "n0"} }) // another one is asked, which has all
-	finds(t, x, false, "2 changes not on node n2 yet", "a", "b", "c")
+	finds(t, x, false, "2 changes not confirmed by node n2", "a", "b", "c")
 
 	f.set(func() { f.dead["n2"], f.answering = false, []string{"n2"} })
 	if err := x.catchUp(t.Context()); err != nil {
@@ -193,7 +193,7 @@ func TestReplicaThatWasAway(t *testing.T) {
 
 	f.set(func() { f.unknown = "n2" })
 	write(t, x, "d")
-	finds(t, x, true, "1 change not on node n2 yet", "a", "b", "c")
+	finds(t, x, true, "1 change not confirmed by node n2", "a", "b", "c")
 }
 
 // TestReplicaThatFails: a write that fails on one node is made on the others, and repeated on all when nothing of it can come
@@ -208,7 +208,7 @@ func TestReplicaThatFails(t *testing.T) {
 	if err := x.catchUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	state := "1 change not on node n0 yet, 1 change not on node n1 yet, 1 change not on node n2 yet"
+	state := "1 change not confirmed by node n0, 1 change not confirmed by node n1, 1 change not confirmed by node n2"
 	finds(t, x, false, state, "a", "b")
 	write(t, x, "c")
 	finds(t, x, false, strings.ReplaceAll(state, "1 change", "2 changes"), "a", "b", "c")
