@@ -39,7 +39,12 @@ func (c *Client) LibraryMigrate(ctx context.Context, request wire.MigrateRequest
 
 // LibraryStatus describes the library of this machine.
 func (c *Client) LibraryStatus(ctx context.Context) (*wire.LibraryStatus, error) {
-	status, err := fetched[wire.LibraryStatus](ctx, c, get("/library/status", nil))
+	return c.LibraryChange(ctx, "")
+}
+
+// LibraryChange is LibraryStatus if the version of the library is not the known one; otherwise only Version is set.
+func (c *Client) LibraryChange(ctx context.Context, known string) (*wire.LibraryStatus, error) {
+	status, err := fetched[wire.LibraryStatus](ctx, c, get("/library/status", url.Values{"known": {known}}))
 	if err == nil && status.Roots == nil {
 		status.Roots = []wire.LibraryRoot{}
 	}

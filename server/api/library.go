@@ -254,11 +254,17 @@ func (s *Server) libraryWork(w http.ResponseWriter, r *http.Request, who directo
 	return nil
 }
 
-// libraryStatus answers GET /library/status.
+// libraryStatus answers GET /library/status. If the library still has the version known, only that is returned: explorers ask
+// every second, and the state of many files takes long to read.
 func (s *Server) libraryStatus(c *call) (any, error) {
 	documents, err := s.Index(c.Context(), c.who.Tenant, false)
 	if err != nil {
 		return nil, err
+	}
+	if known := c.textOr("known", "", maxItemRunes); known != "" {
+		if now, err := documents.Version(c.Context()); err != nil || now == known {
+			return wire.LibraryStatus{Version: now}, err
+		}
 	}
 	status, err := ingest.Status(c.Context(), documents)
 	if err != nil {

@@ -59,6 +59,13 @@ func TestLibraryOfTheOwner(t *testing.T) {
 	if status.Documents != 5 || len(status.Roots) != 1 || status.Version == "" || status.Path != "/library" {
 		t.Errorf("status %+v", status)
 	}
+	known := decoded[wire.LibraryStatus](w, w.call(owner, "", "GET", "/library/status?known="+status.Version, ""))
+	if known.Documents != 0 || known.Version != status.Version {
+		t.Errorf("status of the known version %+v", known)
+	}
+	if other := decoded[wire.LibraryStatus](w, w.call(owner, "", "GET", "/library/status?known=x", "")); other.Documents != 5 {
+		t.Errorf("status of another version %+v", other)
+	}
 	w.check(os.Remove(file))
 	events = w.events("/library/sync", wire.SyncRequest{})
 	if done := events[len(events)-1]; done.Removed != 1 || len(search()) != 0 {

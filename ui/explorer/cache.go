@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -82,9 +83,12 @@ func (m *memory) clear() { m.answers = nil }
 // versionEvery is how often a library is asked whether another process changed it.
 const versionEvery = time.Second
 
-// askVersion fetches the library's status.
+// askVersion fetches the library's status if that has changed.
 func (m *Model) askVersion() tea.Cmd {
-	return during(m.conn.request, m.client().LibraryStatus, m.handleVersion)
+	c, known := m.client(), m.conn.version
+	return during(m.conn.request, func(ctx context.Context) (*wire.LibraryStatus, error) {
+		return c.LibraryChange(ctx, known)
+	}, m.handleVersion)
 }
 
 // handleVersion forgets remembered answers and refreshes the results when another process changed the library.
