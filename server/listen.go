@@ -5,10 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
-	"path/filepath"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -235,10 +236,13 @@ func (s *Server) catchUp(ctx context.Context, tenants []string) error {
 	if !s.options.DocumentsInDatabase {
 		return nil
 	}
-	folders, err := filepath.Glob(tenantFolder(s.options.Home, "*"))
+	folders, err := os.ReadDir(tenantFolder(s.options.Home, ""))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
 	for _, folder := range folders {
-		if !slices.Contains(tenants, filepath.Base(folder)) {
-			err = errors.Join(err, shared.RemoveIndexes(folder, ""))
+		if !slices.Contains(tenants, folder.Name()) {
+			err = errors.Join(err, shared.RemoveIndexes(tenantFolder(s.options.Home, folder.Name()), ""))
 		}
 	}
 	for _, tenant := range tenants {

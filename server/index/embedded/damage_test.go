@@ -361,6 +361,11 @@ func TestALostDatabaseIsNoEmptyLibrary(t *testing.T) {
 			if err := damage(w.path(databaseName)); err != nil {
 				t.Fatal(err)
 			}
+			folder := w.dir + "[a" // no pattern
+			if err := os.Rename(w.dir, folder); err != nil {
+				t.Fatal(err)
+			}
+			w.dir = folder
 			if x, err := Open(t.Context(), Options{Dir: w.dir}); !errors.Is(err, index.ErrLost) || !strings.Contains(err.Error(), "doc") {
 				t.Errorf("opened %v, %v, want ErrLost", x, err)
 			}

@@ -325,14 +325,14 @@ func refuseLoss(dir string) error {
 	if err == nil && info.Size() > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil // opening reports the error
 	}
-	paths, err := filepath.Glob(filepath.Join(dir, segmentsFolder, "*"+segmentSuffix))
+	paths, err := fs.Glob(os.DirFS(dir), segmentsFolder+"/*"+segmentSuffix) // dir may have the characters of a pattern
 	if err != nil || len(paths) == 0 {
 		return nil
 	}
 	var some []string
 	count := 0
 	for _, path := range paths {
-		data, err := os.ReadFile(path)
+		data, err := os.ReadFile(filepath.Join(dir, path))
 		if err != nil {
 			continue
 		}

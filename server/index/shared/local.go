@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -128,10 +129,13 @@ func RemoveIndexes(dir, store string) error {
 	if dir == "" {
 		return nil
 	}
-	found, err := filepath.Glob(filepath.Join(dir, indexPrefix+"*"))
+	found, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
 	for _, folder := range found {
-		if filepath.Base(folder) != indexPrefix+store {
-			err = errors.Join(err, os.RemoveAll(folder))
+		if name := folder.Name(); strings.HasPrefix(name, indexPrefix) && name != indexPrefix+store {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, name)))
 		}
 	}
 	return err

@@ -39,7 +39,9 @@ type httpError struct {
 	reason string
 }
 
-func (e *httpError) Error() string { return strings.TrimSuffix(fmt.Sprintf("status %d: %s", e.code, e.reason), ": ") }
+func (e *httpError) Error() string {
+	return strings.TrimSuffix(fmt.Sprintf("status %d: %s", e.code, e.reason), ": ")
+}
 
 // notFound reports whether an answer says that something does not exist.
 func notFound(err error) bool {
