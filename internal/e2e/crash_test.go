@@ -139,7 +139,9 @@ func (h home) kill(ctx context.Context, after time.Duration, args ...string) (ac
 	}
 	var stderr bytes.Buffer
 	c.Stderr = &stderr
-	if err := c.Start(); err != nil {
+	if err := c.Start(); ctx.Err() != nil && err != nil {
+		return 0, nil // killed before it began
+	} else if err != nil {
 		return 0, err
 	}
 	for lines := bufio.NewScanner(out); lines.Scan(); {
