@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	maxProductLines = 92_850 // lowered with every reduction, never raised without a feature that needs it
+	maxProductLines = 97_000 // lowered with every reduction, never raised without a feature that needs it
 	maxFunctionP95  = 32
 )
 
