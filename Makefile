@@ -20,11 +20,11 @@ help: ## List the targets
 build: ## Build bin/quarry
 	$(BUILD) -o bin/quarry .
 
-# go's own limit of 10 minutes a package is too short for a loaded machine.
-TEST = $(GO) test -shuffle=on -timeout 60m
+# Nothing is vetted twice: `make lint` vets. go's own limit of 10 minutes a package is too short for a loaded machine.
+TEST = $(GO) test -vet=off -timeout 30m
 
 test: ## Test every behaviour once
-	$(TEST) ./...
+	$(TEST) -shuffle=on ./...
 
 test-all: rights crash oracle corpora race ## Test longer: random worlds, kills, the race detector
 
@@ -35,31 +35,35 @@ test-all: rights crash oracle corpora race ## Test longer: random worlds, kills,
 SQLITE = -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc/...=-race=false
 UNRACED = /internal/e2e$$|/ingest/office$$|/index/vector$$|/ui/explorer/
 race: ## Test with the race detector, where there is a C compiler
-	@if command -v "$$($(GO) env CC)" >/dev/null 2>&1; then CGO_ENABLED=1 $(TEST) -race $(SQLITE) -short -vet=off $$($(GO) list ./... | grep -Ev '$(UNRACED)'); \
-	else echo "no C compiler: without the race detector"; $(TEST) ./...; fi
+	@if command -v "$$($(GO) env CC)" >/dev/null 2>&1; then CGO_ENABLED=1 $(TEST) -shuffle=on -race $(SQLITE) -short $$($(GO) list ./... | grep -Ev '$(UNRACED)'); \
+	else echo "no C compiler: without the race detector"; fi
 
 test-scale: ## Test on PostgreSQL and Weaviate, on several nodes too, and kill them; PART=one only what takes little
 	GO="$(GO)" tools/scale/test.sh $(PART)
 
+# Tests that have a longer form take it.
+SLOW = QUARRY_SLOW=1 $(TEST) -count=1
+
 # A thousand random worlds of two tenants, a hundred queries in each, checked against the rules of access. `make test`
 # does fewer worlds. QUARRY_WORLD=7 runs the seventh alone.
 rights: ## Check the rights in a thousand random worlds
-	QUARRY_SLOW=1 $(GO) test -count=1 -timeout 60m -run '^TestRights$$' ./server/api
+	$(SLOW) -run '^TestRights$$' ./server/api
 
 oracle: ## Compare 20,000 searches with a plain and slow searcher
-	QUARRY_SLOW=1 $(GO) test -count=1 -timeout 60m -run '^TestSearcherAgreesWithOracle$$' ./server/index/lexical
+	$(SLOW) -run '^TestSearcherAgreesWithOracle$$' ./server/index/lexical
 
 crash: ## Kill commands two hundred times and three at once for a minute, run three processes, flip bytes, add hostile files
-	QUARRY_SLOW=1 $(GO) test -count=1 -timeout 60m -run 'Kill|Hostile|ThreeProcesses|FlippedByteIsFound' -v ./internal/e2e ./server/index/embedded
+	$(SLOW) -run 'Kill|Hostile|ThreeProcesses|FlippedByteIsFound' -v ./internal/e2e ./server/index/embedded
 
 # `make test` runs the seeds of the fuzz targets only: what new inputs find says nothing of the change at hand, so they
 # run each night. The number of runs bounds this, not a time. A few runs need no GUIDED, which compiles everything again.
 # Each package is linked once, not once a target, as `go test -fuzz` does; inputs are kept where that keeps them.
 FUZZ = 2000x
 GUIDED = -fuzz .
-fuzz: ## Run each fuzz target on FUZZ new inputs
+FUZZED = .
+fuzz: ## Run each fuzz target below FUZZED, a folder, on FUZZ new inputs
 	@scratch=$$(mktemp -d) && trap 'rm -rf "$$scratch"' EXIT && inputs=$$($(GO) env GOCACHE)/fuzz && \
-	for dir in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs dirname | sort -u); do \
+	for dir in $$(grep -rl --include='*_test.go' '^func Fuzz' $(FUZZED) | xargs dirname | sort -u); do \
 		$(GO) test -c -vet=off $(GUIDED) -o "$$scratch/test" "$$dir" || exit 1; package=$$($(GO) list "$$dir"); \
 		for name in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' "$$dir"/*_test.go); do echo "$$package $$name"; \
 			(cd "$$dir" && "$$scratch/test" -test.run '^$$' -test.fuzz "^$$name\$$" -test.fuzztime $(FUZZ) -test.timeout 60m \
@@ -69,8 +73,7 @@ lint: ## Check formatting, vet, staticcheck, and the structure of the code
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not formatted:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
-	$(GO) test ./tools/lint
-	@$(GO) test -count=1 -v -run "^TestSizeOfTheProduct$$" ./tools/lint | sed -n "s/^ *size_test.go:[0-9]*: //p"
+	@lines=$$($(TEST) -v ./tools/lint) || { echo "$$lines"; exit 1; }; echo "$$lines" | sed -n "s/^ *size_test.go:[0-9]*: //p"
 	cd tools/compare && $(GO) vet ./...
 
 cross: ## Vet and build for Windows and macOS
@@ -88,10 +91,10 @@ man: build ## Write the manual page to bin/man
 	mkdir -p bin/man && ./bin/quarry man > bin/man/quarry.1
 
 formats: ## Print the table of docs/library.md: how the files of $$QUARRY_DATA/corpora/mixed-formats are read
-	$(GO) test ./server/ingest -count=1 -v -run TestCorpusOfFormats
+	$(TEST) -count=1 -v -run TestCorpusOfFormats ./server/ingest
 
 corpora: ## Add a million files, and all of $$QUARRY_DATA/corpora and find every file by a phrase from its middle
-	QUARRY_SLOW=1 $(GO) test ./server/ingest -count=1 -v -timeout 20m -run "TestCorporaAreSearchable|TestManyFiles"
+	$(SLOW) -v -run "TestCorporaAreSearchable|TestManyFiles" ./server/ingest
 
 completions: build ## Write shell completions to bin/completions
 	mkdir -p bin/completions && for shell in bash zsh fish powershell; do \
@@ -158,20 +161,20 @@ bench: build $(BENCH)/chunks.jsonl $(BENCH)/markdown $(BENCH)/files ## Measure s
 	@echo "== queries over $(CHUNKS) chunks, in one process"
 	cd tools/compare && $(GO) run . $(QUICK) $(BENCH)/chunks.jsonl $(QUERIES)
 	@echo "== ranking and counting over them, in one segment"
-	QUARRY_CHUNKS=$(BENCH)/chunks.jsonl $(GO) test -run '^$$' -bench Search -benchtime $(BENCHTIME) ./server/index/lexical
+	QUARRY_CHUNKS=$(BENCH)/chunks.jsonl $(TEST) -run '^$$' -bench Search -benchtime $(BENCHTIME) ./server/index/lexical
 	@echo "== static word embeddings"
-	$(GO) test -run '^$$' -bench Vector $(if $(TINY),-benchtime 1x) ./server/llm/static
+	$(TEST) -run '^$$' -bench Vector $(if $(TINY),-benchtime 1x) ./server/llm/static
 	@echo "== before main"
 	$(GO) run ./tools/inits bin/quarry
 	@echo "== reading PDF files"
-	QUARRY_DATA="$(DATA)" $(GO) test -run '^$$' -bench PDF -benchtime 1x ./server/ingest
+	QUARRY_DATA="$(DATA)" $(TEST) -run '^$$' -bench PDF -benchtime 1x ./server/ingest
 	@echo "== a cold search beside version, and adding"
 	$(GO) run ./tools/coldstart $(QUICK) bin/quarry "$(DATA)"/corpora/sourcegraph-handbook $(BENCH)/markdown $(BENCH)/files
 
 # A missed budget must not hide the figures that come after it.
 bench-ui: build $(BENCH)/handbook $(BENCH)/large ## Measure the explorer, in process and behind a terminal
 	@echo "== Update and View, in one process"
-	$(GO) test -run '^$$' -bench 'UpdateAndView|Rendering' $(if $(TINY),-benchtime 1x) ./ui/explorer
+	$(TEST) -run '^$$' -bench 'UpdateAndView|Rendering' $(if $(TINY),-benchtime 1x) ./ui/explorer
 	@held=true; measure() { $(GO) run ./tools/ttybench $(QUICK_UI) "$$@" bin/quarry || held=false; }; \
 	echo "== the program behind a terminal: the sample library"; measure; \
 	for library in handbook large; do \

@@ -32,7 +32,7 @@ func TestCIRunsEveryTarget(t *testing.T) {
 			mark(prerequisite)
 		}
 	}
-	for _, line := range regexp.MustCompile(`(?m)^\s*make ([a-z-]+)|^for target in (.*); do$`).FindAllStringSubmatch(string(script), -1) {
+	for _, line := range regexp.MustCompile(`(?m)^\s*(?:make|tests) ([a-z-]+)|^for target in (.*); do$`).FindAllStringSubmatch(string(script), -1) {
 		for _, target := range strings.Fields(line[1] + " " + line[2]) {
 			mark(target)
 		}
