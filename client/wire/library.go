@@ -117,7 +117,7 @@ type RemoveRequest struct {
 	Set    string   `json:"set,omitempty"`
 }
 
-// LibraryEvent is one line of the answer of the /library routes that write or check. Type is progress, skipped, assumed,
+// LibraryEvent is one line of the answer of the /library routes that write or check. Type is progress, skipped, left_out, assumed,
 // taken, format, embedding, indexing, checking, copying, damaged, repaired, done or error; done or error comes last, exactly once. Files that a
 // progress line counts as done are stored durably.
 type LibraryEvent struct {
@@ -145,7 +145,7 @@ type LibraryEvent struct {
 	// Of damaged and repaired: the document, if it is one, and Path the file that it was read from.
 	ID string `json:"id,omitempty"`
 
-	// Of damaged and repaired: what is wrong. Of skipped; of embedding: why it stopped before all had a vector, or why
+	// Of damaged and repaired: what is wrong. Of skipped; of left_out: the part, and why; of embedding: why it stopped before all had a vector, or why
 	// the model does not take some; of indexing: why the engine does not have all.
 	Reason string `json:"reason,omitempty"`
 
@@ -175,6 +175,7 @@ type LeftOut struct {
 	HiddenFiles    int `json:"hidden_files,omitempty" jsonschema:"names that begin with a dot"`
 	HiddenFolders  int `json:"hidden_folders,omitempty"`
 	Links          int `json:"links,omitempty" jsonschema:"links to places in the same folder; other links are among the skipped files"`
+	Parts          int `json:"parts,omitempty" jsonschema:"parts of files that cannot be read, such as a damaged attachment; the rest of each file is stored"`
 }
 
 // Add adds the counts of another folder.
@@ -184,6 +185,7 @@ func (l *LeftOut) Add(other LeftOut) {
 	l.HiddenFiles += other.HiddenFiles
 	l.HiddenFolders += other.HiddenFolders
 	l.Links += other.Links
+	l.Parts += other.Parts
 }
 
 // Fraction returns how much of the work is done, from 0 to 1: by bytes, or by files where there is nothing to read or the
@@ -228,6 +230,7 @@ func (e LibraryEvent) MarshalJSON() ([]byte, error) {
 const (
 	LibraryProgress  = "progress"
 	LibrarySkipped   = "skipped"
+	LibraryLeftOut   = "left_out" // a part of a document could not be read; the rest is stored
 	LibraryAssumed   = "assumed"
 	LibraryTaken     = "taken"
 	LibraryFormat    = "format"

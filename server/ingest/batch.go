@@ -292,6 +292,17 @@ func (b *batcher) skipLines(path string, reasons []string) {
 	}
 }
 
+// leaveOut reports the parts of a file's documents that could not be read.
+func (b *batcher) leaveOut(path string, parts badLines) {
+	if b.quiet {
+		return
+	}
+	b.done.LeftOut.Parts += parts.Count
+	for _, reason := range parts.listed() {
+		b.report(wire.LibraryEvent{Type: wire.LibraryLeftOut, Path: path, Reason: reason})
+	}
+}
+
 // task is a file of a target. A reader sends its contents in parts, in the order in which they are written.
 type task struct {
 	file   foundFile

@@ -182,6 +182,8 @@ func (r *fileReader) innerDocument(c *collector, files *innerFiles, name, source
 		return index.Document{}, err
 	}
 	var doc index.Document
+	r.member = name
+	defer func() { r.member = "" }()
 	err = recovered(func() (err error) {
 		doc, _, err = r.document(c.ctx, f, data, defaults)
 		return err

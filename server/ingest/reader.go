@@ -52,6 +52,8 @@ type fileReader struct {
 	// formatOf is the function: the formats of attachments are among those that contain them.
 	formatOf func(file string) (f format, reason string)
 	pdf      *pdf.Reader
+	leftOut  badLines    // parts of the documents of the task at hand; leaveOut adds to it
+	member   string      // the file or message of a container that is read; empty: the task's file
 	large    *sync.Mutex // locked while a large text is read, which takes several times its size
 }
 
@@ -64,12 +66,14 @@ func (r *fileReader) close() { r.pdf.Close() }
 // read sends the contents of the task's file, until ctx ends.
 func (r *fileReader) read(ctx context.Context, t *task) {
 	defer close(t.parts)
+	r.leftOut = badLines{}
 	last := part{last: true}
 	defer func() {
 		if p := recover(); p != nil { // of one document: the run continues
 			last = part{last: true}
 			last.Print, last.Reason = fingerprint(t.file.info), readingFailed(p).Error()
 		}
+		last.LeftOut = r.leftOut
 		t.send(ctx, last)
 	}()
 	if t.file.remote != nil {
@@ -113,6 +117,14 @@ func (r *fileReader) read(ctx context.Context, t *task) {
 	if last.Print = fingerprint(info); time.Since(info.ModTime()) < racyAge {
 		last.Print = racyPrint(info.Size())
 	}
+}
+
+// leaveOut records that a part of the document at hand cannot be read, and why. The rest of the document is stored.
+func (r *fileReader) leaveOut(part string, why error) {
+	if r.member != "" {
+		part = r.member + ": " + part
+	}
+	r.leftOut.add(0, oneLine(part+": "+why.Error(), longestValue))
 }
 
 // unreadable returns the last part of a file that cannot be read now.

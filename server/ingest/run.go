@@ -327,6 +327,7 @@ func (r *run) file(ctx context.Context, t *task) error {
 		return r.task(ctx, t)
 	}
 	b.skipLines(path, t.known.Lines.listed())
+	b.leaveOut(path, t.known.LeftOut)
 	if t.known.Reason != "" {
 		b.skip(path, t.known.Reason)
 	}
@@ -417,8 +418,10 @@ func (r *run) documents(t *task, p part) error {
 func (r *run) finish(ctx context.Context, t *task, last part) error {
 	b, path := r.batcher, t.file.path
 	if last.same {
+		last.LeftOut = t.known.LeftOut
 		b.skipLines(path, t.known.Lines.listed())
 	}
+	b.leaveOut(path, last.LeftOut)
 	if last.Reason != "" {
 		b.skip(path, last.Reason)
 	}

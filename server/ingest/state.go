@@ -118,6 +118,7 @@ type fileState struct {
 	Reason    string   `json:"reason,omitempty"`    // why it is skipped
 	OwnDates  bool     `json:"own_dates,omitempty"` // no document is dated by the file's time, so that a new time changes nothing
 	Lines     badLines `json:"lines,omitzero"`
+	LeftOut   badLines `json:"left_out,omitzero"`  // parts of its documents
 	Foreign   int      `json:"foreign,omitempty"`  // documents that belong to others
 	Encoding  string   `json:"encoding,omitempty"` // if it was assumed
 	Head      string   `json:"head,omitempty"`     // newest commit of the file's repository, which does not have its content
@@ -331,6 +332,7 @@ func Status(ctx context.Context, idx index.Index) (wire.LibraryStatus, error) {
 	}
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		state := files[path]
+		status.LeftOut.Parts += state.LeftOut.Count
 		if state.Encoding != "" {
 			if status.AssumedFiles++; status.AssumedFiles <= wire.MaxStatusFiles {
 				status.Assumed = append(status.Assumed, wire.AssumedFile{Path: shownPath(path), Encoding: state.Encoding})

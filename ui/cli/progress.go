@@ -54,6 +54,8 @@ type progress struct {
 	guessed int                          // files whose encoding was assumed
 	taken   []wire.LibraryEvent          // the first of them
 	found   int                          // exports of other programs
+	cuts    []wire.LibraryEvent          // the first parts of files that could not be read
+	cut     int                          // such parts
 	kinds   map[string]int               // files of each such kind
 	formats []wire.LibraryEvent          // of a dry run
 	damage  []jsonDamage
@@ -78,6 +80,10 @@ func (p *progress) event(event wire.LibraryEvent) {
 	case wire.LibraryAssumed:
 		if p.guessed++; p.guessed <= skipsShown {
 			p.assumed = append(p.assumed, event)
+		}
+	case wire.LibraryLeftOut:
+		if p.cut++; p.cut <= skipsShown {
+			p.cuts = append(p.cuts, event)
 		}
 	case wire.LibraryTaken:
 		if p.found++; p.found <= skipsShown {
@@ -108,7 +114,7 @@ func (p *progress) line(e wire.LibraryEvent) {
 		p.write(progressEvent{e.Type, e.Done, e.Total, e.Bytes, e.Path, e.TotalBytes})
 	case wire.LibraryDamaged, wire.LibraryRepaired:
 		p.write(p.app.damageOf(e, true))
-	case wire.LibrarySkipped:
+	case wire.LibrarySkipped, wire.LibraryLeftOut:
 		p.write(skippedEvent{e.Type, e.Path, e.Reason})
 	case wire.LibraryAssumed:
 		p.write(assumedEvent{e.Type, e.Path, e.Encoding})
@@ -147,7 +153,7 @@ func (p *progress) draw(event wire.LibraryEvent) {
 	if p.bar {
 		every = barEvery
 	}
-	if slices.Contains([]string{wire.LibrarySkipped, wire.LibraryAssumed, wire.LibraryTaken, wire.LibraryFormat}, event.Type) || now.Sub(p.drawn) < every {
+	if slices.Contains([]string{wire.LibrarySkipped, wire.LibraryLeftOut, wire.LibraryAssumed, wire.LibraryTaken, wire.LibraryFormat}, event.Type) || now.Sub(p.drawn) < every {
 		return
 	}
 	p.drawn = now
@@ -268,7 +274,7 @@ func (p *progress) finish(done wire.LibraryEvent, searched string) error {
 			done.LeftOut, p.verb == verbDryRun, searched})
 		return p.err
 	}
-	for _, line := range slices.Concat(listLines("exports"+asJSON, p.found, p.taken, takenLine), p.skipLines(), listLines("assumed encodings"+asJSON, p.guessed, p.assumed, assumedLine),
+	for _, line := range slices.Concat(listLines("exports"+asJSON, p.found, p.taken, takenLine), p.skipLines(), listLines("parts left out"+asJSON, p.cut, p.cuts, leftOutLine), listLines("assumed encodings"+asJSON, p.guessed, p.assumed, assumedLine),
 		damageLines(p.damage)) {
 		p.app.say("%s", line)
 	}
@@ -364,6 +370,10 @@ func listLines[T any](kind string, total int, first []T, line func(T) string) (l
 }
 
 func skipLine(event wire.LibraryEvent) string { return "skipped " + event.Path + ": " + event.Reason }
+
+func leftOutLine(event wire.LibraryEvent) string {
+	return "left out of " + event.Path + ": " + event.Reason
+}
 
 func takenLine(event wire.LibraryEvent) string {
 	return "taken for a " + event.Kind + ": " + event.Path

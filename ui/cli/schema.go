@@ -55,7 +55,7 @@ func (a *app) printSchema(_ context.Context, words []string) error {
 
 // schemas returns the JSON Schema of each output, by the words of its command.
 func schemas() map[string]*jsonschema.Schema {
-	changes := []*jsonschema.Schema{lineOf(wire.LibraryProgress, progressEvent{}), lineOf(wire.LibrarySkipped, skippedEvent{}),
+	changes := []*jsonschema.Schema{lineOf(wire.LibraryProgress, progressEvent{}), lineOf(wire.LibrarySkipped, skippedEvent{}), lineOf(wire.LibraryLeftOut, skippedEvent{}),
 		lineOf(wire.LibraryAssumed, assumedEvent{}), lineOf(wire.LibraryTaken, takenEvent{}), lineOf(wire.LibraryFormat, formatEvent{}), lineOf(wire.LibraryEmbedding, embeddingEvent{}),
 		lineOf(wire.LibraryIndexing, indexingEvent{}), lineOf(wire.LibraryChecking, checkingEvent{}), lineOf(wire.LibraryRepaired, jsonDamage{}),
 		lineOf(wire.LibraryDamaged, jsonDamage{}), lineOf(wire.LibraryDone, doneEvent{}), lineOf(lineStopped, stoppedEvent{})}
