@@ -12,7 +12,7 @@ import (
 
 // fromArchive reads an office document or a book, whatever its name says.
 func fromArchive(ctx context.Context, r *fileReader, data []byte) (extracted, error) {
-	archive, err := office.Open(ctx, data)
+	archive, err := office.Open(ctx, data, office.DefaultLimits())
 	if err != nil {
 		return extracted{}, err
 	}

@@ -2,20 +2,23 @@
 package markdown
 
 import (
-	"errors"
+	"cmp"
+	"fmt"
 	"strings"
 )
 
 // MaxBytes bounds the text of one file.
 const MaxBytes = 32 << 20
 
-// ErrTooLong is returned by Writer.Text for more than MaxBytes of text.
-var ErrTooLong = errors.New("it contains more than 32 MB of text")
+// TooLong returns the error for more than limit bytes of text.
+func TooLong(limit int) error { return fmt.Errorf("it contains more than %d MB of text", limit>>20) }
 
 const deepestItem = 8 // levels of lists
 
-// Writer collects blocks. The zero Writer is ready to use. What is written after MaxBytes is dropped.
+// Writer collects blocks. The zero Writer is ready to use. What is written after Limit is dropped.
 type Writer struct {
+	// Limit bounds the text, in bytes; 0: MaxBytes.
+	Limit int
 	// Cell leaves out everything but text, for the cell of a table.
 	Cell bool
 
@@ -24,15 +27,17 @@ type Writer struct {
 	isFull bool
 }
 
-// Text returns what was written.
+// Text returns what was written, or TooLong.
 func (w *Writer) Text() (string, error) {
 	if w.isFull {
-		return "", ErrTooLong
+		return "", TooLong(w.limit())
 	}
 	return w.out.String(), nil
 }
 
-// Full reports whether the text has reached MaxBytes: further reading is in vain.
+func (w *Writer) limit() int { return cmp.Or(w.Limit, MaxBytes) }
+
+// Full reports whether the text has reached its limit: further reading is in vain.
 func (w *Writer) Full() bool { return w.isFull }
 
 func (w *Writer) block(isItem bool, parts ...string) {
@@ -40,7 +45,7 @@ func (w *Writer) block(isItem bool, parts ...string) {
 	for _, part := range parts {
 		size += len(part)
 	}
-	if w.isFull = w.isFull || w.out.Len()+size > MaxBytes; w.isFull {
+	if w.isFull = w.isFull || w.out.Len()+size > w.limit(); w.isFull {
 		return
 	}
 	switch {
@@ -122,7 +127,7 @@ func (w *Writer) Table(rows [][]string) {
 
 // row continues a table.
 func (w *Writer) row(row string) {
-	if w.isFull = w.out.Len()+len(row)+1 > MaxBytes; !w.isFull {
+	if w.isFull = w.out.Len()+len(row)+1 > w.limit(); !w.isFull {
 		w.out.WriteByte('\n')
 		w.out.WriteString(row)
 	}

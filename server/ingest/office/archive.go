@@ -14,48 +14,53 @@ import (
 	"strings"
 
 	"golang.org/x/net/html/charset"
+
+	"quarry/server/ingest/markdown"
 )
 
-const (
-	// maxUnpacked bounds what is unpacked of one file, in bytes.
-	maxUnpacked = 128 << 20
-	// maxEntries bounds the files in an archive.
-	maxEntries = 20_000
-	// deepest bounds the nesting of XML elements.
-	deepest = 200
-	// maxToken bounds one tag, or one text without tags.
-	maxToken = 4 << 20
-	// maxPieces bounds the cells, rows and lines that are held at once.
-	maxPieces = 4_000_000
-)
+// Limits bound what is read of one archive.
+type Limits struct {
+	Unpacked int64 // bytes that are unpacked
+	Entries  int   // files in the archive
+	Depth    int   // elements of XML in each other
+	Token    int   // bytes of one tag, or of one text without tags
+	Pieces   int   // cells, rows and lines that are held at once
+	Text     int   // bytes of Markdown
+}
 
-// Errors that say why a file cannot be read.
-var (
-	ErrEncrypted = errors.New("it is encrypted; a password is needed")
-	ErrTooLarge  = fmt.Errorf("it unpacks to more than %d MB", maxUnpacked>>20)
-	ErrDeep      = errors.New("its elements are nested too deeply")
-	errToken     = fmt.Errorf("it has a tag or text of more than %d MB", maxToken>>20)
-	errPieces    = fmt.Errorf("it has more than %d cells and lines", maxPieces)
-	errEntries   = fmt.Errorf("it is an archive of more than %d files", maxEntries)
-)
+// DefaultLimits returns those with which reading one archive needs less than 400 MB of memory.
+func DefaultLimits() Limits {
+	return Limits{Unpacked: 128 << 20, Entries: 20_000, Depth: 200, Token: 4 << 20, Pieces: 4_000_000, Text: markdown.MaxBytes}
+}
+
+// ErrEncrypted is returned for archives that need a password.
+var ErrEncrypted = errors.New("it is encrypted; a password is needed")
+
+// limitError says which limit an archive exceeds.
+type limitError string
+
+func (e limitError) Error() string { return string(e) }
+
+func exceeds(format string, limit any) error { return limitError(fmt.Sprintf(format, limit)) }
 
 // Archive is a ZIP archive of which a bounded amount is read.
 type Archive struct {
-	ctx   context.Context
-	files map[string]*zip.File // by lower-cased name
-	left  int64                // bytes that may still be unpacked
+	ctx    context.Context
+	files  map[string]*zip.File // by lower-cased name
+	limits Limits
+	left   int64 // bytes that may still be unpacked
 }
 
 // Open opens an archive. Reading from it ends with ctx.
-func Open(ctx context.Context, data []byte) (*Archive, error) {
-	if bytes.Count(data, []byte("PK\x01\x02")) > maxEntries { // before the directory is read into memory
-		return nil, errEntries
+func Open(ctx context.Context, data []byte, limits Limits) (*Archive, error) {
+	if bytes.Count(data, []byte("PK\x01\x02")) > limits.Entries { // before the directory is read into memory
+		return nil, exceeds("it is an archive of more than %d files", limits.Entries)
 	}
 	in, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return nil, damaged(err)
 	}
-	a := &Archive{ctx: ctx, files: make(map[string]*zip.File, len(in.File)), left: maxUnpacked}
+	a := &Archive{ctx: ctx, files: make(map[string]*zip.File, len(in.File)), limits: limits, left: limits.Unpacked}
 	for _, file := range in.File {
 		name := strings.ToLower(strings.ReplaceAll(file.Name, `\`, "/"))
 		if _, again := a.files[name]; !again {
@@ -127,14 +132,17 @@ func (e *entry) Read(p []byte) (int, error) {
 	}
 	n, err := e.ReadCloser.Read(p)
 	if e.archive.left -= int64(n); e.archive.left < 0 {
-		return n, ErrTooLarge
+		return n, exceeds("it unpacks to more than %d MB", e.archive.limits.Unpacked>>20)
 	}
 	return n, err
 }
 
 // reason words an error of reading: those of bounds as they are, others as damage.
 func reason(err error) error {
-	for _, known := range []error{ErrTooLarge, ErrDeep, ErrEncrypted, errToken, errPieces, context.Canceled, context.DeadlineExceeded} {
+	if limit, exceeded := errors.AsType[limitError](err); exceeded {
+		return limit
+	}
+	for _, known := range []error{ErrEncrypted, context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, known) {
 			return known
 		}
@@ -146,6 +154,7 @@ func reason(err error) error {
 type parser struct {
 	*xml.Decoder
 	in     *tokens
+	limits Limits
 	depth  int
 	pieces int
 }
@@ -153,13 +162,13 @@ type parser struct {
 // tokens bounds what is read for one token.
 type tokens struct {
 	io.Reader
-	size int
+	size, most int
 }
 
 func (t *tokens) Read(p []byte) (int, error) {
 	n, err := t.Reader.Read(p)
-	if t.size += n; t.size > maxToken {
-		return n, errToken
+	if t.size += n; t.size > t.most {
+		return n, exceeds("it has a tag or text of more than %d MB", t.most>>20)
 	}
 	return n, err
 }
@@ -171,8 +180,8 @@ func (x *parser) next() (xml.Token, error) {
 
 // hold counts things that are held in memory.
 func (x *parser) hold(n int) error {
-	if x.pieces += n; x.pieces > maxPieces {
-		return errPieces
+	if x.pieces += n; x.pieces > x.limits.Pieces {
+		return exceeds("it has more than %d cells and lines", x.limits.Pieces)
 	}
 	return nil
 }
@@ -187,15 +196,15 @@ func (a *Archive) parse(name string, f func(*parser, xml.StartElement) error) er
 		return err
 	}
 	defer in.Close()
-	if err := parse(in, f); err != nil {
+	if err := parse(in, a.limits, f); err != nil {
 		return reason(err)
 	}
 	return nil
 }
 
-func parse(in io.Reader, f func(*parser, xml.StartElement) error) error {
-	limited := &tokens{Reader: in}
-	x := &parser{Decoder: xml.NewDecoder(limited), in: limited}
+func parse(in io.Reader, limits Limits, f func(*parser, xml.StartElement) error) error {
+	limited := &tokens{Reader: in, most: limits.Token}
+	x := &parser{Decoder: xml.NewDecoder(limited), in: limited, limits: limits}
 	x.CharsetReader = charset.NewReaderLabel
 	for {
 		token, err := x.next()
@@ -218,8 +227,8 @@ func (x *parser) each(f func(xml.StartElement) error) error {
 
 // content is each that also passes on the text between the children.
 func (x *parser) content(f func(xml.StartElement) error, text func([]byte)) error {
-	if x.depth++; x.depth > deepest {
-		return ErrDeep
+	if x.depth++; x.depth > x.limits.Depth {
+		return limitError("its elements are nested too deeply")
 	}
 	defer func() { x.depth-- }()
 	for {

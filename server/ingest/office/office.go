@@ -78,7 +78,7 @@ func CompoundReason(data []byte) error {
 
 // Document reads a document of any kind but EPUB.
 func (a *Archive) Document(kind string) (Document, error) {
-	var w markdown.Writer
+	w := markdown.Writer{Limit: a.limits.Text}
 	var err error
 	switch kind {
 	case DOCX:

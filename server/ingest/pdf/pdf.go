@@ -169,7 +169,7 @@ func (r *Reader) read(ctx context.Context, data []byte) (d Document, err error) 
 			return d, lastError(err, page)
 		}
 		if size += len(page.Text); size > markdown.MaxBytes {
-			return d, &engineError{markdown.ErrTooLong.Error()}
+			return d, &engineError{markdown.TooLong(markdown.MaxBytes).Error()}
 		}
 		d.Pages = append(d.Pages, page.Text)
 		if len(d.Pages) > MaxPages {
