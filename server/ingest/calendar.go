@@ -1,18 +1,22 @@
 package ingest
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"quarry/server/index"
+	"quarry/server/ingest/mailmime"
 	"quarry/server/ingest/markdown"
 )
 
 // mostEvents bounds the entries of a calendar.
 const mostEvents = 50_000
+
+var errTooManyEntries = fmt.Errorf("it has more than %d entries", mostEvents)
 
 // entry is an event, task or journal entry of a calendar: the first value of each property, by name.
 type entry struct {
@@ -21,14 +25,17 @@ type entry struct {
 	guests []string
 }
 
-// fromCalendar returns the document of an iCalendar file: a section for each entry, in order of time.
-func fromCalendar(r *fileReader, text string, d index.Document) (index.Document, error) {
+// fromCalendar returns the Markdown of an iCalendar file: a section for each entry, in order of time.
+func fromCalendar(text string) (meta, string, error) {
 	calendar, entries, err := parseCalendar(text)
-	if err != nil {
-		return index.Document{}, err
+	if len(entries) == 0 {
+		return meta{}, "", cmp.Or(err, errEmpty)
 	}
 	slices.SortStableFunc(entries, func(a, b *entry) int { return strings.Compare(a.values["DTSTART"], b.values["DTSTART"]) })
 	m := meta{Title: oneLine(calendar["X-WR-CALNAME"], longestTitle)}
+	if err != nil {
+		m.addField(leftOutKey, []string{"further entries: " + err.Error()}, true)
+	}
 	if len(entries) == 1 && m.Title == "" {
 		m.Title = oneLine(entries[0].values["SUMMARY"], longestTitle)
 	}
@@ -48,31 +55,25 @@ func fromCalendar(r *fileReader, text string, d index.Document) (index.Document,
 		}
 	}
 	body, err := w.Text()
-	if err != nil {
-		return index.Document{}, err
-	}
-	body = cleanText(body)
-	doc, err := build(body, r.markdown.parse(body), m, d)
-	doc.Positions = nil
-	return doc, err
+	return m, body, err
 }
 
-// parseCalendar returns the properties of the calendar and its entries.
+// parseCalendar returns the properties of the calendar and its entries; with an error, those before it.
 func parseCalendar(text string) (calendar map[string]string, entries []*entry, err error) {
 	calendar = map[string]string{}
 	var open []string // components
 	var current *entry
-	for line := range unfolded(text) {
+	for line := range properties(text) {
 		name, parameters, value := splitProperty(line)
 		switch inner := len(open) > 0 && slices.Contains([]string{"VEVENT", "VTODO", "VJOURNAL"}, open[len(open)-1]); {
 		case name == "BEGIN":
 			if len(open) >= deepestPart {
-				return nil, nil, errors.New("its parts are nested too deeply")
+				return calendar, entries, errors.New("its parts are nested too deeply")
 			}
 			if value = strings.ToUpper(value); value == "VEVENT" || value == "VTODO" || value == "VJOURNAL" {
 				current = &entry{values: map[string]string{}, zone: map[string]string{}}
 				if entries = append(entries, current); len(entries) > mostEvents {
-					return nil, nil, fmt.Errorf("it has more than %d entries", mostEvents)
+					return calendar, entries[:mostEvents], errTooManyEntries
 				}
 			}
 			open = append(open, value)
@@ -86,32 +87,85 @@ func parseCalendar(text string) (calendar map[string]string, entries []*entry, e
 			return nil, nil, errors.New("it is not a calendar")
 		}
 	}
-	if len(entries) == 0 {
-		return nil, nil, errEmpty
-	}
 	return calendar, entries, nil
 }
 
-// unfolded yields the lines of a calendar, of which a line that begins with a space continues the one before.
-func unfolded(text string) func(yield func(string) bool) {
+// unfold joins the lines of a calendar or of contacts that were folded, before they are decoded: programs fold between any
+// two bytes (RFC 5545 3.1). After an equals sign the next line may be a part of quoted-printable text, see properties.
+func unfold(data []byte) []byte {
+	if isUTF16(data) || !bytes.Contains(data, []byte("\n ")) && !bytes.Contains(data, []byte("\n\t")) {
+		return data
+	}
+	unfolded := make([]byte, 0, len(data))
+	for i := 0; i < len(data); i++ {
+		end := i
+		if data[end] == '\r' && end+1 < len(data) {
+			end++
+		}
+		isFold := data[end] == '\n' && end+1 < len(data) && (data[end+1] == ' ' || data[end+1] == '\t')
+		if isFold && i > 0 && data[i-1] != '=' && data[i-1] != '\n' {
+			i = end + 1
+			continue
+		}
+		unfolded = append(unfolded, data[i])
+	}
+	return unfolded
+}
+
+// properties yields the lines of a calendar or of contacts, those in quoted-printable (vCard 2.1, vCalendar) with the lines
+// in which they go on.
+func properties(text string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		var line strings.Builder
+		isQuoted := false
 		for physical := range strings.Lines(text) {
 			physical = strings.TrimRight(physical, "\n")
-			if continued := strings.TrimLeft(physical, " \t"); line.Len() > 0 && len(continued) < len(physical) {
+			_, continued := strings.CutPrefix(physical, " ")
+			if !isQuoted && line.Len() > 0 && (continued || strings.HasPrefix(physical, "\t")) {
 				line.WriteString(physical[1:])
 				continue
 			}
-			if line.Len() > 0 && !yield(line.String()) {
-				return
+			if !isQuoted {
+				if line.Len() > 0 && !yield(line.String()) {
+					return
+				}
+				line.Reset()
+				head, _, _ := strings.Cut(physical[:min(len(physical), longestTag)], ":")
+				isQuoted = strings.Contains(strings.ToUpper(head), quotedPrintable)
 			}
-			line.Reset()
+			soft, isSoft := strings.CutSuffix(physical, "=")
+			isQuoted = isQuoted && isSoft
+			if isQuoted {
+				physical = soft
+			}
 			line.WriteString(physical)
 		}
 		if line.Len() > 0 {
 			yield(line.String())
 		}
 	}
+}
+
+const (
+	quotedPrintable = "QUOTED-PRINTABLE"
+	longestTag      = 1_000 // bytes of a property's name and parameters that are looked through
+)
+
+// decodeProperty decodes a value with the encoding and the charset of its parameters. The value of an encoding may be without
+// a name, as in vCard 2.1.
+func decodeProperty(parameters map[string]string, value string) string {
+	data := []byte(value)
+	_, isQuoted := parameters[quotedPrintable]
+	_, isBase64 := parameters["BASE64"]
+	switch encoding := strings.ToUpper(parameters["ENCODING"]); {
+	case isQuoted || encoding == quotedPrintable:
+		data = mailmime.DecodeQuoted(data)
+	case isBase64 || encoding == "BASE64" || encoding == "B":
+		data, _ = mailmime.DecodeTransfer(data, "base64")
+	default:
+		return value
+	}
+	return cleanText(decodeDeclared(data, parameters["CHARSET"], false))
 }
 
 // splitProperty splits NAME;PARAMETER=VALUE:VALUE. A quoted parameter may contain a colon.
@@ -140,7 +194,7 @@ func unescapeProperty(value string) string {
 }
 
 func (e *entry) set(name string, parameters map[string]string, value string) {
-	value = unescapeProperty(value)
+	value = unescapeProperty(decodeProperty(parameters, value))
 	switch name {
 	case "ATTENDEE", "ORGANIZER":
 		address := value

@@ -2,10 +2,10 @@ package ingest
 
 import (
 	"errors"
-	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
-	"quarry/server/index"
 	"quarry/server/ingest/markdown"
 )
 
@@ -15,43 +15,45 @@ var contactFields = [...]struct{ property, label string }{
 	{"URL", "Link"}, {"BDAY", "Birthday"}, {"CATEGORIES", "Groups"}, {"NOTE", "Note"},
 }
 
-// fromContacts returns the document of a vCard file: a section for each contact.
-func fromContacts(r *fileReader, text string, d index.Document) (index.Document, error) {
+// fromContacts returns the Markdown of a vCard file: a section for each contact.
+func fromContacts(text string) (meta, string, error) {
 	var w markdown.Writer
 	var contact map[string][]string
 	var names []string
-	for line := range unfolded(text) {
-		name, _, value := splitProperty(line)
+	var m meta
+	end := func() {
+		if strings.Trim(strings.Join(slices.Concat(slices.Collect(maps.Values(contact))...), ""), ", ") != "" {
+			names = append(names, writeContact(&w, contact))
+		}
+		contact = nil
+	}
+	for line := range properties(text) {
+		name, parameters, value := splitProperty(line)
 		name = name[strings.LastIndexByte(name, '.')+1:] // of a group
 		switch {
 		case name == "BEGIN" && strings.EqualFold(value, "VCARD"):
-			contact = map[string][]string{}
+			end() // of one that was cut off
+			if len(names) >= mostEvents {
+				m.addField(leftOutKey, []string{"further contacts: " + errTooManyEntries.Error()}, true)
+			} else {
+				contact = map[string][]string{}
+			}
 		case contact == nil:
 		case name == "END":
-			names = append(names, writeContact(&w, contact))
-			contact = nil
-			if len(names) > mostEvents {
-				return index.Document{}, fmt.Errorf("it has more than %d entries", mostEvents)
-			}
+			end()
 		case len(contact[name]) < mostTags && len(contact) < mostMetadata:
-			contact[name] = append(contact[name], contactValue(value))
+			contact[name] = append(contact[name], contactValue(decodeProperty(parameters, value)))
 		}
 	}
+	end()
 	if len(names) == 0 {
-		return index.Document{}, errors.New("it contains no contacts")
+		return meta{}, "", errors.New("it contains no contacts")
 	}
-	var m meta
 	if len(names) == 1 {
 		m.Title = oneLine(names[0], longestTitle)
 	}
 	body, err := w.Text()
-	if err != nil {
-		return index.Document{}, err
-	}
-	body = cleanText(body)
-	doc, err := build(body, r.markdown.parse(body), m, d)
-	doc.Positions = nil
-	return doc, err
+	return m, body, err
 }
 
 // contactValue returns a value, whose parts semicolons separate, as text.

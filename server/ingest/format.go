@@ -31,6 +31,8 @@ type format struct {
 	data  func(ctx context.Context, r *fileReader, data []byte) (extracted, error)
 	page  bool // may declare its encoding as HTML does
 	lines bool // JSONL: each line is a document
+	// entries reads text of folded lines to Markdown: they may be folded in the middle of a character.
+	entries func(text string) (meta, string, error)
 	// mailbox is set where a file may also be a container, by its content.
 	mailbox bool
 	// container is set for a folder or archive with several documents.
@@ -65,8 +67,8 @@ var formats = [...]format{
 	{extensions: []string{".csv", ".tsv"}, text: fromCSV},
 	{name: "json", extensions: []string{".json"}, text: fromJSON},
 	{name: "ipynb", extensions: []string{".ipynb"}, text: fromNotebook},
-	{name: "ics", extensions: []string{".ics"}, text: fromCalendar},
-	{name: "vcf", extensions: []string{".vcf"}, text: fromContacts},
+	{name: "ics", extensions: []string{".ics", ".vcs"}, entries: fromCalendar},
+	{name: "vcf", extensions: []string{".vcf", ".vcard"}, entries: fromContacts},
 	{name: "eml", extensions: []string{".eml"}, source: mailSource, data: fromMail},
 	{name: "eml", extensions: []string{".mbox", ".mbx"}, source: mailSource, data: fromMail, mailbox: true},
 	{extensions: []string{".docx", ".pptx", ".xlsx", ".odt", ".ods", ".odp", ".epub"}, data: fromArchive},
@@ -130,6 +132,15 @@ func (r *fileReader) document(ctx context.Context, f format, data []byte, defaul
 		doc.Positions = nil // of the Markdown made of it
 		return doc, "", err
 	}
+	if f.entries != nil {
+		m, body, assumed, err := f.readEntries(data)
+		if err != nil {
+			return doc, "", err
+		}
+		doc, err = build(body, r.markdown.parse(body), m, defaults)
+		doc.Positions = nil
+		return doc, assumed, err
+	}
 	text, assumed, err := decodeText(data, f.page)
 	if err == nil {
 		doc, err = f.text(r, text, defaults)
@@ -174,6 +185,15 @@ func TextOf(ctx context.Context, reader pdf.Program, name string, data []byte) (
 	return r.textOf(ctx, f, data)
 }
 
+// readEntries reads text of folded lines.
+func (f format) readEntries(data []byte) (m meta, body, assumed string, err error) {
+	text, assumed, err := decodeText(unfold(data), false)
+	if err == nil {
+		m, body, err = f.entries(text)
+	}
+	return m, cleanText(body), assumed, err
+}
+
 func (r *fileReader) textOf(ctx context.Context, f format, data []byte) (string, error) {
 	read, err := f.reader(data)
 	if err != nil {
@@ -184,6 +204,8 @@ func (r *fileReader) textOf(ctx context.Context, f format, data []byte) (string,
 		var p extracted
 		p, err = read(ctx, r, data)
 		text = cleanText(p.body)
+	} else if f.entries != nil {
+		_, text, _, err = f.readEntries(data)
 	} else if text, _, err = decodeText(data, f.page); err == nil && f.page {
 		if _, body, err := r.pages.read(text); err == nil {
 			text = cleanText(body)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
+	"encoding/csv"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"quarry/server/index"
+	"quarry/server/ingest/mailmime"
 	"quarry/server/ingest/mbox"
 )
 
@@ -262,13 +264,10 @@ func (m *mailReading) idOf(header mail.Header, head mailHead) (string, error) {
 
 // lineTime parses the time at the end of the line before a message in an mbox file.
 func lineTime(line string) (time.Time, bool) {
+	const shortest, longest = 4, 8 // Mar 5 14:30:00 2024; Tue Mar 5 14:30:00 +0000 (UTC) 2024
 	fields := strings.Fields(line)
-	for _, layout := range [...]string{"Mon Jan 2 15:04:05 2006", "Mon Jan 2 15:04:05 -0700 2006", "Mon Jan 2 15:04:05 MST 2006"} {
-		n := len(strings.Fields(layout))
-		if len(fields) <= n {
-			continue
-		}
-		if t, err := time.Parse(layout, strings.Join(fields[len(fields)-n:], " ")); err == nil {
+	for n := min(longest, len(fields)-1); n >= shortest; n-- {
+		if t, ok := mailmime.ParseDate(strings.Join(fields[len(fields)-n:], " ")); ok {
 			return plausible(t)
 		}
 	}
@@ -349,7 +348,7 @@ func (m *mailReading) message(head mailHead) (*mailReader, error) {
 	read := &mailReader{ctx: m.c.ctx, files: m.fileReader, inThread: true}
 	err = recovered(func() error { return read.message(data, 0) })
 	if err == nil && read.body.Len() == 0 && read.encrypted {
-		err = errors.New("its message is encrypted")
+		err = errEncryptedMail
 	}
 	if id, failed := m.idOf(read.top, head); failed == nil {
 		read.id = id
@@ -441,11 +440,10 @@ func (m *mailReading) pathOf(folders []string) []string {
 
 // labelsOf returns the labels of a message in Gmail.
 func labelsOf(header mail.Header) []string {
-	labels := decodeWords(header.Get("X-Gmail-Labels"))
-	if labels == "" {
-		return nil
-	}
-	return splitTags(strings.ReplaceAll(labels, `"`, ""))
+	quoted := csv.NewReader(strings.NewReader(oneLine(decodeWords(header.Get("X-Gmail-Labels")), mostTags*longestValue)))
+	quoted.LazyQuotes, quoted.TrimLeadingSpace = true, true
+	labels, _ := quoted.Read() // nothing is left that it refuses
+	return labels
 }
 
 // link returns the address of a message: in its archive, or in Gmail.

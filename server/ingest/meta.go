@@ -18,6 +18,7 @@ import (
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/server/index"
+	"quarry/server/ingest/mailmime"
 )
 
 const (
@@ -248,9 +249,9 @@ func addPerson(people []index.Person, p index.Person) []index.Person {
 func email(text string) string { return strings.ToLower(oneLine(text, longestValue)) }
 
 var dateLayouts = [...]string{
-	"2006-1-2", "2006/1/2", "2006.1.2", "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05 -0700 MST", "2006-01",
+	"2006-1-2", "2006/1/2", "2006.1.2", "2006-01",
 	"January 2, 2006 3:04 PM", "2006/1/2 15:04", "2006/1/2 3:04 PM", "January 2, 2006", "January 2 2006", "2 January 2006", "Jan 2, 2006", "2 Jan 2006", "2.1.2006",
-	time.RFC1123, time.RFC1123Z, time.RFC850, time.ANSIC, time.UnixDate, "20060102", "2006",
+	"20060102", "2006",
 }
 
 // parseDate parses dates in common formats, to UTC. Other numbers and implausible years are no dates.
@@ -258,6 +259,14 @@ func parseDate(text string) (time.Time, bool) {
 	text = strings.TrimSpace(text)
 	if len(text) > 64 {
 		return time.Time{}, false
+	}
+	if local, offset, found := mailmime.CutZone(text); found {
+		if t, ok := parseDate(local); ok {
+			return plausible(t.Add(-offset))
+		}
+	}
+	if t, ok := mailmime.ParseDate(text); ok {
+		return plausible(t)
 	}
 	for _, layout := range dateLayouts {
 		if t, err := time.Parse(layout, text); err == nil {

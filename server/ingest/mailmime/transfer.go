@@ -1,0 +1,149 @@
+package mailmime
+
+import (
+	"bytes"
+	"encoding/base64"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+const base64Alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+// DecodeTransfer decodes a body as far as it is valid. damaged reports whether some of its bytes could not be used.
+func DecodeTransfer(body []byte, encoding string) (data []byte, damaged bool) {
+	encoding, _ = ParseField(encoding)
+	switch strings.TrimPrefix(encoding, "x-") {
+	case "base64":
+		return decodeBase64(body)
+	case "quoted-printable":
+		return DecodeQuoted(body), false
+	case "uuencode", "uue", "uu":
+		if rest, _, data, found := CutUU(body); found {
+			return data, len(bytes.TrimSpace(rest)) > 0
+		}
+	}
+	return body, false
+}
+
+// decodeBase64 leaves out what is not base64. After the padding only whole lines of it count: what lists and gateways add to
+// a message is no content.
+func decodeBase64(body []byte) (data []byte, damaged bool) {
+	var group []byte
+	padded := false
+	decode := func() {
+		decoded := make([]byte, base64.RawStdEncoding.DecodedLen(len(group)))
+		if len(group)%4 == 1 { // bits of a byte that is cut off
+			group, damaged = group[:len(group)-1], true
+		}
+		n, _ := base64.RawStdEncoding.Decode(decoded, group) // it has only the alphabet
+		data, group = append(data, decoded[:n]...), group[:0]
+	}
+	for len(body) > 0 {
+		var line []byte
+		line, body = cutLine(body)
+		junk := bytes.Trim(line, base64Alphabet+"= \t")
+		if padded && len(bytes.TrimSpace(line)) > 0 && (len(junk) > 0 || bytes.ContainsAny(bytes.TrimSpace(line), " \t")) {
+			continue
+		}
+		damaged = damaged || len(junk) > 0
+		for _, c := range line {
+			switch {
+			case strings.IndexByte(base64Alphabet, c) >= 0:
+				group = append(group, c)
+			case c == '=' && len(group) > 0:
+				decode()
+				padded = true
+			}
+		}
+	}
+	decode()
+	return data, damaged
+}
+
+// DecodeQuoted decodes quoted-printable: control characters are left out, an equals sign that encodes nothing stays (RFC 2045
+// 6.7, notes 2 and 4).
+func DecodeQuoted(body []byte) []byte {
+	data := make([]byte, 0, len(body))
+	for len(body) > 0 {
+		var line []byte
+		isLast := bytes.IndexByte(body, '\n') < 0
+		line, body = cutLine(body)
+		trimmed := bytes.TrimRight(line, " \t\r")
+		soft, isSoft := bytes.CutSuffix(trimmed, []byte("="))
+		if isSoft {
+			trimmed = soft
+		}
+		data = append(data, unescape(string(trimmed), '=')...)
+		if !isSoft && !isLast {
+			data = append(data, '\n')
+		}
+	}
+	return data
+}
+
+// unescape decodes a mark with two hexadecimal digits after it, and leaves out control characters that are not encoded.
+func unescape(text string, mark byte) []byte {
+	data := make([]byte, 0, len(text))
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if c == mark && i+2 < len(text) {
+			if coded, err := strconv.ParseUint(text[i+1:i+3], 16, 8); err == nil {
+				data = append(data, byte(coded))
+				i += 2
+				continue
+			}
+		}
+		if c >= ' ' && c != 0x7F || c == '\t' {
+			data = append(data, c)
+		}
+	}
+	return data
+}
+
+var uuStart = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^begin(?:-base64)? [0-7]{3,4} (\S[^\r\n]*?)[ \t]*\r?\n`)
+})
+
+// CutUU cuts the first file that is uuencoded out of text.
+func CutUU(text []byte) (rest []byte, name string, data []byte, found bool) {
+	at := uuStart().FindSubmatchIndex(text)
+	if at == nil {
+		return text, "", nil, false
+	}
+	body := text[at[1]:]
+	for len(body) > 0 {
+		var line []byte
+		before := body
+		line, body = cutLine(body)
+		if string(bytes.TrimSpace(line)) == "end" {
+			break
+		}
+		n, characters := 0, len(line)-1
+		if len(line) > 0 && line[0] > ' ' && line[0] < 'a' {
+			n = int(line[0]-' ') & 0x3F
+		}
+		if n > 0 && characters < n*4/3 || n == 0 && len(bytes.TrimSpace(bytes.Trim(line, "` "))) > 0 { // what follows is text
+			body = before
+			break
+		}
+		data = append(data, uuLine(line, n)...)
+	}
+	return append(bytes.Clone(text[:at[0]]), body...), string(text[at[2]:at[3]]), data, true
+}
+
+func uuLine(line []byte, n int) []byte {
+	var data []byte
+	for i := 1; len(data) < n; i += 4 {
+		bits := uint32(0)
+		for j := i; j < i+4; j++ {
+			bits <<= 6
+			if j < len(line) {
+				bits |= uint32(line[j]-' ') & 0x3F
+			}
+		}
+		data = append(data, byte(bits>>16), byte(bits>>8), byte(bits))
+	}
+	return data[:n]
+}

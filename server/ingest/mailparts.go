@@ -1,0 +1,305 @@
+package ingest
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"net/mail"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"quarry/server/ingest/mailmime"
+	"quarry/server/ingest/markdown"
+	"quarry/server/ingest/mbox"
+)
+
+// mailPlace is where a part is in its message.
+type mailPlace struct {
+	depth int
+	kind  string // of a part that does not say
+	// isOther is set in the versions of an alternative that are not shown: only attachments in them are read.
+	isOther bool
+}
+
+// mailPart is a part of a message.
+type mailPart struct {
+	header mail.Header
+	body   []byte
+	kind   string // such as text/plain
+	values map[string]string
+	name   string
+	// isAttached is set for what a mail program offers as a file.
+	isAttached bool
+}
+
+func newMailPart(header mail.Header, body []byte, usual string) mailPart {
+	kind, values := mailmime.ParseField(header.Get("Content-Type"))
+	disposition, named := mailmime.ParseField(header.Get("Content-Disposition"))
+	if !strings.Contains(kind, "/") {
+		kind = usual
+	}
+	name := decodeWords(cmp.Or(named["filename"], values["name"], values["filename"], named["name"]))
+	if name != "" {
+		name = oneLine(path.Base(strings.ReplaceAll("/"+name, `\`, "/")), 200)
+	}
+	if name == "/" || name == "." {
+		name = ""
+	}
+	isPlain := kind == "text/plain" || kind == "text/html"
+	return mailPart{header, body, kind, values, name, disposition == "attachment" || name != "" && !isPlain}
+}
+
+// isVersion reports whether a part is a version of its message's text.
+func (p mailPart) isVersion() bool {
+	return !p.isAttached && (strings.HasPrefix(p.kind, "multipart/") || strings.HasPrefix(p.kind, "text/") && formatOfKind(p.kind) == "")
+}
+
+// part reads a part of a message, and those in it.
+func (m *mailReader) part(header mail.Header, body []byte, at mailPlace) error {
+	if err := m.ctx.Err(); err != nil {
+		return err
+	}
+	if m.parts++; m.parts > mostParts || at.depth > deepestPart {
+		m.leaveOut("further parts", "they are too many or nested too deeply")
+		return nil
+	}
+	p := newMailPart(header, body, at.kind)
+	if strings.HasPrefix(p.kind, "multipart/") {
+		if isRead, err := m.multipart(p, at); isRead || err != nil {
+			return err
+		}
+		p.kind = "text/plain" // it has no parts
+	}
+	data, damaged := mailmime.DecodeTransfer(body, header.Get("Content-Transfer-Encoding"))
+	if damaged {
+		m.leaveOut(p.label(), "its encoding is damaged; the rest is read")
+	}
+	switch {
+	case p.kind == "message/rfc822" || p.kind == "message/global" || p.kind == "message/news":
+		return m.message(data, at.depth+1)
+	case p.kind == "application/pgp-encrypted" || strings.HasSuffix(p.kind, "pkcs7-mime"):
+		if strings.HasPrefix(p.values["smime-type"], "signed") {
+			m.leaveOut(p.label(), "it is signed in a form that is not read (S/MIME)")
+			return nil
+		}
+		m.encrypted = true
+		m.leaveOut(p.label(), "it is encrypted")
+		return nil
+	case strings.HasSuffix(p.kind, "-signature"):
+		return nil
+	case strings.HasPrefix(p.kind, "message/"), p.isVersion():
+		if at.isOther {
+			return nil
+		}
+		return m.text(p.kind, p.values, data)
+	}
+	return m.attachment(p, data, at.depth)
+}
+
+// multipart reads the parts of a part; isRead is false if there are none. Of alternatives the first plain text with words is
+// shown, else the last version; what is no version of the text is read in any case.
+func (m *mailReader) multipart(p mailPart, at mailPlace) (isRead bool, err error) {
+	inner := mailPlace{depth: at.depth + 1, kind: "text/plain", isOther: at.isOther}
+	if p.kind == "multipart/digest" {
+		inner.kind = "message/rfc822"
+	}
+	shown := -1
+	if p.kind == "multipart/alternative" && !at.isOther {
+		shown = shownVersion(p)
+	}
+	number := 0
+	for data := range mailmime.Parts(p.body, p.values["boundary"]) {
+		header, body := mailmime.SplitHeader(data)
+		inner.isOther = at.isOther || shown >= 0 && number != shown
+		if err := m.part(header, body, inner); err != nil {
+			return true, err
+		}
+		if number++; m.parts > mostParts {
+			break
+		}
+	}
+	return number > 0, nil
+}
+
+// shownVersion returns the number of the version that is shown, or -1.
+func shownVersion(p mailPart) int {
+	shown, number := -1, -1
+	for data := range mailmime.Parts(p.body, p.values["boundary"]) {
+		number++
+		header, body := mailmime.SplitHeader(data)
+		version := newMailPart(header, body, "text/plain")
+		switch {
+		case !version.isVersion():
+		case version.kind == "text/plain" && len(bytes.TrimSpace(body)) > 0:
+			return number
+		case version.kind != "text/plain" || shown < 0:
+			shown = number
+		}
+	}
+	return shown
+}
+
+// text adds a text part, and the files that are uuencoded in it.
+func (m *mailReader) text(kind string, values map[string]string, data []byte) error {
+	for range mostParts {
+		rest, name, file, found := mailmime.CutUU(data)
+		if !found {
+			break
+		}
+		data = rest
+		if err := m.attachment(mailPart{name: oneLine(path.Base(name), 200)}, file, 0); err != nil {
+			return err
+		}
+	}
+	text := decodeDeclared(data, values["charset"], kind == "text/html")
+	switch {
+	case kind == "text/enriched" || kind == "text/richtext":
+		return m.plain(cleanText(tokenText(text)))
+	case strings.EqualFold(values["format"], "flowed"):
+		return m.plain(cleanText(mailmime.Unflow(text, strings.EqualFold(values["delsp"], "yes"))))
+	case kind != "text/html":
+		return m.plain(cleanText(text))
+	}
+	_, body, err := m.files.pages.read(text)
+	if err != nil {
+		body = tokenText(text)
+	}
+	return m.append(cleanText(body), func(text string) []block {
+		blocks := m.files.markdown.parse(text)
+		if m.inThread {
+			withoutHeadings(blocks)
+		}
+		return blocks
+	})
+}
+
+// decodeDeclared decodes text with a declared charset. Many programs declare what they do not send: valid UTF-8 is taken as
+// that, and where the charset does not fit, what the bytes show counts before it.
+func decodeDeclared(data []byte, charset string, page bool) string {
+	if utf8.Valid(data) && bytes.ContainsFunc(data, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		charset = ""
+	}
+	declared, known := mailmime.Decode(data, charset)
+	if known && !bytes.Contains(declared, replacement) && !bytes.ContainsFunc(declared, isC1) {
+		return string(declared)
+	}
+	if text, _, err := decode(data, page); err == nil && (!known || !utf8.Valid(data)) {
+		return string(text)
+	}
+	if known {
+		return string(declared)
+	}
+	return string(bytes.ToValidUTF8(data, replacement))
+}
+
+// attachment adds the text of an attachment below its name. One that cannot be read is named in the metadata, with the reason
+// unless it is a picture or the like.
+func (m *mailReader) attachment(p mailPart, data []byte, depth int) error {
+	if p.name != "" {
+		m.attached = append(m.attached, p.name)
+	}
+	f, reason := m.formatOf(p)
+	isMailbox := f.mailbox && mbox.Is(data)
+	switch media, _, _ := strings.Cut(p.kind, "/"); {
+	case (reason != "" || path.Ext(p.name) == "") && (media == "image" || media == "audio" || media == "video"):
+		return nil
+	case reason != "":
+		m.leaveOut(p.label(), reason)
+		return nil
+	case len(bytes.TrimSpace(data)) == 0:
+		return nil
+	case f.name == "eml" && !isMailbox:
+		return m.message(data, depth+1)
+	case f.lines || isMailbox:
+		f = format{}
+	case f.data == nil && p.values["charset"] != "":
+		data = []byte(decodeDeclared(data, p.values["charset"], f.page))
+	}
+	text, err := m.files.textOf(m.ctx, f, data)
+	const room = 1 << 10 // for the heading
+	if err == nil && m.body.Len()+len(text)+room > mostText {
+		err = errTooMuchText
+	}
+	if err != nil {
+		m.leaveOut(p.label(), err.Error())
+		return m.ctx.Err()
+	}
+	if text == m.lastAttached { // invitations are sent as a version of the text and as a file
+		return nil
+	}
+	m.lastAttached = text
+	var w markdown.Writer
+	switch {
+	case p.name != "":
+		w.Heading(2, "Attachment: "+p.name)
+	case f.name == "ics":
+		w.Heading(2, "Invitation")
+	default:
+		w.Heading(2, "Attachment")
+	}
+	if err := m.add(&w, 0); err != nil {
+		return err
+	}
+	return m.markdown(text, 2)
+}
+
+// formatOf returns the format of an attachment by its name, else by its type.
+func (m *mailReader) formatOf(p mailPart) (f format, reason string) {
+	f, reason = m.files.formatOf(cmp.Or(p.name, "x"))
+	if reason == "" && path.Ext(p.name) != "" {
+		return f, reason
+	}
+	if extension := formatOfKind(p.kind); extension != "" {
+		return m.files.formatOf("x" + extension)
+	}
+	if strings.HasPrefix(p.kind, "text/") {
+		return m.files.formatOf("x.txt")
+	}
+	return f, reason
+}
+
+// leaveOut records that a part is not read.
+func (m *mailReader) leaveOut(part, reason string) {
+	if note := part + ": " + reason; len(m.leftOut) < mostTags {
+		m.leftOut = append(m.leftOut, note)
+	}
+}
+
+// label names a part in notes.
+func (p mailPart) label() string {
+	return cmp.Or(p.name, fmt.Sprintf("a part of type %s", oneLine(p.kind, 100)))
+}
+
+// formatOfKind returns the extension of files with a type that readers know; "" for the text of a message and for others.
+func formatOfKind(kind string) string {
+	switch kind {
+	case "text/calendar", "application/ics":
+		return ".ics"
+	case "text/vcard", "text/x-vcard", "text/directory":
+		return ".vcf"
+	case "text/csv", "text/tab-separated-values", "application/csv":
+		return ".csv"
+	case "text/markdown", "text/x-markdown":
+		return ".md"
+	case "application/json":
+		return ".json"
+	case "text/rtf", "application/rtf":
+		return ".rtf"
+	case "application/pdf":
+		return ".pdf"
+	case "application/xhtml+xml":
+		return ".html"
+	case "application/epub+zip":
+		return ".epub"
+	case "application/msword":
+		return ".doc"
+	case "application/vnd.openxmlformats-officedocument.wordprocessingml.document":
+		return ".docx"
+	case "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet":
+		return ".xlsx"
+	case "application/vnd.openxmlformats-officedocument.presentationml.presentation":
+		return ".pptx"
+	}
+	return ""
+}
