@@ -8,7 +8,7 @@ VERSION ?= 0.1.0
 LDFLAGS = -s -w -X main.version=$(VERSION)
 BUILD = $(GO) build -ldflags "$(LDFLAGS)"
 
-.PHONY: run help test test-all test-scale race corpora formats lint build cross bench bench-large bench-ui bench-serve bench-scale bench-ssh bench-quality bench-agents crash rights oracle fuzz docs man completions screens clean
+.PHONY: run help test test-all test-scale race corpora formats lint build cross bench bench-large bench-ui bench-serve bench-scale bench-ssh bench-quality bench-agents crash rights oracle long fuzz docs man completions screens clean
 .DELETE_ON_ERROR:
 
 run: build ## Explore the sample library; Q="text" starts with a query
@@ -26,7 +26,7 @@ TEST = $(GO) test -vet=off -timeout 30m
 test: ## Test every behaviour once
 	$(TEST) -shuffle=on ./...
 
-test-all: rights crash oracle corpora race ## Test longer: random worlds, kills, the race detector
+test-all: rights crash oracle long corpora race ## Test longer: random worlds, kills, the race detector
 
 # Not with the race detector: the tests of the built program, which has none, and of packages that start no goroutine and
 # are slow with it, such as the explorer's widgets. -short is for fewer random rounds, and without texts of megabytes in one
@@ -54,6 +54,12 @@ oracle: ## Compare 20,000 searches with a plain and slow searcher
 
 crash: ## Kill commands two hundred times and three at once for a minute, run three processes, flip bytes, add hostile files
 	$(SLOW) -run 'Kill|Hostile|ThreeProcesses|FlippedByteIsFound' -v ./internal/e2e ./server/index/embedded
+
+# Packages whose tests have a longer form, without the tests that the targets above and corpora run.
+LONG = $$(grep -rlE --include='*_test.go' 'QUARRY_SLOW|testkit/longtest' server | xargs -n1 dirname | sort -u | sed 's|^|./|')
+ELSEWHERE = ^Test(Rights|SearcherAgreesWithOracle|Killed.*|EveryFlippedByteIsFound|CorporaAreSearchable|ManyFiles)$$
+long: ## Test the server in more random worlds, and its bounds at their full size
+	$(SLOW) -skip '$(ELSEWHERE)' $(LONG)
 
 # `make test` runs the seeds of the fuzz targets only: what new inputs find says nothing of the change at hand, so they
 # run each night. The number of runs bounds this, not a time. A few runs need no GUIDED, which compiles everything again.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"quarry/internal/testkit/indextest"
+	"quarry/internal/testkit/longtest"
 	"quarry/server/index"
 	"quarry/server/index/lexical"
 )
@@ -19,8 +20,8 @@ func TestConformance(t *testing.T) {
 	}
 	for name, options := range kinds {
 		t.Run(name, func(t *testing.T) {
-			if testing.Short() && name != "disk, merging" {
-				t.Skip("the same code with less beside it")
+			if !longtest.Enabled() && name != "disk, merging" && name != "memory" {
+				t.Skip("the same code with less beside it; QUARRY_SLOW tests it, too")
 			}
 			indextest.Run(t, indextest.Params(lexical.DefaultParams()), func(t *testing.T) index.Index {
 				settings := options(t)

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"quarry/internal/testkit/longtest"
 	"quarry/server/index"
 )
 
@@ -148,13 +149,7 @@ func process(t *testing.T, role, dir string) (*exec.Cmd, *bufio.Scanner, io.Writ
 
 // TestKilledWritersLoseNothing kills a writing process again and again, at any moment, while another one searches.
 func TestKilledWritersLoseNothing(t *testing.T) {
-	rounds := 20
-	switch {
-	case os.Getenv("QUARRY_SLOW") != "":
-		rounds = 80
-	case testing.Short():
-		rounds = 5
-	}
+	rounds := longtest.Rounds(5, 80)
 	dir := filepath.Join(t.TempDir(), "library")
 	first := open(t, Options{Dir: dir})
 	m, known := make(model), 0

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"quarry/internal/testkit/longtest"
 	"quarry/server/index"
 	"quarry/server/index/codec"
 )
@@ -24,11 +25,12 @@ type worn struct {
 	dir     string
 	model   model
 	meaning *meaning
+	fresh   *Index // made of the same documents
 }
 
 func wornLibrary(t testing.TB) worn {
 	t.Helper()
-	w := worn{t.TempDir(), make(model), newMeaning(8, "")}
+	w := worn{dir: t.TempDir(), model: make(model), meaning: newMeaning(8, ""), fresh: open(t, Options{})}
 	random := rand.New(rand.NewPCG(11, 11))
 	x, err := Open(t.Context(), Options{Dir: w.dir, policy: &mergePolicy{fanOut: 1000, largest: 1 << 30, deletedPart: 1}, sample: 4 << 10})
 	if err != nil {
@@ -51,6 +53,7 @@ func wornLibrary(t testing.TB) worn {
 		w.model.apply(batch)
 	}
 	w.meaning.embedAll(t, x, "m")
+	put(t, w.fresh, w.model.documents()...)
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +195,7 @@ func (w worn) restore(t testing.TB, x *Index) []index.Damage {
 	if err != nil || len(again) > 0 {
 		t.Errorf("after the repair: %+v, %v", again, err)
 	}
-	w.model.compare(t, x)
+	w.model.compareWith(t, x, w.fresh)
 	if s := stats(t, x); s.Vectors != s.Chunks {
 		t.Errorf("%d of %d chunks have vectors", s.Vectors, s.Chunks)
 	}
@@ -319,11 +322,7 @@ func TestEveryFlippedByteOfTheDatabaseIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	random := rand.New(rand.NewPCG(6, 6))
-	rounds := 6
-	if os.Getenv("QUARRY_SLOW") != "" {
-		rounds = 400
-	}
-	for round := range rounds {
+	for round := range longtest.Rounds(6, 400) {
 		w := whole.copied(t)
 		alter(t, w.path(databaseName), func(data []byte) []byte {
 			if round%6 == 5 {
@@ -449,10 +448,7 @@ func TestLargeLibrariesAreCheckedInParts(t *testing.T) {
 
 // TestKilledRepairsLoseNothing kills a repair at any moment: the next one ends it.
 func TestKilledRepairsLoseNothing(t *testing.T) {
-	rounds := 4
-	if os.Getenv("QUARRY_SLOW") != "" {
-		rounds = 60
-	}
+	rounds := longtest.Rounds(2, 60)
 	whole := wornLibrary(t)
 	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
 	for round := range rounds {

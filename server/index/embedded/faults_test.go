@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"quarry/internal/testkit/longtest"
 	"quarry/server/index"
 	"quarry/server/index/segment"
 	"quarry/server/sqlite"
@@ -279,15 +281,21 @@ func TestDamageIsHealed(t *testing.T) {
 		"ordinals out of range": statement("UPDATE deletes SET bitmap = ?",
 			[]byte{0x3a, 0x30, 0, 0, 1, 0, 0, 0, 0xff, 0x7f, 0, 0, 16, 0, 0, 0, 5, 0}),
 	}
+	whole, documents := damagedLibrary(t)
+	fresh := open(t, Options{})
+	put(t, fresh, documents.documents()...)
 	for name, damage := range tests {
 		t.Run(name, func(t *testing.T) {
-			dir, m := damagedLibrary(t)
+			dir, m := t.TempDir(), maps.Clone(documents)
+			if err := os.CopyFS(dir, os.DirFS(whole)); err != nil {
+				t.Fatal(err)
+			}
 			damage(t, dir)
 			if name != "no folder" {
 				expectNoted(t, dir)
 			}
 			x := open(t, Options{Dir: dir})
-			m.compare(t, x)
+			m.compareWith(t, x, fresh)
 			batch := randomBatch(rand.New(rand.NewPCG(9, 9)), 20)
 			write(t, x, batch)
 			m.apply(batch)
@@ -329,16 +337,12 @@ func TestEveryFlippedByteIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	random := rand.New(rand.NewPCG(5, 5))
-	places, more := regionsOf(pristine), 20
+	places, more := regionsOf(pristine), longtest.Rounds(10, 500)
 	if len(places) < 60 {
 		t.Fatalf("only %d places", len(places))
 	}
-	switch {
-	case os.Getenv("QUARRY_SLOW") != "":
-		more = 500
-	case testing.Short():
-		places, more = places[:3], 3
-	}
+	fresh := open(t, Options{})
+	put(t, fresh, m.documents()...)
 	for range more {
 		places = append(places, random.IntN(len(pristine)))
 	}
@@ -355,7 +359,7 @@ func TestEveryFlippedByteIsFound(t *testing.T) {
 			return data
 		})
 		x := open(t, Options{Dir: copied})
-		m.compare(t, x)
+		m.compareWith(t, x, fresh)
 		found, err := x.Check(t.Context(), index.CheckOptions{Full: true, Repair: true}, nil)
 		if rebuilt := !slices.ContainsFunc(segmentsOf(t, x), func(p *part) bool { return strings.HasPrefix(filepath.Base(path), p.name) }); err != nil ||
 			len(found) == 0 && !rebuilt {
@@ -364,7 +368,7 @@ func TestEveryFlippedByteIsFound(t *testing.T) {
 		if left, err := x.Check(t.Context(), index.CheckOptions{Full: true}, nil); err != nil || len(left) > 0 {
 			t.Errorf("byte %d of %d: after the repair %v, %v", at, len(pristine), left, err)
 		}
-		m.compare(t, x)
+		m.compareWith(t, x, fresh)
 		if err := errors.Join(x.Close(), os.RemoveAll(copied)); err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"quarry/internal/testkit/longtest"
 	"quarry/server/index"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -34,12 +35,8 @@ func segmentsOf(t testing.TB, x *Index) []*part {
 func TestMergesKeepWhatIsStored(t *testing.T) {
 	for name, dir := range places(t) {
 		t.Run(name, func(t *testing.T) {
-			seeds := uint64(4)
-			if testing.Short() {
-				seeds = 1
-			}
-			for seed := range seeds {
-				random := rand.New(rand.NewPCG(seed, 1))
+			for seed := range longtest.Rounds(1, 8) {
+				random := rand.New(rand.NewPCG(uint64(seed), 1))
 				if dir != "" {
 					dir = t.TempDir()
 				}
@@ -90,7 +87,7 @@ func TestSnapshotsAreWhole(t *testing.T) {
 					}
 				})
 			}
-			for version := 1; version <= 60; version++ {
+			for version := 1; version <= 20; version++ {
 				put(t, writer, append(group(version), document("other"+strconv.Itoa(version%7), "noise "+
 					strings.Repeat("x", version)))...)
 			}

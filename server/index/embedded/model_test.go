@@ -69,12 +69,6 @@ func randomBatch(random *rand.Rand, size int) index.Batch {
 // just made of the same documents.
 func (m model) compare(t testing.TB, x *Index) {
 	t.Helper()
-	s, err := x.Snapshot(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	m.compareStored(t, s)
 	fresh, err := Open(context.Background(), Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -85,6 +79,18 @@ func (m model) compare(t testing.TB, x *Index) {
 		}
 	}()
 	put(t, fresh, m.documents()...)
+	m.compareWith(t, x, fresh)
+}
+
+// compareWith is compare with a library that was made of the same documents before, for tests that compare often.
+func (m model) compareWith(t testing.TB, x, fresh *Index) {
+	t.Helper()
+	s, err := x.Snapshot(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	m.compareStored(t, s)
 	want, err := fresh.Snapshot(context.Background())
 	if err != nil {
 		t.Fatal(err)
