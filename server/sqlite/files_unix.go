@@ -25,3 +25,10 @@ func folderWritable(folder string) error {
 	}
 	return nil
 }
+
+func fileWritable(path string) error {
+	if err := unix.Access(path, unix.R_OK|unix.W_OK); err != nil {
+		return &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	return nil
+}

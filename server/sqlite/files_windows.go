@@ -16,3 +16,12 @@ func folderWritable(folder string) error {
 	}
 	return errors.Join(file.Close(), os.Remove(file.Name()))
 }
+
+// fileWritable opens the file, which holds no lock that closing it could drop.
+func fileWritable(path string) error {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return file.Close()
+}

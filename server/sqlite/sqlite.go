@@ -215,7 +215,8 @@ func openFile(options Options) (*DB, error) {
 }
 
 // prepareFile creates the file if necessary, and checks that it and its folder, which gets the write-ahead log, are
-// writable.
+// writable. It never opens a file that exists: POSIX locks belong to a process, so closing it would drop those of every
+// other opening of the database in this process.
 func prepareFile(path string) error {
 	if err := MakeFolder(filepath.Dir(path)); err != nil {
 		return err
@@ -223,7 +224,10 @@ func prepareFile(path string) error {
 	if err := folderWritable(filepath.Dir(path)); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, fileMode)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, fileMode)
+	if errors.Is(err, fs.ErrExist) {
+		return fileWritable(path)
+	}
 	if err != nil {
 		return err
 	}

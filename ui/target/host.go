@@ -341,12 +341,8 @@ func mayRead(dir string) error {
 		case filepath.Ext(path) != ".db":
 			return nil
 		}
-		file, err := os.Open(path)
-		if errors.Is(err, fs.ErrPermission) {
+		if err := mayReadFile(path); errors.Is(err, fs.ErrPermission) {
 			return unreadable(dir, err)
-		}
-		if err == nil {
-			_ = file.Close()
 		}
 		return nil
 	})

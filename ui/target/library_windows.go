@@ -13,3 +13,11 @@ func mayWriteFolder(folder string) error {
 	}
 	return err
 }
+
+func mayReadFile(path string) error {
+	file, err := os.Open(path)
+	if err == nil {
+		err = file.Close()
+	}
+	return err
+}
