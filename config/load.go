@@ -329,6 +329,15 @@ type Paths struct {
 	OnyxFile   string // configuration of Onyx's own CLI: read, never written
 }
 
+// PathIn returns a path that a person gave, which is relative to dir. An empty dir stands for the working folder of the
+// process, to which the system resolves the path itself.
+func PathIn(dir, path string) string {
+	if dir == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
 // Locate returns the paths by the XDG variables of env (relative ones are ignored, as their specification says), else the
 // system's own folders. QUARRY_HOME replaces the data folder, QUARRY_CONFIG the configuration file.
 func Locate(env Env) (Paths, error) {

@@ -178,15 +178,15 @@ func collectionCommand(host *target.Host, choice target.Choice) string {
 }
 
 // saveFile writes a file that only its owner can read. Without replace, a file that exists is fs.ErrExist.
-func saveFile(path string, content []byte, replace bool) (string, error) {
+func (r *run) saveFile(path string, content []byte, replace bool) (string, error) {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
-		home, err := os.UserHomeDir()
+		home, err := r.homeFolder()
 		if err != nil {
 			return "", err
 		}
 		path = filepath.Join(home, rest)
 	}
-	path, err := filepath.Abs(path)
+	path, err := filepath.Abs(config.PathIn(r.process.Dir, path))
 	if err != nil {
 		return "", err
 	}
@@ -201,6 +201,13 @@ func saveFile(path string, content []byte, replace bool) (string, error) {
 	return path, errors.Join(err, file.Close())
 }
 
+func (r *run) homeFolder() (string, error) {
+	if home, _ := r.lookup("HOME"); home != "" {
+		return home, nil
+	}
+	return os.UserHomeDir()
+}
+
 // sampleExamples are questions that the sample library answers.
 func sampleExamples() []string {
 	return []string{"how do we roll back a deploy", "how many weeks of parental leave do we get", "what does ERR_BATT_005 mean"}
@@ -213,10 +220,10 @@ func (r *run) capabilities() explorer.Capabilities {
 	ascii := explorer.NeedsASCII(terminal)
 	edit, refused := r.editor()
 	if r.overSSH() {
-		return explorer.Capabilities{Suspend: true, Save: saveFile, ASCII: ascii,
+		return explorer.Capabilities{Suspend: true, Save: r.saveFile, ASCII: ascii,
 			OpenReason: "no browser over SSH: click here", Edit: edit, EditReason: refused}
 	}
-	caps := explorer.Capabilities{Suspend: true, Save: saveFile, ASCII: ascii, Open: openLink, Edit: edit, EditReason: refused}
+	caps := explorer.Capabilities{Suspend: true, Save: r.saveFile, ASCII: ascii, Open: openLink, Edit: edit, EditReason: refused}
 	if !clipboard.Unsupported {
 		caps.Copy = clipboard.WriteAll
 	}

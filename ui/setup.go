@@ -256,7 +256,7 @@ func nameOf(host string) string {
 func (r *run) fresh() (*target.Host, error) {
 	host, err := target.NewHost(r.lookup, r.process.Version)
 	if err == nil {
-		host.Now, host.Executable = r.process.Now, r.process.Executable
+		host.Now, host.Executable, host.Dir = r.process.Now, r.process.Executable, r.process.Dir
 	}
 	return host, err
 }
@@ -303,7 +303,7 @@ func (s *settings) path(typed string) (string, error) {
 	if path == "" {
 		return "", errors.New("enter the path of a folder or a file")
 	}
-	absolute, err := filepath.Abs(path)
+	absolute, err := filepath.Abs(config.PathIn(s.run.process.Dir, path))
 	if err != nil {
 		return "", fmt.Errorf("find %s: %w", path, err)
 	}
@@ -338,7 +338,7 @@ func (s *settings) expanded(typed string) string {
 func (s *settings) complete(typed string) string {
 	path := s.expanded(typed)
 	folder, begun := filepath.Split(path)
-	list, err := os.Open(filepath.Clean(folder)) // of nothing, the folder that we are in
+	list, err := os.Open(config.PathIn(s.run.process.Dir, filepath.Clean(folder))) // of nothing, the folder that we are in
 	if err != nil {
 		return typed
 	}
@@ -354,7 +354,7 @@ func (s *settings) complete(typed string) string {
 		return typed
 	}
 	common := text.Clip(names[0], len(exstrings.LongestCommonPrefix(names))) // in whole characters
-	if info, err := os.Stat(filepath.Join(folder, common)); len(names) == 1 && err == nil && info.IsDir() {
+	if info, err := os.Stat(config.PathIn(s.run.process.Dir, filepath.Join(folder, common))); len(names) == 1 && err == nil && info.IsDir() {
 		common += string(os.PathSeparator)
 	}
 	return folder + common

@@ -3,10 +3,12 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,6 +28,8 @@ type Process struct {
 	In, Out, Err *os.File
 	Arguments    []string // without the program's name
 	Env          []string // "KEY=value"
+	Dir          string   // working folder; empty: that of the operating system's process
+	TempDir      string   // empty: os.TempDir()
 	Version      string
 	Commit, Date string           // of the build; may be empty
 	Executable   string           // path of this program; empty: it does not run itself
@@ -41,10 +45,11 @@ func Run(ctx context.Context, process Process) int {
 		}
 		return 0
 	}
+	process.Env = absoluteEnv(process.Env, process.Dir)
 	streams := cli.IO{
 		In: process.In, Out: process.Out, Err: process.Err,
 		InTTY: isTerminal(process.In), OutTTY: isTerminal(process.Out), ErrTTY: isTerminal(process.Err),
-		Env: process.Env, TempDir: os.TempDir(), Now: process.Now,
+		Env: process.Env, Dir: process.Dir, TempDir: cmp.Or(process.TempDir, os.TempDir()), Now: process.Now,
 	}
 	for _, file := range []*os.File{process.Out, process.Err} {
 		if width, _, err := term.GetSize(int(file.Fd())); err == nil && streams.Width == 0 {
@@ -55,6 +60,21 @@ func Run(ctx context.Context, process Process) int {
 		streams.ReadSecret = func() (string, error) { return readSecret(ctx, int(process.In.Fd())) }
 	}
 	return cli.Run(ctx, streams, process.Arguments, newRun(process).program())
+}
+
+// absoluteEnv resolves the variables that name a file or folder of this program, so that nothing else has to know dir.
+func absoluteEnv(env []string, dir string) []string {
+	if dir == "" {
+		return env
+	}
+	env = slices.Clone(env)
+	for i, entry := range env {
+		key, value, _ := strings.Cut(entry, "=")
+		if value != "" && (key == "QUARRY_HOME" || key == "QUARRY_CONFIG") {
+			env[i] = key + "=" + config.PathIn(dir, value)
+		}
+	}
+	return env
 }
 
 // run is one run of the program. The configuration is read when it is first needed.

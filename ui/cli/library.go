@@ -107,7 +107,7 @@ func (a *app) nextSearch() (words, label string) {
 }
 
 // absolute turns arguments into absolute paths; addresses stay as they are. An empty one is a mistake: it would mean the folder that one is in.
-func absolute(paths []string) ([]string, error) {
+func (a *app) absolute(paths []string) ([]string, error) {
 	if err := notEmpty(paths); err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func absolute(paths []string) ([]string, error) {
 	for _, path := range paths {
 		full, err := path, error(nil)
 		if !wire.IsURL(path) {
-			full, err = filepath.Abs(path)
+			full, err = filepath.Abs(a.io.path(path))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("find %s: %w", path, err)
@@ -185,7 +185,7 @@ func (a *app) addPaths(arguments []string) ([]string, error) {
 	if len(arguments) == 0 {
 		return nil, usage("Example: quarry add ~/notes", "missing argument PATH|URL")
 	}
-	paths, err := absolute(arguments)
+	paths, err := a.absolute(arguments)
 	if err != nil {
 		return nil, err
 	}
@@ -280,7 +280,7 @@ func (a *app) removeCommand() *cobra.Command {
 		}
 		return a.changeLibrary(ctx, verbRemoved, false,
 			func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
-				return c.LibraryRemove(ctx, wire.RemoveRequest{Refs: removeRefs(ctx, c, arguments), Source: sourceValue(source), Set: set}, report)
+				return c.LibraryRemove(ctx, wire.RemoveRequest{Refs: a.removeRefs(ctx, c, arguments), Source: sourceValue(source), Set: set}, report)
 			})
 	})
 	command.Flags().StringVar(&set, "set", "", "remove all documents of this document set (`NAME`)")
@@ -291,11 +291,11 @@ func (a *app) removeCommand() *cobra.Command {
 
 // removeRefs makes paths absolute and leaves document ids as they are. What neither exists as a path nor begins with a
 // scheme is an id when the library holds a document of that id, else the path of something that is gone.
-func removeRefs(ctx context.Context, c *client.Client, arguments []string) []string {
+func (a *app) removeRefs(ctx context.Context, c *client.Client, arguments []string) []string {
 	refs := []string{}
 	for _, argument := range arguments {
-		full, err := filepath.Abs(argument)
-		if err != nil || isDocumentID(ctx, c, argument) {
+		full, err := filepath.Abs(a.io.path(argument))
+		if err != nil || a.isDocumentID(ctx, c, argument) {
 			full = argument
 		}
 		refs = append(refs, full)
@@ -305,8 +305,8 @@ func removeRefs(ctx context.Context, c *client.Client, arguments []string) []str
 
 // isDocumentID reports whether name is no path and begins with a scheme, or is the id of a document of the library. One
 // letter is a drive.
-func isDocumentID(ctx context.Context, c *client.Client, name string) bool {
-	if _, err := os.Lstat(name); err == nil {
+func (a *app) isDocumentID(ctx context.Context, c *client.Client, name string) bool {
+	if _, err := os.Lstat(a.io.path(name)); err == nil {
 		return false
 	}
 	if regexp.MustCompile(`^[A-Za-z0-9+._-]{2,}:`).MatchString(name) {
@@ -320,7 +320,7 @@ func isDocumentID(ctx context.Context, c *client.Client, name string) bool {
 func (a *app) syncCommand() *cobra.Command {
 	var watch, check bool
 	command := a.newCommand("sync [PATH…]", "Update the local library from its files", func(ctx context.Context, arguments []string) error {
-		paths, err := absolute(arguments)
+		paths, err := a.absolute(arguments)
 		if err != nil {
 			return err
 		}

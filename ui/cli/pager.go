@@ -32,7 +32,7 @@ func (a *app) show(output []byte) error {
 	}
 	command := exec.Command(words[0], words[1:]...)
 	command.Stdin, command.Stdout, command.Stderr = bytes.NewReader(output), a.io.Out, a.io.Err
-	command.Env = a.io.Env
+	command.Env, command.Dir = a.io.Env, a.io.Dir
 	if a.io.getenv("LESS") == "" {
 		command.Env = append(command.Env, "LESS=FRX") // short output is not paged, colors are shown
 	}

@@ -38,6 +38,7 @@ type IO struct {
 
 	Width   int      // columns of the terminal; 0: unknown
 	Env     []string // "KEY=value"
+	Dir     string   // working folder; empty: that of the process
 	TempDir string   // for complete copies of output that was cut; empty: none are written
 
 	// ReadSecret reads a line from the terminal without showing it; nil where that is impossible.
@@ -54,6 +55,9 @@ func (s IO) getenv(key string) string {
 	}
 	return ""
 }
+
+// path returns where a path that was typed leads.
+func (s IO) path(typed string) string { return config.PathIn(s.Dir, typed) }
 
 // isDumb reports whether the terminal can only print lines.
 func (s IO) isDumb() bool { return s.getenv("TERM") == "dumb" }

@@ -97,7 +97,7 @@ func (a *app) spellings(argument string) (refs []string, fragment string) {
 	if a.program.Guest || strings.HasPrefix(argument, "file:") {
 		return refs, ""
 	}
-	path, err := filepath.Abs(argument)
+	path, err := filepath.Abs(a.io.path(argument))
 	if err != nil {
 		return refs, ""
 	}
@@ -168,7 +168,7 @@ func withoutID(result savedResult) error {
 func (a *app) savedResults(path string) ([]savedResult, error) {
 	from := a.io.In
 	if path != "-" {
-		file, err := os.Open(path)
+		file, err := os.Open(a.io.path(path))
 		if err != nil {
 			return nil, &Failure{Code: ExitUsage, What: fmt.Sprintf("--from: %v", err), Do: "Check the path.", Err: err}
 		}

@@ -86,7 +86,7 @@ func (a *app) flagRequest(options *searchOptions) (wire.SearchRequest, error) {
 		return request, err
 	}
 	var err error
-	request.MessageHistory, err = readHistory(options.history)
+	request.MessageHistory, err = a.readHistory(options.history)
 	return request, err
 }
 
@@ -201,12 +201,12 @@ func (a *app) flagWins(name string, flag, query *wire.Time) *wire.Time {
 }
 
 // readHistory reads the earlier messages of a conversation; none without a path.
-func readHistory(path string) ([]wire.Message, error) {
+func (a *app) readHistory(path string) ([]wire.Message, error) {
 	if path == "" {
 		return nil, nil
 	}
 	const do = `Write a list like [{"message":"…","message_type":"user"}].`
-	content, err := readFlagFile("history", path, maxHistory)
+	content, err := readFlagFile("history", a.io.path(path), maxHistory)
 	if err != nil {
 		return nil, err
 	}

@@ -75,6 +75,11 @@ func (a *app) serve(ctx context.Context, options target.ServeOptions) error {
 // checkServing checks all that can be wrong about a command line.
 func (a *app) checkServing(options target.ServeOptions) (target.ServeOptions, error) {
 	ssh := &options.SSH
+	for _, file := range []*string{&ssh.Keys, &ssh.HostKey} {
+		if *file != "" {
+			*file = a.io.path(*file)
+		}
+	}
 	if options.HTTP != "" || ssh.Address == "" {
 		if err := a.localOnly(); err != nil {
 			return options, err

@@ -51,6 +51,7 @@ type filesOutput struct {
 type skillInstaller struct {
 	app         *app
 	root        *os.Root
+	folder      string // the root as it is printed
 	text        string
 	force, copy bool
 	done        []installed
@@ -69,10 +70,11 @@ func (a *app) installSkillCommand() *cobra.Command {
 					return err
 				}
 			}
-			if installer.root, err = os.OpenRoot(folder); err != nil {
+			if installer.root, err = os.OpenRoot(a.io.path(folder)); err != nil {
 				return fmt.Errorf("install the skill: %w", err)
 			}
 			defer installer.root.Close()
+			installer.folder = folder
 			programs, err := chosenHarnesses(agents)
 			if err != nil {
 				return err
@@ -173,7 +175,7 @@ func (i *skillInstaller) write(folder, action string) error {
 }
 
 func (i *skillInstaller) note(action, file, target string) {
-	i.done = append(i.done, installed{Path: path.Join(filepath.ToSlash(i.root.Name()), file), Action: action, Target: target})
+	i.done = append(i.done, installed{Path: path.Join(filepath.ToSlash(i.folder), file), Action: action, Target: target})
 }
 
 func (i *skillInstaller) read(file string) (string, error) {

@@ -222,15 +222,16 @@ func (a *app) writeSkill(dir, skill string) error {
 	if dir == "-" {
 		return a.printPlain("skill", "md", skill, a.private())
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	folder := a.io.path(dir)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return fmt.Errorf("write the skill: %w", err)
 	}
-	root, err := os.OpenRoot(dir)
+	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return fmt.Errorf("write the skill: %w", err)
 	}
 	defer root.Close()
-	writer := skillInstaller{app: a, root: root, text: signed(skill), force: true}
+	writer := skillInstaller{app: a, root: root, folder: dir, text: signed(skill), force: true}
 	err = writer.write(companySkill, "installed")
 	return errors.Join(err, a.printInstalled(writer.done))
 }

@@ -17,6 +17,7 @@ type Sources struct {
 	Environment config.Environment
 	Paths       config.Paths
 	Keyring     config.Keyring // nil: none
+	Dir         string         // working folder; empty: that of the process
 
 	// The functions below inspect this machine. Each is called only when its rule is reached.
 
@@ -86,7 +87,7 @@ func (d *decision) byFlag() (*Choice, error) {
 	case d.request.Server != "":
 		return d.byServer()
 	case d.request.Library != "":
-		dir, err := filepath.Abs(d.request.Library)
+		dir, err := filepath.Abs(config.PathIn(d.Dir, d.request.Library))
 		if err != nil {
 			return nil, &config.Error{Exit: config.ExitUsage, Problem: "cannot resolve --library", Fix: "use an absolute path", Err: err}
 		}

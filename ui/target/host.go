@@ -30,6 +30,7 @@ type Host struct {
 	Version string           // of this program
 	Keyring config.Keyring   // nil: none
 	Log     *slog.Logger     // nil: nothing is logged
+	Dir     string           // working folder; empty: that of the process
 	Now     func() time.Time // nil: time.Now
 	// Executable is the path of this program, which runs itself to read PDF files; empty: it does not.
 	Executable string
@@ -72,6 +73,7 @@ func (h *Host) Decide(request Request) (Choice, error) {
 			return server.HasDocuments(context.Background(), dir)
 		},
 		OnyxCLI: config.ReadOnyxCLI,
+		Dir:     h.Dir,
 	})
 }
 
@@ -135,7 +137,7 @@ func (h *Host) LibraryFolder(dir string) string {
 	if dir == "" {
 		return h.Paths.Data
 	}
-	if absolute, err := filepath.Abs(dir); err == nil {
+	if absolute, err := filepath.Abs(config.PathIn(h.Dir, dir)); err == nil {
 		return absolute
 	}
 	return dir
