@@ -63,7 +63,7 @@ func newReader(t *testing.T) reader {
 	if err := os.Mkdir(filepath.Join(h.dir, "bin"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(binary, filepath.Join(h.dir, "bin", "quarry")); err != nil {
+	if err := os.Symlink(binary(t), filepath.Join(h.dir, "bin", "quarry")); err != nil {
 		t.Fatal(err)
 	}
 	r := reader{home: h, work: filepath.Join(h.dir, "work")}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -67,7 +66,7 @@ func documentsOf(files int) (documents int) {
 func TestKillWithContainers(t *testing.T) {
 	t.Parallel()
 	rounds := 6
-	if os.Getenv("QUARRY_SLOW") != "" {
+	if isSlow() {
 		rounds = 150
 	}
 	seed := uint64(time.Now().UnixNano())

@@ -18,7 +18,7 @@ import (
 
 // killRounds is how often `quarry add` is killed: a few times in every run, many with QUARRY_SLOW set.
 func killRounds() int {
-	if os.Getenv("QUARRY_SLOW") != "" {
+	if isSlow() {
 		return 25
 	}
 	return 3

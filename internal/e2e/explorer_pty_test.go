@@ -24,7 +24,7 @@ const found = "Runbook: rolling back a release"
 func (h home) explore(options screentest.Options, arguments ...string) *screentest.Screen {
 	h.t.Helper()
 	// The test's own context would kill the program before its last screen can be looked at.
-	return screentest.StartCommand(h.t, h.detached(binary, arguments...), options)
+	return screentest.StartCommand(h.t, h.detached(binary(h.t), arguments...), options)
 }
 
 func (h home) detached(name string, arguments ...string) *exec.Cmd {
@@ -38,7 +38,7 @@ func usual() screentest.Options { return screentest.Options{Width: 120, Height: 
 func TestExplorerFindsReadsAndLeaves(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
-	shell := h.detached("sh", "-c", `echo before; "$0" "$@"; echo "exit $?"`, binary, "--sample", "roll back")
+	shell := h.detached("sh", "-c", `echo before; "$0" "$@"; echo "exit $?"`, binary(h.t), "--sample", "roll back")
 	screen := screentest.StartCommand(t, shell, usual())
 	screen.WaitText(found)
 	if modes := screen.Modes(); !modes.AltScreen || !modes.BracketedPaste || modes.Mouse {

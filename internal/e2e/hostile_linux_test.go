@@ -23,7 +23,7 @@ import (
 func TestHostileFiles(t *testing.T) {
 	t.Parallel()
 	copies, size, mostMemory := 1, 2<<20, 640<<10 // KB
-	if os.Getenv("QUARRY_SLOW") != "" {
+	if isSlow() {
 		copies, size, mostMemory = 16, 12<<20, 1<<20
 	}
 	h := newHome(t)

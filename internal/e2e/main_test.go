@@ -1,42 +1,78 @@
-// Package e2e tests the built binary as a person or a script runs it.
+// Package e2e tests the program as a person or a script runs it. Most command lines run inside of the test, with a folder,
+// an environment and streams of their own (home.run, and the scripts in testdata/script). What only the system can show,
+// such as signals, closed streams, terminals and kills, is tried with processes of the built binary (home.command).
+//
+// With QUARRY_SLOW set, as make test-all does, the suites that are shortened elsewhere run in full.
 package e2e
 
 import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
+
+	"quarry/ui"
+	"quarry/ui/target"
 )
 
-// binary is the program under test, built once for the whole package.
-var binary string
+// buildFolder holds the built program.
+var buildFolder string
 
 func TestMain(m *testing.M) {
+	// A command that runs inside of a test starts the test's binary where the program starts itself, for PDF files.
+	if len(os.Args) > 1 && os.Args[1] == target.PDFCommand {
+		os.Exit(ui.Run(context.Background(), ui.Process{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Arguments: os.Args[1:]}))
+	}
 	os.Exit(func() int {
-		dir, err := os.MkdirTemp("", "quarry-test-")
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
+		var err error
+		if buildFolder, err = os.MkdirTemp("", "quarry-test-"); err != nil {
+			panic(err)
 		}
-		defer os.RemoveAll(dir)
-		binary = filepath.Join(dir, "quarry")
-		if runtime.GOOS == "windows" {
-			binary += ".exe"
-		}
-		build := exec.Command("go", "build", "-ldflags=-s -w", "-o", binary, "../..")
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
-			return 1
-		}
+		defer os.RemoveAll(buildFolder)
 		return m.Run()
 	}())
+}
+
+// binary returns the path of the program, which is built when a test first needs a process of it. Linking it takes 2 s of
+// processor time, and a start as long as one of the test's own binary, which cannot stand in for main.go.
+func binary(t *testing.T) string {
+	t.Helper()
+	path, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+var build = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(buildFolder, "quarry")
+	if runtime.GOOS == "windows" {
+		path += ".exe"
+	}
+	command := exec.Command("go", "build", "-ldflags=-s -w", "-buildvcs=false", "-o", path, "../..")
+	command.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := command.CombinedOutput(); err != nil {
+		return "", errors.Join(err, errors.New(string(out)))
+	}
+	return path, nil
+})
+
+// isSlow reports whether the long form of a suite is to run.
+func isSlow() bool { return os.Getenv("QUARRY_SLOW") != "" }
+
+// onlySlow skips a test of which another one is the short form.
+func onlySlow(t *testing.T, short string) {
+	t.Helper()
+	if !isSlow() {
+		t.Skipf("NOT TRIED: for make test-all (QUARRY_SLOW); %s is the short form", short)
+	}
 }
 
 // home is a person's folders, empty at first.
@@ -62,8 +98,10 @@ func (h home) environ() []string {
 
 func (h home) library() string { return filepath.Join(h.dir, "library") }
 
+// command returns a process of the built program.
 func (h home) command(ctx context.Context, args ...string) *exec.Cmd {
-	c := exec.CommandContext(ctx, binary, args...)
+	h.t.Helper()
+	c := exec.CommandContext(ctx, binary(h.t), args...)
 	c.Env = h.environ()
 	return c
 }
@@ -74,7 +112,8 @@ type outcome struct {
 	stdout, stderr string
 }
 
-func (h home) run(stdin string, args ...string) outcome {
+// process is run as a process of the built program.
+func (h home) process(stdin string, args ...string) outcome {
 	h.t.Helper()
 	c := h.command(h.t.Context(), args...)
 	var stdout, stderr bytes.Buffer
@@ -87,6 +126,11 @@ func (h home) run(stdin string, args ...string) outcome {
 	return outcome{c.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
+// run runs a command line inside of this process, in the folder of the home.
+func (h home) run(stdin string, args ...string) outcome {
+	return runInside(h.t.Context(), h.inside(args...), stdin)
+}
+
 // must runs a command that has to succeed and returns its standard output.
 func (h home) must(args ...string) string {
 	h.t.Helper()
@@ -95,4 +139,60 @@ func (h home) must(args ...string) string {
 		h.t.Fatalf("%v: exit %d\n%s\n%s", args, o.code, o.stderr, o.stdout)
 	}
 	return o.stdout
+}
+
+// inside returns what ui.Run needs besides its streams.
+func (h home) inside(args ...string) ui.Process {
+	executable, _ := os.Executable()
+	return ui.Process{Arguments: args, Env: h.environ(), Dir: h.dir, TempDir: h.dir, Version: "development", Executable: executable}
+}
+
+// runInside runs a command line with pipes for its streams, as a script does. A stream that is set already is kept.
+func runInside(ctx context.Context, process ui.Process, stdin string) (o outcome) {
+	var input sync.WaitGroup
+	if process.In == nil {
+		near, far := pipe()
+		process.In = near
+		input.Go(func() { // a command that reads nothing closes the near end first
+			_, _ = io.WriteString(far, stdin)
+			_ = far.Close()
+		})
+	}
+	var outputs []func() string
+	for _, stream := range []**os.File{&process.Out, &process.Err} {
+		read := func() string { return "" }
+		if *stream == nil {
+			*stream, read = collect()
+		}
+		outputs = append(outputs, read)
+	}
+	o.code = ui.Run(ctx, process)
+	_ = process.In.Close()
+	input.Wait()
+	o.stdout, o.stderr = outputs[0](), outputs[1]()
+	return o
+}
+
+func pipe() (near, far *os.File) {
+	near, far, err := os.Pipe()
+	if err != nil {
+		panic(err) // too many open files
+	}
+	return near, far
+}
+
+// collect returns the end of a pipe to write to, and what closes it and returns all that was written.
+func collect() (far *os.File, written func() string) {
+	near, far := pipe()
+	var all []byte
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		all, _ = io.ReadAll(near)
+		_ = near.Close()
+	})
+	return far, func() string {
+		_ = far.Close()
+		reading.Wait()
+		return string(all)
+	}
 }

@@ -4,6 +4,8 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,6 +23,9 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+	"github.com/mattn/go-isatty"
+
+	"quarry/ui"
 )
 
 // The states of what a search asks.
@@ -32,6 +37,9 @@ const (
 	slow       = "slow server"
 	limited    = "limited token"
 )
+
+// Keys at a terminal.
+const ctrlC, ctrlD = "\x03", "\x04"
 
 // The streams that a command has. In all states they are pipes.
 const (
@@ -75,7 +83,6 @@ func (r row) text() row {
 func rows() map[string][]row {
 	validate := asked("--json")
 	validate.says = true
-	const ctrlC, ctrlD = "\x03", "\x04"
 	interactive := row{codes: map[string]int{"": 2, atTerminal: 130, dumbTerminal: 130}, await: "1", keys: ctrlC}
 	agent := asked().but(map[string]int{wrongToken: 0, down: 0, slow: 0, limited: 0})
 	agent.await, agent.keys = "Ctrl-D", ctrlD
@@ -202,21 +209,71 @@ func newWorld(t *testing.T) world {
 }
 
 // command returns a cell of the matrix.
-func (w world) command(h home, path, state string, args ...string) *exec.Cmd {
+func (w world) command(h home, path, state string, args ...string) ui.Process {
 	arguments := strings.Fields(path)
 	for _, argument := range args {
-		arguments = append(arguments, strings.NewReplacer("{server}", w.addresses[state], "{note}", w.note, "{n}", strconv.FormatInt(w.runs.Add(1), 10)).Replace(argument))
+		number := strconv.FormatInt(w.runs.Add(1), 10)
+		values := strings.NewReplacer("{server}", w.addresses[state], "{note}", w.note, "{n}", number)
+		arguments = append(arguments, values.Replace(argument))
 	}
-	c := h.command(h.t.Context(), arguments...)
-	c.Dir = h.dir
+	process := h.inside(arguments...)
 	if state != unset {
-		c.Env = append(c.Env, "QUARRY_SERVER_URL="+w.addresses[state], "QUARRY_PAT="+w.tokens[state])
+		process.Env = append(process.Env, "QUARRY_SERVER_URL="+w.addresses[state], "QUARRY_PAT="+w.tokens[state])
 	}
+	return process
+}
+
+// external returns the same command line as a process of the built program.
+func (h home) external(process ui.Process) *exec.Cmd {
+	h.t.Helper()
+	c := h.command(context.WithoutCancel(h.t.Context()), process.Arguments...)
+	c.Env, c.Dir = process.Env, process.Dir
 	return c
 }
 
 // hang is when a command counts as one that does not end.
 const hang = time.Minute
+
+// runner runs a command line with the streams that are given; those that are nil are pipes.
+type runner func(t *testing.T, process ui.Process) outcome
+
+func inside(t *testing.T, process ui.Process) outcome {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), hang)
+	defer cancel()
+	o := runInside(ctx, process, "")
+	if ctx.Err() != nil {
+		t.Error("it does not end")
+	}
+	return o
+}
+
+// outside runs a process of the built program in a session of its own, whose terminal is its standard input if that is one.
+func (h home) outside(t *testing.T, process ui.Process) outcome {
+	t.Helper()
+	c := h.external(process)
+	var stdout, stderr bytes.Buffer
+	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(""), &stdout, &stderr
+	if process.In != nil {
+		c.Stdin = process.In
+	}
+	if process.Out != nil {
+		c.Stdout = process.Out
+	}
+	if process.Err != nil {
+		c.Stderr = process.Err
+	}
+	if process.In != nil && isatty.IsTerminal(process.In.Fd()) {
+		c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	}
+	code := ends(t, c)
+	for _, stream := range []*os.File{process.In, process.Out} {
+		if stream != nil {
+			_ = stream.Close() // as run inside does
+		}
+	}
+	return outcome{code, stdout.String(), stderr.String()}
+}
 
 func ends(t *testing.T, c *exec.Cmd) int {
 	t.Helper()
@@ -234,53 +291,58 @@ func ends(t *testing.T, c *exec.Cmd) int {
 	return c.ProcessState.ExitCode()
 }
 
-// piped runs a command whose streams are pipes.
-func piped(t *testing.T, c *exec.Cmd) outcome {
+// shellStreams are the streams that only a shell can make, as the program's own runtime replaces them before it starts.
+var shellStreams = map[string]string{closedStdin: "<&-", closedStdout: ">&-"}
+
+// throughShell runs a process of the built program with a closed stream.
+func (h home) throughShell(t *testing.T, process ui.Process, redirection string) outcome {
 	t.Helper()
+	c := h.external(process)
 	var stdout, stderr bytes.Buffer
 	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(""), &stdout, &stderr
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Path, c.Args = sh, append([]string{"sh", "-c", `exec "$0" "$@" ` + redirection, c.Path}, c.Args[1:]...)
 	return outcome{ends(t, c), stdout.String(), stderr.String()}
 }
 
-// onStream runs a command with other streams than pipes.
-func onStream(t *testing.T, c *exec.Cmd, stream string, r row) outcome {
+// onStream runs a command with other streams than pipes. A closed one is, to a Go program, the null device.
+func onStream(t *testing.T, process ui.Process, stream string, r row, run runner) outcome {
 	t.Helper()
-	var stdout, stderr bytes.Buffer
-	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(""), &stdout, &stderr
-	shell := func(redirection string) {
-		sh, err := exec.LookPath("sh")
+	null := func() *os.File {
+		file, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Path, c.Args = sh, append([]string{"sh", "-c", `exec "$0" "$@" ` + redirection, c.Path}, c.Args[1:]...)
+		return file
 	}
 	switch stream {
 	case closedStdin:
-		shell("<&-")
+		process.In = null()
 	case closedStdout:
-		shell(">&-")
+		process.Out = null()
+		defer process.Out.Close()
 	case brokenPipe:
-		reader, writer, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = reader.Close()
-		defer writer.Close()
-		c.Stdout = writer
+		near, far := pipe()
+		_ = near.Close()
+		defer far.Close()
+		process.Out = far
 	case atTerminal, dumbTerminal:
-		return onTerminal(t, c, stream, r)
+		return onTerminal(t, process, stream, r, run)
 	}
-	return outcome{ends(t, c), stdout.String(), stderr.String()}
+	return run(t, process)
 }
 
 // onTerminal runs a command whose standard input and output are a terminal. Its errors go to a pipe, to tell them apart.
-func onTerminal(t *testing.T, c *exec.Cmd, stream string, r row) outcome {
+func onTerminal(t *testing.T, process ui.Process, stream string, r row, run runner) outcome {
 	t.Helper()
 	kind := "xterm-256color"
 	if stream == dumbTerminal {
 		kind = "dumb"
 	}
-	c.Env = append(c.Env, "TERM="+kind, "EDITOR=true")
+	process.Env = append(process.Env, "TERM="+kind, "EDITOR=true")
 	terminal, far, err := pty.Open()
 	if err != nil {
 		t.Fatal(err)
@@ -289,12 +351,10 @@ func onTerminal(t *testing.T, c *exec.Cmd, stream string, r row) outcome {
 	if err := pty.Setsize(terminal, &pty.Winsize{Rows: 24, Cols: 80}); err != nil {
 		t.Fatal(err)
 	}
-	var stderr bytes.Buffer
-	c.Stdin, c.Stdout, c.Stderr = far, far, &stderr
+	process.In, process.Out = far, far
 	if r.await != "" {
-		c.Stderr = far
+		process.Err = far
 	}
-	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	shown := make(chan string, 1)
 	go func() {
 		var all strings.Builder
@@ -311,9 +371,9 @@ func onTerminal(t *testing.T, c *exec.Cmd, stream string, r row) outcome {
 		}
 		shown <- all.String()
 	}()
-	code := ends(t, c)
-	_ = far.Close()
-	return outcome{code, <-shown, stderr.String()}
+	o := run(t, process) // closes the far end
+	o.stdout = <-shown
+	return o
 }
 
 // problems lists what is wrong with how a run ended.
@@ -383,7 +443,7 @@ func remedy(state string) string {
 // request is a line of --debug.
 var request = regexp.MustCompile(`(?m)^debug: [A-Z]+ \S+: .+ in [0-9.]+(µs|ms|s)$`)
 
-// TestMatrix runs every command in every state, and on every stream.
+// TestMatrix runs every command in every state, and on every stream: once each as a process, else inside of the test.
 func TestMatrix(t *testing.T) {
 	w, matrix := newWorld(t), rows()
 	w.commands = append([]string{""}, newHome(t).commandsBelow()...)
@@ -421,7 +481,7 @@ func (w world) tryStates(t *testing.T, h home, path string, r row, states []stri
 		if r.talks && state == slow { // what waits for no server may take longer on a loaded machine
 			arguments = append(slices.Clone(arguments), "--timeout", "300ms")
 		}
-		got := piped(t, w.command(h, path, state, arguments...))
+		got := inside(t, w.command(h, path, state, arguments...))
 		wrong := w.problems(got, r, path, state)
 		if r.talks && got.code > 2 && got.code == r.code(state) && !regexp.MustCompile(remedy(state)).MatchString(got.stderr) {
 			wrong = append(wrong, "the hint is not that of the failure")
@@ -435,13 +495,30 @@ func (w world) tryStates(t *testing.T, h home, path string, r row, states []stri
 	}
 }
 
+// realStreams are the streams on which a command runs as a process, where that matters to it. Of every other command that is
+// one of them in turn; on the others it runs inside of the test.
+var realStreams = map[string]string{"": dumbTerminal, "search": brokenPipe, "add": closedStdout, "mcp": closedStdin, "configure": atTerminal,
+	"config edit": atTerminal, "serve": brokenPipe}
+
 func (w world) tryStreams(t *testing.T, h home, path string, r row) {
-	for _, stream := range []string{atTerminal, dumbTerminal, closedStdin, closedStdout, brokenPipe} {
+	streams := []string{atTerminal, dumbTerminal, closedStdin, closedStdout, brokenPipe}
+	real := cmp.Or(realStreams[path], streams[slices.Index(w.commands, path)%len(streams)])
+	for _, stream := range streams {
 		arguments := r.args
-		if r.tty != nil && (stream == atTerminal || stream == dumbTerminal) {
+		isTerminal := stream == atTerminal || stream == dumbTerminal
+		if r.tty != nil && isTerminal {
 			arguments = r.tty
 		}
-		got := onStream(t, w.command(h, path, configured, arguments...), stream, r)
+		process := w.command(h, path, configured, arguments...)
+		var got outcome
+		switch redirection := shellStreams[stream]; {
+		case stream == real && redirection != "":
+			got = h.throughShell(t, process, redirection)
+		case stream == real, isTerminal && r.keys == ctrlC: // only a terminal of its own sends it a signal
+			got = onStream(t, process, stream, r, h.outside)
+		default:
+			got = onStream(t, process, stream, r, inside)
+		}
 		if wrong := w.problems(got, r, path, stream); len(wrong) > 0 {
 			t.Errorf("%s %q, %s: %s\nstdout: %.400s\nstderr: %s", path, r.args, stream, strings.Join(wrong, "; "), got.stdout, got.stderr)
 		}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -75,7 +76,8 @@ func TestAgentOverStdio(t *testing.T) {
 // --debug goes to standard error, which agents keep as a log.
 func TestDebugOfAnAgent(t *testing.T) {
 	w := newWorld(t)
-	command := w.command(newHome(t), "mcp", configured, "--debug")
+	h := newHome(t)
+	command := h.external(w.command(h, "mcp", configured, "--debug"))
 	var stderr lockedBuffer
 	command.Stderr = &stderr
 	session := agentOf(t, &mcp.CommandTransport{Command: command}, nil)
@@ -124,36 +126,33 @@ func TestAgentOverSSH(t *testing.T) {
 	}
 }
 
-// serveHTTP serves the library until the test ends, and returns its address.
+// serveHTTP serves the library inside of this process until the test ends, and returns its address.
 func serveHTTP(t *testing.T, h home) string {
 	t.Helper()
-	serve := h.command(context.WithoutCancel(t.Context()), "serve", "--http", "127.0.0.1:0")
-	stderr, err := serve.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := serve.Start(); err != nil {
-		t.Fatal(err)
-	}
-	listening, ended := make(chan string, 1), make(chan bool)
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	near, far := pipe()
+	process := h.inside("serve", "--http", "127.0.0.1:0")
+	process.Err = far
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		runInside(ctx, process, "")
+		_ = far.Close()
+	})
+	t.Cleanup(func() {
+		stop()
+		serving.Wait()
+	})
+	listening := make(chan string, 1)
 	go func() {
+		defer close(listening)
 		address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
-		for lines := bufio.NewScanner(stderr); lines.Scan(); {
-			if found := address.FindString(lines.Text()); found != "" {
-				select {
-				case listening <- found:
-				default:
-				}
+		for lines := bufio.NewScanner(near); lines.Scan(); { // also what is logged later
+			if found := address.FindString(lines.Text()); found != "" && len(listening) == 0 {
+				listening <- found
 			}
 		}
-		_ = serve.Wait()
-		close(listening)
-		close(ended)
+		_ = near.Close()
 	}()
-	t.Cleanup(func() {
-		_ = serve.Process.Kill()
-		<-ended
-	})
 	address, ok := <-listening
 	if !ok {
 		t.Fatal("it does not listen")
@@ -193,7 +192,7 @@ func TestTwoAgentsOverHTTP(t *testing.T) {
 		decode(t, h.must("admin", "token", "add", "--name", name, "--user", name+"@acme.example", "--scope", "read:search", "--json"), &made)
 		tokens[name], ids[name] = made.Token, made.ID.String()
 	}
-	address := serveHTTP(t, h)
+	address := serveOn(t, h).address // a process of its own
 	for name, path := range map[string]string{"jo": "/mcp", "kim": "/api/mcp"} {
 		agents[name] = agentOf(t, &mcp.StreamableClientTransport{Endpoint: address + path, HTTPClient: &http.Client{Transport: bearer(tokens[name])}},
 			&mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { reported <- r.Params.Progress }})

@@ -64,7 +64,7 @@ func openSSH(t *testing.T) string {
 func serveSSH(t *testing.T, h home, arguments ...string) *sshHost {
 	t.Helper()
 	s := &sshHost{home: h, client: openSSH(t), ended: make(chan error, 1), log: &lockedBuffer{}}
-	s.serve = h.detached(binary, append([]string{"serve", "--ssh", "127.0.0.1:0", "--ssh-arrivals", "1000"}, arguments...)...)
+	s.serve = h.detached(binary(h.t), append([]string{"serve", "--ssh", "127.0.0.1:0", "--ssh-arrivals", "1000"}, arguments...)...)
 	told, err := s.serve.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

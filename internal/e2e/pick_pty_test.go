@@ -20,7 +20,7 @@ import (
 func (h home) pick(arguments ...string) *screentest.Screen {
 	h.t.Helper()
 	script := `chosen=$(echo ignored | "$0" --pick "$@" 2>errors; echo "exit $?"); echo "$chosen"; cat errors`
-	command := h.detached("sh", append([]string{"-c", script, binary}, arguments...)...)
+	command := h.detached("sh", append([]string{"-c", script, binary(h.t)}, arguments...)...)
 	command.Dir = h.dir
 	return screentest.StartCommand(h.t, command, usual())
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -26,7 +25,7 @@ func TestThreeProcesses(t *testing.T) {
 	}
 	more := forAWhile()
 	must := func(args ...string) string { // for a goroutine, which must not end the test
-		o := h.run("", args...)
+		o := h.process("", args...)
 		if o.code != 0 {
 			t.Errorf("%v: exit %d\n%s", args, o.code, o.stderr)
 		}
@@ -96,7 +95,7 @@ func writeNotes(t *testing.T, folder string, files, round int) {
 func forAWhile() func(round int) bool {
 	start := time.Now()
 	return func(round int) bool {
-		if os.Getenv("QUARRY_SLOW") != "" {
+		if isSlow() {
 			return time.Since(start) < time.Minute
 		}
 		return round <= 3

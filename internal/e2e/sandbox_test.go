@@ -32,13 +32,13 @@ func servedNotes(t *testing.T) (address, token string) {
 	notes := filepath.Join(h.dir, "notes")
 	write(t, filepath.Join(notes, "deploy.md"), "# Deploying\n\nWe roll back with deployctl rollback.\n")
 	h.must("add", notes)
-	ensure := h.command(t.Context(), "admin", "token", "ensure", "--sandbox", "--user", "jo@acme.example", "--json", "--jq", ".environment.QUARRY_PAT")
+	ensure := h.inside("admin", "token", "ensure", "--sandbox", "--user", "jo@acme.example", "--json", "--jq", ".environment.QUARRY_PAT")
 	ensure.Env = append(ensure.Env, sandboxKey)
-	out, err := ensure.Output()
-	if err != nil {
-		t.Fatal(err)
+	got := runInside(t.Context(), ensure, "")
+	if got.code != 0 {
+		t.Fatal(got.stderr)
 	}
-	return serveHTTP(t, h), strings.TrimSpace(string(out))
+	return serveHTTP(t, h), strings.TrimSpace(got.stdout)
 }
 
 func write(t *testing.T, path, content string) {
@@ -107,12 +107,14 @@ func (i *injector) tunnelTo(listener string) http.Handler {
 // sandbox runs commands with an environment and nothing else. Its configuration file would end each command that reads it.
 type sandbox struct {
 	home
-	env []string
+	env      []string
+	hasProxy bool // Go reads the proxies, and the client its authorities, once and from the process's environment
 }
 
 func newSandbox(t *testing.T, env ...string) sandbox {
 	t.Helper()
-	s := sandbox{newHome(t), append([]string{"QUARRY_READONLY=1", "QUARRY_PAT=" + placeholder}, env...)}
+	s := sandbox{home: newHome(t), env: append([]string{"QUARRY_READONLY=1", "QUARRY_PAT=" + placeholder}, env...)}
+	s.hasProxy = slices.ContainsFunc(env, func(entry string) bool { return strings.Contains(entry, "_PROXY=") })
 	write(t, filepath.Join(s.dir, "config", "quarry", "config.yaml"), "active: [\n")
 	write(t, filepath.Join(s.dir, "config", "onyx-cli", "config.json"), `{"server_url":"http://127.0.0.1:1","api_key":"stolen"}`)
 	return s
@@ -120,6 +122,11 @@ func newSandbox(t *testing.T, env ...string) sandbox {
 
 func (s sandbox) run(args ...string) outcome {
 	s.t.Helper()
+	if !s.hasProxy {
+		process := s.inside(args...)
+		process.Env = append(process.Env, s.env...)
+		return runInside(s.t.Context(), process, "")
+	}
 	c := s.command(s.t.Context(), args...)
 	var stdout, stderr bytes.Buffer
 	c.Env, c.Stdout, c.Stderr = append(c.Env, s.env...), &stdout, &stderr
@@ -146,6 +153,10 @@ func (s sandbox) works() {
 	if got = s.run("search", "--format", "agent", "roll back"); got.code != 0 || !strings.Contains(got.stdout, "deployctl rollback") {
 		s.t.Errorf("search: %+v", got)
 	}
+	if s.hasProxy { // the rest is the same as without one
+		s.unchanged(before)
+		return
+	}
 	ref := strings.Split(got.stdout, "\n")[1]
 	if got = s.run("read", ref); got.code != 0 || !strings.Contains(got.stdout, "deployctl rollback") || got.stderr != "" {
 		s.t.Errorf("read %s: %+v", ref, got)
@@ -158,6 +169,11 @@ func (s sandbox) works() {
 			s.t.Errorf("%v: %+v", args, got)
 		}
 	}
+	s.unchanged(before)
+}
+
+func (s sandbox) unchanged(before []string) {
+	s.t.Helper()
 	if after := s.files(); !slices.Equal(before, after) {
 		s.t.Errorf("files before %v, after %v", before, after)
 	}
@@ -239,13 +255,22 @@ func TestSkillOfEachSandbox(t *testing.T) {
 		"ann": {"- `slack` — Team messages and channel discussions"},
 		"kim": {"No connected sources available for this user. A search finds nothing: say so instead of searching."},
 	} {
-		var secrets [4]string // of processes at the same time
+		var secrets [4]string // at the same time: two processes, and two runs inside of this one
 		var group sync.WaitGroup
 		for i := range secrets {
-			ensure := h.command(t.Context(), "admin", "token", "ensure", "--sandbox", "--user", name+"@acme.example", "--jq", ".environment.QUARRY_PAT")
-			ensure.Env = append(ensure.Env, sandboxKey)
+			args := []string{"admin", "token", "ensure", "--sandbox", "--user", name + "@acme.example", "--jq", ".environment.QUARRY_PAT"}
+			process, inside := h.command(t.Context(), args...), h.inside(args...)
+			process.Env, inside.Env = append(process.Env, sandboxKey), append(inside.Env, sandboxKey)
 			group.Go(func() {
-				out, err := ensure.Output()
+				if i < 2 {
+					got := runInside(t.Context(), inside, "")
+					if got.code != 0 {
+						t.Errorf("%s: %+v", name, got)
+					}
+					secrets[i] = strings.TrimSpace(got.stdout)
+					return
+				}
+				out, err := process.Output()
 				if err != nil {
 					t.Errorf("%s: %v", name, err)
 				}

@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -189,19 +188,17 @@ func (h home) checkAll(runs []printed) []printed {
 		if !slices.Contains(arguments, "--format") {
 			arguments = append([]string{"--json"}, arguments...)
 		}
-		command := h.command(h.t.Context(), arguments...)
-		var stdout, stderr bytes.Buffer
-		command.Env = append(command.Env, "QUARRY_SECRET_KEY=0123456789abcdef0123456789abcdef")
-		command.Dir, command.Stdin, command.Stdout, command.Stderr = h.dir, strings.NewReader(run.stdin), &stdout, &stderr
-		_ = command.Run()
-		if code := command.ProcessState.ExitCode(); code != run.code {
-			h.t.Fatalf("%s: exit %d, want %d\n%s\n%.2000s", run.arguments, code, run.code, stderr.String(), stdout.String())
+		process := h.inside(arguments...)
+		process.Env = append(process.Env, sandboxKey)
+		got := runInside(h.t.Context(), process, run.stdin)
+		if got.code != run.code {
+			h.t.Fatalf("%s: exit %d, want %d\n%s\n%.2000s", run.arguments, got.code, run.code, got.stderr, got.stdout)
 		}
 		switch {
-		case run.schema != "" && (run.code == 0 || stdout.Len() > 0):
-			h.conforms(run.schema, stdout.String())
-		case run.schema == "" && stdout.Len() > 0:
-			h.t.Errorf("%s: printed %s", run.arguments, stdout.String())
+		case run.schema != "" && (run.code == 0 || got.stdout != ""):
+			h.conforms(run.schema, got.stdout)
+		case run.schema == "" && got.stdout != "":
+			h.t.Errorf("%s: printed %s", run.arguments, got.stdout)
 		}
 	}
 	return runs
@@ -282,7 +279,7 @@ func TestSchemasDescribeKeys(t *testing.T) {
 // TestSchemaOfPick compares what --pick prints with its schema.
 func TestSchemaOfPick(t *testing.T) {
 	h := newHome(t)
-	command := h.detached("sh", "-c", `"$0" --sample --pick -o json "roll back" >picked 2>&1; echo "exit $?"`, binary)
+	command := h.detached("sh", "-c", `"$0" --sample --pick -o json "roll back" >picked 2>&1; echo "exit $?"`, binary(h.t))
 	command.Dir = h.dir
 	screen := screentest.StartCommand(t, command, usual())
 	screen.WaitText("↵ choose")

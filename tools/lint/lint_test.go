@@ -42,7 +42,7 @@ var mayImport = map[string][]string{
 	"internal/guard":        {},
 	"internal/text":         {},
 	"internal/testkit":      {"client/...", "server/...", "internal/testkit/..."},
-	"internal/e2e":          {"internal/testkit/..."},
+	"internal/e2e":          {"ui", "ui/target", "internal/testkit/..."},
 	"server":                {"server/...", "client/wire"},
 	"server/index":          {},
 	"server/sqldb":          {"server/index", "client/wire"},
