@@ -12,7 +12,7 @@ import (
 
 // fromArchive reads an office document or a book, whatever its name says.
 func fromArchive(ctx context.Context, r *fileReader, data []byte) (extracted, error) {
-	archive, err := office.Open(ctx, data, office.DefaultLimits())
+	archive, err := office.Open(ctx, data, office.DefaultLimits(), r.leaveOut)
 	if err != nil {
 		return extracted{}, err
 	}
@@ -21,7 +21,7 @@ func fromArchive(ctx context.Context, r *fileReader, data []byte) (extracted, er
 	case "":
 		return extracted{}, errors.New("it is a ZIP archive, not a document")
 	case office.EPUB:
-		return r.book(archive)
+		return r.book(ctx, archive)
 	}
 	document, err := archive.Document(kind)
 	if err != nil {
@@ -49,21 +49,26 @@ func propertiesOf(kind string, p office.Properties) meta {
 }
 
 // book reads an EPUB chapter by chapter.
-func (r *fileReader) book(archive *office.Archive) (extracted, error) {
+func (r *fileReader) book(ctx context.Context, archive *office.Archive) (extracted, error) {
 	book, err := archive.Book()
 	if err != nil {
 		return extracted{}, err
 	}
 	p := extracted{meta: propertiesOf(office.EPUB, book.Properties)}
 	var body strings.Builder
+	var failed error
 	for _, name := range book.Chapters {
 		data, err := archive.Read(name)
-		if err != nil {
-			return extracted{}, err
+		var chapter []byte
+		if err == nil {
+			chapter, _, err = decode(data, true)
 		}
-		chapter, _, err := decode(data, true)
 		if err != nil {
-			return extracted{}, err
+			if failed = cmp.Or(failed, err); ctx.Err() != nil {
+				return extracted{}, err
+			}
+			r.leaveOut(name, err)
+			continue
 		}
 		_, text, err := r.pages.read(string(chapter))
 		if err != nil {
@@ -75,6 +80,8 @@ func (r *fileReader) book(archive *office.Archive) (extracted, error) {
 		body.WriteString(strings.Trim(text, "\n"))
 		body.WriteString("\n\n")
 	}
-	p.body = body.String()
+	if p.body = body.String(); strings.TrimSpace(p.body) == "" && failed != nil {
+		return extracted{}, failed
+	}
 	return p, nil
 }

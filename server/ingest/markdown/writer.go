@@ -173,12 +173,17 @@ func Fence(language, text string) (open, end string) {
 
 // Link returns a link, or only its text if the target is not on the web or a mailbox.
 func Link(text, target string) string {
+	begins, ends := "", ""
+	if inner := strings.TrimSpace(text); inner != "" { // spaces at its ends part it from the words beside it
+		begins, ends, _ = strings.Cut(text, inner)
+		begins, ends = begins[:min(1, len(begins))], ends[:min(1, len(ends))]
+	}
 	text = Line(text)
 	isWeb := strings.HasPrefix(target, "http://") || strings.HasPrefix(target, "https://") || strings.HasPrefix(target, "mailto:")
 	if text == "" || !isWeb || len(target) > 2_000 || strings.ContainsAny(target, " \t\n<>()[]") || strings.ContainsAny(text, "[]") {
-		return text
+		return begins + text + ends
 	}
-	return "[" + text + "](" + target + ")"
+	return begins + "[" + text + "](" + target + ")" + ends
 }
 
 // Line returns text on one line, with single spaces.

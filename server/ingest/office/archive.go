@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html/charset"
@@ -36,6 +37,11 @@ func DefaultLimits() Limits {
 // ErrEncrypted is returned for archives that need a password.
 var ErrEncrypted = errors.New("it is encrypted; a password is needed")
 
+var (
+	errDamaged = errors.New("it is damaged")
+	errMissing = errors.New("it is missing from the file")
+)
+
 // limitError says which limit an archive exceeds.
 type limitError string
 
@@ -49,10 +55,13 @@ type Archive struct {
 	files  map[string]*zip.File // by lower-cased name
 	limits Limits
 	left   int64 // bytes that may still be unpacked
+
+	leave func(part string, why error) // is called for what cannot be read
 }
 
-// Open opens an archive. Reading from it ends with ctx.
-func Open(ctx context.Context, data []byte, limits Limits) (*Archive, error) {
+// Open opens an archive. Reading from it ends with ctx. Document calls leave for each part that cannot be read while the
+// rest is.
+func Open(ctx context.Context, data []byte, limits Limits, leave func(part string, why error)) (*Archive, error) {
 	if bytes.Count(data, []byte("PK\x01\x02")) > limits.Entries { // before the directory is read into memory
 		return nil, exceeds("it is an archive of more than %d files", limits.Entries)
 	}
@@ -60,7 +69,7 @@ func Open(ctx context.Context, data []byte, limits Limits) (*Archive, error) {
 	if err != nil {
 		return nil, damaged(err)
 	}
-	a := &Archive{ctx: ctx, files: make(map[string]*zip.File, len(in.File)), limits: limits, left: limits.Unpacked}
+	a := &Archive{ctx: ctx, files: make(map[string]*zip.File, len(in.File)), limits: limits, left: limits.Unpacked, leave: leave}
 	for _, file := range in.File {
 		name := strings.ToLower(strings.ReplaceAll(file.Name, `\`, "/"))
 		if _, again := a.files[name]; !again {
@@ -70,7 +79,7 @@ func Open(ctx context.Context, data []byte, limits Limits) (*Archive, error) {
 	return a, nil
 }
 
-func damaged(err error) error { return fmt.Errorf("it is damaged: %w", err) }
+func damaged(err error) error { return fmt.Errorf("%w: %w", errDamaged, err) }
 
 // Has reports whether the archive has a file.
 func (a *Archive) Has(name string) bool { return a.files[clean(name)] != nil }
@@ -202,6 +211,35 @@ func (a *Archive) parse(name string, f func(*parser, xml.StartElement) error) er
 	return nil
 }
 
+// part parses a part that the rest of a document can do without. What was read of it before an error stays.
+func (a *Archive) part(label, name string, f func(*parser, xml.StartElement) error) {
+	if name == "" {
+		return
+	}
+	err := errMissing
+	if a.Has(name) {
+		err = a.parse(name, f)
+	}
+	if err != nil {
+		a.leave(label, err)
+	}
+}
+
+// body parses the part that has a document's text, or much of it. If it is damaged, what was written before stays; other
+// errors are those of the document.
+func (a *Archive) body(label, name string, w *markdown.Writer, f func(*parser, xml.StartElement) error) error {
+	if !a.Has(name) {
+		return errMissing
+	}
+	before, _ := w.Text()
+	err := a.parse(name, f)
+	if after, _ := w.Text(); errors.Is(err, errDamaged) && len(after) > len(before) {
+		a.leave("the end of "+label, err)
+		return nil
+	}
+	return err
+}
+
 func parse(in io.Reader, limits Limits, f func(*parser, xml.StartElement) error) error {
 	limited := &tokens{Reader: in, most: limits.Token}
 	x := &parser{Decoder: xml.NewDecoder(limited), in: limited, limits: limits}
@@ -292,10 +330,14 @@ type link struct {
 }
 
 // links returns the relationships of a part by id.
-func (a *Archive) links(part string) (map[string]link, error) {
+func (a *Archive) links(part string) map[string]link {
 	folder, name := path.Split(part)
 	links := map[string]link{}
-	err := a.parse(folder+"_rels/"+name+".rels", func(x *parser, _ xml.StartElement) error {
+	name = folder + "_rels/" + name + ".rels"
+	if !a.Has(name) {
+		return links
+	}
+	a.part(name, name, func(x *parser, _ xml.StartElement) error {
 		return x.each(func(e xml.StartElement) error {
 			target := attribute(e, "Target")
 			if attribute(e, "TargetMode") != "External" && !strings.HasPrefix(target, "/") {
@@ -305,18 +347,23 @@ func (a *Archive) links(part string) (map[string]link, error) {
 			return x.skip()
 		})
 	})
-	return links, err
+	return links
+}
+
+// targets returns the targets of the relationships of some kinds, in order and each once.
+func targets(links map[string]link, kinds ...string) (names []string) {
+	for _, l := range links {
+		if slices.Contains(kinds, l.kind) && l.target != "" {
+			names = append(names, l.target)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // linked returns the target of the first relationship of a kind, or "".
 func linked(links map[string]link, kind string) string {
-	best := ""
-	for _, l := range links {
-		if l.kind == kind && (best == "" || l.target < best) {
-			best = l.target
-		}
-	}
-	return best
+	return slices.Concat(targets(links, kind), []string{""})[0]
 }
 
 // unescape decodes the name of a file in a link.

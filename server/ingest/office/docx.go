@@ -3,6 +3,9 @@ package office
 import (
 	"cmp"
 	"encoding/xml"
+	"errors"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,49 +15,75 @@ import (
 // docx reads WordprocessingML.
 type docx struct {
 	*parser
-	w        *markdown.Writer
-	levels   map[string]int    // of headings, by style
-	bullets  map[string]string // number formats, by list and level: "3/0"
-	links    map[string]link
-	note     string         // before the next paragraph: the author of a comment
-	numbered map[string]int // footnotes by id
+	*figures
+	w       *markdown.Writer
+	levels  map[string]int    // of headings, by style; -1: none, whatever the style is based on
+	bullets map[string]string // number formats, by list and level: "3/0"
+	note    string            // before the next paragraph: the author of a comment
+}
+
+// writtenBeside are the parts of a DOCX beside its text, and the headings that are made up for them.
+var writtenBeside = [...]struct {
+	title string
+	kinds []string
+}{
+	{"Headers and footers", []string{"header", "footer"}}, {"Footnotes", []string{"footnotes"}}, {"Endnotes", []string{"endnotes"}},
+	{"Comments", []string{"comments"}},
 }
 
 func readDOCX(a *Archive, w *markdown.Writer) error {
-	roots, err := a.links("")
-	if err != nil {
-		return err
-	}
-	part := linked(roots, "officeDocument")
+	part := linked(a.links(""), "officeDocument")
 	if !a.Has(part) {
 		part = "word/document.xml"
-	}
-	d := &docx{w: w, levels: map[string]int{}, bullets: map[string]string{}, numbered: map[string]int{}}
-	if d.links, err = a.links(part); err != nil {
-		return err
-	}
-	for kind, read := range map[string]func(*parser, xml.StartElement) error{"styles": d.readStyles, "numbering": d.readLists} {
-		if err := a.parse(linked(d.links, kind), read); err != nil {
-			return err
-		}
 	}
 	if !a.Has(part) {
 		return errNoContent
 	}
-	if err := a.parse(part, d.body); err != nil {
+	d := &docx{w: w, figures: newFigures(a, part), levels: map[string]int{}, bullets: map[string]string{}}
+	for kind, read := range map[string]func(*parser, xml.StartElement) error{"styles": d.readStyles, "numbering": d.readLists} {
+		if name := linked(d.links, kind); a.Has(name) {
+			a.part(kind, name, read)
+		}
+	}
+	if err := a.body("the text", part, w, d.body); err != nil {
 		return err
 	}
-	for _, extra := range []struct{ kind, title string }{{"footnotes", "Footnotes"}, {"endnotes", "Endnotes"}, {"comments", "Comments"}} {
-		notes := &docx{w: &markdown.Writer{}, levels: map[string]int{}, links: d.links}
-		if err := a.parse(linked(d.links, extra.kind), notes.body); err != nil {
-			return err
-		}
-		if text, err := notes.w.Text(); err != nil || text != "" {
-			w.Heading(1, extra.title)
+	level := 2 // the title of a document is its first heading of level 1, which none of these may become
+	if text, _ := w.Text(); strings.HasPrefix(text, "# ") || strings.Contains(text, "\n# ") {
+		level = 1
+	}
+	for _, beside := range writtenBeside {
+		if text := d.beside(beside.kinds); text != "" {
+			w.Heading(level, beside.title)
 			w.Blocks(text)
 		}
 	}
 	return nil
+}
+
+// beside returns the texts of parts of some kinds, equal ones once.
+func (d *docx) beside(kinds []string) string {
+	var texts []string
+	for _, name := range targets(d.links, kinds...) {
+		inner := d.inner(&markdown.Writer{})
+		inner.figures = newFigures(d.Archive, name)
+		d.Archive.part(path.Base(name), name, inner.body)
+		text, err := inner.w.Text()
+		if err != nil {
+			d.leave(path.Base(name), err)
+		}
+		if !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Trim(strings.Join(texts, "\n\n"), "\n")
+}
+
+// inner returns a reader of what is in the current element, which writes elsewhere.
+func (d *docx) inner(w *markdown.Writer) *docx {
+	inner := *d
+	inner.w, inner.note = w, ""
+	return &inner
 }
 
 // readStyles finds the styles of headings: by their name, their outline level, or the style they are based on.
@@ -76,8 +105,10 @@ func (d *docx) readStyles(x *parser, _ xml.StartElement) error {
 				based[id] = value
 			case "pPr":
 				return x.each(func(e xml.StartElement) error {
-					if level, err := strconv.Atoi(attribute(e, "val")); e.Name.Local == "outlineLvl" && err == nil && level < 9 && d.levels[id] == 0 {
-						d.levels[id] = level + 1
+					if level, err := strconv.Atoi(attribute(e, "val")); e.Name.Local == "outlineLvl" && err == nil && d.levels[id] == 0 {
+						if d.levels[id] = level + 1; level >= 9 { // text, though based on a heading: the title of a table of contents
+							d.levels[id] = -1
+						}
 					}
 					return x.skip()
 				})
@@ -88,7 +119,7 @@ func (d *docx) readStyles(x *parser, _ xml.StartElement) error {
 	for id := range based {
 		at := id
 		for range 10 { // styles may be based on each other in a circle
-			if level := d.levels[at]; level > 0 {
+			if level := d.levels[at]; level != 0 {
 				d.levels[id] = level
 				break
 			}
@@ -175,6 +206,8 @@ func (d *docx) block(e xml.StartElement) error {
 		}
 	case "Fallback", "sdtPr", "sectPr", "del", "moveFrom":
 		return d.skip()
+	case "altChunk":
+		d.leave(path.Base(d.links[attribute(e, "id")].target), errors.New("files in other formats are not read"))
 	}
 	return d.each(d.block)
 }
@@ -185,7 +218,7 @@ type paragraph struct {
 	level  int // of a heading; 0: none
 	list   string
 	depth  int
-	frames []string // texts of the text boxes in it
+	frames []string // Markdown of the text boxes and figures in it
 }
 
 func (d *docx) write(p *paragraph) {
@@ -201,7 +234,11 @@ func (d *docx) write(p *paragraph) {
 		d.w.Paragraph(text)
 	}
 	for _, frame := range p.frames {
-		d.w.Paragraph(frame)
+		if d.w.Cell {
+			d.w.Paragraph(frame)
+		} else {
+			d.w.Blocks(frame)
+		}
 	}
 }
 
@@ -217,7 +254,7 @@ func (d *docx) run(p *paragraph, e xml.StartElement) error {
 		return d.each(func(e xml.StartElement) error { return d.property(p, e) })
 	case "t":
 		return d.appendText(&p.text)
-	case "tab":
+	case "tab", "ptab":
 		p.text.WriteByte(' ')
 	case "br", "cr":
 		p.text.WriteByte('\n')
@@ -230,13 +267,16 @@ func (d *docx) run(p *paragraph, e xml.StartElement) error {
 		p.frames = append(p.frames, linked.frames...)
 		return err
 	case "txbxContent":
-		frame := &docx{parser: d.parser, w: &markdown.Writer{}, levels: d.levels, bullets: d.bullets, links: d.links}
+		frame := d.inner(&markdown.Writer{Cell: d.w.Cell})
 		err := d.each(frame.block)
 		text, _ := frame.w.Text()
 		p.frames = append(p.frames, text)
 		return err
-	case "instrText", "delText", "del", "moveFrom", "Fallback", "rPr":
+	case "instrText", "delText", "del", "moveFrom", "Fallback", "rPr", "rt": // rt is how the base text of a ruby is read
 		return d.skip()
+	}
+	if text := d.figure(e); text != "" {
+		p.frames = append(p.frames, text)
 	}
 	return d.each(func(e xml.StartElement) error { return d.run(p, e) })
 }
@@ -272,7 +312,7 @@ func (d *docx) table() (rows [][]string, err error) {
 			rows = append(rows, cells)
 			return cmp.Or(err, d.hold(1))
 		case "tc":
-			cell := &docx{parser: d.parser, w: &markdown.Writer{Cell: true}, levels: map[string]int{}, links: d.links}
+			cell := d.inner(&markdown.Writer{Cell: true})
 			span := 1
 			err := d.each(func(e xml.StartElement) error {
 				if e.Name.Local != "tcPr" {

@@ -3,8 +3,13 @@ package office
 import (
 	"cmp"
 	"encoding/xml"
+	"errors"
+	"fmt"
+	"math"
+	"path"
 	"strconv"
 	"strings"
+	"time"
 
 	"quarry/server/ingest/markdown"
 )
@@ -12,15 +17,18 @@ import (
 // odf reads OpenDocument: texts, sheets and slides have one vocabulary.
 type odf struct {
 	*parser
+	*Archive
 	w        *markdown.Writer
 	numbered map[string]bool // list styles
 	isSheet  bool
 	slide    int
 	title    string // of the slide that is read
+	footers  []string
+	objects  map[string]bool // that were read, each once
 }
 
 func readODF(a *Archive, w *markdown.Writer) error {
-	d := &odf{w: w, numbered: map[string]bool{}}
+	d := &odf{Archive: a, w: w, numbered: map[string]bool{}, objects: map[string]bool{}}
 	err := a.parse("META-INF/manifest.xml", func(x *parser, _ xml.StartElement) error {
 		return x.each(func(xml.StartElement) error {
 			return x.each(func(e xml.StartElement) error {
@@ -31,29 +39,64 @@ func readODF(a *Archive, w *markdown.Writer) error {
 			})
 		})
 	})
-	if err != nil {
+	if errors.Is(err, ErrEncrypted) {
 		return err
 	}
 	if !a.Has("content.xml") {
 		return errNoContent
 	}
-	for _, part := range []string{"styles.xml", "content.xml"} {
-		if err := a.parse(part, func(x *parser, _ xml.StartElement) error {
-			d.parser = x
-			return x.each(func(e xml.StartElement) error {
-				switch e.Name.Local {
-				case "automatic-styles", "styles":
-					return x.each(d.listStyle)
-				case "body":
-					return x.each(d.block)
-				}
-				return x.skip()
-			})
-		}); err != nil {
-			return err
-		}
+	if a.Has("styles.xml") {
+		a.part("headers, footers and styles", "styles.xml", d.read)
 	}
-	return nil
+	err = a.body("the text", "content.xml", w, d.read)
+	writeFooters(w, d.footers)
+	return err
+}
+
+// read reads a part with styles, pages or content.
+func (d *odf) read(x *parser, _ xml.StartElement) error {
+	d.parser = x
+	return x.each(func(e xml.StartElement) error {
+		switch e.Name.Local {
+		case "automatic-styles", "styles":
+			return x.each(d.listStyle)
+		case "master-styles":
+			return x.each(d.master)
+		case "body":
+			return x.each(d.block)
+		}
+		return x.skip()
+	})
+}
+
+// master reads the headers and footers of a master page.
+func (d *odf) master(e xml.StartElement) error {
+	name, _, _ := strings.Cut(e.Name.Local, "-") // also of left and first pages
+	switch {
+	case attribute(e, "display") == "false":
+		return d.skip()
+	case name == "header" || name == "footer":
+		inner := *d
+		inner.w = &markdown.Writer{Cell: true}
+		err := d.each(inner.block)
+		text, _ := inner.w.Text()
+		d.footers = append(d.footers, text)
+		return err
+	}
+	return d.each(d.master)
+}
+
+// object returns the text of a chart or another document that is part of this one.
+func (d *odf) object(e xml.StartElement) (string, error) {
+	name := path.Join("/", attribute(e, "href"), "content.xml")
+	inner := *d
+	inner.w, inner.isSheet = &markdown.Writer{Cell: true}, false
+	if !d.objects[name] && d.Has(name) {
+		d.objects[name] = true
+		d.part(name, name, inner.read)
+	}
+	text, _ := inner.w.Text()
+	return text, d.skip()
 }
 
 func (d *odf) listStyle(e xml.StartElement) error {
@@ -95,35 +138,75 @@ func (d *odf) block(e xml.StartElement) error {
 		return d.table()
 	case "page":
 		return d.page()
-	case "tracked-changes", "forms", "sequence-decls", "table-source", "shapes", "desc":
+	case "tracked-changes", "forms", "sequence-decls", "table-source":
 		return d.skip()
+	case "footer-decl", "header-decl":
+		text, err := d.text()
+		d.footers = append(d.footers, text)
+		return err
+	case "object":
+		text, err := d.object(e)
+		d.w.Paragraph(text)
+		return err
+	}
+	if isDescription(e) {
+		text, err := d.text()
+		d.w.Paragraph(text)
+		return err
 	}
 	return d.each(d.block)
+}
+
+// isDescription reports whether an element has the title or description of a picture or drawing.
+func isDescription(e xml.StartElement) bool {
+	return (e.Name.Local == "title" || e.Name.Local == "desc") && strings.Contains(e.Name.Space, "svg")
 }
 
 // page reads a slide. Its first heading is the text of its title.
 func (d *odf) page() error {
 	d.slide++
-	outer := d.w
-	d.w, d.title = &markdown.Writer{}, ""
-	err := d.each(func(e xml.StartElement) error {
-		if attribute(e, "class") == "title" {
-			frame := *d
-			frame.w = &markdown.Writer{}
-			err := d.each(frame.block)
-			d.title, _ = frame.w.Text()
-			return err
-		}
-		if e.Name.Local == "notes" {
-			d.w.Heading(3, "Notes")
-		}
-		return d.block(e)
-	})
-	text, _ := d.w.Text()
-	d.w = outer
+	d.title = ""
+	boxes, err := d.boxes()
 	d.w.Heading(2, slideTitle(d.slide, d.title))
-	d.w.Blocks(text)
+	for _, box := range boxes {
+		d.w.Blocks(box.block)
+	}
 	return err
+}
+
+// boxes returns what is on a slide or in a group, in the order in which it is read.
+func (d *odf) boxes() (boxes []placed, err error) {
+	err = d.each(func(e xml.StartElement) error {
+		inner := *d
+		inner.w = &markdown.Writer{}
+		box := placed{place: place{number(e, "x"), number(e, "y"), number(e, "height")}}
+		var err error
+		switch {
+		case e.Name.Local == "g":
+			var group []placed
+			group, err = inner.boxes()
+			for _, part := range group {
+				inner.w.Blocks(part.block)
+			}
+			if len(group) > 0 {
+				box.place = group[0].place
+			}
+		case attribute(e, "class") == "title":
+			err = d.each(inner.block)
+			d.title, _ = inner.w.Text()
+			inner.w = &markdown.Writer{}
+		case e.Name.Local == "notes":
+			box.y = math.Inf(1) // below all boxes
+			inner.w.Heading(3, "Notes")
+			err = inner.block(e)
+		default:
+			err = inner.block(e)
+		}
+		box.block, _ = inner.w.Text()
+		boxes = append(boxes, box)
+		return cmp.Or(err, d.hold(1))
+	})
+	return arrange(boxes), err
 }
 
 func (d *odf) list(depth int, numbered bool) error {
@@ -146,6 +229,7 @@ func (d *odf) list(depth int, numbered bool) error {
 func (d *odf) paragraph() (string, error) {
 	var out strings.Builder
 	var notes []string
+	isNumber := false
 	var read func(e xml.StartElement) error
 	add := func(text []byte) { out.Write(text) }
 	read = func(e xml.StartElement) error {
@@ -172,12 +256,27 @@ func (d *odf) paragraph() (string, error) {
 			text, _ := inner.w.Text()
 			notes = append(notes, markdown.Line(text))
 			return err
+		case "object":
+			text, err := d.object(e)
+			notes = append(notes, markdown.Line(text))
+			return err
+		case "sheet-name", "page-number", "page-count":
+			isNumber = true
+			return d.skip()
 		case "note-citation", "ruby-text", "annotation-end":
 			return d.skip()
+		}
+		if isDescription(e) {
+			text, err := d.text()
+			notes = append(notes, markdown.Line(text))
+			return err
 		}
 		return d.content(read, add)
 	}
 	err := d.content(read, add)
+	if isNumber && len(strings.Fields(out.String())) < 2 { // such as "Page 1"
+		out.Reset()
+	}
 	return strings.Join(append([]string{out.String()}, notes...), "\n"), err
 }
 
@@ -201,6 +300,8 @@ func (d *odf) table() error {
 			return cmp.Or(err, d.hold(1))
 		case "table-columns", "table-column", "table-source":
 			return d.skip()
+		case "shapes": // on the sheet, beside its cells
+			return d.each(d.block)
 		}
 		return d.each(read)
 	}
@@ -219,6 +320,9 @@ func (d *odf) row() (cells []string, err error) {
 			return err
 		}
 		text, _ := inner.w.Text()
+		if text == "" {
+			text = cellValue(e)
+		}
 		repeated, failed := strconv.Atoi(attribute(e, "number-columns-repeated"))
 		if failed != nil || repeated < 1 {
 			repeated = 1
@@ -241,4 +345,15 @@ func (d *odf) row() (cells []string, err error) {
 		return nil
 	})
 	return cells, err
+}
+
+// cellValue returns the value of a cell that a program stored without its text.
+func cellValue(e xml.StartElement) string {
+	var hours, minutes, seconds int
+	if _, err := fmt.Sscanf(attribute(e, "time-value"), "PT%dH%dM%dS", &hours, &minutes, &seconds); err == nil {
+		return fmt.Sprintf("%d:%02d:%02d", hours, minutes, seconds)
+	}
+	format := numberFormat{percent: attribute(e, "value-type") == "percentage"}
+	return cmp.Or(attribute(e, "date-value"), attribute(e, "string-value"), attribute(e, "boolean-value"),
+		format.show(attribute(e, "value"), time.Time{}))
 }

@@ -98,10 +98,15 @@ func (a *Archive) Document(kind string) (Document, error) {
 		return Document{}, err
 	}
 	// A document without properties is complete: they are only read as far as they can be.
-	if kind == DOCX || kind == PPTX || kind == XLSX {
-		_ = a.parse("docProps/core.xml", d.Properties.read)
-	} else {
-		_ = a.parse("meta.xml", d.Properties.read)
+	isOffice := kind == DOCX || kind == PPTX || kind == XLSX
+	part := "meta.xml"
+	if isOffice {
+		part = "docProps/core.xml"
+	}
+	if a.Has(part) {
+		a.part("properties", part, d.Properties.read)
+	}
+	if !isOffice {
 		d.Modified = d.date
 	}
 	return d, a.ctx.Err()
@@ -119,7 +124,7 @@ func (p *Properties) read(x *parser, _ xml.StartElement) error {
 			return p.read(x, e)
 		}
 		text, err := x.text()
-		text = strings.TrimSpace(text)
+		text = strings.TrimSpace(unescapeCharacters(text))
 		if err != nil || text == "" {
 			return err
 		}

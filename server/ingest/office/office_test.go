@@ -22,7 +22,7 @@ func read(t testing.TB, data []byte) (office.Document, error) {
 
 func readWithin(t testing.TB, data []byte, limits office.Limits) (office.Document, error) {
 	t.Helper()
-	archive, err := office.Open(t.Context(), data, limits)
+	archive, err := office.Open(t.Context(), data, limits, func(string, error) {})
 	if err != nil {
 		return office.Document{}, err
 	}
@@ -53,7 +53,7 @@ var samples = map[string]struct {
 			"| Who | When\\|why |  |\n|---|---|---|\n| Ada in side |\n\n\\# not a heading\n\n# Footnotes\n\nAs of May.\n\n# Comments\n\nBo: Really?"},
 	"pptx": {filetest.PPTX(filetest.Shape("body", "Last words\n*One\n*Two"), filetest.Shape("title", "Quarterly\nresults")+filetest.Shape("ftr", "Acme")+
 		`<p:graphicFrame><a:graphic><a:graphicData><a:tbl><a:tr><a:tc><a:txBody><a:p><a:r><a:t>Q1</a:t></a:r></a:p></a:txBody></a:tc><a:tc><a:txBody><a:p><a:r><a:t>Q2</a:t></a:r></a:p></a:txBody></a:tc></a:tr></a:tbl></a:graphicData></a:graphic></p:graphicFrame>`),
-		"## Slide 1: Quarterly results\n\n| Q1 | Q2 |\n|---|---|\n\n### Notes\n\nSay this 1\n\n## Slide 2\n\nLast words\n\n   - One\n   - Two\n\n### Notes\n\nSay this 0"},
+		"## Slide 1: Quarterly results\n\n| Q1 | Q2 |\n|---|---|\n\n### Notes\n\nSay this 1\n\n## Slide 2\n\nLast words\n\n   - One\n   - Two\n\n### Notes\n\nSay this 0\n\n## Headers and footers\n\nAcme"},
 	"xlsx": {filetest.XLSX(`<row r="2"><c r="B2" t="s"><v>0</v></c><c r="C2" t="inlineStr"><is><r><t>Pa</t></r><r><t>id</t></r></is></c><c r="D2"/></row>`+
 		`<row r="3"><c r="B3" s="1"><v>45292</v></c><c r="C3" s="2"><v>0.30000000000000004</v></c></row><row r="5"><c r="A5" t="b"><v>1</v></c><c r="B5" s="3"><v>45292.5</v></c></row>`, "Day"),
 		"## Budget 2024\n\n| Day | Paid |\n|---|---|\n| 2024-01-01 | 0.3 |\n\n| TRUE | 2024-01-01 12:00 |\n|---|---|"},
@@ -108,7 +108,7 @@ func TestWhyAFileCannotBeRead(t *testing.T) {
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	archive, err := office.Open(ended, samples["docx"].data, office.DefaultLimits())
+	archive, err := office.Open(ended, samples["docx"].data, office.DefaultLimits(), func(string, error) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,6 +171,9 @@ func FuzzArchive(f *testing.F) {
 	for _, sample := range samples {
 		f.Add(sample.data)
 	}
+	for _, sample := range linkedParts {
+		f.Add(sample.data)
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d, err := read(t, data)
 		if err != nil && d.Markdown != "" {
@@ -182,8 +185,13 @@ func FuzzArchive(f *testing.F) {
 // FuzzXML reads the parts themselves, which random archives hardly reach.
 func FuzzXML(f *testing.F) {
 	f.Add(`<w:p><w:r><w:t>x</w:t></w:r></w:p>`, `<row><c t="s"><v>0</v></c></row>`, `<text:p>x</text:p>`)
-	f.Fuzz(func(t *testing.T, word, row, open string) {
-		for _, data := range [][]byte{filetest.DOCX(word), filetest.XLSX(row, "x"), filetest.OpenDocument("text", open), filetest.PPTX(word)} {
+	f.Add(chart, box(1, 2, "x"), `<draw:page><draw:g><draw:frame svg:y="1cm"/></draw:g></draw:page>`)
+	f.Add(diagram, `<comment ref="A1" authorId="0"><text><t>x_x000D_</t></text></comment>`, `<text:p><text:page-number>1</text:page-number></text:p>`)
+	f.Fuzz(func(t *testing.T, content, row, open string) {
+		figures := []string{"d diagramData d.xml", "c chart c.xml", "k comments k.xml"}
+		figure := `<graphicFrame><relIds dm="d"/><chart id="c"/></graphicFrame>`
+		for _, data := range [][]byte{filetest.DOCX(content), filetest.XLSX(row, "x"), filetest.OpenDocument("text", open), filetest.PPTX(content),
+			deck(figure+row, figures, part("ppt/slides/d.xml", content), part("ppt/slides/c.xml", content), part("ppt/slides/k.xml", row)), filetest.OpenDocument("presentation", open)} {
 			_, _ = read(t, data)
 		}
 	})

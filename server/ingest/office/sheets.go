@@ -1,32 +1,36 @@
 package office
 
 import (
+	"cmp"
 	"encoding/xml"
 	"math"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"quarry/server/ingest/markdown"
 )
 
 // workbook is what the sheets of an XLSX file share.
 type workbook struct {
+	*Archive
 	strings []string
-	dates   []bool // by cell format: whether its numbers are dates
+	formats []numberFormat // by cell format
 	from    time.Time
+	authors map[string]string // of threads
 }
 
 func readXLSX(a *Archive, w *markdown.Writer) error {
 	const part = "xl/workbook.xml"
-	links, err := a.links(part)
-	if err != nil {
-		return err
-	}
-	type sheet struct{ name, part string }
-	var sheets []sheet
-	b := &workbook{from: time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)}
-	err = a.parse(part, func(x *parser, root xml.StartElement) error {
+	links := a.links(part)
+	var names, parts []string // of the sheets
+	b := &workbook{Archive: a, from: time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)}
+	err := a.parse(part, func(x *parser, root xml.StartElement) error {
 		var read func(e xml.StartElement) error
 		read = func(e xml.StartElement) error {
 			switch e.Name.Local {
@@ -36,8 +40,8 @@ func readXLSX(a *Archive, w *markdown.Writer) error {
 				}
 			case "sheet":
 				for _, at := range e.Attr {
-					if link := links[at.Value]; at.Name.Local == "id" && link.kind == "worksheet" {
-						sheets = append(sheets, sheet{attribute(e, "name"), link.target})
+					if link := links[at.Value]; at.Name.Local == "id" && slices.Contains(sheetKinds[:], link.kind) {
+						names, parts = append(names, unescapeCharacters(attribute(e, "name"))), append(parts, link.target)
 					}
 				}
 			}
@@ -48,22 +52,35 @@ func readXLSX(a *Archive, w *markdown.Writer) error {
 	if err != nil {
 		return err
 	}
-	if len(sheets) == 0 {
+	if len(parts) == 0 {
 		return errNoContent
 	}
-	if err := a.parse(linked(links, "sharedStrings"), b.readStrings); err != nil {
-		return err
+	a.part("texts of cells", linked(links, "sharedStrings"), b.readStrings)
+	a.part("formats of cells", linked(links, "styles"), b.readStyles)
+	b.authors = a.people(links, "displayName", "person")
+	return a.several(parts, func(i int, part string) error {
+		w.Heading(2, names[i])
+		return b.sheet(w, names[i], part)
+	})
+}
+
+var sheetKinds = [...]string{"worksheet", "chartsheet", "dialogsheet"}
+
+// sheet writes the tables of a sheet, and below them what is drawn on it, the targets of its links, its comments, and its
+// headers and footers.
+func (b *workbook) sheet(w *markdown.Writer, name, part string) error {
+	s := sheet{workbook: b, w: w, links: b.links(part)}
+	failed := b.body("sheet "+name, part, w, s.read)
+	for _, drawing := range targets(s.links, "drawing") {
+		drawn := &slide{figures: newFigures(b.Archive, drawing)}
+		b.part("drawings on sheet "+name, drawing, drawn.read)
+		text, _ := drawn.w.Text()
+		w.Blocks(text)
 	}
-	if err := a.parse(linked(links, "styles"), b.readStyles); err != nil {
-		return err
-	}
-	for _, s := range sheets {
-		w.Heading(2, s.name)
-		if err := a.parse(s.part, func(x *parser, _ xml.StartElement) error { return b.readSheet(x, w) }); err != nil {
-			return err
-		}
-	}
-	return nil
+	writeList(w, "Links", s.hyperlinks)
+	b.remarks(w, b.authors, slices.Concat(targets(s.links, "threadedComment"), targets(s.links, "comments")))
+	writeList(w, "Headers and footers", s.footers)
+	return failed
 }
 
 func (b *workbook) readStrings(x *parser, _ xml.StartElement) error {
@@ -77,9 +94,9 @@ func (b *workbook) readStrings(x *parser, _ xml.StartElement) error {
 	})
 }
 
-// richText returns the text of runs, without its pronunciation.
+// richText returns the text of runs, without its pronunciation, or a text without runs.
 func richText(x *parser) (string, error) {
-	var out strings.Builder
+	var out, plain strings.Builder
 	var read func(e xml.StartElement) error
 	read = func(e xml.StartElement) error {
 		switch e.Name.Local {
@@ -90,27 +107,52 @@ func richText(x *parser) (string, error) {
 		}
 		return x.each(read)
 	}
-	err := x.each(read)
-	return out.String(), err
+	err := x.content(read, func(text []byte) { plain.Write(text) })
+	if out.Len() == 0 {
+		return unescapeCharacters(strings.TrimSpace(plain.String())), err
+	}
+	return unescapeCharacters(out.String()), err
 }
 
-// readStyles finds the cell formats that show numbers as dates.
-func (b *workbook) readStyles(x *parser, _ xml.StartElement) error {
-	isDate := map[string]bool{}
-	for _, span := range [][2]int{{14, 22}, {27, 36}, {45, 47}, {50, 58}} { // built in
-		for id := span[0]; id <= span[1]; id++ {
-			isDate[strconv.Itoa(id)] = true
+var escapedCharacter = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`_x[0-9A-Fa-f]{4}_`) })
+
+// unescapeCharacters replaces _xHHHH_ by the character with that number, as Office writes what XML cannot contain
+// (ECMA-376, 22.9.2.19).
+func unescapeCharacters(text string) string {
+	if !strings.Contains(text, "_x") {
+		return text
+	}
+	var high rune // of a surrogate pair
+	return escapedCharacter().ReplaceAllStringFunc(text, func(escape string) string {
+		n, _ := strconv.ParseUint(escape[2:6], 16, 32)
+		r := rune(n)
+		if pair := utf16.DecodeRune(high, r); pair != utf8.RuneError {
+			high = 0
+			return string(pair)
 		}
+		if high = 0; r >= 0xD800 && r < 0xDC00 {
+			high = r
+			return ""
+		}
+		return string(r)
+	})
+}
+
+// readStyles reads the number formats of cells.
+func (b *workbook) readStyles(x *parser, _ xml.StartElement) error {
+	formats := map[string]numberFormat{}
+	for id, code := range builtInFormats() {
+		formats[strconv.Itoa(id)] = parseFormat(code)
 	}
 	return x.each(func(e xml.StartElement) error {
-		formats := e.Name.Local
+		list := e.Name.Local
 		return x.each(func(e xml.StartElement) error {
 			id := attribute(e, "numFmtId")
-			switch {
-			case formats == "numFmts":
-				isDate[id] = isDateFormat(attribute(e, "formatCode"))
-			case formats == "cellXfs":
-				b.dates = append(b.dates, isDate[id])
+			switch list {
+			case "numFmts":
+				formats[id] = parseFormat(attribute(e, "formatCode"))
+			case "cellXfs":
+				b.formats = append(b.formats, formats[id])
 			}
 			if err := x.skip(); err != nil {
 				return err
@@ -120,61 +162,79 @@ func (b *workbook) readStyles(x *parser, _ xml.StartElement) error {
 	})
 }
 
-// isDateFormat reports whether a number format shows a day or a time. Quoted text and brackets, such as colours, do not
-// count.
-func isDateFormat(code string) bool {
-	inQuotes, inBrackets := false, false
-	for i := 0; i < len(code); i++ {
-		switch c := code[i]; {
-		case c == '"':
-			inQuotes = !inQuotes
-		case inQuotes:
-		case c == '\\':
-			i++
-		case c == '[' || c == ']':
-			inBrackets = c == '['
-		case !inBrackets && strings.IndexByte("yYdDhHmMsS", c) >= 0:
-			return true
-		}
-	}
-	return false
+// sheet is a sheet that is read.
+type sheet struct {
+	*workbook
+	w                   *markdown.Writer
+	links               map[string]link
+	hyperlinks, footers []string
+
+	rows [][]string // of the table that is read
+	last int        // number of the row before
 }
 
-// readSheet writes the rows as tables; an empty row ends a table.
-func (b *workbook) readSheet(x *parser, w *markdown.Writer) error {
-	var rows [][]string
-	last := 0
-	flush := func() {
-		w.Table(trimColumns(rows))
-		rows = nil
-	}
+func (s *sheet) read(x *parser, _ xml.StartElement) error {
 	err := x.each(func(e xml.StartElement) error {
-		if e.Name.Local != "sheetData" {
-			return x.skip()
+		switch e.Name.Local {
+		case "sheetData":
+			return x.each(func(e xml.StartElement) error { return s.readRow(x, e) })
+		case "hyperlinks":
+			return x.each(func(e xml.StartElement) error {
+				if target := s.links[attribute(e, "id")].target; target != "" {
+					s.hyperlinks = append(s.hyperlinks, attribute(e, "ref")+": "+markdown.Link(target, target))
+				}
+				return cmp.Or(x.skip(), x.hold(1))
+			})
+		case "headerFooter":
+			return x.each(func(xml.StartElement) error {
+				text, err := x.text()
+				s.footers = append(s.footers, headerText(unescapeCharacters(text)))
+				return cmp.Or(err, x.hold(1))
+			})
 		}
-		return x.each(func(e xml.StartElement) error {
-			if w.Full() {
-				return errStop
-			}
-			row, err := b.row(x)
-			number, failed := strconv.Atoi(attribute(e, "r"))
-			if failed != nil {
-				number = last + 1
-			}
-			if len(row) == 0 || number > last+1 {
-				flush()
-			}
-			if last = number; len(row) > 0 {
-				rows = append(rows, row)
-			}
-			if err != nil {
-				return err
-			}
-			return x.hold(1)
-		})
+		return x.skip()
 	})
-	flush()
+	s.flush()
 	return err
+}
+
+// readRow adds a row to the table; an empty row ends one.
+func (s *sheet) readRow(x *parser, e xml.StartElement) error {
+	if s.w.Full() {
+		return errStop
+	}
+	row, err := s.row(x)
+	number, failed := strconv.Atoi(attribute(e, "r"))
+	if failed != nil {
+		number = s.last + 1
+	}
+	if len(row) == 0 || number > s.last+1 {
+		s.flush()
+	}
+	if s.last = number; len(row) > 0 {
+		s.rows = append(s.rows, row)
+	}
+	return cmp.Or(err, x.hold(1))
+}
+
+func (s *sheet) flush() {
+	s.w.Table(trimColumns(s.rows))
+	s.rows = nil
+}
+
+var headerCode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`&(?:"[^"]*"|K[0-9A-Fa-f]{6}|K\d\d[+-]\d{3}|\d+|.)`) })
+
+// headerText returns the text of a header or footer without its codes for fonts, page numbers and sides.
+func headerText(text string) string {
+	return headerCode().ReplaceAllStringFunc(text, func(code string) string {
+		switch code {
+		case "&&":
+			return "&"
+		case "&L", "&C", "&R":
+			return " "
+		}
+		return ""
+	})
 }
 
 // trimColumns removes the columns that are empty in all rows before the first one.
@@ -253,40 +313,11 @@ func (b *workbook) cell(x *parser, e xml.StartElement) (string, error) {
 	case "b":
 		return map[string]string{"0": "FALSE", "1": "TRUE"}[value], err
 	case "", "n":
-		at, _ := strconv.Atoi(style)
-		return b.number(value, at >= 0 && at < len(b.dates) && b.dates[at]), err
+		var format numberFormat
+		if at, _ := strconv.Atoi(style); at >= 0 && at < len(b.formats) {
+			format = b.formats[at]
+		}
+		return format.show(value, b.from), err
 	}
-	return value, err
-}
-
-// number returns a number as a sheet shows it: dates as ISO 8601, others with at most 15 digits.
-func (b *workbook) number(text string, isDate bool) string {
-	const lastDay = 2_958_465 // of the year 9999
-	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	if err != nil {
-		return text
-	}
-	if !isDate || n < 0 || n > lastDay {
-		return strconv.FormatFloat(n, 'f', decimals(n), 64)
-	}
-	t := b.from.Add(time.Duration(math.Round(n*24*60*60)) * time.Second)
-	switch {
-	case n < 1:
-		return t.Format(time.TimeOnly)
-	case n == math.Trunc(n):
-		return t.Format(time.DateOnly)
-	}
-	return t.Format("2006-01-02 15:04")
-}
-
-// decimals returns how many decimals are within the precision of sheets; -1 for as many as needed.
-func decimals(n float64) int {
-	const precision = 15
-	short, err := strconv.ParseFloat(strconv.FormatFloat(n, 'g', precision, 64), 64)
-	if err != nil || short == n {
-		return -1
-	}
-	text := strconv.FormatFloat(short, 'f', -1, 64)
-	_, fraction, _ := strings.Cut(text, ".")
-	return len(fraction)
+	return unescapeCharacters(value), err
 }

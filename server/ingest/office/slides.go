@@ -5,6 +5,8 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,21 +15,51 @@ import (
 
 var errNoContent = errors.New("it is damaged: it has no content")
 
-// slide is what a slide shows.
+// slide is what a slide, the notes to it, or a drawing on a sheet shows.
 type slide struct {
 	*parser
-	w     markdown.Writer
-	title string
+	*figures
+	w       markdown.Writer
+	title   string
+	footers []string // and headers
+	layout  map[string]place
+	parts   []placed // that are read but not written
+
+	placed        // the box or group that is read
+	kind   string // of the placeholder that it is; "" for none
+}
+
+// place is where a box is: its upper left corner, and its height. The zero place is unknown.
+type place struct{ x, y, height float64 }
+
+// placed is a box or group of boxes.
+type placed struct {
+	place
+	block string   // Markdown
+	keys  []string // of the placeholder that it is
+}
+
+// arrange orders boxes as they are read: from top to bottom, those beside each other from left to right. A box is beside
+// another one that begins above it if it begins above that one's middle. On a slide, the order in the file is that of
+// drawing.
+func arrange(parts []placed) []placed {
+	slices.SortStableFunc(parts, func(a, b placed) int { return cmp.Compare(a.y, b.y) })
+	for start := 0; start < len(parts); {
+		end := start + 1
+		for end < len(parts) && (parts[end].y == parts[start].y || parts[end].y < parts[start].y+parts[start].height/2) {
+			end++
+		}
+		slices.SortStableFunc(parts[start:end], func(a, b placed) int { return cmp.Compare(a.x, b.x) })
+		start = end
+	}
+	return parts
 }
 
 func readPPTX(a *Archive, w *markdown.Writer) error {
 	const part = "ppt/presentation.xml"
-	links, err := a.links(part)
-	if err != nil {
-		return err
-	}
+	links := a.links(part)
 	var order []string
-	err = a.parse(part, func(x *parser, _ xml.StartElement) error {
+	err := a.parse(part, func(x *parser, _ xml.StartElement) error {
 		return x.each(func(e xml.StartElement) error {
 			if e.Name.Local != "sldIdLst" {
 				return x.skip()
@@ -48,22 +80,63 @@ func readPPTX(a *Archive, w *markdown.Writer) error {
 	if len(order) == 0 {
 		return errNoContent
 	}
-	for i, name := range order {
-		s := &slide{}
-		if err := a.parse(name, s.read); err != nil {
-			return err
+	p := presentation{Archive: a, w: w}
+	p.authors = a.people(links, "name", "commentAuthors", "authors")
+	err = a.several(order, func(i int, name string) error { return p.slide(i+1, name) })
+	writeFooters(w, p.footers)
+	return err
+}
+
+// several reads parts of one kind. What cannot be read is left out, unless it is all of them.
+func (a *Archive) several(names []string, read func(i int, name string) error) error {
+	var first error
+	failed := 0
+	for i, name := range names {
+		err := read(i, name)
+		if a.ctx.Err() != nil {
+			return a.ctx.Err()
 		}
-		links, err := a.links(name)
 		if err != nil {
-			return err
+			first = cmp.Or(first, err)
+			failed++
+			a.leave(path.Base(name), err)
 		}
-		notes := &slide{}
-		if err := a.parse(linked(links, "notesSlide"), notes.read); err != nil {
-			return err
-		}
-		s.write(w, i+1, notes)
+	}
+	if failed == len(names) {
+		return first
 	}
 	return nil
+}
+
+// presentation is what the slides of a file share.
+type presentation struct {
+	*Archive
+	w       *markdown.Writer
+	authors map[string]string
+	footers []string
+}
+
+func (p *presentation) slide(number int, name string) error {
+	s := &slide{figures: newFigures(p.Archive, name), layout: map[string]place{}}
+	layout := linked(s.links, "slideLayout")
+	for _, part := range []string{layout, linked(p.links(layout), "slideMaster")} {
+		p.part(path.Base(part), part, (&slide{figures: newFigures(p.Archive, part), layout: s.layout}).read)
+	}
+	failed := p.body(path.Base(name), name, &s.w, s.read)
+	p.w.Heading(2, slideTitle(number, s.title))
+	text, _ := s.w.Text()
+	p.w.Blocks(text)
+	p.footers = append(p.footers, s.footers...)
+	for _, name := range targets(s.links, "notesSlide") {
+		notes := &slide{figures: newFigures(p.Archive, name)}
+		p.part(path.Base(name), name, notes.read)
+		if text, _ := notes.w.Text(); text != "" {
+			p.w.Heading(3, "Notes")
+			p.w.Blocks(text)
+		}
+	}
+	p.remarks(p.w, p.authors, targets(s.links, "comments"))
+	return failed
 }
 
 // slideTitle returns the heading of a slide.
@@ -74,70 +147,97 @@ func slideTitle(number int, title string) string {
 	return fmt.Sprintf("Slide %d: %s", number, title)
 }
 
-func (s *slide) write(w *markdown.Writer, number int, notes *slide) {
-	w.Heading(2, slideTitle(number, s.title))
-	text, _ := s.w.Text()
-	w.Blocks(text)
-	if text, _ := notes.w.Text(); text != "" {
-		w.Heading(3, "Notes")
-		w.Blocks(text)
+func writeFooters(w *markdown.Writer, footers []string) {
+	slices.Sort(footers)
+	if footers = slices.Compact(footers); len(footers) > 0 {
+		w.Heading(2, "Headers and footers")
+		for _, footer := range footers {
+			w.Paragraph(footer)
+		}
 	}
 }
 
 func (s *slide) read(x *parser, _ xml.StartElement) error {
 	s.parser = x
-	return x.each(s.element)
+	err := x.each(s.element)
+	s.flush()
+	return err
+}
+
+func (s *slide) flush() {
+	for _, part := range arrange(s.parts) {
+		s.w.Blocks(part.block)
+	}
 }
 
 func (s *slide) element(e xml.StartElement) error {
 	switch e.Name.Local {
-	case "sp":
-		return s.shape()
+	case "sp", "pic", "graphicFrame", "grpSp", "cxnSp":
+		return s.box()
+	case "off":
+		s.x, s.y = number(e, "x"), number(e, "y")
+	case "ext":
+		s.height = number(e, "cy")
+	case "ph":
+		s.kind = attribute(e, "type")
+		if s.keys = []string{s.kind}; attribute(e, "idx") != "" {
+			s.keys = []string{"index " + attribute(e, "idx"), s.kind}
+		}
+	case "p":
+		line, err := s.line()
+		s.write(line)
+		return cmp.Or(err, s.hold(1))
 	case "tbl":
 		rows, err := s.table()
 		s.w.Table(rows)
 		return err
-	case "Fallback":
+	case "Fallback", "clientData":
 		return s.skip()
 	}
+	s.w.Blocks(s.figure(e))
 	return s.each(s.element)
 }
 
-// shape reads a box of text. Numbers of slides, dates and footers are left out.
-func (s *slide) shape() error {
-	kind := ""
-	var lines []slideLine
-	var read func(e xml.StartElement) error
-	read = func(e xml.StartElement) error {
-		switch e.Name.Local {
-		case "ph":
-			kind = attribute(e, "type")
-		case "p":
-			line, err := s.line()
-			lines = append(lines, line)
-			return cmp.Or(err, s.hold(1))
+// number returns a measure in an attribute: on a slide a number, in OpenDocument with a unit, of which all are centimetres
+// in practice.
+func number(e xml.StartElement, name string) float64 {
+	n, _ := strconv.ParseFloat(strings.TrimRight(attribute(e, name), "abcdefghijklmnopqrstuvwxyz"), 64)
+	return n
+}
+
+// box reads a shape, or a group of them with its own coordinates. A placeholder without a place has that of the layout
+// with its index, else of its type.
+func (s *slide) box() error {
+	inner := &slide{parser: s.parser, figures: s.figures, layout: s.layout}
+	err := s.each(inner.element)
+	inner.flush()
+	inner.block, _ = inner.w.Text()
+	for _, key := range inner.keys {
+		if inner.place == (place{}) {
+			inner.place = s.layout[key]
+		} else if _, known := s.layout[key]; !known && s.layout != nil {
+			s.layout[key] = inner.place
 		}
-		return s.each(read)
 	}
-	if err := s.each(read); err != nil {
-		return err
-	}
-	switch kind {
-	case "title", "ctrTitle":
-		for _, line := range lines {
-			s.title = markdown.Line(s.title + " " + line.text)
-		}
-	case "sldNum", "dt", "ftr", "hdr", "sldImg":
+	s.title = markdown.Line(s.title + " " + inner.title)
+	s.footers = append(s.footers, inner.footers...)
+	s.parts = append(s.parts, inner.placed)
+	return cmp.Or(err, s.hold(1))
+}
+
+// write writes a paragraph of a box. Numbers of slides and dates are left out, titles and footers are kept for later.
+func (s *slide) write(line slideLine) {
+	switch {
+	case s.kind == "title" || s.kind == "ctrTitle":
+		s.title = markdown.Line(s.title + " " + line.text)
+	case s.kind == "sldNum" || s.kind == "dt" || s.kind == "sldImg":
+	case s.kind == "ftr" || s.kind == "hdr":
+		s.footers = append(s.footers, markdown.Line(line.text))
+	case line.depth > 0 || line.bullet:
+		s.w.Item(line.depth, false, line.text)
 	default:
-		for _, line := range lines {
-			if line.depth > 0 || line.bullet {
-				s.w.Item(line.depth, false, line.text)
-			} else {
-				s.w.Paragraph(line.text)
-			}
-		}
+		s.w.Paragraph(line.text)
 	}
-	return nil
 }
 
 // slideLine is a paragraph on a slide.
@@ -149,6 +249,7 @@ type slideLine struct {
 
 func (s *slide) line() (line slideLine, err error) {
 	var text strings.Builder
+	target := ""
 	var read func(e xml.StartElement) error
 	read = func(e xml.StartElement) error {
 		switch e.Name.Local {
@@ -158,11 +259,25 @@ func (s *slide) line() (line slideLine, err error) {
 				line.bullet = line.bullet || e.Name.Local == "buChar" || e.Name.Local == "buAutoNum"
 				return s.skip()
 			})
+		case "r", "fld":
+			target = ""
 		case "t":
-			return s.appendText(&text)
+			run, err := s.text()
+			if run = unescapeCharacters(run); target != "" {
+				run = markdown.Link(run, target)
+			}
+			text.WriteString(run)
+			return err
 		case "br":
 			text.WriteByte('\n')
-		case "rPr", "endParaRPr":
+		case "rPr":
+			return s.each(func(e xml.StartElement) error {
+				if e.Name.Local == "hlinkClick" && s.figures != nil {
+					target = s.links[attribute(e, "id")].target
+				}
+				return s.skip()
+			})
+		case "endParaRPr":
 			return s.skip()
 		}
 		return s.each(read)

@@ -1,0 +1,122 @@
+package office
+
+import (
+	"cmp"
+	"encoding/xml"
+	"slices"
+	"strings"
+
+	"quarry/server/ingest/markdown"
+)
+
+// figures reads what the pictures, diagrams and charts of a part say, from the parts that it links.
+type figures struct {
+	*Archive
+	links map[string]link
+	shown map[string]bool // parts that were read, each once
+}
+
+func newFigures(a *Archive, part string) *figures {
+	return &figures{a, a.links(part), map[string]bool{}}
+}
+
+// figure returns what an element stands for, as Markdown: the alternative text of a picture, the words in a diagram, the
+// titles and series of a chart. Of other elements it is empty.
+func (f *figures) figure(e xml.StartElement) string {
+	text := ""
+	switch e.Name.Local {
+	case "relIds":
+		return f.linkedFigure("diagram", attribute(e, "dm"), diagram)
+	case "chart":
+		return f.linkedFigure("chart", attribute(e, "id"), f.chart)
+	case "docPr", "cNvPr":
+		text = cmp.Or(attribute(e, "descr"), attribute(e, "title"))
+	case "textpath": // letters drawn as a picture, such as a watermark
+		text = attribute(e, "string")
+	case "imagedata":
+		text = attribute(e, "title")
+	default:
+		text = attribute(e, "alt") // of shapes in VML
+	}
+	var w markdown.Writer
+	w.Paragraph(text)
+	text, _ = w.Text()
+	return text
+}
+
+func (f *figures) linkedFigure(kind, id string, read func(*parser, *markdown.Writer) error) string {
+	name := f.links[id].target
+	if f.shown[name] {
+		return ""
+	}
+	f.shown[name] = true
+	var w markdown.Writer
+	f.part(kind+" "+name, name, func(x *parser, _ xml.StartElement) error { return read(x, &w) })
+	text, _ := w.Text()
+	return text
+}
+
+// diagram writes the texts of a SmartArt as a list.
+func diagram(x *parser, w *markdown.Writer) error {
+	s := &slide{parser: x}
+	var read func(e xml.StartElement) error
+	read = func(e xml.StartElement) error {
+		if e.Name.Local != "p" {
+			return x.each(read)
+		}
+		line, err := s.line()
+		w.Item(0, false, line.text)
+		return err
+	}
+	return x.each(read)
+}
+
+// chart writes the titles of a chart, and a line for each series: its name, and the categories with their values.
+func (f *figures) chart(x *parser, w *markdown.Writer) error {
+	s := &slide{parser: x}
+	var of map[string][]string // texts of the series that is read, by what they are
+	kind := ""
+	var read func(e xml.StartElement) error
+	read = func(e xml.StartElement) error {
+		switch name := e.Name.Local; name {
+		case "p":
+			line, err := s.line()
+			w.Paragraph(line.text)
+			return err
+		case "ser", "data":
+			of = map[string][]string{}
+			err := x.each(read)
+			w.Item(0, false, seriesLine(of))
+			of, kind = nil, ""
+			return err
+		case "tx", "cat", "val", "xVal", "yVal", "strDim", "numDim":
+			kind = name
+		case "pt", "v":
+			text, err := x.text()
+			if of == nil { // a title that is in a cell
+				w.Paragraph(text)
+			} else {
+				of[kind] = append(of[kind], strings.TrimSpace(text))
+			}
+			return cmp.Or(err, x.hold(1))
+		}
+		return x.each(read)
+	}
+	return x.each(read)
+}
+
+func seriesLine(of map[string][]string) string {
+	pairs := slices.Concat(of["cat"], of["xVal"], of["strDim"])
+	for i, value := range slices.Concat(of["val"], of["yVal"], of["numDim"]) {
+		if i < len(pairs) {
+			pairs[i] += " " + value
+		} else {
+			pairs = append(pairs, value)
+		}
+	}
+	line := strings.Join(pairs, ", ")
+	if name := strings.Join(of["tx"], " "); name != "" {
+		line = name + ": " + line
+	}
+	return line
+}

@@ -1,0 +1,96 @@
+package office
+
+import (
+	"cmp"
+	"encoding/xml"
+	"path"
+	"strconv"
+	"strings"
+
+	"quarry/server/ingest/markdown"
+)
+
+// remarks are the comments on a slide or on the cells of a sheet, as lines with the cell and the author.
+type remarks struct {
+	lines   []string
+	authors map[string]string // names, by id
+}
+
+// remarks writes the comments in some parts.
+func (a *Archive) remarks(w *markdown.Writer, authors map[string]string, parts []string) {
+	r := remarks{authors: authors}
+	for _, part := range parts {
+		a.part(path.Base(part), part, r.read)
+	}
+	writeList(w, "Comments", r.lines)
+}
+
+// people returns the names in the linked parts of some kinds, by id.
+func (a *Archive) people(links map[string]link, name string, kinds ...string) map[string]string {
+	people := map[string]string{}
+	for _, part := range targets(links, kinds...) {
+		a.part(path.Base(part), part, func(x *parser, _ xml.StartElement) error {
+			return x.each(func(e xml.StartElement) error {
+				people[attribute(e, "id")] = attribute(e, name)
+				return x.skip()
+			})
+		})
+	}
+	return people
+}
+
+// read reads comments of cells and their threads, and those of slides, old and new, with the replies to them. Excel keeps
+// a copy of each thread as an old comment, by an author who is named like the thread.
+func (r *remarks) read(x *parser, e xml.StartElement) error {
+	switch e.Name.Local {
+	case "authors": // of cells: an author's id is the place in the list
+		r.authors = map[string]string{}
+	case "author":
+		name, err := x.text()
+		r.authors[strconv.Itoa(len(r.authors))] = name
+		return err
+	case "cm", "reply", "comment", "threadedComment":
+		return r.remark(x, e)
+	}
+	return x.each(func(e xml.StartElement) error { return r.read(x, e) })
+}
+
+func (r *remarks) remark(x *parser, e xml.StartElement) error {
+	author := r.authors[attribute(e, "authorId")+attribute(e, "personId")]
+	if strings.HasPrefix(author, "tc=") {
+		return x.skip()
+	}
+	at, said := len(r.lines), ""
+	r.lines = append(r.lines, "") // replies come before the text
+	var read func(e xml.StartElement) error
+	read = func(e xml.StartElement) error {
+		switch e.Name.Local {
+		case "p", "text":
+			text, err := richText(x)
+			said += " " + text
+			return err
+		case "reply":
+			return r.read(x, e)
+		}
+		return x.each(read)
+	}
+	err := x.each(read)
+	if said = markdown.Line(said); said != "" {
+		r.lines[at] = strings.TrimPrefix(strings.Join([]string{attribute(e, "ref"), author, said}, ": "), ": ")
+	}
+	return cmp.Or(err, x.hold(1))
+}
+
+// writeList writes a list below a heading, if it has items.
+func writeList(w *markdown.Writer, title string, items []string) {
+	for _, item := range items {
+		if item == "" {
+			continue
+		}
+		if title != "" {
+			w.Heading(3, title)
+			title = ""
+		}
+		w.Item(0, false, item)
+	}
+}
