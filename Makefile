@@ -55,11 +55,14 @@ oracle: ## Compare 20,000 searches with a plain and slow searcher
 crash: ## Kill commands two hundred times and three at once for a minute, run three processes, flip bytes, add hostile files
 	$(SLOW) -run 'Kill|Hostile|ThreeProcesses|FlippedByteIsFound' -v ./internal/e2e ./server/index/embedded
 
-# Packages whose tests have a longer form, without the tests that the targets above and corpora run.
+# Packages of the server whose tests have a longer form, without the tests that the targets above and corpora run, and such
+# tests elsewhere: tools/lint finds what is missing here.
 LONG = $$(grep -rlE --include='*_test.go' 'QUARRY_SLOW|testkit/longtest' server | xargs -n1 dirname | sort -u | sed 's|^|./|')
 ELSEWHERE = ^Test(Rights|SearcherAgreesWithOracle|Killed.*|EveryFlippedByteIsFound|CorporaAreSearchable|ManyFiles)$$
-long: ## Test the server in more random worlds, and its bounds at their full size
+long: ## Test more random worlds, bounds at their full size, every cut of an output, every key and action over SSH
 	$(SLOW) -skip '$(ELSEWHERE)' $(LONG)
+	$(SLOW) -run '^Test(EveryCutParses|CutAnswersStayWhole|CutLinesStayWhole)$$' ./ui/cli
+	$(SLOW) -run '^Test(Attempts|Abuse|TheServerStopsBesideTheDeaf)$$' ./ui/ssh
 
 # `make test` runs the seeds of the fuzz targets only: what new inputs find says nothing of the change at hand, so they
 # run each night. The number of runs bounds this, not a time. A few runs need no GUIDED, which compiles everything again.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -81,11 +82,25 @@ type file struct {
 
 func moduleFiles(t *testing.T) []file {
 	t.Helper()
-	root, err := filepath.Abs("../..")
+	files, err := parsedModule()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var files []file
+	if len(files) < 20 {
+		t.Fatalf("found only %d Go files", len(files))
+	}
+	return files
+}
+
+// parsedModule parses the module once for all tests, which only read it.
+var parsedModule = sync.OnceValues(parseModule)
+
+func parseModule() (files []file, err error) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		return nil, err
+	}
+	set := token.NewFileSet()
 	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -97,7 +112,6 @@ func moduleFiles(t *testing.T) []file {
 		if entry.IsDir() || filepath.Ext(name) != ".go" {
 			return nil
 		}
-		set := token.NewFileSet()
 		content, err := parser.ParseFile(set, path, nil, parser.ParseComments)
 		if err != nil {
 			return err
@@ -111,13 +125,7 @@ func moduleFiles(t *testing.T) []file {
 		files = append(files, file{slashed, dir, strings.HasSuffix(name, "_test.go"), set, content})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(files) < 20 {
-		t.Fatalf("found only %d Go files under %s", len(files), root)
-	}
-	return files
+	return files, err
 }
 
 // rule finds what dir may import.

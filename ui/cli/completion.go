@@ -72,8 +72,10 @@ func (a *app) completeFlags(command *cobra.Command, open opener) {
 	}
 }
 
+// register sets the values of a flag, if a shell asks: cobra keeps what is registered, and so the whole run, as long as
+// the process lives.
 func (a *app) register(command *cobra.Command, flag string, complete cobra.CompletionFunc) {
-	if a.program.Guest || command.Flag(flag) == nil { // a guest has no completion, and cobra never forgets a flag
+	if !a.completes || command.Flag(flag) == nil {
 		return
 	}
 	if err := command.RegisterFlagCompletionFunc(flag, complete); err != nil {
@@ -154,10 +156,10 @@ func completable(found []cobra.Completion) (safe []cobra.Completion) {
 
 // completeTree offers values of the arguments and flags that several commands have.
 func (a *app) completeTree(root *cobra.Command) {
-	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
-	if a.program.Guest {
+	if !a.completes {
 		return
 	}
+	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	a.register(root, "library", cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs))
 	a.register(root, "profile", a.offerProfiles)
 	for _, command := range root.Commands() {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"quarry/internal/testkit/longtest"
 	"quarry/internal/text"
 	"quarry/ui/state"
 	"quarry/ui/target"
@@ -126,21 +127,23 @@ func cutRuns() map[string][]string {
 	}
 }
 
-// TestEveryCutParses cuts the output of each command at many limits, from 1 byte.
+// TestEveryCutParses cuts the output of each command: at a limit where something begins to change, another one for each
+// command, and at random ones.
 func TestEveryCutParses(t *testing.T) {
-	for seed := range uint64(2) {
+	for seed := range uint64(longtest.Rounds(1, 4)) {
 		random := rand.New(rand.NewPCG(seed, 14))
 		machine := hostileServer(t, random)
+		at := 0 // of all commands
 		for kind, commands := range cutRuns() {
 			for _, command := range commands {
 				c := &cutRun{t: t, machine: machine, kind: kind, command: command}
 				c.whole = run(t, machine, terminal{}, append(strings.Fields(command), "--max-output", "0")...).check(t, ExitSuccess).out
 				limits := []int{1, 2, 3, len(c.whole) - 1, len(c.whole), len(c.whole) + 1}
-				for range 2 {
-					limits = append(limits, 1+random.IntN(1200), 1+random.IntN(len(c.whole)+2))
+				if at++; !longtest.Enabled() {
+					limits = limits[at%len(limits):][:1]
 				}
-				if testing.Short() {
-					limits = limits[len(limits)-2:]
+				for i := range longtest.Rounds(1, 4) {
+					limits = append(limits, 1+random.IntN([]int{1200, len(c.whole) + 2}[(at+i)%2]))
 				}
 				for _, limit := range limits {
 					c.atMost("--max-output", max(1, limit), func(output string) int { return len(output) })

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"quarry/client/wire"
+	"quarry/internal/testkit/longtest"
 )
 
 // randomOutcomes makes answers with results of all sizes, with characters of one to four bytes.
@@ -61,9 +62,6 @@ func (c cutAnswer) results() int {
 
 // Whatever the limit, the output parses, keeps to the limit unless nothing but the envelope is left, and counts right.
 func TestCutAnswersStayWhole(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine, thousands of answers")
-	}
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 6 {
 		outcomes := randomOutcomes(random, 1+random.IntN(3))
@@ -74,7 +72,7 @@ func TestCutAnswersStayWhole(t *testing.T) {
 		}
 		path := "/tmp/copy.json"
 		shownBefore := 0
-		for limit := 0; limit < len(full); limit += 1 + random.IntN(17) {
+		for limit := 0; limit < len(full); limit += 1 + random.IntN(longtest.Rounds(200, 17)) {
 			note := truncation{TotalBytes: len(full), FullResponsePath: &path, Hint: "hint"}
 			text, err := cutTo(answer, bound{most: limit}, note)
 			if err != nil {
@@ -105,9 +103,6 @@ func TestCutAnswersStayWhole(t *testing.T) {
 
 // Lines stay lines, and the summary stays the last.
 func TestCutLinesStayWhole(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine, thousands of answers")
-	}
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 20 {
 		answer := ndjsonAnswer(randomOutcomes(random, 2), false, shape{})
@@ -115,7 +110,7 @@ func TestCutLinesStayWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for limit := 0; limit < len(full); limit += 13 {
+		for limit := 0; limit < len(full); limit += longtest.Rounds(131, 13) {
 			text, err := cutTo(answer, bound{most: limit}, truncation{TotalBytes: len(full)})
 			if err != nil {
 				t.Fatal(err)

@@ -206,6 +206,8 @@ type app struct {
 	command *cobra.Command // the one that runs
 	waits   atomic.Bool    // the command ends by itself when interrupted
 
+	completes bool // a shell asks for values to complete
+
 	onAbandon atomic.Pointer[func()] // called when the command is interrupted and does not return in time
 }
 
@@ -248,6 +250,7 @@ func (a *app) execute(ctx context.Context, arguments []string) error {
 	if err := filterAsFlag(arguments); err != nil {
 		return err
 	}
+	a.completes = len(arguments) > 0 && strings.HasPrefix(arguments[0], cobra.ShellCompRequestCmd)
 	root := a.root()
 	root.SetArgs(append([]string{}, arguments...)) // nil would mean the arguments of the process
 	return root.ExecuteContext(ctx)

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	gossh "golang.org/x/crypto/ssh"
+
+	"quarry/internal/testkit/longtest"
 )
 
 // dialFrom opens a connection from another address of this machine, so that limits of addresses can be told apart.
@@ -194,10 +196,13 @@ func (g *gated) Close() error {
 	return g.Conn.Close()
 }
 
-// shell begins an explorer whose output nobody reads.
-func shell(t *testing.T, channel gossh.Channel) {
+// The largest screen that a session may have.
+const widest, highest = 500, 200
+
+// shell begins an explorer.
+func shell(t *testing.T, channel gossh.Channel, columns, rows uint32) {
 	t.Helper()
-	if !ask(t, channel, "pty-req", ptyRequest{Term: "xterm-256color", Columns: 500, Rows: 200}) || !ask(t, channel, "shell", nil) {
+	if !ask(t, channel, "pty-req", ptyRequest{Term: "xterm-256color", Columns: columns, Rows: rows}) || !ask(t, channel, "shell", nil) {
 		t.Fatal("no shell")
 	}
 }
@@ -278,7 +283,7 @@ func floodOfKeys(t *testing.T, h *house) func() {
 	for _, keys := range []string{"x", "\x0c", "\x1b[M", "\x1b[200~paste"} {
 		channel := rawSession(t, conn)
 		go func() { _, _ = io.Copy(io.Discard, channel) }()
-		shell(t, channel)
+		shell(t, channel, 100, 30)
 		group.Go(func() {
 			if sent := hammer(channel, bytes.Repeat([]byte(keys), 1<<12), hundredMB); sent > 16<<20 {
 				t.Errorf("%d bytes of keys were taken", sent)
@@ -341,9 +346,9 @@ func TestVariablesWithoutEnd(t *testing.T) {
 func channelNotRead(t *testing.T, h *house) func() {
 	conn := villain(t, h)
 	var group sync.WaitGroup
-	for range 5 {
+	for range longtest.Rounds(2, 5) {
 		channel := rawSession(t, conn)
-		shell(t, channel)
+		shell(t, channel, widest, highest)
 		group.Go(func() { hammer(channel, bytes.Repeat([]byte("\x0c"), 1<<10), 1<<20) })
 	}
 	return func() {
@@ -363,7 +368,7 @@ func connectionNotRead(t *testing.T, h *house) func() {
 		t.Fatal(err)
 	}
 	channel := rawSession(t, conn)
-	shell(t, channel)
+	shell(t, channel, widest, highest)
 	close(gate.shut)
 	done := make(chan struct{})
 	go func() {
@@ -584,7 +589,7 @@ func floodOfRequests(t *testing.T, h *house) func() {
 	conn := villain(t, h)
 	channel := rawSession(t, conn)
 	go func() { _, _ = io.Copy(io.Discard, channel) }()
-	shell(t, channel)
+	shell(t, channel, 100, 30)
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -611,10 +616,10 @@ func floodOfRequests(t *testing.T, h *house) func() {
 }
 
 func cutOff(t *testing.T, h *house) func() {
-	for range 20 {
+	for range longtest.Rounds(4, 20) {
 		conn := villain(t, h)
 		channel := rawSession(t, conn)
-		shell(t, channel)
+		shell(t, channel, 100, 30)
 		_, _ = io.WriteString(channel, "roll back a rel")
 		session, err := conn.NewSession()
 		if err != nil {
@@ -647,16 +652,14 @@ func idleChannels(t *testing.T, h *house) func() {
 
 // strangeAnswers sends what terminals answer with to questions, and half of it, and what none of them would.
 func strangeAnswers(t *testing.T, h *house) func() {
-	answersEach := 6 // and so all of them, by some visitor
-	if os.Getenv("QUARRY_SLOW") != "" {
-		answersEach = 200 // more than a minute's keys
-	}
+	const visitors = 3
+	answersEach := longtest.Rounds(6, 200) // all of them, by some visitor, or more than a minute's keys
 	conn := villain(t, h)
 	var group sync.WaitGroup
-	for i := range 8 {
+	for i := range visitors {
 		channel := rawSession(t, conn)
 		go func() { _, _ = io.Copy(io.Discard, channel) }()
-		shell(t, channel)
+		shell(t, channel, 100, 30)
 		group.Go(func() {
 			answers := []string{"\x1b]11;rgb:ffff/ffff/ffff\x07", "\x1b]11;rgb:zz/\x1b\\", "\x1b[?2026;99999999999999999999$y", "\x1bP1+r524742\x1b\\",
 				"\x1b[1;1R", "\x1b[<999999999;-1;-1M", "\x1b[<0;0;0M", "\x1b[I", "\x1b_Gi=1\x1b\\", "\x1b[200~" + strings.Repeat("\x1b", 100),
@@ -664,7 +667,7 @@ func strangeAnswers(t *testing.T, h *house) func() {
 			for j := range answersEach {
 				random := make([]byte, 16)
 				_, _ = rand.Read(random)
-				if _, err := io.WriteString(channel, answers[(i+j)%len(answers)]+string(random)); err != nil {
+				if _, err := io.WriteString(channel, answers[(i*answersEach+j)%len(answers)]+string(random)); err != nil {
 					return // ctrl+c was among it
 				}
 			}

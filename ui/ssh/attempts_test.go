@@ -3,12 +3,14 @@
 package ssh_test
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"maps"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -23,6 +25,7 @@ import (
 	gossh "golang.org/x/crypto/ssh"
 	"golang.org/x/sync/errgroup"
 
+	"quarry/internal/testkit/longtest"
 	"quarry/internal/testkit/screentest/terminal"
 	"quarry/ui/explorer"
 	"quarry/ui/ssh"
@@ -342,7 +345,7 @@ func (g *guarded) tryProtocol(t *testing.T, conn *gossh.Client) {
 		}
 	}
 	ask(t, channel, "auth-agent-req@openssh.com", nil) // may be taken; nothing comes of it
-	shell(t, channel)
+	shell(t, channel, 100, 30)
 	if ask(t, channel, "exec", struct{ Line string }{"version"}) || ask(t, channel, "shell", nil) || ask(t, channel, "pty-req", ptyRequest{}) ||
 		ask(t, channel, "subsystem", struct{ Name string }{"sftp"}) || ask(t, channel, "env", struct{ Name, Value string }{"A", "b"}) {
 		t.Error("a session begins twice")
@@ -350,10 +353,29 @@ func (g *guarded) tryProtocol(t *testing.T, conn *gossh.Client) {
 	_ = channel.Close()
 }
 
+// reaching are the actions that reach for the machine where they may: its clipboard, browser, editor, files, settings.
+func reaching() []string {
+	return []string{"open-source", "cite", "copy-passage", "copy-answer", "collection", "save-search", "set-up", "use-theme", "suspend"}
+}
+
+// bindings returns the actions to try: all in the longer form; else those that reach for the machine and, each time, some
+// others.
+func bindings() []explorer.Binding {
+	all := explorer.Bindings()
+	if longtest.Enabled() {
+		return all
+	}
+	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	slices.SortStableFunc(all, func(a, b explorer.Binding) int {
+		return cmp.Compare(slices.Index(reaching(), b.Action), slices.Index(reaching(), a.Action))
+	})
+	return all[:len(reaching())+6]
+}
+
 // tryKeys presses every key that means something, with a passage in view.
 func (g *guarded) tryKeys(t *testing.T, jo gossh.Signer) {
 	keys := []string{"ctrl+v", "ctrl+y", "ctrl+\\", "ctrl+]", "ctrl+s", "!", ":", "|", "ctrl+g", "f12"}
-	for _, binding := range explorer.Bindings() {
+	for _, binding := range bindings() {
 		keys = append(keys, binding.Keys()...)
 	}
 	slices.Sort(keys)
@@ -373,7 +395,7 @@ func (g *guarded) tryKeys(t *testing.T, jo gossh.Signer) {
 // tryActions runs every action by its name.
 func (g *guarded) tryActions(t *testing.T, jo gossh.Signer) {
 	var names []string
-	for _, binding := range explorer.Bindings() {
+	for _, binding := range bindings() {
 		names = append(names, binding.Long)
 	}
 	g.each(t, jo, names, func(v *visit, name string) {

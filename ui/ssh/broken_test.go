@@ -16,6 +16,7 @@ import (
 	gossh "golang.org/x/crypto/ssh"
 
 	"quarry/client"
+	"quarry/internal/testkit/longtest"
 	"quarry/internal/testkit/screentest/terminal"
 	"quarry/server"
 	"quarry/server/directory"
@@ -255,8 +256,8 @@ func TestTheServerStops(t *testing.T) {
 // A server that stops waits for nobody who does not listen. In a bubble, what waits for the lock of a screen that is not
 // read would keep time from passing.
 func TestTheServerStopsBesideTheDeaf(t *testing.T) {
-	if os.Getenv("QUARRY_SLOW") == "" {
-		t.Skip("takes 9 s: set QUARRY_SLOW=1")
+	if !longtest.Enabled() {
+		t.Skip("takes 9 s: make long runs it")
 	}
 	h := sample(t, nil)
 	defer connectionNotRead(t, h)()
