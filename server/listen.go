@@ -17,7 +17,7 @@ import (
 	"quarry/internal/guard"
 	"quarry/server/api"
 	"quarry/server/directory"
-	"quarry/server/index"
+	"quarry/server/fault"
 	"quarry/server/index/shared"
 )
 
@@ -215,7 +215,7 @@ func (s *Server) syncConnectors(ctx context.Context) error {
 	for _, tenant := range tenants {
 		s.vectors.changed(tenant)
 		err := s.api.SyncConnectors(ctx, tenant)
-		if errors.Is(err, index.ErrReadOnly) {
+		if errors.Is(err, fault.ErrReadOnly) {
 			s.options.Log.Warn("documents do not have the last change of their connectors", "tenant", tenant,
 				"error", err.Error())
 			continue

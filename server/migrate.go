@@ -8,6 +8,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/server/directory"
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/embedded"
 	"quarry/server/migrate"
@@ -27,9 +28,9 @@ type migration struct {
 func (s *Server) migrate(ctx context.Context, request wire.MigrateRequest, report func(wire.LibraryEvent)) (done wire.LibraryEvent, err error) {
 	switch {
 	case request.To == wire.EngineWeaviate && s.options.Weaviate == nil:
-		return done, fmt.Errorf("a Weaviate cluster in index.engine: %w", index.ErrNotFound)
+		return done, fmt.Errorf("a Weaviate cluster in index.engine: %w", fault.ErrNotFound)
 	case request.To == wire.EnginePostgres && s.pool == nil:
-		return done, fmt.Errorf("a PostgreSQL database in directory.url: %w", index.ErrNotFound)
+		return done, fmt.Errorf("a PostgreSQL database in directory.url: %w", fault.ErrNotFound)
 	}
 	files := s.options
 	files.Weaviate, files.Database, files.DocumentsInDatabase, files.Federated = nil, "", false, nil
@@ -149,7 +150,7 @@ func (m *migration) replace(ctx context.Context, tenant string, part migrate.Par
 		return err
 	}
 	err = part.Replace(ctx, documents)
-	if errors.Is(err, index.ErrInUse) && m.withDocuments {
+	if errors.Is(err, fault.ErrInUse) && m.withDocuments {
 		if !slices.Contains(m.moved.Kept, part.Name) {
 			m.moved.Kept = append(m.moved.Kept, part.Name)
 		}

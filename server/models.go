@@ -16,7 +16,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/internal/guard"
-	"quarry/server/index"
+	"quarry/server/fault"
 	"quarry/server/llm"
 )
 
@@ -52,7 +52,7 @@ func (l *ledger) AddTokens(ctx context.Context, tenant, day string, tokens int) 
 	}
 	stored, err := people.AddModelTokens(ctx, tenant, day, tokens)
 	kept := 0
-	if errors.Is(err, index.ErrReadOnly) {
+	if errors.Is(err, fault.ErrReadOnly) {
 		kept = tokens
 		stored, err = people.AddModelTokens(ctx, tenant, day, 0)
 	}
@@ -161,7 +161,7 @@ func (e *embedding) changed(tenant string) {
 func (e *embedding) work(tenant string) {
 	for e.ctx.Err() == nil {
 		err := guard.Call(func() error { return e.embed(e.ctx, tenant) })
-		if err == nil || e.ctx.Err() != nil || errors.Is(err, index.ErrReadOnly) || errors.Is(err, index.ErrReplaced) {
+		if err == nil || e.ctx.Err() != nil || errors.Is(err, fault.ErrReadOnly) || errors.Is(err, fault.ErrReplaced) {
 			return
 		}
 		e.log(tenant, err)

@@ -16,6 +16,7 @@ import (
 	"quarry/internal/testkit/postgrestest"
 	"quarry/server/api"
 	"quarry/server/directory"
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/weaviate"
 )
@@ -174,7 +175,7 @@ func TestServersOfOneCluster(t *testing.T) {
 	if names, err := servers[0].people.RemovedLibraries(ctx); err != nil || len(names) > 0 {
 		t.Errorf("to be removed: %q, %v", names, err)
 	}
-	if _, err := servers[1].library(ctx, "acme", false); !errors.Is(err, index.ErrReplaced) {
+	if _, err := servers[1].library(ctx, "acme", false); !errors.Is(err, fault.ErrReplaced) {
 		t.Errorf("opened a removed tenant: %v", err)
 	}
 	if err := servers[0].people.AddTenant(ctx, "acme"); err != nil {

@@ -21,6 +21,7 @@ import (
 	"quarry/server/api"
 	"quarry/server/chat"
 	"quarry/server/directory"
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/embedded"
 	"quarry/server/index/shared"
@@ -226,7 +227,7 @@ func (s *Server) openSamplePeople(ctx context.Context) (*directory.Directory, er
 // index opens a tenant's documents once.
 func (s *Server) index(ctx context.Context, tenant string, create bool) (index.Index, error) {
 	if create && s.options.ReadOnly {
-		return nil, index.ErrReadOnly
+		return nil, fault.ErrReadOnly
 	}
 	state, err := s.current(ctx, tenant)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"quarry/server/chat"
 	"quarry/server/directory"
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/embedded"
 	"quarry/server/index/shared"
@@ -73,7 +74,7 @@ func (s *Server) removed(ctx context.Context, id string) bool {
 // library is index for requests: what a request stores for a tenant that is being removed would stay for ever.
 func (s *Server) library(ctx context.Context, tenant string, create bool) (index.Index, error) {
 	if s.isDistributed() && s.removed(ctx, tenant) {
-		return nil, index.ErrReplaced
+		return nil, fault.ErrReplaced
 	}
 	return s.index(ctx, tenant, create)
 }

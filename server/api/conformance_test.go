@@ -19,6 +19,7 @@ import (
 	"quarry/client/wire"
 	"quarry/internal/testkit/llmtest"
 	"quarry/server/directory"
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/llm"
 )
@@ -276,19 +277,19 @@ func (s setting) answers() (answers []llmtest.Answer) {
 }
 
 // breakLibrary makes the documents, or for a directory that cannot be written the people, unreachable.
-func (w *world) breakLibrary(fault string) {
+func (w *world) breakLibrary(kind string) {
 	failure, known := map[string]error{
-		"": nil, "busy": index.ErrBusy, "slow": context.DeadlineExceeded, "broken": errors.New("a secret of this machine"),
-		"panic": nil, "read-only": index.ErrReadOnly,
-	}[fault]
+		"": nil, "busy": fault.ErrBusy, "slow": context.DeadlineExceeded, "broken": errors.New("a secret of this machine"),
+		"panic": nil, "read-only": fault.ErrReadOnly,
+	}[kind]
 	if !known {
-		w.t.Fatalf("unknown fault %q", fault)
+		w.t.Fatalf("unknown fault %q", kind)
 	}
-	if fault == "" {
+	if kind == "" {
 		return
 	}
 	w.server.Index = func(context.Context, string, bool) (index.Index, error) {
-		if fault == "panic" {
+		if kind == "panic" {
 			panic("a secret of this machine")
 		}
 		return nil, failure

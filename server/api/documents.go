@@ -9,6 +9,7 @@ import (
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/server/directory"
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/pipeline"
 )
@@ -48,7 +49,7 @@ func damagedDocument() failure {
 func readChunks(ctx context.Context, snapshot index.Snapshot, id string, from, to int, access index.Access) (
 	[]index.Chunk, error) {
 	chunks, err := snapshot.Chunks(ctx, id, from, to, access)
-	if errors.Is(err, index.ErrNotFound) {
+	if errors.Is(err, fault.ErrNotFound) {
 		return nil, detailed(http.StatusNotFound, documentNotFound)
 	}
 	return chunks, err
@@ -155,9 +156,9 @@ func chunkInfo(c *call) (any, error) {
 		}
 		chunks, err := snapshot.Chunks(c.Context(), id, number, number, c.who.Access())
 		switch {
-		case errors.Is(err, index.ErrDamaged) || len(chunks) > 0 && chunks[0].Damaged:
+		case errors.Is(err, fault.ErrDamaged) || len(chunks) > 0 && chunks[0].Damaged:
 			return nil, damagedDocument()
-		case err != nil && !errors.Is(err, index.ErrNotFound):
+		case err != nil && !errors.Is(err, fault.ErrNotFound):
 			return nil, err
 		case len(chunks) == 0:
 			return nil, detailed(http.StatusNotFound, chunkNotFound)

@@ -15,6 +15,7 @@ import (
 	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/server/directory"
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/llm"
 )
@@ -117,23 +118,23 @@ func explain(err error, trusted bool) (f failure, known bool) {
 			" not found")), true
 	case errors.Is(err, context.DeadlineExceeded):
 		return coded(http.StatusGatewayTimeout, "GATEWAY_TIMEOUT", "The search engine did not answer in time."), true
-	case errors.Is(err, index.ErrBehind):
+	case errors.Is(err, fault.ErrBehind):
 		return coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE", "The index of the server is being built.").after(retrySoon), true
-	case errors.Is(err, index.ErrBusy):
+	case errors.Is(err, fault.ErrBusy):
 		return coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE",
 			"Another process is writing to the library.").after(retrySoon), true
-	case errors.Is(err, index.ErrUnavailable):
+	case errors.Is(err, fault.ErrUnavailable):
 		return coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE", "The database of the server is not available.").after(retrySoon), false
-	case errors.Is(err, index.ErrEngineUnavailable):
+	case errors.Is(err, fault.ErrEngineUnavailable):
 		return coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE", "The search engine of the server is not available.").after(retrySoon), false
-	case errors.Is(err, index.ErrReplaced):
+	case errors.Is(err, fault.ErrReplaced):
 		return coded(http.StatusGone, "GONE", "The tenant was removed."), true
 	case errors.Is(err, llm.ErrUncounted):
 		return coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE",
 			"The use of language models cannot be counted, so they are disabled. Search works without them.").after(retrySoon), true
-	case errors.Is(err, index.ErrReadOnly):
+	case errors.Is(err, fault.ErrReadOnly):
 		return coded(http.StatusForbidden, "ENV_VAR_GATED", "The library is read-only."), true
-	case errors.Is(err, index.ErrNotFound), errors.Is(err, directory.ErrNotFound):
+	case errors.Is(err, fault.ErrNotFound), errors.Is(err, directory.ErrNotFound):
 		return coded(http.StatusNotFound, "NOT_FOUND", "Not found"), true
 	}
 	if trusted {
@@ -159,20 +160,20 @@ func libraryFailure(err error, f *failure) bool {
 		status int
 		code   string
 	}{
-		{index.ErrDiskFull, http.StatusInternalServerError, wire.CodeDiskFull},
-		{index.ErrNewer, http.StatusInternalServerError, wire.CodeLibraryNewer},
-		{index.ErrNetworkFileSystem, http.StatusInternalServerError, wire.CodeNetworkFileSystem},
-		{index.ErrOlder, http.StatusForbidden, wire.CodeLibraryOlder},
-		{index.ErrReadOnly, http.StatusForbidden, wire.CodeLibraryReadOnly},
-		{index.ErrUnavailable, http.StatusServiceUnavailable, wire.CodeDatabaseFailed},
-		{index.ErrEngineUnavailable, http.StatusServiceUnavailable, wire.CodeEngineFailed},
-		{index.ErrBusy, http.StatusServiceUnavailable, wire.CodeLibraryBusy},
-		{index.ErrBehind, http.StatusServiceUnavailable, wire.CodeIndexBehind},
-		{index.ErrInUse, http.StatusConflict, wire.CodeTargetInUse},
-		{index.ErrChanging, http.StatusConflict, wire.CodeLibraryChanging},
-		{index.ErrDiffers, http.StatusInternalServerError, wire.CodeCopyDiffers},
-		{index.ErrLost, http.StatusInternalServerError, wire.CodeLibraryLost},
-		{index.ErrDamaged, http.StatusInternalServerError, wire.CodeLibraryDamaged},
+		{fault.ErrDiskFull, http.StatusInternalServerError, wire.CodeDiskFull},
+		{fault.ErrNewer, http.StatusInternalServerError, wire.CodeLibraryNewer},
+		{fault.ErrNetworkFileSystem, http.StatusInternalServerError, wire.CodeNetworkFileSystem},
+		{fault.ErrOlder, http.StatusForbidden, wire.CodeLibraryOlder},
+		{fault.ErrReadOnly, http.StatusForbidden, wire.CodeLibraryReadOnly},
+		{fault.ErrUnavailable, http.StatusServiceUnavailable, wire.CodeDatabaseFailed},
+		{fault.ErrEngineUnavailable, http.StatusServiceUnavailable, wire.CodeEngineFailed},
+		{fault.ErrBusy, http.StatusServiceUnavailable, wire.CodeLibraryBusy},
+		{fault.ErrBehind, http.StatusServiceUnavailable, wire.CodeIndexBehind},
+		{fault.ErrInUse, http.StatusConflict, wire.CodeTargetInUse},
+		{fault.ErrChanging, http.StatusConflict, wire.CodeLibraryChanging},
+		{fault.ErrDiffers, http.StatusInternalServerError, wire.CodeCopyDiffers},
+		{fault.ErrLost, http.StatusInternalServerError, wire.CodeLibraryLost},
+		{fault.ErrDamaged, http.StatusInternalServerError, wire.CodeLibraryDamaged},
 	} {
 		if errors.Is(err, known.err) {
 			*f = coded(known.status, known.code, "%s", err.Error())
@@ -182,11 +183,11 @@ func libraryFailure(err error, f *failure) bool {
 	return false
 }
 
-// raced returns index.ErrReplaced instead of an internal error if the caller's tenant was removed during the request.
+// raced returns fault.ErrReplaced instead of an internal error if the caller's tenant was removed during the request.
 func (s *Server) raced(r *http.Request, who directory.Principal, err error) error {
 	_, known := explain(err, false)
 	if !known && s.Removed != nil && who.Tenant != "" && s.Removed(context.WithoutCancel(r.Context()), who.Tenant) {
-		return index.ErrReplaced
+		return fault.ErrReplaced
 	}
 	return err
 }

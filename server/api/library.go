@@ -16,6 +16,7 @@ import (
 	"quarry/client/wire"
 	"quarry/internal/guard"
 	"quarry/server/directory"
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/ingest"
 )
@@ -130,7 +131,7 @@ func (s *Server) librarySync(w http.ResponseWriter, r *http.Request, who directo
 		return err
 	}
 	return s.libraryWork(w, r, who, true, func(documents index.Index, report progress) (wire.LibraryEvent, error) {
-		if err := ingest.CheckAdded(ctx, documents, paths); err != nil && !errors.Is(err, index.ErrDamaged) {
+		if err := ingest.CheckAdded(ctx, documents, paths); err != nil && !errors.Is(err, fault.ErrDamaged) {
 			return wire.LibraryEvent{}, err
 		}
 		repaired, err := s.repair(ctx, documents, extent, report)
@@ -138,7 +139,7 @@ func (s *Server) librarySync(w http.ResponseWriter, r *http.Request, who directo
 			return repaired, err
 		}
 		done, err := s.syncFiles(ctx, who.Tenant, documents, paths, local, report)
-		if errors.Is(err, index.ErrDamaged) && extent == wire.CheckPart {
+		if errors.Is(err, fault.ErrDamaged) && extent == wire.CheckPart {
 			// The damage is in a part that was not checked.
 			if repaired, err = s.repair(ctx, documents, wire.CheckFull, report); err == nil {
 				done, err = s.syncFiles(ctx, who.Tenant, documents, paths, local, report)
@@ -237,7 +238,7 @@ func (s *Server) libraryWork(w http.ResponseWriter, r *http.Request, who directo
 	if errors.Is(err, ingest.ErrOwned) {
 		err = coded(http.StatusConflict, "CONFLICT", "%s", err.Error())
 	}
-	if errors.Is(err, ingest.ErrNotAdded) || errors.Is(err, index.ErrNotFound) {
+	if errors.Is(err, ingest.ErrNotAdded) || errors.Is(err, fault.ErrNotFound) {
 		err = coded(http.StatusNotFound, "NOT_FOUND", "%s", err.Error()) // the text may suggest what was meant
 	}
 	if !out.begun() {

@@ -12,6 +12,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/server/directory"
+	"quarry/server/fault"
 	"quarry/server/index"
 )
 
@@ -177,14 +178,14 @@ func TestFailuresOfTheLibrary(t *testing.T) {
 		err    error
 		status int // for others than the owner
 	}{
-		wire.CodeDiskFull:          {index.ErrDiskFull, 500},
-		wire.CodeLibraryNewer:      {index.ErrNewer, 500},
-		wire.CodeNetworkFileSystem: {index.ErrNetworkFileSystem, 500},
-		wire.CodeLibraryReadOnly:   {index.ErrReadOnly, 403},
-		wire.CodeLibraryOlder:      {fmt.Errorf("%w, and %w", index.ErrReadOnly, index.ErrOlder), 403},
-		wire.CodeLibraryBusy:       {index.ErrBusy, 503},
-		wire.CodeIndexBehind:       {index.ErrBehind, 503},
-		wire.CodeLibraryDamaged:    {index.ErrDamaged, 500},
+		wire.CodeDiskFull:          {fault.ErrDiskFull, 500},
+		wire.CodeLibraryNewer:      {fault.ErrNewer, 500},
+		wire.CodeNetworkFileSystem: {fault.ErrNetworkFileSystem, 500},
+		wire.CodeLibraryReadOnly:   {fault.ErrReadOnly, 403},
+		wire.CodeLibraryOlder:      {fmt.Errorf("%w, and %w", fault.ErrReadOnly, fault.ErrOlder), 403},
+		wire.CodeLibraryBusy:       {fault.ErrBusy, 503},
+		wire.CodeIndexBehind:       {fault.ErrBehind, 503},
+		wire.CodeLibraryDamaged:    {fault.ErrDamaged, 500},
 	} {
 		t.Run(code, func(t *testing.T) {
 			w := newWorld(t)

@@ -10,6 +10,7 @@ import (
 	"quarry/client/wire"
 	"quarry/internal/guard"
 	"quarry/server/directory"
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/llm"
 	"quarry/server/pipeline"
@@ -56,7 +57,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, who directory.Pr
 		response, err = pipeline.Run(r.Context(), snapshot, prepared, nil)
 		return err
 	})
-	if request.SimilarTo != "" && errors.Is(err, index.ErrNotFound) {
+	if request.SimilarTo != "" && errors.Is(err, fault.ErrNotFound) {
 		err = detailed(http.StatusNotFound, documentNotFound)
 	}
 	if err != nil || response == nil {

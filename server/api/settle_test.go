@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"quarry/client/wire"
+	"quarry/server/fault"
 	"quarry/server/index"
 )
 
@@ -33,7 +34,7 @@ func TestSettle(t *testing.T) {
 		failure error
 		reasons []string
 	}{
-		{t.Context(), nil, []string{""}}, {t.Context(), index.ErrEngineUnavailable, []string{"", index.ErrEngineUnavailable.Error()}},
+		{t.Context(), nil, []string{""}}, {t.Context(), fault.ErrEngineUnavailable, []string{"", fault.ErrEngineUnavailable.Error()}},
 		{canceled, context.Canceled, []string{""}},
 	} {
 		var reasons []string

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
-	"quarry/server/index"
+	"quarry/server/fault"
 )
 
 // clock is a time that tests move by hand.
@@ -392,11 +392,11 @@ func TestReadOnly(t *testing.T) {
 	_, secret := token(t, writer, TokenRequest{})
 	d, _ := open(t, path, true)
 	must[Principal](t)(d.Authenticate(t.Context(), secret))
-	if _, err := d.EnsureDocumentSet(t.Context(), DefaultTenant, "x", ""); !errors.Is(err, index.ErrReadOnly) {
+	if _, err := d.EnsureDocumentSet(t.Context(), DefaultTenant, "x", ""); !errors.Is(err, fault.ErrReadOnly) {
 		t.Errorf("wrote to it: %v", err)
 	}
 	memory, _ := open(t, "", true)
-	if _, _, err := memory.AddToken(t.Context(), TokenRequest{Name: "x"}); !errors.Is(err, index.ErrReadOnly) {
+	if _, _, err := memory.AddToken(t.Context(), TokenRequest{Name: "x"}); !errors.Is(err, fault.ErrReadOnly) {
 		t.Errorf("wrote to it: %v", err)
 	}
 }

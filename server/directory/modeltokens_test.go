@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"quarry/server/index"
+	"quarry/server/fault"
 )
 
 func TestModelTokensAreKept(t *testing.T) {
@@ -36,7 +36,7 @@ func TestModelTokensAreKept(t *testing.T) {
 	if sum, err := reader.AddModelTokens(t.Context(), DefaultTenant, "2026-08-01", 0); err != nil || sum != 13 {
 		t.Errorf("read-only: %d, %v", sum, err)
 	}
-	if _, err := reader.AddModelTokens(t.Context(), DefaultTenant, "2026-08-01", 1); !errors.Is(err, index.ErrReadOnly) {
+	if _, err := reader.AddModelTokens(t.Context(), DefaultTenant, "2026-08-01", 1); !errors.Is(err, fault.ErrReadOnly) {
 		t.Errorf("read-only: %v", err)
 	}
 	if _, err := d.AddModelTokens(t.Context(), "no such tenant", "2026-08-01", 1); err == nil {

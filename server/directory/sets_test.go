@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"quarry/server/index"
+	"quarry/server/fault"
 )
 
 func TestForgetDocumentSet(t *testing.T) {
@@ -42,7 +42,7 @@ func TestForgetDocumentSet(t *testing.T) {
 	}
 	reader := must[*Directory](t)(Open(ctx, "", true))
 	t.Cleanup(func() { _ = reader.Close() })
-	if err := reader.ForgetDocumentSet(ctx, DefaultTenant, "plain"); !errors.Is(err, index.ErrReadOnly) {
+	if err := reader.ForgetDocumentSet(ctx, DefaultTenant, "plain"); !errors.Is(err, fault.ErrReadOnly) {
 		t.Errorf("read-only: %v", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/server/fault"
 	"quarry/server/index"
 )
 
@@ -168,7 +169,7 @@ func (w *ownerWorld) removePath(name string) {
 	w.step = "remove " + name
 	path := w.path(name)
 	if _, err := Remove(context.Background(), w.idx, wire.RemoveRequest{Refs: []string{path}}, Local{}, nil); err != nil {
-		if !errors.Is(err, index.ErrNotFound) {
+		if !errors.Is(err, fault.ErrNotFound) {
 			w.t.Errorf("%s: %v", w.step, err)
 		}
 		return
@@ -192,7 +193,7 @@ func (w *ownerWorld) removeIDs() (touched []string) {
 	}
 	w.step = fmt.Sprintf("remove %+v", request)
 	if _, err := Remove(context.Background(), w.idx, request, Local{}, nil); err != nil {
-		if len(request.Refs) > 0 && ofConnector(w.last[request.Refs[0]].Origin) == errors.Is(err, index.ErrNotFound) {
+		if len(request.Refs) > 0 && ofConnector(w.last[request.Refs[0]].Origin) == errors.Is(err, fault.ErrNotFound) {
 			w.t.Errorf("%s: %v", w.step, err)
 		}
 		return nil

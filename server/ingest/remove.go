@@ -10,13 +10,14 @@ import (
 
 	"quarry/client/wire"
 	"quarry/internal/text"
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/ingest/web"
 )
 
 // Remove deletes documents from the library: those of files and folders, by id, or by source and set (if both are set,
 // with both). A removed root is no longer synchronized; what is removed below a root stays out until it is added again.
-// If a ref is unknown nothing is deleted: the error wraps index.ErrNotFound and names the nearest known one.
+// If a ref is unknown nothing is deleted: the error wraps fault.ErrNotFound and names the nearest known one.
 func Remove(ctx context.Context, idx index.Index, request wire.RemoveRequest, local Local, report Report) (wire.LibraryEvent, error) {
 	if len(request.Refs) == 0 && request.Source == "" && request.Set == "" {
 		return wire.LibraryEvent{}, errors.New("missing document, path, source or set to remove")
@@ -49,12 +50,12 @@ func Remove(ctx context.Context, idx index.Index, request wire.RemoveRequest, lo
 	return r.batcher.done, nil
 }
 
-// notFoundError wraps index.ErrNotFound.
+// notFoundError wraps fault.ErrNotFound.
 type notFoundError struct{ what string }
 
 func (a notFoundError) Error() string { return "not in the library: " + a.what }
 
-func (a notFoundError) Unwrap() error { return index.ErrNotFound }
+func (a notFoundError) Unwrap() error { return fault.ErrNotFound }
 
 type removal struct {
 	*run     // also stores deleted ids from other files

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/server/fault"
 	"quarry/server/index"
 )
 
@@ -357,7 +358,7 @@ func TestRemove(t *testing.T) {
 			{Refs: []string{"s1", filepath.Join(l.folder, "docs9")}}: l.path("docs"),
 		} {
 			_, err := Remove(context.Background(), l.idx, *request, Local{}, nil)
-			if !errors.Is(err, index.ErrNotFound) || !strings.Contains(err.Error(), near) {
+			if !errors.Is(err, fault.ErrNotFound) || !strings.Contains(err.Error(), near) {
 				t.Errorf("%+v: %v, want %s", *request, err, near)
 			}
 		}
@@ -446,8 +447,8 @@ func TestDocumentsThatMoveBetweenFiles(t *testing.T) {
 
 func TestErrorsOfTheIndexAreTold(t *testing.T) {
 	l := newLibrary(t, map[string]string{"a.md": "a"})
-	l.idx.beforeWrite = func(index.Batch) error { return index.ErrBusy }
-	if _, err := Add(context.Background(), l.idx, []string{l.path("a.md")}, Options{}, nil); !errors.Is(err, index.ErrBusy) {
+	l.idx.beforeWrite = func(index.Batch) error { return fault.ErrBusy }
+	if _, err := Add(context.Background(), l.idx, []string{l.path("a.md")}, Options{}, nil); !errors.Is(err, fault.ErrBusy) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"quarry/server/fault"
 	"quarry/server/index"
 )
 
@@ -71,7 +72,7 @@ func (c *copying) compare(ctx context.Context, version string) error {
 	}
 	c.result.Documents, c.result.Chunks = there.Documents, there.Chunks
 	if here.Documents != there.Documents || here.Chunks != there.Chunks {
-		return fmt.Errorf("%w: %d documents with %d passages instead of %d with %d", index.ErrDiffers, there.Documents, there.Chunks,
+		return fmt.Errorf("%w: %d documents with %d passages instead of %d with %d", fault.ErrDiffers, there.Documents, there.Chunks,
 			here.Documents, here.Chunks)
 	}
 	found := &c.result.Compared
@@ -84,7 +85,7 @@ func (c *copying) compare(ctx context.Context, version string) error {
 		found.SharedResults /= float64(found.Queries)
 	}
 	if 100*(found.Source-found.Target) > toleratedMisses*found.Queries {
-		return fmt.Errorf("%w: it finds %d of %d sampled documents among the first results, the library %d", index.ErrDiffers, found.Target,
+		return fmt.Errorf("%w: it finds %d of %d sampled documents among the first results, the library %d", fault.ErrDiffers, found.Target,
 			found.Queries, found.Source)
 	}
 	return nil

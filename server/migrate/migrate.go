@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"quarry/client/wire"
+	"quarry/server/fault"
 	"quarry/server/index"
 )
 
@@ -82,7 +83,7 @@ func Documents(ctx context.Context, from Source, to index.Index, options Options
 			return c.result, err
 		}
 	}
-	return c.result, index.ErrChanging
+	return c.result, fault.ErrChanging
 }
 
 type copying struct {
@@ -106,7 +107,7 @@ func (c *copying) begin(ctx context.Context) error {
 		return fmt.Errorf("read the state of the target: %w", err)
 	}
 	if text := stored[stateKey]; text == "" && there.Documents > 0 {
-		return fmt.Errorf("copy the documents: %w", index.ErrInUse)
+		return fmt.Errorf("copy the documents: %w", fault.ErrInUse)
 	} else if text != "" {
 		if err := wire.Unmarshal([]byte(text), &c.state); err != nil {
 			return fmt.Errorf("read the state of the target: %w", err)
@@ -118,7 +119,7 @@ func (c *copying) begin(ctx context.Context) error {
 			return fmt.Errorf("read the state of the target: %w", err)
 		}
 		if now != c.state.Done {
-			return fmt.Errorf("copy the documents: %w", index.ErrInUse)
+			return fmt.Errorf("copy the documents: %w", fault.ErrInUse)
 		}
 		c.state = state{}
 	}

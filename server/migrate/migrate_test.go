@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"quarry/internal/testkit/indextest"
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/embedded"
 	"quarry/server/index/shared"
@@ -224,7 +225,7 @@ func TestChangesMeanwhile(t *testing.T) {
 		write(t, from, index.Batch{Upsert: []index.Document{{ID: "always", Source: "file", Title: fmt.Sprint(n)}}})
 		return nil
 	}
-	if _, err := run(t, from, to, Options{}); !errors.Is(err, index.ErrChanging) {
+	if _, err := run(t, from, to, Options{}); !errors.Is(err, fault.ErrChanging) {
 		t.Errorf("a library that always changes: %v", err)
 	}
 	to.before = func(int) error { return nil }
@@ -237,14 +238,14 @@ func TestTargetInUse(t *testing.T) {
 	to := open(t)
 	write(t, to, index.Batch{Upsert: []index.Document{w.Document(9)}})
 	for _, options := range []Options{{}, {DryRun: true}} {
-		if _, err := run(t, from, to, options); !errors.Is(err, index.ErrInUse) {
+		if _, err := run(t, from, to, options); !errors.Is(err, fault.ErrInUse) {
 			t.Errorf("a target with documents of its own: %v", err)
 		}
 	}
 	to = open(t)
 	must(t, from, to)
 	write(t, to, index.Batch{Upsert: []index.Document{w.Document(9)}})
-	if _, err := run(t, from, to, Options{}); !errors.Is(err, index.ErrInUse) {
+	if _, err := run(t, from, to, Options{}); !errors.Is(err, fault.ErrInUse) {
 		t.Errorf("a target that was changed since: %v", err)
 	}
 	if documents, _ := all(t, to); len(documents) != 4 {
@@ -270,7 +271,7 @@ func TestTargetThatFindsNothing(t *testing.T) {
 	from, _ := filled(t, 40)
 	to := forgetful{open(t)}
 	result, err := run(t, from, to, Options{})
-	if !errors.Is(err, index.ErrDiffers) || result.Compared.Source == 0 || result.Compared.Target != 0 {
+	if !errors.Is(err, fault.ErrDiffers) || result.Compared.Source == 0 || result.Compared.Target != 0 {
 		t.Errorf("%v: %+v", err, result.Compared)
 	}
 	if state, err := to.Cursors(t.Context(), stateKey); err != nil || state[stateKey] == "" {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"quarry/server/fault"
 	"quarry/server/index"
 )
 
@@ -31,7 +32,7 @@ func (p Part) Replace(ctx context.Context, documents index.Index) error {
 		return err
 	}
 	if last := stored[key]; last == "" && now > 0 || last != "" && last != begun && last != strconv.FormatInt(now, 10) {
-		return fmt.Errorf("copy the %s: %w", p.Name, index.ErrInUse)
+		return fmt.Errorf("copy the %s: %w", p.Name, fault.ErrInUse)
 	}
 	remember := func(value string) error {
 		if _, err := documents.Write(ctx, index.Batch{Cursors: map[string]string{key: value}}); err != nil {
@@ -51,7 +52,7 @@ func (p Part) Replace(ctx context.Context, documents index.Index) error {
 	return remember(strconv.FormatInt(now, 10))
 }
 
-// Check returns index.ErrInUse if others have changed the documents of a target.
+// Check returns fault.ErrInUse if others have changed the documents of a target.
 func Check(ctx context.Context, documents index.Index) error {
 	c := &copying{to: documents}
 	return c.begin(ctx)

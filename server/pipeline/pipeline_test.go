@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/server/fault"
 	"quarry/server/index"
 )
 
@@ -65,7 +66,7 @@ func (s *shelf) Documents(_ context.Context, ids []string, _ index.Access) (foun
 
 func (s *shelf) Chunks(_ context.Context, id string, from, to int, _ index.Access) ([]index.Chunk, error) {
 	if _, ok := s.documents[id]; !ok {
-		return nil, index.ErrNotFound
+		return nil, fault.ErrNotFound
 	}
 	return s.chunks[id][from : to+1], nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/internal/text"
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/llm"
 )
@@ -123,7 +124,7 @@ func describe(id int, d index.Stored) shownSection {
 // text returns a run of chunks as one text of at most most tokens; "" if the document was removed meanwhile.
 func (r *run) text(ctx context.Context, document string, from, to, most int) (string, error) {
 	chunks, err := r.snapshot.Chunks(ctx, document, from, to, r.Access)
-	if errors.Is(err, index.ErrNotFound) || errors.Is(err, index.ErrDamaged) || err == nil && len(chunks) == 0 {
+	if errors.Is(err, fault.ErrNotFound) || errors.Is(err, fault.ErrDamaged) || err == nil && len(chunks) == 0 {
 		return "", nil
 	}
 	if err != nil {

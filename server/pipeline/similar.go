@@ -7,11 +7,12 @@ import (
 	"strings"
 
 	"quarry/client/wire"
+	"quarry/server/fault"
 	"quarry/server/index"
 )
 
 // like prepares a search for passages like one: the question is that passage's rarest words, beside its vector where there
-// is one. Its own document is left out. The error is index.ErrNotFound for a passage that the caller may not see.
+// is one. Its own document is left out. The error is fault.ErrNotFound for a passage that the caller may not see.
 func (r *run) like(ctx context.Context) error {
 	if r.Search.SimilarTo == "" {
 		return nil
@@ -32,7 +33,7 @@ func (r *run) like(ctx context.Context) error {
 // passageNamed reads a ref: an id that exists whole wins, and means the document's first passage.
 func (r *run) passageNamed(ctx context.Context, ref string) (found index.Likeness, id string, err error) {
 	found, err = r.snapshot.Like(ctx, ref, 0, r.Access)
-	if !errors.Is(err, index.ErrNotFound) {
+	if !errors.Is(err, fault.ErrNotFound) {
 		return found, ref, err
 	}
 	id, chunk, ok := wire.SplitRef(ref)

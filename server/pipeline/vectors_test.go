@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/llm"
 )
@@ -145,7 +146,7 @@ func TestVectorsFailOpen(t *testing.T) {
 		"late":         {fail: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, code: wire.NoteStageTimeout},
 		"fails":        {fail: func(context.Context) error { return errors.New("no") }, code: wire.NoteStageFailed},
 		"panics":       {fail: func(context.Context) error { panic("no") }, code: wire.NoteStageFailed},
-		"index damage": {index: index.ErrDamaged, code: wire.NoteStageFailed},
+		"index damage": {index: fault.ErrDamaged, code: wire.NoteStageFailed},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			shelf, request := withVectors(), vectorSearch("roll back")

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode"
 
+	"quarry/server/fault"
 	"quarry/server/index"
 )
 
@@ -108,7 +109,7 @@ func (r *run) versions(ctx context.Context, pair [2]string) (older, newer *index
 	var triples [2]map[[3]string]bool
 	for i, d := range []*index.Stored{older, newer} {
 		chunks, err := r.snapshot.Chunks(ctx, d.ID, 0, comparedChunks-1, r.Access)
-		if err != nil && !errors.Is(err, index.ErrNotFound) && !errors.Is(err, index.ErrDamaged) {
+		if err != nil && !errors.Is(err, fault.ErrNotFound) && !errors.Is(err, fault.ErrDamaged) {
 			return nil, nil, fmt.Errorf("compare versions: %w", err)
 		}
 		triples[i] = triplesOf(chunks)

@@ -22,7 +22,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"quarry/server/index"
+	"quarry/server/fault"
 )
 
 func TestMeaningOfAnswers(t *testing.T) {
@@ -31,18 +31,18 @@ func TestMeaningOfAnswers(t *testing.T) {
 		meaning error
 		remedy  string
 	}{
-		"25006": {index.ErrReadOnly, "use the primary server"}, "53100": {index.ErrDiskFull, "free space"},
-		"53300": {index.ErrUnavailable, "lower pool_max_conns"}, "28P01": {index.ErrUnavailable, "correct the user and password"},
-		"57P03": {index.ErrUnavailable, "when PostgreSQL has started"}, "42501": {index.ErrReadOnly, "GRANT CREATE"},
-		"3D000": {index.ErrUnavailable, "create the database"}, "55P03": {index.ErrBusy, ""}, "40P01": {index.ErrBusy, ""},
-		"42P01": {index.ErrDamaged, ""}, "XX001": {index.ErrDamaged, ""}, "57P01": {index.ErrUnavailable, ""},
+		"25006": {fault.ErrReadOnly, "use the primary server"}, "53100": {fault.ErrDiskFull, "free space"},
+		"53300": {fault.ErrUnavailable, "lower pool_max_conns"}, "28P01": {fault.ErrUnavailable, "correct the user and password"},
+		"57P03": {fault.ErrUnavailable, "when PostgreSQL has started"}, "42501": {fault.ErrReadOnly, "GRANT CREATE"},
+		"3D000": {fault.ErrUnavailable, "create the database"}, "55P03": {fault.ErrBusy, ""}, "40P01": {fault.ErrBusy, ""},
+		"42P01": {fault.ErrDamaged, ""}, "XX001": {fault.ErrDamaged, ""}, "57P01": {fault.ErrUnavailable, ""},
 	} {
 		err := p.explain(fmt.Errorf("write: %w", &pgconn.PgError{Code: code, Message: "because"}))
 		if !errors.Is(err, want.meaning) || !strings.Contains(err.Error(), want.remedy) || !strings.Contains(err.Error(), "because") {
 			t.Errorf("%s: %v", code, err)
 		}
 	}
-	if err := p.explain(&pgconn.PgError{Code: "23505"}); errors.Is(err, index.ErrUnavailable) || p.explain(nil) != nil {
+	if err := p.explain(&pgconn.PgError{Code: "23505"}); errors.Is(err, fault.ErrUnavailable) || p.explain(nil) != nil {
 		t.Errorf("a violated constraint: %v", err)
 	}
 }
@@ -120,7 +120,7 @@ func TestCertificates(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = pool.db.PingContext(context.Background())
-		if !errors.Is(err, index.ErrUnavailable) || !strings.Contains(fmt.Sprint(err), want) || !strings.Contains(fmt.Sprint(err), "sslrootcert") {
+		if !errors.Is(err, fault.ErrUnavailable) || !strings.Contains(fmt.Sprint(err), want) || !strings.Contains(fmt.Sprint(err), "sslrootcert") {
 			t.Errorf("%s: %v", parameters, err)
 		}
 		_ = pool.Close()

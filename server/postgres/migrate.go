@@ -12,7 +12,7 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/database"
 
-	"quarry/server/index"
+	"quarry/server/fault"
 	"quarry/server/sqldb"
 )
 
@@ -42,8 +42,8 @@ func (p *Pool) migrate(ctx context.Context, store string, migrations fs.FS) (new
 	case current > newest:
 		return 0, p.newer(current, newest)
 	case p.readOnly:
-		return 0, fmt.Errorf("open %s: %w, and %w: its tables must be migrated from version %d to %d first", p, index.ErrReadOnly,
-			index.ErrOlder, current, newest)
+		return 0, fmt.Errorf("open %s: %w, and %w: its tables must be migrated from version %d to %d first", p, fault.ErrReadOnly,
+			fault.ErrOlder, current, newest)
 	}
 	return newest, p.explain(p.underLock(ctx, func(conn *sql.Conn) error {
 		current, err := version(ctx, conn, store) // another process may have been faster
@@ -121,5 +121,5 @@ func version(ctx context.Context, q sqldb.Querier, store string) (int, error) {
 }
 
 func (p *Pool) newer(found, known int) error {
-	return fmt.Errorf("open %s: %w (schema version %d, this program knows %d)", p, index.ErrNewer, found, known)
+	return fmt.Errorf("open %s: %w (schema version %d, this program knows %d)", p, fault.ErrNewer, found, known)
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"quarry/server/index"
+	"quarry/server/fault"
 	"quarry/server/sqldb"
 )
 
@@ -151,7 +151,7 @@ type DB struct {
 }
 
 // Store returns the database of a store, and migrates its tables first. Migrations has goose's SQL files at its root.
-// Errors: those of sqldb.DB, and index.ErrOlder if a pool for reading needs a migration.
+// Errors: those of sqldb.DB, and fault.ErrOlder if a pool for reading needs a migration.
 func (p *Pool) Store(ctx context.Context, store string, migrations fs.FS) (*DB, error) {
 	newest, err := p.migrate(ctx, store, migrations)
 	if err != nil {
@@ -215,7 +215,7 @@ func (p *Pool) connectError(err error) error {
 		reason, remedy = rootOf(err).Error(), "check directory.url"
 	}
 	return &Error{Doing: "connect to " + p.address, Reason: reason, Remedy: remedy,
-		err: errors.Join(index.ErrUnavailable, err)}
+		err: errors.Join(fault.ErrUnavailable, err)}
 }
 
 // rootOf returns the innermost error, whose text has no settings of the connection.

@@ -18,7 +18,7 @@ import (
 	"testing/fstest"
 
 	"quarry/internal/testkit/postgrestest"
-	"quarry/server/index"
+	"quarry/server/fault"
 	"quarry/server/postgres"
 	"quarry/server/sqldb"
 )
@@ -79,7 +79,7 @@ func TestOneProcessMigrates(t *testing.T) {
 func TestSchemasOfOtherVersions(t *testing.T) {
 	place := t.TempDir()
 	pool, reading := postgrestest.Open(t, place, false), postgrestest.Open(t, place, true)
-	if _, err := reading.Store(t.Context(), "notes", migrations()); !errors.Is(err, index.ErrOlder) || !errors.Is(err, index.ErrReadOnly) {
+	if _, err := reading.Store(t.Context(), "notes", migrations()); !errors.Is(err, fault.ErrOlder) || !errors.Is(err, fault.ErrReadOnly) {
 		t.Errorf("nothing there: %v", err)
 	}
 	old := store(t, pool, migrations())
@@ -87,21 +87,21 @@ func TestSchemasOfOtherVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	newer := migrations("ALTER TABLE notes ADD COLUMN more TEXT;")
-	if _, err := reading.Store(t.Context(), "notes", newer); !errors.Is(err, index.ErrOlder) {
+	if _, err := reading.Store(t.Context(), "notes", newer); !errors.Is(err, fault.ErrOlder) {
 		t.Errorf("an older schema, read-only: %v", err)
 	}
 	store(t, pool, newer)
-	if _, err := pool.Store(t.Context(), "notes", migrations()); !errors.Is(err, index.ErrNewer) {
+	if _, err := pool.Store(t.Context(), "notes", migrations()); !errors.Is(err, fault.ErrNewer) {
 		t.Errorf("a newer schema: %v", err)
 	}
-	if err := add(t.Context(), old, "two"); !errors.Is(err, index.ErrNewer) {
+	if err := add(t.Context(), old, "two"); !errors.Is(err, fault.ErrNewer) {
 		t.Errorf("writing to a schema that became newer: %v", err)
 	}
 	read := store(t, reading, newer)
-	if err := add(t.Context(), read, "three"); !errors.Is(err, index.ErrReadOnly) || count(t, read) != 1 {
+	if err := add(t.Context(), read, "three"); !errors.Is(err, fault.ErrReadOnly) || count(t, read) != 1 {
 		t.Errorf("writing to a read-only pool: %v", err)
 	}
-	if _, err := read.Pool().Exec("DELETE FROM notes"); !errors.Is(sqldb.Explain(err), index.ErrReadOnly) {
+	if _, err := read.Pool().Exec("DELETE FROM notes"); !errors.Is(sqldb.Explain(err), fault.ErrReadOnly) {
 		t.Errorf("writing past Update: %v", err)
 	}
 }
@@ -317,7 +317,7 @@ func TestConnectionErrors(t *testing.T) {
 			}
 			defer func() { _ = pool.Close() }()
 			_, err = pool.Store(t.Context(), "notes", migrations())
-			if !errors.Is(err, index.ErrUnavailable) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), secret) {
+			if !errors.Is(err, fault.ErrUnavailable) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), secret) {
 				t.Errorf("%v", err)
 			}
 		})

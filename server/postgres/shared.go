@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"quarry/internal/guard"
-	"quarry/server/index"
+	"quarry/server/fault"
 	"quarry/server/sqldb"
 )
 
@@ -138,7 +138,7 @@ func (p *Pool) renew(work context.Context, name, holder string, end context.Canc
 		case err == nil && mine:
 			renewed = begun
 		case err == nil, time.Since(renewed) > leaseTime-2*leaseRenew:
-			end(fmt.Errorf("the lease of %s ended: %w", name, cmp.Or(err, index.ErrBusy)))
+			end(fmt.Errorf("the lease of %s ended: %w", name, cmp.Or(err, fault.ErrBusy)))
 			return
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"quarry/server/index"
+	"quarry/server/fault"
 )
 
 const (
@@ -34,7 +34,7 @@ const (
 // keeps Updates of the same store apart. Waiting for it here takes only one connection of the process.
 func (db *DB) Update(ctx context.Context, change func(*sql.Tx) error) error {
 	if db.ReadOnly() {
-		return index.ErrReadOnly
+		return fault.ErrReadOnly
 	}
 	select {
 	case db.waiting <- struct{}{}:

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"quarry/server/index"
+	"quarry/server/fault"
 	"quarry/server/sqldb"
 	"quarry/server/sqlite"
 )
@@ -69,7 +69,7 @@ func TestQueries(t *testing.T) {
 			t.Errorf("%s: %v, %v", query, got, err)
 		}
 	}
-	if _, err := sqldb.Select(ctx, db.Reader, sqldb.Column[string], "SELECT text FROM missing"); !errors.Is(err, index.ErrDamaged) {
+	if _, err := sqldb.Select(ctx, db.Reader, sqldb.Column[string], "SELECT text FROM missing"); !errors.Is(err, fault.ErrDamaged) {
 		t.Errorf("Select from a missing table: %v", err)
 	}
 }

@@ -22,15 +22,15 @@ import (
 	driver "modernc.org/sqlite"
 	codes "modernc.org/sqlite/lib"
 
-	"quarry/server/index"
+	"quarry/server/fault"
 )
 
 // DB is an open database.
 type DB interface {
 	// Update runs change in one transaction, which no other Update of any process overlaps, and commits it durably. After
 	// an error nothing has changed. On a server, change may run several times, each time in a new transaction. Errors:
-	// index.ErrBusy, index.ErrReadOnly, index.ErrNewer if a newer version of the program has migrated the database,
-	// index.ErrDiskFull, index.ErrUnavailable, and those of change.
+	// fault.ErrBusy, fault.ErrReadOnly, fault.ErrNewer if a newer version of the program has migrated the database,
+	// fault.ErrDiskFull, fault.ErrUnavailable, and those of change.
 	Update(ctx context.Context, change func(*sql.Tx) error) error
 	// Pool returns the connections for reading.
 	Pool() *sql.DB
@@ -48,8 +48,8 @@ type Version struct {
 	Number int64
 }
 
-// Explain wraps an error of a driver or the system in index.ErrBusy, index.ErrReadOnly, index.ErrDiskFull,
-// index.ErrDamaged or index.ErrUnavailable. It returns other errors unchanged.
+// Explain wraps an error of a driver or the system in fault.ErrBusy, fault.ErrReadOnly, fault.ErrDiskFull,
+// fault.ErrDamaged or fault.ErrUnavailable. It returns other errors unchanged.
 func Explain(err error) error {
 	meaning := meaningOf(err)
 	if meaning == nil || errors.Is(err, meaning) {
@@ -60,7 +60,7 @@ func Explain(err error) error {
 
 func meaningOf(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return index.ErrDiskFull
+		return fault.ErrDiskFull
 	}
 	var file *driver.Error
 	if errors.As(err, &file) {
@@ -79,21 +79,21 @@ const primaryCode = 0xff
 func meaningOfSQLite(failure *driver.Error) error {
 	switch failure.Code() {
 	case codes.SQLITE_IOERR_READ, codes.SQLITE_IOERR_SHORT_READ, codes.SQLITE_IOERR_CORRUPTFS, codes.SQLITE_IOERR_DATA:
-		return index.ErrDamaged
+		return fault.ErrDamaged
 	}
 	switch failure.Code() & primaryCode {
 	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED:
-		return index.ErrBusy
+		return fault.ErrBusy
 	case codes.SQLITE_READONLY:
-		return index.ErrReadOnly
+		return fault.ErrReadOnly
 	case codes.SQLITE_FULL:
-		return index.ErrDiskFull
+		return fault.ErrDiskFull
 	case codes.SQLITE_CORRUPT, codes.SQLITE_NOTADB:
-		return index.ErrDamaged
+		return fault.ErrDamaged
 	case codes.SQLITE_ERROR:
 		// The program's statements match its schema, so the schema is damaged.
 		if strings.Contains(failure.Error(), "no such column") || strings.Contains(failure.Error(), "no such table") {
-			return index.ErrDamaged
+			return fault.ErrDamaged
 		}
 	}
 	return nil
@@ -103,17 +103,17 @@ func meaningOfSQLite(failure *driver.Error) error {
 func meaningOfState(state string) error {
 	switch state {
 	case "40001", "40P01", "55P03", "57014": // serialization, deadlock, lock timeout, statement timeout
-		return index.ErrBusy
+		return fault.ErrBusy
 	case "25006", "42501": // read-only transaction, insufficient privilege
-		return index.ErrReadOnly
+		return fault.ErrReadOnly
 	case "53100":
-		return index.ErrDiskFull
+		return fault.ErrDiskFull
 	case "XX001", "XX002", "42P01", "42703": // corrupted data or index; no such table or column, as above
-		return index.ErrDamaged
+		return fault.ErrDamaged
 	}
 	switch state[:2] {
 	case "08", "28", "3D", "53", "57": // connection, authorization, no such database, out of resources, shutdown
-		return index.ErrUnavailable
+		return fault.ErrUnavailable
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"quarry/server/index"
+	"quarry/server/fault"
 )
 
 // MakeFolder durably creates a private folder and its missing parents.
@@ -46,7 +46,7 @@ func refuseNetwork(path string, nameOf func(folder string) (string, error)) erro
 		return nil
 	}
 	return fmt.Errorf("open %s: %w (%s): set QUARRY_HOME to a folder on a local disk", path,
-		index.ErrNetworkFileSystem, name)
+		fault.ErrNetworkFileSystem, name)
 }
 
 // nearestFolder returns the folder, or its nearest parent that exists.

@@ -15,7 +15,7 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/pressly/goose/v3"
 
-	"quarry/server/index"
+	"quarry/server/fault"
 	"quarry/server/sqldb"
 )
 
@@ -59,7 +59,7 @@ func (db *DB) runMigrations(ctx context.Context, timeout time.Duration, provider
 	err := whileBusy(ctx, timeout, func() (err error) {
 		if locked := db.path == ""; !locked {
 			if locked, err = lock.TryLock(); err == nil && !locked {
-				err = index.ErrBusy
+				err = fault.ErrBusy
 			}
 		}
 		if err != nil {
@@ -91,12 +91,12 @@ func (db *DB) userVersion(ctx context.Context, q interface {
 	return version, nil
 }
 
-// whileBusy calls try again after a pause for as long as it returns index.ErrBusy, up to a timeout.
+// whileBusy calls try again after a pause for as long as it returns fault.ErrBusy, up to a timeout.
 func whileBusy(ctx context.Context, timeout time.Duration, try func() error) error {
 	for deadline := time.Now().Add(timeout); ; {
 		err := try()
 		switch {
-		case !errors.Is(err, index.ErrBusy) || time.Now().After(deadline):
+		case !errors.Is(err, fault.ErrBusy) || time.Now().After(deadline):
 			return err
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -110,7 +110,7 @@ func whileBusy(ctx context.Context, timeout time.Duration, try func() error) err
 }
 
 func (db *DB) newer(found int) error {
-	return fmt.Errorf("open %s: %w (schema version %d, this program knows %d)", db.name(), index.ErrNewer, found,
+	return fmt.Errorf("open %s: %w (schema version %d, this program knows %d)", db.name(), fault.ErrNewer, found,
 		db.newest)
 }
 
@@ -128,7 +128,7 @@ func (db *DB) readOlder(ctx context.Context, migrations fs.FS, sources []*goose.
 		tables := tablesOf(string(text))
 		if tables == nil || current == 0 {
 			return fmt.Errorf("open %s: %w, and %w: its schema must be migrated from version %d to %d first",
-				db.name(), index.ErrReadOnly, index.ErrOlder, current, db.newest)
+				db.name(), fault.ErrReadOnly, fault.ErrOlder, current, db.newest)
 		}
 		db.missing = append(db.missing, tables...)
 	}

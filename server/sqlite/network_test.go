@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"quarry/server/index"
+	"quarry/server/fault"
 )
 
 func TestNetworkFileSystemIsRefused(t *testing.T) {
@@ -18,7 +18,7 @@ func TestNetworkFileSystemIsRefused(t *testing.T) {
 		return "NFS", nil
 	}
 	_, err := Open(t.Context(), options)
-	if !errors.Is(err, index.ErrNetworkFileSystem) {
+	if !errors.Is(err, fault.ErrNetworkFileSystem) {
 		t.Fatalf("got %v, want ErrNetworkFileSystem", err)
 	}
 	for _, part := range []string{"NFS", "QUARRY_HOME"} {

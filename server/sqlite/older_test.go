@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"quarry/server/index"
+	"quarry/server/fault"
 )
 
 const addsTables = "-- a table; and another\nCREATE TABLE moods (note INTEGER PRIMARY KEY REFERENCES notes (id), mood TEXT NOT NULL) STRICT; -- one; each\n" +
@@ -50,7 +50,7 @@ func TestAnOlderSchemaIsRead(t *testing.T) {
 			t.Errorf("a reader did %s", statement)
 		}
 	}
-	if err := addNote(db, "three"); !errors.Is(err, index.ErrReadOnly) {
+	if err := addNote(db, "three"); !errors.Is(err, fault.ErrReadOnly) {
 		t.Errorf("writing: %v, want ErrReadOnly", err)
 	}
 	version := 0
@@ -66,7 +66,7 @@ func TestAnOlderSchemaThatCannotBeRead(t *testing.T) {
 	for _, text := range []string{"ALTER TABLE notes ADD COLUMN mood TEXT;\n", "CREATE TABLE a (b);\nUPDATE notes SET text = '';\n",
 		"CREATE VIEW a AS SELECT 1;\n"} {
 		_, err := Open(t.Context(), Options{Path: path, ReadOnly: true, Migrations: migrations(text)})
-		if !errors.Is(err, index.ErrReadOnly) || !errors.Is(err, index.ErrOlder) {
+		if !errors.Is(err, fault.ErrReadOnly) || !errors.Is(err, fault.ErrOlder) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -74,7 +74,7 @@ func TestAnOlderSchemaThatCannotBeRead(t *testing.T) {
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(t.Context(), Options{Path: empty, ReadOnly: true, Migrations: migrations()}); !errors.Is(err, index.ErrOlder) {
+	if _, err := Open(t.Context(), Options{Path: empty, ReadOnly: true, Migrations: migrations()}); !errors.Is(err, fault.ErrOlder) {
 		t.Errorf("nothing was ever made there: %v", err)
 	}
 }

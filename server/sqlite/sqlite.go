@@ -19,11 +19,11 @@ import (
 	"github.com/google/uuid"
 	driver "modernc.org/sqlite"
 
-	"quarry/server/index"
+	"quarry/server/fault"
 	"quarry/server/sqldb"
 )
 
-// DefaultBusyTimeout is how long a statement waits for another process's lock before it fails with index.ErrBusy.
+// DefaultBusyTimeout is how long a statement waits for another process's lock before it fails with fault.ErrBusy.
 const DefaultBusyTimeout = 10 * time.Second
 
 // lockWait is how long a write waits for another process's lock at a time, and so at most after its context is done.
@@ -73,9 +73,9 @@ type DB struct {
 	watch       watch
 }
 
-// Open opens a database and migrates its schema. Errors: index.ErrNewer, index.ErrBusy,
-// index.ErrNetworkFileSystem, index.ErrOlder if a read-only database needs a migration that does more than add tables,
-// index.ErrDamaged, and fs.ErrNotExist for a missing file that is opened read-only.
+// Open opens a database and migrates its schema. Errors: fault.ErrNewer, fault.ErrBusy,
+// fault.ErrNetworkFileSystem, fault.ErrOlder if a read-only database needs a migration that does more than add tables,
+// fault.ErrDamaged, and fs.ErrNotExist for a missing file that is opened read-only.
 func Open(ctx context.Context, options Options) (*DB, error) {
 	if options.BusyTimeout == 0 {
 		options.BusyTimeout = DefaultBusyTimeout
@@ -132,7 +132,7 @@ func (db *DB) Close() error {
 // Update implements sqldb.DB. It runs change once, with the write lock.
 func (db *DB) Update(ctx context.Context, change func(*sql.Tx) error) error {
 	if db.readOnly {
-		return index.ErrReadOnly
+		return fault.ErrReadOnly
 	}
 	conn, err := db.Writer.Conn(ctx)
 	if err != nil {
@@ -252,7 +252,7 @@ func canBeImmutable(path string) (bool, error) {
 	// Reading the log needs its index, which exists while the log is in use.
 	if _, err := os.Stat(path + "-shm"); err != nil {
 		return false, fmt.Errorf("open %s: %w, and its write-ahead log has changes: open it once "+
-			"with write permission for its folder", path, index.ErrReadOnly)
+			"with write permission for its folder", path, fault.ErrReadOnly)
 	}
 	return false, nil
 }

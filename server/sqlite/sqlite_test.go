@@ -16,7 +16,7 @@ import (
 	"testing/fstest"
 	"time"
 
-	"quarry/server/index"
+	"quarry/server/fault"
 	"quarry/server/sqldb"
 )
 
@@ -138,7 +138,7 @@ func TestReadersSeeOneState(t *testing.T) {
 	if got := countNotes(t, db.Reader); got != before+1 {
 		t.Errorf("a new reader sees %d notes, want %d", got, before+1)
 	}
-	if _, err := db.Reader.Exec("INSERT INTO notes (text) VALUES ('x')"); !errors.Is(sqldb.Explain(err), index.ErrReadOnly) {
+	if _, err := db.Reader.Exec("INSERT INTO notes (text) VALUES ('x')"); !errors.Is(sqldb.Explain(err), fault.ErrReadOnly) {
 		t.Errorf("writing through a reader: %v, want ErrReadOnly", err)
 	}
 }
@@ -194,7 +194,7 @@ func TestCopyStaysAsItIs(t *testing.T) {
 	if got := countNotes(t, tx); got != 1 {
 		t.Errorf("the copy has %d notes, want 1", got)
 	}
-	if err := addNote(frozen, "three"); !errors.Is(err, index.ErrReadOnly) {
+	if err := addNote(frozen, "three"); !errors.Is(err, fault.ErrReadOnly) {
 		t.Errorf("writing to a copy: %v, want ErrReadOnly", err)
 	}
 }
@@ -215,10 +215,10 @@ func TestMigratesStepByStep(t *testing.T) {
 	if err := db.Reader.QueryRow("SELECT mood FROM notes").Scan(&mood); err != nil || mood != "calm" {
 		t.Fatalf("mood %q, %v", mood, err)
 	}
-	if err := addNote(old, "two"); !errors.Is(err, index.ErrNewer) {
+	if err := addNote(old, "two"); !errors.Is(err, fault.ErrNewer) {
 		t.Errorf("the older program, still open, writes: %v, want ErrNewer", err)
 	}
-	if _, err := Open(t.Context(), Options{Path: path, Migrations: migrations()}); !errors.Is(err, index.ErrNewer) {
+	if _, err := Open(t.Context(), Options{Path: path, Migrations: migrations()}); !errors.Is(err, fault.ErrNewer) {
 		t.Errorf("an older program opens it: %v, want ErrNewer", err)
 	}
 }
@@ -299,7 +299,7 @@ func TestReadOnly(t *testing.T) {
 	if got := countNotes(t, reader.Reader); got != 1 {
 		t.Errorf("the read-only one sees %d notes, want what was just committed", got)
 	}
-	if err := addNote(reader, "two"); !errors.Is(err, index.ErrReadOnly) {
+	if err := addNote(reader, "two"); !errors.Is(err, fault.ErrReadOnly) {
 		t.Errorf("writing: %v, want ErrReadOnly", err)
 	}
 	if !reader.ReadOnly() || writer.ReadOnly() {
@@ -307,7 +307,7 @@ func TestReadOnly(t *testing.T) {
 	}
 	more := migrations("ALTER TABLE notes ADD COLUMN mood TEXT;\n")
 	if _, err := Open(t.Context(), Options{Path: path, Migrations: more, ReadOnly: true}); !errors.Is(err,
-		index.ErrReadOnly) {
+		fault.ErrReadOnly) {
 		t.Errorf("a migration is due but read-only: %v, want ErrReadOnly", err)
 	}
 }
@@ -361,7 +361,7 @@ func TestLogThatCannotBeFoldedIn(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.Chmod(filepath.Dir(copied), 0o700) })
 	_, err := Open(t.Context(), Options{Path: copied, Migrations: migrations()})
-	if !errors.Is(err, index.ErrReadOnly) || !strings.Contains(err.Error(), "write-ahead log") {
+	if !errors.Is(err, fault.ErrReadOnly) || !strings.Contains(err.Error(), "write-ahead log") {
 		t.Errorf("got %v, want ErrReadOnly and why", err)
 	}
 }
@@ -374,7 +374,7 @@ func TestBusy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := addNote(second, "x"); !errors.Is(err, index.ErrBusy) {
+	if err := addNote(second, "x"); !errors.Is(err, fault.ErrBusy) {
 		t.Errorf("writing beside a writer: %v, want ErrBusy", err)
 	}
 	if err := tx.Rollback(); err != nil {
@@ -443,8 +443,8 @@ func TestNotADatabase(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Repeat("this is a letter to the editor. ", 200)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(t.Context(), Options{Path: path, Migrations: migrations()}); !errors.Is(err, index.ErrDamaged) {
-		t.Errorf("got %v, want index.ErrDamaged", err)
+	if _, err := Open(t.Context(), Options{Path: path, Migrations: migrations()}); !errors.Is(err, fault.ErrDamaged) {
+		t.Errorf("got %v, want fault.ErrDamaged", err)
 	}
 }
 
@@ -453,8 +453,8 @@ func TestDiskFull(t *testing.T) {
 	if _, err := db.Writer.Exec("PRAGMA max_page_count = 10"); err != nil {
 		t.Fatal(err)
 	}
-	if err := addNote(db, strings.Repeat("long ", 100_000)); !errors.Is(err, index.ErrDiskFull) {
-		t.Errorf("got %v, want index.ErrDiskFull", err)
+	if err := addNote(db, strings.Repeat("long ", 100_000)); !errors.Is(err, fault.ErrDiskFull) {
+		t.Errorf("got %v, want fault.ErrDiskFull", err)
 	}
 	if err := addNote(db, "short"); err != nil {
 		t.Errorf("afterwards: %v", err)
@@ -462,7 +462,7 @@ func TestDiskFull(t *testing.T) {
 }
 
 func TestExplain(t *testing.T) {
-	if err := sqldb.Explain(fmt.Errorf("write x: %w", syscall.ENOSPC)); !errors.Is(err, index.ErrDiskFull) {
+	if err := sqldb.Explain(fmt.Errorf("write x: %w", syscall.ENOSPC)); !errors.Is(err, fault.ErrDiskFull) {
 		t.Errorf("got %v", err)
 	}
 	plain := errors.New("plain")

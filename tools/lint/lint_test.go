@@ -7,7 +7,9 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -45,29 +47,30 @@ var mayImport = map[string][]string{
 	"internal/testkit":      {"client/...", "server/...", "internal/testkit/..."},
 	"internal/e2e":          {"ui", "ui/target", "internal/testkit/..."},
 	"server":                {"server/...", "client/wire"},
+	"server/fault":          {},
 	"server/index":          {},
-	"server/sqldb":          {"server/index", "client/wire"},
-	"server/sqlite":         {"server/index", "server/sqldb"},
-	"server/postgres":       {"server/index", "server/sqldb"},
+	"server/sqldb":          {"server/fault", "client/wire"},
+	"server/sqlite":         {"server/fault", "server/sqldb"},
+	"server/postgres":       {"server/fault", "server/sqldb"},
 	"server/index/analysis": {"server/index"},
 	"server/index/segment":  {"server/index", "server/index/analysis"},
 	"server/index/lexical":  {"server/index/..."},
 	"server/index/vector":   {"server/index", "server/index/segment"},
 	"server/index/codec":    {"server/index", "server/index/vector"},
-	"server/index/embedded": {"server/index/...", "server/sqldb", "server/sqlite"},
-	"server/index/shared":   {"server/index/...", "server/postgres", "server/sqldb", "server/sqlite"},
-	"server/index/weaviate": {"server/index/...", "client/wire"},
+	"server/index/embedded": {"server/fault", "server/index/...", "server/sqldb", "server/sqlite"},
+	"server/index/shared":   {"server/fault", "server/index/...", "server/postgres", "server/sqldb", "server/sqlite"},
+	"server/index/weaviate": {"server/fault", "server/index/...", "client/wire"},
 	"server/directory":      {"server/index", "server/postgres", "server/sqldb", "server/sqlite", "client/wire"},
 	"server/llm":            {"server/llm/static", "client/wire"},
 	"server/llm/static":     {"client/wire"},
 	"server/chat":           {"server/llm", "server/postgres", "server/sqldb", "server/sqlite", "client/wire"},
 	"server/metrics":        {},
-	"server/pipeline":       {"server/index", "server/llm", "client/wire"},
+	"server/pipeline":       {"server/fault", "server/index", "server/llm", "client/wire"},
 	"server/slack":          {"server/index/analysis", "server/pipeline", "client/wire"},
-	"server/ingest":         {"server/index", "server/ingest/...", "server/slack", "client/wire"},
+	"server/ingest":         {"server/fault", "server/index", "server/ingest/...", "server/slack", "client/wire"},
 	"server/sample":         {"server/index", "server/directory", "server/ingest", "client/wire"},
-	"server/api": {"server/index", "server/chat", "server/directory", "server/ingest", "server/llm", "server/metrics",
-		"server/pipeline", "client/wire"},
+	"server/api": {"server/fault", "server/index", "server/chat", "server/directory", "server/ingest", "server/llm",
+		"server/metrics", "server/pipeline", "client/wire"},
 	"tools": {"server/...", "client/...", "ui/...", "config", "tools/...", "internal/testkit/..."},
 }
 
@@ -176,6 +179,84 @@ func TestImportsRunOneWay(t *testing.T) {
 			if !allows(allowed, inner) {
 				t.Errorf("%s imports %s; %q may import only %v", f.path, imported, f.dir, allowed)
 			}
+		}
+	}
+}
+
+// TestFoldersHaveNoCircle: inside server, and inside ui, the first-level folders import each other one way only. Each
+// of their packages alone does, or the program would not compile.
+func TestFoldersHaveNoCircle(t *testing.T) {
+	files := moduleFiles(t)
+	for _, root := range []string{"server", "ui"} {
+		imports := map[string][]string{}
+		for _, f := range files {
+			from, below := strings.CutPrefix(f.dir, root+"/")
+			if !below || f.isTest {
+				continue
+			}
+			from, _, _ = strings.Cut(from, "/")
+			for _, spec := range f.content.Imports {
+				path, err := strconv.Unquote(spec.Path.Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				to, ours := strings.CutPrefix(path, module+"/"+root+"/")
+				to, _, _ = strings.Cut(to, "/")
+				if ours && to != from && !slices.Contains(imports[from], to) {
+					imports[from] = append(imports[from], to)
+				}
+			}
+		}
+		if len(imports) < 3 {
+			t.Errorf("only %d folders of %s import others", len(imports), root)
+		}
+		if found := circle(imports); found != nil {
+			t.Errorf("folders of %s import each other in a circle: %s", root, strings.Join(found, " → "))
+		}
+	}
+}
+
+// circle returns a path that ends where it begins, or nil if there is none.
+func circle(imports map[string][]string) []string {
+	done := map[string]bool{}
+	var path []string
+	var visit func(string) []string
+	visit = func(folder string) []string {
+		if at := slices.Index(path, folder); at >= 0 {
+			return append(path[at:], folder)
+		}
+		if done[folder] {
+			return nil
+		}
+		done[folder] = true
+		path = append(path, folder)
+		for _, next := range imports[folder] {
+			if found := visit(next); found != nil {
+				return found
+			}
+		}
+		path = path[:len(path)-1]
+		return nil
+	}
+	for _, folder := range slices.Sorted(maps.Keys(imports)) {
+		if found := visit(folder); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+func TestCircle(t *testing.T) {
+	for _, c := range []struct {
+		imports map[string][]string
+		want    string
+	}{
+		{map[string][]string{"a": {"b", "c"}, "b": {"c"}}, ""},
+		{map[string][]string{"a": {"b"}, "b": {"a"}}, "a b a"},
+		{map[string][]string{"a": {"d", "b"}, "b": {"c"}, "c": {"d", "b"}}, "b c b"},
+	} {
+		if got := strings.Join(circle(c.imports), " "); got != c.want {
+			t.Errorf("%v: %q, want %q", c.imports, got, c.want)
 		}
 	}
 }

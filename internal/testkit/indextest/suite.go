@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"quarry/server/fault"
 	"quarry/server/index"
 )
 
@@ -293,7 +294,7 @@ func checkDocuments(t *testing.T, s index.Snapshot, stored map[string]index.Docu
 			t.Errorf("texts of %s: %+v, want %+v", id, texts[i], want)
 		}
 		if !seen {
-			if !errors.Is(err, index.ErrNotFound) {
+			if !errors.Is(err, fault.ErrNotFound) {
 				t.Errorf("chunks of %s: %v, want not found", id, err)
 			}
 			continue

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"quarry/internal/guard"
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/codec"
 	"quarry/server/index/segment"
@@ -260,7 +261,7 @@ func (c *checkRun) structure(ctx context.Context) error {
 		if err := row.Scan(&problem); err != nil || problem == "ok" {
 			return err
 		}
-		return fmt.Errorf("%w: %s", index.ErrDamaged, problem)
+		return fmt.Errorf("%w: %s", fault.ErrDamaged, problem)
 	}, "PRAGMA integrity_check(1)")
 	if err != nil && !c.unreadable(err) {
 		return fmt.Errorf("check the database: %w", err)

@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"strings"
 
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/codec"
 	"quarry/server/index/segment"
@@ -78,13 +79,13 @@ func unsealOld(value, key []byte) ([]byte, error) {
 // unreadable reports whether an error means that stored data is damaged, and not that reading it failed. database/sql
 // has no type for a value that does not fit the variable it is read into.
 func unreadable(err error) bool {
-	return errors.Is(err, codec.ErrPacked) || errors.Is(err, index.ErrDamaged) ||
+	return errors.Is(err, codec.ErrPacked) || errors.Is(err, fault.ErrDamaged) ||
 		err != nil && strings.Contains(err.Error(), "sql: Scan error")
 }
 
 // errOrder: rows come in an order that they cannot be in. A damaged page that leads back to one before it would be read
 // for ever.
-var errOrder = fmt.Errorf("%w: its rows are out of order", index.ErrDamaged)
+var errOrder = fmt.Errorf("%w: its rows are out of order", fault.ErrDamaged)
 
 // documentKey is the key of the seal of a document's detail: all other columns of its row.
 func documentKey(s *stored) []byte {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"quarry/internal/testkit/longtest"
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/codec"
 )
@@ -93,7 +94,7 @@ func (w worn) expectRest(t testing.TB, x *Index) {
 	t.Helper()
 	s, err := x.Snapshot(t.Context())
 	if err != nil {
-		if !errors.Is(err, index.ErrDamaged) {
+		if !errors.Is(err, fault.ErrDamaged) {
 			t.Fatalf("the error does not say that the library is damaged: %v", err)
 		}
 		return
@@ -336,7 +337,7 @@ func TestEveryFlippedByteOfTheDatabaseIsFound(t *testing.T) {
 		t.Run(fmt.Sprint(round), func(t *testing.T) {
 			x, err := Open(t.Context(), Options{Dir: w.dir, Log: testLog(t)})
 			if err != nil {
-				if !errors.Is(err, index.ErrDamaged) {
+				if !errors.Is(err, fault.ErrDamaged) {
 					t.Errorf("opening: %v", err)
 				}
 				return
@@ -365,7 +366,7 @@ func TestALostDatabaseIsNoEmptyLibrary(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.dir = folder
-			if x, err := Open(t.Context(), Options{Dir: w.dir}); !errors.Is(err, index.ErrLost) || !strings.Contains(err.Error(), "doc") {
+			if x, err := Open(t.Context(), Options{Dir: w.dir}); !errors.Is(err, fault.ErrLost) || !strings.Contains(err.Error(), "doc") {
 				t.Errorf("opened %v, %v, want ErrLost", x, err)
 			}
 			if _, err := os.Stat(w.path(databaseName)); name == "missing" && !errors.Is(err, fs.ErrNotExist) {
@@ -392,9 +393,9 @@ func TestRightsOfDamagedDocuments(t *testing.T) {
 			t.Errorf("%q: %+v, %v", terms, found, err)
 		}
 		_, err = s.Chunks(t.Context(), "private", 0, 9, access)
-		want := index.ErrNotFound
+		want := fault.ErrNotFound
 		if len(found) == 1 {
-			want = index.ErrDamaged
+			want = fault.ErrDamaged
 		}
 		if !errors.Is(err, want) || len(s.Damage()) != len(found) {
 			t.Errorf("%q: %v, want %v; damage %+v", terms, err, want, s.Damage())

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/codec"
 	"quarry/server/index/segment"
@@ -32,7 +33,7 @@ func readMeta(ctx context.Context, db sqldb.Querier) (m meta, err error) {
 	err = get(ctx, db, []any{&m.store, &m.generation, &m.manifest, &m.documents, &m.chunks},
 		"SELECT store, generation, manifest, documents, chunks FROM meta WHERE id = 1")
 	if errors.Is(err, sql.ErrNoRows) {
-		err = fmt.Errorf("read the state of the library: %w", index.ErrDamaged)
+		err = fmt.Errorf("read the state of the library: %w", fault.ErrDamaged)
 	}
 	return m, err
 }

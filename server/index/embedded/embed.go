@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/codec"
 	"quarry/server/index/segment"
@@ -30,7 +31,7 @@ var errVectors = errors.New("invalid vectors")
 func (x *Index) Embed(ctx context.Context, model string, vectors index.Vectorise,
 	report func(index.Embedded)) error {
 	if x.ReadOnly() {
-		return fmt.Errorf("embed: %w", index.ErrReadOnly)
+		return fmt.Errorf("embed: %w", fault.ErrReadOnly)
 	}
 	if err := x.embeds.Acquire(ctx, 1); err != nil {
 		return fmt.Errorf("embed: %w", err)

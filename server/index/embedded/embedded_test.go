@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/codec"
 )
@@ -235,7 +236,7 @@ func TestAccessIsKeptInDocumentsAndChunks(t *testing.T) {
 			t.Errorf("%+v sees %d documents, want %d (%v)", test.access, len(found), test.want, err)
 		}
 		_, err = s.Chunks(t.Context(), "secret", 0, 0, test.access)
-		if (err == nil) != (test.want == 1) || err != nil && !errors.Is(err, index.ErrNotFound) {
+		if (err == nil) != (test.want == 1) || err != nil && !errors.Is(err, fault.ErrNotFound) {
 			t.Errorf("%+v reads chunks: %v", test.access, err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/codec"
 )
@@ -43,7 +44,7 @@ func exported(ctx context.Context, l *library, id string) (document index.Docume
 		document, lost, err = l.whole(ctx, found)
 	}
 	if err == nil && lost {
-		err = fmt.Errorf("document %q: %w", id, index.ErrDamaged)
+		err = fmt.Errorf("document %q: %w", id, fault.ErrDamaged)
 	}
 	return document, err
 }

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"quarry/internal/testkit/longtest"
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/segment"
 	"quarry/server/sqlite"
@@ -129,7 +130,7 @@ func TestFullDiskAtEveryCall(t *testing.T) {
 			}
 			return
 		}
-		if !errors.Is(err, index.ErrDiskFull) {
+		if !errors.Is(err, fault.ErrDiskFull) {
 			t.Fatalf("call %d fails: %v, want ErrDiskFull", failing, err)
 		}
 		expectOnlyWalrus(t, x, dir)
@@ -172,7 +173,7 @@ func TestFullDatabase(t *testing.T) {
 		large = append(large, document(fmt.Sprint("penguin", i), words(random, 200)))
 	}
 	_, err := x.Write(t.Context(), index.Batch{Upsert: large})
-	if !errors.Is(err, index.ErrDiskFull) {
+	if !errors.Is(err, fault.ErrDiskFull) {
 		t.Errorf("got %v, want ErrDiskFull", err)
 	}
 	expectOnlyWalrus(t, x, dir)

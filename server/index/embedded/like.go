@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/codec"
 	"quarry/server/index/lexical"
@@ -38,7 +39,7 @@ func (s *snapshot) Like(ctx context.Context, id string, chunk int, access index.
 			chunks, err = shown.library.readChunks(ctx, document, chunk, chunk)
 		}
 		if err == nil && (len(chunks) == 0 || chunks[0].Damaged) {
-			err = fmt.Errorf("passage %d of %q: %w", chunk, id, index.ErrNotFound)
+			err = fmt.Errorf("passage %d of %q: %w", chunk, id, fault.ErrNotFound)
 		}
 		if err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"quarry/server/fault"
 	"quarry/server/index"
 )
 
@@ -83,7 +84,7 @@ func TestLike(t *testing.T) {
 		}
 	}
 	for id, chunk := range map[string]int{"hidden": 0, "nowhere": 0, "a": 1, "b": -1} {
-		if _, err := s.Like(context.Background(), id, chunk, public); !errors.Is(err, index.ErrNotFound) {
+		if _, err := s.Like(context.Background(), id, chunk, public); !errors.Is(err, fault.ErrNotFound) {
 			t.Errorf("%s#%d: %v", id, chunk, err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"quarry/server/fault"
 	"quarry/server/index"
 )
 
@@ -26,10 +27,10 @@ func TestReadOnly(t *testing.T) {
 		t.Errorf("found %v", got)
 	}
 	if _, err := x.Write(t.Context(), index.Batch{Upsert: []index.Document{document("b")}}); !errors.Is(err,
-		index.ErrReadOnly) {
+		fault.ErrReadOnly) {
 		t.Errorf("writing: %v, want ErrReadOnly", err)
 	}
-	if _, err := x.UpdateAccess(t.Context(), []index.AccessPatch{{ID: "a"}}); !errors.Is(err, index.ErrReadOnly) {
+	if _, err := x.UpdateAccess(t.Context(), []index.AccessPatch{{ID: "a"}}); !errors.Is(err, fault.ErrReadOnly) {
 		t.Errorf("changing access: %v, want ErrReadOnly", err)
 	}
 	put(t, writer, document("b", "walrus"))
@@ -56,11 +57,11 @@ func TestNewerStoreIsRefused(t *testing.T) {
 	if _, err := x.db.Writer.Exec("PRAGMA user_version = 999"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(t.Context(), Options{Dir: dir}); !errors.Is(err, index.ErrNewer) {
+	if _, err := Open(t.Context(), Options{Dir: dir}); !errors.Is(err, fault.ErrNewer) {
 		t.Errorf("opening: %v, want ErrNewer", err)
 	}
 	if _, err := x.Write(t.Context(), index.Batch{Upsert: []index.Document{document("a")}}); !errors.Is(err,
-		index.ErrNewer) {
+		fault.ErrNewer) {
 		t.Errorf("writing: %v, want ErrNewer", err)
 	}
 }
@@ -170,7 +171,7 @@ func TestALibraryOfAnOlderVersionIsRead(t *testing.T) {
 		if s := stats(t, x); s.Documents != 1 || s.Vectors != 0 {
 			t.Errorf("version %d: %+v", version, s)
 		}
-		if _, err := x.Write(t.Context(), index.Batch{Upsert: []index.Document{document("b")}}); !errors.Is(err, index.ErrReadOnly) {
+		if _, err := x.Write(t.Context(), index.Batch{Upsert: []index.Document{document("b")}}); !errors.Is(err, fault.ErrReadOnly) {
 			t.Errorf("version %d: writing: %v, want ErrReadOnly", version, err)
 		}
 	}

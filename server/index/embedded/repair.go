@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/codec"
 	"quarry/server/index/segment"
@@ -24,7 +25,7 @@ const rebuildBytes = 64 << 20
 func (x *Index) repair(ctx context.Context, suspects *damagedError) error {
 	if x.ReadOnly() {
 		return fmt.Errorf("%w; open the library with write access to rebuild it: %w",
-			suspects, index.ErrReadOnly)
+			suspects, fault.ErrReadOnly)
 	}
 	x.log.Warn("the index is damaged and will be rebuilt from the stored documents", "cause", suspects)
 	if suspects.vectors {

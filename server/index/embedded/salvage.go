@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"quarry/server/index"
+	"quarry/server/fault"
 	"quarry/server/index/segment"
 	"quarry/server/sqldb"
 	"quarry/server/sqlite"
@@ -59,7 +59,7 @@ func salvageTables() []salvageTable {
 func (x *Index) salvage(ctx context.Context) error {
 	path := x.db.Path()
 	if path == "" {
-		return fmt.Errorf("repair the library in memory: %w", index.ErrDamaged)
+		return fmt.Errorf("repair the library in memory: %w", fault.ErrDamaged)
 	}
 	x.repairs.Lock()
 	defer x.repairs.Unlock()
@@ -318,7 +318,7 @@ func (t salvageTable) read(ctx context.Context, from *sql.Tx, yield func([]any) 
 	}, query, args...)
 }
 
-// refuseLoss returns index.ErrLost when the database is missing or empty although there are segments: an empty library in
+// refuseLoss returns fault.ErrLost when the database is missing or empty although there are segments: an empty library in
 // its place would hide that everything is lost. It names some of the documents that are still indexed.
 func refuseLoss(dir string) error {
 	info, err := os.Stat(filepath.Join(dir, databaseName))
@@ -347,6 +347,6 @@ func refuseLoss(dir string) error {
 			}
 		}
 	}
-	return fmt.Errorf("%w: %s; %d documents were in it, among them %s", index.ErrLost, filepath.Join(dir, databaseName), count,
+	return fmt.Errorf("%w: %s; %d documents were in it, among them %s", fault.ErrLost, filepath.Join(dir, databaseName), count,
 		strings.Join(some, ", "))
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/codec"
 	"quarry/server/index/lexical"
@@ -233,9 +234,9 @@ func (s *snapshot) Chunks(ctx context.Context, id string, from, to int, access i
 		case err != nil:
 			return err
 		case document == nil:
-			return fmt.Errorf("document %q: %w", id, index.ErrNotFound)
+			return fmt.Errorf("document %q: %w", id, fault.ErrNotFound)
 		case document.damaged != nil:
-			return fmt.Errorf("document %q: %w: %w", id, index.ErrDamaged, document.damaged)
+			return fmt.Errorf("document %q: %w: %w", id, fault.ErrDamaged, document.damaged)
 		}
 		chunks, err = shown.library.readChunks(ctx, document, from, to)
 		s.noteChunks(document, from, chunks)

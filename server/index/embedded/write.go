@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"quarry/internal/guard"
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/codec"
 	"quarry/server/index/segment"
@@ -20,7 +21,7 @@ const (
 )
 
 // Write implements index.Index. A document that the batch both stores and deletes is stored; of two with one id the
-// last counts. Besides the errors of package index: codec.ErrTooLarge, codec.ErrNoID, index.ErrDiskFull.
+// last counts. Besides the errors of package index: codec.ErrTooLarge, codec.ErrNoID, fault.ErrDiskFull.
 func (x *Index) Write(ctx context.Context, batch index.Batch) (index.Written, error) {
 	changes, err := codec.Changes(batch)
 	if err != nil {
@@ -48,7 +49,7 @@ func (x *Index) count(ctx context.Context, changes []codec.Change) (index.Writte
 // others.
 func (x *Index) UpdateAccess(ctx context.Context, patches []index.AccessPatch) (int, error) {
 	if x.ReadOnly() {
-		return 0, fmt.Errorf("change access: %w", index.ErrReadOnly)
+		return 0, fmt.Errorf("change access: %w", fault.ErrReadOnly)
 	}
 	total := 0
 	for some := range slices.Chunk(patches, patchesAtOnce) {
@@ -64,7 +65,7 @@ func (x *Index) UpdateAccess(ctx context.Context, patches []index.AccessPatch) (
 // apply stores changes in one transaction. An index that turns out to be damaged is repaired first.
 func (x *Index) apply(ctx context.Context, changes []codec.Change, cursors map[string]string) (index.Written, error) {
 	if x.ReadOnly() {
-		return index.Written{}, fmt.Errorf("write to the library: %w", index.ErrReadOnly)
+		return index.Written{}, fmt.Errorf("write to the library: %w", fault.ErrReadOnly)
 	}
 	x.worker.begin()
 	if err := x.prepareDictionary(ctx, changes); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/codec"
 	"quarry/server/index/vector"
@@ -38,13 +39,13 @@ func (s *Store) Export(ctx context.Context, after string, limit int) (documents 
 	rows = rows[:fitting(rows)]
 	for _, row := range rows {
 		if row.damaged != nil {
-			return nil, fmt.Errorf("document %q: %w: %w", row.document.ID, index.ErrDamaged, row.damaged)
+			return nil, fmt.Errorf("document %q: %w: %w", row.document.ID, fault.ErrDamaged, row.damaged)
 		}
 	}
 	documents, err = shown.read.whole(ctx, rows)
 	for _, d := range documents {
 		if err == nil && slices.ContainsFunc(d.Chunks, func(c index.Chunk) bool { return c.Damaged }) {
-			err = fmt.Errorf("document %q: %w", d.ID, index.ErrDamaged)
+			err = fmt.Errorf("document %q: %w", d.ID, fault.ErrDamaged)
 		}
 	}
 	return documents, err

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/codec"
 	"quarry/server/index/embedded"
@@ -82,7 +83,7 @@ func (l *Local) follow(ctx context.Context) {
 func (l *Local) followOnce(ctx context.Context) (changed bool, err error) {
 	for {
 		m, err := l.state(ctx, l.db.Pool())
-		if errors.Is(err, index.ErrReplaced) {
+		if errors.Is(err, fault.ErrReplaced) {
 			return changed, l.alone(ctx, l.discard)
 		}
 		if err != nil {
@@ -179,11 +180,11 @@ func (l *Local) step(ctx context.Context) (now progress, err error) {
 
 // repaired returns an error of the index. The next attempt after damage builds it again.
 func (l *Local) repaired(err error) error {
-	if !errors.Is(err, index.ErrDamaged) && !errors.Is(err, index.ErrLost) {
+	if !errors.Is(err, fault.ErrDamaged) && !errors.Is(err, fault.ErrLost) {
 		return err
 	}
 	l.log.Warn("the index of this server is damaged, and built again", "error", err)
-	return errors.Join(index.ErrBehind, l.discard())
+	return errors.Join(fault.ErrBehind, l.discard())
 }
 
 // discard removes the index. The caller is alone.
@@ -232,13 +233,13 @@ func (l *Local) current(ctx context.Context) (progress, error) {
 		case err == nil:
 			last = now
 			continue
-		case errors.Is(err, index.ErrBehind) && waiting.Err() == nil:
+		case errors.Is(err, fault.ErrBehind) && waiting.Err() == nil:
 			continue
 		case ctx.Err() != nil || waiting.Err() == nil:
 			return now, err
 		}
 		l.wake()
-		if err = index.ErrBehind; last.total > 0 {
+		if err = fault.ErrBehind; last.total > 0 {
 			err = fmt.Errorf("%w: it lacks %d of %d documents", err, last.left, last.total)
 		}
 		return now, err

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"quarry/internal/guard"
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/embedded"
 	"quarry/server/sqldb"
@@ -101,7 +102,7 @@ func (l *Local) open(ctx context.Context, store string) error {
 		options.Dir = filepath.Join(options.Dir, indexPrefix+store)
 	}
 	x, err := embedded.Open(ctx, options)
-	if options.Dir != "" && (errors.Is(err, index.ErrDamaged) || errors.Is(err, index.ErrLost)) {
+	if options.Dir != "" && (errors.Is(err, fault.ErrDamaged) || errors.Is(err, fault.ErrLost)) {
 		l.log.Warn("the index of this server is damaged, and built again", "error", err)
 		if err := os.RemoveAll(options.Dir); err != nil {
 			return fmt.Errorf("remove a damaged index: %w", err)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"quarry/internal/testkit/postgrestest"
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/embedded"
 	"quarry/server/sqlite"
@@ -193,7 +194,7 @@ func TestBehind(t *testing.T) {
 		put(t, a, pages...)
 		_, err := x.Snapshot(t.Context())
 		return err
-	}); !errors.Is(err, index.ErrBehind) {
+	}); !errors.Is(err, fault.ErrBehind) {
 		t.Errorf("searched: %v", err)
 	}
 	x.wake()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"quarry/internal/testkit/postgrestest"
+	"quarry/server/fault"
 	"quarry/server/index"
 )
 
@@ -30,7 +31,7 @@ func TestRefusals(t *testing.T) {
 			if err := Drop(context.Background(), options.Database, options.Tenant); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := store.Snapshot(t.Context()); !errors.Is(err, index.ErrReplaced) {
+			if _, err := store.Snapshot(t.Context()); !errors.Is(err, fault.ErrReplaced) {
 				t.Errorf("a snapshot of what was removed: %v", err)
 			}
 			again, err := Open(t.Context(), options)

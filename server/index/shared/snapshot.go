@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/codec"
 	"quarry/server/sqldb"
@@ -172,7 +173,7 @@ func (s *Snapshot) Chunks(ctx context.Context, id string, from, to int, access i
 	err = s.locked(func() error {
 		found, err := s.recall(ctx, []string{id})
 		if err == nil && !admits(access, found[id]) {
-			err = fmt.Errorf("document %q: %w", id, index.ErrNotFound)
+			err = fmt.Errorf("document %q: %w", id, fault.ErrNotFound)
 		}
 		if err != nil {
 			return err
@@ -195,7 +196,7 @@ func (s *Snapshot) Texts(ctx context.Context, ranges []index.Range, access index
 	texts := make([][]index.Chunk, len(ranges))
 	for i, wanted := range ranges {
 		chunks, err := s.Chunks(ctx, wanted.DocumentID, wanted.From, wanted.To, access)
-		if err != nil && !errors.Is(err, index.ErrNotFound) && !errors.Is(err, index.ErrDamaged) {
+		if err != nil && !errors.Is(err, fault.ErrNotFound) && !errors.Is(err, fault.ErrDamaged) {
 			return nil, err
 		}
 		texts[i] = chunks

@@ -25,7 +25,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"quarry/server/index"
+	"quarry/server/fault"
 	"quarry/server/index/codec"
 	"quarry/server/postgres"
 	"quarry/server/sqldb"
@@ -204,17 +204,17 @@ func readState(ctx context.Context, db sqldb.Querier) (m state, err error) {
 	err = get(ctx, db, []any{&m.store, &m.sequence, &m.documents, &m.chunks, &m.model},
 		"SELECT store, sequence, documents, chunks, model FROM library")
 	if errors.Is(err, sql.ErrNoRows) {
-		err = fmt.Errorf("read the state of the library: %w", index.ErrDamaged)
+		err = fmt.Errorf("read the state of the library: %w", fault.ErrDamaged)
 	}
 	return m, err
 }
 
-// state returns the state of the store that was opened; index.ErrReplaced if it was removed, or another one took its place.
+// state returns the state of the store that was opened; fault.ErrReplaced if it was removed, or another one took its place.
 func (s *Store) state(ctx context.Context, db sqldb.Querier) (state, error) {
 	m, err := readState(ctx, db)
 	var answer interface{ SQLState() string }
 	if errors.As(err, &answer) && answer.SQLState() == "42P01" || err == nil && s.id != "" && m.store != s.id { // no such table
-		err = fmt.Errorf("read the state of the library: %w", index.ErrReplaced)
+		err = fmt.Errorf("read the state of the library: %w", fault.ErrReplaced)
 	}
 	return m, err
 }
@@ -222,7 +222,7 @@ func (s *Store) state(ctx context.Context, db sqldb.Querier) (state, error) {
 // Replaced reports whether the store was removed, or another one took its place.
 func (s *Store) Replaced(ctx context.Context) (bool, error) {
 	_, err := s.state(ctx, s.db.Pool())
-	if errors.Is(err, index.ErrReplaced) {
+	if errors.Is(err, fault.ErrReplaced) {
 		return true, nil
 	}
 	return false, err

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"quarry/internal/text"
-	"quarry/server/index"
+	"quarry/server/fault"
 )
 
 // Error is a failure of a cluster that its administrator can repair. Its text has no key.
@@ -28,9 +28,9 @@ func (e *Error) Error() string { return e.Doing + ": " + e.Reason + "; " + e.Rem
 // Unwrap returns what the error means, and its cause.
 func (e *Error) Unwrap() []error {
 	if errors.Is(e.err, context.DeadlineExceeded) { // of one call, not of the request
-		return []error{index.ErrEngineUnavailable}
+		return []error{fault.ErrEngineUnavailable}
 	}
-	return []error{index.ErrEngineUnavailable, e.err}
+	return []error{fault.ErrEngineUnavailable, e.err}
 }
 
 // httpError is an answer that is not a success.
@@ -72,7 +72,7 @@ func transient(err error) bool {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.ResourceExhausted, codes.Aborted, codes.Internal:
 		return true
 	}
-	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, index.ErrEngineUnavailable) && !denied(err)
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, fault.ErrEngineUnavailable) && !denied(err)
 }
 
 // explain makes an error of a call an *Error, with what was done.
@@ -83,7 +83,7 @@ func explain(ctx context.Context, doing string, err error) error {
 		return nil
 	case ctx.Err() != nil && (errors.Is(ctx.Err(), context.Canceled) || errors.Is(err, ctx.Err()) || status.Code(err) == codes.DeadlineExceeded):
 		return ctx.Err() // an earlier failure says more than that time is up
-	case errors.As(err, &known), errors.Is(err, ErrSchema), errors.Is(err, index.ErrUnavailable):
+	case errors.As(err, &known), errors.Is(err, ErrSchema), errors.Is(err, fault.ErrUnavailable):
 		return err
 	}
 	reason := reasonOf(err)

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/shared"
 )
@@ -290,7 +291,7 @@ func TestLastingFaults(t *testing.T) {
 	f.mutex.Lock()
 	f.unavailable = 1 << 30
 	f.mutex.Unlock()
-	if got, err := search(t, x, index.Access{All: true}); !errors.Is(err, index.ErrEngineUnavailable) {
+	if got, err := search(t, x, index.Access{All: true}); !errors.Is(err, fault.ErrEngineUnavailable) {
 		t.Errorf("found %q, %v", got, err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"quarry/internal/guard"
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/analysis"
 	"quarry/server/index/codec"
@@ -54,7 +55,7 @@ func (x *Index) follow(ctx context.Context) {
 			x.log.Warn("Weaviate does not follow the documents", "error", err)
 		}
 		x.applied.Broadcast()
-		if errors.Is(err, index.ErrReplaced) {
+		if errors.Is(err, fault.ErrReplaced) {
 			return
 		}
 		select {

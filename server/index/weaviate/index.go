@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"quarry/internal/guard"
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/segment"
 	"quarry/server/index/shared"
@@ -104,7 +105,7 @@ func (x *Index) start(ctx context.Context, tenant string) error {
 	if err != nil {
 		return err
 	}
-	if err := x.docs.CountWords(ctx); err != nil && !errors.Is(err, index.ErrReadOnly) {
+	if err := x.docs.CountWords(ctx); err != nil && !errors.Is(err, fault.ErrReadOnly) {
 		return err
 	}
 	limited, cancel := context.WithTimeout(ctx, openWait)

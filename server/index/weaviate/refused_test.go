@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"quarry/server/fault"
 	"quarry/server/index"
 )
 
@@ -117,7 +118,7 @@ func TestNothingIsRefusedByAFailingCluster(t *testing.T) {
 	if _, err := x.Write(t.Context(), index.Batch{Upsert: []index.Document{document("a", "PUBLIC")}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := x.Settle(t.Context(), nil); !errors.Is(err, index.ErrEngineUnavailable) || !strings.Contains(err.Error(), "not enough replicas") {
+	if err := x.Settle(t.Context(), nil); !errors.Is(err, fault.ErrEngineUnavailable) || !strings.Contains(err.Error(), "not enough replicas") {
 		t.Errorf("settled: %v", err)
 	}
 	if got := stats(t, x); got.Unindexed != 0 || !strings.Contains(got.Engine, "1 change not indexed yet") {

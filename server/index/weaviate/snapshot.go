@@ -9,6 +9,7 @@ import (
 
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
 
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/codec"
 	"quarry/server/index/lexical"
@@ -208,7 +209,7 @@ func (s *snapshot) Like(ctx context.Context, id string, chunk int, access index.
 		chunks, err = s.Chunks(ctx, id, chunk, chunk, access)
 	}
 	if err == nil && (len(chunks) == 0 || chunks[0].Damaged) {
-		err = fmt.Errorf("passage %d of %q: %w", chunk, id, index.ErrNotFound)
+		err = fmt.Errorf("passage %d of %q: %w", chunk, id, fault.ErrNotFound)
 	}
 	if err != nil {
 		return found, err
