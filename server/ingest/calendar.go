@@ -26,7 +26,7 @@ type entry struct {
 }
 
 // fromCalendar returns the Markdown of an iCalendar file: a section for each entry, in order of time.
-func fromCalendar(text string) (meta, string, error) {
+func fromCalendar(r *fileReader, text string) (meta, string, error) {
 	calendar, entries, err := parseCalendar(text)
 	if len(entries) == 0 {
 		return meta{}, "", cmp.Or(err, errEmpty)
@@ -34,7 +34,7 @@ func fromCalendar(text string) (meta, string, error) {
 	slices.SortStableFunc(entries, func(a, b *entry) int { return strings.Compare(a.values["DTSTART"], b.values["DTSTART"]) })
 	m := meta{Title: oneLine(calendar["X-WR-CALNAME"], longestTitle)}
 	if err != nil {
-		m.addField(leftOutKey, []string{"further entries: " + err.Error()}, true)
+		r.leaveOut("further entries", err)
 	}
 	if len(entries) == 1 && m.Title == "" {
 		m.Title = oneLine(entries[0].values["SUMMARY"], longestTitle)

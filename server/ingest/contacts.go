@@ -16,7 +16,7 @@ var contactFields = [...]struct{ property, label string }{
 }
 
 // fromContacts returns the Markdown of a vCard file: a section for each contact.
-func fromContacts(text string) (meta, string, error) {
+func fromContacts(r *fileReader, text string) (meta, string, error) {
 	var w markdown.Writer
 	var contact map[string][]string
 	var names []string
@@ -34,7 +34,7 @@ func fromContacts(text string) (meta, string, error) {
 		case name == "BEGIN" && strings.EqualFold(value, "VCARD"):
 			end() // of one that was cut off
 			if len(names) >= mostEvents {
-				m.addField(leftOutKey, []string{"further contacts: " + errTooManyEntries.Error()}, true)
+				r.leaveOut("further contacts", errTooManyEntries)
 			} else {
 				contact = map[string][]string{}
 			}

@@ -59,7 +59,7 @@ func newLayout(folder fs.FS, name string, entries []fs.DirEntry) layout {
 	return l
 }
 
-var containers = [...]*container{&slackExport, &notionExport, &notionParts, &confluenceExport, &confluenceXML, &maildir, &takeoutMail, &takeout, &gmailBox,
+var containers = [...]*container{&slackExport, &notionExport, &notionParts, &confluenceExport, &confluenceXML, &maildir, &mhFolder, &takeoutMail, &takeout, &gmailBox,
 	&mboxFile}
 
 const (
@@ -133,6 +133,12 @@ func containerAt(handle *os.File) *container {
 	const looked = 4 << 10
 	start := make([]byte, looked)
 	n, _ := handle.ReadAt(start, 0) // an error appears again when the file is read
+	if isCompressed(start[:n]) {
+		if in, err := decompressed(io.NewSectionReader(handle, 0, wholeFile)); err == nil {
+			n, _ = io.ReadFull(in, start)
+			_ = in.Close() // it was only read
+		}
+	}
 	for _, kind := range containers {
 		if kind.starts != nil && kind.starts(start[:n]) {
 			return kind

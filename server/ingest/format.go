@@ -32,7 +32,7 @@ type format struct {
 	page  bool // may declare its encoding as HTML does
 	lines bool // JSONL: each line is a document
 	// entries reads text of folded lines to Markdown: they may be folded in the middle of a character.
-	entries func(text string) (meta, string, error)
+	entries func(r *fileReader, text string) (meta, string, error)
 	// mailbox is set where a file may also be a container, by its content.
 	mailbox bool
 	// container is set for a folder or archive with several documents.
@@ -133,7 +133,7 @@ func (r *fileReader) document(ctx context.Context, f format, data []byte, defaul
 		return doc, "", err
 	}
 	if f.entries != nil {
-		m, body, assumed, err := f.readEntries(data)
+		m, body, assumed, err := r.readEntries(f, data)
 		if err != nil {
 			return doc, "", err
 		}
@@ -186,10 +186,10 @@ func TextOf(ctx context.Context, reader pdf.Program, name string, data []byte) (
 }
 
 // readEntries reads text of folded lines.
-func (f format) readEntries(data []byte) (m meta, body, assumed string, err error) {
+func (r *fileReader) readEntries(f format, data []byte) (m meta, body, assumed string, err error) {
 	text, assumed, err := decodeText(unfold(data), false)
 	if err == nil {
-		m, body, err = f.entries(text)
+		m, body, err = f.entries(r, text)
 	}
 	return m, cleanText(body), assumed, err
 }
@@ -205,7 +205,7 @@ func (r *fileReader) textOf(ctx context.Context, f format, data []byte) (string,
 		p, err = read(ctx, r, data)
 		text = cleanText(p.body)
 	} else if f.entries != nil {
-		_, text, _, err = f.readEntries(data)
+		_, text, _, err = r.readEntries(f, data)
 	} else if text, _, err = decodeText(data, f.page); err == nil && f.page {
 		if _, body, err := r.pages.read(text); err == nil {
 			text = cleanText(body)

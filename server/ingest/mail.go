@@ -21,9 +21,6 @@ const (
 	deepestPart = 12
 )
 
-// leftOutKey is the metadata key of a document that lacks a part of its file: which one, and why.
-const leftOutKey = "left_out"
-
 var errEncryptedMail = errors.New("its message is encrypted")
 
 var errTooMuchText = fmt.Errorf("it has more than %d MB of text", mostText>>20)
@@ -37,7 +34,6 @@ type mailReader struct {
 	blocks   []block
 	parts    int
 	attached []string // names
-	leftOut  []string // parts that are not read, with the reason
 	// lastAttached is the text of the last attachment.
 	lastAttached string
 	encrypted    bool
@@ -66,8 +62,8 @@ func fromMail(ctx context.Context, r *fileReader, data []byte) (extracted, error
 		return extracted{}, errEncryptedMail
 	}
 	if m.meta.Title == "" && m.body.Len() == 0 {
-		if len(m.leftOut) > 0 {
-			return extracted{}, errors.New(m.leftOut[0])
+		if reasons := r.leftOut.Reasons; len(reasons) > 0 {
+			return extracted{}, errors.New(reasons[0])
 		}
 		return extracted{}, errEmpty
 	}
@@ -91,9 +87,12 @@ func (m *mailReader) message(data []byte, depth int) error {
 	}
 	if depth == 0 {
 		m.header(header)
+		if m.inThread {
+			m.files.member = m.name()
+		}
 		defer func() {
 			m.meta.addField("attachments", m.attached, true)
-			m.meta.addField(leftOutKey, m.leftOut, true)
+			m.files.member = ""
 		}()
 	} else {
 		var w markdown.Writer

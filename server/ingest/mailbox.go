@@ -220,9 +220,18 @@ func (m *mailReading) bytes(head mailHead, most int64) ([]byte, error) {
 			return nil, err
 		}
 		defer file.Close()
-		data, err := io.ReadAll(io.LimitReader(file, most))
+		in, err := decompressed(file)
 		if err != nil {
-			return nil, m.files.problem(box.name, err)
+			return nil, err
+		}
+		defer in.Close()
+		rest := &damagedPart{in: in}
+		data, err := io.ReadAll(io.LimitReader(rest, most))
+		if _, failed := errors.AsType[*fs.PathError](rest.err); failed || err != nil {
+			return nil, m.files.problem(box.name, cmp.Or(err, rest.err))
+		}
+		if rest.err != nil && most == largestFile {
+			m.leaveOut(box.name, rest.err)
 		}
 		return data, nil
 	}
@@ -360,7 +369,7 @@ func (m *mailReading) message(head mailHead) (*mailReader, error) {
 	if err != nil {
 		return read, fmt.Errorf("%s: %w", name, err)
 	}
-	if head.end-head.start > largestFile {
+	if len(data) == largestFile {
 		err = m.c.problem(0, fmt.Errorf("%s: it is larger than %d MB; the rest is left out", name, largestFile>>20))
 	}
 	return read, err

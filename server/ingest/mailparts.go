@@ -3,6 +3,7 @@ package ingest
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"net/mail"
 	"path"
@@ -52,7 +53,8 @@ func newMailPart(header mail.Header, body []byte, usual string) mailPart {
 
 // isVersion reports whether a part is a version of its message's text.
 func (p mailPart) isVersion() bool {
-	return !p.isAttached && (strings.HasPrefix(p.kind, "multipart/") || strings.HasPrefix(p.kind, "text/") && formatOfKind(p.kind) == "")
+	isText := strings.HasPrefix(p.kind, "text/") && formatOfKind(p.kind) == ""
+	return !p.isAttached && (isText || strings.HasPrefix(p.kind, "multipart/"))
 }
 
 // part reads a part of a message, and those in it.
@@ -61,7 +63,7 @@ func (m *mailReader) part(header mail.Header, body []byte, at mailPlace) error {
 		return err
 	}
 	if m.parts++; m.parts > mostParts || at.depth > deepestPart {
-		m.leaveOut("further parts", "they are too many or nested too deeply")
+		m.files.leaveOut("further parts", errors.New("they are too many or nested too deeply"))
 		return nil
 	}
 	p := newMailPart(header, body, at.kind)
@@ -73,18 +75,18 @@ func (m *mailReader) part(header mail.Header, body []byte, at mailPlace) error {
 	}
 	data, damaged := mailmime.DecodeTransfer(body, header.Get("Content-Transfer-Encoding"))
 	if damaged {
-		m.leaveOut(p.label(), "its encoding is damaged; the rest is read")
+		m.files.leaveOut(p.label(), errors.New("its encoding is damaged; the rest is read"))
 	}
 	switch {
 	case p.kind == "message/rfc822" || p.kind == "message/global" || p.kind == "message/news":
 		return m.message(data, at.depth+1)
 	case p.kind == "application/pgp-encrypted" || strings.HasSuffix(p.kind, "pkcs7-mime"):
 		if strings.HasPrefix(p.values["smime-type"], "signed") {
-			m.leaveOut(p.label(), "it is signed in a form that is not read (S/MIME)")
+			m.files.leaveOut(p.label(), errors.New("it is signed in a form that is not read (S/MIME)"))
 			return nil
 		}
 		m.encrypted = true
-		m.leaveOut(p.label(), "it is encrypted")
+		m.files.leaveOut(p.label(), errors.New("it is encrypted"))
 		return nil
 	case strings.HasSuffix(p.kind, "-signature"):
 		return nil
@@ -193,8 +195,8 @@ func decodeDeclared(data []byte, charset string, page bool) string {
 	return string(bytes.ToValidUTF8(data, replacement))
 }
 
-// attachment adds the text of an attachment below its name. One that cannot be read is named in the metadata, with the reason
-// unless it is a picture or the like.
+// attachment adds the text of an attachment below its name. One that cannot be read is reported, unless it
+// is a picture or the like.
 func (m *mailReader) attachment(p mailPart, data []byte, depth int) error {
 	if p.name != "" {
 		m.attached = append(m.attached, p.name)
@@ -205,7 +207,7 @@ func (m *mailReader) attachment(p mailPart, data []byte, depth int) error {
 	case (reason != "" || path.Ext(p.name) == "") && (media == "image" || media == "audio" || media == "video"):
 		return nil
 	case reason != "":
-		m.leaveOut(p.label(), reason)
+		m.files.leaveOut(p.label(), errors.New(reason))
 		return nil
 	case len(bytes.TrimSpace(data)) == 0:
 		return nil
@@ -216,13 +218,16 @@ func (m *mailReader) attachment(p mailPart, data []byte, depth int) error {
 	case f.data == nil && p.values["charset"] != "":
 		data = []byte(decodeDeclared(data, p.values["charset"], f.page))
 	}
+	outer := m.files.member
+	m.files.member = strings.TrimPrefix(outer+": "+p.label(), ": ")
 	text, err := m.files.textOf(m.ctx, f, data)
+	m.files.member = outer
 	const room = 1 << 10 // for the heading
 	if err == nil && m.body.Len()+len(text)+room > mostText {
 		err = errTooMuchText
 	}
 	if err != nil {
-		m.leaveOut(p.label(), err.Error())
+		m.files.leaveOut(p.label(), err)
 		return m.ctx.Err()
 	}
 	if text == m.lastAttached { // invitations are sent as a version of the text and as a file
@@ -257,13 +262,6 @@ func (m *mailReader) formatOf(p mailPart) (f format, reason string) {
 		return m.files.formatOf("x.txt")
 	}
 	return f, reason
-}
-
-// leaveOut records that a part is not read.
-func (m *mailReader) leaveOut(part, reason string) {
-	if note := part + ": " + reason; len(m.leftOut) < mostTags {
-		m.leftOut = append(m.leftOut, note)
-	}
 }
 
 // label names a part in notes.

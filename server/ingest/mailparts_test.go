@@ -1,8 +1,6 @@
 package ingest
 
 import (
-	"bytes"
-	"compress/gzip"
 	"encoding/base64"
 	"fmt"
 	"slices"
@@ -27,7 +25,7 @@ func partsOf(boundary string, parts ...string) string {
 
 const calendarText = "BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:Launch\nLOCATION:Pier\nEND:VEVENT\nEND:VCALENDAR"
 
-// readMail returns the text of a message, and its metadata by key.
+// readMail returns the text of a message, and its metadata by key, with what is left out.
 func readMail(t testing.TB, message string) (string, map[string][]string) {
 	t.Helper()
 	r := newFileReader(Local{}.PDF)
@@ -40,6 +38,7 @@ func readMail(t testing.TB, message string) (string, map[string][]string) {
 	for _, field := range read.Metadata {
 		fields[field.Key] = field.Values
 	}
+	fields["left out"] = r.leftOut.Reasons
 	return read.body, fields
 }
 
@@ -77,7 +76,7 @@ func TestPartsOfMail(t *testing.T) {
 		"a digest":              {message: messageOf(partsOf("b", "\nSubject: First\n\none", "\nSubject: Second\n\ntwo"), "Content-Type: multipart/digest; boundary=b"), has: []string{"Message: First", "Message: Second", "two"}},
 		"a report":              {message: messageOf(partsOf("b", "\nnot delivered", "Content-Type: message/delivery-status\n\nStatus: 5.1.1", "Content-Type: text/rfc822-headers\n\nSubject: Lost"), "Content-Type: multipart/report; boundary=b"), has: []string{"not delivered", "5.1.1", "Subject: Lost"}},
 		"what is not read":      {message: messageOf(partsOf("b", "\none", "Content-Type: application/ms-tnef; name=winmail.dat\n\nx", "Content-Type: image/png\n\n\x89PNG\r\n\x1a\n", "Content-Type: application/rtf\n\n{\\rtf}", "Content-Type: application/pkcs7-mime\n\nx", "Content-Type: application/pdf; name=bad.pdf\n\nx"), mixed), has: []string{"one"}, attached: []string{"winmail.dat", "bad.pdf"}, leftOut: []string{"winmail.dat: quarry does not read .dat files", "a part of type application/rtf: quarry does not read .rtf files", "a part of type application/pkcs7-mime: it is encrypted", "bad.pdf: it contains text/plain, not PDF"}},
-		"only encrypted":        {message: messageOf("x", "Content-Type: application/pkcs7-mime; smime-type=enveloped-data"), has: nil, leftOut: []string{"a part of type application/pkcs7-mime: it is encrypted"}},
+		"only encrypted":        {message: messageOf("x", "Content-Type: application/pkcs7-mime; smime-type=enveloped-data"), has: []string{"error: its message is encrypted"}},
 		"only signed":           {message: messageOf("x", "Content-Type: application/pkcs7-mime; smime-type=signed-data"), leftOut: []string{"a part of type application/pkcs7-mime: it is signed in a form that is not read (S/MIME)"}},
 		"too many parts":        {message: messageOf("--b\n\nthe first\n"+strings.Repeat("--b\n\nx\n", mostParts+9), mixed), has: []string{"the first"}, leftOut: []string{"further parts: they are too many or nested too deeply"}},
 		"a control byte":        {message: messageOf("before=20it\x01\x02\nGr=C3=B6=C3=9Fe = x", "Content-Transfer-Encoding: quoted-printable"), has: []string{"before it\nGröße = x"}},
@@ -104,8 +103,8 @@ func TestPartsOfMail(t *testing.T) {
 					t.Errorf("%q is there: %q", unwanted, text)
 				}
 			}
-			if !slices.Equal(fields["attachments"], test.attached) || fields != nil && !slices.Equal(fields[leftOutKey], test.leftOut) {
-				t.Errorf("attachments %q, left out %q; want %q and %q", fields["attachments"], fields[leftOutKey], test.attached, test.leftOut)
+			if !slices.Equal(fields["attachments"], test.attached) || fields != nil && !slices.Equal(fields["left out"], test.leftOut) {
+				t.Errorf("attachments %q, left out %q; want %q and %q", fields["attachments"], fields["left out"], test.attached, test.leftOut)
 			}
 		})
 	}
@@ -207,8 +206,8 @@ func TestEntriesBeyondTheBound(t *testing.T) {
 		f, _ := formatOf(name)
 		data := "BEGIN:VCALENDAR\n" + strings.Repeat(entry, mostEvents+5)
 		doc, _, err := r.document(t.Context(), f, []byte(data), index.Document{ID: "x", Type: f.name})
-		if err != nil || len(doc.Metadata) != 1 || doc.Metadata[0].Key != leftOutKey || !strings.Contains(doc.Metadata[0].Values[0], "more than 50000") {
-			t.Errorf("%s: %+v, %v", name, doc.Metadata, err)
+		if err != nil || len(doc.Chunks) == 0 || !strings.Contains(strings.Join(r.leftOut.Reasons, ""), "more than 50000") {
+			t.Errorf("%s: %d chunks, %v, %v", name, len(doc.Chunks), r.leftOut, err)
 		}
 	}
 }
@@ -233,14 +232,4 @@ func FuzzMailFile(f *testing.F) {
 			}
 		}
 	})
-}
-
-func gzipped(t testing.TB, text string) string {
-	t.Helper()
-	var out bytes.Buffer
-	w := gzip.NewWriter(&out)
-	_, err := w.Write([]byte(text))
-	must(t, err)
-	must(t, w.Close())
-	return out.String()
 }

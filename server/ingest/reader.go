@@ -12,6 +12,7 @@ import (
 	"hash"
 	"hash/maphash"
 	"io"
+	"io/fs"
 	"math"
 	"net/url"
 	"os"
@@ -28,7 +29,6 @@ import (
 	utf "golang.org/x/text/encoding/unicode"
 
 	"quarry/client/wire"
-	"quarry/internal/text"
 	"quarry/server/index"
 	"quarry/server/ingest/pdf"
 )
@@ -37,6 +37,8 @@ const (
 	partDocuments = 256     // documents of one part
 	partBytes     = 1 << 20 // text of one part
 	mostBadLines  = 100     // reported one by one, of a file
+	largeText     = 4 << 20 // bytes of a file that is read alone, and whose words are counted
+	mostWords     = 1_000_000
 	// racyAge is the age below which a file's times do not prove that it was not written again.
 	racyAge = 50 * time.Millisecond
 )
@@ -54,14 +56,10 @@ type fileReader struct {
 	leftOut  badLines    // parts of the documents of the task at hand; leaveOut adds to it
 	member   string      // the file or message of a container that is read; empty: the task's file
 	large    *sync.Mutex // locked while a large text is read, which takes several times its size
-
-	largeText int64 // bytes of a file that is read alone, and whose words are counted
-	mostWords int   // different words of such a file
 }
 
 func newFileReader(program pdf.Program) *fileReader {
-	return &fileReader{markdown: newMarkdownReader(), pages: newHTMLReader(), formatOf: formatOf, pdf: pdf.NewReader(program), large: new(sync.Mutex),
-		largeText: 4 << 20, mostWords: 1_000_000}
+	return &fileReader{markdown: newMarkdownReader(), pages: newHTMLReader(), formatOf: formatOf, pdf: pdf.NewReader(program), large: new(sync.Mutex)}
 }
 
 func (r *fileReader) close() { r.pdf.Close() }
@@ -104,6 +102,22 @@ func (r *fileReader) read(ctx context.Context, t *task) {
 		return
 	}
 	t.file.info = info
+	if t.file.format.mailbox || t.file.format.name == "eml" {
+		content, end, damage, err := unpack(handle)
+		if _, failed := errors.AsType[*fs.PathError](err); failed {
+			last = unreadable(err) // the disk may be full
+			return
+		}
+		if err != nil {
+			last.Print, last.Reason = fingerprint(info), err.Error()
+			return
+		}
+		defer end()
+		if damage != nil {
+			r.leaveOut("the rest", damage)
+		}
+		handle = content
+	}
 	if t.file.format.mailbox {
 		if kind := containerAt(handle); kind != nil {
 			t.file.format = format{container: kind}
@@ -141,7 +155,7 @@ func (r *fileReader) readWhole(ctx context.Context, t *task, handle io.Reader) p
 		last.Reason = errTooLarge.Error()
 		return last
 	}
-	if t.file.format.text != nil && t.file.info.Size() >= r.largeText {
+	if t.file.format.text != nil && t.file.info.Size() >= largeText {
 		r.large.Lock()
 		defer r.large.Unlock()
 	}
@@ -170,8 +184,8 @@ func (r *fileReader) readWhole(ctx context.Context, t *task, handle io.Reader) p
 	if ctx.Err() != nil {
 		return unreadable(ctx.Err())
 	}
-	if err == nil && int64(len(data)) >= r.largeText && distinctWords(&doc) > r.mostWords {
-		err = fmt.Errorf("it has more than %s different words, as dumps of data have", text.Number(r.mostWords))
+	if err == nil && len(data) >= largeText && distinctWords(&doc) > mostWords {
+		err = fmt.Errorf("it has more than %d million different words, as dumps of data have", mostWords/1_000_000)
 	}
 	if err != nil {
 		last.unknown = errors.Is(err, pdf.ErrNoReader)

@@ -244,9 +244,11 @@ func TestBrokenStructuredFiles(t *testing.T) {
 		"deep.eml": "Subject: x\n" + strings.Repeat("Content-Type: message/rfc822\n\n", 50),
 		"wide.eml": "Subject: x\nContent-Type: multipart/mixed; boundary=B\n\n--B\n" + strings.Repeat("\nx\n--B\n", 2_000),
 	} {
-		d, err := documentOf(t, name, []byte(data))
-		if err != nil || d.Title != "x" || !slices.ContainsFunc(d.Metadata, func(f index.Field) bool { return f.Key == leftOutKey && strings.Contains(f.Values[0], "too many") }) {
-			t.Errorf("%s: %v, %v", name, err, d.Metadata)
+		r := newFileReader(Local{}.PDF)
+		f, _ := formatOf(name)
+		d, _, err := r.document(t.Context(), f, []byte(data), index.Document{ID: "x"})
+		if err != nil || d.Title != "x" || r.leftOut.Count != 1 || !strings.Contains(r.leftOut.Reasons[0], "too many") {
+			t.Errorf("%s: %v, %v", name, err, r.leftOut)
 		}
 	}
 }
