@@ -34,8 +34,6 @@ type Local struct {
 	Web web.Options
 	// FilesOnly leaves out what is on the web when everything is synchronised.
 	FilesOnly bool
-
-	batch int // replaces batchDocuments in tests; 0: does not
 }
 
 // Options control how added files are stored.
@@ -64,8 +62,8 @@ const longestSet = 200 // bytes of a document set's name
 var ErrNotAdded = errors.New("it was not added to the library")
 
 // Add reads files and folders into the index and stores them as roots for Sync. A path inside a root with the same
-// options is read as part of it; with other options it becomes a root of its own, which the outer one leaves out. A
-// folder replaces the roots below it that were added without options.
+// options is read as part of it; with other options it becomes a root of its own, which the outer one leaves out. What a
+// root has under another path is read under that of the root. A folder replaces the roots below it that were added without options.
 //
 // Unchanged files are not read again. Documents that are no longer in a file, and those of deleted files, are deleted.
 // report is called with the progress, with each skipped file, and with the result, which is also returned. Without an
@@ -82,6 +80,12 @@ func Add(ctx context.Context, idx index.Index, paths []string, options Options, 
 	defer end()
 	var targets []*target
 	for _, path := range paths {
+		if absolute, err := absolutePath(path); err == nil && !wire.IsURL(path) {
+			if known := knownPath(r.roots, absolute); known != absolute {
+				report(wire.LibraryEvent{Type: wire.LibraryTaken, Path: absolute, Kind: "another path of " + known})
+				path = known
+			}
+		}
 		t, err := planAdd(path, options, r.roots)
 		if err != nil {
 			return wire.LibraryEvent{}, fmt.Errorf("add %s: %w", withoutUser(path), err)
@@ -306,6 +310,7 @@ func planSync(paths []string, filesOnly bool, roots map[string]rootState) ([]*ta
 		if err != nil {
 			return nil, fmt.Errorf("sync %s: %w", withoutUser(path), err)
 		}
+		absolute = knownPath(roots, absolute)
 		outer := owner(roots, absolute)
 		if outer != "" {
 			add(outer, below(outer, absolute))

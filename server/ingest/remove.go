@@ -132,9 +132,14 @@ func (r *removal) ref(ctx context.Context, ref string) error {
 		r.paths = append(r.paths, root)
 		return nil
 	}
-	if absolute, err := absolutePath(ref); err == nil && r.contains(absolute) {
-		r.paths = append(r.paths, absolute)
-		return nil
+	if absolute, err := absolutePath(ref); err == nil {
+		if !r.contains(absolute) {
+			absolute = knownPath(r.roots, absolute)
+		}
+		if r.contains(absolute) {
+			r.paths = append(r.paths, absolute)
+			return nil
+		}
 	}
 	found, err := r.snapshot.Documents(ctx, []string{ref}, index.Access{All: true})
 	if err != nil {

@@ -42,9 +42,7 @@ func newRun(ctx context.Context, idx index.Index, local Local, report Report) (*
 	if err != nil {
 		return nil, err
 	}
-	batcher := newBatcher(ctx, idx, roots, report)
-	batcher.most = cmp.Or(local.batch, batcher.most)
-	return &run{idx: idx, roots: roots, gone: gone, local: local, now: time.Now, batcher: batcher,
+	return &run{idx: idx, roots: roots, gone: gone, local: local, now: time.Now, batcher: newBatcher(ctx, idx, roots, report),
 		repositories: map[string]*repository{}}, nil
 }
 

@@ -13,9 +13,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
-
-	"github.com/bmatcuk/doublestar/v4"
 
 	"quarry/client/wire"
 	"quarry/server/ingest/githistory"
@@ -42,8 +39,10 @@ type foundFile struct {
 type walker struct {
 	root  string               // absolute, with slashes
 	roots map[string]rootState // those below the root are left out
-	own   []string             // see Local
-	files []foundFile
+	// others are the other roots, which may be places in this one under other paths.
+	others []otherRoot
+	own    []string // see Local
+	files  []foundFile
 	// unread are folders that could not be listed.
 	unread  []foundFile
 	leftOut wire.LeftOut
@@ -72,6 +71,7 @@ func (w *walker) walk(ctx context.Context, start string) error {
 		w.addFile("", info, place{repository: w.around(w.root)})
 		return nil
 	}
+	w.others = w.otherRoots()
 	at := w.enter(place{}, "")
 	w.source = at.source
 	if start == "" {
@@ -112,14 +112,22 @@ func (w *walker) descend(at place, name string) (place, fs.FileInfo, error) {
 	return at, info, nil
 }
 
-// enter reads the ignore rules and the repository of a folder.
+// enter reads the ignore rules and the repository of a folder. The rules of git end at a repository of its own; those of
+// .quarryignore do not.
 func (w *walker) enter(parent place, name string) place {
 	at := place{name: name, chain: parent.chain, source: parent.source, repository: parent.repository, container: parent.container}
-	rules := readConfig(w.absolute(path.Join(name, ".gitignore"))) + "\n" + readConfig(w.absolute(path.Join(name, ".quarryignore")))
-	if parsed := parseIgnore(rules, name); len(parsed.patterns) > 0 {
-		at.chain = append(at.chain[:len(at.chain):len(at.chain)], parsed)
+	git, isRepository := githistory.Find(w.absolute(name))
+	if hasGit(w.absolute(name)) {
+		at.chain = slices.DeleteFunc(slices.Clone(at.chain), func(rules *ignoreRules) bool { return rules.ofGit })
+	} else if name == "" {
+		at.chain = w.rulesAbove()
 	}
-	if git, ok := githistory.Find(w.absolute(name)); ok {
+	if isRepository {
+		at.chain = addRules(at.chain, filepath.Join(git.GitDir, "info", "exclude"), name, "", true)
+	}
+	at.chain = addRules(at.chain, w.absolute(path.Join(name, ".gitignore")), name, "", true)
+	at.chain = addRules(at.chain, w.absolute(path.Join(name, ".quarryignore")), name, "", false)
+	if isRepository {
 		at.source = remoteSource(readConfig(filepath.Join(git.GitDir, "config")))
 		if w.repository != nil {
 			at.repository = w.repository(path.Join(w.root, name), git)
@@ -128,6 +136,12 @@ func (w *walker) enter(parent place, name string) place {
 		at.repository = w.around(w.root)
 	}
 	return at
+}
+
+// hasGit reports whether a folder is the root of a repository, for git: also one that is not read.
+func hasGit(folder string) bool {
+	_, err := os.Lstat(filepath.Join(folder, ".git"))
+	return err == nil
 }
 
 func (w *walker) absolute(name string) string { return filepath.FromSlash(path.Join(w.root, name)) }
@@ -158,6 +172,11 @@ func (w *walker) folder(ctx context.Context, at place) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		w.unread = append(w.unread, foundFile{path: path.Join(w.root, at.name), reason: reasonOf(err)})
 	}
+	if isBareRepository(entries) {
+		folder := foundFile{path: path.Join(w.root, at.name), name: at.name, reason: "it is a git repository without a working tree"}
+		w.files = append(w.files, folder)
+		return nil
+	}
 	isInner := at.name != "" && strings.HasPrefix(path.Base(at.name), ".") || at.container != nil && at.container.kind.whole
 	if found := w.containerIn(at.name, entries); found != nil && !isInner {
 		at.container = found
@@ -165,8 +184,7 @@ func (w *walker) folder(ctx context.Context, at place) error {
 	}
 	for _, entry := range entries {
 		name := path.Join(at.name, entry.Name())
-		_, isRoot := w.roots[path.Join(w.root, name)]
-		if isRoot || w.isOwn(name) {
+		if w.isRoot(name, entry.IsDir()) || w.isOwn(name) {
 			continue
 		}
 		isSkipped := isSkippedName(entry.Name()) && !(entry.IsDir() && at.container.hides(w, name))
@@ -191,6 +209,18 @@ func (w *walker) folder(ctx context.Context, at place) error {
 		}
 	}
 	return nil
+}
+
+// isBareRepository reports whether a folder is the inside of a git repository: its files are for git.
+func isBareRepository(entries []fs.DirEntry) bool {
+	signs := 0
+	for _, entry := range entries {
+		switch name := entry.Name(); {
+		case name == "HEAD" && !entry.IsDir(), (name == "objects" || name == "refs") && entry.IsDir():
+			signs++
+		}
+	}
+	return signs == 3
 }
 
 // countLeftOut counts a hidden or ignored entry.
@@ -263,7 +293,7 @@ func (w *walker) addFile(name string, info fs.FileInfo, at place) {
 	path := path.Join(w.root, name)
 	file := foundFile{path: path, name: name, info: info, source: at.source, repository: at.repository}
 	if mode := info.Mode(); mode.IsRegular() {
-		if file.format, file.reason = formatOf(path); strings.HasSuffix(strings.ToLower(path), ".zip") {
+		if file.format, file.reason = formatOf(withoutCompression(path)); strings.HasSuffix(strings.ToLower(path), ".zip") {
 			if file.format, file.reason = archiveFormat(path); file.format.container != nil && name == "" {
 				w.source = file.format.container.source
 			}
@@ -317,85 +347,6 @@ func reasonOf(err error) string {
 		err = pathError.Err
 	}
 	return oneLine(err.Error(), longestValue)
-}
-
-const (
-	longestPattern = 1_000
-	mostPatterns   = 5_000 // of one ignore file
-)
-
-// ignoreRules are the patterns of one folder's .gitignore and .quarryignore, as git reads them. The libraries for them
-// deviate: from patterns with a slash matching at any depth to x/** excluding x itself.
-type ignoreRules struct {
-	folder   string // slash path from the root, "" for the root
-	patterns []ignorePattern
-}
-
-type ignorePattern struct {
-	glob       string // for doublestar
-	negate     bool
-	folderOnly bool
-	anchored   bool // to the path from the rules' folder; else the name alone is matched
-}
-
-func parseIgnore(text, folder string) *ignoreRules {
-	rules := &ignoreRules{folder: folder}
-	for line := range strings.Lines(text) {
-		if len(rules.patterns) >= mostPatterns {
-			break
-		}
-		if p, ok := parsePattern(strings.TrimRight(line, "\r\n")); ok {
-			rules.patterns = append(rules.patterns, p)
-		}
-	}
-	return rules
-}
-
-func parsePattern(line string) (p ignorePattern, ok bool) {
-	if strings.HasPrefix(line, "#") || len(line) > longestPattern {
-		return p, false
-	}
-	line = globTokens().ReplaceAllStringFunc(line, func(token string) string {
-		switch token[0] {
-		case '{', '}': // Git takes braces literally, doublestar as alternatives
-			return `\` + token
-		case '*':
-			return token[:min(len(token), 2)]
-		case ' ': // at the end
-			return ""
-		}
-		return token
-	})
-	line, p.negate = strings.CutPrefix(line, "!")
-	line, p.folderOnly = strings.CutSuffix(line, "/")
-	p.glob, p.anchored = strings.TrimPrefix(line, "/"), strings.Contains(line, "/")
-	if strings.HasSuffix(p.glob, "/**") {
-		p.glob += "/*" // everything in it, but not the folder itself
-	}
-	return p, p.glob != "" && doublestar.ValidatePattern(p.glob)
-}
-
-// globTokens matches what must be changed in a pattern, and escaped characters, which stay.
-var globTokens = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\.|\*+|[{}]| +$`) })
-
-// ignored reports whether the rules of the folders above exclude the entry at path (slashes, from the root). Later
-// patterns and deeper folders win. The caller does not enter excluded folders, so nothing in them can be included
-// again.
-func ignored(chain []*ignoreRules, path string, isFolder bool) bool {
-	name := path[strings.LastIndexByte(path, '/')+1:]
-	for _, rules := range slices.Backward(chain) {
-		relative := below(rules.folder, path)
-		for _, p := range slices.Backward(rules.patterns) {
-			subject := relative
-			if !p.anchored {
-				subject = name
-			}
-			if (!p.folderOnly || isFolder) && doublestar.MatchUnvalidated(p.glob, subject) {
-				return !p.negate
-			}
-		}
-	}
-	return false
 }
 
 // remoteSource returns what hosts the repository of a .git/config: github, gitlab, bitbucket, or "" if unknown. The

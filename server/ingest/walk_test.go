@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +31,37 @@ func TestIgnorePatterns(t *testing.T) {
 		chain := []*ignoreRules{parseIgnore(c.pattern, "")}
 		if got := ignored(chain, strings.TrimSuffix(c.path, "/"), strings.HasSuffix(c.path, "/")); got != c.ignored {
 			t.Errorf("%q ignores %q: %v", c.pattern, c.path, got)
+		}
+	}
+}
+
+// TestRulesAbove adds folders inside of repositories: what git ignores there is left out, up to the repository's root.
+func TestRulesAbove(t *testing.T) {
+	l := newLibrary(t, map[string]string{
+		"repo/.git/HEAD": "ref: x", "repo/.git/info/exclude": "secret.md\n", "repo/.gitignore": "docs/draft.md\n/plan.md\nlocal*\n*.tmp.md\nbuilt/\n", "repo/.quarryignore": "notes.md\n",
+		"repo/docs/.gitignore": "!keep.tmp.md\ndeep/x.md\n", "repo/docs/plan.md": "", "repo/docs/draft.md": "", "repo/docs/secret.md": "", "repo/docs/notes.md": "",
+		"repo/docs/deep/x.md": "", "repo/docs/deep/local.md": "", "repo/docs/deep/keep.tmp.md": "", "repo/docs/deep/y.md": "", "repo/docs/deep/b.tmp.md": "",
+		"repo/docs/inner/.git": "gitdir: elsewhere", "repo/docs/inner/local.md": "", "repo/docs/inner/notes.md": "", "repo/docs/inner/built/z.md": "",
+		"repo/built/docs/a.md": "", "outside/.gitignore": "*", "outside/in/a.md": "", "repo/docs/bare.git/HEAD": "", "repo/docs/bare.git/refs/heads/x": "", "repo/docs/bare.git/objects/pack/y": "", "repo/docs/bare.git/description": "",
+	})
+	for folder, want := range map[string]string{
+		"repo/docs": "deep/keep.tmp.md deep/y.md inner/built/z.md inner/local.md plan.md", "repo/docs/deep": "keep.tmp.md y.md", "repo/docs/inner": "built/z.md local.md notes.md",
+		"repo": "docs/deep/keep.tmp.md docs/deep/y.md docs/inner/built/z.md docs/inner/local.md docs/plan.md", "repo/built": "docs/a.md", "outside/in": "a.md", "repo/docs/bare.git": "",
+	} {
+		w := &walker{root: l.path(folder)}
+		must(t, w.walk(context.Background(), ""))
+		var names, reasons []string
+		for _, file := range w.files {
+			if reasons = append(reasons, file.reason); file.reason == "" {
+				names = append(names, file.name)
+			}
+		}
+		slices.Sort(names)
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("%s: %s, want %s", folder, got, want)
+		}
+		if isBare := slices.Contains(reasons, "it is a git repository without a working tree"); isBare != (folder == "repo" || strings.HasPrefix(folder, "repo/docs") && !strings.HasSuffix(folder, "deep") && !strings.HasSuffix(folder, "inner")) {
+			t.Errorf("%s: %q", folder, reasons)
 		}
 	}
 }

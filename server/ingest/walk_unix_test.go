@@ -44,9 +44,11 @@ func TestLinksAndSpecialFiles(t *testing.T) {
 	must(t, os.Remove(l.path("d/a.md")))
 	must(t, os.Symlink(outside+"/secret.md", l.path("d/a.md")))
 	l.counts(l.sync(), 0, 0, 1, 1+asRoot())
-	// The root itself may be named by a link.
+	// The root itself may be named by a link, but is not stored again.
 	must(t, os.Symlink(l.path("d/sub"), l.path("named")))
-	l.counts(l.add(Options{}, "named"), 1, 0, 0, 0)
+	l.counts(l.add(Options{}, "named"), 0, 0, 0, 1)
+	must(t, os.Symlink(outside, l.path("other")))
+	l.counts(l.add(Options{}, "other"), 1, 0, 0, 0)
 }
 
 // asRoot is 1 where no file is closed to us.

@@ -6,8 +6,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
+
+const maxConfig = 1 << 20 // bytes of a repository's configuration
 
 // Checkout is what a working tree shows: a repository, at a commit.
 type Checkout struct {
@@ -15,8 +18,9 @@ type Checkout struct {
 	Head   string // the file in GitDir that names the commit that is checked out
 }
 
-// Find returns the checkout in a folder with .git: a folder, or the file of a worktree. A worktree counts if the repository
-// knows it by its path, so that a file alone cannot point to the repository of somebody else.
+// Find returns the checkout in a folder with .git: a folder, or the file of a worktree or submodule. A worktree counts if the
+// repository knows it by its path, and a submodule if the configuration of its repository does, so that a file alone cannot
+// point to the repository of somebody else.
 func Find(folder string) (p Checkout, ok bool) {
 	dotGit := filepath.Join(folder, ".git")
 	info, err := os.Lstat(dotGit)
@@ -31,6 +35,9 @@ func Find(folder string) (p Checkout, ok bool) {
 		return Checkout{}, false
 	}
 	own := absolute(folder, target)
+	if tree := workTree(own); tree != "" && sameFile(absolute(own, tree), folder) {
+		return Checkout{own, "HEAD"}, true
+	}
 	worktrees, name := filepath.Split(own)
 	gitDir, kind := filepath.Split(filepath.Clean(worktrees))
 	if kind != "worktrees" || !sameFile(absolute(own, line(filepath.Join(own, "gitdir"))), dotGit) {
@@ -39,10 +46,34 @@ func Find(folder string) (p Checkout, ok bool) {
 	return Checkout{filepath.Clean(gitDir), path.Join(kind, name, "HEAD")}, true
 }
 
-// line returns the content of a small regular file, or "".
-func line(file string) string {
+// workTree returns the working tree that the configuration of a repository names, or "".
+func workTree(gitDir string) string {
+	tree, inCore := "", false
+	config := content(filepath.Join(gitDir, "config"), maxConfig) + "\n" + content(filepath.Join(gitDir, "config.worktree"), maxConfig)
+	for line := range strings.Lines(config) {
+		line = strings.TrimSpace(line)
+		if section, isSection := strings.CutPrefix(line, "["); isSection {
+			inCore = strings.EqualFold(strings.TrimSpace(strings.TrimSuffix(section, "]")), "core")
+			continue
+		}
+		name, value, _ := strings.Cut(line, "=")
+		if inCore && strings.EqualFold(strings.TrimSpace(name), "worktree") {
+			tree = strings.TrimSpace(value)
+			if quoted, err := strconv.Unquote(tree); err == nil {
+				tree = quoted
+			}
+		}
+	}
+	return tree
+}
+
+// line returns the content of a small regular file without spaces around it, or "".
+func line(file string) string { return strings.TrimSpace(content(file, maxRef)) }
+
+// content returns the content of a regular file of at most most bytes, or "".
+func content(file string, most int64) string {
 	info, err := os.Lstat(file)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxRef {
+	if err != nil || !info.Mode().IsRegular() || info.Size() > most {
 		return ""
 	}
 	f, err := os.Open(file)
@@ -50,8 +81,8 @@ func line(file string) string {
 		return ""
 	}
 	defer f.Close()
-	data, _ := io.ReadAll(io.LimitReader(f, maxRef))
-	return strings.TrimSpace(string(data))
+	data, _ := io.ReadAll(io.LimitReader(f, most))
+	return string(data)
 }
 
 // absolute returns a path that git wrote, relative to a folder or absolute.
