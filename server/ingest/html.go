@@ -16,6 +16,7 @@ import (
 
 	"quarry/internal/text"
 	"quarry/server/index"
+	"quarry/server/ingest/markdown"
 )
 
 // Pages of more bytes or elements are not parsed as a tree: only their words are read.
@@ -143,35 +144,111 @@ func attribute(node *html.Node, key string) string {
 	return ""
 }
 
-// pruneTree removes what is not text. It returns an error for more nodes, or wider tables, than can be converted.
+// pruneTree removes what is not text and the readings beside ruby, parts words that a browser shows apart where the
+// converter does not, and escapes what would break the Markdown. It returns an error for more nodes, or wider tables, than
+// can be converted.
 func pruneTree(tree *html.Node) error {
 	const mostCells = 50_000
 	nodes, cells := 0, 0
-	var unwanted []*html.Node
+	var unwanted, apart []*html.Node
 	for node := range tree.Descendants() {
 		if nodes++; nodes > mostElements {
 			return errors.New("convert HTML: too many elements")
 		}
+		if node.Type == html.TextNode {
+			node.Data = escapedText(node)
+		}
 		switch node.DataAtom {
-		case atom.Script, atom.Style, atom.Nav, atom.Noscript, atom.Template, atom.Iframe, atom.Object, atom.Svg:
+		case atom.Nav, atom.Iframe, atom.Object, atom.Svg:
+			apart = append(apart, node)
+			fallthrough
+		case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Rt, atom.Rp, atom.Rtc:
 			unwanted = append(unwanted, node)
 		case atom.Td, atom.Th:
 			if cells++; cells > mostCells || len(attribute(node, "colspan")) > 2 || len(attribute(node, "rowspan")) > 3 {
 				return errors.New("convert HTML: tables are too large")
 			}
+			apart = append(apart, node)
 		case atom.Img:
+			setAttribute(node, "alt", strings.ReplaceAll(attribute(node, "alt"), "|", `\|`))
 			// Inline images are long and have no text.
 			if strings.HasPrefix(attribute(node, "src"), "data:") {
 				unwanted = append(unwanted, node)
 			}
+		case atom.Input:
+			if attribute(node, "type") == "checkbox" {
+				node.Type, node.Data, node.DataAtom = html.TextNode, checkBox(hasAttribute(node, "checked")), 0
+			}
+		case atom.Button, atom.Label, atom.Select, atom.Meter, atom.Progress, atom.Caption, atom.Canvas, atom.Embed, atom.Frame, atom.Marquee, atom.Datalist,
+			atom.Audio, atom.Video:
+			apart = append(apart, node)
+		case atom.Legend, atom.Option, atom.Optgroup, atom.Summary, atom.Search, atom.Center, atom.Textarea, atom.Slot:
+			node.Data, node.DataAtom = "div", atom.Div
+		case atom.Menu, atom.Dir:
+			node.Data, node.DataAtom = "ul", atom.Ul
+		case atom.Listing, atom.Xmp, atom.Plaintext:
+			node.Data, node.DataAtom = "pre", atom.Pre
 		}
 	}
-	for _, node := range unwanted {
-		if node.Parent != nil {
-			node.Parent.RemoveChild(node)
+	for _, node := range apart {
+		for _, before := range []*html.Node{node, node.NextSibling} {
+			if node.Parent != nil && node.Parent.DataAtom != atom.Tr && node.Parent.DataAtom != atom.Table {
+				node.Parent.InsertBefore(&html.Node{Type: html.TextNode, Data: " "}, before)
+			} else {
+				node.InsertBefore(&html.Node{Type: html.TextNode, Data: " "}, node.FirstChild)
+			}
 		}
 	}
+	remove(unwanted)
 	return nil
+}
+
+// checkBox returns the mark of a task in a list.
+func checkBox(checked bool) string {
+	if checked {
+		return "[x] "
+	}
+	return "[ ] "
+}
+
+// escapedText returns the text of a node without marks of Markdown that would break what it is in: bars in cells,
+// unbalanced brackets in links, and those of headings, fences and lines at the beginning of a line.
+func escapedText(node *html.Node) string {
+	text := node.Data
+	within := func(elements ...atom.Atom) bool {
+		for above := range node.Ancestors() {
+			if slices.Contains(elements, above.DataAtom) {
+				return true
+			}
+		}
+		return false
+	}
+	if strings.Contains(text, "|") && within(atom.Td, atom.Th) {
+		text = strings.ReplaceAll(text, "|", `\|`)
+	}
+	if strings.Count(text, "[") != strings.Count(text, "]") && within(atom.A) && !within(atom.Code) {
+		text = strings.NewReplacer("[", `\[`, "]", `\]`).Replace(text)
+	}
+	if rest := strings.TrimLeft(text, " \t\n"); rest != "" && strings.Contains("#=-`~", rest[:1]) && beginsLine(node) && !within(atom.Pre, atom.Td, atom.Th) {
+		text = markdown.Literal(strings.TrimRight(rest, " \t\n")) + text[len(strings.TrimRight(text, " \t\n")):]
+	}
+	return text
+}
+
+// beginsLine reports whether nothing is before a node on its line.
+func beginsLine(node *html.Node) bool {
+	before := node.PrevSibling
+	for before != nil && before.Type != html.ElementNode && (before.Type != html.TextNode || strings.TrimSpace(before.Data) == "") {
+		before = before.PrevSibling
+	}
+	isBlock := func(a atom.Atom) bool {
+		return a == atom.Br || slices.Contains(blockTags[:], a.String())
+	}
+	if before != nil {
+		return isBlock(before.DataAtom)
+	}
+	parent := node.Parent
+	return parent != nil && (isBlock(parent.DataAtom) && !isHeading(parent) || slices.Contains([]atom.Atom{atom.Span, atom.Font, atom.Small}, parent.DataAtom) && beginsLine(parent))
 }
 
 // tokenText returns the text of a page without its structure, in one pass and without recursion.
@@ -191,7 +268,7 @@ func tokenText(page string) string {
 		case html.StartTagToken:
 			name, _ := tokens.TagName()
 			switch tag := string(name); {
-			case skip == "" && (tag == "script" || tag == "style"):
+			case skip == "" && slices.Contains([]string{"script", "style", "rt", "rp"}, tag):
 				skip = tag
 			case slices.Contains(blockTags[:], tag):
 				out.WriteString("\n\n")
@@ -205,5 +282,7 @@ func tokenText(page string) string {
 }
 
 var blockTags = [...]string{
-	"p", "div", "br", "tr", "li", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "table", "section", "article",
+	"p", "div", "br", "tr", "li", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "table", "section", "article", "body", "main", "aside", "header",
+	"footer", "address", "blockquote", "center", "dd", "dt", "dl", "ul", "ol", "details", "summary", "dialog", "fieldset", "legend", "figure",
+	"figcaption", "form", "hgroup", "hr", "menu", "dir", "nav", "search", "caption", "option", "optgroup", "td", "th", "textarea", "button",
 }

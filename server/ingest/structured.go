@@ -4,14 +4,15 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
+	"sync"
+	"unicode/utf8"
 
-	"quarry/client/wire"
 	"quarry/server/index"
 	"quarry/server/ingest/markdown"
 )
@@ -60,11 +61,14 @@ func fromJSON(_ *fileReader, text string, d index.Document) (index.Document, err
 
 // fromCSV returns the document of a table. Each chunk repeats the header, and knows the lines that it comes from.
 func fromCSV(_ *fileReader, text string, d index.Document) (index.Document, error) {
-	delimiter := delimiterOf(text, d.Type)
-	if !hasDelimiters(text, delimiter) {
-		return plainText(kindLines)(nil, text, d)
+	delimiter, start := separatorLine(text)
+	if start == 0 {
+		delimiter = delimiterOf(text, d.Type)
 	}
-	in := csv.NewReader(strings.NewReader(text))
+	if !hasDelimiters(text[start:], delimiter) {
+		return linesFrom(text, start, d)
+	}
+	in := csv.NewReader(strings.NewReader(text[start:]))
 	in.Comma, in.LazyQuotes, in.FieldsPerRecord, in.ReuseRecord = delimiter, true, -1, true
 	var rows [][]string
 	var ends []int // of the rows in text
@@ -77,7 +81,7 @@ func fromCSV(_ *fileReader, text string, d index.Document) (index.Document, erro
 		if cells += len(row); cells > mostCells {
 			return index.Document{}, fmt.Errorf("its table has more than %d cells", mostCells)
 		}
-		rows, ends = append(rows, slices.Clone(row)), append(ends, int(in.InputOffset()))
+		rows, ends = append(rows, slices.Clone(row)), append(ends, start+int(in.InputOffset()))
 	}
 	var w markdown.Writer
 	w.Table(rows)
@@ -86,12 +90,36 @@ func fromCSV(_ *fileReader, text string, d index.Document) (index.Document, erro
 		return index.Document{}, err
 	}
 	if !strings.HasPrefix(body, "|") { // one column
-		return plainText(kindLines)(nil, text, d)
+		return linesFrom(text, start, d)
 	}
 	header := lineEnd(body, 0)
 	doc, err := build(body, []block{{kind: kindTable, start: 0, end: len(body), body: lineEnd(body, header)}}, meta{}, d)
 	inRows(&doc, body, text, ends)
 	return doc, err
+}
+
+// linesFrom returns the document of a table that has one column.
+func linesFrom(text string, start int, d index.Document) (index.Document, error) {
+	doc, err := plainText(kindLines)(nil, text[start:], d)
+	for i := range doc.Positions {
+		doc.Positions[i].Start += start
+		doc.Positions[i].End += start
+	}
+	return doc, err
+}
+
+// separatorLine returns the delimiter that the first line names for Excel, as in "sep=;", and where the table begins; 0 if
+// it names none.
+func separatorLine(text string) (delimiter rune, start int) {
+	line := strings.Trim(strings.TrimRight(text[:lineEnd(text, 0)], "\r\n"), `"`)
+	if len(line) < len("sep=") || !strings.EqualFold(line[:len("sep=")], "sep=") {
+		return 0, 0
+	}
+	delimiter, width := utf8.DecodeRuneInString(line[len("sep="):])
+	if len(line) != len("sep=")+width || delimiter == utf8.RuneError || delimiter == '"' {
+		return 0, 0
+	}
+	return delimiter, lineEnd(text, 0)
 }
 
 // mostCells bounds a table in memory.
@@ -140,7 +168,7 @@ func delimiterOf(text, kind string) rune {
 	for _, delimiter := range ",;\t|" {
 		lines, alike, first := 0, 0, 0
 		for line := range strings.Lines(text) {
-			n := strings.Count(line, string(delimiter))
+			n := strings.Count(quotedCell().ReplaceAllString(line, ""), string(delimiter))
 			if lines++; lines == 1 {
 				first = n
 			}
@@ -158,82 +186,10 @@ func delimiterOf(text, kind string) rune {
 	return best
 }
 
+var quotedCell = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"[^"]*"?`) })
+
 // hasDelimiters reports whether the first line, or most lines, contain the delimiter.
 func hasDelimiters(text string, delimiter rune) bool {
 	first, _, _ := strings.Cut(text, "\n")
 	return strings.ContainsRune(first, delimiter) || 2*strings.Count(text, string(delimiter)) > strings.Count(text, "\n")+1
-}
-
-// fromNotebook returns the document of a Jupyter notebook: its text, its code, and the text of its outputs.
-func fromNotebook(r *fileReader, text string, d index.Document) (index.Document, error) {
-	var notebook struct {
-		Metadata struct {
-			Title    string `json:"title"`
-			Language struct {
-				Name string `json:"name"`
-			} `json:"language_info"`
-			Authors []struct {
-				Name string `json:"name"`
-			} `json:"authors"`
-		} `json:"metadata"`
-		Cells []struct {
-			Type    string   `json:"cell_type"`
-			Source  cellText `json:"source"`
-			Outputs []struct {
-				Text cellText            `json:"text"`
-				Data map[string]cellText `json:"data"`
-			} `json:"outputs"`
-		} `json:"cells"`
-	}
-	if err := wire.Unmarshal([]byte(text), &notebook); err != nil {
-		return index.Document{}, fmt.Errorf("it is not a notebook: %w", err)
-	}
-	if notebook.Cells == nil {
-		return index.Document{}, errors.New("it is not a notebook: it has no cells")
-	}
-	language := oneLine(notebook.Metadata.Language.Name, 20)
-	m := meta{Title: oneLine(notebook.Metadata.Title, longestTitle)}
-	for _, author := range notebook.Metadata.Authors {
-		m.Authors = addNames(m.Authors, author.Name)
-	}
-	var w markdown.Writer
-	for _, cell := range notebook.Cells {
-		if cell.Type != "code" {
-			w.Blocks(string(cell.Source))
-			continue
-		}
-		w.Code(language, string(cell.Source))
-		for _, output := range cell.Outputs {
-			w.Code("", string(output.Text))
-			if shown := output.Data["text/markdown"]; shown != "" {
-				w.Blocks(string(shown))
-			} else {
-				w.Code("", string(output.Data["text/plain"]))
-			}
-		}
-	}
-	body, err := w.Text()
-	if err != nil {
-		return index.Document{}, err
-	}
-	body = strings.TrimLeft(cleanText(body), "\n")
-	doc, err := build(body, r.markdown.parse(body), m, d)
-	doc.Positions = nil
-	return doc, err
-}
-
-// cellText is a text of a notebook: a string or a list of lines. Anything else, such as the data of a picture, is empty.
-type cellText string
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (c *cellText) UnmarshalJSON(data []byte) error {
-	var lines []string
-	var text string
-	if wire.Unmarshal(data, &lines) == nil {
-		text = strings.Join(lines, "")
-	} else if wire.Unmarshal(data, &text) != nil {
-		text = ""
-	}
-	*c = cellText(text)
-	return nil
 }

@@ -75,7 +75,7 @@ func (w *Writer) Paragraph(text string) {
 	lines := cleanLines(text)
 	for i := range lines {
 		if !w.Cell {
-			lines[i] = literal(lines[i])
+			lines[i] = Literal(lines[i])
 		}
 	}
 	if len(lines) > 0 {
@@ -92,6 +92,9 @@ func (w *Writer) Item(depth int, numbered bool, text string) {
 	}
 	if len(lines) == 0 {
 		return
+	}
+	for i := range lines {
+		lines[i] = Literal(lines[i])
 	}
 	marker := "- "
 	if numbered {
@@ -180,8 +183,11 @@ func Link(text, target string) string {
 	}
 	text = Line(text)
 	isWeb := strings.HasPrefix(target, "http://") || strings.HasPrefix(target, "https://") || strings.HasPrefix(target, "mailto:")
-	if text == "" || !isWeb || len(target) > 2_000 || strings.ContainsAny(target, " \t\n<>()[]") || strings.ContainsAny(text, "[]") {
+	if text == "" || !isWeb || len(target) > 2_000 || strings.ContainsAny(target, " \t\n<>()[]") {
 		return begins + text + ends
+	}
+	if strings.Count(text, "[") != strings.Count(text, "]") {
+		text = strings.NewReplacer("[", `\[`, "]", `\]`).Replace(text)
 	}
 	return begins + "[" + text + "](" + target + ")" + ends
 }
@@ -199,8 +205,8 @@ func cleanLines(text string) []string {
 	return lines
 }
 
-// literal escapes a line of a paragraph that would be read as a heading, a fence or an underline.
-func literal(line string) string {
+// Literal escapes a line of a paragraph that would be read as a heading, a fence or an underline.
+func Literal(line string) string {
 	trimmed := strings.TrimLeft(line, "#")
 	isHeading := len(trimmed) < len(line) && (trimmed == "" || trimmed[0] == ' ')
 	isUnderline := strings.Trim(line, "=") == "" || strings.Trim(line, "-") == ""

@@ -1,0 +1,148 @@
+package ingest
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"quarry/client/wire"
+	"quarry/server/index"
+	"quarry/server/ingest/markdown"
+)
+
+// notebook is a Jupyter notebook in the formats 2 to 4. Format 4 has the cells, older ones worksheets of cells.
+type notebook struct {
+	Metadata struct {
+		Title    string `json:"title"`
+		Name     string `json:"name"` // before format 4
+		Language struct {
+			Name string `json:"name"`
+		} `json:"language_info"`
+		Kernel struct {
+			Language string `json:"language"`
+		} `json:"kernelspec"`
+		Authors []struct {
+			Name string `json:"name"`
+		} `json:"authors"`
+	} `json:"metadata"`
+	Cells      []json.RawMessage `json:"cells"`
+	Worksheets []struct {
+		Cells []json.RawMessage `json:"cells"`
+	} `json:"worksheets"`
+}
+
+type notebookCell struct {
+	Type     string            `json:"cell_type"`
+	Source   cellText          `json:"source"`
+	Input    cellText          `json:"input"` // of code before format 4
+	Language string            `json:"language"`
+	Level    int               `json:"level"` // of a heading before format 4
+	Outputs  []json.RawMessage `json:"outputs"`
+}
+
+// notebookOutput is what a cell shows. Before format 4 it has its data itself, with short names of their types.
+type notebookOutput struct {
+	Text      cellText            `json:"text"`
+	HTML      cellText            `json:"html"`
+	Latex     cellText            `json:"latex"`
+	Data      map[string]cellText `json:"data"`
+	Error     string              `json:"ename"`
+	Value     string              `json:"evalue"`
+	Traceback []string            `json:"traceback"`
+}
+
+// fromNotebook returns the document of a Jupyter notebook: its text, its code, and the text of its outputs. Cells and outputs
+// that cannot be read are left out.
+func fromNotebook(r *fileReader, text string, d index.Document) (index.Document, error) {
+	var n notebook
+	if err := wire.Unmarshal([]byte(text), &n); err != nil {
+		return index.Document{}, fmt.Errorf("it is not a notebook: %w", err)
+	}
+	for _, sheet := range n.Worksheets {
+		n.Cells = append(n.Cells, sheet.Cells...)
+	}
+	if n.Cells == nil {
+		return index.Document{}, errors.New("it is not a notebook: it has no cells")
+	}
+	language := cmp.Or(n.Metadata.Language.Name, n.Metadata.Kernel.Language)
+	m := meta{Title: oneLine(cmp.Or(n.Metadata.Title, n.Metadata.Name), longestTitle)}
+	for _, author := range n.Metadata.Authors {
+		m.Authors = addNames(m.Authors, author.Name)
+	}
+	var w markdown.Writer
+	for i, data := range n.Cells {
+		var cell notebookCell
+		if err := wire.Unmarshal(data, &cell); err != nil {
+			r.leaveOut("cell "+strconv.Itoa(i+1), err)
+			continue
+		}
+		switch cell.Type {
+		case "code":
+			w.Code(oneLine(cmp.Or(language, cell.Language), 20), string(cell.Source+cell.Input))
+		case "heading":
+			w.Heading(cell.Level, string(cell.Source))
+		default:
+			w.Blocks(string(cell.Source))
+		}
+		for _, data := range cell.Outputs {
+			var output notebookOutput
+			if err := wire.Unmarshal(data, &output); err != nil {
+				r.leaveOut("an output of cell "+strconv.Itoa(i+1), err)
+				continue
+			}
+			r.output(&w, output)
+		}
+	}
+	body, err := w.Text()
+	if err != nil {
+		return index.Document{}, err
+	}
+	body = strings.TrimLeft(cleanText(body), "\n")
+	doc, err := build(body, r.markdown.parse(body), m, d)
+	doc.Positions = nil
+	return doc, err
+}
+
+// output writes the richest form of an output that is text. Plain text that only names an object, like
+// <IPython.core.display.HTML object>, is the poorest.
+func (r *fileReader) output(w *markdown.Writer, o notebookOutput) {
+	page := cmp.Or(o.Data["text/html"], o.HTML)
+	latex := cmp.Or(o.Data["text/latex"], o.Latex)
+	plain := string(cmp.Or(o.Data["text/plain"], o.Text))
+	isName := plain == "" || strings.HasPrefix(plain, "<")
+	switch shown := o.Data["text/markdown"]; {
+	case o.Error != "" || o.Value != "":
+		w.Code("", o.Error+": "+o.Value+"\n"+strings.Join(o.Traceback, "\n"))
+	case shown != "":
+		w.Blocks(string(shown))
+	case isName && page != "":
+		_, text, err := r.pages.read(string(page))
+		if err != nil {
+			text = tokenText(string(page))
+		}
+		w.Blocks(text)
+	case isName && latex != "":
+		w.Blocks(string(latex))
+	default:
+		w.Code("", plain)
+	}
+}
+
+// cellText is a text of a notebook: a string or a list of lines. Anything else, such as the data of a picture, is empty.
+type cellText string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *cellText) UnmarshalJSON(data []byte) error {
+	var lines []string
+	var text string
+	if wire.Unmarshal(data, &lines) == nil {
+		text = strings.Join(lines, "")
+	} else if wire.Unmarshal(data, &text) != nil {
+		text = ""
+	}
+	*c = cellText(text)
+	return nil
+}
