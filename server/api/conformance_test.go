@@ -7,17 +7,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"quarry/client/wire"
 	"quarry/internal/testkit/llmtest"
+	"quarry/internal/testkit/longtest"
 	"quarry/server/directory"
 	"quarry/server/fault"
 	"quarry/server/index"
@@ -122,15 +125,17 @@ func readStories(t *testing.T) map[string]story {
 func TestConformance(t *testing.T) {
 	stories := readStories(t)
 	seen := newCoverage(t)
-	prefixes := []string{"", "/api"}
-	if testing.Short() {
-		prefixes = prefixes[:1]
+	prefixes, each := []string{"", "/api"}, 1 // each story is told below one of them, in the long form below both
+	if longtest.Enabled() {
+		each = len(prefixes)
 	}
-	for name, s := range stories {
+	for i, name := range slices.Sorted(maps.Keys(stories)) {
+		s := stories[name]
 		if name == "library" && (strings.HasPrefix(t.Name(), onPostgres) || strings.HasPrefix(t.Name(), onWeaviate)) {
 			continue // its status names the engine
 		}
-		for _, prefix := range prefixes {
+		for n := range each {
+			prefix := prefixes[(i+n)%len(prefixes)]
 			t.Run(name+prefix, func(t *testing.T) {
 				c := newConversant(t, s.Server, prefix, seen)
 				for _, e := range s.Cases {
@@ -139,7 +144,7 @@ func TestConformance(t *testing.T) {
 			})
 		}
 	}
-	if want := len(prefixes) * countCases(stories); seen.cases != want {
+	if want := each * countCases(stories); seen.cases != want {
 		t.Logf("%d of %d cases ran: what they cover is not counted", seen.cases, want)
 		return
 	}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/testkit/longtest"
 	"quarry/server/directory"
 )
 
@@ -42,7 +43,7 @@ func TestRights(t *testing.T) {
 	}
 	summary := fmt.Sprintf("%d questions in %d worlds:%s", total, end-first, told)
 	t.Log(summary)
-	if os.Getenv("QUARRY_SLOW") != "" && !testing.Verbose() {
+	if longtest.Enabled() && !testing.Verbose() {
 		fmt.Println(summary) // for make rights
 	}
 }
@@ -52,13 +53,7 @@ const questionsPerWorld = 100
 // worldsToAsk are the numbers of the worlds, from first up to end.
 func worldsToAsk(t *testing.T) (first, end uint64) {
 	t.Helper()
-	end = 40
-	if testing.Short() {
-		end = 10
-	}
-	if os.Getenv("QUARRY_SLOW") != "" {
-		end = 1000
-	}
+	end = uint64(longtest.Rounds(10, 1_000))
 	if text := os.Getenv("QUARRY_WORLD"); text != "" {
 		from, to, several := strings.Cut(text, "-")
 		var err, wrong error

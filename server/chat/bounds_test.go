@@ -20,9 +20,11 @@ func TestASessionIsBounded(t *testing.T) {
 	defer func() { _ = store.Close() }()
 	hidden := NewIncognito(clock, nil)
 	defer hidden.Close()
+	const most = 40
+	store.limits.messages, hidden.most, store.limits.sessionBytes = most, most, 1<<20
 	for name, keeper := range map[string]Keeper{"stored": store, "incognito": hidden.Of("acme")} {
 		session := NewSession("jo", now)
-		for i := range MostMessages / 2 {
+		for i := range most / 2 {
 			if _, _, err := keeper.Begin(t.Context(), session, i == 0, Message{Text: "?"}); err != nil {
 				t.Fatalf("%s: question %d: %v", name, i, err)
 			}
@@ -30,14 +32,14 @@ func TestASessionIsBounded(t *testing.T) {
 		if _, _, err := keeper.Begin(t.Context(), session, false, Message{Text: "?"}); !errors.Is(err, ErrFull) {
 			t.Errorf("%s: one question more: %v", name, err)
 		}
-		session, long := NewSession("jo", now), strings.Repeat("x", incognitoSession/3)
+		session, long := NewSession("jo", now), strings.Repeat("x", store.limits.sessionBytes/3)
 		var answer int
 		for i := range 2 {
 			if _, answer, err = keeper.Begin(t.Context(), session, i == 0, Message{Text: long}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := keeper.Finish(t.Context(), session.ID, Message{ID: answer, Text: strings.Repeat("x", MostSessionBytes)}); err != nil {
+		if err := keeper.Finish(t.Context(), session.ID, Message{ID: answer, Text: strings.Repeat("x", incognitoSession)}); err != nil {
 			t.Fatal(err)
 		}
 		if _, _, err := keeper.Begin(t.Context(), session, false, Message{Text: "?"}); !errors.Is(err, ErrFull) {
@@ -67,13 +69,13 @@ func TestBytesOfAPersonAreBounded(t *testing.T) {
 	}
 	kim, first, second := begin("kim"), begin("jo"), begin("jo")
 	if err := store.db.Update(t.Context(), func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(t.Context(), "UPDATE sessions SET bytes = ? WHERE id <> ?", MostChatBytes/2+1, second.ID)
+		_, err := tx.ExecContext(t.Context(), "UPDATE sessions SET bytes = ? WHERE id <> ?", store.limits.chatBytes/2+1, second.ID)
 		return err
 	}); err != nil {
 		t.Fatal(err)
 	}
 	third := begin("jo")
-	for _, step := range []struct{ bytes, left int }{{MostChatBytes/2 - 1, 4}, {MostChatBytes / 2, 3}} {
+	for _, step := range []struct{ bytes, left int }{{store.limits.chatBytes/2 - 1, 4}, {store.limits.chatBytes / 2, 3}} {
 		if err := store.db.Update(t.Context(), func(tx *sql.Tx) error {
 			_, err := tx.ExecContext(t.Context(), "UPDATE sessions SET bytes = ? WHERE id = ?", step.bytes, second.ID)
 			return err

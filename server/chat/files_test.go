@@ -54,6 +54,7 @@ func TestFilesAreTheirUsers(t *testing.T) {
 func TestFilesAreBounded(t *testing.T) {
 	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 	s := openMemory(t, func() time.Time { return now })
+	s.limits.files, s.limits.fileBytes = 20, 10_000
 	add := func(user, id string, bytesOf int) {
 		t.Helper()
 		now = now.Add(time.Second)
@@ -66,7 +67,7 @@ func TestFilesAreBounded(t *testing.T) {
 		return err == nil
 	}
 	add("kim", "kims", 1)
-	for i := range MostFiles {
+	for i := range s.limits.files {
 		add("jo", strconv.Itoa(i), 1)
 	}
 	now = now.Add(time.Second)
@@ -77,11 +78,11 @@ func TestFilesAreBounded(t *testing.T) {
 	if !has("jo", "0") || has("jo", "1") || !has("jo", "2") || !has("jo", "more") || !has("kim", "kims") {
 		t.Error("not the one that was used longest ago is gone")
 	}
-	add("jo", "large", MostFileBytes-1)
+	add("jo", "large", s.limits.fileBytes-1)
 	if !has("jo", "large") || !has("jo", "more") || has("jo", "0") || !has("kim", "kims") {
 		t.Error("the bound of bytes does not hold")
 	}
-	add("jo", "larger", MostFileBytes+1)
+	add("jo", "larger", s.limits.fileBytes+1)
 	if !has("jo", "larger") || has("jo", "large") {
 		t.Error("what is uploaded now is gone")
 	}

@@ -29,6 +29,7 @@ const (
 // process.
 type Incognito struct {
 	now   func() time.Time
+	most  int         // messages of a session
 	broke func(error) // called with a panic of the sweep of idle sessions
 
 	mutex    sync.Mutex
@@ -51,7 +52,7 @@ type hidden struct {
 
 // NewIncognito returns an empty store. It calls broke with a panic in the background.
 func NewIncognito(now func() time.Time, broke func(error)) *Incognito {
-	return &Incognito{now: now, broke: broke, sessions: map[hiddenKey]*hidden{}}
+	return &Incognito{now: now, most: defaultLimits().messages, broke: broke, sessions: map[hiddenKey]*hidden{}}
 }
 
 // Of returns the incognito sessions of one tenant.
@@ -206,7 +207,7 @@ func (i incognitoOf) Begin(ctx context.Context, session Session, isNew bool, que
 	}
 	full := false
 	err = i.use(session.ID, func(h *hidden) {
-		if full = len(h.messages)+2 > MostMessages || h.size+len(question.Text) > incognitoSession; full {
+		if full = len(h.messages)+2 > i.most || h.size+len(question.Text) > incognitoSession; full {
 			return
 		}
 		now := i.now()

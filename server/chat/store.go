@@ -32,17 +32,17 @@ var (
 	ErrFull = errors.New("the chat session is full")
 )
 
-// Bounds of one user's sessions. Beyond them the least recently used are deleted.
-const (
-	MostSessions  = 1000
-	MostChatBytes = 256 << 20
-)
+// limits bound what one user stores. Beyond those of sessions and files the least recently used are deleted. A session,
+// which is always read as a whole, takes no question beyond its own.
+type limits struct {
+	sessions, chatBytes    int
+	messages, sessionBytes int // of one session
+	files, fileBytes       int
+}
 
-// Bounds of one session, which is always read as a whole.
-const (
-	MostMessages     = 2000
-	MostSessionBytes = 16 << 20
-)
+func defaultLimits() limits {
+	return limits{sessions: 1_000, chatBytes: 256 << 20, messages: 2_000, sessionBytes: 16 << 20, files: 200, fileBytes: 128 << 20}
+}
 
 // Types of messages.
 const (
@@ -108,6 +108,7 @@ type Store struct {
 	open   sqldb.Lazy
 	db     sqldb.DB // what Open opened
 	tenant string   // whose rows it uses; empty in a file, which has those of one tenant
+	limits limits
 	now    func() time.Time
 }
 
@@ -115,7 +116,7 @@ type Store struct {
 // creates one with create, which is set for changes, and otherwise returns an empty one. Tenant is whose sessions they are in a
 // database of several tenants; empty in a file.
 func Lazy(tenant string, find func(ctx context.Context, create bool) (*Store, error), now func() time.Time) *Store {
-	return &Store{tenant: tenant, now: now, open: func(ctx context.Context, create bool) (sqldb.DB, error) {
+	return &Store{tenant: tenant, now: now, limits: defaultLimits(), open: func(ctx context.Context, create bool) (sqldb.DB, error) {
 		found, err := find(ctx, create)
 		if err != nil {
 			return nil, err
@@ -135,7 +136,7 @@ func Open(ctx context.Context, path string, now func() time.Time) (*Store, error
 	if err != nil {
 		return nil, fmt.Errorf("open the chat database: %w", err)
 	}
-	return &Store{open: sqldb.Opened(db), db: db, now: now}, nil
+	return &Store{open: sqldb.Opened(db), db: db, now: now, limits: defaultLimits()}, nil
 }
 
 // Shared has the sessions of all tenants on a PostgreSQL server.
@@ -161,7 +162,7 @@ func OpenServer(ctx context.Context, pool *postgres.Pool, now func() time.Time) 
 // Of returns the sessions of a tenant.
 func (s *Shared) Of(tenant string) *Store {
 	db := s.db.For(tenant)
-	return &Store{open: sqldb.Opened(db), db: db, tenant: tenant, now: s.now}
+	return &Store{open: sqldb.Opened(db), db: db, tenant: tenant, now: s.now, limits: defaultLimits()}
 }
 
 // Close closes the file. On a server it does nothing.
@@ -196,13 +197,13 @@ func (s *Store) dropSessions(ctx context.Context, tx *sql.Tx, session Session) e
 		session.UserID, s.tenant).Scan(&sessions, &bytes); err != nil {
 		return err
 	}
-	if sessions <= MostSessions && bytes <= MostChatBytes {
+	if sessions <= s.limits.sessions && bytes <= s.limits.chatBytes {
 		return nil
 	}
 	return sqldb.Exec(ctx, tx, nil, `DELETE FROM sessions WHERE id IN (SELECT id FROM (
 		SELECT id, row_number() OVER latest AS place, sum(bytes) OVER latest AS bytes
 		FROM sessions WHERE user_id = ?1 AND id <> ?2 AND tenant_id = ?5 WINDOW latest AS (ORDER BY updated_at DESC, id)) ranked
-		WHERE place >= ?3 OR bytes > ?4)`, session.UserID, session.ID, MostSessions, MostChatBytes, s.tenant)
+		WHERE place >= ?3 OR bytes > ?4)`, session.UserID, session.ID, s.limits.sessions, s.limits.chatBytes, s.tenant)
 }
 
 // addTo counts a question as part of its session, or returns ErrFull.
@@ -213,7 +214,7 @@ func (s *Store) addTo(ctx context.Context, tx *sql.Tx, session Session, question
 	if err != nil {
 		return err
 	}
-	if messages+2 > MostMessages || bytes+len(question) > MostSessionBytes {
+	if messages+2 > s.limits.messages || bytes+len(question) > s.limits.sessionBytes {
 		return ErrFull
 	}
 	_, err = tx.ExecContext(ctx, `UPDATE sessions SET updated_at = ?, name = coalesce(nullif(name, ''), ?), bytes = bytes + ?
@@ -391,12 +392,6 @@ func (s *Store) Stopped(ctx context.Context, session string, answer int) (stoppe
 		"SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ? AND tenant_id = ? AND stopped_at >= ?)", session, s.tenant, answer)
 }
 
-// Bounds of one user's files. Beyond them the least recently used are deleted.
-const (
-	MostFiles     = 200
-	MostFileBytes = 128 << 20
-)
-
 // File is a file that a user uploaded for questions.
 type File struct {
 	ID            string
@@ -420,7 +415,7 @@ func (s *Store) AddFile(ctx context.Context, file File, data []byte) error {
 		return sqldb.Exec(ctx, tx, nil, `DELETE FROM files WHERE id IN (SELECT id FROM (
 			SELECT id, row_number() OVER latest AS place, sum(length(data) + length(text)) OVER latest AS bytes
 			FROM files WHERE user_id = ? AND tenant_id = ? WINDOW latest AS (ORDER BY used_at DESC, created_at DESC, id)) ranked
-			WHERE id <> ? AND (place > ? OR bytes > ?))`, file.UserID, s.tenant, file.ID, MostFiles, MostFileBytes)
+			WHERE id <> ? AND (place > ? OR bytes > ?))`, file.UserID, s.tenant, file.ID, s.limits.files, s.limits.fileBytes)
 	})
 }
 

@@ -115,8 +115,10 @@ func TestOldSessionsGo(t *testing.T) {
 		}
 		return session
 	}
+	const most = 20
+	store.limits.sessions = most
 	other, first, second := begin("kim"), begin("jo"), begin("jo")
-	for range MostSessions - 2 {
+	for range most - 2 {
 		begin("jo")
 	}
 	if _, _, err := store.Begin(t.Context(), first, false, Message{Text: "again"}); err != nil { // so that it is not the oldest any more
@@ -131,8 +133,8 @@ func TestOldSessionsGo(t *testing.T) {
 	if messages, err := store.Messages(t.Context(), second.ID); err != nil || len(messages) > 0 {
 		t.Errorf("what was said stays: %+v, %v", messages, err)
 	}
-	if list, more, err := store.Sessions(t.Context(), "jo", time.Time{}, 2*MostSessions); err != nil ||
-		len(list) != MostSessions || more {
+	if list, more, err := store.Sessions(t.Context(), "jo", time.Time{}, 2*most); err != nil ||
+		len(list) != most || more {
 		t.Errorf("%d, %t, %v", len(list), more, err)
 	}
 }

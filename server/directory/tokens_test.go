@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"quarry/internal/testkit/longtest"
 )
 
 // mintedToken is what the test knows of a token.
@@ -36,7 +38,7 @@ func (m *mintedToken) root() int {
 
 // Random families of tokens are made, age and are revoked. No token outlives what it was made with.
 func TestNoTokenOutlivesItsParent(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(longtest.Rounds(5, 50)) {
 		random := rand.New(rand.NewPCG(seed, 15))
 		d, clock := open(t, filepath.Join(t.TempDir(), "directory.db"), false)
 		var known []*mintedToken

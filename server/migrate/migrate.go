@@ -4,6 +4,7 @@
 package migrate
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,6 +43,8 @@ type Options struct {
 	DryRun bool
 	// Embed makes the vectors of the target; nil: it gets none.
 	Embed func(ctx context.Context, target index.Index) error
+
+	batch int // replaces batchDocuments in tests; 0: does not
 }
 
 // state is what the target remembers of a copy.
@@ -164,9 +167,12 @@ func (c *copying) pass(ctx context.Context) (changed int, err error) {
 	return changed, err
 }
 
+// batch returns how many documents are read and written at once.
+func (c *copying) batch() int { return cmp.Or(c.options.batch, batchDocuments) }
+
 // step copies the next documents. there are the ids of all documents of the target.
 func (c *copying) step(ctx context.Context, there []string, total int) (more bool, err error) {
-	documents, err := c.from.Export(ctx, c.state.After, batchDocuments)
+	documents, err := c.from.Export(ctx, c.state.After, c.batch())
 	if err != nil {
 		return false, fmt.Errorf("read the documents: %w", err)
 	}
@@ -175,11 +181,11 @@ func (c *copying) step(ctx context.Context, there []string, total int) (more boo
 		last = documents[len(documents)-1].ID
 	}
 	gone := missing(there, documents, c.state.After, last)
-	for len(gone) > batchDocuments {
-		if err := c.write(ctx, index.Batch{Delete: gone[:batchDocuments]}); err != nil {
+	for len(gone) > c.batch() {
+		if err := c.write(ctx, index.Batch{Delete: gone[:c.batch()]}); err != nil {
 			return false, err
 		}
-		gone = gone[batchDocuments:]
+		gone = gone[c.batch():]
 	}
 	if more {
 		c.sample(documents, total)

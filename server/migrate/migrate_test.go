@@ -82,8 +82,12 @@ func checkCopy(t *testing.T, from, to Source) {
 	}
 }
 
+// batchSize is the number of documents of a batch in these tests.
+const batchSize = 40
+
 func run(t *testing.T, from Source, to index.Index, options Options) (Result, error) {
 	t.Helper()
+	options.batch = batchSize
 	return Documents(t.Context(), from, to, options, func(done, total int) {
 		if done > total || total == 0 {
 			t.Errorf("%d of %d", done, total)
@@ -101,15 +105,15 @@ func must(t *testing.T, from Source, to index.Index) Result {
 }
 
 func TestDocuments(t *testing.T) {
-	from, w := filled(t, 3*batchDocuments/2)
+	from, w := filled(t, 3*batchSize/2)
 	to := open(t)
 	dry, err := run(t, from, to, Options{DryRun: true})
-	if documents, cursors := all(t, to); err != nil || len(documents)+len(cursors) > 0 || dry.Written.Added != 3*batchDocuments/2 {
+	if documents, cursors := all(t, to); err != nil || len(documents)+len(cursors) > 0 || dry.Written.Added != 3*batchSize/2 {
 		t.Fatalf("a dry run stored %d documents and %v: %+v (%v)", len(documents), cursors, dry, err)
 	}
 	result := must(t, from, to)
 	checkCopy(t, from, to)
-	if want := (index.Written{Added: 3 * batchDocuments / 2}); result.Written != want || result.Documents != want.Added ||
+	if want := (index.Written{Added: 3 * batchSize / 2}); result.Written != want || result.Documents != want.Added ||
 		result.Resumed || result.Passes != 2 {
 		t.Errorf("%+v", result)
 	}
@@ -121,7 +125,7 @@ func TestDocuments(t *testing.T) {
 	// The library changed since: documents at the beginning, in the middle and at the end.
 	changed := w.Document(2)
 	changed.Title = "another title"
-	write(t, from, index.Batch{Upsert: []index.Document{changed, {ID: "zzz", Source: "file"}}, Delete: []string{"doc:0000", "doc:0250", "doc:0299"},
+	write(t, from, index.Batch{Upsert: []index.Document{changed, {ID: "zzz", Source: "file"}}, Delete: []string{"doc:0000", "doc:0050", "doc:0059"},
 		Cursors: map[string]string{"ingest/refill": ""}})
 	result = must(t, from, to)
 	checkCopy(t, from, to)
@@ -131,14 +135,14 @@ func TestDocuments(t *testing.T) {
 	if again := must(t, from, to); again.Written != (index.Written{}) || again.Passes != 1 {
 		t.Errorf("a copy of what did not change: %+v", again)
 	}
-	write(t, from, index.Batch{Delete: []string{"zzz", "doc:0298"}})
+	write(t, from, index.Batch{Delete: []string{"zzz", "doc:0058"}})
 	must(t, from, to)
 	checkCopy(t, from, to)
 }
 
 // TestSharedDocuments copies to documents that several processes share, and back.
 func TestSharedDocuments(t *testing.T) {
-	from, _ := filled(t, 3*batchDocuments/2)
+	from, _ := filled(t, 3*batchSize/2)
 	dir := t.TempDir()
 	store, err := shared.Open(t.Context(), shared.Options{Dir: dir})
 	if err != nil {
@@ -177,7 +181,7 @@ func (h *hooked) Write(ctx context.Context, batch index.Batch) (index.Written, e
 func TestInterrupted(t *testing.T) {
 	for stopAt := 1; ; stopAt++ {
 		from, short := open(t), index.Batch{Cursors: map[string]string{"ingest/refill": "due"}}
-		for n := range 3 * batchDocuments {
+		for n := range 3 * batchSize {
 			short.Upsert = append(short.Upsert, index.Document{ID: fmt.Sprintf("doc:%04d", n), Source: "file"})
 		}
 		write(t, from, short)
@@ -199,10 +203,10 @@ func TestInterrupted(t *testing.T) {
 			t.Fatal(err)
 		}
 		before, _ := all(t, to)
-		write(t, from, index.Batch{Delete: []string{"doc:0001", "doc:0599"}, Upsert: []index.Document{{ID: "doc:0000x", Source: "web"}}})
+		write(t, from, index.Batch{Delete: []string{"doc:0001", "doc:0119"}, Upsert: []index.Document{{ID: "doc:0000x", Source: "web"}}})
 		result := must(t, from, to)
 		checkCopy(t, from, to)
-		if missing := 3*batchDocuments - len(before); result.Written.Added < missing-1 || result.Written.Added > missing+1 {
+		if missing := 3*batchSize - len(before); result.Written.Added < missing-1 || result.Written.Added > missing+1 {
 			t.Errorf("stopped at write %d: added %d documents to %d", stopAt, result.Written.Added, len(before))
 		}
 	}
@@ -210,7 +214,7 @@ func TestInterrupted(t *testing.T) {
 
 // TestChangesMeanwhile changes the library while it is copied.
 func TestChangesMeanwhile(t *testing.T) {
-	from, _ := filled(t, 2*batchDocuments)
+	from, _ := filled(t, 2*batchSize)
 	to := &hooked{Index: open(t)}
 	to.before = func(n int) error {
 		if n < 4 {

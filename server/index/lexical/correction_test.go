@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"quarry/internal/testkit/indextest"
+	"quarry/internal/testkit/longtest"
 	"quarry/internal/text"
 	"quarry/server/index"
 	"quarry/server/index/segment"
@@ -26,13 +27,13 @@ func TestNear(t *testing.T) {
 	}
 	w := indextest.NewWorld(1)
 	var live []index.Document
-	for i := range 900 {
+	for i := range longtest.Rounds(400, 900) {
 		d := w.Document(i)
 		d.Chunks = append(d.Chunks, index.Chunk{Text: strings.Join([]string{word(), word(), word(), word(), word(), word(), word(), word()}, " ")})
 		live = append(live, d)
 	}
 	s := newSearcher(t, spread(t, w, random, live, 3))
-	for range 200 {
+	for range longtest.Rounds(80, 500) {
 		typed, limit := word(), 1+random.IntN(2)
 		for _, access := range []index.Access{{All: true}, w.Access()} {
 			_, err := answer(context.Background(), s, "test", func(r *run) (bool, error) {

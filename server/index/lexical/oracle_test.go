@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"reflect"
 	"slices"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"quarry/internal/testkit/indextest"
+	"quarry/internal/testkit/longtest"
 	"quarry/server/index"
 	"quarry/server/index/segment"
 )
@@ -108,11 +108,7 @@ func merged(t testing.TB, parts []Part) *Searcher {
 
 func TestSearcherAgreesWithOracle(t *testing.T) {
 	ctx := context.Background()
-	seeds := uint64(12)
-	if os.Getenv("QUARRY_SLOW") != "" {
-		seeds = 167 // 20,000 queries
-	}
-	for seed := range seeds {
+	for seed := range uint64(longtest.Rounds(4, 167)) { // 20,000 queries in the long form
 		w := indextest.NewWorld(seed)
 		random := rand.New(rand.NewPCG(seed, 3))
 		var live []index.Document

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"quarry/internal/testkit/longtest"
 	"quarry/server/index/segment"
 )
 
@@ -113,9 +114,12 @@ func recall(f *File, vectors [][]float32, queries [][]float32, admits func(int) 
 // TestRecall: what is found is what an exact search finds, whatever the vectors are like.
 func TestRecall(t *testing.T) {
 	t.Parallel()
-	for _, shape := range []struct{ dimensions, count, centres int }{
-		{768, 6_000, 40}, {384, 12_000, 200}, {64, 10_000, 20}, {3, 5_000, 10}, {100, 1_500, 5}, {768, 5_000, 1},
-	} {
+	type shape struct{ dimensions, count, centres int }
+	shapes := []shape{{768, 1_500, 20}, {384, 2_000, 60}, {64, 5_000, 20}, {3, 3_000, 10}, {100, 1_500, 5}, {768, 1_000, 1}}
+	if longtest.Enabled() {
+		shapes = append(shapes, shape{768, 6_000, 40}, shape{384, 12_000, 200}, shape{64, 10_000, 20}, shape{768, 5_000, 1})
+	}
+	for _, shape := range shapes {
 		t.Run(fmt.Sprint(shape), func(t *testing.T) {
 			t.Parallel()
 			made := newClustered(uint64(shape.count), shape.dimensions, shape.centres)
