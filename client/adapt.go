@@ -4,9 +4,9 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
+	"quarry/client/field"
 	"quarry/client/wire"
 )
 
@@ -14,20 +14,46 @@ import (
 type outgoing struct {
 	asked   wire.SearchRequest // by the caller
 	request wire.SearchRequest // for the server
-	// excluding is set if the server ignores exclude_filters: what comes back is filtered.
-	excluding bool
-	sorting   bool // likewise for sort and offset
-	nothing   bool // no source is left to search, or no further page is there
+	// The server does not know these filters and exclusions, so it does not get them: what comes back is filtered.
+	filters, exclusions []field.Field
+	sorting             bool // likewise for sort and offset
+	nothing             bool // no source is left to search, or no further page is there
+}
+
+// knows reports whether a server knows the filter of a field.
+func (f Features) knows(row field.Field) bool { return row.Feature == "" || f.Has(row.Feature) }
+
+// excludes reports whether a server can exclude by a field.
+func (f Features) excludes(row field.Field) bool {
+	return f.Has(wire.FeatureExcludeFilters) && f.knows(row)
+}
+
+// isExtended reports whether some servers do not know one of the filters, of which values returns the lists.
+func isExtended(exclude wire.Filters, values func(field.Field) field.Values) bool {
+	return !field.IsEmpty(exclude) || slices.ContainsFunc(field.All(), func(row field.Field) bool {
+		return row.Feature != "" && values(row).Len() > 0
+	})
+}
+
+// unknown removes the filters that a server does not know, and returns their fields.
+func unknown(knows func(field.Field) bool, values func(field.Field) field.Values) (rows []field.Field) {
+	for _, row := range field.All() {
+		if list := values(row); list.Len() > 0 && !knows(row) {
+			rows = append(rows, row)
+			list.Clear()
+		}
+	}
+	return rows
 }
 
 // prepare returns the request that the server can answer. The server's features are only asked for when they matter.
 func (c *Client) prepare(ctx context.Context, asked wire.SearchRequest) (outgoing, error) {
 	asked = withCutoff(asked, now())
 	o := outgoing{asked: asked, request: asked}
-	if asked.ExcludeFilters.Empty() && !asked.WithoutModel() {
+	if !isExtended(asked.ExcludeFilters, func(row field.Field) field.Values { return row.Request(&asked.Filters) }) && !asked.WithoutModel() {
 		return o, nil
 	}
-	features, err := c.Features(ctx)
+	features, err := c.extensions(ctx)
 	if err != nil {
 		return o, err
 	}
@@ -43,11 +69,9 @@ func (c *Client) prepare(ctx context.Context, asked wire.SearchRequest) (outgoin
 	}
 	o.sorting = asked.Lists() && !features.Has(wire.FeatureSort)
 	o.nothing = asked.Offset != nil && *asked.Offset > 0 && !features.Has(wire.FeatureOffset)
-	if features.Has(wire.FeatureExcludeFilters) {
-		return o, nil
-	}
-	o.excluding = !asked.ExcludeFilters.Empty()
-	if excluded := asked.ExcludeFilters.Sources; len(excluded) > 0 {
+	o.filters = unknown(features.knows, func(row field.Field) field.Values { return row.Request(&o.request.Filters) })
+	o.exclusions = unknown(features.excludes, func(row field.Field) field.Values { return row.Request(&o.request.ExcludeFilters) })
+	if excluded := asked.ExcludeFilters.Sources; len(excluded) > len(o.request.ExcludeFilters.Sources) {
 		others, none := c.otherSources(ctx, asked.Sources, excluded)
 		o.request.Sources, o.nothing = others, o.nothing || none
 	}
@@ -72,50 +96,50 @@ func (c *Client) emptyResponse(o outgoing) (*wire.SearchResponse, error) {
 	return c.complete(&searchEnvelope{Results: new([]wire.SearchResult{})}, o)
 }
 
-// prepareChat returns the question with the sources that a server without exclude_filters shall search.
+// prepareChat returns the question without filters that the server does not know, and with the sources that it shall search.
 func (c *Client) prepareChat(ctx context.Context, request wire.ChatRequest) (wire.ChatRequest, error) {
-	if request.Filters == nil || len(request.Filters.ExcludeFilters.Sources) == 0 {
+	if request.Filters == nil {
 		return request, nil
 	}
-	features, err := c.Features(ctx)
-	if err != nil || features.Has(wire.FeatureExcludeFilters) {
+	filters := *request.Filters
+	questions := func(row field.Field) field.Values { return row.Question(&filters) }
+	if !isExtended(filters.ExcludeFilters, questions) {
+		return request, nil
+	}
+	features, err := c.extensions(ctx)
+	if err != nil {
 		return request, err
 	}
-	filters := *request.Filters
-	var nothing bool
-	if filters.Sources, nothing = c.otherSources(ctx, filters.Sources, filters.ExcludeFilters.Sources); nothing {
-		return request, badRequest(http.MethodPost, askPath, "every source is excluded")
+	unknown(features.knows, questions)
+	excluded := filters.ExcludeFilters.Sources
+	unknown(features.excludes, func(row field.Field) field.Values { return row.Request(&filters.ExcludeFilters) })
+	if len(excluded) > len(filters.ExcludeFilters.Sources) {
+		var nothing bool
+		if filters.Sources, nothing = c.otherSources(ctx, filters.Sources, excluded); nothing {
+			return request, badRequest(http.MethodPost, askPath, "every source is excluded")
+		}
 	}
 	request.Filters = &filters
 	return request, nil
 }
 
-// exclude removes what the server should have excluded from its response, as far as results have the field.
-func (o outgoing) exclude(response *wire.SearchResponse) {
-	if !o.excluding {
-		return
+// filter removes what the server should have left out of its response, as far as results have the field, and notes the
+// filters that it ignored.
+func (o outgoing) filter(response *wire.SearchResponse) {
+	apply := func(sign string, row field.Field, values []string, excludes bool) {
+		known := slices.ContainsFunc(response.Results, row.Has)
+		if row.ID != field.Source || len(o.request.Sources) == 0 && !o.nothing { // else the others were searched
+			response.Notes = append(response.Notes, ignoredFilter(sign+row.Name, known))
+		}
+		response.Results = slices.DeleteFunc(response.Results, func(r wire.SearchResult) bool {
+			return known && row.Passes(&r, values) == excludes
+		})
 	}
-	x := o.asked.ExcludeFilters
-	notes := x
-	if len(o.request.Sources) > 0 || o.nothing {
-		notes.Sources = nil
+	for _, row := range o.exclusions {
+		apply("-", row, row.Of(o.asked.ExcludeFilters), true)
 	}
-	response.Notes = append(response.Notes, notExcluded(notes, response.Results)...)
-	response.Results = slices.DeleteFunc(response.Results, func(r wire.SearchResult) bool {
-		return slices.Contains(x.Sources, r.SourceType) || slices.ContainsFunc(x.DocumentTypes, isFold(r.DocumentType)) ||
-			slices.ContainsFunc(r.Authors, func(author string) bool { return slices.ContainsFunc(x.Authors, names(author)) }) ||
-			slices.ContainsFunc(x.Tags, func(tag wire.Tag) bool { return slices.Contains(r.Metadata[tag.Key].Values, tag.Value) })
-	})
-}
-
-func isFold(text string) func(string) bool {
-	return func(other string) bool { return strings.EqualFold(text, other) }
-}
-
-// names reports whether a filter's value is an author's name or a word of it, as on a quarry server.
-func names(author string) func(string) bool {
-	return func(value string) bool {
-		return strings.EqualFold(author, value) || slices.ContainsFunc(strings.Fields(author), isFold(value))
+	for _, row := range o.filters {
+		apply("", row, row.Of(o.asked.Filters), false)
 	}
 }
 
@@ -164,28 +188,6 @@ func updatedAt(result wire.SearchResult) (updated time.Time) {
 	return updated
 }
 
-// notExcluded returns notes about the negated filters that a server ignores. Only results that have the field were
-// filtered.
-func notExcluded(x wire.ExcludeFilters, results []wire.SearchResult) []wire.Note {
-	var notes []wire.Note
-	note := func(given bool, name string, has func(wire.SearchResult) bool) {
-		if !given {
-			return
-		}
-		text := name + ": this server ignores it"
-		if slices.ContainsFunc(results, has) {
-			text += "; only the returned results were filtered"
-		}
-		notes = append(notes, wire.Note{Code: wire.NoteFilterIgnored, Text: text})
-	}
-	note(len(x.Sources) > 0, "-source", func(r wire.SearchResult) bool { return r.SourceType != "" })
-	note(len(x.Authors) > 0, "-author", func(r wire.SearchResult) bool { return len(r.Authors) > 0 })
-	note(len(x.DocumentTypes) > 0, "-type", func(r wire.SearchResult) bool { return r.DocumentType != "" })
-	note(len(x.Tags) > 0, "-tag", func(r wire.SearchResult) bool { return len(r.Metadata) > 0 })
-	note(len(x.DocumentSets) > 0, "-set", func(wire.SearchResult) bool { return false })
-	return notes
-}
-
 // adapt applies filters to the response of a bare Onyx where that is possible afterwards, and notes the ignored ones. All
 // its results count as selected.
 func adapt(response *wire.SearchResponse, request wire.SearchRequest) {
@@ -218,8 +220,6 @@ func ignored(request wire.SearchRequest) []wire.Note {
 			notes = append(notes, wire.Note{Code: wire.NoteFilterIgnored, Text: text})
 		}
 	}
-	note(len(request.Authors) > 0, "author: this server ignores it")
-	note(len(request.DocumentTypes) > 0, "type: this server ignores it")
 	note(request.TimeUntil != nil, "until: this server ignores it; only the returned results were filtered")
 	note(len(request.Phrases) > 0, "exact phrases: this server searches them as plain words")
 	note(len(request.Exclude) > 0, "excluded words: this server searches them as plain text")
@@ -230,14 +230,39 @@ func ignored(request wire.SearchRequest) []wire.Note {
 	return notes
 }
 
-// IgnoredInChat returns notes about the filters of a question that a bare Onyx ignores.
-func IgnoredInChat(features Features, filters *wire.ChatFilters) []wire.Note {
-	if filters == nil || features.API > 0 {
+// IgnoredInChat returns notes about the filters of a question that the server ignores; none if its features are not known.
+func (c *Client) IgnoredInChat(ctx context.Context, asked *wire.ChatFilters) (notes []wire.Note) {
+	if asked == nil {
 		return nil
 	}
-	notes := ignored(wire.SearchRequest{Authors: filters.Authors, DocumentTypes: filters.DocumentTypes,
-		Phrases: filters.Phrases, Exclude: filters.Exclude})
-	x := filters.ExcludeFilters
-	x.Sources = nil // sent as all others
-	return append(notes, notExcluded(x, nil)...)
+	filters := *asked
+	questions := func(row field.Field) field.Values { return row.Question(&filters) }
+	if !isExtended(filters.ExcludeFilters, questions) && len(filters.Exclude)+len(filters.Phrases) == 0 {
+		return nil
+	}
+	features, err := c.extensions(ctx)
+	if err != nil {
+		return nil // asking the question reports the error
+	}
+	for _, row := range unknown(features.knows, questions) {
+		notes = append(notes, ignoredFilter(row.Name, false))
+	}
+	if features.API == 0 {
+		notes = append(notes, ignored(wire.SearchRequest{Phrases: filters.Phrases, Exclude: filters.Exclude})...)
+	}
+	for _, row := range unknown(features.excludes, func(row field.Field) field.Values { return row.Request(&filters.ExcludeFilters) }) {
+		if row.ID != field.Source { // all others are searched
+			notes = append(notes, ignoredFilter("-"+row.Name, false))
+		}
+	}
+	return notes
+}
+
+// ignoredFilter returns a note about a filter that a server ignores. Results are filtered if they have the field.
+func ignoredFilter(name string, filtered bool) wire.Note {
+	text := name + ": this server ignores it"
+	if filtered {
+		text += "; only the returned results were filtered"
+	}
+	return wire.Note{Code: wire.NoteFilterIgnored, Text: text}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"quarry/client/field"
 	"quarry/client/wire"
 )
 
@@ -58,8 +59,8 @@ func TestExclusionsOnABareOnyx(t *testing.T) {
 		{"x -source:slack", "", "[[]]", "-source: this server ignores it; only the returned results were filtered"},
 		{"x source:slack -source:slack", "all", "[]", ""},
 		{"x -source:slack,github,confluence", "all", "[]", ""},
-		{"x -author:jo -type:md -tag:a=b -set:s", "all", "[[]]", "-author: this server ignores it, -type: this server ignores it, " +
-			"-tag: this server ignores it, -set: this server ignores it"},
+		{"x -author:jo -type:md -tag:a=b -set:s", "all", "[[]]", "-set: this server ignores it, -tag: this server ignores it, " +
+			"-author: this server ignores it, -type: this server ignores it"},
 	}
 	for _, test := range tests {
 		t.Run(test.query+" "+test.listed, func(t *testing.T) {
@@ -170,14 +171,16 @@ func TestExclusionsOnAnOlderQuarry(t *testing.T) {
 	for key = range r.Metadata {
 		break
 	}
-	for _, x := range []wire.ExcludeFilters{
+	for _, x := range []wire.Filters{
 		{Sources: []string{r.SourceType}}, {Authors: []string{strings.ToUpper(r.Authors[0])}},
 		{Authors: strings.Fields(r.Authors[0])[:1]}, {DocumentTypes: []string{r.DocumentType}},
 		{Tags: []wire.Tag{{Key: key, Value: r.Metadata[key].Values[0]}}},
 	} {
 		copied := response
 		copied.Results, copied.Notes = slices.Clone(response.Results), nil
-		outgoing{asked: wire.SearchRequest{ExcludeFilters: x}, excluding: true}.exclude(&copied)
+		o := outgoing{asked: wire.SearchRequest{ExcludeFilters: x}}
+		o.exclusions = unknown(Features{}.excludes, func(row field.Field) field.Values { return row.Request(&x) })
+		o.filter(&copied)
 		isFirst := func(other wire.SearchResult) bool { return other.Ref == r.Ref }
 		if slices.ContainsFunc(copied.Results, isFirst) || len(copied.Notes) != 1 ||
 			!strings.HasSuffix(copied.Notes[0].Text, "only the returned results were filtered") {

@@ -176,10 +176,10 @@ func TestValidTags(t *testing.T) {
 func TestFacetParameters(t *testing.T) {
 	t.Parallel()
 	var got url.Values
-	c := serving(t, func(w http.ResponseWriter, r *http.Request) {
+	c := serving(t, extended(func(w http.ResponseWriter, r *http.Request) {
 		got = r.URL.Query()
 		answering(http.StatusOK, "application/json", fixture(t, "quarry/facets.json"))(w, r)
-	})
+	}, wire.FeatureAuthors, wire.FeatureDocumentTypes))
 	persona := 7
 	request := ParseQuery(`words source:slack,web set:"a b" author:jo type:md tag:k=v,team="x y" since:2026-01-02 `+
 		`until:2026-03-04`, noon).Request()
@@ -266,7 +266,7 @@ func TestSourceNames(t *testing.T) {
 		"google_drive": "Google Drive", "imap": "Email", "federated_slack": "Slack", "my_new-wiki": "My New Wiki",
 		"élan": "Élan", "": "",
 	} {
-		if got := SourceName(value); got != want {
+		if got := wire.SourceName(value); got != want {
 			t.Errorf("%q is %q, want %q", value, got, want)
 		}
 	}

@@ -11,11 +11,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/internal/guard"
 )
@@ -186,22 +185,22 @@ func (c *Client) Suggest(ctx context.Context, prefix string, limit int) (*wire.S
 // such route: NotAvailable.
 func (c *Client) Facets(ctx context.Context, request wire.SearchRequest) (*wire.FacetCounts, error) {
 	request = withCutoff(request, now())
-	query := url.Values{
-		"sources":        request.Sources,
-		"document_sets":  request.DocumentSets,
-		"authors":        request.Authors,
-		"document_types": request.DocumentTypes,
-
-		"exclude_sources":        request.ExcludeFilters.Sources,
-		"exclude_document_sets":  request.ExcludeFilters.DocumentSets,
-		"exclude_authors":        request.ExcludeFilters.Authors,
-		"exclude_document_types": request.ExcludeFilters.DocumentTypes,
+	if isExtended(request.ExcludeFilters, func(row field.Field) field.Values { return row.Request(&request.Filters) }) {
+		features, err := c.extensions(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range field.All() {
+			if !features.knows(row) && len(row.Of(request.Filters))+len(row.Of(request.ExcludeFilters)) > 0 {
+				return nil, &Error{Kind: NotAvailable, Method: http.MethodGet, Path: "/search/facets",
+					Reason: "this server cannot filter by " + row.Noun}
+			}
+		}
 	}
-	for _, tag := range request.Tags {
-		query.Add("tags", tag.Key+"="+tag.Value)
-	}
-	for _, tag := range request.ExcludeFilters.Tags {
-		query.Add("exclude_tags", tag.Key+"="+tag.Value)
+	query := url.Values{}
+	for _, row := range field.All() {
+		query[row.Key] = row.Of(request.Filters)
+		query["exclude_"+row.Key] = row.Of(request.ExcludeFilters)
 	}
 	setTime(query, "time_cutoff", request.TimeCutoff)
 	setTime(query, "time_until", request.TimeUntil)
@@ -339,20 +338,6 @@ func (c *Client) DeleteToken(ctx context.Context, id int) error {
 	r.method = http.MethodDelete
 	var said map[string]any
 	return c.fetch(ctx, r, &said)
-}
-
-// SourceName returns the display name of a source type; an unknown value is title-cased.
-func SourceName(value string) string {
-	value = strings.TrimPrefix(value, "federated_")
-	if source, ok := wire.LookupSource(value); ok {
-		return source.Name
-	}
-	words := strings.FieldsFunc(value, func(r rune) bool { return r == '_' || r == '-' || unicode.IsSpace(r) })
-	for i, word := range words {
-		first, width := utf8.DecodeRuneInString(word)
-		words[i] = string(unicode.ToTitle(first)) + word[width:]
-	}
-	return strings.Join(words, " ")
 }
 
 // SourceDescription describes a source type in a few words; empty for an unknown one.

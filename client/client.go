@@ -231,3 +231,13 @@ func (c *Client) Features(ctx context.Context) (Features, error) {
 		return found, nil
 	})
 }
+
+// extensions returns the server's features for a request that may be sent without them: a server that does not say its
+// version has none.
+func (c *Client) extensions(ctx context.Context) (Features, error) {
+	features, err := c.Features(ctx)
+	if KindOf(err) == NotAvailable {
+		err = nil
+	}
+	return features, err
+}

@@ -311,7 +311,7 @@ func TestAdditionsByName(t *testing.T) {
 		{wire.QueryExpansion{}, "semantic_queries keyword_queries"},
 		{wire.ExecutedQuery{}, "query kind weight"},
 		{wire.AppliedFilter{}, "field value set_by negated"},
-		{wire.ExcludeFilters{}, "sources authors document_types document_sets tags"},
+		{wire.Filters{}, "sources authors document_types document_sets tags"},
 		{wire.Facets{}, "sources authors types document_sets tags months undated"},
 		{wire.FacetValue{}, "value count"},
 		{wire.FacetTag{}, "key value count"},

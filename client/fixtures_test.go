@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -56,6 +57,18 @@ func answering(status int, contentType string, body []byte) http.HandlerFunc {
 		w.Header().Set("Content-Type", contentType)
 		w.WriteHeader(status)
 		_, _ = w.Write(body)
+	}
+}
+
+// extended serves the answers of handler as a server with extensions.
+func extended(handler http.HandlerFunc, features ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/api/version" {
+			body, _ := json.Marshal(wire.Version{Quarry: &wire.QuarryVersion{API: 1, Features: features}})
+			answering(http.StatusOK, wire.MediaTypeJSON, body)(w, r)
+			return
+		}
+		handler(w, r)
 	}
 }
 

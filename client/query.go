@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"quarry/client/field"
 	"quarry/client/wire"
 )
 
@@ -19,16 +20,15 @@ type Query struct {
 	// WordEnded reports whether something follows the last word, such as a space: it is not being typed any more.
 	WordEnded bool
 
-	Phrases, Exclude              []string
-	Sources, Sets, Authors, Types []string
-	Tags                          []wire.Tag
-	Excluded                      wire.ExcludeFilters
-	Agent                         string    // by name or number
-	Similar                       string    // ref of a passage that others are like
-	Since, Until                  time.Time // both inclusive; zero: no bound
-	Chips                         []Chip    // the filters in the text, in order
-	Unread                        []string  // invalid filters, which are text too
-	input                         string
+	Phrases, Exclude []string
+	wire.Filters
+	Excluded     wire.Filters
+	Agent        string    // by name or number
+	Similar      string    // ref of a passage that others are like
+	Since, Until time.Time // both inclusive; zero: no bound
+	Chips        []Chip    // the filters in the text, in order
+	Unread       []string  // invalid filters, which are text too
+	input        string
 }
 
 // Chip is one filter in the typed text.
@@ -64,20 +64,8 @@ func (q Query) Browses() bool { return !q.Searches() && len(q.Chips) > 0 }
 
 // Request returns the query as a search request, without the agent, which Client.AgentID resolves.
 func (q Query) Request() wire.SearchRequest {
-	request := wire.SearchRequest{
-		Query:         q.Text,
-		Sources:       q.Sources,
-		DocumentSets:  q.Sets,
-		Tags:          q.Tags,
-		Authors:       q.Authors,
-		DocumentTypes: q.Types,
-		Phrases:       q.Phrases,
-		Exclude:       q.Exclude,
-
-		ExcludeFilters: q.Excluded,
-		Browse:         q.Browses(),
-		SimilarTo:      q.Similar,
-	}
+	request := wire.SearchRequest{Query: q.Text, Filters: q.Filters, ExcludeFilters: q.Excluded, Phrases: q.Phrases,
+		Exclude: q.Exclude, Browse: q.Browses(), SimilarTo: q.Similar}
 	if !q.Since.IsZero() {
 		request.TimeCutoff = &wire.Time{Time: q.Since}
 	}
@@ -88,20 +76,20 @@ func (q Query) Request() wire.SearchRequest {
 }
 
 // ChatFilters returns the query's filters as those of a question; nil if it has none.
-func (q Query) ChatFilters() *wire.ChatFilters {
-	if len(q.Chips)+len(q.Exclude)+len(q.Phrases) == 0 {
-		return nil
-	}
-	return ChatFilters(q.Request())
-}
+func (q Query) ChatFilters() *wire.ChatFilters { return ChatFilters(q.Request()) }
 
-// ChatFilters returns the filters of a search as those of a question.
+// ChatFilters returns the filters of a search as those of a question; nil if it has none.
 func ChatFilters(request wire.SearchRequest) *wire.ChatFilters {
-	filters := &wire.ChatFilters{Sources: request.Sources, DocumentSets: request.DocumentSets, Tags: request.Tags,
-		Authors: request.Authors, DocumentTypes: request.DocumentTypes, Exclude: request.Exclude, Phrases: request.Phrases,
-		ExcludeFilters: request.ExcludeFilters}
+	filters := &wire.ChatFilters{Exclude: request.Exclude, Phrases: request.Phrases, ExcludeFilters: request.ExcludeFilters}
+	given := len(request.Exclude)+len(request.Phrases) > 0 || !field.IsEmpty(request.Filters) || !field.IsEmpty(request.ExcludeFilters)
+	for _, row := range field.All() {
+		row.Question(filters).Take(row.Request(&request.Filters))
+	}
 	if request.TimeCutoff != nil || request.TimeUntil != nil {
-		filters.UpdatedAt = &wire.ChatTimeRange{Start: request.TimeCutoff, End: request.TimeUntil}
+		given, filters.UpdatedAt = true, &wire.ChatTimeRange{Start: request.TimeCutoff, End: request.TimeUntil}
+	}
+	if !given {
+		return nil
 	}
 	return filters
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/internal/text"
 )
@@ -13,12 +14,21 @@ import (
 // longestFilterName bounds how far the parser looks for the colon of a filter, in bytes.
 const longestFilterName = 16
 
+// FilterAgent is the filter that names an agent.
+const FilterAgent = "agent"
+
 // FilterSimilar is the filter that holds the ref of a passage, to find others like it. It is not offered while typing.
 const FilterSimilar = "similar"
 
 // FilterNames returns the names of the filters that are offered, in that order.
 func FilterNames() []string {
-	return []string{"source", "since", "until", "within", "agent", "set", "tag", "author", "type"}
+	names := NegatableFilters()
+	return slices.Insert(names, 1, "since", "until", "within", FilterAgent)
+}
+
+// NegatableFilters returns the names of the filters that can exclude, as in -source:slack.
+func NegatableFilters() []string {
+	return mapped(field.All(), func(row field.Field) string { return row.Name })
 }
 
 // filterField returns the filter with a key, in any case; "" if there is none.
@@ -29,16 +39,14 @@ func filterField(key string) string {
 	return ""
 }
 
-// NegatableFilters returns the names of the filters that can exclude, as in -source:slack.
-func NegatableFilters() []string { return []string{"source", "set", "tag", "author", "type"} }
-
 // namedFilter is filterField for a key that may have a minus before it; "" for a filter that cannot exclude.
-func namedFilter(key string) (field string, negated bool) {
-	name, negated := strings.CutPrefix(key, "-")
-	if field = filterField(name); negated && !slices.Contains(NegatableFilters(), field) {
+func namedFilter(key string) (name string, negated bool) {
+	name, negated = strings.CutPrefix(key, "-")
+	name = filterField(name)
+	if _, isField := field.Named(name); negated && !isField {
 		return "", false
 	}
-	return field, negated
+	return name, negated
 }
 
 // filter reads and applies a filter at a position; the width is 0 if the text there is not a filter.
@@ -48,17 +56,17 @@ func (p *queryParser) filter(at int) (width int) {
 	if colon < 0 {
 		return 0
 	}
-	field, negated := namedFilter(rest[:colon])
-	if field == "" {
+	name, negated := namedFilter(rest[:colon])
+	if name == "" {
 		return 0
 	}
 	values := readValues(rest[colon+1:])
-	if values.open || len(values.all) == 0 || !p.apply(field, negated, values.all) {
+	if values.open || len(values.all) == 0 || !p.apply(name, negated, values.all) {
 		return 0
 	}
 	width = colon + 1 + values.width
 	p.query.Chips = append(p.query.Chips, Chip{
-		Field:   field,
+		Field:   name,
 		Negated: negated,
 		Value:   strings.Join(values.all, ","),
 		Raw:     rest[:width],
@@ -69,104 +77,47 @@ func (p *queryParser) filter(at int) (width int) {
 }
 
 // apply adds the values of a filter to the query; it reports whether they are valid.
-func (p *queryParser) apply(field string, negated bool, values []string) (valid bool) {
-	if !slices.Contains(NegatableFilters(), field) {
-		return len(values) == 1 && p.applyOne(field, values[0])
+func (p *queryParser) apply(name string, negated bool, values []string) (valid bool) {
+	row, isField := field.Named(name)
+	if !isField {
+		return len(values) == 1 && p.applyOne(name, values[0])
 	}
-	q := p.query
-	given, valid := fieldValues(field, values)
-	if !valid {
-		return false
-	}
+	into := &p.query.Filters
 	if negated {
-		x := &q.Excluded
-		x.Sources, x.DocumentSets = append(x.Sources, given.Sources...), append(x.DocumentSets, given.DocumentSets...)
-		x.Authors, x.DocumentTypes = append(x.Authors, given.Authors...), append(x.DocumentTypes, given.DocumentTypes...)
-		x.Tags = append(x.Tags, given.Tags...)
-		return true
+		into = &p.query.Excluded
 	}
-	q.Sources, q.Sets = append(q.Sources, given.Sources...), append(q.Sets, given.DocumentSets...)
-	q.Authors, q.Types = append(q.Authors, given.Authors...), append(q.Types, given.DocumentTypes...)
-	q.Tags = append(q.Tags, given.Tags...)
-	return true
-}
-
-// fieldValues returns the values of a filter in their field, of those that can be excluded.
-func fieldValues(field string, values []string) (given wire.ExcludeFilters, valid bool) {
-	switch field {
-	case "source":
-		for _, value := range values {
-			given.Sources = append(given.Sources, sourceValue(value))
-		}
-	case "set":
-		given.DocumentSets = values
-	case "author":
-		given.Authors = values
-	case "type":
-		for _, value := range values { // with or without the dot of an extension
-			if value = strings.ToLower(strings.TrimLeft(value, ".")); value == "" {
-				return given, false
-			}
-			given.DocumentTypes = append(given.DocumentTypes, value)
-		}
-	case "tag":
-		for _, value := range values {
-			key, text, ok := strings.Cut(value, "=")
-			key, text = strings.TrimSpace(key), strings.TrimSpace(text)
-			if !ok || key == "" || text == "" {
-				return given, false
-			}
-			given.Tags = append(given.Tags, wire.Tag{Key: key, Value: text})
-		}
-	}
-	return given, true
-}
-
-// valuesOf is the reverse of fieldValues.
-func valuesOf(field string, given wire.ExcludeFilters) []string {
-	switch field {
-	case "source":
-		return given.Sources
-	case "set":
-		return given.DocumentSets
-	case "author":
-		return given.Authors
-	case "type":
-		return given.DocumentTypes
-	case "tag":
-		return mapped(given.Tags, func(tag wire.Tag) string { return tag.Key + "=" + tag.Value })
-	}
-	return nil
+	return row.Request(into).Add(values...)
 }
 
 // Values returns the values of a filter in the query, and those that it excludes. Tags are written key=value.
-func (q Query) Values(field string) (given, excluded []string) {
-	if field == "agent" && q.Agent != "" {
+func (q Query) Values(name string) (given, excluded []string) {
+	if row, isField := field.Named(name); isField {
+		return row.Of(q.Filters), row.Of(q.Excluded)
+	}
+	if name == FilterAgent && q.Agent != "" {
 		return []string{q.Agent}, nil
 	}
-	return valuesOf(field, wire.ExcludeFilters{Sources: q.Sources, Authors: q.Authors, DocumentTypes: q.Types,
-		DocumentSets: q.Sets, Tags: q.Tags}), valuesOf(field, q.Excluded)
+	return nil, nil
 }
 
 // FilterValue returns a value as a filter reads back what QuoteValue writes: that may differ in case and white space. It
 // returns false if the filter cannot have the value.
-func FilterValue(field, value string) (string, bool) {
-	if value = text.OneLine(value); value == "" || field == "agent" {
-		return value, value != ""
-	}
-	given, valid := fieldValues(field, []string{value})
-	read := valuesOf(field, given)
-	if !valid || len(read) != 1 {
+func FilterValue(name, value string) (string, bool) {
+	row, isField := field.Named(name)
+	switch value = text.OneLine(value); {
+	case value == "" || !isField && name != FilterAgent:
 		return "", false
+	case !isField:
+		return value, true
 	}
-	return read[0], true
+	return row.Read(value)
 }
 
 // applyOne applies a filter with a single value.
-func (p *queryParser) applyOne(field, value string) bool {
+func (p *queryParser) applyOne(name, value string) bool {
 	q := p.query
-	switch field {
-	case "agent":
+	switch name {
+	case FilterAgent:
 		q.Agent = value
 	case FilterSimilar:
 		if _, _, ok := wire.SplitRef(value); !ok || q.Similar != "" {
@@ -202,21 +153,6 @@ func (q *Query) since(moment time.Time) {
 	if moment.After(q.Since) {
 		q.Since = moment
 	}
-}
-
-// sourceValue returns the source with a value or display name; other text is lower-cased.
-func sourceValue(typed string) string {
-	for _, source := range wire.Sources() {
-		if strings.EqualFold(source.Value, typed) {
-			return source.Value
-		}
-	}
-	for _, source := range wire.Sources() {
-		if strings.EqualFold(source.Name, typed) && !source.Internal {
-			return source.Value
-		}
-	}
-	return strings.ToLower(typed)
 }
 
 // ParseDate parses a year, a month or a day, in UTC, or a moment, and returns the first and the last moment of it: 2026,

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"quarry/client/field"
 	"quarry/client/wire"
 )
 
@@ -60,10 +61,10 @@ func TestParseQueryFilters(t *testing.T) {
 		text string
 		want Query
 	}{
-		{"source:slack,github x", "x", Query{Sources: []string{"slack", "github"}}},
-		{"x Source:Slack", "x", Query{Sources: []string{"slack"}}},
-		{`source:"Google Drive",nope`, "", Query{Sources: []string{"google_drive", "nope"}}},
-		{"source:slack, x", "x", Query{Sources: []string{"slack"}}},
+		{"source:slack,github x", "x", Query{Filters: wire.Filters{Sources: []string{"slack", "github"}}}},
+		{"x Source:Slack", "x", Query{Filters: wire.Filters{Sources: []string{"slack"}}}},
+		{`source:"Google Drive",nope`, "", Query{Filters: wire.Filters{Sources: []string{"google_drive", "nope"}}}},
+		{"source:slack, x", "x", Query{Filters: wire.Filters{Sources: []string{"slack"}}}},
 		{"a since:2026-01-02 b", "a b", Query{Since: day(2026, 1, 2)}},
 		{"since:2026-01-02T10:30:00+02:00", "", Query{Since: time.Date(2026, 1, 2, 8, 30, 0, 0, time.UTC)}},
 		{"until:2026-01-02", "", Query{Until: time.Date(2026, 1, 2, 23, 59, 59, 999_999_000, time.UTC)}},
@@ -79,13 +80,13 @@ func TestParseQueryFilters(t *testing.T) {
 		{"since:2026-01-02 within:1y", "", Query{Since: day(2026, 1, 2)}},
 		{`agent:"Eng Team"`, "", Query{Agent: "Eng Team"}},
 		{"agent:Eng agent:7", "", Query{Agent: "7"}},
-		{`set:handbook,"Legal texts"`, "", Query{Sets: []string{"handbook", "Legal texts"}}},
-		{`tag:team=infra tag:a="b c",d=e=f`, "", Query{Tags: []wire.Tag{{Key: "team", Value: "infra"},
-			{Key: "a", Value: "b c"}, {Key: "d", Value: "e=f"}}}},
-		{`tag:"team=site reliability"`, "", Query{Tags: []wire.Tag{{Key: "team", Value: "site reliability"}}}},
-		{"author:jo@acme.example type:.PDF,md", "", Query{Authors: []string{"jo@acme.example"},
-			Types: []string{"pdf", "md"}}},
-		{`author:“Kim Lee” x`, "x", Query{Authors: []string{"Kim Lee"}}},
+		{`set:handbook,"Legal texts"`, "", Query{Filters: wire.Filters{DocumentSets: []string{"handbook", "Legal texts"}}}},
+		{`tag:team=infra tag:a="b c",d=e=f`, "", Query{Filters: wire.Filters{Tags: []wire.Tag{{Key: "team", Value: "infra"},
+			{Key: "a", Value: "b c"}, {Key: "d", Value: "e=f"}}}}},
+		{`tag:"team=site reliability"`, "", Query{Filters: wire.Filters{Tags: []wire.Tag{{Key: "team", Value: "site reliability"}}}}},
+		{"author:jo@acme.example type:.PDF,md", "", Query{Filters: wire.Filters{Authors: []string{"jo@acme.example"},
+			DocumentTypes: []string{"pdf", "md"}}}},
+		{`author:“Kim Lee” x`, "x", Query{Filters: wire.Filters{Authors: []string{"Kim Lee"}}}},
 	}
 	for _, test := range tests {
 		got := ParseQuery(test.in, noon)
@@ -123,8 +124,8 @@ func TestNegatedFilters(t *testing.T) {
 		raw := "-" + name + ":k=v"
 		q := ParseQuery("laptop "+raw, noon)
 		want := []Chip{{Field: name, Negated: true, Value: "k=v", Raw: raw, Start: 7, End: 7 + len(raw)}}
-		if !reflect.DeepEqual(q.Chips, want) || q.Text != "laptop" || q.Without(0) != "laptop" || q.Excluded.Empty() ||
-			len(q.Sources)+len(q.Sets)+len(q.Authors)+len(q.Types)+len(q.Tags)+len(q.Exclude) > 0 {
+		if !reflect.DeepEqual(q.Chips, want) || q.Text != "laptop" || q.Without(0) != "laptop" || field.IsEmpty(q.Excluded) ||
+			!field.IsEmpty(q.Filters) || len(q.Exclude) > 0 {
 			t.Errorf("%s: %+v", raw, q)
 		}
 	}
@@ -168,10 +169,10 @@ func TestQueryRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `{"query":"\"error budget\" spent -draft","sources":["slack"],"document_sets":["a"],` +
-		`"tags":[{"tag_key":"k","tag_value":"v"}],"time_cutoff":"2026-01-02T00:00:00Z",` +
-		`"time_until":"2026-03-04T23:59:59.999999Z","authors":["jo"],"document_types":["md"],"exclude":["draft"],` +
-		`"phrases":["error budget"],"exclude_filters":{"sources":["web","jira"],"authors":["Kim Lee"],` +
-		`"document_types":["pdf"],"document_sets":["old"],"tags":[{"tag_key":"s","tag_value":"draft"}]}}`
+		`"tags":[{"tag_key":"k","tag_value":"v"}],"authors":["jo"],"document_types":["md"],` +
+		`"time_cutoff":"2026-01-02T00:00:00Z","time_until":"2026-03-04T23:59:59.999999Z","exclude":["draft"],` +
+		`"phrases":["error budget"],"exclude_filters":{"sources":["web","jira"],"document_sets":["old"],` +
+		`"tags":[{"tag_key":"s","tag_value":"draft"}],"authors":["Kim Lee"],"document_types":["pdf"]}}`
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -304,8 +305,8 @@ func FuzzQuoteValue(f *testing.F) {
 			return
 		}
 		q := ParseQuery("set:"+QuoteValue(value)+" rest", noon)
-		if len(q.Sets) != 1 || q.Sets[0] != want || q.Text != "rest" {
-			t.Errorf("%q is read as %q, %q", value, q.Sets, q.Text)
+		if len(q.DocumentSets) != 1 || q.DocumentSets[0] != want || q.Text != "rest" {
+			t.Errorf("%q is read as %q, %q", value, q.DocumentSets, q.Text)
 		}
 		for _, field := range append(NegatableFilters(), "agent") {
 			read, ok := FilterValue(field, value)

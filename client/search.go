@@ -117,7 +117,7 @@ func (c *Client) complete(envelope *searchEnvelope, o outgoing) (*wire.SearchRes
 		response.Stages = *envelope.Stages
 	}
 	sanitizeValue(response, c.options.Local)
-	o.exclude(response)
+	o.filter(response)
 	if envelope.Stages == nil {
 		adapt(response, o.asked)
 	}

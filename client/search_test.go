@@ -140,7 +140,7 @@ func TestSearchAdaptsToBareOnyx(t *testing.T) {
 		{"num_results", wire.SearchRequest{NumResults: &three}, 3, ""},
 		{"until", wire.SearchRequest{TimeUntil: &until}, 2, "until"},
 		{"until and num_results", wire.SearchRequest{TimeUntil: &until, NumResults: &one}, 1, "until"},
-		{"filters", wire.SearchRequest{Authors: []string{"jo"}, DocumentTypes: []string{"md"}}, 4, "author type"},
+		{"filters", wire.SearchRequest{Filters: wire.Filters{Authors: []string{"jo"}, DocumentTypes: []string{"md"}}}, 4, "author type"},
 		{"words", wire.SearchRequest{Phrases: []string{"a b"}, Exclude: []string{"c"}}, 4, "exact excluded"},
 		{"bounds", wire.SearchRequest{SkipDocumentSelection: true, MaxContextChunks: &one}, 4,
 			"skip_document_selection max_context_chunks"},
@@ -172,8 +172,8 @@ func TestSearchLeavesQuarryAnswersAlone(t *testing.T) {
 	t.Parallel()
 	until := wire.Time{Time: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)}
 	body := fixture(t, "quarry/search.json")
-	response, err := jsonServer(t, body).Search(t.Context(),
-		wire.SearchRequest{Query: "x", TimeUntil: &until, Authors: []string{"nobody"}})
+	server := serving(t, extended(answering(http.StatusOK, wire.MediaTypeJSON, body), wire.FeatureAuthors))
+	response, err := server.Search(t.Context(), wire.SearchRequest{Query: "x", TimeUntil: &until, Filters: wire.Filters{Authors: []string{"nobody"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,13 +68,7 @@ type ChatFilters struct {
 	Exclude       []string `json:"exclude,omitempty"`
 	Phrases       []string `json:"phrases,omitempty"`
 
-	ExcludeFilters ExcludeFilters `json:"exclude_filters,omitzero"`
-}
-
-// Empty reports whether there are no filters.
-func (f ChatFilters) Empty() bool {
-	return len(f.Sources)+len(f.DocumentSets)+len(f.Tags)+len(f.Authors)+len(f.DocumentTypes)+len(f.Exclude)+len(f.Phrases) == 0 &&
-		f.UpdatedAt == nil && f.TimeCutoff == nil && f.ExcludeFilters.Empty()
+	ExcludeFilters Filters `json:"exclude_filters,omitzero"`
 }
 
 // ChatTimeRange is a range of time, open where an end is nil.

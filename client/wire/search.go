@@ -26,10 +26,8 @@ const (
 
 // SearchRequest is the body of POST /search.
 type SearchRequest struct {
-	Query              string    `json:"query"`
-	Sources            []string  `json:"sources,omitempty"`
-	DocumentSets       []string  `json:"document_sets,omitempty"`
-	Tags               []Tag     `json:"tags,omitempty"`
+	Query string `json:"query"`
+	Filters
 	TimeCutoff         *Time     `json:"time_cutoff,omitempty"`
 	PersonaID          *int      `json:"persona_id,omitempty"`
 	Provider           *string   `json:"provider,omitempty"`
@@ -42,8 +40,6 @@ type SearchRequest struct {
 	NumResults            *int     `json:"num_results,omitempty"`
 	TimeCutoffDays        *int     `json:"time_cutoff_days,omitempty"`
 	TimeUntil             *Time    `json:"time_until,omitempty"`
-	Authors               []string `json:"authors,omitempty"`
-	DocumentTypes         []string `json:"document_types,omitempty"`
 	SkipDocumentSelection bool     `json:"skip_document_selection,omitempty"`
 	MaxContextChunks      *int     `json:"max_context_chunks,omitempty"`
 	Instant               bool     `json:"instant,omitempty"`
@@ -52,7 +48,7 @@ type SearchRequest struct {
 	Explain               bool     `json:"explain,omitempty"`
 	Stream                bool     `json:"stream,omitempty"`
 
-	ExcludeFilters ExcludeFilters `json:"exclude_filters,omitzero"`
+	ExcludeFilters Filters `json:"exclude_filters,omitzero"` // rule out documents that have any of the values
 
 	// With Offset, Sort or Browse only matched documents are listed, one result each, and every page has the same counts.
 
@@ -81,18 +77,14 @@ func (r SearchRequest) Lists() bool {
 // WithoutModel reports whether no language model takes part, although one may be configured.
 func (r SearchRequest) WithoutModel() bool { return r.Lists() || r.SimilarTo != "" }
 
-// ExcludeFilters rule out the documents that have any of the values.
-type ExcludeFilters struct {
+// Filters are the values of each field; package field has a row for every list. Onyx knows the first three as filters of a
+// search.
+type Filters struct {
 	Sources       []string `json:"sources,omitempty"`
-	Authors       []string `json:"authors,omitempty"`
-	DocumentTypes []string `json:"document_types,omitempty"`
 	DocumentSets  []string `json:"document_sets,omitempty"`
 	Tags          []Tag    `json:"tags,omitempty"`
-}
-
-// Empty reports whether they rule out nothing.
-func (f ExcludeFilters) Empty() bool {
-	return len(f.Sources)+len(f.Authors)+len(f.DocumentTypes)+len(f.DocumentSets)+len(f.Tags) == 0
+	Authors       []string `json:"authors,omitempty"`
+	DocumentTypes []string `json:"document_types,omitempty"`
 }
 
 // Tag is one key and value of a document's metadata.

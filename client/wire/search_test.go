@@ -76,12 +76,13 @@ func TestSearchRequestGolden(t *testing.T) {
 	t.Parallel()
 	moment := &Time{time.Date(2026, 3, 12, 9, 14, 5, 0, time.UTC)}
 	golden(t, "request-whole.json", SearchRequest{
-		Query: "roll back", Sources: []string{"slack"}, DocumentSets: []string{"handbook"}, Tags: []Tag{{"team", "infra"}},
+		Query: "roll back", Filters: Filters{Sources: []string{"slack"}, DocumentSets: []string{"handbook"},
+			Tags: []Tag{{"team", "infra"}}, Authors: []string{"Kim"}, DocumentTypes: []string{"md"}},
 		TimeCutoff: moment, PersonaID: pointer(7), Provider: pointer("p"), Model: pointer("m"), SkipQueryExpansion: true,
 		MessageHistory: []Message{{"hello", "user"}}, NumResults: pointer(5), TimeCutoffDays: pointer(30), TimeUntil: moment,
-		Authors: []string{"Kim"}, DocumentTypes: []string{"md"}, SkipDocumentSelection: true, MaxContextChunks: pointer(9),
+		SkipDocumentSelection: true, MaxContextChunks: pointer(9),
 		Instant: true, Exclude: []string{"draft"}, Phrases: []string{"error budget"}, Explain: true, Stream: true,
-		ExcludeFilters: ExcludeFilters{Sources: []string{"web"}, Authors: []string{"Lee"}, DocumentTypes: []string{"pdf"},
+		ExcludeFilters: Filters{Sources: []string{"web"}, Authors: []string{"Lee"}, DocumentTypes: []string{"pdf"},
 			DocumentSets: []string{"archive"}, Tags: []Tag{{"state", "draft"}}},
 		Offset: pointer(50), Sort: SortNewest, Browse: true, Prefix: true, AddedSince: moment, SimilarTo: "a#1",
 	})

@@ -1,5 +1,11 @@
 package wire
 
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
 // Source describes one value of Onyx's DocumentSource.
 type Source struct {
 	Value       string
@@ -84,4 +90,18 @@ func LookupSource(value string) (Source, bool) {
 		}
 	}
 	return Source{}, false
+}
+
+// SourceName returns the display name of a source type; an unknown value is title-cased.
+func SourceName(value string) string {
+	value = strings.TrimPrefix(value, "federated_")
+	if source, ok := LookupSource(value); ok {
+		return source.Name
+	}
+	words := strings.FieldsFunc(value, func(r rune) bool { return r == '_' || r == '-' || unicode.IsSpace(r) })
+	for i, word := range words {
+		first, width := utf8.DecodeRuneInString(word)
+		words[i] = string(unicode.ToTitle(first)) + word[width:]
+	}
+	return strings.Join(words, " ")
 }

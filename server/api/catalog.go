@@ -10,6 +10,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/server/directory"
 	"quarry/server/index"
@@ -67,17 +68,17 @@ func (s *Server) documentSets(c *call) (any, error) {
 func federated(*call) (any, error) { return []wire.FederatedConnection{}, nil }
 
 // tagMatcher returns a filter for tags. A pattern of the form key=value must match both, any other one of them.
-func tagMatcher(pattern string, prefix bool) func(index.Tag) bool {
+func tagMatcher(pattern string, prefix bool) func(wire.Tag) bool {
 	same := strings.EqualFold
 	if prefix {
 		same = func(text, start string) bool { return strings.HasPrefix(strings.ToLower(text), strings.ToLower(start)) }
 	}
 	key, value, both := strings.Cut(pattern, "=")
 	if !both {
-		return func(tag index.Tag) bool { return same(tag.Key, pattern) || same(tag.Value, pattern) }
+		return func(tag wire.Tag) bool { return same(tag.Key, pattern) || same(tag.Value, pattern) }
 	}
 	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
-	return func(tag index.Tag) bool { return same(tag.Key, key) && same(tag.Value, value) }
+	return func(tag wire.Tag) bool { return same(tag.Key, key) && same(tag.Value, value) }
 }
 
 // validTags answers GET /query/valid-tags: the most frequent tags first, each with the source that carries it.
@@ -110,7 +111,7 @@ func (s *Server) validTags(c *call) (any, error) {
 }
 
 type countedTag struct {
-	index.Tag
+	wire.Tag
 	source string
 	count  int
 }
@@ -261,11 +262,11 @@ func countScopes(ctx context.Context, snapshot index.Snapshot, access index.Acce
 		for _, set := range a.DocumentSets {
 			part := part{set.Name, a.SearchStart}
 			if _, known := parts[part]; !known {
-				facets, err := snapshot.Facets(ctx, index.Filter{Access: access, Sets: []string{set.Name}, Since: a.SearchStart})
+				facets, err := snapshot.Facets(ctx, index.Filter{Access: access, Any: field.Keys{field.Set: {set.Name}}, Since: a.SearchStart})
 				if err != nil {
 					return nil, err
 				}
-				parts[part] = sourcesIn(facets.Sources)
+				parts[part] = sourcesIn(facets.Values[field.Source])
 			}
 			count.sources = append(count.sources, parts[part]...)
 		}
@@ -313,14 +314,15 @@ func countCatalog(ctx context.Context, snapshot index.Snapshot, access index.Acc
 	if err != nil {
 		return catalog{}, err
 	}
-	known := catalog{sources: sourcesIn(counts.Sources)}
-	for _, source := range counts.Sources {
-		own, err := snapshot.Facets(ctx, index.Filter{Access: access, Sources: []string{source.Value}})
+	known := catalog{sources: sourcesIn(counts.Values[field.Source])}
+	for _, source := range counts.Values[field.Source] {
+		own, err := snapshot.Facets(ctx, index.Filter{Access: access, Any: field.Keys{field.Source: {source.Value}}})
 		if err != nil {
 			return catalog{}, err
 		}
-		for _, t := range own.Tags {
-			known.tags = append(known.tags, countedTag{Tag: t.Tag, source: source.Value, count: t.Count})
+		for _, t := range own.Values[field.Tag] {
+			key, value := field.CutPair(t.Value)
+			known.tags = append(known.tags, countedTag{Tag: wire.Tag{Key: key, Value: value}, source: source.Value, count: t.Count})
 		}
 	}
 	slices.SortFunc(known.tags, func(a, b countedTag) int {

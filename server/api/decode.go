@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"quarry/client/field"
 	"quarry/client/wire"
 )
 
@@ -71,51 +72,73 @@ func readWanted(f *fields, name string) []string {
 func decodeFilters(values url.Values) (wire.SearchRequest, error) {
 	f := queryFields(values)
 	f.values = maps.Clone(values)
-	for _, name := range []string{"tags", "exclude_tags"} {
-		tags, ok := values[name]
-		if !ok {
-			continue
+	for _, row := range field.All() {
+		if row.Pairs {
+			f.pairs(row.Key)
+			f.pairs("exclude_" + row.Key)
 		}
-		objects := make([]wire.Tag, len(tags))
-		for i, tag := range tags {
-			key, value, found := strings.Cut(tag, "=")
-			if !found {
-				f.refuse(mustJSON(tag), "value_error", "Value error, a tag is written key=value", name, i)
-			}
-			objects[i] = wire.Tag{Key: key, Value: value}
-		}
-		f.raw[name] = mustJSON(objects)
-		delete(f.values, name)
 	}
 	request := wire.SearchRequest{}
 	readFilters(f, &request)
-	request.ExcludeFilters = readExclusions(f, "exclude_")
+	for _, row := range field.All() {
+		readField(f, row, "exclude_"+row.Key, row.Request(&request.ExcludeFilters))
+	}
 	return request, f.failure()
 }
 
-// readExclusions reads what is excluded from fields whose names have a prefix.
-func readExclusions(f *fields, prefix string) wire.ExcludeFilters {
-	return wire.ExcludeFilters{
-		Sources: f.oneOf(prefix+"sources", sourceValues()), DocumentSets: f.texts(prefix + "document_sets"),
-		Tags: readTags(f, prefix+"tags"), Authors: nonEmpty(f.texts(prefix + "authors")),
-		DocumentTypes: nonEmpty(f.texts(prefix + "document_types")),
+// pairs turns the values of a parameter, which are written key=value, into the objects that a body has.
+func (f *fields) pairs(name string) {
+	texts, ok := f.values[name]
+	if !ok {
+		return
+	}
+	objects := make([]wire.Tag, len(texts))
+	for i, text := range texts {
+		key, value, found := strings.Cut(text, "=")
+		if !found {
+			f.refuse(mustJSON(text), "value_error", "Value error, a tag is written key=value", name, i)
+		}
+		objects[i] = wire.Tag{Key: key, Value: value}
+	}
+	f.raw[name] = mustJSON(objects)
+	delete(f.values, name)
+}
+
+// readField reads the values of a field.
+func readField(f *fields, row field.Field, name string, into field.Values) {
+	switch {
+	case row.Pairs:
+		into.Put(objects(f, name, func(i item) string {
+			return field.Pair(i.text("tag_key", maxItemRunes), i.text("tag_value", maxItemRunes))
+		})...)
+	case row.Choices != nil:
+		into.Put(f.oneOf(name, row.Choices())...)
+	case row.Known:
+		into.Put(f.texts(name)...)
+	default: // blank texts would match nothing
+		into.Put(nonEmpty(f.texts(name))...)
 	}
 }
 
 // readExcludeFilters reads the object of that name.
-func readExcludeFilters(f *fields) wire.ExcludeFilters {
-	read := nested(f, "exclude_filters", func(inner *fields) wire.ExcludeFilters { return readExclusions(inner, "") })
+func readExcludeFilters(f *fields) wire.Filters {
+	read := nested(f, "exclude_filters", func(inner *fields) (exclude wire.Filters) {
+		for _, row := range field.All() {
+			readField(inner, row, row.Key, row.Request(&exclude))
+		}
+		return exclude
+	})
 	if read == nil {
-		return wire.ExcludeFilters{}
+		return wire.Filters{}
 	}
 	return *read
 }
 
 // readFilters reads the filters of a search.
 func readFilters(f *fields, request *wire.SearchRequest) {
-	request.Sources = f.oneOf("sources", sourceValues())
-	request.DocumentSets = f.texts("document_sets")
-	request.Tags = readTags(f, "tags")
+	for _, row := range field.All() {
+		readField(f, row, row.Key, row.Request(&request.Filters))
+	}
 	request.TimeCutoff = f.moment("time_cutoff")
 	request.TimeCutoffDays = f.whole("time_cutoff_days", 1, wire.MaxTimeCutoffDays)
 	if request.TimeCutoff != nil && request.TimeCutoffDays != nil {
@@ -124,20 +147,12 @@ func readFilters(f *fields, request *wire.SearchRequest) {
 	request.TimeUntil = f.moment("time_until")
 	request.AddedSince = f.moment("added_since")
 	request.PersonaID = readPersonaID(f)
-	request.Authors = nonEmpty(f.texts("authors"))
-	request.DocumentTypes = nonEmpty(f.texts("document_types"))
 }
 
 // readPersonaID accepts any whole number: one that names no agent is a 404, not a 422.
 func readPersonaID(f *fields) *int {
 	const furthest = 1 << 53
 	return f.whole("persona_id", -furthest, furthest)
-}
-
-func readTags(f *fields, name string) []wire.Tag {
-	return objects(f, name, func(i item) wire.Tag {
-		return wire.Tag{Key: i.text("tag_key", maxItemRunes), Value: i.text("tag_value", maxItemRunes)}
-	})
 }
 
 func readHistory(f *fields) []wire.Message {
@@ -229,15 +244,17 @@ func (f *fields) newSession() wire.ChatSessionInfo {
 
 // chatFilters reads the filters of the search for an answer.
 func (f *fields) chatFilters() wire.ChatFilters {
-	return wire.ChatFilters{
-		Sources: f.oneOf("source_type", sourceValues()), DocumentSets: f.texts("document_set"),
-		Tags: readTags(f, "tags"), TimeCutoff: f.moment("time_cutoff"),
-		Authors: nonEmpty(f.texts("authors")), DocumentTypes: nonEmpty(f.texts("document_types")),
-		Exclude: readWanted(f, "exclude"), Phrases: readWanted(f, "phrases"), ExcludeFilters: readExcludeFilters(f),
+	filters := wire.ChatFilters{
+		TimeCutoff: f.moment("time_cutoff"), Exclude: readWanted(f, "exclude"), Phrases: readWanted(f, "phrases"),
+		ExcludeFilters: readExcludeFilters(f),
 		UpdatedAt: nested(f, "updated_at_range", func(span *fields) wire.ChatTimeRange {
 			return wire.ChatTimeRange{Start: span.moment("start"), End: span.moment("end")}
 		}),
 	}
+	for _, row := range field.All() {
+		readField(f, row, row.Chat, row.Question(&filters))
+	}
+	return filters
 }
 
 // search returns the equivalent request of POST /search.
@@ -247,11 +264,11 @@ func (r chatRequest) search(personaID int) wire.SearchRequest {
 		request.PersonaID = &personaID
 	}
 	if filters := r.Filters; filters != nil {
-		request.Sources, request.DocumentSets, request.Tags = filters.Sources, filters.DocumentSets, filters.Tags
-		request.TimeCutoff = filters.TimeCutoff
-		request.Authors, request.DocumentTypes = filters.Authors, filters.DocumentTypes
+		for _, row := range field.All() {
+			row.Request(&request.Filters).Take(row.Question(filters))
+		}
+		request.TimeCutoff, request.ExcludeFilters = filters.TimeCutoff, filters.ExcludeFilters
 		request.Exclude, request.Phrases = filters.Exclude, filters.Phrases
-		request.ExcludeFilters = filters.ExcludeFilters
 		if span := filters.UpdatedAt; span != nil {
 			if span.Start != nil {
 				request.TimeCutoff = span.Start

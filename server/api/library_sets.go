@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"quarry/client/field"
 	"quarry/server/directory"
 	"quarry/server/index"
 	"quarry/server/ingest"
@@ -66,8 +67,8 @@ func emptySets(ctx context.Context, documents index.Index, names []string) ([]st
 	if err != nil {
 		return nil, fmt.Errorf("count the documents of sets: %w", err)
 	}
-	nonempty := make(map[string]bool, len(counts.Sets))
-	for _, set := range counts.Sets {
+	nonempty := map[string]bool{}
+	for _, set := range counts.Values[field.Set] {
 		nonempty[set.Value] = set.Count > 0
 	}
 	var empty []string

@@ -186,7 +186,7 @@ type ruleQuery struct {
 	tags           []wire.Tag
 	since, until   time.Time
 	agent          *ruleAgent
-	not            wire.ExcludeFilters
+	not            wire.Filters
 }
 
 // passes tells whether a document passes every field of a query but the named one.
@@ -214,7 +214,7 @@ func (r *rules) passes(d *ruleDocument, q ruleQuery, but string) bool {
 }
 
 // excluded: a document with any of the values is out, whatever else is asked for.
-func (r *rules) excluded(d *ruleDocument, not wire.ExcludeFilters) bool {
+func (r *rules) excluded(d *ruleDocument, not wire.Filters) bool {
 	return slices.Contains(not.Sources, d.source) || slices.Contains(not.Authors, d.author) ||
 		slices.Contains(not.DocumentTypes, d.kind) || sharesAny(not.DocumentSets, r.setsOf(d)) || sharesAny(not.Tags, d.tags)
 }

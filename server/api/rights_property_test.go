@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/internal/testkit/longtest"
 	"quarry/server/directory"
@@ -270,7 +271,7 @@ func (q *inquiry) random(word string) ruleQuery {
 }
 
 // exclusions are values to leave out, the secret tags of documents among them.
-func (q *inquiry) exclusions() (not wire.ExcludeFilters) {
+func (q *inquiry) exclusions() (not wire.Filters) {
 	switch q.rand.IntN(5) {
 	case 0:
 		not.Sources = some(q.ruleWorld, 40, ruleSources())
@@ -303,7 +304,7 @@ func body(q ruleQuery, more string) string {
 	if len(q.tags) > 0 {
 		request["tags"] = q.tags
 	}
-	if !q.not.Empty() {
+	if !field.IsEmpty(q.not) {
 		request["exclude_filters"] = q.not
 	}
 	if !q.since.IsZero() {
@@ -565,7 +566,7 @@ func (q *inquiry) unseenSet() {
 	}
 	query := ruleQuery{word: "quokka", sets: asked}
 	if q.chance(50) {
-		query = ruleQuery{word: "quokka", not: wire.ExcludeFilters{DocumentSets: asked}}
+		query = ruleQuery{word: "quokka", not: wire.Filters{DocumentSets: asked}}
 	}
 	for _, answer := range []*httptest.ResponseRecorder{
 		q.send(http.MethodPost, "/search", body(query, ""), echoed...),

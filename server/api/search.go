@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/internal/guard"
 	"quarry/server/directory"
@@ -80,7 +81,7 @@ func findSources(ctx context.Context, snapshot index.Snapshot, prepared *pipelin
 	if err != nil {
 		return err
 	}
-	prepared.Sources = sourcesIn(counts.Sources)
+	prepared.Sources = sourcesIn(counts.Values[field.Source])
 	return nil
 }
 
@@ -250,7 +251,7 @@ func (v setFilter) narrow(response *wire.SearchResponse) {
 		return
 	}
 	response.AppliedFilters = slices.DeleteFunc(listed(response.AppliedFilters), func(f wire.AppliedFilter) bool {
-		return f.Field == "document_sets" && !v[f.Value] // an agent may search in a set that its users may not know
+		return f.Field == field.Of(field.Set).Key && !v[f.Value] // an agent may search in a set that its users may not know
 	})
 }
 

@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"quarry/client/field"
 )
 
 // Index contains the documents of one tenant.
@@ -164,15 +166,13 @@ type Access struct {
 // Filter narrows a search. The values of one field are alternatives, the fields must all hold. The zero Filter with
 // Access set admits all that the caller may see.
 type Filter struct {
-	Access  Access
-	Sources []string
-	Authors []string // a name or an address, a word of the name, or the part of the address before the @; any case
-	Types   []string
-	Tags    []Tag
-	// Sets and Documents together are one field, the scope of knowledge: a document in any of the sets or named
-	// by id passes.
-	Sets      []string
-	Documents []string
+	Access Access
+	// Any has the wanted values by field, None those that rule a document out, also where a field is counted without its own
+	// filter. An author is a name or an address, a word of the name, or the part of the address before the @; any case.
+	Any, None field.Keys
+	// Documents and the sets of Any together are one field, the scope of knowledge: a document in any of the sets or named
+	// by id passes. NoDocuments are ruled out.
+	Documents, NoDocuments []string
 	// Since and Until bound UpdatedAt, both inclusive; zero means unbounded. Undated documents pass only with
 	// KeepUndated, or when neither bound is set.
 	Since, Until time.Time
@@ -181,23 +181,7 @@ type Filter struct {
 	AddedSince time.Time
 	// Among, if it is not nil, names the only documents that pass. Engines may resolve other fields into it.
 	Among []string
-	// Excluded rules documents out, also where a field is counted without its own filter.
-	Excluded Exclusion
 }
-
-// Exclusion has values that rule a document out, with the meaning that they have in a Filter.
-type Exclusion struct {
-	Sources, Authors, Types, Sets, Documents []string
-	Tags                                     []Tag
-}
-
-// Empty reports whether it rules nothing out.
-func (x *Exclusion) Empty() bool {
-	return len(x.Sources)+len(x.Authors)+len(x.Types)+len(x.Sets)+len(x.Documents)+len(x.Tags) == 0
-}
-
-// Tag is one metadata key and value.
-type Tag struct{ Key, Value string }
 
 // Query asks for passages.
 type Query struct {
@@ -402,12 +386,8 @@ type Matched interface {
 // Counts are numbers of documents. The values of a field are counted under every filter but the field's own.
 type Counts struct {
 	Documents int
-	Sources   []ValueCount // descending by count, then by value
-	Authors   []ValueCount // by Person.Display
-	Types     []ValueCount
-	Sets      []ValueCount
-	Tags      []TagCount
-	Months    []ValueCount // "2026-03", UTC, ascending
+	Values    [field.N][]ValueCount // descending by count, then by value; an author by Person.Display
+	Months    []ValueCount          // "2026-03", UTC, ascending
 	Undated   int
 	// Estimated: there may be more than were counted.
 	Estimated bool
@@ -416,12 +396,6 @@ type Counts struct {
 // ValueCount is a value and the number of documents that have it.
 type ValueCount struct {
 	Value string
-	Count int
-}
-
-// TagCount is a tag and the number of documents that carry it.
-type TagCount struct {
-	Tag
 	Count int
 }
 

@@ -25,6 +25,7 @@ import (
 
 	"encoding/base64"
 
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/server/index"
 	"quarry/server/index/embedded"
@@ -141,8 +142,8 @@ func (c *corpora) slackDay(ctx context.Context, file string) {
 		c.wordless++
 		return
 	}
-	channel := index.Tag{Key: "Channel", Value: filepath.Base(filepath.Dir(file))}
-	if c.finds(ctx, phrase, index.Filter{Access: index.Access{All: true}, Sources: []string{"slack"}, Tags: []index.Tag{channel}}) {
+	channel := field.Pair("Channel", filepath.Base(filepath.Dir(file)))
+	if c.finds(ctx, phrase, index.Filter{Access: index.Access{All: true}, Any: field.Keys{field.Source: {"slack"}, field.Tag: {channel}}}) {
 		c.found++
 	} else {
 		c.t.Errorf("%s: %q does not find it", file, phrase)

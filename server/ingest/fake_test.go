@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/server/index"
 )
@@ -181,9 +182,9 @@ func (s *memorySnapshot) Chunks(_ context.Context, id string, from, to int, _ in
 func (s *memorySnapshot) Facets(context.Context, index.Filter) (index.Counts, error) {
 	var counts index.Counts
 	for _, doc := range s.documents {
-		counts.Sources = append(counts.Sources, index.ValueCount{Value: doc.Source, Count: 1})
+		counts.Values[field.Source] = append(counts.Values[field.Source], index.ValueCount{Value: doc.Source, Count: 1})
 		for _, set := range doc.Sets {
-			counts.Sets = append(counts.Sets, index.ValueCount{Value: set, Count: 1})
+			counts.Values[field.Set] = append(counts.Values[field.Set], index.ValueCount{Value: set, Count: 1})
 		}
 	}
 	return counts, nil

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/server/fault"
@@ -103,9 +104,9 @@ func (r *removal) nothingIn(ctx context.Context, request wire.RemoveRequest) err
 	if err != nil {
 		return fmt.Errorf("list sources and sets: %w", err)
 	}
-	what, value, values := "set", request.Set, counts.Sets
+	what, value, values := "set", request.Set, counts.Values[field.Set]
 	if value == "" {
-		what, value, values = "source", request.Source, counts.Sources
+		what, value, values = "source", request.Source, counts.Values[field.Source]
 	}
 	var names []string
 	for _, v := range values {

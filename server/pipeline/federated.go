@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/internal/guard"
 	"quarry/internal/text"
@@ -149,7 +150,7 @@ func (r *run) federated() []Federated {
 func (r *run) federatedRequest() wire.SearchRequest {
 	request := r.Search
 	request.Stream, request.Explain, request.PersonaID, request.Provider, request.Model = false, false, nil, nil, nil
-	request.Sources = r.filter.Sources
+	request.Sources = r.filter.Any[field.Source]
 	request.TimeCutoff, request.TimeCutoffDays, request.TimeUntil = nil, nil, nil
 	if !r.filter.Since.IsZero() {
 		request.TimeCutoff = &wire.Time{Time: r.filter.Since}
@@ -213,8 +214,8 @@ func (r *run) mergeReply(ctx context.Context, name string, reply federatedReply,
 // boundPassages returns the passages in scope that fit into most bytes; left counts those that do not.
 func boundPassages(name string, results []wire.SearchResult, within *index.Filter, most int) (list remoteList, left int) {
 	for _, result := range results {
-		if len(within.Sources) > 0 && !slices.Contains(within.Sources, result.SourceType) ||
-			slices.Contains(within.Excluded.Sources, result.SourceType) {
+		if any := within.Any[field.Source]; len(any) > 0 && !slices.Contains(any, result.SourceType) ||
+			slices.Contains(within.None[field.Source], result.SourceType) {
 			continue
 		}
 		passage := &remotePassage{SearchResult: bounded(result), source: name}

@@ -227,7 +227,7 @@ func TestWhatFederatedSourcesAreAsked(t *testing.T) {
 	request := together(acme)
 	days, provider, persona := 7, "openai", 0
 	request.Search = wire.SearchRequest{Query: `"roll back" -beta`, Phrases: []string{"roll back"}, Exclude: []string{"beta"},
-		Sources: []string{"slack"}, Authors: []string{"jo"}, TimeCutoffDays: &days, Provider: &provider, PersonaID: &persona,
+		Filters: wire.Filters{Sources: []string{"slack"}, Authors: []string{"jo"}}, TimeCutoffDays: &days, Provider: &provider, PersonaID: &persona,
 		Stream: true, Explain: true}
 	response := ran(t, library(), request)
 	got := acme.asked[0]

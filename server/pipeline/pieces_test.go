@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/server/index"
 )
@@ -206,9 +207,9 @@ func TestFilterScopeAndTime(t *testing.T) {
 		{"days", Request{Search: wire.SearchRequest{TimeCutoffDays: &days}}, nil, nil, at(30).Time, false},
 		{"agent's scope and floor", Request{Agent: agent, Search: wire.SearchRequest{TimeCutoff: at(365)}},
 			[]string{"Eng"}, []string{"doc"}, at(10).Time, false},
-		{"caller's sets replace the agent's", Request{Agent: agent, Search: wire.SearchRequest{DocumentSets: []string{"HR"}}},
+		{"caller's sets replace the agent's", Request{Agent: agent, Search: wire.SearchRequest{Filters: wire.Filters{DocumentSets: []string{"HR"}}}},
 			[]string{"HR"}, []string{"doc"}, at(10).Time, false},
-		{"an empty list does not widen", Request{Agent: agent, Search: wire.SearchRequest{DocumentSets: []string{}}},
+		{"an empty list does not widen", Request{Agent: agent, Search: wire.SearchRequest{Filters: wire.Filters{DocumentSets: []string{}}}},
 			[]string{"Eng"}, []string{"doc"}, at(10).Time, false},
 		{"caller's later bound wins", Request{Agent: agent, Search: wire.SearchRequest{TimeCutoff: at(2)}},
 			[]string{"Eng"}, []string{"doc"}, at(2).Time, false},
@@ -217,8 +218,8 @@ func TestFilterScopeAndTime(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			c.request.Now = now
 			f := Filter(c.request)
-			if !slices.Equal(f.Sets, c.sets) || !slices.Equal(f.Documents, c.documents) {
-				t.Errorf("scope %v %v, want %v %v", f.Sets, f.Documents, c.sets, c.documents)
+			if !slices.Equal(f.Any[field.Set], c.sets) || !slices.Equal(f.Documents, c.documents) {
+				t.Errorf("scope %v %v, want %v %v", f.Any[field.Set], f.Documents, c.sets, c.documents)
 			}
 			if !f.Since.Equal(c.since) || f.KeepUndated != c.keepUndated {
 				t.Errorf("since %v keep %v, want %v %v", f.Since, f.KeepUndated, c.since, c.keepUndated)
@@ -228,7 +229,8 @@ func TestFilterScopeAndTime(t *testing.T) {
 }
 
 func TestDocumentTypes(t *testing.T) {
-	got := documentTypes([]string{"PDF", ".md", "application/pdf", "thread"})
+	asked := wire.Filters{DocumentTypes: []string{"PDF", ".md", "application/pdf", "thread"}}
+	got := Filter(Request{Search: wire.SearchRequest{Filters: asked}}).Any[field.Type]
 	if want := []string{"pdf", "md", "pdf", "thread"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/internal/guard"
 	"quarry/internal/text"
@@ -291,7 +292,7 @@ func (r *run) noteEmptySources(ctx context.Context) error {
 		return fmt.Errorf("list the sources: %w", err)
 	}
 	present := map[string]bool{}
-	for _, v := range counts.Sources {
+	for _, v := range counts.Values[field.Source] {
 		present[v.Value] = true
 	}
 	for _, s := range r.Search.Sources {
@@ -304,25 +305,18 @@ func (r *run) noteEmptySources(ctx context.Context) error {
 
 // WireFacets converts counts to their wire form, without the least frequent values beyond 1,000 per facet.
 func WireFacets(c index.Counts) wire.Facets {
-	f := wire.Facets{
-		Sources: facetValues(c.Sources), Authors: facetValues(c.Authors), Types: facetValues(c.Types),
-		DocumentSets: facetValues(c.Sets), Tags: []wire.FacetTag{}, Months: []wire.FacetMonth{}, Undated: c.Undated,
-	}
-	for _, t := range c.Tags[:min(len(c.Tags), wire.MaxFacetValues)] {
-		f.Tags = append(f.Tags, wire.FacetTag{Key: t.Key, Value: t.Value, Count: t.Count})
+	f := wire.Facets{Undated: c.Undated}
+	for _, row := range field.All() {
+		values, list := c.Values[row.ID], row.Counts(&f)
+		for _, v := range values[:min(len(values), wire.MaxFacetValues)] {
+			list.Put(v.Value, v.Count)
+		}
 	}
 	for _, m := range c.Months[max(0, len(c.Months)-wire.MaxFacetValues):] {
 		f.Months = append(f.Months, wire.FacetMonth{Month: m.Value, Count: m.Count})
 	}
+	wire.FillEmpty(&f)
 	return f
-}
-
-func facetValues(counts []index.ValueCount) []wire.FacetValue {
-	values := make([]wire.FacetValue, 0, min(len(counts), wire.MaxFacetValues))
-	for _, v := range counts[:min(len(counts), wire.MaxFacetValues)] {
-		values = append(values, wire.FacetValue{Value: v.Value, Count: v.Count})
-	}
-	return values
 }
 
 // blurbRunes is about 128 tokens, the length of Onyx's blurbs.

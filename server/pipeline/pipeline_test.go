@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/server/fault"
 	"quarry/server/index"
@@ -44,11 +45,11 @@ func (s *shelf) Search(_ context.Context, q index.Query) (index.Result, error) {
 }
 
 func (s *shelf) Count(_ context.Context, returned []string) (index.Counts, error) {
-	return index.Counts{Documents: len(returned), Sources: []index.ValueCount{{Value: "slack", Count: len(returned)}}}, nil
+	return index.Counts{Documents: len(returned), Values: [field.N][]index.ValueCount{{{Value: "slack", Count: len(returned)}}}}, nil
 }
 
 func (s *shelf) Facets(context.Context, index.Filter) (index.Counts, error) {
-	return index.Counts{Sources: []index.ValueCount{{Value: "slack", Count: 1}}}, nil
+	return index.Counts{Values: [field.N][]index.ValueCount{{{Value: "slack", Count: 1}}}}, nil
 }
 
 func (s *shelf) Highlight(text string) ([][2]int, [2]int) {
@@ -257,7 +258,7 @@ func TestRunExplain(t *testing.T) {
 func TestRunNamesEmptySources(t *testing.T) {
 	s := newShelf()
 	s.hits = nil
-	response := search(t, s, wire.SearchRequest{Query: "x", SkipQueryExpansion: true, Sources: []string{"slack", "jira"}})
+	response := search(t, s, wire.SearchRequest{Query: "x", SkipQueryExpansion: true, Filters: wire.Filters{Sources: []string{"slack", "jira"}}})
 	if len(response.Notes) != 1 || response.Notes[0].Code != wire.NoteSourceEmpty || !strings.Contains(response.Notes[0].Text, "jira") {
 		t.Errorf("notes %+v", response.Notes)
 	}

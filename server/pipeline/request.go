@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/server/index"
 	"quarry/server/llm"
@@ -59,17 +60,13 @@ func Filter(r Request) index.Filter { return filterWithin(r, inferred{}) }
 // filterWithin is Filter with inferred limits.
 func filterWithin(r Request, limit inferred) index.Filter {
 	s := r.Search
-	f := index.Filter{Access: r.Access, Sources: s.Sources, Authors: s.Authors, Types: documentTypes(s.DocumentTypes)}
+	f := index.Filter{Access: r.Access, Any: field.KeysOf(s.Filters), None: field.KeysOf(s.ExcludeFilters)}
 	if len(limit.sources) > 0 {
-		f.Sources = limit.sources
+		f.Any[field.Source] = limit.sources
 	}
-	f.Tags, f.Sets = indexTags(s.Tags), s.DocumentSets
-	x := s.ExcludeFilters
-	f.Excluded = index.Exclusion{Sources: x.Sources, Authors: x.Authors, Types: documentTypes(x.DocumentTypes),
-		Sets: x.DocumentSets, Tags: indexTags(x.Tags)}
 	if r.Agent != nil {
-		if len(f.Sets) == 0 {
-			f.Sets = r.Agent.DocumentSets
+		if len(f.Any[field.Set]) == 0 {
+			f.Any[field.Set] = r.Agent.DocumentSets
 		}
 		f.Documents = r.Agent.Documents
 	}
@@ -80,13 +77,6 @@ func filterWithin(r Request, limit inferred) index.Filter {
 	f.Since, f.Until = span.since, span.until
 	f.KeepUndated = f.Until.IsZero() && f.Since.Before(r.Now.Add(-assumedDocumentAge))
 	return f
-}
-
-func indexTags(tags []wire.Tag) (converted []index.Tag) {
-	for _, t := range tags {
-		converted = append(converted, index.Tag{Key: t.Key, Value: t.Value})
-	}
-	return converted
 }
 
 // timeRange returns the time range of the caller and the agent.
@@ -106,28 +96,6 @@ func timeRange(r Request) (w window) {
 	return w
 }
 
-// mediaTypes maps media types to document types.
-var mediaTypes = map[string]string{
-	"application/pdf": "pdf", "text/markdown": "md", "text/html": "html", "text/plain": "txt", "text/csv": "csv",
-	"message/rfc822": "eml", "application/json": "json", "application/epub+zip": "epub", "text/calendar": "ics",
-	"application/vnd.openxmlformats-officedocument.wordprocessingml.document":   "docx",
-	"application/vnd.openxmlformats-officedocument.presentationml.presentation": "pptx",
-	"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet":         "xlsx",
-	"application/vnd.oasis.opendocument.text":                                   "odt",
-}
-
-func documentTypes(asked []string) []string {
-	types := make([]string, 0, len(asked))
-	for _, t := range asked {
-		t = strings.TrimPrefix(strings.ToLower(strings.TrimSpace(t)), ".")
-		if extension, ok := mediaTypes[t]; ok {
-			t = extension
-		}
-		types = append(types, t)
-	}
-	return types
-}
-
 // appliedFilters lists every filter and who set it. An inferred limit replaces the one that it narrows.
 func appliedFilters(r Request, limit inferred) []wire.AppliedFilter {
 	applied := []wire.AppliedFilter{}
@@ -137,15 +105,13 @@ func appliedFilters(r Request, limit inferred) []wire.AppliedFilter {
 		}
 	}
 	s := r.Search
-	if len(limit.sources) > 0 {
-		add("sources", setByModel, limit.sources...)
-	} else {
-		add("sources", setByUser, s.Sources...)
+	for _, row := range field.All() {
+		if row.ID == field.Source && len(limit.sources) > 0 {
+			add(row.Key, setByModel, limit.sources...)
+		} else {
+			add(row.Key, setByUser, row.Of(s.Filters)...)
+		}
 	}
-	add("document_sets", setByUser, s.DocumentSets...)
-	add("tags", setByUser, tagTexts(s.Tags)...)
-	add("authors", setByUser, s.Authors...)
-	add("document_types", setByUser, s.DocumentTypes...)
 	span := limit.and(timeRange(r))
 	if !span.since.IsZero() {
 		add("time_cutoff", sinceSetBy(r, limit), span.since.UTC().Format(time.RFC3339))
@@ -165,29 +131,20 @@ func appliedFilters(r Request, limit inferred) []wire.AppliedFilter {
 	}
 	if r.Agent != nil {
 		if len(s.DocumentSets) == 0 {
-			add("document_sets", setByAgent, r.Agent.DocumentSets...)
+			add(field.Of(field.Set).Key, setByAgent, r.Agent.DocumentSets...)
 		}
 		if len(r.Agent.Documents) > 0 { // which they are, and how many, is not visible to every user of the agent
 			add("documents", setByAgent, "the attached documents")
 		}
 	}
-	x, first := s.ExcludeFilters, len(applied)
-	add("sources", setByUser, x.Sources...)
-	add("document_sets", setByUser, x.DocumentSets...)
-	add("tags", setByUser, tagTexts(x.Tags)...)
-	add("authors", setByUser, x.Authors...)
-	add("document_types", setByUser, x.DocumentTypes...)
+	first := len(applied)
+	for _, row := range field.All() {
+		add(row.Key, setByUser, row.Of(s.ExcludeFilters)...)
+	}
 	for i := range applied[first:] {
 		applied[first+i].Negated = true
 	}
 	return applied
-}
-
-func tagTexts(tags []wire.Tag) (texts []string) {
-	for _, t := range tags {
-		texts = append(texts, t.Key+"="+t.Value)
-	}
-	return texts
 }
 
 // Who set a filter.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"quarry/client/field"
 	"quarry/client/wire"
 )
 
@@ -16,7 +17,7 @@ func TestCandidateSources(t *testing.T) {
 		{[]string{"slack", "github", "jira"}, []string{"jira", "slack"}},
 		{[]string{"github"}, nil},
 	} {
-		request := Request{Sources: seen, Search: wire.SearchRequest{Sources: c.asked}}
+		request := Request{Sources: seen, Search: wire.SearchRequest{Filters: wire.Filters{Sources: c.asked}}}
 		if got := candidateSources(request); !slices.Equal(got, c.want) {
 			t.Errorf("%v: got %v, want %v", c.asked, got, c.want)
 		}
@@ -127,7 +128,7 @@ func TestInferredTimeStaysWithinTheCallers(t *testing.T) {
 func TestFiltersOfTheModel(t *testing.T) {
 	now := day(2026, 6, 1)
 	request := Request{Now: now, Search: wire.SearchRequest{
-		Sources: []string{"slack", "jira"}, TimeCutoff: &wire.Time{Time: day(2025, 1, 1)},
+		Filters: wire.Filters{Sources: []string{"slack", "jira"}}, TimeCutoff: &wire.Time{Time: day(2025, 1, 1)},
 	}}
 	limit := inferred{[]string{"jira"}, window{until: day(2026, 1, 1)}}
 	want := []wire.AppliedFilter{
@@ -139,7 +140,7 @@ func TestFiltersOfTheModel(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 	f := filterWithin(request, limit)
-	if !slices.Equal(f.Sources, limit.sources) || !f.Since.Equal(day(2025, 1, 1)) || !f.Until.Equal(day(2026, 1, 1)) || f.KeepUndated {
+	if !slices.Equal(f.Any[field.Source], limit.sources) || !f.Since.Equal(day(2025, 1, 1)) || !f.Until.Equal(day(2026, 1, 1)) || f.KeepUndated {
 		t.Errorf("filter %+v", f)
 	}
 	limit = inferred{window: window{since: day(2026, 1, 1)}}

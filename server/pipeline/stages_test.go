@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/server/index"
 	"quarry/server/llm"
@@ -203,11 +204,11 @@ func TestAModelThatAnswersWell(t *testing.T) {
 		t.Errorf("notes %v, citations %v", response.Notes, response.CitationMapping)
 	}
 	// The question ran twice: at once, and within what the model limited it to; the other queries only so.
-	if len(s.asked) != 5 || len(s.asked[0].Filter.Sources) != 0 {
+	if len(s.asked) != 5 || len(s.asked[0].Filter.Any[field.Source]) != 0 {
 		t.Errorf("asked %+v", s.asked)
 	}
 	for _, q := range s.asked[1:] {
-		if !slices.Equal(q.Filter.Sources, []string{"slack"}) || !q.Filter.Since.Equal(day(2026, 1, 1)) {
+		if !slices.Equal(q.Filter.Any[field.Source], []string{"slack"}) || !q.Filter.Since.Equal(day(2026, 1, 1)) {
 			t.Errorf("%s ran with %+v", q.Text, q.Filter)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/server/directory"
 	"quarry/server/index"
@@ -95,8 +96,8 @@ func TestThereIsSomethingForEveryFilter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if counts.Documents < 60 || len(counts.Sources) < 8 || len(counts.Authors) < 15 || len(counts.Types) < 6 ||
-		len(counts.Sets) < 4 || len(counts.Tags) < 10 || len(counts.Months) < 20 || counts.Undated == 0 {
+	if counts.Documents < 60 || len(counts.Values[field.Source]) < 8 || len(counts.Values[field.Author]) < 15 || len(counts.Values[field.Type]) < 6 ||
+		len(counts.Values[field.Set]) < 4 || len(counts.Values[field.Tag]) < 10 || len(counts.Months) < 20 || counts.Undated == 0 {
 		t.Errorf("too little to show: %+v", counts)
 	}
 	agents, err := people.Agents(ctx, directory.Owner(directory.DefaultTenant))
@@ -108,8 +109,8 @@ func TestThereIsSomethingForEveryFilter(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range sets {
-		if !slices.ContainsFunc(counts.Sets, func(v index.ValueCount) bool { return v.Value == s.Name && v.Count >= 4 }) {
-			t.Errorf("set %q is nearly empty: %v", s.Name, counts.Sets)
+		if !slices.ContainsFunc(counts.Values[field.Set], func(v index.ValueCount) bool { return v.Value == s.Name && v.Count >= 4 }) {
+			t.Errorf("set %q is nearly empty: %v", s.Name, counts.Values[field.Set])
 		}
 	}
 }

@@ -33,7 +33,7 @@ func readKinds(files []string, only string) (kinds []kind, err error) {
 			}
 		}
 	}
-	filters := wire.SearchRequest{Sources: []string{"google_drive", "slack"}, TimeCutoffDays: new(1000)}
+	filters := wire.SearchRequest{Filters: wire.Filters{Sources: []string{"google_drive", "slack"}}, TimeCutoffDays: new(1000)}
 	for _, made := range []kind{
 		{"words", from(short, asTyped, wire.SearchRequest{})},
 		{"questions", from(questions, asTyped, wire.SearchRequest{})},

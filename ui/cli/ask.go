@@ -261,25 +261,15 @@ func chatRequest(message, session string, search wire.SearchRequest, incognito b
 			request.ChatSessionInfo.PersonaID = *search.PersonaID
 		}
 	}
-	if filters := client.ChatFilters(search); !filters.Empty() {
-		request.Filters = filters
-	}
+	request.Filters = client.ChatFilters(search)
 	return request
 }
 
 // noteIgnored notes filters that the server ignores.
 func (a *app) noteIgnored(ctx context.Context, c *client.Client, filters *wire.ChatFilters) {
-	if filters == nil || len(filters.Authors)+len(filters.DocumentTypes)+len(filters.Phrases)+len(filters.Exclude) == 0 &&
-		filters.ExcludeFilters.Empty() {
-		return
-	}
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
-	features, err := c.Features(ctx)
-	if err != nil {
-		return // asking the question reports the error
-	}
-	for _, note := range client.IgnoredInChat(features, filters) {
+	for _, note := range c.IgnoredInChat(ctx, filters) {
 		a.note("%s", note.Text)
 	}
 }

@@ -116,7 +116,7 @@ func (p *askText) source(source askSource) string {
 	style := p.app.style
 	about := []string{style.Title.Render(title)}
 	if source.SourceType != "" {
-		about = append(about, style.Source.Render(client.SourceName(source.SourceType)))
+		about = append(about, style.Source.Render(wire.SourceName(source.SourceType)))
 	}
 	if age := passage.Age(text.OrEmpty(source.UpdatedAt), p.app.now()); age != "" {
 		about = append(about, age)

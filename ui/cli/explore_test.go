@@ -197,7 +197,7 @@ func FuzzExplorationQuery(f *testing.F) {
 		}
 		read := client.ParseQuery((*opened)[0].Query, today())
 		alone := client.ParseQuery(words, today())
-		if len(read.Sets) != len(alone.Sets)+1 || len(read.Tags) != len(alone.Tags)+1 || read.Words != alone.Words {
+		if len(read.DocumentSets) != len(alone.DocumentSets)+1 || len(read.Tags) != len(alone.Tags)+1 || read.Words != alone.Words {
 			t.Errorf("%q %q %q %q=%q: %q", words, source, set, key, value, (*opened)[0].Query)
 		}
 	})

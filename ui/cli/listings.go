@@ -173,7 +173,7 @@ const mostSets = 50
 
 // sourcesOf returns the sources of the documents in a set; none where they cannot be counted.
 func sourcesOf(ctx context.Context, c *client.Client, set string) []string {
-	found, err := c.Facets(ctx, wire.SearchRequest{DocumentSets: []string{set}})
+	found, err := c.Facets(ctx, wire.SearchRequest{Filters: wire.Filters{DocumentSets: []string{set}}})
 	if err != nil {
 		return nil
 	}
@@ -240,7 +240,7 @@ func tagCounts(ctx context.Context, c *client.Client, tags []wire.SourceTag) map
 		return counts
 	}
 	for _, source := range sources {
-		found, err := c.Facets(ctx, wire.SearchRequest{Sources: []string{source}})
+		found, err := c.Facets(ctx, wire.SearchRequest{Filters: wire.Filters{Sources: []string{source}}})
 		if err != nil {
 			return map[wire.SourceTag]int{}
 		}
@@ -266,7 +266,7 @@ func (a *app) printSources(ctx context.Context, c *client.Client, choice target.
 	}
 	counts := documentCounts(ctx, c, func(f wire.Facets) []wire.FacetValue { return f.Sources })
 	found := exslices.CastFunc(list.Values, func(source string) sourceRow {
-		return sourceRow{source, client.SourceName(source), client.SourceDescription(source), countOf(counts, source), list.Status[source],
+		return sourceRow{source, wire.SourceName(source), client.SourceDescription(source), countOf(counts, source), list.Status[source],
 			list.Origin, choice.Profile}
 	})
 	if note := listingNote(list.Origin); note != "" && (!a.wantsJSON() || list.Origin != client.ListedForAll) {

@@ -355,7 +355,7 @@ func (r *reading) damaged() (n int) {
 func (r *reading) about() string {
 	var parts []string
 	if r.document.SourceType != "" {
-		parts = append(parts, client.SourceName(r.document.SourceType))
+		parts = append(parts, wire.SourceName(r.document.SourceType))
 	}
 	if r.document.UpdatedAt != nil {
 		parts = append(parts, passage.Day(*r.document.UpdatedAt))

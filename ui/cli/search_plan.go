@@ -453,12 +453,16 @@ func checkCounted(ctx context.Context, c *client.Client, plan []plannedQuery) er
 		facet  func(wire.Facets) []wire.FacetValue
 	}{
 		{"author", func(r wire.SearchRequest) []string { return slices.Concat(r.Authors, r.ExcludeFilters.Authors) },
-			func(value string) wire.SearchRequest { return wire.SearchRequest{Authors: []string{value}} },
+			func(value string) wire.SearchRequest {
+				return wire.SearchRequest{Filters: wire.Filters{Authors: []string{value}}}
+			},
 			func(f wire.Facets) []wire.FacetValue { return f.Authors }},
 		{"document type", func(r wire.SearchRequest) []string {
 			return slices.Concat(r.DocumentTypes, r.ExcludeFilters.DocumentTypes)
 		},
-			func(value string) wire.SearchRequest { return wire.SearchRequest{DocumentTypes: []string{value}} },
+			func(value string) wire.SearchRequest {
+				return wire.SearchRequest{Filters: wire.Filters{DocumentTypes: []string{value}}}
+			},
 			func(f wire.Facets) []wire.FacetValue { return f.Types }},
 	} {
 		given := wanted(plan, field.values)

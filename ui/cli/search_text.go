@@ -11,7 +11,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"go.mau.fi/util/exslices"
 
-	"quarry/client"
 	"quarry/client/wire"
 	"quarry/config"
 	"quarry/internal/text"
@@ -78,7 +77,7 @@ func (a *app) resultText(r wire.SearchResult, words []string, width int, several
 
 // about lists source, age and authors, if known.
 func (a *app) about(r wire.SearchResult, several bool) string {
-	parts := []string{a.style.Source.Render(client.SourceName(r.SourceType))}
+	parts := []string{a.style.Source.Render(wire.SourceName(r.SourceType))}
 	if age := passage.Age(text.OrEmpty(r.UpdatedAt), a.now()); age != "" {
 		parts = append(parts, age)
 	}

@@ -178,7 +178,7 @@ func (s skillSnapshot) sources(target string) string {
 }
 
 func (s skillSnapshot) describe(value string) string {
-	description := cmp.Or(client.SourceDescription(value), client.SourceName(value))
+	description := cmp.Or(client.SourceDescription(value), wire.SourceName(value))
 	if name := s.list.Names[value]; name != "" {
 		description = quotedText(name, skillNameRunes) + ": " + description
 	}

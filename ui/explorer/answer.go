@@ -113,7 +113,7 @@ func (m *Model) handlePackets(packets []wire.ChatPacket) tea.Cmd {
 func filterText(packet wire.ChatPacket) string {
 	var parts []string
 	for _, source := range packet.Sources {
-		parts = append(parts, client.SourceName(source))
+		parts = append(parts, wire.SourceName(source))
 	}
 	if packet.TimeFilterStart != nil {
 		parts = append(parts, "since "+day(*packet.TimeFilterStart))

@@ -53,14 +53,11 @@ func stopAnswer(ctx context.Context, c *client.Client, session string) {
 
 // noteIgnored notes the filters of a question that the server ignores.
 func (m *Model) noteIgnored(filters *wire.ChatFilters) tea.Cmd {
-	if filters == nil {
-		return nil
-	}
-	return during(m.answer.asking, m.client().Features, func(features client.Features, err error) tea.Cmd {
-		if err != nil {
-			return nil // the question itself reports it
-		}
-		for _, note := range client.IgnoredInChat(features, filters) {
+	c := m.client()
+	return during(m.answer.asking, func(ctx context.Context) ([]wire.Note, error) {
+		return c.IgnoredInChat(ctx, filters), nil
+	}, func(notes []wire.Note, _ error) tea.Cmd {
+		for _, note := range notes {
 			m.answer.Note(note.Text)
 		}
 		return nil

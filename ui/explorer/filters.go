@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"quarry/client"
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/ui/explorer/picker"
 	"quarry/ui/explorer/querybox"
@@ -158,27 +159,17 @@ func countChoice(ctx context.Context, matching counter, local bool, box *querybo
 // countFields counts the values of each filtered field by a search without the filters of that field: the counts in the
 // answer to the whole query leave out what is only found by that other search.
 func countFields(ctx context.Context, matching counter, query client.Query, counts *wire.Facets) error {
-	for _, field := range []struct {
-		filtered bool
-		clear    func(*client.Query)
-		take     func(wire.Facets)
-	}{
-		{len(query.Sources) > 0, func(q *client.Query) { q.Sources = nil }, func(f wire.Facets) { counts.Sources = f.Sources }},
-		{len(query.Sets) > 0, func(q *client.Query) { q.Sets = nil }, func(f wire.Facets) { counts.DocumentSets = f.DocumentSets }},
-		{len(query.Tags) > 0, func(q *client.Query) { q.Tags = nil }, func(f wire.Facets) { counts.Tags = f.Tags }},
-		{len(query.Authors) > 0, func(q *client.Query) { q.Authors = nil }, func(f wire.Facets) { counts.Authors = f.Authors }},
-		{len(query.Types) > 0, func(q *client.Query) { q.Types = nil }, func(f wire.Facets) { counts.Types = f.Types }},
-	} {
-		if !field.filtered {
+	for _, row := range field.All() {
+		if len(row.Of(query.Filters)) == 0 {
 			continue
 		}
 		others := query
-		field.clear(&others)
+		row.Request(&others.Filters).Clear()
 		found, _, err := matching(ctx, others)
 		if err != nil {
 			return err
 		}
-		field.take(found)
+		row.Counts(counts).Take(row.Counts(&found))
 	}
 	return nil
 }

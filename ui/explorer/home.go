@@ -7,7 +7,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
@@ -214,14 +213,14 @@ func (m *Model) sourceLines(width int) []string {
 	most, name := 0, 0
 	for _, source := range m.conn.welcome.sources {
 		most = max(most, source.Count)
-		name = max(name, paint.Width(client.SourceName(source.Value)))
+		name = max(name, paint.Width(wire.SourceName(source.Value)))
 	}
 	name = min(name, max(4, width/3))
 	bar := bounded(width-name-14, 0, 30)
 	var lines []string
 	for _, source := range m.conn.welcome.sources[:min(len(m.conn.welcome.sources), m.height)] {
 		line := m.theme.SourceStyle(source.Value).Render(m.theme.SourceGlyph(source.Value) + " " +
-			paint.Fit(client.SourceName(source.Value), name))
+			paint.Fit(wire.SourceName(source.Value), name))
 		if m.conn.welcome.exact && most > 0 {
 			line += " " + paint.Fit(m.theme.Bar.Render(panel.Bar(source.Count, most, bar)), bar) + m.theme.Muted.Render(fmt.Sprintf(" %7s", text.Number(source.Count)))
 		}

@@ -129,8 +129,8 @@ func (m *Model) clickPicker(x, y int) {
 
 func (r Rect) contains(x, y int) bool { return x >= r.X && x < r.X+r.W && y >= r.Y && y < r.Y+r.H }
 
-// field is where text is typed: the query box, or the line of a panel.
-type field interface {
+// editable is where text is typed: the query box, or the line of a panel.
+type editable interface {
 	Insert(text string) bool
 	Left() bool
 	Right() bool
@@ -152,7 +152,7 @@ type field interface {
 }
 
 // edit changes what is typed, and follows the change.
-func (m *Model) edit(change func(field) bool) tea.Cmd {
+func (m *Model) edit(change func(editable) bool) tea.Cmd {
 	if m.place() == InAnswer && cannotFollowUp(m) != "" {
 		m.warn(cannotFollowUp(m))
 		return nil
@@ -172,7 +172,7 @@ func (m *Model) edit(change func(field) bool) tea.Cmd {
 
 // typed puts text where text goes. In the list and the reader there is no such place.
 func (m *Model) typed(text string) tea.Cmd {
-	return m.edit(func(f field) bool { return f.Insert(text) })
+	return m.edit(func(f editable) bool { return f.Insert(text) })
 }
 
 func (m *Model) handlePaste(paste tea.PasteMsg) tea.Cmd {
@@ -180,35 +180,35 @@ func (m *Model) handlePaste(paste tea.PasteMsg) tea.Cmd {
 		m.focus = InBox
 	}
 	if m.place() == InBox {
-		return m.edit(func(field) bool { return m.box.Paste(paste.Content) })
+		return m.edit(func(editable) bool { return m.box.Paste(paste.Content) })
 	}
 	return m.typed(paste.Content)
 }
 
 // editingBindings are readline's keys.
 func editingBindings() []Binding {
-	edit := func(name, keys, long string, run func(field) bool) Binding {
+	edit := func(name, keys, long string, run func(editable) bool) Binding {
 		return action(name, keys, InFields, "", long, func(m *Model) tea.Cmd { return m.edit(run) })
 	}
-	left := edit("left", "left ctrl+b", "Move left one character", field.Left)
-	right := edit("right", "right", "Move right one character", field.Right)
+	left := edit("left", "left ctrl+b", "Move left one character", editable.Left)
+	right := edit("right", "right", "Move right one character", editable.Right)
 	left.In, right.In = InFields&^InPicker, InFields&^InPicker // which has its own
 	return group("Typing", left, right,
-		edit("word-left", "ctrl+left alt+left alt+b", "Move left one word", field.WordLeft),
-		edit("word-right", "ctrl+right alt+right alt+f", "Move right one word", field.WordRight),
-		edit("line-start", "ctrl+a home", "Move to the start of the line", field.Home),
-		edit("line-end", "ctrl+e end", "Move to the end of the line", field.End),
+		edit("word-left", "ctrl+left alt+left alt+b", "Move left one word", editable.WordLeft),
+		edit("word-right", "ctrl+right alt+right alt+f", "Move right one word", editable.WordRight),
+		edit("line-start", "ctrl+a home", "Move to the start of the line", editable.Home),
+		edit("line-end", "ctrl+e end", "Move to the end of the line", editable.End),
 		edit("delete-back", "backspace ctrl+h", "Delete the previous character; at the start, edit the last filter",
-			field.DeleteBack),
-		edit("delete-forward", "delete ctrl+d", "Delete the next character", field.DeleteForward),
-		edit("delete-word", "ctrl+w", "Delete back to the previous space", field.DeleteWordBack),
-		edit("delete-word-back", "alt+backspace", "Delete the previous word", field.DeleteWordBackAlt),
-		edit("delete-word-forward", "alt+d", "Delete the next word", field.DeleteWordForward),
-		edit("kill-to-end", "ctrl+k", "Delete to the end of the line", field.KillToEnd),
-		edit("kill-to-start", "ctrl+u", "Delete to the start of the line, with the filters", field.KillToStart),
-		edit("yank", "ctrl+y", "Paste the last deleted text", field.Yank),
-		edit("transpose", "ctrl+t", "Swap two characters", field.Transpose),
-		edit("undo", "ctrl+_ ctrl+/", "Undo", field.Undo),
-		edit("redo", "alt+/", "Redo", field.Redo),
+			editable.DeleteBack),
+		edit("delete-forward", "delete ctrl+d", "Delete the next character", editable.DeleteForward),
+		edit("delete-word", "ctrl+w", "Delete back to the previous space", editable.DeleteWordBack),
+		edit("delete-word-back", "alt+backspace", "Delete the previous word", editable.DeleteWordBackAlt),
+		edit("delete-word-forward", "alt+d", "Delete the next word", editable.DeleteWordForward),
+		edit("kill-to-end", "ctrl+k", "Delete to the end of the line", editable.KillToEnd),
+		edit("kill-to-start", "ctrl+u", "Delete to the start of the line, with the filters", editable.KillToStart),
+		edit("yank", "ctrl+y", "Paste the last deleted text", editable.Yank),
+		edit("transpose", "ctrl+t", "Swap two characters", editable.Transpose),
+		edit("undo", "ctrl+_ ctrl+/", "Undo", editable.Undo),
+		edit("redo", "alt+/", "Redo", editable.Redo),
 	)
 }

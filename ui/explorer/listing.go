@@ -143,7 +143,7 @@ func (m *Model) checkAuthors() tea.Cmd {
 		m.filters.authors[name] = true // until the answer
 		c := m.client()
 		commands = append(commands, during(m.conn.request, func(ctx context.Context) (*wire.FacetCounts, error) {
-			return c.Facets(ctx, wire.SearchRequest{Authors: []string{name}})
+			return c.Facets(ctx, wire.SearchRequest{Filters: wire.Filters{Authors: []string{name}}})
 		}, func(counts *wire.FacetCounts, err error) tea.Cmd {
 			if m.filters.authors != nil { // else what is known was forgotten meanwhile
 				m.filters.authors[name] = err != nil || counts.TotalMatches > 0

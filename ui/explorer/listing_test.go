@@ -22,6 +22,8 @@ func countingDocuments(asked *atomic.Int32) *script {
 			counts.TotalMatches = 0
 		}
 		answer200(w, counts)
+	}, "GET /version": func(w http.ResponseWriter, _ *http.Request) {
+		answer200(w, wire.Version{Quarry: &wire.QuarryVersion{API: 1, Features: []string{wire.FeatureAuthors}}})
 	}}
 	return server
 }

@@ -49,7 +49,7 @@ func (m *Model) updateStrip() {
 		if !ok || slices.ContainsFunc(sources, func(s strip.Source) bool { return s.Value == value }) {
 			return
 		}
-		sources = append(sources, strip.Source{Value: value, Name: client.SourceName(value), Count: count, Counted: exact,
+		sources = append(sources, strip.Source{Value: value, Name: wire.SourceName(value), Count: count, Counted: exact,
 			Active: slices.Contains(facets.Query.Sources, value), Excluded: slices.Contains(facets.Query.Excluded.Sources, value)})
 	}
 	for _, counted := range counts {

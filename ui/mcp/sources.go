@@ -53,7 +53,7 @@ func (s *session) sources(ctx context.Context, _ *sdk.CallToolRequest, _ struct{
 	}
 	counts := s.counts(ctx)
 	for _, value := range list.Values[:min(len(list.Values), mostListed)] {
-		row := source{Source: value, Name: client.SourceName(value), Description: client.SourceDescription(value)}
+		row := source{Source: value, Name: wire.SourceName(value), Description: client.SourceDescription(value)}
 		if counts != nil {
 			row.Documents = new(counts[value])
 		}

@@ -173,7 +173,7 @@ func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) 
 // Provenance returns source, date and authors of a result, as far as they are known: "Confluence · 2026-09-21 · Jo
 // Ortiz".
 func Provenance(r wire.SearchResult) string {
-	parts := []string{client.SourceName(r.SourceType)}
+	parts := []string{wire.SourceName(r.SourceType)}
 	if r.UpdatedAt != nil {
 		parts = append(parts, Day(*r.UpdatedAt))
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
@@ -46,7 +45,7 @@ func (s *session) sameDocument(at int) (first int, again bool) {
 
 // about is "Confluence, 8 months ago, by Jo Ortiz."
 func (s *session) about(r wire.SearchResult) string {
-	parts := []string{client.SourceName(r.SourceType)}
+	parts := []string{wire.SourceName(r.SourceType)}
 	if age := passage.Age(text.OrEmpty(r.UpdatedAt), s.Now()); age != "" {
 		parts = append(parts, age)
 	}

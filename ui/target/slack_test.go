@@ -73,11 +73,11 @@ func TestSlackInOneGo(t *testing.T) {
 	}
 	asked := len(s.Queries())
 	opened, _ := openedTogether(t, h, Request{})
-	if response, err := opened.Client.Search(context.Background(), wire.SearchRequest{Query: "lantern", Sources: []string{"file"}}); err != nil ||
+	if response, err := opened.Client.Search(context.Background(), wire.SearchRequest{Query: "lantern", Filters: wire.Filters{Sources: []string{"file"}}}); err != nil ||
 		strings.Contains(told(response), "team") || len(s.Queries()) != asked {
 		t.Errorf("%v: %s; asked %q", err, told(response), s.Queries()[asked:])
 	}
-	tagged := wire.SearchRequest{Query: "lantern", Explain: true, Tags: []wire.Tag{{Key: "team", Value: "x"}}}
+	tagged := wire.SearchRequest{Query: "lantern", Explain: true, Filters: wire.Filters{Tags: []wire.Tag{{Key: "team", Value: "x"}}}}
 	response, err := opened.Client.Search(context.Background(), tagged)
 	if err != nil || len(s.Queries()) != asked {
 		t.Errorf("%v: %s; asked %q", err, told(response), s.Queries()[asked:])

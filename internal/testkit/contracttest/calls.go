@@ -62,9 +62,9 @@ func (s suite) searchRefused(t *testing.T) {
 	}{
 		"no query":               {wire.SearchRequest{}, client.BadRequest},
 		"a query that is long":   {wire.SearchRequest{Query: strings.Repeat("ä", wire.MaxQueryRunes+1)}, client.BadRequest},
-		"an unknown source":      {wire.SearchRequest{Query: "x", Sources: []string{"slak"}}, client.BadRequest},
+		"an unknown source":      {wire.SearchRequest{Query: "x", Filters: wire.Filters{Sources: []string{"slak"}}}, client.BadRequest},
 		"an unknown agent":       {wire.SearchRequest{Query: "x", PersonaID: &nobody}, client.NotAvailable},
-		"an unknown set":         {wire.SearchRequest{Query: "x", DocumentSets: []string{"nobody's set"}}, client.Auth},
+		"an unknown set":         {wire.SearchRequest{Query: "x", Filters: wire.Filters{DocumentSets: []string{"nobody's set"}}}, client.Auth},
 		"a model but no company": {wire.SearchRequest{Query: "x", Model: &model}, client.BadRequest},
 	} {
 		_, err := c.Search(t.Context(), test.request)
@@ -190,7 +190,7 @@ func (s suite) additions(t *testing.T) {
 	}
 	checkFacets(t, counts.Facets)
 	if s.want.Source != "" {
-		narrowed := must[*wire.FacetCounts](t)(c.Facets(t.Context(), wire.SearchRequest{Sources: []string{s.want.Source}}))
+		narrowed := must[*wire.FacetCounts](t)(c.Facets(t.Context(), wire.SearchRequest{Filters: wire.Filters{Sources: []string{s.want.Source}}}))
 		if narrowed.TotalMatches < 1 || narrowed.TotalMatches > counts.TotalMatches {
 			t.Errorf("%d of %d documents are of %q", narrowed.TotalMatches, counts.TotalMatches, s.want.Source)
 		}

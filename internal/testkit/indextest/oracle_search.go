@@ -280,10 +280,10 @@ func (o *Oracle) answer(words []word, q *index.Query) *Answer {
 	}
 	answer := &Answer{count: func(returned []string) index.Counts { return o.count(&q.Filter, holdsEnough, returned) }}
 	for _, d := range o.documents {
-		if passes(d, &q.Filter, "") && holdsEnough(d) {
+		if passes(d, &q.Filter, noField) && holdsEnough(d) {
 			answer.Listed = append(answer.Listed, d.ID)
 		}
-		if !passes(d, &q.Filter, "") || !o.allowed(d, q) {
+		if !passes(d, &q.Filter, noField) || !o.allowed(d, q) {
 			continue
 		}
 		for i := range d.chunks {

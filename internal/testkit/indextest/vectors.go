@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"testing"
 
+	"quarry/client/field"
 	"quarry/server/index"
 )
 
@@ -89,7 +90,7 @@ func testVectors(t *testing.T, l *library) {
 	for n := range needles {
 		find(n, "m", all, true)
 		find(n, "m", public, n/2 != 2)
-		find(n, "m", index.Filter{Access: everything, Sources: []string{"web"}}, false)
+		find(n, "m", index.Filter{Access: everything, Any: field.Keys{field.Source: {"web"}}}, false)
 	}
 	find(3, "other", all, false)
 	if _, err := l.UpdateAccess(ctx, []index.AccessPatch{{ID: "doc02", Access: []string{"PUBLIC"}}}); err != nil {

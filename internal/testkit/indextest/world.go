@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"quarry/client/field"
 	"quarry/server/index"
 )
 
@@ -135,20 +136,10 @@ func (w *World) Access() index.Access {
 func (w *World) Filter() index.Filter {
 	f := index.Filter{Access: w.Access()}
 	rarely := func() bool { return w.random.IntN(6) == 0 }
-	if rarely() {
-		f.Sources = w.some(worldSources, 2)
-	}
-	if rarely() {
-		f.Types = w.some(worldTypes[:3], 2)
-	}
-	if rarely() {
-		f.Authors = w.some([]string{"jo", "March", "amy@ACME.example", "theodore laurence", "nobody", "beth"}, 2)
-	}
-	if rarely() {
-		f.Tags = []index.Tag{{Key: "team", Value: w.pick(worldTeams)}, {Key: "state", Value: "draft"}}[:1+w.random.IntN(2)]
-	}
-	if rarely() {
-		f.Sets = w.some(worldSets, 2)
+	for id := range field.N {
+		if rarely() {
+			f.Any[id] = w.filterValues(id, 2)
+		}
 	}
 	if rarely() {
 		f.Documents = []string{"doc:0003", "doc:0011", "doc:nowhere"}
@@ -161,7 +152,14 @@ func (w *World) Filter() index.Filter {
 	}
 	f.KeepUndated = w.random.IntN(2) == 0
 	if rarely() {
-		f.Excluded = w.exclusion()
+		for id := range field.N {
+			if w.random.IntN(2) == 0 {
+				f.None[id] = w.filterValues(id, 1)
+			}
+		}
+		if rarely() {
+			f.NoDocuments = []string{"doc:0003", "doc:nowhere"}
+		}
 	}
 	if once := rarely(); once && rarely() {
 		f.Among = []string{"doc:0003", "doc:0007", "doc:0009", "doc:nowhere"}
@@ -169,20 +167,20 @@ func (w *World) Filter() index.Filter {
 	return f
 }
 
-// exclusion makes an exclusion of one or more fields.
-func (w *World) exclusion() index.Exclusion {
-	x := index.Exclusion{Sources: w.some(worldSources, 1), Types: w.some(worldTypes[:3], 1)}
-	switch w.random.IntN(4) {
-	case 0:
-		x.Authors = []string{w.pick([]string{"jo", "March", "beth", "nobody"})}
-	case 1:
-		x.Tags = []index.Tag{{Key: "team", Value: w.pick(worldTeams)}}
-	case 2:
-		x.Sets = w.some(worldSets, 1)
-	case 3:
-		x.Documents = []string{"doc:0003", "doc:nowhere"}
+// filterValues makes values of a filter by a field.
+func (w *World) filterValues(id field.ID, most int) []string {
+	var teams []string
+	for _, team := range worldTeams {
+		teams = append(teams, field.Pair("team", team))
 	}
-	return x
+	all := [field.N][]string{
+		field.Source: worldSources, field.Set: worldSets, field.Tag: append(teams, field.Pair("state", "draft")),
+		field.Author: {"jo", "March", "amy@ACME.example", "theodore laurence", "nobody", "beth"}, field.Type: worldTypes[:3],
+	}[id]
+	if all == nil {
+		panic("no values of the field " + field.Of(id).Name)
+	}
+	return w.some(all, most)
 }
 
 // Query makes a query for many hits.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"quarry/client/field"
 	"quarry/server/index"
 )
 
@@ -72,7 +73,7 @@ func BenchmarkVectors(b *testing.B) {
 	for name, query := range map[string]index.Query{
 		"ten":                {Limit: 10, Filter: index.Filter{Access: everything}},
 		"as_the_pipeline":    {Limit: 150, PerDocument: 10, Filter: index.Filter{Access: everything}},
-		"ten_of_one_source":  {Limit: 10, Filter: index.Filter{Access: everything, Sources: []string{"slack"}}},
+		"ten_of_one_source":  {Limit: 10, Filter: index.Filter{Access: everything, Any: field.Keys{field.Source: {"slack"}}}},
 		"ten_of_one_percent": {Limit: 10, Filter: index.Filter{Access: everything, Documents: oneInHundred(documents)}},
 	} {
 		b.Run(name, func(b *testing.B) {

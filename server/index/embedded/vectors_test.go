@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"quarry/client/field"
 	"quarry/server/index"
 	"quarry/server/index/codec"
 )
@@ -194,7 +195,7 @@ func checkNearest(t *testing.T, x *Index, current string, means *meaning, docume
 		{index.Filter{Access: index.Access{Terms: []string{"PUBLIC"}}},
 			func(d *index.Document) bool { return slices.Contains(d.Access, "PUBLIC") }},
 		{index.Filter{Access: index.Access{}}, func(*index.Document) bool { return false }},
-		{index.Filter{Access: index.Access{All: true}, Sources: []string{"slack"}},
+		{index.Filter{Access: index.Access{All: true}, Any: field.Keys{field.Source: {"slack"}}},
 			func(d *index.Document) bool { return d.Source == "slack" }},
 	} {
 		q := index.Query{Filter: c.filter, Limit: 1 + random.IntN(20), PerDocument: random.IntN(3)}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"quarry/client/field"
 	"quarry/server/index"
 	"quarry/server/index/segment"
 )
@@ -101,7 +102,7 @@ func BenchmarkSearch(b *testing.B) {
 		{"claim", index.Query{Text: "Young Tg2576 mice have normal memory and lack neuropathology in the hippocampus"}},
 		{"question filtered", index.Query{
 			Text:   "how do we decide when a new version of the service is deployed to production?",
-			Filter: index.Filter{Sources: []string{"google_drive", "slack"}, Since: time.Unix(1770000000, 0)},
+			Filter: index.Filter{Any: field.Keys{field.Source: {"google_drive", "slack"}}, Since: time.Unix(1770000000, 0)},
 		}},
 		{"phrase", index.Query{Phrases: []string{"new version of your service"}}},
 		{"prefix", index.Query{Text: "incident resp", Prefix: true}},

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"quarry/client/field"
 	"quarry/server/index"
 	"quarry/server/index/segment"
 )
@@ -169,12 +170,10 @@ func (r *run) counter(part int) *counter {
 	reader := r.reader(part)
 	type key struct{}
 	own := segment.Derived(reader, key{}, func() (own [fields][2]int) {
-		for field, facet := range [fields]segment.FacetField{
-			fieldSource: segment.FacetSource, fieldAuthor: segment.FacetAuthor, fieldType: segment.FacetType,
-			fieldTag: segment.FacetTag, fieldScope: segment.FacetSet, fieldTime: segment.FacetMonth,
-		} {
-			own[field][0], own[field][1] = reader.FieldRange(facet)
+		for id := range field.N {
+			own[id][0], own[id][1] = reader.FieldRange(segment.FacetOf(id))
 		}
+		own[fieldTime][0], own[fieldTime][1] = reader.FieldRange(segment.FacetMonth)
 		return own
 	})
 	r.counts = resize(r.counts, reader.Values())
@@ -259,7 +258,7 @@ func (v *facetValues) sort() {
 	}
 	slices.SortFunc(order, func(i, j uint32) int {
 		a, b := &v.values[i], &v.values[j]
-		return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value))
+		return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(a.Value, b.Value))
 	})
 	sorted, to := make([]segment.FacetValue, len(order)), make([]uint32, len(order))
 	for i, from := range order {
@@ -297,44 +296,38 @@ func (t *tally) add(part int, c *counter) {
 
 func (t *tally) counts() index.Counts {
 	out := index.Counts{Documents: t.documents}
-	lists := [...]*[]index.ValueCount{
-		segment.FacetSource: &out.Sources, segment.FacetAuthor: &out.Authors, segment.FacetType: &out.Types,
-		segment.FacetSet: &out.Sets, segment.FacetMonth: &out.Months,
+	lists := map[segment.FacetField]*[]index.ValueCount{segment.FacetMonth: &out.Months}
+	for id := range field.N {
+		lists[segment.FacetOf(id)] = &out.Values[id]
 	}
 	for i, n := range t.totals {
-		if n == 0 {
-			continue
-		}
 		switch value := &t.values[i]; {
-		case value.Field == segment.FacetTag:
-			tag := index.Tag{Key: value.Key, Value: value.Value}
-			out.Tags = append(out.Tags, index.TagCount{Tag: tag, Count: n})
+		case n == 0:
 		case value.Field == segment.FacetMonth && value.Value == "":
 			out.Undated = n
 		default:
-			if field := int(value.Field); field < len(lists) && lists[field] != nil {
-				*lists[field] = append(*lists[field], index.ValueCount{Value: value.Value, Count: n})
+			if list := lists[value.Field]; list != nil {
+				*list = append(*list, index.ValueCount{Value: value.Value, Count: n})
 			}
 		}
 	}
-	for _, list := range []*[]index.ValueCount{&out.Sources, &out.Authors, &out.Types, &out.Sets} {
-		*list = mostFirst(*list, func(v index.ValueCount) int { return v.Count })
+	for id := range out.Values {
+		out.Values[id] = mostFirst(out.Values[id])
 	}
-	out.Tags = mostFirst(out.Tags, func(v index.TagCount) int { return v.Count })
 	return out
 }
 
 // mostFirst orders counts, and leaves those of the same size in order.
-func mostFirst[T any](counts []T, of func(T) int) []T {
+func mostFirst(counts []index.ValueCount) []index.ValueCount {
 	if len(counts) == 0 {
 		return nil
 	}
 	ranks := make([]uint64, len(counts)) // greater counts are smaller
 	for i, c := range counts {
-		ranks[i] = uint64(math.MaxUint32-of(c))<<32 | uint64(i)
+		ranks[i] = uint64(math.MaxUint32-c.Count)<<32 | uint64(i)
 	}
 	slices.Sort(ranks)
-	ordered := make([]T, len(ranks))
+	ordered := make([]index.ValueCount, len(ranks))
 	for i, rank := range ranks {
 		ordered[i] = counts[uint32(rank)]
 	}

@@ -4,19 +4,16 @@ import (
 	"sync"
 	"time"
 
+	"quarry/client/field"
 	"quarry/server/index"
 	"quarry/server/index/segment"
 )
 
-// The fields of a filter. The values of a field are counted under every field but its own.
+// fields are those of a filter: the table's, of which sets have the named documents, too, and the time. The values of a field
+// are counted under every field but its own.
 const (
-	fieldSource = iota
-	fieldAuthor
-	fieldType
-	fieldTag
-	fieldScope // sets and documents
-	fieldTime
-	fields
+	fieldTime = field.N
+	fields    = field.N + 1
 )
 
 // partFilter is a filter applied to one part.
@@ -48,7 +45,11 @@ func (r *run) rights(part int, access index.Access) segment.Bits {
 	if access.All {
 		admitted.AddRange(0, reader.Documents())
 	} else {
-		r.union(part, admitted, segment.FilterAccess, access.Terms)
+		for _, term := range access.Terms {
+			if documents, ok := reader.Filter(segment.FilterAccess, term); ok {
+				documents.Union(admitted)
+			}
+		}
 	}
 	if hidden, ok := reader.Filter(segment.FilterHidden, ""); ok {
 		bits := r.documents(part)
@@ -76,37 +77,37 @@ func (r *run) laterRights(access index.Access) func() []segment.Bits {
 	})
 }
 
-func (r *run) union(part int, bitmap segment.Bits, kind segment.FilterKind, values []string) {
+// union adds the documents that have one of the values of a field.
+func (r *run) union(part int, bitmap segment.Bits, id field.ID, values []string) {
 	reader := r.reader(part)
 	for _, value := range values {
-		if documents, ok := reader.Filter(kind, value); ok {
+		if documents, ok := reader.FieldFilter(id, value); ok {
 			documents.Union(bitmap)
 		}
 	}
 }
 
-// filter applies a filter to a part.
+// filter applies a filter to a part. It ends the run if segments lack one of its fields.
 func (r *run) filter(part int, f *index.Filter) *partFilter {
+	must(struct{}{}, f.Check(segment.Knows))
 	out := &partFilter{required: r.rights(part, f.Access)}
-	r.exclude(part, out.required, &f.Excluded)
+	r.exclude(part, out.required, f)
 	if f.Among != nil {
 		among := r.documents(part)
-		r.scopeInto(part, among, nil, f.Among)
+		r.addNamed(part, among, f.Among)
 		out.required.And(among)
 	}
-	field := func(i int, kind segment.FilterKind, values []string) {
+	for id, values := range f.Any {
 		if len(values) > 0 {
-			out.byField[i] = r.documents(part)
-			r.union(part, out.byField[i], kind, values)
+			out.byField[id] = r.documents(part)
+			r.union(part, out.byField[id], field.ID(id), values)
 		}
 	}
-	field(fieldSource, segment.FilterSource, f.Sources)
-	field(fieldType, segment.FilterType, f.Types)
-	field(fieldAuthor, segment.FilterAuthor, authorKeys(f.Authors))
-	field(fieldTag, segment.FilterTag, tagKeys(f.Tags))
-	if len(f.Sets)+len(f.Documents) > 0 {
-		out.byField[fieldScope] = r.documents(part)
-		r.scopeInto(part, out.byField[fieldScope], f.Sets, f.Documents)
+	if len(f.Documents) > 0 {
+		if out.byField[field.Set] == nil {
+			out.byField[field.Set] = r.documents(part)
+		}
+		r.addNamed(part, out.byField[field.Set], f.Documents)
 	}
 	if !f.Since.IsZero() || !f.Until.IsZero() {
 		out.byField[fieldTime] = r.times(part, f)
@@ -128,36 +129,23 @@ func (f *partFilter) narrow(r *run, part int) {
 }
 
 // exclude removes documents that have an excluded value.
-func (r *run) exclude(part int, from segment.Bits, x *index.Exclusion) {
-	if x.Empty() {
-		return
+func (r *run) exclude(part int, from segment.Bits, f *index.Filter) {
+	for id, values := range f.None {
+		if len(values) > 0 {
+			excluded := r.documents(part)
+			r.union(part, excluded, field.ID(id), values)
+			from.AndNot(excluded)
+		}
 	}
-	excluded := r.documents(part)
-	r.union(part, excluded, segment.FilterSource, x.Sources)
-	r.union(part, excluded, segment.FilterType, x.Types)
-	r.union(part, excluded, segment.FilterAuthor, authorKeys(x.Authors))
-	r.union(part, excluded, segment.FilterTag, tagKeys(x.Tags))
-	r.scopeInto(part, excluded, x.Sets, x.Documents)
-	from.AndNot(excluded)
+	if len(f.NoDocuments) > 0 {
+		excluded := r.documents(part)
+		r.addNamed(part, excluded, f.NoDocuments)
+		from.AndNot(excluded)
+	}
 }
 
-func authorKeys(authors []string) (keys []string) {
-	for _, author := range authors {
-		keys = append(keys, segment.AuthorKey(author))
-	}
-	return keys
-}
-
-func tagKeys(tags []index.Tag) (keys []string) {
-	for _, tag := range tags {
-		keys = append(keys, segment.TagKey(tag.Key, tag.Value))
-	}
-	return keys
-}
-
-// scopeInto adds the documents that are in one of the sets or named.
-func (r *run) scopeInto(part int, bits segment.Bits, sets, documents []string) {
-	r.union(part, bits, segment.FilterSet, sets)
+// addNamed adds documents by id.
+func (r *run) addNamed(part int, bits segment.Bits, documents []string) {
 	for _, id := range documents {
 		if ordinal, ok := r.reader(part).Lookup(id); ok {
 			bits.Add(ordinal)

@@ -5,31 +5,46 @@ import (
 	"slices"
 	"strings"
 
+	"quarry/client/field"
 	"quarry/server/index"
 )
 
 // FacetField is a field whose values are counted.
 type FacetField uint8
 
-// The facet fields; the numbers are part of the format.
+// FacetMonth are the values "2026-03", or empty for a document without a date. The number is part of the format.
+const FacetMonth FacetField = 6
+
+// FilterKind is a kind of filter key.
+type FilterKind uint8
+
+// The kinds of filter keys beside those of fields; the numbers are part of the format.
 const (
-	FacetSource FacetField = iota + 1
-	FacetAuthor
-	FacetType
-	FacetSet
-	FacetTag
-	FacetMonth // "2026-03", or empty for a document without a date
+	FilterAccess FilterKind = 6
+	FilterHidden FilterKind = 7 // the value is empty
 )
 
-// FacetValue is a value of a field; Key is set for tags.
+// codes are the numbers of the fields, which are part of the format.
+var codes = [field.N]struct {
+	filter FilterKind
+	facet  FacetField
+}{field.Source: {1, 1}, field.Author: {5, 2}, field.Type: {2, 3}, field.Set: {3, 4}, field.Tag: {4, 5}}
+
+// Knows reports whether segments have a field.
+func Knows(id field.ID) bool { return codes[id].filter > 0 }
+
+// FacetOf returns the facet of a field.
+func FacetOf(id field.ID) FacetField { return codes[id].facet }
+
+// FacetValue is a value of a field.
 type FacetValue struct {
-	Field      FacetField
-	Key, Value string
+	Field FacetField
+	Value string
 }
 
 func (v FacetValue) encode() string {
-	if v.Field == FacetTag {
-		return string(byte(v.Field)) + TagKey(v.Key, v.Value)
+	if v.Field == codes[field.Tag].facet {
+		return string(byte(v.Field)) + packPair(v.Value)
 	}
 	return string(byte(v.Field)) + v.Value
 }
@@ -39,71 +54,38 @@ func decodeValue(r *Reader, key []byte) (v FacetValue) {
 		panic(r.damaged("a facet value is empty"))
 	}
 	v.Field, key = FacetField(key[0]), key[1:]
-	if v.Field == FacetTag {
+	if v.Value = string(key); v.Field == codes[field.Tag].facet {
 		length, rest := uvarint(r, key)
 		if length > uint64(len(rest)) {
 			panic(r.damaged("a tag is cut off"))
 		}
-		v.Key, key = string(rest[:length]), rest[length:]
+		v.Value = field.Pair(string(rest[:length]), string(rest[length:]))
 	}
-	v.Value = string(key)
 	return v
 }
 
-// FilterKind is a kind of filter key.
-type FilterKind uint8
-
-// The kinds of filter keys; the numbers are part of the format.
-const (
-	FilterSource FilterKind = iota + 1
-	FilterType
-	FilterSet
-	FilterTag    // the value is that of TagKey
-	FilterAuthor // the value is one of AuthorKeys
-	FilterAccess
-	FilterHidden // the value is empty
-)
-
 func filterKey(kind FilterKind, value string) string { return string(byte(kind)) + value }
 
-// TagKey is the filter value of a tag.
-func TagKey(key, value string) string {
+// fieldKey is the filter key of a field's key.
+func fieldKey(id field.ID, key string) string {
+	if id == field.Tag {
+		key = packPair(key)
+	}
+	return filterKey(codes[id].filter, key)
+}
+
+// packPair returns the stored form of a pair: the length of its key comes before it.
+func packPair(pair string) string {
+	key, value := field.CutPair(pair)
 	return string(append(binary.AppendUvarint(nil, uint64(len(key))), key...)) + value
 }
 
-// AuthorKeys are what an author can be filtered by: the name, each word of it, the address and its part before the @, all
-// in lower case.
-func AuthorKeys(p index.Person) []string {
-	name, email := AuthorKey(p.Name), AuthorKey(p.Email)
-	keys := append([]string{name, email}, strings.Fields(name)...)
-	if at := strings.IndexByte(email, '@'); at > 0 {
-		keys = append(keys, email[:at])
-	}
-	return slices.DeleteFunc(keys, func(key string) bool { return key == "" })
-}
-
-// AuthorKey is the form in which names and addresses are compared.
-func AuthorKey(text string) string { return strings.Join(strings.Fields(strings.ToLower(text)), " ") }
-
 // Values are the facet values of a document, each once, sorted as the segment sorts them.
 func Values(document *index.Document) []FacetValue {
-	values := []FacetValue{{Field: FacetMonth, Value: Month(document)}}
-	add := func(field FacetField, value string) {
-		if value != "" {
-			values = append(values, FacetValue{Field: field, Value: value})
-		}
-	}
-	add(FacetSource, document.Source)
-	add(FacetType, document.Type)
-	for _, author := range document.Authors {
-		add(FacetAuthor, author.Display())
-	}
-	for _, set := range document.Sets {
-		add(FacetSet, set)
-	}
-	for _, field := range document.Metadata {
-		for _, value := range field.Values {
-			values = append(values, FacetValue{FacetTag, field.Key, value})
+	values := []FacetValue{{FacetMonth, Month(document)}}
+	for id := range field.N {
+		for _, value := range index.ValuesOf(id, document) {
+			values = append(values, FacetValue{FacetOf(id), value})
 		}
 	}
 	slices.SortFunc(values, func(a, b FacetValue) int { return strings.Compare(a.encode(), b.encode()) })
@@ -121,25 +103,16 @@ func Month(document *index.Document) string {
 // filterKeys are the filter keys of a document, each once, sorted.
 func filterKeys(document *index.Document) []string {
 	var keys []string
-	add := func(kind FilterKind, values ...string) {
-		for _, value := range values {
-			keys = append(keys, filterKey(kind, value))
+	for id := range field.N {
+		for _, key := range index.KeysOf(id, document) {
+			keys = append(keys, fieldKey(id, key))
 		}
 	}
-	add(FilterSource, document.Source)
-	add(FilterType, document.Type)
-	add(FilterSet, document.Sets...)
-	add(FilterAccess, document.Access...)
-	for _, field := range document.Metadata {
-		for _, value := range field.Values {
-			add(FilterTag, TagKey(field.Key, value))
-		}
-	}
-	for _, author := range document.Authors {
-		add(FilterAuthor, AuthorKeys(author)...)
+	for _, term := range document.Access {
+		keys = append(keys, filterKey(FilterAccess, term))
 	}
 	if document.Hidden {
-		add(FilterHidden, "")
+		keys = append(keys, filterKey(FilterHidden, ""))
 	}
 	slices.Sort(keys)
 	return slices.Compact(keys)

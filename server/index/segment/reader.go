@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"quarry/client/field"
 	"quarry/server/index"
 )
 
@@ -291,7 +292,16 @@ func (r *Reader) EachValue(yield func(ordinal int, value FacetValue)) {
 
 // Filter returns the documents that have a filter key.
 func (r *Reader) Filter(kind FilterKind, value string) (Set, bool) {
-	_, location, ok := r.filters.find([]byte(filterKey(kind, value)))
+	return r.filter(filterKey(kind, value))
+}
+
+// FieldFilter returns the documents that a filter's value of a field means.
+func (r *Reader) FieldFilter(id field.ID, value string) (Set, bool) {
+	return r.filter(fieldKey(id, index.KeyOf(id, value)))
+}
+
+func (r *Reader) filter(key string) (Set, bool) {
+	_, location, ok := r.filters.find([]byte(key))
 	if !ok {
 		return Set{}, false
 	}

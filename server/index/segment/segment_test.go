@@ -16,6 +16,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
+	"quarry/client/field"
 	"quarry/server/index"
 )
 
@@ -88,7 +89,11 @@ func dump(t testing.TB, r *Reader) (out []string) {
 			}
 			first, last := r.Facets(d)
 			for f := first; f < last; f++ {
-				say("facet %+v", values[r.FacetValues().At(f)])
+				value, key := values[r.FacetValues().At(f)], ""
+				if value.Field == FacetOf(field.Tag) {
+					key, value.Value = field.CutPair(value.Value)
+				}
+				say("facet {Field:%d Key:%s Value:%s}", value.Field, key, value.Value)
 			}
 		}
 		for e := r.filters.from(0); e.next(); {

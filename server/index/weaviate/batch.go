@@ -106,7 +106,7 @@ func (b *batch) refuse(document, reason string) {
 
 // probe stores an object of no document, which searches do not find. It fails if nothing can be stored.
 func (b *batch) probe(ctx context.Context, try func(context.Context, func(context.Context) error) error) error {
-	none := values{scalars: map[string]any{propDocument: field(""), propOrdinal: float64(probeObject), propHidden: true}}
+	none := values{scalars: map[string]any{propDocument: mark(""), propOrdinal: float64(probeObject), propHidden: true}}
 	o, err := object(b.class, b.x.tenant, objectID(b.x.tenant, "", probeObject), none)
 	if err != nil {
 		return err

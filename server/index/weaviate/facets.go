@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
 	"golang.org/x/sync/errgroup"
 
+	"quarry/client/field"
 	"quarry/internal/guard"
 	"quarry/server/index"
 )
@@ -25,40 +25,37 @@ const (
 func (r *reach) aggregate(filter *index.Filter, more ...*pb.Filters) (counts index.Counts, err error) {
 	more = append(slices.Clip(more), r.without()...)
 	required, byField := filterOf(filter)
-	without := func(left int) *pb.Filters {
+	without := func(left field.ID) *pb.Filters {
 		parts := slices.Concat([]*pb.Filters{whole()}, required, more)
-		for field, part := range byField {
-			if part != nil && field != left {
+		for id, part := range byField {
+			if part != nil && field.ID(id) != left {
 				parts = append(parts, part)
 			}
 		}
 		return all(parts...)
 	}
-	var tags, months []index.ValueCount
+	var months []index.ValueCount
 	group, _ := errgroup.WithContext(r.ctx)
 	group.Go(guard.Err(func() error {
 		n, err := r.count(without(-1))
 		counts.Documents = int(n)
 		return err
 	}))
-	for property, into := range map[string]struct {
-		field int
-		list  *[]index.ValueCount
-	}{
-		propSource: {fieldSource, &counts.Sources}, propNames: {fieldAuthor, &counts.Authors}, propType: {fieldType, &counts.Types},
-		propSets: {fieldScope, &counts.Sets}, propTags: {fieldTag, &tags}, propMonth: {fieldTime, &months},
-	} {
+	countInto := func(id field.ID, property string, list *[]index.ValueCount) {
 		group.Go(guard.Err(func() (err error) {
-			*into.list, err = r.groups(property, without(into.field))
+			*list, err = r.groups(property, without(id))
 			return err
 		}))
 	}
+	for id, column := range columns {
+		countInto(field.ID(id), column.values, &counts.Values[id])
+	}
+	countInto(fieldTime, propMonth, &months)
 	if err := group.Wait(); err != nil {
 		return index.Counts{}, err
 	}
-	for _, tag := range tags {
-		key, value, _ := strings.Cut(tag.Value, tagSeparator)
-		counts.Tags = append(counts.Tags, index.TagCount{Tag: index.Tag{Key: key, Value: value}, Count: tag.Count})
+	for i, tag := range counts.Values[field.Tag] {
+		counts.Values[field.Tag][i].Value = pairOf(tag.Value)
 	}
 	for _, month := range months {
 		if month.Value == "" {
@@ -74,40 +71,32 @@ func (r *reach) aggregate(filter *index.Filter, more ...*pb.Filters) (counts ind
 
 // sum returns the counts of two sets of documents that have none in common.
 func sum(a, b index.Counts) index.Counts {
-	values := func(a, b []index.ValueCount) []index.ValueCount {
-		return summed(a, b, func(v *index.ValueCount) (string, *int) { return v.Value, &v.Count }, cmp.Compare[string])
+	for id := range a.Values {
+		a.Values[id] = summed(a.Values[id], b.Values[id])
 	}
-	tags := summed(a.Tags, b.Tags, func(t *index.TagCount) (index.Tag, *int) { return t.Tag, &t.Count }, func(a, b index.Tag) int {
-		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value))
-	})
-	months := values(a.Months, b.Months)
-	slices.SortFunc(months, func(a, b index.ValueCount) int { return cmp.Compare(a.Value, b.Value) })
-	return index.Counts{Documents: a.Documents + b.Documents, Sources: values(a.Sources, b.Sources), Authors: values(a.Authors, b.Authors),
-		Types: values(a.Types, b.Types), Sets: values(a.Sets, b.Sets), Tags: tags, Months: months, Undated: a.Undated + b.Undated}
+	a.Months = summed(a.Months, b.Months)
+	slices.SortFunc(a.Months, func(a, b index.ValueCount) int { return cmp.Compare(a.Value, b.Value) })
+	a.Documents, a.Undated = a.Documents+b.Documents, a.Undated+b.Undated
+	return a
 }
 
 // summed adds the counts of equal values; the most frequent come first, then the order of values.
-func summed[C any, V comparable](a, b []C, of func(*C) (V, *int), order func(V, V) int) []C {
-	list, at := slices.Clone(a), map[V]int{}
-	for i := range list {
-		value, _ := of(&list[i])
-		at[value] = i
+func summed(a, b []index.ValueCount) []index.ValueCount {
+	counts := map[string]int{}
+	for _, v := range slices.Concat(a, b) {
+		counts[v.Value] += v.Count
 	}
-	for i := range b {
-		value, n := of(&b[i])
-		if known, ok := at[value]; ok {
-			_, count := of(&list[known])
-			*count += *n
-		} else {
-			list = append(list, b[i])
-		}
+	var list []index.ValueCount
+	for value, count := range counts {
+		list = append(list, index.ValueCount{Value: value, Count: count})
 	}
-	slices.SortFunc(list, func(a, b C) int {
-		value, n := of(&a)
-		other, m := of(&b)
-		return cmp.Or(cmp.Compare(*m, *n), order(value, other))
-	})
+	slices.SortFunc(list, mostFirst)
 	return list
+}
+
+// mostFirst orders by count, then by value.
+func mostFirst(a, b index.ValueCount) int {
+	return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Value, b.Value))
 }
 
 // groups counts the values of a property.
@@ -118,15 +107,13 @@ func (r *reach) groups(property string, filter *pb.Filters) (list []index.ValueC
 			ObjectsCount: true, Filters: filter, Limit: &limit,
 			GroupBy: &pb.AggregateRequest_GroupBy{Collection: r.s.class, Property: property}})
 		for _, g := range reply.GetGroupedResults().GetGroups() {
-			value := unfield(g.GetGroupedBy().GetText())
+			value := unmark(g.GetGroupedBy().GetText())
 			if value != "" || property == propMonth {
 				list = append(list, index.ValueCount{Value: value, Count: int(g.GetObjectsCount())})
 			}
 		}
 		return err
 	})
-	slices.SortFunc(list, func(a, b index.ValueCount) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Value, b.Value))
-	})
+	slices.SortFunc(list, mostFirst)
 	return list, explain(r.ctx, "count in Weaviate", err)
 }

@@ -359,14 +359,14 @@ func FuzzField(f *testing.F) {
 		f.Add(value, "b")
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {
-		if field(a) == "" || strings.TrimSpace(field(a)) != field(a) {
-			t.Errorf("%q becomes %q", a, field(a))
+		if mark(a) == "" || strings.TrimSpace(mark(a)) != mark(a) {
+			t.Errorf("%q becomes %q", a, mark(a))
 		}
-		if !strings.ContainsRune(a, 0) && unfield(field(a)) != a {
-			t.Errorf("%q comes back as %q", a, unfield(field(a)))
+		if !strings.ContainsRune(a, 0) && unmark(mark(a)) != a {
+			t.Errorf("%q comes back as %q", a, unmark(mark(a)))
 		}
-		if !strings.ContainsRune(a+b, 0) && a != b && field(a) == field(b) {
-			t.Errorf("%q and %q are both %q", a, b, field(a))
+		if !strings.ContainsRune(a+b, 0) && a != b && mark(a) == mark(b) {
+			t.Errorf("%q and %q are both %q", a, b, mark(a))
 		}
 	})
 }

@@ -242,7 +242,7 @@ func (r *reach) ask(request *pb.SearchRequest) (ids []string, full bool, err err
 	}
 	known := make(map[string]bool, len(reply.GetResults()))
 	for _, object := range reply.GetResults() {
-		id := unfield(object.GetProperties().GetNonRefProps().GetFields()[propDocument].GetTextValue())
+		id := unmark(object.GetProperties().GetNonRefProps().GetFields()[propDocument].GetTextValue())
 		if !known[id] {
 			known[id], ids = true, append(ids, id)
 		}

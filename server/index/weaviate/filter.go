@@ -6,9 +6,9 @@ import (
 
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
 
+	"quarry/client/field"
 	"quarry/server/index"
 	"quarry/server/index/lexical"
-	"quarry/server/index/segment"
 )
 
 func on(property string) *pb.FilterTarget {
@@ -46,15 +46,11 @@ func not(part *pb.Filters) *pb.Filters {
 	return &pb.Filters{Operator: pb.Filters_OPERATOR_NOT, Filters: []*pb.Filters{part}}
 }
 
-// fieldNames are the fields of a filter, whose values are counted under every field but their own.
+// fieldTime is the field of a filter behind those of the table. The values of a field are counted under every field but
+// their own.
 const (
-	fieldSource = iota
-	fieldAuthor
-	fieldType
-	fieldTag
-	fieldScope
-	fieldTime
-	fieldCount
+	fieldTime  = field.N
+	fieldCount = field.N + 1
 )
 
 // rights admits what access may see.
@@ -72,41 +68,33 @@ func filterOf(f *index.Filter) (required []*pb.Filters, byField [fieldCount]*pb.
 	if f.Among != nil {
 		required = append(required, anyOf(propDocument, f.Among))
 	}
-	for property, list := range map[string][]string{propSource: f.Excluded.Sources, propType: f.Excluded.Types,
-		propAuthors: authorKeys(f.Excluded.Authors), propTags: tagValues(f.Excluded.Tags), propSets: f.Excluded.Sets,
-		propDocument: f.Excluded.Documents} {
-		if len(fields(list)) > 0 {
-			required = append(required, not(anyOf(property, list)))
+	for id, values := range f.None {
+		if len(values) > 0 {
+			required = append(required, not(hasAny(field.ID(id), values)))
 		}
 	}
-	bound := func(field int, property string, list []string) {
-		if len(list) > 0 {
-			byField[field] = anyOf(property, list)
+	if len(f.NoDocuments) > 0 {
+		required = append(required, not(anyOf(propDocument, f.NoDocuments)))
+	}
+	for id, values := range f.Any {
+		if len(values) > 0 {
+			byField[id] = hasAny(field.ID(id), values)
 		}
 	}
-	bound(fieldSource, propSource, f.Sources)
-	bound(fieldType, propType, f.Types)
-	bound(fieldAuthor, propAuthors, authorKeys(f.Authors))
-	bound(fieldTag, propTags, tagValues(f.Tags))
-	if len(f.Sets)+len(f.Documents) > 0 {
-		byField[fieldScope] = either(anyOf(propSets, f.Sets), anyOf(propDocument, f.Documents))
+	if len(f.Documents) > 0 {
+		byField[field.Set] = either(hasAny(field.Set, f.Any[field.Set]), anyOf(propDocument, f.Documents))
 	}
 	byField[fieldTime] = times(f)
 	return required, byField
 }
 
-func authorKeys(authors []string) (keys []string) {
-	for _, author := range authors {
-		keys = append(keys, segment.AuthorKey(author))
+// hasAny admits objects that a filter's values of a field mean.
+func hasAny(id field.ID, values []string) *pb.Filters {
+	keys := make([]string, len(values))
+	for i, value := range values {
+		keys[i] = columns[id].stored(index.KeyOf(id, value))
 	}
-	return keys
-}
-
-func tagValues(tags []index.Tag) (list []string) {
-	for _, tag := range tags {
-		list = append(list, tagValue(tag.Key, tag.Value))
-	}
-	return list
+	return anyOf(columns[id].keys, keys)
 }
 
 // times bounds the time; nil without bounds. Times are whole microseconds.

@@ -257,7 +257,7 @@ func (s *snapshot) listRest(ctx context.Context, r *reach, query index.Query, re
 	missing := query.List.Documents - len(result.Hits)
 	query.List = &index.List{Offset: max(0, query.List.Offset-first.Documents), Documents: missing, Order: index.Newest}
 	query.Count = false
-	query.Filter.Excluded.Documents = append(slices.Clip(query.Filter.Excluded.Documents), slices.Sorted(maps.Keys(r.fetched))...)
+	query.Filter.NoDocuments = append(slices.Clip(query.Filter.NoDocuments), slices.Sorted(maps.Keys(r.fetched))...)
 	further := s.reach(ctx, query.Filter.Access)
 	further.loaded, further.changed, further.since, further.behind = r.loaded, r.changed, r.since, r.behind
 	rest, err := s.searcher(further).Search(ctx, query)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"quarry/client/field"
 	"quarry/server/index"
 	"quarry/server/index/embedded"
 )
@@ -80,13 +81,13 @@ func walk(t *testing.T, s index.Snapshot, query index.Query, size int) (ids []st
 // facetsOf returns the counts of values.
 func facetsOf(c index.Counts) map[string]int {
 	all := map[string]int{}
-	for field, list := range map[string][]index.ValueCount{"source": c.Sources, "author": c.Authors, "type": c.Types, "set": c.Sets, "month": c.Months} {
-		for _, v := range list {
-			all[field+" "+v.Value] = v.Count
+	for _, row := range field.All() {
+		for _, v := range c.Values[row.ID] {
+			all[row.Name+" "+v.Value] = v.Count
 		}
 	}
-	for _, tag := range c.Tags {
-		all["tag "+tag.Key+"="+tag.Value] = tag.Count
+	for _, month := range c.Months {
+		all["month "+month.Value] = month.Count
 	}
 	return all
 }
@@ -124,20 +125,20 @@ func TestManyDocuments(t *testing.T) {
 		partial bool // Weaviate cannot say which documents match
 	}{
 		{"a common word", index.Query{Text: "lantern"}, false},
-		{"two", index.Query{Text: "kettle lantern", Filter: index.Filter{Sources: []string{"web"}}}, false},
-		{"a filter of few", index.Query{Text: "boathouse", Filter: index.Filter{Sources: []string{"wiki"}, Tags: []index.Tag{{Key: "area", Value: "a1"}},
-			Authors: []string{"Author 2"}}}, false},
+		{"two", index.Query{Text: "kettle lantern", Filter: index.Filter{Any: field.Keys{field.Source: {"web"}}}}, false},
+		{"a filter of few", index.Query{Text: "boathouse", Filter: index.Filter{Any: field.Keys{field.Source: {"wiki"}, field.Tag: {field.Pair("area", "a1")},
+			field.Author: {"Author 2"}}}}, false},
 		{"a time", index.Query{Text: "boathouse", Filter: index.Filter{Since: time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC)}}, false},
 		{"without a word", index.Query{Text: "lantern", Exclude: []string{"stove"}}, false},
 		{"a phrase", index.Query{Text: "boathouse", Phrases: []string{"for the lantern"}}, true},
 		{"without a phrase", index.Query{Text: "boathouse", Exclude: []string{"for the lantern"}}, true},
 		{"all", index.Query{}, false},
-		{"all of a source", index.Query{Filter: index.Filter{Sources: []string{"web"}, Excluded: index.Exclusion{Tags: []index.Tag{{Key: "area", Value: "a2"}}}}}, false},
+		{"all of a source", index.Query{Filter: index.Filter{Any: field.Keys{field.Source: {"web"}}, None: field.Keys{field.Tag: {field.Pair("area", "a2")}}}}, false},
 		{"all without a word", index.Query{Exclude: []string{"kettle"}}, false},
 	} {
 		for _, order := range []index.Order{index.ByScore, index.Newest, index.Oldest} {
 			for who, access := range map[string]index.Access{"public": public, "all": {All: true}} {
-				if test.query.Text == "" && order == index.ByScore || who == "all" && len(test.query.Filter.Sources) > 0 {
+				if test.query.Text == "" && order == index.ByScore || who == "all" && len(test.query.Filter.Any[field.Source]) > 0 {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s/%d/%s", test.name, order, who), func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"quarry/client/field"
 	"quarry/server/index"
 	"quarry/server/index/analysis"
 	"quarry/server/index/codec"
@@ -32,25 +33,52 @@ type values struct {
 
 // metadata are the properties that all objects of a document have.
 func metadata(d *index.Document, version int64) values {
-	v := values{scalars: map[string]any{propDocument: field(d.ID), propVersion: float64(version), propHidden: d.Hidden,
-		propSource: field(d.Source), propType: field(d.Type), propUpdated: float64(undated), propMonth: field(segment.Month(d))},
-		lists: map[string][]string{}}
+	v := values{lists: map[string][]string{propAccess: fields(d.Access)}, scalars: map[string]any{propDocument: mark(d.ID),
+		propVersion: float64(version), propHidden: d.Hidden, propUpdated: float64(undated), propMonth: mark(segment.Month(d))}}
 	if !d.UpdatedAt.IsZero() {
 		v.scalars[propUpdated] = float64(d.UpdatedAt.UnixMicro())
 	}
-	var keys, names, tags []string
-	for _, author := range d.Authors {
-		keys, names = append(keys, segment.AuthorKeys(author)...), append(names, author.Display())
-	}
-	for _, f := range d.Metadata {
-		for _, value := range f.Values {
-			tags = append(tags, tagValue(f.Key, value))
+	for at, c := range columns {
+		id := field.ID(at)
+		if c.single {
+			v.scalars[c.keys] = mark(index.KeysOf(id, d)[0])
+			continue
 		}
-	}
-	for name, list := range map[string][]string{propAccess: d.Access, propSets: d.Sets, propAuthors: keys, propNames: names, propTags: tags} {
-		v.lists[name] = fields(list)
+		v.lists[c.values] = c.all(index.ValuesOf(id, d))
+		v.lists[c.keys] = c.all(index.KeysOf(id, d))
 	}
 	return v
+}
+
+// column is how objects have a field.
+type column struct {
+	values, keys string // the properties
+	single       bool   // every document has one value, which is its key
+}
+
+var columns = [field.N]column{
+	field.Source: {propSource, propSource, true}, field.Set: {propSets, propSets, false}, field.Tag: {propTags, propTags, false},
+	field.Author: {propNames, propAuthors, false}, field.Type: {propType, propType, true},
+}
+
+// knows reports whether objects have a field.
+func knows(id field.ID) bool { return columns[id].keys != "" }
+
+// stored returns a key as objects have it.
+func (c column) stored(key string) string {
+	if c.keys == propTags {
+		name, value := field.CutPair(key)
+		return name + tagSeparator + value
+	}
+	return key
+}
+
+func (c column) all(keys []string) []string {
+	stored := make([]string, len(keys))
+	for i, key := range keys {
+		stored[i] = c.stored(key)
+	}
+	return fields(stored)
 }
 
 // changeable are the properties that an access patch changes.
@@ -62,11 +90,15 @@ func changeable(d *index.Document, version int64) map[string]any {
 // tagSeparator stands between the key and the value of a tag.
 const tagSeparator = "==="
 
-func tagValue(key, value string) string { return key + tagSeparator + value }
+// pairOf returns the tag of a stored one.
+func pairOf(stored string) string {
+	key, value, _ := strings.Cut(stored, tagSeparator)
+	return field.Pair(key, value)
+}
 
-// field is a value as a field's filter sees it. Weaviate trims and cannot store everything: what differs is marked, so that no
+// mark returns a value as a field's filter sees it. Weaviate trims and cannot store everything: what differs is marked, so that no
 // value equals another one's.
-func field(value string) string {
+func mark(value string) string {
 	if value != "" && strings.TrimSpace(value) == value && !strings.ContainsRune(value, 0) && value[0] != '=' {
 		return value
 	}
@@ -76,8 +108,8 @@ func field(value string) string {
 	return "=" + strings.ReplaceAll(value, "\x00", "\uFFFD") + "="
 }
 
-// unfield is the value that field was given.
-func unfield(value string) string {
+// unmark returns the value that mark was given.
+func unmark(value string) string {
 	if len(value) < 2 || value[0] != '=' {
 		return strings.TrimPrefix(value, "=")
 	}
@@ -88,7 +120,7 @@ func unfield(value string) string {
 func fields(list []string) []string {
 	out := make([]string, 0, len(list))
 	for _, value := range list {
-		out = append(out, field(value))
+		out = append(out, mark(value))
 	}
 	slices.Sort(out)
 	return slices.Compact(out)

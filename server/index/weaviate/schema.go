@@ -116,10 +116,19 @@ func wantedClass(name string, replication int) class {
 	c.Tenants.Enabled, c.Tenants.Activation = true, true
 	c.Replication.Factor, c.Replication.Deletion = replication, "TimeBasedResolution"
 	c.Properties = []property{{Name: propText, Type: []string{"text"}, Tokens: "whitespace", Searchable: true}}
-	for _, name := range []string{propDocument, propSource, propType, propMonth} {
+	single, lists := []string{propDocument, propMonth}, []string{propAccess, propTerms, propSurfaces, propTitled}
+	for _, column := range columns {
+		if column.single {
+			single = append(single, column.keys)
+		} else {
+			lists = append(lists, column.keys, column.values)
+		}
+	}
+	slices.Sort(lists)
+	for _, name := range single {
 		c.Properties = append(c.Properties, property{Name: name, Type: []string{"text"}, Tokens: "field", Filterable: true})
 	}
-	for _, name := range []string{propAccess, propAuthors, propNames, propTags, propSets, propTerms, propSurfaces, propTitled} {
+	for _, name := range slices.Compact(lists) {
 		c.Properties = append(c.Properties, property{Name: name, Type: []string{"text[]"}, Tokens: "field", Filterable: true})
 	}
 	for _, name := range []string{propOrdinal, propVersion, propUpdated} {

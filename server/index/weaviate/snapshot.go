@@ -62,7 +62,7 @@ func (x *Index) Snapshot(ctx context.Context) (_ index.Snapshot, err error) {
 
 // Search implements index.Snapshot.
 func (s *snapshot) Search(ctx context.Context, query index.Query) (result index.Result, err error) {
-	if query.Filter, err = s.Resolve(ctx, query.Filter); err != nil {
+	if query.Filter, err = s.resolve(ctx, query.Filter); err != nil {
 		return result, err
 	}
 	r := s.reach(ctx, query.Filter.Access)
@@ -158,12 +158,20 @@ func (r *reach) matching() (ids []string, complete bool, err error) {
 	return ids, !full, err
 }
 
+// resolve is Resolve for a filter of which objects have all fields.
+func (s *snapshot) resolve(ctx context.Context, f index.Filter) (index.Filter, error) {
+	if err := f.Check(knows); err != nil {
+		return f, err
+	}
+	return s.Resolve(ctx, f)
+}
+
 // Facets implements index.Snapshot.
 func (s *snapshot) Facets(ctx context.Context, filter index.Filter) (counts index.Counts, err error) {
 	if err := ctx.Err(); err != nil {
 		return counts, err
 	}
-	if filter, err = s.Resolve(ctx, filter); err != nil {
+	if filter, err = s.resolve(ctx, filter); err != nil {
 		return counts, err
 	}
 	r := s.reach(ctx, filter.Access)
@@ -235,7 +243,7 @@ func (s *snapshot) Nearest(ctx context.Context, wanted index.Vector, query index
 	if wanted.Model != s.Model() || s.class != className(s.Model()) || limit == 0 || len(wanted.Values) == 0 {
 		return nil, ctx.Err()
 	}
-	filter, err := s.Resolve(ctx, query.Filter)
+	filter, err := s.resolve(ctx, query.Filter)
 	if err != nil {
 		return nil, err
 	}
@@ -269,7 +277,7 @@ func (r *reach) near(wanted index.Vector, query *index.Query, depth int) (hits [
 	}
 	for _, found := range reply.GetResults() {
 		values := found.GetProperties().GetNonRefProps().GetFields()
-		hits = append(hits, index.Hit{DocumentID: unfield(values[propDocument].GetTextValue()), Chunk: int(values[propOrdinal].GetIntValue()),
+		hits = append(hits, index.Hit{DocumentID: unmark(values[propDocument].GetTextValue()), Chunk: int(values[propOrdinal].GetIntValue()),
 			Score: 1 - float64(found.GetMetadata().GetDistance())})
 	}
 	return hits, nil

@@ -9,7 +9,6 @@ import (
 
 	"go.mau.fi/util/exslices"
 
-	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/theme"
@@ -311,7 +310,7 @@ func (p *Answer) turn(t *Turn, th theme.Theme) []string {
 	}
 	for _, source := range t.Sources {
 		row := th.Number.Render(fmt.Sprintf("[%d] ", source.Number)) + th.Text.Render(paint.Line(source.Title)) +
-			th.Muted.Render(" · "+client.SourceName(source.SourceType))
+			th.Muted.Render(" · "+wire.SourceName(source.SourceType))
 		lines = append(lines, paint.Fit(row, p.look.width))
 	}
 	return lines

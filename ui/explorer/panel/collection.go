@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/theme"
@@ -90,7 +89,7 @@ func (p *Collection) rows(at, width int, th theme.Theme) []string {
 		title = th.Text.Render(paint.Fit(title, room))
 	}
 	first := " " + paint.Blank(digits-len(number)) + th.Number.Render(number) + paint.Blank(gap) + title + " "
-	about := th.SourceStyle(one.SourceType).Render(th.SourceGlyph(one.SourceType) + " " + paint.Line(client.SourceName(one.SourceType)))
+	about := th.SourceStyle(one.SourceType).Render(th.SourceGlyph(one.SourceType) + " " + paint.Line(wire.SourceName(one.SourceType)))
 	if one.Query != "" {
 		about += th.Muted.Render(" · “" + paint.Line(one.Query) + "”")
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/theme"
@@ -177,7 +176,7 @@ func (e explanation) ranks(response *wire.SearchResponse) []string {
 	for _, result := range response.Results {
 		title := e.th.Number.Render("["+passage.Citation(result)+"] ") + e.th.Text.Render(paint.Line(passage.Title(result)))
 		if result.SourceType != "" {
-			title += e.th.Muted.Render(" · " + client.SourceName(result.SourceType))
+			title += e.th.Muted.Render(" · " + wire.SourceName(result.SourceType))
 		}
 		lines = append(lines, "  "+paint.Fit(title, e.width-2))
 		for _, line := range wrapped(passage.Related(result), e.width-6, e.th.Muted) {

@@ -10,27 +10,20 @@ import (
 	"go.mau.fi/util/exslices"
 
 	"quarry/client"
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
 )
 
 // Field is a filter whose values can be listed: what its tab, the completion of its values and the check of unknown values
-// have in common.
+// have in common. An agent is one, too, with names alone.
 type Field struct {
-	Name  string // of the filter
-	Noun  string // one value
-	Title string // of the tab
-	Short string // Title where there is little room
+	field.Field
 	// Single is set if the filter takes one value and cannot exclude.
 	Single bool
-	// Extension is set if a bare Onyx ignores the filter.
-	Extension bool
 	// List fetches the values that exist; nil: they are known from the counts alone, sources from the welcome.
 	List func(context.Context, *client.Client) (Listing, error)
-
-	counts func(wire.Facets) []wire.FacetValue     // nil: no server counts them
-	inHand func(result wire.SearchResult) []string // nil: results do not have them
 }
 
 // Listing is what is known of the values of a field, beside their counts.
@@ -64,20 +57,10 @@ func (v Value) GoesOn(typed string) bool {
 
 // Fields returns the fields in the order of their tabs.
 func Fields() []Field {
-	return []Field{
-		{Name: "source", Noun: "source", Title: "Sources", counts: func(f wire.Facets) []wire.FacetValue { return f.Sources },
-			inHand: func(r wire.SearchResult) []string { return []string{r.SourceType} }},
-		{Name: "agent", Noun: "agent", Title: "Agent", Single: true, List: listAgents},
-		{Name: "set", Noun: "document set", Title: "Document sets", Short: "Sets", List: listSets,
-			counts: func(f wire.Facets) []wire.FacetValue { return f.DocumentSets }},
-		{Name: "tag", Noun: "tag", Title: "Tags", List: listTags, counts: countsOfTags, inHand: tagsOf},
-		{Name: "author", Noun: "author", Title: "Authors", Extension: true,
-			counts: func(f wire.Facets) []wire.FacetValue { return f.Authors },
-			inHand: func(r wire.SearchResult) []string { return r.Authors }},
-		{Name: "type", Noun: "document type", Title: "Types", Extension: true,
-			counts: func(f wire.Facets) []wire.FacetValue { return f.Types },
-			inHand: func(r wire.SearchResult) []string { return []string{r.DocumentType} }},
-	}
+	lists := [field.N]func(context.Context, *client.Client) (Listing, error){field.Set: listSets, field.Tag: listTags}
+	fields := exslices.CastFunc(field.All(), func(row field.Field) Field { return Field{Field: row, List: lists[row.ID]} })
+	agent := Field{Field: field.Field{Name: client.FilterAgent, Noun: "agent", Title: "Agent"}, Single: true, List: listAgents}
+	return slices.Insert(fields, 1, agent)
 }
 
 // FieldOf returns the field of a filter.
@@ -110,52 +93,28 @@ const mostTags = 1000
 func listTags(ctx context.Context, c *client.Client) (Listing, error) {
 	tags, err := c.ValidTags(ctx, "", true, mostTags)
 	return Listing{Complete: len(tags) < mostTags, Values: exslices.CastFunc(tags, func(tag wire.SourceTag) Value {
-		return Value{Name: tagValue(tag.Key, tag.Value)}
+		return Value{Name: field.TagText(tag.Key, tag.Value)}
 	})}, err
-}
-
-// tagValue writes a tag as a filter takes it; empty for a key with an equals sign, which a filter cannot have.
-func tagValue(key, value string) string {
-	if strings.Contains(key, "=") {
-		return ""
-	}
-	return key + "=" + value
-}
-
-func countsOfTags(facets wire.Facets) []wire.FacetValue {
-	return exslices.CastFunc(facets.Tags, func(tag wire.FacetTag) wire.FacetValue {
-		return wire.FacetValue{Value: tagValue(tag.Key, tag.Value), Count: tag.Count}
-	})
-}
-
-func tagsOf(result wire.SearchResult) []string {
-	var tags []string
-	for key, metadata := range result.Metadata {
-		for _, value := range metadata.Values {
-			tags = append(tags, tagValue(key, value))
-		}
-	}
-	return tags
 }
 
 // Counts returns the counts of a field, and whether it has values that were not counted: the least frequent ones.
 func (f Field) Counts(facets wire.Facets) (counts []wire.FacetValue, cut bool) {
-	if f.counts == nil {
+	if f.Field.Counts == nil {
 		return nil, false
 	}
-	counts = f.counts(facets)
+	counts = f.Field.Counts(&facets).Values()
 	return counts, len(counts) >= wire.MaxFacetValues
 }
 
 // CountInHand counts the results that have each value.
 func (f Field) CountInHand(results []wire.SearchResult) []wire.FacetValue {
-	if f.inHand == nil {
+	if f.Result == nil {
 		return nil
 	}
 	var counts []wire.FacetValue
 	at := map[string]int{}
 	for _, result := range results {
-		values := f.inHand(result)
+		values := f.Result(&result)
 		for n, value := range values {
 			if value == "" || slices.Contains(values[:n], value) {
 				continue
@@ -176,29 +135,21 @@ func (f Field) CountInHand(results []wire.SearchResult) []wire.FacetValue {
 // authors too; false if no filter can mean this value.
 func (f Field) Canonical(value string) (string, bool) {
 	read, ok := client.FilterValue(f.Name, value)
-	return read, ok && (read == value || f.Name == "source" || f.Name == "author")
+	return read, ok && (read == value || f.Folds)
 }
 
 // Unlisted reports whether the filter may take a value that no listing has: the number of an agent, a media type, and for
 // authors a part of the name or an address.
 func (f Field) Unlisted(value string) bool {
-	switch f.Name {
-	case "agent":
+	if f.Single {
 		_, err := strconv.Atoi(value)
 		return err == nil
-	case "type":
-		return strings.Contains(value, "/")
 	}
-	return f.Name == "author"
+	return f.Field.Unlisted != nil && f.Field.Unlisted(value)
 }
 
 // Label returns a value for display.
-func (f Field) Label(value string) string {
-	if f.Name == "source" {
-		value = client.SourceName(value)
-	}
-	return paint.Line(value)
-}
+func (f Field) Label(value string) string { return paint.Line(f.Display(value)) }
 
 // Values returns the counted values, and those that are only known to exist; all of them count as counted if the counts are
 // of all values. What no filter can mean is left out.

@@ -82,19 +82,19 @@ type tab interface {
 	view(width, height int, th theme.Theme, message string) panel.Body
 }
 
-// field is the text that is typed in a tab.
-type field struct {
+// input is the text that is typed in a tab.
+type input struct {
 	text        line.Editor
 	placeholder string
 }
 
-func (f *field) editor() *line.Editor { return &f.text }
-func (f *field) back() bool           { return false }
-func (f *field) escape() string       { return panel.Close }
-func (f *field) hit(int) bool         { return false }
+func (f *input) editor() *line.Editor { return &f.text }
+func (f *input) back() bool           { return false }
+func (f *input) escape() string       { return panel.Close }
+func (f *input) hit(int) bool         { return false }
 
 // sideways moves the cursor.
-func (f *field) sideways(columns int) {
+func (f *input) sideways(columns int) {
 	if columns < 0 {
 		f.text.Left()
 	} else {
@@ -103,7 +103,7 @@ func (f *field) sideways(columns int) {
 }
 
 // line draws the field and returns the column of the cursor.
-func (f *field) line(width int, th theme.Theme) (string, int) {
+func (f *input) line(width int, th theme.Theme) (string, int) {
 	const mark = "› "
 	text, x := f.text.View(width-paint.Width(mark), th, f.placeholder, false)
 	return th.Prompt.Render(mark) + text, min(x+paint.Width(mark), max(0, width-1))

@@ -28,7 +28,7 @@ type times struct {
 	now    time.Time
 	was    span // of the query that the picker was opened with
 	choice span
-	field
+	input
 	typing reading // of the text; a whole one has precedence over the choice
 
 	months  months
@@ -46,7 +46,7 @@ type times struct {
 }
 
 func newTimes(in Input) *times {
-	t := &times{field: field{placeholder: "type 2026-01, 2026-01..2026-03, 30d"}, now: in.Now.UTC(), columns: 1 << 20, toggled: true}
+	t := &times{input: input{placeholder: "type 2026-01, 2026-01..2026-03, 30d"}, now: in.Now.UTC(), columns: 1 << 20, toggled: true}
 	t.was = spanOf(in.Query)
 	t.choice = t.was
 	t.area = presets
@@ -159,7 +159,7 @@ func (t *times) sideways(columns int, extend bool) {
 		t.area = bars
 		t.along(columns, extend)
 	case t.area == typing:
-		t.field.sideways(columns)
+		t.input.sideways(columns)
 	}
 }
 

@@ -29,7 +29,7 @@ type value struct {
 
 // values is the tab of a field. No selection means any value.
 type values struct {
-	field
+	input
 	of     Field
 	all    []value
 	shown  []int        // indices of all, what the typed text leaves
@@ -53,7 +53,7 @@ type values struct {
 
 // newValues makes the tab with the values of the query. Those that exist are added by update.
 func newValues(of Field, in Input) *values {
-	t := &values{field: field{placeholder: "type to narrow"}, of: of}
+	t := &values{input: input{placeholder: "type to narrow"}, of: of}
 	given, without := in.Query.Values(of.Name)
 	t.add(given, wanted)
 	t.add(without, excluded)
@@ -99,7 +99,7 @@ func (t *values) update(in Input) {
 	if !in.Exact {
 		counts, t.inHand, t.cut = t.of.CountInHand(in.Results), len(in.Results), false
 	}
-	t.counted = in.Exact && t.of.counts != nil || len(counts) > 0
+	t.counted = in.Exact && t.of.Field.Counts != nil || len(counts) > 0
 	merged := t.of.Values(counts, t.listing.Values, t.counted && !t.cut && !t.limited)
 	if !in.Exact { // what the results were limited to is not counted beyond them
 		for i := range merged {
@@ -194,7 +194,7 @@ func (t *values) moveTo(wanted string) {
 func (t *values) move(rows int)  { t.cursor.Move(rows, len(t.shown)) }
 func (t *values) page(pages int) { t.cursor.Page(pages, len(t.shown)) }
 
-func (t *values) sideways(columns int, _ bool) { t.field.sideways(columns) }
+func (t *values) sideways(columns int, _ bool) { t.input.sideways(columns) }
 
 func (t *values) toggle() (changed bool, message string) {
 	v := t.row()

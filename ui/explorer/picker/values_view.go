@@ -64,7 +64,7 @@ func (t *values) none() string {
 // why returns why values or their counts are missing; empty if they are not.
 func (t *values) why() string {
 	switch nouns := text.Plural(2, t.of.Noun); {
-	case t.of.Extension && t.bare:
+	case t.of.Feature != "" && t.bare:
 		return "this server ignores filters by " + t.of.Noun
 	case t.listing.Problem != "":
 		return "could not list " + nouns + ": " + paint.Line(t.listing.Problem)
@@ -113,7 +113,7 @@ func (t *values) meaning() (parts []string) {
 			counted += " of the selected " + nouns
 		}
 		parts = append(parts, counted)
-	case !t.counted && t.of.counts != nil && t.bare:
+	case !t.counted && t.of.Field.Counts != nil && t.bare:
 		parts = append(parts, "this server does not count "+nouns)
 	}
 	selected := len(t.chosen(wanted))

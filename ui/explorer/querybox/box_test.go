@@ -360,7 +360,7 @@ func anyQuery(random *rand.Rand) string {
 func meaning(text string) map[string]any {
 	q := client.ParseQuery(text, now())
 	return map[string]any{"text": q.Text, "words": q.Words, "phrases": q.Phrases, "exclude": q.Exclude, "sources": q.Sources,
-		"sets": q.Sets, "authors": q.Authors, "types": q.Types, "tags": q.Tags, "agent": q.Agent, "since": q.Since, "until": q.Until}
+		"sets": q.DocumentSets, "authors": q.Authors, "types": q.DocumentTypes, "tags": q.Tags, "agent": q.Agent, "since": q.Since, "until": q.Until}
 }
 
 func TestQueryMeansWhatWasSet(t *testing.T) {

@@ -5,14 +5,14 @@ import (
 	"sort"
 	"strings"
 
-	"quarry/client"
+	"quarry/client/wire"
 	"quarry/ui/explorer/paint"
 )
 
 // crumbsOf returns the source, the place of the document in it, and headings.
 func crumbsOf(d Document, headings []string) []string {
 	var parts []string
-	if source := clean(client.SourceName(d.SourceType)); source != "" && d.SourceType != "" {
+	if source := clean(wire.SourceName(d.SourceType)); source != "" && d.SourceType != "" {
 		parts = append(parts, source)
 	}
 	for _, part := range slices.Concat(d.Where, headings) {

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
@@ -185,7 +184,7 @@ func (d drawing) about() string {
 		related = ""
 	}
 	if d.item.SourceType != "" {
-		source = d.pens.glyph(d.item.SourceType) + " " + fitted(client.SourceName(d.item.SourceType), widestName)
+		source = d.pens.glyph(d.item.SourceType) + " " + fitted(wire.SourceName(d.item.SourceType), widestName)
 	}
 	if d.mixed && d.item.Origin != "" {
 		crumbs = slices.Insert(crumbs, 0, d.item.Origin)

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
@@ -43,7 +42,7 @@ func (s section) heading(grouping string, documents int) string {
 	name := ""
 	switch grouping {
 	case BySource:
-		name = client.SourceName(s.group)
+		name = wire.SourceName(s.group)
 	case ByMonth:
 		name = "undated"
 		if month, err := time.Parse(monthKey, s.group); err == nil {

@@ -1,0 +1,208 @@
+package field
+
+import (
+	"slices"
+	"strings"
+
+	"quarry/client/wire"
+)
+
+// Values is the list of a field in one of the wire's structs.
+type Values interface {
+	Len() int
+	// Texts returns the values as the query language writes them.
+	Texts() []string
+	// Keys returns the values as an index knows them.
+	Keys() []string
+	// Add appends what people wrote. It adds nothing and returns false if the field cannot have one of the values.
+	Add(texts ...string) bool
+	// Put appends keys unchanged.
+	Put(keys ...string)
+	// Take replaces the values by a copy of those of another list of the field.
+	Take(from Values)
+	Clear()
+}
+
+// texts is a list of strings.
+type texts struct {
+	at   *[]string
+	read func(string) (string, bool)
+}
+
+func (t texts) Len() int               { return len(*t.at) }
+func (t texts) Texts() []string        { return *t.at }
+func (t texts) Keys() []string         { return *t.at }
+func (t texts) Put(keys ...string)     { *t.at = append(*t.at, keys...) }
+func (t texts) Take(from Values)       { *t.at = slices.Clone(*from.(texts).at) }
+func (t texts) Clear()                 { *t.at = nil }
+func (t texts) Add(all ...string) bool { return add(t.at, t.read, all) }
+
+// pairs is a list of tags.
+type pairs struct{ at *[]wire.Tag }
+
+func (p pairs) Len() int               { return len(*p.at) }
+func (p pairs) Take(from Values)       { *p.at = slices.Clone(*from.(pairs).at) }
+func (p pairs) Clear()                 { *p.at = nil }
+func (p pairs) Add(all ...string) bool { return add(p.at, readTag, all) }
+
+func (p pairs) Texts() []string {
+	return each(*p.at, func(t wire.Tag) string { return t.Key + "=" + t.Value })
+}
+
+func (p pairs) Keys() []string {
+	return each(*p.at, func(t wire.Tag) string { return Pair(t.Key, t.Value) })
+}
+
+func (p pairs) Put(keys ...string) {
+	for _, key := range keys {
+		name, value := CutPair(key)
+		*p.at = append(*p.at, wire.Tag{Key: name, Value: value})
+	}
+}
+
+func add[T any](at *[]T, read func(string) (T, bool), all []string) bool {
+	values := *at
+	for _, text := range all {
+		value, ok := read(text)
+		if !ok {
+			return false
+		}
+		values = append(values, value)
+	}
+	*at = values
+	return true
+}
+
+func each[A, B any](list []A, convert func(A) B) (converted []B) {
+	for _, one := range list {
+		converted = append(converted, convert(one))
+	}
+	return converted
+}
+
+// pairSeparator ends the key of a pair. Being the lowest character it keeps pairs in the order of their keys.
+const pairSeparator = "\x00"
+
+// Pair returns the key of a tag in an index.
+func Pair(key, value string) string {
+	return strings.ReplaceAll(key, pairSeparator, "\uFFFD") + pairSeparator + value
+}
+
+// CutPair takes apart what Pair returned.
+func CutPair(pair string) (key, value string) {
+	key, value, _ = strings.Cut(pair, pairSeparator)
+	return key, value
+}
+
+// Counts is the list of a field in wire.Facets.
+type Counts interface {
+	// Values returns the counts by text. A value that the query language cannot write is empty.
+	Values() []wire.FacetValue
+	// Put appends the count of a key.
+	Put(key string, count int)
+	// Take replaces the counts by those of another list of the field.
+	Take(from Counts)
+}
+
+// counts is a list of counted values.
+type counts[T any] struct {
+	at    *[]T
+	read  func(T) wire.FacetValue
+	write func(key string, count int) T
+}
+
+func (c counts[T]) Values() []wire.FacetValue { return each(*c.at, c.read) }
+func (c counts[T]) Put(key string, count int) { *c.at = append(*c.at, c.write(key, count)) }
+func (c counts[T]) Take(from Counts)          { *c.at = *from.(counts[T]).at }
+
+func valueCounts(at *[]wire.FacetValue) Counts {
+	return counts[wire.FacetValue]{at, func(v wire.FacetValue) wire.FacetValue { return v },
+		func(key string, count int) wire.FacetValue { return wire.FacetValue{Value: key, Count: count} }}
+}
+
+func tagCounts(at *[]wire.FacetTag) Counts {
+	return counts[wire.FacetTag]{at,
+		func(t wire.FacetTag) wire.FacetValue {
+			return wire.FacetValue{Value: TagText(t.Key, t.Value), Count: t.Count}
+		},
+		func(key string, count int) wire.FacetTag {
+			name, value := CutPair(key)
+			return wire.FacetTag{Key: name, Value: value, Count: count}
+		}}
+}
+
+// TagText writes a tag as the query language does; empty for a key with an equals sign, which it cannot write.
+func TagText(key, value string) string {
+	if strings.Contains(key, "=") {
+		return ""
+	}
+	return key + "=" + value
+}
+
+func tagsOf(result *wire.SearchResult) (tags []string) {
+	for key, metadata := range result.Metadata {
+		for _, value := range metadata.Values {
+			tags = append(tags, TagText(key, value))
+		}
+	}
+	return tags
+}
+
+func readText(text string) (string, bool) { return text, true }
+
+func readTag(text string) (wire.Tag, bool) {
+	key, value, ok := strings.Cut(text, "=")
+	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+	return wire.Tag{Key: key, Value: value}, ok && key != "" && value != ""
+}
+
+// readType reads an extension with or without its dot, or a media type.
+func readType(text string) (string, bool) {
+	text = strings.ToLower(strings.TrimLeft(text, "."))
+	return text, text != ""
+}
+
+// readSource returns the source with a value or display name, however its words are joined; other text is lower-cased.
+func readSource(text string) (string, bool) {
+	value := strings.ToLower(text)
+	for _, written := range []string{value, strings.NewReplacer(" ", "_", "-", "_").Replace(value)} {
+		if _, known := wire.LookupSource(written); known {
+			return written, true
+		}
+	}
+	for _, source := range wire.Sources() {
+		if strings.EqualFold(source.Name, text) && !source.Internal {
+			return source.Value, true
+		}
+	}
+	return value, true
+}
+
+func sourceValues() []string {
+	return each(wire.Sources(), func(s wire.Source) string { return s.Value })
+}
+
+// isPartOfName reports whether a filter is an author's name or a word of it, in any case.
+func isPartOfName(author, filter string) bool {
+	return strings.EqualFold(author, filter) ||
+		slices.ContainsFunc(strings.Fields(author), func(word string) bool { return strings.EqualFold(word, filter) })
+}
+
+// normalType returns the document type that a filter means by an extension or a media type.
+func normalType(text string) string {
+	text = strings.TrimPrefix(strings.ToLower(strings.TrimSpace(text)), ".")
+	if extension, ok := mediaTypes[text]; ok {
+		return extension
+	}
+	return text
+}
+
+// mediaTypes maps media types to document types.
+var mediaTypes = map[string]string{
+	"application/pdf": "pdf", "text/markdown": "md", "text/html": "html", "text/plain": "txt", "text/csv": "csv",
+	"message/rfc822": "eml", "application/json": "json", "application/epub+zip": "epub", "text/calendar": "ics",
+	"application/vnd.openxmlformats-officedocument.wordprocessingml.document":   "docx",
+	"application/vnd.openxmlformats-officedocument.presentationml.presentation": "pptx",
+	"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet":         "xlsx",
+	"application/vnd.oasis.opendocument.text":                                   "odt",
+}
