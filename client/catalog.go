@@ -17,6 +17,7 @@ import (
 	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/internal/guard"
+	"quarry/internal/text"
 )
 
 // Personas lists the agents that the caller may use.
@@ -127,6 +128,48 @@ func (c *Client) ConnectorStatus(ctx context.Context) ([]wire.ConnectorStatus, e
 // DocumentSets lists the document sets that the caller may search.
 func (c *Client) DocumentSets(ctx context.Context) ([]wire.DocumentSet, error) {
 	return listed[wire.DocumentSet](ctx, c, get(documentSetsPath, nil))
+}
+
+// Listing is what a server lists as the values of a field.
+type Listing struct {
+	Values   []ListedValue
+	Complete bool // there are no others
+}
+
+// ListedValue is a value as the query language writes it, and what it is.
+type ListedValue struct{ Name, About string }
+
+// ListValues lists the values of a field that a server says exist, where they may be many those that begin with a text. Of
+// fields that are only counted it lists none.
+func (c *Client) ListValues(ctx context.Context, id field.ID, begin string, most int) (listing Listing, err error) {
+	add := func(name, about string) {
+		listing.Values = append(listing.Values, ListedValue{name, about})
+	}
+	switch id {
+	case field.Source:
+		list := c.ListSources(ctx)
+		for _, source := range list.Values {
+			add(source, SourceDescription(source))
+		}
+		listing.Complete = list.Certain
+	case field.Set:
+		var sets []wire.DocumentSet
+		sets, err = c.DocumentSets(ctx)
+		for _, set := range sets {
+			add(set.Name, text.OrEmpty(set.Description))
+		}
+		listing.Complete = true
+	case field.Tag:
+		var tags []wire.SourceTag
+		tags, err = c.ValidTags(ctx, begin, true, most)
+		for _, tag := range tags {
+			if name := field.TagText(tag.Key, tag.Value); name != "" {
+				add(name, tag.Source)
+			}
+		}
+		listing.Complete = len(tags) < most
+	}
+	return listing, err
 }
 
 // Federated lists the sources that are searched at query time.

@@ -63,6 +63,8 @@ type Field struct {
 	// Lacks are the reasons for missing abilities.
 	Lacks map[Ability]string
 
+	// Listed is the command that lists the values; empty: nothing lists all ways to write one, and counts say what exists.
+	Listed string
 	// Choices returns the only values that a server takes; nil: any.
 	Choices func() []string
 	// Pairs: a value is a key and a value, in requests an object.
@@ -97,19 +99,19 @@ var rows = [N]Field{
 		Result:   func(r *wire.SearchResult) []string { return []string{r.SourceType} },
 		Flag: &FlagInfo{Name: "source", Short: "s", Commas: true,
 			Usage: "search only these `sources`, separated by commas, like slack,github"},
-		Choices: sourceValues, Folds: true, Label: wire.SourceName},
+		Listed: "sources", Choices: sourceValues, Folds: true, Label: wire.SourceName},
 	{ID: Set, Name: "set", Noun: "document set", Title: "Document sets", Short: "Sets", Key: "document_sets", Chat: "document_set",
 		Request:  func(f *wire.Filters) Values { return texts{&f.DocumentSets, readText} },
 		Question: func(f *wire.ChatFilters) Values { return texts{&f.DocumentSets, readText} },
 		Counts:   func(f *wire.Facets) Counts { return valueCounts(&f.DocumentSets) },
 		Flag:     &FlagInfo{Name: "document-set", Usage: "only this document set (`NAME`); repeatable"},
 		Lacks:    map[Ability]string{Result: "a document may be in sets that its reader must not know"},
-		Known:    true},
+		Listed:   "document-sets", Known: true},
 	{ID: Tag, Name: "tag", Noun: "tag", Title: "Tags", Key: "tags", Chat: "tags", Pairs: true,
 		Request:  func(f *wire.Filters) Values { return pairs{&f.Tags} },
 		Question: func(f *wire.ChatFilters) Values { return pairs{&f.Tags} },
 		Counts:   func(f *wire.Facets) Counts { return tagCounts(&f.Tags) },
-		Result:   tagsOf,
+		Result:   tagsOf, Listed: "tags",
 		Flag: &FlagInfo{Name: "tag", Usage: "only documents with this tag (`key=value`); repeatable",
 			Invalid: "is not key=value", Example: "Example: --tag team=infra. See: quarry tags"}},
 	{ID: Author, Name: "author", Noun: "author", Title: "Authors", Key: "authors", Chat: "authors", Feature: wire.FeatureAuthors,

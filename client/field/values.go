@@ -21,6 +21,8 @@ type Values interface {
 	// Take replaces the values by a copy of those of another list of the field.
 	Take(from Values)
 	Clear()
+	// Join appends the values of another list of the field that are not there yet.
+	Join(from Values)
 }
 
 // texts is a list of strings.
@@ -44,6 +46,9 @@ func (p pairs) Len() int               { return len(*p.at) }
 func (p pairs) Take(from Values)       { *p.at = slices.Clone(*from.(pairs).at) }
 func (p pairs) Clear()                 { *p.at = nil }
 func (p pairs) Add(all ...string) bool { return add(p.at, readTag, all) }
+
+func (t texts) Join(from Values) { *t.at = union(*t.at, *from.(texts).at) }
+func (p pairs) Join(from Values) { *p.at = union(*p.at, *from.(pairs).at) }
 
 func (p pairs) Texts() []string {
 	return each(*p.at, func(t wire.Tag) string { return t.Key + "=" + t.Value })
@@ -71,6 +76,16 @@ func add[T any](at *[]T, read func(string) (T, bool), all []string) bool {
 	}
 	*at = values
 	return true
+}
+
+func union[T comparable](a, b []T) []T {
+	a = slices.Clip(a)
+	for _, value := range b {
+		if !slices.Contains(a, value) {
+			a = append(a, value)
+		}
+	}
+	return a
 }
 
 func each[A, B any](list []A, convert func(A) B) (converted []B) {

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/server/index/analysis"
 	"quarry/server/pipeline"
@@ -47,28 +48,17 @@ func (q query) count() int {
 // queryOf converts a request; inScope is false if no message can match. Words that look like Slack's filters stay
 // words, as in every other source.
 func queryOf(request wire.SearchRequest) (q query, inScope bool) {
-	if len(request.DocumentSets) > 0 || !mayBeMessage(request.DocumentTypes) ||
-		len(request.Sources) > 0 && !slices.Contains(request.Sources, sourceType) ||
-		slices.Contains(request.ExcludeFilters.Sources, sourceType) || isMessage(request.ExcludeFilters.DocumentTypes) {
-		return query{}, false
-	}
-	q.notAuthors = request.ExcludeFilters.Authors
-	for _, tag := range request.ExcludeFilters.Tags {
-		if strings.EqualFold(tag.Key, ChannelKey) {
-			q.notChannels = append(q.notChannels, strings.TrimPrefix(tag.Value, "#"))
+	for _, row := range field.All() {
+		given, excluded, rule := row.Of(request.Filters), row.Of(request.ExcludeFilters), rules[row.ID]
+		if len(given) > 0 && (rule.filter == nil || !rule.filter(&q, given)) ||
+			len(excluded) > 0 && rule.exclude != nil && !rule.exclude(&q, excluded) {
+			return query{}, false
 		}
 	}
 	var filters []string
-	for _, tag := range request.Tags {
-		if !strings.EqualFold(tag.Key, ChannelKey) {
-			return query{}, false
-		}
-		q.channels = append(q.channels, strings.TrimPrefix(tag.Value, "#"))
-	}
 	if len(q.channels) == 1 && isName(q.channels[0]) {
 		filters, q.channels = append(filters, "in:#"+q.channels[0]), nil
 	}
-	q.authors = request.Authors
 	if len(q.authors) == 1 && isName(q.authors[0]) {
 		filters, q.authors = append(filters, "from:@"+q.authors[0]), nil
 	}
@@ -106,8 +96,43 @@ func queryOf(request wire.SearchRequest) (q query, inScope bool) {
 	return q, len(words)+len(phrases) > 0
 }
 
-// mayBeMessage reports whether messages have one of the requested types.
-func mayBeMessage(types []string) bool { return len(types) == 0 || isMessage(types) }
+// rule is how messages have a field. Its functions note what Slack's answer must be filtered by, and return false if no
+// message is left.
+type rule struct {
+	filter  func(*query, []string) bool // nil: messages do not have the field
+	exclude func(*query, []string) bool // nil: it excludes no message
+}
+
+var rules = [field.N]rule{
+	field.Source: {filter: func(_ *query, values []string) bool { return slices.Contains(values, sourceType) },
+		exclude: func(_ *query, values []string) bool { return !slices.Contains(values, sourceType) }},
+	field.Tag: {filter: func(q *query, values []string) bool {
+		q.channels = channels(values)
+		return len(q.channels) == len(values)
+	}, exclude: func(q *query, values []string) bool {
+		q.notChannels = channels(values)
+		return true
+	}},
+	field.Author: {filter: func(q *query, values []string) bool {
+		q.authors = values
+		return true
+	}, exclude: func(q *query, values []string) bool {
+		q.notAuthors = values
+		return true
+	}},
+	field.Type: {filter: func(_ *query, values []string) bool { return isMessage(values) },
+		exclude: func(_ *query, values []string) bool { return !isMessage(values) }},
+}
+
+// channels returns the channels among tags.
+func channels(tags []string) (names []string) {
+	for _, tag := range tags {
+		if key, value, _ := strings.Cut(tag, "="); strings.EqualFold(key, ChannelKey) {
+			names = append(names, strings.TrimPrefix(value, "#"))
+		}
+	}
+	return names
+}
 
 func isMessage(types []string) bool {
 	return slices.ContainsFunc(types, func(t string) bool { return strings.EqualFold(strings.TrimSpace(t), documentType) })

@@ -128,7 +128,7 @@ func TestSourcesOfDocumentSets(t *testing.T) {
 func TestUnknownAuthorsAndTypes(t *testing.T) {
 	s := newOnyx(t)
 	run(t, testDoors(s.URL), terminal{}, "search", "x author:nobody").check(t, ExitSuccess) // nothing counts there
-	s.on("/version", body(http.StatusOK, []byte(`{"backend_version":"4.2.0","quarry":{"version":"1.0.0","api":1,"features":["facets"]}}`)))
+	s.on("/version", body(http.StatusOK, []byte(`{"backend_version":"4.2.0","quarry":{"version":"1.0.0","api":1,"features":["facets","authors","document_types"]}}`)))
 	s.on("/search/facets", func(w http.ResponseWriter, r *http.Request) {
 		query, total := r.URL.Query(), 9
 		if author, kind := query.Get("authors"), query.Get("document_types"); author != "" && author != "kim" || kind != "" && kind != "pdf" {

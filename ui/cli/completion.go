@@ -14,6 +14,7 @@ import (
 	"go.mau.fi/util/exslices"
 
 	"quarry/client"
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/config"
 	"quarry/internal/guard"
@@ -50,8 +51,13 @@ type offer func(ctx context.Context, c *client.Client, typed string) []cobra.Com
 // completeFlags offers what a server or library has as values of a command's flags. A flag that the command lacks is left
 // out.
 func (a *app) completeFlags(command *cobra.Command, open opener) {
+	for _, row := range field.All() {
+		if row.Flag != nil {
+			a.completeFlag(command, row.Flag.Name, open, offerValues(row.ID))
+		}
+	}
 	for flag, values := range map[string]offer{
-		"source": offerSources, "document-set": offerSets, "set": offerSets, "tag": offerTags,
+		"set":      offerValues(field.Set),
 		"agent":    offerAgents(func(agent wire.Persona) string { return agent.Name }),
 		"agent-id": offerAgents(func(agent wire.Persona) string { return strconv.Itoa(agent.ID) }),
 	} {
@@ -306,10 +312,6 @@ func (a *app) openDecided(ctx context.Context) (*client.Session, error) {
 	return a.open(ctx, choice)
 }
 
-func offerSources(ctx context.Context, c *client.Client, _ string) []cobra.Completion {
-	return describeSources(c.ListSources(ctx).Values)
-}
-
 func describeSources(values []string) []cobra.Completion {
 	return exslices.CastFunc(values, func(source string) cobra.Completion {
 		return cobra.CompletionWithDesc(source, client.SourceDescription(source))
@@ -325,16 +327,12 @@ func offerAgents(value func(wire.Persona) string) offer {
 	}
 }
 
-func offerSets(ctx context.Context, c *client.Client, _ string) []cobra.Completion {
-	sets, _ := c.DocumentSets(ctx)
-	return exslices.CastFunc(sets, func(set wire.DocumentSet) cobra.Completion {
-		return cobra.CompletionWithDesc(set.Name, text.OneLine(text.OrEmpty(set.Description)))
-	})
-}
-
-func offerTags(ctx context.Context, c *client.Client, typed string) []cobra.Completion {
-	tags, _ := c.ValidTags(ctx, typed, true, defaultTags)
-	return exslices.CastFunc(tags, func(tag wire.SourceTag) cobra.Completion {
-		return cobra.CompletionWithDesc(tag.Key+"="+tag.Value, tag.Source)
-	})
+// offerValues lists the values of a field.
+func offerValues(id field.ID) offer {
+	return func(ctx context.Context, c *client.Client, typed string) []cobra.Completion {
+		listing, _ := c.ListValues(ctx, id, typed, defaultTags)
+		return exslices.CastFunc(listing.Values, func(value client.ListedValue) cobra.Completion {
+			return cobra.CompletionWithDesc(value.Name, text.OneLine(value.About))
+		})
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"go.mau.fi/util/exslices"
 
 	"quarry/client"
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/ui/target"
 )
@@ -131,14 +132,16 @@ func (a *app) flagFilters(request wire.SearchRequest, options *searchOptions) (f
 		}
 		filters = append(filters, filter)
 	}
-	if len(request.Sources) > 0 {
-		add("source", "source", request.Sources...)
-	}
-	for _, set := range request.DocumentSets {
-		add("document-set", "set", set)
-	}
-	for _, tag := range request.Tags {
-		add("tag", "tag", tag.Key+"="+tag.Value)
+	for _, row := range field.All() {
+		switch values := row.Of(request.Filters); {
+		case len(values) == 0:
+		case row.Flag.Commas:
+			add(row.Flag.Name, row.Name, values...)
+		default:
+			for _, value := range values {
+				add(row.Flag.Name, row.Name, value)
+			}
+		}
 	}
 	switch {
 	case options.given("days"):

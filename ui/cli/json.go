@@ -57,19 +57,19 @@ func plainJSON(value any) any {
 }
 
 // object is a JSON object with its keys in order.
-type object []field
+type object []member
 
-// field is a key with its value. A key that ends in "?" is left out with a zero or empty value.
-type field struct {
+// member is a key with its value. A key that ends in "?" is left out with a zero or empty value.
+type member struct {
 	key   string
 	value any
 }
 
 // name is the key as it is printed.
-func (f field) name() string { return strings.TrimSuffix(f.key, "?") }
+func (f member) name() string { return strings.TrimSuffix(f.key, "?") }
 
 // isLeftOut reports whether the field is optional and has no value.
-func (f field) isLeftOut() bool {
+func (f member) isLeftOut() bool {
 	if f.name() == f.key {
 		return false
 	}
@@ -99,7 +99,7 @@ func objectOf(value any) object {
 		if options != "" && !keepsEvery(v.FieldByIndex(f.Index[:len(f.Index)-1])) {
 			name += "?"
 		}
-		one := field{name, nil}
+		one := member{name, nil}
 		if fieldValue := v.FieldByIndex(f.Index); fieldValue.Kind() != reflect.Slice || !fieldValue.IsNil() || !isNullable(f) {
 			one.value = fieldValue.Interface()
 		}

@@ -19,6 +19,7 @@ import (
 	"go.mau.fi/util/exslices"
 
 	"quarry/client"
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/config"
 	"quarry/internal/text"
@@ -257,7 +258,7 @@ func onlyFiles(paths []string) bool {
 }
 
 func addableSource(as string) (string, error) {
-	value := sourceValue(as)
+	value, _ := field.Of(field.Source).Read(as)
 	values := sourceValues(client.IsOffered)
 	if slices.Contains(values, value) {
 		return value, nil
@@ -280,7 +281,8 @@ func (a *app) removeCommand() *cobra.Command {
 		}
 		return a.changeLibrary(ctx, verbRemoved, false,
 			func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
-				return c.LibraryRemove(ctx, wire.RemoveRequest{Refs: a.removeRefs(ctx, c, arguments), Source: sourceValue(source), Set: set}, report)
+				value, _ := field.Of(field.Source).Read(source)
+				return c.LibraryRemove(ctx, wire.RemoveRequest{Refs: a.removeRefs(ctx, c, arguments), Source: value, Set: set}, report)
 			})
 	})
 	command.Flags().StringVar(&set, "set", "", "remove all documents of this document set (`NAME`)")

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"quarry/client"
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/internal/guard"
 	"quarry/internal/text"
@@ -28,8 +29,9 @@ const maxQueries = 3
 
 // searchOptions are the flags of search as they were written.
 type searchOptions struct {
-	wire.SearchRequest // of which the flags set sources, document sets and switches
-	tags, also         []string
+	wire.SearchRequest            // of which the flags set switches
+	values             field.Keys // of the flags of fields
+	also               []string
 	days               int
 	since, until       string
 	agentID            int
@@ -48,7 +50,8 @@ type searchOptions struct {
 
 // narrows reports whether a flag is a filter.
 func (o *searchOptions) narrows() bool {
-	return slices.ContainsFunc([]string{"source", "document-set", "tag", "days", "since", "until", "agent", "agent-id"}, o.given)
+	return slices.ContainsFunc([]string{"days", "since", "until", "agent", "agent-id"}, o.given) ||
+		slices.ContainsFunc(field.All(), func(row field.Field) bool { return row.Flag != nil && o.given(row.Flag.Name) })
 }
 
 // The formats of search.
@@ -83,15 +86,21 @@ func (a *app) searchCommand() *cobra.Command {
 func (a *app) searchFlags(command *cobra.Command, options *searchOptions) {
 	flags := command.Flags()
 	options.given = flags.Changed
-	flags.StringSliceVarP(&options.Sources, "source", "s", nil, "search only these `sources`, separated by commas, like slack,github")
+	for _, row := range field.All() {
+		switch flag, into := row.Flag, &options.values[row.ID]; {
+		case flag == nil:
+		case flag.Commas:
+			flags.StringSliceVarP(into, flag.Name, flag.Short, nil, flag.Usage)
+		default:
+			flags.StringArrayVarP(into, flag.Name, flag.Short, nil, flag.Usage)
+		}
+	}
 	flags.StringSliceVar(&options.also, "also", nil,
 		"also search these profiles (`NAMES`, separated by commas; local is this machine)")
 	flags.IntVarP(&options.days, "days", "d", 0, "only documents updated in the last `N` days, 1 to 36500")
 	flags.StringVar(&options.since, "since", "", "only documents updated on this `DATE` or later: 2026-01-31 or 2026-01")
 	flags.StringVar(&options.until, "until", "", "only documents updated on this `DATE` or earlier")
 	agentFlags(flags, options, "search as")
-	flags.StringArrayVar(&options.DocumentSets, "document-set", nil, "only this document set (`NAME`); repeatable")
-	flags.StringArrayVar(&options.tags, "tag", nil, "only documents with this tag (`key=value`); repeatable")
 	flags.BoolVar(&options.SkipQueryExpansion, "no-query-expansion", false, "search for the query as written (faster)")
 	flags.BoolVar(&options.SkipDocumentSelection, "no-document-selection", false, "skip the selection by the language model (faster)")
 	flags.IntVarP(&options.limit, "limit", "n", 0,

@@ -12,6 +12,7 @@ import (
 	"go.mau.fi/util/exslices"
 
 	"quarry/client"
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/internal/guard"
 	"quarry/internal/text"
@@ -55,17 +56,16 @@ func (a *app) planSearch(queries []string, options *searchOptions, choice target
 // flagRequest makes the part of a request that the flags determine.
 func (a *app) flagRequest(options *searchOptions) (wire.SearchRequest, error) {
 	request := options.SearchRequest
-	request.DocumentSets, request.Sources = cleanList(options.DocumentSets), nil
-	for _, source := range cleanList(options.Sources) {
-		request.Sources = append(request.Sources, sourceValue(source))
-	}
-	for _, tag := range options.tags {
-		key, value, found := strings.Cut(tag, "=")
-		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
-		if !found || key == "" || value == "" {
-			return request, usage("Example: --tag team=infra. See: quarry tags", "--tag %q is not key=value", tag)
+	for _, row := range field.All() {
+		values := options.values[row.ID]
+		if !row.Pairs {
+			values = cleanList(values)
 		}
-		request.Tags = append(request.Tags, wire.Tag{Key: key, Value: value})
+		for _, value := range values {
+			if !row.Request(&request.Filters).Add(value) {
+				return request, usage(row.Flag.Example, "--%s %q %s", row.Flag.Name, value, row.Flag.Invalid)
+			}
+		}
 	}
 	if options.given("limit") {
 		if err := checkRange("limit", options.limit, 1, wire.MaxNumResults); err != nil {
@@ -156,9 +156,9 @@ func (a *app) planQuery(parsed client.Query, text string, flags wire.SearchReque
 		a.note("`%s` is not a valid filter; searched as text", filter)
 	}
 	request := &planned.request
-	request.Sources = union(request.Sources, flags.Sources)
-	request.DocumentSets = union(request.DocumentSets, flags.DocumentSets)
-	request.Tags = union(request.Tags, flags.Tags)
+	for _, row := range field.All() {
+		row.Request(&request.Filters).Join(row.Request(&flags.Filters))
+	}
 	request.TimeCutoff = a.flagWins("since", flags.TimeCutoff, request.TimeCutoff)
 	request.TimeUntil = a.flagWins("until", flags.TimeUntil, request.TimeUntil)
 	request.SkipQueryExpansion = request.SkipQueryExpansion || flags.SkipQueryExpansion
@@ -253,20 +253,6 @@ func withQuestion(history []wire.Message, question string) []wire.Message {
 	return append(slices.Clone(history), wire.Message{Message: question, Type: "user"})
 }
 
-// sourceValue turns how people write a source into its value: "Google Drive" and Google-Drive are google_drive.
-func sourceValue(text string) string {
-	value := strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(text))
-	if _, known := wire.LookupSource(value); known {
-		return value
-	}
-	for _, source := range wire.Sources() {
-		if strings.EqualFold(source.Name, text) && !source.Internal {
-			return source.Value
-		}
-	}
-	return value
-}
-
 func cleanList(values []string) []string {
 	return exslices.CastFuncFilter(values, func(value string) (string, bool) {
 		value = strings.TrimSpace(value)
@@ -302,21 +288,25 @@ func (a *app) checkFilters(ctx context.Context, c *client.Client, plan []planned
 	if len(choice.Beside()) > 0 { // another profile may have what this server lacks
 		return &filterCheck{}, nil
 	}
-	if err := checkSets(ctx, c, plan); err != nil {
-		return nil, err
-	}
-	if err := checkTags(ctx, c, plan); err != nil {
-		return nil, err
-	}
-	if err := checkCounted(ctx, c, plan); err != nil {
-		return nil, err
+	for _, row := range field.All() {
+		var err error
+		switch given := wanted(plan, row); {
+		case len(given) == 0 || row.ID == field.Source:
+		case row.Listed != "":
+			err = checkListed(ctx, c, row, given)
+		default:
+			err = checkCounted(ctx, c, row, given)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	return checkSources(ctx, c, plan)
 }
 
 func checkSources(ctx context.Context, c *client.Client, plan []plannedQuery) (*filterCheck, error) {
 	check := &filterCheck{wanted: exslices.CastFunc(plan, func(query plannedQuery) []string { return query.request.Sources })}
-	given := wanted(plan, func(r wire.SearchRequest) []string { return slices.Concat(r.Sources, r.ExcludeFilters.Sources) })
+	given := wanted(plan, field.Of(field.Source))
 	if len(given) == 0 {
 		return check, nil
 	}
@@ -391,101 +381,62 @@ func resolveAgents(ctx context.Context, c *client.Client, plan []plannedQuery) (
 	return nil
 }
 
-// wanted collects the values of a filter over all queries.
-func wanted[T comparable](plan []plannedQuery, values func(wire.SearchRequest) []T) (all []T) {
-	for _, query := range plan {
-		all = union(all, values(query.request))
+// wanted collects the values of a field over all queries.
+func wanted(plan []plannedQuery, row field.Field) []string {
+	var all wire.Filters
+	for i := range plan {
+		request := &plan[i].request
+		row.Request(&all).Join(row.Request(&request.Filters))
+		row.Request(&all).Join(row.Request(&request.ExcludeFilters))
 	}
-	return all
+	return row.Of(all)
 }
 
-func checkSets(ctx context.Context, c *client.Client, plan []plannedQuery) error {
-	given := wanted(plan, func(r wire.SearchRequest) []string {
-		return slices.Concat(r.DocumentSets, r.ExcludeFilters.DocumentSets)
-	})
-	if len(given) == 0 {
-		return nil
-	}
+// checkListed looks for each value by itself, because a server lists only so many at once.
+func checkListed(ctx context.Context, c *client.Client, row field.Field, given []string) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
-	sets, err := c.DocumentSets(ctx)
-	if err != nil {
-		return nil //nolint:nilerr // without a list the server decides
-	}
-	names := exslices.CastFunc(sets, func(set wire.DocumentSet) string { return set.Name })
-	for _, name := range given {
-		if !slices.Contains(names, name) {
-			return unknownValue("document set", name, "quarry document-sets", names)
-		}
-	}
-	return nil
-}
-
-// checkTags asks for each tag by itself, because a server lists only so many at once.
-func checkTags(ctx context.Context, c *client.Client, plan []plannedQuery) error {
-	ctx, cancel := context.WithTimeout(ctx, checkTime)
-	defer cancel()
-	for _, tag := range wanted(plan, func(r wire.SearchRequest) []wire.Tag { return slices.Concat(r.Tags, r.ExcludeFilters.Tags) }) {
-		found, err := c.ValidTags(ctx, tag.Key+"="+tag.Value, true, mostTags)
+	for _, value := range given {
+		found, err := c.ListValues(ctx, row.ID, value, mostTags)
 		if err != nil {
 			return nil //nolint:nilerr // without a list the server decides
 		}
-		isListed := slices.ContainsFunc(found, func(other wire.SourceTag) bool {
-			return other.Key == tag.Key && other.Value == tag.Value
-		})
-		if !isListed && len(found) < mostTags {
-			all, _ := c.ValidTags(ctx, "", true, mostTags) // without them there is no suggestion
-			names := exslices.CastFunc(all, func(other wire.SourceTag) string { return other.Key + "=" + other.Value })
-			return unknownValue("tag", tag.Key+"="+tag.Value, "quarry tags", names)
+		isValue := func(listed client.ListedValue) bool { return listed.Name == value }
+		if slices.ContainsFunc(found.Values, isValue) || !found.Complete {
+			continue
 		}
+		all, _ := c.ListValues(ctx, row.ID, "", mostTags) // without them there is no suggestion
+		names := exslices.CastFunc(all.Values, func(listed client.ListedValue) string { return listed.Name })
+		return unknownValue(row.Noun, value, "quarry "+row.Listed, names)
 	}
 	return nil
 }
 
-// checkCounted asks for the documents of each author and type, where the server counts: nothing lists all ways to write one.
-func checkCounted(ctx context.Context, c *client.Client, plan []plannedQuery) error {
+// checkCounted asks for the documents of each value, where the server counts: nothing lists all ways to write one.
+func checkCounted(ctx context.Context, c *client.Client, row field.Field, given []string) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
-	for _, field := range []struct {
-		what   string
-		values func(wire.SearchRequest) []string
-		having func(value string) wire.SearchRequest
-		facet  func(wire.Facets) []wire.FacetValue
-	}{
-		{"author", func(r wire.SearchRequest) []string { return slices.Concat(r.Authors, r.ExcludeFilters.Authors) },
-			func(value string) wire.SearchRequest {
-				return wire.SearchRequest{Filters: wire.Filters{Authors: []string{value}}}
-			},
-			func(f wire.Facets) []wire.FacetValue { return f.Authors }},
-		{"document type", func(r wire.SearchRequest) []string {
-			return slices.Concat(r.DocumentTypes, r.ExcludeFilters.DocumentTypes)
-		},
-			func(value string) wire.SearchRequest {
-				return wire.SearchRequest{Filters: wire.Filters{DocumentTypes: []string{value}}}
-			},
-			func(f wire.Facets) []wire.FacetValue { return f.Types }},
-	} {
-		given := wanted(plan, field.values)
-		if len(given) == 0 || !countsDocuments(ctx, c) {
+	if !countsDocuments(ctx, c) {
+		return nil
+	}
+	for _, value := range given {
+		var request wire.SearchRequest
+		row.Request(&request.Filters).Add(value)
+		found, err := c.Facets(ctx, request)
+		if err != nil {
+			return nil //nolint:nilerr // without a count the server decides
+		}
+		if found.TotalMatches > 0 {
 			continue
 		}
-		for _, value := range given {
-			found, err := c.Facets(ctx, field.having(value))
-			if err != nil {
-				return nil //nolint:nilerr // without a count the server decides
+		var names []string
+		if all, err := c.Facets(ctx, wire.SearchRequest{}); err == nil { // else there is no suggestion
+			for _, known := range row.Counts(&all.Facets).Values() {
+				names = append(append(names, known.Value), strings.Fields(known.Value)...) // a part of a name is enough
 			}
-			if found.TotalMatches > 0 {
-				continue
-			}
-			var names []string
-			if all, err := c.Facets(ctx, wire.SearchRequest{}); err == nil { // else there is no suggestion
-				for _, known := range field.facet(all.Facets) {
-					names = append(append(names, known.Value), strings.Fields(known.Value)...) // a part of a name is enough
-				}
-			}
-			return usage(nearestOf(value, "Omit the filter; the facets of quarry search --explain list the values.", names),
-				"unknown %s %q", field.what, value)
 		}
+		return usage(nearestOf(value, "Omit the filter; the facets of quarry search --explain list the values.", names),
+			"unknown %s %q", row.Noun, value)
 	}
 	return nil
 }

@@ -240,7 +240,7 @@ func rowKeys() []string { return []string{"results", "searches", "documents", "c
 func (s shape) picked(value any) (any, error) {
 	var known []string
 	eachRow(value, func(row object) object {
-		known = union(known, exslices.CastFunc(row, field.name))
+		known = union(known, exslices.CastFunc(row, member.name))
 		return row
 	})
 	for _, name := range s.fields {
@@ -249,20 +249,20 @@ func (s shape) picked(value any) (any, error) {
 		}
 	}
 	return eachRow(value, func(row object) object {
-		return exslices.CastFunc(s.fields, func(name string) field {
-			at := slices.IndexFunc(row, func(f field) bool { return f.name() == name })
+		return exslices.CastFunc(s.fields, func(name string) member {
+			at := slices.IndexFunc(row, func(f member) bool { return f.name() == name })
 			if at < 0 || row[at].isLeftOut() {
-				return field{name, nil}
+				return member{name, nil}
 			}
-			return field{name, row[at].value}
+			return member{name, row[at].value}
 		})
 	}), nil
 }
 
 // eachRow replaces the rows of an answer. What has no rows is a row; one that is an error stays.
 func eachRow(value any, change func(object) object) any {
-	isRows := func(f field) bool { return slices.Contains(rowKeys(), f.key) }
-	isError := func(f field) bool { return f.name() == "error" && !f.isLeftOut() }
+	isRows := func(f member) bool { return slices.Contains(rowKeys(), f.key) }
+	isError := func(f member) bool { return f.name() == "error" && !f.isLeftOut() }
 	switch value := value.(type) {
 	case jsonLines:
 		lines := slices.Clone(value)

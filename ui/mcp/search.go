@@ -12,6 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"quarry/client"
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/ui/passage"
@@ -112,7 +113,7 @@ func (s *session) plan(ctx context.Context, given searchArguments) (request wire
 	if request.Sources, err = s.sourcesOf(ctx, append(request.Sources, given.Sources...)); err != nil {
 		return request, nil, err
 	}
-	request.DocumentSets = append(request.DocumentSets, given.DocumentSets...)
+	field.Of(field.Set).Request(&request.Filters).Put(given.DocumentSets...)
 	if err := setDates(&request, given); err != nil {
 		return request, nil, err
 	}

@@ -12,7 +12,6 @@ import (
 	"quarry/client"
 	"quarry/client/field"
 	"quarry/client/wire"
-	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
 )
 
@@ -57,8 +56,12 @@ func (v Value) GoesOn(typed string) bool {
 
 // Fields returns the fields in the order of their tabs.
 func Fields() []Field {
-	lists := [field.N]func(context.Context, *client.Client) (Listing, error){field.Set: listSets, field.Tag: listTags}
-	fields := exslices.CastFunc(field.All(), func(row field.Field) Field { return Field{Field: row, List: lists[row.ID]} })
+	fields := exslices.CastFunc(field.All(), func(row field.Field) Field {
+		if row.Listed == "" || row.ID == field.Source {
+			return Field{Field: row}
+		}
+		return Field{Field: row, List: func(ctx context.Context, c *client.Client) (Listing, error) { return listValues(ctx, c, row) }}
+	})
 	agent := Field{Field: field.Field{Name: client.FilterAgent, Noun: "agent", Title: "Agent"}, Single: true, List: listAgents}
 	return slices.Insert(fields, 1, agent)
 }
@@ -80,20 +83,16 @@ func listAgents(ctx context.Context, c *client.Client) (Listing, error) {
 	})}, err
 }
 
-func listSets(ctx context.Context, c *client.Client) (Listing, error) {
-	sets, err := c.DocumentSets(ctx)
-	return Listing{Complete: true, Values: exslices.CastFunc(sets, func(set wire.DocumentSet) Value {
-		return Value{Name: set.Name, About: text.OrEmpty(set.Description)}
-	})}, err
-}
+// mostListed is how many values are listed of a field that may have more.
+const mostListed = 1000
 
-// mostTags is how many tags are listed.
-const mostTags = 1000
-
-func listTags(ctx context.Context, c *client.Client) (Listing, error) {
-	tags, err := c.ValidTags(ctx, "", true, mostTags)
-	return Listing{Complete: len(tags) < mostTags, Values: exslices.CastFunc(tags, func(tag wire.SourceTag) Value {
-		return Value{Name: field.TagText(tag.Key, tag.Value)}
+func listValues(ctx context.Context, c *client.Client, row field.Field) (Listing, error) {
+	found, err := c.ListValues(ctx, row.ID, "", mostListed)
+	return Listing{Complete: found.Complete, Values: exslices.CastFunc(found.Values, func(value client.ListedValue) Value {
+		if row.Pairs { // where about is the source of many
+			value.About = ""
+		}
+		return Value{Name: value.Name, About: value.About}
 	})}, err
 }
 
