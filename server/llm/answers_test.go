@@ -47,6 +47,58 @@ func TestKeysOfAnswersAreMatchedExactly(t *testing.T) {
 	}
 }
 
+// TestOddAnswers: what is not used of an answer may have any type, and what is used one that says the same.
+func TestOddAnswers(t *testing.T) {
+	t.Parallel()
+	for _, odd := range []string{`"created":1709649000.25`, `"created":"2024-03-05"`, `"id":7`, `"id":{}`, `"model":null`, `"object":3`, `"system_fingerprint":3`, `"service_tier":[]`,
+		`"usage":null`, `"usage":[]`, `"usage":"none"`, `"usage":{"prompt_tokens":9,"completion_tokens":null,"total_tokens":9.0}`, `"usage":{"prompt_tokens":"9","completion_tokens":2.0}`,
+		`"error":null`, `"error":""`, `"prompt_filter_results":{}`, `"choices_count":1`} {
+		whole := `{` + odd + `,"choices":[{"index":"0","logprobs":3,"message":{"role":7,"content":"kept","tool_calls":"","refusal":3,"reasoning_content":["x"]},"finish_reason":"stop"}]}`
+		reply, err := chatOf(t, answeredBy(t, "application/json", whole)).Complete(t.Context(), question)
+		if err != nil || reply.Text != "kept" || reply.Usage.Prompt <= 0 || reply.Usage.Completion <= 0 {
+			t.Errorf("%s: %+v, %v", odd, reply, err)
+		}
+		events := `data: {` + odd + `,"choices":[{"index":0.0,"delta":{"role":null,"content":"ke"},"finish_reason":null}]}` + "\n\n" +
+			`data:{` + odd + `,"choices":[{"delta":{"content":"pt","tool_calls":{}},"finish_reason":false,"logprobs":[]}]}` + "\r\n\r\n"
+		for _, end := range []string{"data: [DONE]", "data:[DONE]\n\n", `data: {"choices":[{"delta":{},"finish_reason":"stop"}]}`, `data: {"choices":[{"delta":null,"finish_reason":"length"}],"usage":{}}` + "\n"} {
+			reply, err = chatOf(t, answeredBy(t, "text/event-stream", events+": ping\nid: 3\n\n"+end)).Stream(t.Context(), question, func(string) error { return nil })
+			if err != nil || reply.Text != "kept" || reply.Usage.Prompt <= 0 {
+				t.Errorf("%s, %q: %+v, %v", odd, end, reply, err)
+			}
+		}
+	}
+	for _, choice := range []string{`{"message":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"x"}]},{"type":"text","text":"ke"},{"text":"pt"},7]}}`, `{"text":"kept"}`, `{"delta":{"content":"kept"}}`,
+		`{"message":{"content":"kept"},"index":null}`} {
+		reply, err := chatOf(t, answeredBy(t, "application/json", `{"choices":[`+choice+`]}`)).Stream(t.Context(), question, func(string) error { return nil })
+		if err != nil || reply.Text != "kept" {
+			t.Errorf("not streamed, %s: %+v, %v", choice, reply, err)
+		}
+		reply, err = chatOf(t, answeredBy(t, "text/event-stream", "data: {\"choices\":["+choice+"]}\n\ndata: [DONE]\n\n")).Stream(t.Context(), question, func(string) error { return nil })
+		if err != nil || reply.Text != "kept" {
+			t.Errorf("streamed, %s: %+v, %v", choice, reply, err)
+		}
+	}
+	for _, body := range []string{"event: error\ndata: {\"message\":\"no\"}\n\n", `data: {"choices":[{"delta":{"content":"x"}}],"error":{"message":"no"}}`, `data: {"error":"no"}`} {
+		if _, err := chatOf(t, answeredBy(t, "text/event-stream", body)).Stream(t.Context(), question, func(string) error { return nil }); !errors.Is(err, ErrUnavailable) {
+			t.Errorf("%q: %v", body, err)
+		}
+	}
+	if _, err := chatOf(t, answeredBy(t, "text/event-stream", `data: {"choices":[{"delta":{"content":"x"}}]}`+"\n\n")).Stream(t.Context(), question, func(string) error { return nil }); err == nil || !strings.Contains(err.Error(), "cut off") {
+		t.Errorf("without an end: %v", err)
+	}
+	for _, body := range []string{`{"data":[{"index":"0","embedding":[3,4],"object":7}],"usage":null,"model":3}`, `{"data":[{"index":0.0,"embedding":[[3,4]]}],"usage":[]}`, `{"data":[{"embedding":"AABAQAAAgEA="}],"id":1.5}`} {
+		embedder, _ := answeredBy(t, "application/json", body).Embedder()
+		vectors, _, err := embedder.Embed(t.Context(), ForQueries, []string{"x"})
+		if err != nil || math.Abs(float64(vectors[0][0])-0.6) > 1e-6 {
+			t.Errorf("%s: %v, %v", body, vectors, err)
+		}
+	}
+	names, err := answeredBy(t, "application/json", `{"object":1,"data":[{"id":"small","created":1.5,"owned_by":null},{"id":7},"large",{"id":"large","permission":{}}]}`).List(t.Context(), "local")
+	if err != nil || strings.Join(names, " ") != "small large" {
+		t.Errorf("%q, %v", names, err)
+	}
+}
+
 // checkCall fails where an error has no kind, or a call costs what cannot be.
 func checkCall(t *testing.T, used Usage, err error) {
 	t.Helper()
@@ -66,6 +118,7 @@ func FuzzCompleteAnswer(f *testing.F) {
 	f.Add(`{"Choices":[{"message":{"content":"x"}}]}`)
 	f.Add(`{"error":{"message":"no"}}`)
 	f.Add(`<html>`)
+	f.Add(`{"created":1.5,"choices":[{"index":"0","message":{"content":[{"text":"x"}]}},7],"usage":{"prompt_tokens":"1e99"},"error":0}`)
 	f.Fuzz(func(t *testing.T, body string) {
 		reply, err := chatOf(t, answeredBy(t, "application/json", body)).Complete(context.Background(), question)
 		checkCall(t, reply.Usage, err)

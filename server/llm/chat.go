@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -27,6 +28,8 @@ type chat struct {
 	*endpoint
 	model       string
 	unsupported atomic.Uint32 // parameters that the server refused so far
+	// beginsThinking is set when a whole reply showed that the prompt begins the model's thinking.
+	beginsThinking atomic.Bool
 }
 
 // Parameters that some models refuse.
@@ -46,14 +49,14 @@ func (c *chat) Complete(ctx context.Context, request Request) (Reply, error) {
 	text, usage := "", Usage{}
 	attempts, err := c.call(ctx, func(ctx context.Context) error {
 		return c.withFallbacks(request, false, func(form openai.ChatCompletionRequest) error {
-			answer, err := c.client.CreateChatCompletion(ctx, form)
-			if err != nil {
+			var got answer
+			if err := c.fetch(ctx, chatPath, form, &got); err != nil {
 				return err
 			}
-			if len(answer.Choices) > 0 {
-				text = answer.Choices[0].Message.Content
+			if text = ""; len(got.Choices) > 0 {
+				text = got.Choices[0].value.text()
 			}
-			usage = usageOf(&answer.Usage)
+			usage = usageOf(got.Usage.value)
 			return nil
 		})
 	})
@@ -61,7 +64,11 @@ func (c *chat) Complete(ctx context.Context, request Request) (Reply, error) {
 	if err != nil {
 		return Reply{Usage: usage}, err
 	}
-	if text = withoutThinking(text); strings.TrimSpace(text) == "" {
+	text, isBegun := withoutThinking(text)
+	if isBegun {
+		c.beginsThinking.Store(true)
+	}
+	if strings.TrimSpace(text) == "" {
 		return Reply{Usage: usage}, c.failed(ErrUnusable, "it is empty")
 	}
 	return Reply{Text: text, Usage: usage}, nil
@@ -71,7 +78,11 @@ func (c *chat) Complete(ctx context.Context, request Request) (Reply, error) {
 func (c *chat) withFallbacks(request Request, stream bool, send func(openai.ChatCompletionRequest) error) error {
 	for {
 		omitted := c.unsupported.Load()
-		err := send(c.requestFor(request, stream, omitted))
+		form := c.requestFor(request, stream, omitted)
+		err := openai.NewReasoningValidator().Validate(form)
+		if err == nil {
+			err = send(form)
+		}
 		refused := refusedParameter(err)
 		if refused == 0 || omitted&refused != 0 {
 			return err
@@ -128,17 +139,8 @@ func refusedParameter(err error) uint32 {
 // mostTokens is more than one call can use: greater counts are ignored.
 const mostTokens = 10_000_000
 
-func usageOf(sent *openai.Usage) Usage {
-	if sent == nil {
-		return Usage{}
-	}
-	believable := func(n int) int {
-		if n < 0 || n > mostTokens {
-			return 0
-		}
-		return n
-	}
-	return Usage{Prompt: believable(sent.PromptTokens), Completion: believable(sent.CompletionTokens)}
+func usageOf(sent tokens) Usage {
+	return Usage{Prompt: max(0, int(sent.Prompt)), Completion: max(0, int(sent.Completion))}
 }
 
 // withEstimates fills in what the server did not report: a quarter of the bytes of the prompt and of the reply. Calls
@@ -171,15 +173,18 @@ func (c *chat) Stream(ctx context.Context, request Request, delta func(string) e
 	defer cancel()
 	limited, stop := context.WithCancelCause(limited)
 	defer stop(nil)
-	s := &streamed{delta: delta, pause: c.config.Pause, stop: stop}
+	s := &streamed{delta: delta, pause: c.config.Pause, stop: stop, thinking: thinking{isBegun: c.beginsThinking.Load()}}
 	attempts, err := c.call(limited, func(ctx context.Context) error {
 		return c.withFallbacks(request, true, func(form openai.ChatCompletionRequest) error {
-			events, err := c.client.CreateChatCompletionStream(ctx, form)
+			response, err := c.post(ctx, chatPath, form, streamMedia)
 			if err != nil {
 				return err
 			}
-			defer func() { _ = events.Close() }() // nothing was written
-			return s.receive(events)
+			defer func() { _ = response.Body.Close() }() // nothing was written
+			if strings.HasPrefix(response.Header.Get("Content-Type"), wire.MediaTypeJSON) {
+				return s.whole(response.Body)
+			}
+			return s.receive(&events{in: bufio.NewReader(response.Body)})
 		})
 	})
 	usage := withEstimates(s.usage, attempts, request, s.raw.String(), err)
@@ -209,30 +214,35 @@ type streamed struct {
 
 var errRefusedByCaller = errors.New("canceled by the caller")
 
+// whole reads the answer of a server that does not stream.
+func (s *streamed) whole(body io.Reader) error {
+	data, err := io.ReadAll(body)
+	if err == nil {
+		err = s.event(data)
+	}
+	if err != nil {
+		return streamError(err)
+	}
+	return s.emit(s.thinking.rest())
+}
+
 // receive reads events to their end.
-func (s *streamed) receive(events *openai.ChatCompletionStream) error {
+func (s *streamed) receive(from *events) error {
 	var watch *time.Timer // starts with the first piece: before it, a model reads the prompt, which takes time
 	for {
-		var event openai.ChatCompletionStreamResponse
-		line, err := events.RecvRaw()
-		if err == nil {
-			err = wire.Unmarshal(line, &event)
-		}
+		data, err := from.next()
 		if watch == nil {
 			watch = time.AfterFunc(s.pause, guard.Func(func() { s.stop(errPaused) }, s.stop))
 			defer watch.Stop()
 		}
-		switch {
-		case err != nil && s.finished: // the text is complete; at worst the usage is missing
+		if s.finished = s.finished || from.isDone; err != nil && s.finished { // at worst the usage is missing
 			return s.emit(s.thinking.rest())
-		case err != nil:
+		}
+		if err == nil {
+			err = s.event(data)
+		}
+		if err != nil {
 			return streamError(err)
-		}
-		if event.Usage != nil {
-			s.usage = usageOf(event.Usage)
-		}
-		if err := s.handleChoices(event.Choices); err != nil {
-			return err
 		}
 		watch.Reset(s.pause)
 		if s.finished {
@@ -241,20 +251,31 @@ func (s *streamed) receive(events *openai.ChatCompletionStream) error {
 	}
 }
 
-// handleChoices handles the pieces of one event. Only the first of several replies is used.
-func (s *streamed) handleChoices(choices []openai.ChatCompletionStreamChoice) error {
-	for _, choice := range choices {
-		if choice.Index != 0 {
+// event reads the pieces of one event. Only the first of several replies is used.
+func (s *streamed) event(data []byte) error {
+	var got answer
+	if err := wire.Unmarshal(data, &got); err != nil {
+		return err
+	}
+	if got.Error.value {
+		return errSent
+	}
+	if sent := usageOf(got.Usage.value); sent != (Usage{}) {
+		s.usage = sent
+	}
+	for _, choice := range got.Choices {
+		if choice.value.Index != 0 {
 			continue
 		}
-		s.raw.WriteString(choice.Delta.Content)
+		piece := choice.value.text()
+		s.raw.WriteString(piece)
 		if s.raw.Len() > maxReply {
 			return tooLarge()
 		}
-		if err := s.emit(s.thinking.pass(choice.Delta.Content)); err != nil {
+		if err := s.emit(s.thinking.pass(piece)); err != nil {
 			return err
 		}
-		s.finished = s.finished || choice.FinishReason != ""
+		s.finished = s.finished || choice.value.FinishReason.value != ""
 	}
 	return nil
 }
@@ -273,9 +294,8 @@ func (s *streamed) emit(piece string) error {
 
 // streamError distinguishes an early end from malformed events.
 func streamError(err error) error {
-	var sent *openai.APIError
 	switch {
-	case errors.As(err, &sent): // the server's message may contain the key, which is not known here
+	case errors.Is(err, errSent): // the server's message may contain the key, which is not known here
 		return &Error{Kind: ErrUnavailable, Message: "it failed while answering"}
 	case isTooLarge(err):
 		return tooLarge()
@@ -283,64 +303,4 @@ func streamError(err error) error {
 		return &Error{Kind: ErrUnusable, Message: "it was cut off"}
 	}
 	return err
-}
-
-// Some models write their thinking before the reply, between these tags, unless the server removes it.
-const (
-	thinkingBegins = "<think>"
-	thinkingEnds   = "</think>"
-)
-
-// thinking removes a model's thinking from its reply, however the reply is split into pieces. The zero value is ready.
-type thinking struct {
-	held  string // not known to be part of the reply yet; of thinking, only the tags and what may be the end of one
-	reply bool   // everything that follows is part of it
-}
-
-// pass reads the next piece and returns what is known to belong to the reply.
-func (t *thinking) pass(piece string) string {
-	if t.reply {
-		return piece
-	}
-	t.held += piece
-	text := trimSpace(t.held)
-	inside, thinks := strings.CutPrefix(text, thinkingBegins)
-	if !thinks {
-		if strings.HasPrefix(thinkingBegins, text) {
-			return ""
-		}
-		return t.all()
-	}
-	_, after, ended := strings.Cut(inside, thinkingEnds)
-	if !ended {
-		t.held = thinkingBegins + inside[max(0, len(inside)-len(thinkingEnds)+1):]
-		return ""
-	}
-	if t.held = trimSpace(after); t.held == "" {
-		t.held = thinkingBegins + thinkingEnds
-		return ""
-	}
-	return t.all()
-}
-
-// rest returns the pending text at the end. Unfinished thinking is no reply.
-func (t *thinking) rest() string {
-	if strings.HasPrefix(trimSpace(t.held), thinkingBegins) {
-		return ""
-	}
-	return t.all()
-}
-
-func (t *thinking) all() string {
-	text := t.held
-	t.reply, t.held = true, ""
-	return text
-}
-
-func trimSpace(text string) string { return strings.TrimLeft(text, " \t\r\n") }
-
-// withoutThinking removes the thinking from a complete reply.
-func withoutThinking(text string) string {
-	var t thinking
-	return t.pass(text) + t.rest()
 }

@@ -96,12 +96,14 @@ func (e *embedder) embedBatch(ctx context.Context, texts []string) ([][]float32,
 		}
 		request.Input = append(request.Input, text)
 	}
-	var answer openai.EmbeddingResponse
-	attempts, err := e.call(ctx, func(ctx context.Context) (err error) {
-		answer, err = e.client.CreateEmbeddings(ctx, request)
-		return err
+	var answer struct {
+		Data  []loose[embedding] `json:"data"`
+		Usage loose[tokens]      `json:"usage"`
+	}
+	attempts, err := e.call(ctx, func(ctx context.Context) error {
+		return e.fetch(ctx, "/embeddings", request, &answer)
 	})
-	usage := usageOf(&answer.Usage)
+	usage := usageOf(answer.Usage.value)
 	usage.Completion = 0
 	usage = withEstimates(usage, attempts, prompt, "", err)
 	if err != nil {
@@ -114,21 +116,30 @@ func (e *embedder) embedBatch(ctx context.Context, texts []string) ([][]float32,
 	return vectors, usage, nil
 }
 
+type embedding struct {
+	Index  number `json:"index"`
+	Vector vector `json:"embedding"`
+}
+
 // vectorsOf returns the vectors of an answer in the order of the texts, with length 1, or what is wrong with them.
-func vectorsOf(data []openai.Embedding, texts int) (vectors [][]float32, problem string) {
-	if len(data) != texts {
+func vectorsOf(sent []loose[embedding], texts int) (vectors [][]float32, problem string) {
+	if len(sent) != texts {
 		return nil, "the number of vectors differs from the number of texts"
 	}
-	slices.SortStableFunc(data, func(a, b openai.Embedding) int { return cmp.Compare(a.Index, b.Index) })
+	var data []embedding
+	for _, one := range sent {
+		data = append(data, one.value)
+	}
+	slices.SortStableFunc(data, func(a, b embedding) int { return cmp.Compare(a.Index, b.Index) })
 	numbered := data[texts-1].Index != 0 // some servers do not number the vectors
 	for i, d := range data {
-		switch n := len(d.Embedding); {
-		case d.Index != i && (numbered || d.Index != 0):
+		switch n := len(d.Vector); {
+		case int(d.Index) != i && (numbered || d.Index != 0):
 			return nil, "its vectors have other numbers than the texts"
-		case n == 0 || n > maxDimensions || n != len(data[0].Embedding):
+		case n == 0 || n > maxDimensions || n != len(data[0].Vector):
 			return nil, "its vectors have different dimensions"
 		}
-		unit := toUnit(d.Embedding)
+		unit := toUnit(d.Vector)
 		if unit == nil {
 			return nil, "a vector is zero"
 		}

@@ -16,8 +16,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/sashabaranov/go-openai"
-
 	"quarry/client/wire"
 	"quarry/internal/text"
 )
@@ -27,7 +25,6 @@ const (
 	maxEvents  = 8 << 20 // bytes of streamed events, some 250 for each token
 	maxVectors = 8 << 20 // bytes of one batch of vectors
 	maxHeaders = 64 << 10
-	maxEmpty   = 1 << 16 // comments between two events, which servers send to keep a connection open
 
 	dialTimeout = 10 * time.Second
 	retryPause  = 250 * time.Millisecond // before the second attempt, without a Retry-After
@@ -38,20 +35,54 @@ var errPaused = errors.New("the stream stalled")
 
 // endpoint is one server that speaks the API.
 type endpoint struct {
-	name   string
-	client *openai.Client
-	slots  chan struct{} // one element for each running call
-	config Config
+	name    string
+	baseURL string
+	client  *doer
+	slots   chan struct{} // one element for each running call
+	config  Config
 }
 
 func newEndpoint(name, baseURL string, key Key, limit int64, config Config) *endpoint {
-	settings := openai.DefaultConfig("") // doer adds the key to each request
-	settings.BaseURL = baseURL
-	settings.EmptyMessagesLimit = maxEmpty
-	settings.HTTPClient = &doer{key: key, limit: limit, client: &http.Client{
-		Transport: config.Transport, CheckRedirect: checkRedirect}}
-	return &endpoint{name: name, client: openai.NewClientWithConfig(settings),
+	client := &doer{key: key, limit: limit, client: &http.Client{Transport: config.Transport, CheckRedirect: checkRedirect}}
+	return &endpoint{name: name, baseURL: strings.TrimRight(baseURL, "/"), client: client,
 		slots: make(chan struct{}, config.Concurrency), config: config}
+}
+
+const (
+	chatPath    = "/chat/completions"
+	streamMedia = "text/event-stream"
+)
+
+// post sends a request as JSON, or a GET without one, and returns an answer of the status 200. The caller closes its body.
+func (e *endpoint) post(ctx context.Context, path string, request any, accept string) (*http.Response, error) {
+	method, body := http.MethodGet, []byte(nil)
+	if request != nil {
+		var err error
+		if body, err = json.Marshal(request); err != nil {
+			return nil, err
+		}
+		method = http.MethodPost
+	}
+	sent, err := http.NewRequestWithContext(ctx, method, e.baseURL+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, unreachable(err)
+	}
+	sent.Header.Set("Content-Type", wire.MediaTypeJSON)
+	sent.Header.Set("Accept", accept)
+	return e.client.Do(sent)
+}
+
+// fetch sends a request and decodes the answer.
+func (e *endpoint) fetch(ctx context.Context, path string, request, into any) error {
+	response, err := e.post(ctx, path, request, wire.MediaTypeJSON)
+	if err != nil {
+		return err
+	}
+	body, err := io.ReadAll(response.Body)
+	if err = errors.Join(err, response.Body.Close()); err != nil {
+		return err
+	}
+	return wire.Unmarshal(body, into)
 }
 
 func newTransport(concurrency int, roots *x509.CertPool) http.RoundTripper {
@@ -102,7 +133,7 @@ func retryable(err error) (wait time.Duration, again bool) {
 	return max(known.RetryAfter, retryPause), true
 }
 
-// doer is the HTTP client of the library. It adds the key, follows redirects within the same server only, limits the
+// doer is the HTTP client of an endpoint. It adds the key, follows redirects within the same server only, limits the
 // size of answers, and turns refusals into errors without secrets.
 type doer struct {
 	key    Key
@@ -110,7 +141,7 @@ type doer struct {
 	client *http.Client
 }
 
-// Do implements openai.HTTPDoer. The error is an *Error or the context's.
+// Do sends a request. The error is an *Error or the context's.
 func (d *doer) Do(request *http.Request) (*http.Response, error) {
 	key := ""
 	if d.key != nil {
@@ -127,7 +158,7 @@ func (d *doer) Do(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, unreachable(err)
 	}
-	streamed := request.Header.Get("Accept") == "text/event-stream"
+	streamed := request.Header.Get("Accept") == streamMedia
 	if streamed && response.StatusCode == http.StatusOK {
 		response.Body = http.MaxBytesReader(nil, response.Body, maxEvents)
 		return response, nil
@@ -143,9 +174,6 @@ func (d *doer) Do(request *http.Request) (*http.Response, error) {
 		return nil, tooLarge()
 	case err != nil:
 		return nil, &Error{Kind: ErrUnusable, Message: "it was cut off"}
-	}
-	if body, err = wire.LowerKeys(body); err != nil {
-		return nil, &Error{Kind: ErrUnusable, Message: "the response is not valid"}
 	}
 	response.Body = io.NopCloser(bytes.NewReader(body))
 	return response, nil
@@ -331,7 +359,7 @@ func (e *endpoint) explain(ctx context.Context, err error) error {
 		named.Provider = e.name
 		return &named
 	}
-	// Errors of the library may quote the answer: their text is dropped.
+	// Errors of decoding quote the answer: their text is dropped.
 	return e.failed(ErrUnusable, "the response is not valid")
 }
 

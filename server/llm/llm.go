@@ -223,10 +223,15 @@ func (p *Providers) List(ctx context.Context, provider string) (names []string, 
 	ctx, cancel := context.WithTimeout(ctx, at.config.Timeout)
 	defer cancel()
 	_, err = at.call(ctx, func(ctx context.Context) error {
-		list, err := at.client.ListModels(ctx)
+		var list struct {
+			Models []loose[struct {
+				ID loose[string] `json:"id"`
+			}] `json:"data"`
+		}
+		err := at.fetch(ctx, "/models", nil, &list)
 		names = nil
 		for _, model := range list.Models[:min(most, len(list.Models))] {
-			if name := text.CleanLine(model.ID); name != "" && len(name) <= longest {
+			if name := text.CleanLine(model.value.ID.value); name != "" && len(name) <= longest {
 				names = append(names, name)
 			}
 		}

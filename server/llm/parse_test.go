@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"quarry/internal/testkit/llmtest"
 )
 
 func TestRetryAfter(t *testing.T) {
@@ -73,9 +75,37 @@ func TestThinkingIsTakenOut(t *testing.T) {
 		"<thing>Yes":                         "<thing>Yes",
 		"Yes <think>Hm</think>":              "Yes <think>Hm</think>",
 		"<think>a</thin</think>b</think>":    "b</think>",
+		"[THINK]Hm[/THINK]\nYes":             "Yes", "<thinking>Hm</thinking>Yes": "Yes", "◁think▷Hm◁/think▷Yes": "Yes", "<think>a</think><think>b</think>Yes": "Yes",
+		"<|channel|>analysis<|message|>Hm<|end|><|start|>assistant<|channel|>final<|message|>Yes": "Yes", "<|channel|>final<|message|>Yes": "Yes",
+		"<|START_THINKING|>Hm<|END_THINKING|><|START_RESPONSE|>Yes": "Yes", "<|channel|>": "<|channel|>", "[THINKING] Yes": "[THINKING] Yes",
 	} {
-		if got := withoutThinking(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
+		if got, isBegun := withoutThinking(text); got != want || isBegun {
+			t.Errorf("%q: %q, %v, want %q", text, got, isBegun, want)
+		}
+	}
+	for text, want := range map[string]string{"Hm\n</think>\n\nYes": "Yes", "Hm[/THINK]Yes": "Yes", "Hm</think>": "", "</think>Yes": "Yes", "Hm</think><|START_RESPONSE|>Yes": "Yes"} {
+		if got, isBegun := withoutThinking(text); got != want || !isBegun {
+			t.Errorf("%q: %q, %v, want %q", text, got, isBegun, want)
+		}
+	}
+}
+
+// TestThinkingThatThePromptBegins: a whole reply shows that the prompt begins the thinking, and of the streamed reply that
+// follows only what comes after it is passed on, or all if it does not think.
+func TestThinkingThatThePromptBegins(t *testing.T) {
+	t.Parallel()
+	for streamed, want := range map[string]string{"They ask. It may be\n</think>\n\nThe heath.": "The heath.", "The heath.": "The heath.", "<think>Hm</think>The heath.": "The heath."} {
+		server, p := scripted(t, nil)
+		server.On(llmtest.Any(), llmtest.Text("They ask for a place.\n</think>\n\nwhere?"), llmtest.Text(streamed))
+		chat := chatOf(t, p)
+		reply, err := chat.Complete(t.Context(), question)
+		if err != nil || reply.Text != "where?" {
+			t.Errorf("%q, %v", reply.Text, err)
+		}
+		got := ""
+		reply, err = chat.Stream(t.Context(), question, func(s string) error { got += s; return nil })
+		if err != nil || reply.Text != want || got != want {
+			t.Errorf("%q: %q, %q, %v", streamed, reply.Text, got, err)
 		}
 	}
 }
@@ -84,8 +114,11 @@ func TestThinkingIsTakenOut(t *testing.T) {
 func FuzzThinking(f *testing.F) {
 	f.Add("<think>Hm</think>Yes", []byte{1, 5, 3})
 	f.Add(" <thin</think>", []byte{0, 1})
+	f.Add("Hm</think><|START_RESPONSE|>Yes", []byte{3, 8, 8, 8})
+	f.Add("<|channel|>analysis<|message|>a<|channel|>final<|message|>b", []byte{8, 8, 8, 8, 8})
 	f.Fuzz(func(t *testing.T, text string, cuts []byte) {
-		var pieces thinking
+		want, isBegun := withoutThinking(text)
+		pieces := thinking{isBegun: isBegun}
 		got, left := "", text
 		for _, cut := range cuts {
 			n := min(int(cut)%9, len(left))
@@ -93,7 +126,7 @@ func FuzzThinking(f *testing.F) {
 			left = left[n:]
 		}
 		got += pieces.pass(left) + pieces.rest()
-		if want := withoutThinking(text); got != want {
+		if got != want {
 			t.Errorf("%q cut as %v: %q, want %q", text, cuts, got, want)
 		}
 		if !strings.HasSuffix(text, got) {
