@@ -333,6 +333,7 @@ func neverSeen() map[string]string {
 		"route POST /library/migrate":   "needs a database server: TestMigrate",
 		"POST /library/migrate with to": "the same", "POST /library/migrate with dry_run": "the same",
 		"wire.LibraryStatus.vectors_refused": "the same", "wire.LibraryEvent.refused": "the same",
+		"wire.LeftOut.parts":           "needs a damaged part of a file: TestLeftOutParts of package ingest",
 		"wire.LibraryRoot.problem":     "no request makes a folder unreadable",
 		"wire.LibraryEvent.error_code": "what fails while files are read: TestFailuresOfTheLibrary", "wire.LibraryEvent.detail": "the same",
 		"wire.SearchEvent.error_code": "what fails before the first line has a status: TestStreamThatCannotBegin",

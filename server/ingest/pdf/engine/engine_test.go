@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"quarry/internal/testkit/filetest"
+	"quarry/internal/testkit/longtest"
 	"quarry/server/ingest/pdf"
 	"quarry/server/ingest/pdf/engine"
 )
@@ -76,7 +77,7 @@ func TestBadFilesCostOnlyThemselves(t *testing.T) {
 	}{
 		"nothing":   {[]byte("%PDF-1.7\n"), "not a valid PDF file"},
 		"encrypted": {filetest.PDFOf("/ID[(a)(b)]/Encrypt<</Filter/Standard/V 2/R 3/Length 128/P -4/O("+strings.Repeat("o", 32)+")/U("+strings.Repeat("u", 32)+")>>", `<</Type/Catalog/Pages 2 0 R>>`, `<</Type/Pages/Kids[]/Count 0>>`), "password"},
-		"bomb":      {filetest.PDFBomb(300 << 20), ""}, // the engine leaves out what does not fit, or gives up
+		"bomb":      {filetest.PDFBomb(longtest.Rounds(32<<20, 300<<20)), ""}, // the engine leaves out what does not fit, or gives up
 		"circle":    {circle, ""},
 	} {
 		d, err := r.Read(t.Context(), test.data)
@@ -90,11 +91,8 @@ func TestBadFilesCostOnlyThemselves(t *testing.T) {
 			t.Fatalf("after %s: %v", name, err)
 		}
 	}
-	failed, broken := 0, 80
-	if testing.Short() {
-		broken = 20
-	}
-	for data := range filetest.Broken(good, 5, broken) {
+	failed := 0
+	for data := range filetest.Broken(good, 5, longtest.Rounds(20, 200)) {
 		if _, err := r.Read(t.Context(), data); err != nil {
 			failed++
 		}
