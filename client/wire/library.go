@@ -39,6 +39,8 @@ type AddRequest struct {
 	Paths []string `json:"paths"`
 	As    string   `json:"as,omitempty"`
 	Set   string   `json:"set,omitempty"`
+	// Include are patterns of files that are read although they look like secrets.
+	Include []string `json:"include,omitempty"`
 	// Title names the document in Content, of at most MaxContent bytes, whose format is found by its content.
 	Title   string `json:"title,omitempty"`
 	Content []byte `json:"content,omitempty"`
@@ -176,6 +178,7 @@ type LeftOut struct {
 	HiddenFolders  int `json:"hidden_folders,omitempty"`
 	Links          int `json:"links,omitempty" jsonschema:"links to places in the same folder; other links are among the skipped files"`
 	Parts          int `json:"parts,omitempty" jsonschema:"parts of files that cannot be read, such as a damaged attachment; the rest of each file is stored"`
+	Secret         int `json:"secret,omitempty" jsonschema:"private keys, access tokens and password stores, by name or content, which skipped lines name"`
 }
 
 // Add adds the counts of another folder.
@@ -186,6 +189,7 @@ func (l *LeftOut) Add(other LeftOut) {
 	l.HiddenFolders += other.HiddenFolders
 	l.Links += other.Links
 	l.Parts += other.Parts
+	l.Secret += other.Secret
 }
 
 // Fraction returns how much of the work is done, from 0 to 1: by bytes, or by files where there is nothing to read or the
@@ -387,6 +391,18 @@ func KindNotRead(reason string) (extension string, ok bool) {
 		return "", false
 	}
 	return strings.CutSuffix(extension, after)
+}
+
+// The reasons for leaving out a secret. Of a file in another, its name comes first.
+const (
+	SecretName  = "secret: a file of keys or passwords"
+	SecretKey   = "secret: a private key"
+	SecretToken = "secret: an access token"
+)
+
+// IsSecret reports whether a reason for skipping a file is that it is a secret. LeftOut counts these.
+func IsSecret(reason string) bool {
+	return strings.HasSuffix(reason, SecretName) || strings.HasSuffix(reason, SecretKey) || strings.HasSuffix(reason, SecretToken)
 }
 
 // Bounds of uploads for questions.

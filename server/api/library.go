@@ -63,7 +63,7 @@ func (s *Server) libraryAdd(w http.ResponseWriter, r *http.Request, who director
 			f.refuse(f.raw["as"], "enum", err.Error(), "as")
 		}
 	}
-	options.Set = f.textOr("set", "", maxItemRunes)
+	options.Set, options.Include = f.textOr("set", "", maxItemRunes), f.texts("include")
 	if err := f.failure(); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -273,7 +274,7 @@ func (b *batcher) unchanged(t *task) error {
 
 // skip reports a file that is not stored.
 func (b *batcher) skip(path, reason string) {
-	if !b.quiet {
+	if !b.quiet && !wire.IsSecret(reason) {
 		b.done.Skipped++
 		if b.dry != nil {
 			b.dry.of(typeOfSkipped(path)).Skipped++
@@ -297,7 +298,7 @@ func (b *batcher) leaveOut(path string, parts badLines) {
 	if b.quiet {
 		return
 	}
-	b.done.LeftOut.Parts += parts.Count
+	b.done.LeftOut.Parts += parts.Count - parts.Secret
 	for _, reason := range parts.listed() {
 		b.report(wire.LibraryEvent{Type: wire.LibraryLeftOut, Path: path, Reason: reason})
 	}
@@ -367,6 +368,12 @@ func (p *part) size() int {
 	return bytes
 }
 
+// includes reports whether the task's file, or one in it, is read although it looks like a secret.
+func (t *task) includes(inner string) bool {
+	patterns := t.target.state.Include
+	return len(patterns) > 0 && (includes(patterns, cmp.Or(t.file.name, shownPath(t.file.path))) || inner != "" && includes(patterns, inner))
+}
+
 // comparable reports whether the same content would give the stored documents: it was read with the same options, and
 // they are not dated by a time that the file no longer has.
 func (t *task) comparable() bool {
@@ -391,7 +398,7 @@ func (t *task) state() fileState {
 	state.Documents, state.Foreign = len(t.lines), t.owned.Count
 	if t.file.format.several() {
 		reasons := slices.Concat(state.Lines.Reasons, t.owned.Reasons)
-		state.Lines = badLines{state.Lines.Count + t.owned.Count, reasons[:min(len(reasons), mostRemembered)]}
+		state.Lines = badLines{state.Lines.Count + t.owned.Count, reasons[:min(len(reasons), mostRemembered)], state.Lines.Secret}
 	}
 	if t.omitted {
 		state.Flag = flagLeft

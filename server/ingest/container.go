@@ -312,6 +312,7 @@ func (r *fileReader) readContainer(ctx context.Context, t *task, handle *os.File
 		return unreadable(err)
 	}
 	defer closeFolder()
+	files.task = t
 	files.seen, files.count = map[string]bool{}, func(bytes int64) { c.part.bytes += bytes }
 	err = t.file.format.container.read(r, c, files)
 	switch {
@@ -379,6 +380,15 @@ type collector struct {
 // ended.
 func (c *collector) add(doc index.Document, number int) error {
 	t := c.task.target
+	if !c.task.includes(doc.Origin) {
+		err := checkSecret(&doc)
+		if _, inner, _ := strings.Cut(doc.ID, "!"); err != nil && number == 0 {
+			err = &innerError{cmp.Or(doc.Origin, inner), err}
+		}
+		if err != nil {
+			return c.problem(number, err)
+		}
+	}
 	doc.Origin = originOf(c.task.file.path)
 	doc.Source = cmp.Or(t.state.As, doc.Source)
 	doc.Sets = t.sets()

@@ -20,7 +20,7 @@ func randomTree(l *library, random *rand.Rand) {
 	l.dated = l.dated.Add(time.Second)
 	for range 1 + random.IntN(8) {
 		folder := []string{"", "sub/", ".git/", ".cache/", "ignored/", "node_modules/", "sub/deep/"}[random.IntN(7)]
-		name := folder + []string{"a.md", "b.txt", "c.jsonl", "d.xyz", ".e.md", "f.skip", "g.html"}[random.IntN(7)]
+		name := folder + []string{"a.md", "b.txt", "c.jsonl", "d.xyz", ".e.md", "f.skip", "g.html", "id_rsa", ".env"}[random.IntN(9)]
 		switch text := fmt.Sprintf("text %d", random.IntN(3)); {
 		case random.IntN(4) == 0:
 			_ = os.Remove(l.path(name))
@@ -59,6 +59,8 @@ func leftOut(t *testing.T, folder, name string) (left wire.LeftOut) {
 			}
 		}
 		switch {
+		case !entry.IsDir() && (entry.Name() == "id_rsa" || entry.Name() == ".env"):
+			left.Secret++
 		case entry.Name()[0] == '.':
 			count(&left.HiddenFiles, &left.HiddenFolders)
 		case strings.HasSuffix(inner, ".skip") || inner == "ignored" || entry.Name() == "node_modules":

@@ -38,6 +38,7 @@ func (c *collector) exported(source, name, id, title string, above []string) ind
 	doc := index.Document{
 		ID: fileID(file.path) + "!" + escapePath(id), Source: source, Type: f.name, Title: oneLine(title, longestTitle),
 		Path: above[max(0, len(above)-mostPath):], UpdatedAt: file.info.ModTime().UTC(), Link: fileLink(file.path),
+		Origin: name, // until it is collected
 	}
 	if len(file.inner) > 0 {
 		doc.Link = fileLink(path.Join(file.path, name))

@@ -176,6 +176,9 @@ func TextOf(ctx context.Context, reader pdf.Program, name string, data []byte) (
 	if len(data) > largestFile {
 		return "", errTooLarge
 	}
+	if isSecretName(name) {
+		return "", errSecretName
+	}
 	f, _ := formatOf(path.Base(name))
 	if f.mailbox && mbox.Is(data) { // all of its messages
 		f = format{}
@@ -214,7 +217,13 @@ func (r *fileReader) textOf(ctx context.Context, f format, data []byte) (string,
 	if err == nil && strings.TrimSpace(text) == "" {
 		err = errEmpty
 	}
-	return text, err
+	if err == nil {
+		err = secretIn(text, f.page || f.name == "md", true)
+	}
+	if err != nil {
+		return "", err
+	}
+	return text, nil
 }
 
 // mismatch returns an error with the actual type if the content is not text.

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bmatcuk/doublestar/v4"
 	"go.mau.fi/util/exslices"
 
 	"quarry/client/wire"
@@ -46,6 +47,9 @@ type Options struct {
 	// Access are the access terms of the documents. Empty: as before, else PUBLIC. JSONL documents with their own
 	// permissions keep them.
 	Access []string
+	// Include are patterns of files that are read although they are hidden or look like secrets, by name or, with a slash,
+	// by path from the root. Empty: as before, else none.
+	Include []string
 	// DryRun reports what would change, and stores nothing.
 	DryRun bool
 	Local
@@ -105,6 +109,9 @@ func startAdd(ctx context.Context, idx index.Index, options Options, report Repo
 	if set := oneLine(options.Set, longestSet); set != options.Set {
 		return nil, nil, fmt.Errorf("%q is not a valid name for a document set", text.Clip(options.Set, longestSet))
 	}
+	if bad := slices.IndexFunc(options.Include, func(pattern string) bool { return !doublestar.ValidatePattern(pattern) }); bad >= 0 {
+		return nil, nil, fmt.Errorf("%q is not a valid pattern", text.Clip(options.Include[bad], longestValue))
+	}
 	end := func() {}
 	if options.DryRun {
 		dry, err := newDryIndex(ctx, idx)
@@ -147,12 +154,9 @@ func planAdd(path string, options Options, roots map[string]rootState) (*target,
 	state, known := roots[absolute]
 	outer := owner(roots, absolute)
 	if !known && outer != "" {
-		state = rootState{As: roots[outer].As, Set: roots[outer].Set, Access: roots[outer].Access}
+		state = rootState{As: roots[outer].As, Set: roots[outer].Set, Access: roots[outer].Access, Include: roots[outer].Include}
 	}
-	state.As, state.Set = cmp.Or(options.As, state.As), cmp.Or(options.Set, state.Set)
-	if len(options.Access) > 0 {
-		state.Access = options.Access
-	}
+	state.apply(options)
 	if !known && outer != "" && state.sameSettings(roots[outer]) {
 		start := below(outer, absolute)
 		if reachable(outer, start) {
@@ -173,6 +177,17 @@ func planAdd(path string, options Options, roots map[string]rootState) (*target,
 	}
 	roots[absolute] = state
 	return t, nil
+}
+
+// apply sets what options say of a root; the rest stays as it was.
+func (r *rootState) apply(options Options) {
+	r.As, r.Set = cmp.Or(options.As, r.As), cmp.Or(options.Set, r.Set)
+	if len(options.Access) > 0 {
+		r.Access = options.Access
+	}
+	if len(options.Include) > 0 {
+		r.Include = options.Include
+	}
 }
 
 // withoutCovered drops targets that another one also reads: the same root, a part of it, or a replaced root.

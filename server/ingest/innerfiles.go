@@ -17,6 +17,7 @@ import (
 // innerFiles are the files of a container.
 type innerFiles struct {
 	fs     fs.FS
+	task   *task
 	names  []string
 	packed map[string]int64 // bytes in an archive; nil for a folder
 	left   int64            // bytes that may still be unpacked
@@ -39,8 +40,11 @@ func (f *innerFiles) open(name string) (fs.File, int64, error) {
 	return file, info.Size(), nil
 }
 
-// read returns the content of a file.
+// read returns the content of a file that is no secret.
 func (f *innerFiles) read(name string) ([]byte, error) {
+	if isSecretName(name) && !f.task.includes(name) {
+		return nil, errSecretName
+	}
 	file, _, err := f.open(name)
 	if err != nil {
 		return nil, err

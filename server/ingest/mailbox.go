@@ -410,9 +410,10 @@ func (d *mailDocument) add(read *mailReader, folders []string) {
 		body: read.body.String(), blocks: read.blocks})
 }
 
-func (m *mailReading) emit(d *mailDocument) error {
-	if len(d.messages) == 0 {
-		return nil
+func (m *mailReading) emit(d *mailDocument) (err error) {
+	d.messages, err = withoutSecrets(m.c, d.title, d.messages, func(message threadMessage) string { return message.body })
+	if err != nil || len(d.messages) == 0 {
+		return err
 	}
 	file := m.c.task.file
 	if len(d.id) > longestMailID {

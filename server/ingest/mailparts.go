@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"quarry/client/wire"
 	"quarry/server/ingest/mailmime"
 	"quarry/server/ingest/markdown"
 	"quarry/server/ingest/mbox"
@@ -203,6 +204,9 @@ func (m *mailReader) attachment(p mailPart, data []byte, depth int) error {
 	}
 	f, reason := m.formatOf(p)
 	isMailbox := f.mailbox && mbox.Is(data)
+	if isSecretName(p.name) {
+		reason = wire.SecretName
+	}
 	switch media, _, _ := strings.Cut(p.kind, "/"); {
 	case (reason != "" || path.Ext(p.name) == "") && (media == "image" || media == "audio" || media == "video"):
 		return nil

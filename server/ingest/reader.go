@@ -181,6 +181,9 @@ func (r *fileReader) readWhole(ctx context.Context, t *task, handle io.Reader) p
 		return last
 	}
 	doc, encoding, err := r.document(ctx, t.file.format, data, t.target.defaults(t.file))
+	if err == nil && !t.includes("") {
+		err = checkSecret(&doc)
+	}
 	if ctx.Err() != nil {
 		return unreadable(ctx.Err())
 	}

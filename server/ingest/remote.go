@@ -117,10 +117,7 @@ func addRemote(root string, options Options, roots map[string]rootState) *target
 	if state.damaged {
 		state = rootState{}
 	}
-	state.As, state.Set = cmp.Or(options.As, state.As), cmp.Or(options.Set, state.Set)
-	if len(options.Access) > 0 {
-		state.Access = options.Access
-	}
+	state.apply(options)
 	roots[root] = state
 	return &target{path: root, state: state, force: true, fresh: !known}
 }
@@ -182,6 +179,9 @@ func (r *fileReader) readRemote(ctx context.Context, t *task) part {
 	defaults.ID, defaults.Link, defaults.Path, defaults.Type = t.file.remote.id, got.link, got.place, got.format.name
 	defaults.Title, defaults.UpdatedAt = cmp.Or(t.file.remote.title, defaults.Title), got.updated
 	doc, encoding, err := r.document(ctx, got.format, got.data, defaults)
+	if err == nil && !t.includes("") {
+		err = checkSecret(&doc)
+	}
 	if ctx.Err() != nil {
 		return unreadable(ctx.Err())
 	}

@@ -146,7 +146,7 @@ func (r *run) plan(ctx context.Context, t *target) (*plan, error) {
 		p.markRemoved(known)
 		return p, nil
 	}
-	w := &walker{root: t.path, own: r.local.Own, roots: r.roots, repository: r.repositoryOf(ctx)}
+	w := &walker{root: t.path, own: r.local.Own, roots: r.roots, include: t.state.Include, repository: r.repositoryOf(ctx)}
 	if err = w.walk(ctx, t.start); err == nil {
 		err = t.prepare(w)
 	}
@@ -309,7 +309,7 @@ func (p *plan) unopened() (u unopened) {
 		u.add(folder)
 	}
 	for _, t := range p.files {
-		if t.file.reason != "" {
+		if t.file.reason != "" && !wire.IsSecret(t.file.reason) {
 			u.add(t.file)
 		}
 	}
@@ -326,6 +326,7 @@ func (r *run) file(ctx context.Context, t *task) error {
 	case t.parts != nil:
 		return r.task(ctx, t)
 	}
+	b.done.LeftOut.Secret += t.known.secrets()
 	b.skipLines(path, t.known.Lines.listed())
 	b.leaveOut(path, t.known.LeftOut)
 	if t.known.Reason != "" {
@@ -417,11 +418,13 @@ func (r *run) documents(t *task, p part) error {
 // finish stores the state of a file after its last part.
 func (r *run) finish(ctx context.Context, t *task, last part) error {
 	b, path := r.batcher, t.file.path
+	read := last.fileState
 	if last.same {
-		last.LeftOut = t.known.LeftOut
+		last.LeftOut, read = t.known.LeftOut, t.known
 		b.skipLines(path, t.known.Lines.listed())
 	}
 	b.leaveOut(path, last.LeftOut)
+	b.done.LeftOut.Secret += read.secrets()
 	if last.Reason != "" {
 		b.skip(path, last.Reason)
 	}

@@ -21,6 +21,11 @@ func readSlackExport(r *fileReader, c *collector, files *innerFiles) error {
 		return err
 	}
 	return export.Conversations(files.names, func(conversation slack.Conversation) error {
+		var err error
+		conversation.Messages, err = withoutSecrets(c, conversation.Title, conversation.Messages, func(m slack.Message) string { return m.Text })
+		if err != nil || len(conversation.Messages) == 0 {
+			return err
+		}
 		doc, err := r.conversation(c.task.file, conversation)
 		if err != nil {
 			return c.problem(0, err)

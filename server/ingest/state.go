@@ -32,13 +32,14 @@ const (
 )
 
 // readerVersion is compared with the files' state: if it is raised, the next sync reads every file again.
-const readerVersion = "6"
+const readerVersion = "7"
 
 // rootState is a file or folder that was added, and how.
 type rootState struct {
 	As       string   `json:"as,omitempty"`
 	Set      string   `json:"set,omitempty"`
 	Access   []string `json:"access,omitempty"`
+	Include  []string `json:"include,omitempty"`   // patterns of secrets that are read
 	Source   string   `json:"source"`              // shown by status: As, or the host of the folder's repository
 	SyncedAt string   `json:"synced_at,omitempty"` // empty until the first complete read
 	// Kind and Begun are of an address: what it is, and when the run began that is not complete yet.
@@ -91,13 +92,13 @@ func encode(state any) string {
 
 // config identifies everything except the content that a file's documents depend on.
 func (r rootState) config(source string) string {
-	text := strings.Join(append([]string{readerVersion, r.As, source, r.Set}, r.Access...), "\x00")
+	text := strings.Join(slices.Concat([]string{readerVersion, r.As, source, r.Set}, r.Access, r.Include), "\x00")
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:6])
 }
 
 func (r rootState) sameSettings(other rootState) bool {
-	return r.As == other.As && r.Set == other.Set && slices.Equal(r.Access, other.Access)
+	return r.As == other.As && r.Set == other.Set && slices.Equal(r.Access, other.Access) && slices.Equal(r.Include, other.Include)
 }
 
 // Flags of files with an unusual state.
@@ -136,6 +137,7 @@ func (s fileState) several(file string) bool {
 type badLines struct {
 	Count   int      `json:"count"`
 	Reasons []string `json:"reasons"` // of the first ones, with line numbers
+	Secret  int      `json:"secret,omitempty"`
 }
 
 // mostRemembered bounds the stored reasons of a file.
@@ -146,6 +148,9 @@ func (l *badLines) add(number int, problem string) (reason string) {
 	reason = problem
 	if number > 0 {
 		reason = fmt.Sprintf("line %d: %s", number, problem)
+	}
+	if wire.IsSecret(problem) {
+		l.Secret++
 	}
 	if l.Count++; len(l.Reasons) < mostRemembered {
 		l.Reasons = append(l.Reasons, reason)
@@ -332,7 +337,8 @@ func Status(ctx context.Context, idx index.Index) (wire.LibraryStatus, error) {
 	}
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		state := files[path]
-		status.LeftOut.Parts += state.LeftOut.Count
+		status.LeftOut.Parts += state.LeftOut.Count - state.LeftOut.Secret
+		status.LeftOut.Secret += state.secrets()
 		if state.Encoding != "" {
 			if status.AssumedFiles++; status.AssumedFiles <= wire.MaxStatusFiles {
 				status.Assumed = append(status.Assumed, wire.AssumedFile{Path: shownPath(path), Encoding: state.Encoding})
@@ -362,8 +368,20 @@ func Status(ctx context.Context, idx index.Index) (wire.LibraryStatus, error) {
 	return status, nil
 }
 
-// skipped returns why content of the file is not stored; "" if all is.
-func (s fileState) skipped() string { return cmp.Or(append([]string{s.Reason}, s.Lines.Reasons...)...) }
+// secrets returns how many secrets of the file are left out.
+func (s fileState) secrets() int {
+	within := s.Lines.Secret + s.LeftOut.Secret
+	if within == 0 && wire.IsSecret(s.Reason) {
+		return 1
+	}
+	return within
+}
+
+// skipped returns why content of the file is not stored; "" if all is, but for secrets.
+func (s fileState) skipped() string {
+	reasons := slices.DeleteFunc(append([]string{s.Reason}, s.Lines.Reasons...), wire.IsSecret)
+	return cmp.Or(reasons...)
+}
 
 // rootCount is what the files of a root contain.
 type rootCount struct {

@@ -42,7 +42,9 @@ type walker struct {
 	// others are the other roots, which may be places in this one under other paths.
 	others []otherRoot
 	own    []string // see Local
-	files  []foundFile
+	// include are the patterns of secrets that are read.
+	include []string
+	files   []foundFile
 	// unread are folders that could not be listed.
 	unread  []foundFile
 	leftOut wire.LeftOut
@@ -102,7 +104,7 @@ func (w *walker) descend(at place, name string) (place, fs.FileInfo, error) {
 		if info, err = os.Lstat(w.absolute(sub)); err != nil {
 			return at, nil, err
 		}
-		if info.Mode()&fs.ModeSymlink != 0 || isSkippedName(part) || w.isOwn(sub) || ignored(at.chain, sub, info.IsDir()) {
+		if info.Mode()&fs.ModeSymlink != 0 || isSkippedName(part) && !w.includes(sub) || w.isOwn(sub) || ignored(at.chain, sub, info.IsDir()) {
 			return at, nil, errUnreachable
 		}
 		if info.IsDir() {
@@ -187,8 +189,9 @@ func (w *walker) folder(ctx context.Context, at place) error {
 		if w.isRoot(name, entry.IsDir()) || w.isOwn(name) {
 			continue
 		}
-		isSkipped := isSkippedName(entry.Name()) && !(entry.IsDir() && at.container.hides(w, name))
-		if isSkipped || ignored(at.chain, name, entry.IsDir()) {
+		isIgnored := ignored(at.chain, name, entry.IsDir())
+		isSkipped := isSkippedName(entry.Name()) && !(entry.IsDir() && at.container.hides(w, name)) && !w.includes(name)
+		if isIgnored || isSkipped && (entry.IsDir() || !isSecretName(name)) {
 			w.countLeftOut(entry)
 			continue
 		}
@@ -291,6 +294,7 @@ func (w *walker) linkReason(name string) string {
 
 func (w *walker) addFile(name string, info fs.FileInfo, at place) {
 	path := path.Join(w.root, name)
+	isSecret := isSecretName(withoutCompression(path))
 	file := foundFile{path: path, name: name, info: info, source: at.source, repository: at.repository}
 	if mode := info.Mode(); mode.IsRegular() {
 		if file.format, file.reason = formatOf(withoutCompression(path)); strings.HasSuffix(strings.ToLower(path), ".zip") {
@@ -303,10 +307,21 @@ func (w *walker) addFile(name string, info fs.FileInfo, at place) {
 	} else {
 		file.reason = specialReason(mode)
 	}
+	if isSecret && !w.includes(name) {
+		file.reason = wire.SecretName
+		w.leftOut.Secret++
+	} else if _, unsupported := wire.KindNotRead(file.reason); isSecret && unsupported {
+		file.format, file.reason = formatOf("") // as the text that it most likely is
+	}
 	if file.reason == "" && !file.format.several() && !file.format.mailbox && info.Size() > largestFile {
 		file.reason = errTooLarge.Error()
 	}
 	w.files = append(w.files, file)
+}
+
+// includes reports whether a file is read although it is hidden or looks like a secret.
+func (w *walker) includes(name string) bool {
+	return len(w.include) > 0 && includes(w.include, cmp.Or(name, path.Base(w.root)))
 }
 
 // mailboxSource returns the source of a file that is a mailbox, or "".

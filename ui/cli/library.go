@@ -154,6 +154,7 @@ func (a *app) addCommand() *cobra.Command {
 	flags := command.Flags()
 	flags.StringVar(&request.As, "as", "", "`SOURCE` of the documents, like slack (default: detected)")
 	flags.StringVar(&request.Set, "set", "", "add the documents to this document set (`NAME`)")
+	flags.StringArrayVar(&request.Include, "include", nil, "also read hidden files and secrets that match `GLOB` (repeatable)")
 	flags.StringVar(&request.Title, "title", "", "`TITLE` of the document from standard input (-)")
 	flags.BoolVar(&request.DryRun, "dry-run", false, "print what would change, and store nothing")
 	a.completeFlags(command, a.openLibrary(false))
@@ -243,8 +244,11 @@ func (a *app) addToLibrary(ctx context.Context, request wire.AddRequest) error {
 		return err
 	}
 	do := "See the supported files: quarry add --help"
-	if wire.IsURL(skipped.Path) {
+	switch {
+	case wire.IsURL(skipped.Path):
 		do = "Open the address in a browser to check it."
+	case wire.IsSecret(skipped.Reason):
+		do = "To read it nevertheless: quarry add PATH --include " + config.ShellQuote(filepath.Base(skipped.Path))
 	}
 	return &Failure{Code: ExitGeneral, What: fmt.Sprintf("cannot add %s: %s", skipped.Path, skipped.Reason), Do: do}
 }
