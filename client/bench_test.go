@@ -11,6 +11,14 @@ import (
 
 func benchAnswer(b *testing.B) []byte {
 	b.Helper()
+	body, err := json.Marshal(benchResponse())
+	if err != nil {
+		b.Fatal(err)
+	}
+	return body
+}
+
+func benchResponse() *wire.SearchResponse {
 	response := wire.SearchResponse{Stages: []wire.Stage{}}
 	for range 10 {
 		response.Results = append(response.Results, wire.SearchResult{
@@ -21,22 +29,27 @@ func benchAnswer(b *testing.B) []byte {
 		})
 	}
 	wire.FillEmpty(&response)
-	body, err := json.Marshal(response)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return body
+	return &response
 }
 
+// BenchmarkSearchInProcess is what an answer costs on its way from the handler to the caller, as JSON and as a value.
 func BenchmarkSearchInProcess(b *testing.B) {
-	body := benchAnswer(b)
-	c := clientFor(b, Options{BaseURL: InProcessURL, Local: true, Profile: "local",
-		Transport: InProcess(answering(http.StatusOK, wire.MediaTypeJSON, body))})
-	b.SetBytes(int64(len(body)))
-	for b.Loop() {
-		if _, err := c.Search(b.Context(), searchFor("x")); err != nil {
-			b.Fatal(err)
-		}
+	for name, handler := range map[string]http.HandlerFunc{
+		"json": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", wire.MediaTypeJSON)
+			_ = json.NewEncoder(w).Encode(benchResponse())
+		},
+		"value": func(w http.ResponseWriter, _ *http.Request) { answerValue(w, http.StatusOK, benchResponse()) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			c := clientFor(b, Options{BaseURL: InProcessURL, Local: true, Profile: "local", Transport: InProcess(handler)})
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := c.Search(b.Context(), searchFor("x")); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 

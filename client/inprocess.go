@@ -2,10 +2,13 @@ package client
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"sync"
 
 	"quarry/internal/guard"
@@ -14,6 +17,13 @@ import (
 // InProcess returns a transport that calls a handler in a goroutine for each request and streams its response. Canceling
 // the request's context, or closing the body, cancels the handler's context; a panic of the handler is returned as an
 // error. The caller must limit the size of bodies.
+//
+// A handler may answer with a value in place of its JSON: its ResponseWriter has the method
+//
+//	WriteValue(status int, value any) bool
+//
+// which reports whether the value was taken. The value belongs to the caller from then on, who changes it: nothing else
+// may refer to any part of it, and it must be what its own JSON decodes to.
 func InProcess(h http.Handler) http.RoundTripper { return inProcess{h} }
 
 type inProcess struct{ handler http.Handler }
@@ -55,6 +65,9 @@ func (t inProcess) RoundTrip(request *http.Request) (*http.Response, error) {
 	if w.failure != nil {
 		return nil, w.failure
 	}
+	if w.value != nil {
+		return w.response(request, &valueBody{value: w.value, cancel: cancel}), nil
+	}
 	return w.response(request, &pipeBody{PipeReader: reader, cancel: cancel}), nil
 }
 
@@ -89,6 +102,7 @@ type pipeResponse struct {
 	body    *bufio.Writer
 	status  int         // 0 until the headers are written
 	sent    http.Header // snapshot of header when status was written
+	value   any         // the whole answer; nil: it is written to body
 	failure error       // before the headers
 	ready   chan struct{}
 }
@@ -120,6 +134,18 @@ func (w *pipeResponse) writeHeader(status int, start []byte) {
 
 func (w *pipeResponse) bodyless() bool {
 	return w.method == http.MethodHead || w.status == http.StatusNoContent || w.status == http.StatusNotModified
+}
+
+// WriteValue answers with a value, unless an answer has begun already.
+func (w *pipeResponse) WriteValue(status int, value any) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.status != 0 || value == nil || w.method == http.MethodHead {
+		return false
+	}
+	w.value = value
+	w.writeHeader(status, nil)
+	return true
 }
 
 // Write writes a part of the body.
@@ -184,4 +210,48 @@ type pipeBody struct {
 func (b *pipeBody) Close() error {
 	b.cancel()
 	return b.PipeReader.Close()
+}
+
+// valueBody is an answer that crossed as a value. It is encoded only for who reads it as JSON.
+type valueBody struct {
+	value  any
+	text   io.Reader // nil until the first Read
+	cancel context.CancelFunc
+}
+
+// Read reads the value's JSON.
+func (b *valueBody) Read(p []byte) (int, error) {
+	if b.text == nil {
+		var text bytes.Buffer
+		encoder := json.NewEncoder(&text)
+		encoder.SetEscapeHTML(false)
+		if err := encoder.Encode(b.value); err != nil {
+			return 0, err
+		}
+		b.text = &text
+	}
+	return b.text.Read(p)
+}
+
+// Close cancels the handler's context.
+func (b *valueBody) Close() error {
+	b.cancel()
+	return nil
+}
+
+// take sets what into points to to the answer if that crossed as a value of its type, and otherwise reports false.
+func (a *answer) take(into any) bool {
+	body, ok := a.Body.(*valueBody)
+	if !ok {
+		return false
+	}
+	value, target := reflect.ValueOf(body.value), reflect.ValueOf(into)
+	if value.Type() == target.Type() && !value.IsNil() {
+		value = value.Elem()
+	}
+	if value.Type() != target.Elem().Type() || value.Kind() == reflect.Slice && value.IsNil() { // which is null
+		return false
+	}
+	target.Elem().Set(value)
+	return true
 }

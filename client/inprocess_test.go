@@ -230,3 +230,75 @@ func TestInProcessHeadersAreSnapshots(t *testing.T) {
 		t.Errorf("%s %v %q, %v", response.Status, response.Header, body, err)
 	}
 }
+
+// answerValue answers with a value, which the writer must take.
+func answerValue(w http.ResponseWriter, status int, value any) {
+	w.Header().Set("Content-Type", wire.MediaTypeJSON)
+	if !w.(interface{ WriteValue(int, any) bool }).WriteValue(status, value) {
+		panic("the value was not taken")
+	}
+}
+
+// TestInProcessValues: an answer that crosses as a value is what its JSON would have been.
+func TestInProcessValues(t *testing.T) {
+	t.Parallel()
+	const hostile = "a\x1b[31m\u202eb"
+	answering := func(status int, value any) *Client {
+		c, _ := inProcessClient(t, func(w http.ResponseWriter, _ *http.Request) { answerValue(w, status, value) })
+		return c
+	}
+	link := "javascript:alert(1)"
+	response := func() *wire.SearchResponse {
+		return &wire.SearchResponse{Results: []wire.SearchResult{{Title: hostile, Content: hostile, Link: &link}}, Stages: []wire.Stage{}}
+	}
+	sent := response()
+	got, err := answering(http.StatusOK, sent).Search(t.Context(), searchFor("x"))
+	if err != nil || len(got.Results) != 1 || got.Results[0].Title != "ab" || got.Results[0].Link != nil || got.Results[0].Origin != "local" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if &got.Results[0] != &sent.Results[0] {
+		t.Error("the answer was copied: it did not cross as a value")
+	}
+	raw, _, err := answering(http.StatusOK, response()).SearchRaw(t.Context(), searchFor("x"))
+	if err != nil || !strings.Contains(string(raw), `"title":"ab"`) {
+		t.Errorf("%s, %v", raw, err)
+	}
+	if _, err = answering(http.StatusOK, &wire.SearchResponse{}).Search(t.Context(), searchFor("x")); !errors.Is(err, errNoResults) {
+		t.Errorf("without results: %v", err)
+	}
+	me, err := answering(http.StatusOK, wire.Me{Email: hostile}).Me(t.Context())
+	if err != nil || me.Email != "ab" {
+		t.Errorf("no pointer: %+v, %v", me, err)
+	}
+	other := struct {
+		Email string `json:"email"`
+	}{"jo@acme.com" + hostile}
+	if me, err = answering(http.StatusOK, other).Me(t.Context()); err != nil || me.Email != "jo@acme.comab" {
+		t.Errorf("another type: %+v, %v", me, err)
+	}
+	_, err = answering(http.StatusOK, []wire.DocumentSet(nil)).DocumentSets(t.Context())
+	if e := asError(t, err); e.Kind != Server || !strings.Contains(e.Reason, "null") {
+		t.Errorf("no list: %v", e)
+	}
+	_, err = answering(http.StatusNotFound, wire.DetailError{Detail: "No" + hostile}).Me(t.Context())
+	if e := asError(t, err); e.Kind != NotAvailable || e.Reason != "Noab" {
+		t.Errorf("an error: %v", e)
+	}
+}
+
+func TestInProcessValueComesFirst(t *testing.T) {
+	t.Parallel()
+	c, _ := inProcessClient(t, func(w http.ResponseWriter, r *http.Request) {
+		taker := w.(interface{ WriteValue(int, any) bool })
+		if taker.WriteValue(http.StatusOK, nil) {
+			t.Error("nothing was taken as a value")
+		}
+		fmt.Fprint(w, `{"email":"jo@acme.com"}`)
+		if taker.WriteValue(http.StatusOK, wire.Me{Email: "kim@acme.com"}) {
+			t.Error("a value was taken after an answer had begun")
+		}
+	})
+	if me, err := c.Me(t.Context()); err != nil || me.Email != "jo@acme.com" {
+		t.Errorf("%+v, %v", me, err)
+	}
+}

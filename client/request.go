@@ -181,6 +181,10 @@ func (c *Client) fetch(ctx context.Context, r call, into any) error {
 		return err
 	}
 	defer a.Close()
+	if a.take(into) {
+		sanitizeValue(into, c.options.Local)
+		return nil
+	}
 	body, err := a.read()
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ func now() time.Time { return time.Now() }
 // NumResults and TimeUntil, and Notes lists ignored filters.
 func (c *Client) Search(ctx context.Context, request wire.SearchRequest) (*wire.SearchResponse, error) {
 	request.Stream = false
-	_, response, err := c.search(ctx, request, nil)
+	_, response, err := c.search(ctx, request, nil, false)
 	return response, err
 }
 
@@ -34,7 +34,7 @@ func (c *Client) Search(ctx context.Context, request wire.SearchRequest) (*wire.
 func (c *Client) SearchRaw(ctx context.Context, request wire.SearchRequest) (json.RawMessage, *wire.SearchResponse,
 	error) {
 	request.Stream = false
-	body, response, err := c.search(ctx, request, nil)
+	body, response, err := c.search(ctx, request, nil, true)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -52,12 +52,12 @@ func (c *Client) SearchRaw(ctx context.Context, request wire.SearchRequest) (jso
 func (c *Client) SearchStream(ctx context.Context, request wire.SearchRequest,
 	report func(wire.SearchEvent)) (*wire.SearchResponse, error) {
 	request.Stream = true
-	_, response, err := c.search(ctx, request, report)
+	_, response, err := c.search(ctx, request, report, false)
 	return response, err
 }
 
-// search returns the response and, unless it was streamed, its body.
-func (c *Client) search(ctx context.Context, request wire.SearchRequest, report func(wire.SearchEvent)) (
+// search returns the response and, if it is needed and was not streamed, its body.
+func (c *Client) search(ctx context.Context, request wire.SearchRequest, report func(wire.SearchEvent), needsBody bool) (
 	body []byte, response *wire.SearchResponse, err error) {
 	if report == nil {
 		report = func(wire.SearchEvent) {}
@@ -83,11 +83,16 @@ func (c *Client) search(ctx context.Context, request wire.SearchRequest, report 
 		response, err = c.readSearch(a, o, report)
 		return nil, response, err
 	}
-	if body, err = a.read(); err != nil {
-		return nil, nil, err
-	}
 	var envelope searchEnvelope
-	if err = unmarshal(body, &envelope); err == nil {
+	if needsBody || !a.take(&envelope.SearchResponse) {
+		if body, err = a.read(); err != nil {
+			return nil, nil, err
+		}
+		err = unmarshal(body, &envelope)
+	} else {
+		envelope.Results, envelope.Stages = present(envelope.SearchResponse.Results), present(envelope.SearchResponse.Stages)
+	}
+	if err == nil {
 		response, err = c.complete(&envelope, o)
 	}
 	if err != nil {
@@ -102,6 +107,14 @@ type searchEnvelope struct {
 	wire.SearchResponse
 	Results *[]wire.SearchResult `json:"results"`
 	Stages  *[]wire.Stage        `json:"stages"`
+}
+
+// present returns where a list is, or nil for one that JSON would lack.
+func present[T any](list []T) *[]T {
+	if list == nil {
+		return nil
+	}
+	return &list
 }
 
 var errNoResults = errors.New("it has no results")

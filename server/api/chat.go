@@ -107,8 +107,11 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request, who directory.Prin
 		if r.Context().Err() == context.Canceled {
 			return r.Context().Err()
 		}
-		writeJSON(w, http.StatusOK, t.whole())
-		return nil
+		text, err := asJSON(t.whole())
+		if err == nil {
+			writeJSON(w, http.StatusOK, text)
+		}
+		return err
 	}
 	switch {
 	case failure == nil:

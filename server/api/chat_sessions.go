@@ -163,7 +163,7 @@ func (s *Server) chatSession(c *call) (any, error) {
 			detail.Packets = append(detail.Packets, replay(m))
 		}
 	}
-	return detail, nil
+	return asJSON(detail)
 }
 
 // session opens a session of the caller if the request is valid.

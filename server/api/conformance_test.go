@@ -206,7 +206,8 @@ func newConversant(t *testing.T, is setting, prefix string, seen *coverage) *con
 	} else {
 		w.breakLibrary(is.Fault)
 	}
-	server := httptest.NewServer(handler)
+	probe := &valueProbe{t: t, seen: map[uintptr]any{}}
+	server := httptest.NewServer(probe.wrap(handler))
 	t.Cleanup(server.Close)
 	c := &conversant{world: w, url: server.URL, prefix: prefix, matcher: seen.matcher, seen: seen,
 		client: &http.Client{Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error {

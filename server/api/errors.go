@@ -216,13 +216,39 @@ func writeFailure(w http.ResponseWriter, f failure) {
 	writeJSON(w, f.status, f.body)
 }
 
-// writeJSON answers with a value. Write errors are ignored: the caller has disconnected.
+// writeJSON answers with a value, in process with the value itself. Write errors are ignored: the caller has disconnected.
 func writeJSON(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Content-Type", wire.MediaTypeJSON)
+	if writeValue(w, status, value) {
+		return
+	}
 	w.WriteHeader(status)
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
 	_ = encoder.Encode(value)
+}
+
+// asJSON encodes a part of a conversation, so that it crosses as JSON in process, too: it shares documents with what is
+// kept of the conversation, and JSON makes other types of what has any type in it.
+func asJSON(value any) (json.RawMessage, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(value)
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), err
+}
+
+// writeValue hands a value to a writer that takes values, and reports whether it did; see client.InProcess.
+func writeValue(w http.ResponseWriter, status int, value any) bool {
+	switch writer := w.(type) {
+	case interface {
+		WriteValue(status int, value any) bool
+	}:
+		return writer.WriteValue(status, value)
+	case interface{ Unwrap() http.ResponseWriter }:
+		return writeValue(writer.Unwrap(), status, value)
+	}
+	return false
 }
 
 // recovered turns a panic of one request into an error of that request.
@@ -270,6 +296,15 @@ func (r *recorder) begin(status int) {
 	if r.patience > 0 {
 		_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(time.Now().Add(r.patience))
 	}
+}
+
+// WriteValue records the status of an answer that is a value.
+func (r *recorder) WriteValue(status int, value any) bool {
+	taken := writeValue(r.ResponseWriter, status, value)
+	if taken {
+		r.begin(status)
+	}
+	return taken
 }
 
 // Write counts the bytes.

@@ -207,7 +207,7 @@ func (s *Server) startAudit(r *http.Request, who directory.Principal) *audit {
 
 // answered records the answer.
 func (a *audit) answered(response *wire.SearchResponse) {
-	a.results, a.stages = len(response.Results), response.Stages
+	a.results, a.stages = len(response.Results), slices.Clone(response.Stages) // the answer belongs to the caller
 }
 
 // complete reports whether the whole answer was sent before the caller disconnected.
