@@ -28,6 +28,7 @@ type batcher struct {
 	owns   func(origin string) bool // of every batch
 	quiet  bool                     // skipped files were reported before
 	dry    *dryIndex                // nil: batches are stored
+	most   int                      // documents of a batch
 
 	batch   index.Batch
 	upserts map[string]int     // ids in batch.Upsert
@@ -46,7 +47,7 @@ func newBatcher(ctx context.Context, idx index.Index, roots map[string]rootState
 	if report == nil {
 		report = func(wire.LibraryEvent) {}
 	}
-	b := &batcher{ctx: ctx, idx: idx, roots: roots, report: func(event wire.LibraryEvent) {
+	b := &batcher{ctx: ctx, idx: idx, roots: roots, most: batchDocuments, report: func(event wire.LibraryEvent) {
 		event.Path = shownPath(event.Path)
 		report(event)
 	}}
@@ -132,8 +133,8 @@ func (b *batcher) state(t *task) {
 }
 
 func (b *batcher) flushIfFull() error {
-	if len(b.batch.Upsert)+len(b.batch.Delete) >= batchDocuments || b.bytes >= batchBytes ||
-		len(b.batch.Cursors)+len(b.states) >= 4*batchDocuments || !b.started.IsZero() && time.Since(b.started) >= batchTime {
+	if len(b.batch.Upsert)+len(b.batch.Delete) >= b.most || b.bytes >= batchBytes ||
+		len(b.batch.Cursors)+len(b.states) >= 4*b.most || !b.started.IsZero() && time.Since(b.started) >= batchTime {
 		return b.flush()
 	}
 	return nil

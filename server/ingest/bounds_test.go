@@ -3,10 +3,12 @@ package ingest
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
 
+	"quarry/internal/testkit/longtest"
 	"quarry/server/index"
 )
 
@@ -41,10 +43,7 @@ func TestReadersWaitWhileTheBacklogIsFull(t *testing.T) {
 
 // Large documents of tiny pieces have few blocks and lines, which still cover them.
 func TestTinyPiecesOfLargeDocumentsAreJoined(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine, long texts")
-	}
-	const size, most = 4 << 20, 16 * mostHeadings
+	size, most := longtest.Rounds(1<<20, 4<<20), 16*mostHeadings
 	markdown := newMarkdownReader()
 	plain := func(source string) []block { return paragraphs(source, 0, kindProse) }
 	for _, test := range []struct {
@@ -53,7 +52,7 @@ func TestTinyPiecesOfLargeDocumentsAreJoined(t *testing.T) {
 	}{
 		{"a\n\n", markdown.parse}, {"# h\n", markdown.parse}, {"- a\n", markdown.parse}, {"> a\n\nb\n\n", markdown.parse}, {"a\n\n", plain},
 	} {
-		source := strings.Repeat(test.unit, size/len(test.unit))
+		source := strings.Repeat(test.unit, size/len(test.unit)+1)
 		blocks := test.parse(source)
 		if n := countBlocks(blocks); n > most {
 			t.Errorf("%q: %d blocks, want at most %d", test.unit, n, most)
@@ -85,9 +84,6 @@ func countBlocks(blocks []block) int {
 }
 
 func TestDistinctWords(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine, long texts")
-	}
 	of := func(words, repeated int) (text string) {
 		var out strings.Builder
 		for i := range words {
@@ -95,15 +91,25 @@ func TestDistinctWords(t *testing.T) {
 		}
 		return out.String()
 	}
-	for _, test := range []struct{ words, repeated int }{{1_000_000, 3}, {900_000, 900_000}, {2_000_000, 2_000_000}} {
+	for _, test := range []struct{ words, repeated int }{{100_000, 3}, {90_000, 90_000}, {900_000, 900_000}, {2_000_000, 2_000_000}} {
+		if test.words > 500_000 && !longtest.Enabled() {
+			continue
+		}
 		doc := index.Document{Chunks: []index.Chunk{{Text: of(test.words, test.repeated)}}}
 		if got := distinctWords(&doc); got < test.repeated*98/100-1 || got > test.repeated*102/100+1 {
 			t.Errorf("%d words of %d: %d", test.words, test.repeated, got)
 		}
 	}
-	l := newLibrary(t, map[string]string{"d/dump.txt": of(1_200_000, 1_200_000), "d/prose.txt": of(1_200_000, 9_000)})
-	l.add(Options{}, "d")
-	if reason := l.events.skipped()[l.path("d/dump.txt")]; !strings.Contains(reason, "different words") || len(l.idx.documents) != 1 {
-		t.Errorf("%q, %d documents", reason, len(l.idx.documents))
+	for words, dump := range map[string]bool{of(1_200, 1_200): true, of(1_200, 900): false} {
+		l := newLibrary(t, map[string]string{"d/x.txt": words})
+		info, err := os.Stat(l.path("d/x.txt"))
+		must(t, err)
+		reader := newFileReader(Local{}.PDF)
+		reader.largeText, reader.mostWords = int64(len(words)), 1_000
+		f, _ := formatOf("x.txt")
+		read := reader.readWhole(t.Context(), newTask(foundFile{path: l.path("d/x.txt"), info: info, format: f}, &target{path: l.path("d")}, fileState{}), strings.NewReader(words))
+		if dump != strings.Contains(read.Reason, "more than 1,000 different words") || dump == (len(read.documents) == 1) {
+			t.Errorf("dump %v: %q, %d documents", dump, read.Reason, len(read.documents))
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"quarry/internal/testkit/longtest"
 	"quarry/internal/text"
 	"quarry/server/index"
 )
@@ -224,11 +225,8 @@ func randomMarkdown(r *rand.Rand) string {
 }
 
 func TestRandomMarkdownKeepsItsWords(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine, many texts")
-	}
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 3_000 {
+	for range longtest.Rounds(1_000, 10_000) {
 		text := randomMarkdown(r)
 		if strings.TrimSpace(text) == "" {
 			continue
@@ -261,13 +259,14 @@ func checkCover(t testing.TB, blocks []block, start, end int) {
 	}
 }
 
+// patience is how long reading a hostile text may take: far longer than linear work does on the busiest machine, and far
+// less than quadratic work on any.
+func patience(size int) time.Duration { return time.Duration(size) * time.Minute / (1 << 20) }
+
 // TestHostileTextTakesLinearTime holds texts that make parsers quadratic or exhaust their stack to a time that only
 // linear work meets, on the busiest machine.
 func TestHostileTextTakesLinearTime(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine, long texts")
-	}
-	const size = 1 << 20
+	size := longtest.Rounds(1<<18, 1<<20)
 	fill := func(unit string) string { return strings.Repeat(unit, size/len(unit)) }
 	texts := map[string]string{
 		"one line": fill("word "), "no spaces": fill("x"), "cjk": fill("漢"), "quotes": fill(">"), "quotes spaced": fill("> "),
@@ -287,7 +286,7 @@ func TestHostileTextTakesLinearTime(t *testing.T) {
 			began := time.Now()
 			body = cleanText(body)
 			chunks, _ := chunkBlocks(body, newMarkdownReader().parse(body), "", "")
-			if took := time.Since(began); took > time.Minute {
+			if took := time.Since(began); took > patience(size) {
 				t.Errorf("took %v for %d KB", took, len(body)>>10)
 			}
 			for i := range chunks {

@@ -62,7 +62,7 @@ func TestCrashesRepeatAndDoubleNothing(t *testing.T) {
 // breakOff adds a file of many documents, breaks off at a write, and checks what can be done then. It returns false if
 // there are no more writes.
 func breakOff(t *testing.T, file string, stop int, write func(l *library, documents int)) bool {
-	const documents = 2_500
+	const documents, batch = 700, 250
 	crash := errors.New("power cut")
 	l := newLibrary(t, map[string]string{"d/a.md": "a"})
 	write(l, documents)
@@ -74,7 +74,7 @@ func breakOff(t *testing.T, file string, stop int, write func(l *library, docume
 		stored += len(batch.Upsert)
 		return nil
 	}
-	_, err := Add(context.Background(), l.idx, []string{l.path("d")}, Options{}, l.record())
+	_, err := Add(context.Background(), l.idx, []string{l.path("d")}, Options{Local: Local{batch: batch}}, l.record())
 	if err == nil {
 		return false
 	}
@@ -117,23 +117,24 @@ func breakOff(t *testing.T, file string, stop int, write func(l *library, docume
 }
 
 func TestCancellationLeavesWhatWasAcknowledged(t *testing.T) {
+	const count = 300
 	files := map[string]string{}
-	for i := range 3_000 {
+	for i := range count {
 		files[fmt.Sprintf("d/f%04d.md", i)] = strings.Repeat("text ", 10)
 	}
 	l := newLibrary(t, files)
 	ctx, cancel := context.WithCancel(context.Background())
 	acknowledged := 0
-	_, err := Add(ctx, l.idx, []string{l.path("d")}, Options{}, func(e wire.LibraryEvent) {
+	_, err := Add(ctx, l.idx, []string{l.path("d")}, Options{Local: Local{batch: 100}}, func(e wire.LibraryEvent) {
 		if acknowledged = e.Done; e.Type == wire.LibraryProgress {
 			cancel()
 		}
 	})
-	if !errors.Is(err, context.Canceled) || acknowledged == 0 || len(l.idx.documents) < acknowledged || acknowledged == 3_000 {
+	if !errors.Is(err, context.Canceled) || acknowledged == 0 || len(l.idx.documents) < acknowledged || acknowledged == count {
 		t.Fatalf("%v: %d acknowledged, %d stored", err, acknowledged, len(l.idx.documents))
 	}
 	stored := len(l.idx.documents)
-	l.counts(l.add(Options{}, "d"), 3_000-stored, 0, 0, stored)
+	l.counts(l.add(Options{}, "d"), count-stored, 0, 0, stored)
 }
 
 func TestProgressCountsFiles(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/testkit/longtest"
 	"quarry/server/index"
 	"quarry/server/ingest/pdf"
 )
@@ -171,10 +172,7 @@ y()</code></pre><noscript>no</noscript><img src="data:image/png;base64,AAAA"></b
 }
 
 func TestHostileHTML(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine, long texts")
-	}
-	const size = 1 << 20
+	size := longtest.Rounds(1<<18, 1<<20)
 	fill := func(unit string) string { return strings.Repeat(unit, size/len(unit)) }
 	for name, text := range map[string]string{
 		"deep": fill("<div>") + "needle", "deep inline": fill("<b>") + "needle", "lists": fill("<ul><li>") + "needle", "quotes": fill("<blockquote>") + "needle",
@@ -190,7 +188,7 @@ func TestHostileHTML(t *testing.T) {
 			must(t, err)
 			checkDocument(t, &doc)
 			found := slices.ContainsFunc(doc.Chunks, func(c index.Chunk) bool { return strings.Contains(c.Text, "needle") })
-			if took := time.Since(began); !found || took > time.Minute {
+			if took := time.Since(began); !found || took > patience(size) {
 				t.Errorf("found %v, took %v", found, took)
 			}
 			t.Logf("%d chunks, %v", len(doc.Chunks), time.Since(began))

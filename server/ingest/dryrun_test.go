@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/testkit/longtest"
 	"quarry/server/index"
 )
 
@@ -76,9 +77,9 @@ func leftOut(t *testing.T, folder, name string) (left wire.LeftOut) {
 
 // TestDryRunsCountWhatHappens compares dry runs with the runs after them, on folders that change at random.
 func TestDryRunsCountWhatHappens(t *testing.T) {
-	const worlds, steps = 60, 6
-	for seed := range uint64(worlds) {
-		l, random := newLibrary(t, nil), rand.New(rand.NewPCG(seed, 5))
+	const steps = 6
+	for seed := range longtest.Rounds(20, 200) {
+		l, random := newLibrary(t, nil), rand.New(rand.NewPCG(uint64(seed), 5))
 		must(t, os.Mkdir(l.path("notes"), 0o755))
 		must(t, os.WriteFile(l.path("outside"), nil, 0o644))
 		inner := *l

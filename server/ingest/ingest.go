@@ -35,6 +35,8 @@ type Local struct {
 	Web web.Options
 	// FilesOnly leaves out what is on the web when everything is synchronised.
 	FilesOnly bool
+
+	batch int // replaces batchDocuments in tests; 0: does not
 }
 
 // Options control how added files are stored.

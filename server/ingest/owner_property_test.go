@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/testkit/longtest"
 	"quarry/server/fault"
 	"quarry/server/index"
 )
@@ -37,13 +38,9 @@ var worldFolders = []string{"a", "a/in", "b"}
 // which name the same few ids.
 func TestOwnersProperty(t *testing.T) {
 	const steps = 25
-	worlds := uint64(120)
-	if testing.Short() {
-		worlds = 30
-	}
-	for seed := range worlds {
+	for seed := range longtest.Rounds(30, 400) {
 		w := &ownerWorld{
-			library: newLibrary(t, nil), rand: rand.New(rand.NewPCG(seed, 11)), files: map[string]map[string]string{},
+			library: newLibrary(t, nil), rand: rand.New(rand.NewPCG(uint64(seed), 11)), files: map[string]map[string]string{},
 			roots: map[string]bool{}, out: map[string]bool{}, gone: map[string]bool{},
 		}
 		for _, folder := range worldFolders {

@@ -29,6 +29,7 @@ import (
 	utf "golang.org/x/text/encoding/unicode"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/server/index"
 	"quarry/server/ingest/pdf"
 )
@@ -37,8 +38,6 @@ const (
 	partDocuments = 256     // documents of one part
 	partBytes     = 1 << 20 // text of one part
 	mostBadLines  = 100     // reported one by one, of a file
-	largeText     = 4 << 20 // bytes of a file that is read alone, and whose words are counted
-	mostWords     = 1_000_000
 	// racyAge is the age below which a file's times do not prove that it was not written again.
 	racyAge = 50 * time.Millisecond
 )
@@ -56,10 +55,14 @@ type fileReader struct {
 	leftOut  badLines    // parts of the documents of the task at hand; leaveOut adds to it
 	member   string      // the file or message of a container that is read; empty: the task's file
 	large    *sync.Mutex // locked while a large text is read, which takes several times its size
+
+	largeText int64 // bytes of a file that is read alone, and whose words are counted
+	mostWords int   // different words of such a file
 }
 
 func newFileReader(program pdf.Program) *fileReader {
-	return &fileReader{markdown: newMarkdownReader(), pages: newHTMLReader(), formatOf: formatOf, pdf: pdf.NewReader(program), large: new(sync.Mutex)}
+	return &fileReader{markdown: newMarkdownReader(), pages: newHTMLReader(), formatOf: formatOf, pdf: pdf.NewReader(program), large: new(sync.Mutex),
+		largeText: 4 << 20, mostWords: 1_000_000}
 }
 
 func (r *fileReader) close() { r.pdf.Close() }
@@ -155,7 +158,7 @@ func (r *fileReader) readWhole(ctx context.Context, t *task, handle io.Reader) p
 		last.Reason = errTooLarge.Error()
 		return last
 	}
-	if t.file.format.text != nil && t.file.info.Size() >= largeText {
+	if t.file.format.text != nil && t.file.info.Size() >= r.largeText {
 		r.large.Lock()
 		defer r.large.Unlock()
 	}
@@ -187,8 +190,8 @@ func (r *fileReader) readWhole(ctx context.Context, t *task, handle io.Reader) p
 	if ctx.Err() != nil {
 		return unreadable(ctx.Err())
 	}
-	if err == nil && len(data) >= largeText && distinctWords(&doc) > mostWords {
-		err = fmt.Errorf("it has more than %d million different words, as dumps of data have", mostWords/1_000_000)
+	if err == nil && int64(len(data)) >= r.largeText && distinctWords(&doc) > r.mostWords {
+		err = fmt.Errorf("it has more than %s different words, as dumps of data have", text.Number(r.mostWords))
 	}
 	if err != nil {
 		last.unknown = errors.Is(err, pdf.ErrNoReader)

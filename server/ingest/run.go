@@ -42,7 +42,9 @@ func newRun(ctx context.Context, idx index.Index, local Local, report Report) (*
 	if err != nil {
 		return nil, err
 	}
-	return &run{idx: idx, roots: roots, gone: gone, local: local, now: time.Now, batcher: newBatcher(ctx, idx, roots, report),
+	batcher := newBatcher(ctx, idx, roots, report)
+	batcher.most = cmp.Or(local.batch, batcher.most)
+	return &run{idx: idx, roots: roots, gone: gone, local: local, now: time.Now, batcher: batcher,
 		repositories: map[string]*repository{}}, nil
 }
 
