@@ -55,9 +55,9 @@ oracle: ## Compare 20,000 searches with a plain and slow searcher
 crash: ## Kill commands two hundred times and three at once for a minute, run three processes, flip bytes, add hostile files
 	$(SLOW) -run 'Kill|Hostile|ThreeProcesses|FlippedByteIsFound' -v ./internal/e2e ./server/index/embedded
 
-# Packages of the server whose tests have a longer form, without the tests that the targets above and corpora run, and such
-# tests elsewhere: tools/lint finds what is missing here.
-LONG = $$(grep -rlE --include='*_test.go' 'QUARRY_SLOW|testkit/longtest' server | xargs -n1 dirname | sort -u | sed 's|^|./|')
+# Packages of the server and the explorer whose tests have a longer form, without the tests that the targets above and
+# corpora run; then such tests of other packages. tools/lint finds what is missing here.
+LONG = $$(grep -rlE --include='*_test.go' 'QUARRY_SLOW|testkit/longtest' server ui/explorer | xargs -n1 dirname | sort -u | sed 's|^|./|')
 ELSEWHERE = ^Test(Rights|SearcherAgreesWithOracle|Killed.*|EveryFlippedByteIsFound|CorporaAreSearchable|ManyFiles)$$
 long: ## Test more random worlds, bounds at their full size, every cut of an output, every key and action over SSH
 	$(SLOW) -skip '$(ELSEWHERE)' $(LONG)

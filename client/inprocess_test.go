@@ -179,7 +179,7 @@ func TestInProcessCanceledBefore(t *testing.T) {
 func TestInProcessLeavesNoGoroutine(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		for i := range 50 {
+		for i := range 15 {
 			ctx, cancel := context.WithCancel(t.Context())
 			c, returned := inProcessClient(t, func(w http.ResponseWriter, r *http.Request) {
 				switch i % 5 {

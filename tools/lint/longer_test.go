@@ -10,8 +10,8 @@ import (
 )
 
 // TestLongerFormsRun requires each test that has a longer form to be run in it: by a line of the Makefile with $(SLOW) whose
-// pattern matches its name, or by tools/scale/test.sh, which says itself how long. Of the server, `make long` runs all tests
-// but those of ELSEWHERE.
+// pattern matches its name, or by tools/scale/test.sh, which says itself how long. Of the server and the
+// explorer, `make long` runs all tests but those of ELSEWHERE.
 func TestLongerFormsRun(t *testing.T) {
 	makefile := readFile(t, "../../Makefile")
 	patterns := map[string][]*regexp.Regexp{} // by folder
@@ -52,7 +52,7 @@ func TestLongerFormsRun(t *testing.T) {
 				continue
 			}
 			count++
-			isLong := strings.HasPrefix(folder, "server/") && !notLong.MatchString(name)
+			isLong := (strings.HasPrefix(folder, "server/") || strings.HasPrefix(folder, "ui/explorer")) && !notLong.MatchString(name)
 			if !isLong && !slices.ContainsFunc(patterns[folder], func(r *regexp.Regexp) bool { return r.MatchString(name) }) {
 				t.Errorf("%s: no target of the Makefile runs %s in its longer form", folder, name)
 			}

@@ -13,6 +13,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/testkit/longtest"
 	"quarry/ui/explorer/panel"
 )
 
@@ -72,11 +73,7 @@ func TestEveryLineIsAsWideAsTheTerminal(t *testing.T) {
 	t.Parallel()
 	sizes := [][2]int{{0, 0}, {1, 1}, {19, 4}, {20, 4}, {20, 5}, {40, 12}, {60, 20}, {80, 24}, {80, 30}, {100, 30}, {120, 40}, {240, 80}}
 	random := rand.New(rand.NewPCG(1, 2))
-	rounds := 12
-	if testing.Short() {
-		rounds = 2
-	}
-	for round := range rounds {
+	for round := range longtest.Rounds(2, 24) {
 		for name, state := range states(random) {
 			m := awkwardModel(t, random)
 			state(m)
@@ -99,11 +96,7 @@ func TestRandomKeysKeepTheFrameWhole(t *testing.T) {
 			keys = append(keys, b.Keys()...)
 		}
 	}
-	rounds := 40
-	if testing.Short() {
-		rounds = 5
-	}
-	for range rounds {
+	for range longtest.Rounds(8, 80) {
 		m := awkwardModel(t, random)
 		for step := range 120 {
 			switch random.IntN(12) {

@@ -24,29 +24,35 @@ import (
 // today is the day on which all tests of the screen take place.
 func today() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }
 
-// sampleTarget is the sample library as the program opens it.
+// sampleTarget is the sample library as the program opens it. No test changes it, so that all share one.
 func sampleTarget(t testing.TB) Target {
 	t.Helper()
-	home := t.TempDir()
+	return Target{Kind: Sample, Where: "the sample library", Examples: []string{"how do we roll back a deploy"},
+		Open: func(context.Context) (*client.Session, error) {
+			opened, err := openedSample()
+			if err != nil {
+				return nil, err
+			}
+			return &client.Session{Client: opened.Client}, nil
+		}}
+}
+
+// openedSample stays open until the tests have ended; it is in memory, and writes nothing to its folders.
+var openedSample = sync.OnceValues(openSample)
+
+func openSample() (*client.Session, error) {
+	const home = "/nonexistent"
 	env := map[string]string{"HOME": home, "XDG_CONFIG_HOME": home, "XDG_STATE_HOME": home, "XDG_CACHE_HOME": home,
 		"QUARRY_HOME": home + "/library"}
 	host, err := target.NewHost(func(key string) (string, bool) { value, ok := env[key]; return value, ok }, "test")
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	choice, err := host.Decide(target.Request{Sample: true, Terminal: true})
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	return Target{Kind: Sample, Where: "the sample library", Examples: []string{"how do we roll back a deploy"},
-		Open: func(ctx context.Context) (*client.Session, error) {
-			opened, err := host.Open(ctx, choice)
-			if err != nil {
-				return nil, err
-			}
-			t.Cleanup(func() { _ = opened.Close() })
-			return &client.Session{Client: opened.Client}, nil
-		}}
+	return host.Open(context.Background(), choice)
 }
 
 // inBubble runs a test of the screen in a bubble, where time passes only while everybody waits. No code may be shown in

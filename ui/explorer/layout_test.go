@@ -1,7 +1,10 @@
 package explorer
 
 import (
+	"slices"
 	"testing"
+
+	"quarry/internal/testkit/longtest"
 )
 
 func TestArrangementByBreakpoints(t *testing.T) {
@@ -25,11 +28,8 @@ func TestArrangementByBreakpoints(t *testing.T) {
 // The rectangles of every size and shape fill the screen, one below the other, and never overlap.
 func TestRectanglesFillTheScreen(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("four million sums in one goroutine")
-	}
-	for width := range 245 {
-		for height := range 85 {
+	for _, width := range lengths(245, 20, 50, 80, 120) {
+		for _, height := range lengths(85, 4, 10, 30) {
 			for bits := range 192 {
 				pinned := bits / 64 // not, while another one is read, or read itself
 				shape := Shape{Chips: bits&1 != 0, Notes: []int{0, 3}[bits>>1&1], Reading: bits&4 != 0, Zoomed: bits&8 != 0,
@@ -42,6 +42,17 @@ func TestRectanglesFillTheScreen(t *testing.T) {
 			return
 		}
 	}
+}
+
+// lengths returns those below a bound: all in the long form, else those beside breakpoints and some between.
+func lengths(bound int, breakpoints ...int) (some []int) {
+	for length := range bound {
+		isBeside := slices.ContainsFunc(breakpoints, func(at int) bool { return length >= at-1 && length <= at+1 })
+		if longtest.Enabled() || isBeside || length < 3 || length%9 == 0 {
+			some = append(some, length)
+		}
+	}
+	return some
 }
 
 func checkRects(t *testing.T, width, height int, shape Shape) {

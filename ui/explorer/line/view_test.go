@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/clipperhouse/uax29/v2/graphemes"
 
+	"quarry/internal/testkit/longtest"
 	"quarry/theme"
 	"quarry/ui/explorer/line"
 	"quarry/ui/explorer/paint"
@@ -89,7 +90,7 @@ func painted(text string, masked bool) []string {
 
 func TestViewIsAsWideAsItSaysWithTheCursorInPlace(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(400) {
+	for seed := range uint64(longtest.Rounds(100, 800)) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		var e line.Editor
 		for range random.IntN(40) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"quarry/internal/testkit/longtest"
 	"quarry/ui/explorer/line"
 )
 
@@ -111,7 +112,7 @@ func TestAnswersFillTheirRectangle(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	texts := []string{"plain words", "回滚 **发布** 的运行手册", "👩‍👩‍👧‍👦 family", "```go\nfunc main() {}\n```", strings.Repeat("x", 3000), "| a | b |\n|---|---|\n| 1 | 字 |"}
-	for range 150 {
+	for range longtest.Rounds(50, 300) {
 		var p Answer
 		for range random.IntN(3) {
 			p.Begin(texts[random.IntN(len(texts))])

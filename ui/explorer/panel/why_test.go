@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/testkit/longtest"
 )
 
 func answered() Explained {
@@ -54,7 +55,7 @@ func TestWhatIsNotTold(t *testing.T) {
 func TestWhyFillsItsRectangle(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
-	for range 150 {
+	for range longtest.Rounds(50, 300) {
 		var p Why
 		p.Show(answered())
 		requireFilled(t, &p, random)

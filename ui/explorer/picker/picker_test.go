@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"quarry/client"
+	"quarry/internal/testkit/longtest"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/panel"
 )
@@ -75,7 +76,7 @@ func merged(q client.Query, changes Changes) string {
 
 func TestAnyChoiceComesBackFromTheQuery(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(400) {
+	for seed := range uint64(longtest.Rounds(80, 2000)) {
 		r := random(seed)
 		in := randomInput(r)
 		var p Picker
@@ -117,7 +118,7 @@ func TestEveryLineIsAsWideAsThePanel(t *testing.T) {
 	t.Parallel()
 	sizes := [][2]int{{0, 0}, {0, 5}, {5, 0}, {1, 1}, {2, 3}, {11, 4}, {12, 4}, {20, 4}, {20, 6}, {29, 5}, {30, 8}, {40, 12}, {60, 20},
 		{80, 9}, {100, 30}, {120, 40}, {240, 80}}
-	for seed := range uint64(15) {
+	for seed := range uint64(longtest.Rounds(3, 30)) {
 		r := random(seed)
 		var p Picker
 		p.Open(randomInput(r))

@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"quarry/client"
+	"quarry/internal/testkit/longtest"
 	"quarry/ui/explorer/querybox"
 )
 
@@ -365,7 +366,7 @@ func meaning(text string) map[string]any {
 
 func TestQueryMeansWhatWasSet(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(5000) {
+	for seed := range uint64(longtest.Rounds(1000, 10_000)) {
 		q := anyQuery(rand.New(rand.NewPCG(seed, 3)))
 		var b querybox.Box
 		b.SetQuery(q, now())

@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"quarry/client"
+	"quarry/internal/testkit/longtest"
 	"quarry/theme"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/querybox"
@@ -143,7 +144,7 @@ func checkLines(t *testing.T, b *querybox.Box, width int, right string) {
 func TestLinesAreAsWideAsTheyMustBe(t *testing.T) {
 	t.Parallel()
 	extra := []string{`author:"漢字 한글 👩‍👩‍👧"`, `set:"اَلْعَرَبِيَّةُ"`, "tag:a=" + strings.Repeat("長", 60), "e\u0301\u0301", "🇩🇪"}
-	for seed := range uint64(200) {
+	for seed := range uint64(longtest.Rounds(40, 400)) {
 		random := rand.New(rand.NewPCG(seed, 5))
 		var b querybox.Box
 		b.Paste(anyQuery(random) + " " + extra[random.IntN(len(extra))] + " " + anyQuery(random))

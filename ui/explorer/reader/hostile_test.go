@@ -7,6 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"quarry/client/wire"
+	"quarry/internal/testkit/longtest"
 )
 
 // checkView holds a view to its size, and to escape sequences that are styles or links.
@@ -65,16 +66,17 @@ func checkBytes(t *testing.T, line string) {
 
 func TestHostileMarkdown(t *testing.T) {
 	t.Parallel()
+	part := longtest.Rounds(8, 1) // of the sizes
 	tests := map[string]string{
-		"one long line":       strings.Repeat("roll ", 200_000),
-		"one long word":       strings.Repeat("x", 1<<20),
-		"deep quotes":         strings.Repeat(">", 10_000) + " roll",
-		"deep quotes, spaced": strings.Repeat("> ", 5_000) + "roll",
-		"deep list":           deepList(400),
-		"deep emphasis":       strings.Repeat("*a **b ", 2_000),
-		"brackets":            strings.Repeat("[", 8_000) + strings.Repeat("](x)", 500),
+		"one long line":       strings.Repeat("roll ", 200_000/part),
+		"one long word":       strings.Repeat("x", 1<<20/part),
+		"deep quotes":         strings.Repeat(">", 10_000/part) + " roll",
+		"deep quotes, spaced": strings.Repeat("> ", 5_000/part) + "roll",
+		"deep list":           deepList(400 / part),
+		"deep emphasis":       strings.Repeat("*a **b ", 2_000/part),
+		"brackets":            strings.Repeat("[", 8_000/part) + strings.Repeat("](x)", 500/part),
 		"wide table":          "|" + strings.Repeat(" a |", 500) + "\n|" + strings.Repeat("---|", 500) + "\n|" + strings.Repeat(" roll |", 500) + "\n",
-		"long table":          "| a | b |\n|---|---|\n" + strings.Repeat("| roll | back |\n", 5_000),
+		"long table":          "| a | b |\n|---|---|\n" + strings.Repeat("| roll | back |\n", 5_000/part),
 		"html":                "<script>alert(1)</script>\n\n<div onclick=x>roll <b>back</b></div>\n\ntext <img src=x onerror=y> &#27;]0;title&#7; &lt;b&gt;",
 		"references":          "&#27;[31mred &#x9b;31m &#0; &InvisibleComma; &#x2063;&#x2061;&#x2064; &#10; &#9; `&#27;[31m` &amp;#27;[31m\n\n&#27;[2J\n",
 		"script link":         "[click](javascript:alert(1)) <javascript:alert(1)> [x](JaVaScRiPt:x) [f](file:///etc/passwd) ![i](data:text/html;base64,xx) [v](vbscript:x)",

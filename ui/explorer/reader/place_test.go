@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"quarry/client/wire"
+	"quarry/internal/testkit/longtest"
 )
 
 // longText is Markdown of many kinds in which every word of running text occurs once.
@@ -85,7 +86,7 @@ func TestRenderingKeepsThePlace(t *testing.T) {
 func TestWidthKeepsThePlace(t *testing.T) {
 	t.Parallel()
 	const height = 24
-	for down := 1; down < 60; down += 3 {
+	for down := 1; down < 60; down += longtest.Rounds(9, 1) {
 		var r Reader
 		d := runbook()
 		d.Content = longText(600)
@@ -193,7 +194,7 @@ func TestSeams(t *testing.T) {
 func TestGeometry(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
-	for range 60 {
+	for range longtest.Rounds(15, 240) {
 		var r Reader
 		for range 25 {
 			operate(&r, random)

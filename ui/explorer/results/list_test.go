@@ -14,6 +14,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"quarry/client/wire"
+	"quarry/internal/testkit/longtest"
 	"quarry/theme"
 	"quarry/ui/explorer/paint"
 )
@@ -521,7 +522,7 @@ func operate(random *rand.Rand, l *List) {
 func TestViewFillsTheScreen(t *testing.T) {
 	t.Parallel()
 	themes := []theme.Theme{dark(), theme.ForScreen(theme.Options{Mode: "mono", Profile: colorprofile.ASCII})}
-	for seed := range uint64(60) {
+	for seed := range uint64(longtest.Rounds(15, 120)) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		var l List
 		l.Set(someItems(random), []string{"roll"}, false)

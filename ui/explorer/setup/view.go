@@ -277,12 +277,16 @@ func tail(path string, width int) string {
 	if len(path) > most {
 		path = "…" + strings.ToValidUTF8(path[len(path)-most:], "")
 	}
-	for paint.Width(path) > width {
-		_, rest, more := strings.Cut(path, "/")
-		if !more {
-			break
+	if paint.Width(path) <= width {
+		return path
+	}
+	start := strings.LastIndexByte(path, '/') + 1
+	for used := paint.Width("…" + path[start:]); start > 0; {
+		before := strings.LastIndexByte(path[:start-1], '/') + 1
+		if used += paint.Width(path[before:start]); before == 0 || used > width {
+			return "…" + path[start:]
 		}
-		path = "…" + rest
+		start = before
 	}
 	return path
 }

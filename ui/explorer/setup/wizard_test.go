@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"quarry/client/wire"
+	"quarry/internal/testkit/longtest"
 	"quarry/theme"
 	"quarry/ui/explorer/line"
 	"quarry/ui/explorer/paint"
@@ -293,7 +294,7 @@ func TestRefusedChoices(t *testing.T) {
 // TestGeometry holds that every page fills every area exactly, whatever is in it, and keeps the cursor inside.
 func TestGeometry(t *testing.T) {
 	texts := map[string]string{"plain": "notes", "cjk": strings.Repeat("デプロイ手順", 30), "emoji": "👩‍🚀 ❤️ 🇩🇪 é",
-		"rtl": "שלום עולם مرحبا", "huge": strings.Repeat("/x y", 5_000), "empty": ""}
+		"rtl": "שלום עולם مرحبا", "huge": strings.Repeat("/x y", longtest.Rounds(250, 5_000)), "empty": ""}
 	sizes := [][2]int{{0, 0}, {0, 5}, {5, 0}, {1, 1}, {2, 3}, {11, 4}, {12, 5}, {20, 4}, {20, 5}, {29, 6}, {30, 8}, {49, 10}, {80, 24}, {240, 80}}
 	for name, text := range texts {
 		for state, w := range states(text) {
@@ -403,6 +404,7 @@ func TestTailOfAPath(t *testing.T) {
 	}{
 		{"/a/b/c", 10, "/a/b/c"}, {"/a/bb/c", 6, "…bb/c"}, {"/a/bb/c", 4, "…c"}, {"/a/bb/ccccccc", 3, "…ccccccc"},
 		{"name", 2, "name"}, {"/字/字", 6, "/字/字"}, {"/字/字", 4, "…字"},
+		{strings.Repeat("/y", 400), 10, "…y/y/y/y/y"}, {"a/b", 2, "…b"}, {"/a", 0, "…a"},
 	} {
 		if got := tail(test.path, test.width); got != test.want {
 			t.Errorf("%q in %d columns: %q, want %q", test.path, test.width, got, test.want)
