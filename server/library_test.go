@@ -44,7 +44,7 @@ func TestTheLibraryIsNotAddedToItself(t *testing.T) {
 			call("add", `{"paths":["`+folder+`"]}`, `"added":0,`, `"unchanged":1,`)
 			call("sync", `{}`, `"added":0,`, `"unchanged":1,`)
 			call("sync", `{"paths":["`+filepath.Join(home, "tenants", "readable")+`"]}`, `"added":0,`)
-			call("add", `{"paths":["`+link+`"]}`, `"added":1,`)
+			call("add", `{"paths":["`+link+`"]}`, `"added":0,`, `"unchanged":1,`) // the same folder
 		})
 	}
 }
