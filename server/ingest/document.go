@@ -44,7 +44,9 @@ func fromMarkdown(r *fileReader, text string, defaults index.Document) (index.Do
 func parseMarkdown(r *markdownReader, text string, defaults index.Document, trusted bool) (index.Document, error) {
 	fields, body := splitFrontMatter(text)
 	body = strings.TrimLeft(body, "\n")
-	d, err := build(body, r.parse(body), readMeta(fields, trusted), defaults)
+	m := readMeta(fields, trusted)
+	m.dateByName(defaults.Origin)
+	d, err := build(body, r.parse(body), m, defaults)
 	inText(&d, text, body)
 	return d, err
 }
@@ -84,7 +86,7 @@ func build(body string, blocks []block, m meta, d index.Document) (index.Documen
 	if len(doc.Access) == 0 {
 		doc.Access = []string{AccessPublic}
 	}
-	doc.Title = cmp.Or(m.Title, firstHeading(blocks), d.Title, doc.ID)
+	doc.Title = cmp.Or(m.Title, firstHeading(body, blocks), d.Title, doc.ID)
 	made := chunked(body, blocks, doc.Title, doc.Link)
 	doc.Chunks, doc.Outline, doc.Positions = made.chunks, made.outline, made.places
 	if len(doc.Chunks) == 0 {
@@ -98,12 +100,18 @@ func build(body string, blocks []block, m meta, d index.Document) (index.Documen
 
 var errEmpty = errors.New("it contains no text")
 
-// firstHeading returns the first first-level heading near the beginning.
-func firstHeading(blocks []block) string {
+// firstHeading returns the first first-level heading near the beginning, of Markdown or of HTML in it.
+func firstHeading(body string, blocks []block) string {
 	const near = 200
 	for i := range blocks[:min(near, len(blocks))] {
-		if b := &blocks[i]; b.kind == kindHeading && b.level == 1 && b.title != "" {
+		b := &blocks[i]
+		if b.kind == kindHeading && b.level == 1 && b.title != "" {
 			return b.title
+		}
+		if b.kind == kindLines {
+			if title := headingOfHTML(body[b.start:b.end]); title != "" {
+				return title
+			}
 		}
 	}
 	return ""

@@ -2,6 +2,8 @@ package ingest
 
 import (
 	"bytes"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -127,10 +129,9 @@ func TestUndecodable(t *testing.T) {
 			"a\x00b", "text with\x00 a zero in it", "ab\x00d", "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00>\x00",
 			"\x01\x00\x02\x00\x03\x00\x04\x00", "\xff\xfe\x00\x00\x00\x00\x00\x00", strings.Repeat("\xe9\x03\x04\x05\x06", 50),
 		},
-		"cannot be determined":                          {"\xb7|\xc4\xb3", "price \xc8\xcb", "\x81\x81\x81\x81", "a\xff\xff\xffb"},
-		"UTF-8 with invalid bytes, the first at byte 6": {"caf\u00e9 \xff and naïve", "日本\xe6"},
-		"not valid utf-32":                              {"\xff\xfe\x00\x00a\x00\x00", "\xff\xfe\x00\x00a\x00\x00\xd8", "\x00\x00\xfe\xff\x00\x00\xd8\x00"},
-		"not valid utf-16le":                            {"\xff\xfea\x00b", "\xff\xfe\x00\xd8a\x00"},
+		"cannot be determined": {"\xb7|\xc4\xb3", "price \xc8\xcb", "\x81\x81\x81\x81", "a\xff\xff\xffb"},
+		"not valid utf-32":     {"\xff\xfe\x00\x00a\x00\x00", "\xff\xfe\x00\x00a\x00\x00\xd8", "\x00\x00\xfe\xff\x00\x00\xd8\x00"},
+		"not valid utf-16le":   {"\xff\xfea\x00b", "\xff\xfe\x00\xd8a\x00"},
 	} {
 		for _, data := range datas {
 			if text, assumed, err := decode([]byte(data), false); err == nil || !strings.Contains(err.Error(), reason) {
@@ -139,12 +140,44 @@ func TestUndecodable(t *testing.T) {
 		}
 	}
 	// The detector sees a sample; the rest must be decoded too.
-	long := append(encoded(t, strings.Repeat("これは日本語の文書です。\n", 2_000), "shift_jis"), 0xFD, 0xFD)
+	long := append(encoded(t, strings.Repeat("これは日本語の文書です。\n", 2_000), "shift_jis"), bytes.Repeat([]byte{0xFD}, 200)...)
 	if text, assumed, err := decode(long, false); err == nil {
 		t.Errorf("%d bytes, assumed %q", len(text), assumed)
 	}
 	if text, assumed, err := decode([]byte("truly \uFFFD"), false); err != nil || string(text) != "truly \uFFFD" || assumed != "" {
 		t.Errorf("a replacement character of its own: %q, %q, %v", text, assumed, err)
+	}
+}
+
+// TestDamagedTexts: a few bad bytes in a long text cost only themselves, in each encoding.
+func TestDamagedTexts(t *testing.T) {
+	for name, texts := range samples {
+		long := encoded(t, strings.Repeat(texts[0]+"\n", 1+8_000/len(texts[0])), name)
+		for _, bad := range []string{"\xff", "\x00", "\x81", "\xd8"} {
+			at := len(long) / 2 &^ 3
+			damaged := slices.Concat(long[:at], []byte(bad), long[at+1:])
+			text, _, err := decode(damaged, false)
+			if err != nil || !strings.HasPrefix(string(text), texts[0]) || !strings.Contains(string(text[len(text)/2:]), texts[0]) {
+				t.Errorf("%s with %q: %v, %.60q", name, bad, err, text)
+			}
+		}
+	}
+	for data, want := range map[string]string{"caf\u00e9 \xff and naïve": "café \uFFFD and naïve", "日本\xe6": "日本\uFFFD"} {
+		if got, assumed, err := decode([]byte(data), false); err != nil || string(got) != want || assumed != "" {
+			t.Errorf("%q: %q, %q, %v", data, got, assumed, err)
+		}
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for size := 100; size < 100_000; size *= 2 {
+		data := make([]byte, size)
+		for i := range data {
+			if data[i] = byte(random.IntN(256)); i%3 > 0 { // with many letters
+				data[i] = 'a' + data[i]%26
+			}
+		}
+		if text, assumed, err := decode(data, false); err == nil {
+			t.Errorf("%d random bytes are %q: %.60q", size, assumed, text)
+		}
 	}
 }
 

@@ -60,7 +60,8 @@ type extracted struct {
 var formats = [...]format{
 	{name: "md", extensions: []string{".md", ".markdown", ".mdx"}, text: fromMarkdown},
 	{name: "txt", extensions: []string{"", ".txt", ".text"}, text: plainText(kindProse), mailbox: true},
-	{extensions: []string{".rst", ".org"}, text: plainText(kindProse)},
+	{extensions: []string{".rst", ".org"}, text: fromMarkup},
+	{name: "adoc", extensions: []string{".adoc", ".asciidoc"}, text: fromMarkup},
 	{name: "log", extensions: []string{".log"}, text: plainText(kindLines)},
 	{name: "html", extensions: []string{".html", ".htm", ".xhtml"}, text: fromHTML, page: true},
 	{name: "jsonl", extensions: []string{".jsonl", ".ndjson"}, lines: true},

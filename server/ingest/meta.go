@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -37,7 +38,8 @@ type meta index.Document
 
 // updatedKeys in order of preference.
 var updatedKeys = [...]string{
-	"updated", "updated_at", "last_modified", "lastmod", "last_updated", "lastupdated", "modified", "date",
+	"updated", "updated_at", "last_modified", "last_modified_at", "lastmod", "last_updated", "lastupdated", "last_update", "modified",
+	"modified_at", "date_modified", "datemodified", "date_updated", "revdate", "date",
 }
 
 // readMeta interprets front matter. Only trusted documents set their own id, source, link, type and sets; in others
@@ -46,7 +48,16 @@ func readMeta(fields *yaml.Node, trusted bool) meta {
 	var m meta
 	dates := map[string]time.Time{}
 	for name, value := range pairs(fields) {
-		key := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), "-", "_")
+		key := strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimSpace(name)))
+		if key == "last_update" && value.Kind == yaml.MappingNode { // of Docusaurus: the date and the author
+			for name, detail := range pairs(value) {
+				if name == "author" {
+					m.Authors = addPeople(m.Authors, detail)
+				} else if name == "date" {
+					value = detail
+				}
+			}
+		}
 		switch {
 		case trusted && m.trusted(key, value):
 		case slices.Contains(updatedKeys[:], key):
@@ -65,6 +76,9 @@ func readMeta(fields *yaml.Node, trusted bool) meta {
 			m.CreatedAt = dates["date"]
 		}
 		break
+	}
+	if m.UpdatedAt.IsZero() {
+		m.UpdatedAt = m.CreatedAt
 	}
 	return m
 }
@@ -97,7 +111,8 @@ func (m *meta) other(key, name string, value *yaml.Node) {
 	switch key {
 	case "title":
 		m.Title = oneLine(scalar(value), longestTitle)
-	case "created", "created_at", "date_created", "published", "published_at":
+	case "created", "created_at", "created_on", "date_created", "datecreated", "creation_date", "published", "published_at", "date_published",
+		"publishdate", "pubdate":
 		if t, ok := parseDate(scalar(value)); ok {
 			m.CreatedAt = t
 		}
@@ -251,7 +266,7 @@ func email(text string) string { return strings.ToLower(oneLine(text, longestVal
 var dateLayouts = [...]string{
 	"2006-1-2", "2006/1/2", "2006.1.2", "2006-01",
 	"January 2, 2006 3:04 PM", "2006/1/2 15:04", "2006/1/2 3:04 PM", "January 2, 2006", "January 2 2006", "2 January 2006", "Jan 2, 2006", "2 Jan 2006", "2.1.2006",
-	"20060102", "2006",
+	"2006-1-2T15:04", "2006-1-2 15:04", "2006-1-2 15:04:05", "2006/1/2 15:04:05", "2006.1.2 15:04", "20060102", "2006",
 }
 
 // parseDate parses dates in common formats, to UTC. Other numbers and implausible years are no dates.
@@ -259,6 +274,13 @@ func parseDate(text string) (time.Time, bool) {
 	text = strings.TrimSpace(text)
 	if len(text) > 64 {
 		return time.Time{}, false
+	}
+	text = ordinal().ReplaceAllString(text, "$1")
+	if parts := bracketedDate().FindStringSubmatch(text); parts != nil {
+		text = strings.NewReplacer("_", "-").Replace(parts[1])
+		if parts[2] != "" {
+			text += " " + parts[2]
+		}
 	}
 	if local, offset, found := mailmime.CutZone(text); found {
 		if t, ok := parseDate(local); ok {
@@ -277,11 +299,10 @@ func parseDate(text string) (time.Time, bool) {
 	if n, err := strconv.ParseFloat(text, 64); err == nil && n < leastEpoch {
 		return time.Time{}, false
 	}
-	t, err := wire.ParseTime(text)
-	if err != nil {
-		return time.Time{}, false
+	if t, err := wire.ParseTime(text); err == nil {
+		return plausible(t)
 	}
-	return plausible(t)
+	return findDate(text)
 }
 
 func plausible(t time.Time) (time.Time, bool) {
@@ -318,6 +339,9 @@ func pairs(node *yaml.Node) iter.Seq2[string, *yaml.Node] {
 // If the syntax is invalid, its plain "key: value" lines are used. Without front matter, body is the whole text.
 func splitFrontMatter(text string) (fields *yaml.Node, body string) {
 	text = strings.TrimLeft(text, "\n")
+	if fields, body := unfencedFields(text); fields != nil {
+		return fields, body
+	}
 	fence, _, _ := strings.Cut(text, "\n")
 	fence = strings.TrimRight(fence, " \t")
 	if fence != "---" && fence != "+++" {
@@ -341,6 +365,37 @@ func splitFrontMatter(text string) (fields *yaml.Node, body string) {
 	}
 	return nil, text
 }
+
+// unfencedFields parses front matter without fences: an object in JSON, as Hugo reads it, or the properties of a page of
+// Logseq, "key:: value". Without either, fields is nil.
+func unfencedFields(text string) (fields *yaml.Node, body string) {
+	if strings.HasPrefix(text, "{") {
+		end := lineEnd(text, strings.Index(text[:min(len(text), longestFrontMatter)], "\n}")+1)
+		if !json.Valid([]byte(text[:end])) {
+			return nil, text
+		}
+		if fields, err := parseFields("---", text[:end]); err == nil {
+			return fields, text[end:]
+		}
+		return nil, text
+	}
+	at := 0
+	var lines strings.Builder
+	for at < longestFrontMatter {
+		match := pageProperty().FindStringSubmatch(text[at:lineEnd(text, at)])
+		if match == nil {
+			break
+		}
+		lines.WriteString(match[1] + ": " + match[2] + "\n")
+		at = lineEnd(text, at)
+	}
+	if at == 0 {
+		return nil, text
+	}
+	return parsePlainLines(lines.String()), text[at:]
+}
+
+var pageProperty = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([\w-]{1,64}):: (.*\S)\s*$`) })
 
 func parseFields(fence, text string) (fields *yaml.Node, err error) {
 	defer func() { // the libraries have panicked on hostile input before

@@ -421,6 +421,9 @@ func (l *lineReader) decode(line []byte) ([]byte, error) {
 		l.isUTF8 = l.isUTF8 || l.encoding == "" && bytes.ContainsFunc(line, func(r rune) bool { return r >= utf8.RuneSelf })
 		return line, nil
 	}
+	if isDamagedUTF8(line) {
+		return decodeAs(line, damagedEncoding)
+	}
 	if l.isUTF8 {
 		return nil, errors.New("it is not valid UTF-8")
 	}

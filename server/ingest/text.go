@@ -112,7 +112,8 @@ const (
 	// sentence is near 1.
 	enoughConfidence = 0.5
 
-	latinEncoding = "windows-1252" // a superset of ISO 8859-1 as far as text uses it
+	latinEncoding   = "windows-1252" // a superset of ISO 8859-1 as far as text uses it
+	damagedEncoding = "utf-8"        // of text that is not valid in it; valid text needs no decoding
 )
 
 var (
@@ -137,6 +138,9 @@ func decode(data []byte, page bool) (text []byte, assumed string, err error) {
 		}
 	}
 	data = bytes.TrimPrefix(data, markUTF8)
+	if n := bytes.Count(data, []byte{0}); n > 0 && n <= tolerated(len(data)) { // as crashes leave in logs
+		data = bytes.ReplaceAll(data, []byte{0}, replacement)
+	}
 	hasNUL := bytes.IndexByte(data, 0) >= 0
 	if utf8.Valid(data) && !hasNUL {
 		return data, "", nil
@@ -159,9 +163,15 @@ func decode(data []byte, page bool) (text []byte, assumed string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	text, err = decodeAs(data, assumed)
+	if text, err = decodeAs(data, assumed); assumed == damagedEncoding {
+		assumed = ""
+	}
 	return text, assumed, err
 }
+
+// tolerated returns how many bytes or characters of a long text may be damaged: one in a thousand. Data that is no text, or
+// text in another encoding, has far more.
+func tolerated(length int) int { return length / 1000 }
 
 // markedUTF32 returns the encoding of data that begins with the byte order mark of UTF-32. That of UTF-16 and a NUL, which
 // no text has, begins like the one of utf-32le.
@@ -180,17 +190,17 @@ func decodeUTF32(data []byte, encoding encoding.Encoding) ([]byte, error) {
 	text, err := encoding.NewDecoder().Bytes(data)
 	if err == nil {
 		var same []byte
-		if same, err = encoding.NewEncoder().Bytes(text); err == nil && !bytes.Equal(same, data) {
+		if same, err = encoding.NewEncoder().Bytes(text); err == nil && !bytes.Equal(same, data) && bytes.Count(text, replacement) > tolerated(len(data)/4) {
 			err = errUnknown
 		}
 	}
 	switch {
 	case err != nil:
 		return nil, errors.New("it is not valid utf-32; convert it to UTF-8")
-	case bytes.IndexByte(text, 0) >= 0:
+	case bytes.Count(text, []byte{0}) > tolerated(len(data)/4):
 		return nil, errBinary
 	}
-	return text, nil
+	return bytes.ReplaceAll(text, []byte{0}, replacement), nil
 }
 
 // declaredEncoding returns the encoding declared in the first 1,024 bytes of a page, as browsers find it, or "".
@@ -206,14 +216,23 @@ func declaredEncoding(page []byte) string {
 }
 
 // decodeAs decodes all of data. Decoders replace invalid bytes with U+FFFD, which valid text in these encodings cannot
-// contain.
+// contain, so that a few show damage and many another encoding.
 func decodeAs(data []byte, name string) ([]byte, error) {
+	if name == damagedEncoding {
+		return bytes.ToValidUTF8(data, replacement), nil
+	}
 	encoding, err := htmlindex.Get(name)
 	if err != nil {
 		return nil, errUnknown
 	}
 	text, err := encoding.NewDecoder().Bytes(data)
-	if err != nil || bytes.Contains(text, replacement) || bytes.ContainsFunc(text, isC1) {
+	damage := bytes.Count(text, replacement)
+	for _, r := range string(text) {
+		if isC1(r) {
+			damage++
+		}
+	}
+	if err != nil || damage > tolerated(len(data)) {
 		return nil, fmt.Errorf("it is not valid %s; convert it to UTF-8", name)
 	}
 	return text, nil
@@ -224,8 +243,8 @@ func isC1(r rune) bool { return r >= 0x80 && r < 0xA0 && r != 0x85 }
 
 // detect returns the encoding of bytes that are not valid UTF-8 and contain no NUL.
 func detect(data []byte) (string, error) {
-	if at, damaged := damagedUTF8(data); damaged {
-		return "", fmt.Errorf("it is UTF-8 with invalid bytes, the first at byte %d", at)
+	if isDamagedUTF8(data) {
+		return damagedEncoding, nil
 	}
 	sample := sampleOf(data)
 	if looksLatin(sample) {
@@ -234,10 +253,13 @@ func detect(data []byte) (string, error) {
 	if name := detectByScript(sample); name != "" {
 		return name, nil
 	}
-	for _, result := range chardet.DetectAll(sample) {
-		if name := detected[strings.ToLower(result.Encoding)]; name != "" && result.Confidence >= enoughConfidence {
-			if _, err := decodeAs(data, name); err == nil {
-				return name, nil
+	half := lineEnd(sample, len(sample)/2)
+	for _, part := range [][]byte{sample, sample[:half], sample[half:]} { // the detector does not expect a damaged byte
+		for _, result := range chardet.DetectAll(part) {
+			if name := detected[strings.ToLower(result.Encoding)]; name != "" && result.Confidence >= enoughConfidence {
+				if _, err := decodeAs(data, name); err == nil {
+					return name, nil
+				}
 			}
 		}
 	}
@@ -282,8 +304,8 @@ var detected = map[string]string{
 	"iso-8859-7": "windows-1253", "windows-1253": "windows-1253", "windows-1255": "windows-1255",
 }
 
-// damagedUTF8 reports whether most non-ASCII bytes are UTF-8, and the position of the first invalid one.
-func damagedUTF8(data []byte) (at int, damaged bool) {
+// isDamagedUTF8 reports whether most characters beyond ASCII are UTF-8, which in other encodings and in data they hardly are.
+func isDamagedUTF8(data []byte) bool {
 	valid, invalid := 0, 0
 	for i := 0; i < len(data); {
 		if data[i] < utf8.RuneSelf {
@@ -292,15 +314,13 @@ func damagedUTF8(data []byte) (at int, damaged bool) {
 		}
 		r, width := utf8.DecodeRune(data[i:])
 		if r == utf8.RuneError && width == 1 {
-			if invalid++; invalid == 1 {
-				at = i
-			}
+			invalid++
 		} else {
 			valid++
 		}
 		i += width
 	}
-	return at, valid > invalid
+	return valid > invalid
 }
 
 // sampleOf returns non-ASCII lines from all of data.
@@ -321,7 +341,7 @@ func sampleOf(data []byte) []byte {
 // looksLatin reports whether non-ASCII bytes occur singly among Latin letters, like accented letters and typographic
 // quotes. In the encodings of other scripts they occur in runs.
 func looksLatin(sample []byte) bool {
-	letters, single, rows := 0, 0, 0
+	letters, single, rows, undefined := 0, 0, 0, 0
 	for i := 0; i < len(sample); {
 		if sample[i] < utf8.RuneSelf {
 			if isASCIILetter(sample[i]) {
@@ -334,7 +354,9 @@ func looksLatin(sample []byte) bool {
 		for i < len(sample) && sample[i] >= utf8.RuneSelf {
 			switch sample[i] {
 			case 0x81, 0x83, 0x8D, 0x8F, 0x90, 0x9D: // undefined, and a florin sign, which is katakana in Shift JIS
-				return false
+				if undefined++; undefined > tolerated(len(sample)) {
+					return false
+				}
 			}
 			i++
 		}
@@ -363,7 +385,7 @@ func isMostlyControls(data []byte) bool {
 
 // unmarkedUTF16 returns the byte order of UTF-16 without a byte order mark, or "".
 func unmarkedUTF16(data []byte, hasNUL bool) string {
-	if len(data)%2 != 0 || len(data) == 0 {
+	if len(data)%2 > tolerated(len(data)) || len(data) == 0 {
 		return ""
 	}
 	little, big := isPlainUTF16(data, "utf-16le", hasNUL), isPlainUTF16(data, "utf-16be", hasNUL)
@@ -380,9 +402,13 @@ func unmarkedUTF16(data []byte, hasNUL bool) string {
 // text encoding has, it must be mostly Latin, or not look like ASCII. Without them it must have kana or Chinese
 // punctuation, because such text has no spaces or newlines.
 func isPlainUTF16(data []byte, order string, hasNUL bool) bool {
-	units, latin, round, hasKana := 0, 0, 0, false
+	units, latin, round, damage, hasKana := 0, 0, 0, 0, false
 	for r := range runesOfUTF16(data, order) {
-		if !isEveryday(r) || !hasNUL && r < 0x3000 {
+		if !isEveryday(r) {
+			if damage++; damage > tolerated(len(data)/2) {
+				return false
+			}
+		} else if !hasNUL && r < 0x3000 {
 			return false
 		}
 		units++
@@ -446,21 +472,21 @@ func runesOfUTF16(data []byte, order string) iter.Seq[rune] {
 	}
 }
 
-// decodeUTF16 decodes strictly: a lone surrogate or half a character is an error.
+// decodeUTF16 decodes UTF-16. Lone surrogates and half a character are an error unless they are few in a long text.
 func decodeUTF16(data []byte, order string) ([]byte, error) {
 	invalid := fmt.Errorf("it is not valid %s; convert it to UTF-8", order)
-	if len(data)%2 != 0 {
-		return nil, invalid
-	}
-	text := make([]byte, 0, len(data))
+	text, damage := make([]byte, 0, len(data)), len(data)%2
 	for r := range runesOfUTF16(data, order) {
-		switch {
-		case r < 0:
-			return nil, invalid
-		case r == 0:
+		if r == 0 && len(data) < 2000 {
 			return nil, errBinary
 		}
+		if r <= 0 {
+			damage, r = damage+1, utf8.RuneError
+		}
 		text = utf8.AppendRune(text, r)
+	}
+	if damage > tolerated(len(data)/2) {
+		return nil, invalid
 	}
 	return text, nil
 }

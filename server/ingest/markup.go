@@ -1,0 +1,113 @@
+package ingest
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"quarry/server/index"
+)
+
+// fromMarkup returns the document of a text in Org, AsciiDoc or reStructuredText: plain text, with the title, dates and
+// authors that its head states.
+func fromMarkup(_ *fileReader, text string, defaults index.Document) (index.Document, error) {
+	body := strings.TrimLeft(text, "\n")
+	m := readMeta(headFields(body, defaults.Type), false)
+	m.dateByName(defaults.Origin)
+	d, err := build(body, paragraphs(body, 0, kindProse), m, defaults)
+	inText(&d, text, body)
+	return d, err
+}
+
+var (
+	// headField matches a keyword of Org, an attribute of AsciiDoc, a field of reStructuredText, or a comment of Nikola.
+	headField = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)^(?:#\+|:|\.\. )(title|authors?|date|revdate|created|modified|updated|last_modified|tags|keywords|category|description):\s+(.*\S)`)
+	})
+	// asciiDocAuthor and asciiDocRevision match the lines below the title of AsciiDoc: "v1.2, 2024-03-05: second edition".
+	asciiDocAuthor   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\pL[^<>]* <[^<> ]+@[^<> ]+>`) })
+	asciiDocRevision = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:v?[\d.]+, *)?([^:]*\d{4}[^:]*)(?::.*)?$`) })
+)
+
+// headFields returns what the head of a text states, as front matter would.
+func headFields(text, kind string) *yaml.Node {
+	fields := &yaml.Node{Kind: yaml.MappingNode}
+	add := func(key, value string) {
+		fields.Content = append(fields.Content, &yaml.Node{Value: key}, &yaml.Node{Kind: yaml.ScalarNode, Value: value})
+	}
+	const most = 60 // lines
+	lines := strings.SplitN(text, "\n", most)
+	isAsciiDoc := kind == "adoc" && strings.HasPrefix(text, "= ")
+	for i, line := range lines {
+		line = strings.TrimRight(line, " \t")
+		match := headField().FindStringSubmatch(line)
+		switch {
+		case match != nil:
+			add(match[1], match[2])
+		case isAsciiDoc && i == 0:
+			add("title", strings.TrimPrefix(line, "= "))
+		case isAsciiDoc && i == 1 && asciiDocAuthor().MatchString(line):
+			add("author", line)
+		case isAsciiDoc && (i == 1 || i == 2) && asciiDocRevision().MatchString(line):
+			add("date", strings.TrimSpace(asciiDocRevision().FindStringSubmatch(line)[1]))
+		case kind == "rst" && i > 0 && isTitle(lines[i-1], line) && !hasTitle(fields):
+			add("title", strings.TrimSpace(lines[i-1]))
+		}
+	}
+	return fields
+}
+
+// isTitle reports whether a line is a title of reStructuredText, by the one below it.
+func isTitle(title, underline string) bool {
+	title = strings.TrimSpace(title)
+	return title != "" && len(underline) >= utf8.RuneCountInString(title) && strings.Contains("=-`:.'\"~^_*+#", underline[:1]) &&
+		strings.Trim(underline, underline[:1]) == "" && strings.Trim(title, underline[:1]) != ""
+}
+
+func hasTitle(fields *yaml.Node) bool {
+	for key := range pairs(fields) {
+		if strings.EqualFold(key, "title") {
+			return true
+		}
+	}
+	return false
+}
+
+// dateByName dates a document that states no date by the name of its file.
+func (m *meta) dateByName(file string) {
+	if t, ok := dateOfName(file); ok && m.UpdatedAt.IsZero() {
+		m.UpdatedAt = t
+	}
+}
+
+// headingOfHTML returns the text of the first <h1> in HTML that is part of a Markdown text, else the alternative text of a
+// picture in it.
+func headingOfHTML(source string) string {
+	source = strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(source, " "), " "), " ") // with more it is code
+	const most = 16 << 10
+	if !strings.HasPrefix(source, "<") || !strings.Contains(strings.ToLower(source[:min(most, len(source))]), "<h1") {
+		return ""
+	}
+	tree, err := html.Parse(strings.NewReader(source[:min(most, len(source))]))
+	if err != nil {
+		return ""
+	}
+	inHeading, alternative := false, ""
+	for node := range tree.Descendants() {
+		if node.DataAtom == atom.H1 {
+			if text := nodeText(node); text != "" {
+				return text
+			}
+			inHeading = true
+		}
+		if inHeading && node.DataAtom == atom.Img && alternative == "" {
+			alternative = oneLine(attribute(node, "alt"), longestTitle)
+		}
+	}
+	return alternative
+}
