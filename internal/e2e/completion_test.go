@@ -4,8 +4,6 @@ package e2e
 
 import (
 	"fmt"
-	"io"
-	"net"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,6 +37,8 @@ func TestCompletion(t *testing.T) {
 	h.must("admin", "token", "add", "--name", "Jo's laptop", "--user", "jo@acme.example", "--json")
 	h.must("admin", "agent", "add", "Helper")
 	h.must("admin", "group", "add", "Engineering", "--user", "kim@acme.example")
+	silent, stop := newSilent()
+	defer stop()
 	local := []string{"--library", h.library()}
 	for _, test := range []struct {
 		line  []string // the last one is what is typed
@@ -63,7 +63,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"help", "admin", "token", ""}, "list", ":4"}, {[]string{"completion", ""}, "bash fish powershell zsh", ":4"},
 		// Whatever fails, nothing is offered.
 		{[]string{"--library", "/nowhere", "search", "--source", ""}, "", ":4"}, {[]string{"--profile", "nobody", "search", "--source", ""}, "", ":4"},
-		{[]string{"--server", refusing(t), "search", "--source", ""}, "", ":4"}, {[]string{"--server", silent(t), "search", "--agent", ""}, "", ":4"},
+		{[]string{"--server", refusing(), "search", "--source", ""}, "", ":4"}, {[]string{"--server", silent, "search", "--agent", ""}, "", ":4"},
 	} {
 		values, other := h.completes(test.line...)
 		slices.Sort(values)
@@ -74,37 +74,6 @@ func TestCompletion(t *testing.T) {
 			t.Errorf("%q: %q lacks %s", test.line, values, test.want)
 		}
 	}
-}
-
-// refusing returns the address of a server that is not there.
-func refusing(t *testing.T) string {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return "http://" + listener.Addr().String()
-}
-
-// silent returns the address of a server that accepts and never answers.
-func silent(t *testing.T) string {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan bool)
-	go func() {
-		defer close(ended)
-		for {
-			connection, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() { _, _ = io.Copy(io.Discard, connection) }()
-		}
-	}()
-	t.Cleanup(func() { _ = listener.Close(); <-ended })
-	return "http://" + listener.Addr().String()
 }
 
 // TestCompletionHasRights offers two people what their tokens can see.

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -190,21 +189,13 @@ func newWorld(t *testing.T) world {
 		w.tokens[state] = made.Token
 	}
 	address := serveHTTP(t, h)
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // the system accepts connections that nobody answers
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = silent.Close() })
-	refusing, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = refusing.Close()
+	silent, stop := newSilent()
+	t.Cleanup(stop)
 	w.tokens[wrongToken], w.tokens[down], w.tokens[slow] = "onyx_pat_wrong0123456789", w.tokens[configured], w.tokens[configured]
 	for _, state := range []string{configured, unset, wrongToken, limited} {
 		w.addresses[state] = address
 	}
-	w.addresses[slow], w.addresses[down] = "http://"+silent.Addr().String(), "http://"+refusing.Addr().String()
+	w.addresses[slow], w.addresses[down] = silent, refusing()
 	return w
 }
 

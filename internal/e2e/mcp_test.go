@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -11,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -124,40 +122,6 @@ func TestAgentOverSSH(t *testing.T) {
 	if got := s.visit(t, "", nil, "-tt", "127.0.0.1", "mcp"); got.code != 2 || !strings.Contains(got.stdout+got.stderr, "mcp requires a pipe") {
 		t.Errorf("at a terminal: %+v", got)
 	}
-}
-
-// serveHTTP serves the library inside of this process until the test ends, and returns its address.
-func serveHTTP(t *testing.T, h home) string {
-	t.Helper()
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	near, far := pipe()
-	process := h.inside("serve", "--http", "127.0.0.1:0")
-	process.Err = far
-	var serving sync.WaitGroup
-	serving.Go(func() {
-		runInside(ctx, process, "")
-		_ = far.Close()
-	})
-	t.Cleanup(func() {
-		stop()
-		serving.Wait()
-	})
-	listening := make(chan string, 1)
-	go func() {
-		defer close(listening)
-		address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
-		for lines := bufio.NewScanner(near); lines.Scan(); { // also what is logged later
-			if found := address.FindString(lines.Text()); found != "" && len(listening) == 0 {
-				listening <- found
-			}
-		}
-		_ = near.Close()
-	}()
-	address, ok := <-listening
-	if !ok {
-		t.Fatal("it does not listen")
-	}
-	return address
 }
 
 // bearer sends a token.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -217,20 +216,7 @@ func (h home) write(name, content string) {
 
 // TestSchemasOfServers compares what is printed of an Onyx, and of a quarry that is served elsewhere, with the schemas.
 func TestSchemasOfServers(t *testing.T) {
-	onyx := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		file := map[string]string{"/search": "search", "/persona": "persona", "/manage/document-set": "document-set",
-			"/manage/connector-status": "connector-status", "/federated": "federated", "/manage/indexed-sources": "indexed-sources",
-			"/query/valid-tags": "valid-tags", "/version": "version", "/me": "me"}[strings.TrimPrefix(r.URL.Path, "/api")]
-		text, err := os.ReadFile(filepath.Join("../../ui/cli/testdata/onyx", file+".json"))
-		if strings.HasSuffix(r.URL.Path, "/chat/send-chat-message") {
-			text, err = os.ReadFile("../../ui/cli/testdata/onyx/chat-stream.ndjson")
-		}
-		if err != nil {
-			http.NotFound(w, r)
-			return
-		}
-		_, _ = w.Write(text)
-	}))
+	onyx := newOnyx()
 	defer onyx.Close()
 	h := newHome(t)
 	h.write("note.md", "# Rollback\n\nRoll back with deployctl.\n")
