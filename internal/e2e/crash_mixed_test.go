@@ -12,12 +12,20 @@ import (
 	"quarry/internal/testkit/filetest"
 )
 
-// mixed are the files of a tree in the order in which they are read, and how many documents each has. A container counts
+// mixed returns the files of a tree in the order in which they are read, and how many documents each has. A container counts
 // as one file.
-var mixed = [...]struct {
+func mixed() [5]mixedPart {
+	archive, export, lines, notes := 6*mixedThreads(), 7*mixedThreads(), sized(60, 1_500), sized(30, 300)
+	return [...]mixedPart{{"archive.zip", 1, archive}, {"book.docx", 1, 1}, {"export", 1, export}, {"lines.jsonl", 1, lines}, {"notes", notes, notes}}
+}
+
+type mixedPart struct {
 	name             string
 	files, documents int
-}{{"archive.zip", 1, 600}, {"book.docx", 1, 1}, {"export", 1, 700}, {"lines.jsonl", 1, 1_500}, {"notes", 300, 300}}
+}
+
+// mixedThreads is how many threads a day of the archive and of the export has.
+func mixedThreads() int { return sized(5, 100) }
 
 // writeMixed writes the tree with a word of the round in each document.
 func writeMixed(t *testing.T, folder string, round int) {
@@ -34,24 +42,24 @@ func writeMixed(t *testing.T, folder string, round int) {
 		return append(files, filetest.Part{Name: "users.json", Content: `[{"id":"U1","name":"ana"}]`},
 			filetest.Part{Name: "channels.json", Content: `[{"id":"C1","name":"general"}]`})
 	}
-	writeIn(t, folder, "archive.zip", filetest.Archive(export(6, 100)...))
+	writeIn(t, folder, "archive.zip", filetest.Archive(export(6, mixedThreads())...))
 	writeIn(t, folder, "book.docx", filetest.DOCX(filetest.Paragraph("", word)))
-	for _, file := range export(7, 100) {
+	for _, file := range export(7, mixedThreads()) {
 		writeIn(t, folder, "export/"+file.Name, []byte(file.Content))
 	}
 	var lines strings.Builder
-	for i := range 1_500 {
+	for i := range mixed()[3].documents {
 		fmt.Fprintf(&lines, `{"id":"line-%d","source":"web","sections":[{"text":"%s line %d"}]}`+"\n", i, word, i)
 	}
 	writeIn(t, folder, "lines.jsonl", []byte(lines.String()))
-	for i := range 300 {
+	for i := range mixed()[4].documents {
 		writeIn(t, folder, fmt.Sprintf("notes/note-%03d.md", i), fmt.Appendf(nil, "# Note %d\n\n%s note %d\n", i, word, i))
 	}
 }
 
 // documentsOf returns how many documents the first files of the mixed tree have.
 func documentsOf(files int) (documents int) {
-	for _, of := range mixed {
+	for _, of := range mixed() {
 		if of.files > files {
 			return documents + files
 		}
@@ -65,10 +73,7 @@ func documentsOf(files int) (documents int) {
 // must be that of a run that was never killed.
 func TestKillWithContainers(t *testing.T) {
 	t.Parallel()
-	rounds := 6
-	if isSlow() {
-		rounds = 150
-	}
+	rounds := sized(3, 150) // of add, sync and remove in turn
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 3))
@@ -77,11 +82,7 @@ func TestKillWithContainers(t *testing.T) {
 	writeMixed(t, folder, 0)
 	all := documentsOf(1 << 20)
 	whole := map[string]time.Duration{}
-	timed := func(command ...string) {
-		start := time.Now()
-		h.must(command...)
-		whole[command[0]] = time.Since(start)
-	}
+	timed := func(command ...string) { whole[command[0]] = h.timed(command...) }
 	timed("add", "--json", folder)
 	checkContent(t, h, 0, all)
 	for round := 1; round <= rounds; round++ {

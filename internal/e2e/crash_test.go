@@ -16,15 +16,11 @@ import (
 	"time"
 )
 
-// killRounds is how often `quarry add` is killed: a few times in every run, many with QUARRY_SLOW set.
-func killRounds() int {
-	if isSlow() {
-		return 25
-	}
-	return 3
-}
+// killRounds is how often `quarry add` is killed.
+func killRounds() int { return sized(2, 25) }
 
-const crashFiles = 4000
+// crashFiles is how many files it adds: enough for several batches in the long form.
+func crashFiles() int { return sized(300, 4000) }
 
 // TestKillDuringAdd kills `quarry add` at random moments. What it had reported as done must be there afterwards, nothing
 // may be there twice, the next run must complete the work, and a search in another process must never fail meanwhile.
@@ -33,30 +29,28 @@ func TestKillDuringAdd(t *testing.T) {
 	h := newHome(t)
 	folder := filepath.Join(h.dir, "documents")
 	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
-	writeRound(t, folder, 0)
+	writeRound(t, folder, crashFiles(), 0)
 	h.must("add", "--json", folder)
 	stop := searchMeanwhile(t, h)
 	defer stop()
-	writeRound(t, folder, 1)
-	start := time.Now()
-	h.must("add", "--json", folder)
-	whole := time.Since(start)
+	writeRound(t, folder, crashFiles(), 1)
+	whole := h.timed("add", "--json", folder)
 	last := 1 + killRounds()
 	for round := 2; round <= last; round++ {
-		writeRound(t, folder, round)
+		writeRound(t, folder, crashFiles(), round)
 		acknowledged := addAndKill(t, h, folder, time.Duration(random.Int64N(int64(whole))))
 		status := libraryStatus(t, h)
-		if status.Documents != crashFiles {
-			t.Fatalf("round %d: %d documents after the kill, want %d", round, status.Documents, crashFiles)
+		if status.Documents != crashFiles() {
+			t.Fatalf("round %d: %d documents after the kill, want %d", round, status.Documents, crashFiles())
 		}
-		if found := matches(t, h, roundWord(round)); found < acknowledged || found > crashFiles {
+		if found := matches(t, h, roundWord(round)); found < acknowledged || found > crashFiles() {
 			t.Fatalf("round %d: %d files were acknowledged, %d are found", round, acknowledged, found)
 		}
-		t.Logf("round %d: killed after %d of %d", round, acknowledged, crashFiles)
+		t.Logf("round %d: killed after %d of %d", round, acknowledged, crashFiles())
 	}
 	h.must("add", "--json", folder)
-	if found := matches(t, h, roundWord(last)); found != crashFiles {
-		t.Errorf("%d files are found after the last run, want %d", found, crashFiles)
+	if found := matches(t, h, roundWord(last)); found != crashFiles() {
+		t.Errorf("%d files are found after the last run, want %d", found, crashFiles())
 	}
 	if found := matches(t, h, roundWord(last-1)); found != 0 {
 		t.Errorf("%d files are still found as they were before", found)
@@ -70,22 +64,20 @@ func TestKillDuringFirstAdd(t *testing.T) {
 	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 2))
 	shared := newHome(t)
 	folder := filepath.Join(shared.dir, "documents")
-	writeRound(t, folder, 0)
-	start := time.Now()
-	shared.must("add", "--json", folder)
-	whole := time.Since(start)
+	writeRound(t, folder, crashFiles(), 0)
+	whole := shared.timed("add", "--json", folder)
 	for round := range killRounds() {
 		h := newHome(t)
 		acknowledged := addAndKill(t, h, folder, time.Duration(random.Int64N(int64(whole))))
-		if documents := libraryStatus(t, h).Documents; documents < acknowledged || documents > crashFiles {
+		if documents := libraryStatus(t, h).Documents; documents < acknowledged || documents > crashFiles() {
 			t.Fatalf("round %d: %d files were acknowledged, %d documents are there", round, acknowledged, documents)
 		}
 		h.must("add", "--json", folder)
-		if documents, found := libraryStatus(t, h).Documents, matches(t, h, roundWord(0)); documents != crashFiles ||
-			found != crashFiles {
-			t.Fatalf("round %d: %d documents and %d found after the next run, want %d", round, documents, found, crashFiles)
+		if documents, found := libraryStatus(t, h).Documents, matches(t, h, roundWord(0)); documents != crashFiles() ||
+			found != crashFiles() {
+			t.Fatalf("round %d: %d documents and %d found after the next run, want %d", round, documents, found, crashFiles())
 		}
-		t.Logf("round %d: killed after %d of %d", round, acknowledged, crashFiles)
+		t.Logf("round %d: killed after %d of %d", round, acknowledged, crashFiles())
 	}
 }
 
@@ -97,9 +89,9 @@ func roundWord(round int) string {
 	return "zebra" + digits.Replace(fmt.Sprint(round)) + "quagga"
 }
 
-func writeRound(t *testing.T, folder string, round int) {
+func writeRound(t *testing.T, folder string, files, round int) {
 	t.Helper()
-	for i := range crashFiles {
+	for i := range files {
 		dir := filepath.Join(folder, fmt.Sprint(i/100))
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)

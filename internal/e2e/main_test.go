@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"quarry/ui"
 	"quarry/ui/target"
@@ -66,6 +67,14 @@ var build = sync.OnceValues(func() (string, error) {
 
 // isSlow reports whether the long form of a suite is to run.
 func isSlow() bool { return os.Getenv("QUARRY_SLOW") != "" }
+
+// sized returns the size of a suite: short in make test, long with QUARRY_SLOW.
+func sized(short, long int) int {
+	if isSlow() {
+		return long
+	}
+	return short
+}
 
 // onlySlow skips a test of which another one is the short form.
 func onlySlow(t *testing.T, short string) {
@@ -124,6 +133,16 @@ func (h home) process(stdin string, args ...string) outcome {
 		h.t.Fatalf("run %v: %v", args, err)
 	}
 	return outcome{c.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+// timed runs a command that has to succeed as a process, and returns how long that took.
+func (h home) timed(args ...string) time.Duration {
+	h.t.Helper()
+	start := time.Now()
+	if o := h.process("", args...); o.code != 0 {
+		h.t.Fatalf("%v: exit %d\n%s\n%s", args, o.code, o.stderr, o.stdout)
+	}
+	return time.Since(start)
 }
 
 // run runs a command line inside of this process, in the folder of the home.

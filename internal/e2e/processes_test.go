@@ -15,7 +15,7 @@ import (
 // after a change, and the last content must be found.
 func TestThreeProcesses(t *testing.T) {
 	t.Parallel()
-	const files = 40
+	files := sized(10, 40)
 	h := newHome(t)
 	write := func(folder string, round int) { writeNotes(t, folder, files, round) }
 	added, synced := filepath.Join(h.dir, "documents", "tapir"), filepath.Join(h.dir, "documents", "okapi")
@@ -91,14 +91,14 @@ func writeNotes(t *testing.T, folder string, files, round int) {
 	}
 }
 
-// forAWhile returns whether another round is to be made: of three or, with QUARRY_SLOW, for a minute.
+// forAWhile returns whether another round is to be made: of two or, with QUARRY_SLOW, for a minute.
 func forAWhile() func(round int) bool {
 	start := time.Now()
 	return func(round int) bool {
 		if isSlow() {
 			return time.Since(start) < time.Minute
 		}
-		return round <= 3
+		return round <= 2
 	}
 }
 
@@ -107,7 +107,7 @@ func forAWhile() func(round int) bool {
 // be there, every document once, and one more run must complete the content.
 func TestKilledProcesses(t *testing.T) {
 	t.Parallel()
-	const files = 300
+	files := sized(40, 300)
 	h, seed := newHome(t), uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	folders := [...]string{"tapir", "okapi", "lemur"}
@@ -115,9 +115,7 @@ func TestKilledProcesses(t *testing.T) {
 	var whole time.Duration
 	for _, name := range folders {
 		writeNotes(t, path(name), files, 0)
-		start := time.Now()
-		h.must("add", "--json", path(name))
-		whole = time.Since(start)
+		whole = h.timed("add", "--json", path(name))
 	}
 	more := forAWhile()
 	moment := func(random *rand.Rand) time.Duration { return time.Duration(random.Int64N(2 * int64(whole))) }
