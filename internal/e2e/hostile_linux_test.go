@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -22,16 +23,18 @@ import (
 // and leave no file behind.
 func TestHostileFiles(t *testing.T) {
 	t.Parallel()
-	copies, size, mostMemory := 1, 2<<20, 640<<10 // KB
+	copies, size, bomb, mostMemory := 1, 256<<10, 160<<20, 640<<10 // KB
+	changes := 5_000
 	if isSlow() {
-		copies, size, mostMemory = 16, 12<<20, 1<<20
+		copies, size, bomb, mostMemory, changes = 16, 12<<20, 512<<20, 1<<20, math.MaxInt
 	}
 	h := newHome(t)
+	h.pdfEngine()
 	folder := filepath.Join(h.dir, "documents")
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	files := 0
-	for name, data := range filetest.Hostile(seed, copies, size) {
+	for name, data := range filetest.Hostile(seed, copies, size, bomb) {
 		writeIn(t, folder, name, data)
 		files++
 	}
@@ -40,7 +43,7 @@ func TestHostileFiles(t *testing.T) {
 		files++
 	}
 	specialFiles(t, folder)
-	stop := changeMeanwhile(t, filepath.Join(folder, "changing"))
+	stop := changeMeanwhile(t, filepath.Join(folder, "changing"), changes)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute) // a hang fails here, with what was read last
 	defer cancel()
 	c := h.command(ctx, "add", "--json", folder)
@@ -106,8 +109,8 @@ func specialFiles(t *testing.T, folder string) {
 	}
 }
 
-// changeMeanwhile rewrites, cuts off, removes and replaces files until the returned function is called.
-func changeMeanwhile(t *testing.T, folder string) (stop func()) {
+// changeMeanwhile rewrites, cuts off, removes and replaces files until that many changes were made or the returned function is called.
+func changeMeanwhile(t *testing.T, folder string, changes int) (stop func()) {
 	t.Helper()
 	for i := range 200 {
 		writeIn(t, folder, fmt.Sprintf("%d.md", i), bytes.Repeat([]byte("# Changing\n\ntext\n"), 100))
@@ -115,7 +118,7 @@ func changeMeanwhile(t *testing.T, folder string) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() {
-		for i := 0; ctx.Err() == nil; i++ {
+		for i := 0; i < changes && ctx.Err() == nil; i++ {
 			path := filepath.Join(folder, fmt.Sprintf("%d.md", i%200))
 			switch i % 5 { // each may fail after another one
 			case 0:

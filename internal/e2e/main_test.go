@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"quarry/internal/testkit/filetest"
 	"quarry/ui"
 	"quarry/ui/target"
 )
@@ -41,8 +42,8 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// binary returns the path of the program, which is built when a test first needs a process of it. Linking it takes 2 s of
-// processor time, and a start as long as one of the test's own binary, which cannot stand in for main.go.
+// binary returns the path of the program, which is built when a test first needs a process of it. The test's own binary
+// would need no second link, but cannot stand in for main.go.
 func binary(t *testing.T) string {
 	t.Helper()
 	path, err := build()
@@ -54,10 +55,12 @@ func binary(t *testing.T) string {
 
 var build = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(buildFolder, "quarry")
-	if runtime.GOOS == "windows" {
+	// Unlike go build, go run keeps the linked program in its cache: 0.6 s of processor time instead of 2.9.
+	command := exec.Command("go", "run", "-ldflags=-s -w", "-buildvcs=false", "-exec=cp", "../..", path)
+	if runtime.GOOS == "windows" { // has no cp
 		path += ".exe"
+		command = exec.Command("go", "build", "-ldflags=-s -w", "-buildvcs=false", "-o", path, "../..")
 	}
-	command := exec.Command("go", "build", "-ldflags=-s -w", "-buildvcs=false", "-o", path, "../..")
 	command.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := command.CombinedOutput(); err != nil {
 		return "", errors.Join(err, errors.New(string(out)))
@@ -106,6 +109,23 @@ func (h home) environ() []string {
 }
 
 func (h home) library() string { return filepath.Join(h.dir, "library") }
+
+// pdfEngine has the home keep the engine for PDF files where all tests do, and returns the folder.
+func (h home) pdfEngine() string {
+	h.t.Helper()
+	shared, err := filetest.PDFEngine()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	own := filepath.Join(h.dir, "cache", "quarry", "pdf")
+	if err := os.MkdirAll(filepath.Dir(own), 0o700); err != nil {
+		h.t.Fatal(err)
+	}
+	if err := os.Symlink(shared, own); err != nil { // a system without links compiles it anew
+		return own
+	}
+	return shared
+}
 
 // command returns a process of the built program.
 func (h home) command(ctx context.Context, args ...string) *exec.Cmd {

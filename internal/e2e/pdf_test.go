@@ -13,6 +13,7 @@ import (
 // file is skipped with its reason.
 func TestPDF(t *testing.T) {
 	h := newHome(t)
+	engine := h.pdfEngine()
 	folder := filepath.Join(h.dir, "papers")
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		t.Fatal(err)
@@ -35,7 +36,7 @@ func TestPDF(t *testing.T) {
 	if status := h.must("status", "--json"); !strings.Contains(status, "it is not a valid PDF file") {
 		t.Error(status)
 	}
-	if o := h.run("", "__read-pdf", filepath.Join(h.dir, "cache", "pdf")); o.code != 0 || o.stdout != "\x00\x00\x00\x02{}" {
+	if o := h.process("", "__read-pdf", engine); o.code != 0 || o.stdout != "\x00\x00\x00\x02{}" {
 		t.Errorf("without files: %+v", o)
 	}
 }

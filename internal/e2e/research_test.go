@@ -52,13 +52,14 @@ func TestScriptedModelOnTheSampleLibrary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	impossible := []research.Task{{ID: "impossible", Question: tasks[0].Question, Answer: "not in the library"},
+		{ID: "elsewhere", Question: "zzqx", Answer: "€2,400"}}
+	tasks = tasks[:sized(2, len(tasks))]
 	h := newHome(t)
 	onSample := func(research.Task) []string { return []string{"--sample"} }
 	if solved := h.solve(tasks, onSample); 12*len(solved) < 10*len(tasks) {
 		t.Errorf("%d of %d tasks solved: %v", len(solved), len(tasks), solved)
 	}
-	impossible := []research.Task{{ID: "impossible", Question: tasks[0].Question, Answer: "not in the library"},
-		{ID: "elsewhere", Question: "zzqx", Answer: "€2,400"}}
 	if solved := h.solve(impossible, onSample); len(solved) > 0 {
 		t.Errorf("the judge accepts %v", solved)
 	}

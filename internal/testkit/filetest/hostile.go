@@ -35,8 +35,8 @@ func Samples() map[string][]byte {
 }
 
 // Hostile yields broken and malicious files by name: damaged copies of each format, encrypted and lying ones, archives that
-// unpack to far more, and texts of size bytes that cost a naive reader many times as much.
-func Hostile(seed uint64, copies, size int) iter.Seq2[string, []byte] {
+// unpack to bomb bytes, and texts of size bytes that cost a naive reader many times as much.
+func Hostile(seed uint64, copies, size, bomb int) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		for extension, data := range Samples() {
 			n := 0
@@ -51,7 +51,7 @@ func Hostile(seed uint64, copies, size int) iter.Seq2[string, []byte] {
 				}
 			}
 		}
-		for name, data := range whole(size) {
+		for name, data := range whole(size, bomb) {
 			if !yield(name, data) {
 				return
 			}
@@ -66,15 +66,15 @@ func Hostile(seed uint64, copies, size int) iter.Seq2[string, []byte] {
 }
 
 // whole are hostile files that are made as one piece.
-func whole(size int) map[string][]byte {
+func whole(size, bomb int) map[string][]byte {
 	var words strings.Builder
 	for i := range size / 9 {
 		fmt.Fprintf(&words, "%08x ", uint32(i)*2654435761)
 	}
 	return map[string][]byte{
-		"bomb.docx":       Bomb("word/document.xml", "<w:p><w:t>", "some words ", 512<<20),
-		"bomb.zip":        Bomb("general/2024-03-01.json", "[", `{"text":"words"},`, 512<<20),
-		"bomb.pdf":        PDFBomb(64 << 20),
+		"bomb.docx":       Bomb("word/document.xml", "<w:p><w:t>", "some words ", bomb),
+		"bomb.zip":        Bomb("general/2024-03-01.json", "[", `{"text":"words"},`, bomb),
+		"bomb.pdf":        PDFBomb(bomb / 5),
 		"encrypted.docx":  Archive(Part{Name: "word/document.xml", Content: "secret", Flags: encrypted}),
 		"encrypted.pdf":   PDFOf("/Encrypt 1 0 R/ID[<00><00>]", `<</Filter/Standard/V 2/R 3/Length 128/P -4/O(x)/U(x)>>`),
 		"nested.zip":      Archive(Part{Name: "a.zip", Content: string(Archive(Part{Name: "b.zip", Content: "PK\x03\x04"}))}),

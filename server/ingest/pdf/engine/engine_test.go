@@ -28,14 +28,12 @@ func TestMain(m *testing.M) {
 	if os.Getenv("PDF_CACHE") != "" { // in a process of the fuzzer
 		os.Exit(m.Run())
 	}
-	cache, err := os.MkdirTemp("", "pdf")
+	cache, err := filetest.PDFEngine()
 	if err != nil {
 		panic(err)
 	}
-	os.Setenv("PDF_CACHE", cache) // of this run: compiling takes seconds
-	code := m.Run()
-	os.RemoveAll(cache)
-	os.Exit(code)
+	os.Setenv("PDF_CACHE", cache)
+	os.Exit(m.Run())
 }
 
 func newReader(t testing.TB) *pdf.Reader {
