@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"quarry/internal/testkit/filetest"
+	"quarry/internal/testkit/longtest"
 )
 
 // mixed returns the files of a tree in the order in which they are read, and how many documents each has. A container counts
 // as one file.
 func mixed() [5]mixedPart {
-	archive, export, lines, notes := 6*mixedThreads(), 7*mixedThreads(), sized(60, 1_500), sized(30, 300)
+	archive, export, lines, notes := 6*mixedThreads(), 7*mixedThreads(), longtest.Rounds(60, 1_500), longtest.Rounds(30, 300)
 	return [...]mixedPart{{"archive.zip", 1, archive}, {"book.docx", 1, 1}, {"export", 1, export}, {"lines.jsonl", 1, lines}, {"notes", notes, notes}}
 }
 
@@ -25,7 +26,7 @@ type mixedPart struct {
 }
 
 // mixedThreads is how many threads a day of the archive and of the export has.
-func mixedThreads() int { return sized(5, 100) }
+func mixedThreads() int { return longtest.Rounds(5, 100) }
 
 // writeMixed writes the tree with a word of the round in each document.
 func writeMixed(t *testing.T, folder string, round int) {
@@ -73,7 +74,7 @@ func documentsOf(files int) (documents int) {
 // must be that of a run that was never killed.
 func TestKillWithContainers(t *testing.T) {
 	t.Parallel()
-	rounds := sized(3, 150) // of add, sync and remove in turn
+	rounds := longtest.Rounds(3, 150) // of add, sync and remove in turn
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 3))

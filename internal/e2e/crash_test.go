@@ -14,13 +14,15 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"quarry/internal/testkit/longtest"
 )
 
 // killRounds is how often `quarry add` is killed.
-func killRounds() int { return sized(2, 25) }
+func killRounds() int { return longtest.Rounds(2, 25) }
 
 // crashFiles is how many files it adds: enough for several batches in the long form.
-func crashFiles() int { return sized(300, 4000) }
+func crashFiles() int { return longtest.Rounds(300, 4000) }
 
 // TestKillDuringAdd kills `quarry add` at random moments. What it had reported as done must be there afterwards, nothing
 // may be there twice, the next run must complete the work, and a search in another process must never fail meanwhile.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"quarry/internal/testkit/filetest"
+	"quarry/internal/testkit/longtest"
 )
 
 // TestHostileFiles adds broken and malicious files, some of which change while they are read. The program must end by
@@ -25,7 +26,7 @@ func TestHostileFiles(t *testing.T) {
 	t.Parallel()
 	copies, size, bomb, mostMemory := 1, 256<<10, 160<<20, 640<<10 // KB
 	changes := 5_000
-	if isSlow() {
+	if longtest.Enabled() {
 		copies, size, bomb, mostMemory, changes = 16, 12<<20, 512<<20, 1<<20, math.MaxInt
 	}
 	h := newHome(t)

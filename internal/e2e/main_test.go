@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"quarry/internal/testkit/filetest"
+	"quarry/internal/testkit/longtest"
 	"quarry/ui"
 	"quarry/ui/target"
 )
@@ -68,21 +69,10 @@ var build = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// isSlow reports whether the long form of a suite is to run.
-func isSlow() bool { return os.Getenv("QUARRY_SLOW") != "" }
-
-// sized returns the size of a suite: short in make test, long with QUARRY_SLOW.
-func sized(short, long int) int {
-	if isSlow() {
-		return long
-	}
-	return short
-}
-
 // onlySlow skips a test of which another one is the short form.
 func onlySlow(t *testing.T, short string) {
 	t.Helper()
-	if !isSlow() {
+	if !longtest.Enabled() {
 		t.Skipf("NOT TRIED: for make test-all (QUARRY_SLOW); %s is the short form", short)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"quarry/internal/testkit/longtest"
 )
 
 // TestThreeProcesses adds one folder, syncs another one and searches at the same time, each in processes of its own, for a
@@ -15,7 +17,7 @@ import (
 // after a change, and the last content must be found.
 func TestThreeProcesses(t *testing.T) {
 	t.Parallel()
-	files := sized(10, 40)
+	files := longtest.Rounds(10, 40)
 	h := newHome(t)
 	write := func(folder string, round int) { writeNotes(t, folder, files, round) }
 	added, synced := filepath.Join(h.dir, "documents", "tapir"), filepath.Join(h.dir, "documents", "okapi")
@@ -95,7 +97,7 @@ func writeNotes(t *testing.T, folder string, files, round int) {
 func forAWhile() func(round int) bool {
 	start := time.Now()
 	return func(round int) bool {
-		if isSlow() {
+		if longtest.Enabled() {
 			return time.Since(start) < time.Minute
 		}
 		return round <= 2
@@ -107,7 +109,7 @@ func forAWhile() func(round int) bool {
 // be there, every document once, and one more run must complete the content.
 func TestKilledProcesses(t *testing.T) {
 	t.Parallel()
-	files := sized(40, 300)
+	files := longtest.Rounds(40, 300)
 	h, seed := newHome(t), uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	folders := [...]string{"tapir", "okapi", "lemur"}

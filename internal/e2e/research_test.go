@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"quarry/internal/testkit/longtest"
 	"quarry/internal/testkit/research"
 )
 
@@ -54,7 +55,7 @@ func TestScriptedModelOnTheSampleLibrary(t *testing.T) {
 	}
 	impossible := []research.Task{{ID: "impossible", Question: tasks[0].Question, Answer: "not in the library"},
 		{ID: "elsewhere", Question: "zzqx", Answer: "€2,400"}}
-	tasks = tasks[:sized(2, len(tasks))]
+	tasks = tasks[:longtest.Rounds(2, len(tasks))]
 	h := newHome(t)
 	onSample := func(research.Task) []string { return []string{"--sample"} }
 	if solved := h.solve(tasks, onSample); 12*len(solved) < 10*len(tasks) {
