@@ -149,7 +149,7 @@ func (r *confluenceReader) file(c *collector, name string, data []byte) (doc ind
 // inspect reads who wrote a page and what is above it, and leaves only the page and its comments in the tree.
 func (r *confluenceReader) inspect(tree *html.Node, m *meta) (above []string) {
 	var body *html.Node
-	var kept []*html.Node
+	var kept, emoticons []*html.Node
 	for node := range tree.Descendants() {
 		id := attribute(node, "id")
 		switch {
@@ -169,6 +169,10 @@ func (r *confluenceReader) inspect(tree *html.Node, m *meta) (above []string) {
 			}
 		case hasClass(node, "page-metadata"):
 			m.written(node)
+		case node.DataAtom == atom.Li && node.Parent != nil && hasClass(node.Parent, "inline-task-list"):
+			node.InsertBefore(&html.Node{Type: html.TextNode, Data: checkBox(hasClass(node, "checked"))}, node.FirstChild)
+		case hasClass(node, "emoticon"):
+			emoticons = append(emoticons, node)
 		case id == "main-content":
 			kept = append(kept, node)
 		case id == "comments" && node.Parent != nil && hasClass(node.Parent, "pageSection"):
@@ -179,6 +183,10 @@ func (r *confluenceReader) inspect(tree *html.Node, m *meta) (above []string) {
 			r.link(node, append(slices.Clone(above), m.Title))
 		}
 	}
+	for _, node := range emoticons {
+		node.Parent.InsertBefore(signOf(node, "data-emoji-fallback", "data-emoji-shortname", "data-emoticon-name", "alt"), node)
+	}
+	remove(emoticons)
 	if body != nil && len(kept) > 0 {
 		for _, node := range kept {
 			node.Parent.RemoveChild(node)
@@ -217,26 +225,39 @@ func isBelow(node *html.Node, id string) bool {
 	return false
 }
 
-var writtenLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^Created by (.+?)(?:, (last (?:modified|updated))(?: by (.+?))?)? on (\p{L}+\.? \d{1,2}, \d{4})`)
-})
+var createdBy = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^Created by ([^,]+?)(?:,| on )`) })
 
-// written reads "Created by Ana Ortiz, last modified by Bo Lund on Mar 06, 2019".
+// written reads who wrote a page and when: "Created by Ana Ortiz, last modified by Bo Lund on Mar 06, 2019", in the language
+// of the site. The names are marked; what is between the author and the date tells whether it is that of a change.
 func (m *meta) written(node *html.Node) {
-	match := writtenLine().FindStringSubmatch(textBelow(node))
-	if match == nil {
-		return
-	}
-	for _, name := range []string{match[1], match[3]} {
-		if name = oneLine(name, longestValue); name != "" {
+	rest, isChanged := textBelow(node), false
+	for inner := range node.Descendants() {
+		isEditor := hasClass(inner, "editor")
+		if name := oneLine(textBelow(inner), longestValue); name != "" && (isEditor || hasClass(inner, "author")) {
 			m.Authors = addPerson(m.Authors, index.Person{Name: name})
+			_, rest, _ = strings.Cut(rest, name)
+			isChanged = isChanged || isEditor
 		}
 	}
-	at, ok := parseDate(match[4])
+	if match := createdBy().FindStringSubmatch(rest); match != nil { // a name that is not marked
+		m.Authors = addPerson(m.Authors, index.Person{Name: oneLine(match[1], longestValue)})
+	}
+	at, ok := findDate(rest)
 	if !ok {
 		return
 	}
-	if m.UpdatedAt = at; match[2] == "" {
+	before := rest[:strings.IndexAny(rest, "0123456789")]
+	if m.UpdatedAt = at; !isChanged && !strings.ContainsAny(before, ",、，") {
 		m.CreatedAt = at
 	}
+}
+
+// signOf returns what an emoticon shows, or its name, from the attributes that have it; the first is the best.
+func signOf(node *html.Node, attributes ...string) *html.Node {
+	for _, key := range attributes {
+		if sign := strings.TrimSpace(attribute(node, key)); sign != "" {
+			return &html.Node{Type: html.TextNode, Data: " " + sign + " "}
+		}
+	}
+	return &html.Node{Type: html.TextNode, Data: " "}
 }

@@ -12,6 +12,7 @@ import (
 
 	"quarry/internal/testkit/filetest"
 	"quarry/server/index"
+	"quarry/server/ingest/pdf"
 )
 
 // confluencePageOf is a page as Confluence exports it.
@@ -168,5 +169,36 @@ func TestBoundsOfExports(t *testing.T) {
 	l.write("d.zip", zipped(t, pages))
 	if l.add(Options{}, "d.zip"); len(l.idx.documents) != 7 {
 		t.Errorf("%d documents, skipped %v", len(l.idx.documents), l.events.skipped())
+	}
+}
+
+// TestConfluenceInOtherLanguages: names are marked, and dates are found in any language.
+func TestConfluenceInOtherLanguages(t *testing.T) {
+	const ana, bo = "<span class='author'> Ana Ortiz</span>", "<span class='editor'> Bo Lund</span>"
+	for text, want := range map[string]string{
+		"Created by " + ana + " on Mar 05, 2024": "[{Ana Ortiz }] 2024-03-05 2024-03-05", "Created by Cy, last modified on Mar 05, 2024": "[{Cy }] 0001-01-01 2024-03-05",
+		"Erstellt von " + ana + " am Mär 05, 2024": "[{Ana Ortiz }] 2024-03-05 2024-03-05", "Erstellt von " + ana + ", zuletzt geändert am Mai 05, 2024": "[{Ana Ortiz }] 0001-01-01 2024-05-05",
+		"Créée par " + ana + ", dernière modification par " + bo + " le août 05, 2024": "[{Ana Ortiz } {Bo Lund }] 0001-01-01 2024-08-05", "Creado por " + ana + ", modificado por última vez por " + bo + " el ene 05, 2024": "[{Ana Ortiz } {Bo Lund }] 0001-01-01 2024-01-05",
+		ana + " が作成、最終更新日 3月 05, 2024": "[{Ana Ortiz }] 0001-01-01 2024-03-05", "由 " + ana + " 创建, 最后修改于 十一月 05, 2024": "[{Ana Ortiz }] 0001-01-01 2024-11-05", "Создано " + ana + ", последнее изменение " + bo + " мар 05, 2024": "[{Ana Ortiz } {Bo Lund }] 0001-01-01 2024-03-05",
+		"Created by " + ana: "[{Ana Ortiz }] 0001-01-01 0001-01-01",
+	} {
+		tree, err := html.Parse(strings.NewReader("<div>" + text + "</div>"))
+		must(t, err)
+		var m meta
+		m.written(tree)
+		if got := fmt.Sprint(m.Authors, " ", m.CreatedAt.Format(time.DateOnly), " ", m.UpdatedAt.Format(time.DateOnly)); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestMarksOfConfluence(t *testing.T) {
+	const page = `<div id="main-content"><ul class="inline-task-list"><li class="checked"><span>oil</span></li><li>paint</li></ul><p>is<img class="emoticon emoticon-tick" data-emoticon-name="tick" alt="(tick)" src="images/icons/x.svg"/>done` +
+		`<img class="emoticon emoticon-blue-star" data-emoji-shortname=":key:" data-emoji-fallback="🔑" alt="(blue star)"/></p><p><img class="emoticon" alt="(old)" src="y"/></p><img src="z.png" alt="a gate"/></div>`
+	r := newFileReader(pdf.Program{})
+	c := confluenceReader{fileReader: r, files: map[string]attachment{}}
+	_, body, err := r.pages.inspected(page, func(tree *html.Node, m *meta) { c.inspect(tree, m) })
+	if want := "- [x] oil\n- [ ] paint\n\nis tick done 🔑\n\n(old)\n\n![a gate](z.png)"; err != nil || body != want {
+		t.Errorf("%q, want %q; %v", body, want, err)
 	}
 }

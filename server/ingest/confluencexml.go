@@ -182,7 +182,7 @@ func readConfluenceXML(r *fileReader, c *collector, files *innerFiles) error {
 		if !known {
 			return nil // of a comment, a draft or an older version
 		}
-		doc, err := r.page(storageHTML(e.value("body")), inspectStorage, s.document(c, id, page))
+		doc, err := r.page(storageHTML(e.value("body")), s.inspectStorage, s.document(c, id, page))
 		doc.CreatedAt, doc.Authors = page.created, s.authors(page)
 		for i := range doc.Chunks {
 			doc.Chunks[i].Link = "" // it is that of the export
@@ -281,7 +281,7 @@ func (s *site) authors(page entityPage) (authors []index.Person) {
 	return authors
 }
 
-var storageEmpty = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<((?:ac|ri):[\w-]{1,50})([^<>]*)/>`) })
+var storageEmpty = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<((?:ac|ri):[\w-]{1,50}|time)([^<>]*)/>`) })
 
 // storageHTML returns a text in the storage format of Confluence as HTML, which has no CDATA and no empty elements.
 func storageHTML(body string) string {
@@ -303,32 +303,66 @@ func storageHTML(body string) string {
 	}
 }
 
-// inspectStorage removes the parameters of macros and writes what links show.
-func inspectStorage(tree *html.Node, _ *meta) {
+// inspectStorage removes the parameters of macros, and writes what links, mentions, dates, emoticons, tasks, and the titles
+// of statuses and panels show.
+func (s *site) inspectStorage(tree *html.Node, _ *meta) {
 	var removed []*html.Node
+	show := func(node *html.Node, text string) {
+		node.InsertBefore(&html.Node{Type: html.TextNode, Data: text}, node.FirstChild)
+	}
 	for node := range tree.Descendants() {
 		switch node.Data {
 		case "ac:parameter":
+			if isTitle := attribute(node, "ac:name") == "title"; isTitle && node.Parent != nil && attribute(node.Parent, "ac:name") == "status" {
+				show(node, " ")
+				continue
+			} else if isTitle { // of a panel
+				node.Data, node.DataAtom = "p", atom.P
+				continue
+			}
 			if attribute(node, "ac:name") == "language" && node.Parent != nil {
-				for code := range node.Parent.Descendants() {
-					if code.DataAtom == atom.Code {
-						code.Attr = []html.Attribute{{Key: "class", Val: "language-" + textBelow(node)}}
-						break
-					}
-				}
+				setLanguage(node.Parent, textBelow(node))
 			}
 			removed = append(removed, node)
-		case "ac:task-id", "ac:task-uuid", "ac:task-status":
+		case "ac:task-list":
+			node.Data, node.DataAtom = "ul", atom.Ul
+		case "ac:task":
+			node.Data, node.DataAtom = "li", atom.Li
+		case "ac:task-status":
+			isDone := textBelow(node) == "complete"
+			for node.FirstChild != nil {
+				node.RemoveChild(node.FirstChild)
+			}
+			show(node, checkBox(isDone))
+		case "ac:task-id", "ac:task-uuid":
 			removed = append(removed, node)
-		case "ri:page":
+		case "ac:emoticon":
+			node.AppendChild(signOf(node, "ac:emoji-fallback", "ac:emoji-shortname", "ac:name"))
+		case "ac:image":
+			show(node, attribute(node, "ac:alt"))
+		case "time":
+			if textBelow(node) == "" || node.FirstChild == nil {
+				show(node, attribute(node, "datetime"))
+			}
+		case "ri:user":
+			key := cmp.Or(attribute(node, "ri:userkey"), attribute(node, "ri:account-id"))
+			if person := s.people[key]; node.Parent != nil && textBelow(node.Parent) == "" {
+				show(node, cmp.Or(person.Name, person.Email, attribute(node, "ri:username")))
+			}
+		case "ri:page", "ri:attachment":
 			if link := node.Parent; link != nil && textBelow(link) == "" {
-				node.AppendChild(&html.Node{Type: html.TextNode, Data: attribute(node, "ri:content-title")})
+				show(node, cmp.Or(attribute(node, "ri:content-title"), attribute(node, "ri:filename")))
 			}
 		}
 	}
-	for _, node := range removed {
-		if node.Parent != nil {
-			node.Parent.RemoveChild(node)
+	remove(removed)
+}
+
+func setLanguage(macro *html.Node, language string) {
+	for code := range macro.Descendants() {
+		if code.DataAtom == atom.Code {
+			code.Attr = []html.Attribute{{Key: "class", Val: "language-" + language}}
+			return
 		}
 	}
 }

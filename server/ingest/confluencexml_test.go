@@ -36,7 +36,8 @@ func entities() map[string]string {
 			object("Page", "1005", property("title", "Rolling back"), property("contentStatus", "current"), reference("originalVersion", "Page", "1002")) +
 			object("Page", "1006", property("title", "Draft"), property("contentStatus", "draft")) +
 			object("BodyContent", "5002", property("body", `<h2>Steps</h2><p>Turn the <ac:emoticon ac:name="tick" />quokka wheel.</p><ac:structured-macro ac:name="code"><ac:parameter ac:name="language">java</ac:parameter>`+
-				`<ac:plain-text-body><![CDATA[if (a < b) {`+"\n"+`  run();]] ></ac:plain-text-body></ac:structured-macro><ac:task><ac:task-id>77</ac:task-id><ac:task-body>Mind the numbat</ac:task-body></ac:task>`),
+				`<ac:plain-text-body><![CDATA[if (a < b) {`+"\n"+`  run();]] ></ac:plain-text-body></ac:structured-macro><ac:task-list><ac:task><ac:task-id>77</ac:task-id><ac:task-status>complete</ac:task-status><ac:task-body>Mind the numbat</ac:task-body></ac:task><ac:task><ac:task-status>incomplete</ac:task-status><ac:task-body>by <time datetime="2024-04-01" />: <ac:link><ri:user ri:userkey="u1" /></ac:link></ac:task-body></ac:task></ac:task-list>`+
+				`<p>It is<ac:structured-macro ac:name="status"><ac:parameter ac:name="colour">Green</ac:parameter><ac:parameter ac:name="title">DONE</ac:parameter></ac:structured-macro><ac:emoticon ac:name="blue-star" ac:emoji-shortname=":lock:" ac:emoji-fallback="🔒" /></p><ac:structured-macro ac:name="info"><ac:parameter ac:name="title">Mind</ac:parameter><ac:rich-text-body><p>the gap</p></ac:rich-text-body></ac:structured-macro><ac:image ac:alt="a gate"><ri:attachment ri:filename="g.png" /></ac:image>`),
 				reference("content", "Page", "1002")) +
 			object("BodyContent", "5003", property("body", "h2. Old\n\nmarkup \x0b of a wiki")) +
 			object("BodyContent", "5005", property("body", "<p>older version</p>"), reference("content", "Page", "1005")) +
@@ -59,7 +60,7 @@ func TestConfluenceXML(t *testing.T) {
 		}
 		for id, want := range map[string]string{
 			"1001": "Home [Docs] [{Ana Ortiz ana@acme.com}] 2024-02-18 file Welcome  to the Rolling back space.",
-			"1002": "Rolling back [Docs Home] [{bo }] 0001-01-01 2024-03-06 ## Steps\n\nTurn the quokka wheel.\n\n```java\nif (a < b) {\n  run();\n```\n\nMind the numbat",
+			"1002": "Rolling back [Docs Home] [{bo }] 0001-01-01 2024-03-06 ## Steps\n\nTurn the tick quokka wheel.\n\n```java\nif (a < b) {\n  run();\n```\n\n- [x] Mind the numbat\n- [ ] by 2024-04-01: Ana Ortiz\n\nIt is DONE 🔒\n\nMind\n\nthe gap\n\na gate",
 			"1003": "Cycle [Other] [] 0001-01-01 file h2. Old\n\nmarkup of a wiki",
 		} {
 			doc := l.document(form + "!" + id)

@@ -12,9 +12,9 @@ import (
 // monthNames are the beginnings of the names of months, in the languages of western and central Europe, Finnish, Turkish
 // and Russian. Of several that a name begins with, the longest counts.
 var monthNames = [...]string{
-	"jan ene gen янв sty led tam oca ian", "feb fev fév fév lut úno hel şub фев", "mar mär mrz maa mrt bře мар", "apr avr abr kwi dub huh nis апр",
-	"may mai mag mei maj kvě tou май мая", "jun juin giu cze červ kes haz июн iun", "jul juil lug lip červenc hei tem июл iul", "aug aoû aou ago sie srp elo ağu авг",
-	"sep set wrz zář syy eyl сен", "oct okt out ott paź říj lok eki окт", "nov lis marras kas ноя noi", "dec déc dez dic gru pro jou ara дек",
+	"jan ene gen янв sty led tam oca ian 一月", "feb fev fév fév lut úno hel şub фев 二月", "mar mär mrz maa mrt bře мар 三月", "apr avr abr kwi dub huh nis апр 四月",
+	"may mai mag mei maj kvě tou май мая 五月", "jun juin giu cze červ kes haz июн iun 六月", "jul juil lug lip červenc hei tem июл iul 七月", "aug aoû aou ago sie srp elo ağu авг 八月",
+	"sep set wrz zář syy eyl сен 九月", "oct okt out ott paź říj lok eki окт 十月", "nov lis marras kas ноя noi 十一月", "dec déc dez dic gru pro jou ara дек 十二月",
 }
 
 var dateWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d{1,2}[月월]|\d+|\pL+`) })
@@ -53,9 +53,9 @@ func pad(number string) string { return strings.Repeat("0", max(0, 2-len(number)
 
 // monthOf returns the month that a word names; 0 for other words.
 func monthOf(word string) (month int) {
-	if number, isNumber := strings.CutSuffix(strings.TrimSuffix(word, "月"), "월"); isNumber || number != word {
-		month, _ = strconv.Atoi(number)
-		return month % 13
+	if digits := strings.TrimRight(word, "月월"); digits != word && digits != "" && digits[0] <= '9' {
+		number, _ := strconv.Atoi(digits) // of one or two digits
+		return number % 13
 	}
 	longest := 0
 	for i, names := range monthNames {
