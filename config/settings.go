@@ -228,6 +228,13 @@ func splitPath(path string) []string {
 	return strings.Split(path, ".")
 }
 
+// IsPresentation reports whether a key only changes how results look. All others decide where searches, questions and
+// tokens go, or what a server allows.
+func IsPresentation(path string) bool {
+	group, _, _ := strings.Cut(path, ".")
+	return slices.Contains([]string{"theme", "keys", "pictures", "age_warning", "instant", "fast", "private"}, group)
+}
+
 // LookupKey describes a key, such as profiles.work.token. An unknown one is an error.
 func LookupKey(path string) (Key, error) { return lookupKey(path) }
 

@@ -13,6 +13,7 @@ import (
 	"go.mau.fi/util/exslices"
 
 	"quarry/client"
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/ui/passage"
@@ -187,4 +188,14 @@ func (a *app) adminTenants() *cobra.Command {
 				fmt.Sprint(t.Conversations)}
 		})
 	return a.group("tenant", "Create, list and remove tenants", add, list, remove)
+}
+
+func addableSource(as string) (string, error) {
+	value, _ := field.Of(field.Source).Read(as)
+	values := sourceValues(client.IsOffered)
+	if slices.Contains(values, value) {
+		return value, nil
+	}
+	all := strings.Join(slices.Sorted(slices.Values(values)), ", ")
+	return "", usage(nearestOf(value, "Choose one of "+all, values), "unknown source %q", as)
 }

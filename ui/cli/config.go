@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"quarry/config"
+	"quarry/internal/text"
 	"quarry/ui/target"
 )
 
@@ -120,6 +121,9 @@ func (a *app) configSet(arguments []string, unset bool) error {
 	if len(arguments) == 0 {
 		return usage("Example: quarry config set theme dark", "missing argument KEY")
 	}
+	if err := a.mayRedirect(arguments[0]); err != nil {
+		return err
+	}
 	file, err := a.configFile()
 	if err != nil {
 		return err
@@ -149,6 +153,17 @@ func (a *app) configSet(arguments []string, unset bool) error {
 	}
 	a.sayTarget(arguments[0])
 	return nil
+}
+
+// mayRedirect refuses to change, without a terminal, where searches, questions and tokens go: an agent that follows what a
+// document says has a pipe. Whoever runs programs as this user can write the file itself; this prevents accidents.
+func (a *app) mayRedirect(key string) error {
+	isPerson := a.io.InTTY || a.io.OutTTY && a.io.ErrTTY
+	if isPerson || config.IsPresentation(key) || a.io.getenv("QUARRY_ALLOW_CONFIG") == "1" {
+		return nil
+	}
+	return usage("A person does this in a terminal; QUARRY_ALLOW_CONFIG=1 allows it to a script.",
+		"%s decides where searches, questions or tokens go, and cannot be changed without a terminal", text.Clip(text.OneLine(key), 100))
 }
 
 func (a *app) configUnset(file *config.Config, arguments []string) error {

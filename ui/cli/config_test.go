@@ -14,6 +14,7 @@ func TestConfigCommands(t *testing.T) {
 	env := []string{"HOME=" + home, "XDG_CONFIG_HOME=" + home}
 	file := filepath.Join(home, "quarry", "config.yaml")
 	doors := testDoors("http://127.0.0.1:1")
+	env = append(env, "QUARRY_ALLOW_CONFIG=1")
 	quarry := func(in string, arguments ...string) result {
 		return run(t, doors, terminal{env: env, in: in}, append([]string{"config"}, arguments...)...)
 	}

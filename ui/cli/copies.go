@@ -3,8 +3,10 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -17,6 +19,7 @@ const (
 	copyFile   = "complete." // begins that of the file
 	copyAge    = 24 * time.Hour
 	mostCopies = 10_000 // entries of the directory that are looked at
+	copyBytes  = 64 << 20
 )
 
 // keepCopy stores what was not printed and returns the path; nil when nothing is to be kept or it cannot be. A full
@@ -45,7 +48,7 @@ func writeCopy(dir, kind, extension string, whole []byte) (path string, err erro
 	return path, nil
 }
 
-// removeOldCopies removes copies that are older than a day. Only folders of this user with the name of a copy are touched; a
+// removeOldCopies removes copies that are older than a day, and the oldest beyond copyBytes. Only folders of this user with the name of a copy are touched; a
 // link that somebody else put into a shared directory is left alone. Failing is harmless: the next run tries again.
 func (a *app) removeOldCopies() {
 	if a.io.TempDir == "" {
@@ -57,16 +60,36 @@ func (a *app) removeOldCopies() {
 	}
 	defer func() { _ = dir.Close() }()
 	entries, _ := dir.ReadDir(mostCopies)
+	var copies []fs.FileInfo
 	for _, entry := range entries {
 		name := entry.Name()
 		if !strings.HasPrefix(name, copyPrefix) || !strings.HasSuffix(name, copyMark) || !entry.IsDir() {
 			continue
 		}
 		info, err := entry.Info()
-		if err == nil && info.IsDir() && ownedByUs(info) && a.now().Sub(info.ModTime()) >= copyAge {
-			removeCopy(filepath.Join(a.io.TempDir, name))
+		if err == nil && info.IsDir() && ownedByUs(info) {
+			copies = append(copies, info)
 		}
 	}
+	slices.SortFunc(copies, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
+	size := int64(0)
+	for _, info := range copies {
+		folder := filepath.Join(a.io.TempDir, info.Name())
+		if size += copySize(folder); size > copyBytes || a.now().Sub(info.ModTime()) >= copyAge {
+			removeCopy(folder)
+		}
+	}
+}
+
+// copySize returns the bytes of the files in a copy's folder.
+func copySize(folder string) (size int64) {
+	files, _ := os.ReadDir(folder)
+	for _, file := range files {
+		if info, err := file.Info(); err == nil && info.Mode().IsRegular() {
+			size += info.Size()
+		}
+	}
+	return size
 }
 
 // removeCopy removes the file of a copy, and then its folder if there was nothing else in it.

@@ -96,15 +96,15 @@ func TestPrintInsteadOfTheExplorer(t *testing.T) {
 		"--no-document-selection", "--format md --plain"} {
 		doors := testDoors(s.URL)
 		doors.Explore = func(context.Context, Exploration) error { return errors.New("opened") }
-		if got := run(t, doors, terminal{tty: true}, append([]string{"deploy"}, strings.Fields(flags)...)...).check(t, ExitSuccess); got.out == "" {
+		if got := run(t, doors, terminal{tty: true}, append([]string{"rollback"}, strings.Fields(flags)...)...).check(t, ExitSuccess); got.out == "" {
 			t.Errorf("%s printed nothing", flags)
 		}
 	}
 	doors := testDoors(s.URL)
 	doors.Explore = func(context.Context, Exploration) error { return errors.New("opened") }
 	run(t, doors, terminal{tty: true, in: "deploy\n"}, "-").check(t, ExitSuccess)
-	run(t, doors, terminal{tty: true, env: []string{"TERM=dumb"}}, "deploy").check(t, ExitSuccess)
-	run(t, doors, terminal{}, "deploy", "--plain").check(t, ExitSuccess)
+	run(t, doors, terminal{tty: true, env: []string{"TERM=dumb"}}, "rollback").check(t, ExitSuccess)
+	run(t, doors, terminal{}, "rollback", "--plain").check(t, ExitSuccess)
 	if got := run(t, doors, terminal{}, "--plain").check(t, ExitSuccess); !strings.Contains(got.out, "Usage:") ||
 		!strings.Contains(got.err, "--plain needs a terminal") {
 		t.Errorf("without a terminal and a query: %s\n%s", got.out, got.err)

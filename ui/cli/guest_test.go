@@ -68,7 +68,7 @@ func TestEveryCommandIsDecidedAboutForGuests(t *testing.T) {
 func TestGuestsSearch(t *testing.T) {
 	s := newOnyx(t)
 	saved := run(t, guestDoors(t, s.URL), terminal{}, "search", "deploy").check(t, ExitSuccess).out
-	for _, arguments := range [][]string{{"deploy"}, {"how", "do", "we", "--source", "slack"}, {"sources"}, {"agents"}, {"document-sets"}, {"tags"},
+	for _, arguments := range [][]string{{"rollback"}, {"how", "do", "we", "--source", "slack"}, {"sources"}, {"agents"}, {"document-sets"}, {"tags"},
 		{"schema"}, {"schema", "search"}, {"version"}, {"--version"}, {"help"}, {"help", "search"}, {"search", "--help"}} {
 		if got := run(t, guestDoors(t, s.URL), terminal{in: saved}, arguments...).check(t, ExitSuccess); got.out == "" {
 			t.Errorf("%v printed nothing", arguments)
@@ -88,10 +88,10 @@ func TestGuestsGetAllOfIt(t *testing.T) {
 	long := strings.Repeat("a long passage ", 10_000)
 	s.on("/search", body(http.StatusOK, []byte(`{"results":[{"citation_id":1,"title":"t","content":"`+long+`","link":null,"source_type":"slack","updated_at":null}]}`)))
 	dir := t.TempDir()
-	if got := run(t, guestDoors(t, s.URL), terminal{dir: dir}, "deploy").check(t, ExitSuccess); len(got.out) < len(long) {
+	if got := run(t, guestDoors(t, s.URL), terminal{dir: dir}, "rollback").check(t, ExitSuccess); len(got.out) < len(long) {
 		t.Errorf("%d bytes of %d", len(got.out), len(long))
 	}
-	if got := run(t, guestDoors(t, s.URL), terminal{}, "deploy", "--max-output", "2000").check(t, ExitSuccess); len(got.out) > 2000 {
+	if got := run(t, guestDoors(t, s.URL), terminal{}, "rollback", "--max-output", "2000").check(t, ExitSuccess); len(got.out) > 2000 {
 		t.Errorf("%d bytes", len(got.out))
 	}
 }

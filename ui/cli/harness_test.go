@@ -148,8 +148,16 @@ func (f *fakeHost) Administer(_ context.Context, dir, tenant string, _ bool) (*c
 	c, err := client.New(client.Options{BaseURL: client.InProcessURL, Transport: client.InProcess(f.admin), Local: true})
 	return &client.Session{Client: c, Close: func() error { return nil }}, err
 }
-func (f *fakeHost) LibraryFolder(string) string { return "/home/jo/.local/share/quarry" }
-func (f *fakeHost) MayWrite(string) error       { return nil }
+func (f *fakeHost) LibraryFolder(dir string) string {
+	switch {
+	case dir == "":
+		return "/home/jo/.local/share/quarry"
+	case filepath.IsAbs(dir):
+		return dir
+	}
+	return filepath.Join("/home/jo", dir)
+}
+func (f *fakeHost) MayWrite(string) error { return nil }
 func (f *fakeHost) Trial(profile config.Profile, typed config.Secret) (target.Choice, error) {
 	return f.trial(config.NewProfile{Profile: profile, Typed: typed})
 }

@@ -261,16 +261,6 @@ func onlyFiles(paths []string) bool {
 	})
 }
 
-func addableSource(as string) (string, error) {
-	value, _ := field.Of(field.Source).Read(as)
-	values := sourceValues(client.IsOffered)
-	if slices.Contains(values, value) {
-		return value, nil
-	}
-	all := strings.Join(slices.Sorted(slices.Values(values)), ", ")
-	return "", usage(nearestOf(value, "Choose one of "+all, values), "unknown source %q", as)
-}
-
 func (a *app) removeCommand() *cobra.Command {
 	var set, source string
 	command := a.newCommand("remove PATH|ID…", "Remove documents from the local library", func(ctx context.Context, arguments []string) error {

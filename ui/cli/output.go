@@ -268,14 +268,16 @@ func (a *app) printCut(kind, extension string, whole []byte, private bool,
 	if !limit.isSet() || limit.fits(whole) {
 		return a.show(whole)
 	}
-	path := a.keepCopy(kind, extension, whole, private)
+	path := a.keepCopy(kind, extension, whole, private || limit.inTokens) // a budget is a wish: what fits is the answer
 	short, err := shorten(limit, path)
 	if err != nil {
 		return err
 	}
-	if path == nil {
+	switch {
+	case limit.inTokens:
+	case path == nil:
 		a.say("response truncated (%d bytes total); %s", len(whole), limit.remedy())
-	} else {
+	default:
 		a.say("response truncated (%d bytes total); full response: %s", len(whole), *path)
 	}
 	return a.show(short)
@@ -331,7 +333,9 @@ func (c *cutEvents) print(event any, needed bool) error {
 // end prints what fits after all, or says on standard error that events were left out.
 func (c *cutEvents) end() error {
 	if c.total > c.size && c.total > c.limit.most {
-		c.app.say("response truncated; %s", c.limit.remedy())
+		if !c.limit.inTokens {
+			c.app.say("response truncated; %s", c.limit.remedy())
+		}
 		return nil
 	}
 	return c.app.print(c.held)

@@ -171,6 +171,15 @@ func (a *app) libraryFolder() string {
 	return host.LibraryFolder(a.flags.library)
 }
 
+// namedLibrary returns the folder of --library, absolute: what is printed for later must work in any folder. Without the
+// flag it returns "".
+func (a *app) namedLibrary() string {
+	if a.flags.library == "" {
+		return ""
+	}
+	return a.libraryFolder()
+}
+
 // private reports whether no copies of what was printed may be kept.
 func (a *app) private() bool {
 	host, err := a.program.Host()

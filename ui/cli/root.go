@@ -120,7 +120,7 @@ func (a *app) globalFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&a.flags.maxOutput, "max-output", -1,
 		fmt.Sprintf("cut the output at this many `BYTES`, 0 for never (default %d without a terminal)", defaultMaxOutput))
 	flags.Lookup("max-output").DefValue = "0" // the usage line has the default
-	flags.IntVar(&a.flags.budget, "budget", 0, "cut the output at this many tokens (`N`, estimated), instead of --max-output")
+	flags.IntVar(&a.flags.budget, "budget", 0, "print what fits in this many tokens (`N`, estimated), no matter --max-output")
 	flags.BoolVarP(&a.flags.json, "json", "j", false, "print JSON")
 	flags.BoolVar(&a.flags.indent, "indent", false, "indent JSON (default on a terminal)")
 	flags.StringSliceVar(&a.flags.shape.fields, "fields", nil, "print JSON with only these `FIELDS` of each result, separated by commas")
@@ -134,7 +134,7 @@ func (a *app) globalFlags(flags *pflag.FlagSet) {
 // hasSearchFlags reports whether a flag of search was given.
 func hasSearchFlags(root *cobra.Command) bool {
 	found := false
-	root.LocalNonPersistentFlags().Visit(func(flag *pflag.Flag) { found = found || flag.Hidden })
+	root.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) { found = found || flag.Hidden && flag.Changed })
 	return found
 }
 
@@ -315,9 +315,10 @@ func (a *app) givenLimit() bound {
 
 // bareQuery searches for words that follow no command.
 func (a *app) bareQuery(command *cobra.Command, words []string, options *searchOptions) error {
-	if near := nearestCommand(command, words); near != "" && !a.io.interactive() {
-		do := fmt.Sprintf("Run: quarry %s; to search for the words: quarry -- %s", near, strings.Join(words, " "))
-		return usage(do, "%q is not a command; did you mean %q?", words[0], near)
+	if !a.io.interactive() {
+		if err := a.refuseCommandWord(command, words); err != nil {
+			return err
+		}
 	}
 	a.noteNearCommand(command, words)
 	return a.search(command.Context(), []string{strings.Join(words, " ")}, options)

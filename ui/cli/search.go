@@ -24,8 +24,10 @@ import (
 	"quarry/ui/target"
 )
 
-// maxQueries is how many queries one search runs, concurrently.
-const maxQueries = 3
+const (
+	maxQueries      = 3   // as arguments, and searched at the same time
+	maxPipedQueries = 100 // with those of standard input
+)
 
 // searchOptions are the flags of search as they were written.
 type searchOptions struct {
@@ -234,8 +236,12 @@ func (a *app) gatherQueries(arguments []string) ([]string, error) {
 	if len(queries) == 0 {
 		return nil, usage(`Example: quarry search "how do we roll back a deploy"`, "missing argument QUERY")
 	}
-	if len(queries) > maxQueries {
-		return nil, usage("Quote words that belong to one query.", "too many queries: %d, the limit is %d", len(queries), maxQueries)
+	switch {
+	case read && len(queries) > maxPipedQueries:
+		return nil, usage("Search in several runs.", "too many queries: the limit is %d", maxPipedQueries)
+	case !read && len(queries) > maxQueries:
+		return nil, usage("Quote words that belong to one query, or give up to 100 queries, a line each: quarry search - < FILE",
+			"too many queries: %d, the limit is %d", len(queries), maxQueries)
 	}
 	for _, query := range queries {
 		if err := checkQuery(query); err != nil {
@@ -260,10 +266,10 @@ func checkQuery(query string) error {
 // readQueries reads one query a line, up to a bound.
 func readQueries(from io.Reader) ([]string, error) {
 	const longest = 4 * (wire.MaxQueryRunes + 1) // bytes
-	scanner := bufio.NewScanner(io.LimitReader(from, 64*longest))
+	scanner := bufio.NewScanner(io.LimitReader(from, (maxPipedQueries+1)*longest))
 	scanner.Buffer(make([]byte, 0, longest), 16*longest)
 	var queries []string
-	for scanner.Scan() && len(queries) <= maxQueries {
+	for len(queries) <= maxPipedQueries && scanner.Scan() {
 		if line := strings.TrimSpace(scanner.Text()); line != "" {
 			queries = append(queries, line)
 		}
@@ -294,13 +300,16 @@ func (o outcome) results() []wire.SearchResult {
 	return o.response.Results
 }
 
-// runSearches runs every query at the same time and waits for all of them. The servers' own bodies are kept only for
+// runSearches runs the queries, maxQueries at a time, and waits for all of them. The servers' own bodies are kept only for
 // --raw: sanitising them is expensive.
 func runSearches(ctx context.Context, c *client.Client, plan []plannedQuery, raw bool) []outcome {
 	outcomes := make([]outcome, len(plan))
 	var group sync.WaitGroup
+	turns := make(chan struct{}, maxQueries)
 	for i, query := range plan {
+		turns <- struct{}{}
 		group.Go(guard.Func(func() {
+			defer func() { <-turns }()
 			o := outcome{query: query}
 			if raw {
 				o.raw, o.response, o.err = c.SearchRaw(ctx, query.request)

@@ -146,7 +146,7 @@ func TestUsageErrors(t *testing.T) {
 		{"max-output", []string{"search", "x", "--max-output", "-5"}, "--max-output"},
 		{"timeout", []string{"search", "x", "--timeout", "0s"}, "--timeout"},
 		{"two targets", []string{"search", "x", "--sample", "--server", "https://x.example"}, "exclude"},
-		{"near a command", []string{"serach", "x"}, `"search"`},
+		{"near a command", []string{"serach"}, `"search"`},
 		{"near a command, alone", []string{"statsu"}, `"status"`},
 		{"argument of a listing", []string{"sources", "x"}, `"x"`},
 		{"read nothing", []string{"read"}, "missing argument REF"},
@@ -299,7 +299,7 @@ func TestSeveralQueries(t *testing.T) {
 		if strings.Count(got.out, `"query"`) != 3 {
 			t.Errorf("stdout: %s", got.out)
 		}
-		run(t, testDoors(s.URL), terminal{in: "1\n2\n3\n4\n"}, "search", "-").check(t, ExitUsage)
+		run(t, testDoors(s.URL), terminal{in: strings.Repeat("one\n", 101)}, "search", "-").check(t, ExitUsage)
 		run(t, testDoors(s.URL), terminal{in: strings.Repeat("x", 1<<20)}, "search", "-").check(t, ExitUsage)
 		run(t, testDoors(s.URL), terminal{in: ""}, "search", "-").check(t, ExitUsage)
 		run(t, testDoors(s.URL), terminal{in: "x"}, "search", "-", "-").check(t, ExitUsage)

@@ -228,7 +228,7 @@ func (a *app) targetFlags() string {
 	if a.flags.sample {
 		return " --sample"
 	}
-	return repeatFlag("library", a.flags.library) + repeatFlag("profile", a.flags.profile) + repeatFlag("server", a.flags.server)
+	return repeatFlag("library", a.namedLibrary()) + repeatFlag("profile", a.flags.profile) + repeatFlag("server", a.flags.server)
 }
 
 // repeatFlag writes a flag that was given, for a command to run next.

@@ -149,5 +149,5 @@ func (a *app) hasTokens(ctx context.Context) (found bool) {
 
 // libraryFlag repeats --library and --tenant for a command to run next.
 func (a *app) libraryFlag() string {
-	return repeatFlag("library", a.flags.library) + repeatFlag("tenant", a.flags.tenant)
+	return repeatFlag("library", a.namedLibrary()) + repeatFlag("tenant", a.flags.tenant)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime/metrics"
 	"slices"
 	"strings"
 	"text/template"
@@ -24,6 +25,12 @@ import (
 const (
 	shapeTime  = 30 * time.Second
 	shapeBytes = 64 << 20 // of output
+	// shapeMemory is what the heap may grow by while an expression runs, and shapeLook how often that is measured. jq's
+	// library has no limit of its own and builds values of any size in one step, so the run is watched from outside, and
+	// given up where it does not stop; the process ends with the error. A process of its own would cost each line of events
+	// its start, and need the same watch where the system limits no memory.
+	shapeMemory = 256_000_000
+	shapeLook   = 5 * time.Millisecond
 )
 
 // shape is what --fields, --jq and --template make of JSON. The zero value leaves it as it is.
@@ -154,10 +161,8 @@ func (a *app) runShape(value any) (string, error) {
 		}
 		done <- a.shape.template.Execute(out, input)
 	}, func(err error) { done <- err })
-	select {
-	case err = <-done:
-	case <-ctx.Done(): // a template cannot be stopped
-		err = ctx.Err()
+	if err = awaitShape(ctx, done); errors.Is(err, errShapeMemory) {
+		cancel()
 	}
 	if err == nil {
 		return out.String(), nil
@@ -169,6 +174,34 @@ func (a *app) runShape(value any) (string, error) {
 		err = fmt.Errorf("no result after %s", shapeTime)
 	}
 	return "", usage("Check the expression against the output of --json.", "%s", text.OneLine(err.Error()))
+}
+
+var errShapeMemory = fmt.Errorf("the expression needs more than %s of memory", text.Size(shapeMemory))
+
+// awaitShape returns the result of an expression, or an error when its time or memory is used up: neither a template nor a
+// single step of jq can be stopped.
+func awaitShape(ctx context.Context, done <-chan error) error {
+	start, look := heapBytes(), time.NewTicker(shapeLook)
+	defer look.Stop()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-look.C:
+			if heapBytes() > start+shapeMemory {
+				return errShapeMemory
+			}
+		}
+	}
+}
+
+// heapBytes returns the size of the heap's objects. Unlike runtime.ReadMemStats it stops nothing.
+func heapBytes() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
 }
 
 // runQuery writes each value of a jq program on a line, text without quotes.
