@@ -174,5 +174,7 @@ func startIn(t *testing.T, options Options, terminal screentest.Options) *screen
 	options.Profile = terminal.Profile
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	t.Cleanup(cancel)
-	return screentest.Start(t, timeless{New(ctx, options)}, terminal)
+	m := New(ctx, options)
+	t.Cleanup(func() { _ = m.target.State.Save(context.WithoutCancel(t.Context())) }) // before its folder is removed
+	return screentest.Start(t, timeless{m}, terminal)
 }
