@@ -39,6 +39,9 @@ func (l *loader) check() error {
 	c := l.config
 	err := l.run("", []check{
 		{"theme", l.checkTheme},
+		{"read_seconds", func() error {
+			return refuseIf(c.ReadSeconds < 1 || c.ReadSeconds > 120, "is not between 1 and 120 seconds")
+		}},
 		{"age_warning", func() error {
 			return refuseIf(c.AgeWarning < 0 || c.AgeWarning > 100, "is not between 0 and 100 years")
 		}},

@@ -27,7 +27,8 @@ type Config struct {
 	Fast    bool `mapstructure:"fast"`    // first show what a remote server finds without expansion
 	Private bool `mapstructure:"private"` // keep no history, no state, no copies of output, and no queries in server logs
 
-	AgeWarning int `mapstructure:"age_warning"` // years from which on the age of a document is a warning; 0 is never
+	ReadSeconds int `mapstructure:"read_seconds"` // for reading a document, without what its size adds
+	AgeWarning  int `mapstructure:"age_warning"`  // years from which on the age of a document is a warning; 0 is never
 
 	Theme string              `mapstructure:"theme"` // one of Themes or the name of a user's theme
 	Keys  map[string][]string `mapstructure:"keys"`  // action → keys

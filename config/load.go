@@ -136,6 +136,7 @@ func (l *loader) decodeLayers(file map[string]any, env Env) error {
 	v := viper.New()
 	v.SetDefault("theme", "auto")
 	v.SetDefault("age_warning", "2")
+	v.SetDefault("read_seconds", "10")
 	v.SetDefault("http.metrics", MetricsToken)
 	v.SetDefault("index.engine", EngineEmbedded)
 	delete(file, "profiles")

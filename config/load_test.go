@@ -40,6 +40,7 @@ theme: high-contrast
 keys:
   Open.Source: O
   quit: [q, ctrl+c]
+read_seconds: 20
 rate: 60/h
 llm:
   default: ollama/llama3.1
@@ -72,7 +73,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 			"chat": {Name: "chat", Kind: KindSlack, ServerURL: "https://slack.com/api", TokenCommand: "pass show slack"},
 			"gov":  {Name: "gov", Kind: KindSlack, ServerURL: "https://slack-gov.com/api", Token: NewSecret("xoxp-1")},
 		},
-		Instant: true, Fast: true, Private: true, AgeWarning: 2, Theme: "high-contrast",
+		Instant: true, Fast: true, Private: true, ReadSeconds: 20, AgeWarning: 2, Theme: "high-contrast",
 		Keys: map[string][]string{"Open.Source": {"O"}, "quit": {"q", "ctrl+c"}},
 		Rate: Rate{60, time.Hour},
 		LLM: LLM{Default: "ollama/llama3.1", Budget: 1_000_000, Providers: map[string]Provider{

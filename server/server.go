@@ -27,7 +27,6 @@ import (
 	"quarry/server/index/shared"
 	"quarry/server/index/weaviate"
 	"quarry/server/ingest"
-	"quarry/server/ingest/pdf"
 	"quarry/server/ingest/web"
 	"quarry/server/llm"
 	"quarry/server/metrics"
@@ -72,8 +71,8 @@ type Options struct {
 	Profile string
 	// SecretKey encrypts the sandbox tokens of users at rest.
 	SecretKey string
-	// PDF reads PDF files; the zero Program cannot.
-	PDF pdf.Program
+	// Readers read documents in other processes; nil: in this one, without PDF files.
+	Readers *ingest.Readers
 	// Web is how added pages are fetched.
 	Web web.Options
 	// OmitQueries keeps the text of queries out of the log.
@@ -148,7 +147,7 @@ func Open(_ context.Context, options Options) (*Server, error) {
 		Federated: options.Federated, Empty: options.Empty,
 		Changed: s.vectors.changed,
 		Version: options.Version, Profile: options.Profile,
-		SecretKey: options.SecretKey, LibraryPath: libraryPath, Local: ingest.Local{Own: libraryFiles, PDF: options.PDF, Web: options.Web},
+		SecretKey: options.SecretKey, LibraryPath: libraryPath, Local: ingest.Local{Own: libraryFiles, Readers: options.Readers, Web: options.Web},
 		Log: options.Log, OmitQueries: options.OmitQueries, Now: options.Now,
 	})
 	return s, nil

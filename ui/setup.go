@@ -256,7 +256,7 @@ func nameOf(host string) string {
 func (r *run) fresh() (*target.Host, error) {
 	host, err := target.NewHost(r.lookup, r.process.Version)
 	if err == nil {
-		host.Now, host.Executable, host.Dir = r.process.Now, r.process.Executable, r.process.Dir
+		host.Now, host.Executable, host.Dir, host.Readers = r.process.Now, r.process.Executable, r.process.Dir, &r.readers
 	}
 	return host, err
 }

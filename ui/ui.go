@@ -38,8 +38,8 @@ type Process struct {
 
 // Run runs one command line and returns its exit code. When ctx ends the command stops.
 func Run(ctx context.Context, process Process) int {
-	if len(process.Arguments) == 2 && process.Arguments[0] == target.PDFCommand {
-		if err := target.ReadPDF(ctx, process.In, process.Out, process.Arguments[1]); err != nil {
+	if len(process.Arguments) == 2 && process.Arguments[0] == target.ReadersCommand {
+		if err := target.ServeReaders(ctx, process.In, process.Out, process.Arguments[1]); err != nil {
 			fmt.Fprintln(process.Err, err)
 			return config.ExitGeneral
 		}
@@ -59,7 +59,9 @@ func Run(ctx context.Context, process Process) int {
 	if streams.InTTY {
 		streams.ReadSecret = func() (string, error) { return readSecret(ctx, int(process.In.Fd())) }
 	}
-	return cli.Run(ctx, streams, process.Arguments, newRun(process).program())
+	run := newRun(process)
+	defer run.readers.Close()
+	return cli.Run(ctx, streams, process.Arguments, run.program())
 }
 
 // absoluteEnv resolves the variables that name a file or folder of this program, so that nothing else has to know dir.
@@ -82,6 +84,7 @@ type run struct {
 	process Process
 	lookup  config.Env
 	host    func() (*target.Host, error)
+	readers target.Readers
 }
 
 func newRun(process Process) *run {

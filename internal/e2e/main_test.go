@@ -30,7 +30,7 @@ var buildFolder string
 
 func TestMain(m *testing.M) {
 	// A command that runs inside of a test starts the test's binary where the program starts itself, for PDF files.
-	if len(os.Args) > 1 && os.Args[1] == target.PDFCommand {
+	if len(os.Args) > 1 && os.Args[1] == target.ReadersCommand {
 		os.Exit(ui.Run(context.Background(), ui.Process{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Arguments: os.Args[1:]}))
 	}
 	os.Exit(func() int {

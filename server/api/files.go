@@ -72,7 +72,7 @@ func (s *Server) uploadFiles(w http.ResponseWriter, r *http.Request, who directo
 			reject("pictures cannot be read: the model of this server gets text only")
 			continue
 		}
-		text, err := ingest.TextOf(r.Context(), s.Local.PDF, file.name, file.data)
+		text, err := ingest.TextOf(r.Context(), s.Local.Readers, file.name, file.data)
 		if err != nil {
 			reject(err.Error())
 			continue

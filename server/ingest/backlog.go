@@ -25,9 +25,8 @@ func (r *run) startReaders(ctx context.Context, plans []*plan, broke func(error)
 	var next atomic.Int64
 	for range runtime.GOMAXPROCS(0) {
 		group.Go(guard.Func(func() {
-			reader := newFileReader(r.local.PDF)
+			reader := newFileReader(r.local.Readers)
 			reader.large = large
-			defer reader.close()
 			for ahead.wait() {
 				at := int(next.Add(1)) - 1
 				if at >= len(unread) {

@@ -11,7 +11,6 @@ import (
 
 	"quarry/internal/testkit/filetest"
 	"quarry/server/index"
-	"quarry/server/ingest/pdf"
 )
 
 // dataFolder is the folder with real data, whose tests are skipped without it.
@@ -59,11 +58,8 @@ func BenchmarkPDF(b *testing.B) {
 		}
 		return err
 	}))
-	path, err := os.Executable()
-	must(b, err)
-	reader := newFileReader(pdf.Program{Path: path, Arguments: []string{asReader, b.TempDir()}})
-	defer reader.close()
-	_, err = documentBy(b, reader, "start.pdf", filetest.PDF("x", "y")) // compiles the engine
+	reader := newFileReader(newTestReaders(b))
+	_, err := documentBy(b, reader, "start.pdf", filetest.PDF("x", "y")) // compiles the engine
 	must(b, err)
 	pages := 0
 	for b.Loop() {

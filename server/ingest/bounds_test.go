@@ -104,7 +104,7 @@ func TestDistinctWords(t *testing.T) {
 		l := newLibrary(t, map[string]string{"d/x.txt": words})
 		info, err := os.Stat(l.path("d/x.txt"))
 		must(t, err)
-		reader := newFileReader(Local{}.PDF)
+		reader := newFileReader(nil)
 		reader.largeText, reader.mostWords = int64(len(words)), 1_000
 		f, _ := formatOf("x.txt")
 		read := reader.readWhole(t.Context(), newTask(foundFile{path: l.path("d/x.txt"), info: info, format: f}, &target{path: l.path("d")}, fileState{}), strings.NewReader(words))

@@ -3,6 +3,7 @@ package ingest
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"net/url"
 	"path"
 	"regexp"
@@ -70,8 +71,8 @@ type confluenceReader struct {
 
 // attachment is what the pages say of a file.
 type attachment struct {
-	title string
-	above []string // the pages above it
+	Title string
+	Above []string // the pages above it
 }
 
 func readConfluenceExport(r *fileReader, c *collector, files *innerFiles) error {
@@ -127,18 +128,28 @@ func (r *confluenceReader) file(c *collector, name string, data []byte) (doc ind
 	id := confluencePage(name)
 	if id == "" {
 		known := r.files[name]
-		doc := c.exported(confluenceSource, name, name, cmp.Or(known.title, titleFromName(path.Base(name))), known.above)
+		doc := c.exported(confluenceSource, name, name, cmp.Or(known.Title, titleFromName(path.Base(name))), known.Above)
 		return r.document(c.ctx, f, data, doc)
-	}
-	text, assumed, err := decodeText(data, true)
-	if err != nil {
-		return doc, "", err
 	}
 	defaults := c.exported(confluenceSource, name, id, id, nil)
 	if address := r.address(id); address != "" {
 		defaults.Link = address
 	}
-	doc, err = r.page(text, func(tree *html.Node, m *meta) { defaults.Path = r.inspect(tree, m) }, defaults)
+	if r.readers == nil {
+		return r.page(data, defaults)
+	}
+	a, err := r.do(c.ctx, job{Work: workConfluence, Address: r.base, Defaults: defaults}, data, nil)
+	maps.Copy(r.files, a.Linked)
+	return a.Document, a.Assumed, err
+}
+
+// page returns the document of a page, and remembers the attachments that it links to.
+func (r *confluenceReader) page(data []byte, defaults index.Document) (doc index.Document, assumed string, err error) {
+	text, assumed, err := decodeText(data, true)
+	if err != nil {
+		return doc, "", err
+	}
+	doc, err = r.fileReader.page(text, func(tree *html.Node, m *meta) { defaults.Path = r.inspect(tree, m) }, defaults)
 	doc.Path = defaults.Path[max(0, len(defaults.Path)-mostPath):]
 	for i := range doc.Chunks {
 		doc.Chunks[i].Link = "" // Confluence names its headings otherwise

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"cmp"
+	"context"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -182,7 +183,7 @@ func readConfluenceXML(r *fileReader, c *collector, files *innerFiles) error {
 		if !known {
 			return nil // of a comment, a draft or an older version
 		}
-		doc, err := r.page(storageHTML(e.value("body")), s.inspectStorage, s.document(c, id, page))
+		doc, err := s.read(c.ctx, r, e.value("body"), s.document(c, id, page))
 		doc.CreatedAt, doc.Authors = page.created, s.authors(page)
 		for i := range doc.Chunks {
 			doc.Chunks[i].Link = "" // it is that of the export
@@ -301,6 +302,27 @@ func storageHTML(body string) string {
 		out.WriteString(html.EscapeString(content))
 		body = after
 	}
+}
+
+// read returns the document of a page in the storage format.
+func (s *site) read(ctx context.Context, r *fileReader, body string, defaults index.Document) (index.Document, error) {
+	if r.readers == nil {
+		return r.page(storageHTML(body), s.inspectStorage, defaults)
+	}
+	a, err := r.do(ctx, job{Work: workStorage, Defaults: defaults, People: s.mentioned(body)}, []byte(body), nil)
+	return a.Document, err
+}
+
+// mentioned returns the people whose keys stand in a text.
+func (s *site) mentioned(body string) map[string]index.Person {
+	const most = 1_000
+	people := map[string]index.Person{}
+	for _, key := range regexp.MustCompile(`ri:(?:userkey|account-id)="([^"]{1,200})"`).FindAllStringSubmatch(body, most) {
+		if person, known := s.people[key[1]]; known {
+			people[key[1]] = person
+		}
+	}
+	return people
 }
 
 // inspectStorage removes the parameters of macros, and writes what links, mentions, dates, emoticons, tasks, and the titles

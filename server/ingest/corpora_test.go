@@ -29,7 +29,6 @@ import (
 	"quarry/client/wire"
 	"quarry/server/index"
 	"quarry/server/index/embedded"
-	"quarry/server/ingest/pdf"
 )
 
 // TestCorporaAreSearchable adds every corpus and looks for a phrase from the middle of each file. The phrase is taken from
@@ -42,9 +41,7 @@ func TestCorporaAreSearchable(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	program, err := os.Executable()
-	must(t, err)
-	local := Local{PDF: pdf.Program{Path: program, Arguments: []string{asReader, t.TempDir()}}}
+	local := Local{Readers: newTestReaders(t)}
 	idx, err := embedded.Open(ctx, embedded.Options{Dir: t.TempDir()})
 	must(t, err)
 	defer idx.Close()

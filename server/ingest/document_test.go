@@ -14,7 +14,6 @@ import (
 	"quarry/client/wire"
 	"quarry/internal/testkit/longtest"
 	"quarry/server/index"
-	"quarry/server/ingest/pdf"
 )
 
 func day(year int, month time.Month, day int) time.Time {
@@ -142,7 +141,7 @@ func FuzzFrontMatter(f *testing.F) {
 }
 
 func page(text string) (index.Document, error) {
-	return fromHTML(newFileReader(pdf.Program{}), text, index.Document{ID: "x", Title: "name", Type: "html"})
+	return fromHTML(newFileReader(nil), text, index.Document{ID: "x", Title: "name", Type: "html"})
 }
 
 func TestHTML(t *testing.T) {
@@ -376,7 +375,7 @@ func TestRealPages(t *testing.T) {
 		defer handle.Close()
 		target := &target{path: filepath.ToSlash(root), state: rootState{}}
 		began := time.Now()
-		last := newFileReader(pdf.Program{}).readWhole(t.Context(), &task{file: foundFile{path: filepath.ToSlash(path), name: "x", info: info, format: f}, target: target}, handle)
+		last := newFileReader(nil).readWhole(t.Context(), &task{file: foundFile{path: filepath.ToSlash(path), name: "x", info: info, format: f}, target: target}, handle)
 		for i := range last.documents {
 			checkDocument(t, &last.documents[i])
 		}

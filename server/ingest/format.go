@@ -17,7 +17,6 @@ import (
 	"quarry/server/index"
 	"quarry/server/ingest/mbox"
 	"quarry/server/ingest/office"
-	"quarry/server/ingest/pdf"
 )
 
 // format is a kind of file. A new one needs an entry in formats and one of the functions text and data.
@@ -33,6 +32,10 @@ type format struct {
 	lines bool // JSONL: each line is a document
 	// entries reads text of folded lines to Markdown: they may be folded in the middle of a character.
 	entries func(r *fileReader, text string) (meta, string, error)
+	// here is set for text whose document is at most a constant times as large, and whose reader needs as much time: it is
+	// read in this process. All others are read in Readers.
+	here      bool
+	extension string // of the file; set by formatOf
 	// mailbox is set where a file may also be a container, by its content.
 	mailbox bool
 	// container is set for a folder or archive with several documents.
@@ -58,18 +61,18 @@ type extracted struct {
 }
 
 var formats = [...]format{
-	{name: "md", extensions: []string{".md", ".markdown", ".mdx"}, text: fromMarkdown},
-	{name: "txt", extensions: []string{"", ".txt", ".text"}, text: plainText(kindProse), mailbox: true},
-	{extensions: []string{".rst", ".org"}, text: fromMarkup},
-	{name: "adoc", extensions: []string{".adoc", ".asciidoc"}, text: fromMarkup},
-	{name: "log", extensions: []string{".log"}, text: plainText(kindLines)},
+	{name: "md", extensions: []string{".md", ".markdown", ".mdx"}, text: fromMarkdown, here: true},
+	{name: "txt", extensions: []string{"", ".txt", ".text"}, text: plainText(kindProse), here: true, mailbox: true},
+	{extensions: []string{".rst", ".org"}, text: fromMarkup, here: true},
+	{name: "adoc", extensions: []string{".adoc", ".asciidoc"}, text: fromMarkup, here: true},
+	{name: "log", extensions: []string{".log"}, text: plainText(kindLines), here: true},
 	{name: "html", extensions: []string{".html", ".htm", ".xhtml"}, text: fromHTML, page: true},
-	{name: "jsonl", extensions: []string{".jsonl", ".ndjson"}, lines: true},
-	{extensions: []string{".csv", ".tsv"}, text: fromCSV},
-	{name: "json", extensions: []string{".json"}, text: fromJSON},
+	{name: "jsonl", extensions: []string{".jsonl", ".ndjson"}, lines: true, here: true},
+	{extensions: []string{".csv", ".tsv"}, text: fromCSV, here: true},
+	{name: "json", extensions: []string{".json"}, text: fromJSON, here: true},
 	{name: "ipynb", extensions: []string{".ipynb"}, text: fromNotebook},
-	{name: "ics", extensions: []string{".ics", ".vcs"}, entries: fromCalendar},
-	{name: "vcf", extensions: []string{".vcf", ".vcard"}, entries: fromContacts},
+	{name: "ics", extensions: []string{".ics", ".vcs"}, entries: fromCalendar, here: true},
+	{name: "vcf", extensions: []string{".vcf", ".vcard"}, entries: fromContacts, here: true},
 	{name: "eml", extensions: []string{".eml"}, source: mailSource, data: fromMail},
 	{name: "eml", extensions: []string{".mbox", ".mbx"}, source: mailSource, data: fromMail, mailbox: true},
 	{extensions: []string{".docx", ".pptx", ".xlsx", ".odt", ".ods", ".odp", ".epub"}, data: fromArchive},
@@ -77,7 +80,7 @@ var formats = [...]format{
 	{name: "docx", extensions: []string{".docm", ".dotx"}, data: fromArchive},
 	{name: "pptx", extensions: []string{".pptm", ".ppsx"}, data: fromArchive},
 	{name: "xlsx", extensions: []string{".xlsm"}, data: fromArchive},
-	{extensions: codeExtensions[:], text: fromCode},
+	{extensions: codeExtensions[:], text: fromCode, here: true},
 }
 
 var pdfStart = []byte("%PDF-")
@@ -92,11 +95,23 @@ func formatOf(file string) (f format, reason string) {
 	extension := strings.ToLower(path.Ext(file))
 	for _, f := range formats {
 		if slices.Contains(f.extensions, extension) {
-			f.name = cmp.Or(f.name, strings.TrimPrefix(extension, "."))
+			f.name, f.extension = cmp.Or(f.name, strings.TrimPrefix(extension, ".")), extension
 			return f, ""
 		}
 	}
 	return format{}, wire.ReasonNotRead(oneLine(extension, 32))
+}
+
+// pageFormat is the format of HTML from the web, which no file has.
+var pageFormat = format{name: "html", extension: "web page", page: true, text: fromWebPage}
+
+// formatNamed returns the format with an extension that formatOf set.
+func formatNamed(extension string) format {
+	if extension == pageFormat.extension {
+		return pageFormat
+	}
+	f, _ := formatOf("x" + extension)
+	return f
 }
 
 // decodeText returns the bytes of a file as clean UTF-8. assumed is that of decode. The error says why it is not text.
@@ -119,6 +134,11 @@ func (r *fileReader) document(ctx context.Context, f format, data []byte, defaul
 	read, err := f.reader(data)
 	if err != nil {
 		return doc, "", err
+	}
+	if r.readers != nil && !f.isHere(data, read != nil) {
+		j := job{Work: workDocument, Extension: f.extension, Defaults: defaults}
+		a, err := r.do(ctx, j, data, nil)
+		return a.Document, a.Assumed, err
 	}
 	if read != nil {
 		p, err := read(ctx, r, data)
@@ -159,7 +179,7 @@ func (f format) reader(data []byte) (func(context.Context, *fileReader, []byte) 
 		return fromArchive, nil
 	case office.IsCompound(data):
 		return nil, office.CompoundReason(data)
-	case bytes.HasPrefix(data, pdfStart), f.name == "pdf" && bytes.Contains(data[:min(len(data), 1024)], pdfStart):
+	case f.isPDF(data):
 		return fromPDF, nil
 	case f.data == nil:
 		return nil, nil
@@ -171,9 +191,21 @@ func (f format) reader(data []byte) (func(context.Context, *fileReader, []byte) 
 	return nil, fmt.Errorf("it contains %s, not %s", kind, strings.ToUpper(f.name))
 }
 
+// isHere reports whether data is read in this process. The pages of a PDF file come from another one as they are read.
+func (f format) isHere(data []byte, hasReader bool) bool {
+	if hasReader {
+		return f.isPDF(data)
+	}
+	return f.here || f.text == nil
+}
+
+func (f format) isPDF(data []byte) bool {
+	return bytes.HasPrefix(data, pdfStart) || f.name == "pdf" && bytes.Contains(data[:min(len(data), 1024)], pdfStart)
+}
+
 // TextOf returns the text of an uploaded file: Markdown for documents and pages, the cleaned text for other text files.
-// reader reads PDF files. Errors are worded as for skipped files.
-func TextOf(ctx context.Context, reader pdf.Program, name string, data []byte) (string, error) {
+// Errors are worded as for skipped files.
+func TextOf(ctx context.Context, readers *Readers, name string, data []byte) (string, error) {
 	if len(data) > largestFile {
 		return "", errTooLarge
 	}
@@ -184,8 +216,7 @@ func TextOf(ctx context.Context, reader pdf.Program, name string, data []byte) (
 	if f.mailbox && mbox.Is(data) { // all of its messages
 		f = format{}
 	}
-	r := newFileReader(reader)
-	defer r.close()
+	r := newFileReader(readers)
 	return r.textOf(ctx, f, data)
 }
 
@@ -204,6 +235,10 @@ func (r *fileReader) textOf(ctx context.Context, f format, data []byte) (string,
 		return "", err
 	}
 	text := ""
+	if r.readers != nil && !f.isHere(data, read != nil) {
+		a, err := r.do(ctx, job{Work: workText, Extension: f.extension, Defaults: index.Document{Type: f.name}}, data, nil)
+		return a.Text, err
+	}
 	if read != nil {
 		var p extracted
 		p, err = read(ctx, r, data)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"quarry/server/index"
-	"quarry/server/ingest/pdf"
 )
 
 // headOf reads a text by the name of its file and returns its document; the file's time is that of 2001.
@@ -16,7 +15,7 @@ func headOf(t *testing.T, file, text string) index.Document {
 	if reason != "" {
 		t.Fatal(reason)
 	}
-	d, _, err := newFileReader(pdf.Program{}).document(t.Context(), f, []byte(text), index.Document{ID: "x", Title: "Name", Origin: "/d/" + file, Type: f.name, UpdatedAt: day(2001, 2, 3)})
+	d, _, err := newFileReader(nil).document(t.Context(), f, []byte(text), index.Document{ID: "x", Title: "Name", Origin: "/d/" + file, Type: f.name, UpdatedAt: day(2001, 2, 3)})
 	if err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}

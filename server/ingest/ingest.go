@@ -21,7 +21,6 @@ import (
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/server/index"
-	"quarry/server/ingest/pdf"
 	"quarry/server/ingest/web"
 )
 
@@ -29,8 +28,8 @@ import (
 type Local struct {
 	// Own are absolute paths of the library's own files and folders, which are not read.
 	Own []string
-	// PDF reads PDF files.
-	PDF pdf.Program
+	// Readers read documents in other processes; nil: in this one, without PDF files.
+	Readers *Readers
 	// Web is how pages are fetched.
 	Web web.Options
 	// FilesOnly leaves out what is on the web when everything is synchronised.

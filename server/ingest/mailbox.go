@@ -3,6 +3,7 @@ package ingest
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/csv"
 	"encoding/hex"
@@ -354,8 +355,7 @@ func (m *mailReading) message(head mailHead) (*mailReader, error) {
 	if m.files.packed == nil && m.boxes[head.box].mbox != nil {
 		m.c.part.bytes += head.end - head.start
 	}
-	read := &mailReader{ctx: m.c.ctx, files: m.fileReader, inThread: true}
-	err = recovered(func() error { return read.message(data, 0) })
+	read, err := m.readMessage(m.c.ctx, data)
 	if err == nil && read.body.Len() == 0 && read.encrypted {
 		err = errEncryptedMail
 	}
@@ -372,6 +372,22 @@ func (m *mailReading) message(head mailHead) (*mailReader, error) {
 	if len(data) == largestFile {
 		err = m.c.problem(0, fmt.Errorf("%s: it is larger than %d MB; the rest is left out", name, largestFile>>20))
 	}
+	return read, err
+}
+
+// readMessage reads a message. After an error there may be a part of it.
+func (r *fileReader) readMessage(ctx context.Context, data []byte) (*mailReader, error) {
+	if r.readers != nil {
+		a, err := r.do(ctx, job{Work: workMessage}, data, nil)
+		return a.Message.reader(), err
+	}
+	return r.message(ctx, data)
+}
+
+// message reads a message in this process.
+func (r *fileReader) message(ctx context.Context, data []byte) (*mailReader, error) {
+	read := &mailReader{ctx: ctx, files: r, inThread: true}
+	err := recovered(func() error { return read.message(data, 0) })
 	return read, err
 }
 

@@ -100,8 +100,7 @@ func TestMemoryOfAMailbox(t *testing.T) {
 
 	read := newTask(foundFile{path: path, info: info, format: format{container: &mboxFile}}, &target{path: path}, fileState{})
 	read.ahead = newBacklog(t.Context(), func(err error) { t.Error(err) })
-	reader := newFileReader(Local{}.PDF)
-	defer reader.close()
+	reader := newFileReader(nil)
 	go reader.read(context.Background(), read)
 	var stats runtime.MemStats
 	var highest int64
@@ -138,8 +137,7 @@ func TestPanicCostsOneMessage(t *testing.T) {
 		if file.name == "" {
 			file.name = path
 		}
-		reader := newFileReader(Local{}.PDF)
-		defer reader.close()
+		reader := newFileReader(nil)
 		reader.formatOf = func(name string) (format, string) {
 			switch {
 			case !strings.HasSuffix(name, ".bad"):
@@ -164,7 +162,7 @@ func TestPanicCostsOneMessage(t *testing.T) {
 }
 
 func TestTextOfAnUploadedMailbox(t *testing.T) {
-	got, err := TextOf(t.Context(), Local{}.PDF, "m.mbox", []byte(mboxOf(smallMailbox()...)))
+	got, err := TextOf(t.Context(), nil, "m.mbox", []byte(mboxOf(smallMailbox()...)))
 	if err != nil || !strings.Contains(got, "With the lever.") || !strings.Contains(got, "the crank") {
 		t.Errorf("%v: %q", err, got)
 	}

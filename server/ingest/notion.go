@@ -259,12 +259,17 @@ func (n *notionReader) file(c *collector, name string, data []byte) (doc index.D
 		doc, assumed, err = n.document(c.ctx, f, data, page)
 	} else {
 		var text string
-		if text, assumed, err = decodeText(data, f.page); err != nil {
-			return doc, "", err
-		}
-		if f.page {
-			doc, err = n.page(text, n.inspect, page)
-		} else {
+		switch {
+		case f.page && n.readers != nil:
+			var a answer
+			a, err = n.do(c.ctx, job{Work: workNotion, Defaults: page, Pages: n.linked(data)}, data, nil)
+			doc, assumed = a.Document, a.Assumed
+		case f.page:
+			doc, assumed, err = n.htmlPage(data, page)
+		default:
+			if text, assumed, err = decodeText(data, false); err != nil {
+				return doc, "", err
+			}
 			text = n.relinked(strings.TrimLeft(text, "\n"))
 			doc, err = build(text, n.markdown.parse(text), notionProperties(text, n.columns[path.Join(above...)]), page)
 		}
@@ -273,6 +278,30 @@ func (n *notionReader) file(c *collector, name string, data []byte) (doc index.D
 		doc.Chunks[i].Link = "" // Notion has no addresses for headings in exports
 	}
 	return doc, assumed, err
+}
+
+// htmlPage returns the document of a page that was exported as HTML.
+func (n *notionReader) htmlPage(data []byte, defaults index.Document) (doc index.Document, assumed string, err error) {
+	text, assumed, err := decodeText(data, true)
+	if err == nil {
+		doc, err = n.page(text, n.inspect, defaults)
+	}
+	return doc, assumed, err
+}
+
+// linked returns the exported pages whose ids stand in a page.
+func (n *notionReader) linked(page []byte) (ids []string) {
+	const idLength, most = 32, 10_000
+	digits := 0
+	for at, c := range page {
+		if digits++; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			digits = 0
+		}
+		if digits >= idLength && n.pages[string(page[at+1-idLength:at+1])] && len(ids) < most {
+			ids = append(ids, string(page[at+1-idLength:at+1]))
+		}
+	}
+	return ids
 }
 
 // address returns the address of the exported page that a link leads to; "" for other links.

@@ -284,7 +284,7 @@ func FuzzNotion(f *testing.F) {
 	for name, text := range notionHTML() {
 		f.Add(name, text)
 	}
-	reader := newFileReader(Local{}.PDF)
+	reader := newFileReader(nil)
 	f.Fuzz(func(t *testing.T, name, text string) {
 		title, id, _ := notionName(name)
 		if id != "" && (len(id) != 32 || !strings.HasPrefix(name, title)) {

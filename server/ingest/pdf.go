@@ -1,8 +1,10 @@
 package ingest
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"path"
@@ -13,6 +15,7 @@ import (
 
 	"quarry/internal/text"
 	"quarry/server/ingest/pdf"
+	"quarry/server/ingest/worker"
 )
 
 // levelOfPages is the level of the headings of pages, below those of all entries of a table of contents.
@@ -21,11 +24,33 @@ const levelOfPages = 6
 // fromPDF reads a PDF file: a section for each page, below the entry of the table of contents that it belongs to. The
 // link of a passage names its page, and its headings show it.
 func fromPDF(ctx context.Context, r *fileReader, data []byte) (extracted, error) {
-	document, err := r.pdf.Read(ctx, data)
+	var document pdf.Document
+	err := r.pdf(ctx, data, document.Add)
+	if read := len(document.Texts); err != nil && read > 0 && ctx.Err() == nil {
+		if slow := (*worker.SlowError)(nil); errors.As(err, &slow) {
+			r.leaveOut(fmt.Sprintf("pages %d to %d", read+1, max(read+1, document.Pages)), err)
+			err = nil
+		}
+	}
 	if err != nil {
 		return extracted{}, err
 	}
 	return fromPages(document)
+}
+
+// remotePDF sends what a process finds in a file.
+func (r *fileReader) remotePDF(ctx context.Context, data []byte, send func(pdf.Message) error) error {
+	if r.readers == nil {
+		return worker.ErrNoWorker
+	}
+	_, err := r.do(ctx, job{Work: workPDF}, data, func(part []byte) error {
+		var m pdf.Message
+		if err := gob.NewDecoder(bytes.NewReader(part)).Decode(&m); err != nil {
+			return worker.ErrCrashed
+		}
+		return send(m)
+	})
+	return err
 }
 
 func fromPages(document pdf.Document) (extracted, error) {
@@ -33,7 +58,7 @@ func fromPages(document pdf.Document) (extracted, error) {
 	var body strings.Builder
 	entries := document.Outline
 	var headings []block // of the next page with text
-	for i, page := range document.Pages {
+	for i, page := range document.Texts {
 		for ; len(entries) > 0 && entries[0].Page <= i; entries = entries[1:] {
 			if entries[0].Page >= 0 {
 				headings = append(headings, block{kind: kindHeading, level: min(entries[0].Level+2, levelOfPages-1),
@@ -53,7 +78,7 @@ func fromPages(document pdf.Document) (extracted, error) {
 		e.blocks = append(e.blocks, paragraphs(text+"\n\n", at, kindProse)...)
 	}
 	if body.Len() == 0 {
-		return extracted{}, noTextOf(len(document.Pages))
+		return extracted{}, noTextOf(len(document.Texts))
 	}
 	e.body = body.String()
 	return e, nil

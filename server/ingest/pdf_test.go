@@ -16,7 +16,7 @@ func TestPagesOfPDF(t *testing.T) {
 	e, err := fromPages(pdf.Document{
 		Message: pdf.Message{Title: "Microsoft Word - plan.doc", Authors: "Ada; Bo", Created: "D:2024", Modified: "D:20240203040506+01'00'",
 			Outline: []pdf.Bookmark{{Title: "Start", Page: 0}, {Title: "Nowhere", Page: -1}, {Title: "Detail", Level: 1, Page: 1}}},
-		Pages: []string{"# Re\x02\r\nsults of Lucene\x02\r\nBM25\r\n" + long, long, "", "last"},
+		Texts: []string{"# Re\x02\r\nsults of Lucene\x02\r\nBM25\r\n" + long, long, "", "last"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func TestPagesOfPDF(t *testing.T) {
 			t.Errorf("chunk %d of %d: %+v", i, len(d.Chunks), d.Chunks[min(i, len(d.Chunks)-1)])
 		}
 	}
-	if _, err := fromPages(pdf.Document{Pages: []string{"", " \r\n"}}); err == nil || !strings.Contains(err.Error(), "only pictures") {
+	if _, err := fromPages(pdf.Document{Texts: []string{"", " \r\n"}}); err == nil || !strings.Contains(err.Error(), "only pictures") {
 		t.Error(err)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"quarry/server/index"
-	"quarry/server/ingest/pdf"
 )
 
 // The bytes and the lines of every chunk hold its text, whatever stands before the body and however lines end.
@@ -64,7 +63,7 @@ func readOne(t *testing.T, name, text string) index.Document {
 	if reason != "" {
 		t.Fatal(reason)
 	}
-	d, _, err := newFileReader(pdf.Program{}).document(t.Context(), f, []byte(text), index.Document{ID: file, Title: name, Origin: file, Type: f.name})
+	d, _, err := newFileReader(nil).document(t.Context(), f, []byte(text), index.Document{ID: file, Title: name, Origin: file, Type: f.name})
 	if err != nil {
 		t.Fatal(fmt.Errorf("%s: %w", name, err))
 	}
@@ -83,7 +82,7 @@ func FuzzPositions(f *testing.F) {
 		if err != nil {
 			return
 		}
-		d, err := fromMarkdown(newFileReader(pdf.Program{}), decoded, index.Document{ID: "x"})
+		d, err := fromMarkdown(newFileReader(nil), decoded, index.Document{ID: "x"})
 		if err != nil {
 			return
 		}

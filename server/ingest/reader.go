@@ -32,6 +32,7 @@ import (
 	"quarry/internal/text"
 	"quarry/server/index"
 	"quarry/server/ingest/pdf"
+	"quarry/server/ingest/worker"
 )
 
 const (
@@ -51,21 +52,23 @@ type fileReader struct {
 	pages    *htmlReader
 	// formatOf is the function: the formats of attachments are among those that contain them.
 	formatOf func(file string) (f format, reason string)
-	pdf      *pdf.Reader
-	leftOut  badLines    // parts of the documents of the task at hand; leaveOut adds to it
-	member   string      // the file or message of a container that is read; empty: the task's file
-	large    *sync.Mutex // locked while a large text is read, which takes several times its size
+	readers  *Readers // nil: all formats are read in this process
+	// pdf sends what a PDF file contains, as pdf.Engine does.
+	pdf     func(ctx context.Context, data []byte, send func(pdf.Message) error) error
+	leftOut badLines    // parts of the documents of the task at hand; leaveOut adds to it
+	member  string      // the file or message of a container that is read; empty: the task's file
+	large   *sync.Mutex // locked while a large text is read, which takes several times its size
 
 	largeText int64 // bytes of a file that is read alone, and whose words are counted
 	mostWords int   // different words of such a file
 }
 
-func newFileReader(program pdf.Program) *fileReader {
-	return &fileReader{markdown: newMarkdownReader(), pages: newHTMLReader(), formatOf: formatOf, pdf: pdf.NewReader(program), large: new(sync.Mutex),
+func newFileReader(readers *Readers) *fileReader {
+	r := &fileReader{markdown: newMarkdownReader(), pages: newHTMLReader(), formatOf: formatOf, readers: readers, large: new(sync.Mutex),
 		largeText: 4 << 20, mostWords: 1_000_000}
+	r.pdf = r.remotePDF
+	return r
 }
-
-func (r *fileReader) close() { r.pdf.Close() }
 
 // read sends the contents of the task's file, until ctx ends.
 func (r *fileReader) read(ctx context.Context, t *task) {
@@ -194,7 +197,7 @@ func (r *fileReader) readWhole(ctx context.Context, t *task, handle io.Reader) p
 		err = fmt.Errorf("it has more than %s different words, as dumps of data have", text.Number(r.mostWords))
 	}
 	if err != nil {
-		last.unknown = errors.Is(err, pdf.ErrNoReader)
+		last.unknown = errors.Is(err, worker.ErrNoWorker)
 		last.Reason = oneLine(err.Error(), longestValue)
 		return last
 	}

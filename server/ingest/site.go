@@ -152,8 +152,12 @@ func (s *crawl) list(address string) (*web.Page, *web.List, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	list, err := web.ReadList(page.Data, page.URL)
-	return page, list, err
+	if s.local.Readers == nil {
+		list, err := web.ReadList(page.Data, page.URL)
+		return page, list, err
+	}
+	a, err := newFileReader(s.local.Readers).do(s.ctx, job{Work: workList, Address: page.URL.String()}, page.Data, nil)
+	return page, a.List, err
 }
 
 // expand adds the pages of a list, and of the lists in it.
@@ -300,7 +304,7 @@ func formatOfPage(page *web.Page) format {
 	isText := strings.HasPrefix(sniffed, "text/")
 	switch {
 	case strings.HasPrefix(sniffed, "text/html"), isText && strings.Contains(media, "html"):
-		return format{name: "html", page: true, text: fromWebPage}
+		return pageFormat
 	case media == "text/markdown" && isText:
 		f, _ = formatOf(".md")
 	case reason != "" || path.Ext(name) == "" || f.several() || f.page:

@@ -158,6 +158,13 @@ func (l *badLines) add(number int, problem string) (reason string) {
 	return reason
 }
 
+// merge adds the lines of another list.
+func (l *badLines) merge(other badLines) {
+	l.Count += other.Count
+	l.Secret += other.Secret
+	l.Reasons = append(l.Reasons, other.Reasons[:min(len(other.Reasons), mostRemembered-len(l.Reasons))]...)
+}
+
 // listed returns the reasons to report for a file that is not read again.
 func (l *badLines) listed() []string {
 	if further := l.Count - len(l.Reasons); further > 0 {

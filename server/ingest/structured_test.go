@@ -17,25 +17,43 @@ import (
 	"quarry/server/index"
 	"quarry/server/ingest/pdf"
 	"quarry/server/ingest/pdf/engine"
+	"quarry/server/ingest/worker"
 )
 
 // asReader is the argument with which the tests' program reads PDF files.
-const asReader = "read-pdf"
+const asReader = "read"
+
+// brokenEngineName instead of a folder is for brokenEngine.
+const brokenEngineName = "broken"
 
 func TestMain(m *testing.M) {
 	if len(os.Args) != 3 || os.Args[1] != asReader {
 		os.Exit(m.Run())
 	}
-	if err := engine.Serve(context.Background(), os.Stdin, os.Stdout, os.Args[2]); err != nil {
+	var reader pdf.Engine = engine.New(os.Args[2])
+	if os.Args[2] == brokenEngineName {
+		reader = &brokenEngine{}
+	}
+	if err := ServeReaders(context.Background(), os.Stdin, os.Stdout, reader); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
+// newTestReaders returns readers that run this program.
+func newTestReaders(t testing.TB) *Readers {
+	t.Helper()
+	program, err := os.Executable()
+	must(t, err)
+	readers := NewReaders(worker.Program{Path: program, Arguments: []string{asReader, t.TempDir()}}, ReadLimit)
+	t.Cleanup(readers.Close)
+	return readers
+}
+
 // documentOf reads a file by its name and content.
 func documentOf(t testing.TB, name string, data []byte) (index.Document, error) {
 	t.Helper()
-	return documentBy(t, newFileReader(pdf.Program{}), name, data)
+	return documentBy(t, newFileReader(nil), name, data)
 }
 
 func documentBy(t testing.TB, reader *fileReader, name string, data []byte) (index.Document, error) {
@@ -244,7 +262,7 @@ func TestBrokenStructuredFiles(t *testing.T) {
 		"deep.eml": "Subject: x\n" + strings.Repeat("Content-Type: message/rfc822\n\n", 50),
 		"wide.eml": "Subject: x\nContent-Type: multipart/mixed; boundary=B\n\n--B\n" + strings.Repeat("\nx\n--B\n", 2_000),
 	} {
-		r := newFileReader(Local{}.PDF)
+		r := newFileReader(nil)
 		f, _ := formatOf(name)
 		d, _, err := r.document(t.Context(), f, []byte(data), index.Document{ID: "x"})
 		if err != nil || d.Title != "x" || r.leftOut.Count != 1 || !strings.Contains(r.leftOut.Reasons[0], "too many") {
@@ -282,11 +300,8 @@ func FuzzStructured(f *testing.F) {
 // -v it prints the table of docs/library.md.
 func TestCorpusOfFormats(t *testing.T) {
 	root := filepath.Join(dataFolder(t), "corpora", "mixed-formats")
-	path, err := os.Executable()
-	must(t, err)
-	reader := newFileReader(pdf.Program{Path: path, Arguments: []string{asReader, t.TempDir()}})
-	defer reader.close()
-	_, err = documentBy(t, reader, "start.pdf", filetest.PDF("x", "y"))
+	reader := newFileReader(newTestReaders(t))
+	_, err := documentBy(t, reader, "start.pdf", filetest.PDF("x", "y"))
 	must(t, err)
 	known := map[string]string{"loremipsum-flat.pdf": "only pictures", "single_table.pdf": "only pictures", "password.pdf": "encrypted",
 		"table-multi-row-column-cells.pdf": "only pictures", "password_protected.xlsx": "encrypted", "fake-encrypted.eml": "encrypted", "empty.eml": "no text"}

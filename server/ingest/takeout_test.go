@@ -131,7 +131,7 @@ func FuzzMailFolders(f *testing.F) {
 	}
 	f.Add(".Gel&APY-scht", []byte(mailOf("a", "Plan", first, "the plan")))
 	f.Add(".&&--", []byte("Subject: x\n\n"))
-	reader := newFileReader(Local{}.PDF)
+	reader := newFileReader(nil)
 	f.Fuzz(func(t *testing.T, folder string, data []byte) {
 		message := folder + "/cur/1:2,S"
 		if len(data) > 1<<16 || !fs.ValidPath(message) {

@@ -159,7 +159,7 @@ func TestBadFiles(t *testing.T) {
 	l.want("d/latin.md", "d/escape.md", "d/bidi.md", "d/line.txt", "d/solid.md", "d/bm", "d/utf16.txt", "d/bom.md", "d/LICENSE", "d/crlf.md", "ok", "d/fm.md")
 	reasons := l.events.skipped()
 	for name, part := range map[string]string{"d/empty.md": "no text", "d/blank.md": "no text", "d/binary.md": "binary", "d/png.md": "image/png",
-		"d/pdf.txt": "reader of PDF files", "d/x.XYZ": ".xyz files", "d/noext": "binary", "d/bad.jsonl": "line 1", "d/none.jsonl": "no text",
+		"d/pdf.txt": "cannot be started", "d/x.XYZ": ".xyz files", "d/noext": "binary", "d/bad.jsonl": "line 1", "d/none.jsonl": "no text",
 		"d/mixed.jsonl": "line 3: not an ingestion document"} {
 		if !strings.Contains(reasons[l.path(name)], part) {
 			t.Errorf("%s: %q", name, reasons[l.path(name)])

@@ -32,8 +32,9 @@ type Host struct {
 	Log     *slog.Logger     // nil: nothing is logged
 	Dir     string           // working folder; empty: that of the process
 	Now     func() time.Time // nil: time.Now
-	// Executable is the path of this program, which runs itself to read PDF files; empty: it does not.
+	// Executable is the path of this program, which runs itself to read documents; empty: it does not.
 	Executable string
+	Readers    *Readers // of the whole process
 }
 
 // NewHost finds the folders and reads the configuration.
@@ -46,7 +47,7 @@ func NewHost(env config.Env, version string) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Host{Env: env, Paths: paths, Config: read, Version: version}
+	h := &Host{Env: env, Paths: paths, Config: read, Version: version, Readers: &Readers{}}
 	if !read.Sandbox() {
 		h.Keyring = config.SystemKeyring(env)
 	}
@@ -283,7 +284,7 @@ func (h *Host) server(ctx context.Context, options server.Options, label string)
 	if err != nil {
 		return nil, err
 	}
-	options.PDF = h.pdfProgram()
+	options.Readers = h.Readers.of(h)
 	options.Web = web.Options{Version: h.Version, Transport: func() (http.RoundTripper, error) { return client.NewTransport() }}
 	options.Models, options.ReadOnly = models, ReadOnly(h.Env)
 	options.Version, options.Profile, options.Log = h.Version, label, h.Log

@@ -3,15 +3,12 @@
 package engine
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -24,50 +21,36 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/experimental"
 
-	"quarry/internal/guard"
 	"quarry/server/ingest/pdf"
 )
 
 const (
 	wasmPage      = 64 << 10
-	maxFile       = 128 << 20
 	mostBookmarks = 5_000
 	deepest       = 30
 	longestTitle  = 500
-	// patience is after how long without progress the process ends itself, should the one that started it be gone.
+	// patience is how long to wait for an instance of the engine.
 	patience = 2 * time.Minute
 )
 
-// Serve reads PDF files from in and writes their content to out, until in ends. The compiled engine is kept in the folder
-// cache. It returns after an error of the engine, because its memory may be damaged.
-func Serve(ctx context.Context, in io.Reader, out io.Writer, cache string) error {
-	const softLimit = pdf.MaxMemory + 64<<20
-	debug.SetMemoryLimit(softLimit)
-	engine, err := start(ctx, cache)
-	if err != nil {
-		return err
+// Engine is the engine, which Start starts. It is not safe for concurrent use.
+type Engine struct {
+	cache  string
+	pdfium pdfium.Pdfium // nil: it is not started
+}
+
+// New returns an engine that keeps its compiled form in the folder cache.
+func New(cache string) *Engine { return &Engine{cache: cache} }
+
+// IsStarted implements pdf.Engine.
+func (e *Engine) IsStarted() bool { return e.pdfium != nil }
+
+// Start implements pdf.Engine.
+func (e *Engine) Start(ctx context.Context) (err error) {
+	if e.pdfium == nil {
+		e.pdfium, err = start(ctx, e.cache)
 	}
-	defer engine.Close()
-	s := &session{engine: engine, out: bufio.NewWriter(out)}
-	if err := s.send(pdf.Message{}); err != nil {
-		return err
-	}
-	for {
-		data, err := pdf.ReadFrame(in, maxFile)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		watchdog := time.AfterFunc(patience, guard.Func(func() { os.Exit(1) }, func(error) {}))
-		s.progress = func() { watchdog.Reset(patience) }
-		err = s.file(data)
-		watchdog.Stop()
-		if err != nil {
-			return err
-		}
-	}
+	return err
 }
 
 // start compiles the engine, or takes it from the cache. Processes that start at once wait for the first of them.
@@ -108,66 +91,51 @@ func (m memory) Reallocate(size uint64) []byte {
 // Free implements experimental.LinearMemory.
 func (m memory) Free() {}
 
-// session reads files with one engine.
-type session struct {
-	engine   pdfium.Pdfium
-	out      *bufio.Writer
-	progress func()
-}
-
-func (s *session) send(m pdf.Message) error {
-	data, err := json.Marshal(m)
-	if err == nil {
-		err = pdf.WriteFrame(s.out, data)
-	}
-	if err == nil {
-		err = s.out.Flush()
-	}
-	return err
-}
-
-// file reads a file. An error ends the process.
-func (s *session) file(data []byte) error {
-	opened, err := s.engine.OpenDocument(&requests.OpenDocument{File: &data})
+// Read implements pdf.Engine.
+func (e *Engine) Read(data []byte, send func(pdf.Message) error) (err error) {
+	opened, err := e.pdfium.OpenDocument(&requests.OpenDocument{File: &data})
 	switch {
 	case errors.Is(err, pdferrors.ErrPassword) || errors.Is(err, pdferrors.ErrSecurity):
-		return s.send(pdf.Message{Last: true, Locked: true})
+		return &pdf.FileError{Err: pdf.ErrEncrypted}
 	case errors.Is(err, pdferrors.ErrFormat) || errors.Is(err, pdferrors.ErrFile) || errors.Is(err, pdferrors.ErrPage):
-		return s.send(pdf.Message{Last: true, Error: "it is not a valid PDF file"})
+		return &pdf.FileError{Err: errors.New("it is not a valid PDF file")}
 	case err != nil:
 		return err
 	}
 	document := opened.Document
-	count, err := s.engine.FPDF_GetPageCount(&requests.FPDF_GetPageCount{Document: document})
+	defer func() {
+		if _, failed := e.pdfium.FPDF_CloseDocument(&requests.FPDF_CloseDocument{Document: document}); failed != nil {
+			err = failed
+		}
+	}()
+	count, err := e.pdfium.FPDF_GetPageCount(&requests.FPDF_GetPageCount{Document: document})
 	if err != nil {
 		return err
 	}
-	if err := s.send(s.describe(document)); err != nil {
+	description := e.describe(document)
+	description.Pages = count.PageCount
+	if err := send(description); err != nil {
 		return err
 	}
 	for i := range count.PageCount {
-		s.progress()
 		page := requests.Page{ByIndex: &requests.PageByIndex{Document: document, Index: i}}
 		text := ""
-		if read, err := s.engine.GetPageText(&requests.GetPageText{Page: page}); err == nil {
+		if read, err := e.pdfium.GetPageText(&requests.GetPageText{Page: page}); err == nil {
 			text = read.Text
 		} else if !errors.Is(err, pdferrors.ErrPage) && !errors.Is(err, pdferrors.ErrUnknown) {
 			return err
 		}
-		if err := s.send(pdf.Message{Text: text}); err != nil {
+		if err := send(pdf.Message{Text: text}); err != nil {
 			return err
 		}
 	}
-	if _, err := s.engine.FPDF_CloseDocument(&requests.FPDF_CloseDocument{Document: document}); err != nil {
-		return err
-	}
-	return s.send(pdf.Message{Last: true})
+	return nil
 }
 
 // describe reads the properties and the table of contents, as far as they can be read.
-func (s *session) describe(document references.FPDF_DOCUMENT) pdf.Message {
+func (e *Engine) describe(document references.FPDF_DOCUMENT) pdf.Message {
 	var m pdf.Message
-	if read, err := s.engine.GetMetaData(&requests.GetMetaData{Document: document}); err == nil {
+	if read, err := e.pdfium.GetMetaData(&requests.GetMetaData{Document: document}); err == nil {
 		for _, tag := range read.Tags {
 			for name, value := range map[string]*string{"Title": &m.Title, "Author": &m.Authors, "Subject": &m.Subject,
 				"Keywords": &m.Keywords, "CreationDate": &m.Created, "ModDate": &m.Modified} {
@@ -177,8 +145,8 @@ func (s *session) describe(document references.FPDF_DOCUMENT) pdf.Message {
 			}
 		}
 	}
-	if n := 0; s.isTree(document, nil, 0, &n) {
-		if read, err := s.engine.GetBookmarks(&requests.GetBookmarks{Document: document}); err == nil {
+	if n := 0; e.isTree(document, nil, 0, &n) {
+		if read, err := e.pdfium.GetBookmarks(&requests.GetBookmarks{Document: document}); err == nil {
 			appendBookmarks(&m, read.Bookmarks, 0)
 		}
 	}
@@ -187,16 +155,16 @@ func (s *session) describe(document references.FPDF_DOCUMENT) pdf.Message {
 
 // isTree reports whether the entries below one are of a bounded number and depth. Files may link them in circles, which
 // GetBookmarks does not expect.
-func (s *session) isTree(document references.FPDF_DOCUMENT, below *references.FPDF_BOOKMARK, level int, n *int) bool {
-	first, err := s.engine.FPDFBookmark_GetFirstChild(&requests.FPDFBookmark_GetFirstChild{Document: document, Bookmark: below})
+func (e *Engine) isTree(document references.FPDF_DOCUMENT, below *references.FPDF_BOOKMARK, level int, n *int) bool {
+	first, err := e.pdfium.FPDFBookmark_GetFirstChild(&requests.FPDFBookmark_GetFirstChild{Document: document, Bookmark: below})
 	if err != nil {
 		return false
 	}
 	for at := first.Bookmark; at != nil; {
-		if *n++; *n > mostBookmarks || level > deepest || !s.isTree(document, at, level+1, n) {
+		if *n++; *n > mostBookmarks || level > deepest || !e.isTree(document, at, level+1, n) {
 			return false
 		}
-		next, err := s.engine.FPDFBookmark_GetNextSibling(&requests.FPDFBookmark_GetNextSibling{Document: document, Bookmark: *at})
+		next, err := e.pdfium.FPDFBookmark_GetNextSibling(&requests.FPDFBookmark_GetNextSibling{Document: document, Bookmark: *at})
 		if err != nil {
 			return false
 		}

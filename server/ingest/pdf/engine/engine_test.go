@@ -2,16 +2,19 @@ package engine_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"quarry/internal/testkit/filetest"
 	"quarry/internal/testkit/longtest"
 	"quarry/server/ingest/pdf"
 	"quarry/server/ingest/pdf/engine"
+	"quarry/server/ingest/worker"
 )
 
 // asEngine is the argument with which the test's program reads files.
@@ -19,7 +22,7 @@ const asEngine = "read-pdf"
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == asEngine {
-		if err := engine.Serve(context.Background(), os.Stdin, os.Stdout, os.Args[2]); err != nil {
+		if err := serve(engine.New(os.Args[2])); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -36,23 +39,53 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func newReader(t testing.TB) *pdf.Reader {
+// serve reads files in a process of its own, as the program does.
+func serve(e *engine.Engine) error {
+	return worker.Serve(os.Stdin, os.Stdout, func(session *worker.Session, data []byte) ([]byte, error) {
+		if err := session.Prepare(context.Background(), e.Start); err != nil {
+			return nil, err
+		}
+		err := e.Read(data, func(m pdf.Message) error {
+			part, err := json.Marshal(m)
+			return errors.Join(err, session.Send(part))
+		})
+		if about := (*pdf.FileError)(nil); errors.As(err, &about) {
+			return []byte(err.Error()), nil
+		}
+		return nil, err
+	})
+}
+
+type reader struct{ *worker.Pool }
+
+func newReader(t testing.TB) reader {
 	t.Helper()
 	path, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := pdf.NewReader(pdf.Program{Path: path, Arguments: []string{asEngine, os.Getenv("PDF_CACHE")}})
+	r := reader{worker.NewPool(worker.Program{Path: path, Arguments: []string{asEngine, os.Getenv("PDF_CACHE")}}, 1)}
 	t.Cleanup(r.Close)
 	return r
+}
+
+func (r reader) Read(ctx context.Context, data []byte) (d pdf.Document, err error) {
+	reason, err := r.Pool.Read(ctx, data, time.Minute, func(part []byte) error {
+		var m pdf.Message
+		return errors.Join(json.Unmarshal(part, &m), d.Add(m))
+	})
+	if len(reason) > 0 {
+		err = errors.New(string(reason))
+	}
+	return d, err
 }
 
 func TestPagesAndProperties(t *testing.T) {
 	r := newReader(t)
 	for range 2 { // by one process
 		d, err := r.Read(t.Context(), filetest.PDF("Rollback plan", "Stop the service.\nThen wait.", "Start it."))
-		if err != nil || len(d.Pages) != 2 || strings.TrimSpace(d.Pages[0]) != "Stop the service.\r\nThen wait." || strings.TrimSpace(d.Pages[1]) != "Start it." {
-			t.Fatalf("%q %v", d.Pages, err)
+		if err != nil || len(d.Texts) != 2 || strings.TrimSpace(d.Texts[0]) != "Stop the service.\r\nThen wait." || strings.TrimSpace(d.Texts[1]) != "Start it." {
+			t.Fatalf("%q %v", d.Texts, err)
 		}
 		if d.Title != "Rollback plan" || d.Authors != "Ada Lovelace" || d.Keywords != "deploy, FTTWA" || d.Modified != "D:20240203040506+01'00'" {
 			t.Errorf("%+v", d.Message)
@@ -85,7 +118,7 @@ func TestBadFilesCostOnlyThemselves(t *testing.T) {
 		if len(d.Outline) > 5_000 {
 			t.Errorf("%s: %d entries", name, len(d.Outline))
 		}
-		if d, err := r.Read(t.Context(), good); err != nil || len(d.Pages) != 1 {
+		if d, err := r.Read(t.Context(), good); err != nil || len(d.Texts) != 1 {
 			t.Fatalf("after %s: %v", name, err)
 		}
 	}
@@ -98,7 +131,7 @@ func TestBadFilesCostOnlyThemselves(t *testing.T) {
 	if failed == 0 {
 		t.Error("no damage was found")
 	}
-	if d, err := r.Read(t.Context(), good); err != nil || len(d.Pages) != 1 {
+	if d, err := r.Read(t.Context(), good); err != nil || len(d.Texts) != 1 {
 		t.Fatal(err)
 	}
 	ended, end := context.WithCancel(t.Context())
@@ -120,7 +153,7 @@ func FuzzPDF(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		_, _ = r.Read(t.Context(), data)
-		if d, err := r.Read(t.Context(), filetest.PDF("x", "y")); err != nil || len(d.Pages) != 1 {
+		if d, err := r.Read(t.Context(), filetest.PDF("x", "y")); err != nil || len(d.Texts) != 1 {
 			t.Fatal(err)
 		}
 	})

@@ -1,0 +1,245 @@
+package ingest
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"net/mail"
+	"net/url"
+	"runtime"
+	"time"
+
+	"quarry/server/index"
+	"quarry/server/ingest/pdf"
+	"quarry/server/ingest/web"
+	"quarry/server/ingest/worker"
+)
+
+// Readers are the processes that read documents of the formats that need decompression, or whose readers can make more of a
+// document than a constant times its size. They are bounded in memory, time and output for each document. Without Readers
+// such formats are read in this process, as in the processes themselves.
+type Readers struct {
+	pool  *worker.Pool
+	limit time.Duration // for each document, without what its size adds
+}
+
+// ReadLimit is how long a document may take to read where the configuration does not say.
+const ReadLimit = 10 * time.Second
+
+// NewReaders returns readers that run program with ServeReaders. A document may take limit, and a second more for each MB.
+func NewReaders(program worker.Program, limit time.Duration) *Readers {
+	return &Readers{worker.NewPool(program, runtime.GOMAXPROCS(0)), limit}
+}
+
+// Close ends the idle processes.
+func (r *Readers) Close() { r.pool.Close() }
+
+// work is what a process does with a document.
+type work int
+
+const (
+	workDocument work = iota // of a file in its format
+	workText                 // of an uploaded file
+	workPDF                  // its pages are parts of the answer
+	workMessage              // of a mailbox
+	workConfluence
+	workNotion
+	workStorage // a page in Confluence's own form
+	workList    // a feed or sitemap
+)
+
+// job is what a process needs to know of a document, apart from its bytes.
+type job struct {
+	Work      work
+	Extension string                  // of its format
+	Defaults  index.Document          // its fields where it does not say otherwise
+	Member    string                  // its name in a container
+	Address   string                  // of the site that an export is of, or of a list
+	Pages     []string                // ids of the export that the page may link to
+	People    map[string]index.Person // of the export, whom the page may mention
+}
+
+// answer is what a process made of a document. Problem says why it could not be read.
+type answer struct {
+	Document index.Document
+	Assumed  string // encoding
+	Text     string
+	Message  mailContent
+	Linked   map[string]attachment // of a page of Confluence
+	List     *web.List
+	LeftOut  badLines
+	Problem  string
+}
+
+// do lets a process read data. What it could not read is among the parts left out of the reader's document.
+func (r *fileReader) do(ctx context.Context, j job, data []byte, part func([]byte) error) (a answer, err error) {
+	j.Member = r.member
+	request, err := packed(j, data)
+	if err != nil {
+		return a, err
+	}
+	last, err := r.readers.pool.Read(ctx, request, worker.Limit(r.readers.limit, len(data)), part)
+	if err != nil {
+		return a, err
+	}
+	if err := gob.NewDecoder(bytes.NewReader(last)).Decode(&a); err != nil {
+		return a, fmt.Errorf("%w: %w", worker.ErrCrashed, err)
+	}
+	r.leftOut.merge(a.LeftOut)
+	switch a.Problem {
+	case "":
+		return a, nil
+	case errEmpty.Error():
+		return a, errEmpty
+	}
+	return a, errors.New(a.Problem)
+}
+
+// packed returns a job with its document: the length of the job, the job, the document.
+func packed(j job, data []byte) ([]byte, error) {
+	var out bytes.Buffer
+	out.Grow(len(data) + 4<<10)
+	out.Write(make([]byte, 4))
+	if err := gob.NewEncoder(&out).Encode(j); err != nil {
+		return nil, fmt.Errorf("encode the fields of a document: %w", err)
+	}
+	binary.BigEndian.PutUint32(out.Bytes(), uint32(out.Len()-4))
+	out.Write(data)
+	return out.Bytes(), nil
+}
+
+func unpackedJob(request []byte) (j job, data []byte, err error) {
+	if len(request) < 4 || int(binary.BigEndian.Uint32(request)) > len(request)-4 {
+		return j, nil, errors.New("a document without its job")
+	}
+	end := 4 + int(binary.BigEndian.Uint32(request))
+	err = gob.NewDecoder(bytes.NewReader(request[4:end])).Decode(&j)
+	return j, request[end:], err
+}
+
+// ServeReaders reads the documents that Readers send, until in ends. It returns after an error of the engine, which reads
+// PDF files.
+func ServeReaders(ctx context.Context, in io.Reader, out io.Writer, engine pdf.Engine) error {
+	return worker.Serve(in, out, func(session *worker.Session, request []byte) ([]byte, error) {
+		j, data, err := unpackedJob(request)
+		if err != nil {
+			return nil, err
+		}
+		r := newFileReader(nil)
+		r.member = j.Member
+		var broken error
+		r.pdf = func(ctx context.Context, data []byte, send func(pdf.Message) error) error {
+			broken = readPDF(ctx, session, engine, data, send)
+			return broken
+		}
+		var a answer
+		problem := recovered(func() error { return r.perform(ctx, j, data, session, &a) })
+		if about := (*pdf.FileError)(nil); broken != nil && !errors.As(broken, &about) {
+			return nil, broken
+		}
+		if a.LeftOut = r.leftOut; problem != nil {
+			a.Problem = problem.Error()
+		}
+		var encoded bytes.Buffer
+		err = gob.NewEncoder(&encoded).Encode(a)
+		return encoded.Bytes(), err
+	})
+}
+
+func readPDF(ctx context.Context, session *worker.Session, engine pdf.Engine, data []byte, send func(pdf.Message) error) error {
+	if !engine.IsStarted() {
+		if err := session.Prepare(ctx, engine.Start); err != nil {
+			return err
+		}
+	}
+	return engine.Read(data, send)
+}
+
+// perform does a job in this process.
+func (r *fileReader) perform(ctx context.Context, j job, data []byte, session *worker.Session, a *answer) (err error) {
+	f := formatNamed(j.Extension)
+	f.name = j.Defaults.Type
+	switch j.Work {
+	case workText:
+		a.Text, err = r.textOf(ctx, f, data)
+	case workPDF:
+		err = r.pdf(ctx, data, func(m pdf.Message) error {
+			var part bytes.Buffer
+			if err := gob.NewEncoder(&part).Encode(m); err != nil {
+				return err
+			}
+			return session.Send(part.Bytes())
+		})
+	case workMessage:
+		var m *mailReader
+		if m, err = r.message(ctx, data); m != nil {
+			a.Message = m.content()
+		}
+	case workConfluence:
+		reader := &confluenceReader{fileReader: r, base: j.Address, files: map[string]attachment{}}
+		a.Document, a.Assumed, err = reader.page(data, j.Defaults)
+		a.Linked = reader.files
+	case workNotion:
+		reader := &notionReader{fileReader: r, pages: map[string]bool{}}
+		for _, id := range j.Pages {
+			reader.pages[id] = true
+		}
+		a.Document, a.Assumed, err = reader.htmlPage(data, j.Defaults)
+	case workStorage:
+		a.Document, err = (&site{people: j.People}).read(ctx, r, string(data), j.Defaults)
+	case workList:
+		var address *url.URL
+		if address, err = url.Parse(j.Address); err == nil {
+			a.List, err = web.ReadList(data, address)
+		}
+	default:
+		a.Document, a.Assumed, err = r.document(ctx, f, data, j.Defaults)
+	}
+	return err
+}
+
+// mailContent is a message of a mailbox as it crosses between processes.
+type mailContent struct {
+	Meta        index.Document
+	Body        string
+	Blocks      []blockContent
+	Header      mail.Header
+	IsEncrypted bool
+}
+
+// blockContent is a block as it crosses between processes.
+type blockContent struct {
+	Kind, Start, End, Level, Body int
+	Title, Slug                   string
+	Children                      []blockContent
+}
+
+func (m *mailReader) content() mailContent {
+	return mailContent{index.Document(m.meta), m.body.String(), contentOf(m.blocks), m.top, m.encrypted}
+}
+
+// reader returns the reader that content was made of.
+func (c mailContent) reader() *mailReader {
+	m := &mailReader{meta: meta(c.Meta), blocks: blocksOf(c.Blocks), top: c.Header, encrypted: c.IsEncrypted}
+	m.body.WriteString(c.Body)
+	return m
+}
+
+func contentOf(blocks []block) (out []blockContent) {
+	for _, b := range blocks {
+		out = append(out, blockContent{int(b.kind), b.start, b.end, b.level, b.body, b.title, b.slug, contentOf(b.children)})
+	}
+	return out
+}
+
+func blocksOf(contents []blockContent) (out []block) {
+	for _, c := range contents {
+		out = append(out, block{kind: blockKind(c.Kind), start: c.Start, end: c.End, level: c.Level, body: c.Body, title: c.Title,
+			slug: c.Slug, children: blocksOf(c.Children)})
+	}
+	return out
+}

@@ -1,0 +1,7 @@
+//go:build !windows
+
+package worker
+
+import "os"
+
+func confine(*os.Process) (release func()) { return func() {} }
