@@ -31,8 +31,8 @@ const askPath = "/chat/send-chat-message"
 var errIdle = errors.New("no data")
 
 // Ask asks a question and reads the streamed answer. It calls report, which may be nil, with each packet, in this
-// goroutine. Defaults of the request are the session's latest message, citations and streaming. If an answer fails or is
-// canceled after it began, the part so far is returned with the error.
+// goroutine. Defaults of the request are the session's latest message, citations and streaming. If an answer fails or
+// is canceled after it began, the part so far is returned with the error.
 func (c *Client) Ask(ctx context.Context, request wire.ChatRequest, report func(wire.ChatPacket)) (*wire.ChatAnswer,
 	error) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -244,8 +244,8 @@ func (a *asking) addDocuments(documents []wire.SearchDoc) {
 	}
 }
 
-// chatError returns the error of a failure inside the stream. Its codes are a list of their own and about the model, not
-// the user: a rejected key of the model is the server's failure.
+// chatError returns the error of a failure inside the stream. Its codes are a list of their own and about the model,
+// not the user: a rejected key of the model is the server's failure.
 func (a *asking) chatError(code, reason string) *Error {
 	e := &Error{Kind: Server, Code: shorten(code)}
 	e.Reason = cmp.Or(shorten(reason), e.Code, "the answer failed without a reason")

@@ -1,6 +1,6 @@
 // Package client calls Onyx's search API and the extended API of a quarry server. Calls are methods of Client; every
-// failure is an *Error with a Kind for programs and a Remedy for users. Responses are limited in size and sanitised when
-// they are decoded.
+// failure is an *Error with a Kind for programs and a Remedy for users. Responses are limited in size and sanitised
+// when they are decoded.
 package client
 
 import (

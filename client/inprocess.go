@@ -14,9 +14,9 @@ import (
 	"quarry/internal/guard"
 )
 
-// InProcess returns a transport that calls a handler in a goroutine for each request and streams its response. Canceling
-// the request's context, or closing the body, cancels the handler's context; a panic of the handler is returned as an
-// error. The caller must limit the size of bodies.
+// InProcess returns a transport that calls a handler in a goroutine for each request and streams its response.
+// Canceling the request's context, or closing the body, cancels the handler's context; a panic of the handler is
+// returned as an error. The caller must limit the size of bodies.
 //
 // A handler may answer with a value in place of its JSON: its ResponseWriter has the method
 //

@@ -11,8 +11,8 @@ import (
 // LibraryReport is called with the events of a change to a library.
 type LibraryReport func(wire.LibraryEvent)
 
-// LibraryAdd adds files and folders to the library of this machine. It calls report, which may be nil, with progress and
-// skipped files, in this goroutine, and returns the last event. There is no time limit by default.
+// LibraryAdd adds files and folders to the library of this machine. It calls report, which may be nil, with progress
+// and skipped files, in this goroutine, and returns the last event. There is no time limit by default.
 func (c *Client) LibraryAdd(ctx context.Context, request wire.AddRequest, report LibraryReport) (wire.LibraryEvent, error) {
 	return c.changeLibrary(ctx, "/library/add", request, report)
 }
@@ -56,8 +56,8 @@ func (c *Client) ModelStatus(ctx context.Context) (*wire.ModelStatus, error) {
 	return fetched[wire.ModelStatus](ctx, c, get("/library/model", nil))
 }
 
-// TestModel calls the default language model of the library of this machine once. Without a default it lists the models of
-// a provider.
+// TestModel calls the default language model of the library of this machine once. Without a default it lists the models
+// of a provider.
 func (c *Client) TestModel(ctx context.Context, provider string) (*wire.ModelTest, error) {
 	r := post("/library/model", map[string]string{"provider": provider})
 	r.timeout = modelTestTime

@@ -44,8 +44,8 @@ type Chip struct {
 	Start, End int
 }
 
-// ParseQuery parses a query. since: and until: take what ParseDate does, until: includes its last moment, and within:30d
-// (days, weeks, months, years) counts back from now. Several bounds are combined.
+// ParseQuery parses a query. since: and until: take what ParseDate does, until: includes its last moment, and
+// within:30d (days, weeks, months, years) counts back from now. Several bounds are combined.
 func ParseQuery(text string, now time.Time) Query {
 	q := Query{input: text}
 	p := queryParser{text: text, now: now.UTC(), query: &q}
@@ -370,8 +370,8 @@ func quotedValue(s string) (text string, width int, open bool) {
 	return value.String(), width, true
 }
 
-// QuoteValue writes a value so that a filter reads it back, in quotes if anything in it could end it. White space is read
-// back as single spaces.
+// QuoteValue writes a value so that a filter reads it back, in quotes if anything in it could end it. White space is
+// read back as single spaces.
 func QuoteValue(value string) string {
 	if value != "" && !strings.ContainsFunc(value, func(r rune) bool { return unicode.IsSpace(r) || isQuote(r) || r == ',' }) {
 		return value

@@ -100,8 +100,8 @@ func (q Query) Values(name string) (given, excluded []string) {
 	return nil, nil
 }
 
-// FilterValue returns a value as a filter reads back what QuoteValue writes: that may differ in case and white space. It
-// returns false if the filter cannot have the value.
+// FilterValue returns a value as a filter reads back what QuoteValue writes: that may differ in case and white space.
+// It returns false if the filter cannot have the value.
 func FilterValue(name, value string) (string, bool) {
 	row, isField := field.Named(name)
 	switch value = text.OneLine(value); {
@@ -155,8 +155,8 @@ func (q *Query) since(moment time.Time) {
 	}
 }
 
-// ParseDate parses a year, a month or a day, in UTC, or a moment, and returns the first and the last moment of it: 2026,
-// 2026-01, 2026-01-31 or 2026-01-31T08:00Z.
+// ParseDate parses a year, a month or a day, in UTC, or a moment, and returns the first and the last moment of it:
+// 2026, 2026-01, 2026-01-31 or 2026-01-31T08:00Z.
 func ParseDate(text string) (first, last time.Time, ok bool) {
 	text = strings.TrimSpace(text)
 	for _, span := range []struct {

@@ -8,8 +8,8 @@ import (
 	"quarry/client/wire"
 )
 
-// remedyRow is a hint, and the errors that it is for: those that agree with all of its other fields. The zero value of a
-// field agrees with every error.
+// remedyRow is a hint, and the errors that it is for: those that agree with all of its other fields. The zero value of
+// a field agrees with every error.
 type remedyRow struct {
 	kind   Kind
 	status int

@@ -114,8 +114,8 @@ func hidesText(r rune) bool {
 	return false
 }
 
-// sanitizeValue sanitises every string in the value that a pointer refers to: fields, elements and keys of maps. It uses
-// reflection so that no new field is forgotten.
+// sanitizeValue sanitises every string in the value that a pointer refers to: fields, elements and keys of maps. It
+// uses reflection so that no new field is forgotten.
 func sanitizeValue(into any, local bool) {
 	walker{local: local}.walk(reflect.ValueOf(into).Elem(), false)
 }

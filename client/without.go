@@ -10,9 +10,9 @@ import (
 // mostWithout bounds how many filters a query may have, so that a long one does not cost any number of searches.
 const mostWithout = 8
 
-// MatchesWithout counts the documents that a search matches without each of its query's filters: it makes those searches,
-// as nothing else counts what one would get. It calls no language model. usual is the agent of a query without agent:. It
-// returns nil for more than eight filters, and for servers that do not count.
+// MatchesWithout counts the documents that a search matches without each of its query's filters: it makes those
+// searches, as nothing else counts what one would get. It calls no language model. usual is the agent of a query
+// without agent:. It returns nil for more than eight filters, and for servers that do not count.
 func (c *Client) MatchesWithout(ctx context.Context, query Query, asked wire.SearchRequest, usual Agent, now time.Time) (
 	[]int, error) {
 	features, err := c.Features(ctx)

@@ -20,8 +20,8 @@ import (
 	"quarry/internal/text"
 )
 
-// DecodeFile decodes a YAML file of the user's into a struct whose fields have mapstructure tags, as the configuration is
-// decoded: bounded, without aliases, and with errors that name key and line. A key without a value is an error.
+// DecodeFile decodes a YAML file of the user's into a struct whose fields have mapstructure tags, as the configuration
+// is decoded: bounded, without aliases, and with errors that name key and line. A key without a value is an error.
 func DecodeFile(path string, result any) error {
 	content, found, err := readFile(path)
 	if err == nil && !found {

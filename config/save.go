@@ -51,8 +51,8 @@ func (s Saved) Describe() string {
 }
 
 // SaveProfile adds or changes a profile, keeping the rest of the file with its comments. Values of an existing profile
-// that the request leaves out are kept, unless the server changes: then all old values are removed, including the token.
-// The file is replaced atomically. An invalid file is not changed and is an error.
+// that the request leaves out are kept, unless the server changes: then all old values are removed, including the
+// token. The file is replaced atomically. An invalid file is not changed and is an error.
 func (c *Config) SaveProfile(ctx context.Context, request NewProfile, ring Keyring) (Saved, error) {
 	p := request.Profile
 	if err := c.checkNew(request); err != nil {

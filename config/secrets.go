@@ -61,8 +61,8 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 const longestToken = 4096 // bytes; Onyx's own have some 270
 
-// TokenSource returns a token, or an error with a hint if there is none. It is safe for concurrent use, reads its secret
-// at most once, and does not cache errors.
+// TokenSource returns a token, or an error with a hint if there is none. It is safe for concurrent use, reads its
+// secret at most once, and does not cache errors.
 type TokenSource func(ctx context.Context) (string, error)
 
 // FixedToken returns the source of a known token, which it checks. The name, such as "ONYX_PAT" or a file and key, is

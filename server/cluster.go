@@ -67,7 +67,8 @@ func (s *Server) openStore(ctx context.Context, tenant string, create bool) (*sh
 		ReadOnly: s.options.ReadOnly, Now: s.options.Now, Log: s.options.Log})
 }
 
-// noteRemoved notes what a tenant has in the cluster, so that it is deleted there even if the cluster is away. forget undoes it.
+// noteRemoved notes what a tenant has in the cluster, so that it is deleted there even if the cluster is away. forget
+// undoes it.
 func (s *Server) noteRemoved(ctx context.Context, tenant string) (forget func() error, err error) {
 	forget = func() error { return nil }
 	if s.options.Weaviate == nil || tenant == directory.DefaultTenant {

@@ -43,8 +43,8 @@ func (s *Server) Admit(options api.PublicOptions) *Admission {
 	return &Admission{s, s.api.Gate(options)}
 }
 
-// ListenAndServe serves the API at an address until ctx is done, and then waits up to ten seconds for open requests. Ready
-// is called with the address once connections are accepted; it may be nil.
+// ListenAndServe serves the API at an address until ctx is done, and then waits up to ten seconds for open requests.
+// Ready is called with the address once connections are accepted; it may be nil.
 func (a *Admission) ListenAndServe(ctx context.Context, address string, ready func(net.Addr)) error {
 	s := a.server
 	if err := s.syncConnectors(ctx); err != nil {
@@ -97,8 +97,8 @@ func (s *Server) serve(ctx context.Context, listener net.Listener, handler http.
 	return nil
 }
 
-// shutDown stops accepting connections and waits for open requests. After s.grace it cancels them, and after finalGrace it
-// closes their connections.
+// shutDown stops accepting connections and waits for open requests. After s.grace it cancels them, and after finalGrace
+// it closes their connections.
 func (s *Server) shutDown(server *http.Server, cutOff func()) error {
 	for _, step := range []struct {
 		timeout time.Duration
@@ -165,8 +165,8 @@ func (c *connections) note(conn net.Conn, state http.ConnState) net.Conn {
 // Prepare finishes interrupted work of earlier processes, as ListenAndServe does.
 func (a *Admission) Prepare(ctx context.Context) error { return a.server.syncConnectors(ctx) }
 
-// Token returns the handler of a visitor with a token, which is checked for every request. Remote is the visitor's address,
-// "host:port".
+// Token returns the handler of a visitor with a token, which is checked for every request. Remote is the visitor's
+// address, "host:port".
 func (a *Admission) Token(secret, remote string) http.Handler { return a.visitor(secret, "", remote) }
 
 // Person returns the handler of a visitor whom another listener has authenticated: a user of the default tenant.
@@ -199,8 +199,8 @@ func (a *Admission) Knows(ctx context.Context, secret, email string) bool {
 	return !errors.Is(err, directory.ErrUnauthenticated)
 }
 
-// syncConnectors finishes interrupted work of earlier processes: documents that the index of this server lacks, that do not
-// match their connector, or have no vectors. A read-only library is served as it is.
+// syncConnectors finishes interrupted work of earlier processes: documents that the index of this server lacks, that do
+// not match their connector, or have no vectors. A read-only library is served as it is.
 func (s *Server) syncConnectors(ctx context.Context) error {
 	tenants, err := s.people.Tenants(ctx)
 	if err != nil {
@@ -230,8 +230,8 @@ func (s *Server) syncConnectors(ctx context.Context) error {
 // buildLogEvery is how often the log says how far the building of an index is.
 const buildLogEvery = 10 * time.Second
 
-// catchUp brings the indexes of this server up to date with the documents in the database, and removes those of tenants that
-// were removed at other servers.
+// catchUp brings the indexes of this server up to date with the documents in the database, and removes those of tenants
+// that were removed at other servers.
 func (s *Server) catchUp(ctx context.Context, tenants []string) error {
 	if !s.options.DocumentsInDatabase {
 		return nil

@@ -81,7 +81,8 @@ func (l *ledger) Postpone(tenant, day string, tokens int) error {
 	return os.Rename(path+".tmp", path+".json")
 }
 
-// addPostponed stores the postponed use of other processes. It renames a file first, so that only one process counts it.
+// addPostponed stores the postponed use of other processes. It renames a file first, so that only one process counts
+// it.
 func (l *ledger) addPostponed(ctx context.Context) error {
 	if l.server.options.ReadOnly || l.server.options.Home == "" {
 		return nil

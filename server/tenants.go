@@ -24,8 +24,8 @@ import (
 // removedPrefix begins the folder name of a tenant that is being removed. It is no valid tenant name.
 const removedPrefix = ".removed-"
 
-// removeTenant removes a tenant with its users, tokens, connectors, sets, agents, documents and conversations. Its tokens
-// are invalid at once, in other processes too.
+// removeTenant removes a tenant with its users, tokens, connectors, sets, agents, documents and conversations. Its
+// tokens are invalid at once, in other processes too.
 func (s *Server) removeTenant(ctx context.Context, id string) error {
 	if _, err := s.people.DescribeTenant(ctx, id); errors.Is(err, directory.ErrNotFound) {
 		return errors.Join(err, s.dropDocuments(ctx, id), s.sweepRemoved(id)) // of an interrupted removal
@@ -274,8 +274,8 @@ func (t *tenantState) detach() []io.Closer {
 	return append(t.documents.detach(), t.chats.detach()...)
 }
 
-// sharedState has the open files of all tenants: the directory, and empty stand-ins in memory for files that do not exist.
-// The server's mutex guards all fields but the locks.
+// sharedState has the open files of all tenants: the directory, and empty stand-ins in memory for files that do not
+// exist. The server's mutex guards all fields but the locks.
 type sharedState struct {
 	lock   *semaphore.Weighted // of people
 	people opened[*directory.Directory]
@@ -300,8 +300,8 @@ func (s *Server) state(tenant string) *tenantState {
 	return s.tenants[tenant]
 }
 
-// openOnce returns an open file, or opens it. The file outlives the request that opens it, so open gets a context without
-// cancellation.
+// openOnce returns an open file, or opens it. The file outlives the request that opens it, so open gets a context
+// without cancellation.
 func openOnce[T io.Closer](ctx context.Context, s *Server, lock *semaphore.Weighted, kept *opened[T],
 	open func(context.Context) (T, error)) (value T, err error) {
 	look := func() (found opened[T], err error) {

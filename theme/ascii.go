@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// ASCII returns the text of a screen with its lines, bars and signs in ASCII, for terminals whose fonts lack them. All of
-// them stay one column wide.
+// ASCII returns the text of a screen with its lines, bars and signs in ASCII, for terminals whose fonts lack them. All
+// of them stay one column wide.
 func ASCII(screen string) string { return symbols().Replace(screen) }
 
 var symbols = sync.OnceValue(func() *strings.Replacer {

@@ -11,8 +11,8 @@ import (
 	"github.com/charmbracelet/colorprofile"
 )
 
-// Custom is a look of a user: a built-in one with some of its colours replaced. Source code keeps the colours of that one,
-// as Chroma's styles are registered once for the whole process. The tags are the keys of a file.
+// Custom is a look of a user: a built-in one with some of its colours replaced. Source code keeps the colours of that
+// one, as Chroma's styles are registered once for the whole process. The tags are the keys of a file.
 type Custom struct {
 	Name    string `mapstructure:"-"`
 	BasedOn Base   `mapstructure:"based_on"`

@@ -31,7 +31,8 @@ type mark struct {
 	ascii  string // for terminals without it; no two sources of the same of the terminal's own colours have the same
 }
 
-// marks are those of the known source types. The glyphs are one column wide in every terminal, and common fonts have them.
+// marks are those of the known source types. The glyphs are one column wide in every terminal, and common fonts have
+// them.
 var marks = sync.OnceValue(func() map[string]mark {
 	return map[string]mark{
 		"slack":                {chat, "#", "#"},

@@ -1,5 +1,5 @@
-// Package theme has the styles of text, Markdown and code in a terminal. Styles are named by meaning (a title, a match, a
-// warning), never by colour. Only the ui packages import it.
+// Package theme has the styles of text, Markdown and code in a terminal. Styles are named by meaning (a title, a match,
+// a warning), never by colour. Only the ui packages import it.
 package theme
 
 import (

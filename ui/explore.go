@@ -78,8 +78,8 @@ func (r *run) explore(ctx context.Context, e cli.Exploration) error {
 	return r.exploreScreen(ctx, host, e)
 }
 
-// remoteGarbage is how much garbage, in percent of what is in use, may gather at a server's screen: rendering makes a lot
-// of it in a moment, and the budget for memory leaves little room.
+// remoteGarbage is how much garbage, in percent of what is in use, may gather at a server's screen: rendering makes a
+// lot of it in a moment, and the budget for memory leaves little room.
 const remoteGarbage = 20
 
 // exploreScreen opens the full screen.

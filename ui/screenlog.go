@@ -10,8 +10,8 @@ import (
 	"quarry/ui/target"
 )
 
-// screenLog returns the log of the full screen, which has the terminal to itself: explorer.log in the state folder. There is
-// none where nothing may be stored.
+// screenLog returns the log of the full screen, which has the terminal to itself: explorer.log in the state folder.
+// There is none where nothing may be stored.
 func (r *run) screenLog(host *target.Host) *slog.Logger {
 	if host.Config.Private || target.ReadOnly(host.Env) {
 		return slog.New(slog.DiscardHandler)

@@ -137,9 +137,10 @@ func visitorsLabel(served *target.Served) string {
 	return "this library"
 }
 
-// garbage decides how much of it may gather, in percent of what is in use, by how many visitors are in. What is in use by
-// hundreds is mostly what their screens show; a small part of that is still room enough to work in, and much to save. With
-// few of them it would be no room: a server that also answers searches over HTTP would be busy with nothing but collecting.
+// garbage decides how much of it may gather, in percent of what is in use, by how many visitors are in. What is in use
+// by hundreds is mostly what their screens show; a small part of that is still room enough to work in, and much to
+// save. With few of them it would be no room: a server that also answers searches over HTTP would be busy with nothing
+// but collecting.
 type garbage struct {
 	mutex      sync.Mutex
 	usual, now int // percent
@@ -163,7 +164,8 @@ func (g *garbage) percent(visitors int) int {
 	return min(g.usual, most) // also if the operator turned collecting off, which is below 0
 }
 
-// setVisitors sets the percentage for a number of visitors. Setting it stops the program for a moment, so it is set only if it changes.
+// setVisitors sets the percentage for a number of visitors. Setting it stops the program for a moment, so it is set
+// only if it changes.
 func (g *garbage) setVisitors(visitors int) {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()

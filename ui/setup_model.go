@@ -110,8 +110,8 @@ func explainModel(tried wire.ModelTest, m config.NewModel) (problem, remedy stri
 	return reason, remedy
 }
 
-// newModel names the provider of a typed model: that of the same address, one of this machine, or one of its host. Without
-// a typed key it has the configured one of that address.
+// newModel names the provider of a typed model: that of the same address, one of this machine, or one of its host.
+// Without a typed key it has the configured one of that address.
 func newModel(known config.LLM, typed setup.Model) config.NewModel {
 	m := config.NewModel{BaseURL: typed.BaseURL, Model: typed.Name, Key: config.NewSecret(typed.Key)}
 	for name, provider := range known.Providers {

@@ -35,8 +35,8 @@ func NewDecoder(r io.Reader) *Decoder {
 // Decode decodes the next value. At the end of the input its error is io.EOF.
 func (d *Decoder) Decode(into any) error { return json.UnmarshalDecode(d.in, into) }
 
-// EditJSON copies JSON token by token. edit is called with each token after it was read, writes what takes its place, and
-// may read or skip more; isName is set at the place of a member's name, or the end of an object.
+// EditJSON copies JSON token by token. edit is called with each token after it was read, writes what takes its place,
+// and may read or skip more; isName is set at the place of a member's name, or the end of an object.
 func EditJSON(data []byte, edit func(in *jsontext.Decoder, out *jsontext.Encoder, token jsontext.Token, isName bool) error,
 	options ...jsontext.Options) ([]byte, error) {
 	var text bytes.Buffer

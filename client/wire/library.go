@@ -34,7 +34,8 @@ func IsURL(path string) bool {
 	return found && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
 }
 
-// AddRequest is the body of POST /library/add: Paths, which are absolute or on the web, or one document with its Title and Content.
+// AddRequest is the body of POST /library/add: Paths, which are absolute or on the web, or one document with its Title
+// and Content.
 type AddRequest struct {
 	Paths []string `json:"paths"`
 	As    string   `json:"as,omitempty"`
@@ -56,7 +57,8 @@ type SyncRequest struct {
 	Paths []string `json:"paths,omitempty"`
 	// FilesOnly leaves out what is on the web, if Paths is empty.
 	FilesOnly bool `json:"files_only,omitempty"`
-	// Check is how much of the library is checked for damage and repaired: CheckPart, the default, CheckFull or CheckNone.
+	// Check is how much of the library is checked for damage and repaired: CheckPart, the default, CheckFull or
+	// CheckNone.
 	Check string `json:"check,omitempty"`
 }
 
@@ -111,17 +113,17 @@ type Migration struct {
 // DefaultTenant is the tenant that every library has.
 const DefaultTenant = "default"
 
-// RemoveRequest is the body of POST /library/remove. Refs are paths or document ids; Source and Set remove the documents
-// of a source or document set.
+// RemoveRequest is the body of POST /library/remove. Refs are paths or document ids; Source and Set remove the
+// documents of a source or document set.
 type RemoveRequest struct {
 	Refs   []string `json:"refs"`
 	Source string   `json:"source,omitempty"`
 	Set    string   `json:"set,omitempty"`
 }
 
-// LibraryEvent is one line of the answer of the /library routes that write or check. Type is progress, skipped, left_out, assumed,
-// taken, format, embedding, indexing, checking, copying, damaged, repaired, done or error; done or error comes last, exactly once. Files that a
-// progress line counts as done are stored durably.
+// LibraryEvent is one line of the answer of the /library routes that write or check. Type is progress, skipped,
+// left_out, assumed, taken, format, embedding, indexing, checking, copying, damaged, repaired, done or error; done or
+// error comes last, exactly once. Files that a progress line counts as done are stored durably.
 type LibraryEvent struct {
 	Type string `json:"type"`
 
@@ -147,8 +149,8 @@ type LibraryEvent struct {
 	// Of damaged and repaired: the document, if it is one, and Path the file that it was read from.
 	ID string `json:"id,omitempty"`
 
-	// Of damaged and repaired: what is wrong. Of skipped; of left_out: the part, and why; of embedding: why it stopped before all had a vector, or why
-	// the model does not take some; of indexing: why the engine does not have all.
+	// Of damaged and repaired: what is wrong. Of skipped; of left_out: the part, and why; of embedding: why it stopped
+	// before all had a vector, or why the model does not take some; of indexing: why the engine does not have all.
 	Reason string `json:"reason,omitempty"`
 
 	// Of done, in documents; Skipped in files. Of format, in a dry run, those of one type.
@@ -192,8 +194,8 @@ func (l *LeftOut) Add(other LeftOut) {
 	l.Secret += other.Secret
 }
 
-// Fraction returns how much of the work is done, from 0 to 1: by bytes, or by files where there is nothing to read or the
-// sizes are not known.
+// Fraction returns how much of the work is done, from 0 to 1: by bytes, or by files where there is nothing to read or
+// the sizes are not known.
 func (e LibraryEvent) Fraction() float64 {
 	switch {
 	case e.TotalBytes > 0:
@@ -256,8 +258,8 @@ type LibraryStatus struct {
 	Bytes     int64         `json:"bytes" jsonschema:"on disk"`
 	Version   string        `json:"version" jsonschema:"changes with every commit"`
 	Path      string        `json:"path" jsonschema:"folder of the library; empty in memory"`
-	// Assumed are the files whose encoding was found out, and Skipped those that were read and hold what is not stored: of
-	// each the first MaxStatusFiles by path, and their number.
+	// Assumed are the files whose encoding was found out, and Skipped those that were read and hold what is not stored:
+	// of each the first MaxStatusFiles by path, and their number.
 	Assumed      []AssumedFile `json:"assumed" jsonschema:"files with an assumed encoding, the first 50"`
 	AssumedFiles int           `json:"assumed_files"`
 	Skipped      []SkippedFile `json:"skipped" jsonschema:"files with content that is not stored, the first 50"`
@@ -280,7 +282,8 @@ type LibraryStatus struct {
 	EngineProblem string `json:"engine_problem,omitempty" jsonschema:"why the engine, or a host of it, is not available"`
 	// VectorsRefused is how many texts that model does not take.
 	VectorsRefused int `json:"vectors_refused,omitempty" jsonschema:"passages that the model rejected"`
-	// UnindexedDocuments is how many documents the engine does not take, or not all of them; Unindexed are the first MaxReasons.
+	// UnindexedDocuments is how many documents the engine does not take, or not all of them; Unindexed are the first
+	// MaxReasons.
 	UnindexedDocuments int                 `json:"unindexed_documents,omitempty" jsonschema:"documents that the engine rejected"`
 	Unindexed          []UnindexedDocument `json:"unindexed,omitempty" jsonschema:"documents that the engine rejected, the first 10 by id"`
 }
@@ -305,7 +308,8 @@ type ModelTest struct {
 	Models []string `json:"models"` // of the provider, where no default model is configured
 	Tokens int      `json:"tokens"` // that the call used
 	MS     float64  `json:"ms"`
-	// Problem is why there was no reply, one of the values of Model…; empty: there was one. Detail has the server's reason.
+	// Problem is why there was no reply, one of the values of Model…; empty: there was one. Detail has the server's
+	// reason.
 	Problem string `json:"problem"`
 	Detail  string `json:"detail"`
 }

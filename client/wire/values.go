@@ -132,8 +132,8 @@ func (m Metadata) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// CheckToken returns an error if a token cannot be sent in a header or is longer than a number of bytes. The error begins
-// with a verb and never quotes the token.
+// CheckToken returns an error if a token cannot be sent in a header or is longer than a number of bytes. The error
+// begins with a verb and never quotes the token.
 func CheckToken(token string, longest int) error {
 	if len(token) > longest {
 		return fmt.Errorf("is longer than %d characters", longest)

@@ -66,8 +66,8 @@ func Func(f func(), broke func(error)) func() {
 // Err returns f for an errgroup.Group: a panic of f is its error.
 func Err(f func() error) func() error { return func() error { return Call(f) } }
 
-// Within calls f with a context that ends after limit, and returns what f returns. It does not wait longer than that, even
-// if f ignores its context: then the error is the context's. A panic of f is an error.
+// Within calls f with a context that ends after limit, and returns what f returns. It does not wait longer than that,
+// even if f ignores its context: then the error is the context's. A panic of f is an error.
 func Within[T any](ctx context.Context, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
 	type result struct {
 		value T

@@ -2,7 +2,8 @@ package guard
 
 import "sync"
 
-// Loop runs a function in a goroutine of its own as often as it is asked for, one run at a time. The zero value is ready.
+// Loop runs a function in a goroutine of its own as often as it is asked for, one run at a time. The zero value is
+// ready.
 type Loop struct {
 	mutex   sync.Mutex
 	running bool

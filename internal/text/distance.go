@@ -1,7 +1,7 @@
 package text
 
-// EditDistance returns how many characters must be inserted, deleted, replaced or swapped with their neighbour to make b
-// of a: the Damerau–Levenshtein distance in which no part is edited twice.
+// EditDistance returns how many characters must be inserted, deleted, replaced or swapped with their neighbour to make
+// b of a: the Damerau–Levenshtein distance in which no part is edited twice.
 func EditDistance(a, b string) int {
 	from, to := []rune(a), []rune(b)
 	before, last, row := make([]int, len(to)+1), make([]int, len(to)+1), make([]int, len(to)+1)

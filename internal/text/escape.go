@@ -4,8 +4,9 @@ import "unicode/utf8"
 
 const escape = 0x1b
 
-// EscapeWidth returns the length of the terminal sequence that s begins with, in bytes: after ESC, or after a C1 control
-// in UTF-8. It is the length of that character if no sequence follows, and 0 if s begins with another character.
+// EscapeWidth returns the length of the terminal sequence that s begins with, in bytes: after ESC, or after a C1
+// control in UTF-8. It is the length of that character if no sequence follows, and 0 if s begins with another
+// character.
 func EscapeWidth(s string) int {
 	switch r, width := utf8.DecodeRuneInString(s); {
 	case r >= 0x80 && r < 0xa0:

@@ -98,8 +98,8 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%d s", int(d.Seconds()))
 }
 
-// Lately describes the last days, weeks, months or years in words: 30d is "last 30 days". "Last year" would be the one that
-// ended in December.
+// Lately describes the last days, weeks, months or years in words: 30d is "last 30 days". "Last year" would be the one
+// that ended in December.
 func Lately(within string) string {
 	number, unit := within[:max(0, len(within)-1)], within[max(0, len(within)-1):]
 	word := map[string]string{"d": "day", "w": "week", "m": "month", "y": "year"}[strings.ToLower(unit)]
@@ -122,8 +122,8 @@ func Sentence(s string) string {
 	return Ended(s)
 }
 
-// Ended returns s with a full stop at its end, unless it ends otherwise, or with an address or a command of quarry, which
-// can then be copied.
+// Ended returns s with a full stop at its end, unless it ends otherwise, or with an address or a command of quarry,
+// which can then be copied.
 func Ended(s string) string {
 	s = strings.TrimSpace(s)
 	last := s[strings.LastIndexByte(s, ' ')+1:]

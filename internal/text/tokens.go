@@ -7,7 +7,8 @@ import (
 )
 
 // EstimateTokens estimates the tokens that a language model makes of text: the larger of bytes ÷ 4 and the number of
-// words, where a CJK character counts as one word. It is the one measure of chunk sizes, context budgets and num_tokens.
+// words, where a CJK character counts as one word. It is the one measure of chunk sizes, context budgets and
+// num_tokens.
 func EstimateTokens(text string) int {
 	words, inWord := 0, false
 	for i := 0; i < len(text); {

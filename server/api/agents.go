@@ -140,8 +140,8 @@ func noPersona(id int) string {
 	return fmt.Sprintf("Persona with ID %d does not exist or user is not authorized to access it", id)
 }
 
-// addPersona answers POST /persona: it creates an agent that the caller owns. What the caller may not see is answered like
-// what does not exist.
+// addPersona answers POST /persona: it creates an agent that the caller owns. What the caller may not see is answered
+// like what does not exist.
 func (s *Server) addPersona(c *call) (any, error) {
 	agent, err := c.readAgent(directory.Agent{OwnerID: c.who.UserID, OwnerEmail: c.who.Email, Listed: true})
 	if err != nil {

@@ -47,8 +47,8 @@ func (s *Server) chatError(ctx context.Context, err error) chatFailure {
 	return failure
 }
 
-// refuse answers a question that cannot be answered. Streams get the line that Onyx sends, unless the caller should come
-// back later.
+// refuse answers a question that cannot be answered. Streams get the line that Onyx sends, unless the caller should
+// come back later.
 func (t *turn) refuse(ctx context.Context, err error) error {
 	f, known := explain(err, isTrusted(ctx))
 	if !t.request.Stream || !known || f.status >= http.StatusInternalServerError || f.status == http.StatusTooManyRequests ||

@@ -314,8 +314,8 @@ func (s *Server) stopChatSession(c *call) (any, error) {
 	return wire.MessageError{Message: "Chat session stopped"}, nil
 }
 
-// updateChatSession answers PATCH /chat/chat-session/{id}. Sessions quote documents that others may not see, so none can be
-// shared.
+// updateChatSession answers PATCH /chat/chat-session/{id}. Sessions quote documents that others may not see, so none
+// can be shared.
 func (s *Server) updateChatSession(c *call) (any, error) {
 	id, status := c.pathSession(), ""
 	if c.require("sharing_status") {

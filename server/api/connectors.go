@@ -19,8 +19,8 @@ import (
 // documentBatch is how many documents are read or updated in one step.
 const documentBatch = 1_000
 
-// SyncConnectors updates the stored documents of changed connectors: who may see them, and their document sets. It deletes
-// the documents of removed connectors. After an error, the next call continues.
+// SyncConnectors updates the stored documents of changed connectors: who may see them, and their document sets. It
+// deletes the documents of removed connectors. After an error, the next call continues.
 func (s *Server) SyncConnectors(ctx context.Context, tenant string) error {
 	if pairs, err := s.Directory.UnsyncedCCPairs(ctx, tenant); err != nil || len(pairs) == 0 {
 		return err
@@ -86,8 +86,8 @@ func ownedByPosts(origin string) bool {
 	return origin == index.LostOrigin || directory.IsPosted(origin)
 }
 
-// post stores a document for a pair. It then reads the pair again, because SyncConnectors may have missed the document if
-// the pair was changed in the meantime.
+// post stores a document for a pair. It then reads the pair again, because SyncConnectors may have missed the document
+// if the pair was changed in the meantime.
 func (s *Server) post(ctx context.Context, who directory.Principal, document index.Document, pairID int) (
 	written index.Written, err error) {
 	pair, err := s.Directory.CCPair(ctx, who.Tenant, pairID)
@@ -125,8 +125,8 @@ func (s *Server) post(ctx context.Context, who directory.Principal, document ind
 	}
 }
 
-// removeDocumentSet removes a document set, but not its documents. A set with added files is refused: the next sync would
-// create it again.
+// removeDocumentSet removes a document set, but not its documents. A set with added files is refused: the next sync
+// would create it again.
 func (s *Server) removeDocumentSet(d *directory.Directory, ctx context.Context, tenant, name string) error {
 	added, err := s.addedTo(ctx, tenant, name)
 	if err != nil {
@@ -214,7 +214,8 @@ func (s *Server) postedBy(c *call, by index.Selector) (any, error) {
 	})
 }
 
-// removeIngested answers DELETE /onyx-api/ingestion/{id}. Who may post documents may delete any posted one, seen or not.
+// removeIngested answers DELETE /onyx-api/ingestion/{id}. Who may post documents may delete any posted one, seen or
+// not.
 func (s *Server) removeIngested(c *call) (any, error) {
 	id := c.PathValue("id")
 	documents, err := s.Index(c.Context(), c.who.Tenant, false)
@@ -238,8 +239,8 @@ func (s *Server) removeIngested(c *call) (any, error) {
 	return nil, err
 }
 
-// store writes a posted document. Without a connector the document's own access applies, or it is public. A document of a
-// synced connector that names nobody is visible to nobody.
+// store writes a posted document. Without a connector the document's own access applies, or it is public. A document of
+// a synced connector that names nobody is visible to nobody.
 func (s *Server) store(ctx context.Context, who directory.Principal, document index.Document, hasAccess bool,
 	connector *int) (index.Written, error) {
 	if connector != nil {

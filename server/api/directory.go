@@ -53,8 +53,8 @@ func (f *fields) source() string {
 	return f.enum(f.raw["source"], sourceValues(), "source")
 }
 
-// addConnector answers POST /manage/admin/connector. Connectors post documents to this server, which therefore stores only
-// their name and source.
+// addConnector answers POST /manage/admin/connector. Connectors post documents to this server, which therefore stores
+// only their name and source.
 func addConnector(c *call) (any, error) {
 	name, source := c.requireText("name", 1, longestName), c.source()
 	c.dictionary("connector_specific_config")
@@ -275,8 +275,8 @@ func listTokens(c *call) (any, error) {
 	return mapped(tokens, directory.Token.Wire), err // the newest first
 }
 
-// addToken answers POST /user/pats: it creates a token for the caller with at most the rights and lifetime of the caller's
-// own token.
+// addToken answers POST /user/pats: it creates a token for the caller with at most the rights and lifetime of the
+// caller's own token.
 func addToken(c *call) (any, error) {
 	const mostDays, mostName = 36_500, 100
 	request := directory.TokenRequest{Tenant: c.who.Tenant, Email: c.who.Email, Parent: c.who.TokenID,

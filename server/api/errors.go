@@ -153,7 +153,8 @@ func codeOfMissing(kind directory.Kind) string {
 // sentence capitalizes the first letter.
 func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// libraryFailure sets the answer to errors of the library's files, which the owner can repair. It is false for other errors.
+// libraryFailure sets the answer to errors of the library's files, which the owner can repair. It is false for other
+// errors.
 func libraryFailure(err error, f *failure) bool {
 	for _, known := range []struct {
 		err    error
@@ -216,7 +217,8 @@ func writeFailure(w http.ResponseWriter, f failure) {
 	writeJSON(w, f.status, f.body)
 }
 
-// writeJSON answers with a value, in process with the value itself. Write errors are ignored: the caller has disconnected.
+// writeJSON answers with a value, in process with the value itself. Write errors are ignored: the caller has
+// disconnected.
 func writeJSON(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Content-Type", wire.MediaTypeJSON)
 	if writeValue(w, status, value) {

@@ -209,8 +209,8 @@ func (f *fields) boolean(name string, otherwise bool) bool {
 	return otherwise
 }
 
-// whole reads a whole number within bounds; nil when it is not given. As in Onyx, digits in quotes are one too, and so is
-// a number whose fraction is zero.
+// whole reads a whole number within bounds; nil when it is not given. As in Onyx, digits in quotes are one too, and so
+// is a number whose fraction is zero.
 func (f *fields) whole(name string, least, most int) *int {
 	raw, ok := f.given(name)
 	if !ok {

@@ -78,8 +78,8 @@ func identifyVisitor(r *http.Request) (directory.Principal, error) {
 	return who, err
 }
 
-// personOf returns the key of a caller's limits: the user, or the address of an anonymous caller. It is empty for routes
-// without a token, which are not limited.
+// personOf returns the key of a caller's limits: the user, or the address of an anonymous caller. It is empty for
+// routes without a token, which are not limited.
 func personOf(r *http.Request, who directory.Principal) string {
 	switch {
 	case who.UserID == "":
@@ -198,8 +198,8 @@ func (s *Server) refuse(w http.ResponseWriter, err error) {
 	writeFailure(w, f)
 }
 
-// receive reads the body of a request into memory before the request takes a worker, so that a slow caller blocks nobody.
-// It is bounded by maxBody, the timeouts and the quota of held.
+// receive reads the body of a request into memory before the request takes a worker, so that a slow caller blocks
+// nobody. It is bounded by maxBody, the timeouts and the quota of held.
 func (s *Server) receive(w http.ResponseWriter, r *http.Request, maxBody int64, held *load) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, nil // without a body, a read deadline would look like a disconnected caller

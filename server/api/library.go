@@ -21,7 +21,8 @@ import (
 	"quarry/server/ingest"
 )
 
-// libraryRoutes returns the routes that change the library on this machine. Only the owner's in-process handler has them.
+// libraryRoutes returns the routes that change the library on this machine. Only the owner's in-process handler has
+// them.
 func (s *Server) libraryRoutes() []route {
 	return []route{
 		{pattern: "POST /library/add", needs: identity, maxBody: 2 * wire.MaxContent, handle: s.libraryAdd},
@@ -255,8 +256,8 @@ func (s *Server) libraryWork(w http.ResponseWriter, r *http.Request, who directo
 	return nil
 }
 
-// libraryStatus answers GET /library/status. If the library still has the version known, only that is returned: explorers ask
-// every second, and the state of many files takes long to read.
+// libraryStatus answers GET /library/status. If the library still has the version known, only that is returned:
+// explorers ask every second, and the state of many files takes long to read.
 func (s *Server) libraryStatus(c *call) (any, error) {
 	documents, err := s.Index(c.Context(), c.who.Tenant, false)
 	if err != nil {

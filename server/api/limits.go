@@ -110,8 +110,8 @@ type Rate struct {
 // searches names what the limiter of tokens counts.
 const searches = "searches and questions"
 
-// changeRate bounds the changes of a person: 120 at once, then one every half second. That is more than anybody types, and
-// too little to fill a disk unnoticed.
+// changeRate bounds the changes of a person: 120 at once, then one every half second. That is more than anybody types,
+// and too little to fill a disk unnoticed.
 func changeRate() Rate { return Rate{Count: 120, Per: time.Minute} }
 
 // maxBuckets bounds the keys of a limiter, about 2 MB. The least recently used key is dropped first and then starts
@@ -176,8 +176,8 @@ func (l *limiter) allow(key string) (wait time.Duration, ok bool) {
 	return wait, false
 }
 
-// admit counts a request against the limits of its token, or of a visitor without a token, and of its chat session. Tokens
-// that were created with a token share its limit.
+// admit counts a request against the limits of its token, or of a visitor without a token, and of its chat session.
+// Tokens that were created with a token share its limit.
 func (l *limiter) admit(r *http.Request, who directory.Principal, body []byte) error {
 	if l == nil {
 		return nil

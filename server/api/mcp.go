@@ -8,8 +8,8 @@ import (
 	"quarry/server/directory"
 )
 
-// MCP answers a request of the Model Context Protocol. The caller's handler answers the API's requests with the rights of
-// the request's token.
+// MCP answers a request of the Model Context Protocol. The caller's handler answers the API's requests with the rights
+// of the request's token.
 type MCP func(w http.ResponseWriter, r *http.Request, caller http.Handler) error
 
 const (
@@ -17,8 +17,8 @@ const (
 	mcpRealm   = `Bearer realm="quarry", scope="` + directory.PermissionReadSearch + `"`
 )
 
-// mcpRoute returns POST /mcp. Clients of the protocol expect 401 without a valid token. Every search counts as one of the
-// token, in the limits and in the log.
+// mcpRoute returns POST /mcp. Clients of the protocol expect 401 without a valid token. Every search counts as one of
+// the token, in the limits and in the log.
 func (g *Gate) mcpRoute() route {
 	denied := detailed(http.StatusUnauthorized, "Access denied. User is not authenticated.")
 	denied.authenticate = mcpRealm

@@ -115,8 +115,8 @@ func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request, who direct
 	return nil
 }
 
-// measureLibrary returns metrics of the size of the library, or none if it cannot be read in time: the other metrics must
-// not wait for it.
+// measureLibrary returns metrics of the size of the library, or none if it cannot be read in time: the other metrics
+// must not wait for it.
 func (s *Server) measureLibrary(ctx context.Context) *metrics.Registry {
 	size := metrics.Empty()
 	ctx, cancel := context.WithTimeout(ctx, measuringTimeout)

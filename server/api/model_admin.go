@@ -16,8 +16,8 @@ func (s *Server) modelStatus(c *call) (any, error) {
 	return wire.ModelStatus{Model: s.Models.Default(), TokensToday: used, Budget: s.Models.DailyTokens()}, err
 }
 
-// testModel answers POST /library/model: it asks the default model for one word. Without a default it lists the models of
-// the provider that the request names.
+// testModel answers POST /library/model: it asks the default model for one word. Without a default it lists the models
+// of the provider that the request names.
 func (s *Server) testModel(c *call) (any, error) {
 	provider := c.textOr("provider", "", maxItemRunes)
 	if err := c.failure(); err != nil {

@@ -18,9 +18,9 @@ import (
 	"quarry/server/pipeline"
 )
 
-// metered returns a model that counts the tokens of a search; nil stays nil. Once the day's budget is used up, the search
-// fails, unless it is instant or skips the stages that need a model. The error is llm.ErrUncounted if tokens cannot be
-// counted.
+// metered returns a model that counts the tokens of a search; nil stays nil. Once the day's budget is used up, the
+// search fails, unless it is instant or skips the stages that need a model. The error is llm.ErrUncounted if tokens
+// cannot be counted.
 func (s *Server) metered(ctx context.Context, who directory.Principal, model llm.Chat, request wire.SearchRequest) (
 	llm.Chat, *llm.Meter, error) {
 	meter := s.Budget.Meter(who.Tenant)
@@ -149,8 +149,8 @@ func (v *vectoriser) split(ctx context.Context, texts []string, why error) ([][]
 	return all, nil
 }
 
-// embedAdded embeds documents that were just added. They are stored and can be found by words already, so that a failure
-// is only reported.
+// embedAdded embeds documents that were just added. They are stored and can be found by words already, so that a
+// failure is only reported.
 func (s *Server) embedAdded(ctx context.Context, who directory.Principal, documents index.Index,
 	report progress) {
 	event := wire.LibraryEvent{Type: wire.LibraryEmbedding}

@@ -161,8 +161,8 @@ func (s *Server) prepare(ctx context.Context, who directory.Principal, request w
 	return prepared, nil
 }
 
-// model returns the language model of a search: the one that it names, else the agent's, else the default one; nil if none
-// is configured. An agent whose model is no longer configured uses the default one.
+// model returns the language model of a search: the one that it names, else the agent's, else the default one; nil if
+// none is configured. An agent whose model is no longer configured uses the default one.
 func (s *Server) model(ctx context.Context, request wire.SearchRequest, own [2]string) (llm.Chat, error) {
 	if request.Provider != nil && request.Model != nil {
 		model, err := s.Models.Chat(*request.Provider, *request.Model)
@@ -225,8 +225,8 @@ func (s *Server) agent(ctx context.Context, who directory.Principal, id int) (di
 // setFilter has the names of the document sets that a caller may know; nil allows all.
 type setFilter map[string]bool
 
-// visibleSets returns the sets that may appear in counts. Administrators may see every set, so the directory is not opened
-// for them.
+// visibleSets returns the sets that may appear in counts. Administrators may see every set, so the directory is not
+// opened for them.
 func (s *Server) visibleSets(ctx context.Context, who directory.Principal) (setFilter, error) {
 	if who.Admin {
 		return nil, nil
@@ -242,8 +242,8 @@ func (s *Server) visibleSets(ctx context.Context, who directory.Principal) (setF
 	return names, nil
 }
 
-// narrow removes from a response what the caller may not know. Over a listener it removes the profile, whose name only the
-// client knows.
+// narrow removes from a response what the caller may not know. Over a listener it removes the profile, whose name only
+// the client knows.
 func (v setFilter) narrow(response *wire.SearchResponse) {
 	response.Searched = slices.DeleteFunc(response.Searched, func(profile string) bool { return profile == "" })
 	v.narrowFacets(&response.Facets)

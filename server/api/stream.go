@@ -51,8 +51,8 @@ func (l *lines) begun() bool {
 	return l.started
 }
 
-// outbox buffers an answer, so that the handler does not wait for a slow caller. What the handler flushes is sent in the
-// background, the rest at its end.
+// outbox buffers an answer, so that the handler does not wait for a slow caller. What the handler flushes is sent in
+// the background, the rest at its end.
 type outbox struct {
 	http.ResponseWriter
 	cancel func() // cancels the request when its answer cannot be sent

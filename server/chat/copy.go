@@ -10,8 +10,8 @@ import (
 	"quarry/server/sqldb"
 )
 
-// CopyTo replaces all sessions and files of a tenant on a PostgreSQL server by those of this store, in a file. It returns the
-// number of rows. Messages get new numbers unless no other tenant has any.
+// CopyTo replaces all sessions and files of a tenant on a PostgreSQL server by those of this store, in a file. It
+// returns the number of rows. Messages get new numbers unless no other tenant has any.
 func (s *Store) CopyTo(ctx context.Context, target *Store) (rows int, err error) {
 	from, err := s.db.Pool().BeginTx(ctx, nil)
 	if err != nil {

@@ -77,8 +77,8 @@ type Keeper interface {
 	// Messages returns the messages of a session in the order in which they were sent.
 	Messages(ctx context.Context, session string) ([]Message, error)
 	// Begin adds a question, of which Parent, Text and Files count, and an empty answer to it. A question with an ID is
-	// stored already and only gets another answer. A new session is added. A session without a name gets the first words
-	// of the question. It returns ErrFull if the session is.
+	// stored already and only gets another answer. A new session is added. A session without a name gets the first
+	// words of the question. It returns ErrFull if the session is.
 	Begin(ctx context.Context, session Session, isNew bool, question Message) (questionID, answerID int, err error)
 	// Finish stores an answer.
 	Finish(ctx context.Context, session string, answer Message) error
@@ -113,8 +113,8 @@ type Store struct {
 }
 
 // Lazy returns a store that is opened when it is used: find opens it, or returns the open one. If there is none, find
-// creates one with create, which is set for changes, and otherwise returns an empty one. Tenant is whose sessions they are in a
-// database of several tenants; empty in a file.
+// creates one with create, which is set for changes, and otherwise returns an empty one. Tenant is whose sessions they
+// are in a database of several tenants; empty in a file.
 func Lazy(tenant string, find func(ctx context.Context, create bool) (*Store, error), now func() time.Time) *Store {
 	return &Store{tenant: tenant, now: now, limits: defaultLimits(), open: func(ctx context.Context, create bool) (sqldb.DB, error) {
 		found, err := find(ctx, create)

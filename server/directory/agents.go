@@ -57,9 +57,9 @@ func DefaultAgent() Agent {
 	}
 }
 
-// AddAgent creates an agent and returns it with its id. Its document sets are given by name and must exist. Its name must
-// not look like that of a public agent or of another agent of its owner; for an administrator's agent, only the public
-// agents of administrators count.
+// AddAgent creates an agent and returns it with its id. Its document sets are given by name and must exist. Its name
+// must not look like that of a public agent or of another agent of its owner; for an administrator's agent, only the
+// public agents of administrators count.
 func (d *Directory) AddAgent(ctx context.Context, tenant string, agent Agent) (Agent, error) {
 	if err := checkAgent(agent); err != nil {
 		return Agent{}, err

@@ -192,8 +192,8 @@ func (d *Directory) UnsyncedCCPairs(ctx context.Context, tenant string) ([]CCPai
 	return d.pairs(ctx, "p.tenant_id = ? AND (p.settled < p.revision OR p.is_deleting)", tenant)
 }
 
-// MarkSynced records that the stored documents match a pair as it was read. It reports false if the pair has changed since
-// then. It deletes a removed pair, and its connector and credential if they have no other pair.
+// MarkSynced records that the stored documents match a pair as it was read. It reports false if the pair has changed
+// since then. It deletes a removed pair, and its connector and credential if they have no other pair.
 func (d *Directory) MarkSynced(ctx context.Context, pair CCPair) (still bool, err error) {
 	err = d.open.Update(ctx, "mark connector "+pair.Name+" as synced", func(tx *sql.Tx) error {
 		revision := 0 // another process has deleted the pair
@@ -217,7 +217,8 @@ func (d *Directory) MarkSynced(ctx context.Context, pair CCPair) (still bool, er
 	return still, err
 }
 
-// RemoveCCPair removes the pair of that name, or an unpaired connector of that name. Its documents must then be deleted.
+// RemoveCCPair removes the pair of that name, or an unpaired connector of that name. Its documents must then be
+// deleted.
 func (d *Directory) RemoveCCPair(ctx context.Context, tenant, name string) error {
 	return d.open.Update(ctx, "remove connector "+name, func(tx *sql.Tx) error {
 		result, err := tx.ExecContext(ctx, `UPDATE cc_pairs SET is_deleting = TRUE, revision = revision + 1

@@ -19,8 +19,8 @@ func copiedTables() []string {
 		"agent_files", "model_tokens", "removed_libraries"}
 }
 
-// CopyTo replaces all that a directory on a PostgreSQL server contains by what this one, in a file, does. It returns the number
-// of rows. Conversations on that server are removed.
+// CopyTo replaces all that a directory on a PostgreSQL server contains by what this one, in a file, does. It returns
+// the number of rows. Conversations on that server are removed.
 func (d *Directory) CopyTo(ctx context.Context, target *Directory) (rows int, err error) {
 	from, err := d.db.Pool().BeginTx(ctx, nil)
 	if err != nil {

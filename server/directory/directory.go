@@ -1,5 +1,5 @@
-// Package directory stores tenants, users, groups, tokens, connectors, agents and document sets, in one SQLite file or in
-// PostgreSQL. It stores no documents.
+// Package directory stores tenants, users, groups, tokens, connectors, agents and document sets, in one SQLite file or
+// in PostgreSQL. It stores no documents.
 package directory
 
 import (
@@ -45,8 +45,8 @@ type Option func(*Directory)
 // WithClock sets the clock by which tokens expire; the default is time.Now.
 func WithClock(now func() time.Time) Option { return func(d *Directory) { d.now = now } }
 
-// Open opens the directory in the file at path, which it creates or migrates if necessary; without a path it is in memory.
-// Read-only, the file must exist and is not changed. Errors are those of sqlite.Open.
+// Open opens the directory in the file at path, which it creates or migrates if necessary; without a path it is in
+// memory. Read-only, the file must exist and is not changed. Errors are those of sqlite.Open.
 func Open(ctx context.Context, path string, readOnly bool, options ...Option) (*Directory, error) {
 	schema, err := fs.Sub(migrations, "migrations/sqlite")
 	if err != nil {
@@ -59,8 +59,8 @@ func Open(ctx context.Context, path string, readOnly bool, options ...Option) (*
 	return opened(db, options), nil
 }
 
-// OpenServer opens the directory on a PostgreSQL server, where it creates or migrates its tables if necessary. Errors are
-// those of postgres.Pool.Store.
+// OpenServer opens the directory on a PostgreSQL server, where it creates or migrates its tables if necessary. Errors
+// are those of postgres.Pool.Store.
 func OpenServer(ctx context.Context, pool *postgres.Pool, options ...Option) (*Directory, error) {
 	schema, err := fs.Sub(migrations, "migrations/postgres")
 	if err != nil {
@@ -84,8 +84,8 @@ func opened(db sqldb.DB, options []Option) *Directory {
 	return d
 }
 
-// Lazy returns a directory that is opened when it is used: find opens it, or returns the open one. If there is none, find
-// creates one with create, which is set for changes, and otherwise returns an empty read-only one.
+// Lazy returns a directory that is opened when it is used: find opens it, or returns the open one. If there is none,
+// find creates one with create, which is set for changes, and otherwise returns an empty read-only one.
 func Lazy(find func(ctx context.Context, create bool) (*Directory, error), now func() time.Time) *Directory {
 	open := func(of func(*Directory) sqldb.Lazy) sqldb.Lazy {
 		return func(ctx context.Context, create bool) (sqldb.DB, error) {
@@ -152,8 +152,8 @@ func quote(value string) string {
 
 // Errors of the directory.
 var (
-	// ErrUnauthenticated: the token is missing, malformed, unknown, expired or revoked, or its user is inactive. It does
-	// not say which.
+	// ErrUnauthenticated: the token is missing, malformed, unknown, expired or revoked, or its user is inactive. It
+	// does not say which.
 	ErrUnauthenticated = errors.New("not authenticated")
 	// ErrNotFound: the thing does not exist, or the caller may not see it. It does not say which.
 	ErrNotFound = errors.New("not found")
@@ -218,8 +218,8 @@ const (
 	adminFactor = 10
 )
 
-// refuseMore returns an error if a user already has the maximum number of things of a kind. The query counts them by user
-// id. Things without an owner are not bounded.
+// refuseMore returns an error if a user already has the maximum number of things of a kind. The query counts them by
+// user id. Things without an owner are not bounded.
 func refuseMore(ctx context.Context, tx *sql.Tx, kind Kind, userID string, most int, query string) error {
 	role := Role("")
 	err := sqldb.Scan(tx.QueryRowContext(ctx, "SELECT role FROM users WHERE id = ?", userID), nil, &role)
@@ -239,8 +239,8 @@ func refuseMore(ctx context.Context, tx *sql.Tx, kind Kind, userID string, most 
 // maxCached bounds the cache of a directory.
 const maxCached = 1_000
 
-// versioned is a value that was read at a version of the directory. A change by any process changes the version, so that
-// older values are never returned again.
+// versioned is a value that was read at a version of the directory. A change by any process changes the version, so
+// that older values are never returned again.
 type versioned struct {
 	at    sqldb.Version
 	value any

@@ -28,8 +28,8 @@ type Membership struct {
 	Email string
 }
 
-// AddGroup creates a group of users and connector-credential pairs, given by ids. The error is an ExistsError if the name
-// looks like that of another group.
+// AddGroup creates a group of users and connector-credential pairs, given by ids. The error is an ExistsError if the
+// name looks like that of another group.
 func (d *Directory) AddGroup(ctx context.Context, tenant, name string, users []string, pairs []int) (Group, error) {
 	if err := checkText("a group's name", name, maxGroupName); err != nil {
 		return Group{}, err

@@ -13,8 +13,8 @@ import (
 	"quarry/server/sqldb"
 )
 
-// skeleton is the skeleton of a name by Unicode's UTS 39, in which look-alike letters are the same, regardless of case. It
-// is taken after folding case, and before: by the first "Info" looks like "info", by the second like "lnfo".
+// skeleton is the skeleton of a name by Unicode's UTS 39, in which look-alike letters are the same, regardless of case.
+// It is taken after folding case, and before: by the first "Info" looks like "info", by the second like "lnfo".
 type skeleton [2]string
 
 func skeletonOf(name string) skeleton {

@@ -117,8 +117,8 @@ func userColumns(u *User) []any {
 	return []any{&u.ID, &u.Tenant, &u.Email, &u.Name, &u.Role, &u.Active, (*sqldb.Micros)(&u.CreatedAt)}
 }
 
-// JoinGroup adds a user to a group of this server. It creates the group and a basic user if they do not exist. The error is
-// an ExistsError if the name looks like that of another group.
+// JoinGroup adds a user to a group of this server. It creates the group and a basic user if they do not exist. The
+// error is an ExistsError if the name looks like that of another group.
 func (d *Directory) JoinGroup(ctx context.Context, tenant, group, email string) error {
 	if err := checkText("a group's name", group, maxGroupName); err != nil {
 		return err
@@ -185,8 +185,8 @@ func checkEmail(email string) (string, error) {
 	return email, nil
 }
 
-// Person returns a user who was authenticated elsewhere, for example by a key, with the permissions of a basic user. The
-// error is ErrUnauthenticated for unknown and inactive users.
+// Person returns a user who was authenticated elsewhere, for example by a key, with the permissions of a basic user.
+// The error is ErrUnauthenticated for unknown and inactive users.
 func (d *Directory) Person(ctx context.Context, tenant, email string) (Principal, error) {
 	email = address(email)
 	p, err := cached(ctx, d, cacheKey{what: "person", tenant: tenant, who: email}, func() (Principal, error) { return d.lookUpPerson(ctx, tenant, email) })

@@ -77,8 +77,8 @@ func OwnerID(tenant string) string {
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte("quarry:"+tenant+"/"+OwnerEmail)).String()
 }
 
-// Access returns what the principal may see: everything for the owner in process, otherwise public documents and those that
-// name the principal or one of their groups.
+// Access returns what the principal may see: everything for the owner in process, otherwise public documents and those
+// that name the principal or one of their groups.
 func (p Principal) Access() index.Access {
 	if p.Owner {
 		return index.Access{All: true}

@@ -35,8 +35,8 @@ type SandboxRequest struct {
 	Renew  bool   // replaces a valid token, which ends at once
 }
 
-// EnsureSandboxToken returns the one sandbox token of a user, which can search and nothing else, with its secret. A valid
-// one is returned again; otherwise, or with Renew, a new one replaces it. After an error nothing has changed.
+// EnsureSandboxToken returns the one sandbox token of a user, which can search and nothing else, with its secret. A
+// valid one is returned again; otherwise, or with Renew, a new one replaces it. After an error nothing has changed.
 func (d *Directory) EnsureSandboxToken(ctx context.Context, request SandboxRequest) (token Token, secret string, isNew bool, err error) {
 	aead, err := newAEAD(request.Key)
 	if err != nil {

@@ -30,8 +30,8 @@ type SetDetails struct {
 	CCPairs  []int // the pairs whose documents are in it, in addition to added files
 }
 
-// EnsureDocumentSet creates a public document set. An existing set is not changed. A set without a description is removed
-// with its last document.
+// EnsureDocumentSet creates a public document set. An existing set is not changed. A set without a description is
+// removed with its last document.
 func (d *Directory) EnsureDocumentSet(ctx context.Context, tenant, name, description string) (DocumentSet, error) {
 	return d.addDocumentSet(ctx, tenant, DocumentSet{Name: name, Description: description, Public: true}, description == "")
 }
@@ -83,8 +83,8 @@ func (d *Directory) insertSet(ctx context.Context, tx *sql.Tx, tenant string, se
 	return id, err
 }
 
-// CreateDocumentSet creates a document set and returns its id. The error is an ExistsError if the name looks like that of
-// another set. The documents of its connectors must then be updated.
+// CreateDocumentSet creates a document set and returns its id. The error is an ExistsError if the name looks like that
+// of another set. The documents of its connectors must then be updated.
 func (d *Directory) CreateDocumentSet(ctx context.Context, tenant string, details SetDetails) (id int, err error) {
 	if err := checkDetails(details); err != nil {
 		return 0, err
@@ -158,8 +158,8 @@ func markSetChanged(ctx context.Context, tx *sql.Tx, id int) error {
 	return markPairsChanged(ctx, tx, "id IN (SELECT cc_pair_id FROM document_set_cc_pairs WHERE document_set_id = ?)", id)
 }
 
-// RemoveDocumentSet removes a document set, but not its documents. A set of an agent is refused: without it the agent would
-// search everything. The documents of its connectors must then be updated.
+// RemoveDocumentSet removes a document set, but not its documents. A set of an agent is refused: without it the agent
+// would search everything. The documents of its connectors must then be updated.
 func (d *Directory) RemoveDocumentSet(ctx context.Context, tenant, name string) error {
 	return d.open.Update(ctx, "remove document set "+name, func(tx *sql.Tx) error {
 		set, agent := DocumentSet{Name: name}, ""
@@ -181,8 +181,8 @@ func (d *Directory) RemoveDocumentSet(ctx context.Context, tenant, name string) 
 	})
 }
 
-// ForgetDocumentSet removes an empty document set that was created by adding files. A set that somebody created, or that an
-// agent uses, is kept.
+// ForgetDocumentSet removes an empty document set that was created by adding files. A set that somebody created, or
+// that an agent uses, is kept.
 func (d *Directory) ForgetDocumentSet(ctx context.Context, tenant, name string) error {
 	return d.open.Exec(ctx, "remove document set "+name, nil, `DELETE FROM document_sets
 		WHERE tenant_id = ? AND name = ? AND is_automatic

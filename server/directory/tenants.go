@@ -12,8 +12,8 @@ import (
 	"quarry/server/sqldb"
 )
 
-// AddTenant creates a tenant and its owner. An existing tenant is not changed. An id is 1 to 63 lower-case letters, digits,
-// "_" and "-", and begins with a letter or digit.
+// AddTenant creates a tenant and its owner. An existing tenant is not changed. An id is 1 to 63 lower-case letters,
+// digits, "_" and "-", and begins with a letter or digit.
 func (d *Directory) AddTenant(ctx context.Context, id string) error {
 	if !regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`).MatchString(id) {
 		return refuse("a tenant's name is 1 to 63 lower-case letters, digits, - and _: %s", quote(id))
@@ -34,7 +34,8 @@ func (d *Directory) Tenants(ctx context.Context) ([]string, error) {
 	return sqldb.List(ctx, d.open, "list tenants", sqldb.Column[string], "SELECT id FROM tenants ORDER BY id")
 }
 
-// DescribeTenants returns all tenants with the numbers of their things in the directory, by id. Tokens are the valid ones.
+// DescribeTenants returns all tenants with the numbers of their things in the directory, by id. Tokens are the valid
+// ones.
 func (d *Directory) DescribeTenants(ctx context.Context) ([]wire.DirectoryTenant, error) {
 	return sqldb.List(ctx, d.open, "list tenants", func(t *wire.DirectoryTenant) []any {
 		return []any{&t.Name, (*timestamp)(&t.CreatedAt), &t.Users, &t.Tokens, &t.Groups, &t.Connectors, &t.DocumentSets, &t.Agents}
@@ -56,14 +57,14 @@ func (d *Directory) DescribeTenant(ctx context.Context, id string) (wire.Directo
 	return sqldb.First(tenants, err, missing(KindTenant, quote(id)))
 }
 
-// tenantTables returns the tables with rows of a tenant, in the order in which they can be emptied. Rows that refer to them
-// are deleted with them.
+// tenantTables returns the tables with rows of a tenant, in the order in which they can be emptied. Rows that refer to
+// them are deleted with them.
 func tenantTables() []string {
 	return []string{"agents", "document_sets", "cc_pairs", "connectors", "credentials", "user_groups", "users", "model_tokens"}
 }
 
-// RemoveTenant removes a tenant with everything in the directory. Its tokens are invalid at once. The default tenant cannot
-// be removed.
+// RemoveTenant removes a tenant with everything in the directory. Its tokens are invalid at once. The default tenant
+// cannot be removed.
 func (d *Directory) RemoveTenant(ctx context.Context, id string) error {
 	if id == DefaultTenant {
 		return refuse("the tenant %s is built in and cannot be removed", quote(id))
@@ -102,8 +103,8 @@ func (d *Directory) ForgetRemovedLibraries(ctx context.Context, names []string) 
 	})
 }
 
-// AddModelTokens adds to the model tokens of a tenant on a day, such as "2026-08-01", and returns the day's sum. Adding 0
-// only reads.
+// AddModelTokens adds to the model tokens of a tenant on a day, such as "2026-08-01", and returns the day's sum. Adding
+// 0 only reads.
 func (d *Directory) AddModelTokens(ctx context.Context, tenant, day string, tokens int) (sum int, err error) {
 	if tokens == 0 {
 		sums, err := sqldb.List(ctx, d.counts, "read the tokens of "+day, sqldb.Column[int],

@@ -90,9 +90,10 @@ type TokenRequest struct {
 	Parent int // the token that the request was made with; 0: none
 }
 
-// AddToken creates a token and returns it with its secret, which is not stored. Without Scopes it has all permissions of its
-// user; an empty list and unknown scopes are refused. A token with a parent expires no later than its parent and is revoked
-// with it; the error is ErrUnauthenticated if the parent is no longer valid. The caller must check its scopes.
+// AddToken creates a token and returns it with its secret, which is not stored. Without Scopes it has all permissions
+// of its user; an empty list and unknown scopes are refused. A token with a parent expires no later than its parent and
+// is revoked with it; the error is ErrUnauthenticated if the parent is no longer valid. The caller must check its
+// scopes.
 func (d *Directory) AddToken(ctx context.Context, request TokenRequest) (Token, string, error) {
 	token, err := d.newToken(&request)
 	if err != nil {
@@ -224,8 +225,8 @@ func tenantOf(secret string) (tenant string, ok bool) {
 	return tenant, err == nil && tenant != ""
 }
 
-// Authenticate returns the owner of a token. The error is ErrUnauthenticated if the token is not valid. Changes by other
-// processes apply from the next call on.
+// Authenticate returns the owner of a token. The error is ErrUnauthenticated if the token is not valid. Changes by
+// other processes apply from the next call on.
 func (d *Directory) Authenticate(ctx context.Context, secret string) (Principal, error) {
 	tenant, ok := tenantOf(secret)
 	if !ok {
@@ -283,8 +284,8 @@ func (d *Directory) lookUp(ctx context.Context, tenant, digest string) (holder, 
 	return h, err
 }
 
-// noteUse records the use of a token. It must not fail or delay the request, so it waits only briefly for the writer; the
-// next request tries again.
+// noteUse records the use of a token. It must not fail or delay the request, so it waits only briefly for the writer;
+// the next request tries again.
 func (d *Directory) noteUse(ctx context.Context, tokenID int, now time.Time) {
 	if _, busy := d.noting.LoadOrStore(tokenID, nil); busy {
 		return
@@ -308,8 +309,8 @@ func (d *Directory) ListTokens(ctx context.Context, tenant, email string) ([]Tok
 		ORDER BY t.id`, tenant, strings.ToLower(email), kindUser, d.now().UnixMicro())
 }
 
-// RevokeToken revokes a token of a user, or with no address of any user of the tenant, and the tokens that were created with
-// it. The error is ErrNotFound if there is no such token, or it is revoked already.
+// RevokeToken revokes a token of a user, or with no address of any user of the tenant, and the tokens that were created
+// with it. The error is ErrNotFound if there is no such token, or it is revoked already.
 func (d *Directory) RevokeToken(ctx context.Context, tenant, email string, id int) error {
 	return d.open.Exec(ctx, fmt.Sprintf("revoke token %d", id), ErrNotFound, `WITH RECURSIVE family (id) AS (
 			SELECT id FROM tokens WHERE id = ?2 AND NOT is_revoked AND kind = ?3

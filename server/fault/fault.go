@@ -21,8 +21,8 @@ var (
 	ErrLost = errors.New("the database of the library is missing or empty")
 	// ErrNewer: the store was written by a newer version of the program.
 	ErrNewer = errors.New("the library was written by a newer version of quarry")
-	// ErrOlder: the library has to be brought up to date before it can be read, and may not be written. ErrReadOnly is in
-	// the chain, too.
+	// ErrOlder: the library has to be brought up to date before it can be read, and may not be written. ErrReadOnly is
+	// in the chain, too.
 	ErrOlder = errors.New("an older version of quarry wrote it")
 	// ErrUnavailable: the database server cannot be reached, or refuses the connection.
 	ErrUnavailable = errors.New("the database server is not available")

@@ -9,9 +9,9 @@ import (
 
 // Fingerprint identifies what a passage says, so that near-duplicates are found without reading their texts: a SimHash
 // (Charikar, Similarity Estimation Techniques from Rounding Algorithms, STOC 2002) of overlapping triples of words, as
-// Manku, Jain and Das Sarma use it (Detecting Near-Duplicates for Web Crawling, WWW 2007). The first byte is a digest of
-// the words with digits: passages that differ in a number, a date or an identifier do not say the same. 0 is that of a
-// passage too short to be compared.
+// Manku, Jain and Das Sarma use it (Detecting Near-Duplicates for Web Crawling, WWW 2007). The first byte is a digest
+// of the words with digits: passages that differ in a number, a date or an identifier do not say the same. 0 is that of
+// a passage too short to be compared.
 type Fingerprint uint64
 
 const (

@@ -9,8 +9,8 @@ import (
 // pathSegments is how many of the last segments of a document's path are searched with its title.
 const pathSegments = 2
 
-// TitleField returns the texts that are searched as the title: the title, the last segments of the path, and the name of
-// the file.
+// TitleField returns the texts that are searched as the title: the title, the last segments of the path, and the name
+// of the file.
 func (d *Document) TitleField() []string {
 	texts := append([]string{d.Title}, d.Path[max(0, len(d.Path)-pathSegments):]...)
 	if name := d.fileName(); name != "" {
@@ -43,8 +43,8 @@ func (d *Document) fileName() string {
 	}, name)
 }
 
-// HeadingsField returns the texts that are searched as headings of a chunk: the headings above it, and for the first chunk
-// also the metadata that describes the document in words.
+// HeadingsField returns the texts that are searched as headings of a chunk: the headings above it, and for the first
+// chunk also the metadata that describes the document in words.
 func (d *Document) HeadingsField(chunk int) []string {
 	texts := d.Chunks[chunk].Headings
 	if chunk > 0 {

@@ -90,8 +90,9 @@ func parseCalendar(text string) (calendar map[string]string, entries []*entry, e
 	return calendar, entries, nil
 }
 
-// unfold joins the lines of a calendar or of contacts that were folded, before they are decoded: programs fold between any
-// two bytes (RFC 5545 3.1). After an equals sign the next line may be a part of quoted-printable text, see properties.
+// unfold joins the lines of a calendar or of contacts that were folded, before they are decoded: programs fold between
+// any two bytes (RFC 5545 3.1). After an equals sign the next line may be a part of quoted-printable text, see
+// properties.
 func unfold(data []byte) []byte {
 	if isUTF16(data) || !bytes.Contains(data, []byte("\n ")) && !bytes.Contains(data, []byte("\n\t")) {
 		return data
@@ -112,8 +113,8 @@ func unfold(data []byte) []byte {
 	return unfolded
 }
 
-// properties yields the lines of a calendar or of contacts, those in quoted-printable (vCard 2.1, vCalendar) with the lines
-// in which they go on.
+// properties yields the lines of a calendar or of contacts, those in quoted-printable (vCard 2.1, vCalendar) with the
+// lines in which they go on.
 func properties(text string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		var line strings.Builder
@@ -151,8 +152,8 @@ const (
 	longestTag      = 1_000 // bytes of a property's name and parameters that are looked through
 )
 
-// decodeProperty decodes a value with the encoding and the charset of its parameters. The value of an encoding may be without
-// a name, as in vCard 2.1.
+// decodeProperty decodes a value with the encoding and the charset of its parameters. The value of an encoding may be
+// without a name, as in vCard 2.1.
 func decodeProperty(parameters map[string]string, value string) string {
 	data := []byte(value)
 	_, isQuoted := parameters[quotedPrintable]

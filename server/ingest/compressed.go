@@ -21,7 +21,8 @@ var compressions = []string{".gz", ".bz2", ".zst", ".zstd"}
 
 const wholeFile = 1 << 62 // bytes, more than any file has
 
-// withoutCompression returns the name of what is compressed in a mailbox or message, or the name of another file as it is.
+// withoutCompression returns the name of what is compressed in a mailbox or message, or the name of another file as it
+// is.
 func withoutCompression(file string) string {
 	extension := strings.ToLower(path.Ext(file))
 	inner := strings.TrimSuffix(file, file[len(file)-len(extension):])
@@ -34,8 +35,8 @@ func withoutCompression(file string) string {
 	return inner
 }
 
-// decompressed returns the content of what is compressed with gzip, bzip2 or zstd, and of other data the data itself. It
-// takes at most some 40 MB of memory; the caller bounds what it reads, and closes it.
+// decompressed returns the content of what is compressed with gzip, bzip2 or zstd, and of other data the data itself.
+// It takes at most some 40 MB of memory; the caller bounds what it reads, and closes it.
 func decompressed(in io.Reader) (io.ReadCloser, error) {
 	const signature = 16
 	const mostMemory = 32 << 20 // of zstd, which can ask for 2 GB
@@ -86,8 +87,8 @@ func (d *damagedPart) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unpack returns a mailbox or message in a temporary file if it is compressed, else the file itself. damage says what is
-// missing of it.
+// unpack returns a mailbox or message in a temporary file if it is compressed, else the file itself. damage says what
+// is missing of it.
 func unpack(handle *os.File) (content *os.File, end func() error, damage, err error) {
 	start := make([]byte, 16)
 	n, _ := handle.ReadAt(start, 0)

@@ -21,8 +21,8 @@ import (
 	"quarry/server/index"
 )
 
-// container is a kind of folder or archive whose files are read together, as an export of another program. Its documents
-// have the path of the folder or archive as their origin.
+// container is a kind of folder or archive whose files are read together, as an export of another program. Its
+// documents have the path of the folder or archive as their origin.
 type container struct {
 	kind   string // for people
 	source string // of its documents
@@ -31,8 +31,8 @@ type container struct {
 	whole bool // all of its folders are part of it, also those that look like a container
 	// starts reports whether a file is one, by its start; nil: no file is.
 	starts func(data []byte) bool
-	// claims reports whether a file belongs to the container, by its name from the container's folder, and whether a hidden
-	// folder does, whose name ends with a slash.
+	// claims reports whether a file belongs to the container, by its name from the container's folder, and whether a
+	// hidden folder does, whose name ends with a slash.
 	claims func(name string) bool
 	// state returns what shows that a file changed, or "" for one that is not read; nil: the name and the fingerprint.
 	state func(name string, info fs.FileInfo) string

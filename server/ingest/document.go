@@ -25,8 +25,8 @@ const AccessPublic = "PUBLIC"
 // id, or an unknown source.
 //
 // The fields of defaults apply where the text does not say otherwise; without a source it is file, without a type md,
-// without access PUBLIC. Trusted texts also set id, source, link, type, sets, and tags as a map. Users' files must never
-// be trusted: they could replace other documents or claim another source.
+// without access PUBLIC. Trusted texts also set id, source, link, type, sets, and tags as a map. Users' files must
+// never be trusted: they could replace other documents or claim another source.
 func FromMarkdown(data []byte, defaults index.Document, trusted bool) (index.Document, error) {
 	text, _, err := decodeText(data, false)
 	if err != nil {

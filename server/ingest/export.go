@@ -28,7 +28,8 @@ func isExported(name string) bool {
 	return reason == "" && !f.lines
 }
 
-// exported are the fields of a document of an export that its file may not have. id is its name below that of the export.
+// exported are the fields of a document of an export that its file may not have. id is its name below that of the
+// export.
 func (c *collector) exported(source, name, id, title string, above []string) index.Document {
 	f, _ := formatOf(name)
 	file := c.task.file

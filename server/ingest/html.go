@@ -145,8 +145,8 @@ func attribute(node *html.Node, key string) string {
 }
 
 // pruneTree removes what is not text and the readings beside ruby, parts words that a browser shows apart where the
-// converter does not, and escapes what would break the Markdown. It returns an error for more nodes, or wider tables, than
-// can be converted.
+// converter does not, and escapes what would break the Markdown. It returns an error for more nodes, or wider tables,
+// than can be converted.
 func pruneTree(tree *html.Node) error {
 	const mostCells = 50_000
 	nodes, cells := 0, 0

@@ -119,8 +119,8 @@ func (w *walker) rulesAbove() (chain []*ignoreRules) {
 	return nil
 }
 
-// addRules returns a chain with the rules of a file, if it has some. above is the path from their folder to the root of the
-// walk.
+// addRules returns a chain with the rules of a file, if it has some. above is the path from their folder to the root of
+// the walk.
 func addRules(chain []*ignoreRules, file, folder, above string, ofGit bool) []*ignoreRules {
 	rules := parseIgnore(readConfig(file), folder)
 	if len(rules.patterns) == 0 {

@@ -42,7 +42,8 @@ type mailReader struct {
 	top          mail.Header
 }
 
-// fromMail reads a message: its text, the messages it contains, and its attachments as far as there are readers for them.
+// fromMail reads a message: its text, the messages it contains, and its attachments as far as there are readers for
+// them.
 func fromMail(ctx context.Context, r *fileReader, data []byte) (extracted, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return extracted{}, errEmpty

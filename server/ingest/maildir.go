@@ -37,7 +37,8 @@ func cutFlags(name string) (unique, flags string) {
 	return name[:at-1], name[at-1:]
 }
 
-// inMaildir claims messages, the files with which servers describe a Maildir, and hidden folders, which are its folders.
+// inMaildir claims messages, the files with which servers describe a Maildir, and hidden folders, which are its
+// folders.
 func inMaildir(name string) bool {
 	if folder, isFolder := strings.CutSuffix(name, "/"); isFolder {
 		return strings.HasPrefix(folder, ".") && !strings.Contains(folder, "/")

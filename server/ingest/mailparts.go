@@ -100,8 +100,8 @@ func (m *mailReader) part(header mail.Header, body []byte, at mailPlace) error {
 	return m.attachment(p, data, at.depth)
 }
 
-// multipart reads the parts of a part; isRead is false if there are none. Of alternatives the first plain text with words is
-// shown, else the last version; what is no version of the text is read in any case.
+// multipart reads the parts of a part; isRead is false if there are none. Of alternatives the first plain text with
+// words is shown, else the last version; what is no version of the text is read in any case.
 func (m *mailReader) multipart(p mailPart, at mailPlace) (isRead bool, err error) {
 	inner := mailPlace{depth: at.depth + 1, kind: "text/plain", isOther: at.isOther}
 	if p.kind == "multipart/digest" {
@@ -177,8 +177,8 @@ func (m *mailReader) text(kind string, values map[string]string, data []byte) er
 	})
 }
 
-// decodeDeclared decodes text with a declared charset. Many programs declare what they do not send: valid UTF-8 is taken as
-// that, and where the charset does not fit, what the bytes show counts before it.
+// decodeDeclared decodes text with a declared charset. Many programs declare what they do not send: valid UTF-8 is
+// taken as that, and where the charset does not fit, what the bytes show counts before it.
 func decodeDeclared(data []byte, charset string, page bool) string {
 	if utf8.Valid(data) && bytes.ContainsFunc(data, func(r rune) bool { return r >= utf8.RuneSelf }) {
 		charset = ""
@@ -273,7 +273,8 @@ func (p mailPart) label() string {
 	return cmp.Or(p.name, fmt.Sprintf("a part of type %s", oneLine(p.kind, 100)))
 }
 
-// formatOfKind returns the extension of files with a type that readers know; "" for the text of a message and for others.
+// formatOfKind returns the extension of files with a type that readers know; "" for the text of a message and for
+// others.
 func formatOfKind(kind string) string {
 	switch kind {
 	case "text/calendar", "application/ics":

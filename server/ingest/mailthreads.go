@@ -44,7 +44,8 @@ func newMailThreads() *mailThreads {
 	return &mailThreads{seed: maphash.MakeSeed(), nodes: map[uint64]int32{}}
 }
 
-// known reports whether there is a message with an id, and whether it has the same subject: some programs use an id again.
+// known reports whether there is a message with an id, and whether it has the same subject: some programs use an id
+// again.
 func (t *mailThreads) known(id, subject string) (known, same bool) {
 	if node := t.node(id); node >= 0 && t.stored[node] > 0 {
 		hash, _ := t.subject(subject)

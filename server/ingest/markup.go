@@ -25,11 +25,13 @@ func fromMarkup(_ *fileReader, text string, defaults index.Document) (index.Docu
 }
 
 var (
-	// headField matches a keyword of Org, an attribute of AsciiDoc, a field of reStructuredText, or a comment of Nikola.
+	// headField matches a keyword of Org, an attribute of AsciiDoc, a field of reStructuredText, or a comment of
+	// Nikola.
 	headField = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)^(?:#\+|:|\.\. )(title|authors?|date|revdate|created|modified|updated|last_modified|tags|keywords|category|description):\s+(.*\S)`)
 	})
-	// asciiDocAuthor and asciiDocRevision match the lines below the title of AsciiDoc: "v1.2, 2024-03-05: second edition".
+	// asciiDocAuthor and asciiDocRevision match the lines below the title of AsciiDoc: "v1.2, 2024-03-05: second
+	// edition".
 	asciiDocAuthor   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\pL[^<>]* <[^<> ]+@[^<> ]+>`) })
 	asciiDocRevision = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:v?[\d.]+, *)?([^:]*\d{4}[^:]*)(?::.*)?$`) })
 )

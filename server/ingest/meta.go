@@ -226,8 +226,8 @@ func addNames(people []index.Person, names string) []index.Person {
 	return addSeparated(people, names, separator)
 }
 
-// addCreators adds the authors of a document's properties. Programs separate them by semicolons; a comma is part of a name,
-// as in "Ortiz, Ana" and "Acme, Inc.".
+// addCreators adds the authors of a document's properties. Programs separate them by semicolons; a comma is part of a
+// name, as in "Ortiz, Ana" and "Acme, Inc.".
 func addCreators(people []index.Person, names string) []index.Person {
 	return addSeparated(people, names, ";")
 }
@@ -366,8 +366,8 @@ func splitFrontMatter(text string) (fields *yaml.Node, body string) {
 	return nil, text
 }
 
-// unfencedFields parses front matter without fences: an object in JSON, as Hugo reads it, or the properties of a page of
-// Logseq, "key:: value". Without either, fields is nil.
+// unfencedFields parses front matter without fences: an object in JSON, as Hugo reads it, or the properties of a page
+// of Logseq, "key:: value". Without either, fields is nil.
 func unfencedFields(text string) (fields *yaml.Node, body string) {
 	if strings.HasPrefix(text, "{") {
 		end := lineEnd(text, strings.Index(text[:min(len(text), longestFrontMatter)], "\n}")+1)

@@ -10,8 +10,8 @@ import (
 
 var mhFolder = container{kind: "MH folder", source: mailSource, is: isMH, claims: inMH, state: stateInMH, read: readMH}
 
-// isMH reports whether a folder is one of MH, in which each message is a file with a number as name: half of its files are,
-// and one of them begins as a message does.
+// isMH reports whether a folder is one of MH, in which each message is a file with a number as name: half of its files
+// are, and one of them begins as a message does.
 func isMH(l layout) bool {
 	var numbers, others int
 	first := ""

@@ -54,8 +54,8 @@ type notebookOutput struct {
 	Traceback []string            `json:"traceback"`
 }
 
-// fromNotebook returns the document of a Jupyter notebook: its text, its code, and the text of its outputs. Cells and outputs
-// that cannot be read are left out.
+// fromNotebook returns the document of a Jupyter notebook: its text, its code, and the text of its outputs. Cells and
+// outputs that cannot be read are left out.
 func fromNotebook(r *fileReader, text string, d index.Document) (index.Document, error) {
 	var n notebook
 	if err := wire.Unmarshal([]byte(text), &n); err != nil {
@@ -131,7 +131,8 @@ func (r *fileReader) output(w *markdown.Writer, o notebookOutput) {
 	}
 }
 
-// cellText is a text of a notebook: a string or a list of lines. Anything else, such as the data of a picture, is empty.
+// cellText is a text of a notebook: a string or a list of lines. Anything else, such as the data of a picture, is
+// empty.
 type cellText string
 
 // UnmarshalJSON implements json.Unmarshaler.

@@ -146,7 +146,8 @@ func nodeText(node *html.Node) string {
 	return text.OneLine(text.Clip(cleanText(out.String()), longestHeading))
 }
 
-// collectHeadings lists the headings with their anchors: an id of the heading, of something in it, or of a section that it begins.
+// collectHeadings lists the headings with their anchors: an id of the heading, of something in it, or of a section that
+// it begins.
 func (p *webPage) collectHeadings(tree *html.Node) {
 	for node := range tree.Descendants() {
 		if !isHeading(node) || len(p.headings) >= mostHeadings {

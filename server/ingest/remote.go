@@ -23,8 +23,8 @@ import (
 	"quarry/server/ingest/web"
 )
 
-// Some roots are no files: a document that was piped to quarry, or an address. Their path is an id such as stdin:Title and
-// "!", so that none is below another one. The path of a page is that of its root, a slash, and its address.
+// Some roots are no files: a document that was piped to quarry, or an address. Their path is an id such as stdin:Title
+// and "!", so that none is below another one. The path of a page is that of its root, a slash, and its address.
 const (
 	pipedPrefix = "stdin:"
 	remoteEnd   = "!"

@@ -8,8 +8,8 @@ import (
 	"quarry/server/index"
 )
 
-// vanished are files with a document that no longer exist, by the hash of their content. A new file with that content is
-// a renamed one: it gets the stored document.
+// vanished are files with a document that no longer exist, by the hash of their content. A new file with that content
+// is a renamed one: it gets the stored document.
 type vanished struct {
 	idx   index.Index
 	files map[string]vanishedFile
@@ -31,8 +31,9 @@ func byContent(files map[string]fileState) map[string]vanishedFile {
 	return found
 }
 
-// renamed returns the document of a vanished file with the content of the task's file, as the task's file would have it. A
-// file of a repository is read instead, because its history goes by its name, and so is one whose title is its old name.
+// renamed returns the document of a vanished file with the content of the task's file, as the task's file would have
+// it. A file of a repository is read instead, because its history goes by its name, and so is one whose title is its
+// old name.
 func (t *task) renamed(ctx context.Context, hash string) (doc index.Document, state fileState, ok bool) {
 	from, found := t.target.vanished.files[hash]
 	file := t.file

@@ -48,7 +48,8 @@ func reachedBy(roots map[string]rootState, absolute string) string {
 	return ""
 }
 
-// isSamePlace reports whether two paths lead to one folder, or to one file by one name: hard links are files of their own.
+// isSamePlace reports whether two paths lead to one folder, or to one file by one name: hard links are files of their
+// own.
 func isSamePlace(one, other string) bool {
 	if isRemote(one) || isRemote(other) {
 		return false

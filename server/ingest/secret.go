@@ -38,8 +38,8 @@ var secretNames = strings.Fields(`
 	.msmtprc .fetchmailrc .mutt_secrets .ftpconfig .remote-sync.json filezilla.xml sitemanager.xml recentservers.xml
 	logins.json key3.db key4.db signons.sqlite access_tokens.db .*history .*_history-* fish_history consolehost_history.txt`)
 
-// isSecretName reports whether files of a name are never read. Public keys and templates are, and so are texts and source
-// code about such a file, such as credentials.md.
+// isSecretName reports whether files of a name are never read. Public keys and templates are, and so are texts and
+// source code about such a file, such as credentials.md.
 func isSecretName(name string) bool {
 	name = strings.ToLower(path.Base(name))
 	extension := path.Ext(name)
@@ -66,8 +66,8 @@ func includes(patterns []string, name string) bool {
 	})
 }
 
-// checkSecret returns an error for a document that holds a secret. Prose may show what an assignment looks like; in other
-// texts one is a setting.
+// checkSecret returns an error for a document that holds a secret. Prose may show what an assignment looks like; in
+// other texts one is a setting.
 func checkSecret(doc *index.Document) error {
 	isProse := slices.Contains([]string{"md", "mdx", "markdown", "html", "rst", "org", "eml", "pdf", "docx", "odt", "epub"}, doc.Type)
 	if err := secretIn(doc.Title, true, true); err != nil {
@@ -121,7 +121,8 @@ var keyStart = sync.OnceValue(func() *regexp.Regexp {
 // keyBody matches so much of a key as no explanation shows.
 var keyBody = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[A-Za-z0-9+/]{40}`) })
 
-// hasPrivateKey reports whether text contains a private key, also as a string of JSON and as the base64 of a kubeconfig.
+// hasPrivateKey reports whether text contains a private key, also as a string of JSON and as the base64 of a
+// kubeconfig.
 func hasPrivateKey(text string) bool {
 	const headers = 2 << 10          // bytes of a key before its first line of base64, such as Proc-Type
 	const armored = "LS0tLS1CRUdJTi" // base64 of -----BEGIN

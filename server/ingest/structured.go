@@ -108,8 +108,8 @@ func linesFrom(text string, start int, d index.Document) (index.Document, error)
 	return doc, err
 }
 
-// separatorLine returns the delimiter that the first line names for Excel, as in "sep=;", and where the table begins; 0 if
-// it names none.
+// separatorLine returns the delimiter that the first line names for Excel, as in "sep=;", and where the table begins; 0
+// if it names none.
 func separatorLine(text string) (delimiter rune, start int) {
 	line := strings.Trim(strings.TrimRight(text[:lineEnd(text, 0)], "\r\n"), `"`)
 	if len(line) < len("sep=") || !strings.EqualFold(line[:len("sep=")], "sep=") {
@@ -125,8 +125,8 @@ func separatorLine(text string) (delimiter rune, start int) {
 // mostCells bounds a table in memory.
 const mostCells = 4_000_000
 
-// inRows moves positions in a table, which has a line for each row and one below the header, to those of the rows in the
-// text. ends are where the rows end.
+// inRows moves positions in a table, which has a line for each row and one below the header, to those of the rows in
+// the text. ends are where the rows end.
 func inRows(d *index.Document, body, text string, ends []int) {
 	var starts []int // of the lines in the table
 	for at := 0; at < len(body); at = lineEnd(body, at) {

@@ -159,8 +159,8 @@ type keepLink struct {
 	URL   string `json:"url"`
 }
 
-// note reads a file that may be a note of Google Keep. Other JSON files are data of programs, and those that were deleted
-// are left out.
+// note reads a file that may be a note of Google Keep. Other JSON files are data of programs, and those that were
+// deleted are left out.
 func (t *takeoutReading) note(name, service string) error {
 	data, err := t.files.read(name)
 	if err != nil {

@@ -73,8 +73,8 @@ func withoutEscapes(text string) string {
 	}
 }
 
-// escapeWidth returns the length of the terminal sequence that s begins with, within a line and longestEscape. Of a control
-// string that BEL or ST does not end there, only the introducer counts: in a document, what follows is text.
+// escapeWidth returns the length of the terminal sequence that s begins with, within a line and longestEscape. Of a
+// control string that BEL or ST does not end there, only the introducer counts: in a document, what follows is text.
 func escapeWidth(s string) int {
 	s = s[:min(len(s), longestEscape)]
 	if end := strings.IndexByte(s, '\n'); end >= 0 {
@@ -169,12 +169,12 @@ func decode(data []byte, page bool) (text []byte, assumed string, err error) {
 	return text, assumed, err
 }
 
-// tolerated returns how many bytes or characters of a long text may be damaged: one in a thousand. Data that is no text, or
-// text in another encoding, has far more.
+// tolerated returns how many bytes or characters of a long text may be damaged: one in a thousand. Data that is no
+// text, or text in another encoding, has far more.
 func tolerated(length int) int { return length / 1000 }
 
-// markedUTF32 returns the encoding of data that begins with the byte order mark of UTF-32. That of UTF-16 and a NUL, which
-// no text has, begins like the one of utf-32le.
+// markedUTF32 returns the encoding of data that begins with the byte order mark of UTF-32. That of UTF-16 and a NUL,
+// which no text has, begins like the one of utf-32le.
 func markedUTF32(data []byte) (encoding.Encoding, bool) {
 	switch {
 	case bytes.HasPrefix(data, []byte("\xFF\xFE\x00\x00")):
@@ -304,7 +304,8 @@ var detected = map[string]string{
 	"iso-8859-7": "windows-1253", "windows-1253": "windows-1253", "windows-1255": "windows-1255",
 }
 
-// isDamagedUTF8 reports whether most characters beyond ASCII are UTF-8, which in other encodings and in data they hardly are.
+// isDamagedUTF8 reports whether most characters beyond ASCII are UTF-8, which in other encodings and in data they
+// hardly are.
 func isDamagedUTF8(data []byte) bool {
 	valid, invalid := 0, 0
 	for i := 0; i < len(data); {

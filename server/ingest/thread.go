@@ -18,8 +18,8 @@ type threadMessage struct {
 	blocks  []block
 }
 
-// threadDocument completes the document of messages: each below its author and time, and, where they are sections, with these
-// as heading. Passages link to the message with which they begin.
+// threadDocument completes the document of messages: each below its author and time, and, where they are sections, with
+// these as heading. Passages link to the message with which they begin.
 func threadDocument(doc index.Document, messages []threadMessage, sections bool) index.Document {
 	var out strings.Builder
 	var blocks []block

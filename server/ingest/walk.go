@@ -114,8 +114,8 @@ func (w *walker) descend(at place, name string) (place, fs.FileInfo, error) {
 	return at, info, nil
 }
 
-// enter reads the ignore rules and the repository of a folder. The rules of git end at a repository of its own; those of
-// .quarryignore do not.
+// enter reads the ignore rules and the repository of a folder. The rules of git end at a repository of its own; those
+// of .quarryignore do not.
 func (w *walker) enter(parent place, name string) place {
 	at := place{name: name, chain: parent.chain, source: parent.source, repository: parent.repository, container: parent.container}
 	git, isRepository := githistory.Find(w.absolute(name))

@@ -14,9 +14,9 @@ import (
 	"quarry/client/wire"
 )
 
-// answer is what is used of the answers of servers and of their events. Servers with the API of OpenAI send other types than
-// it has, such as a fraction for a time or a number for an id: what is not used is not looked at, and what has another type
-// than is useful counts as missing.
+// answer is what is used of the answers of servers and of their events. Servers with the API of OpenAI send other types
+// than it has, such as a fraction for a time or a number for an id: what is not used is not looked at, and what has
+// another type than is useful counts as missing.
 type answer struct {
 	Choices []loose[choice]  `json:"choices"`
 	Usage   loose[tokens]    `json:"usage"`

@@ -53,7 +53,8 @@ const (
 	streamMedia = "text/event-stream"
 )
 
-// post sends a request as JSON, or a GET without one, and returns an answer of the status 200. The caller closes its body.
+// post sends a request as JSON, or a GET without one, and returns an answer of the status 200. The caller closes its
+// body.
 func (e *endpoint) post(ctx context.Context, path string, request any, accept string) (*http.Response, error) {
 	method, body := http.MethodGet, []byte(nil)
 	if request != nil {

@@ -9,8 +9,8 @@ import (
 	"quarry/server/llm/static"
 )
 
-// staticEmbedder is a model of static word embeddings in a folder. It is read at its first use: a start without a search by
-// vector pays nothing.
+// staticEmbedder is a model of static word embeddings in a folder. It is read at its first use: a start without a
+// search by vector pays nothing.
 type staticEmbedder struct {
 	folder string
 	open   func() (*static.Model, error)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// thoughtMarks are the marks around the thinking of models that write it into their reply, and those before the reply, unless the
-// server takes them out: of DeepSeek, Qwen and others, Mistral, gpt-oss, Cohere, Kimi, Seed and MedGemma.
+// thoughtMarks are the marks around the thinking of models that write it into their reply, and those before the reply,
+// unless the server takes them out: of DeepSeek, Qwen and others, Mistral, gpt-oss, Cohere, Kimi, Seed and MedGemma.
 var thoughtMarks = [...]struct{ begin, end string }{
 	{"<think>", "</think>"}, {"<thinking>", "</thinking>"}, {"<thought>", "</thought>"}, {"<reasoning>", "</reasoning>"},
 	{"[THINK]", "[/THINK]"}, {"<|channel|>analysis", "<|channel|>final<|message|>"}, {"<|channel|>commentary", "<|channel|>final<|message|>"},
@@ -22,7 +22,8 @@ const longestMark = 32
 type thinking struct {
 	held []byte // not known to be part of the reply yet; of thinking, only what may be the beginning of its end
 	end  string // the mark that ends the thinking at hand; empty: there is none
-	// isBegun is set for a model whose prompt has begun the thinking: all is held until a mark ends it, or the reply does.
+	// isBegun is set for a model whose prompt has begun the thinking: all is held until a mark ends it, or the reply
+	// does.
 	isBegun bool
 	// isReply is set when everything that follows is part of the reply.
 	isReply bool
@@ -70,7 +71,8 @@ func (t *thinking) pass(piece string) string {
 	}
 }
 
-// firstEnd returns the place and the length of the first mark at or after from that ends thinking; at is -1 if there is none.
+// firstEnd returns the place and the length of the first mark at or after from that ends thinking; at is -1 if there is
+// none.
 func firstEnd(text []byte, from int) (at, width int) {
 	at = -1
 	for _, mark := range thoughtMarks {
@@ -98,8 +100,8 @@ func (t *thinking) all() string {
 	return text
 }
 
-// withoutThinking removes the thinking from a whole reply. isBegun reports whether it was thinking that ends, but did not
-// begin: the model's prompt has begun it, and will do so again.
+// withoutThinking removes the thinking from a whole reply. isBegun reports whether it was thinking that ends, but did
+// not begin: the model's prompt has begun it, and will do so again.
 func withoutThinking(text string) (reply string, isBegun bool) {
 	var t thinking
 	reply = t.pass(text) + t.rest()

@@ -1,6 +1,6 @@
-// Package migrate copies the documents of one index to another, of any engine. A copy that was interrupted continues where
-// it stopped, and ends when a whole pass finds nothing to change, so that it is also right when the first index changes
-// meanwhile. Then it searches both for sampled documents.
+// Package migrate copies the documents of one index to another, of any engine. A copy that was interrupted continues
+// where it stopped, and ends when a whole pass finds nothing to change, so that it is also right when the first index
+// changes meanwhile. Then it searches both for sampled documents.
 package migrate
 
 import (
@@ -67,7 +67,8 @@ type Result struct {
 	Compared          Comparison
 }
 
-// Documents copies all documents and cursors from one index to another, and removes from it what the first does not have.
+// Documents copies all documents and cursors from one index to another, and removes from it what the first does not
+// have.
 func Documents(ctx context.Context, from Source, to index.Index, options Options, report Report) (Result, error) {
 	c := &copying{from: from, to: to, options: options, report: report}
 	if err := c.begin(ctx); err != nil {
@@ -206,8 +207,8 @@ func (c *copying) targetIDs(ctx context.Context) ([]string, error) {
 	return ids, err
 }
 
-// missing returns the ids of there that follow after, up to last, and are not among the documents. Without last: all that
-// follow.
+// missing returns the ids of there that follow after, up to last, and are not among the documents. Without last: all
+// that follow.
 func missing(there []string, documents []index.Document, after, last string) (gone []string) {
 	from, _ := slices.BinarySearch(there, after)
 	for _, id := range there[from:] {

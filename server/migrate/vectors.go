@@ -6,8 +6,8 @@ import (
 	"quarry/server/index"
 )
 
-// WithVectors returns the target with an Embed that takes the vectors which the source has stored, so that the model is asked
-// only for the others.
+// WithVectors returns the target with an Embed that takes the vectors which the source has stored, so that the model is
+// asked only for the others.
 func WithVectors(from Source, to index.Index) index.Index { return embedding{to, from} }
 
 type embedding struct {

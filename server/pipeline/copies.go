@@ -9,9 +9,9 @@ import (
 // maxCopies bounds the documents that a result lists as copies.
 const maxCopies = 50
 
-// foldCopies keeps one of several near-duplicate passages of different documents, in the place of the best-ranked one. All
-// of them passed the caller's rights and filters, so what the filters rule out is neither shown nor named. Passages of a
-// document that is shown already are preferred: a copied document does not alternate with its original.
+// foldCopies keeps one of several near-duplicate passages of different documents, in the place of the best-ranked one.
+// All of them passed the caller's rights and filters, so what the filters rule out is neither shown nor named. Passages
+// of a document that is shown already are preferred: a copied document does not alternate with its original.
 func (r *run) foldCopies(ranked []fusedChunk) []fusedChunk {
 	r.copies = map[chunkID][]string{}
 	shown := map[string]bool{}

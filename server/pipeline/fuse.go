@@ -44,9 +44,9 @@ func (c fusedChunk) side() int {
 	return 1
 }
 
-// fuse merges rankings by weighted reciprocal rank fusion (Cormack, Clarke and Büttcher, Reciprocal rank fusion outperforms
-// Condorcet and individual rank learning methods, SIGIR 2009): Σ weight / (50 + rank), with ranks from 1. Ties are broken
-// by the rank in the list where a chunk appeared first, then by that list's position.
+// fuse merges rankings by weighted reciprocal rank fusion (Cormack, Clarke and Büttcher, Reciprocal rank fusion
+// outperforms Condorcet and individual rank learning methods, SIGIR 2009): Σ weight / (50 + rank), with ranks from 1.
+// Ties are broken by the rank in the list where a chunk appeared first, then by that list's position.
 func fuse(lists []rankedList) []fusedChunk {
 	hits := 0
 	for _, list := range lists {

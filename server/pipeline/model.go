@@ -43,8 +43,8 @@ type inquiry struct {
 	use func(reply string) bool
 }
 
-// deadline returns how long a call may take: limit, or the request's deadline if it is not positive, but at most half of
-// the remaining time, so that there is time to answer without the call.
+// deadline returns how long a call may take: limit, or the request's deadline if it is not positive, but at most half
+// of the remaining time, so that there is time to answer without the call.
 func (r *run) deadline(ctx context.Context, limit time.Duration) time.Duration {
 	if limit <= 0 {
 		limit = cmp.Or(max(r.Deadline, 0), defaultDeadline)

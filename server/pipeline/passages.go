@@ -8,8 +8,8 @@ import (
 	"quarry/server/index"
 )
 
-// Passages returns passages by their refs, in the order of the refs; adjacent ones are one result. Refs of what does not
-// exist, or what the caller may not see, are left out.
+// Passages returns passages by their refs, in the order of the refs; adjacent ones are one result. Refs of what does
+// not exist, or what the caller may not see, are left out.
 func Passages(ctx context.Context, snapshot index.Snapshot, request Request, refs []string) (*wire.SearchResponse, error) {
 	r := &run{Request: request, snapshot: snapshot, response: &wire.SearchResponse{}, described: map[string]*index.Stored{},
 		found: make([]index.Result, 1)}
@@ -26,7 +26,8 @@ func Passages(ctx context.Context, snapshot index.Snapshot, request Request, ref
 	return r.response, nil
 }
 
-// sectionsNamed returns the passages that refs name: an id that exists whole wins, and means the document's first passage.
+// sectionsNamed returns the passages that refs name: an id that exists whole wins, and means the document's first
+// passage.
 func (r *run) sectionsNamed(ctx context.Context, refs []string) ([]section, error) {
 	var candidates []section
 	for _, ref := range refs {

@@ -9,8 +9,8 @@ import (
 	"quarry/server/index"
 )
 
-// placeOf returns the headings above a byte of a chunk, and the link to that place. Those of the chunk are of its beginning,
-// and small sections share a chunk.
+// placeOf returns the headings above a byte of a chunk, and the link to that place. Those of the chunk are of its
+// beginning, and small sections share a chunk.
 func placeOf(d index.Stored, number int, chunk index.Chunk, at int) (headings []string, link string) {
 	var path []index.Heading
 	rest, within := chunk.Text[:at+len(firstLine(chunk.Text[at:]))], false

@@ -11,8 +11,8 @@ import (
 	"quarry/server/index"
 )
 
-// like prepares a search for passages like one: the question is that passage's rarest words, beside its vector where there
-// is one. Its own document is left out. The error is fault.ErrNotFound for a passage that the caller may not see.
+// like prepares a search for passages like one: the question is that passage's rarest words, beside its vector where
+// there is one. Its own document is left out. The error is fault.ErrNotFound for a passage that the caller may not see.
 func (r *run) like(ctx context.Context) error {
 	if r.Search.SimilarTo == "" {
 		return nil

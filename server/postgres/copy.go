@@ -9,8 +9,9 @@ import (
 	"quarry/server/sqldb"
 )
 
-// CopyTable inserts the rows of a table of another database in one of a store that has its columns, and returns their number.
-// change, which may be nil, changes the values of a row, by column, before. The next numbers of the table follow.
+// CopyTable inserts the rows of a table of another database in one of a store that has its columns, and returns their
+// number. change, which may be nil, changes the values of a row, by column, before. The next numbers of the table
+// follow.
 func CopyTable(ctx context.Context, from sqldb.Querier, to *sql.Tx, table string, change func(row map[string]any)) (n int, err error) {
 	isBoolean, err := columnsOf(ctx, to, table)
 	if err != nil {
@@ -60,7 +61,8 @@ func CopyTable(ctx context.Context, from sqldb.Querier, to *sql.Tx, table string
 	return n, nil
 }
 
-// columnsOf returns the columns of a table, and whether they are of type boolean, which other databases write as numbers.
+// columnsOf returns the columns of a table, and whether they are of type boolean, which other databases write as
+// numbers.
 func columnsOf(ctx context.Context, tx *sql.Tx, table string) (isBoolean map[string]bool, err error) {
 	none, err := tx.QueryContext(ctx, "SELECT * FROM "+table+" WHERE FALSE")
 	if err != nil {

@@ -76,7 +76,8 @@ func storable(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// translate rewrites a statement: ? and ?N to $N, and json_each to the function for lists. Texts, names and comments stay.
+// translate rewrites a statement: ? and ?N to $N, and json_each to the function for lists. Texts, names and comments
+// stay.
 func translate(query string) string {
 	if !strings.ContainsRune(query, '?') {
 		return query

@@ -22,8 +22,8 @@ const migrationLock = 0x7175617272790001 // "quarry" and a number
 // migrationWait bounds how long a process waits for another one's migration.
 const migrationWait = "5min"
 
-// migrate migrates the tables of a store to the newest version, which it returns. If they are up to date, that costs one
-// question.
+// migrate migrates the tables of a store to the newest version, which it returns. If they are up to date, that costs
+// one question.
 func (p *Pool) migrate(ctx context.Context, store string, migrations fs.FS) (newest int, err error) {
 	versions, err := database.NewStore(goose.DialectPostgres, store+"_migrations")
 	if err != nil {

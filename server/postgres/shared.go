@@ -23,9 +23,10 @@ var ownMigrations embed.FS
 // forgetEvery is how many requests of a process are counted until it removes the keys that no longer limit anything.
 const forgetEvery = 1000
 
-// Take counts a request of a key if there were fewer than most per period: most at once, then one each time a part of the
-// period has passed. Otherwise wait is the time until there are. The row has the time that the requests so far would take
-// at an even rate: it may be ahead by the period. The clock is the server's, so that those of the callers may differ.
+// Take counts a request of a key if there were fewer than most per period: most at once, then one each time a part of
+// the period has passed. Otherwise wait is the time until there are. The row has the time that the requests so far
+// would take at an even rate: it may be ahead by the period. The clock is the server's, so that those of the callers
+// may differ.
 func (p *Pool) Take(ctx context.Context, key string, most int, per time.Duration) (wait time.Duration, err error) {
 	if err := p.prepare(ctx); err != nil {
 		return 0, err
@@ -80,8 +81,8 @@ const (
 	leaseWait  = 500 * time.Millisecond // between attempts to get a lease that another process has
 )
 
-// Lease runs do while no other process runs one of that name, and waits for those that do. When the lease cannot be renewed,
-// because the server is away for too long, it cancels the context of do.
+// Lease runs do while no other process runs one of that name, and waits for those that do. When the lease cannot be
+// renewed, because the server is away for too long, it cancels the context of do.
 func (p *Pool) Lease(ctx context.Context, name string, do func(ctx context.Context) error) error {
 	if err := p.prepare(ctx); err != nil {
 		return err

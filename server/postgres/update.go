@@ -30,8 +30,8 @@ const (
 	unknown                // the connection ended during the commit
 )
 
-// Update implements sqldb.DB. It counts the change first: the lock on that row, until the end of the transaction, is what
-// keeps Updates of the same store apart. Waiting for it here takes only one connection of the process.
+// Update implements sqldb.DB. It counts the change first: the lock on that row, until the end of the transaction, is
+// what keeps Updates of the same store apart. Waiting for it here takes only one connection of the process.
 func (db *DB) Update(ctx context.Context, change func(*sql.Tx) error) error {
 	if db.ReadOnly() {
 		return fault.ErrReadOnly

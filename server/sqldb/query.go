@@ -48,8 +48,8 @@ func Select[T any](ctx context.Context, q Querier, columns func(*T) []any, query
 	return list, nil
 }
 
-// Lazy opens a database when it is used, or returns the open one. If there is none, it creates one with create, which is
-// set for changes, and otherwise returns an empty one.
+// Lazy opens a database when it is used, or returns the open one. If there is none, it creates one with create, which
+// is set for changes, and otherwise returns an empty one.
 type Lazy func(ctx context.Context, create bool) (DB, error)
 
 // Opened returns the Lazy of an open database.
@@ -90,8 +90,8 @@ func List[T any](ctx context.Context, open Lazy, doing string, columns func(*T) 
 	return found, err
 }
 
-// ListByID is List for a query whose first column is an id, by which it groups the rows. Columns returns where the others
-// are stored.
+// ListByID is List for a query whose first column is an id, by which it groups the rows. Columns returns where the
+// others are stored.
 func ListByID[T any](ctx context.Context, open Lazy, doing string, columns func(*T) []any, query string, args ...any) (
 	map[int][]T, error) {
 	type numbered struct {

@@ -1,6 +1,6 @@
 // Package sqldb is what the stores of this server share on both of their databases: SQLite, which package sqlite opens,
-// and PostgreSQL, which package postgres opens. A store has one implementation. Only its migrations are per dialect; its
-// statements use SQLite's parameters (? or ?1, ?2, …) and what both dialects know:
+// and PostgreSQL, which package postgres opens. A store has one implementation. Only its migrations are per dialect;
+// its statements use SQLite's parameters (? or ?1, ?2, …) and what both dialects know:
 //
 //   - TRUE and FALSE, IS NOT DISTINCT FROM, ON CONFLICT with the columns where rows are updated, an alias for every query
 //     in FROM. Not: rowid, max with two arguments, unixepoch, INSERT OR IGNORE.
@@ -27,14 +27,15 @@ import (
 
 // DB is an open database.
 type DB interface {
-	// Update runs change in one transaction, which no other Update of any process overlaps, and commits it durably. After
-	// an error nothing has changed. On a server, change may run several times, each time in a new transaction. Errors:
-	// fault.ErrBusy, fault.ErrReadOnly, fault.ErrNewer if a newer version of the program has migrated the database,
-	// fault.ErrDiskFull, fault.ErrUnavailable, and those of change.
+	// Update runs change in one transaction, which no other Update of any process overlaps, and commits it durably.
+	// After an error nothing has changed. On a server, change may run several times, each time in a new transaction.
+	// Errors: fault.ErrBusy, fault.ErrReadOnly, fault.ErrNewer if a newer version of the program has migrated the
+	// database, fault.ErrDiskFull, fault.ErrUnavailable, and those of change.
 	Update(ctx context.Context, change func(*sql.Tx) error) error
 	// Pool returns the connections for reading.
 	Pool() *sql.DB
-	// Version returns the version of the last commit. Later reads are at least as new. ok is false if it cannot be read.
+	// Version returns the version of the last commit. Later reads are at least as new. ok is false if it cannot be
+	// read.
 	Version(ctx context.Context) (version Version, ok bool)
 	ReadOnly() bool
 	InMemory() bool

@@ -14,8 +14,8 @@ import (
 	"quarry/server/sqldb"
 )
 
-// Copy returns a read-only copy of the committed state of a database in memory, which does not block writers; source is the
-// connection of its Writer. A database on disk needs no copy: a transaction of its Reader is a consistent view.
+// Copy returns a read-only copy of the committed state of a database in memory, which does not block writers; source is
+// the connection of its Writer. A database on disk needs no copy: a transaction of its Reader is a consistent view.
 func (db *DB) Copy(ctx context.Context, source *sql.Conn) (*DB, error) {
 	if !db.InMemory() {
 		return nil, fmt.Errorf("copy %s: only databases in memory are copied", db.path)
@@ -50,8 +50,8 @@ func backup(connection any, target string) error {
 }
 
 // Replace replaces the content of this database by that of the database at path, in one durable transaction: other
-// processes see either the old content or the new. It works with damaged pages, which a SQL transaction could not write.
-// It calls unchanged with the write lock before it replaces anything, and returns its error.
+// processes see either the old content or the new. It works with damaged pages, which a SQL transaction could not
+// write. It calls unchanged with the write lock before it replaces anything, and returns its error.
 func (db *DB) Replace(ctx context.Context, path string, unchanged func() error) error {
 	connector, err := driver.NewConnector(fileURI(db.path, url.Values{"mode": {"rw"}, "_synchronous": {"FULL"},
 		"_busy_timeout": {strconv.FormatInt(DefaultBusyTimeout.Milliseconds(), 10)},
@@ -92,8 +92,8 @@ func restore(connection any, source string, unchanged func() error) error {
 	return errors.Join(err, copying.Finish())
 }
 
-// CopyDamaged copies a database page by page to a file at path, without reading the pages, and opens the copy for reading.
-// The tables of the copy have the definitions of schema, because the damaged ones may be wrong.
+// CopyDamaged copies a database page by page to a file at path, without reading the pages, and opens the copy for
+// reading. The tables of the copy have the definitions of schema, because the damaged ones may be wrong.
 func (db *DB) CopyDamaged(ctx context.Context, path string, schema *DB) (*sql.DB, error) {
 	source, err := db.Reader.Conn(ctx)
 	if err != nil {

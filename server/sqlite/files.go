@@ -28,8 +28,8 @@ func MakeFolder(folder string) error {
 	return SyncFolder(parent)
 }
 
-// refuseNetwork returns an error if the file is on a network file system, where locks and shared memory do not work across
-// machines and two writers would destroy the database.
+// refuseNetwork returns an error if the file is on a network file system, where locks and shared memory do not work
+// across machines and two writers would destroy the database.
 func refuseNetwork(path string, nameOf func(folder string) (string, error)) error {
 	if nameOf == nil {
 		nameOf = networkFileSystem

@@ -51,8 +51,8 @@ func (db *DB) migrate(ctx context.Context, options Options) error {
 	return db.runMigrations(ctx, options.BusyTimeout, provider)
 }
 
-// runMigrations runs the missing migrations with a lock on a file of its own. Another process may have been faster. The file
-// is not removed: otherwise two processes could lock different files of that name.
+// runMigrations runs the missing migrations with a lock on a file of its own. Another process may have been faster. The
+// file is not removed: otherwise two processes could lock different files of that name.
 func (db *DB) runMigrations(ctx context.Context, timeout time.Duration, provider *goose.Provider) error {
 	lock, current := flock.New(db.path+".lock"), 0
 	defer func() { _ = lock.Close() }() // nothing was written

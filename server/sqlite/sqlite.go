@@ -234,8 +234,8 @@ func prepareFile(path string) error {
 	return file.Close()
 }
 
-// canBeImmutable reports whether a read-only file can be read without locks: only if nobody can write to it, because its
-// folder is read-only too and its write-ahead log is empty.
+// canBeImmutable reports whether a read-only file can be read without locks: only if nobody can write to it, because
+// its folder is read-only too and its write-ahead log is empty.
 func canBeImmutable(path string) (bool, error) {
 	if folderWritable(filepath.Dir(path)) == nil {
 		return false, nil

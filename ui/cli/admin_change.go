@@ -20,8 +20,8 @@ type administered[T any] struct {
 	key func(*T) (id string, name *string)
 }
 
-// find returns the object that an argument names by its name or id. One that the list lacks, or that a server cannot list,
-// has only its name: it is for the change to refuse it.
+// find returns the object that an argument names by its name or id. One that the list lacks, or that a server cannot
+// list, has only its name: it is for the change to refuse it.
 func (k administered[T]) find(ctx context.Context, c *client.Client, argument string) (item T, listed bool, err error) {
 	all, err := k.list(c, ctx)
 	if err != nil && !errors.Is(err, client.ErrNotOffered) {
@@ -45,8 +45,8 @@ func (k administered[T]) find(ctx context.Context, c *client.Client, argument st
 		strings.Join(labels, ", "))
 }
 
-// changeCommand returns a command that changes the object that its argument names, and prints it: as JSON for scripts, in
-// a line for people, which done makes of its name.
+// changeCommand returns a command that changes the object that its argument names, and prints it: as JSON for scripts,
+// in a line for people, which done makes of its name.
 func changeCommand[T any](a *app, use, short string, kind administered[T], done func(name string) string,
 	change func(*client.Client, context.Context, *T) error) *cobra.Command {
 	return a.administer(use, short, func(ctx context.Context, c *client.Client, argument string) error {

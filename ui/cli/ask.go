@@ -219,8 +219,8 @@ func (a *app) question(ctx context.Context, arguments []string, options *askOpti
 	return words, piped, nil
 }
 
-// planAsk returns the message and, as for what is checked as it is for a search, its only query. It takes the filters out of the words, as search does. What is piped in is text, whatever it looks like, and
-// stands behind a blank line.
+// planAsk returns the message and, as for what is checked as it is for a search, its only query. It takes the filters
+// out of the words, as search does. What is piped in is text, whatever it looks like, and stands behind a blank line.
 func (a *app) planAsk(words, piped string, options *askOptions, choice target.Choice) (message string, search []plannedQuery, err error) {
 	parsed := client.ParseQuery(words, a.now())
 	if piped == "" {

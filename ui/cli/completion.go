@@ -48,8 +48,8 @@ func (a *app) completionCommand() *cobra.Command {
 // offer lists what a server has, as far as it begins with what is typed; nothing if it cannot be listed.
 type offer func(ctx context.Context, c *client.Client, typed string) []cobra.Completion
 
-// completeFlags offers what a server or library has as values of a command's flags. A flag that the command lacks is left
-// out.
+// completeFlags offers what a server or library has as values of a command's flags. A flag that the command lacks is
+// left out.
 func (a *app) completeFlags(command *cobra.Command, open opener) {
 	for _, row := range field.All() {
 		if row.Flag != nil {

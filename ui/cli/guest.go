@@ -21,8 +21,8 @@ func guestCommands() []string {
 	return []string{"search", "ask", "read", "sources", "agents", "document-sets", "tags", "schema", "mcp", "version", "help"}
 }
 
-// CommandNames returns the words that name a command, so that a line that begins with one is no query: the commands that
-// a guest may run, and those that are refused.
+// CommandNames returns the words that name a command, so that a line that begins with one is no query: the commands
+// that a guest may run, and those that are refused.
 func CommandNames() []string { return commandNames() }
 
 var commandNames = sync.OnceValue(func() []string {
@@ -36,8 +36,8 @@ func localFlags() []string {
 		"template", "debug"}
 }
 
-// restrict leaves a guest the commands that only search. The names of the others stay known, so that nobody searches for
-// the words of a command that is refused.
+// restrict leaves a guest the commands that only search. The names of the others stay known, so that nobody searches
+// for the words of a command that is refused.
 func (a *app) restrict(root *cobra.Command) {
 	for _, command := range root.Commands() {
 		if slices.Contains(guestCommands(), command.Name()) {
@@ -59,8 +59,8 @@ func refusedCommand(name string) *cobra.Command {
 	}
 }
 
-// joinGuestWords takes the words that a guest gave to search as one question: ssh joins its arguments to a line, so that the
-// quotes around them are gone. Where some are left, each argument is searched on its own, as it is elsewhere.
+// joinGuestWords takes the words that a guest gave to search as one question: ssh joins its arguments to a line, so
+// that the quotes around them are gone. Where some are left, each argument is searched on its own, as it is elsewhere.
 func (a *app) joinGuestWords(words []string) []string {
 	quoted := func(word string) bool { return strings.ContainsAny(word, " \t") }
 	if !a.program.Guest || len(words) < 2 || slices.ContainsFunc(words, quoted) {

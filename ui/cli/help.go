@@ -14,7 +14,8 @@ import (
 	"go.mau.fi/util/exslices"
 )
 
-// helpFiles hold the prose of every command: "# quarry search", a line "exits: 3 9" or "exits: remote", and the sections.
+// helpFiles hold the prose of every command: "# quarry search", a line "exits: 3 9" or "exits: remote", and the
+// sections.
 //
 //go:embed help/*.txt
 var helpFiles embed.FS

@@ -78,7 +78,8 @@ func (f member) isLeftOut() bool {
 	return !value.IsValid() || value.IsZero() || isList && value.Len() == 0
 }
 
-// everyKey as the type of a struct's field keeps the optional keys of that struct when it is true, also without a value.
+// everyKey as the type of a struct's field keeps the optional keys of that struct when it is true, also without a
+// value.
 type everyKey bool
 
 // objectOf returns the fields of a struct in order, under the names of their json tags. Optional ones are those with

@@ -111,7 +111,8 @@ func countsDocuments(ctx context.Context, c *client.Client) bool {
 	return err == nil && features.Has(wire.FeatureFacets)
 }
 
-// documentCounts counts the documents that the caller may see by the values of a facet; nil if the server does not count.
+// documentCounts counts the documents that the caller may see by the values of a facet; nil if the server does not
+// count.
 func documentCounts(ctx context.Context, c *client.Client, facet func(wire.Facets) []wire.FacetValue) map[string]int {
 	if !countsDocuments(ctx, c) {
 		return nil

@@ -100,7 +100,8 @@ func unfit(result wire.SearchResult, form string, where target.Choice) string {
 	return ""
 }
 
-// printPicked prints passages, one a line where the form has lines. Passages of one document have one link and one path.
+// printPicked prints passages, one a line where the form has lines. Passages of one document have one link and one
+// path.
 func (a *app) printPicked(chosen []wire.SearchResult, form string) error {
 	if form == formatJSON {
 		return a.printAnswer("pick", rowsAnswer(jsonResults(&wire.SearchResponse{Results: chosen}, false, whole())), a.private())

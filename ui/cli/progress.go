@@ -309,8 +309,8 @@ func (p *progress) began() bool {
 // indexedLater is what becomes of changes that are stored and not indexed.
 const indexedLater = " A server, or the next command that uses the library, indexes the rest."
 
-// stopped prints, once, how much is stored although the change did not end. It never blocks: the run may be about to end
-// while printing an event blocks.
+// stopped prints, once, how much is stored although the change did not end. It never blocks: the run may be about to
+// end while printing an event blocks.
 func (p *progress) stopped() {
 	if !p.mu.TryLock() {
 		return

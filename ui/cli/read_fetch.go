@@ -161,8 +161,8 @@ func (a *app) fetchSection(ctx context.Context, c *client.Client, at located, na
 	return found, nil
 }
 
-// headingIndex finds a heading by its text, or by the fragment of a link: without case, spaces and punctuation, the whole
-// text first; -1 if there is none.
+// headingIndex finds a heading by its text, or by the fragment of a link: without case, spaces and punctuation, the
+// whole text first; -1 if there is none.
 func headingIndex(outline []wire.OutlineHeading, name, fragment string) int {
 	wanted := bareHeading(name)
 	if name == "" {
@@ -254,8 +254,8 @@ func parseLines(written string) (*lineRange, error) {
 	return &lineRange{first, last}, nil
 }
 
-// within keeps lines of a document: those of its file where the server knows them, else those of its text as read prints
-// it.
+// within keeps lines of a document: those of its file where the server knows them, else those of its text as read
+// prints it.
 func (r *reading) within(lines lineRange) (*reading, error) {
 	next, last := 1, 0
 	var shown lineRange

@@ -90,8 +90,8 @@ func (a *app) flagRequest(options *searchOptions) (wire.SearchRequest, error) {
 	return request, err
 }
 
-// flagList reads the order and the beginning of a list. Its pages are found by words alone, as a model would choose anew
-// for each.
+// flagList reads the order and the beginning of a list. Its pages are found by words alone, as a model would choose
+// anew for each.
 func flagList(request *wire.SearchRequest, options *searchOptions) error {
 	orders := []string{wire.SortRelevance, wire.SortNewest, wire.SortOldest}
 	if request.Sort = options.sort; request.Sort != "" && !slices.Contains(orders, request.Sort) {

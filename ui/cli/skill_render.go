@@ -77,8 +77,8 @@ func exampleKeys() []string {
 	return []string{"channel", "team", "space", "project", "repository", "repo", "board", "folder", "group", "category"}
 }
 
-// skillExamples returns filters for parts of the sources: tags, and the entities of federated connectors. What cannot be
-// listed has no examples.
+// skillExamples returns filters for parts of the sources: tags, and the entities of federated connectors. What cannot
+// be listed has no examples.
 func skillExamples(ctx context.Context, c *client.Client) map[string][]string {
 	tags, _ := c.ValidTags(ctx, "", true, mostTags)
 	rank := func(tag wire.SourceTag) int { return slices.Index(exampleKeys(), strings.ToLower(tag.Key)) }

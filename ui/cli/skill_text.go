@@ -39,7 +39,8 @@ func commandSkill(root *cobra.Command) string {
 		"`quarry validate-config --json` tests the set-up, for example when a session starts.\n"
 }
 
-// skillUsage describes how to work, the flags, the output and the exit codes. The flags of target are part of each command.
+// skillUsage describes how to work, the flags, the output and the exit codes. The flags of target are part of each
+// command.
 func skillUsage(root *cobra.Command, target string) string {
 	search := childNamed(root, "search")
 	return "## Usage\n\n```sh\nquarry search" + target + " --format agent --budget 800 -- \"QUESTION\"\n" +

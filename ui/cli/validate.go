@@ -19,8 +19,8 @@ import (
 	"quarry/ui/target"
 )
 
-// jsonStep is a step in the JSON of validate-config. Steps come in the order in which they are tried; those after a failed
-// one are skipped.
+// jsonStep is a step in the JSON of validate-config. Steps come in the order in which they are tried; those after a
+// failed one are skipped.
 type jsonStep struct {
 	Name    string `json:"name" jsonschema:"config, server, reachable, identity, version, permissions or search"`
 	Outcome string `json:"outcome" jsonschema:"ok, warning, failed or skipped"`
@@ -338,9 +338,9 @@ func (t *connectionTest) close() {
 	}
 }
 
-// TryConnection tests a server that is not saved yet: that it is reachable, accepts the token, and searches, which costs
-// no model call. The steps are "server", "token" and "search". The profile that is returned is the one to save: its
-// address has a scheme, and it has no API prefix if the server answers only without the usual one.
+// TryConnection tests a server that is not saved yet: that it is reachable, accepts the token, and searches, which
+// costs no model call. The steps are "server", "token" and "search". The profile that is returned is the one to save:
+// its address has a scheme, and it has no API prefix if the server answers only without the usual one.
 func TryConnection(ctx context.Context, host Host, profile config.NewProfile) (config.NewProfile, []ConnectionStep, error) {
 	profile.Profile.ServerURL = withScheme(profile.Profile.ServerURL)
 	steps, err := testConnection(ctx, host, profile)

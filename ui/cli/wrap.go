@@ -93,8 +93,8 @@ func (f *wordWrapper) begin() {
 	}
 }
 
-// Kinds of lines, by how they begin: a quote or an item of a list, whose lines are indented below its text; a code block's
-// beginning or end; a row of a table, or indented code and not an item of a list.
+// Kinds of lines, by how they begin: a quote or an item of a list, whose lines are indented below its text; a code
+// block's beginning or end; a row of a table, or indented code and not an item of a list.
 var (
 	itemStart    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ *(?:[-*+>] |[0-9]+\. )?`) })
 	fenceStart   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^(?:`{3,}|~{3,})") })

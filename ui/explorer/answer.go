@@ -20,8 +20,8 @@ import (
 	"quarry/ui/passage"
 )
 
-// answerPause is how long pieces of an answer are gathered before they are drawn, so that a fast model does not draw more
-// often than a terminal shows.
+// answerPause is how long pieces of an answer are gathered before they are drawn, so that a fast model does not draw
+// more often than a terminal shows.
 const answerPause = 16 * time.Millisecond
 
 // answering is the panel of answers and the conversation in it.
@@ -350,8 +350,8 @@ func (m *Model) showFound(results []wire.SearchResult) {
 	m.show(answered)
 }
 
-// documentResults are the documents of an answer as passages: under the numbers that the answer cites them by, and those
-// that it does not cite under numbers that are free.
+// documentResults are the documents of an answer as passages: under the numbers that the answer cites them by, and
+// those that it does not cite under numbers that are free.
 func documentResults(turn panel.Turn) []wire.SearchResult {
 	numbers, taken := map[string]int{}, map[int]bool{}
 	for _, source := range turn.Sources {
@@ -376,8 +376,8 @@ func documentResults(turn panel.Turn) []wire.SearchResult {
 	return results
 }
 
-// completePassage fetches the whole of the selected passage, where the list shows the documents of an answer. What cannot
-// be fetched stays as it is.
+// completePassage fetches the whole of the selected passage, where the list shows the documents of an answer. What
+// cannot be fetched stays as it is.
 func (m *Model) completePassage() tea.Cmd {
 	result, ok := m.result()
 	if !ok || !m.search.shown.ofAnswer || m.client() == nil || result.DocumentID == "" || m.answer.completed[result.Ref] {

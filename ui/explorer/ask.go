@@ -40,8 +40,8 @@ func (m *Model) ask(question string) tea.Cmd {
 	return tea.Batch(m.answer.asking.watch.Start(), m.noteIgnored(request.Filters), answer)
 }
 
-// stopAnswer asks the server to stop an answer that was stopped here: a server may go on without a reader. Errors do not
-// matter.
+// stopAnswer asks the server to stop an answer that was stopped here: a server may go on without a reader. Errors do
+// not matter.
 func stopAnswer(ctx context.Context, c *client.Client, session string) {
 	if session == "" || c.Local() { // in this process the answer has ended already
 		return

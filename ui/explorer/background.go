@@ -27,7 +27,8 @@ func (r *request) stop() {
 // running reports whether the result is still to come.
 func (r *request) running() bool { return r != nil && r.active }
 
-// begin puts a new request into slot and stops the one before. Its context ends when it is stopped, or with the session.
+// begin puts a new request into slot and stops the one before. Its context ends when it is stopped, or with the
+// session.
 func (m *Model) begin(slot **request) *request {
 	(*slot).stop()
 	ctx, cancel := context.WithCancel(m.ctx)
@@ -69,8 +70,8 @@ func during[T any](r *request, work func(context.Context) (T, error), handle fun
 	}
 }
 
-// stream is background for work that reports events, which are handled in order before the result. Events that follow one
-// another within pause are handled together.
+// stream is background for work that reports events, which are handled in order before the result. Events that follow
+// one another within pause are handled together.
 func stream[E, T any](m *Model, slot **request, pause time.Duration, work func(ctx context.Context, report func(E)) (T, error),
 	handleEvents func([]E) tea.Cmd, handle func(T, error) tea.Cmd,
 ) tea.Cmd {

@@ -256,8 +256,8 @@ type Binding struct {
 	Numbered func(m *Model, number int) tea.Cmd
 }
 
-// action returns the binding of an action, with its keys separated by spaces. disabled returns why it cannot run now; ""
-// means that it can.
+// action returns the binding of an action, with its keys separated by spaces. disabled returns why it cannot run now;
+// "" means that it can.
 func action(name, keys string, in Place, label, long string, run func(*Model) tea.Cmd, disabled ...func(*Model) string) Binding {
 	all := strings.Fields(keys)
 	b := Binding{Action: name, In: in, Long: long, Run: run, Disabled: func(*Model) string { return "" },

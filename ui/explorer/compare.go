@@ -39,8 +39,8 @@ func (m *Model) readsPinned() bool {
 	return pinned != nil && selected != nil && sameReading(*pinned.result, *selected)
 }
 
-// togglePin pins the passage that is read, with its place and what was fetched of it, or unpins the pinned one. The other
-// passage is selected in the results.
+// togglePin pins the passage that is read, with its place and what was fetched of it, or unpins the pinned one. The
+// other passage is selected in the results.
 func (m *Model) togglePin() tea.Cmd {
 	c := &m.compare
 	if c.pinned != nil {

@@ -59,8 +59,8 @@ func (m *Model) suggest() *suggestions {
 // completions returns ways to continue the filter that is being typed, the most frequent first.
 func (m *Model) completions() []completion { return m.suggest().found }
 
-// unknownValue describes the first value of a filter that the target does not have, with the nearest one: of the filter that
-// is typed, unless it may go on to a known value, and else of those that are set.
+// unknownValue describes the first value of a filter that the target does not have, with the nearest one: of the filter
+// that is typed, unless it may go on to a known value, and else of those that are set.
 func (m *Model) unknownValue() string { return m.suggest().unknown }
 
 func (m *Model) findCompletions() []completion {

@@ -24,8 +24,8 @@ func cannotEdit(m *Model) string {
 		unless(m.target.Kind == Library, "only files of a library on this machine can be edited"), notOpen(m), m.elsewhere(result))
 }
 
-// editFile opens the file of the passage at its line. The library says which file that is: what a document says of itself
-// is not asked.
+// editFile opens the file of the passage at its line. The library says which file that is: what a document says of
+// itself is not asked.
 func (m *Model) editFile() tea.Cmd {
 	result, _ := m.result()
 	c, line := m.client(), lineOf(result)
@@ -41,8 +41,8 @@ func (m *Model) editFile() tea.Cmd {
 		})
 }
 
-// lineOf returns the line of the file at which the best passage begins, or a little before: headings are not part of the
-// text. It is 0 where the server names no lines.
+// lineOf returns the line of the file at which the best passage begins, or a little before: headings are not part of
+// the text. It is 0 where the server names no lines.
 func lineOf(r wire.SearchResult) int {
 	if len(r.Lines) != 2 {
 		return 0

@@ -121,8 +121,8 @@ func (m *Model) recount() tea.Cmd {
 	}, m.handleCounts)
 }
 
-// countChoice counts the documents of a query, and on this machine, where it costs little, those of its other filters in each
-// span of time that is offered.
+// countChoice counts the documents of a query, and on this machine, where it costs little, those of its other filters
+// in each span of time that is offered.
 func countChoice(ctx context.Context, matching counter, local bool, box *querybox.Box, now time.Time) (*picker.Input, error) {
 	in := &picker.Input{Exact: true, Matches: map[string]int{}}
 	count := func(text string) (wire.Facets, error) {
@@ -177,7 +177,8 @@ func countFields(ctx context.Context, matching counter, query client.Query, coun
 // counter counts what matches a query, without a model.
 type counter func(context.Context, client.Query) (wire.Facets, int, error)
 
-// counter returns one for the target. It asks for as many results as a search, with the same prefix: what is found is counted.
+// counter returns one for the target. It asks for as many results as a search, with the same prefix: what is found is
+// counted.
 func (m *Model) counter(prefix bool) counter {
 	c, wanted, usual := m.client(), m.wanted(), client.Agent(m.target.Agent)
 	return func(ctx context.Context, query client.Query) (_ wire.Facets, _ int, err error) {

@@ -81,8 +81,8 @@ type pane struct {
 	thumbFrom, thumbTo int
 }
 
-// draw draws lines in their pane. Without a border on all sides there is a line above and one below them; on the smallest
-// screens there is only what the line above says.
+// draw draws lines in their pane. Without a border on all sides there is a line above and one below them; on the
+// smallest screens there is only what the line above says.
 func (m *Model) draw(p pane, lines []string) []string {
 	pen := m.borderPen(p.focused && m.overlay() == 0)
 	if m.rects.Framed {

@@ -69,8 +69,8 @@ func (m *Model) handleState(store *state.Store, loaded state.State, err error) t
 	return tea.Batch(m.arrangeAsBefore(loaded.Screen), m.change(func(s *state.State) error { s.Visit(m.now()); return nil }), m.countAdded())
 }
 
-// arrangeAsBefore restores the theme, the grouping and the sizes of the panes, unless the person has changed them already. A theme of
-// the configuration stays.
+// arrangeAsBefore restores the theme, the grouping and the sizes of the panes, unless the person has changed them
+// already. A theme of the configuration stays.
 func (m *Model) arrangeAsBefore(screen state.Screen) (read tea.Cmd) {
 	if screen.Theme != "" && m.options.Theme == "auto" && m.look.mode == "auto" {
 		m.look.mode = screen.Theme

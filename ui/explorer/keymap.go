@@ -18,8 +18,8 @@ type keymap struct {
 	byKey    map[Place]map[string]int // one bit of Place → key → index into bindings
 }
 
-// usualKeys are those of everybody who configured none. They never change once they are made, so that all explorers of a
-// process share them.
+// usualKeys are those of everybody who configured none. They never change once they are made, so that all explorers of
+// a process share them.
 var usualKeys = sync.OnceValue(func() keymap {
 	keys, _ := newKeymap(bindingsFor(false), nil)
 	return keys
@@ -43,8 +43,8 @@ func bindingsFor(picking bool) []Binding {
 	return all
 }
 
-// keysFor returns the keys of an explorer, and what is wrong with the configured ones. The key that picks a passage wins
-// over a configured one: nothing could be picked without it.
+// keysFor returns the keys of an explorer, and what is wrong with the configured ones. The key that picks a passage
+// wins over a configured one: nothing could be picked without it.
 func keysFor(options Options) (keymap, []string) {
 	picking := options.Pick != nil
 	if !picking && len(options.Keys) == 0 {
@@ -71,8 +71,8 @@ func KeyProblems(keys map[string][]string) []string {
 	return problems
 }
 
-// newKeymap puts the configured keys in place of the usual ones. It reports and leaves out what cannot be used: an unknown
-// action, a key that has no meaning, or one that another action has in the same place.
+// newKeymap puts the configured keys in place of the usual ones. It reports and leaves out what cannot be used: an
+// unknown action, a key that has no meaning, or one that another action has in the same place.
 func newKeymap(bindings []Binding, configured map[string][]string) (keymap, []string) {
 	var problems []string
 	actions := make([]string, len(bindings))
@@ -145,8 +145,8 @@ func (k *keymap) assign(i int) (problems []string) {
 	return problems
 }
 
-// usableKeys parts keys that can be pressed from those that cannot. Where text is typed, a key that types something would
-// make that character impossible.
+// usableKeys parts keys that can be pressed from those that cannot. Where text is typed, a key that types something
+// would make that character impossible.
 func usableKeys(keys []string, b Binding) (usable, bad []string) {
 	for _, key := range keys {
 		if !validKey(key) || b.In&^InFields == 0 && !b.Typed && types(key) {

@@ -125,8 +125,8 @@ const (
 	mostChecked = 8   // authors of one query
 )
 
-// checkAuthors finds out whether the authors of the query have documents. The names of authors do not say so: a filter also
-// takes an address or a part of a name.
+// checkAuthors finds out whether the authors of the query have documents. The names of authors do not say so: a filter
+// also takes an address or a part of a name.
 func (m *Model) checkAuthors() tea.Cmd {
 	if !m.conn.welcome.exact || len(m.target.Beside) > 0 {
 		return nil

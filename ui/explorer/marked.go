@@ -24,7 +24,8 @@ func (m *Model) openAnswer() tea.Cmd {
 	return m.answerTo(query, marked)
 }
 
-// answerTo asks for an answer over passages, or else over what is found, or shows the thread that the question belongs to.
+// answerTo asks for an answer over passages, or else over what is found, or shows the thread that the question belongs
+// to.
 func (m *Model) answerTo(query string, over []state.Passage) tea.Cmd {
 	m.pushPanel(InAnswer, &m.answer)
 	refs, whole := chatRefs(over)
@@ -45,8 +46,8 @@ func (m *Model) answerTo(query string, over []state.Passage) tea.Cmd {
 	return asked
 }
 
-// markedShown are the marked passages among the results, in the order of the marks. Those of other searches, which nobody
-// sees, are not asked over.
+// markedShown are the marked passages among the results, in the order of the marks. Those of other searches, which
+// nobody sees, are not asked over.
 func (m *Model) markedShown() []state.Passage {
 	marks := m.marks()
 	if len(marks) == 0 || m.search.shown == nil {

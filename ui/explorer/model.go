@@ -20,8 +20,8 @@ import (
 	"quarry/ui/state"
 )
 
-// Model is the explorer of one session. All of its state changes in Update; what belongs to one topic is a struct in the
-// file that handles its messages.
+// Model is the explorer of one session. All of its state changes in Update; what belongs to one topic is a struct in
+// the file that handles its messages.
 type Model struct {
 	ctx     context.Context
 	options Options

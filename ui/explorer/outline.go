@@ -69,7 +69,8 @@ func (m *Model) openOutline() tea.Cmd {
 	return fetch
 }
 
-// fetchOutline fetches the outline of the document that is read, unless it is known or the server has none, and runs then.
+// fetchOutline fetches the outline of the document that is read, unless it is known or the server has none, and runs
+// then.
 func (m *Model) fetchOutline(then func() tea.Cmd) tea.Cmd {
 	o, result := &m.outline, m.reader.result
 	if o.of != result.DocumentID {

@@ -27,8 +27,8 @@ func (m *Model) overlayRect() Rect {
 	return r
 }
 
-// drawPanel draws the panel over the lines of the screen, which are dimmed, and gives the cursor's place on the screen; a
-// negative column is none.
+// drawPanel draws the panel over the lines of the screen, which are dimmed, and gives the cursor's place on the screen;
+// a negative column is none.
 func (m *Model) drawPanel(lines []string) (cursorX, cursorY int) {
 	if m.overlay() == 0 {
 		return -1, 0

@@ -99,8 +99,8 @@ func (m *Model) moreResults() tea.Cmd {
 	}, m.handlePage)
 }
 
-// wantsMore reports whether the selection was moved near the end of the list. One that stays there, since a page went into
-// the groups above it, asks for no more.
+// wantsMore reports whether the selection was moved near the end of the list. One that stays there, since a page went
+// into the groups above it, asks for no more.
 func (m *Model) wantsMore() bool {
 	s, p := m.search.shown, m.search.paging
 	return s != nil && !s.provisional && !s.ofAnswer && m.search.running == nil && !p.fetching.running() && !p.complete &&

@@ -9,8 +9,8 @@ import (
 	"quarry/ui/state"
 )
 
-// picking is the choice of passages for somebody who waits for them. Its marks end with it: those of the collection, which
-// may be months old, are not chosen with what is picked today.
+// picking is the choice of passages for somebody who waits for them. Its marks end with it: those of the collection,
+// which may be months old, are not chosen with what is picked today.
 type picking struct {
 	marks   *state.Store
 	results map[string]wire.SearchResult // the marked ones by reference, as they were found
@@ -23,8 +23,8 @@ func pickBindings() []Binding {
 	return group("Pick", choose)
 }
 
-// choose hands over the marked passages, or else the selected one, and quits. One that is unfit is named, and nothing is
-// handed over.
+// choose hands over the marked passages, or else the selected one, and quits. One that is unfit is named, and nothing
+// is handed over.
 func (m *Model) choose() tea.Cmd {
 	chosen := m.candidates()
 	for _, result := range chosen {

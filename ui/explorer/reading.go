@@ -239,8 +239,8 @@ func (m *Model) copyCitation() tea.Cmd {
 	return m.copy(passage.Cite(passage.Shared(result)), "citation ["+passage.Citation(result)+"]")
 }
 
-// copyPassage copies what is read: the part of the text that is in sight in the reader, or else the paragraphs that the list
-// shows as the best.
+// copyPassage copies what is read: the part of the text that is in sight in the reader, or else the paragraphs that the
+// list shows as the best.
 func (m *Model) copyPassage() tea.Cmd {
 	result, _ := m.result()
 	if visible := m.reader.Visible(); m.focus == InReader && visible != "" {

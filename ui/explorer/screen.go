@@ -85,8 +85,8 @@ func (m *Model) quit() tea.Cmd {
 	return tea.Quit
 }
 
-// openActions lays the list of all actions over the screen, or closes it: first those of the place that the person is in, then
-// those of the other places, which lead there when they are run.
+// openActions lays the list of all actions over the screen, or closes it: first those of the place that the person is
+// in, then those of the other places, which lead there when they are run.
 func (m *Model) openActions() tea.Cmd {
 	if m.overlay() == InActions {
 		return m.closePanel()
@@ -117,7 +117,8 @@ func (m *Model) openActions() tea.Cmd {
 	return nil
 }
 
-// openerOf returns the action that opens the panel of another action; the zero value where that is in no panel of its own.
+// openerOf returns the action that opens the panel of another action; the zero value where that is in no panel of its
+// own.
 func (m *Model) openerOf(b Binding) Binding {
 	return m.keys.named(map[Place]string{InPicker: "filters", InAnswer: "answer", InChats: "conversations", InSearches: "searches",
 		InCollection: "collection", InThemes: "theme"}[b.In])
@@ -131,8 +132,8 @@ func (m *Model) unreachable(b Binding) string {
 	return ""
 }
 
-// runAction runs the chosen action where it belongs, or warns why it cannot run now. Of an action in a panel that is not open,
-// it opens the panel: what the action is about is chosen there.
+// runAction runs the chosen action where it belongs, or warns why it cannot run now. Of an action in a panel that is
+// not open, it opens the panel: what the action is about is chosen there.
 func (m *Model) runAction() tea.Cmd {
 	entry, ok := m.actions.Chosen()
 	if !ok {

@@ -234,8 +234,8 @@ func (m *Model) lastWordOpen() bool {
 	return typed != "" && !strings.HasSuffix(typed, " ")
 }
 
-// withoutModels is a whole search that calls no model. An instant search takes the last word for a prefix in any case, unless
-// it says otherwise.
+// withoutModels is a whole search that calls no model. An instant search takes the last word for a prefix in any case,
+// unless it says otherwise.
 func withoutModels(request wire.SearchRequest) wire.SearchRequest {
 	if request.Instant = true; !request.Prefix {
 		request.Query = strings.TrimRight(request.Query, " ") + " "

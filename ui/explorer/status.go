@@ -141,7 +141,8 @@ type fact struct {
 	spare bool   // it gives way where there is too little room
 }
 
-// factsIn joins the facts about the shown answer that there is room for: the last spare ones give way first, then words.
+// factsIn joins the facts about the shown answer that there is room for: the last spare ones give way first, then
+// words.
 func (m *Model) factsIn(room int) string {
 	facts := m.facts()
 	join := func() string {
@@ -202,9 +203,9 @@ func (m *Model) facts() []fact {
 	return facts
 }
 
-// found counts the passages of the list and their documents, and all documents that the list leads to, or that match where it
-// does not lead to all of them. While a word is typed its beginning is searched for, which says nothing about the whole word:
-// then only what is listed is counted.
+// found counts the passages of the list and their documents, and all documents that the list leads to, or that match
+// where it does not lead to all of them. While a word is typed its beginning is searched for, which says nothing about
+// the whole word: then only what is listed is counted.
 func (m *Model) found(documents int) fact {
 	s := m.search.shown
 	total, passages := s.response.TotalMatches, text.Count(m.list.Len(), "passage")
@@ -314,8 +315,8 @@ func (m *Model) markedCount() string {
 }
 
 // hints are the keys of a place that there is room for, without those that cannot act now. The key to all others comes
-// last and, outside of panels, always stays. They are chosen before Bubbles' help draws them: once less than two columns are left,
-// it draws all that follow.
+// last and, outside of panels, always stays. They are chosen before Bubbles' help draws them: once less than two
+// columns are left, it draws all that follow.
 func (m *Model) hints(place Place, room int) string {
 	bar := help.Model{ShortSeparator: "   ", Styles: help.Styles{ShortKey: m.theme.Key, ShortDesc: m.theme.Muted}}
 	columns := func(b key.Binding) int { return paint.Width(b.Help().Key + " " + b.Help().Desc + bar.ShortSeparator) }

@@ -73,8 +73,8 @@ type otherSources struct {
 	counting *request
 }
 
-// countOthers counts the sources of the shown search without its filter of sources, where that costs no call of a model.
-// The counts in its own answer leave out what is only found by that other search.
+// countOthers counts the sources of the shown search without its filter of sources, where that costs no call of a
+// model. The counts in its own answer leave out what is only found by that other search.
 func (m *Model) countOthers() tea.Cmd {
 	s, others := m.search.shown, &m.filters.others
 	if s == nil || s.key == others.of || len(s.wire.Sources)+len(s.wire.ExcludeFilters.Sources) == 0 || s.ofAnswer ||

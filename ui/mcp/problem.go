@@ -66,8 +66,8 @@ func (s *session) problemOf(err error) error {
 	return found
 }
 
-// boundError shortens the texts of an error, which may quote the arguments, and adds the hint that errors of the library
-// lack.
+// boundError shortens the texts of an error, which may quote the arguments, and adds the hint that errors of the
+// library lack.
 func boundError(answer *sdk.CallToolResult) {
 	const quoted = maxProblem + 200
 	for _, content := range answer.Content {

@@ -108,7 +108,8 @@ func (o *readOutput) ref(chunk int) string { return fmt.Sprintf("%s#%d", o.Docum
 // passageText is a passage as it is shown.
 func passageText(chunk wire.Chunk) string { return strings.Trim(chunk.Text(), "\n") + "\n\n" }
 
-// fitting returns the passages that fit a number of tokens: first those that were named, at least one, then those around.
+// fitting returns the passages that fit a number of tokens: first those that were named, at least one, then those
+// around.
 func fitting(chunks []wire.Chunk, first, last, left int) []wire.Chunk {
 	size := func(at int) int { return text.EstimateTokens(passageText(chunks[at])) }
 	from := slices.IndexFunc(chunks, func(chunk wire.Chunk) bool { return chunk.ChunkInd >= first })

@@ -52,8 +52,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, options Options) er
 	return err
 }
 
-// ServeHTTP answers one request of the streamable HTTP transport. It keeps no state between requests, so that each has the
-// rights of its own token.
+// ServeHTTP answers one request of the streamable HTTP transport. It keeps no state between requests, so that each has
+// the rights of its own token.
 func ServeHTTP(w http.ResponseWriter, r *http.Request, options Options) {
 	server := newSession(options, r.Context()).server()
 	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
@@ -81,8 +81,8 @@ func (s *session) server() *sdk.Server {
 	return server
 }
 
-// bounded limits the requests that run at once, ends them when the caller is gone, bounds their errors, and turns a panic
-// into one: the library calls handlers in goroutines that do not recover.
+// bounded limits the requests that run at once, ends them when the caller is gone, bounds their errors, and turns a
+// panic into one: the library calls handlers in goroutines that do not recover.
 func (s *session) bounded(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, request sdk.Request) (result sdk.Result, err error) {
 		defer s.calls.Add(-1)

@@ -12,8 +12,8 @@ import (
 // BlockExcerpt is how many characters of a passage a block shows.
 const BlockExcerpt = 400
 
-// Blocks writes results for language models: a short block each. It describes a document once, and shows a passage once,
-// also when several queries find it.
+// Blocks writes results for language models: a short block each. It describes a document once, and shows a passage
+// once, also when several queries find it.
 type Blocks struct {
 	Origins bool            // name the profile of each result
 	seen    map[string]bool // documents and refs that were written

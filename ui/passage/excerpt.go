@@ -9,8 +9,9 @@ import (
 	"quarry/internal/text"
 )
 
-// Excerpt returns the part of a result to show in some lines of some columns, as plain text with marks. It starts at the
-// beginning if the best passage, or the first mark, is near, else at the line of that. It is somewhat longer than what fits.
+// Excerpt returns the part of a result to show in some lines of some columns, as plain text with marks. It starts at
+// the beginning if the best passage, or the first mark, is near, else at the line of that. It is somewhat longer than
+// what fits.
 func Excerpt(r wire.SearchResult, marks []wire.Span, lines, columns int) []Line {
 	content := r.Content
 	marks = wire.OrderSpans(content, marks)
@@ -121,8 +122,8 @@ func snippetStart(r wire.SearchResult, marks []wire.Span, first, columns int) (s
 	return start, true
 }
 
-// passTarget returns the end of the link's target that an offset is within, and any other offset as it is: passages begin at
-// words, also at those of addresses.
+// passTarget returns the end of the link's target that an offset is within, and any other offset as it is: passages
+// begin at words, also at those of addresses.
 func passTarget(content string, at int) int {
 	line := strings.LastIndexByte(content[:at], '\n') + 1
 	target := strings.LastIndex(content[line:at], "](")
@@ -270,8 +271,8 @@ func approach(text string, spans []wire.Span, wanted bool, first, columns int) (
 	return text[at:], spans, true
 }
 
-// Best returns what matches best in a result as one line of plain text with at most limit characters: one part of it, or two
-// where one lacks words of the query. An ellipsis stands for what is left out.
+// Best returns what matches best in a result as one line of plain text with at most limit characters: one part of it,
+// or two where one lacks words of the query. An ellipsis stands for what is left out.
 func Best(r wire.SearchResult, words []string, limit int) string {
 	marks := wire.OrderSpans(r.Content, Highlights(r, words))
 	r.BestPassage = wire.Span{} // that of one chunk; the content may have several

@@ -5,9 +5,9 @@ import (
 	"unicode"
 )
 
-// Tag reads the HTML tag or comment that a text begins with. shown takes its place: a line end if it begins or ends a block, a
-// space between cells, or nothing. length is 0 if there is none. Names in angle brackets that are no HTML tags, as in usage
-// lines, are text.
+// Tag reads the HTML tag or comment that a text begins with. shown takes its place: a line end if it begins or ends a
+// block, a space between cells, or nothing. length is 0 if there is none. Names in angle brackets that are no HTML
+// tags, as in usage lines, are text.
 func Tag(text string) (shown string, length int) {
 	if !strings.HasPrefix(text, "<") {
 		return "", 0

@@ -25,8 +25,8 @@ const (
 	Code // as it is stored
 )
 
-// Lines returns the lines of Markdown that have text, and all of code, without marks and link targets, and the spans in them. The text may
-// begin in a code block.
+// Lines returns the lines of Markdown that have text, and all of code, without marks and link targets, and the spans in
+// them. The text may begin in a code block.
 func Lines(markdown string, spans []wire.Span) []Line { return linesOf(markdown, spans, "") }
 
 // linesOf is Lines for a text that begins in a code block that a fence opened; none if it is empty.

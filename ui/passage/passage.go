@@ -1,5 +1,5 @@
-// Package passage formats search results for all user interfaces: title, age, highlights, snippets, excerpts and citations.
-// It handles text and bytes, not terminals.
+// Package passage formats search results for all user interfaces: title, age, highlights, snippets, excerpts and
+// citations. It handles text and bytes, not terminals.
 package passage
 
 import (
@@ -180,8 +180,8 @@ func Provenance(r wire.SearchResult) string {
 	return strings.Join(append(parts, r.Authors...), " · ")
 }
 
-// Related returns the newer version of a result's document and the documents with copies of its passage: "newer version:
-// Expenses v2 (2026-03-01) · also in Travel, Onboarding and 2 more"; "" without any.
+// Related returns the newer version of a result's document and the documents with copies of its passage: "newer
+// version: Expenses v2 (2026-03-01) · also in Travel, Onboarding and 2 more"; "" without any.
 func Related(r wire.SearchResult) string {
 	const most = 3
 	var parts []string
@@ -214,8 +214,8 @@ func name(title, id string, beside wire.SearchResult) string {
 	return text.OneLine(cmp.Or(title, id))
 }
 
-// Cite returns the citation of a result as one line of Markdown. The title is a link if the server sent one; otherwise the
-// ref is at the end:
+// Cite returns the citation of a result as one line of Markdown. The title is a link if the server sent one; otherwise
+// the ref is at the end:
 //
 //	[2] [Runbook: rolling back a release](https://wiki.acme.com/1042), Confluence · 2026-09-21 · Jo Ortiz
 //

@@ -9,8 +9,8 @@ import (
 	"quarry/client/wire"
 )
 
-// Shared returns a result for somebody who sees neither this machine nor the folder of the document: links in its content
-// are absolute or replaced by their text, and a link to a file is left out.
+// Shared returns a result for somebody who sees neither this machine nor the folder of the document: links in its
+// content are absolute or replaced by their text, and a link to a file is left out.
 func Shared(r wire.SearchResult) wire.SearchResult {
 	base := ""
 	if r.Link != nil {
@@ -76,8 +76,9 @@ func Around(text string, from, to int) string {
 	return strings.Trim(text[start:end], "\n")
 }
 
-// Portable returns Markdown whose links work elsewhere: relative ones are made absolute against the address of the document,
-// where that is one of the web, and links that cannot be opened elsewhere are replaced by their text. Code stays as it is.
+// Portable returns Markdown whose links work elsewhere: relative ones are made absolute against the address of the
+// document, where that is one of the web, and links that cannot be opened elsewhere are replaced by their text. Code
+// stays as it is.
 func Portable(markdown, base string) string {
 	p := porter{base: base, targets: map[string]string{}}
 	type part struct {
@@ -269,8 +270,8 @@ func (p *porter) autolink(text string, at int) (written string, length int) {
 	return path.Base(inside[:end]), end + 2
 }
 
-// Resolve returns the address of a link in a document that has an address, and whether it works elsewhere: it is absolute, of
-// the web or of mail.
+// Resolve returns the address of a link in a document that has an address, and whether it works elsewhere: it is
+// absolute, of the web or of mail.
 func Resolve(base, target string) (address string, public bool) {
 	parsed, err := url.Parse(target)
 	if err != nil {
@@ -296,8 +297,8 @@ func isPublic(address *url.URL) bool {
 	return scheme == "mailto" || slices.Contains([]string{"http", "https"}, scheme) && address.Host != ""
 }
 
-// Openable reports whether an address may be opened on the machine of the person: one of the web or of mail, and with files
-// one of a file there.
+// Openable reports whether an address may be opened on the machine of the person: one of the web or of mail, and with
+// files one of a file there.
 func Openable(address string, files bool) bool {
 	parsed, err := url.Parse(address)
 	return err == nil && (isPublic(parsed) ||

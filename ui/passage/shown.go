@@ -7,8 +7,8 @@ import (
 	"quarry/client/wire"
 )
 
-// Shown returns those of a text's ordered spans that are not all within what rendered Markdown leaves out: addresses of links,
-// languages of code, HTML tags and the like, and bare addresses, which it shortens.
+// Shown returns those of a text's ordered spans that are not all within what rendered Markdown leaves out: addresses of
+// links, languages of code, HTML tags and the like, and bare addresses, which it shortens.
 func Shown(markdown string, spans []wire.Span) []wire.Span {
 	if len(spans) == 0 || !mayLeaveOut(markdown) {
 		return spans
@@ -16,8 +16,9 @@ func Shown(markdown string, spans []wire.Span) []wire.Span {
 	return parsedShown(markdown, spans)
 }
 
-// mayLeaveOut reports whether a text contains what begins all that rendering leaves out: tags, targets of links, mailboxes,
-// addresses and fences. Few lines do, and parsing each on its way to the screen would take a fifth of drawing the results.
+// mayLeaveOut reports whether a text contains what begins all that rendering leaves out: tags, targets of links,
+// mailboxes, addresses and fences. Few lines do, and parsing each on its way to the screen would take a fifth of
+// drawing the results.
 func mayLeaveOut(markdown string) bool {
 	if strings.ContainsAny(markdown, "<]@") {
 		return true

@@ -129,8 +129,8 @@ func (s *session) printNothing() {
 	s.say("To search again without " + s.query.Chips[chip].Raw + ", type drop.")
 }
 
-// mostRestrictive is the filter to remove first, and how many documents match without it; without counts, and where several
-// filters cut as much, the last that was typed.
+// mostRestrictive is the filter to remove first, and how many documents match without it; without counts, and where
+// several filters cut as much, the last that was typed.
 func (s *session) mostRestrictive() (chip, left int) {
 	if chip, ok := client.MostRestrictive(s.without); ok {
 		return chip, s.without[chip]

@@ -23,8 +23,9 @@ import (
 	"quarry/ui/target"
 )
 
-// Limits of the drawn part of a terminal. Each cell uses memory as long as the session lasts: Bubble Tea keeps two grids
-// of cells, also of lines and columns from before the terminal shrank. So rows and columns are limited separately.
+// Limits of the drawn part of a terminal. Each cell uses memory as long as the session lasts: Bubble Tea keeps two
+// grids of cells, also of lines and columns from before the terminal shrank. So rows and columns are limited
+// separately.
 const (
 	mostColumns = 250
 	mostRows    = 80
@@ -199,8 +200,8 @@ func (l *lines) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// arguments splits the command line of ssh, which joins its arguments. A query is kept as it is, because quotes and minus
-// signs have a meaning in it; a command is split as a shell does.
+// arguments splits the command line of ssh, which joins its arguments. A query is kept as it is, because quotes and
+// minus signs have a meaning in it; a command is split as a shell does.
 func arguments(line string) []string {
 	words := strings.Fields(line)
 	if len(words) == 0 {

@@ -21,8 +21,8 @@ const (
 	chunkSize   = 1 << 10
 	chunksAhead = 64 // unread by a command
 
-	// Each key, and a paste of any length, costs about the same: the explorer draws its screen and may search. No keyboard
-	// repeats faster; a mouse wheel is faster only for a moment.
+	// Each key, and a paste of any length, costs about the same: the explorer draws its screen and may search. No
+	// keyboard repeats faster; a mouse wheel is faster only for a moment.
 	keyRate  = 60 // a second
 	keyBurst = 300
 )

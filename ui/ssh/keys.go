@@ -73,9 +73,9 @@ func (k *keys) owner(key gossh.PublicKey) (owner, bool) {
 // unreadable is the delay before an unreadable file is tried again, so that connections do not fill the log.
 const unreadable = time.Second
 
-// current returns the keys of the file as it is now: it reads the file again if it changed. With an unreadable file no key
-// is accepted; with a wrong line, not its key. Nobody waits for the disk on behalf of somebody else: who finds a change
-// while others read it, reads it too, and the first to end reports what is wrong.
+// current returns the keys of the file as it is now: it reads the file again if it changed. With an unreadable file no
+// key is accepted; with a wrong line, not its key. Nobody waits for the disk on behalf of somebody else: who finds a
+// change while others read it, reads it too, and the first to end reports what is wrong.
 func (k *keys) current() *keyFile {
 	known := k.known.Load()
 	info, err := os.Stat(k.path)

@@ -75,8 +75,8 @@ func newGuests(limits target.SSHLimits, log *slog.Logger) *guests {
 		persons: map[string]int{}}
 }
 
-// waits adds a connection without an identified session. It is refused if its address has too many. If there are too many
-// in all, the oldest one is evicted: the caller closes it, without locking another connection.
+// waits adds a connection without an identified session. It is refused if its address has too many. If there are too
+// many in all, the oldest one is evicted: the caller closes it, without locking another connection.
 func (g *guests) waits(c *connection, mayRefuse bool) (evicted *connection, ok bool) {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
@@ -189,8 +189,8 @@ func (c *connection) grant(bytes int64) {
 	}
 }
 
-// Read implements net.Conn. Over the limit it stops reading, while the visitor is shown a message. The SSH library calls
-// it in a goroutine without recovery.
+// Read implements net.Conn. Over the limit it stops reading, while the visitor is shown a message. The SSH library
+// calls it in a goroutine without recovery.
 func (c *connection) Read(p []byte) (n int, err error) {
 	if broken := guard.Call(func() error { n, err = c.read(p); return nil }); broken != nil {
 		c.guests.broke(broken)

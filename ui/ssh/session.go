@@ -370,8 +370,8 @@ func (r *refusal) Error() string { return r.what }
 // Remedy returns the second line.
 func (r *refusal) Remedy() string { return r.do }
 
-// identify returns the visitor: by their key, else by the token in their environment, else anonymous if that is allowed,
-// else by a token that they type.
+// identify returns the visitor: by their key, else by the token in their environment, else anonymous if that is
+// allowed, else by a token that they type.
 func (s *session) identify(ctx context.Context) (*visitor, error) {
 	remote := s.inner.RemoteAddr().String()
 	if key := s.inner.PublicKey(); key != nil && s.server.keys != nil {

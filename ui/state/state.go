@@ -1,5 +1,6 @@
-// Package state keeps what a person did in the explorer between runs: recent and saved searches, collected passages, and
-// the arrangement of the screen. Each target has a file of its own, which several processes may use at the same time.
+// Package state keeps what a person did in the explorer between runs: recent and saved searches, collected passages,
+// and the arrangement of the screen. Each target has a file of its own, which several processes may use at the same
+// time.
 package state
 
 import (
@@ -248,8 +249,8 @@ func (s *State) Move(ref string, steps int) {
 	s.Collection = slices.Insert(slices.Delete(slices.Clone(s.Collection), from, from+1), to, moved)
 }
 
-// bound cuts a state that was read to its bounds, and makes its texts safe to show: anybody who can write the file could
-// have put anything there.
+// bound cuts a state that was read to its bounds, and makes its texts safe to show: anybody who can write the file
+// could have put anything there.
 func (s *State) bound() {
 	s.Recent = s.Recent[:min(len(s.Recent), MaxRecent)]
 	s.Saved = s.Saved[:min(len(s.Saved), MaxSaved)]

@@ -112,7 +112,8 @@ func (s *Store) Change(change func(*State) error) (State, error) {
 	return changed, nil
 }
 
-// Save writes the changes to the file, on top of what other processes wrote meanwhile. It waits for them until ctx ends.
+// Save writes the changes to the file, on top of what other processes wrote meanwhile. It waits for them until ctx
+// ends.
 func (s *Store) Save(ctx context.Context) error {
 	if s.path == "" {
 		return nil

@@ -26,8 +26,8 @@ const labelLibrary = "library"
 // and its results matter most.
 const mainPatience = time.Minute
 
-// addOthers adds the profiles of --also and search_also. One that cannot be searched is an error for the flag, but only a
-// warning for the configuration.
+// addOthers adds the profiles of --also and search_also. One that cannot be searched is an error for the flag, but only
+// a warning for the configuration.
 func (d *decision) addOthers(c *Choice) error {
 	if !d.request.Together {
 		return nil
@@ -279,8 +279,8 @@ func (h *Host) slack(choice Choice, patience time.Duration) (*slack.Source, erro
 		Timeout: patience, UserAgent: h.userAgent()}), nil
 }
 
-// CheckSlack returns the user of a choice's Slack token and checks that they may search. It can return both a user and an
-// error about searching.
+// CheckSlack returns the user of a choice's Slack token and checks that they may search. It can return both a user and
+// an error about searching.
 func (h *Host) CheckSlack(ctx context.Context, choice Choice) (who string, err error) {
 	source, err := h.slack(choice, 0)
 	if err != nil {

@@ -69,8 +69,8 @@ type Listening struct {
 	Fingerprint string // of the host key, over SSH; empty: HTTP
 }
 
-// Served is a library, served over the API and to SSH visitors, or a server elsewhere, served to SSH visitors with tokens
-// of their own. Close it after the last visitor left.
+// Served is a library, served over the API and to SSH visitors, or a server elsewhere, served to SSH visitors with
+// tokens of their own. Close it after the last visitor left.
 type Served struct {
 	// Choice is the target of the visitors' searches. Its token is never used for them.
 	Choice Choice
@@ -265,8 +265,8 @@ func (h *Host) servedFolder(where Request) (string, error) {
 	return choice.LibraryDir, nil
 }
 
-// discreet logs connection errors instead of returning them to visitors: they contain names and addresses of an internal
-// network.
+// discreet logs connection errors instead of returning them to visitors: they contain names and addresses of an
+// internal network.
 type discreet struct {
 	http.RoundTripper
 	log *slog.Logger
@@ -285,8 +285,8 @@ func (d discreet) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// models returns the configured models and their budget; nil if there are none. It connects to nothing and reads no key: the first search
-// that needs a model does.
+// models returns the configured models and their budget; nil if there are none. It connects to nothing and reads no
+// key: the first search that needs a model does.
 func (h *Host) models() (*llm.Providers, error) {
 	asked, vectors := h.Config.LLM, h.Config.Embeddings
 	if len(asked.Providers) == 0 && vectors.BaseURL == "" && vectors.Path == "" && asked.Budget == 0 {

@@ -63,8 +63,8 @@ type Choice struct {
 	Agent      config.Agent // zero: none
 	LibraryDir string       // of a library: its data folder
 
-	// NoServerIn is the variable of the environment that lacks the server of the environment's token, which then goes to
-	// that of Onyx's CLI; "" otherwise.
+	// NoServerIn is the variable of the environment that lacks the server of the environment's token, which then goes
+	// to that of Onyx's CLI; "" otherwise.
 	NoServerIn string
 
 	// Also are searched together with it, each with its own token.

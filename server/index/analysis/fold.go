@@ -79,8 +79,8 @@ func unaccented(r rune) string {
 	return ""
 }
 
-// Stem returns the term of a surface: the English stem of a word of plain letters by Snowball's rules (Porter, Snowball: a
-// language for stemming algorithms, 2001), otherwise the surface itself.
+// Stem returns the term of a surface: the English stem of a word of plain letters by Snowball's rules (Porter,
+// Snowball: a language for stemming algorithms, 2001), otherwise the surface itself.
 func Stem(surface string) string {
 	if word, compound := strings.CutPrefix(surface, hyphenated); compound && word != "" {
 		return hyphenated + Stem(word)

@@ -20,8 +20,8 @@ func (s *Scanner) name(text string, u unit, yield func(Raw)) {
 	yield(Raw{Surface: s.surface, Start: u.start, End: u.end, Position: s.position, Kind: Whole})
 }
 
-// isName reports whether the word at [start, end) is a name that is written like a stop word: IT, US and WHO in capitals
-// among words that are not, May within a sentence, before a number, or before a word that no stop word is.
+// isName reports whether the word at [start, end) is a name that is written like a stop word: IT, US and WHO in
+// capitals among words that are not, May within a sentence, before a number, or before a word that no stop word is.
 func isName(text string, start, end int) bool {
 	switch text[start:end] {
 	case "IT", "US", "WHO":

@@ -8,7 +8,8 @@ type QueryWord struct {
 	Token
 	// Prefix: every word that begins with Surface matches.
 	Prefix bool
-	// Parts are the words that a Whole was made of, or the letters and the number of a word like ISO27001; nil for others.
+	// Parts are the words that a Whole was made of, or the letters and the number of a word like ISO27001; nil for
+	// others.
 	Parts []QueryWord
 	// Overlaps: it shares a character with another pair of the query.
 	Overlaps bool
@@ -97,8 +98,8 @@ func pairFrom(tokens []Token, i int) int {
 	return i
 }
 
-// lettersAndNumber returns the parts of a word of at least two letters before at least two digits, which others write as
-// two words.
+// lettersAndNumber returns the parts of a word of at least two letters before at least two digits, which others write
+// as two words.
 func lettersAndNumber(token Token) []QueryWord {
 	surface := token.Surface
 	letters := strings.TrimRight(surface, "0123456789")
@@ -142,8 +143,8 @@ func Joined(text string, a, b QueryWord) (QueryWord, bool) {
 }
 
 // Phrase returns the words of a phrase, which must occur at the distances of their positions; that of the first is 0.
-// Identifiers count by their parts, however they are joined. Only a lone character of an unspaced script has Prefix: every
-// pair that begins with it matches. A phrase without words is empty.
+// Identifiers count by their parts, however they are joined. Only a lone character of an unspaced script has Prefix:
+// every pair that begins with it matches. A phrase without words is empty.
 func (a *Analyser) Phrase(text string) []QueryWord {
 	var phrase []QueryWord
 	for _, w := range group(a.Tokens(text)) {

@@ -80,8 +80,8 @@ func (s *Scanner) shorten(text string) {
 	s.chars = kept
 }
 
-// okurigana reports whether character i, the one after it and the next one are kanji, kana and kanji, where the kana may be
-// left out in writing (打ち合わせ, 打合せ). Particles between words may not.
+// okurigana reports whether character i, the one after it and the next one are kanji, kana and kanji, where the kana
+// may be left out in writing (打ち合わせ, 打合せ). Particles between words may not.
 func (s *Scanner) okurigana(text string, i int) bool {
 	a, _ := utf8.DecodeRuneInString(text[s.chars[i].start:])
 	kana, _ := utf8.DecodeRuneInString(text[s.chars[i+1].start:])

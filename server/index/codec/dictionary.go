@@ -26,8 +26,8 @@ const (
 	smallestDictionary = 1 << 8
 )
 
-// compressor compresses with a dictionary or without one. Its tables are made at the first use: a start that reads nothing pays
-// nothing.
+// compressor compresses with a dictionary or without one. Its tables are made at the first use: a start that reads
+// nothing pays nothing.
 type compressor struct {
 	encoder func() (*zstd.Encoder, error)
 	decoder func() (*zstd.Decoder, error)

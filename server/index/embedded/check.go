@@ -425,8 +425,8 @@ func (c *checkRun) files(ctx context.Context) error {
 	return nil
 }
 
-// damagedFiles lists the files that cannot be read: all segments together, then each file of vectors. A merge may remove
-// some while they are checked.
+// damagedFiles lists the files that cannot be read: all segments together, then each file of vectors. A merge may
+// remove some while they are checked.
 func (c *checkRun) damagedFiles(ctx context.Context) (found []*damagedError, err error) {
 	for range openAttempts {
 		var before, after meta

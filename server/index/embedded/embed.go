@@ -158,8 +158,8 @@ func (p *part) liveChunks() (n int, err error) {
 	return n, err
 }
 
-// complete embeds the texts of a segment that have no vector. It writes the segment's vectors at the end, on failure, and
-// each time that their number has doubled.
+// complete embeds the texts of a segment that have no vector. It writes the segment's vectors at the end, on failure,
+// and each time that their number has doubled.
 func (e *embedding) complete(ctx context.Context, name string) error {
 	fresh, written := 0, 0
 	e.refused[name] = 0

@@ -41,8 +41,8 @@ const (
 
 // Options are where a library is and how to open it.
 type Options struct {
-	// Dir contains library.db and segments/; it is created when it is missing. Empty: a library in memory, which is gone
-	// when it is closed and never touches the disk.
+	// Dir contains library.db and segments/; it is created when it is missing. Empty: a library in memory, which is
+	// gone when it is closed and never touches the disk.
 	Dir string
 	// ReadOnly opens an existing library that is not changed. A folder that cannot be written is opened like this in
 	// any case, and one in memory never.
@@ -174,8 +174,8 @@ func (x *Index) Cursors(ctx context.Context, prefix string) (map[string]string, 
 	return found, nil
 }
 
-// Close implements index.Index. It waits for a merge that is about to end; a longer one is cancelled and leaves nothing behind.
-// Open snapshots must not be used afterwards.
+// Close implements index.Index. It waits for a merge that is about to end; a longer one is cancelled and leaves nothing
+// behind. Open snapshots must not be used afterwards.
 func (x *Index) Close() error {
 	x.worker.stop()
 	x.states.forget()
@@ -189,8 +189,8 @@ func Exists(dir string) (bool, error) {
 	return found != nil || refuseLoss(dir) != nil, err
 }
 
-// Stat describes the file that identifies a library in a folder; nil if there is none. While a library is open, no other
-// one has the same file by os.SameFile.
+// Stat describes the file that identifies a library in a folder; nil if there is none. While a library is open, no
+// other one has the same file by os.SameFile.
 func Stat(dir string) (fs.FileInfo, error) {
 	found, err := os.Stat(filepath.Join(dir, databaseName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -202,9 +202,9 @@ func Stat(dir string) (fs.FileInfo, error) {
 	return found, nil
 }
 
-// HasDocuments reports whether there is a library in a folder that contains something. It makes nothing on disk, and reads
-// no more than a row. A library that cannot be read counts as one that contains something, so that opening it reports the
-// error.
+// HasDocuments reports whether there is a library in a folder that contains something. It makes nothing on disk, and
+// reads no more than a row. A library that cannot be read counts as one that contains something, so that opening it
+// reports the error.
 func HasDocuments(ctx context.Context, dir string) (bool, error) {
 	if found, err := Exists(dir); err != nil || !found {
 		return false, err

@@ -25,8 +25,8 @@ import (
 const (
 	segmentSuffix = ".seg"
 	nameBytes     = 16
-	// A name ends with the checksum of the end of the file, which contains the checksums of the rest: a file in the place of
-	// another one is damage. Names of older versions do not.
+	// A name ends with the checksum of the end of the file, which contains the checksums of the rest: a file in the
+	// place of another one is damage. Names of older versions do not.
 	tailBytes = 40
 	// segmentMode prevents changes of a segment, by this program too.
 	segmentMode = 0o400

@@ -53,8 +53,8 @@ func (x *Index) mergeOnce(ctx context.Context, policy mergePolicy) (more bool, e
 	return true, nil
 }
 
-// merge makes the segment that replaces others. One that an older analyser wrote is made from the stored texts. The lock is
-// not held.
+// merge makes the segment that replaces others. One that an older analyser wrote is made from the stored texts. The
+// lock is not held.
 func (x *Index) merge(ctx context.Context, parts []*part) (*merged, error) {
 	live := 0
 	inputs := make([]segment.Input, len(parts))
@@ -129,7 +129,8 @@ func (x *Index) remove(name string) {
 }
 
 // analyseAgain builds a segment of the same documents from their texts. Ordinals ascend with ids in both, so the order
-// of the live documents stays. A builder needs several times the memory of a segment, so that a large one is merged from pieces.
+// of the live documents stays. A builder needs several times the memory of a segment, so that a large one is merged
+// from pieces.
 func (x *Index) analyseAgain(ctx context.Context, p *part) ([]byte, [][]int32, error) {
 	seen, err := x.openView(ctx)
 	if err != nil {
@@ -232,8 +233,8 @@ func (m *merged) replay(ctx context.Context, tx *sql.Tx, input int, p *part, bit
 	return nil
 }
 
-// mergePolicy decides which segments become one. Segments of similar size are merged when there are enough of them, so that
-// each document is written again only as often as the library grows tenfold, and a search looks at few segments.
+// mergePolicy decides which segments become one. Segments of similar size are merged when there are enough of them, so
+// that each document is written again only as often as the library grows tenfold, and a search looks at few segments.
 type mergePolicy struct {
 	fanOut      int     // segments of one tier that are merged
 	floor       int64   // bytes; below it sizes do not differ

@@ -20,8 +20,8 @@ import (
 // rebuildBytes is the memory of a builder above which a rebuilt segment is closed and another one begun.
 const rebuildBytes = 64 << 20
 
-// repair replaces damaged files by new ones, made from the stored documents and vectors. It returns the cause when none of
-// the suspects turns out to be damaged, and nil when another process has replaced them.
+// repair replaces damaged files by new ones, made from the stored documents and vectors. It returns the cause when none
+// of the suspects turns out to be damaged, and nil when another process has replaced them.
 func (x *Index) repair(ctx context.Context, suspects *damagedError) error {
 	if x.ReadOnly() {
 		return fmt.Errorf("%w; open the library with write access to rebuild it: %w",
@@ -298,8 +298,8 @@ func describe(s *stored, from int, chunks []index.Chunk) (damage index.Damage, o
 	return damage, len(damage.Chunks) > 0
 }
 
-// admitted reads a document if access allows it; nil otherwise. A damaged one has only its id, and is allowed by the rights
-// in the index.
+// admitted reads a document if access allows it; nil otherwise. A damaged one has only its id, and is allowed by the
+// rights in the index.
 func (s *snapshot) admitted(ctx context.Context, shown *view, id string, access index.Access) (*stored, error) {
 	found, err := shown.library.recall(ctx, id)
 	if err != nil {

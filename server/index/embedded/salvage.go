@@ -54,8 +54,8 @@ func salvageTables() []salvageTable {
 	}
 }
 
-// salvage replaces a database with damaged pages by one that contains all rows that can be read. A copy of the damaged one is
-// kept beside it. A crash leaves the old one or the new one.
+// salvage replaces a database with damaged pages by one that contains all rows that can be read. A copy of the damaged
+// one is kept beside it. A crash leaves the old one or the new one.
 func (x *Index) salvage(ctx context.Context) error {
 	path := x.db.Path()
 	if path == "" {
@@ -181,8 +181,8 @@ func (x *Index) completeSalvage(ctx context.Context, from, to *sql.Tx) error {
 	}, "SELECT "+documentColumns+" FROM documents ORDER BY row")
 }
 
-// nameUnlisted looks into segments that the manifest has lost for documents that are lost, too. Some of them may have been
-// removed before: that is not known any more.
+// nameUnlisted looks into segments that the manifest has lost for documents that are lost, too. Some of them may have
+// been removed before: that is not known any more.
 func (x *Index) nameUnlisted(ctx context.Context, to *sql.Tx) error {
 	files, err := x.unnamed(ctx, to)
 	if err != nil {
@@ -318,8 +318,8 @@ func (t salvageTable) read(ctx context.Context, from *sql.Tx, yield func([]any) 
 	}, query, args...)
 }
 
-// refuseLoss returns fault.ErrLost when the database is missing or empty although there are segments: an empty library in
-// its place would hide that everything is lost. It names some of the documents that are still indexed.
+// refuseLoss returns fault.ErrLost when the database is missing or empty although there are segments: an empty library
+// in its place would hide that everything is lost. It names some of the documents that are still indexed.
 func refuseLoss(dir string) error {
 	info, err := os.Stat(filepath.Join(dir, databaseName))
 	if err == nil && info.Size() > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -53,8 +53,8 @@ func (p *part) insert(ctx context.Context, tx *sql.Tx) error {
 	return p.vectors.insert(ctx, tx, p.id)
 }
 
-// stillNamed returns errOvertaken unless the manifest names the segment and the same vectors, and reads the number of its
-// newest record of deletes.
+// stillNamed returns errOvertaken unless the manifest names the segment and the same vectors, and reads the number of
+// its newest record of deletes.
 func (p *part) stillNamed(ctx context.Context, tx *sql.Tx, deletes *int64) error {
 	vectors := ""
 	err := get(ctx, tx, []any{deletes, &vectors}, `SELECT deletes, coalesce(v.name, '') FROM segments s
@@ -242,8 +242,8 @@ func (s *states) unreadVectors(shown *state) (unread *damagedError) {
 	return unread
 }
 
-// load reads the manifest and opens its segments, but for those that are excluded, which it returns as lost. When others
-// cannot be used it returns the rest with a *damagedError.
+// load reads the manifest and opens its segments, but for those that are excluded, which it returns as lost. When
+// others cannot be used it returns the rest with a *damagedError.
 func (s *states) load(ctx context.Context, db sqldb.Querier) (usable []*part, lost *damagedError, err error) {
 	parts, err := readManifest(ctx, db)
 	if err != nil {

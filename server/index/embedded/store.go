@@ -158,8 +158,8 @@ func (l *library) put(ctx context.Context, i *item) error {
 	return nil
 }
 
-// putAddition stores when documents were added: those of first and of all later rows. Later rows were of documents that are
-// gone.
+// putAddition stores when documents were added: those of first and of all later rows. Later rows were of documents that
+// are gone.
 func (l *library) putAddition(ctx context.Context, first int64, now time.Time) error {
 	if _, err := execute(ctx, l, "DELETE FROM additions WHERE document >= ?", first); err != nil {
 		return err

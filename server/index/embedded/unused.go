@@ -19,8 +19,8 @@ const (
 	dropAtOnce = 2000
 )
 
-// dropUnusedVectors removes the vectors of other models, and those of texts that are no longer there once they are many.
-// Every segment has its vectors by the model when it is called.
+// dropUnusedVectors removes the vectors of other models, and those of texts that are no longer there once they are
+// many. Every segment has its vectors by the model when it is called.
 func (x *Index) dropUnusedVectors(ctx context.Context, model string) error {
 	current, ok, err := currentModel(ctx, x.db.Reader)
 	if err != nil || !ok || current.name != model {

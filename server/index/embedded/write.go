@@ -205,8 +205,8 @@ func (p *prepared) add(ctx context.Context, library *library, c codec.Change) er
 	return nil
 }
 
-// compare fills an item whose document is stored. What is stored and damaged is stored again even if it is the same; but
-// a patch keeps the chunks as they are: the ones that cannot be read stay known as damaged.
+// compare fills an item whose document is stored. What is stored and damaged is stored again even if it is the same;
+// but a patch keeps the chunks as they are: the ones that cannot be read stay known as damaged.
 func (i *item) compare(ctx context.Context, library *library) error {
 	if i.Put != nil {
 		i.hash = codec.Hash(i.Put)

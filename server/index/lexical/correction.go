@@ -147,8 +147,8 @@ type neighbour struct {
 	typos int
 }
 
-// near returns the surfaces of letters alone that are at most limit typos away from a word, as levenshtein counts them, and
-// that documents contain which the caller may see. It skips most of the vocabulary: 5 ms over a million passages.
+// near returns the surfaces of letters alone that are at most limit typos away from a word, as levenshtein counts them,
+// and that documents contain which the caller may see. It skips most of the vocabulary: 5 ms over a million passages.
 func (r *run) near(word string, limit int, rights []segment.Bits) (all []neighbour, err error) {
 	everything := admitted(rights) == r.s.stats.Documents
 	found := make(map[string]*neighbour)

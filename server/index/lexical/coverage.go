@@ -1,8 +1,8 @@
 package lexical
 
-// coverage returns what share of the query the title of candidate i covers, by idf, and for lookups how much of the title is
-// covered. It multiplies the rest of the score, so that a title alone finds nothing. The formula is our own, chosen by
-// make bench-quality.
+// coverage returns what share of the query the title of candidate i covers, by idf, and for lookups how much of the
+// title is covered. It multiplies the rest of the score, so that a title alone finds nothing. The formula is our own,
+// chosen by make bench-quality.
 func (s *second) coverage(i int) float64 {
 	params := &s.r.s.params
 	idf, covered := 0.0, 0.0

@@ -10,8 +10,8 @@ import (
 	"quarry/server/index/segment"
 )
 
-// Elsewhere answers for documents that are not in segments of this process, to one caller. A search asks it about words, and
-// then ranks the documents that it fetches.
+// Elsewhere answers for documents that are not in segments of this process, to one caller. A search asks it about
+// words, and then ranks the documents that it fetches.
 type Elsewhere interface {
 	// Counts returns the statistics of terms over all documents.
 	Counts(terms ...string) ([]segment.TermCounts, error)
@@ -21,15 +21,15 @@ type Elsewhere interface {
 	SeesSurface(surfaces []string) (seen []bool, err error)
 	// CountSurface returns how many documents contain a surface that the caller may see.
 	CountSurface(surface string) (int64, error)
-	// Surfaces returns surfaces that begin with a prefix: those that most documents contain, and of as many the first ones in the
-	// order of the alphabet.
+	// Surfaces returns surfaces that begin with a prefix: those that most documents contain, and of as many the first
+	// ones in the order of the alphabet.
 	Surfaces(prefix string, limit int) ([]Surface, error)
 	// Near calls yield with the surfaces of letters alone that an automaton accepts.
 	Near(automaton segment.Automaton, yield func(Surface)) error
 	// Documents returns the documents with a surface; 0 if there are none.
 	Documents(surface string) (int64, error)
-	// Fetch returns segments of all documents that can be among what is wanted. Of a list it may leave out those before a page,
-	// and returns how many.
+	// Fetch returns segments of all documents that can be among what is wanted. Of a list it may leave out those before
+	// a page, and returns how many.
 	Fetch(wanted Wanted) (parts []Part, before int, err error)
 }
 
@@ -256,7 +256,8 @@ func fewestFirst(a, b counted) int {
 	return cmp.Or(cmp.Compare(a.documents, b.documents), cmp.Compare(a.surface, b.surface))
 }
 
-// Keep returns the hits that a query's filter, phrases and exclusions admit among the parts of s, with their fingerprints.
+// Keep returns the hits that a query's filter, phrases and exclusions admit among the parts of s, with their
+// fingerprints.
 func (s *Searcher) Keep(ctx context.Context, query index.Query, hits []index.Hit) ([]index.Hit, error) {
 	return answer(ctx, s, "check the passages found", func(r *run) (kept []index.Hit, err error) {
 		p := r.restricting(&query)

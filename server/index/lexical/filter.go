@@ -9,8 +9,8 @@ import (
 	"quarry/server/index/segment"
 )
 
-// fields are those of a filter: the table's, of which sets have the named documents, too, and the time. The values of a field
-// are counted under every field but its own.
+// fields are those of a filter: the table's, of which sets have the named documents, too, and the time. The values of a
+// field are counted under every field but its own.
 const (
 	fieldTime = field.N
 	fields    = field.N + 1

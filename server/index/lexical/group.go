@@ -54,8 +54,8 @@ func (s *scoring) groupOf(w *word, factor float32) {
 	}
 }
 
-// gatherAll adds up how often the terms of a group occur in each chunk. Where they have more postings than there are chunks,
-// the sums are remembered: what one or two letters stand for is looked for again and again.
+// gatherAll adds up how often the terms of a group occur in each chunk. Where they have more postings than there are
+// chunks, the sums are remembered: what one or two letters stand for is looked for again and again.
 func (s *scoring) gatherAll(names []string) {
 	terms, postings, chunks := make([]segment.Term, 0, len(names)), 0, s.reader.Chunks()
 	for _, name := range names {

@@ -6,10 +6,10 @@ import (
 )
 
 // levenshtein accepts the words of letters that are at most limit edits away from a word, and those with another first
-// letter that are one edit away: people rarely err in the first letter, and most of a vocabulary is ruled out by it. An edit
-// adds, leaves out or replaces a letter, or exchanges two neighbours. It implements segment.Automaton by the rows of the usual
-// table of distances, one for each character that it was given (Schulz and Mihov, Fast string correction with
-// Levenshtein automata, 2002).
+// letter that are one edit away: people rarely err in the first letter, and most of a vocabulary is ruled out by it. An
+// edit adds, leaves out or replaces a letter, or exchanges two neighbours. It implements segment.Automaton by the rows
+// of the usual table of distances, one for each character that it was given (Schulz and Mihov, Fast string correction
+// with Levenshtein automata, 2002).
 type levenshtein struct {
 	word  []rune
 	limit int

@@ -10,8 +10,8 @@ import (
 )
 
 // list answers a query with a page of the documents that matched. By score, the order is that of a search for passages:
-// first the documents of the best candidates, by both stages, then all others by the first one; so it does not depend on
-// the page.
+// first the documents of the best candidates, by both stages, then all others by the first one; so it does not depend
+// on the page.
 func (r *run) list(p *plan, q *index.Query, offset int) (*found, error) {
 	out := &found{}
 	until := max(0, min(offset+q.List.Documents, maxListed))

@@ -5,11 +5,11 @@ package lexical
 //	score = (body + identifier + (Title + LookupTitle·lookup)·titleBM25 + Near·proximity)
 //	        × (1 + (Coverage + LookupExact·lookup·exact)·share)
 //
-// where body is BM25F over text, headings and title in one length-normalised frequency, times the word's frequency in the
-// query, identifier is given for every identifier of the query that a passage contains exactly, titleBM25 is BM25 over
-// the title alone, proximity rewards neighbours of the query that occur near each other, share is the part of the
-// query's idf found in the title, and exact the part of the title that the query's words are. lookup is 1 - length/LookupWords
-// for queries of fewer words than LookupWords, otherwise 0: short queries mostly name a page.
+// where body is BM25F over text, headings and title in one length-normalised frequency, times the word's frequency in
+// the query, identifier is given for every identifier of the query that a passage contains exactly, titleBM25 is BM25
+// over the title alone, proximity rewards neighbours of the query that occur near each other, share is the part of the
+// query's idf found in the title, and exact the part of the title that the query's words are. lookup is 1 -
+// length/LookupWords for queries of fewer words than LookupWords, otherwise 0: short queries mostly name a page.
 //
 // The constants were chosen on SciFact (claims), CACM (questions) and a company's handbook (link texts), and checked on
 // Cranfield, NPL and two other handbooks, so that no collection loses much.
@@ -26,10 +26,11 @@ type Params struct {
 	Identifier float64
 	// Part is the weight of an identifier's parts where the identifier itself occurs in the index.
 	Part float64
-	// Pair is the weight of a pair of characters that overlaps another one, Spelling that of another spelling of a word.
+	// Pair is the weight of a pair of characters that overlaps another one, Spelling that of another spelling of a
+	// word.
 	Pair, Spelling float64
-	// LookupWords is the number of words from which a query is no lookup; LookupTitle and LookupExact weigh titles more in
-	// shorter ones.
+	// LookupWords is the number of words from which a query is no lookup; LookupTitle and LookupExact weigh titles more
+	// in shorter ones.
 	LookupWords, LookupTitle, LookupExact float64
 }
 

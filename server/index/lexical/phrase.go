@@ -93,8 +93,8 @@ func (p postings) titles(chunk uint32) (n uint32) {
 	return n
 }
 
-// occurrences calls yield with every wanted chunk of a part that contains the phrase, ascending. Comparing positions is what
-// takes the time, so that chunks that are not wanted cost little.
+// occurrences calls yield with every wanted chunk of a part that contains the phrase, ascending. Comparing positions is
+// what takes the time, so that chunks that are not wanted cost little.
 func (r *run) occurrences(part int, phrase []phraseTerm, wanted func(chunk uint32) bool,
 	yield func(chunk uint32)) error {
 	lists := make([]postings, len(phrase))
@@ -153,8 +153,8 @@ func matches(phrase []phraseTerm, lists []postings, chunk uint32, starts, others
 	return len(*starts) > 0
 }
 
-// restrict takes what the phrases and exclusions of the plan rule out from the filter. It returns the chunks that contain a
-// phrase; nil if there is no phrase.
+// restrict takes what the phrases and exclusions of the plan rule out from the filter. It returns the chunks that
+// contain a phrase; nil if there is no phrase.
 func (r *run) restrict(part int, p *plan, f *partFilter) (segment.Bits, error) {
 	if len(p.phrases)+len(p.exclude) == 0 {
 		return nil, nil

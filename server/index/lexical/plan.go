@@ -78,8 +78,8 @@ func (r *run) typed(a *analysis.Analyser, q *index.Query, rights func() []segmen
 	return analysis.Content(words), kept
 }
 
-// unfinished returns the word, or of an unknown identifier its last part, if it stands in no document that the caller may
-// see, but is the beginning of others that do.
+// unfinished returns the word, or of an unknown identifier its last part, if it stands in no document that the caller
+// may see, but is the beginning of others that do.
 func (r *run) unfinished(w analysis.QueryWord, rights []segment.Bits) string {
 	if r.shows(w.Surface, rights) {
 		return ""
@@ -179,8 +179,8 @@ func (r *run) expand(w *word, rights func() []segment.Bits) (n segment.TermCount
 // sharedLookups is how many terms are worth the help of another processor.
 const sharedLookups = 128
 
-// lookUp looks terms up in all parts, in several at a time where they are many. What cannot be read is an error when it is
-// needed.
+// lookUp looks terms up in all parts, in several at a time where they are many. What cannot be read is an error when it
+// is needed.
 func (r *run) lookUp(terms []string) {
 	if r.far != nil {
 		must(r.far.Counts(terms...)) // which are read together, and kept
@@ -204,8 +204,8 @@ func admitted(rights []segment.Bits) (n int64) {
 	return n
 }
 
-// add adds one word, and reports whether a document contains it which the caller may see. A word that the plan has already
-// weighs more: BM25 multiplies by the frequency in the query.
+// add adds one word, and reports whether a document contains it which the caller may see. A word that the plan has
+// already weighs more: BM25 multiplies by the frequency in the query.
 func (r *run) add(p *plan, q analysis.QueryWord, weight float64, matched bool, rights func() []segment.Bits) (known bool) {
 	w := word{QueryWord: q, weight: weight}
 	n := r.expand(&w, rights)
@@ -271,8 +271,8 @@ func (r *run) phrases(a *analysis.Analyser, phrases []string, rights func() []se
 	return found
 }
 
-// expansions returns the terms that a prefix stands for: those of the surfaces that most documents contain, and one at least
-// that the caller may see, and the term of the prefix itself. What they may not see takes no place among them.
+// expansions returns the terms that a prefix stands for: those of the surfaces that most documents contain, and one at
+// least that the caller may see, and the term of the prefix itself. What they may not see takes no place among them.
 func (r *run) expansions(prefix, own string, rights []segment.Bits) []string {
 	if r.far != nil {
 		return r.farExpansions(prefix, own)
@@ -297,8 +297,8 @@ func (r *run) expansions(prefix, own string, rights []segment.Bits) []string {
 	return slices.Compact(terms)
 }
 
-// frequent returns the surfaces with a short prefix that most documents contain, of those that wanted accepts. ok is false
-// if another surface could be among them.
+// frequent returns the surfaces with a short prefix that most documents contain, of those that wanted accepts. ok is
+// false if another surface could be among them.
 func (r *run) frequent(prefix string, wanted func(surface string) bool) (items []counted, ok bool) {
 	if prefix == "" || len(prefix) > segment.ShortPrefix {
 		return nil, false

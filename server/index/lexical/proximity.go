@@ -1,9 +1,9 @@
 package lexical
 
 // proximity returns what the neighbours of the query add where they occur near each other in candidate i: for each pair
-// the smaller idf times a saturated count of near places. It is the pair weighting of Rasolofo and Savoy (Term proximity
-// scoring for keyword-based retrieval systems, ECIR 2003) with the two windows of sequential dependence (Metzler and Croft,
-// A Markov random field model for term dependencies, SIGIR 2005).
+// the smaller idf times a saturated count of near places. It is the pair weighting of Rasolofo and Savoy (Term
+// proximity scoring for keyword-based retrieval systems, ECIR 2003) with the two windows of sequential dependence
+// (Metzler and Croft, A Markov random field model for term dependencies, SIGIR 2005).
 func (s *second) proximity(i int) (sum float64) {
 	words := len(s.p.words)
 	for _, pair := range s.p.pairs {

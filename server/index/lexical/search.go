@@ -325,8 +325,8 @@ func (r *run) reader(part int) *segment.Reader {
 // sharedPostings is how many postings are worth the help of another processor: about a hundred microseconds of work.
 const sharedPostings = 20_000
 
-// eachPart calls do for each part. Where there are many postings, processors that help no other search take parts, too, each
-// with a run of its own.
+// eachPart calls do for each part. Where there are many postings, processors that help no other search take parts, too,
+// each with a run of its own.
 func (r *run) eachPart(postings int64, do func(r *run, part int) error) (err error) {
 	var next atomic.Int64
 	work := func(r *run) error {

@@ -19,8 +19,8 @@ func joined(query string, words []analysis.QueryWord) (found []analysis.QueryWor
 	return found
 }
 
-// alternatives returns what is looked up for a word as if it were one term: its own term and that of its compounds (oncall:
-// on-call), or all that a prefix stands for.
+// alternatives returns what is looked up for a word as if it were one term: its own term and that of its compounds
+// (oncall: on-call), or all that a prefix stands for.
 func (r *run) alternatives(w analysis.QueryWord, rights []segment.Bits) []string {
 	if w.Prefix {
 		return r.expansions(w.Surface, w.Term, rights)
@@ -32,8 +32,9 @@ func (r *run) alternatives(w analysis.QueryWord, rights []segment.Bits) []string
 	return own
 }
 
-// spell adds a compound of words that the plan has, as others write it (on call: oncall), if a document contains it which
-// the caller may see. Such a document counts as if it contained those words, but the query asks for no more than before.
+// spell adds a compound of words that the plan has, as others write it (on call: oncall), if a document contains it
+// which the caller may see. Such a document counts as if it contained those words, but the query asks for no more than
+// before.
 func (r *run) spell(p *plan, w analysis.QueryWord, rights func() []segment.Bits) {
 	w = w.Solid()
 	if !r.anyIn([]string{w.Term}, rights()) {
@@ -60,8 +61,8 @@ func (r *run) spell(p *plan, w analysis.QueryWord, rights func() []segment.Bits)
 // fewestLetters is how many letters a part of a split word has at least.
 const fewestLetters = 2
 
-// split divides an unknown word into two that follow each other in a document which the caller may see, the first part as
-// short as possible; nil if there are none.
+// split divides an unknown word into two that follow each other in a document which the caller may see, the first part
+// as short as possible; nil if there are none.
 func (r *run) split(a *analysis.Analyser, w analysis.QueryWord, rights []segment.Bits, access index.Access) ([]analysis.QueryWord, error) {
 	runes := 0
 	for i := range w.Surface {

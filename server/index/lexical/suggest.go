@@ -172,8 +172,8 @@ type counted struct {
 	documents     int64
 }
 
-// surfaces calls yield for each surface that begins with prefix and that a live document contains, in order, with the number
-// of those documents. The cursor is valid during the call.
+// surfaces calls yield for each surface that begins with prefix and that a live document contains, in order, with the
+// number of those documents. The cursor is valid during the call.
 func (r *run) surfaces(prefix string, yield func(at *segment.Cursor, documents int64)) {
 	readers := make([]*segment.Reader, len(r.s.parts))
 	for part := range readers {

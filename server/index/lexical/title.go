@@ -1,7 +1,7 @@
 package lexical
 
-// title returns BM25 (Robertson, Walker, Jones, Hancock-Beaulieu and Gatford, Okapi at TREC-3, 1994) over the title alone for
-// candidate i, with the average length of all titles.
+// title returns BM25 (Robertson, Walker, Jones, Hancock-Beaulieu and Gatford, Okapi at TREC-3, 1994) over the title
+// alone for candidate i, with the average length of all titles.
 func (s *second) title(i int) (sum float64) {
 	params := &s.r.s.params
 	norm := params.K1 * (1 - params.B)

@@ -18,8 +18,8 @@ type Automaton interface {
 	Least(from rune) (c rune, ok bool)
 }
 
-// Matching calls yield with every surface that the automaton accepts, in order. It skips the blocks of the dictionary in
-// which no accepted word can be.
+// Matching calls yield with every surface that the automaton accepts, in order. It skips the blocks of the dictionary
+// in which no accepted word can be.
 func (r *Reader) Matching(automaton Automaton, yield func(Surface)) {
 	m := matching{Automaton: automaton}
 	for e := r.surfaces.from(0); e.next(); {

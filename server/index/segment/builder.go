@@ -222,9 +222,9 @@ func (b *Builder) surface(surface string) uint32 {
 	return id
 }
 
-// chunk appends the words gathered in the workspace to the forward form: the number of terms u32, and for each its number
-// u32, the length of its record u32 and the record: uvarint body, headings, title, and the gaps of its positions. Words
-// before title are in the title, those before body in headings.
+// chunk appends the words gathered in the workspace to the forward form: the number of terms u32, and for each its
+// number u32, the length of its record u32 and the record: uvarint body, headings, title, and the gaps of its
+// positions. Words before title are in the title, those before body in headings.
 func (b *Builder) chunk(title, body int) {
 	w := &b.work
 	w.slots = w.slots[:0]

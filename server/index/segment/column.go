@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// A column is an array of numbers, each of 0, 1, 2, 4 or 8 bytes: width u8, shape u8, six zero bytes, count u64, unless it
-// is plain base u64 and step u64, the numbers.
+// A column is an array of numbers, each of 0, 1, 2, 4 or 8 bytes: width u8, shape u8, six zero bytes, count u64, unless
+// it is plain base u64 and step u64, the numbers.
 const (
 	columnHeader       = 16
 	shapedColumnHeader = columnHeader + 16

@@ -19,8 +19,8 @@ func (n *TermCounts) Add(other TermCounts, sign int64) {
 	n.Titles += sign * other.Titles
 }
 
-// Delta contains the exact statistics of deleted documents: what has to be subtracted from those of their segments. The zero
-// Delta is empty.
+// Delta contains the exact statistics of deleted documents: what has to be subtracted from those of their segments. The
+// zero Delta is empty.
 type Delta struct {
 	Stats    Stats
 	Terms    map[string]TermCounts
@@ -68,8 +68,8 @@ func (d *Delta) Add(other Delta) {
 
 const deltaVersion = 1
 
-// MarshalBinary implements encoding.BinaryMarshaler: version u8, six uvarint sums, the terms with three counts each, the
-// surfaces with one. Strings are in order: uvarint number, then for each uvarint bytes shared with the one before,
+// MarshalBinary implements encoding.BinaryMarshaler: version u8, six uvarint sums, the terms with three counts each,
+// the surfaces with one. Strings are in order: uvarint number, then for each uvarint bytes shared with the one before,
 // uvarint length of the rest, the rest, uvarint counts.
 func (d Delta) MarshalBinary() ([]byte, error) {
 	out := []byte{deltaVersion}

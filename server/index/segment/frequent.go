@@ -21,8 +21,8 @@ type Frequent struct {
 	Rest uint32
 }
 
-// Frequent returns the most frequent surfaces with a short prefix. Reading them all takes milliseconds where they are many,
-// so that the answer is kept then.
+// Frequent returns the most frequent surfaces with a short prefix. Reading them all takes milliseconds where they are
+// many, so that the answer is kept then.
 func (r *Reader) Frequent(prefix string) *Frequent {
 	type key struct{ prefix string }
 	if known, ok := r.derived.Load(key{prefix}); ok {

@@ -15,8 +15,9 @@ type Input struct {
 	Deleted *roaring.Bitmap
 }
 
-// Merge makes one segment of several, without the deleted documents and without analysing anything again. remap[i][old] is
-// the new ordinal of a document of input i, -1 where it was dropped. A document that is live in two inputs is an error.
+// Merge makes one segment of several, without the deleted documents and without analysing anything again. remap[i][old]
+// is the new ordinal of a document of input i, -1 where it was dropped. A document that is live in two inputs is an
+// error.
 func Merge(ctx context.Context, inputs []Input) (data []byte, remap [][]int32, err error) {
 	m := &merger{ctx: ctx, inputs: inputs, w: newWriter()}
 	name := func() string { return m.reading }

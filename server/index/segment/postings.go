@@ -6,7 +6,8 @@ import (
 	"math/bits"
 )
 
-// The postings of a term are full blocks of BlockSize, described by a table in front of them, and a tail of what is left:
+// The postings of a term are full blocks of BlockSize, described by a table in front of them, and a tail of what is
+// left:
 //
 //	table  per full block: last chunk u32, offset of the block u32, offset of its positions u32, smallest length u32,
 //	       largest body, heading and title frequency u16 each, u16 0; then the tail's two offsets, u32 each. No table

@@ -12,8 +12,8 @@ import (
 	"quarry/server/index"
 )
 
-// Reader reads a segment; safe for concurrent use. Methods that return no error read the segment too: they must be called
-// within Protect.
+// Reader reads a segment; safe for concurrent use. Methods that return no error read the segment too: they must be
+// called within Protect.
 type Reader struct {
 	name    string
 	data    []byte
@@ -31,8 +31,8 @@ type Reader struct {
 // columns are those that every search needs, checked once.
 type columns [sectionLast]Column
 
-// Open reads the footer of a segment. data, which may be a mapped file, must stay as it is as long as the Reader is used.
-// name is what errors call the segment.
+// Open reads the footer of a segment. data, which may be a mapped file, must stay as it is as long as the Reader is
+// used. name is what errors call the segment.
 func Open(name string, data []byte) (*Reader, error) {
 	r := &Reader{name: name, data: data}
 	err := r.protect(func() {
@@ -239,8 +239,8 @@ func (r *Reader) FieldRange(field FacetField) (from, to int) {
 	return at(field), at(field + 1)
 }
 
-// Seconds says of every document when it was updated, in a form that compares like the time, without the fraction of the
-// second; 0 if it is undated.
+// Seconds says of every document when it was updated, in a form that compares like the time, without the fraction of
+// the second; 0 if it is undated.
 func (r *Reader) Seconds() Column { return r.loaded()[sectionSeconds] }
 
 // Nanoseconds is the rest of the times in Seconds.

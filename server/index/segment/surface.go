@@ -78,8 +78,8 @@ func (c *Cursor) Documents() int64 {
 // Surface is the whole entry of a surface.
 func (c *Cursor) Surface() Surface { return c.d.r.surfaceOf(c.key, c.value) }
 
-// EachSurface calls yield for each surface that begins with prefix in one of several segments, in order, with the cursors
-// at it. reading is called with the number of the segment that is read next.
+// EachSurface calls yield for each surface that begins with prefix in one of several segments, in order, with the
+// cursors at it. reading is called with the number of the segment that is read next.
 func EachSurface(readers []*Reader, prefix string, reading func(input int), yield func(at []*Cursor)) {
 	dictionaries := make([]*dictionary, len(readers))
 	for i, r := range readers {

@@ -18,8 +18,8 @@ type documentInfo struct {
 	chunks      int
 }
 
-// writer writes a segment: facet values first, all documents with their chunks, then filters, terms and surfaces, each in
-// order.
+// writer writes a segment: facet values first, all documents with their chunks, then filters, terms and surfaces, each
+// in order.
 type writer struct {
 	stats Stats
 

@@ -15,8 +15,8 @@ import (
 	"quarry/server/index/segment"
 )
 
-// analyse stores documents as they are searched, so that a search need not analyse its candidates. rows are those of the
-// documents, with the numbers of their changes.
+// analyse stores documents as they are searched, so that a search need not analyse its candidates. rows are those of
+// the documents, with the numbers of their changes.
 func (s *Store) analyse(ctx context.Context, tx *sql.Tx, documents []index.Document, rows [][2]int64) error {
 	values := make([][]any, len(documents))
 	group, within := errgroup.WithContext(ctx)

@@ -22,8 +22,8 @@ const (
 	followAtOnce = 1000
 	// followWait is how long a snapshot waits for the changes that it lacks.
 	followWait = 10 * time.Second
-	// lookAfter is how often a process looks for changes of others while it is used. It looks less often later, so that the
-	// connections to the documents of many tenants end; lookAtLeast is the longest pause.
+	// lookAfter is how often a process looks for changes of others while it is used. It looks less often later, so that
+	// the connections to the documents of many tenants end; lookAtLeast is the longest pause.
 	lookAfter, lookAtLeast = 2 * time.Second, 10 * time.Minute
 
 	// positionKey is the cursor of the number of the last change that a segment index has.
@@ -78,8 +78,8 @@ func (l *Local) follow(ctx context.Context) {
 	}
 }
 
-// followOnce applies the changes that are stored, and reports whether there were any. If the documents were removed with their
-// tenant, so is the index.
+// followOnce applies the changes that are stored, and reports whether there were any. If the documents were removed
+// with their tenant, so is the index.
 func (l *Local) followOnce(ctx context.Context) (changed bool, err error) {
 	for {
 		m, err := l.state(ctx, l.db.Pool())
@@ -112,7 +112,8 @@ func (l *Local) at(ctx context.Context, m state) (*progress, error) {
 	return &progress{own: own, position: position}, nil
 }
 
-// position returns the number of the last change that the index has, or emptying. Another process may have applied more since.
+// position returns the number of the last change that the index has, or emptying. Another process may have applied more
+// since.
 func (s *segments) position(ctx context.Context) (int64, error) {
 	cursors, err := s.Cursors(ctx, positionKey)
 	if err != nil || cursors[positionKey] == "" {
@@ -246,7 +247,8 @@ func (l *Local) current(ctx context.Context) (progress, error) {
 	}
 }
 
-// CatchUp applies all changes, however many there are. report is called with the number that is left, and that of all documents.
+// CatchUp applies all changes, however many there are. report is called with the number that is left, and that of all
+// documents.
 func (l *Local) CatchUp(ctx context.Context, report func(left, total int)) error {
 	for {
 		now, err := l.apply(ctx)
@@ -265,8 +267,8 @@ func (l *Local) wake() {
 	}
 }
 
-// afterwards applies changes that are stored already, so that who writes faster than is indexed has to wait. What is left is
-// applied by the background, or the next snapshot.
+// afterwards applies changes that are stored already, so that who writes faster than is indexed has to wait. What is
+// left is applied by the background, or the next snapshot.
 func (l *Local) afterwards(ctx context.Context, changed bool) {
 	if !changed {
 		return

@@ -26,13 +26,14 @@ const (
 	// lockRetry is the pause between attempts to lock the index.
 	lockRetry = 10 * time.Millisecond
 
-	// indexPrefix begins the name of the folder of a segment index; the store's follows, as of another one nothing can be used.
+	// indexPrefix begins the name of the folder of a segment index; the store's follows, as of another one nothing can
+	// be used.
 	indexPrefix = "index-"
 	lockName    = "index.lock"
 )
 
-// Local searches a store with a segment index of its own, which follows the store's log. The processes of a machine share one,
-// and one of them at a time applies changes to it.
+// Local searches a store with a segment index of its own, which follows the store's log. The processes of a machine
+// share one, and one of them at a time applies changes to it.
 type Local struct {
 	*Store
 	options embedded.Options
@@ -51,8 +52,9 @@ type Local struct {
 
 var _ index.Index = (*Local)(nil)
 
-// OpenLocal opens the segment index of a store in the folder of options, for all processes of this machine that use it. The
-// store is closed with it. applied is called after the changes of other processes were applied in the background; it may be nil.
+// OpenLocal opens the segment index of a store in the folder of options, for all processes of this machine that use it.
+// The store is closed with it. applied is called after the changes of other processes were applied in the background;
+// it may be nil.
 func OpenLocal(ctx context.Context, store *Store, options embedded.Options, applied func()) (*Local, error) {
 	options.ReadOnly = false // a derived index may be written in any case
 	l := &Local{Store: store, options: options, applied: applied, applies: semaphore.NewWeighted(1), kick: make(chan struct{}, 1),
@@ -95,7 +97,8 @@ func (l *Local) alone(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// open opens the segment index of a store, and removes those of others. A damaged one is built again. The caller is alone.
+// open opens the segment index of a store, and removes those of others. A damaged one is built again. The caller is
+// alone.
 func (l *Local) open(ctx context.Context, store string) error {
 	options := l.options
 	if options.Dir != "" {

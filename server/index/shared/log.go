@@ -13,8 +13,8 @@ import (
 	"quarry/server/index"
 )
 
-// Changes are changes of documents in the order in which they were made. Of several changes of one document only the last is
-// there.
+// Changes are changes of documents in the order in which they were made. Of several changes of one document only the
+// last is there.
 type Changes struct {
 	Put []Put
 	// Removed are ids of documents that are gone.
@@ -89,8 +89,8 @@ func (s *Snapshot) Changes(ctx context.Context, position int64, limit int) (foun
 // Refusal is a document that a follower could not index, or not all of it, and why.
 type Refusal struct{ ID, Reason string }
 
-// Unindexed returns the ids of documents that a follower at a position does not have as they are: those that it could not index,
-// then those that were changed behind the position; at most limit.
+// Unindexed returns the ids of documents that a follower at a position does not have as they are: those that it could
+// not index, then those that were changed behind the position; at most limit.
 func (s *Store) Unindexed(ctx context.Context, name string, position int64, limit int) ([]string, error) {
 	return column[string](ctx, s.db.Pool(), `SELECT id FROM (SELECT id, changed FROM documents WHERE changed > ?
 		UNION ALL SELECT id, changed FROM removals WHERE changed > ?
@@ -140,8 +140,8 @@ func (s *Store) Sequence(ctx context.Context) (int64, error) {
 	return m.sequence, err
 }
 
-// Lease makes holder the only process that follows the log under a name, until a time, unless another one is. It returns the
-// position.
+// Lease makes holder the only process that follows the log under a name, until a time, unless another one is. It
+// returns the position.
 func (s *Store) Lease(ctx context.Context, name, holder string, until time.Time) (position int64, ok bool, err error) {
 	err = s.db.Update(ctx, func(tx *sql.Tx) error {
 		position, ok = 0, false
@@ -161,8 +161,9 @@ func (s *Store) Lease(ctx context.Context, name, holder string, until time.Time)
 	return position, ok, err
 }
 
-// Advance stores that the holder of a lease has applied changes but for refused documents, of parts of what follows to which ones,
-// and extends the lease. ok is false if another process has it: what was applied is applied again, which changes nothing.
+// Advance stores that the holder of a lease has applied changes but for refused documents, of parts of what follows to
+// which ones, and extends the lease. ok is false if another process has it: what was applied is applied again, which
+// changes nothing.
 func (s *Store) Advance(ctx context.Context, name, holder string, applied *Changes, refused []Refusal, parts []string, until time.Time) (ok bool, err error) {
 	ids := slices.Clone(applied.Removed)
 	for i := range applied.Put {

@@ -285,8 +285,8 @@ func (s *Snapshot) Stats(ctx context.Context) (stats index.Stats, err error) {
 	return stats, err
 }
 
-// Versions returns the numbers of the last changes of documents, by id; those that do not exist or that access does not admit
-// are missing.
+// Versions returns the numbers of the last changes of documents, by id; those that do not exist or that access does not
+// admit are missing.
 func (s *Snapshot) Versions(ctx context.Context, ids []string, access index.Access) (map[string]int64, error) {
 	versions := make(map[string]int64, len(ids))
 	err := s.locked(func() error {

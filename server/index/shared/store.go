@@ -118,8 +118,8 @@ func (s *Store) openServer(ctx context.Context, options Options) (err error) {
 const (
 	// longestSchema is the length to which PostgreSQL cuts names.
 	longestSchema = 63
-	// schemaConnections of each tenant leave room for many tenants in PostgreSQL's own bound of 100. Snapshots have one each:
-	// more wait, so that a snapshot's reader, who needs another for the log, gets it.
+	// schemaConnections of each tenant leave room for many tenants in PostgreSQL's own bound of 100. Snapshots have one
+	// each: more wait, so that a snapshot's reader, who needs another for the log, gets it.
 	schemaConnections = 10
 	schemaSnapshots   = 7
 )
@@ -209,7 +209,8 @@ func readState(ctx context.Context, db sqldb.Querier) (m state, err error) {
 	return m, err
 }
 
-// state returns the state of the store that was opened; fault.ErrReplaced if it was removed, or another one took its place.
+// state returns the state of the store that was opened; fault.ErrReplaced if it was removed, or another one took its
+// place.
 func (s *Store) state(ctx context.Context, db sqldb.Querier) (state, error) {
 	m, err := readState(ctx, db)
 	var answer interface{ SQLState() string }
@@ -249,8 +250,8 @@ func (s *Store) Cursors(ctx context.Context, prefix string) (map[string]string, 
 	return found, err
 }
 
-// each calls scan for each row of a query. As a transaction may be shared, a statement runs to its end; ctx is checked between
-// rows.
+// each calls scan for each row of a query. As a transaction may be shared, a statement runs to its end; ctx is checked
+// between rows.
 func each(ctx context.Context, db sqldb.Querier, scan func(row *sql.Rows) error, query string, args ...any) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -305,8 +306,8 @@ func execute(ctx context.Context, tx *sql.Tx, statement string, args ...any) err
 // rowsAtOnce bounds the parameters of a statement.
 const rowsAtOnce = 200
 
-// insert inserts rows, several with one statement, which saves a server's round trips. into has the columns, behind follows
-// the values.
+// insert inserts rows, several with one statement, which saves a server's round trips. into has the columns, behind
+// follows the values.
 func insert(ctx context.Context, tx *sql.Tx, into string, columns int, rows [][]any, behind string) error {
 	one := "(?" + strings.Repeat(", ?", columns-1) + ")"
 	for len(rows) > 0 {

@@ -12,8 +12,8 @@ import (
 	"quarry/server/index/vector"
 )
 
-// Vectors returns the vectors of texts by a model that are stored, by key; an empty one is that of a text that the model
-// refuses.
+// Vectors returns the vectors of texts by a model that are stored, by key; an empty one is that of a text that the
+// model refuses.
 func (s *Store) Vectors(ctx context.Context, model string, keys []vector.Key) (map[vector.Key][]float32, error) {
 	found := make(map[vector.Key][]float32, len(keys))
 	for some := range slices.Chunk(keys, rowsAtOnce) {
@@ -36,8 +36,8 @@ func (s *Store) Vectors(ctx context.Context, model string, keys []vector.Key) (m
 	return found, nil
 }
 
-// Vectorise returns a Vectorise that asks ask only for texts whose vector is not stored, and stores it: whichever process
-// embeds a text first does so for all.
+// Vectorise returns a Vectorise that asks ask only for texts whose vector is not stored, and stores it: whichever
+// process embeds a text first does so for all.
 func (s *Store) Vectorise(model string, ask index.Vectorise) index.Vectorise {
 	return func(ctx context.Context, texts []string) ([][]float32, error) {
 		keys := make([]vector.Key, len(texts))

@@ -73,8 +73,8 @@ type item struct {
 	sameText bool     // the stored chunks stay
 }
 
-// compare looks up what is stored, and leaves out what does not change; an *index.OwnedError if documents of others would
-// be replaced.
+// compare looks up what is stored, and leaves out what does not change; an *index.OwnedError if documents of others
+// would be replaced.
 func (w *write) compare(ctx context.Context, from reader, changes []codec.Change) error {
 	ids := make([]string, 0, len(changes))
 	for i := range changes {

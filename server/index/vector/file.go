@@ -1,6 +1,6 @@
 // Package vector keeps the vectors of a segment's chunks in an immutable file beside the segment, and finds the nearest
-// of them: sign bits are compared first, and what is near by them is measured by codes of two bytes per dimension. (Codes
-// of one byte are half as long, but mistake one in thirty of the ten nearest.)
+// of them: sign bits are compared first, and what is near by them is measured by codes of two bytes per dimension.
+// (Codes of one byte are half as long, but mistake one in thirty of the ten nearest.)
 //
 // A file is a header, sections of fixed order and size, checksums and a footer; numbers are little endian:
 //

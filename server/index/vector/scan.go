@@ -26,8 +26,9 @@ func (f *File) Depth(limit int) int {
 	return max(leastDepth, f.depth) + perHit*max(0, limit-checkedHits)
 }
 
-// Nearest measures, as Yamada, Asai and Hajishirzi do (Efficient passage retrieval with hashing, ACL 2021), among the vectors whose bit is set in admitted, at least the depth ones whose signs are most like
-// those of the query, which must be of length 1. They come in ascending order of their index.
+// Nearest measures, as Yamada, Asai and Hajishirzi do (Efficient passage retrieval with hashing, ACL 2021), among the
+// vectors whose bit is set in admitted, at least the depth ones whose signs are most like those of the query, which
+// must be of length 1. They come in ascending order of their index.
 func (f *File) Nearest(query []float32, admitted segment.Bits, depth int) []Near {
 	wanted := admitted
 	if admitted.Count() > max(depth, exactBelow) {

@@ -57,8 +57,8 @@ func (b *batch) flush(ctx context.Context) error {
 	return b.send(ctx, list)
 }
 
-// send stores objects; storing one twice changes nothing. An object that Weaviate does not take, while it takes another one, is
-// refused: its document is set aside, so that those behind it are indexed.
+// send stores objects; storing one twice changes nothing. An object that Weaviate does not take, while it takes another
+// one, is refused: its document is set aside, so that those behind it are indexed.
 func (b *batch) send(ctx context.Context, list []queued) error {
 	for attempt := 1; len(list) > 0; attempt++ {
 		failed, err := b.store(ctx, list)

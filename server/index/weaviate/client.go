@@ -38,7 +38,8 @@ const (
 	longestPause = 2 * time.Second // between calls, and between attempts to connect
 	maxReply     = 64 << 20
 	maxError     = 4 << 10
-	// readAttempts are made for a search and each host, the second one after readPause, and each pause is twice the one before.
+	// readAttempts are made for a search and each host, the second one after readPause, and each pause is twice the one
+	// before.
 	readAttempts = 2
 	readPause    = 25 * time.Millisecond
 )
@@ -53,7 +54,8 @@ type Cluster struct {
 	Replication int    // copies of every object
 }
 
-// ParseURL reads an address such as weaviate://host1:8080,host2:8080?grpc=50051&replication=3; weaviates is the same with TLS.
+// ParseURL reads an address such as weaviate://host1:8080,host2:8080?grpc=50051&replication=3; weaviates is the same
+// with TLS.
 func ParseURL(address string) (c Cluster, err error) {
 	scheme, rest, ok := strings.Cut(address, "://")
 	if !ok || scheme != "weaviate" && scheme != "weaviates" {
@@ -156,7 +158,8 @@ func (c *client) grpc(host int64) pb.WeaviateClient {
 	return pb.NewWeaviateClient(c.conns[host%int64(len(c.conns))])
 }
 
-// patiently calls try, each time with its own deadline, until it succeeds, its error is not transient, or patience is over.
+// patiently calls try, each time with its own deadline, until it succeeds, its error is not transient, or patience is
+// over.
 func patiently(ctx context.Context, patience time.Duration, try func(context.Context) error) (failed error) {
 	for pause, end := firstPause, time.Now().Add(patience); ; {
 		err := within(ctx, try)
@@ -175,8 +178,8 @@ func patiently(ctx context.Context, patience time.Duration, try func(context.Con
 	}
 }
 
-// read makes a call that changes nothing on a host, and repeats it on the next ones whatever its error is: a node that starts accepts calls before
-// it knows its collections, and one that does not answer is left after half of the time.
+// read makes a call that changes nothing on a host, and repeats it on the next ones whatever its error is: a node that
+// starts accepts calls before it knows its collections, and one that does not answer is left after half of the time.
 func (c *client) read(ctx context.Context, host int64, call func(context.Context, pb.WeaviateClient) error) error {
 	return within(ctx, func(ctx context.Context) (err error) {
 		for attempt := range max(2, len(c.cluster.Hosts)) * readAttempts {
@@ -201,8 +204,8 @@ func within(ctx context.Context, call func(context.Context) error) error {
 	return call(limited)
 }
 
-// rest makes one REST call, on a host after the other, patiently enough for the election of a leader. out, if it is not nil, gets
-// the answer.
+// rest makes one REST call, on a host after the other, patiently enough for the election of a leader. out, if it is not
+// nil, gets the answer.
 func (c *client) rest(ctx context.Context, method, path string, in, out any) error {
 	var body []byte
 	if in != nil {
@@ -221,7 +224,8 @@ func (c *client) anywhere(ctx context.Context, method, path string, body []byte,
 	})
 }
 
-// onLast calls the host that answered last. After an error that is not about the call the next one goes to another host.
+// onLast calls the host that answered last. After an error that is not about the call the next one goes to another
+// host.
 func (c *client) onLast(call func(host int64) error) error {
 	at := c.host.Load()
 	err := call(at)

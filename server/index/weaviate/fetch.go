@@ -154,8 +154,8 @@ func (r *reach) SeesSurface(surfaces []string) ([]bool, error) {
 	return seen, group.Wait()
 }
 
-// sees reports whether has is true for a document that the caller may see. It looks at those that were read already, at those
-// that were changed, and then at some that Weaviate finds with one of the values.
+// sees reports whether has is true for a document that the caller may see. It looks at those that were read already, at
+// those that were changed, and then at some that Weaviate finds with one of the values.
 func (r *reach) sees(property string, list []string, has func(*segment.Reader) bool) (bool, error) {
 	if seen, err := r.seesLoaded(has); seen || err != nil {
 		return seen, err
@@ -223,7 +223,8 @@ func (r *reach) count(filter *pb.Filters) (n int64, err error) {
 	return n, explain(r.ctx, "count in Weaviate", err)
 }
 
-// ask returns the ids of the documents of objects that a search finds, each once, in its order; full: it may not have found all.
+// ask returns the ids of the documents of objects that a search finds, each once, in its order; full: it may not have
+// found all.
 func (r *reach) ask(request *pb.SearchRequest) (ids []string, full bool, err error) {
 	request.Properties = &pb.PropertiesRequest{NonRefProperties: []string{propDocument}}
 	key, err := proto.MarshalOptions{Deterministic: true}.Marshal(request)
@@ -270,8 +271,9 @@ func (x *Index) search(ctx context.Context, host int64, request *pb.SearchReques
 	return reply, explain(ctx, "search Weaviate", err)
 }
 
-// loadChanged reads the documents that Weaviate does not have as this snapshot shows them: those that it refused, and those that
-// were changed since the position that it had when the snapshot was opened. It is called when Weaviate has answered.
+// loadChanged reads the documents that Weaviate does not have as this snapshot shows them: those that it refused, and
+// those that were changed since the position that it had when the snapshot was opened. It is called when Weaviate has
+// answered.
 func (r *reach) loadChanged() error {
 	r.mutex.Lock()
 	since := r.since
@@ -349,7 +351,8 @@ func (s *snapshot) analysed(ctx context.Context, ids []string, access index.Acce
 	return readers, err
 }
 
-// segment returns the segment of a document, which is nil if the document cannot be read. It is made where it is not stored.
+// segment returns the segment of a document, which is nil if the document cannot be read. It is made where it is not
+// stored.
 func (s *snapshot) segment(ctx context.Context, v version, packed []byte) (*segment.Reader, error) {
 	if reader, err := s.index.docs.Segment(v.id, packed); err == nil {
 		s.index.analysed.add(v, reader)
@@ -370,8 +373,8 @@ func (s *snapshot) segment(ctx context.Context, v version, packed []byte) (*segm
 	return reader, err
 }
 
-// warm reads the candidates for the words as they were typed: most often they are what is wanted, and show which words the caller
-// may see.
+// warm reads the candidates for the words as they were typed: most often they are what is wanted, and show which words
+// the caller may see.
 func (r *reach) warm(query *index.Query) error {
 	if query.Text == "" && len(query.Phrases) == 0 {
 		return nil
@@ -430,7 +433,8 @@ type knownWords struct {
 	surfaces []string
 }
 
-// read returns the vocabulary of a snapshot. Reading a large one takes long, so that it is not read again for each change.
+// read returns the vocabulary of a snapshot. Reading a large one takes long, so that it is not read again for each
+// change.
 func (v *vocabulary) read(ctx context.Context, s *snapshot) (*knownWords, error) {
 	const small = 50_000
 	v.mutex.Lock()

@@ -100,7 +100,8 @@ func (x *Index) catchUp(ctx context.Context) error {
 	}
 }
 
-// others keeps the collection that is searched up to date until that of the current model has everything, and then removes it.
+// others keeps the collection that is searched up to date until that of the current model has everything, and then
+// removes it.
 func (x *Index) others(ctx context.Context, current string, complete bool) error {
 	shown, err := x.docs.Snapshot(ctx)
 	if err != nil {
@@ -143,8 +144,8 @@ func (x *Index) collections(ctx context.Context, shown *shared.Snapshot) (map[st
 	return found, err
 }
 
-// searched returns the collection that has the most changes, and how far it is: that of the current model, or, as long as it is
-// being filled, of the model before.
+// searched returns the collection that has the most changes, and how far it is: that of the current model, or, as long
+// as it is being filled, of the model before.
 func (x *Index) searched(ctx context.Context, shown *shared.Snapshot) (class string, position int64, err error) {
 	found, err := x.collections(ctx, shown)
 	class = className(shown.Model())
@@ -160,7 +161,8 @@ func (x *Index) searched(ctx context.Context, shown *shared.Snapshot) (class str
 // follower is the name of the position in the log of a collection.
 func (x *Index) follower(class string) string { return "weaviate/" + class + "/" + x.tenant }
 
-// step applies some changes: those that Weaviate lacks, or those that one of its replicas lacks, which come first if wanted.
+// step applies some changes: those that Weaviate lacks, or those that one of its replicas lacks, which come first if
+// wanted.
 func (x *Index) step(ctx context.Context, class, model string, first bool) (done bool, err error) {
 	shown, err := x.docs.Snapshot(ctx)
 	if err != nil {
@@ -200,8 +202,8 @@ func (x *Index) step(ctx context.Context, class, model string, first bool) (done
 	return !ok || changes.Last <= position && len(nodes) == 0, err
 }
 
-// apply makes the objects what they are after some changes, and returns documents that Weaviate does not take. Applying changes
-// twice changes nothing.
+// apply makes the objects what they are after some changes, and returns documents that Weaviate does not take. Applying
+// changes twice changes nothing.
 func (w *writer) apply(ctx context.Context, model string, changes *shared.Changes) ([]shared.Refusal, error) {
 	if err := w.remove(ctx, anyOf, changes.Removed); err != nil {
 		return nil, err
@@ -270,8 +272,8 @@ func (x *Index) vectors(ctx context.Context, model string, d *index.Document) ([
 	return vectors, err
 }
 
-// remove deletes the objects of documents that a filter admits. gRPC deletes with the time of the call, so that no replica that
-// was away brings them back.
+// remove deletes the objects of documents that a filter admits. gRPC deletes with the time of the call, so that no
+// replica that was away brings them back.
 func (w *writer) remove(ctx context.Context, filter func(property string, ids []string) *pb.Filters, ids []string) error {
 	for some := range slices.Chunk(ids, batchObjects) {
 		for more := true; more; {
@@ -298,8 +300,8 @@ func (w *writer) remove(ctx context.Context, filter func(property string, ids []
 	return nil
 }
 
-// patch changes the rights of a document's objects, which keeps their vectors. It returns false if one of them is missing or
-// refused.
+// patch changes the rights of a document's objects, which keeps their vectors. It returns false if one of them is
+// missing or refused.
 func (w *writer) patch(ctx context.Context, put *shared.Put) (patched bool, err error) {
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(patchesAtOnce)

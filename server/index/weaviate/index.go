@@ -1,7 +1,7 @@
-// Package weaviate is a distributed search engine: the documents are in a database (package shared), and their passages in a
-// Weaviate cluster, which follows the log of the database. Weaviate finds candidates under all filters; what is shown is read
-// from the database, where rights are checked again, and ranked by package lexical with the statistics of all documents, so
-// that results do not depend on the engine.
+// Package weaviate is a distributed search engine: the documents are in a database (package shared), and their passages
+// in a Weaviate cluster, which follows the log of the database. Weaviate finds candidates under all filters; what is
+// shown is read from the database, where rights are checked again, and ranked by package lexical with the statistics of
+// all documents, so that results do not depend on the engine.
 package weaviate
 
 import (
@@ -124,7 +124,8 @@ func (x *Index) start(ctx context.Context, tenant string) error {
 	return nil
 }
 
-// ensure creates or checks a collection, once unless calls fail. What was indexed in a collection that is gone is indexed again.
+// ensure creates or checks a collection, once unless calls fail. What was indexed in a collection that is gone is
+// indexed again.
 func (x *Index) ensure(ctx context.Context, class string) error {
 	if _, done := x.ensured.Load(class); done {
 		return nil
@@ -162,7 +163,8 @@ func (x *Index) Cursors(ctx context.Context, prefix string) (map[string]string, 
 	return x.docs.Cursors(ctx, prefix)
 }
 
-// Write implements index.Index: it returns when the batch is in the database, and most often when it is in Weaviate, too.
+// Write implements index.Index: it returns when the batch is in the database, and most often when it is in Weaviate,
+// too.
 func (x *Index) Write(ctx context.Context, batch index.Batch) (index.Written, error) {
 	written, err := x.docs.Write(ctx, batch)
 	if err == nil && !batch.DryRun && written.Added+written.Updated+written.Removed > 0 {
@@ -180,7 +182,8 @@ func (x *Index) UpdateAccess(ctx context.Context, patches []index.AccessPatch) (
 	return n, err
 }
 
-// await waits a while until the log is applied. Failing that is no failure of the change: searches read the rest of the log.
+// await waits a while until the log is applied. Failing that is no failure of the change: searches read the rest of the
+// log.
 func (x *Index) await(ctx context.Context) {
 	if x.failure.Load() != nil {
 		return
@@ -296,8 +299,8 @@ func (x *Index) Embed(ctx context.Context, model string, vectors index.Vectorise
 	return err
 }
 
-// Check implements index.Index: it checks the database. What Weaviate has is candidates, and is checked with each search. A full
-// check that repairs sends what Weaviate did not take again.
+// Check implements index.Index: it checks the database. What Weaviate has is candidates, and is checked with each
+// search. A full check that repairs sends what Weaviate did not take again.
 func (x *Index) Check(ctx context.Context, options index.CheckOptions, report func(done, total int)) ([]index.Damage, error) {
 	found, err := x.docs.Check(ctx, options, report)
 	if err == nil && options.Full && options.Repair && !x.docs.ReadOnly() {

@@ -77,8 +77,8 @@ func (p page) ask(request *pb.SearchRequest) {
 	}
 }
 
-// of returns the documents of the page in what a request found, and how many come before them. A short list is complete: all is
-// returned.
+// of returns the documents of the page in what a request found, and how many come before them. A short list is
+// complete: all is returned.
 func (p page) of(q *question) (ids []string, before int, complete bool) {
 	if offset := int(q.Offset); offset > 0 || len(q.ids) >= candidates {
 		from := min(len(q.ids), p.from-offset)
@@ -232,8 +232,9 @@ func orderOf(list *index.List) string {
 	return propNewest
 }
 
-// places returns the place of a document among the newest and among the oldest first: whole numbers of 53 bits, no two alike,
-// if possible, so that the nodes of a cluster list documents of the same second in one order. Undated ones come last.
+// places returns the place of a document among the newest and among the oldest first: whole numbers of 53 bits, no two
+// alike, if possible, so that the nodes of a cluster list documents of the same second in one order. Undated ones come
+// last.
 func places(d *index.Document) (newest, oldest float64) {
 	const second, latest = 19, 1<<33 - 1
 	digest := fnv.New64a()

@@ -21,9 +21,10 @@ import (
 	"quarry/server/index/shared"
 )
 
-// Weaviate answers a search from one replica, any of them. It acknowledges changes which a replica lacks that is down, at every
-// consistency level, as a replica that the others have given up is not counted. So the follower asks each replica for what it
-// wrote, and keeps in the database how far each one is. A search reads from the log what the replica lacks that answered it.
+// Weaviate answers a search from one replica, any of them. It acknowledges changes which a replica lacks that is down,
+// at every consistency level, as a replica that the others have given up is not counted. So the follower asks each
+// replica for what it wrote, and keeps in the database how far each one is. A search reads from the log what the
+// replica lacks that answered it.
 
 const (
 	// lateWrites is how long Weaviate may continue a call that has failed for its caller.
@@ -99,8 +100,8 @@ func (x *Index) objectPath(class, id string) string {
 	return "/v1/objects/" + class + "/" + id + "?tenant=" + x.tenant
 }
 
-// proven returns the nodes that have all that was written. Each call goes to all replicas that the node knows which coordinates
-// it, as a whole, so that one object of each call proves the others.
+// proven returns the nodes that have all that was written. Each call goes to all replicas that the node knows which
+// coordinates it, as a whole, so that one object of each call proves the others.
 func (x *Index) proven(ctx context.Context, w *writer) (nodes []string, err error) {
 	if w.level != pb.ConsistencyLevel_CONSISTENCY_LEVEL_ALL {
 		return nil, nil
@@ -168,8 +169,8 @@ func (x *Index) even(position int64, replicas map[string]int64) bool {
 // few reports whether a search reads all changes after a position.
 func (s *snapshot) few(since int64) bool { return s.Sequence()-since <= int64(s.index.changes) }
 
-// search asks Weaviate. The replica that answered has the changes up to since; where one of them lacks many, one that lacks few is
-// preferred.
+// search asks Weaviate. The replica that answered has the changes up to since; where one of them lacks many, one that
+// lacks few is preferred.
 func (s *snapshot) search(ctx context.Context, host int64, request *pb.SearchRequest) (reply *pb.SearchReply, since int64, err error) {
 	one := pb.ConsistencyLevel_CONSISTENCY_LEVEL_ONE
 	request.Collection, request.Tenant, request.ConsistencyLevel, request.Uses_127Api = s.class, s.index.tenant, &one, true

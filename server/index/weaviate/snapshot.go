@@ -20,8 +20,8 @@ import (
 // maxListed bounds the documents in Stats.
 const maxListed = 10
 
-// snapshot implements index.Snapshot. It shows the documents of one state; what Weaviate has of other states is left out, and
-// what it lacks is added.
+// snapshot implements index.Snapshot. It shows the documents of one state; what Weaviate has of other states is left
+// out, and what it lacks is added.
 type snapshot struct {
 	*shared.Snapshot
 	index    *Index
@@ -146,8 +146,8 @@ func (m *matched) Count(ctx context.Context, returned []string) (index.Counts, e
 	return counts, err
 }
 
-// matching returns all documents that the last search matches; complete: none is missing. Its filters exclude some whose values
-// are counted, too.
+// matching returns all documents that the last search matches; complete: none is missing. Its filters exclude some
+// whose values are counted, too.
 func (r *reach) matching() (ids []string, complete bool, err error) {
 	filters := variants(&r.last.Filter, true)
 	if len(filters) > 1 {
@@ -283,7 +283,8 @@ func (r *reach) near(wanted index.Vector, query *index.Query, depth int) (hits [
 	return hits, nil
 }
 
-// keep reads the documents of hits, replaces the hits of changed documents by what the database has, and checks all again.
+// keep reads the documents of hits, replaces the hits of changed documents by what the database has, and checks all
+// again.
 func (r *reach) keep(wanted index.Vector, query index.Query, found []index.Hit) ([]index.Hit, error) {
 	if err := r.loadChanged(); err != nil {
 		return nil, err

@@ -18,9 +18,9 @@ type Checkout struct {
 	Head   string // the file in GitDir that names the commit that is checked out
 }
 
-// Find returns the checkout in a folder with .git: a folder, or the file of a worktree or submodule. A worktree counts if the
-// repository knows it by its path, and a submodule if the configuration of its repository does, so that a file alone cannot
-// point to the repository of somebody else.
+// Find returns the checkout in a folder with .git: a folder, or the file of a worktree or submodule. A worktree counts
+// if the repository knows it by its path, and a submodule if the configuration of its repository does, so that a file
+// alone cannot point to the repository of somebody else.
 func Find(folder string) (p Checkout, ok bool) {
 	dotGit := filepath.Join(folder, ".git")
 	info, err := os.Lstat(dotGit)

@@ -1,5 +1,6 @@
 // Package githistory reads from a git repository when its files were changed, and by whom. It reads commits and trees
-// and nothing else: no configuration, no hook, no content, and nothing outside the repository's own folder. It runs no program.
+// and nothing else: no configuration, no hook, no content, and nothing outside the repository's own folder. It runs no
+// program.
 package githistory
 
 import (
@@ -50,8 +51,8 @@ type file struct {
 	oldest time.Time
 }
 
-// IsCommitted reports whether data is the content of a file in the newest commit. Newlines may differ, as git's settings
-// allow.
+// IsCommitted reports whether data is the content of a file in the newest commit. Newlines may differ, as git's
+// settings allow.
 func (r *Repository) IsCommitted(path string, data []byte) bool {
 	f := r.files[path]
 	return f != nil && (blobOf(data) == f.blob || blobOf(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))) == f.blob)
@@ -101,8 +102,8 @@ func Open(ctx context.Context, c Checkout) (*Repository, error) {
 	return r, err
 }
 
-// ReadHistory reads the history of the files, from the newest commit on. If ctx ends, or a commit cannot be read, as in a
-// shallow clone, it keeps what it read until then.
+// ReadHistory reads the history of the files, from the newest commit on. If ctx ends, or a commit cannot be read, as in
+// a shallow clone, it keeps what it read until then.
 func (r *Repository) ReadHistory(ctx context.Context) {
 	s, err := openStore(r.checkout.GitDir)
 	if err != nil {

@@ -7,8 +7,8 @@
 //     functions, paths, numbers and addresses say nothing about the language of a page.
 //  4. The best language wins if its words carry enough evidence, and enough more than those of the second.
 //
-// The languages of stemmers are told from their neighbours only because those are in languages.txt too: without Catalan,
-// Catalan text would be Spanish.
+// The languages of stemmers are told from their neighbours only because those are in languages.txt too: without
+// Catalan, Catalan text would be Spanish.
 package language
 
 import (
@@ -26,7 +26,8 @@ import (
 const Undetermined = "und"
 
 // The bounds were found with texts in 66 languages that are in no test. They trade errors for silence: with less
-// evidence, English titles and lists of names become Italian; with more, a tenth of sentences of 60 letters is undetermined.
+// evidence, English titles and lists of names become Italian; with more, a tenth of sentences of 60 letters is
+// undetermined.
 const (
 	maxSample = 4 << 10 // bytes
 	maxWords  = 150     // that score; more detect no collection better
@@ -118,8 +119,8 @@ type model struct {
 
 type language struct{ code, script string }
 
-// languages.txt has three lines per language: its code and letters; frequent words; sequences of 2 to 4 letters, where _
-// is the edge of a word.
+// languages.txt has three lines per language: its code and letters; frequent words; sequences of 2 to 4 letters, where
+// _ is the edge of a word.
 //
 //go:embed languages.txt
 var languages string

@@ -39,7 +39,8 @@ var codePages = map[string]string{
 	"10007": "x-mac-cyrillic", "20127": "us-ascii", "1200": "utf-16le", "1201": "utf-16be", "65001": "utf-8", "367": "us-ascii", "819": "iso-8859-1",
 }
 
-// Decode returns data in a charset as UTF-8, with U+FFFD for what is invalid in it. ok is false if the charset is unknown.
+// Decode returns data in a charset as UTF-8, with U+FFFD for what is invalid in it. ok is false if the charset is
+// unknown.
 func Decode(data []byte, charset string) (text []byte, ok bool) {
 	name := strings.ToLower(strings.Trim(charset, " \t\"'"))
 	key := plainKey(name)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// zones are the hours of the zone names of RFC 5322, and of those in use whose meaning is the same everywhere. Others, also
-// the military letters, mean an unknown zone there, which is read as UTC.
+// zones are the hours of the zone names of RFC 5322, and of those in use whose meaning is the same everywhere. Others,
+// also the military letters, mean an unknown zone there, which is read as UTC.
 var zones = map[string]float64{
 	"EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
 	"AKST": -9, "AKDT": -8, "HST": -10, "NST": -3.5, "NDT": -2.5, "AST": -4, "ADT": -3,
@@ -32,8 +32,9 @@ var (
 	comments  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\([^()]*\)`) })
 )
 
-// CutZone cuts the zone off the end of a date with a time of day: -0500, +02:00, GMT+2, EST, or an offset and a name, of
-// which the offset counts. A zone name whose meaning is not known is UTC. found is false without a time of day and a zone.
+// CutZone cuts the zone off the end of a date with a time of day: -0500, +02:00, GMT+2, EST, or an offset and a name,
+// of which the offset counts. A zone name whose meaning is not known is UTC. found is false without a time of day and a
+// zone.
 func CutZone(date string) (local string, offset time.Duration, found bool) {
 	date = strings.TrimSpace(date)
 	if parts := yearAtEnd().FindStringSubmatch(date); parts != nil && !strings.Contains(parts[2], ":") {
@@ -57,8 +58,8 @@ func CutZone(date string) (local string, offset time.Duration, found bool) {
 	return parts[1], offset, offset.Abs() < 24*time.Hour
 }
 
-// ParseDate parses the date of a message or of a line before one in a mailbox, as programs write them. Without a zone it is
-// in UTC (RFC 5322 requires one; -0000 stands for an unknown one).
+// ParseDate parses the date of a message or of a line before one in a mailbox, as programs write them. Without a zone
+// it is in UTC (RFC 5322 requires one; -0000 stands for an unknown one).
 func ParseDate(date string) (time.Time, bool) {
 	for range 4 { // comments may be in comments
 		date = comments().ReplaceAllString(date, " ")

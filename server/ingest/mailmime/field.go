@@ -9,10 +9,10 @@ import (
 	"sync"
 )
 
-// ParseField splits a field such as Content-Type into its value and its parameters, both names in lower case. It accepts
-// what mail programs accept: values with any signs without quotes, file names with spaces, quotes that do not end, several
-// parameters of one name, of which the first counts, and missing semicolons. Values in pieces or with a charset (RFC 2231)
-// are joined and decoded; such a value counts before a plain one.
+// ParseField splits a field such as Content-Type into its value and its parameters, both names in lower case. It
+// accepts what mail programs accept: values with any signs without quotes, file names with spaces, quotes that do not
+// end, several parameters of one name, of which the first counts, and missing semicolons. Values in pieces or with a
+// charset (RFC 2231) are joined and decoded; such a value counts before a plain one.
 func ParseField(field string) (value string, parameters map[string]string) {
 	at := strings.IndexAny(field+";", "; \t,(")
 	value = strings.ToLower(strings.TrimSpace(field[:at]))
@@ -109,9 +109,9 @@ var encodedWord = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`=\?([^?*\s]+)(?:\*[^?\s]*)?\?([bBqQ])\?([^\r\n]*?)\?=`)
 })
 
-// DecodeWords decodes the encoded words of a field (RFC 2047) wherever they are, also in quotes and without spaces between
-// them. A character may be split between two words. The bytes of a word in an unknown charset, or in one that is not valid
-// UTF-8 as declared, are returned as they are.
+// DecodeWords decodes the encoded words of a field (RFC 2047) wherever they are, also in quotes and without spaces
+// between them. A character may be split between two words. The bytes of a word in an unknown charset, or in one that
+// is not valid UTF-8 as declared, are returned as they are.
 func DecodeWords(field string) string {
 	if !strings.Contains(field, "=?") {
 		return field

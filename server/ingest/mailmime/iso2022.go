@@ -33,8 +33,8 @@ var designations = []struct {
 	{".A", 2, characterSet{charmap.ISO8859_1, "", 1}}, {".F", 2, characterSet{charmap.ISO8859_7, "", 1}},
 }
 
-// decodeISO2022 decodes the encodings of ISO 2022 for mail (RFC 1468, 1554, 1557, 1922). Sets without a table here, as those
-// of Taiwan, become U+FFFD.
+// decodeISO2022 decodes the encodings of ISO 2022 for mail (RFC 1468, 1554, 1557, 1922). Sets without a table here, as
+// those of Taiwan, become U+FFFD.
 func decodeISO2022(data []byte) []byte {
 	var slots [3]characterSet
 	d := iso2022{}

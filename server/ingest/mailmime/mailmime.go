@@ -1,6 +1,6 @@
 // Package mailmime reads the parts of messages as mail programs do: what RFC 2045 to 2047, 2231, 3676 and 5322 say, and
-// beyond that whatever programs send. A message is read in these steps: SplitHeader, ParseField for its type, Parts, and of
-// each part DecodeTransfer and Decode, whose results are those for the valid rest where something is damaged.
+// beyond that whatever programs send. A message is read in these steps: SplitHeader, ParseField for its type, Parts,
+// and of each part DecodeTransfer and Decode, whose results are those for the valid rest where something is damaged.
 package mailmime
 
 import (
@@ -15,8 +15,8 @@ import (
 
 const longestHeader = 1 << 20 // bytes
 
-// SplitHeader returns the header and the body of a message or part. Lines that are no fields are left out; a part that does
-// not begin with a field has no header. Of fields with one name all are in the header, in their order.
+// SplitHeader returns the header and the body of a message or part. Lines that are no fields are left out; a part that
+// does not begin with a field has no header. Of fields with one name all are in the header, in their order.
 func SplitHeader(data []byte) (header mail.Header, body []byte) {
 	header = mail.Header{}
 	var name string
@@ -101,8 +101,8 @@ func withoutLastEnd(part []byte) []byte {
 	return bytes.TrimSuffix(bytes.TrimSuffix(part, []byte("\n")), []byte("\r"))
 }
 
-// Unflow joins the lines of text with format=flowed (RFC 3676): a line that ends with a space goes on in the next one of the
-// same depth of quotes. With delsp the space is not part of the text.
+// Unflow joins the lines of text with format=flowed (RFC 3676): a line that ends with a space goes on in the next one
+// of the same depth of quotes. With delsp the space is not part of the text.
 func Unflow(text string, delsp bool) string {
 	var out strings.Builder
 	depth, isOpen := "", false

@@ -27,8 +27,8 @@ func DecodeTransfer(body []byte, encoding string) (data []byte, damaged bool) {
 	return body, false
 }
 
-// decodeBase64 leaves out what is not base64. After the padding only whole lines of it count: what lists and gateways add to
-// a message is no content.
+// decodeBase64 leaves out what is not base64. After the padding only whole lines of it count: what lists and gateways
+// add to a message is no content.
 func decodeBase64(body []byte) (data []byte, damaged bool) {
 	var group []byte
 	padded := false
@@ -62,8 +62,8 @@ func decodeBase64(body []byte) (data []byte, damaged bool) {
 	return data, damaged
 }
 
-// DecodeQuoted decodes quoted-printable: control characters are left out, an equals sign that encodes nothing stays (RFC 2045
-// 6.7, notes 2 and 4).
+// DecodeQuoted decodes quoted-printable: control characters are left out, an equals sign that encodes nothing stays
+// (RFC 2045 6.7, notes 2 and 4).
 func DecodeQuoted(body []byte) []byte {
 	data := make([]byte, 0, len(body))
 	for len(body) > 0 {

@@ -147,8 +147,8 @@ func declared(data []byte) (header int, length int64) {
 	return header, 0
 }
 
-// separates reports whether data, which starts with "From ", separates messages: the line has a time and a year, or what
-// follows is clearly a header.
+// separates reports whether data, which starts with "From ", separates messages: the line has a time and a year, or
+// what follows is clearly a header.
 func separates(data []byte, afterBlank bool) bool {
 	const longestLine = 1000
 	line, rest, whole := bytes.Cut(data[:min(len(data), looked)], separator[:1])
@@ -188,8 +188,8 @@ func isNumber(text string) bool {
 	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r < '0' || r > '9' })
 }
 
-// Unquote removes the quoting of lines that begin with "From ", from a message of an mbox file. Messages with such a line
-// are not quoted.
+// Unquote removes the quoting of lines that begin with "From ", from a message of an mbox file. Messages with such a
+// line are not quoted.
 func Unquote(message []byte) []byte {
 	if !bytes.Contains(message, []byte("\n>")) || bytes.Contains(message, separator) {
 		return message

@@ -59,8 +59,8 @@ type Archive struct {
 	leave func(part string, why error) // is called for what cannot be read
 }
 
-// Open opens an archive. Reading from it ends with ctx. Document calls leave for each part that cannot be read while the
-// rest is.
+// Open opens an archive. Reading from it ends with ctx. Document calls leave for each part that cannot be read while
+// the rest is.
 func Open(ctx context.Context, data []byte, limits Limits, leave func(part string, why error)) (*Archive, error) {
 	if bytes.Count(data, []byte("PK\x01\x02")) > limits.Entries { // before the directory is read into memory
 		return nil, exceeds("it is an archive of more than %d files", limits.Entries)
@@ -225,8 +225,8 @@ func (a *Archive) part(label, name string, f func(*parser, xml.StartElement) err
 	}
 }
 
-// body parses the part that has a document's text, or much of it. If it is damaged, what was written before stays; other
-// errors are those of the document.
+// body parses the part that has a document's text, or much of it. If it is damaged, what was written before stays;
+// other errors are those of the document.
 func (a *Archive) body(label, name string, w *markdown.Writer, f func(*parser, xml.StartElement) error) error {
 	if !a.Has(name) {
 		return errMissing

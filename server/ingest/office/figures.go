@@ -20,8 +20,8 @@ func newFigures(a *Archive, part string) *figures {
 	return &figures{a, a.links(part), map[string]bool{}}
 }
 
-// figure returns what an element stands for, as Markdown: the alternative text of a picture, the words in a diagram, the
-// titles and series of a chart. Of other elements it is empty.
+// figure returns what an element stands for, as Markdown: the alternative text of a picture, the words in a diagram,
+// the titles and series of a chart. Of other elements it is empty.
 func (f *figures) figure(e xml.StartElement) string {
 	text := ""
 	switch e.Name.Local {

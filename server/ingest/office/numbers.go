@@ -38,8 +38,8 @@ var formatText = sync.OnceValue(func() *regexp.Regexp {
 
 var elapsedUnit = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[(h+|m+|s+)\]`) })
 
-// parseFormat reads the format for positive numbers. One with another letter than those of dates, such as Standard, shows
-// plain numbers, and so does one with digits.
+// parseFormat reads the format for positive numbers. One with another letter than those of dates, such as Standard,
+// shows plain numbers, and so does one with digits.
 func parseFormat(code string) (f numberFormat) {
 	code, _, _ = strings.Cut(formatText().ReplaceAllString(strings.ToLower(code), ""), ";")
 	const letters = "ymdhsbegajt" // j, t and a in German and French

@@ -39,8 +39,8 @@ func (a *Archive) people(links map[string]link, name string, kinds ...string) ma
 	return people
 }
 
-// read reads comments of cells and their threads, and those of slides, old and new, with the replies to them. Excel keeps
-// a copy of each thread as an old comment, by an author who is named like the thread.
+// read reads comments of cells and their threads, and those of slides, old and new, with the replies to them. Excel
+// keeps a copy of each thread as an old comment, by an author who is named like the thread.
 func (r *remarks) read(x *parser, e xml.StartElement) error {
 	switch e.Name.Local {
 	case "authors": // of cells: an author's id is the place in the list

@@ -66,8 +66,8 @@ func readXLSX(a *Archive, w *markdown.Writer) error {
 
 var sheetKinds = [...]string{"worksheet", "chartsheet", "dialogsheet"}
 
-// sheet writes the tables of a sheet, and below them what is drawn on it, the targets of its links, its comments, and its
-// headers and footers.
+// sheet writes the tables of a sheet, and below them what is drawn on it, the targets of its links, its comments, and
+// its headers and footers.
 func (b *workbook) sheet(w *markdown.Writer, name, part string) error {
 	s := sheet{workbook: b, w: w, links: b.links(part)}
 	failed := b.body("sheet "+name, part, w, s.read)

@@ -39,9 +39,9 @@ type placed struct {
 	keys  []string // of the placeholder that it is
 }
 
-// arrange orders boxes as they are read: from top to bottom, those beside each other from left to right. A box is beside
-// another one that begins above it if it begins above that one's middle. On a slide, the order in the file is that of
-// drawing.
+// arrange orders boxes as they are read: from top to bottom, those beside each other from left to right. A box is
+// beside another one that begins above it if it begins above that one's middle. On a slide, the order in the file is
+// that of drawing.
 func arrange(parts []placed) []placed {
 	slices.SortStableFunc(parts, func(a, b placed) int { return cmp.Compare(a.y, b.y) })
 	for start := 0; start < len(parts); {
@@ -198,8 +198,8 @@ func (s *slide) element(e xml.StartElement) error {
 	return s.each(s.element)
 }
 
-// number returns a measure in an attribute: on a slide a number, in OpenDocument with a unit, of which all are centimetres
-// in practice.
+// number returns a measure in an attribute: on a slide a number, in OpenDocument with a unit, of which all are
+// centimetres in practice.
 func number(e xml.StartElement, name string) float64 {
 	n, _ := strconv.ParseFloat(strings.TrimRight(attribute(e, name), "abcdefghijklmnopqrstuvwxyz"), 64)
 	return n

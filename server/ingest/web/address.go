@@ -14,7 +14,8 @@ var (
 	errScheme      = errors.New("only http and https addresses are read")
 )
 
-// Normalise returns the one form of an address under which a page is stored: without a fragment, with its host in lower case.
+// Normalise returns the one form of an address under which a page is stored: without a fragment, with its host in lower
+// case.
 func Normalise(address string) (string, error) {
 	if len(address) > longestURL {
 		return "", fmt.Errorf("the address has more than %d bytes", longestURL)

@@ -41,7 +41,8 @@ type Options struct {
 	Wait func(ctx context.Context, d time.Duration) error
 }
 
-// Client fetches addresses: one at a time from a host, at least a second apart, as robots.txt allows. It is safe for concurrent use.
+// Client fetches addresses: one at a time from a host, at least a second apart, as robots.txt allows. It is safe for
+// concurrent use.
 type Client struct {
 	http    http.Client
 	options Options
@@ -106,7 +107,8 @@ type Page struct {
 	Validators
 }
 
-// RefusedError says why an address is not read and will not be: it is gone, or robots.txt does not allow it. Other errors may pass.
+// RefusedError says why an address is not read and will not be: it is gone, or robots.txt does not allow it. Other
+// errors may pass.
 type RefusedError struct{ reason string }
 
 func (e *RefusedError) Error() string { return e.reason }
@@ -163,7 +165,8 @@ func (c *Client) host(u *url.URL) *host {
 
 func (h *host) allows(u *url.URL) bool { return h.robots == nil || h.robots.Test(u.RequestURI()) }
 
-// readRobots reads a host's robots.txt once. Without one everything is allowed; if the server fails, nothing is, for now.
+// readRobots reads a host's robots.txt once. Without one everything is allowed; if the server fails, nothing is, for
+// now.
 func (c *Client) readRobots(ctx context.Context, h *host, u *url.URL) error {
 	if h.ready {
 		return h.unknown

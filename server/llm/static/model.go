@@ -87,8 +87,8 @@ func readFile(path string, most int64) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// readTensors reads the vectors, and what newer versions of model2vec store beside them: mapping, the row of each piece,
-// where pieces share vectors, and weights, a factor for each piece.
+// readTensors reads the vectors, and what newer versions of model2vec store beside them: mapping, the row of each
+// piece, where pieces share vectors, and weights, a factor for each piece.
 func (m *Model) readTensors(data []byte) error {
 	tensors, err := parseTensors(data)
 	if err != nil {
@@ -136,8 +136,8 @@ func (m *Model) readTensors(data []byte) error {
 // Name is the name of the folder and a checksum of the model.
 func (m *Model) Name() string { return m.name }
 
-// Vector returns the vector of a text, of Euclidean length 1 whether or not the model's configuration asks for that: only
-// directions are compared. It is nil for a text without a known word.
+// Vector returns the vector of a text, of Euclidean length 1 whether or not the model's configuration asks for that:
+// only directions are compared. It is nil for a text without a known word.
 func (m *Model) Vector(text string) []float32 {
 	sum := make([]float32, m.dimensions)
 	for _, id := range m.tokens.pieces(text, maxWordPieces) {

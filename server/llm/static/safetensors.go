@@ -53,7 +53,8 @@ func parseTensors(file []byte) (map[string]tensor, error) {
 	return tensors, nil
 }
 
-// numbers calls each for the numbers of a tensor, in order. Its shape, which has dimensions dimensions, must fit its data.
+// numbers calls each for the numbers of a tensor, in order. Its shape, which has dimensions dimensions, must fit its
+// data.
 func (t tensor) numbers(dimensions int, each func(i int, value float64)) error {
 	width := map[string]int{"F16": 2, "F32": 4, "F64": 8, "I32": 4, "I64": 8}[t.Type]
 	if width == 0 {

@@ -1,6 +1,6 @@
 // Package static reads static word embeddings from a folder, in the format of model2vec: tokenizer.json, a WordPiece
-// tokenizer as BERT has it, and model.safetensors, a vector for each piece. The vector of a text is the mean of those of its
-// pieces, so that no neural network runs.
+// tokenizer as BERT has it, and model.safetensors, a vector for each piece. The vector of a text is the mean of those
+// of its pieces, so that no neural network runs.
 package static
 
 import (
@@ -22,8 +22,9 @@ const (
 	maxWordRunes = 200 // longer words are unknown, whatever the file says: pieces are tried from each of their bytes
 )
 
-// tokenizer splits texts into pieces of words (Schuster and Nakajima, Japanese and Korean Voice Search, 2012), by the rules
-// of Hugging Face's BertNormalizer, BertPreTokenizer and WordPiece. Special tokens, such as [CLS], are words like others.
+// tokenizer splits texts into pieces of words (Schuster and Nakajima, Japanese and Korean Voice Search, 2012), by the
+// rules of Hugging Face's BertNormalizer, BertPreTokenizer and WordPiece. Special tokens, such as [CLS], are words like
+// others.
 type tokenizer struct {
 	begins, continues map[string]int32 // pieces by their place in a word, without their prefix
 	count             int              // of pieces

@@ -18,8 +18,9 @@ const (
 	maxScanned = 128 << 10
 )
 
-// Clean returns a text as an editor stores it, one line of at most limit runes: valid UTF-8 without escape sequences, control characters and
-// characters that hide or reorder text. A run of white space with a tab or line end becomes one space.
+// Clean returns a text as an editor stores it, one line of at most limit runes: valid UTF-8 without escape sequences,
+// control characters and characters that hide or reorder text. A run of white space with a tab or line end becomes one
+// space.
 func Clean(s string, limit int) string {
 	if limit <= 0 || s == "" {
 		return ""

@@ -46,8 +46,8 @@ func (f Frame) edge(start, title, beside, end string) string {
 // leastTitle is how much of a title stays beside another text, in columns.
 const leastTitle = 12
 
-// Rule is a line of width columns with a text at its left and one at its right, each that many columns from its end. The
-// left one is cut to leave room for the right one, which is left out where too little of the left one would stay.
+// Rule is a line of width columns with a text at its left and one at its right, each that many columns from its end.
+// The left one is cut to leave room for the right one, which is left out where too little of the left one would stay.
 func Rule(width int, pen Pen, ends int, title, beside string) string {
 	columns, right := Width(title), Width(beside)
 	if right > 0 && width-right-2*ends-4 < min(columns, leastTitle) {

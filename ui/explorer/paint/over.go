@@ -6,8 +6,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Cut returns width columns of a styled line from a column on, with the styles and the link that are on there. A character
-// that is cut in part is blank.
+// Cut returns width columns of a styled line from a column on, with the styles and the link that are on there. A
+// character that is cut in part is blank.
 func Cut(line string, from, width int) string {
 	var out strings.Builder
 	styles, address := "", "" // that are on
@@ -53,8 +53,8 @@ func Cut(line string, from, width int) string {
 	return out.String() + Blank(end-max(at, from))
 }
 
-// Over returns a line of a screen of the given width with another text over it from column x on. A character that is covered
-// in part is blank.
+// Over returns a line of a screen of the given width with another text over it from column x on. A character that is
+// covered in part is blank.
 func Over(line, text string, x, width int) string {
 	end := x + Width(text)
 	before, rest := ansi.Truncate(line, x, ""), ansi.TruncateLeft(line, end, "")

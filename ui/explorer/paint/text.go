@@ -161,8 +161,8 @@ func (e *edit) characters() {
 	}
 }
 
-// gap returns the length of the text to remove at the start, and whether it has a space if on one line. first means that
-// nothing precedes it.
+// gap returns the length of the text to remove at the start, and whether it has a space if on one line. first means
+// that nothing precedes it.
 func gap(s string, oneLine, first bool) (size int, space bool) {
 	for size < len(s) {
 		r, width := utf8.DecodeRuneInString(s[size:])

@@ -19,8 +19,8 @@ type Entry struct {
 	Reason string // why it cannot run now; empty: it can
 }
 
-// Actions lists all actions: what can be done, with which key, and why not now. It is narrowed by typing; its owner runs
-// what is chosen.
+// Actions lists all actions: what can be done, with which key, and why not now. It is narrowed by typing; its owner
+// runs what is chosen.
 type Actions struct {
 	Static
 	name     string // in the border
@@ -159,8 +159,8 @@ type actionRow struct {
 	reason bool // the text says why the entry cannot run now
 }
 
-// rows are the lines of the list: the shown entries with their whole texts, the chosen one with why it cannot run now, and
-// the heading of each group unless the list is narrowed.
+// rows are the lines of the list: the shown entries with their whole texts, the chosen one with why it cannot run now,
+// and the heading of each group unless the list is narrowed.
 func (p *Actions) rows(width int) []actionRow {
 	var rows []actionRow
 	room := max(1, width-p.keysWidth(width)-len("▌   "))

@@ -63,8 +63,8 @@ type look struct {
 	theme string
 }
 
-// Answer is the panel in which a model answers: what it searches for, the answer as it comes, the documents that it cites,
-// and the thread of questions so far. Asking is its owner's. The zero value is empty.
+// Answer is the panel in which a model answers: what it searches for, the answer as it comes, the documents that it
+// cites, and the thread of questions so far. Asking is its owner's. The zero value is empty.
 type Answer struct {
 	Text
 	turns   []Turn
@@ -187,8 +187,8 @@ func (p *Answer) Back() bool {
 func (p *Answer) answering() bool { return !p.Empty() && p.turns[len(p.turns)-1].state < done }
 
 // RenderJob returns the slow part of rendering the answers at the size that was drawn last, which is safe beside the
-// event loop; nil if nothing is to be rendered. It returns a function for the event loop that shows the result, unless the
-// thread or the size is another one by then.
+// event loop; nil if nothing is to be rendered. It returns a function for the event loop that shows the result, unless
+// the thread or the size is another one by then.
 func (p *Answer) RenderJob(th theme.Theme) func() (show func()) {
 	i := len(p.turns) - 1
 	for i >= 0 && (p.turns[i].Text == "" || p.turns[i].renderedText == p.turns[i].Text && p.turns[i].renderedFor == p.look) {

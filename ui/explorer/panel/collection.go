@@ -19,8 +19,8 @@ type Collected struct {
 	Note  string
 }
 
-// Collection lists the passages that were marked, each with its source and the query that found it, and the chosen one in
-// full below them. The zero value is empty.
+// Collection lists the passages that were marked, each with its source and the query that found it, and the chosen one
+// in full below them. The zero value is empty.
 type Collection struct {
 	Static
 	passages []Collected

@@ -1,5 +1,5 @@
-// Package panel draws what lies over the panes: one frame, two ways to scroll, and the panels that are small. The filters
-// and the set-up are panels in packages of their own.
+// Package panel draws what lies over the panes: one frame, two ways to scroll, and the panels that are small. The
+// filters and the set-up are panels in packages of their own.
 package panel
 
 import (
@@ -13,8 +13,8 @@ import (
 	"quarry/ui/explorer/paint"
 )
 
-// Panel is the inside of a frame. Its methods are the keys that all panels have; what a single panel can do besides is in
-// the explorer's table of bindings.
+// Panel is the inside of a frame. Its methods are the keys that all panels have; what a single panel can do besides is
+// in the explorer's table of bindings.
 type Panel interface {
 	// Title returns the styled texts at the left and at the right of the upper border.
 	Title(width int, th theme.Theme) (title, beside string)
@@ -77,8 +77,8 @@ func Inside(width, height int) (x, y, innerWidth, innerHeight int) {
 	return x, 1, width - 2*x, height - 2
 }
 
-// Draw draws a panel in its frame, as high as its content, at most height lines of width columns, with the keys that can be
-// pressed in the lower border. A panel without room for a border has its title above it.
+// Draw draws a panel in its frame, as high as its content, at most height lines of width columns, with the keys that
+// can be pressed in the lower border. A panel without room for a border has its title above it.
 func Draw(p Panel, width, height int, th theme.Theme, keys string) Body {
 	if width <= 0 || height <= 0 {
 		return Body{Lines: make([]string, max(0, height))}
@@ -123,8 +123,8 @@ func wrapped(text string, width int, style lipgloss.Style) []string {
 	return lines
 }
 
-// Bar draws a part of a whole as a bar of at most width columns; anything but nothing is seen. It is half a line high, so
-// that the bars of lines below each other stay apart.
+// Bar draws a part of a whole as a bar of at most width columns; anything but nothing is seen. It is half a line high,
+// so that the bars of lines below each other stay apart.
 func Bar[N int | float64](part, whole N, width int) string {
 	if part <= 0 || whole <= 0 {
 		return ""
@@ -191,8 +191,8 @@ func (c *Choice) Move(rows, count int) { c.At = max(0, min(c.At+rows, count-1)) 
 // Page moves the choice by pages.
 func (c *Choice) Page(pages, count int) { c.Move(pages*max(1, c.rows-1), count) }
 
-// Window returns the rows to draw: those of the last time, moved as little as shows the choice and, where there is room, a
-// row beyond it.
+// Window returns the rows to draw: those of the last time, moved as little as shows the choice and, where there is
+// room, a row beyond it.
 func (c *Choice) Window(count, rows int) (from, to int) {
 	margin := 0
 	if rows >= 4 {

@@ -15,8 +15,8 @@ import (
 	"quarry/ui/explorer/paint"
 )
 
-// Field is a filter whose values can be listed: what its tab, the completion of its values and the check of unknown values
-// have in common. An agent is one, too, with names alone.
+// Field is a filter whose values can be listed: what its tab, the completion of its values and the check of unknown
+// values have in common. An agent is one, too, with names alone.
 type Field struct {
 	field.Field
 	// Single is set if the filter takes one value and cannot exclude.
@@ -130,15 +130,15 @@ func (f Field) CountInHand(results []wire.SearchResult) []wire.FacetValue {
 	return counts
 }
 
-// Canonical returns a value as the query language reads it back, which differs in case for sources and in white space for
-// authors too; false if no filter can mean this value.
+// Canonical returns a value as the query language reads it back, which differs in case for sources and in white space
+// for authors too; false if no filter can mean this value.
 func (f Field) Canonical(value string) (string, bool) {
 	read, ok := client.FilterValue(f.Name, value)
 	return read, ok && (read == value || f.Folds)
 }
 
-// Unlisted reports whether the filter may take a value that no listing has: the number of an agent, a media type, and for
-// authors a part of the name or an address.
+// Unlisted reports whether the filter may take a value that no listing has: the number of an agent, a media type, and
+// for authors a part of the name or an address.
 func (f Field) Unlisted(value string) bool {
 	if f.Single {
 		_, err := strconv.Atoi(value)
@@ -150,8 +150,8 @@ func (f Field) Unlisted(value string) bool {
 // Label returns a value for display.
 func (f Field) Label(value string) string { return paint.Line(f.Display(value)) }
 
-// Values returns the counted values, and those that are only known to exist; all of them count as counted if the counts are
-// of all values. What no filter can mean is left out.
+// Values returns the counted values, and those that are only known to exist; all of them count as counted if the counts
+// are of all values. What no filter can mean is left out.
 func (f Field) Values(counts []wire.FacetValue, known []Value, all bool) []Value {
 	places := make(map[string]int, len(counts)+len(known))
 	values := make([]Value, 0, len(counts)+len(known))

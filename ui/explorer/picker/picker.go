@@ -22,12 +22,12 @@ import (
 type Input struct {
 	Query  client.Query // the present query
 	Facets wire.Facets
-	// Exact reports whether the server counted every match. Otherwise the counts are of the Results, which is said, and there
-	// is no histogram.
+	// Exact reports whether the server counted every match. Otherwise the counts are of the Results, which is said, and
+	// there is no histogram.
 	Exact   bool
 	Results []wire.SearchResult // in hand
-	// Matches are exact numbers of documents by the time filters of a search, as TimeOf writes them; others are estimated from
-	// the months.
+	// Matches are exact numbers of documents by the time filters of a search, as TimeOf writes them; others are
+	// estimated from the months.
 	Matches map[string]int
 	Known   func(Field) Listing // the values that exist, counted or not; nil: none are known
 	Bare    bool                // the server is known to have no extensions
@@ -182,7 +182,8 @@ func (p *Picker) Move(rows int) { p.quietly(func(t tab) bool { t.move(rows); ret
 // Page implements panel.Panel.
 func (p *Picker) Page(pages int) { p.quietly(func(t tab) bool { t.page(pages); return false }) }
 
-// Sideways moves by bars in the histogram, with the range drawn along if it is to be extended; elsewhere in the typed text.
+// Sideways moves by bars in the histogram, with the range drawn along if it is to be extended; elsewhere in the typed
+// text.
 func (p *Picker) Sideways(columns int, extend bool) {
 	p.quietly(func(t tab) bool { t.sideways(columns, extend); return false })
 }
@@ -191,8 +192,8 @@ func (p *Picker) Sideways(columns int, extend bool) {
 // and is a space where dates are typed.
 func (p *Picker) Toggle() bool { return p.act(tab.toggle) }
 
-// Exclude excludes the value under the cursor, or all selected ones if it is one of them. Where that makes no sense the panel
-// shows why.
+// Exclude excludes the value under the cursor, or all selected ones if it is one of them. Where that makes no sense the
+// panel shows why.
 func (p *Picker) Exclude() bool { return p.act(tab.exclude) }
 
 // CannotExclude returns why nothing can be excluded in the shown tab; empty if it can.
@@ -287,8 +288,8 @@ func (p *Picker) HitLine(line int) bool {
 	return p.quietly(func(t tab) bool { return t.hit(line) })
 }
 
-// titles names the tabs. The shown one is in brackets, a tab with a selection shows its number. Where there is no room for
-// all, even with short names, the row begins further on, and "…" stands for the rest.
+// titles names the tabs. The shown one is in brackets, a tab with a selection shows its number. Where there is no room
+// for all, even with short names, the row begins further on, and "…" stands for the rest.
 func (p *Picker) titles(width int, th theme.Theme) string {
 	const rest = "…"
 	names := p.names(false)

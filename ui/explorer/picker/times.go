@@ -334,7 +334,8 @@ func (m months) total() int {
 // undatedAge is how old servers take a document without a date to be, in a span that has a beginning and no end.
 const undatedAge = 90 * 24 * time.Hour
 
-// inside bounds the number of documents in a span: exact counts are not known for a span that begins or ends within a month.
+// inside bounds the number of documents in a span: exact counts are not known for a span that begins or ends within a
+// month.
 func (m months) inside(s span, now time.Time) (least, most int) {
 	if s.any() {
 		return m.total(), m.total()

@@ -225,8 +225,8 @@ func (p plot) body() int {
 	return 1
 }
 
-// histogram draws the months into the given number of rows: a caption, the bars, the chosen range and the cursor below them, and
-// the axis. With less room the caption goes first, then the axis.
+// histogram draws the months into the given number of rows: a caption, the bars, the chosen range and the cursor below
+// them, and the axis. With less room the caption goes first, then the axis.
 func (d drawing) histogram(rows int) []string {
 	const withCaption, withAxis, withRange = 6, 3, 2
 	p := d.plot()

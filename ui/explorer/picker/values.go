@@ -115,8 +115,8 @@ func (t *values) update(in Input) {
 	}
 }
 
-// merge takes over the counts. Values that were here before stay, so that nothing vanishes under the cursor; what was listed
-// before exists, so that it has no match.
+// merge takes over the counts. Values that were here before stay, so that nothing vanishes under the cursor; what was
+// listed before exists, so that it has no match.
 func (t *values) merge(merged []Value) {
 	places := make(map[string]int, len(t.all))
 	for i := range t.all {
@@ -139,8 +139,8 @@ func (t *values) merge(merged []Value) {
 	}
 }
 
-// sort puts what has most matches first; agents stay in the order of the server. Once something was toggled rows keep their
-// places: a list that moves under the fingers makes them choose what they did not mean.
+// sort puts what has most matches first; agents stay in the order of the server. Once something was toggled rows keep
+// their places: a list that moves under the fingers makes them choose what they did not mean.
 func (t *values) sort() {
 	if t.touched || t.of.Single {
 		return

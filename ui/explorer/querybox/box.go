@@ -1,5 +1,5 @@
-// Package querybox is the box that a question is typed into. Filters such as source:slack leave the text as soon as they
-// are finished and become chips; what counts as a filter is decided by client.ParseQuery alone.
+// Package querybox is the box that a question is typed into. Filters such as source:slack leave the text as soon as
+// they are finished and become chips; what counts as a filter is decided by client.ParseQuery alone.
 package querybox
 
 import (
@@ -366,8 +366,8 @@ func (b *Box) RemoveChip(i int) bool {
 	return b.Replace(b.Text(), b.Cursor(), slices.Delete(slices.Clone(filters), i, i+1))
 }
 
-// SetFilters puts filters in place of all chips of some fields, where the first of those stood or at the end: "source" stands
-// for the filters by source, "-source" for those that exclude. The text stays as it is.
+// SetFilters puts filters in place of all chips of some fields, where the first of those stood or at the end: "source"
+// stands for the filters by source, "-source" for those that exclude. The text stays as it is.
 func (b *Box) SetFilters(fields, filters []string) bool {
 	var kept []string
 	place := -1

@@ -129,8 +129,8 @@ func (r *Reader) Want() (from, to int, ok bool) {
 	return from, to, true
 }
 
-// Add shows the chunks of a range that were fetched, as far as they come before and after the shown ones. If there are none
-// on a side that the range covers, the document has no more there. The text on the screen keeps its position.
+// Add shows the chunks of a range that were fetched, as far as they come before and after the shown ones. If there are
+// none on a side that the range covers, the document has no more there. The text on the screen keeps its position.
 func (r *Reader) Add(from, to int, chunks []wire.Chunk) {
 	if !r.shown {
 		return
@@ -317,8 +317,8 @@ func (b lineBreaks) kept(source []byte, at int) bool {
 	return b.full < shortLine || width+1+paint.Width(string(word)) <= b.full
 }
 
-// renderUnit renders the Markdown of a unit for a width in columns, with numbers of its links from firstLink on. Text that
-// cannot be rendered stays plain.
+// renderUnit renders the Markdown of a unit for a width in columns, with numbers of its links from firstLink on. Text
+// that cannot be rendered stays plain.
 func renderUnit(u unit, width int, th theme.Theme, firstLink int) (l *layout, failure string) {
 	plain := func(why string) (*layout, string) {
 		l := plainLayout(u, textWidth(width))
@@ -354,8 +354,8 @@ func renderUnit(u unit, width int, th theme.Theme, firstLink int) (l *layout, fa
 	return newLayout(append([]line(nil), lines...), r.links, true), ""
 }
 
-// maxColumns is the number of columns that a table may have. The parser fills every row up to the width of the head: a few
-// kilobytes can become millions of cells.
+// maxColumns is the number of columns that a table may have. The parser fills every row up to the width of the head: a
+// few kilobytes can become millions of cells.
 const maxColumns = 64
 
 func hasWideTable(text string) bool {

@@ -23,7 +23,8 @@ func crumbsOf(d Document, headings []string) []string {
 	return parts
 }
 
-// crumbLine returns the breadcrumb. Where it is too long, what follows the source is left out: the innermost is the nearest.
+// crumbLine returns the breadcrumb. Where it is too long, what follows the source is left out: the innermost is the
+// nearest.
 func (r *Reader) crumbLine(width int) string {
 	const below = " › "
 	crumbs := r.crumbs
@@ -67,8 +68,8 @@ func (r *Reader) crumbsAt(at place) []string {
 	return r.sectionCrumbs
 }
 
-// readPlace returns the place that is read: the current match, or where the person scrolled to; none for the passage as it was
-// found.
+// readPlace returns the place that is read: the current match, or where the person scrolled to; none for the passage as
+// it was found.
 func (r *Reader) readPlace() place {
 	if at := r.currentPlace(); at.piece != nil || !r.moved {
 		return at

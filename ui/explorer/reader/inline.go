@@ -15,8 +15,8 @@ import (
 	"quarry/ui/explorer/paint"
 )
 
-// inline prepares the text of one block for Glamour: it adds notes with the places in the source, and rewrites nodes that
-// Glamour renders badly.
+// inline prepares the text of one block for Glamour: it adds notes with the places in the source, and rewrites nodes
+// that Glamour renders badly.
 type inline struct {
 	*renderer
 	breaks lineBreaks
@@ -130,8 +130,8 @@ func (in inline) literal(s string) string {
 // maxReference is more than any character reference needs, in bytes.
 const maxReference = 40
 
-// unescaped yields the runs of a text with the offsets where they begin, references to characters resolved, and Markdown's
-// escapes. References to characters that must not be shown resolve to nothing.
+// unescaped yields the runs of a text with the offsets where they begin, references to characters resolved, and
+// Markdown's escapes. References to characters that must not be shown resolve to nothing.
 func unescaped(s string, escapes bool) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		start, at := 0, 0
@@ -177,8 +177,8 @@ func reference(s string) (resolved string, size int) {
 // noAddress is a link destination that Glamour does not print.
 const noAddress = "#"
 
-// link makes the text of a link one that can be clicked, with a number behind it, if its address may be opened; the address is
-// not printed. Other links, and those within links, become text.
+// link makes the text of a link one that can be clicked, with a number behind it, if its address may be opened; the
+// address is not printed. Other links, and those within links, become text.
 func (in inline) link(link *ast.Link, text, target string) {
 	if !link.HasChildren() {
 		text = shortLink(paint.Line(client.Sanitize(target)), maxLinkWidth)
@@ -236,8 +236,8 @@ const maxLinkWidth = 48
 // ShortLink returns the address of a link in a few words, for a list.
 func ShortLink(address string) string { return shortLink(clean(address), maxLinkWidth) }
 
-// shortLink shortens a link to about room columns: without its scheme, and if it is too long, the host and as much of the
-// end as fits. For a file it is the path.
+// shortLink shortens a link to about room columns: without its scheme, and if it is too long, the host and as much of
+// the end as fits. For a file it is the path.
 func shortLink(link string, room int) string {
 	shown := link
 	if isFile(link) {

@@ -41,8 +41,8 @@ type Rendered struct {
 	Failures []string
 }
 
-// RenderJob returns the text to render next: the plain text on the screen, then that within one screen of it. Each job is
-// returned once, until its result is passed to Apply. ok is false if there is nothing to render.
+// RenderJob returns the text to render next: the plain text on the screen, then that within one screen of it. Each job
+// is returned once, until its result is passed to Apply. ok is false if there is nothing to render.
 func (r *Reader) RenderJob() (job Job, ok bool) {
 	r.update()
 	if r.raw || !r.shown || r.shape.width == 0 {
@@ -323,7 +323,8 @@ func (r *renderer) replace(parent, node ast.Node, content string) ast.Node {
 	return paragraph
 }
 
-// begin notes the start of a block. Glamour runs the paragraphs of a list item together: all but the first begin a line.
+// begin notes the start of a block. Glamour runs the paragraphs of a list item together: all but the first begin a
+// line.
 func (r *renderer) begin(block ast.Node, gap bool) {
 	kind := startBlock
 	if block.Parent().Kind() == ast.KindListItem && block.PreviousSibling() != nil {

@@ -62,8 +62,8 @@ func (r *Reader) HasLinks() bool {
 	return slices.ContainsFunc(r.shownPieces(), func(p *piece) bool { return p.layout != nil && len(p.layout.links) > 0 })
 }
 
-// resolve returns the address of a link in the text, and whether it may be opened. Of files only documents and pictures are:
-// to open another file may run it.
+// resolve returns the address of a link in the text, and whether it may be opened. Of files only documents and pictures
+// are: to open another file may run it.
 func (u unit) resolve(target string) (address string, ok bool) {
 	if strings.TrimSpace(target) == "" {
 		return "", false

@@ -24,8 +24,8 @@ func (h Heading) Named(anchor string) bool {
 	return letters(anchor) != "" && letters(anchor) == letters(h.Text)
 }
 
-// Headings returns the headings of the document: those of an outline that the server sent, or those of the text in the body
-// without one. current is the index of the heading of the first text in view.
+// Headings returns the headings of the document: those of an outline that the server sent, or those of the text in the
+// body without one. current is the index of the heading of the first text in view.
 func (r *Reader) Headings(outline []wire.OutlineHeading) (headings []Heading, current int) {
 	r.update()
 	known := r.ownHeadings()
@@ -54,8 +54,8 @@ func (r *Reader) lineOf(h Heading) int {
 	return h.piece.start + lineOf(h.piece.layout.lines, h.from)
 }
 
-// Reach returns the range of chunks to fetch for a heading that is not in the body, with some text below it, such that no
-// gap is left. ok is false if the heading is there.
+// Reach returns the range of chunks to fetch for a heading that is not in the body, with some text below it, such that
+// no gap is left. ok is false if the heading is there.
 func (r *Reader) Reach(h Heading) (from, to int, ok bool) {
 	first, last := r.shownChunks()
 	switch {
@@ -102,8 +102,8 @@ func (p *piece) headings() []Heading {
 	return p.own
 }
 
-// located returns the headings of an outline with their places in the body: at the heading with the same letters, or at the
-// beginning of the piece that the outline names. Both lists are in the order of the document.
+// located returns the headings of an outline with their places in the body: at the heading with the same letters, or at
+// the beginning of the piece that the outline names. Both lists are in the order of the document.
 func (r *Reader) located(outline []wire.OutlineHeading, known []Heading) []Heading {
 	headings := make([]Heading, len(outline))
 	pieces := r.shownPieces()

@@ -2,8 +2,8 @@ package reader
 
 import "quarry/ui/explorer/paint"
 
-// Sideways scrolls the tables that are wider than the pane by a column of the first one in view: 1 to the right, -1 to the
-// left. It reports whether anything moved.
+// Sideways scrolls the tables that are wider than the pane by a column of the first one in view: 1 to the right, -1 to
+// the left. It reports whether anything moved.
 func (r *Reader) Sideways(direction int) bool {
 	g := r.wideGrid()
 	if g == nil {
@@ -53,8 +53,8 @@ func (r *Reader) wideGrid() *grid {
 	return nil
 }
 
-// pinned returns how many columns of a wide table stay at its left: those of its first column and the line behind it, unless
-// they would take more than half of the pane.
+// pinned returns how many columns of a wide table stay at its left: those of its first column and the line behind it,
+// unless they would take more than half of the pane.
 func (g *grid) pinned(width int) int {
 	if len(g.stops) < 2 || g.stops[1] > width/2 {
 		return 0
@@ -62,7 +62,8 @@ func (g *grid) pinned(width int) int {
 	return g.stops[1]
 }
 
-// scrolled returns the columns of a line of a wide table that are in view, with signs where there are more at the sides.
+// scrolled returns the columns of a line of a wide table that are in view, with signs where there are more at the
+// sides.
 func (r *Reader) scrolled(text string, g *grid, width int) string {
 	most := g.width - width
 	left := min(r.left, most)

@@ -25,9 +25,9 @@ type grid struct {
 	stops []int // columns where the cells begin
 }
 
-// table sets a table: as Glamour lays it out if it fits, else with its widest columns wrapped. Where that leaves too little
-// room, the table scrolls sideways, or is shown as a list of its rows. Glamour itself cuts the heads of columns that do not
-// fit, and makes narrow columns narrower before wide ones: a number ends up with one digit a line.
+// table sets a table: as Glamour lays it out if it fits, else with its widest columns wrapped. Where that leaves too
+// little room, the table scrolls sideways, or is shown as a list of its rows. Glamour itself cuts the heads of columns
+// that do not fit, and makes narrow columns narrower before wide ones: a number ends up with one digit a line.
 func (t *typesetter) table(table *extast.Table, first, rest []cell) {
 	lines := t.tableLines(table)
 	wanted := columnsOf(lines[0])
@@ -131,8 +131,8 @@ func columnsOf(line []cell) [][]cell {
 	return append(columns, line[start+1:len(line)-1])
 }
 
-// columnWidths gives every column the width that it has, or where that is too much in all, the same to all that are wider
-// than their share.
+// columnWidths gives every column the width that it has, or where that is too much in all, the same to all that are
+// wider than their share.
 func columnWidths(columns [][]cell, room int) []int {
 	const none = -1 // no width yet; 0 is that of an empty column
 	widths := slices.Repeat([]int{none}, len(columns))

@@ -18,8 +18,8 @@ import (
 // typesetter makes lines of the text that Glamour printed for a unit: it wraps them, and replaces notes by the places
 // that they mark. Each line begins with its styles and ends them.
 //
-// Glamour does not wrap running text. Its own wrapping starts the second line of a list item below the bullet, and moves
-// Chinese and Japanese text to the next line in one piece.
+// Glamour does not wrap running text. Its own wrapping starts the second line of a list item below the bullet, and
+// moves Chinese and Japanese text to the next line in one piece.
 type typesetter struct {
 	*renderer
 	width int // columns
@@ -71,8 +71,8 @@ func (t *typesetter) read(printed string) [][]cell {
 	return lines
 }
 
-// next reads the first cell of printed text, if there is one, and its length in bytes. state has the styles, the link and
-// the place in the source that it has.
+// next reads the first cell of printed text, if there is one, and its length in bytes. state has the styles, the link
+// and the place in the source that it has.
 func (t *typesetter) next(state *cell, s string) (c cell, size int) {
 	switch {
 	case s[0] == escape:
@@ -388,8 +388,8 @@ func isLetter(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
-// pieces splits Markdown into parts of at most limit bytes: at blank lines outside of fenced code if there are any, else
-// at line ends. Longer lines stay whole.
+// pieces splits Markdown into parts of at most limit bytes: at blank lines outside of fenced code if there are any,
+// else at line ends. Longer lines stay whole.
 func pieces(text string, limit int) []paint.Range {
 	if len(text) <= limit {
 		return []paint.Range{{Start: 0, End: len(text)}}

@@ -143,8 +143,8 @@ func (r *Reader) bodyLine(b *block, at, width int) string {
 	return text + paint.Blank(width-l.width)
 }
 
-// marked returns a line's text with styled highlights. A highlight loses its other styles, so that all look the same; the
-// text after it gets its styles back.
+// marked returns a line's text with styled highlights. A highlight loses its other styles, so that all look the same;
+// the text after it gets its styles back.
 func (r *Reader) marked(l *line, p *piece) string {
 	var out strings.Builder
 	out.Grow(len(l.text) + 24*len(l.marks))
@@ -243,8 +243,8 @@ func (r *Reader) distance(width int, what string) string {
 	return out + r.pens.muted.Write(" —")
 }
 
-// Extent returns how much of the document is not shown, and the key to get it: "2 above · 7 below · e more"; "" where all
-// is shown.
+// Extent returns how much of the document is not shown, and the key to get it: "2 above · 7 below · e more"; "" where
+// all is shown.
 func (r *Reader) Extent() string {
 	above, below := r.missingChunks()
 	var parts []string
@@ -260,8 +260,8 @@ func (r *Reader) Extent() string {
 	return strings.Join(parts, " · ")
 }
 
-// Gutter returns the lines, of so many that stand for the whole document, that the passage takes; none where it is all of
-// the document, or its place in it is not known.
+// Gutter returns the lines, of so many that stand for the whole document, that the passage takes; none where it is all
+// of the document, or its place in it is not known.
 func (r *Reader) Gutter(height int) (from, to int) {
 	count := r.document.ChunkCount
 	if !r.shown || count <= 0 || height <= 0 || r.document.ChunkEnd-r.document.ChunkStart+1 >= count {

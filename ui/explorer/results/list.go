@@ -16,8 +16,8 @@ import (
 // List is the state of the list. The zero value is an empty one.
 //
 // A row is one passage. The passages of a document are consecutive; documents are in the order of their first passages,
-// or of their groups. Documents of which a model selected no passage, and those found by words alone, come last, each below
-// a heading. A server that reports no selection selected all.
+// or of their groups. Documents of which a model selected no passage, and those found by words alone, come last, each
+// below a heading. A server that reports no selection selected all.
 type List struct {
 	items    []wire.SearchResult
 	words    []string
@@ -216,8 +216,8 @@ func (l *List) SelectIndex(index int) {
 	}
 }
 
-// NextOfDocument selects the next passage of the same document, or the one before if direction is -1. It reports whether
-// there is one.
+// NextOfDocument selects the next passage of the same document, or the one before if direction is -1. It reports
+// whether there is one.
 func (l *List) NextOfDocument(direction int) bool {
 	for at := l.selected + direction; at >= 0 && at < len(l.rows); at += direction {
 		if l.rows[at].document == l.rows[l.selected].document {
@@ -244,8 +244,8 @@ func (l *List) selectRow(at int) bool {
 	return true
 }
 
-// documentKey distinguishes the documents of an answer: the citation number where there is one, which every server gives per
-// document.
+// documentKey distinguishes the documents of an answer: the citation number where there is one, which every server
+// gives per document.
 func documentKey(r wire.SearchResult) string {
 	switch {
 	case r.CitationID != nil:

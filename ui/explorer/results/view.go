@@ -61,8 +61,9 @@ func (l *List) View(width, height int, th theme.Theme, focused bool) []string {
 	return lines
 }
 
-// scrollToSelected moves the top row so that the selected one is in sight, with its neighbours where there is room for them, and
-// so that no line at the end stays empty that a row could fill. It looks at no more rows than fit on the screen.
+// scrollToSelected moves the top row so that the selected one is in sight, with its neighbours where there is room for
+// them, and so that no line at the end stays empty that a row could fill. It looks at no more rows than fit on the
+// screen.
 func (l *List) scrollToSelected(height int) {
 	last := min(len(l.rows)-1, l.selected+scrollMargin)
 	l.top = max(0, min(l.top, l.selected-scrollMargin), last-height+1)

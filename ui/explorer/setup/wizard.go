@@ -16,7 +16,8 @@ import (
 // IntentKind is what the wizard wants to happen.
 type IntentKind int
 
-// The intents. All but None and Leave are for the function of Backend with that name, whose result goes back to the wizard.
+// The intents. All but None and Leave are for the function of Backend with that name, whose result goes back to the
+// wizard.
 const (
 	None     IntentKind = iota
 	Test                // Backend.Test with Connection, or TestModel with Model; then Tested or Stopped
@@ -82,8 +83,8 @@ type item struct {
 	enter   func() Intent
 }
 
-// Wizard leads through the set-up. It does nothing itself: Enter and Next return intents, whose results are passed to its
-// methods. Its zero value shows the choices; Open sets which there are.
+// Wizard leads through the set-up. It does nothing itself: Enter and Next return intents, whose results are passed to
+// its methods. Its zero value shows the choices; Open sets which there are.
 type Wizard struct {
 	input   Input
 	page    page
@@ -402,8 +403,8 @@ func (w *Wizard) Progress(event wire.LibraryEvent, rate float64) {
 	}
 }
 
-// Added reports whether a folder was read, and where searches go from now on. Where there was nothing to read, nothing has
-// changed, and another path can be typed.
+// Added reports whether a folder was read, and where searches go from now on. Where there was nothing to read, nothing
+// has changed, and another path can be typed.
 func (w *Wizard) Added(done wire.LibraryEvent, where string) {
 	w.busy = None
 	if done.Added+done.Updated+done.Removed+done.Unchanged == 0 {
