@@ -33,7 +33,7 @@ var sources = [...]Source{
 	{Value: "jira", Name: "Jira", Category: "TicketingAndTaskManagement", Description: "Issues, tickets, and project tracking"},
 	{Value: "slab", Name: "Slab", Category: "Wiki", Description: "Documentation and knowledge base pages"},
 	{Value: "productboard", Name: "Productboard", Category: "TicketingAndTaskManagement", Description: "Product management boards and insights"},
-	{Value: "file", Name: "File", Category: "Other", Description: "Uploaded files"},
+	{Value: "file", Name: "File", Category: "Other", Description: "Files from folders and uploads"},
 	{Value: "coda", Name: "Coda", Category: "Wiki", Description: "Documents, tables, and team workspace pages"},
 	{Value: "canvas", Name: "Canvas", Category: "Wiki", Description: "Courses, pages, and assignments"},
 	{Value: "notion", Name: "Notion", Category: "Wiki", Description: "Documentation, notes, and project pages"},

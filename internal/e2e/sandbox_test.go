@@ -161,7 +161,7 @@ func (s sandbox) works() {
 	if got = s.run("read", ref); got.code != 0 || !strings.Contains(got.stdout, "deployctl rollback") || got.stderr != "" {
 		s.t.Errorf("read %s: %+v", ref, got)
 	}
-	if got = s.run("skill", "render", "--dir", "-"); got.code != 0 || !strings.Contains(got.stdout, "- `file` — Uploaded files\n") {
+	if got = s.run("skill", "render", "--dir", "-"); got.code != 0 || !strings.Contains(got.stdout, "- `file` — Files from folders and uploads\n") {
 		s.t.Errorf("skill render: %+v", got)
 	}
 	for _, args := range [][]string{{"add", "."}, {"config", "set", "theme", "dark"}} {

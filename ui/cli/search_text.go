@@ -93,9 +93,12 @@ func (a *app) about(r wire.SearchResult, several bool) string {
 // passage is the part of a result's content that matches best, wrapped, with the query's words marked.
 func (a *app) passage(r wire.SearchResult, words []string, room int) []string {
 	shown := passage.Excerpt(r, passage.Highlights(r, words), passageLines, room)
-	if depth := len(r.HeadingPath); depth > 0 && len(shown) > 1 &&
-		shown[0].Text == text.OneLine(r.HeadingPath[depth-1]) {
-		shown = shown[1:] // printed above: a heading, or the line that names a message's author
+	above := []string{text.OneLine(passage.Title(r))}
+	for _, heading := range r.HeadingPath {
+		above = append(above, text.OneLine(heading))
+	}
+	for len(shown) > 1 && slices.Contains(above, shown[0].Text) {
+		shown = shown[1:] // printed above: the title, a heading, or the line that names a message's author
 	}
 	var lines []string
 	for _, line := range shown {

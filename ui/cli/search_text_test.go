@@ -52,6 +52,10 @@ func TestTheHeadingOfAPassageIsPrintedOnce(t *testing.T) {
 			t.Errorf("%s:\n%s", heading, got)
 		}
 	}
+	page := wire.SearchResult{Title: "Deploying | Acme", HeadingPath: []string{"Deploying", "Roll back"}, Content: "# Deploying\n\n## Roll back\n\nUse the blue switch."}
+	if got := a.resultText(page, []string{"blue"}, 80, false); strings.Count(got, "Deploying") != 2 || strings.Count(got, "Roll back") != 1 {
+		t.Errorf("the title and headings of a page are printed twice:\n%s", got)
+	}
 }
 
 // Whatever a server marks, the text keeps to its width and ends.

@@ -32,6 +32,7 @@ type plainer struct {
 	literal int         // end of the current code or address
 	hidden  int         // end of the current HTML tag
 	links   []wire.Span // bare addresses
+	quote   int         // where the text of the current line of a quote begins; -1 outside of quotes
 	limit   int         // stop after a line when out has so many bytes; 0: never
 }
 
@@ -112,8 +113,12 @@ func (p *plainer) lines(from, to int) {
 
 func (p *plainer) line(from, to int) {
 	p.separate(betweenWords)
+	start := from
 	from = p.skipQuote(min(max(from, p.hidden), to), to)
 	text := p.source[from:to]
+	if p.quote = -1; strings.Contains(p.source[min(start, from):from], ">") {
+		p.quote = from
+	}
 	if p.fence != "" {
 		if closesFence(text, p.fence) {
 			p.fence = ""
@@ -194,7 +199,7 @@ func isRule(line string) bool {
 // isDefinition reports whether a line defines the target of a reference link.
 func isDefinition(line string) bool {
 	_, _, ok := definition(line)
-	return ok
+	return ok && !strings.HasPrefix(line, "[^") // a footnote
 }
 
 // headingMark returns the length of the mark that makes a line a heading.
@@ -236,7 +241,7 @@ const (
 func (p *plainer) inline(from, to int) {
 	start := from
 	for at := from; at < to; {
-		if strings.IndexByte("\\`*_~[]!<>:@w", p.source[at]) < 0 {
+		if strings.IndexByte("\\`*_~[]|!<>:@w=", p.source[at]) < 0 {
 			at++
 			continue
 		}
@@ -270,7 +275,11 @@ func (p *plainer) mark(at, to int) (leftOut bool, width int) {
 		return true, p.code(at, to)
 	case '*', '_', '~':
 		return p.emphasis(at, to)
-	case '[', '!':
+	case '[', '!', '=':
+		if from, end, length := NoteMark(p.source[at:to], at == p.quote); length > 0 {
+			p.closers = append(p.closers, wire.Span{at + end, at + length})
+			return true, from
+		}
 		return p.link(at, to)
 	case '<':
 		return p.address(at, to)
@@ -384,6 +393,9 @@ func (p *plainer) closes(start, from, end int) bool {
 // link reads the start of a link or image, and leaves out its target too.
 func (p *plainer) link(at, to int) (leftOut bool, width int) {
 	width = 1
+	if p.source[at] == '=' {
+		return false, 1
+	}
 	if p.source[at] == '!' {
 		if at+1 >= to || p.source[at+1] != '[' {
 			return false, 1

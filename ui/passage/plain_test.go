@@ -35,6 +35,12 @@ func TestPlain(t *testing.T) {
 		{"cut emphasis", "**Roll back", "Roll back"},
 		{"cut emphasis before", "it is so** then", "it is so then"},
 		{"not over paragraphs", "*a\n\nb*", "*a b*"},
+		{"wiki links", "by [[River page|the label]], [[Oak]], ![[map.png|300]], [[Page#Part]] and [[#Part]]", "by the label, Oak, map.png, Page#Part and Part"},
+		{"no wiki links", "`[[ -f a ]]` [[ -f b ]] [[1]](https://a.example) [[]] [[a", "[[ -f a ]] [[ -f b ]] [1] [[]] [[a"},
+		{"wiki link in a row", "| a | b |\n|---|---|\n| [[Oak\\|tree]] | [[Ash]] |", "a · b · tree · Ash"},
+		{"footnotes", "It grows.[^1] So[^long-name].\n\n[^1]: So it is said.\n[^long-name]: https://a.example/", "It grows.^1 So^long-name. ^1: So it is said. ^long-name: https://a.example/"},
+		{"callouts", "> [!note] Mind the bank\n> It is steep.\n\n> [!WARNING]\n> Deep.\n\n> [!tip]- Folded\n\nNot [!this] one", "Mind the bank It is steep. WARNING Deep. Folded Not [!this] one"},
+		{"highlights", "a ==marked== word, a == b, x==y, ==not== `==code==`", "a marked word, a == b, x==y, not ==code=="},
 		{"code", "Run `kwctl *all* _x_` or ``a ` b``", "Run kwctl *all* _x_ or a ` b"},
 		{"cut code", "Run `kwctl", "Run kwctl"},
 		{"block of code", "Do:\n```bash\n# list\nls | grep *a*\n```\nand **then**", "Do: # list · ls | grep *a* · and then"},
@@ -101,6 +107,7 @@ func isSubsequence(part, whole string) bool {
 
 // Whatever is plain stood in the Markdown, in order, and what is marked was marked.
 func FuzzPlain(f *testing.F) {
+	f.Add("> [!note]+ [[a|==b==]][^1]\n[^1]: ![[c|3]]", "a", 2, 5)
 	f.Add("# Roll *back*\n\n- `a_b` [x](y) | c |\n```\ncode\n```", "roll", 0, 9)
 	f.Add("***a **b* c___d_ ![[x]](((y \\", "b", 3, 1)
 	f.Add("本番への**ロールバック**は <https://a.b>", "ロールバック", 4, 17)

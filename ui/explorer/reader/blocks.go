@@ -12,6 +12,7 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
 	gmrenderer "github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
@@ -389,7 +390,9 @@ func newRenderer(u unit, th theme.Theme) *renderer {
 }
 
 func (r *renderer) render(width int) []line {
-	markdown := goldmark.New(goldmark.WithExtensions(extension.GFM, extension.DefinitionList))
+	const beforeLinks = 150 // the priority of links is 200
+	markdown := goldmark.New(goldmark.WithExtensions(extension.GFM, extension.DefinitionList),
+		goldmark.WithParserOptions(parser.WithInlineParsers(util.Prioritized(noteMarks{}, beforeLinks))))
 	document := markdown.Parser().Parse(text.NewReader(r.source))
 	r.prepare(document, 0, width, false)
 	t := newTypesetter(r, width)

@@ -125,7 +125,7 @@ func deepList(depth int) string {
 func FuzzRender(f *testing.F) {
 	seeds := []string{
 		runbook().Content, longText(100), "| a | b |\n|:--|--:|\n| c `d` | **e** [f](https://g.h) |", "a*\"foo\"*b __x__ &amp; \\* <b>c</b>",
-		"```go\nfunc main() { \"x\" }\n```\n\n1. a\n\n       code\n2. b\n   - c", "> q\n> - [x] t\n\nT\n: d\n\n---\n![i](u) <https://x.y> z@w.v",
+		"```go\nfunc main() { \"x\" }\n```\n\n1. a\n\n       code\n2. b\n   - c", "> [!note] [[a|b]]\n> - [x] ==t==[^1]\n\n[^1]: ![[c]]\n\nT\n: d\n\n---\n![i](u) <https://x.y> z@w.v",
 	}
 	seeds = append(seeds, wideTable(7, 3)+"\n[a](b) ![c](d) [![e](f)](g)")
 	for i, seed := range seeds {

@@ -8,11 +8,13 @@ import (
 
 	"github.com/yuin/goldmark/ast"
 	extast "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
 	"quarry/client"
 	"quarry/ui/explorer/paint"
+	"quarry/ui/passage"
 )
 
 // inline prepares the text of one block for Glamour: it adds notes with the places in the source, and rewrites nodes
@@ -59,6 +61,26 @@ func (in inline) node(parent, node ast.Node) {
 	default:
 		in.children(n)
 	}
+}
+
+// noteMarks parses the marks of notes that Markdown does not have, such as [[page|label]], as the text that they show.
+type noteMarks struct{}
+
+func (noteMarks) Trigger() []byte { return []byte{'[', '!', '='} }
+
+func (noteMarks) Parse(parent ast.Node, block text.Reader, context parser.Context) ast.Node {
+	line, segment := block.PeekLine()
+	quote, lines := parent.Parent(), parent.Lines()
+	beginsQuote := quote != nil && quote.Kind() == ast.KindBlockquote && lines.Len() > 0 && lines.At(0).Start == segment.Start
+	from, to, length := passage.NoteMark(string(line), beginsQuote)
+	if length == 0 {
+		return nil
+	}
+	if _, isLink := context.Reference(util.ToLinkReference(line[from:to])); isLink { // a footnote that is an address
+		return nil
+	}
+	block.Advance(length)
+	return ast.NewTextSegment(text.NewSegment(segment.Start+from, segment.Start+to))
 }
 
 // made returns a text that does not come from the source.

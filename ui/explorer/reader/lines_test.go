@@ -42,3 +42,23 @@ func TestATableWithEmptyCells(t *testing.T) {
 		}
 	}
 }
+
+// TestMarksOfNotes: links between notes, footnotes, callouts and highlights are shown without their marks, code with them.
+func TestMarksOfNotes(t *testing.T) {
+	t.Parallel()
+	th := theme.ForScreen(theme.Options{Mode: "dark", Profile: colorprofile.TrueColor})
+	for text, want := range map[string]string{
+		"Oaks grow by [[River page|the label]], [[Ash]] and ![[map.png]].[^1]\n\n[^1]: So it is *said*.": "Oaks grow by the label, Ash and map.png.^1 ^1: So it is said.",
+		"> [!note] Mind the bank\n> It is steep.":                                                        "▎ Mind the bank ▎ It is steep.",
+		"> [!WARNING]\n> It is deep.":                                                                    "▎ WARNING ▎ It is deep.",
+		"> Not the [!first] word":                                                                        "▎ Not the [!first] word",
+		"Run `test [[ -f plan ]]`, [[1]](https://a.example/) and ==marked== a == b":                      "Run test [[ -f plan ]], [1] and marked a == b",
+		"Oaks[^1]\n\n[^1]: https://a.example/oak":                                                        "Oaks^1",
+		"| a | b |\n|---|---|\n| [[Oak\\|tree]] | [[Ash]] |":                                             "a │ b ─────┼──── tree │ Ash",
+		"- [ ] open [[Oak]]\n- [x] done":                                                                 "[ ] open Oak [x] done",
+	} {
+		if plain := strings.Join(strings.Fields(ansi.Strip(strings.Join(Lines(text, 80, th), " "))), " "); plain != want {
+			t.Errorf("%q:\n%q, want\n%q", text, plain, want)
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package passage
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+)
+
+var (
+	wikiLink = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^!?\[\[#*([^\[\]|\n\s][^\[\]|\n]*)(?:\|([^\[\]\n]*))?\]\]`)
+	})
+	footnoteMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\[\^([^\[\]^\s]+)\]`) })
+	calloutMark  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\[!(\pL[\w-]*)(?:\|[^\[\]\n]*)?\][+-]? *`) })
+	highlight    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^==([^=\s][^=\n]*)==`) })
+)
+
+// NoteMark returns what is shown of a mark of notes that a text begins with, as a part of the text, and the length of the
+// mark; 0 if there is none. Of a link to another note, [[page|label]], it is the label or the page; of a footnote its number,
+// as ^1; of ==text== the text; and at the beginning of a quote, of a callout, [!note] Title, nothing if it has a title, else
+// its kind.
+func NoteMark(text string, beginsQuote bool) (from, to, length int) {
+	const reach = markReach
+	text = text[:min(len(text), reach)]
+	if at := wikiLink().FindStringSubmatchIndex(text); at != nil && !strings.HasPrefix(text[at[1]:], "(") {
+		from, to = at[2], at[3]
+		if label := text[max(0, at[4]):max(0, at[5])]; label != "" && strings.Trim(label, "0123456789x") != "" { // not a width
+			from, to = at[4], at[5]
+		}
+		return from, len(strings.TrimSuffix(text[:to], `\`)), at[1]
+	}
+	if at := footnoteMark().FindStringSubmatchIndex(text); at != nil {
+		return at[2] - 1, at[3], at[1]
+	}
+	if at := calloutMark().FindStringSubmatchIndex(text); at != nil && beginsQuote {
+		if title, _, _ := strings.Cut(text[at[1]:], "\n"); strings.TrimSpace(title) != "" {
+			return at[1], at[1], at[1]
+		}
+		return at[2], at[3], at[1]
+	}
+	if at := highlight().FindStringSubmatchIndex(text); at != nil && text[at[3]-1] != ' ' {
+		return at[2], at[3], at[1]
+	}
+	return 0, 0, 0
+}
