@@ -339,8 +339,8 @@ func PathIn(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// Locate returns the paths by the XDG variables of env (relative ones are ignored, as their specification says), else the
-// system's own folders. QUARRY_HOME replaces the data folder, QUARRY_CONFIG the configuration file.
+// Locate returns the paths by the XDG variables of env (relative ones are ignored, as their specification says), else
+// the system's own folders. QUARRY_HOME replaces the data folder, QUARRY_CONFIG the configuration file.
 func Locate(env Env) (Paths, error) {
 	home := homeOf(env)
 	base := func(variable, fromHome, system string) string {

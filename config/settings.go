@@ -15,8 +15,8 @@ import (
 	"quarry/client/wire"
 )
 
-// Key describes a key of the file. In its path, <name> stands for the name of a profile or provider, and <action> for that
-// of an action of the explorer.
+// Key describes a key of the file. In its path, <name> stands for the name of a profile or provider, and <action> for
+// that of an action of the explorer.
 type Key struct {
 	Path    string
 	Values  string // what it takes
@@ -123,8 +123,8 @@ func (c *Config) Settings() []Setting {
 	return all
 }
 
-// Get returns the value of a key, masked if it is secret, or its default if that is a value; "" for one without a value.
-// An unknown key is an error.
+// Get returns the value of a key, masked if it is secret, or its default if that is a value; "" for one without a
+// value. An unknown key is an error.
 func (c *Config) Get(path string) (string, error) {
 	key, err := lookupKey(path)
 	if err != nil {

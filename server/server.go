@@ -1,5 +1,5 @@
-// Package server combines the directory, the documents of each tenant and the API into a search server, in process or for
-// a listener. Files are opened on first use, and created only when there is something to store.
+// Package server combines the directory, the documents of each tenant and the API into a search server, in process or
+// for a listener. Files are opened on first use, and created only when there is something to store.
 package server
 
 import (
@@ -51,7 +51,8 @@ type Options struct {
 	// Database is the address of a PostgreSQL database, which several servers may share, for everything but documents;
 	// empty: files in Home. The sample library ignores it.
 	Database string
-	// DocumentsInDatabase keeps documents in Database, too; with Weaviate they are there in any case. Each server indexes them.
+	// DocumentsInDatabase keeps documents in Database, too; with Weaviate they are there in any case. Each server
+	// indexes them.
 	DocumentsInDatabase bool
 	// Sample serves the sample library, in memory. Home is ignored.
 	Sample bool
@@ -365,7 +366,8 @@ func (s *Server) openChats(ctx context.Context, tenant string, create bool) (*ch
 	})
 }
 
-// chatsOnServer reports whether the chat sessions are on the database server. In a read-only library they are in memory.
+// chatsOnServer reports whether the chat sessions are on the database server. In a read-only library they are in
+// memory.
 func (s *Server) chatsOnServer() bool { return s.pool != nil && !s.options.ReadOnly }
 
 // openServerChats opens a tenant's chat sessions on the database server, whose directory has the tenant.

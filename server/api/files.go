@@ -43,8 +43,8 @@ type uploaded struct {
 	data        []byte
 }
 
-// uploadFiles answers POST /user/projects/file/upload. Files that ingest reads are accepted; they can be used in questions
-// at once.
+// uploadFiles answers POST /user/projects/file/upload. Files that ingest reads are accepted; they can be used in
+// questions at once.
 func (s *Server) uploadFiles(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
 	files, form, err := readUpload(r)
 	if err != nil {

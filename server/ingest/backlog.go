@@ -40,7 +40,8 @@ func (r *run) startReaders(ctx context.Context, plans []*plan, broke func(error)
 	return &group
 }
 
-// backlog counts the text that was read and not taken by the writer yet. Readers start no further file while it is full.
+// backlog counts the text that was read and not taken by the writer yet. Readers start no further file while it is
+// full.
 type backlog struct {
 	ctx     context.Context
 	mutex   sync.Mutex

@@ -27,7 +27,8 @@ const (
 	confluenceIndex  = "index.html" // the list of the pages
 )
 
-// confluencePage returns the id in the name of a page, such as Rolling-back_31431588.html or 31431588.html; "" for others.
+// confluencePage returns the id in the name of a page, such as Rolling-back_31431588.html or 31431588.html; "" for
+// others.
 func confluencePage(name string) string {
 	const shortest = 3
 	stem, isPage := strings.CutSuffix(name, ".html")
@@ -238,8 +239,9 @@ func isBelow(node *html.Node, id string) bool {
 
 var createdBy = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^Created by ([^,]+?)(?:,| on )`) })
 
-// written reads who wrote a page and when: "Created by Ana Ortiz, last modified by Bo Lund on Mar 06, 2019", in the language
-// of the site. The names are marked; what is between the author and the date tells whether it is that of a change.
+// written reads who wrote a page and when: "Created by Ana Ortiz, last modified by Bo Lund on Mar 06, 2019", in the
+// language of the site. The names are marked; what is between the author and the date tells whether it is that of a
+// change.
 func (m *meta) written(node *html.Node) {
 	rest, isChanged := textBelow(node), false
 	for inner := range node.Descendants() {

@@ -19,8 +19,8 @@ import (
 	"quarry/server/index"
 )
 
-// confluenceXML is the export of spaces as XML: the objects of the site, of which pages, blog posts, spaces and people are
-// read.
+// confluenceXML is the export of spaces as XML: the objects of the site, of which pages, blog posts, spaces and people
+// are read.
 var confluenceXML = container{kind: "Confluence export", source: confluenceSource, is: isConfluenceXML, claims: isEntities, read: readConfluenceXML}
 
 const entitiesFile = "entities.xml"
@@ -325,8 +325,8 @@ func (s *site) mentioned(body string) map[string]index.Person {
 	return people
 }
 
-// inspectStorage removes the parameters of macros, and writes what links, mentions, dates, emoticons, tasks, and the titles
-// of statuses and panels show.
+// inspectStorage removes the parameters of macros, and writes what links, mentions, dates, emoticons, tasks, and the
+// titles of statuses and panels show.
 func (s *site) inspectStorage(tree *html.Node, _ *meta) {
 	var removed []*html.Node
 	show := func(node *html.Node, text string) {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// monthNames are the beginnings of the names of months, in the languages of western and central Europe, Finnish, Turkish
-// and Russian. Of several that a name begins with, the longest counts.
+// monthNames are the beginnings of the names of months, in the languages of western and central Europe, Finnish,
+// Turkish and Russian. Of several that a name begins with, the longest counts.
 var monthNames = [...]string{
 	"jan ene gen янв sty led tam oca ian 一月", "feb fev fév fév lut úno hel şub фев 二月", "mar mär mrz maa mrt bře мар 三月", "apr avr abr kwi dub huh nis апр 四月",
 	"may mai mag mei maj kvě tou май мая 五月", "jun juin giu cze červ kes haz июн iun 六月", "jul juil lug lip červenc hei tem июл iul 七月", "aug aoû aou ago sie srp elo ağu авг 八月",
@@ -19,8 +19,8 @@ var monthNames = [...]string{
 
 var dateWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d{1,2}[月월]|\d+|\pL+`) })
 
-// findDate returns the first day in a text: numbers from the year to the day, or with the name of the month in one of many
-// languages, whatever is between them.
+// findDate returns the first day in a text: numbers from the year to the day, or with the name of the month in one of
+// many languages, whatever is between them.
 func findDate(text string) (time.Time, bool) {
 	words := dateWord().FindAllString(strings.ToLower(text), -1)
 	for i, word := range words {

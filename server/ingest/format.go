@@ -32,8 +32,8 @@ type format struct {
 	lines bool // JSONL: each line is a document
 	// entries reads text of folded lines to Markdown: they may be folded in the middle of a character.
 	entries func(r *fileReader, text string) (meta, string, error)
-	// here is set for text whose document is at most a constant times as large, and whose reader needs as much time: it is
-	// read in this process. All others are read in Readers.
+	// here is set for text whose document is at most a constant times as large, and whose reader needs as much time: it
+	// is read in this process. All others are read in Readers.
 	here      bool
 	extension string // of the file; set by formatOf
 	// mailbox is set where a file may also be a container, by its content.

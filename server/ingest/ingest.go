@@ -48,8 +48,8 @@ type Options struct {
 	// Access are the access terms of the documents. Empty: as before, else PUBLIC. JSONL documents with their own
 	// permissions keep them.
 	Access []string
-	// Include are patterns of files that are read although they are hidden or look like secrets, by name or, with a slash,
-	// by path from the root. Empty: as before, else none.
+	// Include are patterns of files that are read although they are hidden or look like secrets, by name or, with a
+	// slash, by path from the root. Empty: as before, else none.
 	Include []string
 	// DryRun reports what would change, and stores nothing.
 	DryRun bool
@@ -67,8 +67,9 @@ const longestSet = 200 // bytes of a document set's name
 var ErrNotAdded = errors.New("it was not added to the library")
 
 // Add reads files and folders into the index and stores them as roots for Sync. A path inside a root with the same
-// options is read as part of it; with other options it becomes a root of its own, which the outer one leaves out. What a
-// root has under another path is read under that of the root. A folder replaces the roots below it that were added without options.
+// options is read as part of it; with other options it becomes a root of its own, which the outer one leaves out. What
+// a root has under another path is read under that of the root. A folder replaces the roots below it that were added
+// without options.
 //
 // Unchanged files are not read again. Documents that are no longer in a file, and those of deleted files, are deleted.
 // report is called with the progress, with each skipped file, and with the result, which is also returned. Without an

@@ -244,8 +244,8 @@ func (m *mailReading) bytes(head mailHead, most int64) ([]byte, error) {
 	return data[:n], nil
 }
 
-// isDeletedMail reports whether a mail program deleted a message, which it has not yet removed from its file, or wrote the
-// message for itself.
+// isDeletedMail reports whether a mail program deleted a message, which it has not yet removed from its file, or wrote
+// the message for itself.
 func isDeletedMail(header mail.Header) bool {
 	const expunged = 0x8
 	var flags int

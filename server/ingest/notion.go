@@ -22,8 +22,8 @@ import (
 	"quarry/server/index"
 )
 
-// notionExport is a folder or archive of pages whose names end with their ids, as Markdown or HTML, with databases as CSV.
-// notionParts is an archive of such archives.
+// notionExport is a folder or archive of pages whose names end with their ids, as Markdown or HTML, with databases as
+// CSV. notionParts is an archive of such archives.
 var (
 	notionExport = container{kind: "Notion export", source: notionSource, is: isNotionExport, whole: true, claims: isExported, read: readNotionExport}
 	notionParts  = container{kind: "Notion export", source: notionSource, is: isNotionParts, claims: isNotionPart, read: readNotionParts}
@@ -31,8 +31,8 @@ var (
 
 const notionSource, notionAddress = "notion", "https://www.notion.so/"
 
-// notionName splits the name of a page, database or folder into its title and id. all reports whether it is a database with
-// all of its rows, not only those of a view.
+// notionName splits the name of a page, database or folder into its title and id. all reports whether it is a database
+// with all of its rows, not only those of a view.
 func notionName(name string) (title, id string, all bool) {
 	const idLength = 32
 	title, all = strings.CutSuffix(strings.TrimSuffix(name, path.Ext(name)), "_all")
@@ -92,8 +92,8 @@ func isNotionExport(l layout) bool {
 	return false
 }
 
-// hasNotionPages reports whether all files of a folder are named as Notion does, and one begins as its name says. A single
-// page proves nothing by its name, unless it is in an archive or has a folder.
+// hasNotionPages reports whether all files of a folder are named as Notion does, and one begins as its name says. A
+// single page proves nothing by its name, unless it is in an archive or has a folder.
 func hasNotionPages(l layout, isWhole bool) bool {
 	var pages []string
 	for _, name := range l.entries {
@@ -378,8 +378,8 @@ func propertyValues(cell *html.Node) (values []string) {
 	return values
 }
 
-// notionProperties reads the lines below the title of a page in a database, which are "Name: value". Without the columns of
-// the database every line of the paragraph must be one, and there must be two.
+// notionProperties reads the lines below the title of a page in a database, which are "Name: value". Without the
+// columns of the database every line of the paragraph must be one, and there must be two.
 func notionProperties(text string, columns []string) (m meta) {
 	_, rest, _ := strings.Cut(text, "\n")
 	rest = strings.TrimLeft(rest, "\n")

@@ -43,7 +43,8 @@ const (
 	racyAge = 50 * time.Millisecond
 )
 
-// racyPrint returns a text with the size that matches no fingerprint: another write at the same clock tick would not show.
+// racyPrint returns a text with the size that matches no fingerprint: another write at the same clock tick would not
+// show.
 func racyPrint(size int64) string { return strconv.FormatInt(size, 36) + ".racy" }
 
 // fileReader reads tasks. It is not safe for concurrent use.
@@ -387,7 +388,8 @@ type lineReader struct {
 	isUTF8   bool   // a line had valid non-ASCII UTF-8
 }
 
-// newLineReader reads UTF-8, UTF-16, or marked UTF-32. In other encodings newlines are as in ASCII, and decode decodes the lines.
+// newLineReader reads UTF-8, UTF-16, or marked UTF-32. In other encodings newlines are as in ASCII, and decode decodes
+// the lines.
 func newLineReader(in io.Reader) *lineReader {
 	const buffered, looked = 256 << 10, 4 << 10
 	l := &lineReader{in: bufio.NewReaderSize(in, buffered)}

@@ -19,9 +19,9 @@ import (
 	"quarry/server/ingest/worker"
 )
 
-// Readers are the processes that read documents of the formats that need decompression, or whose readers can make more of a
-// document than a constant times its size. They are bounded in memory, time and output for each document. Without Readers
-// such formats are read in this process, as in the processes themselves.
+// Readers are the processes that read documents of the formats that need decompression, or whose readers can make more
+// of a document than a constant times its size. They are bounded in memory, time and output for each document. Without
+// Readers such formats are read in this process, as in the processes themselves.
 type Readers struct {
 	pool  *worker.Pool
 	limit time.Duration // for each document, without what its size adds
@@ -30,7 +30,8 @@ type Readers struct {
 // ReadLimit is how long a document may take to read where the configuration does not say.
 const ReadLimit = 10 * time.Second
 
-// NewReaders returns readers that run program with ServeReaders. A document may take limit, and a second more for each MB.
+// NewReaders returns readers that run program with ServeReaders. A document may take limit, and a second more for each
+// MB.
 func NewReaders(program worker.Program, limit time.Duration) *Readers {
 	return &Readers{worker.NewPool(program, runtime.GOMAXPROCS(0)), limit}
 }
@@ -121,8 +122,8 @@ func unpackedJob(request []byte) (j job, data []byte, err error) {
 	return j, request[end:], err
 }
 
-// ServeReaders reads the documents that Readers send, until in ends. It returns after an error of the engine, which reads
-// PDF files.
+// ServeReaders reads the documents that Readers send, until in ends. It returns after an error of the engine, which
+// reads PDF files.
 func ServeReaders(ctx context.Context, in io.Reader, out io.Writer, engine pdf.Engine) error {
 	return worker.Serve(in, out, func(session *worker.Session, request []byte) ([]byte, error) {
 		j, data, err := unpackedJob(request)

@@ -69,7 +69,8 @@ type crawl struct {
 	partial bool // pages that are not listed stay
 }
 
-// planSite plans to fetch the pages of a root that are new, or may have changed. It returns nil if the root cannot be read now.
+// planSite plans to fetch the pages of a root that are new, or may have changed. It returns nil if the root cannot be
+// read now.
 func (r *run) planSite(ctx context.Context, t *target, known map[string]fileState) (*plan, error) {
 	client, err := r.client()
 	if err != nil {
@@ -278,8 +279,8 @@ func (s *crawl) text(entry web.Entry, from *url.URL) {
 		}}})
 }
 
-// currentPrint returns the state of a page as far as it is known without asking: that of the library if an interrupted run
-// fetched the page, or if a list says that it did not change. Such dates are trusted for a week.
+// currentPrint returns the state of a page as far as it is known without asking: that of the library if an interrupted
+// run fetched the page, or if a list says that it did not change. Such dates are trusted for a week.
 func (s *crawl) currentPrint(known fileState, stamp string) string {
 	const changed = "?"
 	if s.target.again || known.Web.Fetched == "" || known.Foreign > 0 {

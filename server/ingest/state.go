@@ -299,8 +299,7 @@ func owner(roots map[string]rootState, path string) string {
 	return ""
 }
 
-// Status lists the roots by path, with their numbers of documents, and the files that are skipped or whose encoding was
-// assumed.
+// Status lists the roots by path with their numbers of documents, and files that are skipped or of assumed encoding.
 func Status(ctx context.Context, idx index.Index) (wire.LibraryStatus, error) {
 	status := wire.LibraryStatus{Roots: []wire.LibraryRoot{}, Assumed: []wire.AssumedFile{}, Skipped: []wire.SkippedFile{},
 		SkippedTypes: []wire.SkippedType{}, Taken: []wire.TakenFolder{}}
@@ -472,8 +471,7 @@ func ownsBelow(folder string) func(origin string) bool {
 	return func(origin string) bool { return within(folder, origin) || within(escaped, origin) }
 }
 
-// ownedReason says who owns the document that a file would replace. line is set for one of several documents of the
-// file.
+// ownedReason says who owns the document that a file would replace; line is set for one of several of the file.
 func ownedReason(id, origin string, line bool, roots map[string]rootState) string {
 	document := "its document"
 	if line {

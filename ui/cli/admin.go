@@ -70,8 +70,8 @@ func (a *app) openAdministered(ctx context.Context, change bool) (*client.Sessio
 	return a.open(ctx, choice)
 }
 
-// addCommand returns a command that makes a thing and prints it: as JSON for scripts, in a line for people. read returns
-// what the argument and the flags ask for.
+// addCommand returns a command that makes a thing and prints it: as JSON for scripts, in a line for people. read
+// returns what the argument and the flags ask for.
 func addCommand[Request, T any](a *app, use, short string, read func(name string) (Request, error),
 	add func(*client.Client, context.Context, Request) (*wire.Added[T], error), describe func(*wire.Added[T]) string) *cobra.Command {
 	return a.administer(use, short, func(ctx context.Context, c *client.Client, name string) error {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Complete copies of output that was cut lie in the temporary directory for a day, each in a folder of its own that nobody
-// else can enter.
+// Complete copies of output that was cut lie in the temporary directory for a day, each in a folder of its own that
+// nobody else can enter.
 const (
 	copyPrefix = "quarry-"
 	copyMark   = ".response" // ends the name of the folder
@@ -48,8 +48,9 @@ func writeCopy(dir, kind, extension string, whole []byte) (path string, err erro
 	return path, nil
 }
 
-// removeOldCopies removes copies that are older than a day, and the oldest beyond copyBytes. Only folders of this user with the name of a copy are touched; a
-// link that somebody else put into a shared directory is left alone. Failing is harmless: the next run tries again.
+// removeOldCopies removes copies that are older than a day, and the oldest beyond copyBytes. Only folders of this user
+// with the name of a copy are touched; a link that somebody else put into a shared directory is left alone. Failing is
+// harmless: the next run tries again.
 func (a *app) removeOldCopies() {
 	if a.io.TempDir == "" {
 		return

@@ -107,7 +107,8 @@ func (a *app) nextSearch() (words, label string) {
 		choice.Describe(), choice.Reason, config.ShellQuote(folder)), choice.Profile
 }
 
-// absolute turns arguments into absolute paths; addresses stay as they are. An empty one is a mistake: it would mean the folder that one is in.
+// absolute turns arguments into absolute paths; addresses stay as they are. An empty one is a mistake: it would mean
+// the folder that one is in.
 func (a *app) absolute(paths []string) ([]string, error) {
 	if err := notEmpty(paths); err != nil {
 		return nil, err
@@ -222,8 +223,8 @@ func checkAddress(address string) error {
 	return nil
 }
 
-// addToLibrary adds paths. Files that were named and of which none can be read are a failure, unlike those that a folder
-// happens to hold.
+// addToLibrary adds paths. Files that were named and of which none can be read are a failure, unlike those that a
+// folder happens to hold.
 func (a *app) addToLibrary(ctx context.Context, request wire.AddRequest) error {
 	var done, skipped wire.LibraryEvent
 	verb := verbAdded

@@ -83,8 +83,8 @@ func (b bound) measure(output []byte) int {
 
 func (b bound) fits(output []byte) bool { return b.measure(output) <= b.most }
 
-// clip returns the beginning of a text that fits, and after it the first of the last lines that takes little of the limit.
-// The last of them is printed whatever its size.
+// clip returns the beginning of a text that fits, and after it the first of the last lines that takes little of the
+// limit. The last of them is printed whatever its size.
 func (b bound) clip(whole string, lastLines ...string) []byte {
 	last := b.firstThatFits(lastLines)
 	kept, _ := largest(0, min(len(whole), 8*b.most), b, func(n int) ([]byte, error) {
@@ -224,8 +224,8 @@ func (a *app) printAnswer(kind string, value answer, private bool) error {
 	})
 }
 
-// printResults prints results as text, cut to whole results, then to the beginning of the first one. The path of the copy
-// is left out where it takes the place of the results.
+// printResults prints results as text, cut to whole results, then to the beginning of the first one. The path of the
+// copy is left out where it takes the place of the results.
 func (a *app) printResults(kind, extension string, value answer, private bool) error {
 	encoded, err := value.encode(whole())
 	if err != nil {
@@ -291,8 +291,8 @@ func (b bound) remedy() string {
 	return "to print everything: --max-output 0"
 }
 
-// cutEvents prints events, a line each, up to a limit that was asked for: the first ones that fit, and those that cannot be
-// done without.
+// cutEvents prints events, a line each, up to a limit that was asked for: the first ones that fit, and those that
+// cannot be done without.
 type cutEvents struct {
 	app         *app
 	limit       bound

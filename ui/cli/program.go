@@ -116,8 +116,8 @@ type Host interface {
 	// OpenLibrary opens the library of this machine, in dir or in its usual place. Without create, a library that does
 	// not exist is target.ErrNoLibrary.
 	OpenLibrary(ctx context.Context, dir string, create bool) (*client.Session, error)
-	// Administer opens the library of this machine, or that in dir, for the owner of a tenant; "" is the default tenant.
-	// Looking makes nothing on disk.
+	// Administer opens the library of this machine, or that in dir, for the owner of a tenant; "" is the default
+	// tenant. Looking makes nothing on disk.
 	Administer(ctx context.Context, dir, tenant string, change bool) (*client.Session, error)
 	// LibraryFolder returns the folder that OpenLibrary opens.
 	LibraryFolder(dir string) string
@@ -171,8 +171,8 @@ func (a *app) libraryFolder() string {
 	return host.LibraryFolder(a.flags.library)
 }
 
-// namedLibrary returns the folder of --library, absolute: what is printed for later must work in any folder. Without the
-// flag it returns "".
+// namedLibrary returns the folder of --library, absolute: what is printed for later must work in any folder. Without
+// the flag it returns "".
 func (a *app) namedLibrary() string {
 	if a.flags.library == "" {
 		return ""

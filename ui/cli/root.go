@@ -184,7 +184,8 @@ func flagFailure(command *cobra.Command, err error) error {
 	return usage(do, "%s", err)
 }
 
-// filterAsFlag refuses a filter with a minus that is not inside a quoted query: -source:slack would be read as -s ource:slack.
+// filterAsFlag refuses a filter with a minus that is not inside a quoted query: -source:slack would be read as -s
+// ource:slack.
 func filterAsFlag(arguments []string) error {
 	for _, argument := range arguments {
 		name, _, isFilter := strings.Cut(argument, ":")
@@ -357,8 +358,8 @@ func (a *app) newCommand(use, short string, run func(ctx context.Context, argume
 		}}
 }
 
-// targetCommand returns a command that works on the target of searches. Without a target that is its error, whatever the
-// arguments are.
+// targetCommand returns a command that works on the target of searches. Without a target that is its error, whatever
+// the arguments are.
 func (a *app) targetCommand(use, short string,
 	run func(ctx context.Context, choice target.Choice, arguments []string) error) *cobra.Command {
 	var choice target.Choice

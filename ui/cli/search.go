@@ -172,7 +172,8 @@ func (a *app) search(ctx context.Context, queries []string, options *searchOptio
 	})
 }
 
-// planSearches plans the given queries, those of standard input, what the filters of the flags leave, or a saved search.
+// planSearches plans the given queries, those of standard input, what the filters of the flags leave, or a saved
+// search.
 func (a *app) planSearches(queries []string, options *searchOptions, choice target.Choice, saved *savedQuery) (plan []plannedQuery, err error) {
 	switch {
 	case saved != nil:
@@ -300,8 +301,8 @@ func (o outcome) results() []wire.SearchResult {
 	return o.response.Results
 }
 
-// runSearches runs the queries, maxQueries at a time, and waits for all of them. The servers' own bodies are kept only for
-// --raw: sanitising them is expensive.
+// runSearches runs the queries, maxQueries at a time, and waits for all of them. The servers' own bodies are kept only
+// for --raw: sanitising them is expensive.
 func runSearches(ctx context.Context, c *client.Client, plan []plannedQuery, raw bool) []outcome {
 	outcomes := make([]outcome, len(plan))
 	var group sync.WaitGroup

@@ -26,9 +26,9 @@ const (
 	shapeTime  = 30 * time.Second
 	shapeBytes = 64 << 20 // of output
 	// shapeMemory is what the heap may grow by while an expression runs, and shapeLook how often that is measured. jq's
-	// library has no limit of its own and builds values of any size in one step, so the run is watched from outside, and
-	// given up where it does not stop; the process ends with the error. A process of its own would cost each line of events
-	// its start, and need the same watch where the system limits no memory.
+	// library has no limit of its own and builds values of any size in one step, so the run is watched from outside,
+	// and given up where it does not stop; the process ends with the error. A process of its own would cost each line
+	// of events its start, and need the same watch where the system limits no memory.
 	shapeMemory = 256_000_000
 	shapeLook   = 5 * time.Millisecond
 )
@@ -178,8 +178,8 @@ func (a *app) runShape(value any) (string, error) {
 
 var errShapeMemory = fmt.Errorf("the expression needs more than %s of memory", text.Size(shapeMemory))
 
-// awaitShape returns the result of an expression, or an error when its time or memory is used up: neither a template nor a
-// single step of jq can be stopped.
+// awaitShape returns the result of an expression, or an error when its time or memory is used up: neither a template
+// nor a single step of jq can be stopped.
 func awaitShape(ctx context.Context, done <-chan error) error {
 	start, look := heapBytes(), time.NewTicker(shapeLook)
 	defer look.Stop()
@@ -268,8 +268,8 @@ func (a *app) eventLine(value any) ([]byte, error) {
 // rowKeys are the keys of an answer under which its rows are.
 func rowKeys() []string { return []string{"results", "searches", "documents", "chunks", "passages"} }
 
-// picked returns a value with the chosen fields of its rows, in the order in which they were given; null for one that a row
-// lacks. A field that no row knows is an error.
+// picked returns a value with the chosen fields of its rows, in the order in which they were given; null for one that a
+// row lacks. A field that no row knows is an error.
 func (s shape) picked(value any) (any, error) {
 	var known []string
 	eachRow(value, func(row object) object {

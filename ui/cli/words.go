@@ -26,12 +26,12 @@ var foreignCommands = map[string]string{
 	"experiments": "help", "install-onyx": "help", "quit": "help", "exit": "help", "logs": "help", "shell": "help", "usage": "help",
 }
 
-// shortestNear is the number of letters of a command from which a word within one edit of it is taken for it: below that,
-// too many words are.
+// shortestNear is the number of letters of a command from which a word within one edit of it is taken for it: below
+// that, too many words are.
 const shortestNear = 5
 
-// refuseCommandWord returns a usage error for one bare word that was meant as a command: one of another program, or one of
-// quarry with a mistake. After -- no word was, and no search has filters by mistake.
+// refuseCommandWord returns a usage error for one bare word that was meant as a command: one of another program, or one
+// of quarry with a mistake. After -- no word was, and no search has filters by mistake.
 func (a *app) refuseCommandWord(root *cobra.Command, words []string) error {
 	if len(words) != 1 || root.ArgsLenAtDash() == 0 || hasSearchFlags(root) {
 		return nil

@@ -114,8 +114,8 @@ func (h *Host) SaveModel(model config.NewModel) error {
 	return h.Config.SaveModel(model)
 }
 
-// OpenWithModel opens the library of this machine with a model that is not saved, to test it. Without the name of a model,
-// the provider's can be listed.
+// OpenWithModel opens the library of this machine with a model that is not saved, to test it. Without the name of a
+// model, the provider's can be listed.
 func (h *Host) OpenWithModel(ctx context.Context, m config.NewModel) (*client.Session, error) {
 	with, configured := *h, *h.Config
 	address, err := wire.ServerURL(m.BaseURL)
@@ -156,8 +156,8 @@ func (h *Host) refuseChange(what string) error {
 // ErrNoLibrary is in the chain of the error about a library that does not exist yet.
 var ErrNoLibrary = errors.New("no library")
 
-// Open returns a client for a choice. Its first call reads the token or opens the library's files. A read-only library is
-// searched too.
+// Open returns a client for a choice. Its first call reads the token or opens the library's files. A read-only library
+// is searched too.
 func (h *Host) Open(ctx context.Context, choice Choice) (*client.Session, error) {
 	if choice.isTogether() {
 		return h.openTogether(ctx, choice)
@@ -211,8 +211,8 @@ func (h *Host) LibraryChoice() Choice {
 	return *localChoice(RuleLibrary, "the library in "+h.Paths.Data, config.LocalProfile, h.Paths.Data, h.Paths.DataFrom)
 }
 
-// onDatabaseServer reports whether people and conversations are on a database server: then there is a library, also without
-// files on this machine.
+// onDatabaseServer reports whether people and conversations are on a database server: then there is a library, also
+// without files on this machine.
 func (h *Host) onDatabaseServer() bool { return !h.Config.Directory.URL.IsZero() }
 
 // needLibrary returns an error if a folder has no library or cannot be read.

@@ -16,8 +16,8 @@ import (
 // compiled PDF engine. It is not a command for users.
 const ReadersCommand = "__read"
 
-// Readers are the processes of this program that read documents, started when the first one comes. All hosts of a process
-// share them. The zero value is ready.
+// Readers are the processes of this program that read documents, started when the first one comes. All hosts of a
+// process share them. The zero value is ready.
 type Readers struct {
 	once    sync.Once
 	readers *ingest.Readers
@@ -44,8 +44,8 @@ func (r *Readers) of(h *Host) *ingest.Readers {
 	return r.readers
 }
 
-// ServeReaders reads documents from in and writes what they contain to out, until in ends. The compiled PDF engine is kept
-// in the folder cache.
+// ServeReaders reads documents from in and writes what they contain to out, until in ends. The compiled PDF engine is
+// kept in the folder cache.
 func ServeReaders(ctx context.Context, in io.Reader, out io.Writer, cache string) error {
 	return ingest.ServeReaders(ctx, in, out, engine.New(cache))
 }

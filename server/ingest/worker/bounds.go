@@ -16,9 +16,9 @@ const (
 	exitTime   = 72
 )
 
-// bounds are those of this process: the garbage collector works harder near the bound of memory, the system refuses memory
-// beyond it where it can, and while a document is read a watch ends the process when it uses more memory or processor time
-// than it may.
+// bounds are those of this process: the garbage collector works harder near the bound of memory, the system refuses
+// memory beyond it where it can, and while a document is read a watch ends the process when it uses more memory or
+// processor time than it may.
 type bounds struct {
 	memory int64
 	end    chan struct{} // of the watch; nil: none runs

@@ -47,11 +47,11 @@ func (p *Pool) Close() {
 	p.idle = nil
 }
 
-// Read sends a document to a process and returns the end of the answer; part receives what comes before it, and an error of
-// it gives the document up. The document may take limit of processor time, without the start of a process.
+// Read sends a document to a process and returns the end of the answer; part receives what comes before it, and an
+// error of it gives the document up. The document may take limit of processor time, without the start of a process.
 //
-// A process that ends while it reads a document which is not its first may have been spoilt by another: the document gets
-// a second try, in a new process, unless it had a part of its answer.
+// A process that ends while it reads a document which is not its first may have been spoilt by another: the document
+// gets a second try, in a new process, unless it had a part of its answer.
 func (p *Pool) Read(ctx context.Context, document []byte, limit time.Duration, part func([]byte) error) ([]byte, error) {
 	select {
 	case p.places <- struct{}{}:

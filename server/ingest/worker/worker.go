@@ -1,9 +1,9 @@
-// Package worker runs the readers of documents in other processes of this program. A document that crashes its reader, or
-// needs more memory, time or output than it may, costs that document and nothing else.
+// Package worker runs the readers of documents in other processes of this program. A document that crashes its reader,
+// or needs more memory, time or output than it may, costs that document and nothing else.
 //
-// A Pool starts a process when a document comes and none is idle, sends the document through a pipe, and reads the answer
-// from another one. The process has no environment, and Serve gives it a bound of memory. One that misses a bound is
-// killed; the next document gets a new one.
+// A Pool starts a process when a document comes and none is idle, sends the document through a pipe, and reads the
+// answer from another one. The process has no environment, and Serve gives it a bound of memory. One that misses a
+// bound is killed; the next document gets a new one.
 package worker
 
 import (
@@ -25,7 +25,8 @@ const (
 	waiting = 4
 	// maxRequest bounds a document with what is known of it, in bytes.
 	maxRequest = 128 << 20
-	// starting bounds the start of a process, and of an engine in it, which is compiled when it runs for the first time.
+	// starting bounds the start of a process, and of an engine in it, which is compiled when it runs for the first
+	// time.
 	starting = 3 * time.Minute
 	// idle is after how long without a document a process ends.
 	idle = 30 * time.Second
@@ -85,7 +86,8 @@ func readFrame(in io.Reader, most int) (kind byte, data []byte, err error) {
 	return head[4], data, err
 }
 
-// Limit returns how much processor time a document of size bytes may take: base, and a second for each MB, at most two minutes.
+// Limit returns how much processor time a document of size bytes may take: base, and a second for each MB, at most two
+// minutes.
 func Limit(base time.Duration, size int) time.Duration {
 	return min(base+time.Duration(size>>20)*time.Second, max(base, 2*time.Minute))
 }
