@@ -42,7 +42,9 @@ func (a *Archive) Book() (Book, error) {
 				})
 			case "spine":
 				return x.each(func(e xml.StartElement) error {
-					if name := pages[attribute(e, "idref")]; name != "" && !slices.Contains(b.Chapters, name) {
+					if name := pages[attribute(e, "idref")]; name == "" || !a.Has(name) {
+						a.leave("chapter "+attribute(e, "idref"), errMissing)
+					} else if !slices.Contains(b.Chapters, name) {
 						b.Chapters = append(b.Chapters, name)
 					}
 					return x.skip()

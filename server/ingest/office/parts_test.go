@@ -142,9 +142,11 @@ func TestDamagedParts(t *testing.T) {
 		"styles":  {word(words("Wood."), []string{"n numbering n.xml"}, part("word/n.xml", "<")), "Wood.", "numbering: it is damaged"},
 		"links":   {word(words("Wood."), []string{"h header h.xml"}, part("word/h.xml", "<h>"+words("x")+"</h>"), part("word/_rels/h.xml.rels", "<")), "Wood.\n\n## Headers and footers\n\nx", "h.xml.rels: it is damaged"},
 		"slide": {filetest.Archive(part("ppt/presentation.xml", `<p><sldIdLst><s id="r1"/><s id="r2"/></sldIdLst></p>`), related("ppt/_rels/presentation.xml.rels", "r1 slide a.xml", "r2 slide b.xml"),
-			part("ppt/a.xml", "<"), part("ppt/b.xml", "<s>"+box(0, 0, "here")+"<sp")), "## Slide 1\n\n## Slide 2\n\nhere", "a.xml: it is damaged"},
-		"sheet": {sheet("One", `<sheetData><row><c><v>7</v></c></row><row`, []string{"c comments c.xml"}), "## One\n\n7", "sheet One: it is damaged"},
-		"odf":   {filetest.OpenDocument("text", "<text:p>Wood.</text:p><text:p", part("styles.xml", "<")), "Wood.", "styles: it is damaged"},
+			part("ppt/a.xml", "<"), part("ppt/b.xml", "<s>"+box(0, 0, "here")+"<sp")), "## Slide 1\n\n## Slide 2\n\nhere", "slide 1: it is damaged"},
+		"no slide": {filetest.Archive(part("ppt/presentation.xml", `<p><sldIdLst><s id="r1"/><s id="r2"/></sldIdLst></p>`), related("ppt/_rels/presentation.xml.rels", "r2 slide b.xml"), part("ppt/b.xml", "<s>"+box(0, 0, "here")+"</s>")), "## Slide 1\n\n## Slide 2\n\nhere", "slide 1: it is missing"},
+		"no sheet": {filetest.Archive(part("xl/workbook.xml", `<w><sheets><sheet name="One" id="r1"/><sheet name="Two" id="r2"/></sheets></w>`), related("xl/_rels/workbook.xml.rels", "r2 worksheet s.xml"), part("xl/s.xml", `<w><sheetData><row><c><v>7</v></c></row></sheetData></w>`)), "## Two\n\n7", "sheet One: it is missing"},
+		"sheet":    {sheet("One", `<sheetData><row><c><v>7</v></c></row><row`, []string{"c comments c.xml"}), "## One\n\n7", "sheet One: it is damaged"},
+		"odf":      {filetest.OpenDocument("text", "<text:p>Wood.</text:p><text:p", part("styles.xml", "<")), "Wood.", "styles: it is damaged"},
 	} {
 		var leftOut []string
 		archive, err := office.Open(t.Context(), test.data, office.DefaultLimits(), func(part string, why error) { leftOut = append(leftOut, part+": "+why.Error()) })

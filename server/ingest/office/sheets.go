@@ -39,10 +39,11 @@ func readXLSX(a *Archive, w *markdown.Writer) error {
 					b.from = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
 				}
 			case "sheet":
-				for _, at := range e.Attr {
-					if link := links[at.Value]; at.Name.Local == "id" && slices.Contains(sheetKinds[:], link.kind) {
-						names, parts = append(names, unescapeCharacters(attribute(e, "name"))), append(parts, link.target)
-					}
+				name, link := unescapeCharacters(attribute(e, "name")), links[attribute(e, "id")]
+				if slices.Contains(sheetKinds[:], link.kind) {
+					names, parts = append(names, name), append(parts, link.target)
+				} else {
+					a.leave("sheet "+name, errMissing)
 				}
 			}
 			return x.each(read)
@@ -58,7 +59,7 @@ func readXLSX(a *Archive, w *markdown.Writer) error {
 	a.part("texts of cells", linked(links, "sharedStrings"), b.readStrings)
 	a.part("formats of cells", linked(links, "styles"), b.readStyles)
 	b.authors = a.people(links, "displayName", "person")
-	return a.several(parts, func(i int, part string) error {
+	return a.several("sheet", parts, func(i int, part string) error {
 		w.Heading(2, names[i])
 		return b.sheet(w, names[i], part)
 	})

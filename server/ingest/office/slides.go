@@ -65,11 +65,13 @@ func readPPTX(a *Archive, w *markdown.Writer) error {
 				return x.skip()
 			}
 			return x.each(func(e xml.StartElement) error {
+				target := ""
 				for _, at := range e.Attr { // the slide has an id of its own
 					if at.Name.Local == "id" && links[at.Value].kind == "slide" {
-						order = append(order, links[at.Value].target)
+						target = links[at.Value].target
 					}
 				}
+				order = append(order, target) // a missing one keeps its number
 				return x.skip()
 			})
 		})
@@ -82,13 +84,13 @@ func readPPTX(a *Archive, w *markdown.Writer) error {
 	}
 	p := presentation{Archive: a, w: w}
 	p.authors = a.people(links, "name", "commentAuthors", "authors")
-	err = a.several(order, func(i int, name string) error { return p.slide(i+1, name) })
+	err = a.several("slide", order, func(i int, name string) error { return p.slide(i+1, name) })
 	writeFooters(w, p.footers)
 	return err
 }
 
 // several reads parts of one kind. What cannot be read is left out, unless it is all of them.
-func (a *Archive) several(names []string, read func(i int, name string) error) error {
+func (a *Archive) several(kind string, names []string, read func(i int, name string) error) error {
 	var first error
 	failed := 0
 	for i, name := range names {
@@ -99,7 +101,7 @@ func (a *Archive) several(names []string, read func(i int, name string) error) e
 		if err != nil {
 			first = cmp.Or(first, err)
 			failed++
-			a.leave(path.Base(name), err)
+			a.leave(fmt.Sprintf("%s %d", kind, i+1), err)
 		}
 	}
 	if failed == len(names) {

@@ -78,7 +78,7 @@ func isDocument(address string) bool {
 		return false
 	}
 	switch strings.ToLower(path.Ext(parsed.Path)) {
-	case ".md", ".markdown", ".mdx", ".txt", ".text", ".rst", ".org", ".log", ".csv", ".tsv", ".json", ".yaml", ".yml", ".html", ".htm",
+	case ".md", ".markdown", ".mdx", ".txt", ".text", ".rst", ".org", ".adoc", ".asciidoc", ".log", ".csv", ".tsv", ".json", ".yaml", ".yml", ".html", ".htm",
 		".pdf", ".docx", ".xlsx", ".pptx", ".odt", ".ods", ".odp", ".epub", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".bmp":
 		return true
 	}
