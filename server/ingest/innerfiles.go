@@ -63,6 +63,9 @@ func (f *innerFiles) read(name string) ([]byte, error) {
 // add counts a file that was read.
 func (f *innerFiles) add(name string, size int64) error {
 	if f.packed != nil {
+		if f.seen[name] { // also when it is read again
+			return nil
+		}
 		if f.left -= size; f.left < 0 {
 			f.failed = errUnpacked
 			return errUnpacked

@@ -16,10 +16,7 @@ var slackExport = container{kind: "Slack export", source: slackSource, is: isSla
 func isSlackExport(l layout) bool { return slack.IsExport(l, l.entries) }
 
 func readSlackExport(r *fileReader, c *collector, files *innerFiles) error {
-	export, err := slack.OpenExport(files.read, files.names)
-	if err != nil {
-		return err
-	}
+	export := slack.OpenExport(files.read, files.names)
 	return export.Conversations(files.names, func(conversation slack.Conversation) error {
 		var err error
 		conversation.Messages, err = withoutSecrets(c, conversation.Title, conversation.Messages, func(m slack.Message) string { return m.Text })

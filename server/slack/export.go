@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slack-go/slack"
-
 	"quarry/client/wire"
 	"quarry/internal/text"
 )
@@ -26,11 +24,11 @@ const (
 // exportLists are the files of an export beside the channels' folders. Those with true list channels.
 var exportLists = map[string]bool{
 	"channels.json": true, "groups.json": true, "dms.json": true, "mpims.json": true,
-	usersFile: false, "org_users.json": false, "integration_logs.json": false, "canvases.json": false, "lists.json": false,
+	usersFile: false, orgUsersFile: false, "integration_logs.json": false, "canvases.json": false, "lists.json": false,
 	"file_conversations.json": false, "huddle_transcripts.json": false,
 }
 
-const usersFile = "users.json"
+const usersFile, orgUsersFile = "users.json", "org_users.json"
 
 // InExport reports whether a file of an export belongs to it by its name from the export's folder: a list, or the
 // messages of a channel on a day.
@@ -104,11 +102,13 @@ type Message struct {
 
 // Export reads the files of an export.
 type Export struct {
-	read   func(name string) ([]byte, error)
-	names  map[string]string // of users, by id
-	people map[string]Person // the same
-	byName map[string]*Channel
-	host   string // of the workspace, such as acme.slack.com; empty: unknown
+	read     func(name string) ([]byte, error)
+	names    map[string]string // of users and channels, by id
+	people   map[string]Person // the same
+	byName   map[string]*Channel
+	host     string // of the workspace, such as acme.slack.com; empty: unknown
+	hosts    map[string]int
+	problems []error
 }
 
 type exportUser struct {
@@ -132,28 +132,73 @@ type exportChannel struct {
 	Members   []string `json:"members"`
 }
 
-// OpenExport reads the lists of an export. read returns the content of a file, by its name from the export's folder.
-func OpenExport(read func(name string) ([]byte, error), names []string) (*Export, error) {
-	e := &Export{read: read, names: map[string]string{}, people: map[string]Person{}, byName: map[string]*Channel{}}
-	err := each(e, usersFile, func(user exportUser) {
-		p := Person{plain(cmp.Or(user.Profile.RealName, user.RealName, user.Profile.DisplayName, user.Name, user.ID)), user.Profile.Email}
-		e.people[user.ID], e.names[user.ID] = p, p.Name
-	})
-	if err != nil {
-		return nil, err
+// OpenExport reads the lists of an export, and looks through its messages for who wrote them. read returns the content of a
+// file, by its name from the export's folder. What of the lists cannot be read, Conversations reports.
+func OpenExport(read func(name string) ([]byte, error), names []string) *Export {
+	e := &Export{read: read, names: map[string]string{}, people: map[string]Person{}, byName: map[string]*Channel{}, hosts: map[string]int{}}
+	for _, list := range [...]string{usersFile, orgUsersFile} {
+		if list == usersFile || slices.Contains(names, list) {
+			e.note(each(e, list, e.addUser))
+		}
+	}
+	for _, name := range names {
+		if isDay(path.Base(name)) && path.Dir(name) != "." {
+			e.survey(name)
+		}
 	}
 	for _, list := range names {
-		if !exportLists[list] {
-			continue
-		}
-		if err := each(e, list, func(listed exportChannel) { e.addChannel(list, listed) }); err != nil {
-			return nil, err
+		if exportLists[list] {
+			e.note(each(e, list, func(listed exportChannel) { e.addChannel(list, listed) }))
 		}
 	}
-	return e, nil
+	return e
 }
 
-// each calls use with each object of a list. Entries that are none are left out.
+// note remembers what of the lists cannot be read. The channels of a list that is not known are private.
+func (e *Export) note(err error) {
+	if err != nil {
+		e.problems = append(e.problems, err)
+	}
+}
+
+func (e *Export) addUser(user exportUser) {
+	p := Person{plain(cmp.Or(user.Profile.RealName, user.RealName, user.Profile.DisplayName, user.Name, user.ID)), user.Profile.Email}
+	e.people[user.ID], e.names[user.ID] = p, p.Name
+}
+
+// survey looks through a day for the address of the workspace, and for the names of people of other workspaces, who are in
+// no list.
+func (e *Export) survey(name string) {
+	learn := func(id, name string) {
+		if _, known := e.people[id]; !known && id != "" && name != "" {
+			e.people[id], e.names[id] = Person{Name: name}, name
+		}
+	}
+	_ = each(e, name, func(m exportMessage) { // what cannot be read is reported later
+		learn(m.User, plain(cmp.Or(m.UserProfile.RealName, m.UserProfile.DisplayName, m.UserProfile.Name)))
+		var attached []struct {
+			ID   string `json:"author_id"`
+			Name string `json:"author_name"`
+		}
+		if len(m.Attachments) > 0 && wire.Unmarshal(m.Attachments, &attached) == nil {
+			for _, a := range attached {
+				learn(a.ID, plain(a.Name))
+			}
+		}
+		for _, f := range append(m.files(), exportFile{Permalink: m.Permalink}) {
+			if host := hostOf(f.Permalink); host != "" {
+				e.hosts[host]++
+			}
+		}
+	})
+	for host, n := range e.hosts {
+		if n > e.hosts[e.host] || n == e.hosts[e.host] && host < e.host {
+			e.host = host
+		}
+	}
+}
+
+// each calls use with each object of a list. The error counts the entries that are none, after use was called with the others.
 func each[T any](e *Export, name string, use func(T)) error {
 	data, err := e.read(name)
 	if err != nil {
@@ -163,11 +208,17 @@ func each[T any](e *Export, name string, use func(T)) error {
 	if err := wire.Unmarshal(data, &entries); err != nil {
 		return fmt.Errorf("%s: it is not a list in JSON", name)
 	}
+	unread := 0
 	for _, entry := range entries {
 		var value T
-		if wire.Unmarshal(entry, &value) == nil {
-			use(value)
+		if wire.Unmarshal(entry, &value) != nil {
+			unread++
+			continue
 		}
+		use(value)
+	}
+	if unread > 0 {
+		return fmt.Errorf("%s: %d of its %d entries cannot be read", name, unread, len(entries))
 	}
 	return nil
 }
@@ -177,6 +228,9 @@ func each[T any](e *Export, name string, use func(T)) error {
 func (e *Export) addChannel(list string, listed exportChannel) {
 	if !identifiers().MatchString(listed.ID) {
 		return
+	}
+	if list == "channels.json" && listed.Name != "" {
+		e.names[listed.ID] = plain(listed.Name)
 	}
 	c := &Channel{ID: listed.ID, Name: "#" + plain(cmp.Or(listed.Name, listed.ID)), Private: listed.IsPrivate || list != "channels.json"}
 	for _, id := range listed.Members {
@@ -217,7 +271,11 @@ func (e *Export) channel(folder string) *Channel {
 // problem with what cannot be read. An error of use ends it.
 func (e *Export) Conversations(names []string, use func(Conversation) error, problem func(error) error) error {
 	days := slices.DeleteFunc(slices.Sorted(slices.Values(names)), func(name string) bool { return path.Dir(name) == "." })
-	e.findHost(days)
+	for _, err := range e.problems {
+		if err := problem(err); err != nil {
+			return err
+		}
+	}
 	for len(days) > 0 {
 		folder, n := path.Dir(days[0]), 1
 		for n < len(days) && path.Dir(days[n]) == folder {
@@ -294,11 +352,11 @@ func (r *channelReader) day(name string, problem func(error) error) error {
 			r.held += len(message.Text)
 		}
 	})
-	if undated > 0 {
-		err = fmt.Errorf("%s: %s without a valid time", name, text.Count(undated, "message"))
-	}
 	if err != nil {
 		err = problem(err)
+	}
+	if undated > 0 && err == nil {
+		err = problem(fmt.Errorf("%s: %s without a valid time", name, text.Count(undated, "message")))
 	}
 	if err == nil {
 		err = r.emit(outside)
@@ -331,7 +389,9 @@ func (e *Export) message(channel *Channel, m exportMessage) (message Message, ok
 		author.Name = cmp.Or(plain(cmp.Or(m.UserProfile.RealName, m.UserProfile.DisplayName, m.UserProfile.Name, m.Username,
 			m.BotProfile.Name, m.User)), "somebody")
 	}
-	return Message{At: at, Author: author, Text: e.text(m), Link: e.permalink(channel, m), summary: e.summaryOf(m, author)}, true
+	message = Message{At: at, Author: author, Text: e.text(m), Link: e.permalink(channel, m)}
+	message.summary = e.summaryOf(cmp.Or(m.Text, escape(message.Text)), author)
+	return message, true
 }
 
 // files returns the files that were shared with a message.
@@ -340,27 +400,6 @@ func (m exportMessage) files() []exportFile {
 		return append(m.Files, m.File)
 	}
 	return m.Files
-}
-
-// findHost sets the address of the workspace to that of most links to its files and messages. They are looked for in
-// some of the days.
-func (e *Export) findHost(days []string) {
-	const looked = 200
-	count := map[string]int{}
-	for i := 0; i < len(days); i += 1 + len(days)/looked {
-		_ = each(e, days[i], func(m exportMessage) { // what cannot be read is reported later
-			for _, f := range append(m.files(), exportFile{Permalink: m.Permalink}) {
-				if host := hostOf(f.Permalink); host != "" {
-					count[host]++
-				}
-			}
-		})
-	}
-	for host, n := range count {
-		if n > count[e.host] || n == count[e.host] && host < e.host {
-			e.host = host
-		}
-	}
 }
 
 // hostOf returns the workspace of a link to a file or message.
@@ -425,8 +464,8 @@ func daysOf(messages []Message) string {
 }
 
 // summaryOf returns the first line of a message without markup, or who wrote it.
-func (e *Export) summaryOf(m exportMessage, author Person) string {
-	for line := range strings.Lines(unwrapped(text.Clip(visible(m.Text), maxText), e.names)) {
+func (e *Export) summaryOf(said string, author Person) string {
+	for line := range strings.Lines(unwrapped(text.Clip(visible(said), maxText), e.names)) {
 		if line = plain(strings.NewReplacer("*", "", "`", "", "&nbsp;", " ").Replace(line)); line != "" {
 			return line
 		}
@@ -451,16 +490,9 @@ func (r *channelReader) flush() error {
 	return nil
 }
 
-// text returns a message as Markdown. Attachments and blocks of an unknown form are left out.
+// text returns a message as Markdown.
 func (e *Export) text(m exportMessage) string {
-	said := slack.SearchMessage{Text: m.Text}
-	if len(m.Attachments) > 0 {
-		_ = wire.Unmarshal(m.Attachments, &said.Attachments)
-	}
-	if m.Text == "" && len(m.Blocks) > 0 {
-		_ = wire.Unmarshal(m.Blocks, &said.Blocks)
-	}
-	parts := []string{textOf(said, e.names)}
+	parts := []string{textOf(m.Text, m.Blocks, m.Attachments, e.names)}
 	files := m.files()
 	for _, f := range files[:min(len(files), maxAttachments)] {
 		if title := plain(cmp.Or(f.Title, f.Name)); title != "" {

@@ -1,6 +1,8 @@
 package slack
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -48,8 +50,8 @@ func TestHostOfTheWorkspace(t *testing.T) {
 		{`{"permalink":"https://acme.slack.com/archives/C1/p1"}`, "acme.slack.com"},
 		{`{"text":"https://acme.slack.com/archives/C1/p1"}`, ""},
 	} {
-		e := &Export{read: func(string) ([]byte, error) { return []byte("[" + c.messages + "]"), nil }}
-		if e.findHost([]string{"general/2024-03-01.json"}); e.host != c.want {
+		e := OpenExport(func(string) ([]byte, error) { return []byte("[" + c.messages + "]"), nil }, []string{"general/2024-03-01.json"})
+		if e.host != c.want {
 			t.Errorf("%s: %q", c.messages, e.host)
 		}
 	}
@@ -92,16 +94,47 @@ func TestTitleHasTheDaysOfTheMessages(t *testing.T) {
 func read(t *testing.T, day, users string, use func(Conversation)) {
 	t.Helper()
 	files := map[string]string{"users.json": users, "channels.json": `[{"id":"C1","name":"general"}]`, "general/2024-03-01.json": day}
-	e, err := OpenExport(func(name string) ([]byte, error) { return []byte(files[name]), nil }, []string{"channels.json"})
-	if err != nil {
-		return
-	}
-	err = e.Conversations([]string{"general/2024-03-01.json"}, func(c Conversation) error {
+	e := OpenExport(func(name string) ([]byte, error) { return []byte(files[name]), nil }, []string{"channels.json", "general/2024-03-01.json"})
+	err := e.Conversations([]string{"general/2024-03-01.json"}, func(c Conversation) error {
 		use(c)
 		return nil
 	}, func(error) error { return nil })
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// TestPeopleOfOtherWorkspaces names people who are in no list by what their messages, and those of others, say of them.
+func TestPeopleOfOtherWorkspaces(t *testing.T) {
+	files := map[string]string{
+		"users.json": `[{"id":"U1","profile":{"real_name":"Ana Ortiz","email":"ana@acme.com"}},7]`, "org_users.json": `[{"id":"U2","real_name":"Bo Org"}]`,
+		"channels.json": `[{"id":"C1","name":"general"},{"id":"C2","name":"ops"}]`, "dms.json": `[{"id":"D7","members":["U1","U9"]}]`, "groups.json": `{"no":"list"}`,
+		"general/2024-03-01.json": `[{"user":"U1","ts":"1709280000.1","text":"<@U9> and <@U8>, with <@U2>, in <#C2>"},{"user":"U1","ts":"bad"},{"user":"U1","ts":"1709280001.1","reply_count":"3","text":"odd"},
+			{"user":"U1","ts":"1709280002.1","text":"shared","attachments":[{"author_id":"U8","author_name":"Dee Shared","text":"of another"}]}]`,
+		"D7/2024-03-01.json": `[{"user":"U9","user_profile":{"real_name":"Cleo Vance"},"ts":"1709280000.1","text":"hello"}]`,
+	}
+	names := slices.Sorted(maps.Keys(files))
+	e := OpenExport(func(name string) ([]byte, error) { return []byte(files[name]), nil }, names)
+	said, problems := "", ""
+	err := e.Conversations([]string{"general/2024-03-01.json", "D7/2024-03-01.json"}, func(c Conversation) error {
+		said += c.Title + "\n"
+		for _, m := range c.Messages {
+			said += m.Author.Name + ": " + m.Text + "\n"
+		}
+		return nil
+	}, func(err error) error { problems += err.Error() + "\n"; return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"@Cleo Vance and @Dee Shared, with @Bo Org, in #ops", "Messages of Ana Ortiz, Cleo Vance", "Cleo Vance: hello", "Dee Shared\n\nof another"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q is not in\n%s", want, said)
+		}
+	}
+	for _, want := range []string{"users.json: 1 of its 2 entries cannot be read", "groups.json: it is not a list", "general/2024-03-01.json: 1 of its 4 entries", "1 message without a valid time"} {
+		if !strings.Contains(problems, want) {
+			t.Errorf("%q is not in\n%s", want, problems)
+		}
 	}
 }
 

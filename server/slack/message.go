@@ -2,6 +2,7 @@ package slack
 
 import (
 	"cmp"
+	"encoding/json"
 	"net/url"
 	"regexp"
 	"slices"
@@ -19,8 +20,8 @@ import (
 
 // Bounds of one message.
 const (
-	maxText        = 32 << 10 // bytes; Slack's own bound is some 40,000 characters
-	maxAttachments = 5
+	maxText        = 192 << 10 // bytes; Slack's own bounds are some 40,000 characters, and 50 blocks of 3,000
+	maxAttachments = 100
 	maxName        = 100 // characters
 	maxLink        = 2000
 )
@@ -41,7 +42,7 @@ func resultsOf(messages []slack.SearchMessage, q query) []wire.SearchResult {
 		author := cmp.Or(plain(m.Username), plain(m.User), "somebody")
 		stamp := at.Format(time.RFC3339)
 		result := wire.SearchResult{
-			Title: channelOf(m) + " · " + author, Content: textOf(m, known), Link: linkOf(m.Permalink), SourceType: sourceType,
+			Title: channelOf(m) + " · " + author, Content: searchedText(m, known), Link: linkOf(m.Permalink), SourceType: sourceType,
 			UpdatedAt: &stamp, DocumentID: "slack:" + m.Channel.ID + ":" + m.Timestamp, ChunkCount: 1,
 			DocumentType: documentType, Authors: []string{author},
 			Metadata: map[string]wire.Metadata{ChannelKey: wire.One(strings.TrimPrefix(channelOf(m), "#"))},
@@ -51,6 +52,13 @@ func resultsOf(messages []slack.SearchMessage, q query) []wire.SearchResult {
 		}
 	}
 	return results
+}
+
+// searchedText returns the text of a message that the library of Slack has decoded.
+func searchedText(m slack.SearchMessage, known map[string]string) string {
+	blocks, _ := json.Marshal(m.Blocks.BlockSet) // what was decoded can be encoded
+	attachments, _ := json.Marshal(m.Attachments)
+	return textOf(m.Text, blocks, attachments, known)
 }
 
 // people returns the names of the messages' authors, by user id.
@@ -121,22 +129,38 @@ func linkOf(permalink string) *string {
 	return &link
 }
 
-// textOf returns the message as Markdown: its text and its attachments.
-func textOf(m slack.SearchMessage, known map[string]string) string {
-	parts := []string{markdown(m.Text, known)}
-	if m.Text == "" {
-		parts = append(parts, blocksOf(m.Blocks, known)...)
+// textOf returns a message as Markdown: its text, its blocks and its attachments.
+func textOf(said string, blocks, attachments json.RawMessage, known map[string]string) string {
+	parts := withBlocks(markdown(said, known), blocksOf(blocks, known))
+	var list []map[string]any
+	if len(attachments) > 0 && wire.Unmarshal(attachments, &list) != nil {
+		parts = append(parts, blocksOf(attachments, known)...)
 	}
-	for _, a := range m.Attachments[:min(len(m.Attachments), maxAttachments)] {
-		title := linked(plain(a.Title), a.TitleLink)
-		text := a.Text
-		if text == "" && title == "" && a.Pretext == "" {
-			text = a.Fallback
-		}
-		parts = append(parts, markdown(a.Pretext, known), title, markdown(text, known))
+	for _, attached := range list[:min(len(list), maxAttachments)] {
+		parts = append(parts, attachmentOf(attached, known)...)
 	}
 	parts = slices.DeleteFunc(parts, func(p string) bool { return p == "" })
 	return text.Clip(strings.Join(parts, "\n\n"), maxText)
+}
+
+// attachmentOf returns the texts of an attachment: the old form of blocks, or a link's preview. Its text for notifications
+// counts where there is no other.
+func attachmentOf(a map[string]any, known map[string]string) []string {
+	title := linked(plain(textIn(a, "title")), textIn(a, "title_link"))
+	texts := []string{plain(textIn(a, "author_name")), markdown(textIn(a, "pretext"), known), title, markdown(textIn(a, "text"), known)}
+	fields, _ := a["fields"].([]any)
+	for _, field := range fields {
+		if field, isField := field.(map[string]any); isField {
+			name := plain(textIn(field, "title"))
+			texts = append(texts, strings.TrimPrefix(name+": ", ": ")+markdown(textIn(field, "value"), known))
+		}
+	}
+	texts = append(texts, blockTexts(a["blocks"], known, 0)...)
+	texts = append(texts, blockTexts(a["message_blocks"], known, 0)...)
+	if strings.TrimSpace(strings.Join(texts, "")) == "" {
+		texts = append(texts, markdown(textIn(a, "fallback"), known))
+	}
+	return append(texts, plain(textIn(a, "footer")))
 }
 
 // linked returns a title as a Markdown link.
@@ -145,27 +169,6 @@ func linked(title, target string) string {
 		return title
 	}
 	return markdown("<"+strings.NewReplacer("<", "", ">", "", "|", "").Replace(target)+"|"+escape(title)+">", nil)
-}
-
-// blocksOf returns the texts of the blocks, for messages without a text.
-func blocksOf(blocks slack.Blocks, known map[string]string) []string {
-	var texts []string
-	for _, block := range blocks.BlockSet {
-		var text *slack.TextBlockObject
-		switch b := block.(type) {
-		case *slack.SectionBlock:
-			text = b.Text
-		case *slack.HeaderBlock:
-			text = b.Text
-		}
-		if text != nil {
-			texts = append(texts, markdown(text.Text, known))
-		}
-		if len(texts) == maxAttachments {
-			break
-		}
-	}
-	return texts
 }
 
 const (
@@ -244,7 +247,7 @@ func reference(inside string, names map[string]string) string {
 	case strings.HasPrefix(target, "@"):
 		return "@" + strings.TrimPrefix(cmp.Or(label, names[target[1:]], target[1:]), "@")
 	case strings.HasPrefix(target, "#"):
-		return "#" + strings.TrimPrefix(cmp.Or(label, target[1:]), "#")
+		return "#" + strings.TrimPrefix(cmp.Or(label, names[target[1:]], target[1:]), "#")
 	case strings.HasPrefix(target, "!"):
 		return command(target[1:], label)
 	}
@@ -303,6 +306,8 @@ func prose(text string) string { return strings.ReplaceAll(entities(text), "&nbs
 func escape(text string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
 }
+
+func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
 
 // visible removes invisible characters, such as Slack's marks around matched words.
 func visible(text string) string {

@@ -1,0 +1,216 @@
+package slack
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"quarry/client/wire"
+	"quarry/internal/text"
+)
+
+// deepestBlock bounds how deep blocks are nested; Slack's own nest some six deep.
+const deepestBlock = 24
+
+// textKeys are the members of blocks that people read, in their order on the screen. Others are looked at for blocks only.
+var textKeys = []string{"author_name", "pretext", "header", "title", "label", "subtitle", "text", "description", "fields", "body",
+	"content", "details", "elements", "items", "tasks", "rows", "value", "accessory", "blocks", "output", "hint", "alt_text", "footer"}
+
+// blocksOf returns the texts of blocks as Markdown, of kinds that are not known here as well.
+func blocksOf(blocks json.RawMessage, names map[string]string) []string {
+	var value any
+	if len(blocks) == 0 || wire.Unmarshal(blocks, &value) != nil {
+		return nil
+	}
+	return blockTexts(value, names, 0)
+}
+
+func blockTexts(value any, names map[string]string, depth int) (texts []string) {
+	if depth > deepestBlock {
+		return nil
+	}
+	if list, isList := value.([]any); isList {
+		for _, item := range list {
+			texts = append(texts, blockTexts(item, names, depth+1)...)
+		}
+		return texts
+	}
+	block, isBlock := value.(map[string]any)
+	if !isBlock {
+		return nil
+	}
+	said := textIn(block, "text")
+	switch textIn(block, "type") {
+	case "mrkdwn":
+		return []string{markdown(said, names)}
+	case "plain_text", "raw_text":
+		return []string{markdown(escape(said), names)}
+	case "markdown":
+		return []string{text.Clip(visible(said), maxText)}
+	case "rich_text_section":
+		return []string{markdown(inline(block["elements"], names), names)}
+	case "rich_text_quote":
+		quoted := markdown(inline(block["elements"], names), names)
+		return []string{"> " + strings.ReplaceAll(quoted, "\n", "\n> ")}
+	case "rich_text_preformatted":
+		return []string{fence + "\n" + strings.Trim(visible(plainInline(block["elements"])), "\n") + "\n" + fence}
+	case "rich_text_list":
+		return []string{listText(block, names, depth)}
+	case "table", "data_table":
+		return tableRows(block["rows"], names, depth)
+	}
+	others := slices.DeleteFunc(slices.Sorted(maps.Keys(block)), func(key string) bool { return slices.Contains(textKeys, key) })
+	for _, key := range textKeys {
+		if said := textIn(block, key); said != "" && key != "value" {
+			texts = append(texts, markdown(escape(said), names))
+		}
+		texts = append(texts, blockTexts(block[key], names, depth+1)...)
+	}
+	for _, key := range others {
+		texts = append(texts, blockTexts(block[key], names, depth+1)...)
+	}
+	return texts
+}
+
+// textIn returns a member that is a text, or "".
+func textIn(block map[string]any, key string) string {
+	switch value := block[key].(type) {
+	case string:
+		return value
+	case float64:
+		if key == "value" { // of a field of an attachment
+			return fmt.Sprint(value)
+		}
+	}
+	return ""
+}
+
+// listText returns a list of rich text, indented as it is in an outer one.
+func listText(block map[string]any, names map[string]string, depth int) string {
+	items, _ := block["elements"].([]any)
+	indent, _ := block["indent"].(float64)
+	var lines []string
+	for i, item := range items {
+		mark := "- "
+		if textIn(block, "style") == "ordered" {
+			mark = fmt.Sprintf("%d. ", i+1)
+		}
+		said := strings.Join(blockTexts(item, names, depth+1), "\n")
+		lines = append(lines, strings.Repeat("  ", int(min(max(indent, 0), 8)))+mark+strings.ReplaceAll(said, "\n", "\n  "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func tableRows(value any, names map[string]string, depth int) (rows []string) {
+	list, _ := value.([]any)
+	for i, row := range list {
+		cells, _ := row.([]any)
+		if len(cells) == 0 {
+			rows = append(rows, blockTexts(row, names, depth+1)...)
+			continue
+		}
+		line := "|"
+		for _, cell := range cells {
+			said := text.OneLine(strings.Join(blockTexts(cell, names, depth+1), " "))
+			line += " " + strings.ReplaceAll(said, "|", `\|`) + " |"
+		}
+		if i == 0 {
+			line += "\n|" + strings.Repeat("---|", len(cells))
+		}
+		rows = append(rows, line)
+	}
+	return []string{strings.Join(rows, "\n")}
+}
+
+// inline returns the elements of rich text as Slack's mrkdwn.
+func inline(value any, names map[string]string) string {
+	var out strings.Builder
+	elements, _ := value.([]any)
+	for _, item := range elements {
+		element, _ := item.(map[string]any)
+		said := escape(textIn(element, "text"))
+		switch textIn(element, "type") {
+		case "text":
+			style, _ := element["style"].(map[string]any)
+			for _, mark := range [...]struct{ name, sign string }{{"code", "`"}, {"strike", "~"}, {"bold", "*"}} {
+				if isOn, _ := style[mark.name].(bool); isOn && strings.TrimSpace(said) == said && !strings.Contains(said, "\n") {
+					said = mark.sign + said + mark.sign
+				}
+			}
+			out.WriteString(said)
+		case "link":
+			target := strings.NewReplacer("<", "", ">", "", "|", "%7C").Replace(textIn(element, "url"))
+			out.WriteString("<" + target + "|" + said + ">")
+		case "user", "channel", "usergroup", "team":
+			kind := textIn(element, "type")
+			sign := map[string]string{"user": "@", "channel": "#", "usergroup": "!subteam^", "team": "@"}[kind]
+			out.WriteString("<" + sign + strings.Trim(textIn(element, kind+"_id"), "<>|") + ">")
+		case "broadcast":
+			out.WriteString("<!" + strings.Trim(textIn(element, "range"), "<>|") + ">")
+		case "emoji":
+			out.WriteString(":" + escape(textIn(element, "name")) + ":")
+		default: // a date, a colour, and what there will be
+			for _, key := range [...]string{"text", "fallback", "value", "title", "name", "url"} {
+				if said := textIn(element, key); said != "" {
+					out.WriteString(escape(said))
+					break
+				}
+			}
+		}
+	}
+	return out.String()
+}
+
+// plainInline returns the elements of rich text without marks.
+func plainInline(value any) string {
+	var out strings.Builder
+	elements, _ := value.([]any)
+	for _, item := range elements {
+		element, _ := item.(map[string]any)
+		said := textIn(element, "text")
+		if said == "" {
+			said = textIn(element, "url")
+		}
+		out.WriteString(said)
+	}
+	return out.String()
+}
+
+// withBlocks puts the text of a message and its blocks together. What a person writes comes as both, and is shown once; what
+// programs write has another text for notifications.
+func withBlocks(said string, blocks []string) []string {
+	inText := wordSet(said)
+	fresh := slices.DeleteFunc(slices.Clone(blocks), func(block string) bool { return said != "" && repeats(block, inText) })
+	switch {
+	case len(fresh) == 0:
+		return []string{said}
+	case repeats(said, wordSet(strings.Join(blocks, " "))):
+		return blocks
+	}
+	return append([]string{said}, fresh...)
+}
+
+func wordSet(said string) map[string]bool {
+	set := map[string]bool{}
+	for _, word := range words(said) {
+		set[word] = true
+	}
+	return set
+}
+
+func words(said string) []string {
+	return strings.FieldsFunc(strings.ToLower(said), func(r rune) bool { return !isWordRune(r) })
+}
+
+// repeats reports whether a text says what words say: up to a fifth may differ, as names of groups do.
+func repeats(said string, known map[string]bool) bool {
+	all, missing := words(said), 0
+	for _, word := range all {
+		if !known[word] {
+			missing++
+		}
+	}
+	return missing*5 <= len(all)
+}
