@@ -4,15 +4,15 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	tea "charm.land/bubbletea/v2"
 
+	"quarry/internal/text"
+	"quarry/ui/cli"
 	"quarry/ui/target"
 )
 
@@ -24,7 +24,7 @@ func (r *run) editor() (edit func(path string, line int, done tea.ExecCallback) 
 		variable = "EDITOR"
 		command, _ = r.lookup(variable)
 	}
-	words, err := commandWords(command)
+	words, err := text.CommandWords(command)
 	switch {
 	case target.ReadOnly(r.lookup):
 		return nil, "editing is disabled by QUARRY_READONLY"
@@ -41,40 +41,13 @@ func (r *run) editor() (edit func(path string, line int, done tea.ExecCallback) 
 			} else if !info.Mode().IsRegular() {
 				return done(fmt.Errorf("%s is not a regular file", path))
 			}
-			command := exec.Command(words[0], slices.Concat(words[1:], editorArguments(words[0], path, line))...)
-			if command.Err != nil {
-				return done(command.Err)
+			edit := cli.ShellCommand(command, editorArguments(words[0], path, line)...)
+			if edit.Err != nil {
+				return done(edit.Err)
 			}
-			return tea.ExecProcess(command, done)()
+			return tea.ExecProcess(edit, done)()
 		}
 	}, ""
-}
-
-// commandWords splits a command line at white space outside of quotation marks. Nothing else in it has a meaning.
-func commandWords(line string) (words []string, err error) {
-	var word strings.Builder
-	quote, begun := rune(0), false
-	for _, r := range line + " " {
-		switch {
-		case quote != 0 && r == quote:
-			quote = 0
-		case quote == 0 && (r == '"' || r == '\''):
-			quote, begun = r, true
-		case quote == 0 && unicode.IsSpace(r):
-			if begun {
-				words = append(words, word.String())
-			}
-			word.Reset()
-			begun = false
-		default:
-			word.WriteRune(r)
-			begun = true
-		}
-	}
-	if quote != 0 {
-		return nil, fmt.Errorf("a quotation mark %c is not closed", quote)
-	}
-	return words, nil
 }
 
 // editorArguments returns what opens a file at a line in a program; in one that is not known, at its beginning.

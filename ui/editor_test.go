@@ -12,64 +12,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-func TestCommandWords(t *testing.T) {
-	t.Parallel()
-	for line, want := range map[string][]string{
-		"":                          nil,
-		"  \t ":                     nil,
-		"vim":                       {"vim"},
-		" code  --wait\t--new ":     {"code", "--wait", "--new"},
-		`"C:\Program Files\v.exe"`:  {`C:\Program Files\v.exe`},
-		`'/opt/my editor' -c 'a b'`: {"/opt/my editor", "-c", "a b"},
-		`vim -c "it's"`:             {"vim", "-c", "it's"},
-		`vim ""`:                    {"vim", ""},
-		`a"b c"d`:                   {"ab cd"},
-		"vim; rm -rf $HOME `id` *":  {"vim;", "rm", "-rf", "$HOME", "`id`", "*"}, // no shell reads them
-	} {
-		got, err := commandWords(line)
-		if err != nil || !slices.Equal(got, want) {
-			t.Errorf("%q: %q, %v", line, got, err)
-		}
-	}
-	for _, line := range []string{`"`, `vim 'a`, `vim "a'`} {
-		if words, err := commandWords(line); err == nil {
-			t.Errorf("%q: %q", line, words)
-		}
-	}
-}
-
-func FuzzCommandWords(f *testing.F) {
-	for _, seed := range []string{"vim", `code --wait "a b"`, `'`, `"a'b"`, "\u2003vim\u00a0", "vim \x00 \xff"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, line string) {
-		words, err := commandWords(line)
-		if err != nil {
-			return
-		}
-		without := func(text string) string { // what no split may change
-			return strings.Map(func(r rune) rune {
-				if strings.ContainsRune(`"'`, r) || strings.TrimSpace(string(r)) == "" {
-					return -1
-				}
-				return r
-			}, text)
-		}
-		if got := without(strings.Join(words, "")); got != without(line) {
-			t.Errorf("%q became %q", line, words)
-		}
-		var quoted []string
-		for _, word := range words {
-			if !strings.Contains(word, `"`) {
-				quoted = append(quoted, `"`+word+`"`)
-			}
-		}
-		if again, err := commandWords(strings.Join(quoted, " ")); err != nil || len(again) != len(quoted) {
-			t.Errorf("%q read again: %q, %v", quoted, again, err)
-		}
-	})
-}
-
 func TestEditorArguments(t *testing.T) {
 	t.Parallel()
 	const file = "/notes/a b.md"

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -282,13 +281,13 @@ func (a *app) configEdit(context.Context, []string) error {
 }
 
 func (a *app) runEditor(path string) error {
-	editor := strings.Fields(cmp.Or(a.io.getenv("VISUAL"), a.io.getenv("EDITOR"), "vi"))
-	command := exec.Command(editor[0], append(editor[1:], path)...)
+	editor := cmp.Or(strings.TrimSpace(a.io.getenv("VISUAL")), strings.TrimSpace(a.io.getenv("EDITOR")), "vi")
+	command := ShellCommand(editor, path)
 	command.Stdin, command.Stdout, command.Stderr, command.Env = a.io.In, a.io.Out, a.io.Err, a.io.Env
 	command.Dir = a.io.Dir
 	a.waits.Store(true) // the terminal is the editor's
 	if err := command.Run(); err != nil {
-		return &Failure{Code: ExitGeneral, What: fmt.Sprintf("the editor %s failed: %v", editor[0], err), Do: "Set EDITOR to your editor.", Err: err}
+		return &Failure{Code: ExitGeneral, What: fmt.Sprintf("the editor %s failed: %v", editor, err), Do: "Set EDITOR to your editor.", Err: err}
 	}
 	return nil
 }

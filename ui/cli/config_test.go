@@ -140,6 +140,8 @@ func TestPager(t *testing.T) {
 		"not named":     {tty: true},
 		"no terminal":   {env: []string{"PAGER=" + pager}},
 		"dumb terminal": {tty: true, env: []string{"PAGER=" + pager, "TERM=dumb"}},
+		"in quotes":     {tty: true, env: []string{"PAGER=sh -c '\"" + pager + "\" | tail -n +1'"}, paged: true},
+		"a pipe":        {tty: true, env: []string{"PAGER=" + pager + " | cat"}, paged: true},
 		"guest":         {tty: true, guest: true, env: []string{"PAGER=" + pager}},
 	} {
 		doors := testDoors(s.URL)
@@ -152,9 +154,11 @@ func TestPager(t *testing.T) {
 			t.Errorf("%s: %q", name, got.out)
 		}
 	}
-	got := run(t, testDoors(s.URL), terminal{tty: true, width: 80, env: append([]string{"PAGER=/does/not/exist"}, base...)}, "agents").check(t, ExitSuccess)
-	if !strings.Contains(got.out, "NAME") || !strings.Contains(got.err, "cannot run the pager") {
-		t.Errorf("stdout %q, stderr %q", got.out, got.err)
+	for _, broken := range []string{"/does/not/exist", "false", "'not closed"} {
+		got := run(t, testDoors(s.URL), terminal{tty: true, width: 80, env: append([]string{"PAGER=" + broken}, base...)}, "agents").check(t, ExitSuccess)
+		if !strings.Contains(got.out, "NAME") || !strings.Contains(got.err, "the pager "+broken+" failed") {
+			t.Errorf("%s: stdout %q, stderr %q", broken, got.out, got.err)
+		}
 	}
 }
 

@@ -3,34 +3,32 @@ package cli
 import (
 	"bytes"
 	"errors"
-	"os/exec"
 	"strings"
 )
 
-// pager returns the command line of the person's pager; nil without one. As with gh there is none unless a variable names
+// pager returns the command line of the person's pager, or "". As with gh there is none unless a variable names
 // it, and an empty variable or cat turns it off.
-func (a *app) pager() []string {
+func (a *app) pager() string {
 	if a.program.Guest || !a.io.OutTTY || a.io.isDumb() {
-		return nil
+		return ""
 	}
 	named, ok := a.environment()("QUARRY_PAGER")
 	if !ok {
 		named = a.io.getenv("PAGER")
 	}
-	words := strings.Fields(named)
-	if len(words) == 0 || words[0] == "cat" {
-		return nil
+	if named = strings.TrimSpace(named); named == "cat" {
+		return ""
 	}
-	return words
+	return named
 }
 
 // show prints what a person reads: through their pager on a terminal, else as it is.
 func (a *app) show(output []byte) error {
-	words := a.pager()
-	if words == nil {
+	pager := a.pager()
+	if pager == "" {
 		return a.print(output)
 	}
-	command := exec.Command(words[0], words[1:]...)
+	command := ShellCommand(pager)
 	command.Stdin, command.Stdout, command.Stderr = bytes.NewReader(output), a.io.Out, a.io.Err
 	command.Env, command.Dir = a.io.Env, a.io.Dir
 	if a.io.getenv("LESS") == "" {
@@ -41,10 +39,9 @@ func (a *app) show(output []byte) error {
 	}
 	a.waits.Store(true) // the terminal is the pager's
 	err := command.Run()
-	var exit *exec.ExitError
-	if err == nil || errors.As(err, &exit) || errors.Is(err, errOutputClosed) {
-		return nil // what a pager thinks of its end is not about the results
+	if err == nil || errors.Is(err, errOutputClosed) {
+		return nil
 	}
-	a.note("cannot run the pager %s: %v", words[0], err)
+	a.note("the pager %s failed: %v", pager, err) // whatever it has shown of them, the results are not lost
 	return a.print(output)
 }

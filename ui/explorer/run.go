@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -57,6 +58,8 @@ func Run(ctx context.Context, options Options, terminal Terminal) error {
 	if terminal.FramesPerSecond == 0 {
 		terminal.FramesPerSecond = FramesPerSecond
 	}
+	first := terminal.sized(tea.WindowSizeMsg{Width: options.Width, Height: options.Height})
+	options.Width, options.Height = first.Width, first.Height
 	session, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	model := New(session, options)
@@ -67,7 +70,13 @@ func Run(ctx context.Context, options Options, terminal Terminal) error {
 	}
 	program = tea.NewProgram(guarded{model, broke}, tea.WithContext(ctx), tea.WithInput(terminal.input(session)), tea.WithOutput(terminal.Out),
 		tea.WithEnvironment(terminal.Env), tea.WithFPS(terminal.FramesPerSecond), tea.WithoutSignalHandler(),
-		tea.WithColorProfile(options.Profile), tea.WithWindowSize(options.Width, options.Height))
+		tea.WithColorProfile(options.Profile), tea.WithWindowSize(options.Width, options.Height),
+		tea.WithFilter(func(_ tea.Model, msg tea.Msg) tea.Msg {
+			if size, ok := msg.(tea.WindowSizeMsg); ok {
+				return terminal.sized(size)
+			}
+			return msg
+		}))
 	// Bubble Tea begins to listen for changes of size some time after the first frame: one before that would be lost.
 	resized := make(chan os.Signal, 1)
 	if !terminal.elsewhere() {
@@ -154,6 +163,23 @@ func (m *Model) release() error {
 		return fmt.Errorf("close %s: %w", m.target.Where, err)
 	}
 	return nil
+}
+
+// sized returns the size of a terminal, for one that reports none (a serial console, expect, some starts of containers) as its
+// variables have it, else 80 × 24.
+func (t Terminal) sized(size tea.WindowSizeMsg) tea.WindowSizeMsg {
+	if size.Width > 0 && size.Height > 0 {
+		return size
+	}
+	const widest = 1000
+	number := func(name string, usual int) int {
+		n, err := strconv.Atoi(uv.Environ(t.Env).Getenv(name))
+		if err != nil || n <= 0 || n > widest {
+			return usual
+		}
+		return n
+	}
+	return tea.WindowSizeMsg{Width: number("COLUMNS", 80), Height: number("LINES", 24)}
 }
 
 // elsewhere reports whether the terminal is not of this machine.

@@ -286,6 +286,31 @@ func TestKeysAreReadAnew(t *testing.T) {
 	}
 }
 
+// Somebody's agent offers all keys that it has: the right one counts, wherever it is among them, and after none of them a
+// token can still be typed.
+func TestManyKeysAreHeard(t *testing.T) {
+	c := newCompany(t)
+	jo, line := key(t)
+	path := keysFile(t)
+	if err := os.WriteFile(path, []byte(`user="jo@acme.com" `+line+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := open(t, target.Request{Library: c.folder}, func(options *ssh.Options) { options.Keys, options.Token = path, true })
+	var others []gossh.Signer
+	for range 40 {
+		other, _ := key(t)
+		others = append(others, other)
+	}
+	conn := h.mustConnect(gossh.PublicKeys(append(others, jo)...))
+	if documents, refused := found(t, conn); len(documents) != 2 {
+		t.Errorf("found %v (%s)", documents, refused)
+	}
+	answers := func(string, string, []string, []bool) ([]string, error) { return nil, nil }
+	if _, err := h.connect(gossh.PublicKeys(others...), gossh.KeyboardInteractive(answers)); err != nil {
+		t.Errorf("without a known key: %v", err)
+	}
+}
+
 func TestStartIsRefused(t *testing.T) {
 	c := newCompany(t)
 	_, line := key(t)

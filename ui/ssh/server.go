@@ -180,6 +180,11 @@ func (s *server) serve(ctx context.Context, host gossh.Signer, ready func(addres
 	return nil
 }
 
+// maxOfferedKeys bounds the keys that a connection may offer. Agents of password managers offer all that somebody has; OpenSSH's six
+// would end the connection before the right one. A key that is only offered costs a look into a table, and handshakeTime and
+// the rate of arrivals bound who guesses.
+const maxOfferedKeys = 100
+
 // newServer allows sessions only, no forwarding or subsystems.
 func (s *server) newServer(host gossh.Signer) (*charm.Server, error) {
 	inner, err := wish.NewServer(
@@ -193,6 +198,7 @@ func (s *server) newServer(host gossh.Signer) (*charm.Server, error) {
 		return nil, fmt.Errorf("set up the SSH server: %w", err)
 	}
 	inner.HandshakeTimeout = handshakeTime
+	inner.ServerConfigCallback = func(charm.Context) *gossh.ServerConfig { return &gossh.ServerConfig{MaxAuthTries: maxOfferedKeys} }
 	inner.ChannelHandlers = map[string]charm.ChannelHandler{"session": s.openSession}
 	inner.RequestHandlers = map[string]charm.RequestHandler{}
 	inner.SubsystemHandlers = map[string]charm.SubsystemHandler{}
