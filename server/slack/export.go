@@ -402,16 +402,6 @@ func (m exportMessage) files() []exportFile {
 	return m.Files
 }
 
-// hostOf returns the workspace of a link to a file or message.
-func hostOf(link string) string {
-	u, err := url.Parse(link)
-	if err != nil || linkOf(link) == nil || u.Scheme != "https" || !strings.HasSuffix(u.Host, ".slack.com") ||
-		!strings.HasPrefix(u.Path, "/files/") && !strings.HasPrefix(u.Path, "/archives/") {
-		return ""
-	}
-	return u.Host
-}
-
 // permalink returns the address of a message: the export's own, or one made as Slack makes them.
 func (e *Export) permalink(channel *Channel, m exportMessage) string {
 	if link := linkOf(m.Permalink); link != nil {

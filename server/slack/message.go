@@ -330,3 +330,13 @@ func plain(s string) string {
 	}
 	return s
 }
+
+// hostOf returns the workspace of a link to a file or message.
+func hostOf(link string) string {
+	u, err := url.Parse(link)
+	if err != nil || linkOf(link) == nil || u.Scheme != "https" || !strings.HasSuffix(u.Host, ".slack.com") ||
+		!strings.HasPrefix(u.Path, "/files/") && !strings.HasPrefix(u.Path, "/archives/") {
+		return ""
+	}
+	return u.Host
+}
