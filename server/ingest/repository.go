@@ -12,7 +12,7 @@ import (
 	"quarry/server/ingest/githistory"
 )
 
-// historyTime bounds how long the history of one repository is read. Files whose last change is older are dated by the
+// historyTime bounds how long one repository is read, its list of files and its history together. Files whose last change is older are dated by the
 // file system.
 const historyTime = 5 * time.Second
 
@@ -38,7 +38,12 @@ func (r *run) repositoryOf(ctx context.Context) func(folder string, at githistor
 
 func newRepository(ctx context.Context, folder string, at githistory.Checkout) *repository {
 	repo := &repository{folder: folder}
+	left := historyTime
 	repo.opened = sync.OnceValue(func() *githistory.Repository {
+		start := time.Now()
+		defer func() { left -= time.Since(start) }()
+		ctx, cancel := context.WithTimeout(ctx, left)
+		defer cancel()
 		opened, err := githistory.Open(ctx, at)
 		if err != nil {
 			return nil
@@ -46,9 +51,10 @@ func newRepository(ctx context.Context, folder string, at githistory.Checkout) *
 		return opened
 	})
 	repo.history = sync.OnceFunc(func() {
-		ctx, cancel := context.WithTimeout(ctx, historyTime)
+		opened := repo.opened()
+		ctx, cancel := context.WithTimeout(ctx, left)
 		defer cancel()
-		repo.opened().ReadHistory(ctx)
+		opened.ReadHistory(ctx)
 	})
 	return repo
 }

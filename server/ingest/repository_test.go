@@ -3,10 +3,13 @@ package ingest
 import (
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
+	"quarry/internal/testkit/filetest"
 	"quarry/internal/testkit/gittest"
+	"quarry/server/ingest/githistory"
 )
 
 // TestRepository dates files by the commits that changed them.
@@ -95,5 +98,27 @@ func TestPartsOfRepositories(t *testing.T) {
 	l.add(Options{Set: "one"}, "outer/sub/a.md")
 	if doc := l.document("outer/sub/a.md"); doc.UpdatedAt.Year() != 2021 {
 		t.Errorf("a file by itself is dated %v", doc.UpdatedAt)
+	}
+}
+
+// TestHostileRepository: a few objects that stand for endless folders cost a repository its dates and nothing else.
+func TestHostileRepository(t *testing.T) {
+	for name, leaf := range map[string]string{"files": "a.md", "empty": "", "long": strings.Repeat("x", 250)} {
+		l := newLibrary(t, map[string]string{"a.md": "# A"})
+		for file, content := range filetest.Repository(12, 10, leaf) {
+			l.write(file, string(content))
+		}
+		at, found := githistory.Find(l.folder)
+		if !found {
+			t.Fatalf("%s: no repository", name)
+		}
+		if _, err := githistory.Open(t.Context(), at); err == nil {
+			t.Errorf("%s: opened", name)
+		}
+		l.add(Options{}, ".")
+		l.want("a.md")
+		if doc := l.document("a.md"); !doc.UpdatedAt.Equal(l.dated) {
+			t.Errorf("%s: dated %v", name, doc.UpdatedAt)
+		}
 	}
 }

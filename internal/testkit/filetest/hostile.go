@@ -1,6 +1,9 @@
 package filetest
 
 import (
+	"bytes"
+	"compress/zlib"
+	"crypto/sha1"
 	"fmt"
 	"iter"
 	"slices"
@@ -103,4 +106,37 @@ func repeated() map[string][2]string {
 		"messages.mbox": {"", "From a@b.example Sat Feb  3 04:05:06 2024\nFrom: a\nSubject: a\n\na\n\n"},
 		"parts.eml":     {"From: a@b.example\nContent-Type: multipart/mixed; boundary=x\n", "\n--x\n\nhi\n"},
 	}
+}
+
+// Repository returns the files of a git repository, by path, whose folders each name the next one width times: depth
+// objects stand for width^depth folders. With leaf, the innermost folders have a file of that name, else nothing.
+func Repository(depth, width int, leaf string) map[string][]byte {
+	files := map[string][]byte{".git/HEAD": []byte("ref: refs/heads/main\n")}
+	object := func(kind string, content []byte) [sha1.Size]byte {
+		whole := append(fmt.Appendf(nil, "%s %d\x00", kind, len(content)), content...)
+		at := sha1.Sum(whole)
+		var packed bytes.Buffer
+		w := zlib.NewWriter(&packed)
+		_, _ = w.Write(whole) // to memory
+		_ = w.Close()
+		name := fmt.Sprintf("%x", at)
+		files[".git/objects/"+name[:2]+"/"+name[2:]] = packed.Bytes()
+		return at
+	}
+	var content []byte
+	if leaf != "" {
+		content = append(fmt.Appendf(nil, "100644 %s\x00", leaf), make([]byte, sha1.Size)...)
+	}
+	tree := object("tree", content)
+	for range depth {
+		content = nil
+		for i := range width {
+			content = append(fmt.Appendf(content, "40000 %03d\x00", i), tree[:]...)
+		}
+		tree = object("tree", content)
+	}
+	const who = "Ana <ana@acme.example> 1709280000 +0000"
+	head := object("commit", fmt.Appendf(nil, "tree %x\nauthor %s\ncommitter %s\n\nx\n", tree, who, who))
+	files[".git/refs/heads/main"] = fmt.Appendf(nil, "%x\n", head)
+	return files
 }

@@ -18,9 +18,10 @@ import (
 )
 
 const (
-	maxFiles   = 500_000 // of the newest commit
-	maxCommits = 500_000 // that are remembered
-	maxAuthors = 10      // of a file
+	maxFiles   = 500_000   // of the newest commit, and the folders that are looked into for them
+	maxPaths   = 128 << 20 // bytes of their paths: a tree that names itself often makes long ones of a few objects
+	maxCommits = 500_000   // that are remembered
+	maxAuthors = 10        // of a file
 	maxPath    = 4_096
 	maxNesting = 100
 )
@@ -78,7 +79,8 @@ func blobOf(data []byte) id {
 	return id(sum.Sum(nil))
 }
 
-// Open reads the newest commit of a repository, and the list of its files.
+// Open reads the newest commit of a repository, and the list of its files. It fails when ctx ends, or when there are too
+// many files: 13 trees that each name the next ten times have 10¹³ of them.
 func Open(ctx context.Context, c Checkout) (*Repository, error) {
 	s, err := openStore(c.GitDir)
 	if err != nil {
@@ -94,12 +96,18 @@ func Open(ctx context.Context, c Checkout) (*Repository, error) {
 	if r.first, err = w.commit(at); err != nil {
 		return nil, err
 	}
-	err = w.differences("", r.first.tree, nil, 0, func(path string, blob id) {
-		if len(r.files) < maxFiles {
-			r.files[path] = &file{blob: blob}
+	bytes := 0
+	err = w.differences("", r.first.tree, nil, 0, func(path string, blob id) error {
+		if bytes += len(path); len(r.files) >= maxFiles || bytes > maxPaths {
+			return errLarge
 		}
+		r.files[path] = &file{blob: blob}
+		return nil
 	})
-	return r, err
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
 }
 
 // ReadHistory reads the history of the files, from the newest commit on. If ctx ends, or a commit cannot be read, as in
@@ -215,6 +223,7 @@ type walk struct {
 	seen       map[id]bool
 	trees      map[id][]entry // read before
 	held       int            // entries in trees
+	folders    int            // looked into for the commit at hand
 }
 
 // maxEntries bounds the entries of trees that are kept.
@@ -228,6 +237,7 @@ func newWalk(ctx context.Context, s *store, r *Repository) *walk {
 func (w *walk) run() error {
 	for len(w.queue) > 0 {
 		c := heap.Pop(&w.queue).(*commit)
+		w.folders = 0
 		var trees []id
 		for _, at := range c.parents {
 			parent, err := w.commit(at)
@@ -243,10 +253,11 @@ func (w *walk) run() error {
 				heap.Push(&w.queue, parent)
 			}
 		}
-		err := w.differences("", c.tree, trees, 0, func(path string, _ id) {
+		err := w.differences("", c.tree, trees, 0, func(path string, _ id) error {
 			if f := w.repository.files[path]; f != nil {
 				f.changed(c)
 			}
+			return nil
 		})
 		if err != nil {
 			return err
@@ -271,8 +282,11 @@ type entry struct {
 	isTree bool
 }
 
-// differences calls use with the files of a tree that are in none of the others.
-func (w *walk) differences(folder string, tree id, others []id, depth int, use func(path string, blob id)) error {
+// differences calls use with the files of a tree that are in none of the others, until it returns an error.
+func (w *walk) differences(folder string, tree id, others []id, depth int, use func(path string, blob id) error) error {
+	if w.folders++; w.folders > maxFiles {
+		return errLarge
+	}
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
@@ -315,7 +329,9 @@ func (w *walk) differences(folder string, tree id, others []id, depth int, use f
 				return err
 			}
 		default:
-			use(path, e.at)
+			if err := use(path, e.at); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
