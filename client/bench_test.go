@@ -9,15 +9,6 @@ import (
 	"quarry/client/wire"
 )
 
-func benchAnswer(b *testing.B) []byte {
-	b.Helper()
-	body, err := json.Marshal(benchResponse())
-	if err != nil {
-		b.Fatal(err)
-	}
-	return body
-}
-
 func benchResponse() *wire.SearchResponse {
 	response := wire.SearchResponse{Stages: []wire.Stage{}}
 	for range 10 {
