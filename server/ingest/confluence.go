@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -182,7 +181,8 @@ func (r *confluenceReader) inspect(tree *html.Node, m *meta) (above []string) {
 		case hasClass(node, "page-metadata"):
 			m.written(node)
 		case node.DataAtom == atom.Li && node.Parent != nil && hasClass(node.Parent, "inline-task-list"):
-			node.InsertBefore(&html.Node{Type: html.TextNode, Data: checkBox(hasClass(node, "checked"))}, node.FirstChild)
+			mark := &html.Node{Type: html.TextNode, Data: checkBox(hasClass(node, "checked"))}
+			node.InsertBefore(mark, node.FirstChild)
 		case hasClass(node, "emoticon"):
 			emoticons = append(emoticons, node)
 		case id == "main-content":
@@ -196,7 +196,8 @@ func (r *confluenceReader) inspect(tree *html.Node, m *meta) (above []string) {
 		}
 	}
 	for _, node := range emoticons {
-		node.Parent.InsertBefore(signOf(node, "data-emoji-fallback", "data-emoji-shortname", "data-emoticon-name", "alt"), node)
+		sign := signOf(node, "data-emoji-fallback", "data-emoji-shortname", "data-emoticon-name", "alt")
+		node.Parent.InsertBefore(sign, node)
 	}
 	remove(emoticons)
 	if body != nil && len(kept) > 0 {
@@ -237,7 +238,7 @@ func isBelow(node *html.Node, id string) bool {
 	return false
 }
 
-var createdBy = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^Created by ([^,]+?)(?:,| on )`) })
+var createdBy = lazyPattern(`^Created by ([^,]+?)(?:,| on )`)
 
 // written reads who wrote a page and when: "Created by Ana Ortiz, last modified by Bo Lund on Mar 06, 2019", in the
 // language of the site. The names are marked; what is between the author and the date tells whether it is that of a

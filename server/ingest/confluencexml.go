@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/net/html"
@@ -282,7 +281,7 @@ func (s *site) authors(page entityPage) (authors []index.Person) {
 	return authors
 }
 
-var storageEmpty = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<((?:ac|ri):[\w-]{1,50}|time)([^<>]*)/>`) })
+var storageEmpty = lazyPattern(`<((?:ac|ri):[\w-]{1,50}|time)([^<>]*)/>`)
 
 // storageHTML returns a text in the storage format of Confluence as HTML, which has no CDATA and no empty elements.
 func storageHTML(body string) string {

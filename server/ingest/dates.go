@@ -12,12 +12,21 @@ import (
 // monthNames are the beginnings of the names of months, in the languages of western and central Europe, Finnish,
 // Turkish and Russian. Of several that a name begins with, the longest counts.
 var monthNames = [...]string{
-	"jan ene gen янв sty led tam oca ian 一月", "feb fev fév fév lut úno hel şub фев 二月", "mar mär mrz maa mrt bře мар 三月", "apr avr abr kwi dub huh nis апр 四月",
-	"may mai mag mei maj kvě tou май мая 五月", "jun juin giu cze červ kes haz июн iun 六月", "jul juil lug lip červenc hei tem июл iul 七月", "aug aoû aou ago sie srp elo ağu авг 八月",
-	"sep set wrz zář syy eyl сен 九月", "oct okt out ott paź říj lok eki окт 十月", "nov lis marras kas ноя noi 十一月", "dec déc dez dic gru pro jou ara дек 十二月",
+	"jan ene gen янв sty led tam oca ian 一月",
+	"feb fev fév fév lut úno hel şub фев 二月",
+	"mar mär mrz maa mrt bře мар 三月",
+	"apr avr abr kwi dub huh nis апр 四月",
+	"may mai mag mei maj kvě tou май мая 五月",
+	"jun juin giu cze červ kes haz июн iun 六月",
+	"jul juil lug lip červenc hei tem июл iul 七月",
+	"aug aoû aou ago sie srp elo ağu авг 八月",
+	"sep set wrz zář syy eyl сен 九月",
+	"oct okt out ott paź říj lok eki окт 十月",
+	"nov lis marras kas ноя noi 十一月",
+	"dec déc dez dic gru pro jou ara дек 十二月",
 }
 
-var dateWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d{1,2}[月월]|\d+|\pL+`) })
+var dateWord = lazyPattern(`\d{1,2}[月월]|\d+|\pL+`)
 
 // findDate returns the first day in a text: numbers from the year to the day, or with the name of the month in one of
 // many languages, whatever is between them.
@@ -41,7 +50,8 @@ func findDate(text string) (time.Time, bool) {
 				}
 			}
 		}
-		if t := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC); month > 0 && year > 0 && day > 0 && t.Day() == day {
+		t := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
+		if month > 0 && year > 0 && day > 0 && t.Day() == day {
 			return plausible(t)
 		}
 	}
@@ -69,14 +79,12 @@ func monthOf(word string) (month int) {
 }
 
 // bracketedDate matches the dates of Org and the links to days of other notes.
-var bracketedDate = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[\[<"]*(\d{4}[-/_.]\d{1,2}[-/_.]\d{1,2})(?: \pL[\pL.]*)?(?: (\d{1,2}:\d\d))?[\]>"]*$`)
-})
+var bracketedDate = lazyPattern(`^[\[<"]*(\d{4}[-/_.]\d{1,2}[-/_.]\d{1,2})(?: \pL[\pL.]*)?(?: (\d{1,2}:\d\d))?[\]>"]*$`)
 
 // ordinal matches the ending of a day's number, as in March 5th.
-var ordinal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\d)(?:st|nd|rd|th)\b`) })
+var ordinal = lazyPattern(`(\d)(?:st|nd|rd|th)\b`)
 
-var dateInName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d{4}[-_.]\d\d[-_.]\d\d(?:[-_. ]|$)`) })
+var dateInName = lazyPattern(`^\d{4}[-_.]\d\d[-_.]\d\d(?:[-_. ]|$)`)
 
 // dateOfName returns the day with which the name of a post or journal begins, or that of its folder if it is an index.
 func dateOfName(file string) (time.Time, bool) {
@@ -88,4 +96,9 @@ func dateOfName(file string) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	return findDate(name[:len("2006-01-02")])
+}
+
+// lazyPattern returns a function that compiles a pattern when it is called first: most runs need few of them.
+func lazyPattern(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

@@ -179,8 +179,8 @@ func pruneTree(tree *html.Node) error {
 			if attribute(node, "type") == "checkbox" {
 				node.Type, node.Data, node.DataAtom = html.TextNode, checkBox(hasAttribute(node, "checked")), 0
 			}
-		case atom.Button, atom.Label, atom.Select, atom.Meter, atom.Progress, atom.Caption, atom.Canvas, atom.Embed, atom.Frame, atom.Marquee, atom.Datalist,
-			atom.Audio, atom.Video:
+		case atom.Button, atom.Label, atom.Select, atom.Meter, atom.Progress, atom.Caption, atom.Canvas, atom.Embed,
+			atom.Frame, atom.Marquee, atom.Datalist, atom.Audio, atom.Video:
 			apart = append(apart, node)
 		case atom.Legend, atom.Option, atom.Optgroup, atom.Summary, atom.Search, atom.Center, atom.Textarea, atom.Slot:
 			node.Data, node.DataAtom = "div", atom.Div
@@ -229,7 +229,8 @@ func escapedText(node *html.Node) string {
 	if strings.Count(text, "[") != strings.Count(text, "]") && within(atom.A) && !within(atom.Code) {
 		text = strings.NewReplacer("[", `\[`, "]", `\]`).Replace(text)
 	}
-	if rest := strings.TrimLeft(text, " \t\n"); rest != "" && strings.Contains("#=-`~", rest[:1]) && beginsLine(node) && !within(atom.Pre, atom.Td, atom.Th) {
+	rest := strings.TrimLeft(text, " \t\n")
+	if rest != "" && strings.Contains("#=-`~", rest[:1]) && beginsLine(node) && !within(atom.Pre, atom.Td, atom.Th) {
 		text = markdown.Literal(strings.TrimRight(rest, " \t\n")) + text[len(strings.TrimRight(text, " \t\n")):]
 	}
 	return text
@@ -238,7 +239,7 @@ func escapedText(node *html.Node) string {
 // beginsLine reports whether nothing is before a node on its line.
 func beginsLine(node *html.Node) bool {
 	before := node.PrevSibling
-	for before != nil && before.Type != html.ElementNode && (before.Type != html.TextNode || strings.TrimSpace(before.Data) == "") {
+	for before != nil && (before.Type == html.CommentNode || before.Type == html.TextNode && strings.TrimSpace(before.Data) == "") {
 		before = before.PrevSibling
 	}
 	isBlock := func(a atom.Atom) bool {
@@ -248,7 +249,13 @@ func beginsLine(node *html.Node) bool {
 		return isBlock(before.DataAtom)
 	}
 	parent := node.Parent
-	return parent != nil && (isBlock(parent.DataAtom) && !isHeading(parent) || slices.Contains([]atom.Atom{atom.Span, atom.Font, atom.Small}, parent.DataAtom) && beginsLine(parent))
+	switch {
+	case parent == nil || isHeading(parent):
+		return false
+	case parent.DataAtom == atom.Span || parent.DataAtom == atom.Font || parent.DataAtom == atom.Small:
+		return beginsLine(parent)
+	}
+	return isBlock(parent.DataAtom)
 }
 
 // tokenText returns the text of a page without its structure, in one pass and without recursion.
@@ -282,7 +289,8 @@ func tokenText(page string) string {
 }
 
 var blockTags = [...]string{
-	"p", "div", "br", "tr", "li", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "table", "section", "article", "body", "main", "aside", "header",
-	"footer", "address", "blockquote", "center", "dd", "dt", "dl", "ul", "ol", "details", "summary", "dialog", "fieldset", "legend", "figure",
-	"figcaption", "form", "hgroup", "hr", "menu", "dir", "nav", "search", "caption", "option", "optgroup", "td", "th", "textarea", "button",
+	"p", "div", "br", "tr", "li", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "table", "section", "article",
+	"body", "main", "aside", "header", "footer", "address", "blockquote", "center", "dd", "dt", "dl", "ul",
+	"ol", "details", "summary", "dialog", "fieldset", "legend", "figure", "figcaption", "form", "hgroup", "hr",
+	"menu", "dir", "nav", "search", "caption", "option", "optgroup", "td", "th", "textarea", "button",
 }

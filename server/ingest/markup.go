@@ -1,9 +1,7 @@
 package ingest
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -27,13 +25,11 @@ func fromMarkup(_ *fileReader, text string, defaults index.Document) (index.Docu
 var (
 	// headField matches a keyword of Org, an attribute of AsciiDoc, a field of reStructuredText, or a comment of
 	// Nikola.
-	headField = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)^(?:#\+|:|\.\. )(title|authors?|date|revdate|created|modified|updated|last_modified|tags|keywords|category|description):\s+(.*\S)`)
-	})
+	headField = lazyPattern(`(?i)^(?:#\+|:|\.\. )(title|authors?|date|revdate|created|modified|updated|last_modified|tags|keywords|category|description):\s+(.*\S)`)
 	// asciiDocAuthor and asciiDocRevision match the lines below the title of AsciiDoc: "v1.2, 2024-03-05: second
 	// edition".
-	asciiDocAuthor   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\pL[^<>]* <[^<> ]+@[^<> ]+>`) })
-	asciiDocRevision = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:v?[\d.]+, *)?([^:]*\d{4}[^:]*)(?::.*)?$`) })
+	asciiDocAuthor   = lazyPattern(`^\pL[^<>]* <[^<> ]+@[^<> ]+>`)
+	asciiDocRevision = lazyPattern(`^(?:v?[\d.]+, *)?([^:]*\d{4}[^:]*)(?::.*)?$`)
 )
 
 // headFields returns what the head of a text states, as front matter would.
@@ -67,8 +63,10 @@ func headFields(text, kind string) *yaml.Node {
 // isTitle reports whether a line is a title of reStructuredText, by the one below it.
 func isTitle(title, underline string) bool {
 	title = strings.TrimSpace(title)
-	return title != "" && len(underline) >= utf8.RuneCountInString(title) && strings.Contains("=-`:.'\"~^_*+#", underline[:1]) &&
-		strings.Trim(underline, underline[:1]) == "" && strings.Trim(title, underline[:1]) != ""
+	if title == "" || len(underline) < utf8.RuneCountInString(title) || !strings.Contains("=-`:.'\"~^_*+#", underline[:1]) {
+		return false
+	}
+	return strings.Trim(underline, underline[:1]) == "" && strings.Trim(title, underline[:1]) != ""
 }
 
 func hasTitle(fields *yaml.Node) bool {

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"iter"
 	"net/mail"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/pelletier/go-toml/v2"
@@ -395,7 +393,7 @@ func unfencedFields(text string) (fields *yaml.Node, body string) {
 	return parsePlainLines(lines.String()), text[at:]
 }
 
-var pageProperty = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([\w-]{1,64}):: (.*\S)\s*$`) })
+var pageProperty = lazyPattern(`^([\w-]{1,64}):: (.*\S)\s*$`)
 
 func parseFields(fence, text string) (fields *yaml.Node, err error) {
 	defer func() { // the libraries have panicked on hostile input before
@@ -461,4 +459,4 @@ func parsePlainLines(text string) *yaml.Node {
 	return fields
 }
 
-var plainKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w-]{1,64}$`) })
+var plainKey = lazyPattern(`^[\w-]{1,64}$`)

@@ -6,11 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"quarry/server/index"
@@ -186,7 +184,7 @@ func delimiterOf(text, kind string) rune {
 	return best
 }
 
-var quotedCell = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"[^"]*"?`) })
+var quotedCell = lazyPattern(`"[^"]*"?`)
 
 // hasDelimiters reports whether the first line, or most lines, contain the delimiter.
 func hasDelimiters(text string, delimiter rune) bool {

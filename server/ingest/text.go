@@ -190,7 +190,8 @@ func decodeUTF32(data []byte, encoding encoding.Encoding) ([]byte, error) {
 	text, err := encoding.NewDecoder().Bytes(data)
 	if err == nil {
 		var same []byte
-		if same, err = encoding.NewEncoder().Bytes(text); err == nil && !bytes.Equal(same, data) && bytes.Count(text, replacement) > tolerated(len(data)/4) {
+		same, err = encoding.NewEncoder().Bytes(text)
+		if err == nil && !bytes.Equal(same, data) && bytes.Count(text, replacement) > tolerated(len(data)/4) {
 			err = errUnknown
 		}
 	}

@@ -7,12 +7,10 @@ import (
 )
 
 var (
-	wikiLink = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^!?\[\[#*([^\[\]|\n\s][^\[\]|\n]*)(?:\|([^\[\]\n]*))?\]\]`)
-	})
-	footnoteMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\[\^([^\[\]^\s]+)\]`) })
-	calloutMark  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\[!(\pL[\w-]*)(?:\|[^\[\]\n]*)?\][+-]? *`) })
-	highlight    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^==([^=\s][^=\n]*)==`) })
+	wikiLink     = lazyPattern(`^!?\[\[#*([^\[\]|\n\s][^\[\]|\n]*)(?:\|([^\[\]\n]*))?\]\]`)
+	footnoteMark = lazyPattern(`^\[\^([^\[\]^\s]+)\]`)
+	calloutMark  = lazyPattern(`^\[!(\pL[\w-]*)(?:\|[^\[\]\n]*)?\][+-]? *`)
+	highlight    = lazyPattern(`^==([^=\s][^=\n]*)==`)
 )
 
 // NoteMark returns what is shown of a mark of notes that a text begins with, as a part of the text, and the length of the
@@ -42,4 +40,9 @@ func NoteMark(text string, beginsQuote bool) (from, to, length int) {
 		return at[2], at[3], at[1]
 	}
 	return 0, 0, 0
+}
+
+// lazyPattern returns a function that compiles a pattern when it is called first: most runs need few of them.
+func lazyPattern(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

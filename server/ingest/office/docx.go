@@ -27,8 +27,8 @@ var writtenBeside = [...]struct {
 	title string
 	kinds []string
 }{
-	{"Headers and footers", []string{"header", "footer"}}, {"Footnotes", []string{"footnotes"}}, {"Endnotes", []string{"endnotes"}},
-	{"Comments", []string{"comments"}},
+	{"Headers and footers", []string{"header", "footer"}},
+	{"Footnotes", []string{"footnotes"}}, {"Endnotes", []string{"endnotes"}}, {"Comments", []string{"comments"}},
 }
 
 func readDOCX(a *Archive, w *markdown.Writer) error {
@@ -105,8 +105,9 @@ func (d *docx) readStyles(x *parser, _ xml.StartElement) error {
 				based[id] = value
 			case "pPr":
 				return x.each(func(e xml.StartElement) error {
-					if level, err := strconv.Atoi(attribute(e, "val")); e.Name.Local == "outlineLvl" && err == nil && d.levels[id] == 0 {
-						if d.levels[id] = level + 1; level >= 9 { // text, though based on a heading: the title of a table of contents
+					level, err := strconv.Atoi(attribute(e, "val"))
+					if e.Name.Local == "outlineLvl" && err == nil && d.levels[id] == 0 {
+						if d.levels[id] = level + 1; level >= 9 { // text, though based on a heading, as in "TOC Heading"
 							d.levels[id] = -1
 						}
 					}
@@ -272,7 +273,7 @@ func (d *docx) run(p *paragraph, e xml.StartElement) error {
 		text, _ := frame.w.Text()
 		p.frames = append(p.frames, text)
 		return err
-	case "instrText", "delText", "del", "moveFrom", "Fallback", "rPr", "rt": // rt is how the base text of a ruby is read
+	case "instrText", "delText", "del", "moveFrom", "Fallback", "rPr", "rt": // rt has the reading of a ruby
 		return d.skip()
 	}
 	if text := d.figure(e); text != "" {

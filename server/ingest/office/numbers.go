@@ -21,7 +21,10 @@ type numberFormat struct {
 // builtInFormats returns the formats of dates, times and shares that files name by a number only. 27 to 36 and 50 to 58
 // are dates, in some languages times.
 func builtInFormats() map[int]string {
-	formats := map[int]string{9: "0%", 10: "0%", 18: "h:mm", 19: "h:mm", 20: "h:mm", 21: "h:mm", 22: "d h:mm", 45: "mm:ss", 46: "[h]:mm:ss", 47: "mm:ss"}
+	formats := map[int]string{9: "0%", 10: "0%", 22: "d h:mm", 45: "mm:ss", 46: "[h]:mm:ss", 47: "mm:ss"}
+	for id := 18; id <= 21; id++ {
+		formats[id] = "h:mm"
+	}
 	for _, span := range [][2]int{{14, 17}, {27, 36}, {50, 58}} {
 		for id := span[0]; id <= span[1]; id++ {
 			formats[id] = "y/m/d h"
@@ -32,11 +35,9 @@ func builtInFormats() map[int]string {
 
 // formatText matches what is no code in a format: text in quotes, behind a backslash, or only as wide as a character; a
 // colour, condition or language in brackets; halves of the day, and decimals of seconds.
-var formatText = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`"[^"]*"?|[\\_*].?|\[[^hms\]][^\]]*\]|am/pm|a/p|[.,]0+$`)
-})
+var formatText = lazyPattern(`"[^"]*"?|[\\_*].?|\[[^hms\]][^\]]*\]|am/pm|a/p|[.,]0+$`)
 
-var elapsedUnit = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[(h+|m+|s+)\]`) })
+var elapsedUnit = lazyPattern(`\[(h+|m+|s+)\]`)
 
 // parseFormat reads the format for positive numbers. One with another letter than those of dates, such as Standard,
 // shows plain numbers, and so does one with digits.
@@ -47,7 +48,8 @@ func parseFormat(code string) (f numberFormat) {
 	switch unit := elapsedUnit().FindStringSubmatch(code); {
 	case unit != nil:
 		f.elapsed = unit[1][:1]
-		f.minutes, f.seconds = f.elapsed == "h" && strings.Contains(code, "m"), f.elapsed != "s" && strings.Contains(code, "s")
+		f.minutes = f.elapsed == "h" && strings.Contains(code, "m")
+		f.seconds = f.elapsed != "s" && strings.Contains(code, "s")
 	case strings.ContainsFunc(code, isOther) || strings.ContainsAny(code, "0#?@"):
 		f.percent = strings.Contains(code, "%")
 	default:
@@ -105,4 +107,9 @@ func decimals(n float64) int {
 	text := strconv.FormatFloat(short, 'f', -1, 64)
 	_, fraction, _ := strings.Cut(text, ".")
 	return len(fraction)
+}
+
+// lazyPattern returns a function that compiles a pattern when it is called first: most runs need few of them.
+func lazyPattern(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"encoding/xml"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -115,7 +113,7 @@ func richText(x *parser) (string, error) {
 	return unescapeCharacters(out.String()), err
 }
 
-var escapedCharacter = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`_x[0-9A-Fa-f]{4}_`) })
+var escapedCharacter = lazyPattern(`_x[0-9A-Fa-f]{4}_`)
 
 // unescapeCharacters replaces _xHHHH_ by the character with that number, as Office writes what XML cannot contain
 // (ECMA-376, 22.9.2.19).
@@ -223,7 +221,7 @@ func (s *sheet) flush() {
 	s.rows = nil
 }
 
-var headerCode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`&(?:"[^"]*"|K[0-9A-Fa-f]{6}|K\d\d[+-]\d{3}|\d+|.)`) })
+var headerCode = lazyPattern(`&(?:"[^"]*"|K[0-9A-Fa-f]{6}|K\d\d[+-]\d{3}|\d+|.)`)
 
 // headerText returns the text of a header or footer without its codes for fonts, page numbers and sides.
 func headerText(text string) string {

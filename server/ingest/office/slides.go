@@ -46,7 +46,8 @@ func arrange(parts []placed) []placed {
 	slices.SortStableFunc(parts, func(a, b placed) int { return cmp.Compare(a.y, b.y) })
 	for start := 0; start < len(parts); {
 		end := start + 1
-		for end < len(parts) && (parts[end].y == parts[start].y || parts[end].y < parts[start].y+parts[start].height/2) {
+		first := parts[start]
+		for end < len(parts) && (parts[end].y == first.y || parts[end].y < first.y+first.height/2) {
 			end++
 		}
 		slices.SortStableFunc(parts[start:end], func(a, b placed) int { return cmp.Compare(a.x, b.x) })

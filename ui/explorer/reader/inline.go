@@ -71,8 +71,8 @@ func (noteMarks) Trigger() []byte { return []byte{'[', '!', '='} }
 func (noteMarks) Parse(parent ast.Node, block text.Reader, context parser.Context) ast.Node {
 	line, segment := block.PeekLine()
 	quote, lines := parent.Parent(), parent.Lines()
-	beginsQuote := quote != nil && quote.Kind() == ast.KindBlockquote && lines.Len() > 0 && lines.At(0).Start == segment.Start
-	from, to, length := passage.NoteMark(string(line), beginsQuote)
+	isQuote := quote != nil && quote.Kind() == ast.KindBlockquote
+	from, to, length := passage.NoteMark(string(line), isQuote && lines.Len() > 0 && lines.At(0).Start == segment.Start)
 	if length == 0 {
 		return nil
 	}
