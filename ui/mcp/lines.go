@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"quarry/client/wire"
 	"quarry/internal/guard"
 )
 
@@ -31,7 +32,8 @@ type lines struct {
 
 // Connect starts reading.
 func (l *lines) Connect(context.Context) (sdk.Connection, error) {
-	c := &lineConnection{out: l.out, received: make(chan received), closed: make(chan struct{}), idle: make(chan struct{}, 1)}
+	c := &lineConnection{out: l.out, received: make(chan received), closed: make(chan struct{}), idle: make(chan struct{}, 1),
+		open: map[jsonrpc.ID]bool{}}
 	guard.Go(func() { c.receive(l.in) }, func(err error) { c.deliver(received{err: err}) })
 	return c, nil
 }
@@ -49,8 +51,8 @@ type lineConnection struct {
 
 	mutex sync.Mutex
 	out   io.Writer
-	open  int           // calls that were read and not answered
-	idle  chan struct{} // signals that open became 0
+	open  map[jsonrpc.ID]bool // calls that were read and not answered; true: the caller has canceled it
+	idle  chan struct{}       // signals that open became 0
 }
 
 var errLineTooLong = errors.New("line too long")
@@ -111,21 +113,25 @@ func (c *lineConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
 		case next := <-c.received:
 			switch {
 			case next.err == errLineTooLong:
-				c.refuse(jsonrpc.CodeInvalidRequest, fmt.Sprintf("a message must not be larger than %d bytes", maxLine))
+				c.refuse(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("a message must not be larger than %d bytes", maxLine))
 				continue
 			case next.err != nil:
 				c.drain(ctx)
 				return nil, next.err
 			}
+			if id, ok := checkID(next.line); !ok {
+				c.refuse(id, jsonrpc.CodeInvalidRequest, badID)
+				continue
+			}
 			message, err := jsonrpc.DecodeMessage(next.line)
 			if err == nil {
-				c.count(message, 1)
+				c.opened(message)
 				return message, nil
 			}
 			if json.Valid(next.line) {
-				c.refuse(jsonrpc.CodeInvalidRequest, "not a message of JSON-RPC 2.0: send one object a line")
+				c.refuse(nil, jsonrpc.CodeInvalidRequest, "not a message of JSON-RPC 2.0: send one object a line")
 			} else {
-				c.refuse(jsonrpc.CodeParseError, "not valid JSON: send one object a line")
+				c.refuse(nil, jsonrpc.CodeParseError, "not valid JSON: send one object a line")
 			}
 		case <-c.closed:
 			return nil, io.EOF
@@ -141,9 +147,9 @@ func (c *lineConnection) drain(ctx context.Context) {
 	defer timer.Stop()
 	for {
 		c.mutex.Lock()
-		open := c.open
+		open := len(c.open)
 		c.mutex.Unlock()
-		if open <= 0 {
+		if open == 0 {
 			return
 		}
 		select {
@@ -158,21 +164,42 @@ func (c *lineConnection) drain(ctx context.Context) {
 	}
 }
 
-// count adds to the open calls if a message is one, or answers one.
-func (c *lineConnection) count(message jsonrpc.Message, n int) {
-	switch m := message.(type) {
-	case *jsonrpc.Request:
-		if !m.IsCall() {
-			return
-		}
-	case *jsonrpc.Response:
-		if n > 0 { // of the caller, who was asked nothing
-			return
-		}
+// opened records a call that was read, or that the caller cancels one.
+func (c *lineConnection) opened(message jsonrpc.Message) {
+	request, ok := message.(*jsonrpc.Request)
+	if !ok {
+		return // of the caller, who was asked nothing
 	}
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if c.open += n; c.open <= 0 {
+	if request.IsCall() {
+		c.open[request.ID] = false
+		return
+	}
+	var params struct {
+		RequestID any `json:"requestId"`
+	}
+	if request.Method != "notifications/cancelled" || wire.Unmarshal(request.Params, &params) != nil {
+		return
+	}
+	if id, err := jsonrpc.MakeID(params.RequestID); err == nil {
+		if _, isOpen := c.open[id]; isOpen {
+			c.open[id] = true
+		}
+	}
+}
+
+func (c *lineConnection) isCanceled(id jsonrpc.ID) bool {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.open[id]
+}
+
+// answered removes a call from the open ones.
+func (c *lineConnection) answered(id jsonrpc.ID) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if delete(c.open, id); len(c.open) == 0 {
 		select {
 		case c.idle <- struct{}{}:
 		default:
@@ -180,22 +207,23 @@ func (c *lineConnection) count(message jsonrpc.Message, n int) {
 	}
 }
 
-// refuse answers a line that has no id.
-func (c *lineConnection) refuse(code int64, reason string) {
-	answer, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, "error": jsonrpc.Error{Code: code, Message: reason}})
+// refuse answers a line, which may have no id.
+func (c *lineConnection) refuse(id json.RawMessage, code int64, reason string) {
+	answer, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": jsonrpc.Error{Code: code, Message: reason}})
 	if err == nil {
 		_ = c.send(answer) // a reader that is gone is noticed by Write
 	}
 }
 
-// Write sends a message.
+// Write sends a message, unless it answers a call that was canceled.
 func (c *lineConnection) Write(_ context.Context, message jsonrpc.Message) error {
 	answer, err := jsonrpc.EncodeMessage(message)
-	if err == nil {
+	response, isResponse := message.(*jsonrpc.Response)
+	if err == nil && !(isResponse && c.isCanceled(response.ID)) {
 		err = c.send(answer)
 	}
-	if _, isResponse := message.(*jsonrpc.Response); isResponse {
-		c.count(message, -1)
+	if isResponse {
+		c.answered(response.ID)
 	}
 	return err
 }

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 const hello = `{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
@@ -168,4 +170,47 @@ func FuzzLines(f *testing.F) {
 			t.Error("no answer to the first message")
 		}
 	})
+}
+
+// TestIDsComeBack: a request whose id would be changed or lost on the way is refused with that id.
+func TestIDsComeBack(t *testing.T) {
+	for id, ok := range map[string]bool{`"a"`: true, "7": true, "-3": true, "999999999999999": true, "null": false, "1.5": false, "1e3": false,
+		"9007199254740993": false, "99999999999999999999": false, "{}": false, "true": false} {
+		if _, got := checkID([]byte(`{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}`)); got != ok {
+			t.Errorf("id %s: %v", id, got)
+		}
+		err := checkBody([]byte(`[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}]`))
+		if (err == nil) != ok {
+			t.Errorf("id %s in a batch: %v", id, err)
+		}
+	}
+	if err := checkBody([]byte("[" + strings.Repeat(`{"id":1},`, maxBatch) + `{"id":1}]`)); err == nil {
+		t.Error("a batch of any size is read")
+	}
+}
+
+// TestCanceledCallsAreNotAnswered: the protocol forbids an answer, which a caller may take for that of another request.
+func TestCanceledCallsAreNotAnswered(t *testing.T) {
+	var out bytes.Buffer
+	c := &lineConnection{out: &out, idle: make(chan struct{}, 1), open: map[jsonrpc.ID]bool{}}
+	read := func(line string) {
+		message, err := jsonrpc.DecodeMessage([]byte(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.opened(message)
+	}
+	read(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+	read(`{"jsonrpc":"2.0","id":"b","method":"ping"}`)
+	read(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+	read(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"never sent"}}`)
+	for _, id := range []any{float64(1), "b"} {
+		made, _ := jsonrpc.MakeID(id)
+		if err := c.Write(t.Context(), &jsonrpc.Response{ID: made, Result: []byte("{}")}); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := out.String(); strings.Contains(got, `"id":1`) || !strings.Contains(got, `"id":"b"`) || len(c.open) != 0 {
+		t.Errorf("answers %q, open %v", got, c.open)
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -183,36 +184,37 @@ func testHostileArguments(t *testing.T, connect connector) {
 		want      string
 	}{
 		{"search", nil, "query"},
-		{"search", words{"query": ""}, "minLength"},
+		{"search", words{"query": ""}, "query must be a text of 1 to 2048 characters"},
 		{"search", words{"query": " "}, "query is empty"},
-		{"search", words{"query": long}, "maxLength"},
-		{"search", words{"query": 7}, "type"},
-		{"search", words{"query": []string{"a"}}, "type"},
+		{"search", words{"query": long}, "query must be a text of 1 to 2048 characters"},
+		{"search", words{"query": 7}, "query must be a text of 1 to 2048 characters"},
+		{"search", words{"query": []string{"a"}}, "query must be a text of 1 to 2048 characters"},
 		{"search", words{"query": "a\x00b"}, "control characters"},
 		{"search", words{"query": "a\x1b[2Jb"}, "control characters"},
 		{"search", words{"query": "a\u202eb"}, "control characters"},
 		{"search", words{"query": "a\xffb"}, "control characters"},
-		{"search", words{"query": "a", "limit": 0}, "minimum"},
-		{"search", words{"query": "a", "limit": 1e300}, "maximum"},
-		{"search", words{"query": "a", "limit": 1.5}, "type"},
-		{"search", words{"query": "a", "limit": "5"}, "type"},
-		{"search", words{"query": "a", "max_tokens": -1}, "minimum"},
-		{"search", words{"query": "a", "sources": "slack"}, "type"},
+		{"search", words{"query": "a", "limit": 0}, "limit must be a whole number from 1 to 25"},
+		{"search", words{"query": "a", "limit": 1.5}, "limit must be"},
+		{"search", words{"query": "a", "limit": "5"}, "limit must be"},
+		{"search", words{"query": "a", "max_tokens": -1}, "max_tokens must be"},
+		{"search", words{"query": "a", "sources": "slack"}, "a list of at most 20 texts"},
 		{"search", words{"query": "a", "sources": []string{"slak"}}, `did you mean "slack"?`},
-		{"search", words{"query": "a", "sources": slices.Repeat([]string{"x"}, 1000)}, "maxItems"},
-		{"search", words{"query": "a", "sources": []string{long}}, "maxLength"},
+		{"search", words{"query": "a", "sources": slices.Repeat([]string{"x"}, 1000)}, "a list of at most 20 texts"},
+		{"search", words{"query": "a", "sources": []string{long}}, "a list of at most 20 texts"},
 		{"search", words{"query": "a", "document_sets": []string{"Nothing"}}, "call the sources tool"},
 		{"search", words{"query": "a", "document_sets": []string{"a\nb\x07"}}, "control characters"},
 		{"search", words{"query": "a", "since": "yesterday"}, "is not a date"},
 		{"search", words{"query": "a", "since": "2026-02-30"}, "is not a date"},
 		{"search", words{"query": "a", "since": "2026-02-03", "until": "2026-02-02"}, "since is after until"},
-		{"search", words{"query": "a", "unknown": 1}, "unknown"},
+		{"search", words{"query": "a", "unknown": 1}, "the arguments are document_sets, "},
+		{"search", words{"query": "a", "source": []string{"slack"}}, "did you mean sources?"},
+		{"search", words{"query": nil}, "missing argument query"},
 		{"search", words{"query": "agent:nobody a"}, "nobody"},
 		{"read", words{"ref": "../../etc/passwd"}, "give the ref"},
 		{"read", words{"ref": "file:///etc/passwd"}, "give the ref"},
 		{"read", words{"ref": "confluence:INC-3120#99999"}, "there is no number"},
-		{"read", words{"ref": long}, "maxLength"},
-		{"read", words{"ref": "x", "around": 21}, "maximum"},
+		{"read", words{"ref": long}, "ref must be"},
+		{"read", words{"ref": "x", "around": -1}, "around must be"},
 		{"read", words{"ref": "x\x00"}, "control characters"},
 		{"sources", words{"x": 1}, "x"},
 	} {
@@ -229,6 +231,11 @@ func testHostileArguments(t *testing.T, connect connector) {
 		t.Error("a tool that does not exist is called")
 	}
 	succeed(t, session, "search", words{"query": "release"})
+	for _, unset := range []any{nil, ""} { // of clients that fill in a form
+		succeed(t, session, "search", words{"query": "release", "limit": nil, "since": unset, "until": unset, "sources": nil, "document_sets": nil, "fast": nil, "max_tokens": nil})
+		succeed(t, session, "sources", words{"random_string": "x", "anything": unset})
+	}
+	succeed(t, session, "search", words{"query": "release", "limit": 1e300})
 }
 
 func TestProgress(t *testing.T) { overBoth(t, testProgress) }
@@ -282,16 +289,20 @@ func testCancel(t *testing.T, connect connector) {
 	<-canceled
 }
 
-// A session runs a bounded number of calls at once, and refuses the rest at once.
-func TestTooManyCalls(t *testing.T) {
-	began, release := make(chan bool, maxCalls), make(chan bool)
+// A session runs a bounded number of calls at once; the others wait for their turn and succeed.
+func TestCallsWaitForTheirTurn(t *testing.T) {
+	const calls = 3 * maxCalls
+	began, release := make(chan bool, calls), make(chan bool)
+	var running, most atomic.Int32
 	session := answering(t, connect, false, func(w http.ResponseWriter, _ *http.Request) {
+		most.Store(max(most.Load(), running.Add(1)))
 		began <- true
 		<-release
+		running.Add(-1)
 		_, _ = w.Write([]byte(`{"results":[]}`))
 	}, nil)
-	answered := make(chan error, maxCalls)
-	for range maxCalls {
+	answered := make(chan error, calls)
+	for range calls {
 		go func() {
 			_, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "search", Arguments: words{"query": "a"}})
 			answered <- err
@@ -300,16 +311,15 @@ func TestTooManyCalls(t *testing.T) {
 	for range maxCalls {
 		<-began
 	}
-	if _, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "sources"}); err == nil || !strings.Contains(err.Error(), "too many requests") {
-		t.Errorf("one call more: %v", err)
-	}
 	close(release)
-	for range maxCalls {
+	for range calls {
 		if err := <-answered; err != nil {
 			t.Error(err)
 		}
 	}
-	succeed(t, session, "search", words{"query": "a"})
+	if most.Load() > maxCalls {
+		t.Errorf("%d calls at once", most.Load())
+	}
 }
 
 func TestFailuresOfTheServer(t *testing.T) { overBoth(t, testFailuresOfTheServer) }

@@ -4,6 +4,7 @@
 package mcp
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -29,8 +30,11 @@ type Options struct {
 	Broke   func(error)   // is called with a panic of a request; nil: nobody is
 }
 
-// maxCalls bounds the requests of a session that run at once.
-const maxCalls = 16
+const (
+	maxCalls   = 16  // requests of a session that run at once; others wait
+	maxWaiting = 240 // requests that wait
+	maxBatch   = 32  // messages in a body of HTTP
+)
 
 const instructions = "Searches this organization's documents and reads them. Search first, read a passage by the ref of a result, " +
 	"search again in other words until the answer is covered, and cite the numbers, titles and links of the results. What a " +
@@ -39,7 +43,8 @@ const instructions = "Searches this organization's documents and reads them. Sea
 // session answers the requests of one connection, or of one HTTP request.
 type session struct {
 	Options
-	calls atomic.Int32
+	calls atomic.Int32    // that run or wait
+	turns chan struct{}   // one for each that runs
 	over  context.Context // ends when the caller is gone; nil: each request's own context says so
 }
 
@@ -55,6 +60,15 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, options Options) er
 // ServeHTTP answers one request of the streamable HTTP transport. It keeps no state between requests, so that each has
 // the rights of its own token.
 func ServeHTTP(w http.ResponseWriter, r *http.Request, options Options) {
+	body, err := io.ReadAll(r.Body) // the listener bounds it
+	if err == nil {
+		err = checkBody(body)
+	}
+	if err != nil {
+		refuseBody(w, err)
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
 	server := newSession(options, r.Context()).server()
 	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
 		Stateless: true, DisableLocalhostProtection: true, // the listener checks the names of hosts and bounds bodies
@@ -64,7 +78,7 @@ func ServeHTTP(w http.ResponseWriter, r *http.Request, options Options) {
 }
 
 func newSession(options Options, over context.Context) *session {
-	return &session{Options: options, over: over}
+	return &session{Options: options, over: over, turns: make(chan struct{}, maxCalls)}
 }
 
 // server returns the server of the protocol, whose lists never change.
@@ -81,16 +95,27 @@ func (s *session) server() *sdk.Server {
 	return server
 }
 
-// bounded limits the requests that run at once, ends them when the caller is gone, bounds their errors, and turns a
-// panic into one: the library calls handlers in goroutines that do not recover.
+// bounded lets the requests beyond those that run at once wait for their turn, ends them when the caller is gone, bounds
+// their errors, and turns a panic into one: the library calls handlers in goroutines that do not recover.
 func (s *session) bounded(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, request sdk.Request) (result sdk.Result, err error) {
 		defer s.calls.Add(-1)
-		if s.calls.Add(1) > maxCalls {
+		if s.calls.Add(1) > maxCalls+maxWaiting {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "too many requests are in progress; wait for an answer"}
 		}
 		ctx, stop := s.bind(ctx)
 		defer stop()
+		select {
+		case s.turns <- struct{}{}:
+			defer func() { <-s.turns }()
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		if call, ok := request.(*sdk.CallToolRequest); ok {
+			if err := prepare(call); err != nil {
+				return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: err.Error()}}}, nil
+			}
+		}
 		caught := guard.Call(func() error {
 			result, err = next(ctx, method, request)
 			return nil
