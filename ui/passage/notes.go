@@ -18,26 +18,36 @@ var (
 // as ^1; of ==text== the text; and at the beginning of a quote, of a callout, [!note] Title, nothing if it has a title, else
 // its kind.
 func NoteMark(text string, beginsQuote bool) (from, to, length int) {
-	const reach = markReach
-	text = text[:min(len(text), reach)]
-	if at := wikiLink().FindStringSubmatchIndex(text); at != nil && !strings.HasPrefix(text[at[1]:], "(") {
+	text = text[:min(len(text), markReach)]
+	switch {
+	case strings.HasPrefix(text, "[[") || strings.HasPrefix(text, "![["):
+		at := wikiLink().FindStringSubmatchIndex(text)
+		if at == nil || strings.HasPrefix(text[at[1]:], "(") {
+			break
+		}
 		from, to = at[2], at[3]
-		if label := text[max(0, at[4]):max(0, at[5])]; label != "" && strings.Trim(label, "0123456789x") != "" { // not a width
+		label := text[max(0, at[4]):max(0, at[5])]
+		if strings.Trim(label, "0123456789x") != "" { // not the width of a picture
 			from, to = at[4], at[5]
 		}
 		return from, len(strings.TrimSuffix(text[:to], `\`)), at[1]
-	}
-	if at := footnoteMark().FindStringSubmatchIndex(text); at != nil {
-		return at[2] - 1, at[3], at[1]
-	}
-	if at := calloutMark().FindStringSubmatchIndex(text); at != nil && beginsQuote {
+	case strings.HasPrefix(text, "[^"):
+		if at := footnoteMark().FindStringSubmatchIndex(text); at != nil {
+			return at[2] - 1, at[3], at[1]
+		}
+	case beginsQuote && strings.HasPrefix(text, "[!"):
+		at := calloutMark().FindStringSubmatchIndex(text)
+		if at == nil {
+			break
+		}
 		if title, _, _ := strings.Cut(text[at[1]:], "\n"); strings.TrimSpace(title) != "" {
 			return at[1], at[1], at[1]
 		}
 		return at[2], at[3], at[1]
-	}
-	if at := highlight().FindStringSubmatchIndex(text); at != nil && text[at[3]-1] != ' ' {
-		return at[2], at[3], at[1]
+	case strings.HasPrefix(text, "=="):
+		if at := highlight().FindStringSubmatchIndex(text); at != nil && text[at[3]-1] != ' ' {
+			return at[2], at[3], at[1]
+		}
 	}
 	return 0, 0, 0
 }

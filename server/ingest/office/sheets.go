@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 	"unicode/utf16"
-	"unicode/utf8"
 
 	"quarry/server/ingest/markdown"
 )
@@ -113,7 +112,7 @@ func richText(x *parser) (string, error) {
 	return unescapeCharacters(out.String()), err
 }
 
-var escapedCharacter = lazyPattern(`_x[0-9A-Fa-f]{4}_`)
+var escapedCharacters = lazyPattern(`(?:_x[0-9A-Fa-f]{4}_)+`)
 
 // unescapeCharacters replaces _xHHHH_ by the character with that number, as Office writes what XML cannot contain
 // (ECMA-376, 22.9.2.19).
@@ -121,19 +120,13 @@ func unescapeCharacters(text string) string {
 	if !strings.Contains(text, "_x") {
 		return text
 	}
-	var high rune // of a surrogate pair
-	return escapedCharacter().ReplaceAllStringFunc(text, func(escape string) string {
-		n, _ := strconv.ParseUint(escape[2:6], 16, 32)
-		r := rune(n)
-		if pair := utf16.DecodeRune(high, r); pair != utf8.RuneError {
-			high = 0
-			return string(pair)
+	return escapedCharacters().ReplaceAllStringFunc(text, func(run string) string {
+		var units []uint16 // several may be a pair of surrogates
+		for ; run != ""; run = run[len("_x0000_"):] {
+			unit, _ := strconv.ParseUint(run[2:6], 16, 16)
+			units = append(units, uint16(unit))
 		}
-		if high = 0; r >= 0xD800 && r < 0xDC00 {
-			high = r
-			return ""
-		}
-		return string(r)
+		return string(utf16.Decode(units))
 	})
 }
 
