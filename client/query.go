@@ -48,7 +48,7 @@ type Chip struct {
 // within:30d (days, weeks, months, years) counts back from now. Several bounds are combined.
 func ParseQuery(text string, now time.Time) Query {
 	q := Query{input: text}
-	p := queryParser{text: text, now: now.UTC(), query: &q}
+	p := queryParser{text: text, now: now, query: &q}
 	p.parse()
 	return q
 }

@@ -125,13 +125,13 @@ func (p *queryParser) applyOne(name, value string) bool {
 		}
 		q.Similar = value
 	case "since":
-		first, _, ok := ParseDate(value)
+		first, _, ok := ParseDate(value, p.now.Location())
 		if !ok {
 			return false
 		}
 		q.since(first)
 	case "until":
-		_, last, ok := ParseDate(value)
+		_, last, ok := ParseDate(value, p.now.Location())
 		if !ok {
 			return false
 		}
@@ -139,7 +139,7 @@ func (p *queryParser) applyOne(name, value string) bool {
 			q.Until = last
 		}
 	case "within":
-		start, ok := ago(value, p.now)
+		start, ok := ago(value, p.now.UTC())
 		if !ok {
 			return false
 		}
@@ -155,16 +155,17 @@ func (q *Query) since(moment time.Time) {
 	}
 }
 
-// ParseDate parses a year, a month or a day, in UTC, or a moment, and returns the first and the last moment of it:
+// ParseDate parses a year, a month or a day in a zone, or a moment, and returns the first and the last moment of it:
 // 2026, 2026-01, 2026-01-31 or 2026-01-31T08:00Z.
-func ParseDate(text string) (first, last time.Time, ok bool) {
+func ParseDate(text string, zone *time.Location) (first, last time.Time, ok bool) {
 	text = strings.TrimSpace(text)
 	for _, span := range []struct {
 		layout              string
 		years, months, days int
 	}{{"2006", 1, 0, 0}, {"2006-01", 0, 1, 0}, {time.DateOnly, 0, 0, 1}} {
-		if first, err := time.Parse(span.layout, text); err == nil {
-			return first, first.AddDate(span.years, span.months, span.days).Add(-time.Microsecond), first.Year() >= 1
+		if first, err := time.ParseInLocation(span.layout, text, zone); err == nil {
+			next := wire.InZone(first.AddDate(span.years, span.months, span.days))
+			return dayBound(first), dayBound(next.Add(-time.Microsecond)), first.Year() >= 1
 		}
 	}
 	const shortest = len("2006-01-02T15:04")
@@ -173,6 +174,14 @@ func ParseDate(text string) (first, last time.Time, ok bool) {
 	}
 	moment, err := wire.ParseTime(text)
 	return moment, moment, err == nil
+}
+
+// dayBound returns a bound of a day: in UTC where that is its zone, else with the offset of the zone.
+func dayBound(t time.Time) time.Time {
+	if _, offset := t.Zone(); offset == 0 {
+		return t.UTC()
+	}
+	return wire.InZone(t)
 }
 
 // ago subtracts a number of days, weeks, months or years, such as 30d, from now.

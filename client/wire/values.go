@@ -73,8 +73,20 @@ func (t *Time) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// MarshalJSON writes RFC 3339 in UTC.
+// DayZone is the name of the zone of a time that bounds a day of a person. Such times keep their offset from UTC.
+const DayZone = "day"
+
+// InZone returns a time of a person's day in a zone of its offset.
+func InZone(t time.Time) time.Time {
+	_, offset := t.Zone()
+	return t.In(time.FixedZone(DayZone, offset))
+}
+
+// MarshalJSON writes RFC 3339 in UTC, or in DayZone.
 func (t Time) MarshalJSON() ([]byte, error) {
+	if t.Location().String() == DayZone {
+		return json.Marshal(t.Format(time.RFC3339Nano))
+	}
 	return json.Marshal(t.UTC().Format(time.RFC3339Nano))
 }
 

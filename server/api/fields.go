@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -251,6 +252,12 @@ func (f *fields) moment(name string) *wire.Time {
 	if err := moment.UnmarshalJSON(raw); err != nil || moment.IsZero() {
 		f.refuse(raw, "datetime_from_date_parsing", "Input should be a valid datetime or date", name)
 		return nil
+	}
+	var text string
+	if wire.Unmarshal(raw, &text) == nil {
+		if t, err := time.Parse(time.RFC3339Nano, text); err == nil && t.Equal(moment.Time) {
+			moment.Time = wire.InZone(t)
+		}
 	}
 	return moment
 }

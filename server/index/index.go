@@ -173,7 +173,7 @@ type Filter struct {
 	// Documents and the sets of Any together are one field, the scope of knowledge: a document in any of the sets or named
 	// by id passes. NoDocuments are ruled out.
 	Documents, NoDocuments []string
-	// Since and Until bound UpdatedAt, both inclusive; zero means unbounded. Undated documents pass only with
+	// Since and Until bound UpdatedAt, but for DayEdges, both inclusive; zero means unbounded. Undated documents pass only with
 	// KeepUndated, or when neither bound is set.
 	Since, Until time.Time
 	KeepUndated  bool
@@ -432,4 +432,23 @@ type Stats struct {
 	// Unindexed is how many documents the engine did not take, and UnindexedFirst are some of them.
 	Unindexed      int
 	UnindexedFirst []Unindexed
+}
+
+// DayEdges returns the moment before Since at which documents pass as well, and the one up to Until at which they do not; zero
+// for none. Where a bound is that of a day in a zone, a document with a date without a time, whose time is midnight UTC, belongs
+// to that date in every zone.
+func (f *Filter) DayEdges() (passes, fails time.Time) {
+	midnight := func(at time.Time) (time.Time, bool) {
+		_, offset := at.Zone()
+		hour, minute, second := at.Clock()
+		day := time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, time.UTC)
+		return day, offset != 0 && hour+minute+second+at.Nanosecond() == 0
+	}
+	if day, ok := midnight(f.Since); ok && day.Before(f.Since) {
+		passes = day
+	}
+	if day, ok := midnight(f.Until.Add(time.Microsecond)); ok && !day.After(f.Until) {
+		fails = day
+	}
+	return passes, fails
 }

@@ -113,10 +113,10 @@ func checkRange(flag string, n, low, high int) error {
 }
 
 func (a *app) flagDates(request *wire.SearchRequest, options *searchOptions) (err error) {
-	if request.TimeCutoff, _, err = parseDate("--since", options.since); err != nil {
+	if request.TimeCutoff, _, err = parseDate("--since", options.since, a.now().Location()); err != nil {
 		return err
 	}
-	if _, request.TimeUntil, err = parseDate("--until", options.until); err != nil {
+	if _, request.TimeUntil, err = parseDate("--until", options.until, a.now().Location()); err != nil {
 		return err
 	}
 	if options.given("days") {
@@ -137,11 +137,11 @@ func checkDates(request wire.SearchRequest) error {
 }
 
 // parseDate reads the date of a flag, its first and its last moment; nil if the flag was not given.
-func parseDate(flag, date string) (first, last *wire.Time, err error) {
+func parseDate(flag, date string, zone *time.Location) (first, last *wire.Time, err error) {
 	if date == "" {
 		return nil, nil, nil
 	}
-	from, to, ok := client.ParseDate(date)
+	from, to, ok := client.ParseDate(date, zone)
 	if !ok {
 		return nil, nil, usage("Use a date like 2026-01-31, 2026-01 or 2026, or a time like 2026-01-31T08:00:00Z.", "%s %q is not a date", flag, date)
 	}

@@ -150,7 +150,7 @@ func setDates(request *wire.SearchRequest, given searchArguments) error {
 		if date.value == "" {
 			continue
 		}
-		first, last, ok := client.ParseDate(date.value)
+		first, last, ok := client.ParseDate(date.value, time.Local)
 		if !ok {
 			return &problem{what: fmt.Sprintf("%s %q is not a date", date.name, date.value), hint: "use a date like 2026-01-31 or 2026-01"}
 		}

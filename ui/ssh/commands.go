@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	charm "charm.land/ssh"
@@ -52,7 +53,7 @@ func (s *session) command(line string) int {
 		in = s.keyboard
 	}
 	streams := cli.IO{In: in, Out: s, Err: s.stderr(), InTTY: s.arrival.hasPty, OutTTY: s.arrival.hasPty,
-		ErrTTY: s.arrival.hasPty, Env: s.environment(), Now: s.server.Now}
+		ErrTTY: s.arrival.hasPty, Env: s.environment(), Now: s.now}
 	if s.arrival.hasPty {
 		streams.Width = min(s.arrival.pty.Window.Width, mostColumns)
 	}
@@ -143,7 +144,7 @@ func (s *session) explore(ctx context.Context, e cli.Exploration) error {
 		Query: e.Query, Results: e.Limit, Private: s.server.People.KnowsPeople(), Theme: s.theme(), Profile: theme.Profile(true, e.NoColor, environment),
 		Caps:  capabilities(s.arrival.pty.Term),
 		SetUp: explorer.SetUp{Refused: "the server's operator configures what is searched"}, AgeWarning: 2 * explorer.Year,
-		Width: size.Width, Height: size.Height, CacheBytes: cacheBytes, Now: s.server.Now, Log: s.server.Log,
+		Width: size.Width, Height: size.Height, CacheBytes: cacheBytes, Now: s.now, Log: s.server.Log,
 	}, explorer.Terminal{In: s.keyboard, Out: s, Env: environment, FramesPerSecond: frames,
 		Pace: rate.NewLimiter(keyRate, keyBurst).Wait, Sizes: s.arrival.sizes, Notices: s.notices})
 	_, _ = io.WriteString(s, ansi.ShowCursor) // an incomplete last frame may leave it hidden
@@ -294,3 +295,6 @@ func unescaped(text []rune, quote rune) string {
 	}
 	return out.String()
 }
+
+// now returns the time in UTC: the zone of a visitor is not known, and that of the server is nobody's.
+func (s *session) now() time.Time { return s.server.Now().UTC() }

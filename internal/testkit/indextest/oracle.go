@@ -184,6 +184,12 @@ func inTime(d *document, f *index.Filter) bool {
 	if d.UpdatedAt.IsZero() {
 		return f.KeepUndated
 	}
+	switch passes, fails := f.DayEdges(); {
+	case !fails.IsZero() && d.UpdatedAt.Equal(fails):
+		return false
+	case !passes.IsZero() && d.UpdatedAt.Equal(passes):
+		return f.Until.IsZero() || !d.UpdatedAt.After(f.Until)
+	}
 	return (f.Since.IsZero() || !d.UpdatedAt.Before(f.Since)) && (f.Until.IsZero() || !d.UpdatedAt.After(f.Until))
 }
 

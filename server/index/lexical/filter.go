@@ -179,6 +179,22 @@ func (r *run) times(part int, f *index.Filter) segment.Bits {
 			}
 		})
 	}
+	passes, fails := f.DayEdges()
+	for _, edge := range [...]time.Time{passes, fails} {
+		if edge.IsZero() {
+			continue
+		}
+		edges := r.documents(part)
+		column.Between(segment.SecondsOf(edge), segment.SecondsOf(edge), edges)
+		edges.Each(func(i int) {
+			switch at := reader.Updated(i); {
+			case at.Equal(passes) && (f.Until.IsZero() || !at.After(f.Until)):
+				bits.Add(i)
+			case at.Equal(fails):
+				bits.Remove(i)
+			}
+		})
+	}
 	return bits
 }
 

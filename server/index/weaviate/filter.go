@@ -110,6 +110,13 @@ func times(f *index.Filter) *pb.Filters {
 	if !f.Until.IsZero() {
 		dated = append(dated, number(propUpdated, pb.Filters_OPERATOR_LESS_THAN_EQUAL, f.Until.UnixMicro()))
 	}
+	passes, fails := f.DayEdges()
+	if !fails.IsZero() {
+		dated = append(dated, number(propUpdated, pb.Filters_OPERATOR_NOT_EQUAL, fails.UnixMicro()))
+	}
+	if !passes.IsZero() && (f.Until.IsZero() || !passes.After(f.Until)) {
+		dated = []*pb.Filters{either(all(dated...), number(propUpdated, pb.Filters_OPERATOR_EQUAL, passes.UnixMicro()))}
+	}
 	if f.KeepUndated {
 		return either(all(dated...), number(propUpdated, pb.Filters_OPERATOR_EQUAL, undated))
 	}

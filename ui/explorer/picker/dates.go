@@ -259,7 +259,27 @@ func spanOf(q client.Query) span {
 	if limits := slices.DeleteFunc(slices.Clone(q.Chips), isOther); len(limits) == 1 && limits[0].Field == "within" {
 		return span{within: strings.ToLower(limits[0].Value)}
 	}
-	return span{since: q.Since.UTC(), until: q.Until.UTC()}
+	return span{since: sameDay(q.Since), until: sameDay(q.Until.Add(time.Microsecond)).Add(-time.Microsecond)}.orOpen(q)
+}
+
+// orOpen leaves the bounds open that a query has not.
+func (s span) orOpen(q client.Query) span {
+	if q.Since.IsZero() {
+		s.since = time.Time{}
+	}
+	if q.Until.IsZero() {
+		s.until = time.Time{}
+	}
+	return s
+}
+
+// sameDay returns the beginning of the day in UTC for the beginning of one in another zone: here days have no zone, and the
+// query language reads them in the person's own. Other moments are returned in UTC.
+func sameDay(moment time.Time) time.Time {
+	if hour, minute, second := moment.Clock(); hour+minute+second+moment.Nanosecond() == 0 {
+		return time.Date(moment.Year(), moment.Month(), moment.Day(), 0, 0, 0, 0, time.UTC)
+	}
+	return moment.UTC()
 }
 
 // timeFields are the filters that a span becomes.
