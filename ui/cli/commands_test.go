@@ -480,3 +480,13 @@ func TestValidateInvalidConfig(t *testing.T) {
 		t.Errorf("stdout %q", got.out)
 	}
 }
+
+// TestCompletionHasNoMarks: descriptions of flags have marks around the names of values, for the help.
+func TestCompletionHasNoMarks(t *testing.T) {
+	for _, command := range [][]string{{"search"}, {"ask"}, {"add"}, {"serve"}, {"admin", "token", "add"}} {
+		got := run(t, failing(errNotConfigured), terminal{}, append(append([]string{"__complete"}, command...), "--")...).check(t, ExitSuccess)
+		if strings.Contains(got.out, "`") || !strings.Contains(got.out, "--json\t") {
+			t.Errorf("%v: %s", command, got.out)
+		}
+	}
+}

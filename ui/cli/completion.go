@@ -165,6 +165,7 @@ func (a *app) completeTree(root *cobra.Command) {
 	if !a.completes {
 		return
 	}
+	plainUsage(root)
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	a.register(root, "library", cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs))
 	a.register(root, "profile", a.offerProfiles)
@@ -334,5 +335,15 @@ func offerValues(id field.ID) offer {
 		return exslices.CastFunc(listing.Values, func(value client.ListedValue) cobra.Completion {
 			return cobra.CompletionWithDesc(value.Name, text.OneLine(value.About))
 		})
+	}
+}
+
+// plainUsage removes the marks around the names of values from the descriptions of flags, which completion shows as they are.
+func plainUsage(command *cobra.Command) {
+	unmark := func(flag *pflag.Flag) { flag.Usage = strings.ReplaceAll(flag.Usage, "`", "") }
+	command.Flags().VisitAll(unmark)
+	command.PersistentFlags().VisitAll(unmark)
+	for _, sub := range command.Commands() {
+		plainUsage(sub)
 	}
 }
