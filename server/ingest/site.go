@@ -169,7 +169,7 @@ func (s *crawl) expand(list *web.List, from *url.URL, depth int) {
 		switch {
 		case s.ctx.Err() != nil || err != nil:
 			return
-		case list.Kind == web.Sitemap && u.Hostname() != s.root.Hostname():
+		case list.Kind == web.Sitemap && !web.SameOrigin(s.root, u):
 			s.foreign++
 		case entry.List:
 			s.inner(entry.URL, depth+1)
@@ -177,7 +177,7 @@ func (s *crawl) expand(list *web.List, from *url.URL, depth int) {
 			s.partial = true
 			s.batcher.skip(s.target.path, fmt.Sprintf("it has more than %d pages; the others are not read", mostPages))
 			return
-		case list.Kind == web.Sitemap || entry.URL != "" && u.Hostname() == from.Hostname():
+		case list.Kind == web.Sitemap || entry.URL != "" && web.SameOrigin(from, u):
 			s.page(entry, nil)
 		case entry.Content != "":
 			s.text(entry, from)
@@ -240,6 +240,9 @@ func (s *crawl) page(entry web.Entry, here *web.Page) {
 		if err != nil {
 			return fetched{}, err
 		}
+		if page.NoIndex {
+			return fetched{}, web.ErrNoIndex
+		}
 		got := fetched{at: s.now(), stamp: stamp, web: webState{page.Validators, s.moment()}, updated: entry.Updated}
 		if page.Same {
 			got.web.Validators = validators
@@ -258,11 +261,8 @@ func (s *crawl) page(entry web.Entry, here *web.Page) {
 
 // text adds an entry of a feed that has its text in the feed, because its page is on another server or has no address.
 func (s *crawl) text(entry web.Entry, from *url.URL) {
-	id := entry.URL
-	if id == "" {
-		sum := sha256.Sum256([]byte(entry.Title + "\x00" + entry.Content))
-		id = from.String() + "#" + hex.EncodeToString(sum[:8])
-	}
+	name := cmp.Or(entry.URL, entry.Title+"\x00"+entry.Content)
+	id := fmt.Sprintf("%s#%.8x", from, sha256.Sum256([]byte(name))) // below the feed: it takes no address of another server
 	if s.pages[id] {
 		return
 	}
@@ -338,8 +338,7 @@ func placeOf(u *url.URL) []string {
 func sameHost(link, address string) bool {
 	first, err := url.Parse(link)
 	second, otherErr := url.Parse(address)
-	return err == nil && otherErr == nil && first.Host != "" && first.Host == second.Host && first.User == nil &&
-		(first.Scheme == "https" || first.Scheme == "http" && second.Scheme == "http")
+	return err == nil && otherErr == nil && first.Host != "" && first.User == nil && web.SameOrigin(second, first)
 }
 
 // complete sets the fields of a page's document.

@@ -207,8 +207,8 @@ func TestListsOfLists(t *testing.T) {
 		t.Errorf("%v", s.events.skipped())
 	}
 	s.counts(s.addURL("/feeds.opml"), 2, 0, 0, 0)
-	s.wantStored("/a /post https://other.example/x")
-	doc := s.idx.documents["https://other.example/x"]
+	s.wantStored("/a /feed#4d8590a5bc840f69 /post")
+	doc := s.idx.documents[s.server.URL+"/feed#4d8590a5bc840f69"]
 	if doc.Title != "Elsewhere" || doc.Link != "https://other.example/x" || !strings.Contains(doc.Chunks[0].Text, "walrus") || doc.UpdatedAt.Day() != 3 {
 		t.Errorf("%+v", doc)
 	}
@@ -277,5 +277,32 @@ func TestAddressesThatAreRefused(t *testing.T) {
 	done, err := Sync(t.Context(), s.idx, nil, Local{FilesOnly: true}, nil)
 	if err != nil || done.Skipped != 0 {
 		t.Errorf("%+v %v", done, err)
+	}
+}
+
+// TestNoAddressOfAnotherServer: a sitemap reaches no other port of its host, and the text of a feed takes no address of
+// another server, whose page may be in the library.
+func TestNoAddressOfAnotherServer(t *testing.T) {
+	inner := newWebsite(t, map[string]string{"/secret": "<p>an internal page</p>"})
+	s := newWebsite(t, map[string]string{"/map": "<urlset><url><loc>" + inner.server.URL + "/secret</loc></url><url><loc>{site}/a</loc></url></urlset>",
+		"/a": "<p>a page</p>", "/n": "<meta name=robots content=noindex><p>private</p>",
+		"/feed": `<rss><channel><item><title>T</title><link>https://victim.example/page</link><description>foreign words</description></item></channel></rss>`})
+	s.addURL("/map")
+	s.wantStored("/a")
+	if got := inner.requests(); got != "" {
+		t.Errorf("asked the other port for %s", got)
+	}
+	s.addURL("/feed")
+	for id := range s.idx.documents {
+		if !strings.HasPrefix(id, s.server.URL) {
+			t.Errorf("a feed stored %s", id)
+		}
+	}
+	if len(s.idx.documents) != 2 {
+		t.Errorf("stored %s", s.stored())
+	}
+	s.addURL("/n")
+	if len(s.idx.documents) != 2 {
+		t.Errorf("a page with noindex is stored: %s", s.stored())
 	}
 }

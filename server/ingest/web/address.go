@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -25,6 +26,22 @@ func Normalise(address string) (string, error) {
 		return "", errors.New("it is not a valid address") // the error would repeat what may be secret
 	}
 	return normal(u)
+}
+
+// SameOrigin reports whether an address belongs to the server of another: its scheme, host and port are the same, or it
+// is the encrypted form of one, on the default ports. Redirects, sitemaps, feeds and canonical addresses lead no further.
+func SameOrigin(from, to *url.URL) bool {
+	if !strings.EqualFold(from.Hostname(), to.Hostname()) {
+		return false
+	}
+	if from.Scheme == to.Scheme {
+		return portOf(from) == portOf(to)
+	}
+	return from.Scheme == "http" && to.Scheme == "https" && portOf(from) == "80" && portOf(to) == "443"
+}
+
+func portOf(u *url.URL) string {
+	return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 }
 
 // Resolve is Normalise for an address that may be relative to base.

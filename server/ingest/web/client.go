@@ -9,6 +9,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -104,6 +106,8 @@ type Page struct {
 	Same bool     // it did not change; the other fields are empty
 	Data []byte
 	Type string // media type
+	// NoIndex is set where the server or the page asks that it is not stored; lists say so, too, and are read.
+	NoIndex bool
 	Validators
 }
 
@@ -227,7 +231,8 @@ func (c *Client) fetch(ctx context.Context, h *host, u *url.URL, known Validator
 			return nil, err
 		}
 	}
-	defer func() { h.next = c.now().Add(h.pause) }()
+	later := time.Duration(0)
+	defer func() { h.next = c.now().Add(max(h.pause, min(later, longestPause))) }()
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	request, err := http.NewRequestWithContext(limited, http.MethodGet, u.String(), http.NoBody)
@@ -247,6 +252,12 @@ func (c *Client) fetch(ctx context.Context, h *host, u *url.URL, known Validator
 		return nil, reasonOf(ctx, err)
 	}
 	defer answer.Body.Close()
+	if answer.StatusCode == http.StatusTooManyRequests || answer.StatusCode == http.StatusServiceUnavailable {
+		later = retryAfter(answer.Header.Get("Retry-After"), c.now())
+		if later > longestPause { // in another run
+			h.failures, h.last = mostFailures, statusError(answer.StatusCode)
+		}
+	}
 	return c.read(ctx, answer, u, known)
 }
 
@@ -272,7 +283,47 @@ func (c *Client) read(ctx context.Context, answer *http.Response, u *url.URL, kn
 		return nil, reasonOf(ctx, err)
 	}
 	page.Data = data
+	page.NoIndex = forbidsIndex(strings.Join(answer.Header.Values("X-Robots-Tag"), ",")) ||
+		slices.ContainsFunc(robotsTag().FindAll(data[:min(len(data), mostHead)], -1), func(tag []byte) bool { return forbidsIndex(string(tag)) })
 	return page, nil
+}
+
+// ErrNoIndex is the reason for not storing a page that asks for that.
+var ErrNoIndex = &RefusedError{"it asks not to be indexed (noindex)"}
+
+// mostHead bounds the part of a page in which robotsTag looks, in bytes.
+const mostHead = 256 << 10
+
+// robotsTag matches <meta name="robots" content="…">, for every agent or for this one.
+var robotsTag = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)<meta\s[^>]{0,300}name\s*=\s*["']?(?:robots|` + agent + `)\b[^>]{0,300}>`)
+})
+
+// forbidsIndex reports whether directives for robots include noindex or none; those for other agents do not count.
+func forbidsIndex(directives string) bool {
+	for directive := range strings.FieldsFuncSeq(strings.ToLower(directives), func(r rune) bool { return r == ',' || r == '"' || r == '\'' || r == '=' || r == '>' }) {
+		for part := range strings.FieldsSeq(strings.TrimPrefix(strings.TrimSpace(directive), agent+":")) {
+			if part == "noindex" || part == "none" {
+				return true
+			}
+			if strings.HasSuffix(part, ":") { // the name of another agent
+				break
+			}
+		}
+	}
+	return false
+}
+
+// retryAfter parses a header with seconds or a date; 0 without one.
+func retryAfter(header string, now time.Time) time.Duration {
+	const longest = 1 << 20 // seconds
+	if seconds, err := strconv.Atoi(strings.TrimSpace(header)); err == nil {
+		return time.Duration(min(max(seconds, 0), longest)) * time.Second
+	}
+	if at, err := http.ParseTime(header); err == nil {
+		return max(at.Sub(now), 0)
+	}
+	return 0
 }
 
 func shortHeader(answer *http.Response, name string) string {
@@ -308,7 +359,7 @@ func (c *Client) checkRedirect(next *http.Request, via []*http.Request) error {
 		return &redirectError{errCredentials.Error()}
 	case first.Scheme == "https" && next.URL.Scheme != "https":
 		return &redirectError{"it redirects to " + shown + ", which is not encrypted"}
-	case !strings.EqualFold(first.Hostname(), next.URL.Hostname()) || first.Port() != next.URL.Port() && first.Scheme == next.URL.Scheme:
+	case !SameOrigin(first, next.URL):
 		return &redirectError{"it redirects to another server; add that: " + shown}
 	case !c.host(first).allows(next.URL):
 		return errDisallowed

@@ -177,7 +177,8 @@ func TestRedirectsStayEncryptedAndOnTheirHost(t *testing.T) {
 	}{
 		{"https://a.example/x", "https://a.example/y", true}, {"http://a.example/x", "https://a.example/x", true},
 		{"https://a.example/x", "http://a.example/x", false}, {"https://a.example/x", "https://www.a.example/x", false},
-		{"https://a.example/x", "https://a.example:8443/x", false},
+		{"https://a.example/x", "https://a.example:8443/x", false}, {"http://a.example/x", "https://a.example:8443/x", false},
+		{"http://a.example:8080/x", "https://a.example/x", false}, {"https://a.example/x", "https://A.example:443/x", true},
 	} {
 		from, _ := url.Parse(step.from)
 		to, _ := url.Parse(step.to)
@@ -245,4 +246,40 @@ func FuzzRobots(f *testing.F) {
 		}
 		group.Test(path)
 	})
+}
+
+func TestNoIndexAndRetryAfter(t *testing.T) {
+	asked := 0
+	tags := map[string]string{"/header": "noindex, nofollow", "/mine": "quarry: none", "/other": "googlebot: noindex"}
+	server, client, waited := site(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Robots-Tag", tags[r.URL.Path])
+		switch r.URL.Path {
+		case "/robots.txt":
+			w.WriteHeader(http.StatusNotFound)
+		case "/meta":
+			fmt.Fprint(w, `<html><head><META content='none' NAME="robots"></head>`)
+		case "/follow":
+			fmt.Fprint(w, `<meta name="robots" content="index, nofollow"><p>noindex`)
+		case "/soon":
+			w.Header().Set("Retry-After", "30")
+			w.WriteHeader(http.StatusTooManyRequests)
+		case "/late":
+			asked++
+			w.Header().Set("Retry-After", "3600")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
+	for path, want := range map[string]bool{"/header": true, "/mine": true, "/other": false, "/meta": true, "/follow": false} {
+		if page, err := client.Get(t.Context(), server.URL+path, Validators{}); err != nil || page.NoIndex != want {
+			t.Errorf("%s: %+v, %v", path, page, err)
+		}
+	}
+	_, _ = client.Get(t.Context(), server.URL+"/soon", Validators{})
+	waited.slept = nil
+	for range 3 {
+		_, _ = client.Get(t.Context(), server.URL+"/late", Validators{})
+	}
+	if len(waited.slept) != 1 || waited.slept[0] < 29*time.Second || asked != 1 {
+		t.Errorf("waited %v, asked %d times", waited.slept, asked)
+	}
 }
