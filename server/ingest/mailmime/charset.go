@@ -46,7 +46,7 @@ func Decode(data []byte, charset string) (text []byte, ok bool) {
 	key := plainKey(name)
 	switch {
 	case key == "utf7" || strings.HasSuffix(key, "unicode11utf7") || strings.HasSuffix(key, "unicode20utf7") || key == "cp65000":
-		return decodeUTF7(data), true
+		return bytes.ToValidUTF8(decodeUTF7(data), []byte("\uFFFD")), true
 	case strings.Contains(key, "iso2022") && !strings.HasSuffix(key, "iso2022jp") || strings.HasPrefix(key, "cp5022"):
 		return decodeISO2022(data), true
 	}
