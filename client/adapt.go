@@ -21,7 +21,7 @@ type outgoing struct {
 }
 
 // knows reports whether a server knows the filter of a field.
-func (f Features) knows(row field.Field) bool { return row.Feature == "" || f.Has(row.Feature) }
+func (f Features) knows(row field.Field) bool { return !row.Extension || f.Has(row.Key) }
 
 // excludes reports whether a server can exclude by a field.
 func (f Features) excludes(row field.Field) bool {
@@ -31,7 +31,7 @@ func (f Features) excludes(row field.Field) bool {
 // isExtended reports whether some servers do not know one of the filters, of which values returns the lists.
 func isExtended(exclude wire.Filters, values func(field.Field) field.Values) bool {
 	return !field.IsEmpty(exclude) || slices.ContainsFunc(field.All(), func(row field.Field) bool {
-		return row.Feature != "" && values(row).Len() > 0
+		return row.Extension && values(row).Len() > 0
 	})
 }
 

@@ -179,7 +179,7 @@ func TestFacetParameters(t *testing.T) {
 	c := serving(t, extended(func(w http.ResponseWriter, r *http.Request) {
 		got = r.URL.Query()
 		answering(http.StatusOK, "application/json", fixture(t, "quarry/facets.json"))(w, r)
-	}, wire.FeatureAuthors, wire.FeatureDocumentTypes))
+	}, "authors", "document_types"))
 	persona := 7
 	request := ParseQuery(`words source:slack,web set:"a b" author:jo type:md tag:k=v,team="x y" since:2026-01-02 `+
 		`until:2026-03-04`, noon).Request()

@@ -140,7 +140,7 @@ type Listing struct {
 type ListedValue struct{ Name, About string }
 
 // ListValues lists the values of a field that a server says exist, where they may be many those that begin with a text. Of
-// fields that are only counted it lists none.
+// a field that is only counted these are the values of documents, of which a filter may take parts.
 func (c *Client) ListValues(ctx context.Context, id field.ID, begin string, most int) (listing Listing, err error) {
 	add := func(name, about string) {
 		listing.Values = append(listing.Values, ListedValue{name, about})
@@ -168,6 +168,13 @@ func (c *Client) ListValues(ctx context.Context, id field.ID, begin string, most
 			}
 		}
 		listing.Complete = len(tags) < most
+	default:
+		var counted *wire.FacetCounts
+		if counted, err = c.Facets(ctx, wire.SearchRequest{}); err == nil {
+			for _, value := range field.Of(id).Counts(&counted.Facets).Values() {
+				add(value.Value, text.Count(value.Count, "document"))
+			}
+		}
 	}
 	return listing, err
 }

@@ -172,7 +172,7 @@ func TestSearchLeavesQuarryAnswersAlone(t *testing.T) {
 	t.Parallel()
 	until := wire.Time{Time: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)}
 	body := fixture(t, "quarry/search.json")
-	server := serving(t, extended(answering(http.StatusOK, wire.MediaTypeJSON, body), wire.FeatureAuthors))
+	server := serving(t, extended(answering(http.StatusOK, wire.MediaTypeJSON, body), "authors"))
 	response, err := server.Search(t.Context(), wire.SearchRequest{Query: "x", TimeUntil: &until, Filters: wire.Filters{Authors: []string{"nobody"}}})
 	if err != nil {
 		t.Fatal(err)

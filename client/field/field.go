@@ -37,6 +37,7 @@ type Ability int
 // The abilities. A row without one has no accessor for it, and says why.
 const (
 	Result Ability = iota // results have the values
+	Show                  // a server sets the values of results by the table
 	Flag                  // searches on the command line have a flag
 )
 
@@ -49,15 +50,16 @@ type Field struct {
 	Short string // Title where there is little room; empty: Title
 	Key   string // in requests, in parameters of URLs and in applied filters
 	Chat  string // in the filters of a question
-	// Feature is what a server says that knows the filter; empty: every server does.
-	Feature string
+	// Extension: only a server knows the filter whose features name its Key.
+	Extension bool
 
 	// Request, Question and Counts return the field's list in a struct of the wire.
 	Request  func(*wire.Filters) Values
 	Question func(*wire.ChatFilters) Values
 	Counts   func(*wire.Facets) Counts
-	// Result returns the values of a result as texts; empty ones are none.
+	// Result returns the values of a result as texts; empty ones are none. Show sets them.
 	Result func(*wire.SearchResult) []string
+	Show   func(*wire.SearchResult, []string)
 	// Flag is the field's flag.
 	Flag *FlagInfo
 	// Lacks are the reasons for missing abilities.
@@ -97,6 +99,7 @@ var rows = [N]Field{
 		Question: func(f *wire.ChatFilters) Values { return texts{&f.Sources, readSource} },
 		Counts:   func(f *wire.Facets) Counts { return valueCounts(&f.Sources) },
 		Result:   func(r *wire.SearchResult) []string { return []string{r.SourceType} },
+		Show:     func(r *wire.SearchResult, values []string) { r.SourceType = first(values) },
 		Flag: &FlagInfo{Name: "source", Short: "s", Commas: true,
 			Usage: "search only these `sources`, separated by commas, like slack,github"},
 		Listed: "sources", Choices: sourceValues, Folds: true, Label: wire.SourceName},
@@ -105,28 +108,31 @@ var rows = [N]Field{
 		Question: func(f *wire.ChatFilters) Values { return texts{&f.DocumentSets, readText} },
 		Counts:   func(f *wire.Facets) Counts { return valueCounts(&f.DocumentSets) },
 		Flag:     &FlagInfo{Name: "document-set", Usage: "only this document set (`NAME`); repeatable"},
-		Lacks:    map[Ability]string{Result: "a document may be in sets that its reader must not know"},
-		Listed:   "document-sets", Known: true},
+		Lacks: map[Ability]string{Result: "a document may be in sets that its reader must not know",
+			Show: "its reader must not know them"},
+		Listed: "document-sets", Known: true},
 	{ID: Tag, Name: "tag", Noun: "tag", Title: "Tags", Key: "tags", Chat: "tags", Pairs: true,
 		Request:  func(f *wire.Filters) Values { return pairs{&f.Tags} },
 		Question: func(f *wire.ChatFilters) Values { return pairs{&f.Tags} },
 		Counts:   func(f *wire.Facets) Counts { return tagCounts(&f.Tags) },
 		Result:   tagsOf, Listed: "tags",
+		Lacks: map[Ability]string{Show: "a result says what was written as a list"},
 		Flag: &FlagInfo{Name: "tag", Usage: "only documents with this tag (`key=value`); repeatable",
 			Invalid: "is not key=value", Example: "Example: --tag team=infra. See: quarry tags"}},
-	{ID: Author, Name: "author", Noun: "author", Title: "Authors", Key: "authors", Chat: "authors", Feature: wire.FeatureAuthors,
+	{ID: Author, Name: "author", Noun: "author", Title: "Authors", Key: "authors", Chat: "authors", Extension: true,
 		Request:  func(f *wire.Filters) Values { return texts{&f.Authors, readText} },
 		Question: func(f *wire.ChatFilters) Values { return texts{&f.Authors, readText} },
 		Counts:   func(f *wire.Facets) Counts { return valueCounts(&f.Authors) },
 		Result:   func(r *wire.SearchResult) []string { return r.Authors },
+		Show:     func(r *wire.SearchResult, values []string) { r.Authors = append([]string{}, values...) },
 		Lacks:    map[Ability]string{Flag: "author: in the query says it"},
 		Folds:    true, Matches: isPartOfName, Unlisted: func(string) bool { return true }},
-	{ID: Type, Name: "type", Noun: "document type", Title: "Types", Key: "document_types", Chat: "document_types",
-		Feature:  wire.FeatureDocumentTypes,
-		Request:  func(f *wire.Filters) Values { return texts{&f.DocumentTypes, readType} },
-		Question: func(f *wire.ChatFilters) Values { return texts{&f.DocumentTypes, readType} },
+	{ID: Type, Name: "type", Noun: "document type", Title: "Types", Key: "document_types", Chat: "document_types", Extension: true,
+		Request:  func(f *wire.Filters) Values { return texts{&f.DocumentTypes, readLower} },
+		Question: func(f *wire.ChatFilters) Values { return texts{&f.DocumentTypes, readLower} },
 		Counts:   func(f *wire.Facets) Counts { return valueCounts(&f.Types) },
 		Result:   func(r *wire.SearchResult) []string { return []string{r.DocumentType} },
+		Show:     func(r *wire.SearchResult, values []string) { r.DocumentType = first(values) },
 		Lacks:    map[Ability]string{Flag: "type: in the query says it"},
 		Matches:  strings.EqualFold, Normal: normalType,
 		Unlisted: func(value string) bool { return strings.Contains(value, "/") }},

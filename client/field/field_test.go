@@ -77,6 +77,7 @@ func TestRowsAreWhole(t *testing.T) {
 			"key": row.Key == "", "key of a question": row.Chat == "", "request": row.Request == nil,
 			"question": row.Question == nil, "counts": row.Counts == nil,
 			"result, or its reason": (row.Result == nil) != (row.Lacks[Result] != ""),
+			"show, or its reason":   (row.Show == nil) != (row.Lacks[Show] != ""),
 			"flag, or its reason":   (row.Flag == nil) != (row.Lacks[Flag] != ""),
 			"usage of its flag":     row.Flag != nil && (row.Flag.Name == "" || row.Flag.Usage == ""),
 		} {
@@ -148,6 +149,12 @@ func TestPasses(t *testing.T) {
 		Author: {[]string{"kim", "Kim Lee"}, []string{"ki", "kim l"}}, Type: {[]string{"md", "MD"}, []string{"m"}},
 	}
 	for _, row := range All() {
+		if row.Show != nil {
+			var shown wire.SearchResult
+			if row.Show(&shown, row.Result(&result)); !slices.Equal(row.Result(&shown), row.Result(&result)) {
+				t.Errorf("%s: shows %q", row.Name, row.Result(&shown))
+			}
+		}
 		if row.Has(wire.SearchResult{}) || row.Has(result) != (row.Result != nil) {
 			t.Errorf("%s: has %v", row.Name, row.Has(result))
 		}

@@ -163,6 +163,13 @@ func tagsOf(result *wire.SearchResult) (tags []string) {
 	return tags
 }
 
+func first(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return values[0]
+}
+
 func readText(text string) (string, bool) { return text, true }
 
 func readTag(text string) (wire.Tag, bool) {
@@ -171,8 +178,8 @@ func readTag(text string) (wire.Tag, bool) {
 	return wire.Tag{Key: key, Value: value}, ok && key != "" && value != ""
 }
 
-// readType reads an extension with or without its dot, or a media type.
-func readType(text string) (string, bool) {
+// readLower reads a value that has no capitals: the code of a language, a media type, or an extension with or without its dot.
+func readLower(text string) (string, bool) {
 	text = strings.ToLower(strings.TrimLeft(text, "."))
 	return text, text != ""
 }

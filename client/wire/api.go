@@ -88,8 +88,6 @@ const (
 	FeatureNumResults     = "num_results"
 	FeaturePhrases        = "phrases"
 	FeatureTimeUntil      = "time_until"
-	FeatureAuthors        = "authors"
-	FeatureDocumentTypes  = "document_types"
 	FeatureExplain        = "explain"
 	FeatureExcludeFilters = "exclude_filters"
 	FeatureOffset         = "offset"

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/internal/guard"
 	"quarry/server/chat"
@@ -391,11 +392,16 @@ func (s *Server) version(*call) (any, error) {
 func (s *Server) features() []string {
 	known := []string{
 		wire.FeatureStream, wire.FeatureFacets, wire.FeatureChunks, wire.FeatureSuggest, wire.FeatureInstant,
-		wire.FeatureNumResults, wire.FeaturePhrases, wire.FeatureTimeUntil, wire.FeatureAuthors,
-		wire.FeatureDocumentTypes, wire.FeatureExplain, wire.FeatureOffset, wire.FeatureSort, wire.FeatureBrowse,
-		wire.FeatureExcludeFilters, wire.FeatureAddedSince, wire.FeatureSimilarTo, wire.FeaturePrefix,
-		wire.FeatureLines, wire.FeatureRefs,
+		wire.FeatureNumResults, wire.FeaturePhrases, wire.FeatureTimeUntil,
 	}
+	for _, row := range field.All() {
+		if row.Extension {
+			known = append(known, row.Key)
+		}
+	}
+	known = append(known, wire.FeatureExplain, wire.FeatureOffset, wire.FeatureSort, wire.FeatureBrowse,
+		wire.FeatureExcludeFilters, wire.FeatureAddedSince, wire.FeatureSimilarTo, wire.FeaturePrefix,
+		wire.FeatureLines, wire.FeatureRefs)
 	if s.Empty {
 		known = slices.DeleteFunc(known, func(f string) bool { return f == wire.FeatureInstant })
 	}

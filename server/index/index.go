@@ -85,52 +85,6 @@ type Written struct {
 	Added, Updated, Unchanged, Removed int
 }
 
-// Document is a document as it is stored: its text, its metadata, and who may see it.
-type Document struct {
-	ID        string
-	Source    string // a value of DocumentSource
-	Title     string
-	Path      []string // the last segments of its place (folders, breadcrumb), searched with the title
-	Link      string
-	Type      string    // "md", "pdf", "thread", …
-	CreatedAt time.Time // zero: unknown
-	UpdatedAt time.Time // zero: undated
-	Authors   []Person
-	Secondary int     // how many of the last authors are secondary owners
-	Metadata  []Field // in the order in which they are shown
-	Sets      []string
-	Access    []string // access terms, such as "PUBLIC" or "user_email:jo@acme.example"
-	Hidden    bool
-	Origin    string // what it was read from (a file's absolute path); empty when it was posted
-	Outline   []Heading
-	Chunks    []Chunk
-	Positions []Position // of the chunks in the source file; nil: unknown
-}
-
-// Position is where a chunk's text is in its file, without white space around it.
-type Position struct {
-	Start, End          int // bytes [Start, End)
-	FirstLine, LastLine int // from 1, inclusive
-}
-
-// Person is an author or owner.
-type Person struct{ Name, Email string }
-
-// Display is the name, or the address where there is none.
-func (p Person) Display() string {
-	if p.Name != "" {
-		return p.Name
-	}
-	return p.Email
-}
-
-// Field is one metadata key with its values. Every value is also a tag that can be filtered by.
-type Field struct {
-	Key    string
-	Values []string
-	List   bool // it was written as a list
-}
-
 // Heading is a heading of a document, with its chunk.
 type Heading struct {
 	Level int

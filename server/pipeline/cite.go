@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/internal/guard"
 	"quarry/internal/text"
@@ -180,13 +181,17 @@ func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation i
 		headings, link = nil, ""
 	}
 	result := wire.SearchResult{
-		CitationID: &citation, Title: d.Title, Content: content, SourceType: d.Source,
+		CitationID: &citation, Title: d.Title, Content: content,
 		Link: Link(r.FileLinks, link, d.Link), UpdatedAt: Timestamp(d.UpdatedAt),
 		DocumentID: d.ID, Ref: d.ID + "#" + strconv.Itoa(s.center.chunk), ChunkInd: s.center.chunk,
 		ChunkStart: s.start, ChunkEnd: s.end, ChunkCount: d.ChunkCount, Score: s.center.score,
 		Blurb: blurb(center.Text), HeadingPath: append([]string{}, headings...), Highlights: marks, BestPassage: best,
-		Metadata: wireMetadata(d.Metadata), Authors: authorNames(d.Authors), Secondary: d.Secondary, DocumentType: d.Type,
-		Selected: s.selected, Origin: r.Profile, Lines: []int{}, Bytes: []int{}, AlsoIn: []wire.DocumentCopy{},
+		Metadata: wireMetadata(d.Metadata), Secondary: d.Secondary, Selected: s.selected, Origin: r.Profile, Lines: []int{}, Bytes: []int{}, AlsoIn: []wire.DocumentCopy{},
+	}
+	for _, row := range field.All() {
+		if row.Show != nil {
+			row.Show(&result, index.ValuesOf(row.ID, &d.Document))
+		}
 	}
 	if last := s.start + len(chunks) - 1; last < len(d.Positions) {
 		from, to := d.Positions[s.start], d.Positions[last]

@@ -68,6 +68,7 @@ var mayImport = map[string][]string{
 	"server/metrics":        {},
 	"server/pipeline":       {"server/fault", "server/index", "server/llm", "client/field", "client/wire"},
 	"server/slack":          {"server/index/analysis", "server/pipeline", "client/field", "client/wire"},
+	"server/language":       {},
 	"server/ingest":         {"server/fault", "server/index", "server/ingest/...", "server/slack", "client/field", "client/wire"},
 	"server/sample":         {"server/index", "server/directory", "server/ingest", "client/wire"},
 	"server/api": {"server/fault", "server/index", "server/chat", "server/directory", "server/ingest", "server/llm",

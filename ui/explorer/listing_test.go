@@ -23,7 +23,7 @@ func countingDocuments(asked *atomic.Int32) *script {
 		}
 		answer200(w, counts)
 	}, "GET /version": func(w http.ResponseWriter, _ *http.Request) {
-		answer200(w, wire.Version{Quarry: &wire.QuarryVersion{API: 1, Features: []string{wire.FeatureAuthors}}})
+		answer200(w, wire.Version{Quarry: &wire.QuarryVersion{API: 1, Features: []string{"authors"}}})
 	}}
 	return server
 }

@@ -24,17 +24,11 @@ const (
 	FilterHidden FilterKind = 7 // the value is empty
 )
 
-// codes are the numbers of the fields, which are part of the format.
-var codes = [field.N]struct {
-	filter FilterKind
-	facet  FacetField
-}{field.Source: {1, 1}, field.Author: {5, 2}, field.Type: {2, 3}, field.Set: {3, 4}, field.Tag: {4, 5}}
-
 // Knows reports whether segments have a field.
-func Knows(id field.ID) bool { return codes[id].filter > 0 }
+func Knows(id field.ID) bool { return index.ColumnOf(id).Filter > 0 }
 
 // FacetOf returns the facet of a field.
-func FacetOf(id field.ID) FacetField { return codes[id].facet }
+func FacetOf(id field.ID) FacetField { return FacetField(index.ColumnOf(id).Facet) }
 
 // FacetValue is a value of a field.
 type FacetValue struct {
@@ -43,7 +37,7 @@ type FacetValue struct {
 }
 
 func (v FacetValue) encode() string {
-	if v.Field == codes[field.Tag].facet {
+	if v.Field == FacetOf(field.Tag) {
 		return string(byte(v.Field)) + packPair(v.Value)
 	}
 	return string(byte(v.Field)) + v.Value
@@ -54,7 +48,7 @@ func decodeValue(r *Reader, key []byte) (v FacetValue) {
 		panic(r.damaged("a facet value is empty"))
 	}
 	v.Field, key = FacetField(key[0]), key[1:]
-	if v.Value = string(key); v.Field == codes[field.Tag].facet {
+	if v.Value = string(key); v.Field == FacetOf(field.Tag) {
 		length, rest := uvarint(r, key)
 		if length > uint64(len(rest)) {
 			panic(r.damaged("a tag is cut off"))
@@ -71,7 +65,7 @@ func fieldKey(id field.ID, key string) string {
 	if id == field.Tag {
 		key = packPair(key)
 	}
-	return filterKey(codes[id].filter, key)
+	return filterKey(FilterKind(index.ColumnOf(id).Filter), key)
 }
 
 // packPair returns the stored form of a pair: the length of its key comes before it.

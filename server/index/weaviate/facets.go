@@ -47,8 +47,9 @@ func (r *reach) aggregate(filter *index.Filter, more ...*pb.Filters) (counts ind
 			return err
 		}))
 	}
-	for id, column := range columns {
-		countInto(field.ID(id), column.values, &counts.Values[id])
+	for id := range field.N {
+		column := index.ColumnOf(id)
+		countInto(id, cmp.Or(column.Counted, column.Property), &counts.Values[id])
 	}
 	countInto(fieldTime, propMonth, &months)
 	if err := group.Wait(); err != nil {

@@ -92,9 +92,9 @@ func filterOf(f *index.Filter) (required []*pb.Filters, byField [fieldCount]*pb.
 func hasAny(id field.ID, values []string) *pb.Filters {
 	keys := make([]string, len(values))
 	for i, value := range values {
-		keys[i] = columns[id].stored(index.KeyOf(id, value))
+		keys[i] = propertyValue(id, index.KeyOf(id, value))
 	}
-	return anyOf(columns[id].keys, keys)
+	return anyOf(index.ColumnOf(id).Property, keys)
 }
 
 // times bounds the time; nil without bounds. Times are whole microseconds.

@@ -38,53 +38,45 @@ func metadata(d *index.Document, version int64) values {
 	if !d.UpdatedAt.IsZero() {
 		v.scalars[propUpdated] = float64(d.UpdatedAt.UnixMicro())
 	}
-	for at, c := range columns {
-		id := field.ID(at)
-		if c.single {
-			v.scalars[c.keys] = mark(index.KeysOf(id, d)[0])
+	for id := range field.N {
+		c := index.ColumnOf(id)
+		if c.Single {
+			v.scalars[c.Property] = mark(index.KeysOf(id, d)[0])
 			continue
 		}
-		v.lists[c.values] = c.all(index.ValuesOf(id, d))
-		v.lists[c.keys] = c.all(index.KeysOf(id, d))
+		v.lists[c.Property] = propertyValues(id, index.KeysOf(id, d))
+		if c.Counted != "" {
+			v.lists[c.Counted] = propertyValues(id, index.ValuesOf(id, d))
+		}
 	}
 	return v
 }
 
-// column is how objects have a field.
-type column struct {
-	values, keys string // the properties
-	single       bool   // every document has one value, which is its key
-}
-
-var columns = [field.N]column{
-	field.Source: {propSource, propSource, true}, field.Set: {propSets, propSets, false}, field.Tag: {propTags, propTags, false},
-	field.Author: {propNames, propAuthors, false}, field.Type: {propType, propType, true},
-}
-
 // knows reports whether objects have a field.
-func knows(id field.ID) bool { return columns[id].keys != "" }
+func knows(id field.ID) bool { return index.ColumnOf(id).Property != "" }
 
-// stored returns a key as objects have it.
-func (c column) stored(key string) string {
-	if c.keys == propTags {
+// propertyValue returns a field's key as objects have it.
+func propertyValue(id field.ID, key string) string {
+	if field.Of(id).Pairs {
 		name, value := field.CutPair(key)
 		return name + tagSeparator + value
 	}
 	return key
 }
 
-func (c column) all(keys []string) []string {
-	stored := make([]string, len(keys))
+func propertyValues(id field.ID, keys []string) []string {
+	all := make([]string, len(keys))
 	for i, key := range keys {
-		stored[i] = c.stored(key)
+		all[i] = propertyValue(id, key)
 	}
-	return fields(stored)
+	return fields(all)
 }
 
 // changeable are the properties that an access patch changes.
 func changeable(d *index.Document, version int64) map[string]any {
 	all := metadata(d, version)
-	return map[string]any{propHidden: d.Hidden, propVersion: version, propAccess: all.lists[propAccess], propSets: all.lists[propSets]}
+	sets := index.ColumnOf(field.Set).Property
+	return map[string]any{propHidden: d.Hidden, propVersion: version, propAccess: all.lists[propAccess], sets: all.lists[sets]}
 }
 
 // tagSeparator stands between the key and the value of a tag.

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"quarry/client/field"
+	"quarry/server/index"
 	"quarry/server/index/shared"
 )
 
@@ -24,12 +26,6 @@ const (
 	propVersion  = "version"
 	propAccess   = "access_control_list"
 	propHidden   = "hidden"
-	propSource   = "source_type"
-	propType     = "type"
-	propAuthors  = "author_keys"
-	propNames    = "authors"
-	propTags     = "tags"
-	propSets     = "document_sets"
 	propUpdated  = "updated_at" // microseconds since 1970
 	propMonth    = "month"
 	propTerms    = "terms"
@@ -117,18 +113,21 @@ func wantedClass(name string, replication int) class {
 	c.Replication.Factor, c.Replication.Deletion = replication, "TimeBasedResolution"
 	c.Properties = []property{{Name: propText, Type: []string{"text"}, Tokens: "whitespace", Searchable: true}}
 	single, lists := []string{propDocument, propMonth}, []string{propAccess, propTerms, propSurfaces, propTitled}
-	for _, column := range columns {
-		if column.single {
-			single = append(single, column.keys)
-		} else {
-			lists = append(lists, column.keys, column.values)
+	for id := range field.N {
+		switch column := index.ColumnOf(id); {
+		case column.Single:
+			single = append(single, column.Property)
+		case column.Counted != "":
+			lists = append(lists, column.Counted)
+			fallthrough
+		default:
+			lists = append(lists, column.Property)
 		}
 	}
-	slices.Sort(lists)
 	for _, name := range single {
 		c.Properties = append(c.Properties, property{Name: name, Type: []string{"text"}, Tokens: "field", Filterable: true})
 	}
-	for _, name := range slices.Compact(lists) {
+	for _, name := range lists {
 		c.Properties = append(c.Properties, property{Name: name, Type: []string{"text[]"}, Tokens: "field", Filterable: true})
 	}
 	for _, name := range []string{propOrdinal, propVersion, propUpdated} {

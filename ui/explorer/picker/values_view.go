@@ -64,7 +64,7 @@ func (t *values) none() string {
 // why returns why values or their counts are missing; empty if they are not.
 func (t *values) why() string {
 	switch nouns := text.Plural(2, t.of.Noun); {
-	case t.of.Feature != "" && t.bare:
+	case t.of.Extension && t.bare:
 		return "this server ignores filters by " + t.of.Noun
 	case t.listing.Problem != "":
 		return "could not list " + nouns + ": " + paint.Line(t.listing.Problem)
