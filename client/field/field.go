@@ -25,6 +25,7 @@ const (
 	Tag
 	Author
 	Type
+	Lang
 	N // how many there are
 )
 
@@ -136,6 +137,15 @@ var rows = [N]Field{
 		Lacks:    map[Ability]string{Flag: "type: in the query says it"},
 		Matches:  strings.EqualFold, Normal: normalType,
 		Unlisted: func(value string) bool { return strings.Contains(value, "/") }},
+	{ID: Lang, Name: "lang", Noun: "language", Title: "Languages", Short: "Lang", Key: "languages", Chat: "languages", Extension: true,
+		Request:  func(f *wire.Filters) Values { return texts{&f.Languages, readLower} },
+		Question: func(f *wire.ChatFilters) Values { return texts{&f.Languages, readLower} },
+		Counts:   func(f *wire.Facets) Counts { return valueCounts(&f.Languages) },
+		Result:   func(r *wire.SearchResult) []string { return []string{r.Language} },
+		Show:     func(r *wire.SearchResult, values []string) { r.Language = first(values) },
+		Flag: &FlagInfo{Name: "lang", Commas: true,
+			Usage: "only documents in these languages (`CODES`, separated by commas), like en,de"},
+		Folds: true, Matches: strings.EqualFold, Normal: strings.ToLower},
 }
 
 // All returns the rows in the order in which they are offered.

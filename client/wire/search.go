@@ -85,6 +85,7 @@ type Filters struct {
 	Tags          []Tag    `json:"tags,omitempty"`
 	Authors       []string `json:"authors,omitempty"`
 	DocumentTypes []string `json:"document_types,omitempty"`
+	Languages     []string `json:"languages,omitempty"`
 }
 
 // Tag is one key and value of a document's metadata.
@@ -138,6 +139,7 @@ type SearchResult struct {
 	Metadata     map[string]Metadata `json:"metadata"`
 	Authors      []string            `json:"authors"`
 	DocumentType string              `json:"document_type"`
+	Language     string              `json:"language"` // ISO 639-1; "und" if undetermined, empty if unknown
 	Selected     bool                `json:"selected"`
 	Origin       string              `json:"origin"`          // profile that the result came from
 	Lines        []int               `json:"lines"`           // first and last line in the source file; empty without one
@@ -194,6 +196,7 @@ type Facets struct {
 	Authors      []FacetValue `json:"authors"`
 	Types        []FacetValue `json:"types"`
 	DocumentSets []FacetValue `json:"document_sets"`
+	Languages    []FacetValue `json:"languages"`
 	Tags         []FacetTag   `json:"tags"`
 	Months       []FacetMonth `json:"months" jsonschema:"of the last update, ascending"`
 	Undated      int          `json:"undated" jsonschema:"documents without a date"`

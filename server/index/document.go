@@ -18,6 +18,7 @@ type Document struct {
 	Path      []string // the last segments of its place (folders, breadcrumb), searched with the title
 	Link      string
 	Type      string    // "md", "pdf", "thread", …
+	Language  string    // ISO 639-1, "und" if undetermined; set when the document is stored
 	CreatedAt time.Time // zero: unknown
 	UpdatedAt time.Time // zero: undated
 	Authors   []Person
@@ -82,6 +83,8 @@ var columns = [field.N]Column{
 		key: AuthorKey},
 	field.Type: {Filter: 2, Facet: 3, Property: "type", Single: true,
 		values: func(d *Document) []string { return []string{d.Type} }},
+	field.Lang: {Filter: 8, Facet: 7, Property: "language", Single: true,
+		values: func(d *Document) []string { return []string{d.Language} }},
 }
 
 // ColumnOf returns the column of a field.

@@ -57,7 +57,7 @@ var mayImport = map[string][]string{
 	"server/index/segment":  {"server/index", "server/index/analysis", "client/field"},
 	"server/index/lexical":  {"server/index/...", "client/field"},
 	"server/index/vector":   {"server/index", "server/index/segment"},
-	"server/index/codec":    {"server/index", "server/index/vector"},
+	"server/index/codec":    {"server/index", "server/index/vector", "server/language"},
 	"server/index/embedded": {"server/fault", "server/index/...", "server/sqldb", "server/sqlite"},
 	"server/index/shared":   {"server/fault", "server/index/...", "server/postgres", "server/sqldb", "server/sqlite"},
 	"server/index/weaviate": {"server/fault", "server/index/...", "client/field", "client/wire"},

@@ -34,6 +34,7 @@ type foundResult struct {
 	Authors      []string                 `json:"authors,omitempty"`
 	Metadata     map[string]wire.Metadata `json:"metadata,omitempty"`
 	DocumentType string                   `json:"document_type,omitempty"`
+	Language     string                   `json:"language,omitempty" jsonschema:"ISO 639-1, und if undetermined"`
 	Score        *float64                 `json:"score,omitempty" jsonschema:"comparable within one search"`
 	Selected     *bool                    `json:"selected,omitempty" jsonschema:"false if the selection did not keep the result"`
 	Lines        []int                    `json:"lines,omitempty" jsonschema:"first and last line in the source file"`
@@ -115,7 +116,8 @@ func jsonResult(r wire.SearchResult, explain, several bool) foundResult {
 		return found
 	}
 	found.Ref, found.DocumentID, found.ChunkStart, found.ChunkEnd, found.ChunkCount = r.Ref, r.DocumentID, &r.ChunkStart, &r.ChunkEnd, &r.ChunkCount
-	found.HeadingPath, found.Authors, found.Metadata, found.DocumentType = r.HeadingPath, r.Authors, r.Metadata, r.DocumentType
+	found.HeadingPath, found.Authors, found.Metadata = r.HeadingPath, r.Authors, r.Metadata
+	found.DocumentType, found.Language = r.DocumentType, r.Language
 	found.Score, found.Lines, found.Bytes = &r.Score, r.Lines, r.Bytes
 	found.AlsoIn, found.Newer = r.AlsoIn, r.Newer
 	if explain || !r.Selected {

@@ -11,6 +11,7 @@ import (
 	"quarry/client/field"
 	"quarry/server/index"
 	"quarry/server/index/analysis"
+	"quarry/server/language"
 )
 
 // Oracle answers queries over a set of documents by looking at each of them, word by word.
@@ -153,6 +154,20 @@ var oracleFields = [field.N]oracleField{
 	}},
 	field.Type: {func(d *document, value string) bool { return d.Type == value },
 		func(d *document) []string { return []string{d.Type} }},
+	field.Lang: {func(d *document, value string) bool { return languageOf(d) == value },
+		func(d *document) []string { return []string{languageOf(d)} }},
+}
+
+// languageOf is the language that a document says, or else that of its text.
+func languageOf(d *document) string {
+	if d.Language != "" || len(d.Document.Chunks) == 0 {
+		return d.Language
+	}
+	var texts []string
+	for _, c := range d.Document.Chunks {
+		texts = append(texts, c.Text)
+	}
+	return language.Detect(strings.Join(texts, "\n"))
 }
 
 func tagsOf(d *document) (tags []string) {

@@ -61,6 +61,7 @@ var (
 	worldSets    = []string{"handbook", "engineering", "legal"}
 	worldAccess  = []string{"PUBLIC", "group:infra", "user_email:jo@acme.example"}
 	worldTeams   = []string{"infra", "web", "people"}
+	worldTongues = []string{"de", "en", "ja"}
 )
 
 func worldPeople() []index.Person {
@@ -76,6 +77,7 @@ func (w *World) Document(n int) index.Document {
 		ID: fmt.Sprintf("doc:%04d", n), Title: w.words(w.random.IntN(5)), Source: w.pick(worldSources),
 		Type: w.pick(worldTypes), Sets: w.some(worldSets, 2), Access: w.some(worldAccess, 2),
 		Hidden: w.random.IntN(12) == 0, Link: fmt.Sprintf("https://acme.example/%d", n),
+		Language: worldTongues[n%len(worldTongues)],
 	}
 	if w.random.IntN(2) == 0 {
 		d.Origin = fmt.Sprintf("/library/%d/%d.md", n%3, n)
@@ -175,7 +177,7 @@ func (w *World) filterValues(id field.ID, most int) []string {
 	}
 	all := [field.N][]string{
 		field.Source: worldSources, field.Set: worldSets, field.Tag: append(teams, field.Pair("state", "draft")),
-		field.Author: {"jo", "March", "amy@ACME.example", "theodore laurence", "nobody", "beth"}, field.Type: worldTypes[:3],
+		field.Author: {"jo", "March", "amy@ACME.example", "theodore laurence", "nobody", "beth"}, field.Type: worldTypes[:3], field.Lang: worldTongues,
 	}[id]
 	if all == nil {
 		panic("no values of the field " + field.Of(id).Name)

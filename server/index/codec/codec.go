@@ -350,11 +350,14 @@ func (p *Packer) UnpackChunks(packed []byte) ([]index.Chunk, error) {
 func (p *Packer) PackDetail(document *index.Document) ([]byte, error) {
 	var to encoder
 	detail(&to, document)
-	if len(document.Positions) > 0 || document.Secondary > 0 {
+	if len(document.Positions) > 0 || document.Secondary > 0 || document.Language != "" {
 		positions(&to, document)
 	}
-	if document.Secondary > 0 {
+	if document.Secondary > 0 || document.Language != "" {
 		to.number(&document.Secondary)
+	}
+	if document.Language != "" {
+		to.text(&document.Language)
 	}
 	return p.Pack(to.data)
 }
@@ -373,6 +376,9 @@ func (p *Packer) UnpackDetail(packed []byte, document *index.Document) error {
 	if !from.broken && len(from.data) > 0 { // nor secondary owners
 		from.number(&document.Secondary)
 		document.Secondary = min(max(document.Secondary, 0), len(document.Authors))
+	}
+	if !from.broken && len(from.data) > 0 { // nor a language
+		from.text(&document.Language)
 	}
 	if from.broken || len(from.data) > 0 {
 		return ErrPacked

@@ -5,9 +5,11 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"quarry/server/index"
+	"quarry/server/language"
 )
 
 // Limits on what one Write takes. A larger one is ErrTooLarge and stores nothing.
@@ -41,7 +43,25 @@ func Canonical(document index.Document) index.Document {
 		chunkFields(clean, chunk)
 		chunk.Damaged = false
 	})
+	SetLanguage(&document)
 	return document
+}
+
+// SetLanguage detects the language of a document that has its chunks, unless it is known. Documents that an older version
+// stored have none.
+func SetLanguage(document *index.Document) {
+	const enough = 4 << 10 // bytes, which are all that is looked at
+	if document.Language != "" || len(document.Chunks) == 0 {
+		return
+	}
+	var sample strings.Builder
+	for i := range document.Chunks {
+		if sample.WriteString(document.Chunks[i].Text); sample.Len() >= enough {
+			break
+		}
+		sample.WriteByte('\n')
+	}
+	document.Language = language.Detect(sample.String())
 }
 
 // Micros returns a date as it is stored; nil for an unknown one.

@@ -99,7 +99,7 @@ func search(s index.Snapshot, text string) ([]string, error) {
 func wholly() index.Document {
 	return index.Document{
 		ID: "file:/docs/whole.md", Source: "confluence", Title: "The whole", Path: []string{"docs", "guides"},
-		Link: "https://wiki.acme.example/whole", Type: "md",
+		Link: "https://wiki.acme.example/whole", Type: "md", Language: "en",
 		CreatedAt: time.Date(2025, 1, 2, 3, 4, 5, 6000, time.UTC),
 		UpdatedAt: time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC),
 		Authors:   []index.Person{{Name: "Jo Doe", Email: "jo@acme.example"}, {Email: "kim@acme.example"}},

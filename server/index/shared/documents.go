@@ -133,5 +133,8 @@ func (r reader) whole(ctx context.Context, rows []*stored) ([]index.Document, er
 			return nil, err
 		}
 	}
+	for i := range documents {
+		codec.SetLanguage(&documents[i])
+	}
 	return documents, nil
 }

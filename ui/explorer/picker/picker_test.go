@@ -163,12 +163,16 @@ func TestPickerBeforeItIsOpened(t *testing.T) {
 func TestTabs(t *testing.T) {
 	t.Parallel()
 	p := opened("")
-	for _, want := range []string{"", "agent", "set", "tag", "author", "type", "source"} {
+	names := []string{""} // time is between the sources and the others
+	for _, field := range Fields()[1:] {
+		names = append(names, field.Name)
+	}
+	for _, want := range append(names, "source") {
 		if p.Turn(1); p.Filter() != want {
 			t.Errorf("on the tab of %q, want %q", p.Filter(), want)
 		}
 	}
-	if p.Turn(-1); p.Filter() != "type" {
+	if p.Turn(-1); p.Filter() != names[len(names)-1] {
 		t.Errorf("back on the tab of %q", p.Filter())
 	}
 }
@@ -199,8 +203,8 @@ func TestTheTitleNamesTheTabsAndTheChoice(t *testing.T) {
 		width int
 		want  string
 	}{
-		{120, "[Sources 2]│ Time ● │ Agent │ Document sets │ Tags -1 │ Authors │ Types  ─ 2 of 4 sources"},
-		{74, "[Sources 2]│ Time ● │ Agent │ Sets │ Tags -1 │ Authors │ Types "},
+		{120, "[Sources 2]│ Time ● │ Agent │ Document sets │ Tags -1 │ Authors │ Types │ Languages  ─ 2 of 4 sources"},
+		{74, "[Sources 2]│ Time ● │ Agent │ Sets │ Tags -1 │ Authors │ Types …"},
 		{60, "[Sources 2]│ Time ● │ Agent │ Sets │ Tags -1 …"},
 		{40, "[Sources 2]│ Time ● │ Agent …"},
 		{20, "[Sources 2]…"},
