@@ -50,7 +50,7 @@ func unknown(knows func(field.Field) bool, values func(field.Field) field.Values
 func (c *Client) prepare(ctx context.Context, asked wire.SearchRequest) (outgoing, error) {
 	asked = withCutoff(asked, now())
 	o := outgoing{asked: asked, request: asked}
-	if !isExtended(asked.ExcludeFilters, func(row field.Field) field.Values { return row.Request(&asked.Filters) }) && !asked.WithoutModel() {
+	if !isExtended(asked.ExcludeFilters, field.Lists(&asked.Filters)) && !asked.WithoutModel() {
 		return o, nil
 	}
 	features, err := c.extensions(ctx)
@@ -69,8 +69,8 @@ func (c *Client) prepare(ctx context.Context, asked wire.SearchRequest) (outgoin
 	}
 	o.sorting = asked.Lists() && !features.Has(wire.FeatureSort)
 	o.nothing = asked.Offset != nil && *asked.Offset > 0 && !features.Has(wire.FeatureOffset)
-	o.filters = unknown(features.knows, func(row field.Field) field.Values { return row.Request(&o.request.Filters) })
-	o.exclusions = unknown(features.excludes, func(row field.Field) field.Values { return row.Request(&o.request.ExcludeFilters) })
+	o.filters = unknown(features.knows, field.Lists(&o.request.Filters))
+	o.exclusions = unknown(features.excludes, field.Lists(&o.request.ExcludeFilters))
 	if excluded := asked.ExcludeFilters.Sources; len(excluded) > len(o.request.ExcludeFilters.Sources) {
 		others, none := c.otherSources(ctx, asked.Sources, excluded)
 		o.request.Sources, o.nothing = others, o.nothing || none
@@ -112,7 +112,7 @@ func (c *Client) prepareChat(ctx context.Context, request wire.ChatRequest) (wir
 	}
 	unknown(features.knows, questions)
 	excluded := filters.ExcludeFilters.Sources
-	unknown(features.excludes, func(row field.Field) field.Values { return row.Request(&filters.ExcludeFilters) })
+	unknown(features.excludes, field.Lists(&filters.ExcludeFilters))
 	if len(excluded) > len(filters.ExcludeFilters.Sources) {
 		var nothing bool
 		if filters.Sources, nothing = c.otherSources(ctx, filters.Sources, excluded); nothing {
@@ -250,7 +250,7 @@ func (c *Client) IgnoredInChat(ctx context.Context, asked *wire.ChatFilters) (no
 	if features.API == 0 {
 		notes = append(notes, ignored(wire.SearchRequest{Phrases: filters.Phrases, Exclude: filters.Exclude})...)
 	}
-	for _, row := range unknown(features.excludes, func(row field.Field) field.Values { return row.Request(&filters.ExcludeFilters) }) {
+	for _, row := range unknown(features.excludes, field.Lists(&filters.ExcludeFilters)) {
 		if row.ID != field.Source { // all others are searched
 			notes = append(notes, ignoredFilter("-"+row.Name, false))
 		}

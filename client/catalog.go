@@ -235,7 +235,7 @@ func (c *Client) Suggest(ctx context.Context, prefix string, limit int) (*wire.S
 // such route: NotAvailable.
 func (c *Client) Facets(ctx context.Context, request wire.SearchRequest) (*wire.FacetCounts, error) {
 	request = withCutoff(request, now())
-	if isExtended(request.ExcludeFilters, func(row field.Field) field.Values { return row.Request(&request.Filters) }) {
+	if isExtended(request.ExcludeFilters, field.Lists(&request.Filters)) {
 		features, err := c.extensions(ctx)
 		if err != nil {
 			return nil, err

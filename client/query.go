@@ -80,8 +80,10 @@ func (q Query) ChatFilters() *wire.ChatFilters { return ChatFilters(q.Request())
 
 // ChatFilters returns the filters of a search as those of a question; nil if it has none.
 func ChatFilters(request wire.SearchRequest) *wire.ChatFilters {
-	filters := &wire.ChatFilters{Exclude: request.Exclude, Phrases: request.Phrases, ExcludeFilters: request.ExcludeFilters}
-	given := len(request.Exclude)+len(request.Phrases) > 0 || !field.IsEmpty(request.Filters) || !field.IsEmpty(request.ExcludeFilters)
+	filters := &wire.ChatFilters{Exclude: request.Exclude, Phrases: request.Phrases,
+		ExcludeFilters: request.ExcludeFilters}
+	given := len(request.Exclude)+len(request.Phrases) > 0 || !field.IsEmpty(request.Filters) ||
+		!field.IsEmpty(request.ExcludeFilters)
 	for _, row := range field.All() {
 		row.Question(filters).Take(row.Request(&request.Filters))
 	}

@@ -104,7 +104,8 @@ var rows = [N]Field{
 		Flag: &FlagInfo{Name: "source", Short: "s", Commas: true,
 			Usage: "search only these `sources`, separated by commas, like slack,github"},
 		Listed: "sources", Choices: sourceValues, Folds: true, Label: wire.SourceName},
-	{ID: Set, Name: "set", Noun: "document set", Title: "Document sets", Short: "Sets", Key: "document_sets", Chat: "document_set",
+	{ID: Set, Name: "set", Noun: "document set", Title: "Document sets", Short: "Sets",
+		Key: "document_sets", Chat: "document_set",
 		Request:  func(f *wire.Filters) Values { return texts{&f.DocumentSets, readText} },
 		Question: func(f *wire.ChatFilters) Values { return texts{&f.DocumentSets, readText} },
 		Counts:   func(f *wire.Facets) Counts { return valueCounts(&f.DocumentSets) },
@@ -128,7 +129,8 @@ var rows = [N]Field{
 		Show:     func(r *wire.SearchResult, values []string) { r.Authors = append([]string{}, values...) },
 		Lacks:    map[Ability]string{Flag: "author: in the query says it"},
 		Folds:    true, Matches: isPartOfName, Unlisted: func(string) bool { return true }},
-	{ID: Type, Name: "type", Noun: "document type", Title: "Types", Key: "document_types", Chat: "document_types", Extension: true,
+	{ID: Type, Name: "type", Noun: "document type", Title: "Types",
+		Key: "document_types", Chat: "document_types", Extension: true,
 		Request:  func(f *wire.Filters) Values { return texts{&f.DocumentTypes, readLower} },
 		Question: func(f *wire.ChatFilters) Values { return texts{&f.DocumentTypes, readLower} },
 		Counts:   func(f *wire.Facets) Counts { return valueCounts(&f.Types) },
@@ -137,7 +139,8 @@ var rows = [N]Field{
 		Lacks:    map[Ability]string{Flag: "type: in the query says it"},
 		Matches:  strings.EqualFold, Normal: normalType,
 		Unlisted: func(value string) bool { return strings.Contains(value, "/") }},
-	{ID: Lang, Name: "lang", Noun: "language", Title: "Languages", Short: "Lang", Key: "languages", Chat: "languages", Extension: true,
+	{ID: Lang, Name: "lang", Noun: "language", Title: "Languages", Short: "Lang",
+		Key: "languages", Chat: "languages", Extension: true,
 		Request:  func(f *wire.Filters) Values { return texts{&f.Languages, readLower} },
 		Question: func(f *wire.ChatFilters) Values { return texts{&f.Languages, readLower} },
 		Counts:   func(f *wire.Facets) Counts { return valueCounts(&f.Languages) },
@@ -197,6 +200,11 @@ func (f Field) Passes(result *wire.SearchResult, filters []string) bool {
 			return value == filter || f.Matches != nil && f.Matches(value, filter)
 		})
 	})
+}
+
+// Lists returns what finds the list of a row in filters.
+func Lists(filters *wire.Filters) func(Field) Values {
+	return func(row Field) Values { return row.Request(filters) }
 }
 
 // IsEmpty reports whether there are no filters.

@@ -16,7 +16,6 @@ import (
 	"sync"
 	"time"
 
-	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/internal/guard"
 	"quarry/server/chat"
@@ -386,26 +385,6 @@ func (s *Server) version(*call) (any, error) {
 		BackendVersion: BackendVersion,
 		Quarry:         &wire.QuarryVersion{Version: s.Version, API: apiGeneration, Features: s.features()},
 	}, nil
-}
-
-// features lists the server's extensions. Instant searches do not include federated sources.
-func (s *Server) features() []string {
-	known := []string{
-		wire.FeatureStream, wire.FeatureFacets, wire.FeatureChunks, wire.FeatureSuggest, wire.FeatureInstant,
-		wire.FeatureNumResults, wire.FeaturePhrases, wire.FeatureTimeUntil,
-	}
-	for _, row := range field.All() {
-		if row.Extension {
-			known = append(known, row.Key)
-		}
-	}
-	known = append(known, wire.FeatureExplain, wire.FeatureOffset, wire.FeatureSort, wire.FeatureBrowse,
-		wire.FeatureExcludeFilters, wire.FeatureAddedSince, wire.FeatureSimilarTo, wire.FeaturePrefix,
-		wire.FeatureLines, wire.FeatureRefs)
-	if s.Empty {
-		known = slices.DeleteFunc(known, func(f string) bool { return f == wire.FeatureInstant })
-	}
-	return known
 }
 
 // authType answers GET /auth/type. There are only tokens, and a directory always has its owner.

@@ -351,3 +351,23 @@ func isInternal(source string) bool {
 
 // listed returns a copy of items that is never nil, so that it is written as a list.
 func listed[T any](items []T) []T { return append([]T{}, items...) }
+
+// features lists the server's extensions. Instant searches do not include federated sources.
+func (s *Server) features() []string {
+	known := []string{
+		wire.FeatureStream, wire.FeatureFacets, wire.FeatureChunks, wire.FeatureSuggest, wire.FeatureInstant,
+		wire.FeatureNumResults, wire.FeaturePhrases, wire.FeatureTimeUntil,
+	}
+	for _, row := range field.All() {
+		if row.Extension {
+			known = append(known, row.Key)
+		}
+	}
+	known = append(known, wire.FeatureExplain, wire.FeatureOffset, wire.FeatureSort, wire.FeatureBrowse,
+		wire.FeatureExcludeFilters, wire.FeatureAddedSince, wire.FeatureSimilarTo, wire.FeaturePrefix,
+		wire.FeatureLines, wire.FeatureRefs)
+	if s.Empty {
+		known = slices.DeleteFunc(known, func(f string) bool { return f == wire.FeatureInstant })
+	}
+	return known
+}

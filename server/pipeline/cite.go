@@ -186,7 +186,8 @@ func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation i
 		DocumentID: d.ID, Ref: d.ID + "#" + strconv.Itoa(s.center.chunk), ChunkInd: s.center.chunk,
 		ChunkStart: s.start, ChunkEnd: s.end, ChunkCount: d.ChunkCount, Score: s.center.score,
 		Blurb: blurb(center.Text), HeadingPath: append([]string{}, headings...), Highlights: marks, BestPassage: best,
-		Metadata: wireMetadata(d.Metadata), Secondary: d.Secondary, Selected: s.selected, Origin: r.Profile, Lines: []int{}, Bytes: []int{}, AlsoIn: []wire.DocumentCopy{},
+		Metadata: wireMetadata(d.Metadata), Secondary: d.Secondary, Selected: s.selected,
+		Origin: r.Profile, Lines: []int{}, Bytes: []int{}, AlsoIn: []wire.DocumentCopy{},
 	}
 	for _, row := range field.All() {
 		if row.Show != nil {

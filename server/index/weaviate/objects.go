@@ -33,8 +33,9 @@ type values struct {
 
 // metadata are the properties that all objects of a document have.
 func metadata(d *index.Document, version int64) values {
-	v := values{lists: map[string][]string{propAccess: fields(d.Access)}, scalars: map[string]any{propDocument: mark(d.ID),
-		propVersion: float64(version), propHidden: d.Hidden, propUpdated: float64(undated), propMonth: mark(segment.Month(d))}}
+	v := values{lists: map[string][]string{propAccess: fields(d.Access)}, scalars: map[string]any{
+		propDocument: mark(d.ID), propVersion: float64(version), propHidden: d.Hidden, propUpdated: float64(undated),
+		propMonth: mark(segment.Month(d))}}
 	if !d.UpdatedAt.IsZero() {
 		v.scalars[propUpdated] = float64(d.UpdatedAt.UnixMicro())
 	}
@@ -76,7 +77,8 @@ func propertyValues(id field.ID, keys []string) []string {
 func changeable(d *index.Document, version int64) map[string]any {
 	all := metadata(d, version)
 	sets := index.ColumnOf(field.Set).Property
-	return map[string]any{propHidden: d.Hidden, propVersion: version, propAccess: all.lists[propAccess], sets: all.lists[sets]}
+	return map[string]any{propHidden: d.Hidden, propVersion: version, propAccess: all.lists[propAccess],
+		sets: all.lists[sets]}
 }
 
 // tagSeparator stands between the key and the value of a tag.

@@ -60,9 +60,12 @@ func Fields() []Field {
 		if row.Listed == "" || row.ID == field.Source {
 			return Field{Field: row}
 		}
-		return Field{Field: row, List: func(ctx context.Context, c *client.Client) (Listing, error) { return listValues(ctx, c, row) }}
+		return Field{Field: row, List: func(ctx context.Context, c *client.Client) (Listing, error) {
+			return listValues(ctx, c, row)
+		}}
 	})
-	agent := Field{Field: field.Field{Name: client.FilterAgent, Noun: "agent", Title: "Agent"}, Single: true, List: listAgents}
+	row := field.Field{Name: client.FilterAgent, Noun: "agent", Title: "Agent"}
+	agent := Field{Field: row, Single: true, List: listAgents}
 	return slices.Insert(fields, 1, agent)
 }
 
