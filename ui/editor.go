@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -40,6 +41,9 @@ func (r *run) editor() (edit func(path string, line int, done tea.ExecCallback) 
 				return done(err)
 			} else if !info.Mode().IsRegular() {
 				return done(fmt.Errorf("%s is not a regular file", path))
+			}
+			if _, err := exec.LookPath(words[0]); err != nil && !strings.ContainsAny(words[0], "=$") { // which only the shell reads
+				return done(err)
 			}
 			edit := cli.ShellCommand(command, editorArguments(words[0], path, line)...)
 			if edit.Err != nil {

@@ -71,20 +71,6 @@ func (h home) conforms(name, output string) {
 	}
 }
 
-// commandsBelow returns the commands that have no commands of their own, from what --help lists.
-func (h home) commandsBelow(path ...string) (found []string) {
-	h.t.Helper()
-	_, list, isGroup := strings.Cut(h.must(append(path, "--help")...), "\nCommands:\n")
-	if !isGroup {
-		return []string{strings.Join(path, " ")}
-	}
-	list, _, _ = strings.Cut(list, "\n\n")
-	for _, line := range strings.Split(strings.TrimRight(list, "\n"), "\n") {
-		found = append(found, h.commandsBelow(append(slices.Clone(path), strings.Fields(line)[0])...)...)
-	}
-	return found
-}
-
 // printed is a run and the name of its schema.
 type printed struct {
 	schema    string // empty: nothing is printed

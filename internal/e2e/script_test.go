@@ -212,3 +212,17 @@ func TestEveryCommandHasAScript(t *testing.T) {
 		t.Errorf("the commands are %q", commands)
 	}
 }
+
+// commandsBelow returns the commands that have no commands of their own, from what --help lists.
+func (h home) commandsBelow(path ...string) (found []string) {
+	h.t.Helper()
+	_, list, isGroup := strings.Cut(h.must(append(path, "--help")...), "\nCommands:\n")
+	if !isGroup {
+		return []string{strings.Join(path, " ")}
+	}
+	list, _, _ = strings.Cut(list, "\n\n")
+	for _, line := range strings.Split(strings.TrimRight(list, "\n"), "\n") {
+		found = append(found, h.commandsBelow(append(slices.Clone(path), strings.Fields(line)[0])...)...)
+	}
+	return found
+}
