@@ -29,7 +29,7 @@ fi
 # clone makes a working copy of a commit, with an empty build cache beside it.
 clone() { # NAME COMMIT
 	git clone --quiet --no-checkout "$repository" "$scratch/$1"
-	git -C "$scratch/$1" checkout --quiet --detach "$2"
+	git -C "$scratch/$1" checkout --quiet --detach "$(git -C "$scratch/$1" rev-parse --verify --quiet "origin/$2" || echo "$2")"
 }
 
 # measure runs a command in a clone, and sets spent to its processor time in seconds.
