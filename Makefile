@@ -74,7 +74,7 @@ GUIDED = -fuzz .
 FUZZED = .
 fuzz: ## Run each fuzz target below FUZZED, a folder, on FUZZ new inputs
 	@scratch=$$(mktemp -d) && trap 'rm -rf "$$scratch"' EXIT && inputs=$$($(GO) env GOCACHE)/fuzz && \
-	for dir in $$(grep -rl --include='*_test.go' '^func Fuzz' $(FUZZED) | xargs dirname | sort -u); do \
+	for dir in $$(grep -rl --include='*_test.go' '^func Fuzz' ./$(FUZZED) | xargs dirname | sort -u); do \
 		$(GO) test -c -vet=off $(GUIDED) -o "$$scratch/test" "$$dir" || exit 1; package=$$($(GO) list "$$dir"); \
 		for name in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' "$$dir"/*_test.go); do echo "$$package $$name"; \
 			(cd "$$dir" && "$$scratch/test" -test.run '^$$' -test.fuzz "^$$name\$$" -test.fuzztime $(FUZZ) -test.timeout 60m \
