@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	driver "modernc.org/sqlite"
 
+	"quarry/server/fault"
 	"quarry/server/sqldb"
 )
 
@@ -104,8 +105,9 @@ func (db *DB) CopyDamaged(ctx context.Context, path string, schema *DB) (*sql.DB
 	if err != nil {
 		return nil, sqldb.Explain(fmt.Errorf("copy %s: %w", db.name(), err))
 	}
-	if err := repairSchema(ctx, path, schema); err != nil {
-		return nil, sqldb.Explain(fmt.Errorf("repair the schema of %s: %w", path, err))
+	// Where the schema itself cannot be written, the tables that it still names are read.
+	if err := sqldb.Explain(repairSchema(ctx, path, schema)); err != nil && !errors.Is(err, fault.ErrDamaged) {
+		return nil, fmt.Errorf("repair the schema of %s: %w", path, err)
 	}
 	copied := &DB{path: path}
 	return copied.pool(fileURI(path, url.Values{"mode": {"ro"}, "_pragma": {"writable_schema(1)"}}))
