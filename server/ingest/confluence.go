@@ -241,7 +241,7 @@ func isBelow(node *html.Node, id string) bool {
 var createdBy = lazyPattern(`^Created by ([^,]+?)(?:,| on )`)
 
 // written reads who wrote a page and when: "Created by Ana Ortiz, last modified by Bo Lund on Mar 06, 2019", in the
-// language of the site. The names are marked; what is between the author and the date tells whether it is that of a
+// language of the site. The names are marked; what is between the author and the date shows whether it is that of a
 // change.
 func (m *meta) written(node *html.Node) {
 	rest, isChanged := textBelow(node), false

@@ -76,7 +76,7 @@ type piece struct {
 	text    string
 }
 
-// newPiece returns the piece of a parameter whose name goes on with number: "0", "0*", "1", or "" for a whole value.
+// newPiece returns the piece of a parameter whose name ends with number: "0", "0*", "1", or "" for a whole value.
 func newPiece(number, text string) piece {
 	number, encoded := strings.CutSuffix(number, "*")
 	n, err := strconv.Atoi(number)
