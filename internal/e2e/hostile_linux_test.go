@@ -24,10 +24,10 @@ import (
 // and leave no file behind.
 func TestHostileFiles(t *testing.T) {
 	t.Parallel()
-	copies, size, bomb, mostMemory := 1, 256<<10, 160<<20, 640<<10 // KB
-	changes := 5_000
+	const mostMemory = 1 << 20 // KB
+	copies, size, bomb, changes := 1, 256<<10, 160<<20, 5_000
 	if longtest.Enabled() {
-		copies, size, bomb, mostMemory, changes = 16, 12<<20, 512<<20, 1<<20, math.MaxInt
+		copies, size, bomb, changes = 16, 12<<20, 512<<20, math.MaxInt
 	}
 	h := newHome(t)
 	h.pdfEngine()
@@ -67,7 +67,7 @@ func TestHostileFiles(t *testing.T) {
 	if err != nil || !done {
 		t.Fatalf("add: %v after %s\n%s", err, last, stderr.String())
 	}
-	if usage, ok := c.ProcessState.SysUsage().(*syscall.Rusage); !ok || usage.Maxrss > int64(mostMemory) {
+	if usage, ok := c.ProcessState.SysUsage().(*syscall.Rusage); !ok || usage.Maxrss > mostMemory {
 		t.Errorf("it took %d MB of memory, want at most %d", usage.Maxrss>>10, mostMemory>>10)
 	} else {
 		t.Logf("%d files, %d skipped, %d MB of memory", files, len(reasons), usage.Maxrss>>10)

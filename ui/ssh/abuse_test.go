@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -252,6 +253,7 @@ func abuses() map[string]abuse {
 
 // Whatever somebody does, it costs the others nothing, and when they are gone nothing is left of it.
 func TestAbuse(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(100)) // as in the program; `make test` collects less often
 	h := sample(t, nil)
 	n := newNeighbour(h)
 	before, usedBefore := calm(), heap()
