@@ -1,6 +1,6 @@
 // Package quality measures how well engines rank, on judged sets of queries: nDCG@10 and recall@100 over whole documents.
-// quarry is measured through the product's own readers, chunker and index, without a model, and also on the same queries
-// with a typo in each.
+// quarry is measured through the product's own readers, chunker and index, without a model: the ranking of its engine, and
+// beside it the answer of POST /search, page by page, which has the bars, also on the same queries with a typo in each.
 package quality
 
 import (
@@ -22,6 +22,12 @@ type Engine interface {
 	// Rank returns the ids of the documents found, best first.
 	Rank(ctx context.Context, query string) ([]string, error)
 	Close() error
+}
+
+// Answerer is an engine whose ranking is not yet the answer.
+type Answerer interface {
+	// Answer returns the ids of the first documents of the answer.
+	Answer(ctx context.Context, query string, documents int) ([]string, error)
 }
 
 // bar is what quarry must reach on a set.
@@ -56,7 +62,7 @@ func Run(ctx context.Context, folder string, engines []func() Engine, out io.Wri
 			return false, err
 		}
 		for i, make := range engines {
-			reached, err := set.measure(ctx, make(), i == 0, out)
+			reached, err := set.measure(ctx, make(), out)
 			if err != nil {
 				return false, fmt.Errorf("%s: %w", set.Name, err)
 			}
@@ -66,8 +72,8 @@ func Run(ctx context.Context, folder string, engines []func() Engine, out io.Wri
 	return ok, nil
 }
 
-// measure prints the row of an engine; with typos, also for misspelt queries.
-func (s *Set) measure(ctx context.Context, engine Engine, typos bool, out io.Writer) (reached bool, err error) {
+// measure prints the row of an engine, and of its answer where that is another one, also for misspelt queries.
+func (s *Set) measure(ctx context.Context, engine Engine, out io.Writer) (reached bool, err error) {
 	dir, err := os.MkdirTemp("", "quality-")
 	if err != nil {
 		return false, err
@@ -77,26 +83,40 @@ func (s *Set) measure(ctx context.Context, engine Engine, typos bool, out io.Wri
 		return false, errors.Join(err, engine.Close())
 	}
 	defer func() { err = errors.Join(err, engine.Close()) }()
-	clean, err := s.rank(ctx, engine, s.queries)
+	ranked, err := s.rank(ctx, s.queries, engine.Rank)
 	if err != nil {
 		return false, err
 	}
-	minimum, cost, column := barOf(s.Name), 0.0, ""
-	if typos {
-		for seed := range uint64(typoRuns) {
-			misspelt, err := s.rank(ctx, engine, misspell(s.queries, seed))
-			if err != nil {
-				return false, err
-			}
-			cost += (clean.ndcg - misspelt.ndcg) / typoRuns
-		}
-		column = fmt.Sprintf("%+8.3f", -cost)
+	s.print(out, engine.Name(), ranked, "")
+	answerer, ok := engine.(Answerer)
+	if !ok {
+		return true, nil
 	}
-	fmt.Fprintf(out, "%-22s %-26s %9d %8d %8.3f %8.3f %6d %s\n", s.Name, engine.Name(), len(s.Documents), clean.queries,
-		clean.ndcg, clean.recall, clean.empty, column)
+	within := func(documents int) func(context.Context, string) ([]string, error) {
+		return func(ctx context.Context, query string) ([]string, error) {
+			return answerer.Answer(ctx, query, documents)
+		}
+	}
+	answered, err := s.rank(ctx, s.queries, within(recallDepth))
+	if err != nil {
+		return false, err
+	}
+	minimum, cost := barOf(s.Name), 0.0
+	for seed := range uint64(typoRuns) {
+		misspelt, err := s.rank(ctx, misspell(s.queries, seed), within(ndcgDepth))
+		if err != nil {
+			return false, err
+		}
+		cost += (answered.ndcg - misspelt.ndcg) / typoRuns
+	}
+	s.print(out, engine.Name()+", the answer", answered, fmt.Sprintf("%+8.3f", -cost))
 	const rounding = 0.0005
-	return clean.ndcg >= minimum.ndcg-rounding && clean.recall >= minimum.recall-rounding && cost <= minimum.typos &&
-		clean.empty == 0, nil
+	return answered.ndcg >= minimum.ndcg-rounding && answered.recall >= minimum.recall-rounding && cost <= minimum.typos &&
+		answered.empty == 0, nil
+}
+
+func (s *Set) print(out io.Writer, name string, m means, typos string) {
+	fmt.Fprintf(out, "%-22s %-26s %9d %8d %8.4f %8.4f %6d %s\n", s.Name, name, len(s.Documents), m.queries, m.ndcg, m.recall, m.empty, typos)
 }
 
 // means are the figures of an engine on a set.
@@ -105,13 +125,14 @@ type means struct {
 	queries, empty int
 }
 
-func (s *Set) rank(ctx context.Context, engine Engine, queries []Line) (m means, err error) {
+func (s *Set) rank(ctx context.Context, queries []Line, rank func(context.Context, string) ([]string, error)) (m means,
+	err error) {
 	for _, q := range queries {
 		judged := s.judgements[q.ID]
 		if judged == nil {
 			continue
 		}
-		ranking, err := engine.Rank(ctx, q.Text)
+		ranking, err := rank(ctx, q.Text)
 		if err != nil {
 			return m, fmt.Errorf("query %s: %w", q.ID, err)
 		}

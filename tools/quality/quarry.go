@@ -4,12 +4,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"log"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"quarry/client"
 	"quarry/client/wire"
+	"quarry/server"
+	"quarry/server/directory"
 	"quarry/server/index"
 	"quarry/server/index/embedded"
 	"quarry/server/ingest"
@@ -22,6 +26,8 @@ const passagesPerQuery = 2000
 type Quarry struct {
 	index    *embedded.Index
 	snapshot index.Snapshot
+	server   *server.Server
+	client   *client.Client
 	prefix   string // what the index puts before the ids of the judgements
 }
 
@@ -30,7 +36,17 @@ func (q *Quarry) Name() string { return "quarry" }
 
 // Add implements Engine: the way a user would, as Markdown files or as ingestion documents.
 func (q *Quarry) Add(ctx context.Context, dir string, set *Set) (err error) {
-	if q.index, err = embedded.Open(ctx, embedded.Options{Dir: filepath.Join(dir, "library")}); err != nil {
+	home := filepath.Join(dir, "home")
+	if q.server, err = server.Open(ctx, server.Options{Home: home}); err != nil {
+		return err
+	}
+	q.client, err = client.New(client.Options{BaseURL: client.InProcessURL, Local: true,
+		Transport: client.InProcess(q.server.InProcess(directory.Owner(directory.DefaultTenant)))})
+	if err != nil {
+		return err
+	}
+	library := embedded.Options{Dir: filepath.Join(home, "tenants", directory.DefaultTenant)}
+	if q.index, err = embedded.Open(ctx, library); err != nil {
 		return err
 	}
 	path := filepath.Join(dir, "corpus")
@@ -64,15 +80,55 @@ func (q *Quarry) Rank(ctx context.Context, query string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	seen := map[string]bool{}
-	var ranking []string
+	var r ranking
 	for _, hit := range result.Hits {
-		if id := strings.TrimPrefix(hit.DocumentID, q.prefix); !seen[id] {
-			seen[id] = true
-			ranking = append(ranking, id)
+		r.add(strings.TrimPrefix(hit.DocumentID, q.prefix))
+	}
+	return r.ids, nil
+}
+
+// Answer implements Answerer: page after page of what a person or a program gets.
+func (q *Quarry) Answer(ctx context.Context, query string, documents int) ([]string, error) {
+	var r ranking
+	passages := documents
+	for offset := 0; len(r.ids) < documents; {
+		request := wire.SearchRequest{Query: query, NumResults: &passages}
+		if offset > 0 {
+			request.Offset = &offset
+		}
+		page, err := q.client.Search(ctx, request)
+		if err != nil {
+			return nil, err
+		}
+		before := len(r.ids)
+		for _, result := range page.Results {
+			r.add(strings.TrimPrefix(result.DocumentID, q.prefix))
+			for _, c := range result.AlsoIn {
+				r.add(strings.TrimPrefix(c.DocumentID, q.prefix))
+			}
+		}
+		offset = len(r.ids)
+		if len(r.ids) == before {
+			break
 		}
 	}
-	return ranking, nil
+	return r.ids, nil
+}
+
+// ranking collects documents, each once.
+type ranking struct {
+	ids  []string
+	seen map[string]bool
+}
+
+func (r *ranking) add(id string) {
+	if r.seen == nil {
+		r.seen = map[string]bool{}
+	}
+	if !r.seen[id] {
+		r.seen[id] = true
+		r.ids = append(r.ids, id)
+	}
 }
 
 // Close implements Engine.
@@ -80,10 +136,14 @@ func (q *Quarry) Close() error {
 	if q.snapshot != nil {
 		q.snapshot.Close()
 	}
-	if q.index == nil {
-		return nil
+	var err error
+	if q.index != nil {
+		err = q.index.Close()
 	}
-	return q.index.Close()
+	if q.server != nil {
+		err = errors.Join(err, q.server.Close())
+	}
+	return err
 }
 
 func writeFiles(target string, documents []Line) error {
