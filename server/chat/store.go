@@ -3,12 +3,10 @@ package chat
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"time"
 
@@ -128,11 +126,7 @@ func Lazy(tenant string, find func(ctx context.Context, create bool) (*Store, er
 // Open opens the file at path, and creates or migrates it first. Without a path the sessions are in memory. Errors are
 // those of sqlite.Open.
 func Open(ctx context.Context, path string, now func() time.Time) (*Store, error) {
-	schema, err := fs.Sub(migrations, "migrations/sqlite")
-	if err != nil {
-		return nil, fmt.Errorf("read the chat migrations: %w", err)
-	}
-	db, err := sqlite.Open(ctx, sqlite.Options{Path: path, Migrations: schema})
+	db, err := sqlite.Open(ctx, sqlite.Options{Path: path, Migrations: sqldb.Migrations(migrations, "migrations/sqlite")})
 	if err != nil {
 		return nil, fmt.Errorf("open the chat database: %w", err)
 	}
@@ -148,11 +142,7 @@ type Shared struct {
 // OpenServer opens the sessions on a PostgreSQL server, where it creates or migrates its tables if necessary. The
 // directory's must exist: a tenant's sessions go with the tenant. Errors are those of postgres.Pool.Store.
 func OpenServer(ctx context.Context, pool *postgres.Pool, now func() time.Time) (*Shared, error) {
-	schema, err := fs.Sub(migrations, "migrations/postgres")
-	if err != nil {
-		return nil, fmt.Errorf("read the chat migrations: %w", err)
-	}
-	db, err := pool.Store(ctx, "chats", schema)
+	db, err := pool.Store(ctx, "chats", sqldb.Migrations(migrations, "migrations/postgres"))
 	if err != nil {
 		return nil, fmt.Errorf("open the chat database: %w", err)
 	}
@@ -170,11 +160,9 @@ func (s *Store) Close() error { return s.db.Close() }
 
 // Add implements Keeper.
 func (s *Store) Add(ctx context.Context, session Session) error {
-	return s.open.Update(ctx, "create a chat session", func(tx *sql.Tx) error {
-		if err := s.insertSession(ctx, tx, session); err != nil {
-			return err
-		}
-		return s.dropSessions(ctx, tx, session)
+	return s.open.Update(ctx, "create a chat session", func(tx *sqldb.Tx) {
+		s.insertSession(tx, session)
+		s.dropSessions(tx, session)
 	})
 }
 
@@ -184,45 +172,37 @@ func row[T any](ctx context.Context, s *Store, doing string, columns func(*T) []
 	return sqldb.First(found, err, fmt.Errorf("%s: %w", doing, ErrNotFound))
 }
 
-func (s *Store) insertSession(ctx context.Context, tx *sql.Tx, session Session) error {
-	return sqldb.Exec(ctx, tx, ErrExists, `INSERT INTO sessions (id, tenant_id, user_id, persona_id, name, created_at,
-		updated_at) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`, session.ID, s.tenant, session.UserID, session.PersonaID, session.Name,
-		sqldb.Micros(session.Created), sqldb.Micros(session.Updated))
+func (s *Store) insertSession(tx *sqldb.Tx, session Session) {
+	tx.Change(ErrExists, `INSERT INTO sessions (id, tenant_id, user_id, persona_id, name, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`, session.ID, s.tenant, session.UserID, session.PersonaID,
+		session.Name, sqldb.Micros(session.Created), sqldb.Micros(session.Updated))
 }
 
 // dropSessions deletes the least recently used sessions of a user beyond the bounds, but not session.
-func (s *Store) dropSessions(ctx context.Context, tx *sql.Tx, session Session) error {
+func (s *Store) dropSessions(tx *sqldb.Tx, session Session) {
 	sessions, bytes := 0, 0
-	if err := tx.QueryRowContext(ctx, "SELECT count(*), sum(bytes) FROM sessions WHERE user_id = ? AND tenant_id = ?",
-		session.UserID, s.tenant).Scan(&sessions, &bytes); err != nil {
-		return err
-	}
+	tx.Row(nil, []any{&sessions, &bytes}, "SELECT count(*), sum(bytes) FROM sessions WHERE user_id = ? AND tenant_id = ?",
+		session.UserID, s.tenant)
 	if sessions <= s.limits.sessions && bytes <= s.limits.chatBytes {
-		return nil
+		return
 	}
-	return sqldb.Exec(ctx, tx, nil, `DELETE FROM sessions WHERE id IN (SELECT id FROM (
+	tx.Exec(`DELETE FROM sessions WHERE id IN (SELECT id FROM (
 		SELECT id, row_number() OVER latest AS place, sum(bytes) OVER latest AS bytes
 		FROM sessions WHERE user_id = ?1 AND id <> ?2 AND tenant_id = ?5 WINDOW latest AS (ORDER BY updated_at DESC, id)) ranked
 		WHERE place >= ?3 OR bytes > ?4)`, session.UserID, session.ID, s.limits.sessions, s.limits.chatBytes, s.tenant)
 }
 
-// addTo counts a question as part of its session, or returns ErrFull.
-func (s *Store) addTo(ctx context.Context, tx *sql.Tx, session Session, question string, now time.Time) error {
+// addTo counts a question as part of its session, or fails with ErrFull.
+func (s *Store) addTo(tx *sqldb.Tx, session Session, question string, now time.Time) {
 	bytes, messages := 0, 0
-	err := sqldb.Scan(tx.QueryRowContext(ctx, `SELECT bytes, (SELECT count(*) FROM messages WHERE session_id = sessions.id)
-		FROM sessions WHERE id = ? AND tenant_id = ?`, session.ID, s.tenant), ErrNotFound, &bytes, &messages)
-	if err != nil {
-		return err
-	}
+	tx.Row(ErrNotFound, []any{&bytes, &messages}, `SELECT bytes, (SELECT count(*) FROM messages WHERE session_id = sessions.id)
+		FROM sessions WHERE id = ? AND tenant_id = ?`, session.ID, s.tenant)
 	if messages+2 > s.limits.messages || bytes+len(question) > s.limits.sessionBytes {
-		return ErrFull
+		tx.Fail(ErrFull)
 	}
-	_, err = tx.ExecContext(ctx, `UPDATE sessions SET updated_at = ?, name = coalesce(nullif(name, ''), ?), bytes = bytes + ?
-		WHERE id = ?`, now.UnixMicro(), FirstWords(question), len(question), session.ID)
-	if err != nil {
-		return err
-	}
-	return s.dropSessions(ctx, tx, session)
+	tx.Exec("UPDATE sessions SET updated_at = ?, name = coalesce(nullif(name, ''), ?), bytes = bytes + ? WHERE id = ?",
+		now.UnixMicro(), FirstWords(question), len(question), session.ID)
+	s.dropSessions(tx, session)
 }
 
 const sessionColumns = "id, user_id, persona_id, name, created_at, updated_at"
@@ -319,43 +299,30 @@ func Thread(messages []Message, last int) ([]Message, error) {
 func (s *Store) Begin(ctx context.Context, session Session, isNew bool, question Message) (questionID, answerID int,
 	err error) {
 	now := s.now()
-	err = s.open.Update(ctx, "store the question", func(tx *sql.Tx) error {
+	err = s.open.Update(ctx, "store the question", func(tx *sqldb.Tx) {
 		if isNew {
 			session.Name = cmp.Or(session.Name, FirstWords(question.Text))
-			if err := s.insertSession(ctx, tx, session); err != nil {
-				return err
-			}
+			s.insertSession(tx, session)
 		}
 		added := question.Text
 		if question.ID != 0 {
 			added = ""
 		}
-		if err := s.addTo(ctx, tx, session, added, now); err != nil {
-			return err
-		}
-		insert := func(parent int, kind, text string, files []wire.ChatFile) (id int, err error) {
-			err = tx.QueryRowContext(ctx, `INSERT INTO messages (session_id, parent_id, type, text, files, sent_at)
+		s.addTo(tx, session, added, now)
+		insert := func(parent int, kind, text string, files []wire.ChatFile) (id int) {
+			tx.Row(nil, []any{&id}, `INSERT INTO messages (session_id, parent_id, type, text, files, sent_at)
 				VALUES (?, nullif(?, 0), ?, ?, ?, ?) RETURNING id`, session.ID, parent, kind, text,
-				sqldb.JSON{V: append([]wire.ChatFile{}, files...)}, now.UnixMicro()).Scan(&id)
-			return id, err
+				sqldb.JSON{V: append([]wire.ChatFile{}, files...)}, now.UnixMicro())
+			return id
 		}
 		if question.ID == 0 && question.Parent == 0 {
 			// The number before a first question is free, and is never given to another message: see Root.
-			root, err := insert(0, TypeUser, "", nil)
-			if err == nil {
-				err = sqldb.Exec(ctx, tx, nil, "DELETE FROM messages WHERE id = ?", root)
-			}
-			if err != nil {
-				return err
-			}
+			tx.Exec("DELETE FROM messages WHERE id = ?", insert(0, TypeUser, "", nil))
 		}
 		if questionID = question.ID; questionID == 0 {
-			if questionID, err = insert(question.Parent, TypeUser, question.Text, question.Files); err != nil {
-				return err
-			}
+			questionID = insert(question.Parent, TypeUser, question.Text, question.Files)
 		}
-		answerID, err = insert(questionID, TypeAssistant, "", nil)
-		return err
+		answerID = insert(questionID, TypeAssistant, "", nil)
 	})
 	return questionID, answerID, err
 }
@@ -368,14 +335,12 @@ func (s *Store) Finish(ctx context.Context, session string, answer Message) erro
 		return fmt.Errorf("store the answer: %w", err)
 	}
 	now := s.now().UnixMicro()
-	return s.open.IfExists().Update(ctx, "store the answer", func(tx *sql.Tx) error {
-		if err := sqldb.Exec(ctx, tx, nil, `UPDATE messages SET text = ?, documents = ?, citations = ?, error = ?, model = ?,
+	return s.open.IfExists().Update(ctx, "store the answer", func(tx *sqldb.Tx) {
+		tx.Exec(`UPDATE messages SET text = ?, documents = ?, citations = ?, error = ?, model = ?,
 			sent_at = ?, took = ? WHERE id = ? AND session_id IN (SELECT id FROM sessions WHERE id = ? AND tenant_id = ?)`,
 			answer.Text, string(documents), string(citations), answer.Error, answer.Model, now, answer.Took.Microseconds(),
-			answer.ID, session, s.tenant); err != nil {
-			return err
-		}
-		return sqldb.Exec(ctx, tx, nil, "UPDATE sessions SET updated_at = ?, bytes = bytes + ? WHERE id = ? AND tenant_id = ?",
+			answer.ID, session, s.tenant)
+		tx.Exec("UPDATE sessions SET updated_at = ?, bytes = bytes + ? WHERE id = ? AND tenant_id = ?",
 			now, len(answer.Text)+len(documents)+len(citations), session, s.tenant)
 	})
 }
@@ -406,13 +371,11 @@ type File struct {
 
 // AddFile stores a file and its bytes.
 func (s *Store) AddFile(ctx context.Context, file File, data []byte) error {
-	return s.open.Update(ctx, "store the file", func(tx *sql.Tx) error {
-		if err := sqldb.Exec(ctx, tx, nil, `INSERT INTO files (id, tenant_id, user_id, name, media, type, data, text, tokens,
-			created_at, used_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, file.ID, s.tenant, file.UserID, file.Name, file.Media, file.Type, data, file.Text,
-			file.Tokens, sqldb.Micros(file.Created), sqldb.Micros(file.Used)); err != nil {
-			return err
-		}
-		return sqldb.Exec(ctx, tx, nil, `DELETE FROM files WHERE id IN (SELECT id FROM (
+	return s.open.Update(ctx, "store the file", func(tx *sqldb.Tx) {
+		tx.Exec(`INSERT INTO files (id, tenant_id, user_id, name, media, type, data, text, tokens, created_at, used_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, file.ID, s.tenant, file.UserID, file.Name, file.Media, file.Type, data,
+			file.Text, file.Tokens, sqldb.Micros(file.Created), sqldb.Micros(file.Used))
+		tx.Exec(`DELETE FROM files WHERE id IN (SELECT id FROM (
 			SELECT id, row_number() OVER latest AS place, sum(length(data) + length(text)) OVER latest AS bytes
 			FROM files WHERE user_id = ? AND tenant_id = ? WINDOW latest AS (ORDER BY used_at DESC, created_at DESC, id)) ranked
 			WHERE id <> ? AND (place > ? OR bytes > ?))`, file.UserID, s.tenant, file.ID, s.limits.files, s.limits.fileBytes)
@@ -422,11 +385,11 @@ func (s *Store) AddFile(ctx context.Context, file File, data []byte) error {
 // File returns a user's file and marks it as used; ErrNotFound if there is none.
 func (s *Store) File(ctx context.Context, userID, id string) (File, error) {
 	file := File{ID: id, UserID: userID, Used: s.now().UTC()}
-	err := s.open.IfExists().Update(ctx, "read a file", func(tx *sql.Tx) error {
-		return sqldb.Scan(tx.QueryRowContext(ctx, `UPDATE files SET used_at = CASE WHEN used_at < ?1 THEN ?1 ELSE used_at END
+	err := s.open.IfExists().Update(ctx, "read a file", func(tx *sqldb.Tx) {
+		columns := []any{&file.Name, &file.Media, &file.Type, &file.Text, &file.Tokens, (*sqldb.Micros)(&file.Created)}
+		tx.Row(ErrNotFound, columns, `UPDATE files SET used_at = CASE WHEN used_at < ?1 THEN ?1 ELSE used_at END
 			WHERE id = ?2 AND user_id = ?3 AND tenant_id = ?4 RETURNING name, media, type, text, tokens, created_at`,
-			sqldb.Micros(file.Used), id, userID, s.tenant), ErrNotFound,
-			&file.Name, &file.Media, &file.Type, &file.Text, &file.Tokens, (*sqldb.Micros)(&file.Created))
+			sqldb.Micros(file.Used), id, userID, s.tenant)
 	})
 	return file, err
 }

@@ -64,18 +64,12 @@ func (d *Directory) AddAgent(ctx context.Context, tenant string, agent Agent) (A
 	if err := checkAgent(agent); err != nil {
 		return Agent{}, err
 	}
-	err := d.open.Update(ctx, "add agent "+agent.Name, func(tx *sql.Tx) error {
-		if err := refuseMore(ctx, tx, KindAgent, agent.OwnerID, MostAgents,
-			"SELECT count(*) FROM agents WHERE owner_id = ?"); err != nil {
-			return err
-		}
-		made := tx.QueryRowContext(ctx, `INSERT INTO agents (tenant_id, name, is_public, is_listed, owner_id, created_at)
-			SELECT id, ?, ?, ?, nullif(?, ''), ? FROM tenants WHERE id = ? RETURNING id`,
+	err := d.open.Update(ctx, "add agent "+agent.Name, func(tx *sqldb.Tx) {
+		refuseMore(tx, KindAgent, agent.OwnerID, MostAgents, "SELECT count(*) FROM agents WHERE owner_id = ?")
+		tx.Row(noTenant(tenant), []any{&agent.ID}, `INSERT INTO agents (tenant_id, name, is_public, is_listed, owner_id,
+			created_at) SELECT id, ?, ?, ?, nullif(?, ''), ? FROM tenants WHERE id = ? RETURNING id`,
 			agent.Name, agent.Public, agent.Listed, agent.OwnerID, d.now().UnixMicro(), tenant)
-		if err := sqldb.Scan(made, noTenant(tenant), &agent.ID); err != nil {
-			return err
-		}
-		return storeAgent(ctx, tx, tenant, &agent)
+		storeAgent(tx, tenant, &agent)
 	})
 	return agent, err
 }
@@ -85,49 +79,46 @@ func (d *Directory) UpdateAgent(ctx context.Context, tenant string, agent Agent)
 	if err := checkAgent(agent); err != nil {
 		return Agent{}, err
 	}
-	err := d.open.Update(ctx, "change agent "+agent.Name, func(tx *sql.Tx) error {
+	err := d.open.Update(ctx, "change agent "+agent.Name, func(tx *sqldb.Tx) {
 		for _, table := range []string{"users", "groups", "document_sets", "documents", "files"} {
-			if err := sqldb.Exec(ctx, tx, nil, "DELETE FROM agent_"+table+" WHERE agent_id = ?", agent.ID); err != nil {
-				return err
-			}
+			tx.Exec("DELETE FROM agent_"+table+" WHERE agent_id = ?", agent.ID)
 		}
-		return storeAgent(ctx, tx, tenant, &agent)
+		storeAgent(tx, tenant, &agent)
 	})
 	return agent, err
 }
 
-// storeAgent stores the fields of an agent that has a row.
-func storeAgent(ctx context.Context, tx *sql.Tx, tenant string, agent *Agent) error {
+// storeAgent stores the fields and the scope of an agent that has a row, and completes its sets.
+func storeAgent(tx *sqldb.Tx, tenant string, agent *Agent) {
 	owner := sql.NullString{String: agent.OwnerID, Valid: agent.OwnerID != ""}
-	err := refuseLookalike(ctx, tx, KindAgent, agent.Name, `SELECT ?4 UNION ALL SELECT a.name FROM agents a
+	refuseLookalike(tx, KindAgent, agent.Name, `SELECT ?4 UNION ALL SELECT a.name FROM agents a
 			LEFT JOIN users u ON u.id = a.owner_id
 		WHERE a.tenant_id = ?1 AND a.id <> ?5 AND (a.owner_id IS NOT DISTINCT FROM ?2 OR a.is_public AND (coalesce(u.role = ?3, FALSE)
 			OR NOT EXISTS (SELECT 1 FROM users WHERE id = ?2 AND role = ?3)))`,
 		tenant, owner, string(RoleAdmin), DefaultAgent().Name, agent.ID)
-	if err != nil {
-		return err
-	}
 	starters := sqldb.JSON{V: append([]wire.StarterMessage{}, agent.StarterMessages...)}
-	stored := tx.QueryRowContext(ctx, `UPDATE agents SET name = ?, description = ?, starter_messages = ?, search_start_date = ?,
-			is_public = ?, is_listed = ?, system_prompt = ?, task_prompt = ?, model_provider = ?, model = ?,
+	tx.Row(missing(KindAgent, agent.ID), []any{&agent.Revision}, `UPDATE agents SET name = ?, description = ?,
+			starter_messages = ?, search_start_date = ?, is_public = ?, is_listed = ?, system_prompt = ?, task_prompt = ?, model_provider = ?, model = ?,
 			display_priority = ?, is_datetime_aware = ?, revision = revision + 1
 		WHERE id = ? AND tenant_id = ? RETURNING revision`,
 		agent.Name, agent.Description, starters, sqldb.Micros(agent.SearchStart), agent.Public, agent.Listed,
 		agent.SystemPrompt, agent.TaskPrompt, agent.Provider, agent.Model, agent.DisplayPriority, !agent.WithoutDate,
 		agent.ID, tenant)
-	if err := sqldb.Scan(stored, missing(KindAgent, agent.ID), &agent.Revision); err != nil {
-		return err
-	}
-	if err := addAudience(ctx, tx, "agent", tenant, agent.ID, agent.Audience); err != nil {
-		return err
-	}
+	addAudience(tx, "agent", tenant, agent.ID, agent.Audience)
 	for _, file := range agent.Files {
-		if err := sqldb.Exec(ctx, tx, nil, `INSERT INTO agent_files (agent_id, file_id, user_id) VALUES (?, ?, ?)
-			ON CONFLICT DO NOTHING`, agent.ID, file.ID, file.UserID); err != nil {
-			return err
-		}
+		tx.Exec("INSERT INTO agent_files (agent_id, file_id, user_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+			agent.ID, file.ID, file.UserID)
 	}
-	return attach(ctx, tx, tenant, agent)
+	agent.DocumentSets = slices.Clone(agent.DocumentSets)
+	for i := range agent.DocumentSets {
+		set := &agent.DocumentSets[i]
+		findSet(tx, tenant, set, missing(KindDocumentSet, quote(set.Name)))
+		tx.Exec("INSERT INTO agent_document_sets (agent_id, document_set_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
+			agent.ID, set.ID)
+	}
+	for _, id := range agent.Documents {
+		tx.Exec("INSERT INTO agent_documents (agent_id, document_id) VALUES (?, ?) ON CONFLICT DO NOTHING", agent.ID, id)
+	}
 }
 
 func checkAgent(agent Agent) error {
@@ -157,28 +148,6 @@ func checkAgent(agent Agent) error {
 		return refuse("an agent may have at most %d files", maxAgentFiles)
 	case len(starters) > maxStarterBytes:
 		return refuse("an agent's starter messages may have at most %d bytes together", maxStarterBytes)
-	}
-	return nil
-}
-
-// attach stores an agent's scope and completes its sets.
-func attach(ctx context.Context, tx *sql.Tx, tenant string, agent *Agent) error {
-	agent.DocumentSets = slices.Clone(agent.DocumentSets)
-	for i, set := range agent.DocumentSets {
-		if err := findSet(ctx, tx, tenant, &set, missing(KindDocumentSet, quote(set.Name))); err != nil {
-			return err
-		}
-		agent.DocumentSets[i] = set
-		if _, err := tx.ExecContext(ctx, `INSERT INTO agent_document_sets (agent_id, document_set_id) VALUES (?, ?)
-			ON CONFLICT DO NOTHING`, agent.ID, set.ID); err != nil {
-			return err
-		}
-	}
-	for _, id := range agent.Documents {
-		if _, err := tx.ExecContext(ctx, `INSERT INTO agent_documents (agent_id, document_id) VALUES (?, ?)
-			ON CONFLICT DO NOTHING`, agent.ID, id); err != nil {
-			return err
-		}
 	}
 	return nil
 }

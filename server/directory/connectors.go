@@ -3,7 +3,6 @@ package directory
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"strconv"
@@ -111,10 +110,10 @@ func (d *Directory) addOfSource(ctx context.Context, kind Kind, tenant, name, so
 	if _, ok := wire.LookupSource(source); !ok {
 		return 0, refuse("unknown source %s", quote(source))
 	}
-	err = d.open.Update(ctx, fmt.Sprintf("add %s %s", kind, name), func(tx *sql.Tx) error {
-		return sqldb.Scan(tx.QueryRowContext(ctx, fmt.Sprintf(`INSERT INTO %ss (tenant_id, name, source, created_at)
+	err = d.open.Update(ctx, fmt.Sprintf("add %s %s", kind, name), func(tx *sqldb.Tx) {
+		tx.Row(exists(kind, name), []any{&id}, fmt.Sprintf(`INSERT INTO %ss (tenant_id, name, source, created_at)
 			SELECT id, ?, ?, ? FROM tenants WHERE id = ? ON CONFLICT DO NOTHING RETURNING id`, kind),
-			name, source, d.now().UnixMicro(), tenant), exists(kind, name), &id)
+			name, source, d.now().UnixMicro(), tenant)
 	})
 	return id, err
 }
@@ -139,41 +138,30 @@ func (d *Directory) AddCCPair(ctx context.Context, tenant string, request PairRe
 			return 0, false, err
 		}
 	}
-	err = d.open.Update(ctx, "add connector-credential pair "+request.Name, func(tx *sql.Tx) error {
-		id, made, err = d.addCCPair(ctx, tx, tenant, request)
-		return err
+	err = d.open.Update(ctx, "add connector-credential pair "+request.Name, func(tx *sqldb.Tx) {
+		id, made = d.addCCPair(tx, tenant, request)
 	})
-	return id, made, err
+	return id, made && err == nil, err
 }
 
-func (d *Directory) addCCPair(ctx context.Context, tx *sql.Tx, tenant string, request PairRequest) (
-	id int, made bool, err error) {
+func (d *Directory) addCCPair(tx *sqldb.Tx, tenant string, request PairRequest) (id int, made bool) {
 	name, credential := "", 0
-	err = sqldb.Scan(tx.QueryRowContext(ctx, "SELECT name FROM connectors WHERE id = ? AND tenant_id = ?",
-		request.ConnectorID, tenant), missing(KindConnector, request.ConnectorID), &name)
-	if err != nil {
-		return 0, false, err
-	}
-	err = sqldb.Scan(tx.QueryRowContext(ctx, "SELECT id FROM credentials WHERE id = ? AND tenant_id = ?",
-		request.CredentialID, tenant), missing(KindCredential, request.CredentialID), &credential)
-	if err != nil {
-		return 0, false, err
-	}
-	err = sqldb.Scan(tx.QueryRowContext(ctx, "SELECT id FROM cc_pairs WHERE connector_id = ? AND credential_id = ?",
-		request.ConnectorID, request.CredentialID), nil, &id)
-	if err != nil || id != 0 {
-		return id, false, err
+	tx.Row(missing(KindConnector, request.ConnectorID), []any{&name},
+		"SELECT name FROM connectors WHERE id = ? AND tenant_id = ?", request.ConnectorID, tenant)
+	tx.Row(missing(KindCredential, request.CredentialID), []any{&credential},
+		"SELECT id FROM credentials WHERE id = ? AND tenant_id = ?", request.CredentialID, tenant)
+	tx.Row(nil, []any{&id}, "SELECT id FROM cc_pairs WHERE connector_id = ? AND credential_id = ?",
+		request.ConnectorID, request.CredentialID)
+	if id != 0 {
+		return id, false
 	}
 	name = cmp.Or(request.Name, name)
-	err = sqldb.Scan(tx.QueryRowContext(ctx, `INSERT INTO cc_pairs
+	tx.Row(exists(KindConnector, name), []any{&id}, `INSERT INTO cc_pairs
 		(tenant_id, connector_id, credential_id, name, access_type, creator_email, settled, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING RETURNING id`, tenant, request.ConnectorID,
-		request.CredentialID, name, string(request.Access), address(request.Creator), d.now().UnixMicro()),
-		exists(KindConnector, name), &id)
-	if err != nil {
-		return 0, false, err
-	}
-	return id, true, link(ctx, tx, groupLinks("cc_pair_groups", "cc_pair_id", tenant), id, request.GroupIDs)
+		request.CredentialID, name, string(request.Access), address(request.Creator), d.now().UnixMicro())
+	link(tx, groupLinks("cc_pair_groups", "cc_pair_id", tenant), id, request.GroupIDs)
+	return id, true
 }
 
 // CCPairs lists the pairs of a tenant by id, without removed ones.
@@ -195,48 +183,43 @@ func (d *Directory) UnsyncedCCPairs(ctx context.Context, tenant string) ([]CCPai
 // MarkSynced records that the stored documents match a pair as it was read. It reports false if the pair has changed
 // since then. It deletes a removed pair, and its connector and credential if they have no other pair.
 func (d *Directory) MarkSynced(ctx context.Context, pair CCPair) (still bool, err error) {
-	err = d.open.Update(ctx, "mark connector "+pair.Name+" as synced", func(tx *sql.Tx) error {
+	err = d.open.Update(ctx, "mark connector "+pair.Name+" as synced", func(tx *sqldb.Tx) {
 		revision := 0 // another process has deleted the pair
-		err := sqldb.Scan(tx.QueryRowContext(ctx, "SELECT revision FROM cc_pairs WHERE id = ?", pair.ID), nil, &revision)
-		if still = err == nil && (revision == 0 || revision == pair.Revision); !still || revision == 0 {
-			return err
+		tx.Row(nil, []any{&revision}, "SELECT revision FROM cc_pairs WHERE id = ?", pair.ID)
+		if still = revision == 0 || revision == pair.Revision; !still || revision == 0 {
+			return
 		}
 		if !pair.Deleting {
-			return sqldb.Exec(ctx, tx, nil, "UPDATE cc_pairs SET settled = revision WHERE id = ?", pair.ID)
+			tx.Exec("UPDATE cc_pairs SET settled = revision WHERE id = ?", pair.ID)
+			return
 		}
-		if err := sqldb.Exec(ctx, tx, nil, "DELETE FROM cc_pairs WHERE id = ?", pair.ID); err != nil {
-			return err
-		}
-		if err := sqldb.Exec(ctx, tx, nil, `DELETE FROM connectors WHERE id = ?1
-			AND NOT EXISTS (SELECT 1 FROM cc_pairs WHERE connector_id = ?1)`, pair.ConnectorID); err != nil {
-			return err
-		}
-		return sqldb.Exec(ctx, tx, nil, `DELETE FROM credentials WHERE id = ?1
+		tx.Exec("DELETE FROM cc_pairs WHERE id = ?", pair.ID)
+		tx.Exec(`DELETE FROM connectors WHERE id = ?1
+			AND NOT EXISTS (SELECT 1 FROM cc_pairs WHERE connector_id = ?1)`, pair.ConnectorID)
+		tx.Exec(`DELETE FROM credentials WHERE id = ?1
 			AND NOT EXISTS (SELECT 1 FROM cc_pairs WHERE credential_id = ?1)`, pair.CredentialID)
 	})
-	return still, err
+	return still && err == nil, err
 }
 
 // RemoveCCPair removes the pair of that name, or an unpaired connector of that name. Its documents must then be
 // deleted.
 func (d *Directory) RemoveCCPair(ctx context.Context, tenant, name string) error {
-	return d.open.Update(ctx, "remove connector "+name, func(tx *sql.Tx) error {
-		result, err := tx.ExecContext(ctx, `UPDATE cc_pairs SET is_deleting = TRUE, revision = revision + 1
-			WHERE tenant_id = ? AND name = ? AND NOT is_deleting`, tenant, name)
-		if err != nil {
-			return err
+	return d.open.Update(ctx, "remove connector "+name, func(tx *sqldb.Tx) {
+		id := 0
+		tx.Row(nil, []any{&id}, "SELECT id FROM cc_pairs WHERE tenant_id = ? AND name = ? AND NOT is_deleting", tenant, name)
+		if id != 0 {
+			tx.Exec("UPDATE cc_pairs SET is_deleting = TRUE, revision = revision + 1 WHERE id = ?", id)
+			return
 		}
-		if n, err := result.RowsAffected(); err != nil || n > 0 {
-			return err
-		}
-		return sqldb.Exec(ctx, tx, missing(KindConnector, quote(name)), `DELETE FROM connectors WHERE tenant_id = ? AND name = ?
+		tx.Change(missing(KindConnector, quote(name)), `DELETE FROM connectors WHERE tenant_id = ? AND name = ?
 			AND NOT EXISTS (SELECT 1 FROM cc_pairs WHERE connector_id = connectors.id)`, tenant, name)
 	})
 }
 
 // markPairsChanged records that the documents of pairs must be updated.
-func markPairsChanged(ctx context.Context, tx *sql.Tx, where string, args ...any) error {
-	return sqldb.Exec(ctx, tx, nil, "UPDATE cc_pairs SET revision = revision + 1 WHERE "+where, args...)
+func markPairsChanged(tx *sqldb.Tx, where string, args ...any) {
+	tx.Exec("UPDATE cc_pairs SET revision = revision + 1 WHERE "+where, args...)
 }
 
 func (d *Directory) pairs(ctx context.Context, where string, args ...any) ([]CCPair, error) {

@@ -4,11 +4,9 @@ package directory
 
 import (
 	"context"
-	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,11 +46,8 @@ func WithClock(now func() time.Time) Option { return func(d *Directory) { d.now 
 // Open opens the directory in the file at path, which it creates or migrates if necessary; without a path it is in
 // memory. Read-only, the file must exist and is not changed. Errors are those of sqlite.Open.
 func Open(ctx context.Context, path string, readOnly bool, options ...Option) (*Directory, error) {
-	schema, err := fs.Sub(migrations, "migrations/sqlite")
-	if err != nil {
-		return nil, fmt.Errorf("read the directory's migrations: %w", err)
-	}
-	db, err := sqlite.Open(ctx, sqlite.Options{Path: path, ReadOnly: readOnly, Migrations: schema})
+	db, err := sqlite.Open(ctx, sqlite.Options{Path: path, ReadOnly: readOnly,
+		Migrations: sqldb.Migrations(migrations, "migrations/sqlite")})
 	if err != nil {
 		return nil, fmt.Errorf("open the directory: %w", err)
 	}
@@ -62,11 +57,7 @@ func Open(ctx context.Context, path string, readOnly bool, options ...Option) (*
 // OpenServer opens the directory on a PostgreSQL server, where it creates or migrates its tables if necessary. Errors
 // are those of postgres.Pool.Store.
 func OpenServer(ctx context.Context, pool *postgres.Pool, options ...Option) (*Directory, error) {
-	schema, err := fs.Sub(migrations, "migrations/postgres")
-	if err != nil {
-		return nil, fmt.Errorf("read the directory's migrations: %w", err)
-	}
-	db, err := pool.Store(ctx, "directory", schema)
+	db, err := pool.Store(ctx, "directory", sqldb.Migrations(migrations, "migrations/postgres"))
 	if err != nil {
 		return nil, fmt.Errorf("open the directory: %w", err)
 	}
@@ -218,22 +209,18 @@ const (
 	adminFactor = 10
 )
 
-// refuseMore returns an error if a user already has the maximum number of things of a kind. The query counts them by
+// refuseMore fails if a user already has the maximum number of things of a kind. The query counts them by
 // user id. Things without an owner are not bounded.
-func refuseMore(ctx context.Context, tx *sql.Tx, kind Kind, userID string, most int, query string) error {
-	role := Role("")
-	err := sqldb.Scan(tx.QueryRowContext(ctx, "SELECT role FROM users WHERE id = ?", userID), nil, &role)
-	if err != nil || role == "" {
-		return err
-	}
+func refuseMore(tx *sqldb.Tx, kind Kind, userID string, most int, query string) {
+	role, has := Role(""), 0
+	tx.Row(nil, []any{&role}, "SELECT role FROM users WHERE id = ?", userID)
+	tx.Row(nil, []any{&has}, query, userID)
 	if role == RoleAdmin {
 		most *= adminFactor
 	}
-	has := 0
-	if err := tx.QueryRowContext(ctx, query, userID).Scan(&has); err != nil || has < most {
-		return err
+	if role != "" && has >= most {
+		tx.Fail(refuse("a user may have at most %d %ss; remove one first", most, kind))
 	}
-	return refuse("a user may have at most %d %ss; remove one first", most, kind)
 }
 
 // maxCached bounds the cache of a directory.

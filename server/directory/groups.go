@@ -3,7 +3,6 @@ package directory
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,28 +33,24 @@ func (d *Directory) AddGroup(ctx context.Context, tenant, name string, users []s
 	if err := checkText("a group's name", name, maxGroupName); err != nil {
 		return Group{}, err
 	}
-	group := Group{Name: name}
-	err := d.open.Update(ctx, "add group "+name, func(tx *sql.Tx) error {
-		err := refuseLookalike(ctx, tx, KindGroup, name, "SELECT name FROM user_groups WHERE tenant_id = ?", tenant)
-		if err != nil {
-			return err
-		}
-		err = sqldb.Scan(tx.QueryRowContext(ctx, `INSERT INTO user_groups (tenant_id, name, created_at)
-			SELECT id, ?, ? FROM tenants WHERE id = ? RETURNING id`, name, d.now().UnixMicro(), tenant),
-			missing(KindTenant, quote(tenant)), &group.ID)
-		if err != nil {
-			return err
-		}
-		if err := link(ctx, tx, userLinks("user_group_members", "group_id", tenant), group.ID, users); err != nil {
-			return err
-		}
-		return givePairs(ctx, tx, tenant, group.ID, pairs)
+	id := 0
+	err := d.open.Update(ctx, "add group "+name, func(tx *sqldb.Tx) {
+		refuseLookalike(tx, KindGroup, name, "SELECT name FROM user_groups WHERE tenant_id = ?", tenant)
+		tx.Row(missing(KindTenant, quote(tenant)), []any{&id}, `INSERT INTO user_groups (tenant_id, name, created_at)
+			SELECT id, ?, ? FROM tenants WHERE id = ? RETURNING id`, name, d.now().UnixMicro(), tenant)
+		link(tx, userLinks("user_group_members", "group_id", tenant), id, users)
+		givePairs(tx, tenant, id, pairs)
 	})
+	return d.groupAfter(ctx, err, tenant, id)
+}
+
+// groupAfter returns a group as it is after a change, or the error of the change.
+func (d *Directory) groupAfter(ctx context.Context, err error, tenant string, id int) (Group, error) {
 	if err != nil {
 		return Group{}, err
 	}
-	groups, err := d.groups(ctx, "tenant_id = ? AND id = ?", tenant, group.ID)
-	return sqldb.First(groups, err, missing(KindGroup, group.ID))
+	groups, err := d.groups(ctx, "tenant_id = ? AND id = ?", tenant, id)
+	return sqldb.First(groups, err, missing(KindGroup, id))
 }
 
 // GroupChange is a change of a group; nil fields stay as they are.
@@ -73,54 +68,31 @@ func (d *Directory) ChangeGroup(ctx context.Context, tenant string, id int, chan
 			return Group{}, err
 		}
 	}
-	err := d.open.Update(ctx, fmt.Sprintf("change group %d", id), func(tx *sql.Tx) error {
-		if err := refuseLookalike(ctx, tx, KindGroup, change.Name,
-			"SELECT name FROM user_groups WHERE tenant_id = ? AND id <> ?", tenant, id); err != nil {
-			return err
-		}
-		if err := sqldb.Exec(ctx, tx, missing(KindGroup, id), `UPDATE user_groups SET name = coalesce(nullif(?, ''), name)
-			WHERE id = ? AND tenant_id = ?`, change.Name, id, tenant); err != nil {
-			return err
-		}
-		if err := markPairsChanged(ctx, tx, "id IN (SELECT cc_pair_id FROM cc_pair_groups WHERE group_id = ?)", id); err != nil {
-			return err
-		}
+	err := d.open.Update(ctx, fmt.Sprintf("change group %d", id), func(tx *sqldb.Tx) {
+		refuseLookalike(tx, KindGroup, change.Name, "SELECT name FROM user_groups WHERE tenant_id = ? AND id <> ?", tenant, id)
+		tx.Change(missing(KindGroup, id), `UPDATE user_groups SET name = coalesce(nullif(?, ''), name)
+			WHERE id = ? AND tenant_id = ?`, change.Name, id, tenant)
+		markPairsChanged(tx, "id IN (SELECT cc_pair_id FROM cc_pair_groups WHERE group_id = ?)", id)
 		if change.Users != nil {
-			if err := sqldb.Exec(ctx, tx, nil, "DELETE FROM user_group_members WHERE group_id = ?", id); err != nil {
-				return err
-			}
+			tx.Exec("DELETE FROM user_group_members WHERE group_id = ?", id)
 		}
-		if err := link(ctx, tx, userLinks("user_group_members", "group_id", tenant), id,
-			slices.Concat(change.Users, change.Joining)); err != nil {
-			return err
+		link(tx, userLinks("user_group_members", "group_id", tenant), id, slices.Concat(change.Users, change.Joining))
+		if change.CCPairs != nil {
+			tx.Exec("DELETE FROM cc_pair_groups WHERE group_id = ?", id)
+			givePairs(tx, tenant, id, change.CCPairs)
 		}
-		if change.CCPairs == nil {
-			return nil
-		}
-		if err := sqldb.Exec(ctx, tx, nil, "DELETE FROM cc_pair_groups WHERE group_id = ?", id); err != nil {
-			return err
-		}
-		return givePairs(ctx, tx, tenant, id, change.CCPairs)
 	})
-	if err != nil {
-		return Group{}, err
-	}
-	groups, err := d.groups(ctx, "tenant_id = ? AND id = ?", tenant, id)
-	return sqldb.First(groups, err, missing(KindGroup, id))
+	return d.groupAfter(ctx, err, tenant, id)
 }
 
 // GivePairs lets the members of a group see the documents of private connectors, which must then be updated.
 func (d *Directory) GivePairs(ctx context.Context, tenant string, group int, pairs []int) error {
-	return d.open.Update(ctx, "give connectors to a group", func(tx *sql.Tx) error {
-		return givePairs(ctx, tx, tenant, group, pairs)
-	})
+	return d.open.Update(ctx, "give connectors to a group", func(tx *sqldb.Tx) { givePairs(tx, tenant, group, pairs) })
 }
 
-func givePairs(ctx context.Context, tx *sql.Tx, tenant string, group int, pairs []int) error {
-	if err := link(ctx, tx, pairLinks("cc_pair_groups", "group_id", tenant), group, pairs); err != nil {
-		return err
-	}
-	return markPairsChanged(ctx, tx, "id IN (SELECT cc_pair_id FROM cc_pair_groups WHERE group_id = ?)", group)
+func givePairs(tx *sqldb.Tx, tenant string, group int, pairs []int) {
+	link(tx, pairLinks("cc_pair_groups", "group_id", tenant), group, pairs)
+	markPairsChanged(tx, "id IN (SELECT cc_pair_id FROM cc_pair_groups WHERE group_id = ?)", group)
 }
 
 // Groups lists the groups of a tenant by name.
@@ -151,13 +123,10 @@ func (d *Directory) groups(ctx context.Context, where string, args ...any) ([]Gr
 
 // RemoveGroup removes a group. The documents of its connectors must then be updated.
 func (d *Directory) RemoveGroup(ctx context.Context, tenant, name string) error {
-	return d.open.Update(ctx, "remove group "+name, func(tx *sql.Tx) error {
-		if err := markPairsChanged(ctx, tx, `id IN (SELECT p.cc_pair_id FROM cc_pair_groups p JOIN user_groups g ON g.id = p.group_id
-			WHERE g.tenant_id = ? AND g.name = ?)`, tenant, name); err != nil {
-			return err
-		}
-		return sqldb.Exec(ctx, tx, missing(KindGroup, quote(name)),
-			"DELETE FROM user_groups WHERE tenant_id = ? AND name = ?", tenant, name)
+	return d.open.Update(ctx, "remove group "+name, func(tx *sqldb.Tx) {
+		markPairsChanged(tx, `id IN (SELECT p.cc_pair_id FROM cc_pair_groups p JOIN user_groups g ON g.id = p.group_id
+			WHERE g.tenant_id = ? AND g.name = ?)`, tenant, name)
+		tx.Change(missing(KindGroup, quote(name)), "DELETE FROM user_groups WHERE tenant_id = ? AND name = ?", tenant, name)
 	})
 }
 
@@ -220,21 +189,14 @@ func pairLinks(table, left, tenant string) relation {
 	return relation{table, left, tenant, "cc_pair_id", "cc_pairs", "NOT is_deleting", KindCCPair}
 }
 
-// link stores relations of one thing to others. The error is a MissingError if one of them is not of the tenant.
-func link[T string | int](ctx context.Context, tx *sql.Tx, r relation, left int, right []T) error {
+// link stores relations of one thing to others. It fails with a MissingError if one of them is not of the tenant.
+func link[T string | int](tx *sqldb.Tx, r relation, left int, right []T) {
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(right))) {
 		found := 0
-		err := sqldb.Scan(tx.QueryRowContext(ctx, "SELECT 1 FROM "+r.target+" WHERE id = ? AND tenant_id = ? AND "+r.live,
-			id, r.tenant), missing(r.kind, id), &found)
-		if err == nil {
-			err = sqldb.Exec(ctx, tx, nil, "INSERT INTO "+r.table+" ("+r.left+", "+r.right+
-				") VALUES (?, ?) ON CONFLICT DO NOTHING", left, id)
-		}
-		if err != nil {
-			return err
-		}
+		tx.Row(missing(r.kind, id), []any{&found}, "SELECT 1 FROM "+r.target+" WHERE id = ? AND tenant_id = ? AND "+r.live,
+			id, r.tenant)
+		tx.Exec("INSERT INTO "+r.table+" ("+r.left+", "+r.right+") VALUES (?, ?) ON CONFLICT DO NOTHING", left, id)
 	}
-	return nil
 }
 
 // Audience has the users and groups who may use something, in addition to its owner and administrators.
@@ -254,11 +216,9 @@ func checkAudience(a Audience) error {
 }
 
 // addAudience stores an audience, in the tables <thing>_users and <thing>_groups.
-func addAudience(ctx context.Context, tx *sql.Tx, thing, tenant string, id int, a Audience) error {
-	if err := link(ctx, tx, userLinks(thing+"_users", thing+"_id", tenant), id, a.Users); err != nil {
-		return err
-	}
-	return link(ctx, tx, groupLinks(thing+"_groups", thing+"_id", tenant), id, a.Groups)
+func addAudience(tx *sqldb.Tx, thing, tenant string, id int, a Audience) {
+	link(tx, userLinks(thing+"_users", thing+"_id", tenant), id, a.Users)
+	link(tx, groupLinks(thing+"_groups", thing+"_id", tenant), id, a.Groups)
 }
 
 // audienceCondition returns the SQL condition that the user ?3 is in the audience of a row of alias.

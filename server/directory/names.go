@@ -2,7 +2,6 @@ package directory
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"strings"
 	"unicode"
@@ -39,22 +38,18 @@ func invisible(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// refuseLookalike returns an ExistsError if a name looks like one of the names that a query returns.
-func refuseLookalike(ctx context.Context, tx *sql.Tx, kind Kind, name, query string, args ...any) error {
-	names, err := sqldb.Select(ctx, tx, sqldb.Column[string], query, args...)
-	if err != nil {
-		return err
-	}
+// refuseLookalike fails with an ExistsError if a name looks like one of the names that a query returns.
+func refuseLookalike(tx *sqldb.Tx, kind Kind, name, query string, args ...any) {
 	wanted := skeletonOf(name)
-	for _, known := range names {
+	for _, known := range tx.Texts(query, args...) {
 		if known == name {
-			return exists(kind, name)
+			tx.Fail(exists(kind, name))
 		}
 		if wanted.looksLike(skeletonOf(known)) {
-			return ExistsError{Reason: fmt.Sprintf("%s looks like the %s %s that exists already", quote(name), kind, quote(known))}
+			tx.Fail(ExistsError{Reason: fmt.Sprintf("%s looks like the %s %s that exists already", quote(name), kind,
+				quote(known))})
 		}
 	}
-	return nil
 }
 
 // shownNames returns the shown names of agents whose names look like another one, by id. Only the first agent keeps its

@@ -2,7 +2,6 @@ package directory
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"net/mail"
@@ -48,10 +47,7 @@ func (d *Directory) AddUser(ctx context.Context, tenant, email string, role Role
 		return User{}, err
 	}
 	var user User
-	err = d.open.Update(ctx, "add user "+email, func(tx *sql.Tx) error {
-		user, err = d.ensureUser(ctx, tx, tenant, email, role)
-		return err
-	})
+	err = d.open.Update(ctx, "add user "+email, func(tx *sqldb.Tx) { user = d.ensureUser(tx, tenant, email, role) })
 	return user, err
 }
 
@@ -123,16 +119,12 @@ func (d *Directory) JoinGroup(ctx context.Context, tenant, group, email string) 
 	if err := checkText("a group's name", group, maxGroupName); err != nil {
 		return err
 	}
-	return d.join(ctx, tenant, group, email, func(tx *sql.Tx, user User) error {
-		if err := refuseLookalike(ctx, tx, KindGroup, group, `SELECT name FROM user_groups WHERE tenant_id = ?1
-			AND NOT EXISTS (SELECT 1 FROM user_groups WHERE tenant_id = ?1 AND name = ?2)`, tenant, group); err != nil {
-			return err
-		}
-		if err := sqldb.Exec(ctx, tx, nil, `INSERT INTO user_groups (tenant_id, name, created_at) VALUES (?, ?, ?)
-			ON CONFLICT DO NOTHING`, tenant, group, d.now().UnixMicro()); err != nil {
-			return err
-		}
-		return sqldb.Exec(ctx, tx, nil, `INSERT INTO user_group_members (group_id, user_id)
+	return d.join(ctx, tenant, group, email, func(tx *sqldb.Tx, user User) {
+		refuseLookalike(tx, KindGroup, group, `SELECT name FROM user_groups WHERE tenant_id = ?1
+			AND NOT EXISTS (SELECT 1 FROM user_groups WHERE tenant_id = ?1 AND name = ?2)`, tenant, group)
+		tx.Exec("INSERT INTO user_groups (tenant_id, name, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+			tenant, group, d.now().UnixMicro())
+		tx.Exec(`INSERT INTO user_group_members (group_id, user_id)
 			SELECT id, ? FROM user_groups WHERE tenant_id = ? AND name = ? ON CONFLICT DO NOTHING`, user.ID, tenant, group)
 	})
 }
@@ -142,38 +134,31 @@ func (d *Directory) JoinExternalGroup(ctx context.Context, tenant string, group 
 	if err := checkExternalGroup(group); err != nil {
 		return err
 	}
-	return d.join(ctx, tenant, group.Source+":"+group.ID, email, func(tx *sql.Tx, user User) error {
-		return sqldb.Exec(ctx, tx, nil, `INSERT INTO external_group_members (user_id, source, external_id) VALUES (?, ?, ?)
-			ON CONFLICT DO NOTHING`, user.ID, group.Source, externalID(group.ID))
+	return d.join(ctx, tenant, group.Source+":"+group.ID, email, func(tx *sqldb.Tx, user User) {
+		tx.Exec("INSERT INTO external_group_members (user_id, source, external_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+			user.ID, group.Source, externalID(group.ID))
 	})
 }
 
 // join calls add with the user who joins a group, and who is created if necessary.
-func (d *Directory) join(ctx context.Context, tenant, group, email string, add func(*sql.Tx, User) error) error {
+func (d *Directory) join(ctx context.Context, tenant, group, email string, add func(*sqldb.Tx, User)) error {
 	email, err := checkEmail(email)
 	if err != nil {
 		return err
 	}
-	return d.open.Update(ctx, "add "+email+" to group "+group, func(tx *sql.Tx) error {
-		user, err := d.ensureUser(ctx, tx, tenant, email, RoleBasic)
-		if err != nil {
-			return err
-		}
-		return add(tx, user)
+	return d.open.Update(ctx, "add "+email+" to group "+group, func(tx *sqldb.Tx) {
+		add(tx, d.ensureUser(tx, tenant, email, RoleBasic))
 	})
 }
 
 // ensureUser returns the user with a valid address, or creates one.
-func (d *Directory) ensureUser(ctx context.Context, tx *sql.Tx, tenant, email string, role Role) (user User, err error) {
-	err = sqldb.Exec(ctx, tx, nil, `INSERT INTO users (id, tenant_id, email, role, created_at)
+func (d *Directory) ensureUser(tx *sqldb.Tx, tenant, email string, role Role) (user User) {
+	tx.Exec(`INSERT INTO users (id, tenant_id, email, role, created_at)
 		SELECT ?, id, ?, ?, ? FROM tenants WHERE id = ? ON CONFLICT DO NOTHING`,
 		uuid.NewString(), email, string(role), d.now().UnixMicro(), tenant)
-	if err != nil {
-		return User{}, err
-	}
-	err = sqldb.Scan(tx.QueryRowContext(ctx, "SELECT "+userSelection+" FROM users u WHERE u.tenant_id = ? AND u.email = ?",
-		tenant, email), noTenant(tenant), userColumns(&user)...)
-	return user, err
+	tx.Row(noTenant(tenant), userColumns(&user), "SELECT "+userSelection+
+		" FROM users u WHERE u.tenant_id = ? AND u.email = ?", tenant, email)
+	return user
 }
 
 func checkEmail(email string) (string, error) {

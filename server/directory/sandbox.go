@@ -6,7 +6,6 @@ import (
 	"crypto/cipher"
 	"crypto/hkdf"
 	"crypto/sha256"
-	"database/sql"
 	"errors"
 	"fmt"
 
@@ -55,26 +54,19 @@ func (d *Directory) EnsureSandboxToken(ctx context.Context, request SandboxReque
 	if err != nil {
 		return Token{}, "", false, err
 	}
-	err = d.open.Update(ctx, "ensure a sandbox token", func(tx *sql.Tx) error {
-		user, err := d.ensureUser(ctx, tx, made.Tenant, fresh.Email, RoleBasic)
-		if err != nil {
-			return err
-		}
+	err = d.open.Update(ctx, "ensure a sandbox token", func(tx *sqldb.Tx) {
+		user := d.ensureUser(tx, made.Tenant, fresh.Email, RoleBasic)
 		if !user.Active {
-			return refuse("user %s is deactivated", quote(user.Email))
+			tx.Fail(refuse("user %s is deactivated", quote(user.Email)))
 		}
-		if !request.Renew {
-			stored, err := sandboxToken(ctx, tx, user.ID, sqldb.Micros(fresh.CreatedAt))
-			if err != nil {
-				return err
-			}
-			if stored.sealed != nil {
-				token, secret, err = stored.open(aead, fresh)
-				return err
-			}
+		if stored := sandboxToken(tx, user.ID, sqldb.Micros(fresh.CreatedAt)); stored.sealed != nil && !request.Renew {
+			var wrong error
+			token, secret, wrong = stored.open(aead, fresh)
+			tx.Fail(wrong)
+			return
 		}
 		token, secret, isNew = fresh, newest, true
-		return replaceSandboxToken(ctx, tx, user.ID, newest, &token, aead)
+		replaceSandboxToken(tx, user.ID, newest, &token, aead)
 	})
 	if err != nil {
 		return Token{}, "", false, err
@@ -109,16 +101,15 @@ type sealedToken struct {
 }
 
 // sandboxToken returns the sandbox token of a user if it is valid.
-func sandboxToken(ctx context.Context, tx *sql.Tx, userID string, now sqldb.Micros) (s sealedToken, err error) {
+func sandboxToken(tx *sqldb.Tx, userID string, now sqldb.Micros) (s sealedToken) {
 	s.userID = userID
 	t := &s.token
-	err = sqldb.Scan(tx.QueryRowContext(ctx, `SELECT t.id, t.name, t.display, t.scopes, t.created_at, t.expires_at,
+	tx.Row(nil, []any{&t.ID, &t.Name, &t.Display, sqldb.JSON{V: &t.Scopes}, (*sqldb.Micros)(&t.CreatedAt),
+		(*sqldb.Micros)(&t.ExpiresAt), (*sqldb.Micros)(&t.LastUsed), &s.hash, &s.sealed}, `SELECT t.id, t.name, t.display, t.scopes, t.created_at, t.expires_at,
 			t.last_used_at, t.hash, s.sealed
 		FROM sandbox_tokens s JOIN tokens t ON t.id = s.token_id
-		WHERE s.user_id = ? AND NOT t.is_revoked AND t.expires_at > ?`, userID, now), nil,
-		&t.ID, &t.Name, &t.Display, sqldb.JSON{V: &t.Scopes}, (*sqldb.Micros)(&t.CreatedAt), (*sqldb.Micros)(&t.ExpiresAt),
-		(*sqldb.Micros)(&t.LastUsed), &s.hash, &s.sealed)
-	return s, err
+		WHERE s.user_id = ? AND NOT t.is_revoked AND t.expires_at > ?`, userID, now)
+	return s
 }
 
 // open decrypts the token of the user of another one.
@@ -132,14 +123,9 @@ func (s sealedToken) open(aead cipher.AEAD, same Token) (Token, string, error) {
 }
 
 // replaceSandboxToken stores a new sandbox token and deletes the old one.
-func replaceSandboxToken(ctx context.Context, tx *sql.Tx, userID, secret string, token *Token, aead cipher.AEAD) error {
-	err := sqldb.Exec(ctx, tx, nil, "DELETE FROM tokens WHERE user_id = ? AND kind = ?", userID, kindSandbox)
-	if err == nil {
-		err = insertToken(ctx, tx, userID, kindSandbox, secret, token)
-	}
-	if err != nil {
-		return err
-	}
-	return sqldb.Exec(ctx, tx, nil, "INSERT INTO sandbox_tokens (user_id, token_id, sealed) VALUES (?, ?, ?)", userID, token.ID,
+func replaceSandboxToken(tx *sqldb.Tx, userID, secret string, token *Token, aead cipher.AEAD) {
+	tx.Exec("DELETE FROM tokens WHERE user_id = ? AND kind = ?", userID, kindSandbox)
+	insertToken(tx, userID, kindSandbox, secret, token)
+	tx.Exec("INSERT INTO sandbox_tokens (user_id, token_id, sealed) VALUES (?, ?, ?)", userID, token.ID,
 		aead.Seal(nil, nil, []byte(secret), boundTo(userID, hash(secret))))
 }

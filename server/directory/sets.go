@@ -3,7 +3,6 @@ package directory
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"slices"
 
@@ -46,19 +45,17 @@ func (d *Directory) addDocumentSet(ctx context.Context, tenant string, set Docum
 	if err := checkSet(set); err != nil {
 		return DocumentSet{}, err
 	}
-	err := d.open.Update(ctx, "add document set "+set.Name, func(tx *sql.Tx) error {
-		if _, err := d.insertSet(ctx, tx, tenant, set, automatic); err != nil {
-			return err
-		}
-		return findSet(ctx, tx, tenant, &set, noTenant(tenant))
+	err := d.open.Update(ctx, "add document set "+set.Name, func(tx *sqldb.Tx) {
+		d.insertSet(tx, tenant, set, automatic)
+		findSet(tx, tenant, &set, noTenant(tenant))
 	})
 	return set, err
 }
 
 // findSet reads a set by its name.
-func findSet(ctx context.Context, tx *sql.Tx, tenant string, set *DocumentSet, otherwise error) error {
-	return sqldb.Scan(tx.QueryRowContext(ctx, `SELECT id, name, description, is_public FROM document_sets
-		WHERE tenant_id = ? AND name = ?`, tenant, set.Name), otherwise, setColumns(set)...)
+func findSet(tx *sqldb.Tx, tenant string, set *DocumentSet, otherwise error) {
+	tx.Row(otherwise, setColumns(set), "SELECT id, name, description, is_public FROM document_sets WHERE tenant_id = ? AND name = ?",
+		tenant, set.Name)
 }
 
 func setColumns(s *DocumentSet) []any { return []any{&s.ID, &s.Name, &s.Description, &s.Public} }
@@ -74,13 +71,12 @@ func checkSet(set DocumentSet) error {
 }
 
 // insertSet creates a set and returns its id; 0 if the name is in use.
-func (d *Directory) insertSet(ctx context.Context, tx *sql.Tx, tenant string, set DocumentSet, automatic bool) (
-	id int, err error) {
-	err = sqldb.Scan(tx.QueryRowContext(ctx, `INSERT INTO document_sets
+func (d *Directory) insertSet(tx *sqldb.Tx, tenant string, set DocumentSet, automatic bool) (id int) {
+	tx.Row(nil, []any{&id}, `INSERT INTO document_sets
 		(tenant_id, name, description, is_public, is_automatic, created_at)
 		SELECT id, ?, ?, ?, ?, ? FROM tenants WHERE id = ? ON CONFLICT DO NOTHING RETURNING id`,
-		set.Name, set.Description, set.Public, automatic, d.now().UnixMicro(), tenant), nil, &id)
-	return id, err
+		set.Name, set.Description, set.Public, automatic, d.now().UnixMicro(), tenant)
+	return id
 }
 
 // CreateDocumentSet creates a document set and returns its id. The error is an ExistsError if the name looks like that
@@ -89,19 +85,13 @@ func (d *Directory) CreateDocumentSet(ctx context.Context, tenant string, detail
 	if err := checkDetails(details); err != nil {
 		return 0, err
 	}
-	err = d.open.Update(ctx, "add document set "+details.Name, func(tx *sql.Tx) error {
-		if err := refuseLookalike(ctx, tx, KindDocumentSet, details.Name,
-			"SELECT name FROM document_sets WHERE tenant_id = ?", tenant); err != nil {
-			return err
-		}
-		if id, err = d.insertSet(ctx, tx, tenant, details.DocumentSet, false); err != nil {
-			return err
-		}
-		if id == 0 {
-			return missing(KindTenant, quote(tenant))
+	err = d.open.Update(ctx, "add document set "+details.Name, func(tx *sqldb.Tx) {
+		refuseLookalike(tx, KindDocumentSet, details.Name, "SELECT name FROM document_sets WHERE tenant_id = ?", tenant)
+		if id = d.insertSet(tx, tenant, details.DocumentSet, false); id == 0 {
+			tx.Fail(missing(KindTenant, quote(tenant)))
 		}
 		details.ID = id
-		return fillSet(ctx, tx, tenant, details)
+		fillSet(tx, tenant, details)
 	})
 	return id, err
 }
@@ -114,15 +104,10 @@ func checkDetails(details SetDetails) error {
 }
 
 // fillSet stores the audience and the connectors of a set that has none.
-func fillSet(ctx context.Context, tx *sql.Tx, tenant string, details SetDetails) error {
-	if err := addAudience(ctx, tx, "document_set", tenant, details.ID, details.Audience); err != nil {
-		return err
-	}
-	pairs := pairLinks("document_set_cc_pairs", "document_set_id", tenant)
-	if err := link(ctx, tx, pairs, details.ID, details.CCPairs); err != nil {
-		return err
-	}
-	return markSetChanged(ctx, tx, details.ID)
+func fillSet(tx *sqldb.Tx, tenant string, details SetDetails) {
+	addAudience(tx, "document_set", tenant, details.ID, details.Audience)
+	link(tx, pairLinks("document_set_cc_pairs", "document_set_id", tenant), details.ID, details.CCPairs)
+	markSetChanged(tx, details.ID)
 }
 
 // UpdateDocumentSet replaces a document set. The documents of its connectors, and of those that it had, must then be
@@ -131,53 +116,38 @@ func (d *Directory) UpdateDocumentSet(ctx context.Context, tenant string, detail
 	if err := checkDetails(details); err != nil {
 		return err
 	}
-	return d.open.Update(ctx, "change document set "+details.Name, func(tx *sql.Tx) error {
-		if err := refuseLookalike(ctx, tx, KindDocumentSet, details.Name,
-			"SELECT name FROM document_sets WHERE tenant_id = ? AND id <> ?", tenant, details.ID); err != nil {
-			return err
-		}
-		if err := markSetChanged(ctx, tx, details.ID); err != nil {
-			return err
-		}
-		if err := sqldb.Exec(ctx, tx, missing(KindDocumentSet, details.ID), `UPDATE document_sets SET name = ?, description = ?,
-			is_public = ?, is_automatic = FALSE WHERE id = ? AND tenant_id = ?`, details.Name, details.Description, details.Public,
-			details.ID, tenant); err != nil {
-			return err
-		}
+	return d.open.Update(ctx, "change document set "+details.Name, func(tx *sqldb.Tx) {
+		refuseLookalike(tx, KindDocumentSet, details.Name,
+			"SELECT name FROM document_sets WHERE tenant_id = ? AND id <> ?", tenant, details.ID)
+		markSetChanged(tx, details.ID)
+		tx.Change(missing(KindDocumentSet, details.ID), `UPDATE document_sets SET name = ?, description = ?,
+			is_public = ?, is_automatic = FALSE WHERE id = ? AND tenant_id = ?`, details.Name, details.Description,
+			details.Public, details.ID, tenant)
 		for _, table := range []string{"users", "groups", "cc_pairs"} {
-			if err := sqldb.Exec(ctx, tx, nil, "DELETE FROM document_set_"+table+" WHERE document_set_id = ?", details.ID); err != nil {
-				return err
-			}
+			tx.Exec("DELETE FROM document_set_"+table+" WHERE document_set_id = ?", details.ID)
 		}
-		return fillSet(ctx, tx, tenant, details)
+		fillSet(tx, tenant, details)
 	})
 }
 
 // markSetChanged records that the documents of a set's pairs must be updated.
-func markSetChanged(ctx context.Context, tx *sql.Tx, id int) error {
-	return markPairsChanged(ctx, tx, "id IN (SELECT cc_pair_id FROM document_set_cc_pairs WHERE document_set_id = ?)", id)
+func markSetChanged(tx *sqldb.Tx, id int) {
+	markPairsChanged(tx, "id IN (SELECT cc_pair_id FROM document_set_cc_pairs WHERE document_set_id = ?)", id)
 }
 
 // RemoveDocumentSet removes a document set, but not its documents. A set of an agent is refused: without it the agent
 // would search everything. The documents of its connectors must then be updated.
 func (d *Directory) RemoveDocumentSet(ctx context.Context, tenant, name string) error {
-	return d.open.Update(ctx, "remove document set "+name, func(tx *sql.Tx) error {
+	return d.open.Update(ctx, "remove document set "+name, func(tx *sqldb.Tx) {
 		set, agent := DocumentSet{Name: name}, ""
-		if err := findSet(ctx, tx, tenant, &set, missing(KindDocumentSet, quote(name))); err != nil {
-			return err
-		}
-		err := sqldb.Scan(tx.QueryRowContext(ctx, `SELECT a.name FROM agents a JOIN agent_document_sets s ON s.agent_id = a.id
-			WHERE s.document_set_id = ? ORDER BY a.id LIMIT 1`, set.ID), nil, &agent)
-		if err != nil {
-			return err
-		}
+		findSet(tx, tenant, &set, missing(KindDocumentSet, quote(name)))
+		tx.Row(nil, []any{&agent}, `SELECT a.name FROM agents a JOIN agent_document_sets s ON s.agent_id = a.id
+			WHERE s.document_set_id = ? ORDER BY a.id LIMIT 1`, set.ID)
 		if agent != "" {
-			return refuse("agent %s searches within document set %s; remove the agent first", quote(agent), quote(name))
+			tx.Fail(refuse("agent %s searches within document set %s; remove the agent first", quote(agent), quote(name)))
 		}
-		if err := markSetChanged(ctx, tx, set.ID); err != nil {
-			return err
-		}
-		return sqldb.Exec(ctx, tx, nil, "DELETE FROM document_sets WHERE id = ?", set.ID)
+		markSetChanged(tx, set.ID)
+		tx.Exec("DELETE FROM document_sets WHERE id = ?", set.ID)
 	})
 }
 

@@ -2,11 +2,8 @@ package directory
 
 import (
 	"context"
-	"database/sql"
-	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 
 	"quarry/client/wire"
 	"quarry/server/sqldb"
@@ -18,13 +15,10 @@ func (d *Directory) AddTenant(ctx context.Context, id string) error {
 	if !regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`).MatchString(id) {
 		return refuse("a tenant's name is 1 to 63 lower-case letters, digits, - and _: %s", quote(id))
 	}
-	return d.open.Update(ctx, "add tenant "+id, func(tx *sql.Tx) error {
+	return d.open.Update(ctx, "add tenant "+id, func(tx *sqldb.Tx) {
 		now := d.now().UnixMicro()
-		err := sqldb.Exec(ctx, tx, nil, "INSERT INTO tenants (id, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", id, now)
-		if err != nil {
-			return err
-		}
-		return sqldb.Exec(ctx, tx, nil, `INSERT INTO users (id, tenant_id, email, name, role, created_at)
+		tx.Exec("INSERT INTO tenants (id, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", id, now)
+		tx.Exec(`INSERT INTO users (id, tenant_id, email, name, role, created_at)
 			VALUES (?, ?, ?, 'Owner', 'admin', ?) ON CONFLICT DO NOTHING`, OwnerID(id), id, OwnerEmail, now)
 	})
 }
@@ -69,21 +63,18 @@ func (d *Directory) RemoveTenant(ctx context.Context, id string) error {
 	if id == DefaultTenant {
 		return refuse("the tenant %s is built in and cannot be removed", quote(id))
 	}
-	return d.open.Update(ctx, "remove tenant "+id, func(tx *sql.Tx) error {
+	return d.open.Update(ctx, "remove tenant "+id, func(tx *sqldb.Tx) {
 		for _, table := range tenantTables() {
-			if err := sqldb.Exec(ctx, tx, nil, "DELETE FROM "+table+" WHERE tenant_id = ?", id); err != nil {
-				return fmt.Errorf("empty %s: %w", strings.ReplaceAll(table, "_", " "), err)
-			}
+			tx.Exec("DELETE FROM "+table+" WHERE tenant_id = ?", id)
 		}
-		return sqldb.Exec(ctx, tx, missing(KindTenant, quote(id)), "DELETE FROM tenants WHERE id = ?", id)
+		tx.Change(missing(KindTenant, quote(id)), "DELETE FROM tenants WHERE id = ?", id)
 	})
 }
 
 // AddRemovedLibrary notes that a library has to be deleted in the search engine.
 func (d *Directory) AddRemovedLibrary(ctx context.Context, name string) error {
-	return d.open.Update(ctx, "note the removed library "+name, func(tx *sql.Tx) error {
-		return sqldb.Exec(ctx, tx, nil, "INSERT INTO removed_libraries (name) VALUES (?) ON CONFLICT DO NOTHING", name)
-	})
+	return d.open.Exec(ctx, "note the removed library "+name, nil,
+		"INSERT INTO removed_libraries (name) VALUES (?) ON CONFLICT DO NOTHING", name)
 }
 
 // RemovedLibraries lists what has to be deleted in the search engine.
@@ -93,13 +84,10 @@ func (d *Directory) RemovedLibraries(ctx context.Context) ([]string, error) {
 
 // ForgetRemovedLibraries notes that libraries are deleted, or exist after all.
 func (d *Directory) ForgetRemovedLibraries(ctx context.Context, names []string) error {
-	return d.open.Update(ctx, "forget removed libraries", func(tx *sql.Tx) error {
+	return d.open.Update(ctx, "forget removed libraries", func(tx *sqldb.Tx) {
 		for _, name := range names {
-			if err := sqldb.Exec(ctx, tx, nil, "DELETE FROM removed_libraries WHERE name = ?", name); err != nil {
-				return err
-			}
+			tx.Exec("DELETE FROM removed_libraries WHERE name = ?", name)
 		}
-		return nil
 	})
 }
 
@@ -111,9 +99,10 @@ func (d *Directory) AddModelTokens(ctx context.Context, tenant, day string, toke
 			"SELECT tokens FROM model_tokens WHERE tenant_id = ? AND day = ?", tenant, day)
 		return sqldb.First(sums, err, nil)
 	}
-	err = d.counts.Update(ctx, "count the tokens of "+day, func(tx *sql.Tx) error {
-		return tx.QueryRowContext(ctx, `INSERT INTO model_tokens (tenant_id, day, tokens) VALUES (?, ?, ?)
-			ON CONFLICT (tenant_id, day) DO UPDATE SET tokens = model_tokens.tokens + excluded.tokens RETURNING tokens`, tenant, day, tokens).Scan(&sum)
+	err = d.counts.Update(ctx, "count the tokens of "+day, func(tx *sqldb.Tx) {
+		tx.Row(nil, []any{&sum}, `INSERT INTO model_tokens (tenant_id, day, tokens) VALUES (?, ?, ?)
+			ON CONFLICT (tenant_id, day) DO UPDATE SET tokens = model_tokens.tokens + excluded.tokens RETURNING tokens`,
+			tenant, day, tokens)
 	})
 	return sum, err
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
-	"database/sql"
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
@@ -103,28 +102,17 @@ func (d *Directory) AddToken(ctx context.Context, request TokenRequest) (Token, 
 	if err != nil {
 		return Token{}, "", err
 	}
-	err = d.open.Update(ctx, "add a token", func(tx *sql.Tx) error {
-		user, err := d.ensureUser(ctx, tx, request.Tenant, token.Email, RoleBasic)
-		if err != nil {
-			return err
-		}
+	err = d.open.Update(ctx, "add a token", func(tx *sqldb.Tx) {
+		user := d.ensureUser(tx, request.Tenant, token.Email, RoleBasic)
 		// Tokens made with one that has ended have ended, too, and go with it.
-		err = sqldb.Exec(ctx, tx, nil, "DELETE FROM tokens WHERE user_id = ? AND kind = ? AND (is_revoked OR expires_at <= ?)",
+		tx.Exec("DELETE FROM tokens WHERE user_id = ? AND kind = ? AND (is_revoked OR expires_at <= ?)",
 			user.ID, kindUser, sqldb.Micros(token.CreatedAt))
-		if err != nil {
-			return err
+		refuseMore(tx, KindToken, user.ID, MostTokens, "SELECT count(*) FROM tokens WHERE user_id = ? AND kind = '"+kindUser+"'")
+		limitToParent(tx, request.Parent, user.ID, &token)
+		insertToken(tx, user.ID, kindUser, secret, &token)
+		if request.Parent != 0 {
+			tx.Exec("INSERT INTO token_parents (token_id, parent_id) VALUES (?, ?)", token.ID, request.Parent)
 		}
-		if err := refuseMore(ctx, tx, KindToken, user.ID, MostTokens,
-			"SELECT count(*) FROM tokens WHERE user_id = ? AND kind = '"+kindUser+"'"); err != nil {
-			return err
-		}
-		if err := limitToParent(ctx, tx, request.Parent, user.ID, &token); err != nil {
-			return err
-		}
-		if err := insertToken(ctx, tx, user.ID, kindUser, secret, &token); err != nil || request.Parent == 0 {
-			return err
-		}
-		return sqldb.Exec(ctx, tx, nil, "INSERT INTO token_parents (token_id, parent_id) VALUES (?, ?)", token.ID, request.Parent)
 	})
 	if err != nil {
 		return Token{}, "", err
@@ -133,26 +121,24 @@ func (d *Directory) AddToken(ctx context.Context, request TokenRequest) (Token, 
 }
 
 // insertToken stores a token without its secret, and sets its number and what is displayed of it.
-func insertToken(ctx context.Context, tx *sql.Tx, userID, kind, secret string, token *Token) error {
+func insertToken(tx *sqldb.Tx, userID, kind, secret string, token *Token) {
 	token.Display = secret[:12] + "****" + secret[len(secret)-4:]
-	return tx.QueryRowContext(ctx, `INSERT INTO tokens (user_id, name, kind, hash, display, scopes, created_at, expires_at)
+	tx.Row(nil, []any{&token.ID}, `INSERT INTO tokens (user_id, name, kind, hash, display, scopes, created_at, expires_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`, userID, token.Name, kind, hash(secret), token.Display,
-		sqldb.JSON{V: token.Scopes}, sqldb.Micros(token.CreatedAt), sqldb.Micros(token.ExpiresAt)).Scan(&token.ID)
+		sqldb.JSON{V: token.Scopes}, sqldb.Micros(token.CreatedAt), sqldb.Micros(token.ExpiresAt))
 }
 
 // limitToParent limits the lifetime of a token to that of its parent, which must be a valid token of the same user.
-func limitToParent(ctx context.Context, tx *sql.Tx, parent int, user string, token *Token) error {
+func limitToParent(tx *sqldb.Tx, parent int, user string, token *Token) {
 	if parent == 0 {
-		return nil
+		return
 	}
 	var limit time.Time
-	err := sqldb.Scan(tx.QueryRowContext(ctx, `SELECT expires_at FROM tokens WHERE id = ?1 AND user_id = ?2 AND NOT is_revoked
-		AND (expires_at IS NULL OR expires_at > ?3)`, parent, user, sqldb.Micros(token.CreatedAt)),
-		ErrUnauthenticated, (*sqldb.Micros)(&limit))
+	tx.Row(ErrUnauthenticated, []any{(*sqldb.Micros)(&limit)}, `SELECT expires_at FROM tokens WHERE id = ?1 AND user_id = ?2
+		AND NOT is_revoked AND (expires_at IS NULL OR expires_at > ?3)`, parent, user, sqldb.Micros(token.CreatedAt))
 	if !limit.IsZero() && (token.ExpiresAt.IsZero() || token.ExpiresAt.After(limit)) {
 		token.ExpiresAt = limit
 	}
-	return err
 }
 
 // newToken validates a request, sets its defaults, and returns the token.

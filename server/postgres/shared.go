@@ -7,7 +7,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/google/uuid"
@@ -67,10 +66,7 @@ func (p *Pool) prepare(ctx context.Context) error {
 	if p.prepared {
 		return nil
 	}
-	schema, err := fs.Sub(ownMigrations, "migrations")
-	if err == nil {
-		_, err = p.migrate(ctx, "shared", schema)
-	}
+	_, err := p.migrate(ctx, "shared", sqldb.Migrations(ownMigrations, "migrations"))
 	p.prepared = err == nil
 	return err
 }

@@ -5,9 +5,11 @@ import (
 	"context"
 	"database/sql"
 	sqldriver "database/sql/driver"
+	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"quarry/client/wire"
@@ -31,6 +33,37 @@ func Each(ctx context.Context, q Querier, scan func(row *sql.Rows) error, query 
 		}
 	}
 	return Explain(rows.Err())
+}
+
+// EachWhole is Each for a connection or transaction that others use, too: interrupting a statement would interrupt
+// theirs. So a statement runs to its end, and ctx is checked before it and between its rows. doing begins the errors.
+func EachWhole(ctx context.Context, q Querier, doing string, scan func(row *sql.Rows) error, query string, args ...any) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	err := Each(context.WithoutCancel(ctx), q, func(row *sql.Rows) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return scan(row)
+	}, query, args...)
+	if err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	return nil
+}
+
+// GetWhole is EachWhole for the only row of a query, whose columns it stores. It returns sql.ErrNoRows if there is none.
+func GetWhole(ctx context.Context, q Querier, doing string, columns []any, query string, args ...any) error {
+	found := false
+	err := EachWhole(ctx, q, doing, func(row *sql.Rows) error {
+		found = true
+		return row.Scan(columns...)
+	}, query, args...)
+	if err == nil && !found {
+		err = sql.ErrNoRows
+	}
+	return err
 }
 
 // Select returns the rows of a query. Columns returns where the columns of a row are stored.
@@ -61,12 +94,17 @@ func (open Lazy) IfExists() Lazy {
 }
 
 // Update is DB.Update. doing describes the change for errors.
-func (open Lazy) Update(ctx context.Context, doing string, change func(*sql.Tx) error) error {
+func (open Lazy) Update(ctx context.Context, doing string, change func(*Tx)) error {
 	db, err := open(ctx, true)
 	if err != nil {
 		return err
 	}
-	if err := db.Update(ctx, change); err != nil {
+	err = db.Update(ctx, func(tx *sql.Tx) error {
+		t := &Tx{ctx: ctx, tx: tx}
+		change(t)
+		return t.err
+	})
+	if err != nil {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
 	return nil
@@ -74,7 +112,44 @@ func (open Lazy) Update(ctx context.Context, doing string, change func(*sql.Tx) 
 
 // Exec is Update with one statement. The error is otherwise if the statement changes nothing.
 func (open Lazy) Exec(ctx context.Context, doing string, otherwise error, query string, args ...any) error {
-	return open.Update(ctx, doing, func(tx *sql.Tx) error { return Exec(ctx, tx, otherwise, query, args...) })
+	return open.Update(ctx, doing, func(tx *Tx) { tx.Change(otherwise, query, args...) })
+}
+
+// Tx is a transaction of Lazy.Update. Its first error ends it: the statements that follow are not run and leave their
+// destinations as they are, and Update rolls back and returns that error. So a change needs no check behind each
+// statement, but must not have effects outside of the transaction.
+type Tx struct {
+	ctx context.Context
+	tx  *sql.Tx
+	err error
+}
+
+// Fail ends the transaction with an error; nil does not.
+func (t *Tx) Fail(err error) { t.err = cmp.Or(t.err, err) }
+
+// Exec runs a statement.
+func (t *Tx) Exec(query string, args ...any) { t.Change(nil, query, args...) }
+
+// Change runs a statement. The error is otherwise if it changes no row.
+func (t *Tx) Change(otherwise error, query string, args ...any) {
+	if t.err == nil {
+		t.err = Exec(t.ctx, t.tx, otherwise, query, args...)
+	}
+}
+
+// Row stores the columns of the row of a query. If there is no row the error is otherwise, which may be nil.
+func (t *Tx) Row(otherwise error, columns []any, query string, args ...any) {
+	if t.err == nil {
+		t.err = Scan(t.tx.QueryRowContext(t.ctx, query, args...), otherwise, columns...)
+	}
+}
+
+// Texts returns the only column of the rows of a query.
+func (t *Tx) Texts(query string, args ...any) (texts []string) {
+	if t.err == nil {
+		texts, t.err = Select(t.ctx, t.tx, Column[string], query, args...)
+	}
+	return texts
 }
 
 // List returns the rows of a query like Select. doing begins its errors.
@@ -181,6 +256,15 @@ func (j JSON) Value() (sqldriver.Value, error) {
 		return nil, err
 	}
 	return string(text), nil
+}
+
+// Migrations returns a folder of embedded files. It panics if that cannot be the name of one.
+func Migrations(files embed.FS, folder string) fs.FS {
+	migrations, err := fs.Sub(files, folder)
+	if err != nil {
+		panic(err)
+	}
+	return migrations
 }
 
 // CountRows counts the rows of tables.

@@ -78,10 +78,7 @@ var _ index.Index = (*Index)(nil)
 
 // Open opens or creates a library. Errors: those of sqlite.Open.
 func Open(ctx context.Context, options Options) (*Index, error) {
-	migrations, err := fs.Sub(migrationFiles, "migrations")
-	if err != nil {
-		return nil, fmt.Errorf("read the library's migrations: %w", err)
-	}
+	migrations := sqldb.Migrations(migrationFiles, "migrations")
 	settings := sqlite.Options{Migrations: migrations, PageSize: pageSize}
 	if options.Dir != "" {
 		if err := refuseLoss(options.Dir); err != nil {

@@ -21,22 +21,9 @@ type execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// each calls scan for each row of a query. A statement runs to its end: interrupting one would interrupt whatever else
-// runs on the same connection. So each, get and execute check their context between statements and rows instead.
+// each calls scan for each row of a query. Like get and execute, it does not interrupt a statement.
 func each(ctx context.Context, db sqldb.Querier, scan func(row *sql.Rows) error, query string, args ...any) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	err := sqldb.Each(context.WithoutCancel(ctx), db, func(row *sql.Rows) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		return scan(row)
-	}, query, args...)
-	if err != nil {
-		return fmt.Errorf("read the library: %w", err)
-	}
-	return nil
+	return sqldb.EachWhole(ctx, db, "read the library", scan, query, args...)
 }
 
 // eachText calls yield for each row of a query for one text.
@@ -52,15 +39,7 @@ func eachText(ctx context.Context, db sqldb.Querier, yield func(text string) err
 
 // get reads the only row of a query into dest. It returns sql.ErrNoRows if there is none.
 func get(ctx context.Context, db sqldb.Querier, dest []any, query string, args ...any) error {
-	found := false
-	err := each(ctx, db, func(row *sql.Rows) error {
-		found = true
-		return row.Scan(dest...)
-	}, query, args...)
-	if err == nil && !found {
-		err = sql.ErrNoRows
-	}
-	return err
+	return sqldb.GetWhole(ctx, db, "read the library", dest, query, args...)
 }
 
 func execute(ctx context.Context, db execer, statement string, args ...any) (sql.Result, error) {

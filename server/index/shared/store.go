@@ -85,12 +85,8 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 }
 
 func (s *Store) openFile(ctx context.Context, options Options) error {
-	migrations, err := fs.Sub(migrationFiles, "migrations/sqlite")
-	if err != nil {
-		return err
-	}
 	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(options.Dir, databaseName), ReadOnly: options.ReadOnly,
-		Migrations: migrations, PageSize: 16 << 10})
+		Migrations: sqldb.Migrations(migrationFiles, "migrations/sqlite"), PageSize: 16 << 10})
 	if err == nil {
 		s.db = db
 	}
@@ -99,14 +95,10 @@ func (s *Store) openFile(ctx context.Context, options Options) error {
 
 // openServer opens the documents of a tenant on a server, where each tenant has a schema.
 func (s *Store) openServer(ctx context.Context, options Options) (err error) {
-	migrations, err := fs.Sub(migrationFiles, "migrations/postgres")
-	if err != nil {
-		return err
-	}
 	if s.pool, err = openSchema(options.Database, options.Tenant, options.ReadOnly); err != nil {
 		return err
 	}
-	db, err := s.pool.Store(ctx, "documents", migrations)
+	db, err := s.pool.Store(ctx, "documents", sqldb.Migrations(migrationFiles, "migrations/postgres"))
 	if err != nil {
 		return errors.Join(err, s.pool.Close())
 	}
@@ -253,19 +245,7 @@ func (s *Store) Cursors(ctx context.Context, prefix string) (map[string]string, 
 // each calls scan for each row of a query. As a transaction may be shared, a statement runs to its end; ctx is checked
 // between rows.
 func each(ctx context.Context, db sqldb.Querier, scan func(row *sql.Rows) error, query string, args ...any) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	err := sqldb.Each(context.WithoutCancel(ctx), db, func(row *sql.Rows) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		return scan(row)
-	}, query, args...)
-	if err != nil {
-		return fmt.Errorf("read the documents: %w", err)
-	}
-	return nil
+	return sqldb.EachWhole(ctx, db, "read the documents", scan, query, args...)
 }
 
 // column returns the only column of the rows of a query.
@@ -281,15 +261,7 @@ func column[T any](ctx context.Context, db sqldb.Querier, query string, args ...
 
 // get reads the only row of a query into dest. It returns sql.ErrNoRows if there is none.
 func get(ctx context.Context, db sqldb.Querier, dest []any, query string, args ...any) error {
-	found := false
-	err := each(ctx, db, func(row *sql.Rows) error {
-		found = true
-		return row.Scan(dest...)
-	}, query, args...)
-	if err == nil && !found {
-		err = sql.ErrNoRows
-	}
-	return err
+	return sqldb.GetWhole(ctx, db, "read the documents", dest, query, args...)
 }
 
 // execute runs a statement of a transaction.
