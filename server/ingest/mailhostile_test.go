@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -79,6 +80,7 @@ func TestMemoryOfAMailbox(t *testing.T) {
 	if longtest.Enabled() {
 		messages, attachment, bound = 30_000, 1<<30, 400<<20
 	}
+	defer debug.SetGCPercent(debug.SetGCPercent(100)) // as in the program; `make test` collects less often
 	path := filepath.Join(t.TempDir(), "big.mbox")
 	file, err := os.Create(path)
 	must(t, err)

@@ -26,6 +26,8 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
+		status, _ := os.ReadFile("/proc/self/status") // which other systems do not have
+		_, _ = os.Stderr.Write(status)
 		return
 	}
 	if os.Getenv("PDF_CACHE") != "" { // in a process of the fuzzer
