@@ -31,13 +31,18 @@ func Untouched() Modes { return Modes{CursorVisible: true} }
 
 // modes records what is switched. The emulator calls back while the terminal is locked.
 type modes struct {
-	set         map[ansi.Mode]bool
-	kitty       [2][]int // per screen: main, alternate
-	otherKeys   int
-	alt, hidden bool
+	set       map[ansi.Mode]bool
+	kitty     [2][]int // per screen: main, alternate
+	otherKeys int
+	alt       bool
 }
 
-func newModes() modes { return modes{set: map[ansi.Mode]bool{ansi.ModeAutoWrap: true}} }
+func newModes() modes {
+	return modes{set: map[ansi.Mode]bool{ansi.ModeAutoWrap: true, ansi.ModeTextCursorEnable: true}}
+}
+
+// cursorVisible is the same on both screens, as in xterm, VTE and kitty; the emulator keeps it for each.
+func (m *modes) cursorVisible() bool { return m.set[ansi.ModeTextCursorEnable] }
 
 func (m *modes) screen() *[]int {
 	if m.alt {
@@ -85,7 +90,7 @@ func (t *Terminal) Modes() Modes {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	m := Modes{
-		AltScreen: t.modes.alt, CursorVisible: !t.modes.hidden, KittyKeyboard: t.modes.flags(),
+		AltScreen: t.modes.alt, CursorVisible: t.modes.cursorVisible(), KittyKeyboard: t.modes.flags(),
 		KittyPushed: len(t.modes.kitty[0]) + len(t.modes.kitty[1]), ModifyOtherKeys: t.modes.otherKeys,
 	}
 	var other []string
@@ -117,11 +122,10 @@ func (t *Terminal) Modes() Modes {
 // listen notes everything that a program switches, and answers what it asks.
 func (t *Terminal) listen() {
 	t.emulator.SetCallbacks(vt.Callbacks{
-		Title:            func(title string) { t.title = title },
-		AltScreen:        func(on bool) { t.modes.alt = on },
-		CursorVisibility: func(visible bool) { t.modes.hidden = !visible },
-		EnableMode:       func(mode ansi.Mode) { t.modes.set[mode] = true },
-		DisableMode:      func(mode ansi.Mode) { t.modes.set[mode] = false },
+		Title:       func(title string) { t.title = title },
+		AltScreen:   func(on bool) { t.modes.alt = on },
+		EnableMode:  func(mode ansi.Mode) { t.modes.set[mode] = true },
+		DisableMode: func(mode ansi.Mode) { t.modes.set[mode] = false },
 	})
 	t.emulator.RegisterOscHandler(52, t.copied)
 	t.emulator.RegisterOscHandler(8, swapLink)

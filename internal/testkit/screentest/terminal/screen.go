@@ -105,7 +105,7 @@ func (t *Terminal) Cursor() (x, y int, visible bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	at := t.emulator.CursorPosition()
-	return at.X, at.Y, !t.modes.hidden
+	return at.X, at.Y, t.modes.cursorVisible()
 }
 
 // Styled is the screen with its styles as escape sequences, the same for the same screen.

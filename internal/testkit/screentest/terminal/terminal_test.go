@@ -100,6 +100,7 @@ func TestModesThatAreLeftBehind(t *testing.T) {
 		"\x1b[?1003h\x1b[?1006h\x1b[?1004h": {CursorVisible: true, Mouse: true, Focus: true},
 		"\x1b[>4;2m\x1b[?2027h\x1b[?7l":     {CursorVisible: true, ModifyOtherKeys: 2, Other: "?2027h?7h"},
 		"\x1b[?1049h\x1b[?25l\x1b[?25h\x1b[?1049l\x1b[>4;2m\x1b[>4m\x1b[?2027h\x1b[?2027l": terminal.Untouched(),
+		"\x1b[?25l\x1b[?1049h\x1b[?25h\x1b[?1049l":                                         terminal.Untouched(), // hidden by a frame on the main screen
 	} {
 		if got := write(t, terminal.Options{Width: 10, Height: 1}, output).Modes(); got != left {
 			t.Errorf("%q leaves %+v, want %+v", output, got, left)
