@@ -24,7 +24,7 @@ build: ## Build bin/quarry
 TEST = $(GO) test -vet=off -timeout 30m
 
 # The compiler, the linker and the tests collect garbage a quarter as often: a fifth less processor time.
-test: export GOGC = 400
+test rights crash oracle long corpora race: export GOGC = 400
 test: ## Test every behaviour once
 	$(TEST) -shuffle=on ./...
 

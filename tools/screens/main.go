@@ -1,7 +1,6 @@
 //go:build unix
 
-// Screens makes the pictures of the documentation: it runs the program behind a terminal, drives it with keys, and draws
-// the screen as SVG. It writes gallery.md with its pictures, and demo.svg, a minute of use, to a folder.
+// Screens makes the pictures of the documentation: gallery.md with its pictures, and demo.svg, a minute of use, in a folder.
 //
 //	screens FOLDER
 //
@@ -10,42 +9,26 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"log"
 	"os"
-	"os/exec"
 	"os/signal"
-	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
-	"quarry/internal/testkit/screentest/terminal"
+	"quarry/tools/screens/gallery"
 	"quarry/ui"
 )
 
-const (
-	limit = 20 * time.Second       // for anything to appear
-	quiet = 300 * time.Millisecond // nothing more is painted after such a pause
-	// clock is the variable with the time for a process that is the program.
-	clock = "SCREENS_CLOCK"
-)
-
-// today returns the date of the pictures.
-func today() time.Time { return time.Date(2026, time.November, 21, 9, 30, 0, 0, time.UTC) }
-
 func main() {
 	log.SetFlags(0)
-	if text, ok := os.LookupEnv(clock); ok {
+	if text, ok := os.LookupEnv(gallery.Clock); ok {
 		os.Exit(program(text))
 	}
 	if len(os.Args) != 2 {
 		log.Fatal("usage: screens FOLDER")
 	}
-	if err := write(os.Args[1]); err != nil {
+	if err := gallery.Write(os.Args[1]); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -61,157 +44,4 @@ func program(text string) int {
 	defer stop()
 	return ui.Run(ctx, ui.Process{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Arguments: os.Args[1:], Env: os.Environ(),
 		Now: func() time.Time { return now }})
-}
-
-// write makes all pictures and the page.
-func write(folder string) error {
-	pictures := filepath.Join(folder, "gallery")
-	if err := os.MkdirAll(pictures, 0o755); err != nil {
-		return err
-	}
-	for _, look := range []look{darkLook(), lightLook()} {
-		if err := writeScenes(pictures, look); err != nil {
-			return fmt.Errorf("%s: %w", look.name, err)
-		}
-	}
-	frames, err := record(darkLook())
-	if err != nil {
-		return fmt.Errorf("demo: %w", err)
-	}
-	return errors.Join(os.WriteFile(filepath.Join(folder, "demo.svg"), []byte(draw(frames, darkLook())), 0o644),
-		os.WriteFile(filepath.Join(folder, "gallery.md"), []byte(page()), 0o644))
-}
-
-// writeScenes makes the pictures of the gallery in one look.
-func writeScenes(folder string, look look) error {
-	m, err := newMachine(look, 120, 36)
-	if err != nil {
-		return err
-	}
-	defer m.close()
-	for _, query := range yesterdaysQueries() {
-		if _, err := m.play(today().AddDate(0, 0, -1), query, nil); err != nil {
-			return fmt.Errorf("before the first picture: %w", err)
-		}
-	}
-	for _, s := range scenes() {
-		frames, err := m.play(today(), s.query, s.steps)
-		if err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
-		}
-		last := frames[len(frames)-1:]
-		if err := os.WriteFile(filepath.Join(folder, pictureName(s, look)), []byte(draw(last, look)), 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func pictureName(s scene, l look) string { return s.name + "-" + l.name + ".svg" }
-
-// record makes the frames of the demo.
-func record(look look) ([]frame, error) {
-	m, err := newMachine(look, 120, 32)
-	if err != nil {
-		return nil, err
-	}
-	defer m.close()
-	return m.play(today(), "", demo())
-}
-
-// machine is a machine of somebody who uses the program: folders without a history, a terminal, and a model.
-type machine struct {
-	look          look
-	width, height int
-	home          string
-	model         *model
-}
-
-func newMachine(look look, width, height int) (*machine, error) {
-	home, err := os.MkdirTemp("", "screens-")
-	if err != nil {
-		return nil, err
-	}
-	m := &machine{look, width, height, home, newModel()}
-	err = os.MkdirAll(filepath.Join(home, "quarry"), 0o700)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(home, "quarry", "config.yaml"), []byte(m.model.config()), 0o600)
-	}
-	if err != nil {
-		m.close()
-		return nil, err
-	}
-	return m, nil
-}
-
-func (m *machine) close() {
-	m.model.close()
-	_ = os.RemoveAll(m.home) // of the temporary folder
-}
-
-// play runs the program on the sample library, does the steps, and returns a frame for each, the first without a key.
-func (m *machine) play(now time.Time, query string, steps []step) (frames []frame, err error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.Command(self, "--sample", query)
-	wait := firstResult
-	if query == "" {
-		cmd.Args, wait = cmd.Args[:2], "66 documents"
-	}
-	cmd.Env = []string{
-		clock + "=" + now.Format(time.RFC3339), "PATH=" + os.Getenv("PATH"), "HOME=" + m.home, "TMPDIR=" + m.home, "LANG=C.UTF-8",
-		"TERM=xterm-256color", "COLORTERM=truecolor", "XDG_CONFIG_HOME=" + m.home, "XDG_DATA_HOME=" + m.home,
-		"XDG_STATE_HOME=" + m.home, "XDG_CACHE_HOME=" + m.home, "QUARRY_HOME=" + filepath.Join(m.home, "library"),
-	}
-	t, err := terminal.Run(cmd, terminal.Options{Width: m.width, Height: m.height, Background: m.look.background})
-	if err != nil {
-		return nil, err
-	}
-	defer t.Close()
-	for _, s := range append([]step{{wait: wait, hold: 2 * time.Second}}, steps...) {
-		if s.said > 0 {
-			m.model.say(s.said)
-		}
-		if err := t.Press(strings.Fields(s.keys)...); err != nil {
-			return nil, err
-		}
-		shown := func(screen string) bool {
-			return strings.Contains(screen, s.wait) && (s.gone == "" || !strings.Contains(screen, s.gone))
-		}
-		if !t.Wait(limit, shown) {
-			return nil, fmt.Errorf("%q is missing, or %s still there, after %q; the screen is\n%s", s.wait, cmp.Or(s.gone, "nothing"), s.keys, t.Text())
-		}
-		settle(t)
-		frames = append(frames, frameOf(t, s))
-	}
-	if err := t.Press("ctrl+c"); err != nil {
-		return nil, err
-	}
-	return frames, t.Err() // what is remembered is written by then
-}
-
-// settle waits for a pause in the output: there is no other sign that a screen is finished.
-func settle(t *terminal.Command) {
-	for before := -1; before != t.BytesWritten(); {
-		before = t.BytesWritten()
-		time.Sleep(quiet)
-	}
-}
-
-// frame is a screen, the cursor on it, and for how long the demo shows it.
-type frame struct {
-	cells   [][]terminal.Cell
-	x, y    int
-	visible bool
-	shown   time.Duration
-	still   bool // for who wants no animation
-}
-
-func frameOf(t *terminal.Command, s step) frame {
-	f := frame{cells: t.Cells(), shown: s.hold, still: s.still}
-	f.x, f.y, f.visible = t.Cursor()
-	fixTimings(f.cells)
-	return f
 }

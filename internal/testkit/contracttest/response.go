@@ -23,7 +23,7 @@ func (s suite) checkResponse(t *testing.T, c *client.Client, response *wire.Sear
 	if err != nil {
 		t.Fatal(err)
 	}
-	if nulls := nullFields(t, text); len(nulls) > 0 {
+	if nulls := NullFields(t, text); len(nulls) > 0 {
 		t.Errorf("null: %q in %.500s", nulls, text)
 	}
 	checkCitations(t, response)
@@ -38,9 +38,9 @@ func (s suite) checkResponse(t *testing.T, c *client.Client, response *wire.Sear
 	}
 }
 
-// nullFields names the fields of an answer that are null and may not be, wherever they stand. Texts are not looked into:
+// NullFields names the fields of an answer that are null and may not be, wherever they stand. Texts are not looked into:
 // a null that somebody wrote about is none.
-func nullFields(t *testing.T, answer []byte) []string {
+func NullFields(t *testing.T, answer []byte) []string {
 	t.Helper()
 	var decoded any
 	if err := json.Unmarshal(answer, &decoded); err != nil {

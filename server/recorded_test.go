@@ -1,4 +1,4 @@
-package contracttest
+package server
 
 import (
 	"context"
@@ -10,16 +10,17 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/testkit/contracttest"
 )
 
-func expectations(additions bool) Expectations {
+func recordedExpectations(additions bool) contracttest.Expectations {
 	persona := 7
-	want := Expectations{
-		Query: "roll back", NoMatch: RecordedNoMatch, Source: "confluence", PersonaID: &persona,
-		DocumentSet: "Engineering handbook", Tag: "te", Document: RecordedDocument, Additions: additions,
+	want := contracttest.Expectations{
+		Query: "roll back", NoMatch: contracttest.RecordedNoMatch, Source: "confluence", PersonaID: &persona,
+		DocumentSet: "Engineering handbook", Tag: "te", Document: contracttest.RecordedDocument, Additions: additions,
 		Ingestion:      &wire.IngestionRequest{Document: wire.IngestionDocument{ID: "hr-001", Source: "ingestion_api"}},
-		IngestionQuery: "laptop", Question: RecordedQuestion, Failing: RecordedFailure, FailingAs: client.RateLimited,
-		Unanswered: RecordedWithoutModel,
+		IngestionQuery: "laptop", Question: contracttest.RecordedQuestion, Failing: contracttest.RecordedFailure, FailingAs: client.RateLimited,
+		Unanswered: contracttest.RecordedWithoutModel,
 	}
 	if additions {
 		want.Tokens, want.LibraryPath, want.LibraryQuery = true, "/home/jo/notes", "notes"
@@ -44,24 +45,24 @@ func makeClient(t *testing.T, options client.Options) *client.Client {
 func TestRecorded(t *testing.T) {
 	for name, additions := range map[string]bool{"bare Onyx": false, "with additions": true} {
 		t.Run(name, func(t *testing.T) {
-			handler := Recorded(os.DirFS("../../../client/testdata"), additions)
+			handler := contracttest.Recorded(os.DirFS("../client/testdata"), additions)
 			server := httptest.NewServer(http.StripPrefix("/api", handler))
 			defer server.Close()
-			want := expectations(additions)
+			want := recordedExpectations(additions)
 			over := func(secret string) func(t *testing.T) *client.Client {
 				return func(t *testing.T) *client.Client {
 					return makeClient(t, client.Options{BaseURL: server.URL, APIPrefix: "/api", Token: token(secret)})
 				}
 			}
 			want.Refused = over("onyx_pat_unknown")
-			t.Run("over HTTP", func(t *testing.T) { Run(t, over(RecordedToken), want) })
+			t.Run("over HTTP", func(t *testing.T) { contracttest.Run(t, over(contracttest.RecordedToken), want) })
 
 			want.Refused = nil
 			t.Run("in process", func(t *testing.T) {
-				handler := Recorded(os.DirFS("../../../client/testdata"), additions)
-				Run(t, func(t *testing.T) *client.Client {
+				handler := contracttest.Recorded(os.DirFS("../client/testdata"), additions)
+				contracttest.Run(t, func(t *testing.T) *client.Client {
 					return makeClient(t, client.Options{BaseURL: client.InProcessURL, Transport: client.InProcess(handler),
-						Token: token(RecordedToken)})
+						Token: token(contracttest.RecordedToken)})
 				}, want)
 			})
 		})
@@ -75,7 +76,7 @@ func TestNullFields(t *testing.T) {
 		`{"results":[{"content":"it says \"a\":null"}]}`:                   nil,
 		`{"results":null,"facets":{"tags":[null]}}`:                        {"results", "tags[]"},
 	} {
-		if got := nullFields(t, []byte(answer)); !slices.Equal(got, want) {
+		if got := contracttest.NullFields(t, []byte(answer)); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", answer, got, want)
 		}
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package gallery
 
 import (
 	"os"
@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-const docs = "../../docs"
+const docs = "../../../docs"
 
 // The pictures that are committed are those that the tool makes: eight screens in two looks, and the demo.
 func TestGallery(t *testing.T) {
@@ -50,7 +50,7 @@ func TestDemo(t *testing.T) {
 	t.Parallel()
 	svg := requirePicture(t, filepath.Join(docs, "demo.svg"), darkLook())
 	requireText(t, svg, "@keyframes", "step-end infinite", "prefers-reduced-motion")
-	readme, err := os.ReadFile("../../README.md")
+	readme, err := os.ReadFile("../../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}

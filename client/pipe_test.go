@@ -1,4 +1,4 @@
-package memnet_test
+package client
 
 import (
 	"net"

@@ -1,4 +1,4 @@
-package terminal_test
+package screentest_test
 
 import (
 	"bufio"

@@ -1,4 +1,4 @@
-package sqldb_test
+package sqlite
 
 import (
 	"database/sql"
@@ -9,7 +9,6 @@ import (
 
 	"quarry/server/fault"
 	"quarry/server/sqldb"
-	"quarry/server/sqlite"
 )
 
 type note struct {
@@ -18,10 +17,12 @@ type note struct {
 	tags []string
 }
 
-func columnsOfNote(n *note) []any { return []any{&n.text, (*sqldb.Micros)(&n.at), sqldb.JSON{&n.tags}} }
+func columnsOfNote(n *note) []any {
+	return []any{&n.text, (*sqldb.Micros)(&n.at), sqldb.JSON{V: &n.tags}}
+}
 
 func TestQueries(t *testing.T) {
-	db, err := sqlite.Open(t.Context(), sqlite.Options{})
+	db, err := Open(t.Context(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +35,7 @@ func TestQueries(t *testing.T) {
 			return err
 		}
 		for i, n := range notes {
-			if err := sqldb.Exec(ctx, tx, absent, "INSERT INTO notes VALUES (?, ?, ?, ?)", i/2, n.text, sqldb.Micros(n.at), sqldb.JSON{n.tags}); err != nil {
+			if err := sqldb.Exec(ctx, tx, absent, "INSERT INTO notes VALUES (?, ?, ?, ?)", i/2, n.text, sqldb.Micros(n.at), sqldb.JSON{V: n.tags}); err != nil {
 				return err
 			}
 		}
@@ -75,7 +76,7 @@ func TestQueries(t *testing.T) {
 }
 
 func TestEachStopsAtAnError(t *testing.T) {
-	db, err := sqlite.Open(t.Context(), sqlite.Options{})
+	db, err := Open(t.Context(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package sample_test
+package server
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"quarry/server/sample"
 )
 
-func open(t *testing.T) (index.Index, *directory.Directory) {
+func openSampleLibrary(t *testing.T) (index.Index, *directory.Directory) {
 	t.Helper()
 	ctx := context.Background()
 	idx, err := embedded.Open(ctx, embedded.Options{})
@@ -49,13 +49,13 @@ func open(t *testing.T) (index.Index, *directory.Directory) {
 // TestQuestionsFindTheirDocuments: what a newcomer asks finds its document among the first three.
 func TestQuestionsFindTheirDocuments(t *testing.T) {
 	ctx := context.Background()
-	idx, _ := open(t)
+	idx, _ := openSampleLibrary(t)
 	snapshot, err := idx.Snapshot(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer snapshot.Close()
-	lines, err := os.ReadFile("library/questions.tsv")
+	lines, err := os.ReadFile("sample/library/questions.tsv")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestQuestionsFindTheirDocuments(t *testing.T) {
 // TestThereIsSomethingForEveryFilter: sources, authors, types, tags, sets, months and undated documents.
 func TestThereIsSomethingForEveryFilter(t *testing.T) {
 	ctx := context.Background()
-	idx, people := open(t)
+	idx, people := openSampleLibrary(t)
 	snapshot, err := idx.Snapshot(ctx)
 	if err != nil {
 		t.Fatal(err)
