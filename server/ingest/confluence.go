@@ -172,7 +172,9 @@ func (r *confluenceReader) inspect(tree *html.Node, m *meta) (above []string) {
 				m.Title = strings.TrimPrefix(m.Title, above[0]+" : ")
 			}
 		case node.DataAtom == atom.A && isBelow(node, "breadcrumb-section"):
-			above = append(above, textBelow(node))
+			if len(above) < mostMetadata {
+				above = append(above, textBelow(node))
+			}
 		case node.DataAtom == atom.Pre: // "brush: java; gutter: false"
 			_, brush, _ := strings.Cut(attribute(node, "data-syntaxhighlighter-params"), "brush: ")
 			if language, _, _ := strings.Cut(brush, ";"); language != "" {

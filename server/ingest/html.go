@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
@@ -148,8 +149,8 @@ func attribute(node *html.Node, key string) string {
 // converter does not, and escapes what would break the Markdown. It returns an error for more nodes, or wider tables,
 // than can be converted.
 func pruneTree(tree *html.Node) error {
-	const mostCells = 50_000
-	nodes, cells := 0, 0
+	const mostCells, mostPlaces = 50_000, 500_000 // the converter makes all rows as wide as the widest one
+	nodes, cells, rows, width, widest := 0, 0, 0, 0, 0
 	var unwanted, apart []*html.Node
 	for node := range tree.Descendants() {
 		if nodes++; nodes > mostElements {
@@ -164,10 +165,12 @@ func pruneTree(tree *html.Node) error {
 			fallthrough
 		case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Rt, atom.Rp, atom.Rtc:
 			unwanted = append(unwanted, node)
+		case atom.Tr:
+			rows, width = rows+1, 0
 		case atom.Td, atom.Th:
-			if cells++; cells > mostCells || len(attribute(node, "colspan")) > 2 || len(attribute(node, "rowspan")) > 3 {
-				return errors.New("convert HTML: tables are too large")
-			}
+			size := spanOf(node, "colspan") * spanOf(node, "rowspan")
+			cells, width = cells+size, width+size
+			widest = max(widest, width)
 			apart = append(apart, node)
 		case atom.Img:
 			setAttribute(node, "alt", strings.ReplaceAll(attribute(node, "alt"), "|", `\|`))
@@ -189,6 +192,9 @@ func pruneTree(tree *html.Node) error {
 		case atom.Listing, atom.Xmp, atom.Plaintext:
 			node.Data, node.DataAtom = "pre", atom.Pre
 		}
+		if cells > mostCells || widest*rows > mostPlaces {
+			return errors.New("convert HTML: tables are too large")
+		}
 	}
 	for _, node := range apart {
 		for _, before := range []*html.Node{node, node.NextSibling} {
@@ -201,6 +207,16 @@ func pruneTree(tree *html.Node) error {
 	}
 	remove(unwanted)
 	return nil
+}
+
+// spanOf returns how many columns or rows a cell takes.
+func spanOf(cell *html.Node, key string) int {
+	const most = 1 << 20 // more than any table may have
+	n, err := strconv.Atoi(attribute(cell, key))
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 1
+	}
+	return min(max(n, 1), most)
 }
 
 // checkBox returns the mark of a task in a list.

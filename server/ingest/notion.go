@@ -255,7 +255,7 @@ func (n *notionReader) file(c *collector, name string, data []byte) (doc index.D
 		page.ID += ".csv"
 		page.Title = title
 		columns, _ := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, markUTF8))).Read() // without them the pages say less
-		n.columns[path.Join(append(slices.Clone(above), title)...)] = columns
+		n.columns[path.Join(append(slices.Clone(above), title)...)] = columns[:min(len(columns), mostTags)]
 		doc, assumed, err = n.document(c.ctx, f, data, page)
 	} else {
 		var text string

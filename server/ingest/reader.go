@@ -145,6 +145,7 @@ func (r *fileReader) read(ctx context.Context, t *task) {
 
 // leaveOut records that a part of the document at hand cannot be read, and why. The rest of the document is stored.
 func (r *fileReader) leaveOut(part string, why error) {
+	part = text.Clip(part, longestValue) // a document may have millions of them, and each may have any length
 	if r.member != "" {
 		part = r.member + ": " + part
 	}

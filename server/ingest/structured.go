@@ -49,12 +49,38 @@ func fromJSON(_ *fileReader, text string, d index.Document) (index.Document, err
 		return codeDocument(text, "json", d)
 	}
 	var indented bytes.Buffer
-	if err := json.Indent(&indented, []byte(text), "", " "); err != nil || indented.Len() > markdown.MaxBytes {
+	if indentedSize(text) > markdown.MaxBytes || json.Indent(&indented, []byte(text), "", " ") != nil {
 		return codeDocument(text, "json", d)
 	}
 	doc, err := codeDocument(indented.String(), "json", d)
 	doc.Positions = nil
 	return doc, err
+}
+
+// indentedSize returns how many bytes json.Indent makes of a text at most: a value in a thousand lists has a thousand
+// spaces before it.
+func indentedSize(text string) int {
+	size, depth, isQuoted := len(text), 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case isQuoted && c == '\\':
+			i++
+		case c == '"':
+			isQuoted = !isQuoted
+		case isQuoted:
+		case c == '[' || c == '{':
+			depth++
+			size += 1 + depth
+		case c == ']' || c == '}':
+			depth--
+			size += 1 + depth
+		case c == ',':
+			size += 1 + depth
+		case c == ':':
+			size++
+		}
+	}
+	return size
 }
 
 // fromCSV returns the document of a table. Each chunk repeats the header, and knows the lines that it comes from.

@@ -1,9 +1,11 @@
 package ingest
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -279,11 +281,16 @@ func FuzzStructured(f *testing.F) {
 	f.Add("c.ics", []byte("BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:x\nDTSTART:20240101\nEND:VEVENT\nEND:VCALENDAR\n"))
 	f.Add("c.vcf", []byte("BEGIN:VCARD\nitem1.TEL;TYPE=x:1\n 2\nEND:VCARD\nBEGIN:VCARD\nFN:A;b\nEND:VCARD\n"))
 	f.Add("j.json", []byte(`{"a":[1,2,{"b":null}]}`))
+	f.Add("deep.json", []byte(`[[["[\"",{"a":[{}]}]]]`))
 	f.Add("b.epub", filetest.EPUB("<h1>x</h1>"))
 	f.Add("s.go", []byte("package x\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, name string, data []byte) {
 		if _, reason := formatOf(name); reason != "" || len(data) > 1<<16 {
 			return
+		}
+		var indented bytes.Buffer
+		if json.Indent(&indented, data, "", " ") == nil && indented.Len() > indentedSize(string(data)) {
+			t.Errorf("%d bytes of %q", indented.Len(), data)
 		}
 		d, err := documentOf(t, name, data)
 		at := 0

@@ -186,16 +186,16 @@ func (e *Export) survey(name string) {
 			}
 		}
 		for _, f := range append(m.files(), exportFile{Permalink: m.Permalink}) {
-			if host := hostOf(f.Permalink); host != "" {
-				e.hosts[host]++
+			host := hostOf(f.Permalink)
+			if host == "" {
+				continue
+			}
+			e.hosts[host]++
+			if n, most := e.hosts[host], e.hosts[e.host]; n > most || n == most && host < e.host {
+				e.host = host
 			}
 		}
 	})
-	for host, n := range e.hosts {
-		if n > e.hosts[e.host] || n == e.hosts[e.host] && host < e.host {
-			e.host = host
-		}
-	}
 }
 
 // each calls use with each object of a list. The error counts the entries that are none, after use was called with the others.

@@ -54,9 +54,11 @@ func Hostile(seed uint64, copies, size, bomb int) iter.Seq2[string, []byte] {
 				}
 			}
 		}
-		for name, data := range whole(size, bomb) {
-			if !yield(name, data) {
-				return
+		for _, files := range []map[string][]byte{whole(size, bomb), Amplified(size)} {
+			for name, data := range files {
+				if !yield(name, data) {
+					return
+				}
 			}
 		}
 		for name, unit := range repeated() {

@@ -41,24 +41,29 @@ func (w *Writer) limit() int { return cmp.Or(w.Limit, MaxBytes) }
 func (w *Writer) Full() bool { return w.isFull }
 
 func (w *Writer) block(isItem bool, parts ...string) {
-	size := 2
-	for _, part := range parts {
-		size += len(part)
-	}
-	if w.isFull = w.isFull || w.out.Len()+size > w.limit(); w.isFull {
-		return
-	}
 	switch {
 	case w.out.Len() == 0:
 	case isItem && w.isList:
-		w.out.WriteString("\n")
+		w.add("\n")
 	default:
-		w.out.WriteString("\n\n")
+		w.add("\n\n")
+	}
+	w.add(parts...)
+	w.isList = isItem
+}
+
+// add writes parts, or nothing if the limit leaves no room for all of them.
+func (w *Writer) add(parts ...string) {
+	size := w.out.Len()
+	for _, part := range parts {
+		size += len(part)
+	}
+	if w.isFull = w.isFull || size > w.limit(); w.isFull {
+		return
 	}
 	for _, part := range parts {
 		w.out.WriteString(part)
 	}
-	w.isList = isItem
 }
 
 // Heading writes a heading of level 1 to 6; an empty one is left out.
@@ -117,39 +122,25 @@ func (w *Writer) Table(rows [][]string) {
 		return
 	}
 	for i, row := range rows {
-		if i == 0 {
-			w.block(false, tableRow(row, columns), "\n", delimiters(columns))
+		if i > 0 {
+			w.add("\n|")
+			w.cells(row)
 			continue
 		}
+		w.block(false, "|")
+		w.cells(row)
+		w.add(strings.Repeat("  |", columns-len(row)), "\n|", strings.Repeat("---|", columns))
+	}
+}
+
+// cells continues a row. A few cells may stand for more text than the limit, as one string may be in all of them.
+func (w *Writer) cells(cells []string) {
+	for _, cell := range cells {
 		if w.isFull {
 			return
 		}
-		w.row(tableRow(row, 0))
+		w.add(" ", Cell(cell), " |")
 	}
-}
-
-// row continues a table.
-func (w *Writer) row(row string) {
-	if w.isFull = w.out.Len()+len(row)+1 > w.limit(); !w.isFull {
-		w.out.WriteByte('\n')
-		w.out.WriteString(row)
-	}
-}
-
-func delimiters(columns int) string { return "|" + strings.Repeat("---|", columns) }
-
-// tableRow returns a row of at least the given number of cells.
-func tableRow(cells []string, columns int) string {
-	var row strings.Builder
-	row.WriteString("|")
-	for i := range max(len(cells), columns) {
-		cell := ""
-		if i < len(cells) {
-			cell = Cell(cells[i])
-		}
-		row.WriteString(" " + cell + " |")
-	}
-	return row.String()
 }
 
 // Cell returns a text as the cell of a table.

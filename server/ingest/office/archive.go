@@ -55,6 +55,7 @@ type Archive struct {
 	files  map[string]*zip.File // by lower-cased name
 	limits Limits
 	left   int64 // bytes that may still be unpacked
+	reused int   // bytes that reuse counted
 
 	leave func(part string, why error) // is called for what cannot be read
 }
@@ -127,6 +128,15 @@ func (a *Archive) open(name string) (io.ReadCloser, error) {
 		return nil, damaged(err)
 	}
 	return &entry{in, a}, nil
+}
+
+// reuse counts bytes that stand in the archive once and in the text several times: the target of a link, a shared
+// string, a repeated cell, the name of an author.
+func (a *Archive) reuse(bytes int) error {
+	if a.reused += bytes; a.reused > a.limits.Text {
+		return limitError(markdown.TooLong(a.limits.Text).Error())
+	}
+	return nil
 }
 
 // entry is a file that is being unpacked.

@@ -5,7 +5,6 @@ import (
 	"encoding/xml"
 	"errors"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -64,6 +63,7 @@ func readDOCX(a *Archive, w *markdown.Writer) error {
 // beside returns the texts of parts of some kinds, equal ones once.
 func (d *docx) beside(kinds []string) string {
 	var texts []string
+	seen := map[string]bool{"": true}
 	for _, name := range targets(d.links, kinds...) {
 		inner := d.inner(&markdown.Writer{})
 		inner.figures = newFigures(d.Archive, name)
@@ -72,11 +72,11 @@ func (d *docx) beside(kinds []string) string {
 		if err != nil {
 			d.leave(path.Base(name), err)
 		}
-		if !slices.Contains(texts, text) {
-			texts = append(texts, text)
+		if !seen[text] {
+			seen[text], texts = true, append(texts, text)
 		}
 	}
-	return strings.Trim(strings.Join(texts, "\n\n"), "\n")
+	return strings.Join(texts, "\n\n")
 }
 
 // inner returns a reader of what is in the current element, which writes elsewhere.
@@ -264,9 +264,10 @@ func (d *docx) run(p *paragraph, e xml.StartElement) error {
 	case "hyperlink":
 		linked := &paragraph{}
 		err := d.each(func(e xml.StartElement) error { return d.run(linked, e) })
-		p.text.WriteString(markdown.Link(linked.text.String(), d.links[attribute(e, "id")].target))
+		target := d.links[attribute(e, "id")].target
+		p.text.WriteString(markdown.Link(linked.text.String(), target))
 		p.frames = append(p.frames, linked.frames...)
-		return err
+		return cmp.Or(err, d.reuse(len(target)))
 	case "txbxContent":
 		frame := d.inner(&markdown.Writer{Cell: d.w.Cell})
 		err := d.each(frame.block)

@@ -3,7 +3,6 @@ package office
 import (
 	"encoding/xml"
 	"path"
-	"slices"
 	"strings"
 )
 
@@ -27,7 +26,7 @@ func (a *Archive) Book() (Book, error) {
 	if err != nil {
 		return b, err
 	}
-	pages := map[string]string{}
+	pages, listed := map[string]string{}, map[string]bool{}
 	err = a.parse(part, func(x *parser, root xml.StartElement) error {
 		return x.each(func(e xml.StartElement) error {
 			switch e.Name.Local {
@@ -44,8 +43,8 @@ func (a *Archive) Book() (Book, error) {
 				return x.each(func(e xml.StartElement) error {
 					if name := pages[attribute(e, "idref")]; name == "" || !a.Has(name) {
 						a.leave("chapter "+attribute(e, "idref"), errMissing)
-					} else if !slices.Contains(b.Chapters, name) {
-						b.Chapters = append(b.Chapters, name)
+					} else if !listed[name] {
+						listed[name], b.Chapters = true, append(b.Chapters, name)
 					}
 					return x.skip()
 				})
@@ -62,15 +61,15 @@ func (a *Archive) Book() (Book, error) {
 	if len(b.Chapters) == 0 {
 		return b, errNoContent
 	}
-	return b, a.checkRights(b.Chapters)
+	return b, a.checkRights(listed)
 }
 
 // checkRights returns ErrEncrypted if chapters are encrypted. Fonts may be.
-func (a *Archive) checkRights(chapters []string) error {
+func (a *Archive) checkRights(chapters map[string]bool) error {
 	return a.parse("META-INF/encryption.xml", func(x *parser, _ xml.StartElement) error {
 		encrypted := false
 		err := x.find("CipherReference", func(e xml.StartElement) {
-			encrypted = encrypted || slices.Contains(chapters, unescape(attribute(e, "URI")))
+			encrypted = encrypted || chapters[unescape(attribute(e, "URI"))]
 		})
 		if err == nil && encrypted {
 			return ErrEncrypted

@@ -227,7 +227,7 @@ func (d *odf) list(depth int, numbered bool) error {
 
 // paragraph returns the text of a paragraph, with its notes and comments behind it.
 func (d *odf) paragraph() (string, error) {
-	var out strings.Builder
+	out := &strings.Builder{}
 	var notes []string
 	isNumber := false
 	var read func(e xml.StartElement) error
@@ -241,14 +241,12 @@ func (d *odf) paragraph() (string, error) {
 		case "line-break":
 			out.WriteByte('\n')
 		case "a":
-			before := out.Len()
-			if err := d.content(read, add); err != nil {
-				return err
-			}
-			text := out.String()
-			out.Reset()
-			out.WriteString(text[:before] + markdown.Link(text[before:], attribute(e, "href")))
-			return nil
+			before := out
+			out = &strings.Builder{}
+			err := d.content(read, add)
+			before.WriteString(markdown.Link(out.String(), attribute(e, "href")))
+			out = before
+			return err
 		case "note-body", "annotation", "text-box":
 			inner := *d
 			inner.w = &markdown.Writer{}
@@ -338,7 +336,7 @@ func (d *odf) row() (cells []string, err error) {
 		empty = 0
 		for range min(repeated, maxSpan) {
 			cells = append(cells, text)
-			if err := d.hold(1); err != nil {
+			if err := cmp.Or(d.hold(1), d.reuse(len(text))); err != nil {
 				return err
 			}
 		}

@@ -12,13 +12,14 @@ import (
 
 // remarks are the comments on a slide or on the cells of a sheet, as lines with the cell and the author.
 type remarks struct {
+	*Archive
 	lines   []string
 	authors map[string]string // names, by id
 }
 
 // remarks writes the comments in some parts.
 func (a *Archive) remarks(w *markdown.Writer, authors map[string]string, parts []string) {
-	r := remarks{authors: authors}
+	r := remarks{Archive: a, authors: authors}
 	for _, part := range parts {
 		a.part(path.Base(part), part, r.read)
 	}
@@ -60,14 +61,15 @@ func (r *remarks) remark(x *parser, e xml.StartElement) error {
 	if strings.HasPrefix(author, "tc=") {
 		return x.skip()
 	}
-	at, said := len(r.lines), ""
+	at := len(r.lines)
+	var said strings.Builder
 	r.lines = append(r.lines, "") // replies come before the text
 	var read func(e xml.StartElement) error
 	read = func(e xml.StartElement) error {
 		switch e.Name.Local {
 		case "p", "text":
 			text, err := richText(x)
-			said += " " + text
+			said.WriteString(" " + text)
 			return err
 		case "reply":
 			return r.read(x, e)
@@ -75,10 +77,10 @@ func (r *remarks) remark(x *parser, e xml.StartElement) error {
 		return x.each(read)
 	}
 	err := x.each(read)
-	if said = markdown.Line(said); said != "" {
+	if said := markdown.Line(said.String()); said != "" {
 		r.lines[at] = strings.TrimPrefix(strings.Join([]string{attribute(e, "ref"), author, said}, ": "), ": ")
 	}
-	return cmp.Or(err, x.hold(1))
+	return cmp.Or(err, x.hold(1), r.reuse(len(author)))
 }
 
 // writeList writes a list below a heading, if it has items.

@@ -172,10 +172,11 @@ func (s *sheet) read(x *parser, _ xml.StartElement) error {
 			return x.each(func(e xml.StartElement) error { return s.readRow(x, e) })
 		case "hyperlinks":
 			return x.each(func(e xml.StartElement) error {
-				if target := s.links[attribute(e, "id")].target; target != "" {
+				target := s.links[attribute(e, "id")].target
+				if target != "" {
 					s.hyperlinks = append(s.hyperlinks, attribute(e, "ref")+": "+markdown.Link(target, target))
 				}
-				return cmp.Or(x.skip(), x.hold(1))
+				return cmp.Or(x.skip(), x.hold(1), s.reuse(2*len(target)))
 			})
 		case "headerFooter":
 			return x.each(func(xml.StartElement) error {
@@ -299,7 +300,7 @@ func (b *workbook) cell(x *parser, e xml.StartElement) (string, error) {
 	switch kind {
 	case "s":
 		if at, failed := strconv.Atoi(strings.TrimSpace(value)); failed == nil && at >= 0 && at < len(b.strings) {
-			return b.strings[at], err
+			return b.strings[at], cmp.Or(err, b.reuse(len(b.strings[at])))
 		}
 		return "", err
 	case "b":

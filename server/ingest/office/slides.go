@@ -20,7 +20,7 @@ type slide struct {
 	*parser
 	*figures
 	w       markdown.Writer
-	title   string
+	titles  []string // parts of its title
 	footers []string // and headers
 	layout  map[string]place
 	parts   []placed // that are read but not written
@@ -126,7 +126,7 @@ func (p *presentation) slide(number int, name string) error {
 		p.part(path.Base(part), part, (&slide{figures: newFigures(p.Archive, part), layout: s.layout}).read)
 	}
 	failed := p.body(path.Base(name), name, &s.w, s.read)
-	p.w.Heading(2, slideTitle(number, s.title))
+	p.w.Heading(2, slideTitle(number, strings.Join(s.titles, " ")))
 	text, _ := s.w.Text()
 	p.w.Blocks(text)
 	p.footers = append(p.footers, s.footers...)
@@ -222,7 +222,7 @@ func (s *slide) box() error {
 			s.layout[key] = inner.place
 		}
 	}
-	s.title = markdown.Line(s.title + " " + inner.title)
+	s.titles = append(s.titles, inner.titles...)
 	s.footers = append(s.footers, inner.footers...)
 	s.parts = append(s.parts, inner.placed)
 	return cmp.Or(err, s.hold(1))
@@ -232,7 +232,7 @@ func (s *slide) box() error {
 func (s *slide) write(line slideLine) {
 	switch {
 	case s.kind == "title" || s.kind == "ctrTitle":
-		s.title = markdown.Line(s.title + " " + line.text)
+		s.titles = append(s.titles, line.text)
 	case s.kind == "sldNum" || s.kind == "dt" || s.kind == "sldImg":
 	case s.kind == "ftr" || s.kind == "hdr":
 		s.footers = append(s.footers, markdown.Line(line.text))
@@ -268,6 +268,7 @@ func (s *slide) line() (line slideLine, err error) {
 			run, err := s.text()
 			if run = unescapeCharacters(run); target != "" {
 				run = markdown.Link(run, target)
+				err = cmp.Or(err, s.reuse(len(target)))
 			}
 			text.WriteString(run)
 			return err
