@@ -10,7 +10,7 @@ import (
 
 	"quarry/client/field"
 	"quarry/client/wire"
-	"quarry/server/index/analysis"
+	"quarry/internal/text"
 	"quarry/server/pipeline"
 )
 
@@ -167,7 +167,7 @@ func wordsOf(text string) []string {
 
 // withoutStopWords removes common words: Slack requires every word in a message.
 func withoutStopWords(words []string) []string {
-	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return analysis.IsStopWord(strings.ToLower(w)) })
+	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return text.IsStopWord(strings.ToLower(w)) })
 }
 
 // longest returns the n longest words in their order. They are likely the rarest.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"quarry/server/index/analysis"
+	"quarry/internal/text"
 )
 
 const (
@@ -24,7 +24,7 @@ func misspell(queries []Line, seed uint64) []Line {
 		words := strings.Fields(queries[i].Text)
 		var candidates []int
 		for at, word := range words {
-			if len(word) >= fewestLetters && letters(word) && !analysis.IsStopWord(strings.ToLower(word)) {
+			if len(word) >= fewestLetters && letters(word) && !text.IsStopWord(strings.ToLower(word)) {
 				candidates = append(candidates, at)
 			}
 		}

@@ -373,7 +373,11 @@ func (m *Model) show(answer shown) {
 	m.list.SetSelective(selective(answer.response))
 	m.list.SetMore(0)
 	m.list.SetNew(nil)
-	m.list.Set(answer.response.Results, passage.Words(answer.query), keep)
+	words := passage.Words(answer.query)
+	if answer.instant && !answer.query.WordEnded {
+		words = passage.Typing(words)
+	}
+	m.list.Set(answer.response.Results, words, keep)
 	if answer.selects != "" {
 		m.list.SelectIndex(slices.Index(refsOf(answer.response.Results), answer.selects))
 	}

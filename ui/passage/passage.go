@@ -95,19 +95,33 @@ func Highlights(r wire.SearchResult, words []string) []wire.Span {
 	return FindWords(r.Content, words)
 }
 
-// FindWords returns where the words of a query occur in a text, ignoring case: at the start of words, or anywhere in
-// scripts without spaces. Words of one or two letters are skipped unless there are no others.
+// Typing returns words (see Words) of which the last one is still being typed: it stands for all that begin with it.
+func Typing(words []string) []string {
+	typed := slices.Clone(words)
+	if n := len(typed); n > 0 {
+		typed[n-1] += unfinished
+	}
+	return typed
+}
+
+// unfinished ends a word of which only the beginning is known.
+const unfinished = "*"
+
+// FindWords returns where the words of a query occur in a text, ignoring case and common English endings: whole words, or
+// anywhere in scripts without spaces. Words without weight (how, to) are skipped unless there are no others.
 func FindWords(content string, words []string) []wire.Span {
-	var begin, anywhere []string
+	if weighty := slices.DeleteFunc(slices.Clone(words), text.IsStopWord); len(weighty) > 0 {
+		words = weighty
+	}
+	var whole, anywhere []string
 	for _, word := range words {
-		switch {
-		case strings.IndexFunc(word, isIdeograph) >= 0:
-			anywhere = append(anywhere, word)
-		case len(word) > 2 || len(words) == 1:
-			begin = append(begin, word)
+		if strings.IndexFunc(word, isIdeograph) >= 0 {
+			anywhere = append(anywhere, strings.TrimSuffix(word, unfinished))
+		} else {
+			whole = append(whole, word)
 		}
 	}
-	if len(begin)+len(anywhere) == 0 {
+	if len(words) == 0 {
 		return nil
 	}
 	var spans []wire.Span
@@ -118,17 +132,26 @@ func FindWords(content string, words []string) []wire.Span {
 			continue
 		}
 		lower := strings.ToLower(word)
-		if slices.ContainsFunc(begin, func(wanted string) bool { return strings.HasPrefix(lower, wanted) || inflects(lower, wanted) }) {
+		if slices.ContainsFunc(whole, func(wanted string) bool { return isForm(lower, wanted) }) {
 			spans = append(spans, wire.Span{start, end})
 		}
 	}
 	return spans
 }
 
+// isForm reports whether a word is the wanted one, with or without a common English ending, or begins as it does.
+func isForm(word, wanted string) bool {
+	if beginning, ok := strings.CutSuffix(wanted, unfinished); ok {
+		return strings.HasPrefix(word, beginning)
+	}
+	return word == wanted || inflects(word, wanted) || inflects(wanted, word)
+}
+
 // inflects reports whether a word is a longer one without a common English ending.
 func inflects(word, longer string) bool {
+	const shortest = 3 // "as" is no form of "a"
 	ending, found := strings.CutPrefix(longer, word)
-	return found && len(word) > 3 && slices.Contains([]string{"s", "es", "ed", "ing"}, ending)
+	return found && len(word) >= shortest && slices.Contains([]string{"s", "es", "ed", "ing"}, ending)
 }
 
 // indexAny returns the first of the words found in a text, or an empty span.

@@ -13,9 +13,12 @@ func TestFindWords(t *testing.T) {
 		query, content string
 		want           string // marked words
 	}{
-		{"roll back", "We Rolled it BACK.", "Rolled BACK"},
-		{"how to do it", "to do how", "how"},
-		{"C", "C is a language, Cobol too", "C Cobol"},
+		{"roll back", "We Rolled it BACK, backwards.", "Rolled BACK"},
+		{"how to do it", "to do how", "to do how"},
+		{"how much vacation", "How much? Vacations!", "Vacations"},
+		{"C", "C is a language, Cobol too", "C"},
+		{"time off can", "Candidates of the office: #timeoff, time off", "time off"},
+		{"times", "it is time", "time"},
 		{"ロールバック", "本番へのロールバックは承認", "ロールバック"},
 		{`"exact phrase"`, "an exact phrase", "exact phrase"},
 		{"naïve", "Naïve bayes", "Naïve"},

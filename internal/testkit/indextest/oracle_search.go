@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"quarry/internal/text"
 	"quarry/server/index"
 	"quarry/server/index/analysis"
 )
@@ -117,7 +118,7 @@ func (o *Oracle) words(typed []analysis.QueryWord, access index.Access) (words [
 		}
 		for i, part := range w.Parts {
 			if known {
-				if !analysis.IsStopWord(part.Surface) {
+				if !text.IsStopWord(part.Surface) {
 					add(part, o.params.Part, false)
 				}
 				continue

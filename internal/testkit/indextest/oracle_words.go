@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"quarry/internal/text"
 	"quarry/server/index"
 	"quarry/server/index/analysis"
 )
@@ -113,7 +114,7 @@ func (o *Oracle) nearest(w analysis.QueryWord, seen func(*document) bool) string
 	best, most := "", 0.0
 	for _, c := range o.surfacesWith("", seen, 1<<30) { // most documents first, then by alphabet
 		runes := []rune(c.surface)
-		if !plain(runes) || len(runes) < 4 || analysis.IsStopWord(c.surface) {
+		if !plain(runes) || len(runes) < 4 || text.IsStopWord(c.surface) {
 			continue
 		}
 		weight, typos, sameStart := float64(c.documents), distance(word, runes, 2), runes[0] == word[0]

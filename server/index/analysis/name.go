@@ -3,6 +3,8 @@ package analysis
 import (
 	"strings"
 	"unicode/utf8"
+
+	"quarry/internal/text"
 )
 
 // shouted is the length from which a word in capitals beside a name shows that everything is written in capitals.
@@ -22,23 +24,23 @@ func (s *Scanner) name(text string, u unit, yield func(Raw)) {
 
 // isName reports whether the word at [start, end) is a name that is written like a stop word: IT, US and WHO in
 // capitals among words that are not, May within a sentence, before a number, or before a word that no stop word is.
-func isName(text string, start, end int) bool {
-	switch text[start:end] {
+func isName(line string, start, end int) bool {
+	switch line[start:end] {
 	case "IT", "US", "WHO":
-		beside := wordBefore(text[:start])
+		beside := wordBefore(line[:start])
 		if beside == "" {
-			beside = wordAfter(text[end:])
+			beside = wordAfter(line[end:])
 		}
 		return len(beside) < shouted || beside != strings.ToUpper(beside)
 	case "May":
-		before := strings.TrimRight(text[:start], " ")
+		before := strings.TrimRight(line[:start], " ")
 		if n := len(before); n > 0 && (alphanumeric(before[n-1]) || before[n-1] == ',' || before[n-1] >= utf8.RuneSelf) {
 			return true
 		}
-		next := wordAfter(text[end:])
-		return next != "" && !IsStopWord(strings.ToLower(next))
+		next := wordAfter(line[end:])
+		return next != "" && !text.IsStopWord(strings.ToLower(next))
 	case "may":
-		next := wordAfter(text[end:])
+		next := wordAfter(line[end:])
 		return next != "" && classes[next[0]] == digit
 	}
 	return false

@@ -1,6 +1,10 @@
 package analysis
 
-import "strings"
+import (
+	"strings"
+
+	"quarry/internal/text"
+)
 
 // QueryWord is one word of a query as the searcher looks it up. Its position is its place in the query, for phrases and
 // for the nearness of neighbours.
@@ -42,7 +46,7 @@ func Content(words []QueryWord) []QueryWord {
 	content := make([]QueryWord, 0, len(words))
 	found := false
 	for _, w := range words {
-		if w.Prefix || w.Kind != Word || !IsStopWord(w.Surface) {
+		if w.Prefix || w.Kind != Word || !text.IsStopWord(w.Surface) {
 			content = append(content, w)
 			found = found || w.Kind != Compound
 		}
@@ -161,20 +165,4 @@ func (a *Analyser) Phrase(text string) []QueryWord {
 		phrase[i].Position -= phrase[0].Position
 	}
 	return phrase
-}
-
-// IsStopWord reports whether a surface is an English word that says too little to search for when there are others:
-// articles, pronouns, auxiliaries, prepositions that nearly every passage contains, and what questions begin with.
-func IsStopWord(surface string) bool {
-	switch surface {
-	case "a", "an", "the", "and", "or", "but", "nor", "if", "then", "than", "as", "so", "that", "this", "these", "those",
-		"there", "here", "such", "no", "not", "of", "in", "on", "at", "by", "to", "for", "from", "with", "into", "about",
-		"is", "are", "was", "were", "be", "been", "being", "am", "do", "does", "did", "doing", "have", "has", "had",
-		"having", "can", "could", "should", "would", "will", "shall", "may", "might", "must",
-		"i", "me", "my", "we", "us", "our", "ours", "you", "your", "yours", "he", "him", "his", "she", "her", "hers", "it",
-		"its", "they", "them", "their", "theirs", "who", "whom", "whose", "what", "which", "when", "where", "why", "how",
-		"isn't", "aren't", "don't", "doesn't", "didn't", "can't", "won't", "i'm", "we're", "you're", "what's", "how's":
-		return true
-	}
-	return false
 }

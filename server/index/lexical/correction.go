@@ -124,7 +124,7 @@ func (r *run) nearest(w analysis.QueryWord, rights []segment.Bits) (best string,
 // typing returns the probability that n was typed as w, relative to other words; 0 if it is not considered. A word may
 // have more typos than its length allows if it is another form of a word that has one.
 func typing(w analysis.QueryWord, n neighbour) float64 {
-	if analysis.IsStopWord(n.surface) {
+	if text.IsStopWord(n.surface) {
 		return 0
 	}
 	first, _ := utf8.DecodeRuneInString(w.Surface)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"quarry/internal/text"
 	"quarry/server/index"
 	"quarry/server/index/analysis"
 	"quarry/server/index/segment"
@@ -150,7 +151,7 @@ func (r *run) resolve(p *plan, w analysis.QueryWord, rights func() []segment.Bit
 	}
 	r.add(p, w, 1, true, rights)
 	for _, part := range w.Parts {
-		if !analysis.IsStopWord(part.Surface) { // US is not us
+		if !text.IsStopWord(part.Surface) { // US is not us
 			r.add(p, part, r.s.params.Part, false, rights)
 		}
 	}

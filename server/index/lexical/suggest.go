@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"quarry/internal/text"
 	"quarry/server/index"
 	"quarry/server/index/analysis"
 	"quarry/server/index/segment"
@@ -231,7 +232,7 @@ func (s *Searcher) RareWords(ctx context.Context, passage string, access index.A
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			if seen[token.Term] || token.Kind == analysis.Compound || analysis.IsStopWord(token.Surface) {
+			if seen[token.Term] || token.Kind == analysis.Compound || text.IsStopWord(token.Surface) {
 				continue
 			}
 			seen[token.Term] = true
