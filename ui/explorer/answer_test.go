@@ -11,6 +11,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/testkit/screentest"
 	"quarry/ui/explorer/setup"
 )
 
@@ -131,7 +132,7 @@ func TestAFollowUpIsTypedOverTheAnswer(t *testing.T) {
 		said(lines, `{"chat_session_id":"1","incognito":false}`, `{"type":"message_start","final_documents":[`+runbookDoc+`]}`,
 			`{"type":"message_delta","content":"Use kwctl [[1]](https://wiki.acme.com/1)."}`,
 			`{"type":"citation_info","citation_number":1,"document_id":"confluence:1"}`)
-		screen.WaitText("[1] Runbook · Confluence")
+		answered(screen, "[1] Runbook · Confluence")
 		screen.Press("y")
 		screen.Wait("the clipboard", func(string) bool { return len(screen.Clipboard()) == 1 })
 		if got := screen.Clipboard()[0]; got != "Use kwctl [1].\n\n[1] [Runbook](https://wiki.acme.com/1), Confluence\n" {
@@ -239,6 +240,13 @@ func said(lines chan string, first string, objects ...string) {
 	lines <- packet(`{"type":"stop","stop_reason":null}`)
 }
 
+// answered waits for the end of an answer, with a text in it. Until then no question is typed over it.
+func answered(screen *screentest.Screen, text string) {
+	screen.Wait(fmt.Sprintf("%q, and the end of the answer", text), func(frame string) bool {
+		return strings.Contains(frame, text) && !strings.Contains(frame, "─ writing")
+	})
+}
+
 // What is cited and was not found is read all the same: the documents of the answer take the place of the results.
 func TestACitedDocumentThatWasNotFound(t *testing.T) {
 	t.Parallel()
@@ -335,7 +343,7 @@ func TestQuestionsKeepTheirOptions(t *testing.T) {
 				t.Errorf("asked %s", body)
 			}
 			said(lines, `{"chat_session_id":"1","incognito":true}`, `{"type":"message_delta","content":"Done."}`)
-			screen.WaitText("Done.")
+			answered(screen, "Done.")
 			screen.Type("and then")
 			screen.Press("enter")
 			if body := <-asked; !strings.Contains(body, `"chat_session_id":"1"`) {
