@@ -66,6 +66,7 @@ ELSEWHERE = ^Test(Rights|SearcherAgreesWithOracle|Killed.*|EveryFlippedByteIsFou
 long: ## Test more random worlds, bounds at their full size, every cut of an output, every key and action over SSH
 	$(SLOW) -skip '$(ELSEWHERE)' $(LONG)
 	$(SLOW) -run '^Test(EveryCutParses|CutAnswersStayWhole|CutLinesStayWhole)$$' ./ui/cli
+	$(SLOW) -run '^TestInProcessLeavesNoGoroutine$$' ./client
 	$(SLOW) -run '^Test(Attempts|Abuse|TheServerStopsBesideTheDeaf)$$' ./ui/ssh
 
 # `make test` runs the seeds of the fuzz targets only: what new inputs find says nothing of the change at hand, so they

@@ -12,6 +12,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/internal/guard"
+	"quarry/internal/testkit/longtest"
 )
 
 // inProcessClient calls a handler, and says when it returned.
@@ -179,7 +180,7 @@ func TestInProcessCanceledBefore(t *testing.T) {
 func TestInProcessLeavesNoGoroutine(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		for i := range 15 {
+		for i := range longtest.Rounds(15, 250) {
 			ctx, cancel := context.WithCancel(t.Context())
 			c, returned := inProcessClient(t, func(w http.ResponseWriter, r *http.Request) {
 				switch i % 5 {

@@ -3,10 +3,41 @@ package chat
 import (
 	"database/sql"
 	"errors"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"quarry/internal/text"
 )
+
+// TestDefaultBounds: a store and the sessions in memory have the bounds that docs/serving.md states.
+func TestDefaultBounds(t *testing.T) {
+	t.Parallel()
+	store, err := openAnywhere(t, "", time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	hidden := NewIncognito(time.Now, nil)
+	defer hidden.Close()
+	docs, err := os.ReadFile("../../docs/serving.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := store.limits
+	for what, bound := range map[string][2]int{"conversations": {l.sessions, l.chatBytes},
+		"messages per conversation": {l.messages, l.sessionBytes}, "uploaded files": {l.files, l.fileBytes}} {
+		row := fmt.Sprintf("| %s; their total size | %s; %d MB |", what, text.Number(bound[0]), bound[1]>>20)
+		if !strings.Contains(string(docs), row) {
+			t.Errorf("docs/serving.md does not have %q", row)
+		}
+	}
+	if hidden.most != l.messages {
+		t.Errorf("in memory a session has %d messages, stored %d", hidden.most, l.messages)
+	}
+}
 
 // TestASessionIsBounded in messages, wherever it is kept, and in bytes.
 func TestASessionIsBounded(t *testing.T) {

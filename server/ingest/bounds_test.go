@@ -75,6 +75,17 @@ func TestTinyPiecesOfLargeDocumentsAreJoined(t *testing.T) {
 	}
 }
 
+// TestDefaultBoundsOfDumps: what is large, and a dump, is what docs/library.md says.
+func TestDefaultBoundsOfDumps(t *testing.T) {
+	docs, err := os.ReadFile("../../docs/library.md")
+	must(t, err)
+	reader := newFileReader(nil)
+	said := fmt.Sprintf("text of %d MB or more one at a time, and skipped if it has more than a million different words", reader.largeText>>20)
+	if !strings.Contains(strings.Join(strings.Fields(string(docs)), " "), said) || reader.mostWords != 1_000_000 {
+		t.Errorf("docs/library.md does not say %q; the program counts %d words", said, reader.mostWords)
+	}
+}
+
 func countBlocks(blocks []block) int {
 	n := len(blocks)
 	for _, b := range blocks {

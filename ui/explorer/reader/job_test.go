@@ -3,6 +3,7 @@ package reader
 import (
 	"fmt"
 	"quarry/client/wire"
+	"quarry/internal/testkit/longtest"
 	"runtime"
 	"strings"
 	"testing"
@@ -154,7 +155,7 @@ func TestCacheHoldsWhatItCounts(t *testing.T) {
 	}
 	render(0) // what is made once
 	before, counted := live(), c.size
-	for i := range 20 {
+	for i := range longtest.Rounds(20, 200) {
 		render(i + 1)
 	}
 	grown := live() - before
