@@ -18,49 +18,42 @@ import (
 // Themes lists the built-in values of theme.
 func Themes() []string { return []string{"auto", "dark", "light", "high-contrast", "ansi16", "mono"} }
 
-// check is a test of one key's value, which may also replace the value by its one spelling.
+// check is what is wrong with the value of a key; nil: nothing.
 type check struct {
-	key  string
-	test func() error
+	key     string
+	problem error
 }
 
-// run returns the error of the first check of a group that fails.
-func (l *loader) run(group string, checks []check) error {
+// first returns the first problem of a group of keys.
+func (l *loader) first(group string, checks []check) error {
 	for _, c := range checks {
-		if err := c.test(); err != nil {
-			return l.invalid(joinKey(group, c.key), err)
+		if c.problem != nil {
+			return l.invalid(joinKey(group, c.key), c.problem)
 		}
 	}
 	return nil
 }
 
-// check tests each value, and then names that refer to other keys.
+// check tests each value, which may be replaced by its one spelling, and then names that refer to other keys.
 func (l *loader) check() error {
 	c := l.config
-	err := l.run("", []check{
-		{"theme", l.checkTheme},
-		{"read_seconds", func() error {
-			return refuseIf(c.ReadSeconds < 1 || c.ReadSeconds > 120, "is not between 1 and 120 seconds")
-		}},
-		{"age_warning", func() error {
-			return refuseIf(c.AgeWarning < 0 || c.AgeWarning > 100, "is not between 0 and 100 years")
-		}},
-		{"llm.budget", func() error { return refuseIf(c.LLM.Budget < 0, "is negative") }},
-		{"embeddings.base_url", func() error { return optionalURL(&c.Embeddings.BaseURL) }},
-		{"embeddings.path", func() error {
-			if c.Embeddings.Path != "" && c.Embeddings.BaseURL != "" {
-				return errors.New("cannot be combined with embeddings.base_url")
-			}
-			return l.resolve(&c.Embeddings.Path)
-		}},
-		{"embeddings.query_prefix", func() error { return checkPrefix(c.Embeddings.QueryPrefix) }},
-		{"embeddings.document_prefix", func() error { return checkPrefix(c.Embeddings.DocumentPrefix) }},
-		{"http.hosts", func() error { return checkHosts(c.HTTP.Hosts) }},
-		{"http.metrics", func() error { return oneOf(c.HTTP.Metrics, MetricsToken, MetricsOpen) }},
-		{"ssh.authorized_keys", func() error { return l.resolve(&c.SSH.AuthorizedKeys) }},
-		{"index.engine", func() error { return checkEngine(c.Index.Engine) }},
-		{"index.weaviate.ca", func() error { return l.resolve(&c.Index.Weaviate.CA) }},
-		{"directory.url", func() error { return checkDatabase(c.Directory.URL) }},
+	err := l.first("", []check{
+		{"theme", l.checkTheme()},
+		{"read_seconds", refuseIf(c.ReadSeconds < 1 || c.ReadSeconds > 120, "is not between 1 and 120 seconds")},
+		{"age_warning", refuseIf(c.AgeWarning < 0 || c.AgeWarning > 100, "is not between 0 and 100 years")},
+		{"llm.budget", refuseIf(c.LLM.Budget < 0, "is negative")},
+		{"embeddings.base_url", optionalURL(&c.Embeddings.BaseURL)},
+		{"embeddings.path", refuseIf(c.Embeddings.Path != "" && c.Embeddings.BaseURL != "",
+			"cannot be combined with embeddings.base_url")},
+		{"embeddings.path", l.resolve(&c.Embeddings.Path)},
+		{"embeddings.query_prefix", checkPrefix(c.Embeddings.QueryPrefix)},
+		{"embeddings.document_prefix", checkPrefix(c.Embeddings.DocumentPrefix)},
+		{"http.hosts", checkHosts(c.HTTP.Hosts)},
+		{"http.metrics", oneOf(c.HTTP.Metrics, MetricsToken, MetricsOpen)},
+		{"ssh.authorized_keys", l.resolve(&c.SSH.AuthorizedKeys)},
+		{"index.engine", checkEngine(c.Index.Engine)},
+		{"index.weaviate.ca", l.resolve(&c.Index.Weaviate.CA)},
+		{"directory.url", checkDatabase(c.Directory.URL)},
 	})
 	for _, test := range []func() error{l.checkProfiles, l.checkKeys, l.checkProviders, l.checkActive, l.checkModels} {
 		if err == nil {
@@ -80,12 +73,12 @@ func (l *loader) checkProfiles() error {
 			e.Fix = "rename the profile"
 			return e
 		}
-		err := l.run(group, []check{
-			{"kind", func() error { return oneOf(p.Kind, "", KindOnyx, KindSlack) }},
-			{"server_url", func() error { return optionalURL(&p.ServerURL) }},
-			{"api_prefix", func() error { return optionalPrefix(&p.APIPrefix) }},
-			{"library", func() error { return l.resolve(&p.Library) }},
-			{"search_also", func() error { return c.checkSearchAlso(p) }},
+		err := l.first(group, []check{
+			{"kind", oneOf(p.Kind, "", KindOnyx, KindSlack)},
+			{"server_url", optionalURL(&p.ServerURL)},
+			{"api_prefix", optionalPrefix(&p.APIPrefix)},
+			{"library", l.resolve(&p.Library)},
+			{"search_also", c.checkSearchAlso(p)},
 		})
 		if err != nil {
 			return err
@@ -156,10 +149,10 @@ func (l *loader) checkKeys() error {
 func (l *loader) checkProviders() error {
 	providers := l.config.LLM.Providers
 	for name, p := range providers {
-		err := l.run("llm.providers", []check{
-			{name, func() error { return CheckName(name) }},
-			{name + ".base_url", func() error { return optionalURL(&p.BaseURL) }},
-			{name, func() error { return refuseIf(p.BaseURL == "", "has no base_url") }},
+		err := l.first("llm.providers", []check{
+			{name, CheckName(name)},
+			{name + ".base_url", optionalURL(&p.BaseURL)},
+			{name, refuseIf(p.BaseURL == "", "has no base_url")},
 		})
 		if err != nil {
 			return err

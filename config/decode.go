@@ -216,14 +216,13 @@ func keysOf(group reflect.Type, path string) []key {
 	return keys
 }
 
-// environmentKeys are the keys that environment variables can set: those with a single value or a list. The active
-// profile is not among them: the environment names a server itself.
-func environmentKeys() []key {
-	all := keysOf(reflect.TypeFor[Config](), "")
-	return slices.DeleteFunc(all, func(k key) bool {
-		isGroup := slices.ContainsFunc(all, func(other key) bool { return strings.HasPrefix(other.path, k.path+".") })
-		return isGroup || k.value.Kind() == reflect.Map || k.path == "active" || strings.Contains(k.path, "<name>")
-	})
+// variable returns the environment variable that sets a key with a value of its own; "" if there is none. The active
+// profile has none: the environment names a server itself.
+func (k key) variable() string {
+	if k.path == "active" || strings.Contains(k.path, "<") {
+		return ""
+	}
+	return variableOf(k.path)
 }
 
 // hasNames reports whether the keys of a group are names that the user chose.

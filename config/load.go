@@ -149,10 +149,10 @@ func (l *loader) decodeLayers(file map[string]any, env Env) error {
 		return fmt.Errorf("merge the configuration: %w", err)
 	}
 	l.variables = map[string]string{}
-	for _, k := range environmentKeys() {
-		variable := variableOf(k.path)
+	for _, k := range leafKeys() {
+		variable := k.variable()
 		text := env.Get(variable)
-		if strings.TrimSpace(text) == "" {
+		if variable == "" || strings.TrimSpace(text) == "" {
 			continue
 		}
 		l.variables[k.path] = variable

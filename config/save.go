@@ -185,9 +185,8 @@ func storeToken(ctx context.Context, request NewProfile, ring Keyring) (TokenPla
 
 // open reads the file again: another process may have changed it since Load.
 func (c *Config) open() (*tree, error) {
-	if c.readOnly {
-		return nil, &Error{File: c.File, Problem: "not changed", Err: ErrReadOnly,
-			Fix: "unset QUARRY_READONLY to change profiles", Exit: ExitNotAvailable}
+	if err := c.refuseReadOnly("profiles"); err != nil {
+		return nil, err
 	}
 	content, _, err := readFile(c.File)
 	if err != nil {
@@ -334,11 +333,25 @@ func (c *Config) write(t *tree) error {
 	if _, err := c.verify(text); err != nil {
 		return fmt.Errorf("the change would make the configuration invalid: %w", err)
 	}
-	if err := ReplaceFile(c.File, text); err != nil {
-		return &Error{File: c.File, Problem: "cannot be saved", Err: UnwrapPath(err),
-			Fix: "check the permissions of the folder", Exit: ExitGeneral}
+	return c.replace(text)
+}
+
+func (c *Config) refuseReadOnly(what string) error {
+	if !c.readOnly {
+		return nil
 	}
-	return nil
+	return &Error{File: c.File, Problem: "not changed", Err: ErrReadOnly, Fix: "unset QUARRY_READONLY to change " + what,
+		Exit: ExitNotAvailable}
+}
+
+// replace makes a valid text the file.
+func (c *Config) replace(text []byte) error {
+	err := ReplaceFile(c.File, text)
+	if err == nil {
+		return nil
+	}
+	return &Error{File: c.File, Problem: "cannot be saved", Err: UnwrapPath(err), Fix: "check the permissions of the folder",
+		Exit: ExitGeneral}
 }
 
 // ReplaceFile replaces a file atomically. If path is a symbolic link, its target is replaced.

@@ -29,15 +29,11 @@ type Key struct {
 // Keys lists every key of the file in the order of its parts.
 func Keys() []Key {
 	described := descriptions()
-	variables := environmentKeys()
 	var keys []Key
 	for _, k := range leafKeys() {
 		about := described[k.path]
-		one := Key{Path: k.path, Values: about[0], Default: about[1], About: about[2], Secret: k.value == reflect.TypeFor[Secret]()}
-		if slices.ContainsFunc(variables, func(other key) bool { return other.path == k.path }) {
-			one.Env = variableOf(k.path)
-		}
-		keys = append(keys, one)
+		keys = append(keys, Key{Path: k.path, Values: about[0], Default: about[1], About: about[2],
+			Secret: k.value == reflect.TypeFor[Secret](), Env: k.variable()})
 	}
 	return keys
 }
@@ -126,7 +122,7 @@ func (c *Config) Settings() []Setting {
 // Get returns the value of a key, masked if it is secret, or its default if that is a value; "" for one without a
 // value. An unknown key is an error.
 func (c *Config) Get(path string) (string, error) {
-	key, err := lookupKey(path)
+	key, err := LookupKey(path)
 	if err != nil {
 		return "", err
 	}
@@ -198,8 +194,9 @@ func textOf(value reflect.Value) string {
 	return fmt.Sprint(value.Interface())
 }
 
-// lookupKey finds the description of a key by its path with the names that the user chose.
-func lookupKey(path string) (Key, error) {
+// LookupKey describes a key by its path with the names that the user chose, such as profiles.work.token. An unknown one
+// is an error.
+func LookupKey(path string) (Key, error) {
 	known := Keys()
 	parts := splitPath(path)
 	at := slices.IndexFunc(known, func(k Key) bool {
@@ -236,9 +233,6 @@ func IsPresentation(path string) bool {
 	return slices.Contains([]string{"theme", "keys", "pictures", "age_warning", "instant", "fast", "private"}, group)
 }
 
-// LookupKey describes a key, such as profiles.work.token. An unknown one is an error.
-func LookupKey(path string) (Key, error) { return lookupKey(path) }
-
 // Set changes one key of the file and keeps the rest with its comments. A change that would make the file invalid is an
 // error. Lists are separated by commas.
 func (c *Config) Set(path, value string) error {
@@ -262,7 +256,7 @@ func (c *Config) Unset(path string) (found bool, err error) {
 	last := len(parts) - 1
 	isProfile := last == 1 && parts[0] == "profiles"
 	isProvider := last == 2 && parts[0] == "llm" && parts[1] == "providers"
-	if _, err := lookupKey(path); err != nil && (parts[last] == "" || !isProfile && !isProvider) {
+	if _, err := LookupKey(path); err != nil && (parts[last] == "" || !isProfile && !isProvider) {
 		return false, err
 	}
 	t, err := c.open()
@@ -287,7 +281,7 @@ func (c *Config) Unset(path string) (found bool, err error) {
 }
 
 func kindOf(path string) reflect.Type {
-	described, _ := lookupKey(path)
+	described, _ := LookupKey(path)
 	for _, k := range leafKeys() {
 		if k.path == described.Path {
 			return k.value
@@ -297,7 +291,7 @@ func kindOf(path string) reflect.Type {
 }
 
 func (c *Config) change(path string, edit func(group *yaml.Node, name string)) error {
-	if _, err := lookupKey(path); err != nil {
+	if _, err := LookupKey(path); err != nil {
 		return err
 	}
 	t, err := c.open()
@@ -324,9 +318,8 @@ func (c *Config) saveKey(path string, t *tree) error {
 
 // Replace makes a text the whole file, unless it is invalid.
 func (c *Config) Replace(data []byte) error {
-	if c.readOnly {
-		return &Error{File: c.File, Problem: "not changed", Err: ErrReadOnly, Fix: "unset QUARRY_READONLY to change the configuration",
-			Exit: ExitNotAvailable}
+	if err := c.refuseReadOnly("the configuration"); err != nil {
+		return err
 	}
 	if len(data) > maxFile {
 		return &Error{File: c.File, Problem: "is larger than 1 MiB", Fix: "write a smaller file"}
@@ -334,11 +327,7 @@ func (c *Config) Replace(data []byte) error {
 	if _, err := c.verify(data); err != nil {
 		return err
 	}
-	if err := ReplaceFile(c.File, data); err != nil {
-		return &Error{File: c.File, Problem: "cannot be saved", Err: UnwrapPath(err), Fix: "check the permissions of the folder",
-			Exit: ExitGeneral}
-	}
-	return nil
+	return c.replace(data)
 }
 
 // At returns the configuration of a file that was not read, for changes that must work on an invalid file too.

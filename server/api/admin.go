@@ -16,15 +16,12 @@ import (
 // adminRoutes administer a tenant: its users, groups, connectors, document sets, agents and tokens, by name. Only the
 // owner's in-process handler has them.
 func (s *Server) adminRoutes() []route {
-	look := func(pattern string, do administering) route {
-		return route{pattern: pattern, needs: identity, handle: s.query(administer(do))}
-	}
+	look := func(pattern string, do administering) route { return noBody(pattern, identity, administer(do)) }
 	change := func(pattern string, do administering) route {
-		handle := s.query(administer(syncing(do)))
-		if !strings.HasPrefix(pattern, http.MethodDelete) {
-			handle = s.body(administer(syncing(do)))
+		if strings.HasPrefix(pattern, http.MethodDelete) {
+			return noBody(pattern, identity, administer(syncing(do)))
 		}
-		return route{pattern: pattern, needs: identity, maxBody: megabyte, handle: handle}
+		return withBody(pattern, identity, administer(syncing(do)), large)
 	}
 	return []route{
 		look("GET /admin/users", listing(storedUsers, wireUser)), change("POST /admin/users", adding(addAdminUser)),
@@ -41,8 +38,8 @@ func (s *Server) adminRoutes() []route {
 		change("DELETE /admin/tenants", s.dropTenant),
 		// Tokens do not change who may see a document.
 		look("GET /admin/tokens", listing(everybodysTokens, wireToken)), look("DELETE /admin/tokens/{id}", removeAdminToken),
-		{pattern: "POST /admin/tokens", needs: identity, handle: s.body(administer(addAdminToken))},
-		{pattern: "POST /admin/sandbox-tokens", needs: identity, handle: s.body(administer(s.ensureSandboxToken))},
+		withBody("POST /admin/tokens", identity, administer(addAdminToken)),
+		withBody("POST /admin/sandbox-tokens", identity, administer(s.ensureSandboxToken)),
 	}
 }
 
@@ -202,33 +199,35 @@ func wireToken(token directory.Token) wire.DirectoryToken {
 
 func addAdminToken(c *call, d *directory.Directory) (any, error) {
 	asked, err := adminBody[wire.DirectoryTokenRequest](c)
-	if err != nil {
-		return nil, err
-	}
-	made, err := newUsers(c.Context(), d, c.who.Tenant, nonEmpty([]string{asked.User}))
-	if err != nil {
-		return nil, err
-	}
-	token, secret, err := d.AddToken(c.Context(), directory.TokenRequest{Tenant: c.who.Tenant, Name: asked.Name, Email: asked.User,
-		Scopes: asked.Scopes, Days: asked.ExpirationDays})
-	return wire.Added[wire.NewAccessToken]{Item: wire.NewAccessToken{AccessToken: token.Wire(), Token: secret}, IsNew: true,
-		NewUsers: made}, err
+	return tokenOf(c, d, asked.User, err, func() (directory.Token, string, bool, error) {
+		token, secret, err := d.AddToken(c.Context(), directory.TokenRequest{Tenant: c.who.Tenant, Name: asked.Name,
+			Email: asked.User, Scopes: asked.Scopes, Days: asked.ExpirationDays})
+		return token, secret, true, err
+	})
 }
 
 // ensureSandboxToken answers with the sandbox token of a user, in the form of a new token.
 func (s *Server) ensureSandboxToken(c *call, d *directory.Directory) (any, error) {
 	asked, err := adminBody[wire.SandboxTokenRequest](c)
+	return tokenOf(c, d, asked.User, err, func() (directory.Token, string, bool, error) {
+		return d.EnsureSandboxToken(c.Context(), directory.SandboxRequest{Tenant: c.who.Tenant, Email: asked.User,
+			Key: s.SecretKey, Renew: asked.Renew})
+	})
+}
+
+// tokenOf answers with the token that get returns, and whether its user is new. err is that of the request.
+func tokenOf(c *call, d *directory.Directory, user string, err error, get func() (directory.Token, string, bool, error)) (
+	any, error) {
 	if err != nil {
 		return nil, err
 	}
-	made, err := newUsers(c.Context(), d, c.who.Tenant, nonEmpty([]string{asked.User}))
-	if err != nil {
+	added := wire.Added[wire.NewAccessToken]{}
+	if added.NewUsers, err = newUsers(c.Context(), d, c.who.Tenant, nonEmpty([]string{user})); err != nil {
 		return nil, err
 	}
-	token, secret, isNew, err := d.EnsureSandboxToken(c.Context(), directory.SandboxRequest{Tenant: c.who.Tenant, Email: asked.User,
-		Key: s.SecretKey, Renew: asked.Renew})
-	return wire.Added[wire.NewAccessToken]{Item: wire.NewAccessToken{AccessToken: token.Wire(), Token: secret}, IsNew: isNew,
-		NewUsers: made}, err
+	token, secret, isNew, err := get()
+	added.Item, added.IsNew = wire.NewAccessToken{AccessToken: token.Wire(), Token: secret}, isNew
+	return added, err
 }
 
 // newUsers returns the addresses that no user has yet.

@@ -196,21 +196,15 @@ func addAdminConnector(ctx context.Context, d *directory.Directory, tenant strin
 // adminSets lists the document sets by name.
 func adminSets(c *call, d *directory.Directory) (any, error) {
 	ctx := c.Context()
-	sets, err := d.DocumentSets(ctx, directory.Owner(c.who.Tenant))
-	if err != nil {
-		return nil, err
-	}
-	described, err := d.DescribeSets(ctx, sets)
-	if err != nil {
-		return nil, err
-	}
+	sets, setsErr := d.DocumentSets(ctx, directory.Owner(c.who.Tenant))
+	described, describeErr := d.DescribeSets(ctx, sets)
 	k, err := readKnown(ctx, d, c.who.Tenant)
 	return mapped(described, func(set directory.SetDetails) wire.DirectorySet {
 		row := wire.DirectorySet{ID: set.ID, Name: set.Name, Description: set.Description, IsPublic: set.Public,
 			Connectors: namesOf(k.pairs, pairKey, set.CCPairs)}
 		row.Users, row.Groups = k.names(set.Audience)
 		return row
-	}), err
+	}), cmp.Or(setsErr, describeErr, err)
 }
 
 func addAdminSet(ctx context.Context, d *directory.Directory, tenant string, added *wire.Added[wire.DirectorySet]) error {
@@ -231,12 +225,9 @@ func addAdminSet(ctx context.Context, d *directory.Directory, tenant string, add
 // adminAgents lists the agents by id, without the built-in one.
 func adminAgents(c *call, d *directory.Directory) (any, error) {
 	ctx, owner := c.Context(), directory.Owner(c.who.Tenant)
-	k, err := readKnown(ctx, d, c.who.Tenant)
-	if err != nil {
-		return nil, err
-	}
+	k, knownErr := readKnown(ctx, d, c.who.Tenant)
 	agents, err := d.Agents(ctx, owner)
-	if err != nil {
+	if err := cmp.Or(knownErr, err); err != nil {
 		return nil, err
 	}
 	rows := []wire.DirectoryAgent{}

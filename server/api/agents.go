@@ -79,12 +79,9 @@ func (c *call) agentOfPath() (directory.Agent, error) {
 // describeAgents returns what the caller may know of agents.
 func (s *Server) describeAgents(ctx context.Context, who directory.Principal, agents []directory.Agent) (
 	[]wire.Persona, error) {
-	sets, err := s.setsOfAgents(ctx, who, agents)
-	if err != nil {
-		return nil, err
-	}
+	sets, setsErr := s.setsOfAgents(ctx, who, agents)
 	scopes, err := s.scopesOf(ctx, who, agents)
-	if err != nil {
+	if err := cmp.Or(setsErr, err); err != nil {
 		return nil, err
 	}
 	return mapped(agents, func(a directory.Agent) wire.Persona {
@@ -177,8 +174,7 @@ func (s *Server) changePersona(c *call) (any, error) {
 // removePersona answers DELETE /persona/{id} for the agent's owner and administrators.
 func removePersona(c *call) (any, error) {
 	agent, err := c.agentOfPath()
-	var f failure
-	if errors.As(err, &f) && f.status == http.StatusBadRequest || err == nil && (agent.Builtin || !c.who.Admin && agent.OwnerID != c.who.UserID) {
+	if statusOf(err) == http.StatusBadRequest || err == nil && (agent.Builtin || !c.who.Admin && agent.OwnerID != c.who.UserID) {
 		err = forbidden("You can only delete agents you created.")
 	}
 	if err != nil {
@@ -333,16 +329,10 @@ func (s *Server) describeOne(ctx context.Context, who directory.Principal, agent
 
 // describeFully describes agents. Only their owner and administrators see their audience and files.
 func (s *Server) describeFully(ctx context.Context, who directory.Principal, agents []directory.Agent) (full []wire.FullPersona, err error) {
-	described, err := s.describeAgents(ctx, who, agents)
-	if err != nil {
-		return nil, err
-	}
-	users, err := s.Directory.Users(ctx, who.Tenant)
-	if err != nil {
-		return nil, err
-	}
-	groups, err := s.Directory.Groups(ctx, who.Tenant)
-	if err != nil {
+	described, describeErr := s.describeAgents(ctx, who, agents)
+	users, usersErr := s.Directory.Users(ctx, who.Tenant)
+	groups, groupsErr := s.Directory.Groups(ctx, who.Tenant)
+	if err := cmp.Or(describeErr, usersErr, groupsErr); err != nil {
 		return nil, err
 	}
 	admins := 0

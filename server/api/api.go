@@ -135,6 +135,8 @@ type route struct {
 	timeout    time.Duration // 0: none
 	maxBody    int64         // bytes
 	handle     handler
+	respond    responder // instead of handle, with what read returns
+	read       func(*http.Request) *fields
 	limited    bool    // counts against the rate limits
 	changes    bool    // counts against the rate of changes; not set where only administrators make changes
 	monitoring bool    // has workers of its own: it is needed most when all others are busy
@@ -154,41 +156,39 @@ const (
 func (s *Server) routes() []route {
 	const search, basic = directory.PermissionReadSearch, directory.PermissionBasic
 	return append(slices.Concat(s.directoryRoutes(), s.groupRoutes(), s.chatRoutes(), s.fileRoutes()), []route{
-		{pattern: "GET /health", needs: open, handle: s.query(health)},
-		{pattern: "GET /version", needs: open, handle: s.query(s.version)},
-		{pattern: "GET /auth/type", needs: open, handle: s.query(authType)},
-		{pattern: "GET /me", needs: identity, handle: s.query(me), denied: detailed(http.StatusForbidden, "Unauthorized")},
+		noBody("GET /health", open, health),
+		noBody("GET /version", open, s.version),
+		noBody("GET /auth/type", open, authType),
+		noBody("GET /me", identity, me, func(r *route) { r.denied = detailed(http.StatusForbidden, "Unauthorized") }),
 
 		{pattern: "POST /search", needs: search, timeout: searchTimeout, maxBody: megabyte, limited: true,
 			handle: s.search},
-		{pattern: "GET /search/suggest", needs: search, handle: s.query(suggest)},
-		{pattern: "GET /search/facets", needs: search, handle: s.query(s.facets)},
-		{pattern: "GET /document/chunks", needs: search, handle: s.query(documentChunks)},
-		{pattern: "GET /document/document-size-info", needs: search, handle: s.query(documentSize)},
-		{pattern: "GET /document/chunk-info", needs: search, handle: s.query(chunkInfo)},
+		noBody("GET /search/suggest", search, suggest),
+		noBody("GET /search/facets", search, s.facets),
+		noBody("GET /document/chunks", search, documentChunks),
+		noBody("GET /document/document-size-info", search, documentSize),
+		noBody("GET /document/chunk-info", search, chunkInfo),
 
-		{pattern: "GET /persona", needs: search, handle: s.query(s.personas)},
-		{pattern: "GET /persona/{id}", needs: search, handle: s.query(s.persona)},
-		{pattern: "GET /agents", needs: search, handle: s.query(s.agentPage)},
-		{pattern: "GET /manage/indexed-sources", needs: search, handle: s.query(s.indexedSources)},
-		{pattern: "GET /manage/connector-status", needs: search, handle: s.query(s.connectorStatus)},
-		{pattern: "GET /manage/document-set", needs: search, handle: s.query(s.documentSets)},
-		{pattern: "GET /query/valid-tags", needs: search, handle: s.query(s.validTags)},
-		{pattern: "GET /federated", needs: basic, handle: s.query(federated)},
-		{pattern: "GET /federated/oauth-status", needs: basic, handle: s.query(federated)},
+		noBody("GET /persona", search, s.personas),
+		noBody("GET /persona/{id}", search, s.persona),
+		noBody("GET /agents", search, s.agentPage),
+		noBody("GET /manage/indexed-sources", search, s.indexedSources),
+		noBody("GET /manage/connector-status", search, s.connectorStatus),
+		noBody("GET /manage/document-set", search, s.documentSets),
+		noBody("GET /query/valid-tags", search, s.validTags),
+		noBody("GET /federated", basic, federated),
+		noBody("GET /federated/oauth-status", basic, federated),
 
 		{pattern: "GET /connectors", needs: open, handle: connectorPage},
 		{pattern: "GET /admin/indexing/status", needs: open, timeout: quick, handle: connectorPage},
-		{pattern: "GET /onyx-api/ingestion", needs: directory.PermissionManageConnectors, handle: s.query(s.ingested)},
-		{pattern: "DELETE /onyx-api/ingestion/{id}", needs: directory.PermissionManageConnectors, timeout: ingestTimeout,
-			handle: s.query(s.removeIngested)},
-		{pattern: "GET /onyx-api/connector-docs/{id}", needs: directory.PermissionManageConnectors, handle: s.query(s.ingestedFor)},
-		{pattern: "POST /onyx-api/ingestion", needs: directory.PermissionManageConnectors, timeout: ingestTimeout,
-			maxBody: 32 * megabyte, handle: s.body(s.ingest)},
-		{pattern: "GET /user/pats", needs: basic, handle: s.query(listTokens)},
-		{pattern: "POST /user/pats", needs: directory.PermissionCreateTokens, changes: true, handle: s.body(addToken)},
-		{pattern: "DELETE /user/pats/{id}", needs: basic, changes: true, handle: s.query(deleteToken)},
-		{pattern: "GET /user/pats/scopes", needs: basic, handle: s.query(tokenScopes)},
+		noBody("GET /onyx-api/ingestion", directory.PermissionManageConnectors, s.ingested),
+		noBody("DELETE /onyx-api/ingestion/{id}", directory.PermissionManageConnectors, s.removeIngested, slow),
+		noBody("GET /onyx-api/connector-docs/{id}", directory.PermissionManageConnectors, s.ingestedFor),
+		withBody("POST /onyx-api/ingestion", directory.PermissionManageConnectors, s.ingest, slow, huge),
+		noBody("GET /user/pats", basic, listTokens),
+		withBody("POST /user/pats", directory.PermissionCreateTokens, addToken, changes),
+		noBody("DELETE /user/pats/{id}", basic, deleteToken, changes),
+		noBody("GET /user/pats/scopes", basic, tokenScopes),
 	}...)
 }
 
@@ -327,7 +327,7 @@ func (s *Server) work(w http.ResponseWriter, r *http.Request, route route, who d
 		defer cancel()
 		r = r.WithContext(ctx)
 	}
-	if err := route.handle(w, r, who); err != nil {
+	if err := s.answer(w, r, route, who); err != nil {
 		s.fail(w, r, s.raced(r, who, err))
 	}
 }
@@ -420,22 +420,36 @@ type call struct {
 // responder returns the answer to a request.
 type responder func(c *call) (any, error)
 
-// query makes a handler of a responder to requests without a body.
-func (s *Server) query(do responder) handler {
-	return func(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-		return do.send(w, &call{r, queryFields(r.URL.Query()), s, who})
-	}
+// noBody returns a route of requests without a body.
+func noBody(pattern, needs string, respond responder, traits ...func(*route)) route {
+	return newRoute(route{pattern: pattern, needs: needs, respond: respond,
+		read: func(r *http.Request) *fields { return queryFields(r.URL.Query()) }}, traits)
 }
 
-// body makes a handler of a responder to requests whose body is a JSON object.
-func (s *Server) body(do responder) handler {
-	return func(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-		return do.send(w, &call{r, bodyFields(r), s, who})
-	}
+// withBody returns a route of requests whose body is a JSON object.
+func withBody(pattern, needs string, respond responder, traits ...func(*route)) route {
+	return newRoute(route{pattern: pattern, needs: needs, respond: respond, read: bodyFields}, traits)
 }
 
-func (do responder) send(w http.ResponseWriter, c *call) error {
-	value, err := do(c)
+func newRoute(r route, traits []func(*route)) route {
+	for _, trait := range traits {
+		trait(&r)
+	}
+	return r
+}
+
+// The traits of routes.
+func large(r *route)   { r.maxBody = megabyte }
+func huge(r *route)    { r.maxBody = 32 * megabyte }
+func slow(r *route)    { r.timeout = ingestTimeout }
+func changes(r *route) { r.changes = true }
+
+// answer runs the route's handler, or writes what it responds.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, route route, who directory.Principal) error {
+	if route.respond == nil {
+		return route.handle(w, r, who)
+	}
+	value, err := route.respond(&call{r, route.read(r), s, who})
 	if err == nil {
 		writeJSON(w, http.StatusOK, value)
 	}

@@ -34,19 +34,15 @@ func (s *Server) chatRoutes() []route {
 	return []route{
 		{pattern: "POST /chat/send-chat-message", needs: write, timeout: askTimeout, maxBody: maxChat, limited: true,
 			changes: true, handle: s.chat},
-		{pattern: "GET /chat/get-user-chat-sessions", needs: read, handle: s.query(s.chatSessions)},
-		{pattern: "GET /chat/get-chat-session/{id}", needs: read, handle: s.query(s.chatSession)},
-		{pattern: "POST /chat/create-chat-session", needs: write, changes: true, handle: s.body(s.createChatSession)},
-		{pattern: "PUT /chat/rename-chat-session", needs: directory.PermissionBasic, changes: true,
-			handle: s.body(s.renameChatSession)},
-		{pattern: "POST /chat/stop-chat-session/{id}", needs: write, changes: true, handle: s.query(s.stopChatSession)},
+		noBody("GET /chat/get-user-chat-sessions", read, s.chatSessions),
+		noBody("GET /chat/get-chat-session/{id}", read, s.chatSession),
+		withBody("POST /chat/create-chat-session", write, s.createChatSession, changes),
+		withBody("PUT /chat/rename-chat-session", directory.PermissionBasic, s.renameChatSession, changes),
+		noBody("POST /chat/stop-chat-session/{id}", write, s.stopChatSession, changes),
 		{pattern: "GET /chat/chat-session/{id}/resume-stream", needs: read, timeout: askTimeout, handle: s.resumeChat},
-		{pattern: "PATCH /chat/chat-session/{id}", needs: directory.PermissionBasic, changes: true,
-			handle: s.body(s.updateChatSession)},
-		{pattern: "DELETE /chat/delete-chat-session/{id}", needs: directory.PermissionBasic, changes: true,
-			handle: s.query(s.deleteChatSession)},
-		{pattern: "DELETE /chat/delete-all-chat-sessions", needs: directory.PermissionBasic, changes: true,
-			handle: s.query(s.deleteChatSessions)},
+		withBody("PATCH /chat/chat-session/{id}", directory.PermissionBasic, s.updateChatSession, changes),
+		noBody("DELETE /chat/delete-chat-session/{id}", directory.PermissionBasic, s.deleteChatSession, changes),
+		noBody("DELETE /chat/delete-all-chat-sessions", directory.PermissionBasic, s.deleteChatSessions, changes),
 	}
 }
 

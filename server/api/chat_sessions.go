@@ -129,6 +129,11 @@ func nameOf(session chat.Session) *string {
 	return &session.Name
 }
 
+// isForeign reports whether ownSession refused a session that does not exist, or is somebody else's.
+func isForeign(err error) bool {
+	return statusOf(err) == http.StatusForbidden || statusOf(err) == http.StatusNotFound
+}
+
 // chatSession answers GET /chat/get-chat-session/{id}.
 func (s *Server) chatSession(c *call) (any, error) {
 	id := c.pathSession()
@@ -335,8 +340,7 @@ func (s *Server) deleteChatSession(c *call) (any, error) {
 	id := c.pathSession()
 	c.boolean("hard_delete", true)
 	store, _, err := c.session(id)
-	var f failure
-	if errors.As(err, &f) && (f.status == http.StatusForbidden || f.status == http.StatusNotFound) {
+	if isForeign(err) {
 		return nil, detailed(http.StatusBadRequest, "Chat session not found")
 	}
 	if err != nil {

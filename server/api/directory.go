@@ -14,21 +14,19 @@ import (
 func (s *Server) directoryRoutes() []route {
 	const admin = directory.PermissionAdmin
 	return []route{
-		{pattern: "POST /manage/admin/connector", needs: admin, maxBody: megabyte, handle: s.body(addConnector)},
-		{pattern: "POST /manage/credential", needs: admin, maxBody: megabyte, handle: s.body(addCredential)},
-		{pattern: "PUT /manage/connector/{connector}/credential/{credential}", needs: admin, handle: s.body(addPair)},
-		{pattern: "POST /manage/admin/document-set", needs: admin, maxBody: megabyte, handle: s.body(s.addDocumentSet)},
-		{pattern: "PATCH /manage/admin/document-set", needs: admin, maxBody: megabyte, handle: s.body(s.changeDocumentSet)},
-		{pattern: "DELETE /manage/admin/document-set/{id}", needs: admin, handle: s.query(s.deleteDocumentSet)},
-		{pattern: "GET /manage/connector", needs: directory.PermissionReadConnectors, handle: s.query(s.connectors)},
-		{pattern: "GET /manage/connector/{id}", needs: directory.PermissionReadConnectors, handle: s.query(s.connector)},
-		{pattern: "POST /persona", needs: directory.PermissionBasic, maxBody: megabyte, changes: true,
-			handle: s.body(s.addPersona)},
-		{pattern: "PATCH /persona/{id}", needs: directory.PermissionBasic, maxBody: megabyte, changes: true,
-			handle: s.body(s.changePersona)},
-		{pattern: "DELETE /persona/{id}", needs: directory.PermissionBasic, changes: true, handle: s.query(removePersona)},
-		{pattern: "GET /persona/labels", needs: directory.PermissionBasic, handle: s.query(noLabels)},
-		{pattern: "GET /tool", needs: directory.PermissionBasic, handle: s.query(tools)},
+		withBody("POST /manage/admin/connector", admin, addConnector, large),
+		withBody("POST /manage/credential", admin, addCredential, large),
+		withBody("PUT /manage/connector/{connector}/credential/{credential}", admin, addPair),
+		withBody("POST /manage/admin/document-set", admin, s.addDocumentSet, large),
+		withBody("PATCH /manage/admin/document-set", admin, s.changeDocumentSet, large),
+		noBody("DELETE /manage/admin/document-set/{id}", admin, s.deleteDocumentSet),
+		noBody("GET /manage/connector", directory.PermissionReadConnectors, s.connectors),
+		noBody("GET /manage/connector/{id}", directory.PermissionReadConnectors, s.connector),
+		withBody("POST /persona", directory.PermissionBasic, s.addPersona, large, changes),
+		withBody("PATCH /persona/{id}", directory.PermissionBasic, s.changePersona, large, changes),
+		noBody("DELETE /persona/{id}", directory.PermissionBasic, removePersona, changes),
+		noBody("GET /persona/labels", directory.PermissionBasic, noLabels),
+		noBody("GET /tool", directory.PermissionBasic, tools),
 	}
 }
 

@@ -38,6 +38,13 @@ func (f failure) Error() string {
 	return fmt.Sprintf("HTTP %d: %s", f.status, text)
 }
 
+// statusOf returns the status of a failure, and 0 for any other error.
+func statusOf(err error) int {
+	var f failure
+	_ = errors.As(err, &f)
+	return f.status
+}
+
 // after sets the seconds after which the caller should try again.
 func (f failure) after(seconds string) failure {
 	f.retryAfter = seconds
@@ -116,31 +123,45 @@ func explain(err error, trusted bool) (f failure, known bool) {
 	case errors.As(err, &absent):
 		return coded(http.StatusNotFound, codeOfMissing(absent.Kind), "%s", sentence(string(absent.Kind)+" "+absent.Named+
 			" not found")), true
-	case errors.Is(err, context.DeadlineExceeded):
-		return coded(http.StatusGatewayTimeout, "GATEWAY_TIMEOUT", "The search engine did not answer in time."), true
-	case errors.Is(err, fault.ErrBehind):
-		return coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE", "The index of the server is being built.").after(retrySoon), true
-	case errors.Is(err, fault.ErrBusy):
-		return coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE",
-			"Another process is writing to the library.").after(retrySoon), true
-	case errors.Is(err, fault.ErrUnavailable):
-		return coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE", "The database of the server is not available.").after(retrySoon), false
-	case errors.Is(err, fault.ErrEngineUnavailable):
-		return coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE", "The search engine of the server is not available.").after(retrySoon), false
-	case errors.Is(err, fault.ErrReplaced):
-		return coded(http.StatusGone, "GONE", "The tenant was removed."), true
-	case errors.Is(err, llm.ErrUncounted):
-		return coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE",
-			"The use of language models cannot be counted, so they are disabled. Search works without them.").after(retrySoon), true
-	case errors.Is(err, fault.ErrReadOnly):
-		return coded(http.StatusForbidden, "ENV_VAR_GATED", "The library is read-only."), true
-	case errors.Is(err, fault.ErrNotFound), errors.Is(err, directory.ErrNotFound):
-		return coded(http.StatusNotFound, "NOT_FOUND", "Not found"), true
+	}
+	for _, row := range faults() {
+		if errors.Is(err, row.err) {
+			f = coded(row.status, row.code, "%s", row.text)
+			if row.status == http.StatusServiceUnavailable {
+				f = f.after(retrySoon)
+			}
+			return f, !row.internal
+		}
 	}
 	if trusted {
 		return detailed(http.StatusInternalServerError, err.Error()), false
 	}
 	return detailed(http.StatusInternalServerError, "Internal server error"), false
+}
+
+// faultAnswer is the answer to an error that is not the caller's.
+type faultAnswer struct {
+	err        error
+	status     int
+	code, text string
+	internal   bool // it is logged
+}
+
+func faults() []faultAnswer {
+	const unavailable, code = http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE"
+	return []faultAnswer{
+		{context.DeadlineExceeded, http.StatusGatewayTimeout, "GATEWAY_TIMEOUT", "The search engine did not answer in time.", false},
+		{fault.ErrBehind, unavailable, code, "The index of the server is being built.", false},
+		{fault.ErrBusy, unavailable, code, "Another process is writing to the library.", false},
+		{fault.ErrUnavailable, unavailable, code, "The database of the server is not available.", true},
+		{fault.ErrEngineUnavailable, unavailable, code, "The search engine of the server is not available.", true},
+		{fault.ErrReplaced, http.StatusGone, "GONE", "The tenant was removed.", false},
+		{llm.ErrUncounted, unavailable, code,
+			"The use of language models cannot be counted, so they are disabled. Search works without them.", false},
+		{fault.ErrReadOnly, http.StatusForbidden, "ENV_VAR_GATED", "The library is read-only.", false},
+		{fault.ErrNotFound, http.StatusNotFound, "NOT_FOUND", "Not found", false},
+		{directory.ErrNotFound, http.StatusNotFound, "NOT_FOUND", "Not found", false},
+	}
 }
 
 func codeOfMissing(kind directory.Kind) string {

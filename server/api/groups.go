@@ -21,13 +21,13 @@ const (
 func (s *Server) groupRoutes() []route {
 	const admin = directory.PermissionAdmin
 	return []route{
-		{pattern: "POST /manage/admin/user-group", needs: admin, maxBody: megabyte, handle: s.body(s.addGroup)},
-		{pattern: "GET /manage/admin/user-group", needs: admin, handle: s.query(s.groups)},
-		{pattern: "PATCH /manage/admin/user-group/rename", needs: admin, handle: s.body(s.renameGroup)},
-		{pattern: "PATCH /manage/admin/user-group/{id}", needs: admin, maxBody: megabyte, handle: s.body(s.changeGroup)},
-		{pattern: "POST /manage/admin/user-group/{id}/add-users", needs: admin, maxBody: megabyte, handle: s.body(s.addToGroup)},
-		{pattern: "DELETE /manage/admin/user-group/{id}", needs: admin, handle: s.query(s.removeGroup)},
-		{pattern: "GET /manage/user-groups/minimal", needs: directory.PermissionBasic, handle: s.query(s.minimalGroups)},
+		withBody("POST /manage/admin/user-group", admin, s.addGroup, large),
+		noBody("GET /manage/admin/user-group", admin, s.groups),
+		withBody("PATCH /manage/admin/user-group/rename", admin, s.renameGroup),
+		withBody("PATCH /manage/admin/user-group/{id}", admin, s.changeGroup, large),
+		withBody("POST /manage/admin/user-group/{id}/add-users", admin, s.addToGroup, large),
+		noBody("DELETE /manage/admin/user-group/{id}", admin, s.removeGroup),
+		noBody("GET /manage/user-groups/minimal", directory.PermissionBasic, s.minimalGroups),
 	}
 }
 
@@ -163,26 +163,14 @@ func (s *Server) listGroups(c *call) ([]directory.Group, error) {
 
 // describeGroups describes groups for an administrator, with the sets and agents that they may use.
 func (s *Server) describeGroups(ctx context.Context, who directory.Principal, groups []directory.Group) ([]wire.UserGroup, error) {
-	pairs, err := s.Directory.CCPairs(ctx, who.Tenant)
-	if err != nil {
-		return nil, err
-	}
-	known, err := s.Directory.DocumentSets(ctx, who)
-	if err != nil {
-		return nil, err
-	}
-	sets, err := s.Directory.DescribeSets(ctx, known)
-	if err != nil {
-		return nil, err
-	}
-	agents, err := s.Directory.Agents(ctx, who)
-	if err != nil {
+	pairs, pairsErr := s.Directory.CCPairs(ctx, who.Tenant)
+	known, knownErr := s.Directory.DocumentSets(ctx, who)
+	sets, setsErr := s.Directory.DescribeSets(ctx, known)
+	agents, agentsErr := s.Directory.Agents(ctx, who)
+	if err := cmp.Or(pairsErr, knownErr, setsErr, agentsErr); err != nil {
 		return nil, err
 	}
 	personas, err := s.describeFully(ctx, who, agents)
-	if err != nil {
-		return nil, err
-	}
 	return mapped(groups, func(g directory.Group) wire.UserGroup {
 		described := wire.UserGroup{ID: g.ID, Name: g.Name, IsUpToDate: true, IsDefault: g.ID < 0, ManagerIDs: []string{},
 			Users: mapped(g.Members, userInfo), CCPairs: wirePairs(g.CCPairs, pairs), DocumentSets: []wire.GroupSet{},
@@ -200,7 +188,7 @@ func (s *Server) describeGroups(ctx context.Context, who directory.Principal, gr
 			}
 		}
 		return described
-	}), nil
+	}), err
 }
 
 // userInfo describes a user of a group.

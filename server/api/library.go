@@ -30,10 +30,10 @@ func (s *Server) libraryRoutes() []route {
 		{pattern: "POST /library/remove", needs: identity, maxBody: 32 * megabyte, handle: s.libraryRemove},
 		{pattern: "POST /library/check", needs: identity, handle: s.libraryCheck},
 		{pattern: "POST /library/migrate", needs: identity, handle: s.libraryMigrate},
-		{pattern: "GET /library/status", needs: identity, handle: s.query(s.libraryStatus)},
-		{pattern: "GET /library/model", needs: identity, handle: s.query(s.modelStatus)},
-		{pattern: "POST /library/model", needs: identity, handle: s.body(s.testModel)},
-		{pattern: "GET /library/file", needs: identity, handle: s.query(s.libraryFile)},
+		noBody("GET /library/status", identity, s.libraryStatus),
+		noBody("GET /library/model", identity, s.modelStatus),
+		withBody("POST /library/model", identity, s.testModel),
+		noBody("GET /library/file", identity, s.libraryFile),
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
 	"sync"
@@ -177,8 +176,7 @@ func encoded(value any) json.RawMessage {
 
 // sessionHidden answers a session of somebody else like one that does not exist.
 func sessionHidden(err error) error {
-	var f failure
-	if errors.As(err, &f) && (f.status == http.StatusForbidden || f.status == http.StatusNotFound) {
+	if isForeign(err) {
 		return coded(http.StatusNotFound, "SESSION_NOT_FOUND", "Chat session not found")
 	}
 	return err
