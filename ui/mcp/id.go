@@ -42,8 +42,10 @@ func (e *bodyError) Error() string { return e.reason }
 
 // checkBody bounds the messages in a body, and checks their ids. What is no JSON is left to the library.
 func checkBody(body []byte) error {
-	messages := []json.RawMessage{body}
-	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) && wire.Unmarshal(body, &messages) != nil {
+	var messages []json.RawMessage // empty: what is decoded into a slice of body would overwrite it
+	if !bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
+		messages = append(messages, body)
+	} else if wire.Unmarshal(body, &messages) != nil {
 		return nil
 	}
 	if len(messages) > maxBatch {

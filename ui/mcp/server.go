@@ -31,7 +31,7 @@ type Options struct {
 }
 
 const (
-	maxCalls   = 16  // requests of a session that run at once; others wait
+	maxCalls   = 16  // requests on a pair of streams that run at once; others wait. Those of a batch run in turn
 	maxWaiting = 240 // requests that wait
 	maxBatch   = 32  // messages in a body of HTTP
 )
@@ -50,7 +50,7 @@ type session struct {
 
 // Serve answers requests from in, one JSON object a line, until it ends or ctx does. It writes nothing else to out.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, options Options) error {
-	err := newSession(options, nil).server().Run(ctx, &lines{in: in, out: out})
+	err := newSession(options, nil, maxCalls).server().Run(ctx, &lines{in: in, out: out})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -69,7 +69,7 @@ func ServeHTTP(w http.ResponseWriter, r *http.Request, options Options) {
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	server := newSession(options, r.Context()).server()
+	server := newSession(options, r.Context(), 1).server() // as a person may use few workers of a server at once
 	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
 		Stateless: true, DisableLocalhostProtection: true, // the listener checks the names of hosts and bounds bodies
 		PropagateRequestCancellation: true,
@@ -77,8 +77,8 @@ func ServeHTTP(w http.ResponseWriter, r *http.Request, options Options) {
 	handler.ServeHTTP(w, r)
 }
 
-func newSession(options Options, over context.Context) *session {
-	return &session{Options: options, over: over, turns: make(chan struct{}, maxCalls)}
+func newSession(options Options, over context.Context, atOnce int) *session {
+	return &session{Options: options, over: over, turns: make(chan struct{}, atOnce)}
 }
 
 // server returns the server of the protocol, whose lists never change.
