@@ -98,10 +98,7 @@ func (s *Server) keepSwept() {
 			if err := s.sweep(ctx); err != nil && ctx.Err() == nil {
 				s.options.Log.Warn("libraries of removed tenants are still in Weaviate", "error", err)
 			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(sweepEvery):
-			}
+			_ = guard.Sleep(ctx, sweepEvery)
 		}
 	}, guard.Log(s.options.Log, "remove libraries from Weaviate"))
 }

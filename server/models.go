@@ -166,10 +166,7 @@ func (e *embedding) work(tenant string) {
 			return
 		}
 		e.log(tenant, err)
-		select {
-		case <-time.After(embedRetry):
-		case <-e.ctx.Done():
-		}
+		_ = guard.Sleep(e.ctx, embedRetry)
 	}
 }
 

@@ -3,6 +3,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,9 +115,7 @@ func Open(_ context.Context, options Options) (*Server, error) {
 	if options.DocumentsInDatabase && options.Database == "" {
 		return nil, errors.New("open the library: no database is given")
 	}
-	if options.Log == nil {
-		options.Log = slog.New(slog.DiscardHandler)
-	}
+	options.Log = cmp.Or(options.Log, slog.New(slog.DiscardHandler))
 	if options.Now == nil {
 		options.Now = time.Now
 	}

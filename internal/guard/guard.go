@@ -89,6 +89,18 @@ func Within[T any](ctx context.Context, limit time.Duration, f func(context.Cont
 	}
 }
 
+// Sleep waits for d. It returns the error of ctx if that ends first.
+func Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // Log returns a function that logs a panic as a failure of what was being done, and then calls each of then.
 func Log(log *slog.Logger, what string, then ...func()) func(error) {
 	return func(err error) {

@@ -3,6 +3,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -95,9 +96,7 @@ func New(options Options) *Server {
 	if options.Profile == "" {
 		options.Profile = "local"
 	}
-	if options.Log == nil {
-		options.Log = slog.New(slog.DiscardHandler)
-	}
+	options.Log = cmp.Or(options.Log, slog.New(slog.DiscardHandler))
 	if options.Now == nil {
 		options.Now = time.Now
 	}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"quarry/client/wire"
@@ -314,4 +315,91 @@ func settle(ctx context.Context, target index.Index) error {
 		return fmt.Errorf("wait for the index of the target: %w", err)
 	}
 	return nil
+}
+
+// begun is the state of a part while it is copied.
+const begun = "begun"
+
+// Part is something that is replaced as a whole, such as the conversations of a tenant.
+type Part struct {
+	Name    string
+	Changes func(ctx context.Context) (int64, error) // number of the last change in the target; 0: it is new
+	Copy    func(ctx context.Context) error
+}
+
+// Replace copies a part, unless others have changed it in the target since the last copy. The documents of the target
+// remember that.
+func (p Part) Replace(ctx context.Context, documents index.Index) error {
+	key := statePrefix + p.Name
+	stored, err := documents.Cursors(ctx, key)
+	if err != nil {
+		return fmt.Errorf("read the state of the target: %w", err)
+	}
+	now, err := p.Changes(ctx)
+	if err != nil {
+		return err
+	}
+	if last := stored[key]; last == "" && now > 0 || last != "" && last != begun && last != strconv.FormatInt(now, 10) {
+		return fmt.Errorf("copy the %s: %w", p.Name, fault.ErrInUse)
+	}
+	remember := func(value string) error {
+		if _, err := documents.Write(ctx, index.Batch{Cursors: map[string]string{key: value}}); err != nil {
+			return fmt.Errorf("write to the target: %w", err)
+		}
+		return nil
+	}
+	if err := remember(begun); err != nil {
+		return err
+	}
+	if err := p.Copy(ctx); err != nil {
+		return err
+	}
+	if now, err = p.Changes(ctx); err != nil {
+		return err
+	}
+	return remember(strconv.FormatInt(now, 10))
+}
+
+// Check returns fault.ErrInUse if others have changed the documents of a target.
+func Check(ctx context.Context, documents index.Index) error {
+	c := &copying{to: documents}
+	return c.begin(ctx)
+}
+
+// WithVectors returns the target with an Embed that takes the vectors which the source has stored, so that the model is
+// asked only for the others.
+func WithVectors(from Source, to index.Index) index.Index { return embedding{to, from} }
+
+type embedding struct {
+	index.Index
+	from Source
+}
+
+// Embed implements index.Index.
+func (e embedding) Embed(ctx context.Context, model string, ask index.Vectorise, report func(index.Embedded)) error {
+	return e.Index.Embed(ctx, model, func(ctx context.Context, texts []string) ([][]float32, error) {
+		found, err := e.from.Embeddings(ctx, model, texts)
+		if err != nil {
+			return nil, err
+		}
+		var unknown []string
+		for i, vector := range found {
+			if vector == nil {
+				unknown = append(unknown, texts[i])
+			}
+		}
+		if len(unknown) == 0 {
+			return found, nil
+		}
+		asked, err := ask(ctx, unknown)
+		if err != nil {
+			return nil, err
+		}
+		for i, next := 0, 0; i < len(found) && next < len(asked); i++ {
+			if found[i] == nil {
+				found[i], next = asked[next], next+1
+			}
+		}
+		return found, nil
+	}, report)
 }

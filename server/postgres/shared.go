@@ -93,10 +93,8 @@ func (p *Pool) Lease(ctx context.Context, name string, do func(ctx context.Conte
 		if mine {
 			break
 		}
-		select {
-		case <-time.After(leaseWait):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := guard.Sleep(ctx, leaseWait); err != nil {
+			return err
 		}
 	}
 	work, end := context.WithCancelCause(ctx)

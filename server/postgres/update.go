@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"quarry/internal/guard"
 	"quarry/server/fault"
 )
 
@@ -50,10 +51,8 @@ func (db *DB) Update(ctx context.Context, change func(*sql.Tx) error) error {
 		if after == unknown || attempt == attempts || !passes(err) {
 			return db.pool.explain(err)
 		}
-		select {
-		case <-time.After(time.Duration(attempt) * (retryPause + rand.N(retryPause))):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := guard.Sleep(ctx, time.Duration(attempt)*(retryPause+rand.N(retryPause))); err != nil {
+			return err
 		}
 	}
 }
@@ -102,9 +101,7 @@ func (db *DB) outcomeOf(ctx context.Context, transaction string) outcome {
 		case err == nil && status.String == "aborted":
 			return undone
 		}
-		select {
-		case <-time.After(time.Duration(attempt+1) * retryPause):
-		case <-ctx.Done():
+		if guard.Sleep(ctx, time.Duration(attempt+1)*retryPause) != nil {
 			return unknown
 		}
 	}

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	sqldriver "database/sql/driver"
@@ -15,6 +16,7 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/pressly/goose/v3"
 
+	"quarry/internal/guard"
 	"quarry/server/fault"
 	"quarry/server/sqldb"
 )
@@ -95,16 +97,11 @@ func (db *DB) userVersion(ctx context.Context, q interface {
 func whileBusy(ctx context.Context, timeout time.Duration, try func() error) error {
 	for deadline := time.Now().Add(timeout); ; {
 		err := try()
-		switch {
-		case !errors.Is(err, fault.ErrBusy) || time.Now().After(deadline):
+		if !errors.Is(err, fault.ErrBusy) || time.Now().After(deadline) {
 			return err
-		case ctx.Err() != nil:
-			return ctx.Err()
 		}
-		select {
-		case <-time.After(lockRetry):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := cmp.Or(ctx.Err(), guard.Sleep(ctx, lockRetry)); err != nil {
+			return err
 		}
 	}
 }

@@ -86,9 +86,7 @@ func startError(problem, fix string, cause error) *config.Error {
 // complete fills in defaults and rejects options that would admit nobody.
 func (o Options) complete() (Options, error) {
 	o.Limits = orDefaults(o.Limits)
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Visitors == nil {
 		o.Visitors = func(int) {}
 	}

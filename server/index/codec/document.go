@@ -3,12 +3,15 @@ package codec
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
 	"quarry/server/index"
+	"quarry/server/index/vector"
 	"quarry/server/language"
 )
 
@@ -228,4 +231,66 @@ func Columns(dst []byte, d *index.Document, chunks int) []byte {
 	to.flag(&d.Hidden)
 	to.length(chunks)
 	return to.data
+}
+
+// Selection returns the condition on rows of documents that a selector stands for; empty when it names nothing.
+func Selection(by index.Selector) (where string, args []any) {
+	var conditions []string
+	add := func(condition string, values ...any) {
+		conditions = append(conditions, condition)
+		args = append(args, values...)
+	}
+	if by.All {
+		add("TRUE")
+	}
+	if by.Origin != "" {
+		add("origin = ?", by.Origin)
+	}
+	if by.Posted { // those that begin with "cc_pair:"
+		add("(origin = '' OR origin >= 'cc_pair:' AND origin < 'cc_pair;')")
+	}
+	if by.Source != "" {
+		add("source = ?", by.Source)
+	}
+	if by.Link != "" {
+		add("link = ?", by.Link)
+	}
+	if by.Set != "" {
+		add("row IN (SELECT document FROM document_sets WHERE name = ?)", by.Set)
+	}
+	return strings.Join(conditions, " AND "), args
+}
+
+// EmbeddedText returns the text of a chunk below its title and headings, which is what the model embeds.
+func EmbeddedText(d *index.Document, chunk int) string {
+	c := &d.Chunks[chunk]
+	head := d.Title
+	if len(c.Headings) > 0 {
+		head = strings.TrimSpace(head + "\n" + strings.Join(c.Headings, " > "))
+	}
+	return strings.TrimSpace(head + "\n\n" + c.Text)
+}
+
+// KeyOf identifies the vector of a text.
+func KeyOf(text string) (key vector.Key) {
+	sum := sha256.Sum256([]byte(text))
+	copy(key[:], sum[:])
+	return key
+}
+
+// AppendVector appends a vector as it is stored: float32, little endian.
+func AppendVector(dst []byte, values []float32) []byte {
+	for _, value := range values {
+		dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(value))
+	}
+	return dst
+}
+
+// Vector reads what AppendVector wrote.
+func Vector(data []byte) []float32 {
+	values := make([]float32, len(data)/4)
+	for i := range values {
+		values[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
+	}
+	return values
 }

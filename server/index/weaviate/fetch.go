@@ -214,13 +214,8 @@ func (r *reach) CountSurface(surface string) (int64, error) {
 
 // count returns how many objects a filter admits.
 func (r *reach) count(filter *pb.Filters) (n int64, err error) {
-	err = r.s.index.client.read(r.ctx, r.s.index.client.searches.Add(1), func(ctx context.Context, host pb.WeaviateClient) error {
-		reply, err := host.Aggregate(ctx, &pb.AggregateRequest{Collection: r.s.class, Tenant: r.s.index.tenant,
-			ObjectsCount: true, Filters: filter})
-		n = reply.GetSingleResult().GetObjectsCount()
-		return err
-	})
-	return n, explain(r.ctx, "count in Weaviate", err)
+	reply, err := r.countObjects(&pb.AggregateRequest{Filters: filter})
+	return reply.GetSingleResult().GetObjectsCount(), err
 }
 
 // ask returns the ids of the documents of objects that a search finds, each once, in its order; full: it may not have

@@ -1,12 +1,17 @@
 package weaviate
 
 import (
+	"cmp"
+	"context"
 	"math/bits"
+	"slices"
 	"time"
 
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
+	"golang.org/x/sync/errgroup"
 
 	"quarry/client/field"
+	"quarry/internal/guard"
 	"quarry/server/index"
 	"quarry/server/index/lexical"
 )
@@ -62,9 +67,25 @@ func rights(access index.Access) *pb.Filters {
 	return all(anyOf(propAccess, access.Terms), shown)
 }
 
-// filterOf returns what a filter requires of all documents, and what it requires by field; nil where it does not bound it.
-func filterOf(f *index.Filter) (required []*pb.Filters, byField [fieldCount]*pb.Filters) {
-	required = []*pb.Filters{rights(f.Access)}
+// filterParts are what a filter requires of all documents, and by field; nil where it does not bound it.
+type filterParts struct {
+	required []*pb.Filters
+	byField  [fieldCount]*pb.Filters
+}
+
+// without returns all parts but that of a field; -1: all.
+func (p *filterParts) without(left int) []*pb.Filters {
+	parts := slices.Clone(p.required)
+	for field, part := range p.byField {
+		if part != nil && field != left {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+func filterOf(f *index.Filter) filterParts {
+	byField, required := [fieldCount]*pb.Filters{}, []*pb.Filters{rights(f.Access)}
 	if f.Among != nil {
 		required = append(required, anyOf(propDocument, f.Among))
 	}
@@ -85,7 +106,7 @@ func filterOf(f *index.Filter) (required []*pb.Filters, byField [fieldCount]*pb.
 		byField[field.Set] = either(hasAny(field.Set, f.Any[field.Set]), anyOf(propDocument, f.Documents))
 	}
 	byField[fieldTime] = times(f)
-	return required, byField
+	return filterParts{required, byField}
 }
 
 // hasAny admits objects that a filter's values of a field mean.
@@ -126,20 +147,11 @@ func times(f *index.Filter) *pb.Filters {
 // variants returns the whole filter, and with counted the same without each of its fields: what must be found to count the
 // values of that field.
 func variants(f *index.Filter, counted bool) [][]*pb.Filters {
-	required, byField := filterOf(f)
-	without := func(left int) []*pb.Filters {
-		parts := append([]*pb.Filters(nil), required...)
-		for field, part := range byField {
-			if part != nil && field != left {
-				parts = append(parts, part)
-			}
-		}
-		return parts
-	}
-	list := [][]*pb.Filters{without(-1)}
-	for field, part := range byField {
+	parts := filterOf(f)
+	list := [][]*pb.Filters{parts.without(-1)}
+	for field, part := range parts.byField {
 		if part != nil && counted {
-			list = append(list, without(field))
+			list = append(list, parts.without(field))
 		}
 	}
 	return list
@@ -148,14 +160,11 @@ func variants(f *index.Filter, counted bool) [][]*pb.Filters {
 // whole admits documents only, not their passages.
 func whole() *pb.Filters { return number(propOrdinal, pb.Filters_OPERATOR_EQUAL, wholeDocument) }
 
-// terms are filter values of terms; an object that has one of them passes.
-func termsOf(property string, list []string) *pb.Filters { return anyOf(property, list) }
-
 // phrased admits documents with the words of all phrases, in any order.
 func phrased(phrases [][][]string) (parts []*pb.Filters) {
 	for _, phrase := range phrases {
 		for _, terms := range phrase {
-			parts = append(parts, termsOf(propTerms, terms))
+			parts = append(parts, anyOf(propTerms, terms))
 		}
 	}
 	return parts
@@ -193,10 +202,116 @@ func matching(wanted *lexical.Wanted) (filter *pb.Filters, ok bool) {
 		way := make([]*pb.Filters, 0, bits.OnesCount(set))
 		for i, word := range words {
 			if set>>i&1 == 1 {
-				way = append(way, termsOf(propTerms, word.Terms))
+				way = append(way, anyOf(propTerms, word.Terms))
 			}
 		}
 		ways = append(ways, all(way...))
 	}
 	return either(ways...), len(ways) > 0
+}
+
+const (
+	// maxGroups bounds the values of a field that are counted.
+	maxGroups = 10_000
+	// maxCounted documents that a search matches are read to be counted, beside its candidates.
+	maxCounted = 500
+)
+
+// aggregate counts the documents that a filter admits in Weaviate, where they are too many to be read. Those that it does not
+// have as they are count for nothing: what it has of them may be what the caller may see no more.
+func (r *reach) aggregate(filter *index.Filter, more ...*pb.Filters) (counts index.Counts, err error) {
+	more = append(slices.Clip(more), r.without()...)
+	parts := filterOf(filter)
+	without := func(left field.ID) *pb.Filters {
+		return all(slices.Concat([]*pb.Filters{whole()}, parts.without(int(left)), more)...)
+	}
+	var months []index.ValueCount
+	group, _ := errgroup.WithContext(r.ctx)
+	group.Go(guard.Err(func() error {
+		n, err := r.count(without(-1))
+		counts.Documents = int(n)
+		return err
+	}))
+	countInto := func(id field.ID, property string, list *[]index.ValueCount) {
+		group.Go(guard.Err(func() (err error) {
+			*list, err = r.groups(property, without(id))
+			return err
+		}))
+	}
+	for id := range field.N {
+		column := index.ColumnOf(id)
+		countInto(id, cmp.Or(column.Counted, column.Property), &counts.Values[id])
+	}
+	countInto(fieldTime, propMonth, &months)
+	if err := group.Wait(); err != nil {
+		return index.Counts{}, err
+	}
+	for i, tag := range counts.Values[field.Tag] {
+		counts.Values[field.Tag][i].Value = pairOf(tag.Value)
+	}
+	for _, month := range months {
+		if month.Value == "" {
+			counts.Undated = month.Count
+		} else {
+			counts.Months = append(counts.Months, month)
+		}
+	}
+	slices.SortFunc(counts.Months, func(a, b index.ValueCount) int { return cmp.Compare(a.Value, b.Value) })
+	counts.Estimated = len(r.changed) > 0
+	return counts, nil
+}
+
+// sum returns the counts of two sets of documents that have none in common.
+func sum(a, b index.Counts) index.Counts {
+	for id := range a.Values {
+		a.Values[id] = summed(a.Values[id], b.Values[id])
+	}
+	a.Months = summed(a.Months, b.Months)
+	slices.SortFunc(a.Months, func(a, b index.ValueCount) int { return cmp.Compare(a.Value, b.Value) })
+	a.Documents, a.Undated = a.Documents+b.Documents, a.Undated+b.Undated
+	return a
+}
+
+// summed adds the counts of equal values; the most frequent come first, then the order of values.
+func summed(a, b []index.ValueCount) []index.ValueCount {
+	counts := map[string]int{}
+	for _, v := range slices.Concat(a, b) {
+		counts[v.Value] += v.Count
+	}
+	var list []index.ValueCount
+	for value, count := range counts {
+		list = append(list, index.ValueCount{Value: value, Count: count})
+	}
+	slices.SortFunc(list, mostFirst)
+	return list
+}
+
+// mostFirst orders by count, then by value.
+func mostFirst(a, b index.ValueCount) int {
+	return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Value, b.Value))
+}
+
+// groups counts the values of a property.
+func (r *reach) groups(property string, filter *pb.Filters) (list []index.ValueCount, err error) {
+	limit := uint32(maxGroups)
+	reply, err := r.countObjects(&pb.AggregateRequest{Filters: filter, Limit: &limit,
+		GroupBy: &pb.AggregateRequest_GroupBy{Collection: r.s.class, Property: property}})
+	for _, g := range reply.GetGroupedResults().GetGroups() {
+		value := unmark(g.GetGroupedBy().GetText())
+		if value != "" || property == propMonth {
+			list = append(list, index.ValueCount{Value: value, Count: int(g.GetObjectsCount())})
+		}
+	}
+	slices.SortFunc(list, mostFirst)
+	return list, err
+}
+
+func (r *reach) countObjects(request *pb.AggregateRequest) (reply *pb.AggregateReply, err error) {
+	request.Collection, request.Tenant, request.ObjectsCount = r.s.class, r.s.index.tenant, true
+	client := r.s.index.client
+	err = client.read(r.ctx, client.searches.Add(1), func(ctx context.Context, host pb.WeaviateClient) (err error) {
+		reply, err = host.Aggregate(ctx, request)
+		return err
+	})
+	return reply, explain(r.ctx, "count in Weaviate", err)
 }

@@ -5,6 +5,7 @@
 package weaviate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,9 +86,7 @@ func Open(ctx context.Context, store *shared.Store, options Options) (*Index, er
 		return nil, err
 	}
 	x := &Index{docs: store, client: c, holder: uuid.NewString(), changes: maxChanged, log: options.Log, kick: make(chan struct{}, 1), stopped: make(chan struct{})}
-	if x.log == nil {
-		x.log = slog.New(slog.DiscardHandler)
-	}
+	x.log = cmp.Or(x.log, slog.New(slog.DiscardHandler))
 	if x.analysed.known, err = lru.New[version, *segment.Reader](cachedBytes / readerBytes); err != nil {
 		return nil, fmt.Errorf("open the library: %w", err)
 	}
@@ -221,10 +220,8 @@ func (x *Index) Settle(ctx context.Context, report func(done, total int)) error 
 			}
 		case <-time.After(settleLook): // another process may be the one that follows
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(settlePause):
+		if err := guard.Sleep(ctx, settlePause); err != nil {
+			return err
 		}
 	}
 	return err

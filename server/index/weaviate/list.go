@@ -33,7 +33,7 @@ func (r *reach) listing(wanted *lexical.Wanted) listing {
 	one := func(words [][]string) bool { return len(words) == 1 }
 	for _, words := range wanted.Exclude {
 		if one(words) {
-			l.filter = append(l.filter, not(termsOf(propTerms, words[0])))
+			l.filter = append(l.filter, not(anyOf(propTerms, words[0])))
 		}
 	}
 	l.exact = l.exact && !slices.ContainsFunc(slices.Concat(wanted.Phrases, wanted.Exclude), func(w [][]string) bool { return !one(w) })
