@@ -132,23 +132,29 @@ func waitOut(t *testing.T, conn *gossh.Client, command string) said {
 	return said{code: exitCode(t, session.Run(command)), err: errs.String()}
 }
 
+// TestInputIsLimited: whoever has a session on the connection is told, for which there are two seconds. A busy machine may
+// need more than that for the one who sends, who tries again then.
 func TestInputIsLimited(t *testing.T) {
 	h := sample(t, func(options *ssh.Options) { options.Limits.Input = 1 << 20 })
-	conn := h.mustConnect()
-	v := sit(t, conn, 80, 24, "")
-	v.sees("type to search")
-	session, err := conn.NewSession()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var errs bytes.Buffer
-	session.Stderr, session.Stdin = &errs, io.LimitReader(endless("text "), 100<<20)
-	err = session.Run("ask --prompt this")
 	const says = "the connection exceeded its input limit"
-	if !strings.Contains(errs.String(), says) {
-		t.Errorf("the one who sends sees %q, %v", errs.String(), err)
+	var errs bytes.Buffer
+	for tries := 0; tries < 5 && !strings.Contains(errs.String(), says); tries++ {
+		conn := h.mustConnect()
+		v := sit(t, conn, 80, 24, "")
+		v.sees("type to search")
+		session, err := conn.NewSession()
+		if err != nil {
+			t.Fatal(err)
+		}
+		session.Stderr, session.Stdin = &errs, io.LimitReader(endless("text "), 100<<20)
+		if err := session.Run("ask --prompt this"); err == nil {
+			t.Fatal("all was taken")
+		}
+		v.sees(says)
 	}
-	v.sees(says)
+	if !strings.Contains(errs.String(), says) {
+		t.Errorf("the one who sends sees %q", errs.String())
+	}
 	if got := run(t, h.mustConnect(), "version", ""); got.code != 0 {
 		t.Errorf("another connection: exit %d", got.code)
 	}
