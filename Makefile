@@ -31,14 +31,15 @@ test: ## Test every behaviour once
 test-all: rights crash oracle long corpora race ## Test longer: random worlds, kills, the race detector
 
 # `make test` has run every test already: this runs those again that can race. Not the tests of the built program, which
-# has no detector, and of packages that start no goroutine: what they do is raced in the packages that use them. -short is
-# for fewer random rounds, and without texts of megabytes in one goroutine.
-# SQLite's C code, which was translated to Go, is not looked at: that took two thirds of the time. Its driver is.
+# has no detector, of packages that start no goroutine (what they do is raced in the packages that use them), and of much
+# text or damage in one goroutine. SQLite's C code, which was translated to Go, is not looked at: that took two thirds of
+# the time. Its driver is.
 SQLITE = -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc/...=-race=false
-PLAIN = e2e|text|field|wire|index|sqldb|analysis|codec|segment|vector|language|mailmime|markdown|mbox|office|engine|static|passage
+PLAIN = e2e|text|field|wire|index|sqldb|analysis|codec|segment|vector|language|mailmime|markdown|mbox|office|engine|static|passage|slack|githistory|migrate
 UNRACED = /($(PLAIN))$$|/tools/|/ui/explorer/
+ALONE = ^Test(TinyPiecesOfLargeDocumentsAreJoined|Hostile(HTML|TextTakesLinearTime|Mail|Repository)|CompressedMail|MemoryOfAMailbox|EveryFlippedByte.*)$$
 race: ## Test with the race detector, where there is a C compiler
-	@if command -v "$$($(GO) env CC)" >/dev/null 2>&1; then CGO_ENABLED=1 $(TEST) -shuffle=on -race $(SQLITE) -short $$($(GO) list ./... | grep -Ev '$(UNRACED)'); \
+	@if command -v "$$($(GO) env CC)" >/dev/null 2>&1; then CGO_ENABLED=1 $(TEST) -shuffle=on -race $(SQLITE) -short -skip '$(ALONE)' $$($(GO) list ./... | grep -Ev '$(UNRACED)'); \
 	else echo "no C compiler: without the race detector"; fi
 
 test-scale: ## Test on PostgreSQL and Weaviate, on several nodes too, and kill them; PART=one only what takes little
