@@ -240,8 +240,13 @@ func profileName(read *config.Config, address string) string {
 	if parsed, err := url.Parse(address); err == nil && parsed.Hostname() != "" {
 		base = nameOf(parsed.Hostname())
 	}
+	return freeName(base, func(name string) bool { return free(name) && name != config.LocalProfile })
+}
+
+// freeName returns a name, with a number behind it if it is taken.
+func freeName(base string, free func(name string) bool) string {
 	name := base
-	for i := 2; !free(name) || name == config.LocalProfile; i++ {
+	for i := 2; !free(name); i++ {
 		name = fmt.Sprintf("%s-%d", base, i)
 	}
 	return name

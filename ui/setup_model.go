@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,26 +89,17 @@ func (s *settings) tryModel(ctx context.Context, m config.NewModel) (*wire.Model
 
 // explainModel explains a failed call to somebody who can change address, model and key.
 func explainModel(tried wire.ModelTest, m config.NewModel) (problem, remedy string) {
-	reason := strings.TrimPrefix(tried.Detail, m.Provider+": ")
-	switch tried.Problem {
-	case wire.ModelUnreachable:
-		remedy = "Check the address, and that the server runs"
-	case wire.ModelTimeout:
-		remedy = "Try again: a model that is loaded first may take a minute"
-	case wire.ModelKey:
-		remedy = "Paste a key of this server that may use the model"
-	case wire.ModelUnknown:
-		remedy = "Check the version at the end of the address (/v1), and the model: without one, its endpoint is asked for a list"
-	case wire.ModelBusy:
-		remedy = "Wait, then test again"
-	case wire.ModelUnusable:
-		remedy = "Check the address: it must be an OpenAI-compatible API, with its version such as /v1"
-	case wire.ModelBudget:
-		remedy = "Raise llm.budget in the configuration, or wait until midnight UTC"
-	default:
-		remedy = "Check the model and the key"
-	}
-	return reason, remedy
+	remedy = map[string]string{
+		wire.ModelUnreachable: "Check the address, and that the server runs",
+		wire.ModelTimeout:     "Try again: a model that is loaded first may take a minute",
+		wire.ModelKey:         "Paste a key of this server that may use the model",
+		wire.ModelUnknown: "Check the version at the end of the address (/v1), and the model: without one, " +
+			"its endpoint is asked for a list",
+		wire.ModelBusy:     "Wait, then test again",
+		wire.ModelUnusable: "Check the address: it must be an OpenAI-compatible API, with its version such as /v1",
+		wire.ModelBudget:   "Raise llm.budget in the configuration, or wait until midnight UTC",
+	}[tried.Problem]
+	return strings.TrimPrefix(tried.Detail, m.Provider+": "), cmp.Or(remedy, "Check the model and the key")
 }
 
 // newModel names the provider of a typed model: that of the same address, one of this machine, or one of its host.
@@ -132,13 +124,11 @@ func newModel(known config.LLM, typed setup.Model) config.NewModel {
 			base = "local"
 		}
 	}
-	m.Provider = base
-	for i := 2; ; i++ {
-		if _, taken := known.Providers[m.Provider]; !taken {
-			return m
-		}
-		m.Provider = fmt.Sprintf("%s-%d", base, i)
-	}
+	m.Provider = freeName(base, func(name string) bool {
+		_, taken := known.Providers[name]
+		return !taken
+	})
+	return m
 }
 
 // saveModel stores the model that was tested last as the default.

@@ -25,6 +25,7 @@ import (
 	"github.com/mattn/go-isatty"
 
 	"quarry/ui"
+	"quarry/ui/cli"
 )
 
 // The states of what a search asks.
@@ -437,7 +438,10 @@ var request = regexp.MustCompile(`(?m)^debug: [A-Z]+ \S+: .+ in [0-9.]+(µs|ms|s
 // TestMatrix runs every command in every state, and on every stream: once each as a process, else inside of the test.
 func TestMatrix(t *testing.T) {
 	w, matrix := newWorld(t), rows()
-	w.commands = append([]string{""}, newHome(t).commandsBelow()...)
+	w.commands = []string{""}
+	for _, command := range cli.Commands() {
+		w.commands = append(w.commands, command.Path)
+	}
 	for path := range matrix {
 		if !slices.Contains(w.commands, path) {
 			t.Errorf("there is no command %q", path)

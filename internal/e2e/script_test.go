@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -167,62 +166,4 @@ func newOnyx() *httptest.Server {
 		}
 		_, _ = w.Write(text)
 	}))
-}
-
-// scriptedCommands returns the commands that a script runs, of all that are known.
-func scriptedCommands(t *testing.T, known []string) map[string]bool {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(scriptFolder, "*.txtar"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no scripts: %v", err)
-	}
-	scripted := map[string]bool{}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines, _, _ := strings.Cut(string(text), "\n-- ")
-		for line := range strings.Lines(lines) {
-			words := strings.Fields(strings.TrimPrefix(line, "! "))
-			if len(words) == 0 || words[0] != "quarry" {
-				continue
-			}
-			longest := ""
-			for _, command := range known {
-				if strings.HasPrefix(strings.Join(words[1:], " ")+" ", command+" ") && len(command) > len(longest) {
-					longest = command
-				}
-			}
-			scripted[longest] = true
-		}
-	}
-	return scripted
-}
-
-func TestEveryCommandHasAScript(t *testing.T) {
-	commands := newHome(t).commandsBelow()
-	scripted := scriptedCommands(t, commands)
-	for _, command := range commands {
-		if !scripted[command] {
-			t.Errorf("no script in %s runs quarry %s", scriptFolder, command)
-		}
-	}
-	if slices.Contains(commands, "") || len(commands) < 40 {
-		t.Errorf("the commands are %q", commands)
-	}
-}
-
-// commandsBelow returns the commands that have no commands of their own, from what --help lists.
-func (h home) commandsBelow(path ...string) (found []string) {
-	h.t.Helper()
-	_, list, isGroup := strings.Cut(h.must(append(path, "--help")...), "\nCommands:\n")
-	if !isGroup {
-		return []string{strings.Join(path, " ")}
-	}
-	list, _, _ = strings.Cut(list, "\n\n")
-	for _, line := range strings.Split(strings.TrimRight(list, "\n"), "\n") {
-		found = append(found, h.commandsBelow(append(slices.Clone(path), strings.Fields(line)[0])...)...)
-	}
-	return found
 }

@@ -9,9 +9,11 @@ import (
 	"log"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"quarry/config"
+	"quarry/ui/cli"
 )
 
 func main() {
@@ -83,13 +85,37 @@ func document(binary string, path []string) error {
 	if err != nil {
 		return fmt.Errorf("%s %s --help: %w", binary, strings.Join(path, " "), err)
 	}
-	fmt.Printf("\n## %s\n\n%s", strings.Join(append([]string{"quarry"}, path...), " "), markdown(string(output), len(path) == 0))
+	fmt.Printf("\n## %s\n\n%s%s", strings.Join(append([]string{"quarry"}, path...), " "), markdown(string(output), len(path) == 0),
+		traits(strings.Join(path, " ")))
 	for _, name := range listed(string(output), "Commands") {
 		if err := document(binary, append(append([]string{}, path...), name)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// traits says in a line what a command is, beside its help.
+func traits(path string) string {
+	all := cli.Commands()
+	at := slices.IndexFunc(all, func(c cli.CommandInfo) bool { return c.Path == path })
+	if at < 0 {
+		return ""
+	}
+	var said []string
+	if name := all[at].Schema; name != "" {
+		said = append(said, "JSON: ["+name+"](schema/"+name+".json).")
+	}
+	if all[at].Changes {
+		said = append(said, "Disabled by `QUARRY_READONLY`.")
+	}
+	if all[at].Guests {
+		said = append(said, "Available over SSH.")
+	}
+	if len(said) == 0 {
+		return ""
+	}
+	return "\n" + strings.Join(said, " ") + "\n"
 }
 
 // markdown rewrites a help text: prose as text under a bold title, usage, flags and examples as code.

@@ -46,7 +46,7 @@ var mayImport = map[string][]string{
 	"internal/guard":        {},
 	"internal/text":         {},
 	"internal/testkit":      {"client/...", "server/...", "internal/testkit/..."},
-	"internal/e2e":          {"ui", "ui/target", "internal/testkit/..."},
+	"internal/e2e":          {"ui", "ui/cli", "ui/target", "internal/testkit/..."},
 	"server":                {"server/...", "client/field", "client/wire"},
 	"server/fault":          {},
 	"server/index":          {"client/field"},

@@ -23,6 +23,7 @@ import (
 func (a *app) adminCommand() *cobra.Command {
 	command := a.group("admin", "Administer a served library", a.adminUsers(), a.adminGroups(), a.adminTokens(),
 		a.adminConnectors(), a.adminAgents(), a.adminSets(), a.adminTenants())
+	a.describe(command, traits{class: reads, open: a.openToLook})
 	command.PersistentFlags().StringVar(&a.flags.tenant, "tenant", "", "administer this tenant of the library (`NAME`) (default \"default\")")
 	return command
 }
@@ -30,20 +31,22 @@ func (a *app) adminCommand() *cobra.Command {
 // administration is what a command of admin does, with its argument, if it takes one.
 type administration func(ctx context.Context, c *client.Client, name string) error
 
-// administer returns a command of admin. All but lists change something.
-func (a *app) administer(use, short string, run administration) *cobra.Command {
-	change := use != "list"
-	return a.newCommand(use, short, func(ctx context.Context, arguments []string) error {
-		if change {
-			if err := a.mayChange(); err != nil {
-				return err
-			}
+// administer returns a command of admin.
+func (a *app) administer(use, short string, is traits, run administration) *cobra.Command {
+	is.open = a.openToLook
+	return a.newCommand(use, short, is, func(ctx context.Context, arguments []string) error {
+		open := func(ctx context.Context) (*client.Session, error) {
+			return a.openAdministered(ctx, is.class == administers)
 		}
-		open := func(ctx context.Context) (*client.Session, error) { return a.openAdministered(ctx, change) }
 		return a.with(ctx, open, func(ctx context.Context, c *client.Client) error {
 			return run(ctx, c, strings.Join(arguments, ""))
 		})
 	})
+}
+
+// openToLook opens what is administered without making anything.
+func (a *app) openToLook(ctx context.Context) (*client.Session, error) {
+	return a.openAdministered(ctx, false)
 }
 
 // openAdministered opens this machine's library, or what a flag names.
@@ -74,7 +77,8 @@ func (a *app) openAdministered(ctx context.Context, change bool) (*client.Sessio
 // returns what the argument and the flags ask for.
 func addCommand[Request, T any](a *app, use, short string, read func(name string) (Request, error),
 	add func(*client.Client, context.Context, Request) (*wire.Added[T], error), describe func(*wire.Added[T]) string) *cobra.Command {
-	return a.administer(use, short, func(ctx context.Context, c *client.Client, name string) error {
+	is := traits{class: administers, arguments: cobra.NoFileCompletions, json: prints(*new(T))}
+	return a.administer(use, short, is, func(ctx context.Context, c *client.Client, name string) error {
 		request, err := read(name)
 		if err != nil {
 			return err
@@ -106,13 +110,14 @@ func (a *app) report(value any, line string) error {
 // listCommand returns a command that lists the things of a kind.
 func listCommand[T any](a *app, kind, none string, list func(*client.Client, context.Context) ([]T, error), t table,
 	cells func(T) []string) *cobra.Command {
-	return a.administer("list", "List "+strings.ReplaceAll(kind, "-", " "), func(ctx context.Context, c *client.Client, _ string) error {
-		found, err := list(c, ctx)
-		if err != nil {
-			return err
-		}
-		return printList(a, kind, found, none+a.libraryFlag(), true, t, cells)
-	})
+	return a.administer("list", "List "+strings.ReplaceAll(kind, "-", " "), traits{class: reads, json: prints([]T{})},
+		func(ctx context.Context, c *client.Client, _ string) error {
+			found, err := list(c, ctx)
+			if err != nil {
+				return err
+			}
+			return printList(a, kind, found, none+a.libraryFlag(), true, t, cells)
+		})
 }
 
 // checkEmails refuses what is no address.
@@ -161,7 +166,9 @@ func dayOr(moment *string, otherwise string) string {
 
 func (a *app) adminTenants() *cobra.Command {
 	var force bool
-	remove := a.administer("remove NAME", "Remove a tenant with all its content", func(ctx context.Context, c *client.Client, name string) error {
+	is := traits{class: administers, json: prints(wire.DirectoryTenant{}),
+		arguments: a.offered(offerTenants(func(name string) bool { return name != wire.DefaultTenant }))}
+	remove := a.administer("remove NAME", "Remove a tenant with all its content", is, func(ctx context.Context, c *client.Client, name string) error {
 		tenant, err := c.AdminRemoveTenant(ctx, name, force)
 		if refused, ok := errors.AsType[*client.Error](err); ok && refused.Code == wire.CodeTenantNotEmpty {
 			return usage("Delete everything in it: quarry admin tenant remove "+name+" --force", "%s", refused.Error())
@@ -188,6 +195,14 @@ func (a *app) adminTenants() *cobra.Command {
 				fmt.Sprint(t.Conversations)}
 		})
 	return a.group("tenant", "Create, list and remove tenants", add, list, remove)
+}
+
+// offerTenants lists the tenants that pass a test.
+func offerTenants(keep func(name string) bool) offer {
+	return func(ctx context.Context, c *client.Client, _ string) []cobra.Completion {
+		found, _ := c.AdminTenants(ctx)
+		return exslices.CastFuncFilter(found, func(t wire.DirectoryTenant) (cobra.Completion, bool) { return t.Name, keep(t.Name) })
+	}
 }
 
 func addableSource(as string) (string, error) {

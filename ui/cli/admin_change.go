@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"go.mau.fi/util/exslices"
 
 	"quarry/client"
 )
@@ -17,7 +18,17 @@ type administered[T any] struct {
 	noun string // "document set"
 	list func(*client.Client, context.Context) ([]T, error)
 	// key returns the id of an object, and where its name is.
-	key func(*T) (id string, name *string)
+	key   func(*T) (id string, name *string)
+	about func(T) string // what else tells it from others, for completion
+}
+
+// offer completes with the names of the objects.
+func (k administered[T]) offer(ctx context.Context, c *client.Client, _ string) []cobra.Completion {
+	found, _ := k.list(c, ctx)
+	return exslices.CastFunc(found, func(one T) cobra.Completion {
+		_, name := k.key(&one)
+		return cobra.CompletionWithDesc(*name, k.about(one))
+	})
 }
 
 // find returns the object that an argument names by its name or id. One that the list lacks, or that a server cannot
@@ -49,7 +60,8 @@ func (k administered[T]) find(ctx context.Context, c *client.Client, argument st
 // in a line for people, which done makes of its name.
 func changeCommand[T any](a *app, use, short string, kind administered[T], done func(name string) string,
 	change func(*client.Client, context.Context, *T) error) *cobra.Command {
-	return a.administer(use, short, func(ctx context.Context, c *client.Client, argument string) error {
+	is := traits{class: administers, arguments: a.offered(kind.offer), json: prints(*new(T), unlistedOutput{})}
+	return a.administer(use, short, is, func(ctx context.Context, c *client.Client, argument string) error {
 		item, listed, err := kind.find(ctx, c, argument)
 		if err != nil {
 			return err

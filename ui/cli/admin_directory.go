@@ -19,6 +19,43 @@ import (
 
 const longestTokenName = 100 // characters
 
+// The kinds of objects that are administered.
+
+func users() administered[wire.DirectoryUser] {
+	return administered[wire.DirectoryUser]{"user", (*client.Client).AdminUsers,
+		func(u *wire.DirectoryUser) (string, *string) { return u.ID, &u.Email }, func(u wire.DirectoryUser) string { return u.Role }}
+}
+
+func groups() administered[wire.DirectoryGroup] {
+	return administered[wire.DirectoryGroup]{"group", (*client.Client).AdminGroups,
+		func(g *wire.DirectoryGroup) (string, *string) { return groupID(*g), &g.Name },
+		func(g wire.DirectoryGroup) string { return strings.Join(g.Users, ", ") }}
+}
+
+func tokens() administered[wire.DirectoryToken] {
+	return administered[wire.DirectoryToken]{"token", (*client.Client).AdminTokens,
+		func(t *wire.DirectoryToken) (string, *string) { return strconv.Itoa(t.ID), &t.Name },
+		func(t wire.DirectoryToken) string { return strings.TrimSpace(strconv.Itoa(t.ID) + " " + t.User) }}
+}
+
+func connectors() administered[wire.DirectoryConnector] {
+	return administered[wire.DirectoryConnector]{"connector", (*client.Client).AdminConnectors,
+		func(c *wire.DirectoryConnector) (string, *string) { return strconv.Itoa(c.ID), &c.Name },
+		func(c wire.DirectoryConnector) string { return c.Source }}
+}
+
+func documentSets() administered[wire.DirectorySet] {
+	return administered[wire.DirectorySet]{"document set", (*client.Client).AdminDocumentSets,
+		func(s *wire.DirectorySet) (string, *string) { return strconv.Itoa(s.ID), &s.Name },
+		func(s wire.DirectorySet) string { return s.Description }}
+}
+
+func agents() administered[wire.DirectoryAgent] {
+	return administered[wire.DirectoryAgent]{"agent", (*client.Client).AdminAgents,
+		func(g *wire.DirectoryAgent) (string, *string) { return strconv.Itoa(g.ID), &g.Name },
+		func(g wire.DirectoryAgent) string { return g.Description }}
+}
+
 func (a *app) adminUsers() *cobra.Command {
 	var role string
 	add := addCommand(a, "add EMAIL", "Add a user, or change the role of one",
@@ -48,10 +85,8 @@ func (a *app) adminUsers() *cobra.Command {
 			}
 			return []string{u.Email, u.Role, passage.Day(u.CreatedAt), state}
 		})
-	users := administered[wire.DirectoryUser]{"user", (*client.Client).AdminUsers,
-		func(u *wire.DirectoryUser) (string, *string) { return u.ID, &u.Email }}
 	change := func(use, short, done string, change func(*client.Client, context.Context, *wire.DirectoryUser) error) *cobra.Command {
-		command := changeCommand(a, use+" EMAIL|ID", short, users, doneWith(done), change)
+		command := changeCommand(a, use+" EMAIL|ID", short, users(), doneWith(done), change)
 		lowerArguments(command, func() bool { return true })
 		return command
 	}
@@ -147,17 +182,18 @@ func groupID(g wire.DirectoryGroup) string {
 
 func (a *app) groupRemove() *cobra.Command {
 	removed := groupFlags{}
-	groups := administered[wire.DirectoryGroup]{"group", func(c *client.Client, ctx context.Context) ([]wire.DirectoryGroup, error) {
+	kind := groups()
+	kind.list = func(c *client.Client, ctx context.Context) ([]wire.DirectoryGroup, error) {
 		all, err := c.AdminGroups(ctx)
 		return slices.DeleteFunc(all, func(g wire.DirectoryGroup) bool { return g.External != removed.isExternal }), err
-	}, func(g *wire.DirectoryGroup) (string, *string) { return groupID(*g), &g.Name }}
+	}
 	done := func(name string) string {
 		if len(removed.users) > 0 {
 			return fmt.Sprintf("Removed from group %s: %s.", name, strings.Join(removed.users, ", "))
 		}
 		return "Removed group " + name + "."
 	}
-	command := changeCommand(a, "remove NAME|ID [--user EMAIL]", "Remove a group, or members of it", groups, done,
+	command := changeCommand(a, "remove NAME|ID [--user EMAIL]", "Remove a group, or members of it", kind, done,
 		func(c *client.Client, ctx context.Context, group *wire.DirectoryGroup) error {
 			asked, err := removed.read(group.Name)
 			if err != nil {
@@ -176,7 +212,8 @@ func (a *app) groupRemove() *cobra.Command {
 func (a *app) adminTokens() *cobra.Command {
 	request, days := wire.DirectoryTokenRequest{}, 0
 	var add *cobra.Command
-	add = a.administer("add NAME", "Create an access token", func(ctx context.Context, c *client.Client, name string) error {
+	is := traits{class: administers, arguments: cobra.NoFileCompletions, json: prints(wire.NewAccessToken{})}
+	add = a.administer("add NAME", "Create an access token", is, func(ctx context.Context, c *client.Client, name string) error {
 		request.Name = name
 		if add.Flags().Changed("expires") {
 			request.ExpirationDays = &days
@@ -207,9 +244,7 @@ func (a *app) adminTokens() *cobra.Command {
 	flags.IntVar(&days, "expires", 0, "expire after this many `DAYS` (default never)")
 	list := listCommand(a, "access-tokens", "No tokens. Create one: quarry admin token add NAME", (*client.Client).AdminTokens,
 		table{header: []string{"ID", "NAME", "USER", "TOKEN", "CREATED", "EXPIRES", "LAST USED", "SCOPES"}, optional: 2}, tokenCells)
-	tokens := administered[wire.DirectoryToken]{"token", (*client.Client).AdminTokens,
-		func(t *wire.DirectoryToken) (string, *string) { return strconv.Itoa(t.ID), &t.Name }}
-	remove := changeCommand(a, "remove NAME|ID", "Revoke an access token", tokens, doneWith("Revoked token %s."),
+	remove := changeCommand(a, "remove NAME|ID", "Revoke an access token", tokens(), doneWith("Revoked token %s."),
 		func(c *client.Client, ctx context.Context, token *wire.DirectoryToken) error {
 			if token.ID != 0 {
 				return c.AdminRemoveToken(ctx, token.ID)
@@ -278,6 +313,7 @@ func (a *app) adminConnectors() *cobra.Command {
 		})
 	flags := add.Flags()
 	flags.StringVar(&made.Source, "source", "", "source of its documents (`SOURCE`), like confluence; required")
+	a.register(add, "source", fixed(offeredSources()))
 	flags.StringVar(&made.AccessType, "access", "private",
 		"who can read its documents (`TYPE`): public (everybody), private (--group and --creator), sync (as each document says)")
 	flags.StringSliceVar(&made.Groups, "group", []string{}, "a group that can read its documents (`NAME`); repeatable")
@@ -291,10 +327,8 @@ func (a *app) adminConnectors() *cobra.Command {
 			}
 			return []string{strconv.Itoa(c.ID), c.Name, c.Source, c.AccessType, listOr("none", c.DocumentSets), seen}
 		})
-	connectors := administered[wire.DirectoryConnector]{"connector", (*client.Client).AdminConnectors,
-		func(c *wire.DirectoryConnector) (string, *string) { return strconv.Itoa(c.ID), &c.Name }}
 	return a.group("connector", "Create, list and remove connectors", add, list,
-		changeCommand(a, "remove NAME|ID", "Remove a connector and its documents", connectors,
+		changeCommand(a, "remove NAME|ID", "Remove a connector and its documents", connectors(),
 			doneWith("Removed connector %s and its documents."),
 			func(c *client.Client, ctx context.Context, connector *wire.DirectoryConnector) error {
 				return c.AdminRemoveConnector(ctx, connector.Name)
@@ -337,10 +371,8 @@ func (a *app) adminSets() *cobra.Command {
 		func(s wire.DirectorySet) []string {
 			return []string{strconv.Itoa(s.ID), s.Name, listOr("none", s.Connectors), audienceText(s.IsPublic, s.Users, s.Groups), s.Description}
 		})
-	sets := administered[wire.DirectorySet]{"document set", (*client.Client).AdminDocumentSets,
-		func(s *wire.DirectorySet) (string, *string) { return strconv.Itoa(s.ID), &s.Name }}
 	return a.group("document-set", "Create, list and remove document sets", add, list,
-		changeCommand(a, "remove NAME|ID", "Remove a document set", sets, doneWith("Removed document set %s. Its documents stay."),
+		changeCommand(a, "remove NAME|ID", "Remove a document set", documentSets(), doneWith("Removed document set %s. Its documents stay."),
 			func(c *client.Client, ctx context.Context, set *wire.DirectorySet) error {
 				return c.AdminRemoveDocumentSet(ctx, set.Name)
 			}))
@@ -375,10 +407,8 @@ func (a *app) adminAgents() *cobra.Command {
 			return []string{strconv.Itoa(g.ID), g.Name, listOr("everything", g.DocumentSets, g.Documents),
 				dayOr(g.SearchStartDate, "any time"), audienceText(g.IsPublic, g.Users, g.Groups)}
 		})
-	agents := administered[wire.DirectoryAgent]{"agent", (*client.Client).AdminAgents,
-		func(g *wire.DirectoryAgent) (string, *string) { return strconv.Itoa(g.ID), &g.Name }}
 	return a.group("agent", "Create, list and remove agents", add, list,
-		changeCommand(a, "remove NAME|ID", "Remove an agent", agents, doneWith("Removed agent %s."),
+		changeCommand(a, "remove NAME|ID", "Remove an agent", agents(), doneWith("Removed agent %s."),
 			func(c *client.Client, ctx context.Context, agent *wire.DirectoryAgent) error {
 				if agent.ID == 0 { // not listed
 					return c.AdminRemoveAgent(ctx, agent.Name)

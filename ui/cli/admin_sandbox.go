@@ -18,6 +18,7 @@ func (a *app) ensureTokenCommand() *cobra.Command {
 	var address string
 	request := wire.SandboxTokenRequest{}
 	command := a.administer("ensure --sandbox --user EMAIL", "Print the environment of a user's sandbox, with its token",
+		traits{class: administers, json: prints(sandboxOutput{})},
 		func(ctx context.Context, c *client.Client, _ string) error {
 			if err := checkSandbox(sandbox, request.User, &address); err != nil {
 				return err

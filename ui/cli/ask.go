@@ -33,7 +33,8 @@ type askOptions struct {
 
 func (a *app) askCommand() *cobra.Command {
 	options := &askOptions{}
-	command := a.targetCommand("ask QUESTION…", "Answer a question from the search results",
+	is := traits{class: reads, guests: true, arguments: cobra.NoFileCompletions, json: askSchemas}
+	command := a.targetCommand("ask QUESTION…", "Answer a question from the search results", is,
 		func(ctx context.Context, choice target.Choice, arguments []string) error {
 			return a.ask(ctx, choice, arguments, options)
 		})
@@ -42,7 +43,6 @@ func (a *app) askCommand() *cobra.Command {
 	flags.StringVar(&options.prompt, "prompt", "", "the question (`TEXT`), in place of the argument")
 	agentFlags(flags, &options.searchOptions, "ask")
 	flags.StringVar(&options.session, "session", "", "continue the conversation with this `ID` (see --json)")
-	a.completeFlags(command, a.openDecided)
 	return command
 }
 

@@ -13,11 +13,13 @@ import (
 
 func (a *app) collectionCommand() *cobra.Command {
 	format := ""
-	command := a.targetCommand("collection", "Print the passages that were collected in the explorer",
+	is := traits{class: reads, json: prints(collectionOutput{})}
+	command := a.targetCommand("collection", "Print the passages that were collected in the explorer", is,
 		func(_ context.Context, choice target.Choice, _ []string) error {
 			return a.printCollection(choice, format)
 		})
 	command.Flags().StringVarP(&format, "format", "f", "", "print as md, json or csv (`FORMAT`; default md on a terminal, else json)")
+	a.register(command, "format", fixed(state.Formats()))
 	return command
 }
 

@@ -19,18 +19,31 @@ import (
 	"quarry/ui/target"
 )
 
+// setupCommands returns the commands about the configuration and the program.
+func (a *app) setupCommands() []*cobra.Command {
+	return []*cobra.Command{a.configCommand(), a.schemaCommand(), a.completionCommand(), a.manCommand(),
+		a.newCommand("configure", "Set up a server or a library interactively", traits{class: changes}, a.configure),
+		a.newCommand("validate-config", "Test the configuration and the connection",
+			traits{class: reads, json: prints(validateOutput{})}, a.validate),
+		a.newCommand("version", "Print the versions of client and server",
+			traits{class: reads, guests: true, json: prints(versionOutput{})}, a.printVersion)}
+}
+
 func (a *app) configCommand() *cobra.Command {
 	unset := false
-	setCommand := a.newCommand("set KEY…", "Set a key of the configuration file", func(_ context.Context, arguments []string) error {
+	is := traits{class: changes, arguments: a.offerKeys(keysToSet)}
+	setCommand := a.newCommand("set KEY…", "Set a key of the configuration file", is, func(_ context.Context, arguments []string) error {
 		return a.configSet(arguments, unset)
 	})
 	setCommand.Flags().BoolVar(&unset, "unset", false, "remove the key instead")
 	return a.group("config", "Show and change the configuration file",
-		a.newCommand("path", "Print the path of the configuration file", a.configPath),
-		a.newCommand("list", "List the keys that have a value", a.configList),
-		a.newCommand("get KEY", "Print the value of a key", a.configGet),
+		a.newCommand("path", "Print the path of the configuration file",
+			traits{class: reads, json: prints(pathOutput{})}, a.configPath),
+		a.newCommand("list", "List the keys that have a value", traits{class: reads, json: prints([]config.Setting{})}, a.configList),
+		a.newCommand("get KEY", "Print the value of a key",
+			traits{class: reads, arguments: a.offerKeys(keysToGet), json: prints(valueOutput{})}, a.configGet),
 		setCommand,
-		a.newCommand("edit", "Edit the configuration file", a.configEdit))
+		a.newCommand("edit", "Edit the configuration file", traits{class: changes}, a.configEdit))
 }
 
 // pathOutput is the JSON of config path.
@@ -46,25 +59,13 @@ type valueOutput struct {
 	Schema int    `json:"schema" jsonschema:"version of this format"`
 }
 
-// environment looks up a variable of this run.
-func (a *app) environment() config.Env {
-	return func(key string) (string, bool) {
-		for _, entry := range a.io.Env {
-			if value, found := strings.CutPrefix(entry, key+"="); found {
-				return value, true
-			}
-		}
-		return "", false
-	}
-}
-
 // configFile returns the configuration file without reading it, so that a broken one can be found and mended.
 func (a *app) configFile() (*config.Config, error) {
-	paths, err := config.Locate(a.environment())
+	paths, err := config.Locate(a.io.lookup)
 	if err != nil {
 		return nil, err
 	}
-	return config.At(paths, a.environment()), nil
+	return config.At(paths, a.io.lookup), nil
 }
 
 func (a *app) configPath(context.Context, []string) error {
@@ -79,11 +80,11 @@ func (a *app) configPath(context.Context, []string) error {
 }
 
 func (a *app) loadConfig() (*config.Config, error) {
-	paths, err := config.Locate(a.environment())
+	paths, err := config.Locate(a.io.lookup)
 	if err != nil {
 		return nil, err
 	}
-	return config.Load(paths, a.environment())
+	return config.Load(paths, a.io.lookup)
 }
 
 func (a *app) configList(context.Context, []string) error {
@@ -114,9 +115,6 @@ func (a *app) configGet(_ context.Context, arguments []string) error {
 }
 
 func (a *app) configSet(arguments []string, unset bool) error {
-	if err := a.mayChange(); err != nil {
-		return err
-	}
 	if len(arguments) == 0 {
 		return usage("Example: quarry config set theme dark", "missing argument KEY")
 	}
@@ -187,7 +185,7 @@ func (a *app) sayTarget(key string) {
 	if key != "active" && !strings.HasPrefix(key, "profiles.") {
 		return
 	}
-	host, err := target.NewHost(a.environment(), a.program.Version) // the program's own has read the file before the change
+	host, err := target.NewHost(a.io.lookup, a.program.Version) // the program's own has read the file before the change
 	if err != nil {
 		return
 	}
@@ -236,9 +234,6 @@ func (a *app) readSecret(name string) (string, error) {
 
 // configEdit opens a copy of the file in the person's editor, and replaces the file if what was written is valid.
 func (a *app) configEdit(context.Context, []string) error {
-	if err := a.mayChange(); err != nil {
-		return err
-	}
 	if !a.io.interactive() {
 		return usage("Change one key: quarry config set KEY VALUE", "`config edit` needs a terminal")
 	}

@@ -32,9 +32,6 @@ type dialogue struct {
 
 func (a *app) configure(ctx context.Context, _ []string) error {
 	ctx = a.traced(ctx)
-	if err := a.mayChange(); err != nil {
-		return err
-	}
 	if !a.io.InTTY || !a.io.ErrTTY || a.io.ReadSecret == nil {
 		return usage("Set ONYX_SERVER_URL and ONYX_PAT, or run it in a terminal.", "configure requires a terminal")
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -10,16 +11,7 @@ import (
 	"go.mau.fi/util/exslices"
 )
 
-// What a guest is kept from, by name.
-const (
-	notForGuests = "not available over SSH"
-	guestRemedy  = "Commands over SSH: "
-)
-
-// guestCommands are those that a guest may run.
-func guestCommands() []string {
-	return []string{"search", "ask", "read", "sources", "agents", "document-sets", "tags", "schema", "mcp", "version", "help"}
-}
+const notForGuests = "not available over SSH"
 
 // CommandNames returns the words that name a command, so that a line that begins with one is no query: the commands
 // that a guest may run, and those that are refused.
@@ -30,33 +22,34 @@ var commandNames = sync.OnceValue(func() []string {
 	return append(exslices.CastFunc(guest.root().Commands(), (*cobra.Command).Name), "help")
 })
 
-// localFlags name files, servers or profiles of the machine that quarry runs on, or programs that would run there.
-func localFlags() []string {
-	return []string{"server", "library", "profile", "sample", "also", "history", "from", "pick", "output", "saved", "new", "jq",
-		"template", "debug"}
+// localFlags name files, servers or profiles of the machine that quarry runs on, or programs that would run there, with
+// what a guest can do instead.
+func localFlags() map[string]string {
+	const decided = "Omit the flag: the server decides what is searched."
+	const printed, query = "Omit the flag: results are printed.", "Give the query itself."
+	const elsewhere = "Use it on your machine: ssh HOST search QUERY | jq EXPRESSION" // its memory cannot be bounded
+	return map[string]string{"server": decided, "library": decided, "profile": decided, "sample": decided, "also": decided,
+		"history": decided, "from": "Send the saved search on standard input: --from -", "pick": printed, "output": printed,
+		"saved": query, "new": query, "jq": elsewhere, "template": elsewhere,
+		"debug": "Omit the flag: it is for the administrator of this server."}
 }
 
 // restrict leaves a guest the commands that only search. The names of the others stay known, so that nobody searches
 // for the words of a command that is refused.
 func (a *app) restrict(root *cobra.Command) {
 	for _, command := range root.Commands() {
-		if slices.Contains(guestCommands(), command.Name()) {
+		if a.traits[command].guests {
 			hideMachineFlags(command.Flags())
 			continue
 		}
 		root.RemoveCommand(command)
-		root.AddCommand(refusedCommand(command.Name()))
+		name := command.Name()
+		root.AddCommand(&cobra.Command{Use: name, Hidden: true, DisableFlagParsing: true,
+			RunE: func(*cobra.Command, []string) error { return a.refusedToGuests(root, name) }})
 	}
 	root.Short = "Search the documents of this server"
 	hideMachineFlags(root.Flags())
 	hideMachineFlags(root.PersistentFlags())
-}
-
-func refusedCommand(name string) *cobra.Command {
-	return &cobra.Command{
-		Use: name, Hidden: true, DisableFlagParsing: true,
-		RunE: func(*cobra.Command, []string) error { return refusedToGuests(name) },
-	}
 }
 
 // joinGuestWords takes the words that a guest gave to search as one question: ssh joins its arguments to a line, so
@@ -70,15 +63,15 @@ func (a *app) joinGuestWords(words []string) []string {
 }
 
 func hideMachineFlags(flags *pflag.FlagSet) {
-	for _, name := range localFlags() {
+	for name := range localFlags() {
 		if flag := flags.Lookup(name); flag != nil {
 			flag.Hidden = true
 		}
 	}
 }
 
-func refusedToGuests(name string) error {
-	return usage(guestRemedy+strings.Join(guestCommands(), ", ")+".", "%s is %s", name, notForGuests)
+func (a *app) refusedToGuests(root *cobra.Command, name string) error {
+	return usage("Commands over SSH: "+strings.Join(a.guestCommands(root), ", ")+".", "%s is %s", name, notForGuests)
 }
 
 // refuseToGuest refuses what a guest asks of the machine.
@@ -86,25 +79,12 @@ func (a *app) refuseToGuest(command *cobra.Command) error {
 	if !a.program.Guest {
 		return nil
 	}
-	for _, name := range localFlags() {
+	local := localFlags()
+	for _, name := range slices.Sorted(maps.Keys(local)) {
 		flag := command.Flags().Lookup(name)
-		if flag == nil || !flag.Changed || name == "from" && flag.Value.String() == "-" {
-			continue
+		if flag != nil && flag.Changed && (name != "from" || flag.Value.String() != "-") {
+			return usage(local[name], "--%s is %s", name, notForGuests)
 		}
-		do := "Omit the flag: the server decides what is searched."
-		switch name {
-		case "from":
-			do = "Send the saved search on standard input: --from -"
-		case "pick", "output":
-			do = "Omit the flag: results are printed."
-		case "saved", "new":
-			do = "Give the query itself."
-		case "debug":
-			do = "Omit the flag: it is for the administrator of this server."
-		case "jq", "template": // whose memory cannot be bounded
-			do = "Use it on your machine: ssh HOST search QUERY | jq EXPRESSION"
-		}
-		return usage(do, "--%s is %s", name, notForGuests)
 	}
 	return nil
 }

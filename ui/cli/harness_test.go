@@ -237,12 +237,13 @@ func runContext(t testing.TB, ctx context.Context, doors testMachine, screen ter
 	return result{code: code, out: out.String(), err: errs.String()}
 }
 
-// resolvedSchemas are those of schemas, ready to validate.
+// resolvedSchemas are those of all outputs, ready to validate.
 var resolvedSchemas = sync.OnceValue(func() map[string]*jsonschema.Resolved {
 	resolved := map[string]*jsonschema.Resolved{}
-	for name, s := range schemas() {
+	a := &app{out: &gate{}, err: &gate{}}
+	for _, o := range a.outputs(a.root()) {
 		var err error
-		if resolved[name], err = s.Resolve(nil); err != nil {
+		if resolved[o.name], err = o.schema().Resolve(nil); err != nil {
 			panic(err)
 		}
 	}

@@ -66,7 +66,8 @@ func parseExits(text string) []int {
 
 func (a *app) helpCommand() *cobra.Command {
 	var command *cobra.Command
-	command = a.newCommand("help [COMMAND]…", "Print the help of a command or topic", func(_ context.Context, arguments []string) error {
+	is := traits{class: reads, guests: true, arguments: offerHelp}
+	command = a.newCommand("help [COMMAND]…", "Print the help of a command or topic", is, func(_ context.Context, arguments []string) error {
 		if topic := topicText(strings.Join(arguments, " ")); topic != "" {
 			return a.print([]byte(topic))
 		}
@@ -77,7 +78,7 @@ func (a *app) helpCommand() *cobra.Command {
 		found.InitDefaultHelpFlag()
 		return found.Help()
 	})
-	command.Hidden, command.ValidArgsFunction = true, offerHelp
+	command.Hidden = true
 	return command
 }
 
@@ -164,10 +165,14 @@ func commandList(command *cobra.Command) string {
 }
 
 func exitCodeList(special []int) string {
-	codes := slices.Concat([]int{ExitSuccess, ExitGeneral, ExitUsage}, special, []int{ExitInterrupted})
-	return strings.Join(exslices.CastFunc(codes, func(code int) string {
+	return strings.Join(exslices.CastFunc(exitCodes(special), func(code int) string {
 		return fmt.Sprintf("%-4d %s", code, exitMeaning(code))
 	}), "\n")
+}
+
+// exitCodes adds the codes of every command to the other ones.
+func exitCodes(special []int) []int {
+	return slices.Concat([]int{ExitSuccess, ExitGeneral, ExitUsage}, special, []int{ExitInterrupted})
 }
 
 func exitMeaning(code int) string {
@@ -186,8 +191,13 @@ func exitMeaning(code int) string {
 	}[code]
 }
 
+func (a *app) manCommand() *cobra.Command {
+	return a.newCommand("man", "Print the manual page", traits{class: reads}, a.printManual)
+}
+
 // printManual prints the page of all commands. A command's own prose stays in its --help.
-func (a *app) printManual(root *cobra.Command) error {
+func (a *app) printManual(context.Context, []string) error {
+	root := a.command.Root()
 	entry := lookupHelp(root.CommandPath())
 	purpose, _, _ := strings.Cut(strings.TrimPrefix(entry.sections, "Purpose:\n"), "\n\nWhen not to use it:")
 	root.Long = strings.NewReplacer("\n\n", "\n", "\n", " ").Replace(purpose)

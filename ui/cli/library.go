@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/spf13/cobra"
 	"go.mau.fi/util/exslices"
 
@@ -32,9 +33,6 @@ type libraryChange func(context.Context, *client.Client, func(wire.LibraryEvent)
 // changeLibrary opens the library of this machine, runs a change, and shows its progress and its end.
 func (a *app) changeLibrary(ctx context.Context, verb string, create bool, change libraryChange) error {
 	if err := a.localOnly(); err != nil {
-		return err
-	}
-	if err := a.mayChange(); err != nil {
 		return err
 	}
 	a.noteOtherTarget()
@@ -73,15 +71,6 @@ func (a *app) localOnly() error {
 	}
 	return usage("Omit --server, --profile and --sample; use --library DIR for another library.",
 		"`%s` works only on a local library", a.commandName())
-}
-
-// mayChange refuses what would change something where nothing may be changed.
-func (a *app) mayChange() error {
-	if !a.program.ReadOnly {
-		return nil
-	}
-	return &Failure{Code: ExitNotAvailable, What: fmt.Sprintf("`%s` is disabled by QUARRY_READONLY", a.commandName()),
-		Do: "Unset QUARRY_READONLY to allow changes on this machine."}
 }
 
 // noteOtherTarget says so when a command works somewhere else than searches go.
@@ -134,31 +123,43 @@ func notEmpty(arguments []string) error {
 	return nil
 }
 
+// libraryCommands returns the commands that work on a library of this machine.
+func (a *app) libraryCommands() []*cobra.Command {
+	return []*cobra.Command{a.addCommand(), a.removeCommand(), a.syncCommand(), a.migrateCommand(), a.statusCommand(),
+		a.serveCommand(), a.adminCommand()}
+}
+
+// changesLibrary are the traits of a command that changes the library.
+func (a *app) changesLibrary(arguments cobra.CompletionFunc, json func() []*jsonschema.Schema) traits {
+	return traits{class: changes, arguments: arguments, json: json, open: a.openLibrary(false)}
+}
+
 func (a *app) addCommand() *cobra.Command {
 	var request wire.AddRequest
-	command := a.newCommand("add PATH|URL…", "Add files and pages to the local library", func(ctx context.Context, arguments []string) (err error) {
-		if slices.Contains(arguments, "-") {
-			err = a.readDocument(arguments, &request)
-		} else if request.Title != "" {
-			err = usage("Example: quarry add - --title \"Release notes\" < notes.md", "--title is only for documents from standard input")
-		} else {
-			request.Paths, err = a.addPaths(arguments)
-		}
-		if err == nil && request.As != "" {
-			request.As, err = addableSource(request.As)
-		}
-		if err != nil {
-			return err
-		}
-		return a.addToLibrary(ctx, request)
-	})
+	command := a.newCommand("add PATH|URL…", "Add files and pages to the local library", a.changesLibrary(files, changeSchemas),
+		func(ctx context.Context, arguments []string) (err error) {
+			if slices.Contains(arguments, "-") {
+				err = a.readDocument(arguments, &request)
+			} else if request.Title != "" {
+				err = usage("Example: quarry add - --title \"Release notes\" < notes.md",
+					"--title is only for documents from standard input")
+			} else {
+				request.Paths, err = a.addPaths(arguments)
+			}
+			if err == nil && request.As != "" {
+				request.As, err = addableSource(request.As)
+			}
+			if err != nil {
+				return err
+			}
+			return a.addToLibrary(ctx, request)
+		})
 	flags := command.Flags()
 	flags.StringVar(&request.As, "as", "", "`SOURCE` of the documents, like slack (default: detected)")
 	flags.StringVar(&request.Set, "set", "", "add the documents to this document set (`NAME`)")
 	flags.StringArrayVar(&request.Include, "include", nil, "also read hidden files and secrets that match `GLOB` (repeatable)")
 	flags.StringVar(&request.Title, "title", "", "`TITLE` of the document from standard input (-)")
 	flags.BoolVar(&request.DryRun, "dry-run", false, "print what would change, and store nothing")
-	a.completeFlags(command, a.openLibrary(false))
 	return command
 }
 
@@ -264,25 +265,26 @@ func onlyFiles(paths []string) bool {
 
 func (a *app) removeCommand() *cobra.Command {
 	var set, source string
-	command := a.newCommand("remove PATH|ID…", "Remove documents from the local library", func(ctx context.Context, arguments []string) error {
-		if len(arguments) == 0 && set == "" && source == "" {
-			return usage("Give a path, a document id, --set NAME or --source SOURCE.", "missing argument PATH|ID")
-		}
-		if err := notEmpty(arguments); err != nil {
-			return err
-		}
-		if len(arguments) > 0 && set+source != "" || set != "" && source != "" {
-			return usage("Use one at a time: each removes all of its documents.", "PATH|ID, --set and --source exclude each other")
-		}
-		return a.changeLibrary(ctx, verbRemoved, false,
-			func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
-				value, _ := field.Of(field.Source).Read(source)
-				return c.LibraryRemove(ctx, wire.RemoveRequest{Refs: a.removeRefs(ctx, c, arguments), Source: value, Set: set}, report)
-			})
-	})
+	command := a.newCommand("remove PATH|ID…", "Remove documents from the local library", a.changesLibrary(files, changeSchemas),
+		func(ctx context.Context, arguments []string) error {
+			if len(arguments) == 0 && set == "" && source == "" {
+				return usage("Give a path, a document id, --set NAME or --source SOURCE.", "missing argument PATH|ID")
+			}
+			if err := notEmpty(arguments); err != nil {
+				return err
+			}
+			if len(arguments) > 0 && set+source != "" || set != "" && source != "" {
+				return usage("Use one at a time: each removes all of its documents.", "PATH|ID, --set and --source exclude each other")
+			}
+			return a.changeLibrary(ctx, verbRemoved, false,
+				func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
+					value, _ := field.Of(field.Source).Read(source)
+					refs := a.removeRefs(ctx, c, arguments)
+					return c.LibraryRemove(ctx, wire.RemoveRequest{Refs: refs, Source: value, Set: set}, report)
+				})
+		})
 	command.Flags().StringVar(&set, "set", "", "remove all documents of this document set (`NAME`)")
 	command.Flags().StringVar(&source, "source", "", "remove all documents of this source (`SOURCE`)")
-	a.completeFlags(command, a.openLibrary(false))
 	return command
 }
 
@@ -316,7 +318,8 @@ func (a *app) isDocumentID(ctx context.Context, c *client.Client, name string) b
 
 func (a *app) syncCommand() *cobra.Command {
 	var watch, check bool
-	command := a.newCommand("sync [PATH…]", "Update the local library from its files", func(ctx context.Context, arguments []string) error {
+	is := a.changesLibrary(files, changeSchemas)
+	command := a.newCommand("sync [PATH…]", "Update the local library from its files", is, func(ctx context.Context, arguments []string) error {
 		paths, err := a.absolute(arguments)
 		if err != nil {
 			return err

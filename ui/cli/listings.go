@@ -20,10 +20,21 @@ import (
 	"quarry/ui/target"
 )
 
+// listingCommands returns the commands that list what can be searched.
+func (a *app) listingCommands() []*cobra.Command {
+	lists := func(row any) traits { return traits{class: reads, guests: true, json: prints(row)} }
+	return []*cobra.Command{
+		a.listing("sources", "List the sources that can be searched", lists([]sourceRow{}), a.printSources),
+		a.listing("agents", "List the agents that can be used", lists([]agentRow{}), a.printAgents),
+		a.listing("document-sets", "List the document sets that can be searched", lists([]setRow{}), a.printSets),
+		a.tagsCommand(),
+	}
+}
+
 // listing returns a command that lists something of the target.
-func (a *app) listing(use, short string,
+func (a *app) listing(use, short string, is traits,
 	show func(ctx context.Context, c *client.Client, choice target.Choice, arguments []string) error) *cobra.Command {
-	return a.targetCommand(use, short, func(ctx context.Context, choice target.Choice, arguments []string) error {
+	return a.targetCommand(use, short, is, func(ctx context.Context, choice target.Choice, arguments []string) error {
 		return a.with(ctx, a.onTarget(choice), func(ctx context.Context, c *client.Client) error {
 			return show(ctx, c, choice, arguments)
 		})
@@ -189,7 +200,8 @@ const (
 
 func (a *app) tagsCommand() *cobra.Command {
 	var limit int
-	command := a.listing("tags [PREFIX]", "List the tags that can be searched",
+	is := traits{class: reads, guests: true, arguments: cobra.NoFileCompletions, json: prints([]tagRow{})}
+	command := a.listing("tags [PREFIX]", "List the tags that can be searched", is,
 		func(ctx context.Context, c *client.Client, choice target.Choice, arguments []string) error {
 			return a.printTags(ctx, c, choice, strings.Join(arguments, ""), limit)
 		})

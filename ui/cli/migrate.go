@@ -31,19 +31,19 @@ type movedEvent struct {
 
 func (a *app) migrateCommand() *cobra.Command {
 	var request wire.MigrateRequest
-	command := a.newCommand("migrate --to ENGINE", "Copy the local library to another engine or database", func(ctx context.Context, _ []string) error {
-		if !slices.Contains(wire.Engines(), request.To) {
-			return usage("Use --to weaviate or --to postgres.", "unknown engine %q in --to", request.To)
-		}
-		return a.changeLibrary(ctx, verbMoved, false,
-			func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
-				return c.LibraryMigrate(ctx, request, report)
-			})
-	})
+	command := a.newCommand("migrate --to ENGINE", "Copy the local library to another engine or database",
+		a.changesLibrary(nil, migrateSchemas), func(ctx context.Context, _ []string) error {
+			if !slices.Contains(wire.Engines(), request.To) {
+				return usage("Use --to weaviate or --to postgres.", "unknown engine %q in --to", request.To)
+			}
+			return a.changeLibrary(ctx, verbMoved, false,
+				func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
+					return c.LibraryMigrate(ctx, request, report)
+				})
+		})
 	flags := command.Flags()
 	flags.StringVar(&request.To, "to", "", "`ENGINE` to copy to: weaviate, or postgres (documents only if it is the index.engine)")
 	flags.BoolVar(&request.DryRun, "dry-run", false, "print what would be copied, and store nothing")
-	a.completeFlags(command, a.openLibrary(false))
 	return command
 }
 

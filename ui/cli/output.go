@@ -86,10 +86,14 @@ func (b bound) fits(output []byte) bool { return b.measure(output) <= b.most }
 // clip returns the beginning of a text that fits, and after it the first of the last lines that takes little of the
 // limit. The last of them is printed whatever its size.
 func (b bound) clip(whole string, lastLines ...string) []byte {
-	last := b.firstThatFits(lastLines)
-	kept, _ := largest(0, min(len(whole), 8*b.most), b, func(n int) ([]byte, error) {
-		return []byte(strings.TrimRight(text.Clip(whole, n), "\n") + "\n" + last + "\n"), nil
+	return b.withLast(min(len(whole), 8*b.most), b.firstThatFits(lastLines), func(n int) string {
+		return strings.TrimRight(text.Clip(whole, n), "\n") + "\n"
 	})
+}
+
+// withLast returns the longest rendering that fits with the last line behind it, else the last line alone.
+func (b bound) withLast(most int, last string, render func(n int) string) []byte {
+	kept, _ := largest(0, most, b, func(n int) ([]byte, error) { return []byte(render(n) + last + "\n"), nil })
 	if kept == nil {
 		return []byte(last + "\n")
 	}

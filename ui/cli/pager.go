@@ -12,7 +12,7 @@ func (a *app) pager() string {
 	if a.program.Guest || !a.io.OutTTY || a.io.isDumb() {
 		return ""
 	}
-	named, ok := a.environment()("QUARRY_PAGER")
+	named, ok := a.io.lookup("QUARRY_PAGER")
 	if !ok {
 		named = a.io.getenv("PAGER")
 	}

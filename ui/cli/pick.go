@@ -28,9 +28,7 @@ func (a *app) pickFlags(root *cobra.Command) {
 		"explore on the terminal, and print what Enter chooses; exit code 130 without a choice")
 	root.Flags().StringVarP(&a.flags.output, "output", "o", pickLink,
 		"print what was picked as link, citation, passage, path or json (`FORM`)")
-	a.register(root, "output", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return pickForms(), cobra.ShellCompDirectiveNoFileComp
-	})
+	a.register(root, "output", fixed(pickForms()))
 }
 
 // pick opens the explorer on the terminal of the process and prints the passages that the person chooses there. Both
@@ -64,8 +62,7 @@ func (a *app) pick(command *cobra.Command, words []string, options *searchOption
 // checkPick refuses what does not go with picking.
 func (a *app) checkPick(command *cobra.Command, words []string) error {
 	if form := a.flags.output; !slices.Contains(pickForms(), form) {
-		do := "Choose one of " + strings.Join(pickForms(), ", ") + "."
-		return usage(nearestOf(form, do, pickForms()), "unknown form %q", form)
+		return notAmong("form", form, pickForms())
 	}
 	for _, flag := range printingFlags() {
 		if flag != "max-output" && command.Flags().Changed(flag) {

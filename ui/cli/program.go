@@ -47,13 +47,18 @@ type IO struct {
 	Now func() time.Time
 }
 
-func (s IO) getenv(key string) string {
+func (s IO) lookup(key string) (string, bool) {
 	for _, entry := range s.Env {
 		if value, found := strings.CutPrefix(entry, key+"="); found {
-			return value
+			return value, true
 		}
 	}
-	return ""
+	return "", false
+}
+
+func (s IO) getenv(key string) string {
+	value, _ := s.lookup(key)
+	return value
 }
 
 // path returns where a path that was typed leads.
@@ -216,6 +221,7 @@ type app struct {
 	waits   atomic.Bool    // the command ends by itself when interrupted
 
 	completes bool // a shell asks for values to complete
+	traits    map[*cobra.Command]traits
 
 	onAbandon atomic.Pointer[func()] // called when the command is interrupted and does not return in time
 }
@@ -253,14 +259,14 @@ func Run(ctx context.Context, streams IO, arguments []string, program Program) i
 }
 
 func (a *app) execute(ctx context.Context, arguments []string) error {
-	if a.program.Guest && len(arguments) > 0 && strings.HasPrefix(arguments[0], "__") { // the library's own, for shells
-		return refusedToGuests(arguments[0])
-	}
 	if err := filterAsFlag(arguments); err != nil {
 		return err
 	}
 	a.completes = len(arguments) > 0 && strings.HasPrefix(arguments[0], cobra.ShellCompRequestCmd)
 	root := a.root()
+	if a.program.Guest && len(arguments) > 0 && strings.HasPrefix(arguments[0], "__") { // the library's own, for shells
+		return a.refusedToGuests(root, arguments[0])
+	}
 	root.SetArgs(append([]string{}, arguments...)) // nil would mean the arguments of the process
 	return root.ExecuteContext(ctx)
 }
@@ -388,8 +394,7 @@ func (a *app) commandName() string {
 	if a.command == nil || !a.command.HasParent() {
 		return "search"
 	}
-	_, name, _ := strings.Cut(a.command.CommandPath(), " ")
-	return name
+	return commandPath(a.command)
 }
 
 // gate is a writer that can be closed while somebody still writes to it, also for ever.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -108,28 +109,18 @@ func (p *progress) event(event wire.LibraryEvent) {
 	p.draw(event)
 }
 
+// line prints the keys that lines of the event's type have.
 func (p *progress) line(e wire.LibraryEvent) {
-	switch e.Type {
-	case wire.LibraryProgress:
-		p.write(progressEvent{e.Type, e.Done, e.Total, e.Bytes, e.Path, e.TotalBytes})
-	case wire.LibraryDamaged, wire.LibraryRepaired:
+	switch template := eventLines()[e.Type].(type) {
+	case nil:
+	case jsonDamage:
 		p.write(p.app.damageOf(e, true))
-	case wire.LibrarySkipped, wire.LibraryLeftOut:
-		p.write(skippedEvent{e.Type, e.Path, e.Reason})
-	case wire.LibraryAssumed:
-		p.write(assumedEvent{e.Type, e.Path, e.Encoding})
-	case wire.LibraryTaken:
-		p.write(takenEvent{e.Type, e.Path, e.Kind})
-	case wire.LibraryFormat:
-		p.write(formatEvent{e.Type, e.Kind, e.Added, e.Updated, e.Removed, e.Unchanged, e.Skipped})
-	case wire.LibraryEmbedding:
-		p.write(embeddingEvent{e.Type, e.Done, e.Total, e.Refused, e.Reason})
-	case wire.LibraryIndexing:
-		p.write(indexingEvent{e.Type, e.Done, e.Total, e.Reason})
-	case wire.LibraryChecking:
-		p.write(checkingEvent{e.Type, e.Done, e.Total})
-	case wire.LibraryCopying:
-		p.write(copyingEvent{e.Type, e.Tenant, e.Done, e.Total})
+	default:
+		line, from := reflect.New(reflect.TypeOf(template)).Elem(), reflect.ValueOf(e)
+		for i := range line.NumField() {
+			line.Field(i).Set(from.FieldByName(line.Type().Field(i).Name))
+		}
+		p.write(line.Interface())
 	}
 }
 

@@ -2,6 +2,14 @@ package cli
 
 import "quarry/client/wire"
 
+// eventLines returns the line of each type of event, whose fields are those of the event with these names.
+func eventLines() map[string]any {
+	return map[string]any{wire.LibraryProgress: progressEvent{}, wire.LibrarySkipped: skippedEvent{}, wire.LibraryLeftOut: skippedEvent{},
+		wire.LibraryAssumed: assumedEvent{}, wire.LibraryTaken: takenEvent{}, wire.LibraryFormat: formatEvent{},
+		wire.LibraryEmbedding: embeddingEvent{}, wire.LibraryIndexing: indexingEvent{}, wire.LibraryChecking: checkingEvent{},
+		wire.LibraryCopying: copyingEvent{}, wire.LibraryRepaired: jsonDamage{}, wire.LibraryDamaged: jsonDamage{}}
+}
+
 // The lines of NDJSON.
 
 type progressEvent struct {

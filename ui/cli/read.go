@@ -32,7 +32,8 @@ type readOptions struct {
 
 func (a *app) readCommand() *cobra.Command {
 	options, lines := readOptions{}, ""
-	command := a.targetCommand("read REF…", "Print passages or whole documents",
+	is := traits{class: reads, guests: true, arguments: files, json: prints(readOutput{}, outlineOutput{}, readsOutput{})}
+	command := a.targetCommand("read REF…", "Print passages or whole documents", is,
 		func(ctx context.Context, choice target.Choice, arguments []string) (err error) {
 			if options.lines, err = parseLines(lines); err != nil {
 				return err
@@ -103,19 +104,14 @@ func cutEvenly(texts []string, limit bound, last string) []byte {
 	for _, one := range texts {
 		longest = max(longest, len(one))
 	}
-	kept, _ := largest(0, longest, limit, func(n int) ([]byte, error) {
-		short := exslices.CastFunc(texts, func(one string) string {
+	return limit.withLast(longest, last, func(n int) string {
+		return strings.Join(exslices.CastFunc(texts, func(one string) string {
 			if len(one) <= n {
 				return one
 			}
 			return strings.TrimSpace(text.Clip(one, n)) + "…\n"
-		})
-		return []byte(strings.Join(short, "\n") + last + "\n"), nil
+		}), "\n")
 	})
-	if kept == nil {
-		return []byte(last + "\n")
-	}
-	return kept
 }
 
 // cutAround keeps the passages that were named and as much of the text on both sides as fits.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"go.mau.fi/util/exslices"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -89,20 +88,13 @@ func (a *app) root() *cobra.Command {
 		a.command = command
 		return flagFailure(command, err)
 	})
-	root.AddCommand(a.searchCommand(), a.askCommand(), a.readCommand(), a.collectionCommand(),
-		a.listing("sources", "List the sources that can be searched", a.printSources),
-		a.listing("agents", "List the agents that can be used", a.printAgents),
-		a.listing("document-sets", "List the document sets that can be searched", a.printSets), a.tagsCommand(),
-		a.addCommand(), a.removeCommand(), a.syncCommand(), a.migrateCommand(), a.statusCommand(), a.serveCommand(), a.adminCommand(),
-		a.configCommand(), a.newCommand("configure", "Set up a server or a library interactively", a.configure),
-		a.targetCommand("mcp", "Serve search and read to AI agents over the Model Context Protocol", a.mcp),
-		a.installSkillCommand(), a.skillCommand(), a.newCommand("validate-config", "Test the configuration and the connection", a.validate),
-		a.newCommand("version", "Print the versions of client and server", a.printVersion), a.schemaCommand(), a.completionCommand(),
-		a.newCommand("man", "Print the manual page", func(context.Context, []string) error { return a.printManual(root) }))
 	root.SetHelpCommand(a.helpCommand())
 	root.SetHelpFunc(func(command *cobra.Command, _ []string) {
 		_ = a.print([]byte(a.helpText(command))) // a closed pipe is all that can fail
 	})
+	a.describe(root, traits{class: reads, guests: true, arguments: cobra.NoFileCompletions})
+	root.AddCommand(slices.Concat(a.searchCommands(), a.listingCommands(), a.libraryCommands(), a.agentCommands(),
+		a.setupCommands())...)
 	a.completeTree(root)
 	if a.program.Guest {
 		a.restrict(root)
@@ -346,101 +338,6 @@ func nearestCommand(root *cobra.Command, words []string) string {
 	return ""
 }
 
-// newCommand returns a command. Its usage line says how many arguments it takes: NAME is one, [NAME] one or none, NAME…
-// any number, and a line without these none.
-func (a *app) newCommand(use, short string, run func(ctx context.Context, arguments []string) error) *cobra.Command {
-	return &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs,
-		RunE: func(command *cobra.Command, arguments []string) error {
-			if err := checkArguments(command, arguments); err != nil {
-				return err
-			}
-			return run(command.Context(), arguments)
-		}}
-}
-
-// targetCommand returns a command that works on the target of searches. Without a target that is its error, whatever
-// the arguments are.
-func (a *app) targetCommand(use, short string,
-	run func(ctx context.Context, choice target.Choice, arguments []string) error) *cobra.Command {
-	var choice target.Choice
-	command := a.newCommand(use, short, func(ctx context.Context, arguments []string) error { return run(ctx, choice, arguments) })
-	checked := command.RunE
-	command.RunE = func(command *cobra.Command, arguments []string) (err error) {
-		if choice, err = a.decide(a.request()); err != nil {
-			return err
-		}
-		return checked(command, arguments)
-	}
-	return command
-}
-
-func checkArguments(command *cobra.Command, arguments []string) error {
-	name, most := "", 0
-	if fields := strings.Fields(command.Use); len(fields) > 1 && !strings.Contains(fields[1], "--") {
-		name, most = fields[1], 1
-	}
-	example, _, _ := strings.Cut(lookupHelp(command.CommandPath()).examples, "\n")
-	switch {
-	case strings.Contains(name, "…"):
-		return nil
-	case len(arguments) > most:
-		return usage("See: "+command.CommandPath()+" --help", "unexpected argument %q", arguments[most])
-	case most == 0 || strings.HasPrefix(name, "["):
-		return nil
-	case len(arguments) == 0:
-		return usage("Example: "+example, "missing argument %s", name)
-	case strings.TrimSpace(arguments[0]) == "":
-		return usage("Example: "+example, "argument %s is empty", name)
-	}
-	return nil
-}
-
-// group returns a command that only has subcommands. It prints its help and refuses arguments.
-func (a *app) group(name, short string, children ...*cobra.Command) *cobra.Command {
-	command := &cobra.Command{Use: name, Short: short, Args: cobra.ArbitraryArgs,
-		RunE: func(command *cobra.Command, arguments []string) error {
-			if len(arguments) == 0 {
-				return command.Help()
-			}
-			names := exslices.CastFunc(children, (*cobra.Command).Name)
-			do := nearestOf(arguments[0], "See: "+command.CommandPath()+" --help", names)
-			return usage(do, "unknown command %q for %q", arguments[0], command.CommandPath())
-		}}
-	command.AddCommand(children...)
-	return command
-}
-
-// opener opens a session.
-type opener func(context.Context) (*client.Session, error)
-
-// onTarget opens what searches ask.
-func (a *app) onTarget(choice target.Choice) opener {
-	return func(ctx context.Context) (*client.Session, error) { return a.open(ctx, choice) }
-}
-
-// with opens a session and works with its client, within --timeout.
-func (a *app) with(ctx context.Context, open opener, work func(context.Context, *client.Client) error) error {
-	ctx, cancel := a.deadline(ctx)
-	defer cancel()
-	ctx = a.traced(ctx)
-	started := a.now()
-	session, err := open(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = session.Close() }()
-	a.debug("opened in %s", a.now().Sub(started).Round(time.Microsecond))
-	return work(ctx, session.Client)
-}
-
-// traced returns a context whose requests --debug prints.
-func (a *app) traced(ctx context.Context) context.Context {
-	if a.flags.debug {
-		return client.WithTrace(ctx, a.debugRequest)
-	}
-	return ctx
-}
-
 // nearestOf adds a value that is near to the given one to a hint, from the first of the lists that has one.
 func nearestOf(value, hint string, known ...[]string) string {
 	for _, values := range known {
@@ -449,6 +346,11 @@ func nearestOf(value, hint string, known ...[]string) string {
 		}
 	}
 	return hint
+}
+
+// notAmong is the error for a value of a flag that is not among the few that there are.
+func notAmong(what, value string, all []string) error {
+	return usage(nearestOf(value, "Choose one of "+strings.Join(all, ", ")+".", all), "unknown %s %q", what, value)
 }
 
 // unknownValue is the error for a value that is not among the known ones, which another command lists.

@@ -13,7 +13,6 @@ import (
 	"go.mau.fi/util/exslices"
 
 	"quarry/client/wire"
-	"quarry/config"
 )
 
 // schemaRow is a row of schema without a name.
@@ -23,91 +22,100 @@ type schemaRow struct {
 }
 
 func (a *app) schemaCommand() *cobra.Command {
-	command := a.newCommand("schema [NAME…]", "Print the JSON Schema of an output", a.printSchema)
-	command.ValidArgsFunction = func(_ *cobra.Command, words []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		if len(words) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		all := schemas()
-		return exslices.CastFunc(slices.Sorted(maps.Keys(all)), func(name string) cobra.Completion {
-			return cobra.CompletionWithDesc(name, all[name].Title)
-		}), cobra.ShellCompDirectiveNoFileComp
+	return a.newCommand("schema [NAME…]", "Print the JSON Schema of an output",
+		traits{class: reads, guests: true, arguments: a.offerSchemas, json: prints([]schemaRow{})}, a.printSchema)
+}
+
+func (a *app) offerSchemas(command *cobra.Command, words []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(words) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return command
+	return exslices.CastFunc(a.outputs(command.Root()), func(o output) cobra.Completion {
+		return cobra.CompletionWithDesc(o.name, o.command)
+	}), cobra.ShellCompDirectiveNoFileComp
 }
 
 // printSchema prints the JSON Schema of an output, or lists the outputs.
 func (a *app) printSchema(_ context.Context, words []string) error {
-	all := schemas()
-	names := slices.Sorted(maps.Keys(all))
+	all := a.outputs(a.command.Root())
 	if len(words) == 0 {
-		rows := exslices.CastFunc(names, func(name string) schemaRow { return schemaRow{name, all[name].Title} })
+		rows := exslices.CastFunc(all, func(o output) schemaRow { return schemaRow{o.name, o.command} })
 		return printList(a, "schemas", rows, "", true, table{header: []string{"NAME", "COMMAND"}},
 			func(r schemaRow) []string { return []string{r.Name, r.Command} })
 	}
 	name := strings.Join(strings.Fields(strings.Join(words, " ")), "-") // also of a quoted command
-	found := all[name]
-	if found == nil {
-		return unknownValue("schema", name, "quarry schema", names)
+	for _, o := range all {
+		if o.name == name {
+			return a.printJSON(o.schema())
+		}
 	}
-	return a.printJSON(found)
+	return unknownValue("schema", name, "quarry schema", exslices.CastFunc(all, func(o output) string { return o.name }))
 }
 
-// schemas returns the JSON Schema of each output, by the words of its command.
-func schemas() map[string]*jsonschema.Schema {
-	changes := []*jsonschema.Schema{lineOf(wire.LibraryProgress, progressEvent{}), lineOf(wire.LibrarySkipped, skippedEvent{}), lineOf(wire.LibraryLeftOut, skippedEvent{}),
-		lineOf(wire.LibraryAssumed, assumedEvent{}), lineOf(wire.LibraryTaken, takenEvent{}), lineOf(wire.LibraryFormat, formatEvent{}), lineOf(wire.LibraryEmbedding, embeddingEvent{}),
-		lineOf(wire.LibraryIndexing, indexingEvent{}), lineOf(wire.LibraryChecking, checkingEvent{}), lineOf(wire.LibraryRepaired, jsonDamage{}),
-		lineOf(wire.LibraryDamaged, jsonDamage{}), lineOf(wire.LibraryDone, doneEvent{}), lineOf(lineStopped, stoppedEvent{})}
-	result := schemaOf(resultLine{})
-	join(result, schemaOf(foundResult{}))
-	outputs := map[string][]*jsonschema.Schema{
-		"search":        {schemaOf(searchOutput{}), schemaOf(searchesOutput{})},
-		"search ndjson": {constant(result, lineResult), lineOf(lineError, errorLine{}), lineOf(lineSummary, summaryLine{})},
-		"pick":          {schemaOf([]foundResult{})},
-		"ask":           askSchemas(), "add": changes, "sync": changes, "remove": changes,
-		"migrate": {lineOf(wire.LibraryCopying, copyingEvent{}), lineOf(wire.LibraryEmbedding, embeddingEvent{}),
-			lineOf(wire.LibraryDone, movedEvent{}), lineOf(lineStopped, stoppedEvent{})},
-		"read":       {schemaOf(readOutput{}), schemaOf(outlineOutput{}), schemaOf(readsOutput{})},
-		"collection": {schemaOf(collectionOutput{})}, "sources": {schemaOf([]sourceRow{})}, "agents": {schemaOf([]agentRow{})},
-		"document-sets": {schemaOf([]setRow{})}, "tags": {schemaOf([]tagRow{})}, "status": {schemaOf(statusOutput{})},
-		"validate-config": {schemaOf(validateOutput{})}, "version": {schemaOf(versionOutput{})}, "schema": {schemaOf([]schemaRow{})},
-		"config path": {schemaOf(pathOutput{})}, "config list": {schemaOf([]config.Setting{})}, "config get": {schemaOf(valueOutput{})},
-		"admin user add": {schemaOf(wire.DirectoryUser{})}, "admin user list": {schemaOf([]wire.DirectoryUser{})},
-		"admin group add": {schemaOf(wire.DirectoryGroup{})}, "admin group list": {schemaOf([]wire.DirectoryGroup{})},
-		"install-skill": {schemaOf(filesOutput{})}, "skill render": {schemaOf(filesOutput{})},
-		"admin token ensure": {schemaOf(sandboxOutput{})},
-		"admin token add":    {schemaOf(wire.NewAccessToken{})}, "admin token list": {schemaOf([]wire.DirectoryToken{})},
-		"admin connector add": {schemaOf(wire.DirectoryConnector{})}, "admin connector list": {schemaOf([]wire.DirectoryConnector{})},
-		"admin agent add": {schemaOf(wire.DirectoryAgent{})}, "admin agent list": {schemaOf([]wire.DirectoryAgent{})},
-		"admin document-set add": {schemaOf(wire.DirectorySet{})}, "admin document-set list": {schemaOf([]wire.DirectorySet{})},
-		"admin tenant add": {schemaOf(wire.DirectoryTenant{})}, "admin tenant list": {schemaOf([]wire.DirectoryTenant{})},
-		"admin tenant remove": {schemaOf(wire.DirectoryTenant{})},
+// output is JSON that a command prints.
+type output struct {
+	name    string // the words of the command
+	command string
+	types   func() []*jsonschema.Schema
+}
+
+// outputs lists the JSON of all commands, by name.
+func (a *app) outputs(root *cobra.Command) []output {
+	all := []output{
+		{"pick", "quarry --pick -o json", prints([]foundResult{})},
+		{"search-ndjson", "quarry search --format ndjson", resultSchemas},
 	}
-	unlisted := schemaOf(unlistedOutput{})
-	for kind, item := range map[string]*jsonschema.Schema{"group": schemaOf(wire.DirectoryGroup{}), "token": schemaOf(wire.DirectoryToken{}),
-		"connector": schemaOf(wire.DirectoryConnector{}), "agent": schemaOf(wire.DirectoryAgent{}), "document-set": schemaOf(wire.DirectorySet{})} {
-		outputs["admin "+kind+" remove"] = []*jsonschema.Schema{item, unlisted}
-	}
-	for _, change := range []string{"remove", "activate", "deactivate"} {
-		outputs["admin user "+change] = []*jsonschema.Schema{schemaOf(wire.DirectoryUser{}), unlisted}
-	}
-	found := map[string]*jsonschema.Schema{}
-	for words, variants := range outputs {
-		s := variants[0]
-		if len(variants) > 1 {
-			s = &jsonschema.Schema{OneOf: variants}
+	for command := range commandsBelow(root) {
+		if types := a.traits[command].json; types != nil {
+			all = append(all, output{strings.ReplaceAll(commandPath(command), " ", "-"), command.CommandPath() + " --json", types})
 		}
-		s.Schema, s.Title = "https://json-schema.org/draft/2020-12/schema", "quarry "+words+" --json"
-		if title := map[string]string{"search ndjson": "quarry search --format ndjson", "pick": "quarry --pick -o json"}[words]; title != "" {
-			s.Title = title
-		}
-		if variants[0].Properties["type"] != nil {
-			s.Description = "One line of the output."
-		}
-		found[strings.ReplaceAll(words, " ", "-")] = s
 	}
-	return found
+	slices.SortFunc(all, func(a, b output) int { return strings.Compare(a.name, b.name) })
+	return all
+}
+
+// schema describes the output, or one line of output that comes in lines.
+func (o output) schema() *jsonschema.Schema {
+	variants := o.types()
+	s := variants[0]
+	if len(variants) > 1 {
+		s = &jsonschema.Schema{OneOf: variants}
+	}
+	s.Schema, s.Title = "https://json-schema.org/draft/2020-12/schema", o.command
+	if variants[0].Properties["type"] != nil {
+		s.Description = "One line of the output."
+	}
+	return s
+}
+
+// prints returns the types of an output from a value of each.
+func prints(values ...any) func() []*jsonschema.Schema {
+	return func() []*jsonschema.Schema { return exslices.CastFunc(values, schemaOf) }
+}
+
+// changeSchemas describe the lines of the commands that change the library.
+func changeSchemas() []*jsonschema.Schema {
+	return eventSchemas(doneEvent{}, wire.LibraryProgress, wire.LibrarySkipped, wire.LibraryLeftOut, wire.LibraryAssumed,
+		wire.LibraryTaken, wire.LibraryFormat, wire.LibraryEmbedding, wire.LibraryIndexing, wire.LibraryChecking,
+		wire.LibraryRepaired, wire.LibraryDamaged)
+}
+
+func migrateSchemas() []*jsonschema.Schema {
+	return eventSchemas(movedEvent{}, wire.LibraryCopying, wire.LibraryEmbedding)
+}
+
+// eventSchemas describe the lines of events, and the last line, of a change that ended or was stopped.
+func eventSchemas(done any, kinds ...string) []*jsonschema.Schema {
+	lines := exslices.CastFunc(kinds, func(kind string) *jsonschema.Schema { return lineOf(kind, eventLines()[kind]) })
+	return append(lines, lineOf(wire.LibraryDone, done), lineOf(lineStopped, stoppedEvent{}))
+}
+
+// resultSchemas describe the lines of search --format ndjson.
+func resultSchemas() []*jsonschema.Schema {
+	result, found := schemaOf(resultLine{}), schemaOf(foundResult{})
+	maps.Copy(result.Properties, found.Properties)
+	result.Required, result.PropertyOrder = append(result.Required, found.Required...), append(result.PropertyOrder, found.PropertyOrder...)
+	return []*jsonschema.Schema{constant(result, lineResult), lineOf(lineError, errorLine{}), lineOf(lineSummary, summaryLine{})}
 }
 
 // askSchemas describe the lines of ask. Events of the server's own have fields that quarry passes on as they are.
@@ -155,12 +163,6 @@ func lineOf(kind string, value any) *jsonschema.Schema { return constant(schemaO
 func constant(s *jsonschema.Schema, kind string) *jsonschema.Schema {
 	s.Properties["type"] = &jsonschema.Schema{Const: jsonschema.Ptr[any](kind)}
 	return s
-}
-
-// join adds the properties of another schema.
-func join(s, more *jsonschema.Schema) {
-	maps.Copy(s.Properties, more.Properties)
-	s.Required, s.PropertyOrder = append(s.Required, more.Required...), append(s.PropertyOrder, more.PropertyOrder...)
 }
 
 // schemaOf describes what encodeJSON makes of a value: its keys and no others.

@@ -70,16 +70,24 @@ func searchFormats() []string {
 	return []string{formatJSON, formatNDJSON, formatMD, formatTSV, formatText, formatAgent}
 }
 
+// searchCommands returns the commands that find passages and print them.
+func (a *app) searchCommands() []*cobra.Command {
+	return []*cobra.Command{a.searchCommand(), a.askCommand(), a.readCommand(), a.collectionCommand()}
+}
+
 func (a *app) searchCommand() *cobra.Command {
 	options := &searchOptions{}
-	command := a.newCommand("search QUERY…", "Search and print ranked, cited passages", func(ctx context.Context, arguments []string) error {
-		arguments = a.joinGuestWords(arguments)
-		if len(arguments) > 1 && !slices.Contains(arguments, "-") && !strings.ContainsAny(strings.Join(arguments, ""), " \t\n") {
-			a.note("each argument is a separate query; to search for all words at once, quote them: %q",
-				strings.Join(arguments, " "))
-		}
-		return a.search(ctx, arguments, options)
-	})
+	is := traits{class: reads, guests: true, arguments: cobra.NoFileCompletions, json: prints(searchOutput{}, searchesOutput{})}
+	command := a.newCommand("search QUERY…", "Search and print ranked, cited passages", is,
+		func(ctx context.Context, arguments []string) error {
+			arguments = a.joinGuestWords(arguments)
+			if len(arguments) > 1 && !slices.Contains(arguments, "-") &&
+				!strings.ContainsAny(strings.Join(arguments, ""), " \t\n") {
+				a.note("each argument is a separate query; to search for all words at once, quote them: %q",
+					strings.Join(arguments, " "))
+			}
+			return a.search(ctx, arguments, options)
+		})
 	a.searchFlags(command, options)
 	a.savedFlags(command, options)
 	return command
@@ -116,7 +124,6 @@ func (a *app) searchFlags(command *cobra.Command, options *searchOptions) {
 	flags.BoolVar(&options.Explain, "explain", false, "show how the results were found")
 	flags.StringVarP(&options.format, "format", "f", "",
 		"output `FORMAT`: json, ndjson, md, tsv, text or agent (default text on a terminal, else json)")
-	a.completeFlags(command, a.openDecided)
 }
 
 // agentFlags choose an agent.
@@ -211,8 +218,7 @@ func (a *app) searchFormat(options *searchOptions) (string, error) {
 	if slices.Contains(searchFormats(), format) {
 		return format, nil
 	}
-	do := "Choose one of " + strings.Join(searchFormats(), ", ") + "."
-	return "", usage(nearestOf(format, do, searchFormats()), "unknown format %q", format)
+	return "", notAmong("format", format, searchFormats())
 }
 
 // gatherQueries reads queries from standard input where "-" stands for them, and checks them.

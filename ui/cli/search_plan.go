@@ -95,7 +95,7 @@ func (a *app) flagRequest(options *searchOptions) (wire.SearchRequest, error) {
 func flagList(request *wire.SearchRequest, options *searchOptions) error {
 	orders := []string{wire.SortRelevance, wire.SortNewest, wire.SortOldest}
 	if request.Sort = options.sort; request.Sort != "" && !slices.Contains(orders, request.Sort) {
-		return usage(nearestOf(options.sort, "Choose one of "+strings.Join(orders, ", ")+".", orders), "unknown order %q", options.sort)
+		return notAmong("order", options.sort, orders)
 	}
 	if !options.given("offset") {
 		return nil

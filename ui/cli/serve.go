@@ -19,7 +19,7 @@ func (a *app) serveCommand() *cobra.Command {
 	var options target.ServeOptions
 	var rate string
 	command := a.newCommand("serve [--ssh ADDR] [--http ADDR]", "Serve the explorer over SSH and the search API over HTTP",
-		func(ctx context.Context, _ []string) error {
+		traits{class: reads}, func(ctx context.Context, _ []string) error {
 			if rate != "" {
 				limit, err := config.ParseRate(rate)
 				if err != nil {

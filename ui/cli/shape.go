@@ -43,14 +43,6 @@ type shape struct {
 // isText reports whether the output is that of an expression.
 func (s shape) isText() bool { return s.query != nil || s.template != nil }
 
-// withoutJSON are the commands that print none.
-func withoutJSON() []string {
-	return []string{"serve", "configure", "completion", "man", "mcp", "help"}
-}
-
-// withEvents are the commands whose JSON is a line an event.
-func withEvents() []string { return []string{"ask", "add", "sync", "remove"} }
-
 // readShape compiles the flags that shape JSON. They imply --json.
 func (a *app) readShape(command *cobra.Command) (err error) {
 	flags := a.flags.shape
@@ -58,10 +50,11 @@ func (a *app) readShape(command *cobra.Command) (err error) {
 	if len(given) == 0 {
 		return nil
 	}
+	types := a.traits[command].json
 	switch format := command.Flags().Lookup("format"); {
-	case slices.Contains(withoutJSON(), command.Name()):
+	case types == nil && !command.HasSubCommands():
 		return usage("Omit the flag.", "--%s requires JSON; %s prints none", given[0], command.Name())
-	case given[0] == "fields" && slices.Contains(withEvents(), a.commandName()):
+	case given[0] == "fields" && types != nil && types()[0].Properties["type"] != nil:
 		return usage("Use --jq: each line of the output is an event.", "--fields works on results and lists; %s prints events", command.Name())
 	case format != nil && format.Changed && !slices.Contains([]string{formatJSON, formatNDJSON}, format.Value.String()):
 		return usage("Give only one of them.", "--%s and --format %s exclude each other", given[0], format.Value)

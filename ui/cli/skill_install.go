@@ -57,13 +57,20 @@ type skillInstaller struct {
 	done        []installed
 }
 
+// agentCommands returns the commands for AI agents.
+func (a *app) agentCommands() []*cobra.Command {
+	return []*cobra.Command{a.installSkillCommand(), a.skillCommand(),
+		a.targetCommand("mcp", "Serve search and read to AI agents over the Model Context Protocol",
+			traits{class: reads, guests: true}, a.mcp)}
+}
+
 func (a *app) installSkillCommand() *cobra.Command {
 	var global bool
 	var agents []string
 	installer := skillInstaller{app: a}
 	var command *cobra.Command
 	command = a.newCommand("install-skill", "Install the skill that teaches AI agents these commands",
-		func(context.Context, []string) (err error) {
+		traits{class: reads, json: prints(filesOutput{})}, func(context.Context, []string) (err error) {
 			folder := "."
 			if global {
 				if folder, err = a.homeFolder(); err != nil {
@@ -85,8 +92,10 @@ func (a *app) installSkillCommand() *cobra.Command {
 		})
 	flags := command.Flags()
 	flags.BoolVarP(&global, "global", "g", false, "install for all projects, below the home folder")
-	flags.StringSliceVarP(&agents, "agent", "a", []string{"claude-code"}, "also for this program (`NAME`): "+
-		strings.Join(exslices.CastFunc(harnesses(), func(h harness) string { return h.name }), ", ")+"; repeatable")
+	names := exslices.CastFunc(harnesses(), func(h harness) string { return h.name })
+	flags.StringSliceVarP(&agents, "agent", "a", []string{"claude-code"},
+		"also for this program (`NAME`): "+strings.Join(names, ", ")+"; repeatable")
+	a.register(command, "agent", fixed(names))
 	flags.BoolVar(&installer.copy, "copy", false, "copy the skill for each program instead of linking it")
 	flags.BoolVar(&installer.force, "force", false, "replace a skill that was edited")
 	return command

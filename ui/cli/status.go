@@ -34,7 +34,7 @@ type libraryReport struct {
 func (a *app) statusCommand() *cobra.Command {
 	var check bool
 	command := a.newCommand("status", "Show where searches go and what the local library contains",
-		func(ctx context.Context, _ []string) error { return a.status(ctx, check) })
+		traits{class: reads, json: prints(statusOutput{})}, func(ctx context.Context, _ []string) error { return a.status(ctx, check) })
 	command.Flags().BoolVar(&check, "check", false, "check the whole library for damage and repair the index")
 	return command
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/config"
 )
 
@@ -25,13 +27,7 @@ func topicText(name string) string {
 	}
 	switch name {
 	case "exit-codes":
-		codes := []int{ExitSuccess, ExitGeneral, ExitUsage, ExitNotConfigured, ExitAuth, ExitUnreachable, ExitRateLimited, ExitTimeout,
-			ExitServer, ExitNotAvailable, ExitInterrupted}
-		var b strings.Builder
-		for _, code := range codes {
-			fmt.Fprintf(&b, "%-4d %s\n", code, exitMeaning(code))
-		}
-		return fmt.Sprintf(string(written), b.String())
+		return fmt.Sprintf(string(written), exitCodeList(parseExits("remote"))+"\n")
 	case "configuration":
 		var b strings.Builder
 		for _, key := range config.Keys() {
@@ -47,9 +43,7 @@ func topicText(name string) string {
 }
 
 func topicList() string {
-	var lines []string
-	for _, topic := range helpTopics() {
-		lines = append(lines, fmt.Sprintf("%-16s %s", topic[0], topic[1]))
-	}
-	return strings.Join(lines, "\n")
+	return strings.Join(exslices.CastFunc(helpTopics(), func(topic [2]string) string {
+		return fmt.Sprintf("%-16s %s", topic[0], topic[1])
+	}), "\n")
 }

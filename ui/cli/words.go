@@ -43,7 +43,7 @@ func (a *app) refuseCommandWord(root *cobra.Command, words []string) error {
 			return nil
 		}
 	}
-	if a.program.Guest && !slices.Contains(guestCommands(), near) {
+	if a.program.Guest && !slices.Contains(a.guestCommands(root), near) {
 		near = "help"
 	}
 	do := fmt.Sprintf("Run: quarry %s; to search for the word: quarry search %s", near, config.ShellQuote(words[0]))
