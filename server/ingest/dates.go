@@ -1,12 +1,16 @@
 package ingest
 
 import (
+	"cmp"
+	"math"
 	"path"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"quarry/client/wire"
 )
 
 // monthNames are the beginnings of the names of months, in the languages of western and central Europe, Finnish,
@@ -26,40 +30,150 @@ var monthNames = [...]string{
 	"dec déc dez dic gru pro jou ara дек 十二月",
 }
 
-var dateWord = lazyPattern(`\d{1,2}[月월]|\d+|\pL+`)
+// zones are the hours of the zone names of RFC 5322, and of those in use that mean one zone in practice. Others, also the
+// military letters, stand for an unknown zone there, which is read as UTC.
+var zones = map[string]float64{
+	"EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
+	"AKST": -9, "AKDT": -8, "HST": -10, "NST": -3.5, "NDT": -2.5, "AST": -4, "ADT": -3, "BRT": -3,
+	"BST": 1, "WEST": 1, "CET": 1, "MET": 1, "MEZ": 1, "CEST": 2, "MEST": 2, "MESZ": 2, "EET": 2, "EEST": 3, "MSK": 3,
+	"SAST": 2, "WAT": 1, "CAT": 2, "EAT": 3, "PKT": 5, "WIB": 7, "ICT": 7, "HKT": 8, "SGT": 8, "PHT": 8, "JST": 9, "KST": 9,
+	"AWST": 8, "ACST": 9.5, "ACDT": 10.5, "AEST": 10, "AEDT": 11, "NZST": 12, "NZDT": 13,
+}
 
-// findDate returns the first day in a text: numbers from the year to the day, or with the name of the month in one of
-// many languages, whatever is between them.
+var (
+	dateWord = lazyPattern(`\d{1,2}[月월]|\d+|\pL+`)
+	// numericDay matches a day from its year, a German one, one without signs, and those of short years.
+	numericDay = lazyPattern(`(?i)(?:^|\D)(?:(\d{4})[-/_.] ?(\d{1,2})[-/_.] ?(\d{1,2})|(\d{1,2})\. ?(\d{1,2})\. ?(\d{4})|` +
+		`(\d{4})(\d\d)(\d\d))(?:\D|$)`)
+	shortYear = lazyPattern(`(?i)\b(\d{1,2})[\s-]+([a-z]{3})[a-z]*\.?[\s-]+(\d{2,3})\b`)
+	clock     = lazyPattern(`(?i)(?:^|[\s,T_-])(\d{1,2})(?:[:h](\d\d)(?::(\d\d(?:[.,]\d+)?))?|\.(\d\d)\.(\d\d))` +
+		`(?:\s*([ap])\.?m\b\.?)?(?:\s*(?:GMT|UTC?|Z)?\s*([+-])(\d{1,2}):?(\d\d)?([^\d\pL]|$)|(\D|$))`)
+	// compactTime matches the times of ISO 8601 without signs, and the ids of notes.
+	compactTime = lazyPattern(`(?i)^(\d{8})T?(\d\d)(\d\d)(\d\d)?(Z|[+-]\d\d:?\d\d)?$`)
+	monthOnly   = lazyPattern(`^(\d{4})(?:-(\d\d))?$`)
+	comments    = lazyPattern(`\([^()]*\)`)
+	zoneName    = lazyPattern(`\b[A-Za-z]{3,4}\b`)
+	// longZone matches the names of Windows, such as Eastern Standard Time.
+	longZone = lazyPattern(`\b([A-Z])[a-z]+ ([SD])(?:tandard|aylight) Time\b`)
+)
+
+// parseDate parses a date as people and programs write it, to UTC: a day in any of many forms and languages, a time of
+// day, and its zone, in any order and whatever is between them. Without a zone it is in UTC (RFC 5322 requires one; -0000
+// stands for an unknown one). Other numbers and implausible years are no dates.
+func parseDate(text string) (time.Time, bool) {
+	const longest = 200 // bytes
+	if text = strings.TrimSpace(text); len(text) > longest {
+		return time.Time{}, false
+	}
+	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
+		return plausible(t)
+	}
+	text = longZone().ReplaceAllString(text, "${1}${2}T")
+	said := text
+	for range 4 { // comments may be in comments
+		said = comments().ReplaceAllString(said, " ")
+	}
+	said = compactTime().ReplaceAllString(strings.Join(strings.Fields(said), " "), "$1 $2:$3:0$4 $5")
+	after, offset, rest, ok := timeOfDay(said, text)
+	if day, found := findDate(rest); found && ok {
+		return plausible(day.Add(after - offset))
+	}
+	if parts := monthOnly().FindStringSubmatch(text); parts != nil {
+		t, err := time.Parse("2006-01", parts[1]+"-"+cmp.Or(parts[2], "01"))
+		return checked(t, err)
+	}
+	const leastEpoch = 1e8 // seconds; smaller numbers are counts
+	if n, err := strconv.ParseFloat(text, 64); err == nil && n >= leastEpoch {
+		return checked(wire.ParseTime(text))
+	}
+	return time.Time{}, false
+}
+
+func checked(t time.Time, err error) (time.Time, bool) {
+	if err != nil {
+		return time.Time{}, false
+	}
+	return plausible(t)
+}
+
+// timeOfDay cuts the first time of day out of text, and the offset of its zone. The name of a zone may also be in a comment
+// of the whole date. ok is false if the time cannot be.
+func timeOfDay(text, whole string) (after, offset time.Duration, rest string, ok bool) {
+	at := clock().FindStringSubmatchIndex(text)
+	if at == nil {
+		return 0, 0, text, true
+	}
+	part := func(i int) string {
+		if at[2*i] < 0 {
+			return ""
+		}
+		return text[at[2*i]:at[2*i+1]]
+	}
+	number := func(i int) float64 { // digits, or empty
+		n, _ := strconv.ParseFloat(strings.Replace(part(i), ",", ".", 1), 64)
+		return n
+	}
+	hour, minute, second := number(1), number(2)+number(4), number(3)+number(5)
+	if half := strings.ToLower(part(6)); half != "" {
+		hour = math.Mod(hour, 12) + map[string]float64{"a": 0, "p": 12}[half]
+	}
+	after = time.Duration((hour*3600 + minute*60) * float64(time.Second)).Round(time.Second)
+	after += time.Duration(min(second, 59) * float64(time.Second)) // a leap second is one too many
+	rest = text[max(at[2*10], at[2*11]):]                          // what ends the time is no part of it
+	hours := number(8) + number(9)/60
+	if part(7) == "-" {
+		hours = -hours
+	}
+	if part(7) == "" {
+		for _, name := range zoneName().FindAllString(rest+" "+whole, -1) {
+			if known, isZone := zones[strings.ToUpper(name)]; isZone {
+				hours = known
+				break
+			}
+		}
+	}
+	offset = time.Duration(hours * float64(time.Hour)).Round(time.Minute)
+	isTime := hour < 24 && minute < 60 && second <= 60 && math.Abs(hours) < 24
+	return after, offset, text[:at[0]] + " " + rest, isTime
+}
+
+// findDate returns the first day in a text: in numbers, or with the name of the month in one of many languages, whatever
+// is between them.
 func findDate(text string) (time.Time, bool) {
+	if parts := numericDay().FindStringSubmatch(text); parts != nil {
+		return validDay(parts[1]+parts[6]+parts[7], parts[2]+parts[5]+parts[8], parts[3]+parts[4]+parts[9])
+	}
+	if parts := shortYear().FindStringSubmatch(text); parts != nil { // RFC 5322 4.3
+		year, _ := strconv.Atoi(parts[3])
+		if year += 1900; year < 1950 {
+			year += 100
+		}
+		return validDay(strconv.Itoa(year), strconv.Itoa(monthOf(strings.ToLower(parts[2]))), parts[1])
+	}
 	words := dateWord().FindAllString(strings.ToLower(text), -1)
 	for i, word := range words {
 		month := monthOf(word)
-		day, year := 0, 0
+		day, year := "", ""
 		for _, near := range words[max(0, i-2):min(len(words), i+5)] { // "5 de marzo de 2024"
-			n, err := strconv.Atoi(near)
-			if isYear := len(near) == 4; err == nil && isYear && year == 0 {
-				year = n
-			} else if err == nil && !isYear && day == 0 {
-				day = n
+			_, err := strconv.Atoi(near)
+			if isYear := len(near) == 4; err == nil && isYear {
+				year = cmp.Or(year, near)
+			} else if err == nil {
+				day = cmp.Or(day, near)
 			}
 		}
-		if len(word) == 4 && i+2 < len(words) {
-			if n, err := strconv.Atoi(word + pad(words[i+1]) + pad(words[i+2])); err == nil {
-				if t, err := time.Parse("20060102", strconv.Itoa(n)); err == nil {
-					return plausible(t)
-				}
-			}
-		}
-		t := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
-		if month > 0 && year > 0 && day > 0 && t.Day() == day {
-			return plausible(t)
+		if t, ok := validDay(year, strconv.Itoa(month), day); month > 0 && ok {
+			return t, true
 		}
 	}
 	return time.Time{}, false
 }
 
-// pad returns a number with at least two digits.
-func pad(number string) string { return strings.Repeat("0", max(0, 2-len(number))) + number }
+// validDay returns a day by its digits.
+func validDay(year, month, day string) (time.Time, bool) {
+	t, err := time.Parse("2006-1-2", year+"-"+month+"-"+day)
+	return checked(t, err)
+}
 
 // monthOf returns the month that a word names; 0 for other words.
 func monthOf(word string) (month int) {
@@ -78,24 +192,19 @@ func monthOf(word string) (month int) {
 	return month
 }
 
-// bracketedDate matches the dates of Org and the links to days of other notes.
-var bracketedDate = lazyPattern(`^[\[<"]*(\d{4}[-/_.]\d{1,2}[-/_.]\d{1,2})(?: \pL[\pL.]*)?(?: (\d{1,2}:\d\d))?[\]>"]*$`)
+// dateInName matches the days with which files and folders of posts and journals are named, at the end of a path without
+// its extension: 2024-03-05-oak, the id 202403051430, and 2024/03/05/oak in folders.
+var dateInName = lazyPattern(`(?:^|/)(?:(\d{4})(?:[-_.](\d{1,2})[-_.](\d{1,2})|(\d\d)(\d\d)(?:T?\d{4}(?:\d\d)?)?)(?:[^\d/][^/]*)?|` +
+	`(\d{4})/(\d{1,2})[-/](\d{1,2})(?:\D[^/]*)?)$`)
 
-// ordinal matches the ending of a day's number, as in March 5th.
-var ordinal = lazyPattern(`(\d)(?:st|nd|rd|th)\b`)
-
-var dateInName = lazyPattern(`^\d{4}[-_.]\d\d[-_.]\d\d(?:[-_. ]|$)`)
-
-// dateOfName returns the day with which the name of a post or journal begins, or that of its folder if it is an index.
+// dateOfName returns the day that the name of a post or journal says, or that of its folder if it is an index.
 func dateOfName(file string) (time.Time, bool) {
-	folder, name := path.Split(file)
-	if strings.HasPrefix(name, "index.") {
-		_, name = path.Split(strings.TrimSuffix(folder, "/"))
-	}
-	if !dateInName().MatchString(name) {
+	file = strings.TrimSuffix(file, path.Ext(file))
+	parts := dateInName().FindStringSubmatch(strings.TrimSuffix(file, "/index"))
+	if parts == nil {
 		return time.Time{}, false
 	}
-	return findDate(name[:len("2006-01-02")])
+	return validDay(parts[1]+parts[6], parts[2]+parts[4]+parts[7], parts[3]+parts[5]+parts[8])
 }
 
 // lazyPattern returns a function that compiles a pattern when it is called first: most runs need few of them.

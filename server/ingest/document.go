@@ -44,6 +44,9 @@ func fromMarkdown(r *fileReader, text string, defaults index.Document) (index.Do
 func parseMarkdown(r *markdownReader, text string, defaults index.Document, trusted bool) (index.Document, error) {
 	fields, body := splitFrontMatter(text)
 	body = strings.TrimLeft(body, "\n")
+	if comment, _, isClosed := strings.Cut(body, "-->"); fields == nil && isClosed && strings.HasPrefix(comment, "<!--") {
+		fields = headFields(comment, "md") // of Nikola
+	}
 	m := readMeta(fields, trusted)
 	m.dateByName(defaults.Origin)
 	d, err := build(body, r.parse(body), m, defaults)

@@ -32,6 +32,9 @@ func TestDatesOfTexts(t *testing.T) {
 		"---\ndate: 2024/02/05 10:00:00\nupdated: 2024/03/05 14:30:00\n---\nx": at(14, 30), "---\ndate: 2024-03-05 14:30 +0100\n---\nx": at(13, 30), "---\nlast_modified_at: 2024-03-05\n---\nx": at(0, 0),
 		"---\nlast_update:\n  date: 2024-03-05\n  author: Ana\n---\nx": at(0, 0), "---\ndate: 5. März 2024\n---\nx": at(0, 0), "---\ndate: 5 de marzo de 2024\n---\nx": at(0, 0), "---\ndate: 2024年3月5日\n---\nx": at(0, 0),
 		"---\ndate: March 5, 2024\n---\nx": at(0, 0), "---\npublishDate: 2024-03-05T14:30:00+01:00\n---\nx": at(13, 30), "+++\ndate = 2024-03-05T14:30:00Z\n+++\nx": at(14, 30), "+++\nupdated = 2024-03-05 14:30:00\ndate = 2020-01-01\n+++\nx": at(14, 30),
+		";;;\n\"title\": \"x\",\n\"date\": \"2024/03/05\"\n;;;\n\nx": at(0, 0), "title: x\ndate: 2024-03-05\n---\nx": at(0, 0), "Title: x\nDate: 2024-03-05\n\nx": at(0, 0),
+		"% x\n% Ana\n% 2024-03-05\n\nx": at(0, 0), "<!--\n.. title: x\n.. date: 2024-03-05\n-->\nx": at(0, 0), "---toml\ndate = 2024-03-05\n---\nx": at(0, 0), "{\"date\": \"2024-03-05\"}\n\nx": at(0, 0),
+		"---\ncreatedAt: 2024-03-05\n---\nx": at(0, 0), "---\nupdatedAt: 2024-03-05\n---\nx": at(0, 0), "---\nlastModified: 2024-03-05\n---\nx": at(0, 0), "---\npublish_date: 2024-03-05\n---\nx": at(0, 0),
 		"{\n\"lastmod\": \"2024-03-05\"\n}\n\nx": at(0, 0), "created:: [[2024-03-05]]\n\n- x": at(0, 0), "created:: [[Mar 5th, 2024]]\n- x": at(0, 0), "updated:: 2024/03/05\n- x": at(0, 0),
 	} {
 		if d := headOf(t, "a.md", text); !d.UpdatedAt.Equal(want) {
@@ -40,6 +43,7 @@ func TestDatesOfTexts(t *testing.T) {
 	}
 	for file, text := range map[string]string{
 		"_posts/2024-03-05-oak.md": "---\nlayout: post\n---\nx", "journals/2024_03_05.md": "- x", "2024-03-05.md": "x", "2024-03-05 Tuesday.md": "x", "blog/2024-03-05-oak/index.mdx": "x", "2024-03-05-oak.org": "x",
+		"2024/03/05/oak.md": "x", "2024/03/05.md": "x", "2024/3/5/oak/index.md": "x", "2024/03-05.md": "x", "20240305-oak.md": "x", "202403051430 oak.md": "x", "2024-3-5-oak.md": "x", "2024-03-05T1430 oak.md": "x",
 		"a.org": "#+TITLE: Oak\n#+DATE: <2024-03-05 Tue>\n\n* x", "a.rst": "Oak\n===\n\n:Date: 2024-03-05\n\nx", "b.rst": ".. title: Oak\n.. date: 2024-03-05\n\nx", "a.adoc": "= Oak\nAna Ortiz <ana@acme.example>\nv1.0, 2024-03-05: second\n\nx",
 		"b.adoc": "= Oak\n:revdate: 2024-03-05\n\nx", "c.adoc": "= Oak\nAna Ortiz <ana@acme.example>\nMarch 5, 2024\n\nx",
 	} {
@@ -50,9 +54,39 @@ func TestDatesOfTexts(t *testing.T) {
 	if d := headOf(t, "a.org", "#+DATE: [2024-03-05 Tue 14:30]\nx"); !d.UpdatedAt.Equal(at(14, 30)) {
 		t.Error(d.UpdatedAt)
 	}
-	for file, text := range map[string]string{"a.md": "---\ndate: 12\n---\nx", "b.md": "---\ndate: never in May\n---\nx", "2024-13-05.md": "x", "2024-03-051.md": "x", "12024-03-05.md": "x", "c.md": "---\ncreated: 2024-02-31\n---\nx", "d.md": "{\nx\n}\n"} {
+	for file, text := range map[string]string{"a.md": "---\ndate: 12\n---\nx", "b.md": "---\ndate: never in May\n---\nx", "2024-13-05.md": "x", "2024-03-051.md": "x", "12024-03-05.md": "x", "2024/13/05/x.md": "x", "2024/03/05/a/x.md": "x", "2024/05.md": "x", "1234/03/05/x.md": "x", "2024-03-05-oak/README.md": "x", "20241234.md": "x", "c.md": "---\ncreated: 2024-02-31\n---\nx", "d.md": "{\nx\n}\n"} {
 		if d := headOf(t, file, text); !d.UpdatedAt.Equal(day(2001, 2, 3)) {
 			t.Errorf("%s is dated %v", file, d.UpdatedAt)
+		}
+	}
+}
+
+func TestParseDate(t *testing.T) {
+	const utc = "2024-03-05T14:30:00Z"
+	for date, want := range map[string]string{
+		"Tue, 05 Mar 2024 14:30:00 +0000": utc, "Tue, 5 Mar 2024 14:30 +0000": utc, "5 Mar 24 14:30:00 GMT": utc, "Tue, 5 Mar 2024 14:30:00": utc,
+		"Tue, 5 Mar 2024 09:30:00 EST": utc, "Tue, 5 Mar 2024 10:30:00 EDT": utc, "Tue, 5 Mar 2024 08:30:00 CST": utc, "Tue, 5 Mar 2024 09:30:00 cdt": utc,
+		"Tue, 5 Mar 2024 07:30:00 MST": utc, "Tue, 5 Mar 2024 08:30:00 MDT": utc, "Tue, 5 Mar 2024 06:30:00 PST": utc, "Tue, 5 Mar 2024 07:30:00 PDT": utc,
+		"Tue, 5 Mar 2024 14:30:00 UT": utc, "Tue, 5 Mar 2024 14:30:00 Z": utc, "Tue, 5 Mar 2024 14:30:00 A": utc, "Tue, 5 Mar 2024 14:30:00 y": utc,
+		"Tue, 5 Mar 2024 14:30:00 XYZ": utc, "Tue, 5 Mar 2024 15:30:00 CET": utc, "Tue, 5 Mar 2024 16:30:00 +0200 (CEST (summer))": utc,
+		"Tue, 5 Mar 2024 14:30:00 -0000": utc, "Tue, 5 Mar 2024 16:30:00 GMT+02:00": utc, "Tue, 5 Mar 2024 16:30:00 UTC+2": utc, "Tue, 5 Mar 2024 13:00:00 -0130": utc,
+		"Tue (yes), 5 Mar 2024 14:30:00 (noon) +0000": utc, "Tuesday, 05-Mar-24 14:30:00 GMT": utc, "Tue Mar  5 14:30:00 2024": utc,
+		"Tue Mar  5 09:30:00 EST 2024": utc, "Tue Mar 5 15:30:00 +0100 2024": utc, "Tue Mar 5 14:30 2024": utc, "March 5, 2024 2:30 PM": utc, "5 Mar 2024 14.30.00 +0000": utc,
+		"2024-03-05T14:30:00Z": utc, "2024-03-05 15:30:00 +01:00": utc, "2024-03-05T15:30:00.250+0100": "2024-03-05T14:30:00.25Z", "Di, 5 Mar 2024 14:30:00 +0000": utc,
+		"Sun, 31 Dec 2023 23:30:00 PST": "2024-01-01T07:30:00Z", "1 Jan 50 00:00 +0000": "1950-01-01T00:00:00Z", "1 Jan 49 00:00 +0000": "2049-01-01T00:00:00Z",
+		"1 Jan 124 00:00 +0000": "2024-01-01T00:00:00Z", "30 Jun 2015 23:59:60 +0000": "2015-06-30T23:59:59Z",
+		"": "", "Fri, 99 Xyz 99999": "", "31 Feb 2024 10:00 +0000": "", "yesterday": "", "Tue, 5 Mar 2024 25:00:00 +0000": "", "5 Mar 2024": "2024-03-05T00:00:00Z",
+		"Tue, 5 Mar 2024 09:30:00 (EST)": utc, "Tue, 05 Mar 2024 09:30:00 \"EST\"": utc, "Tue,5 Mar 2024 14:30:00 +0000": utc, "Tue, 05 Mar 2024 15:30:00 BST": utc,
+		"Tue, 5 Mar 2024 09:30:00 Eastern Standard Time": utc, "Tue Mar 05 2024 09:30:00 GMT-0500 (Eastern Standard Time)": utc, "Di, 5 Mrz 2024 15:30:00 +0100": utc,
+		"mar., 5 mars 2024 15:30:00 +0100": utc, "Tue, 05 Mar 2024 09:30:00 -500": utc, "Tue, 05 Mar 2024 09:30:00 -05": utc, "Tue, 5 Mar 2024 09:30:00 -0500 EST": utc,
+		"2024-03-05 2:30 PM": utc, "March 5, 2024 at 2:30 PM": utc, "2:30 PM, March 5, 2024": utc, "05.03.2024 14:30": utc, "2024.03.05 14:30:00": utc, "2024-03-05, 14:30": utc,
+		"20240305T143000Z": utc, "20240305143000": utc, "202403051430": utc, "20240305 14:30": utc, "<2024-03-05 Tue 14:30 +1w>": utc, "2024-03-05 14h30": utc, "1709649000": utc,
+		"2024-03-05T15:30:00+01:00[Europe/Paris]": utc, "1709649000000": utc, "[[Daily/2024-03-05]]": "2024-03-05T00:00:00Z", "2024-03-05 (Tuesday)": "2024-03-05T00:00:00Z",
+		"2024-03": "2024-03-01T00:00:00Z", "2024": "2024-01-01T00:00:00Z", "5-Mar-2024": "2024-03-05T00:00:00Z", "3/5/2024": "", "2024-W10-2": "", "12": "", "2024-02-31": "",
+	} {
+		at, ok := parseDate(date)
+		if got := at.Format(time.RFC3339Nano); ok != (want != "") || ok && got != want {
+			t.Errorf("%q: %s, %v; want %q", date, got, ok, want)
 		}
 	}
 }
@@ -61,7 +95,8 @@ func TestTitlesOfTexts(t *testing.T) {
 	for text, test := range map[string]struct{ file, title string }{
 		"<h1 align=\"center\">Oak <em>tools</em></h1>\n\nx": {"a.md", "Oak tools"}, "<!-- licence -->\n\n<div align=center>\n\n<h1>\n  <a href=x>Oak</a>\n</h1>\n\n</div>\n\n# Other": {"b.md", "Oak"},
 		"<h1 align=center><img src=x alt=\"Oak logo\"></h1>\n\nx": {"c.md", "Oak logo"}, "<!-- <h1>no</h1> -->\n\nOak\n===\n\nx": {"d.md", "Oak"}, "```\n<h1>no</h1>\n```\n\n# Oak": {"e.md", "Oak"}, "    <h1>no</h1>\n\nx": {"f.md", "Name"},
-		"{\n  \"title\": \"Oak post\",\n  \"tags\": [\"a\"]\n}\n\nx": {"g.md", "Oak post"}, "title:: Oak page\n\n- x": {"h.md", "Oak page"}, "{{ x }}\n# Oak": {"i.md", "Oak"},
+		"{\n  \"title\": \"Oak post\",\n  \"tags\": [\"a\"]\n}\n\nx": {"g.md", "Oak post"}, "title:: Oak page\n\n- x": {"h.md", "Oak page"}, "{{ x }}\n# Oak": {"i.md", "Oak"}, "Title: Oak\nand prose": {"j.md", "Name"}, "Title: Oak: a guide\nTags: a, b\n\nx": {"k.md", "Oak: a guide"}, "% Oak\n\nx": {"l.md", "Oak"},
+		"// comment\n:toc:\n\n= Oak\n:x: y\n\nx": {"c.adoc", "Oak"}, "# Oak\n\nx": {"d.adoc", "Oak"}, "x\n\n= Oak": {"e.adoc", "Name"}, "  #+TITLE:Oak\nx": {"c.org", "Oak"},
 		"#+title: Oak notes\n#+AUTHOR: Ana\n\n* First": {"a.org", "Oak notes"}, "* First\n-----\n": {"b.org", "Name"}, "= Oak guide\nAna <a@b.example>\n\n== First\n": {"a.adoc", "Oak guide"}, ":title: Oak\n\nx": {"b.adoc", "Oak"},
 		".. _oak:\n\n=====\n Oak\n=====\n\nx": {"a.rst", "Oak"}, ".. comment\n\nOak guide\n---------\n\nFirst\n=====\n": {"b.rst", "Oak guide"}, "x\n\n----\n\ny": {"c.rst", "Name"},
 	} {
@@ -100,9 +135,14 @@ func FuzzHead(f *testing.F) {
 	f.Add("a.adoc", "= T\nA <a@b>\nv1, 2024-03-05: x\n")
 	f.Add("a.rst", "==\nT\n==\n:Date: 3月 05, 2024")
 	f.Add("a.md", "<h1 align=center><img alt=x></h1>")
+	f.Add("2024/03/05/a.md", ";;;\n\"date\": 1\n;;;\nx")
+	f.Add("a.md", "% T\n% A\nTue Mar  5 09:30:00 EST 2024")
 	f.Fuzz(func(t *testing.T, file, text string) {
 		if kind, reason := formatOf(file); reason == "" && kind.text != nil && len(text) < 1<<16 {
 			_, _ = documentOf(t, file, []byte(text))
+		}
+		if at, ok := parseDate(text); ok && (at.Year() < 1900 || at.Year() > 2200) {
+			t.Fatalf("%q: %v", text, at)
 		}
 	})
 }

@@ -100,6 +100,7 @@ func (h *htmlReader) inspected(text string, inspect inspector) (m meta, body str
 // pageMeta reads <title> and <meta>.
 func pageMeta(tree *html.Node) meta {
 	var m meta
+	shared := "" // the title in other programs
 	for node := range tree.Descendants() {
 		if node.Type != html.ElementNode {
 			continue
@@ -110,10 +111,14 @@ func pageMeta(tree *html.Node) meta {
 				m.Title = oneLine(node.FirstChild.Data, longestTitle)
 			}
 		case atom.Meta:
-			m.pageMeta(strings.ToLower(cmp.Or(attribute(node, "name"), attribute(node, "property"))),
-				attribute(node, "content"))
+			name := strings.ToLower(cmp.Or(attribute(node, "name"), attribute(node, "property")))
+			if name == "og:title" {
+				shared = oneLine(attribute(node, "content"), longestTitle)
+			}
+			m.pageMeta(name, attribute(node, "content"))
 		}
 	}
+	m.Title = cmp.Or(m.Title, shared)
 	return m
 }
 
@@ -159,6 +164,7 @@ func pruneTree(tree *html.Node) error {
 		if node.Type == html.TextNode {
 			node.Data = escapedText(node)
 		}
+		restyle(node)
 		switch node.DataAtom {
 		case atom.Nav, atom.Iframe, atom.Object, atom.Svg:
 			apart = append(apart, node)
@@ -172,25 +178,9 @@ func pruneTree(tree *html.Node) error {
 			cells, width = cells+size, width+size
 			widest = max(widest, width)
 			apart = append(apart, node)
-		case atom.Img:
-			setAttribute(node, "alt", strings.ReplaceAll(attribute(node, "alt"), "|", `\|`))
-			// Inline images are long and have no text.
-			if strings.HasPrefix(attribute(node, "src"), "data:") {
-				unwanted = append(unwanted, node)
-			}
-		case atom.Input:
-			if attribute(node, "type") == "checkbox" {
-				node.Type, node.Data, node.DataAtom = html.TextNode, checkBox(hasAttribute(node, "checked")), 0
-			}
 		case atom.Button, atom.Label, atom.Select, atom.Meter, atom.Progress, atom.Caption, atom.Canvas, atom.Embed,
 			atom.Frame, atom.Marquee, atom.Datalist, atom.Audio, atom.Video:
 			apart = append(apart, node)
-		case atom.Legend, atom.Option, atom.Optgroup, atom.Summary, atom.Search, atom.Center, atom.Textarea, atom.Slot:
-			node.Data, node.DataAtom = "div", atom.Div
-		case atom.Menu, atom.Dir:
-			node.Data, node.DataAtom = "ul", atom.Ul
-		case atom.Listing, atom.Xmp, atom.Plaintext:
-			node.Data, node.DataAtom = "pre", atom.Pre
 		}
 		if cells > mostCells || widest*rows > mostPlaces {
 			return errors.New("convert HTML: tables are too large")
@@ -217,6 +207,49 @@ func spanOf(cell *html.Node, key string) int {
 		return 1
 	}
 	return min(max(n, 1), most)
+}
+
+// blockStyle matches the style of an element that is shown as a block.
+var blockStyle = lazyPattern(`(?i)\bdisplay\s*:\s*(?:block|flex|grid|table|list-item|flow-root)`)
+
+// restyle gives an element the form in which a browser shows it, where the converter does not know it.
+func restyle(node *html.Node) {
+	switch node.DataAtom {
+	case atom.Legend, atom.Option, atom.Optgroup, atom.Summary, atom.Search, atom.Center, atom.Textarea, atom.Slot:
+		node.Data, node.DataAtom = "div", atom.Div
+	case atom.Span:
+		if blockStyle().MatchString(attribute(node, "style")) {
+			node.Data, node.DataAtom = "div", atom.Div
+		}
+	case atom.Menu, atom.Dir:
+		node.Data, node.DataAtom = "ul", atom.Ul
+	case atom.Listing, atom.Xmp, atom.Plaintext:
+		node.Data, node.DataAtom = "pre", atom.Pre
+	case atom.Img:
+		if src := attribute(node, "src"); src == "" || strings.HasPrefix(src, "data:") {
+			// An inline image is long and no text, but what it shows may be said.
+			replaceByText(node, " "+attribute(node, "alt")+" ")
+		}
+	case atom.Input:
+		switch strings.ToLower(attribute(node, "type")) {
+		case "checkbox":
+			replaceByText(node, checkBox(hasAttribute(node, "checked")))
+		case "submit", "button", "reset":
+			replaceByText(node, " "+attribute(node, "value")+" ")
+		default:
+			replaceByText(node, " ")
+		}
+	}
+	for i := range node.Attr {
+		if at := &node.Attr[i]; at.Key == "alt" || at.Key == "title" {
+			at.Val = strings.ReplaceAll(at.Val, "|", `\|`)
+		}
+	}
+}
+
+func replaceByText(node *html.Node, text string) {
+	node.Type, node.DataAtom, node.Data = html.TextNode, 0, text
+	node.Data = escapedText(node)
 }
 
 // checkBox returns the mark of a task in a list.
@@ -309,4 +342,5 @@ var blockTags = [...]string{
 	"body", "main", "aside", "header", "footer", "address", "blockquote", "center", "dd", "dt", "dl", "ul",
 	"ol", "details", "summary", "dialog", "fieldset", "legend", "figure", "figcaption", "form", "hgroup", "hr",
 	"menu", "dir", "nav", "search", "caption", "option", "optgroup", "td", "th", "textarea", "button",
+	"label", "select", "meter", "progress", "input", "listing", "plaintext", "xmp",
 }

@@ -55,6 +55,9 @@ func fromMail(ctx context.Context, r *fileReader, data []byte) (extracted, error
 		}
 		data = text
 	}
+	if !bytes.Contains(data, []byte("\n")) { // of an old Mac
+		data = bytes.ReplaceAll(data, []byte("\r"), []byte("\n"))
+	}
 	m := &mailReader{ctx: ctx, files: r}
 	if err := m.message(data, 0); err != nil {
 		return extracted{}, err
@@ -146,10 +149,8 @@ func (m *mailReader) header(header mail.Header) {
 func mailDate(header mail.Header) (time.Time, bool) {
 	received := header.Get("Received")
 	for _, text := range [...]string{header.Get("Date"), header.Get("Resent-Date"), received[strings.LastIndexByte(received, ';')+1:]} {
-		if t, ok := mailmime.ParseDate(decodeWords(text)); ok {
-			if t, ok = plausible(t); ok {
-				return t, true
-			}
+		if t, ok := parseDate(decodeWords(text)); ok {
+			return t, true
 		}
 	}
 	return time.Time{}, false

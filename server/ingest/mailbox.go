@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"quarry/server/index"
-	"quarry/server/ingest/mailmime"
 	"quarry/server/ingest/mbox"
 )
 
@@ -272,16 +271,11 @@ func (m *mailReading) idOf(header mail.Header, head mailHead) (string, error) {
 	return "sha256:" + hex.EncodeToString(sum[:16]), nil
 }
 
-// lineTime parses the time at the end of the line before a message in an mbox file.
+// lineTime parses the time in the line before a message in an mbox file, which follows the sender.
 func lineTime(line string) (time.Time, bool) {
-	const shortest, longest = 4, 8 // Mar 5 14:30:00 2024; Tue Mar 5 14:30:00 +0000 (UTC) 2024
-	fields := strings.Fields(line)
-	for n := min(longest, len(fields)-1); n >= shortest; n-- {
-		if t, ok := mailmime.ParseDate(strings.Join(fields[len(fields)-n:], " ")); ok {
-			return plausible(t)
-		}
-	}
-	return time.Time{}, false
+	_, sender, _ := strings.Cut(line, " ")
+	_, date, _ := strings.Cut(sender, " ")
+	return parseDate(date)
 }
 
 // read reads the messages and passes a document of each thread on.

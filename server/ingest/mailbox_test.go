@@ -228,7 +228,7 @@ func TestMailThreads(t *testing.T) {
 func TestNamesInMailboxes(t *testing.T) {
 	for line, want := range map[string]string{
 		"From ana@acme.com Fri Mar  1 08:00:00 2024": "2024-03-01 08:00", "From 1@xxx Fri Mar 01 08:00:00 +0100 2024": "2024-03-01 07:00",
-		"From ana at acme.com  Fri Mar  1 08:00:00 2024": "2024-03-01 08:00", "From -": "", "From x Fri Mar 1 2024": "", "From x Fri Mar  1 08:00:00 9999": "",
+		"From ana at acme.com  Fri Mar  1 08:00:00 2024": "2024-03-01 08:00", "From -": "", "From x Fri Mar 1 2024": "2024-03-01 00:00", "From x Fri Mar  1 08:00:00 9999": "",
 	} {
 		if at, ok := lineTime(line); ok != (want != "") || ok && at.Format("2006-01-02 15:04") != want {
 			t.Errorf("%q: %v", line, at)

@@ -20,8 +20,9 @@ import (
 type mailPlace struct {
 	depth int
 	kind  string // of a part that does not say
-	// isOther is set in the versions of an alternative that are not shown: only attachments in them are read.
-	isOther bool
+	// isVersion is set for the parts of an alternative, and isOther in those that are not shown: only attachments in them
+	// are read.
+	isVersion, isOther bool
 }
 
 // mailPart is a part of a message.
@@ -35,11 +36,11 @@ type mailPart struct {
 	isAttached bool
 }
 
-func newMailPart(header mail.Header, body []byte, usual string) mailPart {
+func newMailPart(header mail.Header, body []byte, at mailPlace) mailPart {
 	kind, values := mailmime.ParseField(header.Get("Content-Type"))
 	disposition, named := mailmime.ParseField(header.Get("Content-Disposition"))
 	if !strings.Contains(kind, "/") {
-		kind = usual
+		kind = at.kind
 	}
 	name := decodeWords(cmp.Or(named["filename"], values["name"], values["filename"], named["name"]))
 	if name != "" {
@@ -48,8 +49,11 @@ func newMailPart(header mail.Header, body []byte, usual string) mailPart {
 	if name == "/" || name == "." {
 		name = ""
 	}
-	isPlain := kind == "text/plain" || kind == "text/html"
-	return mailPart{header, body, kind, values, name, disposition == "attachment" || name != "" && !isPlain}
+	isNamed := name != ""
+	if kind == "text/plain" || kind == "text/html" { // programs name the type of texts for themselves, but files for people
+		isNamed = named["filename"] != "" && !at.isVersion
+	}
+	return mailPart{header, body, kind, values, name, disposition == "attachment" || isNamed}
 }
 
 // isVersion reports whether a part is a version of its message's text.
@@ -67,19 +71,26 @@ func (m *mailReader) part(header mail.Header, body []byte, at mailPlace) error {
 		m.files.leaveOut("further parts", errors.New("they are too many or nested too deeply"))
 		return nil
 	}
-	p := newMailPart(header, body, at.kind)
-	if strings.HasPrefix(p.kind, "multipart/") {
-		if isRead, err := m.multipart(p, at); isRead || err != nil {
-			return err
+	p := newMailPart(header, body, at)
+	data, damaged := mailmime.DecodeTransfer(body, header.Get("Content-Transfer-Encoding"))
+	if p.kind == "multipart/encrypted" {
+		p.kind = "application/pgp-encrypted"
+	} else if strings.HasPrefix(p.kind, "multipart/") {
+		for _, p.body = range [...][]byte{body, data} { // some programs encode all parts together
+			if isRead, err := m.multipart(p, at); isRead || err != nil {
+				return err
+			}
 		}
 		p.kind = "text/plain" // it has no parts
 	}
-	data, damaged := mailmime.DecodeTransfer(body, header.Get("Content-Transfer-Encoding"))
 	if damaged {
 		m.files.leaveOut(p.label(), errors.New("its encoding is damaged; the rest is read"))
 	}
 	switch {
 	case p.kind == "message/rfc822" || p.kind == "message/global" || p.kind == "message/news":
+		if p.name != "" {
+			m.attached = append(m.attached, p.name)
+		}
 		return m.message(data, at.depth+1)
 	case p.kind == "application/pgp-encrypted" || strings.HasSuffix(p.kind, "pkcs7-mime"):
 		if strings.HasPrefix(p.values["smime-type"], "signed") {
@@ -89,7 +100,7 @@ func (m *mailReader) part(header mail.Header, body []byte, at mailPlace) error {
 		m.encrypted = true
 		m.files.leaveOut(p.label(), errors.New("it is encrypted"))
 		return nil
-	case strings.HasSuffix(p.kind, "-signature"):
+	case strings.HasSuffix(p.kind, "-signature"), p.kind == "application/applefile": // the icon and place of a file
 		return nil
 	case strings.HasPrefix(p.kind, "message/"), p.isVersion():
 		if at.isOther {
@@ -103,13 +114,13 @@ func (m *mailReader) part(header mail.Header, body []byte, at mailPlace) error {
 // multipart reads the parts of a part; isRead is false if there are none. Of alternatives the first plain text with
 // words is shown, else the last version; what is no version of the text is read in any case.
 func (m *mailReader) multipart(p mailPart, at mailPlace) (isRead bool, err error) {
-	inner := mailPlace{depth: at.depth + 1, kind: "text/plain", isOther: at.isOther}
+	inner := mailPlace{depth: at.depth + 1, kind: "text/plain", isVersion: p.kind == "multipart/alternative"}
 	if p.kind == "multipart/digest" {
 		inner.kind = "message/rfc822"
 	}
 	shown := -1
-	if p.kind == "multipart/alternative" && !at.isOther {
-		shown = shownVersion(p)
+	if inner.isVersion && !at.isOther {
+		shown = shownVersion(p, inner)
 	}
 	number := 0
 	for data := range mailmime.Parts(p.body, p.values["boundary"]) {
@@ -126,12 +137,13 @@ func (m *mailReader) multipart(p mailPart, at mailPlace) (isRead bool, err error
 }
 
 // shownVersion returns the number of the version that is shown, or -1.
-func shownVersion(p mailPart) int {
+func shownVersion(p mailPart, at mailPlace) int {
 	shown, number := -1, -1
 	for data := range mailmime.Parts(p.body, p.values["boundary"]) {
 		number++
 		header, body := mailmime.SplitHeader(data)
-		version := newMailPart(header, body, "text/plain")
+		version := newMailPart(header, body, at)
+		body, _ = mailmime.DecodeTransfer(body, header.Get("Content-Transfer-Encoding"))
 		switch {
 		case !version.isVersion():
 		case version.kind == "text/plain" && len(bytes.TrimSpace(body)) > 0:
@@ -159,7 +171,7 @@ func (m *mailReader) text(kind string, values map[string]string, data []byte) er
 	switch {
 	case kind == "text/enriched" || kind == "text/richtext":
 		return m.plain(cleanText(tokenText(text)))
-	case strings.EqualFold(values["format"], "flowed"):
+	case strings.EqualFold(values["format"], "flowed") && kind != "text/html":
 		return m.plain(cleanText(mailmime.Unflow(text, strings.EqualFold(values["delsp"], "yes"))))
 	case kind != "text/html":
 		return m.plain(cleanText(text))
@@ -277,7 +289,7 @@ func (p mailPart) label() string {
 // others.
 func formatOfKind(kind string) string {
 	switch kind {
-	case "text/calendar", "application/ics":
+	case "text/calendar", "text/x-vcalendar", "application/ics":
 		return ".ics"
 	case "text/vcard", "text/x-vcard", "text/directory":
 		return ".vcf"

@@ -25,7 +25,8 @@ func fromMarkup(_ *fileReader, text string, defaults index.Document) (index.Docu
 var (
 	// headField matches a keyword of Org, an attribute of AsciiDoc, a field of reStructuredText, or a comment of
 	// Nikola.
-	headField = lazyPattern(`(?i)^(?:#\+|:|\.\. )(title|authors?|date|revdate|created|modified|updated|last_modified|tags|keywords|category|description):\s+(.*\S)`)
+	headField = lazyPattern(`(?i)^\s*(?:#\+|:|\.\. )(title|authors?|date|revdate|created|modified|updated|last_modified|` +
+		`tags|keywords|category|description):\s*(\S.*)`)
 	// asciiDocAuthor and asciiDocRevision match the lines below the title of AsciiDoc: "v1.2, 2024-03-05: second
 	// edition".
 	asciiDocAuthor   = lazyPattern(`^\pL[^<>]* <[^<> ]+@[^<> ]+>`)
@@ -40,18 +41,22 @@ func headFields(text, kind string) *yaml.Node {
 	}
 	const most = 60 // lines
 	lines := strings.SplitN(text, "\n", most)
-	isAsciiDoc := kind == "adoc" && strings.HasPrefix(text, "= ")
+	titleAt := -1 // of AsciiDoc
 	for i, line := range lines {
 		line = strings.TrimRight(line, " \t")
 		match := headField().FindStringSubmatch(line)
+		isBelow := titleAt >= 0 && i > titleAt && i <= titleAt+2
 		switch {
 		case match != nil:
 			add(match[1], match[2])
-		case isAsciiDoc && i == 0:
-			add("title", strings.TrimPrefix(line, "= "))
-		case isAsciiDoc && i == 1 && asciiDocAuthor().MatchString(line):
+		case kind == "adoc" && titleAt < 0 && (strings.HasPrefix(line, "= ") || strings.HasPrefix(line, "# ")):
+			add("title", line[2:])
+			titleAt = i
+		case kind == "adoc" && titleAt < 0 && line != "" && !strings.HasPrefix(line, "//") && line[0] != ':':
+			return fields // without a title
+		case isBelow && i == titleAt+1 && asciiDocAuthor().MatchString(line):
 			add("author", line)
-		case isAsciiDoc && (i == 1 || i == 2) && asciiDocRevision().MatchString(line):
+		case isBelow && asciiDocRevision().MatchString(line):
 			add("date", strings.TrimSpace(asciiDocRevision().FindStringSubmatch(line)[1]))
 		case kind == "rst" && i > 0 && isTitle(lines[i-1], line) && !hasTitle(fields):
 			add("title", strings.TrimSpace(lines[i-1]))

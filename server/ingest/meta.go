@@ -6,18 +6,16 @@ import (
 	"fmt"
 	"iter"
 	"net/mail"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/pelletier/go-toml/v2"
 	"go.yaml.in/yaml/v3"
 
-	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/server/index"
-	"quarry/server/ingest/mailmime"
 )
 
 const (
@@ -34,11 +32,13 @@ const (
 // meta has the fields of a document that its text sets.
 type meta index.Document
 
-// updatedKeys in order of preference.
-var updatedKeys = [...]string{
-	"updated", "updated_at", "last_modified", "last_modified_at", "lastmod", "last_updated", "lastupdated", "last_update", "modified",
-	"modified_at", "date_modified", "datemodified", "date_updated", "revdate", "date",
-}
+// updatedKeys in order of preference, and createdKeys, without the signs between their words.
+var (
+	updatedKeys = strings.Fields("updated updatedat updatedon updateddate lastmodified lastmodifiedat lastmod lastupdated " +
+		"lastupdate lastedited modified modifiedat datemodified dateupdated modificationdate edited mtime revdate revisiondate date")
+	createdKeys = strings.Fields("created createdat createdon createdtime datecreated creationdate ctime published publishedat " +
+		"publishedon datepublished publishdate publisheddate pubdate posted timestamp")
+)
 
 // readMeta interprets front matter. Only trusted documents set their own id, source, link, type and sets; in others
 // these keys are plain metadata.
@@ -46,8 +46,9 @@ func readMeta(fields *yaml.Node, trusted bool) meta {
 	var m meta
 	dates := map[string]time.Time{}
 	for name, value := range pairs(fields) {
-		key := strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimSpace(name)))
-		if key == "last_update" && value.Kind == yaml.MappingNode { // of Docusaurus: the date and the author
+		key := strings.ToLower(strings.TrimSpace(name))
+		plain := strings.NewReplacer("-", "", " ", "", "_", "").Replace(key)
+		if plain == "lastupdate" && value.Kind == yaml.MappingNode { // of Docusaurus: the date and the author
 			for name, detail := range pairs(value) {
 				if name == "author" {
 					m.Authors = addPeople(m.Authors, detail)
@@ -56,12 +57,13 @@ func readMeta(fields *yaml.Node, trusted bool) meta {
 				}
 			}
 		}
+		t, isDate := parseDate(scalar(value))
 		switch {
 		case trusted && m.trusted(key, value):
-		case slices.Contains(updatedKeys[:], key):
-			if t, ok := parseDate(scalar(value)); ok {
-				dates[key] = t
-			}
+		case isDate && slices.Contains(updatedKeys, plain):
+			dates[plain] = t
+		case isDate && slices.Contains(createdKeys, plain):
+			m.CreatedAt = t
 		default:
 			m.other(key, name, value)
 		}
@@ -109,11 +111,6 @@ func (m *meta) other(key, name string, value *yaml.Node) {
 	switch key {
 	case "title":
 		m.Title = oneLine(scalar(value), longestTitle)
-	case "created", "created_at", "created_on", "date_created", "datecreated", "creation_date", "published", "published_at", "date_published",
-		"publishdate", "pubdate":
-		if t, ok := parseDate(scalar(value)); ok {
-			m.CreatedAt = t
-		}
 	case "author", "authors", "owner", "owners":
 		m.Authors = addPeople(m.Authors, value)
 	case "tags", "labels", "categories", "tag", "label", "category", "keywords":
@@ -261,48 +258,6 @@ func addPerson(people []index.Person, p index.Person) []index.Person {
 
 func email(text string) string { return strings.ToLower(oneLine(text, longestValue)) }
 
-var dateLayouts = [...]string{
-	"2006-1-2", "2006/1/2", "2006.1.2", "2006-01",
-	"January 2, 2006 3:04 PM", "2006/1/2 15:04", "2006/1/2 3:04 PM", "January 2, 2006", "January 2 2006", "2 January 2006", "Jan 2, 2006", "2 Jan 2006", "2.1.2006",
-	"2006-1-2T15:04", "2006-1-2 15:04", "2006-1-2 15:04:05", "2006/1/2 15:04:05", "2006.1.2 15:04", "20060102", "2006",
-}
-
-// parseDate parses dates in common formats, to UTC. Other numbers and implausible years are no dates.
-func parseDate(text string) (time.Time, bool) {
-	text = strings.TrimSpace(text)
-	if len(text) > 64 {
-		return time.Time{}, false
-	}
-	text = ordinal().ReplaceAllString(text, "$1")
-	if parts := bracketedDate().FindStringSubmatch(text); parts != nil {
-		text = strings.NewReplacer("_", "-").Replace(parts[1])
-		if parts[2] != "" {
-			text += " " + parts[2]
-		}
-	}
-	if local, offset, found := mailmime.CutZone(text); found {
-		if t, ok := parseDate(local); ok {
-			return plausible(t.Add(-offset))
-		}
-	}
-	if t, ok := mailmime.ParseDate(text); ok {
-		return plausible(t)
-	}
-	for _, layout := range dateLayouts {
-		if t, err := time.Parse(layout, text); err == nil {
-			return plausible(t)
-		}
-	}
-	const leastEpoch = 1e8 // seconds; smaller numbers are counts
-	if n, err := strconv.ParseFloat(text, 64); err == nil && n < leastEpoch {
-		return time.Time{}, false
-	}
-	if t, err := wire.ParseTime(text); err == nil {
-		return plausible(t)
-	}
-	return findDate(text)
-}
-
 func plausible(t time.Time) (time.Time, bool) {
 	t = t.UTC()
 	if t.Year() < 1900 || t.Year() > 2200 {
@@ -333,24 +288,38 @@ func pairs(node *yaml.Node) iter.Seq2[string, *yaml.Node] {
 	}
 }
 
-// splitFrontMatter parses the front matter at the beginning of text: YAML between --- lines or TOML between +++ lines.
-// If the syntax is invalid, its plain "key: value" lines are used. Without front matter, body is the whole text.
+// fenceKind returns what is between a line and the fence that ends it, as front matter; kind is empty for other lines.
+func fenceKind(line string) (kind, end string) {
+	switch strings.ToLower(strings.TrimRight(line, " \t\n")) {
+	case "---", "---yaml", "--- yaml":
+		return "yaml", "---"
+	case "+++":
+		return "toml", "+++"
+	case "---toml", "--- toml":
+		return "toml", "---"
+	case ";;;": // of Hexo: JSON without its braces
+		return "members", ";;;"
+	case "---json", "--- json":
+		return "yaml", "---"
+	}
+	return "", ""
+}
+
+// splitFrontMatter parses the front matter at the beginning of text: YAML between --- lines, TOML between +++ lines, and
+// what else programs write there. If the syntax is invalid, its plain "key: value" lines are used. Without front matter,
+// body is the whole text.
 func splitFrontMatter(text string) (fields *yaml.Node, body string) {
 	text = strings.TrimLeft(text, "\n")
-	if fields, body := unfencedFields(text); fields != nil {
-		return fields, body
-	}
-	fence, _, _ := strings.Cut(text, "\n")
-	fence = strings.TrimRight(fence, " \t")
-	if fence != "---" && fence != "+++" {
-		return nil, text
-	}
 	start := lineEnd(text, 0)
+	kind, fence := fenceKind(text[:start])
+	if kind == "" {
+		return unfencedFields(text)
+	}
 	for at := start; at < len(text) && at-start <= longestFrontMatter; {
 		end := lineEnd(text, at)
 		line := strings.TrimRight(text[at:end], " \t\n")
 		if line == fence || fence == "---" && line == "..." {
-			fields, err := parseFields(fence, text[start:at])
+			fields, err := parseFields(kind, text[start:at])
 			if err != nil {
 				fields = parsePlainLines(text[start:at])
 			}
@@ -364,45 +333,76 @@ func splitFrontMatter(text string) (fields *yaml.Node, body string) {
 	return nil, text
 }
 
-// unfencedFields parses front matter without fences: an object in JSON, as Hugo reads it, or the properties of a page
-// of Logseq, "key:: value". Without either, fields is nil.
+var (
+	pageProperty = lazyPattern(`^([\w-]{1,64})::(?: |\s*$)`)
+	// headLine matches "key: value", or a part of a value.
+	headLine   = lazyPattern(`^(?:\w[\w -]{0,63}:(?: |\s*$)|[ \t]+\S|- )`)
+	titleFirst = lazyPattern(`^(?i)title: `)
+)
+
+// unfencedFields parses front matter without a fence before it: an object in JSON, as Hugo reads it, the properties of a
+// page of Logseq, "key:: value", the title block of Pandoc, or a head that begins with the title and ends with an empty
+// line (MultiMarkdown, Pelican) or --- (Hexo). Without any, fields is nil and body the whole text.
 func unfencedFields(text string) (fields *yaml.Node, body string) {
-	if strings.HasPrefix(text, "{") {
-		end := lineEnd(text, strings.Index(text[:min(len(text), longestFrontMatter)], "\n}")+1)
-		if !json.Valid([]byte(text[:end])) {
+	var line *regexp.Regexp
+	end := 0
+	switch {
+	case strings.HasPrefix(text, "{"):
+		in := json.NewDecoder(strings.NewReader(text[:min(len(text), longestFrontMatter)]))
+		var object json.RawMessage
+		if in.Decode(&object) != nil {
 			return nil, text
 		}
-		if fields, err := parseFields("---", text[:end]); err == nil {
+		end = lineEnd(text, int(in.InputOffset()))
+		if fields, err := parseFields("yaml", text[:end]); err == nil {
 			return fields, text[end:]
 		}
 		return nil, text
-	}
-	at := 0
-	var lines strings.Builder
-	for at < longestFrontMatter {
-		match := pageProperty().FindStringSubmatch(text[at:lineEnd(text, at)])
-		if match == nil {
-			break
+	case strings.HasPrefix(text, "% "):
+		head := ""
+		for _, key := range [...]string{"title", "author", "date"} {
+			if next := lineEnd(text, end); strings.HasPrefix(text[end:], "%") {
+				head += key + ": " + text[end+1:next]
+				end = next
+			}
 		}
-		lines.WriteString(match[1] + ": " + match[2] + "\n")
-		at = lineEnd(text, at)
-	}
-	if at == 0 {
+		return parsePlainLines(head), text[end:]
+	case pageProperty().MatchString(text):
+		line = pageProperty()
+	case titleFirst().MatchString(text):
+		line = headLine()
+	default:
 		return nil, text
 	}
-	return parsePlainLines(lines.String()), text[at:]
+	for end < min(len(text), longestFrontMatter) && line.MatchString(text[end:lineEnd(text, end)]) {
+		end = lineEnd(text, end)
+	}
+	head, rest := text[:end], text[end:]
+	if line == pageProperty() {
+		return parsePlainLines(strings.ReplaceAll(head, ":: ", ": ")), rest
+	}
+	last := rest[:lineEnd(rest, 0)]
+	if kind, _ := fenceKind(last); kind == "" && strings.TrimSpace(last) != "" {
+		return nil, text // prose
+	}
+	fields, err := parseFields("yaml", head)
+	if err != nil {
+		fields = parsePlainLines(head)
+	}
+	return fields, rest[len(last):]
 }
 
-var pageProperty = lazyPattern(`^([\w-]{1,64}):: (.*\S)\s*$`)
-
-func parseFields(fence, text string) (fields *yaml.Node, err error) {
+func parseFields(kind, text string) (fields *yaml.Node, err error) {
 	defer func() { // the libraries have panicked on hostile input before
 		if p := recover(); p != nil {
 			err = fmt.Errorf("read front matter: %v", p)
 		}
 	}()
 	fields = &yaml.Node{}
-	if fence == "+++" {
+	if kind == "members" {
+		text = "{" + text + "}"
+	}
+	if kind == "toml" {
 		var table map[string]any
 		if err = toml.Unmarshal([]byte(text), &table); err == nil {
 			err = fields.Encode(table) // sorts the keys, so that the document stays the same

@@ -13,7 +13,7 @@ import (
 	"quarry/server/ingest/markdown"
 )
 
-// notebook is a Jupyter notebook in the formats 2 to 4. Format 4 has the cells, older ones worksheets of cells.
+// notebook is a Jupyter notebook in the formats 1 to 4. Formats 1 and 4 have the cells, the others worksheets of cells.
 type notebook struct {
 	Metadata struct {
 		Title    string `json:"title"`
@@ -38,6 +38,8 @@ type notebookCell struct {
 	Type     string            `json:"cell_type"`
 	Source   cellText          `json:"source"`
 	Input    cellText          `json:"input"` // of code before format 4
+	Code     cellText          `json:"code"`  // in format 1, and Text beside it
+	Text     cellText          `json:"text"`
 	Language string            `json:"language"`
 	Level    int               `json:"level"` // of a heading before format 4
 	Outputs  []json.RawMessage `json:"outputs"`
@@ -81,11 +83,11 @@ func fromNotebook(r *fileReader, text string, d index.Document) (index.Document,
 		}
 		switch cell.Type {
 		case "code":
-			w.Code(oneLine(cmp.Or(language, cell.Language), 20), string(cell.Source+cell.Input))
+			w.Code(oneLine(cmp.Or(language, cell.Language), 20), string(cell.Source+cell.Input+cell.Code))
 		case "heading":
 			w.Heading(cell.Level, string(cell.Source))
 		default:
-			w.Blocks(string(cell.Source))
+			w.Blocks(string(cell.Source + cell.Text))
 		}
 		for _, data := range cell.Outputs {
 			var output notebookOutput
@@ -126,13 +128,14 @@ func (r *fileReader) output(w *markdown.Writer, o notebookOutput) {
 		w.Blocks(text)
 	case isName && latex != "":
 		w.Blocks(string(latex))
+	case plain == "":
+		w.Code("json", string(o.Data["application/json"]))
 	default:
 		w.Code("", plain)
 	}
 }
 
-// cellText is a text of a notebook: a string or a list of lines. Anything else, such as the data of a picture, is
-// empty.
+// cellText is a text of a notebook: a string or a list of lines. Anything else is kept as JSON.
 type cellText string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -142,7 +145,7 @@ func (c *cellText) UnmarshalJSON(data []byte) error {
 	if wire.Unmarshal(data, &lines) == nil {
 		text = strings.Join(lines, "")
 	} else if wire.Unmarshal(data, &text) != nil {
-		text = ""
+		text = string(data)
 	}
 	*c = cellText(text)
 	return nil

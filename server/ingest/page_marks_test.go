@@ -22,6 +22,8 @@ func TestWordsApart(t *testing.T) {
 		}
 	}
 	for page, want := range map[string]string{
+		"a<input>b<input type=submit value=Send>c": "a b Send c", "a<img alt='an oak'>b<img src='data:image/png;base64,A' alt='a|b'>c": "a an oak b a|b c",
+		"<ul><li><input type=CHECKBOX checked> done</ul>": "- [x] done", "<span style='Display: block'>a</span><span style='color:red;display:inline-flex'>b</span>": "a\n\nb",
 		"<p>some<wbr>thing <b>bo</b>ld x<sup>2</sup>": "something **bo**ld x2", "a<iframe src=x>y</iframe>b<nav>c</nav>d": "a b d",
 		"<table><tr><td>a</td><td>b<ul><li>c</ul></table>": "a b\n\n- c", "<table role=presentation><tr><td>a<td>b</table>": "a b",
 		"<table><caption>Of</caption><tr><th>a<th>b<tr><td>1<td>2</table>":                       "|a|b|\n|---|---|\n|1|2|\n\nOf",
@@ -32,7 +34,7 @@ func TestWordsApart(t *testing.T) {
 			t.Errorf("%s: %q, want %q; %v", page, body, want, err)
 		}
 	}
-	if got := tokenText("<p>a<dt>b<ruby>c<rt>d</rt></ruby>"); got != "a\n\nb\n\nc" && got != "a\n\nbc" {
+	if got := tokenText("<p>a<dt>b<ruby>c<rt>d</rt></ruby><label>e"); got != "a\n\nbc\n\ne" {
 		t.Errorf("%q", got)
 	}
 }
@@ -41,7 +43,8 @@ func TestWordsApart(t *testing.T) {
 func TestMarksInPages(t *testing.T) {
 	for page, want := range map[string]string{
 		"<table><tr><th>a|b<th><code>c|d</code><th><a href='x|y'>e|f</a><th><img alt='g|h' src=i><tr><td>1<td>2<td>3<td><b>j|k</b></table>": "|a\\|b|`c\\|d`|[e\\|f](x%7Cy)|![g\\|h](i)|\n|---|---|---|---|\n|1|2|3|**j\\|k**|",
-		"<p># x</p><p><span>## y</span></p><p>z #1</p>": "\\# x\n\n\\## y\n\nz #1", "<ul><li># x<li>a<br># b</ul>": "- \\# x\n- a  \n  \\# b",
+		"<table><tr><th>a<th>b<tr><td><a href=x title='c|d'>e</a><td>f</table>":                                                             "|a|b|\n|---|---|\n|[e](x \"c\\|d\")|f|",
+		"<p># x</p><p><span>## y</span></p><p>z #1</p>":                                                                                     "\\# x\n\n\\## y\n\nz #1", "<ul><li># x<li>a<br># b</ul>": "- \\# x\n- a  \n  \\# b",
 		"<p>a<br>===<br>b<p>---<p>```<p>~~~": "a  \n\\===  \nb\n\n\\---\n\n\\```\n\n\\~~~", "<h2># x</h2><pre># y\n---</pre>": "## # x\n\n```\n# y\n---\n```",
 		"<a href=x>a ] b</a> <a href=y>[1]</a> c ] d": "[a \\] b](x) [[1]](y) c ] d", "<p><b># x</b> <code># y</code>": "**# x** `# y`", "<div> <!-- c --> # x</div>": "\\# x",
 	} {
@@ -84,6 +87,9 @@ func TestNotebooks(t *testing.T) {
 			`{"output_type":"execute_result","data":{"text/latex":"$x^2$","text/plain":["<IPython.core.display.Latex object>"]}},{"data":{"text/markdown":"**bold**","text/html":"<i>no</i>"}},` +
 			`{"data":{"text/html":"<b>no</b>","text/plain":["  Oak\n","0   1"]}}]},{"cell_type":"raw","source":"as is"}]}`,
 			"```julia\nf()\n```\n\n```\nwarned\n```\n\n```\nWoodError: no oak\nWoodError\nline 2\n```\n\n|Oak|Ash|\n|---|---|\n|1|2|\n\n$x^2$\n\n**bold**\n\n```\n  Oak\n0   1\n```\n\nas is"},
+		"format 1": {`{"nbformat":1,"cells":[{"cell_type":"text","text":"Words"},{"cell_type":"code","code":["1+1"],"prompt_number":1}]}`, "Words\n\n```\n1+1\n```"},
+		"other types": {`{"cells":[{"cell_type":"code","source":"x","outputs":[{"output_type":"display_data","data":{"application/json":{"a":1}}},{"output_type":"stream","text":{"b":2}}]}]}`,
+			"```\nx\n```\n\n```json\n{\"a\":1}\n```\n\n```\n{\"b\":2}\n```"},
 		"format 3": {`{"nbformat":3,"metadata":{"name":"Trial"},"worksheets":[{"cells":[{"cell_type":"heading","level":2,"source":["Plan"]},{"cell_type":"code","language":"python","input":["1+1"],"prompt_number":1,` +
 			`"outputs":[{"output_type":"pyout","text":["2"],"png":"AAAA"},{"output_type":"display_data","html":["<p>a table</p>"]},{"output_type":"pyerr","ename":"E","evalue":"v","traceback":[]}]}]},{"cells":[{"cell_type":"markdown","source":"end"}]}]}`,
 			"## Plan\n\n```python\n1+1\n```\n\n```\n2\n```\n\na table\n\n```\nE: v\n```\n\nend"},

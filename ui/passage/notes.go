@@ -10,12 +10,14 @@ var (
 	wikiLink     = lazyPattern(`^!?\[\[#*([^\[\]|\n\s][^\[\]|\n]*)(?:\|([^\[\]\n]*))?\]\]`)
 	footnoteMark = lazyPattern(`^\[\^([^\[\]^\s]+)\]`)
 	calloutMark  = lazyPattern(`^\[!(\pL[\w-]*)(?:\|[^\[\]\n]*)?\][+-]? *`)
+	inlineNote   = lazyPattern(`^\^\[[^\[\]\n]+\]`)
+	hiddenText   = lazyPattern(`^%%[^%\n]+%%`)
 	highlight    = lazyPattern(`^==([^=\s][^=\n]*)==`)
 )
 
 // NoteMark returns what is shown of a mark of notes that a text begins with, as a part of the text, and the length of the
 // mark; 0 if there is none. Of a link to another note, [[page|label]], it is the label or the page; of a footnote its number,
-// as ^1; of ==text== the text; and at the beginning of a quote, of a callout, [!note] Title, nothing if it has a title, else
+// as ^1, or in brackets if it is written there, ^[text]; of ==text== the text; of a comment, %%text%%, nothing; and at the beginning of a quote, of a callout, [!note] Title, nothing if it has a title, else
 // its kind.
 func NoteMark(text string, beginsQuote bool) (from, to, length int) {
 	text = text[:min(len(text), markReach)]
@@ -44,6 +46,13 @@ func NoteMark(text string, beginsQuote bool) (from, to, length int) {
 			return at[1], at[1], at[1]
 		}
 		return at[2], at[3], at[1]
+	case strings.HasPrefix(text, "^["):
+		if inlineNote().MatchString(text) {
+			return 1, 1, 1 // what is in the brackets may have marks, too
+		}
+	case strings.HasPrefix(text, "%%"):
+		length = len(hiddenText().FindString(text))
+		return length, length, length
 	case strings.HasPrefix(text, "=="):
 		if at := highlight().FindStringSubmatchIndex(text); at != nil && text[at[3]-1] != ' ' {
 			return at[2], at[3], at[1]

@@ -241,7 +241,7 @@ const (
 func (p *plainer) inline(from, to int) {
 	start := from
 	for at := from; at < to; {
-		if strings.IndexByte("\\`*_~[]|!<>:@w=", p.source[at]) < 0 {
+		if strings.IndexByte("\\`*_~[]|!<>:@w=^%", p.source[at]) < 0 {
 			at++
 			continue
 		}
@@ -275,12 +275,17 @@ func (p *plainer) mark(at, to int) (leftOut bool, width int) {
 		return true, p.code(at, to)
 	case '*', '_', '~':
 		return p.emphasis(at, to)
-	case '[', '!', '=':
+	case '[', '!', '=', '^', '%':
+		if p.source[at] == '%' && at > 0 && isWordByte(p.source[at-1]) { // 100%%
+			return false, 1
+		}
 		if from, end, length := NoteMark(p.source[at:to], at == p.quote); length > 0 {
 			p.closers = append(p.closers, wire.Span{at + end, at + length})
 			return true, from
 		}
-		return p.link(at, to)
+		if p.source[at] == '[' || p.source[at] == '!' {
+			return p.link(at, to)
+		}
 	case '<':
 		return p.address(at, to)
 	case ':', '@', 'w':

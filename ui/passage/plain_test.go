@@ -39,6 +39,8 @@ func TestPlain(t *testing.T) {
 		{"no wiki links", "`[[ -f a ]]` [[ -f b ]] [[1]](https://a.example) [[]] [[a", "[[ -f a ]] [[ -f b ]] [1] [[]] [[a"},
 		{"wiki link in a row", "| a | b |\n|---|---|\n| [[Oak\\|tree]] | [[Ash]] |", "a · b · tree · Ash"},
 		{"footnotes", "It grows.[^1] So[^long-name].\n\n[^1]: So it is said.\n[^long-name]: https://a.example/", "It grows.^1 So^long-name. ^1: So it is said. ^long-name: https://a.example/"},
+		{"inline notes", "It grows.^[So **it** is said.] 2^[x and a^b", "It grows.[So it is said.] 2^[x and a^b"},
+		{"comments", "It %%not sure%% grows 100%% or 50%% of `%%a%%`.", "It grows 100%% or 50%% of %%a%%."},
 		{"callouts", "> [!note] Mind the bank\n> It is steep.\n\n> [!WARNING]\n> Deep.\n\n> [!tip]- Folded\n\nNot [!this] one", "Mind the bank It is steep. WARNING Deep. Folded Not [!this] one"},
 		{"highlights", "a ==marked== word, a == b, x==y, ==not== `==code==`", "a marked word, a == b, x==y, not ==code=="},
 		{"code", "Run `kwctl *all* _x_` or ``a ` b``", "Run kwctl *all* _x_ or a ` b"},

@@ -33,7 +33,8 @@ func ParseField(field string) (value string, parameters map[string]string) {
 			continue
 		}
 		name, text := strings.ToLower(words[len(words)-1]), ""
-		text, rest = cutValue(rest[end+1:], strings.HasPrefix(name, "name") || strings.HasPrefix(name, "filename"))
+		isFree := strings.HasPrefix(name, "name") || strings.HasPrefix(name, "filename") || name == "boundary"
+		text, rest = cutValue(rest[end+1:], isFree)
 		if base, number, isPiece := strings.Cut(name, "*"); isPiece {
 			pieces[base] = append(pieces[base], newPiece(number, text))
 		} else {
@@ -46,24 +47,19 @@ func ParseField(field string) (value string, parameters map[string]string) {
 	return value, parameters
 }
 
+// quotedValue matches a value in quotes, also with quotes in it: it ends before the next parameter.
+var quotedValue = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^"((?:\\["\\]|[^;]|;[^=]*?)*?)"\s*(?:[;,(]|$|[\w*-]+\s*=)`)
+})
+
 // cutValue returns the value at the start of text, and what follows it.
-func cutValue(text string, isName bool) (value, rest string) {
+func cutValue(text string, isFree bool) (value, rest string) {
 	text = strings.TrimLeft(text, " \t")
-	if quoted, isQuoted := strings.CutPrefix(text, `"`); isQuoted {
-		var out strings.Builder
-		for i := 0; i < len(quoted); i++ {
-			switch {
-			case quoted[i] == '"':
-				return out.String(), quoted[i+1:]
-			case quoted[i] == '\\' && i+1 < len(quoted) && strings.IndexByte(`"\`, quoted[i+1]) >= 0:
-				i++
-			}
-			out.WriteByte(quoted[i])
-		}
-		text = quoted // without an end
+	if at := quotedValue().FindStringSubmatchIndex(text); at != nil {
+		return strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(text[at[2]:at[3]]), text[at[3]+1:]
 	}
-	value, rest, _ = strings.Cut(text, ";")
-	if inner := strings.IndexAny(value, " \t("); inner > 0 && !isName { // a comment, or the next parameter
+	value, rest, _ = strings.Cut(strings.TrimPrefix(text, `"`), ";")
+	if inner := strings.IndexAny(value, " \t("); inner > 0 && !isFree { // a comment, or the next parameter
 		value, rest = value[:inner], value[inner:]+";"+rest
 	}
 	return strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), `"`)), rest

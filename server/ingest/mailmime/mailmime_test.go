@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
@@ -15,38 +14,17 @@ import (
 	"golang.org/x/text/encoding/ianaindex"
 )
 
-func TestParseDate(t *testing.T) {
-	const utc = "2024-03-05T14:30:00Z"
-	for date, want := range map[string]string{
-		"Tue, 05 Mar 2024 14:30:00 +0000": utc, "Tue, 5 Mar 2024 14:30 +0000": utc, "5 Mar 24 14:30:00 GMT": utc, "Tue, 5 Mar 2024 14:30:00": utc,
-		"Tue, 5 Mar 2024 09:30:00 EST": utc, "Tue, 5 Mar 2024 10:30:00 EDT": utc, "Tue, 5 Mar 2024 08:30:00 CST": utc, "Tue, 5 Mar 2024 09:30:00 cdt": utc,
-		"Tue, 5 Mar 2024 07:30:00 MST": utc, "Tue, 5 Mar 2024 08:30:00 MDT": utc, "Tue, 5 Mar 2024 06:30:00 PST": utc, "Tue, 5 Mar 2024 07:30:00 PDT": utc,
-		"Tue, 5 Mar 2024 14:30:00 UT": utc, "Tue, 5 Mar 2024 14:30:00 Z": utc, "Tue, 5 Mar 2024 14:30:00 A": utc, "Tue, 5 Mar 2024 14:30:00 y": utc,
-		"Tue, 5 Mar 2024 14:30:00 XYZ": utc, "Tue, 5 Mar 2024 15:30:00 CET": utc, "Tue, 5 Mar 2024 16:30:00 +0200 (CEST (summer))": utc,
-		"Tue, 5 Mar 2024 14:30:00 -0000": utc, "Tue, 5 Mar 2024 16:30:00 GMT+02:00": utc, "Tue, 5 Mar 2024 16:30:00 UTC+2": utc, "Tue, 5 Mar 2024 13:00:00 -0130": utc,
-		"Tue (yes), 5 Mar 2024 14:30:00 (noon) +0000": utc, "Tuesday, 05-Mar-24 14:30:00 GMT": utc, "Tue Mar  5 14:30:00 2024": utc,
-		"Tue Mar  5 09:30:00 EST 2024": utc, "Tue Mar 5 15:30:00 +0100 2024": utc, "Tue Mar 5 14:30 2024": utc, "March 5, 2024 2:30 PM": utc, "5 Mar 2024 14.30.00 +0000": utc,
-		"2024-03-05T14:30:00Z": utc, "2024-03-05 15:30:00 +01:00": utc, "2024-03-05T15:30:00.250+0100": "2024-03-05T14:30:00.25Z", "Di, 5 Mar 2024 14:30:00 +0000": utc,
-		"Sun, 31 Dec 2023 23:30:00 PST": "2024-01-01T07:30:00Z", "1 Jan 50 00:00 +0000": "1950-01-01T00:00:00Z", "1 Jan 49 00:00 +0000": "2049-01-01T00:00:00Z",
-		"1 Jan 124 00:00 +0000": "2024-01-01T00:00:00Z", "30 Jun 2015 23:59:60 +0000": "2015-06-30T23:59:59Z",
-		"": "", "Fri, 99 Xyz 99999": "", "31 Feb 2024 10:00 +0000": "", "yesterday": "", "Tue, 5 Mar 2024 25:00:00 +0000": "", "5 Mar 2024": "",
-	} {
-		at, ok := ParseDate(date)
-		if got := at.Format(time.RFC3339Nano); ok != (want != "") || ok && got != want {
-			t.Errorf("%q: %s, %v; want %q", date, got, ok, want)
-		}
-	}
-}
-
 func TestParseField(t *testing.T) {
 	for field, want := range map[string]string{
 		`text/plain; charset=utf-8`:                                                       `text/plain [charset=utf-8]`,
 		`Text/Plain ; Charset = "utf-8" ; format=flowed`:                                  `text/plain [charset=utf-8 format=flowed]`,
 		`multipart/mixed; boundary==_Part_7`:                                              `multipart/mixed [boundary==_Part_7]`,
-		`multipart/mixed; boundary=a:b/c?d(e)@f`:                                          `multipart/mixed [boundary=a:b/c?d]`,
+		`multipart/mixed; boundary=a:b/c?d(e)@f`:                                          `multipart/mixed [boundary=a:b/c?d(e)@f]`,
 		`multipart/mixed boundary="x y"`:                                                  `multipart/mixed [boundary=x y]`,
 		`attachment; filename=price list (1).csv`:                                         `attachment [filename=price list (1).csv]`,
 		`attachment; filename="a;b \"c\" C:\d.csv"; size=3`:                               `attachment [filename=a;b "c" C:\d.csv size=3]`,
+		`attachment; filename="a "big" list.csv"; size=3`:                                 `attachment [filename=a "big" list.csv size=3]`,
+		`multipart/mixed; boundary=a b`:                                                   `multipart/mixed [boundary=a b]`,
 		`attachment; filename="no end.csv; size=3`:                                        `attachment [filename=no end.csv size=3]`,
 		`attachment; filename=a.csv; filename=b.csv`:                                      `attachment [filename=a.csv]`,
 		`attachment; filename=; filename=b.csv;`:                                          `attachment [filename=b.csv]`,
@@ -283,9 +261,6 @@ func FuzzMail(f *testing.F) {
 		}
 		if total > len(raw) || words > 4*len(raw) || len(DecodeWords(data)) > 4*len(raw) || len(Unflow(data, true)) > 3*len(raw)+1 {
 			t.Fatalf("%q grew", data)
-		}
-		if at, ok := ParseDate(data); ok && (at.Year() < 0 || at.Year() > 10_000) {
-			t.Fatalf("%q: %v", data, at)
 		}
 	})
 }

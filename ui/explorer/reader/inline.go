@@ -5,6 +5,7 @@ import (
 	"iter"
 	"net/url"
 	"strings"
+	"unicode"
 
 	"github.com/yuin/goldmark/ast"
 	extast "github.com/yuin/goldmark/extension/ast"
@@ -66,14 +67,14 @@ func (in inline) node(parent, node ast.Node) {
 // noteMarks parses the marks of notes that Markdown does not have, such as [[page|label]], as the text that they show.
 type noteMarks struct{}
 
-func (noteMarks) Trigger() []byte { return []byte{'[', '!', '='} }
+func (noteMarks) Trigger() []byte { return []byte{'[', '!', '=', '^', '%'} }
 
 func (noteMarks) Parse(parent ast.Node, block text.Reader, context parser.Context) ast.Node {
 	line, segment := block.PeekLine()
 	quote, lines := parent.Parent(), parent.Lines()
 	isQuote := quote != nil && quote.Kind() == ast.KindBlockquote
 	from, to, length := passage.NoteMark(string(line), isQuote && lines.Len() > 0 && lines.At(0).Start == segment.Start)
-	if length == 0 {
+	if before := block.PrecendingCharacter(); length == 0 || line[0] == '%' && (unicode.IsLetter(before) || unicode.IsDigit(before)) {
 		return nil
 	}
 	if _, isLink := context.Reference(util.ToLinkReference(line[from:to])); isLink { // a footnote that is an address

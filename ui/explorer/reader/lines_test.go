@@ -55,6 +55,7 @@ func TestMarksOfNotes(t *testing.T) {
 		"Run `test [[ -f plan ]]`, [[1]](https://a.example/) and ==marked== a == b":                      "Run test [[ -f plan ]], [1] and marked a == b",
 		"Oaks[^1]\n\n[^1]: https://a.example/oak":                                                        "Oaks^1",
 		"| a | b |\n|---|---|\n| [[Oak\\|tree]] | [[Ash]] |":                                             "a │ b ─────┼──── tree │ Ash",
+		"It %%not sure%% grows 100%% or 50%% of it.^[So *it* is said.]":                                  "It grows 100%% or 50%% of it.[So it is said.]",
 		"- [ ] open [[Oak]]\n- [x] done":                                                                 "[ ] open Oak [x] done",
 	} {
 		if plain := strings.Join(strings.Fields(ansi.Strip(strings.Join(Lines(text, 80, th), " "))), " "); plain != want {
