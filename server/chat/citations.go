@@ -4,12 +4,12 @@ package chat
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode/utf8"
+
+	"quarry/internal/pattern"
 )
 
 // Source is a document that an answer may cite.
@@ -204,10 +204,8 @@ func (c *Citer) bracket(last bool) bool {
 }
 
 var (
-	wholeCitation = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(?:\[ *\d{1,3} *(?:, *\d{1,3} *)*\]|\[\[ *\d{1,3} *(?:, *\d{1,3} *)*\]\])`)
-	})
-	partOfOne = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\[{1,2}[\d ,]*\]?$`) })
+	wholeCitation = pattern.Lazy(`^(?:\[ *\d{1,3} *(?:, *\d{1,3} *)*\]|\[\[ *\d{1,3} *(?:, *\d{1,3} *)*\]\])`)
+	partOfOne     = pattern.Lazy(`^\[{1,2}[\d ,]*\]?$`)
 )
 
 // citation parses the citation that a text begins with: its numbers and its length, 0 if there is none. open is set if
@@ -258,7 +256,7 @@ func target(link string) string {
 	return unsafeInLinks().ReplaceAllStringFunc(link, func(s string) string { return fmt.Sprintf("%%%02X", s[0]) })
 }
 
-var unsafeInLinks = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("[\\x00-\\x20\\x7F()<>\\[\\]\\\\`]") })
+var unsafeInLinks = pattern.Lazy("[\\x00-\\x20\\x7F()<>\\[\\]\\\\`]")
 
 // Uncited returns an answer without the citations of a Citer.
 func Uncited(text string) string {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -91,60 +92,38 @@ func parseCalendar(text string) (calendar map[string]string, entries []*entry, e
 }
 
 // unfold joins the lines of a calendar or of contacts that were folded, before they are decoded: programs fold between
-// any two bytes (RFC 5545 3.1). After an equals sign the next line may be a part of quoted-printable text, see
-// properties.
+// any two bytes (RFC 5545 3.1). Text in quoted-printable (vCard 2.1, vCalendar) goes on after an equals sign.
 func unfold(data []byte) []byte {
-	if isUTF16(data) || !bytes.Contains(data, []byte("\n ")) && !bytes.Contains(data, []byte("\n\t")) {
+	if isUTF16(data) {
 		return data
 	}
-	unfolded := make([]byte, 0, len(data))
-	for i := 0; i < len(data); i++ {
-		end := i
-		if data[end] == '\r' && end+1 < len(data) {
-			end++
+	unfolded := make([]byte, 0, len(data)+1)
+	start, isQuoted := 0, false // of the line that is joined
+	for len(data) > 0 {
+		end := lineEnd(data, 0)
+		line := bytes.TrimRight(data[:end], "\r\n")
+		data = data[end:]
+		switch joined := unfolded[start:]; {
+		case isQuoted && bytes.HasSuffix(joined, []byte("=")):
+			unfolded = append(unfolded[:len(unfolded)-1], line...)
+		case len(joined) > 0 && len(line) > 0 && (line[0] == ' ' || line[0] == '\t'):
+			unfolded = append(unfolded, line[1:]...)
+		default:
+			if len(joined) > 0 {
+				unfolded = append(unfolded, '\n')
+			}
+			start = len(unfolded)
+			unfolded = append(unfolded, line...)
+			head, _, _ := bytes.Cut(line[:min(len(line), longestTag)], []byte(":"))
+			isQuoted = bytes.Contains(bytes.ToUpper(head), []byte(quotedPrintable))
 		}
-		isFold := data[end] == '\n' && end+1 < len(data) && (data[end+1] == ' ' || data[end+1] == '\t')
-		if isFold && i > 0 && data[i-1] != '=' && data[i-1] != '\n' {
-			i = end + 1
-			continue
-		}
-		unfolded = append(unfolded, data[i])
 	}
 	return unfolded
 }
 
-// properties yields the lines of a calendar or of contacts, those in quoted-printable (vCard 2.1, vCalendar) with the
-// lines in which they go on.
-func properties(text string) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		var line strings.Builder
-		isQuoted := false
-		for physical := range strings.Lines(text) {
-			physical = strings.TrimRight(physical, "\n")
-			_, continued := strings.CutPrefix(physical, " ")
-			if !isQuoted && line.Len() > 0 && (continued || strings.HasPrefix(physical, "\t")) {
-				line.WriteString(physical[1:])
-				continue
-			}
-			if !isQuoted {
-				if line.Len() > 0 && !yield(line.String()) {
-					return
-				}
-				line.Reset()
-				head, _, _ := strings.Cut(physical[:min(len(physical), longestTag)], ":")
-				isQuoted = strings.Contains(strings.ToUpper(head), quotedPrintable)
-			}
-			soft, isSoft := strings.CutSuffix(physical, "=")
-			isQuoted = isQuoted && isSoft
-			if isQuoted {
-				physical = soft
-			}
-			line.WriteString(physical)
-		}
-		if line.Len() > 0 {
-			yield(line.String())
-		}
-	}
+// properties yields the lines of a calendar or of contacts. Text that was in UTF-16 is unfolded here.
+func properties(text string) iter.Seq[string] {
+	return strings.SplitSeq(string(unfold([]byte(text))), "\n")
 }
 
 const (

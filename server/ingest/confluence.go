@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
+	"quarry/internal/pattern"
 	"quarry/server/index"
 )
 
@@ -240,7 +241,7 @@ func isBelow(node *html.Node, id string) bool {
 	return false
 }
 
-var createdBy = lazyPattern(`^Created by ([^,]+?)(?:,| on )`)
+var createdBy = pattern.Lazy(`^Created by ([^,]+?)(?:,| on )`)
 
 // written reads who wrote a page and when: "Created by Ana Ortiz, last modified by Bo Lund on Mar 06, 2019", in the
 // language of the site. The names are marked; what is between the author and the date shows whether it is that of a

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
+	"quarry/internal/pattern"
 	"quarry/server/index"
 )
 
@@ -281,7 +282,7 @@ func (s *site) authors(page entityPage) (authors []index.Person) {
 	return authors
 }
 
-var storageEmpty = lazyPattern(`<((?:ac|ri):[\w-]{1,50}|time)([^<>]*)/>`)
+var storageEmpty = pattern.Lazy(`<((?:ac|ri):[\w-]{1,50}|time)([^<>]*)/>`)
 
 // storageHTML returns a text in the storage format of Confluence as HTML, which has no CDATA and no empty elements.
 func storageHTML(body string) string {

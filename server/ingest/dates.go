@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"math"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/pattern"
 )
 
 // monthNames are the beginnings of the names of months, in the languages of western and central Europe, Finnish,
@@ -41,20 +40,20 @@ var zones = map[string]float64{
 }
 
 var (
-	dateWord = lazyPattern(`\d{1,2}[月월]|\d+|\pL+`)
+	dateWord = pattern.Lazy(`\d{1,2}[月월]|\d+|\pL+`)
 	// numericDay matches a day from its year, a German one, one without signs, and those of short years.
-	numericDay = lazyPattern(`(?i)(?:^|\D)(?:(\d{4})[-/_.] ?(\d{1,2})[-/_.] ?(\d{1,2})|(\d{1,2})\. ?(\d{1,2})\. ?(\d{4})|` +
+	numericDay = pattern.Lazy(`(?i)(?:^|\D)(?:(\d{4})[-/_.] ?(\d{1,2})[-/_.] ?(\d{1,2})|(\d{1,2})\. ?(\d{1,2})\. ?(\d{4})|` +
 		`(\d{4})(\d\d)(\d\d))(?:\D|$)`)
-	shortYear = lazyPattern(`(?i)\b(\d{1,2})[\s-]+([a-z]{3})[a-z]*\.?[\s-]+(\d{2,3})\b`)
-	clock     = lazyPattern(`(?i)(?:^|[\s,T_-])(\d{1,2})(?:[:h](\d\d)(?::(\d\d(?:[.,]\d+)?))?|\.(\d\d)\.(\d\d))` +
+	shortYear = pattern.Lazy(`(?i)\b(\d{1,2})[\s-]+([a-z]{3})[a-z]*\.?[\s-]+(\d{2,3})\b`)
+	clock     = pattern.Lazy(`(?i)(?:^|[\s,T_-])(\d{1,2})(?:[:h](\d\d)(?::(\d\d(?:[.,]\d+)?))?|\.(\d\d)\.(\d\d))` +
 		`(?:\s*([ap])\.?m\b\.?)?(?:\s*(?:GMT|UTC?|Z)?\s*([+-])(\d{1,2}):?(\d\d)?([^\d\pL]|$)|(\D|$))`)
 	// compactTime matches the times of ISO 8601 without signs, and the ids of notes.
-	compactTime = lazyPattern(`(?i)^(\d{8})T?(\d\d)(\d\d)(\d\d)?(Z|[+-]\d\d:?\d\d)?$`)
-	monthOnly   = lazyPattern(`^(\d{4})(?:-(\d\d))?$`)
-	comments    = lazyPattern(`\([^()]*\)`)
-	zoneName    = lazyPattern(`\b[A-Za-z]{3,4}\b`)
+	compactTime = pattern.Lazy(`(?i)^(\d{8})T?(\d\d)(\d\d)(\d\d)?(Z|[+-]\d\d:?\d\d)?$`)
+	monthOnly   = pattern.Lazy(`^(\d{4})(?:-(\d\d))?$`)
+	comments    = pattern.Lazy(`\([^()]*\)`)
+	zoneName    = pattern.Lazy(`\b[A-Za-z]{3,4}\b`)
 	// longZone matches the names of Windows, such as Eastern Standard Time.
-	longZone = lazyPattern(`\b([A-Z])[a-z]+ ([SD])(?:tandard|aylight) Time\b`)
+	longZone = pattern.Lazy(`\b([A-Z])[a-z]+ ([SD])(?:tandard|aylight) Time\b`)
 )
 
 // parseDate parses a date as people and programs write it, to UTC: a day in any of many forms and languages, a time of
@@ -194,7 +193,7 @@ func monthOf(word string) (month int) {
 
 // dateInName matches the days with which files and folders of posts and journals are named, at the end of a path without
 // its extension: 2024-03-05-oak, the id 202403051430, and 2024/03/05/oak in folders.
-var dateInName = lazyPattern(`(?:^|/)(?:(\d{4})(?:[-_.](\d{1,2})[-_.](\d{1,2})|(\d\d)(\d\d)(?:T?\d{4}(?:\d\d)?)?)(?:[^\d/][^/]*)?|` +
+var dateInName = pattern.Lazy(`(?:^|/)(?:(\d{4})(?:[-_.](\d{1,2})[-_.](\d{1,2})|(\d\d)(\d\d)(?:T?\d{4}(?:\d\d)?)?)(?:[^\d/][^/]*)?|` +
 	`(\d{4})/(\d{1,2})[-/](\d{1,2})(?:\D[^/]*)?)$`)
 
 // dateOfName returns the day that the name of a post or journal says, or that of its folder if it is an index.
@@ -205,9 +204,4 @@ func dateOfName(file string) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	return validDay(parts[1]+parts[6], parts[2]+parts[4]+parts[7], parts[3]+parts[5]+parts[8])
-}
-
-// lazyPattern returns a function that compiles a pattern when it is called first: most runs need few of them.
-func lazyPattern(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

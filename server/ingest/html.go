@@ -15,6 +15,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
+	"quarry/internal/pattern"
 	"quarry/internal/text"
 	"quarry/server/index"
 	"quarry/server/ingest/markdown"
@@ -210,7 +211,7 @@ func spanOf(cell *html.Node, key string) int {
 }
 
 // blockStyle matches the style of an element that is shown as a block.
-var blockStyle = lazyPattern(`(?i)\bdisplay\s*:\s*(?:block|flex|grid|table|list-item|flow-root)`)
+var blockStyle = pattern.Lazy(`(?i)\bdisplay\s*:\s*(?:block|flex|grid|table|list-item|flow-root)`)
 
 // restyle gives an element the form in which a browser shows it, where the converter does not know it.
 func restyle(node *html.Node) {

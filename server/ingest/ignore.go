@@ -3,13 +3,12 @@ package ingest
 import (
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"quarry/internal/pattern"
 	"quarry/server/ingest/githistory"
 )
 
@@ -72,7 +71,7 @@ func parsePattern(line string) (p ignorePattern, ok bool) {
 }
 
 // globTokens matches what must be changed in a pattern, and escaped characters, which stay.
-var globTokens = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\.|\*+|[{}]| +$`) })
+var globTokens = pattern.Lazy(`\\.|\*+|[{}]| +$`)
 
 // ignored reports whether the rules of the folders above exclude the entry at path (slashes, from the root). Later
 // patterns and deeper folders win. The caller does not enter excluded folders, so nothing in them can be included

@@ -288,33 +288,19 @@ func (p mailPart) label() string {
 // formatOfKind returns the extension of files with a type that readers know; "" for the text of a message and for
 // others.
 func formatOfKind(kind string) string {
-	switch kind {
-	case "text/calendar", "text/x-vcalendar", "application/ics":
-		return ".ics"
-	case "text/vcard", "text/x-vcard", "text/directory":
-		return ".vcf"
-	case "text/csv", "text/tab-separated-values", "application/csv":
-		return ".csv"
-	case "text/markdown", "text/x-markdown":
-		return ".md"
-	case "application/json":
-		return ".json"
-	case "text/rtf", "application/rtf":
-		return ".rtf"
-	case "application/pdf":
-		return ".pdf"
-	case "application/xhtml+xml":
-		return ".html"
-	case "application/epub+zip":
-		return ".epub"
-	case "application/msword":
-		return ".doc"
-	case "application/vnd.openxmlformats-officedocument.wordprocessingml.document":
-		return ".docx"
-	case "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet":
-		return ".xlsx"
-	case "application/vnd.openxmlformats-officedocument.presentationml.presentation":
-		return ".pptx"
-	}
-	return ""
+	return map[string]string{
+		"text/calendar": ".ics", "text/x-vcalendar": ".ics", "application/ics": ".ics",
+		"text/vcard": ".vcf", "text/x-vcard": ".vcf", "text/directory": ".vcf",
+		"text/csv": ".csv", "text/tab-separated-values": ".tsv", "application/csv": ".csv",
+		"text/markdown": ".md", "text/x-markdown": ".md", "application/json": ".json", "application/xml": ".xml",
+		"text/rtf": ".rtf", "application/rtf": ".rtf", "application/pdf": ".pdf", "application/epub+zip": ".epub",
+		"application/xhtml+xml": ".html", "application/msword": ".doc", "application/vnd.ms-excel": ".xls",
+		"application/vnd.ms-powerpoint":                                             ".ppt",
+		"application/vnd.openxmlformats-officedocument.wordprocessingml.document":   ".docx",
+		"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet":         ".xlsx",
+		"application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
+		"application/vnd.oasis.opendocument.text":                                   ".odt",
+		"application/vnd.oasis.opendocument.spreadsheet":                            ".ods",
+		"application/vnd.oasis.opendocument.presentation":                           ".odp",
+	}[kind]
 }

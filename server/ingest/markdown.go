@@ -3,16 +3,16 @@ package ingest
 import (
 	"bytes"
 	"html"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	"quarry/internal/pattern"
 )
 
 // blockKind decides where a block may be cut.
@@ -232,9 +232,7 @@ func tableBlock(b block, header, body int) block {
 	return b
 }
 
-var delimiterRow = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$`)
-})
+var delimiterRow = pattern.Lazy(`^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$`)
 
 // tableRows returns where the header and the rows of a GFM table in a paragraph begin. Without a table, rows is 0.
 func tableRows(paragraph []byte) (header, rows int) {
@@ -263,7 +261,7 @@ func lineEnd[T ~string | ~[]byte](source T, start int) int {
 	return len(source)
 }
 
-var headingID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\s*\{#([\w.-]{1,100})[^{}]{0,100}\}\s*$`) })
+var headingID = pattern.Lazy(`\s*\{#([\w.-]{1,100})[^{}]{0,100}\}\s*$`)
 
 // heading returns the text of a heading without markup, and its {#anchor}.
 func (m *markdownReader) heading(node *ast.Heading, source []byte) (title, slug string) {
@@ -343,9 +341,7 @@ func fenceMarker(line string) string {
 }
 
 // nesting matches the markers of lists and quotes at the beginning of a line.
-var nesting = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:[ \t>]|[-*+][ \t\n]|[0-9]+[.)]?)*`)
-})
+var nesting = pattern.Lazy(`^(?:[ \t>]|[-*+][ \t\n]|[0-9]+[.)]?)*`)
 
 // tooDeep reports whether a line nests more lists and quotes than allowed. Such Markdown is split as plain paragraphs:
 // parsing it takes time and stack by its depth.

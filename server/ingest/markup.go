@@ -8,6 +8,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
+	"quarry/internal/pattern"
 	"quarry/server/index"
 )
 
@@ -25,12 +26,12 @@ func fromMarkup(_ *fileReader, text string, defaults index.Document) (index.Docu
 var (
 	// headField matches a keyword of Org, an attribute of AsciiDoc, a field of reStructuredText, or a comment of
 	// Nikola.
-	headField = lazyPattern(`(?i)^\s*(?:#\+|:|\.\. )(title|authors?|date|revdate|created|modified|updated|last_modified|` +
+	headField = pattern.Lazy(`(?i)^\s*(?:#\+|:|\.\. )(title|authors?|date|revdate|created|modified|updated|last_modified|` +
 		`tags|keywords|category|description):\s*(\S.*)`)
 	// asciiDocAuthor and asciiDocRevision match the lines below the title of AsciiDoc: "v1.2, 2024-03-05: second
 	// edition".
-	asciiDocAuthor   = lazyPattern(`^\pL[^<>]* <[^<> ]+@[^<> ]+>`)
-	asciiDocRevision = lazyPattern(`^(?:v?[\d.]+, *)?([^:]*\d{4}[^:]*)(?::.*)?$`)
+	asciiDocAuthor   = pattern.Lazy(`^\pL[^<>]* <[^<> ]+@[^<> ]+>`)
+	asciiDocRevision = pattern.Lazy(`^(?:v?[\d.]+, *)?([^:]*\d{4}[^:]*)(?::.*)?$`)
 )
 
 // headFields returns what the head of a text states, as front matter would.

@@ -14,6 +14,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"go.yaml.in/yaml/v3"
 
+	"quarry/internal/pattern"
 	"quarry/internal/text"
 	"quarry/server/index"
 )
@@ -334,10 +335,10 @@ func splitFrontMatter(text string) (fields *yaml.Node, body string) {
 }
 
 var (
-	pageProperty = lazyPattern(`^([\w-]{1,64})::(?: |\s*$)`)
+	pageProperty = pattern.Lazy(`^([\w-]{1,64})::(?: |\s*$)`)
 	// headLine matches "key: value", or a part of a value.
-	headLine   = lazyPattern(`^(?:\w[\w -]{0,63}:(?: |\s*$)|[ \t]+\S|- )`)
-	titleFirst = lazyPattern(`^(?i)title: `)
+	headLine   = pattern.Lazy(`^(?:\w[\w -]{0,63}:(?: |\s*$)|[ \t]+\S|- )`)
+	titleFirst = pattern.Lazy(`^(?i)title: `)
 )
 
 // unfencedFields parses front matter without a fence before it: an object in JSON, as Hugo reads it, the properties of a
@@ -459,4 +460,4 @@ func parsePlainLines(text string) *yaml.Node {
 	return fields
 }
 
-var plainKey = lazyPattern(`^[\w-]{1,64}$`)
+var plainKey = pattern.Lazy(`^[\w-]{1,64}$`)

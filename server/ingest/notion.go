@@ -13,12 +13,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
+	"quarry/internal/pattern"
 	"quarry/server/index"
 )
 
@@ -318,12 +318,10 @@ func (n *notionReader) address(link string) string {
 }
 
 // markdownLink matches the address of a link, which may have parentheses.
-var markdownLink = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)`)
-})
+var markdownLink = pattern.Lazy(`\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*\)`)
 
 // notionRelation matches the file behind the title of a page in a property.
-var notionRelation = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` \([^()]*\.(?:md|csv)\)`) })
+var notionRelation = pattern.Lazy(` \([^()]*\.(?:md|csv)\)`)
 
 // relinked returns Markdown in which links to files of the export lead to the pages.
 func (n *notionReader) relinked(text string) string {

@@ -6,14 +6,13 @@ import (
 	"errors"
 	"math"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/bmatcuk/doublestar/v4"
 
 	"quarry/client/wire"
+	"quarry/internal/pattern"
 	"quarry/server/index"
 )
 
@@ -114,12 +113,10 @@ func secretIn(text string, isProse, whole bool) error {
 }
 
 // keyStart matches the first line of a private key in PEM, or of one of PGP or PuTTY.
-var keyStart = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`-----BEGIN[ A-Z0-9]{0,100}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d`)
-})
+var keyStart = pattern.Lazy(`-----BEGIN[ A-Z0-9]{0,100}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d`)
 
 // keyBody matches so much of a key as no explanation shows.
-var keyBody = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[A-Za-z0-9+/]{40}`) })
+var keyBody = pattern.Lazy(`[A-Za-z0-9+/]{40}`)
 
 // hasPrivateKey reports whether text contains a private key, also as a string of JSON and as the base64 of a
 // kubeconfig.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"quarry/internal/pattern"
 	"quarry/server/index"
 	"quarry/server/ingest/markdown"
 )
@@ -210,7 +211,7 @@ func delimiterOf(text, kind string) rune {
 	return best
 }
 
-var quotedCell = lazyPattern(`"[^"]*"?`)
+var quotedCell = pattern.Lazy(`"[^"]*"?`)
 
 // hasDelimiters reports whether the first line, or most lines, contain the delimiter.
 func hasDelimiters(text string, delimiter rune) bool {

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"quarry/client/field"
 	"quarry/client/wire"
+	"quarry/internal/pattern"
 	"quarry/server/index"
 	"quarry/server/llm"
 )
@@ -222,7 +222,7 @@ func candidateSources(r Request) []string {
 }
 
 // sourceName excludes other text from prompts.
-var sourceName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9_]+$`) })
+var sourceName = pattern.Lazy(`^[a-z0-9_]+$`)
 
 // sourceLine is a source in a prompt.
 type sourceLine struct{ Value, Name string }

@@ -15,6 +15,7 @@ import (
 	"github.com/slack-go/slack"
 
 	"quarry/client/wire"
+	"quarry/internal/pattern"
 	"quarry/internal/text"
 )
 
@@ -109,7 +110,7 @@ func sameName(asked, name string) bool {
 	return len(words) > 0 && (slices.Equal(words, has) || len(words) == 1 && slices.Contains(has, words[0]))
 }
 
-var timestamp = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d{1,10}\.\d{1,9}$`) })
+var timestamp = pattern.Lazy(`^\d{1,10}\.\d{1,9}$`)
 
 // timeOf parses a message timestamp: seconds, a dot, and a counter.
 func timeOf(ts string) (time.Time, bool) {
@@ -178,9 +179,9 @@ const (
 )
 
 var (
-	parts      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("\n?```(?s:.*?)```|`[^`\n]*`|<[^>\n]*>?") })
-	references = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<[^>\n]*>`) })
-	quotes     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^&gt;(?:&gt;&gt;)? *`) })
+	parts      = pattern.Lazy("\n?```(?s:.*?)```|`[^`\n]*`|<[^>\n]*>?")
+	references = pattern.Lazy(`<[^>\n]*>`)
+	quotes     = pattern.Lazy(`(?m)^&gt;(?:&gt;&gt;)? *`)
 	boldText   = sync.OnceValue(func() *regexp.Regexp { return emphasis('*') })
 	struckText = sync.OnceValue(func() *regexp.Regexp { return emphasis('~') })
 )

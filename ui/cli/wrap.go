@@ -1,11 +1,11 @@
 package cli
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"quarry/internal/pattern"
 )
 
 // wordWrapper wraps Markdown while it comes, a word at a time. Lines of code and tables stay as they are.
@@ -96,9 +96,9 @@ func (f *wordWrapper) begin() {
 // Kinds of lines, by how they begin: a quote or an item of a list, whose lines are indented below its text; a code
 // block's beginning or end; a row of a table, or indented code and not an item of a list.
 var (
-	itemStart    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ *(?:[-*+>] |[0-9]+\. )?`) })
-	fenceStart   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^(?:`{3,}|~{3,})") })
-	verbatimLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ *\||^ {4,}[^-*+0-9 ]`) })
+	itemStart    = pattern.Lazy(`^ *(?:[-*+>] |[0-9]+\. )?`)
+	fenceStart   = pattern.Lazy("^(?:`{3,}|~{3,})")
+	verbatimLine = pattern.Lazy(`^ *\||^ {4,}[^-*+0-9 ]`)
 )
 
 func (f *wordWrapper) writeText(r rune) {

@@ -1,18 +1,18 @@
 package passage
 
 import (
-	"regexp"
 	"strings"
-	"sync"
+
+	"quarry/internal/pattern"
 )
 
 var (
-	wikiLink     = lazyPattern(`^!?\[\[#*([^\[\]|\n\s][^\[\]|\n]*)(?:\|([^\[\]\n]*))?\]\]`)
-	footnoteMark = lazyPattern(`^\[\^([^\[\]^\s]+)\]`)
-	calloutMark  = lazyPattern(`^\[!(\pL[\w-]*)(?:\|[^\[\]\n]*)?\][+-]? *`)
-	inlineNote   = lazyPattern(`^\^\[[^\[\]\n]+\]`)
-	hiddenText   = lazyPattern(`^%%[^%\n]+%%`)
-	highlight    = lazyPattern(`^==([^=\s][^=\n]*)==`)
+	wikiLink     = pattern.Lazy(`^!?\[\[#*([^\[\]|\n\s][^\[\]|\n]*)(?:\|([^\[\]\n]*))?\]\]`)
+	footnoteMark = pattern.Lazy(`^\[\^([^\[\]^\s]+)\]`)
+	calloutMark  = pattern.Lazy(`^\[!(\pL[\w-]*)(?:\|[^\[\]\n]*)?\][+-]? *`)
+	inlineNote   = pattern.Lazy(`^\^\[[^\[\]\n]+\]`)
+	hiddenText   = pattern.Lazy(`^%%[^%\n]+%%`)
+	highlight    = pattern.Lazy(`^==([^=\s][^=\n]*)==`)
 )
 
 // NoteMark returns what is shown of a mark of notes that a text begins with, as a part of the text, and the length of the
@@ -59,9 +59,4 @@ func NoteMark(text string, beginsQuote bool) (from, to, length int) {
 		}
 	}
 	return 0, 0, 0
-}
-
-// lazyPattern returns a function that compiles a pattern when it is called first: most runs need few of them.
-func lazyPattern(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

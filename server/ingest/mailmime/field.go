@@ -2,11 +2,11 @@ package mailmime
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+
+	"quarry/internal/pattern"
 )
 
 // ParseField splits a field such as Content-Type into its value and its parameters, both names in lower case. It
@@ -48,9 +48,7 @@ func ParseField(field string) (value string, parameters map[string]string) {
 }
 
 // quotedValue matches a value in quotes, also with quotes in it: it ends before the next parameter.
-var quotedValue = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^"((?:\\["\\]|[^;]|;[^=]*?)*?)"\s*(?:[;,(]|$|[\w*-]+\s*=)`)
-})
+var quotedValue = pattern.Lazy(`^"((?:\\["\\]|[^;]|;[^=]*?)*?)"\s*(?:[;,(]|$|[\w*-]+\s*=)`)
 
 // cutValue returns the value at the start of text, and what follows it.
 func cutValue(text string, isFree bool) (value, rest string) {
@@ -101,9 +99,7 @@ func joined(list []piece) string {
 	return string(data)
 }
 
-var encodedWord = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`=\?([^?*\s]+)(?:\*[^?\s]*)?\?([bBqQ])\?([^\r\n]*?)\?=`)
-})
+var encodedWord = pattern.Lazy(`=\?([^?*\s]+)(?:\*[^?\s]*)?\?([bBqQ])\?([^\r\n]*?)\?=`)
 
 // DecodeWords decodes the encoded words of a field (RFC 2047) wherever they are, also in quotes and without spaces
 // between them. A character may be split between two words. The bytes of a word in an unknown charset, or in one that

@@ -8,9 +8,9 @@ import (
 	"iter"
 	"net/mail"
 	"net/textproto"
-	"regexp"
 	"strings"
-	"sync"
+
+	"quarry/internal/pattern"
 )
 
 const longestHeader = 1 << 20 // bytes
@@ -94,7 +94,7 @@ func Parts(body []byte, boundary string) iter.Seq[[]byte] {
 	}
 }
 
-var likelyMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^--[^\s<>]{1,200}[ \t]*\r?$`) })
+var likelyMark = pattern.Lazy(`(?m)^--[^\s<>]{1,200}[ \t]*\r?$`)
 
 // withoutLastEnd removes the line end before a boundary, which belongs to it.
 func withoutLastEnd(part []byte) []byte {

@@ -3,10 +3,10 @@ package mailmime
 import (
 	"bytes"
 	"encoding/base64"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
+
+	"quarry/internal/pattern"
 )
 
 const base64Alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
@@ -102,9 +102,7 @@ func unescape(text string, mark byte) []byte {
 	return data
 }
 
-var uuStart = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^begin(?:-base64)? [0-7]{3,4} (\S[^\r\n]*?)[ \t]*\r?\n`)
-})
+var uuStart = pattern.Lazy(`(?m)^begin(?:-base64)? [0-7]{3,4} (\S[^\r\n]*?)[ \t]*\r?\n`)
 
 // CutUU cuts the first file that is uuencoded out of text.
 func CutUU(text []byte) (rest []byte, name string, data []byte, found bool) {

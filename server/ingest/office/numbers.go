@@ -3,11 +3,11 @@ package office
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
+
+	"quarry/internal/pattern"
 )
 
 // numberFormat is how a cell shows its number. The zero value shows it as it is.
@@ -35,9 +35,9 @@ func builtInFormats() map[int]string {
 
 // formatText matches what is no code in a format: text in quotes, behind a backslash, or only as wide as a character; a
 // colour, condition or language in brackets; halves of the day, and decimals of seconds.
-var formatText = lazyPattern(`"[^"]*"?|[\\_*].?|\[[^hms\]][^\]]*\]|am/pm|a/p|[.,]0+$`)
+var formatText = pattern.Lazy(`"[^"]*"?|[\\_*].?|\[[^hms\]][^\]]*\]|am/pm|a/p|[.,]0+$`)
 
-var elapsedUnit = lazyPattern(`\[(h+|m+|s+)\]`)
+var elapsedUnit = pattern.Lazy(`\[(h+|m+|s+)\]`)
 
 // parseFormat reads the format for positive numbers. One with another letter than those of dates, such as Standard,
 // shows plain numbers, and so does one with digits.
@@ -107,9 +107,4 @@ func decimals(n float64) int {
 	text := strconv.FormatFloat(short, 'f', -1, 64)
 	_, fraction, _ := strings.Cut(text, ".")
 	return len(fraction)
-}
-
-// lazyPattern returns a function that compiles a pattern when it is called first: most runs need few of them.
-func lazyPattern(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }

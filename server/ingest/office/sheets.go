@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf16"
 
+	"quarry/internal/pattern"
 	"quarry/server/ingest/markdown"
 )
 
@@ -112,7 +113,7 @@ func richText(x *parser) (string, error) {
 	return unescapeCharacters(out.String()), err
 }
 
-var escapedCharacters = lazyPattern(`(?:_x[0-9A-Fa-f]{4}_)+`)
+var escapedCharacters = pattern.Lazy(`(?:_x[0-9A-Fa-f]{4}_)+`)
 
 // unescapeCharacters replaces _xHHHH_ by the character with that number, as Office writes what XML cannot contain
 // (ECMA-376, 22.9.2.19).
@@ -215,7 +216,7 @@ func (s *sheet) flush() {
 	s.rows = nil
 }
 
-var headerCode = lazyPattern(`&(?:"[^"]*"|K[0-9A-Fa-f]{6}|K\d\d[+-]\d{3}|\d+|.)`)
+var headerCode = pattern.Lazy(`&(?:"[^"]*"|K[0-9A-Fa-f]{6}|K\d\d[+-]\d{3}|\d+|.)`)
 
 // headerText returns the text of a header or footer without its codes for fonts, page numbers and sides.
 func headerText(text string) string {
