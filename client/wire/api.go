@@ -354,7 +354,7 @@ type DocumentInfo struct {
 	Title      string           `json:"title"`
 	Link       *string          `json:"link"`
 	SourceType string           `json:"source_type"`
-	UpdatedAt  *string          `json:"updated_at"`
+	UpdatedAt  *string          `json:"updated_at" jsonschema:"ISO 8601"`
 	Authors    []string         `json:"authors"`
 	ChunkCount int              `json:"chunk_count"`
 	Outline    []OutlineHeading `json:"outline"`
@@ -369,12 +369,13 @@ type OutlineHeading struct {
 
 // Chunk is a piece of a document as it was indexed.
 type Chunk struct {
-	ChunkInd    int      `json:"chunk_ind"`
+	ChunkInd    int      `json:"chunk_ind" jsonschema:"number of the passage, from 0"`
 	Content     string   `json:"content"`
 	HeadingPath []string `json:"heading_path"`
-	Damaged     bool     `json:"damaged,omitempty"` // it cannot be read: Content is empty
-	Lines       []int    `json:"lines,omitempty"`   // first and last line in the source file; absent without one
-	Bytes       []int    `json:"bytes,omitempty"`   // half-open range in the source file; absent without one
+	// Damaged chunks cannot be read: Content is empty.
+	Damaged bool  `json:"damaged,omitempty" jsonschema:"the text cannot be read"`
+	Lines   []int `json:"lines,omitempty" jsonschema:"first and last line in the source file"`
+	Bytes   []int `json:"bytes,omitempty" jsonschema:"half-open range of bytes in the source file"`
 }
 
 // Text returns the content of a chunk for display, or a notice that it is damaged.

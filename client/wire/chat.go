@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 )
 
 // Bounds of a chat that both ends know.
@@ -104,6 +105,14 @@ type SearchDoc struct {
 	SecondaryOwners      []string            `json:"secondary_owners"`
 	IsInternet           bool                `json:"is_internet"`
 	FileID               *string             `json:"file_id"`
+}
+
+// Result returns the document as a passage with a citation number.
+func (d SearchDoc) Result(number int) SearchResult {
+	return SearchResult{CitationID: &number, Title: d.Title, Content: d.Blurb, Link: d.Link, SourceType: d.SourceType,
+		UpdatedAt: d.UpdatedAt, DocumentID: d.DocumentID, Ref: d.DocumentID + "#" + strconv.Itoa(d.ChunkInd),
+		ChunkInd: d.ChunkInd, ChunkStart: d.ChunkInd, ChunkEnd: d.ChunkInd, Blurb: d.Blurb, Metadata: d.Metadata,
+		Authors: d.PrimaryOwners, Selected: true}
 }
 
 // ChatPlacement is the position of a packet in an answer.

@@ -116,38 +116,39 @@ type SearchResponse struct {
 	Searched        []string          `json:"searched"`
 }
 
-// SearchResult is one passage. The first six fields are Onyx's.
+// SearchResult is one passage. Its own JSON is that of the API, of which the first six fields are Onyx's; the profiles
+// are its other forms, and their schemas have the descriptions.
 type SearchResult struct {
-	CitationID *int    `json:"citation_id"` // 1-based, per document
+	CitationID *int    `json:"citation_id" jsonschema:"number to cite, one per document"` // 1-based
 	Title      string  `json:"title"`
-	Content    string  `json:"content"`
+	Content    string  `json:"content" jsonschema:"text of the passage"`
 	Link       *string `json:"link"`
 	SourceType string  `json:"source_type"`
-	UpdatedAt  *string `json:"updated_at"` // ISO 8601 with offset
+	UpdatedAt  *string `json:"updated_at" jsonschema:"ISO 8601"` // with offset
 
 	DocumentID   string              `json:"document_id"`
-	Ref          string              `json:"ref"` // "<document_id>#<chunk_ind>"
-	ChunkInd     int                 `json:"chunk_ind"`
-	ChunkStart   int                 `json:"chunk_start"` // first chunk of the section
-	ChunkEnd     int                 `json:"chunk_end"`   // last chunk of the section, inclusive
-	ChunkCount   int                 `json:"chunk_count"` // of the document
-	Score        float64             `json:"score"`       // depends on statistics of the whole tenant
+	Ref          string              `json:"ref" jsonschema:"argument of quarry read"` // "<document_id>#<chunk_ind>"
+	ChunkInd     int                 `json:"chunk_ind" jsonschema:"chunk that matched best"`
+	ChunkStart   int                 `json:"chunk_start" jsonschema:"first chunk of the passage, from 0"`
+	ChunkEnd     int                 `json:"chunk_end" jsonschema:"last chunk of the passage"` // inclusive
+	ChunkCount   int                 `json:"chunk_count" jsonschema:"chunks of the document"`
+	Score        float64             `json:"score" jsonschema:"comparable within one search"` // it depends on the whole tenant
 	Blurb        string              `json:"blurb"`
-	Highlights   []Span              `json:"highlights"`   // UTF-8 byte offsets into Content
-	BestPassage  Span                `json:"best_passage"` // UTF-8 byte offsets into Content
+	Highlights   []Span              `json:"highlights" jsonschema:"matches, as ranges of bytes in content"`
+	BestPassage  Span                `json:"best_passage" jsonschema:"best part, as a range of bytes in content"`
 	HeadingPath  []string            `json:"heading_path"`
 	Metadata     map[string]Metadata `json:"metadata"`
 	Authors      []string            `json:"authors"`
 	DocumentType string              `json:"document_type"`
-	Language     string              `json:"language"` // ISO 639-1; "und" if undetermined, empty if unknown
-	Selected     bool                `json:"selected"`
-	Origin       string              `json:"origin"`          // profile that the result came from
-	Lines        []int               `json:"lines"`           // first and last line in the source file; empty without one
-	Bytes        []int               `json:"bytes"`           // half-open range in the source file; empty without one
-	AlsoIn       []DocumentCopy      `json:"also_in"`         // documents with near-duplicates of the passage
-	Newer        *NewerDocument      `json:"newer"`           // the latest version of the document, if this is an older one
-	Ranks        map[string]int      `json:"ranks,omitempty"` // per query, with explain only
-	Secondary    int                 `json:"-"`               // how many of the last Authors are secondary owners
+	Language     string              `json:"language" jsonschema:"ISO 639-1, und if undetermined"` // empty: unknown
+	Selected     bool                `json:"selected" jsonschema:"false if the selection did not keep the result"`
+	Origin       string              `json:"origin" jsonschema:"profile of the result, for --profile"`
+	Lines        []int               `json:"lines" jsonschema:"first and last line in the source file"`      // empty without one
+	Bytes        []int               `json:"bytes" jsonschema:"half-open range of bytes in the source file"` // likewise
+	AlsoIn       []DocumentCopy      `json:"also_in" jsonschema:"documents with a near-duplicate of the passage"`
+	Newer        *NewerDocument      `json:"newer" jsonschema:"the latest version of the document, if this is an older one"`
+	Ranks        map[string]int      `json:"ranks,omitempty" jsonschema:"rank in each query's results"` // with explain only
+	Secondary    int                 `json:"-"`                                                         // how many of the last Authors are secondary owners
 }
 
 // DocumentCopy is a document with a near-duplicate of a passage that is not a result of its own.

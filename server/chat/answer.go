@@ -205,16 +205,6 @@ type Question struct {
 	WithoutCitations bool
 }
 
-// shownDocument is a document in the prompt.
-type shownDocument struct {
-	Document  int      `json:"document"`
-	Title     string   `json:"title"`
-	Source    string   `json:"source"`
-	UpdatedAt *string  `json:"updated_at,omitempty"`
-	Authors   []string `json:"authors,omitempty"`
-	Content   string   `json:"content"`
-}
-
 // prompt returns the prompt for an answer from results.
 func (q Question) prompt(found []wire.SearchResult) ([]llm.Message, error) {
 	question := text.ClipTokens(q.Text, questionTokens)
@@ -251,12 +241,9 @@ func shown(found []wire.SearchResult) []llm.Quoted {
 		if room -= cited; room <= cited || r.CitationID == nil {
 			break
 		}
-		content := text.ClipTokens(r.Content, room)
-		room -= text.EstimateTokens(content)
-		documents = append(documents, llm.Quote(shownDocument{
-			Document: *r.CitationID, Title: text.ClipTokens(r.Title, title), Source: r.SourceType, UpdatedAt: r.UpdatedAt,
-			Authors: firstAuthors(r.Authors), Content: content,
-		}))
+		r.Title, r.Authors, r.Content = text.ClipTokens(r.Title, title), firstAuthors(r.Authors), text.ClipTokens(r.Content, room)
+		room -= text.EstimateTokens(r.Content)
+		documents = append(documents, llm.Quote(wire.EvidenceResult.Of(&r)))
 	}
 	return documents
 }

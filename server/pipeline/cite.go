@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -311,35 +310,18 @@ func authorNames(authors []index.Person) []string {
 	return names
 }
 
-// llmResult is a result as a language model sees it.
-type llmResult struct {
-	Document   int                      `json:"document"`
-	Title      string                   `json:"title"`
-	SourceType string                   `json:"source_type"`
-	Content    string                   `json:"content"`
-	UpdatedAt  *string                  `json:"updated_at"`
-	Authors    []string                 `json:"authors,omitempty"`
-	Metadata   map[string]wire.Metadata `json:"metadata,omitempty"`
-}
-
 // llmFacingText returns the selected results as JSON for a language model; citation numbers identify the documents.
 func llmFacingText(results []wire.SearchResult) string {
 	shown := struct {
-		Results []llmResult `json:"results"`
-	}{Results: []llmResult{}}
-	for _, r := range results {
-		if !r.Selected {
-			continue
+		Results []any `json:"results"`
+	}{make([]any, 0, len(results))}
+	for i := range results {
+		if results[i].Selected {
+			shown.Results = append(shown.Results, wire.ModelResult.Of(&results[i]))
 		}
-		shown.Results = append(shown.Results, llmResult{
-			Document: *r.CitationID, Title: r.Title, SourceType: r.SourceType, Content: r.Content,
-			UpdatedAt: r.UpdatedAt, Authors: r.Authors, Metadata: r.Metadata,
-		})
 	}
 	var out strings.Builder
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(shown); err != nil {
+	if err := wire.WriteJSON(&out, shown); err != nil {
 		return `{"results":[]}` // strings and numbers always encode
 	}
 	return strings.TrimSpace(out.String())

@@ -382,10 +382,10 @@ func (r *run) remoteResult(s section, citation int) wire.SearchResult {
 }
 
 // describeRemote is describe for a federated passage.
-func describeRemote(id int, p *remotePassage) shownSection {
-	shown := shownSection{
-		ID: id, Title: text.ClipTokens(oneLine(p.Title), titleTokens), SourceType: text.ClipTokens(oneLine(p.SourceType), titleTokens),
-		Content: text.ClipTokens(p.Content, passageTokens),
+func describeRemote(p *remotePassage) wire.SearchResult {
+	shown := wire.SearchResult{
+		Title:      text.ClipTokens(oneLine(p.Title), titleTokens),
+		SourceType: text.ClipTokens(oneLine(p.SourceType), titleTokens), Content: text.ClipTokens(p.Content, passageTokens),
 	}
 	if p.UpdatedAt != nil && len(*p.UpdatedAt) <= len(time.RFC3339Nano) {
 		shown.UpdatedAt = p.UpdatedAt

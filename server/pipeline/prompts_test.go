@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/server/llm"
 )
@@ -17,7 +18,8 @@ func everyPrompt(t *testing.T, foreign string) map[string][]llm.Message {
 	t.Helper()
 	question := llm.QuoteText(foreign, questionTokens)
 	turns := llm.Quote([]string{text.ClipTokens(foreign, turnTokens), text.ClipTokens(foreign, turnTokens)})
-	passage := llm.Quote(shownSection{Title: text.ClipTokens(foreign, titleTokens), Content: text.ClipTokens(foreign, passageTokens), SourceType: "file"})
+	passage := llm.Quote(wire.CandidateResult.Of(&wire.SearchResult{CitationID: new(0), SourceType: "file",
+		Title: text.ClipTokens(foreign, titleTokens), Content: text.ClipTokens(foreign, passageTokens)}))
 	all := map[string]any{
 		purposeRephrase: struct {
 			Today    string

@@ -62,17 +62,6 @@ func (r *run) selectSections(ctx context.Context) (string, string, error) {
 	return outcome, r.withUsage(detail, tally.usage), nil
 }
 
-// shownSection is a section in the prompt.
-type shownSection struct {
-	ID         int                      `json:"section_id"`
-	Title      string                   `json:"title"`
-	UpdatedAt  *string                  `json:"updated_at,omitempty"`
-	Authors    []string                 `json:"authors,omitempty"`
-	SourceType string                   `json:"source_type"`
-	Metadata   map[string]wire.Metadata `json:"metadata,omitempty"`
-	Content    string                   `json:"content"`
-}
-
 // shownSections returns the sections that fit into the prompt, in order. A document that was removed meanwhile is an
 // empty passage, so that the numbers stay.
 func (r *run) shownSections(ctx context.Context) ([]llm.Quoted, error) {
@@ -83,11 +72,11 @@ func (r *run) shownSections(ctx context.Context) ([]llm.Quoted, error) {
 	var shown []llm.Quoted
 	room := selectionTokens
 	for i, s := range r.sections {
-		one := shownSection{ID: i}
+		var one wire.SearchResult
 		if p := s.center.remote; p != nil {
-			one = describeRemote(i, p)
+			one = describeRemote(p)
 		} else if d := documents[s.document]; d != nil {
-			one = describe(i, *d)
+			one = describe(*d)
 			from, to := s.aroundCenter()
 			if one.Content, err = r.text(ctx, s.document, from, to, passageTokens); err != nil {
 				return nil, err
@@ -96,16 +85,17 @@ func (r *run) shownSections(ctx context.Context) ([]llm.Quoted, error) {
 		if room -= text.EstimateTokens(one.Content) + sectionTokens; room < 0 && i > 0 {
 			break
 		}
-		shown = append(shown, llm.Quote(one))
+		one.CitationID = &i
+		shown = append(shown, llm.Quote(wire.CandidateResult.Of(&one)))
 	}
 	return shown, nil
 }
 
 // describe returns a document's fields without its content, bounded to about sectionTokens.
-func describe(id int, d index.Stored) shownSection {
+func describe(d index.Stored) wire.SearchResult {
 	const mostAuthors, authorTokens, metadataBytes = 3, 16, 160
-	shown := shownSection{
-		ID: id, Title: text.ClipTokens(oneLine(d.Title), titleTokens), SourceType: d.Source, UpdatedAt: Timestamp(d.UpdatedAt),
+	shown := wire.SearchResult{
+		Title: text.ClipTokens(oneLine(d.Title), titleTokens), SourceType: d.Source, UpdatedAt: Timestamp(d.UpdatedAt),
 	}
 	for _, name := range authorNames(d.Authors[:min(len(d.Authors), mostAuthors)]) {
 		shown.Authors = append(shown.Authors, text.ClipTokens(oneLine(name), authorTokens))

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"quarry/client/wire"
 	"quarry/server/index"
 	"quarry/server/llm"
 )
@@ -144,7 +145,8 @@ func TestDescribeIsBounded(t *testing.T) {
 		d.Authors = append(d.Authors, index.Person{Name: strings.Repeat("n", 900)})
 		d.Metadata = append(d.Metadata, index.Field{Key: "key", Values: []string{"some value"}})
 	}
-	if size := len(llm.Quote(describe(0, d))); size > 1024 {
+	described := describe(d)
+	if size := len(llm.Quote(wire.CandidateResult.Of(&described))); size > 1024 {
 		t.Errorf("%d bytes", size)
 	}
 }

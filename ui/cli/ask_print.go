@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
+	"go.mau.fi/util/exslices"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -106,10 +107,10 @@ func (p *askText) sources(answer *wire.ChatAnswer) string {
 	return b.String()
 }
 
-func (p *askText) source(source askSource) string {
+func (p *askText) source(source wire.SearchResult) string {
 	id := text.OneLine(source.DocumentID)
-	title, link := cmp.Or(text.OneLine(source.Title), id), cmp.Or(text.OneLine(text.OrEmpty(source.URL)), id)
-	number := fmt.Sprintf("[%d]", source.CitationID)
+	title, link := cmp.Or(text.OneLine(source.Title), id), cmp.Or(text.OneLine(text.OrEmpty(source.Link)), id)
+	number := "[" + passage.Citation(source) + "]"
 	if p.wrap == nil {
 		return fmt.Sprintf("%s %s — %s\n", number, title, link)
 	}
@@ -215,15 +216,8 @@ type askJSON struct {
 	events cutEvents
 }
 
-// askSource is a document that an answer cites.
-type askSource struct {
-	CitationID int     `json:"citation_id" jsonschema:"number in the answer"`
-	Title      string  `json:"title"`
-	URL        *string `json:"url"`
-	SourceType string  `json:"source_type"`
-	UpdatedAt  *string `json:"updated_at" jsonschema:"ISO 8601"`
-	DocumentID string  `json:"document_id"`
-}
+// askSource is a document that an answer cites: a wire.CitedResult.
+type askSource any
 
 // askLine is a line of the JSON of ask.
 type askLine struct {
@@ -267,12 +261,10 @@ type answerEvent struct {
 }
 
 // citedSources are the documents that an answer cites, by number.
-func citedSources(answer *wire.ChatAnswer) []askSource {
-	sources := []askSource{}
+func citedSources(answer *wire.ChatAnswer) (sources []wire.SearchResult) {
 	for _, number := range slices.Sorted(maps.Keys(answer.Citations)) {
 		document, _ := answer.Document(number)
-		sources = append(sources, askSource{CitationID: number, Title: document.Title, URL: document.Link,
-			SourceType: document.SourceType, UpdatedAt: document.UpdatedAt, DocumentID: document.DocumentID})
+		sources = append(sources, document.Result(number))
 	}
 	return sources
 }
@@ -321,7 +313,8 @@ func (p *askJSON) end(answer *wire.ChatAnswer, failure error) error {
 			return err
 		}
 	}
-	summary := answerEvent{answer.Text, citedSources(answer), len(answer.Documents), p.about.session, answer.MessageID,
+	sources := exslices.CastFunc(citedSources(answer), func(r wire.SearchResult) askSource { return wire.CitedResult.Of(&r) })
+	summary := answerEvent{answer.Text, sources, len(answer.Documents), p.about.session, answer.MessageID,
 		failure == nil && !answer.Stopped, []string{p.about.choice.Profile}, schemaVersion}
 	if err := p.line(lineSummary, summary, false); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"quarry/client/wire"
 	"quarry/ui/state"
 	"quarry/ui/target"
 )
@@ -20,8 +21,9 @@ func collecting(t *testing.T, passages int) testMachine {
 	machine.State = func(target.Choice) *state.Store { return store }
 	if _, err := store.Change(func(s *state.State) error {
 		for i := range passages {
-			p := state.Passage{Ref: fmt.Sprintf("w%d#0", i), DocumentID: fmt.Sprintf("w%d", i), Title: fmt.Sprintf("Rule %d", i+1), SourceType: "confluence",
-				Link: "https://wiki.acme.com/1", Content: "Taxis need a receipt.", Query: "taxi", Marked: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)}
+			p := state.Passage{SearchResult: wire.SearchResult{Ref: fmt.Sprintf("w%d#0", i), DocumentID: fmt.Sprintf("w%d", i),
+				Title: fmt.Sprintf("Rule %d", i+1), SourceType: "confluence", Link: new("https://wiki.acme.com/1"),
+				Content: "Taxis need a receipt."}, Query: "taxi", Marked: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)}
 			if err := s.Collect(p); err != nil {
 				return err
 			}

@@ -223,10 +223,7 @@ type readDocument struct {
 }
 
 type readOutline struct {
-	Document struct {
-		documentHead
-		Outline []readHeading `json:"outline"`
-	} `json:"document"`
+	Document outlinedHead `json:"document"`
 }
 
 type failedRead struct {
@@ -234,24 +231,28 @@ type failedRead struct {
 	Error string `json:"error"`
 }
 
-type documentHead struct {
-	ID         string   `json:"id"`
-	Title      string   `json:"title"`
-	Link       *string  `json:"link"`
-	SourceType string   `json:"source_type"`
-	UpdatedAt  *string  `json:"updated_at" jsonschema:"ISO 8601"`
-	Authors    []string `json:"authors,omitempty"`
-	ChunkCount int      `json:"chunk_count"`
+// What profiles write.
+type (
+	documentHead any // a wire.DocumentInfo without its outline
+	outlinedHead any // an outlined
+	readChunk    any // a wire.Chunk
+)
+
+// outlined is a document whose headings have refs.
+type outlined struct {
+	wire.DocumentInfo
+	Outline []readHeading `json:"outline"`
 }
 
-type readChunk struct {
-	ChunkInd    int      `json:"chunk_ind" jsonschema:"number of the passage, from 0"`
-	Content     string   `json:"content"`
-	HeadingPath []string `json:"heading_path,omitempty"`
-	Lines       []int    `json:"lines,omitempty" jsonschema:"first and last line in the source file"`
-	Bytes       []int    `json:"bytes,omitempty" jsonschema:"half-open range of bytes in the source file"`
-	Damaged     bool     `json:"damaged,omitempty" jsonschema:"the text cannot be read"`
+func headKeys() []string {
+	return []string{"id", "title", "link", "source_type", "updated_at", "authors?", "chunk_count"}
 }
+
+var (
+	headProfile    = wire.NewProfile[wire.DocumentInfo](headKeys()...)
+	outlineProfile = wire.NewProfile[outlined](append(headKeys(), "outline")...)
+	chunkProfile   = wire.NewProfile[wire.Chunk]("chunk_ind", "content", "heading_path?", "lines?", "bytes?", "damaged?")
+)
 
 type readHeading struct {
 	Level    int    `json:"level"`
@@ -287,22 +288,18 @@ func (r *reading) entry(c cut) readEntry {
 	if r.err != nil {
 		return failedRead{r.written, clampError(r.err)}
 	}
-	d := r.document
-	head := documentHead{d.ID, d.Title, d.Link, d.SourceType, d.UpdatedAt, d.Authors, d.ChunkCount}
 	if r.outline {
-		outline := readOutline{}
-		outline.Document.documentHead = head
-		outline.Document.Outline = exslices.CastFunc(firstOf(d.Outline, c.shown), func(h wire.OutlineHeading) readHeading {
+		headings := exslices.CastFunc(firstOf(r.document.Outline, c.shown), func(h wire.OutlineHeading) readHeading {
 			return readHeading{h.Level, h.Text, h.ChunkInd, r.ref(h.ChunkInd)}
 		})
-		return outline
+		return readOutline{outlineProfile.Of(&outlined{r.document, headings})}
 	}
-	found := readDocument{Document: head, WholeDocument: r.whole && c.shown >= len(r.chunks) && c.content < 0}
+	found := readDocument{Document: headProfile.Of(&r.document), WholeDocument: r.whole && c.shown >= len(r.chunks) && c.content < 0}
 	for i, chunk := range firstOf(r.chunks, c.shown) {
 		if c.content >= 0 && i == 0 {
 			chunk.Content = text.Clip(chunk.Content, c.content)
 		}
-		found.Chunks = append(found.Chunks, readChunk{chunk.ChunkInd, chunk.Content, chunk.HeadingPath, chunk.Lines, chunk.Bytes, chunk.Damaged})
+		found.Chunks = append(found.Chunks, chunkProfile.Of(&chunk))
 	}
 	found.Previous, found.Next = r.neighbours()
 	return found

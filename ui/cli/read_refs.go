@@ -146,13 +146,10 @@ type savedSearch struct {
 	} `json:"event"`
 }
 
+// savedResult is a result under the names of search, or of the server where its answer is raw.
 type savedResult struct {
-	CitationID *int    `json:"citation_id"`
-	Ref        string  `json:"ref"`
-	DocumentID string  `json:"document_id"`
-	URL        *string `json:"url"`
-	Link       *string `json:"link"` // of a raw answer
-	Origin     string  `json:"origin"`
+	wire.SearchResult
+	URL *string `json:"url"`
 }
 
 // withoutID explains a result of a server that gives no document ids.

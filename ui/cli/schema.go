@@ -7,12 +7,14 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/spf13/cobra"
 	"go.mau.fi/util/exslices"
 
 	"quarry/client/wire"
+	"quarry/ui/state"
 )
 
 // schemaRow is a row of schema without a name.
@@ -112,7 +114,8 @@ func eventSchemas(done any, kinds ...string) []*jsonschema.Schema {
 
 // resultSchemas describe the lines of search --format ndjson.
 func resultSchemas() []*jsonschema.Schema {
-	result, found := schemaOf(resultLine{}), schemaOf(foundResult{})
+	result, found := schemaOf(resultLine{}), profileSchemas()[reflect.TypeFor[foundResult]()].CloneSchemas()
+	withoutNull(found)
 	maps.Copy(result.Properties, found.Properties)
 	result.Required, result.PropertyOrder = append(result.Required, found.Required...), append(result.PropertyOrder, found.PropertyOrder...)
 	return []*jsonschema.Schema{constant(result, lineResult), lineOf(lineError, errorLine{}), lineOf(lineSummary, summaryLine{})}
@@ -173,16 +176,37 @@ func schemaOf(value any) *jsonschema.Schema {
 }
 
 func inferred(value any) *jsonschema.Schema {
-	text := &jsonschema.Schema{Type: "string"}
-	options := jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[wire.Metadata]():   {Types: []string{"string", "array"}, Items: text},
-		reflect.TypeFor[json.RawMessage](): {},
-	}}
+	known := profileSchemas()
 	if reflect.TypeOf(value) == reflect.TypeFor[readsOutput]() {
-		options.TypeSchemas[reflect.TypeFor[readEntry]()] = &jsonschema.Schema{OneOf: []*jsonschema.Schema{
+		known = maps.Clone(known)
+		known[reflect.TypeFor[readEntry]()] = &jsonschema.Schema{OneOf: []*jsonschema.Schema{
 			schemaOf(readDocument{}), schemaOf(readOutline{}), schemaOf(failedRead{})}}
 	}
-	s, err := jsonschema.ForType(reflect.TypeOf(value), &options)
+	return inferredType(reflect.TypeOf(value), known)
+}
+
+// profileSchemas returns the schemas of the types that are written otherwise than by their fields.
+var profileSchemas = sync.OnceValue(func() map[reflect.Type]*jsonschema.Schema {
+	text := &jsonschema.Schema{Type: "string"}
+	known := map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[wire.Metadata]():   {Types: []string{"string", "array"}, Items: text},
+		reflect.TypeFor[json.RawMessage](): {},
+	}
+	result := inferredType(wire.FullResult.Type(), known)
+	result.Required = inferredType(wire.BasicResult.Type(), known).Required // of which a bare Onyx sends no others
+	known[reflect.TypeFor[foundResult]()] = result
+	for profiled, t := range map[reflect.Type]reflect.Type{
+		reflect.TypeFor[askSource](): wire.CitedResult.Type(), reflect.TypeFor[state.ExportedPassage](): state.ExportedType(),
+		reflect.TypeFor[documentHead](): headProfile.Type(), reflect.TypeFor[outlinedHead](): outlineProfile.Type(),
+		reflect.TypeFor[readChunk](): chunkProfile.Type(),
+	} {
+		known[profiled] = inferredType(t, known)
+	}
+	return known
+})
+
+func inferredType(t reflect.Type, known map[reflect.Type]*jsonschema.Schema) *jsonschema.Schema {
+	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: known})
 	if err != nil {
 		panic(err) // a type that JSON cannot have: a mistake in the program
 	}

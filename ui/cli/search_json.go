@@ -14,51 +14,9 @@ import (
 	"quarry/ui/passage"
 )
 
-// foundResult is a result in JSON. The first six keys are those of Onyx's CLI and always present. The others are present
-// if the server sent them (a bare Onyx sends none) and they say something; --explain adds the empty and constant ones too.
-type foundResult struct {
-	CitationID *int    `json:"citation_id" jsonschema:"number to cite, one per document"`
-	Title      string  `json:"title"`
-	URL        *string `json:"url"`
-	SourceType string  `json:"source_type"`
-	Content    string  `json:"content" jsonschema:"text of the passage"`
-	UpdatedAt  *string `json:"updated_at" jsonschema:"ISO 8601"`
-
-	Every        everyKey                 `json:"-"`
-	Ref          string                   `json:"ref,omitempty" jsonschema:"argument of quarry read"`
-	DocumentID   string                   `json:"document_id,omitempty"`
-	ChunkStart   *int                     `json:"chunk_start,omitempty" jsonschema:"first chunk of the passage, from 0"`
-	ChunkEnd     *int                     `json:"chunk_end,omitempty" jsonschema:"last chunk of the passage"`
-	ChunkCount   *int                     `json:"chunk_count,omitempty" jsonschema:"chunks of the document"`
-	HeadingPath  []string                 `json:"heading_path,omitempty"`
-	Authors      []string                 `json:"authors,omitempty"`
-	Metadata     map[string]wire.Metadata `json:"metadata,omitempty"`
-	DocumentType string                   `json:"document_type,omitempty"`
-	Language     string                   `json:"language,omitempty" jsonschema:"ISO 639-1, und if undetermined"`
-	Score        *float64                 `json:"score,omitempty" jsonschema:"comparable within one search"`
-	Selected     *bool                    `json:"selected,omitempty" jsonschema:"false if the selection did not keep the result"`
-	Lines        []int                    `json:"lines,omitempty" jsonschema:"first and last line in the source file"`
-	Bytes        []int                    `json:"bytes,omitempty" jsonschema:"half-open range of bytes in the source file"`
-	AlsoIn       []wire.DocumentCopy      `json:"also_in,omitempty" jsonschema:"documents with a near-duplicate of the passage"`
-	olderResult
-	explainedResult
-	Origin string `json:"origin,omitempty" jsonschema:"profile of the result, for --profile"`
-}
-
-// olderResult has the key of a result whose document is superseded. It is never null.
-type olderResult struct {
-	Newer *wire.NewerDocument `json:"newer,omitempty" jsonschema:"the latest version of the document, if this is an older one"`
-}
-
-// explainedResult has the keys of a result that only --explain prints.
-type explainedResult struct {
-	EveryToo    everyKey       `json:"-"`
-	ChunkInd    *int           `json:"chunk_ind,omitempty" jsonschema:"chunk that matched best"`
-	Blurb       *string        `json:"blurb,omitempty"`
-	Highlights  []wire.Span    `json:"highlights,omitempty" jsonschema:"matches, as ranges of bytes in content"`
-	BestPassage *wire.Span     `json:"best_passage,omitempty" jsonschema:"best part, as a range of bytes in content"`
-	Ranks       map[string]int `json:"ranks,omitempty" jsonschema:"rank in each query's results"`
-}
+// foundResult is a result in JSON: a wire.BasicResult of a bare Onyx, else a wire.AgentResult or, with --explain, a
+// wire.FullResult.
+type foundResult any
 
 // searchDetails describe the search of an answer. Only --explain prints the fields of explainedSearch.
 type searchDetails struct {
@@ -106,28 +64,18 @@ func fromQuarry(response *wire.SearchResponse) bool {
 }
 
 // jsonResult is a result of an answer; several reports whether more than one server was searched.
-func jsonResult(r wire.SearchResult, explain, several bool) foundResult {
-	found := foundResult{CitationID: r.CitationID, Title: r.Title, URL: r.Link, SourceType: r.SourceType, Content: r.Content,
-		UpdatedAt: r.UpdatedAt}
-	if several {
-		found.Origin = r.Origin
+func jsonResult(r *wire.SearchResult, explain, several bool) foundResult {
+	isQuarry := r.DocumentID != ""
+	if explain && isQuarry {
+		return wire.FullResult.Of(r)
 	}
-	if r.DocumentID == "" {
-		return found
+	if !several {
+		r.Origin = ""
 	}
-	found.Ref, found.DocumentID, found.ChunkStart, found.ChunkEnd, found.ChunkCount = r.Ref, r.DocumentID, &r.ChunkStart, &r.ChunkEnd, &r.ChunkCount
-	found.HeadingPath, found.Authors, found.Metadata = r.HeadingPath, r.Authors, r.Metadata
-	found.DocumentType, found.Language = r.DocumentType, r.Language
-	found.Score, found.Lines, found.Bytes = &r.Score, r.Lines, r.Bytes
-	found.AlsoIn, found.Newer = r.AlsoIn, r.Newer
-	if explain || !r.Selected {
-		found.Selected = &r.Selected
+	if isQuarry {
+		return wire.AgentResult.Of(r)
 	}
-	if explain {
-		found.Every, found.Origin = true, r.Origin
-		found.explainedResult = explainedResult{true, &r.ChunkInd, &r.Blurb, r.Highlights, &r.BestPassage, r.Ranks}
-	}
-	return found
+	return wire.BasicResult.Of(r)
 }
 
 // jsonDetails describes the search of an answer.
@@ -171,7 +119,8 @@ func resultCounts(outcomes []outcome) []int {
 // jsonResults returns the results that a cut leaves.
 func jsonResults(response *wire.SearchResponse, explain bool, c cut) []foundResult {
 	return exslices.CastFunc(firstOf(response.Results, c.shown), func(result wire.SearchResult) foundResult {
-		return jsonResult(clipResult(result, c.content), explain, len(response.Searched) > 1)
+		clipped := clipResult(result, c.content)
+		return jsonResult(&clipped, explain, len(response.Searched) > 1)
 	})
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -366,11 +365,7 @@ func documentResults(turn panel.Turn) []wire.SearchResult {
 			}
 			number = free
 		}
-		result := wire.SearchResult{CitationID: &number, Title: d.Title, Content: d.Blurb, Link: d.Link, SourceType: d.SourceType,
-			UpdatedAt: d.UpdatedAt, DocumentID: d.DocumentID, Ref: d.DocumentID + "#" + strconv.Itoa(d.ChunkInd),
-			ChunkInd: d.ChunkInd, ChunkStart: d.ChunkInd, ChunkEnd: d.ChunkInd, Blurb: d.Blurb, Metadata: d.Metadata,
-			Authors: d.PrimaryOwners, Selected: true}
-		results = append(results, result)
+		results = append(results, d.Result(number))
 	}
 	slices.SortStableFunc(results, func(a, b wire.SearchResult) int { return *a.CitationID - *b.CitationID })
 	return results

@@ -238,7 +238,8 @@ func TestLongExportsAreSaved(t *testing.T) {
 			options.Caps.Copy = test.native
 			if _, err := store.Change(func(s *state.State) error {
 				for i := range 12 {
-					if err := s.Collect(state.Passage{Ref: fmt.Sprint(i, "#0"), Title: "Long", Content: strings.Repeat("x", 8000)}); err != nil {
+					if err := s.Collect(state.Passage{SearchResult: wire.SearchResult{
+						Ref: fmt.Sprint(i, "#0"), Title: "Long", Content: strings.Repeat("x", 8000)}}); err != nil {
 						return err
 					}
 				}

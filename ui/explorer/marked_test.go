@@ -110,13 +110,13 @@ func TestPassagesThatCannotBeAskedOver(t *testing.T) {
 	t.Parallel()
 	many := make([]state.Passage, wire.MaxChatRefs+1)
 	for i := range many {
-		many[i] = state.Passage{DocumentID: "d", Ref: fmt.Sprint("d#", i)}
+		many[i] = state.Passage{SearchResult: wire.SearchResult{DocumentID: "d", Ref: fmt.Sprint("d#", i)}}
 	}
 	m := &Model{target: Target{Beside: []string{"acme"}}}
 	m.conn.welcome.refs = true
 	for want, passages := range map[string][]state.Passage{
-		"": many[:wire.MaxChatRefs], "at most 20": many, "“Theirs”": {{DocumentID: "d", Origin: "acme", Title: "Theirs"}},
-		"“Linked”": {many[0], {Ref: "https://acme.com", Title: "Linked"}},
+		"": many[:wire.MaxChatRefs], "at most 20": many, "“Theirs”": {{SearchResult: wire.SearchResult{DocumentID: "d", Origin: "acme", Title: "Theirs"}}},
+		"“Linked”": {many[0], {SearchResult: wire.SearchResult{Ref: "https://acme.com", Title: "Linked"}}},
 	} {
 		if got := m.cannotAskOver(passages); !strings.Contains(got, want) || (got == "") != (want == "") {
 			t.Errorf("want %q, got %q", want, got)
@@ -127,8 +127,8 @@ func TestPassagesThatCannotBeAskedOver(t *testing.T) {
 // A question takes the best part of every passage, and of the others as many as there is room for.
 func TestPartsOfPassages(t *testing.T) {
 	t.Parallel()
-	long := state.Passage{DocumentID: "d", Ref: "d#7", ChunkStart: 0, ChunkEnd: 1 << 30}
-	other := state.Passage{DocumentID: "e#1", Ref: "e#1#0"}
+	long := state.Passage{SearchResult: wire.SearchResult{DocumentID: "d", Ref: "d#7", ChunkStart: 0, ChunkEnd: 1 << 30}}
+	other := state.Passage{SearchResult: wire.SearchResult{DocumentID: "e#1", Ref: "e#1#0"}}
 	refs, whole := chatRefs([]state.Passage{long, other})
 	if whole || len(refs) != wire.MaxChatRefs || refs[0] != "d#7" || refs[1] != "e#1#0" || refs[2] != "d#0" {
 		t.Errorf("%q, whole %t", refs, whole)

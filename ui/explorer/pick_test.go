@@ -54,7 +54,8 @@ func TestAPassageIsPicked(t *testing.T) {
 func TestMarkedPassagesArePicked(t *testing.T) {
 	t.Parallel()
 	options, store := withStore(t)
-	if _, err := store.Change(func(s *state.State) error { return s.Collect(state.Passage{Ref: "old", Title: "Older"}) }); err != nil {
+	older := state.Passage{SearchResult: wire.SearchResult{Ref: "old", Title: "Older"}}
+	if _, err := store.Change(func(s *state.State) error { return s.Collect(older) }); err != nil {
 		t.Fatal(err)
 	}
 	screen, chosen := picks(t, options)

@@ -27,20 +27,21 @@ type readArguments struct {
 
 // readOutput is the structured content of read.
 type readOutput struct {
-	DocumentID  string    `json:"document_id"`
-	Title       string    `json:"title"`
-	URL         string    `json:"url,omitempty"`
-	SourceType  string    `json:"source_type"`
-	UpdatedAt   string    `json:"updated_at,omitempty"`
-	Authors     []string  `json:"authors,omitempty"`
-	Passages    int       `json:"passages" jsonschema:"number of passages of the document"`
+	wire.DocumentInfo
 	Content     string    `json:"content" jsonschema:"Markdown"`
 	Refs        []string  `json:"refs" jsonschema:"refs of the passages in content"`
-	Outline     []heading `json:"outline,omitempty"`
-	Cut         bool      `json:"cut,omitempty" jsonschema:"the last passage does not end here"`
-	PreviousRef string    `json:"previous_ref,omitempty"`
-	NextRef     string    `json:"next_ref,omitempty" jsonschema:"where to read on"`
+	Outline     []heading `json:"outline"`
+	Cut         bool      `json:"cut" jsonschema:"the last passage does not end here"`
+	PreviousRef string    `json:"previous_ref"`
+	NextRef     string    `json:"next_ref" jsonschema:"where to read on"`
 }
+
+var readProfile = wire.NewProfile[readOutput]("document_id=id", "title", "url=link?", "source_type", "updated_at?: ",
+	"authors?", "passages=chunk_count: number of passages of the document", "content", "refs", "outline?", "cut?",
+	"previous_ref?", "next_ref?")
+
+// MarshalJSON writes the keys of readProfile.
+func (o readOutput) MarshalJSON() ([]byte, error) { return readProfile.Marshal(&o) }
 
 type heading struct {
 	Level int    `json:"level"`
@@ -59,6 +60,7 @@ func readTool() *sdk.Tool {
 			"outline":    flagField("Return the headings of the document with their refs, instead of text."),
 			"max_tokens": sizeField(readingSize),
 		}),
+		OutputSchema: outputSchema(readProfile.Type(), nil),
 	}
 }
 
@@ -88,7 +90,7 @@ func (s *session) read(ctx context.Context, _ *sdk.CallToolRequest, given readAr
 		return nil, readOutput{}, s.problemOf(err)
 	}
 	output := describe(chunks.Document)
-	left := budget - text.EstimateTokens(output.head()) - 2*text.EstimateTokens(output.DocumentID) - 20
+	left := budget - text.EstimateTokens(output.head()) - 2*text.EstimateTokens(output.ID) - 20
 	shown := fitting(chunks.Chunks, at.First, at.Last, left)
 	if len(shown) == 0 {
 		return nil, readOutput{}, &problem{what: fmt.Sprintf("the document has %s; there is no number %d",
@@ -99,11 +101,11 @@ func (s *session) read(ctx context.Context, _ *sdk.CallToolRequest, given readAr
 }
 
 func describe(d wire.DocumentInfo) readOutput {
-	return readOutput{DocumentID: d.ID, Title: cmp.Or(text.OneLine(d.Title), "(untitled)"), URL: text.OrEmpty(d.Link), SourceType: d.SourceType,
-		UpdatedAt: text.OrEmpty(d.UpdatedAt), Authors: d.Authors, Passages: d.ChunkCount, Refs: []string{}}
+	d.Title = cmp.Or(text.OneLine(d.Title), "(untitled)")
+	return readOutput{DocumentInfo: d, Refs: []string{}}
 }
 
-func (o *readOutput) ref(chunk int) string { return fmt.Sprintf("%s#%d", o.DocumentID, chunk) }
+func (o *readOutput) ref(chunk int) string { return fmt.Sprintf("%s#%d", o.ID, chunk) }
 
 // passageText is a passage as it is shown.
 func passageText(chunk wire.Chunk) string { return strings.Trim(chunk.Text(), "\n") + "\n\n" }
@@ -149,7 +151,7 @@ func (o *readOutput) add(chunks []wire.Chunk, left int) {
 	if first := chunks[0].ChunkInd; first > 0 {
 		o.PreviousRef = o.ref(first - 1)
 	}
-	if next := chunks[len(chunks)-1].ChunkInd + 1; next < o.Passages {
+	if next := chunks[len(chunks)-1].ChunkInd + 1; next < o.ChunkCount {
 		o.NextRef = o.ref(next)
 	}
 }
@@ -157,21 +159,21 @@ func (o *readOutput) add(chunks []wire.Chunk, left int) {
 // head describes the document.
 func (o *readOutput) head() string {
 	about := []string{o.SourceType}
-	if o.UpdatedAt != "" {
-		about = append(about, passage.Day(o.UpdatedAt))
+	if o.UpdatedAt != nil {
+		about = append(about, passage.Day(*o.UpdatedAt))
 	}
 	if len(o.Authors) > 0 {
 		about = append(about, text.Shorten(text.OneLine(strings.Join(o.Authors, ", ")), maxName))
 	}
-	if o.URL != "" {
-		about = append(about, text.OneLine(o.URL))
+	if o.Link != nil {
+		about = append(about, text.OneLine(*o.Link))
 	}
 	return "# " + text.Shorten(o.Title, maxName) + "\n" + strings.Join(about, " · ") + "\n\n"
 }
 
 // next is the last line: what was read, and where to read on.
 func (o *readOutput) next() string {
-	line := fmt.Sprintf("read: %s of %d", text.Count(len(o.Refs), "passage"), o.Passages)
+	line := fmt.Sprintf("read: %s of %d", text.Count(len(o.Refs), "passage"), o.ChunkCount)
 	if o.Cut {
 		line += ", cut; raise max_tokens"
 	}

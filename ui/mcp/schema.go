@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"encoding/json"
+	"reflect"
 	"strings"
 	"unicode"
 
@@ -27,6 +28,15 @@ const (
 func arguments(required []string, fields map[string]*jsonschema.Schema) *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "object", Properties: fields, Required: required,
 		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
+}
+
+// outputSchema returns the schema of a type. Of some types it is known already.
+func outputSchema(t reflect.Type, known map[reflect.Type]*jsonschema.Schema) *jsonschema.Schema {
+	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: known})
+	if err != nil {
+		panic(err) // a type that JSON cannot have: a mistake in the program
+	}
+	return s
 }
 
 func textField(description string, longest int) *jsonschema.Schema {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -38,19 +39,14 @@ type searchOutput struct {
 	Searched     []string       `json:"searched,omitempty"`
 }
 
-type foundPassage struct {
-	CitationID  int                 `json:"citation_id,omitempty" jsonschema:"number to cite, one per document"`
-	Title       string              `json:"title"`
-	URL         string              `json:"url,omitempty"`
-	SourceType  string              `json:"source_type"`
-	UpdatedAt   string              `json:"updated_at,omitempty"`
-	Ref         string              `json:"ref,omitempty" jsonschema:"what the read tool takes"`
-	HeadingPath []string            `json:"heading_path,omitempty"`
-	Lines       []int               `json:"lines,omitempty" jsonschema:"first and last line in the source file"`
-	Excerpt     string              `json:"excerpt" jsonschema:"the part of the passage that matches best"`
-	AlsoIn      []wire.DocumentCopy `json:"also_in,omitempty" jsonschema:"documents with a near-duplicate of the passage"`
-	Newer       *wire.NewerDocument `json:"newer,omitempty" jsonschema:"the latest version of the document, if this is an older one"`
-	Origin      string              `json:"origin,omitempty"`
+// foundPassage is a wire.ToolResult.
+type foundPassage any
+
+// searchSchema is the schema of a searchOutput.
+func searchSchema() *jsonschema.Schema {
+	known := map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[foundPassage](): outputSchema(wire.ToolResult.Type(), nil)}
+	return outputSchema(reflect.TypeFor[searchOutput](), known)
 }
 
 func searchTool() *sdk.Tool {
@@ -69,6 +65,7 @@ func searchTool() *sdk.Tool {
 			"fast":          flagField("Skip the language model of the search server: faster, and finds the words as they are written."),
 			"max_tokens":    sizeField(searchSize),
 		}),
+		OutputSchema: searchSchema(),
 	}
 }
 
@@ -223,14 +220,9 @@ func render(response *wire.SearchResponse, words []string, budget int) (string, 
 }
 
 func found(r wire.SearchResult, excerpt string, origins bool) foundPassage {
-	p := foundPassage{Title: passage.Title(r), URL: text.OrEmpty(r.Link), SourceType: r.SourceType, UpdatedAt: text.OrEmpty(r.UpdatedAt),
-		Ref: r.Ref, HeadingPath: r.HeadingPath, Lines: r.Lines, Excerpt: excerpt,
-		AlsoIn: r.AlsoIn, Newer: r.Newer}
-	if r.CitationID != nil {
-		p.CitationID = *r.CitationID
+	r.Title, r.Content = passage.Title(r), excerpt
+	if !origins {
+		r.Origin = ""
 	}
-	if origins {
-		p.Origin = r.Origin
-	}
-	return p
+	return wire.ToolResult.Of(&r)
 }

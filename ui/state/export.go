@@ -5,10 +5,13 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
 
+	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/ui/passage"
 )
 
@@ -82,21 +85,28 @@ func labelled(label, text string) string {
 
 // Exported is an export as JSON.
 type Exported struct {
-	Passages []Numbered `json:"passages"`
-	Schema   int        `json:"schema" jsonschema:"version of this format"`
+	Passages []ExportedPassage `json:"passages"`
+	Schema   int               `json:"schema" jsonschema:"version of this format"`
 }
 
-// Numbered is a passage with its place in the collection, from 1.
-type Numbered struct {
+// ExportedPassage is a saved passage with its number.
+type ExportedPassage any
+
+type numbered struct {
 	Number int `json:"number" jsonschema:"place in the collection, from 1"`
 	Passage
 }
 
+var exportedPassage = wire.NewProfile[numbered](append([]string{"number"}, savedKeys()...)...)
+
+// ExportedType returns the type of a struct with the keys of an ExportedPassage.
+func ExportedType() reflect.Type { return exportedPassage.Type() }
+
 // ExportedOf returns passages as they are exported as JSON.
 func ExportedOf(passages []Passage) Exported {
-	exported := Exported{make([]Numbered, 0, len(passages)), exportSchema}
+	exported := Exported{make([]ExportedPassage, 0, len(passages)), exportSchema}
 	for i, p := range passages {
-		exported.Passages = append(exported.Passages, Numbered{i + 1, p})
+		exported.Passages = append(exported.Passages, exportedPassage.Of(&numbered{i + 1, p}))
 	}
 	return exported
 }
@@ -107,8 +117,9 @@ func exportCSV(passages []Passage) ([]byte, error) {
 	header := []string{"number", "title", "source_type", "updated_at", "authors", "link", "ref", "query", "note", "marked", "content"}
 	err := rows.Write(header)
 	for i, p := range passages {
-		cells := []string{strconv.Itoa(i + 1), p.Title, p.SourceType, p.UpdatedAt, strings.Join(p.Authors, ", "), p.Link, p.Ref,
-			p.Query, p.Note, p.Marked.UTC().Format(time.RFC3339), p.Content}
+		cells := []string{strconv.Itoa(i + 1), p.Title, p.SourceType, text.OrEmpty(p.UpdatedAt),
+			strings.Join(p.Authors, ", "), text.OrEmpty(p.Link), p.Ref, p.Query, p.Note,
+			p.Marked.UTC().Format(time.RFC3339), p.Content}
 		for j := range cells {
 			cells[j] = inert(cells[j])
 		}

@@ -8,15 +8,17 @@ import (
 	"time"
 
 	"quarry/client"
+	"quarry/client/wire"
 )
 
 func collectedForExport() []Passage {
 	return []Passage{
-		{Ref: "w1#2", DocumentID: "w1", Title: "Expenses [2026]", Link: "https://wiki.acme.com/1", SourceType: "confluence",
-			UpdatedAt: "2026-03-12T09:00:00Z", Authors: []string{"Jo Ortiz"}, Content: "Taxis need a receipt.\n\nSee [limits](limits.md).",
-			ChunkStart: 2, ChunkEnd: 3, Query: "taxi", Note: "ask finance", Marked: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)},
-		{Ref: "file:/home/jo/a.md#0", DocumentID: "file:/home/jo/a.md", Title: "=cmd|' /C calc'!A0", Link: "file:///home/jo/a.md",
-			SourceType: "file", Content: "+1", Marked: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)},
+		{SearchResult: wire.SearchResult{Ref: "w1#2", DocumentID: "w1", Title: "Expenses [2026]",
+			Link: new("https://wiki.acme.com/1"), SourceType: "confluence", UpdatedAt: new("2026-03-12T09:00:00Z"),
+			Authors: []string{"Jo Ortiz"}, Content: "Taxis need a receipt.\n\nSee [limits](limits.md).", ChunkStart: 2,
+			ChunkEnd: 3}, Query: "taxi", Note: "ask finance", Marked: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)},
+		{SearchResult: wire.SearchResult{Ref: "file:/home/jo/a.md#0", DocumentID: "file:/home/jo/a.md",
+			Title: "=cmd|' /C calc'!A0", Link: new("file:///home/jo/a.md"), SourceType: "file", Content: "+1"}, Marked: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)},
 	}
 }
 
@@ -48,12 +50,17 @@ func TestExportJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got Exported
+	var got struct {
+		Passages []json.RawMessage
+		Schema   int
+	}
 	if err := json.Unmarshal(encoded, &got); err != nil || got.Schema != 2 || len(got.Passages) != 2 {
 		t.Fatalf("%v: %s", err, encoded)
 	}
-	if first := got.Passages[0]; first.Number != 1 || first.Note != "ask finance" || first.Query != "taxi" || first.Ref != "w1#2" {
-		t.Fatalf("%+v", first)
+	var first numbered
+	err = exportedPassage.Unmarshal(got.Passages[0], &first)
+	if err != nil || first.Number != 1 || first.Note != "ask finance" || first.Query != "taxi" || first.Ref != "w1#2" {
+		t.Fatalf("%v: %+v", err, first)
 	}
 	if empty, _ := Export(nil, JSON); !strings.Contains(string(empty), `"passages": []`) {
 		t.Fatalf("%s", empty)
@@ -99,7 +106,8 @@ func TestPassageAsResult(t *testing.T) {
 	if r := p.Result(1); r.ChunkInd != 2 || r.ChunkEnd != 3 || r.Ref != "w1#2" {
 		t.Errorf("%+v", r)
 	}
-	if bare := (Passage{Ref: "https://a.example", Link: "https://a.example"}).Result(1); bare.Ref != "" || bare.DocumentID != "" {
+	linked := Passage{SearchResult: wire.SearchResult{Ref: "https://a.example", Link: new("https://a.example")}}
+	if bare := linked.Result(1); bare.Ref != "" || bare.DocumentID != "" {
 		t.Errorf("%+v", bare)
 	}
 }
@@ -110,7 +118,8 @@ func FuzzExport(f *testing.F) {
 	f.Add("=1+1", "\"quoted\",\r\n", "\t", "file:///a")
 	f.Add("", "", "", "")
 	f.Fuzz(func(t *testing.T, title, content, note, link string) {
-		p := Passage{Ref: "r", Title: client.Sanitize(title), Content: client.Sanitize(content), Note: client.Sanitize(note), Link: client.Sanitize(link)}
+		p := Passage{SearchResult: wire.SearchResult{Ref: "r", Title: client.Sanitize(title), Content: client.Sanitize(content),
+			Link: new(client.Sanitize(link))}, Note: client.Sanitize(note)}
 		if _, err := Export([]Passage{p, p}, Markdown); err != nil {
 			t.Fatal(err)
 		}

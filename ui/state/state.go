@@ -63,23 +63,29 @@ func (s Saved) New(refs []string) []string {
 	return slices.DeleteFunc(slices.Clone(refs), func(ref string) bool { return seen[ref] })
 }
 
-// Passage is a collected passage, as it was when it was marked.
+// Passage is a collected passage, as it was when it was marked: what savedPassage has keys for. Its Ref is what RefOf
+// returns.
 type Passage struct {
-	Ref        string    `json:"ref" jsonschema:"argument of quarry read"`
-	DocumentID string    `json:"document_id,omitempty"`
-	Title      string    `json:"title"`
-	Link       string    `json:"link,omitempty"`
-	SourceType string    `json:"source_type,omitempty"`
-	UpdatedAt  string    `json:"updated_at,omitempty" jsonschema:"ISO 8601"`
-	Authors    []string  `json:"authors,omitempty"`
-	Content    string    `json:"content,omitempty" jsonschema:"at most 8 KiB, as it was when it was marked"`
-	ChunkStart int       `json:"chunk_start,omitempty" jsonschema:"first chunk of the content, from 0"`
-	ChunkEnd   int       `json:"chunk_end,omitempty" jsonschema:"last chunk of the content"`
-	Origin     string    `json:"origin,omitempty" jsonschema:"profile of the passage, where several were searched"`
-	Query      string    `json:"query,omitempty" jsonschema:"that found the passage"`
-	Note       string    `json:"note,omitempty" jsonschema:"of the person"`
-	Marked     time.Time `json:"marked"`
+	wire.SearchResult
+	Query  string    `json:"query" jsonschema:"that found the passage"`
+	Note   string    `json:"note" jsonschema:"of the person"`
+	Marked time.Time `json:"marked"`
 }
+
+func savedKeys() []string {
+	return []string{"ref", "document_id?", "title", "link?", "source_type?", "updated_at?", "authors?",
+		"content?: at most 8 KiB, as it was when it was marked", "chunk_start?: first chunk of the content, from 0",
+		"chunk_end?: last chunk of the content", "origin?: profile of the passage, where several were searched",
+		"query?", "note?", "marked"}
+}
+
+var savedPassage = wire.NewProfile[Passage](savedKeys()...)
+
+// MarshalJSON writes the passage as a state has it.
+func (p Passage) MarshalJSON() ([]byte, error) { return savedPassage.Marshal(&p) }
+
+// UnmarshalJSON reads what any version wrote.
+func (p *Passage) UnmarshalJSON(text []byte) error { return savedPassage.Unmarshal(text, p) }
 
 // Screen is how the person arranged the screen.
 type Screen struct {
@@ -91,35 +97,19 @@ type Screen struct {
 
 // PassageOf returns a result as a collected passage.
 func PassageOf(result wire.SearchResult, query string, now time.Time) Passage {
-	p := Passage{DocumentID: result.DocumentID, Title: result.Title, SourceType: result.SourceType,
-		Authors: result.Authors, Content: text.Clip(result.Content, maxContent), ChunkStart: result.ChunkStart,
-		ChunkEnd: result.ChunkEnd, Origin: result.Origin, Query: query, Marked: now}
-	if result.Link != nil {
-		p.Link = *result.Link
-	}
-	if result.UpdatedAt != nil {
-		p.UpdatedAt = *result.UpdatedAt
-	}
-	p.Ref = RefOf(result)
-	return p
+	result.Ref, result.Content = RefOf(result), text.Clip(result.Content, maxContent)
+	return savedPassage.Only(Passage{SearchResult: result, Query: query, Marked: now})
 }
 
 // Result returns a collected passage as a result with a citation number.
 func (p Passage) Result(number int) wire.SearchResult {
-	result := wire.SearchResult{CitationID: &number, DocumentID: p.DocumentID, Title: p.Title, SourceType: p.SourceType,
-		Authors: p.Authors, Content: p.Content, ChunkInd: p.ChunkStart, ChunkStart: p.ChunkStart, ChunkEnd: p.ChunkEnd, Origin: p.Origin,
-		Selected: true}
-	if p.DocumentID != "" { // else the reference is the link
-		result.Ref = p.Ref
-	}
-	if p.Link != "" {
-		result.Link = &p.Link
-	}
-	if p.UpdatedAt != "" {
-		result.UpdatedAt = &p.UpdatedAt
-	}
+	result := p.SearchResult
+	result.CitationID, result.Selected, result.ChunkInd = &number, true, p.ChunkStart
 	if _, chunk, ok := wire.SplitRef(p.Ref); ok && p.DocumentID != "" {
 		result.ChunkInd = chunk
+	}
+	if p.DocumentID == "" { // the reference is the link
+		result.Ref = ""
 	}
 	return result
 }
@@ -265,8 +255,11 @@ func (s *State) bound() {
 	}
 	for i := range s.Collection {
 		p := &s.Collection[i]
-		for _, value := range []*string{&p.Ref, &p.DocumentID, &p.Title, &p.Link, &p.SourceType, &p.UpdatedAt, &p.Origin, &p.Query} {
-			*value = line(*value)
+		for _, value := range []*string{&p.Ref, &p.DocumentID, &p.Title, p.Link, &p.SourceType, p.UpdatedAt, &p.Origin,
+			&p.Query} {
+			if value != nil {
+				*value = line(*value)
+			}
 		}
 		for j := range p.Authors {
 			p.Authors[j] = line(p.Authors[j])

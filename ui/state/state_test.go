@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -45,7 +46,8 @@ func TestStateSurvives(t *testing.T) {
 	change(t, first, func(s *State) error {
 		return s.Save(Saved{Name: "Leave", Query: "parental leave", Seen: []string{"a#1"}})
 	})
-	change(t, first, func(s *State) error { return s.Collect(Passage{Ref: "a#1", Title: "Leave", Content: "18 weeks"}) })
+	leave := Passage{SearchResult: wire.SearchResult{Ref: "a#1", Title: "Leave", Content: "18 weeks"}}
+	change(t, first, func(s *State) error { return s.Collect(leave) })
 	change(t, first, func(s *State) error { s.Screen.Theme = "light"; return nil })
 	if err := first.Save(t.Context()); err != nil {
 		t.Fatal(err)
@@ -63,6 +65,32 @@ func TestStateSurvives(t *testing.T) {
 	info, err := os.Stat(first.path)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("mode %v, %v", info.Mode(), err)
+	}
+}
+
+// A file of the first version, in which a passage was a type of its own, is read whole and written the same.
+func TestStateOfFirstVersion(t *testing.T) {
+	t.Parallel()
+	file, err := os.ReadFile("testdata/version-1.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := decode(file)
+	if err != nil || len(got.Collection) != 2 {
+		t.Fatalf("%v: %+v", err, got)
+	}
+	first, linked := got.Collection[0].Result(1), got.Collection[1].Result(2)
+	if first.Ref != "w1#2" || first.ChunkInd != 2 || first.ChunkStart != 1 || first.ChunkEnd != 3 || first.Origin != "acme" ||
+		*first.Link != "https://wiki.acme.com/1" || *first.UpdatedAt != "2026-03-12T09:00:00Z" || len(first.Authors) != 2 ||
+		got.Collection[0].Note != "ask finance" || got.Collection[0].Query != "taxi" || !got.Collection[0].Marked.Equal(got.Active) {
+		t.Errorf("%+v", got.Collection[0])
+	}
+	if linked.Ref != "" || *linked.Link != "https://a.example/x" || got.Collection[1].Ref != "https://a.example/x" {
+		t.Errorf("%+v", got.Collection[1])
+	}
+	again, err := json.Marshal(got)
+	if err != nil || string(again) != strings.TrimSpace(string(file)) {
+		t.Errorf("%v: written as\n%s", err, again)
 	}
 }
 
@@ -135,7 +163,8 @@ func TestSearchesAreBounded(t *testing.T) {
 	if got := s.State(); got.size() > 4000 || got.Recent[0].Query != "query 99" {
 		t.Fatalf("%d bytes, %v", got.size(), queries(got))
 	}
-	_, err := s.Change(func(s *State) error { return s.Collect(Passage{Ref: "a", Content: strings.Repeat("x", 5000)}) })
+	long := Passage{SearchResult: wire.SearchResult{Ref: "a", Content: strings.Repeat("x", 5000)}}
+	_, err := s.Change(func(s *State) error { return s.Collect(long) })
 	if !errors.Is(err, ErrFull) || len(s.State().Collection) > 0 || len(s.State().Recent) == 0 {
 		t.Fatalf("error %v, %+v", err, s.State())
 	}
@@ -145,7 +174,7 @@ func TestCollectionOrder(t *testing.T) {
 	t.Parallel()
 	var s State
 	for _, ref := range []string{"a", "b", "c", "b"} {
-		if err := s.Collect(Passage{Ref: ref}); err != nil {
+		if err := s.Collect(Passage{SearchResult: wire.SearchResult{Ref: ref}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -219,7 +248,7 @@ func TestStatesAreValues(t *testing.T) {
 	s := InMemory(0)
 	change(t, s, searched("one"))
 	change(t, s, func(s *State) error { return s.Save(Saved{Name: "n", Seen: []string{"a"}}) })
-	change(t, s, func(s *State) error { return s.Collect(Passage{Ref: "r"}) })
+	change(t, s, func(s *State) error { return s.Collect(Passage{SearchResult: wire.SearchResult{Ref: "r"}}) })
 	before := s.State()
 	change(t, s, searched("two"))
 	change(t, s, func(s *State) error {

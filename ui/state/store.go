@@ -19,6 +19,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/config"
+	"quarry/internal/text"
 )
 
 const (
@@ -226,7 +227,8 @@ func (s State) size() int {
 		}
 	}
 	for _, p := range s.Collection {
-		size += perEntry + len(p.Ref) + len(p.DocumentID) + len(p.Title) + len(p.Link) + len(p.Content) + len(p.Query) + len(p.Note)
+		size += perEntry + len(p.Ref) + len(p.DocumentID) + len(p.Title) + len(text.OrEmpty(p.Link)) + len(p.Content) +
+			len(p.Query) + len(p.Note)
 	}
 	return size
 }
