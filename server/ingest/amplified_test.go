@@ -17,8 +17,7 @@ import (
 // TestOutputIsCharged reads files in which a few bytes stand for many, in this process, whose memory and time nothing
 // else bounds: none gives more text than one may have, and what is allocated on the way follows from that bound.
 func TestOutputIsCharged(t *testing.T) {
-	const mostAllocated = 12 * markdown.MaxBytes
-	size := longtest.Rounds(128<<10, 1<<20)
+	size, mostAllocated := longtest.Rounds(128<<10, 1<<20), int64(longtest.Rounds(12, 32)*markdown.MaxBytes) // in all, not at once
 	files := filetest.Amplified(size)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		allocated, began := totalAllocated(), time.Now()
