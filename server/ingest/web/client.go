@@ -62,7 +62,7 @@ type host struct {
 	unknown  error // why robots.txt could not be read
 	ready    bool  // robots.txt was asked for
 	failures int   // in a row
-	last     error // of these
+	over     error // why nothing more is asked of it in this run; nil: it is
 	pause    time.Duration
 }
 
@@ -130,8 +130,8 @@ func (c *Client) Get(ctx context.Context, address string, known Validators) (*Pa
 	case <-h.turn:
 	}
 	defer func() { h.turn <- struct{}{} }()
-	if h.failures >= mostFailures {
-		return nil, fmt.Errorf("the server failed %d times in a row: %w", mostFailures, h.last)
+	if h.over != nil {
+		return nil, h.over
 	}
 	if err := c.readRobots(ctx, h, u); err != nil {
 		return nil, err
@@ -146,8 +146,9 @@ func (c *Client) Get(ctx context.Context, address string, known Validators) (*Pa
 	case err == nil, errors.As(err, &refused), errors.As(err, &redirect):
 		h.failures = 0
 	case ctx.Err() == nil:
-		h.failures++
-		h.last = err
+		if h.failures++; h.failures >= mostFailures && h.over == nil {
+			h.over = fmt.Errorf("the server failed %d times in a row: %w", mostFailures, err)
+		}
 	}
 	return page, err
 }
@@ -255,7 +256,9 @@ func (c *Client) fetch(ctx context.Context, h *host, u *url.URL, known Validator
 	if answer.StatusCode == http.StatusTooManyRequests || answer.StatusCode == http.StatusServiceUnavailable {
 		later = retryAfter(answer.Header.Get("Retry-After"), c.now())
 		if later > longestPause { // in another run
-			h.failures, h.last = mostFailures, statusError(answer.StatusCode)
+			until := c.now().Add(later).UTC().Format("2006-01-02 15:04")
+			h.over = fmt.Errorf("the site asks to wait until %s UTC: %w", until, statusError(answer.StatusCode))
+			return nil, h.over
 		}
 	}
 	return c.read(ctx, answer, u, known)

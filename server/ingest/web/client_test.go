@@ -277,7 +277,11 @@ func TestNoIndexAndRetryAfter(t *testing.T) {
 	_, _ = client.Get(t.Context(), server.URL+"/soon", Validators{})
 	waited.slept = nil
 	for range 3 {
-		_, _ = client.Get(t.Context(), server.URL+"/late", Validators{})
+		_, err := client.Get(t.Context(), server.URL+"/late", Validators{})
+		until := waited.clock.Add(time.Hour).UTC().Format("2006-01-02 15:04")
+		if want := "the site asks to wait until " + until + " UTC: the server answers 503 Service Unavailable"; err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
 	}
 	if len(waited.slept) != 1 || waited.slept[0] < 29*time.Second || asked != 1 {
 		t.Errorf("waited %v, asked %d times", waited.slept, asked)
