@@ -425,16 +425,6 @@ func (a *answers) begin(t *turn, cancel context.CancelCauseFunc) (end func()) {
 	return func() { a.stops.Delete(t) }
 }
 
-// running returns the functions that stop the answers that are being written in a session.
-func (a *answers) running(session string) (stops []context.CancelCauseFunc) {
-	for t, stop := range a.stops.Range {
-		if t.(*turn).session.ID == session {
-			stops = append(stops, stop.(context.CancelCauseFunc))
-		}
-	}
-	return stops
-}
-
 // watch stops the answer when another process was asked to stop it.
 func (t *turn) watch(ctx context.Context, cancel context.CancelCauseFunc) (end func()) {
 	return t.every(ctx, t.server.stopCheck, "watch for a request to stop the answer", func(ctx context.Context) bool {

@@ -309,11 +309,8 @@ func (s *Server) stopChatSession(c *call) (any, error) {
 	if err != nil {
 		return nil, sessionHidden(err)
 	}
-	here := s.answers.running(id)
-	for _, stop := range here {
-		stop(errStopped)
-	}
-	if err := store.Stop(c.Context(), id); err != nil && len(here) == 0 { // another process may be writing the answer
+	here := s.answers.stop(id)
+	if err := store.Stop(c.Context(), id); err != nil && here == 0 { // another process may be writing the answer
 		return nil, err
 	}
 	return wire.MessageError{Message: "Chat session stopped"}, nil
@@ -346,9 +343,7 @@ func (s *Server) deleteChatSession(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, stop := range s.answers.running(id) {
-		stop(errStopped)
-	}
+	s.answers.stop(id)
 	return nil, store.Remove(c.Context(), id)
 }
 

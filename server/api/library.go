@@ -79,14 +79,14 @@ func (s *Server) libraryAdd(w http.ResponseWriter, r *http.Request, who director
 		return ingest.Add(ctx, documents, paths, options, report)
 	}
 	if options.DryRun {
-		return s.libraryWork(w, r, who, false, add)
+		return s.libraryWork(w, r, who, f, false, add)
 	}
 	if options.Set != "" {
 		if err := s.ensureSet(ctx, who, options.Set); err != nil {
 			return err
 		}
 	}
-	return s.libraryWork(w, r, who, true, func(documents index.Index, report progress) (wire.LibraryEvent, error) {
+	return s.libraryWork(w, r, who, f, true, func(documents index.Index, report progress) (wire.LibraryEvent, error) {
 		done, err := add(documents, report)
 		if err == nil {
 			err = s.matchSets(ctx, who, documents, "")
@@ -128,10 +128,7 @@ func (s *Server) librarySync(w http.ResponseWriter, r *http.Request, who directo
 	paths := absolutePaths(f, "paths")
 	extent, local := checkExtent(f), s.Local
 	local.FilesOnly = f.flag("files_only")
-	if err := f.failure(); err != nil {
-		return err
-	}
-	return s.libraryWork(w, r, who, true, func(documents index.Index, report progress) (wire.LibraryEvent, error) {
+	return s.libraryWork(w, r, who, f, true, func(documents index.Index, report progress) (wire.LibraryEvent, error) {
 		if err := ingest.CheckAdded(ctx, documents, paths); err != nil && !errors.Is(err, fault.ErrDamaged) {
 			return wire.LibraryEvent{}, err
 		}
@@ -171,10 +168,7 @@ func (s *Server) libraryRemove(w http.ResponseWriter, r *http.Request, who direc
 	if len(request.Refs) == 0 && request.Source == "" && request.Set == "" {
 		f.refuse(f.raw["refs"], "missing", "Value error, give refs, a source or a set", "refs")
 	}
-	if err := f.failure(); err != nil {
-		return err
-	}
-	return s.libraryWork(w, r, who, true, func(documents index.Index, report progress) (wire.LibraryEvent, error) {
+	return s.libraryWork(w, r, who, f, true, func(documents index.Index, report progress) (wire.LibraryEvent, error) {
 		return s.remove(r.Context(), who, documents, request, report)
 	})
 }
@@ -212,8 +206,12 @@ func (s *Server) remove(ctx context.Context, who directory.Principal, documents 
 const workMemory = 512 << 20
 
 // libraryWork streams the progress of work, and at the end exactly one event with its result or error. With writes, a
-// library that does not exist is created.
-func (s *Server) libraryWork(w http.ResponseWriter, r *http.Request, who directory.Principal, writes bool, do work) error {
+// library that does not exist is created. A request with invalid fields is refused.
+func (s *Server) libraryWork(w http.ResponseWriter, r *http.Request, who directory.Principal, f *fields, writes bool,
+	do work) error {
+	if err := f.failure(); err != nil {
+		return err
+	}
 	documents, err := s.Index(r.Context(), who.Tenant, writes)
 	if err != nil {
 		return err
@@ -245,13 +243,13 @@ func (s *Server) libraryWork(w http.ResponseWriter, r *http.Request, who directo
 	if !out.begun() {
 		return err
 	}
-	f, known := explain(err, true)
+	failed, known := explain(err, true)
 	if !known && !errors.Is(err, context.Canceled) {
 		s.Log.ErrorContext(r.Context(), "library work failed", "path", r.URL.Path, guard.Attr(err))
 	}
 	// The counts up to the failure are reported too.
 	done.Type = wire.LibraryError
-	done.ErrorCode, done.Detail = f.code, f.detail
+	done.ErrorCode, done.Detail = failed.code, failed.detail
 	out.send(done)
 	return nil
 }
@@ -329,10 +327,7 @@ func checkExtent(f *fields) string {
 func (s *Server) libraryCheck(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
 	f := libraryFields(r)
 	repair := f.flag("repair")
-	if err := f.failure(); err != nil {
-		return err
-	}
-	return s.libraryWork(w, r, who, repair, func(documents index.Index, report progress) (wire.LibraryEvent, error) {
+	return s.libraryWork(w, r, who, f, repair, func(documents index.Index, report progress) (wire.LibraryEvent, error) {
 		found, err := documents.Check(r.Context(), index.CheckOptions{Full: true, Repair: repair}, checking(report))
 		return reportDamage(found, report), err
 	})
@@ -453,7 +448,7 @@ func (s *Server) libraryMigrate(w http.ResponseWriter, r *http.Request, who dire
 	if s.Migrate == nil {
 		return coded(http.StatusNotFound, "NOT_FOUND", "no engine and no database is configured to copy to")
 	}
-	return s.libraryWork(w, r, who, false, func(_ index.Index, report progress) (wire.LibraryEvent, error) {
+	return s.libraryWork(w, r, who, f, false, func(_ index.Index, report progress) (wire.LibraryEvent, error) {
 		return s.Migrate(r.Context(), request, report)
 	})
 }

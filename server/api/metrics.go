@@ -118,10 +118,17 @@ func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request, who direct
 // measureLibrary returns metrics of the size of the library, or none if it cannot be read in time: the other metrics
 // must not wait for it.
 func (s *Server) measureLibrary(ctx context.Context) *metrics.Registry {
-	size := metrics.Empty()
+	size, documents, chunks := metrics.Empty(), 0, 0
 	ctx, cancel := context.WithTimeout(ctx, measuringTimeout)
 	defer cancel()
-	documents, chunks, err := s.librarySize(ctx)
+	tenants, err := s.Directory.Tenants(ctx)
+	for i := 0; i < len(tenants) && err == nil; i++ {
+		err = s.reading(ctx, tenants[i], func(snapshot index.Snapshot) error {
+			stats, err := snapshot.Stats(ctx)
+			documents, chunks = documents+stats.Documents, chunks+stats.Chunks
+			return err
+		})
+	}
 	if err != nil {
 		s.Log.WarnContext(ctx, "measuring the library failed", "error", err.Error())
 		return size
@@ -129,25 +136,6 @@ func (s *Server) measureLibrary(ctx context.Context) *metrics.Registry {
 	size.Gauge("quarry_library_documents", "Documents of all tenants.", func() float64 { return float64(documents) })
 	size.Gauge("quarry_library_chunks", "Chunks of all tenants.", func() float64 { return float64(chunks) })
 	return size
-}
-
-// librarySize counts the documents and chunks of all tenants.
-func (s *Server) librarySize(ctx context.Context) (documents, chunks int, err error) {
-	tenants, err := s.Directory.Tenants(ctx)
-	if err != nil {
-		return 0, 0, err
-	}
-	for _, tenant := range tenants {
-		err := s.reading(ctx, tenant, func(snapshot index.Snapshot) error {
-			stats, err := snapshot.Stats(ctx)
-			documents, chunks = documents+stats.Documents, chunks+stats.Chunks
-			return err
-		})
-		if err != nil {
-			return 0, 0, err
-		}
-	}
-	return documents, chunks, nil
 }
 
 // contextKey is the type of this package's keys in a request's context.

@@ -279,13 +279,20 @@ func (t *turn) watchReaders(asker, ctx context.Context, cancel context.CancelCau
 	})
 }
 
-// stopAll stops the answers that are wanted.
-func (a *answers) stopAll(wanted func(*turn) bool) {
+// stopAll stops the answers that are wanted, and returns how many.
+func (a *answers) stopAll(wanted func(*turn) bool) (n int) {
 	for t, stop := range a.stops.Range {
 		if wanted(t.(*turn)) {
 			stop.(context.CancelCauseFunc)(errStopped)
+			n++
 		}
 	}
+	return n
+}
+
+// stop stops the answers that are being written in a session, and returns how many.
+func (a *answers) stop(session string) int {
+	return a.stopAll(func(t *turn) bool { return t.session.ID == session })
 }
 
 // detached returns a context that a disconnect does not cancel, so that the answer goes on and can be resumed. In

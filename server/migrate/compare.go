@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -62,12 +63,9 @@ func (c *copying) compare(ctx context.Context, version string) error {
 		return fmt.Errorf("compare: %w", err)
 	}
 	defer to.Close()
-	here, err := from.Stats(ctx)
-	if err != nil {
-		return fmt.Errorf("compare: %w", err)
-	}
+	here, hereErr := from.Stats(ctx)
 	there, err := to.Stats(ctx)
-	if err != nil {
+	if err := cmp.Or(hereErr, err); err != nil {
 		return fmt.Errorf("compare: %w", err)
 	}
 	c.result.Documents, c.result.Chunks = there.Documents, there.Chunks
@@ -94,12 +92,9 @@ func (c *copying) compare(ctx context.Context, version string) error {
 // add searches both indexes for a sampled document.
 func (c *Comparison) add(ctx context.Context, s sample, from, to index.Snapshot) error {
 	query := index.Query{Text: s.query, Filter: index.Filter{Access: index.Access{All: true}}, Limit: comparedHits, PerDocument: 1}
-	expected, err := from.Search(ctx, query)
-	if err != nil {
-		return err
-	}
+	expected, expectedErr := from.Search(ctx, query)
 	got, err := to.Search(ctx, query)
-	if err != nil {
+	if err := cmp.Or(expectedErr, err); err != nil {
 		return err
 	}
 	has := func(hits []index.Hit, id string) bool {

@@ -103,29 +103,21 @@ type copying struct {
 
 // begin reads how far an earlier copy came. A target that others write to is refused.
 func (c *copying) begin(ctx context.Context) error {
-	stored, err := c.to.Cursors(ctx, stateKey)
+	stored, storedErr := c.to.Cursors(ctx, stateKey)
+	there, thereErr := statsOf(ctx, c.to)
+	now, err := c.to.Version(ctx)
+	err = cmp.Or(storedErr, thereErr, err)
+	text := stored[stateKey]
+	if text != "" && err == nil {
+		err = wire.Unmarshal([]byte(text), &c.state)
+	}
 	if err != nil {
 		return fmt.Errorf("read the state of the target: %w", err)
 	}
-	there, err := statsOf(ctx, c.to)
-	if err != nil {
-		return fmt.Errorf("read the state of the target: %w", err)
-	}
-	if text := stored[stateKey]; text == "" && there.Documents > 0 {
+	if text == "" && there.Documents > 0 || c.state.Done != "" && c.state.Done != now {
 		return fmt.Errorf("copy the documents: %w", fault.ErrInUse)
-	} else if text != "" {
-		if err := wire.Unmarshal([]byte(text), &c.state); err != nil {
-			return fmt.Errorf("read the state of the target: %w", err)
-		}
 	}
 	if c.state.Done != "" {
-		now, err := c.to.Version(ctx)
-		if err != nil {
-			return fmt.Errorf("read the state of the target: %w", err)
-		}
-		if now != c.state.Done {
-			return fmt.Errorf("copy the documents: %w", fault.ErrInUse)
-		}
 		c.state = state{}
 	}
 	c.result.Resumed = c.state.After != ""

@@ -128,10 +128,19 @@ func (p *Pool) newer(found, known int) error {
 // CopyTable inserts the rows of a table of another database in one of a store that has its columns, and returns their
 // number. change, which may be nil, changes the values of a row, by column, before. The next numbers of the table
 // follow.
-func CopyTable(ctx context.Context, from sqldb.Querier, to *sql.Tx, table string, change func(row map[string]any)) (n int, err error) {
+func CopyTable(ctx context.Context, from sqldb.Querier, to *sql.Tx, table string, change func(row map[string]any)) (
+	n int, err error) {
+	if n, err = copyTable(ctx, from, to, table, change); err != nil {
+		return n, fmt.Errorf("copy the table %s: %w", table, err)
+	}
+	return n, nil
+}
+
+func copyTable(ctx context.Context, from sqldb.Querier, to *sql.Tx, table string, change func(row map[string]any)) (
+	n int, err error) {
 	isBoolean, err := columnsOf(ctx, to, table)
 	if err != nil {
-		return 0, fmt.Errorf("copy the table %s: %w", table, err)
+		return 0, err
 	}
 	order := ""
 	if _, numbered := isBoolean["id"]; numbered {
@@ -139,18 +148,18 @@ func CopyTable(ctx context.Context, from sqldb.Querier, to *sql.Tx, table string
 	}
 	rows, err := from.QueryContext(ctx, "SELECT * FROM "+table+order)
 	if err != nil {
-		return 0, fmt.Errorf("copy the table %s: %w", table, err)
+		return 0, err
 	}
 	defer func() { _ = rows.Close() }()
 	columns, err := rows.Columns()
 	if err != nil {
-		return 0, fmt.Errorf("copy the table %s: %w", table, err)
+		return 0, err
 	}
 	var largest int64
 	for rows.Next() {
 		row, err := rowOf(rows, columns)
 		if err != nil {
-			return n, fmt.Errorf("copy the table %s: %w", table, err)
+			return n, err
 		}
 		for column, value := range row {
 			if number, ok := value.(int64); ok && isBoolean[column] {
@@ -161,20 +170,19 @@ func CopyTable(ctx context.Context, from sqldb.Querier, to *sql.Tx, table string
 			change(row)
 		}
 		if err := insertRow(ctx, to, table, row); err != nil {
-			return n, fmt.Errorf("copy the table %s: %w", table, err)
+			return n, err
 		}
 		if id, ok := row["id"].(int64); ok {
 			largest = max(largest, id)
 		}
 		n++
 	}
-	if err = rows.Err(); err == nil {
-		err = continueNumbers(ctx, to, table, largest)
+	if err := rows.Err(); err != nil || largest == 0 {
+		return n, err
 	}
-	if err != nil {
-		return n, fmt.Errorf("copy the table %s: %w", table, err)
-	}
-	return n, nil
+	// The next generated id follows the largest one.
+	_, err = to.ExecContext(ctx, "SELECT setval(pg_get_serial_sequence(CAST(? AS TEXT), 'id'), CAST(? AS BIGINT))", table, largest)
+	return n, err
 }
 
 // columnsOf returns the columns of a table, and whether they are of type boolean, which other databases write as
@@ -216,14 +224,5 @@ func insertRow(ctx context.Context, tx *sql.Tx, table string, row map[string]any
 	}
 	_, err := tx.ExecContext(ctx, "INSERT INTO "+table+" ("+strings.Join(columns, ", ")+") VALUES (?"+
 		strings.Repeat(", ?", len(columns)-1)+")", values...)
-	return err
-}
-
-// continueNumbers makes the next generated id of a table follow the largest one.
-func continueNumbers(ctx context.Context, tx *sql.Tx, table string, largest int64) error {
-	if largest == 0 {
-		return nil
-	}
-	_, err := tx.ExecContext(ctx, "SELECT setval(pg_get_serial_sequence(CAST(? AS TEXT), 'id'), CAST(? AS BIGINT))", table, largest)
 	return err
 }

@@ -109,17 +109,9 @@ var rules = [field.N]rule{
 	field.Tag: {filter: func(q *query, values []string) bool {
 		q.channels = channels(values)
 		return len(q.channels) == len(values)
-	}, exclude: func(q *query, values []string) bool {
-		q.notChannels = channels(values)
-		return true
-	}},
-	field.Author: {filter: func(q *query, values []string) bool {
-		q.authors = values
-		return true
-	}, exclude: func(q *query, values []string) bool {
-		q.notAuthors = values
-		return true
-	}},
+	}, exclude: func(q *query, values []string) bool { q.notChannels = channels(values); return true }},
+	field.Author: {filter: func(q *query, values []string) bool { q.authors = values; return true },
+		exclude: func(q *query, values []string) bool { q.notAuthors = values; return true }},
 	field.Type: {filter: func(_ *query, values []string) bool { return isMessage(values) },
 		exclude: func(_ *query, values []string) bool { return !isMessage(values) }},
 }

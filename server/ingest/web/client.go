@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +17,8 @@ import (
 	"unicode"
 
 	"github.com/temoto/robotstxt"
+
+	"quarry/internal/pattern"
 )
 
 const (
@@ -298,9 +299,7 @@ var ErrNoIndex = &RefusedError{"it asks not to be indexed (noindex)"}
 const mostHead = 256 << 10
 
 // robotsTag matches <meta name="robots" content="…">, for every agent or for this one.
-var robotsTag = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)<meta\s[^>]{0,300}name\s*=\s*["']?(?:robots|` + agent + `)\b[^>]{0,300}>`)
-})
+var robotsTag = pattern.Lazy(`(?i)<meta\s[^>]{0,300}name\s*=\s*["']?(?:robots|` + agent + `)\b[^>]{0,300}>`)
 
 // forbidsIndex reports whether directives for robots include noindex or none; those for other agents do not count.
 func forbidsIndex(directives string) bool {
