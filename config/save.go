@@ -340,8 +340,8 @@ func (c *Config) refuseReadOnly(what string) error {
 	if !c.readOnly {
 		return nil
 	}
-	return &Error{File: c.File, Problem: "not changed", Err: ErrReadOnly, Fix: "unset QUARRY_READONLY to change " + what,
-		Exit: ExitNotAvailable}
+	return &Error{File: c.File, Problem: "not changed", Err: ErrReadOnly,
+		Fix: "unset QUARRY_READONLY to change " + what, Exit: ExitNotAvailable}
 }
 
 // replace makes a valid text the file.
@@ -350,8 +350,8 @@ func (c *Config) replace(text []byte) error {
 	if err == nil {
 		return nil
 	}
-	return &Error{File: c.File, Problem: "cannot be saved", Err: UnwrapPath(err), Fix: "check the permissions of the folder",
-		Exit: ExitGeneral}
+	return &Error{File: c.File, Problem: "cannot be saved", Err: UnwrapPath(err),
+		Fix: "check the permissions of the folder", Exit: ExitGeneral}
 }
 
 // ReplaceFile replaces a file atomically. If path is a symbolic link, its target is replaced.

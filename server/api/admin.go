@@ -216,8 +216,8 @@ func (s *Server) ensureSandboxToken(c *call, d *directory.Directory) (any, error
 }
 
 // tokenOf answers with the token that get returns, and whether its user is new. err is that of the request.
-func tokenOf(c *call, d *directory.Directory, user string, err error, get func() (directory.Token, string, bool, error)) (
-	any, error) {
+func tokenOf(c *call, d *directory.Directory, user string, err error,
+	get func() (directory.Token, string, bool, error)) (any, error) {
 	if err != nil {
 		return nil, err
 	}

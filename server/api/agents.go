@@ -174,7 +174,8 @@ func (s *Server) changePersona(c *call) (any, error) {
 // removePersona answers DELETE /persona/{id} for the agent's owner and administrators.
 func removePersona(c *call) (any, error) {
 	agent, err := c.agentOfPath()
-	if statusOf(err) == http.StatusBadRequest || err == nil && (agent.Builtin || !c.who.Admin && agent.OwnerID != c.who.UserID) {
+	if statusOf(err) == http.StatusBadRequest ||
+		err == nil && (agent.Builtin || !c.who.Admin && agent.OwnerID != c.who.UserID) {
 		err = forbidden("You can only delete agents you created.")
 	}
 	if err != nil {

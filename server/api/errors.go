@@ -151,7 +151,8 @@ type faultAnswer struct {
 func faults() []faultAnswer {
 	const unavailable, code = http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE"
 	return []faultAnswer{
-		{context.DeadlineExceeded, http.StatusGatewayTimeout, "GATEWAY_TIMEOUT", "The search engine did not answer in time.", false},
+		{context.DeadlineExceeded, http.StatusGatewayTimeout, "GATEWAY_TIMEOUT",
+			"The search engine did not answer in time.", false},
 		{fault.ErrBehind, unavailable, code, "The index of the server is being built.", false},
 		{fault.ErrBusy, unavailable, code, "Another process is writing to the library.", false},
 		{fault.ErrUnavailable, unavailable, code, "The database of the server is not available.", true},

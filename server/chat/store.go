@@ -127,7 +127,8 @@ func Lazy(tenant string, find func(ctx context.Context, create bool) (*Store, er
 // Open opens the file at path, and creates or migrates it first. Without a path the sessions are in memory. Errors are
 // those of sqlite.Open.
 func Open(ctx context.Context, path string, now func() time.Time) (*Store, error) {
-	db, err := sqlite.Open(ctx, sqlite.Options{Path: path, Migrations: sqldb.Migrations(migrations, "migrations/sqlite")})
+	db, err := sqlite.Open(ctx, sqlite.Options{Path: path,
+		Migrations: sqldb.Migrations(migrations, "migrations/sqlite")})
 	if err != nil {
 		return nil, fmt.Errorf("open the chat database: %w", err)
 	}
@@ -175,15 +176,15 @@ func row[T any](ctx context.Context, s *Store, doing string, columns func(*T) []
 
 func (s *Store) insertSession(tx *sqldb.Tx, session Session) {
 	tx.Change(ErrExists, `INSERT INTO sessions (id, tenant_id, user_id, persona_id, name, created_at, updated_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`, session.ID, s.tenant, session.UserID, session.PersonaID,
-		session.Name, sqldb.Micros(session.Created), sqldb.Micros(session.Updated))
+		VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`, session.ID, s.tenant, session.UserID,
+		session.PersonaID, session.Name, sqldb.Micros(session.Created), sqldb.Micros(session.Updated))
 }
 
 // dropSessions deletes the least recently used sessions of a user beyond the bounds, but not session.
 func (s *Store) dropSessions(tx *sqldb.Tx, session Session) {
 	sessions, bytes := 0, 0
-	tx.Row(nil, []any{&sessions, &bytes}, "SELECT count(*), sum(bytes) FROM sessions WHERE user_id = ? AND tenant_id = ?",
-		session.UserID, s.tenant)
+	tx.Row(nil, []any{&sessions, &bytes}, `SELECT count(*), sum(bytes) FROM sessions
+		WHERE user_id = ? AND tenant_id = ?`, session.UserID, s.tenant)
 	if sessions <= s.limits.sessions && bytes <= s.limits.chatBytes {
 		return
 	}
@@ -196,7 +197,8 @@ func (s *Store) dropSessions(tx *sqldb.Tx, session Session) {
 // addTo counts a question as part of its session, or fails with ErrFull.
 func (s *Store) addTo(tx *sqldb.Tx, session Session, question string, now time.Time) {
 	bytes, messages := 0, 0
-	tx.Row(ErrNotFound, []any{&bytes, &messages}, `SELECT bytes, (SELECT count(*) FROM messages WHERE session_id = sessions.id)
+	tx.Row(ErrNotFound, []any{&bytes, &messages}, `SELECT bytes,
+			(SELECT count(*) FROM messages WHERE session_id = sessions.id)
 		FROM sessions WHERE id = ? AND tenant_id = ?`, session.ID, s.tenant)
 	if messages+2 > s.limits.messages || bytes+len(question) > s.limits.sessionBytes {
 		tx.Fail(ErrFull)
@@ -374,8 +376,8 @@ type File struct {
 func (s *Store) AddFile(ctx context.Context, file File, data []byte) error {
 	return s.open.Update(ctx, "store the file", func(tx *sqldb.Tx) {
 		tx.Exec(`INSERT INTO files (id, tenant_id, user_id, name, media, type, data, text, tokens, created_at, used_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, file.ID, s.tenant, file.UserID, file.Name, file.Media, file.Type, data,
-			file.Text, file.Tokens, sqldb.Micros(file.Created), sqldb.Micros(file.Used))
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, file.ID, s.tenant, file.UserID, file.Name, file.Media, file.Type,
+			data, file.Text, file.Tokens, sqldb.Micros(file.Created), sqldb.Micros(file.Used))
 		tx.Exec(`DELETE FROM files WHERE id IN (SELECT id FROM (
 			SELECT id, row_number() OVER latest AS place, sum(length(data) + length(text)) OVER latest AS bytes
 			FROM files WHERE user_id = ? AND tenant_id = ? WINDOW latest AS (ORDER BY used_at DESC, created_at DESC, id)) ranked

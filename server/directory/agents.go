@@ -98,7 +98,8 @@ func storeAgent(tx *sqldb.Tx, tenant string, agent *Agent) {
 		tenant, owner, string(RoleAdmin), DefaultAgent().Name, agent.ID)
 	starters := sqldb.JSON{V: append([]wire.StarterMessage{}, agent.StarterMessages...)}
 	tx.Row(missing(KindAgent, agent.ID), []any{&agent.Revision}, `UPDATE agents SET name = ?, description = ?,
-			starter_messages = ?, search_start_date = ?, is_public = ?, is_listed = ?, system_prompt = ?, task_prompt = ?, model_provider = ?, model = ?,
+			starter_messages = ?, search_start_date = ?, is_public = ?, is_listed = ?,
+			system_prompt = ?, task_prompt = ?, model_provider = ?, model = ?,
 			display_priority = ?, is_datetime_aware = ?, revision = revision + 1
 		WHERE id = ? AND tenant_id = ? RETURNING revision`,
 		agent.Name, agent.Description, starters, sqldb.Micros(agent.SearchStart), agent.Public, agent.Listed,
@@ -117,7 +118,8 @@ func storeAgent(tx *sqldb.Tx, tenant string, agent *Agent) {
 			agent.ID, set.ID)
 	}
 	for _, id := range agent.Documents {
-		tx.Exec("INSERT INTO agent_documents (agent_id, document_id) VALUES (?, ?) ON CONFLICT DO NOTHING", agent.ID, id)
+		tx.Exec("INSERT INTO agent_documents (agent_id, document_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
+			agent.ID, id)
 	}
 }
 

@@ -207,7 +207,8 @@ func (d *Directory) MarkSynced(ctx context.Context, pair CCPair) (still bool, er
 func (d *Directory) RemoveCCPair(ctx context.Context, tenant, name string) error {
 	return d.open.Update(ctx, "remove connector "+name, func(tx *sqldb.Tx) {
 		id := 0
-		tx.Row(nil, []any{&id}, "SELECT id FROM cc_pairs WHERE tenant_id = ? AND name = ? AND NOT is_deleting", tenant, name)
+		tx.Row(nil, []any{&id}, "SELECT id FROM cc_pairs WHERE tenant_id = ? AND name = ? AND NOT is_deleting",
+			tenant, name)
 		if id != 0 {
 			tx.Exec("UPDATE cc_pairs SET is_deleting = TRUE, revision = revision + 1 WHERE id = ?", id)
 			return

@@ -69,7 +69,8 @@ func (d *Directory) ChangeGroup(ctx context.Context, tenant string, id int, chan
 		}
 	}
 	err := d.open.Update(ctx, fmt.Sprintf("change group %d", id), func(tx *sqldb.Tx) {
-		refuseLookalike(tx, KindGroup, change.Name, "SELECT name FROM user_groups WHERE tenant_id = ? AND id <> ?", tenant, id)
+		refuseLookalike(tx, KindGroup, change.Name, "SELECT name FROM user_groups WHERE tenant_id = ? AND id <> ?",
+			tenant, id)
 		tx.Change(missing(KindGroup, id), `UPDATE user_groups SET name = coalesce(nullif(?, ''), name)
 			WHERE id = ? AND tenant_id = ?`, change.Name, id, tenant)
 		markPairsChanged(tx, "id IN (SELECT cc_pair_id FROM cc_pair_groups WHERE group_id = ?)", id)
@@ -126,7 +127,8 @@ func (d *Directory) RemoveGroup(ctx context.Context, tenant, name string) error 
 	return d.open.Update(ctx, "remove group "+name, func(tx *sqldb.Tx) {
 		markPairsChanged(tx, `id IN (SELECT p.cc_pair_id FROM cc_pair_groups p JOIN user_groups g ON g.id = p.group_id
 			WHERE g.tenant_id = ? AND g.name = ?)`, tenant, name)
-		tx.Change(missing(KindGroup, quote(name)), "DELETE FROM user_groups WHERE tenant_id = ? AND name = ?", tenant, name)
+		tx.Change(missing(KindGroup, quote(name)), "DELETE FROM user_groups WHERE tenant_id = ? AND name = ?",
+			tenant, name)
 	})
 }
 
@@ -193,8 +195,8 @@ func pairLinks(table, left, tenant string) relation {
 func link[T string | int](tx *sqldb.Tx, r relation, left int, right []T) {
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(right))) {
 		found := 0
-		tx.Row(missing(r.kind, id), []any{&found}, "SELECT 1 FROM "+r.target+" WHERE id = ? AND tenant_id = ? AND "+r.live,
-			id, r.tenant)
+		tx.Row(missing(r.kind, id), []any{&found},
+			"SELECT 1 FROM "+r.target+" WHERE id = ? AND tenant_id = ? AND "+r.live, id, r.tenant)
 		tx.Exec("INSERT INTO "+r.table+" ("+r.left+", "+r.right+") VALUES (?, ?) ON CONFLICT DO NOTHING", left, id)
 	}
 }

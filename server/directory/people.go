@@ -135,8 +135,8 @@ func (d *Directory) JoinExternalGroup(ctx context.Context, tenant string, group 
 		return err
 	}
 	return d.join(ctx, tenant, group.Source+":"+group.ID, email, func(tx *sqldb.Tx, user User) {
-		tx.Exec("INSERT INTO external_group_members (user_id, source, external_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-			user.ID, group.Source, externalID(group.ID))
+		tx.Exec(`INSERT INTO external_group_members (user_id, source, external_id) VALUES (?, ?, ?)
+			ON CONFLICT DO NOTHING`, user.ID, group.Source, externalID(group.ID))
 	})
 }
 

@@ -54,8 +54,8 @@ func (d *Directory) addDocumentSet(ctx context.Context, tenant string, set Docum
 
 // findSet reads a set by its name.
 func findSet(tx *sqldb.Tx, tenant string, set *DocumentSet, otherwise error) {
-	tx.Row(otherwise, setColumns(set), "SELECT id, name, description, is_public FROM document_sets WHERE tenant_id = ? AND name = ?",
-		tenant, set.Name)
+	tx.Row(otherwise, setColumns(set), `SELECT id, name, description, is_public FROM document_sets
+		WHERE tenant_id = ? AND name = ?`, tenant, set.Name)
 }
 
 func setColumns(s *DocumentSet) []any { return []any{&s.ID, &s.Name, &s.Description, &s.Public} }
@@ -144,7 +144,8 @@ func (d *Directory) RemoveDocumentSet(ctx context.Context, tenant, name string) 
 		tx.Row(nil, []any{&agent}, `SELECT a.name FROM agents a JOIN agent_document_sets s ON s.agent_id = a.id
 			WHERE s.document_set_id = ? ORDER BY a.id LIMIT 1`, set.ID)
 		if agent != "" {
-			tx.Fail(refuse("agent %s searches within document set %s; remove the agent first", quote(agent), quote(name)))
+			tx.Fail(refuse("agent %s searches within document set %s; remove the agent first", quote(agent),
+				quote(name)))
 		}
 		markSetChanged(tx, set.ID)
 		tx.Exec("DELETE FROM document_sets WHERE id = ?", set.ID)

@@ -111,7 +111,8 @@ func (d *Directory) AddToken(ctx context.Context, request TokenRequest) (Token, 
 		// Tokens made with one that has ended have ended, too, and go with it.
 		tx.Exec("DELETE FROM tokens WHERE user_id = ? AND kind = ? AND (is_revoked OR expires_at <= ?)",
 			user.ID, kindUser, sqldb.Micros(token.CreatedAt))
-		refuseMore(tx, KindToken, user.ID, MostTokens, "SELECT count(*) FROM tokens WHERE user_id = ? AND kind = '"+kindUser+"'")
+		refuseMore(tx, KindToken, user.ID, MostTokens,
+			"SELECT count(*) FROM tokens WHERE user_id = ? AND kind = '"+kindUser+"'")
 		limitToParent(tx, request.Parent, user.ID, &token)
 		insertToken(tx, user.ID, kindUser, secret, &token)
 		if request.Parent != 0 {
@@ -127,7 +128,8 @@ func (d *Directory) AddToken(ctx context.Context, request TokenRequest) (Token, 
 // insertToken stores a token without its secret, and sets its number and what is displayed of it.
 func insertToken(tx *sqldb.Tx, userID, kind, secret string, token *Token) {
 	token.Display = secret[:12] + "****" + secret[len(secret)-4:]
-	tx.Row(nil, []any{&token.ID}, `INSERT INTO tokens (user_id, name, kind, hash, display, scopes, created_at, expires_at)
+	tx.Row(nil, []any{&token.ID}, `INSERT INTO tokens (user_id, name, kind, hash, display, scopes, created_at,
+			expires_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`, userID, token.Name, kind, hash(secret), token.Display,
 		sqldb.JSON{V: token.Scopes}, sqldb.Micros(token.CreatedAt), sqldb.Micros(token.ExpiresAt))
 }
@@ -138,8 +140,8 @@ func limitToParent(tx *sqldb.Tx, parent int, user string, token *Token) {
 		return
 	}
 	var limit time.Time
-	tx.Row(ErrUnauthenticated, []any{(*sqldb.Micros)(&limit)}, `SELECT expires_at FROM tokens WHERE id = ?1 AND user_id = ?2
-		AND NOT is_revoked AND (expires_at IS NULL OR expires_at > ?3)`, parent, user, sqldb.Micros(token.CreatedAt))
+	tx.Row(ErrUnauthenticated, []any{(*sqldb.Micros)(&limit)}, `SELECT expires_at FROM tokens
+		WHERE id = ?1 AND user_id = ?2 AND NOT is_revoked AND (expires_at IS NULL OR expires_at > ?3)`, parent, user, sqldb.Micros(token.CreatedAt))
 	if !limit.IsZero() && (token.ExpiresAt.IsZero() || token.ExpiresAt.After(limit)) {
 		token.ExpiresAt = limit
 	}
@@ -403,8 +405,8 @@ func sandboxToken(tx *sqldb.Tx, userID string, now sqldb.Micros) (s sealedToken)
 	s.userID = userID
 	t := &s.token
 	tx.Row(nil, []any{&t.ID, &t.Name, &t.Display, sqldb.JSON{V: &t.Scopes}, (*sqldb.Micros)(&t.CreatedAt),
-		(*sqldb.Micros)(&t.ExpiresAt), (*sqldb.Micros)(&t.LastUsed), &s.hash, &s.sealed}, `SELECT t.id, t.name, t.display, t.scopes, t.created_at, t.expires_at,
-			t.last_used_at, t.hash, s.sealed
+		(*sqldb.Micros)(&t.ExpiresAt), (*sqldb.Micros)(&t.LastUsed), &s.hash, &s.sealed},
+		`SELECT t.id, t.name, t.display, t.scopes, t.created_at, t.expires_at, t.last_used_at, t.hash, s.sealed
 		FROM sandbox_tokens s JOIN tokens t ON t.id = s.token_id
 		WHERE s.user_id = ? AND NOT t.is_revoked AND t.expires_at > ?`, userID, now)
 	return s

@@ -181,7 +181,8 @@ func copyTable(ctx context.Context, from sqldb.Querier, to *sql.Tx, table string
 		return n, err
 	}
 	// The next generated id follows the largest one.
-	_, err = to.ExecContext(ctx, "SELECT setval(pg_get_serial_sequence(CAST(? AS TEXT), 'id'), CAST(? AS BIGINT))", table, largest)
+	_, err = to.ExecContext(ctx, "SELECT setval(pg_get_serial_sequence(CAST(? AS TEXT), 'id'), CAST(? AS BIGINT))",
+		table, largest)
 	return n, err
 }
 

@@ -37,7 +37,8 @@ func Each(ctx context.Context, q Querier, scan func(row *sql.Rows) error, query 
 
 // EachWhole is Each for a connection or transaction that others use, too: interrupting a statement would interrupt
 // theirs. So a statement runs to its end, and ctx is checked before it and between its rows. doing begins the errors.
-func EachWhole(ctx context.Context, q Querier, doing string, scan func(row *sql.Rows) error, query string, args ...any) error {
+func EachWhole(ctx context.Context, q Querier, doing string, scan func(row *sql.Rows) error, query string,
+	args ...any) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -53,7 +54,8 @@ func EachWhole(ctx context.Context, q Querier, doing string, scan func(row *sql.
 	return nil
 }
 
-// GetWhole is EachWhole for the only row of a query, whose columns it stores. It returns sql.ErrNoRows if there is none.
+// GetWhole is EachWhole for the only row of a query, whose columns it stores. It returns sql.ErrNoRows if there is
+// none.
 func GetWhole(ctx context.Context, q Querier, doing string, columns []any, query string, args ...any) error {
 	found := false
 	err := EachWhole(ctx, q, doing, func(row *sql.Rows) error {
