@@ -376,12 +376,12 @@ func (t *tree) check(node *yaml.Node, depth int, budget *int) error {
 	*budget--
 	switch {
 	case depth > maxDepth:
-		return &Error{File: t.file, Line: node.Line, Problem: "nested too deeply", Fix: "remove the nesting"}
+		return t.wrong(node, "", "nested too deeply", "remove the nesting")
 	case *budget < 0:
-		return &Error{File: t.file, Line: node.Line, Problem: "too many values", Fix: "remove some"}
+		return t.wrong(node, "", "too many values", "remove some")
 	case node.Kind == yaml.AliasNode || node.Anchor != "":
-		return &Error{File: t.file, Line: node.Line, Problem: "YAML anchors and aliases are not allowed here",
-			Fix: "write the value out, in quotes if it begins with & or *"}
+		return t.wrong(node, "", "YAML anchors and aliases are not allowed here",
+			"write the value out, in quotes if it begins with & or *")
 	case node.Kind == yaml.MappingNode:
 		if err := t.checkKeys(node); err != nil {
 			return err
@@ -389,7 +389,7 @@ func (t *tree) check(node *yaml.Node, depth int, budget *int) error {
 	}
 	for _, child := range node.Content {
 		if node.Kind == yaml.SequenceNode && isNull(child) {
-			return &Error{File: t.file, Line: child.Line, Problem: "a list has an empty item", Fix: "remove the item, or write a value"}
+			return t.wrong(child, "", "a list has an empty item", "remove the item, or write a value")
 		}
 		if node.Style&yaml.FlowStyle != 0 && isNull(child) {
 			child.Value = "null" // the encoder writes an empty one as '', which is a text
@@ -406,18 +406,21 @@ func (t *tree) checkKeys(mapping *yaml.Node) error {
 	for i := 0; i < len(mapping.Content); i += 2 {
 		key := mapping.Content[i]
 		if key.Kind != yaml.ScalarNode {
-			return &Error{File: t.file, Line: key.Line, Problem: "a key must be a plain word", Fix: "rename the key"}
+			return t.wrong(key, "", "a key must be a plain word", "rename the key")
 		}
 		if len(key.Value) > maxKey {
-			return &Error{File: t.file, Line: key.Line, Key: clip(key.Value), Problem: "the key is too long", Fix: "rename the key"}
+			return t.wrong(key, key.Value, "the key is too long", "rename the key")
 		}
 		if first, twice := seen[key.Value]; twice {
-			return &Error{File: t.file, Line: key.Line, Key: clip(key.Value),
-				Problem: fmt.Sprintf("given twice, first in line %d", first), Fix: "remove one of the two"}
+			return t.wrong(key, key.Value, fmt.Sprintf("given twice, first in line %d", first), "remove one of the two")
 		}
 		seen[key.Value] = key.Line
 	}
 	return nil
+}
+
+func (t *tree) wrong(at *yaml.Node, key, problem, fix string) *Error {
+	return &Error{File: t.file, Line: at.Line, Key: clip(key), Problem: problem, Fix: fix}
 }
 
 // broken returns an error without text of the file: the parser's own errors quote it, and it may be a token.
