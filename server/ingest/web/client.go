@@ -18,6 +18,7 @@ import (
 
 	"github.com/temoto/robotstxt"
 
+	"quarry/internal/guard"
 	"quarry/internal/pattern"
 )
 
@@ -71,7 +72,7 @@ type host struct {
 func NewClient(options Options) (*Client, error) {
 	c := &Client{options: options, hosts: map[string]*host{}, now: time.Now}
 	if options.Wait == nil {
-		c.options.Wait = wait
+		c.options.Wait = guard.Sleep
 	}
 	c.http = http.Client{CheckRedirect: c.checkRedirect}
 	if options.Transport != nil {
@@ -82,17 +83,6 @@ func NewClient(options Options) (*Client, error) {
 		c.http.Transport = transport
 	}
 	return c, nil
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }
 
 // Validators are what a server sent with an answer, to ask whether it changed.
