@@ -16,8 +16,8 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 98_090
-	maxProductTokens = 778_200
+	maxProductLines  = 98_250
+	maxProductTokens = 779_500
 	maxLongLines     = 1_475 // only lowered, until it is none
 
 	maxFunctionP95 = 33
