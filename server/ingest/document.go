@@ -38,7 +38,13 @@ func FromMarkdown(data []byte, defaults index.Document, trusted bool) (index.Doc
 }
 
 func fromMarkdown(r *fileReader, text string, defaults index.Document) (index.Document, error) {
-	return parseMarkdown(r.markdown, text, defaults, false)
+	d, err := parseMarkdown(r.markdown, text, defaults, false)
+	if len(d.Metadata) == mostMetadata {
+		if fields, _ := splitFrontMatter(text); fields != nil && len(fields.Content)/2 > mostMetadata {
+			r.leaveOut("some metadata", fmt.Errorf("its front matter has more than %d keys", mostMetadata))
+		}
+	}
+	return d, err
 }
 
 func parseMarkdown(r *markdownReader, text string, defaults index.Document, trusted bool) (index.Document, error) {

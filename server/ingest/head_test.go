@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -110,6 +111,20 @@ func TestTitlesOfTexts(t *testing.T) {
 	}
 	if d := headOf(t, "a.org", "#+title: Oak\n#+AUTHOR: Ana\nx"); len(d.Authors) != 1 || d.Authors[0].Name != "Ana" {
 		t.Errorf("%+v", d.Authors)
+	}
+}
+
+// TestManyKeysAreNamed: what is beyond the bound of metadata is left out with a note.
+func TestManyKeysAreNamed(t *testing.T) {
+	for keys, want := range map[int]int{mostMetadata: 0, mostMetadata + 1: 1} {
+		text := "---\n"
+		for i := range keys {
+			text += fmt.Sprintf("key%d: x\n", i)
+		}
+		r := newFileReader(nil)
+		if d, err := documentBy(t, r, "a.md", []byte(text+"---\nx")); err != nil || len(d.Metadata) != mostMetadata || r.leftOut.Count != want {
+			t.Errorf("%d keys: %d stored, %+v, %v", keys, len(d.Metadata), r.leftOut, err)
+		}
 	}
 }
 

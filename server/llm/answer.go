@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,9 +19,9 @@ import (
 // than it has, such as a fraction for a time or a number for an id: what is not used is not looked at, and what has
 // another type than is useful counts as missing.
 type answer struct {
-	Choices []loose[choice]  `json:"choices"`
-	Usage   loose[tokens]    `json:"usage"`
-	Error   loose[sentError] `json:"error"`
+	Choices loose[[]loose[choice]] `json:"choices"`
+	Usage   loose[tokens]          `json:"usage"`
+	Error   isSent                 `json:"error"` // an object or a text
 }
 
 type choice struct {
@@ -28,7 +29,7 @@ type choice struct {
 	Message      loose[message] `json:"message"` // of a whole answer
 	Delta        loose[message] `json:"delta"`   // of an event
 	Text         content        `json:"text"`    // of older servers
-	FinishReason loose[string]  `json:"finish_reason"`
+	FinishReason isSent         `json:"finish_reason"`
 }
 
 type message struct {
@@ -96,15 +97,11 @@ func (c *content) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// sentError is an error within an answer: an object or a text.
-type sentError bool
+// isSent reports whether a value that means something was sent, of whichever type.
+type isSent bool
 
-func (e *sentError) UnmarshalJSON(data []byte) error {
-	switch string(data) {
-	case "null", "false", `""`, "{}", "0":
-		return nil
-	}
-	*e = true
+func (s *isSent) UnmarshalJSON(data []byte) error {
+	*s = isSent(!slices.Contains([]string{"null", "false", `""`, "{}", "0", "[]"}, string(data)))
 	return nil
 }
 
@@ -168,12 +165,14 @@ func (e *events) next() ([]byte, error) {
 }
 
 // thoughtMarks are the marks around the thinking of models that write it into their reply, and those before the reply,
-// unless the server takes them out: of DeepSeek, Qwen and others, Mistral, gpt-oss, Cohere, Kimi, Seed and MedGemma.
+// unless the server takes them out: of DeepSeek, Qwen and others, Mistral, gpt-oss, Cohere, Kimi, Seed, MedGemma,
+// Sky-T1, Apertus and LongCat.
 var thoughtMarks = [...]struct{ begin, end string }{
 	{"<think>", "</think>"}, {"<thinking>", "</thinking>"}, {"<thought>", "</thought>"}, {"<reasoning>", "</reasoning>"},
 	{"[THINK]", "[/THINK]"}, {"<|channel|>analysis", "<|channel|>final<|message|>"}, {"<|channel|>commentary", "<|channel|>final<|message|>"},
 	{"<|START_THINKING|>", "<|END_THINKING|>"}, {"◁think▷", "◁/think▷"}, {"<seed:think>", "</seed:think>"},
-	{"<unused94>thought", "<unused95>"},
+	{"<unused94>thought", "<unused95>"}, {"<|begin_of_thought|>", "<|end_of_thought|>"}, {"<|inner_prefix|>", "<|inner_suffix|>"},
+	{"<reflection>", "</reflection>"}, {"<longcat_think>", "</longcat_think>"}, {"<|begin_of_solution|>", ""},
 	{"<|start|>assistant", ""}, {"<|channel|>final<|message|>", ""}, {"<|START_RESPONSE|>", ""}, // before the reply
 }
 

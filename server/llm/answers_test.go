@@ -60,7 +60,7 @@ func TestOddAnswers(t *testing.T) {
 		}
 		events := `data: {` + odd + `,"choices":[{"index":0.0,"delta":{"role":null,"content":"ke"},"finish_reason":null}]}` + "\n\n" +
 			`data:{` + odd + `,"choices":[{"delta":{"content":"pt","tool_calls":{}},"finish_reason":false,"logprobs":[]}]}` + "\r\n\r\n"
-		for _, end := range []string{"data: [DONE]", "data:[DONE]\n\n", `data: {"choices":[{"delta":{},"finish_reason":"stop"}]}`, `data: {"choices":[{"delta":null,"finish_reason":"length"}],"usage":{}}` + "\n"} {
+		for _, end := range []string{"data: [DONE]", "data:[DONE]\n\n", `data: {"choices":[{"delta":{},"finish_reason":"stop"}]}`, `data: {"choices":[{"delta":{},"finish_reason":1}]}`, "data: {\"choices\":{}}\n\ndata: [DONE]", `data: {"choices":[{"delta":null,"finish_reason":"length"}],"usage":{}}` + "\n"} {
 			reply, err = chatOf(t, answeredBy(t, "text/event-stream", events+": ping\nid: 3\n\n"+end)).Stream(t.Context(), question, func(string) error { return nil })
 			if err != nil || reply.Text != "kept" || reply.Usage.Prompt <= 0 {
 				t.Errorf("%s, %q: %+v, %v", odd, end, reply, err)

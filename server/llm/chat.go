@@ -53,8 +53,8 @@ func (c *chat) Complete(ctx context.Context, request Request) (Reply, error) {
 			if err := c.fetch(ctx, chatPath, form, &got); err != nil {
 				return err
 			}
-			if text = ""; len(got.Choices) > 0 {
-				text = got.Choices[0].value.text()
+			if text = ""; len(got.Choices.value) > 0 {
+				text = got.Choices.value[0].value.text()
 			}
 			usage = usageOf(got.Usage.value)
 			return nil
@@ -257,13 +257,13 @@ func (s *streamed) event(data []byte) error {
 	if err := wire.Unmarshal(data, &got); err != nil {
 		return err
 	}
-	if got.Error.value {
+	if got.Error {
 		return errSent
 	}
 	if sent := usageOf(got.Usage.value); sent != (Usage{}) {
 		s.usage = sent
 	}
-	for _, choice := range got.Choices {
+	for _, choice := range got.Choices.value {
 		if choice.value.Index != 0 {
 			continue
 		}
@@ -275,7 +275,7 @@ func (s *streamed) event(data []byte) error {
 		if err := s.emit(s.thinking.pass(piece)); err != nil {
 			return err
 		}
-		s.finished = s.finished || choice.value.FinishReason.value != ""
+		s.finished = s.finished || bool(choice.value.FinishReason)
 	}
 	return nil
 }

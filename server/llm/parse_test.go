@@ -77,6 +77,7 @@ func TestThinkingIsTakenOut(t *testing.T) {
 		"<think>a</thin</think>b</think>":    "b</think>",
 		"[THINK]Hm[/THINK]\nYes":             "Yes", "<thinking>Hm</thinking>Yes": "Yes", "◁think▷Hm◁/think▷Yes": "Yes", "<think>a</think><think>b</think>Yes": "Yes",
 		"<|channel|>analysis<|message|>Hm<|end|><|start|>assistant<|channel|>final<|message|>Yes": "Yes", "<|channel|>final<|message|>Yes": "Yes",
+		"<|begin_of_thought|>Hm<|end_of_thought|>\n<|begin_of_solution|>Yes": "Yes", "<|inner_prefix|>Hm<|inner_suffix|>Yes": "Yes", "<longcat_think>Hm</longcat_think>\nYes": "Yes",
 		"<|START_THINKING|>Hm<|END_THINKING|><|START_RESPONSE|>Yes": "Yes", "<|channel|>": "<|channel|>", "[THINKING] Yes": "[THINKING] Yes",
 	} {
 		if got, isBegun := withoutThinking(text); got != want || isBegun {

@@ -16,7 +16,13 @@ import (
 )
 
 // fromForms are arguments that clients add to calls of tools that have none.
-var fromForms = []string{"random_string", "dummy"}
+var fromForms = []string{"random_string", "dummy", "placeholder", "_placeholder", "noop", "kwargs", "args", "__arg1"}
+
+// isUnset reports whether a value stands for an argument that is not given.
+func isUnset(value json.RawMessage) bool {
+	var text string
+	return string(value) == "null" || wire.Unmarshal(value, &text) == nil && strings.TrimSpace(text) == ""
+}
 
 // prepare brings the arguments of a call into the form that its schema describes: clients that fill in a form send null or
 // "" for what is not set, and models ask for more results than there can be. It returns an error for the first argument
@@ -27,16 +33,16 @@ func prepare(request *sdk.CallToolRequest) error {
 		return nil // the library refuses unknown tools
 	}
 	given := map[string]json.RawMessage{}
-	if raw := bytes.TrimSpace(request.Params.Arguments); len(raw) > 0 && !bytes.Equal(raw, []byte("null")) {
+	if raw := bytes.TrimSpace(request.Params.Arguments); len(raw) > 0 && !isUnset(raw) && string(raw) != "[]" { // as PHP writes {}
 		if wire.Unmarshal(raw, &given) != nil {
 			return &problem{what: "the arguments are not a JSON object", hint: "send an object of the tool's arguments"}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		field, value := schema.Properties[name], strings.TrimSpace(string(given[name]))
-		isSet := value != "null" && (value != `""` || slices.Contains(schema.Required, name))
+		field, value := schema.Properties[name], bytes.TrimSpace(given[name])
+		isRequired := slices.Contains(schema.Required, name) && string(value) != "null"
 		switch {
-		case !isSet, field == nil && slices.Contains(fromForms, name):
+		case isUnset(value) && !isRequired, field == nil && slices.Contains(fromForms, name):
 			delete(given, name)
 		case field == nil:
 			return unknownArgument(name, schema)
@@ -79,11 +85,15 @@ func unknownArgument(name string, schema *jsonschema.Schema) error {
 	return &problem{what: fmt.Sprintf("unknown argument %q", text.Shorten(text.OneLine(name), 64)), hint: hint}
 }
 
-// fit returns a value that a field takes: numbers above the maximum become it.
+// fit returns a value that a field takes: numbers above the maximum become it, and lists lose what is unset in them.
 func fit(field *jsonschema.Schema, value json.RawMessage) (json.RawMessage, bool) {
 	var number float64
 	if field.Type == "integer" && field.Maximum != nil && wire.Unmarshal(value, &number) == nil && number > *field.Maximum {
 		return json.RawMessage(fmt.Sprint(*field.Maximum)), true
+	}
+	var list []json.RawMessage
+	if field.Type == "array" && wire.Unmarshal(value, &list) == nil {
+		value, _ = json.Marshal(slices.DeleteFunc(list, isUnset)) // what was decoded can be encoded
 	}
 	resolved, err := field.Resolve(nil)
 	var plain any

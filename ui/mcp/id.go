@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
@@ -22,8 +24,12 @@ func checkID(message []byte) (id json.RawMessage, ok bool) {
 	var head struct {
 		ID json.RawMessage `json:"id"`
 	}
-	if wire.Unmarshal(message, &head) != nil || len(head.ID) == 0 || head.ID[0] == '"' {
+	if wire.Unmarshal(message, &head) != nil || len(head.ID) == 0 {
 		return head.ID, true // what is no message is refused later
+	}
+	if text := ""; head.ID[0] == '"' {
+		err := wire.Unmarshal(head.ID, &text)
+		return head.ID, err == nil && !strings.ContainsRune(text, utf8.RuneError) // half a surrogate would come back as that
 	}
 	if head.ID[0] != '-' && (head.ID[0] < '0' || head.ID[0] > '9') {
 		return nil, false // an answer can have none of these either

@@ -175,7 +175,8 @@ func FuzzLines(f *testing.F) {
 // TestIDsComeBack: a request whose id would be changed or lost on the way is refused with that id.
 func TestIDsComeBack(t *testing.T) {
 	for id, ok := range map[string]bool{`"a"`: true, "7": true, "-3": true, "999999999999999": true, "null": false, "1.5": false, "1e3": false,
-		"9007199254740993": false, "99999999999999999999": false, "{}": false, "true": false} {
+		"9007199254740993": false, "99999999999999999999": false, "{}": false, "true": false,
+		`"\ud800"`: false, `"é"`: true, `""`: true, "1.0": false, "[1]": false} {
 		if _, got := checkID([]byte(`{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}`)); got != ok {
 			t.Errorf("id %s: %v", id, got)
 		}

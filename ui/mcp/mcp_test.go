@@ -235,6 +235,11 @@ func testHostileArguments(t *testing.T, connect connector) {
 		succeed(t, session, "search", words{"query": "release", "limit": nil, "since": unset, "until": unset, "sources": nil, "document_sets": nil, "fast": nil, "max_tokens": nil})
 		succeed(t, session, "sources", words{"random_string": "x", "anything": unset})
 	}
+	succeed(t, session, "search", words{"query": "release", "sources": []any{"", nil}, "since": " ", "until": "\n"})
+	succeed(t, session, "sources", words{"kwargs": words{}, "__arg1": ""})
+	if _, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "sources", Arguments: json.RawMessage("[]")}); err != nil {
+		t.Error(err) // of PHP
+	}
 	succeed(t, session, "search", words{"query": "release", "limit": 1e300})
 }
 

@@ -35,7 +35,7 @@ func builtInFormats() map[int]string {
 
 // formatText matches what is no code in a format: text in quotes, behind a backslash, or only as wide as a character; a
 // colour, condition or language in brackets; halves of the day, and decimals of seconds.
-var formatText = pattern.Lazy(`"[^"]*"?|[\\_*].?|\[[^hms\]][^\]]*\]|am/pm|a/p|[.,]0+$`)
+var formatText = pattern.Lazy(`"[^"]*"?|[\\_*].?|\[[^\]]*[^hms\]][^\]]*\]|am/pm|a/p|[.,]0+$`)
 
 var elapsedUnit = pattern.Lazy(`\[(h+|m+|s+)\]`)
 

@@ -23,6 +23,7 @@ type odf struct {
 	isSheet  bool
 	slide    int
 	title    string // of the slide that is read
+	author   string // of the comment that is read
 	footers  []string
 	objects  map[string]bool // that were read, each once
 }
@@ -138,6 +139,14 @@ func (d *odf) block(e xml.StartElement) error {
 		return d.table()
 	case "page":
 		return d.page()
+	case "annotation":
+		text, err := d.remark()
+		d.w.Paragraph(text)
+		return err
+	case "creator": // of a comment
+		text, err := d.text()
+		d.author = markdown.Line(text)
+		return err
 	case "tracked-changes", "forms", "sequence-decls", "table-source":
 		return d.skip()
 	case "footer-decl", "header-decl":
@@ -155,6 +164,15 @@ func (d *odf) block(e xml.StartElement) error {
 		return err
 	}
 	return d.each(d.block)
+}
+
+// remark returns the text of a note or comment on one line, after the author.
+func (d *odf) remark() (string, error) {
+	inner := *d
+	inner.w, inner.author = &markdown.Writer{}, ""
+	err := d.each(inner.block)
+	text, _ := inner.w.Text()
+	return strings.TrimPrefix(inner.author+": "+markdown.Line(text), ": "), err
 }
 
 // isDescription reports whether an element has the title or description of a picture or drawing.
@@ -248,11 +266,8 @@ func (d *odf) paragraph() (string, error) {
 			out = before
 			return err
 		case "note-body", "annotation", "text-box":
-			inner := *d
-			inner.w = &markdown.Writer{}
-			err := d.each(inner.block)
-			text, _ := inner.w.Text()
-			notes = append(notes, markdown.Line(text))
+			text, err := d.remark()
+			notes = append(notes, text)
 			return err
 		case "object":
 			text, err := d.object(e)

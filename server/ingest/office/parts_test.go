@@ -113,8 +113,8 @@ var linkedParts = map[string]struct {
 		"Wood\nA hill\n\nWood sold\nNorth\n\nA curve\n\n## Headers and footers\n\nOffer 7"},
 	"ods: values without text, comments, drawings": {
 		filetest.OpenDocument("spreadsheet", `<table:table table:name="Times"><table:shapes><draw:frame><svg:desc xmlns:svg="urn:svg">A curve</svg:desc></draw:frame></table:shapes><table:table-row><table:table-cell office:value-type="time" office:time-value="PT36H00M05S"/>`+
-			`<table:table-cell office:value-type="percentage" office:value="0.25"/><table:table-cell office:date-value="2024-03-05"/><table:table-cell><office:annotation><text:p>Ask</text:p></office:annotation><text:p>x</text:p></table:table-cell></table:table-row></table:table>`),
-		"## Times\n\nA curve\n\n| 36:00:05 | 25% | 2024-03-05 | Ask x |\n|---|---|---|---|"},
+			`<table:table-cell office:value-type="percentage" office:value="0.25"/><table:table-cell office:date-value="2024-03-05"/><table:table-cell><office:annotation><dc:creator>Bo</dc:creator><dc:date>2024-03-05T10:00:00</dc:date><text:p>Ask</text:p></office:annotation><text:p>x</text:p></table:table-cell></table:table-row></table:table>`),
+		"## Times\n\nA curve\n\n| 36:00:05 | 25% | 2024-03-05 | Bo: Ask x |\n|---|---|---|---|"},
 	"odp: boxes in the order of reading": {
 		filetest.OpenDocument("presentation", `<presentation:footer-decl>Acme</presentation:footer-decl><draw:page><draw:frame svg:y="9cm" svg:x="1cm" svg:height="1cm" xmlns:svg="urn:svg"><text:p>last</text:p></draw:frame><draw:g><draw:frame svg:y="3.5cm" svg:x="8cm" xmlns:svg="urn:svg"><text:p>right</text:p></draw:frame></draw:g>`+
 			`<draw:frame svg:y="3.5cm" svg:x="1cm" xmlns:svg="urn:svg"><text:p>left</text:p></draw:frame><presentation:notes><draw:frame><text:p>said</text:p></draw:frame></presentation:notes></draw:page>`),
@@ -164,7 +164,7 @@ func TestNumberFormats(t *testing.T) {
 	for _, test := range []struct{ code, value, want string }{
 		{"[h]:mm", "1.5", "36:00"}, {"[hh]:mm:ss", "1.50001", "36:00:01"}, {"[m]", "1.5", "2160"}, {"[mm]:ss", "1.5", "2160:00"}, {"[ss]", "0.5", "43200"}, {"[h]", "1.5", "36"}, {`[h]" h "mm`, "0.1", "2:24"},
 		{"[h]:mm;[Red]-[h]:mm", "-0.25", "-6:00"}, {"[ss].00", "0.5", "43200"}, {"mm:ss.0", "0.5", "12:00:00"}, {"h:mm AM/PM", "1.75", "18:00:00"}, {"[$-409]h:mm\\ AM/PM;@", "0.75", "18:00:00"},
-		{"Standard", "42", "42"}, {"General", "42", "42"}, {"Estándar", "42", "42"}, {"G/通用格式", "42", "42"}, {"0_d", "43", "43"}, {`0" days"`, "43", "43"}, {`0\d`, "43", "43"}, {"0*d", "43", "43"}, {"# ?/?", "0.5", "0.5"},
+		{"Standard", "42", "42"}, {"[Magenta]h:mm", "0.5", "12:00:00"}, {"[s]", "0.5", "43200"}, {"General", "42", "42"}, {"Estándar", "42", "42"}, {"G/通用格式", "42", "42"}, {"0_d", "43", "43"}, {`0" days"`, "43", "43"}, {`0\d`, "43", "43"}, {"0*d", "43", "43"}, {"# ?/?", "0.5", "0.5"},
 		{"[Yellow]0.00", "43", "43"}, {"[$USD] #,##0", "43", "43"}, {"0.00E+00", "43", "43"}, {"@", "43", "43"}, {"", "43", "43"}, {`"day"`, "43", "43"}, {"0%", "0.07", "7%"}, {"0.0%;[Red]-0.0%", "-0.125", "-12.5%"},
 		{"dd.mm.yyyy", "45356", "2024-03-05"}, {"[$-407]d. mmmm yyyy;@", "45356", "2024-03-05"}, {`yyyy"年"m"月"d"日"`, "45356", "2024-03-05"}, {"TT.MM.JJJJ", "45356", "2024-03-05"}, {"jj/mm/aaaa", "45356", "2024-03-05"},
 		{"[$-F800]dddd\\,\\ mmmm\\ dd\\,\\ yyyy", "45356", "2024-03-05"}, {"mmm-yy", "45356", "2024-03-05"}, {"mmmm", "45356", "2024-03-05"}, {"yyyy-mm-dd hh:mm", "45356.25", "2024-03-05 06:00"}, {"yyyy-mm-dd", "45356.25", "2024-03-05"},
@@ -185,5 +185,18 @@ func TestEscapedCharacters(t *testing.T) {
 	d, err := read(t, filetest.XLSX(cells, "_x005F_x000D_ _x00e9_ _xD83D__xDE00__x0041_", "snake_x1_case _xyz_"))
 	if want := "| a b | c d | _x000D_ é 😀A | snake_x1_case _xyz_ |"; err != nil || !strings.Contains(d.Markdown, want) {
 		t.Errorf("%q, want %q; %v", d.Markdown, want, err)
+	}
+}
+
+// TestCellsThatAreLeftOut: cells beyond the last column, and texts that are missing, are named once.
+func TestCellsThatAreLeftOut(t *testing.T) {
+	data := sheet("A", `<sheetData><row r="1"><c r="A1"><v>7</v></c><c r="B1" t="s"><v>9</v></c><c r="C1" t="s"><v>8</v></c><c r="ZZZZ1"><v>1</v></c></row></sheetData>`, nil)
+	var left []string
+	a, err := office.Open(t.Context(), data, office.DefaultLimits(), func(part string, why error) { left = append(left, part) })
+	if err == nil {
+		_, err = a.Document(office.XLSX)
+	}
+	if want := []string{"texts of some cells", "cells beyond column XFD"}; err != nil || !slices.Equal(left, want) {
+		t.Errorf("%q, %v", left, err)
 	}
 }

@@ -3,6 +3,7 @@ package office
 import (
 	"cmp"
 	"encoding/xml"
+	"errors"
 	"math"
 	"slices"
 	"strconv"
@@ -21,13 +22,14 @@ type workbook struct {
 	formats []numberFormat // by cell format
 	from    time.Time
 	authors map[string]string // of threads
+	missing map[string]bool   // what was left out, each once
 }
 
 func readXLSX(a *Archive, w *markdown.Writer) error {
 	const part = "xl/workbook.xml"
 	links := a.links(part)
 	var names, parts []string // of the sheets
-	b := &workbook{Archive: a, from: time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)}
+	b := &workbook{Archive: a, missing: map[string]bool{}, from: time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)}
 	err := a.parse(part, func(x *parser, root xml.StartElement) error {
 		var read func(e xml.StartElement) error
 		read = func(e xml.StartElement) error {
@@ -260,6 +262,9 @@ func (b *workbook) row(x *parser) ([]string, error) {
 			column++
 		}
 		value, err := b.cell(x, e)
+		if column >= mostColumns {
+			b.leaveOnce("cells beyond column XFD", errBeyond)
+		}
 		if err != nil || value == "" || column >= mostColumns {
 			return err
 		}
@@ -273,6 +278,16 @@ func (b *workbook) row(x *parser) ([]string, error) {
 		return nil
 	})
 	return cells, err
+}
+
+var errBeyond = errors.New("the format has no such columns")
+
+// leaveOnce reports a part that many cells may lack.
+func (b *workbook) leaveOnce(part string, why error) {
+	if !b.missing[part] {
+		b.missing[part] = true
+		b.leave(part, why)
+	}
 }
 
 // columnOf returns the column of a reference like "BC12", from 0, or -1.
@@ -303,6 +318,7 @@ func (b *workbook) cell(x *parser, e xml.StartElement) (string, error) {
 		if at, failed := strconv.Atoi(strings.TrimSpace(value)); failed == nil && at >= 0 && at < len(b.strings) {
 			return b.strings[at], cmp.Or(err, b.reuse(len(b.strings[at])))
 		}
+		b.leaveOnce("texts of some cells", errMissing)
 		return "", err
 	case "b":
 		return map[string]string{"0": "FALSE", "1": "TRUE"}[value], err
