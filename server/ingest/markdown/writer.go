@@ -77,29 +77,20 @@ func (w *Writer) Heading(level int, text string) {
 
 // Paragraph writes text, whose lines stay lines.
 func (w *Writer) Paragraph(text string) {
-	lines := cleanLines(text)
-	for i := range lines {
-		if !w.Cell {
-			lines[i] = Literal(lines[i])
-		}
-	}
-	if len(lines) > 0 {
+	if lines := w.lines(text); len(lines) > 0 {
 		w.block(false, strings.Join(lines, "\n"))
 	}
 }
 
 // Item writes an item of a list, with depth from 0.
 func (w *Writer) Item(depth int, numbered bool, text string) {
-	lines := cleanLines(text)
+	lines := w.lines(text)
 	if w.Cell {
 		w.Paragraph(text)
 		return
 	}
 	if len(lines) == 0 {
 		return
-	}
-	for i := range lines {
-		lines[i] = Literal(lines[i])
 	}
 	marker := "- "
 	if numbered {
@@ -186,10 +177,13 @@ func Link(text, target string) string {
 // Line returns text on one line, with single spaces.
 func Line(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-func cleanLines(text string) []string {
-	var lines []string
+// lines returns the lines of a text that are not blank.
+func (w *Writer) lines(text string) (lines []string) {
 	for line := range strings.SplitSeq(text, "\n") {
-		if line = Line(line); line != "" {
+		if line = Line(line); line != "" && !w.Cell {
+			line = Literal(line)
+		}
+		if line != "" {
 			lines = append(lines, line)
 		}
 	}

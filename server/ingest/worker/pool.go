@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"sync"
 	"time"
 
@@ -111,12 +112,9 @@ func (p *Pool) release(used *process) {
 func (p *Pool) expire(old *process) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	for i, process := range p.idle {
-		if process == old {
-			p.idle = append(p.idle[:i:i], p.idle[i+1:]...)
-			old.stop()
-			return
-		}
+	if at := slices.Index(p.idle, old); at >= 0 {
+		p.idle = slices.Delete(p.idle, at, at+1)
+		old.stop()
 	}
 }
 
@@ -224,33 +222,18 @@ func (s *process) cause(limit time.Duration) error {
 	if code == exitTime {
 		return &SlowError{limit}
 	}
-	if code == exitMemory || s.errors.hasAny("out of memory", "cannot allocate memory") {
+	isRefused := bytes.Contains(*s.errors, []byte("out of memory")) || bytes.Contains(*s.errors, []byte("cannot allocate memory"))
+	if code == exitMemory || isRefused {
 		return ErrMemory
 	}
 	return ErrCrashed
 }
 
-// tail is the start of what a process writes to its standard error.
-type tail struct {
-	mutex sync.Mutex
-	text  []byte
-}
+// tail is the start of what a process writes to its standard error. It may be read when Wait has returned.
+type tail []byte
 
 func (t *tail) Write(data []byte) (int, error) {
 	const most = 4 << 10
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	t.text = append(t.text, data[:min(len(data), most-len(t.text))]...)
+	*t = append(*t, data[:min(len(data), most-len(*t))]...)
 	return len(data), nil
-}
-
-func (t *tail) hasAny(texts ...string) bool {
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	for _, text := range texts {
-		if bytes.Contains(t.text, []byte(text)) {
-			return true
-		}
-	}
-	return false
 }
