@@ -26,7 +26,8 @@ func (r remedyRow) isFor(e *Error) bool {
 		strings.HasPrefix(e.Path, r.path) && strings.Contains(e.Reason, r.says)
 }
 
-// Remedy returns a hint for the user in one line.
+// Remedy returns a hint for the user in one line: what solves this very failure. It is empty where that is not known,
+// and where the reason itself says what to change.
 func (e *Error) Remedy() string {
 	if e.remedy != "" && !e.Local {
 		return e.remedy // of this very failure
@@ -40,7 +41,7 @@ func (e *Error) Remedy() string {
 			return e.complete(row.hint)
 		}
 	}
-	return "run quarry validate-config"
+	return ""
 }
 
 // complete fills in what a hint says of the error.
@@ -89,18 +90,40 @@ func serverRemedies() []remedyRow {
 		{kind: Auth, code: "ADMIN_ONLY", hint: "use the token of an administrator"},
 		{kind: Auth, code: "UNAUTHORIZED", hint: "use the token of a user with this permission"},
 		{kind: Auth, code: "_EXPIRED", hint: "create a new token in the server's settings and store it with quarry configure, or set QUARRY_PAT to it"},
-		{kind: Auth, hint: "check that the token is complete, not expired, and from this server"},
-		{kind: BadRequest, hint: "correct the request"},
+		{kind: Auth, status: http.StatusUnauthorized, hint: badToken},
+		{kind: Auth, says: "not authenticated", hint: badToken},
+		{kind: Auth, says: http.StatusText(http.StatusUnauthorized), hint: badToken},
+		{kind: BadRequest, path: searchPath, says: "'sources'", hint: "choose one of the sources: quarry sources"},
+		{kind: BadRequest, code: "CONTEXT_TOO_LONG", hint: "start a new conversation, or ask over fewer passages"},
 		{kind: Unreachable, hint: "check server_url, the network and the VPN"},
 		{kind: RateLimited, hint: "try again {wait}"},
 		{kind: Timeout, hint: "try again, or allow more time with --timeout; a search is faster without query expansion"},
-		{kind: Server, hint: "try again; if it fails again, report the error to the server's administrator"},
+		{path: "/chat/", code: "AUTH_ERROR", hint: "ask the server's administrator to check the key of its language model"},
+		{path: "/chat/", code: "SERVICE_UNAVAILABLE", says: modelDown,
+			hint: "ask the server's administrator whether the model's server runs; quarry search needs none"},
+		{kind: Server, status: http.StatusInternalServerError, hint: serverFailed},
+		{kind: Server, status: http.StatusBadGateway, hint: serverFailed},
+		{kind: Server, status: http.StatusServiceUnavailable, hint: serverFailed},
 		{kind: NotAvailable, says: http.StatusText(http.StatusNotFound), hint: "check server_url and api_prefix (most deployments " +
 			"need /api); if they are right, the server is too old for this"},
-		{kind: NotAvailable, hint: "check the name or id"},
-		{kind: Canceled, hint: "run the command again"},
+		{code: codeNoAgent, hint: seeAgents},
+		{kind: NotAvailable, path: documentPath, hint: giveRef},
 	}
 }
+
+// The hints of more than one row.
+const (
+	badToken     = "check that the token is complete, not expired, and from this server"
+	serverFailed = "try again; if it fails again, report the error to the server's administrator"
+	seeAgents    = "choose one of the agents: quarry agents"
+	giveRef      = "give the ref of a result (DOCUMENT_ID#N) or its document_id"
+)
+
+const (
+	codeNoAgent  = "PERSONA_NOT_FOUND"
+	documentPath = "/document/"
+	modelDown    = "the model's server is not available"
+)
 
 // noBackend is the solution when a gateway answers with a page of its own.
 const noBackend = "try again; if it fails again, the server behind the proxy is down or overloaded: ask its administrator"
@@ -138,14 +161,20 @@ func libraryRemedies() []remedyRow {
 		{path: "/admin/groups", says: "member of group", hint: "list them with quarry admin group list"},
 		{path: "/admin/", says: "cannot be removed", hint: "name another one"},
 		{says: noModelReason, hint: "configure a language model: quarry help configuration (llm.default); quarry search needs none"},
-		{kind: BadRequest, hint: "correct the value"},
+		{path: "/chat/", says: "no such provider or model",
+			hint: "choose a model of llm.providers, or leave it out: quarry config get llm"},
+		{path: "/chat/", code: "AUTH_ERROR", hint: "correct the key in llm.providers: quarry help configuration"},
+		{path: "/chat/", code: "BAD_REQUEST", hint: "check the model and its address in llm.providers"},
+		{path: "/chat/", code: "SERVICE_UNAVAILABLE", says: modelDown,
+			hint: "start the model's server, or correct its base_url in llm.providers; quarry search needs none"},
+		{path: "/chat/", says: "it was cut off",
+			hint: "ask again; if the answer is cut off again, set another model as llm.default"},
+		{kind: Auth, says: "document sets", hint: "choose one of the document sets: quarry document-sets"},
+		{code: codeNoAgent, hint: seeAgents},
 		{kind: NotAvailable, path: "/library/migrate", hint: "set index.engine or directory.url: quarry help configuration"},
 		{kind: NotAvailable, path: "/library", hint: "quarry status lists what was added"},
-		{kind: NotAvailable, path: "/document/", hint: "give the ref of a result (DOCUMENT_ID#N) or its document_id"},
-		{kind: NotAvailable, hint: "check the name or id"},
+		{kind: NotAvailable, path: documentPath, hint: giveRef},
 		{kind: RateLimited, hint: "raise llm.budget, search without the model by --no-query-expansion --no-document-selection, or try again {wait}"},
 		{kind: Timeout, hint: "allow more time with --timeout"},
-		{kind: Canceled, hint: "run the command again"},
-		{hint: "try again; quarry status shows which folder the library is in"},
 	}
 }

@@ -1,86 +1,140 @@
 package client
 
 import (
-	"crypto/x509"
-	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
+
+	"quarry/client/wire"
 )
 
-// TestRemedies: what a server, a proxy or the way to them says, and what helps.
-func TestRemedies(t *testing.T) {
-	const scopes = `{"error_code":"INSUFFICIENT_PERMISSIONS","detail":"This token's scopes do not permit this endpoint."}`
-	for _, test := range []struct {
-		status     int
-		body, path string
-		kind       Kind
-		remedy     string
-	}{
-		{403, scopes, "/search", Auth, "a token with the scope read:search, or one without restricted"},
-		{403, scopes, "/persona", Auth, "scope read:search"},
-		{403, scopes, "/persona/7", Auth, "scope read:search"},
-		{403, scopes, "/document/chunks", Auth, "scope read:search"},
-		{403, scopes, "/manage/document-set", Auth, "scope read:search"},
-		{403, scopes, "/chat/send-chat-message", Auth, "scope write:chat"},
-		{403, scopes, "/chat/get-user-chat-sessions", Auth, "scope read:chat"},
-		{403, scopes, "/user/pats", Auth, "no scope includes /user/pats"},
-		{401, `{"error_code":"TOKEN_EXPIRED","detail":"The token has expired."}`, "/search", Auth, "create a new token"},
-		{403, `{"detail":"Access denied. User is not authenticated."}`, "/search", Auth, "complete, not expired, and from this server"},
-		{403, `{"error_code":"ADMIN_ONLY","detail":"Admins only."}`, "/manage/admin/user-group", Auth, "administrator"},
-		{400, `{"message":"No default LLM model found"}`, "/search", BadRequest, "set a default language model"},
-		{400, `{"message":"No default LLM model found"}`, "/chat/send-chat-message", BadRequest, "quarry search needs none"},
-		{502, `{"error_code":"LLM_PROVIDER_ERROR","detail":"overloaded"}`, "/chat/send-chat-message", Server, "language model"},
-		{404, `{"detail":"Not Found"}`, "/search", NotAvailable, "api_prefix"},
-		{404, "", "/search", NotAvailable, "api_prefix"},
-		{404, "<html><title>404</title>", "/search", NotAvailable, "api_prefix"},
-		{200, "<html><title>Sign in</title>", "/search", General, "api_prefix"},
-		{502, "<html><title>502</title>", "/search", Server, "behind the proxy"},
-		{413, "<html><title>413</title>", "/search", General, "shorten the query"},
-		{429, "<html><title>429</title>", "/search", RateLimited, "try again in 37s"},
-		{404, `{"detail":"Document not found"}`, "/document/chunks", NotAvailable, "name or id"},
-		{407, "", "/search", Unreachable, "HTTPS_PROXY"},
-		{403, `{"error":"destination_blocked","message":"blocked"}`, "/search", Unreachable, "allow the server's address in the proxy"},
-		{413, "", "/search", General, "shorten the query"},
-		{501, `{"detail":"DISABLE_VECTOR_DB is set"}`, "/search", Server, "cannot search as it is set up"},
-		{429, "", "/search", RateLimited, "try again in 37s"},
-		{504, "", "/search", Timeout, "--timeout"},
-	} {
-		header := http.Header{"Retry-After": {"37"}}
-		e := statusError(test.status, header, []byte(test.body), time.Now())
-		e.Path = test.path
-		if e.Kind != test.kind || !strings.Contains(e.Remedy(), test.remedy) {
-			t.Errorf("%d %s of %s: %s, %q", test.status, test.body, test.path, e.Kind, e.Remedy())
-		}
+// remedyCases are failures, each with a part of its hint that is of this very failure; "" is none.
+func remedyCases() []struct {
+	e    Error
+	want string
+} {
+	search, ask, read, admin := "/search", askPath, documentPath+"chunks", "/admin/users"
+	library := func(code, reason, path string, kind Kind, status int) Error {
+		return Error{Kind: kind, Status: status, Code: code, Reason: reason, Path: path, Local: true}
 	}
-	address := &url.URL{Scheme: "https", Host: "onyx.acme.example"}
-	for _, test := range []struct {
-		err    error
-		remedy string
+	page := webPage + " instead of a response of the search API"
+	return []struct {
+		e    Error
+		want string
 	}{
-		{x509.UnknownAuthorityError{}, "set QUARRY_CA_BUNDLE to the PEM file"},
-		{x509.CertificateInvalidError{Reason: x509.Expired}, "this machine's clock"},
-		{x509.HostnameError{Certificate: &x509.Certificate{}, Host: "x"}, "host name in the certificate"},
-	} {
-		if e := transportError(t.Context(), fmt.Errorf("tls: %w", test.err), address, "/search", time.Second); e.Kind != Unreachable || !strings.Contains(e.Remedy(), test.remedy) {
-			t.Errorf("%v: %s, %q", test.err, e.Kind, e.Remedy())
-		}
+		{Error{Status: 402, Path: search}, "plan"},
+		{Error{Status: 413, Path: search}, "shorten"},
+		{Error{Status: 501, Path: search}, "cannot search"},
+		{Error{Status: 409, Path: search}, "another name"},
+		{Error{Status: 502, Reason: page}, "behind the proxy"},
+		{Error{Status: 503, Reason: page}, "behind the proxy"},
+		{Error{Status: 504, Reason: page}, "behind the proxy"},
+		{Error{Status: 429, Reason: page, RetryAfter: time.Minute}, "1m0s"},
+		{Error{Status: 404, Reason: page}, "api_prefix"},
+		{Error{Kind: BadRequest, Reason: noModelReason, Path: ask}, "search needs none"},
+		{Error{Kind: BadRequest, Reason: noModelReason, Path: search}, "default language model"},
+		{Error{Kind: Server, Code: "LLM_PROVIDER_ERROR", Path: ask}, "language model"},
+		{Error{Kind: Server, Code: "AUTH_ERROR", Path: ask}, "key of its language model"},
+		{Error{Kind: Server, Code: "SERVICE_UNAVAILABLE", Path: ask, Reason: modelDown}, "whether the model's server runs"},
+		{Error{Kind: Auth, Reason: "no access to the following document sets", Path: search}, "document sets"},
+		{Error{Kind: Auth, Reason: "scopes do not permit", Path: search}, "read:search"},
+		{Error{Kind: Auth, Code: "INSUFFICIENT_PERMISSIONS"}, "user with this permission"},
+		{Error{Kind: Auth, Code: "ADMIN_ONLY"}, "administrator"},
+		{Error{Kind: Auth, Code: "UNAUTHORIZED"}, "user with this permission"},
+		{Error{Kind: Auth, Code: "TOKEN_EXPIRED"}, "new token"},
+		{Error{Kind: Auth, Status: 401}, "token is complete"},
+		{Error{Kind: Auth, Status: 403, Reason: "User is not authenticated"}, "token is complete"},
+		{Error{Kind: Auth, Status: 403, Reason: "Unauthorized"}, "token is complete"},
+		{Error{Kind: BadRequest, Status: 422, Path: search, Reason: "'loc': ('body', 'sources', 0)"}, "quarry sources"},
+		{Error{Kind: BadRequest, Code: "CONTEXT_TOO_LONG", Path: ask}, "new conversation"},
+		{Error{Kind: Unreachable}, "server_url"},
+		{Error{Kind: RateLimited, RetryAfter: time.Minute}, "1m0s"},
+		{Error{Kind: Timeout}, "--timeout"},
+		{Error{Kind: Server, Status: 500}, "server's administrator"},
+		{Error{Kind: Server, Status: 502}, "server's administrator"},
+		{Error{Kind: Server, Status: 503}, "server's administrator"},
+		{Error{Kind: NotAvailable, Reason: http.StatusText(http.StatusNotFound)}, "too old"},
+		{Error{Kind: NotAvailable, Code: codeNoAgent, Path: search}, "quarry agents"},
+		{Error{Kind: NotAvailable, Reason: "Document not found", Path: read}, "document_id"},
+
+		{library(wire.CodeLibraryDamaged, "", "/library/sync", Server, 500), "add your files again"},
+		{library(wire.CodeDiskFull, "", "/library/add", Server, 500), "disk space"},
+		{library(wire.CodeLibraryNewer, "", search, Server, 500), "newer quarry"},
+		{library(wire.CodeNetworkFileSystem, "", search, Server, 500), "local disk"},
+		{library(wire.CodeLibraryOlder, "", search, Server, 403), "quarry sync"},
+		{library(wire.CodeLibraryReadOnly, "", search, Auth, 403), "permissions"},
+		{library(wire.CodeDatabaseFailed, "", search, Server, 503), "database"},
+		{library(wire.CodeIndexBehind, "", search, Server, 503), "continues"},
+		{library(wire.CodeEngineFailed, "", search, Server, 503), "engine"},
+		{library(wire.CodeLibraryBusy, "", search, Server, 503), "other quarry process"},
+		{library(wire.CodeLibraryLost, "", search, Server, 500), "backup"},
+		{library(wire.CodeLibraryDamaged, "", search, Server, 500), "sync --check"},
+		{library(wire.CodeTargetInUse, "", "/library/migrate", Server, 500), "target"},
+		{library(wire.CodeLibraryChanging, "", "/library/migrate", Server, 500), "adds documents"},
+		{library(wire.CodeCopyDiffers, "", "/library/migrate", Server, 500), "differs"},
+		{library(wire.CodeSecretKeyMissing, "", admin, Server, 500), "QUARRY_SECRET_KEY"},
+		{library(wire.CodeSecretKeyWrong, "", admin, Server, 500), "used before"},
+		{library("USER_NOT_FOUND", "", admin, NotAvailable, 404), "quarry admin user list"},
+		{library("DOCUMENT_SET_NOT_FOUND", "", admin, NotAvailable, 404), "quarry admin document-set list"},
+		{library("DUPLICATE_RESOURCE", "", admin, BadRequest, 409), "another name"},
+		{library("INVALID_INPUT", "no such member of group", "/admin/groups", BadRequest, 400), "group list"},
+		{library("INVALID_INPUT", "agent 0 is built in and cannot be removed", admin, BadRequest, 400), "another one"},
+		{library("", noModelReason, ask, BadRequest, 400), "llm.default"},
+		{library("API_ERROR", "no such provider or model is configured", ask, Server, 0), "llm.providers"},
+		{library("AUTH_ERROR", "", ask, Server, 0), "key in llm.providers"},
+		{library("BAD_REQUEST", "ollama: the model's server refused the request", ask, Server, 0), "model and its address"},
+		{library("SERVICE_UNAVAILABLE", "ollama: "+modelDown, ask, Server, 0), "start the model's server"},
+		{library("API_ERROR", "ollama: unusable answer: it was cut off", ask, Server, 0), "cut off"},
+		{library("UNAUTHORIZED", "no access to the following document sets: ['X']", search, Auth, 403), "quarry document-sets"},
+		{library(codeNoAgent, "", search, NotAvailable, 404), "quarry agents"},
+		{library("", "", "/library/migrate", NotAvailable, 404), "index.engine"},
+		{library("NOT_FOUND", "not in the library", "/library/remove", NotAvailable, 404), "quarry status"},
+		{library("", "", read, NotAvailable, 404), "document_id"},
+		{library("BUDGET_EXCEEDED", "", ask, RateLimited, 0), "llm.budget"},
+		{library("", "", search, Timeout, 504), "--timeout"},
+
+		{Error{}, ""}, // what is not known
+		{Error{Kind: Canceled}, ""},
+		{Error{Kind: Server, Status: 200, Reason: "no results"}, ""},
+		{Error{Kind: Auth, Status: 403, Reason: "not today"}, ""},
+		{Error{Kind: BadRequest, Status: 400, Reason: "num_results: at most 100", Path: search}, ""},
+		{Error{Kind: NotAvailable, Status: 404, Reason: "gone", Path: search}, ""},
+		{library("", "something", search, Server, 500), ""},
+		{library("", "something", search, Auth, 403), ""},
+		{library("INVALID_INPUT", "a name may have at most 100 characters", admin, BadRequest, 400), ""},
+		{library("", "gone", admin, NotAvailable, 404), ""},
+		{library("API_ERROR", "something", ask, Server, 0), ""},
+		{library("", "", search, Canceled, 0), ""},
 	}
 }
 
-// TestEveryRemedyIsReached: no row hides a later one.
-func TestEveryRemedyIsReached(t *testing.T) {
-	for isLocal, rows := range map[bool][]remedyRow{false: serverRemedies(), true: libraryRemedies()} {
-		for i, row := range rows {
-			e := &Error{Kind: row.kind, Status: row.status, Code: row.code, Path: row.path, Reason: row.says, Local: isLocal}
-			if strings.HasPrefix(row.code, "_") {
-				e.Code = "USER" + row.code
+// A hint is of the very failure, and an unknown failure has none. Every row of the tables is for one of the failures.
+func TestHintsAreOfTheFailure(t *testing.T) {
+	t.Parallel()
+	used := map[remedyRow]bool{}
+	for _, test := range remedyCases() {
+		hint := test.e.Remedy()
+		if test.want == "" && hint != "" || !strings.Contains(hint, test.want) || strings.Contains(hint, "{") {
+			t.Errorf("%+v\nhint %q, want %q", test.e, hint, test.want)
+		}
+		if test.e.Local && strings.Contains(hint, "administrator") {
+			t.Errorf("a library has no administrator: %q", hint)
+		}
+		rows := serverRemedies()
+		if test.e.Local {
+			rows = libraryRemedies()
+		}
+		for _, row := range rows {
+			if row.isFor(&test.e) {
+				used[row] = true
+				break
 			}
-			if got := e.Remedy(); got != e.complete(row.hint) || strings.Contains(got, "{") {
-				t.Errorf("row %d, %q: %q", i, row.hint, got)
-			}
+		}
+	}
+	for _, row := range append(serverRemedies(), libraryRemedies()...) {
+		if !used[row] {
+			t.Errorf("no failure has the hint %+v", row)
 		}
 	}
 }

@@ -84,17 +84,17 @@ type NewModel struct {
 // SaveModel adds or changes a provider and makes one of its models the default, keeping the rest of the file with its
 // comments. A key is written to the file, which only its owner can read.
 func (c *Config) SaveModel(m NewModel) error {
-	bad := func(err error) error {
-		return &Error{Key: "llm.providers." + clip(m.Provider), Problem: err.Error(), Fix: "correct the value", Exit: ExitUsage}
+	bad := func(err error, fix string) error {
+		return &Error{Key: "llm.providers." + clip(m.Provider), Problem: err.Error(), Fix: fix, Exit: ExitUsage}
 	}
 	if err := CheckName(m.Provider); err != nil {
-		return bad(err)
+		return bad(err, "choose another name for the provider")
 	}
 	if err := CheckToken(m.Key.Reveal()); err != nil {
-		return bad(fmt.Errorf("the key %w", err))
+		return bad(fmt.Errorf("the key %w", err), "paste the key alone")
 	}
 	if m.Model == "" {
-		return bad(errors.New("names no model"))
+		return bad(errors.New("names no model"), "give the name of a model")
 	}
 	t, err := c.open()
 	if err != nil {
@@ -139,21 +139,21 @@ func addToList(mapping *yaml.Node, key, value string) {
 
 func (c *Config) checkNew(request NewProfile) error {
 	p := request.Profile
-	bad := func(err error) error {
-		return &Error{Key: "profile " + clip(p.Name), Problem: err.Error(), Fix: "correct the value", Exit: ExitUsage}
+	bad := func(err error, fix string) error {
+		return &Error{Key: "profile " + clip(p.Name), Problem: err.Error(), Fix: fix, Exit: ExitUsage}
 	}
 	if err := CheckName(p.Name); err != nil {
-		return bad(err)
+		return bad(err, "choose another name for the profile")
 	}
 	if err := optionalURL(&p.ServerURL); err != nil {
-		return bad(fmt.Errorf("server_url %w", err))
+		return bad(fmt.Errorf("server_url %w", err), "use an address such as https://onyx.example.com")
 	}
 	if err := CheckToken(request.Typed.Reveal()); err != nil {
-		return bad(fmt.Errorf("the token %w", err))
+		return bad(fmt.Errorf("the token %w", err), "paste the token alone")
 	}
 	p.Token = request.Typed
-	if err := p.check(); err != nil {
-		return bad(err)
+	if err := p.check(); err != nil { // which says what to change
+		return bad(err, "")
 	}
 	return nil
 }

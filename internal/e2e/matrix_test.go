@@ -396,11 +396,11 @@ func (w world) problems(o outcome, r row, path, where string) (wrong []string) {
 		}
 	}
 	switch {
-	case isFailure && (len(errors) != 1 || len(hints) != 1 || len(others) > 0):
+	case isFailure && (len(errors) != 1 || len(hints) > 1 || len(others) > 0):
 		report("%d lines say what failed, %d what to do, and %d more", len(errors), len(hints), len(others))
 	case !isFailure && len(errors)+len(hints) != 0 && o.code == 0:
 		report("errors of a success")
-	case isFailure && path != "" && regexp.MustCompile("quarry "+path+`($|[.;,])`).MatchString(hints[0]):
+	case isFailure && path != "" && regexp.MustCompile("quarry "+path+`($|[.;,])`).MatchString(strings.Join(hints, "")):
 		report("the failed command is its own remedy")
 	}
 	for _, named := range commandName.FindAllStringSubmatch(strings.Join(hints, ""), -1) {

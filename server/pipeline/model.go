@@ -149,7 +149,7 @@ func (r *run) noteFailures(t tally, instead string) (outcome string) {
 		r.note(wire.NoteStageTimeout, "the language model did not answer in time (%s): %s", listed(t.late), instead)
 	}
 	if len(t.failed) > 0 {
-		r.note(wire.NoteStageFailed, "the language model gave no usable answer (%s%s): %s", listed(t.failed),
+		r.note(wire.NoteStageFailed, "%s (%s%s): %s", whatFailed(t.reason), listed(t.failed),
 			r.reason("; ", t.reason, ""), instead)
 	}
 	if t.useful > 0 {
@@ -160,6 +160,25 @@ func (r *run) noteFailures(t tally, instead string) (outcome string) {
 		return wire.OutcomeFailed
 	}
 	return wire.OutcomeTimeout
+}
+
+// whatFailed returns in a few words, which anybody may see, why a model did not help.
+func whatFailed(err error) string {
+	for _, known := range []struct {
+		kind error
+		text string
+	}{
+		{llm.ErrUnavailable, "the server of the language model cannot be reached or failed"},
+		{llm.ErrBusy, "the server of the language model has a rate limit"},
+		{llm.ErrRefused, "the server of the language model refused the request"},
+		{llm.ErrBudget, "today's budget of model tokens is used up"},
+		{llm.ErrUncounted, "the use of the language model cannot be counted"},
+	} {
+		if errors.Is(err, known.kind) {
+			return known.text
+		}
+	}
+	return "the language model gave no usable answer"
 }
 
 // reason returns the text of an error for a note, with before and after around it; "" if the caller may not see it.

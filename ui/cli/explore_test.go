@@ -138,7 +138,7 @@ func TestTheExplorerDoesNotOpen(t *testing.T) {
 	run(t, doors, listener).check(t, ExitNotConfigured).twoLines(t, "no server is configured")
 	doors, _ = exploring(t)
 	doors.Explore = func(context.Context, Exploration) error { return errors.New("no room") }
-	run(t, doors, listener).check(t, ExitGeneral).twoLines(t, "no room")
+	run(t, doors, listener).check(t, ExitGeneral).oneLine(t, "no room")
 }
 
 func TestTheSampleLibraryStandsIn(t *testing.T) {

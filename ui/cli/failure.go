@@ -90,8 +90,6 @@ func (a *app) explain(err error) *Failure {
 		failure.Do = "Check the permissions of the file or folder."
 	case errors.Is(err, fs.ErrNotExist):
 		failure.Do = "Check the spelling of the path."
-	default:
-		failure.Do = "Check the setup: quarry status, quarry validate-config"
 	}
 	return failure
 }
@@ -109,15 +107,13 @@ func (a *app) explainReply(err error, reply *client.Error) *Failure {
 		failure.Do = a.faster(", or try again later")
 	case failure.Code == ExitInterrupted:
 		return interruption()
-	case reply.Code == "PERSONA_NOT_FOUND":
-		failure.Do = "See: quarry agents"
 	case failure.Code == ExitAuth && strings.Contains(reply.Reason, "document set"):
-		failure.Do = "See: quarry document-sets"
+		failure.Do = "Choose one of the document sets: quarry document-sets"
 	case failure.Code == ExitAuth || failure.Code == ExitUnreachable:
 		if hint := a.serverHint(); hint != "" {
 			failure.Do = hint
 		}
-		if a.commandName() != validateConfig {
+		if a.commandName() != validateConfig && failure.Do != "" {
 			failure.Do += "; to test each step: quarry " + validateConfig
 		}
 	}

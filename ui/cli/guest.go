@@ -96,8 +96,6 @@ func guestAdvice(failure *Failure) string {
 		return "Use another token, or ask the administrator of this server."
 	case ExitUnreachable, ExitNotConfigured:
 		return "Try again later, or ask the administrator of this server."
-	case ExitNotAvailable:
-		return "Check the name or the reference."
 	}
 	return failure.Do
 }

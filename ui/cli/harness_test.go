@@ -316,8 +316,23 @@ func (r result) check(t *testing.T, code int) result {
 func (r result) twoLines(t *testing.T, parts ...string) {
 	t.Helper()
 	lines := strings.Split(strings.TrimSuffix(r.err, "\n"), "\n")
-	if len(lines) < 2 || !strings.HasPrefix(lines[len(lines)-2], "error: ") || !strings.HasPrefix(lines[len(lines)-1], "hint: ") {
+	if !strings.HasPrefix(lines[len(lines)-1], "hint: ") {
 		t.Errorf("an error is two lines, got:\n%s", r.err)
+	}
+	result{out: r.out, err: strings.Join(lines[:len(lines)-1], "\n")}.oneLine(t)
+	for _, part := range parts {
+		if !strings.Contains(r.err, part) {
+			t.Errorf("stderr lacks %q:\n%s", part, r.err)
+		}
+	}
+}
+
+// oneLine checks that an error without a known solution has no hint, and nothing reached standard output.
+func (r result) oneLine(t *testing.T, parts ...string) {
+	t.Helper()
+	lines := strings.Split(strings.TrimSuffix(r.err, "\n"), "\n")
+	if !strings.HasPrefix(lines[len(lines)-1], "error: ") {
+		t.Errorf("the error is not the last line:\n%s", r.err)
 	}
 	for _, part := range parts {
 		if !strings.Contains(r.err, part) {

@@ -89,7 +89,7 @@ func TestAFailureIsExplainedAboveOlderResults(t *testing.T) {
 		screen.WaitText("About rollback")
 		healthy.Store(false)
 		screen.Press("r")
-		screen.WaitText("search failed at 12:00")
+		screen.WaitText("✕ search refused")
 		for _, want := range []string{"['Legal']", "give the same error", "About rollback"} {
 			if text := strings.Join(strings.Fields(leftPane(screen)), " "); !strings.Contains(text, want) {
 				t.Errorf("%d×%d: does not say %q:\n%s", size.width, size.height, want, screen.Text())

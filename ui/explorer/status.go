@@ -84,7 +84,11 @@ func (m *Model) whyFailed(width int) []string {
 func (m *Model) summary() string {
 	muted := m.theme.Muted
 	if m.failing() { // the reason is below
-		return m.theme.Error.Render("✕ "+m.search.failure.when()) + muted.Render(" · "+m.keys.keyOf("search-again", m.focus)+" retries")
+		said := m.theme.Error.Render("✕ " + m.search.failure.when())
+		if m.search.failure.isRefusal() {
+			return said
+		}
+		return said + muted.Render(" · "+m.keys.keyOf("search-again", m.focus)+" retries")
 	}
 	if progress := m.progress(); progress != "" {
 		return m.theme.Warning.Render(progress) + muted.Render(" · "+m.keys.keyOf("back", m.focus)+" stops")
@@ -254,12 +258,23 @@ func (m *Model) searchTime() time.Duration {
 	return time.Duration(sum * float64(time.Millisecond))
 }
 
-// when returns what failed and since when.
+// when returns what failed and since when. How often a request was refused says nothing.
 func (f *failure) when() string {
-	if f.tries > 1 {
+	switch {
+	case f.isRefusal():
+		return f.what + " refused"
+	case f.tries > 1:
 		return fmt.Sprintf("%s failed %d times since %s", f.what, f.tries, f.since.Format("15:04"))
 	}
 	return fmt.Sprintf("%s failed at %s", f.what, f.since.Format("15:04"))
+}
+
+// isRefusal reports whether the request itself is wrong, such as a name in it, so that it fails at every attempt.
+func (f *failure) isRefusal() bool {
+	var strange strangeSource
+	refused, ok := errors.AsType[*client.Error](f.err)
+	return errors.As(f.err, &strange) || ok && (refused.Kind == client.BadRequest || refused.Kind == client.NotAvailable ||
+		refused.Kind == client.Auth && strings.Contains(refused.Reason, "document sets"))
 }
 
 // reasonOf is an error in one line, for a person.

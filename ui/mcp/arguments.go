@@ -49,7 +49,7 @@ func prepare(request *sdk.CallToolRequest) error {
 		default:
 			fitting, ok := fit(field, given[name])
 			if !ok {
-				return &problem{what: name + " must be " + kindOf(field), hint: "correct the argument, or omit it if it is not required"}
+				return &problem{what: name + " must be " + kindOf(field), hint: "give " + kindOf(field) + ", or omit it if it is not required"}
 			}
 			given[name] = fitting
 		}

@@ -14,15 +14,22 @@ import (
 // maxProblem bounds the text of an error, in characters.
 const maxProblem = 500
 
-// problem is an error of a tool: what failed, and what the caller can do.
+// problem is an error of a tool: what failed, and what the caller can do, where that is known.
 type problem struct {
 	what, hint string
 	cause      error // may be nil
 }
 
-// Error returns both in two lines.
+// errorPrefix begins the text of every problem.
+const errorPrefix = "error: "
+
+// Error returns both, in a line each.
 func (p *problem) Error() string {
-	return fmt.Sprintf("error: %s\nhint: %s", text.Shorten(text.OneLine(p.what), maxProblem), p.hint)
+	lines := errorPrefix + text.Shorten(text.OneLine(p.what), maxProblem)
+	if p.hint != "" {
+		lines += "\nhint: " + p.hint
+	}
+	return lines
 }
 
 // Unwrap returns the failure of the search server.
@@ -43,13 +50,10 @@ func (s *session) problemOf(err error) error {
 	switch {
 	case kind == client.Auth && strings.Contains(found.what, "document set"):
 		found.hint = "call the sources tool for the names of document sets, or omit document_sets"
-	case s.Guest && (kind == client.Auth || kind == client.Unreachable || kind == client.Server || kind == client.General):
-		found.hint = map[client.Kind]string{client.Auth: "use a token with the scope read:search, or ask the administrator of this server"}[kind]
-		if found.hint == "" {
-			found.hint = "try again later, or ask the administrator of this server"
-		}
-	case kind == client.BadRequest:
-		found.hint = "correct the arguments; the tool's input schema describes them"
+	case s.Guest && kind == client.Auth:
+		found.hint = "use a token with the scope read:search, or ask the administrator of this server"
+	case s.Guest && (kind == client.Unreachable || kind == client.Server):
+		found.hint = "try again later, or ask the administrator of this server"
 	case kind == client.RateLimited && reply.RetryAfter > 0:
 		found.hint = fmt.Sprintf("try again in %s", reply.RetryAfter)
 	case kind == client.RateLimited:
@@ -60,14 +64,14 @@ func (s *session) problemOf(err error) error {
 		found.hint = "give the ref or document_id of a search result"
 	case kind == client.Canceled:
 		found.what, found.hint = "the call was canceled", "call the tool again"
-	default:
-		found.hint = "the user of this machine can test each step with quarry validate-config"
+	case reply != nil:
+		found.hint = reply.Remedy()
 	}
 	return found
 }
 
-// boundError shortens the texts of an error, which may quote the arguments, and adds the hint that errors of the
-// library lack.
+// boundError shortens the texts of an error, which may quote the arguments. What is no problem of ours is one of the
+// SDK, which checked the arguments against the schema of the tool.
 func boundError(answer *sdk.CallToolResult) {
 	const quoted = maxProblem + 200
 	for _, content := range answer.Content {
@@ -76,7 +80,7 @@ func boundError(answer *sdk.CallToolResult) {
 			continue
 		}
 		written.Text = text.Shorten(strings.ToValidUTF8(written.Text, "\uFFFD"), quoted)
-		if !strings.Contains(written.Text, "\nhint: ") {
+		if !strings.HasPrefix(written.Text, errorPrefix) {
 			written.Text = (&problem{what: written.Text, hint: "correct the arguments; the tool's input schema describes them"}).Error()
 		}
 	}

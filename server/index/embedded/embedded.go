@@ -89,7 +89,7 @@ func Open(ctx context.Context, options Options) (*Index, error) {
 	}
 	db, err := sqlite.Open(ctx, settings)
 	if err != nil {
-		return nil, fmt.Errorf("open the library: %w", err)
+		return nil, err
 	}
 	x := &Index{db: db, sample: cmp.Or(options.sample, sampleBytes), migrations: migrations, now: options.Now, log: options.Log}
 	x.packer = codec.NewPacker(nil)

@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -88,7 +87,7 @@ func Open(ctx context.Context, store *shared.Store, options Options) (*Index, er
 	x := &Index{docs: store, client: c, holder: uuid.NewString(), changes: maxChanged, log: options.Log, kick: make(chan struct{}, 1), stopped: make(chan struct{})}
 	x.log = cmp.Or(x.log, slog.New(slog.DiscardHandler))
 	if x.analysed.known, err = lru.New[version, *segment.Reader](cachedBytes / readerBytes); err != nil {
-		return nil, fmt.Errorf("open the library: %w", err)
+		return nil, err
 	}
 	if err := x.start(ctx, options.Tenant); err != nil {
 		return nil, errors.Join(err, c.close())
