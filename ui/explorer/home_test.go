@@ -95,7 +95,7 @@ func TestWhatIsNewSinceTheLastVisit(t *testing.T) {
 	screen.WaitText("66 documents added since your last visit")
 	screen.Press("down", "enter")
 	screen.WaitText("1 of 50")
-	screen.Press("esc", "esc")
+	screen.Press("esc")
 	screen.WaitText("66 documents added since your last visit")
 }
 

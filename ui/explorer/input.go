@@ -9,7 +9,9 @@ import (
 	"quarry/ui/explorer/panel"
 )
 
-// back goes one step back: it stops the running search, then leaves the reader, the list, and last empties the query.
+// back closes what is open, one thing at a time: the running search, the reader, the listing of an empty query, and in
+// the box the query. With nothing open the list keeps the focus: whoever presses esc once too often must not type into
+// the query with the keys of the list.
 func (m *Model) back() tea.Cmd {
 	switch {
 	case m.search.running != nil && m.search.running.slow: // one that nobody sees is nothing to step back from
@@ -26,18 +28,18 @@ func (m *Model) back() tea.Cmd {
 	case m.focus == InReader && m.answer.reading:
 		m.focus = InList
 		m.pushPanel(InAnswer, &m.answer)
-	case m.focus == InHome || m.focus == InStrip && m.list.Len() == 0:
-		m.focus = InBox
-	case m.focus == InStrip:
+	case m.focus == InStrip && m.atHome():
+		m.enterHome()
+	case m.focus == InStrip || m.focus == InReader:
 		m.focus = InList
-	case m.focus == InReader:
-		m.focus = InList
-	case m.focus == InList:
-		m.focus = InBox
 	case m.pick != nil:
 		return m.quit()
 	case m.box.Query() == "" && m.search.shown != nil:
 		m.forgetResults()
+		if m.focus != InBox {
+			m.enterHome()
+		}
+	case m.focus != InBox: // nothing is open
 	case m.box.Query() != "":
 		m.remember()
 		m.box.SetQuery("", m.now())

@@ -79,7 +79,7 @@ func TestMarkedPassagesArePicked(t *testing.T) {
 
 func TestPickingIsLeftWithoutAChoice(t *testing.T) {
 	t.Parallel()
-	for _, keys := range [][]string{{"q"}, {"ctrl+c"}, {"esc", "esc"}} {
+	for _, keys := range [][]string{{"q"}, {"ctrl+c"}, {"esc"}} {
 		screen, chosen := picks(t, Options{})
 		screen.Press(keys...)
 		if got := chosen(); len(got) > 0 {

@@ -449,9 +449,6 @@ func (m *Model) stopSearch() bool {
 func (m *Model) giveUp() {
 	given := m.search.running
 	m.stopSearch()
-	if m.list.Len() == 0 {
-		m.focus = InBox
-	}
 	switch s := m.search.shown; {
 	case s.of(given):
 		m.inform("stopped; " + text.Count(m.list.Len(), "provisional passage") + " kept")
