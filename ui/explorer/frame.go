@@ -178,14 +178,11 @@ func (m *Model) readerLines(r *reading, frame, inside Rect) (pane, []string) {
 	return p, lines
 }
 
-// readerFoot says how much of the document is elsewhere, and how far the reader is.
+// readerFoot names the key for more of the document, and how it is shown.
 func readerFoot(r *reader.Reader) string {
-	parts := make([]string, 0, 3)
-	if extent := r.Extent(); extent != "" {
-		parts = append(parts, extent)
-	}
+	more := r.More()
 	if r.Raw() {
-		parts = append(parts, "raw")
+		return strings.TrimPrefix(more+" · raw", " · ")
 	}
-	return strings.Join(append(parts, fmt.Sprintf("%d %%", r.Percent())), " · ")
+	return more
 }

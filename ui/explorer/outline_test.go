@@ -40,13 +40,13 @@ func TestTheOutlineLeadsToAHeading(t *testing.T) {
 	screen.Press("enter")
 	screen.WaitGone("Outline")
 	screen.WaitText("Part 5 of the text.")
-	screen.WaitText("5 above")
+	screen.WaitText("part 6 of 40")
 	screen.WaitText("Part 8 of the text.") // without a gap up to what was read
 	screen.Press("O")
 	screen.WaitText("▌     Chapter 5")
 	screen.Press("esc")
 	screen.WaitGone("Outline")
-	screen.WaitText("5 above")
+	screen.WaitText("part 6 of 40")
 }
 
 // A server that names no documents has no outline: the headings of the text at hand have to do.

@@ -190,20 +190,21 @@ func inOrder(chunks []wire.Chunk) []wire.Chunk {
 	return slices.CompactFunc(sorted, func(x, y wire.Chunk) bool { return x.ChunkInd == y.ChunkInd })
 }
 
-// Position returns the part of the document at the top of the view, like "part 3 of 11"; empty if unknown.
+// Position returns the part of the document at the top of the view, like "part 3 of 11", or how far a text without parts
+// was scrolled.
 func (r *Reader) Position() string {
-	if r.document.ChunkCount <= 0 {
-		return ""
-	}
 	r.update()
-	first, last := r.document.ChunkStart, r.document.ChunkEnd
+	first, last, count := r.document.ChunkStart, r.document.ChunkEnd, r.document.ChunkCount
 	if p := r.topPiece(); p != nil {
 		first, last = p.first, p.last
 	}
-	if first == last {
-		return fmt.Sprintf("part %d of %d", first+1, r.document.ChunkCount)
+	switch {
+	case count <= last-first+1: // all in one, or the server does not say of how many parts
+		return fmt.Sprintf("%d %%", r.percent())
+	case first == last:
+		return fmt.Sprintf("part %d of %d", first+1, count)
 	}
-	return fmt.Sprintf("part %d–%d of %d", first+1, last+1, r.document.ChunkCount)
+	return fmt.Sprintf("part %d–%d of %d", first+1, last+1, count)
 }
 
 // maxHighlighted is the size of the longest code that is coloured, in bytes.

@@ -28,7 +28,7 @@ func crumbsOf(d Document, headings []string) []string {
 func (r *Reader) crumbLine(width int) string {
 	const below = " › "
 	crumbs := r.crumbs
-	if at := r.readPlace(); at.piece != nil {
+	if at := r.placeAtTop(); at.piece != nil {
 		crumbs = r.crumbsAt(at)
 	}
 	if len(crumbs) == 0 {
@@ -58,23 +58,20 @@ type section struct {
 	heading int // index; -1 for what comes before the first one
 }
 
-// crumbsAt returns the breadcrumb of a place. It keeps the last one: most of scrolling is within a section.
+// crumbsAt returns the breadcrumb of the first text in sight, which may be a heading. It keeps the last one: most of
+// scrolling is within a section.
 func (r *Reader) crumbsAt(at place) []string {
 	own := at.piece.headings()
+	for _, h := range own {
+		if h.from > at.from && r.lineOf(h) == r.top+at.row {
+			at.from = h.from
+		}
+	}
 	of := section{at.piece, sort.Search(len(own), func(i int) bool { return own[i].from > at.from }) - 1}
 	if r.section != of {
 		r.section, r.sectionCrumbs = of, crumbsOf(r.document, r.headingsAbove(at))
 	}
 	return r.sectionCrumbs
-}
-
-// readPlace returns the place that is read: the current match, or where the person scrolled to; none for the passage as
-// it was found.
-func (r *Reader) readPlace() place {
-	if at := r.currentPlace(); at.piece != nil || !r.moved {
-		return at
-	}
-	return r.placeAtTop()
 }
 
 // headingsAbove returns the headings above a place, as far as they are known.

@@ -280,9 +280,14 @@ func shortLink(link string, room int) string {
 	if !found {
 		return shown
 	}
-	short := host + "/…"
+	front := host + "/…"
+	short := front
+	if host == "" { // a path of this machine; "/…" would be no path
+		front = "…"
+		short = front + path[max(0, strings.LastIndexByte(path, '/')):]
+	}
 	for at := strings.LastIndexByte(path, '/'); at > 0; at = strings.LastIndexByte(path[:at], '/') {
-		longer := host + "/…" + path[at:]
+		longer := front + path[at:]
 		if path[at:] == "/" || paint.Width(longer) > room {
 			break
 		}

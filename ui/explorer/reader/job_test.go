@@ -208,8 +208,8 @@ func TestPosition(t *testing.T) {
 		t.Errorf("at the top: %q", got)
 	}
 	r.Bottom()
-	if got := r.Position(); got != "part 10 of 11" && got != "part 11 of 11" || r.Percent() != 100 {
-		t.Errorf("at the end: %q, %d %%", got, r.Percent())
+	if got := r.Position(); got != "part 10 of 11" && got != "part 11 of 11" || r.percent() != 100 {
+		t.Errorf("at the end: %q, %d %%", got, r.percent())
 	}
 }
 

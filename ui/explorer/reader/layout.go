@@ -151,7 +151,6 @@ type place struct {
 
 // Down scrolls by lines, up for negative ones. Like the other methods that scroll, it reports whether anything moved.
 func (r *Reader) Down(lines int) bool {
-	r.moved = true
 	return r.scrollTo(r.top + lines)
 }
 
@@ -202,8 +201,7 @@ func (r *Reader) Visible() string {
 }
 
 // Percent returns the scroll position from 0 to 100; 100 if all text is visible.
-func (r *Reader) Percent() int {
-	r.update()
+func (r *Reader) percent() int {
 	if r.maxTop() == 0 {
 		return 100
 	}

@@ -169,11 +169,11 @@ func TestSeams(t *testing.T) {
 			t.Errorf("seams:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 	}
-	expect("— 2 passages above · e more · E all —", "— 8 passages below · e more · E all —")
+	expect("— more above · e more · E all —", "— more below · e more · E all —")
 	r.Add(0, 4, chunks(1, 3))
-	expect("— 1 passage above · e more · E all —", "— search result —", "— end of search result —", "— 7 passages below · e more · E all —")
+	expect("— more above · e more · E all —", "— search result —", "— end of search result —", "— more below · e more · E all —")
 	r.Add(0, 5, chunks(0, 4))
-	expect("— search result —", "— end of search result —", "— 6 passages below · e more · E all —")
+	expect("— search result —", "— end of search result —", "— more below · e more · E all —")
 	r.Add(5, 6, nil)
 	expect("— search result —", "— end of search result —")
 

@@ -46,7 +46,6 @@ type Reader struct {
 	left        int // columns of wide tables that are out of view at the left
 	place       place
 	seekPending bool // the first match must be scrolled into view
-	moved       bool // by the person
 	current     matchID
 	selected    selection
 	matches     []match
@@ -103,7 +102,7 @@ func (r *Reader) Show(d Document) {
 	r.top, r.left, r.place, r.current, r.links = 0, 0, place{}, matchID{}, 0
 	r.selected = selection{}
 	clear(r.pending)
-	r.seekPending, r.moved = true, false
+	r.seekPending = true
 	r.rebuild()
 }
 

@@ -65,15 +65,15 @@ func TestView(t *testing.T) {
 	r.Show(runbook())
 	r.SetNow(time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC))
 	view := strings.Join(plainView(&r, 70, 20), "\n")
-	for _, want := range []string{darkTheme().SourceGlyph("confluence") + " Confluence › Platform › Runbooks",
-		"Jo Ortiz · 21 Sep 2026 · 10 d · 2 matches · wiki.example/1042", "— 2 passages above · e more —", "— 8 passages below · e more —",
+	for _, want := range []string{darkTheme().SourceGlyph("confluence") + " Confluence › Platform",
+		"Jo Ortiz · 21 Sep 2026 · 10 d · 2 matches · wiki.example/1042", "— more above · e more —", "— more below · e more —",
 		"When to roll back"} {
 		if !strings.Contains(view, want) {
 			t.Errorf("the view lacks %q:\n%s", want, view)
 		}
 	}
-	if r.Title() != "Runbook: rolling back" || r.Position() != "part 3 of 11" || r.Extent() != "2 above · 8 below · e more" {
-		t.Errorf("around it: %q, %q, %q", r.Title(), r.Position(), r.Extent())
+	if r.Title() != "Runbook: rolling back" || r.Position() != "part 3 of 11" || r.More() != "e more" {
+		t.Errorf("around it: %q, %q, %q", r.Title(), r.Position(), r.More())
 	}
 }
 
@@ -107,7 +107,7 @@ func TestWhyThereIsNoMoreIsSeenWhole(t *testing.T) {
 	var r Reader
 	r.Show(d)
 	for width, want := range map[int]string{
-		80: "— 2 passages above · this server names no documents",
+		80: "— more above · this server names no documents",
 		40: "this server names no documents",
 	} {
 		if view := plainView(&r, width, 20); !slices.Contains(view, want) {
@@ -188,7 +188,7 @@ func TestTheBreadcrumbFollowsTheText(t *testing.T) {
 		}
 		r.Top()
 		r.NextMatch()
-		check("at the match", "Platform › Runbooks › Then")
+		check("above the match", "Platform › Runbooks") // the first line in sight is
 	}
 	r.Add(0, 2, []wire.Chunk{{ChunkInd: 0, Content: "## First\n\n" + lines, HeadingPath: []string{"Platform", "First"}},
 		{ChunkInd: 2, Content: "More.\n\n" + lines + "## Last\n\n" + lines, HeadingPath: []string{"Platform", "Runbooks", "Then"}}})

@@ -196,33 +196,29 @@ func (r *Reader) seamLine(s seam, width int) string {
 	case resultEnd:
 		return r.pens.muted.Write("— end of search result —")
 	case missingAbove:
-		return r.seamAbove(width)
+		return r.seam(width, "more above")
 	case missingBelow:
 		return r.seamBelow(width)
 	}
 	return ""
 }
 
-// seamAbove and seamBelow say how much of the document is not shown there, with the key to get it or the reason why
-// there is none.
-func (r *Reader) seamAbove(width int) string {
-	above, _ := r.missingChunks()
-	return r.distance(width, text.Count(above, "passage")+" above")
-}
-
+// seamBelow says what of the document is not shown below, for seam.
 func (r *Reader) seamBelow(width int) string {
 	switch above, below := r.missingChunks(); {
 	case below > 0:
-		return r.distance(width, text.Count(below, "passage")+" below")
+		return r.seam(width, "more below")
 	case below < 0:
-		return r.distance(width, "there may be more below")
+		return r.seam(width, "there may be more below")
 	case above == 0:
-		return r.distance(width, "only this passage")
+		return r.seam(width, "only this passage")
 	}
 	return ""
 }
 
-func (r *Reader) distance(width int, what string) string {
+// seam says that a part of the document is not shown, with the keys to get it or the reason why there are none. How much
+// it is follows from the position in the border.
+func (r *Reader) seam(width int, what string) string {
 	line := "— " + what
 	if !r.document.CanExpand {
 		why := clean(r.document.WhyNot)
@@ -243,21 +239,12 @@ func (r *Reader) distance(width int, what string) string {
 	return out + r.pens.muted.Write(" —")
 }
 
-// Extent returns how much of the document is not shown, and the key to get it: "2 above · 7 below · e more"; "" where
-// all is shown.
-func (r *Reader) Extent() string {
-	above, below := r.missingChunks()
-	var parts []string
-	if above > 0 {
-		parts = append(parts, fmt.Sprintf("%d above", above))
+// More names the key that fetches more of the document; "" where all is shown, or nothing else can be.
+func (r *Reader) More() string {
+	if above, below := r.missingChunks(); above == 0 && below == 0 || !r.document.CanExpand || r.ExpandKey == "" {
+		return ""
 	}
-	if below > 0 {
-		parts = append(parts, fmt.Sprintf("%d below", below))
-	}
-	if (above > 0 || below != 0) && r.document.CanExpand && r.ExpandKey != "" {
-		parts = append(parts, r.ExpandKey+" more")
-	}
-	return strings.Join(parts, " · ")
+	return r.ExpandKey + " more"
 }
 
 // Gutter returns the lines, of so many that stand for the whole document, that the passage takes; none where it is all
