@@ -19,11 +19,10 @@ import (
 )
 
 const (
-	askTimeout      = 5 * time.Minute
-	askIdle         = time.Minute // without a line; heartbeats count
-	maxAnswerBytes  = 4 << 20     // of text
-	maxAskBytes     = 64 << 20    // of the whole stream
-	maxAskDocuments = 1000
+	askTimeout     = 5 * time.Minute
+	askIdle        = time.Minute // without a line; heartbeats count
+	maxAnswerBytes = 4 << 20     // of text
+	maxAskBytes    = 64 << 20    // of the whole stream
 )
 
 const askPath = "/chat/send-chat-message"
@@ -215,16 +214,16 @@ func (a *asking) keep(packet *wire.ChatPacket) error {
 	case wire.ChatMessageIDs:
 		a.so.UserMessageID, a.so.MessageID = packet.UserMessageID, packet.MessageID
 	case wire.ChatSearchDocuments:
-		a.addDocuments(packet.Documents)
+		a.so.AddDocuments(packet.Documents)
 	case wire.ChatMessageStart:
-		a.addDocuments(packet.FinalDocuments)
+		a.so.AddDocuments(packet.FinalDocuments)
 	case wire.ChatMessageDelta:
 		if a.text.Len()+len(packet.Content) > maxAnswerBytes {
 			return a.unusable(fmt.Sprintf("a response of more than %d MB of text", maxAnswerBytes>>20), "request less at once")
 		}
 		a.text.WriteString(packet.Content)
 	case wire.ChatCitation:
-		if len(a.so.Citations) < maxAskDocuments {
+		if len(a.so.Citations) < wire.MaxChatDocuments {
 			a.so.Citations[packet.CitationNumber] = packet.DocumentID
 		}
 	case wire.ChatError:
@@ -233,15 +232,6 @@ func (a *asking) keep(packet *wire.ChatPacket) error {
 		a.so.Stopped = packet.StopReason != nil && *packet.StopReason == wire.StopCancelled
 	}
 	return nil
-}
-
-func (a *asking) addDocuments(documents []wire.SearchDoc) {
-	for _, document := range documents {
-		isSame := func(known wire.SearchDoc) bool { return known.DocumentID == document.DocumentID }
-		if len(a.so.Documents) < maxAskDocuments && !slices.ContainsFunc(a.so.Documents, isSame) {
-			a.so.Documents = append(a.so.Documents, document)
-		}
-	}
 }
 
 // chatError returns the error of a failure inside the stream. Its codes are a list of their own and about the model,

@@ -196,6 +196,19 @@ type ChatAnswer struct {
 	Stopped bool
 }
 
+// MaxChatDocuments bounds the documents and the citations of an answer.
+const MaxChatDocuments = 1000
+
+// AddDocuments adds the documents that the answer does not have yet.
+func (a *ChatAnswer) AddDocuments(documents []SearchDoc) {
+	for _, document := range documents {
+		isSame := func(known SearchDoc) bool { return known.DocumentID == document.DocumentID }
+		if len(a.Documents) < MaxChatDocuments && !slices.ContainsFunc(a.Documents, isSame) {
+			a.Documents = append(a.Documents, document)
+		}
+	}
+}
+
 // Document returns the document of a citation number.
 func (a *ChatAnswer) Document(citation int) (SearchDoc, bool) {
 	id, ok := a.Citations[citation]

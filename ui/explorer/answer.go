@@ -31,6 +31,7 @@ type answering struct {
 	thread    thread
 	rendering bool
 	completed map[string]bool // refs of the answer's documents whose whole passage was asked for
+	partial   wire.ChatAnswer // what an unfinished answer rests on
 	refused   string          // why no further question can be answered; empty: it can
 	reading   bool            // a cited document is read; going back leads to the answer
 }
@@ -84,7 +85,10 @@ func (m *Model) sendFurther() tea.Cmd {
 // handlePackets shows what the model said.
 func (m *Model) handlePackets(packets []wire.ChatPacket) tea.Cmd {
 	var said strings.Builder
+	got := &m.answer.partial
 	for _, packet := range packets {
+		got.AddDocuments(packet.Documents)
+		got.AddDocuments(packet.FinalDocuments)
 		switch packet.Type {
 		case wire.ChatSessionCreated:
 			m.sessionMade(packet)
@@ -98,6 +102,9 @@ func (m *Model) handlePackets(packets []wire.ChatPacket) tea.Cmd {
 			if documents := len(packet.Documents) + len(packet.FinalDocuments); documents > 0 {
 				m.answer.Documents(documents)
 			}
+		case wire.ChatCitation:
+			got.Citations[packet.CitationNumber] = packet.DocumentID
+			m.answer.Cites(citedSources(got), got.Documents)
 		case wire.ChatMessageDelta:
 			said.WriteString(packet.Content)
 		}
@@ -261,10 +268,12 @@ func noAnswer(m *Model) string {
 // copyAnswer copies the last answer as far as it is, with the documents that it cites.
 func (m *Model) copyAnswer() tea.Cmd {
 	turn, _ := m.answer.Last()
-	var cited []wire.SearchResult
-	for _, result := range documentResults(turn) {
-		if slices.ContainsFunc(turn.Sources, func(s panel.Source) bool { return s.DocumentID == result.DocumentID }) {
-			cited = append(cited, result)
+	found := documentResults(turn)
+	cited := make([]wire.SearchResult, len(turn.Sources))
+	for i, s := range turn.Sources {
+		cited[i] = wire.SearchResult{CitationID: &s.Number, Title: s.Title, Link: &s.Link, SourceType: s.SourceType}
+		if at := slices.IndexFunc(found, func(r wire.SearchResult) bool { return r.DocumentID == s.DocumentID }); at >= 0 {
+			cited[i] = found[at]
 		}
 	}
 	return m.copy(passage.Answer(turn.Text, cited), "answer")

@@ -451,3 +451,25 @@ func TestTheSecondsBeforeAnAnswerAreCounted(t *testing.T) {
 		screen.WaitGone("writing")
 	})
 }
+
+// An answer that was stopped is copied with what it cites so far.
+func TestAnUnfinishedAnswerIsCopiedWithItsSources(t *testing.T) {
+	t.Parallel()
+	lines := make(chan string)
+	server, asked := chatty(lines)
+	screen := start(t, 140, 40, Options{Target: server.remote(t), Query: "roll back"})
+	screen.WaitText("Runbook")
+	screen.Press("a")
+	<-asked
+	lines <- packet(`{"type":"search_tool_documents_delta","documents":[` + runbookDoc + `]}`)
+	lines <- packet(`{"type":"message_delta","content":"Use kwctl [[1]](https://wiki.acme.com/1), and"}`)
+	lines <- packet(`{"type":"citation_info","citation_number":1,"document_id":"confluence:1"}`)
+	screen.WaitText("[1] Runbook · Confluence")
+	screen.Press("esc")
+	screen.WaitText("stopped ╮")
+	screen.Press("y")
+	screen.Wait("the clipboard", func(string) bool { return len(screen.Clipboard()) == 1 })
+	if got := screen.Clipboard()[0]; got != "Use kwctl [1], and\n\n[1] [Runbook](https://wiki.acme.com/1), Confluence\n" {
+		t.Errorf("copied %q", got)
+	}
+}

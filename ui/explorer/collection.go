@@ -21,14 +21,15 @@ import (
 // collecting is the panel of the passages that were marked across searches, and that of their export.
 type collecting struct {
 	panel.Collection
-	exports panel.Actions
-	known   []state.Passage // as the list and the panel show them
-	marked  map[string]bool // by reference
+	exports  panel.Actions
+	known    []state.Passage // as the list and the panel show them
+	marked   map[string]bool // by reference
+	checking *request        // whether they changed since
 }
 
 func collectionBindings() []Binding {
 	return group("Collection",
-		action("open-collected", "enter", InCollection, "open", "Read the passage, with the collection as the list", (*Model).openCollected, noCollected),
+		action("open-collected", "enter", InCollection, "open", "Open the passage", (*Model).openCollected, noCollected),
 		action("ask-marked", "a", InCollection, "ask", "Ask a model to answer from the marked passages only", (*Model).askCollection, cannotAskCollection),
 		action("note", "n", InCollection, "note", "Write a note about the passage", (*Model).noteCollected, noCollected),
 		action("export", "x", InCollection, "export", "Export the collection as Markdown, JSON or CSV", (*Model).openExports, noCollected),
@@ -49,7 +50,7 @@ func (m *Model) followCollection() {
 	m.collection.known = now
 	collected, marked := make([]panel.Collected, 0, len(now)), make(map[string]bool, len(now))
 	for i, p := range now {
-		collected = append(collected, panel.Collected{SearchResult: p.Result(i + 1), Query: p.Query, Note: p.Note})
+		collected = append(collected, panel.Collected{SearchResult: p.Result(i + 1), Query: p.Query, Note: p.Note, Stale: p.Stale})
 		marked[p.Ref] = true
 	}
 	m.collection.Set(collected, m.now())
@@ -102,7 +103,7 @@ func (m *Model) openCollection() tea.Cmd {
 		return m.closePanel()
 	}
 	m.pushPanel(InCollection, &m.collection)
-	return nil
+	return m.checkCollected()
 }
 
 // collected is the passage that is chosen in the collection.
@@ -181,7 +182,7 @@ func (m *Model) openExports() tea.Cmd {
 	}
 	m.collection.exports.Open("Export "+text.Count(len(m.collection.known), "passage"), "no format matches", entries)
 	m.pushPanel(InExports, &m.collection.exports)
-	return nil
+	return m.checkCollected()
 }
 
 // exportCommand is the command line that prints the collection in a format.

@@ -291,3 +291,35 @@ func TestAFullCollectionRefuses(t *testing.T) {
 	screen.Press("tab")
 	screen.WaitText("No room left: remove saved searches or collected passages first")
 }
+
+// A collection says which of its passages changed or are gone, and exports them with a warning.
+func TestACollectionSaysWhatChanged(t *testing.T) {
+	t.Parallel()
+	target := sampleTarget(t)
+	target.State = state.InMemory(0)
+	if _, err := target.State.Change(func(s *state.State) error {
+		s.Collection = []state.Passage{
+			{SearchResult: wire.SearchResult{Ref: "linear:HW-119#7", DocumentID: "linear:HW-119", Title: "Other", Content: "Former text."}},
+			{SearchResult: wire.SearchResult{Ref: "nowhere#0", DocumentID: "nowhere", Title: "Lost", Content: "Former text."}},
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	screen := start(t, 120, 40, Options{Target: target, Query: "standby drain HW-119"})
+	screen.WaitText("Lantern 3")
+	screen.WaitText("● 2 marked")
+	screen.Press("enter", "tab")
+	screen.WaitText("● 3 marked")
+	screen.Press("m")
+	screen.WaitText("3 passages · 2 changed or gone")
+	screen.WaitText("changed since it was marked")
+	screen.WaitText("gone since it was marked")
+	if text := screen.Text(); strings.Count(text, "since it was marked") != 2 {
+		t.Error(text)
+	}
+	exported, err := state.Export(target.State.State().Collection, state.Markdown)
+	if err != nil || strings.Count(string(exported), "Warning: this passage is") != 2 {
+		t.Errorf("%v\n%s", err, exported)
+	}
+}

@@ -246,7 +246,7 @@ func (m *Model) copyPassage() tea.Cmd {
 	if visible := m.reader.Visible(); m.focus == InReader && visible != "" {
 		result.Content = visible
 	} else {
-		result.Content = passage.Around(result.Content, result.BestPassage[0], result.BestPassage[1])
+		result.Content = passage.BestPassage(result)
 	}
 	return m.copy(passage.Quote(passage.Shared(result)), "passage ["+passage.Citation(result)+"]")
 }

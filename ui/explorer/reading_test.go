@@ -45,12 +45,10 @@ func TestReadingOn(t *testing.T) {
 	t.Parallel()
 	screen := start(t, 120, 40, Options{Target: longLibrary().library(t), Query: "rollback"})
 	screen.WaitText("Part 20 says")
-	screen.WaitText("20 above")
-	screen.WaitText("19 below")
+	screen.WaitText("part 21 of 40")
 	screen.Press("e")
 	screen.WaitText("Part 18 says")
 	screen.WaitText("Part 22 says")
-	screen.WaitText("18 above")
 	screen.Press("E")
 	screen.WaitGone("above")
 	screen.WaitText("Part 20 says") // what was looked at stays in place
@@ -215,7 +213,7 @@ func TestLinksThatAreNotOpened(t *testing.T) {
 func TestTheWholeDocumentStaysForItsOtherPassages(t *testing.T) {
 	t.Parallel()
 	screen := start(t, 120, 40, Options{Target: longLibrary().library(t), Query: "rollback"})
-	screen.WaitText("20 above")
+	screen.WaitText("more above")
 	screen.Press("E")
 	screen.WaitGone("above")
 	screen.Press("]")
@@ -242,9 +240,9 @@ func TestEscEndsZoom(t *testing.T) {
 	screen := start(t, 140, 30, Options{Target: longLibrary().library(t), Query: "rollback"})
 	screen.WaitText("2 passages")
 	screen.Press("z")
-	screen.WaitGone("20 above")
+	screen.WaitGone("part 21 of 40")
 	screen.Press("esc")
-	screen.WaitText("20 above")
+	screen.WaitText("part 21 of 40")
 }
 
 // What is copied is what is read, with links that work for somebody else.
@@ -258,7 +256,7 @@ func TestThePassageInSightIsCopied(t *testing.T) {
 		server := &script{search: func(w http.ResponseWriter, _ *http.Request, _ wire.SearchRequest) {
 			result := sixFields(1, "Equipment", content)
 			from := strings.Index(content, best)
-			result["link"], result["best_passage"], result["document_id"], result["ref"] = link, []int{from + 4, from + 10}, "a", "a#0"
+			result["link"], result["best_passage"], result["document_id"], result["ref"] = link, []int{from, from + len(best)}, "a", "a#0"
 			answer200(w, map[string]any{"results": []any{result}})
 		}}
 		screen := start(t, 140, 40, Options{Target: server.library(t), Query: "laptop"})

@@ -95,6 +95,15 @@ func Highlights(r wire.SearchResult, words []string) []wire.Span {
 	return FindWords(r.Content, words)
 }
 
+// BestPassage returns the best passage of a result, which a mark and a copy take whole; all of the content where the server
+// names none.
+func BestPassage(r wire.SearchResult) string {
+	if span := wire.OrderSpans(r.Content, []wire.Span{r.BestPassage}); len(span) > 0 {
+		return strings.TrimSpace(r.Content[span[0][0]:span[0][1]])
+	}
+	return r.Content
+}
+
 // Typing returns words (see Words) of which the last one is still being typed: it stands for all that begin with it.
 func Typing(words []string) []string {
 	typed := slices.Clone(words)

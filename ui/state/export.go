@@ -54,7 +54,11 @@ func exportMarkdown(passages []Passage) []byte {
 		quote := passage.Blockquote(shared.Content)
 		shared.CitationID = nil
 		parts := []string{passage.Cite(shared)}
-		for _, part := range []string{quote, labelled("Note: ", p.Note), labelled("Query: ", p.Query)} {
+		stale := ""
+		if p.Stale != "" {
+			stale = "Warning: this passage is " + p.Stale + " since it was marked"
+		}
+		for _, part := range []string{stale, quote, labelled("Note: ", p.Note), labelled("Query: ", p.Query)} {
 			if part != "" {
 				parts = append(parts, part)
 			}
@@ -114,12 +118,12 @@ func ExportedOf(passages []Passage) Exported {
 func exportCSV(passages []Passage) ([]byte, error) {
 	var out bytes.Buffer
 	rows := csv.NewWriter(&out)
-	header := []string{"number", "title", "source_type", "updated_at", "authors", "link", "ref", "query", "note", "marked", "content"}
+	header := []string{"number", "title", "source_type", "updated_at", "authors", "link", "ref", "query", "note", "marked", "content", "stale"}
 	err := rows.Write(header)
 	for i, p := range passages {
 		cells := []string{strconv.Itoa(i + 1), p.Title, p.SourceType, text.OrEmpty(p.UpdatedAt),
 			strings.Join(p.Authors, ", "), text.OrEmpty(p.Link), p.Ref, p.Query, p.Note,
-			p.Marked.UTC().Format(time.RFC3339), p.Content}
+			p.Marked.UTC().Format(time.RFC3339), p.Content, p.Stale}
 		for j := range cells {
 			cells[j] = inert(cells[j])
 		}

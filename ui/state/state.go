@@ -11,6 +11,7 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/text"
+	"quarry/ui/passage"
 )
 
 // Bounds of a state. Older entries make room for newer ones; saved searches and collected passages are never dropped,
@@ -70,13 +71,20 @@ type Passage struct {
 	Query  string    `json:"query" jsonschema:"that found the passage"`
 	Note   string    `json:"note" jsonschema:"of the person"`
 	Marked time.Time `json:"marked"`
+	Stale  string    `json:"stale" jsonschema:"changed or gone: of the document since, as the explorer found"`
 }
+
+// What becomes of a passage after it was marked.
+const (
+	Changed = "changed"
+	Gone    = "gone"
+)
 
 func savedKeys() []string {
 	return []string{"ref", "document_id?", "title", "link?", "source_type?", "updated_at?", "authors?",
 		"content?: at most 8 KiB, as it was when it was marked", "chunk_start?: first chunk of the content, from 0",
 		"chunk_end?: last chunk of the content", "origin?: profile of the passage, where several were searched",
-		"query?", "note?", "marked"}
+		"query?", "note?", "marked", "stale?"}
 }
 
 var savedPassage = wire.NewProfile[Passage](savedKeys()...)
@@ -97,7 +105,7 @@ type Screen struct {
 
 // PassageOf returns a result as a collected passage.
 func PassageOf(result wire.SearchResult, query string, now time.Time) Passage {
-	result.Ref, result.Content = RefOf(result), text.Clip(result.Content, maxContent)
+	result.Ref, result.Content = RefOf(result), text.Clip(passage.BestPassage(result), maxContent)
 	return savedPassage.Only(Passage{SearchResult: result, Query: query, Marked: now})
 }
 
@@ -225,6 +233,16 @@ func (s *State) Annotate(ref, note string) {
 	if at := s.Collected(ref); at >= 0 {
 		s.Collection = slices.Clone(s.Collection)
 		s.Collection[at].Note = text.Clip(note, maxNote)
+	}
+}
+
+// SetStale sets what became of collected passages, by reference.
+func (s *State) SetStale(found map[string]string) {
+	s.Collection = slices.Clone(s.Collection)
+	for i := range s.Collection {
+		if stale, ok := found[s.Collection[i].Ref]; ok {
+			s.Collection[i].Stale = stale
+		}
 	}
 }
 

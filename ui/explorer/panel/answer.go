@@ -139,6 +139,11 @@ func (p *Answer) Finish(text string, sources []Source, found []wire.SearchDoc) {
 	})
 }
 
+// Cites sets what an answer that is being written cites and rests on, for one that is stopped.
+func (p *Answer) Cites(sources []Source, found []wire.SearchDoc) {
+	p.change(func(t *Turn) { t.Sources, t.Found = sources, found })
+}
+
 // Stop ends the answer where it is.
 func (p *Answer) Stop() { p.change(func(t *Turn) { t.state = stopped }) }
 
@@ -203,7 +208,7 @@ func (p *Answer) RenderJob(th theme.Theme) func() (show func()) {
 		return func() {
 			if i < len(p.turns) && look == p.look && strings.HasPrefix(p.turns[i].Text, text) {
 				t := &p.turns[i]
-				t.rendered, t.renderedText, t.renderedFor = lines, text, look
+				t.rendered, t.renderedText, t.renderedFor = coloured(lines, th), text, look
 				p.version++
 			}
 		}
@@ -330,6 +335,23 @@ func (p *Answer) text(t *Turn, th theme.Theme) []string {
 		lines = append(lines, th.Text.Render(part))
 	}
 	return lines
+}
+
+// coloured returns lines with their citations, such as [1], in the colour of citation numbers. The text behind one gets
+// its styles back.
+func coloured(lines []string, th theme.Theme) []string {
+	citation, styles, pen := regexp.MustCompile(`\[\d{1,3}\]`), regexp.MustCompile("\x1b\\[[0-9;:]+m"), paint.PenOf(th.Number)
+	return exslices.CastFunc(lines, func(line string) string {
+		var out strings.Builder
+		at := 0
+		for _, found := range citation.FindAllStringIndex(line, -1) {
+			before := line[:found[0]]
+			open := before[max(0, strings.LastIndex(before, "\x1b[m")):]
+			out.WriteString(line[at:found[0]] + pen.Write(line[found[0]:found[1]]) + strings.Join(styles.FindAllString(open, -1), ""))
+			at = found[1]
+		}
+		return out.String() + line[at:]
+	})
 }
 
 // Restore shows an earlier thread in place of the one that is shown.

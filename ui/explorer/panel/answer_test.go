@@ -9,6 +9,7 @@ import (
 
 	"quarry/internal/testkit/longtest"
 	"quarry/ui/explorer/line"
+	"quarry/ui/explorer/paint"
 )
 
 func render(p *Answer) {
@@ -127,5 +128,21 @@ func TestAnswersFillTheirRectangle(t *testing.T) {
 		render(&p)
 		p.Move(random.IntN(40) - 20)
 		requireFilled(t, &p, random)
+	}
+}
+
+// Citations have the colour of citation numbers, and the text behind them its own.
+func TestCitationsAreColoured(t *testing.T) {
+	t.Parallel()
+	number := paint.PenOf(dark().Number).Write("[1]")
+	for line, want := range map[string]string{
+		"a [1], b":                   "a " + number + ", b",
+		"\x1b[1mbold [1] on\x1b[m x": "\x1b[1mbold " + number + "\x1b[1m on\x1b[m x",
+		"\x1b[1mbold\x1b[m [1] x":    "\x1b[1mbold\x1b[m " + number + " x",
+		"[no] [12345]":               "[no] [12345]",
+	} {
+		if got := coloured([]string{line}, dark())[0]; got != want {
+			t.Errorf("%q became %q, want %q", line, got, want)
+		}
 	}
 }

@@ -17,6 +17,7 @@ type Collected struct {
 	wire.SearchResult
 	Query string // that found it
 	Note  string
+	Stale string // "changed" or "gone" since it was marked; empty: neither, as far as is known
 }
 
 // Collection lists the passages that were marked, each with its source and the query that found it, and the chosen one
@@ -47,7 +48,15 @@ func (p *Collection) Page(pages int) { p.choice.Page(pages, len(p.passages)) }
 
 // Title implements Panel.
 func (p *Collection) Title(_ int, th theme.Theme) (title, beside string) {
-	return th.Title.Render("Collection"), th.Muted.Render(text.Count(len(p.passages), "passage"))
+	stale := 0
+	beside = text.Count(len(p.passages), "passage")
+	for _, one := range p.passages {
+		stale += min(1, len(one.Stale))
+	}
+	if stale > 0 {
+		beside += " · " + text.Number(stale) + " changed or gone"
+	}
+	return th.Title.Render("Collection"), th.Muted.Render(beside)
 }
 
 // View implements Panel.
@@ -90,6 +99,9 @@ func (p *Collection) rows(at, width int, th theme.Theme) []string {
 	}
 	first := " " + paint.Blank(digits-len(number)) + th.Number.Render(number) + paint.Blank(gap) + title + " "
 	about := th.SourceStyle(one.SourceType).Render(th.SourceGlyph(one.SourceType) + " " + paint.Line(wire.SourceName(one.SourceType)))
+	if one.Stale != "" {
+		about += th.Warning.Render(" · " + one.Stale + " since it was marked")
+	}
 	if one.Query != "" {
 		about += th.Muted.Render(" · “" + paint.Line(one.Query) + "”")
 	}
