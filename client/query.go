@@ -53,6 +53,15 @@ func ParseQuery(text string, now time.Time) Query {
 	return q
 }
 
+// Unsearchable says that nothing in a text can be searched for: it has punctuation or emoji alone. It is empty otherwise,
+// and for an empty text.
+func Unsearchable(text string) string {
+	if text == "" || strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }) {
+		return ""
+	}
+	return "Nothing in “" + text + "” can be searched: it has no letters or digits."
+}
+
 // HasWords reports whether the query has words or phrases, not only filters and exclusions.
 func (q Query) HasWords() bool { return q.Words != "" || len(q.Phrases) > 0 }
 

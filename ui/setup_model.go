@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,8 +62,12 @@ func (s *settings) testModel(ctx context.Context, typed setup.Model) (setup.Test
 	case m.Model == "":
 		found.ModelProblem = wire.ModelUnknown // the field to fill in
 		found.Problem, found.Remedy = "no model is chosen", "Type one of: "+strings.Join(tried.Models, ", ")
-		if len(tried.Models) == 0 {
+		switch len(tried.Models) {
+		case 0:
 			found.Remedy = "The endpoint lists none; type the name that its documentation gives"
+		case 1:
+			found.Model.Name = tried.Models[0]
+			found.Remedy = "The endpoint lists one model, which is filled in: Enter tests it"
 		}
 	default:
 		found.Steps = []setup.Step{{Name: "model", Mark: setup.Passed,
@@ -99,7 +102,7 @@ func explainModel(tried wire.ModelTest, m config.NewModel) (problem, remedy stri
 		wire.ModelUnusable: "Check the address: it must be an OpenAI-compatible API, with its version such as /v1",
 		wire.ModelBudget:   "Raise llm.budget in the configuration, or wait until midnight UTC",
 	}[tried.Problem]
-	return strings.TrimPrefix(tried.Detail, m.Provider+": "), cmp.Or(remedy, "Check the model and the key")
+	return strings.TrimPrefix(tried.Detail, "provider "+m.Provider+": "), remedy
 }
 
 // newModel names the provider of a typed model: that of the same address, one of this machine, or one of its host.

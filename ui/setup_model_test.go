@@ -44,6 +44,13 @@ func TestModelsAreTested(t *testing.T) {
 			t.Errorf("%q: %+v", name, found.Steps)
 		}
 	}
+	alone := llmtest.New().Listing("only")
+	t.Cleanup(alone.Close)
+	_, s := newSettings(t)
+	found, err := s.backend().TestModel(t.Context(), setup.Model{BaseURL: alone.BaseURL()})
+	if err != nil || found.Model.Name != "only" || found.OK() {
+		t.Errorf("the only model is not filled in: %+v, %v", found, err)
+	}
 	if asked := server.Requests()[0]; asked.Authorization != "Bearer sk-1" {
 		t.Errorf("the key is %q", asked.Authorization)
 	}

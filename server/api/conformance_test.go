@@ -125,7 +125,7 @@ func readStories(t *testing.T) map[string]story {
 func TestConformance(t *testing.T) {
 	stories := readStories(t)
 	seen := newCoverage(t)
-	prefixes, each := []string{"", "/api"}, 1 // each story is told below one of them, in the long form below both
+	prefixes, each := []string{"", "/api"}, 1 // each story runs below one of them, in the long form below both
 	if longtest.Enabled() {
 		each = len(prefixes)
 	}

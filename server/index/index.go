@@ -306,6 +306,8 @@ type Result struct {
 	// Missing are the words that no document contains which the caller may see, except corrected ones; of unspaced scripts
 	// none. A word with parts is missing if one of those is.
 	Missing []string
+	// Instead are the parts of a missing word that were searched for: the number of an unknown word before it.
+	Instead []Correction
 	// Behind: documents may be missing that were added or changed a moment ago.
 	Behind bool
 	// Kept is the unknown last word that was searched for as a prefix; empty: none.

@@ -7,7 +7,7 @@
 //     functions, paths, numbers and addresses say nothing about the language of a page.
 //  4. The best language wins if its words carry enough evidence, and enough more than those of the second.
 //
-// The languages of stemmers are told from their neighbours only because those are in languages.txt too: without
+// The languages of stemmers are recognised only because their neighbours are in languages.txt too: without
 // Catalan, Catalan text would be Spanish.
 package language
 

@@ -262,7 +262,7 @@ type Error struct {
 func (e *Error) Error() string {
 	text := e.Kind.Error()
 	if e.Provider != "" {
-		text = e.Provider + ": " + text
+		text = "provider " + e.Provider + ": " + text
 	}
 	if e.Status != 0 {
 		text += " (HTTP " + strconv.Itoa(e.Status) + ")"

@@ -141,10 +141,10 @@ func (r *run) retrieve(ctx context.Context) (string, string, error) {
 		r.note(wire.NoteBehind, "documents that were added or changed a moment ago may be missing: they are not indexed on all nodes yet")
 	}
 	for _, c := range r.found[r.question].Corrections {
-		r.note(wire.NoteTypoCorrected, "searched for “%s”: no document contains “%s”", c.To, c.From)
+		r.note(wire.NoteTypoCorrected, showingInstead, c.From, c.To)
 	}
-	if missing := r.found[r.question].Missing; len(missing) > 0 && len(r.federated()) == 0 { // others may have them
-		r.note(wire.NoteWordMissing, "no document contains “%s”", strings.Join(missing, "” or “"))
+	if len(r.federated()) == 0 { // others may have them
+		r.noteMissing(r.found[r.question])
 	}
 	if kept := r.found[r.question].Kept; kept != "" {
 		r.note(wire.NotePrefixKept, "“%s” is not a known word: matched as a prefix", kept)
@@ -154,6 +154,20 @@ func (r *run) retrieve(ctx context.Context) (string, string, error) {
 		detail += " by " + engine.Engine()
 	}
 	return wire.OutcomeOK, r.withVectorDetail(detail), nil
+}
+
+const showingInstead = "no document has “%s”; showing “%s”"
+
+// noteMissing names the words that are in no document, and what was searched for instead of them.
+func (r *run) noteMissing(found index.Result) {
+	missing := slices.Clone(found.Missing)
+	for _, c := range found.Instead {
+		r.note(wire.NoteWordMissing, showingInstead, c.From, c.To)
+		missing = slices.DeleteFunc(missing, func(word string) bool { return word == c.From })
+	}
+	if len(missing) > 0 {
+		r.note(wire.NoteWordMissing, "no document has “%s”", strings.Join(missing, "” or “"))
+	}
 }
 
 // withVectorDetail adds the results by vector to the detail of retrieve.

@@ -188,7 +188,7 @@ func TestRunReportsStagesNotesAndCounts(t *testing.T) {
 		t.Errorf("events %v", events)
 	}
 	if len(response.Notes) != 4 || response.Notes[0].Code != wire.NoteNoModel || response.Notes[1].Code != wire.NoteBehind ||
-		response.Notes[2].Code != wire.NoteTypoCorrected || response.Notes[3] != (wire.Note{Code: wire.NoteWordMissing, Text: "no document contains “vacation” or “word25”"}) {
+		response.Notes[2].Code != wire.NoteTypoCorrected || response.Notes[3] != (wire.Note{Code: wire.NoteWordMissing, Text: "no document has “vacation” or “word25”"}) {
 		t.Errorf("notes %+v", response.Notes)
 	}
 	if response.TotalMatches != 3 || response.Facets.Sources[0].Count != 3 {

@@ -65,7 +65,7 @@ func TestWordsThatAreCommandsElsewhere(t *testing.T) {
 	doors := testDoors(s.URL)
 	doors.Guest = true
 	if got := run(t, doors, terminal{}, "login").check(t, ExitUsage); strings.Contains(got.err, "configure") {
-		t.Errorf("a guest is told a command that guests do not have: %s", got.err)
+		t.Errorf("a guest gets a hint with a command that guests do not have: %s", got.err)
 	}
 	root := (&app{out: &gate{}, err: &gate{}}).root()
 	for word, command := range foreignCommands {

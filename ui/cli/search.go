@@ -317,7 +317,7 @@ func runSearches(ctx context.Context, c *client.Client, plan []plannedQuery, raw
 		turns <- struct{}{}
 		group.Go(guard.Func(func() {
 			defer func() { <-turns }()
-			o := outcome{query: query}
+			o := outcome{query: query, nothing: client.Unsearchable(query.text)}
 			if raw {
 				o.raw, o.response, o.err = c.SearchRaw(ctx, query.request)
 			} else {

@@ -175,6 +175,7 @@ func overlayBindings() []Binding {
 			do(func(m *Model) { m.filters.picker.Sideways(-1, true) })),
 		action("extend-after", "shift+right", InPicker, "", "In Time: extend the range to the next month",
 			do(func(m *Model) { m.filters.picker.Sideways(1, true) })),
+		action("why-details", "d", InWhy, "details", "Show or hide what each stage reports", do(func(m *Model) { m.why.ToggleDetails() })),
 		action("open-search", "enter", InSearches, "search", "Search again", (*Model).openSearch),
 		action("forget-search", "ctrl+x", InSearches, "forget", "Remove the search from the list", (*Model).forgetSearch),
 		action("use-theme", "enter", InThemes, "use", "Use the theme, and remember it", (*Model).useTheme),

@@ -167,6 +167,10 @@ func (m *Model) showAdded(saved state.Saved, refs []string) {
 
 // ago is how long ago something was, for a person.
 func (m *Model) ago(moment time.Time) string {
+	now := m.now()
+	if moment = moment.In(now.Location()); moment.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return moment.Format("15:04")
+	}
 	return passage.Age(moment.Format(time.RFC3339), m.now())
 }
 

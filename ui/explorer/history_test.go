@@ -100,7 +100,7 @@ func TestSearchesSurviveTheExplorer(t *testing.T) {
 	second.Press("ctrl+r")
 	second.WaitText("Recent")
 	second.Press("enter")
-	second.WaitText("Money: nothing new, last opened today")
+	second.WaitText("Money: nothing new, last opened 12:00")
 	if strings.Contains(second.Text(), "✦") {
 		t.Errorf("something is new:\n%s", second.Text())
 	}

@@ -66,3 +66,24 @@ func TestTheSameIsSaidOnce(t *testing.T) {
 		}
 	}
 }
+
+// What was searched for in place of a word is said at every size, also where there is no line for notes.
+func TestAnUnknownWordWithANumberSaysWhatWasSearched(t *testing.T) {
+	t.Parallel()
+	for _, size := range [][2]int{{140, 40}, {80, 24}, {60, 20}, {40, 12}} {
+		screen := start(t, size[0], size[1], Options{Target: sampleTarget(t), Query: "zebrazquagga25"})
+		screen.WaitText("“zebrazquagga25”; showing “25”")
+	}
+}
+
+// A query without a letter or a digit finds nothing because nothing in it can be searched.
+func TestAQueryOfSigns(t *testing.T) {
+	t.Parallel()
+	for _, size := range [][2]int{{140, 40}, {40, 12}} {
+		screen := start(t, size[0], size[1], Options{Target: sampleTarget(t), Query: "?! …"})
+		screen.WaitText("can be searched")
+		if text := screen.Text(); strings.Contains(text, "other words") || strings.Contains(text, "No results") {
+			t.Error(text)
+		}
+	}
+}

@@ -73,7 +73,7 @@ func TestAnAgentIsChosenFromThePicker(t *testing.T) {
 	screen.Press("ctrl+f")
 	toTab(screen, "Agent")
 	screen.WaitText("[ ] Support      What customers reported")
-	screen.WaitText("no selection = no agent")
+	screen.WaitText(" no agent")
 	screen.Press("!")
 	screen.WaitText("cannot exclude an agent")
 	screen.Press("down", "down", "space")

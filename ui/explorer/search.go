@@ -70,43 +70,6 @@ func (s *shown) of(asked *search) bool {
 	return s != nil && s.request != nil && s.request == asked.request
 }
 
-// failure is what keeps failing, and since when.
-type failure struct {
-	what  string
-	err   error
-	since time.Time
-	tries int
-	wait  time.Duration // until the server allows another request; 0: none
-}
-
-// countDown counts the seconds until the server allows another request, while the failure is shown.
-func (m *Model) countDown(f *failure) tea.Cmd {
-	if f.wait <= 0 {
-		return nil
-	}
-	return after(nil, time.Second, func() tea.Cmd {
-		if m.search.failure != f {
-			return nil
-		}
-		f.wait -= time.Second
-		return m.countDown(f)
-	})
-}
-
-// remedy returns what to do about the failure by now.
-func (f *failure) remedy() string {
-	var limited *client.Error
-	if errors.As(f.err, &limited) && limited.RetryAfter > 0 {
-		if f.wait <= 0 {
-			return "try again now"
-		}
-		left := *limited
-		left.RetryAfter = f.wait
-		return remedyOf(&left)
-	}
-	return remedyOf(f.err)
-}
-
 // queryEdited searches as one types, where a search costs nothing.
 func (m *Model) queryEdited() tea.Cmd {
 	m.conn.pending = false
@@ -420,19 +383,6 @@ func (m *Model) searchFailed(err error) tea.Cmd {
 	}
 	m.note("search", err)
 	return m.countDown(m.search.failure)
-}
-
-// note records a failure; a repeated one keeps the time of the first.
-func (m *Model) note(what string, err error) {
-	f := failure{what: what, err: err, since: m.now(), tries: 1}
-	var limited *client.Error
-	if errors.As(err, &limited) && limited.Kind == client.RateLimited {
-		f.wait = limited.RetryAfter.Round(time.Second)
-	}
-	if m.search.failure != nil && m.search.failure.what == what {
-		f.since, f.tries = m.search.failure.since, m.search.failure.tries+1
-	}
-	m.search.failure = &f
 }
 
 // stopSearch stops the running search and keeps its results.

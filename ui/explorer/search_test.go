@@ -257,7 +257,7 @@ func TestStagesAndProvisionalResults(t *testing.T) {
 	}}
 	screen := start(t, 120, 40, Options{Target: server.remote(t), Query: "rollback"})
 	next <- `{"type":"stage","name":"understand","state":"start"}`
-	screen.WaitText("understand")
+	screen.WaitText("rewriting the query")
 	next <- `{"type":"provisional","response":{"results":[{"citation_id":1,"title":"First guess","content":"x","source_type":"web"}]}}`
 	screen.WaitText("First guess")
 	screen.WaitText("1 passage so far")

@@ -2,7 +2,6 @@ package explorer
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,7 +13,6 @@ import (
 
 	"go.mau.fi/util/exslices"
 
-	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
@@ -63,23 +61,6 @@ func block(lines []string, width, height int) []string {
 	return filled
 }
 
-// failing reports whether the last attempt failed, and none is running.
-func (m *Model) failing() bool {
-	return m.search.failure != nil && m.search.running == nil && !m.conn.opening.running()
-}
-
-// whyFailed is the reason and what to do about it, for above the results of a search before.
-func (m *Model) whyFailed(width int) []string {
-	var lines []string
-	for _, line := range paint.Wrap(reasonOf(m.search.failure.err), max(1, width)) {
-		lines = append(lines, m.theme.Error.Render(" "+line))
-	}
-	for _, line := range paint.Wrap(m.search.failure.remedy(), max(1, width)) {
-		lines = append(lines, m.theme.Muted.Render(" "+line))
-	}
-	return lines
-}
-
 // summary describes the list, the running search or the failure in one line.
 func (m *Model) summary() string {
 	muted := m.theme.Muted
@@ -104,9 +85,16 @@ func (m *Model) summary() string {
 		room -= title + len("    ")
 	}
 	facts := m.factsIn(room)
-	if failed := m.failedParts(); len(failed) > 0 && m.rects.Notes.H == 0 { // there is no line for notes
+	if m.rects.Notes.H > 0 {
+		return muted.Render(facts)
+	}
+	if failed := m.failedParts(); len(failed) > 0 { // there is no line for notes
 		facts = " · " + facts
 		return m.theme.Warning.Render("! "+m.failedText(failed, m.rects.ListFrame.W-paint.Width(facts)-len("!    "))) + muted.Render(facts)
+	}
+	if remarks := m.remarks(); len(remarks) > 0 {
+		said := strings.Replace(remarks[0], "no document has ", "no ", 1)
+		return m.theme.Warning.Render(said) + muted.Render(" · "+facts)
 	}
 	return muted.Render(facts)
 }
@@ -117,7 +105,7 @@ func (m *Model) progress() string {
 	if s == nil || !s.slow {
 		return ""
 	}
-	progress := cmp.Or(s.stage, "searching") + panel.Seconds(s.watch.Elapsed())
+	progress := stageText(s.stage) + panel.Seconds(s.watch.Elapsed())
 	switch {
 	case m.search.shown.of(s):
 		progress += fmt.Sprintf(" · %s so far", text.Count(m.list.Len(), "passage"))
@@ -125,6 +113,17 @@ func (m *Model) progress() string {
 		progress += " · " + m.former()
 	}
 	return progress
+}
+
+// stageText says what a stage of the pipeline does. Most of them search.
+func stageText(stage string) string {
+	switch stage {
+	case "understand":
+		return "rewriting the query"
+	case "select":
+		return "selecting the best passages"
+	}
+	return "searching"
 }
 
 // former names the query whose results are shown in place of those for the query in the box.
@@ -258,49 +257,6 @@ func (m *Model) searchTime() time.Duration {
 	return time.Duration(sum * float64(time.Millisecond))
 }
 
-// when returns what failed and since when. How often a request was refused says nothing.
-func (f *failure) when() string {
-	switch {
-	case f.isRefusal():
-		return f.what + " refused"
-	case f.tries > 1:
-		return fmt.Sprintf("%s failed %d times since %s", f.what, f.tries, f.since.Format("15:04"))
-	}
-	return fmt.Sprintf("%s failed at %s", f.what, f.since.Format("15:04"))
-}
-
-// isRefusal reports whether the request itself is wrong, such as a name in it, so that it fails at every attempt.
-func (f *failure) isRefusal() bool {
-	var strange strangeSource
-	refused, ok := errors.AsType[*client.Error](f.err)
-	return errors.As(f.err, &strange) || ok && (refused.Kind == client.BadRequest || refused.Kind == client.NotAvailable ||
-		refused.Kind == client.Auth && strings.Contains(refused.Reason, "document sets"))
-}
-
-// reasonOf is an error in one line, for a person.
-func reasonOf(err error) string {
-	var failed *client.Error
-	if errors.As(err, &failed) && failed.Reason != "" {
-		during := strings.TrimSuffix(err.Error(), failed.Error()) // what was being done, where somebody said so
-		return paint.Line(during + failed.Reason)
-	}
-	if err == nil {
-		return ""
-	}
-	return paint.Line(err.Error())
-}
-
-// remedied is an error that knows what to do about it.
-type remedied interface{ Remedy() string }
-
-func remedyOf(err error) string {
-	var known remedied
-	if errors.As(err, &known) {
-		return paint.Line(known.Remedy())
-	}
-	return ""
-}
-
 // bar is the last line: what was done, or the keys that act here.
 func (m *Model) bar() string {
 	if m.message.text != "" {
@@ -378,6 +334,14 @@ func (m *Model) notes() string {
 	if failed := m.failedParts(); len(failed) > 0 {
 		said = append(said, m.failedText(failed, m.rects.List.W-len(" ! ")))
 	}
+	if said = append(said, m.remarks()...); len(said) == 0 {
+		return ""
+	}
+	return m.theme.Warning.Render(" ! " + strings.Join(said, " · "))
+}
+
+// remarks are the notes on a search that failed in no part.
+func (m *Model) remarks() (said []string) {
 	for _, filter := range m.search.shown.query.Unread {
 		said = append(said, "`"+paint.Line(filter)+"` is not a valid filter; searched as text")
 	}
@@ -386,10 +350,7 @@ func (m *Model) notes() string {
 			said = append(said, brief(note))
 		}
 	}
-	if len(said) == 0 {
-		return ""
-	}
-	return m.theme.Warning.Render(" ! " + strings.Join(said, " · "))
+	return said
 }
 
 // brief is as much of a note as one line may need.

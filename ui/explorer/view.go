@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"quarry/client"
 	"quarry/internal/text"
 	"quarry/theme"
 	"quarry/ui/explorer/paint"
@@ -109,6 +110,8 @@ func (m *Model) emptyPane(width, height int) []string {
 	switch {
 	case m.failing():
 		lines = m.whatFailed()
+	case client.Unsearchable(client.ParseQuery(m.box.Query(), m.now()).Text) != "":
+		lines = []string{" " + m.theme.Text.Render(client.Unsearchable(paint.Line(client.ParseQuery(m.box.Query(), m.now()).Text)))}
 	case m.search.shown != nil:
 		lines = m.nothingFound()
 	}

@@ -115,6 +115,10 @@ func (s *session) more() {
 
 // printNothing prints the query without results, and which filter to remove.
 func (s *session) printNothing() {
+	if why := client.Unsearchable(s.query.Text); why != "" {
+		s.say(why)
+		return
+	}
 	s.say("No results for " + cmp.Or(s.query.Text, "these filters") + " in " + s.Label + ".")
 	if len(s.query.Chips) == 0 {
 		s.say("Try fewer or different words.")

@@ -233,6 +233,10 @@ func TestMissingWords(t *testing.T) {
 			}
 		}
 	}
+	parts := search(t, s, index.Query{Text: "zebrazquagga25 PROJ-26 iso27001", Filter: index.Filter{Access: index.Access{Terms: []string{"PUBLIC"}}}})
+	if got := fmt.Sprint(parts.Instead); got != "[{zebrazquagga25 25} {proj-26 proj}]" {
+		t.Errorf("instead of the missing words: %s", got)
+	}
 	phrase := search(t, s, index.Query{Text: "days", Phrases: []string{"vacashun days"}, Filter: index.Filter{Access: index.Access{All: true}}})
 	if fmt.Sprint(phrase.Missing) != "[vacashun]" {
 		t.Errorf("of a phrase: %v", phrase.Missing)

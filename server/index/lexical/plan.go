@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"quarry/internal/text"
 	"quarry/server/index"
@@ -36,6 +37,7 @@ type plan struct {
 	phrases [][]phraseTerm
 	exclude [][]phraseTerm
 	missing []analysis.QueryWord // that no document contains which the caller may see
+	instead []index.Correction   // the parts of missing words that documents contain
 	pairs   [][2]int             // neighbours among words
 	need    uint32               // mass that a document must contain to count as matched; 0: nothing can match
 	idf     float64              // sum over the words that have mass
@@ -139,13 +141,18 @@ func (r *run) resolve(p *plan, w analysis.QueryWord, rights func() []segment.Bit
 	whole := w
 	whole.Parts = nil
 	if !r.visible(whole, rights()) {
-		known := true
+		var known []string
 		for i, part := range w.Parts {
 			part.Prefix = w.Prefix && i == len(w.Parts)-1
-			known = r.add(p, part, 1, true, rights) && known
+			if r.add(p, part, 1, true, rights) {
+				known = append(known, part.Surface)
+			}
 		}
-		if !known {
+		if len(known) < len(w.Parts) {
 			p.missing = append(p.missing, w)
+			if len(known) > 0 {
+				p.instead = append(p.instead, index.Correction{From: w.Surface, To: strings.Join(known, " ")})
+			}
 		}
 		return
 	}

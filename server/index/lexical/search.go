@@ -150,6 +150,11 @@ func (r *run) search(q *index.Query) (index.Result, error) {
 			result.Missing = append(result.Missing, w.Surface)
 		}
 	}
+	for _, c := range p.instead {
+		if slices.Contains(result.Missing, c.From) && !slices.Contains(result.Instead, c) {
+			result.Instead = append(result.Instead, c)
+		}
+	}
 	if q.Count {
 		places := make(map[string][2]int, len(found.hits))
 		for i, c := range found.hits {

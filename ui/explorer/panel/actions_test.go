@@ -195,3 +195,14 @@ func TestTheCursorFollowsWhatIsTyped(t *testing.T) {
 		}
 	}
 }
+
+// Why an action cannot run is found, too.
+func TestReasonsAreFound(t *testing.T) {
+	var p Actions
+	p.Open("All actions", "no action matches", []Entry{
+		{Action: "answer", Text: "Ask a model", Reason: "no language model is configured"}, {Action: "open", Text: "Open"}})
+	p.Edit(func(e *line.Editor) bool { return e.Insert("configured") })
+	if chosen, ok := p.Chosen(); !ok || chosen.Action != "answer" || len(p.shown) != 1 {
+		t.Errorf("%+v of %d", chosen, len(p.shown))
+	}
+}

@@ -32,11 +32,15 @@ type Explained struct {
 type Why struct {
 	Static
 	Text
-	search Explained
+	search  Explained
+	details bool // what the stages report of themselves is shown
 }
 
 // Show explains a search, from the beginning.
 func (w *Why) Show(search Explained) { *w = Why{search: search} }
+
+// ToggleDetails shows or hides what the stages report of themselves, which is for those who tune a server.
+func (w *Why) ToggleDetails() { *w = Why{search: w.search, details: !w.details} }
 
 // Title implements Panel.
 func (w *Why) Title(_ int, th theme.Theme) (title, beside string) {
@@ -45,14 +49,15 @@ func (w *Why) Title(_ int, th theme.Theme) (title, beside string) {
 
 // View implements Panel.
 func (w *Why) View(width, height int, th theme.Theme) Body {
-	w.Set(width, height, look{width, th.Name}, func() []string { return explanation{th: th, width: max(1, width)}.all(w.search) })
+	w.Set(width, height, look{width, th.Name}, func() []string { return explanation{th, max(1, width), w.details}.all(w.search) })
 	return w.Body()
 }
 
 // explanation renders a search as lines.
 type explanation struct {
-	th    theme.Theme
-	width int
+	th      theme.Theme
+	width   int
+	details bool
 }
 
 func (e explanation) all(in Explained) []string {
@@ -137,23 +142,24 @@ func (e explanation) stages(stages []wire.Stage, took time.Duration) []string {
 	for _, stage := range stages {
 		line := "  " + e.th.Text.Render(paint.Fit(paint.Line(stage.Name), 11)) +
 			paint.Fit(e.th.Bar.Render(Bar(stage.MS, longest, barWidth)), barWidth) + e.th.Text.Render(fmt.Sprintf(" %8.1f ms  ", stage.MS))
-		outcome := e.th.Success
+		outcome, detail := e.th.Success, ""
+		if e.details {
+			detail = stage.Detail
+		}
 		switch stage.Outcome {
 		case wire.OutcomeSkipped, "outside the stages":
 			outcome = e.th.Muted
 		case wire.OutcomeFailed, wire.OutcomeTimeout:
-			outcome = e.th.Error
+			outcome, detail = e.th.Error, stage.Detail
 		}
 		line += outcome.Render(paint.Line(stage.Outcome))
-		detail := e.th.Muted.Render(" · " + paint.Line(stage.Detail))
-		switch {
-		case stage.Detail != "" && paint.Width(line)+paint.Width(detail) <= e.width:
-			lines = append(lines, line+detail)
-		default:
-			lines = append(lines, line)
-			for _, part := range wrapped(stage.Detail, e.width-13, e.th.Muted) {
-				lines = append(lines, paint.Blank(13)+part)
-			}
+		if beside := " · " + paint.Line(detail); detail != "" && paint.Width(line+beside) <= e.width {
+			lines = append(lines, line+e.th.Muted.Render(beside))
+			continue
+		}
+		lines = append(lines, line)
+		for _, part := range wrapped(detail, e.width-13, e.th.Muted) {
+			lines = append(lines, paint.Blank(13)+part)
 		}
 	}
 	return e.section("Stages", "not reported by this server", lines)

@@ -26,6 +26,10 @@ func TestWhatIsTold(t *testing.T) {
 	t.Parallel()
 	var p Why
 	p.Show(answered())
+	if screen := textOf(&p, 100, 60); strings.Contains(screen, "2 calls") {
+		t.Errorf("details are shown:\n%s", screen)
+	}
+	p.ToggleDetails()
 	screen := textOf(&p, 100, 60)
 	for _, want := range []string{"“roll back” in the library · 184 ms", "1.20  original  roll back", "source slack  set by you",
 		"since 2026-01-01  set by the model", "understand ▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄    120.0 ms  ok · 2 calls", "timeout",

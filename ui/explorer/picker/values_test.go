@@ -103,7 +103,7 @@ func TestResultReplacesOnlyWhatChanged(t *testing.T) {
 func TestExclude(t *testing.T) {
 	t.Parallel()
 	p := opened("")
-	if !strings.Contains(screen(p, 70, 20), "no selection = all sources · ! excludes GitHub") {
+	if !strings.Contains(screen(p, 70, 20), "all sources · space only this · ! without this") {
 		t.Errorf("it is not said what ! does:\n%s", screen(p, 70, 20))
 	}
 	p.Exclude()
@@ -120,7 +120,7 @@ func TestExclude(t *testing.T) {
 	p.Toggle()
 	p.Move(1)
 	p.Toggle()
-	if !strings.Contains(screen(p, 60, 20), "! excludes the 2 selected") {
+	if !strings.Contains(screen(p, 60, 20), "! without the 2 selected") {
 		t.Errorf("it is not said what ! does:\n%s", screen(p, 60, 20))
 	}
 	p.Exclude()
@@ -160,7 +160,7 @@ func TestAgentsAreChosenOneByOne(t *testing.T) {
 		return known
 	}}
 	p := onTab("agent", in)
-	for _, want := range []string{"[ ] Search", "Searches everything", "Runbooks and code", "no selection = no agent"} {
+	for _, want := range []string{"[ ] Search", "Searches everything", "Runbooks and code", "no agent"} {
 		if got := screen(p, 70, 20); !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}

@@ -117,21 +117,24 @@ func (t *values) meaning() (parts []string) {
 		parts = append(parts, "this server does not count "+nouns)
 	}
 	selected := len(t.chosen(wanted))
-	if selected+len(t.chosen(excluded)) == 0 {
-		if t.of.Single {
-			return append(parts, "no selection = no "+t.of.Noun)
+	v, none := t.row(), selected+len(t.chosen(excluded)) == 0
+	switch {
+	case none && t.of.Single:
+		parts = append(parts, "no "+t.of.Noun)
+	case none:
+		parts = append(parts, "all "+nouns)
+		if v != nil {
+			parts = append(parts, "space only this")
 		}
-		parts = append(parts, "no selection = all "+nouns)
 	}
-	v := t.row()
 	switch {
 	case v == nil || t.of.Single:
 	case v.choice == excluded:
-		parts = append(parts, "! includes "+v.Label+" again")
+		parts = append(parts, "! with this again")
 	case v.choice == wanted && selected > 1:
-		parts = append(parts, "! excludes the "+text.Number(selected)+" selected")
+		parts = append(parts, "! without the "+text.Number(selected)+" selected")
 	default:
-		parts = append(parts, "! excludes "+v.Label)
+		parts = append(parts, "! without this")
 	}
 	return parts
 }

@@ -138,8 +138,8 @@ func TestTheBreadcrumbKeepsItsEnd(t *testing.T) {
 	r.Show(d)
 	glyph := darkTheme().SourceGlyph("confluence")
 	for width, want := range map[int]string{
-		80: glyph + " Confluence › content › benefits › pay-expenses › Platform › Runbooks",
-		50: glyph + " Confluence › … › Platform › Runbooks",
+		80: glyph + " Confluence › content › benefits › pay-expenses › Platform › When to roll back",
+		50: glyph + " Confluence › … › Platform › When to roll back",
 		20: glyph + " Confluence › … › …",
 	} {
 		if got := plainView(&r, width, 12)[0]; got != want {

@@ -95,3 +95,17 @@ func TestTokensOfToday(t *testing.T) {
 	w.Enter()
 	says(t, w, "No daily limit")
 }
+
+// The only model that an endpoint lists is filled in, and a name that was typed stays.
+func TestTheOnlyModelIsFilledIn(t *testing.T) {
+	t.Parallel()
+	for typed, want := range map[string]string{"": "only", "other": "other"} {
+		w := modelled(Input{Model: Model{BaseURL: "http://127.0.0.1:1/v1", Name: typed}})
+		w.focus = modelButton
+		w.Enter()
+		w.Tested(Tested{Model: Model{Name: "only"}, ModelProblem: wire.ModelUnknown, Problem: "no model is chosen", Remedy: "Enter tests it"})
+		if got := w.model.typed().Name; got != want || w.focus != modelField {
+			t.Errorf("%q became %q, focus %d", typed, got, w.focus)
+		}
+	}
+}

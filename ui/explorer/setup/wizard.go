@@ -314,6 +314,9 @@ func (w *Wizard) Tested(found Tested) {
 		w.focus = blamedField(found.Steps)
 		if w.page == modelling {
 			w.focus = blamedModelField(found.ModelProblem)
+			if w.model.typed().Name == "" { // the only one of the endpoint, if it lists one
+				w.model.name.SetText(found.Model.Name)
+			}
 		}
 	}
 }
