@@ -16,8 +16,8 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 98_250
-	maxProductTokens = 779_500
+	maxProductLines  = 98_350
+	maxProductTokens = 780_800
 	maxLongLines     = 1_475 // only lowered, until it is none
 
 	maxFunctionP95 = 33

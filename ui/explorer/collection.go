@@ -50,7 +50,8 @@ func (m *Model) followCollection() {
 	m.collection.known = now
 	collected, marked := make([]panel.Collected, 0, len(now)), make(map[string]bool, len(now))
 	for i, p := range now {
-		collected = append(collected, panel.Collected{SearchResult: p.Result(i + 1), Query: p.Query, Note: p.Note, Stale: p.Stale})
+		collected = append(collected, panel.Collected{
+			SearchResult: p.Result(i + 1), Query: p.Query, Note: p.Note, Stale: p.Stale})
 		marked[p.Ref] = true
 	}
 	m.collection.Set(collected, m.now())

@@ -41,7 +41,8 @@ func (m *Model) answerTo(query string, over []state.Passage) tea.Cmd {
 	asked := m.ask(query)
 	m.answer.Filters("only the " + text.Count(len(over), "marked passage"))
 	if slices.ContainsFunc(over, func(p state.Passage) bool { return p.Stale != "" }) {
-		m.answer.Note("some of them changed or are gone since they were marked: the answer is from the documents as they are")
+		m.answer.Note("some of them changed or are gone since they were marked: " +
+			"the answer is from the documents as they are")
 	}
 	if !whole {
 		m.answer.Note("long passages were read in part: a question takes 20 parts")

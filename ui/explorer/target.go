@@ -126,7 +126,8 @@ func closing(session *client.Session) tea.Cmd {
 func (m *Model) switchTo(target Target) tea.Cmd {
 	m.stopSearch()
 	m.unpin()
-	for _, r := range []*request{m.conn.request, m.reader.expanding, m.editing, m.answer.asking, m.answer.passages, m.chats.fetching, m.filters.counting, m.past.counting, m.collection.checking} {
+	for _, r := range []*request{m.conn.request, m.reader.expanding, m.editing, m.answer.asking, m.answer.passages,
+		m.chats.fetching, m.filters.counting, m.past.counting, m.collection.checking} {
 		r.stop()
 	}
 	m.answer.thread, m.follow = thread{}, followUps{}

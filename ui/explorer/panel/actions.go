@@ -73,7 +73,7 @@ func (p *Actions) narrow() {
 	p.shown, p.choice, p.widest = p.shown[:0], Choice{}, 0
 	ranks := make([]int, len(p.entries))
 	for i, entry := range p.entries {
-		text := strings.ToLower(entry.Text + " " + entry.Action + " " + entry.Group + " " + entry.Keys + " " + entry.Reason)
+		text := strings.ToLower(strings.Join([]string{entry.Text, entry.Action, entry.Group, entry.Keys, entry.Reason}, " "))
 		if !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) }) {
 			p.shown = append(p.shown, i)
 			p.widest = max(p.widest, paint.Width(entry.Keys))

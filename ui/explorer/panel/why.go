@@ -49,7 +49,9 @@ func (w *Why) Title(_ int, th theme.Theme) (title, beside string) {
 
 // View implements Panel.
 func (w *Why) View(width, height int, th theme.Theme) Body {
-	w.Set(width, height, look{width, th.Name}, func() []string { return explanation{th, max(1, width), w.details}.all(w.search) })
+	w.Set(width, height, look{width, th.Name}, func() []string {
+		return explanation{th, max(1, width), w.details}.all(w.search)
+	})
 	return w.Body()
 }
 
