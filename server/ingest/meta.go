@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/pelletier/go-toml/v2"
 	"go.yaml.in/yaml/v3"
 
@@ -349,9 +349,9 @@ func unfencedFields(text string) (fields *yaml.Node, body string) {
 	end := 0
 	switch {
 	case strings.HasPrefix(text, "{"):
-		in := json.NewDecoder(strings.NewReader(text[:min(len(text), longestFrontMatter)]))
-		var object json.RawMessage
-		if in.Decode(&object) != nil {
+		in := jsontext.NewDecoder(strings.NewReader(text[:min(len(text), longestFrontMatter)]),
+			jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+		if _, err := in.ReadValue(); err != nil {
 			return nil, text
 		}
 		end = lineEnd(text, int(in.InputOffset()))
