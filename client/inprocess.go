@@ -4,13 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"reflect"
 	"sync"
 
+	"quarry/client/wire"
 	"quarry/internal/guard"
 )
 
@@ -223,9 +223,7 @@ type valueBody struct {
 func (b *valueBody) Read(p []byte) (int, error) {
 	if b.text == nil {
 		var text bytes.Buffer
-		encoder := json.NewEncoder(&text)
-		encoder.SetEscapeHTML(false)
-		if err := encoder.Encode(b.value); err != nil {
+		if err := wire.WriteJSON(&text, b.value); err != nil {
 			return 0, err
 		}
 		b.text = &text

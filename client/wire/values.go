@@ -138,9 +138,7 @@ func (m Metadata) MarshalJSON() ([]byte, error) {
 		return []byte("[]"), nil
 	}
 	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false) // the encoder around it decides
-	err := encoder.Encode(value)
+	err := WriteJSON(&b, value) // the encoder around it decides about HTML
 	return b.Bytes(), err
 }
 

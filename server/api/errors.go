@@ -248,18 +248,14 @@ func writeJSON(w http.ResponseWriter, status int, value any) {
 		return
 	}
 	w.WriteHeader(status)
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(value)
+	_ = wire.WriteJSON(w, value)
 }
 
 // asJSON encodes a part of a conversation, so that it crosses as JSON in process, too: it shares documents with what is
 // kept of the conversation, and JSON makes other types of what has any type in it.
 func asJSON(value any) (json.RawMessage, error) {
 	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(value)
+	err := wire.WriteJSON(&text, value)
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), err
 }
 

@@ -22,17 +22,12 @@ import (
 type lines struct {
 	mutex   sync.Mutex
 	w       http.ResponseWriter
-	encoder *json.Encoder
 	media   string // type of what is sent
 	started bool
 	broken  error // the write error of a disconnected caller
 }
 
-func newLines(w http.ResponseWriter, media string) *lines {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	return &lines{w: w, encoder: encoder, media: media}
-}
+func newLines(w http.ResponseWriter, media string) *lines { return &lines{w: w, media: media} }
 
 // send writes one line. After the caller has disconnected it does nothing; the request's context ends the work.
 func (l *lines) send(value any) {
@@ -47,7 +42,7 @@ func (l *lines) send(value any) {
 		l.w.Header().Set("X-Accel-Buffering", "no") // a proxy that collects lines would defeat the stream
 		l.w.WriteHeader(http.StatusOK)
 	}
-	if l.broken = l.encoder.Encode(value); l.broken == nil {
+	if l.broken = wire.WriteJSON(l.w, value); l.broken == nil {
 		l.broken = http.NewResponseController(l.w).Flush()
 	}
 }
@@ -346,9 +341,7 @@ func (s *Server) resumeChat(w http.ResponseWriter, r *http.Request, who director
 // encoded returns a line of a stream.
 func encoded(value any) json.RawMessage {
 	var line bytes.Buffer
-	encoder := json.NewEncoder(&line)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
+	if err := wire.WriteJSON(&line, value); err != nil {
 		return nil
 	}
 	return bytes.TrimSpace(line.Bytes())
