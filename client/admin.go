@@ -136,9 +136,27 @@ func (c *Client) AdminAddDocumentSet(ctx context.Context, set wire.DirectorySet)
 	return adminAdd(ctx, c, "document-sets", set, c.onyxAddDocumentSet)
 }
 
-// AdminRemoveDocumentSet removes a document set; its documents stay.
-func (c *Client) AdminRemoveDocumentSet(ctx context.Context, name string) error {
-	return c.adminRemove(ctx, "document-sets", name)
+// AdminRemoveDocumentSet removes a document set; its documents stay. One without a number is not there.
+func (c *Client) AdminRemoveDocumentSet(ctx context.Context, set wire.DirectorySet) error {
+	if set.ID == 0 {
+		return missingNamed("document-set", set.Name)
+	}
+	return c.removeAt(ctx, fmt.Sprintf("/manage/admin/document-set/%d", set.ID))
+}
+
+// removeAt deletes what is at a path of Onyx's API. For a library in this process it has no time limit by default:
+// documents may follow.
+func (c *Client) removeAt(ctx context.Context, path string) error {
+	r := get(path, nil)
+	r.method = http.MethodDelete
+	if c.options.Local {
+		r.timeout = 0
+	}
+	answered, err := c.open(ctx, r)
+	if err == nil {
+		answered.Close() // it is null
+	}
+	return err
 }
 
 // AdminAgents lists the agents by number, without the built-in one.
@@ -151,24 +169,16 @@ func (c *Client) AdminAddAgent(ctx context.Context, agent wire.DirectoryAgent) (
 	return adminAdd(ctx, c, "agents", agent, c.onyxAddAgent)
 }
 
-// AdminRemoveAgent removes an agent by its number or name, over the API by its number.
-func (c *Client) AdminRemoveAgent(ctx context.Context, name string) error {
-	if c.options.Local {
-		return c.adminRemove(ctx, "agents", name)
-	}
-	id, err := strconv.Atoi(name)
+// AdminRemoveAgent removes an agent by its number. What is no number is not there.
+func (c *Client) AdminRemoveAgent(ctx context.Context, number string) error {
+	id, err := strconv.Atoi(number)
 	if err != nil {
-		return missingNamed("agent", name)
+		return missingNamed("agent", number)
 	}
-	r := get(fmt.Sprintf("/persona/%d", id), nil)
-	r.method = http.MethodDelete
-	answered, err := c.open(ctx, r)
-	if err == nil {
-		answered.Close() // it is null
-	}
+	err = c.removeAt(ctx, fmt.Sprintf("/persona/%d", id))
 	if KindOf(err) == Auth { // Onyx refuses agents that do not exist like those of others
 		if _, missing := c.Persona(ctx, id); KindOf(missing) == NotAvailable {
-			return missing
+			return missingNamed("agent", number)
 		}
 	}
 	return err
@@ -310,7 +320,7 @@ func (c *Client) onyxAddConnector(ctx context.Context, connector wire.DirectoryC
 // missingNamed returns the error of a name that nothing has; kind is also the command that lists them.
 func missingNamed(kind, name string) *Error {
 	return &Error{Kind: NotAvailable, Reason: "there is no " + noun(kind) + " " + strconv.Quote(name),
-		remedy: "see: quarry admin " + kind + " list"}
+		remedy: "list them with quarry admin " + kind + " list"}
 }
 
 // idsNamed finds the numbers of what is named.

@@ -159,7 +159,7 @@ func libraryRemedies() []remedyRow {
 		{code: "_NOT_FOUND", path: "/admin/", hint: "list them with quarry admin {kind} list"},
 		{status: http.StatusConflict, path: "/admin/", hint: "choose another name, or remove that one first"},
 		{path: "/admin/groups", says: "member of group", hint: "list them with quarry admin group list"},
-		{path: "/admin/", says: "cannot be removed", hint: "name another one"},
+		{says: "cannot be removed", hint: "name another one"},
 		{says: noModelReason, hint: "configure a language model: quarry help configuration (llm.default); quarry search needs none"},
 		{path: "/chat/", says: "no such provider or model",
 			hint: "choose a model of llm.providers, or leave it out: quarry config get llm"},

@@ -31,9 +31,7 @@ func (s *Server) adminRoutes() []route {
 		look("GET /admin/connectors", listing((*directory.Directory).CCPairs, wireConnector)), change("POST /admin/connectors", adding(addAdminConnector)),
 		change("DELETE /admin/connectors", removing((*directory.Directory).RemoveCCPair)),
 		look("GET /admin/document-sets", adminSets), change("POST /admin/document-sets", adding(addAdminSet)),
-		change("DELETE /admin/document-sets", removing(s.removeDocumentSet)),
 		look("GET /admin/agents", adminAgents), change("POST /admin/agents", adding(addAdminAgent)),
-		change("DELETE /admin/agents", removing(removeAdminAgent)),
 		look("GET /admin/tenants", s.adminTenants), change("POST /admin/tenants", adding(s.addTenant)),
 		change("DELETE /admin/tenants", s.dropTenant),
 		// Tokens do not change who may see a document.

@@ -281,26 +281,3 @@ func addAdminAgent(ctx context.Context, d *directory.Directory, tenant string, a
 	agent.ID = made.ID
 	return err
 }
-
-// removeAdminAgent removes the agent with this id or name.
-func removeAdminAgent(d *directory.Directory, ctx context.Context, tenant, name string) error {
-	agents, err := d.Agents(ctx, directory.Owner(tenant))
-	if err != nil {
-		return err
-	}
-	var ids []int
-	for _, agent := range agents {
-		if agent.Name == name || strconv.Itoa(agent.ID) == name {
-			ids = append(ids, agent.ID)
-		}
-	}
-	switch {
-	case slices.Equal(ids, []int{0}):
-		return directory.InputError{Reason: "agent 0 is built in and cannot be removed"}
-	case len(ids) == 0:
-		return directory.MissingError{Kind: directory.KindAgent, Named: strconv.Quote(name)}
-	case len(ids) > 1:
-		return directory.InputError{Reason: fmt.Sprintf("%q is the name of %d agents; give the id of one", name, len(ids))}
-	}
-	return d.RemoveAgent(ctx, tenant, ids[0])
-}

@@ -174,6 +174,9 @@ func (s *Server) changePersona(c *call) (any, error) {
 // removePersona answers DELETE /persona/{id} for the agent's owner and administrators.
 func removePersona(c *call) (any, error) {
 	agent, err := c.agentOfPath()
+	if c.who.Owner && agent.Builtin {
+		return nil, directory.InputError{Reason: "agent 0 is built in and cannot be removed"}
+	}
 	if statusOf(err) == http.StatusBadRequest ||
 		err == nil && (agent.Builtin || !c.who.Admin && agent.OwnerID != c.who.UserID) {
 		err = forbidden("You can only delete agents you created.")

@@ -374,7 +374,7 @@ func (a *app) adminSets() *cobra.Command {
 	return a.group("document-set", "Create, list and remove document sets", add, list,
 		changeCommand(a, "remove NAME|ID", "Remove a document set", documentSets(), doneWith("Removed document set %s. Its documents stay."),
 			func(c *client.Client, ctx context.Context, set *wire.DirectorySet) error {
-				return c.AdminRemoveDocumentSet(ctx, set.Name)
+				return c.AdminRemoveDocumentSet(ctx, *set)
 			}))
 }
 

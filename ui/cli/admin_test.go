@@ -113,9 +113,9 @@ func TestAdminChanges(t *testing.T) {
 		"user deactivate JO@acme.example":  `PATCH /admin/users {"email":"jo@acme.example","is_active":false}`,
 		"group remove 1":                   `DELETE /admin/groups?external=false&name=Engineering`,
 		"connector remove 2":               `DELETE /admin/connectors?name=Chat`,
-		"document-set remove 2":            `DELETE /admin/document-sets?name=Handbook`,
-		"agent remove Engineering":         `DELETE /admin/agents?name=1`,
-		"agent remove 0":                   `DELETE /admin/agents?name=0`,
+		"document-set remove 2":            `DELETE /manage/admin/document-set/2`,
+		"agent remove Engineering":         `DELETE /persona/1`,
+		"agent remove 0":                   `DELETE /persona/0`,
 		"token add ci":                     `POST /admin/tokens {"name":"ci","expiration_days":null,"scopes":null,"user":""}`,
 		"token add --name ci":              `POST /admin/tokens {"name":"ci","expiration_days":null,"scopes":null,"user":""}`,
 		"token remove laptop":              `DELETE /admin/tokens/7`,
@@ -131,14 +131,14 @@ func TestAdminChanges(t *testing.T) {
 		"document-set add H --restricted": `POST /admin/document-sets {"id":0,"name":"H",` + noSet,
 		"document-set add H --group Legal --connector Wiki": `POST /admin/document-sets {"id":0,"name":"H","description":"",` +
 			`"is_public":false,"users":[],"groups":["Legal"],"connectors":["Wiki"]}`,
-		"document-set remove H": `DELETE /admin/document-sets?name=H`,
+		"document-set remove Handbook": `DELETE /manage/admin/document-set/2`,
 		"agent add A --document-set H --since 2025-01-01 --provider p --model m": `POST /admin/agents {"id":0,"name":"A","description":"",` +
 			`"is_public":true,"owner":"","users":[],"groups":[],"document_sets":["H"],"documents":[],"search_start_date":"2025-01-01",` +
 			`"system_prompt":"","provider":"p","model":"m"}`,
 		"agent add A --user a@b --document file:/a,b": `POST /admin/agents {"id":0,"name":"A","description":"","is_public":false,` +
 			`"owner":"","users":["a@b"],"groups":[],"document_sets":[],"documents":["file:/a,b"],"search_start_date":null,` +
 			`"system_prompt":"","provider":"","model":""}`,
-		"agent remove 3":             `DELETE /admin/agents?name=3`,
+		"agent remove 3":             `DELETE /persona/3`,
 		"tenant add acme":            `POST /admin/tenants {"name":"acme"}`,
 		"tenant remove acme":         `DELETE /admin/tenants?force=false&name=acme`,
 		"tenant remove acme --force": `DELETE /admin/tenants?force=true&name=acme`,
@@ -236,6 +236,7 @@ func TestAdminOfAServer(t *testing.T) {
 		"/manage/credential":               `{"id":3}`,
 		"/manage/connector/2/credential/3": `{"success":true,"message":"","data":4}`,
 		"/manage/admin/document-set":       `5`,
+		"/manage/admin/document-set/9":     "null",
 		"/manage/document-set":             `[{"id":9,"name":"Handbook","is_public":true,"cc_pair_summaries":[{"id":1,"name":"Wiki","source":"confluence"}]}]`,
 	} {
 		s.on(route, body(http.StatusOK, []byte(answer)))
@@ -245,6 +246,7 @@ func TestAdminOfAServer(t *testing.T) {
 		"document-set list": `"Handbook"`,
 		"connector add Wiki --source web --group Legal": `"id":4`,
 		"document-set add H --group Legal":              `"id":5`,
+		"document-set remove Handbook":                  `"id":9`,
 	} {
 		got := run(t, testDoors(s.URL), terminal{}, append([]string{"admin", "--profile", "work"}, strings.Fields(arguments)...)...).check(t, ExitSuccess)
 		if !strings.Contains(got.out, want) {
@@ -252,12 +254,14 @@ func TestAdminOfAServer(t *testing.T) {
 		}
 	}
 	for _, arguments := range []string{"user list", "user add a@b", "user remove a@b", "user activate a@b", "group add G", "group remove G", "connector list",
-		"connector remove W", "document-set remove H", "document-set add H --connector W", "agent add A --user a@b",
+		"connector remove W", "document-set add H --connector W", "agent add A --user a@b",
 		"tenant list", "tenant add acme", "tenant remove acme"} {
 		run(t, testDoors(s.URL), terminal{}, append([]string{"admin", "--profile", "work"}, strings.Fields(arguments)...)...).
 			check(t, ExitUsage).twoLines(t, "on the machine of the library")
 	}
 	run(t, testDoors(s.URL), terminal{}, "admin", "document-set", "add", "H", "--group", "Nobody", "--profile", "work").check(t, ExitNotAvailable)
+	run(t, testDoors(s.URL), terminal{}, "admin", "document-set", "remove", "H", "--profile", "work").check(t, ExitNotAvailable).
+		twoLines(t, `there is no document set "H"`, "document-set list")
 	removed := 0
 	s.on("/persona/7", func(w http.ResponseWriter, r *http.Request) {
 		answer := `{"id":7,"name":"Eng"}`
