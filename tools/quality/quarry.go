@@ -100,17 +100,18 @@ func (q *Quarry) Answer(ctx context.Context, query string, documents int) ([]str
 		if err != nil {
 			return nil, err
 		}
-		before := len(r.ids)
+		before, listed := len(r.ids), map[string]bool{}
 		for _, result := range page.Results {
+			listed[result.DocumentID] = true
 			r.add(strings.TrimPrefix(result.DocumentID, q.prefix))
 			for _, c := range result.AlsoIn {
 				r.add(strings.TrimPrefix(c.DocumentID, q.prefix))
 			}
 		}
-		offset = len(r.ids)
 		if len(r.ids) == before {
 			break
 		}
+		offset += len(listed) // which counts documents that are listed, not their copies
 	}
 	return r.ids, nil
 }

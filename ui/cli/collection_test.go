@@ -96,7 +96,7 @@ func TestCollectionIsCut(t *testing.T) {
 		t.Fatalf("%v: %s", err, got.out)
 	}
 	got = run(t, machine, terminal{}, "collection", "--format", "csv", "--max-output", "1000")
-	if len(got.out) > 1000 || !strings.HasSuffix(got.out, "receipt.\n") || !strings.Contains(got.err, "truncated") {
+	if len(got.out) > 1000 || !strings.HasSuffix(got.out, "receipt.,\n") || !strings.Contains(got.err, "truncated") {
 		t.Fatalf("%q %q", got.out, got.err)
 	}
 }
