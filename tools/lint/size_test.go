@@ -17,7 +17,7 @@ import (
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
 	maxProductLines  = 98_350
-	maxProductTokens = 780_800
+	maxProductTokens = 781_200
 	maxLongLines     = 1_475 // only lowered, until it is none
 
 	maxFunctionP95 = 33
