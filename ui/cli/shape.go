@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime"
 	"runtime/metrics"
 	"slices"
 	"strings"
@@ -183,7 +184,10 @@ func awaitShape(ctx context.Context, done <-chan error) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-look.C:
-			if heapBytes() > start+shapeMemory {
+			if heapBytes() <= start+shapeMemory {
+				continue
+			}
+			if runtime.GC(); heapBytes() > start+shapeMemory { // what is left is in use
 				return errShapeMemory
 			}
 		}
