@@ -170,7 +170,7 @@ func (l *loader) decodeLayers(file map[string]any, env Env) error {
 
 // hasSecret reports whether any key holds a secret.
 func (c *Config) hasSecret() bool {
-	secrets := []Secret{c.Embeddings.Key, c.Directory.URL}
+	secrets := []Secret{c.Embeddings.Key, c.Directory.URL, c.Index.Weaviate.Key}
 	for _, p := range c.Profiles {
 		secrets = append(secrets, p.Token)
 	}

@@ -280,6 +280,7 @@ func TestReadableByOthersIsAWarning(t *testing.T) {
 		{"model key, world", "llm: {providers: {a: {base_url: 'http://a', key: k}}}", 0o644, true},
 		{"embedding key, world", "embeddings: {key: k}", 0o604, true},
 		{"database, world", "directory: {url: 'postgres://u:p@x'}", 0o644, true},
+		{"cluster key, world", "index: {engine: 'weaviate://w:8080', weaviate: {key: k}}", 0o644, true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
