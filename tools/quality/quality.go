@@ -24,7 +24,7 @@ type Engine interface {
 	Close() error
 }
 
-// Answerer is an engine whose ranking is not yet the answer.
+// Answerer is an engine with a server before it, which may order its documents otherwise.
 type Answerer interface {
 	// Answer returns the ids of the first documents of the answer.
 	Answer(ctx context.Context, query string, documents int) ([]string, error)

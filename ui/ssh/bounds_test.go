@@ -132,8 +132,8 @@ func waitOut(t *testing.T, conn *gossh.Client, command string) said {
 	return said{code: exitCode(t, session.Run(command)), err: errs.String()}
 }
 
-// TestInputIsLimited: whoever has a session on the connection is told, for which there are two seconds. A busy machine may
-// need more than that for the one who sends, who tries again then.
+// TestInputIsLimited floods a connection. Its sessions have two seconds to read why it ends, which is too short where the
+// sender gets no processor meanwhile, so that it tries again.
 func TestInputIsLimited(t *testing.T) {
 	h := sample(t, func(options *ssh.Options) { options.Limits.Input = 1 << 20 })
 	const says = "the connection exceeded its input limit"
