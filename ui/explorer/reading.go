@@ -282,9 +282,9 @@ func (m *Model) copyElse(copied, what string, offer func() tea.Cmd) tea.Cmd {
 	}
 	native := m.options.Caps.Copy
 	if native == nil {
-		return tea.Batch(send, handle(errNoClipboard))
+		native = func(string) error { return errNoClipboard }
 	}
-	return tea.Batch(send, func() tea.Msg {
+	return tea.Sequence(send, func() tea.Msg { // so that what is copied next cannot be sent before this
 		err := native(copied)
 		return resultMsg{handle: func() tea.Cmd { return handle(err) }}
 	})
