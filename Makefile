@@ -37,7 +37,7 @@ test-all: rights crash oracle long corpora race ## Test longer: random worlds, k
 SQLITE = -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc/...=-race=false
 PLAIN = e2e|text|field|wire|index|sqldb|analysis|codec|segment|vector|language|mailmime|markdown|mbox|office|engine|static|passage|slack|githistory|migrate
 UNRACED = /($(PLAIN))$$|/tools/|/ui/explorer/
-ALONE = ^Test(TinyPiecesOfLargeDocumentsAreJoined|Hostile(HTML|TextTakesLinearTime|Mail|Repository)|CompressedMail|MemoryOfAMailbox|EveryFlippedByte.*)$$
+ALONE = ^Test(CorpusOfFormats|TinyPiecesOfLargeDocumentsAreJoined|Hostile(HTML|TextTakesLinearTime|Mail|Repository)|CompressedMail|MemoryOfAMailbox|EveryFlippedByte.*)$$
 race: ## Test with the race detector, where there is a C compiler
 	@if command -v "$$($(GO) env CC)" >/dev/null 2>&1; then CGO_ENABLED=1 $(TEST) -shuffle=on -race $(SQLITE) -short -skip '$(ALONE)' $$($(GO) list ./... | grep -Ev '$(UNRACED)'); \
 	else echo "no C compiler: without the race detector"; fi
