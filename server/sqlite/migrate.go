@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -155,29 +154,4 @@ func tablesOf(migration string) (tables []string) {
 		}
 	}
 	return tables
-}
-
-// connector opens connections to a database, with its missing tables as temporary ones.
-type connector struct {
-	sqldriver.Connector
-	db *DB
-}
-
-// Connect implements driver.Connector.
-func (c connector) Connect(ctx context.Context) (sqldriver.Conn, error) {
-	connection, err := c.Connector.Connect(ctx)
-	if err != nil || len(c.db.missing) == 0 {
-		return connection, err
-	}
-	executor, ok := connection.(sqldriver.ExecerContext)
-	if !ok {
-		return nil, errors.Join(errors.New("the driver cannot prepare a connection"), connection.Close())
-	}
-	statements := append([]string{"PRAGMA query_only = 0"}, c.db.missing...)
-	for _, statement := range append(statements, "PRAGMA query_only = 1") {
-		if _, err := executor.ExecContext(ctx, statement, nil); err != nil {
-			return nil, errors.Join(fmt.Errorf("complete an older schema: %w", err), connection.Close())
-		}
-	}
-	return connection, nil
 }

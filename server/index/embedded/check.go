@@ -124,7 +124,6 @@ func (x *Index) Check(ctx context.Context, options index.CheckOptions, report fu
 func (c *checkRun) checkNamed(ctx context.Context) error {
 	return c.x.reading(ctx, func(tx *sql.Tx) error {
 		library := newLibrary(tx, c.x.packer)
-		defer library.close()
 		for _, id := range c.options.Documents {
 			found, err := library.look(ctx, id)
 			if err != nil {
@@ -296,7 +295,6 @@ func (c *checkRun) rows(ctx context.Context, first, end int64) error {
 // slice checks the documents of some rows: each with the groups of its chunks.
 func (c *checkRun) slice(ctx context.Context, tx *sql.Tx, from, to int64) error {
 	library := newLibrary(tx, c.x.packer)
-	defer library.close()
 	var e *examination
 	finish := func() error {
 		if e == nil {
@@ -400,7 +398,7 @@ func (c *checkRun) disagreement(ctx context.Context) (d disagreement, err error)
 		if d, err = compareIDs(ctx, seen.library, seen.state.parts); err != nil {
 			return err
 		}
-		d.counters, err = miscounted(ctx, seen.tx, seen.meta)
+		d.counters, err = miscounted(ctx, seen.library, seen.meta)
 		return err
 	})
 	return d, err

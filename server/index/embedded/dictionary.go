@@ -138,7 +138,6 @@ func (x *Index) storedSamples(ctx context.Context, tx *sql.Tx, samples *codec.Sa
 		return err
 	}
 	library := newLibrary(tx, x.packer)
-	defer library.close()
 	var ids []string
 	if err := eachText(ctx, tx, func(id string) error {
 		ids = append(ids, id)

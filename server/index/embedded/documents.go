@@ -60,7 +60,7 @@ const documentColumns = `row, hash, id, source, origin, title, link, type, creat
 
 // library reads and writes documents within one transaction. It is not safe for concurrent use.
 type library struct {
-	*statements
+	database
 	packer   *codec.Packer
 	recalled map[string]*stored
 }
@@ -69,7 +69,7 @@ type library struct {
 const maxRecalled = 256
 
 func newLibrary(db database, p *codec.Packer) *library {
-	return &library{statements: newStatements(db), packer: p}
+	return &library{database: db, packer: p}
 }
 
 // find reads a document's row; nil when there is none.

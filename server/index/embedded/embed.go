@@ -235,7 +235,6 @@ func (e *embedding) gather(ctx context.Context, name string, from int) (*gathere
 	}
 	if ok && model.name == e.model {
 		g.known = newEmbeddings(e.x.db.Reader, model)
-		defer g.known.close()
 	}
 	if g.has, err = p.vectored(e.model); err != nil {
 		return nil, err
@@ -390,14 +389,12 @@ func (e *embedding) insert(ctx context.Context, tx *sql.Tx, values [][]float32, 
 	if err != nil {
 		return err
 	}
-	to := newStatements(tx)
-	defer to.close()
 	for i, v := range values {
 		if v == nil {
 			continue
 		}
 		raw := codec.AppendVector(make([]byte, 0, 4*dimensions), v)
-		if _, err := execute(ctx, to, "INSERT OR REPLACE INTO embeddings (model, hash, vector) VALUES (?, ?, ?)", id,
+		if _, err := execute(ctx, tx, "INSERT OR REPLACE INTO embeddings (model, hash, vector) VALUES (?, ?, ?)", id,
 			keys[i][:], seal(raw, keys[i][:])); err != nil {
 			return err
 		}

@@ -58,7 +58,6 @@ type Options struct {
 // Index is an open library. Any number of them, in any number of processes, may be open on one folder.
 type Index struct {
 	db         *sqlite.DB
-	readers    readers
 	packer     *codec.Packer
 	sample     int // bytes of text that a dictionary is made of at least
 	migrations fs.FS
@@ -176,7 +175,6 @@ func (x *Index) Cursors(ctx context.Context, prefix string) (map[string]string, 
 func (x *Index) Close() error {
 	x.worker.stop()
 	x.states.forget()
-	x.readers.close()
 	return x.db.Close()
 }
 

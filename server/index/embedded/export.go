@@ -20,7 +20,7 @@ func (x *Index) Export(ctx context.Context, after string, limit int) (documents 
 	}
 	defer shown.close()
 	var ids []string
-	err = eachText(ctx, shown.tx, func(id string) error {
+	err = eachText(ctx, shown.library, func(id string) error {
 		ids = append(ids, id)
 		return nil
 	}, "SELECT id FROM documents WHERE id > ? ORDER BY id LIMIT ?", after, limit)
@@ -57,7 +57,6 @@ func (x *Index) Embeddings(ctx context.Context, model string, texts []string) ([
 		return found, err
 	}
 	known := newEmbeddings(x.db.Reader, current)
-	defer known.close()
 	for i, text := range texts {
 		if found[i], err = known.find(ctx, codec.KeyOf(text)); err != nil {
 			return nil, err

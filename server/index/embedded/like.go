@@ -17,7 +17,7 @@ func (s *snapshot) resolve(ctx context.Context, f index.Filter) (index.Filter, e
 	}
 	ids := []string{}
 	err := s.read(func(shown *view) error {
-		return eachText(ctx, shown.tx, func(id string) error {
+		return eachText(ctx, shown.library, func(id string) error {
 			ids = append(ids, id)
 			return nil
 		}, "SELECT id FROM documents WHERE row >= (SELECT min(document) FROM additions WHERE at > ?)", f.AddedSince.UnixMicro())
@@ -47,12 +47,11 @@ func (s *snapshot) Like(ctx context.Context, id string, chunk int, access index.
 		whole := document.document
 		whole.Chunks = chunks
 		passage = whole.Title + "\n\n" + chunks[0].Text
-		model, ok, err := currentModel(ctx, shown.tx)
+		model, ok, err := currentModel(ctx, shown.library)
 		if err != nil || !ok {
 			return err
 		}
-		known := newEmbeddings(shown.tx, model)
-		defer known.close()
+		known := newEmbeddings(shown.library, model)
 		found.Vector.Model = model.name
 		found.Vector.Values, err = known.find(ctx, codec.KeyOf(codec.EmbeddedText(&whole, 0)))
 		return err

@@ -104,7 +104,6 @@ func (x *Index) rebuild(ctx context.Context, tx *sql.Tx, suspects *damagedError)
 		return made, suspects.cause // the file is sound: making it again would change nothing
 	}
 	library := newLibrary(tx, x.packer)
-	defer library.close()
 	if made.disagreement, err = compareIDs(ctx, library, sound); err != nil {
 		return made, blame(sound, err)
 	}

@@ -170,7 +170,6 @@ func (x *Index) completeSalvage(ctx context.Context, from, to *sql.Tx) error {
 		return err
 	}
 	library := newLibrary(to, x.packer)
-	defer library.close()
 	return each(ctx, to, func(row *sql.Rows) error {
 		found, err := library.scan(row)
 		if err != nil {
@@ -210,10 +209,8 @@ func (x *Index) nameUnlisted(ctx context.Context, to *sql.Tx) error {
 
 // copy copies the rows that can be read and that the table takes; lost: there were others.
 func (t salvageTable) copy(ctx context.Context, from, to *sql.Tx) (lost bool, err error) {
-	insert := newStatements(to)
-	defer insert.close()
 	store := func(values []any) error {
-		_, err := execute(ctx, insert, "INSERT OR IGNORE INTO "+t.name+" ("+t.columns+") VALUES (?"+
+		_, err := execute(ctx, to, "INSERT OR IGNORE INTO "+t.name+" ("+t.columns+") VALUES (?"+
 			strings.Repeat(", ?", len(values)-1)+")", values...)
 		lost = lost || err != nil // a row that the table does not take is damaged
 		return ctx.Err()

@@ -300,7 +300,7 @@ func (s *snapshot) DocumentIDs(ctx context.Context, by index.Selector) ([]string
 	}
 	var ids []string
 	err := s.read(func(shown *view) error {
-		return eachText(ctx, shown.tx, func(id string) error {
+		return eachText(ctx, shown.library, func(id string) error {
 			ids = append(ids, id)
 			return nil
 		}, "SELECT id FROM documents WHERE "+where+" ORDER BY id", args...)
@@ -312,7 +312,7 @@ func (s *snapshot) DocumentIDs(ctx context.Context, by index.Selector) ([]string
 func (s *snapshot) Origins(ctx context.Context) (map[string]int, error) {
 	origins := make(map[string]int)
 	err := s.read(func(shown *view) error {
-		return eachText(ctx, shown.tx, func(origin string) error {
+		return eachText(ctx, shown.library, func(origin string) error {
 			origins[origin]++
 			return nil
 		}, "SELECT origin FROM documents WHERE origin <> '' ORDER BY origin")
@@ -325,7 +325,7 @@ func (s *snapshot) Stats(ctx context.Context) (index.Stats, error) {
 	var stats index.Stats
 	err := s.read(func(shown *view) error {
 		stats.Documents, stats.Chunks = shown.meta.documents, shown.meta.chunks
-		if err := get(ctx, shown.tx, []any{&stats.Bytes},
+		if err := get(ctx, shown.library, []any{&stats.Bytes},
 			"SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"); err != nil {
 			return err
 		}
@@ -355,8 +355,7 @@ const (
 // view is one state of the whole library: an open read transaction and the segments that its manifest names.
 type view struct {
 	meta    meta
-	tx      database // within the transaction
-	library *library // of tx; its statements and what it found serve all reads of the view
+	library *library // of the transaction; what it found serves all reads of the view
 	state   *state
 	close   func()
 }
@@ -426,27 +425,27 @@ func (x *Index) tryView(ctx context.Context) (*view, error) {
 			return nil, err
 		}
 	}
-	reading, rollBack, err := x.readers.begin(ctx, source, !x.db.InMemory())
+	tx, err := source.BeginTx(context.WithoutCancel(ctx), nil)
 	if err != nil {
 		release()
-		return nil, err
+		return nil, sqldb.Explain(fmt.Errorf("read the library: %w", err))
 	}
 	end := func() {
-		rollBack()
+		_ = tx.Rollback()
 		release()
 	}
-	m, err := readMeta(ctx, reading)
+	m, err := readMeta(ctx, tx)
 	if err != nil {
 		end()
 		return nil, err
 	}
-	shown, err := x.states.acquire(ctx, reading, m.manifest)
+	shown, err := x.states.acquire(ctx, tx, m.manifest)
 	if err != nil {
 		end()
 		return nil, err
 	}
 	x.noteStale(shown)
-	return &view{meta: m, tx: reading.conn, library: &library{statements: reading.statements, packer: x.packer}, state: shown,
+	return &view{meta: m, library: newLibrary(tx, x.packer), state: shown,
 		close: func() {
 			x.states.drop(shown)
 			end()

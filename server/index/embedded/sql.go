@@ -14,7 +14,6 @@ import (
 type database interface {
 	sqldb.Querier
 	execer
-	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
 }
 
 type execer interface {
@@ -73,51 +72,6 @@ func (x *Index) update(ctx context.Context, statement string, args ...any) (n in
 		return err
 	})
 	return n, err
-}
-
-// statements prepares each statement once. It is not safe for concurrent use.
-type statements struct {
-	db       database
-	prepared map[string]*sql.Stmt
-}
-
-func newStatements(db database) *statements {
-	return &statements{db: db, prepared: make(map[string]*sql.Stmt)}
-}
-
-func (s *statements) prepare(ctx context.Context, text string) (*sql.Stmt, error) {
-	if known := s.prepared[text]; known != nil {
-		return known, nil
-	}
-	made, err := s.db.PrepareContext(context.WithoutCancel(ctx), text)
-	if err == nil {
-		s.prepared[text] = made
-	}
-	return made, err
-}
-
-// QueryContext implements sqldb.Querier.
-func (s *statements) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	statement, err := s.prepare(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	return statement.QueryContext(ctx, args...)
-}
-
-// ExecContext implements execer.
-func (s *statements) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	statement, err := s.prepare(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	return statement.ExecContext(ctx, args...)
-}
-
-func (s *statements) close() {
-	for _, statement := range s.prepared {
-		_ = statement.Close()
-	}
 }
 
 // optimisticTries are made to prepare a change without the write lock; after that it is prepared under it.

@@ -22,7 +22,6 @@ func (x *Index) store(ctx context.Context, tx *sql.Tx, ready *prepared, cursors 
 		return err
 	}
 	writer := newLibrary(tx, x.packer)
-	defer writer.close()
 	if err := writer.putCursors(ctx, cursors); err != nil {
 		return err
 	}

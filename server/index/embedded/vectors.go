@@ -67,11 +67,11 @@ func currentModel(ctx context.Context, db sqldb.Querier) (m embeddingModel, ok b
 // embeddings looks up vectors of one model. It is not safe for concurrent use.
 type embeddings struct {
 	model embeddingModel
-	*statements
+	database
 }
 
 func newEmbeddings(db database, model embeddingModel) *embeddings {
-	return &embeddings{model, newStatements(db)}
+	return &embeddings{model, db}
 }
 
 // find returns the vector of a text; nil when it has none.
@@ -115,7 +115,6 @@ func (e *embeddings) add(ctx context.Context, b *vector.Builder, first int, d *i
 func knownVectors(ctx context.Context, db database, model embeddingModel, reader *segment.Reader,
 	document func(ordinal int) (*index.Document, error)) (*vector.Builder, error) {
 	known := newEmbeddings(db, model)
-	defer known.close()
 	b := vector.NewBuilder(model.dimensions, reader.Chunks())
 	err := segment.Protect(reader.Name, func() error {
 		for ordinal := range reader.Documents() {
@@ -305,12 +304,12 @@ func (p *part) eachVector(yield func(i int)) error {
 
 // countVectors fills the statistics of vectors.
 func countVectors(ctx context.Context, shown *view, stats *index.Stats) error {
-	model, ok, err := currentModel(ctx, shown.tx)
+	model, ok, err := currentModel(ctx, shown.library)
 	if err != nil || !ok {
 		return err
 	}
 	stats.VectorModel = model.name
-	if err := get(ctx, shown.tx, []any{&stats.Refused}, "SELECT COUNT(*) FROM refused_texts WHERE model = ?",
+	if err := get(ctx, shown.library, []any{&stats.Refused}, "SELECT COUNT(*) FROM refused_texts WHERE model = ?",
 		model.name); err != nil {
 		return err
 	}

@@ -150,7 +150,6 @@ func (p *prepared) nothing() bool {
 func (x *Index) prepare(ctx context.Context, tx *sql.Tx, changes []codec.Change) (*prepared, error) {
 	ready := &prepared{items: make([]item, 0, len(changes))}
 	library := newLibrary(tx, x.packer)
-	defer library.close()
 	if err := ready.addAll(ctx, library, changes); err != nil {
 		return ready, err
 	}
@@ -292,7 +291,6 @@ func (x *Index) indexTexts(ctx context.Context, ready *prepared) error {
 // verify fails with errOvertaken unless all documents are as they were when the write was prepared.
 func (p *prepared) verify(ctx context.Context, tx *sql.Tx, packer *codec.Packer) error {
 	library := newLibrary(tx, packer)
-	defer library.close()
 	for n := range p.items {
 		i := &p.items[n]
 		now, err := library.look(ctx, i.ID)
