@@ -17,6 +17,7 @@ func isSlackExport(l layout) bool { return slack.IsExport(l, l.entries) }
 
 func readSlackExport(r *fileReader, c *collector, files *innerFiles) error {
 	export := slack.OpenExport(files.read, files.names)
+	export.LeaveOut = r.leaveOut
 	return export.Conversations(files.names, func(conversation slack.Conversation) error {
 		var err error
 		conversation.Messages, err = withoutSecrets(c, conversation.Title, conversation.Messages, func(m slack.Message) string { return m.Text })
@@ -65,5 +66,5 @@ func (r *fileReader) conversation(file foundFile, c slack.Conversation) (index.D
 		author := index.Person{Name: oneLine(m.Author.Name, longestValue), Email: email(m.Author.Email)}
 		messages = append(messages, threadMessage{at: m.At, authors: []index.Person{author}, link: m.Link, body: body, blocks: blocks})
 	}
-	return threadDocument(doc, messages, false), nil
+	return r.threadDocument(doc, messages, false), nil
 }

@@ -11,8 +11,9 @@ import (
 	"quarry/internal/text"
 )
 
-// deepestBlock bounds how deep blocks are nested; Slack's own nest some six deep.
-const deepestBlock = 24
+// deepestBlock bounds how deep blocks are nested; Slack's own nest some six deep. tooDeep stands for those below, which no
+// text contains.
+const deepestBlock, tooDeep = 24, "\uE002"
 
 // textKeys are the members of blocks that people read, in their order on the screen. Others are looked at for blocks only.
 var textKeys = []string{"author_name", "pretext", "header", "title", "label", "subtitle", "text", "description", "fields", "body",
@@ -29,7 +30,7 @@ func blocksOf(blocks json.RawMessage, names map[string]string) []string {
 
 func blockTexts(value any, names map[string]string, depth int) (texts []string) {
 	if depth > deepestBlock {
-		return nil
+		return []string{tooDeep}
 	}
 	if list, isList := value.([]any); isList {
 		for _, item := range list {

@@ -28,7 +28,7 @@ func TestTextsOfBlocks(t *testing.T) {
 			`{"type":"rich_text_quote","elements":[{"type":"text","text":"a\nb"}]},{"type":"rich_text_preformatted","elements":[{"type":"text","text":"rm *x* <y>"}]}]}`: "  - one\n\n1. first\n2. second\n\n> a\n> b\n\n```\nrm *x* <y>\n```",
 		`{"type":"alert","text":{"type":"mrkdwn","text":"of later"},"inner":{"deep":[{"type":"mrkdwn","text":"found too"}]}}`: "of later\n\nfound too", `7`: "", `{"type":7,"text":{"type":"mrkdwn"}}`: "",
 	} {
-		got := textOf("", []byte("["+block+"]"), nil, names)
+		got, _ := textOf("", []byte("["+block+"]"), nil, names)
 		if got != want {
 			t.Errorf("%s:\n%q, want\n%q", block, got, want)
 		}
@@ -51,8 +51,25 @@ func TestTextBesideBlocks(t *testing.T) {
 		if test.blocks != "" {
 			blocks = "[" + test.blocks + "]"
 		}
-		if got := textOf(test.text, []byte(blocks), []byte(test.attachments), nil); got != test.want {
+		if got, _ := textOf(test.text, []byte(blocks), []byte(test.attachments), nil); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// TestBoundsOfMessages: what is beyond the bounds of a message is named.
+func TestBoundsOfMessages(t *testing.T) {
+	attachments := func(n int) string { return "[" + strings.TrimSuffix(strings.Repeat(`{"text":"a"},`, n), ",") + "]" }
+	nested := func(n int) string {
+		return "[" + strings.Repeat(`{"elements":[`, n) + `{"type":"mrkdwn","text":"inner"}` + strings.Repeat("]}", n) + "]"
+	}
+	for _, c := range []struct{ said, blocks, attachments, want string }{
+		{strings.Repeat("x", maxText), "", attachments(1), "what is beyond 192 KB"}, {"x", nested(3), attachments(maxAttachments), ""},
+		{"x", "", attachments(maxAttachments + 1), "attachments after the first 100"}, {"x", nested(deepestBlock), "", "deeply nested blocks"},
+		{strings.Repeat("x", maxText+1), "", "", "what is beyond 192 KB"},
+	} {
+		if got, lost := textOf(c.said, []byte(c.blocks), []byte(c.attachments), nil); strings.Join(lost, "; ") != c.want || strings.Contains(got, tooDeep) {
+			t.Errorf("%q, want %q", lost, c.want)
 		}
 	}
 }

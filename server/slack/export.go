@@ -102,6 +102,9 @@ type Message struct {
 
 // Export reads the files of an export.
 type Export struct {
+	// LeaveOut is called for parts of messages that are beyond their bounds.
+	LeaveOut func(part string, why error)
+
 	read     func(name string) ([]byte, error)
 	names    map[string]string // of users and channels, by id
 	people   map[string]Person // the same
@@ -135,7 +138,7 @@ type exportChannel struct {
 // OpenExport reads the lists of an export, and looks through its messages for who wrote them. read returns the content of a
 // file, by its name from the export's folder. What of the lists cannot be read, Conversations reports.
 func OpenExport(read func(name string) ([]byte, error), names []string) *Export {
-	e := &Export{read: read, names: map[string]string{}, people: map[string]Person{}, byName: map[string]*Channel{}, hosts: map[string]int{}}
+	e := &Export{LeaveOut: func(string, error) {}, read: read, names: map[string]string{}, people: map[string]Person{}, byName: map[string]*Channel{}, hosts: map[string]int{}}
 	for _, list := range [...]string{usersFile, orgUsersFile} {
 		if list == usersFile || slices.Contains(names, list) {
 			e.note(each(e, list, e.addUser))
@@ -482,12 +485,15 @@ func (r *channelReader) flush() error {
 
 // text returns a message as Markdown.
 func (e *Export) text(m exportMessage) string {
-	parts := []string{textOf(m.Text, m.Blocks, m.Attachments, e.names)}
-	files := m.files()
-	for _, f := range files[:min(len(files), maxAttachments)] {
+	said, lost := textOf(m.Text, m.Blocks, m.Attachments, e.names)
+	parts := []string{said}
+	for _, f := range m.files() {
 		if title := plain(cmp.Or(f.Title, f.Name)); title != "" {
 			parts = append(parts, "File: "+linked(title, f.Permalink))
 		}
+	}
+	for _, part := range lost {
+		e.LeaveOut(part, fmt.Errorf("the message of %s has too much", m.TS))
 	}
 	return strings.TrimSpace(strings.Join(parts, "\n\n"))
 }

@@ -3,6 +3,7 @@ package slack
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
@@ -59,7 +60,8 @@ func resultsOf(messages []slack.SearchMessage, q query) []wire.SearchResult {
 func searchedText(m slack.SearchMessage, known map[string]string) string {
 	blocks, _ := json.Marshal(m.Blocks.BlockSet) // what was decoded can be encoded
 	attachments, _ := json.Marshal(m.Attachments)
-	return textOf(m.Text, blocks, attachments, known)
+	said, _ := textOf(m.Text, blocks, attachments, known) // of a longer message the beginning is a result
+	return said
 }
 
 // people returns the names of the messages' authors, by user id.
@@ -130,18 +132,30 @@ func linkOf(permalink string) *string {
 	return &link
 }
 
-// textOf returns a message as Markdown: its text, its blocks and its attachments.
-func textOf(said string, blocks, attachments json.RawMessage, known map[string]string) string {
-	parts := withBlocks(markdown(said, known), blocksOf(blocks, known))
+// textOf returns a message as Markdown: its text, its blocks and its attachments, and what is beyond their bounds.
+func textOf(said string, blocks, attachments json.RawMessage, known map[string]string) (message string, lost []string) {
+	var others []string
 	var list []map[string]any
 	if len(attachments) > 0 && wire.Unmarshal(attachments, &list) != nil {
-		parts = append(parts, blocksOf(attachments, known)...)
+		others = blocksOf(attachments, known)
 	}
 	for _, attached := range list[:min(len(list), maxAttachments)] {
-		parts = append(parts, attachmentOf(attached, known)...)
+		others = append(others, attachmentOf(attached, known)...)
 	}
-	parts = slices.DeleteFunc(parts, func(p string) bool { return p == "" })
-	return text.Clip(strings.Join(parts, "\n\n"), maxText)
+	if len(list) > maxAttachments {
+		lost = append(lost, fmt.Sprintf("attachments after the first %d", maxAttachments))
+	}
+	inBlocks := blocksOf(blocks, known)
+	if slices.ContainsFunc(slices.Concat(inBlocks, others), func(p string) bool { return strings.Contains(p, tooDeep) }) {
+		lost = append(lost, "deeply nested blocks")
+	}
+	parts := slices.Concat(withBlocks(markdown(said, known), inBlocks), others)
+	message = strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "\n\n")
+	message = strings.ReplaceAll(message, tooDeep, "")
+	if max(len(message), len(said)) > maxText {
+		lost = append(lost, fmt.Sprintf("what is beyond %d KB", maxText>>10))
+	}
+	return text.Clip(message, maxText), lost
 }
 
 // attachmentOf returns the texts of an attachment: the old form of blocks, or a link's preview. Its text for notifications
