@@ -16,6 +16,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/internal/guard"
+	"quarry/internal/text"
 )
 
 const (
@@ -99,6 +100,8 @@ type asking struct {
 	so       *wire.ChatAnswer
 	text     strings.Builder
 	received int
+	isRead   bool // a line could be read
+	unread   int  // parts that could not
 }
 
 // chatLine is any line of a chat's stream.
@@ -114,34 +117,47 @@ type chatLine struct {
 }
 
 // line reads one line and reports whether it is the last.
-func (a *asking) line(text []byte) (last bool, err error) {
-	if a.received += len(text); a.received > maxAskBytes {
+func (a *asking) line(data []byte) (last bool, err error) {
+	if a.received += len(data); a.received > maxAskBytes {
 		return false, a.tooLong(maxAskBytes)
 	}
-	if text = eventData(bytes.TrimPrefix(text, []byte("\ufeff"))); len(text) == 0 {
+	if data = eventData(bytes.TrimPrefix(data, []byte("\ufeff"))); len(data) == 0 {
 		return false, nil
 	}
-	if isHTML(http.Header{}, text) {
+	if isHTML(http.Header{}, data) {
 		return false, a.unusable("a web page instead of an answer", htmlRemedy)
 	}
 	var line chatLine
-	if err := unmarshal(text, &line); err != nil {
-		return false, a.notJSON(err)
-	}
-	if len(line.Error) > 0 && string(line.Error) != "null" {
+	var packet wire.ChatPacket
+	if err = unmarshal(data, &line); err != nil {
+		err = a.notJSON(err)
+	} else if len(line.Error) > 0 && string(line.Error) != "null" {
 		return false, a.chatError(line.ErrorCode, textOf(line.Error))
+	} else {
+		packet, err = a.packet(line, data)
 	}
-	packet, err := a.packet(line, text)
-	if err != nil {
+	if err != nil && a.isRead { // the rest may be readable
+		a.unread++
+		return false, nil
+	}
+	if a.isRead = true; err != nil {
 		return false, err
 	}
-	if err := a.keep(&packet); err != nil {
-		return false, err
+	last = packet.Type == wire.ChatStop
+	if last && a.unread > 0 {
+		note := "\n\n*" + text.Count(a.unread, "part") + " of the answer cannot be read.*"
+		err = a.add(wire.ChatPacket{Type: wire.ChatMessageDelta, ChatObject: wire.ChatObject{Content: note}})
 	}
-	if a.report != nil {
+	return last, cmp.Or(err, a.add(packet))
+}
+
+// add adds a packet to the answer and reports it.
+func (a *asking) add(packet wire.ChatPacket) error {
+	err := a.keep(&packet)
+	if err == nil && a.report != nil {
 		a.report(packet)
 	}
-	return packet.Type == wire.ChatStop, nil
+	return err
 }
 
 // eventData removes the framing that a server or proxy may add to a line of an event stream.
@@ -225,6 +241,8 @@ func (a *asking) keep(packet *wire.ChatPacket) error {
 	case wire.ChatCitation:
 		if len(a.so.Citations) < wire.MaxChatDocuments {
 			a.so.Citations[packet.CitationNumber] = packet.DocumentID
+		} else {
+			a.unread++
 		}
 	case wire.ChatError:
 		return a.chatError("", "")

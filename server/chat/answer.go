@@ -112,7 +112,7 @@ func Answer(ctx context.Context, model llm.Chat, q Question, found []wire.Search
 			emit(piece)
 		}
 	}
-	_, err = model.Stream(ctx, llm.Request{Messages: messages, Purpose: purposeAnswer}, func(delta string) error {
+	reply, err := model.Stream(ctx, llm.Request{Messages: messages, Purpose: purposeAnswer}, func(delta string) error {
 		for delta = strings.ToValidUTF8(delta, ""); delta != ""; {
 			if length > maxAnswer {
 				return errTooLong
@@ -126,6 +126,19 @@ func Answer(ctx context.Context, model llm.Chat, q Question, found []wire.Search
 	give(citer.Close())
 	if err != nil && !errors.Is(err, errTooLong) {
 		return fmt.Errorf("answer: %w", err)
+	}
+	var notes []string
+	if err != nil {
+		reply.Cut = fmt.Sprintf("it is longer than %d KB", maxAnswer>>10)
+	}
+	if reply.Cut != "" {
+		notes = append(notes, "The answer is not complete: "+reply.Cut+".")
+	}
+	if read := len(q.shownFiles()); read < len(q.Files) {
+		notes = append(notes, fmt.Sprintf("The model read %d of %d attached files: there is no room for the others.", read, len(q.Files)))
+	}
+	if len(notes) > 0 {
+		emit(Piece{Text: "\n\n*" + strings.Join(notes, " ") + "*"})
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 type scripted struct {
 	pieces  []string
 	err     error
+	cut     string
 	request llm.Request
 }
 
@@ -34,7 +35,7 @@ func (s *scripted) Stream(_ context.Context, request llm.Request, delta func(str
 			return llm.Reply{}, err
 		}
 	}
-	return llm.Reply{}, s.err
+	return llm.Reply{Cut: s.cut}, s.err
 }
 
 func result(number int, id, origin, link, content string) wire.SearchResult {
@@ -77,6 +78,28 @@ func TestAnswersAreBounded(t *testing.T) {
 		err := Answer(t.Context(), model, Question{Text: "q"}, []wire.SearchResult{long}, func(p Piece) { size += len(p.Text) })
 		if err != nil || size < maxAnswer || size > 3*maxAnswer {
 			t.Errorf("%d bytes, %v", size, err)
+		}
+	}
+}
+
+// TestWhatIsMissingIsNamed: an answer says at its end what of it, or of the files, is missing.
+func TestWhatIsMissingIsNamed(t *testing.T) {
+	t.Parallel()
+	files := []File{{Name: "a", Text: strings.Repeat("word ", 2*fileTokens)}, {Name: "b", Text: "x"}}
+	for _, c := range []struct {
+		model scripted
+		files []File
+		want  string
+	}{
+		{scripted{pieces: []string{"Yes."}}, files[1:], "Yes."},
+		{scripted{pieces: []string{"Yes"}, cut: "the model has reached its limit for one answer"}, nil, "Yes\n\n*The answer is not complete: the model has reached its limit for one answer.*"},
+		{scripted{pieces: []string{"Yes."}}, files, "Yes.\n\n*The model read 1 of 2 attached files: there is no room for the others.*"},
+		{scripted{pieces: []string{strings.Repeat("x", maxAnswer+1), "y"}}, nil, "x\n\n*The answer is not complete: it is longer than 512 KB.*"},
+	} {
+		got := ""
+		err := Answer(t.Context(), &c.model, Question{Text: "q", Files: c.files}, nil, func(p Piece) { got += p.Text })
+		if err != nil || !strings.HasSuffix(got, c.want) || len(c.want) < 99 && strings.Count(got, "*") != strings.Count(c.want, "*") {
+			t.Errorf("%.99q, %v; want %q", got, err, c.want)
 		}
 	}
 }

@@ -29,7 +29,7 @@ type choice struct {
 	Message      loose[message] `json:"message"` // of a whole answer
 	Delta        loose[message] `json:"delta"`   // of an event
 	Text         content        `json:"text"`    // of older servers
-	FinishReason isSent         `json:"finish_reason"`
+	FinishReason finishReason   `json:"finish_reason"`
 }
 
 type message struct {
@@ -103,6 +103,32 @@ type isSent bool
 func (s *isSent) UnmarshalJSON(data []byte) error {
 	*s = isSent(!slices.Contains([]string{"null", "false", `""`, "{}", "0", "[]"}, string(data)))
 	return nil
+}
+
+// finishReason is why a reply ends; empty: it goes on.
+type finishReason string
+
+func (f *finishReason) UnmarshalJSON(data []byte) error {
+	var sent isSent
+	var text string
+	if _ = sent.UnmarshalJSON(data); sent { // it returns no error
+		*f = "of another type"
+		if wire.Unmarshal(data, &text) == nil {
+			*f = finishReason(text)
+		}
+	}
+	return nil
+}
+
+// cut returns why a reply is not whole, in the words of the servers that say so; empty: it is.
+func (f finishReason) cut() string {
+	switch strings.ToLower(string(f)) {
+	case "length", "max_tokens", "max_output_tokens", "model_length":
+		return "the model has reached its limit for one answer"
+	case "content_filter", "safety", "recitation", "prohibited_content", "blocklist":
+		return "a filter of the model's server has ended it"
+	}
+	return ""
 }
 
 // vector is an embedding: numbers, a list with them, or the base64 of their bytes.

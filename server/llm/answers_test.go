@@ -99,6 +99,30 @@ func TestOddAnswers(t *testing.T) {
 	}
 }
 
+// TestCutReplies: why a reply is not whole is known, however it ends, and a broken event costs only itself.
+func TestCutReplies(t *testing.T) {
+	t.Parallel()
+	said := func(text, reason string) string {
+		return `data: {"choices":[{"delta":{"content":"` + text + `"},"finish_reason":` + reason + "}]}\n\n"
+	}
+	for body, want := range map[string]string{
+		said("a", "null") + said("b", `"stop"`): "ab ", said("a", "null") + said("b", `"length"`): "ab limit", said("ab", `"content_filter"`): "ab filter",
+		said("ab", `"MAX_TOKENS"`): "ab limit", said("ab", "7"): "ab ", said("a", "null") + "data: ping\n\n" + said("b", `"stop"`): "ab ",
+		said("a", "null") + "data: {\"choices\":[{\"delta\":{\n\n" + said("b", `"stop"`): "ab cannot be read",
+		said("a", "null") + "data: {\"choices\":[{\"delta\":\ndata: {\"content\":\"b\"}}]}\n\ndata: [DONE]\n\n": "ab ",
+	} {
+		reply, err := chatOf(t, answeredBy(t, "text/event-stream", body)).Stream(t.Context(), question, func(string) error { return nil })
+		text, cut, _ := strings.Cut(want, " ")
+		if err != nil || reply.Text != text || !strings.Contains(reply.Cut, cut) || (cut == "") != (reply.Cut == "") {
+			t.Errorf("%q: %+v, %v", body, reply, err)
+		}
+	}
+	reply, err := chatOf(t, answeredBy(t, "application/json", `{"choices":[{"message":{"content":"x"},"finish_reason":"length"}]}`)).Complete(t.Context(), question)
+	if err != nil || reply.Cut == "" {
+		t.Errorf("%+v, %v", reply, err)
+	}
+}
+
 // checkCall fails where an error has no kind, or a call costs what cannot be.
 func checkCall(t *testing.T, used Usage, err error) {
 	t.Helper()

@@ -2,6 +2,8 @@ package llm
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -46,7 +48,7 @@ func (c *chat) Name() string { return c.name + "/" + c.model }
 func (c *chat) Complete(ctx context.Context, request Request) (Reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()
-	text, usage := "", Usage{}
+	text, usage, cut := "", Usage{}, ""
 	attempts, err := c.call(ctx, func(ctx context.Context) error {
 		return c.withFallbacks(request, false, func(form openai.ChatCompletionRequest) error {
 			var got answer
@@ -54,7 +56,8 @@ func (c *chat) Complete(ctx context.Context, request Request) (Reply, error) {
 				return err
 			}
 			if text = ""; len(got.Choices.value) > 0 {
-				text = got.Choices.value[0].value.text()
+				first := got.Choices.value[0].value
+				text, cut = first.text(), first.FinishReason.cut()
 			}
 			usage = usageOf(got.Usage.value)
 			return nil
@@ -71,7 +74,7 @@ func (c *chat) Complete(ctx context.Context, request Request) (Reply, error) {
 	if strings.TrimSpace(text) == "" {
 		return Reply{Usage: usage}, c.failed(ErrUnusable, "it is empty")
 	}
-	return Reply{Text: text, Usage: usage}, nil
+	return Reply{Text: text, Usage: usage, Cut: cut}, nil
 }
 
 // withFallbacks sends a request, again without a parameter that the server refused.
@@ -195,7 +198,7 @@ func (c *chat) Stream(ctx context.Context, request Request, delta func(string) e
 	case err == nil && strings.TrimSpace(text) == "":
 		err = c.failed(ErrUnusable, "it is empty")
 	}
-	return Reply{Text: text, Usage: usage}, err
+	return Reply{Text: text, Usage: usage, Cut: s.cut}, err
 }
 
 // streamed is the state of a streamed reply.
@@ -208,8 +211,10 @@ type streamed struct {
 	raw      strings.Builder // everything received
 	text     strings.Builder // passed to delta
 	usage    Usage
-	finished bool  // the reply is complete
-	refused  error // returned by delta
+	finished bool   // the reply is complete
+	cut      string // why it is not whole
+	broken   []byte // events that cannot be read: programs cut them into lines
+	refused  error  // returned by delta
 }
 
 var errRefusedByCaller = errors.New("canceled by the caller")
@@ -222,6 +227,14 @@ func (s *streamed) whole(body io.Reader) error {
 	}
 	if err != nil {
 		return streamError(err)
+	}
+	return s.end()
+}
+
+// end passes the pending text at the end.
+func (s *streamed) end() error {
+	if len(s.broken) > 0 {
+		s.cut = cmp.Or(s.cut, "a part of it cannot be read")
 	}
 	return s.emit(s.thinking.rest())
 }
@@ -236,7 +249,7 @@ func (s *streamed) receive(from *events) error {
 			defer watch.Stop()
 		}
 		if s.finished = s.finished || from.isDone; err != nil && s.finished { // at worst the usage is missing
-			return s.emit(s.thinking.rest())
+			return s.end()
 		}
 		if err == nil {
 			err = s.event(data)
@@ -254,8 +267,14 @@ func (s *streamed) receive(from *events) error {
 // event reads the pieces of one event. Only the first of several replies is used.
 func (s *streamed) event(data []byte) error {
 	var got answer
-	if err := wire.Unmarshal(data, &got); err != nil {
-		return err
+	err := wire.Unmarshal(data, &got)
+	if joined := append(s.broken, data...); err != nil && len(s.broken) > 0 && wire.Unmarshal(joined, &got) == nil {
+		err, s.broken = nil, nil
+	} else if err != nil {
+		if len(s.broken) > 0 || bytes.HasPrefix(data, []byte("{")) { // others are signs of life
+			s.broken = joined
+		}
+		return nil
 	}
 	if got.Error {
 		return errSent
@@ -275,7 +294,8 @@ func (s *streamed) event(data []byte) error {
 		if err := s.emit(s.thinking.pass(piece)); err != nil {
 			return err
 		}
-		s.finished = s.finished || bool(choice.value.FinishReason)
+		s.finished = s.finished || choice.value.FinishReason != ""
+		s.cut = cmp.Or(s.cut, choice.value.FinishReason.cut())
 	}
 	return nil
 }

@@ -52,6 +52,8 @@ func (u Usage) Add(other Usage) Usage {
 type Reply struct {
 	Text  string
 	Usage Usage
+	// Cut says why the text is not whole, such as a limit of the model; empty: it is.
+	Cut string
 }
 
 // Chat is a language model. It is safe for concurrent use.

@@ -94,12 +94,12 @@ func TestAReplyAndWhatItCost(t *testing.T) {
 		answer llmtest.Answer
 		want   Reply
 	}{
-		"told":     {llmtest.Text(goodText), Reply{goodText, Usage{1, 8, 5}}},
-		"not told": {llmtest.WithoutUsage(goodText), Reply{goodText, Usage{1, 11, 7}}}, // a quarter of the bytes of each text
-		"thinking": {llmtest.WithoutUsage("\n<think>Hm.</think>\n\n" + goodText), Reply{goodText, Usage{1, 11, 12}}},
+		"told":     {llmtest.Text(goodText), Reply{Text: goodText, Usage: Usage{1, 8, 5}}},
+		"not told": {llmtest.WithoutUsage(goodText), Reply{Text: goodText, Usage: Usage{1, 11, 7}}}, // a quarter of the bytes of each text
+		"thinking": {llmtest.WithoutUsage("\n<think>Hm.</think>\n\n" + goodText), Reply{Text: goodText, Usage: Usage{1, 11, 12}}},
 		"absurd": {llmtest.Raw(200, "application/json", `{"choices":[{"message":{"content":"Yes"}}],
-			"usage":{"prompt_tokens":-5,"completion_tokens":99999999999}}`), Reply{"Yes", Usage{1, 11, 1}}},
-		"after a failure": {failingOnce(llmtest.Text(goodText)), Reply{goodText, Usage{2, 8, 5}}},
+			"usage":{"prompt_tokens":-5,"completion_tokens":99999999999}}`), Reply{Text: "Yes", Usage: Usage{1, 11, 1}}},
+		"after a failure": {failingOnce(llmtest.Text(goodText)), Reply{Text: goodText, Usage: Usage{2, 8, 5}}},
 	} {
 		server, p := scripted(t, nil)
 		server.On(llmtest.Any(), c.answer)
