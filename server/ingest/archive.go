@@ -6,7 +6,6 @@ import (
 	"errors"
 	"strings"
 
-	"quarry/internal/text"
 	"quarry/server/ingest/office"
 )
 
@@ -38,11 +37,9 @@ func propertiesOf(kind string, p office.Properties) meta {
 			m.Authors = addCreators(m.Authors, author)
 		}
 	}
-	m.CreatedAt, _ = plausible(p.Created)
-	m.UpdatedAt, _ = plausible(p.Modified)
-	m.UpdatedAt = cmp.Or(m.UpdatedAt, m.CreatedAt)
+	m.CreatedAt, m.UpdatedAt = p.Created, cmp.Or(p.Modified, p.Created)
 	for _, keywords := range p.Keywords {
-		m.addField("keywords", splitTags(text.Clip(keywords, longestValue)), true)
+		m.addField("keywords", splitTags(keywords), true)
 	}
 	m.addField("description", []string{p.Description}, false)
 	return m

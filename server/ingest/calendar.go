@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"quarry/server/ingest/dates"
 	"quarry/server/ingest/mailmime"
 	"quarry/server/ingest/markdown"
 )
@@ -19,76 +20,114 @@ const mostEvents = 50_000
 
 var errTooManyEntries = fmt.Errorf("it has more than %d entries", mostEvents)
 
-// entry is an event, task or journal entry of a calendar: the first value of each property, by name.
-type entry struct {
-	values map[string]string
-	zone   map[string]string // of times
-	guests []string
+// card is an entry of a calendar or a contact: the values of its properties that are shown, as text.
+type card map[string][]string
+
+// cardField is a property that is read. One without a label is not a line of its own.
+type cardField struct{ property, label string }
+
+var entryFields = [...]cardField{
+	{"DTSTART", "When"}, {"DURATION", "Duration"}, {"DUE", "Due"}, {"RRULE", "Repeats"}, {"RDATE", "Also"}, {"EXDATE", "Except"},
+	{"LOCATION", "Where"}, {"STATUS", "Status"}, {"ORGANIZER", "Organizer"}, {"ATTENDEE", "Attendees"}, {"CONTACT", "Contact"},
+	{"RESOURCES", "Resources"}, {"CATEGORIES", "Categories"}, {"URL", "Link"}, {"COMMENT", "Comment"},
+	{"DTEND", ""}, {"SUMMARY", ""}, {"DESCRIPTION", ""}, {"LAST-MODIFIED", ""}, {"DTSTAMP", ""}, {"X-WR-CALNAME", ""},
 }
 
 // fromCalendar returns the Markdown of an iCalendar file: a section for each entry, in order of time.
 func fromCalendar(r *fileReader, text string) (meta, string, error) {
-	calendar, entries, err := parseCalendar(text)
-	if len(entries) == 0 {
-		return meta{}, "", cmp.Or(err, errEmpty)
+	calendar, entries, err := readCards(text, entryFields[:], entryValue, "VEVENT", "VTODO", "VJOURNAL")
+	if calendar == nil {
+		return meta{}, "", errors.New("it is not a calendar")
 	}
-	slices.SortStableFunc(entries, func(a, b *entry) int { return strings.Compare(a.values["DTSTART"], b.values["DTSTART"]) })
-	m := meta{Title: oneLine(calendar["X-WR-CALNAME"], longestTitle)}
 	if err != nil {
 		r.leaveOut("further entries", err)
 	}
+	if len(entries) == 0 {
+		return meta{}, "", cmp.Or(err, errEmpty)
+	}
+	slices.SortStableFunc(entries, func(a, b card) int { return strings.Compare(a.value("DTSTART"), b.value("DTSTART")) })
+	m := meta{Title: oneLine(calendar.value("X-WR-CALNAME"), longestTitle)}
 	if len(entries) == 1 && m.Title == "" {
-		m.Title = oneLine(entries[0].values["SUMMARY"], longestTitle)
+		m.Title = oneLine(entries[0].value("SUMMARY"), longestTitle)
 	}
 	var w markdown.Writer
 	for _, e := range entries {
-		e.write(&w)
-		if organizer := e.values["ORGANIZER"]; organizer != "" {
+		if end := e.value("DTEND"); end != "" {
+			e["DTSTART"] = []string{e.value("DTSTART") + " to " + end}
+		}
+		e.write(&w, cmp.Or(e.value("SUMMARY"), "Untitled"), entryFields[:])
+		for part := range strings.SplitSeq(e.value("DESCRIPTION"), "\n\n") {
+			w.Paragraph(part)
+		}
+		if organizer := e.value("ORGANIZER"); organizer != "" {
 			m.Authors = addPerson(m.Authors, parsePerson(organizer))
 		}
-		for _, name := range []string{"LAST-MODIFIED", "DTSTAMP"} {
-			if t, _, ok := calendarTime(e.values[name]); ok {
-				if t.After(m.UpdatedAt) {
-					m.UpdatedAt = t
-				}
-				break
-			}
+		if t, _ := dates.Parse(cmp.Or(e.value("LAST-MODIFIED"), e.value("DTSTAMP"))); t.After(m.UpdatedAt) {
+			m.UpdatedAt = t
 		}
 	}
 	body, err := w.Text()
 	return m, body, err
 }
 
-// parseCalendar returns the properties of the calendar and its entries; with an error, those before it.
-func parseCalendar(text string) (calendar map[string]string, entries []*entry, err error) {
-	calendar = map[string]string{}
+// readCards returns the components of some kinds, and what is around them; nil if there is no component at all. After an
+// error, the components before it are complete.
+func readCards(text string, fields []cardField, valueOf func(name string, parameters map[string]string, value string) string,
+	kinds ...string) (around card, cards []card, err error) {
 	var open []string // components
-	var current *entry
 	for line := range properties(text) {
 		name, parameters, value := splitProperty(line)
-		switch inner := len(open) > 0 && slices.Contains([]string{"VEVENT", "VTODO", "VJOURNAL"}, open[len(open)-1]); {
+		name = name[strings.LastIndexByte(name, '.')+1:] // of a group
+		var current card
+		isCard := len(open) > 0 && slices.Contains(kinds, open[len(open)-1])
+		switch value := strings.ToUpper(strings.TrimSpace(value)); {
 		case name == "BEGIN":
+			if isCard && open[len(open)-1] == value { // after one that was cut off
+				open = open[:len(open)-1]
+			}
 			if len(open) >= deepestPart {
-				return calendar, entries, errors.New("its parts are nested too deeply")
+				return around, cards, errors.New("its parts are nested too deeply")
 			}
-			if value = strings.ToUpper(value); value == "VEVENT" || value == "VTODO" || value == "VJOURNAL" {
-				current = &entry{values: map[string]string{}, zone: map[string]string{}}
-				if entries = append(entries, current); len(entries) > mostEvents {
-					return calendar, entries[:mostEvents], errTooManyEntries
+			if open = append(open, value); around == nil {
+				around = card{}
+			}
+			if slices.Contains(kinds, value) {
+				if len(cards) >= mostEvents {
+					return around, cards, errTooManyEntries
 				}
+				cards = append(cards, card{})
 			}
-			open = append(open, value)
+			continue
 		case name == "END" && len(open) > 0:
 			open = open[:len(open)-1]
-		case inner:
-			current.set(name, parameters, value)
-		case len(open) == 1 && len(calendar) < mostMetadata:
-			calendar[name] = unescapeProperty(value)
-		case len(open) == 0 && name != "":
-			return nil, nil, errors.New("it is not a calendar")
+			continue
+		case isCard:
+			current = cards[len(cards)-1]
+		case len(open) == 1:
+			current = around
+		}
+		if current != nil && slices.ContainsFunc(fields, func(f cardField) bool { return f.property == name }) {
+			if value := valueOf(name, parameters, decodeProperty(parameters, value)); value != "" {
+				current[name] = append(current[name], value)
+			}
 		}
 	}
-	return calendar, entries, nil
+	return around, cards, nil
+}
+
+// value returns the values of a property, or "".
+func (c card) value(name string) string { return strings.Join(c[name], ", ") }
+
+// write writes a card below its name.
+func (c card) write(w *markdown.Writer, name string, fields []cardField) {
+	w.Heading(2, name)
+	var lines []string
+	for _, field := range fields {
+		if value := c.value(field.property); value != "" && field.label != "" {
+			lines = append(lines, field.label+": "+markdown.Line(value))
+		}
+	}
+	w.Paragraph(strings.Join(lines, "\n"))
 }
 
 // unfold joins the lines of a calendar or of contacts that were folded, before they are decoded: programs fold between
@@ -173,83 +212,42 @@ func unescapeProperty(value string) string {
 	return strings.NewReplacer(`\n`, "\n", `\N`, "\n", `\,`, ",", `\;`, ";", `\\`, `\`).Replace(value)
 }
 
-func (e *entry) set(name string, parameters map[string]string, value string) {
-	value = unescapeProperty(decodeProperty(parameters, value))
+// entryValue returns the value of a property of an entry: people with their names, times with their zones.
+func entryValue(name string, parameters map[string]string, value string) string {
+	value = unescapeProperty(value)
 	switch name {
 	case "ATTENDEE", "ORGANIZER":
 		address := value
 		if len(value) > 7 && strings.EqualFold(value[:7], "mailto:") {
 			address = value[7:]
 		}
-		value = address
 		if named := parameters["CN"]; named != "" && named != address {
-			value = named + " <" + address + ">"
+			return named + " <" + address + ">"
 		}
-		if name == "ATTENDEE" {
-			if len(e.guests) < mostPeople {
-				e.guests = append(e.guests, value)
-			}
-			return
+		return address
+	case "DTSTART", "DTEND", "DUE", "RDATE", "EXDATE":
+		times := strings.Split(value, ",")
+		for i, at := range times {
+			times[i] = shownTime(at, parameters["TZID"])
 		}
+		return strings.Join(times, ", ")
 	}
-	if _, again := e.values[name]; !again && len(e.values) < mostMetadata {
-		e.values[name], e.zone[name] = value, parameters["TZID"]
-	}
+	return value
 }
 
-func (e *entry) write(w *markdown.Writer) {
-	summary := e.values["SUMMARY"]
-	if summary == "" {
-		summary = "Untitled"
+// shownTime returns a time of a calendar as text, with its zone.
+func shownTime(value, zone string) string {
+	if _, name := dates.Zone(zone); name != "" { // without the name of the program that defines it
+		zone = name
 	}
-	w.Heading(2, summary)
-	var lines []string
-	add := func(label, value string) {
-		if value != "" {
-			lines = append(lines, label+": "+markdown.Line(value))
-		}
+	switch t, err := time.Parse("20060102T150405", strings.TrimSuffix(value, "Z")); {
+	case err == nil && strings.HasSuffix(value, "Z"):
+		return t.Format("2006-01-02 15:04 UTC")
+	case err == nil:
+		return strings.TrimSpace(t.Format("2006-01-02 15:04 ") + zone)
 	}
-	when := e.time("DTSTART")
-	if end := e.time("DTEND"); end != "" {
-		when += " to " + end
-	}
-	add("When", when)
-	add("Due", e.time("DUE"))
-	add("Repeats", e.values["RRULE"])
-	add("Where", e.values["LOCATION"])
-	add("Status", e.values["STATUS"])
-	add("Organizer", e.values["ORGANIZER"])
-	add("Attendees", strings.Join(e.guests, ", "))
-	add("Link", e.values["URL"])
-	w.Paragraph(strings.Join(lines, "\n"))
-	for part := range strings.SplitSeq(e.values["DESCRIPTION"], "\n\n") {
-		w.Paragraph(part)
-	}
-}
-
-// time returns a time as text, with its zone.
-func (e *entry) time(name string) string {
-	t, isDay, ok := calendarTime(e.values[name])
-	switch {
-	case !ok:
-		return e.values[name]
-	case isDay:
+	if t, err := time.Parse("20060102", value); err == nil {
 		return t.Format(time.DateOnly)
-	case e.zone[name] != "":
-		return t.Format("2006-01-02 15:04") + " " + e.zone[name]
-	case strings.HasSuffix(e.values[name], "Z"):
-		return t.Format("2006-01-02 15:04") + " UTC"
 	}
-	return t.Format("2006-01-02 15:04")
-}
-
-// calendarTime parses the times of calendars, without their zone.
-func calendarTime(value string) (t time.Time, isDay, ok bool) {
-	for _, layout := range []string{"20060102T150405Z", "20060102T150405", "20060102"} {
-		if t, err := time.Parse(layout, value); err == nil {
-			t, ok := plausible(t)
-			return t, layout == "20060102", ok
-		}
-	}
-	return time.Time{}, false, false
+	return value
 }

@@ -130,7 +130,7 @@ func (c *chunker) addBlock(b *block, first bool) {
 		if !fits {
 			c.flush()
 		}
-		if len(c.outline) < mostHeadings && b.title != "" {
+		if len(c.outline) <= mostHeadings && b.title != "" {
 			c.outline = append(c.outline, index.Heading{Level: b.level, Text: b.title, Chunk: len(c.chunks)})
 		}
 		fits = size <= chunkLimit

@@ -15,6 +15,7 @@ import (
 
 	"quarry/internal/pattern"
 	"quarry/server/index"
+	"quarry/server/ingest/dates"
 )
 
 // confluenceExport is the export of a space as HTML: pages whose names end with their ids, and attachments.
@@ -136,9 +137,6 @@ func (r *confluenceReader) file(c *collector, name string, data []byte) (doc ind
 	if address := r.address(id); address != "" {
 		defaults.Link = address
 	}
-	if r.readers == nil {
-		return r.page(data, defaults)
-	}
 	a, err := r.do(c.ctx, job{Work: workConfluence, Address: r.base, Defaults: defaults}, data, nil)
 	maps.Copy(r.files, a.Linked)
 	return a.Document, a.Assumed, err
@@ -173,8 +171,8 @@ func (r *confluenceReader) inspect(tree *html.Node, m *meta) (above []string) {
 				m.Title = strings.TrimPrefix(m.Title, above[0]+" : ")
 			}
 		case node.DataAtom == atom.A && isBelow(node, "breadcrumb-section"):
-			if len(above) < mostMetadata {
-				above = append(above, textBelow(node))
+			if above = append(above, textBelow(node)); len(above) > 2*mostPath { // the first is the space, and the last are shown
+				above = slices.Delete(above, 1, 2)
 			}
 		case node.DataAtom == atom.Pre: // "brush: java; gutter: false"
 			_, brush, _ := strings.Cut(attribute(node, "data-syntaxhighlighter-params"), "brush: ")
@@ -259,7 +257,7 @@ func (m *meta) written(node *html.Node) {
 	if match := createdBy().FindStringSubmatch(rest); match != nil { // a name that is not marked
 		m.Authors = addPerson(m.Authors, index.Person{Name: oneLine(match[1], longestValue)})
 	}
-	at, ok := findDate(rest)
+	at, ok := dates.Find(rest)
 	if !ok {
 		return
 	}

@@ -17,6 +17,7 @@ import (
 
 	"quarry/internal/pattern"
 	"quarry/server/index"
+	"quarry/server/ingest/dates"
 )
 
 // confluenceXML is the export of spaces as XML: the objects of the site, of which pages, blog posts, spaces and people
@@ -34,27 +35,35 @@ func isConfluenceXML(l layout) bool {
 
 // entity is an object of an export.
 type entity struct {
-	class, id  string
-	values     map[string]*strings.Builder // of properties
-	references map[string]string           // ids of other objects, by property
-	bodies     []string                    // ids of the texts
-	size       int
+	Class      string `xml:"class,attr"`
+	ID         string `xml:"id"`
+	Properties []struct {
+		Name string `xml:"name,attr"`
+		Text string `xml:",chardata"`
+		ID   string `xml:"id"` // of another object
+	} `xml:"property"`
+	Collections []struct {
+		Name string   `xml:"name,attr"`
+		IDs  []string `xml:"element>id"`
+	} `xml:"collection"`
 }
 
-// value returns a property; "" if the object does not have it.
-func (e *entity) value(name string) string {
-	if e.values[name] == nil {
-		return ""
+// value returns the text of a property, and the id of the object that it refers to; "" if the object does not have it.
+func (e *entity) value(name string) (text, id string) {
+	for _, p := range e.Properties {
+		if p.Name == name {
+			return p.Text, oneLine(p.ID, longestValue)
+		}
 	}
-	return e.values[name].String()
+	return "", ""
 }
 
 var errTooManyEntities = fmt.Errorf("it has more than %d pages or people", mostInner)
 
-// entityReader passes XML on, a part at a time: a token may not be larger than the largest file.
+// entityReader passes XML on, a part at a time: an object may not be larger than the largest file.
 type entityReader struct {
 	io.Reader
-	left int64 // of the token
+	left int64 // of the object
 }
 
 func (r *entityReader) Read(p []byte) (int, error) {
@@ -77,7 +86,7 @@ func eachEntity(in io.Reader, use func(*entity) error, classes ...string) error 
 	decoder.Strict = false
 	for {
 		reader.left = largestFile
-		token, err := decoder.RawToken()
+		token, err := decoder.Token()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -88,11 +97,11 @@ func eachEntity(in io.Reader, use func(*entity) error, classes ...string) error 
 		if !isStart || start.Name.Local != "object" || !slices.Contains(classes, attributeOf(start, "class")) {
 			continue
 		}
-		e := &entity{class: attributeOf(start, "class"), values: map[string]*strings.Builder{}, references: map[string]string{}}
-		if err := e.read(decoder, reader); err != nil {
+		var e entity
+		if err := decoder.DecodeElement(&e, &start); err != nil {
 			return err
 		}
-		if err := use(e); err != nil {
+		if err := use(&e); err != nil {
 			return err
 		}
 	}
@@ -105,55 +114,6 @@ func attributeOf(start xml.StartElement, name string) string {
 		}
 	}
 	return ""
-}
-
-// read reads the elements of an object up to its end.
-func (e *entity) read(decoder *xml.Decoder, reader *entityReader) error {
-	const mostNesting, mostProperties, mostBodies = 20, 200, 20
-	var open []string // elements, of properties and collections with their names
-	for {
-		token, err := decoder.RawToken()
-		if errors.Is(err, io.EOF) {
-			return errors.New("it is cut off")
-		}
-		if err != nil {
-			return err
-		}
-		switch t := token.(type) {
-		case xml.StartElement:
-			if open = append(open, t.Name.Local+" "+attributeOf(t, "name")); len(open) > mostNesting {
-				return errors.New("it is nested too deeply")
-			}
-		case xml.EndElement:
-			if len(open) == 0 {
-				return nil
-			}
-			open = open[:len(open)-1]
-		case xml.CharData:
-			text := string(t)
-			if len(open) == 0 || strings.TrimSpace(text) == "" || len(e.values)+len(e.references) > mostProperties {
-				continue
-			}
-			kind, name, _ := strings.Cut(open[0], " ")
-			switch isID := strings.HasPrefix(open[len(open)-1], "id "); {
-			case kind == "id":
-				e.id = oneLine(text, longestValue)
-			case kind == "property" && isID:
-				e.references[name] = oneLine(text, longestValue)
-			case kind == "property" && len(open) == 1:
-				if e.size += len(text); e.size > largestFile {
-					return errTooLarge
-				}
-				if e.values[name] == nil {
-					e.values[name] = &strings.Builder{}
-				}
-				e.values[name].WriteString(text)
-			case name == "bodyContents" && isID && len(e.bodies) < mostBodies:
-				e.bodies = append(e.bodies, oneLine(text, longestValue))
-			}
-		}
-		reader.left = largestFile
-	}
 }
 
 // entityPage is a page or blog post of the export.
@@ -175,15 +135,14 @@ func readConfluenceXML(r *fileReader, c *collector, files *innerFiles) error {
 	s := site{map[string]entityPage{}, map[string]string{}, map[string]index.Person{}, map[string]string{}}
 	damage := c.entities(files, s.add, "Space", "Page", "BlogPost", "ConfluenceUserImpl")
 	err := c.entities(files, func(e *entity) error {
-		id := e.references["content"]
-		if id == "" {
-			id = s.pageOf[e.id]
-		}
+		_, id := e.value("content")
+		id = cmp.Or(id, s.pageOf[e.ID])
 		page, known := s.pages[id]
 		if !known {
 			return nil // of a comment, a draft or an older version
 		}
-		doc, err := s.read(c.ctx, r, e.value("body"), s.document(c, id, page))
+		body, _ := e.value("body")
+		doc, err := s.read(c.ctx, r, body, s.document(c, id, page))
 		doc.CreatedAt, doc.Authors = page.created, s.authors(page)
 		for i := range doc.Chunks {
 			doc.Chunks[i].Link = "" // it is that of the export
@@ -214,38 +173,40 @@ func (c *collector) entities(files *innerFiles, use func(*entity) error, classes
 func (s *site) add(e *entity) error {
 	value := func(names ...string) string {
 		for _, name := range names {
-			if text := oneLine(e.value(name), longestTitle); text != "" {
+			text, id := e.value(name)
+			if text = cmp.Or(id, oneLine(text, longestTitle)); text != "" {
 				return text
 			}
 		}
 		return ""
 	}
-	if len(s.pages)+len(s.people)+len(s.spaces) >= mostInner {
+	if len(s.pages)+len(s.people)+len(s.spaces) >= mostInner || len(s.pageOf) > 2*mostInner {
 		return errTooManyEntities
 	}
-	switch e.class {
+	switch e.Class {
 	case "Space":
-		s.spaces[e.id] = value("name", "key")
+		s.spaces[e.ID] = value("name", "key")
 	case "ConfluenceUserImpl":
 		person := index.Person{Name: value("fullName", "displayName", "name"), Email: email(value("email", "emailAddress"))}
 		if strings.Contains(person.Name, "@") {
 			person = index.Person{Email: email(person.Name)}
 		}
-		s.people[e.id] = person
+		s.people[e.ID] = person
 	default:
-		if status := value("contentStatus"); status != "" && status != "current" || e.references["originalVersion"] != "" {
+		if status := value("contentStatus"); status != "" && status != "current" || value("originalVersion") != "" {
 			return nil
 		}
-		page := entityPage{title: value("title"), parent: e.references["parent"], space: e.references["space"]}
-		page.creator, page.modifier = e.references["creator"], e.references["lastModifier"]
-		if page.creator == "" {
-			page.creator, page.modifier = value("creatorName"), value("lastModifierName")
-		}
-		page.created, _ = parseDate(value("creationDate"))
-		page.modified, _ = parseDate(value("lastModificationDate"))
-		s.pages[e.id] = page
-		for _, body := range e.bodies {
-			s.pageOf[body] = e.id
+		page := entityPage{title: value("title"), parent: value("parent"), space: value("space"),
+			creator: value("creator", "creatorName"), modifier: value("lastModifier", "lastModifierName")}
+		page.created, _ = dates.Parse(value("creationDate"))
+		page.modified, _ = dates.Parse(value("lastModificationDate"))
+		s.pages[e.ID] = page
+		for _, texts := range e.Collections {
+			for _, id := range texts.IDs {
+				if texts.Name == "bodyContents" {
+					s.pageOf[oneLine(id, longestValue)] = e.ID
+				}
+			}
 		}
 	}
 	return nil
@@ -306,18 +267,19 @@ func storageHTML(body string) string {
 
 // read returns the document of a page in the storage format.
 func (s *site) read(ctx context.Context, r *fileReader, body string, defaults index.Document) (index.Document, error) {
-	if r.readers == nil {
+	if r.readers == nil { // with all people of the site
 		return r.page(storageHTML(body), s.inspectStorage, defaults)
 	}
-	a, err := r.do(ctx, job{Work: workStorage, Defaults: defaults, People: s.mentioned(body)}, []byte(body), nil)
+	a, err := r.do(ctx, job{Work: workStorage, Defaults: defaults, People: s.mentioned(r, body)}, []byte(body), nil)
 	return a.Document, err
 }
 
 // mentioned returns the people whose keys stand in a text.
-func (s *site) mentioned(body string) map[string]index.Person {
+func (s *site) mentioned(r *fileReader, body string) map[string]index.Person {
 	const most = 1_000
 	people := map[string]index.Person{}
-	for _, key := range regexp.MustCompile(`ri:(?:userkey|account-id)="([^"]{1,200})"`).FindAllStringSubmatch(body, most) {
+	keys := regexp.MustCompile(`ri:(?:userkey|account-id)="([^"]{1,200})"`).FindAllStringSubmatch(body, most+1)
+	for _, key := range atMost(r, keys, most, "names of mentioned people") {
 		if person, known := s.people[key[1]]; known {
 			people[key[1]] = person
 		}

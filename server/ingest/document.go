@@ -32,46 +32,44 @@ func FromMarkdown(data []byte, defaults index.Document, trusted bool) (index.Doc
 	if err != nil {
 		return index.Document{}, err
 	}
-	d, err := parseMarkdown(newMarkdownReader(), text, defaults, trusted)
+	r := &fileReader{markdown: newMarkdownReader()}
+	d, err := r.parseMarkdown(text, defaults, trusted)
 	d.Positions = nil // there is no file
 	return d, err
 }
 
 func fromMarkdown(r *fileReader, text string, defaults index.Document) (index.Document, error) {
-	d, err := parseMarkdown(r.markdown, text, defaults, false)
-	if len(d.Metadata) == mostMetadata {
-		if fields, _ := splitFrontMatter(text); fields != nil && len(fields.Content)/2 > mostMetadata {
-			r.leaveOut("some metadata", fmt.Errorf("its front matter has more than %d keys", mostMetadata))
-		}
-	}
-	return d, err
+	return r.parseMarkdown(text, defaults, false)
 }
 
-func parseMarkdown(r *markdownReader, text string, defaults index.Document, trusted bool) (index.Document, error) {
-	fields, body := splitFrontMatter(text)
+func (r *fileReader) parseMarkdown(text string, defaults index.Document, trusted bool) (index.Document, error) {
+	fields, body, lost := splitFrontMatter(text)
+	if lost != nil {
+		r.leaveOut("some lines of the front matter", lost)
+	}
 	body = strings.TrimLeft(body, "\n")
 	if comment, _, isClosed := strings.Cut(body, "-->"); fields == nil && isClosed && strings.HasPrefix(comment, "<!--") {
 		fields = headFields(comment, "md") // of Nikola
 	}
 	m := readMeta(fields, trusted)
 	m.dateByName(defaults.Origin)
-	d, err := build(body, r.parse(body), m, defaults)
+	d, err := r.build(body, r.markdown.parse(body), m, defaults)
 	inText(&d, text, body)
 	return d, err
 }
 
 // plainText returns the function that turns text without markup into a document.
 func plainText(kind blockKind) func(*fileReader, string, index.Document) (index.Document, error) {
-	return func(_ *fileReader, text string, defaults index.Document) (index.Document, error) {
+	return func(r *fileReader, text string, defaults index.Document) (index.Document, error) {
 		body := strings.TrimLeft(text, "\n")
-		d, err := build(body, paragraphs(body, 0, kind), meta{}, defaults)
+		d, err := r.build(body, paragraphs(body, 0, kind), meta{}, defaults)
 		inText(&d, text, body)
 		return d, err
 	}
 }
 
 // build assembles a document.
-func build(body string, blocks []block, m meta, d index.Document) (index.Document, error) {
+func (r *fileReader) build(body string, blocks []block, m meta, d index.Document) (index.Document, error) {
 	doc := index.Document(m)
 	doc.ID, doc.Source, doc.Type = cmp.Or(m.ID, d.ID), cmp.Or(m.Source, d.Source, "file"), cmp.Or(m.Type, d.Type, "md")
 	doc.Link, doc.Path, doc.Origin, doc.Access = cmp.Or(m.Link, d.Link), d.Path, d.Origin, d.Access
@@ -104,6 +102,7 @@ func build(body string, blocks []block, m meta, d index.Document) (index.Documen
 		}
 		doc.Chunks = []index.Chunk{{Text: doc.Title}}
 	}
+	r.limit(&doc)
 	return doc, nil
 }
 

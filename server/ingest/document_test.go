@@ -34,7 +34,8 @@ func TestFrontMatter(t *testing.T) {
 				Authors: []index.Person{{Name: "Kim Lee", Email: "kim@acme.example"}, {Name: "Jo", Email: "jo@acme.example"}},
 				Metadata: []index.Field{{Key: "tags", Values: []string{"b", "a"}, List: true},
 					{Key: "description", Values: []string{"what to do"}}, {Key: "weight", Values: []string{"3"}},
-					{Key: "draft", Values: []string{"true"}}, {Key: "list", Values: []string{"1", "2"}, List: true}}},
+					{Key: "draft", Values: []string{"true"}}, {Key: "list", Values: []string{"1", "2"}, List: true},
+					{Key: "nested.a", Values: []string{"1"}}}},
 			"Body.",
 		},
 		"toml": {
@@ -305,7 +306,7 @@ func TestKeysOfIngestionLines(t *testing.T) {
 		`{"Document":{"sections":[{"text":"a"}]}}`:                                     "",
 		`{"Sections":[{"text":"a"}]}`:                                                  "",
 	} {
-		doc, err := parseLine(newMarkdownReader(), []byte(text), day(2026, 1, 1))
+		doc, err := newFileReader(nil).parseLine([]byte(text), day(2026, 1, 1))
 		if doc.Title != title || (err == nil) != (title != "") {
 			t.Errorf("%s: title %q, want %q; %v", text, doc.Title, title, err)
 		}
@@ -339,7 +340,7 @@ func FuzzIngestionLine(f *testing.F) {
 	f.Add([]byte(`{"document":{"sections":[{"text":"#"}]}}`))
 	f.Add([]byte(`{"id":"\u200b","sections":[{"text":"*"}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		doc, err := parseLine(newMarkdownReader(), data, day(2026, 1, 1))
+		doc, err := newFileReader(nil).parseLine(data, day(2026, 1, 1))
 		if err == nil {
 			checkDocument(t, &doc)
 		}

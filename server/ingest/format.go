@@ -106,11 +106,11 @@ func formatOf(file string) (f format, reason string) {
 var pageFormat = format{name: "html", extension: "web page", page: true, text: fromWebPage}
 
 // formatNamed returns the format with an extension that formatOf set.
-func formatNamed(extension string) format {
+func (r *fileReader) formatNamed(extension string) format {
 	if extension == pageFormat.extension {
 		return pageFormat
 	}
-	f, _ := formatOf("x" + extension)
+	f, _ := r.formatOf("x" + extension)
 	return f
 }
 
@@ -149,7 +149,7 @@ func (r *fileReader) document(ctx context.Context, f format, data []byte, defaul
 		if p.blocks == nil || body != p.body {
 			p.blocks = r.markdown.parse(body)
 		}
-		doc, err = build(body, p.blocks, p.meta, defaults)
+		doc, err = r.build(body, p.blocks, p.meta, defaults)
 		doc.Positions = nil // of the Markdown made of it
 		return doc, "", err
 	}
@@ -158,7 +158,7 @@ func (r *fileReader) document(ctx context.Context, f format, data []byte, defaul
 		if err != nil {
 			return doc, "", err
 		}
-		doc, err = build(body, r.markdown.parse(body), m, defaults)
+		doc, err = r.build(body, r.markdown.parse(body), m, defaults)
 		doc.Positions = nil
 		return doc, assumed, err
 	}

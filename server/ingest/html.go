@@ -16,8 +16,8 @@ import (
 	"golang.org/x/net/html/atom"
 
 	"quarry/internal/pattern"
-	"quarry/internal/text"
 	"quarry/server/index"
+	"quarry/server/ingest/dates"
 	"quarry/server/ingest/markdown"
 )
 
@@ -53,12 +53,12 @@ func (r *fileReader) page(text string, inspect inspector, defaults index.Documen
 	m, body, err := r.pages.inspected(text, inspect)
 	if err != nil {
 		m, body = meta{}, tokenText(text)
-		d, err := build(body, paragraphs(body, 0, kindProse), m, defaults)
+		d, err := r.build(body, paragraphs(body, 0, kindProse), m, defaults)
 		d.Positions = nil
 		return d, err
 	}
 	body = strings.TrimLeft(cleanText(body), "\n")
-	d, err := build(body, r.markdown.parse(body), m, defaults)
+	d, err := r.build(body, r.markdown.parse(body), m, defaults)
 	d.Positions = nil // of the Markdown made of it
 	return d, err
 }
@@ -128,17 +128,17 @@ func (m *meta) pageMeta(name, content string) {
 	case "author", "article:author", "dc.creator":
 		m.Authors = addNames(m.Authors, content)
 	case "date", "last-modified", "article:modified_time", "dcterms.modified", "dc.date":
-		if t, ok := parseDate(content); ok && t.After(m.UpdatedAt) {
+		if t, ok := dates.Parse(content); ok && t.After(m.UpdatedAt) {
 			m.UpdatedAt = t
 		}
 	case "article:published_time", "dcterms.created":
-		if t, ok := parseDate(content); ok {
+		if t, ok := dates.Parse(content); ok {
 			m.CreatedAt = t
 		}
 	case "description":
 		m.addField("description", []string{content}, false)
 	case "keywords":
-		m.addField("keywords", splitTags(text.Clip(content, longestValue)), true)
+		m.addField("keywords", splitTags(content), true)
 	}
 }
 
@@ -312,7 +312,6 @@ func beginsLine(node *html.Node) bool {
 func tokenText(page string) string {
 	var out strings.Builder
 	tokens := html.NewTokenizer(strings.NewReader(page))
-	tokens.SetMaxBuf(largestTree)
 	skip := ""
 	for {
 		switch tokens.Next() {

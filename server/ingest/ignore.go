@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"fmt"
 	"path"
 	"path/filepath"
 	"slices"
@@ -24,6 +25,7 @@ type ignoreRules struct {
 	above    string // path from a folder above the root, whose rules they are, to the root
 	ofGit    bool   // they end where another repository begins
 	patterns []ignorePattern
+	isCut    bool // there are more
 }
 
 type ignorePattern struct {
@@ -36,7 +38,7 @@ type ignorePattern struct {
 func parseIgnore(text, folder string) *ignoreRules {
 	rules := &ignoreRules{folder: folder}
 	for line := range strings.Lines(text) {
-		if len(rules.patterns) >= mostPatterns {
+		if rules.isCut = len(rules.patterns) >= mostPatterns; rules.isCut {
 			break
 		}
 		if p, ok := parsePattern(strings.TrimRight(line, "\r\n")); ok {
@@ -105,12 +107,12 @@ func (w *walker) rulesAbove() (chain []*ignoreRules) {
 			continue
 		}
 		if git, ok := githistory.Find(filepath.FromSlash(folder)); ok {
-			chain = addRules(nil, filepath.Join(git.GitDir, "info", "exclude"), "", below(folder, w.root), true)
+			chain = w.addRules(nil, filepath.Join(git.GitDir, "info", "exclude"), "", below(folder, w.root), true)
 		}
 		for _, folder := range slices.Backward(folders) {
 			for _, name := range [...]string{".gitignore", ".quarryignore"} {
 				file := filepath.FromSlash(path.Join(folder, name))
-				chain = addRules(chain, file, "", below(folder, w.root), name == ".gitignore")
+				chain = w.addRules(chain, file, "", below(folder, w.root), name == ".gitignore")
 			}
 		}
 		return chain
@@ -119,9 +121,16 @@ func (w *walker) rulesAbove() (chain []*ignoreRules) {
 }
 
 // addRules returns a chain with the rules of a file, if it has some. above is the path from their folder to the root of
-// the walk.
-func addRules(chain []*ignoreRules, file, folder, above string, ofGit bool) []*ignoreRules {
-	rules := parseIgnore(readConfig(file), folder)
+// the walk. Rules that cannot be read are reported: what they leave out would be read.
+func (w *walker) addRules(chain []*ignoreRules, file, folder, above string, ofGit bool) []*ignoreRules {
+	content, err := readConfig(file)
+	rules := parseIgnore(content, folder)
+	if rules.isCut {
+		err = fmt.Errorf("it has more than %d rules; the others do not apply", mostPatterns)
+	}
+	if at := filepath.ToSlash(file); err != nil && !slices.ContainsFunc(w.unread, func(f foundFile) bool { return f.path == at }) {
+		w.unread = append(w.unread, foundFile{path: at, reason: reasonOf(err)})
+	}
 	if len(rules.patterns) == 0 {
 		return chain
 	}

@@ -28,10 +28,10 @@ const (
 // external_access it is public; the caller may set Access. A section starts a chunk unless it has the same link as the
 // one before. The error is worded for the sender.
 func FromIngestion(in wire.IngestionDocument, now time.Time) (index.Document, error) {
-	return fromIngestion(newMarkdownReader(), in, now)
+	return (&fileReader{markdown: newMarkdownReader()}).fromIngestion(in, now)
 }
 
-func fromIngestion(reader *markdownReader, in wire.IngestionDocument, now time.Time) (index.Document, error) {
+func (r *fileReader) fromIngestion(in wire.IngestionDocument, now time.Time) (index.Document, error) {
 	doc := index.Document{
 		Source:    in.Source,
 		CreatedAt: moment(in.DocCreatedAt),
@@ -60,7 +60,7 @@ func fromIngestion(reader *markdownReader, in wire.IngestionDocument, now time.T
 			break
 		}
 	}
-	if err := cutSections(reader, in.Sections, &doc); err != nil {
+	if err := cutSections(r.markdown, in.Sections, &doc); err != nil {
 		return index.Document{}, err
 	}
 	var err error
@@ -73,6 +73,7 @@ func fromIngestion(reader *markdownReader, in wire.IngestionDocument, now time.T
 	}
 	doc.Type = cmp.Or(ingestionMetadata(in.Metadata, &doc), typeOf(doc.Link, doc.Source))
 	doc.Access = ingestionAccess(in.ExternalAccess, doc.Source)
+	r.limit(&doc)
 	return doc, nil
 }
 
@@ -111,7 +112,7 @@ func cutSections(reader *markdownReader, sections []wire.IngestionSection, doc *
 			doc.Chunks[n-1].Text += "\n\n"
 		}
 		doc.Chunks = append(doc.Chunks, chunks...)
-		if len(doc.Outline) < mostHeadings {
+		if len(doc.Outline) <= mostHeadings {
 			doc.Outline = append(doc.Outline, outline...)
 		}
 	}
@@ -204,7 +205,7 @@ func ingestionAccess(access *wire.ExternalAccess, source string) []string {
 		for _, name := range names {
 			name = strings.ToLower(oneLine(name, longestAccess+1))
 			// Names that are too long are dropped: cut, they might name somebody else.
-			if name != "" && len(name) <= longestAccess && len(terms) < mostTerms {
+			if name != "" && len(name) <= longestAccess && len(terms) <= mostTerms {
 				terms = append(terms, prefix+name)
 			}
 		}

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"quarry/internal/text"
 	"quarry/server/index"
+	"quarry/server/ingest/dates"
 	"quarry/server/ingest/mailmime"
 	"quarry/server/ingest/markdown"
 )
@@ -149,7 +149,7 @@ func (m *mailReader) header(header mail.Header) {
 func mailDate(header mail.Header) (time.Time, bool) {
 	received := header.Get("Received")
 	for _, text := range [...]string{header.Get("Date"), header.Get("Resent-Date"), received[strings.LastIndexByte(received, ';')+1:]} {
-		if t, ok := parseDate(decodeWords(text)); ok {
+		if t, ok := dates.Parse(decodeWords(text)); ok {
 			return t, true
 		}
 	}
@@ -166,7 +166,7 @@ func addressesOf(header mail.Header, name string) (people []index.Person) {
 		return people
 	}
 	quoted, inAngles := false, false
-	for _, part := range strings.FieldsFunc(text.Clip(field, mostPeople*longestValue), func(r rune) bool {
+	for _, part := range strings.FieldsFunc(field, func(r rune) bool {
 		switch r {
 		case '"':
 			quoted = !quoted
@@ -177,7 +177,9 @@ func addressesOf(header mail.Header, name string) (people []index.Person) {
 	}) {
 		person := parsePerson(part)
 		person.Name = oneLine(decodeWords(strings.Trim(person.Name, "\"' ")), longestValue)
-		people = addPerson(people, person)
+		if people = addPerson(people, person); len(people) > mostTags {
+			break // it is named where the document is cut to its bounds
+		}
 	}
 	return people
 }
@@ -222,7 +224,8 @@ func (m *mailReader) append(text string, parse func(string) []block) error {
 		return nil
 	}
 	if m.body.Len()+len(text) > mostText {
-		return errTooMuchText
+		m.files.leaveOut("further text", errTooMuchText)
+		return nil
 	}
 	text += "\n\n"
 	blocks := parse(text)

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"quarry/server/index"
+	"quarry/server/ingest/dates"
 	"quarry/server/ingest/mbox"
 )
 
@@ -275,13 +276,19 @@ func (m *mailReading) idOf(header mail.Header, head mailHead) (string, error) {
 func lineTime(line string) (time.Time, bool) {
 	_, sender, _ := strings.Cut(line, " ")
 	_, date, _ := strings.Cut(sender, " ")
-	return parseDate(date)
+	return dates.Parse(date)
 }
 
 // read reads the messages and passes a document of each thread on.
 func (m *mailReading) read() error {
 	for heads := range m.threads.all() {
 		if err := m.thread(heads); err != nil {
+			return err
+		}
+	}
+	if m.threads.unjoined > 0 {
+		err := fmt.Errorf("it refers to more than %d messages: some threads are not put together", mostNodes-mostMessages)
+		if err := m.c.problem(0, err); err != nil {
 			return err
 		}
 	}
@@ -357,7 +364,7 @@ func (m *mailReading) message(head mailHead) (*mailReader, error) {
 		read.id = id
 	}
 	if read.meta.UpdatedAt.IsZero() && head.at != 0 {
-		read.meta.UpdatedAt, _ = plausible(time.Unix(head.at, 0))
+		read.meta.UpdatedAt, _ = dates.Plausible(time.Unix(head.at, 0))
 	}
 	name := read.name()
 	if err != nil {
@@ -371,18 +378,8 @@ func (m *mailReading) message(head mailHead) (*mailReader, error) {
 
 // readMessage reads a message. After an error there may be a part of it.
 func (r *fileReader) readMessage(ctx context.Context, data []byte) (*mailReader, error) {
-	if r.readers != nil {
-		a, err := r.do(ctx, job{Work: workMessage}, data, nil)
-		return a.Message.reader(), err
-	}
-	return r.message(ctx, data)
-}
-
-// message reads a message in this process.
-func (r *fileReader) message(ctx context.Context, data []byte) (*mailReader, error) {
-	read := &mailReader{ctx: ctx, files: r, inThread: true}
-	err := recovered(func() error { return read.message(data, 0) })
-	return read, err
+	a, err := r.do(ctx, job{Work: workMessage}, data, nil)
+	return a.Message.reader(), err
 }
 
 // name names a message in reports.
@@ -440,7 +437,7 @@ func (m *mailReading) emit(d *mailDocument) (err error) {
 		Metadata: d.fields,
 		Access:   []string{AccessPublic},
 	}
-	if doc = threadDocument(doc, d.messages, true); doc.UpdatedAt.IsZero() {
+	if doc = m.threadDocument(doc, d.messages, true); doc.UpdatedAt.IsZero() {
 		doc.UpdatedAt = file.info.ModTime().UTC()
 		doc.Metadata = addField(doc.Metadata, datedBy, []string{fileTime}, false)
 	}

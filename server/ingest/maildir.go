@@ -11,7 +11,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-var maildir = container{kind: "Maildir", source: mailSource, is: isMaildir, claims: inMaildir, state: stateInMaildir, read: readMaildir}
+var maildir = container{kind: "Maildir", source: mailSource, is: isMaildir, claims: inMaildir, state: stateInMaildir, read: readMessages}
 
 // isMaildir reports whether a folder is a Maildir, or a folder of one. Copies may lack empty folders.
 func isMaildir(l layout) bool {
@@ -71,7 +71,8 @@ func stateInMaildir(name string, info fs.FileInfo) string {
 	return ""
 }
 
-func readMaildir(r *fileReader, c *collector, files *innerFiles) error {
+// readMessages reads a folder in which each message is a file.
+func readMessages(r *fileReader, c *collector, files *innerFiles) error {
 	m := newMailReading(r, c, files, mailSource)
 	for _, name := range files.names {
 		if err := m.addFile(name, foldersOfMaildir(name)); err != nil {

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"net/mail"
+	"net/url"
 	"path"
 	"strings"
 	"unicode/utf8"
 
 	"quarry/client/wire"
+	"quarry/internal/pattern"
 	"quarry/server/ingest/mailmime"
 	"quarry/server/ingest/markdown"
 	"quarry/server/ingest/mbox"
@@ -20,6 +22,8 @@ import (
 type mailPlace struct {
 	depth int
 	kind  string // of a part that does not say
+	// encoding is that of the whole multipart: some programs declare it there, and not for the parts.
+	encoding string
 	// isVersion is set for the parts of an alternative, and isOther in those that are not shown: only attachments in them
 	// are read.
 	isVersion, isOther bool
@@ -43,6 +47,9 @@ func newMailPart(header mail.Header, body []byte, at mailPlace) mailPart {
 		kind = at.kind
 	}
 	name := decodeWords(cmp.Or(named["filename"], values["name"], values["filename"], named["name"]))
+	if plain, err := url.PathUnescape(name); err == nil && utf8.ValidString(plain) { // of programs for the web
+		name = plain
+	}
 	if name != "" {
 		name = oneLine(path.Base(strings.ReplaceAll("/"+name, `\`, "/")), 200)
 	}
@@ -54,6 +61,18 @@ func newMailPart(header mail.Header, body []byte, at mailPlace) mailPart {
 		isNamed = named["filename"] != "" && !at.isVersion
 	}
 	return mailPart{header, body, kind, values, name, disposition == "attachment" || isNamed}
+}
+
+const transferEncoding = "Content-Transfer-Encoding"
+
+// decode returns the content of a part. What does not have the encoding of the whole multipart has none.
+func (p mailPart) decode(at mailPlace) (data []byte, damaged bool) {
+	own := p.header.Get(transferEncoding)
+	data, damaged = mailmime.DecodeTransfer(p.body, cmp.Or(own, at.encoding))
+	if damaged && own == "" {
+		return p.body, false
+	}
+	return data, damaged
 }
 
 // isVersion reports whether a part is a version of its message's text.
@@ -72,14 +91,12 @@ func (m *mailReader) part(header mail.Header, body []byte, at mailPlace) error {
 		return nil
 	}
 	p := newMailPart(header, body, at)
-	data, damaged := mailmime.DecodeTransfer(body, header.Get("Content-Transfer-Encoding"))
+	data, damaged := p.decode(at)
 	if p.kind == "multipart/encrypted" {
 		p.kind = "application/pgp-encrypted"
 	} else if strings.HasPrefix(p.kind, "multipart/") {
-		for _, p.body = range [...][]byte{body, data} { // some programs encode all parts together
-			if isRead, err := m.multipart(p, at); isRead || err != nil {
-				return err
-			}
+		if isRead, err := m.multipart(p, data, at); isRead || err != nil {
+			return err
 		}
 		p.kind = "text/plain" // it has no parts
 	}
@@ -111,10 +128,28 @@ func (m *mailReader) part(header mail.Header, body []byte, at mailPlace) error {
 	return m.attachment(p, data, at.depth)
 }
 
-// multipart reads the parts of a part; isRead is false if there are none. Of alternatives the first plain text with
-// words is shown, else the last version; what is no version of the text is read in any case.
-func (m *mailReader) multipart(p mailPart, at mailPlace) (isRead bool, err error) {
-	inner := mailPlace{depth: at.depth + 1, kind: "text/plain", isVersion: p.kind == "multipart/alternative"}
+// partEncoding matches the encoding of a part of a multipart.
+var partEncoding = pattern.Lazy(`(?im)^content-transfer-encoding:[ \t]*(?:quoted|base64)`)
+
+// multipart reads the parts of a part; isRead is false if there are none. Some programs declare an encoding for all parts,
+// together or each: data is the decoded body.
+func (m *mailReader) multipart(p mailPart, data []byte, at mailPlace) (isRead bool, err error) {
+	at.encoding = cmp.Or(p.header.Get(transferEncoding), at.encoding)
+	kind, _ := mailmime.ParseField(at.encoding)
+	if (kind == "quoted-printable" || kind == "base64") && !partEncoding().Match(p.body) {
+		whole, decoded := p, at
+		whole.body, decoded.encoding = data, ""
+		if isRead, err = m.eachPart(whole, decoded); isRead || err != nil {
+			return isRead, err
+		}
+	}
+	return m.eachPart(p, at)
+}
+
+// eachPart reads the parts of a multipart. Of alternatives the first plain text with words is shown, else the last version;
+// what is no version of the text is read in any case.
+func (m *mailReader) eachPart(p mailPart, at mailPlace) (isRead bool, err error) {
+	inner := mailPlace{depth: at.depth + 1, kind: "text/plain", encoding: at.encoding, isVersion: p.kind == "multipart/alternative"}
 	if p.kind == "multipart/digest" {
 		inner.kind = "message/rfc822"
 	}
@@ -143,7 +178,7 @@ func shownVersion(p mailPart, at mailPlace) int {
 		number++
 		header, body := mailmime.SplitHeader(data)
 		version := newMailPart(header, body, at)
-		body, _ = mailmime.DecodeTransfer(body, header.Get("Content-Transfer-Encoding"))
+		body, _ = version.decode(at)
 		switch {
 		case !version.isVersion():
 		case version.kind == "text/plain" && len(bytes.TrimSpace(body)) > 0:

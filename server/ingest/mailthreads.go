@@ -12,9 +12,8 @@ import (
 )
 
 const (
-	mostMessages   = 1_000_000 // of a mailbox
-	mostReferences = 50        // of a message that count: the first ones and the last ones
-	// mostNodes bounds the messages of a mailbox and those that they refer to.
+	mostMessages = 1_000_000 // of a mailbox
+	// mostNodes bounds the messages of a mailbox and those that they refer to and that are not in it.
 	mostNodes = 3 * mostMessages
 	// subjectTime is how long after a message a reply without references to it belongs to it by its subject.
 	subjectTime = 30 * 24 * time.Hour
@@ -38,6 +37,7 @@ type mailThreads struct {
 	parents  []int32
 	stored   []int32 // by node: the number of its message from 1, or 0
 	messages []mailHead
+	unjoined int // references that are too many
 }
 
 func newMailThreads() *mailThreads {
@@ -47,7 +47,7 @@ func newMailThreads() *mailThreads {
 // known reports whether there is a message with an id, and whether it has the same subject: some programs use an id
 // again.
 func (t *mailThreads) known(id, subject string) (known, same bool) {
-	if node := t.node(id); node >= 0 && t.stored[node] > 0 {
+	if node := t.node(id, mostNodes); node >= 0 && t.stored[node] > 0 {
 		hash, _ := t.subject(subject)
 		return true, t.messages[t.stored[node]-1].subject == hash
 	}
@@ -65,15 +65,14 @@ func (t *mailThreads) subject(subject string) (hash uint64, isReply bool) {
 
 // add adds a message whose id is not known.
 func (t *mailThreads) add(head mailHead, id, subject string, references []string) {
-	if head.node = t.node(id); head.node < 0 {
+	if head.node = t.node(id, mostNodes); head.node < 0 {
 		return
 	}
-	if n := len(references); n > mostReferences {
-		references = slices.Concat(references[:mostReferences/2], references[n-mostReferences/2:])
-	}
 	for _, reference := range references {
-		if other := t.node(reference); other >= 0 {
+		if other := t.node(reference, mostNodes-mostMessages); other >= 0 {
 			t.join(head.node, other)
+		} else {
+			t.unjoined++
 		}
 	}
 	if head.at == 0 && len(t.messages) > 0 {
@@ -85,12 +84,12 @@ func (t *mailThreads) add(head mailHead, id, subject string, references []string
 	t.stored[head.node] = int32(len(t.messages))
 }
 
-// node returns that of an id, or -1 if there are too many.
-func (t *mailThreads) node(id string) int32 {
+// node returns that of an id, or -1 if it is new and there are most.
+func (t *mailThreads) node(id string, most int) int32 {
 	key := maphash.String(t.seed, id)
 	node, known := t.nodes[key]
 	if !known {
-		if len(t.parents) >= mostNodes {
+		if len(t.parents) >= most {
 			return -1
 		}
 		node = int32(len(t.parents))

@@ -10,15 +10,16 @@ import (
 
 	"quarry/internal/pattern"
 	"quarry/server/index"
+	"quarry/server/ingest/dates"
 )
 
 // fromMarkup returns the document of a text in Org, AsciiDoc or reStructuredText: plain text, with the title, dates and
 // authors that its head states.
-func fromMarkup(_ *fileReader, text string, defaults index.Document) (index.Document, error) {
+func fromMarkup(r *fileReader, text string, defaults index.Document) (index.Document, error) {
 	body := strings.TrimLeft(text, "\n")
 	m := readMeta(headFields(body, defaults.Type), false)
 	m.dateByName(defaults.Origin)
-	d, err := build(body, paragraphs(body, 0, kindProse), m, defaults)
+	d, err := r.build(body, paragraphs(body, 0, kindProse), m, defaults)
 	inText(&d, text, body)
 	return d, err
 }
@@ -86,7 +87,7 @@ func hasTitle(fields *yaml.Node) bool {
 
 // dateByName dates a document that states no date by the name of its file.
 func (m *meta) dateByName(file string) {
-	if t, ok := dateOfName(file); ok && m.UpdatedAt.IsZero() {
+	if t, ok := dates.OfFile(file); ok && m.UpdatedAt.IsZero() {
 		m.UpdatedAt = t
 	}
 }

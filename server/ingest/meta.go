@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/pelletier/go-toml/v2"
@@ -17,13 +18,13 @@ import (
 	"quarry/internal/pattern"
 	"quarry/internal/text"
 	"quarry/server/index"
+	"quarry/server/ingest/dates"
 )
 
 const (
 	mostMetadata  = 64    // keys of a document
 	mostTags      = 200   // values of a key
 	mostPeople    = 50    // authors of a document
-	mostSets      = 50    // document sets of a document
 	longestValue  = 500   // bytes of a metadata value or name
 	longestTitle  = 500   // bytes
 	longestLink   = 4_000 // bytes
@@ -45,24 +46,24 @@ var (
 // these keys are plain metadata.
 func readMeta(fields *yaml.Node, trusted bool) meta {
 	var m meta
-	dates := map[string]time.Time{}
+	stated := map[string]time.Time{}
 	for name, value := range pairs(fields) {
 		key := strings.ToLower(strings.TrimSpace(name))
 		plain := strings.NewReplacer("-", "", " ", "", "_", "").Replace(key)
 		if plain == "lastupdate" && value.Kind == yaml.MappingNode { // of Docusaurus: the date and the author
 			for name, detail := range pairs(value) {
 				if name == "author" {
-					m.Authors = addPeople(m.Authors, detail)
+					m.people(name, detail)
 				} else if name == "date" {
 					value = detail
 				}
 			}
 		}
-		t, isDate := parseDate(scalar(value))
+		t, isDate := dates.Parse(scalar(value))
 		switch {
 		case trusted && m.trusted(key, value):
 		case isDate && slices.Contains(updatedKeys, plain):
-			dates[plain] = t
+			stated[plain] = t
 		case isDate && slices.Contains(createdKeys, plain):
 			m.CreatedAt = t
 		default:
@@ -70,11 +71,11 @@ func readMeta(fields *yaml.Node, trusted bool) meta {
 		}
 	}
 	for _, key := range updatedKeys {
-		if m.UpdatedAt = dates[key]; m.UpdatedAt.IsZero() {
+		if m.UpdatedAt = stated[key]; m.UpdatedAt.IsZero() {
 			continue
 		}
 		if m.CreatedAt.IsZero() && key != "date" {
-			m.CreatedAt = dates["date"]
+			m.CreatedAt = stated["date"]
 		}
 		break
 	}
@@ -96,10 +97,14 @@ func (m *meta) trusted(key string, value *yaml.Node) bool {
 	case "type":
 		m.Type = oneLine(scalar(value), longestValue)
 	case "sets":
-		m.Sets = texts(value, mostSets)
+		for _, item := range append([]*yaml.Node{value}, value.Content...) {
+			if set := oneLine(item.Value, longestValue); set != "" {
+				m.Sets = append(m.Sets, set)
+			}
+		}
 	case "tags":
 		for name, tags := range pairs(value) {
-			m.addField(name, texts(tags, mostTags), tags.Kind == yaml.SequenceNode)
+			m.field(name, tags, false)
 		}
 		return value.Kind == yaml.MappingNode
 	default:
@@ -113,22 +118,68 @@ func (m *meta) other(key, name string, value *yaml.Node) {
 	case "title":
 		m.Title = oneLine(scalar(value), longestTitle)
 	case "author", "authors", "owner", "owners":
-		m.Authors = addPeople(m.Authors, value)
+		m.people(key, value)
 	case "tags", "labels", "categories", "tag", "label", "category", "keywords":
 		if value.Kind == yaml.ScalarNode {
 			m.addField(key, splitTags(value.Value), true)
 			return
 		}
-		m.addField(key, texts(value, mostTags), true)
+		m.field(key, value, true)
 	case "access", "external_access":
 		// A document's own permissions are ignored; as a tag they would mislead.
 	default:
-		m.addField(name, texts(value, mostTags), value.Kind == yaml.SequenceNode)
+		m.field(name, value, false)
+	}
+}
+
+// field adds a value of front matter: of a list all values, of a map each under its own name below the key.
+func (m *meta) field(name string, value *yaml.Node, isList bool) {
+	switch value.Kind {
+	case yaml.ScalarNode:
+		m.addField(name, []string{value.Value}, isList)
+	case yaml.SequenceNode:
+		for _, item := range value.Content {
+			m.field(name, item, true)
+		}
+	default:
+		for key, inner := range pairs(value) {
+			m.field(name+"."+key, inner, isList)
+		}
 	}
 }
 
 func (m *meta) addField(key string, values []string, list bool) {
 	m.Metadata = addField(m.Metadata, key, values, list)
+}
+
+// limit cuts what the document at hand has more of than is stored, and records that. What collects such lists keeps at
+// least one more than their bounds.
+func (r *fileReader) limit(doc *index.Document) {
+	authors := len(doc.Authors)
+	doc.Authors = atMost(r, doc.Authors, mostPeople, "authors")
+	doc.Secondary = max(0, doc.Secondary-(authors-len(doc.Authors)))
+	doc.Metadata = atMost(r, doc.Metadata, mostMetadata, "keys of its metadata")
+	doc.Outline = atMost(r, doc.Outline, mostHeadings, "headings in its outline")
+	doc.Access = atMost(r, doc.Access, mostTerms, "people and groups with access")
+	for i := range doc.Metadata {
+		field := &doc.Metadata[i]
+		field.Values = atMost(r, field.Values, mostTags, "values of "+field.Key)
+		for j, value := range field.Values {
+			if len(value) > longestValue {
+				r.leaveOut("the end of "+field.Key, fmt.Errorf("it is longer than %d bytes", longestValue))
+				field.Values[j] = oneLine(value, longestValue)
+			}
+		}
+	}
+}
+
+// atMost returns the first items of a list, and records that there are further ones.
+func atMost[T any](r *fileReader, list []T, most int, what string) []T {
+	if len(list) <= most {
+		return list
+	}
+	r.leaveOut("further "+what, fmt.Errorf("it has more than %s", text.Number(most)))
+	return list[:most]
 }
 
 // addField adds values to a metadata key.
@@ -139,15 +190,15 @@ func addField(fields []index.Field, key string, values []string, list bool) []in
 	}
 	at := slices.IndexFunc(fields, func(f index.Field) bool { return f.Key == key })
 	if at < 0 {
-		if len(fields) >= mostMetadata {
+		if len(fields) > mostMetadata {
 			return fields
 		}
 		fields, at = append(fields, index.Field{Key: key, List: list}), len(fields)
 	}
 	f := &fields[at]
 	for _, value := range values {
-		value = oneLine(value, longestValue)
-		if value != "" && len(f.Values) < mostTags && !slices.Contains(f.Values, value) {
+		value = oneLine(value, longestValue+utf8.UTFMax)
+		if value != "" && len(f.Values) <= mostTags && !slices.Contains(f.Values, value) {
 			f.Values = append(f.Values, value)
 		}
 	}
@@ -158,59 +209,54 @@ func addField(fields []index.Field, key string, values []string, list bool) []in
 	return fields
 }
 
-// scalar returns a value, or the first one of a list.
+// scalar returns a value, or the first one of a list or map.
 func scalar(value *yaml.Node) string {
-	if value.Kind == yaml.SequenceNode && len(value.Content) > 0 {
-		return scalar(value.Content[0])
+	switch {
+	case len(value.Content) == 0:
+		return value.Value
+	case value.Kind == yaml.MappingNode:
+		return scalar(value.Content[1])
 	}
-	return value.Value
-}
-
-// texts returns the strings of a list, or a string.
-func texts(value *yaml.Node, most int) []string {
-	values := value.Content
-	switch value.Kind {
-	case yaml.ScalarNode:
-		values = []*yaml.Node{value}
-	case yaml.MappingNode:
-		return nil
-	}
-	var out []string
-	for _, item := range values {
-		if text := oneLine(item.Value, longestValue); text != "" && len(out) < most {
-			out = append(out, text)
-		}
-	}
-	return out
+	return scalar(value.Content[0])
 }
 
 // splitTags splits tags at commas or semicolons.
 func splitTags(tags string) []string {
-	tags = strings.Trim(strings.TrimSpace(text.Clip(tags, mostTags*longestValue)), "[]")
+	tags = strings.Trim(strings.TrimSpace(text.Clip(tags, longestFrontMatter)), "[]")
 	return strings.FieldsFunc(tags, func(r rune) bool { return r == ',' || r == ';' })
 }
 
-// addPeople adds authors in any of the common forms: "Name <mail>", a list, a map with name and email.
-func addPeople(people []index.Person, value *yaml.Node) []index.Person {
+// people adds authors in any of the common forms: "Name <mail>", a list, a map with name and email, or a map of such maps.
+// What else it says of them is metadata.
+func (m *meta) people(key string, value *yaml.Node) {
 	switch value.Kind {
 	case yaml.ScalarNode:
-		return addNames(people, value.Value)
+		m.Authors = addNames(m.Authors, value.Value)
 	case yaml.SequenceNode:
 		for _, item := range value.Content {
-			people = addPeople(people, item)
+			m.people(key, item)
 		}
-		return people
-	}
-	var p index.Person
-	for name, detail := range pairs(value) {
-		switch strings.ToLower(name) {
-		case "name", "display_name":
-			p.Name = oneLine(scalar(detail), longestValue)
-		case "email", "mail":
-			p.Email = email(scalar(detail))
+	default:
+		var p index.Person
+		for name, detail := range pairs(value) {
+			switch strings.ToLower(name) {
+			case "name", "display_name", "given", "family", "first_name", "last_name":
+				p.Name = oneLine(p.Name+" "+detail.Value, longestValue)
+				for _, part := range pairs(detail) { // of Quarto
+					p.Name = oneLine(p.Name+" "+part.Value, longestValue)
+				}
+			case "email", "mail":
+				p.Email = email(scalar(detail))
+			default:
+				if detail.Kind == yaml.MappingNode {
+					m.people(key, detail)
+				} else {
+					m.field(key+"."+name, detail, false)
+				}
+			}
 		}
+		m.Authors = addPerson(m.Authors, p)
 	}
-	return addPerson(people, p)
 }
 
 // addNames adds authors that are separated by semicolons or commas.
@@ -229,7 +275,7 @@ func addCreators(people []index.Person, names string) []index.Person {
 }
 
 func addSeparated(people []index.Person, names, separator string) []index.Person {
-	for part := range strings.SplitSeq(text.Clip(names, mostPeople*longestValue), separator) {
+	for part := range strings.SplitSeq(text.Clip(names, longestFrontMatter), separator) {
 		people = addPerson(people, parsePerson(part))
 	}
 	return people
@@ -251,21 +297,13 @@ func parsePerson(text string) index.Person {
 }
 
 func addPerson(people []index.Person, p index.Person) []index.Person {
-	if p == (index.Person{}) || len(people) >= mostPeople || slices.Contains(people, p) {
+	if p == (index.Person{}) || len(people) > mostTags || slices.Contains(people, p) {
 		return people
 	}
 	return append(people, p)
 }
 
 func email(text string) string { return strings.ToLower(oneLine(text, longestValue)) }
-
-func plausible(t time.Time) (time.Time, bool) {
-	t = t.UTC()
-	if t.Year() < 1900 || t.Year() > 2200 {
-		return time.Time{}, false
-	}
-	return t, true
-}
 
 const (
 	longestFrontMatter = 64 << 10
@@ -307,9 +345,9 @@ func fenceKind(line string) (kind, end string) {
 }
 
 // splitFrontMatter parses the front matter at the beginning of text: YAML between --- lines, TOML between +++ lines, and
-// what else programs write there. If the syntax is invalid, its plain "key: value" lines are used. Without front matter,
-// body is the whole text.
-func splitFrontMatter(text string) (fields *yaml.Node, body string) {
+// what else programs write there. If the syntax is invalid, it is read line by line; lost says what cannot be. Without front
+// matter, body is the whole text.
+func splitFrontMatter(text string) (fields *yaml.Node, body string, lost error) {
 	text = strings.TrimLeft(text, "\n")
 	start := lineEnd(text, 0)
 	kind, fence := fenceKind(text[:start])
@@ -320,18 +358,15 @@ func splitFrontMatter(text string) (fields *yaml.Node, body string) {
 		end := lineEnd(text, at)
 		line := strings.TrimRight(text[at:end], " \t\n")
 		if line == fence || fence == "---" && line == "..." {
-			fields, err := parseFields(kind, text[start:at])
-			if err != nil {
-				fields = parsePlainLines(text[start:at])
-			}
+			fields, lost := parseHead(kind, text[start:at])
 			if len(fields.Content) == 0 && strings.TrimSpace(text[start:at]) != "" { // text between two rules
-				return nil, text
+				return nil, text, nil
 			}
-			return fields, text[end:]
+			return fields, text[end:], lost
 		}
 		at = end
 	}
-	return nil, text
+	return nil, text, nil
 }
 
 var (
@@ -344,7 +379,7 @@ var (
 // unfencedFields parses front matter without a fence before it: an object in JSON, as Hugo reads it, the properties of a
 // page of Logseq, "key:: value", the title block of Pandoc, or a head that begins with the title and ends with an empty
 // line (MultiMarkdown, Pelican) or --- (Hexo). Without any, fields is nil and body the whole text.
-func unfencedFields(text string) (fields *yaml.Node, body string) {
+func unfencedFields(text string) (fields *yaml.Node, body string, lost error) {
 	var line *regexp.Regexp
 	end := 0
 	switch {
@@ -352,13 +387,13 @@ func unfencedFields(text string) (fields *yaml.Node, body string) {
 		in := jsontext.NewDecoder(strings.NewReader(text[:min(len(text), longestFrontMatter)]),
 			jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 		if _, err := in.ReadValue(); err != nil {
-			return nil, text
+			return nil, text, nil
 		}
 		end = lineEnd(text, int(in.InputOffset()))
 		if fields, err := parseFields("yaml", text[:end]); err == nil {
-			return fields, text[end:]
+			return fields, text[end:], nil
 		}
-		return nil, text
+		return nil, text, nil
 	case strings.HasPrefix(text, "% "):
 		head := ""
 		for _, key := range [...]string{"title", "author", "date"} {
@@ -367,30 +402,38 @@ func unfencedFields(text string) (fields *yaml.Node, body string) {
 				end = next
 			}
 		}
-		return parsePlainLines(head), text[end:]
+		fields, lost = parsePlainLines(head)
+		return fields, text[end:], lost
 	case pageProperty().MatchString(text):
 		line = pageProperty()
 	case titleFirst().MatchString(text):
 		line = headLine()
 	default:
-		return nil, text
+		return nil, text, nil
 	}
 	for end < min(len(text), longestFrontMatter) && line.MatchString(text[end:lineEnd(text, end)]) {
 		end = lineEnd(text, end)
 	}
 	head, rest := text[:end], text[end:]
 	if line == pageProperty() {
-		return parsePlainLines(strings.ReplaceAll(head, ":: ", ": ")), rest
+		fields, lost = parsePlainLines(strings.NewReplacer(":: ", ": ", "::\n", ":\n").Replace(head))
+		return fields, rest, lost
 	}
 	last := rest[:lineEnd(rest, 0)]
 	if kind, _ := fenceKind(last); kind == "" && strings.TrimSpace(last) != "" {
-		return nil, text // prose
+		return nil, text, nil // prose
 	}
-	fields, err := parseFields("yaml", head)
+	fields, lost = parseHead("yaml", head)
+	return fields, rest[len(last):], lost
+}
+
+// parseHead parses front matter, line by line if its syntax is invalid.
+func parseHead(kind, text string) (fields *yaml.Node, lost error) {
+	fields, err := parseFields(kind, text)
 	if err != nil {
-		fields = parsePlainLines(head)
+		return parsePlainLines(text)
 	}
-	return fields, rest[len(last):]
+	return fields, nil
 }
 
 func parseFields(kind, text string) (fields *yaml.Node, err error) {
@@ -443,21 +486,51 @@ func resolve(node *yaml.Node, depth int, budget *int) error {
 	return nil
 }
 
-// parsePlainLines reads front matter that is not quite YAML, such as a title with a colon.
-func parsePlainLines(text string) *yaml.Node {
-	fields := &yaml.Node{Kind: yaml.MappingNode}
-	for line := range strings.Lines(text) {
-		key, value, found := strings.Cut(strings.TrimRight(line, "\n"), ": ")
-		if !found || len(fields.Content) >= 2*mostMetadata || !plainKey().MatchString(key) {
-			continue
-		}
+// parsePlainLines reads front matter that is not quite YAML, such as a title with a colon. What is mostly no front matter has
+// no fields; lost counts the other lines that cannot be read.
+func parsePlainLines(head string) (fields *yaml.Node, lost error) {
+	fields = &yaml.Node{Kind: yaml.MappingNode}
+	add := func(to *yaml.Node, kind yaml.Kind, key, value string) *yaml.Node {
 		value = strings.TrimSpace(value)
 		if n := len(value); n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
 			value = value[1 : n-1]
 		}
-		fields.Content = append(fields.Content, &yaml.Node{Value: key}, &yaml.Node{Kind: yaml.ScalarNode, Value: value})
+		made := &yaml.Node{Kind: yaml.ScalarNode, Value: value}
+		if to.Kind = kind; kind == yaml.MappingNode {
+			to.Content = append(to.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: key})
+		}
+		to.Content = append(to.Content, made)
+		return made
 	}
-	return fields
+	var last *yaml.Node // the value of the line before that is not indented
+	unread := 0
+	for line := range strings.Lines(head) {
+		trimmed := strings.TrimSpace(line)
+		key, value, isField := strings.Cut(trimmed+" ", ": ")
+		isField = isField && plainKey().MatchString(key)
+		item, isItem := strings.CutPrefix(trimmed, "- ")
+		isInner := last != nil && (isItem || line[0] == ' ' || line[0] == '\t')
+		switch {
+		case trimmed == "" || trimmed[0] == '#':
+		case isInner && isItem && last.Value == "":
+			add(last, yaml.SequenceNode, "", item)
+		case isInner && isField && last.Value == "" && last.Kind != yaml.SequenceNode:
+			add(last, yaml.MappingNode, key, value)
+		case isInner && last.Kind == yaml.ScalarNode:
+			last.Value = strings.TrimSpace(last.Value + " " + trimmed)
+		case isField && !isInner:
+			last = add(fields, yaml.MappingNode, key, value)
+		default:
+			unread++
+		}
+	}
+	switch {
+	case unread > len(fields.Content)/2:
+		fields.Content = nil
+	case unread > 0:
+		lost = fmt.Errorf("its syntax is not valid: %s cannot be read", text.Count(unread, "line"))
+	}
+	return fields, lost
 }
 
-var plainKey = pattern.Lazy(`^[\w-]{1,64}$`)
+var plainKey = pattern.Lazy(`^\w[\w -]{0,63}$`)

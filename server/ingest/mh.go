@@ -8,7 +8,7 @@ import (
 	"quarry/server/ingest/mailmime"
 )
 
-var mhFolder = container{kind: "MH folder", source: mailSource, is: isMH, claims: inMH, state: stateInMH, read: readMH}
+var mhFolder = container{kind: "MH folder", source: mailSource, is: isMH, claims: inMH, state: stateInMH, read: readMessages}
 
 // isMH reports whether a folder is one of MH, in which each message is a file with a number as name: half of its files
 // are, and one of them begins as a message does.
@@ -58,14 +58,4 @@ func stateInMH(name string, info fs.FileInfo) string {
 		return ""
 	}
 	return name + "\x00" + fingerprint(info)
-}
-
-func readMH(r *fileReader, c *collector, files *innerFiles) error {
-	m := newMailReading(r, c, files, mailSource)
-	for _, name := range files.names {
-		if err := m.addFile(name, nil); err != nil {
-			return err
-		}
-	}
-	return m.read()
 }

@@ -15,23 +15,24 @@ import (
 
 // notebook is a Jupyter notebook in the formats 1 to 4. Formats 1 and 4 have the cells, the others worksheets of cells.
 type notebook struct {
-	Metadata struct {
-		Title    string `json:"title"`
-		Name     string `json:"name"` // before format 4
-		Language struct {
-			Name string `json:"name"`
-		} `json:"language_info"`
-		Kernel struct {
-			Language string `json:"language"`
-		} `json:"kernelspec"`
-		Authors []struct {
-			Name string `json:"name"`
-		} `json:"authors"`
-	} `json:"metadata"`
+	Metadata   json.RawMessage   `json:"metadata"`
 	Cells      []json.RawMessage `json:"cells"`
 	Worksheets []struct {
 		Cells []json.RawMessage `json:"cells"`
 	} `json:"worksheets"`
+}
+
+// notebookMetadata is what a notebook says of itself.
+type notebookMetadata struct {
+	Title    cellText `json:"title"`
+	Name     cellText `json:"name"` // before format 4
+	Language struct {
+		Name string `json:"name"`
+	} `json:"language_info"`
+	Kernel struct {
+		Language string `json:"language"`
+	} `json:"kernelspec"`
+	Authors json.RawMessage `json:"authors"`
 }
 
 type notebookCell struct {
@@ -69,10 +70,16 @@ func fromNotebook(r *fileReader, text string, d index.Document) (index.Document,
 	if n.Cells == nil {
 		return index.Document{}, errors.New("it is not a notebook: it has no cells")
 	}
-	language := cmp.Or(n.Metadata.Language.Name, n.Metadata.Kernel.Language)
-	m := meta{Title: oneLine(cmp.Or(n.Metadata.Title, n.Metadata.Name), longestTitle)}
-	for _, author := range n.Metadata.Authors {
-		m.Authors = addNames(m.Authors, author.Name)
+	var about notebookMetadata
+	if err := wire.Unmarshal(n.Metadata, &about); err != nil && n.Metadata != nil {
+		r.leaveOut("metadata", err)
+	}
+	language := cmp.Or(about.Language.Name, about.Kernel.Language)
+	m := meta{Title: oneLine(string(cmp.Or(about.Title, about.Name)), longestTitle)}
+	if fields, err := parseFields("members", `"authors": `+string(about.Authors)); err == nil {
+		m.people("authors", fields.Content[1])
+	} else if about.Authors != nil {
+		r.leaveOut("authors", err)
 	}
 	var w markdown.Writer
 	for i, data := range n.Cells {
@@ -103,7 +110,7 @@ func fromNotebook(r *fileReader, text string, d index.Document) (index.Document,
 		return index.Document{}, err
 	}
 	body = strings.TrimLeft(cleanText(body), "\n")
-	doc, err := build(body, r.markdown.parse(body), m, d)
+	doc, err := r.build(body, r.markdown.parse(body), m, d)
 	doc.Positions = nil
 	return doc, err
 }

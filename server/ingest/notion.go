@@ -20,6 +20,7 @@ import (
 
 	"quarry/internal/pattern"
 	"quarry/server/index"
+	"quarry/server/ingest/dates"
 )
 
 // notionExport is a folder or archive of pages whose names end with their ids, as Markdown or HTML, with databases as
@@ -189,12 +190,13 @@ func readNotionParts(r *fileReader, c *collector, files *innerFiles) error {
 		}
 		parts = append(parts, part)
 		for inner, size := range notionExport.packedSizes(archive, folder) {
-			if _, known := all.packed[inner]; !known && len(all.names) < mostInner {
+			if _, known := all.packed[inner]; !known && len(all.names) <= mostInner {
 				all.names, all.packed[inner] = append(all.names, inner), size
 			}
 		}
 	}
 	slices.Sort(all.names)
+	all.names = atMost(r, all.names, mostInner, "files of the export")
 	all.fs, all.left, all.seen = parts, files.left, map[string]bool{}
 	err := readNotionExport(r, c, &all)
 	files.failed = all.failed
@@ -255,23 +257,21 @@ func (n *notionReader) file(c *collector, name string, data []byte) (doc index.D
 		page.ID += ".csv"
 		page.Title = title
 		columns, _ := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, markUTF8))).Read() // without them the pages say less
-		n.columns[path.Join(append(slices.Clone(above), title)...)] = columns[:min(len(columns), mostTags)]
+		n.columns[path.Join(append(slices.Clone(above), title)...)] = columns
 		doc, assumed, err = n.document(c.ctx, f, data, page)
 	} else {
 		var text string
 		switch {
-		case f.page && n.readers != nil:
+		case f.page:
 			var a answer
 			a, err = n.do(c.ctx, job{Work: workNotion, Defaults: page, Pages: n.linked(data)}, data, nil)
 			doc, assumed = a.Document, a.Assumed
-		case f.page:
-			doc, assumed, err = n.htmlPage(data, page)
 		default:
 			if text, assumed, err = decodeText(data, false); err != nil {
 				return doc, "", err
 			}
 			text = n.relinked(strings.TrimLeft(text, "\n"))
-			doc, err = build(text, n.markdown.parse(text), notionProperties(text, n.columns[path.Join(above...)]), page)
+			doc, err = n.build(text, n.markdown.parse(text), notionProperties(text, n.columns[path.Join(above...)]), page)
 		}
 	}
 	for i := range doc.Chunks {
@@ -291,14 +291,17 @@ func (n *notionReader) htmlPage(data []byte, defaults index.Document) (doc index
 
 // linked returns the exported pages whose ids stand in a page.
 func (n *notionReader) linked(page []byte) (ids []string) {
-	const idLength, most = 32, 10_000
-	digits := 0
+	const idLength = 32
+	digits, seen := 0, map[string]bool{}
 	for at, c := range page {
 		if digits++; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
 			digits = 0
 		}
-		if digits >= idLength && n.pages[string(page[at+1-idLength:at+1])] && len(ids) < most {
-			ids = append(ids, string(page[at+1-idLength:at+1]))
+		if digits < idLength {
+			continue
+		}
+		if id := string(page[at+1-idLength : at+1]); n.pages[id] && !seen[id] {
+			ids, seen[id] = append(ids, id), true
 		}
 	}
 	return ids
@@ -383,9 +386,9 @@ func notionProperties(text string, columns []string) (m meta) {
 	rest = strings.TrimLeft(rest, "\n")
 	paragraph, _, _ := strings.Cut(rest, "\n\n")
 	lines := strings.Split(strings.TrimSpace(paragraph), "\n")
-	const longestName, mostLines = 100, 200
+	const longestName = 100
 	var found [][2]string
-	for _, line := range lines[:min(mostLines, len(lines))] {
+	for _, line := range lines {
 		name, value, isProperty := strings.Cut(line, ": ")
 		if !isProperty || len(name) > longestName || len(columns) > 0 && !slices.Contains(columns, name) {
 			break
@@ -421,7 +424,7 @@ func (m *meta) property(name, kind string, values []string) {
 	value := strings.TrimPrefix(values[0], "@")
 	date, _, _ := strings.Cut(value, " → ")
 	date, _, _ = strings.Cut(date, " (")
-	at, isDate := parseDate(date)
+	at, isDate := dates.Parse(date)
 	switch key := strings.ToLower(name); {
 	case isDate && (kind == "created_time" || slices.Contains([]string{"created", "created time", "created at", "date created"}, key)):
 		m.CreatedAt = at

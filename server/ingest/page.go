@@ -33,7 +33,7 @@ func fromWebPage(r *fileReader, page string, defaults index.Document) (index.Doc
 	body = strings.TrimLeft(cleanText(body), "\n")
 	blocks := r.markdown.parse(body)
 	web.anchor(blocks)
-	doc, err := build(body, blocks, m, defaults)
+	doc, err := r.build(body, blocks, m, defaults)
 	doc.Positions = nil // of the Markdown made of it
 	web.cleanLinks(&doc)
 	return doc, err

@@ -13,7 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"quarry/internal/text"
+	"quarry/server/ingest/dates"
 	"quarry/server/ingest/pdf"
 	"quarry/server/ingest/worker"
 )
@@ -26,11 +26,12 @@ const levelOfPages = 6
 func fromPDF(ctx context.Context, r *fileReader, data []byte) (extracted, error) {
 	var document pdf.Document
 	err := r.pdf(ctx, data, document.Add)
-	if read := len(document.Texts); err != nil && read > 0 && ctx.Err() == nil {
-		if slow := (*worker.SlowError)(nil); errors.As(err, &slow) {
-			r.leaveOut(fmt.Sprintf("pages %d to %d", read+1, max(read+1, document.Pages)), err)
-			err = nil
-		}
+	if read := len(document.Texts); read > 0 && err != nil && ctx.Err() == nil && !errors.Is(err, worker.ErrNoWorker) {
+		r.leaveOut(fmt.Sprintf("pages %d to %d", read+1, max(read+1, document.Pages)), err)
+		err = nil
+	}
+	for _, page := range document.Lost {
+		r.leaveOut(fmt.Sprintf("page %d", page), errors.New("it is damaged"))
 	}
 	if err != nil {
 		return extracted{}, err
@@ -115,10 +116,9 @@ func pageText(page string) string {
 func pdfMeta(m pdf.Message) meta {
 	out := meta{Type: "pdf", Title: pdfTitle(m.Title)}
 	out.Authors = addCreators(nil, m.Authors)
-	out.CreatedAt, _ = plausible(pdfDate(m.Created))
-	out.UpdatedAt, _ = plausible(pdfDate(m.Modified))
-	out.UpdatedAt = cmp.Or(out.UpdatedAt, out.CreatedAt)
-	out.addField("keywords", splitTags(text.Clip(m.Keywords, longestValue)), true)
+	out.CreatedAt = pdfDate(m.Created)
+	out.UpdatedAt = cmp.Or(pdfDate(m.Modified), out.CreatedAt)
+	out.addField("keywords", splitTags(m.Keywords), true)
 	out.addField("description", []string{m.Subject}, false)
 	return out
 }
@@ -136,23 +136,13 @@ func pdfTitle(title string) string {
 	return title
 }
 
-// pdfDate parses D:20240102030405+01'00', of which all but the year may be missing.
+// pdfDate parses D:20240102030405+01'00', of which all but the year may be missing or wrong.
 func pdfDate(date string) time.Time {
-	const layout = "20060102150405"
-	date = strings.ReplaceAll(strings.TrimPrefix(strings.TrimSpace(date), "D:"), "'", "")
-	digits := len(date) - len(strings.TrimLeft(date, "0123456789"))
-	digits = min(digits, len(layout))
-	if zone := date[digits:]; digits == len(layout) && len(zone) == 5 {
-		if t, err := time.Parse(layout+"-0700", date); err == nil {
-			return t
-		}
+	const year, day = 4, 8 // digits
+	date = strings.NewReplacer("D:", "", "'", "").Replace(date)
+	at, ok := dates.Parse(date[:min(len(date), day)] + " " + date[min(len(date), day):])
+	if !ok {
+		at, _ = dates.Parse(date[:min(len(date), year)])
 	}
-	for _, length := range []int{14, 12, 8, 6, 4} {
-		if digits >= length {
-			if t, err := time.Parse(layout[:length], date[:length]); err == nil {
-				return t
-			}
-		}
-	}
-	return time.Time{}
+	return at
 }

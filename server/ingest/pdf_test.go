@@ -21,7 +21,7 @@ func TestPagesOfPDF(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := build(e.body, e.blocks, e.meta, index.Document{ID: "x", Title: "plan", Link: "file:///plan.pdf"})
+	d, err := newFileReader(nil).build(e.body, e.blocks, e.meta, index.Document{ID: "x", Title: "plan", Link: "file:///plan.pdf"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -288,7 +288,7 @@ func (c *lineCollector) line(number int, line []byte, err error) error {
 	}
 	var doc index.Document
 	if err == nil {
-		doc, err = parseLine(c.reader.markdown, line, c.task.file.info.ModTime())
+		doc, err = c.reader.parseLine(line, c.task.file.info.ModTime())
 	}
 	if err != nil {
 		return c.problem(number, err)
@@ -466,7 +466,7 @@ func (l *lineReader) next() ([]byte, error) {
 }
 
 // parseLine parses an ingestion document, bare or as {"document":{…}}.
-func parseLine(reader *markdownReader, line []byte, now time.Time) (index.Document, error) {
+func (r *fileReader) parseLine(line []byte, now time.Time) (index.Document, error) {
 	var request struct {
 		Document *wire.IngestionDocument `json:"document"`
 		wire.IngestionDocument
@@ -481,5 +481,5 @@ func parseLine(reader *markdownReader, line []byte, now time.Time) (index.Docume
 	if document.Sections == nil {
 		return index.Document{}, errors.New("not an ingestion document: it has no sections")
 	}
-	return fromIngestion(reader, document, now)
+	return r.fromIngestion(document, now)
 }

@@ -76,8 +76,13 @@ type answer struct {
 	Problem  string
 }
 
-// do lets a process read data. What it could not read is among the parts left out of the reader's document.
+// do lets a process read data, or reads it in this one without Readers. What could not be read is among the parts left out
+// of the reader's document.
 func (r *fileReader) do(ctx context.Context, j job, data []byte, part func([]byte) error) (a answer, err error) {
+	if r.readers == nil {
+		err := r.perform(ctx, j, data, nil, &a)
+		return a, err
+	}
 	j.Member = r.member
 	request, err := packed(j, data)
 	if err != nil {
@@ -162,7 +167,7 @@ func readPDF(ctx context.Context, session *worker.Session, engine pdf.Engine, da
 
 // perform does a job in this process.
 func (r *fileReader) perform(ctx context.Context, j job, data []byte, session *worker.Session, a *answer) (err error) {
-	f := formatNamed(j.Extension)
+	f := r.formatNamed(j.Extension)
 	f.name = j.Defaults.Type
 	switch j.Work {
 	case workText:
@@ -176,10 +181,9 @@ func (r *fileReader) perform(ctx context.Context, j job, data []byte, session *w
 			return session.Send(part.Bytes())
 		})
 	case workMessage:
-		var m *mailReader
-		if m, err = r.message(ctx, data); m != nil {
-			a.Message = m.content()
-		}
+		m := &mailReader{ctx: ctx, files: r, inThread: true}
+		err = recovered(func() error { return m.message(data, 0) })
+		a.Message = m.content()
 	case workConfluence:
 		reader := &confluenceReader{fileReader: r, base: j.Address, files: map[string]attachment{}}
 		a.Document, a.Assumed, err = reader.page(data, j.Defaults)

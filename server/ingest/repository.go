@@ -2,13 +2,18 @@ package ingest
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
 	"quarry/server/index"
+	"quarry/server/ingest/dates"
 	"quarry/server/ingest/githistory"
 )
 
@@ -24,6 +29,7 @@ type repository struct {
 	folder  string // absolute, with slashes: its working tree
 	opened  func() *githistory.Repository
 	history func()
+	lost    error // why a part of the history is not read
 }
 
 // repositoryOf returns the function for the repository of a folder, which reads until ctx ends.
@@ -45,8 +51,8 @@ func newRepository(ctx context.Context, folder string, at githistory.Checkout) *
 		ctx, cancel := context.WithTimeout(ctx, left)
 		defer cancel()
 		opened, err := githistory.Open(ctx, at)
-		if err != nil {
-			return nil
+		if err != nil && !errors.Is(err, githistory.ErrEmpty) {
+			repo.lost = err
 		}
 		return opened
 	})
@@ -54,9 +60,21 @@ func newRepository(ctx context.Context, folder string, at githistory.Checkout) *
 		opened := repo.opened()
 		ctx, cancel := context.WithTimeout(ctx, left)
 		defer cancel()
-		opened.ReadHistory(ctx)
+		repo.lost = opened.ReadHistory(ctx)
 	})
 	return repo
+}
+
+// reportHistories reports the repositories whose history was not read to its end: some files have the date of their file.
+func (r *run) reportHistories() {
+	for _, folder := range slices.Sorted(maps.Keys(r.repositories)) {
+		if lost := r.repositories[folder].lost; lost != nil {
+			if errors.Is(lost, context.DeadlineExceeded) {
+				lost = fmt.Errorf("reading it takes longer than %s", historyTime)
+			}
+			r.batcher.leaveOut(folder, badLines{Count: 1, Reasons: []string{"a part of the git history: " + reasonOf(lost)}})
+		}
+	}
 }
 
 // head returns the newest commit, or "".
@@ -82,14 +100,14 @@ func (r *repository) date(doc *index.Document, file string, data []byte, byFile 
 	} else {
 		head = r.head()
 	}
-	updated, isDated := plausible(known.Updated)
+	updated, isDated := dates.Plausible(known.Updated)
 	switch {
 	case byFile && isDated:
 		doc.UpdatedAt = updated
 	case byFile:
 		doc.Metadata = addField(doc.Metadata, datedBy, []string{fileTime}, false)
 	}
-	if created, ok := plausible(known.Created); ok && doc.CreatedAt.IsZero() {
+	if created, ok := dates.Plausible(known.Created); ok && doc.CreatedAt.IsZero() {
 		doc.CreatedAt = created
 	}
 	if len(doc.Authors) == 0 {

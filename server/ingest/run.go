@@ -83,6 +83,7 @@ func (r *run) run(ctx context.Context, targets []*target) (wire.LibraryEvent, er
 	if err != nil {
 		return r.batcher.done, err
 	}
+	r.reportHistories()
 	if r.batcher.dry != nil {
 		r.batcher.dry.report(r.batcher.report)
 	}

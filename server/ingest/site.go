@@ -153,17 +153,21 @@ func (s *crawl) list(address string) (*web.Page, *web.List, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if s.local.Readers == nil {
-		list, err := web.ReadList(page.Data, page.URL)
-		return page, list, err
-	}
 	a, err := newFileReader(s.local.Readers).do(s.ctx, job{Work: workList, Address: page.URL.String()}, page.Data, nil)
 	return page, a.List, err
 }
 
 // expand adds the pages of a list, and of the lists in it.
 func (s *crawl) expand(list *web.List, from *url.URL, depth int) {
-	s.partial = s.partial || list.Cut || list.Kind != web.Sitemap
+	s.partial = s.partial || list.Cut != "" || list.Unusable > 0 || list.Kind != web.Sitemap
+	var lost badLines
+	if list.Cut != "" {
+		lost.add(0, "further entries: "+list.Cut)
+	}
+	if list.Unusable > 0 {
+		lost.add(0, text.Count(list.Unusable, "entry")+": without an address or text that can be read")
+	}
+	s.batcher.leaveOut(from.String(), lost)
 	for _, entry := range list.Entries {
 		u, err := url.Parse(entry.URL)
 		switch {

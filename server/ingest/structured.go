@@ -27,15 +27,15 @@ var codeExtensions = [...]string{
 }
 
 // fromCode returns the document of source code: one block of code, named as the file.
-func fromCode(_ *fileReader, text string, d index.Document) (index.Document, error) {
-	return codeDocument(text, d.Type, d)
+func fromCode(r *fileReader, text string, d index.Document) (index.Document, error) {
+	return r.codeDocument(text, d.Type, d)
 }
 
-func codeDocument(text, language string, d index.Document) (index.Document, error) {
+func (r *fileReader) codeDocument(text, language string, d index.Document) (index.Document, error) {
 	open, end := markdown.Fence(language, text)
 	body := open + strings.TrimRight(text, "\n") + "\n" + end
 	whole := block{kind: kindCode, start: 0, end: len(body), body: len(open)}
-	doc, err := build(body, []block{whole}, meta{Title: oneLine(path.Base(d.Origin), longestTitle)}, d)
+	doc, err := r.build(body, []block{whole}, meta{Title: oneLine(path.Base(d.Origin), longestTitle)}, d)
 	for i := range doc.Positions {
 		p := &doc.Positions[i]
 		p.Start, p.End = max(p.Start-len(open), 0), min(p.End-len(open), len(strings.TrimRight(text, "\n")))
@@ -44,16 +44,16 @@ func codeDocument(text, language string, d index.Document) (index.Document, erro
 }
 
 // fromJSON returns the document of a JSON file. One without lines is indented, so that it can be cut.
-func fromJSON(_ *fileReader, text string, d index.Document) (index.Document, error) {
+func fromJSON(r *fileReader, text string, d index.Document) (index.Document, error) {
 	const longLine = 400 // bytes, on average
 	if len(text) < longLine*(1+strings.Count(text, "\n")) {
-		return codeDocument(text, "json", d)
+		return r.codeDocument(text, "json", d)
 	}
 	var indented bytes.Buffer
 	if indentedSize(text) > markdown.MaxBytes || json.Indent(&indented, []byte(text), "", " ") != nil {
-		return codeDocument(text, "json", d)
+		return r.codeDocument(text, "json", d)
 	}
-	doc, err := codeDocument(indented.String(), "json", d)
+	doc, err := r.codeDocument(indented.String(), "json", d)
 	doc.Positions = nil
 	return doc, err
 }
@@ -85,13 +85,13 @@ func indentedSize(text string) int {
 }
 
 // fromCSV returns the document of a table. Each chunk repeats the header, and knows the lines that it comes from.
-func fromCSV(_ *fileReader, text string, d index.Document) (index.Document, error) {
+func fromCSV(r *fileReader, text string, d index.Document) (index.Document, error) {
 	delimiter, start := separatorLine(text)
 	if start == 0 {
 		delimiter = delimiterOf(text, d.Type)
 	}
 	if !hasDelimiters(text[start:], delimiter) {
-		return linesFrom(text, start, d)
+		return r.linesFrom(text, start, d)
 	}
 	in := csv.NewReader(strings.NewReader(text[start:]))
 	in.Comma, in.LazyQuotes, in.FieldsPerRecord, in.ReuseRecord = delimiter, true, -1, true
@@ -115,17 +115,17 @@ func fromCSV(_ *fileReader, text string, d index.Document) (index.Document, erro
 		return index.Document{}, err
 	}
 	if !strings.HasPrefix(body, "|") { // one column
-		return linesFrom(text, start, d)
+		return r.linesFrom(text, start, d)
 	}
 	header := lineEnd(body, 0)
-	doc, err := build(body, []block{{kind: kindTable, start: 0, end: len(body), body: lineEnd(body, header)}}, meta{}, d)
+	doc, err := r.build(body, []block{{kind: kindTable, start: 0, end: len(body), body: lineEnd(body, header)}}, meta{}, d)
 	inRows(&doc, body, text, ends)
 	return doc, err
 }
 
 // linesFrom returns the document of a table that has one column.
-func linesFrom(text string, start int, d index.Document) (index.Document, error) {
-	doc, err := plainText(kindLines)(nil, text[start:], d)
+func (r *fileReader) linesFrom(text string, start int, d index.Document) (index.Document, error) {
+	doc, err := plainText(kindLines)(r, text[start:], d)
 	for i := range doc.Positions {
 		doc.Positions[i].Start += start
 		doc.Positions[i].End += start

@@ -12,6 +12,7 @@ import (
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/server/index"
+	"quarry/server/ingest/dates"
 )
 
 const driveSource = "google_drive"
@@ -186,8 +187,8 @@ func (t *takeoutReading) note(name, service string) error {
 		body.WriteString("\n" + link.Title + " " + cleanLink(link.URL) + "\n")
 	}
 	m := meta{Title: oneLine(note.Title, longestTitle)}
-	m.CreatedAt, _ = plausible(time.UnixMicro(note.Created))
-	m.UpdatedAt, _ = plausible(time.UnixMicro(*note.Edited))
+	m.CreatedAt, _ = dates.Plausible(time.UnixMicro(note.Created))
+	m.UpdatedAt, _ = dates.Plausible(time.UnixMicro(*note.Edited))
 	var labels []string
 	for _, label := range note.Labels {
 		labels = append(labels, label.Name)
@@ -204,7 +205,7 @@ func (t *takeoutReading) note(name, service string) error {
 	if err != nil {
 		return t.add(name, index.Document{}, err)
 	}
-	doc, err := build(clean, paragraphs(clean, 0, kindLines), m, defaults)
+	doc, err := t.build(clean, paragraphs(clean, 0, kindLines), m, defaults)
 	doc.Positions = nil
 	return t.add(name, doc, err)
 }

@@ -20,7 +20,7 @@ type threadMessage struct {
 
 // threadDocument completes the document of messages: each below its author and time, and, where they are sections, with
 // these as heading. Passages link to the message with which they begin.
-func threadDocument(doc index.Document, messages []threadMessage, sections bool) index.Document {
+func (r *fileReader) threadDocument(doc index.Document, messages []threadMessage, sections bool) index.Document {
 	var out strings.Builder
 	var blocks []block
 	var starts []int
@@ -63,6 +63,7 @@ func threadDocument(doc index.Document, messages []threadMessage, sections bool)
 		at, _ := slices.BinarySearch(starts, made.places[i].Start+1)
 		doc.Chunks[i].Link = messages[max(0, at-1)].link
 	}
+	r.limit(&doc)
 	return doc
 }
 

@@ -1,9 +1,11 @@
 package ingest
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/url"
@@ -125,12 +127,13 @@ func (w *walker) enter(parent place, name string) place {
 		at.chain = w.rulesAbove()
 	}
 	if isRepository {
-		at.chain = addRules(at.chain, filepath.Join(git.GitDir, "info", "exclude"), name, "", true)
+		at.chain = w.addRules(at.chain, filepath.Join(git.GitDir, "info", "exclude"), name, "", true)
 	}
-	at.chain = addRules(at.chain, w.absolute(path.Join(name, ".gitignore")), name, "", true)
-	at.chain = addRules(at.chain, w.absolute(path.Join(name, ".quarryignore")), name, "", false)
+	at.chain = w.addRules(at.chain, w.absolute(path.Join(name, ".gitignore")), name, "", true)
+	at.chain = w.addRules(at.chain, w.absolute(path.Join(name, ".quarryignore")), name, "", false)
 	if isRepository {
-		at.source = remoteSource(readConfig(filepath.Join(git.GitDir, "config")))
+		config, _ := readConfig(filepath.Join(git.GitDir, "config")) // without it the source is unknown
+		at.source = remoteSource(config)
 		if w.repository != nil {
 			at.repository = w.repository(path.Join(w.root, name), git)
 		}
@@ -148,22 +151,22 @@ func hasGit(folder string) bool {
 
 func (w *walker) absolute(name string) string { return filepath.FromSlash(path.Join(w.root, name)) }
 
-// readConfig reads a small file, or returns "" if it is not regular or not readable.
-func readConfig(file string) string {
+// readConfig reads a small file. One that does not exist or is not regular is empty.
+func readConfig(file string) (string, error) {
 	info, err := os.Lstat(file)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > longestConfig {
-		return ""
+	if err != nil || !info.Mode().IsRegular() {
+		return "", nil
 	}
 	handle, err := openRegular(file)
 	if err != nil {
-		return ""
+		return "", err
 	}
 	defer handle.Close()
-	data, err := io.ReadAll(io.LimitReader(handle, longestConfig))
-	if err != nil {
-		return ""
+	data, err := io.ReadAll(io.LimitReader(handle, longestConfig+1))
+	if len(data) > longestConfig {
+		data, err = data[:bytes.LastIndexByte(data[:longestConfig], '\n')+1], fmt.Errorf("it is larger than %d MB", longestConfig>>20)
 	}
-	return strings.TrimPrefix(string(data), "\uFEFF")
+	return strings.TrimPrefix(string(data), "\uFEFF"), err
 }
 
 func (w *walker) folder(ctx context.Context, at place) error {

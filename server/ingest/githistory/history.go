@@ -9,6 +9,7 @@ import (
 	"context"
 	"crypto/sha1"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -21,7 +22,8 @@ const (
 	maxFiles   = 500_000   // of the newest commit, and the folders that are looked into for them
 	maxPaths   = 128 << 20 // bytes of their paths: a tree that names itself often makes long ones of a few objects
 	maxCommits = 500_000   // that are remembered
-	maxAuthors = 10        // of a file
+	maxAuthors = 10        // of a file, the latest
+	maxParents = 100       // of a commit
 	maxPath    = 4_096
 	maxNesting = 100
 )
@@ -87,9 +89,9 @@ func Open(ctx context.Context, c Checkout) (*Repository, error) {
 		return nil, err
 	}
 	defer s.Close()
-	at, ok := s.commitOf(c.Head)
-	if !ok {
-		return nil, errMissing
+	at, err := s.commitOf(c.Head)
+	if err != nil {
+		return nil, err
 	}
 	r := &Repository{Head: hex.EncodeToString(at[:]), files: map[string]*file{}, checkout: c}
 	w := newWalk(ctx, s, r)
@@ -111,33 +113,47 @@ func Open(ctx context.Context, c Checkout) (*Repository, error) {
 }
 
 // ReadHistory reads the history of the files, from the newest commit on. If ctx ends, or a commit cannot be read, as in
-// a shallow clone, it keeps what it read until then.
-func (r *Repository) ReadHistory(ctx context.Context) {
+// a shallow clone, it keeps what it read until then, and returns why it ended.
+func (r *Repository) ReadHistory(ctx context.Context) error {
 	s, err := openStore(r.checkout.GitDir)
 	if err != nil {
-		return
+		return err
 	}
 	defer s.Close()
 	w := newWalk(ctx, s, r)
 	w.queue = queue{r.first}
-	r.complete = w.run() == nil
+	err = w.run()
+	if r.complete = err == nil; errors.Is(err, errMissing) && s.small("shallow") != "" {
+		err = errShallow
+	}
+	return err
 }
 
 // commitOf returns the commit that a reference names.
-func (s *store) commitOf(name string) (id, bool) {
+func (s *store) commitOf(name string) (id, error) {
 	for range 5 { // references to references
 		text := s.small(name)
-		target, isRef := strings.CutPrefix(text, "ref: ")
-		if !isRef {
-			if at, ok := parseID(text); ok {
-				return at, true
-			}
-			return s.packedRef(name)
+		if target, isRef := strings.CutPrefix(text, "ref: "); isRef {
+			name = target
+			continue
 		}
-		name = target
+		at, ok := parseID(text)
+		if text == "" {
+			at, ok = s.packedRef(name)
+		}
+		switch isTable := strings.HasSuffix(name, "/.invalid"); {
+		case ok:
+			return at, nil
+		case text == "" && !isTable:
+			return at, ErrEmpty
+		}
+		break
 	}
-	return id{}, false
+	return id{}, errFormat
 }
+
+// ErrEmpty is returned for repositories without a commit.
+var ErrEmpty = errors.New("it has no commit")
 
 func (s *store) small(name string) string {
 	f, err := s.regular(name)
@@ -188,8 +204,11 @@ func (w *walk) commit(at id) (*commit, error) {
 		case "tree":
 			c.tree, hasTree = parseID(value)
 		case "parent":
-			if parent, ok := parseID(value); ok && len(c.parents) < maxAuthors {
+			if parent, ok := parseID(value); ok {
 				c.parents = append(c.parents, parent)
+			}
+			if len(c.parents) > maxParents {
+				return nil, errLarge
 			}
 		case "author":
 			c.author, c.written = signature(value)

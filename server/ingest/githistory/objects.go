@@ -36,7 +36,9 @@ func parseID(s string) (at id, ok bool) {
 var (
 	errMissing   = errors.New("an object is missing")
 	errMalformed = errors.New("an object is malformed")
-	errLarge     = errors.New("an object is too large")
+	errLarge     = errors.New("it has too many files, or an object is too large")
+	errFormat    = errors.New("its format is not known")
+	errShallow   = errors.New("it is a shallow clone")
 )
 
 // The types of objects in a pack.

@@ -58,6 +58,7 @@ type Archive struct {
 	reused int   // bytes that reuse counted
 
 	leave func(part string, why error) // is called for what cannot be read
+	noted map[string]bool              // what leaveOnce reported
 }
 
 // Open opens an archive. Reading from it ends with ctx. Document calls leave for each part that cannot be read while
@@ -70,7 +71,7 @@ func Open(ctx context.Context, data []byte, limits Limits, leave func(part strin
 	if err != nil {
 		return nil, damaged(err)
 	}
-	a := &Archive{ctx: ctx, files: make(map[string]*zip.File, len(in.File)), limits: limits, left: limits.Unpacked, leave: leave}
+	a := &Archive{ctx: ctx, files: make(map[string]*zip.File, len(in.File)), limits: limits, left: limits.Unpacked, leave: leave, noted: map[string]bool{}}
 	for _, file := range in.File {
 		name := strings.ToLower(strings.ReplaceAll(file.Name, `\`, "/"))
 		if _, again := a.files[name]; !again {
@@ -137,6 +138,23 @@ func (a *Archive) reuse(bytes int) error {
 		return limitError(markdown.TooLong(a.limits.Text).Error())
 	}
 	return nil
+}
+
+// leaveOnce reports a part that many cells may lack.
+func (a *Archive) leaveOnce(part string, why error) {
+	if !a.noted[part] {
+		a.noted[part] = true
+		a.leave(part, why)
+	}
+}
+
+// written returns the text of a part of the document, such as a box or a cell.
+func (a *Archive) written(w *markdown.Writer) string {
+	text, err := w.Text()
+	if err != nil {
+		a.leaveOnce("a box, a cell or a note", err)
+	}
+	return text
 }
 
 // entry is a file that is being unpacked.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"path"
 	"strconv"
 	"strings"
@@ -68,11 +69,7 @@ func (d *docx) beside(kinds []string) string {
 		inner := d.inner(&markdown.Writer{})
 		inner.figures = newFigures(d.Archive, name)
 		d.Archive.part(path.Base(name), name, inner.body)
-		text, err := inner.w.Text()
-		if err != nil {
-			d.leave(path.Base(name), err)
-		}
-		if !seen[text] {
+		if text := d.written(inner.w); !seen[text] {
 			seen[text], texts = true, append(texts, text)
 		}
 	}
@@ -271,8 +268,7 @@ func (d *docx) run(p *paragraph, e xml.StartElement) error {
 	case "txbxContent":
 		frame := d.inner(&markdown.Writer{Cell: d.w.Cell})
 		err := d.each(frame.block)
-		text, _ := frame.w.Text()
-		p.frames = append(p.frames, text)
+		p.frames = append(p.frames, d.written(frame.w))
 		return err
 	case "instrText", "delText", "del", "moveFrom", "Fallback", "rPr", "rt": // rt has the reading of a ruby
 		return d.skip()
@@ -327,8 +323,10 @@ func (d *docx) table() (rows [][]string, err error) {
 					return d.skip()
 				})
 			})
-			text, _ := cell.w.Text()
-			cells = append(cells, text)
+			cells = append(cells, d.written(cell.w))
+			if span > maxSpan {
+				d.leaveOnce("some columns", fmt.Errorf("a cell takes more than %d", maxSpan))
+			}
 			span = min(max(span, 1), maxSpan)
 			cells = append(cells, make([]string, span-1)...)
 			return cmp.Or(err, d.hold(span))
@@ -340,5 +338,5 @@ func (d *docx) table() (rows [][]string, err error) {
 	return rows, d.each(read)
 }
 
-// maxSpan bounds the columns that one cell takes.
-const maxSpan = 64
+// maxSpan bounds the columns that one cell takes: Word has 63 at most.
+const maxSpan = 256

@@ -52,8 +52,7 @@ func (f *figures) linkedFigure(kind, id string, read func(*parser, *markdown.Wri
 	f.shown[name] = true
 	var w markdown.Writer
 	f.part(kind+" "+name, name, func(x *parser, _ xml.StartElement) error { return read(x, &w) })
-	text, _ := w.Text()
-	return text
+	return f.written(&w)
 }
 
 // diagram writes the texts of a SmartArt as a list.

@@ -80,8 +80,7 @@ func (d *odf) master(e xml.StartElement) error {
 		inner := *d
 		inner.w = &markdown.Writer{Cell: true}
 		err := d.each(inner.block)
-		text, _ := inner.w.Text()
-		d.footers = append(d.footers, text)
+		d.footers = append(d.footers, d.written(inner.w))
 		return err
 	}
 	return d.each(d.master)
@@ -96,8 +95,7 @@ func (d *odf) object(e xml.StartElement) (string, error) {
 		d.objects[name] = true
 		d.part(name, name, inner.read)
 	}
-	text, _ := inner.w.Text()
-	return text, d.skip()
+	return d.written(inner.w), d.skip()
 }
 
 func (d *odf) listStyle(e xml.StartElement) error {
@@ -171,8 +169,7 @@ func (d *odf) remark() (string, error) {
 	inner := *d
 	inner.w, inner.author = &markdown.Writer{}, ""
 	err := d.each(inner.block)
-	text, _ := inner.w.Text()
-	return strings.TrimPrefix(inner.author+": "+markdown.Line(text), ": "), err
+	return strings.TrimPrefix(inner.author+": "+markdown.Line(d.written(inner.w)), ": "), err
 }
 
 // isDescription reports whether an element has the title or description of a picture or drawing.
@@ -211,7 +208,7 @@ func (d *odf) boxes() (boxes []placed, err error) {
 			}
 		case attribute(e, "class") == "title":
 			err = d.each(inner.block)
-			d.title, _ = inner.w.Text()
+			d.title = d.written(inner.w)
 			inner.w = &markdown.Writer{}
 		case e.Name.Local == "notes":
 			box.y = math.Inf(1) // below all boxes
@@ -220,7 +217,7 @@ func (d *odf) boxes() (boxes []placed, err error) {
 		default:
 			err = inner.block(e)
 		}
-		box.block, _ = inner.w.Text()
+		box.block = d.written(inner.w)
 		boxes = append(boxes, box)
 		return cmp.Or(err, d.hold(1))
 	})
@@ -332,7 +329,7 @@ func (d *odf) row() (cells []string, err error) {
 		if err := d.each(inner.block); err != nil {
 			return err
 		}
-		text, _ := inner.w.Text()
+		text := d.written(inner.w)
 		if text == "" {
 			text = cellValue(e)
 		}
@@ -349,6 +346,9 @@ func (d *odf) row() (cells []string, err error) {
 			return err
 		}
 		empty = 0
+		if repeated > maxSpan {
+			d.leaveOnce("some repeated cells", fmt.Errorf("there are more than %d in a row", maxSpan))
+		}
 		for range min(repeated, maxSpan) {
 			cells = append(cells, text)
 			if err := cmp.Or(d.hold(1), d.reuse(len(text))); err != nil {

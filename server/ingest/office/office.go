@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"quarry/server/ingest/dates"
 	"quarry/server/ingest/markdown"
 )
 
@@ -138,11 +139,11 @@ func (p *Properties) read(x *parser, _ xml.StartElement) error {
 		case "keywords", "keyword", "category":
 			p.Keywords = append(p.Keywords, text)
 		case "created", "creation-date":
-			p.Created = moment(text)
+			p.Created, _ = dates.Parse(text)
 		case "modified":
-			p.Modified = moment(text)
+			p.Modified, _ = dates.Parse(text)
 		case "date":
-			p.date = moment(text)
+			p.date, _ = dates.Parse(text)
 		}
 		return nil
 	})
@@ -153,14 +154,4 @@ func first(old, text string) string {
 		return old
 	}
 	return text
-}
-
-// moment parses W3C dates, and those of OpenDocument, which have no zone.
-func moment(text string) time.Time {
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05.999999999", time.DateOnly, "2006-01", "2006"} {
-		if t, err := time.Parse(layout, text); err == nil {
-			return t
-		}
-	}
-	return time.Time{}
 }

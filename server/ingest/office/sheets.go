@@ -22,14 +22,13 @@ type workbook struct {
 	formats []numberFormat // by cell format
 	from    time.Time
 	authors map[string]string // of threads
-	missing map[string]bool   // what was left out, each once
 }
 
 func readXLSX(a *Archive, w *markdown.Writer) error {
 	const part = "xl/workbook.xml"
 	links := a.links(part)
 	var names, parts []string // of the sheets
-	b := &workbook{Archive: a, missing: map[string]bool{}, from: time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)}
+	b := &workbook{Archive: a, from: time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)}
 	err := a.parse(part, func(x *parser, root xml.StartElement) error {
 		var read func(e xml.StartElement) error
 		read = func(e xml.StartElement) error {
@@ -75,8 +74,7 @@ func (b *workbook) sheet(w *markdown.Writer, name, part string) error {
 	for _, drawing := range targets(s.links, "drawing") {
 		drawn := &slide{figures: newFigures(b.Archive, drawing)}
 		b.part("drawings on sheet "+name, drawing, drawn.read)
-		text, _ := drawn.w.Text()
-		w.Blocks(text)
+		w.Blocks(b.written(&drawn.w))
 	}
 	writeList(w, "Links", s.hyperlinks)
 	b.remarks(w, b.authors, slices.Concat(targets(s.links, "threadedComment"), targets(s.links, "comments")))
@@ -281,14 +279,6 @@ func (b *workbook) row(x *parser) ([]string, error) {
 }
 
 var errBeyond = errors.New("the format has no such columns")
-
-// leaveOnce reports a part that many cells may lack.
-func (b *workbook) leaveOnce(part string, why error) {
-	if !b.missing[part] {
-		b.missing[part] = true
-		b.leave(part, why)
-	}
-}
 
 // columnOf returns the column of a reference like "BC12", from 0, or -1.
 func columnOf(reference string) int {

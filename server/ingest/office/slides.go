@@ -127,13 +127,12 @@ func (p *presentation) slide(number int, name string) error {
 	}
 	failed := p.body(path.Base(name), name, &s.w, s.read)
 	p.w.Heading(2, slideTitle(number, strings.Join(s.titles, " ")))
-	text, _ := s.w.Text()
-	p.w.Blocks(text)
+	p.w.Blocks(p.written(&s.w))
 	p.footers = append(p.footers, s.footers...)
 	for _, name := range targets(s.links, "notesSlide") {
 		notes := &slide{figures: newFigures(p.Archive, name)}
 		p.part(path.Base(name), name, notes.read)
-		if text, _ := notes.w.Text(); text != "" {
+		if text := p.written(&notes.w); text != "" {
 			p.w.Heading(3, "Notes")
 			p.w.Blocks(text)
 		}
@@ -214,7 +213,7 @@ func (s *slide) box() error {
 	inner := &slide{parser: s.parser, figures: s.figures, layout: s.layout}
 	err := s.each(inner.element)
 	inner.flush()
-	inner.block, _ = inner.w.Text()
+	inner.block = s.written(&inner.w)
 	for _, key := range inner.keys {
 		if inner.place == (place{}) {
 			inner.place = s.layout[key]

@@ -48,7 +48,8 @@ type Message struct {
 	Outline  []Bookmark
 	Pages    int // in the file
 
-	Text string
+	Text   string
+	Unread bool // its text cannot be read
 }
 
 // Bookmark is an entry of the table of contents.
@@ -62,6 +63,7 @@ type Bookmark struct {
 type Document struct {
 	Message          // describes it
 	Texts   []string // of its pages, as far as they were read
+	Lost    []int    // numbers of pages that cannot be read
 
 	isDescribed bool
 	size        int
@@ -79,6 +81,8 @@ func (d *Document) Add(m Message) error {
 	if len(d.Texts) == MaxPages {
 		return &FileError{fmt.Errorf("it has more than %d pages", MaxPages)}
 	}
-	d.Texts = append(d.Texts, m.Text)
+	if d.Texts = append(d.Texts, m.Text); m.Unread {
+		d.Lost = append(d.Lost, len(d.Texts))
+	}
 	return nil
 }

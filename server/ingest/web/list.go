@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"compress/gzip"
+	"encoding/json"
 	"encoding/xml"
-	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -15,6 +15,8 @@ import (
 	"golang.org/x/net/html/charset"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
+	"quarry/server/ingest/dates"
 )
 
 // The kinds of lists.
@@ -39,7 +41,9 @@ type List struct {
 	Kind    string
 	Title   string
 	Entries []Entry
-	Cut     bool // it has more than mostEntries
+	// Unusable counts the entries that cannot be read, or whose address cannot; Cut says why others are missing.
+	Unusable int
+	Cut      string
 }
 
 const (
@@ -109,14 +113,13 @@ func (r *listReader) read() (*List, error) {
 	if r.list.Kind = kinds[start.Name.Local]; r.list.Kind == "" {
 		return nil, nil
 	}
-	err = r.children(r.element)
-	if errors.Is(err, errTooDeep) || errors.Is(err, errLongField) {
-		return nil, err
-	}
-	if err != nil && len(r.list.Entries) == 0 {
+	switch err = r.children(r.element); {
+	case err == nil:
+	case len(r.list.Entries) == 0:
 		return nil, fmt.Errorf("it is damaged: %w", err)
+	default: // what precedes the damage is used
+		r.list.Cut = "it is damaged: " + err.Error()
 	}
-	r.list.Cut = r.list.Cut || err != nil // what precedes the damage is used
 	return &r.list, nil
 }
 
@@ -186,12 +189,12 @@ func (r *listReader) place(isList bool) error {
 			return err
 		case "lastmod":
 			text, err = r.text()
-			entry.Updated = parseTime(text)
+			entry.Updated, _ = dates.Parse(text)
 			return err
 		}
 		return r.children(r.ignore)
 	})
-	if err == nil && entry.URL != "" {
+	if err == nil {
 		r.add(entry)
 	}
 	return err
@@ -221,7 +224,7 @@ func (r *listReader) item() error {
 			case "description", "summary":
 				summary = cmp.Or(summary, text)
 			default:
-				if at := parseTime(text); at.After(entry.Updated) {
+				if at, _ := dates.Parse(text); at.After(entry.Updated) {
 					entry.Updated = at
 				}
 			}
@@ -241,7 +244,7 @@ func (r *listReader) item() error {
 	if entry.URL == "" && strings.HasPrefix(id, "http") {
 		entry.URL = id
 	}
-	if err == nil && (entry.URL != "" || entry.Content != "") {
+	if err == nil {
 		r.add(entry)
 	}
 	return err
@@ -266,9 +269,9 @@ func (r *listReader) text() (string, error) {
 			depth--
 		case xml.CharData:
 			if out.Len()+len(token) > longestText {
-				return "", errLongField
+				r.list.Cut = errLongField.Error()
 			}
-			out.Write(token)
+			out.WriteString(text.Clip(string(token), longestText-out.Len()))
 		}
 	}
 	return strings.TrimSpace(out.String()), nil
@@ -277,15 +280,18 @@ func (r *listReader) text() (string, error) {
 // add adds an entry whose address is usable.
 func (r *listReader) add(entry Entry) {
 	if len(r.list.Entries) >= mostEntries {
-		r.list.Cut = true
+		r.list.Cut = fmt.Sprintf("it has more than %d entries", mostEntries)
 		return
 	}
+	var err error
 	if entry.URL != "" {
-		normal, err := Resolve(r.base, entry.URL)
-		if err != nil {
-			return
-		}
-		entry.URL = normal
+		entry.URL, err = Resolve(r.base, entry.URL)
+	} else {
+		entry.Content = cmp.Or(entry.Content, entry.Title)
+	}
+	if err != nil || entry.URL == "" && entry.Content == "" {
+		r.list.Unusable++
+		return
 	}
 	r.list.Entries = append(r.list.Entries, entry)
 }
@@ -302,9 +308,16 @@ func attribute(start xml.StartElement, name string) string {
 // readJSONFeed reads a JSON Feed; nil if the object is none.
 func readJSONFeed(data []byte, base *url.URL) (*List, error) {
 	var feed struct {
-		Version string `json:"version"`
-		Title   string `json:"title"`
-		Items   []struct {
+		Version string            `json:"version"`
+		Title   string            `json:"title"`
+		Items   []json.RawMessage `json:"items"`
+	}
+	if wire.Unmarshal(data, &feed) != nil || !strings.HasPrefix(feed.Version, "https://jsonfeed.org/version/") {
+		return nil, nil
+	}
+	r := &listReader{base: base, list: List{Kind: Feed, Title: feed.Title}}
+	for _, data := range feed.Items {
+		var item struct {
 			URL       string `json:"url"`
 			Title     string `json:"title"`
 			HTML      string `json:"content_html"`
@@ -312,30 +325,17 @@ func readJSONFeed(data []byte, base *url.URL) (*List, error) {
 			Summary   string `json:"summary"`
 			Published string `json:"date_published"`
 			Modified  string `json:"date_modified"`
-		} `json:"items"`
-	}
-	if wire.Unmarshal(data, &feed) != nil || !strings.HasPrefix(feed.Version, "https://jsonfeed.org/version/") {
-		return nil, nil
-	}
-	r := &listReader{base: base, list: List{Kind: Feed, Title: feed.Title}}
-	for _, item := range feed.Items {
+		}
+		if wire.Unmarshal(data, &item) != nil {
+			r.list.Unusable++
+			continue
+		}
 		content := cmp.Or(item.HTML, item.Text, item.Summary)
 		if len(content) > longestText {
-			return nil, errLongField
+			content, r.list.Cut = text.Clip(content, longestText), errLongField.Error()
 		}
-		r.add(Entry{URL: item.URL, Title: item.Title, Content: content, Updated: parseTime(cmp.Or(item.Modified, item.Published))})
+		updated, _ := dates.Parse(cmp.Or(item.Modified, item.Published))
+		r.add(Entry{URL: item.URL, Title: item.Title, Content: content, Updated: updated})
 	}
 	return &r.list, nil
-}
-
-// parseTime parses the dates of sitemaps and feeds; zero for others.
-func parseTime(text string) time.Time {
-	text = strings.TrimSpace(text)
-	for _, layout := range []string{time.RFC3339, time.RFC1123Z, time.RFC1123, "Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 2 Jan 2006 15:04:05 MST",
-		"2 Jan 2006 15:04:05 -0700", "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05", "2006-01-02"} {
-		if at, err := time.Parse(layout, text); err == nil && at.Year() > 1 && at.Year() < 10000 {
-			return at.UTC()
-		}
-	}
-	return time.Time{}
 }

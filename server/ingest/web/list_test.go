@@ -79,7 +79,7 @@ func shown(list *List) string {
 	if list.Title != "" {
 		out += " " + list.Title
 	}
-	if list.Cut {
+	if list.Cut != "" {
 		out += ", cut"
 	}
 	if len(entries) > 0 {
@@ -100,15 +100,47 @@ func TestHostileLists(t *testing.T) {
 		t.Errorf("entities: %+v, %v", list, err)
 	}
 	many := "<urlset>" + strings.Repeat("<url><loc>/a</loc></url>", mostEntries+5) + "</urlset>"
-	if list, err = ReadList([]byte(many), base()); err != nil || len(list.Entries) != mostEntries || !list.Cut {
+	if list, err = ReadList([]byte(many), base()); err != nil || len(list.Entries) != mostEntries || list.Cut == "" {
 		t.Errorf("many: %v", err)
 	}
 	for name, data := range map[string]string{
-		"nested more than": "<rss>" + strings.Repeat("<channel>", 1_000_000), "a field has more": "<rss><item><title>" + strings.Repeat("x", longestText+1) + "</title></item></rss>",
-		"unpacks to more": string(bomb(mostUnpacked + 1<<20)), "not valid gzip": "\x1F\x8B\x08", "is damaged": "<rss><channel",
+		"nested more than": "<rss>" + strings.Repeat("<channel>", 1_000_000),
+		"unpacks to more":  string(bomb(mostUnpacked + 1<<20)), "not valid gzip": "\x1F\x8B\x08", "is damaged": "<rss><channel",
 	} {
 		if list, err := ReadList([]byte(data), base()); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %+v, %v", name, list, err)
+		}
+	}
+}
+
+// TestPartsOfLists: what can be read of a list is, and the list says what cannot.
+func TestPartsOfLists(t *testing.T) {
+	long := strings.Repeat("x", longestText+1)
+	const item = `<item><link>/b</link><title>B</title></item>`
+	for _, c := range []struct {
+		data, titles, cut string
+		unusable          int
+	}{
+		{"<rss><item><link>/a</link><title>A</title><description>" + long + "</description></item>" + item + "</rss>", "A,B", "a field has more", 0},
+		{"<rss>" + item + strings.Repeat("<a>", deepest+1), "B", "nested more than", 0},
+		{"<rss>" + item + "<item", "B", "it is damaged", 0},
+		{"<rss><item><link>http://[</link><title>A</title></item><item></item>" + item + "</rss>", "B", "", 2},
+		{"<rss><item><title>Only a title</title></item></rss>", "Only a title", "", 0},
+		{"<urlset><url><loc>/b</loc></url><url></url></urlset>", "", "", 1},
+		{`{"version":"https://jsonfeed.org/version/1","items":[7,{"url":"/a","title":3},{"url":"/b","title":"B","date_published":null}]}`, "B", "", 2},
+		{`{"version":"https://jsonfeed.org/version/1","items":[{"url":"/b","title":"B","content_text":"` + long + `"}]}`, "B", "a field has more", 0},
+	} {
+		list, err := ReadList([]byte(c.data), base())
+		if err != nil || list == nil {
+			t.Errorf("%.99s: %+v, %v", c.data, list, err)
+			continue
+		}
+		var titles []string
+		for _, e := range list.Entries {
+			titles = append(titles, e.Title)
+		}
+		if got := strings.Join(titles, ","); got != c.titles || list.Unusable != c.unusable || !strings.Contains(list.Cut, c.cut) || (list.Cut == "") != (c.cut == "") {
+			t.Errorf("%.99s: %s, %d unusable, %q", c.data, got, list.Unusable, list.Cut)
 		}
 	}
 }

@@ -119,13 +119,13 @@ func (e *Engine) Read(data []byte, send func(pdf.Message) error) (err error) {
 	}
 	for i := range count.PageCount {
 		page := requests.Page{ByIndex: &requests.PageByIndex{Document: document, Index: i}}
-		text := ""
+		var m pdf.Message
 		if read, err := e.pdfium.GetPageText(&requests.GetPageText{Page: page}); err == nil {
-			text = read.Text
-		} else if !errors.Is(err, pdferrors.ErrPage) && !errors.Is(err, pdferrors.ErrUnknown) {
+			m.Text = read.Text
+		} else if m.Unread = errors.Is(err, pdferrors.ErrPage) || errors.Is(err, pdferrors.ErrUnknown); !m.Unread {
 			return err
 		}
-		if err := send(pdf.Message{Text: text}); err != nil {
+		if err := send(m); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,5 @@
-package ingest
+// Package dates reads dates as people and programs write them: in any of many forms and languages, with the names of zones.
+package dates
 
 import (
 	"cmp"
@@ -7,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	_ "time/tzdata" // of Windows and of containers, which have none
 
 	"quarry/client/wire"
 	"quarry/internal/pattern"
@@ -48,38 +50,41 @@ var (
 	clock     = pattern.Lazy(`(?i)(?:^|[\s,T_-])(\d{1,2})(?:[:h](\d\d)(?::(\d\d(?:[.,]\d+)?))?|\.(\d\d)\.(\d\d))` +
 		`(?:\s*([ap])\.?m\b\.?)?(?:\s*(?:GMT|UTC?|Z)?\s*([+-])(\d{1,2}):?(\d\d)?([^\d\pL]|$)|(\D|$))`)
 	// compactTime matches the times of ISO 8601 without signs, and the ids of notes.
-	compactTime = pattern.Lazy(`(?i)^(\d{8})T?(\d\d)(\d\d)(\d\d)?(Z|[+-]\d\d:?\d\d)?$`)
-	monthOnly   = pattern.Lazy(`^(\d{4})(?:-(\d\d))?$`)
+	compactTime = pattern.Lazy(`(?i)^(\d{8})[T ]?(\d\d)(\d\d)(\d\d)?(Z(?:00:?00)?|[+-]\d\d:?\d\d)?$`)
+	monthOnly   = pattern.Lazy(`^(\d{4})(?:-?(\d\d))?$`)
 	comments    = pattern.Lazy(`\([^()]*\)`)
 	zoneName    = pattern.Lazy(`\b[A-Za-z]{3,4}\b`)
 	// longZone matches the names of Windows, such as Eastern Standard Time.
 	longZone = pattern.Lazy(`\b([A-Z])[a-z]+ ([SD])(?:tandard|aylight) Time\b`)
 )
 
-// parseDate parses a date as people and programs write it, to UTC: a day in any of many forms and languages, a time of
+// Parse parses a date as people and programs write it, to UTC: a day in any of many forms and languages, a time of
 // day, and its zone, in any order and whatever is between them. Without a zone it is in UTC (RFC 5322 requires one; -0000
 // stands for an unknown one). Other numbers and implausible years are no dates.
-func parseDate(text string) (time.Time, bool) {
+func Parse(text string) (time.Time, bool) {
 	const longest = 200 // bytes
 	if text = strings.TrimSpace(text); len(text) > longest {
 		return time.Time{}, false
 	}
-	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
-		return plausible(t)
+	for _, layout := range [...]string{time.RFC3339Nano, time.DateOnly, "2006-01-02T15:04:05"} { // most dates of programs
+		if t, err := time.Parse(layout, text); err == nil {
+			return Plausible(t)
+		}
 	}
 	text = longZone().ReplaceAllString(text, "${1}${2}T")
 	said := text
 	for range 4 { // comments may be in comments
 		said = comments().ReplaceAllString(said, " ")
 	}
-	said = compactTime().ReplaceAllString(strings.Join(strings.Fields(said), " "), "$1 $2:$3:0$4 $5")
-	after, offset, rest, ok := timeOfDay(said, text)
-	if day, found := findDate(rest); found && ok {
-		return plausible(day.Add(after - offset))
+	said = compactTime().ReplaceAllString(strings.Join(strings.Fields(said), " "), "$1 $2:$3:$4 $5")
+	said = strings.Replace(said, ": ", " ", 1) // without seconds
+	after, zone, rest, ok := timeOfDay(said, text)
+	if day, found := Find(rest); found && ok {
+		year, month, number := day.Date()
+		return Plausible(time.Date(year, month, number, 0, 0, int(after/time.Second), int(after%time.Second), zone))
 	}
 	if parts := monthOnly().FindStringSubmatch(text); parts != nil {
-		t, err := time.Parse("2006-01", parts[1]+"-"+cmp.Or(parts[2], "01"))
-		return checked(t, err)
+		return validDay(parts[1], cmp.Or(parts[2], "01"), "1")
 	}
 	const leastEpoch = 1e8 // seconds; smaller numbers are counts
 	if n, err := strconv.ParseFloat(text, 64); err == nil && n >= leastEpoch {
@@ -88,19 +93,28 @@ func parseDate(text string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
+// Plausible returns a time in UTC if it can be that of a document.
+func Plausible(t time.Time) (time.Time, bool) {
+	t = t.UTC()
+	if t.Year() < 1900 || t.Year() > 2200 {
+		return time.Time{}, false
+	}
+	return t, true
+}
+
 func checked(t time.Time, err error) (time.Time, bool) {
 	if err != nil {
 		return time.Time{}, false
 	}
-	return plausible(t)
+	return Plausible(t)
 }
 
-// timeOfDay cuts the first time of day out of text, and the offset of its zone. The name of a zone may also be in a comment
-// of the whole date. ok is false if the time cannot be.
-func timeOfDay(text, whole string) (after, offset time.Duration, rest string, ok bool) {
+// timeOfDay cuts the first time of day out of text, and its zone. The name of a zone may also be in a comment of the whole
+// date. ok is false if the time cannot be.
+func timeOfDay(text, whole string) (after time.Duration, zone *time.Location, rest string, ok bool) {
 	at := clock().FindStringSubmatchIndex(text)
 	if at == nil {
-		return 0, 0, text, true
+		return 0, time.UTC, text, true
 	}
 	part := func(i int) string {
 		if at[2*i] < 0 {
@@ -123,7 +137,13 @@ func timeOfDay(text, whole string) (after, offset time.Duration, rest string, ok
 	if part(7) == "-" {
 		hours = -hours
 	}
-	if part(7) == "" {
+	isTime := hour < 24 && minute < 60 && second <= 60 && math.Abs(hours) < 24
+	place, name := Zone(rest + " " + whole)
+	switch text := text[:at[0]] + " " + strings.Replace(rest, name, "", 1); {
+	case part(7) != "":
+	case place != nil:
+		return after, place, text, isTime
+	default:
 		for _, name := range zoneName().FindAllString(rest+" "+whole, -1) {
 			if known, isZone := zones[strings.ToUpper(name)]; isZone {
 				hours = known
@@ -131,14 +151,27 @@ func timeOfDay(text, whole string) (after, offset time.Duration, rest string, ok
 			}
 		}
 	}
-	offset = time.Duration(hours * float64(time.Hour)).Round(time.Minute)
-	isTime := hour < 24 && minute < 60 && second <= 60 && math.Abs(hours) < 24
-	return after, offset, text[:at[0]] + " " + rest, isTime
+	return after, time.FixedZone("", int(math.Round(hours*60))*60), text[:at[0]] + " " + rest, isTime
 }
 
-// findDate returns the first day in a text: in numbers, or with the name of the month in one of many languages, whatever
+// zonePath matches names such as America/Argentina/Ushuaia, also below the name of a program that has its own copies.
+var zonePath = pattern.Lazy(`[A-Z][A-Za-z]+(?:/[A-Z][A-Za-z_-]+)+`)
+
+// Zone returns the first zone of the IANA that a text names, and the name; nil if there is none.
+func Zone(text string) (zone *time.Location, name string) {
+	for _, name := range zonePath().FindAllString(text, -1) {
+		for found := true; found; _, name, found = strings.Cut(name, "/") {
+			if zone, err := time.LoadLocation(name); err == nil && strings.Contains(name, "/") {
+				return zone, name
+			}
+		}
+	}
+	return nil, ""
+}
+
+// Find returns the first day in a text: in numbers, or with the name of the month in one of many languages, whatever
 // is between them.
-func findDate(text string) (time.Time, bool) {
+func Find(text string) (time.Time, bool) {
 	if parts := numericDay().FindStringSubmatch(text); parts != nil {
 		return validDay(parts[1]+parts[6]+parts[7], parts[2]+parts[5]+parts[8], parts[3]+parts[4]+parts[9])
 	}
@@ -170,8 +203,7 @@ func findDate(text string) (time.Time, bool) {
 
 // validDay returns a day by its digits.
 func validDay(year, month, day string) (time.Time, bool) {
-	t, err := time.Parse("2006-1-2", year+"-"+month+"-"+day)
-	return checked(t, err)
+	return checked(time.Parse("2006-1-2", year+"-"+month+"-"+day))
 }
 
 // monthOf returns the month that a word names; 0 for other words.
@@ -196,8 +228,8 @@ func monthOf(word string) (month int) {
 var dateInName = pattern.Lazy(`(?:^|/)(?:(\d{4})(?:[-_.](\d{1,2})[-_.](\d{1,2})|(\d\d)(\d\d)(?:T?\d{4}(?:\d\d)?)?)(?:[^\d/][^/]*)?|` +
 	`(\d{4})/(\d{1,2})[-/](\d{1,2})(?:\D[^/]*)?)$`)
 
-// dateOfName returns the day that the name of a post or journal says, or that of its folder if it is an index.
-func dateOfName(file string) (time.Time, bool) {
+// OfFile returns the day that the name of a post or journal says, or that of its folder if it is an index.
+func OfFile(file string) (time.Time, bool) {
 	file = strings.TrimSuffix(file, path.Ext(file))
 	parts := dateInName().FindStringSubmatch(strings.TrimSuffix(file, "/index"))
 	if parts == nil {
