@@ -135,7 +135,8 @@ func Answer(ctx context.Context, model llm.Chat, q Question, found []wire.Search
 		notes = append(notes, "The answer is not complete: "+reply.Cut+".")
 	}
 	if read := len(q.shownFiles()); read < len(q.Files) {
-		notes = append(notes, fmt.Sprintf("The model read %d of %d attached files: there is no room for the others.", read, len(q.Files)))
+		notes = append(notes, fmt.Sprintf("The model read %d of %d attached files: there is no room for the others.",
+			read, len(q.Files)))
 	}
 	if len(notes) > 0 {
 		emit(Piece{Text: "\n\n*" + strings.Join(notes, " ") + "*"})

@@ -27,9 +27,10 @@ type card map[string][]string
 type cardField struct{ property, label string }
 
 var entryFields = [...]cardField{
-	{"DTSTART", "When"}, {"DURATION", "Duration"}, {"DUE", "Due"}, {"RRULE", "Repeats"}, {"RDATE", "Also"}, {"EXDATE", "Except"},
-	{"LOCATION", "Where"}, {"STATUS", "Status"}, {"ORGANIZER", "Organizer"}, {"ATTENDEE", "Attendees"}, {"CONTACT", "Contact"},
-	{"RESOURCES", "Resources"}, {"CATEGORIES", "Categories"}, {"URL", "Link"}, {"COMMENT", "Comment"},
+	{"DTSTART", "When"}, {"DURATION", "Duration"}, {"DUE", "Due"}, {"RRULE", "Repeats"}, {"RDATE", "Also"},
+	{"EXDATE", "Except"}, {"LOCATION", "Where"}, {"STATUS", "Status"}, {"ORGANIZER", "Organizer"},
+	{"ATTENDEE", "Attendees"}, {"CONTACT", "Contact"}, {"RESOURCES", "Resources"}, {"CATEGORIES", "Categories"},
+	{"URL", "Link"}, {"COMMENT", "Comment"},
 	{"DTEND", ""}, {"SUMMARY", ""}, {"DESCRIPTION", ""}, {"LAST-MODIFIED", ""}, {"DTSTAMP", ""}, {"X-WR-CALNAME", ""},
 }
 
@@ -45,7 +46,9 @@ func fromCalendar(r *fileReader, text string) (meta, string, error) {
 	if len(entries) == 0 {
 		return meta{}, "", cmp.Or(err, errEmpty)
 	}
-	slices.SortStableFunc(entries, func(a, b card) int { return strings.Compare(a.value("DTSTART"), b.value("DTSTART")) })
+	slices.SortStableFunc(entries, func(a, b card) int {
+		return strings.Compare(a.value("DTSTART"), b.value("DTSTART"))
+	})
 	m := meta{Title: oneLine(calendar.value("X-WR-CALNAME"), longestTitle)}
 	if len(entries) == 1 && m.Title == "" {
 		m.Title = oneLine(entries[0].value("SUMMARY"), longestTitle)
@@ -70,10 +73,11 @@ func fromCalendar(r *fileReader, text string) (meta, string, error) {
 	return m, body, err
 }
 
-// readCards returns the components of some kinds, and what is around them; nil if there is no component at all. After an
-// error, the components before it are complete.
-func readCards(text string, fields []cardField, valueOf func(name string, parameters map[string]string, value string) string,
-	kinds ...string) (around card, cards []card, err error) {
+// readCards returns the components of some kinds, and what is around them; nil if there is no component at all. After
+// an error, the components before it are complete.
+func readCards(text string, fields []cardField,
+	valueOf func(name string, parameters map[string]string, value string) string, kinds ...string,
+) (around card, cards []card, err error) {
 	var open []string // components
 	for line := range properties(text) {
 		name, parameters, value := splitProperty(line)

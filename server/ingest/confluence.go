@@ -171,8 +171,8 @@ func (r *confluenceReader) inspect(tree *html.Node, m *meta) (above []string) {
 				m.Title = strings.TrimPrefix(m.Title, above[0]+" : ")
 			}
 		case node.DataAtom == atom.A && isBelow(node, "breadcrumb-section"):
-			if above = append(above, textBelow(node)); len(above) > 2*mostPath { // the first is the space, and the last are shown
-				above = slices.Delete(above, 1, 2)
+			if above = append(above, textBelow(node)); len(above) > 2*mostPath {
+				above = slices.Delete(above, 1, 2) // the first is the space, and the last are shown
 			}
 		case node.DataAtom == atom.Pre: // "brush: java; gutter: false"
 			_, brush, _ := strings.Cut(attribute(node, "data-syntaxhighlighter-params"), "brush: ")

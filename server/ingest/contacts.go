@@ -9,8 +9,8 @@ import (
 
 // contactFields are the properties of a vCard that are read.
 var contactFields = [...]cardField{
-	{"TITLE", "Title"}, {"ROLE", "Role"}, {"ORG", "Organization"}, {"EMAIL", "Email"}, {"TEL", "Phone"}, {"IMPP", "Messages"},
-	{"ADR", "Address"}, {"LABEL", "Address"}, {"URL", "Link"}, {"BDAY", "Birthday"}, {"ANNIVERSARY", "Anniversary"},
+	{"TITLE", "Title"}, {"ROLE", "Role"}, {"ORG", "Organization"}, {"EMAIL", "Email"}, {"TEL", "Phone"},
+	{"IMPP", "Messages"}, {"ADR", "Address"}, {"LABEL", "Address"}, {"URL", "Link"}, {"BDAY", "Birthday"}, {"ANNIVERSARY", "Anniversary"},
 	{"RELATED", "Related"}, {"CATEGORIES", "Groups"}, {"NOTE", "Note"}, {"FN", ""}, {"N", ""}, {"NICKNAME", ""},
 }
 
@@ -50,7 +50,8 @@ func contactValue(_ string, _ map[string]string, value string) string {
 	const escaped = "\x00" // no text has it
 	var parts []string
 	for part := range strings.SplitSeq(strings.ReplaceAll(value, `\;`, escaped), ";") {
-		if part = strings.TrimSpace(strings.ReplaceAll(unescapeProperty(part), escaped, ";")); strings.Trim(part, ", ") != "" {
+		part = strings.TrimSpace(strings.ReplaceAll(unescapeProperty(part), escaped, ";"))
+		if strings.Trim(part, ", ") != "" {
 			parts = append(parts, part)
 		}
 	}

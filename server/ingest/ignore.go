@@ -128,7 +128,8 @@ func (w *walker) addRules(chain []*ignoreRules, file, folder, above string, ofGi
 	if rules.isCut {
 		err = fmt.Errorf("it has more than %d rules; the others do not apply", mostPatterns)
 	}
-	if at := filepath.ToSlash(file); err != nil && !slices.ContainsFunc(w.unread, func(f foundFile) bool { return f.path == at }) {
+	at := filepath.ToSlash(file)
+	if isSame := func(f foundFile) bool { return f.path == at }; err != nil && !slices.ContainsFunc(w.unread, isSame) {
 		w.unread = append(w.unread, foundFile{path: at, reason: reasonOf(err)})
 	}
 	if len(rules.patterns) == 0 {

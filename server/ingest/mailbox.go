@@ -287,7 +287,7 @@ func (m *mailReading) read() error {
 		}
 	}
 	if m.threads.unjoined > 0 {
-		err := fmt.Errorf("it refers to more than %d messages: some threads are not put together", mostNodes-mostMessages)
+		err := fmt.Errorf("it refers to over %d messages: some threads are not put together", mostNodes-mostMessages)
 		if err := m.c.problem(0, err); err != nil {
 			return err
 		}

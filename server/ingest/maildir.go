@@ -11,7 +11,8 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-var maildir = container{kind: "Maildir", source: mailSource, is: isMaildir, claims: inMaildir, state: stateInMaildir, read: readMessages}
+var maildir = container{kind: "Maildir", source: mailSource, is: isMaildir, claims: inMaildir,
+	state: stateInMaildir, read: readMessages}
 
 // isMaildir reports whether a folder is a Maildir, or a folder of one. Copies may lack empty folders.
 func isMaildir(l layout) bool {

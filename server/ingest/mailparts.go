@@ -24,8 +24,8 @@ type mailPlace struct {
 	kind  string // of a part that does not say
 	// encoding is that of the whole multipart: some programs declare it there, and not for the parts.
 	encoding string
-	// isVersion is set for the parts of an alternative, and isOther in those that are not shown: only attachments in them
-	// are read.
+	// isVersion is set for the parts of an alternative, and isOther in those that are not shown: only attachments in
+	// them are read.
 	isVersion, isOther bool
 }
 
@@ -131,8 +131,8 @@ func (m *mailReader) part(header mail.Header, body []byte, at mailPlace) error {
 // partEncoding matches the encoding of a part of a multipart.
 var partEncoding = pattern.Lazy(`(?im)^content-transfer-encoding:[ \t]*(?:quoted|base64)`)
 
-// multipart reads the parts of a part; isRead is false if there are none. Some programs declare an encoding for all parts,
-// together or each: data is the decoded body.
+// multipart reads the parts of a part; isRead is false if there are none. Some programs declare an encoding for all
+// parts, together or each: data is the decoded body.
 func (m *mailReader) multipart(p mailPart, data []byte, at mailPlace) (isRead bool, err error) {
 	at.encoding = cmp.Or(p.header.Get(transferEncoding), at.encoding)
 	kind, _ := mailmime.ParseField(at.encoding)
@@ -146,10 +146,11 @@ func (m *mailReader) multipart(p mailPart, data []byte, at mailPlace) (isRead bo
 	return m.eachPart(p, at)
 }
 
-// eachPart reads the parts of a multipart. Of alternatives the first plain text with words is shown, else the last version;
-// what is no version of the text is read in any case.
+// eachPart reads the parts of a multipart. Of alternatives the first plain text with words is shown, else the last
+// version; what is no version of the text is read in any case.
 func (m *mailReader) eachPart(p mailPart, at mailPlace) (isRead bool, err error) {
-	inner := mailPlace{depth: at.depth + 1, kind: "text/plain", encoding: at.encoding, isVersion: p.kind == "multipart/alternative"}
+	inner := mailPlace{depth: at.depth + 1, kind: "text/plain", encoding: at.encoding}
+	inner.isVersion = p.kind == "multipart/alternative"
 	if p.kind == "multipart/digest" {
 		inner.kind = "message/rfc822"
 	}

@@ -8,7 +8,8 @@ import (
 	"quarry/server/ingest/mailmime"
 )
 
-var mhFolder = container{kind: "MH folder", source: mailSource, is: isMH, claims: inMH, state: stateInMH, read: readMessages}
+var mhFolder = container{kind: "MH folder", source: mailSource, is: isMH, claims: inMH,
+	state: stateInMH, read: readMessages}
 
 // isMH reports whether a folder is one of MH, in which each message is a file with a number as name: half of its files
 // are, and one of them begins as a message does.

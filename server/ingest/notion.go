@@ -271,7 +271,8 @@ func (n *notionReader) file(c *collector, name string, data []byte) (doc index.D
 				return doc, "", err
 			}
 			text = n.relinked(strings.TrimLeft(text, "\n"))
-			doc, err = n.build(text, n.markdown.parse(text), notionProperties(text, n.columns[path.Join(above...)]), page)
+			properties := notionProperties(text, n.columns[path.Join(above...)])
+			doc, err = n.build(text, n.markdown.parse(text), properties, page)
 		}
 	}
 	for i := range doc.Chunks {

@@ -76,8 +76,8 @@ type answer struct {
 	Problem  string
 }
 
-// do lets a process read data, or reads it in this one without Readers. What could not be read is among the parts left out
-// of the reader's document.
+// do lets a process read data, or reads it in this one without Readers. What could not be read is among the parts
+// left out of the reader's document.
 func (r *fileReader) do(ctx context.Context, j job, data []byte, part func([]byte) error) (a answer, err error) {
 	if r.readers == nil {
 		err := r.perform(ctx, j, data, nil, &a)

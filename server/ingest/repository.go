@@ -17,8 +17,8 @@ import (
 	"quarry/server/ingest/githistory"
 )
 
-// historyTime bounds how long one repository is read, its list of files and its history together. Files whose last change is older are dated by the
-// file system.
+// historyTime bounds how long one repository is read, its list of files and its history together. Files whose last
+// change is older are dated by the file system.
 const historyTime = 5 * time.Second
 
 // datedBy is the metadata key of documents that are dated by the file system where they could have a date of their own.
@@ -65,14 +65,16 @@ func newRepository(ctx context.Context, folder string, at githistory.Checkout) *
 	return repo
 }
 
-// reportHistories reports the repositories whose history was not read to its end: some files have the date of their file.
+// reportHistories reports the repositories whose history was not read to its end: some files have the date of their
+// file.
 func (r *run) reportHistories() {
 	for _, folder := range slices.Sorted(maps.Keys(r.repositories)) {
 		if lost := r.repositories[folder].lost; lost != nil {
 			if errors.Is(lost, context.DeadlineExceeded) {
 				lost = fmt.Errorf("reading it takes longer than %s", historyTime)
 			}
-			r.batcher.leaveOut(folder, badLines{Count: 1, Reasons: []string{"a part of the git history: " + reasonOf(lost)}})
+			reason := "a part of the git history: " + reasonOf(lost)
+			r.batcher.leaveOut(folder, badLines{Count: 1, Reasons: []string{reason}})
 		}
 	}
 }

@@ -118,7 +118,8 @@ func fromCSV(r *fileReader, text string, d index.Document) (index.Document, erro
 		return r.linesFrom(text, start, d)
 	}
 	header := lineEnd(body, 0)
-	doc, err := r.build(body, []block{{kind: kindTable, start: 0, end: len(body), body: lineEnd(body, header)}}, meta{}, d)
+	table := block{kind: kindTable, end: len(body), body: lineEnd(body, header)}
+	doc, err := r.build(body, []block{table}, meta{}, d)
 	inRows(&doc, body, text, ends)
 	return doc, err
 }

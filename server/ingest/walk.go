@@ -164,7 +164,8 @@ func readConfig(file string) (string, error) {
 	defer handle.Close()
 	data, err := io.ReadAll(io.LimitReader(handle, longestConfig+1))
 	if len(data) > longestConfig {
-		data, err = data[:bytes.LastIndexByte(data[:longestConfig], '\n')+1], fmt.Errorf("it is larger than %d MB", longestConfig>>20)
+		data = data[:bytes.LastIndexByte(data[:longestConfig], '\n')+1]
+		err = fmt.Errorf("it is larger than %d MB", longestConfig>>20)
 	}
 	return strings.TrimPrefix(string(data), "\uFEFF"), err
 }

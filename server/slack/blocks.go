@@ -11,11 +11,12 @@ import (
 	"quarry/internal/text"
 )
 
-// deepestBlock bounds how deep blocks are nested; Slack's own nest some six deep. tooDeep stands for those below, which no
-// text contains.
+// deepestBlock bounds how deep blocks are nested; Slack's own nest some six deep. tooDeep stands for those below,
+// which no text contains.
 const deepestBlock, tooDeep = 24, "\uE002"
 
-// textKeys are the members of blocks that people read, in their order on the screen. Others are looked at for blocks only.
+// textKeys are the members of blocks that people read, in their order on the screen. Others are looked at for blocks
+// only.
 var textKeys = []string{"author_name", "pretext", "header", "title", "label", "subtitle", "text", "description", "fields", "body",
 	"content", "details", "elements", "items", "tasks", "rows", "value", "accessory", "blocks", "output", "hint", "alt_text", "footer"}
 
@@ -179,8 +180,8 @@ func plainInline(value any) string {
 	return out.String()
 }
 
-// withBlocks puts the text of a message and its blocks together. What a person writes comes as both, and is shown once; what
-// programs write has another text for notifications.
+// withBlocks puts the text of a message and its blocks together. What a person writes comes as both, and is shown
+// once; what programs write has another text for notifications.
 func withBlocks(said string, blocks []string) []string {
 	inText := wordSet(said)
 	fresh := slices.DeleteFunc(slices.Clone(blocks), func(block string) bool { return said != "" && repeats(block, inText) })

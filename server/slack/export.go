@@ -138,7 +138,8 @@ type exportChannel struct {
 // OpenExport reads the lists of an export, and looks through its messages for who wrote them. read returns the content of a
 // file, by its name from the export's folder. What of the lists cannot be read, Conversations reports.
 func OpenExport(read func(name string) ([]byte, error), names []string) *Export {
-	e := &Export{LeaveOut: func(string, error) {}, read: read, names: map[string]string{}, people: map[string]Person{}, byName: map[string]*Channel{}, hosts: map[string]int{}}
+	e := &Export{LeaveOut: func(string, error) {}, read: read,
+		names: map[string]string{}, people: map[string]Person{}, byName: map[string]*Channel{}, hosts: map[string]int{}}
 	for _, list := range [...]string{usersFile, orgUsersFile} {
 		if list == usersFile || slices.Contains(names, list) {
 			e.note(each(e, list, e.addUser))

@@ -146,7 +146,7 @@ func textOf(said string, blocks, attachments json.RawMessage, known map[string]s
 		lost = append(lost, fmt.Sprintf("attachments after the first %d", maxAttachments))
 	}
 	inBlocks := blocksOf(blocks, known)
-	if slices.ContainsFunc(slices.Concat(inBlocks, others), func(p string) bool { return strings.Contains(p, tooDeep) }) {
+	if strings.Contains(strings.Join(slices.Concat(inBlocks, others), ""), tooDeep) {
 		lost = append(lost, "deeply nested blocks")
 	}
 	parts := slices.Concat(withBlocks(markdown(said, known), inBlocks), others)

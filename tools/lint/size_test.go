@@ -16,9 +16,9 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 98_350
-	maxProductTokens = 781_200
-	maxLongLines     = 1_475 // only lowered, until it is none
+	maxProductLines  = 98_560
+	maxProductTokens = 783_000
+	maxLongLines     = 1_460 // only lowered, until it is none
 
 	maxFunctionP95 = 33
 	maxColumns     = 120 // with tabs of four

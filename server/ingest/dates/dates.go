@@ -1,4 +1,5 @@
-// Package dates reads dates as people and programs write them: in any of many forms and languages, with the names of zones.
+// Package dates reads dates as people and programs write them: in any of many forms and languages, with the names of
+// zones.
 package dates
 
 import (
@@ -31,21 +32,21 @@ var monthNames = [...]string{
 	"dec déc dez dic gru pro jou ara дек 十二月",
 }
 
-// zones are the hours of the zone names of RFC 5322, and of those in use that mean one zone in practice. Others, also the
-// military letters, stand for an unknown zone there, which is read as UTC.
+// zones are the hours of the zone names of RFC 5322, and of those in use that mean one zone in practice. Others, also
+// the military letters, stand for an unknown zone there, which is read as UTC.
 var zones = map[string]float64{
 	"EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
 	"AKST": -9, "AKDT": -8, "HST": -10, "NST": -3.5, "NDT": -2.5, "AST": -4, "ADT": -3, "BRT": -3,
 	"BST": 1, "WEST": 1, "CET": 1, "MET": 1, "MEZ": 1, "CEST": 2, "MEST": 2, "MESZ": 2, "EET": 2, "EEST": 3, "MSK": 3,
-	"SAST": 2, "WAT": 1, "CAT": 2, "EAT": 3, "PKT": 5, "WIB": 7, "ICT": 7, "HKT": 8, "SGT": 8, "PHT": 8, "JST": 9, "KST": 9,
-	"AWST": 8, "ACST": 9.5, "ACDT": 10.5, "AEST": 10, "AEDT": 11, "NZST": 12, "NZDT": 13,
+	"SAST": 2, "WAT": 1, "CAT": 2, "EAT": 3, "PKT": 5, "WIB": 7, "ICT": 7, "HKT": 8, "SGT": 8, "PHT": 8, "JST": 9,
+	"KST": 9, "AWST": 8, "ACST": 9.5, "ACDT": 10.5, "AEST": 10, "AEDT": 11, "NZST": 12, "NZDT": 13,
 }
 
 var (
 	dateWord = pattern.Lazy(`\d{1,2}[月월]|\d+|\pL+`)
 	// numericDay matches a day from its year, a German one, one without signs, and those of short years.
-	numericDay = pattern.Lazy(`(?i)(?:^|\D)(?:(\d{4})[-/_.] ?(\d{1,2})[-/_.] ?(\d{1,2})|(\d{1,2})\. ?(\d{1,2})\. ?(\d{4})|` +
-		`(\d{4})(\d\d)(\d\d))(?:\D|$)`)
+	numericDay = pattern.Lazy(`(?i)(?:^|\D)(?:(\d{4})[-/_.] ?(\d{1,2})[-/_.] ?(\d{1,2})|` +
+		`(\d{1,2})\. ?(\d{1,2})\. ?(\d{4})|(\d{4})(\d\d)(\d\d))(?:\D|$)`)
 	shortYear = pattern.Lazy(`(?i)\b(\d{1,2})[\s-]+([a-z]{3})[a-z]*\.?[\s-]+(\d{2,3})\b`)
 	clock     = pattern.Lazy(`(?i)(?:^|[\s,T_-])(\d{1,2})(?:[:h](\d\d)(?::(\d\d(?:[.,]\d+)?))?|\.(\d\d)\.(\d\d))` +
 		`(?:\s*([ap])\.?m\b\.?)?(?:\s*(?:GMT|UTC?|Z)?\s*([+-])(\d{1,2}):?(\d\d)?([^\d\pL]|$)|(\D|$))`)
@@ -59,14 +60,14 @@ var (
 )
 
 // Parse parses a date as people and programs write it, to UTC: a day in any of many forms and languages, a time of
-// day, and its zone, in any order and whatever is between them. Without a zone it is in UTC (RFC 5322 requires one; -0000
-// stands for an unknown one). Other numbers and implausible years are no dates.
+// day, and its zone, in any order and whatever is between them. Without a zone it is in UTC (RFC 5322 requires one;
+// -0000 stands for an unknown one). Other numbers and implausible years are no dates.
 func Parse(text string) (time.Time, bool) {
 	const longest = 200 // bytes
 	if text = strings.TrimSpace(text); len(text) > longest {
 		return time.Time{}, false
 	}
-	for _, layout := range [...]string{time.RFC3339Nano, time.DateOnly, "2006-01-02T15:04:05"} { // most dates of programs
+	for _, layout := range [...]string{time.RFC3339Nano, time.DateOnly, "2006-01-02T15:04:05"} { // of programs
 		if t, err := time.Parse(layout, text); err == nil {
 			return Plausible(t)
 		}
@@ -109,8 +110,8 @@ func checked(t time.Time, err error) (time.Time, bool) {
 	return Plausible(t)
 }
 
-// timeOfDay cuts the first time of day out of text, and its zone. The name of a zone may also be in a comment of the whole
-// date. ok is false if the time cannot be.
+// timeOfDay cuts the first time of day out of text, and its zone. The name of a zone may also be in a comment of the
+// whole date. ok is false if the time cannot be.
 func timeOfDay(text, whole string) (after time.Duration, zone *time.Location, rest string, ok bool) {
 	at := clock().FindStringSubmatchIndex(text)
 	if at == nil {
@@ -223,10 +224,10 @@ func monthOf(word string) (month int) {
 	return month
 }
 
-// dateInName matches the days with which files and folders of posts and journals are named, at the end of a path without
-// its extension: 2024-03-05-oak, the id 202403051430, and 2024/03/05/oak in folders.
-var dateInName = pattern.Lazy(`(?:^|/)(?:(\d{4})(?:[-_.](\d{1,2})[-_.](\d{1,2})|(\d\d)(\d\d)(?:T?\d{4}(?:\d\d)?)?)(?:[^\d/][^/]*)?|` +
-	`(\d{4})/(\d{1,2})[-/](\d{1,2})(?:\D[^/]*)?)$`)
+// dateInName matches the days with which files and folders of posts and journals are named, at the end of a path
+// without its extension: 2024-03-05-oak, the id 202403051430, and 2024/03/05/oak in folders.
+var dateInName = pattern.Lazy(`(?:^|/)(?:(\d{4})(?:[-_.](\d{1,2})[-_.](\d{1,2})|` +
+	`(\d\d)(\d\d)(?:T?\d{4}(?:\d\d)?)?)(?:[^\d/][^/]*)?|(\d{4})/(\d{1,2})[-/](\d{1,2})(?:\D[^/]*)?)$`)
 
 // OfFile returns the day that the name of a post or journal says, or that of its folder if it is an index.
 func OfFile(file string) (time.Time, bool) {

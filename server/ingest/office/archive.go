@@ -71,7 +71,8 @@ func Open(ctx context.Context, data []byte, limits Limits, leave func(part strin
 	if err != nil {
 		return nil, damaged(err)
 	}
-	a := &Archive{ctx: ctx, files: make(map[string]*zip.File, len(in.File)), limits: limits, left: limits.Unpacked, leave: leave, noted: map[string]bool{}}
+	a := &Archive{ctx: ctx, files: make(map[string]*zip.File, len(in.File)), limits: limits, left: limits.Unpacked,
+		leave: leave, noted: map[string]bool{}}
 	for _, file := range in.File {
 		name := strings.ToLower(strings.ReplaceAll(file.Name, `\`, "/"))
 		if _, again := a.files[name]; !again {
