@@ -1,7 +1,8 @@
 # Everything is pure Go: no C compiler is needed, except for the race detector, which `make test-all` uses where there is one.
 export CGO_ENABLED = 0
-# Tests and the program share what is compiled, wherever the clone is.
-export GOFLAGS += -trimpath
+# Tests and the program share what is compiled, wherever the clone is. What a debugger needs would take a tenth of the
+# compiler's time, and the program is linked without it.
+export GOFLAGS += -trimpath -gcflags=all=-dwarf=false
 GO ?= go
 Q ?=
 VERSION ?= 0.1.0

@@ -241,16 +241,22 @@ func TestAbuse(t *testing.T) {
 			a.works()
 			t.Logf("four answers to others took %s", time.Since(began).Round(100*time.Microsecond))
 			end()
-			for deadline := time.Now().Add(time.Minute); runtime.NumGoroutine() > before; runtime.Gosched() {
-				if time.Now().After(deadline) {
-					buffer := make([]byte, 1<<20)
-					t.Fatalf("%d goroutines, before %d\n%s", runtime.NumGoroutine(), before, buffer[:runtime.Stack(buffer, true)])
-				}
-			}
+			settles(t, before)
 		})
 	}
 	if strings.Contains(a.log.String(), "panic") {
 		t.Error(a.log)
+	}
+}
+
+// settles waits until no more goroutines run than before.
+func settles(t *testing.T, before int) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			buffer := make([]byte, 1<<20)
+			t.Fatalf("%d goroutines, before %d\n%s", runtime.NumGoroutine(), before, buffer[:runtime.Stack(buffer, true)])
+		}
 	}
 }
 

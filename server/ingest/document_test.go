@@ -173,7 +173,7 @@ y()</code></pre><noscript>no</noscript><img src="data:image/png;base64,AAAA"></b
 }
 
 func TestHostileHTML(t *testing.T) {
-	size := longtest.Rounds(1<<18, 1<<20)
+	size := longtest.Rounds(1<<17, 1<<20)
 	fill := func(unit string) string { return strings.Repeat(unit, size/len(unit)) }
 	for name, text := range map[string]string{
 		"deep": fill("<div>") + "needle", "deep inline": fill("<b>") + "needle", "lists": fill("<ul><li>") + "needle", "quotes": fill("<blockquote>") + "needle",
@@ -188,9 +188,12 @@ func TestHostileHTML(t *testing.T) {
 			doc, err := page(text)
 			must(t, err)
 			checkDocument(t, &doc)
-			found := slices.ContainsFunc(doc.Chunks, func(c index.Chunk) bool { return strings.Contains(c.Text, "needle") })
-			if took := time.Since(began); !found || took > patience(size) {
-				t.Errorf("found %v, took %v", found, took)
+			all := ""
+			for _, chunk := range doc.Chunks {
+				all += chunk.Text
+			}
+			if took := time.Since(began); !strings.Contains(all, "needle") || took > patience(size) {
+				t.Errorf("%q …, took %v", all[:min(len(all), 100)], took)
 			}
 			t.Logf("%d chunks, %v", len(doc.Chunks), time.Since(began))
 		})

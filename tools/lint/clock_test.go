@@ -18,7 +18,9 @@ func waits() map[string]int {
 }
 
 // polls are the functions that may sleep: they watch the files and goroutines of the process, which nothing reports.
-func polls() map[string]bool { return map[string]bool{"ui/ssh.calm": true, "ui/ssh.settles": true} }
+func polls() map[string]bool {
+	return map[string]bool{"server.settles": true, "ui/ssh.calm": true, "ui/ssh.settles": true}
+}
 
 // TestTestsDoNotDependOnTheMachine forbids tests to sleep, and to wait less than a minute, except in synctest bubbles.
 func TestTestsDoNotDependOnTheMachine(t *testing.T) {
