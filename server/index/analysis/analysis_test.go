@@ -49,6 +49,18 @@ func TestTokens(t *testing.T) {
 		"打ち合わせ":                      "~打ち@0 -打合@0 ~ち合@1 ~合わ@2 ~わせ@3 ~せ@4",
 		"国の法":                        "~国の@0 ~の法@1 ~法@2",
 		"ไทย":                        "~ไท@0 ~ทย@1 ~ย@2",
+		"l'avion L’Avion, qu’il":     "avion@0 avion@1 il@2",
+		"dell'arte e l'Étoile":       "arte@0 e@1 etoile@2",
+		"L'ÉCOLE d'œuvre n'ha":       "ecole@0 oeuvre@1 ha@2",
+		"Côte-d'Or l'avion-école":    "-coteor@0 cote@0 or@1 -avionecole@2 avion@2 ecole@3",
+		"aujourd'hui rock'n'roll":    "aujourd'hui@0 rock'n'roll@1",
+		"c'mon I'd he's l's d'":      "c'mon@0 i'd@1 he@2 l@3 d@4",
+		"п'ять l'avion's":            "п'ять@0 avion@1",
+		"كِتَاب كـــتاب كتاب ـ":      "كتاب@0 كتاب@1 كتاب@2",
+		"שָׁלוֹם שלום שׁלום":         "שלום@0 שלום@1 שלום@2",
+		"أحمد إسلام قرآن":            "احمد@0 اسلام@1 قران@2",
+		"हिन्दी":                     "हिन्दी@0",
+		"ـ-ـ a":                      "a@0",
 	} {
 		if got := show(New().Tokens(text)); got != want {
 			t.Errorf("%q:\n got %s\nwant %s", text, got, want)
@@ -134,7 +146,7 @@ func TestPhrase(t *testing.T) {
 func FuzzTokens(f *testing.F) {
 	for _, seed := range []string{
 		"", "a", "PROJ-123 don’t", "日本語ー", "é\u0301\u200d", "\xff\xfea", "ไทย ﷺ ½", "a_b__c/d\\e:f,1,2", "C++#",
-		strings.Repeat("aB", 200), strings.Repeat("é", 300), "İıς\u00adx", "a’", "’a’b’",
+		strings.Repeat("aB", 200), strings.Repeat("é", 300), "İıς\u00adx", "l'a", "L’É’x", "dell'-l'h", "ـ-ـ", "كِ\u200d", "ـ_1", "a’", "’a’b’",
 	} {
 		f.Add(seed)
 	}

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// fold appends text to dst in lower case, in compatibility form and, for Latin and Greek letters, without diacritics.
+// fold appends text to dst in lower case, in compatibility form and, for Latin, Greek, Arabic and Hebrew letters, without
+// marks: those for vowels are optional in the latter two. Tatweel, which only widens a word, is left out.
 func fold(dst []byte, text string) []byte {
 	for i := range len(text) {
 		c := text[i]
@@ -24,6 +25,8 @@ func fold(dst []byte, text string) []byte {
 	return dst
 }
 
+const tatweel = 0x640
+
 func foldForeign(dst []byte, text string) []byte {
 	from := len(dst)
 	bare := false // the letter before loses its marks
@@ -37,10 +40,10 @@ func foldForeign(dst []byte, text string) []byte {
 			exotic = true
 		case r == '’':
 			r = '\''
-		case r == utf8.RuneError, unicode.Is(unicode.Cf, r):
+		case r == utf8.RuneError, unicode.Is(unicode.Cf, r), r == tatweel:
 			continue
 		default:
-			bare = unicode.In(r, unicode.Latin, unicode.Greek)
+			bare = unicode.In(r, unicode.Latin, unicode.Greek, unicode.Arabic, unicode.Hebrew)
 		}
 		if plain := unaccented(r); plain != "" {
 			dst = append(dst, plain...)

@@ -63,8 +63,8 @@ type unit struct {
 	start, end int
 	// joined: it has a connector or an underscore other than a hyphen between letters.
 	joined bool
-	// hyphens, digits, capitals (after the first letter) and foreign say what occurs in it.
-	hyphens, digits, capitals, foreign bool
+	// hyphens, apostrophes, digits, capitals (after the first letter) and foreign say what occurs in it.
+	hyphens, apostrophes, digits, capitals, foreign bool
 }
 
 // Scan passes the tokens of text to yield, in order of their starts.
@@ -166,6 +166,7 @@ func (u *unit) note(c byte) {
 	case '-':
 		u.hyphens = true
 	case '\'':
+		u.apostrophes = true
 	default:
 		u.joined = true
 	}
@@ -220,6 +221,9 @@ func (s *Scanner) emit(text string, u unit, yield func(Raw)) {
 			s.language(text, u, yield)
 		}
 		s.name(text, u, yield)
+		if u.apostrophes {
+			u.start += elided(text[u.start:u.end])
+		}
 		s.word(text, u.start, u.end, yield)
 		return
 	}
@@ -249,6 +253,9 @@ func (s *Scanner) compound(text string, a, b span, bare int, yield func(Raw)) {
 	s.surface = append(s.surface[:0], hyphenated...)
 	s.surface = append(s.surface, fold(nil, text[a.start:bare])...)
 	s.surface = cut(append(s.surface, fold(nil, text[b.start:b.end])...), maxWordBytes)
+	if len(s.surface) == len(hyphenated) { // of signs that fold to nothing
+		return
+	}
 	yield(Raw{Surface: s.surface, Start: a.start, End: b.end, Position: s.position, Kind: Compound})
 }
 
@@ -291,6 +298,9 @@ func (s *Scanner) split(text string, u unit) {
 	start := -1
 	flush := func(end int) {
 		if start >= 0 && end > start {
+			if u.apostrophes || u.foreign {
+				start += elided(text[start:end])
+			}
 			s.humps(text, start, end, u.capitals || u.foreign)
 		}
 		start = -1
@@ -305,6 +315,32 @@ func (s *Scanner) split(text string, u unit) {
 		}
 	}
 	flush(u.end)
+}
+
+// elided returns the length of the elided word that a word begins with, such as l' or dell', with its apostrophe: French,
+// Italian and Catalan write it together with a word that begins with a vowel or h. Of other words it is 0.
+func elided(word string) int {
+	const longest, apostrophe = 8, "’" // bytes
+	start := word[:min(len(word), longest)]
+	at, width := strings.IndexByte(start, '\''), 1
+	if at < 0 {
+		at, width = strings.Index(start, apostrophe), len(apostrophe)
+	}
+	if at < 1 || len(word) < at+width+2 {
+		return 0
+	}
+	switch strings.ToLower(word[:at]) {
+	case "l", "d", "j", "m", "t", "s", "n", "c", "qu", "jusqu", "lorsqu", "puisqu", "quoiqu",
+		"un", "gl", "all", "dall", "dell", "nell", "sull", "coll", "quest", "quell":
+	default:
+		return 0
+	}
+	_, size := utf8.DecodeRuneInString(word[at+width:])
+	first := fold(nil, word[at+width:at+width+size])
+	if len(first) == 0 || !strings.ContainsRune("aeiouyh", rune(first[0])) {
+		return 0
+	}
+	return at + width
 }
 
 // humps appends the pieces of camelCase between start and end. Long runs, such as encoded data, stay in one piece.
