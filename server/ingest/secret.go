@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/base64"
 	"errors"
@@ -105,7 +106,7 @@ func secretIn(text string, isProse, whole bool) error {
 		return errSecretToken
 	}
 	for line := range strings.Lines(text) {
-		if line = tokenOfLine(line, isProse); isToken(line, true) {
+		if len(line) >= shortestToken && isToken(tokenOfLine(line, isProse), true) {
 			return errSecretToken
 		}
 	}
@@ -118,33 +119,25 @@ var keyStart = pattern.Lazy(`-----BEGIN[ A-Z0-9]{0,100}PRIVATE KEY(?: BLOCK)?---
 // keyBody matches so much of a key as no explanation shows.
 var keyBody = pattern.Lazy(`[A-Za-z0-9+/]{40}`)
 
+// armoredStart matches 48 bytes of base64 that begin with -----BEGIN.
+var armoredStart = pattern.Lazy(`LS0tLS1CRUdJTi[A-Za-z0-9+/]{50}`)
+
 // hasPrivateKey reports whether text contains a private key, also as a string of JSON and as the base64 of a
 // kubeconfig.
 func hasPrivateKey(text string) bool {
-	const headers = 2 << 10          // bytes of a key before its first line of base64, such as Proc-Type
-	const armored = "LS0tLS1CRUdJTi" // base64 of -----BEGIN
+	const headers = 2 << 10 // bytes of a key before its first line of base64, such as Proc-Type
 	if strings.Contains(text, "PRIVATE KEY") || strings.Contains(text, "PuTTY-User-Key-File-") {
 		for _, at := range keyStart().FindAllStringIndex(text, -1) {
-			body := text[at[1]:min(len(text), at[1]+headers)]
-			if end := strings.Index(body, "-----END"); end >= 0 {
-				body = body[:end]
-			}
+			body, _, _ := strings.Cut(text[at[1]:min(len(text), at[1]+headers)], "-----END")
 			if keyBody().MatchString(body) {
 				return true
 			}
 		}
 	}
-	for at := strings.Index(text, armored); at >= 0; {
-		start := text[at:min(len(text), at+64)]
-		if decoded, err := base64.StdEncoding.DecodeString(start); err == nil && strings.Contains(string(decoded), "PRIVATE KEY") {
-			return true
-		}
-		next := strings.Index(text[at+1:], armored)
-		if at += 1 + next; next < 0 {
-			break
-		}
-	}
-	return false
+	return slices.ContainsFunc(armoredStart().FindAllString(text, -1), func(start string) bool {
+		decoded, _ := base64.StdEncoding.DecodeString(start) // its alphabet matched
+		return bytes.Contains(decoded, []byte("PRIVATE KEY"))
+	})
 }
 
 // tokenOfLine returns what may be a token: the line, or outside prose the value that it assigns.
@@ -154,8 +147,10 @@ func tokenOfLine(line string, isProse bool) string {
 		return ""
 	}
 	line = strings.TrimSpace(line)
-	if at := strings.IndexAny(line, "=:"); at > 0 && !isProse && len(strings.Fields(line[:at])) <= 2 {
-		line = line[at+1:]
+	if !isProse {
+		if at := strings.IndexAny(line, "=:"); at > 0 && len(strings.Fields(line[:at])) <= 2 {
+			line = line[at+1:]
+		}
 	}
 	return strings.ReplaceAll(strings.Trim(line, " \t\"'`,;"), `\`, "") // Markdown made of an office document escapes _
 }
@@ -177,10 +172,12 @@ var tokenForms = [...]struct {
 		"shippo_live_", "shippo_test_", "ATATT3", "ATCTT3", "duffel_live_", "duffel_test_", "sha256~"}},
 }
 
+const shortestToken = 20
+
 // isToken reports whether text is an access token. random leaves out placeholders, as documentation has them.
 func isToken(text string, random bool) bool {
 	const longest = 600
-	if len(text) < 20 || len(text) > longest || strings.ContainsAny(text, " \t\n") {
+	if len(text) < shortestToken || len(text) > longest || strings.ContainsAny(text, " \t\n") {
 		return false
 	}
 	for _, form := range tokenForms {
@@ -224,6 +221,6 @@ func isRandom(text string) bool {
 
 // isWebToken reports whether text is a JSON web token. Pages show expired ones, so it counts only as a whole file.
 func isWebToken(text string) bool {
-	parts := strings.Split(text, ".")
-	return len(parts) == 3 && len(text) > 60 && strings.HasPrefix(text, "eyJ") && strings.HasPrefix(parts[1], "eyJ") && isTokenText(text)
+	return len(text) > 60 && strings.HasPrefix(text, "eyJ") && strings.Contains(text, ".eyJ") && strings.Count(text, ".") == 2 &&
+		isTokenText(text)
 }

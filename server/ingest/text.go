@@ -31,7 +31,9 @@ var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "
 // cleanText returns text that is safe to store: valid UTF-8, newlines as \n, no control characters but tab and newline,
 // no terminal sequences, no long runs of blank lines. Everything else stays, including bidirectional controls.
 func cleanText(text string) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
+	if !utf8.ValidString(text) { // which is five times as fast as replacing nothing
+		text = strings.ToValidUTF8(text, "\uFFFD")
+	}
 	if strings.ContainsFunc(text, isUnclean) { // most texts have none
 		text = strings.Map(func(r rune) rune {
 			if isUnclean(r) {
@@ -57,7 +59,8 @@ func cleanText(text string) string {
 	return out.String()
 }
 
-func isUnclean(r rune) bool { return r != '\n' && r != '\t' && unicode.IsControl(r) }
+// isUnclean reports whether a character is a control (Unicode's category Cc) but tab and newline.
+func isUnclean(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r >= 0x7F && r < 0xA0 }
 
 // withoutEscapes removes terminal sequences.
 func withoutEscapes(text string) string {

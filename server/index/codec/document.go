@@ -57,14 +57,16 @@ func SetLanguage(document *index.Document) {
 	if document.Language != "" || len(document.Chunks) == 0 {
 		return
 	}
-	var sample strings.Builder
+	sample := make([]byte, 0, enough+1)
 	for i := range document.Chunks {
-		if sample.WriteString(document.Chunks[i].Text); sample.Len() >= enough {
+		text := document.Chunks[i].Text
+		sample = append(sample, text[:min(len(text), enough-len(sample))]...)
+		if len(sample) == enough {
 			break
 		}
-		sample.WriteByte('\n')
+		sample = append(sample, '\n')
 	}
-	document.Language = language.Detect(sample.String())
+	document.Language = language.Detect(string(sample))
 }
 
 // Micros returns a date as it is stored; nil for an unknown one.

@@ -267,6 +267,9 @@ func (b *Builder) chunk(title, body int) {
 		w.grouped[s.start+s.filled] = word.position
 		s.filled++
 	}
+	if left := cap(b.forward) - len(b.forward); left < 16*len(w.words) { // append grows a large slice by a quarter only
+		b.forward = slices.Grow(b.forward, len(b.forward)+16*len(w.words))
+	}
 	b.forward = binary.LittleEndian.AppendUint32(b.forward, uint32(len(w.slots)))
 	for i := range w.slots {
 		b.slot(&w.slots[i])
