@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -118,7 +119,7 @@ func TestDistinctWords(t *testing.T) {
 		reader := newFileReader(nil)
 		reader.largeText, reader.mostWords = int64(len(words)), 1_000
 		f, _ := formatOf("x.txt")
-		read := reader.readWhole(t.Context(), newTask(foundFile{path: l.path("d/x.txt"), info: info, format: f}, &target{path: l.path("d")}, fileState{}), strings.NewReader(words))
+		read := reader.readWhole(t.Context(), newTask(foundFile{path: l.path("d/x.txt"), info: info, format: f}, &target{path: l.path("d")}, fileState{}), io.NopCloser(strings.NewReader(words)))
 		if dump != strings.Contains(read.Reason, "more than 1,000 different words") || dump == (len(read.documents) == 1) {
 			t.Errorf("dump %v: %q, %d documents", dump, read.Reason, len(read.documents))
 		}

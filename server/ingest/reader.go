@@ -157,7 +157,7 @@ func unreadable(err error) part {
 	return part{last: true, unknown: true, fileState: fileState{Reason: reasonOf(err)}}
 }
 
-func (r *fileReader) readWhole(ctx context.Context, t *task, handle io.Reader) part {
+func (r *fileReader) readWhole(ctx context.Context, t *task, handle io.ReadCloser) part {
 	last := part{last: true}
 	if t.file.info.Size() > largestFile {
 		last.Reason = errTooLarge.Error()
@@ -172,6 +172,7 @@ func (r *fileReader) readWhole(ctx context.Context, t *task, handle io.Reader) p
 	if _, err := content.ReadFrom(io.LimitReader(handle, largestFile+1)); err != nil {
 		return unreadable(err)
 	}
+	_ = handle.Close() // there may be no other descriptor for a process that reads it
 	data := content.Bytes()
 	last.bytes = int64(len(data))
 	if len(data) > largestFile {

@@ -39,10 +39,12 @@ func (b *bounds) lift() {
 	debug.SetMemoryLimit(math.MaxInt64)
 }
 
-// watch starts the watch of a document, which may take limit of processor time from now on.
+// watch starts the watch of a document, which may take limit of processor time from now on. Who waits for it may be
+// gone, so time counts here as it does there.
 func (b *bounds) watch(limit time.Duration) {
 	b.stop()
 	memory, until, end := b.memory, processorTime()+limit, make(chan struct{})
+	late := time.Now().Add(waiting * limit)
 	b.end = end
 	guard.Go(func() {
 		const often = 20 * time.Millisecond
@@ -56,7 +58,7 @@ func (b *bounds) watch(limit time.Duration) {
 				if memoryInUse() > memory {
 					os.Exit(exitMemory)
 				}
-				if processorTime() > until {
+				if processorTime() > until || time.Now().After(late) {
 					os.Exit(exitTime)
 				}
 			}
@@ -76,8 +78,4 @@ func memoryInUse() int64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(samples)
 	return int64(samples[0].Value.Uint64() - samples[1].Value.Uint64())
-}
-
-func newWatchdog() *time.Timer {
-	return time.AfterFunc(orphaned, guard.Func(func() { os.Exit(1) }, func(error) {}))
 }

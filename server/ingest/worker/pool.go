@@ -25,16 +25,21 @@ type Program struct {
 // Pool is the processes that read documents: at most size at once. It is safe for concurrent use.
 type Pool struct {
 	program Program
-	places  chan struct{} // one for each process that may read now
+	size    int
+	forking sync.Mutex // a start takes more descriptors than a process does: one after the other
 
-	mutex sync.Mutex
-	idle  []*process // the last one was used last
-	over  bool
+	mutex   sync.Mutex
+	changed sync.Cond  // signalled when a process becomes idle or ends, or a start fails
+	idle    []*process // the last one was used last
+	running int        // processes, with the idle ones and those that start
+	over    bool
 }
 
 // NewPool returns a pool without processes. Close ends those that it starts.
 func NewPool(program Program, size int) *Pool {
-	return &Pool{program: program, places: make(chan struct{}, size)}
+	p := &Pool{program: program, size: size}
+	p.changed.L = &p.mutex
+	return p
 }
 
 // Close ends the idle processes; the others end with their document.
@@ -45,7 +50,7 @@ func (p *Pool) Close() {
 	for _, process := range p.idle {
 		process.stop()
 	}
-	p.idle = nil
+	p.idle, p.running = nil, p.running-len(p.idle)
 }
 
 // Read sends a document to a process and returns the end of the answer; part receives what comes before it, and an
@@ -54,12 +59,6 @@ func (p *Pool) Close() {
 // A process that ends while it reads a document which is not its first may have been spoilt by another: the document
 // gets a second try, in a new process, unless it had a part of its answer.
 func (p *Pool) Read(ctx context.Context, document []byte, limit time.Duration, part func([]byte) error) ([]byte, error) {
-	select {
-	case p.places <- struct{}{}:
-		defer func() { <-p.places }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 	for {
 		process, err := p.acquire(ctx)
 		if err != nil {
@@ -70,42 +69,72 @@ func (p *Pool) Read(ctx context.Context, document []byte, limit time.Duration, p
 			hadPart = true
 			return part(data)
 		})
-		if err == nil {
-			p.release(process)
-			return answer, nil
-		}
-		process.stop()
+		p.release(process, err == nil)
 		isSpoilt := errors.Is(err, ErrCrashed) || errors.Is(err, ErrMemory)
-		if ctx.Err() != nil || !isSpoilt || !wasUsed || hadPart {
-			return nil, err
+		if err == nil || ctx.Err() != nil || !isSpoilt || !wasUsed || hadPart {
+			return answer, err
 		}
 	}
 }
 
-// acquire returns an idle process, or a new one.
+// acquire returns an idle process or a new one, or waits for one of those that run: also if another cannot be started,
+// as where no descriptor is left.
 func (p *Pool) acquire(ctx context.Context) (*process, error) {
-	p.mutex.Lock()
-	if n := len(p.idle); n > 0 {
-		last := p.idle[n-1]
-		p.idle = p.idle[:n-1]
-		p.mutex.Unlock()
-		last.expiry.Stop()
-		return last, nil
-	}
-	p.mutex.Unlock()
-	return p.program.start(ctx)
-}
-
-func (p *Pool) release(used *process) {
+	stop := context.AfterFunc(ctx, guard.Func(func() {
+		p.mutex.Lock()
+		defer p.mutex.Unlock()
+		p.changed.Broadcast()
+	}, func(error) {}))
+	defer stop()
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	used.used = true
-	if p.over {
-		used.stop()
-		return
+	for isRefused := false; ctx.Err() == nil; {
+		switch n := len(p.idle); {
+		case n > 0:
+			last := p.idle[n-1]
+			p.idle = p.idle[:n-1]
+			last.expiry.Stop()
+			return last, nil
+		case p.running == p.size || isRefused:
+			p.changed.Wait()
+			isRefused = false
+		default:
+			p.running++
+			p.mutex.Unlock()
+			started, err := p.start(ctx)
+			p.mutex.Lock()
+			if err == nil {
+				return started, nil
+			}
+			p.running--
+			p.changed.Broadcast()
+			if isRefused = true; p.running == 0 {
+				return nil, err
+			}
+		}
 	}
-	p.idle = append(p.idle, used)
-	used.expiry = time.AfterFunc(idle, guard.Func(func() { p.expire(used) }, func(error) {}))
+	return nil, ctx.Err()
+}
+
+// release makes a process idle, or ends one that failed.
+func (p *Pool) release(used *process, isSound bool) {
+	if !isSound {
+		used.stop()
+	}
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	defer p.changed.Broadcast()
+	used.used = true
+	switch {
+	case !isSound:
+		p.running--
+	case p.over:
+		p.running--
+		used.stop()
+	default:
+		p.idle = append(p.idle, used)
+		used.expiry = time.AfterFunc(idle, guard.Func(func() { p.expire(used) }, func(error) {}))
+	}
 }
 
 // expire ends a process if it is still idle.
@@ -114,6 +143,7 @@ func (p *Pool) expire(old *process) {
 	defer p.mutex.Unlock()
 	if at := slices.Index(p.idle, old); at >= 0 {
 		p.idle = slices.Delete(p.idle, at, at+1)
+		p.running--
 		old.stop()
 	}
 }
@@ -130,23 +160,13 @@ type process struct {
 	expiry  *time.Timer // of an idle one
 }
 
-func (p Program) start(ctx context.Context) (*process, error) {
-	if p.Path == "" {
-		return nil, ErrNoWorker
-	}
+func (p *Pool) start(ctx context.Context) (*process, error) {
 	running, kill := context.WithCancel(context.WithoutCancel(ctx))
-	s := &process{command: exec.CommandContext(running, p.Path, p.Arguments...), kill: kill, errors: &tail{}, release: func() {}}
-	s.command.Env = []string{} // it needs nothing of this process's environment, which has secrets
-	s.command.Stderr = s.errors
-	in, err := s.command.StdinPipe()
-	if err == nil {
-		var out io.ReadCloser
-		if out, err = s.command.StdoutPipe(); err == nil {
-			s.in, s.out = in, bufio.NewReaderSize(out, 64<<10)
-			err = s.command.Start()
-		}
-	}
-	if err != nil {
+	command := exec.CommandContext(running, p.program.Path, p.program.Arguments...)
+	s := &process{command: command, kill: kill, errors: &tail{}, release: func() {}}
+	command.Env = []string{} // it needs nothing of this process's environment, which has secrets
+	command.Stderr = s.errors
+	if err := p.fork(s); err != nil {
 		kill()
 		return nil, fmt.Errorf("%w: %w", ErrNoWorker, err)
 	}
@@ -159,6 +179,18 @@ func (p Program) start(ctx context.Context) (*process, error) {
 		return nil, fmt.Errorf("%w: %w", ErrNoWorker, err)
 	}
 	return s, nil
+}
+
+func (p *Pool) fork(s *process) (err error) {
+	p.forking.Lock()
+	defer p.forking.Unlock()
+	s.in, err = s.command.StdinPipe()
+	var out io.Reader
+	if err == nil {
+		out, err = s.command.StdoutPipe()
+	}
+	s.out, s.command.Err = bufio.NewReaderSize(out, 64<<10), err // with an error, Start only closes the pipes
+	return s.command.Start()
 }
 
 // stop ends the process and waits for its end.

@@ -30,8 +30,6 @@ const (
 	starting = 3 * time.Minute
 	// idle is after how long without a document a process ends.
 	idle = 30 * time.Second
-	// orphaned is after how long without progress a process ends itself, should the one that started it be gone.
-	orphaned = 4 * time.Minute
 )
 
 // Errors that say why there is no answer.
@@ -94,56 +92,44 @@ func Limit(base time.Duration, size int) time.Duration {
 
 // Session is the end of the pipes in a process.
 type Session struct {
-	out      *bufio.Writer
-	bounds   *bounds
-	limit    time.Duration // of the document at hand
-	watchdog *time.Timer
+	out    *bufio.Writer
+	bounds *bounds
+	limit  time.Duration // of the document at hand
 }
 
 // Send sends a part of the answer to the document at hand.
-func (s *Session) Send(part []byte) error { return s.send(framePart, part) }
-
-func (s *Session) send(kind byte, data []byte) error {
-	s.watchdog.Reset(orphaned)
-	return writeFrame(s.out, kind, data)
-}
+func (s *Session) Send(part []byte) error { return writeFrame(s.out, framePart, part) }
 
 // Prepare runs start, which neither the time nor the memory of documents pays for: both are counted from its end.
 func (s *Session) Prepare(ctx context.Context, start func(context.Context) error) error {
-	if err := s.send(frameBusy, nil); err != nil {
+	if err := writeFrame(s.out, frameBusy); err != nil {
 		return err
 	}
 	s.bounds.lift()
 	err := start(ctx)
 	s.bounds.set()
 	s.bounds.watch(s.limit)
-	return errors.Join(err, s.send(frameReady, nil))
+	return errors.Join(err, writeFrame(s.out, frameReady))
 }
 
 // Serve answers the documents from in, one after the other, until in ends. read returns the end of an answer; after an
 // error of it Serve returns, because what it used may be damaged.
 func Serve(in io.Reader, out io.Writer, read func(s *Session, document []byte) ([]byte, error)) error {
-	s := &Session{out: bufio.NewWriterSize(out, 64<<10), bounds: &bounds{}, watchdog: newWatchdog()}
-	defer s.watchdog.Stop()
+	s := &Session{out: bufio.NewWriterSize(out, 64<<10), bounds: &bounds{}}
 	defer s.bounds.lift()
 	s.bounds.set()
-	if err := s.send(frameReady, nil); err != nil {
+	if err := writeFrame(s.out, frameReady); err != nil {
 		return err
 	}
 	requests := bufio.NewReaderSize(in, 64<<10)
 	for {
-		s.watchdog.Stop() // until a document comes
 		_, request, err := readFrame(requests, maxRequest)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		if err == nil && len(request) < limitBytes {
-			err = io.ErrUnexpectedEOF
-		}
 		if err != nil {
 			return err
 		}
-		s.watchdog.Reset(orphaned)
 		s.limit = time.Duration(binary.BigEndian.Uint64(request))
 		s.bounds.watch(s.limit)
 		answer, err := read(s, request[limitBytes:])
@@ -151,10 +137,7 @@ func Serve(in io.Reader, out io.Writer, read func(s *Session, document []byte) (
 		if err != nil {
 			return err
 		}
-		if len(answer) > MaxAnswer {
-			return fmt.Errorf("an answer of %d bytes", len(answer))
-		}
-		if err := s.send(frameLast, answer); err != nil {
+		if err := writeFrame(s.out, frameLast, answer); err != nil {
 			return err
 		}
 	}

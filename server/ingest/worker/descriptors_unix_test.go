@@ -1,0 +1,79 @@
+//go:build unix
+
+package worker
+
+import (
+	"errors"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// limitDescriptors leaves this process some free descriptors.
+func limitDescriptors(t *testing.T, free int) {
+	t.Helper()
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	for limit.Cur = 0; free > 0; limit.Cur++ {
+		if _, err := unix.FcntlInt(uintptr(limit.Cur), unix.F_GETFD, 0); err != nil {
+			free--
+		}
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestFewDescriptors reads with descriptors for the start of one process, and not of a second: all documents are read.
+// With fewer none is, and none is lost.
+func TestFewDescriptors(t *testing.T) {
+	const size, documents = 3, 30
+	p := newPool(t, size, "serve")
+	read := func() error {
+		_, err := p.Read(t.Context(), []byte("x"), time.Minute, none)
+		return err
+	}
+	if err := read(); err != nil { // opens what the runtime keeps
+		t.Fatal(err)
+	}
+	p.expire(p.idle[0])
+	var before unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Setrlimit(unix.RLIMIT_NOFILE, &before) }()
+	const forOne = 10 // a start takes nine, and a process keeps four
+	limitDescriptors(t, forOne)
+	var readers sync.WaitGroup
+	for range size {
+		readers.Go(func() {
+			for range documents / size {
+				if err := read(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	readers.Wait()
+	if len(p.idle) != 1 {
+		t.Errorf("%d processes", len(p.idle))
+	}
+	p.expire(p.idle[0])
+	for free := range forOne {
+		limitDescriptors(t, free)
+		if err := read(); err == nil {
+			p.expire(p.idle[0])
+		} else if !errors.Is(err, syscall.EMFILE) || !errors.Is(err, ErrNoWorker) {
+			t.Fatalf("with %d descriptors: %v", free, err)
+		}
+	}
+	limitDescriptors(t, forOne)
+	if err := read(); err != nil {
+		t.Error(err)
+	}
+}
