@@ -93,7 +93,12 @@ var (
 func unfencedFields(text string) (fields *yaml.Node, body string, lost error) {
 	var line *regexp.Regexp
 	end := 0
-	switch {
+	switch head, rest, isHexo := strings.Cut(text[:min(len(text), longestFrontMatter)], "\n;;;"); {
+	case isHexo && text[0] == '"':
+		if fields, err := parseFields("members", head); err == nil {
+			return fields, text[len(head)+len("\n;;;")+lineEnd(rest, 0):], nil
+		}
+		return nil, text, nil
 	case strings.HasPrefix(text, "{"):
 		in := jsontext.NewDecoder(strings.NewReader(text[:min(len(text), longestFrontMatter)]),
 			jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))

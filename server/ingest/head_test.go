@@ -33,7 +33,7 @@ func TestDatesOfTexts(t *testing.T) {
 		"---\ndate: 2024/02/05 10:00:00\nupdated: 2024/03/05 14:30:00\n---\nx": at(14, 30), "---\ndate: 2024-03-05 14:30 +0100\n---\nx": at(13, 30), "---\nlast_modified_at: 2024-03-05\n---\nx": at(0, 0),
 		"---\nlast_update:\n  date: 2024-03-05\n  author: Ana\n---\nx": at(0, 0), "---\ndate: 5. März 2024\n---\nx": at(0, 0), "---\ndate: 5 de marzo de 2024\n---\nx": at(0, 0), "---\ndate: 2024年3月5日\n---\nx": at(0, 0),
 		"---\ndate: March 5, 2024\n---\nx": at(0, 0), "---\npublishDate: 2024-03-05T14:30:00+01:00\n---\nx": at(13, 30), "+++\ndate = 2024-03-05T14:30:00Z\n+++\nx": at(14, 30), "+++\nupdated = 2024-03-05 14:30:00\ndate = 2020-01-01\n+++\nx": at(14, 30),
-		";;;\n\"title\": \"x\",\n\"date\": \"2024/03/05\"\n;;;\n\nx": at(0, 0), "title: x\ndate: 2024-03-05\n---\nx": at(0, 0), "Title: x\nDate: 2024-03-05\n\nx": at(0, 0),
+		";;;\n\"title\": \"x\",\n\"date\": \"2024/03/05\"\n;;;\n\nx": at(0, 0), "\"title\": \"x\",\n\"date\": \"2024/03/05\"\n;;;\n\nx": at(0, 0), "title: x\ndate: 2024-03-05\n---\nx": at(0, 0), "Title: x\nDate: 2024-03-05\n\nx": at(0, 0),
 		"% x\n% Ana\n% 2024-03-05\n\nx": at(0, 0), "<!--\n.. title: x\n.. date: 2024-03-05\n-->\nx": at(0, 0), "---toml\ndate = 2024-03-05\n---\nx": at(0, 0), "{\"date\": \"2024-03-05\"}\n\nx": at(0, 0),
 		"---\ncreatedAt: 2024-03-05\n---\nx": at(0, 0), "---\nupdatedAt: 2024-03-05\n---\nx": at(0, 0), "---\nlastModified: 2024-03-05\n---\nx": at(0, 0), "---\npublish_date: 2024-03-05\n---\nx": at(0, 0),
 		"{\n\"lastmod\": \"2024-03-05\"\n}\n\nx": at(0, 0), "created:: [[2024-03-05]]\n\n- x": at(0, 0), "created:: [[Mar 5th, 2024]]\n- x": at(0, 0), "updated:: 2024/03/05\n- x": at(0, 0),

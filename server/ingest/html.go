@@ -34,7 +34,8 @@ func newHTMLReader() *htmlReader {
 	// Escapes would split identifiers (snake\_case), and placing them takes quadratic time.
 	plugins := converter.WithPlugins(
 		base.NewBasePlugin(),
-		commonmark.NewCommonmarkPlugin(commonmark.WithHeadingStyle(commonmark.HeadingStyleATX)),
+		commonmark.NewCommonmarkPlugin(commonmark.WithHeadingStyle(commonmark.HeadingStyleATX),
+			commonmark.WithListEndComment(false)), // its words would be found
 		table.NewTablePlugin(
 			table.WithCellPaddingBehavior(table.CellPaddingBehaviorNone),
 			table.WithHeaderPromotion(true),
@@ -167,10 +168,15 @@ func pruneTree(tree *html.Node) error {
 		}
 		restyle(node)
 		switch node.DataAtom {
-		case atom.Nav, atom.Iframe, atom.Object, atom.Svg:
+		case atom.Svg:
+			shown := drawnText(node)
+			remove(slices.Collect(node.ChildNodes()))
+			replaceByText(node, " "+shown+" ")
+		case atom.Nav, atom.Iframe, atom.Object:
 			apart = append(apart, node)
 			fallthrough
-		case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Rt, atom.Rp, atom.Rtc:
+		case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Rt, atom.Rp, atom.Rtc,
+			atom.Annotation, atom.AnnotationXml: // of a formula, in TeX
 			unwanted = append(unwanted, node)
 		case atom.Tr:
 			rows, width = rows+1, 0
@@ -182,6 +188,10 @@ func pruneTree(tree *html.Node) error {
 		case atom.Button, atom.Label, atom.Select, atom.Meter, atom.Progress, atom.Caption, atom.Canvas, atom.Embed,
 			atom.Frame, atom.Marquee, atom.Datalist, atom.Audio, atom.Video:
 			apart = append(apart, node)
+		default:
+			if style := attribute(node, "style"); style != "" && blockStyle().MatchString(style) {
+				apart = append(apart, node)
+			}
 		}
 		if cells > mostCells || widest*rows > mostPlaces {
 			return errors.New("convert HTML: tables are too large")
@@ -198,6 +208,20 @@ func pruneTree(tree *html.Node) error {
 	}
 	remove(unwanted)
 	return nil
+}
+
+// drawnText returns the text in a drawing: its title and description, and the words in it.
+func drawnText(svg *html.Node) string {
+	var texts []string
+	if strings.EqualFold(attribute(svg, "aria-hidden"), "true") { // a sign beside the word that it stands for
+		return ""
+	}
+	for node := range svg.Descendants() {
+		if node.Type == html.TextNode && node.Parent.DataAtom != atom.Style && node.Parent.DataAtom != atom.Script {
+			texts = append(texts, markdown.Line(node.Data))
+		}
+	}
+	return markdown.Line(strings.Join(texts, " "))
 }
 
 // spanOf returns how many columns or rows a cell takes.

@@ -194,7 +194,7 @@ func shownVersion(p mailPart, at mailPlace) int {
 // text adds a text part, and the files that are uuencoded in it.
 func (m *mailReader) text(kind string, values map[string]string, data []byte) error {
 	for range mostParts {
-		rest, name, file, found := mailmime.CutUU(data)
+		rest, name, file, found := mailmime.CutFile(data)
 		if !found {
 			break
 		}

@@ -345,6 +345,8 @@ func (n *notionReader) inspect(tree *html.Node, m *meta) {
 			if address := n.address(attribute(node, "href")); address != "" {
 				setAttribute(node, "href", address)
 			}
+		case hasClass(node, "checkbox"): // before the words of a task
+			replaceByText(node, checkBox(hasClass(node, "checkbox-on")))
 		case node.DataAtom == atom.Tr && hasClass(node, "property-row"):
 			_, kind, _ := strings.Cut(attribute(node, "class"), "property-row-")
 			var name string

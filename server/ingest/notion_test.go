@@ -298,3 +298,15 @@ func FuzzNotion(f *testing.F) {
 		}
 	})
 }
+
+// TestTasksOfNotion: a task in a page shows whether it is done.
+func TestTasksOfNotion(t *testing.T) {
+	task := func(state, text string) string {
+		return `<ul class="to-do-list"><li><div class="checkbox checkbox-` + state + `"></div> <span>` + text + `</span></li></ul>`
+	}
+	n := notionReader{fileReader: newFileReader(nil)}
+	doc, _, err := n.htmlPage([]byte("<body>"+task("on", "Oil it")+task("off", "Sell it")), index.Document{ID: "x"})
+	if got := textOf(&doc); err != nil || got != "- [x] Oil it\n\n- [ ] Sell it" {
+		t.Errorf("%q, %v", got, err)
+	}
+}

@@ -96,16 +96,22 @@ func TestDecodeTransfer(t *testing.T) {
 	}
 }
 
-func TestCutUU(t *testing.T) {
+func TestCutFile(t *testing.T) {
 	text := "Before\nbegin 644 cat list.txt\n#0V%T\n#0V%T\n`\nend\nAfter"
-	rest, name, data, found := CutUU([]byte(text))
+	rest, name, data, found := CutFile([]byte(text))
 	if string(rest) != "Before\nAfter" || name != "cat list.txt" || string(data) != "CatCat" || !found {
 		t.Errorf("%q, %q, %q", rest, name, data)
 	}
-	if rest, _, data, found := CutUU([]byte("begin 644 x\n#0V%T\nwhat follows is text")); !found || string(data) != "Cat" || string(rest) != "what follows is text" {
+	if rest, _, data, found := CutFile([]byte("begin 644 x\n#0V%T\nwhat follows is text")); !found || string(data) != "Cat" || string(rest) != "what follows is text" {
 		t.Errorf("%q, %q", rest, data)
 	}
-	if _, _, _, found := CutUU([]byte("we begin 644 things\nbegin here")); found {
+	if rest, name, data, found := CutFile([]byte("a\nbegin-base64 644 x.txt\nQ2F0\nQ2F0\n====\nb")); !found || string(data) != "CatCat" || name != "x.txt" || string(rest) != "a\n\nb" {
+		t.Errorf("%q, %q, %q", rest, name, data)
+	}
+	if _, _, data, found := CutFile([]byte("=ybegin line=128 size=3 name=x\nm\x8b=\xde\n=yend size=3\n")); !found || string(data) != "Cat" {
+		t.Errorf("%q", data)
+	}
+	if _, _, _, found := CutFile([]byte("we begin 644 things\nbegin here")); found {
 		t.Error("prose is taken for a file")
 	}
 }

@@ -20,7 +20,7 @@ func DecodeTransfer(body []byte, encoding string) (data []byte, damaged bool) {
 	case "quoted-printable":
 		return DecodeQuoted(body), false
 	case "uuencode", "uue", "uu":
-		if rest, _, data, found := CutUU(body); found {
+		if rest, _, data, found := CutFile(body); found {
 			return data, len(bytes.TrimSpace(rest)) > 0
 		}
 	}
@@ -104,13 +104,25 @@ func unescape(text string, mark byte) []byte {
 
 var uuStart = pattern.Lazy(`(?m)^begin(?:-base64)? [0-7]{3,4} (\S[^\r\n]*?)[ \t]*\r?\n`)
 
-// CutUU cuts the first file that is uuencoded out of text.
-func CutUU(text []byte) (rest []byte, name string, data []byte, found bool) {
+var yEncStart = pattern.Lazy(`(?m)^=ybegin [^\r\n]*?name=([^\r\n]*?)[ \t]*\r?\n`)
+
+// CutFile cuts the first file out of text that is encoded in it: in uuencode, its form with base64, or yEnc.
+func CutFile(text []byte) (rest []byte, name string, data []byte, found bool) {
+	if at := yEncStart().FindSubmatchIndex(text); at != nil {
+		coded, after, _ := bytes.Cut(text[at[1]:], []byte("\n=yend"))
+		_, after = cutLine(after)
+		return append(bytes.Clone(text[:at[0]]), after...), string(text[at[2]:at[3]]), decodeYEnc(coded), true
+	}
 	at := uuStart().FindSubmatchIndex(text)
 	if at == nil {
 		return text, "", nil, false
 	}
 	body := text[at[1]:]
+	if bytes.HasPrefix(text[at[0]:], []byte("begin-base64")) {
+		coded, after, _ := bytes.Cut(body, []byte("===="))
+		data, _ = decodeBase64(coded)
+		return append(bytes.Clone(text[:at[0]]), after...), string(text[at[2]:at[3]]), data, true
+	}
 	for len(body) > 0 {
 		var line []byte
 		before := body
@@ -129,6 +141,26 @@ func CutUU(text []byte) (rest []byte, name string, data []byte, found bool) {
 		data = append(data, uuLine(line, n)...)
 	}
 	return append(bytes.Clone(text[:at[0]]), body...), string(text[at[2]:at[3]]), data, true
+}
+
+// decodeYEnc decodes the lines of a file in yEnc (yenc.org): each byte is 42 more, those that mail cannot have are escaped.
+func decodeYEnc(coded []byte) (data []byte) {
+	for len(coded) > 0 {
+		var line []byte
+		line, coded = cutLine(coded)
+		if bytes.HasPrefix(line, []byte("=ypart ")) {
+			continue
+		}
+		for i := 0; i < len(line); i++ {
+			c := line[i]
+			if c == '=' && i+1 < len(line) {
+				i++
+				c = line[i] - 64
+			}
+			data = append(data, c-42)
+		}
+	}
+	return data
 }
 
 func uuLine(line []byte, n int) []byte {

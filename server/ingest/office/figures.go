@@ -92,6 +92,7 @@ func (f *figures) chart(x *parser, w *markdown.Writer) error {
 			kind = name
 		case "pt", "v":
 			text, err := x.text()
+			text = unescapeCharacters(text)
 			if of == nil { // a title that is in a cell
 				w.Paragraph(text)
 			} else {
