@@ -16,8 +16,8 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 98_560
-	maxProductTokens = 783_000
+	maxProductLines  = 98_680
+	maxProductTokens = 784_100
 	maxLongLines     = 1_460 // only lowered, until it is none
 
 	maxFunctionP95 = 33

@@ -4,6 +4,7 @@ package office
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/xml"
 	"errors"
@@ -340,6 +341,29 @@ func (x *parser) text() (string, error) {
 
 func (x *parser) appendText(out *strings.Builder) error {
 	return x.content(func(xml.StartElement) error { return x.appendText(out) }, func(text []byte) { out.Write(text) })
+}
+
+// table returns the texts of the cells of a table. cell reads one to its end, and returns the columns that it takes.
+func (x *parser) table(cell func() (text string, span int, err error)) (rows [][]string, err error) {
+	var cells []string
+	var read func(e xml.StartElement) error
+	read = func(e xml.StartElement) error {
+		switch e.Name.Local {
+		case "tr":
+			cells = nil
+			err := x.each(read)
+			rows = append(rows, cells)
+			return cmp.Or(err, x.hold(1))
+		case "tc":
+			text, span, err := cell()
+			cells = append(append(cells, text), make([]string, span-1)...)
+			return cmp.Or(err, x.hold(span))
+		case "tblPr", "tblGrid", "trPr", "Fallback", "del":
+			return x.skip()
+		}
+		return x.each(read)
+	}
+	return rows, x.each(read)
 }
 
 // attribute returns the value of an attribute in any name space.

@@ -189,7 +189,7 @@ func (d *docx) block(e xml.StartElement) error {
 		}
 		return err
 	case "tbl":
-		rows, err := d.table()
+		rows, err := d.parser.table(d.cell)
 		if err == nil {
 			d.w.Table(rows)
 		}
@@ -298,44 +298,24 @@ func (d *docx) property(p *paragraph, e xml.StartElement) error {
 	return d.skip()
 }
 
-// table returns the texts of the cells. A table in a cell is part of its text.
-func (d *docx) table() (rows [][]string, err error) {
-	var cells []string
-	var read func(e xml.StartElement) error
-	read = func(e xml.StartElement) error {
-		switch e.Name.Local {
-		case "tr":
-			cells = nil
-			err := d.each(read)
-			rows = append(rows, cells)
-			return cmp.Or(err, d.hold(1))
-		case "tc":
-			cell := d.inner(&markdown.Writer{Cell: true})
-			span := 1
-			err := d.each(func(e xml.StartElement) error {
-				if e.Name.Local != "tcPr" {
-					return cell.block(e)
-				}
-				return d.each(func(e xml.StartElement) error {
-					if e.Name.Local == "gridSpan" {
-						span, _ = strconv.Atoi(attribute(e, "val"))
-					}
-					return d.skip()
-				})
-			})
-			cells = append(cells, d.written(cell.w))
-			if span > maxSpan {
-				d.leaveOnce("some columns", fmt.Errorf("a cell takes more than %d", maxSpan))
-			}
-			span = min(max(span, 1), maxSpan)
-			cells = append(cells, make([]string, span-1)...)
-			return cmp.Or(err, d.hold(span))
-		case "tblPr", "tblGrid", "trPr", "Fallback", "del":
-			return d.skip()
+// cell returns the text of a cell, in which a table is a part of the text, and the columns that it takes.
+func (d *docx) cell() (text string, span int, err error) {
+	cell := d.inner(&markdown.Writer{Cell: true})
+	err = d.each(func(e xml.StartElement) error {
+		if e.Name.Local != "tcPr" {
+			return cell.block(e)
 		}
-		return d.each(read)
+		return d.each(func(e xml.StartElement) error {
+			if e.Name.Local == "gridSpan" {
+				span, _ = strconv.Atoi(attribute(e, "val"))
+			}
+			return d.skip()
+		})
+	})
+	if span > maxSpan {
+		d.leaveOnce("some columns", fmt.Errorf("a cell takes more than %d", maxSpan))
 	}
-	return rows, d.each(read)
+	return d.written(cell.w), min(max(span, 1), maxSpan), err
 }
 
 // maxSpan bounds the columns that one cell takes: Word has 63 at most.

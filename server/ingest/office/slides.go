@@ -190,7 +190,7 @@ func (s *slide) element(e xml.StartElement) error {
 		s.write(line)
 		return cmp.Or(err, s.hold(1))
 	case "tbl":
-		rows, err := s.table()
+		rows, err := s.parser.table(s.cell)
 		s.w.Table(rows)
 		return err
 	case "Fallback", "clientData":
@@ -290,28 +290,17 @@ func (s *slide) line() (line slideLine, err error) {
 	return line, err
 }
 
-func (s *slide) table() (rows [][]string, err error) {
-	var cells []string
-	var cell []string
+func (s *slide) cell() (string, int, error) {
+	var lines []string
 	var read func(e xml.StartElement) error
 	read = func(e xml.StartElement) error {
-		switch e.Name.Local {
-		case "tr":
-			cells = nil
-			err := s.each(read)
-			rows = append(rows, cells)
-			return cmp.Or(err, s.hold(1))
-		case "tc":
-			cell = nil
-			err := s.each(read)
-			cells = append(cells, strings.Join(cell, " "))
-			return cmp.Or(err, s.hold(1))
-		case "p":
-			line, err := s.line()
-			cell = append(cell, line.text)
-			return cmp.Or(err, s.hold(1))
+		if e.Name.Local != "p" {
+			return s.each(read)
 		}
-		return s.each(read)
+		line, err := s.line()
+		lines = append(lines, line.text)
+		return cmp.Or(err, s.hold(1))
 	}
-	return rows, s.each(read)
+	err := s.each(read)
+	return strings.Join(lines, " "), 1, err
 }
