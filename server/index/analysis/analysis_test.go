@@ -72,6 +72,7 @@ func TestTermsMeet(t *testing.T) {
 	for _, pair := range [][2]string{
 		{"running", "runs"}, {"GitHub", "github"}, {"café", "CAFE"}, {"“PROJ-123”", "proj-123"}, {"APIs", "apis"},
 		{"getUserName", "getusername"}, {"’tis", "tis"},
+		{"миграции", "МИГРАЦИЯМИ"}, {"серверу", "серверов"}, {"كتاب", "الكتاب"}, {"المهندسون", "مهندس"}, {"மரங்களை", "மரங்கள்"},
 	} {
 		a, b := New().Tokens(pair[0])[0].Term, New().Tokens(pair[1])[0].Term
 		if a != b {
@@ -146,7 +147,7 @@ func TestPhrase(t *testing.T) {
 func FuzzTokens(f *testing.F) {
 	for _, seed := range []string{
 		"", "a", "PROJ-123 don’t", "日本語ー", "é\u0301\u200d", "\xff\xfea", "ไทย ﷺ ½", "a_b__c/d\\e:f,1,2", "C++#",
-		strings.Repeat("aB", 200), strings.Repeat("é", 300), "İıς\u00adx", "l'a", "L’É’x", "dell'-l'h", "ـ-ـ", "كِ\u200d", "ـ_1", "a’", "’a’b’",
+		strings.Repeat("aB", 200), strings.Repeat("é", 300), "İıς\u00adx", "l'a", "L’É’x", "dell'-l'h", "миграциями-бы ё", "وبالمهندسين ءآ", "மரங்கள் கள்", "ـ-ـ", "كِ\u200d", "ـ_1", "a’", "’a’b’",
 	} {
 		f.Add(seed)
 	}

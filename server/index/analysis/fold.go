@@ -5,7 +5,11 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/kljensen/snowball/english"
+	"github.com/blevesearch/snowballstem"
+	"github.com/blevesearch/snowballstem/arabic"
+	"github.com/blevesearch/snowballstem/english"
+	"github.com/blevesearch/snowballstem/russian"
+	"github.com/blevesearch/snowballstem/tamil"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -82,22 +86,41 @@ func unaccented(r rune) string {
 	return ""
 }
 
-// Stem returns the term of a surface: the English stem of a word of plain letters by Snowball's rules (Porter,
-// Snowball: a language for stemming algorithms, 2001), otherwise the surface itself.
+// Stem returns the term of a surface: the stem of a word by Snowball's rules (Porter, Snowball: a language for stemming
+// algorithms, 2001), otherwise the surface itself. The script says which language's rules they are: English for plain
+// letters, Russian for Cyrillic ones, and Arabic and Tamil for their own.
 func Stem(surface string) string {
 	if word, compound := strings.CutPrefix(surface, hyphenated); compound && word != "" {
 		return hyphenated + Stem(word)
 	}
-	if len(surface) < 3 {
+	stem := stemmer(surface)
+	if len(surface) < 3 || stem == nil {
 		return surface
 	}
-	for i := range len(surface) {
-		if c := surface[i]; (c < 'a' || c > 'z') && c != '\'' {
-			return surface
-		}
-	}
-	if term := english.Stem(surface, false); term != "" {
-		return term
+	word := snowballstem.NewEnv(surface)
+	if stem(word); word.Current() != "" {
+		return word.Current()
 	}
 	return surface
+}
+
+// stemmer returns the rules for a surface; nil: there are none.
+func stemmer(surface string) func(*snowballstem.Env) bool {
+	first, _ := utf8.DecodeRuneInString(surface)
+	switch {
+	case first < utf8.RuneSelf:
+		for i := range len(surface) {
+			if c := surface[i]; (c < 'a' || c > 'z') && c != '\'' {
+				return nil
+			}
+		}
+		return english.Stem
+	case unicode.Is(unicode.Cyrillic, first):
+		return russian.Stem
+	case unicode.Is(unicode.Arabic, first):
+		return arabic.Stem
+	case unicode.Is(unicode.Tamil, first):
+		return tamil.Stem
+	}
+	return nil
 }
