@@ -302,10 +302,11 @@ func TestAdditionsByName(t *testing.T) {
 			"message_history num_results time_cutoff_days time_until authors document_types skip_document_selection " +
 			"max_context_chunks instant exclude phrases explain stream languages exclude_filters offset sort browse prefix added_since similar_to"},
 		{wire.SearchResponse{}, "results citation_mapping llm_facing_text query_expansion queries applied_filters facets " +
-			"total_matches stages notes searched"},
+			"total_matches matched stages notes searched"},
 		{wire.SearchResult{}, "citation_id title content link source_type updated_at document_id ref chunk_ind chunk_start " +
 			"chunk_end chunk_count score blurb highlights best_passage heading_path metadata authors document_type language selected " +
-			"origin ranks lines bytes also_in newer"},
+			"origin ranks lines bytes also_in also_in_count matches missing found_by newer"},
+		{wire.Matched{}, "level documents all"},
 		{wire.DocumentCopy{}, "document_id title link source_type"},
 		{wire.NewerDocument{}, "document_id title updated_at"},
 		{wire.QueryExpansion{}, "semantic_queries keyword_queries"},

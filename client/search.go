@@ -138,7 +138,9 @@ func (c *Client) complete(envelope *searchEnvelope, o outgoing) (*wire.SearchRes
 	if len(response.Searched) == 0 && c.options.Profile != "" {
 		response.Searched = []string{c.options.Profile}
 	}
+	known := response.Matched != wire.Matched{} // else the server does not say what matches
 	for i := range response.Results {
+		response.Results[i].Matches = response.Results[i].Matches || !known
 		if response.Results[i].Origin == "" {
 			response.Results[i].Origin = c.options.Profile
 		}

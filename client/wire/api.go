@@ -91,6 +91,7 @@ const (
 	FeatureExplain        = "explain"
 	FeatureExcludeFilters = "exclude_filters"
 	FeatureOffset         = "offset"
+	FeatureResultSet      = "result_set" // totals, facets and matches are of one set of documents
 	FeatureSort           = "sort"
 	FeatureBrowse         = "browse"
 	FeaturePrefix         = "prefix"

@@ -19,6 +19,7 @@ func filled() SearchResult {
 		Score: 1.5, Blurb: "b", Highlights: []Span{{0, 4}}, BestPassage: Span{0, 4}, HeadingPath: []string{"A"},
 		Metadata: map[string]Metadata{"k": {Values: []string{"v"}}}, Authors: []string{"Jo"}, DocumentType: "md", Language: "en",
 		Origin: "acme", Lines: []int{1, 2}, Bytes: []int{0, 9}, AlsoIn: []DocumentCopy{{DocumentID: "e", Link: new("l")}},
+		AlsoInCount: 1, Missing: []string{"w"}, FoundBy: FoundByMeaning,
 		Newer: &NewerDocument{DocumentID: "f", UpdatedAt: new("u")}, Ranks: map[string]int{"q": 1}}
 }
 
@@ -57,7 +58,7 @@ func TestProfileKeys(t *testing.T) {
 	}{
 		{"basic", SearchResult{}, `{"citation_id":null,"title":"","url":null,"source_type":"","content":"","updated_at":null}`},
 		{"tool", SearchResult{CitationID: new(1), Link: new("l"), Language: "en", Content: "x"},
-			`{"citation_id":1,"title":"","url":"l","source_type":"","language":"en","excerpt":"x"}`},
+			`{"citation_id":1,"title":"","url":"l","source_type":"","language":"en","excerpt":"x","matches":false}`},
 		{"model", SearchResult{CitationID: new(1)}, `{"document":1,"title":"","source_type":"","content":"","updated_at":null}`},
 		{"cited", SearchResult{DocumentID: "d"},
 			`{"citation_id":0,"title":"","url":null,"source_type":"","updated_at":null,"document_id":"d"}`},

@@ -111,6 +111,7 @@ type SearchResponse struct {
 	AppliedFilters  []AppliedFilter   `json:"applied_filters"`
 	Facets          Facets            `json:"facets"`
 	TotalMatches    int               `json:"total_matches"`
+	Matched         Matched           `json:"matched"`
 	Stages          []Stage           `json:"stages"`
 	Notes           []Note            `json:"notes"`
 	Searched        []string          `json:"searched"`
@@ -145,13 +146,43 @@ type SearchResult struct {
 	Origin       string              `json:"origin" jsonschema:"profile of the result, for --profile"`
 	Lines        []int               `json:"lines" jsonschema:"first and last line in the source file"`      // empty without one
 	Bytes        []int               `json:"bytes" jsonschema:"half-open range of bytes in the source file"` // likewise
-	AlsoIn       []DocumentCopy      `json:"also_in" jsonschema:"documents with a near-duplicate of the passage"`
+	AlsoIn       []DocumentCopy      `json:"also_in" jsonschema:"matching documents with the same text"`
+	AlsoInCount  int                 `json:"also_in_count" jsonschema:"how many there are"`
+	Matches      bool                `json:"matches" jsonschema:"false if the document is not one of total_matches"`
+	Missing      []string            `json:"missing" jsonschema:"words of the query that the document lacks"`
+	FoundBy      string              `json:"found_by" jsonschema:"meaning or model, if the document does not match"`
 	Newer        *NewerDocument      `json:"newer" jsonschema:"the latest version of the document, if this is an older one"`
 	Ranks        map[string]int      `json:"ranks,omitempty" jsonschema:"rank in each query's results"` // with explain only
 	Secondary    int                 `json:"-"`                                                         // how many of the last Authors are secondary owners
 }
 
-// DocumentCopy is a document with a near-duplicate of a passage that is not a result of its own.
+// What finds documents that do not match.
+const (
+	FoundByMeaning = "meaning"
+	FoundByModel   = "model"
+)
+
+// Matched says which documents match: those with all words of the query that count, most or any, whichever first has a
+// document. All is how many of them have all words.
+type Matched struct {
+	Level     string `json:"level" jsonschema:"all, most or any of the words; empty without words"`
+	Documents int    `json:"documents"`
+	All       int    `json:"all"`
+}
+
+// Next returns the offset of the page behind one that begins at an offset.
+func (r *SearchResponse) Next(offset int) int {
+	seen := map[string]bool{}
+	for _, result := range r.Results {
+		if result.Matches && !seen[result.DocumentID] {
+			seen[result.DocumentID] = true
+			offset += 1 + result.AlsoInCount
+		}
+	}
+	return offset
+}
+
+// DocumentCopy is a document with the text of another one that is not a result of its own.
 type DocumentCopy struct {
 	DocumentID string  `json:"document_id"`
 	Title      string  `json:"title"`

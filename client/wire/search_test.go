@@ -48,7 +48,8 @@ func wholeResponse() SearchResponse {
 			BestPassage: Span{0, 9}, HeadingPath: []string{"Runbook"}, Authors: []string{"Kim"}, DocumentType: "md", Language: "en",
 			Metadata: map[string]Metadata{"labels": {Values: []string{"a"}, List: true}, "team": One("infra")},
 			Selected: true, Origin: "acme", Ranks: map[string]int{"roll back": 1},
-			AlsoIn: []DocumentCopy{{"s:7", "#ops", nil, "slack"}}, Newer: &NewerDocument{"c:9", "Rolling back 2", pointer("2026-04-12T09:14:05+00:00")},
+			AlsoIn: []DocumentCopy{{"s:7", "#ops", nil, "slack"}}, AlsoInCount: 1, Matches: true, Missing: []string{"deploy"},
+			FoundBy: FoundByMeaning, Newer: &NewerDocument{"c:9", "Rolling back 2", pointer("2026-04-12T09:14:05+00:00")},
 		}},
 		CitationMapping: map[string]string{"1": "c:1"}, LLMFacingText: "{}",
 		QueryExpansion: QueryExpansion{SemanticQueries: []string{"s"}, KeywordQueries: []string{"k"}},
@@ -59,7 +60,7 @@ func wholeResponse() SearchResponse {
 			DocumentSets: []FacetValue{{"handbook", 1}}, Languages: []FacetValue{{"en", 1}}, Tags: []FacetTag{{"team", "infra", 1}},
 			Months: []FacetMonth{{"2026-03", 1}}, Undated: 2,
 		},
-		TotalMatches: 3, Stages: []Stage{{Name: "retrieve", MS: 1.25, Outcome: OutcomeOK, Detail: "d"}},
+		TotalMatches: 3, Matched: Matched{Level: "most", Documents: 3, All: 2}, Stages: []Stage{{Name: "retrieve", MS: 1.25, Outcome: OutcomeOK, Detail: "d"}},
 		Notes: []Note{{Code: NoteNoModel, Text: "no model"}}, Searched: []string{"acme"},
 	}
 }

@@ -363,7 +363,8 @@ func (s *Server) features() []string {
 			known = append(known, row.Key)
 		}
 	}
-	known = append(known, wire.FeatureExplain, wire.FeatureOffset, wire.FeatureSort, wire.FeatureBrowse,
+	known = append(known,
+		wire.FeatureExplain, wire.FeatureOffset, wire.FeatureResultSet, wire.FeatureSort, wire.FeatureBrowse,
 		wire.FeatureExcludeFilters, wire.FeatureAddedSince, wire.FeatureSimilarTo, wire.FeaturePrefix,
 		wire.FeatureLines, wire.FeatureRefs)
 	if s.Empty {

@@ -85,8 +85,16 @@ func (q *inquiry) nearby() {
 	want := q.found(q.asker, all)
 	answer := q.search(q.near, query, "")
 	q.same("found near "+body(query, ""), documentsOf(answer), want)
-	q.same("matches near "+body(query, ""), strconv.Itoa(answer.TotalMatches), strconv.Itoa(len(want)))
-	q.same("facets near "+body(query, ""), counts(told(answer.Facets)), counts(q.counted(q.asker, q.meant(query), want...)))
+	meant := q.meant(query)
+	matching := q.found(q.asker, meant)
+	q.same("matches near "+body(query, ""), strconv.Itoa(answer.TotalMatches), strconv.Itoa(len(matching)))
+	q.same("facets near "+body(query, ""), counts(told(answer.Facets)), counts(q.counted(q.asker, meant)))
+	for _, result := range answer.Results {
+		matches := slices.Contains(matching, result.DocumentID)
+		if result.Matches != matches || (result.FoundBy == wire.FoundByMeaning) == matches {
+			q.errorf("%s near %s: matches %v, found by %q", result.DocumentID, body(query, ""), result.Matches, result.FoundBy)
+		}
+	}
 	q.passages(answer, `(\d+) by vector`, want)
 }
 

@@ -187,6 +187,7 @@ type ruleQuery struct {
 	since, until   time.Time
 	agent          *ruleAgent
 	not            wire.Filters
+	listed         bool // asked of /search/facets, which counts the months before those of an agent, too
 }
 
 // passes tells whether a document passes every field of a query but the named one.
@@ -195,6 +196,9 @@ func (r *rules) passes(d *ruleDocument, q ruleQuery, but string) bool {
 	if q.agent != nil {
 		if q.agent.since.After(since) {
 			since = q.agent.since
+		}
+		if d.updated.Before(q.agent.since) && !q.listed { // whatever month is chosen
+			return false
 		}
 		if len(scope) == 0 {
 			for _, s := range q.agent.sets {
@@ -256,9 +260,8 @@ func (r *rules) found(a asker, q ruleQuery) []string {
 	return ids
 }
 
-// counted are the facets: for each field, the documents that pass all other fields, by value. What is returned although
-// it does not hold the word, because it means something near, is counted with them.
-func (r *rules) counted(a asker, q ruleQuery, returned ...string) map[string]int {
+// counted are the facets: for each field, the documents that pass all other fields, by value.
+func (r *rules) counted(a asker, q ruleQuery) map[string]int {
 	counts := map[string]int{}
 	for _, d := range r.documents {
 		if !a.sees(d) {
@@ -275,7 +278,7 @@ func (r *rules) counted(a asker, q ruleQuery, returned ...string) map[string]int
 		}
 		for field, list := range values {
 			for _, value := range list {
-				if r.passes(d, q, field) || slices.Contains(returned, d.id) {
+				if r.passes(d, q, field) {
 					counts[field+" "+value]++
 				}
 			}

@@ -154,6 +154,9 @@ type Query struct {
 	// PerDocument bounds how many passages of one document are returned, the best of them; 0: no bound. It keeps one
 	// long document from filling the list.
 	PerDocument int
+	// Scope is what the level of the query is decided in: see Level. Its time bounds what is counted, too. Nil: all
+	// that Filter.Access admits.
+	Scope *Filter
 	// Count prepares Result.Matched.
 	Count bool
 	// List asks for documents in one order instead of the best passages; Limit and PerDocument do not apply.
@@ -161,6 +164,20 @@ type Query struct {
 	// Explain fills Hit.Parts.
 	Explain bool
 }
+
+// Level is how many words of a query a document contains, in all of its chunks together, that matches. Stop words do
+// not count. The level of a query is the first that has a document in its scope with all phrases and nothing excluded:
+// queries of up to three words begin at LevelAll, longer ones at LevelMost.
+type Level int
+
+// The levels, by how many words they ask for.
+const (
+	LevelAny  Level = iota + 1
+	LevelMost       // more than half
+	LevelAll
+)
+
+func (l Level) String() string { return [...]string{"", "any", "most", "all"}[l] }
 
 // List asks for a page of the documents that count as matched, each with its best passage. Pages of one list neither
 // overlap nor leave documents out, and what they count is the same.
@@ -314,6 +331,10 @@ type Result struct {
 	Kept string
 	// Matched counts what matched; nil unless Query.Count.
 	Matched Matched
+	// Level is that of the query; 0 without words. Words is how many of its words count. Documents match, as far as
+	// they were looked at, and All of them have all words.
+	Level                 Level
+	Words, Documents, All int
 	// Highlighter marks the matched words of the query in any text.
 	Highlighter Highlighter
 }
@@ -326,17 +347,21 @@ type Hit struct {
 	Parts      map[string]float64 // by part of the formula: body, title, proximity, coverage, identifier
 	// Fingerprint of the passage; 0 where the engine has none.
 	Fingerprint Fingerprint
+	// Below: the document does not match, being below the level.
+	Below bool
+	// Missing are the words of the query that the document lacks.
+	Missing []string
 }
 
 // Correction is a word of the query that was replaced.
 type Correction struct{ From, To string }
 
-// Matched is the set of documents that count as matched: those that pass the filter and hold at least half of the
-// query's idf mass (all of its words if there are one or two), looked for in all chunks of a document together.
+// Matched is the set of documents that match: those that pass the filter, contain all phrases and nothing excluded, and
+// reach the level of the query.
 type Matched interface {
-	// Count counts them exactly. The documents named in returned count too, however they were found, if
-	// they exist and pass the filter.
-	Count(ctx context.Context, returned []string) (Counts, error)
+	Count(ctx context.Context) (Counts, error)
+	// Has reports which documents match.
+	Has(ctx context.Context, ids []string) (map[string]bool, error)
 }
 
 // Counts are numbers of documents. The values of a field are counted under every filter but the field's own.

@@ -57,7 +57,7 @@ func (r *run) write(ctx context.Context, response *wire.SearchResponse, sections
 	}
 	group, within := errgroup.WithContext(ctx)
 	defer func() { _ = group.Wait() }()
-	group.Go(guard.Err(func() error { return r.count(within, response, sections) }))
+	group.Go(guard.Err(func() error { return r.count(within, response) }))
 	documents, err := r.documents(ctx, related)
 	if err != nil {
 		return err
@@ -186,6 +186,7 @@ func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation i
 		ChunkStart: s.start, ChunkEnd: s.end, ChunkCount: d.ChunkCount, Score: s.center.score,
 		Blurb: blurb(center.Text), HeadingPath: append([]string{}, headings...), Highlights: marks, BestPassage: best,
 		Metadata: wireMetadata(d.Metadata), Secondary: d.Secondary, Selected: s.selected,
+		Matches: r.matches[d.ID], Missing: append([]string{}, r.missing[d.ID]...), FoundBy: r.foundBy[d.ID],
 		Origin: r.Profile, Lines: []int{}, Bytes: []int{}, AlsoIn: []wire.DocumentCopy{},
 	}
 	for _, row := range field.All() {

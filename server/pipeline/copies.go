@@ -1,82 +1,85 @@
 package pipeline
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"slices"
 
 	"quarry/client/wire"
+	"quarry/server/fault"
+	"quarry/server/index"
 )
 
 // maxCopies bounds the documents that a result lists as copies.
 const maxCopies = 50
 
-// foldCopies keeps one of several near-duplicate passages of different documents, in the place of the best-ranked one.
-// All of them passed the caller's rights and filters, so what the filters rule out is neither shown nor named. Passages
-// of a document that is shown already are preferred: a copied document does not alternate with its original.
-func (r *run) foldCopies(ranked []fusedChunk) []fusedChunk {
-	r.copies = map[chunkID][]string{}
-	shown := map[string]bool{}
-	groups := groupCopies(ranked)
-	kept := make([]fusedChunk, 0, len(groups))
-	for _, group := range groups {
-		chosen := r.chooseCopy(group, shown)
-		shown[chosen.document] = true
-		kept = append(kept, chosen)
-		var others []string
-		for _, c := range group {
-			if c.document != chosen.document && !slices.Contains(others, c.document) {
-				others = append(others, c.document)
-			}
-		}
-		if len(others) > 0 {
-			r.copies[chosen.chunkID] = others
-		}
+// foldCopies keeps one of several documents with the same text, the best-ranked one: of the latest version, if there
+// are several. All of them passed the caller's rights and filters, and all match or none does, so what the filters rule
+// out is neither shown nor named. Fingerprints tell which texts are worth comparing.
+func (r *run) foldCopies(ctx context.Context, ranked []fusedChunk) ([]fusedChunk, error) {
+	type place struct {
+		print   index.Fingerprint
+		chunk   int
+		matches bool
 	}
-	return kept
-}
-
-// groupCopies groups passages with the first one that they are copies of, in the order of the ranking. Passages of one
-// document are never copies of each other: they are parts of one text.
-func groupCopies(ranked []fusedChunk) [][]fusedChunk {
-	groups := make([][]fusedChunk, 0, len(ranked))
-	for i, c := range ranked {
-		of := -1
-		if c.print != 0 {
-			of = slices.IndexFunc(groups, func(group []fusedChunk) bool {
-				return group[0].document != c.document && group[0].print.CopyOf(c.print)
-			})
-		}
-		if of < 0 {
-			groups = append(groups, ranked[i:i+1:i+1])
+	r.copies = map[string][]string{}
+	first, folded := map[place][]string{}, map[string]bool{} // by document: whether it is folded
+	for _, c := range ranked {
+		at := place{c.print, c.chunk, r.matches[c.document]}
+		if _, known := folded[c.document]; known && folded[c.document] || c.print == 0 {
 			continue
 		}
-		groups[of] = append(groups[of], c)
-	}
-	return groups
-}
-
-// chooseCopy returns the passage of a group to show: that of the latest version of the document, else one of a document
-// that is shown anyway, else the best-ranked one.
-func (r *run) chooseCopy(group []fusedChunk, shown map[string]bool) fusedChunk {
-	latest := r.newer[group[0].document]
-	if at := slices.IndexFunc(group, func(c fusedChunk) bool { return c.document == latest }); at >= 0 {
-		return group[at]
-	}
-	if at := slices.IndexFunc(group, func(c fusedChunk) bool { return shown[c.document] }); at >= 0 {
-		return group[at]
-	}
-	return group[0]
-}
-
-// copiesOf returns the ids of documents with copies of a section's passages.
-func (r *run) copiesOf(s section) (ids []string) {
-	for chunk := s.start; chunk <= s.end && len(r.copies) > 0; chunk++ {
-		for _, id := range r.copies[chunkID{s.document, chunk}] {
-			if id != s.document && !slices.Contains(ids, id) && len(ids) < maxCopies {
-				ids = append(ids, id)
+		_, decided := folded[c.document]
+		for _, of := range first[at] {
+			if decided {
+				break
+			}
+			same, err := r.sameText(ctx, of, c.document)
+			if err != nil {
+				return nil, err
+			}
+			if same {
+				folded[c.document], decided = true, true
+				r.copies[of] = append(r.copies[of], c.document)
 			}
 		}
+		if !folded[c.document] {
+			folded[c.document] = false
+			first[at] = append(first[at], c.document)
+		}
 	}
-	return ids
+	return slices.DeleteFunc(ranked, func(c fusedChunk) bool { return folded[c.document] }), nil
+}
+
+// sameText reports whether two documents have the same text; false for one that cannot be read.
+func (r *run) sameText(ctx context.Context, a, b string) (bool, error) {
+	documents, err := r.documents(ctx, []section{{document: a}, {document: b}})
+	if err != nil {
+		return false, err
+	}
+	if documents[a] == nil || documents[b] == nil || documents[a].ChunkCount != documents[b].ChunkCount {
+		return false, nil
+	}
+	var texts [2][]index.Chunk
+	for i, id := range []string{a, b} {
+		texts[i], err = r.snapshot.Chunks(ctx, id, 0, documents[id].ChunkCount-1, r.Access)
+		if errors.Is(err, fault.ErrNotFound) || errors.Is(err, fault.ErrDamaged) {
+			return false, nil
+		}
+		if err != nil {
+			return false, fmt.Errorf("compare copies: %w", err)
+		}
+	}
+	return slices.EqualFunc(texts[0], texts[1], func(a, b index.Chunk) bool {
+		return a.Text == b.Text && !a.Damaged && !b.Damaged
+	}), nil
+}
+
+// copiesOf returns the ids of documents with the text of a section's document, as many as a result lists.
+func (r *run) copiesOf(s section) []string {
+	copies := r.copies[s.document]
+	return copies[:min(len(copies), maxCopies)]
 }
 
 // relate adds to a result the documents with copies of it, and the newer version of its own. Those that the caller may
@@ -88,6 +91,7 @@ func (r *run) relate(result *wire.SearchResult, s section) {
 				Link: Link(r.FileLinks, d.Link), SourceType: d.Source})
 		}
 	}
+	result.AlsoInCount = len(r.copies[s.document])
 	if d := r.described[r.newer[s.document]]; d != nil {
 		result.Newer = &wire.NewerDocument{DocumentID: d.ID, Title: d.Title, UpdatedAt: Timestamp(d.UpdatedAt)}
 	}

@@ -285,11 +285,19 @@ func withRemote(ranked []fusedChunk, lists []remoteList) []fusedChunk {
 // fusedSections returns the sections of all results in fused order.
 func (r *run) fusedSections(ctx context.Context) ([]section, error) {
 	lists := r.rankings()
-	ranked, err := r.latestFirst(ctx, fuse(lists))
+	ranked, err := r.inOrder(ctx)
 	if err != nil {
 		return nil, err
 	}
-	ranked = r.foldCopies(ranked)
+	page := r.page(ranked)
+	if r.Search.Lists() {
+		return page, nil
+	}
+	if r.skipReason(r.Search.SkipDocumentSelection) != "" { // else a model selects among more
+		ranked = slices.DeleteFunc(ranked, func(c fusedChunk) bool {
+			return !slices.ContainsFunc(page, func(s section) bool { return s.document == c.document })
+		})
+	}
 	if len(r.remote) == 0 {
 		return sectionsOf(ranked, r.wanted()), nil
 	}
@@ -368,6 +376,7 @@ func (r *run) remoteResult(s section, citation int) wire.SearchResult {
 	p := s.center.remote
 	result := p.SearchResult
 	result.CitationID, result.Origin, result.Selected, result.Ranks = &citation, p.source, s.selected, nil
+	result.Matches = false // of no total of this library
 	if len(result.Highlights) == 0 && r.found[r.question].Highlighter != nil {
 		result.Highlights, result.BestPassage = r.highlight(result.Content)
 	}

@@ -103,8 +103,9 @@ func ranksOf(id chunkID, lists []rankedList) map[string]int {
 const defaultSections = 50
 
 const (
-	// hitsPerSection is the number of hits per query and section: neighbouring hits merge, which needs a reserve.
-	hitsPerSection = 4
+	// hitsPerQuery does not depend on the number of results, so that the order does not: four times as many as
+	// sections, since neighbouring hits merge.
+	hitsPerQuery = 4 * defaultSections
 	// hitsPerDocument keeps one long document from filling the results.
 	hitsPerDocument = 8
 	// hitsAtATime is the number of hits to add while sections are missing.

@@ -43,7 +43,10 @@ type run struct {
 	chosen, rest    []section
 	final           []section
 	described       map[string]*index.Stored // by id; nil: removed meanwhile, or not visible to the caller
-	copies          map[chunkID][]string     // documents with a near-duplicate of a passage
+	matches         map[string]bool          // documents that match, of those ranked
+	missing         map[string][]string      // the words of the question that a document lacks
+	foundBy         map[string]string        // what found a document that does not match
+	copies          map[string][]string      // documents with the text of one
 	newer           map[string]string        // the latest version of a superseded document
 	modelIsSilent   bool                     // no response in a whole stage
 }
@@ -211,10 +214,9 @@ func (r *run) wanted() int {
 }
 
 func (r *run) indexQuery(q wire.ExecutedQuery) index.Query {
-	limit := hitsPerSection * max(defaultSections, r.wanted())
 	query := index.Query{
-		Text: q.Query, Filter: r.filter, Limit: limit, PerDocument: hitsPerDocument, Exclude: r.Search.Exclude,
-		Phrases: r.Search.Phrases, Explain: r.Search.Explain,
+		Text: q.Query, Filter: r.filter, Scope: scopeOf(r.Request), Limit: hitsPerQuery, PerDocument: hitsPerDocument,
+		Exclude: r.Search.Exclude, Phrases: r.Search.Phrases, Explain: r.Search.Explain,
 	}
 	if q.Kind == kindOriginal {
 		query.Text = Words(r.Search)
@@ -223,11 +225,14 @@ func (r *run) indexQuery(q wire.ExecutedQuery) index.Query {
 		}
 		query.Count = true
 	}
-	if r.Search.Lists() {
+	if r.inTime() {
 		query.List = &index.List{Offset: r.offset(), Documents: r.wanted(), Order: listOrder(r.Search), Browse: r.Search.Browse}
 	}
 	return query
 }
+
+// inTime reports whether the answer is a list of documents in an order of time, or of all of them.
+func (r *run) inTime() bool { return r.Search.Browse || listOrder(r.Search) != index.ByScore }
 
 // offset returns the number of documents before the first result.
 func (r *run) offset() int {
@@ -249,8 +254,12 @@ func listOrder(s wire.SearchRequest) index.Order {
 
 // fuse merges the results of the queries into one ranking, and sends it to streaming clients if it is new.
 func (r *run) fuse(ctx context.Context) (string, string, error) {
-	if r.Search.Lists() {
-		r.sections = listedSections(r.found[r.question].Hits)
+	if r.inTime() {
+		hits := r.found[r.question].Hits
+		if err := r.judge(ctx, nil); err != nil {
+			return "", "", err
+		}
+		r.sections = listedSections(hits)
 		return wire.OutcomeSkipped, "one list", nil
 	}
 	var err error
@@ -264,7 +273,7 @@ func (r *run) fuse(ctx context.Context) (string, string, error) {
 	}
 	detail := text.Count(len(r.sections), "section") + ", weights " + r.weights.name
 	if len(r.copies) > 0 {
-		detail += fmt.Sprintf(", %s with copies elsewhere", text.Count(len(r.copies), "passage"))
+		detail += fmt.Sprintf(", %s with copies elsewhere", text.Count(len(r.copies), "document"))
 	}
 	if len(r.newer) > 0 {
 		detail += fmt.Sprintf(", %s with a newer version", text.Count(len(r.newer), "document"))
@@ -272,23 +281,21 @@ func (r *run) fuse(ctx context.Context) (string, string, error) {
 	return wire.OutcomeOK, detail, nil
 }
 
-// count fills in totals and facets. They include all returned documents of this library; those of federated sources are
-// unknown.
-func (r *run) count(ctx context.Context, response *wire.SearchResponse, sections []section) error {
-	if r.found[r.question].Matched == nil {
+// count fills in totals and facets: of the documents of this library that match.
+func (r *run) count(ctx context.Context, response *wire.SearchResponse) error {
+	found := r.found[r.question]
+	if found.Matched == nil {
 		return nil
 	}
-	returned := make([]string, 0, len(sections))
-	for _, s := range sections {
-		if s.center.remote == nil {
-			returned = append(append(returned, s.document), r.copiesOf(s)...)
-		}
-	}
-	counts, err := r.found[r.question].Matched.Count(ctx, returned)
+	counts, err := found.Matched.Count(ctx)
 	if err != nil {
 		return fmt.Errorf("count what matched: %w", err)
 	}
 	response.TotalMatches = counts.Documents
+	if !r.inTime() {
+		found.Level = max(found.Level, index.LevelAny)
+	}
+	response.Matched = wire.Matched{Level: found.Level.String(), Documents: counts.Documents, All: found.All}
 	if counts.Estimated {
 		r.note(wire.NoteEstimated, "too many documents match to count them all: totals and facets are lower bounds")
 	}

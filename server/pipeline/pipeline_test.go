@@ -44,8 +44,21 @@ func (s *shelf) Search(_ context.Context, q index.Query) (index.Result, error) {
 	return index.Result{Hits: found, Corrections: s.fixed, Missing: s.missing, Behind: s.behind, Matched: s, Highlighter: s}, s.err
 }
 
-func (s *shelf) Count(_ context.Context, returned []string) (index.Counts, error) {
-	return index.Counts{Documents: len(returned), Values: [field.N][]index.ValueCount{{{Value: "slack", Count: len(returned)}}}}, nil
+func (s *shelf) Count(context.Context) (index.Counts, error) {
+	matching := map[string]bool{}
+	for _, hit := range s.hits {
+		matching[hit.DocumentID] = true
+	}
+	n := len(matching)
+	return index.Counts{Documents: n, Values: [field.N][]index.ValueCount{{{Value: "slack", Count: n}}}}, nil
+}
+
+func (s *shelf) Has(_ context.Context, ids []string) (map[string]bool, error) {
+	has := map[string]bool{}
+	for _, id := range ids {
+		has[id] = slices.ContainsFunc(s.hits, func(hit index.Hit) bool { return hit.DocumentID == id })
+	}
+	return has, nil
 }
 
 func (s *shelf) Facets(context.Context, index.Filter) (index.Counts, error) {

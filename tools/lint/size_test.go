@@ -16,9 +16,9 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 98_680
-	maxProductTokens = 784_100
-	maxLongLines     = 1_460 // only lowered, until it is none
+	maxProductLines  = 99_000
+	maxProductTokens = 786_500
+	maxLongLines     = 1_445 // only lowered, until it is none
 
 	maxFunctionP95 = 33
 	maxColumns     = 120 // with tabs of four

@@ -100,18 +100,17 @@ func (q *Quarry) Answer(ctx context.Context, query string, documents int) ([]str
 		if err != nil {
 			return nil, err
 		}
-		before, listed := len(r.ids), map[string]bool{}
 		for _, result := range page.Results {
-			listed[result.DocumentID] = true
 			r.add(strings.TrimPrefix(result.DocumentID, q.prefix))
 			for _, c := range result.AlsoIn {
 				r.add(strings.TrimPrefix(c.DocumentID, q.prefix))
 			}
 		}
-		if len(r.ids) == before {
+		next := page.Next(offset)
+		if next == offset { // nothing behind it matches
 			break
 		}
-		offset += len(listed) // which counts documents that are listed, not their copies
+		offset = next
 	}
 	return r.ids, nil
 }

@@ -155,7 +155,9 @@ func checkAdditions(t *testing.T, response *wire.SearchResponse) {
 	t.Helper()
 	documents := map[string]bool{}
 	for _, result := range response.Results {
-		documents[result.DocumentID] = true
+		if result.Matches {
+			documents[result.DocumentID] = true
+		}
 		if result.CitationID != nil {
 			if mapped := response.CitationMapping[strconv.Itoa(*result.CitationID)]; mapped != result.DocumentID {
 				t.Errorf("citation %d is mapped to %q, not %q", *result.CitationID, mapped, result.DocumentID)

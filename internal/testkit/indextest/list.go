@@ -28,9 +28,9 @@ func CompareList(ctx context.Context, o *Oracle, e Engine, q index.Query, size i
 		if err != nil {
 			return err
 		}
-		counts, err := got.Matched.Count(ctx, nil)
+		counts, err := got.Matched.Count(ctx)
 		if err == nil {
-			err = compareCounts(counts, want.Count(nil))
+			err = compareCounts(counts, want.Counts)
 		}
 		if err != nil {
 			return fmt.Errorf("at %d: %w", len(all), err)

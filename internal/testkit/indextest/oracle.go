@@ -27,7 +27,7 @@ type Oracle struct {
 type Params struct {
 	K1, B, TitleWeight, HeadingWeight, Title, Near, Coverage, NearUnordered, Identifier, Part float64
 	Pair, Spelling                                                                            float64
-	LookupWords, LookupTitle, LookupExact                                                     float64
+	LookupWords, LookupTitle, LookupExact, LookupMatch                                        float64
 }
 
 // document is a document with its words.
@@ -237,16 +237,15 @@ func passes(d *document, f *index.Filter, but field.ID) bool {
 
 // Facets counts the documents that a filter admits.
 func (o *Oracle) Facets(f index.Filter) index.Counts {
-	return o.count(&f, func(*document) bool { return true }, nil)
+	return o.count(&f, func(*document) bool { return true })
 }
 
 // count counts the documents for which matches holds and the returned ones.
-func (o *Oracle) count(f *index.Filter, matches func(*document) bool, returned []string) index.Counts {
+func (o *Oracle) count(f *index.Filter, matches func(*document) bool) index.Counts {
 	out := index.Counts{}
 	counts, months := [field.N]map[string]int{}, map[string]int{}
 	for _, d := range o.documents {
-		named := slices.Contains(returned, d.ID) && passes(d, f, noField)
-		if !named && !matches(d) {
+		if !matches(d) {
 			continue
 		}
 		if passes(d, f, noField) {

@@ -2,7 +2,6 @@ package indextest
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 
@@ -29,11 +28,10 @@ type Answer struct {
 	Kept        string
 	// Listed are the ids of all documents that match and pass the filter, ascending.
 	Listed []string
-	count  func(returned []string) index.Counts
+	Level  index.Level
+	All    int
+	Counts index.Counts
 }
-
-// Count is what index.Matched must say.
-func (a *Answer) Count(returned []string) index.Counts { return a.count(returned) }
 
 // Search answers a query with all of its hits.
 func (o *Oracle) Search(q index.Query) *Answer {
@@ -197,22 +195,10 @@ func (o *Oracle) surfacesWith(prefix string, seen func(*document) bool, limit in
 	return list[:min(len(list), limit)]
 }
 
-// holders sums up how many documents hold each of the terms.
-func (o *Oracle) holders(terms []string) (n int) {
-	for _, d := range o.documents {
-		for _, term := range terms {
-			if d.terms[term] {
-				n++
-			}
-		}
-	}
-	return n
-}
-
 // numbers are the statistics of a word.
 type numbers struct {
 	idf, titleIDF float64
-	mass          uint32
+	bits          uint64 // of the words that count
 }
 
 func (o *Oracle) numbers(w *word) numbers {
@@ -233,67 +219,37 @@ func (o *Oracle) numbers(w *word) numbers {
 		}
 	}
 	n := numbers{idf: idf(o.chunks, chunks), titleIDF: idf(len(o.documents), titles)}
-	if w.matched {
-		holders := 0
-		if w.seen {
-			holders = o.holders(w.terms)
-		}
-		n.mass = max(1, uint32(math.Round(4096*idf(len(o.documents), holders))))
-	}
 	return n
 }
 
 // answer ranks and counts.
 func (o *Oracle) answer(words []word, q *index.Query) *Answer {
-	stats := make([]numbers, len(words))
-	total, matching := uint32(0), 0
-	for i := range words {
-		stats[i] = o.numbers(&words[i])
-		if words[i].matched {
-			total += stats[i].mass
-			matching++
-		}
+	c := o.countWords(words)
+	scope := index.Filter{Access: q.Filter.Access}
+	if q.Scope != nil {
+		scope = *q.Scope
 	}
-	for i, w := range words { // another spelling counts like the words that it spells
-		for j, spelt := range words {
-			near := spelt.Position >= w.Position && spelt.Position < w.Position+500
-			if w.Kind == analysis.Compound && spelt.Kind != analysis.Compound && near && spelt.Start >= w.Start && spelt.End <= w.End {
-				stats[i].mass += stats[j].mass
-			}
-		}
-	}
-	need := total
-	if matching > 2 {
-		need = (total + 1) / 2
-	}
+	answer := &Answer{Level: o.level(c, &scope, q)}
 	everything := q.List != nil && q.List.Browse && len(words) == 0
 	holdsEnough := func(d *document) bool {
-		if everything {
-			return len(d.chunks) > 0 && o.allowed(d, q)
+		if !inTime(d, &scope) || !o.allowed(d, q) {
+			return false
 		}
-		mass := uint32(0)
-		for i, w := range words {
-			if stats[i].mass > 0 && slices.ContainsFunc(w.terms, func(term string) bool { return d.terms[term] }) {
-				mass += stats[i].mass
-			}
-		}
-		return need > 0 && mass >= need && o.allowed(d, q)
+		n, _ := c.held(d)
+		return everything && len(d.chunks) > 0 || answer.Level > 0 && n >= c.least(answer.Level)
 	}
-	answer := &Answer{count: func(returned []string) index.Counts { return o.count(&q.Filter, holdsEnough, returned) }}
+	answer.Counts = o.count(&q.Filter, holdsEnough)
 	for _, d := range o.documents {
-		if passes(d, &q.Filter, noField) && holdsEnough(d) {
+		n, missing := c.held(d)
+		matches := passes(d, &q.Filter, noField) && holdsEnough(d)
+		if matches {
 			answer.Listed = append(answer.Listed, d.ID)
 		}
-		if !passes(d, &q.Filter, noField) || !o.allowed(d, q) {
-			continue
+		if matches && n == len(c.counted) {
+			answer.All++
 		}
-		for i := range d.chunks {
-			if len(phrasesOf(q.Phrases)) > 0 && !o.anyPhrase(&d.chunks[i], q) {
-				continue
-			}
-			if score := o.score(d, &d.chunks[i], words, stats); score > 0 {
-				answer.Hits = append(answer.Hits, index.Hit{DocumentID: d.ID, Chunk: i, Score: score})
-			}
+		if passes(d, &q.Filter, noField) && o.allowed(d, q) {
+			answer.Hits = append(answer.Hits, o.hits(d, c, q, index.Hit{DocumentID: d.ID, Below: !matches, Missing: missing})...)
 		}
 	}
 	slices.SortStableFunc(answer.Hits, func(a, b index.Hit) int { return cmp.Compare(b.Score, a.Score) })
@@ -305,6 +261,30 @@ func (o *Oracle) answer(words []word, q *index.Query) *Answer {
 		})
 	}
 	return answer
+}
+
+// hits are the passages of a document that score, each as of says.
+func (o *Oracle) hits(d *document, c counting, q *index.Query, of index.Hit) (hits []index.Hit) {
+	longest := 0
+	for _, w := range c.words {
+		if w.matched {
+			longest = max(longest, w.Position%1000+1)
+		}
+	}
+	for i := range d.chunks {
+		if len(phrasesOf(q.Phrases)) > 0 && !o.anyPhrase(&d.chunks[i], q) {
+			continue
+		}
+		hit := of
+		hit.Chunk, hit.Score = i, o.score(d, &d.chunks[i], c.words, c.stats)
+		if !of.Below {
+			hit.Score *= 1 + o.params.LookupMatch*max(0, 1-float64(longest)/o.params.LookupWords)
+		}
+		if hit.Score > 0 {
+			hits = append(hits, hit)
+		}
+	}
+	return hits
 }
 
 // phrasesOf leaves out phrases without words.
@@ -412,7 +392,7 @@ func (o *Oracle) score(d *document, c *chunk, words []word, stats []numbers) flo
 		}
 		if titleFrequency > 0 {
 			title += w.weight * stats[i].titleIDF * titleFrequency * (p.K1 + 1) / (titleFrequency + titleNorm)
-			if stats[i].mass > 0 {
+			if stats[i].bits > 0 {
 				found += stats[i].idf
 				covered++
 			}

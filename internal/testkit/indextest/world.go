@@ -188,9 +188,16 @@ func (w *World) filterValues(id field.ID, most int) []string {
 // Query makes a query for many hits.
 func (w *World) Query() index.Query {
 	q := index.Query{
-		Text: w.words(w.random.IntN(5)), Filter: w.Filter(), Limit: 1000, Count: true,
+		Text: w.words(w.random.IntN(7)), Filter: w.Filter(), Limit: 1000, Count: true,
 		PerDocument: max(0, w.random.IntN(6)-3),
 		Prefix:      w.random.IntN(4) == 0,
+	}
+	if w.random.IntN(3) == 0 { // as an agent's documents bound a question
+		scope := index.Filter{Access: q.Filter.Access, Documents: q.Filter.Documents, Since: q.Filter.Since, KeepUndated: q.Filter.KeepUndated}
+		scope.Any[field.Set] = q.Filter.Any[field.Set]
+		if q.Scope = &scope; w.random.IntN(2) == 0 { // and a choice of other sets replaces its sets
+			q.Filter.Any[field.Set] = w.Filter().Any[field.Set]
+		}
 	}
 	if w.random.IntN(4) == 0 {
 		q.Phrases = append(q.Phrases, w.words(1+w.random.IntN(2)))

@@ -433,7 +433,7 @@ func TestMatchedOutlivesARepair(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := result.Matched.Count(t.Context(), nil)
+	want, err := result.Matched.Count(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -446,7 +446,7 @@ func TestMatchedOutlivesARepair(t *testing.T) {
 	for i := range 10 { // something needs a page that is not there any more
 		find(t, s, fmt.Sprintf("word%d", i))
 	}
-	got, err := result.Matched.Count(t.Context(), nil)
+	got, err := result.Matched.Count(t.Context())
 	if err != nil || got.Documents != want.Documents {
 		t.Errorf("counted %+v, %v; before the damage %+v", got, err, want)
 	}

@@ -48,7 +48,7 @@ func TestAddedSince(t *testing.T) {
 		for _, hit := range result.Hits {
 			ids = append(ids, hit.DocumentID)
 		}
-		counts, err := result.Matched.Count(context.Background(), nil)
+		counts, err := result.Matched.Count(context.Background())
 		facets, facetsErr := s.Facets(context.Background(), filter)
 		if slices.Sort(ids); !slices.Equal(ids, want) || err != nil || counts.Documents != len(want) || facetsErr != nil ||
 			facets.Documents != len(want) {

@@ -127,6 +127,13 @@ func (s *snapshot) Search(ctx context.Context, query index.Query) (_ index.Resul
 	if query.Filter, err = s.resolve(ctx, query.Filter); err != nil {
 		return index.Result{}, err
 	}
+	if query.Scope != nil {
+		scope, err := s.resolve(ctx, *query.Scope)
+		if err != nil {
+			return index.Result{}, err
+		}
+		query.Scope = &scope
+	}
 	result, err := ask(ctx, s, func(searcher *lexical.Searcher) (index.Result, error) {
 		return searcher.Search(ctx, query)
 	})
@@ -143,32 +150,6 @@ func (s *snapshot) Nearest(ctx context.Context, wanted index.Vector, query index
 	}
 	return ask(ctx, s, func(searcher *lexical.Searcher) ([]index.Hit, error) {
 		return searcher.Nearest(ctx, wanted, query)
-	})
-}
-
-// matched counts under the protection of its snapshot.
-type matched struct {
-	snapshot *snapshot
-	view     *view
-	inner    index.Matched
-	query    index.Query
-}
-
-// Count implements index.Matched.
-func (m *matched) Count(ctx context.Context, returned []string) (index.Counts, error) {
-	return ask(ctx, m.snapshot, func(searcher *lexical.Searcher) (index.Counts, error) {
-		counting := m.inner
-		if m.snapshot.current() != m.view {
-			// The index was repaired since: the query is searched again.
-			query := m.query
-			query.Count = true
-			result, err := searcher.Search(ctx, query)
-			if err != nil {
-				return index.Counts{}, err
-			}
-			counting = result.Matched
-		}
-		return counting.Count(ctx, returned)
 	})
 }
 

@@ -139,7 +139,7 @@ func BenchmarkSearch(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if _, err := result.Matched.Count(context.Background(), nil); err != nil {
+				if _, err := result.Matched.Count(context.Background()); err != nil {
 					b.Fatal(err)
 				}
 				took, hits = append(took, time.Since(start)), len(result.Hits)

@@ -7,9 +7,9 @@ import (
 // pageChunks is the number of chunks in a page; only pages that a posting touched are looked at and cleared again.
 const pageChunks = 1024
 
-// scoring is the first stage over one part: every posting of every word, into one score per chunk and one idf mass per
-// document. The score is BM25F (Robertson, Zaragoza and Taylor, Simple BM25 extension to multiple weighted fields, CIKM
-// 2004): the weighted frequencies of the fields are added before they saturate.
+// scoring is the first stage over one part: every posting of every word, into one score per chunk, and for each
+// document the words that it holds. The score is BM25F (Robertson, Zaragoza and Taylor, Simple BM25 extension to
+// multiple weighted fields, CIKM 2004): the weighted frequencies of the fields are added before they saturate.
 type scoring struct {
 	r      *run
 	part   int
@@ -23,7 +23,7 @@ type scoring struct {
 	title       float32
 }
 
-// score runs the first stage over a part. The scores and masses are in the run's scratch until the next part.
+// score runs the first stage over a part. The scores and words are in the run's scratch until the next part.
 func (r *run) score(part int, p *plan) (*scoring, error) {
 	reader := r.reader(part)
 	params := &r.s.params
@@ -53,8 +53,8 @@ func (r *run) grow(reader *segment.Reader) {
 		r.group = make([]float32, chunks)
 		r.pages = make([]bool, chunks/pageChunks+1)
 	}
-	if len(r.masses) < documents {
-		r.masses = make([]uint32, documents)
+	if len(r.holds) < documents {
+		r.holds = make([]uint64, documents)
 	}
 }
 
@@ -81,7 +81,7 @@ func (s *scoring) word(w *word) {
 	factor := float32(w.weight * w.idf * (s.r.s.params.K1 + 1))
 	if len(w.terms) == 1 {
 		if t, ok := s.r.term(s.part, w.terms[0]); ok {
-			s.term(&t, factor, float32(w.bonus), w.mass)
+			s.term(&t, factor, float32(w.bonus), w.bits)
 		}
 		return
 	}
@@ -89,15 +89,14 @@ func (s *scoring) word(w *word) {
 }
 
 // term adds the postings of a term.
-func (s *scoring) term(t *segment.Term, factor, bonus float32, mass uint32) {
+func (s *scoring) term(t *segment.Term, factor, bonus float32, bits uint64) {
 	b := &s.r.block
-	last := ^uint32(0)
 	for i := range t.Blocks() {
 		t.Load(i, b)
 		s.mark(b)
 		s.block(b, factor, bonus)
-		if mass > 0 {
-			last = s.weigh(b.Chunks[:b.N], mass, last)
+		if bits > 0 {
+			s.hold(b.Chunks[:b.N], bits)
 		}
 	}
 }
@@ -148,22 +147,18 @@ func (s *scoring) frequency(b *segment.Block, i int) float32 {
 	return f
 }
 
-// weigh adds mass to the documents of chunks, once each; last is the document that got it before.
-func (s *scoring) weigh(chunks []uint32, mass, last uint32) uint32 {
-	masses := s.r.masses
+// hold notes a word of the documents of chunks.
+func (s *scoring) hold(chunks []uint32, bits uint64) {
+	holds := s.r.holds
 	if s.owners == nil {
 		for _, chunk := range chunks {
-			masses[chunk] += mass
+			holds[chunk] |= bits
 		}
-		return last
+		return
 	}
 	for _, chunk := range chunks {
-		if document := s.owners[chunk]; document != last {
-			masses[document] += mass
-			last = document
-		}
+		holds[s.owners[chunk]] |= bits
 	}
-	return last
 }
 
 // clear makes the scratch ready for the next part.
@@ -177,14 +172,14 @@ func (s *scoring) clear() {
 		from := page * pageChunks
 		to := min(from+pageChunks, chunks)
 		clear(s.r.scores[from:to])
-		clear(s.r.masses[s.owners.Of(from) : s.owners.Of(to-1)+1])
+		clear(s.r.holds[s.owners.Of(from) : s.owners.Of(to-1)+1])
 	}
 }
 
 // discard is clear after a failure, when the marks cannot be trusted.
 func (r *run) discard() {
 	clear(r.scores)
-	clear(r.masses)
+	clear(r.holds)
 	clear(r.group)
 	clear(r.pages)
 }

@@ -7,7 +7,7 @@ func (s *second) coverage(i int) float64 {
 	params := &s.r.s.params
 	idf, covered := 0.0, 0.0
 	for w := range s.p.words {
-		if s.titles[i*len(s.p.words)+w] > 0 && s.p.words[w].mass > 0 {
+		if s.titles[i*len(s.p.words)+w] > 0 && s.p.words[w].bits > 0 {
 			idf += s.p.words[w].idf
 			covered++
 		}

@@ -43,8 +43,8 @@ type Surface struct {
 type Wanted struct {
 	Filter index.Filter
 	Words  []WantedWord
-	// Need is the mass that a document must contain to count as matched; 0: any that contains a word.
-	Need uint32
+	// Need is how many of the words that count a document must contain to match; 0: any that contains a word.
+	Need int
 	// Phrases must occur and Exclude must not: for each word its terms.
 	Phrases, Exclude [][][]string
 	// Titled are terms of which the title must contain one, where there are any.
@@ -59,7 +59,7 @@ type Wanted struct {
 // WantedWord is a word of a query: any of its terms.
 type WantedWord struct {
 	Terms []string
-	Mass  uint32 // what a document that contains it has of the mass that it needs
+	Bits  uint64 // the words that count which a document with it holds
 }
 
 // NewElsewhere returns a searcher of documents elsewhere. stats are of all of them.
@@ -101,12 +101,12 @@ func catch(f func() error) (err error) {
 	return f()
 }
 
-// wanted is what a plan needs.
-func (p *plan) wanted(q *index.Query) Wanted {
-	w := Wanted{Filter: q.Filter, Need: p.need, Phrases: wantedPhrases(p.phrases), Exclude: wantedPhrases(p.exclude), Count: q.Count,
-		List: q.List, Limit: max(candidates, min(q.Limit, maxLimit))}
+// wanted is what a plan needs at a level.
+func (p *plan) wanted(q *index.Query, level index.Level) Wanted {
+	w := Wanted{Filter: q.Filter, Need: p.least(level), Phrases: wantedPhrases(p.phrases), Exclude: wantedPhrases(p.exclude),
+		Count: q.Count, List: q.List, Limit: max(candidates, min(q.Limit, maxLimit))}
 	for _, word := range p.words {
-		w.Words = append(w.Words, WantedWord{Terms: word.terms, Mass: word.mass})
+		w.Words = append(w.Words, WantedWord{Terms: word.terms, Bits: word.bits})
 	}
 	return w
 }
@@ -283,18 +283,34 @@ func (s *Searcher) Keep(ctx context.Context, query index.Query, hits []index.Hit
 	})
 }
 
-// Extend returns what a search matched, with more parts in which documents are that Count may be asked for.
+// levelElsewhere finds the level of a query: the first of which there is a document.
+func (r *run) levelElsewhere(p *plan, q *index.Query) (level index.Level, err error) {
+	scoped := *q
+	if scoped.Filter = (index.Filter{Access: q.Filter.Access}); q.Scope != nil {
+		scoped.Filter = *q.Scope
+	}
+	scoped.List = &index.List{Documents: 1, Order: index.Newest}
+	for level = p.first(); level > index.LevelAny; level-- {
+		var found *found
+		err := r.fetched(p.wanted(&scoped, level), func(int) error {
+			found, err = r.list(p, &scoped, 0)
+			return err
+		})
+		if err != nil || found.level >= level {
+			return level, err
+		}
+	}
+	return level, nil
+}
+
+// Extend returns what a search matched, with more parts of which all documents that pass its filter match.
 func Extend(m index.Matched, more []Part) index.Matched {
 	had, ok := m.(*matched)
 	if !ok || len(more) == 0 {
 		return m
 	}
-	parts := slices.Clip(had.parts)
-	for i := range more {
-		parts = append(parts, partMatches{pass: segment.NewBits(more[i].Segment.Documents())})
-	}
 	return &matched{
 		s:      searcherOf(append(slices.Clip(had.s.parts), more...), had.s.stats, had.s.params),
-		filter: had.filter, parts: parts, hits: had.hits,
+		filter: had.filter, parts: append(slices.Clip(had.parts), make([]partMatches, len(more))...),
 	}
 }

@@ -3,6 +3,7 @@ package lexical
 import (
 	"cmp"
 	"context"
+	"iter"
 	"math"
 	"math/bits"
 	"slices"
@@ -17,33 +18,71 @@ import (
 type partMatches struct {
 	pass    segment.Bits // they pass the whole filter
 	passing int
+	all     int      // of those, the ones that contain all words
 	failing []uint32 // they fail one field of it
 	fails   []uint8  // that field, as a bit
 }
 
-// match finds the documents of a part that count as matched. Without keep they are only counted.
-func (s *scoring) match(f *partFilter, keep bool) partMatches {
-	enough := segment.NewBits(s.reader.Documents())
-	if s.plan.need == 0 {
-		return partMatches{pass: enough}
-	}
-	chunks, next, need := s.reader.Chunks(), 0, s.plan.need
-	for page, touched := range s.r.pages {
-		if !touched {
-			continue
+// holders yields, from the first of each on, runs of documents of a part with the words that they hold.
+func (s *scoring) holders() iter.Seq2[int, []uint64] {
+	return func(yield func(int, []uint64) bool) {
+		chunks, next := s.reader.Chunks(), 0
+		for page, touched := range s.r.pages {
+			if !touched {
+				continue
+			}
+			from := page * pageChunks
+			first, last := max(s.owners.Of(from), next), s.owners.Of(min(from+pageChunks, chunks)-1)
+			if first <= last && !yield(first, s.r.holds[first:last+1]) {
+				return
+			}
+			next = max(next, last+1)
 		}
-		from := page * pageChunks
-		first, last := s.owners.Of(from), s.owners.Of(min(from+pageChunks, chunks)-1)
-		first = max(first, next)
-		for i, mass := range s.r.masses[first : last+1] {
-			if mass >= need {
-				enough.Add(first + i)
+	}
+}
+
+// reaches returns the highest level that a document of the scope reaches; 0: none.
+func (s *scoring) reaches(f *partFilter) index.Level {
+	most, enough := 0, s.plan.least(s.plan.first())
+	for first, run := range s.holders() {
+		for i, holds := range run {
+			if n := bits.OnesCount64(holds); n > most && f.scope.Has(first+i) {
+				if most = n; n >= enough {
+					return s.plan.first()
+				}
 			}
 		}
-		next = max(next, last+1)
 	}
-	enough.And(f.required)
-	return f.sort(enough, keep)
+	return s.plan.level(most)
+}
+
+// match finds the documents of a part that reach a level. Without keep they are only counted.
+func (s *scoring) match(f *partFilter, level index.Level, keep bool) partMatches {
+	documents := segment.NewBits(s.reader.Documents())
+	if level == 0 {
+		return partMatches{pass: documents}
+	}
+	least := s.plan.least(level)
+	for first, run := range s.holders() {
+		for i, holds := range run {
+			if bits.OnesCount64(holds) >= least {
+				documents.Add(first + i)
+			}
+		}
+	}
+	documents.And(f.required)
+	m := f.sort(documents, keep)
+	if level == index.LevelAll {
+		m.all = m.passing
+		return m
+	}
+	all := len(s.plan.counted)
+	m.pass.Each(func(document int) {
+		if bits.OnesCount64(s.r.holds[document]) == all {
+			m.all++
+		}
+	})
+	return m
 }
 
 // sort divides documents into those that pass the filter and, with keep, those that fail one field.
@@ -74,23 +113,28 @@ type matched struct {
 	s      *Searcher
 	filter index.Filter
 	parts  []partMatches
-	hits   map[string][2]int // the parts and ordinals of the documents found
 }
 
 // Count implements index.Matched.
-func (m *matched) Count(ctx context.Context, returned []string) (index.Counts, error) {
-	return answer(ctx, m.s, "count what matched", func(r *run) (index.Counts, error) { return m.count(r, returned) })
+func (m *matched) Count(ctx context.Context) (index.Counts, error) {
+	return answer(ctx, m.s, "count what matched", m.count)
 }
 
-func (m *matched) count(r *run, returned []string) (index.Counts, error) {
+func (m *matched) count(r *run) (index.Counts, error) {
 	var mutex sync.Mutex
 	t, documents := r.tally(), 0
 	for _, matches := range m.parts {
 		documents += matches.passing + len(matches.failing)
 	}
 	err := r.eachPart(int64(documents), func(r *run, part int) error {
-		counter := r.counter(part)
-		m.countPart(r, part, counter, returned)
+		matches, counter := &m.parts[part], r.counter(part)
+		if matches.pass == nil { // of Extend
+			matches = &partMatches{pass: r.filter(part, &m.filter).pass}
+		}
+		for i, d := range matches.failing {
+			counter.add(int(d), matches.fails[i])
+		}
+		counter.passing(matches.pass)
 		mutex.Lock()
 		defer mutex.Unlock()
 		t.add(part, counter)
@@ -99,36 +143,19 @@ func (m *matched) count(r *run, returned []string) (index.Counts, error) {
 	return t.counts(), err
 }
 
-// countPart counts the documents of a part that matched, and those returned that did not.
-func (m *matched) countPart(r *run, part int, counter *counter, returned []string) {
-	matches := &m.parts[part]
-	for i, d := range matches.failing {
-		counter.add(int(d), matches.fails[i])
-	}
-	counter.passing(matches.pass)
-	var f *partFilter
-	for _, id := range returned {
-		d, ok := m.place(r, part, id)
-		if !ok || matches.pass.Has(d) || counter.seen[d] {
-			continue
+// Has implements index.Matched.
+func (m *matched) Has(ctx context.Context, ids []string) (map[string]bool, error) {
+	return answer(ctx, m.s, "look up what matched", func(r *run) (map[string]bool, error) {
+		has := make(map[string]bool, len(ids))
+		for part := range m.parts {
+			for _, id := range ids {
+				if d, ok := r.reader(part).Lookup(id); ok && (m.parts[part].pass == nil || m.parts[part].pass.Has(d)) {
+					has[id] = true
+				}
+			}
 		}
-		if f == nil {
-			f = r.filter(part, &m.filter)
-		}
-		if f.pass.Has(d) {
-			counter.seen[d] = true
-			counter.add(d, 0)
-		}
-	}
-}
-
-// place returns the ordinal of a live document of a part.
-func (m *matched) place(r *run, part int, id string) (ordinal int, ok bool) {
-	if at, known := m.hits[id]; known {
-		return at[1], at[0] == part
-	}
-	ordinal, ok = r.reader(part).Lookup(id)
-	return ordinal, ok && r.s.parts[part].live(ordinal)
+		return has, nil
+	})
 }
 
 // Facets implements index.Snapshot.
@@ -163,7 +190,6 @@ type counter struct {
 	own       [fields][2]int // the ordinals of the values that belong to a field of the filter
 	counts    []uint32
 	documents int
-	seen      map[int]bool // returned documents that were counted beside the matched ones
 }
 
 func (r *run) counter(part int) *counter {
@@ -177,7 +203,7 @@ func (r *run) counter(part int) *counter {
 		return own
 	})
 	r.counts = resize(r.counts, reader.Values())
-	return &counter{reader: reader, values: reader.FacetValues(), ends: reader.FacetEnds(), seen: make(map[int]bool),
+	return &counter{reader: reader, values: reader.FacetValues(), ends: reader.FacetEnds(),
 		own: own, counts: r.counts}
 }
 

@@ -26,6 +26,8 @@ type partFilter struct {
 	bounded bool
 	// pass contains the documents that pass everything.
 	pass segment.Bits
+	// scope contains those that decide the level of the query; nil: required does.
+	scope segment.Bits
 }
 
 // fails returns the fields that a document does not pass, one bit each.

@@ -40,8 +40,8 @@ func FuzzSearch(f *testing.F) {
 		if !reflect.DeepEqual(a.Hits, b.Hits) || !reflect.DeepEqual(a.Corrections, b.Corrections) || !reflect.DeepEqual(a.Missing, b.Missing) {
 			t.Errorf("%q: %v, %v in one segment; %v, %v in several", text, a.Hits, a.Corrections, b.Hits, b.Corrections)
 		}
-		countA, errA := a.Matched.Count(context.Background(), nil)
-		countB, errB := b.Matched.Count(context.Background(), nil)
+		countA, errA := a.Matched.Count(context.Background())
+		countB, errB := b.Matched.Count(context.Background())
 		if errA != nil || errB != nil || !reflect.DeepEqual(countA, countB) {
 			t.Errorf("%q: counted %+v in one segment, %+v in several (%v, %v)", text, countA, countB, errA, errB)
 		}

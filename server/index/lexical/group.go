@@ -28,7 +28,7 @@ func groupsOf(reader *segment.Reader) *groups {
 // groupOf adds the terms of a word as if they were one.
 func (s *scoring) groupOf(w *word, factor float32) {
 	s.gatherAll(w.terms)
-	last, bonus := ^uint32(0), float32(w.bonus)
+	bonus := float32(w.bonus)
 	chunks := s.reader.Chunks()
 	for page, touched := range s.r.pages {
 		if !touched {
@@ -43,13 +43,7 @@ func (s *scoring) groupOf(w *word, factor float32) {
 			}
 			group[i] = 0
 			scores[i] += factor*f/(f+(s.base+s.slope*length[i])) + bonus
-			switch {
-			case w.mass == 0:
-			case s.owners == nil:
-				s.r.masses[from+i] += w.mass
-			default:
-				last = s.weigh([]uint32{uint32(from + i)}, w.mass, last)
-			}
+			s.r.holds[s.owners.Of(from+i)] |= w.bits
 		}
 	}
 }

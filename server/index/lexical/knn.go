@@ -12,7 +12,7 @@ import (
 func (s *Searcher) Nearest(ctx context.Context, vector index.Vector, query index.Query) ([]index.Hit, error) {
 	return answer(ctx, s, "search by vector", func(r *run) ([]index.Hit, error) {
 		all, err := r.nearestOf(vector, &query)
-		return r.passages(all), err
+		return r.passages(&plan{}, all), err
 	})
 }
 

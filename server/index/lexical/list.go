@@ -13,7 +13,7 @@ import (
 // first the documents of the best candidates, by both stages, then all others by the first one; so it does not depend
 // on the page.
 func (r *run) list(p *plan, q *index.Query, offset int) (*found, error) {
-	out := &found{}
+	out := &found{level: p.reached}
 	until := max(0, min(offset+q.List.Documents, maxListed))
 	all := q.List.Browse && len(p.words) == 0
 	leaders := best{limit: candidates}
@@ -24,17 +24,23 @@ func (r *run) list(p *plan, q *index.Query, offset int) (*found, error) {
 		if err != nil {
 			return nil, err
 		}
+		if level := s.reaches(f); level > p.reached { // documents of the parts before were held to a lower one
+			s.clear()
+			p.reached = level
+			return r.list(p, q, offset)
+		}
 		var matches partMatches
 		if all {
 			matches = s.everything(f)
 		} else {
-			matches = s.match(f, true)
+			matches = s.match(f, p.reached, true)
 		}
 		out.documents += matches.passing
+		out.all += matches.all
 		out.matched = append(out.matched, matches)
 		matches.pass.Each(func(d int) { rest.add(s.listed(part, d, q.List.Order, phrases)) })
 		if q.List.Order == index.ByScore && !all {
-			chosen := s.choose(part, &partFilter{pass: matches.pass}, phrases, candidates, leaders.floor(), true)
+			chosen := s.choose(part, matches.pass, matches.pass, phrases, candidates, leaders.floor(), true)
 			for i := range chosen {
 				leaders.offer(scored{score: chosen[i].first})
 			}
@@ -66,7 +72,7 @@ func (s *scoring) everything(f *partFilter) partMatches {
 // listed returns a document with its best passage and what it is ordered by.
 func (s *scoring) listed(part, document int, order index.Order, phrases segment.Bits) listed {
 	from, to := s.reader.DocumentChunks(document)
-	l := listed{part: int32(part), document: int32(document), chunk: int32(from), score: -1}
+	l := listed{part: int32(part), document: int32(document), chunk: int32(from), score: -1, holds: s.r.holds[document]}
 	for chunk := from; chunk < to; chunk++ {
 		if score := s.r.scores[chunk]; score > l.score && (phrases == nil || phrases.Has(chunk)) {
 			l.chunk, l.score = int32(chunk), score
@@ -92,6 +98,7 @@ type listed struct {
 	fraction              uint32
 	part, document, chunk int32
 	score                 float32
+	holds                 uint64
 }
 
 // page collects the first documents of a list.
@@ -131,7 +138,7 @@ func (p *page) candidates() []candidate {
 	all := make([]candidate, 0, len(p.items))
 	for _, l := range p.items[:min(len(p.items), p.limit)] {
 		all = append(all, candidate{part: int(l.part), document: int(l.document), chunk: int(l.chunk), first: l.score,
-			score: float64(l.score)})
+			score: float64(l.score), holds: l.holds})
 	}
 	return all
 }

@@ -3,7 +3,7 @@ package lexical
 // Params are the constants of the ranking formula
 //
 //	score = (body + identifier + (Title + LookupTitle·lookup)·titleBM25 + Near·proximity)
-//	        × (1 + (Coverage + LookupExact·lookup·exact)·share)
+//	        × (1 + (Coverage + LookupExact·lookup·exact)·share) × (1 + LookupMatch·lookup·match)
 //
 // where body is BM25F over text, headings and title in one length-normalised frequency, times the word's frequency in
 // the query, identifier is given for every identifier of the query that a passage contains exactly, titleBM25 is BM25
@@ -32,6 +32,8 @@ type Params struct {
 	// LookupWords is the number of words from which a query is no lookup; LookupTitle and LookupExact weigh titles more
 	// in shorter ones.
 	LookupWords, LookupTitle, LookupExact float64
+	// LookupMatch weighs documents that match more in shorter queries.
+	LookupMatch float64
 }
 
 // DefaultParams are the constants in use.
@@ -39,7 +41,7 @@ func DefaultParams() Params {
 	return Params{
 		K1: 1.2, B: 0.75, TitleWeight: 1.5, HeadingWeight: 2.5, Title: 0.2, Near: 0.6, Coverage: 0.15,
 		NearUnordered: 0.25, Identifier: 1, Part: 0.3, Pair: 0.5, Spelling: 0.5,
-		LookupWords: 6, LookupTitle: 0.4, LookupExact: 0.8,
+		LookupWords: 6, LookupTitle: 0.4, LookupExact: 0.8, LookupMatch: 0.2,
 	}
 }
 
@@ -56,6 +58,10 @@ const (
 	maxWords = 128
 	// maxExpansions bounds what a prefix stands for.
 	maxExpansions = 64
+	// maxCounted bounds the words that decide whether a document matches: as many as a number has bits.
+	maxCounted = 64
+	// strictWords is up to how many of them a query asks for all.
+	strictWords = 3
 	// orderedWindow and nearWindow are the distances at which a pair counts in order and in any order.
 	orderedWindow = 2
 	nearWindow    = 8

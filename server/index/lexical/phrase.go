@@ -153,8 +153,8 @@ func matches(phrase []phraseTerm, lists []postings, chunk uint32, starts, others
 	return len(*starts) > 0
 }
 
-// restrict takes what the phrases and exclusions of the plan rule out from the filter. It returns the chunks that
-// contain a phrase; nil if there is no phrase.
+// restrict takes what the phrases and exclusions of the plan rule out from the filter and its scope. It returns the
+// chunks that contain a phrase; nil if there is no phrase.
 func (r *run) restrict(part int, p *plan, f *partFilter) (segment.Bits, error) {
 	if len(p.phrases)+len(p.exclude) == 0 {
 		return nil, nil
@@ -165,7 +165,11 @@ func (r *run) restrict(part int, p *plan, f *partFilter) (segment.Bits, error) {
 	if len(p.phrases) > 0 {
 		chunks = r.bitmap(reader.Chunks())
 	}
-	possible := func(chunk uint32) bool { return f.required.Has(owners.Of(int(chunk))) }
+	among := slices.Clone(f.required)
+	for i, word := range f.scope {
+		among[i] |= word
+	}
+	possible := func(chunk uint32) bool { return among.Has(owners.Of(int(chunk))) }
 	documents := r.documents(part)
 	for _, phrase := range p.phrases {
 		clear(documents)
@@ -176,16 +180,18 @@ func (r *run) restrict(part int, p *plan, f *partFilter) (segment.Bits, error) {
 		if err != nil {
 			return nil, err
 		}
-		f.required.And(documents)
+		among.And(documents)
 	}
 	for _, phrase := range p.exclude {
 		err := r.occurrences(part, phrase, possible, func(chunk uint32) {
-			f.required.Remove(owners.Of(int(chunk)))
+			among.Remove(owners.Of(int(chunk)))
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
+	f.required.And(among)
+	f.scope.And(among)
 	f.narrow(r, part)
 	return chunks, nil
 }

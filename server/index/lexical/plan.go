@@ -3,7 +3,6 @@ package lexical
 import (
 	"cmp"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -22,14 +21,11 @@ type word struct {
 	weight float64
 	// idf is over chunks, titleIDF over titles.
 	idf, titleIDF float64
-	// mass is the word's part of the query's idf mass; 0: it does not count when documents are matched.
-	mass uint32
+	// bits are the word's among those of the query that count when documents are matched; 0: it does not.
+	bits uint64
 	// bonus is added once where the word is an identifier that occurs.
 	bonus float64
 }
-
-// massUnit makes whole numbers of idf, so that sums do not depend on their order.
-const massUnit = 4096
 
 // plan is a query prepared for the parts.
 type plan struct {
@@ -39,9 +35,11 @@ type plan struct {
 	missing []analysis.QueryWord // that no document contains which the caller may see
 	instead []index.Correction   // the parts of missing words that documents contain
 	pairs   [][2]int             // neighbours among words
-	need    uint32               // mass that a document must contain to count as matched; 0: nothing can match
-	idf     float64              // sum over the words that have mass
+	counted []string             // the words that count, by their bits; no more than fit
+	reached index.Level          // of the query, as far as the parts looked at decide it; LevelAny without any
+	idf     float64              // sum over the words that count
 	lookup  float64              // how much the query is a lookup, from 0 to 1
+	prefer  float64              // what the score of a document that matches is multiplied by
 	average float64              // weighted length of a chunk
 	title   float64              // average length of a title
 	// postings is how many are read for the words.
@@ -219,14 +217,15 @@ func (r *run) add(p *plan, q analysis.QueryWord, weight float64, matched bool, r
 	n := r.expand(&w, rights)
 	p.postings += n.Chunks
 	stats := &r.s.stats
-	if matched {
-		w.mass = max(1, uint32(math.Round(massUnit*idf(stats.Documents, n.Documents))))
+	had := slices.IndexFunc(p.words, func(had word) bool { return had.Term == q.Term && had.Prefix == q.Prefix })
+	if matched && len(p.counted) < maxCounted && (had < 0 || p.words[had].bits == 0) {
+		w.bits = 1 << len(p.counted)
+		p.counted = append(p.counted, q.Surface)
 	}
-	for i := range p.words {
-		if had := &p.words[i]; had.Term == q.Term && had.Prefix == q.Prefix {
-			had.weight, had.mass = had.weight+weight, max(had.mass, w.mass)
-			return n.Documents > 0
-		}
+	if had >= 0 {
+		p.words[had].weight += weight
+		p.words[had].bits |= w.bits
+		return n.Documents > 0
 	}
 	w.idf = idf(stats.Chunks, n.Chunks)
 	w.titleIDF = idf(stats.Documents, n.Titles)
@@ -239,13 +238,11 @@ func (r *run) add(p *plan, q analysis.QueryWord, weight float64, matched bool, r
 
 // finish derives what depends on all words.
 func (p *plan) finish(params *Params) {
-	total, counted, last, length := uint32(0), 0, -1, 0
+	last, length := -1, 0
 	for i, w := range p.words {
-		if w.mass == 0 || w.Kind == analysis.Compound {
+		if w.bits == 0 || w.Kind == analysis.Compound {
 			continue
 		}
-		total += w.mass
-		counted++
 		p.idf += w.idf
 		length = max(length, w.Position%phraseBreak+1)
 		if last >= 0 && w.Position-p.words[last].Position < phraseBreak/2 {
@@ -254,10 +251,10 @@ func (p *plan) finish(params *Params) {
 		last = i
 	}
 	p.lookup = max(0, 1-float64(length)/params.LookupWords)
-	p.need = total
-	if counted > 2 {
-		p.need = (total + 1) / 2
+	if len(p.counted) > 0 {
+		p.reached = index.LevelAny
 	}
+	p.prefer = 1 + params.LookupMatch*p.lookup
 }
 
 // phrases looks up what the words of phrases stand for.
@@ -402,4 +399,43 @@ func (r *run) shows(surface string, rights []segment.Bits) bool {
 		}
 	}
 	return false
+}
+
+// first is the level that a query begins at.
+func (p *plan) first() index.Level {
+	if len(p.counted) <= strictWords {
+		return index.LevelAll
+	}
+	return index.LevelMost
+}
+
+// least is how many of the words that count a document of a level holds at least.
+func (p *plan) least(level index.Level) int {
+	switch level {
+	case index.LevelAll:
+		return len(p.counted)
+	case index.LevelMost:
+		return len(p.counted)/2 + 1
+	}
+	return 1
+}
+
+// level is that of a document with n of the words; 0 with none.
+func (p *plan) level(n int) index.Level {
+	for level := p.first(); level > 0 && n > 0; level-- {
+		if n >= p.least(level) {
+			return level
+		}
+	}
+	return 0
+}
+
+// lacks returns the words that count of which a document with others has none.
+func (p *plan) lacks(holds uint64) (words []string) {
+	for i, word := range p.counted {
+		if holds>>i&1 == 0 {
+			words = append(words, word)
+		}
+	}
+	return words
 }

@@ -90,12 +90,18 @@ func (s *second) score(i int, explain bool) {
 	}
 	title := (params.Title + params.LookupTitle*s.p.lookup) * s.title(i)
 	near := params.Near * s.proximity(i)
-	sum := float64(c.first) + title + near
+	prefer := 1.0
+	if !c.below {
+		prefer = s.p.prefer
+	}
+	first := float64(c.first) / prefer
+	sum := first + title + near
 	coverage := sum * s.coverage(i)
-	c.score = sum + coverage
+	c.score = (sum + coverage) * prefer
 	if explain {
 		c.parts = map[string]float64{
-			"body": float64(c.first) - bonus, "identifier": bonus, "title": title, "proximity": near, "coverage": coverage,
+			"match": c.score - c.score/prefer, "body": first - bonus, "identifier": bonus, "title": title,
+			"proximity": near, "coverage": coverage,
 		}
 	}
 }

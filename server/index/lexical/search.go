@@ -143,7 +143,8 @@ func (r *run) search(q *index.Query) (index.Result, error) {
 	if err != nil {
 		return index.Result{}, err
 	}
-	result := index.Result{Hits: found.passages, Corrections: corrections, Kept: kept,
+	result := index.Result{Hits: found.passages, Corrections: corrections, Kept: kept, Level: found.level,
+		Words: len(p.counted), Documents: found.documents, All: found.all,
 		Highlighter: newHighlighter(p, &r.s.analysers)}
 	for _, w := range p.missing {
 		if !slices.Contains(result.Missing, w.Surface) {
@@ -156,11 +157,7 @@ func (r *run) search(q *index.Query) (index.Result, error) {
 		}
 	}
 	if q.Count {
-		places := make(map[string][2]int, len(found.hits))
-		for i, c := range found.hits {
-			places[result.Hits[i].DocumentID] = [2]int{c.part, c.document}
-		}
-		result.Matched = &matched{s: found.searcher, filter: q.Filter, parts: found.matched, hits: places}
+		result.Matched = &matched{s: found.searcher, filter: q.Filter, parts: found.matched}
 	}
 	return result, nil
 }
@@ -168,7 +165,9 @@ func (r *run) search(q *index.Query) (index.Result, error) {
 // found is what a plan led to.
 type found struct {
 	hits      []candidate
-	documents int // that match and pass the whole filter
+	level     index.Level
+	documents int // that match
+	all       int // of those, the ones with all words
 	matched   []partMatches
 	passages  []index.Hit // of hits
 	searcher  *Searcher   // whose parts they are in
@@ -176,51 +175,82 @@ type found struct {
 
 // execute runs a plan over all parts.
 func (r *run) execute(p *plan, q *index.Query) (out *found, err error) {
-	err = r.fetched(p.wanted(q), func(before int) error {
+	if r.far != nil {
+		if p.reached, err = r.levelElsewhere(p, q); err != nil {
+			return nil, err
+		}
+	}
+	err = r.fetched(p.wanted(q, p.reached), func(before int) error {
 		if out, err = r.executeHere(p, q, before); err == nil {
-			out.searcher, out.passages = r.s, r.passages(out.hits)
+			out.searcher, out.passages = r.s, r.passages(p, out.hits)
 		}
 		return err
 	})
 	return out, err
 }
 
+// contribution is what a part has.
+type contribution struct {
+	level   index.Level
+	matches partMatches
+	chosen  []candidate
+}
+
 func (r *run) executeHere(p *plan, q *index.Query, before int) (*found, error) {
 	if q.List != nil {
 		return r.list(p, q, q.List.Offset-before)
 	}
-	out := &found{matched: make([]partMatches, len(r.s.parts))}
 	limit := max(0, min(q.Limit, maxLimit))
 	depth := max(limit, candidates)
 	if limit == 0 {
 		depth = 0
 	}
 	var mutex sync.Mutex
-	leaders := best{limit: depth} // over all parts so far
-	// To choose the best and to count, a score of each chunk is looked at, which costs half of a posting.
-	err := r.eachPart(p.postings+r.s.stats.Chunks/2, func(r *run, part int) error {
+	out := &found{level: p.reached}
+	parts := make([]contribution, len(r.s.parts))
+	leaders := best{limit: depth} // over all parts so far, at the level so far
+	contribute := func(r *run, part int) error {
 		s, f, phrases, err := r.scored(part, p, q)
 		if err != nil {
 			return err
 		}
+		reached := s.reaches(f)
 		mutex.Lock()
+		if reached > out.level {
+			out.level, leaders.items = reached, leaders.items[:0]
+		}
+		c := contribution{level: out.level}
 		floor := leaders.floor()
 		mutex.Unlock()
-		chosen := s.choose(part, f, phrases, depth, floor, q.PerDocument > 0)
-		matches := s.match(f, q.Count)
+		c.matches = s.match(f, c.level, q.Count)
+		c.chosen = s.choose(part, f.pass, c.matches.pass, phrases, depth, floor, q.PerDocument > 0)
 		s.clear()
 		mutex.Lock()
 		defer mutex.Unlock()
-		for i := range chosen {
-			leaders.offer(scored{score: chosen[i].first})
+		if c.level == out.level {
+			for i := range c.chosen {
+				leaders.offer(scored{score: c.chosen[i].first})
+			}
 		}
-		out.hits = append(out.hits, chosen...)
-		out.documents += matches.passing
-		out.matched[part] = matches
+		parts[part] = c
 		return nil
-	})
+	}
+	// To choose the best and to count, a score of each chunk is looked at, which costs half of a posting.
+	err := r.eachPart(p.postings+r.s.stats.Chunks/2, contribute)
 	if err != nil {
 		return nil, err
+	}
+	for part := range parts {
+		if parts[part].level < out.level { // other parts showed that what matches in this one does not
+			if err := contribute(r, part); err != nil {
+				return nil, err
+			}
+		}
+		c := &parts[part]
+		out.hits = append(out.hits, c.chosen...)
+		out.documents += c.matches.passing
+		out.all += c.matches.all
+		out.matched = append(out.matched, c.matches)
 	}
 	if len(out.hits) > depth {
 		floor := leaders.floor()
@@ -243,6 +273,7 @@ func (r *run) scored(part int, p *plan, q *index.Query) (s *scoring, f *partFilt
 		return nil, nil, nil, err
 	}
 	f = r.filter(part, &q.Filter)
+	f.scope = r.scope(part, q, f.required)
 	if phrases, err = r.restrict(part, p, f); err != nil {
 		return nil, nil, nil, err
 	}
@@ -250,8 +281,21 @@ func (r *run) scored(part int, p *plan, q *index.Query) (s *scoring, f *partFilt
 	return s, f, phrases, err
 }
 
+// scope returns the documents of a part that decide the level of a query, but for its phrases and exclusions. It bounds
+// required by the time of the scope, which no choice of a month can leave; another set may be chosen.
+func (r *run) scope(part int, q *index.Query, required segment.Bits) segment.Bits {
+	if q.Scope == nil {
+		return r.rights(part, q.Filter.Access)
+	}
+	f := r.filter(part, q.Scope)
+	if since := f.byField[fieldTime]; since != nil {
+		required.And(since)
+	}
+	return f.pass
+}
+
 // passages describes candidates.
-func (r *run) passages(all []candidate) []index.Hit {
+func (r *run) passages(p *plan, all []candidate) []index.Hit {
 	if len(all) == 0 {
 		return nil
 	}
@@ -261,7 +305,7 @@ func (r *run) passages(all []candidate) []index.Hit {
 		reader := r.reader(c.part)
 		first, _ := reader.DocumentChunks(c.document)
 		hits = append(hits, index.Hit{DocumentID: reader.ID(c.document), Chunk: c.chunk - first, Score: c.score, Parts: c.parts,
-			Fingerprint: reader.Fingerprint(c.chunk)})
+			Fingerprint: reader.Fingerprint(c.chunk), Below: c.below, Missing: p.lacks(c.holds)})
 	}
 	return hits
 }
@@ -279,7 +323,7 @@ type run struct {
 // scratch is memory that is reused from call to call.
 type scratch struct {
 	scores  []float32
-	masses  []uint32
+	holds   []uint64
 	group   []float32
 	pages   []bool
 	block   segment.Block

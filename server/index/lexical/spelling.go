@@ -45,17 +45,17 @@ func (r *run) spell(p *plan, w analysis.QueryWord, rights func() []segment.Bits)
 			had.Start >= w.Start && had.End <= w.End
 	}
 	p.missing = slices.DeleteFunc(p.missing, covers)
-	mass := uint32(0)
+	covered := uint64(0)
 	for _, had := range p.words {
 		if had.Term == w.Term {
 			return
 		}
 		if covers(had.QueryWord) {
-			mass += had.mass
+			covered |= had.bits
 		}
 	}
 	r.add(p, w, r.s.params.Spelling, false, rights)
-	p.words[len(p.words)-1].mass = mass
+	p.words[len(p.words)-1].bits = covered
 }
 
 // fewestLetters is how many letters a part of a split word has at least.

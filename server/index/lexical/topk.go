@@ -10,8 +10,10 @@ import (
 // candidate is a passage that the first stage chose.
 type candidate struct {
 	part, document, chunk int
-	first                 float32 // score of the first stage
+	first                 float32 // score of the first stage, of a match preferred
 	score                 float64 // of the stages so far
+	holds                 uint64  // the words of the document that count
+	below                 bool    // it is below the level
 	parts                 map[string]float64
 }
 
@@ -69,27 +71,34 @@ func (b *best) down() {
 	}
 }
 
-// choose returns the best chunks of a part that pass the filter and score more than floor; phrases, where there are
-// any, bounds the chunks. With spread, no document gives more than candidatesPerDocument of them.
-func (s *scoring) choose(part int, f *partFilter, phrases segment.Bits, limit int, floor float32, spread bool) []candidate {
+// choose returns the best chunks of some documents of a part, those that match preferred, that score more than floor;
+// phrases, where there are any, bounds the chunks. With spread, no document gives more than candidatesPerDocument of
+// them.
+func (s *scoring) choose(part int, of, matching, phrases segment.Bits, limit int, floor float32, spread bool,
+) []candidate {
 	if limit == 0 {
 		return nil
 	}
 	b := &best{limit: limit}
 	long := longDocument{best: best{limit: candidatesPerDocument}, document: -1}
-	chunks := s.reader.Chunks()
+	chunks, prefer := s.reader.Chunks(), float32(s.plan.prefer)
 	for page, touched := range s.r.pages {
 		if !touched {
 			continue
 		}
 		from := page * pageChunks
 		for i, score := range s.r.scores[from:min(from+pageChunks, chunks)] {
-			if score <= floor {
+			if score*prefer <= floor {
 				continue
 			}
 			chunk := from + i
 			document := s.owners.Of(chunk)
-			if !f.pass.Has(document) || phrases != nil && !phrases.Has(chunk) {
+			if !of.Has(document) || phrases != nil && !phrases.Has(chunk) {
+				continue
+			}
+			if matching.Has(document) {
+				score *= prefer
+			} else if score <= floor {
 				continue
 			}
 			if document != long.document {
@@ -109,7 +118,9 @@ func (s *scoring) choose(part int, f *partFilter, phrases segment.Bits, limit in
 	out := make([]candidate, len(b.items))
 	for i, c := range b.items {
 		chunk := int(c.chunk)
-		out[i] = candidate{part: part, document: s.owners.Of(chunk), chunk: chunk, first: c.score, score: float64(c.score)}
+		document := s.owners.Of(chunk)
+		out[i] = candidate{part: part, document: document, chunk: chunk, first: c.score, score: float64(c.score),
+			holds: s.r.holds[document], below: !matching.Has(document)}
 	}
 	return out
 }

@@ -173,28 +173,32 @@ func phrased(phrases [][][]string) (parts []*pb.Filters) {
 // maxThreshold bounds the words whose combinations are written as a filter.
 const maxThreshold = 10
 
-// matching admits the documents that count as matched: those with enough of the mass. ok is false if there are too many words.
+// matching admits the documents that match: those with enough of the words that count. ok is false if there are too
+// many words.
 func matching(wanted *lexical.Wanted) (filter *pb.Filters, ok bool) {
 	var words []lexical.WantedWord
 	for _, word := range wanted.Words {
-		if word.Mass > 0 {
+		if word.Bits > 0 {
 			words = append(words, word)
 		}
 	}
 	if len(words) == 0 || len(words) > maxThreshold || wanted.Need == 0 {
 		return nil, false
 	}
-	mass := func(set uint) (sum uint32) {
+	enough := func(set uint) bool {
+		held := uint64(0)
 		for i, word := range words {
-			sum += word.Mass * uint32(set>>i&1)
+			if set>>i&1 == 1 {
+				held |= word.Bits
+			}
 		}
-		return sum
+		return bits.OnesCount64(held) >= wanted.Need
 	}
 	var ways []*pb.Filters
 	for set := uint(1); set < 1<<len(words); set++ {
-		least := mass(set) >= wanted.Need
+		least := enough(set)
 		for i := range words {
-			least = least && (set>>i&1 == 0 || mass(set&^(1<<i)) < wanted.Need) // none of them is dispensable
+			least = least && (set>>i&1 == 0 || !enough(set&^(1<<i))) // none of them is dispensable
 		}
 		if !least {
 			continue

@@ -251,7 +251,7 @@ func places(d *index.Document) (newest, oldest float64) {
 
 // listRest adds the documents of a list by score that were no candidates: the newest first.
 func (s *snapshot) listRest(ctx context.Context, r *reach, query index.Query, result *index.Result) error {
-	first, err := result.Matched.Count(ctx, nil)
+	first, err := result.Matched.Count(ctx)
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func walk(t *testing.T, s index.Snapshot, query index.Query, size int) (ids []st
 			page = append(page, hit.DocumentID)
 		}
 		if ids = append(ids, page...); offset <= size {
-			counts, err := result.Matched.Count(t.Context(), page)
+			counts, err := result.Matched.Count(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -214,7 +214,7 @@ func compareCounts(t *testing.T, want, s index.Snapshot, query index.Query, part
 	for i, s := range []index.Snapshot{want, s} {
 		result, err := s.Search(t.Context(), query)
 		if err == nil {
-			counts[i], err = result.Matched.Count(t.Context(), nil)
+			counts[i], err = result.Matched.Count(t.Context())
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -68,6 +68,13 @@ func (s *snapshot) Search(ctx context.Context, query index.Query) (result index.
 	if query.Filter, err = s.resolve(ctx, query.Filter); err != nil {
 		return result, err
 	}
+	if query.Scope != nil {
+		scope, err := s.resolve(ctx, *query.Scope)
+		if err != nil {
+			return result, err
+		}
+		query.Scope = &scope
+	}
 	r := s.reach(ctx, query.Filter.Access)
 	r.host = hostOf(&query)
 	if err := r.loadChanged(); err != nil {
@@ -121,32 +128,36 @@ type matched struct {
 }
 
 // Count implements index.Matched.
-func (m *matched) Count(ctx context.Context, returned []string) (index.Counts, error) {
+func (m *matched) Count(ctx context.Context) (index.Counts, error) {
 	r := m.reach.s.reach(ctx, m.reach.access)
 	r.changed = m.reach.changed
 	if m.reach.incomplete && m.reach.listed.exact && m.reach.last.List != nil {
 		return r.aggregate(&m.reach.last.Filter, m.reach.listed.filter...)
 	}
 	estimated := m.reach.incomplete || m.reach.behind
+	var unread []string
 	if estimated && m.reach.listed.exact && len(r.changed) == 0 && m.reach.total <= maxCounted {
 		r.last, r.listed = m.reach.last, m.reach.listed
 		matching, complete, err := r.matching()
 		if err != nil {
 			return index.Counts{}, err
 		}
-		returned, estimated = append(slices.Clone(returned), matching...), !complete || len(r.changed) > 0
+		unread, estimated = matching, !complete || len(r.changed) > 0
 	}
-	more, err := r.parts(ctx, slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(returned))), func(id string) bool {
-		return m.reach.fetched[id]
-	}))
+	more, err := r.parts(ctx, slices.DeleteFunc(unread, func(id string) bool { return m.reach.fetched[id] }))
 	if err != nil {
 		return index.Counts{}, err
 	}
-	counts, err := lexical.Extend(m.inner, more).Count(ctx, returned)
+	counts, err := lexical.Extend(m.inner, more).Count(ctx)
 	if err == nil && estimated {
 		counts.Estimated, counts.Documents = true, max(counts.Documents, int(m.reach.total))
 	}
 	return counts, err
+}
+
+// Has implements index.Matched. Documents that were not read are not known to match.
+func (m *matched) Has(ctx context.Context, ids []string) (map[string]bool, error) {
+	return m.inner.Has(ctx, ids)
 }
 
 // matching returns all documents that the last search matches; complete: none is missing. Its filters exclude some
