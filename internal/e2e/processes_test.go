@@ -154,13 +154,13 @@ func TestKilledProcesses(t *testing.T) {
 	close(ended)
 	searching.Wait()
 	for i, name := range folders {
-		now := matches(t, h, name+" "+roundWord(last[i]))
+		now := matches(t, h, `"`+name+" "+roundWord(last[i])+`"`)
 		if all := matches(t, h, name); all != files || now < acknowledged[i] || now > files {
 			t.Errorf("%s: %d documents, %d of round %d, want %d, at least %d", name, all, now, last[i], files, acknowledged[i])
 		}
 		t.Logf("%s: %d rounds, the last one killed after %d of %d", name, last[i], acknowledged[i], files)
 		h.must("add", "--json", path(name))
-		if now := matches(t, h, name+" "+roundWord(last[i])); now != files {
+		if now := matches(t, h, `"`+name+" "+roundWord(last[i])+`"`); now != files {
 			t.Errorf("%s: %d documents of round %d after a whole run, want %d", name, now, last[i], files)
 		}
 	}

@@ -16,8 +16,8 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 99_000
-	maxProductTokens = 786_500
+	maxProductLines  = 99_080
+	maxProductTokens = 787_200
 	maxLongLines     = 1_445 // only lowered, until it is none
 
 	maxFunctionP95 = 33

@@ -39,9 +39,13 @@ func (a *app) searchText(outcomes []outcome, explain bool, choice target.Choice)
 			b.WriteString(a.style.Error.Render("failed: ") + text.OneLine(o.err.Error()) + "\n")
 			continue
 		}
+		further := passage.Further(o.response.Results)
 		for j, result := range o.response.Results {
 			if j > 0 {
 				b.WriteString("\n")
+			}
+			if j == further {
+				b.WriteString(a.style.Muted.Render("── "+passage.FurtherResults+" ──") + "\n\n")
 			}
 			b.WriteString(a.resultText(result, o.query.words, width, len(o.response.Searched) > 1))
 		}
@@ -63,7 +67,7 @@ func (a *app) resultText(r wire.SearchResult, words []string, width int, several
 	if path := strings.Join(r.HeadingPath, " › "); path != "" {
 		fmt.Fprintf(&b, "%s%s\n", indent, a.style.Muted.Render(ansi.Truncate(text.OneLine(path), room, "…")))
 	}
-	if related := passage.Related(r); related != "" {
+	if related := strings.Trim(passage.Lack(r)+" · "+passage.Related(r), " ·"); related != "" {
 		fmt.Fprintf(&b, "%s%s\n", indent, a.style.Muted.Render(ansi.Truncate(related, room, "…")))
 	}
 	for _, line := range a.passage(r, words, room) {
@@ -186,8 +190,17 @@ func (a *app) footer(response *wire.SearchResponse, width int, explain bool, cho
 	if len(results) == 0 {
 		return ""
 	}
-	counts := text.Count(len(results), "result")
-	if fromQuarry(response) && response.TotalMatches > len(results) {
+	matching := 0
+	for _, r := range results {
+		if passage.Lack(r) == "" {
+			matching++
+		}
+	}
+	counts := text.Count(matching, "result")
+	if matching < len(results) {
+		counts += ", " + text.Count(len(results)-matching, "further result")
+	}
+	if fromQuarry(response) && response.TotalMatches > matching {
 		counts += ", " + text.Count(response.TotalMatches, "document") + " match"
 	}
 	if len(response.Searched) > 0 {

@@ -117,7 +117,7 @@ func (m *Model) handleVersion(status *wire.LibraryStatus, err error) tea.Cmd {
 		return again
 	}
 	m.search.memory.clear()
-	m.compare.following.whole, m.filters.others.of, m.filters.listed = nil, "", nil
+	m.compare.following.whole, m.filters.listed = nil, nil
 	return tea.Batch(again, m.askWelcome(), m.refresh())
 }
 

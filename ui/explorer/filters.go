@@ -8,7 +8,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"quarry/client"
-	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/ui/explorer/picker"
 	"quarry/ui/explorer/querybox"
@@ -19,7 +18,6 @@ const mostUndo = 100
 
 // filtering is the choice of filters.
 type filtering struct {
-	others   otherSources
 	picker   picker.Picker
 	counting *request // facets for the picker
 	counted  string   // the query whose counts the picker has, or waits for
@@ -78,27 +76,12 @@ func (m *Model) askFacets() tea.Cmd {
 	if m.search.shown != nil || !m.conn.welcome.exact || m.conn.welcome.instant { // then recount does
 		return nil
 	}
-	c, query, usual := m.client(), client.ParseQuery(m.box.Query(), m.now()), client.Agent(m.target.Agent)
-	request := query.Request()
-	return background(m, &m.filters.counting, func(ctx context.Context) (_ *wire.FacetCounts, err error) {
-		if request.PersonaID, err = c.ResolveAgent(ctx, query.Agent, usual); err != nil {
-			return nil, err
-		}
-		return c.Facets(ctx, request)
-	}, m.handleFacets)
-}
-
-func (m *Model) handleFacets(counts *wire.FacetCounts, err error) tea.Cmd {
-	switch {
-	case m.overlay() != InPicker:
-	case err != nil:
-		m.fail("could not count: " + reasonOf(err))
-	default:
-		in := m.pickerInput()
-		in.Facets, in.Exact = counts.Facets, true
-		m.filters.picker.Update(in)
-	}
-	return nil
+	query, count := client.ParseQuery(m.box.Query(), m.now()), m.counter(false)
+	query.Words, query.Phrases, query.Similar = "", nil, "" // which were not searched for
+	return background(m, &m.filters.counting, func(ctx context.Context) (*picker.Input, error) {
+		facets, _, err := count(ctx, query)
+		return &picker.Input{Facets: facets}, err
+	}, m.handleCounts)
 }
 
 // recount counts what matches the choice in the picker, so that all of its tabs count the same.
@@ -140,9 +123,6 @@ func countChoice(ctx context.Context, matching counter, local bool, box *querybo
 	if !local {
 		return in, nil
 	}
-	if err = countFields(ctx, matching, client.ParseQuery(box.Query(), now), &in.Facets); err != nil {
-		return nil, err
-	}
 	for _, length := range append([]string{""}, picker.Lengths()...) {
 		var filters []string
 		if length != "" {
@@ -154,24 +134,6 @@ func countChoice(ctx context.Context, matching counter, local bool, box *querybo
 		}
 	}
 	return in, nil
-}
-
-// countFields counts the values of each filtered field by a search without the filters of that field: the counts in the
-// answer to the whole query leave out what is only found by that other search.
-func countFields(ctx context.Context, matching counter, query client.Query, counts *wire.Facets) error {
-	for _, row := range field.All() {
-		if len(row.Of(query.Filters)) == 0 {
-			continue
-		}
-		others := query
-		row.Request(&others.Filters).Clear()
-		found, _, err := matching(ctx, others)
-		if err != nil {
-			return err
-		}
-		row.Counts(counts).Take(row.Counts(&found))
-	}
-	return nil
 }
 
 // counter counts what matches a query, without a model.

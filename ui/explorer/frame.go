@@ -130,7 +130,9 @@ func (m *Model) listPane() []string {
 		return m.draw(p, append(lines, m.emptyPane(w, h)...))
 	}
 	p.foot = m.pinnedNote()
-	p.footBeside = m.theme.Muted.Render(fmt.Sprintf("%s of %s", text.Number(m.list.Row()+1), text.Number(m.list.Len())))
+	if passages, _, place := m.list.Found(); place > 0 {
+		p.footBeside = m.theme.Muted.Render(fmt.Sprintf("%s of %s", text.Number(place), text.Number(passages)))
+	}
 	return m.draw(p, append(lines, m.list.View(w, h, m.theme, p.focused && m.overlay() == 0)...))
 }
 

@@ -186,7 +186,7 @@ func (m *Model) sync(cmd tea.Cmd) tea.Cmd {
 	m.updateStrip()
 	m.followSelection()
 	return tea.Batch(cmd, m.render(), m.renderAnswer(), m.completePassage(),
-		m.moreChats(), m.recount(), m.listValues(), m.moreResults(), m.countOthers())
+		m.moreChats(), m.recount(), m.listValues(), m.moreResults())
 }
 
 // mostNotes is how many lines about the results there are above them.

@@ -80,8 +80,8 @@ func (m *Model) moreResults() tea.Cmd {
 		if s != nil {
 			p.first = len(s.response.Results)
 		}
-		if s != nil && s.wire.Lists() {
-			p.offset = p.first
+		if s != nil && !byModel(s.response) { // what a model chose is not the beginning of the list
+			p.offset = s.response.Next(0)
 		}
 	}
 	if !m.wantsMore() {
@@ -103,9 +103,11 @@ func (m *Model) moreResults() tea.Cmd {
 // into the groups above it, asks for no more.
 func (m *Model) wantsMore() bool {
 	s, p := m.search.shown, m.search.paging
+	_, documents, _ := m.list.Found()
 	return s != nil && !s.provisional && !s.ofAnswer && m.search.running == nil && !p.fetching.running() && !p.complete &&
 		m.pages() && m.list.Len() > 0 &&
-		m.list.Row() >= m.list.Len()-pageAhead && m.list.Len() < maxRows && m.list.SelectedIndex() != p.stayed && s.response.TotalMatches > m.list.Documents()
+		m.list.Row() >= m.list.Len()-pageAhead && m.list.Len() < maxRows && m.list.SelectedIndex() != p.stayed &&
+		s.response.TotalMatches > documents
 }
 
 // pages reports whether the target lists the documents behind those that were asked for.
@@ -121,7 +123,11 @@ func (m *Model) handlePage(page *wire.SearchResponse, err error) tea.Cmd {
 		m.warn("cannot load more results: " + reasonOf(err))
 		return nil
 	}
-	p.offset += wantedResults
+	if next := page.Next(p.offset); next > p.offset {
+		p.offset = next
+	} else {
+		p.offset += wantedResults
+	}
 	p.complete = len(page.Results) == 0
 	known, number := map[string]bool{}, 0
 	for _, result := range s.response.Results {

@@ -89,7 +89,7 @@ func TestAllActionsFromPanels(t *testing.T) {
 	t.Parallel()
 	m := &machine{}
 	screen := start(t, 140, 44, Options{Target: sampleTarget(t), Query: "roll back", Caps: m.capabilities()})
-	screen.WaitText("All 21") // the library is open
+	screen.WaitText("All 8") // the library is open
 	screen.Press("enter", "ctrl+f")
 	screen.WaitText("[Sources]")
 	screen.Type("sla")
@@ -123,7 +123,7 @@ func TestActionsOfPanelsAreFound(t *testing.T) {
 	t.Parallel()
 	m := &machine{}
 	screen := start(t, 140, 44, Options{Target: sampleTarget(t), Query: "roll back", Caps: m.capabilities()})
-	screen.WaitText("All 21")
+	screen.WaitText("All 8")
 	screen.Press("enter", "f1")
 	screen.WaitText("All actions")
 	screen.Type("note about")

@@ -3,6 +3,7 @@ package explorer
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/panel"
+	"quarry/ui/passage"
 )
 
 func (m *Model) chipsLine() string {
@@ -167,14 +169,14 @@ func (m *Model) factsIn(room int) string {
 // facts returns the parts of the summary of the shown answer.
 func (m *Model) facts() []fact {
 	response := m.search.shown.response
-	documents := m.list.Documents()
 	if m.search.shown.collected {
 		return []fact{{text: text.Count(len(response.Results), "passage") + " from the collection"}}
 	}
 	if m.search.shown.ofAnswer {
+		_, documents, _ := m.list.Found()
 		return []fact{{text: text.Count(documents, "document") + " from the answer"}}
 	}
-	found := m.found(documents)
+	found := m.found()
 	switch {
 	case m.search.old && m.focus == InBox && m.target.Kind == Remote && !m.typingSearches():
 		return []fact{{text: m.keys.keyOf("search", InBox) + " searches"}, found}
@@ -184,6 +186,9 @@ func (m *Model) facts() []fact {
 		return []fact{found, {text: "library changed · " + m.keys.keyOf("search-again", InList) + " searches again"}}
 	}
 	facts := []fact{found}
+	if beside := elsewhere(response.Results); beside != "" {
+		facts = append(facts, fact{text: beside})
+	}
 	switch {
 	case m.search.shown.instant && m.target.Kind == Remote: // what changes with every key is sent with every key
 	case m.search.shown.remembered:
@@ -206,12 +211,34 @@ func (m *Model) facts() []fact {
 	return facts
 }
 
+// elsewhere counts the documents from other profiles, which no total counts: "10 from acme".
+func elsewhere(results []wire.SearchResult) string {
+	documents, origins := map[string]bool{}, map[string]int{}
+	matching := false
+	for _, r := range results {
+		matching = matching || r.Matches
+		if of := r.Origin + " " + r.DocumentID; !r.Matches && passage.Lack(r) == "" && !documents[of] {
+			documents[of] = true
+			origins[r.Origin]++
+		}
+	}
+	if !matching || len(origins) == 0 {
+		return ""
+	}
+	var counts []string
+	for _, origin := range slices.Sorted(maps.Keys(origins)) {
+		counts = append(counts, text.Number(origins[origin])+" from "+paint.Line(origin))
+	}
+	return strings.Join(counts, " · ")
+}
+
 // found counts the passages of the list and their documents, and all documents that the list leads to, or that match
 // where it does not lead to all of them. While a word is typed its beginning is searched for, which says nothing about
 // the whole word: then only what is listed is counted.
-func (m *Model) found(documents int) fact {
+func (m *Model) found() fact {
 	s := m.search.shown
-	total, passages := s.response.TotalMatches, text.Count(m.list.Len(), "passage")
+	listed, documents, _ := m.list.Found()
+	total, passages := s.response.TotalMatches, text.Count(listed, "passage")
 	all := fmt.Sprintf("%s of %s", text.Number(documents), text.Count(total, "document"))
 	reached := total <= maxRows && m.pages()
 	if s.wire.Lists() {
@@ -232,15 +259,15 @@ func (m *Model) found(documents int) fact {
 		return fact{text: passages + " · " + all, brief: all}
 	case total > documents && !s.instant:
 		return fact{text: fmt.Sprintf("best %s · %s match", passages, text.Count(total, "document")),
-			brief: fmt.Sprintf("best %s · %s match", text.Number(m.list.Len()), text.Number(total))}
+			brief: fmt.Sprintf("best %s · %s match", text.Number(listed), text.Number(total))}
 	case m.list.MostOfDocument() >= fullDocument: // of which the server may have left out more
 		passages = "best " + passages
 	}
-	if documents < m.list.Len() {
+	if documents < listed {
 		return fact{text: passages + " in " + text.Count(documents, "document"),
-			brief: text.Number(m.list.Len()) + " in " + text.Count(documents, "document")}
+			brief: text.Number(listed) + " in " + text.Count(documents, "document")}
 	}
-	return fact{text: passages, brief: text.Number(m.list.Len())}
+	return fact{text: passages, brief: text.Number(listed)}
 }
 
 // searchTime is how long the shown search took: at a library what its stages add up to, at a server as long as its

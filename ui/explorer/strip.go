@@ -2,7 +2,6 @@ package explorer
 
 import (
 	"cmp"
-	"context"
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
@@ -36,9 +35,6 @@ func (m *Model) updateStrip() {
 		field, _ := picker.FieldOf("source")
 		counts = field.CountInHand(facets.Results)
 	}
-	if s := m.search.shown; s != nil && m.filters.others.of == s.key {
-		counts = m.filters.others.sources
-	}
 	if m.search.shown == nil {
 		counts = welcome.sources
 	}
@@ -62,41 +58,6 @@ func (m *Model) updateStrip() {
 		add(filtered, 0)
 	}
 	m.strip.Set(sources)
-	m.filters.others.drawn = counts
-}
-
-// otherSources are the sources of a search made without its filter of sources: what removing that filter gives.
-type otherSources struct {
-	of       string // key of the search with the filter
-	sources  []wire.FacetValue
-	drawn    []wire.FacetValue // on the line now
-	counting *request
-}
-
-// countOthers counts the sources of the shown search without its filter of sources, where that costs no call of a
-// model. The counts in its own answer leave out what is only found by that other search.
-func (m *Model) countOthers() tea.Cmd {
-	s, others := m.search.shown, &m.filters.others
-	if s == nil || s.key == others.of || len(s.wire.Sources)+len(s.wire.ExcludeFilters.Sources) == 0 || s.ofAnswer ||
-		m.client() == nil || !m.client().Local() {
-		return nil
-	}
-	others.counting.stop()
-	others.of, others.sources = s.key, s.response.Facets.Sources
-	if len(s.wire.ExcludeFilters.Sources) > 0 { // which that lacks
-		others.sources = others.drawn
-	}
-	query, matching := s.query, m.counter(s.wire.Prefix)
-	query.Sources, query.Excluded.Sources = nil, nil
-	return background(m, &others.counting, func(ctx context.Context) (wire.Facets, error) {
-		facets, _, err := matching(ctx, query)
-		return facets, err
-	}, func(facets wire.Facets, err error) tea.Cmd {
-		if err == nil { // else the counts of the answer stay
-			others.sources = facets.Sources
-		}
-		return nil
-	})
 }
 
 // enterStrip moves to the line of sources, or opens the filters where there is no such line.

@@ -17,32 +17,32 @@ func TestSourcesAreChosenOnTheirLine(t *testing.T) {
 	start(t, 120, 40, Options{Target: sampleTarget(t)}).WaitText("All 66") // what there is
 	for _, size := range [][2]int{{120, 40}, {80, 24}} {
 		screen := start(t, size[0], size[1], Options{Target: sampleTarget(t), Query: "rolling back a release"})
-		screen.Wait("the end of the search", regexp.MustCompile(`28 documents · \d+ ms`).MatchString)
-		screen.WaitText("All 28")
+		screen.Wait("the end of the search", regexp.MustCompile(`4 documents · \d+ ms`).MatchString)
+		screen.WaitText("All 4")
 		screen.Press("f")
-		screen.WaitText("[All 28]")
+		screen.WaitText("[All 4]")
 		screen.Press("right", "right")
-		screen.WaitText("[# Slack 6]")
+		screen.WaitText("[▷ Linear 1]")
 		screen.Press("space")
-		screen.WaitText("source: slack ✕")
-		screen.WaitText("[# Slack 6]") // what removing the filter gives
-		screen.WaitText("All 28")
-		screen.Wait("results of Slack alone", func(text string) bool {
-			return strings.Contains(text, "# Slack › ") && !strings.Contains(text, "◆ Confluence ›")
+		screen.WaitText("source: linear ✕")
+		screen.WaitText("[▷ Linear 1]") // what removing the filter gives
+		screen.WaitText("All 4")
+		screen.Wait("results of Linear alone", func(text string) bool {
+			return strings.Contains(text, "▷ Linear › ") && !strings.Contains(text, "◆ Confluence ›")
 		})
 		screen.Press("space")
-		screen.WaitGone("source: slack")
+		screen.WaitGone("source: linear")
 		screen.WaitText("◆ Confluence ›")
 		screen.Press("end", "down")
 		screen.WaitText("[Sources]")
 		screen.Press("esc", "esc")
-		screen.WaitGone("[# Slack")
+		screen.WaitGone("[▷ Linear")
 		screen.WaitText("↵ open")
 		screen.Press("ctrl+o")
 		screen.WaitText("mouse on")
-		screen.WaitText("All 28")
-		y := slices.IndexFunc([]int{1, 3}, func(y int) bool { return strings.Contains(screen.Line(y), "All 28") })*2 + 1
-		screen.Message(tea.MouseClickMsg{Button: tea.MouseLeft, X: strings.Index(screen.Line(y), "All 28") + 12, Y: y})
+		screen.WaitText("All 4")
+		y := slices.IndexFunc([]int{1, 3}, func(y int) bool { return strings.Contains(screen.Line(y), "All 4") })*2 + 1
+		screen.Message(tea.MouseClickMsg{Button: tea.MouseLeft, X: strings.Index(screen.Line(y), "All 4") + 12, Y: y})
 		screen.WaitText("source: ")
 	}
 }
@@ -70,18 +70,18 @@ func TestAnExcludedSourceIsChosenOnTheLine(t *testing.T) {
 func TestASourceIsExcludedOnItsLine(t *testing.T) {
 	t.Parallel()
 	screen := start(t, 120, 40, Options{Target: sampleTarget(t), Query: "rolling back a release"})
-	screen.Wait("the end of the search", regexp.MustCompile(`28 documents · \d+ ms`).MatchString)
-	screen.WaitText("All 28")
+	screen.Wait("the end of the search", regexp.MustCompile(`4 documents · \d+ ms`).MatchString)
+	screen.WaitText("All 4")
 	screen.Press("f")
-	screen.WaitText("[All 28]")
+	screen.WaitText("[All 4]")
 	screen.Press("!")
 	screen.WaitText("move to a source to exclude it")
 	screen.Press("right")
-	screen.WaitText("[◆ Confluence 6]")
+	screen.WaitText("[◆ Confluence 2]")
 	screen.WaitText("◆ Confluence ›")
 	screen.Press("!")
 	screen.WaitText("not source: confluence ✕")
-	screen.WaitText("[not ◆ Confluence 6]")
+	screen.WaitText("[not ◆ Confluence]")
 	screen.Wait("results without Confluence", func(text string) bool {
 		return !strings.Contains(text, "◆ Confluence ›") && strings.Contains(text, "▷ Linear ›")
 	})
@@ -94,8 +94,8 @@ func TestASourceIsExcludedOnItsLine(t *testing.T) {
 func TestALowScreenHasNoLineOfSources(t *testing.T) {
 	t.Parallel()
 	screen := start(t, 80, 15, Options{Target: sampleTarget(t), Query: "rolling back a release"})
-	screen.WaitText("28 documents")
-	screen.WaitGone("All 28")
+	screen.WaitText("in 4 documents")
+	screen.WaitGone("All 4")
 	screen.Press("f")
 	screen.WaitText("[Sources]")
 }

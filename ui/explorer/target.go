@@ -127,7 +127,7 @@ func (m *Model) switchTo(target Target) tea.Cmd {
 	m.stopSearch()
 	m.unpin()
 	for _, r := range []*request{m.conn.request, m.reader.expanding, m.editing, m.answer.asking, m.answer.passages,
-		m.chats.fetching, m.filters.counting, m.filters.others.counting, m.past.counting, m.collection.checking} {
+		m.chats.fetching, m.filters.counting, m.past.counting, m.collection.checking} {
 		r.stop()
 	}
 	m.answer.thread, m.follow = thread{}, followUps{}
@@ -147,7 +147,7 @@ func (m *Model) switchTo(target Target) tea.Cmd {
 	for _, l := range m.filters.listed {
 		l.request.stop()
 	}
-	m.past, m.filters.others, m.filters.listed, m.filters.authors = history{}, otherSources{}, nil, nil
+	m.past, m.filters.listed, m.filters.authors = history{}, nil, nil
 	return tea.Batch(before, m.open(), m.loadState())
 }
 

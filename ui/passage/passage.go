@@ -212,6 +212,34 @@ func Provenance(r wire.SearchResult) string {
 	return strings.Join(append(parts, r.Authors...), " · ")
 }
 
+// Lack returns why a result is none of those that match, as its row says it: `without “budget”` or "by meaning". It is
+// empty for one that matches, and for one of another library.
+func Lack(r wire.SearchResult) string {
+	switch {
+	case r.Matches:
+		return ""
+	case len(r.Missing) > 0:
+		return "without “" + text.OneLine(strings.Join(r.Missing, "”, “")) + "”"
+	case r.FoundBy == wire.FoundByMeaning:
+		return "by meaning"
+	case r.FoundBy != "":
+		return "by a rewritten query"
+	}
+	return ""
+}
+
+// FurtherResults heads the results behind the last one that matches.
+const FurtherResults = "further results"
+
+// Further returns the index of the first further result.
+func Further(results []wire.SearchResult) int {
+	at := len(results)
+	for at > 0 && Lack(results[at-1]) != "" {
+		at--
+	}
+	return at
+}
+
 // Related returns the newer version of a result's document and the documents with copies of its passage: "newer
 // version: Expenses v2 (2026-03-01) · also in Travel, Onboarding and 2 more"; "" without any.
 func Related(r wire.SearchResult) string {
@@ -230,7 +258,7 @@ func Related(r wire.SearchResult) string {
 	}
 	if len(names) > 0 {
 		part := "also in " + strings.Join(names, ", ")
-		if more := len(r.AlsoIn) - most; more > 0 {
+		if more := max(len(r.AlsoIn), r.AlsoInCount) - most; more > 0 {
 			part += " and " + strconv.Itoa(more) + " more"
 		}
 		parts = append(parts, part)

@@ -51,7 +51,8 @@ type row struct {
 	document int // passages of the same document have the same number
 	heads    bool
 	further  int    // passages of the document that follow this one, which heads them
-	aside    bool   // left out by the selector, or found by words alone
+	aside    bool   // left out by the selector, found by words alone, or lacking a word of the query
+	lack     string // see passage.Lack
 	heading  string // of the section that it begins
 	marks    []wire.Span
 	marked   bool // marks are known
@@ -141,13 +142,24 @@ func (l *List) Clear() { l.Set(nil, nil, false) }
 // Len is the number of passages.
 func (l *List) Len() int { return len(l.rows) }
 
-// Documents returns the number of documents of the passages.
-func (l *List) Documents() int {
-	documents := 0
-	for _, r := range l.rows {
-		documents = max(documents, r.document+1)
+// Found returns the number of passages and of documents in the list that match, with folded copies, and the place of
+// the selected passage among the former, from 1; 0 if it is none of them. Where no passage is said to match, as in a
+// collection, all count that lack nothing.
+func (l *List) Found() (passages, documents, place int) {
+	said := slices.ContainsFunc(l.items, func(r wire.SearchResult) bool { return r.Matches })
+	for at, r := range l.rows {
+		item := l.items[r.item]
+		if r.lack != "" || said && !item.Matches {
+			continue
+		}
+		if passages++; at == l.selected {
+			place = passages
+		}
+		if r.heads {
+			documents += 1 + item.AlsoInCount
+		}
 	}
-	return documents
+	return passages, documents, place
 }
 
 // MostOfDocument returns how many passages the document with the most of them has.

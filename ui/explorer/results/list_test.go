@@ -118,13 +118,45 @@ func TestRowsStandUnderTheirDocuments(t *testing.T) {
 		"  3  Old page                                           3 d",
 		"     rolled back once",
 		"", "", "", "")
-	if l.Len() != 5 || l.Documents() != 3 {
-		t.Errorf("%d passages of %d documents", l.Len(), l.Documents())
+	if passages, documents, place := l.Found(); passages != 5 || documents != 3 || place != 1 {
+		t.Errorf("passage %d of %d in %d documents", place, passages, documents)
 	}
 	for y, want := range []int{0, 0, 2, 1, 1, 4, -1, 3, 3, -1, -1, -1, -1} {
 		if got, ok := l.RowAt(y); got != want || ok != (want >= 0) {
 			t.Errorf("line %d shows %d, want %d", y, got, want)
 		}
+	}
+}
+
+// What lacks a word says so where it stands, comes behind a divider after the last match, and is in no count.
+func TestFurtherResults(t *testing.T) {
+	t.Parallel()
+	copied, lacking, last, near, also := item(1, "a#0", "Budgets", "the error budget"), item(2, "b#0", "Travel", "a budget"),
+		item(3, "c#0", "SLOs", "error budgets"), item(4, "d#0", "Outages", "downtime"), item(5, "e#0", "Elsewhere", "error budget")
+	copied.Matches, copied.AlsoInCount, last.Matches = true, 2, true
+	lacking.Missing, near.FoundBy, also.Origin = []string{"error"}, wire.FoundByMeaning, "acme"
+	var l List
+	l.SetNow(now())
+	l.SetSelective(false)
+	l.Set([]wire.SearchResult{copied, lacking, also, last, near}, nil, false)
+	expect(t, glyphless(shown(&l, 60, 11)),
+		"▌ 1  Budgets                                            3 d",
+		"▌    the error budget",
+		"  2  Travel                                 without “error”",
+		"     a budget",
+		"  5  Elsewhere                                          3 d",
+		"     error budget",
+		"  3  SLOs                                               3 d",
+		"     error budgets",
+		" ── further results ───────────────────────────────────────",
+		"  4  Outages                                     by meaning",
+		"     downtime")
+	if passages, documents, place := l.Found(); passages != 2 || documents != 4 || place != 1 {
+		t.Errorf("passage %d of %d in %d documents", place, passages, documents)
+	}
+	l.Last()
+	if _, _, place := l.Found(); place != 0 {
+		t.Errorf("a further result is match %d", place)
 	}
 }
 
@@ -640,7 +672,7 @@ func TestRowsNameCopiesAndVersions(t *testing.T) {
 	var l List
 	l.Set([]wire.SearchResult{copied, older}, nil, false)
 	view := shown(&l, 80, 20)
-	for _, want := range []string{"also in 2 documents", "older version"} {
+	for _, want := range []string{"+2 copies", "older version"} {
 		if !strings.Contains(view, want) {
 			t.Errorf("%q is missing:\n%s", want, view)
 		}

@@ -137,7 +137,9 @@ func (d drawing) title() string {
 	if d.row.further > 0 {
 		add(d.pens.muted, further+" "+strconv.Itoa(d.row.further))
 	}
-	switch {
+	switch lack := paint.Width(d.row.lack); {
+	case lack > 0 && lack <= d.room()/2 && d.density < TwoLines: // else the line below says it
+		add(d.pens.muted, d.row.lack)
 	case d.aged:
 		add(d.pens.warning, old+" "+d.age)
 	case d.age != "":
@@ -219,15 +221,20 @@ func (d drawing) about() string {
 	return line
 }
 
-// related says that there is a newer version of the document, or how many others have copies of the passage.
+// related says what of the query the document lacks, that there is a newer version of it, and how many others have its
+// text.
 func (d drawing) related() string {
-	switch copies := len(d.item.AlsoIn); {
-	case d.item.Newer != nil:
-		return "older version"
-	case copies > 0:
-		return "also in " + text.Count(copies, "document")
+	var parts []string
+	if d.row.lack != "" {
+		parts = append(parts, d.row.lack)
 	}
-	return ""
+	if d.item.Newer != nil {
+		parts = append(parts, "older version")
+	}
+	if copies := max(d.item.AlsoInCount, len(d.item.AlsoIn)); copies > 0 {
+		parts = append(parts, "+"+text.Count(copies, "copy"))
+	}
+	return strings.Join(parts, " · ")
 }
 
 // heading is the innermost heading of a further passage, after the word that it is new.

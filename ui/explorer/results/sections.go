@@ -10,6 +10,7 @@ import (
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
+	"quarry/ui/passage"
 )
 
 // What the documents of a list are grouped by. The passages of a document always are consecutive.
@@ -29,6 +30,7 @@ const (
 	ranked  part = iota
 	left         // out by the model that selected
 	byWords      // behind the first page, which a model ranked
+	beyond       // what matches
 )
 
 // section is a part of the list under one heading.
@@ -49,7 +51,8 @@ func (s section) heading(grouping string, documents int) string {
 			name = month.Format("January 2006")
 		}
 	}
-	parts := slices.DeleteFunc([]string{paint.Line(name), [...]string{left: "not selected", byWords: "more, by words"}[s.part]},
+	parts := slices.DeleteFunc([]string{paint.Line(name), [...]string{left: "not selected", byWords: "more, by words",
+		beyond: passage.FurtherResults}[s.part]},
 		func(part string) bool { return part == "" })
 	if name != "" {
 		parts = append(parts, text.Count(documents, "document"))
@@ -80,6 +83,8 @@ func (l *List) arrange() {
 	var sections []section // of each document
 	var chosen []bool      // documents with a passage that was selected
 	var order []string     // groups, by their first document
+	further := passage.Further(l.items)
+	var lacking []bool // documents that are further results
 	for i, item := range l.items {
 		key := documentKey(item)
 		if key == "" {
@@ -94,6 +99,7 @@ func (l *List) arrange() {
 				of.part = byWords
 			}
 			sections, chosen = append(sections, of), append(chosen, false)
+			lacking = append(lacking, i >= further)
 			if !slices.Contains(order, of.group) {
 				order = append(order, of.group)
 			}
@@ -106,8 +112,12 @@ func (l *List) arrange() {
 	}
 	selects := !l.plain && slices.Contains(chosen, true)
 	for document := range sections {
-		if selects && !chosen[document] && sections[document].part == ranked {
-			sections[document].part = left
+		switch of := &sections[document]; {
+		case selects && chosen[document]:
+		case lacking[document]:
+			of.part = beyond
+		case selects && of.part == ranked:
+			of.part = left
 		}
 	}
 	slices.SortStableFunc(l.rows, func(a, b row) int {
@@ -124,7 +134,8 @@ func (l *List) setHeads(sections []section) {
 	for i := range l.rows {
 		r := &l.rows[i]
 		of := sections[r.document]
-		r.aside = of.part != ranked
+		r.lack = passage.Lack(l.items[r.item])
+		r.aside = of.part != ranked || r.lack != ""
 		if i > 0 && r.document == l.rows[i-1].document {
 			l.rows[head].further++
 			continue
