@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"quarry/internal/pattern"
 	"quarry/server/ingest/markdown"
 )
 
@@ -212,11 +213,42 @@ func (d *docx) block(e xml.StartElement) error {
 
 // paragraph is what a paragraph says and how.
 type paragraph struct {
-	text   strings.Builder
+	text   *strings.Builder
 	level  int // of a heading; 0: none
 	list   string
 	depth  int
 	frames []string // Markdown of the text boxes and figures in it
+	fields []field  // that are open
+}
+
+// field is a field of a paragraph. What one that is a hyperlink shows leads to its target.
+type field struct {
+	code   string
+	before *strings.Builder // the text of the paragraph before what a link shows; nil: it is no link
+}
+
+var hyperlinkField = pattern.Lazy(`^\s*HYPERLINK\s+"([^"]*)"`)
+
+// fieldMark reads the begin of a field, the begin of what it shows, or its end.
+func (d *docx) fieldMark(p *paragraph, kind string) error {
+	last := len(p.fields) - 1
+	switch {
+	case kind == "begin":
+		p.fields = append(p.fields, field{})
+		return d.hold(1)
+	case last >= 0 && kind == "separate" && hyperlinkField().MatchString(p.fields[last].code):
+		p.fields[last].before, p.text = p.text, &strings.Builder{}
+	case last >= 0 && kind == "end":
+		f, shown := p.fields[last], p.text
+		if p.fields = p.fields[:last]; f.before == nil {
+			return nil
+		}
+		p.text = f.before
+		target := hyperlinkField().FindStringSubmatch(f.code)[1]
+		p.text.WriteString(markdown.Link(shown.String(), target))
+		return d.reuse(len(target))
+	}
+	return nil
 }
 
 func (d *docx) write(p *paragraph) {
@@ -241,8 +273,12 @@ func (d *docx) write(p *paragraph) {
 }
 
 func (d *docx) paragraph() (*paragraph, error) {
-	p := &paragraph{}
-	return p, d.each(func(e xml.StartElement) error { return d.run(p, e) })
+	p := &paragraph{text: &strings.Builder{}}
+	err := d.each(func(e xml.StartElement) error { return d.run(p, e) })
+	for len(p.fields) > 0 { // they end in another paragraph
+		err = cmp.Or(err, d.fieldMark(p, "end"))
+	}
+	return p, err
 }
 
 // run reads an element of a paragraph.
@@ -251,32 +287,70 @@ func (d *docx) run(p *paragraph, e xml.StartElement) error {
 	case "pPr":
 		return d.each(func(e xml.StartElement) error { return d.property(p, e) })
 	case "t":
-		return d.appendText(&p.text)
+		return d.appendText(p.text)
 	case "tab", "ptab":
 		p.text.WriteByte(' ')
 	case "br", "cr":
 		p.text.WriteByte('\n')
 	case "noBreakHyphen":
 		p.text.WriteByte('-')
-	case "hyperlink":
-		linked := &paragraph{}
-		err := d.each(func(e xml.StartElement) error { return d.run(linked, e) })
+	case "sym":
+		p.text.WriteString(symbol(attribute(e, "font"), attribute(e, "char")))
+	case "hyperlink", "fldSimple":
+		linked, err := d.paragraph()
 		target := d.links[attribute(e, "id")].target
+		if code := hyperlinkField().FindStringSubmatch(attribute(e, "instr")); code != nil {
+			target = code[1]
+		}
 		p.text.WriteString(markdown.Link(linked.text.String(), target))
 		p.frames = append(p.frames, linked.frames...)
 		return cmp.Or(err, d.reuse(len(target)))
+	case "fldChar":
+		if err := d.fieldMark(p, attribute(e, "fldCharType")); err != nil {
+			return err
+		}
+	case "instrText":
+		const longest = 4_000 // bytes
+		code, err := d.parser.text()
+		if last := len(p.fields) - 1; last >= 0 && len(p.fields[last].code) < longest {
+			p.fields[last].code += code[:min(len(code), longest)]
+		}
+		return err
 	case "txbxContent":
 		frame := d.inner(&markdown.Writer{Cell: d.w.Cell})
 		err := d.each(frame.block)
 		p.frames = append(p.frames, d.written(frame.w))
 		return err
-	case "instrText", "delText", "del", "moveFrom", "Fallback", "rPr", "rt": // rt has the reading of a ruby
+	case "delText", "del", "moveFrom", "Fallback", "rPr", "rt": // rt has the reading of a ruby
 		return d.skip()
 	}
 	if text := d.figure(e); text != "" {
 		p.frames = append(p.frames, text)
 	}
 	return d.each(func(e xml.StartElement) error { return d.run(p, e) })
+}
+
+// symbol returns a character of a font of signs as that of Unicode, as far as people write with them. In other fonts
+// the number is that of Unicode.
+func symbol(font, number string) string {
+	code, err := strconv.ParseUint(number, 16, 32)
+	if err != nil {
+		return ""
+	}
+	const private = 0xF000 // where such fonts have the characters of a byte
+	const upper, lower = "ΑΒΧ∆ΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ", "αβχδεφγηιϕκλμνοπθρστυϖωξψζ"
+	at := int(code) &^ private
+	letters := map[bool]string{true: upper, false: lower}[at < 'a']
+	switch i := (at - 'A') % ('a' - 'A'); {
+	case font == "Symbol" && at >= 'A' && at <= 'z' && i < 26:
+		return string([]rune(letters)[i])
+	case strings.HasPrefix(font, "Wingdings"):
+		return cmp.Or(map[int]string{0xFC: "✓", 0xFB: "✗", 0xFE: "☑", 0xFD: "☒", 0xA8: "☐", 0x6F: "☐",
+			0x78: "☒", 0xE0: "→", 0xDF: "←", 0xE8: "→", 0xF0: "⇨", 0x4A: "☺", 0x4C: "☹", 0xA7: "•", 0x6C: "•"}[at], "�")
+	case code >= private && code < private+0x100:
+		return "�"
+	}
+	return string(rune(code))
 }
 
 func (d *docx) property(p *paragraph, e xml.StartElement) error {

@@ -3,6 +3,8 @@ package office
 import (
 	"cmp"
 	"encoding/xml"
+	"errors"
+	"path"
 	"slices"
 	"strings"
 
@@ -25,6 +27,9 @@ func newFigures(a *Archive, part string) *figures {
 func (f *figures) figure(e xml.StartElement) string {
 	text := ""
 	switch e.Name.Local {
+	case "OLEObject", "oleObj", "oleObject":
+		f.leave(path.Base("/"+f.links[attribute(e, "id")].target), errEmbedded)
+		return ""
 	case "relIds":
 		return f.linkedFigure("diagram", attribute(e, "dm"), diagram)
 	case "chart":
@@ -43,6 +48,8 @@ func (f *figures) figure(e xml.StartElement) string {
 	text, _ = w.Text()
 	return text
 }
+
+var errEmbedded = errors.New("embedded files are not read")
 
 func (f *figures) linkedFigure(kind, id string, read func(*parser, *markdown.Writer) error) string {
 	name := f.links[id].target

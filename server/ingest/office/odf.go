@@ -145,6 +145,8 @@ func (d *odf) block(e xml.StartElement) error {
 		text, err := d.text()
 		d.author = markdown.Line(text)
 		return err
+	case "object-ole":
+		d.leave(attribute(e, "href"), errEmbedded)
 	case "tracked-changes", "forms", "sequence-decls", "table-source":
 		return d.skip()
 	case "footer-decl", "header-decl":
@@ -270,6 +272,8 @@ func (d *odf) paragraph() (string, error) {
 			text, err := d.object(e)
 			notes = append(notes, markdown.Line(text))
 			return err
+		case "object-ole":
+			d.leave(attribute(e, "href"), errEmbedded)
 		case "sheet-name", "page-number", "page-count":
 			isNumber = true
 			return d.skip()

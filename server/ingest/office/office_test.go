@@ -187,6 +187,9 @@ func FuzzArchive(f *testing.F) {
 func FuzzXML(f *testing.F) {
 	f.Add(`<w:p><w:r><w:t>x</w:t></w:r></w:p>`, `<row><c t="s"><v>0</v></c></row>`, `<text:p>x</text:p>`)
 	f.Add(chart, box(1, 2, "x"), `<draw:page><draw:g><draw:frame svg:y="1cm"/></draw:g></draw:page>`)
+	f.Add(`<p><fldSimple instr='HYPERLINK "https://a.example/"'><r><t>x</t></r></fldSimple><fldChar fldCharType="begin"/><instrText>HYPERLINK "https://b.example/"</instrText><fldChar fldCharType="separate"/><sym font="Symbol" char="F0FF"/></p>`,
+		`<c><oleObject id="c"/></c>`, `<draw:object-ole xlink:href="x"/><table:table><table:table-row><table:table-cell table:number-columns-repeated="99"><text:p>x</text:p></table:table-cell></table:table-row></table:table>`)
+	f.Add(`<tbl><tr><tc><tcPr><gridSpan val="999"/></tcPr><p/></tc></tr></tbl>`, "<c/>", "<text:p/>")
 	f.Add(diagram, `<comment ref="A1" authorId="0"><text><t>x_x000D_</t></text></comment>`, `<text:p><text:page-number>1</text:page-number></text:p>`)
 	f.Fuzz(func(t *testing.T, content, row, open string) {
 		figures := []string{"d diagramData d.xml", "c chart c.xml", "k comments k.xml"}

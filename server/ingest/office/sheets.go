@@ -179,6 +179,9 @@ func (s *sheet) read(x *parser, _ xml.StartElement) error {
 				}
 				return cmp.Or(x.skip(), x.hold(1), s.reuse(2*len(target)))
 			})
+		case "oleObjects":
+			objects := figures{Archive: s.Archive, links: s.links}
+			return x.find("oleObject", func(e xml.StartElement) { objects.figure(e) })
 		case "headerFooter":
 			return x.each(func(xml.StartElement) error {
 				text, err := x.text()
