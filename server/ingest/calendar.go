@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -79,7 +78,7 @@ func readCards(text string, fields []cardField,
 	valueOf func(name string, parameters map[string]string, value string) string, kinds ...string,
 ) (around card, cards []card, err error) {
 	var open []string // components
-	for line := range properties(text) {
+	for line := range strings.SplitSeq(text, "\n") {
 		name, parameters, value := splitProperty(line)
 		name = name[strings.LastIndexByte(name, '.')+1:] // of a group
 		var current card
@@ -137,9 +136,6 @@ func (c card) write(w *markdown.Writer, name string, fields []cardField) {
 // unfold joins the lines of a calendar or of contacts that were folded, before they are decoded: programs fold between
 // any two bytes (RFC 5545 3.1). Text in quoted-printable (vCard 2.1, vCalendar) goes on after an equals sign.
 func unfold(data []byte) []byte {
-	if isUTF16(data) {
-		return data
-	}
 	unfolded := make([]byte, 0, len(data)+1)
 	start, isQuoted := 0, false // of the line that is joined
 	for len(data) > 0 {
@@ -162,11 +158,6 @@ func unfold(data []byte) []byte {
 		}
 	}
 	return unfolded
-}
-
-// properties yields the lines of a calendar or of contacts. Text that was in UTF-16 is unfolded here.
-func properties(text string) iter.Seq[string] {
-	return strings.SplitSeq(string(unfold([]byte(text))), "\n")
 }
 
 const (

@@ -222,6 +222,11 @@ func TextOf(ctx context.Context, readers *Readers, name string, data []byte) (st
 
 // readEntries reads text of folded lines.
 func (r *fileReader) readEntries(f format, data []byte) (m meta, body, assumed string, err error) {
+	if isUTF16(data) {
+		if data, _, err = decode(data, false); err != nil {
+			return m, "", "", err
+		}
+	}
 	text, assumed, err := decodeText(unfold(data), false)
 	if err == nil {
 		m, body, err = f.entries(r, text)

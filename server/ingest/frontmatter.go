@@ -202,51 +202,42 @@ func resolve(node *yaml.Node, depth int, budget *int) error {
 	return nil
 }
 
-// parsePlainLines reads front matter that is not quite YAML, such as a title with a colon. What is mostly no front
-// matter has no fields; lost counts the other lines that cannot be read.
+// parsePlainLines reads front matter that is not quite YAML, such as a title with a colon: values are quoted, and lines that
+// can be no part of it are left out. What is mostly no front matter has no fields; lost counts the other lines.
 func parsePlainLines(head string) (fields *yaml.Node, lost error) {
-	fields = &yaml.Node{Kind: yaml.MappingNode}
-	add := func(to *yaml.Node, kind yaml.Kind, key, value string) *yaml.Node {
-		value = strings.TrimSpace(value)
-		if n := len(value); n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
-			value = value[1 : n-1]
-		}
-		made := &yaml.Node{Kind: yaml.ScalarNode, Value: value}
-		if to.Kind = kind; kind == yaml.MappingNode {
-			to.Content = append(to.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: key})
-		}
-		to.Content = append(to.Content, made)
-		return made
-	}
-	var last *yaml.Node // the value of the line before that is not indented
-	unread := 0
+	var kept strings.Builder
+	unread, indent, hasValue, isBlock := 0, 0, false, false // of the line before
 	for line := range strings.Lines(head) {
-		trimmed := strings.TrimSpace(line)
-		key, value, isField := strings.Cut(trimmed+" ", ": ")
-		isField = isField && plainKey().MatchString(key)
-		item, isItem := strings.CutPrefix(trimmed, "- ")
-		isInner := last != nil && (isItem || line[0] == ' ' || line[0] == '\t')
+		line = strings.TrimRight(line, " \t\n")
+		inner := len(line) - len(strings.TrimLeft(line, " \t-"))
+		at := fieldStart().FindString(line)
+		value := line[len(at):]
 		switch {
-		case trimmed == "" || trimmed[0] == '#':
-		case isInner && isItem && last.Value == "":
-			add(last, yaml.SequenceNode, "", item)
-		case isInner && isField && last.Value == "" && last.Kind != yaml.SequenceNode:
-			add(last, yaml.MappingNode, key, value)
-		case isInner && last.Kind == yaml.ScalarNode:
-			last.Value = strings.TrimSpace(last.Value + " " + trimmed)
-		case isField && !isInner:
-			last = add(fields, yaml.MappingNode, key, value)
-		default:
+		case line == "" || line[0] == '#' || isBlock && inner > indent:
+			kept.WriteString(line + "\n")
+			continue
+		case !headLine().MatchString(line) || hasValue && inner > indent:
 			unread++
+			continue
+		case at != "" && !wholeValue().MatchString(value):
+			line = at + "'" + strings.ReplaceAll(value, "'", "''") + "'"
 		}
+		kept.WriteString(strings.ReplaceAll(line, "\t", " ") + "\n")
+		isBlock = strings.HasPrefix(value, "|") || strings.HasPrefix(value, ">")
+		indent, hasValue = inner, at != "" && value != "" && !isBlock
 	}
+	fields, err := parseFields("yaml", kept.String())
 	switch {
-	case unread > len(fields.Content)/2:
-		fields.Content = nil
+	case err != nil || unread > len(fields.Content)/2:
+		return &yaml.Node{Kind: yaml.MappingNode}, nil
 	case unread > 0:
 		lost = fmt.Errorf("its syntax is not valid: %s cannot be read", text.Count(unread, "line"))
 	}
 	return fields, lost
 }
 
-var plainKey = pattern.Lazy(`^\w[\w -]{0,63}$`)
+var (
+	fieldStart = pattern.Lazy(`^[ \t]*(?:- )*(?:\w[\w -]{0,63}: +|- +)`)
+	// wholeValue matches a value that YAML reads: nothing, quoted text, a list or map on one line, or what begins a block.
+	wholeValue = pattern.Lazy(`^(?:"[^"]*"|'[^']*'|\[[^\[\]]*\]|\{[^{}]*\}|[|>][+-]?)?$`)
+)

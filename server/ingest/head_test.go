@@ -112,3 +112,17 @@ func FuzzHead(f *testing.F) {
 		}
 	})
 }
+
+// TestInvalidFrontMatter: what YAML refuses is read line by line, with its lists and maps.
+func TestInvalidFrontMatter(t *testing.T) {
+	r := newFileReader(nil)
+	d, err := documentBy(t, r, "a.md", []byte("---\ntitle: On call: a guide\n# comment\ntags:\n- a: b\n- \"c\"\nauthors:\n- name: Ana: Ortiz\n  email: ana@acme.example\n"+
+		"summary: |\n  Note: this\nnested:\n  k: it's: so\n  l: [x, y]\nstray words\n---\nx"))
+	if got := fmt.Sprint(d.Title, d.Authors, d.Metadata); err != nil || got != "On call: a guide[{Ana: Ortiz ana@acme.example}]"+
+		" [{tags.a [b] true} {tags [c] true} {summary [Note: this] false} {nested.k [it's: so] false} {nested.l [x y] true}]" {
+		t.Errorf("%s, %v", got, err)
+	}
+	if want := "some lines of the front matter: its syntax is not valid: 1 line cannot be read"; strings.Join(r.leftOut.Reasons, "") != want {
+		t.Errorf("%q", r.leftOut.Reasons)
+	}
+}
