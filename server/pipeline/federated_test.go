@@ -38,7 +38,7 @@ func sends(ids ...string) func(context.Context, wire.SearchRequest) (*wire.Searc
 	return func(context.Context, wire.SearchRequest) (*wire.SearchResponse, error) {
 		response := &wire.SearchResponse{}
 		for i, id := range ids {
-			response.Results = append(response.Results, wire.SearchResult{DocumentID: id, ChunkInd: i, ChunkStart: i, ChunkEnd: i,
+			response.Results = append(response.Results, wire.SearchResult{DocumentID: id, Matches: true, ChunkInd: i, ChunkStart: i, ChunkEnd: i,
 				Title: "About " + id, Content: "there: " + id, SourceType: "slack", Ref: fmt.Sprintf("%s#%d", id, i)})
 		}
 		return response, nil
@@ -68,7 +68,7 @@ func TestFederatedListsAreFused(t *testing.T) {
 	if got := origins(response); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if response.TotalMatches != 4 || fmt.Sprint(response.Searched) != "[local acme wiki]" {
+	if response.TotalMatches != 4 || response.Next(0) != 4 || fmt.Sprint(response.Searched) != "[local acme wiki]" {
 		t.Errorf("%d match, searched %v", response.TotalMatches, response.Searched)
 	}
 	for _, r := range response.Results {

@@ -67,7 +67,7 @@ func (a *app) resultText(r wire.SearchResult, words []string, width int, several
 	if path := strings.Join(r.HeadingPath, " › "); path != "" {
 		fmt.Fprintf(&b, "%s%s\n", indent, a.style.Muted.Render(ansi.Truncate(text.OneLine(path), room, "…")))
 	}
-	if related := strings.Trim(passage.Lack(r)+" · "+passage.Related(r), " ·"); related != "" {
+	if related := passage.Related(r); related != "" {
 		fmt.Fprintf(&b, "%s%s\n", indent, a.style.Muted.Render(ansi.Truncate(related, room, "…")))
 	}
 	for _, line := range a.passage(r, words, room) {

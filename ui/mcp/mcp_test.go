@@ -102,6 +102,26 @@ func TestSearchWithinBounds(t *testing.T) {
 	}
 }
 
+// The total is that of the query, whatever is asked for, and counts no result that lacks a word.
+func TestSearchHasOneTotal(t *testing.T) {
+	session := connect(t, Options{Client: sample(t)}, nil)
+	for _, limit := range []int{1, 5, 25} {
+		written, found := succeed(t, session, "search", words{"query": "rolling back a release", "limit": limit, "max_tokens": maxTokens})
+		matching := map[any]bool{}
+		for _, r := range found["results"].([]any) {
+			if r.(words)["matches"] != false {
+				matching[r.(words)["title"]] = true
+			}
+		}
+		if found["total_matches"] != 4.0 || len(matching) > 4 || limit == 25 && len(matching) != 4 {
+			t.Errorf("limit %d: %v match, and are %v", limit, found["total_matches"], matching)
+		}
+		if limit == 25 && !strings.Contains(written, "without “release”") {
+			t.Errorf("nothing says what results lack:\n%s", written)
+		}
+	}
+}
+
 // A document is read to its end by following next_ref, without a gap and without a repetition.
 func TestReadOn(t *testing.T) {
 	session := connect(t, Options{Client: sample(t)}, nil)

@@ -240,11 +240,14 @@ func Further(results []wire.SearchResult) int {
 	return at
 }
 
-// Related returns the newer version of a result's document and the documents with copies of its passage: "newer
-// version: Expenses v2 (2026-03-01) · also in Travel, Onboarding and 2 more"; "" without any.
+// Related returns what a result lacks of the query, the newer version of its document and those with the same text:
+// "newer version: Expenses v2 (2026-03-01) · also in Travel, Onboarding and 2 more"; "" without any.
 func Related(r wire.SearchResult) string {
 	const most = 3
 	var parts []string
+	if lack := Lack(r); lack != "" {
+		parts = append(parts, lack)
+	}
 	if r.Newer != nil {
 		part := "newer version: " + name(r.Newer.Title, r.Newer.DocumentID, r)
 		if r.Newer.UpdatedAt != nil {

@@ -91,6 +91,9 @@ func ask(t *testing.T, o *Oracle, s index.Snapshot, w *World, n int) {
 		if err := CompareSearch(ctx, o, s, q); err != nil {
 			t.Fatalf("%+v:\n%v", q, err)
 		}
+		if err := CheckPromises(ctx, s, q, 1); err != nil {
+			t.Fatalf("%+v:\n%v", q, err)
+		}
 		list, size := w.List()
 		if err := CompareList(ctx, o, s, list, size); err != nil {
 			t.Fatalf("%+v, %+v, pages of %d:\n%v", list, *list.List, size, err)

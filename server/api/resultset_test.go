@@ -1,0 +1,203 @@
+package api
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"quarry/client/wire"
+	"quarry/internal/testkit/longtest"
+	"quarry/server/index"
+)
+
+// resultWorld is a random library: documents of few words, some with the text of another, some that jo may not see.
+type resultWorld struct {
+	*world
+	random *rand.Rand
+	hidden []string // ids
+	folded bool     // some copy was
+}
+
+func newResultWorld(t *testing.T, seed uint64) *resultWorld {
+	w := &resultWorld{newWorld(t), rand.New(rand.NewPCG(seed, 7)), nil, false}
+	var batch index.Batch
+	texts := []string{}
+	many := 12 + w.random.IntN(30)
+	if seed == 0 {
+		many = 500 // more than the candidates of a ranking
+	}
+	for i := range many {
+		text := w.some(3+w.random.IntN(6)) + ". " + policy(14, w.random.Uint64()) // long enough to be compared
+		if len(texts) > 0 && w.random.IntN(4) == 0 {
+			text = texts[w.random.IntN(len(texts))]
+		}
+		texts = append(texts, text)
+		sources, access := []string{"slack", "jira", "web"}, "PUBLIC"
+		if w.random.IntN(4) == 0 {
+			access = "group:Legal"
+		}
+		d := document(fmt.Sprintf("r%03d", i), "Note "+w.some(1), sources[w.random.IntN(3)], access, text, "team",
+			[]string{"red", "blue"}[w.random.IntN(2)], []string{"", "Handbook"}[w.random.IntN(2)])
+		d.Chunks = d.Chunks[:1]
+		d.UpdatedAt = time.Date(2026, time.Month(1+w.random.IntN(5)), 3, 0, 0, i, 0, time.UTC)
+		if w.random.IntN(6) == 0 {
+			d.UpdatedAt = time.Time{}
+		}
+		if access != "PUBLIC" {
+			w.hidden = append(w.hidden, d.ID)
+		}
+		batch.Upsert = append(batch.Upsert, d)
+	}
+	_, err := w.documents.Write(t.Context(), batch)
+	w.check(err)
+	return w
+}
+
+// some returns n words, which few documents have all of.
+func (w *resultWorld) some(n int) string {
+	words := strings.Fields("zeppelin walrus tundra quokka mirabel zanzibar")
+	var text []string
+	for range n {
+		text = append(text, words[w.random.IntN(len(words))])
+	}
+	return strings.Join(text, " ")
+}
+
+// search asks as jo, with more of a request's body.
+func (w *resultWorld) search(query, more string) wire.SearchResponse {
+	w.t.Helper()
+	return post[wire.SearchResponse](w.world, "jo", "/search", fmt.Sprintf(`{"query":%q%s}`, query, more))
+}
+
+// scroll reads every page of a list, and returns how many documents its rows stand for, with their copies.
+func (w *resultWorld) scroll(query, more string, size int) int {
+	w.t.Helper()
+	seen := map[string]bool{}
+	for offset := 0; ; {
+		page := w.search(query, fmt.Sprintf(`%s,"num_results":%d,"offset":%d,"skip_document_selection":true`, more, size, offset))
+		next := page.Next(offset)
+		for i, r := range page.Results {
+			if !r.Matches {
+				further := next == page.TotalMatches
+				if !further && !slices.ContainsFunc(page.Results[i:], func(r wire.SearchResult) bool { return r.Matches }) {
+					w.t.Errorf("%s%s: %s does not match, and no match of the page follows it", query, more, r.DocumentID)
+				}
+				continue
+			}
+			w.folded = w.folded || len(r.AlsoIn) > 0
+			for _, c := range append(r.AlsoIn, wire.DocumentCopy{DocumentID: r.DocumentID}) {
+				if seen[c.DocumentID] {
+					w.t.Errorf("%s%s: %s is listed twice", query, more, c.DocumentID)
+				}
+				seen[c.DocumentID] = true
+			}
+		}
+		if next == offset {
+			return len(seen)
+		}
+		offset = next
+	}
+}
+
+// same checks one number of an answer, or what is printed of several.
+func (w *resultWorld) same(what string, got, want any) {
+	w.t.Helper()
+	if got != want {
+		w.t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+// TestOneResultSet holds that every number of an answer is of one set of documents: over random worlds with copies and
+// hidden documents, whatever page, order and filter is asked for.
+func TestOneResultSet(t *testing.T) {
+	t.Parallel()
+	folded := false
+	for seed := range uint64(longtest.Rounds(3, 100)) {
+		w := newResultWorld(t, seed)
+		for i := range 8 {
+			query := w.some(1 + w.random.IntN(5))
+			if w.random.IntN(4) == 0 {
+				query = `"` + w.some(1) + `" ` + query
+			}
+			more := []string{"", `,"sources":["slack"]`, `,"document_sets":["Handbook"]`, `,"time_until":"2026-04-01T00:00:00Z"`,
+				fmt.Sprintf(`,"persona_id":%d`, w.eng.ID)}[w.random.IntN(5)]
+			if i == 0 { // which most documents have
+				query, more = w.some(1), ""
+			}
+			w.holds(query, more)
+			if t.Failed() {
+				t.Fatalf("seed %d, %s%s", seed, query, more)
+			}
+		}
+		w.holds("", `,"browse":true`)
+		w.hides()
+		folded = folded || w.folded
+	}
+	if !folded {
+		t.Error("no copy was folded")
+	}
+}
+
+// holds checks the numbers of one question.
+func (w *resultWorld) holds(query, more string) {
+	w.t.Helper()
+	whole := w.search(query, more)
+	total := whole.TotalMatches
+	for _, other := range []string{`,"num_results":1`, `,"num_results":100`, `,"sort":"newest"`, `,"offset":3,"skip_document_selection":true`} {
+		answer := w.search(query, more+other)
+		w.same("total with "+other, answer.TotalMatches, total)
+		w.same("facets with "+other, fmt.Sprint(answer.Facets), fmt.Sprint(whole.Facets))
+	}
+	for _, order := range []string{wire.SortRelevance, wire.SortNewest, wire.SortOldest} {
+		if order != wire.SortRelevance || query != "" {
+			w.same("documents listed "+order, w.scroll(query, fmt.Sprintf(`%s,"sort":%q`, more, order), 1+w.random.IntN(7)+total/5), total)
+		}
+	}
+	months := whole.Facets.Undated
+	for _, m := range whole.Facets.Months {
+		months += m.Count
+	}
+	if !strings.Contains(more, "time_until") {
+		w.same("months and undated", months, total)
+	}
+	for _, v := range whole.Facets.Sources {
+		others := strings.ReplaceAll(more, `,"sources":["slack"]`, "")
+		w.same("chosen "+v.Value, w.search(query, fmt.Sprintf(`%s,"sources":[%q]`, others, v.Value)).TotalMatches, v.Count)
+		if others == more {
+			rest := w.search(query, fmt.Sprintf(`%s,"exclude_filters":{"sources":[%q]}`, more, v.Value))
+			w.same("without "+v.Value, rest.TotalMatches, total-v.Count)
+		}
+	}
+	for _, v := range whole.Facets.Tags {
+		answer := w.search(query, fmt.Sprintf(`%s,"tags":[{"tag_key":%q,"tag_value":%q}]`, more, v.Key, v.Value))
+		w.same("chosen "+v.Value, answer.TotalMatches, v.Count)
+	}
+	for _, v := range whole.Facets.DocumentSets {
+		others := strings.ReplaceAll(more, `,"document_sets":["Handbook"]`, "")
+		w.same("chosen "+v.Value, w.search(query, fmt.Sprintf(`%s,"document_sets":[%q]`, others, v.Value)).TotalMatches, v.Count)
+	}
+}
+
+// hides checks that what jo may not see moves no number: with and without it the answers are the same.
+func (w *resultWorld) hides() {
+	w.t.Helper()
+	var queries, before []string
+	for range 6 {
+		queries = append(queries, w.some(1+w.random.IntN(5)))
+	}
+	numbers := func(query string) string {
+		answer := w.search(query, "")
+		return fmt.Sprint(answer.TotalMatches, answer.Matched, answer.Facets)
+	}
+	for _, query := range queries {
+		before = append(before, numbers(query))
+	}
+	_, err := w.documents.Write(w.t.Context(), index.Batch{Delete: w.hidden})
+	w.check(err)
+	for i, query := range queries {
+		w.same("numbers of "+query+" without hidden documents", numbers(query), before[i])
+	}
+}
