@@ -16,8 +16,8 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 99_140
-	maxProductTokens = 787_800
+	maxProductLines  = 99_230
+	maxProductTokens = 788_600
 	maxLongLines     = 1_447 // only lowered, until it is none
 
 	maxFunctionP95 = 33

@@ -2,11 +2,15 @@ package explorer
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
 
+	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
@@ -19,8 +23,17 @@ const (
 	homeColumns = 90
 	// mostRecent is how many recent searches the home shows; the list of searches has them all.
 	mostRecent = 8
-	// mostNewest is how many of the documents changed last it shows.
-	mostNewest = 5
+	// mostNewest is how many of the documents changed last are asked for: those that are shown, and more that may be
+	// questions.
+	mostNewest = 100
+	// leastNewest of them are shown where there is no room for more.
+	leastNewest = 3
+	// mostQuestions is how many of their titles that are questions it shows.
+	mostQuestions = 4
+	// longestPlace is how many columns the name of a place has before its bar.
+	longestPlace = 18
+	// mostMonths is how many months it shows.
+	mostMonths = 12
 	// numbered is how many entries have a digit of their own.
 	numbered = 9
 )
@@ -31,6 +44,9 @@ type homeEntry struct {
 	text  string
 	note  string // beside the text
 	open  func(*Model) tea.Cmd
+	place bool            // it is where documents are or when they changed, not what was searched or can be
+	style *lipgloss.Style // of the text; nil: as text
+	share float64         // of the group's largest count: has a bar; 0: has none
 }
 
 // atHome reports whether there is nothing to show but the home.
@@ -38,7 +54,8 @@ func (m *Model) atHome() bool {
 	return m.list.Len() == 0 && m.search.shown == nil && m.search.failure == nil && m.search.running == nil && m.box.Query() == ""
 }
 
-// homeEntries are saved and recent searches; on a first visit, what one can begin with.
+// homeEntries are saved and recent searches, or on a first visit what one can begin with, questions that documents answer
+// and the newest documents, as many as there is room for; then the places.
 func (m *Model) homeEntries() []homeEntry {
 	var entries []homeEntry
 	for _, saved := range m.past.state.Saved {
@@ -46,15 +63,15 @@ func (m *Model) homeEntries() []homeEntry {
 		if n := m.past.added[saved.Name]; n > 0 {
 			note = strconv.Itoa(n) + " new"
 		}
-		entries = append(entries, homeEntry{"Saved", saved.Name, note, func(m *Model) tea.Cmd { return m.openSaved(saved.Name) }})
+		entries = append(entries, homeEntry{group: "Saved", text: saved.Name, note: note,
+			open: func(m *Model) tea.Cmd { return m.openSaved(saved.Name) }})
 	}
 	if n := m.past.arrived; n > 0 {
-		what := text.Count(n, "document") + " added since your last visit"
-		entries = append(entries, homeEntry{"New", what, m.ago(m.past.state.Since), (*Model).openArrived})
+		entries = append(entries, homeEntry{group: "New", text: text.Count(n, "document") + " added since your last visit",
+			note: m.ago(m.past.state.Since), open: (*Model).openArrived})
 	}
 	for _, search := range m.past.state.Recent[:min(len(m.past.state.Recent), mostRecent)] {
-		entries = append(entries, homeEntry{"Recent", search.Query, m.ago(search.At),
-			func(m *Model) tea.Cmd { return m.searchFor(search.Query) }})
+		entries = append(entries, searchEntry("Recent", search.Query, m.ago(search.At)))
 	}
 	if !m.past.loaded {
 		return entries
@@ -62,13 +79,88 @@ func (m *Model) homeEntries() []homeEntry {
 	if len(entries) == 0 {
 		entries = m.firstEntries()
 	}
+	entries = append(entries, m.questions()...)
+	return append(append(entries, m.newestEntries(rowsOf(entries))...), m.placeEntries()...)
+}
+
+func searchEntry(group, query, note string) homeEntry {
+	return homeEntry{group: group, text: query, note: note,
+		open: func(m *Model) tea.Cmd { return m.searchFor(query) }}
+}
+
+// questions are the titles of documents that are questions.
+func (m *Model) questions() (entries []homeEntry) {
+	most := mostQuestions
+	if !m.isWideHome() {
+		most = mostQuestions / 2
+	}
 	for _, document := range m.conn.welcome.newest {
+		if len(entries) < most && isQuestion(document.Title) {
+			entries = append(entries, searchEntry("Answered here", document.Title, ""))
+		}
+	}
+	return entries
+}
+
+// isQuestion reports whether a title asks something.
+func isQuestion(title string) bool {
+	title = strings.TrimSpace(title)
+	return strings.HasSuffix(title, "?") || strings.HasSuffix(title, "？") || strings.HasSuffix(title, "؟") ||
+		strings.HasPrefix(title, "¿")
+}
+
+// newestEntries are the documents changed last: with above rows of other entries, as many as there is room for.
+func (m *Model) newestEntries(above int) (entries []homeEntry) {
+	const frameAndHeading = 4
+	room := max(leastNewest, m.rects.Body.H-above-frameAndHeading)
+	if !m.isWideHome() {
+		room = leastNewest
+	}
+	newest := m.conn.welcome.newest
+	for _, document := range newest[:min(room, len(newest))] {
 		age := ""
 		if document.UpdatedAt != nil {
 			age = passage.Age(*document.UpdatedAt, m.now())
 		}
-		entries = append(entries, homeEntry{"Newest", m.theme.SourceGlyph(document.SourceType) + " " + document.Title, age,
-			func(m *Model) tea.Cmd { return m.browse(wire.SearchRequest{Browse: true}, document.Ref) }})
+		entries = append(entries, homeEntry{group: "Newest", note: age,
+			text: m.theme.SourceGlyph(document.SourceType) + " " + document.Title,
+			open: func(m *Model) tea.Cmd { return m.browse(wire.SearchRequest{Browse: true}, document.Ref) }})
+	}
+	return entries
+}
+
+// placeEntries are the sources, and the months of the last year in which documents changed.
+func (m *Model) placeEntries() (entries []homeEntry) {
+	w := m.conn.welcome
+	most := 0
+	for _, source := range w.sources {
+		most = max(most, source.Count)
+	}
+	for _, source := range w.sources {
+		style := m.theme.SourceStyle(source.Value)
+		entry := homeEntry{group: "Sources", place: true, style: &style,
+			text: m.theme.SourceGlyph(source.Value) + " " + wire.SourceName(source.Value),
+			open: func(m *Model) tea.Cmd { return m.searchFor("source:" + client.QuoteValue(source.Value)) }}
+		if w.exact && most > 0 {
+			entry.share, entry.note = float64(source.Count)/float64(most), text.Number(source.Count)
+		}
+		entries = append(entries, entry)
+	}
+	months := w.facets.Months[max(0, len(w.facets.Months)-mostMonths):]
+	most = 0
+	for _, month := range months {
+		most = max(most, month.Count)
+	}
+	for _, month := range slices.Backward(months) {
+		at, err := time.Parse("2006-01", month.Month)
+		if err != nil || at.Before(m.now().AddDate(-1, 0, 0)) {
+			continue
+		}
+		entries = append(entries, homeEntry{group: "Changed", place: true, text: at.Format("January 2006"),
+			note: text.Number(month.Count), share: float64(month.Count) / float64(most),
+			open: func(m *Model) tea.Cmd {
+				return m.searchFor("since:" + month.Month + " until:" + month.Month)
+			}})
 	}
 	return entries
 }
@@ -76,11 +168,11 @@ func (m *Model) homeEntries() []homeEntry {
 // firstEntries are what a first visit can begin with.
 func (m *Model) firstEntries() (entries []homeEntry) {
 	for _, example := range m.target.Examples {
-		entries = append(entries, homeEntry{"Try", example, "", func(m *Model) tea.Cmd { return m.searchFor(example) }})
+		entries = append(entries, searchEntry("Try", example, ""))
 	}
 	if noSetUp(m) == "" {
-		setUp := (*Model).openSetUp
-		entries = append(entries, homeEntry{"Begin", "Open a folder, or connect to Onyx", m.keys.keyOf("set-up", InBox), setUp})
+		entries = append(entries, homeEntry{group: "Begin", text: "Open a folder, or connect to Onyx",
+			note: m.keys.keyOf("set-up", InBox), open: (*Model).openSetUp})
 	}
 	return entries
 }
@@ -115,27 +207,52 @@ func (m *Model) openEntry(number int) tea.Cmd {
 	return entries[number-1].open(m)
 }
 
-// homePane draws what there is, and what can be opened: side by side where there is room.
+// isWideHome reports whether the places have room beside the other entries.
+func (m *Model) isWideHome() bool { return m.rects.inside(m.rects.Body, 1).W >= homeColumns }
+
+// homePane draws what can be opened: the places beside the rest where there is room, otherwise below it.
 func (m *Model) homePane(rect Rect) []string {
 	p := pane{rect: rect, pad: 1, focused: m.focus == InHome, title: m.theme.Title.Render(m.homeTitle())}
 	inside := m.rects.inside(rect, p.pad)
-	entries := m.entryLines(inside.W, inside.H)
-	if inside.W >= homeColumns {
-		left := inside.W * 2 / 5
-		entries = m.entryLines(inside.W-left-2, inside.H)
-		about := block(m.aboutLines(left), left, inside.H)
-		for i := range about {
-			about[i] += "  "
-			if i < len(entries) {
-				about[i] += entries[i]
-			}
+	entries := m.homeEntries()
+	places := len(entries)
+	for places > 0 && entries[places-1].place {
+		places--
+	}
+	if !m.isWideHome() {
+		lines, at := m.entryLines(entries[:places], 0, inside.W)
+		here, there := m.entryLines(entries[places:], places, inside.W)
+		about := slices.Concat(unlessEmpty(lines), m.aboutLines(), unlessEmpty(here))
+		if m.past.chosen >= places {
+			at = len(lines) + len(about) + there
 		}
-		return m.draw(p, about)
+		lines = slices.Concat(lines, about, here)
+		return m.draw(p, block(m.scrolled(lines, at, inside.H), inside.W, inside.H))
 	}
-	if len(entries) > 0 {
-		entries = append(entries, "")
+	left := inside.W * 2 / 5
+	here, at := m.entryLines(entries[places:], places, left-2)
+	if about := m.aboutLines(); len(about) > 0 {
+		here, at = append(append(about, ""), here...), at+len(about)+1
 	}
-	return m.draw(p, block(append(entries, m.aboutLines(inside.W)...), inside.W, inside.H))
+	here = block(m.scrolled(here, at, inside.H), left, inside.H)
+	rest, at := m.entryLines(entries[:places], 0, inside.W-left-2)
+	for i, line := range m.scrolled(rest, at, inside.H) {
+		if i < len(here) {
+			here[i] += "  " + line
+		}
+	}
+	return m.draw(p, here)
+}
+
+// unlessEmpty is the empty line beside other lines.
+func unlessEmpty(lines []string) []string { return []string{""}[:min(len(lines), 1)] }
+
+// scrolled are the lines from which on the one with the chosen entry is in sight.
+func (m *Model) scrolled(lines []string, at, height int) []string {
+	if from := at - height + 1; m.focus == InHome && from > 0 {
+		return lines[from:]
+	}
+	return lines
 }
 
 func (m *Model) homeTitle() string {
@@ -145,44 +262,63 @@ func (m *Model) homeTitle() string {
 	return m.invitation()
 }
 
-// entryLines are the entries under their headings. The chosen one is always among them.
-func (m *Model) entryLines(width, height int) []string {
-	var lines []string
-	at, group := 0, ""
-	for i, entry := range m.homeEntries() {
-		if entry.group != group {
-			if group != "" {
+// rowsOf is how many lines show entries under the headings of their groups.
+func rowsOf(entries []homeEntry) (rows int) {
+	for i, entry := range entries {
+		if i == 0 || entry.group != entries[i-1].group {
+			rows += 2 // with the empty line above
+		}
+		rows++
+	}
+	return max(0, rows-1)
+}
+
+// entryLines are entries under their headings, the first of which is number first of all, and the line of the chosen one.
+func (m *Model) entryLines(entries []homeEntry, first, width int) (lines []string, at int) {
+	for i, entry := range entries {
+		if i == 0 || entry.group != entries[i-1].group {
+			if i > 0 {
 				lines = append(lines, "")
 			}
-			group = entry.group
-			lines = append(lines, m.theme.Title.Render(group))
+			lines = append(lines, m.theme.Title.Render(entry.group))
 		}
-		if i == m.past.chosen {
+		if first+i == m.past.chosen {
 			at = len(lines)
 		}
-		lines = append(lines, m.entryLine(entry, i, width))
+		lines = append(lines, m.entryLine(entry, first+i, width))
 	}
-	if from := at - height + 1; m.focus == InHome && from > 0 {
-		lines = lines[from:]
-	}
-	return lines
+	return lines, at
 }
 
 func (m *Model) entryLine(entry homeEntry, i, width int) string {
-	digit := " "
-	if i < numbered {
-		digit = strconv.Itoa(i + 1)
+	digit := "   " // places have none, and begin where it would be
+	switch {
+	case entry.place:
+		digit = ""
+	case i < numbered:
+		digit = strconv.Itoa(i+1) + "  "
 	}
-	room := max(0, width-len(" 1    ")-paint.Width(entry.note))
-	line := m.theme.Key.Render(digit) + "  " + m.theme.Text.Render(paint.Fit(paint.Line(entry.text), room)) + "  " + m.theme.Muted.Render(entry.note)
+	style := entry.style
+	if style == nil {
+		style = &m.theme.Text
+	}
+	room := max(0, width-len(digit)-len(" | ")-paint.Width(entry.note))
+	line := style.Render(paint.Fit(paint.Line(entry.text), room))
+	if entry.share > 0 {
+		name := min(room, longestPlace)
+		bar := max(0, room-name-1)
+		line = style.Render(paint.Fit(paint.Line(entry.text), name)) + " " +
+			paint.Fit(m.theme.Bar.Render(panel.Bar(entry.share, 1, bar)), bar)
+	}
+	line = m.theme.Key.Render(digit) + line + "  " + m.theme.Muted.Render(entry.note)
 	if m.focus == InHome && i == m.past.chosen && m.overlay() == 0 {
 		return paint.Under(paint.Fit(m.theme.Prompt.Render("▌")+line, width), m.theme.Selected)
 	}
 	return " " + line
 }
 
-// aboutLines are what can be searched: how much, from where, how new.
-func (m *Model) aboutLines(width int) []string {
+// aboutLines are how much can be searched, and how new it is.
+func (m *Model) aboutLines() []string {
 	w := m.conn.welcome
 	if len(w.sources) == 0 {
 		return nil
@@ -197,7 +333,7 @@ func (m *Model) aboutLines(width int) []string {
 			lines = append(lines, m.theme.Muted.Render("newest "+newest.Format("January 2006")+m.synced()))
 		}
 	}
-	return append(append(lines, ""), m.sourceLines(width)...)
+	return lines
 }
 
 // synced is when the folders of a library were last read.
@@ -206,27 +342,6 @@ func (m *Model) synced() string {
 		return ""
 	}
 	return " · synced " + m.ago(m.conn.synced)
-}
-
-// sourceLines are the sources with bars for their share.
-func (m *Model) sourceLines(width int) []string {
-	most, name := 0, 0
-	for _, source := range m.conn.welcome.sources {
-		most = max(most, source.Count)
-		name = max(name, paint.Width(wire.SourceName(source.Value)))
-	}
-	name = min(name, max(4, width/3))
-	bar := bounded(width-name-14, 0, 30)
-	var lines []string
-	for _, source := range m.conn.welcome.sources[:min(len(m.conn.welcome.sources), m.height)] {
-		line := m.theme.SourceStyle(source.Value).Render(m.theme.SourceGlyph(source.Value) + " " +
-			paint.Fit(wire.SourceName(source.Value), name))
-		if m.conn.welcome.exact && most > 0 {
-			line += " " + paint.Fit(m.theme.Bar.Render(panel.Bar(source.Count, most, bar)), bar) + m.theme.Muted.Render(fmt.Sprintf(" %7s", text.Number(source.Count)))
-		}
-		lines = append(lines, line)
-	}
-	return lines
 }
 
 // lastSync returns when the root that was read last was read.

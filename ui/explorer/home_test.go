@@ -118,3 +118,53 @@ func TestNothingIsNewInTheSample(t *testing.T) {
 		t.Errorf("the sample is called new:\n%s", text)
 	}
 }
+
+// The sources and the months in which documents changed are counted, and open what they count.
+func TestTheHomeOpensPlaces(t *testing.T) {
+	t.Parallel()
+	for _, place := range []struct{ name, query string }{{"Zendesk", "source: zendesk"}, {"August 2026", "since 2026-08"}} {
+		screen := start(t, 120, 40, Options{Target: sampleTarget(t)})
+		screen.WaitText(place.name)
+		row := regexp.MustCompile(place.name + ` +▄+ +(\d+)`).FindStringSubmatch(screen.Text())
+		if row == nil {
+			t.Fatalf("%s has no bar:\n%s", place.name, screen.Text())
+		}
+		for steps := 0; !strings.Contains(screen.Text(), "▌"+place.name) && !strings.Contains(screen.Text(), "▌◁ "+place.name); steps++ {
+			if steps > 60 {
+				t.Fatalf("%s is not reached:\n%s", place.name, screen.Text())
+			}
+			before := screen.Text()
+			screen.Press("down")
+			screen.Wait("a step", func(text string) bool { return text != before })
+		}
+		screen.Press("enter")
+		screen.WaitText(place.query)
+		screen.WaitText(row[1] + " documents, newest first")
+	}
+}
+
+// Titles that are questions are offered as searches, and find their document first.
+func TestTheHomeOffersQuestions(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 120, 40, Options{Target: sampleTarget(t)})
+	screen.WaitText("Answered here")
+	row := regexp.MustCompile(`(\d)  (\S.*promoted on a Saturday\?)`).FindStringSubmatch(screen.Text())
+	if row == nil {
+		t.Fatal(screen.Text())
+	}
+	screen.Press("down", row[1])
+	screen.WaitText("1 of ")
+	screen.WaitText("╭ " + row[2][:20])
+}
+
+func TestIsQuestion(t *testing.T) {
+	t.Parallel()
+	for title, want := range map[string]bool{
+		"Who is on call?": true, "誰が担当ですか？": true, "من المسؤول؟": true, "¿Quién está de guardia": true, " Why? ": true,
+		"": false, "How we work": false, "FAQ": false, "? marks": false,
+	} {
+		if got := isQuestion(title); got != want {
+			t.Errorf("%q: %v", title, got)
+		}
+	}
+}

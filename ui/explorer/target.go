@@ -177,7 +177,7 @@ func newest(ctx context.Context, c *client.Client) (documents []wire.SearchResul
 	if err != nil {
 		return nil
 	}
-	for _, r := range response.Results[:min(len(response.Results), mostNewest)] {
+	for _, r := range response.Results {
 		documents = append(documents, wire.SearchResult{Ref: r.Ref, Title: r.Title, SourceType: r.SourceType, UpdatedAt: r.UpdatedAt})
 	}
 	return documents
