@@ -146,7 +146,9 @@ func (a *asking) line(data []byte) (last bool, err error) {
 	last = packet.Type == wire.ChatStop
 	if last && a.unread > 0 {
 		note := "\n\n*" + text.Count(a.unread, "part") + " of the answer cannot be read.*"
-		err = a.add(wire.ChatPacket{Type: wire.ChatMessageDelta, ChatObject: wire.ChatObject{Content: note}})
+		raw, _ := json.Marshal(map[string]string{"type": wire.ChatMessageDelta, "content": note}) // texts always encode
+		object := wire.ChatObject{Content: note}
+		err = a.add(wire.ChatPacket{Type: wire.ChatMessageDelta, Raw: raw, ChatObject: object})
 	}
 	return last, cmp.Or(err, a.add(packet))
 }

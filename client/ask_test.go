@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -239,6 +240,7 @@ func FuzzAskLine(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+	f.Add([]byte("{\"obj\":{\"type\":\"message_delta\",\"content\":7}}\n{\"obj\":{\"type\":\"stop\"}}"))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		if len(line) == 0 {
 			return
@@ -250,8 +252,11 @@ func FuzzAskLine(f *testing.F) {
 					t.Fatalf("packet %q of %q", fmt.Sprint(p), line)
 				}
 			}}
-		if _, err := a.line(line); err != nil && KindOf(err) == General {
-			t.Fatal(err)
+		a.isRead = bytes.HasPrefix(line, []byte("{\"obj\""))
+		for part := range bytes.SplitSeq(line, []byte("\n")) {
+			if _, err := a.line(part); err != nil && KindOf(err) == General {
+				t.Fatal(err)
+			}
 		}
 	})
 }

@@ -124,6 +124,8 @@ func FuzzFrontMatter(f *testing.F) {
 	f.Add("+++\na = 1\n[b]\nc = [1979-05-27, 07:32:00, 1979-05-27T07:32:00Z]\n+++\n")
 	f.Add("---\n" + bomb() + "---\n")
 	f.Add("---\na: &a [*a]\n---\n")
+	f.Add("---\ntitle: On call: a guide\ntags:\n- a: b: c\n- 'd\nauthor:\n  given: Ana\nsummary: |\n  Note: x: y\nstray\n---\nbody")
+	f.Add("\"title\": \"x\",\n\"date\": \"2024-03-05 14:30 EST\"\n;;;\nbody")
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, trusted := range []bool{false, true} {
 			doc, err := FromMarkdown([]byte(text), index.Document{ID: "x", Title: "t"}, trusted)
@@ -203,6 +205,8 @@ func TestHostileHTML(t *testing.T) {
 func FuzzHTML(f *testing.F) {
 	f.Add("<title>x</title><h1>a<p>b<table><tr><td>c<td rowspan=2>d<pre>e")
 	f.Add("<ul><li><ol><li>a</ul><svg><script></svg>x<plaintext>y")
+	f.Add("<svg><title>a</title><text>b<tspan>#c</svg><a style='display:block'>d</a><math><annotation>e</math><ruby>f<rt>g</ruby><legend>h<option>i")
+	f.Add("<table><tr><td>a|b<th># c<td colspan=9>[d<input type=checkbox checked><img alt='e|f' src='data:,'></table><ul><li>x</ul><ul><li>y</ul>")
 	f.Fuzz(func(t *testing.T, text string) {
 		doc, err := page(cleanText(strings.ReplaceAll(text, "\x00", "")))
 		if err == nil {

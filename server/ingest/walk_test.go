@@ -69,6 +69,7 @@ func TestRulesAbove(t *testing.T) {
 func FuzzIgnore(f *testing.F) {
 	f.Add("a/**/b\n!x*[a-", "a/x/b")
 	f.Add("{a,b}\n\\", "{a,b}")
+	f.Add("*.log\n!keep.log\n/docs/a\nbuild/\n**/deep/*.tmp\n\\#x\nfoo[ab]\\ ", "docs/sub/deep/x.tmp")
 	f.Fuzz(func(t *testing.T, rules, path string) {
 		began := time.Now()
 		ignored([]*ignoreRules{parseIgnore(rules, "")}, path, len(path)%2 == 0)

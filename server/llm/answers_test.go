@@ -157,6 +157,7 @@ func FuzzStreamedAnswer(f *testing.F) {
 		"\"finish_reason\":\"stop\"}]}\n\ndata: {\"choices\":[],\"usage\":{\"prompt_tokens\":3}}\n\ndata: [DONE]\n\n")
 	f.Add("data: {\"error\":{\"message\":\"no\"}}\n\n")
 	f.Add(": ping\n\ndata:{}\n\n\x00")
+	f.Add("data: ping\ndata: {\"created\":1.5,\"choices\":[{\"delta\":\ndata: {\"content\":\"b\"},\"finish_reason\":\"length\"}]}\n\ndata: {\n\ndata: [DONE]\n\n")
 	f.Add("data: {\"Choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\ndata: [DONE]\n\n")
 	f.Fuzz(func(t *testing.T, body string) {
 		var pieces strings.Builder

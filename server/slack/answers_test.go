@@ -45,6 +45,7 @@ func FuzzMessages(f *testing.F) {
 	f.Add(`{"ok":true,"messages":{"matches":[{"channel":{"id":"C1"},"ts":"1.1","blocks":[{"type":"section","text":{"type":"mrkdwn",` +
 		`"text":"<javascript:x|y>"}},{"type":"header"},{"type":1}],"attachments":[{"title":"\u202e","title_link":"file:///x"}]}]}}`)
 	f.Add(`{"ok":true,"messages":{"matches":[{"channel":{"id":"../\u0000"},"ts":"9e9.","permalink":"javascript:x","text":"t"}]}}`)
+	f.Add(`{"ok":true,"messages":{"matches":[{"channel":{"id":"C1"},"ts":"1.1","blocks":` + strings.Repeat(`[{"elements":`, 30) + `"x"` + strings.Repeat("}]", 30) + `}]}}`)
 	f.Add(`{"OK":true,"Messages":{"matches":[]}}`)
 	f.Add(`{"ok":true,"messages":{"matches":[{"channel":{"id":"C1"},"ts":"1.1e5","text":"t"}]}}`)
 	f.Fuzz(func(t *testing.T, body string) {

@@ -142,6 +142,7 @@ func FuzzExport(f *testing.F) {
 	f.Add(`[{"user":"U1","ts":"1709280000.1","text":"<@U1> *b*","thread_ts":"1709280000.1","attachments":[{"title":"x"}],"blocks":[{}]}]`,
 		`[{"id":"U1","profile":{"real_name":"Ana"}}]`)
 	f.Add(`[{"ts":"1709280000.1","file":{"name":"x","permalink":"https://acme.slack.com/files/x"}},{"ts":1}]`, `[]`)
+	f.Add(`[{"user":"U9","ts":"1709280000.1","text":"","user_profile":{"real_name":"Bo"},"blocks":`+strings.Repeat(`[{"elements":`, 30)+`"x"`+strings.Repeat("}]", 30)+`,"attachments":[`+strings.Repeat(`{"text":"a"},`, 101)+`{}]}]`, `[]`)
 	f.Add(`[{"ts":"99999999999.1","text":"\u001b[31m\u202e"}]`, `[{"id":"U1","name":"\n"}]`)
 	f.Fuzz(func(t *testing.T, day, users string) {
 		read(t, day, users, func(c Conversation) {

@@ -238,7 +238,7 @@ func TestNamesOfIANA(t *testing.T) {
 func FuzzMail(f *testing.F) {
 	for _, seed := range []string{
 		"Content-Type: multipart/mixed; boundary==_p\n\n--=_p\n\nx\n--=_p--", "attachment; filename*0*=utf-8''%C3; filename*1*=%B6", "=?utf-8?Q?Gr=C3?= =?utf-8?B?tg?=",
-		"QUI=\nlist", "a=3D=\n=\x01\x02", "begin 644 x\n#0V%T\n`\nend", "\x1b$)C\x0e?]72\x0f\x1bN", "+AOQ-+-+2D0", "~{;a~}", "Tue Mar  5 09:30:00 EST 2024", "> a \n>> b \n-- \n",
+		"QUI=\nlist", "a=3D=\n=\x01\x02", "begin 644 x\n#0V%T\n`\nend", "\x1b$)C\x0e?]72\x0f\x1bN", "+AOQ-+-+2D0", "~{;a~}", "=ybegin line=9 name=x\n=ypart begin=1\nm\x8b=\xde=\n=yend", "begin-base64 644 x\nQ2F0\n====", "Tue Mar  5 09:30:00 EST 2024", "> a \n>> b \n-- \n",
 	} {
 		f.Add(seed, "iso-2022-kr")
 		f.Add(seed, "cp500")
