@@ -31,6 +31,7 @@ func TestDatesOfTexts(t *testing.T) {
 		"---\ncreated: 2024-03-05\n---\nx": at(0, 0), "---\ncreated: 2024-03-05T14:30\n---\nx": at(14, 30), "---\ncreated: \"[[2024-03-05]]\"\n---\nx": at(0, 0), "---\ncreated: [[2024-03-05]]\n---\nx": at(0, 0),
 		"---\ndate created: Tuesday, March 5th 2024, 2:30:00 pm\n---\nx": at(14, 30), "---\ndate modified: 2024-03-05 14:30:00\ncreated: 2020-01-01\n---\nx": at(14, 30),
 		"---\ndate: 2024/02/05 10:00:00\nupdated: 2024/03/05 14:30:00\n---\nx": at(14, 30), "---\ndate: 2024-03-05 14:30 +0100\n---\nx": at(13, 30), "---\nlast_modified_at: 2024-03-05\n---\nx": at(0, 0),
+		"---\ndates:\n  created: 2020-01-01\n  updated: 2024-03-05\n---\nx": at(0, 0), "+++\n[extra]\nupdated = 2024-03-05\n+++\nx": at(0, 0),
 		"---\nlast_update:\n  date: 2024-03-05\n  author: Ana\n---\nx": at(0, 0), "---\ndate: 5. März 2024\n---\nx": at(0, 0), "---\ndate: 5 de marzo de 2024\n---\nx": at(0, 0), "---\ndate: 2024年3月5日\n---\nx": at(0, 0),
 		"---\ndate: March 5, 2024\n---\nx": at(0, 0), "---\npublishDate: 2024-03-05T14:30:00+01:00\n---\nx": at(13, 30), "+++\ndate = 2024-03-05T14:30:00Z\n+++\nx": at(14, 30), "+++\nupdated = 2024-03-05 14:30:00\ndate = 2020-01-01\n+++\nx": at(14, 30),
 		";;;\n\"title\": \"x\",\n\"date\": \"2024/03/05\"\n;;;\n\nx": at(0, 0), "\"title\": \"x\",\n\"date\": \"2024/03/05\"\n;;;\n\nx": at(0, 0), "title: x\ndate: 2024-03-05\n---\nx": at(0, 0), "Title: x\nDate: 2024-03-05\n\nx": at(0, 0),

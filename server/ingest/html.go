@@ -113,7 +113,7 @@ func pageMeta(tree *html.Node) meta {
 				m.Title = oneLine(node.FirstChild.Data, longestTitle)
 			}
 		case atom.Meta:
-			name := strings.ToLower(cmp.Or(attribute(node, "name"), attribute(node, "property")))
+			name := strings.ToLower(cmp.Or(attribute(node, "name"), attribute(node, "property"), attribute(node, "itemprop")))
 			if name == "og:title" {
 				shared = oneLine(attribute(node, "content"), longestTitle)
 			}
@@ -128,11 +128,11 @@ func (m *meta) pageMeta(name, content string) {
 	switch name {
 	case "author", "article:author", "dc.creator":
 		m.Authors = addNames(m.Authors, content)
-	case "date", "last-modified", "article:modified_time", "dcterms.modified", "dc.date":
+	case "date", "last-modified", "article:modified_time", "dcterms.modified", "dc.date", "datemodified":
 		if t, ok := dates.Parse(content); ok && t.After(m.UpdatedAt) {
 			m.UpdatedAt = t
 		}
-	case "article:published_time", "dcterms.created":
+	case "article:published_time", "dcterms.created", "datepublished":
 		if t, ok := dates.Parse(content); ok {
 			m.CreatedAt = t
 		}

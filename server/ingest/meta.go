@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"fmt"
+	"iter"
 	"net/mail"
 	"slices"
 	"strings"
@@ -41,7 +42,7 @@ var (
 func readMeta(fields *yaml.Node, trusted bool) meta {
 	var m meta
 	stated := map[string]time.Time{}
-	for name, value := range pairs(fields) {
+	for name, value := range headFieldsOf(fields) {
 		key := strings.ToLower(strings.TrimSpace(name))
 		plain := strings.NewReplacer("-", "", " ", "", "_", "").Replace(key)
 		if plain == "lastupdate" && value.Kind == yaml.MappingNode { // of Docusaurus: the date and the author
@@ -77,6 +78,26 @@ func readMeta(fields *yaml.Node, trusted bool) meta {
 		m.UpdatedAt = m.CreatedAt
 	}
 	return m
+}
+
+// headFieldsOf yields the fields of front matter, and those in maps that only group them.
+func headFieldsOf(fields *yaml.Node) iter.Seq2[string, *yaml.Node] {
+	return func(yield func(string, *yaml.Node) bool) {
+		for name, value := range pairs(fields) {
+			grouped := []*yaml.Node{{Kind: yaml.ScalarNode, Value: name}, value}
+			switch strings.ToLower(name) {
+			case "dates", "meta", "metadata", "extra", "taxonomies":
+				if value.Kind == yaml.MappingNode {
+					grouped = value.Content
+				}
+			}
+			for pair := range slices.Chunk(grouped, 2) {
+				if !yield(pair[0].Value, pair[1]) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // trusted handles the keys reserved for the bundled library.
@@ -276,7 +297,7 @@ func addSeparated(people []index.Person, names, separator string) []index.Person
 }
 
 func parsePerson(text string) index.Person {
-	text = oneLine(text, longestValue)
+	text = oneLine(strings.NewReplacer("[[", "", "]]", "").Replace(text), longestValue) // in notes, a link to a person
 	if !strings.Contains(text, "@") {
 		return index.Person{Name: text}
 	}

@@ -118,7 +118,7 @@ func fromNotebook(r *fileReader, text string, d index.Document) (index.Document,
 // output writes the richest form of an output that is text. Plain text that only names an object, like
 // <IPython.core.display.HTML object>, is the poorest.
 func (r *fileReader) output(w *markdown.Writer, o notebookOutput) {
-	page := cmp.Or(o.Data["text/html"], o.HTML)
+	page := cmp.Or(o.Data["text/html"], o.HTML, o.Data["image/svg+xml"])
 	latex := cmp.Or(o.Data["text/latex"], o.Latex)
 	plain := string(cmp.Or(o.Data["text/plain"], o.Text))
 	isName := plain == "" || strings.HasPrefix(plain, "<")

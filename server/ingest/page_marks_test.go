@@ -91,6 +91,7 @@ func TestNotebooks(t *testing.T) {
 			`{"data":{"text/html":"<b>no</b>","text/plain":["  Oak\n","0   1"]}}]},{"cell_type":"raw","source":"as is"}]}`,
 			"```julia\nf()\n```\n\n```\nwarned\n```\n\n```\nWoodError: no oak\nWoodError\nline 2\n```\n\n|Oak|Ash|\n|---|---|\n|1|2|\n\n$x^2$\n\n**bold**\n\n```\n  Oak\n0   1\n```\n\nas is"},
 		"format 1": {`{"nbformat":1,"cells":[{"cell_type":"text","text":"Words"},{"cell_type":"code","code":["1+1"],"prompt_number":1}]}`, "Words\n\n```\n1+1\n```"},
+		"drawings": {`{"cells":[{"cell_type":"code","source":"x","outputs":[{"data":{"image/svg+xml":["<svg><text>Flow</text>","</svg>"],"text/plain":"<Figure>"}}]}]}`, "```\nx\n```\n\nFlow"},
 		"other types": {`{"cells":[{"cell_type":"code","source":"x","outputs":[{"output_type":"display_data","data":{"application/json":{"a":1}}},{"output_type":"stream","text":{"b":2}}]}]}`,
 			"```\nx\n```\n\n```json\n{\"a\":1}\n```\n\n```\n{\"b\":2}\n```"},
 		"format 3": {`{"nbformat":3,"metadata":{"name":"Trial"},"worksheets":[{"cells":[{"cell_type":"heading","level":2,"source":["Plan"]},{"cell_type":"code","language":"python","input":["1+1"],"prompt_number":1,` +
