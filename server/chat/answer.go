@@ -138,6 +138,9 @@ func Answer(ctx context.Context, model llm.Chat, q Question, found []wire.Search
 		notes = append(notes, fmt.Sprintf("The model read %d of %d attached files: there is no room for the others.",
 			read, len(q.Files)))
 	}
+	if len(text.ClipTokens(q.Context, contextTokens)) < len(strings.ToValidUTF8(q.Context, "")) {
+		notes = append(notes, "The model read only the beginning of the additional context.")
+	}
 	if len(notes) > 0 {
 		emit(Piece{Text: "\n\n*" + strings.Join(notes, " ") + "*"})
 	}
