@@ -242,7 +242,8 @@ func twins() map[string]string { return map[string]string{"zanzibar": misspelt, 
 func (r *rules) meant(a asker, q ruleQuery) ruleQuery {
 	sees := slices.ContainsFunc(r.documents, func(d *ruleDocument) bool { return a.sees(d) && d.holds(ruleQuery{word: q.word}) })
 	other := q
-	if other.word = twins()[q.word]; other.word == "" || sees || q.begins || len(r.found(a, q)) > 0 || len(r.found(a, other)) == 0 {
+	if other.word = twins()[q.word]; other.word == "" || sees || q.begins || len(r.found(a, q)) > 0 ||
+		len(r.found(a, other))+len(r.found(a, ruleQuery{word: other.word, agent: q.agent})) == 0 {
 		return q
 	}
 	return other

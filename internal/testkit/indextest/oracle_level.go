@@ -68,11 +68,16 @@ func (o *Oracle) level(c counting, scope *index.Filter, q *index.Query) index.Le
 	if len(c.counted) > 3 {
 		level = index.LevelMost
 	}
-	for level > index.LevelAny && !slices.ContainsFunc(o.documents, func(d *document) bool {
-		n, _ := c.held(d)
-		return n >= c.least(level) && passes(d, scope, noField) && o.allowed(d, q)
-	}) {
+	for level > index.LevelAny && !o.reaches(c, c.least(level), scope, q) {
 		level--
 	}
 	return level
+}
+
+// reaches reports whether a document of the scope holds some number of words.
+func (o *Oracle) reaches(c counting, least int, scope *index.Filter, q *index.Query) bool {
+	return slices.ContainsFunc(o.documents, func(d *document) bool {
+		n, _ := c.held(d)
+		return n >= least && passes(d, scope, noField) && o.allowed(d, q)
+	})
 }

@@ -29,8 +29,10 @@ type Answer struct {
 	// Listed are the ids of all documents that match and pass the filter, ascending.
 	Listed []string
 	Level  index.Level
-	All    int
-	Counts index.Counts
+	// reached: a document of the scope holds one of the words.
+	reached bool
+	All     int
+	Counts  index.Counts
 }
 
 // Search answers a query with all of its hits.
@@ -63,7 +65,7 @@ func (o *Oracle) Search(q index.Query) *Answer {
 	typed = analysis.Content(typed)
 	corrected, corrections := o.correct(typed, &q)
 	answer := o.answer(o.words(corrected, q.Filter.Access), &q)
-	if len(answer.Listed) == 0 && (len(answer.Hits) == 0 || q.List != nil) {
+	if !answer.reached && len(answer.Listed) == 0 && (len(answer.Hits) == 0 || q.List != nil) {
 		corrected, corrections = typed, nil
 		answer = o.answer(o.words(typed, q.Filter.Access), &q)
 	}
@@ -230,6 +232,7 @@ func (o *Oracle) answer(words []word, q *index.Query) *Answer {
 		scope = *q.Scope
 	}
 	answer := &Answer{Level: o.level(c, &scope, q)}
+	answer.reached = answer.Level > 0 && o.reaches(c, 1, &scope, q)
 	everything := q.List != nil && q.List.Browse && len(words) == 0
 	holdsEnough := func(d *document) bool {
 		if !inTime(d, &scope) || !o.allowed(d, q) {

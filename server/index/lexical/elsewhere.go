@@ -283,24 +283,25 @@ func (s *Searcher) Keep(ctx context.Context, query index.Query, hits []index.Hit
 	})
 }
 
-// levelElsewhere finds the level of a query: the first of which there is a document.
-func (r *run) levelElsewhere(p *plan, q *index.Query) (level index.Level, err error) {
+// levelElsewhere finds the level of a query: the first that a document reaches, else LevelAny. Whether one reaches that is
+// only looked up for corrected words.
+func (r *run) levelElsewhere(p *plan, q *index.Query) (level index.Level, reached bool, err error) {
 	scoped := *q
 	if scoped.Filter = (index.Filter{Access: q.Filter.Access}); q.Scope != nil {
 		scoped.Filter = *q.Scope
 	}
 	scoped.List = &index.List{Documents: 1, Order: index.Newest}
-	for level = p.first(); level > index.LevelAny; level-- {
+	for level = p.first(); level > index.LevelAny || level == index.LevelAny && p.corrected; level-- {
 		var found *found
 		err := r.fetched(p.wanted(&scoped, level), func(int) error {
 			found, err = r.list(p, &scoped, 0)
 			return err
 		})
-		if err != nil || found.level >= level {
-			return level, err
+		if err != nil || found.reached && found.level >= level {
+			return level, true, err
 		}
 	}
-	return level, nil
+	return index.LevelAny, false, nil
 }
 
 // Extend returns what a search matched, with more parts of which all documents that pass its filter match.

@@ -24,7 +24,9 @@ func (r *run) list(p *plan, q *index.Query, offset int) (*found, error) {
 		if err != nil {
 			return nil, err
 		}
-		if level := s.reaches(f); level > p.reached { // documents of the parts before were held to a lower one
+		level := s.reaches(f)
+		out.reached = out.reached || level > 0
+		if level > p.reached { // documents of the parts before were held to a lower one
 			s.clear()
 			p.reached = level
 			return r.list(p, q, offset)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"quarry/client/field"
 	"quarry/internal/testkit/indextest"
 	"quarry/server/index"
 	"quarry/server/index/segment"
@@ -206,6 +207,35 @@ func TestCorrections(t *testing.T) {
 	phrase := search(t, s, index.Query{Text: "laptop", Phrases: []string{"buget"}})
 	if len(phrase.Corrections)+len(phrase.Hits) > 0 {
 		t.Errorf("a phrase is corrected: %+v", phrase)
+	}
+}
+
+// TestCorrectionsDependOnNoFilter: a word is corrected also where the filter leaves none of the documents with the
+// other word, so that the facets promise what choosing another value gives; but not by a document outside the scope.
+func TestCorrectionsDependOnNoFilter(t *testing.T) {
+	s := newSearcher(t, []Part{{Segment: open(t, "words", []index.Document{
+		{ID: "a", Source: "slack", Access: []string{"PUBLIC"}, Sets: []string{"Fleet"}, Chunks: []index.Chunk{{Text: "a zeppelin"}}},
+		{ID: "b", Source: "web", Access: []string{"PUBLIC"}, Chunks: []index.Chunk{{Text: "a walrus"}}},
+	})}})
+	everyone := index.Access{Terms: []string{"PUBLIC"}}
+	q := index.Query{Text: "zepelin", Limit: 5, Count: true, Filter: index.Filter{Access: everyone}}
+	q.Filter.Any[field.Source] = []string{"web"}
+	for name, want := range map[string]string{"whole": "[{zepelin zeppelin}] 0 [{slack 1}]", "another set": "[] 0 []"} {
+		if q.Scope = nil; name != "whole" {
+			q.Scope = &index.Filter{Access: everyone}
+			q.Scope.Any[field.Set] = []string{"Animals"}
+		}
+		found, err := s.Search(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts, err := found.Matched.Count(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(found.Corrections, counts.Documents, counts.Values[field.Source]); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
 	}
 }
 

@@ -36,12 +36,14 @@ type plan struct {
 	instead []index.Correction   // the parts of missing words that documents contain
 	pairs   [][2]int             // neighbours among words
 	counted []string             // the words that count, by their bits; no more than fit
-	reached index.Level          // of the query, as far as the parts looked at decide it; LevelAny without any
-	idf     float64              // sum over the words that count
-	lookup  float64              // how much the query is a lookup, from 0 to 1
-	prefer  float64              // what the score of a document that matches is multiplied by
-	average float64              // weighted length of a chunk
-	title   float64              // average length of a title
+	// corrected: unknown words were replaced.
+	corrected bool
+	reached   index.Level // of the query, as far as the parts looked at decide it; LevelAny without any
+	idf       float64     // sum over the words that count
+	lookup    float64     // how much the query is a lookup, from 0 to 1
+	prefer    float64     // what the score of a document that matches is multiplied by
+	average   float64     // weighted length of a chunk
+	title     float64     // average length of a title
 	// postings is how many are read for the words.
 	postings int64
 }

@@ -118,7 +118,8 @@ func (s *Searcher) Search(ctx context.Context, query index.Query) (index.Result,
 	return answer(ctx, s, "search", func(r *run) (index.Result, error) { return r.search(&query) })
 }
 
-// search answers a query, with its unknown words corrected if that finds anything.
+// search answers a query, with its unknown words corrected if a document of its scope has one of the words then, whatever
+// its filter leaves of them: otherwise a filter that leaves none would show what other words match.
 func (r *run) search(q *index.Query) (index.Result, error) {
 	analyser := r.s.analysers.get()
 	defer r.s.analysers.put(analyser)
@@ -135,8 +136,9 @@ func (r *run) search(q *index.Query) (index.Result, error) {
 		return index.Result{}, err
 	}
 	p := r.plan(analyser, corrected, q, rights)
+	p.corrected = len(corrections) > 0
 	found, err := r.execute(p, q)
-	if err == nil && len(corrections) > 0 && len(found.hits) == 0 && found.documents == 0 {
+	if err == nil && p.corrected && !found.reached && len(found.hits) == 0 && found.documents == 0 {
 		corrections, p = nil, r.plan(analyser, words, q, rights)
 		found, err = r.execute(p, q)
 	}
@@ -166,8 +168,9 @@ func (r *run) search(q *index.Query) (index.Result, error) {
 type found struct {
 	hits      []candidate
 	level     index.Level
-	documents int // that match
-	all       int // of those, the ones with all words
+	reached   bool // by a document of the scope: it has a word
+	documents int  // that match
+	all       int  // of those, the ones with all words
 	matched   []partMatches
 	passages  []index.Hit // of hits
 	searcher  *Searcher   // whose parts they are in
@@ -175,13 +178,15 @@ type found struct {
 
 // execute runs a plan over all parts.
 func (r *run) execute(p *plan, q *index.Query) (out *found, err error) {
-	if r.far != nil {
-		if p.reached, err = r.levelElsewhere(p, q); err != nil {
+	reached := false
+	if r.far != nil && len(p.counted) > 0 {
+		if p.reached, reached, err = r.levelElsewhere(p, q); err != nil {
 			return nil, err
 		}
 	}
 	err = r.fetched(p.wanted(q, p.reached), func(before int) error {
 		if out, err = r.executeHere(p, q, before); err == nil {
+			out.reached = out.reached || reached
 			out.searcher, out.passages = r.s, r.passages(p, out.hits)
 		}
 		return err
@@ -216,6 +221,7 @@ func (r *run) executeHere(p *plan, q *index.Query, before int) (*found, error) {
 		}
 		reached := s.reaches(f)
 		mutex.Lock()
+		out.reached = out.reached || reached > 0
 		if reached > out.level {
 			out.level, leaders.items = reached, leaders.items[:0]
 		}
