@@ -26,10 +26,12 @@ func (r *run) list(p *plan, q *index.Query, offset int) (*found, error) {
 		}
 		level := s.reaches(f)
 		out.reached = out.reached || level > 0
-		if level > p.reached { // documents of the parts before were held to a lower one
-			s.clear()
-			p.reached = level
-			return r.list(p, q, offset)
+		if level > p.reached {
+			p.reached, out.level = level, level
+			if part > 0 { // documents of the parts before were held to a lower one
+				s.clear()
+				return r.list(p, q, offset)
+			}
 		}
 		var matches partMatches
 		if all {
