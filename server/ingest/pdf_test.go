@@ -1,6 +1,8 @@
 package ingest
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -81,5 +83,22 @@ func TestTitlesAndDatesOfPDF(t *testing.T) {
 		if got := pdfDate(date).UTC().Format(time.RFC3339); got != want {
 			t.Errorf("%q: %s", date, got)
 		}
+	}
+}
+
+// TestPagesThatAreLost: damaged pages, and those after an error, are named; the others are read.
+func TestPagesThatAreLost(t *testing.T) {
+	r := newFileReader(nil)
+	r.pdf = func(_ context.Context, _ []byte, send func(pdf.Message) error) error {
+		for _, m := range []pdf.Message{{Pages: 9}, {Text: "first"}, {Unread: true}, {Text: "third"}} {
+			if err := send(m); err != nil {
+				return err
+			}
+		}
+		return &pdf.FileError{Err: errors.New("the rest is lost")}
+	}
+	e, err := fromPDF(t.Context(), r, nil)
+	if want := []string{"pages 4 to 9: the rest is lost", "page 2: it is damaged"}; err != nil || e.body != "first\n\nthird\n\n" || !slices.Equal(r.leftOut.Reasons, want) {
+		t.Errorf("%q, %q, %v", e.body, r.leftOut.Reasons, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"quarry/client/wire"
 	"quarry/internal/testkit/filetest"
 	"quarry/internal/testkit/gittest"
 	"quarry/server/ingest/githistory"
@@ -116,5 +117,58 @@ func TestHostileRepository(t *testing.T) {
 		if doc := l.document("a.md"); !doc.UpdatedAt.Equal(l.dated) {
 			t.Errorf("%s: dated %v", name, doc.UpdatedAt)
 		}
+	}
+}
+
+// TestHistoriesThatEndEarly: what of a history cannot be read is named, and a repository without a commit is complete.
+func TestHistoriesThatEndEarly(t *testing.T) {
+	at := time.Date(2021, 3, 4, 9, 0, 0, 0, time.UTC)
+	for name, want := range map[string]string{
+		"whole": "", "shallow": "a part of the git history: it is a shallow clone", "damaged": "a part of the git history: an object is missing",
+		"sha256": "a part of the git history: its format is not known", "new": "",
+	} {
+		l := newLibrary(t, map[string]string{"r/a.md": "text", "r/.git/config": ""})
+		git := l.path("r/.git")
+		switch name {
+		case "sha256":
+			l.write("r/.git/HEAD", strings.Repeat("ab", 32))
+		case "new":
+			l.write("r/.git/HEAD", "ref: refs/heads/main\n")
+		default:
+			gittest.Commit(t, git, map[string]string{"a.md": "old"}, "Ana <ana@acme.com>", at)
+			first, err := os.ReadFile(l.path("r/.git/HEAD"))
+			must(t, err)
+			gittest.Commit(t, git, map[string]string{"a.md": "text"}, "Bo <bo@acme.com>", at.AddDate(1, 0, 0))
+			if id := strings.TrimSpace(string(first)); name != "whole" {
+				must(t, os.Remove(l.path("r/.git/objects/"+id[:2]+"/"+id[2:])))
+			}
+			if name == "shallow" {
+				l.write("r/.git/shallow", strings.TrimSpace(string(first))+"\n")
+			}
+		}
+		l.add(Options{}, "r")
+		var got []string
+		for _, e := range l.events.all {
+			if e.Type == wire.LibraryLeftOut && e.Path == l.path("r") {
+				got = append(got, e.Reason)
+			}
+		}
+		if strings.Join(got, "; ") != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestIgnoreFilesThatAreCut: rules that do not apply are named, and the others apply.
+func TestIgnoreFilesThatAreCut(t *testing.T) {
+	l := newLibrary(t, map[string]string{
+		"a/.gitignore": "b.md\n" + strings.Repeat("x\n", mostPatterns) + "c.md\n", "a/b.md": "b", "a/c.md": "c", "a/d/e.md": "e",
+		"a/d/.quarryignore": "e.md\n" + strings.Repeat("# long\n", longestConfig/7),
+	})
+	l.add(Options{}, "a")
+	l.want("a/c.md")
+	skipped := l.events.skipped()
+	if !strings.Contains(skipped[l.path("a/.gitignore")], "more than 5000 rules") || !strings.Contains(skipped[l.path("a/d/.quarryignore")], "larger than 1 MB") {
+		t.Errorf("%v", skipped)
 	}
 }
