@@ -54,7 +54,7 @@ func TestCustom(t *testing.T) {
 		"name":       strings.HasPrefix(th.Name, "ember-"),
 		"code":       th.Glamour().CodeBlock.Theme == light.Glamour().CodeBlock.Theme,
 		"256":        ForScreen(Options{Custom: ember, Profile: colorprofile.ANSI256}).Selected.GetBackground() == lipgloss.Color("#ffeedd"),
-		"16 colours": ForScreen(Options{Custom: ember, Profile: colorprofile.ANSI}).Name == "ansi16",
+		"16 colours": ForScreen(Options{Custom: ember, Profile: colorprofile.ANSI}).Name == "ansi16-light",
 		"mono":       ForScreen(Options{Custom: ember, Profile: colorprofile.ASCII}).Name == "mono",
 	} {
 		if !is {

@@ -11,6 +11,7 @@ type look struct {
 	name       string
 	truecolour bool   // not the terminal's own colours
 	mono       bool   // no colours
+	underlined bool   // matches have a line below
 	ground     string // the background that it is made for
 	highlight  string // the look whose style of source code it has; "": its own
 
@@ -48,7 +49,10 @@ func lookFor(options Options) look {
 	case options.Profile <= colorprofile.ASCII || options.Custom == nil && mode == "mono":
 		return look{name: "mono", mono: true}
 	case options.Profile == colorprofile.ANSI || options.Custom == nil && mode == "ansi16":
-		return terminalLook()
+		if mode == "dark" || options.Dark && mode != "light" {
+			return terminalLook()
+		}
+		return terminalLightLook()
 	case options.Custom != nil:
 		return options.Custom.look()
 	case mode == "high-contrast" && options.Dark:
@@ -64,7 +68,8 @@ func lookFor(options Options) look {
 // looks returns all looks that lookFor selects from.
 func looks() []look {
 	return []look{
-		darkLook(), lightLook(), contrastDarkLook(), contrastLightLook(), terminalLook(), {name: "mono", mono: true},
+		darkLook(), lightLook(), contrastDarkLook(), contrastLightLook(), terminalLook(), terminalLightLook(),
+		{name: "mono", mono: true},
 	}
 }
 
@@ -149,16 +154,34 @@ func contrastLightLook() look {
 	return l
 }
 
-// terminalLook uses the terminal's own 16 colours.
+// The terminal's own colours.
+const red, green, yellow, blue, magenta, cyan, grey = "1", "2", "3", "4", "5", "6", "8"
+
+// terminalLook uses the terminal's own 16 colours on its dark background.
 func terminalLook() look {
-	const red, green, yellow, blue, magenta, cyan = "1", "2", "3", "4", "5", "6"
 	return look{
-		name: "ansi16", accent: cyan, match: yellow, source: cyan, number: green, success: green, warning: yellow, failure: red,
-		heading: cyan, link: cyan,
+		name: "ansi16", accent: cyan, match: yellow, source: cyan, number: green, success: green,
+		warning: yellow, failure: red, heading: cyan, link: cyan,
 		code: codeColours{keyword: magenta, name: blue, kind: cyan, text: green, number: yellow, removed: red, added: green},
 		sources: [families]string{
 			chat: magenta, wiki: blue, code: green, mail: red, tickets: yellow, drive: cyan,
 			web: blue, crm: yellow, calls: magenta, file: cyan, other: cyan,
+		},
+	}
+}
+
+// terminalLightLook uses the terminal's own 16 colours on its light background, where yellow cannot be read, nor, as many
+// terminals show what is bold, bright green and cyan.
+func terminalLightLook() look {
+	return look{
+		name: "ansi16-light", underlined: true, accent: blue, match: red, source: blue, number: magenta, success: green,
+		warning: magenta, failure: red, heading: blue, link: blue,
+		code: codeColours{
+			keyword: magenta, name: blue, kind: blue, text: green, number: magenta, removed: red, added: green,
+		},
+		sources: [families]string{
+			chat: magenta, wiki: blue, code: green, mail: red, drive: grey,
+			web: blue, calls: magenta, file: grey, other: grey,
 		},
 	}
 }

@@ -43,7 +43,7 @@ func (t Theme) Glamour() ansi.StyleConfig {
 		LinkText:       ansi.StylePrimitive{Color: colour(l.link), Underline: on()},
 		Image:          ansi.StylePrimitive{Color: colour(l.muted)},
 		ImageText:      ansi.StylePrimitive{Color: colour(l.link), Format: "▣ {{.text}}"},
-		Code:           ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Color: colour(l.code.number)}},
+		Code:           ansi.StyleBlock{StylePrimitive: t.inlineCode()},
 		CodeBlock:      ansi.StyleCodeBlock{Theme: codeStyleName(l)},
 	}
 	config.Heading.BlockSuffix = "\n"
@@ -51,6 +51,19 @@ func (t Theme) Glamour() ansi.StyleConfig {
 		config.Code.Prefix, config.Code.Suffix = "`", "`"
 	}
 	return config
+}
+
+// inlineCode is code within a line: on a background of its own, since a colour alone looks like a match; with the
+// terminal's own colours, in one that matches do not have.
+func (t Theme) inlineCode() ansi.StylePrimitive {
+	l := t.look
+	switch {
+	case !l.truecolour:
+		return ansi.StylePrimitive{Color: colour(l.code.kind)}
+	case t.profile < colorprofile.TrueColor:
+		return ansi.StylePrimitive{BackgroundColor: colour(l.selected256)}
+	}
+	return ansi.StylePrimitive{BackgroundColor: colour(l.selected.ground)}
 }
 
 // ChromaFormatter returns the name of the Chroma formatter for as many colours as the terminal has.

@@ -57,7 +57,8 @@ func ForScreen(options Options) Theme {
 		return t.withoutColours()
 	}
 	t.Palette = Palette{
-		Title: plain.Bold(true), Muted: style(l.muted), Match: style(l.match).Bold(true), Source: style(l.source),
+		Title: plain.Bold(true), Muted: style(l.muted), Match: style(l.match).Bold(true).Underline(l.underlined),
+		Source: style(l.source),
 		Number: style(l.number).Bold(true), Success: style(l.success), Warning: style(l.warning), Error: style(l.failure).Bold(true),
 	}
 	t.Stale, t.Disabled, t.Placeholder, t.Border = style(l.faded), style(l.faded), style(l.faded), style(l.border)

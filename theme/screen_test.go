@@ -31,6 +31,7 @@ func screens() []screen {
 		{ForScreen(Options{Mode: "light", Profile: colorprofile.ANSI256}), light},
 		{ForScreen(Options{Mode: "high-contrast", Dark: true, Profile: colorprofile.ANSI256}), dark},
 		{ForScreen(Options{Mode: "high-contrast", Profile: colorprofile.ANSI256}), light},
+		{ForScreen(Options{Mode: "ansi16", Dark: true, Profile: colorprofile.TrueColor}), ""},
 		{ForScreen(Options{Mode: "ansi16", Profile: colorprofile.TrueColor}), ""},
 		{ForScreen(Options{Profile: colorprofile.ASCII}), ""},
 	}
@@ -75,7 +76,9 @@ func TestLooks(t *testing.T) {
 		{Options{Mode: "high-contrast", Dark: true, Profile: colorprofile.TrueColor}, "contrast-dark"},
 		{Options{Mode: "high-contrast", Profile: colorprofile.TrueColor}, "contrast-light"},
 		{Options{Mode: "dark", Profile: colorprofile.ANSI}, "ansi16"},
-		{Options{Mode: "ansi16", Profile: colorprofile.TrueColor}, "ansi16"},
+		{Options{Mode: "light", Dark: true, Profile: colorprofile.ANSI}, "ansi16-light"},
+		{Options{Mode: "auto", Dark: true, Profile: colorprofile.ANSI}, "ansi16"},
+		{Options{Mode: "ansi16", Profile: colorprofile.TrueColor}, "ansi16-light"},
 		{Options{Mode: "mono", Profile: colorprofile.TrueColor}, "mono"},
 		{Options{Mode: "dark", Profile: colorprofile.ASCII}, "mono"},
 		{Options{Mode: "dark", Profile: colorprofile.NoTTY}, "mono"},
@@ -93,6 +96,36 @@ func TestLooks(t *testing.T) {
 }
 
 // colourSequence finds a colour in what is sent to a terminal.
+// On a light background of the terminal's own colours nothing is yellow, or bold and green or cyan, which many terminals
+// show bright.
+func TestSixteenColoursOnLight(t *testing.T) {
+	t.Parallel()
+	th := ForScreen(Options{Mode: "light", Profile: colorprofile.ANSI})
+	styles := states(th)
+	for i, source := range th.sources {
+		styles[fmt.Sprint("source ", i)] = source
+	}
+	p := th.Palette
+	for i, style := range []lipgloss.Style{p.Title, p.Muted, p.Match, p.Source, p.Number, p.Success, p.Warning, p.Error, th.Prompt,
+		th.Bar, th.Key, th.BorderFocused} {
+		styles[fmt.Sprint("style ", i)] = style
+	}
+	c := th.look.code
+	for i, of := range []string{th.look.heading, th.look.link, c.comment, c.keyword, c.name, c.kind, c.number, c.removed} {
+		styles[fmt.Sprint("heading or code ", i)] = lipgloss.NewStyle().Bold(true).Foreground(lipgloss.Color(of))
+	}
+	for name, style := range styles {
+		switch colour := style.GetForeground(); {
+		case colour == lipgloss.Color(yellow),
+			style.GetBold() && (colour == lipgloss.Color(green) || colour == lipgloss.Color(cyan)):
+			t.Errorf("%s: %v, bold %v", name, colour, style.GetBold())
+		}
+	}
+	if !p.Match.GetBold() || !p.Match.GetUnderline() || p.Match.GetForeground() != lipgloss.Color(red) {
+		t.Error("matches are not bold, underlined and red")
+	}
+}
+
 func colourSequence() *regexp.Regexp {
 	return regexp.MustCompile(`\x1b\[([0-9;:]*;)?(3[0-8]|4[0-8]|9[0-7]|10[0-7])[;:m]`)
 }

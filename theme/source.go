@@ -43,7 +43,7 @@ var marks = sync.OnceValue(func() map[string]mark {
 		"discourse":            {chat, "¢", "c"},
 		"gmail":                {mail, "✉", "m"},
 		"imap":                 {mail, "@", "@"},
-		"github":               {code, "⎇", "g"},
+		"github":               {code, "●", "g"},
 		"gitlab":               {code, "ƒ", "l"},
 		"bitbucket":            {code, "β", "b"},
 		"confluence":           {wiki, "◆", "c"},

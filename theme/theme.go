@@ -28,7 +28,7 @@ func New(profile colorprofile.Profile) Palette {
 	if profile <= colorprofile.NoTTY {
 		return Palette{}
 	}
-	palette := ForScreen(Options{Mode: "ansi16", Profile: profile}).Palette
+	palette := ForScreen(Options{Mode: "ansi16", Dark: true, Profile: profile}).Palette
 	if profile < colorprofile.ANSI {
 		palette.Match = palette.Title
 	}

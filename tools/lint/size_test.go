@@ -17,7 +17,7 @@ import (
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
 	maxProductLines  = 99_230
-	maxProductTokens = 788_600
+	maxProductTokens = 789_300
 	maxLongLines     = 1_447 // only lowered, until it is none
 
 	maxFunctionP95 = 33

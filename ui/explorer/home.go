@@ -306,9 +306,12 @@ func (m *Model) entryLine(entry homeEntry, i, width int) string {
 	line := style.Render(paint.Fit(paint.Line(entry.text), room))
 	if entry.share > 0 {
 		name := min(room, longestPlace)
-		bar := max(0, room-name-1)
+		bar, ink := max(0, room-name-1), m.theme.Bar
+		if entry.style != nil {
+			ink = *entry.style
+		}
 		line = style.Render(paint.Fit(paint.Line(entry.text), name)) + " " +
-			paint.Fit(m.theme.Bar.Render(panel.Bar(entry.share, 1, bar)), bar)
+			paint.Fit(ink.Render(panel.Bar(entry.share, 1, bar)), bar)
 	}
 	line = m.theme.Key.Render(digit) + line + "  " + m.theme.Muted.Render(entry.note)
 	if m.focus == InHome && i == m.past.chosen && m.overlay() == 0 {
