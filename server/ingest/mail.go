@@ -106,9 +106,11 @@ func (m *mailReader) message(data []byte, depth int) error {
 				w.Paragraph(name + ": " + value)
 			}
 		}
-		if err := m.add(&w, 0); err != nil {
+		text, err := w.Text()
+		if err != nil {
 			return err
 		}
+		m.append(text, m.files.markdown.parse)
 	}
 	return m.part(header, body, mailPlace{depth: depth, kind: "text/plain"})
 }
@@ -195,42 +197,19 @@ func decodeBytes(field string) string {
 	return field
 }
 
-// plain adds text that is not Markdown: its blocks are paragraphs.
-func (m *mailReader) plain(text string) error {
-	return m.append(text, func(text string) []block { return paragraphs(text, 0, kindProse) })
-}
-
-func (m *mailReader) markdown(text string, below int) error {
-	return m.append(text, func(text string) []block {
-		blocks := m.files.markdown.parse(text)
-		for i := range blocks {
-			blocks[i].level += below
-		}
-		return blocks
-	})
-}
-
-func (m *mailReader) add(w *markdown.Writer, below int) error {
-	text, err := w.Text()
-	if err != nil {
-		return err
-	}
-	return m.markdown(text, below)
-}
-
-func (m *mailReader) append(text string, parse func(string) []block) error {
-	text = strings.Trim(text, "\n")
-	if strings.TrimSpace(text) == "" {
-		return nil
-	}
+// append adds text with the blocks that parse finds in it.
+func (m *mailReader) append(text string, parse func(string) []block) {
+	text = strings.Trim(cleanText(text), "\n")
 	if m.body.Len()+len(text) > mostText {
 		m.files.leaveOut("further text", errTooMuchText)
-		return nil
+		text = ""
+	}
+	if strings.TrimSpace(text) == "" {
+		return
 	}
 	text += "\n\n"
 	blocks := parse(text)
 	shift(blocks, m.body.Len())
 	m.blocks = append(m.blocks, blocks...)
 	m.body.WriteString(text)
-	return nil
 }

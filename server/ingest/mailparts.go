@@ -14,7 +14,6 @@ import (
 	"quarry/client/wire"
 	"quarry/internal/pattern"
 	"quarry/server/ingest/mailmime"
-	"quarry/server/ingest/markdown"
 	"quarry/server/ingest/mbox"
 )
 
@@ -204,25 +203,27 @@ func (m *mailReader) text(kind string, values map[string]string, data []byte) er
 		}
 	}
 	text := decodeDeclared(data, values["charset"], kind == "text/html")
+	parse := func(text string) []block { return paragraphs(text, 0, kindProse) }
 	switch {
 	case kind == "text/enriched" || kind == "text/richtext":
-		return m.plain(cleanText(tokenText(text)))
-	case strings.EqualFold(values["format"], "flowed") && kind != "text/html":
-		return m.plain(cleanText(mailmime.Unflow(text, strings.EqualFold(values["delsp"], "yes"))))
-	case kind != "text/html":
-		return m.plain(cleanText(text))
+		text = tokenText(text)
+	case kind == "text/html":
+		_, body, err := m.files.pages.read(text)
+		if err != nil {
+			body = tokenText(text)
+		}
+		text, parse = body, m.files.markdown.parse
+	case strings.EqualFold(values["format"], "flowed"):
+		text = mailmime.Unflow(text, strings.EqualFold(values["delsp"], "yes"))
 	}
-	_, body, err := m.files.pages.read(text)
-	if err != nil {
-		body = tokenText(text)
-	}
-	return m.append(cleanText(body), func(text string) []block {
-		blocks := m.files.markdown.parse(text)
+	m.append(text, func(text string) []block {
+		blocks := parse(text)
 		if m.inThread {
 			withoutHeadings(blocks)
 		}
 		return blocks
 	})
+	return nil
 }
 
 // decodeDeclared decodes text with a declared charset. Many programs declare what they do not send: valid UTF-8 is
@@ -286,19 +287,21 @@ func (m *mailReader) attachment(p mailPart, data []byte, depth int) error {
 		return nil
 	}
 	m.lastAttached = text
-	var w markdown.Writer
-	switch {
-	case p.name != "":
-		w.Heading(2, "Attachment: "+p.name)
-	case f.name == "ics":
-		w.Heading(2, "Invitation")
-	default:
-		w.Heading(2, "Attachment")
+	heading := "Attachment"
+	if p.name != "" {
+		heading += ": " + p.name
+	} else if f.name == "ics" {
+		heading = "Invitation"
 	}
-	if err := m.add(&w, 0); err != nil {
-		return err
-	}
-	return m.markdown(text, 2)
+	m.append("## "+heading, m.files.markdown.parse)
+	m.append(text, func(text string) []block {
+		blocks := m.files.markdown.parse(text)
+		for i := range blocks {
+			blocks[i].level += 2
+		}
+		return blocks
+	})
+	return nil
 }
 
 // formatOf returns the format of an attachment by its name, else by its type.
