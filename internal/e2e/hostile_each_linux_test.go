@@ -47,9 +47,10 @@ func TestEachHostileFile(t *testing.T) {
 		most.own, most.worker = max(most.own, got.own), max(most.worker, got.worker)
 		most.stored = max(most.stored, got.stored)
 		most.files, most.skipped = most.files+1, most.skipped+got.skipped
-		if limit := got.limit(); got.time > limit || got.own > mostOwn || got.worker > mostWorkerMemory || got.stored > mostStored {
+		limit, mostWorker := got.limit(), mostWorkerMemory(name)
+		if got.time > limit || got.own > mostOwn || got.worker > mostWorker || got.stored > mostStored {
 			t.Errorf("%s: %v of %v, %d MB of %d, %d MB of %d in a worker, %d MB stored", name, got.time, limit, got.own>>10, mostOwn>>10,
-				got.worker>>10, mostWorkerMemory>>10, got.stored>>20)
+				got.worker>>10, mostWorker>>10, got.stored>>20)
 		}
 	}
 	for _, format := range slices.Sorted(maps.Keys(perFormat)) {

@@ -72,9 +72,14 @@ func residentPeak(pid int) int64 {
 	return kilobytes
 }
 
-// mostWorkerMemory is what docs/library.md allows a process for reading: 64 MB when it starts, 256 MB beyond that, and 256 MB
-// for the engine of PDF files, in KB.
-const mostWorkerMemory = (64 + 256 + 256) << 10
+// mostWorkerMemory returns what docs/library.md allows a process for reading a file: 64 MB when it starts, 256 MB beyond that,
+// and 256 MB for the engine of PDF files, in KB.
+func mostWorkerMemory(name string) int64 {
+	if filepath.Ext(name) == ".pdf" {
+		return (64 + 256 + 256) << 10
+	}
+	return (64 + 256) << 10
+}
 
 // TestKilledWorkers kills the processes that read files at random moments, while others read: each costs at most the file
 // that it reads, and the command ends as usual.
@@ -153,5 +158,21 @@ func TestWithoutMemory(t *testing.T) {
 	}
 	if found := libraryStatus(t, h).Documents; found != 3 {
 		t.Errorf("%d documents", found)
+	}
+}
+
+// TestMemoryOfExpressions runs expressions of --jq that need ever more memory, in many steps and in few large ones.
+func TestMemoryOfExpressions(t *testing.T) {
+	onlySlow(t, "TestExpressionsHaveABoundOfMemory")
+	const most = 1_500 << 10 // KB: a value may double once more before it is seen
+	for _, expression := range []string{"def f: [f]; f", "[.] | until(false; . + .)", "[range(1e9)]"} {
+		c := newHome(t).command(t.Context(), "search", "--sample", "rollback", "--jq", expression)
+		var stderr bytes.Buffer
+		c.Stderr = &stderr
+		if got, _ := runWatched(c); c.ProcessState.ExitCode() != 2 || got.own > most || !strings.Contains(stderr.String(), "of memory") {
+			t.Errorf("%s: %v, %d MB\n%s", expression, c.ProcessState, got.own>>10, &stderr)
+		} else {
+			t.Logf("%s: %d MB", expression, got.own>>10)
+		}
 	}
 }

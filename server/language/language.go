@@ -87,29 +87,26 @@ func rangeOf(r rune) int {
 // addresses are Latin in pages of every script.
 func mainScript(text string) string {
 	var letters [len(scripts)]int
-	latin := 0
 	for _, r := range text {
-		if uint32(r|0x20)-'a' < 26 { // apart, as most letters of most texts are such
-			latin++
-		} else if r >= utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsMark(r)) {
+		isASCII := uint32(r|0x20)-'a' < 26
+		if isASCII || r >= utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsMark(r)) {
 			letters[rangeOf(r)]++
 		}
 	}
-	letters[0] += latin
 	points := map[string]int{}
 	for at, n := range letters {
-		if name := scripts[at].name; n > 0 && name == "Latn" {
-			points[name] += n
-		} else if n > 0 && name != "" {
-			points[name] += 4 * n
+		if scripts[at].name != "Latn" {
+			n *= 4
 		}
+		points[scripts[at].name] += n
 	}
+	delete(points, "")
 	if points["ja"]*10 > points["zh"] { // Japanese has Chinese characters; a Chinese text hardly a kana
 		points["ja"] += points["zh"]
 	}
 	best := Undetermined
 	for name, n := range points {
-		if n > points[best] || n == points[best] && name < best {
+		if n > points[best] || n == points[best] && n > 0 && name < best {
 			best = name
 		}
 	}
