@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -46,10 +47,11 @@ func Run(ctx context.Context, process Process) int {
 		return 0
 	}
 	process.Env = absoluteEnv(process.Env, process.Dir)
+	temp, _ := filepath.Abs(cmp.Or(process.TempDir, os.TempDir())) // TMPDIR may be relative, and what is printed is not
 	streams := cli.IO{
 		In: process.In, Out: process.Out, Err: process.Err,
 		InTTY: isTerminal(process.In), OutTTY: isTerminal(process.Out), ErrTTY: isTerminal(process.Err),
-		Env: process.Env, Dir: process.Dir, TempDir: cmp.Or(process.TempDir, os.TempDir()), Now: process.Now,
+		Env: process.Env, Dir: process.Dir, TempDir: temp, Now: process.Now,
 	}
 	for _, file := range []*os.File{process.Out, process.Err} {
 		if width, _, err := term.GetSize(int(file.Fd())); err == nil && streams.Width == 0 {

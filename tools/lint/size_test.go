@@ -18,7 +18,7 @@ const (
 	// Lowered with every reduction, never raised without a feature that needs it.
 	maxProductLines  = 99_330
 	maxProductTokens = 789_300
-	maxLongLines     = 1_447 // only lowered, until it is none
+	maxLongLines     = 1_446 // only lowered, until it is none
 
 	maxFunctionP95 = 33
 	maxColumns     = 120 // with tabs of four

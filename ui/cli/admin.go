@@ -171,7 +171,8 @@ func (a *app) adminTenants() *cobra.Command {
 	remove := a.administer("remove NAME", "Remove a tenant with all its content", is, func(ctx context.Context, c *client.Client, name string) error {
 		tenant, err := c.AdminRemoveTenant(ctx, name, force)
 		if refused, ok := errors.AsType[*client.Error](err); ok && refused.Code == wire.CodeTenantNotEmpty {
-			return usage("Delete everything in it: quarry admin tenant remove "+name+" --force", "%s", refused.Error())
+			do := "Delete everything in it: quarry admin tenant remove " + name + " --force" + a.libraryFlag()
+			return usage(do, "%s", refused.Error())
 		}
 		if err != nil {
 			return err

@@ -42,7 +42,6 @@ func (a *app) printCollection(choice target.Choice, format string) error {
 	if len(collection) == 0 {
 		a.say("The collection of %s is empty. Mark passages in the explorer with tab.", choice.Name())
 	}
-	defer a.removeOldCopies()
 	if format == state.JSON {
 		return a.printAnswer("collection", collectionAnswer(collection), a.private())
 	}

@@ -152,11 +152,11 @@ func (a *app) configSet(arguments []string, unset bool) error {
 	return nil
 }
 
-// mayRedirect refuses to change, without a terminal, where searches, questions and tokens go: an agent that follows what a
-// document says has a pipe. Whoever runs programs as this user can write the file itself; this prevents accidents.
+// mayRedirect refuses to change, without a terminal, where searches, questions and tokens go: an agent that follows what
+// a document says has a pipe, though its standard input may be the terminal of the person who started it. Whoever runs
+// programs as this user can write the file itself; this prevents accidents.
 func (a *app) mayRedirect(key string) error {
-	isPerson := a.io.InTTY || a.io.OutTTY && a.io.ErrTTY
-	if isPerson || config.IsPresentation(key) || a.io.getenv("QUARRY_ALLOW_CONFIG") == "1" {
+	if a.io.OutTTY && a.io.ErrTTY || config.IsPresentation(key) || a.io.getenv("QUARRY_ALLOW_CONFIG") == "1" {
 		return nil
 	}
 	return usage("A person does this in a terminal; QUARRY_ALLOW_CONFIG=1 allows it to a script.",

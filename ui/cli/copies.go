@@ -25,7 +25,7 @@ const (
 // keepCopy stores what was not printed and returns the path; nil when nothing is to be kept or it cannot be. A full
 // disk must not cost the user the part that fits.
 func (a *app) keepCopy(kind, extension string, whole []byte, private bool) *string {
-	if private || a.io.TempDir == "" {
+	if private || a.io.TempDir == "" || len(whole) > copyBytes {
 		return nil
 	}
 	path, err := writeCopy(a.io.TempDir, kind, extension, whole)

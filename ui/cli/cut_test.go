@@ -164,6 +164,7 @@ type cutRun struct {
 func (c *cutRun) atMost(flag string, limit int, measure func(string) int) {
 	c.t.Helper()
 	dir := c.t.TempDir()
+	old := oldCopy(c.t, dir)
 	output := run(c.t, c.machine, terminal{dir: dir}, append(strings.Fields(c.command), flag, strconv.Itoa(limit))...).check(c.t, ExitSuccess).out
 	name := fmt.Sprintf("%s %s %d", c.command, flag, limit)
 	values := c.parse(name, output)
@@ -178,7 +179,21 @@ func (c *cutRun) atMost(flag string, limit int, measure func(string) int) {
 	case overlong && c.kind == "text" && c.command != "ask q" && strings.Count(output, "\n") > 5: // the last line, and a heading for each query
 		c.t.Errorf("%s: printed %d bytes: %q", name, len(output), output)
 	}
-	c.checkCopy(name, dir, output)
+	c.checkCopy(name, dir, old, output)
+}
+
+// oldCopy makes a copy that is removed with the next one.
+func oldCopy(t *testing.T, dir string) (folder string) {
+	t.Helper()
+	path, err := writeCopy(dir, "old", "txt", []byte("old"))
+	if err == nil {
+		folder = filepath.Dir(path)
+		err = os.Chtimes(folder, today(), today().Add(-copyAge))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return folder
 }
 
 // parse returns the values of an output.
@@ -215,10 +230,13 @@ func shownResults(values []map[string]any) int {
 	return -1
 }
 
-// checkCopy checks that a copy is complete, and that nobody else can read it.
-func (c *cutRun) checkCopy(name, dir, output string) {
+// checkCopy checks that a copy is complete, that nobody else can read it, and that it takes the place of an old one.
+func (c *cutRun) checkCopy(name, dir, old, output string) {
 	c.t.Helper()
 	copies, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+	if len(copies) == 1 && filepath.Dir(copies[0]) == old {
+		copies = nil
+	}
 	if err != nil || len(copies) > 1 {
 		c.t.Fatalf("%s: copies %v, %v", name, copies, err)
 	}

@@ -250,7 +250,8 @@ func (a *app) addToLibrary(ctx context.Context, request wire.AddRequest) error {
 	case wire.IsURL(skipped.Path):
 		do = "Open the address in a browser to check it."
 	case wire.IsSecret(skipped.Reason):
-		do = "To read it nevertheless: quarry add PATH --include " + config.ShellQuote(filepath.Base(skipped.Path))
+		name := config.ShellQuote(filepath.Base(skipped.Path))
+		do = "To read it nevertheless: quarry add PATH --include " + name + a.libraryFlag()
 	}
 	return &Failure{Code: ExitGeneral, What: fmt.Sprintf("cannot add %s: %s", skipped.Path, skipped.Reason), Do: do}
 }

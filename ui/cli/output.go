@@ -268,6 +268,7 @@ func (a *app) printLines(kind, extension, lines string, private bool) error {
 // complete copy, nil for none.
 func (a *app) printCut(kind, extension string, whole []byte, private bool,
 	shorten func(limit bound, path *string) ([]byte, error)) error {
+	defer a.removeOldCopies()
 	limit := a.limit()
 	if !limit.isSet() || limit.fits(whole) {
 		return a.show(whole)

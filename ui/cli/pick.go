@@ -55,7 +55,6 @@ func (a *app) pick(command *cobra.Command, words []string, options *searchOption
 	if len(chosen) == 0 {
 		return &Failure{Code: ExitInterrupted}
 	}
-	defer a.removeOldCopies()
 	return a.printPicked(chosen, form)
 }
 

@@ -1,15 +1,16 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"quarry/config"
@@ -44,6 +45,13 @@ func TestAPipeCannotRedirect(t *testing.T) {
 	}
 	set(terminal{env: append(env, "QUARRY_ALLOW_CONFIG=1")}, "profiles.x.server_url", "https://onyx.example").check(t, ExitSuccess)
 	set(terminal{tty: true, env: env}, "rate", "60/h").check(t, ExitSuccess)
+	for _, streams := range []IO{{InTTY: true}, {InTTY: true, ErrTTY: true}, {InTTY: true, OutTTY: true}, {ErrTTY: true}, {OutTTY: true}} {
+		var out, errs bytes.Buffer // a program that captures output often leaves us its terminal as input
+		streams.In, streams.Out, streams.Err, streams.Env = strings.NewReader(""), &out, &errs, env
+		if code := Run(t.Context(), streams, []string{"config", "set", "rate", "1/h"}, testDoors("http://127.0.0.1:1").Program); code != ExitUsage {
+			t.Errorf("%+v: exit code %d", streams, code)
+		}
+	}
 }
 
 func TestWordsThatAreCommandsElsewhere(t *testing.T) {
@@ -78,20 +86,18 @@ func TestWordsThatAreCommandsElsewhere(t *testing.T) {
 	}
 }
 
+// TestHundredQueries: of the lines of standard input three are searched at the same time.
 func TestHundredQueries(t *testing.T) {
 	s := newOnyx(t)
-	var now, most atomic.Int32
-	var mu sync.Mutex
-	together := sync.NewCond(&mu)
-	came := 0
+	synctest.Test(t, func(t *testing.T) { s.testHundredQueries(t) })
+}
+
+func (s *fakeServer) testHundredQueries(t *testing.T) {
+	var now atomic.Int32
+	leave := make(chan struct{})
 	s.on("/search", func(w http.ResponseWriter, _ *http.Request) {
-		most.Store(max(most.Load(), now.Add(1)))
-		mu.Lock()
-		for came++; came < maxQueries; { // the first three wait for each other
-			together.Wait()
-		}
-		together.Broadcast()
-		mu.Unlock()
+		now.Add(1)
+		<-leave
 		now.Add(-1)
 		body(http.StatusOK, fixture(t, "search.json"))(w, nil)
 	})
@@ -101,12 +107,21 @@ func TestHundredQueries(t *testing.T) {
 		}
 		return in
 	}
-	got := run(t, testDoors(s.URL), terminal{in: lines(100)}, "search", "--max-output", "0", "-").check(t, ExitSuccess)
-	if n := strings.Count(got.out, `"query":"query `); n != 100 || most.Load() > maxQueries {
-		t.Errorf("%d answers, %d at the same time", n, most.Load())
+	done := make(chan result)
+	go func() { done <- run(t, s.inProcess(), terminal{in: lines(100)}, "search", "--max-output", "0", "-") }()
+	for i := range 100 {
+		synctest.Wait()
+		if n := int(now.Load()); n != min(maxQueries, 100-i) {
+			t.Errorf("%d queries at the same time, %d answered", n, i)
+		}
+		leave <- struct{}{}
 	}
-	run(t, testDoors(s.URL), terminal{in: lines(101)}, "search", "-").check(t, ExitUsage).twoLines(t, "the limit is 100")
-	run(t, testDoors(s.URL), terminal{}, "search", "a", "b", "c", "d").check(t, ExitUsage).twoLines(t, "the limit is 3")
+	got := (<-done).check(t, ExitSuccess)
+	if n := strings.Count(got.out, `"query":"query `); n != 100 {
+		t.Errorf("%d answers", n)
+	}
+	run(t, s.inProcess(), terminal{in: lines(101)}, "search", "-").check(t, ExitUsage).twoLines(t, "the limit is 100")
+	run(t, s.inProcess(), terminal{}, "search", "a", "b", "c", "d").check(t, ExitUsage).twoLines(t, "the limit is 3")
 }
 
 func TestExpressionsHaveABoundOfMemory(t *testing.T) {
@@ -142,6 +157,9 @@ func TestCopiesHaveABound(t *testing.T) {
 		folders = append(folders, folder)
 	}
 	a.removeOldCopies()
+	if path := a.keepCopy("search", "json", make([]byte, copyBytes+1), false); path != nil {
+		t.Errorf("%s is larger than all copies may be", *path)
+	}
 	for i, folder := range folders {
 		if _, err := os.Stat(folder); (err == nil) != (i < 3) {
 			t.Errorf("copy %d: %v", i, err)

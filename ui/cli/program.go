@@ -315,10 +315,11 @@ func (a *app) finish(ctx context.Context, err error) int {
 		return failure.Code
 	}
 	fmt.Fprintf(a.err, "%s %s\n", a.errs().Error.Render("error:"), printable(failure.What))
-	do := failure.Do
+	advise := a.withTarget
 	if a.program.Guest {
-		do = guestAdvice(failure)
+		advise = guestAdvice
 	}
+	do := advise(failure)
 	if do != "" {
 		fmt.Fprintf(a.err, "%s %s\n", a.errs().Muted.Render("hint:"), printable(text.Sentence(do)))
 	}

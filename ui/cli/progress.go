@@ -278,7 +278,8 @@ func (p *progress) finish(done wire.LibraryEvent, searched string) error {
 	case vectors.Done+vectors.Refused >= vectors.Total:
 		p.app.say("%s; the model refuses the others, which only lexical search finds: %s", vectorsText(vectors), text.Sentence(reason))
 	default:
-		p.app.say("%s; only lexical search finds the others: %s To continue: quarry sync", vectorsText(vectors), text.Sentence(reason))
+		p.app.say("%s; only lexical search finds the others: %s To continue: quarry sync%s", vectorsText(vectors),
+			text.Sentence(reason), p.app.libraryFlag())
 	}
 	if indexing := p.latest[wire.LibraryIndexing]; indexing.Reason != "" && indexing.Done < indexing.Total {
 		p.app.say("Everything is stored, but %s not indexed yet: %s%s", text.Count(indexing.Total-indexing.Done, "change"), text.Sentence(indexing.Reason), indexedLater)

@@ -74,7 +74,6 @@ func (a *app) read(ctx context.Context, choice target.Choice, arguments []string
 	if !slices.ContainsFunc(found, func(r *reading) bool { return r.err == nil }) {
 		return found[0].err
 	}
-	defer a.removeOldCopies()
 	switch {
 	case a.flags.json:
 		return a.printAnswer("read", found.answer(), a.private())

@@ -309,7 +309,7 @@ func (a *app) givenLimit() bound {
 // bareQuery searches for words that follow no command.
 func (a *app) bareQuery(command *cobra.Command, words []string, options *searchOptions) error {
 	if !a.io.interactive() {
-		if err := a.refuseCommandWord(command, words); err != nil {
+		if err := a.refuseCommandWord(command, words, options); err != nil {
 			return err
 		}
 	}

@@ -1,20 +1,18 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/sync/errgroup"
 
 	"quarry/client"
 	"quarry/client/field"
@@ -166,7 +164,6 @@ func (a *app) search(ctx context.Context, queries []string, options *searchOptio
 		outcomes := runSearches(ctx, c, plan, options.raw)
 		stop()
 		checks.annotate(ctx, outcomes)
-		defer a.removeOldCopies()
 		if !options.onlyNew {
 			return a.printSearch(outcomes, format, options, choice)
 		}
@@ -223,30 +220,22 @@ func (a *app) searchFormat(options *searchOptions) (string, error) {
 
 // gatherQueries reads queries from standard input where "-" stands for them, and checks them.
 func (a *app) gatherQueries(arguments []string) ([]string, error) {
-	var queries []string
-	read := false
-	for _, argument := range arguments {
-		if argument != "-" {
-			queries = append(queries, argument)
-			continue
-		}
-		if read {
-			return nil, usage("Give - once.", "standard input can be read only once")
-		}
-		read = true
+	queries, at := arguments, slices.Index(arguments, "-")
+	if at >= 0 {
 		lines, err := readQueries(a.io.In)
 		if err != nil {
 			return nil, err
 		}
-		queries = append(queries, lines...)
-	}
-	if len(queries) == 0 {
-		return nil, usage(`Example: quarry search "how do we roll back a deploy"`, "missing argument QUERY")
+		queries = slices.Concat(arguments[:at], lines, arguments[at+1:])
 	}
 	switch {
-	case read && len(queries) > maxPipedQueries:
+	case at >= 0 && slices.Contains(arguments[at+1:], "-"):
+		return nil, usage("Give - once.", "standard input can be read only once")
+	case len(queries) == 0:
+		return nil, usage(`Example: quarry search "how do we roll back a deploy"`, "missing argument QUERY")
+	case at >= 0 && len(queries) > maxPipedQueries:
 		return nil, usage("Search in several runs.", "too many queries: the limit is %d", maxPipedQueries)
-	case !read && len(queries) > maxQueries:
+	case at < 0 && len(queries) > maxQueries:
 		return nil, usage("Quote words that belong to one query, or give up to 100 queries, a line each: quarry search - < FILE",
 			"too many queries: %d, the limit is %d", len(queries), maxQueries)
 	}
@@ -272,20 +261,16 @@ func checkQuery(query string) error {
 
 // readQueries reads one query a line, up to a bound.
 func readQueries(from io.Reader) ([]string, error) {
-	const longest = 4 * (wire.MaxQueryRunes + 1) // bytes
-	scanner := bufio.NewScanner(io.LimitReader(from, (maxPipedQueries+1)*longest))
-	scanner.Buffer(make([]byte, 0, longest), 16*longest)
+	const most = (maxPipedQueries + 1) * 4 * (wire.MaxQueryRunes + 1) // bytes: beyond, one is too many or too long
+	lines, err := io.ReadAll(io.LimitReader(from, most))
+	if err != nil {
+		return nil, fmt.Errorf("read queries from standard input: %w", err)
+	}
 	var queries []string
-	for len(queries) <= maxPipedQueries && scanner.Scan() {
-		if line := strings.TrimSpace(scanner.Text()); line != "" {
+	for line := range strings.Lines(string(lines)) {
+		if line = strings.TrimSpace(line); line != "" {
 			queries = append(queries, line)
 		}
-	}
-	if err := scanner.Err(); err != nil {
-		if errors.Is(err, bufio.ErrTooLong) {
-			return nil, usage("Use a shorter query.", "a query has more than %d characters", wire.MaxQueryRunes)
-		}
-		return nil, fmt.Errorf("read queries from standard input: %w", err)
 	}
 	return queries, nil
 }
@@ -311,25 +296,25 @@ func (o outcome) results() []wire.SearchResult {
 // for --raw: sanitising them is expensive.
 func runSearches(ctx context.Context, c *client.Client, plan []plannedQuery, raw bool) []outcome {
 	outcomes := make([]outcome, len(plan))
-	var group sync.WaitGroup
-	turns := make(chan struct{}, maxQueries)
+	var group errgroup.Group
+	group.SetLimit(maxQueries)
 	for i, query := range plan {
-		turns <- struct{}{}
-		group.Go(guard.Func(func() {
-			defer func() { <-turns }()
-			o := outcome{query: query, nothing: client.Unsearchable(query.text)}
+		o := &outcomes[i]
+		o.query, o.nothing = query, client.Unsearchable(query.text)
+		search := guard.Err(func() (err error) {
 			if raw {
-				o.raw, o.response, o.err = c.SearchRaw(ctx, query.request)
+				o.raw, o.response, err = c.SearchRaw(ctx, query.request)
 			} else {
-				o.response, o.err = c.Search(ctx, query.request)
+				o.response, err = c.Search(ctx, query.request)
 			}
-			if o.err == nil && o.response == nil {
+			if o.response == nil {
 				o.response = &wire.SearchResponse{}
 			}
-			outcomes[i] = o
-		}, func(err error) { outcomes[i] = outcome{query: query, err: err} }))
+			return err
+		})
+		group.Go(guard.Err(func() error { o.err = search(); return nil }))
 	}
-	group.Wait()
+	_ = group.Wait()
 	return outcomes
 }
 

@@ -60,5 +60,6 @@ func (a *app) nextStep(outcomes []outcome, choice target.Choice) string {
 	if found {
 		return "next: open a link, or search in other words; this server shows no more of a document"
 	}
-	return "next: search in other words or with fewer filters; quarry sources lists what can be searched"
+	return "next: search in other words or with fewer filters; quarry sources" + a.targetFlags() +
+		" lists what can be searched"
 }

@@ -13,6 +13,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/config"
+	"quarry/internal/pattern"
 	"quarry/internal/text"
 	"quarry/ui/passage"
 	"quarry/ui/target"
@@ -245,6 +246,18 @@ func (a *app) targetFlags() string {
 		return " --sample"
 	}
 	return repeatFlag("library", a.namedLibrary()) + repeatFlag("profile", a.flags.profile) + repeatFlag("server", a.flags.server)
+}
+
+// commandInHint matches the commands that hints name without their arguments.
+var commandInHint = pattern.Lazy(`quarry (sync --check|status|sources|agents|document-sets|admin [a-z-]+ list)\b`)
+
+// withTarget returns the hint of a failure. Its commands have the flags that chose the target; sync takes no profile.
+func (a *app) withTarget(failure *Failure) string {
+	flags := a.targetFlags()
+	if strings.Contains(failure.Do, flags) || a.flags.library == "" && strings.Contains(failure.Do, "quarry sync") {
+		return failure.Do
+	}
+	return commandInHint().ReplaceAllStringFunc(failure.Do, func(command string) string { return command + flags })
 }
 
 // repeatFlag writes a flag that was given, for a command to run next.

@@ -177,18 +177,24 @@ var errShapeMemory = fmt.Errorf("the expression needs more than %s of memory", t
 func awaitShape(ctx context.Context, done <-chan error) error {
 	start, look := heapBytes(), time.NewTicker(shapeLook)
 	defer look.Stop()
+	collected, collects := make(chan bool, 1), false
 	for {
 		select {
 		case err := <-done:
 			return err
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-look.C:
-			if heapBytes() <= start+shapeMemory {
-				continue
-			}
-			if runtime.GC(); heapBytes() > start+shapeMemory { // what is left is in use
+		case collects = <-collected:
+			if heapBytes() > start+shapeMemory { // what is left is in use
 				return errShapeMemory
+			}
+		case <-look.C:
+			switch inUse := heapBytes(); {
+			case inUse > start+3*shapeMemory: // values double while garbage is collected
+				return errShapeMemory
+			case inUse > start+shapeMemory && !collects:
+				collects = true
+				guard.Go(func() { runtime.GC(); collected <- false }, func(error) {})
 			}
 		}
 	}

@@ -31,9 +31,9 @@ var foreignCommands = map[string]string{
 const shortestNear = 5
 
 // refuseCommandWord returns a usage error for one bare word that was meant as a command: one of another program, or one
-// of quarry with a mistake. After -- no word was, and no search has filters by mistake.
-func (a *app) refuseCommandWord(root *cobra.Command, words []string) error {
-	if len(words) != 1 || root.ArgsLenAtDash() == 0 || hasSearchFlags(root) {
+// of quarry with a mistake. After -- no word was, and no search has filters by mistake; list --limit 5 may be one.
+func (a *app) refuseCommandWord(root *cobra.Command, words []string, options *searchOptions) error {
+	if len(words) != 1 || root.ArgsLenAtDash() == 0 || options.narrows() {
 		return nil
 	}
 	word := strings.ToLower(words[0])
@@ -46,6 +46,7 @@ func (a *app) refuseCommandWord(root *cobra.Command, words []string) error {
 	if a.program.Guest && !slices.Contains(a.guestCommands(root), near) {
 		near = "help"
 	}
-	do := fmt.Sprintf("Run: quarry %s; to search for the word: quarry search %s", near, config.ShellQuote(words[0]))
+	do := fmt.Sprintf("Run: quarry %s%s; to search for the word: quarry search %s%[2]s", near, a.targetFlags(),
+		config.ShellQuote(words[0]))
 	return usage(do, "%q is not a command; did you mean %q?", text.OneLine(words[0]), near)
 }
