@@ -16,18 +16,11 @@ type Fingerprint uint64
 
 const (
 	simBits = 56
-	// copyBits is about one triple in ten, which is three changed words in a hundred.
-	copyBits = 8
 	// alikeBits is about a third of the triples. Of ten thousand pairs of unrelated passages, one differs in as few.
 	alikeBits = 14
 	// minTriples is the length of the shortest passage with a fingerprint.
 	minTriples = 8
 )
-
-// CopyOf reports whether two passages are near-duplicates.
-func (f Fingerprint) CopyOf(other Fingerprint) bool {
-	return f>>simBits == other>>simBits && f.Distance(other) <= copyBits
-}
 
 // Alike reports whether two texts have most of their triples of words in common, whatever their numbers.
 func (f Fingerprint) Alike(other Fingerprint) bool { return f.Distance(other) <= alikeBits }

@@ -27,20 +27,18 @@ func (r *run) foldCopies(ctx context.Context, ranked []fusedChunk) ([]fusedChunk
 	first, folded := map[place][]string{}, map[string]bool{} // by document: whether it is folded
 	for _, c := range ranked {
 		at := place{c.print, c.chunk, r.matches[c.document]}
-		if _, known := folded[c.document]; known && folded[c.document] || c.print == 0 {
+		_, compared := folded[c.document]
+		if folded[c.document] || c.print == 0 {
 			continue
 		}
-		_, decided := folded[c.document]
-		for _, of := range first[at] {
-			if decided {
-				break
-			}
+		for i := 0; i < len(first[at]) && !compared && !folded[c.document]; i++ {
+			of := first[at][i]
 			same, err := r.sameText(ctx, of, c.document)
 			if err != nil {
 				return nil, err
 			}
 			if same {
-				folded[c.document], decided = true, true
+				folded[c.document] = true
 				r.copies[of] = append(r.copies[of], c.document)
 			}
 		}

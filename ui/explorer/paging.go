@@ -123,12 +123,8 @@ func (m *Model) handlePage(page *wire.SearchResponse, err error) tea.Cmd {
 		m.warn("cannot load more results: " + reasonOf(err))
 		return nil
 	}
-	if next := page.Next(p.offset); next > p.offset {
-		p.offset = next
-	} else {
-		p.offset += wantedResults
-	}
-	p.complete = len(page.Results) == 0
+	next := page.Next(p.offset)
+	p.complete, p.offset = next == p.offset, next
 	known, number := map[string]bool{}, 0
 	for _, result := range s.response.Results {
 		known[result.DocumentID] = true
