@@ -14,8 +14,6 @@ const (
 	frameWidth, frameHeight = 81, 16 // below either, lines above and below a pane take the place of its border
 	stripHeight             = 16     // from here on the sources have a line
 	oneLine, twoLines       = 12, 20 // rows of the screen from which on a result has that many lines below its title
-	spaced                  = 36     // and a blank line below it
-	leastSpaced             = 20     // rows of the list for that
 )
 
 // Arrangement is how list and reader share the screen.
@@ -181,8 +179,6 @@ func (r *Rects) density(height int) results.Density {
 	switch {
 	case r.Arrangement == Bare || height < oneLine && !(r.Framed || r.Arrangement == Side):
 		return results.TitlesOnly
-	case height >= spaced && r.List.H >= leastSpaced:
-		return results.Spaced
 	case height >= twoLines:
 		return results.TwoLines
 	}

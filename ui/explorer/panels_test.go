@@ -16,7 +16,7 @@ func TestFiltersAreChosenFromThePicker(t *testing.T) {
 	screen.Press("ctrl+f")
 	screen.WaitText("[Sources]")
 	screen.Type("sla")
-	screen.WaitGone("Zendesk  ")
+	screen.WaitGone("Zendesk   ")
 	screen.Press("space")
 	screen.WaitText("[x]")
 	screen.Press("enter")

@@ -30,6 +30,7 @@ type List struct {
 	isMarked func(wire.SearchResult) bool
 	isNew    func(wire.SearchResult) bool
 	mixed    bool // of several origins
+	several  bool // of several sources
 
 	density Density
 	roots   []string      // folders that files were added from
@@ -67,6 +68,9 @@ func (l *List) Set(items []wire.SearchResult, words []string, keep bool) {
 	l.items, l.words, l.stale = items, words, false
 	l.arrange()
 	l.mixed = slices.ContainsFunc(items, func(r wire.SearchResult) bool { return r.Origin != items[0].Origin })
+	l.several = slices.ContainsFunc(items, func(r wire.SearchResult) bool {
+		return r.SourceType != items[0].SourceType
+	})
 	l.selected, l.top, l.moved = 0, 0, true
 	if at := find(l.rows, items, former); keep && had && at >= 0 {
 		l.selected = at

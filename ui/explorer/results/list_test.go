@@ -79,7 +79,7 @@ func densityOf(width, height int) Density {
 	case height < 36:
 		return TwoLines
 	}
-	return Spaced
+	return TwoLines
 }
 
 func expect(t *testing.T, got string, want ...string) {
@@ -140,16 +140,16 @@ func TestFurtherResults(t *testing.T) {
 	l.SetSelective(false)
 	l.Set([]wire.SearchResult{copied, lacking, also, last, near}, nil, false)
 	expect(t, glyphless(shown(&l, 60, 11)),
-		"▌ 1  Budgets                                            3 d",
+		"▌ 1  Budgets                                 +2 copies  3 d",
 		"▌    the error budget",
-		"  2  Travel                                 without “error”",
+		"  2  Travel                            without “error”  3 d",
 		"     a budget",
 		"  5  Elsewhere                                          3 d",
-		"     error budget",
+		"     acme  error budget",
 		"  3  SLOs                                               3 d",
 		"     error budgets",
 		" ── further results ───────────────────────────────────────",
-		"  4  Outages                                     by meaning",
+		"  4  Outages                                by meaning  3 d",
 		"     downtime")
 	if passages, documents, place := l.Found(); passages != 2 || documents != 4 || place != 1 {
 		t.Errorf("passage %d of %d in %d documents", place, passages, documents)
@@ -189,7 +189,7 @@ func TestGroups(t *testing.T) {
 		var l List
 		l.SetNow(now())
 		l.SetMore(5)
-		l.SetDensity(Spaced)
+		l.SetDensity(TwoLines)
 		l.Set(items, nil, false)
 		l.Jump(4)
 		l.View(60, 12, dark(), true)
@@ -269,24 +269,24 @@ func TestDensities(t *testing.T) {
 	l.SetNow(now())
 	l.SetOld(2 * 365 * 24 * time.Hour)
 	first, second := item(1, "a#0", "Runbook", "how to roll it back, if you must"), item(12, "b#0", "Policy", "none")
+	second.SourceType, second.Content = "file", strings.Repeat("none of them ", 9)
 	first.Metadata, first.Authors = map[string]wire.Metadata{"channel": wire.One("deploys")}, []string{"Jo Ortiz", "Bao Tran"}
 	second.UpdatedAt = of("2023-11-18T12:00:00Z")
 	l.Set([]wire.SearchResult{first, second}, []string{"roll"}, false)
 	expect(t, shown(&l, 40, 3), "▌ 1  Runbook                        3 d", " 12  Policy                       ⚠ 3 y", "")
 	expect(t, shown(&l, 9, 2), "▌ 1", " 12")
-	l.SetDensity(Spaced)
+	l.SetDensity(TwoLines)
 	var got []string
 	for _, line := range l.View(60, 7, dark(), true) {
 		got = append(got, strings.TrimRight(ansi.Strip(line), " "))
 	}
 	expect(t, glyphless(strings.Join(got, "\n")+"\n"),
 		"▌ 1  Runbook                                            3 d",
-		"▌    Slack › #deploys   Jo Ortiz +1",
-		"▌    how to roll it back, if you must",
-		"",
+		"▌    Slack › #deploys  how to roll it back, if you must",
 		" 12  Policy                                           ⚠ 3 y",
-		"     Slack",
-		"     none")
+		"     ▬ File  none of them none of them none of them none of",
+		"     them none of them none of them none of them none of …",
+		"", "")
 }
 
 // A match in the title alone is marked there, also in another form of the word.

@@ -22,7 +22,7 @@ const (
 	leastText  = 12 // columns that a passage needs to say anything
 	widestName = 20 // columns of an author's name
 	widestHead = 28 // of the heading before a further passage
-	beforeWho  = 3  // columns between where a document is and who wrote it
+	beforeText = 2  // columns between the place of a document and its passage
 )
 
 // drawRow draws the lines of a row, each as wide as the list.
@@ -32,7 +32,8 @@ func (l *List) drawRow(at int, selected bool) []string {
 	if !r.marked {
 		r.marks, r.marked = marksOf(item, l.words), true
 	}
-	d := drawing{pens: &l.drawn.pens, shape: l.drawn.look.shape, row: r, item: item, words: l.words, roots: l.roots, mixed: l.mixed}
+	d := drawing{pens: &l.drawn.pens, shape: l.drawn.look.shape, row: r, item: item, words: l.words, roots: l.roots, mixed: l.mixed,
+		several: l.several}
 	d.titlePen, d.textPen = d.pens.title, d.pens.text
 	if r.aside {
 		d.titlePen, d.textPen = d.pens.dimTitle, d.pens.dimText
@@ -63,9 +64,6 @@ func (l *List) drawRow(at int, selected bool) []string {
 		}
 		lines = append(lines, line)
 	}
-	if d.density == Spaced && at+1 < len(l.rows) && l.rows[at+1].heads {
-		lines = append(lines, paint.Blank(d.width))
-	}
 	return lines
 }
 
@@ -84,7 +82,8 @@ type drawing struct {
 	aged  bool // older than is to be trusted
 	added bool // since the results were looked at last
 
-	mixed bool // with results of other origins
+	mixed   bool // with results of other origins
+	several bool // with results of other sources
 }
 
 // lines are the lines of the row without the bar before them.
@@ -96,18 +95,41 @@ func (d drawing) lines() []string {
 		return []string{d.number() + d.text(d.heading())}
 	}
 	lines := []string{d.number() + d.title()}
-	before := paint.Blank(d.indent - 1)
-	if d.density >= TwoLines {
-		if about := d.about(); about != "" {
-			lines = append(lines, before+about)
-		}
-	}
-	if d.density >= OneLine {
-		if text := d.text(styled{}); text != "" {
-			lines = append(lines, before+text)
-		}
+	for _, line := range d.passage() {
+		lines = append(lines, paint.Blank(d.indent-1)+line)
 	}
 	return lines
+}
+
+// passage is the place of the document and the passage behind it, on as many lines as there is room for.
+func (d drawing) passage() []string {
+	if d.density == TitlesOnly {
+		return nil
+	}
+	place, room := d.place(d.room()/3), d.room()
+	first := room
+	if place.width > 0 {
+		first -= place.width + beforeText
+		place.add(d.pens.muted, strings.Repeat(" ", beforeText))
+	}
+	shown := first
+	if d.density == TwoLines {
+		shown += room
+	}
+	text, spans := d.snippet(shown)
+	parts := broken(text, first)
+	switch {
+	case text == "" && place.width == 0:
+		return nil
+	case d.density == OneLine || len(parts) == 1:
+		return []string{place.String() + d.cut(text, spans, first)}
+	}
+	rest := paint.Range{Start: parts[1].Start, End: len(text)}
+	begin := text[parts[0].Start:parts[0].End]
+	return []string{
+		place.String() + paint.Marked(begin, paint.SpansWithin(spans, parts[0]), d.textPen, d.pens.match),
+		d.cut(text[rest.Start:], paint.SpansWithin(spans, rest), room),
+	}
 }
 
 // number is the citation number, or the mark of a further passage below it.
@@ -137,9 +159,13 @@ func (d drawing) title() string {
 	if d.row.further > 0 {
 		add(d.pens.muted, further+" "+strconv.Itoa(d.row.further))
 	}
-	switch lack := paint.Width(d.row.lack); {
-	case lack > 0 && lack <= d.room()/2 && d.density < TwoLines: // else the line below says it
-		add(d.pens.muted, d.row.lack)
+	for _, related := range []string{d.related(), d.row.lack} { // the longest that leaves the title its half
+		if wide := paint.Width(related); wide > 0 && beside.width+wide <= d.room()/2 {
+			add(d.pens.muted, related)
+			break
+		}
+	}
+	switch {
 	case d.aged:
 		add(d.pens.warning, old+" "+d.age)
 	case d.age != "":
@@ -177,48 +203,47 @@ func (s *styled) add(pen paint.Pen, text string) {
 
 func (s *styled) String() string { return s.text + s.pen.Write(s.end) }
 
-// about is the source, where the document is in it, and who wrote it, as far as the server reported.
-func (d drawing) about() string {
-	room, crumbs, source, related := d.room(), passage.Where(d.item, d.roots), "", d.related()
-	if wide := beforeWho + paint.Width(related); related != "" && room >= 2*wide { // before the place, which is cut
-		room -= wide
-	} else {
-		related = ""
-	}
-	if d.item.SourceType != "" {
-		source = d.pens.glyph(d.item.SourceType) + " " + fitted(wire.SourceName(d.item.SourceType), widestName)
-	}
+// place is where the document is and who wrote it, as far as the server reported, in so many columns: the source, where
+// there are several, and the innermost folders.
+func (d drawing) place(room int) (place styled) {
+	crumbs, between := passage.Where(d.item, d.roots), below
 	if d.mixed && d.item.Origin != "" {
 		crumbs = slices.Insert(crumbs, 0, d.item.Origin)
 	}
-	line, left := d.pens.source(d.item.SourceType).Write(source), room-paint.Width(source)
-	if where := strings.Join(crumbs, below); where != "" {
-		if source != "" {
-			line, left = line+d.pens.muted.Write(below), left-paint.Width(below)
+	if d.several && d.item.SourceType != "" && room > 0 {
+		glyph := d.pens.glyph(d.item.SourceType)
+		source := fitted(glyph+" "+wire.SourceName(d.item.SourceType), min(room, widestName))
+		if len(crumbs) > 0 && paint.Width(source+below+paint.Line(crumbs[len(crumbs)-1])) > room {
+			source, between = glyph, " " // which tells the sources apart
 		}
+		place.add(d.pens.source(d.item.SourceType), source)
+	}
+	if left := room - place.width - paint.Width(between); len(crumbs) > 0 && left >= leastTitle {
+		where := strings.Join(crumbs, below)
 		for len(crumbs) > 1 && paint.Width(where) > left { // the innermost tells most
 			crumbs = crumbs[1:]
 			where = "…" + below + strings.Join(crumbs, below)
 		}
+		if place.width > 0 {
+			place.add(d.pens.muted, between)
+		}
 		where = fitted(where, left)
-		line, left = line+d.found(where, left, d.pens.muted), left-paint.Width(where)
+		place.text, place.end = place.String()+d.found(where, left, d.pens.muted), ""
+		place.width += paint.Width(where)
 	}
 	if len(d.item.Authors) > 0 {
 		who := fitted(d.item.Authors[0], widestName)
 		if others := len(d.item.Authors) - 1; others > 0 {
 			who += " +" + strconv.Itoa(others)
 		}
-		if gap := beforeWho; left >= gap+paint.Width(who) {
-			if left == room {
-				gap = 0
-			}
-			line += paint.Blank(gap) + d.pens.muted.Write(who)
+		if place.width > 0 {
+			who = " · " + who
+		}
+		if place.width+paint.Width(who) <= room {
+			place.add(d.pens.muted, who)
 		}
 	}
-	if related != "" {
-		line += paint.Blank(beforeWho) + d.pens.title.Write(related)
-	}
-	return line
+	return place
 }
 
 // related says what of the query the document lacks, that there is a newer version of it, and how many others have its

@@ -14,9 +14,8 @@ type Density int
 
 const (
 	TitlesOnly Density = iota // with their ages
-	OneLine                   // and a line of the passage
-	TwoLines                  // and a line about the document
-	Spaced                    // and a blank line between documents
+	OneLine                   // and a line of the passage, behind the place of the document
+	TwoLines                  // and a second one
 )
 
 const (
