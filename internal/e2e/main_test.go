@@ -225,3 +225,14 @@ func collect() (far *os.File, written func() string) {
 		return string(all)
 	}
 }
+
+func (h home) write(name, content string) {
+	h.t.Helper()
+	path := filepath.Join(h.dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		h.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		h.t.Fatal(err)
+	}
+}

@@ -185,17 +185,6 @@ func (h home) checkAll(runs []printed) []printed {
 	return runs
 }
 
-func (h home) write(name, content string) {
-	h.t.Helper()
-	path := filepath.Join(h.dir, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		h.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		h.t.Fatal(err)
-	}
-}
-
 // TestSchemasOfServers compares what is printed of an Onyx, and of a quarry that is served elsewhere, with the schemas.
 func TestSchemasOfServers(t *testing.T) {
 	onyx := newOnyx()
