@@ -73,7 +73,7 @@ func compareHits(got, want []index.Hit, limit int) error {
 			return fmt.Errorf("hit %d is %s#%d with %.6f (it has %.6f), want %s#%d with %.6f:\n%s\n%s", i, hit.DocumentID,
 				hit.Chunk, hit.Score, score, want[i].DocumentID, want[i].Chunk, want[i].Score, show(got), show(want))
 		}
-		if d := documents[hit.DocumentID]; d.Below != hit.Below || !slices.Equal(hit.Missing, d.Missing) {
+		if d := documents[hit.DocumentID]; d.Below != hit.Below || !slices.Equal(unordered(hit.Missing), unordered(d.Missing)) {
 			return fmt.Errorf("%s is below the level: %v, lacks %q; want %v, %q", hit.DocumentID, hit.Below, hit.Missing, d.Below, d.Missing)
 		}
 		if i > 0 && got[i-1].Score == hit.Score && !ordered(got[i-1], hit) {
@@ -132,3 +132,6 @@ func CompareSuggest(ctx context.Context, o *Oracle, e Engine, prefix string, acc
 	}
 	return nil
 }
+
+// unordered is a list without the order that it came in.
+func unordered(words []string) []string { return slices.Sorted(slices.Values(words)) }
