@@ -81,6 +81,8 @@ func meaningOfSQLite(failure *driver.Error) error {
 	switch failure.Code() {
 	case codes.SQLITE_IOERR_READ, codes.SQLITE_IOERR_SHORT_READ, codes.SQLITE_IOERR_CORRUPTFS, codes.SQLITE_IOERR_DATA:
 		return fault.ErrDamaged
+	case codes.SQLITE_IOERR_DELETE_NOENT: // another process has removed the log of a new database first
+		return fault.ErrBusy
 	}
 	switch failure.Code() & primaryCode {
 	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED:

@@ -32,6 +32,11 @@ func TestPictures(t *testing.T) {
 				terminal.Width, terminal.Height = size[0], size[1]
 				screen := startIn(t, Options{Target: sampleTarget(t), Query: "rolling back a release"}, terminal)
 				screen.WaitText(" 1  ")
+				if !terminal.Dark { // the terminal says so a moment after the first frame
+					screen.Wait("the accent of the light theme", func(string) bool {
+						return strings.Contains(screen.Styled(), "38;2;26;93;171")
+					})
+				}
 				screen.WaitText("· 1 ms") // the time stands there when the search has ended
 				if size[1] >= stripHeight {
 					screen.Wait("the sources, also those without matches", regexp.MustCompile(`\+\d+ +ctrl`).MatchString)
