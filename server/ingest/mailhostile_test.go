@@ -103,6 +103,7 @@ func TestMemoryOfAMailbox(t *testing.T) {
 	read := newTask(foundFile{path: path, info: info, format: format{container: &mboxFile}}, &target{path: path}, fileState{})
 	read.ahead = newBacklog(t.Context(), func(err error) { t.Error(err) })
 	reader := newFileReader(nil)
+	runtime.GC() // what other tests left
 	go reader.read(context.Background(), read)
 	var stats runtime.MemStats
 	var highest int64
