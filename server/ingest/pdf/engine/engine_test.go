@@ -22,12 +22,13 @@ const asEngine = "read-pdf"
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == asEngine {
-		if err := serve(engine.New(os.Args[2])); err != nil {
+		err := serve(engine.New(os.Args[2]))
+		status, _ := os.ReadFile("/proc/self/status") // which other systems do not have
+		_, _ = os.Stderr.Write(status)
+		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-		status, _ := os.ReadFile("/proc/self/status") // which other systems do not have
-		_, _ = os.Stderr.Write(status)
 		return
 	}
 	if os.Getenv("PDF_CACHE") != "" { // in a process of the fuzzer
