@@ -11,7 +11,9 @@ func TestEscNeverLeadsFromTheListToTheQuery(t *testing.T) {
 	for _, size := range [][2]int{{140, 40}, {80, 24}, {60, 20}, {40, 12}} {
 		screen := start(t, size[0], size[1], Options{Target: sampleTarget(t), Query: "deploy"})
 		screen.WaitText("deploy")
-		screen.Wait("the results", func(text string) bool { return strings.Contains(text, "passages ") && !strings.Contains(text, "searching") })
+		screen.Wait("the results", func(text string) bool {
+			return strings.Contains(text, "passages ") && !strings.Contains(text, "searching")
+		})
 		screen.Press("enter", "esc", "esc", "esc", "j", "j", "k")
 		screen.Press("m", "x", "y")
 		if text := screen.Text(); strings.Contains(text, "deployj") || strings.Contains(text, "jjk") {

@@ -142,15 +142,15 @@ func TestFurtherResults(t *testing.T) {
 	expect(t, glyphless(shown(&l, 60, 11)),
 		"▌ 1  Budgets                                 +2 copies  3 d",
 		"▌    the error budget",
-		"  2  Travel                            without “error”  3 d",
-		"     a budget",
+		"  2  Travel                                             3 d",
+		"     without “error”  a budget",
 		"  5  Elsewhere                                          3 d",
 		"     acme  error budget",
 		"  3  SLOs                                               3 d",
 		"     error budgets",
 		" ── further results ───────────────────────────────────────",
-		"  4  Outages                                by meaning  3 d",
-		"     downtime")
+		"  4  Outages                                            3 d",
+		"     by meaning  downtime")
 	if passages, documents, place := l.Found(); passages != 2 || documents != 4 || place != 1 {
 		t.Errorf("passage %d of %d in %d documents", place, passages, documents)
 	}

@@ -159,11 +159,12 @@ func (d drawing) title() string {
 	if d.row.further > 0 {
 		add(d.pens.muted, further+" "+strconv.Itoa(d.row.further))
 	}
-	for _, related := range []string{d.related(), d.row.lack} { // the longest that leaves the title its half
-		if wide := paint.Width(related); wide > 0 && beside.width+wide <= d.room()/2 {
-			add(d.pens.muted, related)
-			break
-		}
+	related := d.related()
+	if d.density == TitlesOnly && d.row.lack != "" { // else it stands before the passage
+		related = d.row.lack
+	}
+	if wide := paint.Width(related); wide > 0 && beside.width+wide <= d.room()/2 {
+		add(d.pens.muted, related)
 	}
 	switch {
 	case d.aged:
@@ -204,8 +205,11 @@ func (s *styled) add(pen paint.Pen, text string) {
 func (s *styled) String() string { return s.text + s.pen.Write(s.end) }
 
 // place is where the document is and who wrote it, as far as the server reported, in so many columns: the source, where
-// there are several, and the innermost folders.
+// there are several, and the innermost folders. What the document lacks of the query stands in their place.
 func (d drawing) place(room int) (place styled) {
+	if d.row.lack != "" {
+		return d.lacking(room)
+	}
 	crumbs, between := passage.Where(d.item, d.roots), below
 	if d.mixed && d.item.Origin != "" {
 		crumbs = slices.Insert(crumbs, 0, d.item.Origin)
@@ -219,40 +223,60 @@ func (d drawing) place(room int) (place styled) {
 		place.add(d.pens.source(d.item.SourceType), source)
 	}
 	if left := room - place.width - paint.Width(between); len(crumbs) > 0 && left >= leastTitle {
-		where := strings.Join(crumbs, below)
-		for len(crumbs) > 1 && paint.Width(where) > left { // the innermost tells most
-			crumbs = crumbs[1:]
-			where = "…" + below + strings.Join(crumbs, below)
-		}
 		if place.width > 0 {
 			place.add(d.pens.muted, between)
 		}
-		where = fitted(where, left)
+		where := fitted(innermost(crumbs, left), left)
 		place.text, place.end = place.String()+d.found(where, left, d.pens.muted), ""
 		place.width += paint.Width(where)
 	}
-	if len(d.item.Authors) > 0 {
-		who := fitted(d.item.Authors[0], widestName)
-		if others := len(d.item.Authors) - 1; others > 0 {
-			who += " +" + strconv.Itoa(others)
-		}
-		if place.width > 0 {
-			who = " · " + who
-		}
-		if place.width+paint.Width(who) <= room {
-			place.add(d.pens.muted, who)
-		}
+	who := d.who()
+	if place.width > 0 && who != "" {
+		who = " · " + who
+	}
+	if place.width+paint.Width(who) <= room {
+		place.add(d.pens.muted, who)
 	}
 	return place
 }
 
-// related says what of the query the document lacks, that there is a newer version of it, and how many others have its
-// text.
+// lacking is what the document lacks of the query, in so many columns or up to half of the line.
+func (d drawing) lacking(room int) (place styled) {
+	if d.several && d.item.SourceType != "" {
+		place.add(d.pens.source(d.item.SourceType), d.pens.glyph(d.item.SourceType)+" ")
+	}
+	place.add(d.pens.muted, fitted(d.row.lack, max(room, d.room()/2)-place.width))
+	return place
+}
+
+// innermost joins as many of the last folders of a path as fit; the last one always.
+func innermost(crumbs []string, width int) string {
+	where := strings.Join(crumbs, below)
+	for len(crumbs) > 1 && paint.Width(where) > width {
+		crumbs = crumbs[1:]
+		where = "…" + below + strings.Join(crumbs, below)
+	}
+	if paint.Width(where) > width {
+		return crumbs[0]
+	}
+	return where
+}
+
+// who is the first author, and how many others there are.
+func (d drawing) who() string {
+	if len(d.item.Authors) == 0 {
+		return ""
+	}
+	name := fitted(d.item.Authors[0], widestName)
+	if others := len(d.item.Authors) - 1; others > 0 {
+		name += " +" + strconv.Itoa(others)
+	}
+	return name
+}
+
+// related says that there is a newer version of the document, and how many others have its text.
 func (d drawing) related() string {
 	var parts []string
-	if d.row.lack != "" {
-		parts = append(parts, d.row.lack)
-	}
 	if d.item.Newer != nil {
 		parts = append(parts, "older version")
 	}
@@ -268,7 +292,7 @@ func (d drawing) heading() styled {
 	if d.added {
 		head.add(d.pens.number, added)
 	}
-	if name := d.innermost(); name != "" {
+	if name := d.under(); name != "" {
 		if d.added {
 			head.add(d.pens.muted, below)
 		}
@@ -277,8 +301,8 @@ func (d drawing) heading() styled {
 	return head
 }
 
-// innermost is the heading that a passage is under, unless that is the title.
-func (d drawing) innermost() string {
+// under is the heading that a passage is under, unless that is the title.
+func (d drawing) under() string {
 	path := d.item.HeadingPath
 	if len(path) == 0 || strings.EqualFold(path[len(path)-1], d.item.Title) {
 		return ""
@@ -309,7 +333,7 @@ func (d drawing) text(head styled) string {
 func (d drawing) snippet(room int) (string, []wire.Span) {
 	text, spans := passage.Snippet(d.item, d.row.marks, room, room)
 	text, spans = paint.LineSpans(text, spans)
-	name := paint.Line(d.innermost())
+	name := paint.Line(d.under())
 	if d.row.heads || name == "" {
 		return text, spans
 	}
