@@ -126,7 +126,8 @@ func (s *fakeServer) testHundredQueries(t *testing.T) {
 
 func TestExpressionsHaveABoundOfMemory(t *testing.T) {
 	s := newOnyx(t)
-	run(t, testDoors(s.URL), terminal{}, "search", "x", "--jq", "def f: [f]; f").check(t, ExitUsage).twoLines(t, "of memory")
+	run(t, testDoors(s.URL), terminal{}, "search", "x", "--jq", `[range(1e6) | "x" * 1000000]`).
+		check(t, ExitUsage).twoLines(t, "of memory")
 }
 
 func TestABudgetIsNoCut(t *testing.T) {
