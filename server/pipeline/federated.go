@@ -294,15 +294,34 @@ func (r *run) fusedSections(ctx context.Context) ([]section, error) {
 		return page, nil
 	}
 	if r.skipReason(r.Search.SkipDocumentSelection) != "" { // else a model selects among more
-		ranked = slices.DeleteFunc(ranked, func(c fusedChunk) bool {
-			return !slices.ContainsFunc(page, func(s section) bool { return s.document == c.document })
-		})
+		ranked = onPage(ranked, page)
 	}
 	if len(r.remote) == 0 {
 		return sectionsOf(ranked, r.wanted()), nil
 	}
 	all := withRemote(ranked, r.remote)
 	return ensureShares(sectionsOf(all, r.wanted()), all, min(r.wanted(), maxSelected), federatedShare(lists, r.remote)), nil
+}
+
+// onPage returns the passages of a page's documents, down to its last document or the first defaultSections of all, which
+// is further down: passages behind those would only lengthen sections by what matches less.
+func onPage(ranked []fusedChunk, page []section) (kept []fusedChunk) {
+	met, missing := map[string]bool{}, len(page)
+	for _, s := range page {
+		met[s.document] = false
+	}
+	for rank, c := range ranked {
+		if missing == 0 && rank >= defaultSections {
+			break
+		}
+		if before, shown := met[c.document]; shown {
+			kept = append(kept, c)
+			if met[c.document] = true; !before {
+				missing--
+			}
+		}
+	}
+	return kept
 }
 
 // federatedShare returns the share of one federated list in the total weight of all non-empty lists.

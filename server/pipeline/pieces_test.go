@@ -298,3 +298,21 @@ func TestSectionsReachWhatIsWanted(t *testing.T) {
 		t.Errorf("30 there are, got %d", n)
 	}
 }
+
+// TestWhatIsFarDownLengthensNothing: a passage behind the first fifty and the last document of a page is no part of a
+// section, and no document of the page is lost.
+func TestWhatIsFarDownLengthensNothing(t *testing.T) {
+	all := []index.Hit{{DocumentID: "first", Chunk: 5}}
+	for i := range 69 {
+		all = append(all, index.Hit{DocumentID: string(rune(0x100 + i))})
+	}
+	all = append(all, index.Hit{DocumentID: "first", Chunk: 4})
+	ranked := fuse([]rankedList{{"q", 1, all}})
+	for _, documents := range []int{10, 50, 70} {
+		page := listedSections(all[:documents])
+		sections := sectionsOf(onPage(ranked, page), documents)
+		if len(sections) != documents || sections[0].start != 5 || sections[0].end != 5 {
+			t.Errorf("%d documents: %d sections, the first is %d to %d", documents, len(sections), sections[0].start, sections[0].end)
+		}
+	}
+}
