@@ -15,8 +15,8 @@ import (
 
 // List is the state of the list. The zero value is an empty one.
 //
-// A row is one passage. The passages of a document are consecutive; documents are in the order of their first passages,
-// or of their groups. Documents of which a model selected no passage, and those found by words alone, come last, each
+// A row is one passage. The passages of a document are consecutive, and those behind the first are folded until one of
+// them is selected; documents are in the order of their first passages, or of their groups. Documents of which a model selected no passage, and those found by words alone, come last, each
 // below a heading. A server that reports no selection selected all.
 type List struct {
 	items    []wire.SearchResult
@@ -196,10 +196,42 @@ func (l *List) SelectedIndex() int {
 	return l.rows[l.selected].item
 }
 
-// Move selects the passage delta rows further down, or up when negative, as far as there are any. It reports whether
-// that is another one.
+// Move selects the passage delta rows further down, or up when negative, as far as there are any, without those that
+// are folded. It reports whether that is another one.
 func (l *List) Move(delta int) bool {
-	return l.selectRow(min(len(l.rows)-1, max(0, l.selected+delta)))
+	at, direction := l.selected, 1
+	if delta < 0 {
+		delta, direction = -delta, -1
+	}
+	for range delta {
+		next := l.beside(at, direction)
+		if next == at {
+			break
+		}
+		at = next
+	}
+	return l.selectRow(at)
+}
+
+// beside is the nearest row above another (direction -1) or below it (1) that is not folded, or that row itself.
+func (l *List) beside(at, direction int) int {
+	for next := at + direction; next >= 0 && next < len(l.rows); next += direction {
+		if !l.isFolded(next) {
+			return next
+		}
+	}
+	return at
+}
+
+// isFolded reports whether a passage is only counted by the first one of its document, as its document is not selected,
+// and nothing about it has to be seen.
+func (l *List) isFolded(at int) bool {
+	r := &l.rows[at]
+	if r.heads || r.document == l.rows[l.selected].document {
+		return false
+	}
+	item := l.items[r.item]
+	return (l.isMarked == nil || !l.isMarked(item)) && (l.isNew == nil || !l.isNew(item))
 }
 
 // First selects the first passage.

@@ -113,15 +113,14 @@ func TestRowsStandUnderTheirDocuments(t *testing.T) {
 		"  ↳  Steps › Then roll the kwctl_run back",
 		"  2  Policy                                        ↳ 1  3 d",
 		"     nothing of it",
-		"  ↳  more of nothing",
 		" ── not selected ──────────────────────────────────────────",
 		"  3  Old page                                           3 d",
 		"     rolled back once",
-		"", "", "", "")
+		"", "", "", "", "")
 	if passages, documents, place := l.Found(); passages != 5 || documents != 3 || place != 1 {
 		t.Errorf("passage %d of %d in %d documents", place, passages, documents)
 	}
-	for y, want := range []int{0, 0, 2, 1, 1, 4, -1, 3, 3, -1, -1, -1, -1} {
+	for y, want := range []int{0, 0, 2, 1, 1, -1, 3, 3, -1, -1, -1, -1, -1} {
 		if got, ok := l.RowAt(y); got != want || ok != (want >= 0) {
 			t.Errorf("line %d shows %d, want %d", y, got, want)
 		}
@@ -393,14 +392,14 @@ func TestSelectionMoves(t *testing.T) {
 	}
 	at(2, "moved")
 	l.Move(1 << 30)
-	at(29, "moved far")
-	if l.Move(1) {
+	at(28, "moved far, to where the last document is folded")
+	if !l.Move(1) || l.Move(1) {
 		t.Error("moved beyond the end")
 	}
 	l.First()
 	at(0, "first")
 	l.SetDensity(OneLine)
-	l.View(60, 12, dark(), true) // title and passage, passage: 8 rows on 12 lines
+	l.View(60, 12, dark(), true) // title, passage, further passage; five times title and passage: 7 rows
 	l.HalfPage(1)
 	at(4, "half a page")
 	l.HalfPage(-1)
@@ -416,6 +415,60 @@ func TestSelectionMoves(t *testing.T) {
 		t.Error("the passage before")
 	}
 	at(4, "passage before")
+}
+
+// TestUnfolding: of each document but the selected one only the first passage is seen, and what is marked or new. Going
+// down meets every passage; going up what was in sight.
+func TestUnfolding(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(34, 0))
+	for range 20 {
+		var l List
+		var items []wire.SearchResult
+		marked := map[string]bool{}
+		for document := range 20 {
+			for passage := range 1 + random.IntN(4) {
+				ref := fmt.Sprintf("d%d#%d", document, passage)
+				items = append(items, item(document+1, ref, fmt.Sprint("Document ", document), "text"))
+				marked[ref] = random.IntN(10) == 0
+			}
+		}
+		l.SetMarked(func(r wire.SearchResult) bool { return marked[r.Ref] })
+		l.Set(items, nil, false)
+		seen := func() (shown []int) {
+			l.View(60, 100, dark(), true)
+			for y := range 100 {
+				if at, ok := l.RowAt(y); ok && (len(shown) == 0 || shown[len(shown)-1] != at) {
+					shown = append(shown, at)
+				}
+			}
+			return shown
+		}
+		for at := range items {
+			if got := l.SelectedIndex(); got != at {
+				t.Fatalf("%d steps down lead to %d", at, got)
+			}
+			var want []int
+			for i, r := range items {
+				if strings.HasSuffix(r.Ref, "#0") || marked[r.Ref] || r.DocumentID == items[at].DocumentID {
+					want = append(want, i)
+				}
+			}
+			if got := seen(); !slices.Equal(got, want) {
+				t.Fatalf("at %s: %v is seen, want %v", items[at].Ref, got, want)
+			}
+			l.Move(1)
+		}
+		for shown := seen(); ; shown = seen() {
+			above := slices.Index(shown, l.SelectedIndex()) - 1
+			if l.Move(-1) != (above >= 0) || above >= 0 && l.SelectedIndex() != shown[above] {
+				t.Fatalf("up from %v leads to %d", shown[:above+2], l.SelectedIndex())
+			}
+			if above < 0 {
+				break
+			}
+		}
+	}
 }
 
 func TestSelectionStaysOverTheSameQuestion(t *testing.T) {

@@ -19,8 +19,7 @@ const (
 )
 
 const (
-	scrollMargin = 1 // rows that stay in sight beside the selected one
-	numberGap    = 2 // columns after the number of a row
+	numberGap = 2 // columns after the number of a row
 )
 
 // View draws the list as height lines of width columns. The selected row is always wholly in sight, where the height
@@ -50,7 +49,9 @@ func (l *List) View(width, height int, th theme.Theme, focused bool) []string {
 					l.placed = append(l.placed, at)
 				}
 			}
-			l.visible++
+			if !l.isFolded(at) {
+				l.visible++
+			}
 		}
 	}
 	blank := paint.Blank(width)
@@ -64,16 +65,15 @@ func (l *List) View(width, height int, th theme.Theme, focused bool) []string {
 // them, and so that no line at the end stays empty that a row could fill. It looks at no more rows than fit on the
 // screen.
 func (l *List) scrollToSelected(height int) {
-	last := min(len(l.rows)-1, l.selected+scrollMargin)
-	l.top = max(0, min(l.top, l.selected-scrollMargin), last-height+1)
-	l.top = min(l.top, l.selected)
-	used := 0
-	for at := l.top; at <= last; at++ {
-		used += l.rowHeight(at)
-	}
-	for used > height && l.top < l.selected {
-		used -= l.rowHeight(l.top)
-		l.top++
+	last, used := l.beside(l.selected, 1), 0
+	l.top = min(l.top, l.beside(l.selected, -1))
+	for at := last; at >= l.top; at-- {
+		lines := l.rowHeight(at)
+		if at < l.selected && used+lines > height {
+			l.top = at + 1
+			break
+		}
+		used += lines
 	}
 	for at := last + 1; at < len(l.rows) && used < height; at++ {
 		used += l.rowHeight(at)
@@ -86,8 +86,11 @@ func (l *List) scrollToSelected(height int) {
 
 func (l *List) rowHeight(at int) int { return len(l.rowLines(at)) }
 
-// rowLines are the lines of a row, drawn once for each look of the list.
+// rowLines are the lines of a row, drawn once for each look of the list; none of one that is folded.
 func (l *List) rowLines(at int) []string {
+	if l.isFolded(at) {
+		return nil
+	}
 	key := drawnRow{at, at == l.selected}
 	lines, drawn := l.drawn.rows[key]
 	if !drawn {
