@@ -303,8 +303,8 @@ func (r *run) fusedSections(ctx context.Context) ([]section, error) {
 	return ensureShares(sectionsOf(all, r.wanted()), all, min(r.wanted(), maxSelected), federatedShare(lists, r.remote)), nil
 }
 
-// onPage returns the passages of a page's documents, down to its last document or the first defaultSections of all, which
-// is further down: passages behind those would only lengthen sections by what matches less.
+// onPage returns the passages of a page's documents, down to its last document, or among the first defaultSections of
+// all where that is further down: passages behind those would only lengthen sections by what matches less.
 func onPage(ranked []fusedChunk, page []section) (kept []fusedChunk) {
 	met, missing := map[string]bool{}, len(page)
 	for _, s := range page {

@@ -16,8 +16,8 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 99_330
-	maxProductTokens = 789_300
+	maxProductLines  = 99_430
+	maxProductTokens = 789_900
 	maxLongLines     = 1_446 // only lowered, until it is none
 
 	maxFunctionP95 = 33

@@ -16,8 +16,9 @@ import (
 // List is the state of the list. The zero value is an empty one.
 //
 // A row is one passage. The passages of a document are consecutive, and those behind the first are folded until one of
-// them is selected; documents are in the order of their first passages, or of their groups. Documents of which a model selected no passage, and those found by words alone, come last, each
-// below a heading. A server that reports no selection selected all.
+// them is selected; documents are in the order of their first passages, or of their groups. Documents of which a model
+// selected no passage, and those found by words alone, come last, each below a heading. A server that reports no
+// selection selected all.
 type List struct {
 	items    []wire.SearchResult
 	words    []string
