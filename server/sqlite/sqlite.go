@@ -145,6 +145,11 @@ func (db *DB) Update(ctx context.Context, change func(*sql.Tx) error) error {
 		return sqldb.Explain(fmt.Errorf("begin to write %s: %w", db.name(), err))
 	}
 	defer func() { _ = tx.Rollback() }()
+	if db.InMemory() { // a commit waits for readers, which one to a file does not, and cannot be tried again
+		if err := setBusyTimeout(ctx, tx, db.busyTimeout); err != nil {
+			return sqldb.Explain(fmt.Errorf("begin to write %s: %w", db.name(), err))
+		}
+	}
 	if db.newest > 0 {
 		version, err := db.userVersion(ctx, tx)
 		if err == nil && version > db.newest {
@@ -165,8 +170,7 @@ func (db *DB) Update(ctx context.Context, change func(*sql.Tx) error) error {
 
 // begin acquires the write lock. SQLite ignores ctx while it waits for the lock, so begin waits for lockWait at a time.
 func (db *DB) begin(ctx context.Context, conn *sql.Conn) (tx *sql.Tx, err error) {
-	wait := min(lockWait, db.busyTimeout)
-	if _, err := conn.ExecContext(ctx, "PRAGMA busy_timeout = "+strconv.FormatInt(wait.Milliseconds(), 10)); err != nil {
+	if err := setBusyTimeout(ctx, conn, min(lockWait, db.busyTimeout)); err != nil {
 		return nil, err
 	}
 	err = whileBusy(ctx, db.busyTimeout, func() error {
@@ -174,6 +178,13 @@ func (db *DB) begin(ctx context.Context, conn *sql.Conn) (tx *sql.Tx, err error)
 		return sqldb.Explain(err)
 	})
 	return tx, err
+}
+
+func setBusyTimeout(ctx context.Context, on interface {
+	ExecContext(context.Context, string, ...any) (sql.Result, error)
+}, wait time.Duration) error {
+	_, err := on.ExecContext(ctx, "PRAGMA busy_timeout = "+strconv.FormatInt(wait.Milliseconds(), 10))
+	return err
 }
 
 func (db *DB) name() string {

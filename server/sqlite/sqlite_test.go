@@ -385,6 +385,23 @@ func TestBusy(t *testing.T) {
 	}
 }
 
+// TestACommitInMemoryWaitsForReaders as long as the database is patient, and not for a tenth of a second: there is no
+// write-ahead log, so a reader that a busy machine holds up would undo what was written.
+func TestACommitInMemoryWaitsForReaders(t *testing.T) {
+	db := open(t, Options{Migrations: migrations(), BusyTimeout: 7 * time.Second})
+	err := db.Update(t.Context(), func(tx *sql.Tx) error {
+		var wait int
+		err := tx.QueryRow("PRAGMA busy_timeout").Scan(&wait)
+		if err == nil && wait != 7000 {
+			err = fmt.Errorf("a commit waits for %d ms", wait)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // leaving is a context that ends when it is asked for the third time whether it did.
 type leaving struct {
 	context.Context
