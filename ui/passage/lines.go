@@ -32,7 +32,9 @@ func Lines(markdown string, spans []wire.Span) []Line { return linesOf(markdown,
 // linesOf is Lines for a text that begins in a code block that a fence opened; none if it is empty.
 func linesOf(markdown string, spans []wire.Span, fence string) []Line {
 	p := newPlainer(markdown, spans)
-	p.fence = fence
+	if p.fence = fence; fence != "" {
+		p.source = markdown
+	}
 	var lines []Line
 	for from := 0; from < len(markdown); {
 		to := len(markdown)

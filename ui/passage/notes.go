@@ -15,10 +15,35 @@ var (
 	highlight    = pattern.Lazy(`^==([^=\s][^=\n]*)==`)
 )
 
-// NoteMark returns what is shown of a mark of notes that a text begins with, as a part of the text, and the length of the
-// mark; 0 if there is none. Of a link to another note, [[page|label]], it is the label or the page; of a footnote its number,
-// as ^1, or in brackets if it is written there, ^[text]; of ==text== the text; of a comment, %%text%%, nothing; and at the beginning of a quote, of a callout, [!note] Title, nothing if it has a title, else
-// its kind.
+// hiddenLines matches what may be a comment of notes over several lines: in a paragraph, or from the beginning of a
+// line on. Code has no comments, and is matched to step over it.
+var hiddenLines = pattern.Lazy("(?ms)^[ \\t>]*(?:```.*?(?:^[ \\t>]*```|\\z)|~~~.*?(?:^[ \\t>]*~~~|\\z)|%%.*?%%)|" +
+	"`[^`\n]+`|\\B%%(?:[^\n]|\n[ \\t>]*\\S)*?%%")
+
+// WithoutComments returns Markdown with spaces for the comments of notes, %%text%%, that end on another line than they
+// begin: NoteMark knows those of one line. All else keeps its place.
+func WithoutComments(markdown string) string {
+	if strings.Count(markdown, "%%") < 2 {
+		return markdown
+	}
+	return hiddenLines().ReplaceAllStringFunc(markdown, func(part string) string {
+		if !strings.Contains(part, "\n") || !strings.HasPrefix(strings.TrimLeft(part, " \t>"), "%%") {
+			return part
+		}
+		blank := []byte(part)
+		for i, c := range blank {
+			if c != '\n' {
+				blank[i] = ' '
+			}
+		}
+		return string(blank)
+	})
+}
+
+// NoteMark returns what is shown of a mark of notes that a text begins with, as a part of the text, and the length of
+// the mark; 0 if there is none. Of a link to another note, [[page|label]], it is the label or the page; of a footnote
+// its number, as ^1, or in brackets if it is written there, ^[text]; of ==text== the text; of a comment, %%text%%,
+// nothing; and at the beginning of a quote, of a callout, [!note] Title, nothing if it has a title, else its kind.
 func NoteMark(text string, beginsQuote bool) (from, to, length int) {
 	text = text[:min(len(text), markReach)]
 	switch {

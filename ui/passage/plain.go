@@ -37,7 +37,7 @@ type plainer struct {
 }
 
 func newPlainer(source string, spans []wire.Span) *plainer {
-	return &plainer{source: source, out: make([]byte, 0, min(len(source), 1<<12)), spans: spans,
+	return &plainer{source: WithoutComments(source), out: make([]byte, 0, min(len(source), 1<<12)), spans: spans,
 		moved: make([]wire.Span, len(spans))}
 }
 

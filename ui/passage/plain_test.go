@@ -41,6 +41,8 @@ func TestPlain(t *testing.T) {
 		{"footnotes", "It grows.[^1] So[^long-name].\n\n[^1]: So it is said.\n[^long-name]: https://a.example/", "It grows.^1 So^long-name. ^1: So it is said. ^long-name: https://a.example/"},
 		{"inline notes", "It grows.^[So **it** is said.] 2^[x and a^b", "It grows.[So it is said.] 2^[x and a^b"},
 		{"comments", "It %%not sure%% grows 100%% or 50%% of `%%a%%`.", "It grows 100%% or 50%% of %%a%%."},
+		{"comments over lines", "It %%not\nsure%% grows.\n\n%%\n# a\n\nb\n%%\nEnd", "It grows. End"},
+		{"no comments over lines", "`%%` a\n\n```\n%% b\n%% c\n```\n50%% d %% e\n\nf %%", "%% a · %% b · %% c · 50%% d %% e f %%"},
 		{"callouts", "> [!note] Mind the bank\n> It is steep.\n\n> [!WARNING]\n> Deep.\n\n> [!tip]- Folded\n\nNot [!this] one", "Mind the bank It is steep. WARNING Deep. Folded Not [!this] one"},
 		{"highlights", "a ==marked== word, a == b, x==y, ==not== `==code==`", "a marked word, a == b, x==y, not ==code=="},
 		{"code", "Run `kwctl *all* _x_` or ``a ` b``", "Run kwctl *all* _x_ or a ` b"},

@@ -17,13 +17,14 @@ func Shown(markdown string, spans []wire.Span) []wire.Span {
 }
 
 // mayLeaveOut reports whether a text contains what begins all that rendering leaves out: tags, targets of links,
-// mailboxes, addresses and fences. Few lines do, and parsing each on its way to the screen would take a fifth of
-// drawing the results.
+// mailboxes, addresses, fences and comments. Few lines do, and parsing each on its way to the screen would take a fifth
+// of drawing the results.
 func mayLeaveOut(markdown string) bool {
 	if strings.ContainsAny(markdown, "<]@") {
 		return true
 	}
-	return slices.ContainsFunc([]string{"://", "www.", "```", "~~~"}, func(begin string) bool { return strings.Contains(markdown, begin) })
+	begins := []string{"://", "www.", "```", "~~~", "%%"}
+	return slices.ContainsFunc(begins, func(begin string) bool { return strings.Contains(markdown, begin) })
 }
 
 func parsedShown(markdown string, spans []wire.Span) []wire.Span {

@@ -56,6 +56,7 @@ func TestMarksOfNotes(t *testing.T) {
 		"Oaks[^1]\n\n[^1]: https://a.example/oak":                                                        "Oaks^1",
 		"| a | b |\n|---|---|\n| [[Oak\\|tree]] | [[Ash]] |":                                             "a │ b ─────┼──── tree │ Ash",
 		"It %%not sure%% grows 100%% or 50%% of it.^[So *it* is said.]":                                  "It grows 100%% or 50%% of it.[So it is said.]",
+		"It %%not\nsure%% grows.\n\n%%\n# a\n\n- b\n%%\n\n`%%` End":                                      "It grows. %% End",
 		"- [ ] open [[Oak]]\n- [x] done":                                                                 "[ ] open Oak [x] done",
 	} {
 		if plain := strings.Join(strings.Fields(ansi.Strip(strings.Join(Lines(text, 80, th), " "))), " "); plain != want {

@@ -266,6 +266,7 @@ func unitsOf(content string, spans []wire.Span, words []string, from unit) []uni
 	}
 	content, spans = paint.TextSpans(content, spans)
 	spans = passage.Shown(content, spans) // else rendering would change how many there are
+	content = passage.WithoutComments(content)
 	var units []unit
 	for _, piece := range pieces(content, maxUnit) {
 		u := from
