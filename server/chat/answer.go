@@ -127,24 +127,42 @@ func Answer(ctx context.Context, model llm.Chat, q Question, found []wire.Search
 	if err != nil && !errors.Is(err, errTooLong) {
 		return fmt.Errorf("answer: %w", err)
 	}
-	var notes []string
+	notes := q.unread(found)
 	if err != nil {
 		reply.Cut = fmt.Sprintf("it is longer than %d KB", maxAnswer>>10)
 	}
 	if reply.Cut != "" {
-		notes = append(notes, "The answer is not complete: "+reply.Cut+".")
-	}
-	if read := len(q.shownFiles()); read < len(q.Files) {
-		notes = append(notes, fmt.Sprintf("The model read %d of %d attached files: there is no room for the others.",
-			read, len(q.Files)))
-	}
-	if len(text.ClipTokens(q.Context, contextTokens)) < len(strings.ToValidUTF8(q.Context, "")) {
-		notes = append(notes, "The model read only the beginning of the additional context.")
+		notes = append([]string{"The answer is not complete: " + reply.Cut + "."}, notes...)
 	}
 	if len(notes) > 0 {
 		emit(Piece{Text: "\n\n*" + strings.Join(notes, " ") + "*"})
 	}
 	return nil
+}
+
+// unread returns sentences about what the prompt has no room for. A cut question the model itself names, and of long
+// conversations people know that only the newest messages count.
+func (q Question) unread(found []wire.SearchResult) (notes []string) {
+	if _, whole := shown(found); whole < len(found) {
+		notes = append(notes, fmt.Sprintf("The model read %d of %d passages as a whole: there is no room for the rest.",
+			whole, len(found)))
+	}
+	if read := len(q.shownFiles()); read < len(q.Files) {
+		notes = append(notes, fmt.Sprintf("The model read %d of %d attached files: there is no room for the others.",
+			read, len(q.Files)))
+	}
+	for _, part := range []struct {
+		name, text string
+		room       int
+	}{
+		{"the additional context", q.Context, contextTokens},
+		{"the agent's instructions", q.Instructions, instructionTokens},
+	} {
+		if len(text.ClipTokens(part.text, part.room)) < len(strings.ToValidUTF8(part.text, "")) {
+			notes = append(notes, "The model read only the beginning of "+part.name+".")
+		}
+	}
+	return notes
 }
 
 // Name returns a name for a conversation: the model's, or the first words of the question.
@@ -229,6 +247,7 @@ func (q Question) prompt(found []wire.SearchResult) ([]llm.Message, error) {
 	if q.Context != "" {
 		context = llm.QuoteText(q.Context, contextTokens)
 	}
+	documents, _ := shown(found)
 	return llm.Prompt(promptFiles, "answer", struct {
 		Today, Instructions string
 		Context, Question   llm.Quoted
@@ -238,7 +257,7 @@ func (q Question) prompt(found []wire.SearchResult) ([]llm.Message, error) {
 		Today:        today(q.Today),
 		Instructions: text.ClipTokens(q.Instructions, instructionTokens),
 		Context:      context, Question: llm.Quote(question), Cut: len(question) < len(strings.ToValidUTF8(q.Text, "")),
-		Documents: shown(found), Files: q.shownFiles(),
+		Documents: documents, Files: q.shownFiles(),
 	}, turns(q.History)...)
 }
 
@@ -249,20 +268,23 @@ func today(moment time.Time) string {
 	return llm.LongDate(moment)
 }
 
-// shown returns the passages for the prompt, as many as fit. The last one may be cut.
-func shown(found []wire.SearchResult) []llm.Quoted {
+// shown returns the passages for the prompt, as many as fit, and how many of them are whole: the last one may be cut.
+func shown(found []wire.SearchResult) (documents []llm.Quoted, whole int) {
 	const cited, title = 75, 64 // tokens: of other fields; of the title
-	var documents []llm.Quoted
 	room := documentTokens
 	for _, r := range found {
 		if room -= cited; room <= cited || r.CitationID == nil {
 			break
 		}
-		r.Title, r.Authors, r.Content = text.ClipTokens(r.Title, title), firstAuthors(r.Authors), text.ClipTokens(r.Content, room)
-		room -= text.EstimateTokens(r.Content)
+		content := text.ClipTokens(r.Content, room)
+		if len(content) == len(r.Content) {
+			whole++
+		}
+		r.Title, r.Authors, r.Content = text.ClipTokens(r.Title, title), firstAuthors(r.Authors), content
+		room -= text.EstimateTokens(content)
 		documents = append(documents, llm.Quote(wire.EvidenceResult.Of(&r)))
 	}
-	return documents
+	return documents, whole
 }
 
 // shownFile is an attached file in the prompt.

@@ -86,20 +86,32 @@ func TestAnswersAreBounded(t *testing.T) {
 func TestWhatIsMissingIsNamed(t *testing.T) {
 	t.Parallel()
 	files := []File{{Name: "a", Text: strings.Repeat("word ", 2*fileTokens)}, {Name: "b", Text: "x"}}
+	long := make([]wire.SearchResult, 30)
+	for i := range long {
+		long[i] = result(i+1, fmt.Sprint(i), "local", "", strings.Repeat("word ", 1_000))
+	}
 	for _, c := range []struct {
 		model   scripted
 		files   []File
 		context string
 		want    string
 	}{
+		{scripted{pieces: []string{"Yes."}}, nil, "passages", "Yes.\n\n*The model read 9 of 30 passages as a whole: there is no room for the rest.*"},
+		{scripted{pieces: []string{"Yes."}}, nil, "instructions", "Yes.\n\n*The model read only the beginning of the agent's instructions.*"},
 		{scripted{pieces: []string{"Yes."}}, nil, strings.Repeat("word ", 2*contextTokens), "Yes.\n\n*The model read only the beginning of the additional context.*"},
 		{scripted{pieces: []string{"Yes."}}, files[1:], "said", "Yes."},
 		{scripted{pieces: []string{"Yes"}, cut: "the model has reached its limit for one answer"}, nil, "", "Yes\n\n*The answer is not complete: the model has reached its limit for one answer.*"},
 		{scripted{pieces: []string{"Yes."}}, files, "", "Yes.\n\n*The model read 1 of 2 attached files: there is no room for the others.*"},
 		{scripted{pieces: []string{strings.Repeat("x", maxAnswer+1), "y"}}, nil, "", "x\n\n*The answer is not complete: it is longer than 512 KB.*"},
 	} {
-		got := ""
-		err := Answer(t.Context(), &c.model, Question{Text: "q", Files: c.files, Context: c.context}, nil, func(p Piece) { got += p.Text })
+		got, q, found := "", Question{Text: "q", Files: c.files, Context: c.context}, long[:1]
+		switch c.context {
+		case "passages":
+			found = long
+		case "instructions":
+			q.Instructions = strings.Repeat("word ", 2*instructionTokens)
+		}
+		err := Answer(t.Context(), &c.model, q, found, func(p Piece) { got += p.Text })
 		if err != nil || !strings.HasSuffix(got, c.want) || len(c.want) < 99 && strings.Count(got, "*") != strings.Count(c.want, "*") {
 			t.Errorf("%.99q, %v; want %q", got, err, c.want)
 		}
