@@ -11,9 +11,11 @@ import (
 	"quarry/internal/text"
 )
 
-// deepestBlock bounds how deep blocks are nested; Slack's own nest some six deep. tooDeep stands for those below,
-// which no text contains.
-const deepestBlock, tooDeep = 24, "\uE002"
+// deepestBlock bounds how deep blocks are nested; Slack's own nest some six deep.
+const deepestBlock = 24
+
+// Signs for what is left out, which no text contains: blocks that are nested deeper, and the rest of a text.
+const tooDeep, tooLong = "\uE002", "\uE003"
 
 // textKeys are the members of blocks that people read, in their order on the screen. Others are looked at for blocks
 // only.
@@ -50,7 +52,7 @@ func blockTexts(value any, names map[string]string, depth int) (texts []string) 
 	case "plain_text", "raw_text":
 		return []string{markdown(escape(said), names)}
 	case "markdown":
-		return []string{text.Clip(visible(said), maxText)}
+		return []string{clipped(said)}
 	case "rich_text_section":
 		return []string{markdown(inline(block["elements"], names), names)}
 	case "rich_text_quote":

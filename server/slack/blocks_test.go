@@ -63,12 +63,17 @@ func TestBoundsOfMessages(t *testing.T) {
 	nested := func(n int) string {
 		return "[" + strings.Repeat(`{"elements":[`, n) + `{"type":"mrkdwn","text":"inner"}` + strings.Repeat("]}", n) + "]"
 	}
+	block := func(kind string, n int) string {
+		return `[{"type":"` + kind + `","text":"` + strings.Repeat("y", n) + `"}]`
+	}
 	for _, c := range []struct{ said, blocks, attachments, want string }{
 		{strings.Repeat("x", maxText), "", attachments(1), "what is beyond 192 KB"}, {"x", nested(3), attachments(maxAttachments), ""},
 		{"x", "", attachments(maxAttachments + 1), "attachments after the first 100"}, {"x", nested(deepestBlock), "", "deeply nested blocks"},
 		{strings.Repeat("x", maxText+1), "", "", "what is beyond 192 KB"},
+		{"", block("markdown", maxText+1), "", "what is beyond 192 KB"}, {"x", block("mrkdwn", maxText+1), "", "what is beyond 192 KB"},
+		{"", block("plain_text", maxText), "", ""}, {"", "", block("mrkdwn", maxText+1), "what is beyond 192 KB"},
 	} {
-		if got, lost := textOf(c.said, []byte(c.blocks), []byte(c.attachments), nil); strings.Join(lost, "; ") != c.want || strings.Contains(got, tooDeep) {
+		if got, lost := textOf(c.said, []byte(c.blocks), []byte(c.attachments), nil); strings.Join(lost, "; ") != c.want || strings.ContainsAny(got, tooDeep+tooLong) {
 			t.Errorf("%q, want %q", lost, c.want)
 		}
 	}

@@ -151,11 +151,21 @@ func textOf(said string, blocks, attachments json.RawMessage, known map[string]s
 	}
 	parts := slices.Concat(withBlocks(markdown(said, known), inBlocks), others)
 	message = strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "\n\n")
-	message = strings.ReplaceAll(message, tooDeep, "")
-	if max(len(message), len(said)) > maxText {
+	isCut := strings.Contains(message, tooLong)
+	message = strings.NewReplacer(tooDeep, "", tooLong, "").Replace(message)
+	if isCut || len(message) > maxText {
 		lost = append(lost, fmt.Sprintf("what is beyond %d KB", maxText>>10))
 	}
 	return text.Clip(message, maxText), lost
+}
+
+// clipped returns at most maxText bytes of a text for people, and tooLong behind them if there are more.
+func clipped(said string) string {
+	said = visible(said)
+	if clip := text.Clip(said, maxText); len(clip) < len(said) {
+		return clip + tooLong
+	}
+	return said
 }
 
 // attachmentOf returns the texts of an attachment: the old form of blocks, or a link's preview. Its text for notifications
@@ -209,7 +219,7 @@ func emphasis(mark rune) *regexp.Regexp {
 // the names of users by id.
 func markdown(message string, names map[string]string) string {
 	var done []string
-	message = parts().ReplaceAllStringFunc(text.Clip(visible(message), maxText), func(part string) string {
+	message = parts().ReplaceAllStringFunc(clipped(message), func(part string) string {
 		start, end := "", ""
 		code, isCode := strings.CutPrefix(strings.TrimPrefix(part, "\n"), fence)
 		switch inside, isClosed := strings.CutSuffix(part, ">"); {
