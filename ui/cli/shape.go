@@ -64,11 +64,7 @@ func (a *app) readShape(command *cobra.Command) (err error) {
 	}
 	a.shape.fields = cleanList(flags.fields)
 	if flags.jq != "" {
-		parsed, err := gojq.Parse(flags.jq)
-		if err != nil {
-			return usage("Example: --jq '.results[].title'", "--jq: %v", err)
-		}
-		if a.shape.query, err = gojq.Compile(parsed); err != nil {
+		if a.shape.query, err = compileQuery(flags.jq); err != nil {
 			return usage("Example: --jq '.results[].title'", "--jq: %v", err)
 		}
 	}
