@@ -107,7 +107,7 @@ func (w *walker) rulesAbove() (chain []*ignoreRules) {
 			continue
 		}
 		if git, ok := githistory.Find(filepath.FromSlash(folder)); ok {
-			chain = w.addRules(nil, filepath.Join(git.GitDir, "info", "exclude"), "", below(folder, w.root), true)
+			chain = w.rulesOf(git, nil, "", below(folder, w.root))
 		}
 		for _, folder := range slices.Backward(folders) {
 			for _, name := range [...]string{".gitignore", ".quarryignore"} {
@@ -118,6 +118,12 @@ func (w *walker) rulesAbove() (chain []*ignoreRules) {
 		return chain
 	}
 	return nil
+}
+
+// rulesOf returns a chain with the rules that a repository has beside its working tree, and those of the person.
+func (w *walker) rulesOf(git githistory.Checkout, chain []*ignoreRules, folder, above string) []*ignoreRules {
+	chain = w.addRules(chain, githistory.PersonalIgnore(), folder, above, true)
+	return w.addRules(chain, filepath.Join(git.GitDir, "info", "exclude"), folder, above, true)
 }
 
 // addRules returns a chain with the rules of a file, if it has some. above is the path from their folder to the root of

@@ -127,7 +127,7 @@ func (w *walker) enter(parent place, name string) place {
 		at.chain = w.rulesAbove()
 	}
 	if isRepository {
-		at.chain = w.addRules(at.chain, filepath.Join(git.GitDir, "info", "exclude"), name, "", true)
+		at.chain = w.rulesOf(git, at.chain, name, "")
 	}
 	at.chain = w.addRules(at.chain, w.absolute(path.Join(name, ".gitignore")), name, "", true)
 	at.chain = w.addRules(at.chain, w.absolute(path.Join(name, ".quarryignore")), name, "", false)

@@ -66,6 +66,29 @@ func TestRulesAbove(t *testing.T) {
 	}
 }
 
+// TestPersonalIgnore: what git ignores for a person in all repositories is left out of them, unless their own rules say
+// otherwise, and nowhere else.
+func TestPersonalIgnore(t *testing.T) {
+	for name, home := range map[string]map[string]string{
+		"at its place":   {".config/git/ignore": "*.log\nown.md\n"},
+		"configured":     {".gitconfig": "[user]\n\tname = Jo\n[core]\n\texcludesFile = ~/ignored\n", "ignored": "*.log\nown.md\n", ".config/git/ignore": "plan.md\n"},
+		"in the other":   {".config/git/config": "[core]\nexcludesfile = \"~/ignored\"\n", "ignored": "*.log\nown.md\n"},
+		"another editor": {".config/git/config": "[core]\neditor = vi\n", ".config/git/ignore": "own.md\n*.log"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := newLibrary(t, home).folder
+			t.Setenv("HOME", folder)
+			t.Setenv("USERPROFILE", folder)
+			t.Setenv("XDG_CONFIG_HOME", "")
+			names, _ := tree(t, map[string]string{"repo/.git/HEAD": "ref: x", "repo/.gitignore": "!keep.log\n", "repo/plan.md": "", "repo/own.md": "",
+				"repo/a.log": "", "repo/keep.log": "", "repo/inner/.git/HEAD": "ref: x", "repo/inner/b.log": "", "repo/inner/c.md": "", "own.md": "", "a.log": ""})
+			if want := "a.log own.md repo/inner/c.md repo/keep.log repo/plan.md"; names != want {
+				t.Errorf("%s, want %s", names, want)
+			}
+		})
+	}
+}
+
 func FuzzIgnore(f *testing.F) {
 	f.Add("a/**/b\n!x*[a-", "a/x/b")
 	f.Add("{a,b}\n\\", "{a,b}")

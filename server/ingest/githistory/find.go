@@ -48,23 +48,54 @@ func Find(folder string) (p Checkout, ok bool) {
 
 // workTree returns the working tree that the configuration of a repository names, or "".
 func workTree(gitDir string) string {
-	tree, inCore := "", false
-	config := content(filepath.Join(gitDir, "config"), maxConfig) + "\n" + content(filepath.Join(gitDir, "config.worktree"), maxConfig)
-	for line := range strings.Lines(config) {
-		line = strings.TrimSpace(line)
-		if section, isSection := strings.CutPrefix(line, "["); isSection {
-			inCore = strings.EqualFold(strings.TrimSpace(strings.TrimSuffix(section, "]")), "core")
-			continue
-		}
-		name, value, _ := strings.Cut(line, "=")
-		if inCore && strings.EqualFold(strings.TrimSpace(name), "worktree") {
-			tree = strings.TrimSpace(value)
-			if quoted, err := strconv.Unquote(tree); err == nil {
-				tree = quoted
+	return coreValue("worktree", filepath.Join(gitDir, "config"), filepath.Join(gitDir, "config.worktree"))
+}
+
+// coreValue returns the last value of a key in the section core of configurations, or "".
+func coreValue(key string, files ...string) (value string) {
+	inCore := false
+	for _, file := range files {
+		for line := range strings.Lines(content(file, maxConfig) + "\n") {
+			line = strings.TrimSpace(line)
+			if section, isSection := strings.CutPrefix(line, "["); isSection {
+				inCore = strings.EqualFold(strings.TrimSpace(strings.TrimSuffix(section, "]")), "core")
+				continue
+			}
+			name, text, _ := strings.Cut(line, "=")
+			if inCore && strings.EqualFold(strings.TrimSpace(name), key) {
+				value = strings.TrimSpace(text)
+				if quoted, err := strconv.Unquote(value); err == nil {
+					value = quoted
+				}
 			}
 		}
 	}
-	return tree
+	return value
+}
+
+// PersonalIgnore returns the file with what git ignores in all repositories of this person: core.excludesFile of their
+// configuration, or the place that it has else. It need not exist.
+func PersonalIgnore() string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	resolved := func(file string) string { // people keep such files elsewhere, and link them
+		if target, err := filepath.EvalSymlinks(file); err == nil {
+			return target
+		}
+		return file
+	}
+	folder := os.Getenv("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(folder) {
+		folder = filepath.Join(home, ".config")
+	}
+	file := coreValue("excludesfile",
+		resolved(filepath.Join(folder, "git", "config")), resolved(filepath.Join(home, ".gitconfig")))
+	if file == "" {
+		return resolved(filepath.Join(folder, "git", "ignore"))
+	}
+	return resolved(absolute(home, strings.TrimPrefix(file, "~/")))
 }
 
 // line returns the content of a small regular file without spaces around it, or "".
