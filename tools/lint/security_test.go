@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// Each promise of docs/security.md names a test, and each test that it names is there.
+// Each promise of docs/security.md names a test, each reader of foreign input a fuzz target, and each test that is
+// named is there. That each reader has a row is tested beside the readers.
 func TestPromisesAreTested(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "security.md"))
 	if err != nil {
@@ -24,6 +25,7 @@ func TestPromisesAreTested(t *testing.T) {
 		}
 	}
 	_, promises, _ := strings.Cut(string(text), "\n## Confidentiality\n")
+	_, readers, _ := strings.Cut(promises, "\n| reader |")
 	rows, named := 0, regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w*)`")
 	for line := range strings.Lines(promises) {
 		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| promise ") || strings.HasPrefix(line, "| reader ") {
@@ -34,13 +36,16 @@ func TestPromisesAreTested(t *testing.T) {
 		if names == nil {
 			t.Errorf("no test is named: %s", line)
 		}
+		if strings.Contains(readers, line) && !strings.Contains(line, "`Fuzz") {
+			t.Errorf("no fuzz target is named: %s", line)
+		}
 		for _, name := range names {
 			if !tests[name[1]] {
 				t.Errorf("there is no %s: %s", name[1], line)
 			}
 		}
 	}
-	if rows < 20 {
-		t.Errorf("found only %d promises", rows)
+	if fuzzed := strings.Count(readers, "`Fuzz"); rows < 20 || fuzzed < 20 {
+		t.Errorf("found only %d promises and %d fuzz targets", rows, fuzzed)
 	}
 }
