@@ -171,7 +171,7 @@ func (e *events) next() ([]byte, error) {
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, err
 		}
-		field, value, _ := bytes.Cut(bytes.TrimSpace(line), []byte(":"))
+		field, value, _ := bytes.Cut(bytes.TrimSpace(bytes.TrimPrefix(line, []byte("\uFEFF"))), []byte(":"))
 		value = bytes.TrimSpace(value)
 		switch {
 		case string(field) == "event":

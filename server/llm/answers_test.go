@@ -107,7 +107,7 @@ func TestCutReplies(t *testing.T) {
 	}
 	for body, want := range map[string]string{
 		said("a", "null") + said("b", `"stop"`): "ab ", said("a", "null") + said("b", `"length"`): "ab limit", said("ab", `"content_filter"`): "ab filter",
-		said("ab", `"MAX_TOKENS"`): "ab limit", said("ab", "7"): "ab ", said("a", "null") + "data: ping\n\n" + said("b", `"stop"`): "ab ",
+		"\uFEFF" + said("ab", `"stop"`): "ab ", said("ab", `"MAX_TOKENS"`): "ab limit", said("ab", "7"): "ab ", said("a", "null") + "data: ping\n\n" + said("b", `"stop"`): "ab ",
 		said("a", "null") + "data: {\"choices\":[{\"delta\":{\n\n" + said("b", `"stop"`):                        "ab cannot be read",
 		said("a", "null") + "data: {\"choices\":[{\"delta\":\ndata: {\"content\":\"b\"}}]}\n\ndata: [DONE]\n\n": "ab ",
 	} {

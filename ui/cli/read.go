@@ -160,7 +160,7 @@ func readError(ref string, err error) error {
 	if failure, ok := err.(*Failure); ok { //nolint:errorlint // not the cause of a reply
 		return failure
 	}
-	return fmt.Errorf("read %s: %w", ref, err)
+	return fmt.Errorf("read %s: %w", text.Shorten(text.OneLine(ref), 300), err)
 }
 
 // readOne reads what one reference names.

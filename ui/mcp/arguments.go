@@ -18,22 +18,25 @@ import (
 // fromForms are arguments that clients add to calls of tools that have none.
 var fromForms = []string{"random_string", "dummy", "placeholder", "_placeholder", "noop", "kwargs", "args", "__arg1"}
 
-// isUnset reports whether a value stands for an argument that is not given.
+// isUnset reports whether a value stands for an argument that is not given, in the words of several languages.
 func isUnset(value json.RawMessage) bool {
-	var text string
-	return string(value) == "null" || wire.Unmarshal(value, &text) == nil && strings.TrimSpace(text) == ""
+	text := string(value)
+	if value[0] == '"' && wire.Unmarshal(value, &text) != nil {
+		return false
+	}
+	return slices.Contains([]string{"", "null", "None", "undefined", "[]", "{}"}, strings.TrimSpace(text))
 }
 
-// prepare brings the arguments of a call into the form that its schema describes: clients that fill in a form send null or
-// "" for what is not set, and models ask for more results than there can be. It returns an error for the first argument
-// that is wrong, in words that repeat no value.
+// prepare brings the arguments of a call into the form that its schema describes: clients that fill in a form send
+// null, "" and the like for what is not set, and models ask for more results than there can be. It returns an error for
+// the first argument that is wrong, in words that repeat no value.
 func prepare(request *sdk.CallToolRequest) error {
 	schema := schemaOf(request.Params.Name)
 	if schema == nil {
 		return nil // the library refuses unknown tools
 	}
 	given := map[string]json.RawMessage{}
-	if raw := bytes.TrimSpace(request.Params.Arguments); len(raw) > 0 && !isUnset(raw) && string(raw) != "[]" { // as PHP writes {}
+	if raw := bytes.TrimSpace(request.Params.Arguments); len(raw) > 0 && !isUnset(raw) { // PHP writes [] for {}
 		if wire.Unmarshal(raw, &given) != nil {
 			return &problem{what: "the arguments are not a JSON object", hint: "send an object of the tool's arguments"}
 		}

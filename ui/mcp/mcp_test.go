@@ -251,8 +251,8 @@ func testHostileArguments(t *testing.T, connect connector) {
 		t.Error("a tool that does not exist is called")
 	}
 	succeed(t, session, "search", words{"query": "release"})
-	for _, unset := range []any{nil, ""} { // of clients that fill in a form
-		succeed(t, session, "search", words{"query": "release", "limit": nil, "since": unset, "until": unset, "sources": nil, "document_sets": nil, "fast": nil, "max_tokens": nil})
+	for _, unset := range []any{nil, "", "null", "None", "undefined", []any{}, words{}} { // of clients that fill in a form
+		succeed(t, session, "search", words{"query": "release", "limit": unset, "since": unset, "until": unset, "sources": unset, "document_sets": unset, "fast": unset, "max_tokens": unset})
 		succeed(t, session, "sources", words{"random_string": "x", "anything": unset})
 	}
 	succeed(t, session, "search", words{"query": "release", "sources": []any{"", nil}, "since": " ", "until": "\n"})
