@@ -75,11 +75,14 @@ var formats = [...]format{
 	{name: "vcf", extensions: []string{".vcf", ".vcard"}, entries: fromContacts, here: true},
 	{name: "eml", extensions: []string{".eml"}, source: mailSource, data: fromMail},
 	{name: "eml", extensions: []string{".mbox", ".mbx"}, source: mailSource, data: fromMail, mailbox: true},
-	{extensions: []string{".docx", ".pptx", ".xlsx", ".odt", ".ods", ".odp", ".epub"}, data: fromArchive},
 	{name: "pdf", extensions: []string{".pdf"}, data: fromPDF},
-	{name: "docx", extensions: []string{".docm", ".dotx"}, data: fromArchive},
-	{name: "pptx", extensions: []string{".pptm", ".ppsx"}, data: fromArchive},
-	{name: "xlsx", extensions: []string{".xlsm"}, data: fromArchive},
+	{name: "docx", extensions: []string{".docx", ".docm", ".dotx", ".dotm"}, data: fromArchive},
+	{name: "pptx", extensions: []string{".pptx", ".pptm", ".ppsx", ".ppsm", ".potx", ".potm"}, data: fromArchive},
+	{name: "xlsx", extensions: []string{".xlsx", ".xlsm", ".xltx", ".xltm"}, data: fromArchive},
+	{name: "odt", extensions: []string{".odt", ".ott"}, data: fromArchive},
+	{name: "ods", extensions: []string{".ods", ".ots"}, data: fromArchive},
+	{name: "odp", extensions: []string{".odp", ".otp"}, data: fromArchive},
+	{name: "epub", extensions: []string{".epub"}, data: fromArchive},
 	{extensions: codeExtensions[:], text: fromCode, here: true},
 }
 

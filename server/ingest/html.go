@@ -240,8 +240,20 @@ var blockStyle = pattern.Lazy(`(?i)\bdisplay\s*:\s*(?:block|flex|grid|table|list
 // restyle gives an element the form in which a browser shows it, where the converter does not know it.
 func restyle(node *html.Node) {
 	switch node.DataAtom {
-	case atom.Legend, atom.Option, atom.Optgroup, atom.Summary, atom.Search, atom.Center, atom.Textarea, atom.Slot:
+	case atom.Option, atom.Optgroup:
+		if label := attribute(node, "label"); label != "" { // is shown for the text of an option, and above a group
+			if node.DataAtom == atom.Option {
+				remove(slices.Collect(node.ChildNodes()))
+			}
+			node.InsertBefore(&html.Node{Type: html.TextNode, Data: label + " "}, node.FirstChild)
+		}
 		node.Data, node.DataAtom = "div", atom.Div
+	case atom.Legend, atom.Summary, atom.Search, atom.Center, atom.Textarea, atom.Slot:
+		node.Data, node.DataAtom = "div", atom.Div
+	case atom.Template:
+		if hasAttribute(node, "shadowrootmode") { // the inside of an element
+			node.Data, node.DataAtom = "div", atom.Div
+		}
 	case atom.Span:
 		if blockStyle().MatchString(attribute(node, "style")) {
 			node.Data, node.DataAtom = "div", atom.Div
@@ -255,12 +267,16 @@ func restyle(node *html.Node) {
 			// An inline image is long and no text, but what it shows may be said.
 			replaceByText(node, " "+attribute(node, "alt")+" ")
 		}
+	case atom.Area:
+		replaceByText(node, " "+attribute(node, "alt")+" ")
 	case atom.Input:
 		switch strings.ToLower(attribute(node, "type")) {
 		case "checkbox":
 			replaceByText(node, checkBox(hasAttribute(node, "checked")))
 		case "submit", "button", "reset":
 			replaceByText(node, " "+attribute(node, "value")+" ")
+		case "image":
+			replaceByText(node, " "+attribute(node, "alt")+" ")
 		default:
 			replaceByText(node, " ")
 		}

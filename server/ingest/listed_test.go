@@ -22,8 +22,8 @@ func TestEachReaderIsListed(t *testing.T) {
 		return ""
 	}
 	names := map[string]string{"md": "Markdown", "txt": "plain text", ".rst": "reStructuredText", ".org": "Org,", "adoc": "AsciiDoc", "log": "logs",
-		".tsv": "CSV", "ipynb": "notebooks", "ics": "calendars", "vcf": "contacts", "eml": "mail ", ".odt": "OpenDocument", ".ods": "OpenDocument",
-		".odp": "OpenDocument"}
+		".tsv": "CSV", "ipynb": "notebooks", "ics": "calendars", "vcf": "contacts", "eml": "mail ", "odt": "OpenDocument", "ods": "OpenDocument",
+		"odp": "OpenDocument"}
 	for _, f := range formats {
 		for _, extension := range f.extensions {
 			reader := cmp.Or(names[cmp.Or(f.name, extension)], f.name, strings.TrimPrefix(extension, "."))

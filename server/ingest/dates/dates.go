@@ -4,10 +4,12 @@ package dates
 
 import (
 	"cmp"
+	_ "embed"
 	"math"
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	_ "time/tzdata" // of Windows and of containers, which have none
 
@@ -55,9 +57,27 @@ var (
 	monthOnly   = pattern.Lazy(`^(\d{4})(?:-?(\d\d))?$`)
 	comments    = pattern.Lazy(`\([^()]*\)`)
 	zoneName    = pattern.Lazy(`\b[A-Za-z]{3,4}\b`)
-	// longZone matches the names of Windows, such as Eastern Standard Time.
-	longZone = pattern.Lazy(`\b([A-Z])[a-z]+ ([SD])(?:tandard|aylight) Time\b`)
+	// longZone matches names such as W. Europe Standard Time.
+	longZone = pattern.Lazy(`\b((?:[A-Z][\w.]*\s+){1,4})(?:Standard|Daylight|Summer)\s+Time\b`)
+	// yearLast matches the year before the offset, as git writes dates.
+	yearLast = pattern.Lazy(`(:\d\d) (\d{4}) ([+-]\d\d:?\d\d)\b`)
 )
+
+//go:embed longzones.txt
+var longZoneRows string
+
+// longZones are the places of long names of zones, as Windows and browsers write them, without Standard Time. What
+// others name is unknown.
+var longZones = sync.OnceValue(func() map[string]string {
+	places := map[string]string{}
+	for row := range strings.Lines(longZoneRows) {
+		place, names, _ := strings.Cut(strings.TrimSpace(row), "\t")
+		for name := range strings.SplitSeq(names, ",") {
+			places[name] = place
+		}
+	}
+	return places
+})
 
 // Parse parses a date as people and programs write it, to UTC: a day in any of many forms and languages, a time of
 // day, and its zone, in any order and whatever is between them. Without a zone it is in UTC (RFC 5322 requires one;
@@ -72,12 +92,22 @@ func Parse(text string) (time.Time, bool) {
 			return Plausible(t)
 		}
 	}
-	text = longZone().ReplaceAllString(text, "${1}${2}T")
+	text = longZone().ReplaceAllStringFunc(text, func(name string) string {
+		words := strings.Fields(name)
+		words = words[:len(words)-2]
+		for i := range words { // other words may precede it, such as PM
+			if place := longZones()[strings.ToLower(strings.Join(words[i:], " "))]; place != "" {
+				return strings.Join(append(words[:i:i], place), " ")
+			}
+		}
+		return words[0]
+	})
 	said := text
 	for range 4 { // comments may be in comments
 		said = comments().ReplaceAllString(said, " ")
 	}
 	said = compactTime().ReplaceAllString(strings.Join(strings.Fields(said), " "), "$1 $2:$3:$4 $5")
+	said = yearLast().ReplaceAllString(said, "$1 $3 $2")
 	said = strings.Replace(said, ": ", " ", 1) // without seconds
 	after, zone, rest, ok := timeOfDay(said, text)
 	if day, found := Find(rest); found && ok {
@@ -138,7 +168,7 @@ func timeOfDay(text, whole string) (after time.Duration, zone *time.Location, re
 	if part(7) == "-" {
 		hours = -hours
 	}
-	isTime := hour < 24 && minute < 60 && second <= 60 && math.Abs(hours) < 24
+	isTime := hour*60+minute <= 24*60 && minute < 60 && second <= 60 && math.Abs(hours) < 24
 	place, name := Zone(rest + " " + whole)
 	switch text := text[:at[0]] + " " + strings.Replace(rest, name, "", 1); {
 	case part(7) != "":

@@ -1,6 +1,7 @@
 package dates
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -19,8 +20,10 @@ func TestParse(t *testing.T) {
 		"2024-03-05T14:30:00Z": utc, "2024-03-05 15:30:00 +01:00": utc, "2024-03-05T15:30:00.250+0100": "2024-03-05T14:30:00.25Z", "Di, 5 Mar 2024 14:30:00 +0000": utc,
 		"Sun, 31 Dec 2023 23:30:00 PST": "2024-01-01T07:30:00Z", "1 Jan 50 00:00 +0000": "1950-01-01T00:00:00Z", "1 Jan 49 00:00 +0000": "2049-01-01T00:00:00Z",
 		"1 Jan 124 00:00 +0000": "2024-01-01T00:00:00Z", "30 Jun 2015 23:59:60 +0000": "2015-06-30T23:59:59Z",
-		"": "", "Fri, 99 Xyz 99999": "", "31 Feb 2024 10:00 +0000": "", "yesterday": "", "Tue, 5 Mar 2024 25:00:00 +0000": "", "5 Mar 2024": "2024-03-05T00:00:00Z",
+		"": "", "Fri, 99 Xyz 99999": "", "31 Feb 2024 10:00 +0000": "", "yesterday": "", "Tue, 5 Mar 2024 25:00:00 +0000": "", "Tue, 5 Mar 2024 24:00:00 +0000": "2024-03-06T00:00:00Z", "Tue, 5 Mar 2024 24:01:00 +0000": "", "5 Mar 2024": "2024-03-05T00:00:00Z",
 		"Tue, 5 Mar 2024 09:30:00 (EST)": utc, "Tue, 05 Mar 2024 09:30:00 \"EST\"": utc, "Tue,5 Mar 2024 14:30:00 +0000": utc, "Tue, 05 Mar 2024 15:30:00 BST": utc,
+		"Tue Mar  5 15:30:00 2024 +0100": utc, "Tue, 5 Mar 2024 15:30:00 W. Europe Standard Time": utc, "Tuesday, March 5, 2024 at 3:30:00 PM Central European Standard Time": utc,
+		"Tue, 5 Mar 2024 22:30:00 China Standard Time": utc, "5 Mar 2024 20:00 (India Standard Time)": utc, "5 Mar 2024 2:30 PM Nowhere Standard Time": utc, "Wed, 6 Mar 2024 01:30:00 AUS Eastern Daylight Time": utc,
 		"Tue, 5 Mar 2024 09:30:00 Eastern Standard Time": utc, "Tue Mar 05 2024 09:30:00 GMT-0500 (Eastern Standard Time)": utc, "Di, 5 Mrz 2024 15:30:00 +0100": utc,
 		"mar., 5 mars 2024 15:30:00 +0100": utc, "Tue, 05 Mar 2024 09:30:00 -500": utc, "Tue, 05 Mar 2024 09:30:00 -05": utc, "Tue, 5 Mar 2024 09:30:00 -0500 EST": utc,
 		"2024-03-05 2:30 PM": utc, "March 5, 2024 at 2:30 PM": utc, "2:30 PM, March 5, 2024": utc, "05.03.2024 14:30": utc, "2024.03.05 14:30:00": utc, "2024-03-05, 14:30": utc,
@@ -57,8 +60,24 @@ func TestMonthsOfLanguages(t *testing.T) {
 	}
 }
 
+// TestLongZones: each row names a zone that there is, and no name has two.
+func TestLongZones(t *testing.T) {
+	names := 0
+	for row := range strings.Lines(longZoneRows) {
+		names += 1 + strings.Count(row, ",")
+	}
+	if len(longZones()) != names || names < 60 {
+		t.Errorf("%d names, %d of them differ", names, len(longZones()))
+	}
+	for name, place := range longZones() {
+		if _, err := time.LoadLocation(place); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
-	for _, text := range []string{"Tue Mar  5 09:30:00 EST 2024", "3월 05, 2024 14.30.00 GMT+02:00 (x (y))", "20240305T143000Z", "1 Jan 49 2:30 pm /x/Europe/Paris", "1709649000"} {
+	for _, text := range []string{"Tue Mar  5 09:30:00 EST 2024", "3월 05, 2024 14.30.00 GMT+02:00 (x (y))", "20240305T143000Z", "1 Jan 49 2:30 pm /x/Europe/Paris", "1709649000", "5 Mar 2024 2:30 PM W. Europe Standard Time"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -39,6 +39,9 @@ var codePages = map[string]string{
 	"10007": "x-mac-cyrillic", "20127": "us-ascii", "1200": "utf-16le", "1201": "utf-16be", "65001": "utf-8", "367": "us-ascii", "819": "iso-8859-1",
 }
 
+// latinParts are the parts of ISO 8859 that are Latin 1 to 10.
+var latinParts = [...]string{"1", "2", "3", "4", "9", "10", "13", "14", "15", "16"}
+
 // Decode returns data in a charset as UTF-8, with U+FFFD for what is invalid in it. ok is false if the charset is
 // unknown.
 func Decode(data []byte, charset string) (text []byte, ok bool) {
@@ -98,6 +101,10 @@ func encodingOf(name, key string) encoding.Encoding {
 	if number, err := strconv.Atoi(page); err == nil && number > 28590 && number < 28610 {
 		candidates = append(candidates, "iso-8859-"+strconv.Itoa(number-28590))
 	}
+	if number, _ := strconv.Atoi(page); number > 0 && number <= len(latinParts) && strings.Trim(key, "latin") == page {
+		candidates = append(candidates, "iso-8859-"+latinParts[number-1])
+	}
+	candidates = append(candidates, "x-mac-"+strings.TrimPrefix(key, "mac"))
 	for _, candidate := range candidates {
 		if found, err := htmlindex.Get(candidate); err == nil && found != encoding.Replacement {
 			return found

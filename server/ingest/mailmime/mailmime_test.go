@@ -176,7 +176,7 @@ func TestCharsets(t *testing.T) {
 		"CP850": {"T\x81r", "Tür"}, "ibm437": {"T\x81r", "Tür"}, "x-mac-ce": {"\x8ar", "är"}, "x-mac-greek": {"\xc0", "ά"}, "macintosh": {"\x8a", "ä"}, "cp737": {"\x98", "α"}, "IBM857": {"\x8d", "ı"},
 		"cp1125": {"\x80", "А"}, "KOI8-T": {"\xc1", "а"}, "VISCII": {"\xe0", "à"}, "ibm037": {"\xc1\x40\xc2", "A B"}, "IBM500": {"\x4a", "["}, "hp-roman8": {"\xcc", "ä"},
 		"utf-16": {"\xff\xfee\x00", "e"}, "UTF-16BE": {"\x00e", "e"}, "utf-32le": {"e\x00\x00\x00", "e"}, "cp932": {"\x93\xfa", "日"}, "windows-936": {"\xbb\xe1", "会"}, "ms949": {"\xbf\xe4", "요"},
-		"iso8859_15": {"\xa4", "€"}, "ISO_8859-2": {"\xb3", "ł"}, "8859-2": {"\xb3", "ł"}, "latin1": {"\xe9", "é"}, "csISOLatin2": {"\xb3", "ł"}, "cp28605": {"\xa4", "€"}, "\"utf-8\"": {"é", "é"}, "TIS-620": {"\xa1", "ก"},
+		"iso8859_15": {"\xa4", "€"}, "ISO_8859-2": {"\xb3", "ł"}, "8859-2": {"\xb3", "ł"}, "latin1": {"\xe9", "é"}, "Latin-9": {"\xa4", "€"}, "latin10": {"\xaa", "Ș"}, "l5": {"\xfe", "ş"}, "macroman": {"\x8a", "ä"}, "MacCyrillic": {"\x80", "А"}, "csISOLatin2": {"\xb3", "ł"}, "cp28605": {"\xa4", "€"}, "\"utf-8\"": {"é", "é"}, "TIS-620": {"\xa1", "ก"},
 		"ks_c_5601-1987": {"\xbf\xe4", "요"}, "ANSI_X3.4-1968": {"a", "a"}, "DIN_66003": {"}", "ü"}, "x-unknown": {"a", ""}, "": {"a", ""}, "8bit": {"a", ""},
 	} {
 		text, ok := Decode([]byte(texts[0]), charset)
