@@ -147,30 +147,17 @@ func (f *innerFiles) problem(name string, err error) error {
 }
 
 // defaults returns what a file says of its document without being read.
-func (f *innerFiles) defaults(c *collector, name, source, kind string) (index.Document, error) {
+func (f *innerFiles) defaults(c *collector, name, source string) (index.Document, error) {
 	info, err := fs.Stat(f.fs, name)
 	if err != nil {
 		return index.Document{}, f.problem(name, err)
 	}
-	file := c.task.file.path
-	doc := index.Document{
-		ID:        fileID(file) + "!" + escapePath(name),
-		Source:    source,
-		Title:     titleFromName(path.Base(name)),
-		Link:      fileLink(file),
-		Type:      kind,
-		UpdatedAt: info.ModTime().UTC(),
-		Origin:    name, // until it is collected
+	var above []string
+	if folder := path.Dir(name); folder != "." {
+		above = strings.Split(folder, "/")
 	}
-	if f.packed == nil {
-		doc.Link = fileLink(path.Join(file, name))
-	}
-	for folder := range strings.SplitSeq(path.Dir(name), "/") {
-		if folder = oneLine(folder, longestValue); folder != "" && folder != "." {
-			doc.Path = append(doc.Path, folder)
-		}
-	}
-	doc.Path = doc.Path[max(0, len(doc.Path)-2):]
+	doc := c.exported(source, name, name, titleFromName(path.Base(name)), above[max(0, len(above)-2):])
+	doc.UpdatedAt = info.ModTime().UTC()
 	return doc, nil
 }
 
@@ -180,7 +167,7 @@ func (r *fileReader) innerDocument(c *collector, files *innerFiles, name, source
 	if reason != "" || f.lines {
 		return index.Document{}, errors.New(cmp.Or(reason, wire.ReasonNotRead(path.Ext(name))))
 	}
-	defaults, err := files.defaults(c, name, source, f.name)
+	defaults, err := files.defaults(c, name, source)
 	if err != nil {
 		return index.Document{}, err
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"quarry/client/wire"
+	"quarry/server/ingest/mailmime"
 )
 
 // mboxOf returns messages as an mbox file.
@@ -235,7 +236,7 @@ func TestNamesInMailboxes(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{"Gel&APY-scht": "Gelöscht", "A &- B": "A & B", "&": "&", "&A": "&A", "&!-x": "&!-x", "plain": "plain", "&ZeVnLIqe-": "日本語"} {
-		if got := decodeFolder(name); got != want {
+		if got := mailmime.DecodeFolder(name); got != want {
 			t.Errorf("%q: %q", name, got)
 		}
 	}

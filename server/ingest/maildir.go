@@ -1,14 +1,13 @@
 package ingest
 
 import (
-	"encoding/base64"
 	"fmt"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
 
-	"golang.org/x/text/encoding/unicode"
+	"quarry/server/ingest/mailmime"
 )
 
 var maildir = container{kind: "Maildir", source: mailSource, is: isMaildir, claims: inMaildir,
@@ -90,29 +89,5 @@ func foldersOfMaildir(name string) []string {
 		return nil
 	}
 	hidden, _, _ = strings.Cut(hidden, "/")
-	return strings.Split(decodeFolder(hidden), ".")
-}
-
-// decodeFolder decodes the modified UTF-7 of the names of folders: Gel&APY-scht is Gelöscht.
-func decodeFolder(name string) string {
-	var out strings.Builder
-	for {
-		plain, rest, _ := strings.Cut(name, "&")
-		coded, after, closed := strings.Cut(rest, "-")
-		out.WriteString(plain)
-		if !closed {
-			return out.String() + name[len(plain):]
-		}
-		data, err := base64.RawStdEncoding.DecodeString(strings.ReplaceAll(coded, ",", "/"))
-		decoded, failed := unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM).NewDecoder().Bytes(data)
-		switch {
-		case coded == "":
-			out.WriteString("&")
-		case err != nil || failed != nil:
-			out.WriteString("&" + coded + "-")
-		default:
-			out.Write(decoded)
-		}
-		name = after
-	}
+	return strings.Split(mailmime.DecodeFolder(hidden), ".")
 }

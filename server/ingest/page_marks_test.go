@@ -26,12 +26,14 @@ func TestWordsApart(t *testing.T) {
 		"<ul><li><input type=CHECKBOX checked> done</ul>": "- [x] done", "<span style='Display: block'>a</span><span style='color:red;display:inline-flex'>b</span>": "a\n\nb",
 		"<p>some<wbr>thing <b>bo</b>ld x<sup>2</sup>": "something **bo**ld x2", "a<iframe src=x>y</iframe>b<nav>c</nav>d": "a b d",
 		"<table><tr><td>a</td><td>b<ul><li>c</ul></table>": "a b\n\n- c", "<table role=presentation><tr><td>a<td>b</table>": "a b",
-		"<table><caption>Of</caption><tr><th>a<th>b<tr><td>1<td>2</table>":                                                                          "|a|b|\n|---|---|\n|1|2|\n\nOf",
-		"<p>see <a style='display:block' href=https://x.example>one</a><em style='display: block'>two</em><b style=color:red>th</b>ree":             "see [one](https://x.example) *two* **th**ree",
-		"<p>a<svg><title>Flow</title><style>x{}</style><g><text>to <tspan>b</tspan></text></g></svg>c<svg aria-hidden=true><title>d</title></svg>e": "a Flow to b c e",
-		"<p><math><mi>a</mi><annotation encoding=application/x-tex>A</annotation></math>b":                                                          "ab",
-		"<ul><li><input type=checkbox checked> done<li><input type=checkbox disabled> open</ul>":                                                    "- [x] done\n- [ ] open",
-		"<p>明日、<ruby>東京<rp>(</rp><rt>とうきょう</rt><rp>)</rp></ruby>駅":                                                                                  "明日、東京駅", "<ruby><rb>漢<rb>字<rtc><rt>かん<rt>じ</rtc></ruby>": "漢字",
+		"<table><caption>Of</caption><tr><th>a<th>b<tr><td>1<td>2</table>":                                                                                    "|a|b|\n|---|---|\n|1|2|\n\nOf",
+		"<p>see <a style='display:block' href=https://x.example>one</a><em style='display: block'>two</em><b style=color:red>th</b>ree":                       "see [one](https://x.example) *two* **th**ree",
+		"<p>a<svg><title>Flow</title><style>x{}</style><g><text>to <tspan>b</tspan></text></g></svg>c<svg aria-hidden=true><title>d</title></svg>e":           "a Flow to b c e",
+		"<p><math><mi>a</mi><annotation encoding=application/x-tex>A</annotation></math>b":                                                                    "ab",
+		"<ul><li><input type=checkbox checked> done<li><input type=checkbox disabled> open</ul>":                                                              "- [x] done\n- [ ] open",
+		"<select><optgroup label=Fruit><option label=Apple>x<option>Pear</select>":                                                                            "Fruit\n\nApple\n\nPear",
+		"<map><area alt='the north' href=x></map>a<input type=image alt=Go>b<div><template shadowrootmode=open><p>in</template><template>no</template></div>": "the north a Go b\n\nin",
+		"<p>明日、<ruby>東京<rp>(</rp><rt>とうきょう</rt><rp>)</rp></ruby>駅":                                                                                            "明日、東京駅", "<ruby><rb>漢<rb>字<rtc><rt>かん<rt>じ</rtc></ruby>": "漢字",
 	} {
 		if _, body, err := r.read(page); err != nil || body != want {
 			t.Errorf("%s: %q, want %q; %v", page, body, want, err)

@@ -201,10 +201,11 @@ func (t *takeoutReading) note(name, service string) error {
 	if clean == "" && m.Title == "" {
 		return t.add(name, index.Document{}, errEmpty)
 	}
-	defaults, err := t.files.defaults(t.c, name, "file", "note")
+	defaults, err := t.files.defaults(t.c, name, "file")
 	if err != nil {
 		return t.add(name, index.Document{}, err)
 	}
+	defaults.Type = "note"
 	doc, err := t.build(clean, paragraphs(clean, 0, kindLines), m, defaults)
 	doc.Positions = nil
 	return t.add(name, doc, err)

@@ -12,7 +12,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -368,17 +367,16 @@ func reasonOf(err error) string {
 	return oneLine(err.Error(), longestValue)
 }
 
-// remoteSource returns what hosts the repository of a .git/config: github, gitlab, bitbucket, or "" if unknown. The
+// remoteSource returns what hosts the repository of a configuration: github, gitlab, bitbucket, or "" if unknown. The
 // remote "origin" decides, else the first one.
-func remoteSource(config string) string {
-	remotes := regexp.MustCompile(`(?im)^\s*\[\s*remote\s*"([^"]*)"\s*\][^\[]*?^\s*url\s*=\s*"?([^"\r\n]*)`)
-	found := ""
-	for _, match := range remotes.FindAllStringSubmatch(config, -1) {
-		source := hostSource(strings.TrimSpace(match[2]))
-		if match[1] == "origin" {
-			return source
+func remoteSource(config string) (found string) {
+	for name, address := range githistory.Values(config) {
+		switch {
+		case name == "remote.origin.url":
+			return hostSource(address)
+		case strings.HasPrefix(name, "remote.") && strings.HasSuffix(name, ".url"):
+			found = cmp.Or(found, hostSource(address))
 		}
-		found = cmp.Or(found, source)
 	}
 	return found
 }

@@ -3,6 +3,7 @@ package githistory
 import (
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path"
 	"path/filepath"
@@ -48,29 +49,46 @@ func Find(folder string) (p Checkout, ok bool) {
 
 // workTree returns the working tree that the configuration of a repository names, or "".
 func workTree(gitDir string) string {
-	return coreValue("worktree", filepath.Join(gitDir, "config"), filepath.Join(gitDir, "config.worktree"))
+	return lastValue("core.worktree", filepath.Join(gitDir, "config"), filepath.Join(gitDir, "config.worktree"))
 }
 
-// coreValue returns the last value of a key in the section core of configurations, or "".
-func coreValue(key string, files ...string) (value string) {
-	inCore := false
+// lastValue returns the last value of a name in configurations, or "".
+func lastValue(name string, files ...string) (last string) {
 	for _, file := range files {
-		for line := range strings.Lines(content(file, maxConfig) + "\n") {
-			line = strings.TrimSpace(line)
-			if section, isSection := strings.CutPrefix(line, "["); isSection {
-				inCore = strings.EqualFold(strings.TrimSpace(strings.TrimSuffix(section, "]")), "core")
-				continue
-			}
-			name, text, _ := strings.Cut(line, "=")
-			if inCore && strings.EqualFold(strings.TrimSpace(name), key) {
-				value = strings.TrimSpace(text)
-				if quoted, err := strconv.Unquote(value); err == nil {
-					value = quoted
-				}
+		for found, value := range Values(content(file, maxConfig)) {
+			if found == name {
+				last = value
 			}
 		}
 	}
-	return value
+	return last
+}
+
+// Values yields the values in a configuration of git by their names, such as remote.origin.url. Sections and keys are
+// in lower case.
+func Values(config string) iter.Seq2[string, string] {
+	return func(yield func(name, value string) bool) {
+		prefix := ""
+		for line := range strings.Lines(config) {
+			line = strings.TrimSpace(line)
+			if header, isHeader := strings.CutPrefix(line, "["); isHeader {
+				section, sub, _ := strings.Cut(strings.TrimSpace(strings.TrimSuffix(header, "]")), " ")
+				prefix = strings.ToLower(section) + "."
+				if sub = strings.Trim(sub, "\" "); sub != "" {
+					prefix += sub + "."
+				}
+				continue
+			}
+			key, value, _ := strings.Cut(line, "=")
+			value = strings.TrimSpace(value)
+			if quoted, err := strconv.Unquote(value); err == nil {
+				value = quoted
+			}
+			if !yield(prefix+strings.ToLower(strings.TrimSpace(key)), value) {
+				return
+			}
+		}
+	}
 }
 
 // PersonalIgnore returns the file with what git ignores in all repositories of this person: core.excludesFile of their
@@ -90,7 +108,7 @@ func PersonalIgnore() string {
 	if !filepath.IsAbs(folder) {
 		folder = filepath.Join(home, ".config")
 	}
-	file := coreValue("excludesfile",
+	file := lastValue("core.excludesfile",
 		resolved(filepath.Join(folder, "git", "config")), resolved(filepath.Join(home, ".gitconfig")))
 	if file == "" {
 		return resolved(filepath.Join(folder, "git", "ignore"))

@@ -135,32 +135,39 @@ func decodeTable(data []byte, table string) []byte {
 	return text
 }
 
-// decodeUTF7 decodes UTF-7 (RFC 2152): +AOQ- is ä, +- a plus sign. What is not valid stays as it is.
-func decodeUTF7(data []byte) []byte {
+// DecodeFolder decodes the modified UTF-7 of the names of folders (RFC 3501): Gel&APY-scht is Gelöscht.
+func DecodeFolder(name string) string {
+	return string(decodeShifted([]byte(name), "&", strings.Replace(base64Alphabet, "/", ",", 1), true))
+}
+
+// decodeUTF7 decodes UTF-7 (RFC 2152): +AOQ- is ä, +- a plus sign.
+func decodeUTF7(data []byte) []byte { return decodeShifted(data, "+", base64Alphabet, false) }
+
+// decodeShifted decodes UTF-16 in base64 between the sign shift and a hyphen, which may be missing unless it must close.
+// What is not valid stays as it is.
+func decodeShifted(data []byte, shift, alphabet string, mustClose bool) []byte {
 	utf16 := unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM).NewDecoder()
+	encoding := base64.NewEncoding(alphabet).WithPadding(base64.NoPadding)
 	var text []byte
 	for {
-		plain, rest, found := bytes.Cut(data, []byte("+"))
+		plain, rest, found := bytes.Cut(data, []byte(shift))
 		text = append(text, plain...)
 		if !found {
 			return text
 		}
-		coded := rest[:len(rest)-len(bytes.TrimLeft(rest, base64Alphabet))]
-		after := rest[len(coded):]
-		units := make([]byte, base64.RawStdEncoding.DecodedLen(len(coded)))
-		n, err := base64.RawStdEncoding.Decode(units, coded)
+		coded := rest[:len(rest)-len(bytes.TrimLeft(rest, alphabet))]
+		after, isClosed := bytes.CutPrefix(rest[len(coded):], []byte("-"))
+		units := make([]byte, encoding.DecodedLen(len(coded)))
+		n, err := encoding.Decode(units, coded)
 		decoded, failed := utf16.Bytes(units[:n&^1])
-		switch isClosed := bytes.HasPrefix(after, []byte("-")); {
-		case len(coded) == 0:
-			text = append(text, '+')
-			after = bytes.TrimPrefix(after, []byte("-"))
-		case err != nil || failed != nil || len(decoded) == 0:
-			text = append(append(text, '+'), coded...)
-		default:
+		switch isText := err == nil && failed == nil && len(decoded) > 0; {
+		case len(coded) == 0 && (isClosed || !mustClose):
+			text = append(text, shift...)
+		case isText && (isClosed || !mustClose):
 			text = append(text, decoded...)
-			if isClosed {
-				after = after[1:]
-			}
+		default:
+			text = append(append(text, shift...), coded...)
+			after = rest[len(coded):]
 		}
 		data = after
 	}
