@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,28 +34,20 @@ func adminCall(method, path string, query url.Values, body any) call {
 // noun is what a path lists: "document sets".
 func noun(path string) string { return strings.ReplaceAll(path, "-", " ") }
 
-// adminList lists one kind of thing. For a server elsewhere, onyx lists it over Onyx's API; nil: that has no route.
-func adminList[T any](ctx context.Context, c *Client, path string, onyx func(context.Context) ([]T, error)) ([]T, error) {
-	switch {
-	case c.options.Local:
-		return listed[T](ctx, c, adminCall(http.MethodGet, path, nil, nil))
-	case onyx == nil:
+// adminList lists one kind of thing of a library in this process.
+func adminList[T any](ctx context.Context, c *Client, path string) ([]T, error) {
+	if !c.options.Local {
 		return nil, notOverTheAPI("list " + noun(path))
 	}
-	return onyx(ctx)
+	return listed[T](ctx, c, adminCall(http.MethodGet, path, nil, nil))
 }
 
-// adminAdd adds the thing that body describes. For a server elsewhere, onyx adds it over Onyx's API; nil: that has no
-// route.
-func adminAdd[T, B any](ctx context.Context, c *Client, path string, body B,
-	onyx func(context.Context, B) (*wire.Added[T], error)) (*wire.Added[T], error) {
-	switch {
-	case c.options.Local:
-		return fetched[wire.Added[T]](ctx, c, adminCall(http.MethodPost, path, nil, body))
-	case onyx == nil:
+// adminAdd adds the thing that body describes to a library in this process.
+func adminAdd[T any](ctx context.Context, c *Client, path string, body any) (*wire.Added[T], error) {
+	if !c.options.Local {
 		return nil, notOverTheAPI("add " + noun(path))
 	}
-	return onyx(ctx, body)
+	return fetched[wire.Added[T]](ctx, c, adminCall(http.MethodPost, path, nil, body))
 }
 
 // adminRemove removes the thing with a name.
@@ -72,12 +65,12 @@ func (c *Client) adminChange(ctx context.Context, what string, r call) error {
 
 // AdminUsers lists the users by address.
 func (c *Client) AdminUsers(ctx context.Context) ([]wire.DirectoryUser, error) {
-	return adminList[wire.DirectoryUser](ctx, c, "users", nil)
+	return adminList[wire.DirectoryUser](ctx, c, "users")
 }
 
 // AdminAddUser adds a user. With a role, one who exists gets it.
 func (c *Client) AdminAddUser(ctx context.Context, email, role string) (*wire.Added[wire.DirectoryUser], error) {
-	return adminAdd[wire.DirectoryUser](ctx, c, "users", wire.DirectoryUser{Email: email, Role: role}, nil)
+	return adminAdd[wire.DirectoryUser](ctx, c, "users", wire.DirectoryUser{Email: email, Role: role})
 }
 
 // AdminSetUserActive activates or deactivates a user with all their tokens.
@@ -93,31 +86,97 @@ func (c *Client) AdminRemoveUser(ctx context.Context, email string) error {
 
 // AdminGroups lists the groups by name, and then those of other systems, which a server's API does not list.
 func (c *Client) AdminGroups(ctx context.Context) ([]wire.DirectoryGroup, error) {
-	return adminList(ctx, c, "groups", c.onyxGroups)
+	groups, err := c.ownGroups(ctx)
+	if err != nil || !c.options.Local {
+		return groups, err
+	}
+	external, err := adminList[wire.DirectoryGroup](ctx, c, "groups")
+	return append(groups, external...), err
 }
 
-// AdminAddGroup adds a group, or adds users and connectors to the group with that name. Unknown users are added too.
+// ownGroups lists the groups that are not of other systems.
+func (c *Client) ownGroups(ctx context.Context) ([]wire.DirectoryGroup, error) {
+	groups, err := listed[wire.UserGroup](ctx, c, get(userGroupsPath, nil))
+	return mapped(groups, func(group wire.UserGroup) wire.DirectoryGroup {
+		return wire.DirectoryGroup{ID: group.ID, Name: group.Name,
+			Connectors: mapped(group.CCPairs, func(pair wire.CCPair) string { return pair.Name }),
+			Users:      mapped(group.Users, func(user wire.Me) string { return user.Email })}
+	}), err
+}
+
+// AdminAddGroup creates a group, or adds users and connectors to the group with that name. Unknown users are added too.
 func (c *Client) AdminAddGroup(ctx context.Context, group wire.DirectoryGroup) (*wire.Added[wire.DirectoryGroup], error) {
-	if !c.options.Local {
+	switch {
+	case group.External:
+		return adminAdd[wire.DirectoryGroup](ctx, c, "groups", group)
+	case !c.options.Local && len(group.Users) > 0:
 		return nil, notOverTheAPI("find users by their address")
 	}
-	return adminAdd[wire.DirectoryGroup](ctx, c, "groups", group, nil)
+	s := steps{client: c}
+	pairs := s.connectorIDs(ctx, group.Connectors)
+	groups := step[[]wire.UserGroup](ctx, &s, get(userGroupsPath, nil))
+	at := slices.IndexFunc(groups, func(g wire.UserGroup) bool { return g.Name == group.Name })
+	added := wire.Added[wire.DirectoryGroup]{Item: group, IsNew: at < 0, NewUsers: []string{}}
+	if at < 0 {
+		added.Item.ID = step[wire.UserGroup](ctx, &s, post(userGroupsPath,
+			wire.UserGroupRequest{Name: group.Name, UserIDs: []string{}, CCPairIDs: pairs})).ID
+	} else if added.Item.ID = groups[at].ID; len(pairs) > 0 {
+		step[wire.UserGroup](ctx, &s, change(http.MethodPatch, groupPath(added.Item.ID), wire.UserGroupChange{
+			UserIDs:   mapped(groups[at].Users, func(user wire.Me) string { return user.ID }),
+			CCPairIDs: append(mapped(groups[at].CCPairs, func(pair wire.CCPair) int { return pair.ID }), pairs...)}))
+	}
+	var joining []string
+	for _, email := range group.Users {
+		user := step[wire.Added[wire.DirectoryUser]](ctx, &s,
+			adminCall(http.MethodPost, "users", nil, wire.DirectoryUser{Email: email}))
+		joining = append(joining, user.Item.ID)
+		if user.IsNew {
+			added.NewUsers = append(added.NewUsers, email)
+		}
+	}
+	if len(joining) > 0 {
+		step[wire.UserGroup](ctx, &s, post(groupPath(added.Item.ID)+"/add-users", map[string][]string{"user_ids": joining}))
+	}
+	return &added, s.err
 }
 
 // AdminRemoveGroup removes users from a group, or the group itself if none are given.
 func (c *Client) AdminRemoveGroup(ctx context.Context, group wire.DirectoryGroup) error {
-	query := url.Values{"name": {group.Name}, "external": {fmt.Sprint(group.External)}, "user": group.Users}
-	return c.adminChange(ctx, "remove groups", adminCall(http.MethodDelete, "groups", query, nil))
+	if group.External || len(group.Users) > 0 {
+		query := url.Values{"name": {group.Name}, "external": {fmt.Sprint(group.External)}, "user": group.Users}
+		return c.adminChange(ctx, "remove members of groups", adminCall(http.MethodDelete, "groups", query, nil))
+	}
+	s := steps{client: c}
+	ids := s.groupIDs(ctx, []string{group.Name})
+	if s.err != nil {
+		return s.err
+	}
+	return c.removeAt(ctx, groupPath(ids[0]))
 }
 
 // AdminConnectors lists the connectors by number.
 func (c *Client) AdminConnectors(ctx context.Context) ([]wire.DirectoryConnector, error) {
-	return adminList[wire.DirectoryConnector](ctx, c, "connectors", nil)
+	return adminList[wire.DirectoryConnector](ctx, c, "connectors")
 }
 
-// AdminAddConnector adds a connector, which documents can be posted for.
-func (c *Client) AdminAddConnector(ctx context.Context, connector wire.DirectoryConnector) (*wire.Added[wire.DirectoryConnector], error) {
-	return adminAdd(ctx, c, "connectors", connector, c.onyxAddConnector)
+// AdminAddConnector makes a connector and a credential without a secret, and pairs them, so that documents can be
+// posted for it. The creator is the caller if none is given.
+func (c *Client) AdminAddConnector(ctx context.Context, connector wire.DirectoryConnector) (
+	*wire.Added[wire.DirectoryConnector], error) {
+	if connector.Creator != "" && !c.options.Local {
+		return nil, notOverTheAPI("name another creator")
+	}
+	s := steps{client: c}
+	groups := s.groupIDs(ctx, connector.Groups)
+	made := step[wire.Created](ctx, &s, post("/manage/admin/connector", wire.ConnectorRequest{Name: connector.Name,
+		Source: connector.Source, InputType: "load_state", Config: map[string]any{}, AccessType: connector.AccessType, Groups: groups}))
+	credential := step[wire.Created](ctx, &s, post("/manage/credential", wire.CredentialRequest{Name: connector.Name,
+		Source: connector.Source, JSON: map[string]any{}, AdminPublic: true, Groups: []int{}}))
+	connector.ID = step[wire.PairResponse](ctx, &s, change(http.MethodPut,
+		fmt.Sprintf("/manage/connector/%d/credential/%d", made.ID, credential.ID), wire.PairRequest{Name: connector.Name,
+			AccessType: connector.AccessType, Groups: groups, Creator: connector.Creator})).Data
+	connector.Creator = cmp.Or(connector.Creator, s.callerEmail(ctx))
+	return addedBy(&s, connector)
 }
 
 // AdminRemoveConnector removes a connector with its documents.
@@ -128,12 +187,28 @@ func (c *Client) AdminRemoveConnector(ctx context.Context, name string) error {
 // AdminDocumentSets lists the document sets by name. A server's API gives the users and groups of a set only by number:
 // they are left out.
 func (c *Client) AdminDocumentSets(ctx context.Context) ([]wire.DirectorySet, error) {
-	return adminList(ctx, c, "document-sets", c.onyxDocumentSets)
+	sets, err := c.DocumentSets(ctx)
+	var users []wire.DirectoryUser
+	var groups []wire.DirectoryGroup
+	if c.options.Local && err == nil {
+		if users, err = c.AdminUsers(ctx); err == nil {
+			groups, err = c.ownGroups(ctx)
+		}
+	}
+	return mapped(sets, func(set wire.DocumentSet) wire.DirectorySet {
+		return wire.DirectorySet{ID: set.ID, Name: set.Name, Description: text.OrEmpty(set.Description), IsPublic: set.IsPublic,
+			Users: namesOf(users, userKey, set.Users), Groups: namesOf(groups, groupKey, set.Groups),
+			Connectors: mapped(set.CCPairSummaries, func(pair wire.ConnectorSummary) string { return pair.Name })}
+	}), err
 }
 
 // AdminAddDocumentSet adds a document set.
 func (c *Client) AdminAddDocumentSet(ctx context.Context, set wire.DirectorySet) (*wire.Added[wire.DirectorySet], error) {
-	return adminAdd(ctx, c, "document-sets", set, c.onyxAddDocumentSet)
+	s := steps{client: c}
+	set.ID = step[int](ctx, &s, post("/manage/admin/document-set", wire.DocumentSetRequest{Name: set.Name,
+		Description: set.Description, IsPublic: set.IsPublic, Users: s.userIDs(ctx, set.Users), Groups: s.groupIDs(ctx, set.Groups),
+		CCPairIDs: s.connectorIDs(ctx, set.Connectors), FederatedConnectors: []any{}}))
+	return addedBy(&s, set)
 }
 
 // AdminRemoveDocumentSet removes a document set; its documents stay. One without a number is not there.
@@ -144,15 +219,9 @@ func (c *Client) AdminRemoveDocumentSet(ctx context.Context, set wire.DirectoryS
 	return c.removeAt(ctx, fmt.Sprintf("/manage/admin/document-set/%d", set.ID))
 }
 
-// removeAt deletes what is at a path of Onyx's API. For a library in this process it has no time limit by default:
-// documents may follow.
+// removeAt deletes what is at a path of Onyx's API.
 func (c *Client) removeAt(ctx context.Context, path string) error {
-	r := get(path, nil)
-	r.method = http.MethodDelete
-	if c.options.Local {
-		r.timeout = 0
-	}
-	answered, err := c.open(ctx, r)
+	answered, err := c.open(ctx, c.unhurried(change(http.MethodDelete, path, nil)))
 	if err == nil {
 		answered.Close() // it is null
 	}
@@ -161,12 +230,27 @@ func (c *Client) removeAt(ctx context.Context, path string) error {
 
 // AdminAgents lists the agents by number, without the built-in one.
 func (c *Client) AdminAgents(ctx context.Context) ([]wire.DirectoryAgent, error) {
-	return adminList(ctx, c, "agents", c.onyxAgents)
+	if c.options.Local {
+		return adminList[wire.DirectoryAgent](ctx, c, "agents") // with its documents and its model
+	}
+	return c.onyxAgents(ctx)
 }
 
-// AdminAddAgent adds an agent of the owner's, or over the API of the caller's.
+// AdminAddAgent adds an agent of the caller's, who is the owner of a library in this process.
 func (c *Client) AdminAddAgent(ctx context.Context, agent wire.DirectoryAgent) (*wire.Added[wire.DirectoryAgent], error) {
-	return adminAdd(ctx, c, "agents", agent, c.onyxAddAgent)
+	s := steps{client: c}
+	request := wire.PersonaRequest{Name: agent.Name, Description: agent.Description, SystemPrompt: agent.SystemPrompt,
+		DatetimeAware: true, IsPublic: agent.IsPublic, DocumentIDs: agent.Documents, ToolIDs: []int{},
+		Users: s.userIDs(ctx, agent.Users), Groups: s.groupIDs(ctx, agent.Groups), LabelIDs: []int{}, UserFileIDs: []string{},
+		DocumentSetIDs: idsOf(ctx, &s, "document-set", agent.DocumentSets, c.DocumentSets,
+			func(set wire.DocumentSet) (string, int) { return set.Name, set.ID }),
+		SearchStartDate: agent.SearchStartDate}
+	if agent.Model != "" {
+		request.Provider, request.Model = &agent.Provider, &agent.Model
+	}
+	agent.ID = step[wire.Created](ctx, &s, post("/persona", request)).ID
+	agent.Owner = s.callerEmail(ctx)
+	return addedBy(&s, agent)
 }
 
 // AdminRemoveAgent removes an agent by its number. What is no number is not there.
@@ -186,12 +270,12 @@ func (c *Client) AdminRemoveAgent(ctx context.Context, number string) error {
 
 // AdminTenants lists the tenants by name.
 func (c *Client) AdminTenants(ctx context.Context) ([]wire.DirectoryTenant, error) {
-	return adminList[wire.DirectoryTenant](ctx, c, "tenants", nil)
+	return adminList[wire.DirectoryTenant](ctx, c, "tenants")
 }
 
 // AdminAddTenant adds a tenant; one that exists is left as it is.
 func (c *Client) AdminAddTenant(ctx context.Context, name string) (*wire.Added[wire.DirectoryTenant], error) {
-	return adminAdd[wire.DirectoryTenant](ctx, c, "tenants", wire.DirectoryTenantRequest{Name: name}, nil)
+	return adminAdd[wire.DirectoryTenant](ctx, c, "tenants", wire.DirectoryTenantRequest{Name: name})
 }
 
 // AdminRemoveTenant removes a tenant with all that it has, and returns what that was. One that is not empty is refused
@@ -206,19 +290,31 @@ func (c *Client) AdminRemoveTenant(ctx context.Context, name string, force bool)
 
 // AdminTokens lists the tokens of all users, or over the API those of the caller.
 func (c *Client) AdminTokens(ctx context.Context) ([]wire.DirectoryToken, error) {
-	return adminList(ctx, c, "tokens", func(ctx context.Context) ([]wire.DirectoryToken, error) {
-		return listed[wire.DirectoryToken](ctx, c, get("/user/pats", nil))
-	})
+	if c.options.Local {
+		return adminList[wire.DirectoryToken](ctx, c, "tokens")
+	}
+	return listed[wire.DirectoryToken](ctx, c, get("/user/pats", nil))
 }
 
-// AdminAddToken creates a token. The answer is the only time that the token itself is shown.
+// AdminAddToken creates a token, over the API for the caller. The answer is the only time that the token itself is
+// shown.
 func (c *Client) AdminAddToken(ctx context.Context, request wire.DirectoryTokenRequest) (*wire.Added[wire.NewAccessToken], error) {
-	return adminAdd(ctx, c, "tokens", request, c.onyxAddToken)
+	switch {
+	case c.options.Local:
+		return adminAdd[wire.NewAccessToken](ctx, c, "tokens", request)
+	case request.User != "":
+		return nil, notOffered("a server creates tokens only for the caller, not for --user " + request.User)
+	}
+	token, err := c.CreateToken(ctx, request.AccessTokenRequest)
+	if err != nil {
+		return nil, err
+	}
+	return &wire.Added[wire.NewAccessToken]{Item: *token, IsNew: true}, nil
 }
 
 // AdminEnsureSandboxToken returns the sandbox token of a user, new or reused.
 func (c *Client) AdminEnsureSandboxToken(ctx context.Context, request wire.SandboxTokenRequest) (*wire.Added[wire.NewAccessToken], error) {
-	return adminAdd[wire.NewAccessToken](ctx, c, "sandbox-tokens", request, nil)
+	return adminAdd[wire.NewAccessToken](ctx, c, "sandbox-tokens", request)
 }
 
 // AdminRemoveToken revokes a token at once.
@@ -229,22 +325,27 @@ func (c *Client) AdminRemoveToken(ctx context.Context, id int) error {
 	return c.adminChange(ctx, "revoke tokens", adminCall(http.MethodDelete, fmt.Sprintf("tokens/%d", id), nil, nil))
 }
 
-// The functions below administer a server over the routes of Onyx's API, as far as it has any.
-
 const (
 	documentSetsPath = "/manage/document-set"
 	userGroupsPath   = "/manage/admin/user-group"
 )
 
-func (c *Client) onyxGroups(ctx context.Context) ([]wire.DirectoryGroup, error) {
-	groups, err := listed[wire.UserGroup](ctx, c, get(userGroupsPath, nil))
-	return mapped(groups, func(group wire.UserGroup) wire.DirectoryGroup {
-		return wire.DirectoryGroup{ID: group.ID, Name: group.Name, Connectors: mapped(group.CCPairs, func(pair wire.CCPair) string { return pair.Name }),
-			Users: mapped(group.Users, func(user wire.Me) string { return user.Email })}
-	}), err
+func groupPath(id int) string { return fmt.Sprintf("%s/%d", userGroupsPath, id) }
+
+// change is a call that changes what is at a path.
+func change(method, path string, body any) call {
+	r := post(path, body)
+	r.method = method
+	return r
 }
 
-func connectorName(pair wire.ConnectorSummary) string { return pair.Name }
+// unhurried is a call without a time limit by default for a library in this process: documents may follow.
+func (c *Client) unhurried(r call) call {
+	if c.options.Local {
+		r.timeout = 0
+	}
+	return r
+}
 
 // mapped is the list of what convert makes of each element; it is never nil.
 func mapped[A, B any](list []A, convert func(A) B) []B {
@@ -264,7 +365,7 @@ type steps struct {
 // step makes the next call.
 func step[T any](ctx context.Context, s *steps, r call) (answer T) {
 	if s.err == nil {
-		s.err = s.client.fetch(ctx, r, &answer)
+		s.err = s.client.fetch(ctx, s.client.unhurried(r), &answer)
 	}
 	return answer
 }
@@ -274,88 +375,68 @@ func addedBy[T any](s *steps, item T) (*wire.Added[T], error) {
 	if s.err != nil {
 		return nil, s.err
 	}
-	return &wire.Added[T]{Item: item, IsNew: true}, nil
+	return &wire.Added[T]{Item: item, IsNew: true, NewUsers: []string{}}, nil
 }
 
-// groupIDs finds the numbers of groups.
+func (s *steps) callerEmail(ctx context.Context) string {
+	return step[wire.Me](ctx, s, get("/me", nil)).Email
+}
+
+func userKey(u wire.DirectoryUser) (name, id string)       { return u.Email, u.ID }
+func groupKey(g wire.DirectoryGroup) (name string, id int) { return g.Name, g.ID }
+
+func (s *steps) userIDs(ctx context.Context, emails []string) []string {
+	addresses := mapped(emails, func(email string) string { return strings.ToLower(strings.TrimSpace(email)) })
+	return idsOf(ctx, s, "user", addresses, s.client.AdminUsers, userKey)
+}
+
 func (s *steps) groupIDs(ctx context.Context, names []string) []int {
-	var groups []wire.UserGroup
-	if len(names) > 0 {
-		groups = step[[]wire.UserGroup](ctx, s, get(userGroupsPath, nil))
-	}
-	return idsNamed(s, groups, names, "group", func(g wire.UserGroup) (string, int) { return g.Name, g.ID })
+	return idsOf(ctx, s, "group", names, s.client.ownGroups, groupKey)
 }
 
-// onyxAddToken creates a token of the caller's.
-func (c *Client) onyxAddToken(ctx context.Context, request wire.DirectoryTokenRequest) (*wire.Added[wire.NewAccessToken], error) {
-	if request.User != "" {
-		return nil, notOffered("a server creates tokens only for the caller, not for --user " + request.User)
-	}
-	token, err := c.CreateToken(ctx, request.AccessTokenRequest)
-	if err != nil {
-		return nil, err
-	}
-	return &wire.Added[wire.NewAccessToken]{Item: *token, IsNew: true}, nil
+func (s *steps) connectorIDs(ctx context.Context, names []string) []int {
+	return idsOf(ctx, s, "connector", names, s.client.AdminConnectors,
+		func(c wire.DirectoryConnector) (string, int) { return c.Name, c.ID })
 }
 
-// onyxAddConnector makes a connector and a credential without a secret, and pairs them. The creator is the caller.
-func (c *Client) onyxAddConnector(ctx context.Context, connector wire.DirectoryConnector) (*wire.Added[wire.DirectoryConnector], error) {
-	if connector.Creator != "" {
-		return nil, notOverTheAPI("name another creator")
+// idsOf finds the ids of what is named in a list, which is read only if there are names.
+func idsOf[T, ID any](ctx context.Context, s *steps, kind string, names []string,
+	list func(context.Context) ([]T, error), key func(T) (string, ID)) []ID {
+	ids := []ID{}
+	if len(names) == 0 || s.err != nil {
+		return ids
 	}
-	s := steps{client: c}
-	groups := s.groupIDs(ctx, connector.Groups)
-	made := step[wire.Created](ctx, &s, post("/manage/admin/connector", wire.ConnectorRequest{Name: connector.Name,
-		Source: connector.Source, InputType: "load_state", Config: map[string]any{}, AccessType: connector.AccessType, Groups: groups}))
-	credential := step[wire.Created](ctx, &s, post("/manage/credential", wire.CredentialRequest{Name: connector.Name,
-		Source: connector.Source, JSON: map[string]any{}, AdminPublic: true, Groups: []int{}}))
-	pairing := post(fmt.Sprintf("/manage/connector/%d/credential/%d", made.ID, credential.ID),
-		wire.PairRequest{Name: connector.Name, AccessType: connector.AccessType, Groups: groups})
-	pairing.method = http.MethodPut
-	connector.ID = step[wire.PairResponse](ctx, &s, pairing).Data
-	connector.Creator = step[wire.Me](ctx, &s, get("/me", nil)).Email
-	return addedBy(&s, connector)
+	var all []T
+	all, s.err = list(ctx)
+	for _, name := range names {
+		at := slices.IndexFunc(all, func(one T) bool { known, _ := key(one); return known == name })
+		switch {
+		case s.err != nil:
+		case at < 0:
+			s.err = missingNamed(kind, name)
+		default:
+			_, id := key(all[at])
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// namesOf returns the names of the things with the given ids.
+func namesOf[T any, ID comparable](all []T, key func(T) (string, ID), ids []ID) []string {
+	names := []string{}
+	for _, one := range all {
+		if name, id := key(one); slices.Contains(ids, id) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // missingNamed returns the error of a name that nothing has; kind is also the command that lists them.
 func missingNamed(kind, name string) *Error {
 	return &Error{Kind: NotAvailable, Reason: "there is no " + noun(kind) + " " + strconv.Quote(name),
 		remedy: "list them with quarry admin " + kind + " list"}
-}
-
-// idsNamed finds the numbers of what is named.
-func idsNamed[T any](s *steps, all []T, names []string, kind string, key func(T) (string, int)) []int {
-	ids := []int{}
-	for _, name := range names {
-		at := slices.IndexFunc(all, func(one T) bool { known, _ := key(one); return known == name })
-		if at >= 0 {
-			_, id := key(all[at])
-			ids = append(ids, id)
-		} else if s.err == nil {
-			s.err = missingNamed(kind, name)
-		}
-	}
-	return ids
-}
-
-func (c *Client) onyxDocumentSets(ctx context.Context) ([]wire.DirectorySet, error) {
-	sets, err := c.DocumentSets(ctx)
-	return mapped(sets, func(set wire.DocumentSet) wire.DirectorySet {
-		return wire.DirectorySet{ID: set.ID, Name: set.Name, Description: text.OrEmpty(set.Description),
-			IsPublic: set.IsPublic, Users: []string{}, Groups: []string{}, Connectors: mapped(set.CCPairSummaries, connectorName)}
-	}), err
-}
-
-// onyxAddDocumentSet makes a document set. The API has no route that finds connectors and users by name.
-func (c *Client) onyxAddDocumentSet(ctx context.Context, set wire.DirectorySet) (*wire.Added[wire.DirectorySet], error) {
-	if len(set.Users)+len(set.Connectors) > 0 {
-		return nil, notOverTheAPI("find users and connectors by their names")
-	}
-	s := steps{client: c}
-	set.ID = step[int](ctx, &s, post("/manage/admin/document-set", wire.DocumentSetRequest{Name: set.Name,
-		Description: set.Description, IsPublic: set.IsPublic, CCPairIDs: []int{}, Users: []string{}, Groups: s.groupIDs(ctx, set.Groups),
-		FederatedConnectors: []any{}}))
-	return addedBy(&s, set)
 }
 
 func (c *Client) onyxAgents(ctx context.Context) ([]wire.DirectoryAgent, error) {
@@ -379,26 +460,4 @@ func (c *Client) onyxAgents(ctx context.Context) ([]wire.DirectoryAgent, error) 
 		listed = append(listed, row)
 	}
 	return listed, err
-}
-
-// onyxAddAgent makes an agent of the caller's.
-func (c *Client) onyxAddAgent(ctx context.Context, agent wire.DirectoryAgent) (*wire.Added[wire.DirectoryAgent], error) {
-	if len(agent.Users) > 0 {
-		return nil, notOverTheAPI("find users by their address")
-	}
-	s := steps{client: c}
-	request := wire.PersonaRequest{Name: agent.Name, Description: agent.Description, SystemPrompt: agent.SystemPrompt,
-		DatetimeAware: true, IsPublic: agent.IsPublic, DocumentIDs: agent.Documents, DocumentSetIDs: []int{}, ToolIDs: []int{},
-		Users: []string{}, Groups: s.groupIDs(ctx, agent.Groups), LabelIDs: []int{}, UserFileIDs: []string{}, SearchStartDate: agent.SearchStartDate}
-	if agent.Model != "" {
-		request.Provider, request.Model = &agent.Provider, &agent.Model
-	}
-	if len(agent.DocumentSets) > 0 {
-		sets := step[[]wire.DocumentSet](ctx, &s, get(documentSetsPath, nil))
-		request.DocumentSetIDs = idsNamed(&s, sets, agent.DocumentSets, "document-set",
-			func(s wire.DocumentSet) (string, int) { return s.Name, s.ID })
-	}
-	agent.ID = step[wire.Created](ctx, &s, post("/persona", request)).ID
-	agent.Owner = step[wire.Me](ctx, &s, get("/me", nil)).Email
-	return addedBy(&s, agent)
 }

@@ -13,6 +13,7 @@ func TestAdministrationOverOnyxAPI(t *testing.T) {
 		"GET /me":                              `{"email":"ada@acme.example"}`,
 		"GET /manage/admin/user-group":         `[{"id":1,"name":"Eng\u001b[31m","users":[{"id":"u","email":"jo@acme.example","is_active":true}],"cc_pairs":[],"is_up_to_date":true}]`,
 		"GET /manage/document-set":             `[{"id":5,"name":"Handbook"}]`,
+		"POST /manage/admin/user-group":        `{"id":9}`,
 		"POST /manage/admin/connector":         `{"id":2,"credential":null}`,
 		"POST /manage/credential":              `{"id":3}`,
 		"PUT /manage/connector/2/credential/3": `{"success":true,"message":"made","data":4}`,
@@ -39,8 +40,19 @@ func TestAdministrationOverOnyxAPI(t *testing.T) {
 	if _, err := c.AdminAddAgent(ctx, wire.DirectoryAgent{Name: "Eng", DocumentSets: []string{"Handbok"}}); KindOf(err) != NotAvailable {
 		t.Errorf("an unknown document set: %v", err)
 	}
+	made, err := c.AdminAddGroup(ctx, wire.DirectoryGroup{Name: "New"})
+	if err != nil || !made.IsNew || made.Item.ID != 9 {
+		t.Errorf("%+v, %v", made, err)
+	}
+	if err := c.AdminRemoveGroup(ctx, wire.DirectoryGroup{Name: "x"}); KindOf(err) != NotAvailable {
+		t.Errorf("an unknown group: %v", err)
+	}
+	_, joining := c.AdminAddGroup(ctx, wire.DirectoryGroup{Name: "Eng", Users: []string{"jo@acme.example"}})
+	_, external := c.AdminAddGroup(ctx, wire.DirectoryGroup{Name: "slack:C1", External: true})
+	_, connecting := c.AdminAddGroup(ctx, wire.DirectoryGroup{Name: "Eng", Connectors: []string{"Wiki"}})
 	for what, err := range map[string]error{
-		"users": c.AdminRemoveUser(ctx, "x"), "groups": c.AdminRemoveGroup(ctx, wire.DirectoryGroup{Name: "x"}),
+		"users": c.AdminRemoveUser(ctx, "x"), "joining": joining, "external groups": external, "connectors": connecting,
+		"leaving": c.AdminRemoveGroup(ctx, wire.DirectoryGroup{Name: "Eng", Users: []string{"jo@acme.example"}}),
 	} {
 		if !errors.Is(err, ErrNotOffered) {
 			t.Errorf("%s: %v", what, err)

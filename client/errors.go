@@ -293,4 +293,7 @@ func isHTML(header http.Header, body []byte) bool {
 }
 
 // isAdmin reports whether the error is of an administration route of a library in this process.
-func (e *Error) isAdmin() bool { return e.Local && strings.HasPrefix(e.Path, "/admin/") }
+func (e *Error) isAdmin() bool {
+	return e.Local && slices.ContainsFunc([]string{"/admin/", "/manage/", "/persona"},
+		func(path string) bool { return strings.HasPrefix(e.Path, path) })
+}

@@ -115,8 +115,10 @@ func serverRemedies() []remedyRow {
 const (
 	badToken     = "check that the token is complete, not expired, and from this server"
 	serverFailed = "try again; if it fails again, report the error to the server's administrator"
-	seeAgents    = "choose one of the agents: quarry agents"
-	giveRef      = "give the ref of a result (DOCUMENT_ID#N) or its document_id"
+	// seeAdministered is for names that nothing has.
+	seeAdministered = "list them with quarry admin {kind} list"
+	seeAgents       = "choose one of the agents: quarry agents"
+	giveRef         = "give the ref of a result (DOCUMENT_ID#N) or its document_id"
 )
 
 const (
@@ -156,8 +158,10 @@ func libraryRemedies() []remedyRow {
 		{code: wire.CodeSecretKeyMissing, hint: "make a key with openssl rand -hex 32, keep it, and set QUARRY_SECRET_KEY to it"},
 		{code: wire.CodeSecretKeyWrong, hint: "set QUARRY_SECRET_KEY to the key that was used before, or replace the token with --renew, " +
 			"which ends the old one"},
-		{code: "_NOT_FOUND", path: "/admin/", hint: "list them with quarry admin {kind} list"},
-		{status: http.StatusConflict, path: "/admin/", hint: "choose another name, or remove that one first"},
+		{code: "TENANT_NOT_FOUND", hint: seeAdministered},
+		{code: "_NOT_FOUND", path: "/admin/", hint: seeAdministered},
+		{code: "_NOT_FOUND", path: "/manage/", hint: seeAdministered},
+		{code: "DUPLICATE_RESOURCE", hint: "choose another name, or remove that one first"},
 		{path: "/admin/groups", says: "member of group", hint: "list them with quarry admin group list"},
 		{says: "cannot be removed", hint: "name another one"},
 		{says: noModelReason, hint: "configure a language model: quarry help configuration (llm.default); quarry search needs none"},

@@ -77,6 +77,8 @@ func remedyCases() []struct {
 		{library(wire.CodeSecretKeyWrong, "", admin, Server, 500), "used before"},
 		{library("USER_NOT_FOUND", "", admin, NotAvailable, 404), "quarry admin user list"},
 		{library("DOCUMENT_SET_NOT_FOUND", "", admin, NotAvailable, 404), "quarry admin document-set list"},
+		{library("TENANT_NOT_FOUND", "", "/persona", NotAvailable, 404), "quarry admin tenant list"},
+		{library("USER_NOT_FOUND", "", "/manage/admin/user-group", NotAvailable, 404), "quarry admin user list"},
 		{library("DUPLICATE_RESOURCE", "", admin, BadRequest, 409), "another name"},
 		{library("INVALID_INPUT", "no such member of group", "/admin/groups", BadRequest, 400), "group list"},
 		{library("INVALID_INPUT", "agent 0 is built in and cannot be removed", admin, BadRequest, 400), "another one"},

@@ -450,6 +450,7 @@ type PairRequest struct {
 	Name       string `json:"name"`
 	AccessType string `json:"access_type"` // public, private or sync
 	Groups     []int  `json:"groups"`
+	Creator    string `json:"creator,omitempty"` // address, which only the owner of a library in this process may give
 }
 
 // PairResponse is its answer.

@@ -13,52 +13,37 @@ import (
 	"quarry/server/index"
 )
 
-// adminRoutes administer a tenant: its users, groups, connectors, document sets, agents and tokens, by name. Only the
-// owner's in-process handler has them.
+// adminRoutes administer a tenant by names, where Onyx's API has no route: its users, groups of other systems, tokens,
+// and the lists of connectors and agents. Only the owner's in-process handler has them.
 func (s *Server) adminRoutes() []route {
-	look := func(pattern string, do administering) route { return noBody(pattern, identity, administer(do)) }
-	change := func(pattern string, do administering) route {
+	look := func(pattern string, do responder) route { return noBody(pattern, identity, do) }
+	change := func(pattern string, do responder) route {
 		if strings.HasPrefix(pattern, http.MethodDelete) {
-			return noBody(pattern, identity, administer(syncing(do)))
+			return noBody(pattern, identity, syncing(do))
 		}
-		return withBody(pattern, identity, administer(syncing(do)), large)
+		return withBody(pattern, identity, syncing(do), large)
 	}
 	return []route{
 		look("GET /admin/users", listing(storedUsers, wireUser)), change("POST /admin/users", adding(addAdminUser)),
 		change("PATCH /admin/users", setUserState), change("DELETE /admin/users", removing((*directory.Directory).RemoveUser)),
-		look("GET /admin/groups", adminGroups), change("POST /admin/groups", adding(addAdminGroup)),
-		change("DELETE /admin/groups", removeAdminGroup),
-		look("GET /admin/connectors", listing((*directory.Directory).CCPairs, wireConnector)), change("POST /admin/connectors", adding(addAdminConnector)),
+		look("GET /admin/groups", externalGroups), change("POST /admin/groups", adding(joinExternalGroup)),
+		change("DELETE /admin/groups", leaveGroup),
+		look("GET /admin/connectors", listing((*directory.Directory).CCPairs, wireConnector)),
 		change("DELETE /admin/connectors", removing((*directory.Directory).RemoveCCPair)),
-		look("GET /admin/document-sets", adminSets), change("POST /admin/document-sets", adding(addAdminSet)),
-		look("GET /admin/agents", adminAgents), change("POST /admin/agents", adding(addAdminAgent)),
-		look("GET /admin/tenants", s.adminTenants), change("POST /admin/tenants", adding(s.addTenant)),
-		change("DELETE /admin/tenants", s.dropTenant),
+		look("GET /admin/agents", adminAgents),
+		look("GET /admin/tenants", adminTenants), change("POST /admin/tenants", adding(addTenant)),
+		change("DELETE /admin/tenants", dropTenant),
 		// Tokens do not change who may see a document.
 		look("GET /admin/tokens", listing(everybodysTokens, wireToken)), look("DELETE /admin/tokens/{id}", removeAdminToken),
-		withBody("POST /admin/tokens", identity, administer(addAdminToken)),
-		withBody("POST /admin/sandbox-tokens", identity, administer(s.ensureSandboxToken)),
-	}
-}
-
-// administering returns the answer of a route of /admin.
-type administering func(c *call, d *directory.Directory) (any, error)
-
-// administer returns the responder of a route of /admin.
-func administer(do administering) responder {
-	return func(c *call) (any, error) {
-		if err := c.server.knowTenant(c.Context(), c.who.Tenant); err != nil {
-			return nil, adminError(err)
-		}
-		value, err := do(c, c.server.Directory)
-		return value, adminError(err)
+		withBody("POST /admin/tokens", identity, addAdminToken),
+		withBody("POST /admin/sandbox-tokens", identity, ensureSandboxToken),
 	}
 }
 
 // syncing updates the stored documents after do has changed who may see them.
-func syncing(do administering) administering {
-	return func(c *call, d *directory.Directory) (any, error) {
-		value, err := do(c, d)
+func syncing(do responder) responder {
+	return func(c *call) (any, error) {
+		value, err := do(c)
 		if err == nil {
 			err = c.server.SyncConnectors(c.Context(), c.who.Tenant)
 		}
@@ -78,30 +63,6 @@ func (s *Server) knowTenant(ctx context.Context, tenant string) error {
 	return err
 }
 
-// adminError adds to an error the code by which the client chooses its hint.
-func adminError(err error) error {
-	var taken directory.ExistsError
-	var absent directory.MissingError
-	switch {
-	case errors.Is(err, directory.ErrNoSecretKey):
-		return coded(http.StatusBadRequest, wire.CodeSecretKeyMissing, "%s", err)
-	case errors.Is(err, directory.ErrWrongSecretKey):
-		return coded(http.StatusConflict, wire.CodeSecretKeyWrong, "%s", err)
-	case errors.As(err, &taken):
-		return coded(http.StatusConflict, "DUPLICATE_RESOURCE", "%s", taken.Reason)
-	case errors.As(err, &absent):
-		code := strings.ToUpper(strings.ReplaceAll(string(absent.Kind), " ", "_"))
-		switch absent.Kind {
-		case directory.KindGroup:
-			code = "GROUP"
-		case directory.KindCCPair, directory.KindCredential:
-			code = "CONNECTOR"
-		}
-		return coded(http.StatusNotFound, code+"_NOT_FOUND", "%s", absent.Error())
-	}
-	return err
-}
-
 // adminBody reads the body of a route of /admin.
 func adminBody[T any](c *call) (value T, err error) {
 	if err := c.failure(); err != nil {
@@ -114,33 +75,34 @@ func adminBody[T any](c *call) (value T, err error) {
 }
 
 // adding returns a route that adds what the body describes, and answers with the completed description.
-func adding[T any](add func(ctx context.Context, d *directory.Directory, tenant string, added *wire.Added[T]) error) administering {
-	return func(c *call, d *directory.Directory) (any, error) {
+func adding[T any](add func(*call, *wire.Added[T]) error) responder {
+	return func(c *call) (any, error) {
 		item, err := adminBody[T](c)
 		added := wire.Added[T]{Item: item, IsNew: true, NewUsers: []string{}}
 		if err == nil {
-			err = add(c.Context(), d, c.who.Tenant, &added)
+			err = add(c, &added)
 		}
 		return added, err
 	}
 }
 
 // listing returns a route that lists things of the directory.
-func listing[T, W any](list func(d *directory.Directory, ctx context.Context, tenant string) ([]T, error), describe func(T) W) administering {
-	return func(c *call, d *directory.Directory) (any, error) {
-		found, err := list(d, c.Context(), c.who.Tenant)
+func listing[T, W any](list func(d *directory.Directory, ctx context.Context, tenant string) ([]T, error),
+	describe func(T) W) responder {
+	return func(c *call) (any, error) {
+		found, err := list(c.server.Directory, c.Context(), c.who.Tenant)
 		return mapped(found, describe), err
 	}
 }
 
 // removing returns a route that removes what the parameter name names.
-func removing(remove func(d *directory.Directory, ctx context.Context, tenant, name string) error) administering {
-	return func(c *call, d *directory.Directory) (any, error) {
+func removing(remove func(d *directory.Directory, ctx context.Context, tenant, name string) error) responder {
+	return func(c *call) (any, error) {
 		name := c.requireText("name", 1, longestPrompt)
 		if err := c.failure(); err != nil {
 			return nil, err
 		}
-		return done(remove(d, c.Context(), c.who.Tenant, name))
+		return done(remove(c.server.Directory, c.Context(), c.who.Tenant, name))
 	}
 }
 
@@ -161,8 +123,8 @@ func wireUser(user directory.User) wire.DirectoryUser {
 }
 
 // addAdminUser creates a user, or changes the role of an existing user if one is given.
-func addAdminUser(ctx context.Context, d *directory.Directory, tenant string, added *wire.Added[wire.DirectoryUser]) error {
-	asked := added.Item
+func addAdminUser(c *call, added *wire.Added[wire.DirectoryUser]) error {
+	ctx, d, tenant, asked := c.Context(), c.server.Directory, c.who.Tenant, added.Item
 	known, err := d.HasUser(ctx, tenant, asked.Email)
 	if err != nil {
 		return err
@@ -179,12 +141,12 @@ func addAdminUser(ctx context.Context, d *directory.Directory, tenant string, ad
 	return err
 }
 
-func setUserState(c *call, d *directory.Directory) (any, error) {
+func setUserState(c *call) (any, error) {
 	asked, err := adminBody[wire.DirectoryUserState](c)
 	if err != nil {
 		return nil, err
 	}
-	return done(d.SetActive(c.Context(), c.who.Tenant, asked.Email, asked.IsActive))
+	return done(c.server.Directory.SetActive(c.Context(), c.who.Tenant, asked.Email, asked.IsActive))
 }
 
 func everybodysTokens(d *directory.Directory, ctx context.Context, tenant string) ([]directory.Token, error) {
@@ -195,32 +157,31 @@ func wireToken(token directory.Token) wire.DirectoryToken {
 	return wire.DirectoryToken{AccessToken: token.Wire(), User: token.Email}
 }
 
-func addAdminToken(c *call, d *directory.Directory) (any, error) {
+func addAdminToken(c *call) (any, error) {
 	asked, err := adminBody[wire.DirectoryTokenRequest](c)
-	return tokenOf(c, d, asked.User, err, func() (directory.Token, string, bool, error) {
-		token, secret, err := d.AddToken(c.Context(), directory.TokenRequest{Tenant: c.who.Tenant, Name: asked.Name,
+	return tokenOf(c, asked.User, err, func() (directory.Token, string, bool, error) {
+		token, secret, err := c.server.Directory.AddToken(c.Context(), directory.TokenRequest{Tenant: c.who.Tenant, Name: asked.Name,
 			Email: asked.User, Scopes: asked.Scopes, Days: asked.ExpirationDays})
 		return token, secret, true, err
 	})
 }
 
 // ensureSandboxToken answers with the sandbox token of a user, in the form of a new token.
-func (s *Server) ensureSandboxToken(c *call, d *directory.Directory) (any, error) {
+func ensureSandboxToken(c *call) (any, error) {
 	asked, err := adminBody[wire.SandboxTokenRequest](c)
-	return tokenOf(c, d, asked.User, err, func() (directory.Token, string, bool, error) {
-		return d.EnsureSandboxToken(c.Context(), directory.SandboxRequest{Tenant: c.who.Tenant, Email: asked.User,
-			Key: s.SecretKey, Renew: asked.Renew})
+	return tokenOf(c, asked.User, err, func() (directory.Token, string, bool, error) {
+		return c.server.Directory.EnsureSandboxToken(c.Context(), directory.SandboxRequest{Tenant: c.who.Tenant, Email: asked.User,
+			Key: c.server.SecretKey, Renew: asked.Renew})
 	})
 }
 
 // tokenOf answers with the token that get returns, and whether its user is new. err is that of the request.
-func tokenOf(c *call, d *directory.Directory, user string, err error,
-	get func() (directory.Token, string, bool, error)) (any, error) {
+func tokenOf(c *call, user string, err error, get func() (directory.Token, string, bool, error)) (any, error) {
 	if err != nil {
 		return nil, err
 	}
 	added := wire.Added[wire.NewAccessToken]{}
-	if added.NewUsers, err = newUsers(c.Context(), d, c.who.Tenant, nonEmpty([]string{user})); err != nil {
+	if added.NewUsers, err = newUsers(c, nonEmpty([]string{user})); err != nil {
 		return nil, err
 	}
 	token, secret, isNew, err := get()
@@ -229,10 +190,10 @@ func tokenOf(c *call, d *directory.Directory, user string, err error,
 }
 
 // newUsers returns the addresses that no user has yet.
-func newUsers(ctx context.Context, d *directory.Directory, tenant string, emails []string) ([]string, error) {
+func newUsers(c *call, emails []string) ([]string, error) {
 	unknown := []string{}
 	for _, email := range emails {
-		known, err := d.HasUser(ctx, tenant, email)
+		known, err := c.server.Directory.HasUser(c.Context(), c.who.Tenant, email)
 		if err != nil {
 			return nil, err
 		}
@@ -243,7 +204,8 @@ func newUsers(ctx context.Context, d *directory.Directory, tenant string, emails
 	return unknown, nil
 }
 
-func removeAdminToken(c *call, d *directory.Directory) (any, error) {
+func removeAdminToken(c *call) (any, error) {
+	d := c.server.Directory
 	id := c.pathNumber("id", "token_id")
 	if err := c.failure(); err != nil {
 		return nil, err
@@ -262,13 +224,13 @@ func removeAdminToken(c *call, d *directory.Directory) (any, error) {
 }
 
 // adminTenants lists the tenants by name. An empty library has only the default tenant.
-func (s *Server) adminTenants(c *call, d *directory.Directory) (any, error) {
-	known, err := d.DescribeTenants(c.Context())
+func adminTenants(c *call) (any, error) {
+	known, err := c.server.Directory.DescribeTenants(c.Context())
 	if err != nil {
 		return nil, err
 	}
 	for i := range known {
-		if err := s.countStored(c.Context(), &known[i]); err != nil {
+		if err := c.server.countStored(c.Context(), &known[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -289,7 +251,8 @@ func (s *Server) countStored(ctx context.Context, t *wire.DirectoryTenant) error
 	return err
 }
 
-func (s *Server) addTenant(ctx context.Context, d *directory.Directory, _ string, added *wire.Added[wire.DirectoryTenant]) error {
+func addTenant(c *call, added *wire.Added[wire.DirectoryTenant]) error {
+	ctx, d := c.Context(), c.server.Directory
 	known, err := d.Tenants(ctx)
 	if err != nil {
 		return err
@@ -301,18 +264,18 @@ func (s *Server) addTenant(ctx context.Context, d *directory.Directory, _ string
 	if added.Item, err = d.DescribeTenant(ctx, added.Item.Name); err != nil {
 		return err
 	}
-	return s.countStored(ctx, &added.Item)
+	return c.server.countStored(ctx, &added.Item)
 }
 
 // dropTenant removes a tenant with everything in it, and answers what that was. Without force it removes only an empty
 // tenant.
-func (s *Server) dropTenant(c *call, d *directory.Directory) (any, error) {
-	ctx := c.Context()
+func dropTenant(c *call) (any, error) {
+	ctx, s := c.Context(), c.server
 	name, force := c.requireText("name", 1, longestPrompt), c.flag("force")
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	tenant, err := d.DescribeTenant(ctx, name)
+	tenant, err := s.Directory.DescribeTenant(ctx, name)
 	if errors.Is(err, directory.ErrNotFound) || name == directory.DefaultTenant {
 		return nil, s.RemoveTenant(ctx, name) // refuses the default one, and deletes the files of an interrupted removal
 	}

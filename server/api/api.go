@@ -221,7 +221,9 @@ func (s *Server) Handler(who directory.Principal) http.Handler {
 	if who.Owner {
 		routes = append(routes, s.ownerRoutes()...)
 	}
-	bound := s.recovered(s.mount(routes, func(*http.Request) (directory.Principal, error) { return who, nil }, nil))
+	bound := s.recovered(s.mount(routes, func(r *http.Request) (directory.Principal, error) {
+		return who, s.knowTenant(r.Context(), who.Tenant)
+	}, nil))
 	if !who.Owner {
 		return bound
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -90,6 +91,9 @@ func addPair(c *call) (any, error) {
 		c.require("access_type")
 	}
 	request.Access, request.GroupIDs = c.accessType(), c.numbers("groups")
+	if c.who.Owner {
+		request.Creator = cmp.Or(c.textOr("creator", "", longestName), c.who.Email)
+	}
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
@@ -113,7 +117,7 @@ func summaries(ids []int, known []directory.CCPair) []wire.ConnectorSummary {
 	return named
 }
 
-// readSet reads a document set. As in Onyx, it needs a connector.
+// readSet reads a document set. As in Onyx, it needs a connector; a set of the owner may be for added files.
 func (c *call) readSet(doing string) (directory.SetDetails, error) {
 	details := directory.SetDetails{
 		DocumentSet: directory.DocumentSet{
@@ -129,7 +133,7 @@ func (c *call) readSet(doing string) (directory.SetDetails, error) {
 	case err != nil:
 	case len(federated) > 0:
 		err = coded(http.StatusNotFound, "CONNECTOR_NOT_FOUND", "This server has no federated connectors")
-	case len(details.CCPairs) == 0:
+	case len(details.CCPairs) == 0 && !c.who.Owner:
 		err = coded(http.StatusBadRequest, "VALIDATION_ERROR", "Cannot %s a document set with no connectors", doing)
 	}
 	return details, err

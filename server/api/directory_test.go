@@ -106,7 +106,7 @@ func TestConnectorsDecideWhoSeesWhat(t *testing.T) {
 
 	w.check(w.people.RemoveGroup(ctx, tenant, "Eng"))
 	w.check(w.server.SyncConnectors(ctx, tenant))
-	w.check(w.people.JoinGroup(ctx, tenant, "Eng", "scoped@acme.example"))
+	joinGroup(w.t, w.people, tenant, "Eng", "scoped@acme.example")
 	w.expect("jo without the group", w.finds("jo", ""), []string{"later", "public", "synced"})
 	w.check(w.people.RemoveDocumentSet(ctx, tenant, "Wiki"))
 	w.check(w.people.RemoveCCPair(ctx, tenant, "Public"))
@@ -138,15 +138,13 @@ func (c *changing) Write(ctx context.Context, batch index.Batch) (index.Written,
 func TestAConnectorChangesWhileADocumentIsPosted(t *testing.T) {
 	w := newWorld(t)
 	ctx, tenant := t.Context(), directory.DefaultTenant
-	group, err := w.people.GroupNamed(ctx, tenant, "Legal")
-	w.check(err)
-	pair := w.pair("Private", "private", group.ID)
+	pair := w.pair("Private", "private", joinGroup(t, w.people, tenant, "Legal", "kim@acme.example"))
 	late := &changing{Index: w.documents}
 	w.documents = late
 	late.change = func() { w.check(w.people.RemoveGroup(ctx, tenant, "Legal")) }
 	w.post("a", pair, "")
 	w.expect("kim without the group", w.finds("owner", ""), []string{"a"})
-	w.check(w.people.JoinGroup(ctx, tenant, "Legal", "kim@acme.example"))
+	joinGroup(w.t, w.people, tenant, "Legal", "kim@acme.example")
 	w.expect("a group of the same name", w.finds("kim", ""), nil)
 	late.change = func() { w.check(w.people.RemoveCCPair(ctx, tenant, "Private")) }
 	if answer := w.call(w.public, "owner", "POST", "/onyx-api/ingestion", fmt.Sprintf(

@@ -176,8 +176,8 @@ func codeOfMissing(kind directory.Kind) string {
 // sentence capitalizes the first letter.
 func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// libraryFailure sets the answer to errors of the library's files, which the owner can repair. It is false for other
-// errors.
+// libraryFailure sets the answer to errors that the owner can repair: of the library's files and keys, and of names. It
+// is false for other errors.
 func libraryFailure(err error, f *failure) bool {
 	for _, known := range []struct {
 		err    error
@@ -198,13 +198,27 @@ func libraryFailure(err error, f *failure) bool {
 		{fault.ErrDiffers, http.StatusInternalServerError, wire.CodeCopyDiffers},
 		{fault.ErrLost, http.StatusInternalServerError, wire.CodeLibraryLost},
 		{fault.ErrDamaged, http.StatusInternalServerError, wire.CodeLibraryDamaged},
+		{directory.ErrNoSecretKey, http.StatusBadRequest, wire.CodeSecretKeyMissing},
+		{directory.ErrWrongSecretKey, http.StatusConflict, wire.CodeSecretKeyWrong},
 	} {
 		if errors.Is(err, known.err) {
 			*f = coded(known.status, known.code, "%s", err.Error())
 			return true
 		}
 	}
-	return false
+	if taken, ok := errors.AsType[directory.ExistsError](err); ok {
+		*f = coded(http.StatusConflict, "DUPLICATE_RESOURCE", "%s", taken.Reason)
+		return true
+	}
+	absent, ok := errors.AsType[directory.MissingError](err)
+	if ok {
+		code := codeOfMissing(absent.Kind)
+		if code == "NOT_FOUND" { // the hint names the kind
+			code = strings.ToUpper(strings.TrimPrefix(string(absent.Kind), "user ")) + "_NOT_FOUND"
+		}
+		*f = coded(http.StatusNotFound, code, "%s", absent.Error())
+	}
+	return ok
 }
 
 // raced returns fault.ErrReplaced instead of an internal error if the caller's tenant was removed during the request.

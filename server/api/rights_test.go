@@ -134,7 +134,7 @@ func TestGivingAndTakingAwayIsSeenAtOnce(t *testing.T) {
 	if search("jo") != 0 || search("kim") == 0 {
 		t.Fatal("the group's document is not the group's")
 	}
-	w.check(w.people.JoinGroup(t.Context(), directory.DefaultTenant, "Legal", "jo@acme.example"))
+	joinGroup(w.t, w.people, directory.DefaultTenant, "Legal", "jo@acme.example")
 	if search("jo") == 0 {
 		t.Error("who joins a group sees its documents")
 	}

@@ -417,11 +417,8 @@ func (w *ruleWorld) change(r *rules) {
 		w.check(w.people.LeaveGroup(ctx, r.tenant, group, u.email))
 		delete(u.groups, group)
 	case kind == 1:
-		w.check(w.people.JoinGroup(ctx, r.tenant, group, u.email))
+		r.groups[group] = joinGroup(w.t, w.people, r.tenant, group, u.email)
 		u.groups[group] = true
-		known, err := w.people.GroupNamed(ctx, r.tenant, group)
-		w.check(err)
-		r.groups[group] = known.ID
 	case kind == 2 && r.groups[group] != 0:
 		w.check(w.people.RemoveGroup(ctx, r.tenant, group))
 		w.check(w.server.SyncConnectors(ctx, r.tenant))

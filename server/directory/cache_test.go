@@ -69,7 +69,7 @@ func TestWhatIsRememberedIsTrue(t *testing.T) {
 		"role": func(d *Directory) error {
 			return d.SetRole(ctx, DefaultTenant, email, []Role{RoleBasic, RoleAdmin}[random.IntN(2)])
 		},
-		"join":     func(d *Directory) error { return d.JoinGroup(ctx, DefaultTenant, name(), email) },
+		"join":     func(d *Directory) error { return joinGroup(d, ctx, DefaultTenant, name(), email) },
 		"leave":    func(d *Directory) error { return d.LeaveGroup(ctx, DefaultTenant, name(), email) },
 		"no group": func(d *Directory) error { return d.RemoveGroup(ctx, DefaultTenant, name()) },
 		"external": func(d *Directory) error {

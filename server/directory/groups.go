@@ -86,11 +86,6 @@ func (d *Directory) ChangeGroup(ctx context.Context, tenant string, id int, chan
 	return d.groupAfter(ctx, err, tenant, id)
 }
 
-// GivePairs lets the members of a group see the documents of private connectors, which must then be updated.
-func (d *Directory) GivePairs(ctx context.Context, tenant string, group int, pairs []int) error {
-	return d.open.Update(ctx, "give connectors to a group", func(tx *sqldb.Tx) { givePairs(tx, tenant, group, pairs) })
-}
-
 func givePairs(tx *sqldb.Tx, tenant string, group int, pairs []int) {
 	link(tx, pairLinks("cc_pair_groups", "group_id", tenant), group, pairs)
 	markPairsChanged(tx, "id IN (SELECT cc_pair_id FROM cc_pair_groups WHERE group_id = ?)", group)
@@ -99,12 +94,6 @@ func givePairs(tx *sqldb.Tx, tenant string, group int, pairs []int) {
 // Groups lists the groups of a tenant by name.
 func (d *Directory) Groups(ctx context.Context, tenant string) ([]Group, error) {
 	return d.groups(ctx, "tenant_id = ?", tenant)
-}
-
-// GroupNamed returns the group of that name, or a MissingError.
-func (d *Directory) GroupNamed(ctx context.Context, tenant, name string) (Group, error) {
-	groups, err := d.groups(ctx, "tenant_id = ? AND name = ?", tenant, name)
-	return sqldb.First(groups, err, missing(KindGroup, quote(name)))
 }
 
 func (d *Directory) groups(ctx context.Context, where string, args ...any) ([]Group, error) {

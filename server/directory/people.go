@@ -113,41 +113,19 @@ func userColumns(u *User) []any {
 	return []any{&u.ID, &u.Tenant, &u.Email, &u.Name, &u.Role, &u.Active, (*sqldb.Micros)(&u.CreatedAt)}
 }
 
-// JoinGroup adds a user to a group of this server. It creates the group and a basic user if they do not exist. The
-// error is an ExistsError if the name looks like that of another group.
-func (d *Directory) JoinGroup(ctx context.Context, tenant, group, email string) error {
-	if err := checkText("a group's name", group, maxGroupName); err != nil {
-		return err
-	}
-	return d.join(ctx, tenant, group, email, func(tx *sqldb.Tx, user User) {
-		refuseLookalike(tx, KindGroup, group, `SELECT name FROM user_groups WHERE tenant_id = ?1
-			AND NOT EXISTS (SELECT 1 FROM user_groups WHERE tenant_id = ?1 AND name = ?2)`, tenant, group)
-		tx.Exec("INSERT INTO user_groups (tenant_id, name, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-			tenant, group, d.now().UnixMicro())
-		tx.Exec(`INSERT INTO user_group_members (group_id, user_id)
-			SELECT id, ? FROM user_groups WHERE tenant_id = ? AND name = ? ON CONFLICT DO NOTHING`, user.ID, tenant, group)
-	})
-}
-
 // JoinExternalGroup adds a user to a group of another system. It creates a basic user if there is none.
 func (d *Directory) JoinExternalGroup(ctx context.Context, tenant string, group ExternalGroup, email string) error {
 	if err := checkExternalGroup(group); err != nil {
 		return err
 	}
-	return d.join(ctx, tenant, group.Source+":"+group.ID, email, func(tx *sqldb.Tx, user User) {
-		tx.Exec(`INSERT INTO external_group_members (user_id, source, external_id) VALUES (?, ?, ?)
-			ON CONFLICT DO NOTHING`, user.ID, group.Source, externalID(group.ID))
-	})
-}
-
-// join calls add with the user who joins a group, and who is created if necessary.
-func (d *Directory) join(ctx context.Context, tenant, group, email string, add func(*sqldb.Tx, User)) error {
 	email, err := checkEmail(email)
 	if err != nil {
 		return err
 	}
-	return d.open.Update(ctx, "add "+email+" to group "+group, func(tx *sqldb.Tx) {
-		add(tx, d.ensureUser(tx, tenant, email, RoleBasic))
+	return d.open.Update(ctx, "add "+email+" to group "+group.Source+":"+group.ID, func(tx *sqldb.Tx) {
+		user := d.ensureUser(tx, tenant, email, RoleBasic)
+		tx.Exec(`INSERT INTO external_group_members (user_id, source, external_id) VALUES (?, ?, ?)
+			ON CONFLICT DO NOTHING`, user.ID, group.Source, externalID(group.ID))
 	})
 }
 

@@ -40,7 +40,7 @@ func TestRemoveTenant(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, _, tokenErr := d.AddToken(ctx, TokenRequest{Tenant: tenant, Name: "x", Email: "jo@acme.example"})
-		groupErr := d.JoinGroup(ctx, tenant, "Legal", "jo@acme.example")
+		groupErr := joinGroup(d, ctx, tenant, "Legal", "jo@acme.example")
 		connector, connectorErr := d.AddConnector(ctx, tenant, "Wiki", "web")
 		credential, credentialErr := d.AddCredential(ctx, tenant, "Wiki", "web")
 		_, _, pairErr := d.AddCCPair(ctx, tenant, PairRequest{ConnectorID: connector, CredentialID: credential, Name: "Wiki",

@@ -43,13 +43,15 @@ func (f *fakeAdmin) list(path string) any {
 	return map[string]any{
 		"users": []wire.DirectoryUser{{ID: "u1", Email: "jo@acme.example", Role: "basic", IsActive: true, CreatedAt: "2026-08-22T10:00:00Z"},
 			{ID: "u0", Email: "owner@localhost", Role: "admin", CreatedAt: "2026-08-01T10:00:00Z"}},
-		"groups": []wire.DirectoryGroup{{ID: 1, Name: "Engineering", Users: []string{"jo@acme.example", "kim@acme.example"}, Connectors: []string{"Wiki"}},
-			{Name: "slack:c024be91l", External: true, Users: []string{"jo@acme.example"}, Connectors: []string{}}},
+		"/manage/admin/user-group": []wire.UserGroup{{ID: 1, Name: "Engineering", CCPairs: []wire.CCPair{{ID: 1, Name: "Wiki"}},
+			Users: []wire.Me{{ID: "u1", Email: "jo@acme.example"}, {ID: "u2", Email: "kim@acme.example"}}}},
+		"groups": []wire.DirectoryGroup{{Name: "slack:c024be91l", External: true, Users: []string{"jo@acme.example"}, Connectors: []string{}}},
 		"connectors": []wire.DirectoryConnector{{ID: 1, Name: "Wiki", Source: "confluence", AccessType: "private", Groups: []string{"Engineering"},
 			Creator: "owner@localhost", DocumentSets: []string{"Handbook"}},
 			{ID: 2, Name: "Chat", Source: "slack", AccessType: "sync", Groups: []string{}, DocumentSets: []string{}}},
-		"document-sets": []wire.DirectorySet{{ID: 1, Name: "Contracts", Users: []string{}, Groups: []string{"Legal"}, Connectors: []string{}},
-			{ID: 2, Name: "Handbook", Description: "How we work", IsPublic: true, Users: []string{}, Groups: []string{}, Connectors: []string{"Wiki"}}},
+		"/manage/document-set": []wire.DocumentSet{{ID: 1, Name: "Contracts", Groups: []int{1}}, {ID: 2, Name: "Handbook",
+			Description: new("How we work"), IsPublic: true, CCPairSummaries: []wire.ConnectorSummary{{ID: 1, Name: "Wiki"}}}},
+		"/me": wire.Me{Email: "owner@localhost"},
 		"agents": []wire.DirectoryAgent{{ID: 1, Name: "Engineering", IsPublic: true, Owner: "owner@localhost", Users: []string{}, Groups: []string{},
 			DocumentSets: []string{"Handbook"}, Documents: []string{}, SearchStartDate: &since}},
 		"tenants": []wire.DirectoryTenant{{Name: "acme", CreatedAt: "2026-08-20T10:00:00Z", Users: 3, Tokens: 2, Documents: 1200, Conversations: 4},
@@ -63,8 +65,16 @@ func (f *fakeAdmin) changed(r *http.Request, path string, sent []byte) any {
 	switch {
 	case r.Method == http.MethodDelete && path == "tenants":
 		return wire.DirectoryTenant{Name: r.URL.Query().Get("name"), Users: 1, Documents: 2}
+	case r.Method == http.MethodPut:
+		return wire.PairResponse{Success: true, Data: 4}
+	case r.Method == http.MethodPatch && strings.HasPrefix(path, "/"):
+		return wire.UserGroup{ID: 1}
 	case r.Method != http.MethodPost:
 		return wire.MessageError{Message: "Done"}
+	case path == "/manage/admin/document-set":
+		return 5
+	case strings.HasPrefix(path, "/"):
+		return wire.Created{ID: 5}
 	}
 	item := map[string]any{}
 	if err := json.Unmarshal(sent, &item); err != nil {
@@ -76,7 +86,7 @@ func (f *fakeAdmin) changed(r *http.Request, path string, sent []byte) any {
 	}
 	switch path {
 	case "users":
-		item["is_active"], item["role"] = true, "basic"
+		item["id"], item["is_active"], item["role"] = "u1", true, "basic"
 	case "tokens":
 		item["id"], item["token_display"], item["created_at"] = 4, "onyx_pat_abc****wxyz", "2026-08-22T10:00:00Z"
 		item["token"] = "onyx_pat_abcdefgh"
@@ -96,22 +106,30 @@ func TestAdminLists(t *testing.T) {
 }
 
 func TestAdminChanges(t *testing.T) {
-	const noSet = `"description":"","is_public":false,"users":[],"groups":[],"connectors":[]}`
+	const set = `POST /manage/admin/document-set {"name":"H","description":"","cc_pair_ids":[],"is_public":true,"users":[],"groups":[],` +
+		`"federated_connectors":[]}`
+	const connector = `POST /manage/admin/connector {"name":"Wiki","source":"confluence","input_type":"load_state",` +
+		`"connector_specific_config":{},"access_type":"private","groups":[1]};POST /manage/credential {"name":"Wiki",` +
+		`"source":"confluence","credential_json":{},"admin_public":true,"curator_public":false,"groups":[]};` +
+		`PUT /manage/connector/5/credential/5 {"name":"Wiki","access_type":"private","groups":[1]}`
 	for arguments, want := range map[string]string{
 		"user add jo@acme.example":              `POST /admin/users {"email":"jo@acme.example","role":"","is_active":false}`,
 		"user add jo@acme.example --role admin": `POST /admin/users {"email":"jo@acme.example","role":"admin","is_active":false}`,
 		"user deactivate jo@acme.example":       `PATCH /admin/users {"email":"jo@acme.example","is_active":false}`,
 		"user activate jo@acme.example":         `PATCH /admin/users {"email":"jo@acme.example","is_active":true}`,
 		"user remove jo@acme.example":           `DELETE /admin/users?name=jo%40acme.example`,
-		"group add Eng --user jo@acme.example":  `POST /admin/groups {"name":"Eng","external":false,"users":["jo@acme.example"],"connectors":[]}`,
-		"group add Eng --connector Wiki":        `POST /admin/groups {"name":"Eng","external":false,"users":[],"connectors":["Wiki"]}`,
+		"group add Eng --user jo@acme.example": `POST /manage/admin/user-group {"name":"Eng","user_ids":[],"cc_pair_ids":[]};` +
+			`POST /admin/users {"email":"jo@acme.example","role":"","is_active":false};` +
+			`POST /manage/admin/user-group/5/add-users {"user_ids":["u1"]}`,
+		"group add Eng --connector Wiki":         `POST /manage/admin/user-group {"name":"Eng","user_ids":[],"cc_pair_ids":[1]}`,
+		"group add Engineering --connector Chat": `PATCH /manage/admin/user-group/1 {"user_ids":["u1","u2"],"cc_pair_ids":[1,2]}`,
 		"group add --external slack:C1 --user a@b": `POST /admin/groups {"name":"slack:C1","external":true,"users":["a@b"],` +
 			`"connectors":[]}`,
 		"group add slack:C1 --external --user a@b": `POST /admin/groups {"name":"slack:C1","external":true,"users":["a@b"],` +
 			`"connectors":[]}`,
 		"user remove u1":                   `DELETE /admin/users?name=jo%40acme.example`,
 		"user deactivate JO@acme.example":  `PATCH /admin/users {"email":"jo@acme.example","is_active":false}`,
-		"group remove 1":                   `DELETE /admin/groups?external=false&name=Engineering`,
+		"group remove 1":                   `DELETE /manage/admin/user-group/1`,
 		"connector remove 2":               `DELETE /admin/connectors?name=Chat`,
 		"document-set remove 2":            `DELETE /manage/admin/document-set/2`,
 		"agent remove Engineering":         `DELETE /persona/1`,
@@ -121,23 +139,25 @@ func TestAdminChanges(t *testing.T) {
 		"token remove laptop":              `DELETE /admin/tokens/7`,
 		"token remove 7":                   `DELETE /admin/tokens/7`,
 		"token remove 8":                   `DELETE /admin/tokens/8`,
-		"group remove Eng":                 `DELETE /admin/groups?external=false&name=Eng`,
+		"group remove Engineering":         `DELETE /manage/admin/user-group/1`,
 		"group remove Eng --user a@b":      `DELETE /admin/groups?external=false&name=Eng&user=a%40b`,
 		"group remove --external slack:C1": `DELETE /admin/groups?external=true&name=slack%3Ac1`,
-		"connector add Wiki --source confluence --group Eng": `POST /admin/connectors {"id":0,"name":"Wiki","source":"confluence",` +
-			`"access_type":"private","groups":["Eng"],"creator":"","document_sets":[]}`,
+		"connector add Wiki --source confluence --group Engineering":                 connector,
+		"connector add Wiki --source confluence --group Engineering --creator a@b.c": strings.TrimSuffix(connector, "}") + `,"creator":"a@b.c"}`,
 		"connector remove Wiki":           `DELETE /admin/connectors?name=Wiki`,
-		"document-set add H":              `POST /admin/document-sets {"id":0,"name":"H",` + strings.Replace(noSet, "false", "true", 1),
-		"document-set add H --restricted": `POST /admin/document-sets {"id":0,"name":"H",` + noSet,
-		"document-set add H --group Legal --connector Wiki": `POST /admin/document-sets {"id":0,"name":"H","description":"",` +
-			`"is_public":false,"users":[],"groups":["Legal"],"connectors":["Wiki"]}`,
+		"document-set add H":              set,
+		"document-set add H --restricted": strings.Replace(set, "true", "false", 1),
+		"document-set add H --group Engineering --connector Wiki": strings.NewReplacer("true", "false", `"cc_pair_ids":[]`,
+			`"cc_pair_ids":[1]`, `"groups":[]`, `"groups":[1]`).Replace(set),
 		"document-set remove Handbook": `DELETE /manage/admin/document-set/2`,
-		"agent add A --document-set H --since 2025-01-01 --provider p --model m": `POST /admin/agents {"id":0,"name":"A","description":"",` +
-			`"is_public":true,"owner":"","users":[],"groups":[],"document_sets":["H"],"documents":[],"search_start_date":"2025-01-01",` +
-			`"system_prompt":"","provider":"p","model":"m"}`,
-		"agent add A --user a@b --document file:/a,b": `POST /admin/agents {"id":0,"name":"A","description":"","is_public":false,` +
-			`"owner":"","users":["a@b"],"groups":[],"document_sets":[],"documents":["file:/a,b"],"search_start_date":null,` +
-			`"system_prompt":"","provider":"","model":""}`,
+		"agent add A --document-set Handbook --since 2025-01-01 --provider p --model m": `POST /persona {"name":"A","description":"",` +
+			`"system_prompt":"","task_prompt":"","datetime_aware":true,"is_public":true,"document_set_ids":[2],"document_ids":[],` +
+			`"tool_ids":[],"users":[],"groups":[],"label_ids":[],"user_file_ids":[],"display_priority":null,"starter_messages":null,` +
+			`"search_start_date":"2025-01-01","llm_model_provider_override":"p","llm_model_version_override":"m"}`,
+		"agent add A --user JO@acme.example --document file:/a,b": `POST /persona {"name":"A","description":"",` +
+			`"system_prompt":"","task_prompt":"","datetime_aware":true,"is_public":false,"document_set_ids":[],"document_ids":["file:/a,b"],` +
+			`"tool_ids":[],"users":["u1"],"groups":[],"label_ids":[],"user_file_ids":[],"display_priority":null,"starter_messages":null,` +
+			`"search_start_date":null,"llm_model_provider_override":null,"llm_model_version_override":null}`,
 		"agent remove 3":             `DELETE /persona/3`,
 		"tenant add acme":            `POST /admin/tenants {"name":"acme"}`,
 		"tenant remove acme":         `DELETE /admin/tenants?force=false&name=acme`,
@@ -211,7 +231,6 @@ func TestWhatIsRemovedIsPrinted(t *testing.T) {
 		"group remove slack:C024BE91L --external":       `{"name":"slack:c024be91l","external":true`,
 		"user deactivate u1":                            `{"id":"u1","email":"jo@acme.example","role":"basic","is_active":false`,
 		"connector remove Unlisted":                     `{"name":"Unlisted"}`,
-		"group remove slack:c024be91l":                  `{"name":"slack:c024be91l"}`, // no group of this server
 		"document-set remove Handbook --fields id,name": `{"id":2,"name":"Handbook"}`,
 	} {
 		if got := run(t, doors, terminal{}, append([]string{"admin"}, strings.Fields(arguments)...)...).check(t, ExitSuccess); !strings.HasPrefix(got.out, want) {
@@ -222,6 +241,14 @@ func TestWhatIsRemovedIsPrinted(t *testing.T) {
 	doors.admin.asked = nil
 	run(t, doors, terminal{}, "admin", "token", "remove", "8").check(t, ExitUsage).twoLines(t, `"8" names 2 tokens: 7 (8), 8 (ci)`)
 	run(t, doors, terminal{}, "admin", "token", "remove", "laptop").check(t, ExitNotAvailable).twoLines(t, `there is no token "laptop"`, "token list")
+	for arguments, words := range map[string][]string{
+		"group remove slack:c024be91l": {`there is no group "slack:c024be91l"`, "group list"}, // it is of another system
+		"group add Eng --connector W":  {`there is no connector "W"`, "connector list"},
+		"agent add A --user a@b":       {`there is no user "a@b"`, "user list"},
+		"agent add A --document-set H": {`there is no document set "H"`, "document-set list"},
+	} {
+		run(t, doors, terminal{}, append([]string{"admin"}, strings.Fields(arguments)...)...).check(t, ExitNotAvailable).twoLines(t, words...)
+	}
 	if doors.admin.asked != nil {
 		t.Errorf("asked %q", doors.admin.asked)
 	}
@@ -235,6 +262,7 @@ func TestAdminOfAServer(t *testing.T) {
 		"/manage/admin/connector":          `{"id":2}`,
 		"/manage/credential":               `{"id":3}`,
 		"/manage/connector/2/credential/3": `{"success":true,"message":"","data":4}`,
+		"/manage/admin/user-group/7":       "null",
 		"/manage/admin/document-set":       `5`,
 		"/manage/admin/document-set/9":     "null",
 		"/manage/document-set":             `[{"id":9,"name":"Handbook","is_public":true,"cc_pair_summaries":[{"id":1,"name":"Wiki","source":"confluence"}]}]`,
@@ -246,6 +274,9 @@ func TestAdminOfAServer(t *testing.T) {
 		"document-set list": `"Handbook"`,
 		"connector add Wiki --source web --group Legal": `"id":4`,
 		"document-set add H --group Legal":              `"id":5`,
+		"group add Legal":                               `"id":7`,
+		"group remove 7":                                `"id":7`,
+		"group remove Legal":                            `"id":7`,
 		"document-set remove Handbook":                  `"id":9`,
 	} {
 		got := run(t, testDoors(s.URL), terminal{}, append([]string{"admin", "--profile", "work"}, strings.Fields(arguments)...)...).check(t, ExitSuccess)
@@ -253,7 +284,7 @@ func TestAdminOfAServer(t *testing.T) {
 			t.Errorf("%s printed %s", arguments, got.out)
 		}
 	}
-	for _, arguments := range []string{"user list", "user add a@b", "user remove a@b", "user activate a@b", "group add G", "group remove G", "connector list",
+	for _, arguments := range []string{"user list", "user add a@b", "user remove a@b", "user activate a@b", "group add G --user a@b", "group remove Legal --user a@b", "connector list",
 		"connector remove W", "document-set add H --connector W", "agent add A --user a@b",
 		"tenant list", "tenant add acme", "tenant remove acme"} {
 		run(t, testDoors(s.URL), terminal{}, append([]string{"admin", "--profile", "work"}, strings.Fields(arguments)...)...).
