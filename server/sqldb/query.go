@@ -68,6 +68,30 @@ func GetWhole(ctx context.Context, q Querier, doing string, columns []any, query
 	return err
 }
 
+// SelectWhole is EachWhole for the rows of a query; nil without any. Columns returns where the columns of a row are
+// stored.
+func SelectWhole[T any](ctx context.Context, q Querier, doing string, columns func(*T) []any, query string, args ...any) (
+	list []T, err error) {
+	err = EachWhole(ctx, q, doing, func(rows *sql.Rows) error {
+		var row T
+		err := rows.Scan(columns(&row)...)
+		list = append(list, row)
+		return err
+	}, query, args...)
+	return list, err
+}
+
+// MapWhole is EachWhole for the rows of a query that are keys and their values.
+func MapWhole[K comparable, V any](ctx context.Context, q Querier, doing, query string, args ...any) (map[K]V, error) {
+	found := map[K]V{}
+	return found, EachWhole(ctx, q, doing, func(rows *sql.Rows) error {
+		key, value := *new(K), *new(V)
+		err := rows.Scan(&key, &value)
+		found[key] = value
+		return err
+	}, query, args...)
+}
+
 // Select returns the rows of a query. Columns returns where the columns of a row are stored.
 func Select[T any](ctx context.Context, q Querier, columns func(*T) []any, query string, args ...any) ([]T, error) {
 	list := []T{}
@@ -101,11 +125,7 @@ func (open Lazy) Update(ctx context.Context, doing string, change func(*Tx)) err
 	if err != nil {
 		return err
 	}
-	err = db.Update(ctx, func(tx *sql.Tx) error {
-		t := &Tx{ctx: ctx, tx: tx}
-		change(t)
-		return t.err
-	})
+	err = db.Update(ctx, func(tx *sql.Tx) error { return run(&Tx{ctx: ctx, within: ctx, tx: tx}, change) })
 	if err != nil {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
@@ -117,13 +137,49 @@ func (open Lazy) Exec(ctx context.Context, doing string, otherwise error, query 
 	return open.Update(ctx, doing, func(tx *Tx) { tx.Change(otherwise, query, args...) })
 }
 
-// Tx is a transaction of Lazy.Update. Its first error ends it: the statements that follow are not run and leave their
-// destinations as they are, and Update rolls back and returns that error. So a change needs no check behind each
-// statement, but must not have effects outside of the transaction.
+// UpdateWhole runs change in a transaction of a database whose statements run to their end, as those of EachWhole do.
+// doing begins the errors of statements.
+func UpdateWhole(ctx context.Context, db DB, doing string, change func(*Tx)) error {
+	return db.Update(ctx, func(tx *sql.Tx) error {
+		return run(&Tx{ctx: ctx, within: context.WithoutCancel(ctx), tx: tx, doing: doing}, change)
+	})
+}
+
+func run(t *Tx, change func(*Tx)) error {
+	change(t)
+	return t.err
+}
+
+// Tx is a transaction of Lazy.Update or UpdateWhole. Its first error ends it: the statements that follow are not run and
+// leave their destinations as they are, and the update rolls back and returns that error. So a change needs no check
+// behind each statement, but must not have effects outside of the transaction.
 type Tx struct {
-	ctx context.Context
-	tx  *sql.Tx
-	err error
+	ctx    context.Context
+	within context.Context // of statements
+	tx     *sql.Tx
+	doing  string // begins the errors of statements; empty: Update's does
+	err    error
+}
+
+// ready reports whether the next statement may run.
+func (t *Tx) ready() bool {
+	t.err = cmp.Or(t.err, t.ctx.Err())
+	return t.err == nil
+}
+
+// note keeps the error of a statement.
+func (t *Tx) note(err, otherwise error) {
+	if t.err = err; err != nil && err != otherwise && t.doing != "" { //nolint:errorlint // the very one
+		t.err = Explain(fmt.Errorf("%s: %w", t.doing, err))
+	}
+}
+
+// QueryContext implements Querier, for what also reads outside of transactions.
+func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if !t.ready() {
+		return nil, t.err
+	}
+	return t.tx.QueryContext(ctx, query, args...)
 }
 
 // Fail ends the transaction with an error; nil does not.
@@ -134,22 +190,24 @@ func (t *Tx) Exec(query string, args ...any) { t.Change(nil, query, args...) }
 
 // Change runs a statement. The error is otherwise if it changes no row.
 func (t *Tx) Change(otherwise error, query string, args ...any) {
-	if t.err == nil {
-		t.err = Exec(t.ctx, t.tx, otherwise, query, args...)
+	if t.ready() {
+		t.note(Exec(t.within, t.tx, otherwise, query, args...), otherwise)
 	}
 }
 
 // Row stores the columns of the row of a query. If there is no row the error is otherwise, which may be nil.
 func (t *Tx) Row(otherwise error, columns []any, query string, args ...any) {
-	if t.err == nil {
-		t.err = Scan(t.tx.QueryRowContext(t.ctx, query, args...), otherwise, columns...)
+	if t.ready() {
+		t.note(Scan(t.tx.QueryRowContext(t.within, query, args...), otherwise, columns...), otherwise)
 	}
 }
 
 // Texts returns the only column of the rows of a query.
 func (t *Tx) Texts(query string, args ...any) (texts []string) {
-	if t.err == nil {
-		texts, t.err = Select(t.ctx, t.tx, Column[string], query, args...)
+	if t.ready() {
+		var err error
+		texts, err = Select(t.within, t.tx, Column[string], query, args...)
+		t.note(err, nil)
 	}
 	return texts
 }

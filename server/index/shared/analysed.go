@@ -3,7 +3,6 @@ package shared
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"runtime"
 
@@ -13,11 +12,12 @@ import (
 	"quarry/server/index"
 	"quarry/server/index/codec"
 	"quarry/server/index/segment"
+	"quarry/server/sqldb"
 )
 
 // analyse stores documents as they are searched, so that a search need not analyse its candidates. rows are those of
 // the documents, with the numbers of their changes.
-func (s *Store) analyse(ctx context.Context, tx *sql.Tx, documents []index.Document, rows [][2]int64) error {
+func (s *Store) analyse(ctx context.Context, tx *sqldb.Tx, documents []index.Document, rows [][2]int64) error {
 	values := make([][]any, len(documents))
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
@@ -41,8 +41,9 @@ func (s *Store) analyse(ctx context.Context, tx *sql.Tx, documents []index.Docum
 	if err := group.Wait(); err != nil {
 		return fmt.Errorf("analyse the documents: %w", err)
 	}
-	return insert(ctx, tx, "analysed (document, changed, body)", 3, values,
+	insert(tx, "analysed (document, changed, body)", 3, values,
 		" ON CONFLICT (document) DO UPDATE SET changed = excluded.changed, body = excluded.body")
+	return nil
 }
 
 // Analysed returns documents of ids as segments, packed, by id. Those that are not stored so are missing.
@@ -58,10 +59,6 @@ func (s *Snapshot) Analysed(ctx context.Context, ids []string) (packed map[strin
 		for _, row := range found {
 			known[row.row], numbers = row, append(numbers, row.row)
 		}
-		list, err := json.Marshal(numbers)
-		if err != nil {
-			return fmt.Errorf("look for documents: %w", err)
-		}
 		return each(ctx, s.tx, func(row *sql.Rows) error {
 			number, changed, body := int64(0), int64(0), []byte(nil)
 			if err := row.Scan(&number, &changed, &body); err != nil {
@@ -71,7 +68,8 @@ func (s *Snapshot) Analysed(ctx context.Context, ids []string) (packed map[strin
 				packed[d.document.ID] = body
 			}
 			return nil
-		}, "SELECT document, changed, body FROM analysed WHERE document IN (SELECT CAST(value AS BIGINT) FROM json_each(?))", string(list))
+		}, "SELECT document, changed, body FROM analysed WHERE document IN (SELECT CAST(value AS BIGINT) FROM json_each(?))",
+			sqldb.JSON{V: numbers})
 	})
 	return packed, err
 }

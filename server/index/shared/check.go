@@ -2,12 +2,12 @@ package shared
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 
 	"quarry/server/index"
 	"quarry/server/index/codec"
+	"quarry/server/sqldb"
 )
 
 // checkedAtOnce bounds the documents that a check reads into memory.
@@ -41,13 +41,10 @@ func (s *Store) Check(ctx context.Context, options index.CheckOptions, report fu
 	if len(found) == 0 || s.ReadOnly() {
 		return found, nil
 	}
-	return found, s.db.Update(ctx, func(tx *sql.Tx) error {
+	return found, s.update(ctx, func(tx *sqldb.Tx) {
 		for _, damage := range found {
-			if err := execute(ctx, tx, "UPDATE documents SET hash = ? WHERE id = ?", []byte{}, damage.ID); err != nil {
-				return err
-			}
+			tx.Exec("UPDATE documents SET hash = ? WHERE id = ?", []byte{}, damage.ID)
 		}
-		return nil
 	})
 }
 

@@ -3,8 +3,6 @@ package shared
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
-	"fmt"
 	"slices"
 
 	"quarry/server/index"
@@ -34,11 +32,7 @@ type reader struct {
 func (r reader) find(ctx context.Context, ids []string) (map[string]*stored, error) {
 	found := make(map[string]*stored, len(ids))
 	for some := range slices.Chunk(ids, 1000) {
-		list, err := json.Marshal(some)
-		if err != nil {
-			return nil, fmt.Errorf("look for documents: %w", err)
-		}
-		rows, err := r.rows(ctx, "WHERE id IN (SELECT value FROM json_each(?))", string(list))
+		rows, err := r.rows(ctx, "WHERE id IN (SELECT value FROM json_each(?))", sqldb.JSON{V: some})
 		if err != nil {
 			return nil, err
 		}
@@ -114,11 +108,7 @@ func (r reader) whole(ctx context.Context, rows []*stored) ([]index.Document, er
 		places[s.row], numbers = i, append(numbers, s.row)
 	}
 	for some := range slices.Chunk(numbers, 1000) {
-		list, err := json.Marshal(some)
-		if err != nil {
-			return nil, fmt.Errorf("look for documents: %w", err)
-		}
-		err = each(ctx, r.db, func(row *sql.Rows) error {
+		err := each(ctx, r.db, func(row *sql.Rows) error {
 			number, first, body := int64(0), 0, sql.RawBytes(nil)
 			if err := row.Scan(&number, &first, &body); err != nil {
 				return err
@@ -128,7 +118,8 @@ func (r reader) whole(ctx context.Context, rows []*stored) ([]index.Document, er
 				copy(into[min(first, len(into)):], group)
 			}
 			return nil
-		}, "SELECT document, first, body FROM chunks WHERE document IN (SELECT CAST(value AS BIGINT) FROM json_each(?))", string(list))
+		}, "SELECT document, first, body FROM chunks WHERE document IN (SELECT CAST(value AS BIGINT) FROM json_each(?))",
+			sqldb.JSON{V: some})
 		if err != nil {
 			return nil, err
 		}

@@ -2,11 +2,11 @@ package shared
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 
 	"quarry/server/index"
 	"quarry/server/index/codec"
+	"quarry/server/sqldb"
 )
 
 // embedAtOnce documents are embedded together.
@@ -67,19 +67,15 @@ func (s *Store) unembedded(ctx context.Context, model string, after int64) (rows
 
 // noteEmbedded puts documents into the log again that were not changed meanwhile.
 func (s *Store) noteEmbedded(ctx context.Context, model string, rows []*stored) error {
-	return s.db.Update(ctx, func(tx *sql.Tx) error {
+	return s.update(ctx, func(tx *sqldb.Tx) {
 		m, err := s.state(ctx, tx)
-		if err != nil {
-			return err
-		}
+		tx.Fail(err)
 		for _, row := range rows {
 			m.sequence++
-			if err := execute(ctx, tx, "UPDATE documents SET vectors = ?, changed = ?, texted = ? WHERE row = ? AND changed = ?", model,
-				m.sequence, m.sequence, row.row, row.changed); err != nil {
-				return err
-			}
+			tx.Exec("UPDATE documents SET vectors = ?, changed = ?, texted = ? WHERE row = ? AND changed = ?", model,
+				m.sequence, m.sequence, row.row, row.changed)
 		}
-		return execute(ctx, tx, "UPDATE library SET sequence = ?, model = ?", m.sequence, model)
+		tx.Exec("UPDATE library SET sequence = ?, model = ?", m.sequence, model)
 	})
 }
 

@@ -3,14 +3,12 @@ package shared
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 	"unicode/utf8"
 
 	"quarry/server/index"
+	"quarry/server/sqldb"
 )
 
 // Changes are changes of documents in the order in which they were made. Of several changes of one document only the
@@ -42,13 +40,7 @@ func (s *Snapshot) Changes(ctx context.Context, position int64, limit int) (foun
 			number int64
 			id     string // empty: not removed
 		}
-		var list []change
-		err := each(ctx, s.tx, func(row *sql.Rows) error {
-			var c change
-			err := row.Scan(&c.number, &c.id)
-			list = append(list, c)
-			return err
-		}, `SELECT changed, id FROM (SELECT changed, '' AS id FROM documents WHERE changed > ?
+		list, err := rowsOf(ctx, s.tx, func(c *change) []any { return []any{&c.number, &c.id} }, `SELECT changed, id FROM (SELECT changed, '' AS id FROM documents WHERE changed > ?
 			UNION ALL SELECT changed, id FROM removals WHERE changed > ?) AS changes ORDER BY changed LIMIT ?`, position, position, limit)
 		if err != nil {
 			return err
@@ -103,34 +95,27 @@ func (s *Snapshot) Refused(ctx context.Context, name string, limit int) (list []
 		if err := get(ctx, s.tx, []any{&total}, "SELECT count(*) FROM refusals WHERE follower = ?", name); err != nil || total == 0 {
 			return err
 		}
-		return each(ctx, s.tx, func(row *sql.Rows) error {
-			var r Refusal
-			err := row.Scan(&r.ID, &r.Reason)
-			list = append(list, r)
-			return err
-		}, "SELECT document, reason FROM refusals WHERE follower = ? ORDER BY document LIMIT ?", name, limit)
+		list, err = rowsOf(ctx, s.tx, func(r *Refusal) []any { return []any{&r.ID, &r.Reason} },
+			"SELECT document, reason FROM refusals WHERE follower = ? ORDER BY document LIMIT ?", name, limit)
+		return err
 	})
 	return list, total, err
 }
 
 // RetryRefused puts the documents that followers could not index into the log again.
 func (s *Store) RetryRefused(ctx context.Context) error {
-	return s.db.Update(ctx, func(tx *sql.Tx) error {
-		ids, err := column[string](ctx, tx, "SELECT DISTINCT document FROM refusals")
-		if err != nil || len(ids) == 0 {
-			return err
+	return s.update(ctx, func(tx *sqldb.Tx) {
+		ids := tx.Texts("SELECT DISTINCT document FROM refusals")
+		if len(ids) == 0 {
+			return
 		}
 		m, err := s.state(ctx, tx)
-		if err != nil {
-			return err
-		}
+		tx.Fail(err)
 		for _, id := range ids {
 			m.sequence++
-			if err := execute(ctx, tx, "UPDATE documents SET changed = ?, texted = ? WHERE id = ?", m.sequence, m.sequence, id); err != nil {
-				return err
-			}
+			tx.Exec("UPDATE documents SET changed = ?, texted = ? WHERE id = ?", m.sequence, m.sequence, id)
 		}
-		return execute(ctx, tx, "UPDATE library SET sequence = ?", m.sequence)
+		tx.Exec("UPDATE library SET sequence = ?", m.sequence)
 	})
 }
 
@@ -143,20 +128,14 @@ func (s *Store) Sequence(ctx context.Context) (int64, error) {
 // Lease makes holder the only process that follows the log under a name, until a time, unless another one is. It
 // returns the position.
 func (s *Store) Lease(ctx context.Context, name, holder string, until time.Time) (position int64, ok bool, err error) {
-	err = s.db.Update(ctx, func(tx *sql.Tx) error {
-		position, ok = 0, false
-		if err := execute(ctx, tx, `INSERT INTO followers (name, position, holder, until) VALUES (?, 0, ?, 0)
-			ON CONFLICT (name) DO NOTHING`, name, holder); err != nil {
-			return err
-		}
+	err = s.update(ctx, func(tx *sqldb.Tx) {
+		tx.Exec(`INSERT INTO followers (name, position, holder, until) VALUES (?, 0, ?, 0)
+			ON CONFLICT (name) DO NOTHING`, name, holder)
 		has, end := "", int64(0)
-		if err := get(ctx, tx, []any{&position, &has, &end}, "SELECT position, holder, until FROM followers WHERE name = ?", name); err != nil {
-			return err
+		tx.Row(sql.ErrNoRows, []any{&position, &has, &end}, "SELECT position, holder, until FROM followers WHERE name = ?", name)
+		if ok = has == holder || end < s.now().UnixMicro(); ok {
+			tx.Exec("UPDATE followers SET holder = ?, until = ? WHERE name = ?", holder, until.UnixMicro(), name)
 		}
-		if ok = has == holder || end < s.now().UnixMicro(); !ok {
-			return nil
-		}
-		return execute(ctx, tx, "UPDATE followers SET holder = ?, until = ? WHERE name = ?", holder, until.UnixMicro(), name)
 	})
 	return position, ok, err
 }
@@ -169,33 +148,23 @@ func (s *Store) Advance(ctx context.Context, name, holder string, applied *Chang
 	for i := range applied.Put {
 		ids = append(ids, applied.Put[i].ID)
 	}
-	list, err := json.Marshal(ids)
-	if err != nil {
-		return false, fmt.Errorf("follow the documents: %w", err)
-	}
 	rows := make([][]any, len(refused))
 	for i, r := range refused {
 		rows[i] = []any{name, r.ID, r.Reason}
 	}
-	err = s.db.Update(ctx, func(tx *sql.Tx) error {
-		has, err := column[string](ctx, tx, "SELECT holder FROM followers WHERE name = ?", name)
-		if ok = err == nil && len(has) == 1 && has[0] == holder; !ok {
-			return err
+	err = s.update(ctx, func(tx *sqldb.Tx) {
+		has := tx.Texts("SELECT holder FROM followers WHERE name = ?", name)
+		if ok = len(has) == 1 && has[0] == holder; !ok {
+			return
 		}
-		if err := execute(ctx, tx, "DELETE FROM refusals WHERE follower = ? AND document IN (SELECT value FROM json_each(?))", name,
-			string(list)); err != nil {
-			return err
-		}
-		if err := insert(ctx, tx, "refusals (follower, document, reason)", 3, rows, ""); err != nil {
-			return err
-		}
+		tx.Exec("DELETE FROM refusals WHERE follower = ? AND document IN (SELECT value FROM json_each(?))", name,
+			sqldb.JSON{V: ids})
+		insert(tx, "refusals (follower, document, reason)", 3, rows, "")
 		for _, part := range parts {
-			if err := execute(ctx, tx, `INSERT INTO followers (name, position, holder, until) VALUES (?, ?, '', 0)
-				ON CONFLICT (name) DO UPDATE SET position = excluded.position`, name+"/"+part, applied.Last); err != nil {
-				return err
-			}
+			tx.Exec(`INSERT INTO followers (name, position, holder, until) VALUES (?, ?, '', 0)
+				ON CONFLICT (name) DO UPDATE SET position = excluded.position`, name+"/"+part, applied.Last)
 		}
-		return execute(ctx, tx, "UPDATE followers SET position = CASE WHEN position < ? THEN ? ELSE position END, until = ? WHERE name = ?",
+		tx.Exec("UPDATE followers SET position = CASE WHEN position < ? THEN ? ELSE position END, until = ? WHERE name = ?",
 			applied.Last, applied.Last, until.UnixMicro(), name)
 	})
 	return ok, err
@@ -203,61 +172,48 @@ func (s *Store) Advance(ctx context.Context, name, holder string, applied *Chang
 
 // Restart makes a follower begin with the first change, with holder: what it had is lost.
 func (s *Store) Restart(ctx context.Context, name, holder string, until time.Time) error {
-	return s.db.Update(ctx, func(tx *sql.Tx) error {
-		if err := execute(ctx, tx, "DELETE FROM refusals WHERE follower = ?", name); err != nil {
-			return err
-		}
-		if err := execute(ctx, tx, "DELETE FROM followers WHERE substr(name, 1, ?) = ?", utf8.RuneCountInString(name)+1, name+"/"); err != nil {
-			return err
-		}
-		return execute(ctx, tx, "UPDATE followers SET position = 0, holder = ?, until = ? WHERE name = ?", holder, until.UnixMicro(), name)
+	return s.update(ctx, func(tx *sqldb.Tx) {
+		forgetParts(tx, name)
+		tx.Exec("UPDATE followers SET position = 0, holder = ?, until = ? WHERE name = ?", holder, until.UnixMicro(), name)
 	})
 }
 
 // Release ends the leases of a holder.
 func (s *Store) Release(ctx context.Context, holder string) error {
-	return s.db.Update(ctx, func(tx *sql.Tx) error {
-		return execute(ctx, tx, "UPDATE followers SET until = 0 WHERE holder = ?", holder)
-	})
+	return s.update(ctx, func(tx *sqldb.Tx) { tx.Exec("UPDATE followers SET until = 0 WHERE holder = ?", holder) })
 }
 
 // Followers returns how far followers are whose names begin with a prefix.
-func (s *Snapshot) Followers(ctx context.Context, prefix string) (map[string]int64, error) {
-	found := map[string]int64{}
-	err := s.locked(func() error {
-		return each(ctx, s.tx, func(row *sql.Rows) error {
-			name, position := "", int64(0)
-			err := row.Scan(&name, &position)
-			found[name] = position
-			return err
-		}, "SELECT name, position FROM followers WHERE name >= ? AND name < ?", prefix, prefix+string(utf8.MaxRune))
+func (s *Snapshot) Followers(ctx context.Context, prefix string) (found map[string]int64, err error) {
+	err = s.locked(func() error {
+		found, err = sqldb.MapWhole[string, int64](ctx, s.tx, reading,
+			"SELECT name, position FROM followers WHERE name >= ? AND name < ?", prefix, prefix+string(utf8.MaxRune))
+		return err
 	})
 	return found, err
 }
 
 // Forget removes a follower.
 func (s *Store) Forget(ctx context.Context, name string) error {
-	return s.db.Update(ctx, func(tx *sql.Tx) error {
-		if err := execute(ctx, tx, "DELETE FROM refusals WHERE follower = ?", name); err != nil {
-			return err
-		}
-		if err := execute(ctx, tx, "DELETE FROM followers WHERE substr(name, 1, ?) = ?", utf8.RuneCountInString(name)+1, name+"/"); err != nil {
-			return err
-		}
-		return execute(ctx, tx, "DELETE FROM followers WHERE name = ?", name)
+	return s.update(ctx, func(tx *sqldb.Tx) {
+		forgetParts(tx, name)
+		tx.Exec("DELETE FROM followers WHERE name = ?", name)
 	})
+}
+
+// forgetParts removes what a follower refused, and how far its parts are.
+func forgetParts(tx *sqldb.Tx, name string) {
+	tx.Exec("DELETE FROM refusals WHERE follower = ?", name)
+	tx.Exec("DELETE FROM followers WHERE substr(name, 1, ?) = ?", utf8.RuneCountInString(name)+1, name+"/")
 }
 
 // Parts returns how far the parts of a follower are, by name.
 func (s *Snapshot) Parts(ctx context.Context, name string) (parts map[string]int64, err error) {
-	parts = map[string]int64{}
+	before := utf8.RuneCountInString(name) + 1 // and a slash
 	err = s.locked(func() error {
-		return each(ctx, s.tx, func(row *sql.Rows) error {
-			part, at := "", int64(0)
-			err := row.Scan(&part, &at)
-			parts[strings.TrimPrefix(part, name+"/")] = at
-			return err
-		}, "SELECT name, position FROM followers WHERE substr(name, 1, ?) = ?", utf8.RuneCountInString(name)+1, name+"/")
+		parts, err = sqldb.MapWhole[string, int64](ctx, s.tx, reading,
+			"SELECT substr(name, ?), position FROM followers WHERE substr(name, 1, ?) = ?", before+1, before, name+"/")
+		return err
 	})
 	return parts, err
 }

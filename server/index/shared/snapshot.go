@@ -250,15 +250,11 @@ func (s *Snapshot) Resolve(ctx context.Context, f index.Filter) (index.Filter, e
 }
 
 // Origins implements index.Snapshot.
-func (s *Snapshot) Origins(ctx context.Context) (map[string]int, error) {
-	origins := make(map[string]int)
-	err := s.locked(func() error {
-		return each(ctx, s.tx, func(row *sql.Rows) error {
-			origin, n := "", 0
-			err := row.Scan(&origin, &n)
-			origins[origin] = n
-			return err
-		}, "SELECT origin, count(*) FROM documents WHERE origin <> '' GROUP BY origin")
+func (s *Snapshot) Origins(ctx context.Context) (origins map[string]int, err error) {
+	err = s.locked(func() error {
+		origins, err = sqldb.MapWhole[string, int](ctx, s.tx, reading,
+			"SELECT origin, count(*) FROM documents WHERE origin <> '' GROUP BY origin")
+		return err
 	})
 	return origins, err
 }

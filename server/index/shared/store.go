@@ -18,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -232,47 +233,37 @@ func (s *Store) Version(ctx context.Context) (string, error) {
 
 // Cursors implements index.Index.
 func (s *Store) Cursors(ctx context.Context, prefix string) (map[string]string, error) {
-	found := make(map[string]string)
-	err := each(ctx, s.db.Pool(), func(row *sql.Rows) error {
-		key, value := "", ""
-		err := row.Scan(&key, &value)
-		found[key] = value
-		return err
-	}, "SELECT key, value FROM cursors WHERE key >= ? AND key < ?", prefix, prefix+string(utf8.MaxRune))
-	return found, err
+	return sqldb.MapWhole[string, string](ctx, s.db.Pool(), reading,
+		"SELECT key, value FROM cursors WHERE key >= ? AND key < ?", prefix, prefix+string(utf8.MaxRune))
 }
+
+// reading begins the errors of queries.
+const reading = "read the documents"
 
 // each calls scan for each row of a query. As a transaction may be shared, a statement runs to its end; ctx is checked
 // between rows.
 func each(ctx context.Context, db sqldb.Querier, scan func(row *sql.Rows) error, query string, args ...any) error {
-	return sqldb.EachWhole(ctx, db, "read the documents", scan, query, args...)
+	return sqldb.EachWhole(ctx, db, reading, scan, query, args...)
 }
 
 // column returns the only column of the rows of a query.
-func column[T any](ctx context.Context, db sqldb.Querier, query string, args ...any) (values []T, err error) {
-	err = each(ctx, db, func(row *sql.Rows) error {
-		var value T
-		err := row.Scan(&value)
-		values = append(values, value)
-		return err
-	}, query, args...)
-	return values, err
+func column[T any](ctx context.Context, db sqldb.Querier, query string, args ...any) ([]T, error) {
+	return rowsOf(ctx, db, sqldb.Column[T], query, args...)
+}
+
+// rowsOf returns the rows of a query; columns returns where their columns are stored.
+func rowsOf[T any](ctx context.Context, db sqldb.Querier, columns func(*T) []any, query string, args ...any) ([]T, error) {
+	return sqldb.SelectWhole(ctx, db, reading, columns, query, args...)
 }
 
 // get reads the only row of a query into dest. It returns sql.ErrNoRows if there is none.
 func get(ctx context.Context, db sqldb.Querier, dest []any, query string, args ...any) error {
-	return sqldb.GetWhole(ctx, db, "read the documents", dest, query, args...)
+	return sqldb.GetWhole(ctx, db, reading, dest, query, args...)
 }
 
-// execute runs a statement of a transaction.
-func execute(ctx context.Context, tx *sql.Tx, statement string, args ...any) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if _, err := tx.ExecContext(context.WithoutCancel(ctx), statement, args...); err != nil {
-		return sqldb.Explain(fmt.Errorf("write the documents: %w", err))
-	}
-	return nil
+// update runs change in a transaction.
+func (s *Store) update(ctx context.Context, change func(*sqldb.Tx)) error {
+	return sqldb.UpdateWhole(ctx, s.db, "write the documents", change)
 }
 
 // rowsAtOnce bounds the parameters of a statement.
@@ -280,19 +271,9 @@ const rowsAtOnce = 200
 
 // insert inserts rows, several with one statement, which saves a server's round trips. into has the columns, behind
 // follows the values.
-func insert(ctx context.Context, tx *sql.Tx, into string, columns int, rows [][]any, behind string) error {
+func insert(tx *sqldb.Tx, into string, columns int, rows [][]any, behind string) {
 	one := "(?" + strings.Repeat(", ?", columns-1) + ")"
-	for len(rows) > 0 {
-		some := rows[:min(len(rows), rowsAtOnce)]
-		rows = rows[len(some):]
-		args := make([]any, 0, columns*len(some))
-		for _, row := range some {
-			args = append(args, row...)
-		}
-		statement := "INSERT INTO " + into + " VALUES " + one + strings.Repeat(", "+one, len(some)-1) + behind
-		if err := execute(ctx, tx, statement, args...); err != nil {
-			return err
-		}
+	for some := range slices.Chunk(rows, rowsAtOnce) {
+		tx.Exec("INSERT INTO "+into+" VALUES "+one+strings.Repeat(", "+one, len(some)-1)+behind, slices.Concat(some...)...)
 	}
-	return nil
 }

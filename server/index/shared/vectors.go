@@ -10,6 +10,7 @@ import (
 	"quarry/server/index"
 	"quarry/server/index/codec"
 	"quarry/server/index/vector"
+	"quarry/server/sqldb"
 )
 
 // Vectors returns the vectors of texts by a model that are stored, by key; an empty one is that of a text that the
@@ -74,11 +75,9 @@ func (s *Store) Vectorise(model string, ask index.Vectorise) index.Vectorise {
 			vectors[places[i]] = values
 			rows[i] = []any{model, keys[places[i]][:], codec.AppendVector([]byte{}, values)}
 		}
-		return vectors, s.db.Update(ctx, func(tx *sql.Tx) error {
-			if err := insert(ctx, tx, "embeddings (model, hash, vector)", 3, rows, " ON CONFLICT (model, hash) DO NOTHING"); err != nil {
-				return err
-			}
-			return execute(ctx, tx, "UPDATE library SET model = ?", model)
+		return vectors, s.update(ctx, func(tx *sqldb.Tx) {
+			insert(tx, "embeddings (model, hash, vector)", 3, rows, " ON CONFLICT (model, hash) DO NOTHING")
+			tx.Exec("UPDATE library SET model = ?", model)
 		})
 	}
 }

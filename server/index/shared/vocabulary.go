@@ -3,7 +3,6 @@ package shared
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -15,6 +14,7 @@ import (
 	"quarry/server/index/analysis"
 	"quarry/server/index/lexical"
 	"quarry/server/index/segment"
+	"quarry/server/sqldb"
 )
 
 // CountWords makes the store count words from now on, and counts those that are stored.
@@ -24,40 +24,41 @@ func (s *Store) CountWords(ctx context.Context) error {
 	if err == nil && version == analysis.Version || err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	return s.db.Update(ctx, func(tx *sql.Tx) error {
-		for _, statement := range []string{"DELETE FROM statistics", "DELETE FROM terms", "DELETE FROM surfaces", "DELETE FROM analysed",
-			"INSERT INTO statistics VALUES (" + fmt.Sprint(analysis.Version) + ", 0, 0, 0, 0, 0)"} {
-			if err := execute(ctx, tx, statement); err != nil {
-				return err
-			}
+	return s.update(ctx, func(tx *sqldb.Tx) {
+		for _, table := range []string{"statistics", "terms", "surfaces", "analysed"} {
+			tx.Exec("DELETE FROM " + table)
 		}
-		from := reader{tx, s.packer}
-		for last := int64(-1); ; {
-			rows, err := from.rows(ctx, "WHERE row > ? ORDER BY row LIMIT 1000", last)
-			if err != nil || len(rows) == 0 {
-				return err
-			}
-			last = rows[len(rows)-1].row
-			documents, err := from.whole(ctx, rows)
-			if err != nil {
-				return err
-			}
-			if err := count(ctx, tx, documents, nil); err != nil {
-				return err
-			}
-			numbers := make([][2]int64, len(rows))
-			for i, row := range rows {
-				numbers[i] = [2]int64{row.row, row.changed}
-			}
-			if err := s.analyse(ctx, tx, documents, numbers); err != nil {
-				return err
-			}
-		}
+		tx.Exec("INSERT INTO statistics VALUES (" + fmt.Sprint(analysis.Version) + ", 0, 0, 0, 0, 0)")
+		tx.Fail(s.countAll(ctx, tx))
 	})
 }
 
+// countAll counts the words of all documents.
+func (s *Store) countAll(ctx context.Context, tx *sqldb.Tx) error {
+	from := reader{tx, s.packer}
+	for last := int64(-1); ; {
+		rows, err := from.rows(ctx, "WHERE row > ? ORDER BY row LIMIT 1000", last)
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		last = rows[len(rows)-1].row
+		documents, err := from.whole(ctx, rows)
+		if err != nil {
+			return err
+		}
+		numbers := make([][2]int64, len(rows))
+		for i, row := range rows {
+			numbers[i] = [2]int64{row.row, row.changed}
+		}
+		count(tx, documents, nil)
+		if err := s.analyse(ctx, tx, documents, numbers); err != nil {
+			return err
+		}
+	}
+}
+
 // countChanges counts the words that the items of a write add and remove, if words are counted.
-func (w *write) countChanges(ctx context.Context, tx *sql.Tx, s *Store) error {
+func (w *write) countChanges(ctx context.Context, tx *sqldb.Tx, s *Store) error {
 	kept, err := column[int](ctx, tx, "SELECT analyser FROM statistics")
 	if err != nil || len(kept) == 0 {
 		return err
@@ -89,14 +90,12 @@ func (w *write) countChanges(ctx context.Context, tx *sql.Tx, s *Store) error {
 			added, rows = append(added, d), append(rows, i.row)
 		}
 	}
-	if err := count(ctx, tx, added, removed); err != nil {
-		return err
-	}
+	count(tx, added, removed)
 	return s.analyse(ctx, tx, added, rows)
 }
 
 // count adds the words of some documents, and subtracts those of others.
-func count(ctx context.Context, tx *sql.Tx, added, removed []index.Document) error {
+func count(tx *sqldb.Tx, added, removed []index.Document) {
 	more, less := segment.DeltaOf(added...), segment.DeltaOf(removed...)
 	stats := more.Stats
 	stats.Add(less.Stats, -1)
@@ -126,24 +125,16 @@ func count(ctx context.Context, tx *sql.Tx, added, removed []index.Document) err
 			surfaces = append(surfaces, []any{surface, analysis.Stem(surface), n})
 		}
 	}
-	if err := insert(ctx, tx, "terms (term, chunks, documents, titles)", 4, terms, ` ON CONFLICT (term) DO UPDATE SET
+	insert(tx, "terms (term, chunks, documents, titles)", 4, terms, ` ON CONFLICT (term) DO UPDATE SET
 		chunks = terms.chunks + excluded.chunks, documents = terms.documents + excluded.documents,
-		titles = terms.titles + excluded.titles`); err != nil {
-		return err
-	}
-	if err := insert(ctx, tx, "surfaces (surface, term, documents)", 3, surfaces, ` ON CONFLICT (surface) DO UPDATE SET
-		documents = surfaces.documents + excluded.documents`); err != nil {
-		return err
-	}
-	if err := executeList(ctx, tx, "DELETE FROM terms WHERE documents <= 0 AND term IN (SELECT value FROM json_each(?))",
-		slices.Collect(maps.Keys(less.Terms))); err != nil {
-		return err
-	}
-	if err := executeList(ctx, tx, "DELETE FROM surfaces WHERE documents <= 0 AND surface IN (SELECT value FROM json_each(?))",
-		slices.Collect(maps.Keys(less.Surfaces))); err != nil {
-		return err
-	}
-	return execute(ctx, tx, `UPDATE statistics SET body_tokens = body_tokens + ?, heading_tokens = heading_tokens + ?,
+		titles = terms.titles + excluded.titles`)
+	insert(tx, "surfaces (surface, term, documents)", 3, surfaces, ` ON CONFLICT (surface) DO UPDATE SET
+		documents = surfaces.documents + excluded.documents`)
+	execList(tx, "DELETE FROM terms WHERE documents <= 0 AND term IN (SELECT value FROM json_each(?))",
+		slices.Collect(maps.Keys(less.Terms)))
+	execList(tx, "DELETE FROM surfaces WHERE documents <= 0 AND surface IN (SELECT value FROM json_each(?))",
+		slices.Collect(maps.Keys(less.Surfaces)))
+	tx.Exec(`UPDATE statistics SET body_tokens = body_tokens + ?, heading_tokens = heading_tokens + ?,
 		title_tokens = title_tokens + ?, chunk_title_tokens = chunk_title_tokens + ?, hidden = hidden + ?`, stats.BodyTokens,
 		stats.HeadingTokens, stats.TitleTokens, stats.ChunkTitleTokens, hidden)
 }
@@ -167,10 +158,6 @@ func (s *Snapshot) Words(ctx context.Context) (stats segment.Stats, hidden int, 
 
 // Counts returns the statistics of terms; those that no document contains are missing.
 func (s *Snapshot) Counts(ctx context.Context, terms []string) (map[string]segment.TermCounts, error) {
-	list, err := json.Marshal(terms)
-	if err != nil {
-		return nil, fmt.Errorf("look for words: %w", err)
-	}
 	found := make(map[string]segment.TermCounts, len(terms))
 	return found, s.locked(func() error {
 		return each(ctx, s.tx, func(row *sql.Rows) error {
@@ -178,7 +165,8 @@ func (s *Snapshot) Counts(ctx context.Context, terms []string) (map[string]segme
 			err := row.Scan(&term, &n.Chunks, &n.Documents, &n.Titles)
 			found[term] = n
 			return err
-		}, "SELECT term, chunks, documents, titles FROM terms WHERE term IN (SELECT value FROM json_each(?))", string(list))
+		}, "SELECT term, chunks, documents, titles FROM terms WHERE term IN (SELECT value FROM json_each(?))",
+			sqldb.JSON{V: terms})
 	})
 }
 
@@ -206,12 +194,9 @@ func (s *Snapshot) Vocabulary(ctx context.Context, limit int) ([]lexical.Surface
 
 func (s *Snapshot) surfaces(ctx context.Context, where string, args ...any) (all []lexical.Surface, err error) {
 	err = s.locked(func() error {
-		return each(ctx, s.tx, func(row *sql.Rows) error {
-			var found lexical.Surface
-			err := row.Scan(&found.Surface, &found.Term, &found.Documents)
-			all = append(all, found)
-			return err
-		}, "SELECT surface, term, documents FROM surfaces "+where, args...)
+		all, err = rowsOf(ctx, s.tx, func(s *lexical.Surface) []any { return []any{&s.Surface, &s.Term, &s.Documents} },
+			"SELECT surface, term, documents FROM surfaces "+where, args...)
+		return err
 	})
 	return all, err
 }

@@ -2,13 +2,12 @@ package shared
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
 	"fmt"
 	"slices"
 
 	"quarry/server/index"
 	"quarry/server/index/codec"
+	"quarry/server/sqldb"
 )
 
 // Write implements index.Index: it returns when the batch is in the database. A document that the batch both stores and
@@ -42,15 +41,11 @@ func (s *Store) UpdateAccess(ctx context.Context, patches []index.AccessPatch) (
 // apply stores changes in one transaction.
 func (s *Store) apply(ctx context.Context, changes []codec.Change, cursors map[string]string) (index.Written, error) {
 	var w write
-	err := s.db.Update(ctx, func(tx *sql.Tx) error {
+	err := s.update(ctx, func(tx *sqldb.Tx) {
 		w = write{}
-		if err := w.compare(ctx, reader{tx, s.packer}, changes); err != nil {
-			return err
-		}
-		if err := putCursors(ctx, tx, cursors); err != nil {
-			return err
-		}
-		return w.store(ctx, tx, s)
+		tx.Fail(w.compare(ctx, reader{tx, s.packer}, changes))
+		putCursors(tx, cursors)
+		tx.Fail(w.store(ctx, tx, s))
 	})
 	if err != nil {
 		return index.Written{}, err
@@ -143,7 +138,7 @@ func (i *item) accessAlone() bool {
 }
 
 // store writes the items within a transaction.
-func (w *write) store(ctx context.Context, tx *sql.Tx, s *Store) error {
+func (w *write) store(ctx context.Context, tx *sqldb.Tx, s *Store) error {
 	if len(w.items) == 0 {
 		return nil
 	}
@@ -151,7 +146,7 @@ func (w *write) store(ctx context.Context, tx *sql.Tx, s *Store) error {
 	if err != nil {
 		return err
 	}
-	rows := rowsOf{now: s.now().UnixMicro()}
+	rows := rowChanges{now: s.now().UnixMicro()}
 	for n := range w.items {
 		m.sequence++
 		if err := rows.add(ctx, &w.items[n], m.sequence, s.packer); err != nil {
@@ -161,15 +156,14 @@ func (w *write) store(ctx context.Context, tx *sql.Tx, s *Store) error {
 	if err := w.countChanges(ctx, tx, s); err != nil {
 		return err
 	}
-	if err := rows.store(ctx, tx); err != nil {
-		return err
-	}
-	return execute(ctx, tx, "UPDATE library SET sequence = ?, documents = documents + ?, chunks = chunks + ?", m.sequence,
-		rows.documents, rows.chunks)
+	rows.store(tx)
+	tx.Exec("UPDATE library SET sequence = ?, documents = documents + ?, chunks = chunks + ?", m.sequence, rows.documents,
+		rows.chunks)
+	return nil
 }
 
-// rowsOf are the rows that a write removes and inserts.
-type rowsOf struct {
+// rowChanges are the rows that a write removes and inserts.
+type rowChanges struct {
 	now                       int64
 	documents, chunks         int      // how many more there are
 	reset                     []int64  // rows of documents whose sets change
@@ -179,7 +173,7 @@ type rowsOf struct {
 }
 
 // add adds the change with a number.
-func (r *rowsOf) add(ctx context.Context, i *item, sequence int64, packer *codec.Packer) error {
+func (r *rowChanges) add(ctx context.Context, i *item, sequence int64, packer *codec.Packer) error {
 	if i.old != nil {
 		r.documents, r.chunks = r.documents-1, r.chunks-i.old.chunks
 		r.reset = append(r.reset, i.old.row)
@@ -224,58 +218,31 @@ func (r *rowsOf) add(ctx context.Context, i *item, sequence int64, packer *codec
 	return err
 }
 
-func (r *rowsOf) store(ctx context.Context, tx *sql.Tx) error {
-	for _, removal := range []struct {
-		statement string
-		rows      []int64
-	}{
-		{"DELETE FROM document_sets WHERE document IN", r.reset},
-		{"DELETE FROM chunks WHERE document IN", r.retexted},
-		{"DELETE FROM analysed WHERE document IN", r.gone},
-		{"DELETE FROM documents WHERE row IN", r.gone},
-	} {
-		if err := executeList(ctx, tx, removal.statement+" (SELECT CAST(value AS BIGINT) FROM json_each(?))", removal.rows); err != nil {
-			return err
-		}
-	}
-	if err := executeList(ctx, tx, "DELETE FROM removals WHERE id IN (SELECT value FROM json_each(?))", r.added); err != nil {
-		return err
-	}
-	for _, rows := range []struct {
-		into    string
-		columns int
-		rows    [][]any
-		behind  string
-	}{
-		{"documents (" + documentColumns + ")", 16, r.puts, ` ON CONFLICT (id) DO UPDATE SET changed = excluded.changed,
-			texted = excluded.texted, hash = excluded.hash, source = excluded.source, origin = excluded.origin,
-			title = excluded.title, link = excluded.link, type = excluded.type, created_at = excluded.created_at,
-			updated_at = excluded.updated_at, hidden = excluded.hidden, chunks = excluded.chunks, detail = excluded.detail,
-			vectors = CASE WHEN excluded.texted = excluded.changed THEN '' ELSE documents.vectors END`},
-		{"document_sets (document, name)", 2, r.sets, ""},
-		{"chunks (document, first, amount, body)", 4, r.groups, ""},
-		{"removals (id, changed)", 2, r.tombs, ""},
-	} {
-		if err := insert(ctx, tx, rows.into, rows.columns, rows.rows, rows.behind); err != nil {
-			return err
-		}
-	}
-	return nil
+func (r *rowChanges) store(tx *sqldb.Tx) {
+	const listed = " IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
+	execList(tx, "DELETE FROM document_sets WHERE document"+listed, r.reset)
+	execList(tx, "DELETE FROM chunks WHERE document"+listed, r.retexted)
+	execList(tx, "DELETE FROM analysed WHERE document"+listed, r.gone)
+	execList(tx, "DELETE FROM documents WHERE row"+listed, r.gone)
+	execList(tx, "DELETE FROM removals WHERE id IN (SELECT value FROM json_each(?))", r.added)
+	insert(tx, "documents ("+documentColumns+")", 16, r.puts, ` ON CONFLICT (id) DO UPDATE SET changed = excluded.changed,
+		texted = excluded.texted, hash = excluded.hash, source = excluded.source, origin = excluded.origin,
+		title = excluded.title, link = excluded.link, type = excluded.type, created_at = excluded.created_at,
+		updated_at = excluded.updated_at, hidden = excluded.hidden, chunks = excluded.chunks, detail = excluded.detail,
+		vectors = CASE WHEN excluded.texted = excluded.changed THEN '' ELSE documents.vectors END`)
+	insert(tx, "document_sets (document, name)", 2, r.sets, "")
+	insert(tx, "chunks (document, first, amount, body)", 4, r.groups, "")
+	insert(tx, "removals (id, changed)", 2, r.tombs, "")
 }
 
-// executeList runs a statement whose parameter is a list, if the list is not empty.
-func executeList[T any](ctx context.Context, tx *sql.Tx, statement string, values []T) error {
-	if len(values) == 0 {
-		return nil
+// execList runs a statement whose parameter is a list, if the list is not empty.
+func execList[T any](tx *sqldb.Tx, statement string, values []T) {
+	if len(values) > 0 {
+		tx.Exec(statement, sqldb.JSON{V: values})
 	}
-	list, err := json.Marshal(values)
-	if err != nil {
-		return fmt.Errorf("write the documents: %w", err)
-	}
-	return execute(ctx, tx, statement, string(list))
 }
 
-func putCursors(ctx context.Context, tx *sql.Tx, cursors map[string]string) error {
+func putCursors(tx *sqldb.Tx, cursors map[string]string) {
 	var gone []string
 	var kept [][]any
 	for key, value := range cursors {
@@ -285,8 +252,6 @@ func putCursors(ctx context.Context, tx *sql.Tx, cursors map[string]string) erro
 			kept = append(kept, []any{key, value})
 		}
 	}
-	if err := executeList(ctx, tx, "DELETE FROM cursors WHERE key IN (SELECT value FROM json_each(?))", gone); err != nil {
-		return err
-	}
-	return insert(ctx, tx, "cursors (key, value)", 2, kept, " ON CONFLICT (key) DO UPDATE SET value = excluded.value")
+	execList(tx, "DELETE FROM cursors WHERE key IN (SELECT value FROM json_each(?))", gone)
+	insert(tx, "cursors (key, value)", 2, kept, " ON CONFLICT (key) DO UPDATE SET value = excluded.value")
 }
