@@ -39,3 +39,15 @@ var (
 	// ErrNetworkFileSystem: the folder is on a file system without reliable locks and memory maps.
 	ErrNetworkFileSystem = errors.New("the library lies on a network file system")
 )
+
+// Repairable is a failure of a server that its administrator can repair. Its text has no password and no key.
+type Repairable struct {
+	Doing, Reason, Remedy string
+	Causes                []error // what it means, and the error itself
+}
+
+// Error says what failed, why, and what to do.
+func (e *Repairable) Error() string { return e.Doing + ": " + e.Reason + "; " + e.Remedy }
+
+// Unwrap returns what it means, and its cause.
+func (e *Repairable) Unwrap() []error { return e.Causes }

@@ -214,8 +214,8 @@ func (p *Pool) connectError(err error) error {
 	default:
 		reason, remedy = rootOf(err).Error(), "check directory.url"
 	}
-	return &Error{Doing: "connect to " + p.address, Reason: reason, Remedy: remedy,
-		err: errors.Join(fault.ErrUnavailable, err)}
+	return &fault.Repairable{Doing: "connect to " + p.address, Reason: reason, Remedy: remedy,
+		Causes: []error{fault.ErrUnavailable, err}}
 }
 
 // rootOf returns the innermost error, whose text has no settings of the connection.
@@ -253,23 +253,11 @@ func remedyOf(state string) string {
 // explain adds what the administrator of the server can do about an error, and its meaning.
 func (p *Pool) explain(err error) error {
 	var answer *pgconn.PgError
-	var explained *Error
+	var explained *fault.Repairable
 	if errors.As(err, &answer) && !errors.As(err, &explained) {
 		if remedy := remedyOf(answer.Code); remedy != "" {
-			err = &Error{Doing: "use " + p.address, Reason: answer.Message, Remedy: remedy, err: err}
+			err = &fault.Repairable{Doing: "use " + p.address, Reason: answer.Message, Remedy: remedy, Causes: []error{err}}
 		}
 	}
 	return sqldb.Explain(err)
 }
-
-// Error is a failure of the server that its administrator can repair. Its text has no password.
-type Error struct {
-	Doing, Reason, Remedy string
-	err                   error
-}
-
-// Error says what failed, why, and what to do.
-func (e *Error) Error() string { return e.Doing + ": " + e.Reason + "; " + e.Remedy }
-
-// Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.err }

@@ -127,7 +127,7 @@ func isLost(err error) bool {
 	var (
 		network *net.OpError
 		answer  *pgconn.PgError
-		refused *Error
+		refused *fault.Repairable
 	)
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.As(err, &refused):

@@ -265,21 +265,13 @@ func (c *client) once(ctx context.Context, host, method, path string, body []byt
 	return wire.NewDecoder(io.LimitReader(answer.Body, maxReply)).Decode(out)
 }
 
-// Error is a failure of a cluster that its administrator can repair. Its text has no key.
-type Error struct {
-	Doing, Reason, Remedy string
-	err                   error
-}
-
-// Error says what failed, why, and what to do.
-func (e *Error) Error() string { return e.Doing + ": " + e.Reason + "; " + e.Remedy }
-
-// Unwrap returns what the error means, and its cause.
-func (e *Error) Unwrap() []error {
-	if errors.Is(e.err, context.DeadlineExceeded) { // of one call, not of the request
-		return []error{fault.ErrEngineUnavailable}
+// repairable is a failure of a cluster that its administrator can repair.
+func repairable(doing, reason, remedy string, err error) error {
+	failed := &fault.Repairable{Doing: doing, Reason: reason, Remedy: remedy, Causes: []error{fault.ErrEngineUnavailable}}
+	if !errors.Is(err, context.DeadlineExceeded) { // of one call, not of the request
+		failed.Causes = append(failed.Causes, err)
 	}
-	return []error{fault.ErrEngineUnavailable, e.err}
+	return failed
 }
 
 // httpError is an answer that is not a success.
@@ -324,9 +316,9 @@ func transient(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, fault.ErrEngineUnavailable) && !denied(err)
 }
 
-// explain makes an error of a call an *Error, with what was done.
+// explain makes an error of a call a fault.Repairable, with what was done.
 func explain(ctx context.Context, doing string, err error) error {
-	var known *Error
+	var known *fault.Repairable
 	switch {
 	case err == nil:
 		return nil
@@ -336,7 +328,7 @@ func explain(ctx context.Context, doing string, err error) error {
 		return err
 	}
 	reason := reasonOf(err)
-	return &Error{Doing: doing, Reason: reason, Remedy: remedyOf(err, reason), err: err}
+	return repairable(doing, reason, remedyOf(err, reason), err)
 }
 
 // The failures that time does not repair are known by their texts, as gRPC has no others.
@@ -363,7 +355,7 @@ func denied(err error) bool {
 
 // reasonOf returns why a call failed, without the address and what was sent.
 func reasonOf(err error) string {
-	var known *Error
+	var known *fault.Repairable
 	var answer *httpError
 	reason := ""
 	if errors.As(err, &known) {

@@ -19,7 +19,6 @@ import (
 	"quarry/server/index/analysis"
 	"quarry/server/index/codec"
 	"quarry/server/index/shared"
-	"quarry/server/index/vector"
 )
 
 const (
@@ -255,21 +254,14 @@ func (w *writer) apply(ctx context.Context, model string, changes *shared.Change
 
 // vectors returns the vectors of the passages of a document, by number.
 func (x *Index) vectors(ctx context.Context, model string, d *index.Document) ([][]float32, error) {
-	vectors := make([][]float32, len(d.Chunks))
 	if model == "" || len(d.Chunks) == 0 {
-		return vectors, nil
+		return make([][]float32, len(d.Chunks)), nil
 	}
-	keys := make([]vector.Key, len(d.Chunks))
+	texts := make([]string, len(d.Chunks))
 	for i := range d.Chunks {
-		keys[i] = codec.KeyOf(codec.EmbeddedText(d, i))
+		texts[i] = codec.EmbeddedText(d, i)
 	}
-	found, err := x.docs.Vectors(ctx, model, keys)
-	for i, key := range keys {
-		if len(found[key]) > 0 {
-			vectors[i] = found[key]
-		}
-	}
-	return vectors, err
+	return x.docs.Embeddings(ctx, model, texts)
 }
 
 // remove deletes the objects of documents that a filter admits. gRPC deletes with the time of the call, so that no

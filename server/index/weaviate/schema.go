@@ -191,8 +191,8 @@ func (c *client) ensure(ctx context.Context, name, tenant string, missing func()
 		return explain(ctx, "read the schema of Weaviate", err)
 	}
 	if err := found.differences(&wanted); err != nil {
-		return &Error{Doing: "check the schema of Weaviate", Reason: err.Error(),
-			Remedy: "correct index.engine, or delete the collection there and quarry fills it again", err: err}
+		return repairable("check the schema of Weaviate", err.Error(),
+			"correct index.engine, or delete the collection there and quarry fills it again", err)
 	}
 	path := "/v1/schema/" + name + "/tenants"
 	err = c.rest(ctx, http.MethodGet, path+"/"+tenant, nil, nil)
