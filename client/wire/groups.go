@@ -55,6 +55,13 @@ type Credential struct {
 	TimeUpdated string  `json:"time_updated"`
 }
 
+// UserGroupRequest is the body of POST /manage/admin/user-group.
+type UserGroupRequest struct {
+	Name      string   `json:"name"`
+	UserIDs   []string `json:"user_ids"`
+	CCPairIDs []int    `json:"cc_pair_ids"`
+}
+
 // UserGroupChange is the body of PATCH /manage/admin/user-group/{id}.
 type UserGroupChange struct {
 	UserIDs   []string `json:"user_ids"`

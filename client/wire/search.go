@@ -492,10 +492,3 @@ type PersonaRequest struct {
 	Provider        *string          `json:"llm_model_provider_override"`
 	Model           *string          `json:"llm_model_version_override"`
 }
-
-// UserGroupRequest is the body of POST /manage/admin/user-group.
-type UserGroupRequest struct {
-	Name      string   `json:"name"`
-	UserIDs   []string `json:"user_ids"`
-	CCPairIDs []int    `json:"cc_pair_ids"`
-}

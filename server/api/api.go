@@ -490,12 +490,3 @@ func (c *call) pathSession() string {
 	}
 	return id
 }
-
-// mapped returns what convert makes of each item; never nil, so that it is written as a list.
-func mapped[T, W any](items []T, convert func(T) W) []W {
-	converted := make([]W, len(items))
-	for i, item := range items {
-		converted[i] = convert(item)
-	}
-	return converted
-}

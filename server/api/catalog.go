@@ -352,6 +352,15 @@ func isInternal(source string) bool {
 // listed returns a copy of items that is never nil, so that it is written as a list.
 func listed[T any](items []T) []T { return append([]T{}, items...) }
 
+// mapped returns what convert makes of each item; never nil, so that it is written as a list.
+func mapped[T, W any](items []T, convert func(T) W) []W {
+	converted := make([]W, len(items))
+	for i, item := range items {
+		converted[i] = convert(item)
+	}
+	return converted
+}
+
 // features lists the server's extensions. Instant searches do not include federated sources.
 func (s *Server) features() []string {
 	known := []string{
