@@ -15,6 +15,7 @@ type Document struct {
 	ID        string
 	Source    string // a value of DocumentSource
 	Title     string
+	Untitled  bool     // nobody gave the title: it is made of the text or the id, to show it, and is not searched
 	Path      []string // the last segments of its place (folders, breadcrumb), searched with the title
 	Link      string
 	Type      string    // "md", "pdf", "thread", …

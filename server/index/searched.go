@@ -9,10 +9,13 @@ import (
 // pathSegments is how many of the last segments of a document's path are searched with its title.
 const pathSegments = 2
 
-// TitleField returns the texts that are searched as the title: the title, the last segments of the path, and the name
-// of the file.
-func (d *Document) TitleField() []string {
-	texts := append([]string{d.Title}, d.Path[max(0, len(d.Path)-pathSegments):]...)
+// TitleField returns the texts that are searched as the title: the title that somebody gave, the last segments of the
+// path, and the name of the file.
+func (d *Document) TitleField() (texts []string) {
+	if !d.Untitled {
+		texts = append(texts, d.Title)
+	}
+	texts = append(texts, d.Path[max(0, len(d.Path)-pathSegments):]...)
 	if name := d.fileName(); name != "" {
 		texts = append(texts, name)
 	}

@@ -18,6 +18,10 @@ func TestTitleField(t *testing.T) {
 			t.Errorf("%s: %q, want %q", id, got, want)
 		}
 	}
+	d := Document{ID: "post:1", Title: "Leave is granted", Untitled: true, Path: []string{"people"}}
+	if got := d.TitleField(); !slices.Equal(got, []string{"people"}) {
+		t.Errorf("nobody gave the title: %q", got)
+	}
 }
 
 func TestHeadingsField(t *testing.T) {

@@ -93,7 +93,10 @@ func (r *fileReader) build(body string, blocks []block, m meta, d index.Document
 	if len(doc.Access) == 0 {
 		doc.Access = []string{AccessPublic}
 	}
-	doc.Title = cmp.Or(m.Title, firstHeading(body, blocks), d.Title, doc.ID)
+	doc.Title = cmp.Or(m.Title, firstHeading(body, blocks))
+	if doc.Title == "" {
+		doc.Title, doc.Untitled = cmp.Or(d.Title, doc.ID), d.Untitled || d.Title == ""
+	}
 	made := chunked(body, blocks, doc.Title, doc.Link)
 	doc.Chunks, doc.Outline, doc.Positions = made.chunks, made.outline, made.places
 	if len(doc.Chunks) == 0 {

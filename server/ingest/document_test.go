@@ -251,8 +251,8 @@ func TestIngestionRules(t *testing.T) {
 		`{` + section + `,"source":"","semantic_identifier":"s"}`: func(d index.Document) bool {
 			return d.Source == "file" && d.UpdatedAt.Equal(now) && d.Access[0] == "PUBLIC" && strings.HasPrefix(d.ID, "ingestion:") && d.Type == "page"
 		},
-		`{` + section + `,"source":"ingestion_api","title":"only title"}`:       func(d index.Document) bool { return d.Source == "file" && d.Title == "only title" },
-		`{"sections":[{"text":"t","link":"https://x/y.PDF?z"}],"source":"web"}`: func(d index.Document) bool { return d.Type == "pdf" && d.Title == "t" },
+		`{` + section + `,"source":"ingestion_api","title":"only title"}`:       func(d index.Document) bool { return d.Source == "file" && d.Title == "only title" && !d.Untitled },
+		`{"sections":[{"text":"t","link":"https://x/y.PDF?z"}],"source":"web"}`: func(d index.Document) bool { return d.Type == "pdf" && d.Title == "t" && d.Untitled },
 		`{"sections":[{"text":"t","link":"javascript:x"}],"source":"web"}`:      func(d index.Document) bool { return d.Link == "" && d.Chunks[0].Link == "" },
 		`{` + section + `,"source":"jira","metadata":{"document_type":"Epic"}}`: func(d index.Document) bool { return d.Type == "epic" && len(d.Metadata) == 0 },
 		`{` + section + `,"source":"gmail","external_access":{"is_public":true}}`: func(d index.Document) bool {

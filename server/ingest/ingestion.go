@@ -67,7 +67,7 @@ func (r *fileReader) fromIngestion(in wire.IngestionDocument, now time.Time) (in
 	if doc.ID, err = ingestionID(in, &doc); err != nil {
 		return index.Document{}, err
 	}
-	if doc.Title == "" {
+	if doc.Untitled = doc.Title == ""; doc.Untitled {
 		line, _, _ := strings.Cut(strings.TrimLeft(doc.Chunks[0].Text, " \t\n#>-*"), "\n")
 		doc.Title = cmp.Or(oneLine(line, 120), oneLine(doc.ID, longestTitle))
 	}

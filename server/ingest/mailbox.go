@@ -432,6 +432,7 @@ func (m *mailReading) emit(d *mailDocument) (err error) {
 		Source:   m.source,
 		Type:     typeOf("", m.source),
 		Title:    cmp.Or(oneLine(d.title, longestTitle), "No subject"),
+		Untitled: oneLine(d.title, longestTitle) == "",
 		Link:     cmp.Or(d.link, fileLink(file.path)),
 		Path:     m.pathOf(d.folders),
 		Metadata: d.fields,

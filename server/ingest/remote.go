@@ -189,7 +189,9 @@ func (r *fileReader) readRemote(ctx context.Context, t *task) part {
 		last.Reason = oneLine(err.Error(), longestValue)
 		return last
 	}
-	doc.Title, doc.Positions = cmp.Or(t.file.remote.title, doc.Title), nil
+	if doc.Positions = nil; t.file.remote.title != "" {
+		doc.Title, doc.Untitled = t.file.remote.title, false
+	}
 	got.complete(&doc)
 	last.Encoding, last.documents = encoding, []index.Document{doc}
 	return last

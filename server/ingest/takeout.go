@@ -196,7 +196,7 @@ func (t *takeoutReading) note(name, service string) error {
 	m.addField("labels", labels, true)
 	clean := strings.TrimSpace(cleanText(body.String()))
 	if first, _, _ := strings.Cut(clean, "\n"); m.Title == "" {
-		m.Title = oneLine(first, longestTitle)
+		m.Title, m.Untitled = oneLine(first, longestTitle), true
 	}
 	if clean == "" && m.Title == "" {
 		return t.add(name, index.Document{}, errEmpty)

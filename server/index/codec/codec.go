@@ -350,14 +350,20 @@ func (p *Packer) UnpackChunks(packed []byte) ([]index.Chunk, error) {
 func (p *Packer) PackDetail(document *index.Document) ([]byte, error) {
 	var to encoder
 	detail(&to, document)
-	if len(document.Positions) > 0 || document.Secondary > 0 || document.Language != "" {
-		positions(&to, document)
+	optional := []struct { // in the order in which versions added them
+		has   bool
+		write func()
+	}{
+		{len(document.Positions) > 0, func() { positions(&to, document) }},
+		{document.Secondary > 0, func() { to.number(&document.Secondary) }},
+		{document.Language != "", func() { to.text(&document.Language) }},
+		{document.Untitled, func() { to.flag(&document.Untitled) }},
 	}
-	if document.Secondary > 0 || document.Language != "" {
-		to.number(&document.Secondary)
+	for len(optional) > 0 && !optional[len(optional)-1].has {
+		optional = optional[:len(optional)-1]
 	}
-	if document.Language != "" {
-		to.text(&document.Language)
+	for _, field := range optional {
+		field.write()
 	}
 	return p.Pack(to.data)
 }
@@ -379,6 +385,9 @@ func (p *Packer) UnpackDetail(packed []byte, document *index.Document) error {
 	}
 	if !from.broken && len(from.data) > 0 { // nor a language
 		from.text(&document.Language)
+	}
+	if !from.broken && len(from.data) > 0 { // nor titles that nobody gave
+		from.flag(&document.Untitled)
 	}
 	if from.broken || len(from.data) > 0 {
 		return ErrPacked

@@ -115,6 +115,9 @@ func Hash(document *index.Document) []byte {
 	if secondary := -document.Secondary; secondary < 0 { // no length is negative, so no other document has these bytes
 		head.number(&secondary)
 	}
+	if untitled := -1 - len(document.Authors); document.Untitled { // nor is any this low
+		head.number(&untitled)
+	}
 	chunks := sha256.New()
 	body := &encoder{hashed: true}
 	body.length(len(document.Chunks))

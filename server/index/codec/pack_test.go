@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -68,6 +69,34 @@ func packerWithDictionary(t testing.TB) *Packer {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// TestOptionalDetailsComeBack: each field may be there without those before it, and changes what the document says.
+func TestOptionalDetailsComeBack(t *testing.T) {
+	p := packerWithDictionary(t)
+	plain := index.Document{ID: "a", Authors: []index.Person{{Name: "Jo"}}}
+	for name, change := range map[string]func(*index.Document){
+		"none":      func(*index.Document) {},
+		"positions": func(d *index.Document) { d.Positions = []index.Position{{End: 5, FirstLine: 1, LastLine: 2}} },
+		"secondary": func(d *index.Document) { d.Secondary = 1 },
+		"language":  func(d *index.Document) { d.Language = "de" },
+		"untitled":  func(d *index.Document) { d.Untitled = true },
+		"all":       func(d *index.Document) { d.Secondary, d.Language, d.Untitled = 1, "de", true },
+	} {
+		document, got := plain, index.Document{ID: "a"}
+		change(&document)
+		detail, err := p.PackDetail(&document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.UnpackDetail(detail, &got); err != nil || !reflect.DeepEqual(Canonical(got), Canonical(document)) {
+			t.Errorf("%s: %+v (%v), want %+v", name, got, err, document)
+		}
+		differs := document.Secondary > 0 || document.Untitled
+		if same := bytes.Equal(Hash(&document), Hash(&plain)); same == differs {
+			t.Errorf("%s: the hash is the same: %v", name, same)
+		}
+	}
 }
 
 func FuzzUnpack(f *testing.F) {
