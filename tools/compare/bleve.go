@@ -5,27 +5,62 @@ import (
 	"path/filepath"
 
 	"github.com/blevesearch/bleve/v2"
+	"github.com/blevesearch/bleve/v2/analysis/lang/da"
+	"github.com/blevesearch/bleve/v2/analysis/lang/de"
 	"github.com/blevesearch/bleve/v2/analysis/lang/en"
+	"github.com/blevesearch/bleve/v2/analysis/lang/es"
+	"github.com/blevesearch/bleve/v2/analysis/lang/fi"
+	"github.com/blevesearch/bleve/v2/analysis/lang/fr"
+	"github.com/blevesearch/bleve/v2/analysis/lang/hu"
+	"github.com/blevesearch/bleve/v2/analysis/lang/it"
+	"github.com/blevesearch/bleve/v2/analysis/lang/nl"
+	"github.com/blevesearch/bleve/v2/analysis/lang/no"
+	"github.com/blevesearch/bleve/v2/analysis/lang/pt"
+	"github.com/blevesearch/bleve/v2/analysis/lang/ro"
+	"github.com/blevesearch/bleve/v2/analysis/lang/ru"
+	"github.com/blevesearch/bleve/v2/analysis/lang/sv"
+	"github.com/blevesearch/bleve/v2/analysis/lang/tr"
 
 	"quarry/client/wire"
+	"quarry/server/language"
 )
 
-// bleveEngine is bleve with BM25 over title and text, the English analyzer and stored texts.
+// bleveEngine is bleve with BM25 over title and text, the analyzer of the documents' language and stored texts.
 type bleveEngine struct {
 	index    bleve.Index
 	oneField bool // the title is part of the text
+	analyzer string
 }
 
 func (e *bleveEngine) name() string {
 	if e.oneField {
-		return "bleve, one field"
+		return "bleve, " + e.analyzer + ", one field"
 	}
-	return "bleve"
+	return "bleve, " + e.analyzer
+}
+
+// analyzerOf returns bleve's analyzer for the language of most documents, the English one if it has none.
+func analyzerOf(documents []wire.IngestionDocument) string {
+	counts, best := map[string]int{}, en.AnalyzerName
+	for _, d := range documents {
+		code := language.Detect(d.Sections[0].Text)
+		if counts[code]++; counts[code] <= counts[best] {
+			continue
+		}
+		switch code {
+		case da.AnalyzerName, de.AnalyzerName, en.AnalyzerName, es.AnalyzerName, fi.AnalyzerName, fr.AnalyzerName,
+			hu.AnalyzerName, it.AnalyzerName, nl.AnalyzerName, no.AnalyzerName, pt.AnalyzerName, ro.AnalyzerName,
+			ru.AnalyzerName, sv.AnalyzerName, tr.AnalyzerName:
+			best = code
+		}
+	}
+	return best
 }
 
 func (e *bleveEngine) build(_ context.Context, dir string, documents []wire.IngestionDocument) error {
 	mapping := bleve.NewIndexMapping()
-	mapping.DefaultAnalyzer = en.AnalyzerName
+	e.analyzer = analyzerOf(documents)
+	mapping.DefaultAnalyzer = e.analyzer
 	mapping.ScoringModel = "bm25"
 	index, err := bleve.New(filepath.Join(dir, "bleve"), mapping)
 	if err != nil {

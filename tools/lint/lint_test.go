@@ -56,7 +56,7 @@ var mayImport = map[string][]string{
 	"server/postgres":       {"server/fault", "server/sqldb"},
 	"server/index/analysis": {"server/index"},
 	"server/index/segment":  {"server/index", "server/index/analysis", "client/field"},
-	"server/index/lexical":  {"server/index/...", "client/field"},
+	"server/index/lexical":  {"server/index/...", "client/field", "server/language"},
 	"server/index/vector":   {"server/index", "server/index/segment"},
 	"server/index/codec":    {"server/index", "server/index/vector", "server/language"},
 	"server/index/embedded": {"server/fault", "server/index/...", "server/sqldb", "server/sqlite"},

@@ -16,8 +16,8 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 99_350
-	maxProductTokens = 789_600
+	maxProductLines  = 99_700
+	maxProductTokens = 792_350
 	maxLongLines     = 1_411 // only lowered, until it is none
 
 	maxFunctionP95 = 33

@@ -86,7 +86,7 @@ func analyse(d index.Document) *document {
 	out := &document{
 		Document: d, terms: make(map[string]bool), titled: make(map[string]bool), surfaces: make(map[string]string),
 	}
-	a := analysis.New()
+	a, l := analysis.New(), analysis.LanguageOf(languageOf(out))
 	out.title = a.Tokens(d.Title)
 	if len(d.Chunks) == 0 {
 		return out
@@ -97,12 +97,12 @@ func analyse(d index.Document) *document {
 		add := func(text string, f textField) (n int) {
 			last := 0
 			for _, token := range a.Tokens(text) {
-				made.places[token.Term] = append(made.places[token.Term], place{at + token.Position, f})
-				out.terms[token.Term] = true
-				out.surfaces[token.Surface] = token.Term
-				if f == inTitle {
-					out.titled[token.Term] = true
+				for _, term := range append([]string{token.Term}, stems([]*analysis.Language{l}, token)...) {
+					made.places[term] = append(made.places[term], place{at + token.Position, f})
+					out.terms[term] = true
+					out.titled[term] = out.titled[term] || f == inTitle
 				}
+				out.surfaces[token.Surface] = token.Term
 				last = token.Position
 				n++
 			}
@@ -120,6 +120,16 @@ func analyse(d index.Document) *document {
 		out.chunks = append(out.chunks, made)
 	}
 	return out
+}
+
+// stems are the terms that a word has in languages, beside its own.
+func stems(languages []*analysis.Language, token analysis.Token) (terms []string) {
+	for _, l := range languages {
+		if term := l.Term(token.Written); term != "" && token.Kind == analysis.Word {
+			terms = append(terms, term)
+		}
+	}
+	return terms
 }
 
 // admitted reports whether access may see d.

@@ -8,6 +8,7 @@ import (
 	"quarry/internal/text"
 	"quarry/server/index"
 	"quarry/server/index/analysis"
+	"quarry/server/language"
 )
 
 // word is a word of a query: any of terms.
@@ -35,8 +36,22 @@ type Answer struct {
 	Counts  index.Counts
 }
 
-// Search answers a query with all of its hits.
+// Search answers a query with all of its hits: without the stop words of its language, unless the others find nothing.
 func (o *Oracle) Search(q index.Query) *Answer {
+	l := o.languageOf(q.Text)
+	answer := o.searchIn(l, q)
+	if l != nil && answer.nothing(&q) {
+		answer = o.searchIn(nil, q)
+	}
+	return answer
+}
+
+// nothing reports whether no document of the scope holds a word.
+func (a *Answer) nothing(q *index.Query) bool {
+	return !a.reached && len(a.Listed) == 0 && (len(a.Hits) == 0 || q.List != nil)
+}
+
+func (o *Oracle) searchIn(l *analysis.Language, q index.Query) *Answer {
 	a := analysis.New()
 	typed := a.Words(q.Text, q.Prefix)
 	kept := ""
@@ -62,15 +77,35 @@ func (o *Oracle) Search(q index.Query) *Answer {
 			typed = append(typed, w)
 		}
 	}
-	typed = analysis.Content(typed)
+	typed = analysis.Content(typed, l)
 	corrected, corrections := o.correct(typed, &q)
 	answer := o.answer(o.words(corrected, q.Filter.Access), &q)
-	if !answer.reached && len(answer.Listed) == 0 && (len(answer.Hits) == 0 || q.List != nil) {
+	if answer.nothing(&q) {
 		corrected, corrections = typed, nil
 		answer = o.answer(o.words(typed, q.Filter.Access), &q)
 	}
 	answer.Corrections, answer.Kept, answer.Missing = corrections, kept, o.missing(corrected, q.Filter.Access)
 	return answer
+}
+
+// languageOf is the language of a query if documents have it, else that of more than nine in ten of them.
+func (o *Oracle) languageOf(query string) *analysis.Language {
+	documents := map[string]int{}
+	for _, d := range o.documents {
+		documents[languageOf(d)]++
+	}
+	if code := language.Detect(query); code != language.Undetermined {
+		if documents[code] == 0 {
+			return nil
+		}
+		return analysis.LanguageOf(code)
+	}
+	for code, n := range documents {
+		if 10*n > 9*len(o.documents) {
+			return analysis.LanguageOf(code)
+		}
+	}
+	return nil
 }
 
 // unfinished is the last word, or the last part of it, that no visible document holds, if words begin with it that add a
@@ -101,7 +136,8 @@ func (o *Oracle) words(typed []analysis.QueryWord, access index.Access) (words [
 				return
 			}
 		}
-		words = append(words, word{w, o.terms(w, seen), weight, matched, o.visible(analysis.QueryWord{
+		terms := append(o.terms(w, seen), stems(analysis.Languages(), w.Token)...)
+		words = append(words, word{w, terms, weight, matched, o.visible(analysis.QueryWord{
 			Token: w.Token, Prefix: w.Prefix}, seen)})
 	}
 	for _, w := range typed {
@@ -204,24 +240,29 @@ type numbers struct {
 }
 
 func (o *Oracle) numbers(w *word) numbers {
-	chunks, titles := 0, 0
+	var chunks, titles [2]int // by the words' own terms, and by those of languages
 	for _, d := range o.documents {
 		if !w.seen {
 			break
 		}
 		for _, term := range w.terms {
+			of := 0
+			if analysis.LanguageOfTerm(term) != nil {
+				of = 1
+			}
 			if d.titled[term] {
-				titles++
+				titles[of]++
 			}
 			for _, c := range d.chunks {
 				if len(c.places[term]) > 0 {
-					chunks++
+					chunks[of]++
 				}
 			}
 		}
 	}
-	n := numbers{idf: idf(o.chunks, chunks), titleIDF: idf(len(o.documents), titles)}
-	return n
+	return numbers{
+		idf: idf(o.chunks, max(chunks[0], chunks[1])), titleIDF: idf(len(o.documents), max(titles[0], titles[1])),
+	}
 }
 
 // answer ranks and counts.
@@ -321,10 +362,11 @@ func (o *Oracle) anyPhrase(c *chunk, q *index.Query) bool {
 
 // phraseTerms are what a word of a phrase stands for, as it is written.
 func (o *Oracle) phraseTerms(w analysis.QueryWord, seen func(*document) bool) []string {
-	if !w.Prefix {
-		return []string{w.Term}
+	own := []string{w.Term}
+	if w.Prefix {
+		own = o.terms(w, seen)
 	}
-	return o.terms(w, seen)
+	return append(own, stems(analysis.Languages(), w.Token)...)
 }
 
 // holds reports whether the phrase stands in the chunk, its title or its headings.
@@ -380,6 +422,7 @@ func (o *Oracle) score(d *document, c *chunk, words []word, stats []numbers) flo
 			}
 		}
 		slices.Sort(places[i])
+		places[i] = slices.Compact(places[i])
 		if w.matched {
 			all += stats[i].idf
 			longest = max(longest, w.Position%1000+1)

@@ -29,7 +29,7 @@ func (o *Oracle) correct(typed []analysis.QueryWord, q *index.Query) (
 		}
 		if to := o.nearest(w, seen); to != "" {
 			changes = append(changes, index.Correction{From: w.Surface, To: to})
-			w = analysis.QueryWord{Token: analysis.Token{Term: analysis.Stem(to), Surface: to, Start: w.Start, End: w.End, Position: w.Position}}
+			w = analysis.QueryWord{Token: analysis.Token{Term: analysis.Stem(to), Surface: to, Written: to, Start: w.Start, End: w.End, Position: w.Position}}
 		}
 		corrected = append(corrected, w)
 	}
@@ -43,7 +43,7 @@ func (o *Oracle) split(w analysis.QueryWord, access index.Access) []analysis.Que
 		var parts []analysis.QueryWord
 		for at, surface := range []string{string(runes[:i]), string(runes[i:])} {
 			part := analysis.QueryWord{Token: w.Token}
-			part.Surface, part.Term, part.Position = surface, analysis.Stem(surface), at
+			part.Surface, part.Written, part.Term, part.Position = surface, surface, analysis.Stem(surface), at
 			parts = append(parts, part)
 		}
 		known := func(surface string) bool {
@@ -98,7 +98,7 @@ func plain(word []rune) bool {
 
 func (o *Oracle) visible(w analysis.QueryWord, seen func(*document) bool) bool {
 	for _, part := range append([]analysis.QueryWord{w}, w.Parts...) {
-		terms := o.terms(part, seen)
+		terms := append(o.terms(part, seen), stems(analysis.Languages(), part.Token)...)
 		for _, d := range o.documents {
 			if seen(d) && slices.ContainsFunc(terms, func(term string) bool { return d.terms[term] }) {
 				return true

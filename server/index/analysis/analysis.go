@@ -3,7 +3,7 @@
 package analysis
 
 // Version names the rules of this analyser.
-const Version = 6
+const Version = 7
 
 // Kind says how a token came about.
 type Kind uint8
@@ -44,6 +44,8 @@ type Token struct {
 	// Term is what the index contains: the stem of a word, otherwise the surface.
 	Term    string
 	Surface string
+	// Written is the text from Start to End.
+	Written string
 	Start   int
 	End     int
 	// Position counts words.
@@ -55,6 +57,8 @@ type Token struct {
 type Analyser struct {
 	Scanner
 	stems map[string]string
+	// inLanguage remembers second terms by language and the word as it is written.
+	inLanguage map[*Language]map[string]string
 }
 
 // maxStems bounds the cache of stems; it is emptied when it is full.
@@ -62,7 +66,7 @@ const maxStems = 1 << 15
 
 // New returns an Analyser with an empty cache.
 func New() *Analyser {
-	return &Analyser{stems: make(map[string]string)}
+	return &Analyser{stems: make(map[string]string), inLanguage: make(map[*Language]map[string]string)}
 }
 
 // Tokens returns the tokens of text in order.
@@ -71,7 +75,8 @@ func (a *Analyser) Tokens(text string) []Token {
 	a.Scan(text, func(raw Raw) {
 		surface, term := a.term(raw.Surface)
 		tokens = append(tokens, Token{
-			Term: term, Surface: surface, Start: raw.Start, End: raw.End, Position: raw.Position, Kind: raw.Kind,
+			Term: term, Surface: surface, Written: text[raw.Start:raw.End], Start: raw.Start, End: raw.End,
+			Position: raw.Position, Kind: raw.Kind,
 		})
 	})
 	return tokens
@@ -94,4 +99,20 @@ func (a *Analyser) term(surface []byte) (string, string) {
 	term := Stem(text)
 	a.stems[text] = term
 	return text, term
+}
+
+// TermIn is the second term of a word as it is written, in documents of a language; see Language.Term.
+func (a *Analyser) TermIn(l *Language, word string) string {
+	known := a.inLanguage[l]
+	term, ok := known[word]
+	if ok {
+		return term
+	}
+	if known == nil || len(known) >= maxStems {
+		known = make(map[string]string)
+		a.inLanguage[l] = known
+	}
+	term = l.Term(word)
+	known[word] = term
+	return term
 }

@@ -115,7 +115,7 @@ func TestQuery(t *testing.T) {
 		{"日本 語", false, "日本 語*"},
 		{"日本語", true, "日本 本語*"},
 	} {
-		if got := describe(Content(New().Words(test.text, test.prefix))); got != test.want {
+		if got := describe(Content(New().Words(test.text, test.prefix), nil)); got != test.want {
 			t.Errorf("%q: got %q, want %q", test.text, got, test.want)
 		}
 	}
@@ -166,7 +166,7 @@ func FuzzTokens(f *testing.F) {
 			}
 			start, position = token.Start, token.Position
 		}
-		Content(New().Words(text, true))
+		Content(New().Words(text, true), nil)
 		New().Phrase(text)
 	})
 }

@@ -15,6 +15,8 @@ type QueryWord struct {
 	// Parts are the words that a Whole was made of, or the letters and the number of a word like ISO27001; nil for
 	// others.
 	Parts []QueryWord
+	// Stems are the second terms that it has in the languages that were given to In.
+	Stems []string
 	// Overlaps: it shares a character with another pair of the query.
 	Overlaps bool
 }
@@ -41,12 +43,28 @@ func (a *Analyser) Words(text string, prefix bool) []QueryWord {
 	return words
 }
 
-// Content leaves stop words out, as long as a content word remains.
-func Content(words []QueryWord) []QueryWord {
+// In sets the second terms that words and their parts have in some languages.
+func (a *Analyser) In(languages []*Language, words []QueryWord) {
+	for i := range words {
+		w := &words[i]
+		a.In(languages, w.Parts)
+		if w.Kind != Word {
+			continue
+		}
+		for _, l := range languages {
+			if term := a.TermIn(l, w.Written); term != "" {
+				w.Stems = append(w.Stems, term)
+			}
+		}
+	}
+}
+
+// Content leaves stop words out, in English and in the language of the query, as long as a content word remains.
+func Content(words []QueryWord, l *Language) []QueryWord {
 	content := make([]QueryWord, 0, len(words))
 	found := false
 	for _, w := range words {
-		if w.Prefix || w.Kind != Word || !text.IsStopWord(w.Surface) {
+		if w.Prefix || w.Kind != Word || !text.IsStopWord(w.Surface) && !l.IsStopWord(w.Written) {
 			content = append(content, w)
 			found = found || w.Kind != Compound
 		}
@@ -113,7 +131,7 @@ func lettersAndNumber(token Token) []QueryWord {
 	var parts []QueryWord
 	for _, part := range []string{letters, surface[len(letters):]} {
 		t := token
-		t.Surface, t.Term = part, Stem(part)
+		t.Surface, t.Written, t.Term = part, part, Stem(part)
 		parts = append(parts, QueryWord{Token: t})
 	}
 	return parts

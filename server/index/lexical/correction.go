@@ -61,8 +61,10 @@ func (r *run) correct(a *analysis.Analyser, words []analysis.QueryWord, rights f
 			continue
 		}
 		changes = append(changes, index.Correction{From: w.Surface, To: to})
-		corrected[len(corrected)-1] = analysis.QueryWord{Token: analysis.Token{
-			Term: a.TermOf([]byte(to)), Surface: to, Start: w.Start, End: w.End, Position: w.Position}}
+		known := []analysis.QueryWord{{Token: analysis.Token{Term: a.TermOf([]byte(to)), Surface: to, Written: to,
+			Start: w.Start, End: w.End, Position: w.Position}}}
+		a.In(r.languages().all, known)
+		corrected[len(corrected)-1] = known[0]
 	}
 	return corrected, changes, nil
 }

@@ -18,18 +18,30 @@ const passageBytes = 300
 
 // highlighter implements index.Highlighter for the words of a plan.
 type highlighter struct {
-	terms     map[string]float64 // term → idf
+	terms     map[string]matchedWord
 	prefixes  map[string]float64
-	initials  [256]bool // first bytes of terms: a stem begins as its words do, so other words need no stemming
+	initials  [256]bool            // first bytes of words that can match: others need no stemming
+	languages []*analysis.Language // in which the words have second terms
 	analysers *analysers
 }
 
+// matchedWord is what a term in a text stands for: a word of the query with its idf.
+type matchedWord struct {
+	word string
+	idf  float64
+}
+
 func newHighlighter(p *plan, pool *analysers) *highlighter {
-	h := &highlighter{terms: make(map[string]float64), prefixes: make(map[string]float64), analysers: pool}
+	h := &highlighter{terms: make(map[string]matchedWord), prefixes: make(map[string]float64), analysers: pool}
 	for _, w := range p.words {
 		for _, term := range w.terms {
-			h.terms[term] = w.idf
-			h.initials[term[0]] = true
+			if l := analysis.LanguageOfTerm(term); l == nil {
+				h.terms[term] = matchedWord{term, w.idf}
+				h.begin(term)
+			} else {
+				h.terms[term] = matchedWord{w.Term, w.idf}
+				h.inLanguage(l, term)
+			}
 		}
 		if w.Prefix {
 			h.prefixes[w.Surface] = w.idf
@@ -37,6 +49,27 @@ func newHighlighter(p *plan, pool *analysers) *highlighter {
 		}
 	}
 	return h
+}
+
+// begin notes how words with a term begin. Arabic stems may lack the article, which words begin with.
+func (h *highlighter) begin(term string) {
+	h.initials[term[0]] = true
+	if first, _ := utf8.DecodeRuneInString(term); unicode.Is(unicode.Arabic, first) {
+		for lead := 0xd8; lead <= 0xdb; lead++ { // of U+0600 to U+06FF
+			h.initials[lead] = true
+		}
+	}
+}
+
+// inLanguage adds the language and the initial of a second term.
+func (h *highlighter) inLanguage(l *analysis.Language, term string) {
+	if !slices.Contains(h.languages, l) {
+		h.languages = append(h.languages, l)
+	}
+	initial, fixed := l.Initial(term)
+	for c := range h.initials {
+		h.initials[c] = h.initials[c] || !fixed || byte(c) == initial
+	}
 }
 
 // mark is a matched word in a text.
@@ -68,9 +101,12 @@ func (h *highlighter) find(text string) []mark {
 		if !h.initials[raw.Surface[0]] {
 			return
 		}
-		term := analyser.TermOf(raw.Surface)
-		if weight, ok := h.terms[term]; ok {
-			found = append(found, mark{raw.Start, raw.End, term, weight})
+		matched, ok := h.terms[analyser.TermOf(raw.Surface)]
+		for i := 0; i < len(h.languages) && !ok && raw.Kind == analysis.Word; i++ {
+			matched, ok = h.terms[analyser.TermIn(h.languages[i], text[raw.Start:raw.End])]
+		}
+		if ok {
+			found = append(found, mark{raw.Start, raw.End, matched.word, matched.idf})
 			return
 		}
 		for prefix, weight := range h.prefixes {

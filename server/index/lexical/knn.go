@@ -26,7 +26,7 @@ func (r *run) restricting(q *index.Query) *plan {
 	restricting := *q
 	restricting.Text = ""
 	rights := r.laterRights(q.Filter.Access)
-	words, _ := r.typed(analyser, &restricting, rights)
+	words, _ := r.typed(analyser, nil, &restricting, rights)
 	return r.plan(analyser, words, &restricting, rights)
 }
 

@@ -78,6 +78,7 @@ func (p postings) positions(chunk uint32, dst []uint32) []uint32 {
 	}
 	if several > 1 {
 		slices.Sort(dst[from:])
+		dst = dst[:from+len(slices.Compact(dst[from:]))] // a word may have two terms at its place
 	}
 	return dst
 }

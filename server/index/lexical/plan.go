@@ -57,8 +57,9 @@ type phraseTerm struct {
 // phraseBreak keeps the words of different phrases from being neighbours.
 const phraseBreak = 1000
 
-// typed returns the words of a query as they were typed, and the unknown last one that stays a prefix, if there is one.
-func (r *run) typed(a *analysis.Analyser, q *index.Query, rights func() []segment.Bits) (
+// typed returns the words of a query in a language as they were typed, and the unknown last one that stays a prefix, if
+// there is one.
+func (r *run) typed(a *analysis.Analyser, l *analysis.Language, q *index.Query, rights func() []segment.Bits) (
 	content []analysis.QueryWord, kept string) {
 	words := a.Words(q.Text, q.Prefix)
 	if n := len(words); q.PrefixIfUnknown && n > 0 {
@@ -78,7 +79,9 @@ func (r *run) typed(a *analysis.Analyser, q *index.Query, rights func() []segmen
 		words = append(words, more...)
 		position += phraseBreak
 	}
-	return analysis.Content(words), kept
+	words = analysis.Content(words, l)
+	a.In(r.languages().all, words)
+	return words, kept
 }
 
 // unfinished returns the word, or of an unknown identifier its last part, if it stands in no document that the caller
@@ -173,11 +176,16 @@ func (r *run) expand(w *word, rights func() []segment.Bits) (n segment.TermCount
 	}
 	r.lookUp(w.terms)
 	most := int64(0)
+	var inLanguages segment.TermCounts
 	for _, term := range w.terms {
 		counts := r.termCounts(term)
-		n.Add(counts, 1)
-		most = max(most, counts.Documents)
+		if most = max(most, counts.Documents); analysis.LanguageOfTerm(term) != nil {
+			inLanguages.Add(counts, 1)
+		} else {
+			n.Add(counts, 1)
+		}
 	}
+	n = n.Max(inLanguages) // most documents that contain the word have both of its terms
 	if n.Documents == 0 || most > r.s.stats.Documents-admitted(rights()) || r.anyIn(w.terms, rights()) {
 		return n // more documents contain it than are out of sight, or one was looked for and found
 	}
@@ -264,11 +272,14 @@ func (r *run) phrases(a *analysis.Analyser, phrases []string, rights func() []se
 	for _, phrase := range phrases {
 		words := a.Phrase(phrase)
 		terms := make([]phraseTerm, 0, len(words))
-		for _, w := range words[:min(len(words), maxWords)] {
+		words = words[:min(len(words), maxWords)]
+		a.In(r.languages().all, words)
+		for _, w := range words {
 			t := phraseTerm{terms: []string{w.Term}, offset: uint32(w.Position)}
 			if w.Prefix {
 				t.terms = r.expansions(w.Surface, w.Term, rights())
 			}
+			t.terms = append(t.terms, w.Stems...)
 			terms = append(terms, t)
 		}
 		if len(terms) > 0 {

@@ -13,6 +13,7 @@ import (
 
 	"quarry/internal/guard"
 	"quarry/server/index"
+	"quarry/server/index/analysis"
 	"quarry/server/index/segment"
 	"quarry/server/index/vector"
 
@@ -39,6 +40,7 @@ type Searcher struct {
 	values    atomic.Pointer[facetValues]
 	frequents sync.Map // frequents by prefix, where they are many
 	analysers analysers
+	languages atomic.Pointer[libraryLanguages]
 	helpers   *semaphore.Weighted                           // processors beside that of a search
 	shared    int64                                         // see sharedPostings
 	reach     func(context.Context, index.Access) Elsewhere // nil: all documents are in parts
@@ -118,32 +120,42 @@ func (s *Searcher) Search(ctx context.Context, query index.Query) (index.Result,
 	return answer(ctx, s, "search", func(r *run) (index.Result, error) { return r.search(&query) })
 }
 
-// search answers a query, with its unknown words corrected if a document of its scope has one of the words then, whatever
-// its filter leaves of them: otherwise a filter that leaves none would show what other words match.
+// search answers a query without the stop words of its language, unless no document has one of the other words.
 func (r *run) search(q *index.Query) (index.Result, error) {
+	r.reach(q.Filter.Access)
+	l := r.languages().of(q.Text)
+	result, found, err := r.searchIn(l, q)
+	if err == nil && l != nil && found.nothing() {
+		result, _, err = r.searchIn(nil, q)
+	}
+	return result, err
+}
+
+// searchIn answers a query in a language, with its unknown words corrected if a document of its scope has one of the
+// words then, whatever its filter leaves of them: otherwise a filter that leaves none would show what other words match.
+func (r *run) searchIn(l *analysis.Language, q *index.Query) (index.Result, *found, error) {
 	analyser := r.s.analysers.get()
 	defer r.s.analysers.put(analyser)
-	r.reach(q.Filter.Access)
 	rights := r.laterRights(q.Filter.Access)
-	words, kept := r.typed(analyser, q, rights)
-	terms := make([]string, len(words))
-	for i, w := range words {
-		terms[i] = w.Term
+	words, kept := r.typed(analyser, l, q, rights)
+	var terms []string
+	for _, w := range words {
+		terms = append(append(terms, w.Term), w.Stems...)
 	}
 	r.lookUp(terms)
 	corrected, corrections, err := r.correct(analyser, words, rights, q.Filter.Access)
 	if err != nil {
-		return index.Result{}, err
+		return index.Result{}, nil, err
 	}
 	p := r.plan(analyser, corrected, q, rights)
 	p.corrected = len(corrections) > 0
 	found, err := r.execute(p, q)
-	if err == nil && p.corrected && !found.reached && len(found.hits) == 0 && found.documents == 0 {
+	if err == nil && p.corrected && found.nothing() {
 		corrections, p = nil, r.plan(analyser, words, q, rights)
 		found, err = r.execute(p, q)
 	}
 	if err != nil {
-		return index.Result{}, err
+		return index.Result{}, nil, err
 	}
 	result := index.Result{Hits: found.passages, Corrections: corrections, Kept: kept, Level: found.level,
 		Words: len(p.counted), Documents: found.documents, All: found.all,
@@ -161,7 +173,7 @@ func (r *run) search(q *index.Query) (index.Result, error) {
 	if q.Count {
 		result.Matched = &matched{s: found.searcher, filter: q.Filter, parts: found.matched}
 	}
-	return result, nil
+	return result, found, nil
 }
 
 // found is what a plan led to.
@@ -175,6 +187,9 @@ type found struct {
 	passages  []index.Hit // of hits
 	searcher  *Searcher   // whose parts they are in
 }
+
+// nothing reports whether no document of the scope has one of the words.
+func (f *found) nothing() bool { return !f.reached && len(f.hits) == 0 && f.documents == 0 }
 
 // execute runs a plan over all parts.
 func (r *run) execute(p *plan, q *index.Query) (out *found, err error) {

@@ -20,16 +20,16 @@ func joined(query string, words []analysis.QueryWord) (found []analysis.QueryWor
 }
 
 // alternatives returns what is looked up for a word as if it were one term: its own term and that of its compounds
-// (oncall: on-call), or all that a prefix stands for.
+// (oncall: on-call), or all that a prefix stands for; and its stems in the languages of the library.
 func (r *run) alternatives(w analysis.QueryWord, rights []segment.Bits) []string {
 	if w.Prefix {
-		return r.expansions(w.Surface, w.Term, rights)
+		return append(r.expansions(w.Surface, w.Term, rights), w.Stems...)
 	}
 	own := []string{w.Term}
 	if compound := []string{w.Hyphenated()}; w.Kind != analysis.Whole && r.anyIn(compound, rights) {
-		return append(own, compound...)
+		own = append(own, compound...)
 	}
-	return own
+	return append(own, w.Stems...)
 }
 
 // spell adds a compound of words that the plan has, as others write it (on call: oncall), if a document contains it
@@ -72,15 +72,18 @@ func (r *run) split(a *analysis.Analyser, w analysis.QueryWord, rights []segment
 		var parts []analysis.QueryWord
 		var phrase []phraseTerm
 		known := true
-		for at, surface := range []string{w.Surface[:i], w.Surface[i:]} {
+		for _, surface := range []string{w.Surface[:i], w.Surface[i:]} {
 			part := analysis.QueryWord{Token: w.Token}
-			part.Surface, part.Term = surface, a.TermOf([]byte(surface))
+			part.Surface, part.Written, part.Term = surface, surface, a.TermOf([]byte(surface))
 			known = known && r.shows(surface, rights)
 			parts = append(parts, part)
-			phrase = append(phrase, phraseTerm{terms: []string{part.Term}, offset: uint32(at)})
 		}
 		if !known {
 			continue
+		}
+		a.In(r.languages().all, parts)
+		for at, part := range parts {
+			phrase = append(phrase, phraseTerm{terms: append([]string{part.Term}, part.Stems...), offset: uint32(at)})
 		}
 		follow, err := r.occurs(phrase, rights, access)
 		if follow || err != nil {

@@ -32,7 +32,9 @@ type Builder struct {
 	forward      []byte   // the words of chunk after chunk, see chunk
 	documentSurf []uint32 // the surfaces of document after document
 	extra        int      // bytes of strings in use
-	chunks       uint32   // that were analysed
+	// inLanguage has, by language and the word as it is written, the number of its second term and one more; 0: none.
+	inLanguage map[*analysis.Language]map[string]uint32
+	chunks     uint32 // that were analysed
 
 	work workspace
 }
@@ -48,7 +50,7 @@ type termEntry struct {
 	bytes                     uint64 // of its postings in the forward form
 	seenDocument, seenTitle   uint32 // the last document that contains it, plus one
 	seenChunk, slot           uint32 // the last chunk that contains it, plus one, and its place in that chunk's slots
-	hash                      uint64 // for fingerprints
+	hash                      uint64 // for fingerprints; 0: it is a second term
 }
 
 // pending is a document that was added.
@@ -70,6 +72,9 @@ type workspace struct {
 	grouped  []uint32
 	record   []byte
 	position uint32
+	language *analysis.Language // of the document; nil: its words have one term each
+	second   map[string]uint32  // of Builder.inLanguage
+	seconds  int                // words that a scan added, which are not counted as tokens
 	sim      index.SimHash
 }
 
@@ -90,6 +95,7 @@ func NewBuilder() *Builder {
 		valueIDs:   make(map[string]uint32),
 		filterIDs:  make(map[string]uint32),
 		ids:        make(map[string]struct{}),
+		inLanguage: make(map[*analysis.Language]map[string]uint32),
 	}
 }
 
@@ -154,27 +160,31 @@ func intern(b *Builder, ids map[string]uint32, key string) uint32 {
 // analyse adds the words of a document.
 func (b *Builder) analyse(document *index.Document, p *pending) {
 	w := &b.work
-	w.title, w.position = w.title[:0], 0
+	w.title, w.position, w.seconds = w.title[:0], 0, 0
+	b.setLanguage(document.Language)
 	if len(document.Chunks) > 0 { // words are found in chunks: a document without any has none
 		for _, text := range document.TitleField() {
 			w.title = b.scan(w.title, text)
 		}
 	}
-	p.titleLength = uint32(len(w.title))
+	p.titleLength = uint32(len(w.title) - w.seconds)
 	afterTitle := w.position
 	for i := range document.Chunks {
 		chunk := &document.Chunks[i]
-		w.position = afterTitle
+		w.position, w.seconds = afterTitle, 0
 		w.words = append(w.words[:0], w.title...)
 		for _, heading := range document.HeadingsField(i) {
 			w.words = b.scan(w.words, heading)
 		}
 		body := len(w.words)
+		p.head = append(p.head, uint32(body-len(w.title)-w.seconds))
+		w.seconds = 0
 		w.words = b.scan(w.words, chunk.Text)
-		p.head = append(p.head, uint32(body-len(w.title)))
-		p.bodies = append(p.bodies, uint32(len(w.words)-body))
+		p.bodies = append(p.bodies, uint32(len(w.words)-body-w.seconds))
 		for _, word := range w.words[body:] {
-			w.sim.Add(b.terms[word.term].hash)
+			if hash := b.terms[word.term].hash; hash != 0 {
+				w.sim.Add(hash)
+			}
 		}
 		p.prints = append(p.prints, w.sim.Sum())
 		b.chunk(len(w.title), body)
@@ -203,6 +213,12 @@ func (b *Builder) scan(words []occurrence, text string) []occurrence {
 		}
 		last = w.position + uint32(raw.Position)
 		words = append(words, occurrence{entry.term, last})
+		if w.second != nil && raw.Kind == analysis.Word {
+			if next := b.secondTerm(text[raw.Start:raw.End]); next > 0 {
+				words = append(words, occurrence{next - 1, last})
+				w.seconds++
+			}
+		}
 	})
 	w.position = last + fieldGap
 	return words

@@ -19,6 +19,11 @@ func (n *TermCounts) Add(other TermCounts, sign int64) {
 	n.Titles += sign * other.Titles
 }
 
+// Max returns the larger of each count.
+func (n TermCounts) Max(other TermCounts) TermCounts {
+	return TermCounts{max(n.Chunks, other.Chunks), max(n.Documents, other.Documents), max(n.Titles, other.Titles)}
+}
+
 // Delta contains the exact statistics of deleted documents: what has to be subtracted from those of their segments. The
 // zero Delta is empty.
 type Delta struct {

@@ -377,7 +377,7 @@ func (r *reach) warm(query *index.Query) error {
 	var terms []string
 	analyser := analysis.New()
 	for _, text := range append([]string{query.Text}, query.Phrases...) {
-		for _, word := range analysis.Content(analyser.Words(text, false)) {
+		for _, word := range analysis.Content(analyser.Words(text, false), nil) {
 			for _, w := range append([]analysis.QueryWord{word}, word.Parts...) {
 				terms = append(terms, w.Term)
 			}

@@ -166,12 +166,13 @@ func objects(class, tenant string, put *shared.Put, analyser *analysis.Analyser,
 		return nil, err
 	}
 	all := []*pb.BatchObject{first}
-	title := searchText(analyser, d.TitleField())
+	l := analysis.LanguageOf(d.Language)
+	title := searchText(analyser, l, d.TitleField())
 	for i := range d.Chunks {
 		v := metadata(d, put.Changed)
 		v.scalars[propOrdinal] = float64(i)
-		v.scalars[propText] = strings.Join([]string{strings.Repeat(title+" ", titleCopies), searchText(analyser, d.HeadingsField(i)),
-			searchText(analyser, []string{d.Chunks[i].Text})}, " ")
+		v.scalars[propText] = strings.Join([]string{strings.Repeat(title+" ", titleCopies),
+			searchText(analyser, l, d.HeadingsField(i)), searchText(analyser, l, []string{d.Chunks[i].Text})}, " ")
 		o, err := object(class, tenant, objectID(tenant, d.ID, i), v)
 		if err != nil {
 			return nil, err
@@ -184,13 +185,17 @@ func objects(class, tenant string, put *shared.Put, analyser *analysis.Analyser,
 	return all, nil
 }
 
-// searchText returns the terms of texts, which Weaviate splits at white space.
-func searchText(analyser *analysis.Analyser, texts []string) string {
+// searchText returns the terms of texts in a language, which Weaviate splits at white space.
+func searchText(analyser *analysis.Analyser, l *analysis.Language, texts []string) string {
 	var out strings.Builder
 	for _, text := range texts {
 		for _, token := range analyser.Tokens(text) {
 			out.WriteString(token.Term)
 			out.WriteByte(' ')
+			if l != nil && token.Kind == analysis.Word {
+				out.WriteString(analyser.TermIn(l, token.Written))
+				out.WriteByte(' ')
+			}
 		}
 	}
 	return out.String()

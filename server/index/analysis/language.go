@@ -1,0 +1,150 @@
+package analysis
+
+import (
+	"embed"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/blevesearch/snowballstem"
+	"github.com/blevesearch/snowballstem/danish"
+	"github.com/blevesearch/snowballstem/dutch"
+	"github.com/blevesearch/snowballstem/finnish"
+	"github.com/blevesearch/snowballstem/french"
+	"github.com/blevesearch/snowballstem/german"
+	"github.com/blevesearch/snowballstem/hungarian"
+	"github.com/blevesearch/snowballstem/irish"
+	"github.com/blevesearch/snowballstem/italian"
+	"github.com/blevesearch/snowballstem/norwegian"
+	"github.com/blevesearch/snowballstem/portuguese"
+	"github.com/blevesearch/snowballstem/romanian"
+	"github.com/blevesearch/snowballstem/spanish"
+	"github.com/blevesearch/snowballstem/swedish"
+	"github.com/blevesearch/snowballstem/turkish"
+	"golang.org/x/text/unicode/norm"
+)
+
+// Language has the rules that hold in documents of one language alone. There most words have a second term, their stem
+// in that language, beside the one that they have in documents of any language (see Stem). So a word finds what is
+// written like it whatever language was detected, and its other forms where that is known. A nil Language has no rules.
+type Language struct {
+	// Code is that of index.Document.Language.
+	Code  string
+	stem  func(*snowballstem.Env) bool // nil: Stem knows the language by its script
+	stops map[string]bool              // as written, in lower case
+}
+
+//go:embed stopwords
+var stopWords embed.FS
+
+// Languages returns the languages that have rules. English has none: its own are those of documents of any language.
+var Languages = sync.OnceValue(func() []*Language {
+	languages := []*Language{
+		{Code: "da", stem: danish.Stem}, {Code: "de", stem: german.Stem}, {Code: "es", stem: spanish.Stem},
+		{Code: "fi", stem: finnish.Stem}, {Code: "fr", stem: french.Stem}, {Code: "ga", stem: irish.Stem},
+		{Code: "hu", stem: hungarian.Stem}, {Code: "it", stem: italian.Stem}, {Code: "nl", stem: dutch.Stem},
+		{Code: "no", stem: norwegian.Stem}, {Code: "pt", stem: portuguese.Stem}, {Code: "ro", stem: romanian.Stem},
+		{Code: "ru"}, {Code: "sv", stem: swedish.Stem}, {Code: "tr", stem: turkish.Stem},
+	}
+	for _, l := range languages {
+		list, err := stopWords.ReadFile("stopwords/" + l.Code + ".txt")
+		if err != nil { // the file is missing in the source
+			panic(err)
+		}
+		l.stops = make(map[string]bool)
+		for word := range strings.FieldsSeq(string(list)) {
+			l.stops[word] = true
+		}
+	}
+	return languages
+})
+
+// LanguageOf returns the language with a code; nil: it has no rules.
+func LanguageOf(code string) *Language {
+	for _, l := range Languages() {
+		if l.Code == code {
+			return l
+		}
+	}
+	return nil
+}
+
+// lower returns a word in lower case, composed, with straight apostrophes.
+func (l *Language) lower(word string) string {
+	word = norm.NFC.String(word[:min(len(word), 4*maxWordBytes)])
+	if l.Code == "tr" {
+		word = strings.ToLowerSpecial(unicode.TurkishCase, word)
+	} else {
+		word = strings.ToLower(word)
+	}
+	return strings.ReplaceAll(word, "’", "'")
+}
+
+// IsStopWord reports whether a word as it is written says too little to search for when there are others.
+func (l *Language) IsStopWord(word string) bool { return l != nil && l.stops[l.lower(word)] }
+
+// inLanguage is what second terms begin with, and no others.
+const inLanguage = "~"
+
+// LanguageOfTerm returns the language in which a term is the second one of words; nil: it is in none.
+func LanguageOfTerm(term string) *Language {
+	code, inOne := strings.CutPrefix(term, inLanguage)
+	if !inOne {
+		return nil
+	}
+	code, _, _ = strings.Cut(code, ":")
+	return LanguageOf(code)
+}
+
+// Initial returns the first byte of the surfaces of all words with a second term; false: they begin differently, as in
+// Irish.
+func (l *Language) Initial(term string) (byte, bool) {
+	return term[len(inLanguage)+len(l.Code)+len(":")], l.Code != "ga"
+}
+
+// Term returns the second term of a word as it is written; empty: it has none, as stop words and words in another
+// script.
+func (l *Language) Term(word string) string {
+	if l == nil || l.stem == nil {
+		return ""
+	}
+	word = l.lower(word)
+	foreign := func(r rune) bool { return r != '\'' && !unicode.Is(unicode.Latin, r) }
+	if l.stops[word] || strings.ContainsFunc(word, foreign) {
+		return ""
+	}
+	word = strings.TrimSuffix(word, "'s")
+	switch l.Code {
+	case "tr": // suffixes of a name are behind an apostrophe
+		word, _, _ = strings.Cut(word, "'")
+	case "de":
+		word = plainUmlauts(word)
+	}
+	env := snowballstem.NewEnv(word)
+	l.stem(env)
+	stem := fold(nil, env.Current())
+	if len(stem) == 0 {
+		return ""
+	}
+	return inLanguage + l.Code + ":" + string(cut(stem, maxWordBytes))
+}
+
+// plainUmlauts writes ae, oe and ue as the vowel alone, which the stemmer makes of ä, ö and ü, but not where they are
+// two sounds: ue behind a, e or q (neue, Quelle).
+func plainUmlauts(word string) string {
+	var out strings.Builder
+	before := ' '
+	for i, r := range word {
+		if r == 'e' && i > 0 && strings.ContainsRune("aou", before) {
+			earlier, _ := utf8.DecodeLastRuneInString(word[:i-1])
+			if before != 'u' || !strings.ContainsRune("aeq", earlier) {
+				before = ' '
+				continue
+			}
+		}
+		out.WriteRune(r)
+		before = r
+	}
+	return out.String()
+}

@@ -1,0 +1,60 @@
+package analysis
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// TestStopWordLists: each list is short, of words in lower case that stand once, and no word of it has a second term.
+func TestStopWordLists(t *testing.T) {
+	const most = 150
+	for _, l := range Languages() {
+		if n := len(l.stops); n == 0 || n > most {
+			t.Errorf("%s: %d stop words", l.Code, n)
+		}
+		for word := range l.stops {
+			if l.lower(word) != word || l.Term(word) != "" || !l.IsStopWord(strings.ToUpper(word)) && l.Code != "tr" {
+				t.Errorf("%s: %q", l.Code, word)
+			}
+		}
+	}
+}
+
+func TestTermsOfALanguage(t *testing.T) {
+	for _, test := range []struct{ code, a, b string }{
+		{"de", "Häuser", "Haeusern"}, {"de", "neue", "neuen"}, {"de", "Quellen", "Quelle"}, {"de", "Straße", "STRASSE"},
+		{"tr", "İSTANBUL’DAN", "istanbul"}, {"tr", "ISI", "ısı"}, {"fr", "réunions", "re\u0301union"}, {"ga", "bhean", "bean"},
+	} {
+		l := LanguageOf(test.code)
+		if a, b := l.Term(test.a), l.Term(test.b); a != b || LanguageOfTerm(a) != l {
+			t.Errorf("%s: %q is %q, %q is %q", test.code, test.a, a, test.b, b)
+		}
+	}
+	for code, word := range map[string]string{"de": "дом", "ru": "дома", "en": "houses", "fr": "les", "tr": "'"} {
+		if term := LanguageOf(code).Term(word); term != "" {
+			t.Errorf("%s: %q has a second term %q", code, word, term)
+		}
+	}
+	if a, b := LanguageOf("de").Term("Quellen"), LanguageOf("de").Term("Qualen"); a == b {
+		t.Errorf("both are %q", a)
+	}
+}
+
+func FuzzTerm(f *testing.F) {
+	for _, seed := range []string{"", "’s", "ue", "Äe\u0301", "İI", strings.Repeat("ŏe", 200), "\xffü", "qu'e"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, word string) {
+		for _, l := range Languages() {
+			term := l.Term(word)
+			if term == "" {
+				continue
+			}
+			if len(term) > maxWordBytes+len("~de:") || !utf8.ValidString(term) || LanguageOfTerm(term) != l || term != l.Term(word) {
+				t.Errorf("%s: %q is %q", l.Code, word, term)
+			}
+			l.Initial(term)
+		}
+	})
+}

@@ -1,0 +1,133 @@
+package lexical
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"quarry/server/index"
+	"quarry/server/index/analysis"
+)
+
+// sampleTexts returns texts by the codes of their languages, the 18 with a stemmer among them.
+func sampleTexts(t testing.TB) map[string][]string {
+	t.Helper()
+	content, err := os.ReadFile("../../language/testdata/sentences.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string][]string{}
+	for line := range strings.Lines(string(content)) {
+		code, text, _ := strings.Cut(strings.TrimSpace(line), " ")
+		texts[code] = append(texts[code], text)
+	}
+	return texts
+}
+
+func in(language string, texts ...string) (documents []index.Document) {
+	for i, text := range texts {
+		documents = append(documents, index.Document{ID: fmt.Sprintf("%s%03d", language, i), Language: language,
+			Chunks: []index.Chunk{{Text: text}}})
+	}
+	return documents
+}
+
+// TestWordsAsWritten: whatever language was detected, a word typed as it is written finds its document, and is marked.
+func TestWordsAsWritten(t *testing.T) {
+	codes := []string{"ar", "en", "ta", "und", "ja"}
+	for _, l := range analysis.Languages() {
+		codes = append(codes, l.Code)
+	}
+	var all []string
+	texts := sampleTexts(t)
+	for _, code := range codes {
+		all = append(all, texts[code][:min(3, len(texts[code]))]...)
+	}
+	for _, code := range codes {
+		s := newSearcher(t, []Part{{Segment: open(t, code, in(code, all...))}, {Segment: open(t, "other", in("fr", "un autre texte"))}})
+		for i, text := range all {
+			words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.In(r, unicode.L, unicode.M, unicode.N) && r != '\'' })
+			for _, word := range words {
+				result := search(t, s, index.Query{Text: word, Limit: 10 * len(all)})
+				if !slices.ContainsFunc(result.Hits, func(h index.Hit) bool { return h.DocumentID == fmt.Sprintf("%s%03d", code, i) }) {
+					t.Errorf("detected %s: %q does not find %q", code, word, text)
+				}
+				if marks, _ := result.Highlighter.Highlight(text); len(marks) == 0 {
+					t.Errorf("detected %s: %q is not marked in %q", code, word, text)
+				}
+			}
+		}
+	}
+}
+
+// TestFormsOfWords: other forms of a word are found, marked and part of phrases where the language of the document is known.
+func TestFormsOfWords(t *testing.T) {
+	for _, test := range []struct{ language, text, query, marked string }{
+		{"de", "Die Verträge der alten Häuser liegen im Archiv.", "Vertrag", "Verträge"},
+		{"de", "Die Verträge der alten Häuser liegen im Archiv.", "Haus", "Häuser"},
+		{"de", "Die Verträge der alten Häuser liegen im Archiv.", "haeuser", "Häuser"},
+		{"de", "Die Verträge der alten Häuser liegen im Archiv.", `"altes Haus"`, "alten|Häuser"},
+		{"de", "Frau Mueller wohnt in der Straße.", "Müller", "Mueller"},
+		{"de", "Frau Mueller wohnt in der Straße.", "Strassen", "Straße"},
+		{"es", "Las negociaciones terminaron ayer.", "negociación", "negociaciones"},
+		{"fr", "Les réunions sont annulées.", "réunion annuler", "réunions|annulées"},
+		{"it", "Abbiamo approvato le richieste.", "richiesta", "richieste"},
+		{"pt", "As reuniões foram canceladas.", "cancelado", "canceladas"},
+		{"nl", "De vergaderingen zijn verplaatst.", "vergadering", "vergaderingen"},
+		{"sv", "Avtalen gäller.", "avtal", "Avtalen"},
+		{"da", "Møderne er aflyst.", "møder", "Møderne"},
+		{"no", "Møtene er avlyst.", "møter", "Møtene"},
+		{"fi", "Kokouksissa sovittiin asiasta.", "kokouksista", "Kokouksissa"},
+		{"hu", "A szerződéseket aláírták.", "szerződések", "szerződéseket"},
+		{"ro", "Contractele au fost semnate.", "contractelor", "Contractele"},
+		{"tr", "İstanbul'daki bütçeler onaylandı.", "bütçe", "bütçeler"},
+		{"tr", "İstanbul'daki bütçeler onaylandı.", "istanbul", "İstanbul'daki"},
+		{"tr", "Işıklar kapandı.", "ışık", "Işıklar"},
+		{"ga", "Tá an chathaoir sa chistin.", "cathaoir", "chathaoir"},
+	} {
+		s := newSearcher(t, []Part{{Segment: open(t, "forms", slices.Concat(in(test.language, test.text), in("en", "Something else.")))}})
+		q := index.Query{Text: test.query}
+		if phrase, ok := strings.CutPrefix(test.query, `"`); ok {
+			q = index.Query{Phrases: []string{strings.TrimSuffix(phrase, `"`)}}
+		}
+		result := search(t, s, q)
+		if len(result.Hits) != 1 || len(result.Missing)+len(result.Corrections) > 0 {
+			t.Errorf("%s: %s finds %d passages of %q; missing %v, corrected %v", test.language, test.query, len(result.Hits), test.text,
+				result.Missing, result.Corrections)
+		}
+		var marked []string
+		marks, _ := result.Highlighter.Highlight(test.text)
+		for _, m := range marks {
+			marked = append(marked, test.text[m[0]:m[1]])
+		}
+		if got := strings.Join(marked, "|"); got != test.marked {
+			t.Errorf("%s: %s marks %q in %q, want %q", test.language, test.query, got, test.text, test.marked)
+		}
+	}
+}
+
+// TestStopWordsOfLanguages: they count for nothing where the query's words, or nearly all documents, show their language.
+func TestStopWordsOfLanguages(t *testing.T) {
+	german := in("de", "Der Antrag auf Urlaub wird von der Leitung genehmigt.", "Die Reise nach Bern", "Der Zug nach Wien")
+	english := in("en", "The travellers die of thirst.", "A train", "A journey")
+	for _, test := range []struct {
+		name, query string
+		documents   []index.Document
+		words       int
+	}{
+		{"a German question", "Wie wird der Antrag auf Urlaub von der Leitung genehmigt?", slices.Concat(german, english), 4},
+		{"a few words in a mixed library", "die Reise", slices.Concat(german, english), 2},
+		{"a few words in a German library", "die Reise", german, 1},
+		{"a few words in an English library", "die Reise", english, 2},
+		{"nothing else", "der die das", german, 3},
+		{"no other word is known", "Wie war das mit den Zeppelinen?", german, 6},
+	} {
+		s := newSearcher(t, []Part{{Segment: open(t, "stops", test.documents)}})
+		if result := search(t, s, index.Query{Text: test.query}); result.Words != test.words {
+			t.Errorf("%s: %d words count, want %d", test.name, result.Words, test.words)
+		}
+	}
+}

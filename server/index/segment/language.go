@@ -1,0 +1,39 @@
+package segment
+
+import (
+	"strings"
+
+	"quarry/server/index/analysis"
+)
+
+// setLanguage prepares the workspace for words of a language.
+func (b *Builder) setLanguage(code string) {
+	w := &b.work
+	if w.language, w.second = analysis.LanguageOf(code), nil; w.language == nil {
+		return
+	}
+	if w.second = b.inLanguage[w.language]; w.second == nil {
+		w.second = make(map[string]uint32)
+		b.inLanguage[w.language] = w.second
+	}
+}
+
+// secondTerm returns the number of the second term of a word and one more; 0: it has none. Such a term has no surface:
+// it is not completed, nor near to words with typos.
+func (b *Builder) secondTerm(word string) uint32 {
+	next, known := b.work.second[word]
+	if known {
+		return next
+	}
+	if term := b.work.language.Term(word); term != "" {
+		id := intern(b, b.termIDs, term)
+		if int(id) == len(b.terms) {
+			b.terms = append(b.terms, termEntry{})
+		}
+		next = id + 1
+	}
+	word = strings.Clone(word) // the text may be large
+	b.work.second[word] = next
+	b.extra += len(word) + 48
+	return next
+}
