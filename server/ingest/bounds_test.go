@@ -60,10 +60,10 @@ func TestTinyPiecesOfLargeDocumentsAreJoined(t *testing.T) {
 		}
 		at := 0
 		for _, b := range blocks {
-			if b.start != at || b.end <= at {
-				t.Fatalf("%q: a block from %d to %d after %d", test.unit, b.start, b.end, at)
+			if b.Start != at || b.End <= at {
+				t.Fatalf("%q: a block from %d to %d after %d", test.unit, b.Start, b.End, at)
 			}
-			at = b.end
+			at = b.End
 		}
 		if at != len(source) {
 			t.Errorf("%q: the blocks end at %d of %d", test.unit, at, len(source))
@@ -90,7 +90,7 @@ func TestDefaultBoundsOfDumps(t *testing.T) {
 func countBlocks(blocks []block) int {
 	n := len(blocks)
 	for _, b := range blocks {
-		n += countBlocks(b.children)
+		n += countBlocks(b.Children)
 	}
 	return n
 }

@@ -69,7 +69,7 @@ func chunked(source string, blocks []block, title, link string) *chunker {
 	c := &chunker{source: source, link: link, title: title, slugs: map[string]int{}}
 	for len(blocks) > 0 {
 		n := 1
-		for n < len(blocks) && blocks[n].kind != kindHeading {
+		for n < len(blocks) && blocks[n].Kind != kindHeading {
 			n++
 		}
 		c.section(blocks[:n])
@@ -84,12 +84,12 @@ func chunked(source string, blocks []block, title, link string) *chunker {
 
 // section adds a heading, if there is one, and the blocks up to the next.
 func (c *chunker) section(blocks []block) {
-	if blocks[0].kind == kindHeading {
+	if blocks[0].Kind == kindHeading {
 		c.enter(blocks[0])
 	}
 	if cur := &c.current; cur.open && !cur.headingsOnly {
 		if !cur.whole || cur.tokens >= smallSection || !related(cur.section, c.path) ||
-			cur.tokens+c.size(blocks[0].start, blocks[len(blocks)-1].end) > chunkLimit {
+			cur.tokens+c.size(blocks[0].Start, blocks[len(blocks)-1].End) > chunkLimit {
 			c.flush()
 		}
 	}
@@ -112,36 +112,36 @@ func related(first, next []openHeading) bool {
 func (c *chunker) enter(heading block) {
 	c.serial++
 	keep := len(c.path)
-	for keep > 0 && c.path[keep-1].level >= heading.level {
+	for keep > 0 && c.path[keep-1].level >= heading.Level {
 		keep--
 	}
-	slug := heading.slug
+	slug := heading.Slug
 	if slug == "" {
-		slug = c.uniqueSlug(heading.title)
+		slug = c.uniqueSlug(heading.Title)
 	}
 	c.path = append(slices.Clip(c.path[:keep]),
-		openHeading{serial: c.serial, level: heading.level, title: heading.title, slug: slug})
+		openHeading{serial: c.serial, level: heading.Level, title: heading.Title, slug: slug})
 }
 
 func (c *chunker) addBlock(b *block, first bool) {
-	size := c.size(b.start, b.end)
+	size := c.size(b.Start, b.End)
 	fits := c.current.tokens+size <= chunkLimit
-	if b.kind == kindHeading {
+	if b.Kind == kindHeading {
 		if !fits {
 			c.flush()
 		}
-		if len(c.outline) <= mostHeadings && b.title != "" {
-			c.outline = append(c.outline, index.Heading{Level: b.level, Text: b.title, Chunk: len(c.chunks)})
+		if len(c.outline) <= mostHeadings && b.Title != "" {
+			c.outline = append(c.outline, index.Heading{Level: b.Level, Text: b.Title, Chunk: len(c.chunks)})
 		}
 		fits = size <= chunkLimit
 	}
-	uncuttable := b.kind == kindCode || b.kind == kindTable
+	uncuttable := b.Kind == kindCode || b.Kind == kindTable
 	switch {
 	case fits:
-		c.extend(b.start, b.end, size, b.kind, first)
+		c.extend(b.Start, b.End, size, b.Kind, first)
 	case size <= chunkLimit && (!c.current.headingsOnly || uncuttable):
 		c.flush()
-		c.extend(b.start, b.end, size, b.kind, first)
+		c.extend(b.Start, b.End, size, b.Kind, first)
 	default:
 		c.split(b, first)
 	}
@@ -149,17 +149,17 @@ func (c *chunker) addBlock(b *block, first bool) {
 
 // split adds a block that does not fit, piece by piece.
 func (c *chunker) split(b *block, first bool) {
-	switch b.kind {
+	switch b.Kind {
 	case kindContainer:
-		for i := range b.children {
-			c.addBlock(&b.children[i], first && i == 0)
+		for i := range b.Children {
+			c.addBlock(&b.Children[i], first && i == 0)
 		}
 	case kindTable, kindCode:
 		c.addRepeating(b, first)
 	case kindLines:
-		c.addSpans(lineSpans(c.source, b.start, b.end), b.kind, first)
+		c.addSpans(lineSpans(c.source, b.Start, b.End), b.Kind, first)
 	default:
-		c.addSpans(sentenceSpans(c.source, b.start, b.end), b.kind, first)
+		c.addSpans(sentenceSpans(c.source, b.Start, b.End), b.Kind, first)
 	}
 }
 
@@ -190,7 +190,7 @@ func (c *chunker) cut(spans []span, limit int) []span {
 func (c *chunker) addRepeating(b *block, first bool) {
 	prefix, suffix := c.frame(b)
 	if prefix == "" {
-		c.addSpans(lineSpans(c.source, b.start, b.end), kindLines, first)
+		c.addSpans(lineSpans(c.source, b.Start, b.End), kindLines, first)
 		return
 	}
 	if c.current.open && !c.current.headingsOnly && c.current.tokens > chunkLimit-smallSection {
@@ -208,15 +208,15 @@ func (c *chunker) addRepeating(b *block, first bool) {
 				c.current.prefix, c.current.tokens = prefix, head
 			}
 		}
-		c.extend(s.start, s.end, size, b.kind, first && i == 0)
+		c.extend(s.start, s.end, size, b.Kind, first && i == 0)
 	}
 }
 
 // frame returns what encloses each part of a cut block; both are empty if it is too large to be repeated.
 func (c *chunker) frame(b *block) (prefix, suffix string) {
-	opening := c.source[b.start:b.body]
-	if b.kind == kindTable {
-		if b.body-b.start > shortestCut/2 || text.EstimateTokens(opening) > chunkLimit/4 {
+	opening := c.source[b.Start:b.Body]
+	if b.Kind == kindTable {
+		if b.Body-b.Start > shortestCut/2 || text.EstimateTokens(opening) > chunkLimit/4 {
 			return "", ""
 		}
 		return opening, ""
@@ -243,11 +243,11 @@ func (c *chunker) frame(b *block) (prefix, suffix string) {
 // rows returns the lines of a block. The first includes the opening and the last the closing line; lines of more than
 // limit tokens are cut.
 func (c *chunker) rows(b *block, limit int) []span {
-	spans := c.cut(lineSpans(c.source, b.body, b.end), limit)
+	spans := c.cut(lineSpans(c.source, b.Body, b.End), limit)
 	if len(spans) == 0 {
-		return []span{{b.start, b.end}}
+		return []span{{b.Start, b.End}}
 	}
-	spans[0].start = b.start
+	spans[0].start = b.Start
 	last := len(spans) - 1
 	for last > 0 && strings.TrimSpace(c.source[spans[last].start:spans[last].end]) == "" &&
 		spans[last].end-spans[last-1].start < 32 {
@@ -255,7 +255,7 @@ func (c *chunker) rows(b *block, limit int) []span {
 		spans, last = spans[:last], last-1
 	}
 	closing := strings.TrimLeft(c.source[spans[last].start:spans[last].end], " \t>")
-	if b.kind == kindCode && last > 0 && len(closing) < 40 && fenceMarker(closing) != "" {
+	if b.Kind == kindCode && last > 0 && len(closing) < 40 && fenceMarker(closing) != "" {
 		spans[last-1].end = spans[last].end
 		spans = spans[:last]
 	}

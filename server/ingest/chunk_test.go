@@ -197,7 +197,7 @@ func TestSlugs(t *testing.T) {
 	c := &chunker{slugs: map[string]int{}}
 	var got []string
 	for _, b := range newMarkdownReader().parse(text) {
-		if b.kind == kindHeading {
+		if b.Kind == kindHeading {
 			c.enter(b)
 			got = append(got, c.path[len(c.path)-1].slug)
 		}
@@ -248,11 +248,11 @@ func checkCover(t testing.TB, blocks []block, start, end int) {
 		return
 	}
 	for _, b := range blocks {
-		if b.start != start || b.end < b.start {
+		if b.Start != start || b.End < b.Start {
 			t.Fatalf("block %+v does not begin at %d", b, start)
 		}
-		checkCover(t, b.children, b.start, b.end)
-		start = b.end
+		checkCover(t, b.Children, b.Start, b.End)
+		start = b.End
 	}
 	if start != end {
 		t.Fatalf("blocks end at %d, not at %d", start, end)

@@ -116,11 +116,11 @@ func firstHeading(body string, blocks []block) string {
 	const near = 200
 	for i := range blocks[:min(near, len(blocks))] {
 		b := &blocks[i]
-		if b.kind == kindHeading && b.level == 1 && b.title != "" {
-			return b.title
+		if b.Kind == kindHeading && b.Level == 1 && b.Title != "" {
+			return b.Title
 		}
-		if b.kind == kindLines {
-			if title := headingOfHTML(body[b.start:b.end]); title != "" {
+		if b.Kind == kindLines {
+			if title := headingOfHTML(body[b.Start:b.End]); title != "" {
 				return title
 			}
 		}

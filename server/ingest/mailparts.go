@@ -297,7 +297,7 @@ func (m *mailReader) attachment(p mailPart, data []byte, depth int) error {
 	m.append(text, func(text string) []block {
 		blocks := m.files.markdown.parse(text)
 		for i := range blocks {
-			blocks[i].level += 2
+			blocks[i].Level += 2
 		}
 		return blocks
 	})

@@ -30,14 +30,14 @@ const (
 // block is a piece of the source. Siblings are adjacent and children fill their parent, so that joined blocks are the
 // document.
 type block struct {
-	kind       blockKind
-	start, end int // bytes of the source
-	children   []block
+	Kind       blockKind
+	Start, End int // bytes of the source
+	Children   []block
 
-	level int    // of a heading, 1 to 6
-	title string // of a heading, without markup
-	slug  string // of a heading, if the author set one
-	body  int    // start of a table's rows or of the first line of code
+	Level int    // of a heading, 1 to 6
+	Title string // of a heading, without markup
+	Slug  string // of a heading, if the author set one
+	Body  int    // start of a table's rows or of the first line of code
 }
 
 const (
@@ -114,15 +114,15 @@ func (m *markdownReader) parse(source string) []block {
 			parsed = m.siblings(m.blocks.Parse(text.NewReader([]byte(window))), []byte(window), 0, len(window))
 		}
 		last := len(parsed) - 1
-		switch isLong := last >= 0 && parsed[last].start <= windowSize/8; {
+		switch isLong := last >= 0 && parsed[last].Start <= windowSize/8; {
 		case end == len(source) || last < 0:
-		case isLong && parsed[last].kind == kindTable:
+		case isLong && parsed[last].Kind == kindTable:
 			for end < len(source) && source[end] == '|' { // its other rows belong to the same header
 				end = lineEnd(source, end)
 			}
-			parsed[last].end = end - start
+			parsed[last].End = end - start
 		case !isLong && last > 0:
-			end = start + parsed[last].start
+			end = start + parsed[last].Start
 			parsed = parsed[:last]
 		}
 		shift(parsed, start)
@@ -140,12 +140,12 @@ func joined(blocks []block, before int) []block {
 	var kept []block
 	for _, b := range blocks {
 		last := len(kept) - 1
-		b.children = joined(b.children, 0)
-		if b.kind == kindHeading && before+len(kept) >= mostHeadings {
-			b = block{kind: kindProse, start: b.start, end: b.end}
+		b.Children = joined(b.Children, 0)
+		if b.Kind == kindHeading && before+len(kept) >= mostHeadings {
+			b = block{Kind: kindProse, Start: b.Start, End: b.End}
 		}
-		if last >= 0 && b.kind != kindHeading && kept[last].kind != kindHeading && b.end-kept[last].start <= shortestPiece {
-			kept[last] = block{kind: kindProse, start: kept[last].start, end: b.end}
+		if last >= 0 && b.Kind != kindHeading && kept[last].Kind != kindHeading && b.End-kept[last].Start <= shortestPiece {
+			kept[last] = block{Kind: kindProse, Start: kept[last].Start, End: b.End}
 		} else {
 			kept = append(kept, b)
 		}
@@ -156,8 +156,8 @@ func joined(blocks []block, before int) []block {
 func shift(blocks []block, by int) {
 	for i := range blocks {
 		b := &blocks[i]
-		b.start, b.end, b.body = b.start+by, b.end+by, b.body+by
-		shift(b.children, by)
+		b.Start, b.End, b.Body = b.Start+by, b.End+by, b.Body+by
+		shift(b.Children, by)
 	}
 }
 
@@ -191,31 +191,31 @@ func (m *markdownReader) siblings(parent ast.Node, source []byte, start, end int
 }
 
 func (m *markdownReader) block(node ast.Node, source []byte, start, end int) block {
-	b := block{kind: kindProse, start: start, end: end}
+	b := block{Kind: kindProse, Start: start, End: end}
 	switch node := node.(type) {
 	case *ast.Heading:
 		if _, top := node.Parent().(*ast.Document); top {
-			b.kind, b.level = kindHeading, node.Level
-			b.title, b.slug = m.heading(node, source)
+			b.Kind, b.Level = kindHeading, node.Level
+			b.Title, b.Slug = m.heading(node, source)
 		}
 	case *ast.FencedCodeBlock:
-		b.kind = kindCode
-		b.body = end
+		b.Kind = kindCode
+		b.Body = end
 		if i := bytes.IndexByte(source[start:end], '\n'); i >= 0 {
-			b.body = start + i + 1
+			b.Body = start + i + 1
 		}
 	case *ast.CodeBlock, *ast.HTMLBlock:
-		b.kind = kindLines
+		b.Kind = kindLines
 	case *ast.Paragraph, *rawParagraph:
 		if header, body := tableRows(source[start:end]); body > 0 {
 			return tableBlock(b, header, body)
 		}
 	case *ast.List, *ast.ListItem, *ast.Blockquote:
 		if end-start > shortestCut { // smaller ones are never cut
-			b.children = m.siblings(node, source, start, end)
+			b.Children = m.siblings(node, source, start, end)
 		}
-		if len(b.children) > 0 {
-			b.kind = kindContainer
+		if len(b.Children) > 0 {
+			b.Kind = kindContainer
 		}
 	}
 	return b
@@ -223,12 +223,12 @@ func (m *markdownReader) block(node ast.Node, source []byte, start, end int) blo
 
 // tableBlock returns a table, or a container if a paragraph precedes its header.
 func tableBlock(b block, header, body int) block {
-	table := block{kind: kindTable, start: b.start + header, end: b.end, body: b.start + body}
+	table := block{Kind: kindTable, Start: b.Start + header, End: b.End, Body: b.Start + body}
 	if header == 0 {
 		return table
 	}
-	b.kind = kindContainer
-	b.children = []block{{kind: kindProse, start: b.start, end: table.start}, table}
+	b.Kind = kindContainer
+	b.Children = []block{{Kind: kindProse, Start: b.Start, End: table.Start}, table}
 	return b
 }
 
@@ -376,14 +376,14 @@ func paragraphs(source string, offset int, kind blockKind) []block {
 		end := lineEnd(source, i)
 		empty := strings.TrimSpace(source[i:end]) == ""
 		if blank && !empty && i-start >= shortest {
-			blocks = append(blocks, block{kind: kind, start: offset + start, end: offset + i})
+			blocks = append(blocks, block{Kind: kind, Start: offset + start, End: offset + i})
 			start = i
 		}
 		blank = empty
 		i = end
 	}
 	if start < len(source) {
-		blocks = append(blocks, block{kind: kind, start: offset + start, end: offset + len(source)})
+		blocks = append(blocks, block{Kind: kind, Start: offset + start, End: offset + len(source)})
 	}
 	return blocks
 }

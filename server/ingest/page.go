@@ -178,13 +178,13 @@ func (p *webPage) collectHeadings(tree *html.Node) {
 func (p *webPage) anchor(blocks []block) {
 	at := 0
 	for i := range blocks {
-		if blocks[i].kind != kindHeading {
+		if blocks[i].Kind != kindHeading {
 			continue
 		}
-		title := strings.TrimRight(text.OneLine(blocks[i].title), " #¶§")
+		title := strings.TrimRight(text.OneLine(blocks[i].Title), " #¶§")
 		for n := at; n < len(p.headings); n++ {
 			if p.headings[n].title == title {
-				blocks[i].slug, at = cleanAnchor(p.headings[n].id), n+1
+				blocks[i].Slug, at = cleanAnchor(p.headings[n].id), n+1
 				break
 			}
 		}

@@ -62,8 +62,8 @@ func fromPages(document pdf.Document) (extracted, error) {
 	for i, page := range document.Texts {
 		for ; len(entries) > 0 && entries[0].Page <= i; entries = entries[1:] {
 			if entries[0].Page >= 0 {
-				headings = append(headings, block{kind: kindHeading, level: min(entries[0].Level+2, levelOfPages-1),
-					title: oneLine(entries[0].Title, longestHeading), slug: pageSlug(i)})
+				headings = append(headings, block{Kind: kindHeading, Level: min(entries[0].Level+2, levelOfPages-1),
+					Title: oneLine(entries[0].Title, longestHeading), Slug: pageSlug(i)})
 			}
 		}
 		text := strings.Trim(cleanText(pageText(page)), "\n")
@@ -71,7 +71,7 @@ func fromPages(document pdf.Document) (extracted, error) {
 			continue
 		}
 		at := body.Len()
-		headings = append(headings, block{kind: kindHeading, level: levelOfPages, title: fmt.Sprintf("Page %d", i+1), slug: pageSlug(i)})
+		headings = append(headings, block{Kind: kindHeading, Level: levelOfPages, Title: fmt.Sprintf("Page %d", i+1), Slug: pageSlug(i)})
 		shift(headings, at)
 		e.blocks = append(e.blocks, headings...)
 		headings = nil

@@ -211,40 +211,18 @@ func (r *fileReader) perform(ctx context.Context, j job, data []byte, session *w
 type mailContent struct {
 	Meta        index.Document
 	Body        string
-	Blocks      []blockContent
+	Blocks      []block
 	Header      mail.Header
 	IsEncrypted bool
 }
 
-// blockContent is a block as it crosses between processes.
-type blockContent struct {
-	Kind, Start, End, Level, Body int
-	Title, Slug                   string
-	Children                      []blockContent
-}
-
 func (m *mailReader) content() mailContent {
-	return mailContent{index.Document(m.meta), m.body.String(), contentOf(m.blocks), m.top, m.encrypted}
+	return mailContent{index.Document(m.meta), m.body.String(), m.blocks, m.top, m.encrypted}
 }
 
 // reader returns the reader that content was made of.
 func (c mailContent) reader() *mailReader {
-	m := &mailReader{meta: meta(c.Meta), blocks: blocksOf(c.Blocks), top: c.Header, encrypted: c.IsEncrypted}
+	m := &mailReader{meta: meta(c.Meta), blocks: c.Blocks, top: c.Header, encrypted: c.IsEncrypted}
 	m.body.WriteString(c.Body)
 	return m
-}
-
-func contentOf(blocks []block) (out []blockContent) {
-	for _, b := range blocks {
-		out = append(out, blockContent{int(b.kind), b.start, b.end, b.level, b.body, b.title, b.slug, contentOf(b.children)})
-	}
-	return out
-}
-
-func blocksOf(contents []blockContent) (out []block) {
-	for _, c := range contents {
-		out = append(out, block{kind: blockKind(c.Kind), start: c.Start, end: c.End, level: c.Level, body: c.Body, title: c.Title,
-			slug: c.Slug, children: blocksOf(c.Children)})
-	}
-	return out
 }

@@ -34,7 +34,7 @@ func fromCode(r *fileReader, text string, d index.Document) (index.Document, err
 func (r *fileReader) codeDocument(text, language string, d index.Document) (index.Document, error) {
 	open, end := markdown.Fence(language, text)
 	body := open + strings.TrimRight(text, "\n") + "\n" + end
-	whole := block{kind: kindCode, start: 0, end: len(body), body: len(open)}
+	whole := block{Kind: kindCode, Start: 0, End: len(body), Body: len(open)}
 	doc, err := r.build(body, []block{whole}, meta{Title: oneLine(path.Base(d.Origin), longestTitle)}, d)
 	for i := range doc.Positions {
 		p := &doc.Positions[i]
@@ -118,7 +118,7 @@ func fromCSV(r *fileReader, text string, d index.Document) (index.Document, erro
 		return r.linesFrom(text, start, d)
 	}
 	header := lineEnd(body, 0)
-	table := block{kind: kindTable, end: len(body), body: lineEnd(body, header)}
+	table := block{Kind: kindTable, End: len(body), Body: lineEnd(body, header)}
 	doc, err := r.build(body, []block{table}, meta{}, d)
 	inRows(&doc, body, text, ends)
 	return doc, err

@@ -38,14 +38,14 @@ func (r *fileReader) threadDocument(doc index.Document, messages []threadMessage
 			out.WriteString(at)
 		}
 		out.WriteString("\n\n")
-		head := block{kind: kindProse, start: start, end: out.Len()}
+		head := block{Kind: kindProse, Start: start, End: out.Len()}
 		shift(m.blocks, out.Len())
 		out.WriteString(m.body)
 		if sections {
-			head.kind, head.level, head.title = kindHeading, 1, title
+			head.Kind, head.Level, head.Title = kindHeading, 1, title
 			blocks = append(append(blocks, head), m.blocks...)
 		} else {
-			blocks = append(blocks, block{kind: kindContainer, start: start, end: out.Len(), children: append([]block{head}, m.blocks...)})
+			blocks = append(blocks, block{Kind: kindContainer, Start: start, End: out.Len(), Children: append([]block{head}, m.blocks...)})
 		}
 		for _, author := range m.authors {
 			doc.Authors = addPerson(doc.Authors, author)
@@ -70,9 +70,9 @@ func (r *fileReader) threadDocument(doc index.Document, messages []threadMessage
 // withoutHeadings turns headings into prose: those of a message do not structure the conversation.
 func withoutHeadings(blocks []block) {
 	for i := range blocks {
-		if blocks[i].kind == kindHeading {
-			blocks[i].kind = kindProse
+		if blocks[i].Kind == kindHeading {
+			blocks[i].Kind = kindProse
 		}
-		withoutHeadings(blocks[i].children)
+		withoutHeadings(blocks[i].Children)
 	}
 }
