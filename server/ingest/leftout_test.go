@@ -56,6 +56,8 @@ func TestBoundsAreNamed(t *testing.T) {
 	}
 	long := strings.Repeat("word ", longestValue)
 	for _, c := range []struct{ file, text, want string }{
+		{"a.eml", "Subject: x\nContent-Type: text/plain; charset=johab\n\n\x88a\xb1\x81", "some characters: their encoding is not known (johab)"},
+		{"a.eml", "Subject: x\nContent-Type: text/plain; charset=x-none\n\nplain", ""},
 		{"a.md", "---\nauthors: [" + list(mostPeople, "Ana %d") + "]\ntags: [" + list(mostTags, "t%d") + "]\n---\nx", ""},
 		{"a.md", "---\nauthors: [" + list(mostPeople+12, "Ana %d") + "]\n---\nx", "further authors: it has more than 50"},
 		{"a.md", "---\nauthors: " + list(9*mostPeople, "Ana %d") + "\n---\nx", "further authors: it has more than 50"},

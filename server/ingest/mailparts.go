@@ -202,7 +202,11 @@ func (m *mailReader) text(kind string, values map[string]string, data []byte) er
 			return err
 		}
 	}
-	text := decodeDeclared(data, values["charset"], kind == "text/html")
+	charset := values["charset"]
+	text := decodeDeclared(data, charset, kind == "text/html")
+	if _, known := mailmime.Decode(nil, charset); !known && charset != "" && strings.ContainsRune(text, utf8.RuneError) {
+		m.files.leaveOut("some characters", fmt.Errorf("their encoding is not known (%s)", oneLine(charset, 40)))
+	}
 	parse := func(text string) []block { return paragraphs(text, 0, kindProse) }
 	switch {
 	case kind == "text/enriched" || kind == "text/richtext":
