@@ -202,15 +202,7 @@ func (r *confluenceReader) inspect(tree *html.Node, m *meta) (above []string) {
 	}
 	remove(emoticons)
 	if body != nil && len(kept) > 0 {
-		for _, node := range kept {
-			node.Parent.RemoveChild(node)
-		}
-		for body.FirstChild != nil {
-			body.RemoveChild(body.FirstChild)
-		}
-		for _, node := range kept {
-			body.AppendChild(node)
-		}
+		leaveOnly(body, kept)
 	}
 	return above
 }

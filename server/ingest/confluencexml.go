@@ -314,9 +314,7 @@ func (s *site) inspectStorage(tree *html.Node, _ *meta) {
 			node.Data, node.DataAtom = "li", atom.Li
 		case "ac:task-status":
 			isDone := textBelow(node) == "complete"
-			for node.FirstChild != nil {
-				node.RemoveChild(node.FirstChild)
-			}
+			leaveOnly(node, nil)
 			show(node, checkBox(isDone))
 		case "ac:task-id", "ac:task-uuid":
 			removed = append(removed, node)

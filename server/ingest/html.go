@@ -170,7 +170,7 @@ func pruneTree(tree *html.Node) error {
 		switch node.DataAtom {
 		case atom.Svg:
 			shown := drawnText(node)
-			remove(slices.Collect(node.ChildNodes()))
+			leaveOnly(node, nil)
 			replaceByText(node, " "+shown+" ")
 		case atom.Nav, atom.Iframe, atom.Object:
 			apart = append(apart, node)
@@ -243,7 +243,7 @@ func restyle(node *html.Node) {
 	case atom.Option, atom.Optgroup:
 		if label := attribute(node, "label"); label != "" { // is shown for the text of an option, and above a group
 			if node.DataAtom == atom.Option {
-				remove(slices.Collect(node.ChildNodes()))
+				leaveOnly(node, nil)
 			}
 			node.InsertBefore(&html.Node{Type: html.TextNode, Data: label + " "}, node.FirstChild)
 		}

@@ -107,7 +107,7 @@ func headingOfHTML(source string) string {
 	inHeading, alternative := false, ""
 	for node := range tree.Descendants() {
 		if node.DataAtom == atom.H1 {
-			if text := nodeText(node); text != "" {
+			if text := textBelow(node); text != "" {
 				return text
 			}
 			inHeading = true

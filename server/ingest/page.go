@@ -70,13 +70,7 @@ func (p *webPage) reduce(tree *html.Node, _ *meta) {
 		remove(boilerplate(tree))
 		return
 	}
-	for child := body.FirstChild; child != nil; child = body.FirstChild {
-		body.RemoveChild(child)
-	}
-	if parent := mains[0].Parent; parent != nil {
-		parent.RemoveChild(mains[0])
-	}
-	body.AppendChild(mains[0])
+	leaveOnly(body, mains[:1])
 }
 
 // boilerplate returns what surrounds the content of a page that does not mark it.
@@ -110,6 +104,15 @@ func remove(nodes []*html.Node) {
 	}
 }
 
+// leaveOnly makes nodes below another one all that it has.
+func leaveOnly(outer *html.Node, kept []*html.Node) {
+	remove(kept)
+	remove(slices.Collect(outer.ChildNodes()))
+	for _, node := range kept {
+		outer.AppendChild(node)
+	}
+}
+
 func hasText(node *html.Node) bool {
 	for inner := range node.Descendants() {
 		if inner.Type == html.TextNode && strings.TrimSpace(inner.Data) != "" {
@@ -132,18 +135,7 @@ func isPermalink(node *html.Node) bool {
 	if node.DataAtom != atom.A || node.Parent == nil || !isHeading(node.Parent) || !strings.HasPrefix(attribute(node, "href"), "#") {
 		return false
 	}
-	return slices.Contains([]string{"", "#", "¶", "§", "🔗", "link"}, strings.ToLower(nodeText(node)))
-}
-
-// nodeText returns the beginning of the text in a node, on one line.
-func nodeText(node *html.Node) string {
-	var out strings.Builder
-	for inner := range node.Descendants() {
-		if inner.Type == html.TextNode && out.Len() < longestHeading {
-			out.WriteString(inner.Data)
-		}
-	}
-	return text.OneLine(text.Clip(cleanText(out.String()), longestHeading))
+	return slices.Contains([]string{"", "#", "¶", "§", "🔗", "link"}, strings.ToLower(textBelow(node)))
 }
 
 // collectHeadings lists the headings with their anchors: an id of the heading, of something in it, or of a section that
@@ -169,7 +161,7 @@ func (p *webPage) collectHeadings(tree *html.Node) {
 				heading.id = attribute(parent, "id")
 			}
 		}
-		heading.title = strings.TrimRight(nodeText(node), " #¶§")
+		heading.title = strings.TrimRight(oneLine(textBelow(node), longestHeading), " #¶§")
 		p.headings = append(p.headings, heading)
 	}
 }
