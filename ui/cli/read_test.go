@@ -197,3 +197,12 @@ func FuzzRange(f *testing.F) {
 		}
 	})
 }
+
+// TestLongReferences: an unknown reference is not repeated at full length.
+func TestLongReferences(t *testing.T) {
+	s, _ := handbook(t)
+	got := run(t, testDoors(s.URL), terminal{}, "read", strings.Repeat("x", 3_000))
+	if got.code == ExitSuccess || len(got.err) > 1_000 || !strings.Contains(got.err, "read xxx") {
+		t.Errorf("exit code %d, %d bytes: %.200s", got.code, len(got.err), got.err)
+	}
+}

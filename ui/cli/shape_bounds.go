@@ -9,12 +9,14 @@ import (
 	"quarry/internal/text"
 )
 
-// boundedOperators replace + and * of jq, which make a value of any size in one step: while such a value of gigabytes is
-// copied, nothing can stop it. gojq calls these functions for += and *= by itself.
+// boundedOperators replace + and * of jq, which make a value of any size in one step: while one of gigabytes is copied,
+// nothing can stop it. gojq calls these functions for += and *= by itself. The items of a list take 16 bytes each.
 const boundedOperators = `
-	def _add(f; g): g as $r | f as $l | _fits($l; $r; 1) | $l + $r;
-	def _multiply(f; g): g as $r | f as $l | (if ($l | type) == "string" then _fits($l; null; $r)
-		elif ($r | type) == "string" then _fits($r; null; $l) else . end) | $l * $r;
+	def _size: if type == "string" then utf8bytelength elif type == "array" then 16 * length else 0 end;
+	def _fits(size): if size > %d then error("a value needs more than %s of memory") else . end;
+	def _times($times): if type == "string" and ($times | type) == "number" then _size * $times else 0 end;
+	def _add(f; g): g as $r | f as $l | _fits(($l | _size) + ($r | _size)) | $l + $r;
+	def _multiply(f; g): g as $r | f as $l | _fits(($l | _times($r)) + ($r | _times($l))) | $l * $r;
 	.`
 
 // compileQuery compiles an expression of jq whose operators make no text of more than shapeBytes, and no list that
@@ -24,33 +26,13 @@ func compileQuery(source string) (*gojq.Code, error) {
 	if err != nil {
 		return nil, err
 	}
-	bounded, err := gojq.Parse(boundedOperators)
+	bounded, err := gojq.Parse(fmt.Sprintf(boundedOperators, shapeBytes, text.Size(shapeBytes)))
 	if err != nil {
 		return nil, err
 	}
 	replaceOperators(reflect.ValueOf(query))
 	query.FuncDefs = append(bounded.FuncDefs, query.FuncDefs...)
-	return gojq.Compile(query, gojq.WithFunction("_fits", 3, 3, func(input any, given []any) any {
-		times, isNumber := given[2].(float64)
-		if whole, isWhole := given[2].(int); isWhole {
-			times, isNumber = float64(whole), true
-		}
-		if size := float64(sizeInMemory(given[0]) + sizeInMemory(given[1])); isNumber && size*max(1, times) > shapeBytes {
-			return fmt.Errorf("a value needs more than %s of memory", text.Size(shapeBytes))
-		}
-		return input
-	}))
-}
-
-// sizeInMemory returns the bytes of a text, or of the items of a list without what they refer to.
-func sizeInMemory(value any) int {
-	switch value := value.(type) {
-	case string:
-		return len(value)
-	case []any:
-		return len(value) * int(reflect.TypeFor[any]().Size())
-	}
-	return 0
+	return gojq.Compile(query)
 }
 
 // replaceOperators replaces the operators below a part of a parsed expression.
