@@ -36,7 +36,7 @@ test-all: rights crash oracle long corpora race ## Test longer: random worlds, k
 # text or damage in one goroutine. SQLite's C code, which was translated to Go, is not looked at: that took two thirds of
 # the time. Its driver is.
 SQLITE = -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc/...=-race=false
-PLAIN = e2e|text|field|wire|index|sqldb|analysis|codec|segment|vector|language|mailmime|markdown|mbox|office|engine|static|passage|slack|githistory|migrate
+PLAIN = e2e|text|field|wire|index|sqldb|analysis|codec|segment|vector|language|mailmime|markdown|mbox|office|engine|passage|slack|githistory|migrate
 UNRACED = /($(PLAIN))$$|/tools/|/ui/explorer/
 ALONE = ^Test(CorpusOfFormats|TinyPiecesOfLargeDocumentsAreJoined|Hostile(HTML|TextTakesLinearTime|Mail|Repository)|CompressedMail|MemoryOfAMailbox|EveryFlippedByte.*)$$
 race: ## Test with the race detector, where there is a C compiler
@@ -179,8 +179,8 @@ bench: build $(BENCH)/chunks.jsonl $(BENCH)/markdown $(BENCH)/files ## Measure s
 	cd tools/compare && $(GO) run . $(QUICK) $(BENCH)/chunks.jsonl $(QUERIES)
 	@echo "== ranking and counting over them, in one segment"
 	QUARRY_CHUNKS=$(BENCH)/chunks.jsonl $(TEST) -run '^$$' -bench Search -benchtime $(BENCHTIME) ./server/index/lexical
-	@echo "== static word embeddings"
-	$(TEST) -run '^$$' -bench Vector $(if $(TINY),-benchtime 1x) ./server/llm/static
+	@echo "== static word embeddings, and a sentence encoder on one core"
+	$(TEST) -run '^$$' -bench . -cpu 1 $(if $(TINY),-benchtime 1x) ./server/encoder
 	@echo "== before main"
 	$(GO) run ./tools/inits bin/quarry
 	@echo "== reading PDF files"

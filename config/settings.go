@@ -83,7 +83,7 @@ func descriptions() map[string][3]string {
 		"llm.providers.<name>.base_url": {"a URL", "", "an OpenAI-compatible endpoint"},
 		"llm.providers.<name>.models":   {"names", "", "its models, the usual one first"},
 		"llm.providers.<name>.key":      {"a key", "", "its API key"},
-		"embeddings.path":               {"a folder", "", "static word embeddings (model2vec), used in process instead of an endpoint"},
+		"embeddings.path":               {"a folder", "", "a sentence encoder (BERT) or static word embeddings (model2vec), run in process"},
 		"embeddings.base_url":           {"a URL", "", "an OpenAI-compatible endpoint for embeddings"},
 		"embeddings.model":              {"a name", "", "the embedding model"},
 		"embeddings.key":                {"a key", "", "its API key"},

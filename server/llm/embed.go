@@ -14,7 +14,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"quarry/internal/text"
-	"quarry/server/llm/static"
+	"quarry/server/encoder"
 )
 
 // Bounds of one request for vectors, and of a vector.
@@ -34,10 +34,15 @@ type embedder struct {
 // Name implements Embedder. It does not name the server: the same model elsewhere returns the same vectors. It contains
 // the prefix of documents, which changes their vectors.
 func (e *embedder) Name() string {
-	if prefix := e.prefixes[ForDocuments]; prefix != "" {
-		return e.model + " with " + strconv.Quote(prefix)
+	return named(e.model, e.prefixes[ForDocuments])
+}
+
+// named is the name of a model that makes the vectors of documents with a prefix.
+func named(model, prefix string) string {
+	if prefix == "" {
+		return model
 	}
-	return e.model
+	return model + " with " + strconv.Quote(prefix)
 }
 
 // Embed implements Embedder. All vectors have the same number of dimensions.
@@ -170,42 +175,44 @@ func toUnit(vector []float32) []float32 {
 	return unit
 }
 
-// staticEmbedder is a model of static word embeddings in a folder. It is read at its first use: a start without a
-// search by vector pays nothing.
-type staticEmbedder struct {
-	folder string
-	open   func() (*static.Model, error)
+// folderEmbedder is a model in a folder. It is read at its first use: a start without a search by vector pays nothing.
+type folderEmbedder struct {
+	folder   string
+	prefixes [2]string // by Use; empty: the model's own
+	open     func() (*encoder.Model, error)
 }
 
-// newStaticEmbedder checks that the folder has the files of a model.
-func newStaticEmbedder(folder string) (*staticEmbedder, error) {
-	if err := static.Check(folder); err != nil {
+// newFolderEmbedder checks that the folder has the files of a model.
+func newFolderEmbedder(folder string, prefixes [2]string) (*folderEmbedder, error) {
+	if err := encoder.Check(folder); err != nil {
 		return nil, err
 	}
-	return &staticEmbedder{folder, sync.OnceValues(func() (*static.Model, error) { return static.Open(folder) })}, nil
+	open := sync.OnceValues(func() (*encoder.Model, error) { return encoder.Open(folder) })
+	return &folderEmbedder{folder, prefixes, open}, nil
 }
 
 // Name implements Embedder. Another model in the same folder has another name.
-func (e *staticEmbedder) Name() string {
+func (e *folderEmbedder) Name() string {
 	model, err := e.open()
 	if err != nil {
 		return filepath.Base(e.folder)
 	}
-	return model.Name()
+	return named(model.Name(), e.prefixes[ForDocuments])
 }
 
 // Embed implements Embedder. The vector of a text without a known word is nil.
-func (e *staticEmbedder) Embed(ctx context.Context, _ Use, texts []string) ([][]float32, Usage, error) {
+func (e *folderEmbedder) Embed(ctx context.Context, use Use, texts []string) ([][]float32, Usage, error) {
 	model, err := e.open()
 	if err != nil {
 		return nil, Usage{}, &Error{Kind: ErrUnavailable, Provider: "embeddings", Message: text.Shorten(err.Error(), maxMessage)}
 	}
+	prefix := cmp.Or(e.prefixes[use], [2]string{ForDocuments: model.DocumentPrompt, ForQueries: model.QueryPrompt}[use])
 	vectors := make([][]float32, len(texts))
 	for i := range texts {
 		if err := ctx.Err(); err != nil {
 			return nil, Usage{}, err
 		}
-		vectors[i] = model.Vector(texts[i])
+		vectors[i] = model.Vector(prefix + texts[i])
 	}
 	return vectors, Usage{}, nil
 }

@@ -165,8 +165,10 @@ func New(config Config) (*Providers, error) {
 			return nil, fmt.Errorf("the default model %s has no model, and the provider lists none", config.Default)
 		}
 	}
-	if e := config.Embedding; e.Path != "" {
-		folder, err := newStaticEmbedder(e.Path)
+	e := config.Embedding
+	prefixes := [2]string{ForDocuments: e.DocumentPrefix, ForQueries: e.QueryPrefix}
+	if e.Path != "" {
+		folder, err := newFolderEmbedder(e.Path, prefixes)
 		if err != nil {
 			return nil, fmt.Errorf("embeddings.path: %w", err)
 		}
@@ -175,8 +177,7 @@ func New(config Config) (*Providers, error) {
 		if e.Model == "" {
 			return nil, fmt.Errorf("the embeddings endpoint %s has no model", e.BaseURL)
 		}
-		p.embedder = &embedder{newEndpoint("embeddings", e.BaseURL, e.Key, maxVectors, config), e.Model,
-			[2]string{ForDocuments: e.DocumentPrefix, ForQueries: e.QueryPrefix}}
+		p.embedder = &embedder{newEndpoint("embeddings", e.BaseURL, e.Key, maxVectors, config), e.Model, prefixes}
 	}
 	return p, nil
 }

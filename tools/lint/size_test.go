@@ -16,8 +16,8 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 99_660
-	maxProductTokens = 792_040
+	maxProductLines  = 100_220
+	maxProductTokens = 797_300
 	maxLongLines     = 1_409 // only lowered, until it is none
 
 	maxFunctionP95 = 33

@@ -16,8 +16,8 @@ import (
 	"quarry/config"
 	"quarry/server"
 	"quarry/server/api"
+	"quarry/server/encoder"
 	"quarry/server/llm"
-	"quarry/server/llm/static"
 	"quarry/server/metrics"
 )
 
@@ -319,12 +319,12 @@ func (h *Host) CheckEmbeddings() (name string, err error) {
 	if folder == "" {
 		return "", nil
 	}
-	model, err := static.Open(folder)
+	model, err := encoder.Open(folder)
 	if err != nil {
 		return "", &config.Error{Exit: config.ExitNotConfigured, Problem: h.Config.File + ": embeddings.path", Err: err,
-			Fix: "set embeddings.path to the folder of a model2vec model, with tokenizer.json and model.safetensors"}
+			Fix: "set embeddings.path to the folder of a model2vec or BERT model, with tokenizer.json and model.safetensors"}
 	}
-	return "static model " + model.Name(), nil
+	return model.Kind() + " " + model.Name(), nil
 }
 
 // keyOf returns a function that reveals the secret when a request needs it.

@@ -1,7 +1,4 @@
-// Package static reads static word embeddings from a folder, in the format of model2vec: tokenizer.json, a WordPiece
-// tokenizer as BERT has it, and model.safetensors, a vector for each piece. The vector of a text is the mean of those
-// of its pieces, so that no neural network runs.
-package static
+package encoder
 
 import (
 	"errors"
@@ -31,9 +28,11 @@ type tokenizer struct {
 	unknown           int32            // -1: none
 	longest           int              // bytes of a piece
 	wordRunes         int
-	clean             bool // white space and control characters
-	apart             bool // ideographs are words
-	bare              bool // without accents
+	names             map[string]int // pieces by their whole names
+	keepsUnknown      bool           // a word that is unknown is the piece for that, instead of none
+	clean             bool           // white space and control characters
+	apart             bool           // ideographs are words
+	bare              bool           // without accents
 	lower             bool
 }
 
@@ -77,7 +76,8 @@ func parseTokenizer(data []byte) (*tokenizer, error) {
 	case m.MaxRunes < 0:
 		return nil, errors.New("its max_input_chars_per_word is negative")
 	}
-	t := &tokenizer{count: len(m.Pieces), begins: make(map[string]int32), continues: make(map[string]int32), unknown: -1, wordRunes: min(m.MaxRunes, maxWordRunes)}
+	t := &tokenizer{count: len(m.Pieces), begins: make(map[string]int32), continues: make(map[string]int32),
+		names: m.Pieces, unknown: -1, wordRunes: min(m.MaxRunes, maxWordRunes)}
 	if m.MaxRunes == 0 {
 		t.wordRunes = 100
 	}
@@ -126,7 +126,15 @@ func (t *tokenizer) add(pieces map[string]int, prefix string) error {
 	return nil
 }
 
-// pieces returns the numbers of at most limit known pieces of a text. Words that are unknown are left out.
+// special returns the number of a piece that stands for no text; -1: none.
+func (t *tokenizer) special(name string) int32 {
+	if id, ok := t.names[name]; ok {
+		return int32(id)
+	}
+	return -1
+}
+
+// pieces returns the numbers of at most limit pieces of a text. Words that are unknown are one piece or none.
 func (t *tokenizer) pieces(text string, limit int) (ids []int32) {
 	word := make([]byte, 0, 64)
 	for _, r := range t.normalize(text) {
@@ -160,10 +168,10 @@ func (t *tokenizer) pieces(text string, limit int) (ids []int32) {
 
 // word appends the pieces of a word, each the longest that fits. If the rest is no piece, the whole word is unknown.
 func (t *tokenizer) word(ids []int32, word []byte) []int32 {
-	if len(word) > t.wordRunes && utf8.RuneCount(word) > t.wordRunes {
-		return ids
-	}
 	known, first := t.begins, len(ids)
+	if len(word) > t.wordRunes && utf8.RuneCount(word) > t.wordRunes {
+		return t.unknownWord(ids)
+	}
 	for from := 0; from < len(word); {
 		to := min(len(word), from+t.longest)
 		id, ok := int32(0), false
@@ -173,12 +181,19 @@ func (t *tokenizer) word(ids []int32, word []byte) []int32 {
 			}
 		}
 		if !ok {
-			return ids[:first]
+			return t.unknownWord(ids[:first])
 		}
-		if id != t.unknown {
+		if id != t.unknown || t.keepsUnknown {
 			ids = append(ids, id)
 		}
 		from, known = to, t.continues
+	}
+	return ids
+}
+
+func (t *tokenizer) unknownWord(ids []int32) []int32 {
+	if t.keepsUnknown {
+		return append(ids, t.unknown)
 	}
 	return ids
 }

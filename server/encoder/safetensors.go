@@ -1,4 +1,4 @@
-package static
+package encoder
 
 import (
 	"encoding/binary"
@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"quarry/client/wire"
 )
@@ -51,6 +52,16 @@ func parseTensors(file []byte) (map[string]tensor, error) {
 		tensors[name] = t
 	}
 	return tensors, nil
+}
+
+// floats returns the numbers of a tensor of a shape.
+func (t tensor) floats(shape ...int) ([]float32, error) {
+	if !slices.Equal(t.Shape, shape) {
+		return nil, fmt.Errorf("its shape is %v, not %v", t.Shape, shape)
+	}
+	values := make([]float32, 0, len(t.data)/2)
+	err := t.numbers(len(shape), func(_ int, value float64) { values = append(values, float32(value)) })
+	return values, err
 }
 
 // numbers calls each for the numbers of a tensor, in order. Its shape, which has dimensions dimensions, must fit its

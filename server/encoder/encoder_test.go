@@ -1,4 +1,4 @@
-package static
+package encoder
 
 import (
 	"encoding/binary"
@@ -135,7 +135,7 @@ func TestUnusableModels(t *testing.T) {
 		"empty tensors":        {good, nil, "model.safetensors: it is too short"},
 		"a long header":        {good, append([]byte{255, 255, 255, 255, 255, 255, 255, 255}, table...), "the length of its header"},
 		"cut off":              {good, table[:len(table)-1], "is outside of the file"},
-		"no embeddings":        {good, modeltest.Tensors(map[string]modeltest.Tensor{"x": modeltest.Floats([]int{1}, 1)}), "no tensor embeddings"},
+		"no embeddings":        {good, modeltest.Tensors(map[string]modeltest.Tensor{"x": modeltest.Floats([]int{1}, 1)}), "neither a tensor embeddings"},
 		"too few vectors":      {good, modeltest.Tensors(map[string]modeltest.Tensor{"embeddings": modeltest.Floats([]int{1, 1}, 1)}), "1 vectors for 2 pieces"},
 		"another shape":        {good, modeltest.Tensors(map[string]modeltest.Tensor{"embeddings": modeltest.Floats([]int{2, 2}, 1, 2)}), "shape"},
 		"a huge shape":         {good, modeltest.Tensors(map[string]modeltest.Tensor{"embeddings": {Type: "F32", Shape: []int{1 << 62, 4}, Data: make([]byte, 8)}}), "shape"},
@@ -186,8 +186,8 @@ func FuzzTensors(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
-		m := &Model{tokens: tokens}
-		if err := m.readTensors(file); err != nil {
+		m := &Model{tokens: tokens, pieces: maxWordPieces}
+		if err := m.readTensors(&files{folder: t.TempDir()}, file); err != nil {
 			return
 		}
 		square := 0.0

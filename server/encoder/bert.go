@@ -1,0 +1,277 @@
+package encoder
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+)
+
+// wordEmbeddings is the tensor that tells a sentence encoder.
+const wordEmbeddings = "embeddings.word_embeddings.weight"
+
+// Bounds of a sentence encoder, above those of published ones that answer while one waits.
+const (
+	maxHidden = 1024
+	maxInner  = 4096
+	maxLayers = 48
+	maxVocab  = 1 << 18
+)
+
+// settings are the part of config.json that is understood.
+type settings struct {
+	Family    string  `json:"model_type"`
+	Hidden    int     `json:"hidden_size"`
+	Inner     int     `json:"intermediate_size"`
+	Layers    int     `json:"num_hidden_layers"`
+	Heads     int     `json:"num_attention_heads"`
+	Positions int     `json:"max_position_embeddings"`
+	Pieces    int     `json:"vocab_size"`
+	Epsilon   float64 `json:"layer_norm_eps"`
+	Act       string  `json:"hidden_act"`
+	Position  string  `json:"position_embedding_type"`
+}
+
+// check returns why a model cannot be run.
+func (s settings) check() error {
+	head := 0
+	if s.Heads > 0 && s.Hidden%s.Heads == 0 {
+		head = s.Hidden / s.Heads
+	}
+	switch {
+	case s.Family != "bert":
+		return fmt.Errorf("its model_type is %q; only bert is supported", s.Family)
+	case !strings.HasPrefix(s.Act, "gelu"):
+		return fmt.Errorf("its hidden_act is %q; only gelu is supported", s.Act)
+	case s.Position != "" && s.Position != "absolute":
+		return fmt.Errorf("its position_embedding_type is %q; only absolute is supported", s.Position)
+	case s.Hidden <= 0 || s.Hidden > maxHidden || s.Hidden%tileOutputs != 0:
+		return fmt.Errorf("its hidden_size is %d, not a multiple of %d up to %d", s.Hidden, tileOutputs, maxHidden)
+	case s.Inner <= 0 || s.Inner > maxInner || s.Inner%tileOutputs != 0:
+		return fmt.Errorf("its intermediate_size is %d, not a multiple of %d up to %d", s.Inner, tileOutputs, maxInner)
+	case head == 0 || head%panel != 0:
+		return fmt.Errorf("its %d heads do not share %d numbers by multiples of %d", s.Heads, s.Hidden, panel)
+	case s.Layers <= 0 || s.Layers > maxLayers || s.Positions < 3 || s.Pieces <= 0 || s.Pieces > maxVocab:
+		return fmt.Errorf("%d layers, %d positions or %d pieces are out of bounds", s.Layers, s.Positions, s.Pieces)
+	case !(s.Epsilon > 0 && s.Epsilon < 1):
+		return fmt.Errorf("its layer_norm_eps is %v", s.Epsilon)
+	}
+	return nil
+}
+
+// pooling is how the vector of a text is made of those of its pieces.
+type pooling struct {
+	First   bool `json:"pooling_mode_cls_token"`
+	Mean    bool `json:"pooling_mode_mean_tokens"`
+	Max     bool `json:"pooling_mode_max_tokens"`
+	MeanSqr bool `json:"pooling_mode_mean_sqrt_len_tokens"`
+	Last    bool `json:"pooling_mode_lasttoken"`
+}
+
+// bert is the encoder of Devlin et al., BERT (2019): a text passes through layers of attention and of two linear maps,
+// each of which is added to what it was made of and normalized. Weights and activations are 8-bit integers in the
+// linear maps (linear.go), 32-bit floats elsewhere.
+type bert struct {
+	settings
+	first      bool // the vector is that of [CLS], else the mean
+	begin, end int32
+
+	words, positions, kind []float32
+	norm                   layerNorm
+	layers                 []layer
+	kernels                kernels
+	scratches              sync.Pool
+}
+
+type layer struct {
+	attention, merged, inner, outer linear // attention makes queries, keys and values
+	afterAttention, afterInner      layerNorm
+}
+
+// layerNorm is layer normalization (Ba, Kiros and Hinton, 2016).
+type layerNorm struct{ gain, bias []float32 }
+
+// newBERT makes an encoder of its tensors, none of which it keeps.
+func newBERT(about settings, pool pooling, tensors map[string]tensor) (*bert, error) {
+	if err := about.check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", configName, err)
+	}
+	if pool.Max || pool.MeanSqr || pool.Last || pool.First == pool.Mean {
+		return nil, fmt.Errorf("%s: only the mean or the first token are supported", poolingName)
+	}
+	b := &bert{settings: about, first: pool.First, kernels: available()[len(available())-1]}
+	r := reader{tensors: tensors}
+	b.words = r.floats(wordEmbeddings, about.Pieces, about.Hidden)
+	b.positions = r.floats("embeddings.position_embeddings.weight", about.Positions, about.Hidden)
+	if kinds, ok := find(tensors, "embeddings.token_type_embeddings.weight"); ok && len(kinds.Shape) == 2 {
+		b.kind = r.floats("embeddings.token_type_embeddings.weight", kinds.Shape[0], about.Hidden)
+	}
+	b.norm = r.norm("embeddings.LayerNorm", about.Hidden)
+	for i := range about.Layers {
+		at, h := fmt.Sprintf("encoder.layer.%d.", i), about.Hidden
+		b.layers = append(b.layers, layer{
+			attention: r.linear(h, h, at+"attention.self.query", at+"attention.self.key", at+"attention.self.value"),
+			merged:    r.linear(h, h, at+"attention.output.dense"),
+			inner:     r.linear(h, about.Inner, at+"intermediate.dense"),
+			outer:     r.linear(about.Inner, h, at+"output.dense"),
+
+			afterAttention: r.norm(at+"attention.output.LayerNorm", h), afterInner: r.norm(at+"output.LayerNorm", h),
+		})
+	}
+	if r.err == nil && len(b.kind) < about.Hidden {
+		r.err = errors.New("it has no tensor embeddings.token_type_embeddings.weight")
+	}
+	return b, r.err
+}
+
+// scratch is the room that a text takes, for as many rows as tiles of it have.
+type scratch struct {
+	x, y, wide   []float32
+	quantized    []uint8
+	scales       []float32
+	sums         tileSums
+	keys, shares []float32
+}
+
+// room returns room for a text of so many pieces.
+func (b *bert) room(pieces int) *scratch {
+	s, _ := b.scratches.Get().(*scratch)
+	if s == nil {
+		s = &scratch{}
+	}
+	rows, widest := ceil(pieces, tileRows), max(3*b.Hidden, b.Inner)
+	if len(s.scales) < rows {
+		across := ceil(rows, panel)
+		*s = scratch{
+			x: make([]float32, rows*b.Hidden), y: make([]float32, rows*b.Hidden), wide: make([]float32, rows*widest),
+			quantized: make([]uint8, rows*widest), scales: make([]float32, rows),
+			keys: make([]float32, b.Hidden/b.Heads*across), shares: make([]float32, attentionRows*across),
+		}
+	}
+	return s
+}
+
+// vector implements network.
+func (b *bert) vector(pieces []int32) []float32 {
+	count, h := len(pieces)+2, b.Hidden
+	s := b.room(count)
+	defer b.scratches.Put(s)
+	x := s.x[:count*h]
+	for i := range count {
+		piece := b.begin
+		switch {
+		case i == count-1:
+			piece = b.end
+		case i > 0:
+			piece = pieces[i-1]
+		}
+		row, word, position := x[i*h:][:h], b.words[int(piece)*h:][:h], b.positions[i*h:][:h]
+		for j := range row {
+			row[j] = word[j] + position[j] + b.kind[j]
+		}
+	}
+	b.norm.apply(x, b.Epsilon)
+	for i := range b.layers {
+		b.layers[i].run(b, s, count)
+	}
+	if b.first {
+		count = 1
+	}
+	sum := make([]float32, h)
+	for i := range count {
+		add(sum, x[i*h:][:h])
+	}
+	return sum
+}
+
+// run passes the rows of s.x through a layer.
+func (l *layer) run(b *bert, s *scratch, count int) {
+	h := b.Hidden
+	x, y, inner := s.x[:count*h], s.y[:count*h], s.wide[:count*b.Inner]
+	l.attention.run(&b.kernels, s, s.x, count, s.wide)
+	b.attend(s, count)
+	l.merged.run(&b.kernels, s, s.y, count, s.wide)
+	add(x, s.wide[:count*h])
+	l.afterAttention.apply(x, b.Epsilon)
+	l.inner.run(&b.kernels, s, s.x, count, s.wide)
+	b.kernels.gelu(inner)
+	l.outer.run(&b.kernels, s, s.wide, count, s.y)
+	add(x, y)
+	l.afterInner.apply(x, b.Epsilon)
+}
+
+// attend mixes the values of s.wide, rows of queries, keys and values, into the rows of s.y: each head by the softmax
+// of the products of queries and keys.
+func (b *bert) attend(s *scratch, count int) {
+	h, head, across := b.Hidden, b.Hidden/b.Heads, ceil(count, panel)
+	stride, factor, sums := 3*h, float32(1/math.Sqrt(float64(head))), [attentionRows]float32{}
+	for from := 0; from < h; from += head {
+		for i := range count {
+			for d, key := range s.wide[i*stride+h+from:][:head] {
+				s.keys[d*across+i] = key
+			}
+		}
+		for d := range head {
+			clear(s.keys[d*across+count : (d+1)*across])
+		}
+		for i := 0; i < count; i += attentionRows {
+			for j := 0; j < across; j += panel {
+				b.kernels.products(s.wide[i*stride+from:], stride, s.keys[j:], across, head, s.shares[j:], across)
+			}
+			for r := 0; r < attentionRows && i+r < count; r++ {
+				sums[r] = b.weigh(s.shares[r*across:][:across], count, factor)
+			}
+			for d := from; d < from+head; d += panel {
+				b.kernels.products(s.shares, across, s.wide[2*h+d:], stride, count, s.y[i*h+d:], h)
+			}
+			for r := 0; r < attentionRows && i+r < count; r++ {
+				for d, by := from, 1/sums[r]; d < from+head; d++ {
+					s.y[(i+r)*h+d] *= by
+				}
+			}
+		}
+	}
+}
+
+// weigh turns the products of a query into the shares of the values, and returns what they add up to.
+func (b *bert) weigh(row []float32, count int, factor float32) float32 {
+	most := row[0]
+	for _, x := range row[:count] {
+		if x > most {
+			most = x
+		}
+	}
+	for i := count; i < len(row); i++ {
+		row[i] = most
+	}
+	return b.kernels.exp(row, most, factor) - float32(len(row)-count) // exp(0) of each that is none
+}
+
+// apply normalizes each row: to mean 0 and variance 1, then by gain and bias.
+func (n layerNorm) apply(x []float32, epsilon float64) {
+	for ; len(x) > 0; x = x[len(n.gain):] {
+		row, sum, squares := x[:len(n.gain)], float32(0), float32(0)
+		for _, v := range row {
+			sum += v
+		}
+		mean := sum / float32(len(row))
+		for _, v := range row {
+			squares += (v - mean) * (v - mean)
+		}
+		by := float32(1 / math.Sqrt(float64(squares)/float64(len(row))+epsilon))
+		for i, v := range row {
+			row[i] = (v-mean)*by*n.gain[i] + n.bias[i]
+		}
+	}
+}
+
+func add(to, x []float32) {
+	x = x[:len(to)]
+	for i := range to {
+		to[i] += x[i]
+	}
+}
+
+// ceil rounds up to a multiple.
+func ceil(n, of int) int { return (n + of - 1) / of * of }

@@ -1,0 +1,357 @@
+package encoder
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"quarry/internal/testkit/modeltest"
+)
+
+// TestKernelsAgree: on rows and maps of many sizes all kernels give the same integers, and floats within rounding.
+func TestKernelsAgree(t *testing.T) {
+	random := rand.New(rand.NewPCG(36, 1))
+	floats := func(n int, by float64) (list []float32) {
+		for range n {
+			list = append(list, float32(random.NormFloat64()*by))
+		}
+		return list
+	}
+	all := available()
+	t.Logf("%d kinds, the fastest %s", len(all), all[len(all)-1].name)
+	for round := range 40 {
+		inputs := tileOutputs * (1 + random.IntN(8))
+		row, weights, steps := floats(inputs, math.Exp(float64(round%9-4))), make([]int8, inputs*tileOutputs), 1+random.IntN(70)
+		if round == 0 {
+			clear(row)
+		}
+		for i := range weights {
+			weights[i] = int8(random.IntN(255) - 127)
+		}
+		offsets, factors, bias := make([]int32, tileOutputs), floats(tileOutputs, .01), floats(tileOutputs, 1)
+		aStride, bStride := steps+random.IntN(5), panel+random.IntN(40)
+		a, b := floats(attentionRows*aStride, 1), floats(steps*bStride, 1)
+		var want, wantProducts, wantExp, wantGELU []float32
+		var wantBytes []uint8
+		var wantSums tileSums
+		for i, k := range all {
+			bytes, sums := make([]uint8, inputs), tileSums{}
+			scale := k.quantize(row, bytes)
+			k.dot(slices.Repeat(bytes, tileRows), weights, &sums)
+			out := make([]float32, tileOutputs)
+			k.finish(sums[:tileOutputs], offsets, factors, bias, scale, out)
+			c := make([]float32, attentionRows*bStride)
+			k.products(a, aStride, b, bStride, steps, c, bStride)
+			shares, bent := slices.Clone(row), slices.Clone(row)
+			shares = append(shares, k.exp(shares, slices.Max(row), .25))
+			k.gelu(bent)
+			if i == 0 {
+				want, wantBytes, wantSums, wantProducts, wantExp, wantGELU = out, bytes, sums, c, shares, bent
+				continue
+			}
+			if !slices.Equal(bytes, wantBytes) || sums != wantSums {
+				t.Fatalf("%s: %d inputs: other integers", k.name, inputs)
+			}
+			for _, pair := range [][2][]float32{{out, want}, {c, wantProducts}, {shares, wantExp}, {bent, wantGELU}} {
+				if at := differ(pair[0], pair[1]); at >= 0 {
+					t.Fatalf("%s: %d inputs, %d steps: %v at %d, want %v", k.name, inputs, steps, pair[0][at], at, pair[1][at])
+				}
+			}
+		}
+	}
+}
+
+// differ is where two lists differ by more than rounding; -1 if nowhere.
+func differ(got, want []float32) int {
+	for i := range want {
+		if d := math.Abs(float64(got[i] - want[i])); !(d <= 1e-5*math.Max(1, math.Abs(float64(want[i])))) {
+			return i
+		}
+	}
+	return -1
+}
+
+// reference is the vector of pieces as the paper has it, in 64-bit floats.
+func reference(e modeltest.Encoder, pieces []int, first bool) []float64 {
+	get := func(name string) []float64 { return e.Weights[name] }
+	h := e.Hidden
+	apply := func(x [][]float64, name string) (out [][]float64) {
+		w, bias := get(name+".weight"), get(name+".bias")
+		for _, row := range x {
+			y := slices.Clone(bias)
+			for o := range y {
+				for i, v := range row {
+					y[o] += v * w[o*len(row)+i]
+				}
+			}
+			out = append(out, y)
+		}
+		return out
+	}
+	norm := func(x [][]float64, name string) {
+		for _, row := range x {
+			mean, variance := 0.0, 0.0
+			for _, v := range row {
+				mean += v / float64(h)
+			}
+			for _, v := range row {
+				variance += (v - mean) * (v - mean) / float64(h)
+			}
+			for i := range row {
+				row[i] = (row[i]-mean)/math.Sqrt(variance+1e-12)*get(name + ".weight")[i] + get(name + ".bias")[i]
+			}
+		}
+	}
+	plus := func(x, y [][]float64) {
+		for i := range x {
+			for j := range x[i] {
+				x[i][j] += y[i][j]
+			}
+		}
+	}
+	var x [][]float64
+	for i, piece := range pieces {
+		row := make([]float64, h)
+		for j := range row {
+			row[j] = get("embeddings.word_embeddings.weight")[piece*h+j] + get("embeddings.position_embeddings.weight")[i*h+j] +
+				get("embeddings.token_type_embeddings.weight")[j]
+		}
+		x = append(x, row)
+	}
+	norm(x, "embeddings.LayerNorm")
+	for l := range e.Layers {
+		at, head := fmt.Sprintf("encoder.layer.%d.", l), h/e.Heads
+		q, k, v := apply(x, at+"attention.self.query"), apply(x, at+"attention.self.key"), apply(x, at+"attention.self.value")
+		mixed := make([][]float64, len(x))
+		for i := range x {
+			mixed[i] = make([]float64, h)
+			for from := 0; from < h; from += head {
+				shares, sum := make([]float64, len(x)), 0.0
+				for j := range x {
+					for d := from; d < from+head; d++ {
+						shares[j] += q[i][d] * k[j][d] / math.Sqrt(float64(head))
+					}
+					shares[j] = math.Exp(shares[j])
+					sum += shares[j]
+				}
+				for j := range x {
+					for d := from; d < from+head; d++ {
+						mixed[i][d] += shares[j] / sum * v[j][d]
+					}
+				}
+			}
+		}
+		plus(x, apply(mixed, at+"attention.output.dense"))
+		norm(x, at+"attention.output.LayerNorm")
+		inner := apply(x, at+"intermediate.dense")
+		for _, row := range inner {
+			for i, v := range row {
+				row[i] = v * (1 + math.Erf(v/math.Sqrt2)) / 2
+			}
+		}
+		plus(x, apply(inner, at+"output.dense"))
+		norm(x, at+"output.LayerNorm")
+	}
+	sum := make([]float64, h)
+	for i := range x {
+		for j := range sum {
+			if i == 0 || !first {
+				sum[j] += x[i][j]
+			}
+		}
+	}
+	return sum
+}
+
+func cosine(a []float32, b []float64) float64 {
+	dot, square := 0.0, 0.0
+	for i, v := range b {
+		dot += float64(a[i]) * v
+		square += v * v
+	}
+	return dot / math.Sqrt(square)
+}
+
+// TestEncodersAreFollowed: the vectors of small models of several shapes are those of the formulas.
+func TestEncodersAreFollowed(t *testing.T) {
+	words := []string{"[UNK]", "[CLS]", "[SEP]", "roll", "back", "##ed", "deploy", "east", "."}
+	texts := map[string][]int{
+		"roll back":              {1, 3, 4, 2},
+		"Rolled back, EAST.":     {1, 3, 5, 4, 0, 7, 8, 2}, // the comma is unknown
+		"deploy":                 {1, 6, 2},
+		strings.Repeat("e ", 99): slices.Concat([]int{1}, slices.Repeat([]int{0}, 28), []int{2}), // cut at 30 positions
+	}
+	for _, shape := range []modeltest.Encoder{
+		{Hidden: 32, Inner: 64, Heads: 2, Layers: 1, Positions: 30},
+		{Hidden: 64, Inner: 32, Heads: 1, Layers: 3, Positions: 30},
+		{Hidden: 96, Inner: 128, Heads: 3, Layers: 2, Positions: 30, First: true},
+	} {
+		folder := filepath.Join(t.TempDir(), "small")
+		e := modeltest.StoreEncoder(t, folder, shape, words...)
+		m, err := Open(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Kind() != "sentence encoder" || m.QueryPrompt != "find: " || m.DocumentPrompt != "text: " || !strings.HasPrefix(m.Name(), "small@") {
+			t.Errorf("%s %s %+v", m.Kind(), m.Name(), m)
+		}
+		for _, k := range available() {
+			m.network.(*bert).kernels = k
+			for text, pieces := range texts {
+				if got := cosine(m.Vector(text), reference(e, pieces, shape.First)); !(got > .99) {
+					t.Errorf("%s: %+v: %q: cosine %v", k.name, shape, text, got)
+				}
+			}
+		}
+		if m.Vector("") != nil || m.Vector(" \n") != nil {
+			t.Error("nothing has a vector")
+		}
+	}
+}
+
+// TestAtTheSameTime: vectors do not depend on what else is encoded.
+func TestAtTheSameTime(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "small")
+	modeltest.StoreEncoder(t, folder, modeltest.Encoder{Hidden: 32, Inner: 64, Heads: 2, Layers: 2, Positions: 40}, "[UNK]", "[CLS]", "[SEP]", "a", "b")
+	m, err := Open(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts []string
+	var want [][]float32
+	for n := range 30 {
+		texts = append(texts, strings.Repeat("a b ", 1+n%19))
+		want = append(want, m.Vector(texts[n]))
+	}
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for i, text := range texts {
+				if got := m.Vector(text); !slices.Equal(got, want[i]) {
+					t.Errorf("%q: another vector", text)
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+func TestUnusableEncoders(t *testing.T) {
+	good := modeltest.Encoder{Hidden: 32, Inner: 64, Heads: 2, Layers: 1, Positions: 30}
+	words := []string{"[UNK]", "[CLS]", "[SEP]", "a"}
+	for name, test := range map[string]struct {
+		file    string
+		change  func(string) string
+		words   []string
+		problem string
+	}{
+		"another family":    {configName, replace(`"bert"`, `"roberta"`), words, `model_type is "roberta"`},
+		"another function":  {configName, replace(`"gelu"`, `"relu"`), words, `hidden_act is "relu"`},
+		"other positions":   {configName, replace(`"layer_norm_eps"`, `"position_embedding_type":"rotary","layer_norm_eps"`), words, "rotary"},
+		"odd heads":         {configName, replace(`"num_attention_heads":2`, `"num_attention_heads":4`), words, "4 heads do not share 32"},
+		"no heads":          {configName, replace(`"num_attention_heads":2`, `"num_attention_heads":0`), words, "0 heads"},
+		"a wide row":        {configName, replace(`"hidden_size":32`, `"hidden_size":1000000`), words, "hidden_size is 1000000"},
+		"another width":     {configName, replace(`"hidden_size":32`, `"hidden_size":64`), words, "its shape is [4 32], not [4 64]"},
+		"more layers":       {configName, replace(`"num_hidden_layers":1`, `"num_hidden_layers":2`), words, "no tensor encoder.layer.1."},
+		"too many layers":   {configName, replace(`"num_hidden_layers":1`, `"num_hidden_layers":99999`), words, "99999 layers"},
+		"no epsilon":        {configName, replace(`"layer_norm_eps":1e-12`, `"layer_norm_eps":0`), words, "layer_norm_eps is 0"},
+		"no JSON":           {configName, func(string) string { return "{" }, words, "config.json"},
+		"another pooling":   {poolingName, replace(`"pooling_mode_max_tokens":false`, `"pooling_mode_max_tokens":true`), words, "only the mean"},
+		"a long prompt":     {promptsName, replace("find: ", strings.Repeat("x", 2000)), words, "a prompt has more than 1000 bytes"},
+		"no special pieces": {"", nil, []string{"[UNK]", "a", "b", "c"}, "lacks [CLS]"},
+	} {
+		folder := t.TempDir()
+		modeltest.StoreEncoder(t, folder, good, test.words...)
+		if path := filepath.Join(folder, test.file); test.change != nil {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			changed := test.change(string(data))
+			if changed == string(data) {
+				t.Fatalf("%s: nothing changed", name)
+			}
+			if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := Open(folder); err == nil || !strings.Contains(err.Error(), test.problem) {
+			t.Errorf("%s: %v, want %q", name, err, test.problem)
+		}
+	}
+	folder := t.TempDir()
+	modeltest.StoreEncoder(t, folder, good, words...)
+	if err := os.Remove(filepath.Join(folder, configName)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(folder); err == nil || !strings.Contains(err.Error(), configName) {
+		t.Errorf("without settings: %v", err)
+	}
+}
+
+func replace(from, to string) func(string) string {
+	return func(text string) string { return strings.Replace(text, from, to, 1) }
+}
+
+// FuzzEncoder reads settings and tensors that do not belong together.
+func FuzzEncoder(f *testing.F) {
+	folder := f.TempDir()
+	modeltest.StoreEncoder(f, folder, modeltest.Encoder{Hidden: 32, Inner: 32, Heads: 2, Layers: 1, Positions: 5}, "[UNK]", "[CLS]", "[SEP]", "a")
+	read := func(name string) []byte {
+		data, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
+			f.Fatal(err)
+		}
+		return data
+	}
+	tokens, err := parseTokenizer(read(tokenizerName))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(read(configName), read(poolingName), read(tensorsName))
+	f.Add([]byte(strings.Replace(string(read(configName)), "32", "64", 1)), []byte("{}"), read(tensorsName))
+	f.Fuzz(func(t *testing.T, config, pool, tensors []byte) {
+		folder := t.TempDir()
+		if err := os.Mkdir(filepath.Join(folder, "1_Pooling"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for name, data := range map[string][]byte{configName: config, poolingName: pool} {
+			if err := os.WriteFile(filepath.Join(folder, name), data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m := &Model{tokens: tokens, pieces: maxWordPieces}
+		if err := m.readTensors(&files{folder: folder}, tensors); err == nil {
+			m.Vector("a b a")
+			m.Vector(strings.Repeat("a ", 600))
+		}
+	})
+}
+
+// BenchmarkEncoder measures each kernel that this processor can run on a text of 200 pieces, in a model of the shape of
+// bge-small-en-v1.5 but of one layer of its twelve.
+func BenchmarkEncoder(b *testing.B) {
+	folder := b.TempDir()
+	modeltest.StoreEncoder(b, folder, modeltest.Encoder{Hidden: 384, Inner: 1536, Heads: 12, Layers: 1, Positions: 256},
+		"[UNK]", "[CLS]", "[SEP]", "a", "b")
+	m, err := Open(folder)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, k := range available() {
+		b.Run(k.name, func(b *testing.B) {
+			m.network.(*bert).kernels = k
+			text := strings.Repeat("a b ", 100)
+			for b.Loop() {
+				m.Vector(text)
+			}
+			b.ReportMetric(202*float64(b.N)/b.Elapsed().Seconds(), "tokens/s·layer")
+		})
+	}
+}

@@ -1,0 +1,215 @@
+// Package encoder turns texts into vectors in this process, with a model in a folder: a sentence encoder of the BERT
+// family, as sentence-transformers stores it (config.json, tokenizer.json, model.safetensors), or static word
+// embeddings in the format of model2vec, of which no neural network is run. Only WordPiece tokenizers are read.
+package encoder
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"os"
+	"path/filepath"
+
+	"quarry/client/wire"
+)
+
+// The files of a model. The first two are in every folder, the third in that of a sentence encoder; the others have
+// what differs from the defaults of sentence-transformers.
+const (
+	tokenizerName = "tokenizer.json"
+	tensorsName   = "model.safetensors"
+	configName    = "config.json"
+	poolingName   = "1_Pooling/config.json"
+	lengthName    = "sentence_bert_config.json"
+	promptsName   = "config_sentence_transformers.json"
+)
+
+// Bounds of a model.
+const (
+	maxTokenizerBytes = 64 << 20
+	maxTensorBytes    = 2 << 30
+	maxSettingsBytes  = 1 << 20
+	maxDimensions     = 8192
+	maxWordPieces     = 512 // of a text; models are trained with no more
+	maxPrompt         = 1000
+)
+
+// network makes a vector of the word pieces of a text, of any length.
+type network interface {
+	vector(pieces []int32) []float32
+}
+
+// Model turns texts into vectors. It is safe for concurrent use.
+type Model struct {
+	// QueryPrompt and DocumentPrompt stand before each text, as the model was trained.
+	QueryPrompt, DocumentPrompt string
+
+	name    string
+	tokens  *tokenizer
+	network network
+	pieces  int // of a text that are read
+}
+
+// Check reports whether a folder has the files of a model, without reading them.
+func Check(folder string) error {
+	for _, name := range []string{tokenizerName, tensorsName} {
+		info, err := os.Stat(filepath.Join(folder, name))
+		if err == nil && !info.Mode().IsRegular() {
+			err = fmt.Errorf("%s is not a file", filepath.Join(folder, name))
+		}
+		if err != nil {
+			return fmt.Errorf("no model in %s: %w", folder, err)
+		}
+	}
+	return nil
+}
+
+// Open reads a model. An error names the file.
+func Open(folder string) (*Model, error) {
+	f := files{folder: folder}
+	m := &Model{pieces: maxWordPieces}
+	err := f.read(tokenizerName, maxTokenizerBytes, func(data []byte) (err error) {
+		m.tokens, err = parseTokenizer(data)
+		return err
+	})
+	if err == nil {
+		err = f.read(tensorsName, maxTensorBytes, func(data []byte) error { return m.readTensors(&f, data) })
+	}
+	if err != nil {
+		return nil, err
+	}
+	m.name = filepath.Base(folder) + "@" + f.sums
+	return m, nil
+}
+
+// readTensors reads the model, of the kind that its tensors tell.
+func (m *Model) readTensors(f *files, data []byte) error {
+	tensors, err := parseTensors(data)
+	if err != nil {
+		return err
+	}
+	if _, isTable := tensors["embeddings"]; isTable {
+		m.network, err = readTable(tensors, m.tokens.count)
+		return err
+	}
+	if _, isEncoder := find(tensors, wordEmbeddings); isEncoder {
+		return m.readEncoder(f, tensors)
+	}
+	return errors.New("it has neither a tensor embeddings, as word embeddings have, nor " + wordEmbeddings +
+		", as sentence encoders of the BERT family have")
+}
+
+// readEncoder reads a sentence encoder with its settings.
+func (m *Model) readEncoder(f *files, tensors map[string]tensor) error {
+	var (
+		about  settings
+		pool   = pooling{Mean: true}
+		length struct {
+			Most int `json:"max_seq_length"`
+		}
+		trained struct {
+			Prompts map[string]string `json:"prompts"`
+		}
+	)
+	for _, file := range []struct {
+		name string
+		into any
+	}{{configName, &about}, {poolingName, &pool}, {lengthName, &length}, {promptsName, &trained}} {
+		if err := f.readJSON(file.name, file.name != configName, file.into); err != nil {
+			return err
+		}
+	}
+	n, err := newBERT(about, pool, tensors)
+	if err != nil {
+		return err
+	}
+	m.network, m.tokens.keepsUnknown = n, true
+	if m.pieces = min(maxWordPieces, about.Positions); length.Most > 2 {
+		m.pieces = min(m.pieces, length.Most)
+	}
+	m.pieces -= 2 // [CLS] and [SEP]
+	n.begin, n.end = m.tokens.special("[CLS]"), m.tokens.special("[SEP]")
+	if n.begin < 0 || n.end < 0 || m.tokens.unknown < 0 || m.tokens.count > about.Pieces {
+		return errors.New("its tokenizer lacks [CLS], [SEP] or an unknown piece, or has more pieces than vocab_size")
+	}
+	m.QueryPrompt, m.DocumentPrompt = trained.Prompts["query"], trained.Prompts["document"]
+	if m.DocumentPrompt == "" {
+		m.DocumentPrompt = trained.Prompts["passage"]
+	}
+	if len(m.QueryPrompt) > maxPrompt || len(m.DocumentPrompt) > maxPrompt {
+		return fmt.Errorf("%s: a prompt has more than %d bytes", promptsName, maxPrompt)
+	}
+	return nil
+}
+
+// Kind says what the model is.
+func (m *Model) Kind() string {
+	if _, isTable := m.network.(*table); isTable {
+		return "static model"
+	}
+	return "sentence encoder"
+}
+
+// Name is the name of the folder and a checksum of the model.
+func (m *Model) Name() string { return m.name }
+
+// Vector returns the vector of a text, of Euclidean length 1: only directions are compared. It is nil for a text
+// without a known word, and for one to which the model gives no direction.
+func (m *Model) Vector(text string) []float32 {
+	pieces := m.tokens.pieces(text, m.pieces)
+	if len(pieces) == 0 {
+		return nil
+	}
+	vector, square := m.network.vector(pieces), 0.0
+	for _, x := range vector {
+		square += float64(x) * float64(x)
+	}
+	length := math.Sqrt(square)
+	if length == 0 || math.IsInf(length, 0) || math.IsNaN(length) {
+		return nil
+	}
+	for i := range vector {
+		vector[i] = float32(float64(vector[i]) / length)
+	}
+	return vector
+}
+
+// files are those of a folder that were read.
+type files struct {
+	folder, sums string
+}
+
+// read reads a file of at most so many bytes.
+func (f *files) read(name string, most int64, parse func(data []byte) error) error {
+	path := filepath.Join(f.folder, filepath.FromSlash(name))
+	data, err := readFile(path, most)
+	if err == nil {
+		err = parse(data)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	f.sums += fmt.Sprintf("%08x", crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)))
+	return nil
+}
+
+// readJSON reads settings; where the file may be missing they stay as they are.
+func (f *files) readJSON(name string, optional bool, into any) error {
+	err := f.read(name, maxSettingsBytes, func(data []byte) error { return wire.Unmarshal(data, into) })
+	if optional && errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func readFile(path string, most int64) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > most {
+		return nil, fmt.Errorf("it is not a file of at most %d MB", most>>20)
+	}
+	return os.ReadFile(path)
+}

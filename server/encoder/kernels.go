@@ -1,0 +1,98 @@
+package encoder
+
+import "math"
+
+// kernels are the loops that take the time, as one kind of processor runs them. All kinds return the same integers, and
+// floats that differ by rounding alone.
+type kernels struct {
+	name string
+	// dot multiplies eight rows of bytes, one after the other, with a tile of weights.
+	dot func(rows []uint8, weights []int8, sums *tileSums)
+	// quantize turns a row into bytes, and returns the factor that turns them back.
+	quantize func(row []float32, into []uint8) float32
+	// finish turns sums of a tile of outputs into floats.
+	finish func(sums, offsets []int32, factors, bias []float32, scale float32, out []float32)
+	// products multiplies four rows of a with steps rows of b, of which 16 columns are read, into four rows of c.
+	// Strides are the numbers from row to row.
+	products func(a []float32, aStride int, b []float32, bStride, steps int, c []float32, cStride int)
+	// exp replaces each x by exp((x-most)·factor), for x ≤ most, and returns their sum.
+	exp func(row []float32, most, factor float32) float32
+	// gelu replaces each x by x·Φ(x), in the form with tanh (Hendrycks and Gimpel, Gaussian Error Linear Units,
+	// 2016).
+	gelu func(row []float32)
+}
+
+// plain are the kernels in Go.
+func plain() kernels {
+	return kernels{"plain", dot, quantize, finish, products, exp, gelu}
+}
+
+func dot(rows []uint8, weights []int8, sums *tileSums) {
+	clear(sums[:])
+	inputs := len(weights) / tileOutputs
+	for r := range tileRows {
+		row, out := rows[r*inputs:][:inputs], sums[r*tileOutputs:][:tileOutputs]
+		for i := 0; i+tileInputs <= len(row); i += tileInputs {
+			a, b, c, d := int32(row[i]), int32(row[i+1]), int32(row[i+2]), int32(row[i+3])
+			w := weights[i*tileOutputs:][:tileInputs*tileOutputs]
+			for o := range out {
+				four := w[o*tileInputs:][:tileInputs]
+				out[o] += a*int32(four[0]) + b*int32(four[1]) + c*int32(four[2]) + d*int32(four[3])
+			}
+		}
+	}
+}
+
+// leastScale keeps a row of zeros from a division by zero.
+const leastScale = 1e-9
+
+func quantize(row []float32, into []uint8) float32 {
+	most := float32(leastScale)
+	for _, x := range row {
+		most = max(most, x, -x)
+	}
+	by := math.MaxInt8 / most
+	for i, x := range row {
+		into[i] = uint8(int32(math.RoundToEven(float64(x*by))) + zero)
+	}
+	return most / math.MaxInt8
+}
+
+func finish(sums, offsets []int32, factors, bias []float32, scale float32, out []float32) {
+	for i := range out {
+		out[i] = float32(sums[i]-offsets[i])*scale*factors[i] + bias[i]
+	}
+}
+
+func products(a []float32, aStride int, b []float32, bStride, steps int, c []float32, cStride int) {
+	for r := range attentionRows {
+		var sums [panel]float32
+		for i := range steps {
+			x := a[r*aStride+i]
+			for j, y := range b[i*bStride:][:panel] {
+				sums[j] += x * y
+			}
+		}
+		copy(c[r*cStride:], sums[:])
+	}
+}
+
+func exp(row []float32, most, factor float32) (sum float32) {
+	for i, x := range row {
+		row[i] = float32(math.Exp(float64((x - most) * factor)))
+		sum += row[i]
+	}
+	return sum
+}
+
+func gelu(row []float32) {
+	for i, x := range row {
+		row[i] = x / (1 + float32(math.Exp(-2*float64(geluInner*(x+geluCube*x*x*x)))))
+	}
+}
+
+// The constants of gelu: √(2/π) and 0.044715.
+const (
+	geluInner = 0.7978845608
+	geluCube  = 0.044715
+)

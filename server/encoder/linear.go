@@ -1,0 +1,117 @@
+package encoder
+
+import (
+	"fmt"
+	"math"
+)
+
+// How the linear maps are cut into tiles, and attention into rows and panels: what fits the registers of the kernels.
+const (
+	tileRows      = 8
+	tileOutputs   = 32
+	tileInputs    = 4 // multiplied by one instruction
+	attentionRows = 4
+	panel         = 16 // columns of a product of floats
+	zero          = 128
+)
+
+// tileSums are the sums of a tile, row after row.
+type tileSums = [tileRows * tileOutputs]int32
+
+// linear is a map of rows of inputs to rows of outputs. Its weights are 8-bit integers with a factor for each output,
+// in the order of the kernels: [outputs/32][inputs/4][32][4]. Inputs become unsigned bytes, of which zero stands for 0,
+// with a factor for each row; offsets has what zero adds to each output.
+type linear struct {
+	inputs, outputs int
+	weights         []int8
+	factors, bias   []float32
+	offsets         []int32
+}
+
+// newLinear quantizes weights, [outputs][inputs].
+func newLinear(inputs int, weights, bias []float32) linear {
+	outputs := len(bias)
+	l := linear{inputs, outputs, make([]int8, len(weights)), make([]float32, outputs), bias, make([]int32, outputs)}
+	for o := range outputs {
+		row, most := weights[o*inputs:][:inputs], float32(0)
+		for _, w := range row {
+			most = max(most, w, -w)
+		}
+		if most == 0 {
+			continue
+		}
+		l.factors[o] = most / math.MaxInt8
+		tile := o / tileOutputs * tileOutputs * inputs
+		for i, w := range row {
+			q := int8(math.Round(float64(w / l.factors[o])))
+			l.weights[tile+(i/tileInputs*tileOutputs+o%tileOutputs)*tileInputs+i%tileInputs] = q
+			l.offsets[o] += zero * int32(q)
+		}
+	}
+	return l
+}
+
+// run maps count rows of x to rows of out.
+func (l *linear) run(k *kernels, s *scratch, x []float32, count int, out []float32) {
+	for r := range count {
+		s.scales[r] = k.quantize(x[r*l.inputs:][:l.inputs], s.quantized[r*l.inputs:][:l.inputs])
+	}
+	for o := 0; o < l.outputs; o += tileOutputs {
+		weights := l.weights[o*l.inputs:][:tileOutputs*l.inputs]
+		for r := 0; r < count; r += tileRows {
+			k.dot(s.quantized[r*l.inputs:][:tileRows*l.inputs], weights, &s.sums)
+			for i := 0; i < tileRows && r+i < count; i++ {
+				k.finish(s.sums[i*tileOutputs:][:tileOutputs], l.offsets[o:][:tileOutputs], l.factors[o:][:tileOutputs],
+					l.bias[o:][:tileOutputs], s.scales[r+i], out[(r+i)*l.outputs+o:][:tileOutputs])
+			}
+		}
+	}
+}
+
+// reader reads tensors until one is not as it should be.
+type reader struct {
+	tensors map[string]tensor
+	err     error
+}
+
+// find returns a tensor, whose name may begin with that of the family.
+func find(tensors map[string]tensor, name string) (tensor, bool) {
+	t, ok := tensors[name]
+	if !ok {
+		t, ok = tensors["bert."+name]
+	}
+	return t, ok
+}
+
+// floats reads a tensor of a shape.
+func (r *reader) floats(name string, shape ...int) []float32 {
+	t, ok := find(r.tensors, name)
+	if !ok && r.err == nil {
+		r.err = fmt.Errorf("it has no tensor %s", name)
+	}
+	if r.err != nil {
+		return nil
+	}
+	values, err := t.floats(shape...)
+	if err != nil {
+		r.err = fmt.Errorf("tensor %s: %w", name, err)
+	}
+	return values
+}
+
+func (r *reader) norm(name string, size int) layerNorm {
+	return layerNorm{r.floats(name+".weight", size), r.floats(name+".bias", size)}
+}
+
+// linear reads one or several linear maps of the same inputs, which become one.
+func (r *reader) linear(inputs, outputs int, names ...string) linear {
+	var weights, bias []float32
+	for _, name := range names {
+		weights = append(weights, r.floats(name+".weight", outputs, inputs)...)
+		bias = append(bias, r.floats(name+".bias", outputs)...)
+	}
+	if r.err != nil {
+		return linear{}
+	}
+	return newLinear(inputs, weights, bias)
+}
