@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"quarry/client/wire"
 )
@@ -204,6 +205,6 @@ func folderSize(dir string) (size int64, err error) {
 // words breaks a query into lower-case words for engines that take them one by one.
 func words(query string) []string {
 	return strings.FieldsFunc(strings.ToLower(query), func(r rune) bool {
-		return !('a' <= r && r <= 'z' || '0' <= r && r <= '9')
+		return !unicode.In(r, unicode.L, unicode.M, unicode.N)
 	})
 }

@@ -16,8 +16,8 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 100_220
-	maxProductTokens = 797_300
+	maxProductLines  = 100_290
+	maxProductTokens = 797_900
 	maxLongLines     = 1_409 // only lowered, until it is none
 
 	maxFunctionP95 = 33

@@ -27,7 +27,7 @@ type Oracle struct {
 type Params struct {
 	K1, B, TitleWeight, HeadingWeight, Title, Near, Coverage, NearUnordered, Identifier, Part float64
 	Pair, Spelling                                                                            float64
-	LookupWords, LookupTitle, LookupExact, LookupMatch                                        float64
+	LookupWords, LookupTitle, LookupExact, LookupMatch, Language                              float64
 }
 
 // document is a document with its words.
@@ -120,16 +120,6 @@ func analyse(d index.Document) *document {
 		out.chunks = append(out.chunks, made)
 	}
 	return out
-}
-
-// stems are the terms that a word has in languages, beside its own.
-func stems(languages []*analysis.Language, token analysis.Token) (terms []string) {
-	for _, l := range languages {
-		if term := l.Term(token.Written); term != "" && token.Kind == analysis.Word {
-			terms = append(terms, term)
-		}
-	}
-	return terms
 }
 
 // admitted reports whether access may see d.

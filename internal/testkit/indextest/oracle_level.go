@@ -12,6 +12,8 @@ type counting struct {
 	words   []word
 	stats   []numbers
 	counted []string // the words that count, by their bits
+	// language is that of the query; nil: it is not known, or has no rules.
+	language *analysis.Language
 }
 
 // countWords gives each word that counts its bit.

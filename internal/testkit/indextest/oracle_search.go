@@ -8,7 +8,6 @@ import (
 	"quarry/internal/text"
 	"quarry/server/index"
 	"quarry/server/index/analysis"
-	"quarry/server/language"
 )
 
 // word is a word of a query: any of terms.
@@ -79,33 +78,13 @@ func (o *Oracle) searchIn(l *analysis.Language, q index.Query) *Answer {
 	}
 	typed = analysis.Content(typed, l)
 	corrected, corrections := o.correct(typed, &q)
-	answer := o.answer(o.words(corrected, q.Filter.Access), &q)
+	answer := o.answer(l, o.words(corrected, q.Filter.Access), &q)
 	if answer.nothing(&q) {
 		corrected, corrections = typed, nil
-		answer = o.answer(o.words(typed, q.Filter.Access), &q)
+		answer = o.answer(l, o.words(typed, q.Filter.Access), &q)
 	}
 	answer.Corrections, answer.Kept, answer.Missing = corrections, kept, o.missing(corrected, q.Filter.Access)
 	return answer
-}
-
-// languageOf is the language of a query if documents have it, else that of more than nine in ten of them.
-func (o *Oracle) languageOf(query string) *analysis.Language {
-	documents := map[string]int{}
-	for _, d := range o.documents {
-		documents[languageOf(d)]++
-	}
-	if code := language.Detect(query); code != language.Undetermined {
-		if documents[code] == 0 {
-			return nil
-		}
-		return analysis.LanguageOf(code)
-	}
-	for code, n := range documents {
-		if 10*n > 9*len(o.documents) {
-			return analysis.LanguageOf(code)
-		}
-	}
-	return nil
 }
 
 // unfinished is the last word, or the last part of it, that no visible document holds, if words begin with it that add a
@@ -266,8 +245,9 @@ func (o *Oracle) numbers(w *word) numbers {
 }
 
 // answer ranks and counts.
-func (o *Oracle) answer(words []word, q *index.Query) *Answer {
+func (o *Oracle) answer(l *analysis.Language, words []word, q *index.Query) *Answer {
 	c := o.countWords(words)
+	c.language = l
 	scope := index.Filter{Access: q.Filter.Access}
 	if q.Scope != nil {
 		scope = *q.Scope
@@ -323,6 +303,9 @@ func (o *Oracle) hits(d *document, c counting, q *index.Query, of index.Hit) (hi
 		hit.Chunk, hit.Score = i, o.score(d, &d.chunks[i], c.words, c.stats)
 		if !of.Below {
 			hit.Score *= 1 + o.params.LookupMatch*max(0, 1-float64(longest)/o.params.LookupWords)
+		}
+		if c.language != nil && languageOf(d) == c.language.Code {
+			hit.Score *= 1 + o.params.Language
 		}
 		if hit.Score > 0 {
 			hits = append(hits, hit)

@@ -2,8 +2,11 @@ package lexical
 
 import (
 	"slices"
+	"strings"
+	"unicode"
 
 	"quarry/client/field"
+	"quarry/internal/text"
 	"quarry/server/index/analysis"
 	"quarry/server/index/segment"
 	"quarry/server/language"
@@ -14,6 +17,8 @@ type libraryLanguages struct {
 	all []*analysis.Language
 	// main is that of more than nine in ten documents; nil: there is none, or it has no rules.
 	main *analysis.Language
+	// known: the documents are here, so that others have no languages than these.
+	known bool
 }
 
 // languages returns those that documents have. Of documents elsewhere it is not known.
@@ -21,8 +26,8 @@ func (r *run) languages() *libraryLanguages {
 	if known := r.s.languages.Load(); known != nil {
 		return known
 	}
-	found := &libraryLanguages{all: analysis.Languages()}
-	if r.far == nil {
+	found := &libraryLanguages{all: analysis.Languages(), known: r.far == nil}
+	if found.known {
 		found.all = nil
 		for _, l := range analysis.Languages() {
 			n := r.countLanguage(l)
@@ -55,17 +60,50 @@ func (r *run) countLanguage(l *analysis.Language) (n int64) {
 	return n
 }
 
-// of returns the language of a query, if documents have it: that of its words, or else that of nearly all documents.
+// of returns the language of a query, if documents have it: that of its words, or else that of nearly all documents, or
+// that of most of its stop words.
 func (l *libraryLanguages) of(query string) *analysis.Language {
 	if len(l.all) == 0 {
 		return nil
 	}
 	code := language.Detect(query)
-	if code == language.Undetermined {
+	if code == language.Undetermined && (l.main != nil || !l.known) {
 		return l.main
+	}
+	if code == language.Undetermined {
+		return l.byStopWords(query)
 	}
 	if spoken := analysis.LanguageOf(code); slices.Contains(l.all, spoken) {
 		return spoken
 	}
 	return nil
+}
+
+// fewestWords is how many words a query has at least whose language its stop words tell: one of three may be a name.
+const fewestWords = 4
+
+// byStopWords returns the language that has more of a query's words as stop words than English and any other one; nil
+// if there is none.
+func (l *libraryLanguages) byStopWords(query string) (best *analysis.Language) {
+	words := strings.FieldsFunc(query, func(r rune) bool { return r != '\'' && !unicode.In(r, unicode.L, unicode.M) })
+	if len(words) < fewestWords {
+		return nil
+	}
+	count := func(isStopWord func(string) bool) (n int) {
+		for _, word := range words {
+			if isStopWord(word) {
+				n++
+			}
+		}
+		return n
+	}
+	most := count(func(word string) bool { return text.IsStopWord(strings.ToLower(word)) })
+	for _, spoken := range l.all {
+		if n := count(spoken.IsStopWord); n > most {
+			best, most = spoken, n
+		} else if n == most {
+			best = nil
+		}
+	}
+	return best
 }

@@ -120,6 +120,8 @@ func TestStopWordsOfLanguages(t *testing.T) {
 	}{
 		{"a German question", "Wie wird der Antrag auf Urlaub von der Leitung genehmigt?", slices.Concat(german, english), 4},
 		{"a few words in a mixed library", "die Reise", slices.Concat(german, english), 2},
+		{"more stop words than in English", "Wann ging der Zug?", slices.Concat(german, english), 2},
+		{"as many stop words as in English", "here der train journey", slices.Concat(german, english), 3},
 		{"a few words in a German library", "die Reise", german, 1},
 		{"a few words in an English library", "die Reise", english, 2},
 		{"nothing else", "der die das", german, 3},

@@ -42,6 +42,7 @@ type plan struct {
 	idf       float64     // sum over the words that count
 	lookup    float64     // how much the query is a lookup, from 0 to 1
 	prefer    float64     // what the score of a document that matches is multiplied by
+	language  string      // of the query, if it has rules
 	average   float64     // weighted length of a chunk
 	title     float64     // average length of a title
 	// postings is how many are read for the words.

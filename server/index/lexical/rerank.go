@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"quarry/client/field"
 	"quarry/server/index/segment"
 )
 
@@ -33,6 +34,7 @@ type second struct {
 	all    []candidate
 	// per candidate and word: frequency in the title, the range of positions in the arena, whether it occurs.
 	titles    []uint32
+	same      segment.Bits // documents in the language of the query; nil: it is not known
 	positions [][2]int
 	occurs    []bool
 	arena     []uint32
@@ -43,6 +45,10 @@ func (s *second) run(explain bool) {
 	s.titles = make([]uint32, words*len(s.all))
 	s.positions = make([][2]int, words*len(s.all))
 	s.occurs = make([]bool, words*len(s.all))
+	if set, ok := s.reader.FieldFilter(field.Lang, s.p.language); ok && s.p.language != "" {
+		s.same = segment.NewBits(s.reader.Documents())
+		set.Union(s.same)
+	}
 	paired := make([]bool, words)
 	for _, pair := range s.p.pairs {
 		paired[pair[0]], paired[pair[1]] = true, true
@@ -97,11 +103,15 @@ func (s *second) score(i int, explain bool) {
 	first := float64(c.first) / prefer
 	sum := first + title + near
 	coverage := sum * s.coverage(i)
-	c.score = (sum + coverage) * prefer
+	matched := (sum + coverage) * prefer
+	c.score = matched
+	if s.same != nil && s.same.Has(c.document) {
+		c.score *= 1 + params.Language
+	}
 	if explain {
 		c.parts = map[string]float64{
-			"match": c.score - c.score/prefer, "body": first - bonus, "identifier": bonus, "title": title,
-			"proximity": near, "coverage": coverage,
+			"language": c.score - matched, "match": matched - matched/prefer, "body": first - bonus,
+			"identifier": bonus, "title": title, "proximity": near, "coverage": coverage,
 		}
 	}
 }

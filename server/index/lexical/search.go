@@ -138,6 +138,10 @@ func (r *run) searchIn(l *analysis.Language, q *index.Query) (index.Result, *fou
 	defer r.s.analysers.put(analyser)
 	rights := r.laterRights(q.Filter.Access)
 	words, kept := r.typed(analyser, l, q, rights)
+	code := ""
+	if l != nil {
+		code = l.Code
+	}
 	var terms []string
 	for _, w := range words {
 		terms = append(append(terms, w.Term), w.Stems...)
@@ -148,10 +152,11 @@ func (r *run) searchIn(l *analysis.Language, q *index.Query) (index.Result, *fou
 		return index.Result{}, nil, err
 	}
 	p := r.plan(analyser, corrected, q, rights)
-	p.corrected = len(corrections) > 0
+	p.corrected, p.language = len(corrections) > 0, code
 	found, err := r.execute(p, q)
 	if err == nil && p.corrected && found.nothing() {
 		corrections, p = nil, r.plan(analyser, words, q, rights)
+		p.language = code
 		found, err = r.execute(p, q)
 	}
 	if err != nil {

@@ -1,0 +1,61 @@
+package indextest
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"quarry/internal/text"
+	"quarry/server/index/analysis"
+	"quarry/server/language"
+)
+
+// stems are the terms that a word has in languages, beside its own.
+func stems(languages []*analysis.Language, token analysis.Token) (terms []string) {
+	for _, l := range languages {
+		if term := l.Term(token.Written); term != "" && token.Kind == analysis.Word {
+			terms = append(terms, term)
+		}
+	}
+	return terms
+}
+
+// languageOf is the language of a query if documents have it, else that of more than nine in ten of them, else the one
+// with more stop words in a query of four words or more than English and any other language of documents.
+func (o *Oracle) languageOf(query string) *analysis.Language {
+	documents := map[string]int{}
+	for _, d := range o.documents {
+		documents[languageOf(d)]++
+	}
+	if code := language.Detect(query); code != language.Undetermined {
+		if documents[code] == 0 {
+			return nil
+		}
+		return analysis.LanguageOf(code)
+	}
+	for code, n := range documents {
+		if 10*n > 9*len(o.documents) {
+			return analysis.LanguageOf(code)
+		}
+	}
+	words := strings.FieldsFunc(query, func(r rune) bool { return r != '\'' && !unicode.In(r, unicode.L, unicode.M) })
+	stops := map[string]int{"en": 0}
+	for _, word := range words {
+		for code := range documents {
+			if analysis.LanguageOf(code).IsStopWord(word) {
+				stops[code]++
+			}
+		}
+		if text.IsStopWord(strings.ToLower(word)) {
+			stops["en"]++
+		}
+	}
+	for code, n := range stops {
+		beaten := func(other string) bool { return other == code || stops[other] < n }
+		if len(words) >= 4 && !slices.ContainsFunc(slices.Collect(maps.Keys(stops)), func(c string) bool { return !beaten(c) }) {
+			return analysis.LanguageOf(code)
+		}
+	}
+	return nil
+}
