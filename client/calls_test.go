@@ -104,7 +104,7 @@ func TestChunksFromBareOnyx(t *testing.T) {
 		from, to, first, count int
 	}{{0, -1, 0, 11}, {3, 5, 3, 3}, {9, 100, 9, 2}, {11, 12, 0, 0}, {500, -1, 0, 0}}
 	for _, test := range tests {
-		got, err := c.Chunks(t.Context(), id, test.from, test.to)
+		got, err := c.Chunks(t.Context(), id, test.from, test.to, "")
 		if err != nil || len(got.Chunks) != test.count || got.Document.ChunkCount != 11 || got.Document.ID != id {
 			t.Fatalf("%+v: %+v, %v", test, got, err)
 		}
@@ -118,7 +118,7 @@ func TestChunksFromBareOnyx(t *testing.T) {
 		t.Errorf("%d requests at once", most)
 	}
 	for _, bounds := range [][2]int{{-1, 3}, {5, 4}, {0, wire.MaxChunksPerRequest}} {
-		if _, err := c.Chunks(t.Context(), id, bounds[0], bounds[1]); KindOf(err) != BadRequest {
+		if _, err := c.Chunks(t.Context(), id, bounds[0], bounds[1], ""); KindOf(err) != BadRequest {
 			t.Errorf("%v: %v", bounds, err)
 		}
 	}
@@ -127,7 +127,7 @@ func TestChunksFromBareOnyx(t *testing.T) {
 func TestChunksMissing(t *testing.T) {
 	t.Parallel()
 	c := serving(t, answering(http.StatusNotFound, "application/json", fixture(t, "onyx/error-404-document.json")))
-	_, err := c.Chunks(t.Context(), "x", 0, 3)
+	_, err := c.Chunks(t.Context(), "x", 0, 3, "")
 	if e := asError(t, err); e.Kind != NotAvailable || e.Path != "/document/chunks" {
 		t.Error(e)
 	}
@@ -145,7 +145,7 @@ func TestChunksFailingHalfWay(t *testing.T) {
 			"GET /document/chunk-info":         `{"content":"x","num_tokens":1}`,
 		}.ServeHTTP(w, r)
 	})
-	if _, err := c.Chunks(t.Context(), "x", 0, -1); KindOf(err) != Server {
+	if _, err := c.Chunks(t.Context(), "x", 0, -1, ""); KindOf(err) != Server {
 		t.Error(err)
 	}
 }

@@ -300,7 +300,7 @@ type Place struct {
 // Locate finds what a reference names: "<document id>", "<document id>#<chunk>" or "<document id>#<first>-<last>". An id
 // that exists whole wins over the reading of its end as the numbers of passages.
 func (c *Client) Locate(ctx context.Context, ref string) (Place, error) {
-	found, err := c.Chunks(ctx, ref, 0, 0)
+	found, err := c.Chunks(ctx, ref, 0, 0, "")
 	if err == nil {
 		return Place{Document: found.Document}, nil
 	}
@@ -308,15 +308,16 @@ func (c *Client) Locate(ctx context.Context, ref string) (Place, error) {
 	if !isPart || KindOf(err) != NotAvailable {
 		return Place{}, err
 	}
-	if found, err = c.Chunks(ctx, id, first, first); err != nil {
+	if found, err = c.Chunks(ctx, id, first, first, ""); err != nil {
 		return Place{}, err
 	}
 	return Place{found.Document, first, last, true}, nil
 }
 
 // Chunks returns the chunks from to to of a document, both included, and its metadata. A negative to means
-// wire.MaxChunksPerRequest chunks. From a bare Onyx the chunks are fetched one by one, without title and headings.
-func (c *Client) Chunks(ctx context.Context, id string, from, to int) (*wire.DocumentChunks, error) {
+// wire.MaxChunksPerRequest chunks. If the server has wire.FeatureHighlights, what the words of a query match is marked;
+// empty for no query. From a bare Onyx the chunks are fetched one by one, without title and headings.
+func (c *Client) Chunks(ctx context.Context, id string, from, to int, query string) (*wire.DocumentChunks, error) {
 	const path = "/document/chunks"
 	if to < 0 {
 		to = max(0, from) + wire.MaxChunksPerRequest - 1
@@ -325,7 +326,11 @@ func (c *Client) Chunks(ctx context.Context, id string, from, to int) (*wire.Doc
 		return nil, badRequest(http.MethodGet, path,
 			fmt.Sprintf("chunks %d to %d are not a range of at most %d", from, to, wire.MaxChunksPerRequest))
 	}
-	r := get(path, url.Values{"document_id": {id}, "from": {strconv.Itoa(from)}, "to": {strconv.Itoa(to)}})
+	values := url.Values{"document_id": {id}, "from": {strconv.Itoa(from)}, "to": {strconv.Itoa(to)}}
+	if query != "" {
+		values.Set("query", query)
+	}
+	r := get(path, values)
 	r.limit = maxSearchBytes
 	document, err := fetched[wire.DocumentChunks](ctx, c, r)
 	if routeMissing(err) {

@@ -327,7 +327,7 @@ func TestAdditionsByName(t *testing.T) {
 		{wire.DocumentChunks{}, "document chunks"},
 		{wire.DocumentInfo{}, "id title link source_type updated_at authors chunk_count outline"},
 		{wire.OutlineHeading{}, "level text chunk_ind"},
-		{wire.Chunk{}, "chunk_ind content heading_path damaged lines bytes"},
+		{wire.Chunk{}, "chunk_ind content heading_path damaged lines bytes highlights"},
 	}
 	for _, test := range tests {
 		got, want := slices.Sorted(maps.Keys(fieldsByKey(reflect.TypeOf(test.typ)))), strings.Fields(test.keys)

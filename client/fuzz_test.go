@@ -89,7 +89,7 @@ func FuzzAnswers(f *testing.F) {
 		c, ctx := fuzzClient(t, wire.MediaTypeJSON, body), t.Context()
 		for call, do := range map[string]func() (any, error){
 			"search":    func() (any, error) { return c.Search(ctx, searchFor("x")) },
-			"chunks":    func() (any, error) { return c.Chunks(ctx, "d", 0, 9) },
+			"chunks":    func() (any, error) { return c.Chunks(ctx, "d", 0, 9, "") },
 			"size":      func() (any, error) { return c.DocumentSize(ctx, "d") },
 			"chunk":     func() (any, error) { return c.ChunkInfo(ctx, "d", 0) },
 			"me":        func() (any, error) { return c.Me(ctx) },

@@ -187,8 +187,11 @@ func (w walker) walkMap(v reflect.Value) {
 
 func (w walker) walkStruct(v reflect.Value) {
 	t := v.Type()
-	if result, ok := v.Addr().Interface().(*wire.SearchResult); ok {
-		sanitizeContent(result)
+	switch marked := v.Addr().Interface().(type) {
+	case *wire.SearchResult:
+		sanitizeContent(marked)
+	case *wire.Chunk:
+		marked.Content, marked.Highlights = SanitizeSpans(marked.Content, marked.Highlights...)
 	}
 	for i := range t.NumField() {
 		if field := t.Field(i); field.IsExported() && mayHaveText(field.Type) {

@@ -138,7 +138,11 @@ func (c *Client) complete(envelope *searchEnvelope, o outgoing) (*wire.SearchRes
 	if len(response.Searched) == 0 && c.options.Profile != "" {
 		response.Searched = []string{c.options.Profile}
 	}
-	known := response.Matched != wire.Matched{} // else the server does not say what matches
+	known := response.Matched != wire.Matched{} // else the server does not say what matches, or nothing does
+	if !response.Counted() {
+		response.Notes = append(response.Notes, wire.Note{Code: wire.NoteEstimated,
+			Text: "totals and facets are estimates: this server counts what it lists, too"})
+	}
 	for i := range response.Results {
 		response.Results[i].Matches = response.Results[i].Matches || !known
 		if response.Results[i].Origin == "" {

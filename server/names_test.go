@@ -33,7 +33,7 @@ func TestFilesWithOddNamesCanBeReadBack(t *testing.T) {
 			t.Errorf("%s: %+v, %v", text, found, err)
 			continue
 		}
-		read, err := c.Chunks(t.Context(), found.Results[0].DocumentID, 0, 0)
+		read, err := c.Chunks(t.Context(), found.Results[0].DocumentID, 0, 0, "")
 		if err != nil || len(read.Chunks) != 1 || read.Chunks[0].Content != text {
 			t.Errorf("%s in %q: %+v, %v", text, found.Results[0].DocumentID, read, err)
 		}

@@ -98,7 +98,8 @@ const (
 	FeatureAddedSince     = "added_since"
 	FeatureSimilarTo      = "similar_to"
 	FeatureLines          = "lines"
-	FeatureRefs           = "refs" // of a question
+	FeatureRefs           = "refs"       // of a question
+	FeatureHighlights     = "highlights" // of chunks
 )
 
 // Status is the answer of GET /health and of some writing routes.
@@ -377,6 +378,9 @@ type Chunk struct {
 	Damaged bool  `json:"damaged,omitempty" jsonschema:"the text cannot be read"`
 	Lines   []int `json:"lines,omitempty" jsonschema:"first and last line in the source file"`
 	Bytes   []int `json:"bytes,omitempty" jsonschema:"half-open range of bytes in the source file"`
+
+	// Highlights are nil without a query.
+	Highlights []Span `json:"highlights,omitzero" jsonschema:"matches, as ranges of bytes in content"`
 }
 
 // Text returns the content of a chunk for display, or a notice that it is damaged.

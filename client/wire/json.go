@@ -74,7 +74,7 @@ func foldable(key string) bool {
 }
 
 // FillEmpty puts an empty list or map where the value that into points to has none, so that every field is written as
-// the contract says: never null where a list or an object belongs. Fields with omitempty stay absent.
+// the contract says: never null where a list or an object belongs. Fields with omitempty or omitzero stay absent.
 func FillEmpty(into any) { fillEmpty(reflect.ValueOf(into).Elem()) }
 
 func fillEmpty(v reflect.Value) {
@@ -95,7 +95,7 @@ func fillEmpty(v reflect.Value) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if field := v.Type().Field(i); field.IsExported() && !strings.Contains(field.Tag.Get("json"), "omitempty") {
+			if field := v.Type().Field(i); field.IsExported() && !strings.Contains(field.Tag.Get("json"), ",omit") {
 				fillEmpty(v.Field(i))
 			}
 		}

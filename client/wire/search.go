@@ -170,6 +170,10 @@ type Matched struct {
 	All       int    `json:"all"`
 }
 
+// Counted reports whether totals, facets and what matches are of one set of documents. Servers without FeatureResultSet
+// count what they list beside that.
+func (r *SearchResponse) Counted() bool { return r.Matched != Matched{} || r.TotalMatches == 0 }
+
 // Next returns the offset of the page behind one that begins at an offset.
 func (r *SearchResponse) Next(offset int) int {
 	seen := map[string]bool{}

@@ -375,7 +375,7 @@ func (s *Server) features() []string {
 	known = append(known,
 		wire.FeatureExplain, wire.FeatureOffset, wire.FeatureResultSet, wire.FeatureSort, wire.FeatureBrowse,
 		wire.FeatureExcludeFilters, wire.FeatureAddedSince, wire.FeatureSimilarTo, wire.FeaturePrefix,
-		wire.FeatureLines, wire.FeatureRefs)
+		wire.FeatureLines, wire.FeatureRefs, wire.FeatureHighlights)
 	if s.Empty {
 		known = slices.DeleteFunc(known, func(f string) bool { return f == wire.FeatureInstant })
 	}

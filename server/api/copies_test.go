@@ -76,7 +76,9 @@ func TestCopiesAreFolded(t *testing.T) {
 	if answer := ask("jo", ""); answer.TotalMatches != 3 || answer.Facets.Sources[0].Count != 3 {
 		t.Errorf("counts %d and %+v, want 3 matches", answer.TotalMatches, answer.Facets.Sources)
 	}
-	w.expect("a list", related(ask("jo", `,"sort":"newest"`)), []string{"a", "b", "other-days"})
+	w.expect("a list", related(ask("jo", `,"sort":"newest"`)), []string{"a +b", "other-days"})
+	w.expect("the oldest first", related(ask("jo", `,"sort":"oldest"`)), []string{"other-days", "b +a"})
+	w.expect("behind it", related(ask("jo", `,"sort":"oldest","offset":1`)), []string{"b +a"})
 	copies := ask("jo", "").Results[0].AlsoIn
 	if c := copies[0]; c.Title != "Journeys" || c.SourceType != "file" || c.Link == nil || *c.Link != "https://acme.example/Jour" {
 		t.Errorf("the copy is %+v", c)

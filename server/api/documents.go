@@ -55,11 +55,13 @@ func readChunks(ctx context.Context, snapshot index.Snapshot, id string, from, t
 	return chunks, err
 }
 
-// documentChunks answers GET /document/chunks: a range of chunks, and a description of the document.
+// documentChunks answers GET /document/chunks: a range of chunks, and a description of the document. With a query, what
+// it matches is marked.
 func documentChunks(c *call) (any, error) {
 	id := c.documentID()
 	from := c.wholeOr("from", 0, 0, maxChunkNumber)
 	to := c.wholeOr("to", from+wire.MaxChunksPerRequest-1, 0, maxChunkNumber)
+	query := c.textOr("query", "", wire.MaxQueryRunes)
 	switch {
 	case to < from:
 		c.refuse(c.raw["to"], "value_error", "Value error, to must not be less than from", "to")
@@ -77,11 +79,20 @@ func documentChunks(c *call) (any, error) {
 			return answer, nil
 		}
 		chunks, err := readChunks(c.Context(), snapshot, document.ID, from, to, c.who.Access())
+		var found index.Result
+		if query != "" && err == nil { // of no passages: only for its words, as they match
+			found, err = snapshot.Search(c.Context(), index.Query{Text: query, PrefixIfUnknown: true,
+				Filter: index.Filter{Access: c.who.Access()}})
+		}
 		for i, chunk := range chunks {
 			one := wire.Chunk{ChunkInd: from + i, Content: chunk.Text, HeadingPath: listed(chunk.Headings), Damaged: chunk.Damaged}
 			if from+i < len(document.Positions) {
 				at := document.Positions[from+i]
 				one.Lines, one.Bytes = []int{at.FirstLine, at.LastLine}, []int{at.Start, at.End}
+			}
+			if found.Highlighter != nil {
+				marks, _ := found.Highlighter.Highlight(chunk.Text, [2]int{})
+				one.Highlights = mapped(marks, func(at [2]int) wire.Span { return at })
 			}
 			answer.Chunks = append(answer.Chunks, one)
 		}

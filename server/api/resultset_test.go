@@ -10,6 +10,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/internal/testkit/longtest"
+	"quarry/server/directory"
 	"quarry/server/index"
 )
 
@@ -42,6 +43,9 @@ func newResultWorld(t *testing.T, seed uint64) *resultWorld {
 		d := document(fmt.Sprintf("r%03d", i), "Note "+w.some(1), sources[w.random.IntN(3)], access, text, "team",
 			[]string{"red", "blue"}[w.random.IntN(2)], []string{"", "Handbook"}[w.random.IntN(2)])
 		d.Chunks = d.Chunks[:1]
+		if w.random.IntN(3) == 0 { // a second section
+			d.Chunks = append(d.Chunks, index.Chunk{Text: "Nothing."}, index.Chunk{Text: w.some(2)})
+		}
 		d.UpdatedAt = time.Date(2026, time.Month(1+w.random.IntN(5)), 3, 0, 0, i, 0, time.UTC)
 		if w.random.IntN(6) == 0 {
 			d.UpdatedAt = time.Time{}
@@ -72,22 +76,44 @@ func (w *resultWorld) search(query, more string) wire.SearchResponse {
 	return post[wire.SearchResponse](w.world, "jo", "/search", fmt.Sprintf(`{"query":%q%s}`, query, more))
 }
 
-// scroll reads every page of a list, and returns how many documents its rows stand for, with their copies.
-func (w *resultWorld) scroll(query, more string, size int) int {
+// scroll reads every page of a list, and returns how many documents its rows stand for, with their copies, and which
+// are copies of each other.
+func (w *resultWorld) scroll(query, more string, size int) (matching int, copies string) {
 	w.t.Helper()
-	seen := map[string]bool{}
+	var groups []string
+	seen, sections := map[string]bool{}, w.random.IntN(2) == 0 // of the first page: several of a document
 	for offset := 0; ; {
-		page := w.search(query, fmt.Sprintf(`%s,"num_results":%d,"offset":%d,"skip_document_selection":true`, more, size, offset))
-		next := page.Next(offset)
+		from := fmt.Sprintf(`,"offset":%d`, offset)
+		if offset == 0 && sections {
+			from = ""
+		}
+		page := w.search(query, fmt.Sprintf(`%s,"num_results":%d%s,"skip_document_selection":true`, more, size, from))
+		next, onPage := page.Next(offset), map[string]bool{}
 		for i, r := range page.Results {
+			if onPage[r.DocumentID] {
+				continue
+			}
+			onPage[r.DocumentID] = true
 			if !r.Matches {
 				further := next == page.TotalMatches
 				if !further && !slices.ContainsFunc(page.Results[i:], func(r wire.SearchResult) bool { return r.Matches }) {
 					w.t.Errorf("%s%s: %s does not match, and no match of the page follows it", query, more, r.DocumentID)
 				}
+				if seen[r.DocumentID] {
+					w.t.Errorf("%s%s: %s is listed twice", query, more, r.DocumentID)
+				}
+				seen[r.DocumentID] = true
 				continue
 			}
+			matching++
 			w.folded = w.folded || len(r.AlsoIn) > 0
+			matching += len(r.AlsoIn)
+			group := []string{r.DocumentID}
+			for _, c := range r.AlsoIn {
+				group = append(group, c.DocumentID)
+			}
+			slices.Sort(group)
+			groups = append(groups, strings.Join(group, "="))
 			for _, c := range append(r.AlsoIn, wire.DocumentCopy{DocumentID: r.DocumentID}) {
 				if seen[c.DocumentID] {
 					w.t.Errorf("%s%s: %s is listed twice", query, more, c.DocumentID)
@@ -96,7 +122,8 @@ func (w *resultWorld) scroll(query, more string, size int) int {
 			}
 		}
 		if next == offset {
-			return len(seen)
+			slices.Sort(groups)
+			return matching, strings.Join(groups, " ")
 		}
 		offset = next
 	}
@@ -133,6 +160,7 @@ func TestOneResultSet(t *testing.T) {
 			}
 		}
 		w.holds("", `,"browse":true`)
+		w.scopes()
 		w.hides()
 		folded = folded || w.folded
 	}
@@ -151,9 +179,12 @@ func (w *resultWorld) holds(query, more string) {
 		w.same("total with "+other, answer.TotalMatches, total)
 		w.same("facets with "+other, fmt.Sprint(answer.Facets), fmt.Sprint(whole.Facets))
 	}
+	_, newest := w.scroll(query, more+`,"sort":"newest"`, 100)
 	for _, order := range []string{wire.SortRelevance, wire.SortNewest, wire.SortOldest} {
 		if order != wire.SortRelevance || query != "" {
-			w.same("documents listed "+order, w.scroll(query, fmt.Sprintf(`%s,"sort":%q`, more, order), 1+w.random.IntN(7)+total/5), total)
+			listed, copies := w.scroll(query, fmt.Sprintf(`%s,"sort":%q`, more, order), 1+w.random.IntN(7)+total/5)
+			w.same("documents listed "+order, listed, total)
+			w.same("copies "+order, copies, newest)
 		}
 	}
 	months := whole.Facets.Undated
@@ -179,6 +210,22 @@ func (w *resultWorld) holds(query, more string) {
 		others := strings.ReplaceAll(more, `,"document_sets":["Handbook"]`, "")
 		w.same("chosen "+v.Value, w.search(query, fmt.Sprintf(`%s,"document_sets":[%q]`, others, v.Value)).TotalMatches, v.Count)
 	}
+}
+
+// scopes checks the numbers of an agent with attached documents and a start: of a search, of browsing and of the counts
+// without a query.
+func (w *resultWorld) scopes() {
+	w.t.Helper()
+	agent, err := w.people.AddAgent(w.t.Context(), directory.DefaultTenant, directory.Agent{Name: "Scoped", Public: true, Listed: true,
+		Documents: []string{"r001", "r002", "r003", "r004", "r005"}, DocumentSets: []directory.DocumentSet{{Name: "Handbook"}},
+		SearchStart: time.Date(2026, 2, 20, 0, 0, 0, 0, time.UTC)})
+	w.check(err)
+	as := fmt.Sprintf(`,"persona_id":%d`, agent.ID)
+	w.holds(w.some(1), as)
+	w.holds("", `,"browse":true`+as)
+	browsed := w.search("", `,"browse":true`+as)
+	counted := get[wire.FacetCounts](w.world, "jo", fmt.Sprintf("/search/facets?persona_id=%d", agent.ID))
+	w.same("counts without a query", fmt.Sprint(counted.TotalMatches, counted.Facets), fmt.Sprint(browsed.TotalMatches, browsed.Facets))
 }
 
 // hides checks that what jo may not see moves no number: with and without it the answers are the same.

@@ -187,7 +187,6 @@ type ruleQuery struct {
 	since, until   time.Time
 	agent          *ruleAgent
 	not            wire.Filters
-	listed         bool // asked of /search/facets, which counts the months before those of an agent, too
 }
 
 // passes tells whether a document passes every field of a query but the named one.
@@ -197,7 +196,7 @@ func (r *rules) passes(d *ruleDocument, q ruleQuery, but string) bool {
 		if q.agent.since.After(since) {
 			since = q.agent.since
 		}
-		if d.updated.Before(q.agent.since) && !q.listed { // whatever month is chosen
+		if d.updated.Before(q.agent.since) { // whatever month is chosen
 			return false
 		}
 		if len(scope) == 0 {

@@ -493,7 +493,6 @@ func counts(of map[string]int) []string {
 // facets counts without a search.
 func (q *inquiry) facets() {
 	query := q.random("")
-	query.listed = true
 	answer := answerOf[wire.FacetCounts](q, q.get("/search/facets?"+queryOf(query).Encode()))
 	q.same("matches of "+body(query, ""), strconv.Itoa(answer.TotalMatches), strconv.Itoa(len(q.found(q.asker, query))))
 	q.same("facets of "+body(query, ""), counts(told(answer.Facets)), counts(q.counted(q.asker, query)))

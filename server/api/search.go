@@ -280,7 +280,7 @@ func (s *Server) facets(c *call) (any, error) {
 		return nil, err
 	}
 	return c.view(func(snapshot index.Snapshot) (any, error) {
-		counts, err := snapshot.Facets(c.Context(), pipeline.Filter(prepared))
+		counts, err := pipeline.Facets(c.Context(), snapshot, prepared)
 		if err != nil {
 			return nil, err
 		}

@@ -362,6 +362,9 @@ type Matched interface {
 	Count(ctx context.Context) (Counts, error)
 	// Has reports which documents match.
 	Has(ctx context.Context, ids []string) (map[string]bool, error)
+	// Twins returns the groups of matching documents that may have the same text: with as many passages, of which the
+	// first ones have one fingerprint. Groups and their ids are in order.
+	Twins(ctx context.Context) ([][]string, error)
 }
 
 // Counts are numbers of documents. The values of a field are counted under every filter but the field's own.
@@ -382,9 +385,10 @@ type ValueCount struct {
 
 // Highlighter marks words in a text.
 type Highlighter interface {
-	// Highlight returns the byte ranges of the matched words, ascending and disjoint, and the range of the best
-	// passage: whole sentences of at most about 300 bytes that contain the most of the query; empty for an empty text.
-	Highlight(text string) (marks [][2]int, best [2]int)
+	// Highlight returns the byte ranges of the matched words of a text, ascending and disjoint, and the range of the
+	// best passage within a part of it: whole sentences of at most about 300 bytes that contain the most of the query,
+	// and about as much of what the last one announces; empty for an empty part.
+	Highlight(text string, within [2]int) (marks [][2]int, best [2]int)
 }
 
 // Suggestions complete what was typed.

@@ -170,8 +170,7 @@ func (r *run) documents(ctx context.Context, sections []section) (map[string]*in
 
 func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation int) wire.SearchResult {
 	content, places := joined(chunks)
-	marks, best := r.highlight(content)
-	s, best = r.center(s, content, places, marks, best)
+	s, marks, best := r.center(s, content, places)
 	at := s.center.chunk - s.start
 	center, headings, link := chunks[at], chunks[at].Headings, chunks[at].Link
 	if mark, found := firstMark(marks, best); found {
@@ -204,22 +203,22 @@ func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation i
 	return result
 }
 
-// center returns a section with the chunk of its best passage as the center, and that passage. It moves the center only if
-// nothing but the question's words found the section, and they are elsewhere in it or in the title.
-func (r *run) center(s section, content string, places, marks []wire.Span, best wire.Span) (section, wire.Span) {
+// center returns a section with the chunk of its best passage as the center, its marks and that passage. It moves the
+// center to the question's words if they are elsewhere in the section, and where nothing else found it, to its
+// beginning if they are in the title.
+func (r *run) center(s section, content string, places []wire.Span) (_ section, marks []wire.Span, best wire.Span) {
 	at := min(max(s.center.chunk-s.start, 0), len(places)-1)
 	s.center.chunk = s.start + at
-	if len(places) == 1 || r.found[r.question].Highlighter == nil {
-		return s, best
+	marks, best = r.highlight(content, places[at])
+	if _, found := firstMark(marks, places[at]); found || len(places) == 1 ||
+		r.found[r.question].Highlighter == nil || len(marks) == 0 && len(r.rankings()) > 1 {
+		return s, marks, best
 	}
-	if _, found := firstMark(marks, places[at]); !found && len(r.rankings()) == 1 {
-		mark, _ := firstMark(marks, best)
-		of := slices.IndexFunc(places, func(place wire.Span) bool { return mark >= place[0] && mark < place[1] })
-		s.center.chunk = s.start + max(0, of)
-		return s, best
-	}
-	_, within := r.highlight(content[places[at][0]:places[at][1]])
-	return s, wire.Span{places[at][0] + within[0], places[at][0] + within[1]}
+	_, best = r.highlight(content, wire.Span{0, len(content)})
+	mark, _ := firstMark(marks, best)
+	of := slices.IndexFunc(places, func(place wire.Span) bool { return mark >= place[0] && mark < place[1] })
+	s.center.chunk = s.start + max(0, of)
+	return s, marks, best
 }
 
 // firstMark returns where the first mark in a range begins: what comes before it may be the end of another section. Without
@@ -232,11 +231,11 @@ func firstMark(marks []wire.Span, within wire.Span) (at int, found bool) {
 	return marks[i][0], true
 }
 
-// highlight returns the ranges of the question's words in a text, and its best passage.
-func (r *run) highlight(content string) (marks []wire.Span, best wire.Span) {
+// highlight returns the ranges of the question's words in a text, and the best passage within a part of it.
+func (r *run) highlight(content string, within wire.Span) (marks []wire.Span, best wire.Span) {
 	marks = []wire.Span{}
 	if h := r.found[r.question].Highlighter; h != nil {
-		ranges, passage := h.Highlight(content)
+		ranges, passage := h.Highlight(content, within)
 		for _, at := range ranges {
 			marks = append(marks, at)
 		}

@@ -2,76 +2,100 @@ package pipeline
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"quarry/client/wire"
 	"quarry/server/fault"
-	"quarry/server/index"
 )
 
 // maxCopies bounds the documents that a result lists as copies.
 const maxCopies = 50
 
-// foldCopies keeps one of several documents with the same text, the best-ranked one: of the latest version, if there
-// are several. All of them passed the caller's rights and filters, and all match or none does, so what the filters rule
-// out is neither shown nor named. Fingerprints tell which texts are worth comparing.
-func (r *run) foldCopies(ctx context.Context, ranked []fusedChunk) ([]fusedChunk, error) {
-	type place struct {
-		print   index.Fingerprint
-		chunk   int
-		matches bool
+// maxCompared bounds the documents whose texts are compared for one answer. Which they are depends on the result set
+// alone, so that what folds is the same in every order and on every page.
+const maxCompared = 500
+
+// findCopies groups the matching documents with the same text.
+func (r *run) findCopies(ctx context.Context) error {
+	r.copies, r.same = map[string][]string{}, map[string][]string{}
+	if r.found[r.question].Matched == nil {
+		return nil
 	}
-	r.copies = map[string][]string{}
-	first, folded := map[place][]string{}, map[string]bool{} // by document: whether it is folded
-	for _, c := range ranked {
-		at := place{c.print, c.chunk, r.matches[c.document]}
-		_, compared := folded[c.document]
-		if folded[c.document] || c.print == 0 {
-			continue
+	groups, err := r.found[r.question].Matched.Twins(ctx)
+	if err != nil {
+		return fmt.Errorf("find copies: %w", err)
+	}
+	compared := 0
+	for _, ids := range groups {
+		if compared += len(ids); compared > maxCompared {
+			break
 		}
-		for i := 0; i < len(first[at]) && !compared && !folded[c.document]; i++ {
-			of := first[at][i]
-			same, err := r.sameText(ctx, of, c.document)
+		same := map[digest][]string{}
+		for _, id := range ids {
+			text, err := r.digest(ctx, id)
 			if err != nil {
-				return nil, err
+				return err
 			}
-			if same {
-				folded[c.document] = true
-				r.copies[of] = append(r.copies[of], c.document)
-			}
+			same[text] = append(same[text], id)
 		}
-		if !folded[c.document] {
-			folded[c.document] = false
-			first[at] = append(first[at], c.document)
+		delete(same, digest{})
+		for _, copies := range same {
+			if len(copies) > 1 {
+				for _, id := range copies {
+					r.same[id] = copies
+				}
+			}
 		}
 	}
-	return slices.DeleteFunc(ranked, func(c fusedChunk) bool { return folded[c.document] }), nil
+	return nil
 }
 
-// sameText reports whether two documents have the same text; false for one that cannot be read.
-func (r *run) sameText(ctx context.Context, a, b string) (bool, error) {
-	documents, err := r.documents(ctx, []section{{document: a}, {document: b}})
-	if err != nil {
-		return false, err
-	}
-	if documents[a] == nil || documents[b] == nil || documents[a].ChunkCount != documents[b].ChunkCount {
-		return false, nil
-	}
-	var texts [2][]index.Chunk
-	for i, id := range []string{a, b} {
-		texts[i], err = r.snapshot.Chunks(ctx, id, 0, documents[id].ChunkCount-1, r.Access)
+// digest is that of a document's text; zero for one that cannot be read.
+type digest [sha256.Size]byte
+
+func (r *run) digest(ctx context.Context, id string) (digest, error) {
+	hash := sha256.New()
+	for from := 0; ; from += wire.MaxChunksPerRequest {
+		chunks, err := r.snapshot.Chunks(ctx, id, from, from+wire.MaxChunksPerRequest-1, r.Access)
 		if errors.Is(err, fault.ErrNotFound) || errors.Is(err, fault.ErrDamaged) {
-			return false, nil
+			return digest{}, nil
 		}
 		if err != nil {
-			return false, fmt.Errorf("compare copies: %w", err)
+			return digest{}, fmt.Errorf("compare copies: %w", err)
+		}
+		for _, c := range chunks {
+			if c.Damaged {
+				return digest{}, nil
+			}
+			_, _ = io.WriteString(hash, c.Text+"\x00")
+		}
+		if len(chunks) < wire.MaxChunksPerRequest {
+			return digest(hash.Sum(nil)), nil
 		}
 	}
-	return slices.EqualFunc(texts[0], texts[1], func(a, b index.Chunk) bool {
-		return a.Text == b.Text && !a.Damaged && !b.Damaged
-	}), nil
+}
+
+// folds reports whether a document has the text of one that came before, which then is its copy; the first one gets
+// all others as copies. All of them passed the caller's rights and filters, so what the filters rule out is neither
+// shown nor named.
+func (r *run) folds(id string) bool {
+	same := r.same[id]
+	if len(same) == 0 {
+		return false
+	}
+	for _, other := range same {
+		if other != id && r.copies[other] != nil {
+			return true
+		}
+	}
+	if r.copies[id] == nil {
+		r.copies[id] = slices.DeleteFunc(slices.Clone(same), func(other string) bool { return other == id })
+	}
+	return false
 }
 
 // copiesOf returns the ids of documents with the text of a section's document, as many as a result lists.

@@ -34,7 +34,7 @@ func (r *run) expand(ctx context.Context) (string, string, error) {
 		return wire.OutcomeSkipped, r.skipReason(false), nil
 	}
 	if why := r.skipReason(r.Search.SkipDocumentSelection); why != "" {
-		r.final = arrange(r.chosen, r.rest, r.Search)
+		r.final = r.untilMatch(arrange(r.chosen, r.rest, r.Search))
 		return wire.OutcomeSkipped, why, nil
 	}
 	if len(r.chosen) == 0 {

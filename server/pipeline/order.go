@@ -27,9 +27,10 @@ func (r *run) inOrder(ctx context.Context) ([]fusedChunk, error) {
 	if err := r.judge(ctx, lists); err != nil {
 		return nil, err
 	}
-	if ranked, err = r.foldCopies(ctx, ranked); err != nil {
+	if err := r.findCopies(ctx); err != nil {
 		return nil, err
 	}
+	ranked = slices.DeleteFunc(ranked, func(c fusedChunk) bool { return r.folds(c.document) })
 	further := func(c fusedChunk) bool { return !r.matches[c.document] }
 	found := r.found[r.question]
 	if found.Level == index.LevelAll && found.Words == 2 && found.Documents <= fewMatches {
@@ -87,29 +88,52 @@ func (r *run) behind(ctx context.Context, ranked []fusedChunk) (rest []fusedChun
 				rows++
 			}
 			passed += 1 + len(r.copies[c.document])
-			for _, id := range r.copies[c.document] {
-				seen[id] = true
-			}
 		}
 		seen[c.document] = true
 	}
 	if rows >= r.wanted() || passed >= r.found[r.question].Documents {
 		return nil, nil
 	}
-	query := r.indexQuery(r.queries[r.question])
-	query.Count, query.List = false, &index.List{Documents: max(passed, r.offset()) + r.wanted(), Order: index.ByScore}
-	listed, err := r.snapshot.Search(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	for _, hit := range listed.Hits {
-		if !seen[hit.DocumentID] {
+	listed, err := r.listed(ctx, index.List{Documents: max(passed, r.offset()) + r.wanted(), Order: index.ByScore})
+	for _, hit := range listed {
+		if !seen[hit.DocumentID] && !r.folds(hit.DocumentID) {
 			seen[hit.DocumentID], r.matches[hit.DocumentID], r.missing[hit.DocumentID] = true, true, hit.Missing
 			id := chunkID{hit.DocumentID, hit.Chunk}
 			rest = append(rest, fusedChunk{chunkID: id, score: hit.Score, print: hit.Fingerprint})
 		}
 	}
-	return rest, nil
+	return rest, err
+}
+
+// listed returns a list of the documents that match, with what folds in it beyond its length.
+func (r *run) listed(ctx context.Context, list index.List) ([]index.Hit, error) {
+	query := r.indexQuery(r.queries[r.question])
+	list.Documents += len(r.same)
+	query.Count, query.List = false, &list
+	found, err := r.snapshot.Search(ctx, query)
+	return found.Hits, err
+}
+
+// foldedList returns the page of a list in an order of time, or of all documents, on which copies stand with the first
+// document of their text.
+func (r *run) foldedList(ctx context.Context) (page []index.Hit, err error) {
+	if err := r.findCopies(ctx); err != nil || len(r.same) == 0 {
+		return r.found[r.question].Hits, err
+	}
+	list := index.List{Documents: r.offset() + r.wanted(), Order: listOrder(r.Search), Browse: r.Search.Browse}
+	listed, err := r.listed(ctx, list)
+	passed := 0
+	for _, hit := range listed {
+		if r.folds(hit.DocumentID) || len(page) == r.wanted() {
+			continue
+		}
+		if passed >= r.offset() {
+			page = append(page, hit)
+		}
+		r.matches[hit.DocumentID], r.missing[hit.DocumentID] = true, hit.Missing
+		passed += 1 + len(r.copies[hit.DocumentID])
+	}
+	return page, err
 }
 
 // page returns the sections of a page that begins behind offset matching documents, one of each document. What a page
@@ -136,4 +160,27 @@ func (r *run) page(ordered []fusedChunk) []section {
 		hits = append(hits, before[:min(len(before), r.wanted()-len(hits))]...)
 	}
 	return listedSections(hits)
+}
+
+// untilMatch ends a page that is not the last one with a match: what stands behind that is listed before the next
+// match, on its page. If the sections of a document leave no room for a match, every document has one.
+func (r *run) untilMatch(rows []section) []section {
+	next, end, seen := r.offset(), 0, map[string]bool{}
+	for i, s := range rows {
+		isMatch := s.center.remote == nil && r.matches[s.document]
+		if isMatch || s.center.remote != nil {
+			end = i + 1
+		}
+		if isMatch && !seen[s.document] {
+			seen[s.document] = true
+			next += 1 + len(r.copies[s.document])
+		}
+	}
+	switch {
+	case next >= r.found[r.question].Documents:
+		return rows
+	case next == r.offset():
+		return r.paged
+	}
+	return rows[:end]
 }

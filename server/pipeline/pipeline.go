@@ -40,13 +40,15 @@ type run struct {
 	embedding       llm.Usage           // of the embedding model
 	remote          []remoteList        // one for each federated source that answered
 	sections        []section           // in fused order
+	paged           []section           // one of each document of the page
 	chosen, rest    []section
 	final           []section
 	described       map[string]*index.Stored // by id; nil: removed meanwhile, or not visible to the caller
 	matches         map[string]bool          // documents that match, of those ranked
 	missing         map[string][]string      // the words of the question that a document lacks
 	foundBy         map[string]string        // what found a document that does not match
-	copies          map[string][]string      // documents with the text of one
+	same            map[string][]string      // the matching documents with the text of one, itself too
+	copies          map[string][]string      // likewise without itself, of those that are listed
 	newer           map[string]string        // the latest version of a superseded document
 	modelIsSilent   bool                     // no response in a whole stage
 }
@@ -255,8 +257,11 @@ func listOrder(s wire.SearchRequest) index.Order {
 // fuse merges the results of the queries into one ranking, and sends it to streaming clients if it is new.
 func (r *run) fuse(ctx context.Context) (string, string, error) {
 	if r.inTime() {
-		hits := r.found[r.question].Hits
 		if err := r.judge(ctx, nil); err != nil {
+			return "", "", err
+		}
+		hits, err := r.foldedList(ctx)
+		if err != nil {
 			return "", "", err
 		}
 		r.sections = listedSections(hits)
@@ -301,6 +306,16 @@ func (r *run) count(ctx context.Context, response *wire.SearchResponse) error {
 	}
 	response.Facets = WireFacets(counts)
 	return nil
+}
+
+// Facets counts the documents that the filters of a request leave: those that browsing lists.
+func Facets(ctx context.Context, snapshot index.Snapshot, request Request) (index.Counts, error) {
+	found, err := snapshot.Search(ctx, index.Query{Filter: Filter(request), Scope: scopeOf(request), Count: true,
+		List: &index.List{Order: index.Newest, Browse: true}})
+	if err != nil {
+		return index.Counts{}, err
+	}
+	return found.Matched.Count(ctx)
 }
 
 // noteEmptySources adds a note for each requested source without documents that the caller may see.

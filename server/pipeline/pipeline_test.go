@@ -65,8 +65,10 @@ func (s *shelf) Facets(context.Context, index.Filter) (index.Counts, error) {
 	return index.Counts{Values: [field.N][]index.ValueCount{{{Value: "slack", Count: 1}}}}, nil
 }
 
-func (s *shelf) Highlight(text string) ([][2]int, [2]int) {
-	return [][2]int{{0, 4}}, [2]int{0, len(text)}
+func (s *shelf) Twins(context.Context) ([][]string, error) { return nil, nil }
+
+func (s *shelf) Highlight(_ string, within [2]int) ([][2]int, [2]int) {
+	return [][2]int{{0, 4}}, within
 }
 
 func (s *shelf) Documents(_ context.Context, ids []string, _ index.Access) (found []index.Stored, err error) {

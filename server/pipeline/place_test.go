@@ -60,16 +60,19 @@ func TestPlaceOfUnknown(t *testing.T) {
 // marker highlights one word; the best passage is its paragraph, else the first one.
 type marker string
 
-func (m marker) Highlight(text string) (marks [][2]int, best [2]int) {
+func (m marker) Highlight(whole string, within [2]int) (marks [][2]int, best [2]int) {
+	if at := strings.Index(whole, string(m)); at >= 0 {
+		marks = [][2]int{{at, at + len(m)}}
+	}
+	text := whole[within[0]:within[1]]
 	best[1] = len(text)
 	if end := strings.Index(text, "\n\n"); end >= 0 {
 		best[1] = end
 	}
 	if at := strings.Index(text, string(m)); at >= 0 {
-		marks = [][2]int{{at, at + len(m)}}
 		best = [2]int{strings.LastIndex(text[:at], "\n") + 1, at + len(m)}
 	}
-	return marks, best
+	return marks, [2]int{best[0] + within[0], best[1] + within[0]}
 }
 
 // TestPlaceOfMergedChunks holds that headings, link, best passage and ref of several chunks are of one place.

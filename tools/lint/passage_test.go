@@ -19,6 +19,7 @@ func TestPassageIsOneType(t *testing.T) {
 	other := map[string]string{
 		"client/wire.SearchResult": "the type itself",
 		"client/wire.SearchDoc":    "Onyx's document of a chat, which is read as well as written: half of its keys are its own",
+		"client/wire.Chunk":        "a passage of a document that is described once beside all of them",
 		"client/wire.DocumentInfo": "a document, which has no text; it has one key more than a reference",
 	}
 	keys := passageKeys()

@@ -16,9 +16,9 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 100_290
-	maxProductTokens = 797_900
-	maxLongLines     = 1_409 // only lowered, until it is none
+	maxProductLines  = 100_480
+	maxProductTokens = 800_060
+	maxLongLines     = 1_405 // only lowered, until it is none
 
 	maxFunctionP95 = 33
 	maxColumns     = 120 // with tabs of four

@@ -107,7 +107,7 @@ func (a *app) printPicked(chosen []wire.SearchResult, form string) error {
 		line := text.OneLine(text.OrEmpty(result.Link))
 		switch form {
 		case pickPassage:
-			line = passage.Quote(passage.Shared(result))
+			line = passage.Quote(passage.Shared(passage.Best(result)))
 		case pickCitation:
 			line = passage.Cite(passage.Shared(result))
 		case pickPath:

@@ -43,7 +43,7 @@ func (a *app) fetchReading(ctx context.Context, c *client.Client, ref string, op
 	}
 	switch {
 	case options.outline:
-		found, err := c.Chunks(ctx, at.Document.ID, 0, 0)
+		found, err := c.Chunks(ctx, at.Document.ID, 0, 0, "")
 		if err != nil {
 			return nil, err
 		}
@@ -68,7 +68,7 @@ func (a *app) fetchPassages(ctx context.Context, c *client.Client, at located, a
 	from, to := max(0, at.First-around), at.Last+around
 	found := &reading{}
 	if to-from < wire.MaxChunksPerRequest {
-		one, err := c.Chunks(ctx, at.Document.ID, from, to)
+		one, err := c.Chunks(ctx, at.Document.ID, from, to, "")
 		if err != nil {
 			return nil, err
 		}
@@ -103,7 +103,7 @@ func fetchChunks(ctx context.Context, c *client.Client, id string, first, last i
 		if last >= 0 {
 			to = min(to, last)
 		}
-		more, err := c.Chunks(ctx, id, next, to)
+		more, err := c.Chunks(ctx, id, next, to, "")
 		if err != nil {
 			return nil, err
 		}
@@ -132,7 +132,7 @@ func fetchChunks(ctx context.Context, c *client.Client, id string, first, last i
 // fetchSection reads the text below a heading, up to the next one that is not deeper. A link whose fragment names no
 // heading means the whole document.
 func (a *app) fetchSection(ctx context.Context, c *client.Client, at located, name string) (*reading, error) {
-	described, err := c.Chunks(ctx, at.Document.ID, 0, 0)
+	described, err := c.Chunks(ctx, at.Document.ID, 0, 0, "")
 	if err != nil {
 		return nil, err
 	}

@@ -29,11 +29,11 @@ func (a *app) agentAnswer(outcomes []outcome, choice target.Choice) answer {
 			}
 			blocks.Origins = len(o.response.Searched) > 1
 			for _, r := range firstOf(o.response.Results, c.shown) {
-				excerpt := passage.Best(r, o.query.words, passage.BlockExcerpt)
+				excerpt, best := passage.Short(r, o.query.words, passage.BlockExcerpt), passage.Best(r)
 				if c.content >= 0 {
 					excerpt = text.Clip(excerpt, c.content)
 				}
-				written.WriteString(blocks.Block(r, excerpt))
+				written.WriteString(blocks.Block(best, excerpt))
 			}
 		}
 		last := a.nextStep(outcomes, choice)

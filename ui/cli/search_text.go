@@ -97,7 +97,7 @@ func (a *app) about(r wire.SearchResult, several bool) string {
 
 // passage is the part of a result's content that matches best, wrapped, with the query's words marked.
 func (a *app) passage(r wire.SearchResult, words []string, room int) []string {
-	shown := passage.Excerpt(r, passage.Highlights(r, words), passageLines, room)
+	shown := passage.Excerpt(r, words, passageLines, room)
 	above := []string{text.OneLine(passage.Title(r))}
 	for _, heading := range r.HeadingPath {
 		above = append(above, text.OneLine(heading))
@@ -202,7 +202,7 @@ func (a *app) footer(response *wire.SearchResponse, width int, explain bool, cho
 		counts += ", " + text.Count(len(results)-matching, "further result")
 	}
 	if fromQuarry(response) && response.TotalMatches > matching {
-		counts += ", " + text.Count(response.TotalMatches, "document") + " match"
+		counts += ", " + passage.Total(response) + " match"
 	}
 	if len(response.Searched) > 0 {
 		counts += " in " + strings.Join(searchedNames(response.Searched, choice), ", ")

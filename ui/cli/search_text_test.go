@@ -20,7 +20,7 @@ func TestLongPassageStartsAtTheMatch(t *testing.T) {
 	a := &app{io: IO{Width: 80, Now: today}, style: theme.New(colorprofile.NoTTY)}
 	start := strings.Index(content, "here")
 	for name, result := range map[string]wire.SearchResult{
-		"best passage": {Content: content, BestPassage: wire.Span{start, start + 20}},
+		"best passage": {Content: content, BestPassage: wire.Span{start, start + len("here is the answer, at last")}},
 		"first match":  {Content: content},
 	} {
 		lines := a.passage(result, []string{"answer"}, 76)

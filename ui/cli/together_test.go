@@ -15,12 +15,12 @@ import (
 
 // together answers as a server in this process that searched the library and a bare Onyx.
 const together = `{"results":[
-{"citation_id":1,"title":"Rolling back","content":"We roll back with deployctl.","link":null,"source_type":"file","updated_at":null,
+{"citation_id":1,"matches":true,"title":"Rolling back","content":"We roll back with deployctl.","link":null,"source_type":"file","updated_at":null,
  "document_id":"file:/notes/a.md","ref":"file:/notes/a.md#0","chunk_ind":0,"chunk_start":0,"chunk_end":0,"chunk_count":1,
  "selected":true,"origin":"local"},
-{"citation_id":2,"title":"Runbook","content":"A roll back is announced.","link":"https://acme.example/r","source_type":"confluence",
+{"citation_id":2,"matches":true,"title":"Runbook","content":"A roll back is announced.","link":"https://acme.example/r","source_type":"confluence",
  "updated_at":"2026-08-01T00:00:00+00:00","origin":"acme","selected":true}],
-"citation_mapping":{"1":"file:/notes/a.md","2":""},"total_matches":1,"stages":[{"name":"retrieve","ms":1,"outcome":"ok","detail":""}],
+"citation_mapping":{"1":"file:/notes/a.md","2":""},"total_matches":1,"matched":{"level":"all","documents":1,"all":1},"stages":[{"name":"retrieve","ms":1,"outcome":"ok","detail":""}],
 "notes":[{"code":"source_failed","text":"wiki did not answer in time: its results are missing"}],"searched":["local","acme","wiki"]}`
 
 func TestSeveralInOneGo(t *testing.T) {

@@ -390,7 +390,7 @@ func (m *Model) completePassage() tea.Cmd {
 	m.answer.completed[result.Ref] = true
 	c, shown := m.client(), m.search.shown
 	return during(shown.request, func(ctx context.Context) (*wire.DocumentChunks, error) {
-		return c.Chunks(ctx, result.DocumentID, result.ChunkInd, result.ChunkInd)
+		return c.Chunks(ctx, result.DocumentID, result.ChunkInd, result.ChunkInd, wordsOf(shown))
 	}, func(document *wire.DocumentChunks, err error) tea.Cmd {
 		if err == nil && len(document.Chunks) == 1 && m.search.shown == shown {
 			m.handlePassage(result.Ref, document)
@@ -406,8 +406,8 @@ func (m *Model) handlePassage(ref string, document *wire.DocumentChunks) {
 	if i < 0 || chunk.Damaged {
 		return
 	}
-	results[i].Content, results[i].HeadingPath = chunk.Content, chunk.HeadingPath
-	results[i].ChunkCount = document.Document.ChunkCount
+	results[i].Content, results[i].Highlights = chunk.Content, chunk.Highlights
+	results[i].HeadingPath, results[i].ChunkCount = chunk.HeadingPath, document.Document.ChunkCount
 	m.list.Set(results, passage.Words(m.search.shown.query), true)
 }
 

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"path/filepath"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"quarry/client/wire"
 	"quarry/ui/explorer/paint"
+	"quarry/ui/passage"
 )
 
 func editBindings() []Binding {
@@ -41,14 +41,12 @@ func (m *Model) editFile() tea.Cmd {
 		})
 }
 
-// lineOf returns the line of the file at which the best passage begins, or a little before: headings are not part of
-// the text. It is 0 where the server names no lines.
+// lineOf returns the line of the file at which the best passage begins. It is 0 where the server names no lines.
 func lineOf(r wire.SearchResult) int {
 	if len(r.Lines) != 2 {
 		return 0
 	}
-	before := r.Content[:bounded(r.BestPassage[0], 0, len(r.Content))]
-	return min(r.Lines[0]+strings.Count(before, "\n"), r.Lines[1])
+	return passage.Best(r).Lines[0]
 }
 
 // readAgain has the library read a file that was edited, also where the editor failed in the end.

@@ -51,15 +51,19 @@ func (m *Model) openPicker() tea.Cmd {
 // facets is what is known now about the values of filters and their counts.
 func (m *Model) facets() picker.Input {
 	in := picker.Input{Query: client.ParseQuery(m.box.Query(), m.now()), Now: m.now()}
+	var shown wire.SearchResponse
+	if m.search.shown != nil {
+		shown = *m.search.shown.response
+	}
 	switch {
-	case m.search.shown != nil && len(m.search.shown.response.Facets.Sources)+len(m.search.shown.response.Facets.Months) > 0:
-		in.Facets, in.Exact = m.search.shown.response.Facets, true
+	case len(shown.Facets.Sources)+len(shown.Facets.Months) > 0:
+		in.Facets, in.Exact, in.Results = shown.Facets, shown.Counted(), shown.Results
 	case m.search.shown != nil && m.conn.welcome.exact:
-		in.Facets, in.Exact = m.search.shown.response.Facets, true // nothing matches
+		in.Facets, in.Exact = shown.Facets, true // nothing matches
 	case m.search.shown == nil && m.conn.welcome.exact && len(in.Query.Chips) == 0:
 		in.Facets, in.Exact = m.conn.welcome.facets, true // of all documents
 	case m.search.shown != nil:
-		in.Results = m.search.shown.response.Results
+		in.Results = shown.Results
 	}
 	return in
 }

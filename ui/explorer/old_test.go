@@ -134,7 +134,7 @@ func TestTheSummaryCountsNothingThatCannotBeReached(t *testing.T) {
 			result["document_id"], result["ref"] = "a", fmt.Sprint("a#", i)
 			results = append(results, result)
 		}
-		answer200(w, map[string]any{"results": results, "total_matches": 1470,
+		answer200(w, map[string]any{"results": results, "total_matches": 1470, "matched": wire.Matched{Level: "all", Documents: 1470},
 			"stages": []any{map[string]any{"name": "retrieve", "outcome": "ok", "ms": 0.1}}})
 	}}
 	options := Options{Target: server.remote(t), Query: "rollback"}
@@ -145,4 +145,22 @@ func TestTheSummaryCountsNothingThatCannotBeReached(t *testing.T) {
 	screen.WaitGone("of 1,470")
 	screen.Press("w")
 	screen.WaitText("outside the stages") // the rest of the time above them
+}
+
+// A total is certain only of a server that counts one set of documents, and all of it.
+func TestTotalsSayHowCertainTheyAre(t *testing.T) {
+	t.Parallel()
+	for more, want := range map[string]string{
+		`"matched":{"level":"all","documents":512}`:                                                     "best 1 passage · 512 documents match",
+		`"matched":{"level":"all","documents":512},"notes":[{"code":"counts_estimated","text":"many"}]`: "best 1 passage · at least 512 documents match",
+		`"notes":[]`: "best 1 passage · about 512 documents match",
+	} {
+		server := &script{search: func(w http.ResponseWriter, _ *http.Request, _ wire.SearchRequest) {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"results":[{"citation_id":1,"title":"T","content":"rollback","source_type":"file","document_id":"a","ref":"a#0",`+
+				`"matches":true}],"total_matches":512,"stages":[{"name":"retrieve","outcome":"ok","ms":0.1}],%s}`, more)
+		}}
+		screen := start(t, 140, 40, Options{Target: server.remote(t), Query: "rollback"})
+		screen.WaitText(want)
+	}
 }

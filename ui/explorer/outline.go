@@ -84,7 +84,7 @@ func (m *Model) fetchOutline(then func() tea.Cmd) tea.Cmd {
 		return then()
 	}
 	return background(m, &o.fetching, func(ctx context.Context) (*wire.DocumentChunks, error) {
-		return c.Chunks(ctx, result.DocumentID, result.ChunkStart, result.ChunkStart)
+		return c.Chunks(ctx, result.DocumentID, result.ChunkStart, result.ChunkStart, "")
 	}, func(answer *wire.DocumentChunks, err error) tea.Cmd {
 		if err == nil && o.of == result.DocumentID {
 			o.sent = answer.Document.Outline
@@ -152,8 +152,8 @@ func (m *Model) goToHeading(headings []reader.Heading, at int) tea.Cmd {
 		return nil
 	}
 	r := m.reader
-	return m.fetch(func(ctx context.Context, c *client.Client, id string) (fetched, error) {
-		got, err := chunksBetween(ctx, c, id, from, to)
+	return m.fetch(func(ctx context.Context, c *client.Client, id, query string) (fetched, error) {
+		got, err := chunksBetween(ctx, c, id, query, from, to)
 		got.then = func() {
 			if headings, _ := r.Headings(m.outline.sent); at < len(headings) {
 				r.GoTo(headings[at])

@@ -20,14 +20,14 @@ func many(count int) *script {
 		if request.Offset != nil {
 			from = *request.Offset
 		}
-		response := wire.SearchResponse{TotalMatches: count, Results: []wire.SearchResult{}}
+		response := wire.SearchResponse{TotalMatches: count, Matched: wire.Matched{Level: "all", Documents: count}, Results: []wire.SearchResult{}}
 		for i := from; i < min(count, from+*request.NumResults); i++ {
 			number, name := i+1, i
 			if request.Sort == wire.SortOldest {
 				name = count - 1 - i
 			}
 			response.Results = append(response.Results, wire.SearchResult{CitationID: &number, Title: fmt.Sprintf("Document %03d", name),
-				Content: "text", DocumentID: fmt.Sprintf("d%d", name), Ref: fmt.Sprintf("d%d#0", name), SourceType: "file", ChunkCount: 1})
+				Content: "text", DocumentID: fmt.Sprintf("d%d", name), Ref: fmt.Sprintf("d%d#0", name), SourceType: "file", ChunkCount: 1, Matches: true})
 		}
 		wire.FillEmpty(&response)
 		answer200(w, response)

@@ -38,6 +38,7 @@ type reading struct {
 type fetched struct {
 	whole    bool
 	from, to int
+	query    string // whose words are marked
 	document wire.DocumentInfo
 	chunks   []wire.Chunk
 	then     func() // runs once they are shown; nil for nothing
@@ -56,7 +57,7 @@ func (m *Model) followSelection() {
 		r.result, r.query = &result, m.search.shown.text
 		r.SetNow(m.now())
 		r.Show(m.document(result))
-		if w := r.whole; w != nil && w.document.ID == result.DocumentID {
+		if w := r.whole; w != nil && w.document.ID == result.DocumentID && w.query == wordsOf(m.search.shown) {
 			r.SetWhole(w.document, w.chunks)
 		}
 	}
@@ -75,11 +76,12 @@ func sameReading(a, b wire.SearchResult) bool {
 // document is a result as the reader shows it.
 func (m *Model) document(r wire.SearchResult) reader.Document {
 	var words []string
-	if m.search.shown != nil {
+	if m.search.shown != nil && !m.conn.welcome.marks {
 		words = passage.Words(m.search.shown.query)
 	}
 	why := m.unreadable(r)
-	return reader.Document{SearchResult: r, Where: passage.Where(r, m.conn.roots), Words: words, CanExpand: why == "", WhyNot: why, FileLinks: m.target.Kind == Library}
+	return reader.Document{SearchResult: r, Where: passage.Where(r, m.conn.roots), Words: words, CanExpand: why == "",
+		WhyNot: why, FileLinks: m.target.Kind == Library}
 }
 
 // unreadable returns why the rest of a result's document cannot be read here; "" means that it can.
@@ -135,8 +137,8 @@ func (m *Model) expand() tea.Cmd {
 		m.say("this is the whole document")
 		return nil
 	}
-	return m.fetch(func(ctx context.Context, c *client.Client, id string) (fetched, error) {
-		return chunksBetween(ctx, c, id, from, to)
+	return m.fetch(func(ctx context.Context, c *client.Client, id, query string) (fetched, error) {
+		return chunksBetween(ctx, c, id, query, from, to)
 	})
 }
 
@@ -146,17 +148,25 @@ func (m *Model) expandWhole() tea.Cmd {
 	return m.fetch(wholeDocument)
 }
 
-func wholeDocument(ctx context.Context, c *client.Client, id string) (fetched, error) {
-	whole, err := chunksBetween(ctx, c, id, 0, wholeChunks-1)
+func wholeDocument(ctx context.Context, c *client.Client, id, query string) (fetched, error) {
+	whole, err := chunksBetween(ctx, c, id, query, 0, wholeChunks-1)
 	whole.whole = true
 	return whole, err
 }
 
+// wordsOf returns the words of a search, with those of its phrases; none for nil.
+func wordsOf(s *shown) string {
+	if s == nil {
+		return ""
+	}
+	return strings.TrimSpace(strings.Join(append([]string{s.query.Words}, s.query.Phrases...), " "))
+}
+
 // chunksBetween fetches a range of chunks, both ends included, as far as the document has them.
-func chunksBetween(ctx context.Context, c *client.Client, id string, from, to int) (fetched, error) {
-	got := fetched{from: from, to: to}
+func chunksBetween(ctx context.Context, c *client.Client, id, query string, from, to int) (fetched, error) {
+	got := fetched{from: from, to: to, query: query}
 	for at := from; at <= to; at += wire.MaxChunksPerRequest {
-		answer, err := c.Chunks(ctx, id, at, min(to, at+wire.MaxChunksPerRequest-1))
+		answer, err := c.Chunks(ctx, id, at, min(to, at+wire.MaxChunksPerRequest-1), query)
 		if err != nil {
 			return fetched{}, err
 		}
@@ -170,13 +180,14 @@ func chunksBetween(ctx context.Context, c *client.Client, id string, from, to in
 }
 
 // fetch fetches chunks of the document that the reader shows.
-func (m *Model) fetch(chunks func(context.Context, *client.Client, string) (fetched, error)) tea.Cmd {
+func (m *Model) fetch(chunks func(ctx context.Context, c *client.Client, id, query string) (fetched, error)) tea.Cmd {
 	r := m.reader
 	if r.result == nil || m.client() == nil {
 		return nil
 	}
-	c, id := m.client(), r.result.DocumentID
-	found := background(m, &r.expanding, func(ctx context.Context) (fetched, error) { return chunks(ctx, c, id) },
+	c, id, query := m.client(), r.result.DocumentID, wordsOf(m.search.shown)
+	read := func(ctx context.Context) (fetched, error) { return chunks(ctx, c, id, query) }
+	found := background(m, &r.expanding, read,
 		func(got fetched, err error) tea.Cmd { return m.handleChunks(r, got, err) })
 	slow := after(r.expanding, slowAfter, func() tea.Cmd {
 		m.inform("loading · " + m.keys.keyOf("back", m.focus) + " stops")
@@ -239,14 +250,13 @@ func (m *Model) copyCitation() tea.Cmd {
 	return m.copy(passage.Cite(passage.Shared(result)), "citation ["+passage.Citation(result)+"]")
 }
 
-// copyPassage copies what is read: the part of the text that is in sight in the reader, or else the paragraphs that the
-// list shows as the best.
+// copyPassage copies what is read: the part of the text that is in sight in the reader, or else the best passage.
 func (m *Model) copyPassage() tea.Cmd {
 	result, _ := m.result()
 	if visible := m.reader.Visible(); m.focus == InReader && visible != "" {
 		result.Content = visible
 	} else {
-		result.Content = passage.BestPassage(result)
+		result = passage.Best(result)
 	}
 	return m.copy(passage.Quote(passage.Shared(result)), "passage ["+passage.Citation(result)+"]")
 }

@@ -49,7 +49,7 @@ func (m *Model) checkCollected() tea.Cmd {
 // moves them, with the others that one request returns.
 func staleness(ctx context.Context, c *client.Client, p state.Passage) (string, error) {
 	for _, chunks := range [][2]int{{p.ChunkStart, p.ChunkEnd}, {0, -1}} {
-		got, err := c.Chunks(ctx, p.DocumentID, chunks[0], chunks[1])
+		got, err := c.Chunks(ctx, p.DocumentID, chunks[0], chunks[1], "")
 		switch {
 		case isGone(err):
 			return state.Gone, nil

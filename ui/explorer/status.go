@@ -239,7 +239,8 @@ func (m *Model) found() fact {
 	s := m.search.shown
 	listed, documents, _ := m.list.Found()
 	total, passages := s.response.TotalMatches, text.Count(listed, "passage")
-	all := fmt.Sprintf("%s of %s", text.Number(documents), text.Count(total, "document"))
+	matching := passage.Total(s.response)
+	all := fmt.Sprintf("%s of %s", text.Number(documents), matching)
 	reached := total <= maxRows && m.pages()
 	if s.wire.Lists() {
 		order := "newest"
@@ -250,7 +251,7 @@ func (m *Model) found() fact {
 		case total <= documents:
 			return fact{text: fmt.Sprintf("%s, %s first", text.Count(documents, "document"), order)}
 		case !reached:
-			return fact{text: fmt.Sprintf("%s %s · %s match", order, text.Number(documents), text.Count(total, "document"))}
+			return fact{text: fmt.Sprintf("%s %s · %s match", order, text.Number(documents), matching)}
 		}
 		return fact{text: order + " " + all}
 	}
@@ -258,8 +259,9 @@ func (m *Model) found() fact {
 	case total > documents && !(s.instant && !s.query.WordEnded) && reached:
 		return fact{text: passages + " · " + all, brief: all}
 	case total > documents && !s.instant:
-		return fact{text: fmt.Sprintf("best %s · %s match", passages, text.Count(total, "document")),
-			brief: fmt.Sprintf("best %s · %s match", text.Number(listed), text.Number(total))}
+		few := strings.TrimSuffix(strings.TrimSuffix(matching, "s"), " document")
+		return fact{text: fmt.Sprintf("best %s · %s match", passages, matching),
+			brief: fmt.Sprintf("best %s · %s match", text.Number(listed), few)}
 	case m.list.MostOfDocument() >= fullDocument: // of which the server may have left out more
 		passages = "best " + passages
 	}

@@ -27,6 +27,7 @@ type welcome struct {
 	pages     bool                // it lists documents behind an offset
 	refs      bool                // it answers from passages of one's choice
 	bare      bool                // it has no extensions of Onyx's API
+	marks     bool                // it marks the words of a query in every chunk
 	err       error
 }
 
@@ -162,7 +163,7 @@ func whatThereIs(ctx context.Context, c *client.Client) welcome {
 	if features, err := c.Features(ctx); err == nil { // else it is asked as a server that can do no more
 		w.instant, w.browses, w.pages = features.Has(wire.FeatureInstant), features.Has(wire.FeatureBrowse), features.Has(wire.FeatureOffset)
 		w.refs, w.unlike = features.Has(wire.FeatureRefs), !features.Has(wire.FeatureSimilarTo)
-		w.bare = features.API == 0
+		w.bare, w.marks = features.API == 0, features.Has(wire.FeatureHighlights)
 	}
 	if w.browses && w.documents > 0 && c.Local() { // a server counts searches, and logs them
 		w.newest = newest(ctx, c)

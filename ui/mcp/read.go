@@ -85,7 +85,8 @@ func (s *session) read(ctx context.Context, _ *sdk.CallToolRequest, given readAr
 		at.Last = wire.MaxChunksPerRequest - 1
 	}
 	from := max(0, at.First-given.Around)
-	chunks, err := s.Client.Chunks(ctx, at.Document.ID, from, min(at.Last+given.Around, from+wire.MaxChunksPerRequest-1))
+	to := min(at.Last+given.Around, from+wire.MaxChunksPerRequest-1)
+	chunks, err := s.Client.Chunks(ctx, at.Document.ID, from, to, "")
 	if err != nil {
 		return nil, readOutput{}, s.problemOf(err)
 	}

@@ -199,7 +199,8 @@ func render(response *wire.SearchResponse, words []string, budget int) (string, 
 	blocks := passage.Blocks{Origins: len(response.Searched) > 1}
 	var written strings.Builder
 	for i, r := range response.Results {
-		excerpt := passage.Best(r, words, passage.BlockExcerpt)
+		excerpt := passage.Short(r, words, passage.BlockExcerpt)
+		r = passage.Best(r)
 		block := blocks.Block(r, excerpt)
 		if size := text.EstimateTokens(block); size > left {
 			if i > 0 {

@@ -9,34 +9,51 @@ import (
 	"quarry/internal/text"
 )
 
-// Excerpt returns the part of a result to show in some lines of some columns, as plain text with marks. It starts at
-// the beginning if the best passage, or the first mark, is near, else at the line of that. It is somewhat longer than
-// what fits.
-func Excerpt(r wire.SearchResult, marks []wire.Span, lines, columns int) []Line {
-	content := r.Content
-	marks = wire.OrderSpans(content, marks)
-	start := 0
-	switch {
-	case r.BestPassage[1] > r.BestPassage[0]:
-		start = r.BestPassage[0]
-	case len(marks) > 0:
-		start = marks[0][0]
+// Best narrows a result to its best passage: its content, the highlights in it and its lines in the file. Every form
+// shows that one span, clipped by its width alone. Where the server names none, all of the content stays. Lines may be
+// somewhat too small, because headings are not part of the content.
+func Best(r wire.SearchResult) wire.SearchResult {
+	best := wire.OrderSpans(r.Content, []wire.Span{r.BestPassage})
+	if len(best) == 0 {
+		return r
 	}
-	if start < 0 || start > len(content) || shownFromTop(content[:start], lines, columns) {
-		start = 0
+	from, to := best[0][0], best[0][1]
+	if len(r.Lines) == 2 {
+		first := min(r.Lines[0]+strings.Count(r.Content[:from], "\n"), r.Lines[1])
+		r.Lines = []int{first, min(first+strings.Count(r.Content[from:to], "\n"), r.Lines[1])}
 	}
-	start = strings.LastIndexByte(content[:start], '\n') + 1
-	for start > 0 && strings.Count(content[start:], "\n") < lines-1 {
-		start = strings.LastIndexByte(content[:start-1], '\n') + 1
-	}
-	shown := text.Clip(content[start:], 8*columns*lines)
+	r.Content, r.Highlights = within(r.Content, r.Highlights, best[0])
+	r.BestPassage = wire.Span{0, len(r.Content)}
+	return r
+}
+
+// within returns a part of a text, and the spans that lie in it.
+func within(text string, spans []wire.Span, part wire.Span) (string, []wire.Span) {
 	var moved []wire.Span
-	for _, mark := range marks {
-		if mark[0] >= start && mark[1] <= start+len(shown) && mark[0] < mark[1] {
-			moved = append(moved, wire.Span{mark[0] - start, mark[1] - start})
+	for _, span := range spans {
+		if span[0] >= part[0] && span[1] <= part[1] && span[0] < span[1] {
+			moved = append(moved, wire.Span{span[0] - part[0], span[1] - part[0]})
 		}
 	}
-	return linesOf(shown, moved, fenceAt(content[:start]))
+	return text[part[0]:part[1]], moved
+}
+
+// Excerpt returns the best passage of a result as plain text with marks, for some lines of some columns. Without one it
+// begins at the first of the words, or at the top if that is near. It is somewhat longer than what fits.
+func Excerpt(r wire.SearchResult, words []string, lines, columns int) []Line {
+	start, end := 0, len(r.Content)
+	marks := wire.OrderSpans(r.Content, Highlights(r, words))
+	if best := wire.OrderSpans(r.Content, []wire.Span{r.BestPassage}); len(best) > 0 {
+		start, end = best[0][0], best[0][1]
+	} else if len(marks) > 0 && !shownFromTop(r.Content[:marks[0][0]], lines, columns) {
+		start = strings.LastIndexByte(r.Content[:marks[0][0]], '\n') + 1
+		for start > 0 && strings.Count(r.Content[start:], "\n") < lines-1 {
+			start = strings.LastIndexByte(r.Content[:start-1], '\n') + 1
+		}
+	}
+	end = start + len(text.Clip(r.Content[start:end], 8*columns*lines))
+	shown, marks := within(r.Content, marks, wire.Span{start, end})
+	return linesOf(shown, marks, fenceAt(r.Content[:start]))
 }
 
 // shownFromTop reports whether the text after a beginning is in the upper half of the lines.
@@ -58,10 +75,10 @@ func IsTableRule(line string) bool {
 	return strings.Contains(line, "|") && strings.Contains(line, "--") && strings.Trim(line, "|-: ") == ""
 }
 
-// Snippet returns the best matching part of a result as plain text for a row of a list, and the marks in it. It starts
-// at the best passage, or at the first mark if the server sent no best passage, without a heading that repeats the
-// title; an ellipsis comes first if that is not the start of a line. The first mark is within the first columns; the
-// whole is somewhat longer than columns.
+// Snippet returns the best passage of a result as plain text for a row of a list, and the marks in it, without a
+// heading that repeats the title; if the server sent none, the text from the part on that has most marks. An ellipsis
+// comes first if that is not the start of a line. The first mark is within the first columns; the whole may be longer
+// than columns.
 func Snippet(r wire.SearchResult, marks []wire.Span, first, columns int) (string, []wire.Span) {
 	first, columns = max(1, first), max(1, columns)
 	marks = wire.OrderSpans(r.Content, marks)
@@ -71,6 +88,9 @@ func Snippet(r wire.SearchResult, marks []wire.Span, first, columns int) (string
 		start = strings.LastIndexByte(r.Content[:start], '\n') + 1
 	}
 	end := min(len(r.Content), start+6*columns+512)
+	if best := wire.OrderSpans(r.Content, []wire.Span{r.BestPassage}); len(best) > 0 && best[0][1] > start {
+		end = min(end, best[0][1])
+	}
 	for end < len(r.Content) && !utf8.RuneStart(r.Content[end]) {
 		end++
 	}
@@ -99,9 +119,6 @@ func snippetStart(r wire.SearchResult, marks []wire.Span, first, columns int) (s
 		start = passTarget(r.Content, best[0][0])
 	}
 	start = passTitle(r, start)
-	if from := passTitle(r, 0); len(marksFrom(marks, start)) == 0 && len(marksFrom(marks, from)) > 0 {
-		start, best = from, nil // the words are elsewhere
-	}
 	marks = shownByLine(r.Content, marksFrom(marks, start))
 	mark := -1
 	if len(marks) > 0 {
@@ -271,62 +288,10 @@ func approach(text string, spans []wire.Span, wanted bool, first, columns int) (
 	return text[at:], spans, true
 }
 
-// Best returns what matches best in a result as one line of plain text with at most limit characters: one part of it,
-// or two where one lacks words of the query. An ellipsis stands for what is left out.
-func Best(r wire.SearchResult, words []string, limit int) string {
-	marks := wire.OrderSpans(r.Content, Highlights(r, words))
-	r.BestPassage = wire.Span{} // that of one chunk; the content may have several
-	whole := part(r, marks, limit)
-	missing := slices.DeleteFunc(slices.Clone(marks), func(mark wire.Span) bool {
-		return strings.Contains(strings.ToLower(whole), stem(r.Content, mark))
-	})
-	if len(missing) == 0 {
-		return whole
-	}
-	half := limit/2 - 1
-	first, second := richest(r.Content, marks, half), richest(r.Content, missing, half)
-	if second < first {
-		first, second = second, first
-	}
-	if second-first < half { // the parts would overlap
-		return whole
-	}
-	return partAt(r, marks, first, half) + " " + partAt(r, marks, second, half)
-}
-
-// stem returns the letters that the forms of a marked word have in common.
-func stem(content string, mark wire.Span) string {
-	const length = 4
-	return strings.ToLower(text.Clip(content[mark[0]:mark[1]], length))
-}
-
-// partAt is the part of a result around the mark at an offset.
-func partAt(r wire.SearchResult, marks []wire.Span, at, limit int) string {
-	from := strings.LastIndexByte(r.Content[:at], '\n') + 1
-	cut := at-from > limit/3
-	if cut {
-		from = wordStart(r.Content, at-limit/3, at)
-	}
-	for from < at && !utf8.RuneStart(r.Content[from]) {
-		from++
-	}
-	r.Content = r.Content[from:]
-	var moved []wire.Span
-	for _, mark := range marksFrom(marks, at) {
-		if mark[1] <= at+limit {
-			moved = append(moved, wire.Span{mark[0] - from, mark[1] - from})
-		}
-	}
-	found := part(r, moved, limit)
-	if cut && !strings.HasPrefix(found, "…") {
-		found = "…" + found
-	}
-	return found
-}
-
-// part is a snippet of at most limit characters that ends between words.
-func part(r wire.SearchResult, marks []wire.Span, limit int) string {
-	plain, _ := Snippet(r, marks, limit/2, limit)
+// Short returns the best passage of a result as one line of plain text with at most limit characters, cut between
+// words. Without one it is what has most of the words.
+func Short(r wire.SearchResult, words []string, limit int) string {
+	plain, _ := Snippet(r, wire.OrderSpans(r.Content, Highlights(r, words)), limit/2, limit)
 	if utf8.RuneCountInString(plain) <= limit {
 		return plain
 	}

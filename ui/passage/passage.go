@@ -95,13 +95,18 @@ func Highlights(r wire.SearchResult, words []string) []wire.Span {
 	return FindWords(r.Content, words)
 }
 
-// BestPassage returns the best passage of a result, which a mark and a copy take whole; all of the content where the server
-// names none.
-func BestPassage(r wire.SearchResult) string {
-	if span := wire.OrderSpans(r.Content, []wire.Span{r.BestPassage}); len(span) > 0 {
-		return strings.TrimSpace(r.Content[span[0][0]:span[0][1]])
+// Forms returns the words of a query with the forms of them, and corrections, that the server marked in a result: for
+// its title and place, which come without marks.
+func Forms(r wire.SearchResult, words []string) []string {
+	const most = 64
+	forms := slices.Clone(words)
+	for _, mark := range r.Highlights[:min(len(r.Highlights), most)] {
+		if 0 <= mark[0] && mark[0] < mark[1] && mark[1] <= len(r.Content) {
+			forms = append(forms, strings.ToLower(r.Content[mark[0]:mark[1]]))
+		}
 	}
-	return r.Content
+	slices.Sort(forms)
+	return slices.Compact(forms)
 }
 
 // Typing returns words (see Words) of which the last one is still being typed: it stands for all that begin with it.
@@ -226,6 +231,18 @@ func Lack(r wire.SearchResult) string {
 		return "by a rewritten query"
 	}
 	return ""
+}
+
+// Total returns how many documents match an answer, as far as the server knows.
+func Total(r *wire.SearchResponse) string {
+	total := text.Count(r.TotalMatches, "document")
+	switch {
+	case !r.Counted():
+		return "about " + total
+	case slices.ContainsFunc(r.Notes, func(n wire.Note) bool { return n.Code == wire.NoteEstimated }):
+		return "at least " + total
+	}
+	return total
 }
 
 // FurtherResults heads the results behind the last one that matches.

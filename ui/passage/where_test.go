@@ -37,18 +37,6 @@ func TestWhere(t *testing.T) {
 	}
 }
 
-// The words are shown although the server's best passage has none of them.
-func TestASnippetHasTheWordsThatStandBeforeTheBestPassage(t *testing.T) {
-	t.Parallel()
-	content := "# Title\n\nThe laptop costs money.\n\n" + strings.Repeat("Something else. ", 60)
-	at := strings.Index(content, "laptop")
-	r := wire.SearchResult{Title: "Title", Content: content, BestPassage: wire.Span{at + 200, at + 260}}
-	text, spans := Snippet(r, []wire.Span{{at, at + 6}}, 40, 40)
-	if len(spans) != 1 || text[spans[0][0]:spans[0][1]] != "laptop" {
-		t.Errorf("%q with marks %v", text, spans)
-	}
-}
-
 func TestFile(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]string{

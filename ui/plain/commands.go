@@ -169,7 +169,7 @@ func (s *session) expand(ctx context.Context, at int) error {
 	around := min(s.around[at]+step, (wire.MaxChunksPerRequest-1)/2)
 	from, to := max(0, result.ChunkStart-around), result.ChunkEnd+around
 	read := func(ctx context.Context, c *client.Client) (*wire.DocumentChunks, error) {
-		return c.Chunks(ctx, result.DocumentID, from, min(to, from+wire.MaxChunksPerRequest-1))
+		return c.Chunks(ctx, result.DocumentID, from, min(to, from+wire.MaxChunksPerRequest-1), "")
 	}
 	return waitFor(ctx, s, "Reading", read, func(found *wire.DocumentChunks) {
 		s.around[at] = around

@@ -96,7 +96,8 @@ func respond(request wire.SearchRequest) wire.SearchResponse {
 	later.Content, later.Ref, later.ChunkInd, later.Selected = "Data migrations cannot be rolled back.", "wiki:1042#5", 5, false
 	bare := wire.SearchResult{CitationID: &two, Title: "#incidents", SourceType: "slack", Content: "jo: we rolled back 4.12", Selected: true}
 	response := wire.SearchResponse{Results: []wire.SearchResult{runbook, later, bare}, TotalMatches: 2,
-		Notes: []wire.Note{{Code: wire.NoteNoModel, Text: "no model"}, {Code: wire.NoteSourceFailed, Text: "jira failed: no answer in time"}}}
+		Matched: wire.Matched{Level: "all", Documents: 2},
+		Notes:   []wire.Note{{Code: wire.NoteNoModel, Text: "no model"}, {Code: wire.NoteSourceFailed, Text: "jira failed: no answer in time"}}}
 	if strings.Contains(request.Query, "many") {
 		for i := range 5 {
 			filler := bare

@@ -23,9 +23,8 @@ func (s *session) summary(at int) string {
 	if first, again := s.sameDocument(at); again {
 		lines[1] = fmt.Sprintf("The same document as result %d.", first+1)
 	}
-	marks := passage.Highlights(r, passage.Words(s.query))
 	var said []string
-	for _, line := range passage.Excerpt(r, marks, excerptLines, excerptColumns) {
+	for _, line := range passage.Excerpt(r, passage.Words(s.query), excerptLines, excerptColumns) {
 		if line.Text != "" {
 			said = append(said, text.Ended(spokenLine(line)))
 		}

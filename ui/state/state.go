@@ -105,7 +105,8 @@ type Screen struct {
 
 // PassageOf returns a result as a collected passage.
 func PassageOf(result wire.SearchResult, query string, now time.Time) Passage {
-	result.Ref, result.Content = RefOf(result), text.Clip(passage.BestPassage(result), maxContent)
+	result = passage.Best(result)
+	result.Ref, result.Content = RefOf(result), text.Clip(result.Content, maxContent)
 	return savedPassage.Only(Passage{SearchResult: result, Query: query, Marked: now})
 }
 

@@ -134,7 +134,7 @@ func (s suite) documents(t *testing.T) {
 	c := s.newClient(t)
 	_, err := c.DocumentSize(t.Context(), "nobody's document")
 	refused(t, "the size of an unknown document", err, client.NotAvailable)
-	_, err = c.Chunks(t.Context(), "nobody's document", 0, -1)
+	_, err = c.Chunks(t.Context(), "nobody's document", 0, -1, "")
 	refused(t, "chunks of an unknown document", err, client.NotAvailable)
 	if s.want.Document == "" {
 		t.Skip("no document is given")
@@ -146,7 +146,7 @@ func (s suite) documents(t *testing.T) {
 	_, err = c.ChunkInfo(t.Context(), s.want.Document, size.NumChunks)
 	refused(t, "a chunk after the last", err, client.NotAvailable)
 
-	whole := must[*wire.DocumentChunks](t)(c.Chunks(t.Context(), s.want.Document, 0, -1))
+	whole := must[*wire.DocumentChunks](t)(c.Chunks(t.Context(), s.want.Document, 0, -1, ""))
 	if whole.Document.ID != s.want.Document || whole.Document.ChunkCount != size.NumChunks ||
 		len(whole.Chunks) != min(size.NumChunks, wire.MaxChunksPerRequest) {
 		t.Errorf("%d chunks of %+v, size %+v", len(whole.Chunks), whole.Document, size)
@@ -158,7 +158,7 @@ func (s suite) documents(t *testing.T) {
 		}
 	}
 	last := size.NumChunks - 1
-	tail := must[*wire.DocumentChunks](t)(c.Chunks(t.Context(), s.want.Document, last, last+5))
+	tail := must[*wire.DocumentChunks](t)(c.Chunks(t.Context(), s.want.Document, last, last+5, ""))
 	if len(tail.Chunks) != 1 || tail.Chunks[0].ChunkInd != last {
 		t.Errorf("the last chunk is %+v", tail.Chunks)
 	}

@@ -244,6 +244,7 @@ func (o *Oracle) Facets(f index.Filter) index.Counts {
 func (o *Oracle) count(f *index.Filter, matches func(*document) bool) index.Counts {
 	out := index.Counts{}
 	counts, months := [field.N]map[string]int{}, map[string]int{}
+	var named [][]string // the sets of documents that the filter names
 	for _, d := range o.documents {
 		if !matches(d) {
 			continue
@@ -255,10 +256,15 @@ func (o *Oracle) count(f *index.Filter, matches func(*document) bool) index.Coun
 			if counts[id] == nil {
 				counts[id] = map[string]int{}
 			}
-			if passes(d, f, id) {
-				for _, value := range slices.Compact(slices.Sorted(slices.Values(oracleFields[id].values(d)))) {
-					counts[id][value]++
-				}
+			if !passes(d, f, id) {
+				continue
+			}
+			values := slices.Compact(slices.Sorted(slices.Values(oracleFields[id].values(d))))
+			for _, value := range values {
+				counts[id][value]++
+			}
+			if id == field.Set && slices.Contains(f.Documents, d.ID) && passes(d, f, noField) { // whatever set is chosen
+				named = append(named, values)
 			}
 		}
 		switch {
@@ -267,6 +273,13 @@ func (o *Oracle) count(f *index.Filter, matches func(*document) bool) index.Coun
 			out.Undated++
 		default:
 			months[d.UpdatedAt.UTC().Format("2006-01")]++
+		}
+	}
+	for value := range counts[field.Set] {
+		for _, sets := range named {
+			if !slices.Contains(sets, value) {
+				counts[field.Set][value]++
+			}
 		}
 	}
 	for id := range counts {

@@ -33,9 +33,6 @@ func CheckPromises(ctx context.Context, e Engine, q index.Query, most int) error
 		for _, v := range values[:min(len(values), most)] {
 			chosen, without := q, q
 			chosen.Filter.Any[id] = []string{v.Value}
-			if field.ID(id) == field.Set {
-				chosen.Filter.Documents = nil
-			}
 			without.Filter.None[id] = append(slices.Clip(without.Filter.None[id]), v.Value)
 			counts, err := countsOf(ctx, e, chosen)
 			if err != nil || !counts.Estimated && counts.Documents != v.Count {

@@ -25,6 +25,11 @@ func (m *matched) Has(ctx context.Context, ids []string) (map[string]bool, error
 	return askMatched(ctx, m, func(of index.Matched) (map[string]bool, error) { return of.Has(ctx, ids) })
 }
 
+// Twins implements index.Matched.
+func (m *matched) Twins(ctx context.Context) ([][]string, error) {
+	return askMatched(ctx, m, func(of index.Matched) ([][]string, error) { return of.Twins(ctx) })
+}
+
 // askMatched asks what was matched, after a new search if the index was repaired since.
 func askMatched[T any](ctx context.Context, m *matched, question func(index.Matched) (T, error)) (T, error) {
 	return ask(ctx, m.snapshot, func(searcher *lexical.Searcher) (answer T, err error) {

@@ -122,7 +122,7 @@ func (m *matched) Count(ctx context.Context) (index.Counts, error) {
 
 func (m *matched) count(r *run) (index.Counts, error) {
 	var mutex sync.Mutex
-	t, documents := r.tally(), 0
+	t, named, documents := r.tally(), r.tally(), 0
 	for _, matches := range m.parts {
 		documents += matches.passing + len(matches.failing)
 	}
@@ -136,10 +136,23 @@ func (m *matched) count(r *run) (index.Counts, error) {
 		}
 		counter.passing(matches.pass)
 		mutex.Lock()
-		defer mutex.Unlock()
 		t.add(part, counter)
+		mutex.Unlock()
+		if len(m.filter.Documents) == 0 {
+			return nil
+		}
+		counter = r.counter(part)
+		for _, id := range m.filter.Documents {
+			if d, ok := r.reader(part).Lookup(id); ok && matches.pass.Has(d) {
+				counter.add(d, 0)
+			}
+		}
+		mutex.Lock()
+		defer mutex.Unlock()
+		named.add(part, counter)
 		return nil
 	})
+	t.addNamed(named)
 	return t.counts(), err
 }
 
@@ -158,27 +171,52 @@ func (m *matched) Has(ctx context.Context, ids []string) (map[string]bool, error
 	})
 }
 
+// Twins implements index.Matched.
+func (m *matched) Twins(ctx context.Context) ([][]string, error) {
+	return answer(ctx, m.s, "compare what matched", func(r *run) (groups [][]string, err error) {
+		type document struct {
+			key           uint64
+			part, ordinal int
+		}
+		var all []document
+		for part, matches := range m.parts {
+			reader := r.reader(part)
+			matches.pass.Each(func(d int) {
+				from, to := reader.DocumentChunks(d)
+				if from < to && reader.Fingerprint(from) != 0 {
+					all = append(all, document{uint64(reader.Fingerprint(from)) + uint64(to-from), part, d})
+				}
+			})
+		}
+		slices.SortFunc(all, func(a, b document) int { return cmp.Compare(a.key, b.key) })
+		for from, to := 0, 0; from < len(all); from = to {
+			var ids []string
+			for to = from + 1; to < len(all) && all[to].key == all[from].key; to++ {
+				ids = append(ids, r.reader(all[to].part).ID(all[to].ordinal))
+			}
+			if len(ids) > 0 {
+				ids = append(ids, r.reader(all[from].part).ID(all[from].ordinal))
+				slices.Sort(ids)
+				groups = append(groups, ids)
+			}
+		}
+		slices.SortFunc(groups, func(a, b []string) int { return cmp.Compare(a[0], b[0]) })
+		return groups, nil
+	})
+}
+
 // Facets implements index.Snapshot.
 func (s *Searcher) Facets(ctx context.Context, filter index.Filter) (index.Counts, error) {
 	return answer(ctx, s, "count facets", func(r *run) (index.Counts, error) {
-		t := r.tally()
+		m := &matched{s: s, filter: filter}
 		for part := range s.parts {
 			if err := r.ctx.Err(); err != nil {
 				return index.Counts{}, err
 			}
 			f := r.filter(part, &filter)
-			counter := r.counter(part)
-			counter.passing(f.pass)
-			if f.bounded {
-				f.required.Each(func(d int) {
-					if fails := f.fails(d); bits.OnesCount8(fails) == 1 {
-						counter.add(d, fails)
-					}
-				})
-			}
-			t.add(part, counter)
+			m.parts = append(m.parts, f.sort(f.required, true))
 		}
-		return t.counts(), nil
+		return m.count(r)
 	})
 }
 
@@ -316,6 +354,15 @@ func (t *tally) add(part int, c *counter) {
 	for ordinal, n := range c.counts {
 		if n > 0 {
 			t.totals[t.of[part][ordinal]] += int(n)
+		}
+	}
+}
+
+// addNamed counts the documents that a filter names for every set: they match whichever one is chosen.
+func (t *tally) addNamed(named *tally) {
+	for i := range t.values {
+		if t.values[i].Field == segment.FacetOf(field.Set) && t.totals[i] > 0 {
+			t.totals[i] += named.documents - named.totals[i]
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package lexical
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -80,7 +79,7 @@ type mark struct {
 }
 
 // Highlight implements index.Highlighter.
-func (h *highlighter) Highlight(text string) (marks [][2]int, best [2]int) {
+func (h *highlighter) Highlight(text string, within [2]int) (marks [][2]int, best [2]int) {
 	found := h.find(text)
 	for _, m := range found {
 		if n := len(marks); n > 0 && m.start < marks[n-1][1] {
@@ -89,7 +88,20 @@ func (h *highlighter) Highlight(text string) (marks [][2]int, best [2]int) {
 		}
 		marks = append(marks, [2]int{m.start, m.end})
 	}
-	return marks, passage(text, found)
+	best = passage(text[within[0]:within[1]], between(found, within))
+	return marks, [2]int{best[0] + within[0], best[1] + within[0]}
+}
+
+// between returns the marks within a part of their text, as they are in that.
+func between(marks []mark, part [2]int) []mark {
+	inside := make([]mark, 0, len(marks))
+	for _, m := range marks {
+		if m.start >= part[0] && m.end <= part[1] {
+			m.start, m.end = m.start-part[0], m.end-part[0]
+			inside = append(inside, m)
+		}
+	}
+	return inside
 }
 
 // find returns the matched words of a text in order.
@@ -119,12 +131,18 @@ func (h *highlighter) find(text string) []mark {
 	return found
 }
 
-// passage returns the range of whole sentences that contains the most of the query.
+// passage returns the range of whole sentences that contains the most of the query, with what the last one announces.
 func passage(text string, marks []mark) [2]int {
 	all := pieces(text)
 	var best [2]int
-	bestWeight := -1.0
+	bestWeight, behind, some := -1.0, 0, len(marks) > 0
 	for i := range all {
+		for len(marks) > 0 && marks[0].start < all[i][0] {
+			marks = marks[1:]
+		}
+		if some && (len(marks) == 0 || marks[0].start >= all[i][1]) {
+			continue // it begins with one of the words
+		}
 		end := i + 1
 		for end < len(all) && all[end][1]-all[i][0] <= passageBytes {
 			end++
@@ -133,29 +151,69 @@ func passage(text string, marks []mark) [2]int {
 		if candidate[0] == candidate[1] {
 			continue
 		}
-		if weight := weigh(marks, candidate); weight > bestWeight+1e-9 {
-			best, bestWeight = candidate, weight
+		if weight := weigh(marks, candidate[1]); weight > bestWeight+1e-9 {
+			best, bestWeight, behind = candidate, weight, end
 		}
-		if len(marks) == 0 {
-			break
-		}
+	}
+	if best[0] < best[1] {
+		best = trim(text, best[0], all[withAnnounced(text, all, behind)-1][1])
 	}
 	return best
 }
 
-// weigh sums up the words inside of a range, each once, and prefers many occurrences a little.
-func weigh(marks []mark, within [2]int) (weight float64) {
-	seen := make(map[string]bool)
-	first, _ := slices.BinarySearchFunc(marks, within[0], func(m mark, at int) int { return cmp.Compare(m.start, at) })
-	for _, m := range marks[first:] {
-		if m.start >= within[1] {
+// withAnnounced returns the end of the pieces up to end with the list, rows or code that the last of them announces, as
+// far as passageBytes of that.
+func withAnnounced(text string, all [][2]int, end int) int {
+	line := func(at int) string { return strings.TrimSpace(text[all[at][0]:all[at][1]]) }
+	for end > 1 && line(end-1) == "" {
+		end--
+	}
+	code, begun := fence(line(end-1)), false
+	if !announces(line(end - 1)) {
+		return end
+	}
+	most := all[end-1][1] + passageBytes
+	for at := end; at < len(all) && (all[at][1] <= most || !begun && all[at][0] < most); at++ {
+		next := line(at)
+		switch {
+		case next == "" && begun && !code:
+			return end
+		case next == "":
+			continue
+		case fence(next) && begun:
+			return at + 1
+		case fence(next):
+			code = true
+		}
+		begun = begun || !announces(next)
+		end = at + 1
+	}
+	return end
+}
+
+// announces reports whether a line is incomplete without what stands below it: it ends in a colon, or is a heading, the
+// beginning of code or the head of a table.
+func announces(line string) bool {
+	return strings.HasSuffix(line, ":") || strings.HasSuffix(line, "：") ||
+		strings.HasPrefix(line, "#") || fence(line) ||
+		strings.HasPrefix(line, "|") && strings.Contains(line, "--") && strings.Trim(line, "|-: ") == ""
+}
+
+// fence reports whether a line begins or ends code in Markdown.
+func fence(line string) bool { return strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") }
+
+// weigh sums up the words before an offset, each once, and prefers many occurrences a little.
+func weigh(marks []mark, end int) (weight float64) {
+	seen := make([]string, 0, 8)
+	for _, m := range marks {
+		if m.start >= end {
 			break
 		}
-		if m.end > within[1] {
+		if m.end > end {
 			continue
 		}
-		if !seen[m.word] {
-			seen[m.word] = true
+		if !slices.Contains(seen, m.word) {
+			seen = append(seen, m.word)
 			weight += m.weight
 		}
 		weight += m.weight / 100
@@ -163,11 +221,16 @@ func weigh(marks []mark, within [2]int) (weight float64) {
 	return weight
 }
 
-// pieces are the sentences of a text by UAX #29; those that are too long are cut between words.
+// pieces are the sentences of a text by UAX #29, which end with their line, but for those that go on in small letters
+// on the next one; those that are too long are cut between words.
 func pieces(text string) [][2]int {
 	var out [][2]int
 	for it := sentences.FromString(text); it.Next(); {
 		from, to := it.Start(), it.End()
+		if n := len(out); n > 0 && to-out[n-1][0] <= passageBytes && isWrapped(text[:from], text[from:to]) {
+			out[n-1][1] = to
+			continue
+		}
 		for to-from > passageBytes {
 			end := from + passageBytes
 			if space := strings.LastIndexFunc(text[from:end], unicode.IsSpace); space > 0 {
@@ -186,6 +249,14 @@ func pieces(text string) [][2]int {
 		}
 	}
 	return out
+}
+
+// isWrapped reports whether a sentence goes on from one line to the next.
+func isWrapped(before, next string) bool {
+	first, _ := utf8.DecodeRuneInString(next)
+	before, atLineEnd := strings.CutSuffix(before, "\n")
+	last, _ := utf8.DecodeLastRuneInString(before)
+	return atLineEnd && unicode.IsLower(first) && (last == ',' || unicode.IsLetter(last) || unicode.IsDigit(last))
 }
 
 // trim leaves white space at both ends out.

@@ -55,7 +55,7 @@ func TestWordsAsWritten(t *testing.T) {
 				if !slices.ContainsFunc(result.Hits, func(h index.Hit) bool { return h.DocumentID == fmt.Sprintf("%s%03d", code, i) }) {
 					t.Errorf("detected %s: %q does not find %q", code, word, text)
 				}
-				if marks, _ := result.Highlighter.Highlight(text); len(marks) == 0 {
+				if marks, _ := result.Highlighter.Highlight(text, [2]int{0, len(text)}); len(marks) == 0 {
 					t.Errorf("detected %s: %q is not marked in %q", code, word, text)
 				}
 			}
@@ -99,7 +99,7 @@ func TestFormsOfWords(t *testing.T) {
 				result.Missing, result.Corrections)
 		}
 		var marked []string
-		marks, _ := result.Highlighter.Highlight(test.text)
+		marks, _ := result.Highlighter.Highlight(test.text, [2]int{0, len(test.text)})
 		for _, m := range marks {
 			marked = append(marked, test.text[m[0]:m[1]])
 		}

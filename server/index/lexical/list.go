@@ -42,7 +42,9 @@ func (r *run) list(p *plan, q *index.Query, offset int) (*found, error) {
 		out.documents += matches.passing
 		out.all += matches.all
 		out.matched = append(out.matched, matches)
-		matches.pass.Each(func(d int) { rest.add(s.listed(part, d, q.List.Order, phrases)) })
+		if until > 0 {
+			matches.pass.Each(func(d int) { rest.add(s.listed(part, d, q.List.Order, phrases)) })
+		}
 		if q.List.Order == index.ByScore && !all {
 			chosen := s.choose(part, matches.pass, matches.pass, phrases, candidates, leaders.floor(), true)
 			for i := range chosen {

@@ -76,7 +76,7 @@ func TestHighlights(t *testing.T) {
 		{index.Query{Phrases: []string{"nothing then"}}, "nothing", "First of all, nothing."},
 	} {
 		h := search(t, s, test.query).Highlighter
-		marks, best := h.Highlight(text)
+		marks, best := h.Highlight(text, [2]int{0, len(text)})
 		var words []string
 		for _, m := range marks {
 			words = append(words, text[m[0]:m[1]])
@@ -89,8 +89,29 @@ func TestHighlights(t *testing.T) {
 			t.Errorf("%+v: best passage %q, want %q in it", test.query.Text, got, test.best)
 		}
 	}
-	if marks, best := search(t, s, index.Query{Text: "x"}).Highlighter.Highlight(""); marks != nil || best != [2]int{} {
+	if marks, best := search(t, s, index.Query{Text: "x"}).Highlighter.Highlight("", [2]int{0, len("")}); marks != nil || best != [2]int{} {
 		t.Errorf("an empty text has %v, %v", marks, best)
+	}
+}
+
+// TestBestPassages holds that a passage begins with a beginning, and does not end before what its end announces.
+func TestBestPassages(t *testing.T) {
+	s := newSearcher(t, []Part{{Segment: open(t, "best", []index.Document{{ID: "a", Chunks: []index.Chunk{{Text: "canary budget"}}}})}})
+	h := search(t, s, index.Query{Text: "canary budget"}).Highlighter
+	long := strings.Repeat("Nothing else. ", 30)
+	for name, test := range map[string]struct{ text, want string }{
+		"a list":        {long + "\nThe canary budget:\n\n- one\n- two\n\nMore.", "The canary budget:\n\n- one\n- two"},
+		"code":          {"The canary budget:\n\n```sh\nset 1\n\nset 2\n```\nMore.\n" + long, "The canary budget:\n\n```sh\nset 1\n\nset 2\n```"},
+		"rows":          {long + "\n| canary | budget |\n|---|---|\n| a | b |\n\n" + long, "| canary | budget |\n|---|---|\n| a | b |"},
+		"a heading":     {long + "\n## Canary budget\n\nIt is small.\n\n" + long, "## Canary budget\n\nIt is small."},
+		"a long list":   {"Canary budget:\n" + strings.Repeat("- "+strings.Repeat("x", 98)+"\n", 9), "Canary budget:" + strings.Repeat("\n- "+strings.Repeat("x", 98), 2)},
+		"nothing below": {"Nothing.\n" + long + "\nThe canary budget:", "The canary budget:"},
+		"wrapped lines": {long + "\nWe spend some of the\ncanary budget, and\nthen stop. " + long, "We spend some of the\ncanary budget, and\nthen stop."},
+	} {
+		_, best := h.Highlight(test.text, [2]int{0, len(test.text)})
+		if got := test.text[best[0]:best[1]]; !strings.HasPrefix(got, test.want) && !strings.HasSuffix(got, test.want) {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
 	}
 }
 
@@ -102,7 +123,7 @@ func FuzzHighlight(f *testing.F) {
 	f.Add("\xff", "\xff\xfe a\u2028b")
 	f.Fuzz(func(t *testing.T, query, text string) {
 		h := search(t, s, index.Query{Text: query, Phrases: []string{query}, Exclude: []string{text}, Prefix: true}).Highlighter
-		marks, best := h.Highlight(text)
+		marks, best := h.Highlight(text, [2]int{0, len(text)})
 		end := 0
 		for _, m := range append(marks, [2]int{len(text), len(text)}) {
 			if m[0] < end || m[1] < m[0] || m[1] > len(text) {
@@ -110,7 +131,7 @@ func FuzzHighlight(f *testing.F) {
 			}
 			end = m[1]
 		}
-		if best[0] > best[1] || best[1] > len(text) || best[1]-best[0] > passageBytes+utf8.UTFMax {
+		if best[0] > best[1] || best[1] > len(text) || best[1]-best[0] > 3*passageBytes+utf8.UTFMax {
 			t.Fatalf("best passage %v of %d bytes", best, len(text))
 		}
 		end = 0
@@ -172,7 +193,7 @@ func TestIdentifiersKeepSecrets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return fmt.Sprint(result.Highlighter.Highlight("PROJECT-777 had 777 guests")), counts.Documents
+		return fmt.Sprint(result.Highlighter.Highlight("PROJECT-777 had 777 guests", [2]int{0, len("PROJECT-777 had 777 guests")})), counts.Documents
 	}
 	marks, matches := ask("nothing", "PUBLIC")
 	secretMarks, secretMatches := ask("PROJECT-777 is ours", "PUBLIC")
@@ -300,7 +321,7 @@ func TestSpellings(t *testing.T) {
 				t.Errorf("%q does not find %q: %+v", query, text, result)
 				continue
 			}
-			if marks, _ := result.Highlighter.Highlight(text); len(marks) == 0 {
+			if marks, _ := result.Highlighter.Highlight(text, [2]int{0, len(text)}); len(marks) == 0 {
 				t.Errorf("%q marks nothing in %q", query, text)
 			}
 		}
@@ -316,7 +337,7 @@ func TestNames(t *testing.T) {
 	if hits := search(t, s, index.Query{Text: "US holidays"}).Hits; len(hits) != 2 || hits[0].DocumentID != "country" {
 		t.Errorf("%+v", hits)
 	}
-	if marks, _ := search(t, s, index.Query{Text: "US holidays"}).Highlighter.Highlight("tell us of the US"); len(marks) != 1 {
+	if marks, _ := search(t, s, index.Query{Text: "US holidays"}).Highlighter.Highlight("tell us of the US", [2]int{0, len("tell us of the US")}); len(marks) != 1 {
 		t.Errorf("marked: %v", marks)
 	}
 }

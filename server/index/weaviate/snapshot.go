@@ -160,6 +160,14 @@ func (m *matched) Has(ctx context.Context, ids []string) (map[string]bool, error
 	return m.inner.Has(ctx, ids)
 }
 
+// Twins implements index.Matched: of the documents that were read, if they are all.
+func (m *matched) Twins(ctx context.Context) ([][]string, error) {
+	if m.reach.incomplete {
+		return nil, nil
+	}
+	return m.inner.Twins(ctx)
+}
+
 // matching returns all documents that the last search matches; complete: none is missing. Its filters exclude some
 // whose values are counted, too.
 func (r *reach) matching() (ids []string, complete bool, err error) {

@@ -26,6 +26,7 @@ type mark struct {
 	span     int    // index in the unit's spans
 	pen      string // sequence that restores the style after it; empty for none
 	reset    bool   // a style is on where it begins
+	back     string // sequence of the background that it stands on, as code has one; empty for none
 }
 
 // layout is a unit's lines for one width.
@@ -47,7 +48,7 @@ func newLayout(lines []line, links []Link, rendered bool) *layout {
 			size += int(unsafe.Sizeof(*g)) + cap(g.stops)*int(unsafe.Sizeof(0))
 		}
 		for _, m := range lines[i].marks {
-			size += int(unsafe.Sizeof(m)) + len(m.pen)
+			size += int(unsafe.Sizeof(m)) + len(m.pen) + len(m.back)
 		}
 	}
 	return &layout{lines, links, rendered, size}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
 
 	"quarry/client/wire"
@@ -110,6 +111,33 @@ func TestColourGoesOnAfterAMatch(t *testing.T) {
 	if want := "\x1b[1mone \x1b[m" + match + "\x1b[1m three\x1b[m"; !strings.Contains(view, want) {
 		t.Errorf("want %q in\n%q", want, view)
 	}
+}
+
+// Code has a background, which must not have a hole where a word of it matches.
+func TestAMatchInCodeKeepsTheBackground(t *testing.T) {
+	t.Parallel()
+	d := runbook()
+	d.Content, d.Highlights = "run `one two three` now", []wire.Span{{9, 12}}
+	var r Reader
+	r.Show(d)
+	r.View(60, 20, darkTheme(), false)
+	render(&r)
+	emulator := uv.NewScreenBuffer(60, 20)
+	uv.NewStyledString(strings.Join(r.View(60, 20, darkTheme(), false), "\n")).Draw(emulator, emulator.Bounds())
+	for y := range 20 {
+		var line strings.Builder
+		for x := range 60 {
+			line.WriteString(emulator.CellAt(x, y).Content)
+		}
+		if at := strings.Index(line.String(), "one two"); at >= 0 {
+			before, match := emulator.CellAt(at, y).Style, emulator.CellAt(at+4, y).Style
+			if before.Bg == nil || match.Bg != before.Bg || match.Fg == before.Fg {
+				t.Errorf("code is %v, a match in it %v", before, match)
+			}
+			return
+		}
+	}
+	t.Error("the code is not shown")
 }
 
 func TestMatchOverTwoLines(t *testing.T) {

@@ -208,7 +208,7 @@ func piecesOf(units []unit) []*piece {
 
 func (r *Reader) piecesOfChunk(chunk wire.Chunk) []*piece {
 	from := r.unitOf(chunk.ChunkInd, chunk.ChunkInd)
-	pieces := piecesOf(unitsOf(chunk.Text(), nil, r.document.Words, from))
+	pieces := piecesOf(unitsOf(chunk.Text(), chunk.Highlights, r.document.Words, from))
 	for _, p := range pieces {
 		p.path = chunk.HeadingPath
 	}
@@ -232,7 +232,7 @@ func textWidth(width int) int { return min(width, maxTextWidth) }
 type Document struct {
 	wire.SearchResult
 	Where     []string // its place in its source: a channel, a space, folders
-	Words     []string // highlighted in fetched chunks, and in Content if Highlights is empty
+	Words     []string // of a server that marks nothing: highlighted where there are no Highlights
 	CanExpand bool     // the server can send the chunks around the passage
 	WhyNot    string   // why it cannot, in a few words
 	FileLinks bool     // links to files may be opened, because the library is on this machine

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
 	extast "github.com/yuin/goldmark/extension/ast"
 
@@ -328,7 +329,8 @@ func (w *lineWriter) write(c cell) {
 	}
 	letter := c.text != " "
 	if w.span >= 0 && letter && !w.open {
-		w.line.marks = append(w.line.marks, mark{from: len(w.text), span: w.span, reset: w.pen != ""})
+		begun := mark{from: len(w.text), span: w.span, reset: w.pen != "", back: background(c.pen)}
+		w.line.marks = append(w.line.marks, begun)
 		w.open = true
 	}
 	w.change(c.pen, c.link)
@@ -346,6 +348,25 @@ func (w *lineWriter) write(c cell) {
 	if w.line.from < 0 && c.at >= 0 && strings.ContainsFunc(c.text, isLetter) {
 		w.line.from = min(c.at, w.length-1)
 	}
+}
+
+// background returns the sequence of the background that a pen sets; empty for none.
+func background(pen string) string {
+	if pen == "" {
+		return ""
+	}
+	parser := ansi.GetParser()
+	defer ansi.PutParser(parser)
+	var style uv.Style
+	for pen != "" {
+		_, _, size, _ := ansi.DecodeSequence(pen, ansi.NormalState, parser)
+		uv.ReadStyle(parser.Params(), &style)
+		pen = pen[size:]
+	}
+	if style.Bg == nil {
+		return ""
+	}
+	return (&uv.Style{Bg: style.Bg}).String()
 }
 
 // change switches the terminal to other styles and another link.

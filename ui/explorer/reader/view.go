@@ -143,8 +143,8 @@ func (r *Reader) bodyLine(b *block, at, width int) string {
 	return text + paint.Blank(width-l.width)
 }
 
-// marked returns a line's text with styled highlights. A highlight loses its other styles, so that all look the same;
-// the text after it gets its styles back.
+// marked returns a line's text with styled highlights. A highlight loses its styles but the background, so that all
+// look the same; the text after it gets its styles back.
 func (r *Reader) marked(l *line, p *piece) string {
 	var out strings.Builder
 	out.Grow(len(l.text) + 24*len(l.marks))
@@ -158,7 +158,7 @@ func (r *Reader) marked(l *line, p *piece) string {
 		if m.reset {
 			out.WriteString(endStyle)
 		}
-		out.WriteString(pen.Write(withoutStyles(l.text[m.from:m.to])))
+		out.WriteString(m.back + pen.Write(withoutStyles(l.text[m.from:m.to])))
 		at = m.to
 		if end := at + len(endStyle); strings.HasPrefix(l.text[at:], endStyle) && (i+1 == len(l.marks) || end <= l.marks[i+1].from) {
 			at = end // restoring the style would only end it again

@@ -5,11 +5,10 @@ package results
 import (
 	"slices"
 	"strconv"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/ui/passage"
 )
 
@@ -57,7 +56,8 @@ type row struct {
 	lack     string // see passage.Lack
 	heading  string // of the section that it begins
 	marks    []wire.Span
-	marked   bool // marks are known
+	words    []string // marked in its title and place
+	marked   bool     // marks and words are known
 }
 
 // Set shows results, in the order that they are given. Words (see passage.Words) are what is looked for in those that
@@ -336,47 +336,11 @@ func sameDocument(a, b wire.SearchResult) bool {
 	return a.Link == nil && b.Link == nil && a.Title == b.Title && a.SourceType == b.SourceType
 }
 
-// How much of a long content is searched for words at once, and in all, in bytes.
-const (
-	searchedAtOnce = 16 << 10
-	searchedAtMost = 256 << 10
-)
+// searchedAtMost is how much of a content is searched for words, in bytes.
+const searchedAtMost = 256 << 10
 
-// marksOf is what is highlighted in a result: what the server said or else the words, from the best passage on. Of a
-// long content only the part is searched that has some; a list shows no more.
+// marksOf is what is highlighted in a result: what the server said or else the words.
 func marksOf(r wire.SearchResult, words []string) []wire.Span {
-	if len(r.Highlights) > 0 || len(words) == 0 {
-		return r.Highlights
-	}
-	content := r.Content
-	from := max(0, min(r.BestPassage[0], len(content)))
-	for from < len(content) && !utf8.RuneStart(content[from]) {
-		from++
-	}
-	for limit := min(len(content), from+searchedAtMost); from < limit; {
-		end := partEnd(content, from+searchedAtOnce)
-		if spans := passage.FindWords(content[from:end], words); len(spans) > 0 {
-			for i := range spans {
-				spans[i][0] += from
-				spans[i][1] += from
-			}
-			return spans
-		}
-		from = end
-	}
-	return nil
-}
-
-// partEnd returns a place near a position between two words, or at least between two characters.
-func partEnd(text string, at int) int {
-	if at >= len(text) {
-		return len(text)
-	}
-	if space := strings.IndexAny(text[at:min(len(text), at+256)], " \n"); space >= 0 {
-		return at + space
-	}
-	for at < len(text) && !utf8.RuneStart(text[at]) {
-		at++
-	}
-	return at
+	r.Content = text.Clip(r.Content, searchedAtMost)
+	return passage.Highlights(r, words)
 }

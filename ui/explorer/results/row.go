@@ -30,9 +30,9 @@ func (l *List) drawRow(at int, selected bool) []string {
 	r := &l.rows[at]
 	item := l.items[r.item]
 	if !r.marked {
-		r.marks, r.marked = marksOf(item, l.words), true
+		r.marks, r.words, r.marked = marksOf(item, l.words), passage.Forms(item, l.words), true
 	}
-	d := drawing{pens: &l.drawn.pens, shape: l.drawn.look.shape, row: r, item: item, words: l.words, roots: l.roots, mixed: l.mixed,
+	d := drawing{pens: &l.drawn.pens, shape: l.drawn.look.shape, row: r, item: item, roots: l.roots, mixed: l.mixed,
 		several: l.several}
 	d.titlePen, d.textPen = d.pens.title, d.pens.text
 	if r.aside {
@@ -76,7 +76,6 @@ type drawing struct {
 	titlePen, textPen paint.Pen
 
 	item  wire.SearchResult
-	words []string
 	roots []string
 	age   string
 	aged  bool // older than is to be trusted
@@ -182,7 +181,7 @@ func (d drawing) title() string {
 // found is foreign text on one line, cut to a width, with the words of the query marked.
 func (d drawing) found(text string, width int, pen paint.Pen) string {
 	text = fitted(text, width)
-	return paint.Marked(text, passage.FindWords(text, d.words), pen, d.pens.match)
+	return paint.Marked(text, passage.FindWords(text, d.row.words), pen, d.pens.match)
 }
 
 // styled is text with its width in columns.
