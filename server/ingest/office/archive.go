@@ -320,7 +320,15 @@ func (x *parser) content(f func(xml.StartElement) error, text func([]byte)) erro
 }
 
 // skip reads the current element to its end.
-func (x *parser) skip() error { return x.each(func(xml.StartElement) error { return x.skip() }) }
+func (x *parser) skip() error { return x.children(func(xml.StartElement) {}) }
+
+// children calls f for every child of the current element, and passes over what is in it.
+func (x *parser) children(f func(xml.StartElement)) error {
+	return x.each(func(e xml.StartElement) error {
+		f(e)
+		return x.skip()
+	})
+}
 
 // find calls f for every element of a name below the current one.
 func (x *parser) find(name string, f func(xml.StartElement)) error {
@@ -391,13 +399,12 @@ func (a *Archive) links(part string) map[string]link {
 		return links
 	}
 	a.part(name, name, func(x *parser, _ xml.StartElement) error {
-		return x.each(func(e xml.StartElement) error {
+		return x.children(func(e xml.StartElement) {
 			target := attribute(e, "Target")
 			if attribute(e, "TargetMode") != "External" && !strings.HasPrefix(target, "/") {
 				target = path.Join(folder, target)
 			}
 			links[attribute(e, "Id")] = link{path.Base(attribute(e, "Type")), target}
-			return x.skip()
 		})
 	})
 	return links

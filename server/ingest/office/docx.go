@@ -102,14 +102,13 @@ func (d *docx) readStyles(x *parser, _ xml.StartElement) error {
 			case "basedOn":
 				based[id] = value
 			case "pPr":
-				return x.each(func(e xml.StartElement) error {
+				return x.children(func(e xml.StartElement) {
 					level, err := strconv.Atoi(attribute(e, "val"))
 					if e.Name.Local == "outlineLvl" && err == nil && d.levels[id] == 0 {
 						if d.levels[id] = level + 1; level >= 9 { // text, though based on a heading, as in "TOC Heading"
 							d.levels[id] = -1
 						}
 					}
-					return x.skip()
 				})
 			}
 			return x.skip()
@@ -152,11 +151,10 @@ func (d *docx) readLists(x *parser, _ xml.StartElement) error {
 			switch e.Name.Local {
 			case "lvl":
 				level := attribute(e, "ilvl")
-				return x.each(func(e xml.StartElement) error {
+				return x.children(func(e xml.StartElement) {
 					if e.Name.Local == "numFmt" {
 						abstract[id+"/"+level] = attribute(e, "val")
 					}
-					return x.skip()
 				})
 			case "abstractNumId":
 				lists[number] = attribute(e, "val")
@@ -379,11 +377,10 @@ func (d *docx) cell() (text string, span int, err error) {
 		if e.Name.Local != "tcPr" {
 			return cell.block(e)
 		}
-		return d.each(func(e xml.StartElement) error {
+		return d.children(func(e xml.StartElement) {
 			if e.Name.Local == "gridSpan" {
 				span, _ = strconv.Atoi(attribute(e, "val"))
 			}
-			return d.skip()
 		})
 	})
 	if span > maxSpan {

@@ -33,20 +33,18 @@ func (a *Archive) Book() (Book, error) {
 			case "metadata":
 				return b.Properties.read(x, e)
 			case "manifest":
-				return x.each(func(e xml.StartElement) error {
-					if strings.HasSuffix(attribute(e, "media-type"), "html+xml") || strings.HasSuffix(attribute(e, "media-type"), "/html") {
+				return x.children(func(e xml.StartElement) {
+					if media := attribute(e, "media-type"); strings.HasSuffix(media, "html+xml") || strings.HasSuffix(media, "/html") {
 						pages[attribute(e, "id")] = path.Join(path.Dir(part), unescape(attribute(e, "href")))
 					}
-					return x.skip()
 				})
 			case "spine":
-				return x.each(func(e xml.StartElement) error {
+				return x.children(func(e xml.StartElement) {
 					if name := pages[attribute(e, "idref")]; name == "" || !a.Has(name) {
 						a.leave("chapter "+attribute(e, "idref"), errMissing)
 					} else if !listed[name] {
 						listed[name], b.Chapters = true, append(b.Chapters, name)
 					}
-					return x.skip()
 				})
 			}
 			return x.skip()

@@ -3,7 +3,6 @@ package office
 import (
 	"cmp"
 	"encoding/xml"
-	"errors"
 	"fmt"
 	"math"
 	"path"
@@ -30,18 +29,12 @@ type odf struct {
 
 func readODF(a *Archive, w *markdown.Writer) error {
 	d := &odf{Archive: a, w: w, numbered: map[string]bool{}, objects: map[string]bool{}}
-	err := a.parse("META-INF/manifest.xml", func(x *parser, _ xml.StartElement) error {
-		return x.each(func(xml.StartElement) error {
-			return x.each(func(e xml.StartElement) error {
-				if e.Name.Local == "encryption-data" {
-					return ErrEncrypted
-				}
-				return x.skip()
-			})
-		})
+	isEncrypted := false
+	_ = a.parse("META-INF/manifest.xml", func(x *parser, _ xml.StartElement) error { // it is of no other use
+		return x.find("encryption-data", func(xml.StartElement) { isEncrypted = true })
 	})
-	if errors.Is(err, ErrEncrypted) {
-		return err
+	if isEncrypted {
+		return ErrEncrypted
 	}
 	if !a.Has("content.xml") {
 		return errNoContent
@@ -49,7 +42,7 @@ func readODF(a *Archive, w *markdown.Writer) error {
 	if a.Has("styles.xml") {
 		a.part("headers, footers and styles", "styles.xml", d.read)
 	}
-	err = a.body("the text", "content.xml", w, d.read)
+	err := a.body("the text", "content.xml", w, d.read)
 	writeFooters(w, d.footers)
 	return err
 }
@@ -103,11 +96,10 @@ func (d *odf) listStyle(e xml.StartElement) error {
 		return d.skip()
 	}
 	name := attribute(e, "name")
-	return d.each(func(e xml.StartElement) error {
+	return d.children(func(e xml.StartElement) {
 		if e.Name.Local == "list-level-style-number" && attribute(e, "level") == "1" {
 			d.numbered[name] = true
 		}
-		return d.skip()
 	})
 }
 

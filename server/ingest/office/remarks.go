@@ -31,10 +31,7 @@ func (a *Archive) people(links map[string]link, name string, kinds ...string) ma
 	people := map[string]string{}
 	for _, part := range targets(links, kinds...) {
 		a.part(path.Base(part), part, func(x *parser, _ xml.StartElement) error {
-			return x.each(func(e xml.StartElement) error {
-				people[attribute(e, "id")] = attribute(e, name)
-				return x.skip()
-			})
+			return x.children(func(e xml.StartElement) { people[attribute(e, "id")] = attribute(e, name) })
 		})
 	}
 	return people

@@ -65,7 +65,7 @@ func readPPTX(a *Archive, w *markdown.Writer) error {
 			if e.Name.Local != "sldIdLst" {
 				return x.skip()
 			}
-			return x.each(func(e xml.StartElement) error {
+			return x.children(func(e xml.StartElement) {
 				target := ""
 				for _, at := range e.Attr { // the slide has an id of its own
 					if at.Name.Local == "id" && links[at.Value].kind == "slide" {
@@ -73,7 +73,6 @@ func readPPTX(a *Archive, w *markdown.Writer) error {
 					}
 				}
 				order = append(order, target) // a missing one keeps its number
-				return x.skip()
 			})
 		})
 	})
@@ -257,9 +256,8 @@ func (s *slide) line() (line slideLine, err error) {
 		switch e.Name.Local {
 		case "pPr":
 			line.depth, _ = strconv.Atoi(attribute(e, "lvl"))
-			return s.each(func(e xml.StartElement) error {
+			return s.children(func(e xml.StartElement) {
 				line.bullet = line.bullet || e.Name.Local == "buChar" || e.Name.Local == "buAutoNum"
-				return s.skip()
 			})
 		case "r", "fld":
 			target = ""
@@ -274,11 +272,10 @@ func (s *slide) line() (line slideLine, err error) {
 		case "br":
 			text.WriteByte('\n')
 		case "rPr":
-			return s.each(func(e xml.StartElement) error {
+			return s.children(func(e xml.StartElement) {
 				if e.Name.Local == "hlinkClick" && s.figures != nil {
 					target = s.links[attribute(e, "id")].target
 				}
-				return s.skip()
 			})
 		case "endParaRPr":
 			return s.skip()
