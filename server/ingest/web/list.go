@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -105,16 +106,17 @@ type listReader struct {
 }
 
 func (r *listReader) read() (*List, error) {
-	start, err := r.start()
-	if err != nil { // a page need not be XML
-		return nil, nil
-	}
 	kinds := map[string]string{"urlset": Sitemap, "sitemapindex": Sitemap, "rss": Feed, "RDF": Feed, "feed": Feed, "opml": Feeds}
-	if r.list.Kind = kinds[start.Name.Local]; r.list.Kind == "" {
+	err := r.children(func(start xml.StartElement) error {
+		if r.list.Kind = kinds[start.Name.Local]; r.list.Kind == "" {
+			return errNoList
+		}
+		return cmp.Or(r.children(r.element), io.EOF) // nothing follows it
+	})
+	switch {
+	case r.list.Kind == "": // a page need not be XML
 		return nil, nil
-	}
-	switch err = r.children(r.element); {
-	case err == nil:
+	case errors.Is(err, io.EOF):
 	case len(r.list.Entries) == 0:
 		return nil, fmt.Errorf("it is damaged: %w", err)
 	default: // what precedes the damage is used
@@ -123,21 +125,13 @@ func (r *listReader) read() (*List, error) {
 	return &r.list, nil
 }
 
-// start returns the next start of an element.
-func (r *listReader) start() (xml.StartElement, error) {
-	for {
-		token, err := r.tokens.Token()
-		if err != nil {
-			return xml.StartElement{}, err
-		}
-		if start, ok := token.(xml.StartElement); ok {
-			return start, nil
-		}
-	}
-}
+var errNoList = errors.New("it is no list")
 
 // children calls visit for each element of the current one; visit reads it to its end.
-func (r *listReader) children(visit func(xml.StartElement) error) error {
+func (r *listReader) children(visit func(xml.StartElement) error) error { return r.content(visit, nil) }
+
+// content is children that also passes on the text between them.
+func (r *listReader) content(visit func(xml.StartElement) error, text func([]byte)) error {
 	if r.depth++; r.depth > deepest {
 		return errTooDeep
 	}
@@ -154,6 +148,10 @@ func (r *listReader) children(visit func(xml.StartElement) error) error {
 			}
 		case xml.EndElement:
 			return nil
+		case xml.CharData:
+			if text != nil {
+				text(token)
+			}
 		}
 	}
 }
@@ -255,26 +253,16 @@ func (r *listReader) ignore(xml.StartElement) error { return r.children(r.ignore
 // text reads the text of the current element and of those in it.
 func (r *listReader) text() (string, error) {
 	var out strings.Builder
-	for depth := 1; depth > 0; {
-		token, err := r.tokens.Token()
-		if err != nil {
-			return "", err
+	var read func(xml.StartElement) error
+	add := func(token []byte) {
+		if out.Len()+len(token) > longestText {
+			r.list.Cut = errLongField.Error()
 		}
-		switch token := token.(type) {
-		case xml.StartElement:
-			if depth++; depth > deepest {
-				return "", errTooDeep
-			}
-		case xml.EndElement:
-			depth--
-		case xml.CharData:
-			if out.Len()+len(token) > longestText {
-				r.list.Cut = errLongField.Error()
-			}
-			out.WriteString(text.Clip(string(token), longestText-out.Len()))
-		}
+		out.WriteString(text.Clip(string(token), longestText-out.Len()))
 	}
-	return strings.TrimSpace(out.String()), nil
+	read = func(xml.StartElement) error { return r.content(read, add) }
+	err := r.content(read, add)
+	return strings.TrimSpace(out.String()), err
 }
 
 // add adds an entry whose address is usable.
