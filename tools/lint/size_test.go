@@ -16,8 +16,8 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 100_480
-	maxProductTokens = 800_060
+	maxProductLines  = 100_540
+	maxProductTokens = 800_710
 	maxLongLines     = 1_405 // only lowered, until it is none
 
 	maxFunctionP95 = 33

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"quarry/internal/text"
+	"quarry/server/index"
 	"quarry/server/index/analysis"
 	"quarry/server/language"
 )
@@ -19,6 +20,24 @@ func stems(languages []*analysis.Language, token analysis.Token) (terms []string
 		}
 	}
 	return terms
+}
+
+// compounds splits the compounds of a query, in its language, or of fewer than four words in any.
+func (o *Oracle) compounds(l *analysis.Language, typed []analysis.QueryWord, access index.Access) {
+	languages := []*analysis.Language{l}
+	if l == nil {
+		languages = analysis.Languages()
+	}
+	for i := range typed {
+		for _, l := range languages {
+			if len(languages) > 1 && len(typed) >= 4 {
+				return
+			}
+			l.Split(&typed[i], func(term string) bool {
+				return slices.ContainsFunc(o.documents, func(d *document) bool { return d.terms[term] && admitted(d, access) })
+			})
+		}
+	}
 }
 
 // languageOf is the language of a query if documents have it, else that of more than nine in ten of them, else the one

@@ -77,6 +77,7 @@ func (o *Oracle) searchIn(l *analysis.Language, q index.Query) *Answer {
 		}
 	}
 	typed = analysis.Content(typed, l)
+	o.compounds(l, typed, q.Filter.Access)
 	corrected, corrections := o.correct(typed, &q)
 	answer := o.answer(l, o.words(corrected, q.Filter.Access), &q)
 	if answer.nothing(&q) {

@@ -33,6 +33,8 @@ type Language struct {
 	Code  string
 	stem  func(*snowballstem.Env) bool // nil: Stem knows the language by its script
 	stops map[string]bool              // as written, in lower case
+	// compounds: it writes words that are made of two as one.
+	compounds bool
 }
 
 //go:embed stopwords
@@ -41,11 +43,13 @@ var stopWords embed.FS
 // Languages returns the languages that have rules. English has none: its own are those of documents of any language.
 var Languages = sync.OnceValue(func() []*Language {
 	languages := []*Language{
-		{Code: "da", stem: danish.Stem}, {Code: "de", stem: german.Stem}, {Code: "es", stem: spanish.Stem},
-		{Code: "fi", stem: finnish.Stem}, {Code: "fr", stem: french.Stem}, {Code: "ga", stem: irish.Stem},
-		{Code: "hu", stem: hungarian.Stem}, {Code: "it", stem: italian.Stem}, {Code: "nl", stem: dutch.Stem},
-		{Code: "no", stem: norwegian.Stem}, {Code: "pt", stem: portuguese.Stem}, {Code: "ro", stem: romanian.Stem},
-		{Code: "ru"}, {Code: "sv", stem: swedish.Stem}, {Code: "tr", stem: turkish.Stem},
+		{Code: "da", stem: danish.Stem, compounds: true}, {Code: "de", stem: german.Stem, compounds: true},
+		{Code: "es", stem: spanish.Stem}, {Code: "fi", stem: finnish.Stem, compounds: true},
+		{Code: "fr", stem: french.Stem}, {Code: "ga", stem: irish.Stem}, {Code: "hu", stem: hungarian.Stem},
+		{Code: "it", stem: italian.Stem}, {Code: "nl", stem: dutch.Stem, compounds: true},
+		{Code: "no", stem: norwegian.Stem, compounds: true}, {Code: "pt", stem: portuguese.Stem},
+		{Code: "ro", stem: romanian.Stem}, {Code: "ru"}, {Code: "sv", stem: swedish.Stem, compounds: true},
+		{Code: "tr", stem: turkish.Stem},
 	}
 	for _, l := range languages {
 		list, err := stopWords.ReadFile("stopwords/" + l.Code + ".txt")
@@ -147,4 +151,36 @@ func plainUmlauts(word string) string {
 		before = r
 	}
 	return out.String()
+}
+
+// Split gives a word of a query the parts that it is a compound of, as in Urlaub-s-antrag: two words of which proven
+// accepts the second terms. The first is as long as possible. A word stays as it is if there are none, or if the language
+// writes such words apart.
+func (l *Language) Split(w *QueryWord, proven func(term string) bool) {
+	const shortest = 4 // letters of a part: shorter ones are endings more often than words
+	letters := []rune(l.lower(w.Written))
+	if !l.compounds || w.Kind != Word || w.Prefix || len(w.Parts) > 0 || len(letters) > maxWordBytes {
+		return
+	}
+	part := func(word string) QueryWord {
+		t := w.Token
+		t.Written, t.Surface, t.Term = word, string(fold(nil, word)), l.Term(word)
+		return QueryWord{Token: t}
+	}
+	for at := len(letters) - shortest; at >= shortest; at-- {
+		last := part(string(letters[at:]))
+		if last.Term == "" || !proven(last.Term) {
+			continue
+		}
+		for _, link := range [...]string{"", "s", "es", "n", "en", "er", "e"} {
+			word, linked := strings.CutSuffix(string(letters[:at]), link)
+			if !linked || utf8.RuneCountInString(word) < shortest {
+				continue
+			}
+			if first := part(word); first.Term != "" && proven(first.Term) {
+				w.Parts = []QueryWord{first, last}
+				return
+			}
+		}
+	}
 }

@@ -12,8 +12,8 @@ type QueryWord struct {
 	Token
 	// Prefix: every word that begins with Surface matches.
 	Prefix bool
-	// Parts are the words that a Whole was made of, or the letters and the number of a word like ISO27001; nil for
-	// others.
+	// Parts are the words that a Whole was made of, the letters and the number of a word like ISO27001, or what Split
+	// found; nil for others.
 	Parts []QueryWord
 	// Stems are the second terms that it has in the languages that were given to In.
 	Stems []string

@@ -82,6 +82,7 @@ func (r *run) typed(a *analysis.Analyser, l *analysis.Language, q *index.Query, 
 	}
 	words = analysis.Content(words, l)
 	a.In(r.languages().all, words)
+	r.compounds(l, words, rights)
 	return words, kept
 }
 

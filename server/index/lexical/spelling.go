@@ -58,6 +58,24 @@ func (r *run) spell(p *plan, w analysis.QueryWord, rights func() []segment.Bits)
 	p.words[len(p.words)-1].bits = covered
 }
 
+// compounds splits the compounds among the words of a query, in its language, or in those of the library where a short
+// query does not show it, if documents that the caller may see have the parts.
+func (r *run) compounds(l *analysis.Language, words []analysis.QueryWord, rights func() []segment.Bits) {
+	languages := []*analysis.Language{l}
+	if l == nil {
+		languages = r.languages().all
+		if len(words) >= fewestWords {
+			return
+		}
+	}
+	proven := func(term string) bool { return r.anyIn([]string{term}, rights()) }
+	for i := range words {
+		for _, l := range languages {
+			l.Split(&words[i], proven)
+		}
+	}
+}
+
 // fewestLetters is how many letters a part of a split word has at least.
 const fewestLetters = 2
 
