@@ -11,14 +11,14 @@ var (
 	footnoteMark = pattern.Lazy(`^\[\^([^\[\]^\s]+)\]`)
 	calloutMark  = pattern.Lazy(`^\[!(\pL[\w-]*)(?:\|[^\[\]\n]*)?\][+-]? *`)
 	inlineNote   = pattern.Lazy(`^\^\[[^\[\]\n]+\]`)
-	hiddenText   = pattern.Lazy(`^%%[^%\n]+%%`)
+	hiddenText   = pattern.Lazy(`^%%[^%\n]+%%\B`)
 	highlight    = pattern.Lazy(`^==([^=\s][^=\n]*)==`)
 )
 
 // hiddenLines matches what may be a comment of notes over several lines: in a paragraph, or from the beginning of a
 // line on. Code has no comments, and is matched to step over it.
-var hiddenLines = pattern.Lazy("(?ms)^[ \\t>]*(?:```.*?(?:^[ \\t>]*```|\\z)|~~~.*?(?:^[ \\t>]*~~~|\\z)|%%.*?%%)|" +
-	"`[^`\n]+`|\\B%%(?:[^\n]|\n[ \\t>]*\\S)*?%%")
+var hiddenLines = pattern.Lazy("(?ms)^[ \\t>]*(?:```.*?(?:^[ \\t>]*```|\\z)|~~~.*?(?:^[ \\t>]*~~~|\\z)|%%.*?%%\\B)|" +
+	"`[^`\n]+`|\\B%%(?:[^\n]|\n[ \\t>]*\\S)*?%%\\B")
 
 // WithoutComments returns Markdown with spaces for the comments of notes, %%text%%, that end on another line than they
 // begin: NoteMark knows those of one line. All else keeps its place.

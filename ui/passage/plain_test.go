@@ -43,6 +43,7 @@ func TestPlain(t *testing.T) {
 		{"comments", "It %%not sure%% grows 100%% or 50%% of `%%a%%`.", "It grows 100%% or 50%% of %%a%%."},
 		{"comments over lines", "It %%not\nsure%% grows.\n\n%%\n# a\n\nb\n%%\nEnd", "It grows. End"},
 		{"no comments over lines", "`%%` a\n\n```\n%% b\n%% c\n```\n50%% d %% e\n\nf %%", "%% a · %% b · %% c · 50%% d %% e f %%"},
+		{"variables of batch files", "for %%i in (*) do\necho %%i\n\n%%i is one, %%j another", "for %%i in (*) do echo %%i %%i is one, %%j another"},
 		{"callouts", "> [!note] Mind the bank\n> It is steep.\n\n> [!WARNING]\n> Deep.\n\n> [!tip]- Folded\n\nNot [!this] one", "Mind the bank It is steep. WARNING Deep. Folded Not [!this] one"},
 		{"highlights", "a ==marked== word, a == b, x==y, ==not== `==code==`", "a marked word, a == b, x==y, not ==code=="},
 		{"code", "Run `kwctl *all* _x_` or ``a ` b``", "Run kwctl *all* _x_ or a ` b"},
