@@ -165,10 +165,11 @@ func (m *Model) showAdded(saved state.Saved, refs []string) {
 	m.say(fmt.Sprintf("%s: %s new, last opened %s", saved.Name, what, m.ago(saved.Opened)))
 }
 
-// ago is how long ago something was, for a person.
+// ago is how long ago something was, for a person: of today the time, unless it is a date alone, which is midnight UTC.
 func (m *Model) ago(moment time.Time) string {
-	now := m.now()
-	if moment = moment.In(now.Location()); moment.Format(time.DateOnly) == now.Format(time.DateOnly) {
+	now, isDate := m.now(), moment.Equal(moment.UTC().Truncate(24*time.Hour))
+	moment = moment.In(now.Location())
+	if moment.Format(time.DateOnly) == now.Format(time.DateOnly) && !isDate {
 		return moment.Format("15:04")
 	}
 	return passage.Age(moment.Format(time.RFC3339), m.now())

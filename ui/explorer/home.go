@@ -15,7 +15,6 @@ import (
 	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/panel"
-	"quarry/ui/passage"
 )
 
 const (
@@ -119,8 +118,8 @@ func (m *Model) newestEntries(above int) (entries []homeEntry) {
 	newest := m.conn.welcome.newest
 	for _, document := range newest[:min(room, len(newest))] {
 		age := ""
-		if document.UpdatedAt != nil {
-			age = passage.Age(*document.UpdatedAt, m.now())
+		if updated, err := wire.ParseTime(text.OrEmpty(document.UpdatedAt)); err == nil {
+			age = m.ago(updated)
 		}
 		entries = append(entries, homeEntry{group: "Newest", note: age,
 			text: m.theme.SourceGlyph(document.SourceType) + " " + document.Title,
