@@ -79,13 +79,21 @@ func (r *run) lengths(reader *segment.Reader) []float32 {
 // word adds one word.
 func (s *scoring) word(w *word) {
 	factor := float32(w.weight * w.idf * (s.r.s.params.K1 + 1))
-	if len(w.terms) == 1 {
-		if t, ok := s.r.term(s.part, w.terms[0]); ok {
-			s.term(&t, factor, float32(w.bonus), w.bits)
+	var last segment.Term
+	known := 0
+	for _, name := range w.terms {
+		if t, ok := s.r.term(s.part, name); ok {
+			last = t
+			known++
 		}
-		return
 	}
-	s.groupOf(w, factor)
+	switch known {
+	case 0:
+	case 1: // most words have no second terms in a library of few languages
+		s.term(&last, factor, float32(w.bonus), w.bits)
+	default:
+		s.groupOf(w, factor)
+	}
 }
 
 // term adds the postings of a term.

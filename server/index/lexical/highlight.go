@@ -66,8 +66,9 @@ func (h *highlighter) inLanguage(l *analysis.Language, term string) {
 		h.languages = append(h.languages, l)
 	}
 	initial, fixed := l.Initial(term)
-	for c := range h.initials {
-		h.initials[c] = h.initials[c] || !fixed || byte(c) == initial
+	h.initials[initial] = true
+	for c := 0; c < len(h.initials) && !fixed; c++ {
+		h.initials[c] = true
 	}
 }
 
