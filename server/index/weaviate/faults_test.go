@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -48,7 +50,7 @@ func (f *faulty) count(call string) int {
 	return f.calls[call]
 }
 
-// Search returns all stored documents.
+// Search returns stored documents, as many as are asked for.
 func (f *faulty) Search(_ context.Context, request *pb.SearchRequest) (*pb.SearchReply, error) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -57,7 +59,8 @@ func (f *faulty) Search(_ context.Context, request *pb.SearchRequest) (*pb.Searc
 	}
 	reply := &pb.SearchReply{}
 	f.searched = request.Collection
-	for id := range f.documents {
+	ids := slices.Sorted(maps.Keys(f.documents))
+	for _, id := range ids[:min(len(ids), int(request.Limit))] {
 		reply.Results = append(reply.Results, &pb.SearchResult{Metadata: &pb.MetadataResult{}, Properties: &pb.PropertiesResult{
 			NonRefProps: &pb.Properties{Fields: map[string]*pb.Value{
 				propDocument: {Kind: &pb.Value_TextValue{TextValue: id}}, propOrdinal: {Kind: &pb.Value_IntValue{IntValue: 99}}}}}})
@@ -244,6 +247,46 @@ func TestAnswersAreCheckedAgain(t *testing.T) {
 	defer f.mutex.Unlock()
 	if slices.Contains(f.authorized, "") || !slices.Contains(f.authorized, "Bearer secret") {
 		t.Errorf("authorization %q", f.authorized)
+	}
+}
+
+// TestCountsAreExactUpToALimit: up to maxCounted matches are read to be counted; beyond them the total is a lower bound,
+// and is called an estimate.
+func TestCountsAreExactUpToALimit(t *testing.T) {
+	f := &faulty{}
+	x, err := openAt(t, f.start(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := 0
+	for _, test := range []struct {
+		documents int
+		estimated bool
+	}{{candidates + 1, false}, {maxCounted, false}, {maxCounted + 1, true}} {
+		var batch index.Batch
+		for ; stored < test.documents; stored++ {
+			batch.Upsert = append(batch.Upsert, document(fmt.Sprintf("d%04d", stored), "PUBLIC"))
+		}
+		if _, err := x.Write(t.Context(), batch); err != nil {
+			t.Fatal(err)
+		}
+		if err := x.Settle(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		s, err := x.Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := s.Search(t.Context(), index.Query{Text: "walrus", Limit: 10, Count: true,
+			Filter: index.Filter{Access: index.Access{Terms: []string{"PUBLIC"}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts, err := result.Matched.Count(t.Context())
+		s.Close()
+		if err != nil || counts.Documents != test.documents || counts.Estimated != test.estimated {
+			t.Errorf("of %d documents %d are counted (estimated: %t), %v", test.documents, counts.Documents, counts.Estimated, err)
+		}
 	}
 }
 

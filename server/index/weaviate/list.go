@@ -37,6 +37,9 @@ func (r *reach) listing(wanted *lexical.Wanted) listing {
 		}
 	}
 	l.exact = l.exact && !slices.ContainsFunc(slices.Concat(wanted.Phrases, wanted.Exclude), func(w [][]string) bool { return !one(w) })
+	if r.floor != nil {
+		l.filter = append(l.filter, r.floor)
+	}
 	match, ok := matching(wanted)
 	switch {
 	case ok:

@@ -77,6 +77,9 @@ func (s *snapshot) Search(ctx context.Context, query index.Query) (result index.
 	}
 	r := s.reach(ctx, query.Filter.Access)
 	r.host = hostOf(&query)
+	if query.Scope != nil {
+		r.floor = times(query.Scope)
+	}
 	if err := r.loadChanged(); err != nil {
 		return result, err
 	}
