@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -41,12 +42,41 @@ func TestTermsOfALanguage(t *testing.T) {
 	}
 }
 
+func TestSplit(t *testing.T) {
+	known := []string{"Urlaub", "Antrag", "Staat", "Vertrag", "Verkehr", "verlof", "verzoek", "loma"}
+	for _, test := range []struct{ code, word, want string }{
+		{"de", "Urlaubsantrag", "urlaubs antrag"}, {"de", "Staatsverträge", "staats verträge"}, {"de", "Urlaub", ""},
+		{"de", "Staatsbesuch", ""}, {"de", "Verkehrsstaat", "verkehrs staat"}, {"nl", "verlofverzoek", "verlof verzoek"},
+		{"fr", "Urlaubsantrag", ""},
+	} {
+		l := LanguageOf(test.code)
+		w := QueryWord{Token: Token{Written: test.word}}
+		l.Split(&w, func(term string) bool {
+			return slices.ContainsFunc(known, func(word string) bool { return l.Term(word) == term })
+		})
+		var parts []string
+		for _, part := range w.Parts {
+			parts = append(parts, part.Written)
+		}
+		if got := strings.Join(parts, " "); got != test.want {
+			t.Errorf("%s: %s is split into %q, want %q", test.code, test.word, got, test.want)
+		}
+	}
+}
+
 func FuzzTerm(f *testing.F) {
-	for _, seed := range []string{"", "’s", "ue", "Äe\u0301", "İI", strings.Repeat("ŏe", 200), "\xffü", "qu'e"} {
+	for _, seed := range []string{"", "’s", "ue", "Äe\u0301", "İI", strings.Repeat("ŏe", 200), "\xffü", "qu'e", "Urlaubsantrag", strings.Repeat("antrags", 9)} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, word string) {
 		for _, l := range Languages() {
+			w := QueryWord{Token: Token{Surface: word, Written: word, Term: Stem(word)}}
+			l.Split(&w, func(term string) bool { return LanguageOfTerm(term) == l })
+			for _, part := range w.Parts {
+				if utf8.RuneCountInString(part.Written) < 4 || part.Term != l.Term(part.Written) || part.Surface == "" {
+					t.Errorf("%s: %q has a part %+v", l.Code, word, part)
+				}
+			}
 			term := l.Term(word)
 			if term == "" {
 				continue
