@@ -58,6 +58,9 @@ func (r *run) selectSections(ctx context.Context) (string, string, error) {
 	if len(picks) > 0 {
 		r.chosen, r.rest = choose(r.sections, picks, r.Search.NumResults)
 		detail = fmt.Sprintf("%d of %d", len(picks), len(shown))
+		if more := len(r.sections) - len(shown); more > 0 {
+			detail += fmt.Sprintf("; the prompt has no room for %d more", more)
+		}
 	}
 	return outcome, r.withUsage(detail, tally.usage), nil
 }

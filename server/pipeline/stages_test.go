@@ -348,6 +348,29 @@ func TestSectionsBesideTheQuestion(t *testing.T) {
 	}
 }
 
+// TestSectionsWithoutRoom: the stage says how many sections the model could not choose from.
+func TestSectionsWithoutRoom(t *testing.T) {
+	s := library()
+	s.hits = nil
+	for _, id := range strings.Split("abcdefghijkl", "") {
+		s.documents[id] = index.Stored{Document: index.Document{ID: id, Title: "On " + id, Source: "slack"}, ChunkCount: 7}
+		s.chunks[id] = nil
+		for i := range 7 {
+			s.chunks[id] = append(s.chunks[id], index.Chunk{Text: fmt.Sprint(id, i) + strings.Repeat(" word", 1_300)})
+		}
+		s.hits = append(s.hits, hits(id+"/3")...)
+	}
+	detail := ""
+	for _, stage := range ran(t, s, questionVectors(&chat{answers: good()})).Stages {
+		if stage.Name == "select" {
+			detail = stage.Detail
+		}
+	}
+	if !strings.Contains(detail, "; the prompt has no room for ") {
+		t.Error(detail)
+	}
+}
+
 // literally is what the library finds without a model.
 const literally = "a 3-3, b 3-3, c 3-3, d 3-3"
 
