@@ -16,7 +16,8 @@ import (
 
 // Oracle answers queries over a set of documents by looking at each of them, word by word.
 type Oracle struct {
-	documents []*document // by id
+	documents []*document          // by id
+	languages []*analysis.Language // that documents have
 	chunks    int
 	// sums of lengths, as the formula needs them
 	bodies, headings, titles, chunkTitles float64
@@ -70,6 +71,11 @@ func NewOracle(documents []index.Document, params Params) *Oracle {
 		o.documents = append(o.documents, analyse(d))
 	}
 	slices.SortFunc(o.documents, func(a, b *document) int { return strings.Compare(a.ID, b.ID) })
+	for _, l := range analysis.Languages() {
+		if slices.ContainsFunc(o.documents, func(d *document) bool { return languageOf(d) == l.Code }) {
+			o.languages = append(o.languages, l)
+		}
+	}
 	for _, d := range o.documents {
 		o.chunks += len(d.chunks)
 		o.titles += float64(d.size)

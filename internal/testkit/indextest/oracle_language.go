@@ -22,17 +22,28 @@ func stems(languages []*analysis.Language, token analysis.Token) (terms []string
 	return terms
 }
 
+// inLanguages adds to the terms of a word those that it has in the languages of documents. A part of a compound has one
+// already.
+func (o *Oracle) inLanguages(terms []string, token analysis.Token) []string {
+	for _, term := range stems(o.languages, token) {
+		if !slices.Contains(terms, term) {
+			terms = append(terms, term)
+		}
+	}
+	return terms
+}
+
 // compounds splits the compounds of a query, in its language, or of fewer than four words in any.
 func (o *Oracle) compounds(l *analysis.Language, typed []analysis.QueryWord, access index.Access) {
 	languages := []*analysis.Language{l}
 	if l == nil {
-		languages = analysis.Languages()
+		languages = o.languages
+		if len(typed) >= 4 {
+			return
+		}
 	}
 	for i := range typed {
 		for _, l := range languages {
-			if len(languages) > 1 && len(typed) >= 4 {
-				return
-			}
 			l.Split(&typed[i], func(term string) bool {
 				return slices.ContainsFunc(o.documents, func(d *document) bool { return d.terms[term] && admitted(d, access) })
 			})

@@ -116,7 +116,7 @@ func (o *Oracle) words(typed []analysis.QueryWord, access index.Access) (words [
 				return
 			}
 		}
-		terms := append(o.terms(w, seen), stems(analysis.Languages(), w.Token)...)
+		terms := o.inLanguages(o.terms(w, seen), w.Token)
 		words = append(words, word{w, terms, weight, matched, o.visible(analysis.QueryWord{
 			Token: w.Token, Prefix: w.Prefix}, seen)})
 	}
@@ -350,7 +350,7 @@ func (o *Oracle) phraseTerms(w analysis.QueryWord, seen func(*document) bool) []
 	if w.Prefix {
 		own = o.terms(w, seen)
 	}
-	return append(own, stems(analysis.Languages(), w.Token)...)
+	return o.inLanguages(own, w.Token)
 }
 
 // holds reports whether the phrase stands in the chunk, its title or its headings.

@@ -98,7 +98,7 @@ func plain(word []rune) bool {
 
 func (o *Oracle) visible(w analysis.QueryWord, seen func(*document) bool) bool {
 	for _, part := range append([]analysis.QueryWord{w}, w.Parts...) {
-		terms := append(o.terms(part, seen), stems(analysis.Languages(), part.Token)...)
+		terms := o.inLanguages(o.terms(part, seen), part.Token)
 		for _, d := range o.documents {
 			if seen(d) && slices.ContainsFunc(terms, func(term string) bool { return d.terms[term] }) {
 				return true
