@@ -284,7 +284,23 @@ func (r *rules) counted(a asker, q ruleQuery) map[string]int {
 			}
 		}
 	}
+	for _, s := range r.sets {
+		if counts["set "+s.name] > 0 {
+			counts["set "+s.name] += r.attached(a, q, s.name)
+		}
+	}
 	return counts
+}
+
+// attached is how many documents of the agent an asker finds that are not in a set: they are found whichever is chosen.
+func (r *rules) attached(a asker, q ruleQuery, set string) (n int) {
+	for _, d := range r.documents {
+		if q.agent != nil && slices.Contains(q.agent.documents, d.id) && a.sees(d) && r.passes(d, q, "") &&
+			!slices.Contains(r.setsOf(d), set) {
+			n++
+		}
+	}
+	return n
 }
 
 // told are the facets of an answer, in the same form.
