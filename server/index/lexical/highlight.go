@@ -222,13 +222,13 @@ func weigh(marks []mark, end int) (weight float64) {
 	return weight
 }
 
-// pieces are the sentences of a text by UAX #29, which end with their line, but for those that go on in small letters
-// on the next one; those that are too long are cut between words.
+// pieces are the sentences of a text by UAX #29, which ends them with their line and at dots in addresses, too: those
+// that go on are joined. Those that are too long are cut between words.
 func pieces(text string) [][2]int {
 	var out [][2]int
 	for it := sentences.FromString(text); it.Next(); {
 		from, to := it.Start(), it.End()
-		if n := len(out); n > 0 && to-out[n-1][0] <= passageBytes && isWrapped(text[:from], text[from:to]) {
+		if n := len(out); n > 0 && to-out[n-1][0] <= passageBytes && goesOn(text[:from], text[from:to]) {
 			out[n-1][1] = to
 			continue
 		}
@@ -252,9 +252,12 @@ func pieces(text string) [][2]int {
 	return out
 }
 
-// isWrapped reports whether a sentence goes on from one line to the next.
-func isWrapped(before, next string) bool {
+// goesOn reports whether a sentence goes on behind a dot within a word, or from one line to the next in small letters.
+func goesOn(before, next string) bool {
 	first, _ := utf8.DecodeRuneInString(next)
+	if strings.HasSuffix(before, ".") {
+		return !unicode.IsSpace(first)
+	}
 	before, atLineEnd := strings.CutSuffix(before, "\n")
 	last, _ := utf8.DecodeLastRuneInString(before)
 	return atLineEnd && unicode.IsLower(first) && (last == ',' || unicode.IsLetter(last) || unicode.IsDigit(last))

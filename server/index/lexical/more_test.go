@@ -107,9 +107,10 @@ func TestBestPassages(t *testing.T) {
 		"a long list":   {"Canary budget:\n" + strings.Repeat("- "+strings.Repeat("x", 98)+"\n", 9), "Canary budget:" + strings.Repeat("\n- "+strings.Repeat("x", 98), 2)},
 		"nothing below": {"Nothing.\n" + long + "\nThe canary budget:", "The canary budget:"},
 		"wrapped lines": {long + "\nWe spend some of the\ncanary budget, and\nthen stop. " + long, "We spend some of the\ncanary budget, and\nthen stop."},
+		"an address":    {long + "\n- See [Money](../../canary/budget.md), our budget.", "- See [Money](../../canary/budget.md), our budget."},
 	} {
 		_, best := h.Highlight(test.text, [2]int{0, len(test.text)})
-		if got := test.text[best[0]:best[1]]; !strings.HasPrefix(got, test.want) && !strings.HasSuffix(got, test.want) {
+		if got := test.text[best[0]:best[1]]; !strings.HasPrefix(got, test.want) {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}
