@@ -86,7 +86,7 @@ type Server struct {
 	stopCheck time.Duration    // between checks whether another process stopped an answer
 	measures  func() *measures // created on first use: most processes serve nobody
 	timeouts  timeouts
-	vectors   *pipeline.QueryVectors // of recent queries
+	cache     *pipeline.Cache
 	slots     slots
 	counted   counted
 }
@@ -107,7 +107,7 @@ func New(options Options) *Server {
 		Options: options, incognito: chat.NewIncognito(options.Now, guard.Log(options.Log, "forget incognito sessions")),
 		heartbeat: heartbeat, stopCheck: stopCheck,
 		measures: sync.OnceValue(newMeasures), timeouts: defaultTimeouts(), slots: newSlots(),
-		counted: newCounted(), vectors: pipeline.NewQueryVectors(),
+		counted: newCounted(), cache: pipeline.NewCache(),
 	}
 }
 

@@ -158,7 +158,7 @@ func (t *turn) prepare(ctx context.Context) (err error) {
 	if t.prepared.Model, t.audit.meter, err = t.server.metered(ctx, t.who, t.prepared.Model, search); err != nil {
 		return err
 	}
-	t.server.byVector(&t.prepared, t.who, t.audit.meter)
+	t.server.byVector(&t.prepared, t.audit.meter)
 	t.answer.Model = t.prepared.Model.Name()
 	if t.session.PersonaID != 0 {
 		t.agent, err = t.server.agent(ctx, t.who, t.session.PersonaID)

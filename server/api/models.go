@@ -47,10 +47,9 @@ func (s *Server) metered(ctx context.Context, who directory.Principal, model llm
 
 // byVector adds the embedding model to a search, if there is one. Without it, or without budget, passages are found by
 // words only.
-func (s *Server) byVector(prepared *pipeline.Request, who directory.Principal, meter *llm.Meter) {
+func (s *Server) byVector(prepared *pipeline.Request, meter *llm.Meter) {
 	if embedder, ok := s.Models.Embedder(); ok {
-		prepared.Embedder, prepared.Vectors = llm.CountedEmbedder(embedder, meter, "embed_query"), s.vectors
-		prepared.Caller = who.Tenant + "/" + chatUser(who)
+		prepared.Embedder = llm.CountedEmbedder(embedder, meter, "embed_query")
 	}
 }
 

@@ -37,7 +37,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, who directory.Pr
 	if err != nil {
 		return err
 	}
-	s.byVector(&prepared, who, audit.meter)
+	s.byVector(&prepared, audit.meter)
 	visible, err := s.visibleSets(r.Context(), who)
 	if err != nil {
 		return err
@@ -122,7 +122,8 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, snapshot index.S
 // prepare checks a request against the caller's rights, and adds the agent's scope.
 func (s *Server) prepare(ctx context.Context, who directory.Principal, request wire.SearchRequest) (
 	pipeline.Request, error) {
-	prepared := pipeline.Request{Search: request, Access: who.Access(), Now: s.Now(), FileLinks: !isListener(ctx)}
+	prepared := pipeline.Request{Search: request, Access: who.Access(), Now: s.Now(), FileLinks: !isListener(ctx),
+		Cache: s.cache, Caller: who.Tenant + "/" + chatUser(who)}
 	if !isListener(ctx) && !s.Empty {
 		prepared.Profile = s.Profile
 	}

@@ -362,8 +362,8 @@ type Matched interface {
 	Count(ctx context.Context) (Counts, error)
 	// Has reports which documents match.
 	Has(ctx context.Context, ids []string) (map[string]bool, error)
-	// Twins returns the groups of matching documents that may have the same text: with as many passages, of which the
-	// first ones have one fingerprint. Groups and their ids are in order.
+	// Twins returns the groups of matching documents that may have the same text: the fingerprints of their passages
+	// are the same. Groups and their ids are in order.
 	Twins(ctx context.Context) ([][]string, error)
 }
 

@@ -15,9 +15,12 @@ import (
 // maxCopies bounds the documents that a result lists as copies.
 const maxCopies = 50
 
-// maxCompared bounds the documents whose texts are compared for one answer. Which they are depends on the result set
-// alone, so that what folds is the same in every order and on every page.
-const maxCompared = 500
+// What is compared for one answer depends on the result set alone, so that what folds is the same in every order and on
+// every page.
+const (
+	maxCompared         = 500 // documents
+	maxComparedPassages = 20_000
+)
 
 // findCopies groups the matching documents with the same text.
 func (r *run) findCopies(ctx context.Context) error {
@@ -29,16 +32,19 @@ func (r *run) findCopies(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("find copies: %w", err)
 	}
-	compared := 0
+	compared, left := 0, maxComparedPassages
 	for _, ids := range groups {
 		if compared += len(ids); compared > maxCompared {
 			break
 		}
 		same := map[digest][]string{}
 		for _, id := range ids {
-			text, err := r.digest(ctx, id)
+			text, err := r.digest(ctx, id, left)
 			if err != nil {
 				return err
+			}
+			if left -= text.passages; left < 0 {
+				return nil
 			}
 			same[text] = append(same[text], id)
 		}
@@ -55,11 +61,28 @@ func (r *run) findCopies(ctx context.Context) error {
 }
 
 // digest is that of a document's text; zero for one that cannot be read.
-type digest [sha256.Size]byte
+type digest struct {
+	sum      [sha256.Size]byte
+	passages int
+}
 
-func (r *run) digest(ctx context.Context, id string) (digest, error) {
+// digest returns that of a document, of whose passages it reads until there are more than most.
+func (r *run) digest(ctx context.Context, id string, most int) (digest, error) {
+	key := digestKey{r.Caller, r.snapshot.Version(), id}
+	if known, ok := r.Cache.digests.Get(key); ok {
+		return known, nil
+	}
+	found, err := r.digestText(ctx, id, most)
+	if err == nil && found != (digest{}) && found.passages <= most { // what is damaged may be repaired
+		r.Cache.digests.Add(key, found)
+	}
+	return found, err
+}
+
+func (r *run) digestText(ctx context.Context, id string, most int) (found digest, err error) {
 	hash := sha256.New()
-	for from := 0; ; from += wire.MaxChunksPerRequest {
+	for more := true; more && found.passages <= most; {
+		from := found.passages
 		chunks, err := r.snapshot.Chunks(ctx, id, from, from+wire.MaxChunksPerRequest-1, r.Access)
 		if errors.Is(err, fault.ErrNotFound) || errors.Is(err, fault.ErrDamaged) {
 			return digest{}, nil
@@ -73,10 +96,11 @@ func (r *run) digest(ctx context.Context, id string) (digest, error) {
 			}
 			_, _ = io.WriteString(hash, c.Text+"\x00")
 		}
-		if len(chunks) < wire.MaxChunksPerRequest {
-			return digest(hash.Sum(nil)), nil
-		}
+		found.passages += len(chunks)
+		more = len(chunks) == wire.MaxChunksPerRequest
 	}
+	hash.Sum(found.sum[:0])
+	return found, nil
 }
 
 // folds reports whether a document has the text of one that came before, which then is its copy; the first one gets

@@ -60,8 +60,8 @@ func Run(ctx context.Context, snapshot index.Snapshot, request Request, emit fun
 	if emit == nil {
 		emit = func(wire.SearchEvent) {}
 	}
-	if request.Vectors == nil {
-		request.Vectors = NewQueryVectors()
+	if request.Cache == nil {
+		request.Cache = NewCache()
 	}
 	if request.Search.WithoutModel() {
 		request.Model, request.NoModelReason, request.Embedder = nil, "", nil

@@ -31,6 +31,9 @@ type shelf struct {
 	err       error
 	mutex     sync.Mutex // guards asked
 	asked     []index.Query
+	twins     [][]string
+	version   string
+	whole     int // how often whole texts were read
 }
 
 func (s *shelf) Search(_ context.Context, q index.Query) (index.Result, error) {
@@ -65,7 +68,9 @@ func (s *shelf) Facets(context.Context, index.Filter) (index.Counts, error) {
 	return index.Counts{Values: [field.N][]index.ValueCount{{{Value: "slack", Count: 1}}}}, nil
 }
 
-func (s *shelf) Twins(context.Context) ([][]string, error) { return nil, nil }
+func (s *shelf) Twins(context.Context) ([][]string, error) { return s.twins, nil }
+
+func (s *shelf) Version() string { return s.version }
 
 func (s *shelf) Highlight(_ string, within [2]int) ([][2]int, [2]int) {
 	return [][2]int{{0, 4}}, within
@@ -84,7 +89,10 @@ func (s *shelf) Chunks(_ context.Context, id string, from, to int, _ index.Acces
 	if _, ok := s.documents[id]; !ok {
 		return nil, fault.ErrNotFound
 	}
-	return s.chunks[id][from : to+1], nil
+	if to >= len(s.chunks[id]) {
+		s.whole++
+	}
+	return s.chunks[id][from:min(to+1, len(s.chunks[id]))], nil
 }
 
 func (s *shelf) Texts(ctx context.Context, ranges []index.Range, access index.Access) ([][]index.Chunk, error) {

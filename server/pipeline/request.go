@@ -33,8 +33,8 @@ type Request struct {
 	NoModelReason string        // if Model is nil although one is configured
 	Deadline      time.Duration // of one call of a model; 0: 8 s
 	Embedder      llm.Embedder  // nil: none
-	Vectors       *QueryVectors // cache; nil: only for this search
-	Caller        string        // owner of entries in Vectors
+	Cache         *Cache        // nil: only for this search
+	Caller        string        // owner of entries in Cache
 	// AutoDetectFilters lets the model infer sources and time from the question.
 	AutoDetectFilters bool
 	Sources           []string // visible to the caller, for AutoDetectFilters

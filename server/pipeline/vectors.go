@@ -7,7 +7,6 @@ import (
 	"maps"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/sync/errgroup"
 
 	"quarry/client/wire"
@@ -19,26 +18,9 @@ import (
 const (
 	// embedDeadline bounds a call of the embedding model, for a line or two.
 	embedDeadline = 3 * time.Second
-	// maxCachedVectors is more than the queries of concurrent users.
-	maxCachedVectors = 512
 	// byVector marks the rank by vector in Ranks.
 	byVector = " (vectors)"
 )
-
-// QueryVectors caches the vectors of queries, by caller and model: a question is searched several times with different
-// filters. Callers share no entries: the time of an answer must not reveal the queries of others.
-type QueryVectors = lru.Cache[vectorKey, []float32]
-
-type vectorKey struct{ caller, model, text string }
-
-// NewQueryVectors returns an empty cache.
-func NewQueryVectors() *QueryVectors {
-	cache, err := lru.New[vectorKey, []float32](maxCachedVectors)
-	if err != nil {
-		panic(err) // only for a size of 0
-	}
-	return cache
-}
 
 // vectorAnswer is the result of embedding texts.
 type vectorAnswer struct {
@@ -82,7 +64,7 @@ func (r *run) embed(ctx context.Context, texts []string) <-chan vectorAnswer {
 	answer := vectorAnswer{vectors: map[string][]float32{}}
 	var unknown []string
 	for _, text := range texts {
-		if known, ok := r.Vectors.Get(vectorKey{r.Caller, r.Embedder.Name(), text}); ok {
+		if known, ok := r.Cache.vectors.Get(vectorKey{r.Caller, r.Embedder.Name(), text}); ok {
 			answer.vectors[text] = known
 		} else if text != "" {
 			unknown = append(unknown, text)
@@ -102,7 +84,7 @@ func (r *run) embed(ctx context.Context, texts []string) <-chan vectorAnswer {
 		answer.usage = fresh.usage
 		for text, vector := range fresh.vectors {
 			answer.vectors[text] = vector
-			r.Vectors.Add(vectorKey{r.Caller, r.Embedder.Name(), text}, vector)
+			r.Cache.vectors.Add(vectorKey{r.Caller, r.Embedder.Name(), text}, vector)
 		}
 		asked <- answer
 	}, func(err error) { asked <- vectorAnswer{err: err} })

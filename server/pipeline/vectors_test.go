@@ -171,11 +171,31 @@ func TestVectorsFailOpen(t *testing.T) {
 	}
 }
 
+// TestTextsAreReadOnce to find copies, by each caller in each state of the library.
+func TestTextsAreReadOnce(t *testing.T) {
+	t.Parallel()
+	shelf := newShelf()
+	shelf.twins, shelf.version = [][]string{{"a", "b"}}, "1"
+	request := Request{Search: wire.SearchRequest{Query: "roll", Instant: true}, Now: time.Now(), Cache: NewCache()}
+	for _, step := range []struct {
+		caller, version string
+		read            int
+	}{{"jo", "1", 2}, {"jo", "1", 2}, {"kim", "1", 4}, {"jo", "2", 6}, {"kim", "1", 6}} {
+		request.Caller, shelf.version = step.caller, step.version
+		if _, err := Run(t.Context(), shelf, request, nil); err != nil {
+			t.Fatal(err)
+		}
+		if shelf.whole != step.read {
+			t.Errorf("%s in state %s: %d texts were read, want %d", step.caller, step.version, shelf.whole, step.read)
+		}
+	}
+}
+
 // TestVectorsAreRemembered: the same question is embedded once, whatever its filters; the oldest are forgotten.
 func TestVectorsAreRemembered(t *testing.T) {
 	t.Parallel()
 	shelf, request := withVectors(), vectorSearch("roll back")
-	request.Vectors = NewQueryVectors()
+	request.Cache = NewCache()
 	for range 3 {
 		if _, err := Run(t.Context(), shelf, request, nil); err != nil {
 			t.Fatal(err)
@@ -184,17 +204,17 @@ func TestVectorsAreRemembered(t *testing.T) {
 	if asked := request.Embedder.(*meanings).asked; len(asked) != 1 || len(shelf.texts) != 3 {
 		t.Errorf("embedded %q, searched %d times", asked, len(shelf.texts))
 	}
-	for i := range 2 * maxCachedVectors {
-		request.Vectors.Add(vectorKey{"", "nomic", fmt.Sprint(i)}, []float32{1})
+	for i := range 2 * maxVectors {
+		request.Cache.vectors.Add(vectorKey{"", "nomic", fmt.Sprint(i)}, []float32{1})
 	}
-	if n := request.Vectors.Len(); n != maxCachedVectors {
+	if n := request.Cache.vectors.Len(); n != maxVectors {
 		t.Errorf("%d vectors are remembered", n)
 	}
-	if !request.Vectors.Contains(vectorKey{"", "nomic", "600"}) {
+	if !request.Cache.vectors.Contains(vectorKey{"", "nomic", "600"}) {
 		t.Error("the latest is forgotten")
 	}
 	for _, other := range []vectorKey{{"", "nomic", "roll back"}, {"", "other", "600"}, {"jo", "nomic", "600"}} {
-		if request.Vectors.Contains(other) {
+		if request.Cache.vectors.Contains(other) {
 			t.Errorf("%+v is remembered", other)
 		}
 	}

@@ -171,40 +171,6 @@ func (m *matched) Has(ctx context.Context, ids []string) (map[string]bool, error
 	})
 }
 
-// Twins implements index.Matched.
-func (m *matched) Twins(ctx context.Context) ([][]string, error) {
-	return answer(ctx, m.s, "compare what matched", func(r *run) (groups [][]string, err error) {
-		type document struct {
-			key           uint64
-			part, ordinal int
-		}
-		var all []document
-		for part, matches := range m.parts {
-			reader := r.reader(part)
-			matches.pass.Each(func(d int) {
-				from, to := reader.DocumentChunks(d)
-				if from < to && reader.Fingerprint(from) != 0 {
-					all = append(all, document{uint64(reader.Fingerprint(from)) + uint64(to-from), part, d})
-				}
-			})
-		}
-		slices.SortFunc(all, func(a, b document) int { return cmp.Compare(a.key, b.key) })
-		for from, to := 0, 0; from < len(all); from = to {
-			var ids []string
-			for to = from + 1; to < len(all) && all[to].key == all[from].key; to++ {
-				ids = append(ids, r.reader(all[to].part).ID(all[to].ordinal))
-			}
-			if len(ids) > 0 {
-				ids = append(ids, r.reader(all[from].part).ID(all[from].ordinal))
-				slices.Sort(ids)
-				groups = append(groups, ids)
-			}
-		}
-		slices.SortFunc(groups, func(a, b []string) int { return cmp.Compare(a[0], b[0]) })
-		return groups, nil
-	})
-}
-
 // Facets implements index.Snapshot.
 func (s *Searcher) Facets(ctx context.Context, filter index.Filter) (index.Counts, error) {
 	return answer(ctx, s, "count facets", func(r *run) (index.Counts, error) {

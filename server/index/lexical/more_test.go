@@ -10,6 +10,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/RoaringBitmap/roaring/v2"
+
 	"quarry/client/field"
 	"quarry/internal/testkit/indextest"
 	"quarry/server/index"
@@ -522,5 +524,41 @@ func TestUnseenIsLikeAbsent(t *testing.T) {
 	suggested, err := s.Suggest(context.Background(), "prefix", public, 10)
 	if err != nil || len(suggested.Titles) != 1 || len(suggested.Words) != 1 {
 		t.Errorf("suggested %v (%v)", suggested, err)
+	}
+}
+
+// TestTwins: documents in any part whose passages all have the same fingerprints are in one group, if they match and are
+// live.
+func TestTwins(t *testing.T) {
+	document := func(id string, texts ...string) index.Document {
+		d := index.Document{ID: id, Title: "Note " + id}
+		for _, text := range texts {
+			d.Chunks = append(d.Chunks, index.Chunk{Text: text})
+		}
+		return d
+	}
+	first, second := "the canary budget of this quarter is spent, and nobody knows why", "so we stop"
+	one := open(t, "one", []index.Document{document("a", first, second), document("b", first), document("e"), document("g", second, "canary")})
+	two := open(t, "two", []index.Document{document("c", first, second), document("d", first, "and another page that is long enough is about pay in every office"),
+		document("f", first), document("h", first), document("i", second, "canary")})
+	gone, _ := two.Lookup("h")
+	s := newSearcher(t, []Part{{Segment: one}, {Segment: two, Deleted: roaring.BitmapOf(uint32(gone))}})
+	for _, test := range []struct {
+		filter index.Filter
+		want   string
+	}{
+		{all, "[[a c] [b f]]"},
+		{index.Filter{Access: all.Access, NoDocuments: []string{"f"}}, "[[a c]]"},
+	} {
+		for range 2 { // found, and remembered
+			found, err := s.Search(t.Context(), index.Query{Text: "canary", Filter: test.filter, Limit: 10, Count: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			groups, err := found.Matched.Twins(t.Context())
+			if err != nil || fmt.Sprint(groups) != test.want {
+				t.Errorf("%v, %v, want %s", groups, err, test.want)
+			}
+		}
 	}
 }

@@ -41,6 +41,7 @@ type Searcher struct {
 	frequents sync.Map // frequents by prefix, where they are many
 	analysers analysers
 	languages atomic.Pointer[libraryLanguages]
+	twins     atomic.Pointer[[]segment.Bits]
 	helpers   *semaphore.Weighted                           // processors beside that of a search
 	shared    int64                                         // see sharedPostings
 	reach     func(context.Context, index.Access) Elsewhere // nil: all documents are in parts
