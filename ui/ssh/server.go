@@ -170,8 +170,8 @@ func (s *server) serve(ctx context.Context, host gossh.Signer, ready func(addres
 		return fmt.Errorf("serve on %s: %w", listener.Addr(), err)
 	case <-ctx.Done():
 	}
+	_ = listener.Close() // the library's Shutdown would count connections that still arrive while it waits for their number
 	s.stop(inner)
-	_ = listener.Close() // which the library does not know yet if it only just began
 	if err := <-failed; !errors.Is(err, charm.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 		return fmt.Errorf("serve on %s: %w", listener.Addr(), err)
 	}
@@ -377,11 +377,10 @@ func (s *server) stop(inner *charm.Server) {
 		one.notify(fmt.Sprintf("the server is shutting down; you will be disconnected in %d seconds", farewell/time.Second))
 	}
 	empty := make(chan struct{})
-	broke := guard.Log(s.Log, "stop the SSH server")
 	guard.Go(func() {
 		s.running.Wait()
 		close(empty)
-	}, broke)
+	}, guard.Log(s.Log, "stop the SSH server"))
 	waitFor := func(patience time.Duration) bool {
 		select {
 		case <-empty:
@@ -390,13 +389,6 @@ func (s *server) stop(inner *charm.Server) {
 			return false
 		}
 	}
-	shut := make(chan struct{})
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	guard.Go(func() {
-		defer close(shut)
-		_ = inner.Shutdown(ctx) // closes the listener
-	}, broke)
 	if len(running) > 0 && !waitFor(farewell) {
 		for _, one := range running {
 			one.end(errStopping)
@@ -404,6 +396,4 @@ func (s *server) stop(inner *charm.Server) {
 		waitFor(lastCall)
 	}
 	_ = inner.Close()
-	cancel()
-	<-shut
 }
