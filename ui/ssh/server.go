@@ -381,19 +381,28 @@ func (s *server) stop(inner *charm.Server) {
 		s.running.Wait()
 		close(empty)
 	}, guard.Log(s.Log, "stop the SSH server"))
-	waitFor := func(patience time.Duration) bool {
-		select {
-		case <-empty:
-			return true
-		case <-time.After(patience):
-			return false
+	wait := func(patience time.Duration, ends ...<-chan struct{}) (ended bool) {
+		over := time.After(patience)
+		for _, end := range ends {
+			select {
+			case <-end:
+			case <-over:
+				return false
+			}
 		}
+		return true
 	}
-	if len(running) > 0 && !waitFor(farewell) {
+	if len(running) > 0 && !wait(farewell, empty) {
 		for _, one := range running {
 			one.end(errStopping)
 		}
-		waitFor(lastCall)
+		wait(lastCall, empty)
 	}
+	// A client that has read its exit code disconnects. Closed before, the connection looks broken to it.
+	var gone []<-chan struct{}
+	for _, one := range running {
+		gone = append(gone, one.conn.gone)
+	}
+	wait(lastCall, gone...)
 	_ = inner.Close()
 }
