@@ -43,7 +43,7 @@ func (b *bounds) lift() {
 // gone, so time counts here as it does there.
 func (b *bounds) watch(limit time.Duration) {
 	b.stop()
-	memory, until, end := b.memory, processorTime()+limit, make(chan struct{})
+	memory, until, end := b.memory, ProcessorTime()+limit, make(chan struct{})
 	late := time.Now().Add(waiting * limit)
 	b.end = end
 	guard.Go(func() {
@@ -58,7 +58,7 @@ func (b *bounds) watch(limit time.Duration) {
 				if memoryInUse() > memory {
 					os.Exit(exitMemory)
 				}
-				if processorTime() > until || time.Now().After(late) {
+				if ProcessorTime() > until || time.Now().After(late) {
 					os.Exit(exitTime)
 				}
 			}

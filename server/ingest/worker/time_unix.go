@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processorTime returns what this process used.
-func processorTime() time.Duration {
+// ProcessorTime returns what this process used.
+func ProcessorTime() time.Duration {
 	var used unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &used) != nil {
 		return 0 // the process that started this one has a bound, too

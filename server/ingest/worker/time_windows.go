@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// processorTime returns what this process used.
-func processorTime() time.Duration {
+// ProcessorTime returns what this process used.
+func ProcessorTime() time.Duration {
 	var created, exited, kernel, user windows.Filetime
 	if windows.GetProcessTimes(windows.CurrentProcess(), &created, &exited, &kernel, &user) != nil {
 		return 0 // the process that started this one has a bound, too
