@@ -42,6 +42,7 @@ func (l *loader) check() error {
 		{"read_seconds", refuseIf(c.ReadSeconds < 1 || c.ReadSeconds > 120, "is not between 1 and 120 seconds")},
 		{"age_warning", refuseIf(c.AgeWarning < 0 || c.AgeWarning > 100, "is not between 0 and 100 years")},
 		{"llm.budget", refuseIf(c.LLM.Budget < 0, "is negative")},
+		{"embeddings.mode", oneOf(c.Embeddings.Mode, MeaningAuto, MeaningOn, MeaningOff)},
 		{"embeddings.base_url", optionalURL(&c.Embeddings.BaseURL)},
 		{"embeddings.path", refuseIf(c.Embeddings.Path != "" && c.Embeddings.BaseURL != "",
 			"cannot be combined with embeddings.base_url")},

@@ -103,8 +103,10 @@ type Provider struct {
 	Key     Secret   `mapstructure:"key"`
 }
 
-// Embeddings is the endpoint that turns text into vectors, or a folder with a model; empty without one.
+// Embeddings is what turns text into vectors: an endpoint, a model in a folder, or without both the one in the program.
 type Embeddings struct {
+	Mode string `mapstructure:"mode"` // one of Meaning…
+
 	Path    string `mapstructure:"path"`
 	BaseURL string `mapstructure:"base_url"`
 	Model   string `mapstructure:"model"`
@@ -113,7 +115,16 @@ type Embeddings struct {
 	// The prefixes are put before each text. Changing the latter embeds all documents again.
 	QueryPrefix    string `mapstructure:"query_prefix"`
 	DocumentPrefix string `mapstructure:"document_prefix"`
+
+	OnBattery bool `mapstructure:"on_battery"` // vectors are made in the background also without mains power
 }
+
+// Values of embeddings.mode.
+const (
+	MeaningAuto = "auto" // the default: in the background where that takes at most an hour
+	MeaningOn   = "on"   // in the background, however long that takes
+	MeaningOff  = "off"  // no vectors are made or used
+)
 
 // HTTP configures the served API.
 type HTTP struct {

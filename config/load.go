@@ -139,6 +139,7 @@ func (l *loader) decodeLayers(file map[string]any, env Env) error {
 	v.SetDefault("read_seconds", "10")
 	v.SetDefault("http.metrics", MetricsToken)
 	v.SetDefault("index.engine", EngineEmbedded)
+	v.SetDefault("embeddings.mode", MeaningAuto)
 	delete(file, "profiles")
 	delete(file, "keys")
 	if llm, ok := file["llm"].(map[string]any); ok {

@@ -48,7 +48,7 @@ llm:
   providers:
     ollama: {base_url: "http://localhost:11434/v1", models: [llama3.1, qwen2]}
     hosted: {base_url: "https://api.example.com/v1", key: sk-key}
-embeddings: {base_url: "http://localhost:11434/v1", model: nomic, key: e-key, query_prefix: "search_query: ", document_prefix: "search_document: "}
+embeddings: {mode: on, on_battery: true, base_url: "http://localhost:11434/v1", model: nomic, key: e-key, query_prefix: "search_query: ", document_prefix: "search_document: "}
 http: {hosts: [search.acme.com, "search.acme.com:8443"], metrics: open}
 ssh: {authorized_keys: ~/keys, token: on, open: off}
 index: {engine: embedded}
@@ -80,7 +80,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 			"ollama": {BaseURL: "http://localhost:11434/v1", Models: []string{"llama3.1", "qwen2"}},
 			"hosted": {BaseURL: "https://api.example.com/v1", Key: NewSecret("sk-key")},
 		}},
-		Embeddings: Embeddings{BaseURL: "http://localhost:11434/v1", Model: "nomic", Key: NewSecret("e-key"),
+		Embeddings: Embeddings{Mode: MeaningOn, OnBattery: true, BaseURL: "http://localhost:11434/v1", Model: "nomic", Key: NewSecret("e-key"),
 			QueryPrefix: "search_query: ", DocumentPrefix: "search_document: "},
 		HTTP:  HTTP{Hosts: []string{"search.acme.com", "search.acme.com:8443"}, Metrics: MetricsOpen},
 		SSH:   SSH{AuthorizedKeys: "/home/ada/keys", Token: true},
@@ -104,7 +104,7 @@ func TestMissingAndEmptyFilesAreDefaults(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if c.Theme != "auto" || c.HTTP.Metrics != MetricsToken || c.Index.Engine != EngineEmbedded || c.Active != "" ||
+		if c.Theme != "auto" || c.Embeddings.Mode != MeaningAuto || c.HTTP.Metrics != MetricsToken || c.Index.Engine != EngineEmbedded || c.Active != "" ||
 			c.Instant || len(c.Warnings) > 0 || c.Loaded == (name == "missing") {
 			t.Errorf("%s: %+v", name, c)
 		}
@@ -372,7 +372,7 @@ func FuzzConfig(f *testing.F) {
 func TestSpacesOfAPrefixCount(t *testing.T) {
 	c := loadFrom(t, write(t, "embeddings: {document_prefix: 'passage: '}\n"), "QUARRY_EMBEDDINGS_QUERY_PREFIX", "query: ")
 	if got := c.Embeddings; got.QueryPrefix != "query: " || got.DocumentPrefix != "passage: " {
-		t.Errorf("%q", got)
+		t.Errorf("%+v", got)
 	}
 }
 

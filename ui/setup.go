@@ -262,6 +262,7 @@ func (r *run) fresh() (*target.Host, error) {
 	host, err := target.NewHost(r.lookup, r.process.Version)
 	if err == nil {
 		host.Now, host.Executable, host.Dir, host.Readers = r.process.Now, r.process.Executable, r.process.Dir, &r.readers
+		host.Model = r.process.Model
 	}
 	return host, err
 }

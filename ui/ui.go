@@ -34,6 +34,7 @@ type Process struct {
 	Version      string
 	Commit, Date string           // of the build; may be empty
 	Executable   string           // path of this program; empty: it does not run itself
+	Model        string           // the packed sentence encoder of this program; empty: none
 	Now          func() time.Time // nil: time.Now
 }
 

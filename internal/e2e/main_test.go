@@ -95,6 +95,7 @@ func (h home) environ() []string {
 		"SystemRoot=" + os.Getenv("SystemRoot"), "XDG_CONFIG_HOME=" + filepath.Join(h.dir, "config"),
 		"XDG_DATA_HOME=" + filepath.Join(h.dir, "data"), "XDG_STATE_HOME=" + filepath.Join(h.dir, "state"),
 		"XDG_CACHE_HOME=" + filepath.Join(h.dir, "cache"), "QUARRY_HOME=" + h.library(),
+		"QUARRY_EMBEDDINGS_MODE=off",
 	}
 }
 

@@ -77,11 +77,26 @@ type bert struct {
 	first      bool // the vector is that of [CLS], else the mean
 	begin, end int32
 
-	words, positions, kind []float32
-	norm                   layerNorm
-	layers                 []layer
-	kernels                kernels
-	scratches              sync.Pool
+	words           rows
+	positions, kind []float32
+	norm            layerNorm
+	layers          []layer
+	kernels         kernels
+	scratches       sync.Pool
+}
+
+// rows are vectors of one length as 8-bit integers with a factor for each.
+type rows struct {
+	bytes   []int8
+	factors []float32
+}
+
+func newRows(values []float32, length int) rows {
+	r := rows{make([]int8, len(values)), make([]float32, len(values)/length)}
+	for i := range r.factors {
+		r.factors[i] = quantizeRow(values[i*length:][:length], func(j int, q int8) { r.bytes[i*length+j] = q })
+	}
+	return r
 }
 
 type layer struct {
@@ -100,9 +115,9 @@ func newBERT(about settings, pool pooling, tensors map[string]tensor) (*bert, er
 	if pool.Max || pool.MeanSqr || pool.Last || pool.First == pool.Mean {
 		return nil, fmt.Errorf("%s: only the mean or the first token are supported", poolingName)
 	}
-	b := &bert{settings: about, first: pool.First, kernels: available()[len(available())-1]}
+	b := &bert{settings: about, first: pool.First, kernels: fastest()}
 	r := reader{tensors: tensors}
-	b.words = r.floats(wordEmbeddings, about.Pieces, about.Hidden)
+	b.words = newRows(r.floats(wordEmbeddings, about.Pieces, about.Hidden), about.Hidden)
 	b.positions = r.floats("embeddings.position_embeddings.weight", about.Positions, about.Hidden)
 	if kinds, ok := find(tensors, "embeddings.token_type_embeddings.weight"); ok && len(kinds.Shape) == 2 {
 		b.kind = r.floats("embeddings.token_type_embeddings.weight", kinds.Shape[0], about.Hidden)
@@ -166,9 +181,10 @@ func (b *bert) vector(pieces []int32) []float32 {
 		case i > 0:
 			piece = pieces[i-1]
 		}
-		row, word, position := x[i*h:][:h], b.words[int(piece)*h:][:h], b.positions[i*h:][:h]
+		row, word, position := x[i*h:][:h], b.words.bytes[int(piece)*h:][:h], b.positions[i*h:][:h]
+		factor := b.words.factors[piece]
 		for j := range row {
-			row[j] = word[j] + position[j] + b.kind[j]
+			row[j] = float32(word[j])*factor + position[j] + b.kind[j]
 		}
 	}
 	b.norm.apply(x, b.Epsilon)

@@ -1,7 +1,6 @@
 package encoder
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -77,98 +76,6 @@ func differ(got, want []float32) int {
 	return -1
 }
 
-// reference is the vector of pieces as the paper has it, in 64-bit floats.
-func reference(e modeltest.Encoder, pieces []int, first bool) []float64 {
-	get := func(name string) []float64 { return e.Weights[name] }
-	h := e.Hidden
-	apply := func(x [][]float64, name string) (out [][]float64) {
-		w, bias := get(name+".weight"), get(name+".bias")
-		for _, row := range x {
-			y := slices.Clone(bias)
-			for o := range y {
-				for i, v := range row {
-					y[o] += v * w[o*len(row)+i]
-				}
-			}
-			out = append(out, y)
-		}
-		return out
-	}
-	norm := func(x [][]float64, name string) {
-		for _, row := range x {
-			mean, variance := 0.0, 0.0
-			for _, v := range row {
-				mean += v / float64(h)
-			}
-			for _, v := range row {
-				variance += (v - mean) * (v - mean) / float64(h)
-			}
-			for i := range row {
-				row[i] = (row[i]-mean)/math.Sqrt(variance+1e-12)*get(name + ".weight")[i] + get(name + ".bias")[i]
-			}
-		}
-	}
-	plus := func(x, y [][]float64) {
-		for i := range x {
-			for j := range x[i] {
-				x[i][j] += y[i][j]
-			}
-		}
-	}
-	var x [][]float64
-	for i, piece := range pieces {
-		row := make([]float64, h)
-		for j := range row {
-			row[j] = get("embeddings.word_embeddings.weight")[piece*h+j] + get("embeddings.position_embeddings.weight")[i*h+j] +
-				get("embeddings.token_type_embeddings.weight")[j]
-		}
-		x = append(x, row)
-	}
-	norm(x, "embeddings.LayerNorm")
-	for l := range e.Layers {
-		at, head := fmt.Sprintf("encoder.layer.%d.", l), h/e.Heads
-		q, k, v := apply(x, at+"attention.self.query"), apply(x, at+"attention.self.key"), apply(x, at+"attention.self.value")
-		mixed := make([][]float64, len(x))
-		for i := range x {
-			mixed[i] = make([]float64, h)
-			for from := 0; from < h; from += head {
-				shares, sum := make([]float64, len(x)), 0.0
-				for j := range x {
-					for d := from; d < from+head; d++ {
-						shares[j] += q[i][d] * k[j][d] / math.Sqrt(float64(head))
-					}
-					shares[j] = math.Exp(shares[j])
-					sum += shares[j]
-				}
-				for j := range x {
-					for d := from; d < from+head; d++ {
-						mixed[i][d] += shares[j] / sum * v[j][d]
-					}
-				}
-			}
-		}
-		plus(x, apply(mixed, at+"attention.output.dense"))
-		norm(x, at+"attention.output.LayerNorm")
-		inner := apply(x, at+"intermediate.dense")
-		for _, row := range inner {
-			for i, v := range row {
-				row[i] = v * (1 + math.Erf(v/math.Sqrt2)) / 2
-			}
-		}
-		plus(x, apply(inner, at+"output.dense"))
-		norm(x, at+"output.LayerNorm")
-	}
-	sum := make([]float64, h)
-	for i := range x {
-		for j := range sum {
-			if i == 0 || !first {
-				sum[j] += x[i][j]
-			}
-		}
-	}
-	return sum
-}
-
 func cosine(a []float32, b []float64) float64 {
 	dot, square := 0.0, 0.0
 	for i, v := range b {
@@ -204,7 +111,7 @@ func TestEncodersAreFollowed(t *testing.T) {
 		for _, k := range available() {
 			m.network.(*bert).kernels = k
 			for text, pieces := range texts {
-				if got := cosine(m.Vector(text), reference(e, pieces, shape.First)); !(got > .99) {
+				if got := cosine(m.Vector(text), modeltest.Reference(e, pieces, shape.First)); !(got > .99) {
 					t.Errorf("%s: %+v: %q: cosine %v", k.name, shape, text, got)
 				}
 			}

@@ -124,14 +124,12 @@ func (m *Model) readEncoder(f *files, tensors map[string]tensor) error {
 	if err != nil {
 		return err
 	}
-	m.network, m.tokens.keepsUnknown = n, true
 	if m.pieces = min(maxWordPieces, about.Positions); length.Most > 2 {
 		m.pieces = min(m.pieces, length.Most)
 	}
 	m.pieces -= 2 // [CLS] and [SEP]
-	n.begin, n.end = m.tokens.special("[CLS]"), m.tokens.special("[SEP]")
-	if n.begin < 0 || n.end < 0 || m.tokens.unknown < 0 || m.tokens.count > about.Pieces {
-		return errors.New("its tokenizer lacks [CLS], [SEP] or an unknown piece, or has more pieces than vocab_size")
+	if err := m.use(n); err != nil {
+		return err
 	}
 	m.QueryPrompt, m.DocumentPrompt = trained.Prompts["query"], trained.Prompts["document"]
 	if m.DocumentPrompt == "" {
@@ -142,6 +140,19 @@ func (m *Model) readEncoder(f *files, tensors map[string]tensor) error {
 	}
 	return nil
 }
+
+// use gives the model its network, if its tokenizer fits.
+func (m *Model) use(n *bert) error {
+	m.network, m.tokens.keepsUnknown = n, true
+	n.begin, n.end = m.tokens.special("[CLS]"), m.tokens.special("[SEP]")
+	if n.begin < 0 || n.end < 0 || m.tokens.unknown < 0 || m.tokens.count > n.Pieces || m.pieces > n.Positions-2 {
+		return errors.New("its tokenizer lacks [CLS], [SEP] or an unknown piece, or has more pieces than vocab_size")
+	}
+	return nil
+}
+
+// Pieces returns the numbers of the word pieces of a text that are read.
+func (m *Model) Pieces(text string) []int32 { return m.tokens.pieces(text, m.pieces) }
 
 // Kind says what the model is.
 func (m *Model) Kind() string {
@@ -157,7 +168,7 @@ func (m *Model) Name() string { return m.name }
 // Vector returns the vector of a text, of Euclidean length 1: only directions are compared. It is nil for a text
 // without a known word, and for one to which the model gives no direction.
 func (m *Model) Vector(text string) []float32 {
-	pieces := m.tokens.pieces(text, m.pieces)
+	pieces := m.Pieces(text)
 	if len(pieces) == 0 {
 		return nil
 	}

@@ -22,6 +22,12 @@ type kernels struct {
 	gelu func(row []float32)
 }
 
+// fastest are the kernels that suit this processor.
+func fastest() kernels {
+	all := available()
+	return all[len(all)-1]
+}
+
 // plain are the kernels in Go.
 func plain() kernels {
 	return kernels{"plain", dot, quantize, finish, products, exp, gelu}

@@ -33,22 +33,29 @@ func newLinear(inputs int, weights, bias []float32) linear {
 	outputs := len(bias)
 	l := linear{inputs, outputs, make([]int8, len(weights)), make([]float32, outputs), bias, make([]int32, outputs)}
 	for o := range outputs {
-		row, most := weights[o*inputs:][:inputs], float32(0)
-		for _, w := range row {
-			most = max(most, w, -w)
-		}
-		if most == 0 {
-			continue
-		}
-		l.factors[o] = most / math.MaxInt8
 		tile := o / tileOutputs * tileOutputs * inputs
-		for i, w := range row {
-			q := int8(math.Round(float64(w / l.factors[o])))
+		l.factors[o] = quantizeRow(weights[o*inputs:][:inputs], func(i int, q int8) {
 			l.weights[tile+(i/tileInputs*tileOutputs+o%tileOutputs)*tileInputs+i%tileInputs] = q
 			l.offsets[o] += zero * int32(q)
-		}
+		})
 	}
 	return l
+}
+
+// quantizeRow calls set with the numbers of a row as integers, and returns the factor that turns them back.
+func quantizeRow(row []float32, set func(i int, q int8)) (factor float32) {
+	most := float32(0)
+	for _, w := range row {
+		most = max(most, w, -w)
+	}
+	if most == 0 {
+		return 0
+	}
+	factor = most / math.MaxInt8
+	for i, w := range row {
+		set(i, int8(math.Round(float64(w/factor))))
+	}
+	return factor
 }
 
 // run maps count rows of x to rows of out.

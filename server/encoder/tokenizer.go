@@ -3,6 +3,8 @@ package encoder
 import (
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -28,11 +30,10 @@ type tokenizer struct {
 	unknown           int32            // -1: none
 	longest           int              // bytes of a piece
 	wordRunes         int
-	names             map[string]int // pieces by their whole names
-	keepsUnknown      bool           // a word that is unknown is the piece for that, instead of none
-	clean             bool           // white space and control characters
-	apart             bool           // ideographs are words
-	bare              bool           // without accents
+	keepsUnknown      bool // a word that is unknown is the piece for that, instead of none
+	clean             bool // white space and control characters
+	apart             bool // ideographs are words
+	bare              bool // without accents
 	lower             bool
 }
 
@@ -53,7 +54,7 @@ type tokenizerFile struct {
 		Unknown  *string        `json:"unk_token"`
 		Prefix   *string        `json:"continuing_subword_prefix"`
 		MaxRunes int            `json:"max_input_chars_per_word"`
-		Pieces   map[string]int `json:"vocab"`
+		Pieces   map[string]int `json:"vocab,omitempty"`
 	} `json:"model"`
 }
 
@@ -63,6 +64,11 @@ func parseTokenizer(data []byte) (*tokenizer, error) {
 	if err := wire.Unmarshal(data, &file); err != nil {
 		return nil, fmt.Errorf("it is not a tokenizer: %w", err)
 	}
+	return newTokenizer(&file, len(file.Model.Pieces), maps.All(file.Model.Pieces))
+}
+
+// newTokenizer returns the tokenizer of a file, whose pieces and their numbers are passed apart.
+func newTokenizer(file *tokenizerFile, count int, pieces iter.Seq2[string, int]) (*tokenizer, error) {
 	m := file.Model
 	switch {
 	case m.Type != "WordPiece":
@@ -71,13 +77,13 @@ func parseTokenizer(data []byte) (*tokenizer, error) {
 		return nil, errors.New("its pre_tokenizer is not BertPreTokenizer")
 	case file.Normalizer != nil && file.Normalizer.Type != "BertNormalizer":
 		return nil, fmt.Errorf("its normalizer is %q; only BertNormalizer is supported", file.Normalizer.Type)
-	case len(m.Pieces) == 0 || len(m.Pieces) > maxPieces:
-		return nil, fmt.Errorf("its vocabulary has %d pieces", len(m.Pieces))
+	case count == 0 || count > maxPieces:
+		return nil, fmt.Errorf("its vocabulary has %d pieces", count)
 	case m.MaxRunes < 0:
 		return nil, errors.New("its max_input_chars_per_word is negative")
 	}
-	t := &tokenizer{count: len(m.Pieces), begins: make(map[string]int32), continues: make(map[string]int32),
-		names: m.Pieces, unknown: -1, wordRunes: min(m.MaxRunes, maxWordRunes)}
+	t := &tokenizer{count: count, begins: make(map[string]int32, count), continues: make(map[string]int32, count/4),
+		unknown: -1, wordRunes: min(m.MaxRunes, maxWordRunes)}
 	if m.MaxRunes == 0 {
 		t.wordRunes = 100
 	}
@@ -91,21 +97,19 @@ func parseTokenizer(data []byte) (*tokenizer, error) {
 	if m.Prefix != nil {
 		prefix = *m.Prefix
 	}
-	if err := t.add(m.Pieces, prefix); err != nil {
+	if err := t.add(pieces, prefix); err != nil {
 		return nil, err
 	}
 	if m.Unknown != nil {
-		id, ok := m.Pieces[*m.Unknown]
-		if !ok {
+		if t.unknown = t.special(*m.Unknown); t.unknown < 0 {
 			return nil, fmt.Errorf("its vocabulary lacks unk_token %q", *m.Unknown)
 		}
-		t.unknown = int32(id)
 	}
 	return t, nil
 }
 
-func (t *tokenizer) add(pieces map[string]int, prefix string) error {
-	seen := make([]bool, len(pieces))
+func (t *tokenizer) add(pieces iter.Seq2[string, int], prefix string) error {
+	seen := make([]bool, t.count)
 	for piece, id := range pieces {
 		switch {
 		case id < 0 || id >= len(seen) || seen[id]:
@@ -128,8 +132,8 @@ func (t *tokenizer) add(pieces map[string]int, prefix string) error {
 
 // special returns the number of a piece that stands for no text; -1: none.
 func (t *tokenizer) special(name string) int32 {
-	if id, ok := t.names[name]; ok {
-		return int32(id)
+	if id, ok := t.begins[name]; ok {
+		return id
 	}
 	return -1
 }

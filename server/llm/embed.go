@@ -175,33 +175,42 @@ func toUnit(vector []float32) []float32 {
 	return unit
 }
 
-// folderEmbedder is a model in a folder. It is read at its first use: a start without a search by vector pays nothing.
-type folderEmbedder struct {
-	folder   string
+// localEmbedder is a model that runs in this process. It is read at its first use: a start without a search by vector
+// pays nothing.
+type localEmbedder struct {
 	prefixes [2]string // by Use; empty: the model's own
+	name     func() string
 	open     func() (*encoder.Model, error)
 }
 
 // newFolderEmbedder checks that the folder has the files of a model.
-func newFolderEmbedder(folder string, prefixes [2]string) (*folderEmbedder, error) {
+func newFolderEmbedder(folder string, prefixes [2]string) (*localEmbedder, error) {
 	if err := encoder.Check(folder); err != nil {
 		return nil, err
 	}
 	open := sync.OnceValues(func() (*encoder.Model, error) { return encoder.Open(folder) })
-	return &folderEmbedder{folder, prefixes, open}, nil
+	return &localEmbedder{prefixes, func() string {
+		model, err := open()
+		if err != nil {
+			return filepath.Base(folder)
+		}
+		return model.Name()
+	}, open}, nil
+}
+
+// newPackedEmbedder returns the model in the binary.
+func newPackedEmbedder(packed string, prefixes [2]string) *localEmbedder {
+	return &localEmbedder{prefixes, sync.OnceValue(func() string {
+		name, _ := encoder.PackedName(packed) // without which Embed fails
+		return name
+	}), sync.OnceValues(func() (*encoder.Model, error) { return encoder.OpenPacked(packed) })}
 }
 
 // Name implements Embedder. Another model in the same folder has another name.
-func (e *folderEmbedder) Name() string {
-	model, err := e.open()
-	if err != nil {
-		return filepath.Base(e.folder)
-	}
-	return named(model.Name(), e.prefixes[ForDocuments])
-}
+func (e *localEmbedder) Name() string { return named(e.name(), e.prefixes[ForDocuments]) }
 
 // Embed implements Embedder. The vector of a text without a known word is nil.
-func (e *folderEmbedder) Embed(ctx context.Context, use Use, texts []string) ([][]float32, Usage, error) {
+func (e *localEmbedder) Embed(ctx context.Context, use Use, texts []string) ([][]float32, Usage, error) {
 	model, err := e.open()
 	if err != nil {
 		return nil, Usage{}, &Error{Kind: ErrUnavailable, Provider: "embeddings", Message: text.Shorten(err.Error(), maxMessage)}

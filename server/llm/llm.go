@@ -100,9 +100,10 @@ type Provider struct {
 	Key     Key      // nil: none
 }
 
-// Embedding is the server and model for vectors, or a folder with a model. The zero value is none.
+// Embedding is the server and model for vectors, a folder with a model, or a packed one. The zero value is none.
 type Embedding struct {
-	Path    string // a folder with static word embeddings, instead of a server
+	Packed  string // a model for encoder.OpenPacked, where there is neither a folder nor a server
+	Path    string // a folder with a model for encoder.Open, instead of a server
 	BaseURL string
 	Model   string
 	Key     Key // nil: none
@@ -173,6 +174,8 @@ func New(config Config) (*Providers, error) {
 			return nil, fmt.Errorf("embeddings.path: %w", err)
 		}
 		p.embedder = folder
+	} else if e.BaseURL == "" && e.Packed != "" {
+		p.embedder = newPackedEmbedder(e.Packed, prefixes)
 	} else if e.BaseURL != "" {
 		if e.Model == "" {
 			return nil, fmt.Errorf("the embeddings endpoint %s has no model", e.BaseURL)

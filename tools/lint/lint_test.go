@@ -26,52 +26,53 @@ const (
 // mayImport lists, for each package of the module, what else of the module it may import; an entry ending in /... means
 // everything below. The longest matching key decides.
 var mayImport = map[string][]string{
-	"":                      {"ui"},
-	"ui":                    {"ui/...", "client/...", "config", "theme"},
-	"ui/cli":                {"client/...", "config", "theme", "ui/mcp", "ui/passage", "ui/state", "ui/target"},
-	"ui/mcp":                {"client/...", "ui/passage"},
-	"ui/passage":            {"client/..."},
-	"ui/state":              {"client/...", "config", "ui/passage"},
-	"ui/plain":              {"client/...", "theme", "ui/passage", "ui/explorer/paint"},
-	"ui/ssh":                {"client", "config", "theme", "ui/cli", "ui/explorer", "ui/plain", "ui/state", "ui/target"},
-	"ui/explorer":           {"client/...", "theme", "ui/passage", "ui/state", "ui/explorer/..."},
-	"ui/explorer/paint":     {"client/wire"},
-	"ui/explorer/line":      {"client/wire", "theme", "ui/explorer/paint"},
-	"ui/target":             {"client/...", "config", "server/..."},
-	"client":                {"client/..."},
-	"client/field":          {"client/wire"},
-	"client/wire":           {},
-	"config":                {"client/wire"},
-	"theme":                 {},
-	"internal/guard":        {},
-	"internal/pattern":      {},
-	"internal/text":         {},
-	"internal/testkit":      {"client/...", "server/...", "internal/testkit/..."},
-	"internal/e2e":          {"ui", "ui/cli", "ui/target", "internal/testkit/..."},
-	"server":                {"server/...", "client/field", "client/wire"},
-	"server/fault":          {},
-	"server/index":          {"client/field"},
-	"server/sqldb":          {"server/fault", "client/wire"},
-	"server/sqlite":         {"server/fault", "server/sqldb"},
-	"server/postgres":       {"server/fault", "server/sqldb"},
-	"server/index/analysis": {"server/index"},
-	"server/index/segment":  {"server/index", "server/index/analysis", "client/field"},
-	"server/index/lexical":  {"server/index/...", "client/field", "server/language"},
-	"server/index/vector":   {"server/index", "server/index/segment"},
-	"server/index/codec":    {"server/index", "server/index/vector", "server/language"},
-	"server/index/embedded": {"server/fault", "server/index/...", "server/sqldb", "server/sqlite"},
-	"server/index/shared":   {"server/fault", "server/index/...", "server/postgres", "server/sqldb", "server/sqlite"},
-	"server/index/weaviate": {"server/fault", "server/index/...", "client/field", "client/wire"},
-	"server/directory":      {"server/index", "server/postgres", "server/sqldb", "server/sqlite", "client/wire"},
-	"server/llm":            {"server/encoder", "client/wire"},
-	"server/encoder":        {"client/wire"},
-	"server/chat":           {"server/llm", "server/postgres", "server/sqldb", "server/sqlite", "client/wire"},
-	"server/metrics":        {},
-	"server/pipeline":       {"server/fault", "server/index", "server/llm", "client/field", "client/wire"},
-	"server/slack":          {"server/index/analysis", "server/pipeline", "client/field", "client/wire"},
-	"server/language":       {},
-	"server/ingest":         {"server/fault", "server/index", "server/ingest/...", "server/slack", "client/field", "client/wire"},
-	"server/sample":         {"server/index", "server/directory", "server/ingest", "client/wire"},
+	"":                       {"ui", "server/encoder/builtin"},
+	"ui":                     {"ui/...", "client/...", "config", "theme"},
+	"ui/cli":                 {"client/...", "config", "theme", "ui/mcp", "ui/passage", "ui/state", "ui/target"},
+	"ui/mcp":                 {"client/...", "ui/passage"},
+	"ui/passage":             {"client/..."},
+	"ui/state":               {"client/...", "config", "ui/passage"},
+	"ui/plain":               {"client/...", "theme", "ui/passage", "ui/explorer/paint"},
+	"ui/ssh":                 {"client", "config", "theme", "ui/cli", "ui/explorer", "ui/plain", "ui/state", "ui/target"},
+	"ui/explorer":            {"client/...", "theme", "ui/passage", "ui/state", "ui/explorer/..."},
+	"ui/explorer/paint":      {"client/wire"},
+	"ui/explorer/line":       {"client/wire", "theme", "ui/explorer/paint"},
+	"ui/target":              {"client/...", "config", "server/..."},
+	"client":                 {"client/..."},
+	"client/field":           {"client/wire"},
+	"client/wire":            {},
+	"config":                 {"client/wire"},
+	"theme":                  {},
+	"internal/guard":         {},
+	"internal/pattern":       {},
+	"internal/text":          {},
+	"internal/testkit":       {"client/...", "server/...", "internal/testkit/..."},
+	"internal/e2e":           {"ui", "ui/cli", "ui/target", "internal/testkit/..."},
+	"server":                 {"server/...", "client/field", "client/wire"},
+	"server/fault":           {},
+	"server/index":           {"client/field"},
+	"server/sqldb":           {"server/fault", "client/wire"},
+	"server/sqlite":          {"server/fault", "server/sqldb"},
+	"server/postgres":        {"server/fault", "server/sqldb"},
+	"server/index/analysis":  {"server/index"},
+	"server/index/segment":   {"server/index", "server/index/analysis", "client/field"},
+	"server/index/lexical":   {"server/index/...", "client/field", "server/language"},
+	"server/index/vector":    {"server/index", "server/index/segment"},
+	"server/index/codec":     {"server/index", "server/index/vector", "server/language"},
+	"server/index/embedded":  {"server/fault", "server/index/...", "server/sqldb", "server/sqlite"},
+	"server/index/shared":    {"server/fault", "server/index/...", "server/postgres", "server/sqldb", "server/sqlite"},
+	"server/index/weaviate":  {"server/fault", "server/index/...", "client/field", "client/wire"},
+	"server/directory":       {"server/index", "server/postgres", "server/sqldb", "server/sqlite", "client/wire"},
+	"server/llm":             {"server/encoder", "client/wire"},
+	"server/encoder":         {"client/wire"},
+	"server/encoder/builtin": {},
+	"server/chat":            {"server/llm", "server/postgres", "server/sqldb", "server/sqlite", "client/wire"},
+	"server/metrics":         {},
+	"server/pipeline":        {"server/fault", "server/index", "server/llm", "client/field", "client/wire"},
+	"server/slack":           {"server/index/analysis", "server/pipeline", "client/field", "client/wire"},
+	"server/language":        {},
+	"server/ingest":          {"server/fault", "server/index", "server/ingest/...", "server/slack", "client/field", "client/wire"},
+	"server/sample":          {"server/index", "server/directory", "server/ingest", "client/wire"},
 	"server/api": {"server/fault", "server/index", "server/chat", "server/directory", "server/ingest", "server/llm",
 		"server/metrics", "server/pipeline", "client/field", "client/wire"},
 	"tools": {"server/...", "client/...", "ui/...", "config", "tools/...", "internal/testkit/..."},
@@ -181,6 +182,19 @@ func TestImportsRunOneWay(t *testing.T) {
 			}
 			if !allows(allowed, inner) {
 				t.Errorf("%s imports %s; %q may import only %v", f.path, imported, f.dir, allowed)
+			}
+		}
+	}
+}
+
+// TestOnlyMainCarriesTheModel: the package with the model, of 34 MB, is linked into the program and the tests of the
+// encoder alone.
+func TestOnlyMainCarriesTheModel(t *testing.T) {
+	for _, f := range moduleFiles(t) {
+		for _, spec := range f.content.Imports {
+			imported := spec.Path.Value == strconv.Quote(module+"/server/encoder/builtin")
+			if imported && f.path != "main.go" && (f.dir != "server/encoder" || !f.isTest) {
+				t.Errorf("%s carries the model into whatever imports %q", f.path, f.dir)
 			}
 		}
 	}

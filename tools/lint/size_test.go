@@ -16,8 +16,8 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 100_540
-	maxProductTokens = 800_710
+	maxProductLines  = 101_240
+	maxProductTokens = 806_710
 	maxLongLines     = 1_405 // only lowered, until it is none
 
 	maxFunctionP95 = 33

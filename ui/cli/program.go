@@ -112,7 +112,7 @@ type Host interface {
 	Open(ctx context.Context, choice target.Choice) (*client.Session, error)
 	// CheckSlack returns the owner of a Slack token, also with an error about their right to search.
 	CheckSlack(ctx context.Context, choice target.Choice) (owner string, err error)
-	// CheckEmbeddings reads the model of embeddings.path and returns its name; "" without one.
+	// CheckEmbeddings reads the model that runs in this process and returns its name; "" without one.
 	CheckEmbeddings() (name string, err error)
 	// Private reports whether no copies of what was printed may be kept.
 	Private() bool

@@ -35,6 +35,7 @@ type Host struct {
 	// Executable is the path of this program, which runs itself to read documents; empty: it does not.
 	Executable string
 	Readers    *Readers // of the whole process
+	Model      string   // the packed sentence encoder of this program; empty: none
 }
 
 // NewHost finds the folders and reads the configuration.

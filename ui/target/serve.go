@@ -288,8 +288,11 @@ func (d discreet) RoundTrip(r *http.Request) (*http.Response, error) {
 // models returns the configured models and their budget; nil if there are none. It connects to nothing and reads no
 // key: the first search that needs a model does.
 func (h *Host) models() (*llm.Providers, error) {
-	asked, vectors := h.Config.LLM, h.Config.Embeddings
-	if len(asked.Providers) == 0 && vectors.BaseURL == "" && vectors.Path == "" && asked.Budget == 0 {
+	asked, vectors, packed := h.Config.LLM, h.Config.Embeddings, h.Model
+	if vectors.Mode == config.MeaningOff {
+		vectors, packed = config.Embeddings{}, ""
+	}
+	if len(asked.Providers) == 0 && vectors.BaseURL == "" && vectors.Path == "" && packed == "" && asked.Budget == 0 {
 		return nil, nil
 	}
 	providers := make(map[string]llm.Provider, len(asked.Providers))
@@ -303,7 +306,7 @@ func (h *Host) models() (*llm.Providers, error) {
 	}
 	models, err := llm.New(llm.Config{
 		Default: asked.Default, Budget: asked.Budget, Providers: providers, Roots: roots,
-		Embedding: llm.Embedding{Path: vectors.Path, BaseURL: vectors.BaseURL, Model: vectors.Model, Key: keyOf(vectors.Key),
+		Embedding: llm.Embedding{Packed: packed, Path: vectors.Path, BaseURL: vectors.BaseURL, Model: vectors.Model, Key: keyOf(vectors.Key),
 			QueryPrefix: vectors.QueryPrefix, DocumentPrefix: vectors.DocumentPrefix},
 	})
 	if err != nil {
@@ -313,13 +316,19 @@ func (h *Host) models() (*llm.Providers, error) {
 	return models, nil
 }
 
-// CheckEmbeddings reads the model of embeddings.path and returns its name; "" without one.
+// CheckEmbeddings reads the model that runs in this process and returns its name; "" without one.
 func (h *Host) CheckEmbeddings() (name string, err error) {
-	folder := h.Config.Embeddings.Path
-	if folder == "" {
+	settings := h.Config.Embeddings
+	folder := settings.Path
+	if settings.Mode == config.MeaningOff || folder == "" && (settings.BaseURL != "" || h.Model == "") {
 		return "", nil
 	}
-	model, err := encoder.Open(folder)
+	var model *encoder.Model
+	if folder == "" {
+		model, err = encoder.OpenPacked(h.Model)
+	} else {
+		model, err = encoder.Open(folder)
+	}
 	if err != nil {
 		return "", &config.Error{Exit: config.ExitNotConfigured, Problem: h.Config.File + ": embeddings.path", Err: err,
 			Fix: "set embeddings.path to the folder of a model2vec or BERT model, with tokenizer.json and model.safetensors"}

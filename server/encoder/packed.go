@@ -1,0 +1,209 @@
+package encoder
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"unsafe"
+
+	"quarry/client/wire"
+)
+
+// packedMagic begins a packed model: a sentence encoder as it is in memory, in one piece. What follows it, with numbers
+// in little endian:
+//
+//	header      u32 length, JSON
+//	vocabulary  the pieces in the order of their numbers, a line each
+//	weights     the arrays of bert.arrays, of the sizes that the header's settings give
+//
+// Integers of 8 bits are used where they lie, so a model in the binary takes memory for what is small only, and reading
+// it costs the vocabulary.
+const packedMagic = "QRYENC1\n"
+
+type packedHeader struct {
+	Name           string        `json:"name"`
+	Settings       settings      `json:"settings"`
+	First          bool          `json:"first"` // see bert.first
+	QueryPrompt    string        `json:"query_prompt,omitempty"`
+	DocumentPrompt string        `json:"document_prompt,omitempty"`
+	Length         int           `json:"length"` // pieces that are read, without [CLS] and [SEP]
+	Tokenizer      tokenizerFile `json:"tokenizer"`
+	Pieces         int           `json:"pieces"`
+	Vocabulary     int           `json:"vocabulary"` // bytes
+}
+
+var errPacked = errors.New("the packed model is cut off or damaged")
+
+// Pack returns the sentence encoder in a folder as a packed model.
+func Pack(folder string) ([]byte, error) {
+	m, err := Open(folder)
+	if err != nil {
+		return nil, err
+	}
+	b, ok := m.network.(*bert)
+	if !ok {
+		return nil, fmt.Errorf("%s: only sentence encoders are packed", folder)
+	}
+	head := packedHeader{Name: m.name, Settings: b.settings, First: b.first, QueryPrompt: m.QueryPrompt,
+		DocumentPrompt: m.DocumentPrompt, Length: m.pieces, Pieces: m.tokens.count}
+	data, err := os.ReadFile(filepath.Join(folder, tokenizerName))
+	if err == nil {
+		err = wire.Unmarshal(data, &head.Tokenizer)
+	}
+	if err != nil {
+		return nil, err
+	}
+	lines := make([]string, m.tokens.count)
+	for piece, id := range head.Tokenizer.Model.Pieces {
+		if strings.Contains(piece, "\n") {
+			return nil, fmt.Errorf("piece %q has more than one line", piece)
+		}
+		lines[id] = piece
+	}
+	vocabulary := strings.Join(lines, "\n")
+	head.Tokenizer.Model.Pieces, head.Vocabulary = nil, len(vocabulary)
+	text, err := json.Marshal(head)
+	if err != nil {
+		return nil, err
+	}
+	out := binary.LittleEndian.AppendUint32([]byte(packedMagic), uint32(len(text)))
+	out = append(append(out, text...), vocabulary...)
+	for _, a := range b.arrays() {
+		switch values := a.values.(type) {
+		case *[]int8:
+			out = append(out, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(*values))), len(*values))...)
+		case *[]int32:
+			out, err = binary.Append(out, binary.LittleEndian, (*values)[:a.count])
+		case *[]float32:
+			out, err = binary.Append(out, binary.LittleEndian, (*values)[:a.count])
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// PackedName returns the name of a packed model without reading the rest.
+func PackedName(packed string) (string, error) {
+	head, _, err := readPackedHeader(packed)
+	return head.Name, err
+}
+
+// OpenPacked returns a packed model, which is used in place. The sizes of all parts are checked, and not their content:
+// such a model comes with the program.
+func OpenPacked(packed string) (*Model, error) {
+	head, rest, err := readPackedHeader(packed)
+	if err != nil {
+		return nil, err
+	}
+	lines := strings.Split(rest[:head.Vocabulary], "\n")
+	if len(lines) != head.Pieces {
+		return nil, errPacked
+	}
+	m := &Model{QueryPrompt: head.QueryPrompt, DocumentPrompt: head.DocumentPrompt, name: head.Name, pieces: head.Length}
+	m.tokens, err = newTokenizer(&head.Tokenizer, len(lines), func(yield func(string, int) bool) {
+		for id, piece := range lines {
+			if !yield(piece, id) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	b := &bert{settings: head.Settings, first: head.First, kernels: fastest(), layers: make([]layer, head.Settings.Layers)}
+	if err := m.use(b); err != nil {
+		return nil, err
+	}
+	return m, b.point(rest[head.Vocabulary:])
+}
+
+func readPackedHeader(packed string) (head packedHeader, rest string, err error) {
+	rest, ok := strings.CutPrefix(packed, packedMagic)
+	if !ok || len(rest) < 4 {
+		return head, "", errPacked
+	}
+	size := binary.LittleEndian.Uint32([]byte(rest[:4]))
+	rest = rest[4:]
+	if uint64(size) > uint64(min(len(rest), maxHeader)) {
+		return head, "", errPacked
+	}
+	if err := wire.Unmarshal([]byte(rest[:size]), &head); err != nil {
+		return head, "", fmt.Errorf("%w: %w", errPacked, err)
+	}
+	rest = rest[size:]
+	if head.Vocabulary < 0 || head.Vocabulary > len(rest) || head.Length < 1 || head.Length > maxWordPieces {
+		return head, "", errPacked
+	}
+	return head, rest, head.Settings.check()
+}
+
+// array is a part of a packed model: a pointer to a slice of int8, int32 or float32, and its length.
+type array struct {
+	values any
+	count  int
+}
+
+// arrays are the weights in the order of a packed model.
+func (b *bert) arrays() []array {
+	h := b.Hidden
+	norm := func(n *layerNorm) []array { return []array{{&n.gain, h}, {&n.bias, h}} }
+	all := []array{{&b.words.bytes, b.Pieces * h}, {&b.words.factors, b.Pieces}, {&b.positions, b.Positions * h}, {&b.kind, h}}
+	all = append(all, norm(&b.norm)...)
+	for i := range b.layers {
+		l := &b.layers[i]
+		for _, m := range []struct {
+			linear          *linear
+			inputs, outputs int
+		}{{&l.attention, h, 3 * h}, {&l.merged, h, h}, {&l.inner, h, b.Inner}, {&l.outer, b.Inner, h}} {
+			m.linear.inputs, m.linear.outputs = m.inputs, m.outputs
+			all = append(all, array{&m.linear.weights, m.inputs * m.outputs}, array{&m.linear.factors, m.outputs},
+				array{&m.linear.bias, m.outputs}, array{&m.linear.offsets, m.outputs})
+		}
+		all = append(append(all, norm(&l.afterAttention)...), norm(&l.afterInner)...)
+	}
+	return all
+}
+
+// point lets the arrays of a model point into data, or copies them where their numbers have more than 8 bits.
+func (b *bert) point(data string) error {
+	for _, a := range b.arrays() {
+		width := 4
+		if _, ok := a.values.(*[]int8); ok {
+			width = 1
+		}
+		if len(data) < width*a.count {
+			return errPacked
+		}
+		part := data[:width*a.count]
+		data = data[len(part):]
+		switch values := a.values.(type) {
+		case *[]int8:
+			*values = unsafe.Slice((*int8)(unsafe.Pointer(unsafe.StringData(part))), len(part))
+		case *[]int32:
+			*values = make([]int32, a.count)
+			for i := range *values {
+				(*values)[i] = int32(number(part[4*i:]))
+			}
+		case *[]float32:
+			*values = make([]float32, a.count)
+			for i := range *values {
+				(*values)[i] = math.Float32frombits(number(part[4*i:]))
+			}
+		}
+	}
+	if data != "" {
+		return errPacked
+	}
+	return nil
+}
+
+func number(data string) uint32 {
+	return uint32(data[0]) | uint32(data[1])<<8 | uint32(data[2])<<16 | uint32(data[3])<<24
+}
