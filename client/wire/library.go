@@ -40,6 +40,8 @@ type AddRequest struct {
 	Paths []string `json:"paths"`
 	As    string   `json:"as,omitempty"`
 	Set   string   `json:"set,omitempty"`
+	// Name is the short name of the one path that is added; empty: as before, else that of its repository or folder.
+	Name string `json:"name,omitempty"`
 	// Include are patterns of files that are read although they look like secrets.
 	Include []string `json:"include,omitempty"`
 	// Title names the document in Content, of at most MaxContent bytes, whose format is found by its content.
@@ -360,6 +362,7 @@ type LibraryFile struct {
 
 // LibraryRoot is a file or folder that was added.
 type LibraryRoot struct {
+	Name      string `json:"name" jsonschema:"short and unique; begins the places of its documents"`
 	Path      string `json:"path"`
 	Source    string `json:"source"`
 	Set       string `json:"set"`

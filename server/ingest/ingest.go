@@ -45,6 +45,9 @@ type Options struct {
 	As string
 	// Set is the document set of the documents. Empty: as before, else none.
 	Set string
+	// Name is the short name of what is added, which must be one path. Empty: as before, else that of its repository or
+	// folder.
+	Name string
 	// Access are the access terms of the documents. Empty: as before, else PUBLIC. JSONL documents with their own
 	// permissions keep them.
 	Access []string
@@ -79,6 +82,9 @@ func Add(ctx context.Context, idx index.Index, paths []string, options Options, 
 	if len(paths) == 0 {
 		return wire.LibraryEvent{}, errors.New("missing path")
 	}
+	if options.Name != "" && len(paths) > 1 {
+		return wire.LibraryEvent{}, errors.New("a short name is of one path")
+	}
 	r, end, err := startAdd(ctx, idx, options, report)
 	if err != nil {
 		return wire.LibraryEvent{}, err
@@ -111,6 +117,9 @@ func startAdd(ctx context.Context, idx index.Index, options Options, report Repo
 	if set := oneLine(options.Set, longestSet); set != options.Set {
 		return nil, nil, fmt.Errorf("%q is not a valid name for a document set", text.Clip(options.Set, longestSet))
 	}
+	if err := CheckName(options.Name); err != nil {
+		return nil, nil, err
+	}
 	if bad := slices.IndexFunc(options.Include, func(pattern string) bool { return !doublestar.ValidatePattern(pattern) }); bad >= 0 {
 		return nil, nil, fmt.Errorf("%q is not a valid pattern", text.Clip(options.Include[bad], longestValue))
 	}
@@ -140,7 +149,7 @@ func planAdd(path string, options Options, roots map[string]rootState) (*target,
 		if err != nil {
 			return nil, err
 		}
-		return addRemote(remoteRoot(address), options, roots), nil
+		return addRemote(remoteRoot(address), options, roots)
 	}
 	absolute, err := absolutePath(path)
 	if err != nil {
@@ -159,7 +168,7 @@ func planAdd(path string, options Options, roots map[string]rootState) (*target,
 		state = rootState{As: roots[outer].As, Set: roots[outer].Set, Access: roots[outer].Access, Include: roots[outer].Include}
 	}
 	state.apply(options)
-	if !known && outer != "" && state.sameSettings(roots[outer]) {
+	if !known && outer != "" && options.Name == "" && state.sameSettings(roots[outer]) {
 		start := below(outer, absolute)
 		if reachable(outer, start) {
 			return &target{path: outer, state: roots[outer], start: start, force: true}, nil
@@ -177,7 +186,10 @@ func planAdd(path string, options Options, roots map[string]rootState) (*target,
 			delete(roots, inner)
 		}
 	}
-	roots[absolute] = state
+	if err := t.state.nameNew(absolute, options.Name, roots); err != nil {
+		return nil, err
+	}
+	roots[absolute] = t.state
 	return t, nil
 }
 

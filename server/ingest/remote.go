@@ -105,21 +105,27 @@ func AddPiped(ctx context.Context, idx index.Index, document Piped, options Opti
 		return wire.LibraryEvent{}, err
 	}
 	defer end()
-	t := addRemote(remoteRoot(pipedPrefix+title), options, r.roots)
+	t, err := addRemote(remoteRoot(pipedPrefix+title), options, r.roots)
+	if err != nil {
+		return wire.LibraryEvent{}, err
+	}
 	t.state.File = true
 	t.piped = &document
 	return r.run(ctx, []*target{t})
 }
 
 // addRemote adds a root that is no file or folder.
-func addRemote(root string, options Options, roots map[string]rootState) *target {
+func addRemote(root string, options Options, roots map[string]rootState) (*target, error) {
 	state, known := roots[root]
 	if state.damaged {
 		state = rootState{}
 	}
 	state.apply(options)
+	if err := state.nameNew(root, options.Name, roots); err != nil {
+		return nil, err
+	}
 	roots[root] = state
-	return &target{path: root, state: state, force: true, fresh: !known}
+	return &target{path: root, state: state, force: true, fresh: !known}, nil
 }
 
 func (r *run) planRemote(ctx context.Context, t *target, known map[string]fileState) (*plan, error) {

@@ -44,6 +44,11 @@ func newRun(ctx context.Context, idx index.Index, local Local, report Report) (*
 	}
 	batcher := newBatcher(ctx, idx, roots, report)
 	batcher.most = cmp.Or(local.batch, batcher.most)
+	for root, state := range roots {
+		if state.unnamed && !state.damaged {
+			batcher.cursor(rootPrefix+root, encode(state))
+		}
+	}
 	return &run{idx: idx, roots: roots, gone: gone, local: local, now: time.Now, batcher: batcher,
 		repositories: map[string]*repository{}}, nil
 }

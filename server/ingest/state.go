@@ -36,6 +36,7 @@ const readerVersion = "7"
 
 // rootState is a file or folder that was added, and how.
 type rootState struct {
+	Name     string   `json:"name,omitempty"` // short and unique
 	As       string   `json:"as,omitempty"`
 	Set      string   `json:"set,omitempty"`
 	Access   []string `json:"access,omitempty"`
@@ -52,6 +53,7 @@ type rootState struct {
 	LeftOut  wire.LeftOut `json:"left_out,omitzero"`
 
 	damaged bool // the entry cannot be read
+	unnamed bool // Name is not stored yet
 }
 
 // unopened are the entries of a root that its last complete walk did not open, and that have no fileState.
@@ -92,7 +94,7 @@ func encode(state any) string {
 
 // config identifies everything except the content that a file's documents depend on.
 func (r rootState) config(source string) string {
-	text := strings.Join(slices.Concat([]string{readerVersion, r.As, source, r.Set}, r.Access, r.Include), "\x00")
+	text := strings.Join(slices.Concat([]string{readerVersion, r.Name, r.As, source, r.Set}, r.Access, r.Include), "\x00")
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:6])
 }
@@ -200,14 +202,16 @@ func sameTime(print string, info fs.FileInfo) bool {
 	return len(parts) > 1 && parts[1] == strconv.FormatInt(info.ModTime().UnixNano(), 36)
 }
 
-// loadRoots returns the roots by path.
+// loadRoots returns the roots by path. All have a name.
 func loadRoots(ctx context.Context, idx index.Index) (map[string]rootState, error) {
-	return load(ctx, idx, rootPrefix, "", "the added files and folders", func(value string) (state rootState) {
+	roots, err := load(ctx, idx, rootPrefix, "", "the added files and folders", func(value string) (state rootState) {
 		if err := wire.Unmarshal([]byte(value), &state); err != nil {
 			return rootState{damaged: true}
 		}
 		return state
 	})
+	nameRoots(roots)
+	return roots, err
 }
 
 // loadGone returns the documents that were removed by hand.
@@ -297,7 +301,7 @@ func Status(ctx context.Context, idx index.Index) (wire.LibraryStatus, error) {
 			root.reasons[wire.ReasonNotRead(kind)] += count
 		}
 		status.Roots = append(status.Roots, wire.LibraryRoot{
-			Path: shownPath(path), Source: state.Source, Set: state.Set, Documents: root.documents, Files: root.files, Bytes: root.bytes,
+			Name: state.Name, Path: shownPath(path), Source: state.Source, Set: state.Set, Documents: root.documents, Files: root.files, Bytes: root.bytes,
 			Skipped: root.skipped, Reasons: root.mostFrequent(), SyncedAt: state.SyncedAt, Problem: state.Problem,
 		})
 	}

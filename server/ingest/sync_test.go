@@ -396,14 +396,14 @@ func TestProgressWithinAFile(t *testing.T) {
 	for i := range documents {
 		text.WriteString(line(fmt.Sprintf("doc-%05d", i), "text"))
 	}
-	l := newLibrary(t, map[string]string{"big.jsonl": text.String(), "bad.jsonl": strings.Repeat("nonsense\n", 1000)})
+	l := newLibrary(t, map[string]string{"d/big.jsonl": text.String()})
 	last, within := wire.LibraryEvent{}, 0
 	perByte := float64(documents) / float64(text.Len())
-	_, err := Add(context.Background(), l.idx, []string{l.path("big.jsonl")}, Options{}, func(e wire.LibraryEvent) {
+	_, err := Add(context.Background(), l.idx, []string{l.path("d")}, Options{}, func(e wire.LibraryEvent) {
 		if e.Type != wire.LibraryProgress {
 			return
 		}
-		if e.Bytes < last.Bytes || e.Done < last.Done || e.Path != l.path("big.jsonl") || e.Total != 1 ||
+		if e.Bytes < last.Bytes || e.Done < last.Done || e.Path != l.path("d/big.jsonl") || e.Total != 1 ||
 			e.TotalBytes != int64(text.Len()) {
 			t.Errorf("progress %+v after %+v", e, last)
 		}
@@ -419,7 +419,8 @@ func TestProgressWithinAFile(t *testing.T) {
 	if within < documents/batchDocuments-1 || last.Done != 1 || last.Stored != 1 || last.Bytes != int64(text.Len()) {
 		t.Errorf("%d times within the file, at last %+v", within, last)
 	}
-	l.add(Options{}, ".")
+	l.write("d/bad.jsonl", strings.Repeat("nonsense\n", 1000))
+	l.add(Options{}, "d")
 	for _, e := range l.events.all {
 		if e.Type == wire.LibraryProgress {
 			last = e
@@ -470,14 +471,14 @@ func TestStatusOfRoots(t *testing.T) {
 		return status.Roots
 	}
 	const badLine = "line 3: not an ingestion document: it has no sections"
-	a := wire.LibraryRoot{Path: l.path("a"), Source: "file", Documents: 3, Files: 2, Skipped: 4, Reasons: []wire.SkippedReason{
+	a := wire.LibraryRoot{Name: "a", Path: l.path("a"), Source: "file", Documents: 3, Files: 2, Skipped: 4, Reasons: []wire.SkippedReason{
 		{Reason: "it contains no text", Files: 2}, {Reason: badLine, Files: 1}, {Reason: "quarry does not read .xyz files", Files: 1}}}
 	for _, name := range []string{"a/x.md", "a/y.jsonl"} {
 		info, err := os.Stat(l.path(name))
 		must(t, err)
 		a.Bytes += info.Size()
 	}
-	b := wire.LibraryRoot{Path: l.path("b"), Source: "file", Documents: 1, Files: 1, Bytes: 4, Reasons: []wire.SkippedReason{}}
+	b := wire.LibraryRoot{Name: "b", Path: l.path("b"), Source: "file", Documents: 1, Files: 1, Bytes: 4, Reasons: []wire.SkippedReason{}}
 	if got := roots(); !reflect.DeepEqual(got, []wire.LibraryRoot{a, b}) {
 		t.Errorf("roots %+v, want %+v", got, []wire.LibraryRoot{a, b})
 	}

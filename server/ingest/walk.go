@@ -132,7 +132,7 @@ func (w *walker) enter(parent place, name string) place {
 	at.chain = w.addRules(at.chain, w.absolute(path.Join(name, ".quarryignore")), name, "", false)
 	if isRepository {
 		config, _ := readConfig(filepath.Join(git.GitDir, "config")) // without it the source is unknown
-		at.source = remoteSource(config)
+		at.source = hostSource(remoteOf(config))
 		if w.repository != nil {
 			at.repository = w.repository(path.Join(w.root, name), git)
 		}
@@ -367,21 +367,20 @@ func reasonOf(err error) string {
 	return oneLine(err.Error(), longestValue)
 }
 
-// remoteSource returns what hosts the repository of a configuration: github, gitlab, bitbucket, or "" if unknown. The
-// remote "origin" decides, else the first one.
-func remoteSource(config string) (found string) {
+// remoteOf returns the address of the remote "origin" of a configuration, else of its first remote, or "".
+func remoteOf(config string) (found string) {
 	for name, address := range githistory.Values(config) {
 		switch {
 		case name == "remote.origin.url":
-			return hostSource(address)
+			return address
 		case strings.HasPrefix(name, "remote.") && strings.HasSuffix(name, ".url"):
-			found = cmp.Or(found, hostSource(address))
+			found = cmp.Or(found, address)
 		}
 	}
 	return found
 }
 
-// hostSource parses the host of a remote: a URL, or git's user@host:path.
+// hostSource returns what hosts a remote, a URL or git's user@host:path: github, gitlab, bitbucket, or "" if unknown.
 func hostSource(remote string) string {
 	host := ""
 	if u, err := url.Parse(remote); err == nil && strings.Contains(remote, "://") {

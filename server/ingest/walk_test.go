@@ -155,7 +155,7 @@ func TestRemoteSource(t *testing.T) {
 		"[remote \"origin\"]\nurl = ../local":                                                      "",
 		"[url \"x\"]\nurl = https://github.com/a":                                                  "", "": "", "[remote \"origin\"]\nurl=https://notgithub.com": "",
 	} {
-		if got := remoteSource(config); got != want {
+		if got := hostSource(remoteOf(config)); got != want {
 			t.Errorf("%q is of %q, want %q", config, got, want)
 		}
 	}

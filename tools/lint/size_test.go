@@ -16,8 +16,8 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 101_240
-	maxProductTokens = 806_710
+	maxProductLines  = 101_690
+	maxProductTokens = 810_400
 	maxLongLines     = 1_405 // only lowered, until it is none
 
 	maxFunctionP95 = 33

@@ -149,6 +149,9 @@ func (a *app) addCommand() *cobra.Command {
 			if err == nil && request.As != "" {
 				request.As, err = addableSource(request.As)
 			}
+			if err == nil && request.Name != "" && len(arguments) > 1 {
+				err = usage("Add the paths one by one.", "--name is the short name of one path")
+			}
 			if err != nil {
 				return err
 			}
@@ -157,6 +160,7 @@ func (a *app) addCommand() *cobra.Command {
 	flags := command.Flags()
 	flags.StringVar(&request.As, "as", "", "`SOURCE` of the documents, like slack (default: detected)")
 	flags.StringVar(&request.Set, "set", "", "add the documents to this document set (`NAME`)")
+	flags.StringVar(&request.Name, "name", "", "short `NAME` of PATH in citations (default: its repository's or folder's)")
 	flags.StringArrayVar(&request.Include, "include", nil, "also read hidden files and secrets that match `GLOB` (repeatable)")
 	flags.StringVar(&request.Title, "title", "", "`TITLE` of the document from standard input (-)")
 	flags.BoolVar(&request.DryRun, "dry-run", false, "print what would change, and store nothing")

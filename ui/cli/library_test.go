@@ -242,7 +242,7 @@ func TestWithoutALibrary(t *testing.T) {
 	}
 }
 
-const libraryBody = `{"roots":[{"path":"/home/jo/notes","source":"file","set":"handbook","documents":12,"files":12,"bytes":81234,"skipped":22,"reasons":[{"reason":"it contains no text","files":21},{"reason":"quarry does not read .svg files","files":1}],"problem":"no permission to read it","synced_at":"2026-08-21T10:00:00Z"}],"documents":12,"chunks":40,"bytes":123456,"version":"v7","path":"/home/jo/.local/share/quarry"}`
+const libraryBody = `{"roots":[{"name":"notes","path":"/home/jo/notes","source":"file","set":"handbook","documents":12,"files":12,"bytes":81234,"skipped":22,"reasons":[{"reason":"it contains no text","files":21},{"reason":"quarry does not read .svg files","files":1}],"problem":"no permission to read it","synced_at":"2026-08-21T10:00:00Z"}],"documents":12,"chunks":40,"bytes":123456,"version":"v7","path":"/home/jo/.local/share/quarry"}`
 
 func TestStatus(t *testing.T) {
 	s := newOnyx(t)

@@ -222,12 +222,12 @@ func (a *app) statusText(status statusReport) string {
 
 // rootsText lists what was added, and why parts of it are missing.
 func (a *app) rootsText(roots []wire.LibraryRoot) string {
-	t := table{header: []string{"SOURCE", "DOCUMENTS", "SIZE", "SKIPPED", "SET", "SYNCED", "ADDED FROM"}, right: 1, optional: 4,
+	t := table{header: []string{"NAME", "SOURCE", "DOCUMENTS", "SIZE", "SKIPPED", "SET", "SYNCED", "ADDED FROM"}, right: 2, optional: 5,
 		style: a.style, width: a.io.columns()}
 	var why strings.Builder
 	for _, root := range roots {
-		t.rows = append(t.rows, []string{root.Source, fmt.Sprint(root.Documents), text.Size(root.Bytes), fmt.Sprint(root.Skipped), root.Set,
-			passage.Age(root.SyncedAt, a.now()), printable(root.Path)})
+		t.rows = append(t.rows, []string{root.Name, root.Source, fmt.Sprint(root.Documents), text.Size(root.Bytes),
+			fmt.Sprint(root.Skipped), root.Set, passage.Age(root.SyncedAt, a.now()), printable(root.Path)})
 		if root.Problem != "" {
 			why.WriteString(printable("not synced: "+root.Path+": "+root.Problem) + "\n")
 		}

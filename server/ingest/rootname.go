@@ -1,0 +1,135 @@
+package ingest
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/url"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"quarry/internal/text"
+	"quarry/server/ingest/githistory"
+)
+
+// longestRootName bounds the short name of a root, in bytes. It stands in every id that leaves this machine.
+const longestRootName = 100
+
+// CheckName returns an error for a text that is no short name of a root.
+func CheckName(name string) error {
+	if name != oneLine(name, longestRootName) || strings.ContainsFunc(name, isHidden) || name == "." || name == ".." {
+		return fmt.Errorf("%q is not a valid short name", text.Clip(name, longestRootName))
+	}
+	return nil
+}
+
+// rootNames has the roots by their short names in lower case.
+type rootNames map[string]string
+
+// nameRoots names the roots of earlier versions, which have no name, in the order of their paths: each process gives
+// them the same names until the next change of the library stores them.
+func nameRoots(roots map[string]rootState) {
+	names := namesOf(roots)
+	for _, root := range slices.Sorted(maps.Keys(roots)) {
+		if state := roots[root]; state.Name == "" {
+			state.Name, state.unnamed = names.free(root, defaultName(root)), true
+			names[strings.ToLower(state.Name)], roots[root] = root, state
+		}
+	}
+}
+
+func namesOf(roots map[string]rootState) rootNames {
+	names := rootNames{}
+	for root, state := range roots {
+		if state.Name != "" {
+			names[strings.ToLower(state.Name)] = root
+		}
+	}
+	return names
+}
+
+// free returns a name for a root that no other root has. If the wanted one is taken, the nearest folder above that
+// tells the two apart comes before it (v2-html), or a number behind it.
+func (n rootNames) free(root, wanted string) string {
+	isFree := func(name string) bool {
+		holder, taken := n[strings.ToLower(name)]
+		return !taken || holder == root
+	}
+	if isFree(wanted) {
+		return wanted
+	}
+	one, other := path.Dir(root), path.Dir(n[strings.ToLower(wanted)])
+	for ; one != path.Dir(one) && !isRemote(root); one, other = path.Dir(one), path.Dir(other) {
+		name := path.Base(one) + "-" + wanted
+		if path.Base(one) != path.Base(other) && CheckName(name) == nil && isFree(name) {
+			return name
+		}
+	}
+	for number := 2; ; number++ {
+		if name := wanted + "-" + strconv.Itoa(number); isFree(name) {
+			return name
+		}
+	}
+}
+
+// nameNew names a root that is added: as asked for, as before, or by its repository, folder or address. It returns an
+// error if the name that was asked for is not free.
+func (r *rootState) nameNew(root, wanted string, roots map[string]rootState) error {
+	names := namesOf(roots)
+	if r.Name = cmp.Or(wanted, r.Name); r.Name == "" {
+		r.Name = names.free(root, cmp.Or(repositoryName(root), defaultName(root)))
+	}
+	if holder, taken := names[strings.ToLower(r.Name)]; taken && holder != root {
+		return fmt.Errorf("%s has the short name %q", shownPath(holder), r.Name)
+	}
+	return nil
+}
+
+// defaultName returns the name of a root's folder or file, the host of an address, or the title of a document that was
+// piped.
+func defaultName(root string) string {
+	shown := shownPath(root)
+	name := path.Base(shown)
+	if title, isPiped := strings.CutPrefix(shown, pipedPrefix); isPiped && isRemote(root) {
+		name = title
+	} else if address, err := url.Parse(shown); err == nil && isRemote(root) {
+		name = address.Hostname()
+	}
+	if name = shortName(name); name == "" {
+		return "files" // the root of a disk
+	}
+	return name
+}
+
+// repositoryName returns the name of the repository that a folder is the working tree of, as its remote has it; else "".
+func repositoryName(root string) string {
+	git, ok := githistory.Find(filepath.FromSlash(root))
+	if !ok || isRemote(root) {
+		return ""
+	}
+	config, _ := readConfig(filepath.Join(git.GitDir, "config")) // without it the folder's name stands
+	remote := strings.TrimRight(remoteOf(config), "/")
+	return shortName(strings.TrimSuffix(remote[strings.LastIndexAny(remote, "/:\\")+1:], ".git"))
+}
+
+// shortName turns a name from outside into a short name, or "".
+func shortName(name string) string {
+	name = oneLine(escapeID(name), longestRootName-len("-1000"))
+	if CheckName(name) != nil || name == "/" {
+		return ""
+	}
+	return name
+}
+
+// filePlace returns the place of a file that a root has: the root's short name and the folders below it, joined by
+// slashes. A slash in the name is %2F. A root that is a file, or no file at all, is one place.
+func filePlace(root string, state rootState, file string) string {
+	place := strings.ReplaceAll(state.Name, "/", "%2F")
+	if folder := path.Dir(below(root, file)); !isRemote(root) && folder != "." {
+		return place + "/" + folder
+	}
+	return place
+}

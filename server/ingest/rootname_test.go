@@ -1,0 +1,117 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"quarry/client/wire"
+)
+
+// names lists the short names of a library's roots by their paths: "docs=docs".
+func (l *library) names() string {
+	l.t.Helper()
+	status, err := Status(l.t.Context(), l.idx)
+	must(l.t, err)
+	var names []string
+	for _, root := range status.Roots {
+		names = append(names, strings.TrimPrefix(root.Path, filepath.ToSlash(l.folder)+"/")+"="+root.Name)
+	}
+	slices.Sort(names)
+	return strings.Join(names, " ")
+}
+
+func (l *library) expectNames(want string) {
+	l.t.Helper()
+	if got := l.names(); got != want {
+		l.t.Errorf("names %s\nwant  %s", got, want)
+	}
+}
+
+// TestNamesOfRoots names roots by their folder, repository or file, as asked for, and apart from each other.
+func TestNamesOfRoots(t *testing.T) {
+	l := newLibrary(t, map[string]string{
+		"v1/docs/html/a.md": "a", "v2/docs/html/b.md": "b", "note.md": "n", "x/note.md": "n2",
+		"clone/c.md": "c", "clone/.git/HEAD": "ref: refs/heads/main",
+		"clone/.git/config": "[remote \"origin\"]\n\turl = https://jo:secret@github.com/acme/handbook.git/\n",
+	})
+	for _, root := range []string{"v1/docs/html", "v2/docs/html", "note.md", "x/note.md", "clone"} {
+		l.add(Options{}, root)
+	}
+	l.expectNames("clone=handbook note.md=note.md v1/docs/html=html v2/docs/html=v2-html x/note.md=x-note.md")
+
+	// A name stays with its root, until another is asked for.
+	l.add(Options{}, "v1/docs/html")
+	l.sync()
+	l.add(Options{Name: "old"}, "v1/docs/html")
+	l.expectNames("clone=handbook note.md=note.md v1/docs/html=old v2/docs/html=v2-html x/note.md=x-note.md")
+	_, err := Add(context.Background(), l.idx, []string{l.path("note.md")}, Options{Name: "Handbook"}, l.record())
+	if err == nil || !strings.Contains(err.Error(), `clone has the short name "Handbook"`) {
+		t.Errorf("a name twice: %v", err)
+	}
+
+	// A folder of a root becomes one of its own by a name.
+	l.counts(l.add(Options{Name: "the html"}, "v2/docs"), 0, 1, 0, 0)
+	l.expectNames("clone=handbook note.md=note.md v1/docs/html=old v2/docs=the html x/note.md=x-note.md")
+	for _, name := range []string{"..", "a\nb", "a\u202Eb", " a", strings.Repeat("a", 101)} {
+		if CheckName(name) == nil {
+			t.Errorf("%q is a name", name)
+		}
+	}
+}
+
+// TestNamesOfOlderRoots gives the roots of earlier versions the same names in each process, and stores them with the
+// next change.
+func TestNamesOfOlderRoots(t *testing.T) {
+	l := newLibrary(t, map[string]string{"a/docs/x.md": "x", "b/docs/y.md": "y", "c/docs/z.md": "z"})
+	l.add(Options{}, "a/docs")
+	l.add(Options{}, "b/docs")
+	for _, root := range []string{"a/docs", "b/docs"} {
+		l.idx.cursors[rootPrefix+l.path(root)] = `{"source":"file"}`
+	}
+	stored := maps.Clone(l.idx.cursors)
+	l.expectNames("a/docs=docs b/docs=b-docs")
+	if !maps.Equal(stored, l.idx.cursors) {
+		t.Error("listing the roots changed them")
+	}
+	l.add(Options{}, "c/docs")
+	l.remove(wire.RemoveRequest{Refs: []string{l.path("a/docs")}})
+	l.expectNames("b/docs=b-docs c/docs=c-docs")
+}
+
+// TestPlacesOfFiles: a file's place is its root's name and the folders below it.
+func TestPlacesOfFiles(t *testing.T) {
+	for _, c := range []struct{ root, name, file, want string }{
+		{"/home/jo/handbook", "handbook", "/home/jo/handbook/people/leave.md", "handbook/people"},
+		{"/home/jo/handbook", "acme/handbook", "/home/jo/handbook/README.md", "acme%2Fhandbook"},
+		{"/home/jo/note.md", "note.md", "/home/jo/note.md", "note.md"},
+		{"https://acme.example/feed!", "acme.example", "https://acme.example/feed!/https://acme.example/a/b", "acme.example"},
+		{"C:/", "files", "C:/docs/a.md", "files/docs"}, {"/", "files", "/a.md", "files"},
+	} {
+		if got := filePlace(c.root, rootState{Name: c.name}, c.file); got != c.want {
+			t.Errorf("%s in %s: %s, want %s", c.file, c.root, got, c.want)
+		}
+	}
+}
+
+// TestFreeNamesAreUnique names many roots of few names.
+func TestFreeNamesAreUnique(t *testing.T) {
+	roots := map[string]rootState{"https://acme.example/a!": {}, "https://acme.example/b!": {}, "stdin:x/y!": {}, "/": {}}
+	for i := range 200 {
+		roots[fmt.Sprintf("/%c/%c/docs", 'a'+i%3, 'A'+i%7)] = rootState{}
+		roots[fmt.Sprintf("/%d/docs/docs", i%11)] = rootState{}
+	}
+	nameRoots(roots)
+	seen := map[string]string{}
+	for root, state := range roots {
+		name := strings.ToLower(state.Name)
+		if other, again := seen[name]; again || CheckName(name) != nil || name == "" {
+			t.Errorf("%s is %q, as %s", root, state.Name, other)
+		}
+		seen[name] = root
+	}
+}
