@@ -43,6 +43,8 @@ func (l *loader) check() error {
 		{"age_warning", refuseIf(c.AgeWarning < 0 || c.AgeWarning > 100, "is not between 0 and 100 years")},
 		{"llm.budget", refuseIf(c.LLM.Budget < 0, "is negative")},
 		{"embeddings.mode", oneOf(c.Embeddings.Mode, MeaningAuto, MeaningOn, MeaningOff)},
+		{"embeddings.weight", refuseIf(!(c.Embeddings.Weight > 0 && c.Embeddings.Weight <= 10),
+			"is not above 0 and at most 10")},
 		{"embeddings.base_url", optionalURL(&c.Embeddings.BaseURL)},
 		{"embeddings.path", refuseIf(c.Embeddings.Path != "" && c.Embeddings.BaseURL != "",
 			"cannot be combined with embeddings.base_url")},

@@ -116,6 +116,8 @@ type Embeddings struct {
 	QueryPrefix    string `mapstructure:"query_prefix"`
 	DocumentPrefix string `mapstructure:"document_prefix"`
 
+	Weight float64 `mapstructure:"weight"` // how far the model is trusted in the ranking; 1 is the default
+
 	OnBattery bool `mapstructure:"on_battery"` // vectors are made in the background also without mains power
 }
 

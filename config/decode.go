@@ -132,6 +132,11 @@ func decodeText(from, to reflect.Type, data any) (any, error) {
 	case reflect.TypeFor[int]():
 		want = "a whole number"
 		value, err = parseNumber(text)
+	case reflect.TypeFor[float64]():
+		want = "a number"
+		if value, err = strconv.ParseFloat(strings.TrimSpace(text), 64); err != nil {
+			err = errors.New("is not a number")
+		}
 	case reflect.TypeFor[Secret]():
 		secret := NewSecret(strings.TrimSpace(text))
 		value, err = secret, CheckToken(secret.Reveal())

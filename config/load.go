@@ -140,6 +140,7 @@ func (l *loader) decodeLayers(file map[string]any, env Env) error {
 	v.SetDefault("http.metrics", MetricsToken)
 	v.SetDefault("index.engine", EngineEmbedded)
 	v.SetDefault("embeddings.mode", MeaningAuto)
+	v.SetDefault("embeddings.weight", "1")
 	delete(file, "profiles")
 	delete(file, "keys")
 	if llm, ok := file["llm"].(map[string]any); ok {

@@ -48,7 +48,7 @@ llm:
   providers:
     ollama: {base_url: "http://localhost:11434/v1", models: [llama3.1, qwen2]}
     hosted: {base_url: "https://api.example.com/v1", key: sk-key}
-embeddings: {mode: on, on_battery: true, base_url: "http://localhost:11434/v1", model: nomic, key: e-key, query_prefix: "search_query: ", document_prefix: "search_document: "}
+embeddings: {mode: on, weight: 0.5, on_battery: true, base_url: "http://localhost:11434/v1", model: nomic, key: e-key, query_prefix: "search_query: ", document_prefix: "search_document: "}
 http: {hosts: [search.acme.com, "search.acme.com:8443"], metrics: open}
 ssh: {authorized_keys: ~/keys, token: on, open: off}
 index: {engine: embedded}
@@ -80,7 +80,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 			"ollama": {BaseURL: "http://localhost:11434/v1", Models: []string{"llama3.1", "qwen2"}},
 			"hosted": {BaseURL: "https://api.example.com/v1", Key: NewSecret("sk-key")},
 		}},
-		Embeddings: Embeddings{Mode: MeaningOn, OnBattery: true, BaseURL: "http://localhost:11434/v1", Model: "nomic", Key: NewSecret("e-key"),
+		Embeddings: Embeddings{Mode: MeaningOn, Weight: 0.5, OnBattery: true, BaseURL: "http://localhost:11434/v1", Model: "nomic", Key: NewSecret("e-key"),
 			QueryPrefix: "search_query: ", DocumentPrefix: "search_document: "},
 		HTTP:  HTTP{Hosts: []string{"search.acme.com", "search.acme.com:8443"}, Metrics: MetricsOpen},
 		SSH:   SSH{AuthorizedKeys: "/home/ada/keys", Token: true},
@@ -133,6 +133,9 @@ func TestMistakesNameKeyFileAndRemedy(t *testing.T) {
 		{"bool as list", "instant: [on]", []string{"instant", "is a list"}},
 		{"number", "llm: {budget: lots}", []string{"llm.budget", "whole number"}},
 		{"negative", "llm: {budget: -1}", []string{"llm.budget", "negative"}},
+		{"weight", "embeddings: {weight: much}", []string{"embeddings.weight", "is not a number"}},
+		{"no weight", "embeddings: {weight: 0}", []string{"embeddings.weight", "above 0"}},
+		{"weight without a value", "embeddings: {weight: nan}", []string{"embeddings.weight", "above 0"}},
 		{"section as text", "http: open", []string{"http", "is text, not a group of keys"}},
 		{"text as section", "theme: {a: b}", []string{"theme", "is a group of keys"}},
 		{"list of lists", "http: {hosts: [[a]]}", []string{"http.hosts"}},

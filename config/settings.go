@@ -90,6 +90,7 @@ func descriptions() map[string][3]string {
 		"embeddings.key":                {"a key", "", "its API key"},
 		"embeddings.query_prefix":       {"text", "", "put before each query that is embedded"},
 		"embeddings.document_prefix":    {"text", "", "put before each passage that is embedded; a change embeds all again"},
+		"embeddings.weight":             {"a number above 0, to 10", "1", "how far the ranking trusts the model"},
 		"embeddings.on_battery":         {yes, "false", "make vectors in the background without mains power, too"},
 		"http.hosts":                    {"host names", "", "accepted Host headers of the served API"},
 		"http.metrics":                  {"token or open", "token", "whether /metrics requires an administrator's token"},
@@ -136,13 +137,18 @@ func (c *Config) Get(path string) (string, error) {
 			if !strings.Contains(key.Default, " ") {
 				found = key.Default
 			}
-		case value.Kind() == reflect.Bool || value.Kind() == reflect.Int:
+		case isBare(value.Kind()):
 			found = fmt.Sprint(value.Interface())
 		default:
 			found = textOf(value)
 		}
 	})
 	return found, nil
+}
+
+// isBare reports whether the values of a kind are written without quotation marks.
+func isBare(kind reflect.Kind) bool {
+	return kind == reflect.Bool || kind == reflect.Int || kind == reflect.Float64
 }
 
 // eachValue visits the values of a group in order.
@@ -245,7 +251,7 @@ func (c *Config) Set(path, value string) error {
 		case kind == reflect.TypeFor[[]string]():
 			_ = node.Encode(strings.FieldsFunc(value, func(r rune) bool { return r == ',' })) // which cannot fail for texts
 			node.Style = yaml.FlowStyle
-		case kind.Kind() == reflect.Bool || kind.Kind() == reflect.Int:
+		case isBare(kind.Kind()):
 			node.Tag, node.Style = "", 0 // a bare word
 		}
 	})

@@ -154,9 +154,15 @@ func (m *Model) use(n *bert) error {
 // Pieces returns the numbers of the word pieces of a text that are read.
 func (m *Model) Pieces(text string) []int32 { return m.tokens.pieces(text, m.pieces) }
 
+// IsTable reports whether the model has a vector for each word piece, and no network that reads them together.
+func (m *Model) IsTable() bool {
+	_, isTable := m.network.(*table)
+	return isTable
+}
+
 // Kind says what the model is.
 func (m *Model) Kind() string {
-	if _, isTable := m.network.(*table); isTable {
+	if m.IsTable() {
 		return "static model"
 	}
 	return "sentence encoder"

@@ -345,6 +345,8 @@ type Hit struct {
 	Chunk      int
 	Score      float64
 	Parts      map[string]float64 // by part of the formula: body, title, proximity, coverage, identifier
+	// Language of the document as in Document, of hits by vector; empty: unknown.
+	Language string
 	// Fingerprint of the passage; 0 where the engine has none.
 	Fingerprint Fingerprint
 	// Below: the document does not match, being below the level.

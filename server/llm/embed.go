@@ -29,6 +29,7 @@ type embedder struct {
 	*endpoint
 	model    string
 	prefixes [2]string // by Use
+	weight   float64
 }
 
 // Name implements Embedder. It does not name the server: the same model elsewhere returns the same vectors. It contains
@@ -44,6 +45,9 @@ func named(model, prefix string) string {
 	}
 	return model + " with " + strconv.Quote(prefix)
 }
+
+// Trust implements Embedder.
+func (e *embedder) Trust(string) float64 { return trustEncoder * e.weight }
 
 // Embed implements Embedder. All vectors have the same number of dimensions.
 func (e *embedder) Embed(ctx context.Context, use Use, texts []string) ([][]float32, Usage, error) {
@@ -179,17 +183,19 @@ func toUnit(vector []float32) []float32 {
 // pays nothing.
 type localEmbedder struct {
 	prefixes [2]string // by Use; empty: the model's own
+	weight   float64
+	english  bool // the model in the binary, which knows English and was measured
 	name     func() string
 	open     func() (*encoder.Model, error)
 }
 
 // newFolderEmbedder checks that the folder has the files of a model.
-func newFolderEmbedder(folder string, prefixes [2]string) (*localEmbedder, error) {
+func newFolderEmbedder(folder string, prefixes [2]string, weight float64) (*localEmbedder, error) {
 	if err := encoder.Check(folder); err != nil {
 		return nil, err
 	}
 	open := sync.OnceValues(func() (*encoder.Model, error) { return encoder.Open(folder) })
-	return &localEmbedder{prefixes, func() string {
+	return &localEmbedder{prefixes, weight, false, func() string {
 		model, err := open()
 		if err != nil {
 			return filepath.Base(folder)
@@ -199,8 +205,8 @@ func newFolderEmbedder(folder string, prefixes [2]string) (*localEmbedder, error
 }
 
 // newPackedEmbedder returns the model in the binary.
-func newPackedEmbedder(packed string, prefixes [2]string) *localEmbedder {
-	return &localEmbedder{prefixes, sync.OnceValue(func() string {
+func newPackedEmbedder(packed string, prefixes [2]string, weight float64) *localEmbedder {
+	return &localEmbedder{prefixes, weight, true, sync.OnceValue(func() string {
 		name, _ := encoder.PackedName(packed) // without which Embed fails
 		return name
 	}), sync.OnceValues(func() (*encoder.Model, error) { return encoder.OpenPacked(packed) })}
@@ -208,6 +214,17 @@ func newPackedEmbedder(packed string, prefixes [2]string) *localEmbedder {
 
 // Name implements Embedder. Another model in the same folder has another name.
 func (e *localEmbedder) Name() string { return named(e.name(), e.prefixes[ForDocuments]) }
+
+// Trust implements Embedder.
+func (e *localEmbedder) Trust(language string) float64 {
+	if e.english {
+		return trustPacked * e.weight * inEnglish(language)
+	}
+	if model, err := e.open(); err != nil || model.IsTable() {
+		return trustTable * e.weight
+	}
+	return trustEncoder * e.weight
+}
 
 // Embed implements Embedder. The vector of a text without a known word is nil.
 func (e *localEmbedder) Embed(ctx context.Context, use Use, texts []string) ([][]float32, Usage, error) {

@@ -80,6 +80,9 @@ type Embedder interface {
 	Embed(ctx context.Context, use Use, texts []string) ([][]float32, Usage, error)
 	// Name identifies the model: vectors of different names cannot be compared.
 	Name() string
+	// Trust returns how much a difference of cosines counts in the ranking of passages in a language, beside 1 for the
+	// best score by words; the language is empty or "und" where it is not known.
+	Trust(language string) float64
 }
 
 // Defaults of Config.
@@ -109,6 +112,8 @@ type Embedding struct {
 	Key     Key // nil: none
 
 	QueryPrefix, DocumentPrefix string // put before each text, as the model was trained
+
+	Weight float64 // how far the model is trusted, of what its kind is by default; 0: 1
 }
 
 // Config lists the models and the bounds of calls.
@@ -167,20 +172,22 @@ func New(config Config) (*Providers, error) {
 		}
 	}
 	e := config.Embedding
+	e.Weight = cmp.Or(e.Weight, 1)
 	prefixes := [2]string{ForDocuments: e.DocumentPrefix, ForQueries: e.QueryPrefix}
 	if e.Path != "" {
-		folder, err := newFolderEmbedder(e.Path, prefixes)
+		folder, err := newFolderEmbedder(e.Path, prefixes, e.Weight)
 		if err != nil {
 			return nil, fmt.Errorf("embeddings.path: %w", err)
 		}
 		p.embedder = folder
 	} else if e.BaseURL == "" && e.Packed != "" {
-		p.embedder = newPackedEmbedder(e.Packed, prefixes)
+		p.embedder = newPackedEmbedder(e.Packed, prefixes, e.Weight)
 	} else if e.BaseURL != "" {
 		if e.Model == "" {
 			return nil, fmt.Errorf("the embeddings endpoint %s has no model", e.BaseURL)
 		}
-		p.embedder = &embedder{newEndpoint("embeddings", e.BaseURL, e.Key, maxVectors, config), e.Model, prefixes}
+		p.embedder = &embedder{newEndpoint("embeddings", e.BaseURL, e.Key, maxVectors, config), e.Model, prefixes,
+			e.Weight}
 	}
 	return p, nil
 }

@@ -62,7 +62,8 @@ func (r *run) write(ctx context.Context, response *wire.SearchResponse, sections
 	if err != nil {
 		return err
 	}
-	w := writing{r: r, response: response, numbers: map[documentKey]int{}, results: make([]*wire.SearchResult, len(sections))}
+	w := writing{r: r, response: response, numbers: map[documentKey]int{},
+		results: make([]*wire.SearchResult, len(sections))}
 	for from := 0; from < len(sections); from += textsAtATime {
 		some := sections[from:min(from+textsAtATime, len(sections))]
 		texts, err := r.snapshot.Texts(ctx, rangesOf(some), r.Access)
@@ -175,7 +176,7 @@ func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation i
 	center, headings, link := chunks[at], chunks[at].Headings, chunks[at].Link
 	if mark, found := firstMark(marks, best); found {
 		headings, link = placeOf(d, s.center.chunk, center, min(mark-places[at][0], len(center.Text)))
-	} else if len(chunks) > 1 && len(r.rankings()) == 1 { // the title was found, which all sections have
+	} else if len(chunks) > 1 && r.byWordsAlone() { // the title was found, which all sections have
 		headings, link = nil, ""
 	}
 	result := wire.SearchResult{
@@ -198,7 +199,7 @@ func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation i
 		result.Lines, result.Bytes = []int{from.FirstLine, to.LastLine}, []int{from.Start, to.End}
 	}
 	if r.Search.Explain {
-		result.Ranks = ranksOf(s.center.chunkID, r.rankings())
+		result.Ranks = r.ranksOf(s.center.chunkID)
 	}
 	return result
 }
@@ -211,7 +212,7 @@ func (r *run) center(s section, content string, places []wire.Span) (_ section, 
 	s.center.chunk = s.start + at
 	marks, best = r.highlight(content, places[at])
 	if _, found := firstMark(marks, places[at]); found || len(places) == 1 ||
-		r.found[r.question].Highlighter == nil || len(marks) == 0 && len(r.rankings()) > 1 {
+		r.found[r.question].Highlighter == nil || len(marks) == 0 && !r.byWordsAlone() {
 		return s, marks, best
 	}
 	_, best = r.highlight(content, wire.Span{0, len(content)})

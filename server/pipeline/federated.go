@@ -94,7 +94,7 @@ func (r *run) retrieveAll(ctx context.Context) (string, string, error) {
 	if len(sources) == 0 {
 		return r.retrieve(ctx)
 	}
-	questionVectors, cancel := context.WithCancel(ctx)
+	calling, cancel := context.WithCancel(ctx)
 	defer cancel()
 	replies := make([]federatedReply, len(sources))
 	var calls sync.WaitGroup
@@ -102,9 +102,8 @@ func (r *run) retrieveAll(ctx context.Context) (string, string, error) {
 	for i, source := range sources {
 		deadline := r.deadline(ctx, source.Timeout())
 		calls.Go(guard.Func(func() {
-			replies[i].response, replies[i].err = guard.Within(questionVectors, deadline, func(ctx context.Context) (*wire.SearchResponse, error) {
-				return askFederated(ctx, source, request)
-			})
+			ask := func(ctx context.Context) (*wire.SearchResponse, error) { return askFederated(ctx, source, request) }
+			replies[i].response, replies[i].err = guard.Within(calling, deadline, ask)
 		}, func(err error) { replies[i].err = err }))
 	}
 	outcome, detail, err := r.retrieve(ctx)
@@ -285,7 +284,7 @@ func withRemote(ranked []fusedChunk, lists []remoteList) []fusedChunk {
 // fusedSections returns the sections of all results in fused order.
 func (r *run) fusedSections(ctx context.Context) ([]section, error) {
 	lists := r.rankings()
-	ranked, err := r.inOrder(ctx)
+	ranked, err := r.inOrder(ctx, lists)
 	if err != nil {
 		return nil, err
 	}
@@ -367,7 +366,7 @@ func ensureShares(sections []section, ranked []fusedChunk, places int, share flo
 			remotes++
 			has[p.source]++
 			in[p] = true
-			lifted = append(lifted, section{document: c.document, start: c.chunk, end: c.chunk, center: c})
+			lifted = append(lifted, sectionOf(c, 0))
 		}
 	}
 	stay := places - remotes // places left for our sections

@@ -13,7 +13,6 @@ import (
 
 	"quarry/client/wire"
 	"quarry/server/index"
-	"quarry/server/llm"
 )
 
 // elsewhere is a scripted federated source.
@@ -84,8 +83,7 @@ func TestFederatedListsAreFused(t *testing.T) {
 	}
 }
 
-// Lists by vector weigh as much in a federated list's share as they do in the fusion; those that found nothing weigh
-// nothing.
+// Lists that found nothing weigh nothing.
 func TestAFederatedListsShareOfTheWeight(t *testing.T) {
 	found := func(weights ...float64) (lists []rankedList) {
 		for _, w := range weights {
@@ -101,9 +99,7 @@ func TestAFederatedListsShareOfTheWeight(t *testing.T) {
 		want   float64
 	}{
 		{"literal", found(1.3), []remoteList{one}, 0.5 / 1.8},
-		{"literal with vectors", found(1.3, 0.39), []remoteList{one}, 0.5 / 2.19},
 		{"parity", found(1.3, 1.2, 1.0), []remoteList{one}, 0.5 / 4},
-		{"parity with vectors", found(1.3, 1.3, 1.2, 1.2, 1.0, 0.25), []remoteList{one}, 0.5 / 6.75},
 		{"two of them", found(1.2, 1.2), []remoteList{one, one}, 0.5 / 3.4},
 		{"one of them empty", found(1.2, 1.2), []remoteList{one, none}, 0.5 / 2.9},
 		{"a query that found nothing", append(found(1.2), rankedList{weight: 1.3}), []remoteList{one}, 0.5 / 1.7},
@@ -113,40 +109,6 @@ func TestAFederatedListsShareOfTheWeight(t *testing.T) {
 	for _, c := range cases {
 		if got := federatedShare(c.ours, c.remote); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
-		}
-	}
-}
-
-// By words alone each of two sources has 0.5 of 2.3, which is three of ten places, and both at most half of them. A list
-// by vector (0.39) leaves each 0.5 of 2.69, which is two.
-func TestVectorsBesideFederatedSources(t *testing.T) {
-	many := &vectored{shelf: library(), model: "nomic"}
-	many.hits = nil
-	for i := range 120 {
-		id := fmt.Sprintf("d%03d", i)
-		many.documents[id] = index.Stored{Document: index.Document{ID: id, Title: id, Source: "file"}, ChunkCount: 1}
-		many.chunks[id] = []index.Chunk{{Text: id}}
-		many.hits = append(many.hits, index.Hit{DocumentID: id})
-	}
-	for _, c := range []struct {
-		embedder llm.Embedder
-		want     int
-	}{{nil, 5}, {&meanings{}, 4}} {
-		request := together(&elsewhere{name: "acme", answers: sends("a", "b", "c", "d")},
-			&elsewhere{name: "wiki", answers: sends("a", "b", "c", "d")})
-		request.Embedder, many.near = c.embedder, many.hits
-		response, err := Run(t.Context(), many, request, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := 0
-		for _, r := range response.Results[:10] {
-			if r.Origin != "local" {
-				got++
-			}
-		}
-		if got != c.want {
-			t.Errorf("by vector %v: %d places, want %d", c.embedder != nil, got, c.want)
 		}
 	}
 }

@@ -14,7 +14,6 @@ const rrfK = 50
 
 // rankedList is the result of one query, best first.
 type rankedList struct {
-	query  string // followed by byVector for a search by vector
 	weight float64
 	hits   []index.Hit
 }
@@ -71,7 +70,8 @@ func fuse(lists []rankedList) []fusedChunk {
 		}
 	}
 	slices.SortStableFunc(fused, func(a, b fusedChunk) int {
-		return cmp.Or(cmp.Compare(b.fused, a.fused), cmp.Compare(a.firstAt, b.firstAt), cmp.Compare(a.firstIn, b.firstIn))
+		return cmp.Or(cmp.Compare(b.fused, a.fused), cmp.Compare(a.firstAt, b.firstAt),
+			cmp.Compare(a.firstIn, b.firstIn))
 	})
 	return fused
 }
@@ -80,20 +80,24 @@ func fuse(lists []rankedList) []fusedChunk {
 func listedSections(hits []index.Hit) []section {
 	sections := make([]section, len(hits))
 	for i, hit := range hits {
-		center := fusedChunk{chunkID: chunkID{hit.DocumentID, hit.Chunk}, score: hit.Score}
-		sections[i] = section{document: hit.DocumentID, start: hit.Chunk, end: hit.Chunk, center: center, rank: i, selected: true}
+		sections[i] = sectionOf(fusedChunk{chunkID: chunkID{hit.DocumentID, hit.Chunk}, score: hit.Score}, i)
+		sections[i].selected = true
 	}
 	return sections
 }
 
-// ranksOf returns the ranks of a chunk, from 1, by query.
-func ranksOf(id chunkID, lists []rankedList) map[string]int {
+// ranksOf returns the ranks of a chunk, from 1, by query, for its hits by words and by vector.
+func (r *run) ranksOf(id chunkID) map[string]int {
 	ranks := map[string]int{}
-	for _, list := range lists {
-		at := slices.IndexFunc(list.hits, func(hit index.Hit) bool { return chunkID{hit.DocumentID, hit.Chunk} == id })
-		if _, known := ranks[list.query]; at >= 0 && !known {
-			ranks[list.query] = at + 1
+	add := func(name string, hits []index.Hit) {
+		at := slices.IndexFunc(hits, func(hit index.Hit) bool { return chunkID{hit.DocumentID, hit.Chunk} == id })
+		if _, known := ranks[name]; at >= 0 && !known {
+			ranks[name] = at + 1
 		}
+	}
+	for i, q := range r.queries {
+		add(q.Query, r.found[i].Hits)
+		add(q.Query+byVector, r.nearTo(i))
 	}
 	return ranks
 }
@@ -123,6 +127,11 @@ type section struct {
 	rank       int // in fused order, from 0
 	selected   bool
 	whole      bool // shown as the whole document
+}
+
+// sectionOf returns the section of one chunk.
+func sectionOf(c fusedChunk, rank int) section {
+	return section{document: c.document, start: c.chunk, end: c.chunk, center: c, rank: rank}
 }
 
 // chunks returns the number of chunks.
@@ -174,7 +183,7 @@ func mergeAdjacent(ranked []fusedChunk, limit int) []section {
 			}
 			continue
 		}
-		sections = append(sections, section{document: c.document, start: c.chunk, end: c.chunk, center: c, rank: rank})
+		sections = append(sections, sectionOf(c, rank))
 	}
 	sections = sortByRank(sections)
 	sections = sections[:min(len(sections), limit)]

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"quarry/client/wire"
 	"quarry/server/index"
@@ -18,13 +17,12 @@ const fewMatches = 3
 // inOrder returns the one order of passages that all pages of a question by relevance show: the documents that match,
 // each other one before the first match that it outscores, and behind the last match the further ones. The matches that
 // are no candidates of a ranking follow the others as the index lists them, as far as the page needs them.
-func (r *run) inOrder(ctx context.Context) ([]fusedChunk, error) {
-	lists := r.rankings()
+func (r *run) inOrder(ctx context.Context, lists []rankedList) ([]fusedChunk, error) {
 	ranked, err := r.latestFirst(ctx, fuse(lists))
 	if err != nil {
 		return nil, err
 	}
-	if err := r.judge(ctx, lists); err != nil {
+	if err := r.judge(ctx); err != nil {
 		return nil, err
 	}
 	if err := r.findCopies(ctx); err != nil {
@@ -46,24 +44,24 @@ func (r *run) inOrder(ctx context.Context) ([]fusedChunk, error) {
 }
 
 // judge notes which of the ranked documents match, what they lack, and what found those that the question did not find.
-func (r *run) judge(ctx context.Context, lists []rankedList) error {
+func (r *run) judge(ctx context.Context) error {
 	r.matches, r.missing, r.foundBy = map[string]bool{}, map[string][]string{}, map[string]string{}
 	asked := map[string]bool{}
 	for _, hit := range r.found[r.question].Hits {
 		asked[hit.DocumentID], r.matches[hit.DocumentID], r.missing[hit.DocumentID] = true, !hit.Below, hit.Missing
 	}
 	var others []string
-	for _, list := range lists {
-		by := wire.FoundByModel
-		if strings.HasSuffix(list.query, byVector) {
-			by = wire.FoundByMeaning
-		}
-		for _, hit := range list.hits {
+	note := func(hits []index.Hit, by string) {
+		for _, hit := range hits {
 			if !asked[hit.DocumentID] && r.foundBy[hit.DocumentID] == "" {
 				r.foundBy[hit.DocumentID] = by
 				others = append(others, hit.DocumentID)
 			}
 		}
+	}
+	for i := range r.queries {
+		note(r.found[i].Hits, wire.FoundByModel)
+		note(r.nearTo(i), wire.FoundByMeaning)
 	}
 	if len(others) == 0 || r.found[r.question].Matched == nil {
 		return nil

@@ -45,7 +45,9 @@ func (r *run) sectionsNamed(ctx context.Context, refs []string) ([]section, erro
 			id, chunk, _ = wire.SplitRef(ref)
 		}
 		if d := documents[id]; d != nil && chunk < d.ChunkCount {
-			sections = append(sections, section{document: id, start: chunk, end: chunk, center: fusedChunk{chunkID: chunkID{id, chunk}}, selected: true})
+			named := sectionOf(fusedChunk{chunkID: chunkID{id, chunk}}, 0)
+			named.selected = true
+			sections = append(sections, named)
 		}
 	}
 	return sections, nil

@@ -28,15 +28,15 @@ func TestFuse(t *testing.T) {
 		lists []rankedList
 		want  []chunkID
 	}{
-		{"one list keeps its order", []rankedList{{"q", 1.3, hits("a/0", "b/0", "a/1")}},
+		{"one list keeps its order", []rankedList{{1.3, hits("a/0", "b/0", "a/1")}},
 			[]chunkID{{"a", 0}, {"b", 0}, {"a", 1}}},
 		{"agreement beats one first place", []rankedList{
-			{"q", 1, hits("a/0", "c/0")}, {"k", 1, hits("b/0", "c/0")}},
+			{1, hits("a/0", "c/0")}, {1, hits("b/0", "c/0")}},
 			[]chunkID{{"c", 0}, {"a", 0}, {"b", 0}}}, // 2/52 > 1/51; a and b tie: the earlier list first
-		{"weights decide between first places", []rankedList{{"q", 0.5, hits("a/0")}, {"k", 1.3, hits("b/0")}},
+		{"weights decide between first places", []rankedList{{0.5, hits("a/0")}, {1.3, hits("b/0")}},
 			[]chunkID{{"b", 0}, {"a", 0}}},
 		{"of a tie, who stood better where it came first", []rankedList{
-			{"q", 1, hits("z/0", "b/0", "a/0")}, {"k", 1, hits("y/0", "a/0", "b/0")}},
+			{1, hits("z/0", "b/0", "a/0")}, {1, hits("y/0", "a/0", "b/0")}},
 			[]chunkID{{"b", 0}, {"a", 0}, {"z", 0}, {"y", 0}}},
 		{"no lists", nil, nil},
 	}
@@ -53,14 +53,11 @@ func TestFuse(t *testing.T) {
 	}
 }
 
-func TestFuseScoresAndRanks(t *testing.T) {
-	lists := []rankedList{{"q", 1.3, hits("a/0", "b/0")}, {"k", 1, hits("b/0")}, {"k", 0.5, hits("a/0", "b/0")}}
+func TestFuseScores(t *testing.T) {
+	lists := []rankedList{{1.3, hits("a/0", "b/0")}, {1, hits("b/0")}, {0.5, hits("a/0", "b/0")}}
 	b := fuse(lists[:2])[0]
-	if ranks := ranksOf(b.chunkID, lists); b.document != "b" || !reflect.DeepEqual(ranks, map[string]int{"q": 2, "k": 1}) {
-		t.Fatalf("b should lead with ranks 2 and 1, got %+v, %v", b, ranks)
-	}
-	if ranks := ranksOf(chunkID{"a", 0}, lists[:2]); !reflect.DeepEqual(ranks, map[string]int{"q": 1}) {
-		t.Errorf("ranks of a: %v", ranks)
+	if b.document != "b" {
+		t.Fatalf("b should lead, got %+v", b)
 	}
 	if want := 1.3/52 + 1.0/51; b.fused != want {
 		t.Errorf("fused score %v, want %v", b.fused, want)
@@ -70,8 +67,23 @@ func TestFuseScoresAndRanks(t *testing.T) {
 	}
 }
 
+func TestRanksOfAChunk(t *testing.T) {
+	r := &run{
+		queries: []wire.ExecutedQuery{{Query: "q"}, {Query: "k"}, {Query: "k"}},
+		found:   []index.Result{{Hits: hits("a/0", "b/0")}, {Hits: hits("b/0")}, {Hits: hits("a/0", "b/0")}},
+		near:    [][]index.Hit{hits("c/0", "b/0")},
+	}
+	for document, want := range map[string]map[string]int{
+		"a": {"q": 1, "k": 1}, "b": {"q": 2, "q (vectors)": 2, "k": 1}, "c": {"q (vectors)": 1}, "d": {},
+	} {
+		if ranks := r.ranksOf(chunkID{document, 0}); !reflect.DeepEqual(ranks, want) {
+			t.Errorf("%s: %v, want %v", document, ranks, want)
+		}
+	}
+}
+
 func TestMergeAdjacent(t *testing.T) {
-	ranked := fuse([]rankedList{{"q", 1, hits("a/4", "b/0", "a/3", "a/1", "a/5", "b/2")}})
+	ranked := fuse([]rankedList{{1, hits("a/4", "b/0", "a/3", "a/1", "a/5", "b/2")}})
 	var got [][4]any
 	for _, s := range mergeAdjacent(ranked, 50) {
 		got = append(got, [4]any{s.document, s.start, s.end, s.center.chunk})
@@ -287,7 +299,7 @@ func TestSectionsReachWhatIsWanted(t *testing.T) {
 			all = append(all, index.Hit{DocumentID: string(rune('A' + document)), Chunk: chunk})
 		}
 	}
-	ranked := fuse([]rankedList{{"q", 1, all}})
+	ranked := fuse([]rankedList{{1, all}})
 	if n := len(sectionsOf(ranked, 10)); n != 10 {
 		t.Errorf("50 hits make 10 sections, got %d", n)
 	}
@@ -307,7 +319,7 @@ func TestWhatIsFarDownLengthensNothing(t *testing.T) {
 		all = append(all, index.Hit{DocumentID: string(rune(0x100 + i))})
 	}
 	all = append(all, index.Hit{DocumentID: "first", Chunk: 4})
-	ranked := fuse([]rankedList{{"q", 1, all}})
+	ranked := fuse([]rankedList{{1, all}})
 	for _, documents := range []int{10, 50, 70} {
 		page := listedSections(all[:documents])
 		sections := sectionsOf(onPage(ranked, page), documents)

@@ -36,6 +36,7 @@ type run struct {
 	found           []index.Result      // by query
 	questionVectors <-chan vectorAnswer // nil: not requested
 	near            [][]index.Hit       // by query; empty without vectors
+	worth           []float64           // by query: the share of its weight that counts; empty before all have run
 	similar         index.Vector        // of the passage that others shall be like; no values without one
 	embedding       llm.Usage           // of the embedding model
 	remote          []remoteList        // one for each federated source that answered
@@ -64,7 +65,7 @@ func Run(ctx context.Context, snapshot index.Snapshot, request Request, emit fun
 		request.Cache = NewCache()
 	}
 	if request.Search.WithoutModel() {
-		request.Model, request.NoModelReason, request.Embedder = nil, "", nil
+		request.Model, request.NoModelReason = nil, ""
 	}
 	r := &run{
 		Request: request, snapshot: snapshot, emit: emit, filter: Filter(request), response: &wire.SearchResponse{},
@@ -138,12 +139,14 @@ func (r *run) retrieve(ctx context.Context) (string, string, error) {
 	if err := group.Wait(); err != nil {
 		return "", "", err
 	}
+	r.weighRewrites()
 	hits := 0
 	for _, found := range r.found {
 		hits += len(found.Hits)
 	}
 	if slices.ContainsFunc(r.found, func(found index.Result) bool { return found.Behind }) {
-		r.note(wire.NoteBehind, "documents that were added or changed a moment ago may be missing: they are not indexed on all nodes yet")
+		r.note(wire.NoteBehind,
+			"documents that were added or changed a moment ago may be missing: they are not indexed on all nodes yet")
 	}
 	for _, c := range r.found[r.question].Corrections {
 		r.note(wire.NoteTypoCorrected, showingInstead, c.From, c.To)
@@ -195,16 +198,22 @@ func (r *run) withVectorDetail(detail string) string {
 // narrowed reports whether the model limited the search.
 func (r *run) narrowed() bool { return len(r.limit.sources) > 0 || r.limit.window != window{} }
 
-// rankings returns the lists to fuse: for each query one by words and one by vector, with their weights.
+// rankings returns the lists to fuse, one for each query.
 func (r *run) rankings() []rankedList {
-	var lists []rankedList
+	lists := make([]rankedList, len(r.queries))
 	for i, q := range r.queries {
-		lists = append(lists, rankedList{query: q.Query, weight: q.Weight, hits: r.found[i].Hits})
-		if i < len(r.near) && len(r.near[i]) > 0 {
-			lists = append(lists, rankedList{query: q.Query + byVector, weight: r.weights.byVector(q), hits: r.near[i]})
+		weight := q.Weight
+		if i < len(r.worth) {
+			weight = max(weight*r.worth[i], trailingWeight)
 		}
+		lists[i] = rankedList{weight, r.listOf(i)}
 	}
 	return lists
+}
+
+// listOf returns the hits of a query by words and by vector.
+func (r *run) listOf(query int) []index.Hit {
+	return byScore(r.found[query].Hits, r.nearTo(query), r.trust(r.queries[query]))
 }
 
 // wanted returns the requested number of sections.
@@ -228,7 +237,9 @@ func (r *run) indexQuery(q wire.ExecutedQuery) index.Query {
 		query.Count = true
 	}
 	if r.inTime() {
-		query.List = &index.List{Offset: r.offset(), Documents: r.wanted(), Order: listOrder(r.Search), Browse: r.Search.Browse}
+		query.List = &index.List{
+			Offset: r.offset(), Documents: r.wanted(), Order: listOrder(r.Search), Browse: r.Search.Browse,
+		}
 	}
 	return query
 }
@@ -257,7 +268,7 @@ func listOrder(s wire.SearchRequest) index.Order {
 // fuse merges the results of the queries into one ranking, and sends it to streaming clients if it is new.
 func (r *run) fuse(ctx context.Context) (string, string, error) {
 	if r.inTime() {
-		if err := r.judge(ctx, nil); err != nil {
+		if err := r.judge(ctx); err != nil {
 			return "", "", err
 		}
 		hits, err := r.foldedList(ctx)
@@ -276,7 +287,7 @@ func (r *run) fuse(ctx context.Context) (string, string, error) {
 			return "", "", err
 		}
 	}
-	detail := text.Count(len(r.sections), "section") + ", weights " + r.weights.name
+	detail := r.withWorth(text.Count(len(r.sections), "section") + ", weights " + r.weights.name)
 	if len(r.copies) > 0 {
 		detail += fmt.Sprintf(", %s with copies elsewhere", text.Count(len(r.copies), "document"))
 	}

@@ -191,26 +191,16 @@ const (
 type weights struct {
 	name                        string
 	question, rephrase, keyword float64
-	// Shares of a query's weight for its list by vector; keywordVector applies to keyword queries.
-	vector, keywordVector float64
-}
-
-// byVector returns the weight of a query's list by vector.
-func (w weights) byVector(q wire.ExecutedQuery) float64 {
-	if q.Kind == kindKeyword {
-		return q.Weight * w.keywordVector
-	}
-	return q.Weight * w.vector
 }
 
 // parity returns Onyx's weights, which count the question as passed (0.7) and as original (0.5).
 func parity() weights {
-	return weights{name: "parity", question: 1.2, rephrase: 1.3, keyword: 1.0, vector: 1, keywordVector: 0.25}
+	return weights{name: "parity", question: 1.2, rephrase: 1.3, keyword: 1.0}
 }
 
 // literal returns weights that favor the question: those with the best quality without a model.
 func literal() weights {
-	return weights{name: "literal", question: 1.3, rephrase: 0.7, keyword: 0.5, vector: 0.3}
+	return weights{name: "literal", question: 1.3, rephrase: 0.7, keyword: 0.5}
 }
 
 // weightedQueries returns the queries to search for, the heaviest first. Sentences (the question and its rephrasing)

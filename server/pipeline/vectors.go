@@ -1,10 +1,12 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -12,6 +14,7 @@ import (
 	"quarry/client/wire"
 	"quarry/internal/guard"
 	"quarry/server/index"
+	"quarry/server/language"
 	"quarry/server/llm"
 )
 
@@ -31,7 +34,7 @@ type vectorAnswer struct {
 
 // searchesByVector reports whether the library has vectors of the embedding model.
 func (r *run) searchesByVector(ctx context.Context) (bool, error) {
-	if r.Embedder == nil || r.Search.Instant {
+	if r.Embedder == nil || r.Search.Instant || r.Search.WithoutModel() {
 		return false, nil
 	}
 	stats, err := r.snapshot.Stats(ctx)
@@ -44,11 +47,10 @@ func (r *run) searchesByVector(ctx context.Context) (bool, error) {
 // startVectors requests the vector of the question while the language model works.
 func (r *run) startVectors(ctx context.Context) error {
 	able, err := r.searchesByVector(ctx)
-	if err != nil || !able {
-		return err
+	if able {
+		r.questionVectors = r.embed(ctx, []string{oneLine(r.words())})
 	}
-	r.questionVectors = r.embed(ctx, []string{r.embeddingText(wire.ExecutedQuery{Query: r.Search.Query, Kind: kindOriginal})})
-	return nil
+	return err
 }
 
 // embeddingText returns the text of a query to embed.
@@ -122,7 +124,7 @@ func (r *run) retrieveByVector(ctx context.Context) {
 	asked := <-r.questionVectors
 	var texts []string
 	for _, q := range r.queries {
-		if text := r.embeddingText(q); r.weights.byVector(q) > 0 && asked.vectors[text] == nil && asked.err == nil {
+		if text := r.embeddingText(q); q.Kind != kindKeyword && asked.vectors[text] == nil && asked.err == nil {
 			texts = append(texts, text)
 		}
 	}
@@ -136,15 +138,66 @@ func (r *run) retrieveByVector(ctx context.Context) {
 	var searches errgroup.Group
 	for i, q := range r.queries {
 		vector := asked.vectors[r.embeddingText(q)]
-		if vector == nil || r.weights.byVector(q) == 0 {
+		if vector == nil || q.Kind == kindKeyword {
 			continue
 		}
 		searches.Go(guard.Err(func() (err error) {
-			r.near[i], err = r.snapshot.Nearest(ctx, index.Vector{Model: r.Embedder.Name(), Values: vector}, r.indexQuery(q))
+			wanted := index.Vector{Model: r.Embedder.Name(), Values: vector}
+			r.near[i], err = r.snapshot.Nearest(ctx, wanted, r.indexQuery(q))
 			return err
 		}))
 	}
 	r.noteVectors(ctx, errors.Join(asked.err, searches.Wait()))
+}
+
+// nearTo returns the hits of a query by vector, if it was searched for by one.
+func (r *run) nearTo(query int) []index.Hit {
+	if query < len(r.near) {
+		return r.near[query]
+	}
+	return nil
+}
+
+// byWordsAlone reports whether nothing but the words of the question was searched for.
+func (r *run) byWordsAlone() bool { return len(r.queries) == 1 && len(r.nearTo(0)) == 0 }
+
+// byScore returns the hits of a query by words with those by vector among them, best first. A list of vectors by rank
+// would drown good words where the model is weak, so both count by score: a cosine as the share of the best score by
+// words that trust makes of its distance to the last cosine of the list. That is what the model gives to a passage that
+// has little to do with the query, and differs from model to model and from query to query.
+func byScore(words, near []index.Hit, trust func(language string) float64) []index.Hit {
+	if len(near) == 0 {
+		return words
+	}
+	best, floor := 1.0, near[len(near)-1].Score
+	if len(words) > 0 && words[0].Score > 0 {
+		best = words[0].Score
+	}
+	all, at := slices.Clone(words), make(map[chunkID]int, len(words))
+	for i, hit := range words {
+		at[chunkID{hit.DocumentID, hit.Chunk}] = i
+	}
+	for _, hit := range near {
+		meaning := best * trust(hit.Language) * (hit.Score - floor)
+		if i, known := at[chunkID{hit.DocumentID, hit.Chunk}]; known {
+			all[i].Score += meaning
+			continue
+		}
+		hit.Score = meaning
+		all = append(all, hit)
+	}
+	slices.SortStableFunc(all, func(a, b index.Hit) int { return cmp.Compare(b.Score, a.Score) })
+	return all
+}
+
+// trust returns how much a cosine counts for a query and a passage in a language: no more than the model is trusted in
+// either of their languages.
+func (r *run) trust(q wire.ExecutedQuery) func(language string) float64 {
+	if r.Embedder == nil { // the vector of a passage, by a model that is not configured any more
+		return func(string) float64 { return 0 }
+	}
+	asked := r.Embedder.Trust(language.Detect(q.Query))
+	return func(code string) float64 { return min(asked, r.Embedder.Trust(code)) }
 }
 
 // noteVectors adds a note about a failed search by vector.

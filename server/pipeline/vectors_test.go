@@ -25,6 +25,14 @@ type meanings struct {
 
 func (m *meanings) Name() string { return "nomic" }
 
+// Trust: a tenth of a cosine is worth a fifth of the best score by words.
+func (m *meanings) Trust(language string) float64 {
+	if language == "tlh" {
+		return 0
+	}
+	return 2
+}
+
 func (m *meanings) Embed(ctx context.Context, _ llm.Use, texts []string) ([][]float32, llm.Usage, error) {
 	m.mutex.Lock()
 	m.asked = append(m.asked, strings.Join(texts, "|"))
@@ -75,7 +83,7 @@ func vectorSearch(text string) Request {
 	return Request{Search: wire.SearchRequest{Query: text, Explain: true}, Now: time.Now(), Embedder: &meanings{}}
 }
 
-// TestVectorsJoin: the list by vector is fused with its own weight, and its ranks are told beside those by words.
+// TestVectorsJoin: the list by vector is fused with that by words, and its ranks are told beside those by words.
 func TestVectorsJoin(t *testing.T) {
 	t.Parallel()
 	shelf := withVectors()
@@ -97,20 +105,47 @@ func TestVectorsJoin(t *testing.T) {
 	}
 }
 
-// TestVectorWeights are those of SPEC's two tables, worked out by hand.
-func TestVectorWeights(t *testing.T) {
+// TestByScore: a cosine counts from the last one of the list, as a share of the best score by words.
+func TestByScore(t *testing.T) {
 	t.Parallel()
-	question := wire.ExecutedQuery{Kind: kindOriginal, Weight: 1.2}
-	keyword := wire.ExecutedQuery{Kind: kindKeyword, Weight: 1}
-	for _, c := range []struct {
-		name      string
-		got, want float64
+	near := func(ids ...string) []index.Hit { // cosines .9, .8 and so on, in a language after a comma
+		var list []index.Hit
+		for i, id := range ids {
+			id, language, _ := strings.Cut(id, ",")
+			list = append(list, index.Hit{DocumentID: id, Score: 0.9 - float64(i)/10, Language: language})
+		}
+		return list
+	}
+	words := func(scores ...float64) []index.Hit {
+		list := []index.Hit{{DocumentID: "a"}, {DocumentID: "b"}, {DocumentID: "c"}}[:len(scores)]
+		for i, score := range scores {
+			list[i].Score = score
+		}
+		return list
+	}
+	for name, c := range map[string]struct {
+		words, near []index.Hit
+		want        string
 	}{
-		{"parity, a sentence", parity().byVector(question), 1.2}, {"parity, keywords", parity().byVector(keyword), 0.25},
-		{"literal, a sentence", literal().byVector(question), 0.36}, {"literal, keywords", literal().byVector(keyword), 0},
+		"words alone":              {words(10, 5), nil, "a 10.0, b 5.0"},
+		"one vector has no others": {words(10, 5), near("b"), "a 10.0, b 5.0"},
+		"the nearer one gains":     {words(10, 7, 6.5), near("c", "b", "x"), "c 10.5, a 10.0, b 9.0, x 0.0"},
+		"meaning alone":            {words(10, 5), near("x", "y", "b"), "a 10.0, b 5.0, x 4.0, y 2.0"},
+		"far from the last":        {words(10), near("x", "1", "2", "3", "4", "5"), "a 10.0, x 10.0, 1 8.0, 2 6.0, 3 4.0, 4 2.0, 5 0.0"},
+		"no words":                 {nil, near("x", "y"), "x 0.2, y 0.0"},
+		"words without a score":    {words(0), near("x", "y"), "x 0.2, a 0.0, y 0.0"},
+		"a language unknown to it": {words(10), near("x,tlh", "y", "z"), "a 10.0, y 2.0, x 0.0, z 0.0"},
 	} {
-		if diff := c.got - c.want; diff > 1e-9 || diff < -1e-9 {
-			t.Errorf("%s: %v, want %v", c.name, c.got, c.want)
+		before := fmt.Sprint(c.words, c.near)
+		var got []string
+		for _, hit := range byScore(c.words, c.near, (&meanings{}).Trust) {
+			got = append(got, fmt.Sprintf("%s %.1f", hit.DocumentID, hit.Score))
+		}
+		if strings.Join(got, ", ") != c.want {
+			t.Errorf("%s: %s, want %s", name, strings.Join(got, ", "), c.want)
+		}
+		if fmt.Sprint(c.words, c.near) != before {
+			t.Errorf("%s: the lists were changed, which ranks are told of", name)
 		}
 	}
 }
@@ -220,9 +255,9 @@ func TestVectorsAreRemembered(t *testing.T) {
 	}
 }
 
-// TestEveryQueryByVector: with a language model its queries are embedded too, in one call, and the question's own while
-// it thinks.
-func TestEveryQueryByVector(t *testing.T) {
+// TestSentencesByVector: with a language model its rephrasing is embedded too, and the question while it thinks; keyword
+// queries mean their words.
+func TestSentencesByVector(t *testing.T) {
 	t.Parallel()
 	shelf, request := withVectors(), vectorSearch("roll back")
 	request.Search.SkipDocumentSelection = true
@@ -238,10 +273,10 @@ func TestEveryQueryByVector(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := request.Embedder.(*meanings).asked
-	if len(asked) != 2 || asked[0] != "roll back" || asked[1] != "how to undo a deploy|undo deploy|rollback" {
+	if len(asked) != 2 || asked[0] != "roll back" || asked[1] != "how to undo a deploy" {
 		t.Errorf("embedded %q", asked)
 	}
-	if len(shelf.texts) != 4 || !strings.Contains(response.Stages[1].Detail, "8 by vector") {
+	if len(shelf.texts) != 2 || !strings.Contains(response.Stages[1].Detail, "4 by vector") {
 		t.Errorf("searched by vector for %q: %s", shelf.texts, response.Stages[1].Detail)
 	}
 }

@@ -2,10 +2,11 @@
 // and in turn, so that the noise of the machine falls on all of them alike. Read the ratios.
 //
 //	compare [-judge=false] CHUNKS.jsonl QUERIES.jsonl...
-//	compare [-judge=false] -quality FOLDER
+//	compare [-judge=false] [-meaning=false] [-kept FOLDER] -quality FOLDER
 //
 // CHUNKS.jsonl holds ingestion documents of one chunk each; each line of the query files has a "text".
-// With -quality it ranks instead, on the judged sets below FOLDER (see package quality).
+// With -quality it ranks instead, on the judged sets below FOLDER (see package quality), by words and with the model in
+// the binary, whose vectors take minutes for each set: -kept keeps them for the next run.
 package main
 
 import (
@@ -25,6 +26,8 @@ import (
 	"unicode"
 
 	"quarry/client/wire"
+	"quarry/server/encoder/builtin"
+	"quarry/server/llm"
 )
 
 // engine is one of the searchers compared.
@@ -46,9 +49,19 @@ func main() {
 	log.SetFlags(0)
 	judge := flag.Bool("judge", true, "fail when another engine answers sooner")
 	sets := flag.String("quality", "", "rank on the judged sets below a `folder`")
+	meaning := flag.Bool("meaning", true, "rank by meaning, too")
+	kept := flag.String("kept", "", "keep the libraries of the sets with their vectors in a `folder`")
 	flag.Parse()
 	if *sets != "" {
-		if err := rankSets(context.Background(), *judge, *sets); err != nil {
+		embedding := llm.Embedding{}
+		if *meaning {
+			embedding.Packed = builtin.Model()
+		}
+		models, err := llm.New(llm.Config{Embedding: embedding})
+		if err == nil {
+			err = rankSets(context.Background(), *judge, *sets, *kept, models)
+		}
+		if err != nil {
 			log.Fatal(err)
 		}
 		return

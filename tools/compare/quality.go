@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"quarry/client/wire"
+	"quarry/server/llm"
 	"quarry/tools/quality"
 )
 
@@ -32,9 +33,9 @@ func (w whole) Rank(ctx context.Context, query string) ([]string, error) {
 
 func (w whole) Close() error { return w.close() }
 
-func rankSets(ctx context.Context, judge bool, folder string) error {
+func rankSets(ctx context.Context, judge bool, folder, kept string, models *llm.Providers) error {
 	ok, err := quality.Run(ctx, folder, []func() quality.Engine{
-		func() quality.Engine { return &quality.Quarry{} },
+		func() quality.Engine { return &quality.Quarry{Models: models, Kept: kept} },
 		func() quality.Engine { return whole{&bleveEngine{}} },
 		func() quality.Engine { return whole{&bleveEngine{oneField: true}} },
 		func() quality.Engine { return whole{&ftsEngine{}} },

@@ -35,6 +35,14 @@ func ndcg(ranking []string, judged grades) float64 {
 	return gain / best
 }
 
+// success is 1 if a relevant document is among the first n.
+func success(ranking []string, judged grades, n int) float64 {
+	if slices.ContainsFunc(ranking[:min(len(ranking), n)], func(document string) bool { return judged[document] > 0 }) {
+		return 1
+	}
+	return 0
+}
+
 // recall is recall@100: the share of the relevant documents among the first hundred.
 func recall(ranking []string, judged grades) float64 {
 	relevant, found := 0, 0

@@ -14,11 +14,13 @@ func TestMetrics(t *testing.T) {
 		name         string
 		ranking      []string
 		ndcg, recall float64
+		first, two   float64
 	}{
-		{"ideal", []string{"a", "b", "c"}, 1, 1},
-		{"nothing found", nil, 0, 0},
-		{"swapped", []string{"b", "a"}, (1 + 2/math.Log2(3)) / (2 + 1/math.Log2(3)), 1},
-		{"half", []string{"x", "a"}, (2 / math.Log2(3)) / (2 + 1/math.Log2(3)), 0.5},
+		{"ideal", []string{"a", "b", "c"}, 1, 1, 1, 1},
+		{"nothing found", nil, 0, 0, 0, 0},
+		{"swapped", []string{"b", "a"}, (1 + 2/math.Log2(3)) / (2 + 1/math.Log2(3)), 1, 1, 1},
+		{"half", []string{"x", "a"}, (2 / math.Log2(3)) / (2 + 1/math.Log2(3)), 0.5, 0, 1},
+		{"not relevant", []string{"c", "x", "a"}, 1 / (2 + 1/math.Log2(3)), 0.5, 0, 0},
 	}
 	for _, c := range cases {
 		if got := ndcg(c.ranking, judged); math.Abs(got-c.ndcg) > 1e-12 {
@@ -26,6 +28,9 @@ func TestMetrics(t *testing.T) {
 		}
 		if got := recall(c.ranking, judged); math.Abs(got-c.recall) > 1e-12 {
 			t.Errorf("%s: recall %v, want %v", c.name, got, c.recall)
+		}
+		if first, two := success(c.ranking, judged, 1), success(c.ranking, judged, 2); first != c.first || two != c.two {
+			t.Errorf("%s: success %v and %v, want %v and %v", c.name, first, two, c.first, c.two)
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"quarry/server/index"
 	"quarry/server/index/embedded"
 	"quarry/server/ingest"
+	"quarry/server/llm"
 )
 
 // passagesPerQuery is deep enough for a hundred documents of several chunks each.
@@ -24,10 +25,15 @@ const passagesPerQuery = 2000
 
 // Quarry is the embedded engine; the best chunk of a document stands for it.
 type Quarry struct {
+	// Models ranks a second time with an embedding model, if it has one; nil: there is none.
+	Models *llm.Providers
+	// Kept is a folder for the libraries of the sets, whose vectors the next run uses again; empty: they are not kept.
+	Kept string
+
 	index    *embedded.Index
 	snapshot index.Snapshot
-	server   *server.Server
-	client   *client.Client
+	servers  [2]*server.Server // without models and with them
+	clients  [2]*client.Client
 	prefix   string // what the index puts before the ids of the judgements
 }
 
@@ -36,14 +42,19 @@ func (q *Quarry) Name() string { return "quarry" }
 
 // Add implements Engine: the way a user would, as Markdown files or as ingestion documents.
 func (q *Quarry) Add(ctx context.Context, dir string, set *Set) (err error) {
-	home := filepath.Join(dir, "home")
-	if q.server, err = server.Open(ctx, server.Options{Home: home}); err != nil {
-		return err
+	if q.Kept != "" {
+		dir = filepath.Join(q.Kept, set.Name)
 	}
-	q.client, err = client.New(client.Options{BaseURL: client.InProcessURL, Local: true,
-		Transport: client.InProcess(q.server.InProcess(directory.Owner(directory.DefaultTenant)))})
-	if err != nil {
-		return err
+	home := filepath.Join(dir, "home")
+	for i, models := range []*llm.Providers{nil, q.Models} {
+		if q.servers[i], err = server.Open(ctx, server.Options{Home: home, Models: models}); err != nil {
+			return err
+		}
+		q.clients[i], err = client.New(client.Options{BaseURL: client.InProcessURL, Local: true,
+			Transport: client.InProcess(q.servers[i].InProcess(directory.Owner(directory.DefaultTenant)))})
+		if err != nil {
+			return err
+		}
 	}
 	library := embedded.Options{Dir: filepath.Join(home, "tenants", directory.DefaultTenant)}
 	if q.index, err = embedded.Open(ctx, library); err != nil {
@@ -65,6 +76,12 @@ func (q *Quarry) Add(ctx context.Context, dir string, set *Set) (err error) {
 			log.Printf("skipped %s: %s", e.Path, e.Reason)
 		}
 	})
+	if model, ok := q.Models.Embedder(); ok && err == nil {
+		err = q.index.Embed(ctx, model.Name(), func(ctx context.Context, texts []string) ([][]float32, error) {
+			vectors, _, err := model.Embed(ctx, llm.ForDocuments, texts)
+			return vectors, err
+		}, nil)
+	}
 	if err != nil {
 		return err
 	}
@@ -80,23 +97,47 @@ func (q *Quarry) Rank(ctx context.Context, query string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	return q.documents(result.Hits), nil
+}
+
+// Near implements Answerer.
+func (q *Quarry) Near(ctx context.Context, query string) ([]string, error) {
+	model, ok := q.Models.Embedder()
+	if !ok {
+		return nil, nil
+	}
+	vectors, _, err := model.Embed(ctx, llm.ForQueries, []string{query})
+	if err != nil || vectors[0] == nil {
+		return nil, err
+	}
+	hits, err := q.snapshot.Nearest(ctx, index.Vector{Model: model.Name(), Values: vectors[0]}, index.Query{
+		Limit: passagesPerQuery, Filter: index.Filter{Access: index.Access{All: true}}})
+	return q.documents(hits), err
+}
+
+// documents returns the ids of the judgements.
+func (q *Quarry) documents(hits []index.Hit) []string {
 	var r ranking
-	for _, hit := range result.Hits {
+	for _, hit := range hits {
 		r.add(strings.TrimPrefix(hit.DocumentID, q.prefix))
 	}
-	return r.ids, nil
+	return r.ids
 }
 
 // Answer implements Answerer: page after page of what a person or a program gets.
-func (q *Quarry) Answer(ctx context.Context, query string, documents int) ([]string, error) {
+func (q *Quarry) Answer(ctx context.Context, query string, documents int, meaning bool) ([]string, error) {
 	var r ranking
+	asked := q.clients[0]
+	if meaning {
+		asked = q.clients[1]
+	}
 	passages := documents
 	for offset := 0; len(r.ids) < documents; {
-		request := wire.SearchRequest{Query: query, NumResults: &passages}
+		request := wire.SearchRequest{Query: query, NumResults: &passages, SkipDocumentSelection: true}
 		if offset > 0 {
 			request.Offset = &offset
 		}
-		page, err := q.client.Search(ctx, request)
+		page, err := asked.Search(ctx, request)
 		if err != nil {
 			return nil, err
 		}
@@ -140,8 +181,10 @@ func (q *Quarry) Close() error {
 	if q.index != nil {
 		err = q.index.Close()
 	}
-	if q.server != nil {
-		err = errors.Join(err, q.server.Close())
+	for _, s := range q.servers {
+		if s != nil {
+			err = errors.Join(err, s.Close())
+		}
 	}
 	return err
 }

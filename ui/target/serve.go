@@ -307,7 +307,7 @@ func (h *Host) models() (*llm.Providers, error) {
 	models, err := llm.New(llm.Config{
 		Default: asked.Default, Budget: asked.Budget, Providers: providers, Roots: roots,
 		Embedding: llm.Embedding{Packed: packed, Path: vectors.Path, BaseURL: vectors.BaseURL, Model: vectors.Model, Key: keyOf(vectors.Key),
-			QueryPrefix: vectors.QueryPrefix, DocumentPrefix: vectors.DocumentPrefix},
+			QueryPrefix: vectors.QueryPrefix, DocumentPrefix: vectors.DocumentPrefix, Weight: vectors.Weight},
 	})
 	if err != nil {
 		return nil, &config.Error{Exit: config.ExitNotConfigured, Problem: h.Config.File + ": cannot use the models", Err: err,

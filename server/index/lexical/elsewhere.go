@@ -257,7 +257,7 @@ func fewestFirst(a, b counted) int {
 }
 
 // Keep returns the hits that a query's filter, phrases and exclusions admit among the parts of s, with their
-// fingerprints.
+// fingerprints and languages.
 func (s *Searcher) Keep(ctx context.Context, query index.Query, hits []index.Hit) ([]index.Hit, error) {
 	return answer(ctx, s, "check the passages found", func(r *run) (kept []index.Hit, err error) {
 		p := r.restricting(&query)
@@ -274,7 +274,7 @@ func (s *Searcher) Keep(ctx context.Context, query index.Query, hits []index.Hit
 				}
 				first, end := r.reader(part).DocumentChunks(d)
 				if at := first + hit.Chunk; at < end && (phrases == nil || phrases.Has(at)) {
-					hit.Fingerprint = r.reader(part).Fingerprint(at)
+					hit.Fingerprint, hit.Language = r.reader(part).Fingerprint(at), r.language(part, d)
 					kept = append(kept, hit)
 				}
 			}

@@ -3,6 +3,7 @@ package lexical
 import (
 	"context"
 
+	"quarry/client/field"
 	"quarry/server/index"
 	"quarry/server/index/segment"
 	"quarry/server/index/vector"
@@ -12,8 +13,24 @@ import (
 func (s *Searcher) Nearest(ctx context.Context, vector index.Vector, query index.Query) ([]index.Hit, error) {
 	return answer(ctx, s, "search by vector", func(r *run) ([]index.Hit, error) {
 		all, err := r.nearestOf(vector, &query)
-		return r.passages(&plan{}, all), err
+		hits := r.passages(&plan{}, all)
+		for i := range hits {
+			hits[i].Language = r.language(all[i].part, all[i].document)
+		}
+		return hits, err
 	})
+}
+
+// language returns the language of a document; empty if it is unknown.
+func (r *run) language(part, document int) string {
+	reader, all := r.reader(part), r.facetValues()
+	from, to := reader.Facets(document)
+	for ; from < to; from++ {
+		if v := &all.values[all.of[part][reader.FacetValues().At(from)]]; v.Field == segment.FacetOf(field.Lang) {
+			return v.Value
+		}
+	}
+	return ""
 }
 
 // restricting returns a plan with the phrases and exclusions of a query.

@@ -1,0 +1,92 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+
+	"quarry/client/wire"
+	"quarry/internal/text"
+	"quarry/server/index"
+)
+
+const (
+	// comparedDocuments of two queries say whether they mean the same: a page of each.
+	comparedDocuments = 10
+	// sufficientAgreement is the share of them that a rewrite has in common with the question when it counts in full:
+	// more would leave no room for what the question did not find.
+	sufficientAgreement = 0.5
+	// trailingWeight is that of a worthless rewrite. What it alone finds follows everything that the question finds,
+	// whose ranks it leaves as they are: the last two of them differ by more in the fusion.
+	trailingWeight = 1e-4
+)
+
+// weighRewrites sets what share of their weight a model's queries are worth, so that a model that answers nonsense is
+// no worse than none: nothing for one that shares no word with the question or the conversation, and without a
+// conversation, in which the question may mean nothing by itself, no more than it agrees with the question on what is
+// found. Where the question finds nothing, they count in full.
+func (r *run) weighRewrites() {
+	r.worth = slices.Repeat([]float64{1}, len(r.queries))
+	said := r.Search.Query
+	for _, turn := range r.Search.MessageHistory {
+		said += "\n" + turn.Message
+	}
+	asked := firstDocuments(r.listOf(r.question))
+	if len(asked) == 0 {
+		return
+	}
+	for i, q := range r.queries {
+		if q.Kind == kindOriginal {
+			continue
+		}
+		h := r.found[i].Highlighter
+		if h != nil && !marksAny(h, said) && !marksAny(r.found[r.question].Highlighter, q.Query) {
+			r.worth[i] = 0
+		} else if len(r.Search.MessageHistory) == 0 {
+			r.worth[i] = min(1, agreement(asked, firstDocuments(r.listOf(i)))/sufficientAgreement)
+		}
+	}
+}
+
+// withWorth adds to the detail of a stage how many rewrites count for less than their weight.
+func (r *run) withWorth(detail string) string {
+	less := 0
+	for _, worth := range r.worth {
+		if worth < 1 {
+			less++
+		}
+	}
+	if less > 0 {
+		detail += fmt.Sprintf(", %s weighed lower", text.Count(less, "rewrite"))
+	}
+	return detail
+}
+
+// marksAny reports whether a text has a word of a highlighter's query.
+func marksAny(h index.Highlighter, text string) bool {
+	if h == nil {
+		return false
+	}
+	marks, _ := h.Highlight(text, wire.Span{0, len(text)})
+	return len(marks) > 0
+}
+
+// firstDocuments returns the first documents of a list.
+func firstDocuments(hits []index.Hit) (ids []string) {
+	for _, hit := range hits {
+		if len(ids) < comparedDocuments && !slices.Contains(ids, hit.DocumentID) {
+			ids = append(ids, hit.DocumentID)
+		}
+	}
+	return ids
+}
+
+// agreement returns the share of documents that two lists have in common, of the longer one.
+func agreement(a, b []string) float64 {
+	common := 0
+	for _, id := range b {
+		if slices.Contains(a, id) {
+			common++
+		}
+	}
+	return float64(common) / float64(max(len(a), len(b)))
+}
