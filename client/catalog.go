@@ -297,10 +297,14 @@ type Place struct {
 	IsPart      bool // the reference names passages, not the whole document
 }
 
-// Locate finds what a reference names: "<document id>", "<document id>#<chunk>" or "<document id>#<first>-<last>". An id
-// that exists whole wins over the reading of its end as the numbers of passages.
+// Locate finds what a reference names: "<document id>", "<document id>#<chunk>", "<document id>#<first>-<last>", a
+// citation with a line or page, or an address. An id that exists whole wins over the reading of its end as the numbers of
+// passages.
 func (c *Client) Locate(ctx context.Context, ref string) (Place, error) {
 	found, err := c.Chunks(ctx, ref, 0, 0, "")
+	if err == nil && found.Passage != nil {
+		return Place{found.Document, *found.Passage, *found.Passage, true}, nil
+	}
 	if err == nil {
 		return Place{Document: found.Document}, nil
 	}

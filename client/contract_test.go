@@ -303,7 +303,7 @@ func TestAdditionsByName(t *testing.T) {
 			"max_context_chunks instant exclude phrases explain stream languages exclude_filters offset sort browse prefix added_since similar_to"},
 		{wire.SearchResponse{}, "results citation_mapping llm_facing_text query_expansion queries applied_filters facets " +
 			"total_matches matched stages notes searched"},
-		{wire.SearchResult{}, "citation_id title content link source_type updated_at document_id ref chunk_ind chunk_start " +
+		{wire.SearchResult{}, "citation_id title content link source_type updated_at document_id ref citation chunk_ind chunk_start " +
 			"chunk_end chunk_count score blurb highlights best_passage heading_path metadata authors document_type language selected " +
 			"origin ranks lines bytes also_in also_in_count matches missing found_by newer"},
 		{wire.Matched{}, "level documents all"},
@@ -324,7 +324,7 @@ func TestAdditionsByName(t *testing.T) {
 		{wire.Suggestions{}, "words titles"},
 		{wire.TitleSuggestion{}, "title document_id"},
 		{wire.FacetCounts{}, "facets total_matches"},
-		{wire.DocumentChunks{}, "document chunks"},
+		{wire.DocumentChunks{}, "document chunks passage"},
 		{wire.DocumentInfo{}, "id title link source_type updated_at authors chunk_count outline"},
 		{wire.OutlineHeading{}, "level text chunk_ind"},
 		{wire.Chunk{}, "chunk_ind content heading_path damaged lines bytes highlights"},

@@ -348,6 +348,8 @@ type ChunkInfo struct {
 type DocumentChunks struct {
 	Document DocumentInfo `json:"document"`
 	Chunks   []Chunk      `json:"chunks"`
+	// Passage is the chunk at the line, page or heading that the request named; nil: it named the document.
+	Passage *int `json:"passage,omitempty"`
 }
 
 // DocumentInfo describes a document.

@@ -105,6 +105,10 @@ type SearchDoc struct {
 	SecondaryOwners      []string            `json:"secondary_owners"`
 	IsInternet           bool                `json:"is_internet"`
 	FileID               *string             `json:"file_id"`
+
+	// What our server adds.
+	Citation    string   `json:"citation,omitempty"`
+	HeadingPath []string `json:"heading_path,omitempty"`
 }
 
 // Result returns the document as a passage with a citation number.
@@ -112,7 +116,7 @@ func (d SearchDoc) Result(number int) SearchResult {
 	return SearchResult{CitationID: &number, Title: d.Title, Content: d.Blurb, Link: d.Link, SourceType: d.SourceType,
 		UpdatedAt: d.UpdatedAt, DocumentID: d.DocumentID, Ref: d.DocumentID + "#" + strconv.Itoa(d.ChunkInd),
 		ChunkInd: d.ChunkInd, ChunkStart: d.ChunkInd, ChunkEnd: d.ChunkInd, Blurb: d.Blurb, Metadata: d.Metadata,
-		Authors: d.PrimaryOwners, Selected: true}
+		Authors: d.PrimaryOwners, Selected: true, Citation: d.Citation, HeadingPath: d.HeadingPath}
 }
 
 // ChatPlacement is the position of a packet in an answer.

@@ -6,20 +6,22 @@ var (
 	BasicResult = NewProfile[SearchResult]("citation_id", "title", "url=link", "source_type", "content", "updated_at", "origin?")
 
 	// AgentResult is for programs: what says something.
-	AgentResult = NewProfile[SearchResult]("citation_id", "title", "url=link", "source_type", "content", "updated_at", "ref?",
+	AgentResult = NewProfile[SearchResult]("citation_id", "title", "url=link", "source_type", "content", "updated_at",
+		"ref?", "citation?",
 		"document_id?", "chunk_start", "chunk_end", "chunk_count", "heading_path?", "authors?", "metadata?",
 		"document_type?", "language?", "score", "selected!", "lines?", "bytes?", "also_in?", "also_in_count?",
 		"matches!", "missing?", "found_by?", "newer?", "origin?")
 
 	// Full explains the search, too.
-	FullResult = NewProfile[SearchResult]("citation_id", "title", "url=link", "source_type", "content", "updated_at", "ref",
+	FullResult = NewProfile[SearchResult]("citation_id", "title", "url=link", "source_type", "content", "updated_at",
+		"ref", "citation",
 		"document_id", "chunk_start", "chunk_end", "chunk_count", "heading_path", "authors", "metadata", "document_type",
 		"language", "score", "selected", "lines", "bytes", "also_in", "also_in_count", "matches!", "missing?",
 		"found_by?", "newer?", "chunk_ind", "blurb", "highlights", "best_passage", "ranks", "origin")
 
 	// ToolResult is for models that call tools. Its content is an excerpt.
 	ToolResult = NewProfile[SearchResult]("citation_id?", "title", "url=link?", "source_type", "updated_at?: ", "language?",
-		"ref?: what the read tool takes", "heading_path?", "lines?",
+		"ref?: what the read tool takes", "citation?", "heading_path?", "lines?",
 		"excerpt=content: the part of the passage that matches best", "also_in?", "matches!", "missing?", "found_by?",
 		"newer?", "origin?: ")
 
@@ -34,5 +36,5 @@ var (
 
 	// CitedResult is a document that an answer cites.
 	CitedResult = NewProfile[SearchResult]("citation_id+: number in the answer", "title", "url=link", "source_type",
-		"updated_at", "document_id")
+		"updated_at", "document_id", "citation?")
 )

@@ -129,6 +129,7 @@ type SearchResult struct {
 
 	DocumentID   string              `json:"document_id"`
 	Ref          string              `json:"ref" jsonschema:"argument of quarry read"` // "<document_id>#<chunk_ind>"
+	Citation     string              `json:"citation" jsonschema:"for others: an address, else place:line"`
 	ChunkInd     int                 `json:"chunk_ind" jsonschema:"chunk that matched best"`
 	ChunkStart   int                 `json:"chunk_start" jsonschema:"first chunk of the passage, from 0"`
 	ChunkEnd     int                 `json:"chunk_end" jsonschema:"last chunk of the passage"` // inclusive
@@ -153,7 +154,8 @@ type SearchResult struct {
 	FoundBy      string              `json:"found_by" jsonschema:"meaning or model, if the document does not match"`
 	Newer        *NewerDocument      `json:"newer" jsonschema:"the latest version of the document, if this is an older one"`
 	Ranks        map[string]int      `json:"ranks,omitempty" jsonschema:"rank in each query's results"` // with explain only
-	Secondary    int                 `json:"-"`                                                         // how many of the last Authors are secondary owners
+	// Secondary is how many of the last Authors are secondary owners.
+	Secondary int `json:"-"`
 }
 
 // What finds documents that do not match.

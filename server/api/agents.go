@@ -16,6 +16,7 @@ import (
 	"quarry/server/chat"
 	"quarry/server/directory"
 	"quarry/server/index"
+	"quarry/server/pipeline"
 )
 
 // permissionViewer is the right to use an agent.
@@ -233,7 +234,10 @@ func (c *call) readAgent(known directory.Agent) (directory.Agent, error) {
 	if len(parts.nodes) > 0 { // without them the agent would search more than intended
 		return agent, coded(http.StatusNotFound, "NOT_FOUND", "Hierarchy node %s not found", clip(string(parts.nodes[0])))
 	}
-	var err error
+	err := c.server.storedIDs(c.Context(), c.who, agent.Documents)
+	if err != nil {
+		return agent, err
+	}
 	if agent.DocumentSets, err = setsByID(c.Context(), c.server.Directory, c.who, parts.sets); err != nil {
 		return agent, err
 	}
@@ -392,9 +396,12 @@ func (s *Server) describeAudience(ctx context.Context, agent directory.Agent, us
 // attachedTo returns a function that describes the attached documents of an agent that the caller may see.
 func (s *Server) attachedTo(ctx context.Context, who directory.Principal, agents []directory.Agent) (
 	of func(directory.Agent) []wire.AttachedDocument, err error) {
-	seen := map[string]index.Stored{}
+	seen, edge, files := map[string]index.Stored{}, edge{}, !isListener(ctx)
 	if slices.ContainsFunc(agents, func(a directory.Agent) bool { return len(a.Documents) > 0 }) {
 		err = s.reading(ctx, who.Tenant, func(snapshot index.Snapshot) (err error) {
+			if edge, err = s.edge(ctx, who.Tenant, snapshot); err != nil {
+				return err
+			}
 			seen, err = attachedDocuments(ctx, snapshot, who.Access(), agents)
 			return err
 		})
@@ -403,8 +410,8 @@ func (s *Server) attachedTo(ctx context.Context, who directory.Principal, agents
 		documents := []wire.AttachedDocument{}
 		for _, id := range agent.Documents {
 			if d, ok := seen[id]; ok && !d.Damaged {
-				documents = append(documents, wire.AttachedDocument{ID: d.ID, Title: d.Title, Link: orNil(d.Link),
-					LastModified: directory.TimestampOrNil(d.UpdatedAt), Source: orNil(d.Source)})
+				documents = append(documents, wire.AttachedDocument{ID: edge.id(d.ID), Title: d.Title,
+					Link: pipeline.Link(files, d.Link), LastModified: directory.TimestampOrNil(d.UpdatedAt), Source: orNil(d.Source)})
 			}
 		}
 		return documents

@@ -87,6 +87,7 @@ type Server struct {
 	measures  func() *measures // created on first use: most processes serve nobody
 	timeouts  timeouts
 	cache     *pipeline.Cache
+	edges     edges
 	slots     slots
 	counted   counted
 }

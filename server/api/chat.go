@@ -275,7 +275,19 @@ func (t *turn) passages(ctx context.Context) (response *wire.SearchResponse, err
 		return t.search(ctx)
 	}
 	err = t.server.reading(ctx, t.who.Tenant, func(snapshot index.Snapshot) error {
-		response, err = pipeline.Passages(ctx, snapshot, t.prepared, t.request.Refs)
+		edge, err := t.server.cross(ctx, t.who.Tenant, snapshot, &t.prepared)
+		refs := slices.Clone(t.request.Refs)
+		for i := range refs {
+			if err == nil {
+				refs[i], err = edge.stored(ctx, snapshot, refs[i], t.prepared.Access)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		if response, err = pipeline.Passages(ctx, snapshot, t.prepared, refs); err == nil {
+			edge.narrow(response)
+		}
 		return err
 	})
 	return response, err
@@ -296,7 +308,8 @@ func (t *turn) search(ctx context.Context) (response *wire.SearchResponse, err e
 	}
 	var provisional *wire.SearchResponse
 	err = t.server.reading(ctx, t.who.Tenant, func(snapshot index.Snapshot) error {
-		if err := findSources(ctx, snapshot, &t.prepared); err != nil {
+		edge, err := t.server.cross(ctx, t.who.Tenant, snapshot, &t.prepared)
+		if err != nil {
 			return err
 		}
 		response, err = pipeline.Run(ctx, snapshot, t.prepared, func(event wire.SearchEvent) {
@@ -307,6 +320,9 @@ func (t *turn) search(ctx context.Context) (response *wire.SearchResponse, err e
 				send(provisional)
 			}
 		})
+		if err == nil {
+			edge.narrow(response)
+		}
 		return err
 	})
 	if err == nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 
 	"quarry/client/wire"
 	"quarry/internal/text"
@@ -23,6 +22,20 @@ const (
 
 // documentID reads the id that a request names.
 func (f *fields) documentID() string { return f.requireText("document_id", 1, maxDocumentID) }
+
+// viewOf is view after putting its stored form in the place of the id that a request names.
+func (c *call) viewOf(id *string, do func(index.Snapshot) (any, error)) (any, error) {
+	return c.view(func(snapshot index.Snapshot) (any, error) {
+		edge, err := c.server.edge(c.Context(), c.who.Tenant, snapshot)
+		if err == nil {
+			*id, err = edge.stored(c.Context(), snapshot, *id, c.who.Access())
+		}
+		if err != nil {
+			return nil, err
+		}
+		return do(snapshot)
+	})
+}
 
 // stored returns a document that the caller may see; for any other the error is a 404.
 func stored(ctx context.Context, snapshot index.Snapshot, id string, access index.Access) (index.Stored, error) {
@@ -70,11 +83,15 @@ func documentChunks(c *call) (any, error) {
 			plural(wire.MaxChunksPerRequest, "chunk")+" can be read at once", "to")
 	}
 	return c.view(func(snapshot index.Snapshot) (any, error) {
-		document, err := storedOrLinked(c.Context(), snapshot, id, c.who.Access())
+		edge, err := c.server.edge(c.Context(), c.who.Tenant, snapshot)
 		if err != nil {
 			return nil, err
 		}
-		answer := wire.DocumentChunks{Document: describe(document, !isListener(c.Context())), Chunks: []wire.Chunk{}}
+		document, passage, err := edge.cited(c.Context(), snapshot, id, c.who.Access())
+		if err != nil {
+			return nil, err
+		}
+		answer := wire.DocumentChunks{Document: describe(document, edge), Passage: passage, Chunks: []wire.Chunk{}}
 		if from >= document.ChunkCount {
 			return answer, nil
 		}
@@ -100,31 +117,10 @@ func documentChunks(c *call) (any, error) {
 	})
 }
 
-// maxLinked bounds the documents that are looked at for one link.
-const maxLinked = 50
-
-// storedOrLinked is stored; what looks like a link and is no id finds the document that it belongs to.
-func storedOrLinked(ctx context.Context, snapshot index.Snapshot, id string, access index.Access) (index.Stored, error) {
-	document, err := stored(ctx, snapshot, id, access)
-	if err == nil || !strings.Contains(id, "://") {
-		return document, err
-	}
-	linked, lookupErr := snapshot.DocumentIDs(ctx, index.Selector{Link: id})
-	if lookupErr != nil {
-		return index.Stored{}, lookupErr
-	}
-	for _, other := range linked[:min(len(linked), maxLinked)] {
-		if document, linkErr := stored(ctx, snapshot, other, access); linkErr == nil {
-			return document, nil
-		}
-	}
-	return index.Stored{}, err
-}
-
-// describe describes a document. With files, links to local files are kept.
-func describe(document index.Stored, files bool) wire.DocumentInfo {
+// describe describes a document.
+func describe(document index.Stored, edge edge) wire.DocumentInfo {
 	return wire.DocumentInfo{
-		ID: document.ID, Title: document.Title, Link: pipeline.Link(files, document.Link), SourceType: document.Source,
+		ID: edge.id(document.ID), Title: document.Title, Link: pipeline.Link(edge.owner, document.Link), SourceType: document.Source,
 		UpdatedAt: directory.TimestampOrNil(document.UpdatedAt), Authors: mapped(document.Authors, index.Person.Display),
 		ChunkCount: document.ChunkCount,
 		Outline: mapped(document.Outline, func(h index.Heading) wire.OutlineHeading {
@@ -136,7 +132,7 @@ func describe(document index.Stored, files bool) wire.DocumentInfo {
 // documentSize answers GET /document/document-size-info.
 func documentSize(c *call) (any, error) {
 	id := c.documentID()
-	return c.view(func(snapshot index.Snapshot) (any, error) {
+	return c.viewOf(&id, func(snapshot index.Snapshot) (any, error) {
 		document, err := stored(c.Context(), snapshot, id, c.who.Access())
 		if err != nil {
 			return nil, err
@@ -161,7 +157,7 @@ func chunkInfo(c *call) (any, error) {
 	if c.require("chunk_id") {
 		number = c.wholeOr("chunk_id", 0, -maxChunkNumber, maxChunkNumber)
 	}
-	return c.view(func(snapshot index.Snapshot) (any, error) {
+	return c.viewOf(&id, func(snapshot index.Snapshot) (any, error) {
 		if number < 0 {
 			return nil, detailed(http.StatusNotFound, chunkNotFound)
 		}

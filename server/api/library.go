@@ -297,7 +297,7 @@ func (s *Server) libraryStatus(c *call) (any, error) {
 // libraryFile answers GET /library/file: the path of the file that a document is.
 func (s *Server) libraryFile(c *call) (any, error) {
 	id := c.documentID()
-	return c.view(func(snapshot index.Snapshot) (any, error) {
+	return c.viewOf(&id, func(snapshot index.Snapshot) (any, error) {
 		document, err := stored(c.Context(), snapshot, id, c.who.Access())
 		if err != nil {
 			return nil, err

@@ -48,12 +48,16 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, who directory.Pr
 	}
 	defer done()
 	var response *wire.SearchResponse
+	var edge edge
 	err = s.reading(r.Context(), who.Tenant, func(snapshot index.Snapshot) (err error) {
-		if err := findSources(r.Context(), snapshot, &prepared); err != nil {
+		if edge, err = s.cross(r.Context(), who.Tenant, snapshot, &prepared); err != nil {
 			return err
 		}
 		if request.Stream {
-			return s.stream(w, r, snapshot, prepared, visible, audit)
+			return s.stream(w, r, snapshot, prepared, func(response *wire.SearchResponse) {
+				visible.narrow(response)
+				edge.narrow(response)
+			}, audit)
 		}
 		response, err = pipeline.Run(r.Context(), snapshot, prepared, nil)
 		return err
@@ -68,8 +72,23 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, who directory.Pr
 	done()
 	audit.answered(response)
 	visible.narrow(response)
+	edge.narrow(response)
 	writeJSON(w, http.StatusOK, response)
 	return nil
+}
+
+// cross completes a search with what the library that it reads says: the names of its documents, and its sources.
+func (s *Server) cross(ctx context.Context, tenant string, snapshot index.Snapshot, prepared *pipeline.Request) (edge, error) {
+	edge, err := s.edge(ctx, tenant, snapshot)
+	if err != nil {
+		return edge, err
+	}
+	prepared.Name = edge.names.Public
+	similar := &prepared.Search.SimilarTo
+	if *similar, err = edge.stored(ctx, snapshot, *similar, prepared.Access); err != nil {
+		return edge, err
+	}
+	return edge, findSources(ctx, snapshot, prepared)
 }
 
 // findSources lists the sources that a model may limit the search to, if the search uses a model.
@@ -87,21 +106,21 @@ func findSources(ctx context.Context, snapshot index.Snapshot, prepared *pipelin
 
 // stream sends the pipeline's events, and at the end exactly one event with the response or the error.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, snapshot index.Snapshot, prepared pipeline.Request,
-	visible setFilter, audit *audit) error {
+	narrow func(*wire.SearchResponse), audit *audit) error {
 	out := newLines(w, wire.MediaTypeNDJSON)
 	response, err := pipeline.Run(r.Context(), snapshot, prepared, func(event wire.SearchEvent) {
 		if event.Type == wire.EventFinal || event.Type == wire.EventError {
 			return
 		}
 		if event.Response != nil {
-			visible.narrow(event.Response)
+			narrow(event.Response)
 		}
 		out.send(event)
 	})
 	switch {
 	case err == nil:
 		audit.answered(response)
-		visible.narrow(response)
+		narrow(response)
 		out.send(wire.SearchEvent{Type: wire.EventFinal, Response: response})
 		return nil
 	case !out.begun():
@@ -296,10 +315,14 @@ func suggest(c *call) (any, error) {
 	const usual = 10
 	prefix, limit := c.requireText("prefix", 0, wire.MaxQueryRunes), c.wholeOr("limit", usual, 1, wire.MaxSuggestions)
 	return c.view(func(snapshot index.Snapshot) (any, error) {
+		edge, err := c.server.edge(c.Context(), c.who.Tenant, snapshot)
+		if err != nil {
+			return nil, err
+		}
 		found, err := snapshot.Suggest(c.Context(), prefix, c.who.Access(), limit)
 		return wire.Suggestions{Words: listed(found.Words), Titles: mapped(found.Titles,
 			func(title index.Title) wire.TitleSuggestion {
-				return wire.TitleSuggestion{Title: title.Title, DocumentID: title.DocumentID}
+				return wire.TitleSuggestion{Title: title.Title, DocumentID: edge.id(title.DocumentID)}
 			})}, err
 	})
 }

@@ -45,7 +45,7 @@ func Documents(found []wire.SearchResult) []wire.SearchDoc {
 		document := wire.SearchDoc{
 			DocumentID: sources[*r.CitationID].DocumentID, ChunkInd: r.ChunkInd, Title: r.Title, Link: r.Link, Blurb: r.Blurb,
 			SourceType: r.SourceType, Metadata: r.Metadata, Score: &r.Score, UpdatedAt: inUTC(r.UpdatedAt),
-			PrimaryOwners: r.Authors[:owners], MatchHighlights: []string{},
+			PrimaryOwners: r.Authors[:owners], MatchHighlights: []string{}, Citation: r.Citation, HeadingPath: r.HeadingPath,
 		}
 		if r.Secondary > 0 {
 			document.SecondaryOwners = r.Authors[owners:]

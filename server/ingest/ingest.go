@@ -165,7 +165,8 @@ func planAdd(path string, options Options, roots map[string]rootState) (*target,
 	state, known := roots[absolute]
 	outer := owner(roots, absolute)
 	if !known && outer != "" {
-		state = rootState{As: roots[outer].As, Set: roots[outer].Set, Access: roots[outer].Access, Include: roots[outer].Include}
+		state = rootState{As: roots[outer].As, Set: roots[outer].Set, Access: roots[outer].Access,
+			Include: roots[outer].Include}
 	}
 	state.apply(options)
 	if !known && outer != "" && options.Name == "" && state.sameSettings(roots[outer]) {

@@ -18,16 +18,21 @@ import (
 // longestRootName bounds the short name of a root, in bytes. It stands in every id that leaves this machine.
 const longestRootName = 100
 
-// CheckName returns an error for a text that is no short name of a root.
+// CheckName returns an error for a text that is no short name of a root. No name has a colon, so that no id that begins
+// with one is a stored id or an address, and lines can follow.
 func CheckName(name string) error {
-	if name != oneLine(name, longestRootName) || strings.ContainsFunc(name, isHidden) || name == "." || name == ".." {
+	if name != oneLine(name, longestRootName) || strings.ContainsFunc(name, isHidden) || strings.Contains(name, ":") ||
+		name == "." || name == ".." {
 		return fmt.Errorf("%q is not a valid short name", text.Clip(name, longestRootName))
 	}
 	return nil
 }
 
-// rootNames has the roots by their short names in lower case.
+// rootNames has the roots by their nameKey.
 type rootNames map[string]string
+
+// nameKey returns what no two names have in common.
+func nameKey(name string) string { return strings.ToLower(escapedName(name)) }
 
 // nameRoots names the roots of earlier versions, which have no name, in the order of their paths: each process gives
 // them the same names until the next change of the library stores them.
@@ -36,7 +41,7 @@ func nameRoots(roots map[string]rootState) {
 	for _, root := range slices.Sorted(maps.Keys(roots)) {
 		if state := roots[root]; state.Name == "" {
 			state.Name, state.unnamed = names.free(root, defaultName(root)), true
-			names[strings.ToLower(state.Name)], roots[root] = root, state
+			names[nameKey(state.Name)], roots[root] = root, state
 		}
 	}
 }
@@ -45,7 +50,7 @@ func namesOf(roots map[string]rootState) rootNames {
 	names := rootNames{}
 	for root, state := range roots {
 		if state.Name != "" {
-			names[strings.ToLower(state.Name)] = root
+			names[nameKey(state.Name)] = root
 		}
 	}
 	return names
@@ -55,13 +60,13 @@ func namesOf(roots map[string]rootState) rootNames {
 // tells the two apart comes before it (v2-html), or a number behind it.
 func (n rootNames) free(root, wanted string) string {
 	isFree := func(name string) bool {
-		holder, taken := n[strings.ToLower(name)]
+		holder, taken := n[nameKey(name)]
 		return !taken || holder == root
 	}
 	if isFree(wanted) {
 		return wanted
 	}
-	one, other := path.Dir(root), path.Dir(n[strings.ToLower(wanted)])
+	one, other := path.Dir(root), path.Dir(n[nameKey(wanted)])
 	for ; one != path.Dir(one) && !isRemote(root); one, other = path.Dir(one), path.Dir(other) {
 		name := path.Base(one) + "-" + wanted
 		if path.Base(one) != path.Base(other) && CheckName(name) == nil && isFree(name) {
@@ -82,7 +87,7 @@ func (r *rootState) nameNew(root, wanted string, roots map[string]rootState) err
 	if r.Name = cmp.Or(wanted, r.Name); r.Name == "" {
 		r.Name = names.free(root, cmp.Or(repositoryName(root), defaultName(root)))
 	}
-	if holder, taken := names[strings.ToLower(r.Name)]; taken && holder != root {
+	if holder, taken := names[nameKey(r.Name)]; taken && holder != root {
 		return fmt.Errorf("%s has the short name %q", shownPath(holder), r.Name)
 	}
 	return nil
@@ -117,7 +122,7 @@ func repositoryName(root string) string {
 
 // shortName turns a name from outside into a short name, or "".
 func shortName(name string) string {
-	name = oneLine(escapeID(name), longestRootName-len("-1000"))
+	name = oneLine(escapeID(strings.ReplaceAll(name, ":", "-")), longestRootName-len("-1000"))
 	if CheckName(name) != nil || name == "/" {
 		return ""
 	}
@@ -125,9 +130,9 @@ func shortName(name string) string {
 }
 
 // filePlace returns the place of a file that a root has: the root's short name and the folders below it, joined by
-// slashes. A slash in the name is %2F. A root that is a file, or no file at all, is one place.
+// slashes. A slash in the name is %2F, an exclamation mark %21. A root that is a file, or no file at all, is one place.
 func filePlace(root string, state rootState, file string) string {
-	place := strings.ReplaceAll(state.Name, "/", "%2F")
+	place := escapedName(state.Name)
 	if folder := path.Dir(below(root, file)); !isRemote(root) && folder != "." {
 		return place + "/" + folder
 	}

@@ -187,7 +187,8 @@ func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation i
 		Blurb: blurb(center.Text), HeadingPath: append([]string{}, headings...), Highlights: marks, BestPassage: best,
 		Metadata: wireMetadata(d.Metadata), Secondary: d.Secondary, Selected: s.selected,
 		Matches: r.matches[d.ID], Missing: append([]string{}, r.missing[d.ID]...), FoundBy: r.foundBy[d.ID],
-		Origin: r.Profile, Lines: []int{}, Bytes: []int{}, AlsoIn: []wire.DocumentCopy{},
+		Citation: r.citation(d, link, line(d, s.center.chunk, center, best[0]-places[at][0])),
+		Origin:   r.Profile, Lines: []int{}, Bytes: []int{}, AlsoIn: []wire.DocumentCopy{},
 	}
 	for _, row := range field.All() {
 		if row.Show != nil {
@@ -202,6 +203,35 @@ func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation i
 		result.Ranks = r.ranksOf(s.center.chunkID)
 	}
 	return result
+}
+
+// citation returns what a colleague can open, or have read: an address, else the id of the document as others see it,
+// with the line or page of the passage.
+func (r *run) citation(d index.Stored, link string, line int) string {
+	if address := Link(false, link, d.Link); address != nil {
+		return *address
+	}
+	id := d.ID
+	if r.Name != nil {
+		id = r.Name(id)
+	}
+	_, fragment, _ := strings.Cut(link, "#")
+	switch {
+	case line > 0:
+		return id + ":" + strconv.Itoa(line)
+	case strings.HasPrefix(fragment, "page="):
+		return id + "#" + fragment
+	}
+	return id
+}
+
+// line returns the line of the file in which a byte of a chunk's text is; 0 if that is unknown.
+func line(d index.Stored, chunk int, c index.Chunk, at int) int {
+	if chunk >= len(d.Positions) {
+		return 0
+	}
+	place := d.Positions[chunk]
+	return min(place.FirstLine+strings.Count(c.Text[:min(max(0, at), len(c.Text))], "\n"), place.LastLine)
 }
 
 // center returns a section with the chunk of its best passage as the center, its marks and that passage. It moves the

@@ -39,7 +39,9 @@ type Request struct {
 	AutoDetectFilters bool
 	Sources           []string // visible to the caller, for AutoDetectFilters
 	FileLinks         bool     // the caller can open file: links
-	Trusted           bool     // the caller may see why the model or a federated source failed
+	// Name returns the id of a document as citations have it; nil: as it is.
+	Name    func(id string) string
+	Trusted bool // the caller may see why the model or a federated source failed
 	// Federated sources are searched beside this library, with their own permissions: only their owner may use them.
 	Federated []Federated
 	Log       *slog.Logger

@@ -109,10 +109,10 @@ func (p *askText) sources(answer *wire.ChatAnswer) string {
 
 func (p *askText) source(source wire.SearchResult) string {
 	id := text.OneLine(source.DocumentID)
-	title, link := cmp.Or(text.OneLine(source.Title), id), cmp.Or(text.OneLine(text.OrEmpty(source.Link)), id)
+	title, link := cmp.Or(text.OneLine(source.Title), id), text.OneLine(cmp.Or(source.Citation, text.OrEmpty(source.Link), id))
 	number := "[" + passage.Citation(source) + "]"
 	if p.wrap == nil {
-		return fmt.Sprintf("%s %s — %s\n", number, title, link)
+		return number + " " + passage.Reference(source) + "\n"
 	}
 	style := p.app.style
 	about := []string{style.Title.Render(title)}

@@ -453,7 +453,7 @@ func TestSourcesOfAnAnswer(t *testing.T) {
 	p := &askText{app: &app{io: IO{Now: today}, style: theme.New(colorprofile.NoTTY)}}
 	got := p.sources(&wire.ChatAnswer{Citations: map[int]string{3: "c", 1: "a", 2: "gone"}, Documents: []wire.SearchDoc{
 		{DocumentID: "a", Title: "A\ntitle", Link: &link}, {DocumentID: "b", Title: "B"}, {DocumentID: "c", Title: "C"}}})
-	if got != "\nSources:\n[1] A title — https://wiki.example/1\n[2] gone — gone\n[3] C — c\n" {
+	if got != "\nSources:\n[1] A title (https://wiki.example/1)\n[2] (untitled) (gone#0)\n[3] C (c#0)\n" {
 		t.Errorf("%q", got)
 	}
 }

@@ -55,9 +55,9 @@ func TestPickPrintsWhatIsChosen(t *testing.T) {
 		want string
 	}{
 		{"", "https://wiki.acme.com/1\nfile:///docs/a%20b.md\n"},
-		{"citation", "[1] [Expenses](https://wiki.acme.com/1), File\n[2] Taxis, File `file:/docs/a b.md#0`\n"},
-		{"passage", "> Taxis need a *receipt*.\n\n— [1] [Expenses](https://wiki.acme.com/1), File\n\n" +
-			"> Taxis need a *receipt*.\n\n— [2] Taxis, File `file:/docs/a b.md#0`\n"},
+		{"citation", "[1] [Expenses](https://wiki.acme.com/1) (File)\n[2] Taxis (a b.md#0)\n"},
+		{"passage", "> Taxis need a *receipt*.\n\n— [1] [Expenses](https://wiki.acme.com/1) (File)\n\n" +
+			"> Taxis need a *receipt*.\n\n— [2] Taxis (a b.md#0)\n"},
 	} {
 		arguments := []string{"--pick", "taxi"}
 		if test.form != "" {

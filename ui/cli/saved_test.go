@@ -51,7 +51,7 @@ func TestASavedSearchRuns(t *testing.T) {
 // Only what was not seen is printed, once, in every format.
 func TestNewResultsArePrintedOnce(t *testing.T) {
 	t.Parallel()
-	for format, has := range map[string]string{"json": `"title":"#incidents"`, "tsv": "\t#incidents\t", "md": "## [2] #incidents", "text": "#incidents",
+	for format, has := range map[string]string{"json": `"title":"#incidents"`, "tsv": "\t#incidents\t", "md": "## [2] [#incidents]", "text": "#incidents",
 		"ndjson": `"title":"#incidents"`} {
 		_, machine, store := saves(t)
 		got := run(t, machine, terminal{}, "search", "--saved", "Deploys", "--new", "--format", format).check(t, ExitSuccess)

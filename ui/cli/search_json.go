@@ -285,18 +285,13 @@ func markdownAnswer(outcomes []outcome) answer {
 }
 
 func writeMarkdownResult(b *strings.Builder, r wire.SearchResult) {
-	fmt.Fprintf(b, "## [%s] %s\n\n", passage.Citation(r), text.OneLine(r.Title))
-	head := []string{passage.Provenance(r)} // paragraphs, as lines alone would flow into one
-	if len(r.HeadingPath) > 0 {
-		head = append(head, strings.Join(r.HeadingPath, " › "))
+	head := []string{"## " + passage.Cite(r)} // paragraphs, as lines alone would flow into one
+	for _, part := range []string{text.OneLine(strings.Join(r.Authors, ", ")), passage.Related(r)} {
+		if part != "" {
+			head = append(head, part)
+		}
 	}
-	if related := passage.Related(r); related != "" {
-		head = append(head, related)
-	}
-	if r.Link != nil {
-		head = append(head, "<"+text.OneLine(*r.Link)+">")
-	}
-	if r.Ref != "" {
+	if r.Ref != "" && r.Citation == "" {
 		head = append(head, "`"+text.OneLine(r.Ref)+"`")
 	}
 	b.WriteString(strings.Join(head, "\n\n") + "\n")

@@ -135,7 +135,7 @@ func TestAFollowUpIsTypedOverTheAnswer(t *testing.T) {
 		answered(screen, "[1] Runbook · Confluence")
 		screen.Press("y")
 		screen.Wait("the clipboard", func(string) bool { return len(screen.Clipboard()) == 1 })
-		if got := screen.Clipboard()[0]; got != "Use kwctl [1].\n\n[1] [Runbook](https://wiki.acme.com/1), Confluence\n" {
+		if got := screen.Clipboard()[0]; got != "Use kwctl [1].\n\n[1] [Runbook](https://wiki.acme.com/1) (Confluence)\n" {
 			t.Errorf("copied %q", got)
 		}
 		screen.Type(question)
@@ -469,7 +469,7 @@ func TestAnUnfinishedAnswerIsCopiedWithItsSources(t *testing.T) {
 	screen.WaitText("stopped ╮")
 	screen.Press("y")
 	screen.Wait("the clipboard", func(string) bool { return len(screen.Clipboard()) == 1 })
-	if got := screen.Clipboard()[0]; got != "Use kwctl [1], and\n\n[1] [Runbook](https://wiki.acme.com/1), Confluence\n" {
+	if got := screen.Clipboard()[0]; got != "Use kwctl [1], and\n\n[1] [Runbook](https://wiki.acme.com/1) (Confluence)\n" {
 		t.Errorf("copied %q", got)
 	}
 }

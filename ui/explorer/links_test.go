@@ -138,7 +138,7 @@ func TestAParagraphIsCopied(t *testing.T) {
 	screen.WaitText("y copy")
 	screen.Press("j", "y")
 	screen.WaitText("paragraph of [1] sent to your terminal's clipboard")
-	want := "> The budget is in [the policy](https://wiki.acme.com/policy.md).\n\n— [1] [Equipment](https://wiki.acme.com/1), Confluence · 2026-03-12\n"
+	want := "> The budget is in [the policy](https://wiki.acme.com/policy.md).\n\n— [1] [Equipment](https://wiki.acme.com/1) (Confluence, 2026-03-12)\n"
 	screen.Wait("the clipboard", func(string) bool { return len(screen.Clipboard()) == 1 })
 	if got := screen.Clipboard()[0]; got != want {
 		t.Errorf("got  %q\nwant %q", got, want)

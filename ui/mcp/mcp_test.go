@@ -52,7 +52,7 @@ func TestSearchFindsWhatReadReads(t *testing.T) {
 	written, found := succeed(t, session, "search", words{"query": "roll back a deploy"})
 	results := found["results"].([]any)
 	first := results[0].(words)
-	if len(results) < 3 || !strings.HasPrefix(written, "[1] "+first["title"].(string)+" · ") ||
+	if len(results) < 3 || !strings.HasPrefix(written, "[1] "+first["title"].(string)+" (") ||
 		!strings.Contains(written, first["excerpt"].(string)) {
 		t.Errorf("%d results, the first %v, in:\n%s", len(results), first, written)
 	}

@@ -57,19 +57,12 @@ func passages(r wire.SearchResult) string {
 func (b *Blocks) head(r wire.SearchResult) []string {
 	parts := []string{""}
 	if r.DocumentID == "" || !b.seen[r.DocumentID] {
-		parts = []string{Title(r), r.SourceType}
-		if r.UpdatedAt != nil {
-			parts = append(parts, Day(*r.UpdatedAt))
-		}
+		parts = []string{Reference(r), r.SourceType}
 		if b.Origins {
 			parts = append(parts, text.OneLine(r.Origin))
 		}
 	}
-	path := r.HeadingPath
-	if len(path) > 0 && strings.EqualFold(text.OneLine(path[0]), Title(r)) {
-		path = path[1:]
-	}
-	if heading := text.OneLine(strings.Join(path, " › ")); heading != "" {
+	if _, heading, below := strings.Cut(headed(r), " › "); below && parts[0] == "" {
 		parts = append(parts, heading)
 	}
 	if related := Related(r); related != "" {

@@ -16,11 +16,24 @@ func TestCite(t *testing.T) {
 		"everything": {
 			wire.SearchResult{CitationID: &number, Title: "Runbook:\nrolling back", Link: &link, SourceType: "confluence", UpdatedAt: &moment,
 				Authors: []string{"Jo Ortiz", "Sam"}, Ref: "confluence:1#0"},
-			"[2] [Runbook: rolling back](https://wiki.acme.com/a%20%28b%29), Confluence · 2026-09-21 · Jo Ortiz · Sam",
+			"[2] [Runbook: rolling back](https://wiki.acme.com/a%20%28b%29) (Confluence, 2026-09-21)",
 		},
+		"a file": {
+			wire.SearchResult{Title: "Parental leave", HeadingPath: []string{"Parental leave", "Who is *entitled*"}, UpdatedAt: &moment,
+				Citation: "handbook/people/leave.md:112", Ref: "file:/home/jo/wiki/people/leave.md#5", Link: new("file:///home/jo/wiki/people/leave.md")},
+			"Parental leave › Who is \\*entitled\\* (handbook/people/leave.md:112, 2026-09-21)",
+		},
+		"a file in a pushed clone": {
+			wire.SearchResult{Title: "Leave", Citation: "https://github.com/acme/wiki/blob/1f/leave.md#L1-L3", SourceType: "github",
+				Link: new("file:///home/jo/wiki/people/leave.md")},
+			"[Leave](https://github.com/acme/wiki/blob/1f/leave.md#L1-L3) (GitHub)",
+		},
+		"a file that an earlier version saved": {wire.SearchResult{Title: "Leave", Ref: "file:/home/jo/leave.md#3"}, "Leave (leave.md#3)"},
+		"an address that runs": {wire.SearchResult{Title: "x", Citation: "javascript://a.example/%0aalert(1)", SourceType: "web"},
+			"x (javascript://a.example/%0aalert(1))"},
 		"no link": {
 			wire.SearchResult{CitationID: &number, Title: "ERR_MIGRATION_GUARD [draft] *x*", SourceType: "slack", Ref: "slack:C1#2"},
-			"[2] ERR_MIGRATION_GUARD \\[draft\\] \\*x\\*, Slack `slack:C1#2`",
+			"[2] ERR_MIGRATION_GUARD \\[draft\\] \\*x\\* (slack:C1#2)",
 		},
 		"nothing": {wire.SearchResult{}, "(untitled)"},
 	} {
@@ -34,12 +47,12 @@ func TestQuote(t *testing.T) {
 	t.Parallel()
 	number, link := 1, "https://acme.com"
 	result := wire.SearchResult{CitationID: &number, Title: "Deploys", Link: &link, SourceType: "web", Content: "\n# Steps\n\n```\nmake\n```\n"}
-	want := "> # Steps\n> \n> ```\n> make\n> ```\n\n— [1] [Deploys](https://acme.com), Web\n"
+	want := "> # Steps\n> \n> ```\n> make\n> ```\n\n— [1] [Deploys](https://acme.com) (Web)\n"
 	if got := Quote(result); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	result.Content = " \n"
-	if got, want := Quote(result), "[1] [Deploys](https://acme.com), Web\n"; got != want {
+	if got, want := Quote(result), "[1] [Deploys](https://acme.com) (Web)\n"; got != want {
 		t.Errorf("without content: got %q, want %q", got, want)
 	}
 }

@@ -5,6 +5,7 @@ package passage
 import (
 	"cmp"
 	"math"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -207,16 +208,6 @@ func wordsOf(text string) func(yield func(start, end int) bool) {
 
 func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
 
-// Provenance returns source, date and authors of a result, as far as they are known: "Confluence · 2026-09-21 · Jo
-// Ortiz".
-func Provenance(r wire.SearchResult) string {
-	parts := []string{wire.SourceName(r.SourceType)}
-	if r.UpdatedAt != nil {
-		parts = append(parts, Day(*r.UpdatedAt))
-	}
-	return strings.Join(append(parts, r.Authors...), " · ")
-}
-
 // Lack returns why a result is none of those that match, as its row says it: `without “budget”` or "by meaning". It is
 // empty for one that matches, and for one of another library.
 func Lack(r wire.SearchResult) string {
@@ -294,30 +285,67 @@ func name(title, id string, beside wire.SearchResult) string {
 	return text.OneLine(cmp.Or(title, id))
 }
 
-// Cite returns the citation of a result as one line of Markdown. The title is a link if the server sent one; otherwise
-// the ref is at the end:
+// Reference returns the citation of a result as plain text, for whoever reads it elsewhere: where the passage is, as a
+// colleague can open it or hand it to `quarry read`, and the date of the document.
 //
-//	[2] [Runbook: rolling back a release](https://wiki.acme.com/1042), Confluence · 2026-09-21 · Jo Ortiz
+//	Parental leave › Who is entitled (handbook/people/leave.md:112, 2026-03-12)
+func Reference(r wire.SearchResult) string {
+	return headed(r) + about(cmp.Or(r.Citation, Address(r), nameless(r.Ref)), r)
+}
+
+// Cite returns the citation of a result as one line of Markdown. The title is a link if there is an address for others:
+//
+//	[2] [Runbook › Rolling back a release](https://wiki.acme.com/1042) (Confluence, 2026-09-21)
 //
 // Results without a citation number are cited without it.
 func Cite(r wire.SearchResult) string {
-	var out strings.Builder
+	number := ""
 	if r.CitationID != nil {
-		out.WriteString("[" + Citation(r) + "] ")
+		number = "[" + Citation(r) + "] "
 	}
-	link := text.OneLine(text.OrEmpty(r.Link))
-	if link != "" {
-		out.WriteString("[" + escaped(Title(r)) + "](" + linkTarget(link) + ")")
-	} else {
-		out.WriteString(escaped(Title(r)))
+	if link := text.OneLine(Address(r)); link != "" {
+		return number + "[" + escaped(headed(r)) + "](" + linkTarget(link) + ")" + escaped(about(wire.SourceName(r.SourceType), r))
 	}
-	if about := text.OneLine(Provenance(r)); about != "" {
-		out.WriteString(", " + escaped(about))
+	return number + escaped(headed(r)+about(cmp.Or(r.Citation, nameless(r.Ref)), r))
+}
+
+// Address returns where others can open a result: its permalink, else its link; "" for a file of this machine.
+func Address(r wire.SearchResult) string {
+	if strings.Contains(r.Citation, "://") && Openable(r.Citation, false) {
+		return r.Citation
 	}
-	if link == "" && r.Ref != "" {
-		out.WriteString(" `" + strings.ReplaceAll(text.OneLine(r.Ref), "`", "'") + "`")
+	if link := text.OrEmpty(r.Link); Openable(link, false) {
+		return link
 	}
-	return out.String()
+	return ""
+}
+
+// nameless returns a ref, that of a file without its folders: passages that an earlier version saved have no citation.
+func nameless(ref string) string {
+	if strings.HasPrefix(ref, "file:") {
+		return path.Base(ref)
+	}
+	return ref
+}
+
+// headed returns the title of a result with the heading that the passage is below.
+func headed(r wire.SearchResult) string {
+	title := Title(r)
+	if n := len(r.HeadingPath); n > 0 {
+		if heading := text.OneLine(r.HeadingPath[n-1]); heading != "" && !strings.EqualFold(heading, title) {
+			return title + " › " + heading
+		}
+	}
+	return title
+}
+
+// about returns the end of a citation.
+func about(place string, r wire.SearchResult) string {
+	parts := []string{text.OneLine(place), Day(text.OrEmpty(r.UpdatedAt))}
+	if parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" }); len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
 }
 
 // Quote returns the content of a result as a Markdown quote, followed by its citation. The caller replaces the content

@@ -55,7 +55,7 @@ func TestAnswer(t *testing.T) {
 	number, web, file := 1, "https://wiki.acme.com/1", "file:///home/jo/a.md"
 	got := Answer("Use **kwctl** [[1]](https://wiki.acme.com/1), see [[x]] and [[2]]().",
 		[]wire.SearchResult{{CitationID: &number, Title: "Runbook", Link: &web, SourceType: "confluence"}, {Title: "A", Link: &file, SourceType: "file"}})
-	want := "Use **kwctl** [1], see [[x]] and [2].\n\n[1] [Runbook](https://wiki.acme.com/1), Confluence\nA, File\n"
+	want := "Use **kwctl** [1], see [[x]] and [2].\n\n[1] [Runbook](https://wiki.acme.com/1) (Confluence)\nA\n"
 	if got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}

@@ -25,7 +25,7 @@ func collectedForExport() []Passage {
 func TestExportMarkdown(t *testing.T) {
 	t.Parallel()
 	got, err := Export(collectedForExport(), Markdown)
-	want := `1. [Expenses \[2026\]](https://wiki.acme.com/1), Confluence · 2026-03-12 · Jo Ortiz
+	want := `1. [Expenses \[2026\]](https://wiki.acme.com/1) (Confluence, 2026-03-12)
 
    > Taxis need a receipt.
    > 
@@ -35,7 +35,7 @@ func TestExportMarkdown(t *testing.T) {
 
    Query: taxi
 
-2. =cmd|' /C calc'!A0, File ` + "`file:/home/jo/a.md#0`" + `
+2. =cmd|' /C calc'!A0 (a.md#0)
 
    > +1
 `

@@ -1,0 +1,77 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"quarry/server/index"
+)
+
+// maxLinked bounds the documents that are looked at for one link.
+const maxLinked = 50
+
+// cited returns the document that a caller names by its id, its address or a citation, and the passage at the
+// citation's line or page: nil if it has none. What the caller may not see is the same 404 as what does not exist.
+func (e edge) cited(ctx context.Context, snapshot index.Snapshot, sent string, access index.Access) (
+	document index.Stored, passage *int, err error) {
+	id, err := e.stored(ctx, snapshot, sent, access)
+	if err == nil {
+		document, err = stored(ctx, snapshot, id, access)
+	}
+	if statusOf(err) != http.StatusNotFound {
+		return document, nil, err
+	}
+	if strings.Contains(sent, "://") {
+		document, err = linked(ctx, snapshot, sent, access, err)
+		return document, nil, err
+	}
+	if cut := strings.LastIndexAny(id, ":#"); cut > 0 {
+		cited, citedErr := stored(ctx, snapshot, id[:cut], access)
+		if passage = passageAt(cited, id[cut:]); citedErr == nil && passage != nil {
+			return cited, passage, nil
+		}
+	}
+	return document, nil, err
+}
+
+// linked returns the document that an address belongs to, or the error that is given if the caller sees none.
+func linked(ctx context.Context, snapshot index.Snapshot, address string, access index.Access, absent error) (
+	index.Stored, error) {
+	ids, err := snapshot.DocumentIDs(ctx, index.Selector{Link: address})
+	if err != nil {
+		return index.Stored{}, err
+	}
+	for _, id := range ids[:min(len(ids), maxLinked)] {
+		if document, err := stored(ctx, snapshot, id, access); err == nil {
+			return document, nil
+		}
+	}
+	return index.Stored{}, absent
+}
+
+// passageAt returns the passage of a document at the end of a citation, such as :112 or #page=3; nil if there is none.
+func passageAt(document index.Stored, end string) *int {
+	if page, isPage := strings.CutPrefix(end, "#page="); isPage {
+		at := slices.IndexFunc(document.Outline, func(h index.Heading) bool { return h.Text == "Page "+page })
+		if at < 0 {
+			return nil
+		}
+		return &document.Outline[at].Chunk
+	}
+	line, err := strconv.Atoi(strings.TrimPrefix(end, ":"))
+	if err != nil {
+		return nil
+	}
+	// A line between two passages is empty: the passage before it is meant.
+	at, found := slices.BinarySearchFunc(document.Positions, line, func(p index.Position, line int) int { return p.FirstLine - line })
+	if !found {
+		at--
+	}
+	if at < 0 || line > document.Positions[len(document.Positions)-1].LastLine {
+		return nil
+	}
+	return &at
+}
