@@ -182,6 +182,14 @@ func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.
 	return t.tx.QueryContext(ctx, query, args...)
 }
 
+// ExecContext is the counterpart of QueryContext. Its error does not end the transaction.
+func (t *Tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	if !t.ready() {
+		return nil, t.err
+	}
+	return t.tx.ExecContext(ctx, query, args...)
+}
+
 // Fail ends the transaction with an error; nil does not.
 func (t *Tx) Fail(err error) { t.err = cmp.Or(t.err, err) }
 

@@ -122,7 +122,7 @@ func (x *Index) Check(ctx context.Context, options index.CheckOptions, report fu
 
 // checkNamed checks some documents.
 func (c *checkRun) checkNamed(ctx context.Context) error {
-	return c.x.reading(ctx, func(tx *sql.Tx) error {
+	return c.x.reading(ctx, func(tx sqldb.Querier) error {
 		library := newLibrary(tx, c.x.packer)
 		for _, id := range c.options.Documents {
 			found, err := library.look(ctx, id)
@@ -197,7 +197,7 @@ func (c *checkRun) database(ctx context.Context) error {
 		return err
 	}
 	var first, last, from int64
-	err := c.x.reading(ctx, func(tx *sql.Tx) error {
+	err := c.x.reading(ctx, func(tx sqldb.Querier) error {
 		err := get(ctx, tx, []any{&first, &last}, "SELECT coalesce(min(row), 0), coalesce(max(row), -1) FROM documents")
 		if err == nil {
 			err = get(ctx, tx, []any{&from}, "SELECT coalesce(max(next), 0) FROM checks WHERE part = 'documents'")
@@ -275,7 +275,7 @@ func (c *checkRun) rows(ctx context.Context, first, end int64) error {
 	for from := first; from < end && running.Err() == nil; from += checkSlice {
 		group.Go(guard.Err(func() error {
 			to := min(from+checkSlice, end)
-			err := c.x.reading(running, func(tx *sql.Tx) error { return c.slice(running, tx, from, to) })
+			err := c.x.reading(running, func(tx sqldb.Querier) error { return c.slice(running, tx, from, to) })
 			if err != nil && !c.unreadable(err) {
 				return err
 			}
@@ -293,7 +293,7 @@ func (c *checkRun) rows(ctx context.Context, first, end int64) error {
 }
 
 // slice checks the documents of some rows: each with the groups of its chunks.
-func (c *checkRun) slice(ctx context.Context, tx *sql.Tx, from, to int64) error {
+func (c *checkRun) slice(ctx context.Context, tx sqldb.Querier, from, to int64) error {
 	library := newLibrary(tx, c.x.packer)
 	var e *examination
 	finish := func() error {
@@ -428,7 +428,7 @@ func (c *checkRun) files(ctx context.Context) error {
 func (c *checkRun) damagedFiles(ctx context.Context) (found []*damagedError, err error) {
 	for range openAttempts {
 		var before, after meta
-		err = c.x.reading(ctx, func(tx *sql.Tx) error {
+		err = c.x.reading(ctx, func(tx sqldb.Querier) error {
 			if before, err = readMeta(ctx, tx); err == nil {
 				found, err = c.inspectFiles(ctx, tx)
 			}
@@ -444,7 +444,7 @@ func (c *checkRun) damagedFiles(ctx context.Context) (found []*damagedError, err
 	return found, err
 }
 
-func (c *checkRun) inspectFiles(ctx context.Context, tx *sql.Tx) (found []*damagedError, err error) {
+func (c *checkRun) inspectFiles(ctx context.Context, tx sqldb.Querier) (found []*damagedError, err error) {
 	var segments *damagedError
 	err = c.x.inspect(ctx, tx, func(p *part, damage error) error {
 		c.x.pool.drop(p.segment)

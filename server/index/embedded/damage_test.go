@@ -2,7 +2,6 @@ package embedded
 
 import (
 	"bytes"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,6 +18,7 @@ import (
 	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/codec"
+	"quarry/server/sqldb"
 )
 
 // worn is a library on disk with everything that can be damaged: long and short texts, deleted documents, vectors.
@@ -479,7 +479,7 @@ func TestLostRowNumber(t *testing.T) {
 	x := open(t, Options{Dir: t.TempDir()})
 	whole := codec.Canonical(document("a", "walrus"))
 	lost := &item{Change: codec.Change{ID: whole.ID, Put: &whole}, old: &stored{}, hash: codec.Hash(&whole)}
-	err := x.db.Update(t.Context(), func(tx *sql.Tx) error { return newLibrary(tx, x.packer).put(t.Context(), lost) })
+	err := x.change(t.Context(), func(tx *sqldb.Tx) { x.put(tx, lost) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,19 +83,19 @@ func (x *Index) prepareDictionary(ctx context.Context, changes []codec.Change) e
 
 // useDictionary has texts packed with the newest dictionary that is stored; used is false if there is none.
 func (x *Index) useDictionary(ctx context.Context) (used bool, err error) {
-	err = each(ctx, x.db.Reader, func(row *sql.Rows) error {
-		id := uint32(0)
-		if err := row.Scan(&id); err != nil {
-			return err
-		}
-		err := x.packer.Use(id)
+	ids, err := x.dictionaryIDs(ctx)
+	for i := 0; i < len(ids) && err == nil; i++ {
+		err = x.packer.Use(ids[i])
 		used = used || err == nil
-		return err
-	}, "SELECT id FROM dictionaries UNION SELECT id FROM dictionary_copies")
+	}
 	if unreadable(err) {
 		return used, nil // checks report it
 	}
 	return used, err
+}
+
+func (x *Index) dictionaryIDs(ctx context.Context) ([]uint32, error) {
+	return column[uint32](ctx, x.db.Reader, "SELECT id FROM dictionaries UNION SELECT id FROM dictionary_copies")
 }
 
 // storeDictionary stores a dictionary unless another process was faster.
@@ -105,14 +105,10 @@ func (x *Index) storeDictionary(ctx context.Context, id uint32, dictionary []byt
 		return err
 	}
 	body = seal(body, dictionaryKey(id))
-	return x.db.Update(ctx, func(tx *sql.Tx) error {
+	return x.change(ctx, func(tx *sqldb.Tx) {
 		for _, table := range dictionaryTables() {
-			if _, err := execute(ctx, tx, "INSERT INTO "+table+" (id, body) SELECT ?, ? WHERE NOT EXISTS (SELECT 1 FROM "+table+")",
-				id, body); err != nil {
-				return err
-			}
+			tx.Exec("INSERT INTO "+table+" (id, body) SELECT ?, ? WHERE NOT EXISTS (SELECT 1 FROM "+table+")", id, body)
 		}
-		return nil
 	})
 }
 
@@ -126,23 +122,20 @@ func (x *Index) samples(ctx context.Context, changes []codec.Change) (samples co
 		}
 	}
 	if samples.Bytes < x.sample {
-		err = x.reading(ctx, func(tx *sql.Tx) error { return x.storedSamples(ctx, tx, &samples) })
+		err = x.reading(ctx, func(tx sqldb.Querier) error { return x.storedSamples(ctx, tx, &samples) })
 	}
 	return samples, err
 }
 
 // storedSamples adds the documents that were stored last, if there are many.
-func (x *Index) storedSamples(ctx context.Context, tx *sql.Tx, samples *codec.Samples) error {
+func (x *Index) storedSamples(ctx context.Context, tx sqldb.Querier, samples *codec.Samples) error {
 	m, err := readMeta(ctx, tx)
 	if err != nil || m.documents < sampleDocuments {
 		return err
 	}
 	library := newLibrary(tx, x.packer)
-	var ids []string
-	if err := eachText(ctx, tx, func(id string) error {
-		ids = append(ids, id)
-		return nil
-	}, "SELECT id FROM documents ORDER BY row DESC LIMIT ?", sampleDocuments); err != nil {
+	ids, err := column[string](ctx, tx, "SELECT id FROM documents ORDER BY row DESC LIMIT ?", sampleDocuments)
+	if err != nil {
 		return err
 	}
 	for _, id := range ids {
@@ -163,21 +156,11 @@ func (x *Index) storedSamples(ctx context.Context, tx *sql.Tx, samples *codec.Sa
 
 // dictionaries checks both copies of the dictionaries, and restores one from the other.
 func (c *checkRun) dictionaries(ctx context.Context) error {
-	var ids []uint32
-	if err := each(ctx, c.x.db.Reader, func(row *sql.Rows) error {
-		id := uint32(0)
-		err := row.Scan(&id)
-		ids = append(ids, id)
-		return err
-	}, "SELECT id FROM dictionaries UNION SELECT id FROM dictionary_copies"); err != nil {
-		return err
+	ids, err := c.x.dictionaryIDs(ctx)
+	for i := 0; i < len(ids) && err == nil; i++ {
+		err = c.dictionary(ctx, ids[i])
 	}
-	for _, id := range ids {
-		if err := c.dictionary(ctx, id); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 func (c *checkRun) dictionary(ctx context.Context, id uint32) error {

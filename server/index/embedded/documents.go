@@ -58,9 +58,9 @@ func (s *stored) origin() string {
 
 const documentColumns = `row, hash, id, source, origin, title, link, type, created_at, updated_at, hidden, chunks, detail`
 
-// library reads and writes documents within one transaction. It is not safe for concurrent use.
+// library reads documents within one transaction. It is not safe for concurrent use.
 type library struct {
-	database
+	sqldb.Querier
 	packer   *codec.Packer
 	recalled map[string]*stored
 }
@@ -68,8 +68,8 @@ type library struct {
 // maxRecalled bounds what recall keeps: more than one answer describes.
 const maxRecalled = 256
 
-func newLibrary(db database, p *codec.Packer) *library {
-	return &library{database: db, packer: p}
+func newLibrary(db sqldb.Querier, p *codec.Packer) *library {
+	return &library{Querier: db, packer: p}
 }
 
 // find reads a document's row; nil when there is none.
@@ -223,7 +223,11 @@ func isDamaged(chunk index.Chunk) bool { return chunk.Damaged }
 // ids calls yield for the id of every document, ascending.
 func (l *library) ids(ctx context.Context, yield func(id string) error) error {
 	last := ""
-	return eachText(ctx, l, func(id string) error {
+	return each(ctx, l, func(row *sql.Rows) error {
+		id := ""
+		if err := row.Scan(&id); err != nil {
+			return err
+		}
 		if id <= last {
 			return errOrder
 		}

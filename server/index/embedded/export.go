@@ -19,11 +19,7 @@ func (x *Index) Export(ctx context.Context, after string, limit int) (documents 
 		return nil, err
 	}
 	defer shown.close()
-	var ids []string
-	err = eachText(ctx, shown.library, func(id string) error {
-		ids = append(ids, id)
-		return nil
-	}, "SELECT id FROM documents WHERE id > ? ORDER BY id LIMIT ?", after, limit)
+	ids, err := column[string](ctx, shown.library, "SELECT id FROM documents WHERE id > ? ORDER BY id LIMIT ?", after, limit)
 	bytes := 0
 	for i := 0; err == nil && i < len(ids) && bytes < exportBytes; i++ {
 		var document index.Document

@@ -15,14 +15,12 @@ func (s *snapshot) resolve(ctx context.Context, f index.Filter) (index.Filter, e
 	if f.AddedSince.IsZero() {
 		return f, nil
 	}
-	ids := []string{}
 	err := s.read(func(shown *view) error {
-		return eachText(ctx, shown.library, func(id string) error {
-			ids = append(ids, id)
-			return nil
-		}, "SELECT id FROM documents WHERE row >= (SELECT min(document) FROM additions WHERE at > ?)", f.AddedSince.UnixMicro())
+		ids, err := column[string](ctx, shown.library, `SELECT id FROM documents
+			WHERE row >= (SELECT min(document) FROM additions WHERE at > ?)`, f.AddedSince.UnixMicro())
+		f.Among = append([]string{}, ids...)
+		return err
 	})
-	f.Among = ids
 	return f, err
 }
 

@@ -3,7 +3,6 @@ package embedded
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"slices"
 	"sync/atomic"
@@ -12,6 +11,7 @@ import (
 	"quarry/internal/guard"
 	"quarry/server/index/analysis"
 	"quarry/server/index/segment"
+	"quarry/server/sqldb"
 
 	"github.com/RoaringBitmap/roaring/v2"
 )
@@ -41,8 +41,7 @@ func (x *Index) mergeOnce(ctx context.Context, policy mergePolicy) (more bool, e
 	if err != nil {
 		return false, err
 	}
-	err = x.db.Update(ctx, func(tx *sql.Tx) error { return result.swap(ctx, tx) })
-	if err != nil {
+	if err := x.change(ctx, func(tx *sqldb.Tx) { tx.Fail(result.swap(ctx, tx)) }); err != nil {
 		x.discard(result.made)
 		return false, err
 	}
@@ -181,24 +180,25 @@ func (x *Index) analyseAgain(ctx context.Context, p *part) ([]byte, [][]int32, e
 }
 
 // swap names the merged segment in the place of its inputs, with the deletes that were added since they were read.
-func (m *merged) swap(ctx context.Context, tx *sql.Tx) error {
+func (m *merged) swap(ctx context.Context, tx *sqldb.Tx) error {
 	bitmap, delta := roaring.New(), segment.Delta{}
 	for input, p := range m.parts {
 		if err := m.replay(ctx, tx, input, p, bitmap, &delta); err != nil {
 			return err
 		}
 	}
-	if m.made == nil {
-		return replaceParts(ctx, tx, m.parts, nil)
+	var made []*part
+	if m.made != nil {
+		made = append(made, m.made)
 	}
-	if err := replaceParts(ctx, tx, m.parts, []*part{m.made}); err != nil || bitmap.IsEmpty() {
-		return err
+	if replaceParts(ctx, tx, m.parts, made); !bitmap.IsEmpty() {
+		addDeletes(ctx, tx, m.made.id, bitmap, delta)
 	}
-	return addDeletes(ctx, tx, m.made.id, bitmap, delta)
+	return nil
 }
 
 // replay collects what was deleted from an input since it was read, by its ordinals in the merged segment.
-func (m *merged) replay(ctx context.Context, tx *sql.Tx, input int, p *part, bitmap *roaring.Bitmap,
+func (m *merged) replay(ctx context.Context, tx sqldb.Querier, input int, p *part, bitmap *roaring.Bitmap,
 	delta *segment.Delta) error {
 	now := &part{id: p.id, name: p.name, documents: p.documents}
 	err := p.stillNamed(ctx, tx, &now.deletes)

@@ -2,7 +2,6 @@ package embedded
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -13,6 +12,7 @@ import (
 
 	"quarry/internal/testkit/longtest"
 	"quarry/server/index"
+	"quarry/server/sqldb"
 
 	"github.com/RoaringBitmap/roaring/v2"
 )
@@ -239,11 +239,11 @@ func TestDeletesDuringAMerge(t *testing.T) {
 		write(t, x, batch)
 		m.apply(batch)
 	}
-	if err := x.db.Update(t.Context(), func(tx *sql.Tx) error { return made.swap(t.Context(), tx) }); err != nil {
+	if err := x.change(t.Context(), func(tx *sqldb.Tx) { tx.Fail(made.swap(t.Context(), tx)) }); err != nil {
 		t.Fatal(err)
 	}
 	m.compare(t, x)
-	err = x.db.Update(t.Context(), func(tx *sql.Tx) error { return made.swap(t.Context(), tx) })
+	err = x.change(t.Context(), func(tx *sqldb.Tx) { tx.Fail(made.swap(t.Context(), tx)) })
 	if err == nil {
 		t.Error("segments that are gone were replaced again")
 	}

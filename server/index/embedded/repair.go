@@ -2,7 +2,6 @@ package embedded
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -39,20 +38,19 @@ func (x *Index) rebuildIndex(ctx context.Context, suspects *damagedError) error 
 	x.repairs.Lock()
 	defer x.repairs.Unlock()
 	made := new(rebuilt)
-	err := x.commit(ctx, func(tx *sql.Tx) (err error) {
+	err := x.commit(ctx, func(tx sqldb.Querier) (err error) {
 		x.discard(made.segments...)
 		made, err = x.rebuild(ctx, tx, suspects)
 		return err
-	}, func(tx *sql.Tx) error {
+	}, func(tx sqldb.Querier) error {
 		if now, err := readMeta(ctx, tx); err != nil || now != made.meta {
 			return errors.Join(err, errOvertaken)
 		}
 		return nil
-	}, func(tx *sql.Tx) error {
-		if err := replaceParts(ctx, tx, made.damaged, made.segments); err != nil {
-			return err
-		}
-		return made.reconcile(ctx, tx)
+	}, func(tx *sqldb.Tx) error {
+		replaceParts(ctx, tx, made.damaged, made.segments)
+		made.reconcile(ctx, tx)
+		return nil
 	})
 	if err != nil {
 		x.discard(made.segments...)
@@ -76,7 +74,7 @@ type rebuilt struct {
 
 // rebuild makes new segments of all documents that are not live in a sound one. errUnchanged: no suspect is in use any
 // more, or there are none and nothing is damaged.
-func (x *Index) rebuild(ctx context.Context, tx *sql.Tx, suspects *damagedError) (made *rebuilt, err error) {
+func (x *Index) rebuild(ctx context.Context, tx sqldb.Querier, suspects *damagedError) (made *rebuilt, err error) {
 	made = new(rebuilt)
 	if made.meta, err = readMeta(ctx, tx); err != nil {
 		return made, err
@@ -124,7 +122,7 @@ func (x *Index) rebuild(ctx context.Context, tx *sql.Tx, suspects *damagedError)
 }
 
 // inspect reads the parts of the manifest from beginning to end, and calls yield with each and its damage, if any.
-func (x *Index) inspect(ctx context.Context, tx *sql.Tx, yield func(p *part, damage error) error) error {
+func (x *Index) inspect(ctx context.Context, tx sqldb.Querier, yield func(p *part, damage error) error) error {
 	parts, err := readManifest(ctx, tx)
 	if err != nil {
 		return err
@@ -141,7 +139,7 @@ func (x *Index) inspect(ctx context.Context, tx *sql.Tx, yield func(p *part, dam
 	return nil
 }
 
-func (x *Index) inspectPart(ctx context.Context, tx *sql.Tx, p *part) error {
+func (x *Index) inspectPart(ctx context.Context, tx sqldb.Querier, p *part) error {
 	if err := readDeletes(ctx, tx, p); err != nil {
 		return err
 	}
@@ -414,25 +412,23 @@ func miscounted(ctx context.Context, tx sqldb.Querier, m meta) (bool, error) {
 
 // insertDamaged inserts rows that cannot be read for documents that are not stored: so they stay known, can be removed,
 // and are stored again like other damaged ones.
-func insertDamaged(ctx context.Context, tx *sql.Tx, ids ...string) error {
-	return executeEach(ctx, tx, `INSERT OR IGNORE INTO documents (hash, id, source, origin, title,
-		link, type, hidden, chunks, detail) VALUES (zeroblob(32), ?, '', '', '', '', '', 0, 0, zeroblob(1))`, ids)
+func insertDamaged(tx *sqldb.Tx, ids ...string) {
+	for _, id := range ids {
+		tx.Exec(`INSERT OR IGNORE INTO documents (hash, id, source, origin, title, link, type, hidden, chunks, detail)
+			VALUES (zeroblob(32), ?, '', '', '', '', '', 0, 0, zeroblob(1))`, id)
+	}
 }
 
 // reconcile makes the database agree with the index.
-func (d *disagreement) reconcile(ctx context.Context, tx *sql.Tx) error {
-	if err := insertDamaged(ctx, tx, d.orphans...); err != nil {
-		return err
-	}
+func (d *disagreement) reconcile(ctx context.Context, tx *sqldb.Tx) {
+	insertDamaged(tx, d.orphans...)
 	for _, duplicate := range d.duplicates {
-		if err := addDeletes(ctx, tx, duplicate.part.id, roaring.BitmapOf(uint32(duplicate.ordinal)), duplicate.delta); err != nil {
-			return err
-		}
+		addDeletes(ctx, tx, duplicate.part.id, roaring.BitmapOf(uint32(duplicate.ordinal)), duplicate.delta)
 	}
-	if d.none() {
-		return nil
+	if !d.none() {
+		tx.Exec("UPDATE meta SET generation = generation + 1, " + counted)
 	}
-	_, err := execute(ctx, tx, `UPDATE meta SET generation = generation + 1, (documents, chunks) =
-		(SELECT count(*), coalesce(sum(chunks), 0) FROM documents)`)
-	return err
 }
+
+// counted sets the counters of the table meta to what is stored.
+const counted = "(documents, chunks) = (SELECT count(*), coalesce(sum(chunks), 0) FROM documents)"

@@ -139,36 +139,28 @@ func (x *Index) fillSalvage(ctx context.Context, made *sqlite.DB) error {
 		return sqldb.Explain(err)
 	}
 	defer func() { _ = from.Rollback() }()
-	return made.Update(ctx, func(to *sql.Tx) error {
+	return sqldb.UpdateWhole(ctx, made, writing, func(to *sqldb.Tx) {
 		unlisted := false
 		for _, table := range salvageTables() {
 			lost, err := table.copy(ctx, from, to)
 			if err != nil {
-				return fmt.Errorf("copy table %s: %w", table.name, err)
+				to.Fail(fmt.Errorf("copy table %s: %w", table.name, err))
 			}
 			unlisted = unlisted || lost && table.name == "segments"
 		}
 		if unlisted {
-			if err := x.nameUnlisted(ctx, to); err != nil {
-				return err
-			}
+			to.Fail(x.nameUnlisted(ctx, to))
 		}
-		return x.completeSalvage(ctx, from, to)
+		to.Fail(x.completeSalvage(ctx, from, to))
 	})
 }
 
 // completeSalvage fills the tables that are made of others.
-func (x *Index) completeSalvage(ctx context.Context, from, to *sql.Tx) error {
+func (x *Index) completeSalvage(ctx context.Context, from *sql.Tx, to *sqldb.Tx) error {
 	if m, err := readMeta(ctx, from); err == nil {
-		if _, err := execute(ctx, to, "UPDATE meta SET store = ?, generation = ?, manifest = ?", m.store,
-			m.generation+1, m.manifest+1); err != nil {
-			return err
-		}
+		to.Exec("UPDATE meta SET store = ?, generation = ?, manifest = ?", m.store, m.generation+1, m.manifest+1)
 	}
-	if _, err := execute(ctx, to, `UPDATE meta SET (documents, chunks) =
-		(SELECT count(*), coalesce(sum(chunks), 0) FROM documents)`); err != nil {
-		return err
-	}
+	to.Exec("UPDATE meta SET " + counted)
 	library := newLibrary(to, x.packer)
 	return each(ctx, to, func(row *sql.Rows) error {
 		found, err := library.scan(row)
@@ -176,13 +168,14 @@ func (x *Index) completeSalvage(ctx context.Context, from, to *sql.Tx) error {
 			return err
 		}
 		library.complete(found)
-		return putSets(ctx, library, found.row, found.document.Sets)
+		putSets(to, found.row, found.document.Sets)
+		return nil
 	}, "SELECT "+documentColumns+" FROM documents ORDER BY row")
 }
 
 // nameUnlisted looks into segments that the manifest has lost for documents that are lost, too. Some of them may have
 // been removed before: that is not known any more.
-func (x *Index) nameUnlisted(ctx context.Context, to *sql.Tx) error {
+func (x *Index) nameUnlisted(ctx context.Context, to *sqldb.Tx) error {
 	files, err := x.unnamed(ctx, to)
 	if err != nil {
 		return err
@@ -197,10 +190,7 @@ func (x *Index) nameUnlisted(ctx context.Context, to *sql.Tx) error {
 			if err != nil {
 				break
 			}
-			if err := insertDamaged(ctx, to, id); err != nil {
-				x.pool.drop(opened)
-				return err
-			}
+			insertDamaged(to, id)
 		}
 		x.pool.drop(opened)
 	}
@@ -208,7 +198,7 @@ func (x *Index) nameUnlisted(ctx context.Context, to *sql.Tx) error {
 }
 
 // copy copies the rows that can be read and that the table takes; lost: there were others.
-func (t salvageTable) copy(ctx context.Context, from, to *sql.Tx) (lost bool, err error) {
+func (t salvageTable) copy(ctx context.Context, from *sql.Tx, to *sqldb.Tx) (lost bool, err error) {
 	store := func(values []any) error {
 		_, err := execute(ctx, to, "INSERT OR IGNORE INTO "+t.name+" ("+t.columns+") VALUES (?"+
 			strings.Repeat(", ?", len(values)-1)+")", values...)

@@ -274,29 +274,24 @@ func admits(access index.Access, document *index.Document) bool {
 }
 
 // DocumentIDs implements index.Snapshot. The ids ascend.
-func (s *snapshot) DocumentIDs(ctx context.Context, by index.Selector) ([]string, error) {
+func (s *snapshot) DocumentIDs(ctx context.Context, by index.Selector) (ids []string, err error) {
 	where, args := codec.Selection(by)
 	if where == "" {
 		return nil, nil
 	}
-	var ids []string
-	err := s.read(func(shown *view) error {
-		return eachText(ctx, shown.library, func(id string) error {
-			ids = append(ids, id)
-			return nil
-		}, "SELECT id FROM documents WHERE "+where+" ORDER BY id", args...)
+	err = s.read(func(shown *view) error {
+		ids, err = column[string](ctx, shown.library, "SELECT id FROM documents WHERE "+where+" ORDER BY id", args...)
+		return err
 	})
 	return ids, err
 }
 
 // Origins implements index.Snapshot.
-func (s *snapshot) Origins(ctx context.Context) (map[string]int, error) {
-	origins := make(map[string]int)
-	err := s.read(func(shown *view) error {
-		return eachText(ctx, shown.library, func(origin string) error {
-			origins[origin]++
-			return nil
-		}, "SELECT origin FROM documents WHERE origin <> '' ORDER BY origin")
+func (s *snapshot) Origins(ctx context.Context) (origins map[string]int, err error) {
+	err = s.read(func(shown *view) error {
+		origins, err = sqldb.MapWhole[string, int](ctx, shown.library, reading,
+			"SELECT origin, count(*) FROM documents WHERE origin <> '' GROUP BY origin")
+		return err
 	})
 	return origins, err
 }
@@ -445,7 +440,7 @@ func (x *Index) noteStale(shown *state) {
 
 // currentState opens the newest state without the documents.
 func (x *Index) currentState(ctx context.Context) (current *state, err error) {
-	err = x.reading(ctx, func(tx *sql.Tx) error {
+	err = x.reading(ctx, func(tx sqldb.Querier) error {
 		m, err := readMeta(ctx, tx)
 		if err == nil {
 			current, err = x.states.acquire(ctx, tx, m.manifest)

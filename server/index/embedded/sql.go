@@ -10,35 +10,29 @@ import (
 	"quarry/server/sqldb"
 )
 
-// database is a transaction or a pool of connections.
-type database interface {
-	sqldb.Querier
-	execer
-}
-
 type execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
+const (
+	// reading and writing begin the errors of statements.
+	reading = "read the library"
+	writing = "write to the library"
+)
+
 // each calls scan for each row of a query. Like get and execute, it does not interrupt a statement.
 func each(ctx context.Context, db sqldb.Querier, scan func(row *sql.Rows) error, query string, args ...any) error {
-	return sqldb.EachWhole(ctx, db, "read the library", scan, query, args...)
+	return sqldb.EachWhole(ctx, db, reading, scan, query, args...)
 }
 
-// eachText calls yield for each row of a query for one text.
-func eachText(ctx context.Context, db sqldb.Querier, yield func(text string) error, query string, args ...any) error {
-	return each(ctx, db, func(row *sql.Rows) error {
-		text := ""
-		if err := row.Scan(&text); err != nil {
-			return err
-		}
-		return yield(text)
-	}, query, args...)
+// column returns the only column of the rows of a query.
+func column[T any](ctx context.Context, db sqldb.Querier, query string, args ...any) ([]T, error) {
+	return sqldb.SelectWhole(ctx, db, reading, sqldb.Column[T], query, args...)
 }
 
 // get reads the only row of a query into dest. It returns sql.ErrNoRows if there is none.
 func get(ctx context.Context, db sqldb.Querier, dest []any, query string, args ...any) error {
-	return sqldb.GetWhole(ctx, db, "read the library", dest, query, args...)
+	return sqldb.GetWhole(ctx, db, reading, dest, query, args...)
 }
 
 func execute(ctx context.Context, db execer, statement string, args ...any) (sql.Result, error) {
@@ -47,7 +41,7 @@ func execute(ctx context.Context, db execer, statement string, args ...any) (sql
 	}
 	result, err := db.ExecContext(context.WithoutCancel(ctx), statement, args...)
 	if err != nil {
-		return nil, sqldb.Explain(fmt.Errorf("write to the library: %w", err))
+		return nil, sqldb.Explain(fmt.Errorf(writing+": %w", err))
 	}
 	return result, nil
 }
@@ -60,6 +54,11 @@ func executeEach[T any](ctx context.Context, db execer, statement string, values
 		}
 	}
 	return nil
+}
+
+// change runs do in a transaction, which stores all of what do does or nothing.
+func (x *Index) change(ctx context.Context, do func(*sqldb.Tx)) error {
+	return sqldb.UpdateWhole(ctx, x.db, writing, do)
 }
 
 // update executes one statement in a transaction of its own and returns the number of rows that it changed.
@@ -86,15 +85,24 @@ var (
 
 // commit prepares a change and stores it. Preparing takes long, so it is done without the write lock; verify, which is
 // called with the lock, returns errOvertaken if another writer was faster.
-func (x *Index) commit(ctx context.Context, prepare, verify, store func(*sql.Tx) error) error {
+func (x *Index) commit(ctx context.Context, prepare, verify func(sqldb.Querier) error, store func(*sqldb.Tx) error) error {
+	storeAfter := func(first func(sqldb.Querier) error) error {
+		return x.change(ctx, func(tx *sqldb.Tx) {
+			err := first(tx)
+			if err == nil {
+				err = store(tx)
+			}
+			tx.Fail(err)
+		})
+	}
 	err := errOvertaken
 	for try := 0; try < optimisticTries && errors.Is(err, errOvertaken); try++ {
 		if err = x.reading(ctx, prepare); err == nil {
-			err = x.db.Update(ctx, inOrder(verify, store))
+			err = storeAfter(verify)
 		}
 	}
 	if errors.Is(err, errOvertaken) {
-		err = x.db.Update(ctx, inOrder(prepare, store))
+		err = storeAfter(prepare)
 	}
 	if errors.Is(err, errUnchanged) {
 		return nil
@@ -102,22 +110,11 @@ func (x *Index) commit(ctx context.Context, prepare, verify, store func(*sql.Tx)
 	return err
 }
 
-func inOrder(steps ...func(*sql.Tx) error) func(*sql.Tx) error {
-	return func(tx *sql.Tx) error {
-		for _, step := range steps {
-			if err := step(tx); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-}
-
 // reading runs f in a transaction that only reads.
-func (x *Index) reading(ctx context.Context, f func(*sql.Tx) error) error {
+func (x *Index) reading(ctx context.Context, f func(sqldb.Querier) error) error {
 	tx, err := x.db.Reader.BeginTx(context.WithoutCancel(ctx), nil)
 	if err != nil {
-		return sqldb.Explain(fmt.Errorf("read the library: %w", err))
+		return sqldb.Explain(fmt.Errorf(reading+": %w", err))
 	}
 	defer func() { _ = tx.Rollback() }()
 	return f(tx)

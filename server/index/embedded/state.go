@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -41,21 +42,17 @@ func (p *part) isDeleted(ordinal int) bool {
 }
 
 // insert names a new segment and its vectors in the manifest.
-func (p *part) insert(ctx context.Context, tx *sql.Tx) error {
-	result, err := execute(ctx, tx, "INSERT INTO segments (name, documents, bytes, deletes) VALUES (?, ?, ?, 0)", p.name,
-		p.documents, p.bytes)
-	if err != nil {
-		return err
+func (p *part) insert(ctx context.Context, tx *sqldb.Tx) {
+	tx.Row(sql.ErrNoRows, []any{&p.id}, `INSERT INTO segments (name, documents, bytes, deletes) VALUES (?, ?, ?, 0)
+		RETURNING id`, p.name, p.documents, p.bytes)
+	if p.vectors != nil {
+		tx.Fail(p.vectors.insert(ctx, tx, p.id))
 	}
-	if p.id, err = result.LastInsertId(); err != nil || p.vectors == nil {
-		return err
-	}
-	return p.vectors.insert(ctx, tx, p.id)
 }
 
 // stillNamed returns errOvertaken unless the manifest names the segment and the same vectors, and reads the number of
 // its newest record of deletes.
-func (p *part) stillNamed(ctx context.Context, tx *sql.Tx, deletes *int64) error {
+func (p *part) stillNamed(ctx context.Context, tx sqldb.Querier, deletes *int64) error {
 	vectors := ""
 	err := get(ctx, tx, []any{deletes, &vectors}, `SELECT deletes, coalesce(v.name, '') FROM segments s
 		LEFT JOIN vector_files v ON v.segment = s.id WHERE s.id = ? AND s.name = ?`, p.id, p.name)
@@ -66,21 +63,17 @@ func (p *part) stillNamed(ctx context.Context, tx *sql.Tx, deletes *int64) error
 }
 
 // replaceParts names segments in the manifest in the place of others.
-func replaceParts(ctx context.Context, tx *sql.Tx, old, made []*part) error {
+func replaceParts(ctx context.Context, tx *sqldb.Tx, old, made []*part) {
 	for _, p := range old {
-		if _, err := execute(ctx, tx, "DELETE FROM segments WHERE id = ?", p.id); err != nil {
-			return err
-		}
+		tx.Exec("DELETE FROM segments WHERE id = ?", p.id)
 	}
 	for _, p := range made {
-		if err := p.insert(ctx, tx); err != nil {
-			return err
-		}
+		p.insert(ctx, tx)
 	}
-	return bumpManifest(ctx, tx)
+	tx.Fail(bumpManifest(ctx, tx))
 }
 
-func bumpManifest(ctx context.Context, tx *sql.Tx) error {
+func bumpManifest(ctx context.Context, tx execer) error {
 	_, err := execute(ctx, tx, "UPDATE meta SET manifest = manifest + 1")
 	return err
 }
@@ -393,49 +386,36 @@ func (r *deleteRecord) unseal(bitmap []byte, p *part) (err error) {
 }
 
 // addDeletes appends a record of deletes to a segment, and folds its records when there are many.
-func addDeletes(ctx context.Context, tx *sql.Tx, id int64, bitmap *roaring.Bitmap, delta segment.Delta) error {
-	number, name, count := int64(0), "", 0
-	if err := get(ctx, tx, []any{&number, &name}, "UPDATE segments SET deletes = deletes + 1 WHERE id = ? RETURNING deletes, name",
-		id); err != nil {
-		return err
+func addDeletes(ctx context.Context, tx *sqldb.Tx, id int64, bitmap *roaring.Bitmap, delta segment.Delta) {
+	p, count := &part{id: id, documents: int(^uint32(0))}, 0
+	tx.Row(sql.ErrNoRows, []any{&p.deletes, &p.name},
+		"UPDATE segments SET deletes = deletes + 1 WHERE id = ? RETURNING deletes, name", id)
+	insertDeletes(tx, id, deleteRecord{number: p.deletes, since: p.deletes - 1, bitmap: bitmap}, &delta)
+	tx.Row(nil, []any{&count}, "SELECT COUNT(*) FROM deletes WHERE segment = ?", id)
+	if count > foldDeletes {
+		tx.Fail(fold(ctx, tx, p))
 	}
-	if err := insertDeletes(ctx, tx, id, deleteRecord{number: number, since: number - 1, bitmap: bitmap},
-		delta); err != nil {
-		return err
-	}
-	err := get(ctx, tx, []any{&count}, "SELECT COUNT(*) FROM deletes WHERE segment = ?", id)
-	if err != nil || count <= foldDeletes {
-		return err
-	}
-	return fold(ctx, tx, &part{id: id, name: name, deletes: number, documents: int(^uint32(0))})
 }
 
 // fold makes one record of all records of a segment.
-func fold(ctx context.Context, tx *sql.Tx, p *part) error {
+func fold(ctx context.Context, tx *sqldb.Tx, p *part) error {
 	if err := readDeletes(ctx, tx, p); err != nil {
 		return err
 	}
 	total, err := p.statistics()
-	if err != nil {
-		return err
+	if err == nil {
+		tx.Exec("DELETE FROM deletes WHERE segment = ?", p.id)
+		insertDeletes(tx, p.id, deleteRecord{number: p.deletes, bitmap: p.deleted}, total)
 	}
-	if _, err := execute(ctx, tx, "DELETE FROM deletes WHERE segment = ?", p.id); err != nil {
-		return err
-	}
-	return insertDeletes(ctx, tx, p.id, deleteRecord{number: p.deletes, bitmap: p.deleted}, *total)
+	return err
 }
 
-func insertDeletes(ctx context.Context, tx *sql.Tx, id int64, record deleteRecord, delta segment.Delta) error {
-	bitmap, err := record.bitmap.MarshalBinary()
-	if err != nil {
-		return fmt.Errorf("write deletes: %w", err)
-	}
+func insertDeletes(tx *sqldb.Tx, id int64, record deleteRecord, delta *segment.Delta) {
+	bitmap, bitmapErr := record.bitmap.MarshalBinary()
 	statistics, err := delta.MarshalBinary()
-	if err != nil {
-		return fmt.Errorf("write deletes: %w", err)
+	if err := cmp.Or(bitmapErr, err); err != nil {
+		tx.Fail(fmt.Errorf("write deletes: %w", err))
 	}
-	_, err = execute(ctx, tx, "INSERT INTO deletes (segment, number, since, bitmap, delta) VALUES (?, ?, ?, ?, ?)",
-		id, record.number, record.since, seal(bitmap, deletesKey(id, record.number, 'b')),
-		seal(statistics, deletesKey(id, record.number, 'd')))
-	return err
+	tx.Exec("INSERT INTO deletes (segment, number, since, bitmap, delta) VALUES (?, ?, ?, ?, ?)", id, record.number,
+		record.since, seal(bitmap, deletesKey(id, record.number, 'b')), seal(statistics, deletesKey(id, record.number, 'd')))
 }

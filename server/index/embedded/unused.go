@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"maps"
-	"slices"
 
 	"quarry/server/index/segment"
 	"quarry/server/index/vector"
@@ -97,8 +96,10 @@ func (x *Index) dropUnused(ctx context.Context, model embeddingModel, used map[v
 		if err != nil {
 			return err
 		}
-		err = x.db.Update(ctx, func(tx *sql.Tx) error {
-			return executeEach(ctx, tx, "DELETE FROM embeddings WHERE row = ?", unused)
+		err = x.change(ctx, func(tx *sqldb.Tx) {
+			for _, row := range unused {
+				tx.Exec("DELETE FROM embeddings WHERE row = ?", row)
+			}
 		})
 		if err != nil {
 			return err
@@ -136,11 +137,10 @@ func (e *embedding) forgetRefused(ctx context.Context) error {
 	if others == 0 && len(known) == 0 {
 		return nil
 	}
-	return e.x.db.Update(ctx, func(tx *sql.Tx) error {
-		if _, err := execute(ctx, tx, "DELETE FROM refused_texts WHERE model <> ?", e.model); err != nil {
-			return err
+	return e.x.change(ctx, func(tx *sqldb.Tx) {
+		tx.Exec("DELETE FROM refused_texts WHERE model <> ?", e.model)
+		for key := range known {
+			tx.Exec("DELETE FROM refused_texts WHERE model = ? AND hash = ?", e.model, key)
 		}
-		return executeEach(ctx, tx, "DELETE FROM refused_texts WHERE model = ? AND hash = ?",
-			slices.Collect(maps.Keys(known)), e.model)
 	})
 }

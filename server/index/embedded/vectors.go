@@ -67,10 +67,10 @@ func currentModel(ctx context.Context, db sqldb.Querier) (m embeddingModel, ok b
 // embeddings looks up vectors of one model. It is not safe for concurrent use.
 type embeddings struct {
 	model embeddingModel
-	database
+	sqldb.Querier
 }
 
-func newEmbeddings(db database, model embeddingModel) *embeddings {
+func newEmbeddings(db sqldb.Querier, model embeddingModel) *embeddings {
 	return &embeddings{model, db}
 }
 
@@ -112,7 +112,7 @@ func (e *embeddings) add(ctx context.Context, b *vector.Builder, first int, d *i
 }
 
 // knownVectors collects the vectors that are stored for the documents of a segment; of nil ones none.
-func knownVectors(ctx context.Context, db database, model embeddingModel, reader *segment.Reader,
+func knownVectors(ctx context.Context, db sqldb.Querier, model embeddingModel, reader *segment.Reader,
 	document func(ordinal int) (*index.Document, error)) (*vector.Builder, error) {
 	known := newEmbeddings(db, model)
 	b := vector.NewBuilder(model.dimensions, reader.Chunks())
@@ -147,7 +147,7 @@ func (x *Index) createVectors(b *vector.Builder, model string) (*vectorFile, err
 
 // buildVectors gives the segment of a write the vectors that are known: of texts that were stored before, as when only
 // the rights of a document change.
-func (x *Index) buildVectors(ctx context.Context, tx *sql.Tx, ready *prepared) error {
+func (x *Index) buildVectors(ctx context.Context, tx sqldb.Querier, ready *prepared) error {
 	data := ready.data
 	ready.data = nil
 	model, ok, err := currentModel(ctx, tx)
@@ -177,7 +177,7 @@ func (x *Index) buildVectors(ctx context.Context, tx *sql.Tx, ready *prepared) e
 
 // insert names the file in the manifest beside its segment. It fails with errOvertaken when the model was dropped
 // meanwhile.
-func (v *vectorFile) insert(ctx context.Context, tx *sql.Tx, segment int64) error {
+func (v *vectorFile) insert(ctx context.Context, tx execer, segment int64) error {
 	result, err := execute(ctx, tx, `INSERT INTO vector_files (segment, name, model, bytes)
 		SELECT ?, ?, id, ? FROM embedding_models WHERE name = ?`, segment, v.name, v.bytes, v.model)
 	if err != nil {

@@ -2,7 +2,6 @@ package embedded
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 
@@ -11,6 +10,7 @@ import (
 	"quarry/server/index"
 	"quarry/server/index/codec"
 	"quarry/server/index/segment"
+	"quarry/server/sqldb"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -87,7 +87,7 @@ func (x *Index) apply(ctx context.Context, changes []codec.Change, cursors map[s
 
 func (x *Index) tryApply(ctx context.Context, changes []codec.Change, cursors map[string]string) (index.Written, error) {
 	ready := new(prepared)
-	err := x.commit(ctx, func(tx *sql.Tx) (err error) {
+	err := x.commit(ctx, func(tx sqldb.Querier) (err error) {
 		x.discard(ready.segment)
 		if ready, err = x.prepare(ctx, tx, changes); err != nil || !ready.nothing() {
 			return err
@@ -96,9 +96,9 @@ func (x *Index) tryApply(ctx context.Context, changes []codec.Change, cursors ma
 			return err
 		}
 		return errUnchanged
-	}, func(tx *sql.Tx) error {
+	}, func(tx sqldb.Querier) error {
 		return ready.verify(ctx, tx, x.packer)
-	}, func(tx *sql.Tx) error {
+	}, func(tx *sqldb.Tx) error {
 		return x.store(ctx, tx, ready, cursors)
 	})
 	if err != nil {
@@ -108,7 +108,7 @@ func (x *Index) tryApply(ctx context.Context, changes []codec.Change, cursors ma
 	return ready.written, nil
 }
 
-func cursorsChange(ctx context.Context, tx *sql.Tx, cursors map[string]string) (bool, error) {
+func cursorsChange(ctx context.Context, tx sqldb.Querier, cursors map[string]string) (bool, error) {
 	for key, value := range cursors {
 		current := ""
 		err := get(ctx, tx, []any{&current}, "SELECT coalesce(max(value), '') FROM cursors WHERE key = ?", key)
@@ -147,7 +147,7 @@ func (p *prepared) nothing() bool {
 
 // prepare looks up what is stored, and makes everything that takes time: packed texts, statistics of what goes, and a
 // durable segment of what comes.
-func (x *Index) prepare(ctx context.Context, tx *sql.Tx, changes []codec.Change) (*prepared, error) {
+func (x *Index) prepare(ctx context.Context, tx sqldb.Querier, changes []codec.Change) (*prepared, error) {
 	ready := &prepared{items: make([]item, 0, len(changes))}
 	library := newLibrary(tx, x.packer)
 	if err := ready.addAll(ctx, library, changes); err != nil {
@@ -289,7 +289,7 @@ func (x *Index) indexTexts(ctx context.Context, ready *prepared) error {
 }
 
 // verify fails with errOvertaken unless all documents are as they were when the write was prepared.
-func (p *prepared) verify(ctx context.Context, tx *sql.Tx, packer *codec.Packer) error {
+func (p *prepared) verify(ctx context.Context, tx sqldb.Querier, packer *codec.Packer) error {
 	library := newLibrary(tx, packer)
 	for n := range p.items {
 		i := &p.items[n]
