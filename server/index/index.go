@@ -6,6 +6,7 @@ package index
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"quarry/client/field"
@@ -40,6 +41,28 @@ type Index interface {
 // Vectorise turns texts into vectors of Euclidean length 1, one for each, all of one number of dimensions. The vector of
 // a text that the model refuses is nil.
 type Vectorise func(ctx context.Context, texts []string) ([][]float32, error)
+
+// Fill turns those of texts into vectors whose places are unknown, and stores them there.
+func (v Vectorise) Fill(ctx context.Context, texts []string, vectors [][]float32, unknown []int) error {
+	if len(unknown) == 0 {
+		return nil
+	}
+	some := make([]string, len(unknown))
+	for i, place := range unknown {
+		some[i] = texts[place]
+	}
+	made, err := v(ctx, some)
+	if err == nil && len(made) != len(some) {
+		err = fmt.Errorf("embed: %d vectors for %d texts", len(made), len(some))
+	}
+	if err != nil {
+		return err
+	}
+	for i, place := range unknown {
+		vectors[place] = made[i]
+	}
+	return nil
+}
 
 // Embedded is the progress of Embed.
 type Embedded struct {
@@ -117,6 +140,12 @@ type Access struct {
 	Terms []string // any of them; none means nothing
 }
 
+// Admits reports whether a document may be seen.
+func (a Access) Admits(d *Document) bool {
+	seen := func(term string) bool { return slices.Contains(a.Terms, term) }
+	return !d.Hidden && (a.All || slices.ContainsFunc(d.Access, seen))
+}
+
 // Filter narrows a search. The values of one field are alternatives, the fields must all hold. The zero Filter with
 // Access set admits all that the caller may see.
 type Filter struct {
@@ -163,6 +192,16 @@ type Query struct {
 	List *List
 	// Explain fills Hit.Parts.
 	Explain bool
+}
+
+// Resolve returns the query with what resolve makes of its Filter and of its Scope.
+func (q Query) Resolve(ctx context.Context, resolve func(context.Context, Filter) (Filter, error)) (_ Query, err error) {
+	if q.Filter, err = resolve(ctx, q.Filter); err != nil || q.Scope == nil {
+		return q, err
+	}
+	scope, err := resolve(ctx, *q.Scope)
+	q.Scope = &scope
+	return q, err
 }
 
 // Level is how many words of a query a document contains, in all of its chunks together, that matches. Stop words do

@@ -374,24 +374,12 @@ func (e embedding) Embed(ctx context.Context, model string, ask index.Vectorise,
 		if err != nil {
 			return nil, err
 		}
-		var unknown []string
+		var unknown []int
 		for i, vector := range found {
 			if vector == nil {
-				unknown = append(unknown, texts[i])
+				unknown = append(unknown, i)
 			}
 		}
-		if len(unknown) == 0 {
-			return found, nil
-		}
-		asked, err := ask(ctx, unknown)
-		if err != nil {
-			return nil, err
-		}
-		for i, next := 0, 0; i < len(found) && next < len(asked); i++ {
-			if found[i] == nil {
-				found[i], next = asked[next], next+1
-			}
-		}
-		return found, nil
+		return found, ask.Fill(ctx, texts, found, unknown)
 	}, report)
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -344,6 +345,32 @@ func (p *Packer) UnpackChunks(packed []byte) ([]index.Chunk, error) {
 		chunks = append(chunks, chunk)
 	}
 	return chunks, nil
+}
+
+// Unread returns n chunks, none if n is negative. They are marked as damaged until Fill has them.
+func Unread(n int) []index.Chunk {
+	return slices.Repeat([]index.Chunk{{Damaged: true}}, max(0, n))
+}
+
+// Fill copies a group of chunks, the first of which is at a place of chunks or before them, as far as it is among them.
+func Fill(chunks []index.Chunk, place int, group []index.Chunk) {
+	if place < 0 {
+		if place <= -len(group) {
+			return
+		}
+		place, group = 0, group[-place:]
+	}
+	copy(chunks[min(place, len(chunks)):], group)
+}
+
+// Damaged returns the numbers of the chunks that could not be read. The first of chunks has the number from.
+func Damaged(chunks []index.Chunk, from int) (numbers []int) {
+	for i := range chunks {
+		if chunks[i].Damaged {
+			numbers = append(numbers, from+i)
+		}
+	}
+	return numbers
 }
 
 // PackDetail packs what is stored of a document beside its columns and chunks.

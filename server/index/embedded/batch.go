@@ -63,22 +63,13 @@ type wantedChunks struct {
 // want prepares to read the chunks from to to, inclusive, of those that there are.
 func want(s *stored, from, to int) wantedChunks {
 	from, to = max(from, 0), min(to, s.chunks-1)
-	w := wantedChunks{s, from, make([]index.Chunk, max(0, to-from+1))}
-	for i := range w.chunks {
-		w.chunks[i].Damaged = true
-	}
-	return w
+	return wantedChunks{s, from, codec.Unread(to - from + 1)}
 }
 
 // fill takes the chunks of a group that are wanted.
 func (w *wantedChunks) fill(p *codec.Packer, key int64, body []byte) {
-	group, err := unpackGroup(p, body, key, w.of.hash)
-	if err != nil {
-		return
-	}
-	first := int(key&ordinalMask) - w.from
-	for i := max(0, -first); i < len(group) && first+i < len(w.chunks); i++ {
-		w.chunks[first+i] = group[i]
+	if group, err := unpackGroup(p, body, key, w.of.hash); err == nil {
+		codec.Fill(w.chunks, int(key&ordinalMask)-w.from, group)
 	}
 }
 

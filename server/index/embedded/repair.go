@@ -286,12 +286,8 @@ func describe(s *stored, from int, chunks []index.Chunk) (damage index.Damage, o
 	if s.damaged != nil {
 		return index.Damage{Kind: index.DamagedDocument, ID: s.document.ID, Reason: s.damaged.Error()}, true
 	}
-	damage = index.Damage{Kind: index.DamagedText, ID: s.document.ID, Origin: s.document.Origin, Reason: codec.ErrPacked.Error()}
-	for i := range chunks {
-		if chunks[i].Damaged {
-			damage.Chunks = append(damage.Chunks, from+i)
-		}
-	}
+	damage = index.Damage{Kind: index.DamagedText, ID: s.document.ID, Origin: s.document.Origin,
+		Chunks: codec.Damaged(chunks, from), Reason: codec.ErrPacked.Error()}
 	return damage, len(damage.Chunks) > 0
 }
 
@@ -303,7 +299,7 @@ func (s *snapshot) admitted(ctx context.Context, shown *view, id string, access 
 		return nil, err
 	}
 	if found != nil && found.damaged == nil {
-		if !admits(access, &found.document) {
+		if !access.Admits(&found.document) {
 			return nil, nil
 		}
 		return found, nil

@@ -124,15 +124,8 @@ func ask[T any](ctx context.Context, s *snapshot, search func(*lexical.Searcher)
 
 // Search implements index.Snapshot.
 func (s *snapshot) Search(ctx context.Context, query index.Query) (_ index.Result, err error) {
-	if query.Filter, err = s.resolve(ctx, query.Filter); err != nil {
+	if query, err = query.Resolve(ctx, s.resolve); err != nil {
 		return index.Result{}, err
-	}
-	if query.Scope != nil {
-		scope, err := s.resolve(ctx, *query.Scope)
-		if err != nil {
-			return index.Result{}, err
-		}
-		query.Scope = &scope
 	}
 	result, err := ask(ctx, s, func(searcher *lexical.Searcher) (index.Result, error) {
 		return searcher.Search(ctx, query)
@@ -261,16 +254,6 @@ func (s *snapshot) noteChunks(of *stored, from int, chunks []index.Chunk) {
 	if damage, ok := describe(of, max(from, 0), chunks); ok {
 		s.note(damage)
 	}
-}
-
-// admits reports whether access allows a document to be seen.
-func admits(access index.Access, document *index.Document) bool {
-	if document.Hidden {
-		return false
-	}
-	return access.All || slices.ContainsFunc(document.Access, func(term string) bool {
-		return slices.Contains(access.Terms, term)
-	})
 }
 
 // DocumentIDs implements index.Snapshot. The ids ascend.

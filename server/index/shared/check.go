@@ -63,12 +63,7 @@ func (s *Snapshot) examine(ctx context.Context, ids []string) (damaged []index.D
 		}
 		documents, err := s.read.whole(ctx, rows)
 		for i, d := range documents {
-			var unread []int
-			for at := range d.Chunks {
-				if d.Chunks[at].Damaged {
-					unread = append(unread, at)
-				}
-			}
+			unread := codec.Damaged(d.Chunks, 0)
 			if rows[i].damaged == nil && unread == nil && slices.Equal(codec.Hash(&d), rows[i].hash) {
 				continue
 			}

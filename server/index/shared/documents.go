@@ -71,23 +71,14 @@ func (r reader) readChunks(ctx context.Context, s *stored, from, to int) ([]inde
 	if from > to {
 		return nil, nil
 	}
-	chunks := make([]index.Chunk, to-from+1)
-	for i := range chunks {
-		chunks[i].Damaged = true
-	}
+	chunks := codec.Unread(to - from + 1)
 	err := each(ctx, r.db, func(row *sql.Rows) error {
 		first, body := 0, sql.RawBytes(nil)
 		if err := row.Scan(&first, &body); err != nil {
 			return err
 		}
-		group, err := r.packer.UnpackChunks(body)
-		if err != nil {
-			return nil
-		}
-		for i, chunk := range group {
-			if at := first + i - from; at >= 0 && at < len(chunks) {
-				chunks[at] = chunk
-			}
+		if group, err := r.packer.UnpackChunks(body); err == nil {
+			codec.Fill(chunks, first-from, group)
 		}
 		return nil
 	}, "SELECT first, body FROM chunks WHERE document = ? AND first <= ? AND first + amount > ?", s.row, to, from)
@@ -101,10 +92,7 @@ func (r reader) whole(ctx context.Context, rows []*stored) ([]index.Document, er
 	numbers := make([]int64, 0, len(rows))
 	for i, s := range rows {
 		documents = append(documents, s.document)
-		documents[i].Chunks = make([]index.Chunk, s.chunks)
-		for at := range documents[i].Chunks {
-			documents[i].Chunks[at].Damaged = true
-		}
+		documents[i].Chunks = codec.Unread(s.chunks)
 		places[s.row], numbers = i, append(numbers, s.row)
 	}
 	for some := range slices.Chunk(numbers, 1000) {
@@ -113,9 +101,8 @@ func (r reader) whole(ctx context.Context, rows []*stored) ([]index.Document, er
 			if err := row.Scan(&number, &first, &body); err != nil {
 				return err
 			}
-			if group, err := r.packer.UnpackChunks(body); err == nil && first >= 0 {
-				into := documents[places[number]].Chunks
-				copy(into[min(first, len(into)):], group)
+			if group, err := r.packer.UnpackChunks(body); err == nil {
+				codec.Fill(documents[places[number]].Chunks, first, group)
 			}
 			return nil
 		}, "SELECT document, first, body FROM chunks WHERE document IN (SELECT CAST(value AS BIGINT) FROM json_each(?))",

@@ -3,7 +3,6 @@ package shared
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"quarry/server/fault"
 	"quarry/server/index"
@@ -44,7 +43,7 @@ func (s *Store) Export(ctx context.Context, after string, limit int) (documents 
 	}
 	documents, err = shown.read.whole(ctx, rows)
 	for _, d := range documents {
-		if err == nil && slices.ContainsFunc(d.Chunks, func(c index.Chunk) bool { return c.Damaged }) {
+		if err == nil && codec.Damaged(d.Chunks, 0) != nil {
 			err = fmt.Errorf("document %q: %w", d.ID, fault.ErrDamaged)
 		}
 	}

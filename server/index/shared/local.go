@@ -283,7 +283,7 @@ func (s *localSnapshot) resolve(ctx context.Context, f index.Filter) (index.Filt
 
 // Search implements index.Snapshot.
 func (s *localSnapshot) Search(ctx context.Context, query index.Query) (_ index.Result, err error) {
-	if query.Filter, err = s.resolve(ctx, query.Filter); err != nil {
+	if query, err = query.Resolve(ctx, s.resolve); err != nil {
 		return index.Result{}, err
 	}
 	return s.Snapshot.Search(ctx, query)

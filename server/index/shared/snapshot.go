@@ -143,23 +143,13 @@ func damageOf(document *stored, chunks []int) index.Damage {
 	return d
 }
 
-// admits reports whether access allows a document to be seen.
-func admits(access index.Access, document *stored) bool {
-	if document == nil || document.document.Hidden {
-		return false
-	}
-	return access.All || slices.ContainsFunc(document.document.Access, func(term string) bool {
-		return slices.Contains(access.Terms, term)
-	})
-}
-
 // Documents implements index.Snapshot.
 func (s *Snapshot) Documents(ctx context.Context, ids []string, access index.Access) (list []index.Stored, err error) {
 	list = make([]index.Stored, 0, len(ids))
 	err = s.locked(func() error {
 		found, err := s.recall(ctx, ids)
 		for _, id := range ids {
-			if d := found[id]; admits(access, d) {
+			if d := found[id]; d != nil && access.Admits(&d.document) {
 				list = append(list, index.Stored{Document: d.document, ChunkCount: d.chunks})
 			}
 		}
@@ -172,20 +162,14 @@ func (s *Snapshot) Documents(ctx context.Context, ids []string, access index.Acc
 func (s *Snapshot) Chunks(ctx context.Context, id string, from, to int, access index.Access) (chunks []index.Chunk, err error) {
 	err = s.locked(func() error {
 		found, err := s.recall(ctx, []string{id})
-		if err == nil && !admits(access, found[id]) {
+		if err == nil && (found[id] == nil || !access.Admits(&found[id].document)) {
 			err = fmt.Errorf("document %q: %w", id, fault.ErrNotFound)
 		}
 		if err != nil {
 			return err
 		}
 		chunks, err = s.read.readChunks(ctx, found[id], from, to)
-		var unread []int
-		for i := range chunks {
-			if chunks[i].Damaged {
-				unread = append(unread, max(from, 0)+i)
-			}
-		}
-		s.note(found[id], unread)
+		s.note(found[id], codec.Damaged(chunks, max(from, 0)))
 		return err
 	})
 	return chunks, err
@@ -288,7 +272,7 @@ func (s *Snapshot) Versions(ctx context.Context, ids []string, access index.Acce
 	err := s.locked(func() error {
 		found, err := s.recall(ctx, ids)
 		for id, d := range found {
-			if admits(access, d) {
+			if access.Admits(&d.document) {
 				versions[id] = d.changed
 			}
 		}

@@ -3,7 +3,6 @@ package shared
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -49,31 +48,22 @@ func (s *Store) Vectorise(model string, ask index.Vectorise) index.Vectorise {
 		if err != nil {
 			return nil, err
 		}
-		var unknown []string
-		var places []int
+		var unknown []int
 		vectors := make([][]float32, len(texts))
 		for i := range texts {
 			values, known := found[keys[i]]
 			if !known {
-				unknown, places = append(unknown, texts[i]), append(places, i)
+				unknown = append(unknown, i)
 			} else if len(values) > 0 {
 				vectors[i] = values
 			}
 		}
-		if len(unknown) == 0 {
-			return vectors, nil
+		if err := ask.Fill(ctx, texts, vectors, unknown); err != nil || len(unknown) == 0 {
+			return vectors, err
 		}
-		fresh, err := ask(ctx, unknown)
-		if err != nil {
-			return nil, err
-		}
-		if len(fresh) != len(unknown) {
-			return nil, fmt.Errorf("embed: %d vectors for %d texts", len(fresh), len(unknown))
-		}
-		rows := make([][]any, len(fresh))
-		for i, values := range fresh {
-			vectors[places[i]] = values
-			rows[i] = []any{model, keys[places[i]][:], codec.AppendVector([]byte{}, values)}
+		rows := make([][]any, len(unknown))
+		for i, place := range unknown {
+			rows[i] = []any{model, keys[place][:], codec.AppendVector([]byte{}, vectors[place])}
 		}
 		return vectors, s.update(ctx, func(tx *sqldb.Tx) {
 			insert(tx, "embeddings (model, hash, vector)", 3, rows, " ON CONFLICT (model, hash) DO NOTHING")

@@ -65,15 +65,8 @@ func (x *Index) Snapshot(ctx context.Context) (_ index.Snapshot, err error) {
 
 // Search implements index.Snapshot.
 func (s *snapshot) Search(ctx context.Context, query index.Query) (result index.Result, err error) {
-	if query.Filter, err = s.resolve(ctx, query.Filter); err != nil {
+	if query, err = query.Resolve(ctx, s.resolve); err != nil {
 		return result, err
-	}
-	if query.Scope != nil {
-		scope, err := s.resolve(ctx, *query.Scope)
-		if err != nil {
-			return result, err
-		}
-		query.Scope = &scope
 	}
 	r := s.reach(ctx, query.Filter.Access)
 	r.host = hostOf(&query)
