@@ -26,7 +26,14 @@ func (e edge) cited(ctx context.Context, snapshot index.Snapshot, sent string, a
 	}
 	if strings.Contains(sent, "://") {
 		document, err = linked(ctx, snapshot, sent, access, err)
-		return document, nil, err
+		file, isFile := e.names.Permalinked(sent)
+		if statusOf(err) != http.StatusNotFound || !isFile {
+			return document, nil, err
+		}
+		id = file
+		if document, plainErr := stored(ctx, snapshot, id, access); plainErr == nil {
+			return document, nil, nil
+		}
 	}
 	if cut := strings.LastIndexAny(id, ":#"); cut > 0 {
 		cited, citedErr := stored(ctx, snapshot, id[:cut], access)

@@ -18,6 +18,7 @@ type Document struct {
 	Untitled  bool     // nobody gave the title: it is made of the text or the id, to show it, and is not searched
 	Path      []string // the last segments of its place (folders, breadcrumb), searched with the title
 	Link      string
+	Permalink string    // of the file as a colleague sees it, with FIRST and LAST for lines; empty: unknown
 	Type      string    // "md", "pdf", "thread", …
 	Language  string    // ISO 639-1, "und" if undetermined; set when the document is stored
 	CreatedAt time.Time // zero: unknown

@@ -14,17 +14,21 @@ type Names struct {
 	names   map[string]string // by the id of the root
 	roots   map[string]string // ids, by name
 	longest int               // bytes of such an id
+	clones  map[string]*clone // by the id of the root
 }
 
 // LoadNames returns the names of the roots of a library.
 func LoadNames(ctx context.Context, idx index.Index) (*Names, error) {
 	roots, err := loadRoots(ctx, idx)
-	n := &Names{names: map[string]string{}, roots: map[string]string{}}
+	n := &Names{names: map[string]string{}, roots: map[string]string{}, clones: map[string]*clone{}}
 	for root, state := range roots {
 		if isRemote(root) {
 			continue
 		}
 		id, name := strings.TrimSuffix(fileID(root), "/"), escapedName(state.Name)
+		if c := cloneOf(state.Clone); c != nil {
+			n.clones[id] = c
+		}
 		n.names[id], n.roots[name], n.longest = name, id, max(n.longest, len(id))
 	}
 	return n, err
@@ -69,4 +73,18 @@ func (n *Names) Stored(public string) (id string, ok bool) {
 		}
 	}
 	return public, false
+}
+
+// Permalinked returns the id of the file that a permalink names, of any commit, with its first line as :LINE; false if it
+// is in no repository that was added.
+func (n *Names) Permalinked(address string) (id string, ok bool) {
+	for root, c := range n.clones {
+		if name, line, isFile := c.fileAt(address); isFile {
+			id, ok = root+"/"+escapePath(name), true
+			if line != "" {
+				id += ":" + line
+			}
+		}
+	}
+	return id, ok
 }

@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,6 +31,9 @@ type repository struct {
 	opened  func() *githistory.Repository
 	history func()
 	lost    error // why a part of the history is not read
+	clone   *clone
+	// published is the repository as its remote has it; nil if that is not known, or clone is nil.
+	published func() *githistory.Repository
 }
 
 // repositoryOf returns the function for the repository of a folder, which reads until ctx ends.
@@ -55,6 +59,16 @@ func newRepository(ctx context.Context, folder string, at githistory.Checkout) *
 			repo.lost = err
 		}
 		return opened
+	})
+	config, _ := readConfig(filepath.Join(at.GitDir, "config")) // without it there is no remote
+	repo.clone = cloneOf(remoteOf(config))
+	repo.published = sync.OnceValue(func() *githistory.Repository {
+		if repo.clone == nil || repo.opened() == nil {
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(ctx, left)
+		defer cancel()
+		return githistory.Published(ctx, at, "origin")
 	})
 	repo.history = sync.OnceFunc(func() {
 		opened := repo.opened()
@@ -87,9 +101,24 @@ func (r *repository) head() string {
 	return r.opened().Head
 }
 
+// tip returns the newest commit that the remote is known to have, or "".
+func (r *repository) tip() string {
+	if r == nil || r.published() == nil {
+		return ""
+	}
+	return r.published().Head
+}
+
+// moved reports whether the repository or its remote have other commits than those that date returned.
+func (r *repository) moved(since string) bool {
+	head, tip, _ := strings.Cut(since, "/")
+	return head != "" && head != r.head() || tip != r.tip()
+}
+
 // date sets the dates and authors that a document does not have itself to those of its file's history. Where that does
-// not know them, it marks a document that byFile says is dated by the file's time. It returns the newest commit if that
-// does not contain the file: it can be dated after a later one.
+// not know them, it marks a document that byFile says is dated by the file's time. It sets the permalink if
+// the remote has the file. It returns the newest commit if that does not contain the file, and behind a slash that of the
+// remote if that does not: the file is read again after a later one.
 func (r *repository) date(doc *index.Document, file string, data []byte, byFile bool) (head string) {
 	if r.head() == "" {
 		return ""
@@ -101,6 +130,11 @@ func (r *repository) date(doc *index.Document, file string, data []byte, byFile 
 		known = r.opened().File(name)
 	} else {
 		head = r.head()
+	}
+	if published := r.published(); published != nil && published.IsCommitted(name, data) {
+		doc.Permalink = r.clone.permalink(published.Head, name)
+	} else if r.clone != nil {
+		head += "/" + r.tip()
 	}
 	updated, isDated := dates.Plausible(known.Updated)
 	switch {

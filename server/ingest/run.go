@@ -176,6 +176,9 @@ func (r *run) plan(ctx context.Context, t *target) (*plan, error) {
 // prepare opens the root's folder and stores what the walk found.
 func (t *target) prepare(w *walker) error {
 	t.state.Source, t.state.Problem = cmp.Or(t.state.As, w.source, "file"), ""
+	if t.state.Clone = ""; w.clone != nil {
+		t.state.Clone = w.clone.base
+	}
 	info, err := os.Stat(filepath.FromSlash(t.path))
 	if err == nil {
 		t.state.File = !info.IsDir()
@@ -232,7 +235,7 @@ func (p *plan) compare(files []foundFile, known map[string]fileState) {
 }
 
 func (p *plan) unchanged(file foundFile, state fileState) bool {
-	if state.Print != fingerprint(file.info) || state.Head != "" && state.Head != file.repository.head() {
+	if state.Print != fingerprint(file.info) || state.Head != "" && file.repository.moved(state.Head) {
 		return false
 	}
 	switch state.Flag {

@@ -42,6 +42,7 @@ type rootState struct {
 	Access   []string `json:"access,omitempty"`
 	Include  []string `json:"include,omitempty"`   // patterns of secrets that are read
 	Source   string   `json:"source"`              // shown by status: As, or the host of the folder's repository
+	Clone    string   `json:"clone,omitempty"`     // address of the folder's repository on a known host
 	SyncedAt string   `json:"synced_at,omitempty"` // empty until the first complete read
 	// Kind and Begun are of an address: what it is, and when the run began that is not complete yet.
 	Kind     string       `json:"kind,omitempty"`
@@ -100,7 +101,8 @@ func (r rootState) config(source string) string {
 }
 
 func (r rootState) sameSettings(other rootState) bool {
-	return r.As == other.As && r.Set == other.Set && slices.Equal(r.Access, other.Access) && slices.Equal(r.Include, other.Include)
+	return r.As == other.As && r.Set == other.Set && slices.Equal(r.Access, other.Access) &&
+		slices.Equal(r.Include, other.Include)
 }
 
 // Flags of files with an unusual state.
@@ -124,7 +126,7 @@ type fileState struct {
 	LeftOut   badLines `json:"left_out,omitzero"`  // parts of its documents
 	Foreign   int      `json:"foreign,omitempty"`  // documents that belong to others
 	Encoding  string   `json:"encoding,omitempty"` // if it was assumed
-	Head      string   `json:"head,omitempty"`     // newest commit of the file's repository, which does not have its content
+	Head      string   `json:"head,omitempty"`     // newest commits that do not have its content: see repository.date
 	Web       webState `json:"web,omitzero"`
 	Kind      string   `json:"kind,omitempty"` // of a container: what it was taken for
 }
@@ -149,7 +151,8 @@ func decodeFile(text string) (s fileState) {
 // decodeTabs decodes the fields of earlier versions, of which the last ones may be missing.
 func decodeTabs(fields []string) fileState {
 	documents, err := strconv.Atoi(fields[4])
-	s := fileState{Print: fields[1], Config: fields[2], Hash: fields[3], Documents: documents, Flag: fields[5], Reason: fields[6]}
+	s := fileState{Print: fields[1], Config: fields[2], Hash: fields[3], Documents: documents, Flag: fields[5],
+		Reason: fields[6]}
 	if len(fields) > 7 {
 		for attribute := range strings.FieldsSeq(fields[7]) {
 			name, value, _ := strings.Cut(attribute, "=")
@@ -228,7 +231,8 @@ func loadFiles(ctx context.Context, idx index.Index, path string) (map[string]fi
 }
 
 // load decodes the entries below prefix that begin with start, by key without the prefix. what is for errors.
-func load[T any](ctx context.Context, idx index.Index, prefix, start, what string, decode func(string) T) (map[string]T, error) {
+func load[T any](ctx context.Context, idx index.Index, prefix, start, what string, decode func(string) T) (
+	map[string]T, error) {
 	entries, err := idx.Cursors(ctx, prefix+start)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", what, err)

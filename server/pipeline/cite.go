@@ -187,8 +187,9 @@ func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation i
 		Blurb: blurb(center.Text), HeadingPath: append([]string{}, headings...), Highlights: marks, BestPassage: best,
 		Metadata: wireMetadata(d.Metadata), Secondary: d.Secondary, Selected: s.selected,
 		Matches: r.matches[d.ID], Missing: append([]string{}, r.missing[d.ID]...), FoundBy: r.foundBy[d.ID],
-		Citation: r.citation(d, link, line(d, s.center.chunk, center, best[0]-places[at][0])),
-		Origin:   r.Profile, Lines: []int{}, Bytes: []int{}, AlsoIn: []wire.DocumentCopy{},
+		Citation: r.citation(d, link, line(d, s.center.chunk, center, best[0]-places[at][0]),
+			line(d, s.center.chunk, center, best[1]-places[at][0])),
+		Origin: r.Profile, Lines: []int{}, Bytes: []int{}, AlsoIn: []wire.DocumentCopy{},
 	}
 	for _, row := range field.All() {
 		if row.Show != nil {
@@ -207,7 +208,12 @@ func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation i
 
 // citation returns what a colleague can open, or have read: an address, else the id of the document as others see it,
 // with the line or page of the passage.
-func (r *run) citation(d index.Stored, link string, line int) string {
+func (r *run) citation(d index.Stored, link string, line, last int) string {
+	if file, lines, _ := strings.Cut(d.Permalink, "#"); file != "" && line > 0 {
+		return file + "#" + strings.NewReplacer("FIRST", strconv.Itoa(line), "LAST", strconv.Itoa(last)).Replace(lines)
+	} else if file, _, _ = strings.Cut(file, "?"); file != "" {
+		return file
+	}
 	if address := Link(false, link, d.Link); address != nil {
 		return *address
 	}

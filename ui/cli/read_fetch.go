@@ -48,7 +48,7 @@ func (a *app) fetchReading(ctx context.Context, c *client.Client, ref string, op
 			return nil, err
 		}
 		return &reading{document: found.Document, outline: true}, nil
-	case options.section != "" || at.fragment != "":
+	case options.section != "" || at.fragment != "" && !at.IsPart:
 		return a.fetchSection(ctx, c, at, options.section)
 	case options.lines != nil:
 		found, err := wholeDocument(ctx, c, at.Document.ID)

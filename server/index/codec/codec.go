@@ -385,6 +385,7 @@ func (p *Packer) PackDetail(document *index.Document) ([]byte, error) {
 		{document.Secondary > 0, func() { to.number(&document.Secondary) }},
 		{document.Language != "", func() { to.text(&document.Language) }},
 		{document.Untitled, func() { to.flag(&document.Untitled) }},
+		{document.Permalink != "", func() { to.text(&document.Permalink) }},
 	}
 	for len(optional) > 0 && !optional[len(optional)-1].has {
 		optional = optional[:len(optional)-1]
@@ -415,6 +416,9 @@ func (p *Packer) UnpackDetail(packed []byte, document *index.Document) error {
 	}
 	if !from.broken && len(from.data) > 0 { // nor titles that nobody gave
 		from.flag(&document.Untitled)
+	}
+	if !from.broken && len(from.data) > 0 { // nor permalinks
+		from.text(&document.Permalink)
 	}
 	if from.broken || len(from.data) > 0 {
 		return ErrPacked

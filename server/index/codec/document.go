@@ -118,6 +118,9 @@ func Hash(document *index.Document) []byte {
 	if untitled := -1 - len(document.Authors); document.Untitled { // nor is any this low
 		head.number(&untitled)
 	}
+	if document.Permalink != "" { // nor does any length that is not negative follow
+		head.text(&document.Permalink)
+	}
 	chunks := sha256.New()
 	body := &encoder{hashed: true}
 	body.length(len(document.Chunks))
