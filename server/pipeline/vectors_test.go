@@ -112,7 +112,11 @@ func TestByScore(t *testing.T) {
 		var list []index.Hit
 		for i, id := range ids {
 			id, language, _ := strings.Cut(id, ",")
+			id, second := strings.CutSuffix(id, "/1")
 			list = append(list, index.Hit{DocumentID: id, Score: 0.9 - float64(i)/10, Language: language})
+			if second {
+				list[i].Chunk = 1
+			}
 		}
 		return list
 	}
@@ -132,6 +136,8 @@ func TestByScore(t *testing.T) {
 		"the nearer one gains":     {words(10, 7, 6.5), near("c", "b", "x"), "c 10.5, a 10.0, b 9.0, x 0.0"},
 		"meaning alone":            {words(10, 5), near("x", "y", "b"), "a 10.0, b 5.0, x 4.0, y 2.0"},
 		"far from the last":        {words(10), near("x", "1", "2", "3", "4", "5"), "a 10.0, x 10.0, 1 8.0, 2 6.0, 3 4.0, 4 2.0, 5 0.0"},
+		"words and meaning apart":  {words(10, 7), near("b/1", "x"), "a 10.0, b 9.0, b/1 2.0, x 0.0"},
+		"meaning is the better":    {words(10, 1), near("b/1", "x", "y"), "a 10.0, b/1 5.0, x 2.0, b 1.0, y 0.0"},
 		"no words":                 {nil, near("x", "y"), "x 0.2, y 0.0"},
 		"words without a score":    {words(0), near("x", "y"), "x 0.2, a 0.0, y 0.0"},
 		"a language unknown to it": {words(10), near("x,tlh", "y", "z"), "a 10.0, y 2.0, x 0.0, z 0.0"},
@@ -139,7 +145,7 @@ func TestByScore(t *testing.T) {
 		before := fmt.Sprint(c.words, c.near)
 		var got []string
 		for _, hit := range byScore(c.words, c.near, (&meanings{}).Trust) {
-			got = append(got, fmt.Sprintf("%s %.1f", hit.DocumentID, hit.Score))
+			got = append(got, fmt.Sprintf("%s%s %.1f", hit.DocumentID, []string{"", "/1"}[hit.Chunk], hit.Score))
 		}
 		if strings.Join(got, ", ") != c.want {
 			t.Errorf("%s: %s, want %s", name, strings.Join(got, ", "), c.want)

