@@ -8,6 +8,7 @@ import (
 
 	"quarry/client/field"
 	"quarry/client/wire"
+	"quarry/internal/text"
 )
 
 // outgoing is a search on its way to a server that may lack extensions.
@@ -204,6 +205,18 @@ func adapt(response *wire.SearchResponse, request wire.SearchRequest) {
 		response.Results = response.Results[:*n]
 	}
 	response.Notes = append(response.Notes, ignored(request)...)
+}
+
+// setPlaces sets the places of results of a server that has none: what their metadata and links say.
+func setPlaces(results []wire.SearchResult) {
+	for i := range results {
+		r := &results[i]
+		metadata := make(map[string][]string, len(r.Metadata))
+		for key, value := range r.Metadata {
+			metadata[key] = value.Values
+		}
+		r.Place = field.PlaceOf(r.SourceType, text.OrEmpty(r.Link), metadata)
+	}
 }
 
 // updatedBy reports whether a result has a date and was last changed at until or before.

@@ -252,6 +252,9 @@ func (c *Client) Facets(ctx context.Context, request wire.SearchRequest) (*wire.
 		query[row.Key] = row.Of(request.Filters)
 		query["exclude_"+row.Key] = row.Of(request.ExcludeFilters)
 	}
+	if request.FacetPlace != "" {
+		query.Set("facet_place", request.FacetPlace)
+	}
 	setTime(query, "time_cutoff", request.TimeCutoff)
 	setTime(query, "time_until", request.TimeUntil)
 	setTime(query, "added_since", request.AddedSince)

@@ -300,11 +300,11 @@ func TestAdditionsByName(t *testing.T) {
 	}{
 		{wire.SearchRequest{}, "query sources document_sets tags time_cutoff persona_id provider model skip_query_expansion " +
 			"message_history num_results time_cutoff_days time_until authors document_types skip_document_selection " +
-			"max_context_chunks instant exclude phrases explain stream languages exclude_filters offset sort browse prefix added_since similar_to"},
+			"max_context_chunks instant exclude phrases explain stream languages places facet_place exclude_filters offset sort browse prefix added_since similar_to"},
 		{wire.SearchResponse{}, "results citation_mapping llm_facing_text query_expansion queries applied_filters facets " +
 			"total_matches matched stages notes searched"},
 		{wire.SearchResult{}, "citation_id title content link source_type updated_at document_id ref citation chunk_ind chunk_start " +
-			"chunk_end chunk_count score blurb highlights best_passage heading_path metadata authors document_type language selected " +
+			"chunk_end chunk_count score blurb highlights best_passage heading_path metadata authors document_type place language selected " +
 			"origin ranks lines bytes also_in also_in_count matches missing found_by newer"},
 		{wire.Matched{}, "level documents all"},
 		{wire.DocumentCopy{}, "document_id title link source_type"},
@@ -312,8 +312,8 @@ func TestAdditionsByName(t *testing.T) {
 		{wire.QueryExpansion{}, "semantic_queries keyword_queries"},
 		{wire.ExecutedQuery{}, "query kind weight"},
 		{wire.AppliedFilter{}, "field value set_by negated"},
-		{wire.Filters{}, "sources authors document_types document_sets tags languages"},
-		{wire.Facets{}, "sources authors types document_sets languages tags months undated"},
+		{wire.Filters{}, "sources authors document_types document_sets tags languages places"},
+		{wire.Facets{}, "sources authors types document_sets languages places tags months undated"},
 		{wire.FacetValue{}, "value count"},
 		{wire.FacetTag{}, "key value count"},
 		{wire.FacetMonth{}, "month count"},

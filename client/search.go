@@ -130,6 +130,9 @@ func (c *Client) complete(envelope *searchEnvelope, o outgoing) (*wire.SearchRes
 		response.Stages = *envelope.Stages
 	}
 	sanitizeValue(response, c.options.Local)
+	if envelope.Stages == nil {
+		setPlaces(response.Results)
+	}
 	o.filter(response)
 	if envelope.Stages == nil {
 		adapt(response, o.asked)

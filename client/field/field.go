@@ -26,6 +26,7 @@ const (
 	Author
 	Type
 	Lang
+	Place
 	N // how many there are
 )
 
@@ -149,6 +150,15 @@ var rows = [N]Field{
 		Flag: &FlagInfo{Name: "lang", Commas: true,
 			Usage: "only documents in these languages (`CODES`, separated by commas), like en,de"},
 		Folds: true, Matches: strings.EqualFold, Normal: strings.ToLower},
+	{ID: Place, Name: "in", Noun: "place", Title: "Places", Key: "places", Chat: "places", Extension: true,
+		Request:  func(f *wire.Filters) Values { return texts{&f.Places, readPlace} },
+		Question: func(f *wire.ChatFilters) Values { return texts{&f.Places, readPlace} },
+		Counts:   func(f *wire.Facets) Counts { return valueCounts(&f.Places) },
+		Result:   func(r *wire.SearchResult) []string { return []string{r.Place} },
+		Show:     func(r *wire.SearchResult, values []string) { r.Place = last(values) },
+		Flag: &FlagInfo{Name: "in",
+			Usage: "only documents in this `PLACE`, like handbook/people or #deploys; repeatable"},
+		Matches: isInPlace, Unlisted: func(string) bool { return true }},
 }
 
 // All returns the rows in the order in which they are offered.

@@ -103,6 +103,7 @@ func TestValuesOfEveryRow(t *testing.T) {
 		Source: {in: "Google-Drive", text: "google_drive"}, Set: {in: "Engineering handbook", text: "Engineering handbook"},
 		Tag: {in: " team = a=b ", text: "team=a=b", refused: "team"}, Author: {in: "Kim Lee", text: "Kim Lee"},
 		Type: {in: ".PDF", text: "pdf", refused: "."}, Lang: {in: "De", text: "de", refused: "."},
+		Place: {in: " handbook/people/ ", text: "handbook/people", refused: " / "},
 	}
 	for _, row := range All() {
 		var filters, other wire.Filters
@@ -142,12 +143,13 @@ func TestValuesOfEveryRow(t *testing.T) {
 // A filter is applied to what a server returns as the server would, where results have the field.
 func TestPasses(t *testing.T) {
 	t.Parallel()
-	result := wire.SearchResult{SourceType: "slack", Authors: []string{"Kim Lee"}, DocumentType: "md", Language: "en",
+	result := wire.SearchResult{SourceType: "slack", Authors: []string{"Kim Lee"}, DocumentType: "md", Language: "en", Place: "acme/Team/a%2Fb/c",
 		Metadata: map[string]wire.Metadata{"team": {Values: []string{"infra"}}, "a=b": {Values: []string{"c"}}}}
 	tests := [N]struct{ yes, no []string }{
 		Source: {[]string{"slack"}, []string{"Slack"}}, Tag: {[]string{"team=infra"}, []string{"team=inf", "a=b=c"}},
 		Author: {[]string{"kim", "Kim Lee"}, []string{"ki", "kim l"}}, Type: {[]string{"md", "MD"}, []string{"m"}},
-		Lang: {[]string{"en"}, []string{"de"}},
+		Lang:  {[]string{"en"}, []string{"de"}},
+		Place: {[]string{"acme", "team", "/Acme/team", "Team/a%2Fb", "a%2Fb/c"}, []string{"Tea", "/team", "acme/a%2Fb", "b", "a", "/"}},
 	}
 	for _, row := range All() {
 		if row.Show != nil {

@@ -170,6 +170,8 @@ func first(values []string) string {
 	return values[0]
 }
 
+func last(values []string) string { return first(values[max(0, len(values)-1):]) }
+
 func readText(text string) (string, bool) { return text, true }
 
 func readTag(text string) (wire.Tag, bool) {

@@ -67,6 +67,7 @@ type ChatFilters struct {
 	Authors       []string `json:"authors,omitempty"`
 	DocumentTypes []string `json:"document_types,omitempty"`
 	Languages     []string `json:"languages,omitempty"`
+	Places        []string `json:"places,omitempty"`
 	Exclude       []string `json:"exclude,omitempty"`
 	Phrases       []string `json:"phrases,omitempty"`
 

@@ -9,19 +9,19 @@ var (
 	AgentResult = NewProfile[SearchResult]("citation_id", "title", "url=link", "source_type", "content", "updated_at",
 		"ref?", "citation?",
 		"document_id?", "chunk_start", "chunk_end", "chunk_count", "heading_path?", "authors?", "metadata?",
-		"document_type?", "language?", "score", "selected!", "lines?", "bytes?", "also_in?", "also_in_count?",
+		"document_type?", "place?", "language?", "score", "selected!", "lines?", "bytes?", "also_in?", "also_in_count?",
 		"matches!", "missing?", "found_by?", "newer?", "origin?")
 
 	// Full explains the search, too.
 	FullResult = NewProfile[SearchResult]("citation_id", "title", "url=link", "source_type", "content", "updated_at",
 		"ref", "citation",
 		"document_id", "chunk_start", "chunk_end", "chunk_count", "heading_path", "authors", "metadata", "document_type",
-		"language", "score", "selected", "lines", "bytes", "also_in", "also_in_count", "matches!", "missing?",
+		"place", "language", "score", "selected", "lines", "bytes", "also_in", "also_in_count", "matches!", "missing?",
 		"found_by?", "newer?", "chunk_ind", "blurb", "highlights", "best_passage", "ranks", "origin")
 
 	// ToolResult is for models that call tools. Its content is an excerpt.
-	ToolResult = NewProfile[SearchResult]("citation_id?", "title", "url=link?", "source_type", "updated_at?: ", "language?",
-		"ref?: what the read tool takes", "citation?", "heading_path?", "lines?",
+	ToolResult = NewProfile[SearchResult]("citation_id?", "title", "url=link?", "source_type", "updated_at?: ",
+		"place?", "language?", "ref?: what the read tool takes", "citation?", "heading_path?", "lines?",
 		"excerpt=content: the part of the passage that matches best", "also_in?", "matches!", "missing?", "found_by?",
 		"newer?", "origin?: ")
 

@@ -17,8 +17,9 @@ func filled() SearchResult {
 	return SearchResult{CitationID: new(3), Title: "<Title>", Content: "text & more", Link: new("https://a.example"), SourceType: "web",
 		UpdatedAt: new("2026-09-21T10:00:00+00:00"), DocumentID: "d", Ref: "d#4", ChunkInd: 4, ChunkStart: 3, ChunkEnd: 5, ChunkCount: 9,
 		Score: 1.5, Blurb: "b", Highlights: []Span{{0, 4}}, BestPassage: Span{0, 4}, HeadingPath: []string{"A"},
-		Metadata: map[string]Metadata{"k": {Values: []string{"v"}}}, Authors: []string{"Jo"}, DocumentType: "md", Language: "en",
-		Origin: "acme", Citation: "a/b.md:1", Lines: []int{1, 2}, Bytes: []int{0, 9}, AlsoIn: []DocumentCopy{{DocumentID: "e", Link: new("l")}},
+		Metadata: map[string]Metadata{"k": {Values: []string{"v"}}}, Authors: []string{"Jo"}, DocumentType: "md", Place: "acme/ops",
+		Language: "en",
+		Origin:   "acme", Citation: "a/b.md:1", Lines: []int{1, 2}, Bytes: []int{0, 9}, AlsoIn: []DocumentCopy{{DocumentID: "e", Link: new("l")}},
 		AlsoInCount: 1, Missing: []string{"w"}, FoundBy: FoundByMeaning,
 		Newer: &NewerDocument{DocumentID: "f", UpdatedAt: new("u")}, Ranks: map[string]int{"q": 1}}
 }

@@ -47,19 +47,16 @@ type SearchRequest struct {
 	Phrases               []string `json:"phrases,omitempty"`
 	Explain               bool     `json:"explain,omitempty"`
 	Stream                bool     `json:"stream,omitempty"`
-
-	ExcludeFilters Filters `json:"exclude_filters,omitzero"` // rule out documents that have any of the values
+	ExcludeFilters        Filters  `json:"exclude_filters,omitzero"` // rule out documents that have any of the values
 
 	// With Offset, Sort or Browse only matched documents are listed, one result each, and every page has the same counts.
-
-	Offset *int   `json:"offset,omitempty"` // documents to skip
-	Sort   string `json:"sort,omitempty"`   // relevance (default), newest, oldest
-	Browse bool   `json:"browse,omitempty"` // without words: all documents that the filters leave, newest first
-
+	Offset     *int   `json:"offset,omitempty"`      // documents to skip
+	Sort       string `json:"sort,omitempty"`        // relevance (default), newest, oldest
+	Browse     bool   `json:"browse,omitempty"`      // without words: all documents that the filters leave, newest first
 	AddedSince *Time  `json:"added_since,omitempty"` // first stored after that
 	SimilarTo  string `json:"similar_to,omitempty"`  // a ref: passages like that one
-
-	Prefix bool `json:"prefix,omitempty"` // the last word also counts as a prefix if it is no word of the library
+	FacetPlace string `json:"facet_place,omitempty"` // its children are counted; empty: where the matches divide
+	Prefix     bool   `json:"prefix,omitempty"`      // the last word also counts as a prefix if it is no word of the library
 }
 
 // The orders of results.
@@ -86,6 +83,7 @@ type Filters struct {
 	Authors       []string `json:"authors,omitempty"`
 	DocumentTypes []string `json:"document_types,omitempty"`
 	Languages     []string `json:"languages,omitempty"`
+	Places        []string `json:"places,omitempty"`
 }
 
 // Tag is one key and value of a document's metadata.
@@ -142,6 +140,7 @@ type SearchResult struct {
 	Metadata     map[string]Metadata `json:"metadata"`
 	Authors      []string            `json:"authors"`
 	DocumentType string              `json:"document_type"`
+	Place        string              `json:"place" jsonschema:"names joined by /, as in places"`   // empty: unknown
 	Language     string              `json:"language" jsonschema:"ISO 639-1, und if undetermined"` // empty: unknown
 	Selected     bool                `json:"selected" jsonschema:"false if the selection did not keep the result"`
 	Origin       string              `json:"origin" jsonschema:"profile of the result, for --profile"`
@@ -235,6 +234,7 @@ type Facets struct {
 	Types        []FacetValue `json:"types"`
 	DocumentSets []FacetValue `json:"document_sets"`
 	Languages    []FacetValue `json:"languages"`
+	Places       []FacetValue `json:"places" jsonschema:"of one level"`
 	Tags         []FacetTag   `json:"tags"`
 	Months       []FacetMonth `json:"months" jsonschema:"of the last update, ascending"`
 	Undated      int          `json:"undated" jsonschema:"documents without a date"`

@@ -45,7 +45,7 @@ func wholeResponse() SearchResponse {
 			CitationID: pointer(1), Title: "Rolling back", Content: "Roll back when…", Link: pointer("https://a.example/1"),
 			SourceType: "confluence", UpdatedAt: pointer("2026-03-12T09:14:05+00:00"), DocumentID: "c:1", Ref: "c:1#2",
 			ChunkInd: 2, ChunkStart: 1, ChunkEnd: 3, ChunkCount: 9, Lines: []int{3, 9}, Bytes: []int{40, 210}, Score: 1.5, Blurb: "Roll", Highlights: []Span{{0, 4}},
-			BestPassage: Span{0, 9}, HeadingPath: []string{"Runbook"}, Authors: []string{"Kim"}, DocumentType: "md", Language: "en",
+			BestPassage: Span{0, 9}, HeadingPath: []string{"Runbook"}, Authors: []string{"Kim"}, DocumentType: "md", Place: "acme/ops", Language: "en",
 			Metadata: map[string]Metadata{"labels": {Values: []string{"a"}, List: true}, "team": One("infra")},
 			Selected: true, Origin: "acme", Ranks: map[string]int{"roll back": 1},
 			AlsoIn: []DocumentCopy{{"s:7", "#ops", nil, "slack"}}, AlsoInCount: 1, Matches: true, Missing: []string{"deploy"},
@@ -57,7 +57,7 @@ func wholeResponse() SearchResponse {
 		AppliedFilters: []AppliedFilter{{Field: "sources", Value: "confluence", SetBy: "agent", Negated: true}},
 		Facets: Facets{
 			Sources: []FacetValue{{"confluence", 1}}, Authors: []FacetValue{{"Kim", 1}}, Types: []FacetValue{{"md", 1}},
-			DocumentSets: []FacetValue{{"handbook", 1}}, Languages: []FacetValue{{"en", 1}}, Tags: []FacetTag{{"team", "infra", 1}},
+			DocumentSets: []FacetValue{{"handbook", 1}}, Languages: []FacetValue{{"en", 1}}, Places: []FacetValue{{"acme", 1}}, Tags: []FacetTag{{"team", "infra", 1}},
 			Months: []FacetMonth{{"2026-03", 1}}, Undated: 2,
 		},
 		TotalMatches: 3, Matched: Matched{Level: "most", Documents: 3, All: 2}, Stages: []Stage{{Name: "retrieve", MS: 1.25, Outcome: OutcomeOK, Detail: "d"}},
@@ -78,14 +78,16 @@ func TestSearchRequestGolden(t *testing.T) {
 	moment := &Time{time.Date(2026, 3, 12, 9, 14, 5, 0, time.UTC)}
 	golden(t, "request-whole.json", SearchRequest{
 		Query: "roll back", Filters: Filters{Sources: []string{"slack"}, DocumentSets: []string{"handbook"},
-			Tags: []Tag{{"team", "infra"}}, Authors: []string{"Kim"}, DocumentTypes: []string{"md"}, Languages: []string{"en"}},
+			Tags: []Tag{{"team", "infra"}}, Authors: []string{"Kim"}, DocumentTypes: []string{"md"}, Languages: []string{"en"},
+			Places: []string{"acme/ops"}},
 		TimeCutoff: moment, PersonaID: pointer(7), Provider: pointer("p"), Model: pointer("m"), SkipQueryExpansion: true,
 		MessageHistory: []Message{{"hello", "user"}}, NumResults: pointer(5), TimeCutoffDays: pointer(30), TimeUntil: moment,
 		SkipDocumentSelection: true, MaxContextChunks: pointer(9),
 		Instant: true, Exclude: []string{"draft"}, Phrases: []string{"error budget"}, Explain: true, Stream: true,
 		ExcludeFilters: Filters{Sources: []string{"web"}, Authors: []string{"Lee"}, DocumentTypes: []string{"pdf"},
-			DocumentSets: []string{"archive"}, Tags: []Tag{{"state", "draft"}}, Languages: []string{"de"}},
-		Offset: pointer(50), Sort: SortNewest, Browse: true, Prefix: true, AddedSince: moment, SimilarTo: "a#1",
+			DocumentSets: []string{"archive"}, Tags: []Tag{{"state", "draft"}}, Languages: []string{"de"}, Places: []string{"old"}},
+		Offset: pointer(50), Sort: SortNewest, Browse: true, Prefix: true, FacetPlace: "acme",
+		AddedSince: moment, SimilarTo: "a#1",
 	})
 	golden(t, "request-least.json", SearchRequest{Query: "x"})
 }

@@ -139,6 +139,7 @@ func readFilters(f *fields, request *wire.SearchRequest) {
 	for _, row := range field.All() {
 		readField(f, row, row.Key, row.Request(&request.Filters))
 	}
+	request.FacetPlace = f.textOr("facet_place", "", maxItemRunes)
 	request.TimeCutoff = f.moment("time_cutoff")
 	request.TimeCutoffDays = f.whole("time_cutoff_days", 1, wire.MaxTimeCutoffDays)
 	if request.TimeCutoff != nil && request.TimeCutoffDays != nil {

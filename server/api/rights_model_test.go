@@ -128,6 +128,9 @@ func (q *inquiry) search(server *Server, query ruleQuery, more string) wire.Sear
 // echoed are the secrets that a query itself names, and an answer to it may repeat.
 func (q ruleQuery) echoed() []string {
 	echoed := []string{q.word}
+	for _, place := range slices.Concat(q.places, q.not.Places, []string{q.within}) {
+		echoed = append(echoed, strings.Split(place, "/")...)
+	}
 	for _, t := range slices.Concat(q.tags, q.not.Tags) {
 		echoed = append(echoed, t.Value)
 	}
@@ -227,7 +230,7 @@ func (q *inquiry) asks() {
 	query := q.random(q.one(commonWords()...))
 	request := map[string]any{"message": query.word, "stream": q.chance(50), "internal_search_filters": map[string]any{
 		"source_type": query.sources, "document_set": query.sets, "tags": query.tags, "authors": query.authors, "exclude_filters": query.not,
-		"document_types": query.kinds, "updated_at_range": map[string]any{"start": momentOr(query.since), "end": momentOr(query.until)}}}
+		"document_types": query.kinds, "places": query.places, "updated_at_range": map[string]any{"start": momentOr(query.since), "end": momentOr(query.until)}}}
 	session := ""
 	for _, s := range q.sessions {
 		if q.mayChat() && s.of == q.self() && s.tenant == q.tenant && query.agent == nil && !s.agent && q.chance(20) {

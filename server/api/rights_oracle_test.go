@@ -2,6 +2,7 @@ package api
 
 import (
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -76,6 +77,7 @@ type ruleAgent struct {
 // its tags.
 type ruleDocument struct {
 	id, secret, source, author, kind string
+	place                            []string // names
 	words                            []string
 	parts                            int  // of its text, each as long as a chunk may be; 0: a line
 	copied                           bool // most of its text is in other documents too
@@ -183,6 +185,8 @@ type ruleQuery struct {
 	begins         bool // the word is the beginning of one
 	sources, kinds []string
 	authors, sets  []string
+	places         []string // runs of names, joined by slashes; with one before it: from the top
+	within         string   // the place whose children are counted
 	tags           []wire.Tag
 	since, until   time.Time
 	agent          *ruleAgent
@@ -212,14 +216,94 @@ func (r *rules) passes(d *ruleDocument, q ruleQuery, but string) bool {
 	tagged := len(q.tags) == 0 || slices.ContainsFunc(q.tags, func(t wire.Tag) bool { return slices.Contains(d.tags, t) })
 	return d.holds(q) && !r.excluded(d, q.not) &&
 		(but == "source" || among(q.sources, d.source)) && (but == "author" || among(q.authors, d.author)) &&
-		(but == "type" || among(q.kinds, d.kind)) && (but == "tag" || tagged) && (but == "set" || inScope) &&
+		(but == "type" || among(q.kinds, d.kind)) && (but == "place" || len(q.places) == 0 || d.livesIn(q.places)) && (but == "tag" || tagged) && (but == "set" || inScope) &&
 		(but == "month" || !d.updated.Before(since) && (q.until.IsZero() || !d.updated.After(q.until)))
 }
 
 // excluded: a document with any of the values is out, whatever else is asked for.
 func (r *rules) excluded(d *ruleDocument, not wire.Filters) bool {
 	return slices.Contains(not.Sources, d.source) || slices.Contains(not.Authors, d.author) ||
-		slices.Contains(not.DocumentTypes, d.kind) || sharesAny(not.DocumentSets, r.setsOf(d)) || sharesAny(not.Tags, d.tags)
+		slices.Contains(not.DocumentTypes, d.kind) || d.livesIn(not.Places) || sharesAny(not.DocumentSets, r.setsOf(d)) || sharesAny(not.Tags, d.tags)
+}
+
+// livesIn tells whether the names of a document's place hold one of these runs of names.
+func (d *ruleDocument) livesIn(places []string) bool {
+	return slices.ContainsFunc(places, func(run string) bool { return len(d.placesOf(run)) > 0 })
+}
+
+// placesOf are the places around a document, itself included, that end in a run of names; the outermost first.
+func (d *ruleDocument) placesOf(run string) (places []string) {
+	for i := range d.place {
+		at := strings.Join(d.place[:i+1], "/")
+		if at == strings.TrimPrefix(run, "/") || !strings.HasPrefix(run, "/") && strings.HasSuffix(at, "/"+run) {
+			places = append(places, at)
+		}
+	}
+	return places
+}
+
+// meantPlaces are the places that a run of names means to an asker, or the run itself.
+func (r *rules) meantPlaces(a asker, runs []string) []string {
+	var all []string
+	for _, run := range runs {
+		meant := map[string]bool{}
+		for _, d := range r.documents {
+			if places := d.placesOf(run); a.sees(d) && len(places) > 0 {
+				meant[places[0]] = true
+			}
+		}
+		if len(meant) == 0 {
+			meant[run] = true
+		}
+		all = append(all, slices.Collect(maps.Keys(meant))...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// countPlaces counts documents by place: below one, or where they first part. A place begins with a slash if others of them
+// have its names elsewhere.
+func countPlaces(documents []*ruleDocument, within string) map[string]int {
+	level := func(depth int, below string) map[string]int {
+		counts := map[string]int{}
+		for _, d := range documents {
+			if at := strings.Join(d.place[:min(depth+1, len(d.place))], "/"); len(d.place) > depth && (below == "" || path.Dir(at) == below) {
+				counts[at]++
+			}
+		}
+		return counts
+	}
+	counts := map[string]int{}
+	if within != "" {
+		for _, d := range documents {
+			for _, at := range d.placesOf(within) {
+				maps.Copy(counts, level(strings.Count(at, "/")+1, at))
+			}
+		}
+	} else {
+		for depth := 0; depth < 9; depth++ {
+			if found := level(depth, ""); len(found) > 0 {
+				counts = found
+			}
+			parts := map[string]bool{}
+			for _, d := range documents {
+				parts[strings.Join(d.place[:min(depth+1, len(d.place))], "/")] = true
+			}
+			if len(parts) != 1 {
+				break
+			}
+		}
+	}
+	named := map[string]int{}
+	for at, n := range counts {
+		if slices.ContainsFunc(documents, func(d *ruleDocument) bool {
+			return slices.ContainsFunc(d.placesOf(at), func(other string) bool { return other != at })
+		}) {
+			at = "/" + at
+		}
+		named["place "+at] = n
+	}
+	return named
 }
 
 func sharesAny[T comparable](a, b []T) bool {
@@ -262,7 +346,13 @@ func (r *rules) found(a asker, q ruleQuery) []string {
 
 // counted are the facets: for each field, the documents that pass all other fields, by value.
 func (r *rules) counted(a asker, q ruleQuery) map[string]int {
-	counts := map[string]int{}
+	var placed []*ruleDocument
+	for _, d := range r.documents {
+		if a.sees(d) && r.passes(d, q, "place") {
+			placed = append(placed, d)
+		}
+	}
+	counts := countPlaces(placed, q.within)
 	for _, d := range r.documents {
 		if !a.sees(d) {
 			continue
@@ -306,7 +396,8 @@ func (r *rules) attached(a asker, q ruleQuery, set string) (n int) {
 // told are the facets of an answer, in the same form.
 func told(f wire.Facets) map[string]int {
 	counts := map[string]int{}
-	for field, list := range map[string][]wire.FacetValue{"source": f.Sources, "author": f.Authors, "type": f.Types, "set": f.DocumentSets} {
+	for field, list := range map[string][]wire.FacetValue{"source": f.Sources, "author": f.Authors, "type": f.Types, "set": f.DocumentSets,
+		"place": f.Places} {
 		for _, v := range list {
 			counts[field+" "+v.Value] += v.Count
 		}

@@ -247,6 +247,12 @@ func (q *inquiry) random(word string) ruleQuery {
 		}
 	}
 	if q.chance(20) {
+		query.places = []string{q.place()}
+	}
+	if q.chance(20) {
+		query.within = q.place()
+	}
+	if q.chance(20) {
 		query.since = q.date()
 	}
 	if q.chance(20) {
@@ -270,9 +276,25 @@ func (q *inquiry) random(word string) ruleQuery {
 	return query
 }
 
+// place is a place of some document, or some of its names, or a name of none.
+func (q *inquiry) place() string {
+	if len(q.documents) == 0 || q.chance(10) {
+		return "nowhere"
+	}
+	names := q.documents[q.rand.IntN(len(q.documents))].place
+	from := q.rand.IntN(len(names))
+	run := strings.Join(names[from:from+1+q.rand.IntN(len(names)-from)], "/")
+	if from == 0 && q.chance(30) {
+		return "/" + run
+	}
+	return run
+}
+
 // exclusions are values to leave out, the secret tags of documents among them.
 func (q *inquiry) exclusions() (not wire.Filters) {
-	switch q.rand.IntN(5) {
+	switch q.rand.IntN(6) {
+	case 5:
+		not.Places = []string{q.place()}
 	case 0:
 		not.Sources = some(q.ruleWorld, 40, ruleSources())
 	case 1:
@@ -296,7 +318,8 @@ func (q *inquiry) exclusions() (not wire.Filters) {
 
 func body(q ruleQuery, more string) string {
 	request := map[string]any{"query": q.word, "num_results": 100}
-	for name, list := range map[string][]string{"sources": q.sources, "document_sets": q.sets, "authors": q.authors, "document_types": q.kinds} {
+	for name, list := range map[string][]string{"sources": q.sources, "document_sets": q.sets, "authors": q.authors, "document_types": q.kinds,
+		"places": q.places} {
 		if len(list) > 0 {
 			request[name] = list
 		}
@@ -312,6 +335,9 @@ func body(q ruleQuery, more string) string {
 	}
 	if !q.until.IsZero() {
 		request["time_until"] = q.until.Format(time.RFC3339)
+	}
+	if q.within != "" {
+		request["facet_place"] = q.within
 	}
 	if q.agent != nil {
 		request["persona_id"] = q.agent.id
@@ -461,6 +487,14 @@ func (q *inquiry) compare(query ruleQuery, more string) wire.SearchResponse {
 	q.same("matches of "+asked, strconv.Itoa(answer.TotalMatches), strconv.Itoa(len(want)))
 	q.same("facets of "+asked, counts(told(answer.Facets)), counts(q.counted(q.asker, query)))
 	q.passages(answer, `^(\d+) passage`, want)
+	applied := map[bool][]string{}
+	for _, f := range answer.AppliedFilters {
+		if f.Field == "places" {
+			applied[f.Negated] = append(applied[f.Negated], f.Value)
+		}
+	}
+	q.same("places of "+asked, applied[false], q.meantPlaces(q.asker, query.places))
+	q.same("excluded places of "+asked, applied[true], q.meantPlaces(q.asker, query.not.Places))
 	return answer
 }
 

@@ -338,6 +338,10 @@ func (w *ruleWorld) describe(id string) *ruleDocument {
 	if w.chance(10) {
 		d.parts = 2
 	}
+	d.place = append([]string{d.source}, some(w, 50, []string{"red", d.source, d.secret})...)
+	if len(d.place) == 1 {
+		d.place = append(d.place, "blue")
+	}
 	d.copied = d.parts == 0 && w.chance(40)
 	d.tags = []wire.Tag{{Key: "secret", Value: d.secret}, {Key: "team", Value: w.one("red", "blue")}}
 	return d
@@ -359,9 +363,11 @@ func (d *ruleDocument) link() string { return "https://acme.example/" + d.secret
 // postDocument posts a document, new or in place of another one of that id.
 func (w *ruleWorld) postDocument(r *rules, id string) {
 	d := w.describe(id)
+	folder := strings.Join(d.place[1:], "/")
+	d.tags = append(d.tags, wire.Tag{Key: "folder", Value: folder})
 	request := wire.IngestionRequest{Document: wire.IngestionDocument{ID: id, Source: d.source, SemanticIdentifier: "Title " + d.secret,
 		Sections:      []wire.IngestionSection{{Text: d.text(), Link: d.link()}},
-		Metadata:      map[string]wire.Metadata{"secret": {Values: []string{d.secret}}, "team": {Values: []string{d.tags[1].Value}}},
+		Metadata:      map[string]wire.Metadata{"secret": {Values: []string{d.secret}}, "team": {Values: []string{d.tags[1].Value}}, "folder": {Values: []string{folder}}},
 		PrimaryOwners: []wire.Expert{{DisplayName: d.author}}, DocUpdatedAt: &wire.Time{Time: d.updated}}}
 	if len(r.pairs) > 0 && w.chance(70) {
 		d.pair = r.pairs[w.rand.IntN(len(r.pairs))]
@@ -391,6 +397,7 @@ func (w *ruleWorld) addLocal(r *rules) {
 	_, err = w.indexes[r.tenant].Write(w.t.Context(), index.Batch{Upsert: []index.Document{{
 		ID: d.id, Title: "Title " + d.secret, Source: d.source, Type: d.kind, Link: d.link(), UpdatedAt: d.updated,
 		Authors: []index.Person{{Name: d.author}}, Access: []string{"PUBLIC"}, Sets: d.local, Origin: "/doc",
+		Place:    strings.Join(d.place, "/"),
 		Metadata: []index.Field{{Key: "secret", Values: []string{d.secret}}, {Key: "team", Values: []string{d.tags[1].Value}}},
 		Chunks:   []index.Chunk{{Text: d.text()}},
 	}}})
@@ -481,7 +488,8 @@ func (w *ruleWorld) removeSet(r *rules) {
 }
 
 func queryOf(q ruleQuery) url.Values {
-	values := url.Values{"sources": q.sources, "document_sets": q.sets, "authors": q.authors, "document_types": q.kinds,
+	values := url.Values{"sources": q.sources, "document_sets": q.sets, "authors": q.authors, "document_types": q.kinds, "places": q.places,
+		"exclude_places":  q.not.Places,
 		"exclude_sources": q.not.Sources, "exclude_document_sets": q.not.DocumentSets, "exclude_authors": q.not.Authors,
 		"exclude_document_types": q.not.DocumentTypes}
 	for _, t := range q.tags {
@@ -489,6 +497,9 @@ func queryOf(q ruleQuery) url.Values {
 	}
 	for _, t := range q.not.Tags {
 		values.Add("exclude_tags", t.Key+"="+t.Value)
+	}
+	if q.within != "" {
+		values.Set("facet_place", q.within)
 	}
 	if !q.since.IsZero() {
 		values.Set("time_cutoff", q.since.Format(time.RFC3339))

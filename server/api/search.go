@@ -304,7 +304,7 @@ func (s *Server) facets(c *call) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		facets := pipeline.WireFacets(counts)
+		facets := pipeline.WireFacets(counts, request.FacetPlace)
 		visible.narrowFacets(&facets)
 		return wire.FacetCounts{Facets: facets, TotalMatches: counts.Documents}, nil
 	})

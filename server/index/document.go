@@ -17,6 +17,7 @@ type Document struct {
 	Title     string
 	Untitled  bool     // nobody gave the title: it is made of the text or the id, to show it, and is not searched
 	Path      []string // the last segments of its place (folders, breadcrumb), searched with the title
+	Place     string   // names joined by '/', as field.JoinPlace does, from the short name of its root or its source down
 	Link      string
 	Permalink string    // of the file as a colleague sees it, with FIRST and LAST for lines; empty: unknown
 	Type      string    // "md", "pdf", "thread", …
@@ -87,6 +88,8 @@ var columns = [field.N]Column{
 		values: func(d *Document) []string { return []string{d.Type} }},
 	field.Lang: {Filter: 8, Facet: 7, Property: "language", Single: true,
 		values: func(d *Document) []string { return []string{d.Language} }},
+	field.Place: {Filter: 9, Facet: 8, Property: "places",
+		values: func(d *Document) []string { return field.PlacesTo(d.Place) }},
 }
 
 // ColumnOf returns the column of a field.
@@ -141,6 +144,23 @@ func authorNames(d *Document) (names []string) {
 		names = append(names, author.Display())
 	}
 	return names
+}
+
+// PlaceInSource returns what the document's own metadata and link say of its place in its source.
+func (d *Document) PlaceInSource() []string {
+	metadata := make(map[string][]string, len(d.Metadata))
+	for _, m := range d.Metadata {
+		metadata[m.Key] = m.Values
+	}
+	return field.PlaceInSource(d.Source, d.Link, metadata)
+}
+
+// OwnPlace returns the place of a document that no root has: its source, and what it says itself; empty for others.
+func (d *Document) OwnPlace() string {
+	if d.Origin != "" && !strings.HasPrefix(d.Origin, "cc_pair:") { // the origin of connectors' documents
+		return ""
+	}
+	return field.JoinPlace(append([]string{d.Source}, d.PlaceInSource()...)...)
 }
 
 // authorKeys are, of each author, the name, each word of it, the address and its part before the @.

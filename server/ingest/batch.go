@@ -95,6 +95,7 @@ func (b *batcher) upsert(doc index.Document, t *task) error {
 		b.state(t)
 	}
 	b.tasks[doc.ID] = append(b.tasks[doc.ID], t)
+	doc.Place = t.place(&doc)
 	if at, again := b.upserts[doc.ID]; again {
 		b.batch.Upsert[at] = doc
 	} else {

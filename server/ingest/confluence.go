@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
+	"quarry/client/field"
 	"quarry/internal/pattern"
 	"quarry/server/index"
 	"quarry/server/ingest/dates"
@@ -149,6 +150,7 @@ func (r *confluenceReader) page(data []byte, defaults index.Document) (doc index
 		return doc, "", err
 	}
 	doc, err = r.fileReader.page(text, func(tree *html.Node, m *meta) { defaults.Path = r.inspect(tree, m) }, defaults)
+	doc.Place = field.JoinPlace(defaults.Path...)
 	doc.Path = defaults.Path[max(0, len(defaults.Path)-mostPath):]
 	for i := range doc.Chunks {
 		doc.Chunks[i].Link = "" // Confluence names its headings otherwise

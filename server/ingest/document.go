@@ -72,7 +72,8 @@ func plainText(kind blockKind) func(*fileReader, string, index.Document) (index.
 func (r *fileReader) build(body string, blocks []block, m meta, d index.Document) (index.Document, error) {
 	doc := index.Document(m)
 	doc.ID, doc.Source, doc.Type = cmp.Or(m.ID, d.ID), cmp.Or(m.Source, d.Source, "file"), cmp.Or(m.Type, d.Type, "md")
-	doc.Link, doc.Path, doc.Origin, doc.Access = cmp.Or(m.Link, d.Link), d.Path, d.Origin, d.Access
+	doc.Link, doc.Path, doc.Place = cmp.Or(m.Link, d.Link), d.Path, d.Place
+	doc.Origin, doc.Access = d.Origin, d.Access
 	if doc.ID == "" {
 		return index.Document{}, errors.New("the document has no id")
 	}

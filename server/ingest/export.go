@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"quarry/client/field"
 	"quarry/server/index"
 )
 
@@ -36,9 +37,11 @@ func (c *collector) exported(source, name, id, title string, above []string) ind
 	for i, folder := range above {
 		above[i] = oneLine(folder, longestValue)
 	}
+	place := field.JoinPlace(above...)
 	doc := index.Document{
 		ID: fileID(file.path) + "!" + escapePath(id), Source: source, Type: f.name, Title: oneLine(title, longestTitle),
-		Path: above[max(0, len(above)-mostPath):], UpdatedAt: file.info.ModTime().UTC(), Link: fileLink(file.path),
+		Path: above[max(0, len(above)-mostPath):], Place: place,
+		UpdatedAt: file.info.ModTime().UTC(), Link: fileLink(file.path),
 		Origin: name, // until it is collected
 	}
 	if len(file.inner) > 0 {

@@ -10,6 +10,7 @@ import (
 	"path"
 	"strings"
 
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/server/index"
 )
@@ -157,7 +158,7 @@ func (f *innerFiles) defaults(c *collector, name, source string) (index.Document
 		above = strings.Split(folder, "/")
 	}
 	doc := c.exported(source, name, name, titleFromName(path.Base(name)), above[max(0, len(above)-2):])
-	doc.UpdatedAt = info.ModTime().UTC()
+	doc.Place, doc.UpdatedAt = field.JoinPlace(above...), info.ModTime().UTC()
 	return doc, nil
 }
 

@@ -19,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"quarry/client/field"
 	"quarry/server/index"
 	"quarry/server/ingest/dates"
 	"quarry/server/ingest/mbox"
@@ -435,6 +436,7 @@ func (m *mailReading) emit(d *mailDocument) (err error) {
 		Untitled: oneLine(d.title, longestTitle) == "",
 		Link:     cmp.Or(d.link, fileLink(file.path)),
 		Path:     m.pathOf(d.folders),
+		Place:    field.JoinPlace(d.folders...),
 		Metadata: d.fields,
 		Access:   []string{AccessPublic},
 	}

@@ -128,13 +128,3 @@ func shortName(name string) string {
 	}
 	return name
 }
-
-// filePlace returns the place of a file that a root has: the root's short name and the folders below it, joined by
-// slashes. A slash in the name is %2F, an exclamation mark %21. A root that is a file, or no file at all, is one place.
-func filePlace(root string, state rootState, file string) string {
-	place := escapedName(state.Name)
-	if folder := path.Dir(below(root, file)); !isRemote(root) && folder != "." {
-		return place + "/" + folder
-	}
-	return place
-}

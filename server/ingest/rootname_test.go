@@ -83,21 +83,6 @@ func TestNamesOfOlderRoots(t *testing.T) {
 	l.expectNames("b/docs=b-docs c/docs=c-docs")
 }
 
-// TestPlacesOfFiles: a file's place is its root's name and the folders below it.
-func TestPlacesOfFiles(t *testing.T) {
-	for _, c := range []struct{ root, name, file, want string }{
-		{"/home/jo/handbook", "handbook", "/home/jo/handbook/people/leave.md", "handbook/people"},
-		{"/home/jo/handbook", "acme/handbook", "/home/jo/handbook/README.md", "acme%2Fhandbook"},
-		{"/home/jo/note.md", "note.md", "/home/jo/note.md", "note.md"},
-		{"https://acme.example/feed!", "acme.example", "https://acme.example/feed!/https://acme.example/a/b", "acme.example"},
-		{"C:/", "files", "C:/docs/a.md", "files/docs"}, {"/", "files", "/a.md", "files"},
-	} {
-		if got := filePlace(c.root, rootState{Name: c.name}, c.file); got != c.want {
-			t.Errorf("%s in %s: %s, want %s", c.file, c.root, got, c.want)
-		}
-	}
-}
-
 // TestFreeNamesAreUnique names many roots of few names.
 func TestFreeNamesAreUnique(t *testing.T) {
 	roots := map[string]rootState{"https://acme.example/a!": {}, "https://acme.example/b!": {}, "stdin:x/y!": {}, "/": {}}

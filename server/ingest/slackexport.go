@@ -4,6 +4,7 @@ import (
 	"path"
 	"strings"
 
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/server/index"
 	"quarry/server/slack"
@@ -42,6 +43,7 @@ func (r *fileReader) conversation(file foundFile, c slack.Conversation) (index.D
 		Title:    oneLine(c.Title, longestTitle),
 		Link:     c.Messages[0].Link,
 		Path:     []string{channel.Name},
+		Place:    field.JoinPlace(channel.Name),
 		Metadata: addField(nil, slack.ChannelKey, []string{strings.TrimPrefix(channel.Name, "#")}, false),
 		Access:   []string{AccessPublic},
 	}

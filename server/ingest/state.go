@@ -32,7 +32,7 @@ const (
 )
 
 // readerVersion is compared with the files' state: if it is raised, the next sync reads every file again.
-const readerVersion = "7"
+const readerVersion = "8"
 
 // rootState is a file or folder that was added, and how.
 type rootState struct {

@@ -150,6 +150,7 @@ func (r *run) federatedRequest() wire.SearchRequest {
 	request := r.Search
 	request.Stream, request.Explain, request.PersonaID, request.Provider, request.Model = false, false, nil, nil, nil
 	request.Sources = r.filter.Any[field.Source]
+	r.restorePlaces(&request)
 	request.TimeCutoff, request.TimeCutoffDays, request.TimeUntil = nil, nil, nil
 	if !r.filter.Since.IsZero() {
 		request.TimeCutoff = &wire.Time{Time: r.filter.Since}

@@ -26,7 +26,8 @@ type run struct {
 	snapshot index.Snapshot
 	emit     func(wire.SearchEvent)
 	filter   index.Filter
-	limit    inferred // inferred by the model
+	places   [2][]string // asked for and excluded, as they were written; those of the request are what they mean
+	limit    inferred    // inferred by the model
 	response *wire.SearchResponse
 
 	weights         weights
@@ -67,9 +68,16 @@ func Run(ctx context.Context, snapshot index.Snapshot, request Request, emit fun
 	if request.Search.WithoutModel() {
 		request.Model, request.NoModelReason = nil, ""
 	}
+	asked := request.Search.Filters.Places
+	notAsked := request.Search.ExcludeFilters.Places
+	request, err := withPlaces(ctx, snapshot, request)
+	if err != nil {
+		return nil, err
+	}
 	r := &run{
-		Request: request, snapshot: snapshot, emit: emit, filter: Filter(request), response: &wire.SearchResponse{},
-		weights: literal(), described: map[string]*index.Stored{},
+		Request: request, places: [2][]string{asked, notAsked}, snapshot: snapshot, emit: emit, filter: Filter(request),
+		response: &wire.SearchResponse{},
+		weights:  literal(), described: map[string]*index.Stored{},
 	}
 	if err := r.like(ctx); err != nil {
 		return nil, err
@@ -315,12 +323,16 @@ func (r *run) count(ctx context.Context, response *wire.SearchResponse) error {
 	if counts.Estimated {
 		r.note(wire.NoteEstimated, "too many documents match to count them all: totals and facets are lower bounds")
 	}
-	response.Facets = WireFacets(counts)
+	response.Facets = WireFacets(counts, r.Search.FacetPlace)
 	return nil
 }
 
 // Facets counts the documents that the filters of a request leave: those that browsing lists.
 func Facets(ctx context.Context, snapshot index.Snapshot, request Request) (index.Counts, error) {
+	request, err := withPlaces(ctx, snapshot, request)
+	if err != nil {
+		return index.Counts{}, err
+	}
 	found, err := snapshot.Search(ctx, index.Query{Filter: Filter(request), Scope: scopeOf(request), Count: true,
 		List: &index.List{Order: index.Newest, Browse: true}})
 	if err != nil {
@@ -350,9 +362,11 @@ func (r *run) noteEmptySources(ctx context.Context) error {
 	return nil
 }
 
-// WireFacets converts counts to their wire form, without the least frequent values beyond 1,000 per facet.
-func WireFacets(c index.Counts) wire.Facets {
+// WireFacets converts counts to their wire form, without the least frequent values beyond 1,000 per facet. Places are
+// those of one level: see wire.SearchRequest.FacetPlace.
+func WireFacets(c index.Counts, place string) wire.Facets {
 	f := wire.Facets{Undated: c.Undated}
+	c.Values[field.Place] = placeLevel(c.Values[field.Place], place)
 	for _, row := range field.All() {
 		values, list := c.Values[row.ID], row.Counts(&f)
 		for _, v := range values[:min(len(values), wire.MaxFacetValues)] {

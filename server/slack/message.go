@@ -15,6 +15,7 @@ import (
 
 	"github.com/slack-go/slack"
 
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/internal/pattern"
 	"quarry/internal/text"
@@ -46,7 +47,7 @@ func resultsOf(messages []slack.SearchMessage, q query) []wire.SearchResult {
 		result := wire.SearchResult{
 			Title: channelOf(m) + " · " + author, Content: searchedText(m, known), Link: linkOf(m.Permalink), SourceType: sourceType,
 			UpdatedAt: &stamp, DocumentID: "slack:" + m.Channel.ID + ":" + m.Timestamp, ChunkCount: 1,
-			DocumentType: documentType, Authors: []string{author},
+			DocumentType: documentType, Place: placeOf(m), Authors: []string{author},
 			Metadata: map[string]wire.Metadata{ChannelKey: wire.One(strings.TrimPrefix(channelOf(m), "#"))},
 		}
 		if result.Content != "" {
@@ -87,6 +88,12 @@ func channelOf(m slack.SearchMessage) string {
 	return "#" + name
 }
 
+// placeOf returns the place of a message, as of a document with the channel as its tag.
+func placeOf(m slack.SearchMessage) string {
+	channel := []string{strings.TrimPrefix(channelOf(m), "#")}
+	return field.PlaceOf(sourceType, "", map[string][]string{ChannelKey: channel})
+}
+
 // admits applies the filters that Slack does not apply exactly.
 func (q query) admits(m slack.SearchMessage, at time.Time) bool {
 	if !q.since.IsZero() && at.Before(q.since) || !q.until.IsZero() && at.After(q.until) {
@@ -94,6 +101,10 @@ func (q query) admits(m slack.SearchMessage, at time.Time) bool {
 	}
 	isAuthor := func(asked string) bool { return strings.EqualFold(asked, m.User) || sameName(asked, m.Username) }
 	isChannel := func(asked string) bool { return strings.EqualFold(asked, m.Channel.Name) }
+	isPlace := func(asked string) bool { return field.Of(field.Place).Matches(placeOf(m), asked) }
+	if len(q.places) > 0 && !slices.ContainsFunc(q.places, isPlace) || slices.ContainsFunc(q.notPlaces, isPlace) {
+		return false
+	}
 	if slices.ContainsFunc(q.notAuthors, isAuthor) || slices.ContainsFunc(q.notChannels, isChannel) {
 		return false
 	}

@@ -34,12 +34,15 @@ type query struct {
 	authors      []string  // any of them; empty if Slack filters
 	channels     []string  // likewise
 
-	notAuthors, notChannels []string
+	places []string // likewise
+
+	notAuthors, notChannels, notPlaces []string
 }
 
 // count returns how many messages to request.
 func (q query) count() int {
-	if q.since.IsZero() && q.until.IsZero() && len(q.authors)+len(q.channels)+len(q.notAuthors)+len(q.notChannels) == 0 {
+	filters := slices.Concat(q.authors, q.channels, q.places, q.notAuthors, q.notChannels, q.notPlaces)
+	if q.since.IsZero() && q.until.IsZero() && len(filters) == 0 {
 		return wanted
 	}
 	return wantedFiltered
@@ -58,6 +61,9 @@ func queryOf(request wire.SearchRequest) (q query, inScope bool) {
 	var filters []string
 	if len(q.channels) == 1 && isName(q.channels[0]) {
 		filters, q.channels = append(filters, "in:#"+q.channels[0]), nil
+	}
+	if len(q.places) == 1 && q.places[0][0] == '#' && isName(q.places[0][1:]) {
+		filters = append(filters, "in:"+q.places[0])
 	}
 	if len(q.authors) == 1 && isName(q.authors[0]) {
 		filters, q.authors = append(filters, "from:@"+q.authors[0]), nil
@@ -112,6 +118,14 @@ var rules = [field.N]rule{
 	}, exclude: func(q *query, values []string) bool { q.notChannels = channels(values); return true }},
 	field.Author: {filter: func(q *query, values []string) bool { q.authors = values; return true },
 		exclude: func(q *query, values []string) bool { q.notAuthors = values; return true }},
+	field.Place: {filter: func(q *query, values []string) bool {
+		for _, value := range values {
+			if names := field.PlaceNames(value); len(names) > 0 && (names[0] == sourceType || names[0][0] == '#') {
+				q.places = append(q.places, value)
+			}
+		}
+		return len(q.places) > 0
+	}, exclude: func(q *query, values []string) bool { q.notPlaces = values; return true }},
 	field.Type: {filter: func(_ *query, values []string) bool { return isMessage(values) },
 		exclude: func(_ *query, values []string) bool { return !isMessage(values) }},
 }

@@ -47,7 +47,7 @@ func TestMessagesAreFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"citation_id":null,"title":"#boathouse · jo.ortiz","content":"The **brass lantern** hangs in the boathouse \u0026 stays there, says @kim; see [the wiki](https://wiki.acme.com/l)","link":"https://acme.slack.com/archives/C12345678/p1508284197000015","source_type":"slack","updated_at":"2017-10-17T23:49:57Z","document_id":"slack:C12345678:1508284197.000015","ref":"","chunk_ind":0,"chunk_start":0,"chunk_end":0,"chunk_count":1,"score":0,"blurb":"","highlights":[],"best_passage":[0,0],"heading_path":[],"metadata":{"Channel":"boathouse"},"authors":["jo.ortiz"],"document_type":"thread","language":"","selected":false,"origin":"","lines":[],"bytes":[],"also_in":[],"also_in_count":0,"matches":false,"missing":[],"found_by":"","newer":null}`
+	want := `{"citation_id":null,"title":"#boathouse · jo.ortiz","content":"The **brass lantern** hangs in the boathouse \u0026 stays there, says @kim; see [the wiki](https://wiki.acme.com/l)","link":"https://acme.slack.com/archives/C12345678/p1508284197000015","source_type":"slack","updated_at":"2017-10-17T23:49:57Z","document_id":"slack:C12345678:1508284197.000015","ref":"","citation":"","chunk_ind":0,"chunk_start":0,"chunk_end":0,"chunk_count":1,"score":0,"blurb":"","highlights":[],"best_passage":[0,0],"heading_path":[],"metadata":{"Channel":"boathouse"},"authors":["jo.ortiz"],"document_type":"thread","place":"slack/#boathouse","language":"","selected":false,"origin":"","lines":[],"bytes":[],"also_in":[],"also_in_count":0,"matches":false,"missing":[],"found_by":"","newer":null}`
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -90,6 +90,9 @@ func TestQueriesInSlacksWords(t *testing.T) {
 		{"two authors", wire.SearchRequest{Query: "lantern", Filters: wire.Filters{Authors: []string{"jo", "kim"}}}, "lantern", ""},
 		{"an author that would be a filter", wire.SearchRequest{Query: "lantern", Filters: wire.Filters{Authors: []string{"jo in:#secret"}}}, "lantern", ""},
 		{"a channel", wire.SearchRequest{Query: "lantern", Filters: wire.Filters{Tags: []wire.Tag{{Key: "channel", Value: "#boats"}}}}, "lantern in:#boats", ""},
+		{"a channel as a place", wire.SearchRequest{Query: "lantern", Filters: wire.Filters{Places: []string{"#boats"}}}, "lantern in:#boats", ""},
+		{"a channel in Slack", wire.SearchRequest{Query: "lantern", Filters: wire.Filters{Places: []string{"slack/#boats"}}}, "lantern", ""},
+		{"a place elsewhere", wire.SearchRequest{Query: "lantern", Filters: wire.Filters{Places: []string{"handbook/people"}}}, "", ""},
 		{"another tag", wire.SearchRequest{Query: "lantern", Filters: wire.Filters{Tags: []wire.Tag{{Key: "team", Value: "x"}}}}, "", ""},
 		{"a set", wire.SearchRequest{Query: "lantern", Filters: wire.Filters{DocumentSets: []string{"handbook"}}}, "", ""},
 		{"another source", wire.SearchRequest{Query: "lantern", Filters: wire.Filters{Sources: []string{"github"}}}, "", ""},
@@ -154,6 +157,8 @@ func TestFiltersThatSlackIsNotTold(t *testing.T) {
 		{"a word of the name", "person.1 person.2 person.3 person.4", wire.SearchRequest{Filters: wire.Filters{Authors: []string{"person", "x"}}}},
 		{"nobody", "", wire.SearchRequest{Filters: wire.Filters{Authors: []string{"per", "x"}}}},
 		{"channels", "person.2 person.3", wire.SearchRequest{Filters: wire.Filters{Tags: []wire.Tag{{Key: "Channel", Value: "room-2"}, {Key: "Channel", Value: "#room-3"}}}}},
+		{"places", "person.2 person.3", wire.SearchRequest{Filters: wire.Filters{Places: []string{"slack/#room-2", "#room-3", "handbook"}}}},
+		{"an excluded place", "person.1 person.3 person.4", wire.SearchRequest{ExcludeFilters: wire.Filters{Places: []string{"#room-2"}}}},
 		{"excluded", "person.2 person.3", wire.SearchRequest{ExcludeFilters: wire.Filters{Authors: []string{"Person 1"},
 			Tags: []wire.Tag{{Key: "channel", Value: "#room-4"}}}}},
 	} {

@@ -170,7 +170,7 @@ func TestTheTabsOfThePickerFitEverySize(t *testing.T) {
 		if size[1] > 4 { // else there is no room for values
 			screen.WaitText("[ ] thread")
 		}
-		screen.Press("tab", "tab") // past the languages
+		screen.Press("tab", "tab", "tab") // past the languages and the places
 		screen.WaitText("[Sources")
 	}
 }

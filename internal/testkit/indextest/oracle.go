@@ -162,6 +162,22 @@ var oracleFields = [field.N]oracleField{
 		func(d *document) []string { return []string{d.Type} }},
 	field.Lang: {func(d *document, value string) bool { return languageOf(d) == value },
 		func(d *document) []string { return []string{languageOf(d)} }},
+	field.Place: {func(d *document, value string) bool { return strings.HasPrefix(placeOf(d)+"/", value+"/") },
+		func(d *document) (places []string) {
+			names := strings.Split(placeOf(d), "/")
+			for i := range names {
+				places = append(places, strings.Join(names[:i+1], "/"))
+			}
+			return places
+		}},
+}
+
+// placeOf is the place that a document says, or else the source of one that no root has.
+func placeOf(d *document) string {
+	if d.Place == "" && d.Origin == "" {
+		return d.Source
+	}
+	return d.Place
 }
 
 // languageOf is the language that a document says, or else that of its text.

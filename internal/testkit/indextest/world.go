@@ -61,6 +61,7 @@ var (
 	worldSets    = []string{"handbook", "engineering", "legal"}
 	worldAccess  = []string{"PUBLIC", "group:infra", "user_email:jo@acme.example"}
 	worldTeams   = []string{"infra", "web", "people"}
+	worldRoots   = []string{"handbook", "people", "wiki"}
 	worldTongues = []string{"de", "en", "ja"}
 )
 
@@ -81,6 +82,9 @@ func (w *World) Document(n int) index.Document {
 	}
 	if w.random.IntN(2) == 0 {
 		d.Origin = fmt.Sprintf("/library/%d/%d.md", n%3, n)
+	}
+	if d.Origin == "" || w.random.IntN(4) > 0 { // documents of roots of older versions have none
+		d.Place = strings.Join(append([]string{w.pick(worldRoots)}, w.some(worldTeams, 2)...), "/")
 	}
 	if w.random.IntN(3) > 0 {
 		d.Path = strings.Fields(w.words(w.random.IntN(3)))
@@ -178,6 +182,7 @@ func (w *World) filterValues(id field.ID, most int) []string {
 	all := [field.N][]string{
 		field.Source: worldSources, field.Set: worldSets, field.Tag: append(teams, field.Pair("state", "draft")),
 		field.Author: {"jo", "March", "amy@ACME.example", "theodore laurence", "nobody", "beth"}, field.Type: worldTypes[:3], field.Lang: worldTongues,
+		field.Place: {"handbook", "people", "handbook/people", "wiki/infra", "infra", "wiki/infra/web"},
 	}[id]
 	if all == nil {
 		panic("no values of the field " + field.Of(id).Name)

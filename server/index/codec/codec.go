@@ -385,6 +385,7 @@ func (p *Packer) PackDetail(document *index.Document) ([]byte, error) {
 		{document.Secondary > 0, func() { to.number(&document.Secondary) }},
 		{document.Language != "", func() { to.text(&document.Language) }},
 		{document.Untitled, func() { to.flag(&document.Untitled) }},
+		{document.Place != "", func() { to.text(&document.Place) }},
 		{document.Permalink != "", func() { to.text(&document.Permalink) }},
 	}
 	for len(optional) > 0 && !optional[len(optional)-1].has {
@@ -416,6 +417,9 @@ func (p *Packer) UnpackDetail(packed []byte, document *index.Document) error {
 	}
 	if !from.broken && len(from.data) > 0 { // nor titles that nobody gave
 		from.flag(&document.Untitled)
+	}
+	if !from.broken && len(from.data) > 0 { // nor a place
+		from.text(&document.Place)
 	}
 	if !from.broken && len(from.data) > 0 { // nor permalinks
 		from.text(&document.Permalink)

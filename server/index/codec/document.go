@@ -46,13 +46,21 @@ func Canonical(document index.Document) index.Document {
 		chunkFields(clean, chunk)
 		chunk.Damaged = false
 	})
-	SetLanguage(&document)
+	SetDerived(&document)
+	clean.text(&document.Place)
 	return document
 }
 
-// SetLanguage detects the language of a document that has its chunks, unless it is known. Documents that an older version
-// stored have none.
-func SetLanguage(document *index.Document) {
+// SetDerived sets what follows from the rest of a document that has its chunks: its language, and the place of one that
+// no root has, unless they are known. Documents that an older version stored have none.
+func SetDerived(document *index.Document) {
+	setLanguage(document)
+	if document.Place == "" {
+		document.Place = document.OwnPlace()
+	}
+}
+
+func setLanguage(document *index.Document) {
 	const enough = 4 << 10 // bytes, which are all that is looked at
 	if document.Language != "" || len(document.Chunks) == 0 {
 		return
@@ -117,6 +125,10 @@ func Hash(document *index.Document) []byte {
 	}
 	if untitled := -1 - len(document.Authors); document.Untitled { // nor is any this low
 		head.number(&untitled)
+	}
+	if placed := -2 - len(document.Authors); document.Place != document.OwnPlace() { // likewise
+		head.number(&placed)
+		head.text(&document.Place)
 	}
 	if document.Permalink != "" { // nor does any length that is not negative follow
 		head.text(&document.Permalink)

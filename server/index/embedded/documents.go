@@ -201,7 +201,7 @@ func (l *library) whole(ctx context.Context, s *stored) (document index.Document
 	}
 	document = s.document
 	document.Chunks, err = l.readChunks(ctx, s, 0, s.chunks-1)
-	codec.SetLanguage(&document)
+	codec.SetDerived(&document)
 	return document, slices.ContainsFunc(document.Chunks, isDamaged), err
 }
 

@@ -112,7 +112,7 @@ func (r reader) whole(ctx context.Context, rows []*stored) ([]index.Document, er
 		}
 	}
 	for i := range documents {
-		codec.SetLanguage(&documents[i])
+		codec.SetDerived(&documents[i])
 	}
 	return documents, nil
 }

@@ -45,7 +45,7 @@ const (
 	undated = -1 << 53
 	// classPrefix begins the names of our collections; schemaVersion changes with the properties.
 	classPrefix   = "Quarry"
-	schemaVersion = "6"
+	schemaVersion = "7"
 	// titleCopies is how often the title counts in the text of a passage.
 	titleCopies = 2
 )
