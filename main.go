@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"syscall"
 
+	"quarry/server/encoder/builtin"
 	"quarry/ui"
 )
 
@@ -27,6 +28,7 @@ func main() {
 	os.Exit(ui.Run(ctx, ui.Process{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Arguments: os.Args[1:], Env: os.Environ(), Version: version,
 		Commit: buildSetting("vcs.revision"), Date: buildSetting("vcs.time"), Executable: executable,
+		Model: builtin.Model(),
 	}))
 }
 

@@ -212,7 +212,7 @@ func TestLibraryStreams(t *testing.T) {
 		body != `{"paths":["/home/jo/notes"],"set":"notes"}` {
 		t.Errorf("%+v, %v; %s %s", done, err, path, body)
 	}
-	if fmt.Sprint(events) != "[progress /home/jo/notes/a.md skipped /home/jo/notes/b.bin]" {
+	if fmt.Sprint(events) != "[progress /home/jo/notes/a.md skipped /home/jo/notes/b.bin embedding ]" {
 		t.Errorf("events %q", events)
 	}
 	if _, err := c.LibrarySync(t.Context(), wire.SyncRequest{}, nil); err != nil || path != "/api/library/sync" {

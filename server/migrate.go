@@ -174,7 +174,7 @@ func (m *migration) documents(ctx context.Context, tenant string) error {
 		return errors.New("the library has no files")
 	}
 	embed := func(ctx context.Context, to index.Index) error {
-		return m.to.api.Embed(ctx, tenant, migrate.WithVectors(from, to), func(e index.Embedded) {
+		return m.to.api.EmbedAll(ctx, tenant, migrate.WithVectors(from, to), func(e index.Embedded) {
 			m.report(wire.LibraryEvent{Type: wire.LibraryEmbedding, Done: e.Done, Total: e.Total, Refused: e.Refused})
 		})
 	}

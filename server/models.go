@@ -158,10 +158,26 @@ func (e *embedding) changed(tenant string) {
 	e.loops[tenant].Kick(func() { e.work(tenant) }, func(err error) { e.log(tenant, err) })
 }
 
+// backgroundAfter is how long the first work waits, so that it does not compete with the start of the program.
+const backgroundAfter = time.Second
+
+// begin starts making the vectors of a tenant, a moment later.
+func (e *embedding) begin(tenant string) {
+	guard.Go(func() {
+		if guard.Sleep(e.ctx, backgroundAfter) == nil {
+			e.changed(tenant)
+		}
+	}, func(err error) { e.log(tenant, err) })
+}
+
 // work makes vectors, again after a pause if that fails.
 func (e *embedding) work(tenant string) {
 	for e.ctx.Err() == nil {
 		err := guard.Call(func() error { return e.embed(e.ctx, tenant) })
+		if errors.Is(err, fault.ErrBusy) { // another process makes them, and may end before it is done
+			_ = guard.Sleep(e.ctx, embedRetry)
+			continue
+		}
 		if err == nil || e.ctx.Err() != nil || errors.Is(err, fault.ErrReadOnly) || errors.Is(err, fault.ErrReplaced) {
 			return
 		}
@@ -191,7 +207,7 @@ func (s *Server) newEmbedding() *embedding {
 		if err != nil {
 			return err
 		}
-		return s.api.Embed(ctx, tenant, documents, nil)
+		return s.api.Embed(ctx, tenant, documents)
 	}, func(tenant string, err error) {
 		s.options.Log.Warn("embedding failed; until it succeeds, documents are found by words only", "tenant", tenant, guard.Attr(err))
 	})

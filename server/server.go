@@ -67,6 +67,10 @@ type Options struct {
 	Weaviate *weaviate.Cluster
 	// Models are the language and embedding models of searches; nil: none.
 	Models *llm.Providers
+	// Meaning is how vectors are made; its Folder is set here.
+	Meaning api.Meaning
+	// Background makes vectors of the default tenant as long as the server is open, from backgroundAfter on.
+	Background bool
 	// Version is the program's version.
 	Version string
 	// Profile is the name that results carry as their origin in this process; "local" if empty.
@@ -145,12 +149,24 @@ func Open(_ context.Context, options Options) (*Server, error) {
 	s.api = api.New(api.Options{
 		Migrate: move, Database: database, Coordinator: servers, Directory: s.people, Index: s.library, Chats: s.chats, RemoveTenant: s.removeTenant, Removed: s.removed, Models: options.Models, Budget: s.budget,
 		Federated: options.Federated, Empty: options.Empty,
-		Changed: s.vectors.changed,
+		Changed: s.vectors.changed, Meaning: s.meaning(),
 		Version: options.Version, Profile: options.Profile,
 		SecretKey: options.SecretKey, LibraryPath: libraryPath, Local: ingest.Local{Own: libraryFiles, Readers: options.Readers, Web: options.Web},
 		Log: options.Log, OmitQueries: options.OmitQueries, Now: options.Now,
 	})
+	if options.Background {
+		s.vectors.begin(directory.DefaultTenant)
+	}
 	return s, nil
+}
+
+// meaning returns how vectors are made.
+func (s *Server) meaning() api.Meaning {
+	m := s.options.Meaning
+	if !s.options.Sample && !s.options.Empty {
+		m.Folder = func(tenant string) string { return tenantFolder(s.options.Home, tenant) }
+	}
+	return m
 }
 
 // shares returns what the servers of one database share; zero values for files.

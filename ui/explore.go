@@ -72,6 +72,7 @@ func (r *run) explore(ctx context.Context, e cli.Exploration) error {
 	if err != nil {
 		return err
 	}
+	host.MakeVectors()
 	if e.Plain {
 		return r.explorePlain(ctx, host, e)
 	}
@@ -98,6 +99,7 @@ func (r *run) exploreScreen(ctx context.Context, host *target.Host, e cli.Explor
 			return explorer.Target{}, err
 		}
 		fresh.Log = host.Log
+		fresh.MakeVectors()
 		return screenTarget(fresh, found), nil
 	}}
 	in, out := r.process.In, r.process.Out

@@ -37,6 +37,7 @@ func (r *run) serve(ctx context.Context, options target.ServeOptions) error {
 		return err
 	}
 	host.Log = logger(options)
+	host.MakeVectors()
 	defer catchDefaultLog(host.Log)()
 	if options.LogJSON { // every line is an object then, also that one
 		options.Listening = func(at target.Listening) {

@@ -62,6 +62,8 @@ type SyncRequest struct {
 	// Check is how much of the library is checked for damage and repaired: CheckPart, the default, CheckFull or
 	// CheckNone.
 	Check string `json:"check,omitempty"`
+	// Meaning makes all missing vectors, however long that takes.
+	Meaning bool `json:"meaning,omitempty"`
 }
 
 // How much of a library is checked for damage.
@@ -142,6 +144,8 @@ type LibraryEvent struct {
 
 	// Of embedding, whose Done and Total are passages that have vectors: those that the model does not take.
 	Refused int `json:"refused,omitempty"`
+	// Of embedding: about how long the rest takes; 0: unknown.
+	SecondsLeft int `json:"seconds_left,omitempty"`
 
 	Encoding string `json:"encoding,omitempty"` // of assumed: the assumed encoding of the file at Path
 
@@ -274,8 +278,9 @@ type LibraryStatus struct {
 	// LeftOut is what the added folders contain that is not read, as of the last sync of each.
 	LeftOut LeftOut `json:"left_out,omitzero"`
 	// Vectors is how many chunks can be found by vector, as VectorModel gave it; absent without one.
-	Vectors     int    `json:"vectors,omitempty" jsonschema:"passages with a vector"`
-	VectorModel string `json:"vector_model,omitempty"`
+	Vectors     int     `json:"vectors,omitempty" jsonschema:"passages with a vector"`
+	VectorModel string  `json:"vector_model,omitempty"`
+	Meaning     Meaning `json:"meaning"`
 	// Database is the server with the people, tokens and conversations; absent if they are in files.
 	Database string `json:"database,omitempty" jsonschema:"PostgreSQL database of people, tokens and conversations"`
 	// Engine is where documents are and what indexes them; absent for the embedded engine.
@@ -289,6 +294,23 @@ type LibraryStatus struct {
 	UnindexedDocuments int                 `json:"unindexed_documents,omitempty" jsonschema:"documents that the engine rejected"`
 	Unindexed          []UnindexedDocument `json:"unindexed,omitempty" jsonschema:"documents that the engine rejected, the first 10 by id"`
 }
+
+// Meaning is how far the vectors of a library are, by the model that makes them now.
+type Meaning struct {
+	State       string `json:"state" jsonschema:"off, waiting, running or complete"`
+	Model       string `json:"model"`
+	Done        int    `json:"done" jsonschema:"passages with a vector"`
+	Total       int    `json:"total" jsonschema:"passages"`
+	SecondsLeft int    `json:"seconds_left" jsonschema:"0 if unknown"`
+}
+
+// The values of Meaning.State.
+const (
+	MeaningOff      = "off"
+	MeaningWaiting  = "waiting" // until somebody has the library open, or for quarry sync --meaning
+	MeaningRunning  = "running"
+	MeaningComplete = "complete"
+)
 
 // UnindexedDocument is a document that the engine does not take, or not all of it.
 type UnindexedDocument struct {

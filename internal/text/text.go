@@ -98,6 +98,17 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%d s", int(d.Seconds()))
 }
 
+// Left returns an estimate of the time that work takes, in whole seconds, minutes or hours: "4 min".
+func Left(seconds int) string {
+	switch {
+	case seconds < 90:
+		return fmt.Sprintf("%d s", seconds)
+	case seconds < 90*60:
+		return fmt.Sprintf("%d min", (seconds+30)/60)
+	}
+	return fmt.Sprintf("%d h", (seconds+30*60)/3600)
+}
+
 // Lately describes the last days, weeks, months or years in words: 30d is "last 30 days". "Last year" would be the one
 // that ended in December.
 func Lately(within string) string {

@@ -79,6 +79,14 @@ func TestSentence(t *testing.T) {
 	}
 }
 
+func TestLeft(t *testing.T) {
+	for seconds, want := range map[int]string{1: "1 s", 89: "89 s", 90: "2 min", 250: "4 min", 3600: "60 min", 5400: "2 h", 12_000: "3 h"} {
+		if got := Left(seconds); got != want {
+			t.Errorf("%d: %q, want %q", seconds, got, want)
+		}
+	}
+}
+
 func TestDuration(t *testing.T) {
 	t.Parallel()
 	for took, want := range map[time.Duration]string{0: "1 ms", 184 * time.Millisecond: "184 ms", 4002 * time.Millisecond: "4.0 s",

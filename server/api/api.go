@@ -49,6 +49,8 @@ type Options struct {
 	Migrate func(ctx context.Context, request wire.MigrateRequest, report func(wire.LibraryEvent)) (wire.LibraryEvent, error)
 	// Changed is called when a request has stored documents, which need vectors. Nil: the next add or sync makes them.
 	Changed func(tenant string)
+	// Meaning is how vectors are made.
+	Meaning Meaning
 	// Models are the language models and the embedding model of searches; nil: none.
 	Models *llm.Providers
 	// Budget limits the model tokens of each tenant per day; nil: no limit.

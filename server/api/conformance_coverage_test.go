@@ -327,10 +327,11 @@ func neverSeen() map[string]string {
 		"route POST /library/migrate":   "needs a database server: TestMigrate",
 		"POST /library/migrate with to": "the same", "POST /library/migrate with dry_run": "the same",
 		"wire.LibraryStatus.vectors_refused": "the same", "wire.LibraryEvent.refused": "the same",
-		"wire.DirectoryGroup.id":       "groups of other systems have none; the client lists the others with it",
-		"wire.LeftOut.parts":           "needs a damaged part of a file: TestLeftOutParts of package ingest",
-		"wire.LibraryRoot.problem":     "no request makes a folder unreadable",
-		"wire.LibraryEvent.error_code": "what fails while files are read: TestFailuresOfTheLibrary", "wire.LibraryEvent.detail": "the same",
+		"wire.LibraryEvent.seconds_left": "needs an embedding model: TestMeaningTakesTooLong",
+		"wire.DirectoryGroup.id":         "groups of other systems have none; the client lists the others with it",
+		"wire.LeftOut.parts":             "needs a damaged part of a file: TestLeftOutParts of package ingest",
+		"wire.LibraryRoot.problem":       "no request makes a folder unreadable",
+		"wire.LibraryEvent.error_code":   "what fails while files are read: TestFailuresOfTheLibrary", "wire.LibraryEvent.detail": "the same",
 		"wire.SearchEvent.error_code": "what fails before the first line has a status: TestStreamThatCannotBegin",
 	}
 }

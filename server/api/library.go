@@ -95,7 +95,7 @@ func (s *Server) libraryAdd(w http.ResponseWriter, r *http.Request, who director
 			err = s.matchSets(ctx, who, documents, "")
 		}
 		if err == nil {
-			s.embedAdded(ctx, who, documents, report)
+			s.embedAdded(ctx, who, documents, addedWithin, report)
 		}
 		return done, err
 	})
@@ -129,7 +129,7 @@ func absolutePaths(f *fields, name string) []string {
 func (s *Server) librarySync(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
 	f, ctx := libraryFields(r), r.Context()
 	paths := absolutePaths(f, "paths")
-	extent, local := checkExtent(f), s.Local
+	extent, local, meaning := checkExtent(f), s.Local, f.flag("meaning")
 	local.FilesOnly = f.flag("files_only")
 	return s.libraryWork(w, r, who, f, true, func(documents index.Index, report progress) (wire.LibraryEvent, error) {
 		if err := ingest.CheckAdded(ctx, documents, paths); err != nil && !errors.Is(err, fault.ErrDamaged) {
@@ -152,7 +152,11 @@ func (s *Server) librarySync(w http.ResponseWriter, r *http.Request, who directo
 			err = s.matchSets(ctx, who, documents, "")
 		}
 		if err == nil {
-			s.embedAdded(ctx, who, documents, report)
+			limit := addedWithin
+			if meaning {
+				limit = 0
+			}
+			s.embedAdded(ctx, who, documents, limit, report)
 		}
 		return done, err
 	})
@@ -266,7 +270,7 @@ func (s *Server) libraryStatus(c *call) (any, error) {
 	}
 	if known := c.textOr("known", "", maxItemRunes); known != "" {
 		if now, err := documents.Version(c.Context()); err != nil || now == known {
-			return wire.LibraryStatus{Version: now}, err
+			return wire.LibraryStatus{Version: now, Meaning: s.running(c.who.Tenant)}, err
 		}
 	}
 	status, err := ingest.Status(c.Context(), documents)
@@ -286,6 +290,7 @@ func (s *Server) libraryStatus(c *call) (any, error) {
 		if follower, ok := documents.(index.Follower); ok {
 			status.EngineProblem = follower.Problem(c.Context())
 		}
+		status.Meaning = s.meaningStatus(c.who.Tenant, stats)
 		status.UnindexedDocuments = stats.Unindexed
 		for _, d := range stats.UnindexedFirst {
 			status.Unindexed = append(status.Unindexed, wire.UnindexedDocument(d))

@@ -9,12 +9,10 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"quarry/client/wire"
 	"quarry/server/directory"
-	"quarry/server/index"
 	"quarry/server/llm"
 	"quarry/server/pipeline"
 )
@@ -81,31 +79,6 @@ func modelUse(meter *llm.Meter) []slog.Attr {
 	}
 }
 
-// Embed makes the missing vectors of a tenant's chunks with the configured model; without one it does nothing. Vectors
-// stored before an error are kept, and the next call continues there.
-func (s *Server) Embed(ctx context.Context, tenant string, documents index.Index, report func(index.Embedded)) error {
-	_, err := s.embed(ctx, tenant, documents, report)
-	return err
-}
-
-// embed implements Embed. It also returns the model's error for a text that it refused.
-func (s *Server) embed(ctx context.Context, tenant string, documents index.Index, report func(index.Embedded)) (
-	refusal error, err error) {
-	model, ok := s.Models.Embedder()
-	if !ok {
-		return nil, nil
-	}
-	v := &vectoriser{model: llm.CountedEmbedder(model, s.Budget.Meter(tenant), "embed")}
-	err = s.lease(ctx, "embedding of "+tenant, func(ctx context.Context) error {
-		return documents.Embed(ctx, model.Name(), v.vectors, report)
-	})
-	if v.refused > 0 {
-		s.Log.WarnContext(ctx, "the embedding model refused some passages; they are found by words only",
-			"tenant", tenant, "passages", v.refused, "error", v.why.Error())
-	}
-	return v.why, err
-}
-
 // harmless is a text that every embedding model accepts.
 const harmless = "a short text"
 
@@ -147,29 +120,6 @@ func (v *vectoriser) split(ctx context.Context, texts []string, why error) ([][]
 		all = append(all, found...)
 	}
 	return all, nil
-}
-
-// embedAdded embeds documents that were just added. They are stored and can be found by words already, so that a
-// failure is only reported.
-func (s *Server) embedAdded(ctx context.Context, who directory.Principal, documents index.Index,
-	report progress) {
-	event := wire.LibraryEvent{Type: wire.LibraryEmbedding}
-	refusal, err := s.embed(ctx, who.Tenant, documents, func(e index.Embedded) {
-		if reported := event.Total > 0; e.Done+e.Refused < e.Total || reported {
-			event.Done, event.Total, event.Refused = e.Done, e.Total, e.Refused
-			report(event)
-		}
-	})
-	switch {
-	case ctx.Err() != nil || err == nil && refusal == nil:
-		return
-	case err == nil:
-		event.Reason = refusal.Error()
-	default:
-		s.Log.WarnContext(ctx, "embedding failed", "tenant", who.Tenant, "error", err.Error())
-		event.Reason = strings.TrimPrefix(err.Error(), "embed: ")
-	}
-	report(event)
 }
 
 // modelStatus answers GET /library/model.

@@ -73,7 +73,7 @@ func (m *ruleModel) providers(w *ruleWorld, standard string) *llm.Providers {
 
 // embed gives every passage of a tenant its vector.
 func (w *ruleWorld) embed(r *rules) {
-	w.check(w.near.Embed(w.t.Context(), r.tenant, w.indexes[r.tenant], nil))
+	w.check(w.near.EmbedAll(w.t.Context(), r.tenant, w.indexes[r.tenant], nil))
 }
 
 // nearby searches where nothing is too far: everything that the asker sees and the filters admit is found.

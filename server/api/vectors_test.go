@@ -21,7 +21,7 @@ func withVectors(w *world, budget int) *llmtest.Server {
 		Transport: &http.Transport{}})
 	w.check(err)
 	w.server.Models = models
-	w.check(w.server.Embed(w.t.Context(), directory.DefaultTenant, w.documents, nil))
+	w.check(w.server.EmbedAll(w.t.Context(), directory.DefaultTenant, w.documents, nil))
 	w.server.Budget = llm.NewBudget(budget, &llmtest.Ledger{}, w.server.Now, func(err error) { w.t.Error(err) })
 	return scripted
 }

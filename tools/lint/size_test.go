@@ -16,8 +16,8 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 101_690
-	maxProductTokens = 810_450
+	maxProductLines  = 102_300
+	maxProductTokens = 814_500
 	maxLongLines     = 1_403 // only lowered, until it is none
 
 	maxFunctionP95 = 33

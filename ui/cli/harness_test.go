@@ -135,6 +135,7 @@ func (f *fakeHost) Decide(request target.Request) (target.Choice, error) { retur
 func (f *fakeHost) Open(ctx context.Context, choice target.Choice) (*client.Session, error) {
 	return f.open(ctx, choice)
 }
+func (f *fakeHost) MakeVectors()                     {}
 func (f *fakeHost) CheckEmbeddings() (string, error) { return "", nil }
 
 func (f *fakeHost) CheckSlack(context.Context, target.Choice) (string, error) { return f.check() }

@@ -5,16 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/fsnotify/fsnotify"
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/spf13/cobra"
 	"go.mau.fi/util/exslices"
@@ -322,7 +319,7 @@ func (a *app) isDocumentID(ctx context.Context, c *client.Client, name string) b
 }
 
 func (a *app) syncCommand() *cobra.Command {
-	var watch, check bool
+	var watch, check, meaning bool
 	is := a.changesLibrary(files, changeSchemas)
 	command := a.newCommand("sync [PATH…]", "Update the local library from its files", is, func(ctx context.Context, arguments []string) error {
 		paths, err := a.absolute(arguments)
@@ -330,7 +327,7 @@ func (a *app) syncCommand() *cobra.Command {
 			return err
 		}
 		sync := func(verb string) error {
-			request := wire.SyncRequest{Paths: paths}
+			request := wire.SyncRequest{Paths: paths, Meaning: meaning}
 			switch {
 			case verb == verbWatched:
 				request.Check, request.FilesOnly = wire.CheckNone, true
@@ -348,113 +345,10 @@ func (a *app) syncCommand() *cobra.Command {
 		return sync(verbSynced)
 	})
 	command.Flags().BoolVar(&check, "check", false, "check the whole library for damage, not only a part of it")
+	command.Flags().BoolVar(&meaning, "meaning", false,
+		"also make all vectors for search by meaning, however long it takes")
 	command.Flags().BoolVar(&watch, "watch", false, "keep running and sync after every change")
 	return command
-}
-
-const (
-	// maxWatched bounds the folders that are followed: systems allow a process only so many.
-	maxWatched = 8192
-	// quietPeriod is how long nothing must change before changes are read: editors write a file in several steps.
-	quietPeriod = 300 * time.Millisecond
-)
-
-// folderWatch watches files and folders for changes.
-type folderWatch struct {
-	watcher *fsnotify.Watcher
-	count   int
-}
-
-// watchFolders follows roots, without the folders in them of which nothing is read.
-func watchFolders(roots []string) (*folderWatch, error) {
-	watcher, err := fsnotify.NewWatcher()
-	if err != nil {
-		return nil, fmt.Errorf("watch the file system: %w", err)
-	}
-	w := &folderWatch{watcher: watcher}
-	for _, root := range roots {
-		if err := w.follow(root); err != nil {
-			return nil, errors.Join(err, watcher.Close())
-		}
-	}
-	return w, nil
-}
-
-// follow adds a root: a folder with all below it, or the folder of a file, as editors replace files.
-func (w *folderWatch) follow(root string) error {
-	info, err := os.Stat(root)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("watch %s: %w", root, err)
-	}
-	if !info.IsDir() {
-		return w.add(filepath.Dir(root))
-	}
-	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil || !entry.IsDir():
-			return nil // syncing reports what cannot be read
-		case path != root && isIgnored(path):
-			return filepath.SkipDir
-		}
-		return w.add(path)
-	})
-}
-
-func (w *folderWatch) add(folder string) error {
-	if w.count >= maxWatched {
-		return fmt.Errorf("more than %d folders to watch", maxWatched)
-	}
-	if err := w.watcher.Add(folder); err != nil {
-		return fmt.Errorf("watch %s: %w", folder, err)
-	}
-	w.count++
-	return nil
-}
-
-// isIgnored reports whether nothing of a folder is read. Of the hidden ones only those of mailboxes are.
-func isIgnored(folder string) bool {
-	name := filepath.Base(folder)
-	if strings.HasPrefix(name, ".") {
-		_, err := os.Stat(filepath.Join(folder, "cur"))
-		return err != nil
-	}
-	return name == "node_modules"
-}
-
-// wait returns when something changed and then nothing more for a while, or with the error of ctx.
-func (w *folderWatch) wait(ctx context.Context, quiet time.Duration) error {
-	var settled <-chan time.Time
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-settled:
-			return nil
-		case err, open := <-w.watcher.Errors:
-			if open && !errors.Is(err, fsnotify.ErrEventOverflow) {
-				return fmt.Errorf("watch the file system: %w", err)
-			}
-			settled = time.After(quiet) // events were lost: look at everything
-		case event, open := <-w.watcher.Events:
-			if !open {
-				return errors.New("watch the file system: the watcher ended")
-			}
-			if event.Op == fsnotify.Chmod {
-				continue
-			}
-			if event.Op.Has(fsnotify.Create) && !isIgnored(event.Name) {
-				if info, err := os.Lstat(event.Name); err == nil && info.IsDir() {
-					if err := w.follow(event.Name); err != nil {
-						return err
-					}
-				}
-			}
-			settled = time.After(quiet)
-		}
-	}
 }
 
 // syncForever synchronises, and again whenever something changes below what was added, until ctx ends.
@@ -479,10 +373,20 @@ func (a *app) syncForever(ctx context.Context, paths []string, sync func(verb st
 		if verb == verbSynced {
 			a.say("Watching %s. Stop with Ctrl-C.", text.Count(w.count, "folder"))
 		}
-		if err := w.wait(ctx, quietPeriod); err != nil {
+		if err := a.waitForChange(ctx, w); err != nil {
 			return err
 		}
 	}
+}
+
+// waitForChange has the library open meanwhile, so that vectors are made in the background.
+func (a *app) waitForChange(ctx context.Context, w *folderWatch) error {
+	if err := a.makeVectors(); err != nil {
+		return err
+	}
+	return a.with(ctx, a.openLibrary(false), func(ctx context.Context, _ *client.Client) error {
+		return w.wait(ctx, quietPeriod)
+	})
 }
 
 // libraryRoots lists what was added to the local library.
@@ -496,5 +400,3 @@ func (a *app) libraryRoots(ctx context.Context) (roots []string, err error) {
 	})
 	return roots, err
 }
-
-func (w *folderWatch) close() error { return w.watcher.Close() }

@@ -8,6 +8,18 @@ import (
 	"quarry/ui/target"
 )
 
+// makeVectors lets what is opened from now on make vectors in the background. The library of a guest is open elsewhere.
+func (a *app) makeVectors() error {
+	if a.program.Guest {
+		return nil
+	}
+	host, err := a.program.Host()
+	if err == nil {
+		host.MakeVectors()
+	}
+	return err
+}
+
 // mcp serves the target over the Model Context Protocol until standard input ends. Standard output carries its messages
 // only.
 func (a *app) mcp(ctx context.Context, choice target.Choice, _ []string) error {
@@ -16,6 +28,9 @@ func (a *app) mcp(ctx context.Context, choice target.Choice, _ []string) error {
 			return usage("Connect without a terminal: ssh -T HOST mcp", "mcp requires a pipe")
 		}
 		a.note("speaking the Model Context Protocol on standard input; end it with Ctrl-D")
+	}
+	if err := a.makeVectors(); err != nil {
+		return err
 	}
 	session, err := a.open(ctx, choice)
 	if err != nil {

@@ -114,6 +114,8 @@ type Host interface {
 	CheckSlack(ctx context.Context, choice target.Choice) (owner string, err error)
 	// CheckEmbeddings reads the model that runs in this process and returns its name; "" without one.
 	CheckEmbeddings() (name string, err error)
+	// MakeVectors lets libraries that are opened from now on make vectors in the background while they are open.
+	MakeVectors()
 	// Private reports whether no copies of what was printed may be kept.
 	Private() bool
 	Warnings() []config.Warning

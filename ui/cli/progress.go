@@ -217,7 +217,20 @@ func (p *progress) stored() (at wire.LibraryEvent, begun bool) {
 
 // vectorsText is "120 of 456 passages have vectors".
 func vectorsText(event wire.LibraryEvent) string {
-	return fmt.Sprintf("%s of %s have vectors", text.Number(event.Done), text.Count(event.Total, "passage"))
+	made := fmt.Sprintf("%s of %s have vectors", text.Number(event.Done), text.Count(event.Total, "passage"))
+	if event.SecondsLeft > 0 && event.Reason == "" {
+		made += ", about " + text.Left(event.SecondsLeft) + " left"
+	}
+	return made
+}
+
+// restOfVectors says who makes the vectors that are left.
+func restOfVectors(seconds int, library string) string {
+	if time.Duration(seconds)*time.Second > time.Hour {
+		return "To make the rest: quarry sync --meaning" + library
+	}
+	const now = "quarry sync --meaning"
+	return "The explorer, quarry serve and quarry mcp make the rest while they run, or now: " + now + library
 }
 
 // indexingText is "indexing 120 of 456 changes".
@@ -274,12 +287,16 @@ func (p *progress) finish(done wire.LibraryEvent, searched string) error {
 	}
 	vectors := p.latest[wire.LibraryEmbedding]
 	switch reason := vectors.Reason; {
-	case reason == "":
+	case reason == "": // what is left follows
 	case vectors.Done+vectors.Refused >= vectors.Total:
 		p.app.say("%s; the model refuses the others, which only lexical search finds: %s", vectorsText(vectors), text.Sentence(reason))
 	default:
-		p.app.say("%s; only lexical search finds the others: %s To continue: quarry sync%s", vectorsText(vectors),
-			text.Sentence(reason), p.app.libraryFlag())
+		p.app.say("%s; only lexical search finds the others: %s To continue: quarry sync --meaning%s",
+			vectorsText(vectors), text.Sentence(reason), p.app.libraryFlag())
+	}
+	if vectors.Reason == "" && vectors.Done+vectors.Refused < vectors.Total {
+		p.app.say("Search by meaning: %s. %s", vectorsText(vectors),
+			restOfVectors(vectors.SecondsLeft, p.app.libraryFlag()))
 	}
 	if indexing := p.latest[wire.LibraryIndexing]; indexing.Reason != "" && indexing.Done < indexing.Total {
 		p.app.say("Everything is stored, but %s not indexed yet: %s%s", text.Count(indexing.Total-indexing.Done, "change"), text.Sentence(indexing.Reason), indexedLater)

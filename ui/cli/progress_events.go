@@ -54,7 +54,9 @@ type embeddingEvent struct {
 	Done    int    `json:"done" jsonschema:"passages with a vector"`
 	Total   int    `json:"total" jsonschema:"passages"`
 	Refused int    `json:"refused,omitempty" jsonschema:"passages that the model rejected"`
-	Reason  string `json:"reason,omitempty" jsonschema:"why passages have no vector"`
+
+	SecondsLeft int    `json:"seconds_left,omitempty" jsonschema:"until all have one"`
+	Reason      string `json:"reason,omitempty" jsonschema:"why passages have no vector"`
 }
 
 type indexingEvent struct {

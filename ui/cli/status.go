@@ -193,6 +193,9 @@ func (a *app) statusText(status statusReport) string {
 	if library.Database != "" {
 		line("People, chats", "%s", library.Database)
 	}
+	if meaning := library.Meaning; meaning.State != "" {
+		line("Meaning", "%s", meaningText(meaning, a.libraryFlag()))
+	}
 	if library.VectorModel != "" {
 		line("Vectors", "%d of %s, by %s", library.Vectors, text.Count(library.Chunks, "passage"), library.VectorModel)
 		if library.VectorsRefused > 0 {
@@ -276,4 +279,22 @@ func fileLists(library libraryReport) string {
 		}
 	}
 	return b.String()
+}
+
+// meaningText is "62 % of 4,310 passages, 4 min left".
+func meaningText(m wire.Meaning, library string) string {
+	switch m.State {
+	case wire.MeaningOff:
+		return "off"
+	case wire.MeaningComplete:
+		return "complete, " + text.Count(m.Total, "passage") + " by " + m.Model
+	}
+	made := fmt.Sprintf("%d %% of %s", 100*m.Done/max(1, m.Total), text.Count(m.Total, "passage"))
+	if m.SecondsLeft > 0 {
+		made += ", " + text.Left(m.SecondsLeft) + " left"
+	}
+	if m.State == wire.MeaningRunning {
+		return made
+	}
+	return made + "; " + restOfVectors(m.SecondsLeft, library)
 }

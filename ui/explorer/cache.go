@@ -94,6 +94,10 @@ func (m *Model) askVersion() tea.Cmd {
 // handleVersion forgets remembered answers and refreshes the results when another process changed the library.
 func (m *Model) handleVersion(status *wire.LibraryStatus, err error) tea.Cmd {
 	again := after(m.conn.request, versionEvery, m.askVersion)
+	if err == nil {
+		m.conn.meaning = status.Meaning
+		m.conn.vectors = m.conn.vectors || status.Meaning.Done > 0
+	}
 	if err != nil || status.Version == m.conn.version {
 		return again
 	}

@@ -293,12 +293,26 @@ func (m *Model) bar() string {
 		said := style[m.message.level].Render(paint.Line(m.message.text))
 		return paint.Fit(" "+paint.Hyperlink(m.message.link, said), m.width)
 	}
-	marked := m.markedCount()
+	marked := m.meaningProgress() + m.markedCount()
 	room := m.width - paint.Width(marked)
 	if r := m.overlayRect(); m.overlay() != 0 && panel.Framed(r.W, r.H) {
 		return paint.Blank(room) + marked // the frame has the keys
 	}
 	return paint.Fit(" "+m.hints(m.place(), room-2), room) + marked
+}
+
+// meaningProgress is how far the vectors of the library are while they are made: "meaning 62 %, 4 min".
+func (m *Model) meaningProgress() string {
+	const least = 60 // columns, below which the keys need them
+	at := m.conn.meaning
+	if at.State != wire.MeaningRunning || m.width < least {
+		return ""
+	}
+	progress := fmt.Sprintf("meaning %d %%", 100*at.Done/max(1, at.Total))
+	if at.SecondsLeft > 0 {
+		progress += ", " + text.Left(at.SecondsLeft)
+	}
+	return m.theme.Muted.Render(progress) + " "
 }
 
 // markedCount is the size of the collection, for the end of the last line.

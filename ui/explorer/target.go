@@ -37,14 +37,15 @@ type connection struct {
 	request *request        // what is fetched from the session, until another is opened
 	opening *request
 	welcome welcome
-	version string    // of the library, as last reported
-	roots   []string  // folders that its files were added from
-	synced  time.Time // when its folders were last read
-	vectors bool      // an embedding model made vectors for the library
-	noModel bool      // the target reported that it has no language model
-	arrival string    // the query that the program was started with
-	pending bool      // the query runs as soon as the target is open
-	again   bool      // the query runs again in the target switched to
+	version string       // of the library, as last reported
+	roots   []string     // folders that its files were added from
+	synced  time.Time    // when its folders were last read
+	vectors bool         // an embedding model made vectors for the library
+	meaning wire.Meaning // of the library, while its vectors are made
+	noModel bool         // the target reported that it has no language model
+	arrival string       // the query that the program was started with
+	pending bool         // the query runs as soon as the target is open
+	again   bool         // the query runs again in the target switched to
 }
 
 // open connects to the target.
@@ -136,6 +137,7 @@ func (m *Model) switchTo(target Target) tea.Cmd {
 	m.chats.refused, m.compare.following.whole = "", nil
 	before := closing(m.conn.session)
 	m.target, m.conn.session, m.conn.welcome, m.conn.version, m.conn.synced = painted(target), nil, welcome{}, "", time.Time{}
+	m.conn.meaning = wire.Meaning{}
 	m.conn.noModel, m.answer.refused = false, ""
 	m.box.Placeholder = "Search " + m.target.Where
 	m.search.memory.clear()

@@ -17,6 +17,7 @@ import (
 	"quarry/client/wire"
 	"quarry/config"
 	"quarry/server"
+	"quarry/server/api"
 	"quarry/server/directory"
 	"quarry/server/index/weaviate"
 	"quarry/server/ingest/web"
@@ -36,6 +37,8 @@ type Host struct {
 	Executable string
 	Readers    *Readers // of the whole process
 	Model      string   // the packed sentence encoder of this program; empty: none
+
+	background bool // see MakeVectors
 }
 
 // NewHost finds the folders and reads the configuration.
@@ -54,6 +57,9 @@ func NewHost(env config.Env, version string) (*Host, error) {
 	}
 	return h, nil
 }
+
+// MakeVectors lets the libraries that are opened from now on make vectors in the background, as long as they are open.
+func (h *Host) MakeVectors() { h.background = true }
 
 // ReadOnly reports whether QUARRY_READONLY forbids every change to a library, directory, token or profile.
 func ReadOnly(env config.Env) bool { return config.ReadOnly(env) }
@@ -288,6 +294,9 @@ func (h *Host) server(ctx context.Context, options server.Options, label string)
 	options.Readers = h.Readers.of(h)
 	options.Web = web.Options{Version: h.Version, Transport: func() (http.RoundTripper, error) { return client.NewTransport() }}
 	options.Models, options.ReadOnly = models, ReadOnly(h.Env)
+	options.Background = h.background && !options.Sample && !options.Empty && !options.ReadOnly
+	options.Meaning = api.Meaning{Unbounded: h.Config.Embeddings.Mode == config.MeaningOn,
+		OnBattery: h.Config.Embeddings.OnBattery}
 	options.Version, options.Profile, options.Log = h.Version, label, h.Log
 	options.OmitQueries, options.Now, options.SecretKey = h.Config.Private, h.Now, h.Env.Get("QUARRY_SECRET_KEY")
 	if !options.Sample && !options.Empty {

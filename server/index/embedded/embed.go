@@ -1,11 +1,13 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"quarry/server/fault"
 	"quarry/server/index"
@@ -15,12 +17,13 @@ import (
 )
 
 const (
-	// embedTexts are sent to the model at once; their vectors are stored in one transaction.
-	embedTexts = 256
+	// fewTexts to mostTexts are sent to the model at once, as many as it takes a second or two for: a model in this
+	// process reads ten a second or fewer, and what was not stored yet is lost when the program ends.
+	fewTexts, mostTexts = 8, 256
 	// embedBytes bounds the text that is read to find them.
 	embedBytes = 8 << 20
 	// refreshAfter new vectors, or as many as a segment has already, its file is written again during a pass.
-	refreshAfter = 4096
+	refreshAfter = 512
 )
 
 // errVectors: a model's answer that cannot be stored.
@@ -41,7 +44,7 @@ func (x *Index) Embed(ctx context.Context, model string, vectors index.Vectorise
 		report = func(index.Embedded) {}
 	}
 	e := &embedding{x: x, model: model, vectors: vectors, report: report, tried: make(map[string]bool),
-		refused: make(map[string]int), seen: make(map[vector.Key]bool)}
+		refused: make(map[string]int), seen: make(map[vector.Key]bool), batch: fewTexts}
 	if err := e.run(ctx); err != nil {
 		return fmt.Errorf("embed: %w", err)
 	}
@@ -100,6 +103,7 @@ type embedding struct {
 	tried    map[string]bool // segments that were completed
 	progress index.Embedded
 
+	batch   int                 // texts that are sent at once
 	known   int                 // texts that the model refused before
 	refused map[string]int      // chunks that the model refuses, by segment
 	seen    map[vector.Key]bool // texts of them
@@ -117,7 +121,7 @@ func (e *embedding) next(ctx context.Context) (name string, err error) {
 	defer seen.close()
 	e.progress = index.Embedded{}
 	counted := 0
-	for _, p := range seen.state.parts {
+	for _, p := range slices.Backward(seen.state.parts) { // what was added last comes first
 		chunks, err := p.liveChunks()
 		if err != nil {
 			return "", blame([]*part{p}, err)
@@ -163,15 +167,19 @@ func (p *part) liveChunks() (n int, err error) {
 func (e *embedding) complete(ctx context.Context, name string) error {
 	fresh, written := 0, 0
 	e.refused[name] = 0
-	for ordinal := 0; ordinal >= 0; {
-		found, err := e.gather(ctx, name, ordinal)
+	order, err := e.newestFirst(ctx, name)
+	if err != nil {
+		return err
+	}
+	for at := 0; at >= 0; {
+		found, err := e.gather(ctx, name, order, at)
 		if err != nil {
 			return err
 		}
 		refused, err := e.store(ctx, found.texts, found.keys)
 		if err != nil {
-			// Vectors stored before the failure are searched.
-			if fresh > written {
+			// Vectors stored before the failure are searched. A program that ends does not wait for that.
+			if fresh > written && ctx.Err() == nil {
 				e.x.restoreVectors(context.WithoutCancel(ctx), name)
 			}
 			return err
@@ -185,9 +193,9 @@ func (e *embedding) complete(ctx context.Context, name string) error {
 			e.seen[key] = true
 		}
 		e.report(e.progress)
-		ordinal = found.next
-		if ordinal >= 0 && fresh-written >= max(refreshAfter, written) {
-			if err := e.x.refreshVectors(ctx, name, true); err != nil {
+		at = found.next
+		if at >= 0 && fresh-written >= max(refreshAfter, written) {
+			if err := e.x.refreshVectors(ctx, name); err != nil {
 				return err
 			}
 			written = fresh
@@ -197,7 +205,7 @@ func (e *embedding) complete(ctx context.Context, name string) error {
 	if fresh == written {
 		return nil
 	}
-	return e.x.refreshVectors(ctx, name, true)
+	return e.x.refreshVectors(ctx, name)
 }
 
 // gathered are texts of a segment that have no vector.
@@ -206,7 +214,7 @@ type gathered struct {
 	keys    []vector.Key
 	lacking map[vector.Key]int  // chunks that have no vector in the segment's file, by their text
 	refused map[vector.Key]bool // texts that the model refuses
-	next    int                 // the ordinal of the next document; −1 at the end
+	next    int                 // the place of the next document in the order; −1 at the end
 
 	known *embeddings // nil: there are none by the model
 	has   []bool      // by chunk: whether it has a vector in the file; nil: none has
@@ -214,8 +222,30 @@ type gathered struct {
 	bytes int
 }
 
-// gather looks through the documents of a segment, from an ordinal on, for some texts that have no vector.
-func (e *embedding) gather(ctx context.Context, name string, from int) (*gathered, error) {
+// newestFirst returns the ordinals of a segment's documents.
+func (e *embedding) newestFirst(ctx context.Context, name string) (order []int, err error) {
+	seen, err := e.x.openView(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer seen.close()
+	p := seen.state.named(name)
+	if p == nil {
+		return nil, errOvertaken
+	}
+	err = segment.Protect(p.segment.reader.Name, func() error {
+		updated := make([]int64, p.documents)
+		for ordinal := range p.documents {
+			order, updated[ordinal] = append(order, ordinal), p.segment.reader.Updated(ordinal).Unix()
+		}
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(updated[b], updated[a]) })
+		return nil
+	})
+	return order, blame([]*part{p}, err)
+}
+
+// gather looks through the documents of a segment in an order, from a place on, for some texts that have no vector.
+func (e *embedding) gather(ctx context.Context, name string, order []int, from int) (*gathered, error) {
 	seen, err := e.x.openView(ctx)
 	if err != nil {
 		return nil, err
@@ -240,12 +270,13 @@ func (e *embedding) gather(ctx context.Context, name string, from int) (*gathere
 		return nil, err
 	}
 	err = segment.Protect(p.segment.reader.Name, func() error {
-		for ; g.next < p.documents && len(g.texts) < embedTexts && g.bytes < embedBytes; g.next++ {
-			first, end := p.segment.reader.DocumentChunks(g.next)
-			if p.isDeleted(g.next) || complete(g.has, first, end) {
+		for ; g.next < len(order) && len(g.texts) < e.batch && g.bytes < embedBytes; g.next++ {
+			ordinal := order[g.next]
+			first, end := p.segment.reader.DocumentChunks(ordinal)
+			if p.isDeleted(ordinal) || complete(g.has, first, end) {
 				continue
 			}
-			whole, err := storedDocument(ctx, seen.library, p, g.next)
+			whole, err := storedDocument(ctx, seen.library, p, ordinal)
 			if err != nil {
 				return err
 			}
@@ -255,7 +286,7 @@ func (e *embedding) gather(ctx context.Context, name string, from int) (*gathere
 		}
 		return ctx.Err()
 	})
-	if g.next == p.documents {
+	if g.next == len(order) {
 		g.next = -1
 	}
 	return g, blame([]*part{p}, err)
@@ -338,9 +369,26 @@ func complete(has []bool, from, to int) bool {
 
 // store embeds texts and stores their vectors. It returns the texts that the model refuses, which it stores as such.
 func (e *embedding) store(ctx context.Context, texts []string, keys []vector.Key) (refused []vector.Key, err error) {
-	if len(texts) == 0 {
-		return nil, nil
+	for len(texts) > 0 {
+		n, began := min(e.batch, len(texts)), time.Now()
+		some, err := e.storeBatch(ctx, texts[:n], keys[:n])
+		refused = append(refused, some...)
+		if err != nil {
+			return refused, err
+		}
+		switch took := time.Since(began); {
+		case took > 2*time.Second:
+			e.batch = max(1, e.batch/2)
+		case took < time.Second && n == e.batch:
+			e.batch = min(mostTexts, 2*e.batch)
+		}
+		texts, keys = texts[n:], keys[n:]
 	}
+	return refused, nil
+}
+
+func (e *embedding) storeBatch(ctx context.Context, texts []string, keys []vector.Key) (
+	refused []vector.Key, err error) {
 	values, err := e.vectors(ctx, texts)
 	if err != nil {
 		return nil, err

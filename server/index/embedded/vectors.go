@@ -343,7 +343,7 @@ func (x *Index) repairVectors(ctx context.Context, suspects *damagedError) error
 		if p.vectors == nil || !slices.Contains(suspects.files, p.vectors.name) && x.states.vectors.verify(p.vectors.name) == nil {
 			continue
 		}
-		if err := x.refreshVectors(ctx, p.name, false); err != nil && !errors.Is(err, errOvertaken) {
+		if err := x.refreshVectors(ctx, p.name); err != nil && !errors.Is(err, errOvertaken) {
 			return fmt.Errorf("restore vectors: %w", err)
 		}
 	}
@@ -353,14 +353,15 @@ func (x *Index) repairVectors(ctx context.Context, suspects *damagedError) error
 // restoreVectors gives a new segment the vectors that are stored. Without them words are still searched, and the next
 // Embed tries again.
 func (x *Index) restoreVectors(ctx context.Context, name string) {
-	if err := x.refreshVectors(ctx, name, false); err != nil && !errors.Is(err, errOvertaken) {
+	if err := x.refreshVectors(ctx, name); err != nil && !errors.Is(err, errOvertaken) {
 		x.log.Warn("cannot restore vectors yet", "segment", name, "error", err)
 	}
 }
 
-// refreshVectors writes the file of a segment's vectors again, with all that are stored by the current model. news says
-// that search results change by it. errOvertaken: the segment or its vectors were replaced meanwhile.
-func (x *Index) refreshVectors(ctx context.Context, name string, news bool) error {
+// refreshVectors writes the file of a segment's vectors again, with all that are stored by the current model. The
+// library's version stays: results that are shown stay with it. errOvertaken: the segment or its vectors were replaced
+// meanwhile.
+func (x *Index) refreshVectors(ctx context.Context, name string) error {
 	model, ok, err := currentModel(ctx, x.db.Reader)
 	if err != nil || !ok {
 		return err
@@ -390,7 +391,7 @@ func (x *Index) refreshVectors(ctx context.Context, name string, news bool) erro
 		return err
 	}
 	unused := p.vectors
-	err = x.db.Update(ctx, func(tx *sql.Tx) error { return replaceVectors(ctx, tx, p, made, news) })
+	err = x.db.Update(ctx, func(tx *sql.Tx) error { return replaceVectors(ctx, tx, p, made) })
 	if err != nil {
 		unused = made
 	}
@@ -408,7 +409,7 @@ func storedDocument(ctx context.Context, library *library, p *part, ordinal int)
 }
 
 // replaceVectors names made, which may be nil, in the place of a part's vectors.
-func replaceVectors(ctx context.Context, tx *sql.Tx, p *part, made *vectorFile, news bool) error {
+func replaceVectors(ctx context.Context, tx *sql.Tx, p *part, made *vectorFile) error {
 	deletes := int64(0)
 	err := p.stillNamed(ctx, tx, &deletes)
 	if err == nil {
@@ -416,9 +417,6 @@ func replaceVectors(ctx context.Context, tx *sql.Tx, p *part, made *vectorFile, 
 	}
 	if err == nil && made != nil {
 		err = made.insert(ctx, tx, p.id)
-	}
-	if err == nil && news {
-		_, err = execute(ctx, tx, "UPDATE meta SET generation = generation + 1")
 	}
 	if err != nil {
 		return err

@@ -1,0 +1,379 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"quarry/client/wire"
+	"quarry/internal/guard"
+	"quarry/server/directory"
+	"quarry/server/fault"
+	"quarry/server/index"
+	"quarry/server/llm"
+)
+
+// Meaning is how vectors are made: behind the words, by one process at a time. Whoever makes them holds the lock file
+// in the tenant's folder, and writes beside it how far it is, for the status that other processes show.
+type Meaning struct {
+	// Folder returns the folder of a tenant's library; empty: it is in memory.
+	Folder func(tenant string) string
+	// Unbounded makes vectors in the background however long that takes; else at most for aHour.
+	Unbounded bool
+	// OnBattery makes them in the background without mains power, too.
+	OnBattery bool
+	// Power is where Linux says what the machine runs on; empty: the usual place.
+	Power string
+}
+
+const (
+	meaningLock  = "meaning.lock"
+	meaningFile  = "meaning.json"
+	anHour       = time.Hour
+	addedWithin  = 3 * time.Second  // for the vectors of what was just added
+	trialTime    = 5 * time.Second  // from which the time of the rest is estimated
+	noteEvery    = time.Second      // between two notes of progress
+	noteLasts    = 10 * time.Second // after which its writer must have been killed
+	lockEvery    = 500 * time.Millisecond
+	batteryEvery = 30 * time.Second
+)
+
+// errTooLong: the rest takes longer than the caller has.
+var errTooLong = errors.New("making vectors takes too long")
+
+// meaningNote is what meaning.json says. PerSecond outlives the work, so that the time of later work can be estimated.
+type meaningNote struct {
+	Model     string    `json:"model"`
+	Done      int       `json:"done"`
+	Total     int       `json:"total"`
+	PerSecond float64   `json:"per_second"` // chunks
+	Running   bool      `json:"running"`
+	At        time.Time `json:"at"`
+}
+
+// left returns the time that the rest takes; 0 if that is not known.
+func (n meaningNote) left() time.Duration {
+	if n.PerSecond <= 0 || n.Done >= n.Total {
+		return 0
+	}
+	return time.Duration(float64(n.Total-n.Done) / n.PerSecond * float64(time.Second))
+}
+
+func (n meaningNote) runs(now time.Time) bool {
+	return n.Running && now.Sub(n.At) < noteLasts && n.Done < n.Total
+}
+
+// status is the note as /library/status has it.
+func (n meaningNote) status(state string) wire.Meaning {
+	return wire.Meaning{State: state, Model: n.Model, Done: n.Done, Total: n.Total,
+		SecondsLeft: int(math.Ceil(n.left().Seconds()))}
+}
+
+// making is one pass over the chunks without a vector.
+type making struct {
+	s          *Server
+	tenant     string
+	folder     string
+	limit      time.Duration // that the rest may take; 0: any
+	background bool          // at low priority, and not on battery
+	report     func(index.Embedded, time.Duration)
+	cancel     context.CancelCauseFunc
+
+	made int           // texts that the model was asked for
+	took time.Duration // what it took for them
+	note meaningNote
+}
+
+// Embed makes the missing vectors of a tenant's chunks in the background, with the configured model; without one it
+// does nothing. Vectors stored before an error are kept, and the next call continues there. It returns fault.ErrBusy if
+// another process makes them.
+func (s *Server) Embed(ctx context.Context, tenant string, documents index.Index) error {
+	m := &making{s: s, tenant: tenant, background: true, limit: anHour}
+	if s.Meaning.Unbounded {
+		m.limit = 0
+	}
+	_, err := m.run(ctx, documents, false)
+	if errors.Is(err, errTooLong) {
+		return nil // it is offered by the status
+	}
+	return err
+}
+
+// EmbedAll makes the missing vectors of a tenant's chunks, however long that takes. It waits for another process that
+// makes some.
+func (s *Server) EmbedAll(ctx context.Context, tenant string, documents index.Index,
+	report func(index.Embedded)) error {
+	m := &making{s: s, tenant: tenant}
+	if report != nil {
+		m.report = func(e index.Embedded, _ time.Duration) { report(e) }
+	}
+	_, err := m.run(ctx, documents, true)
+	return err
+}
+
+// run makes the vectors, once no other process does. It also returns the model's error for a text that it refused.
+func (m *making) run(ctx context.Context, documents index.Index, wait bool) (refusal error, err error) {
+	s := m.s
+	model, ok := s.Models.Embedder()
+	if !ok {
+		return nil, nil
+	}
+	if s.Meaning.Folder != nil {
+		m.folder = s.Meaning.Folder(m.tenant)
+	}
+	release, err := m.lock(ctx, wait)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	ctx, m.cancel = context.WithCancelCause(ctx)
+	defer m.cancel(nil)
+	m.note = m.known(model.Name())
+	v := &vectoriser{model: llm.CountedEmbedder(model, s.Budget.Meter(m.tenant), "embed")}
+	err = s.lease(ctx, "embedding of "+m.tenant, func(ctx context.Context) error {
+		return documents.Embed(ctx, model.Name(), m.paced(v.vectors), m.progress)
+	})
+	if cause := context.Cause(ctx); errors.Is(cause, errTooLong) {
+		err = cause
+	}
+	m.note.Running = false
+	m.write()
+	if v.refused > 0 {
+		s.Log.WarnContext(ctx, "the embedding model refused some passages; they are found by words only",
+			"tenant", m.tenant, "passages", v.refused, "error", v.why.Error())
+	}
+	return v.why, err
+}
+
+// lock gets the right to make the vectors of a library, and returns what gives it back.
+func (m *making) lock(ctx context.Context, wait bool) (release func(), err error) {
+	if m.folder == "" {
+		return func() {}, nil
+	}
+	if _, err := os.Stat(m.folder); err != nil {
+		return func() {}, nil // documents are on a database server, which has leases
+	}
+	lock := flock.New(filepath.Join(m.folder, meaningLock), flock.SetPermissions(0o600))
+	ours, err := lock.TryLock()
+	for err == nil && !ours && wait {
+		if m.report != nil {
+			note := m.s.meaningNote(m.folder)
+			m.report(index.Embedded{Done: note.Done, Total: note.Total}, note.left())
+		}
+		if err = guard.Sleep(ctx, lockEvery); err == nil {
+			ours, err = lock.TryLock()
+		}
+	}
+	if err != nil || !ours {
+		if errors.Is(err, fs.ErrPermission) {
+			err = errors.Join(fault.ErrReadOnly, err)
+		}
+		return nil, errors.Join(err, lock.Close(), context.Cause(ctx), busyUnless(err != nil))
+	}
+	return func() { _ = lock.Close() }, nil
+}
+
+func busyUnless(failed bool) error {
+	if failed {
+		return nil
+	}
+	return fault.ErrBusy
+}
+
+// known returns what is known of earlier work with a model.
+func (m *making) known(model string) meaningNote {
+	note := m.s.meaningNote(m.folder)
+	if note.Model != model {
+		note = meaningNote{Model: model}
+	}
+	return note
+}
+
+// progress notes how far it is, and stops where the rest takes longer than there is time.
+func (m *making) progress(e index.Embedded) {
+	now := time.Now()
+	if m.made > 0 {
+		m.note.PerSecond = float64(m.made) / max(m.took, time.Millisecond).Seconds()
+	}
+	m.note.Done, m.note.Total = e.Done, e.Total-e.Refused
+	left := m.note.left()
+	if tried := m.made == 0 || m.took > min(trialTime, m.limit/4); m.limit > 0 && left > m.limit && tried {
+		m.cancel(errTooLong)
+	}
+	if m.report != nil {
+		m.report(e, left)
+	}
+	if m.note.Running = m.note.Done < m.note.Total; now.Sub(m.note.At) >= noteEvery {
+		m.note.At = now
+		m.write()
+	}
+}
+
+// paced makes vectors, in the background while the machine has power to spare, and measures the time.
+func (m *making) paced(make index.Vectorise) index.Vectorise {
+	timed := func(ctx context.Context, texts []string) ([][]float32, error) {
+		began := time.Now()
+		// It is not waited for when ctx ends: the program must be able to end at once.
+		vectors, err := guard.Within(ctx, math.MaxInt64, func(ctx context.Context) ([][]float32, error) {
+			if m.background {
+				yieldProcessor()
+			}
+			return make(ctx, texts)
+		})
+		m.made, m.took = m.made+len(texts), m.took+time.Since(began)
+		return vectors, err
+	}
+	if !m.background {
+		return timed
+	}
+	return func(ctx context.Context, texts []string) ([][]float32, error) {
+		for !m.s.Meaning.OnBattery && onBattery(m.s.Meaning.Power) {
+			m.note.Running = false
+			m.write()
+			if err := guard.Sleep(ctx, batteryEvery); err != nil {
+				return nil, err
+			}
+		}
+		return timed(ctx, texts)
+	}
+}
+
+// write stores the note. Without it the work goes on, and other processes do not see it.
+func (m *making) write() {
+	if m.folder == "" {
+		return
+	}
+	path := filepath.Join(m.folder, meaningFile)
+	data, err := json.Marshal(m.note)
+	if err == nil {
+		err = os.WriteFile(path+".new", data, 0o600)
+	}
+	if err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err != nil {
+		m.s.Log.Debug("cannot note the progress of vectors", guard.Attr(err))
+	}
+}
+
+// maxNote bounds meaning.json, which has a hundred bytes.
+const maxNote = 4 << 10
+
+// meaningNote reads the note in a folder; zero without one.
+func (s *Server) meaningNote(folder string) (note meaningNote) {
+	if folder == "" {
+		return note
+	}
+	path := filepath.Join(folder, meaningFile)
+	info, err := os.Stat(path)
+	if err != nil || info.Size() > maxNote {
+		return note
+	}
+	data, err := os.ReadFile(path)
+	if err != nil || wire.Unmarshal(data, &note) != nil {
+		return meaningNote{}
+	}
+	return note
+}
+
+// running returns what another process, or this one, is doing about a tenant's vectors; a zero value if nobody does
+// anything. It costs a small file, so that it can be asked each second.
+func (s *Server) running(tenant string) (status wire.Meaning) {
+	if _, ok := s.Models.Embedder(); !ok || s.Meaning.Folder == nil {
+		return status
+	}
+	if note := s.meaningNote(s.Meaning.Folder(tenant)); note.runs(time.Now()) {
+		return note.status(wire.MeaningRunning)
+	}
+	return status
+}
+
+// meaningStatus returns the state of a tenant's vectors.
+func (s *Server) meaningStatus(tenant string, stats index.Stats) wire.Meaning {
+	model, ok := s.Models.Embedder()
+	if !ok {
+		return wire.Meaning{State: wire.MeaningOff}
+	}
+	if now := s.running(tenant); now.State != "" {
+		return now
+	}
+	note := meaningNote{Model: model.Name(), Total: stats.Chunks}
+	if s.Meaning.Folder != nil {
+		if old := s.meaningNote(s.Meaning.Folder(tenant)); old.Model == note.Model {
+			note.PerSecond = old.PerSecond
+		}
+	}
+	if stats.VectorModel == note.Model {
+		note.Done, note.Total = stats.Vectors, max(stats.Vectors, stats.Chunks-stats.Refused)
+	}
+	if note.Done >= note.Total {
+		return note.status(wire.MeaningComplete)
+	}
+	return note.status(wire.MeaningWaiting)
+}
+
+// embedAdded makes vectors of documents that were just added, where that takes a moment or the caller waits for it.
+// They are stored and can be found by words already, so that a failure is only reported, and so is what is left.
+func (s *Server) embedAdded(ctx context.Context, who directory.Principal, documents index.Index, limit time.Duration,
+	report progress) {
+	event := wire.LibraryEvent{Type: wire.LibraryEmbedding}
+	m := &making{s: s, tenant: who.Tenant, limit: limit}
+	m.report = func(e index.Embedded, left time.Duration) {
+		if reported := event.Total > 0; e.Done+e.Refused < e.Total || reported {
+			event.Done, event.Total, event.Refused = e.Done, e.Total, e.Refused
+			event.SecondsLeft = int(math.Ceil(left.Seconds()))
+			report(event)
+		}
+	}
+	within := ctx
+	if limit > 0 {
+		var cancel context.CancelFunc
+		within, cancel = context.WithTimeoutCause(ctx, limit, errTooLong)
+		defer cancel()
+	}
+	refusal, err := m.run(within, documents, limit == 0)
+	switch {
+	case ctx.Err() != nil || err == nil && refusal == nil:
+		return
+	case errors.Is(err, errTooLong), errors.Is(err, context.DeadlineExceeded), errors.Is(err, fault.ErrBusy):
+		return // whoever has the library open goes on
+	case err == nil:
+		event.Reason = refusal.Error()
+	default:
+		s.Log.WarnContext(ctx, "embedding failed", slog.String("tenant", who.Tenant), slog.String("error", err.Error()))
+		event.Reason = strings.TrimPrefix(err.Error(), "embed: ")
+	}
+	report(event)
+}
+
+// onBattery reports whether the machine runs on a battery, as Linux says it: a battery is discharging and no mains
+// supply is online. On other systems it is not known, and vectors are made.
+func onBattery(folder string) bool {
+	if folder == "" {
+		folder = "/sys/class/power_supply"
+	}
+	supplies, _ := filepath.Glob(filepath.Join(folder, "*"))
+	discharging := false
+	for _, supply := range supplies {
+		says := func(name string) string {
+			data, _ := os.ReadFile(filepath.Join(supply, name))
+			return strings.TrimSpace(string(data))
+		}
+		switch {
+		case says("type") == "Mains" && says("online") == "1":
+			return false
+		case says("type") == "Battery" && says("status") == "Discharging" && says("scope") != "Device":
+			discharging = true
+		}
+	}
+	return discharging
+}

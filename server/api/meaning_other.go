@@ -1,0 +1,6 @@
+//go:build !linux
+
+package api
+
+// yieldProcessor does nothing where the priority of a thread is not the program's to set.
+func yieldProcessor() {}
