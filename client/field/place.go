@@ -68,7 +68,8 @@ func PlacesTo(place string) (places []string) {
 func EndsInPlace(place, filter string) bool {
 	names, anchored := strings.CutPrefix(filter, "/")
 	at := len(place) - len(names)
-	return at >= 0 && names != "" && (at == 0 || !anchored && place[at-1] == '/') && strings.EqualFold(place[at:], names)
+	begins := at == 0 || at > 0 && !anchored && place[at-1] == '/'
+	return names != "" && begins && strings.EqualFold(place[at:], names)
 }
 
 // isInPlace reports whether a place is one that a filter's value means, or in one.
@@ -82,7 +83,8 @@ var placeKeys = [...]struct {
 	name string
 	path bool
 }{{name: "channel"}, {name: "space"}, {name: "wiki space name"}, {name: "repo", path: true},
-	{name: "repository", path: true}, {name: "project"}, {name: "project_name"}, {name: "mailbox"}, {name: "folder", path: true}, {name: "site"}}
+	{name: "repository", path: true}, {name: "project"}, {name: "project_name"},
+	{name: "mailbox"}, {name: "folder", path: true}, {name: "site"}}
 
 // PlaceOf returns the place of a document that no root has: its source, and what PlaceInSource says.
 func PlaceOf(source, link string, metadata map[string][]string) string {
