@@ -197,6 +197,8 @@ bench-ui: build $(BENCH)/handbook $(BENCH)/large ## Measure the explorer, in pro
 	for library in handbook large; do \
 		echo "== a library: $$library"; measure -scenario library-start,library-typing -library $(BENCH)/$$library; done; $$held
 
+# What these measure has no vectors made beside it.
+bench bench-large bench-ui bench-serve bench-scale bench-ssh bench-agents: export QUARRY_EMBEDDINGS_MODE = off
 bench-serve: build $(BENCH)/large ## Measure a served library over HTTP: one client, many, and an open loop
 	$(GO) run ./tools/load $(QUICK_LOAD) bin/quarry $(BENCH)/large $(QUERIES)
 

@@ -22,7 +22,7 @@ func TestEveryFieldNarrowsASearch(t *testing.T) {
 		`"metadata":{"team":"infra"},"primary_owners":[{"display_name":"Ada Ro"}]}}`+"\n"), "--set", "Handbook")
 	p.run(0, "add", filepath.Dir(p.write("other/b.md", "# B\n\nWe roll back when the budget of the day is spent and nobody knows why.\n")))
 	values := [field.N]string{field.Source: "notion", field.Set: "Handbook", field.Tag: "team=infra", field.Author: "Ada Ro",
-		field.Type: "md", field.Lang: "de"}
+		field.Type: "md", field.Lang: "de", field.Place: "other"}
 	for _, row := range field.All() {
 		t.Run(row.Name, func(t *testing.T) {
 			value := values[row.ID]

@@ -27,7 +27,7 @@ import (
 type Meaning struct {
 	// Folder returns the folder of a tenant's library; empty: it is in memory.
 	Folder func(tenant string) string
-	// Unbounded makes vectors in the background however long that takes; else at most for aHour.
+	// Unbounded makes vectors in the background however long that takes; else at most for anHour.
 	Unbounded bool
 	// OnBattery makes them in the background without mains power, too.
 	OnBattery bool
@@ -88,9 +88,10 @@ type making struct {
 	report     func(index.Embedded, time.Duration)
 	cancel     context.CancelCauseFunc
 
-	made int           // texts that the model was asked for
-	took time.Duration // what it took for them
-	note meaningNote
+	made  int           // texts that the model was asked for
+	took  time.Duration // what it took for them
+	ahead int           // those of them that are not in the note yet
+	note  meaningNote
 }
 
 // Embed makes the missing vectors of a tenant's chunks in the background, with the configured model; without one it
@@ -198,19 +199,22 @@ func (m *making) known(model string) meaningNote {
 	return note
 }
 
-// progress notes how far it is, and stops where the rest takes longer than there is time.
-func (m *making) progress(e index.Embedded) {
-	now := time.Now()
-	if m.made > 0 {
-		m.note.PerSecond = float64(m.made) / max(m.took, time.Millisecond).Seconds()
-	}
-	m.note.Done, m.note.Total = e.Done, e.Total-e.Refused
-	left := m.note.left()
-	if tried := m.made == 0 || m.took > min(trialTime, m.limit/4); m.limit > 0 && left > m.limit && tried {
+// stopIfLong stops where the rest takes longer than there is time, as far as that is known.
+func (m *making) stopIfLong() {
+	rest := m.note
+	rest.Done += m.ahead
+	if tried := m.made == 0 || m.took > min(trialTime, m.limit/4); m.limit > 0 && rest.left() > m.limit && tried {
 		m.cancel(errTooLong)
 	}
+}
+
+// progress notes how far it is.
+func (m *making) progress(e index.Embedded) {
+	now := time.Now()
+	m.note.Done, m.note.Total, m.ahead = e.Done, e.Total-e.Refused, 0
+	m.stopIfLong()
 	if m.report != nil {
-		m.report(e, left)
+		m.report(e, m.note.left())
 	}
 	if m.note.Running = m.note.Done < m.note.Total; now.Sub(m.note.At) >= noteEvery {
 		m.note.At = now
@@ -229,7 +233,9 @@ func (m *making) paced(make index.Vectorise) index.Vectorise {
 			}
 			return make(ctx, texts)
 		})
-		m.made, m.took = m.made+len(texts), m.took+time.Since(began)
+		m.made, m.took, m.ahead = m.made+len(texts), m.took+time.Since(began), m.ahead+len(texts)
+		m.note.PerSecond = float64(m.made) / max(m.took, time.Millisecond).Seconds()
+		m.stopIfLong() // many texts are sent between two reports
 		return vectors, err
 	}
 	if !m.background {
@@ -344,8 +350,13 @@ func (s *Server) embedAdded(ctx context.Context, who directory.Principal, docume
 	switch {
 	case ctx.Err() != nil || err == nil && refusal == nil:
 		return
-	case errors.Is(err, errTooLong), errors.Is(err, context.DeadlineExceeded), errors.Is(err, fault.ErrBusy):
-		return // whoever has the library open goes on
+	case errors.Is(err, fault.ErrBusy): // whoever has the library open goes on
+		return
+	case errors.Is(err, errTooLong), errors.Is(err, context.DeadlineExceeded): // likewise
+		if event.Total == 0 {
+			return
+		}
+		event.SecondsLeft = int(math.Ceil(m.note.left().Seconds()))
 	case err == nil:
 		event.Reason = refusal.Error()
 	default:

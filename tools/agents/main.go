@@ -107,7 +107,7 @@ func (m machine) skill(corpus string) (string, error) {
 // quarry runs a command and returns its standard output.
 func (m machine) quarry(arguments ...string) (string, error) {
 	run := exec.Command(m.binary, arguments...)
-	run.Env = []string{"HOME=" + m.scratch, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + m.scratch}
+	run.Env = []string{"HOME=" + m.scratch, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + m.scratch, "QUARRY_EMBEDDINGS_MODE=off"}
 	output, err := run.Output()
 	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
 		return "", fmt.Errorf("quarry %s: %w: %s", arguments[0], err, failed.Stderr)

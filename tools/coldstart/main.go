@@ -147,6 +147,6 @@ func run(binary, home string, args ...string) (float64, error) {
 
 func command(ctx context.Context, binary, home string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, binary, args...)
-	c.Env = []string{"HOME=" + home, "QUARRY_HOME=" + home, "XDG_CONFIG_HOME=" + home, "PATH=" + os.Getenv("PATH")}
+	c.Env = []string{"HOME=" + home, "QUARRY_HOME=" + home, "XDG_CONFIG_HOME=" + home, "QUARRY_EMBEDDINGS_MODE=off", "PATH=" + os.Getenv("PATH")}
 	return c
 }

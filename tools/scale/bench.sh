@@ -23,7 +23,7 @@ for engine in embedded weaviate; do
 	if [ $engine = weaviate ]; then
 		export QUARRY_DIRECTORY_URL=$QUARRY_POSTGRES QUARRY_INDEX_ENGINE=$QUARRY_WEAVIATE
 	fi
-	export QUARRY_HOME=$scratch/$engine
+	export QUARRY_HOME=$scratch/$engine QUARRY_EMBEDDINGS_MODE=off
 	echo "== $engine: adding"
 	time "$binary" add --library "$scratch/$engine" --quiet "$documents"
 	for words in 0 2; do

@@ -37,6 +37,7 @@ func (b *bench) environ() []string {
 		"PATH=" + os.Getenv("PATH"), "HOME=" + b.home, "TMPDIR=" + b.home, "LANG=C.UTF-8",
 		"XDG_CONFIG_HOME=" + in("config"), "XDG_DATA_HOME=" + in("data"), "XDG_STATE_HOME=" + in("state"),
 		"XDG_CACHE_HOME=" + in("cache"), "QUARRY_HOME=" + in("library"),
+		"QUARRY_EMBEDDINGS_MODE=off",
 	}
 }
 

@@ -138,5 +138,6 @@ func (b *bench) environ() []string {
 		"PATH=" + os.Getenv("PATH"), "HOME=" + b.home, "TMPDIR=" + b.home, "LANG=C.UTF-8", "TERM=xterm-256color",
 		"COLORTERM=truecolor", "XDG_CONFIG_HOME=" + in("config"), "XDG_DATA_HOME=" + in("data"),
 		"XDG_STATE_HOME=" + in("state"), "XDG_CACHE_HOME=" + in("cache"), "QUARRY_HOME=" + in("library"),
+		"QUARRY_EMBEDDINGS_MODE=off",
 	}
 }

@@ -139,6 +139,7 @@ func (m *machine) play(now time.Time, query string, steps []step) (frames []fram
 		Clock + "=" + now.Format(time.RFC3339), "PATH=" + os.Getenv("PATH"), "HOME=" + m.home, "TMPDIR=" + m.home, "LANG=C.UTF-8",
 		"TERM=xterm-256color", "COLORTERM=truecolor", "XDG_CONFIG_HOME=" + m.home, "XDG_DATA_HOME=" + m.home,
 		"XDG_STATE_HOME=" + m.home, "XDG_CACHE_HOME=" + m.home, "QUARRY_HOME=" + filepath.Join(m.home, "library"),
+		"QUARRY_EMBEDDINGS_MODE=off",
 	}
 	t, err := terminal.Run(cmd, terminal.Options{Width: m.width, Height: m.height, Background: m.look.background})
 	if err != nil {
