@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -25,15 +26,16 @@ func TestATokenThatMayOnlySearch(t *testing.T) {
 	server := &script{search: func(w http.ResponseWriter, _ *http.Request, request wire.SearchRequest) {
 		answer200(w, oneResult(request))
 	}, routes: map[string]http.HandlerFunc{}}
-	var listed atomic.Int32
+	listed := make(chan struct{})
+	once := sync.OnceFunc(func() { close(listed) })
 	for _, route := range []string{"GET /manage/indexed-sources", "GET /manage/connector-status", "GET /persona"} {
 		server.routes[route] = func(w http.ResponseWriter, r *http.Request) {
-			listed.Add(1)
 			refusing(http.StatusForbidden, outOfScope)(w, r)
+			once()
 		}
 	}
 	screen := start(t, 120, 40, Options{Target: server.remote(t)})
-	screen.Wait("the listing to be refused", func(string) bool { return listed.Load() > 0 })
+	<-listed // nothing on the screen tells it
 	screen.Type("rollback")
 	screen.WaitText("↵ searches acme")
 	if text := screen.Text(); strings.Contains(text, "failed") {
