@@ -208,6 +208,13 @@ func (m *making) stopIfLong() {
 	}
 }
 
+// measured notes what the model took for some texts. Many are sent between two reports.
+func (m *making) measured(texts int, took time.Duration) {
+	m.made, m.took, m.ahead = m.made+texts, m.took+took, m.ahead+texts
+	m.note.PerSecond = float64(m.made) / max(m.took, time.Millisecond).Seconds()
+	m.stopIfLong()
+}
+
 // progress notes how far it is.
 func (m *making) progress(e index.Embedded) {
 	now := time.Now()
@@ -233,9 +240,7 @@ func (m *making) paced(make index.Vectorise) index.Vectorise {
 			}
 			return make(ctx, texts)
 		})
-		m.made, m.took, m.ahead = m.made+len(texts), m.took+time.Since(began), m.ahead+len(texts)
-		m.note.PerSecond = float64(m.made) / max(m.took, time.Millisecond).Seconds()
-		m.stopIfLong() // many texts are sent between two reports
+		m.measured(len(texts), time.Since(began))
 		return vectors, err
 	}
 	if !m.background {

@@ -33,15 +33,26 @@ func TestMeaningTakesTooLong(t *testing.T) {
 		"no moment":                   {addedWithin, time.Second, 20, 0, 20, 500, true, 24},
 		"nothing known":               {addedWithin, 0, 0, 0, 0, 500, false, 0},
 	} {
-		ctx, cancel := context.WithCancelCause(t.Context())
 		folder := t.TempDir()
-		m := &making{s: &Server{}, folder: folder, limit: test.limit, cancel: cancel, made: test.made, took: test.took,
-			note: meaningNote{PerSecond: test.perSecond}}
-		m.progress(index.Embedded{Done: test.done, Total: test.total})
-		if ended := errors.Is(context.Cause(ctx), errTooLong); ended != test.ends {
-			t.Errorf("%s: ended %v", name, ended)
+		var m *making
+		// The time is up once the model was measured, before that is reported, too.
+		for _, reported := range []bool{false, true} {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			m = &making{s: &Server{}, folder: folder, limit: test.limit, cancel: cancel,
+				note: meaningNote{PerSecond: test.perSecond}}
+			m.progress(index.Embedded{Total: test.total})
+			if test.made > 0 {
+				m.measured(test.made, test.took)
+			}
+			if reported {
+				m.note.At = time.Time{}
+				m.progress(index.Embedded{Done: test.done, Total: test.total})
+			}
+			if ended := errors.Is(context.Cause(ctx), errTooLong); ended != test.ends {
+				t.Errorf("%s, reported %v: ended %v", name, reported, ended)
+			}
+			cancel(nil)
 		}
-		cancel(nil)
 		note := m.s.meaningNote(folder)
 		got := note.status(wire.MeaningRunning)
 		if got.Done != test.done || got.Total != test.total || got.SecondsLeft != test.left {
