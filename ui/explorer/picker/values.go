@@ -24,6 +24,7 @@ type value struct {
 	Value
 	was    choice // by the query that the picker was opened with
 	choice choice
+	both   bool // the query has it and excludes it
 	exists bool // the server listed or counted it
 }
 
@@ -72,6 +73,7 @@ func (t *values) add(given []string, was choice) {
 			at = len(t.all)
 			t.all = append(t.all, value{Value: Value{Name: canonical, Label: t.of.Label(canonical)}})
 		}
+		t.all[at].both = t.all[at].both || was == excluded && t.all[at].was == wanted
 		t.all[at].was, t.all[at].choice = was, was
 	}
 }
@@ -301,7 +303,8 @@ func (t *values) chosen(c choice) []string {
 
 func (t *values) changes() (changes Changes) {
 	for _, c := range []choice{wanted, excluded} {
-		if !slices.ContainsFunc(t.all, func(v value) bool { return (v.choice == c) != (v.was == c) }) {
+		changed := func(v value) bool { return (v.choice == c) != (v.was == c) || v.both && v.choice != excluded }
+		if !slices.ContainsFunc(t.all, changed) {
 			continue
 		}
 		name, values := t.of.Name, t.chosen(c)
