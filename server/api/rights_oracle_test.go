@@ -276,8 +276,8 @@ func countPlaces(documents []*ruleDocument, within string) map[string]int {
 	counts := map[string]int{}
 	if within != "" {
 		for _, d := range documents {
-			for _, at := range d.placesOf(within) {
-				maps.Copy(counts, level(strings.Count(at, "/")+1, at))
+			if places := d.placesOf(within); len(places) > 0 { // one in another would be counted twice
+				maps.Copy(counts, level(strings.Count(places[0], "/")+1, places[0]))
 			}
 		}
 	} else {
