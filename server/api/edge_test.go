@@ -189,7 +189,7 @@ func TestIDsComeBackFromOthers(t *testing.T) {
 	}
 }
 
-// TestHiddenFilesAreLikeAbsentOnes: who may not see a document learns nothing by any name of it.
+// TestHiddenFilesAreLikeAbsentOnes: no name of a hidden document answers otherwise than one of nothing.
 func TestHiddenFilesAreLikeAbsentOnes(t *testing.T) {
 	m := newMachine(t)
 	var patches []index.AccessPatch

@@ -226,7 +226,7 @@ func (r *rules) excluded(d *ruleDocument, not wire.Filters) bool {
 		slices.Contains(not.DocumentTypes, d.kind) || d.livesIn(not.Places) || sharesAny(not.DocumentSets, r.setsOf(d)) || sharesAny(not.Tags, d.tags)
 }
 
-// livesIn tells whether the names of a document's place hold one of these runs of names.
+// livesIn reports whether a document's place contains one of these runs of names.
 func (d *ruleDocument) livesIn(places []string) bool {
 	return slices.ContainsFunc(places, func(run string) bool { return len(d.placesOf(run)) > 0 })
 }

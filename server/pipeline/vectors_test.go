@@ -83,7 +83,7 @@ func vectorSearch(text string) Request {
 	return Request{Search: wire.SearchRequest{Query: text, Explain: true}, Now: time.Now(), Embedder: &meanings{}}
 }
 
-// TestVectorsJoin: the list by vector is fused with that by words, and its ranks are told beside those by words.
+// TestVectorsJoin: the list by vector is fused with that by words, and the answer has the ranks in both.
 func TestVectorsJoin(t *testing.T) {
 	t.Parallel()
 	shelf := withVectors()
@@ -151,7 +151,7 @@ func TestByScore(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, strings.Join(got, ", "), c.want)
 		}
 		if fmt.Sprint(c.words, c.near) != before {
-			t.Errorf("%s: the lists were changed, which ranks are told of", name)
+			t.Errorf("%s: the lists were changed, which the ranks are read from", name)
 		}
 	}
 }
