@@ -216,6 +216,9 @@ func Find(text string) (time.Time, bool) {
 	words := dateWord().FindAllString(strings.ToLower(text), -1)
 	for i, word := range words {
 		month := monthOf(word)
+		if i == 0 && len(words) > 2 && monthOf(words[2]) > 0 {
+			continue // the weekday of "mar., 5 févr."
+		}
 		day, year := "", ""
 		for _, near := range words[max(0, i-2):min(len(words), i+5)] { // "5 de marzo de 2024"
 			_, err := strconv.Atoi(near)

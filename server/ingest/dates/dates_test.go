@@ -47,7 +47,7 @@ func TestParse(t *testing.T) {
 func TestMonthsOfLanguages(t *testing.T) {
 	for text, want := range map[string]time.Month{
 		"Mär 05, 2024": 3, "05 mars 2024": 3, "5 mag 2024": 5, "05 août 2024": 8, "5 juil. 2024": 7, "5 juin 2024": 6, "5. Dezember 2024": 12, "5 ene 2024": 1, "5 мая 2024 г.": 5, "5 lis 2024": 11,
-		"5. července 2024": 7, "5. června 2024": 6, "5. maaliskuuta 2024": 3, "5. marraskuuta 2024": 11, "3月 05, 2024": 3, "2024년 3월 5일": 3, "set 05, 2024": 9, "5 Eki 2024": 10, "2024. 3. 5.": 3,
+		"mar., 5 févr. 2024": 2, "mar 5 feb 2024": 2, "Mar 5 2024 Feb": 3, "5. července 2024": 7, "5. června 2024": 6, "5. maaliskuuta 2024": 3, "5. marraskuuta 2024": 11, "3月 05, 2024": 3, "2024년 3월 5일": 3, "set 05, 2024": 9, "5 Eki 2024": 10, "2024. 3. 5.": 3,
 	} {
 		if got, ok := Find(text); !ok || got != time.Date(2024, want, 5, 0, 0, 0, 0, time.UTC) {
 			t.Errorf("%q is %v, %v", text, got, ok)
