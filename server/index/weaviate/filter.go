@@ -221,8 +221,8 @@ const (
 	maxCounted = 500
 )
 
-// aggregate counts the documents that a filter admits in Weaviate, where they are too many to be read. Those that it does not
-// have as they are count for nothing: what it has of them may be what the caller may see no more.
+// aggregate counts the documents that a filter admits in Weaviate, where they are too many to be read. Those that changed
+// since are left to the caller: what it has of them may be what nobody may see any more.
 func (r *reach) aggregate(filter *index.Filter, more ...*pb.Filters) (counts index.Counts, err error) {
 	more = append(slices.Clip(more), r.without()...)
 	parts := filterOf(filter)
@@ -261,7 +261,6 @@ func (r *reach) aggregate(filter *index.Filter, more ...*pb.Filters) (counts ind
 		}
 	}
 	slices.SortFunc(counts.Months, func(a, b index.ValueCount) int { return cmp.Compare(a.Value, b.Value) })
-	counts.Estimated = len(r.changed) > 0
 	return counts, nil
 }
 

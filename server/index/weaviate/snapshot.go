@@ -128,7 +128,9 @@ func (m *matched) Count(ctx context.Context) (index.Counts, error) {
 	r := m.reach.s.reach(ctx, m.reach.access)
 	r.changed = m.reach.changed
 	if m.reach.incomplete && m.reach.listed.exact && m.reach.last.List != nil {
-		return r.aggregate(&m.reach.last.Filter, m.reach.listed.filter...)
+		counts, err := r.aggregate(&m.reach.last.Filter, m.reach.listed.filter...)
+		counts.Estimated = len(r.changed) > 0 // they are not counted
+		return counts, err
 	}
 	estimated := m.reach.incomplete || m.reach.behind
 	var unread []string
