@@ -108,7 +108,7 @@ func documentChunks(c *call) (any, error) {
 				one.Lines, one.Bytes = []int{at.FirstLine, at.LastLine}, []int{at.Start, at.End}
 			}
 			if found.Highlighter != nil {
-				marks, _ := found.Highlighter.Highlight(chunk.Text, [2]int{})
+				marks, _ := found.Highlighter.Highlight(chunk.Text, document.Language, [2]int{})
 				one.Highlights = mapped(marks, func(at [2]int) wire.Span { return at })
 			}
 			answer.Chunks = append(answer.Chunks, one)

@@ -60,7 +60,7 @@ func TestPlaceOfUnknown(t *testing.T) {
 // marker highlights one word; the best passage is its paragraph, else the first one.
 type marker string
 
-func (m marker) Highlight(whole string, within [2]int) (marks [][2]int, best [2]int) {
+func (m marker) Highlight(whole, _ string, within [2]int) (marks [][2]int, best [2]int) {
 	if at := strings.Index(whole, string(m)); at >= 0 {
 		marks = [][2]int{{at, at + len(m)}}
 	}

@@ -80,8 +80,8 @@ type mark struct {
 }
 
 // Highlight implements index.Highlighter.
-func (h *highlighter) Highlight(text string, within [2]int) (marks [][2]int, best [2]int) {
-	found := h.find(text)
+func (h *highlighter) Highlight(text, language string, within [2]int) (marks [][2]int, best [2]int) {
+	found := h.find(text, language)
 	for _, m := range found {
 		if n := len(marks); n > 0 && m.start < marks[n-1][1] {
 			marks[n-1][1] = max(marks[n-1][1], m.end)
@@ -106,17 +106,22 @@ func between(marks []mark, part [2]int) []mark {
 }
 
 // find returns the matched words of a text in order.
-func (h *highlighter) find(text string) []mark {
+func (h *highlighter) find(text, language string) []mark {
 	analyser := h.analysers.get()
 	defer h.analysers.put(analyser)
+	languages := h.languages
+	if language != "" {
+		at := slices.Index(languages, analysis.LanguageOf(language))
+		languages = languages[max(at, 0) : at+1]
+	}
 	var found []mark
 	analyser.Scan(text, func(raw analysis.Raw) {
 		if !h.initials[raw.Surface[0]] {
 			return
 		}
 		matched, ok := h.terms[analyser.TermOf(raw.Surface)]
-		for i := 0; i < len(h.languages) && !ok && raw.Kind == analysis.Word; i++ {
-			matched, ok = h.terms[analyser.TermIn(h.languages[i], text[raw.Start:raw.End])]
+		for i := 0; i < len(languages) && !ok && raw.Kind == analysis.Word; i++ {
+			matched, ok = h.terms[analyser.TermIn(languages[i], text[raw.Start:raw.End])]
 		}
 		if ok {
 			found = append(found, mark{raw.Start, raw.End, matched.word, matched.idf})

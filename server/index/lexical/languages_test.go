@@ -55,7 +55,7 @@ func TestWordsAsWritten(t *testing.T) {
 				if !slices.ContainsFunc(result.Hits, func(h index.Hit) bool { return h.DocumentID == fmt.Sprintf("%s%03d", code, i) }) {
 					t.Errorf("detected %s: %q does not find %q", code, word, text)
 				}
-				if marks, _ := result.Highlighter.Highlight(text, [2]int{0, len(text)}); len(marks) == 0 {
+				if marks, _ := result.Highlighter.Highlight(text, code, [2]int{0, len(text)}); len(marks) == 0 {
 					t.Errorf("detected %s: %q is not marked in %q", code, word, text)
 				}
 			}
@@ -102,12 +102,24 @@ func TestFormsOfWords(t *testing.T) {
 				result.Missing, result.Corrections)
 		}
 		var marked []string
-		marks, _ := result.Highlighter.Highlight(test.text, [2]int{0, len(test.text)})
+		marks, _ := result.Highlighter.Highlight(test.text, test.language, [2]int{0, len(test.text)})
 		for _, m := range marks {
 			marked = append(marked, test.text[m[0]:m[1]])
 		}
 		if got := strings.Join(marked, "|"); got != test.marked {
 			t.Errorf("%s: %s marks %q in %q, want %q", test.language, test.query, got, test.text, test.marked)
+		}
+	}
+}
+
+// TestMarksAreOfTheDocumentsLanguage: two words that are forms of one in Swedish are not in an English document.
+func TestMarksAreOfTheDocumentsLanguage(t *testing.T) {
+	const text = "About zanzibar and zanzibor."
+	s := newSearcher(t, []Part{{Segment: open(t, "both", slices.Concat(in("en", text), in("sv", "En text om zanzibor.")))}})
+	result := search(t, s, index.Query{Text: "zanzibor"})
+	for language, want := range map[string]int{"en": 1, "und": 1, "": 2, "sv": 2} {
+		if marks, _ := result.Highlighter.Highlight(text, language, [2]int{0, len(text)}); len(marks) != want {
+			t.Errorf("language %q: %v", language, marks)
 		}
 	}
 }
