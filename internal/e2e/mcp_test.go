@@ -145,6 +145,8 @@ func TestTwoAgentsOverHTTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.must("add", notes)
+	h.write("own-machine/zoo/quokka.md", "# Quokkas\n\nA quokka smiles.\n")
+	h.must("add", filepath.Join(h.dir, "own-machine", "zoo"))
 	agents := map[string]*mcp.ClientSession{}
 	reported := make(chan float64, 100)
 	tokens, ids := map[string]string{}, map[string]string{}
@@ -178,6 +180,17 @@ func TestTwoAgentsOverHTTP(t *testing.T) {
 		if _, err := agents[name].ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "quarry://document/plan-" + other}); err == nil {
 			t.Errorf("%s reads the resource of %s", name, other)
 		}
+	}
+	for _, call := range []*mcp.CallToolParams{{Name: "search", Arguments: map[string]any{"query": "quokka"}}, {Name: "sources"},
+		{Name: "read", Arguments: map[string]any{"ref": "zoo/quokka.md"}}, {Name: "read", Arguments: map[string]any{"ref": "zoo/none.md"}}} {
+		answer, err := agents["jo"].CallTool(t.Context(), call)
+		if all, _ := json.Marshal(answer); err != nil || strings.Contains(string(all), "own-machine") {
+			t.Errorf("%v sends the folder of this machine: %s, %v", call, all, err)
+		}
+	}
+	read, err := agents["jo"].ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "quarry://document/zoo%2Fquokka.md"})
+	if all, _ := json.Marshal(read); err != nil || !strings.Contains(string(all), "smiles") || strings.Contains(string(all), "own-machine") {
+		t.Errorf("the resource is %s, %v", all, err)
 	}
 	params := &mcp.CallToolParams{Name: "search", Arguments: map[string]any{"query": "zeppelin"}}
 	params.SetProgressToken(7)
