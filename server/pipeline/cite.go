@@ -269,7 +269,7 @@ func firstMark(marks []wire.Span, within wire.Span) (at int, found bool) {
 	return marks[i][0], true
 }
 
-// highlight returns the ranges of the question's words in a text of a language, and the best passage within a part of it.
+// highlight returns the ranges of the question's words in a text of a language, and the best passage within a part.
 func (r *run) highlight(content, language string, within wire.Span) (marks []wire.Span, best wire.Span) {
 	marks = []wire.Span{}
 	if h := r.found[r.question].Highlighter; h != nil {

@@ -16,8 +16,8 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 102_360
-	maxProductTokens = 815_700
+	maxProductLines  = 102_380
+	maxProductTokens = 815_900
 	maxLongLines     = 1_403 // only lowered, until it is none
 
 	maxFunctionP95 = 33

@@ -154,7 +154,7 @@ func passage(text string, marks []mark) [2]int {
 			end++
 		}
 		candidate := trim(text, all[i][0], all[end-1][1])
-		if candidate[0] == candidate[1] {
+		if candidate[0] == candidate[1] || outdone(marks, all[i:end]) {
 			continue
 		}
 		if weight := weigh(marks, candidate[1]); weight > bestWeight+1e-9 {
@@ -165,6 +165,25 @@ func passage(text string, marks []mark) [2]int {
 		best = trim(text, best[0], all[withAnnounced(text, all, behind)-1][1])
 	}
 	return best
+}
+
+// outdone reports whether a later piece has all words of the first and more: a passage does better to begin there.
+func outdone(marks []mark, all [][2]int) bool {
+	var first, words []string
+	for i, piece := range all {
+		for words = words[:0]; len(marks) > 0 && marks[0].start < piece[1]; marks = marks[1:] {
+			if !slices.Contains(words, marks[0].word) {
+				words = append(words, marks[0].word)
+			}
+		}
+		lacks := func(word string) bool { return !slices.Contains(words, word) }
+		if i == 0 {
+			first = slices.Clone(words)
+		} else if len(words) > len(first) && !slices.ContainsFunc(first, lacks) {
+			return true
+		}
+	}
+	return false
 }
 
 // withAnnounced returns the end of the pieces up to end with the list, rows or code that the last of them announces, as

@@ -109,6 +109,8 @@ func TestBestPassages(t *testing.T) {
 		"a long list":   {"Canary budget:\n" + strings.Repeat("- "+strings.Repeat("x", 98)+"\n", 9), "Canary budget:" + strings.Repeat("\n- "+strings.Repeat("x", 98), 2)},
 		"nothing below": {"Nothing.\n" + long + "\nThe canary budget:", "The canary budget:"},
 		"wrapped lines": {long + "\nWe spend some of the\ncanary budget, and\nthen stop. " + long, "We spend some of the\ncanary budget, and\nthen stop."},
+		"more words":    {"A budget is a plan. The canary has a budget. " + long, "The canary has a budget."},
+		"as many words": {"The canary budget is small. Spend the canary budget. " + long, "The canary budget is small. Spend"},
 		"an address":    {long + "\n- See [Money](../../canary/budget.md), our budget.", "- See [Money](../../canary/budget.md), our budget."},
 	} {
 		_, best := h.Highlight(test.text, "", [2]int{0, len(test.text)})
