@@ -113,6 +113,14 @@ func (t Theme) SourceStyle(source string) lipgloss.Style {
 	return t.sources[markOf(source).family]
 }
 
+// PlaceStyle returns the style of the nth place of a library, from 0; there are as many as families of sources.
+func (t Theme) PlaceStyle(n int) lipgloss.Style {
+	if len(t.sources) == 0 {
+		return t.Source
+	}
+	return t.sources[1+n%(int(families)-1)]
+}
+
 // SourceGlyph returns a mark of one column for a source type, so that sources differ without colour.
 func (t Theme) SourceGlyph(source string) string {
 	if t.ascii {

@@ -65,7 +65,8 @@ func listBindings() []Binding {
 		action("half-page-down", "ctrl+d pgdown", InList, "", "Half a page down", do(func(m *Model) { m.list.HalfPage(1) }), noResult),
 		action("half-page-up", "ctrl+u pgup", InList, "", "Half a page up", do(func(m *Model) { m.list.HalfPage(-1) }), noResult),
 		action("sort", "s", InList|InReader, "", "Sort by relevance, newest first or oldest first", (*Model).nextOrder, cannotSort),
-		action("group", "B", InList|InReader, "", "Group the results by document, source or month", (*Model).nextGrouping, noResult),
+		action("group", "B", InList|InReader, "", "Group the results by document, source or place, or month",
+			(*Model).nextGrouping, noResult),
 		digits("jump", InList|InReader, "Go to the citation with that number", (*Model).jump, noResult),
 	)
 }
@@ -120,11 +121,15 @@ func takeBindings() []Binding {
 
 func filterBindings() []Binding {
 	return group("Filters",
-		action("strip", "f", InList|InReader|InHome, "filter", "Choose among the sources of the matches", (*Model).enterStrip, notOpen),
-		action("toggle-source", "space enter", InStrip, "select", "Limit the search to a source too, or no longer", (*Model).toggleSource, notOpen),
-		action("exclude-source", "!", InStrip, "exclude", "Exclude a source from the search, or no longer", (*Model).excludeSource, cannotExcludeSource),
-		action("source-before", "left h", InStrip, "", "Previous source", do(func(m *Model) { m.strip.Move(-1) })),
-		action("source-after", "right l", InStrip, "", "Next source", do(func(m *Model) { m.strip.Move(1) })),
+		action("strip", "f", InList|InReader|InHome, "filter", "Choose among the sources or places of the matches", (*Model).enterStrip, notOpen),
+		action("toggle-source", "space enter", InStrip, "select", "Limit the search to a source or place too, or no longer",
+			(*Model).toggleValue, notOpen),
+		action("exclude-source", "!", InStrip, "exclude", "Exclude a source or place from the search, or no longer",
+			(*Model).excludeValue, cannotExcludeValue),
+		action("source-before", "left h", InStrip, "", "Previous source or place", do(func(m *Model) { m.strip.Move(-1) })),
+		action("source-after", "right l", InStrip, "", "Next source or place", do(func(m *Model) { m.strip.Move(1) })),
+		action("by-place", "P", InList|InReader|InHome|InStrip, "", "Divide the documents by place or by source",
+			(*Model).flip, noPlaces),
 		action("all-filters", "down j f", InStrip, "all filters", "Open all filters", (*Model).openPicker, notOpen),
 		action("filters", "ctrl+f f2", InPanes, "", "Filter by source, time, agent, document set, tag, author or type", (*Model).openPicker, notOpen),
 		action("drop-filter", "x ctrl+x", InBox|InList, "", "Remove the last filter (with no results: the most restrictive one)",

@@ -102,14 +102,6 @@ func (m *Model) handleVersion(status *wire.LibraryStatus, err error) tea.Cmd {
 		return again
 	}
 	first := m.conn.version == ""
-	roots := make([]string, 0, len(status.Roots))
-	for _, root := range status.Roots {
-		roots = append(roots, root.Path)
-	}
-	if !slices.Equal(roots, m.conn.roots) {
-		m.list.SetRoots(roots)
-		m.conn.roots, m.reader.result = roots, nil // which is shown again
-	}
 	m.conn.version, m.conn.vectors, m.conn.synced = status.Version, status.VectorModel != "", lastSync(status.Roots)
 	if first { // a search may have been faster
 		if m.search.shown != nil {

@@ -54,7 +54,7 @@ func (m *Model) followCollection() {
 			SearchResult: p.Result(i + 1), Query: p.Query, Note: p.Note, Stale: p.Stale})
 		marked[p.Ref] = true
 	}
-	m.collection.Set(collected, m.now())
+	m.collection.Set(collected, m.look.by, m.now())
 	if !maps.Equal(marked, m.collection.marked) {
 		m.collection.marked = marked
 		m.list.SetMarked(func(r wire.SearchResult) bool { return marked[state.RefOf(r)] })

@@ -17,8 +17,8 @@ import (
 	"quarry/ui/target"
 )
 
-// libraryTarget is a library of this machine with a folder in it.
-func libraryTarget(t *testing.T, folder string) Target {
+// libraryTarget is a library of this machine with folders in it.
+func libraryTarget(t *testing.T, folders ...string) Target {
 	t.Helper()
 	home := t.TempDir()
 	env := map[string]string{"HOME": home, "XDG_CONFIG_HOME": home, "XDG_STATE_HOME": home, "XDG_CACHE_HOME": home}
@@ -32,7 +32,7 @@ func libraryTarget(t *testing.T, folder string) Target {
 			return nil, err
 		}
 		t.Cleanup(func() { _ = opened.Close() })
-		_, err = opened.Client.LibraryAdd(ctx, wire.AddRequest{Paths: []string{folder}}, nil)
+		_, err = opened.Client.LibraryAdd(ctx, wire.AddRequest{Paths: folders}, nil)
 		return &client.Session{Client: opened.Client}, err
 	}}
 }

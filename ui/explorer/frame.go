@@ -150,7 +150,7 @@ func (m *Model) listTitle() string {
 // grouped says what the results are grouped by, unless that is as usual.
 func (m *Model) grouped() string {
 	if m.look.grouping == results.BySource || m.look.grouping == results.ByMonth {
-		return " by " + m.look.grouping
+		return " by " + m.groupingName()
 	}
 	return ""
 }

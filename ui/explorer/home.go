@@ -10,11 +10,11 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 
-	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/panel"
+	"quarry/ui/explorer/picker"
 )
 
 const (
@@ -29,8 +29,8 @@ const (
 	leastNewest = 3
 	// mostQuestions is how many of their titles that are questions it shows.
 	mostQuestions = 4
-	// longestPlace is how many columns the name of a place has before its bar.
-	longestPlace = 18
+	// shortestName is how many columns the name of a place has before its bar, at least.
+	shortestName = 18
 	// mostMonths is how many months it shows.
 	mostMonths = 12
 	// numbered is how many entries have a digit of their own.
@@ -121,27 +121,29 @@ func (m *Model) newestEntries(above int) (entries []homeEntry) {
 		if updated, err := wire.ParseTime(text.OrEmpty(document.UpdatedAt)); err == nil {
 			age = m.ago(updated)
 		}
-		entries = append(entries, homeEntry{group: "Newest", note: age,
-			text: m.theme.SourceGlyph(document.SourceType) + " " + document.Title,
+		if by := m.look.by; by.IsPlace() && m.isWideHome() {
+			age = by.Name(by.Value(document)) + " · " + age
+		}
+		glyph := m.look.by.Glyph(m.theme, m.look.by.Value(document))
+		entries = append(entries, homeEntry{group: "Newest", note: age, text: strings.TrimLeft(glyph+" "+document.Title, " "),
 			open: func(m *Model) tea.Cmd { return m.browse(wire.SearchRequest{Browse: true}, document.Ref) }})
 	}
 	return entries
 }
 
-// placeEntries are the sources, and the months of the last year in which documents changed.
+// placeEntries are the sources or places, and the months of the last year in which documents changed.
 func (m *Model) placeEntries() (entries []homeEntry) {
-	w := m.conn.welcome
-	most := 0
-	for _, source := range w.sources {
-		most = max(most, source.Count)
+	w, by, most := m.conn.welcome, m.look.by, 0
+	for _, one := range m.known() {
+		most = max(most, one.Count)
 	}
-	for _, source := range w.sources {
-		style := m.theme.SourceStyle(source.Value)
-		entry := homeEntry{group: "Sources", place: true, style: &style,
-			text: m.theme.SourceGlyph(source.Value) + " " + wire.SourceName(source.Value),
-			open: func(m *Model) tea.Cmd { return m.searchFor("source:" + client.QuoteValue(source.Value)) }}
+	field, _ := picker.FieldOf(by.Field().Name)
+	for _, one := range m.known() {
+		style := by.Style(m.theme, one.Value)
+		entry := homeEntry{group: field.Title, place: true, style: &style, text: by.Label(m.theme, one.Value),
+			open: func(m *Model) tea.Cmd { return m.searchFor(field.Filter(false, []string{one.Value})) }}
 		if w.exact && most > 0 {
-			entry.share, entry.note = float64(source.Count)/float64(most), text.Number(source.Count)
+			entry.share, entry.note = float64(one.Count)/float64(most), text.Number(one.Count)
 		}
 		entries = append(entries, entry)
 	}
@@ -304,7 +306,7 @@ func (m *Model) entryLine(entry homeEntry, i, width int) string {
 	room := max(0, width-len(digit)-len(" | ")-paint.Width(entry.note))
 	line := style.Render(paint.Fit(paint.Line(entry.text), room))
 	if entry.share > 0 {
-		name := min(room, longestPlace)
+		name := min(room, max(shortestName, room/2))
 		bar, ink := max(0, room-name-1), m.theme.Bar
 		if entry.style != nil {
 			ink = *entry.style
@@ -322,10 +324,10 @@ func (m *Model) entryLine(entry homeEntry, i, width int) string {
 // aboutLines are how much can be searched, and how new it is.
 func (m *Model) aboutLines() []string {
 	w := m.conn.welcome
-	if len(w.sources) == 0 {
+	if len(m.known()) == 0 {
 		return nil
 	}
-	head := text.Count(len(w.sources), "source")
+	head := text.Count(len(m.known()), m.look.by.Field().Noun)
 	if w.exact {
 		head = fmt.Sprintf("%s in %s", text.Count(w.documents, "document"), head)
 	}

@@ -100,7 +100,7 @@ func (m *Model) handleClick(click tea.MouseClickMsg) tea.Cmd {
 	case m.rects.Strip.contains(click.X, click.Y):
 		if m.strip.MoveTo(click.X) {
 			m.focus = InStrip
-			return m.toggleSource()
+			return m.toggleValue()
 		}
 	case m.readerAt(click.X, click.Y) != nil:
 		m.focus, m.reader = InReader, m.readerAt(click.X, click.Y)

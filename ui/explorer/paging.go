@@ -55,8 +55,16 @@ func (m *Model) nextGrouping() tea.Cmd {
 	all := results.Groupings()
 	m.look.grouping = all[(max(0, slices.Index(all, m.look.grouping))+1)%len(all)]
 	m.list.SetGrouping(m.look.grouping)
-	m.say("grouped by " + m.look.grouping)
+	m.say("grouped by " + m.groupingName())
 	return m.keepScreen()
+}
+
+// groupingName is what the results are grouped by.
+func (m *Model) groupingName() string {
+	if m.look.grouping == results.BySource {
+		return m.look.by.Field().Noun
+	}
+	return m.look.grouping
 }
 
 func cannotSort(m *Model) string {

@@ -80,7 +80,7 @@ func (m *Model) document(r wire.SearchResult) reader.Document {
 		words = passage.Words(m.search.shown.query)
 	}
 	why := m.unreadable(r)
-	return reader.Document{SearchResult: r, Where: passage.Where(r, m.conn.roots), Words: words, CanExpand: why == "",
+	return reader.Document{SearchResult: r, By: m.look.by, Words: words, CanExpand: why == "",
 		WhyNot: why, FileLinks: m.target.Kind == Library}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"quarry/internal/text"
 	"quarry/theme"
+	"quarry/ui/explorer/dimension"
 	"quarry/ui/explorer/panel"
 )
 
@@ -24,8 +25,10 @@ type look struct {
 	mouse    bool
 	zoomed   bool
 	grouping string // of the results; empty: by document
-	dividerX int    // columns that the divider beside was moved by
-	dividerY int    // rows that the divider below was moved by
+	by       dimension.Dimension
+	flipped  bool // by is not the one that suits the library
+	dividerX int  // columns that the divider beside was moved by
+	dividerY int  // rows that the divider below was moved by
 }
 
 // restyle makes the theme again; widgets compare its name.

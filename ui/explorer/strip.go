@@ -8,11 +8,12 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/ui/explorer/dimension"
 	"quarry/ui/explorer/picker"
 	"quarry/ui/explorer/strip"
 )
 
-// stripLine is the line of sources under the query.
+// stripLine is the line of sources or places under the query.
 func (m *Model) stripLine() string {
 	hint := ""
 	if key := m.keys.keyOf("filters", InBox); key != "" {
@@ -21,7 +22,8 @@ func (m *Model) stripLine() string {
 	return m.strip.View(m.width, m.theme, m.place() == InStrip, hint)
 }
 
-// updateStrip shows the sources of what matched, or without a search all that there are, with exact counts only.
+// updateStrip shows the sources or places of what matched, or without a search all that there are, with exact counts
+// only.
 func (m *Model) updateStrip() {
 	if m.rects.Strip.H == 0 {
 		if m.focus == InStrip {
@@ -29,38 +31,90 @@ func (m *Model) updateStrip() {
 		}
 		return
 	}
-	facets, welcome := m.facets(), m.conn.welcome
-	counts := facets.Facets.Sources
-	if !facets.Exact {
-		field, _ := picker.FieldOf("source")
-		counts = field.CountInHand(facets.Results)
-	}
+	facets, by, known := m.facets(), m.look.by, m.known()
+	counts, sum := m.inDimension(facets)
+	exact := facets.Exact
 	if m.search.shown == nil {
-		counts = welcome.sources
+		counts, sum, exact = known, m.conn.welcome.documents, m.conn.welcome.exact
 	}
-	exact := facets.Exact || m.search.shown == nil && welcome.exact
-	sources := make([]strip.Source, 0, len(counts)+len(welcome.sources))
-	add := func(value string, count int) {
-		value, ok := client.FilterValue("source", value)
-		if !ok || slices.ContainsFunc(sources, func(s strip.Source) bool { return s.Value == value }) {
-			return
+	values := make([]strip.Value, 0, len(counts)+len(known))
+	wanted, excluded := facets.Query.Values(by.Field().Name)
+	add := func(value string, count int, counted bool) {
+		value, ok := client.FilterValue(by.Field().Name, value)
+		if ok && !slices.ContainsFunc(values, func(v strip.Value) bool { return by.Means(value, v.Value) }) {
+			isIt := func(filter string) bool { return by.Means(filter, value) }
+			values = append(values, strip.Value{Value: value, Count: count, Counted: counted,
+				Active: slices.ContainsFunc(wanted, isIt), Excluded: slices.ContainsFunc(excluded, isIt)})
 		}
-		sources = append(sources, strip.Source{Value: value, Name: wire.SourceName(value), Count: count, Counted: exact,
-			Active: slices.Contains(facets.Query.Sources, value), Excluded: slices.Contains(facets.Query.Excluded.Sources, value)})
 	}
-	for _, counted := range counts {
-		add(counted.Value, counted.Count)
+	for _, one := range counts {
+		add(one.Value, one.Count, exact)
 	}
-	for _, known := range welcome.sources {
-		add(known.Value, 0)
+	for _, one := range known {
+		if !slices.ContainsFunc(counts, func(c wire.FacetValue) bool { return by.IsIn(c.Value, one.Value) }) {
+			add(one.Value, 0, exact)
+		}
 	}
-	for _, filtered := range slices.Concat(facets.Query.Sources, facets.Query.Excluded.Sources) {
-		add(filtered, 0)
+	for _, filter := range slices.Concat(wanted, excluded) {
+		add(filter, 0, exact && !by.IsPlace()) // a place may be of another level
 	}
-	m.strip.Set(sources)
+	if !by.IsPlace() || len(wanted) > 0 {
+		sum = 0 // what the counts add up to
+	}
+	m.strip.Set(by, values, sum)
 }
 
-// enterStrip moves to the line of sources, or opens the filters where there is no such line.
+// known are the sources or places that there are.
+func (m *Model) known() []wire.FacetValue {
+	if m.look.by.IsPlace() {
+		return m.conn.welcome.facets.Places
+	}
+	return m.conn.welcome.sources
+}
+
+// inDimension returns the counts of what matched, and of how many documents they are.
+func (m *Model) inDimension(in picker.Input) (counts []wire.FacetValue, sum int) {
+	field, _ := picker.FieldOf(m.look.by.Field().Name)
+	if !in.Exact {
+		results := slices.Clone(in.Results)
+		for i := range results {
+			if m.look.by.IsPlace() {
+				results[i].Place = m.look.by.Value(results[i])
+			}
+		}
+		return field.CountInHand(results), 0
+	}
+	for _, source := range in.Facets.Sources {
+		sum += source.Count
+	}
+	counts, _ = field.Counts(in.Facets)
+	return counts, sum
+}
+
+// divide finds out by what the explorer divides the documents, and shows it.
+func (m *Model) divide() {
+	by := dimension.For(m.conn.welcome.facets, m.look.flipped)
+	if by.Equal(m.look.by) {
+		return
+	}
+	m.look.by = by
+	m.list.SetDimension(by)
+	m.reader.result, m.collection.known = nil, nil // which are shown again
+}
+
+// flip divides the documents by what they were not divided by.
+func (m *Model) flip() tea.Cmd {
+	m.look.flipped = !m.look.flipped
+	m.divide()
+	m.say("by " + m.look.by.Field().Noun)
+	return nil
+}
+
+func noPlaces(m *Model) string {
+	return unless(len(m.conn.welcome.facets.Places) > 0, "this server does not count places")
+}
+
+// enterStrip moves to the line of sources or places, or opens the filters where there is no such line.
 func (m *Model) enterStrip() tea.Cmd {
 	if m.rects.Strip.H == 0 {
 		return m.openPicker()
@@ -69,50 +123,53 @@ func (m *Model) enterStrip() tea.Cmd {
 	return nil
 }
 
-// toggleSource limits the query to the source under the cursor too, or no longer, and searches; beyond the last source
-// it opens the filters.
-func (m *Model) toggleSource() tea.Cmd {
+// toggleValue limits the query to the source or place under the cursor too, or no longer, and searches; beyond the last
+// one it opens the filters.
+func (m *Model) toggleValue() tea.Cmd {
 	if m.strip.Rest() {
 		return m.openPicker()
 	}
-	sources, excluded := m.strip.Toggled(), m.sourcesOfQuery().Excluded.Sources
-	return m.filterSources(sources, slices.DeleteFunc(excluded, func(source string) bool { return slices.Contains(sources, source) }))
+	wanted := m.strip.Toggled()
+	_, excluded := m.finishedQuery().Values(m.look.by.Field().Name)
+	return m.filterBy(wanted, slices.DeleteFunc(excluded, func(filter string) bool {
+		return slices.ContainsFunc(wanted, func(value string) bool { return m.look.by.Means(filter, value) })
+	}))
 }
 
-func cannotExcludeSource(m *Model) string {
+func cannotExcludeValue(m *Model) string {
 	_, ok := m.strip.Chosen()
-	return cmp.Or(notOpen(m), unless(ok, "move to a source to exclude it"))
+	return cmp.Or(notOpen(m), unless(ok, "move to a "+m.look.by.Field().Noun+" to exclude it"))
 }
 
-// excludeSource excludes the source under the cursor from the query, or no longer, and searches.
-func (m *Model) excludeSource() tea.Cmd {
-	source, _ := m.strip.Chosen()
-	query := m.sourcesOfQuery()
-	isIt := func(value string) bool { return value == source }
-	excluded := slices.DeleteFunc(slices.Clone(query.Excluded.Sources), isIt)
-	if len(excluded) == len(query.Excluded.Sources) {
-		excluded = append(excluded, source)
+// excludeValue excludes the source or place under the cursor from the query, or no longer, and searches.
+func (m *Model) excludeValue() tea.Cmd {
+	value, _ := m.strip.Chosen()
+	wanted, excluded := m.finishedQuery().Values(m.look.by.Field().Name)
+	isIt := func(filter string) bool { return m.look.by.Means(filter, value) }
+	left := slices.DeleteFunc(slices.Clone(excluded), isIt)
+	if len(left) == len(excluded) {
+		left = append(left, value)
 	}
-	return m.filterSources(slices.DeleteFunc(query.Sources, isIt), excluded)
+	return m.filterBy(slices.DeleteFunc(wanted, isIt), left)
 }
 
-// sourcesOfQuery is the query with all of its filters finished.
-func (m *Model) sourcesOfQuery() client.Query {
+// finishedQuery is the query with all of its filters finished.
+func (m *Model) finishedQuery() client.Query {
 	m.box.FinishFilters(m.now())
 	return client.ParseQuery(m.box.Query(), m.now())
 }
 
-// filterSources limits the query to sources, if there are any, excludes others, and searches.
-func (m *Model) filterSources(wanted, excluded []string) tea.Cmd {
+// filterBy limits the query to sources or places, if there are any, excludes others, and searches.
+func (m *Model) filterBy(wanted, excluded []string) tea.Cmd {
 	m.remember()
 	var filters []string
-	field, _ := picker.FieldOf("source")
+	field, _ := picker.FieldOf(m.look.by.Field().Name)
 	if len(wanted) > 0 {
 		filters = append(filters, field.Filter(false, wanted))
 	}
 	if len(excluded) > 0 {
 		filters = append(filters, field.Filter(true, excluded))
 	}
-	m.box.SetFilters([]string{"source", "-source"}, filters)
+	m.box.SetFilters([]string{field.Name, "-" + field.Name}, filters)
 	return m.filtersChanged()
 }

@@ -53,12 +53,12 @@ func TestAnExcludedSourceIsChosenOnTheLine(t *testing.T) {
 	m.Update(nil)
 	m.View()
 	m.strip.Move(2)
-	m.toggleSource()
+	m.toggleValue()
 	if got := m.box.Query(); got != "release source:slack -source:linear" {
 		t.Errorf("%q", got)
 	}
 	m.Update(nil)
-	m.toggleSource()
+	m.toggleValue()
 	if got := m.box.Query(); got != "release -source:linear" {
 		t.Errorf("%q", got)
 	}

@@ -38,7 +38,6 @@ type connection struct {
 	opening *request
 	welcome welcome
 	version string       // of the library, as last reported
-	roots   []string     // folders that its files were added from
 	synced  time.Time    // when its folders were last read
 	vectors bool         // an embedding model made vectors for the library
 	meaning wire.Meaning // of the library, while its vectors are made
@@ -151,6 +150,8 @@ func (m *Model) switchTo(target Target) tea.Cmd {
 		l.request.stop()
 	}
 	m.past, m.filters.listed, m.filters.authors = history{}, nil, nil
+	m.look.flipped = false
+	m.divide()
 	return tea.Batch(before, m.open(), m.loadState())
 }
 
@@ -181,7 +182,8 @@ func newest(ctx context.Context, c *client.Client) (documents []wire.SearchResul
 		return nil
 	}
 	for _, r := range response.Results {
-		documents = append(documents, wire.SearchResult{Ref: r.Ref, Title: r.Title, SourceType: r.SourceType, UpdatedAt: r.UpdatedAt})
+		documents = append(documents, wire.SearchResult{Ref: r.Ref, Title: r.Title, SourceType: r.SourceType, UpdatedAt: r.UpdatedAt,
+			Place: r.Place})
 	}
 	return documents
 }
@@ -210,6 +212,7 @@ func listed(ctx context.Context, c *client.Client) welcome {
 
 func (m *Model) handleWelcome(w welcome, _ error) tea.Cmd {
 	m.conn.welcome = w
+	m.divide()
 	m.filters.authors = nil
 	if m.relist(); m.overlay() == InPicker && m.filters.counted == "" {
 		m.filters.picker.Update(m.pickerInput())

@@ -1,54 +1,87 @@
 package passage
 
 import (
-	"net/url"
+	"cmp"
 	"path"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/internal/text"
 )
 
-// places are the keys of metadata that name the place of a document in its source, the most telling first.
-func places() []string {
-	return []string{"channel", "space", "wiki space name", "repo", "repository", "project", "project_name", "folder", "site", "team"}
+// Where returns the place of a document in its source, the outermost name first: its channel, space or repository, or the
+// root and the folders of a file. It is empty if unknown.
+func Where(r wire.SearchResult) []string {
+	metadata := make(map[string][]string, len(r.Metadata))
+	for key, value := range r.Metadata {
+		metadata[key] = value.Values
+	}
+	names := field.PlaceNames(cmp.Or(r.Place, field.PlaceOf(r.SourceType, text.OrEmpty(r.Link), metadata)))
+	if len(names) > 0 && names[0] == r.SourceType {
+		return names[1:]
+	}
+	return names
 }
 
-// foldersShown is how many folders of a file are shown whose root is not known.
-const foldersShown = 2
-
-// Where returns the place of a document in its source: its channel, space, repository or project, the folders of a file
-// below the root that it was added from, or the host of a web page. It is empty if unknown.
-func Where(r wire.SearchResult, roots []string) []string {
-	for _, wanted := range places() {
-		for key, value := range r.Metadata {
-			if !strings.EqualFold(key, wanted) || len(value.Values) == 0 || text.OneLine(value.Values[0]) == "" {
-				continue
+// Apart returns for each result the name in its place that tells it from other documents with its title; that of its
+// file where several of them are in one place; empty where no other document has the title.
+func Apart(results []wire.SearchResult) []string {
+	files := map[string]map[string]bool{} // in a place, by title and place
+	key := func(r wire.SearchResult) string { return strings.ToLower(Title(r)) + "\n" + r.Place }
+	for _, r := range results {
+		if files[key(r)] == nil {
+			files[key(r)] = map[string]bool{}
+		}
+		files[key(r)][fileName(r)] = true
+	}
+	paths, ends := make([]string, len(results)), map[string]map[string]bool{} // paths by title and end
+	title := func(r wire.SearchResult) string { return strings.ToLower(Title(r)) + "\n" }
+	for i, r := range results {
+		if paths[i] = r.Place; len(files[key(r)]) > 1 {
+			paths[i] += "/" + fileName(r)
+		}
+		for _, end := range append(endsOf(paths[i]), "") {
+			if ends[title(r)+end] == nil {
+				ends[title(r)+end] = map[string]bool{}
 			}
-			if wanted == "channel" {
-				return []string{"#" + strings.TrimPrefix(text.OneLine(value.Values[0]), "#")}
-			}
-			if wanted == "team" && space(r) != "" {
-				break
-			}
-			return []string{text.OneLine(value.Values[0])}
+			ends[title(r)+end][paths[i]] = true
 		}
 	}
-	if key := space(r); key != "" {
-		return []string{key}
+	apart := make([]string, len(results))
+	for i, r := range results {
+		if len(ends[title(r)]) < 2 {
+			continue
+		}
+		for _, end := range endsOf(paths[i]) {
+			apart[i] = field.PlaceNames(end)[0]
+			if len(ends[title(r)+end]) < 2 {
+				break
+			}
+		}
 	}
-	link, err := url.Parse(text.OrEmpty(r.Link))
-	switch {
-	case err != nil:
-	case link.Scheme == "file":
-		return folders(link.Path, roots)
-	case r.SourceType == "web" && link.Host != "":
-		return []string{strings.TrimPrefix(link.Host, "www.")}
+	return apart
+}
+
+// endsOf returns the ends of a path, from its last name to the whole.
+func endsOf(path string) (ends []string) {
+	for at := len(path) - 1; at >= 0; at-- {
+		if at == 0 || path[at-1] == '/' && path[at] != '/' {
+			ends = append(ends, path[at:])
+		}
 	}
-	return nil
+	return ends
+}
+
+// fileName returns the name of a result's file as its citation says it; empty without one.
+func fileName(r wire.SearchResult) string {
+	if file, ok := strings.CutPrefix(r.Citation, r.Place+"/"); ok && !strings.Contains(file, "://") {
+		return file[:max(0, strings.LastIndexAny(file, ":#"))]
+	}
+	address, _, _ := strings.Cut(r.Citation, "#")
+	return path.Base(address)
 }
 
 // File returns the path of the file that a passage is of, on the machine that has the library; false if its document is
@@ -73,30 +106,4 @@ func File(r wire.SearchResult) (string, bool) {
 	}
 	found := filepath.FromSlash(file.String())
 	return found, filepath.IsAbs(found)
-}
-
-// space returns the key of the space in a link to a wiki.
-func space(r wire.SearchResult) string {
-	_, rest, found := strings.Cut(text.OrEmpty(r.Link), "/spaces/")
-	key, _, more := strings.Cut(rest, "/")
-	if !found || !more || strings.ContainsAny(key, "?#") {
-		return ""
-	}
-	return text.OneLine(key)
-}
-
-// folders returns the folders of a file below the innermost root that it is in, else the last ones.
-func folders(file string, roots []string) []string {
-	folder, root := path.Dir(file), ""
-	for _, candidate := range roots {
-		candidate = strings.TrimRight(strings.ReplaceAll(candidate, `\`, "/"), "/")
-		if len(candidate) > len(root) && (folder == candidate || strings.HasPrefix(folder, candidate+"/")) {
-			root = candidate
-		}
-	}
-	parts := slices.DeleteFunc(strings.Split(text.OneLine(strings.TrimPrefix(folder, root)), "/"), func(part string) bool { return part == "" || part == "." })
-	if root == "" {
-		parts = parts[max(0, len(parts)-foldersShown):]
-	}
-	return parts
 }

@@ -8,6 +8,7 @@ import (
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/theme"
+	"quarry/ui/explorer/dimension"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/passage"
 )
@@ -27,11 +28,12 @@ type Collection struct {
 	passages []Collected
 	choice   Choice
 	now      time.Time
+	by       dimension.Dimension
 }
 
 // Set shows passages, with the choice as near as possible to where it was.
-func (p *Collection) Set(passages []Collected, now time.Time) {
-	p.passages, p.now = passages, now
+func (p *Collection) Set(passages []Collected, by dimension.Dimension, now time.Time) {
+	p.passages, p.by, p.now = passages, by, now
 	p.choice.Move(0, len(passages))
 }
 
@@ -98,7 +100,8 @@ func (p *Collection) rows(at, width int, th theme.Theme) []string {
 		title = th.Text.Render(paint.Fit(title, room))
 	}
 	first := " " + paint.Blank(digits-len(number)) + th.Number.Render(number) + paint.Blank(gap) + title + " "
-	about := th.SourceStyle(one.SourceType).Render(th.SourceGlyph(one.SourceType) + " " + paint.Line(wire.SourceName(one.SourceType)))
+	value := p.by.Value(one.SearchResult)
+	about := p.by.Style(th, value).Render(paint.Line(p.by.Label(th, value)))
 	if one.Stale != "" {
 		about += th.Warning.Render(" · " + one.Stale + " since it was marked")
 	}

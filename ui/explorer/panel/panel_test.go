@@ -12,6 +12,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/theme"
+	"quarry/ui/explorer/dimension"
 	"quarry/ui/explorer/paint"
 )
 
@@ -135,7 +136,8 @@ func TestDrawingATextTakesOnlyWhatIsSeen(t *testing.T) {
 func TestTheCollectionKeepsTheRowsOfTables(t *testing.T) {
 	t.Parallel()
 	var p Collection
-	p.Set([]Collected{{SearchResult: wire.SearchResult{Title: "Leave", Content: "Days of leave:\n\n| Country | Days |\n|---|---|\n| Norway | 25 |\n| Japan | 20 |"}}}, time.Time{})
+	p.Set([]Collected{{SearchResult: wire.SearchResult{Title: "Leave", Content: "Days of leave:\n\n| Country | Days |\n|---|---|\n| Norway | 25 |\n| Japan | 20 |"}}},
+		dimension.Dimension{}, time.Time{})
 	got := textOf(&p, 60, 30)
 	for _, line := range []string{"│ Days of leave:  ", "│ Country · Days  ", "│ Norway · 25  ", "│ Japan · 20  "} {
 		if !strings.Contains(got, line) {

@@ -5,17 +5,14 @@ import (
 	"sort"
 	"strings"
 
-	"quarry/client/wire"
 	"quarry/ui/explorer/paint"
 )
 
-// crumbsOf returns the source, the place of the document in it, and headings.
+// crumbsOf returns the source or the outer place of a document, its place in that, and headings.
 func crumbsOf(d Document, headings []string) []string {
 	var parts []string
-	if source := clean(wire.SourceName(d.SourceType)); source != "" && d.SourceType != "" {
-		parts = append(parts, source)
-	}
-	for _, part := range slices.Concat(d.Where, headings) {
+	name, below := d.By.Path(d.SearchResult)
+	for _, part := range slices.Concat([]string{name}, below, headings) {
 		if part = clean(part); part != "" {
 			parts = append(parts, part)
 		}
@@ -36,9 +33,9 @@ func (r *Reader) crumbLine(width int) string {
 	}
 	source, path := crumbs[0], crumbs[1:]
 	pen := r.pens.source
-	if r.document.SourceType != "" { // as in the list
-		source = r.theme.SourceGlyph(r.document.SourceType) + " " + source
-		pen = paint.PenOf(r.theme.SourceStyle(r.document.SourceType))
+	if value := r.document.By.Value(r.document.SearchResult); value != "" { // as in the list
+		source = strings.TrimLeft(r.document.By.Glyph(r.theme, value)+" "+source, " ")
+		pen = paint.PenOf(r.document.By.Style(r.theme, value))
 	}
 	line, left := pen.Write(source), width-paint.Width(source)
 	if len(path) == 0 {

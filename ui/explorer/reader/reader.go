@@ -13,6 +13,7 @@ import (
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/theme"
+	"quarry/ui/explorer/dimension"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/passage"
 )
@@ -231,11 +232,11 @@ func textWidth(width int) int { return min(width, maxTextWidth) }
 // Document is a search result, as far as the server described it.
 type Document struct {
 	wire.SearchResult
-	Where     []string // its place in its source: a channel, a space, folders
-	Words     []string // of a server that marks nothing: highlighted where there are no Highlights
-	CanExpand bool     // the server can send the chunks around the passage
-	WhyNot    string   // why it cannot, in a few words
-	FileLinks bool     // links to files may be opened, because the library is on this machine
+	By        dimension.Dimension // what the breadcrumb begins with
+	Words     []string            // of a server that marks nothing: highlighted where there are no Highlights
+	CanExpand bool                // the server can send the chunks around the passage
+	WhyNot    string              // why it cannot, in a few words
+	FileLinks bool                // links to files may be opened, because the library is on this machine
 }
 
 // unit is a text that is rendered by itself: a passage, a chunk, or a part of one that is too large to render at once.

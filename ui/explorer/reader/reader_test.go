@@ -133,7 +133,7 @@ func TestWhatToDoWithoutMoreStays(t *testing.T) {
 func TestTheBreadcrumbKeepsItsEnd(t *testing.T) {
 	t.Parallel()
 	d := runbook()
-	d.Where = []string{"content", "benefits\x1b[31m", "pay-expenses"}
+	d.Place = "content/benefits\x1b[31m/pay-expenses"
 	var r Reader
 	r.Show(d)
 	glyph := darkTheme().SourceGlyph("confluence")

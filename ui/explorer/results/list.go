@@ -9,6 +9,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/internal/text"
+	"quarry/ui/explorer/dimension"
 	"quarry/ui/passage"
 )
 
@@ -29,11 +30,12 @@ type List struct {
 	grouping string // one of Groupings; empty: ByDocument
 	isMarked func(wire.SearchResult) bool
 	isNew    func(wire.SearchResult) bool
-	mixed    bool // of several origins
-	several  bool // of several sources
+	mixed    bool     // of several origins
+	several  bool     // of several sources or places
+	apart    []string // see passage.Apart
 
 	density Density
-	roots   []string      // folders that files were added from
+	by      dimension.Dimension
 	old     time.Duration // ages from which on a document needs attention; 0 for none
 
 	selected int  // row; 0 also when there is none
@@ -69,9 +71,8 @@ func (l *List) Set(items []wire.SearchResult, words []string, keep bool) {
 	l.items, l.words, l.stale = items, words, false
 	l.arrange()
 	l.mixed = slices.ContainsFunc(items, func(r wire.SearchResult) bool { return r.Origin != items[0].Origin })
-	l.several = slices.ContainsFunc(items, func(r wire.SearchResult) bool {
-		return r.SourceType != items[0].SourceType
-	})
+	l.apart = passage.Apart(items)
+	l.divide()
 	l.selected, l.top, l.moved = 0, 0, true
 	if at := find(l.rows, items, former); keep && had && at >= 0 {
 		l.selected = at
@@ -92,10 +93,17 @@ func (l *List) SetNow(now time.Time) {
 // SetDensity sets how much of each row is shown.
 func (l *List) SetDensity(density Density) { l.density = density }
 
-// SetRoots sets the folders that files were added from: the list shows where a file is below them.
-func (l *List) SetRoots(roots []string) {
-	l.roots = roots
-	l.drawn.clear()
+// SetDimension sets what the rows begin with and what a list is grouped by.
+func (l *List) SetDimension(by dimension.Dimension) {
+	l.by, l.drawn.look = by, look{}
+	l.rearrange()
+}
+
+// divide finds out whether the passages have several values of the dimension.
+func (l *List) divide() {
+	l.several = slices.ContainsFunc(l.items, func(r wire.SearchResult) bool {
+		return l.by.Value(r) != l.by.Value(l.items[0])
+	})
 }
 
 // SetOld sets the age from which on a document needs attention; 0 is never.
@@ -123,11 +131,16 @@ func (l *List) SetNew(isNew func(wire.SearchResult) bool) {
 
 // SetGrouping groups the list by one of Groupings. The selection stays on its passage and on its place on the screen.
 func (l *List) SetGrouping(grouping string) {
-	if grouping == l.grouping {
-		return
+	if grouping != l.grouping {
+		l.grouping = grouping
+		l.rearrange()
 	}
+}
+
+// rearrange groups the list again, with the selection on its passage.
+func (l *List) rearrange() {
 	selected, below := l.SelectedIndex(), l.selected-l.top
-	l.grouping = grouping
+	l.divide()
 	l.arrange()
 	l.selected = max(0, slices.IndexFunc(l.rows, func(r row) bool { return r.item == selected }))
 	l.top = max(0, l.selected-below)

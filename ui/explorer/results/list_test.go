@@ -16,6 +16,7 @@ import (
 	"quarry/client/wire"
 	"quarry/internal/testkit/longtest"
 	"quarry/theme"
+	"quarry/ui/explorer/dimension"
 	"quarry/ui/explorer/paint"
 )
 
@@ -729,5 +730,46 @@ func TestRowsNameCopiesAndVersions(t *testing.T) {
 		if !strings.Contains(view, want) {
 			t.Errorf("%q is missing:\n%s", want, view)
 		}
+	}
+}
+
+// Where places divide the documents a row begins with the outer place, in its own colour, as far as the innermost has
+// room; documents of one title are told apart.
+func TestRowsBeginWithPlaces(t *testing.T) {
+	t.Parallel()
+	in := func(citation int, title, place string) wire.SearchResult {
+		r := item(citation, place+title+"#0", title, "the text")
+		r.SourceType, r.Place, r.Citation = "file", place, place+"/"+strings.ToLower(title)+".md:1"
+		return r
+	}
+	var l List
+	l.SetNow(now())
+	l.Set([]wire.SearchResult{in(1, "Leave", "acme/people"), in(2, "Team", "acme/teams/one/about"),
+		in(3, "Team", "acme/teams/two/about"), in(4, "Leave", "other-handbook/people"), in(5, "Alone", "other-handbook")}, nil, false)
+	if text := shown(&l, 60, 10); strings.Contains(text, "File") || !strings.Contains(text, "acme › people  the text") {
+		t.Errorf("by source:\n%s", text)
+	}
+	l.SetDimension(dimension.ByPlace([]wire.FacetValue{{Value: "acme"}, {Value: "other-handbook"}}))
+	expect(t, shown(&l, 60, 10),
+		"▌ 1  Leave                                              3 d",
+		"▌    acme › people  the text",
+		"  2  Team                                               3 d",
+		"     acme › one › …  the text",
+		"  3  Team                                               3 d",
+		"     acme › two › …  the text",
+		"  4  Leave                                              3 d",
+		"     other-ha… › people  the text",
+		"  5  Alone                                              3 d",
+		"     other-handbook  the text")
+	lines := strings.Join(l.View(60, 10, dark(), true), "\n")
+	for at, name := range []string{"acme", "other-handbook"} {
+		if pen := paint.PenOf(dark().PlaceStyle(at)); !strings.Contains(lines, pen.Write(name)) {
+			t.Errorf("%s has another colour", name)
+		}
+	}
+	l.SetGrouping(BySource)
+	if text := shown(&l, 60, 14); !strings.Contains(text, "── acme · 3 documents ") ||
+		!strings.Contains(text, "── other-handbook · 2 documents ") {
+		t.Errorf("by place:\n%s", text)
 	}
 }

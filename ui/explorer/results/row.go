@@ -8,6 +8,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/internal/text"
+	"quarry/ui/explorer/dimension"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/passage"
 )
@@ -19,6 +20,7 @@ const (
 	mark       = "●" // before a passage of the collection, in place of the bar
 	added      = "✦ new"
 	leastTitle = 4
+	leastLead  = 6  // columns of the outer place before the inner one
 	leastText  = 12 // columns that a passage needs to say anything
 	widestName = 20 // columns of an author's name
 	widestHead = 28 // of the heading before a further passage
@@ -32,8 +34,8 @@ func (l *List) drawRow(at int, selected bool) []string {
 	if !r.marked {
 		r.marks, r.words, r.marked = marksOf(item, l.words), passage.Forms(item, l.words), true
 	}
-	d := drawing{pens: &l.drawn.pens, shape: l.drawn.look.shape, row: r, item: item, roots: l.roots, mixed: l.mixed,
-		several: l.several}
+	d := drawing{pens: &l.drawn.pens, shape: l.drawn.look.shape, row: r, item: item, by: l.by, apart: l.apart[r.item],
+		mixed: l.mixed, several: l.several}
 	d.titlePen, d.textPen = d.pens.title, d.pens.text
 	if r.aside {
 		d.titlePen, d.textPen = d.pens.dimTitle, d.pens.dimText
@@ -76,13 +78,14 @@ type drawing struct {
 	titlePen, textPen paint.Pen
 
 	item  wire.SearchResult
-	roots []string
+	by    dimension.Dimension
+	apart string // see passage.Apart
 	age   string
 	aged  bool // older than is to be trusted
 	added bool // since the results were looked at last
 
 	mixed   bool // with results of other origins
-	several bool // with results of other sources
+	several bool // with results of other sources or places
 }
 
 // lines are the lines of the row without the bar before them.
@@ -203,29 +206,46 @@ func (s *styled) add(pen paint.Pen, text string) {
 
 func (s *styled) String() string { return s.text + s.pen.Write(s.end) }
 
-// place is where the document is and who wrote it, as far as the server reported, in so many columns: the source, where
-// there are several, and the innermost folders. What the document lacks of the query stands in their place.
+// place is where the document is and who wrote it, as far as the server reported, in so many columns: the source or the
+// outer place, where there are several, and the innermost folders. What the document lacks of the query stands in their
+// place.
 func (d drawing) place(room int) (place styled) {
 	if d.row.lack != "" {
 		return d.lacking(room)
 	}
-	crumbs, between := passage.Where(d.item, d.roots), below
+	value := d.by.Value(d.item)
+	lead, crumbs := d.by.Path(d.item)
+	if d.apart != "" && !slices.Contains(crumbs, d.apart) && d.apart != lead {
+		crumbs = append(slices.Clip(crumbs), d.apart) // the name of a file
+	}
 	if d.mixed && d.item.Origin != "" {
 		crumbs = slices.Insert(crumbs, 0, d.item.Origin)
 	}
-	if d.several && d.item.SourceType != "" && room > 0 {
-		glyph := d.pens.glyph(d.item.SourceType)
-		source := fitted(glyph+" "+wire.SourceName(d.item.SourceType), min(room, widestName))
-		if len(crumbs) > 0 && paint.Width(source+below+paint.Line(crumbs[len(crumbs)-1])) > room {
-			source, between = glyph, " " // which tells the sources apart
+	between := below
+	if lead != "" && room > 0 && (d.several || len(crumbs) == 0 && d.by.IsPlace()) {
+		glyph, wide := d.pens.glyph(value), widestName
+		if glyph != "" {
+			lead = glyph + " " + lead
 		}
-		place.add(d.pens.source(d.item.SourceType), source)
+		lead = fitted(lead, wide)
+		if over := paint.Width(lead+below) - room; len(crumbs) > 0 && over+paint.Width(fitted(d.needed(crumbs), room)) > 0 {
+			switch wide = room - paint.Width(below) - paint.Width(d.needed(crumbs)); {
+			case glyph != "": // which tells the sources apart
+				lead, between = glyph, " "
+			case wide >= leastLead:
+				lead = fitted(lead, wide)
+			case d.apart != "" && d.apart != value:
+				lead = fitted(lead, room/2)
+			}
+		}
+		place.add(d.pens.value(value), fitted(lead, room))
 	}
-	if left := room - place.width - paint.Width(between); len(crumbs) > 0 && left >= leastTitle {
+	left := room - place.width - paint.Width(between)
+	if len(crumbs) > 0 && left >= min(leastTitle, paint.Width(d.needed(crumbs))) {
 		if place.width > 0 {
 			place.add(d.pens.muted, between)
 		}
-		where := fitted(innermost(crumbs, left), left)
+		where := fitted(d.innermost(crumbs, left), left)
 		place.text, place.end = place.String()+d.found(where, left, d.pens.muted), ""
 		place.width += paint.Width(where)
 	}
@@ -241,17 +261,32 @@ func (d drawing) place(room int) (place styled) {
 
 // lacking is what the document lacks of the query, in so many columns or up to half of the line.
 func (d drawing) lacking(room int) (place styled) {
-	if d.several && d.item.SourceType != "" {
-		place.add(d.pens.source(d.item.SourceType), d.pens.glyph(d.item.SourceType)+" ")
+	value := d.by.Value(d.item)
+	if glyph := d.pens.glyph(value); d.several && value != "" && glyph != "" {
+		place.add(d.pens.value(value), glyph+" ")
 	}
 	place.add(d.pens.muted, fitted(d.row.lack, max(room, d.room()/2)-place.width))
 	return place
 }
 
-// innermost joins as many of the last folders of a path as fit; the last one always.
-func innermost(crumbs []string, width int) string {
-	where := strings.Join(crumbs, below)
+// needed is what of a path has to be seen: the name that tells documents of one title apart, else the last one.
+func (d drawing) needed(crumbs []string) string {
+	if slices.Contains(crumbs, d.apart) {
+		return d.apart
+	}
+	return crumbs[len(crumbs)-1]
+}
+
+// innermost joins as many of the last folders of a path as fit, always with the one that has to be seen.
+func (d drawing) innermost(crumbs []string, width int) string {
+	where, needed := strings.Join(crumbs, below), d.needed(crumbs)
 	for len(crumbs) > 1 && paint.Width(where) > width {
+		if crumbs[0] == needed {
+			if where = needed + below + "…"; paint.Width(where) <= width {
+				return where
+			}
+			return needed
+		}
 		crumbs = crumbs[1:]
 		where = "…" + below + strings.Join(crumbs, below)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/internal/text"
+	"quarry/ui/explorer/dimension"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/passage"
 )
@@ -16,7 +17,7 @@ import (
 // What the documents of a list are grouped by. The passages of a document always are consecutive.
 const (
 	ByDocument = "document" // in the order of their first passages
-	BySource   = "source"   // the sources in that order
+	BySource   = "source"   // the sources, or places, in that order
 	ByMonth    = "month"    // of their dates, the newest first
 )
 
@@ -35,16 +36,16 @@ const (
 
 // section is a part of the list under one heading.
 type section struct {
-	group string // a source or a month; empty also without groups
+	group string // a source, a place or a month; empty also without groups
 	part  part
 }
 
 // heading names a section with the number of its documents; empty: it needs no heading.
-func (s section) heading(grouping string, documents int) string {
+func (s section) heading(grouping string, by dimension.Dimension, documents int) string {
 	name := ""
 	switch grouping {
 	case BySource:
-		name = wire.SourceName(s.group)
+		name = by.Name(s.group)
 	case ByMonth:
 		name = "undated"
 		if month, err := time.Parse(monthKey, s.group); err == nil {
@@ -64,10 +65,10 @@ func (s section) heading(grouping string, documents int) string {
 const monthKey = "2006-01"
 
 // groupOf returns the group of a passage's document.
-func groupOf(item wire.SearchResult, grouping string) string {
+func groupOf(item wire.SearchResult, grouping string, by dimension.Dimension) string {
 	switch grouping {
 	case BySource:
-		return item.SourceType
+		return by.Value(item)
 	case ByMonth:
 		if updated, err := wire.ParseTime(deref(item.UpdatedAt)); err == nil {
 			return updated.Format(monthKey)
@@ -94,7 +95,7 @@ func (l *List) arrange() {
 		if !known {
 			document = len(documents)
 			documents[key] = document
-			of := section{group: groupOf(item, l.grouping)}
+			of := section{group: groupOf(item, l.grouping, l.by)}
 			if l.more > 0 && i >= l.more {
 				of.part = byWords
 			}
@@ -141,13 +142,13 @@ func (l *List) setHeads(sections []section) {
 			continue
 		}
 		if i > 0 && of != sections[l.rows[opens].document] {
-			l.rows[opens].heading = sections[l.rows[opens].document].heading(l.grouping, documents)
+			l.rows[opens].heading = sections[l.rows[opens].document].heading(l.grouping, l.by, documents)
 			opens, documents = i, 0
 		}
 		r.heads, head = true, i
 		documents++
 	}
 	if len(l.rows) > 0 {
-		l.rows[opens].heading = sections[l.rows[opens].document].heading(l.grouping, documents)
+		l.rows[opens].heading = sections[l.rows[opens].document].heading(l.grouping, l.by, documents)
 	}
 }

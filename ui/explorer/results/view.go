@@ -6,6 +6,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"quarry/theme"
+	"quarry/ui/explorer/dimension"
 	"quarry/ui/explorer/paint"
 )
 
@@ -29,7 +30,7 @@ func (l *List) View(width, height int, th theme.Theme, focused bool) []string {
 	lines := make([]string, 0, height)
 	l.placed, l.visible = l.placed[:0], 0
 	if width > 0 && height > 0 && len(l.rows) > 0 {
-		l.drawn.prepare(look{shape{width, 1 + numberWidth(l) + numberGap, l.density}, th.Name, l.stale, focused}, &th)
+		l.drawn.prepare(look{shape{width, 1 + numberWidth(l) + numberGap, l.density}, th.Name, l.stale, focused}, &th, l.by)
 		if !l.moved {
 			l.top = l.anchor
 		}
@@ -148,9 +149,9 @@ type drawnRow struct {
 const mostKept = 400
 
 // prepare makes ready for a look.
-func (c *canvas) prepare(wanted look, th *theme.Theme) {
+func (c *canvas) prepare(wanted look, th *theme.Theme, by dimension.Dimension) {
 	if c.look != wanted {
-		*c = canvas{wanted, pensOf(th, wanted), map[drawnRow][]string{}}
+		*c = canvas{wanted, pensOf(th, wanted, by), map[drawnRow][]string{}}
 	}
 }
 
@@ -163,25 +164,24 @@ type pens struct {
 	rule, bar, mark                            paint.Pen
 	barGlyph                                   string
 	chosen                                     lipgloss.Style
-	source                                     func(source string) paint.Pen
-	glyph                                      func(source string) string
+	value                                      func(value string) paint.Pen // of the dimension
+	glyph                                      func(value string) string
 }
 
-func pensOf(th *theme.Theme, l look) pens {
+func pensOf(th *theme.Theme, l look, by dimension.Dimension) pens {
 	p := pens{
 		number: paint.PenOf(th.Number), title: paint.PenOf(th.Title), text: paint.PenOf(th.Text),
 		muted: paint.PenOf(th.Muted), match: paint.PenOf(th.Match), warning: paint.PenOf(th.Warning),
 		dimTitle: paint.PenOf(th.Text), dimText: paint.PenOf(th.Muted),
 		rule: paint.PenOf(th.Border), bar: paint.PenOf(th.Border), mark: paint.PenOf(th.Number), barGlyph: "▏", chosen: th.Selected,
-		glyph: th.SourceGlyph,
 	}
-	sources := make(map[string]paint.Pen)
-	style := th.SourceStyle
-	p.source = func(source string) paint.Pen {
-		pen, known := sources[source]
+	values, own := make(map[string]paint.Pen), *th
+	p.glyph = func(value string) string { return by.Glyph(own, value) }
+	p.value = func(value string) paint.Pen {
+		pen, known := values[value]
 		if !known {
-			pen = paint.PenOf(style(source))
-			sources[source] = pen
+			pen = paint.PenOf(by.Style(own, value))
+			values[value] = pen
 		}
 		return pen
 	}
@@ -191,7 +191,7 @@ func pensOf(th *theme.Theme, l look) pens {
 	if l.stale {
 		old := paint.PenOf(th.Stale)
 		p.number, p.title, p.text, p.muted, p.match, p.warning, p.dimTitle, p.dimText = old, old, old, old, old, old, old, old
-		p.source = func(string) paint.Pen { return old }
+		p.value = func(string) paint.Pen { return old }
 	}
 	return p
 }

@@ -1,5 +1,5 @@
-// Package strip is the line under the query that shows the sources of what matched, with counts, and in which they are
-// chosen.
+// Package strip is the line under the query that shows the sources or places of what matched, with counts, and in which
+// they are chosen.
 package strip
 
 import (
@@ -8,13 +8,13 @@ import (
 
 	"quarry/internal/text"
 	"quarry/theme"
+	"quarry/ui/explorer/dimension"
 	"quarry/ui/explorer/paint"
 )
 
-// Source is a source of the strip.
-type Source struct {
+// Value is a source or place of the strip.
+type Value struct {
 	Value   string // as queries name it
-	Name    string // for display
 	Count   int    // of matching documents
 	Counted bool
 	Active  bool // the query is limited to it
@@ -22,12 +22,14 @@ type Source struct {
 	Excluded bool // the query excludes it
 }
 
-// Strip is the line. Its first cell stands for all sources, its last one for those that there is no room for.
+// Strip is the line. Its first cell stands for all values, its last one for those that there is no room for.
 type Strip struct {
-	sources []Source
-	at      int // cell with the cursor; 0 is all sources
-	shown   int // sources on the line, as drawn last
-	hits    []hit
+	by     dimension.Dimension
+	values []Value
+	sum    int // documents, where more match than the values have
+	at     int // cell with the cursor; 0 is all values
+	shown  int // values on the line, as drawn last
+	hits   []hit
 
 	version uint64
 	look    look
@@ -45,9 +47,10 @@ type look struct {
 // hit is where a cell was drawn: the columns [from, to).
 type hit struct{ from, to, cell int }
 
-// Set shows sources, those with most matches first. An excluded one that was not counted stays in sight.
-func (s *Strip) Set(sources []Source) {
-	slices.SortStableFunc(sources, func(a, b Source) int {
+// Set shows values of a dimension, those with most matches first, and how many documents match in all. An excluded one
+// that was not counted stays in sight.
+func (s *Strip) Set(by dimension.Dimension, values []Value, sum int) {
+	slices.SortStableFunc(values, func(a, b Value) int {
 		if first, second := a.Excluded && a.Count == 0, b.Excluded && b.Count == 0; first != second {
 			if first {
 				return -1
@@ -57,17 +60,17 @@ func (s *Strip) Set(sources []Source) {
 		if a.Count != b.Count {
 			return b.Count - a.Count
 		}
-		return strings.Compare(a.Name, b.Name)
+		return strings.Compare(a.Value, b.Value)
 	})
-	if slices.Equal(sources, s.sources) {
+	if slices.Equal(values, s.values) && sum == s.sum && by.Equal(s.by) {
 		return
 	}
 	under := s.at
-	if under > 0 && under <= len(s.sources) { // the cursor follows its source
-		value := s.sources[under-1].Value
-		under = 1 + slices.IndexFunc(sources, func(source Source) bool { return source.Value == value })
+	if under > 0 && under <= len(s.values) { // the cursor follows its value
+		value := s.values[under-1].Value
+		under = 1 + slices.IndexFunc(values, func(v Value) bool { return v.Value == value })
 	}
-	s.sources, s.at = sources, min(under, len(sources))
+	s.by, s.values, s.sum, s.at = by, values, sum, min(under, len(values))
 	s.version++
 }
 
@@ -87,30 +90,30 @@ func (s *Strip) MoveTo(x int) bool {
 
 // last is the last cell that the cursor can be on.
 func (s *Strip) last() int {
-	if s.shown < len(s.sources) {
+	if s.shown < len(s.values) {
 		return s.shown + 1
 	}
-	return len(s.sources)
+	return len(s.values)
 }
 
-// Rest reports whether the cursor is on the cell for the sources that there is no room for.
+// Rest reports whether the cursor is on the cell for the values that there is no room for.
 func (s *Strip) Rest() bool { return s.at > s.shown }
 
-// Chosen is the source under the cursor; false on the cells for all and for the others.
-func (s *Strip) Chosen() (source string, ok bool) {
+// Chosen is the value under the cursor; false on the cells for all and for the others.
+func (s *Strip) Chosen() (value string, ok bool) {
 	if s.at < 1 || s.at > s.shown {
 		return "", false
 	}
-	return s.sources[s.at-1].Value, true
+	return s.values[s.at-1].Value, true
 }
 
-// Toggled returns the sources that the query is limited to once the one under the cursor was chosen, or given up if it
-// was chosen before; none of them for all sources.
+// Toggled returns the values that the query is limited to once the one under the cursor was chosen, or given up if it
+// was chosen before; none of them for all values.
 func (s *Strip) Toggled() []string {
 	var values []string
-	for i, source := range s.sources {
-		if source.Active != (i+1 == s.at) && s.at > 0 {
-			values = append(values, source.Value)
+	for i, value := range s.values {
+		if value.Active != (i+1 == s.at) && s.at > 0 {
+			values = append(values, value.Value)
 		}
 	}
 	return values
@@ -118,6 +121,7 @@ func (s *Strip) Toggled() []string {
 
 const (
 	wideEnough = 81 // columns from which on there is more room between cells
+	widestName = 22 // columns of a name
 	hintWidth  = 50 // columns from which on there is room for a hint
 )
 
@@ -156,65 +160,66 @@ func (s *Strip) draw(width int, th theme.Theme, focused bool, hint string) strin
 		x += columns + gap
 	}
 	all := s.all()
-	if len(s.sources) > 0 && paint.Width(all)+2 <= room {
-		put(0, styled(all, !slices.ContainsFunc(s.sources, func(source Source) bool { return source.Active }), th), paint.Width(all)+2)
+	if len(s.values) > 0 && paint.Width(all)+2 <= room {
+		put(0, styled(all, !slices.ContainsFunc(s.values, func(v Value) bool { return v.Active }), th), paint.Width(all)+2)
 	}
-	for i, source := range s.sources {
-		rest, label := "", labelOf(source, th)
-		if more := len(s.sources) - i - 1; more > 0 {
+	for i, value := range s.values {
+		rest, label := "", s.label(value, th)
+		if more := len(s.values) - i - 1; more > 0 {
 			rest = restOf(more)
 		}
 		columns := paint.Width(label) + 2
 		if x+columns+gap+paint.Width(rest) > room {
 			break
 		}
-		put(i+1, cellOf(source, label, th), columns)
+		put(i+1, s.cell(value, label, th), columns)
 		s.shown++
 	}
-	if more := len(s.sources) - s.shown; more > 0 && x+len(restOf(more)) <= room {
+	if more := len(s.values) - s.shown; more > 0 && x+len(restOf(more)) <= room {
 		put(s.shown+1, th.Muted.Render(strings.TrimSpace(restOf(more))), len(restOf(more)))
 	}
 	return paint.Fit(line.String(), width-paint.Width(hint)-1) + th.Muted.Render(hint) + " "
 }
 
-// all is the text of the cell for all sources.
+// all is the text of the cell for all values.
 func (s *Strip) all() string {
-	sum, counted := 0, true
-	for _, source := range s.sources {
-		sum, counted = sum+source.Count, counted && source.Counted
+	sum, counted := 0, false
+	for _, value := range s.values {
+		sum, counted = sum+value.Count, counted || value.Counted
 	}
 	if !counted {
 		return "All"
 	}
-	return "All " + text.Number(sum)
+	return "All " + text.Number(max(sum, s.sum))
 }
 
-// restOf is the cell for sources that there is no room for.
+// restOf is the cell for values that there is no room for.
 func restOf(n int) string { return " +" + text.Number(n) + " " }
 
-func labelOf(source Source, th theme.Theme) string {
-	label := th.SourceGlyph(source.Value) + " " + paint.Line(strings.TrimPrefix(source.Name, "Google "))
-	if source.Counted && !(source.Excluded && source.Count == 0) {
-		label += " " + text.Number(source.Count)
+func (s *Strip) label(value Value, th theme.Theme) string {
+	label := strings.TrimPrefix(s.by.Name(value.Value), "Google ")
+	label = strings.TrimSpace(paint.FitLine(strings.TrimLeft(s.by.Glyph(th, value.Value)+" "+label, " "), widestName))
+	if value.Counted && !(value.Excluded && value.Count == 0) {
+		label += " " + text.Number(value.Count)
 	}
-	if source.Excluded {
+	if value.Excluded {
 		label = "not " + label
 	}
 	return label
 }
 
-func cellOf(source Source, label string, th theme.Theme) string {
+func (s *Strip) cell(value Value, label string, th theme.Theme) string {
 	switch {
-	case source.Active:
+	case value.Active:
 		return styled(label, true, th)
-	case source.Excluded || source.Counted && source.Count == 0:
+	case value.Excluded || value.Counted && value.Count == 0:
 		return th.Disabled.Render(label)
 	}
 	at := strings.LastIndexByte(label, ' ')
-	if !source.Counted {
+	if !value.Counted {
 		at = len(label)
 	}
-	return th.SourceStyle(source.Value).Render(label[:at]) + th.Muted.Render(label[at:])
+	return s.by.Style(th, value.Value).Render(label[:at]) + th.Muted.Render(label[at:])
 }
 
 // styled fills the cell of what is active.

@@ -8,7 +8,9 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 
+	"quarry/client/wire"
 	"quarry/theme"
+	"quarry/ui/explorer/dimension"
 	"quarry/ui/explorer/paint"
 )
 
@@ -16,15 +18,15 @@ func screen() theme.Theme {
 	return theme.ForScreen(theme.Options{Mode: "dark", Dark: true, Profile: colorprofile.TrueColor})
 }
 
-func sources() []Source {
-	return []Source{{Value: "gmail", Name: "Gmail", Counted: true}, {Value: "google_drive", Name: "Google Drive", Count: 2, Counted: true},
-		{Value: "slack", Name: "Slack", Count: 6, Counted: true, Active: true}, {Value: "confluence", Name: "Confluence", Count: 5, Counted: true}}
+func sources() []Value {
+	return []Value{{Value: "gmail", Counted: true}, {Value: "google_drive", Count: 2, Counted: true},
+		{Value: "slack", Count: 6, Counted: true, Active: true}, {Value: "confluence", Count: 5, Counted: true}}
 }
 
 func TestView(t *testing.T) {
 	t.Parallel()
 	var s Strip
-	s.Set(sources())
+	s.Set(dimension.Dimension{}, sources(), 0)
 	for width, want := range map[int]string{
 		100: "  All 13   # Slack 6   ◆ Confluence 5   △ Drive 2   ✉ Gmail 0                        ctrl+f filters ",
 		70:  " All 13  # Slack 6  ◆ Confluence 5  △ Drive 2  +1      ctrl+f filters ",
@@ -46,7 +48,7 @@ func TestView(t *testing.T) {
 func TestSourcesAreChosen(t *testing.T) {
 	t.Parallel()
 	var s Strip
-	s.Set(sources())
+	s.Set(dimension.Dimension{}, sources(), 0)
 	s.View(70, screen(), true, "ctrl+f filters")
 	for _, test := range []struct {
 		by   int
@@ -65,11 +67,11 @@ func TestSourcesAreChosen(t *testing.T) {
 	}
 	changed := sources()
 	changed[2].Count, changed[3].Count = 1, 9 // the source under the cursor is another cell now
-	s.Set(changed)
+	s.Set(dimension.Dimension{}, changed, 0)
 	if got := s.Toggled(); len(got) != 0 {
 		t.Errorf("the cursor left its source: %q", got)
 	}
-	s.Set(nil)
+	s.Set(dimension.Dimension{}, nil, 0)
 	if s.View(70, screen(), true, ""); s.at != 0 || s.Rest() {
 		t.Errorf("without sources the cursor is at %d", s.at)
 	}
@@ -79,7 +81,7 @@ func TestSourcesAreChosen(t *testing.T) {
 func TestAnExcludedSource(t *testing.T) {
 	t.Parallel()
 	var s Strip
-	s.Set(sources())
+	s.Set(dimension.Dimension{}, sources(), 0)
 	s.View(40, screen(), true, "")
 	s.Move(1)
 	if source, ok := s.Chosen(); source != "slack" || !ok {
@@ -88,10 +90,10 @@ func TestAnExcludedSource(t *testing.T) {
 	excluded := sources()
 	for i := range excluded {
 		if excluded[i].Value == "slack" {
-			excluded[i] = Source{Value: "slack", Name: "Slack", Counted: true, Excluded: true}
+			excluded[i] = Value{Value: "slack", Counted: true, Excluded: true}
 		}
 	}
-	s.Set(excluded)
+	s.Set(dimension.Dimension{}, excluded, 0)
 	if got := ansi.Strip(s.View(40, screen(), true, "")); !strings.Contains(got, "[not # Slack]") {
 		t.Errorf("%q", got)
 	}
@@ -99,5 +101,22 @@ func TestAnExcludedSource(t *testing.T) {
 		if source, ok := s.Chosen(); ok {
 			t.Errorf("the cell for the rest is %q", source)
 		}
+	}
+}
+
+// Places have their last names without marks, each in a colour of its own, and documents outside of them are counted.
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	var s Strip
+	by := dimension.ByPlace([]wire.FacetValue{{Value: "handbook/people"}, {Value: "/handbook/teams"}})
+	s.Set(by, []Value{{Value: "handbook/people", Count: 6, Counted: true}, {Value: "/handbook/teams", Count: 2, Counted: true},
+		{Value: "handbook/people/leave"}}, 9)
+	line := s.View(70, screen(), false, "")
+	if got, want := strings.TrimRight(ansi.Strip(line), " "), " All 9  people 6  teams 2  leave"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	people, teams := screen().PlaceStyle(0).Render("people"), screen().PlaceStyle(1).Render("teams")
+	if !strings.Contains(line, people) || !strings.Contains(line, teams) || people == teams {
+		t.Errorf("the places look alike: %q", line)
 	}
 }

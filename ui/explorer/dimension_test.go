@@ -1,0 +1,77 @@
+package explorer
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// handbooks are two folders with a file of one name in each.
+func handbooks(t *testing.T) (folders []string) {
+	t.Helper()
+	folder := t.TempDir()
+	for _, name := range []string{"acme/people/leave.md", "acme/people/pay.md", "acme/teams/infra/about.md", "other/people/leave.md"} {
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		text := "# Leave\n\nThe rule of " + name + ": ask.\n\n## Who is entitled\n\nEveryone in the team.\n"
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return []string{filepath.Join(folder, "acme"), filepath.Join(folder, "other")}
+}
+
+// A library of files is divided by its places everywhere, and P divides it by source.
+func TestALibraryOfFilesIsDividedByPlace(t *testing.T) {
+	t.Parallel()
+	for _, size := range [][2]int{{120, 36}, {80, 24}} {
+		screen := start(t, size[0], size[1], Options{Target: libraryTarget(t, handbooks(t)...)})
+		screen.WaitText("4 documents in 2 places")
+		screen.WaitText("All 4")
+		screen.WaitText("acme 3")
+		screen.Type("rule ask")
+		screen.WaitText("acme › people")
+		screen.WaitText("other › people")
+		screen.Press("enter")
+		screen.WaitGone("File")
+		screen.Press("B")
+		screen.WaitText("grouped by place")
+		screen.WaitText("acme · 3 documents")
+		screen.WaitText("other · 1 document")
+		screen.Press("f", "right", "right", "space")
+		screen.WaitText("in: other ✕")
+		screen.WaitText("[other 1]")
+		screen.WaitText("acme 3")
+		screen.WaitGone("acme · 3 documents")
+		screen.Press("space", "left", "!")
+		screen.WaitText("not acme")
+		screen.WaitGone("acme ›")
+		screen.Press("!", "P")
+		screen.WaitText("All 4")
+		screen.WaitText("▬ File 4")
+		screen.WaitText("File · 4 documents")
+		screen.Press("P")
+		screen.WaitText("acme 3")
+	}
+}
+
+// A place of the home opens its documents.
+func TestTheHomeOpensAPlace(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 120, 36, Options{Target: libraryTarget(t, handbooks(t)...)})
+	screen.WaitText("Places")
+	for steps := 0; !strings.Contains(screen.Text(), "▌other"); steps++ {
+		if steps > 20 {
+			t.Fatalf("the place is not reached:\n%s", screen.Text())
+		}
+		before := screen.Text()
+		screen.Press("down")
+		screen.Wait("a step", func(text string) bool { return text != before })
+	}
+	screen.Press("enter")
+	screen.WaitText("in: other")
+	screen.WaitText("1 document, newest first")
+}
