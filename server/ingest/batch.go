@@ -19,9 +19,11 @@ const (
 	batchTime      = 250 * time.Millisecond
 )
 
-// batcher collects changes and writes them in batches. A file counts as done when all of it is written.
+// batcher collects changes and writes them in batches. A file counts as done when all of it is written. After its first
+// error it changes nothing, so that callers look at err between files and when they are done.
 type batcher struct {
 	ctx    context.Context
+	err    error
 	idx    index.Index
 	report Report
 	roots  map[string]rootState
@@ -64,12 +66,9 @@ func (b *batcher) reset() {
 }
 
 // setOwner sets whose documents the following batches may replace and delete.
-func (b *batcher) setOwner(owns func(origin string) bool) error {
-	if err := b.flush(); err != nil {
-		return err
-	}
+func (b *batcher) setOwner(owns func(origin string) bool) {
+	b.flush()
 	b.owns, b.batch.Owns = owns, owns
-	return nil
 }
 
 func (b *batcher) empty() bool {
@@ -84,11 +83,9 @@ func (b *batcher) startTimer() {
 }
 
 // upsert stores a document of a file, and the file's state once it was read to its end.
-func (b *batcher) upsert(doc index.Document, t *task) error {
+func (b *batcher) upsert(doc index.Document, t *task) {
 	if b.deletes[doc.ID] {
-		if err := b.flush(); err != nil {
-			return err
-		}
+		b.flush()
 	}
 	b.startTimer()
 	if t.read {
@@ -103,21 +100,19 @@ func (b *batcher) upsert(doc index.Document, t *task) error {
 		b.batch.Upsert = append(b.batch.Upsert, doc)
 	}
 	b.bytes += documentBytes(&doc)
-	return b.flushIfFull()
+	b.flushIfFull()
 }
 
-func (b *batcher) remove(id string) error {
+func (b *batcher) remove(id string) {
 	if _, stored := b.upserts[id]; stored {
-		if err := b.flush(); err != nil {
-			return err
-		}
+		b.flush()
 	}
 	b.startTimer()
 	if !b.deletes[id] {
 		b.deletes[id] = true
 		b.batch.Delete = append(b.batch.Delete, id)
 	}
-	return b.flushIfFull()
+	b.flushIfFull()
 }
 
 // cursor sets an entry of the state; an empty value deletes it.
@@ -133,48 +128,46 @@ func (b *batcher) state(t *task) {
 	b.states[filePrefix+t.file.path] = t
 }
 
-func (b *batcher) flushIfFull() error {
+func (b *batcher) flushIfFull() {
 	if len(b.batch.Upsert)+len(b.batch.Delete) >= b.most || b.bytes >= batchBytes ||
 		len(b.batch.Cursors)+len(b.states) >= 4*b.most || !b.started.IsZero() && time.Since(b.started) >= batchTime {
-		return b.flush()
+		b.flush()
 	}
-	return nil
 }
 
 // fileDone counts a file as done with the next batch; stored reports whether it has documents in the library.
-func (b *batcher) fileDone(path string, bytes int64, stored bool) error {
+func (b *batcher) fileDone(path string, bytes int64, stored bool) {
 	b.pending.Done++
 	if stored {
 		b.pending.Stored++
 	}
-	return b.addBytes(path, bytes)
+	b.addBytes(path, bytes)
 }
 
 // addBytes counts bytes of a file whose documents are in the next batch or written already.
-func (b *batcher) addBytes(path string, bytes int64) error {
+func (b *batcher) addBytes(path string, bytes int64) {
 	b.pending.Bytes += bytes
 	b.pending.Path = path
 	if b.empty() {
 		b.advance()
-		return nil
+		return
 	}
-	return b.flushIfFull()
+	b.flushIfFull()
 }
 
 // flush writes the batch. If that fails, nothing of it is stored or counted.
-func (b *batcher) flush() error {
-	if err := b.ctx.Err(); err != nil {
-		return err
+func (b *batcher) flush() {
+	var written index.Written
+	if b.err = cmp.Or(b.err, b.ctx.Err()); b.err == nil && !b.empty() {
+		if written, b.err = b.write(); b.err != nil {
+			b.err = fmt.Errorf("write to the library: %w", b.err)
+		}
+	}
+	if b.err != nil {
+		return
 	}
 	if !b.empty() {
-		written, err := b.write()
-		if err != nil {
-			return fmt.Errorf("write to the library: %w", err)
-		}
-		b.done.Added += written.Added
-		b.done.Updated += written.Updated
-		b.done.Unchanged += written.Unchanged
-		b.done.Removed += written.Removed
+		addCounts(&b.done, written)
 		for _, t := range b.states {
 			t.releaseIfDone()
 		}
@@ -183,7 +176,13 @@ func (b *batcher) flush() error {
 	}
 	b.started = time.Time{}
 	b.advance()
-	return nil
+}
+
+func addCounts(to *wire.LibraryEvent, written index.Written) {
+	to.Added += written.Added
+	to.Updated += written.Updated
+	to.Unchanged += written.Unchanged
+	to.Removed += written.Removed
 }
 
 // write writes the batch without documents that belong to others.
@@ -196,8 +195,8 @@ func (b *batcher) write() (index.Written, error) {
 			b.batch.Cursors[key] = encode(t.state())
 		}
 		written, err := b.idx.Write(b.ctx, b.batch)
-		var owned *index.OwnedError
-		if !errors.As(err, &owned) {
+		owned, isOwned := errors.AsType[*index.OwnedError](err)
+		if !isOwned {
 			return written, err
 		}
 		before := len(b.batch.Upsert)
@@ -266,12 +265,11 @@ func (b *batcher) advance() {
 func (b *batcher) stored() int { return b.durable.Stored + b.pending.Stored }
 
 // unchanged counts the documents of a file that are not written again.
-func (b *batcher) unchanged(t *task) error {
+func (b *batcher) unchanged(t *task) {
 	b.done.Unchanged += t.known.Documents
-	if b.dry == nil || t.known.Documents == 0 {
-		return nil
+	if b.dry != nil && t.known.Documents > 0 {
+		b.err = cmp.Or(b.err, b.dry.unchanged(b.ctx, t.file))
 	}
-	return b.dry.unchanged(b.ctx, t.file)
 }
 
 // skip reports a file that is not stored.
@@ -351,14 +349,12 @@ type part struct {
 	unknown bool // it cannot be read now: its documents stay
 }
 
-// send sends a part; it returns false if ctx ended.
-func (t *task) send(ctx context.Context, p part) bool {
+// send sends a part, unless ctx ended.
+func (t *task) send(ctx context.Context, p part) {
 	t.ahead.add(p.size())
 	select {
 	case t.parts <- &p:
-		return true
 	case <-ctx.Done():
-		return false
 	}
 }
 

@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"cmp"
-	"errors"
 	"maps"
 	"net/url"
 	"path"
@@ -90,31 +89,26 @@ func readConfluenceExport(r *fileReader, c *collector, files *innerFiles) error 
 			others = append(others, name)
 		}
 	}
-	if err := reader.findBase(files, pages); err != nil {
-		return err
-	}
-	return c.addExported(files, slices.Concat(pages, others), func(name string, data []byte) (index.Document, string, error) {
+	reader.findBase(files, pages)
+	c.addExported(slices.Concat(pages, others), func(name string, data []byte) (index.Document, string, error) {
 		return reader.file(c, name, data)
 	})
+	return nil
 }
 
 // findBase looks for the address of the site, which pictures and links to people have.
-func (r *confluenceReader) findBase(files *innerFiles, pages []string) error {
+func (r *confluenceReader) findBase(files *innerFiles, pages []string) {
 	const most = 200 // pages to look at
 	found := regexp.MustCompile(`data-base-url="(https?://[^"\s]{1,500})"`)
 	for _, name := range pages[:min(most, len(pages))] {
-		data, err := files.read(name)
-		if errors.Is(err, errUnpacked) {
-			return err
-		}
+		data, _ := files.read(name) // an error appears again when it is read
 		if match := found.FindSubmatch(data); match != nil {
 			if base, err := url.Parse(string(match[1])); err == nil && base.Host != "" && base.User == nil {
 				r.base = strings.TrimSuffix(base.String(), "/")
-				return nil
+				return
 			}
 		}
 	}
-	return nil
 }
 
 // address returns the address of a page; "" if it is unknown.

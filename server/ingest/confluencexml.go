@@ -18,6 +18,7 @@ import (
 	"quarry/internal/pattern"
 	"quarry/server/index"
 	"quarry/server/ingest/dates"
+	"quarry/server/ingest/xmlreader"
 )
 
 // confluenceXML is the export of spaces as XML: the objects of the site, of which pages, blog posts, spaces and people
@@ -94,7 +95,7 @@ func eachEntity(in io.Reader, use func(*entity) error, classes ...string) error 
 			return err
 		}
 		start, isStart := token.(xml.StartElement)
-		if !isStart || start.Name.Local != "object" || !slices.Contains(classes, attributeOf(start, "class")) {
+		if !isStart || start.Name.Local != "object" || !slices.Contains(classes, xmlreader.Attribute(start, "class")) {
 			continue
 		}
 		var e entity
@@ -105,15 +106,6 @@ func eachEntity(in io.Reader, use func(*entity) error, classes ...string) error 
 			return err
 		}
 	}
-}
-
-func attributeOf(start xml.StartElement, name string) string {
-	for _, a := range start.Attr {
-		if a.Name.Local == name {
-			return a.Value
-		}
-	}
-	return ""
 }
 
 // entityPage is a page or blog post of the export.
@@ -147,7 +139,8 @@ func readConfluenceXML(r *fileReader, c *collector, files *innerFiles) error {
 		for i := range doc.Chunks {
 			doc.Chunks[i].Link = "" // it is that of the export
 		}
-		return c.addDocument(page.title, doc, "", err)
+		c.addDocument(page.title, doc, "", err)
+		return nil
 	}, "BodyContent")
 	return cmp.Or(err, damage) // what is not damaged is stored
 }

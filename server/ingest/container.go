@@ -306,12 +306,12 @@ func (b *boundedReader) ReadAt(p []byte, at int64) (int, error) {
 
 // readContainer reads the files of a container part by part. handle is that of an archive.
 func (r *fileReader) readContainer(ctx context.Context, t *task, handle *os.File) part {
-	c := &collector{ctx: ctx, task: t}
 	files, closeFolder, err := t.innerFiles(handle)
 	if err != nil {
 		return unreadable(err)
 	}
 	defer closeFolder()
+	c := &collector{ctx: ctx, task: t, files: files}
 	files.task = t
 	files.seen, files.count = map[string]bool{}, func(bytes int64) { c.part.bytes += bytes }
 	err = t.file.format.container.read(r, c, files)
@@ -365,8 +365,9 @@ func (t *task) innerFiles(handle *os.File) (*innerFiles, func(), error) {
 
 // collector collects the documents of a file of several into parts.
 type collector struct {
-	ctx  context.Context
-	task *task
+	ctx   context.Context
+	task  *task
+	files *innerFiles // of a container; nil: there is none
 
 	part        part
 	text        int
@@ -376,9 +377,13 @@ type collector struct {
 	encoding    string // assumed, of the first such file
 }
 
-// add adds a document of a line; number is 0 if there are no lines. It sends a part when it is full, and fails when ctx
-// ended.
-func (c *collector) add(doc index.Document, number int) error {
+// isOver reports whether nothing more needs to be read: the run ended, or the whole container cannot be read.
+func (c *collector) isOver() bool {
+	return c.ctx.Err() != nil || c.files != nil && c.files.failed != nil
+}
+
+// add adds a document of a line; number is 0 if there are no lines. It sends a part when it is full.
+func (c *collector) add(doc index.Document, number int) {
 	t := c.task.target
 	if !c.task.includes(doc.Origin) {
 		err := checkSecret(&doc)
@@ -386,7 +391,8 @@ func (c *collector) add(doc index.Document, number int) error {
 			err = &innerError{cmp.Or(doc.Origin, inner), err}
 		}
 		if err != nil {
-			return c.problem(number, err)
+			c.problem(number, err)
+			return
 		}
 	}
 	doc.Origin = originOf(c.task.file.path)
@@ -399,30 +405,29 @@ func (c *collector) add(doc index.Document, number int) error {
 	c.text += documentBytes(&doc)
 	c.total++
 	c.datedByFile = c.datedByFile || c.task.datedByFile(&doc)
-	return c.sendIfFull()
+	c.sendIfFull()
 }
 
 // problem records why a line, or a file in the container, is not stored.
-func (c *collector) problem(number int, err error) error {
+func (c *collector) problem(number int, err error) {
 	reason := c.bad.add(number, oneLine(err.Error(), longestValue))
-	switch {
-	case c.bad.Count > mostBadLines:
-		return nil
-	case c.bad.Count == mostBadLines:
+	if c.bad.Count > mostBadLines {
+		return
+	}
+	if c.bad.Count == mostBadLines {
 		reason += "; further ones are not listed"
 	}
 	c.part.skipped = append(c.part.skipped, reason)
-	return c.sendIfFull()
+	c.sendIfFull()
 }
 
-func (c *collector) sendIfFull() error {
-	if len(c.part.documents) < partDocuments && c.text < partBytes && len(c.part.skipped) < mostBadLines {
-		return nil
+// innerProblem records why a file in the container is not stored.
+func (c *collector) innerProblem(name string, err error) { c.problem(0, &innerError{name, err}) }
+
+func (c *collector) sendIfFull() {
+	if len(c.part.documents) >= partDocuments || c.text >= partBytes || len(c.part.skipped) >= mostBadLines {
+		c.task.send(c.ctx, c.flush())
 	}
-	if !c.task.send(c.ctx, c.flush()) {
-		return c.ctx.Err()
-	}
-	return nil
 }
 
 func (c *collector) flush() part {

@@ -67,8 +67,7 @@ func (d *dryIndex) Write(ctx context.Context, batch index.Batch) (total index.Wr
 	}
 	for kind, part := range batches {
 		count, err := d.Index.Write(ctx, *part)
-		var others *index.OwnedError
-		if errors.As(err, &others) {
+		if others, isOwned := errors.AsType[*index.OwnedError](err); isOwned {
 			maps.Copy(owned, others.Origins)
 		} else if err != nil {
 			return total, err
@@ -83,11 +82,9 @@ func (d *dryIndex) Write(ctx context.Context, batch index.Batch) (total index.Wr
 		d.written[doc.ID] = doc.Origin
 	}
 	for kind, count := range counts {
-		of := d.of(kind)
-		of.Added, of.Updated, of.Unchanged, of.Removed = of.Added+count.Added, of.Updated+count.Updated, of.Unchanged+count.Unchanged,
-			of.Removed+count.Removed
-		total.Added, total.Updated, total.Unchanged, total.Removed = total.Added+count.Added, total.Updated+count.Updated,
-			total.Unchanged+count.Unchanged, total.Removed+count.Removed
+		addCounts(d.of(kind), count)
+		total.Added, total.Updated = total.Added+count.Added, total.Updated+count.Updated
+		total.Unchanged, total.Removed = total.Unchanged+count.Unchanged, total.Removed+count.Removed
 	}
 	return total, nil
 }

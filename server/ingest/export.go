@@ -3,7 +3,6 @@ package ingest
 import (
 	"archive/zip"
 	"cmp"
-	"errors"
 	"io"
 	"io/fs"
 	"path"
@@ -51,38 +50,33 @@ func (c *collector) exported(source, name, id, title string, above []string) ind
 }
 
 // addExported adds the documents of files in the export, or the reasons why they have none.
-func (c *collector) addExported(files *innerFiles, names []string, read func(name string, data []byte) (doc index.Document, assumed string, err error)) error {
+func (c *collector) addExported(names []string, read func(name string, data []byte) (index.Document, string, error)) {
 	for _, name := range names {
-		if err := c.ctx.Err(); err != nil {
-			return err
+		data, err := c.files.read(name)
+		if c.isOver() {
+			return
 		}
 		var doc index.Document
 		assumed := ""
-		data, err := files.read(name)
-		if errors.Is(err, errUnpacked) {
-			return err
-		}
 		if err == nil {
 			doc, assumed, err = read(name, data)
 		}
-		if err := c.addDocument(name, doc, assumed, err); err != nil {
-			return err
-		}
+		c.addDocument(name, doc, assumed, err)
 	}
-	return nil
 }
 
 // addDocument adds the document of a file or page, or the reason why it has none.
-func (c *collector) addDocument(name string, doc index.Document, assumed string, err error) error {
+func (c *collector) addDocument(name string, doc index.Document, assumed string, err error) {
 	if err != nil {
-		return c.problem(0, &innerError{name, err})
+		c.innerProblem(name, err)
+		return
 	}
 	doc.Positions = nil // of the file in the export
 	c.encoding = cmp.Or(c.encoding, assumed)
 	if c.task.datedByFile(&doc) {
-		doc.Metadata = addField(doc.Metadata, datedBy, []string{fileTime}, false)
+		dateByFile(&doc)
 	}
-	return c.add(doc, 0)
+	c.add(doc, 0)
 }
 
 // openNested opens an archive in an archive.

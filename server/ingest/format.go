@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"os"
 	"path"
-	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"unicode/utf8"
 
@@ -22,7 +22,7 @@ import (
 // format is a kind of file. A new one needs an entry in formats and one of the functions text and data.
 type format struct {
 	name       string // also the document type; empty: the extension
-	extensions []string
+	extensions string
 	source     string // of its documents, where none is given
 	// text turns the text of a file into a document, with positions in it.
 	text func(r *fileReader, text string, defaults index.Document) (index.Document, error)
@@ -61,29 +61,29 @@ type extracted struct {
 }
 
 var formats = [...]format{
-	{name: "md", extensions: []string{".md", ".markdown", ".mdx"}, text: fromMarkdown, here: true},
-	{name: "txt", extensions: []string{"", ".txt", ".text"}, text: plainText(kindProse), here: true, mailbox: true},
-	{extensions: []string{".rst", ".org"}, text: fromMarkup, here: true},
-	{name: "adoc", extensions: []string{".adoc", ".asciidoc"}, text: fromMarkup, here: true},
-	{name: "log", extensions: []string{".log"}, text: plainText(kindLines), here: true},
-	{name: "html", extensions: []string{".html", ".htm", ".xhtml"}, text: fromHTML, page: true},
-	{name: "jsonl", extensions: []string{".jsonl", ".ndjson"}, lines: true, here: true},
-	{extensions: []string{".csv", ".tsv"}, text: fromCSV, here: true},
-	{name: "json", extensions: []string{".json"}, text: fromJSON, here: true},
-	{name: "ipynb", extensions: []string{".ipynb"}, text: fromNotebook},
-	{name: "ics", extensions: []string{".ics", ".vcs"}, entries: fromCalendar, here: true},
-	{name: "vcf", extensions: []string{".vcf", ".vcard"}, entries: fromContacts, here: true},
-	{name: "eml", extensions: []string{".eml"}, source: mailSource, data: fromMail},
-	{name: "eml", extensions: []string{".mbox", ".mbx"}, source: mailSource, data: fromMail, mailbox: true},
-	{name: "pdf", extensions: []string{".pdf"}, data: fromPDF},
-	{name: "docx", extensions: []string{".docx", ".docm", ".dotx", ".dotm"}, data: fromArchive},
-	{name: "pptx", extensions: []string{".pptx", ".pptm", ".ppsx", ".ppsm", ".potx", ".potm"}, data: fromArchive},
-	{name: "xlsx", extensions: []string{".xlsx", ".xlsm", ".xltx", ".xltm"}, data: fromArchive},
-	{name: "odt", extensions: []string{".odt", ".ott"}, data: fromArchive},
-	{name: "ods", extensions: []string{".ods", ".ots"}, data: fromArchive},
-	{name: "odp", extensions: []string{".odp", ".otp"}, data: fromArchive},
-	{name: "epub", extensions: []string{".epub"}, data: fromArchive},
-	{extensions: codeExtensions[:], text: fromCode, here: true},
+	{name: "md", extensions: ".md .markdown .mdx", text: fromMarkdown, here: true},
+	{name: "txt", extensions: ".txt .text", text: plainText(kindProse), here: true, mailbox: true},
+	{extensions: ".rst .org", text: fromMarkup, here: true},
+	{name: "adoc", extensions: ".adoc .asciidoc", text: fromMarkup, here: true},
+	{name: "log", extensions: ".log", text: plainText(kindLines), here: true},
+	{name: "html", extensions: ".html .htm .xhtml", text: fromHTML, page: true},
+	{name: "jsonl", extensions: ".jsonl .ndjson", lines: true, here: true},
+	{extensions: ".csv .tsv", text: fromCSV, here: true},
+	{name: "json", extensions: ".json", text: fromJSON, here: true},
+	{name: "ipynb", extensions: ".ipynb", text: fromNotebook},
+	{name: "ics", extensions: ".ics .vcs", entries: fromCalendar, here: true},
+	{name: "vcf", extensions: ".vcf .vcard", entries: fromContacts, here: true},
+	{name: "eml", extensions: ".eml", source: mailSource, data: fromMail},
+	{name: "eml", extensions: ".mbox .mbx", source: mailSource, data: fromMail, mailbox: true},
+	{name: "pdf", extensions: ".pdf", data: fromPDF},
+	{name: "docx", extensions: ".docx .docm .dotx .dotm", data: fromArchive},
+	{name: "pptx", extensions: ".pptx .pptm .ppsx .ppsm .potx .potm", data: fromArchive},
+	{name: "xlsx", extensions: ".xlsx .xlsm .xltx .xltm", data: fromArchive},
+	{name: "odt", extensions: ".odt .ott", data: fromArchive},
+	{name: "ods", extensions: ".ods .ots", data: fromArchive},
+	{name: "odp", extensions: ".odp .otp", data: fromArchive},
+	{name: "epub", extensions: ".epub", data: fromArchive},
+	{extensions: codeExtensions, text: fromCode, here: true},
 }
 
 var pdfStart = []byte("%PDF-")
@@ -93,16 +93,26 @@ const largestFile = 64 << 20
 
 var errTooLarge = fmt.Errorf("it is larger than %d MB", largestFile>>20)
 
-// formatOf returns the format for a file's extension. A file without an extension is read as text.
-func formatOf(file string) (f format, reason string) {
-	extension := strings.ToLower(path.Ext(file))
+var formatsByExtension = sync.OnceValue(func() map[string]format {
+	known := map[string]format{}
 	for _, f := range formats {
-		if slices.Contains(f.extensions, extension) {
-			f.name, f.extension = cmp.Or(f.name, strings.TrimPrefix(extension, ".")), extension
-			return f, ""
+		name := f.name
+		for extension := range strings.FieldsSeq(f.extensions) {
+			f.name, f.extension = cmp.Or(name, strings.TrimPrefix(extension, ".")), extension
+			known[extension] = f
 		}
 	}
-	return format{}, wire.ReasonNotRead(oneLine(extension, 32))
+	return known
+})
+
+// formatOf returns the format for a file's extension. A file without an extension is read as text.
+func formatOf(file string) (f format, reason string) {
+	extension := strings.ToLower(cmp.Or(path.Ext(file), ".txt"))
+	f, known := formatsByExtension()[extension]
+	if !known {
+		reason = wire.ReasonNotRead(oneLine(extension, 32))
+	}
+	return f, reason
 }
 
 // pageFormat is the format of HTML from the web, which no file has.

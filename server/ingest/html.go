@@ -333,7 +333,7 @@ func beginsLine(node *html.Node) bool {
 		before = before.PrevSibling
 	}
 	isBlock := func(a atom.Atom) bool {
-		return a == atom.Br || slices.Contains(blockTags[:], a.String())
+		return a == atom.Br || slices.Contains(blockTags, a.String())
 	}
 	if before != nil {
 		return isBlock(before.DataAtom)
@@ -366,7 +366,7 @@ func tokenText(page string) string {
 			switch tag := string(name); {
 			case skip == "" && slices.Contains([]string{"script", "style", "rt", "rp"}, tag):
 				skip = tag
-			case slices.Contains(blockTags[:], tag):
+			case slices.Contains(blockTags, tag):
 				out.WriteString("\n\n")
 			}
 		case html.EndTagToken:
@@ -377,10 +377,6 @@ func tokenText(page string) string {
 	}
 }
 
-var blockTags = [...]string{
-	"p", "div", "br", "tr", "li", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "table", "section", "article",
-	"body", "main", "aside", "header", "footer", "address", "blockquote", "center", "dd", "dt", "dl", "ul",
-	"ol", "details", "summary", "dialog", "fieldset", "legend", "figure", "figcaption", "form", "hgroup", "hr",
-	"menu", "dir", "nav", "search", "caption", "option", "optgroup", "td", "th", "textarea", "button",
-	"label", "select", "meter", "progress", "input", "listing", "plaintext", "xmp",
-}
+var blockTags = strings.Fields(`p div br tr li h1 h2 h3 h4 h5 h6 pre table section article body main aside header footer address
+	blockquote center dd dt dl ul ol details summary dialog fieldset legend figure figcaption form hgroup hr menu dir nav search
+	caption option optgroup td th textarea button label select meter progress input listing plaintext xmp`)

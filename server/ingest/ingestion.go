@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/server/index"
 )
 
@@ -216,30 +217,22 @@ func ingestionAccess(access *wire.ExternalAccess, source string) []string {
 	return slices.Compact(terms)
 }
 
+var (
+	// linkTypes are the document types of files by their extension, sourceTypes those of sources.
+	linkTypes = text.Table(`md: md markdown mdx; html: html htm; txt: txt; pdf: pdf; docx: docx; doc: doc; pptx: pptx; ppt: ppt
+		xlsx: xlsx; xls: xls; csv: csv; tsv: tsv; odt: odt; epub: epub; rtf: rtf; eml: eml; ics: ics; json: json; ipynb: ipynb
+		rst: rst; org: org`)
+	sourceTypes = text.Table(`thread: slack teams discord zulip discourse xenforo; email: gmail imap
+		ticket: jira linear zendesk freshdesk asana clickup productboard testrail; issue: github gitlab bitbucket
+		transcript: gong fireflies`)
+)
+
 // typeOf returns the document type for the file name in a link, or for a source.
 func typeOf(link, source string) string {
-	if u, err := url.Parse(link); err == nil && link != "" {
-		switch extension := strings.ToLower(strings.TrimPrefix(path.Ext(u.Path), ".")); extension {
-		case "md", "txt", "pdf", "docx", "doc", "pptx", "ppt", "xlsx", "xls", "csv", "tsv", "odt", "epub", "rtf",
-			"eml", "ics", "json", "ipynb", "rst", "org":
-			return extension
-		case "html", "htm":
-			return "html"
-		case "markdown", "mdx":
-			return "md"
-		}
+	kind := ""
+	if u, err := url.Parse(link); err == nil {
+		kind, _ = linkTypes(strings.ToLower(strings.TrimPrefix(path.Ext(u.Path), ".")))
 	}
-	switch source {
-	case "slack", "teams", "discord", "zulip", "discourse", "xenforo":
-		return "thread"
-	case "gmail", "imap":
-		return "email"
-	case "jira", "linear", "zendesk", "freshdesk", "asana", "clickup", "productboard", "testrail":
-		return "ticket"
-	case "github", "gitlab", "bitbucket":
-		return "issue"
-	case "gong", "fireflies":
-		return "transcript"
-	}
-	return "page"
+	ofSource, _ := sourceTypes(source)
+	return cmp.Or(kind, ofSource, "page")
 }

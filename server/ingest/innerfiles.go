@@ -184,7 +184,7 @@ func (r *fileReader) innerDocument(c *collector, files *innerFiles, name, source
 		return err
 	})
 	if err == nil && f.data != nil && doc.UpdatedAt.Equal(defaults.UpdatedAt) {
-		doc.Metadata = addField(doc.Metadata, datedBy, []string{fileTime}, false)
+		dateByFile(&doc)
 	}
 	doc.Positions = nil // of a file that cannot be opened by itself
 	return doc, err

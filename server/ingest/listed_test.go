@@ -25,7 +25,7 @@ func TestEachReaderIsListed(t *testing.T) {
 		".tsv": "CSV", "ipynb": "notebooks", "ics": "calendars", "vcf": "contacts", "eml": "mail ", "odt": "OpenDocument", "ods": "OpenDocument",
 		"odp": "OpenDocument"}
 	for _, f := range formats {
-		for _, extension := range f.extensions {
+		for _, extension := range strings.Fields(f.extensions) {
 			reader := cmp.Or(names[cmp.Or(f.name, extension)], f.name, strings.TrimPrefix(extension, "."))
 			if f.name == "" && f.here && names[extension] == "" && extension != ".csv" {
 				reader = "code"

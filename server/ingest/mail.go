@@ -59,7 +59,7 @@ func fromMail(ctx context.Context, r *fileReader, data []byte) (extracted, error
 		data = bytes.ReplaceAll(data, []byte("\r"), []byte("\n"))
 	}
 	m := &mailReader{ctx: ctx, files: r}
-	if err := m.message(data, 0); err != nil {
+	if err := m.message(data); err != nil {
 		return extracted{}, err
 	}
 	if m.body.Len() == 0 && m.encrypted {
@@ -80,39 +80,41 @@ func isUTF16(data []byte) bool {
 	return len(start) > 1 && (marksOfUTF16[string(start[:2])] != "" || bytes.IndexByte(start, 0) >= 0 && unmarkedUTF16(start, true) != "")
 }
 
-// message reads a message; depth is 0 for the file itself.
-func (m *mailReader) message(data []byte, depth int) error {
+// message reads the message of the file.
+func (m *mailReader) message(data []byte) error {
 	header, body, err := splitMessage(data)
-	if err != nil && depth > 0 {
-		return m.text("text/plain", nil, data)
-	}
 	if err != nil {
 		return err
 	}
-	if depth == 0 {
-		m.header(header)
-		if m.inThread {
-			m.files.member = m.name()
-		}
-		defer func() {
-			m.meta.addField("attachments", m.attached, true)
-			m.files.member = ""
-		}()
-	} else {
-		var w markdown.Writer
-		w.Heading(2, "Message: "+decodeWords(header.Get("Subject")))
-		for _, name := range []string{"From", "To", "Date"} {
-			if value := decodeWords(header.Get(name)); value != "" {
-				w.Paragraph(name + ": " + value)
-			}
-		}
-		text, err := w.Text()
-		if err != nil {
-			return err
-		}
-		m.append(text, m.files.markdown.parse)
+	m.header(header)
+	if m.inThread {
+		m.files.member = m.name()
 	}
-	return m.part(header, body, mailPlace{depth: depth, kind: "text/plain"})
+	defer func() {
+		m.meta.addField("attachments", m.attached, true)
+		m.files.member = ""
+	}()
+	m.part(header, body, mailPlace{kind: "text/plain"})
+	return m.ctx.Err()
+}
+
+// inner reads a message in another one, at a depth from 1.
+func (m *mailReader) inner(data []byte, depth int) {
+	header, body, err := splitMessage(data)
+	if err != nil {
+		m.text("text/plain", nil, data)
+		return
+	}
+	var w markdown.Writer
+	w.Heading(2, "Message: "+decodeWords(header.Get("Subject")))
+	for _, name := range []string{"From", "To", "Date"} {
+		if value := decodeWords(header.Get(name)); value != "" {
+			w.Paragraph(name + ": " + value)
+		}
+	}
+	text, _ := w.Text() // fields of a header are within the limit
+	m.append(text, m.files.markdown.parse)
+	m.part(header, body, mailPlace{depth: depth, kind: "text/plain"})
 }
 
 // splitMessage splits a message into its header and its body. Lines before the header that are no fields are left out.

@@ -48,10 +48,9 @@ func isGmail(start []byte) bool {
 func readMbox(r *fileReader, c *collector, files *innerFiles) error {
 	m := newMailReading(r, c, files, c.task.file.format.container.source)
 	defer m.close()
-	if err := m.addMbox(".", nil); err != nil {
-		return err
-	}
-	return m.read()
+	m.addMbox(".", nil)
+	m.read()
+	return nil
 }
 
 // mailReading reads the messages of a mailbox: first their headers, then thread by thread all of them.
@@ -85,33 +84,33 @@ func (m *mailReading) close() {
 }
 
 // addMbox adds the messages of an mbox file.
-func (m *mailReading) addMbox(name string, folders []string) error {
+func (m *mailReading) addMbox(name string, folders []string) {
 	file, size, err := m.files.random(name)
 	if err != nil {
-		return m.problem(name, err)
+		m.problem(name, err)
+		return
 	}
 	m.boxes = append(m.boxes, mailBox{name, folders, file})
 	err = mbox.Split(file, size, func(found mbox.Message) error {
 		at, _ := lineTime(found.Line)
-		return m.addHead(mailHead{start: found.Start, end: found.End}, at)
+		m.addHead(mailHead{start: found.Start, end: found.End}, at)
+		return cmp.Or(m.c.ctx.Err(), m.files.failed)
 	})
-	if err != nil && m.c.ctx.Err() == nil {
-		err = m.problem(name, m.files.problem(name, err))
+	if err != nil && !m.c.isOver() {
+		m.problem(name, m.files.problem(name, err))
 	}
-	return err
 }
 
 // addFile adds a file that is a message.
-func (m *mailReading) addFile(name string, folders []string) error {
+func (m *mailReading) addFile(name string, folders []string) {
 	file, size, err := m.open(name)
-	if errors.Is(err, errGone) { // the next sync sees that
-		return nil
-	}
 	if err != nil {
-		return m.problem(name, err)
+		m.problem(name, err)
+		return
 	}
 	m.boxes = append(m.boxes, mailBox{name: name, folders: folders})
-	return errors.Join(m.addHead(mailHead{end: size}, time.Time{}), file.Close())
+	m.addHead(mailHead{end: size}, time.Time{})
+	_ = file.Close() // it was only read
 }
 
 // open opens a message of a Maildir. A mail program may have given it other flags, and with them another name.
@@ -134,43 +133,43 @@ func (m *mailReading) open(name string) (fs.File, int64, error) {
 	return nil, 0, err
 }
 
-// problem reports a file that cannot be read, unless the whole mailbox cannot.
-func (m *mailReading) problem(name string, err error) error {
-	if m.files.failed != nil {
-		return m.files.failed
+// problem reports what cannot be read, unless the whole mailbox cannot. A message that is gone the next sync sees.
+func (m *mailReading) problem(name string, err error) {
+	if m.files.failed == nil && !errors.Is(err, errGone) {
+		m.c.problem(0, fmt.Errorf("%s: %w", name, err))
 	}
-	return m.c.problem(0, fmt.Errorf("%s: %w", name, err))
 }
 
 // addHead reads the header of a message. sent is a date for one without its own.
-func (m *mailReading) addHead(head mailHead, sent time.Time) error {
-	if err := m.c.ctx.Err(); err != nil {
-		return err
+func (m *mailReading) addHead(head mailHead, sent time.Time) {
+	if m.c.isOver() {
+		return
 	}
 	if len(m.threads.messages) >= mostMessages {
 		m.left++
-		return nil
+		return
 	}
 	head.box = int32(len(m.boxes) - 1)
 	header, err := m.headerOf(head)
-	switch box := m.boxes[head.box]; {
-	case err != nil && box.mbox == nil:
-		return m.problem(box.name, err)
-	case err != nil:
-		return m.problem(fmt.Sprintf("message at byte %d", head.start), err)
+	id := ""
+	if err == nil && !isDeletedMail(header) {
+		id, err = m.idOf(header, head)
 	}
-	if isDeletedMail(header) {
-		return nil
+	if err != nil {
+		name := m.boxes[head.box].name
+		if m.boxes[head.box].mbox != nil {
+			name = fmt.Sprintf("message at byte %d", head.start)
+		}
+		m.problem(name, err)
+	}
+	if id == "" {
+		return
 	}
 	if at, ok := mailDate(header); ok {
 		sent = at
 	}
 	if !sent.IsZero() {
 		head.at = sent.Unix()
-	}
-	id, err := m.idOf(header, head)
-	if err != nil {
-		return err
 	}
 	references := referencesOf(header.Get("References"))
 	if len(references) == 0 { // which may also name a person
@@ -185,14 +184,14 @@ func (m *mailReading) addHead(head mailHead, sent time.Time) error {
 	if known && !same {
 		head.isReused = true
 		if id, err = m.idOf(header, head); err != nil {
-			return err
+			m.problem(m.boxes[head.box].name, err)
+			return
 		}
 		known, _ = m.threads.known(id, subject)
 	}
 	if !known {
 		m.threads.add(head, id, subject, references)
 	}
-	return nil
 }
 
 // headerOf reads the header of a message: the first bytes, and more if they are not enough.
@@ -281,35 +280,28 @@ func lineTime(line string) (time.Time, bool) {
 }
 
 // read reads the messages and passes a document of each thread on.
-func (m *mailReading) read() error {
+func (m *mailReading) read() {
 	for heads := range m.threads.all() {
-		if err := m.thread(heads); err != nil {
-			return err
+		if m.thread(heads); m.c.isOver() {
+			return
 		}
 	}
 	if m.threads.unjoined > 0 {
-		err := fmt.Errorf("it refers to over %d messages: some threads are not put together", mostNodes-mostMessages)
-		if err := m.c.problem(0, err); err != nil {
-			return err
-		}
+		m.c.problem(0, fmt.Errorf("it refers to over %d messages: some threads are not put together", mostNodes-mostMessages))
 	}
 	if m.left > 0 {
-		return m.c.problem(0, fmt.Errorf("it has more than %d messages; %d are left out", mostMessages, m.left))
+		m.c.problem(0, fmt.Errorf("it has more than %d messages; %d are left out", mostMessages, m.left))
 	}
-	return nil
 }
 
 // thread reads a thread, and passes it on in parts if it is long.
-func (m *mailReading) thread(heads []mailHead) error {
+func (m *mailReading) thread(heads []mailHead) {
 	var doc mailDocument
 	size, root := 0, ""
 	for i, head := range heads {
-		if err := m.c.ctx.Err(); err != nil {
-			return err
-		}
 		read, err := m.message(head)
-		if m.files.failed != nil {
-			return m.files.failed
+		if m.c.isOver() {
+			return
 		}
 		if errors.Is(err, errGone) { // the next sync sees that
 			continue
@@ -321,15 +313,11 @@ func (m *mailReading) thread(heads []mailHead) error {
 			root = cmp.Or(root, read.id)
 		}
 		if err != nil {
-			if err := m.c.problem(0, err); err != nil {
-				return err
-			}
+			m.c.problem(0, err)
 			continue
 		}
 		if len(doc.messages) > 0 && size+read.body.Len() > longestThread {
-			if err := m.emit(&doc); err != nil {
-				return err
-			}
+			m.emit(&doc)
 			doc, size = mailDocument{}, 0
 		}
 		if len(doc.messages) == 0 {
@@ -340,7 +328,7 @@ func (m *mailReading) thread(heads []mailHead) error {
 		size += read.body.Len()
 		doc.add(read, m.boxes[head.box].folders)
 	}
-	return m.emit(&doc)
+	m.emit(&doc)
 }
 
 // message reads a message. The error names it.
@@ -372,9 +360,9 @@ func (m *mailReading) message(head mailHead) (*mailReader, error) {
 		return read, fmt.Errorf("%s: %w", name, err)
 	}
 	if len(data) == largestFile {
-		err = m.c.problem(0, fmt.Errorf("%s: it is larger than %d MB; the rest is left out", name, largestFile>>20))
+		m.c.problem(0, fmt.Errorf("%s: it is larger than %d MB; the rest is left out", name, largestFile>>20))
 	}
-	return read, err
+	return read, nil
 }
 
 // readMessage reads a message. After an error there may be a part of it.
@@ -418,10 +406,10 @@ func (d *mailDocument) add(read *mailReader, folders []string) {
 		body: read.body.String(), blocks: read.blocks})
 }
 
-func (m *mailReading) emit(d *mailDocument) (err error) {
-	d.messages, err = withoutSecrets(m.c, d.title, d.messages, func(message threadMessage) string { return message.body })
-	if err != nil || len(d.messages) == 0 {
-		return err
+func (m *mailReading) emit(d *mailDocument) {
+	text := func(message threadMessage) string { return message.body }
+	if d.messages = withoutSecrets(m.c, d.title, d.messages, text); len(d.messages) == 0 {
+		return
 	}
 	file := m.c.task.file
 	if len(d.id) > longestMailID {
@@ -442,9 +430,9 @@ func (m *mailReading) emit(d *mailDocument) (err error) {
 	}
 	if doc = m.threadDocument(doc, d.messages, true); doc.UpdatedAt.IsZero() {
 		doc.UpdatedAt = file.info.ModTime().UTC()
-		doc.Metadata = addField(doc.Metadata, datedBy, []string{fileTime}, false)
+		dateByFile(&doc)
 	}
-	return m.c.add(doc, 0)
+	m.c.add(doc, 0)
 }
 
 // pathOf returns the name of the mailbox, and the folder of a message in it.

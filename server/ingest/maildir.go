@@ -75,11 +75,12 @@ func stateInMaildir(name string, info fs.FileInfo) string {
 func readMessages(r *fileReader, c *collector, files *innerFiles) error {
 	m := newMailReading(r, c, files, mailSource)
 	for _, name := range files.names {
-		if err := m.addFile(name, foldersOfMaildir(name)); err != nil {
-			return err
+		if !c.isOver() {
+			m.addFile(name, foldersOfMaildir(name))
 		}
 	}
-	return m.read()
+	m.read()
+	return nil
 }
 
 // foldersOfMaildir returns the folders of a message as mail programs show them: .Work.2024/cur/1 is in Work, 2024.

@@ -13,6 +13,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/internal/pattern"
+	"quarry/internal/text"
 	"quarry/server/ingest/mailmime"
 	"quarry/server/ingest/mbox"
 )
@@ -76,26 +77,26 @@ func (p mailPart) decode(at mailPlace) (data []byte, damaged bool) {
 
 // isVersion reports whether a part is a version of its message's text.
 func (p mailPart) isVersion() bool {
-	isText := strings.HasPrefix(p.kind, "text/") && formatOfKind(p.kind) == ""
-	return !p.isAttached && (isText || strings.HasPrefix(p.kind, "multipart/"))
+	_, isFile := kindExtensions(p.kind)
+	return !p.isAttached && (strings.HasPrefix(p.kind, "text/") && !isFile || strings.HasPrefix(p.kind, "multipart/"))
 }
 
-// part reads a part of a message, and those in it.
-func (m *mailReader) part(header mail.Header, body []byte, at mailPlace) error {
-	if err := m.ctx.Err(); err != nil {
-		return err
+// part reads a part of a message, and those in it, unless the context ended.
+func (m *mailReader) part(header mail.Header, body []byte, at mailPlace) {
+	if m.ctx.Err() != nil {
+		return
 	}
 	if m.parts++; m.parts > mostParts || at.depth > deepestPart {
 		m.files.leaveOut("further parts", errors.New("they are too many or nested too deeply"))
-		return nil
+		return
 	}
 	p := newMailPart(header, body, at)
 	data, damaged := p.decode(at)
 	if p.kind == "multipart/encrypted" {
 		p.kind = "application/pgp-encrypted"
 	} else if strings.HasPrefix(p.kind, "multipart/") {
-		if isRead, err := m.multipart(p, data, at); isRead || err != nil {
-			return err
+		if m.multipart(p, data, at) {
+			return
 		}
 		p.kind = "text/plain" // it has no parts
 	}
@@ -107,24 +108,20 @@ func (m *mailReader) part(header mail.Header, body []byte, at mailPlace) error {
 		if p.name != "" {
 			m.attached = append(m.attached, p.name)
 		}
-		return m.message(data, at.depth+1)
+		m.inner(data, at.depth+1)
 	case p.kind == "application/pgp-encrypted" || strings.HasSuffix(p.kind, "pkcs7-mime"):
 		if strings.HasPrefix(p.values["smime-type"], "signed") {
 			m.files.leaveOut(p.label(), errors.New("it is signed in a form that is not read (S/MIME)"))
-			return nil
+			return
 		}
 		m.encrypted = true
 		m.files.leaveOut(p.label(), errors.New("it is encrypted"))
-		return nil
 	case strings.HasSuffix(p.kind, "-signature"), p.kind == "application/applefile": // the icon and place of a file
-		return nil
-	case strings.HasPrefix(p.kind, "message/"), p.isVersion():
-		if at.isOther {
-			return nil
-		}
-		return m.text(p.kind, p.values, data)
+	case !strings.HasPrefix(p.kind, "message/") && !p.isVersion():
+		m.attachment(p, data, at.depth)
+	case !at.isOther:
+		m.text(p.kind, p.values, data)
 	}
-	return m.attachment(p, data, at.depth)
 }
 
 // partEncoding matches the encoding of a part of a multipart.
@@ -132,14 +129,14 @@ var partEncoding = pattern.Lazy(`(?im)^content-transfer-encoding:[ \t]*(?:quoted
 
 // multipart reads the parts of a part; isRead is false if there are none. Some programs declare an encoding for all
 // parts, together or each: data is the decoded body.
-func (m *mailReader) multipart(p mailPart, data []byte, at mailPlace) (isRead bool, err error) {
+func (m *mailReader) multipart(p mailPart, data []byte, at mailPlace) (isRead bool) {
 	at.encoding = cmp.Or(p.header.Get(transferEncoding), at.encoding)
 	kind, _ := mailmime.ParseField(at.encoding)
 	if (kind == "quoted-printable" || kind == "base64") && !partEncoding().Match(p.body) {
 		whole, decoded := p, at
 		whole.body, decoded.encoding = data, ""
-		if isRead, err = m.eachPart(whole, decoded); isRead || err != nil {
-			return isRead, err
+		if m.eachPart(whole, decoded) {
+			return true
 		}
 	}
 	return m.eachPart(p, at)
@@ -147,7 +144,7 @@ func (m *mailReader) multipart(p mailPart, data []byte, at mailPlace) (isRead bo
 
 // eachPart reads the parts of a multipart. Of alternatives the first plain text with words is shown, else the last
 // version; what is no version of the text is read in any case.
-func (m *mailReader) eachPart(p mailPart, at mailPlace) (isRead bool, err error) {
+func (m *mailReader) eachPart(p mailPart, at mailPlace) (isRead bool) {
 	inner := mailPlace{depth: at.depth + 1, kind: "text/plain", encoding: at.encoding}
 	inner.isVersion = p.kind == "multipart/alternative"
 	if p.kind == "multipart/digest" {
@@ -161,14 +158,12 @@ func (m *mailReader) eachPart(p mailPart, at mailPlace) (isRead bool, err error)
 	for data := range mailmime.Parts(p.body, p.values["boundary"]) {
 		header, body := mailmime.SplitHeader(data)
 		inner.isOther = at.isOther || shown >= 0 && number != shown
-		if err := m.part(header, body, inner); err != nil {
-			return true, err
-		}
+		m.part(header, body, inner)
 		if number++; m.parts > mostParts {
 			break
 		}
 	}
-	return number > 0, nil
+	return number > 0
 }
 
 // shownVersion returns the number of the version that is shown, or -1.
@@ -191,16 +186,14 @@ func shownVersion(p mailPart, at mailPlace) int {
 }
 
 // text adds a text part, and the files that are uuencoded in it.
-func (m *mailReader) text(kind string, values map[string]string, data []byte) error {
+func (m *mailReader) text(kind string, values map[string]string, data []byte) {
 	for range mostParts {
 		rest, name, file, found := mailmime.CutFile(data)
 		if !found {
 			break
 		}
 		data = rest
-		if err := m.attachment(mailPart{name: oneLine(path.Base(name), 200)}, file, 0); err != nil {
-			return err
-		}
+		m.attachment(mailPart{name: oneLine(path.Base(name), 200)}, file, 0)
 	}
 	charset := values["charset"]
 	text := decodeDeclared(data, charset, kind == "text/html")
@@ -227,7 +220,6 @@ func (m *mailReader) text(kind string, values map[string]string, data []byte) er
 		}
 		return blocks
 	})
-	return nil
 }
 
 // decodeDeclared decodes text with a declared charset. Many programs declare what they do not send: valid UTF-8 is
@@ -251,7 +243,7 @@ func decodeDeclared(data []byte, charset string, page bool) string {
 
 // attachment adds the text of an attachment below its name. One that cannot be read is reported, unless it
 // is a picture or the like.
-func (m *mailReader) attachment(p mailPart, data []byte, depth int) error {
+func (m *mailReader) attachment(p mailPart, data []byte, depth int) {
 	if p.name != "" {
 		m.attached = append(m.attached, p.name)
 	}
@@ -262,14 +254,15 @@ func (m *mailReader) attachment(p mailPart, data []byte, depth int) error {
 	}
 	switch media, _, _ := strings.Cut(p.kind, "/"); {
 	case (reason != "" || path.Ext(p.name) == "") && (media == "image" || media == "audio" || media == "video"):
-		return nil
+		return
 	case reason != "":
 		m.files.leaveOut(p.label(), errors.New(reason))
-		return nil
+		return
 	case len(bytes.TrimSpace(data)) == 0:
-		return nil
+		return
 	case f.name == "eml" && !isMailbox:
-		return m.message(data, depth+1)
+		m.inner(data, depth+1)
+		return
 	case f.lines || isMailbox:
 		f = format{}
 	case f.data == nil && p.values["charset"] != "":
@@ -285,10 +278,10 @@ func (m *mailReader) attachment(p mailPart, data []byte, depth int) error {
 	}
 	if err != nil {
 		m.files.leaveOut(p.label(), err)
-		return m.ctx.Err()
+		return
 	}
 	if text == m.lastAttached { // invitations are sent as a version of the text and as a file
-		return nil
+		return
 	}
 	m.lastAttached = text
 	heading := "Attachment"
@@ -305,7 +298,6 @@ func (m *mailReader) attachment(p mailPart, data []byte, depth int) error {
 		}
 		return blocks
 	})
-	return nil
 }
 
 // formatOf returns the format of an attachment by its name, else by its type.
@@ -314,7 +306,7 @@ func (m *mailReader) formatOf(p mailPart) (f format, reason string) {
 	if reason == "" && path.Ext(p.name) != "" {
 		return f, reason
 	}
-	if extension := formatOfKind(p.kind); extension != "" {
+	if extension, known := kindExtensions(p.kind); known {
 		return m.files.formatOf("x" + extension)
 	}
 	if strings.HasPrefix(p.kind, "text/") {
@@ -328,22 +320,14 @@ func (p mailPart) label() string {
 	return cmp.Or(p.name, fmt.Sprintf("a part of type %s", oneLine(p.kind, 100)))
 }
 
-// formatOfKind returns the extension of files with a type that readers know; "" for the text of a message and for
-// others.
-func formatOfKind(kind string) string {
-	return map[string]string{
-		"text/calendar": ".ics", "text/x-vcalendar": ".ics", "application/ics": ".ics",
-		"text/vcard": ".vcf", "text/x-vcard": ".vcf", "text/directory": ".vcf",
-		"text/csv": ".csv", "text/tab-separated-values": ".tsv", "application/csv": ".csv",
-		"text/markdown": ".md", "text/x-markdown": ".md", "application/json": ".json", "application/xml": ".xml",
-		"text/rtf": ".rtf", "application/rtf": ".rtf", "application/pdf": ".pdf", "application/epub+zip": ".epub",
-		"application/xhtml+xml": ".html", "application/msword": ".doc", "application/vnd.ms-excel": ".xls",
-		"application/vnd.ms-powerpoint":                                             ".ppt",
-		"application/vnd.openxmlformats-officedocument.wordprocessingml.document":   ".docx",
-		"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet":         ".xlsx",
-		"application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
-		"application/vnd.oasis.opendocument.text":                                   ".odt",
-		"application/vnd.oasis.opendocument.spreadsheet":                            ".ods",
-		"application/vnd.oasis.opendocument.presentation":                           ".odp",
-	}[kind]
-}
+// kindExtensions has the extension of files of a type that readers know; not the text of a message.
+var kindExtensions = text.Table(`.ics: text/calendar text/x-vcalendar application/ics
+	.vcf: text/vcard text/x-vcard text/directory; .csv: text/csv application/csv; .tsv: text/tab-separated-values
+	.md: text/markdown text/x-markdown; .json: application/json; .xml: application/xml; .rtf: text/rtf application/rtf
+	.pdf: application/pdf; .epub: application/epub+zip; .html: application/xhtml+xml; .doc: application/msword
+	.xls: application/vnd.ms-excel; .ppt: application/vnd.ms-powerpoint
+	.docx: application/vnd.openxmlformats-officedocument.wordprocessingml.document
+	.xlsx: application/vnd.openxmlformats-officedocument.spreadsheetml.sheet
+	.pptx: application/vnd.openxmlformats-officedocument.presentationml.presentation
+	.odt: application/vnd.oasis.opendocument.text; .ods: application/vnd.oasis.opendocument.spreadsheet
+	.odp: application/vnd.oasis.opendocument.presentation`)

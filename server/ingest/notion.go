@@ -174,9 +174,7 @@ func readNotionParts(r *fileReader, c *collector, files *innerFiles) error {
 	for _, name := range files.names {
 		archive, opened, err := files.openNested(name)
 		if err != nil {
-			if err := c.problem(0, &innerError{name, err}); err != nil {
-				return err
-			}
+			c.innerProblem(name, err)
 			continue
 		}
 		defer opened.Close()
@@ -198,9 +196,9 @@ func readNotionParts(r *fileReader, c *collector, files *innerFiles) error {
 	slices.Sort(all.names)
 	all.names = atMost(r, all.names, mostInner, "files of the export")
 	all.fs, all.left, all.seen = parts, files.left, map[string]bool{}
-	err := readNotionExport(r, c, &all)
-	files.failed = all.failed
-	return err
+	defer func() { files.failed = all.failed }()
+	c.files = &all
+	return readNotionExport(r, c, &all)
 }
 
 // notionReader reads the files of an export.
@@ -232,9 +230,10 @@ func readNotionExport(r *fileReader, c *collector, files *innerFiles) error {
 			pages = append(pages, name)
 		}
 	}
-	return c.addExported(files, append(tables, pages...), func(name string, data []byte) (index.Document, string, error) {
+	c.addExported(append(tables, pages...), func(name string, data []byte) (index.Document, string, error) {
 		return n.file(c, name, data)
 	})
+	return nil
 }
 
 // file returns the document of a page, database or attachment.

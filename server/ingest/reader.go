@@ -206,7 +206,7 @@ func (r *fileReader) readWhole(ctx context.Context, t *task, handle io.ReadClose
 	}
 	last.Encoding, last.Head = encoding, t.file.repository.date(&doc, t.file.path, data, t.datedByFile(&doc))
 	if t.file.format.data != nil && t.datedByFile(&doc) { // a document that could have a date, and has none
-		doc.Metadata = addField(doc.Metadata, datedBy, []string{fileTime}, false)
+		dateByFile(&doc)
 	}
 	last.documents, last.OwnDates = []index.Document{doc}, !t.datedByFile(&doc)
 	return last
@@ -258,8 +258,8 @@ func (r *fileReader) readLines(ctx context.Context, t *task, handle io.ReadSeeke
 		if err != nil && !errors.Is(err, errLongLine) {
 			return unreadable(err)
 		}
-		if err := collect.line(number, line, err); err != nil {
-			return unreadable(err)
+		if collect.line(number, line, err); ctx.Err() != nil {
+			return unreadable(ctx.Err())
 		}
 	}
 	last = collect.end()
@@ -276,13 +276,13 @@ type lineCollector struct {
 	lines  *lineReader
 }
 
-func (c *lineCollector) line(number int, line []byte, err error) error {
+func (c *lineCollector) line(number int, line []byte, err error) {
 	c.part.bytes += int64(len(line)) + 1
 	if number == 1 {
 		line = bytes.TrimPrefix(line, markUTF8)
 	}
 	if err == nil && len(bytes.TrimSpace(line)) == 0 {
-		return nil
+		return
 	}
 	if err == nil {
 		line, err = c.lines.decode(line)
@@ -292,9 +292,10 @@ func (c *lineCollector) line(number int, line []byte, err error) error {
 		doc, err = c.reader.parseLine(line, c.task.file.info.ModTime())
 	}
 	if err != nil {
-		return c.problem(number, err)
+		c.problem(number, err)
+		return
 	}
-	return c.add(doc, number)
+	c.add(doc, number)
 }
 
 func documentBytes(doc *index.Document) int {

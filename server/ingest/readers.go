@@ -182,7 +182,7 @@ func (r *fileReader) perform(ctx context.Context, j job, data []byte, session *w
 		})
 	case workMessage:
 		m := &mailReader{ctx: ctx, files: r, inThread: true}
-		err = recovered(func() error { return m.message(data, 0) })
+		err = recovered(func() error { return m.message(data) })
 		a.Message = m.content()
 	case workConfluence:
 		reader := &confluenceReader{fileReader: r, base: j.Address, files: map[string]attachment{}}

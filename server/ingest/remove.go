@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,14 +42,9 @@ func Remove(ctx context.Context, idx index.Index, request wire.RemoveRequest, lo
 	if err := r.resolve(ctx, request); err != nil {
 		return wire.LibraryEvent{}, err
 	}
-	if err := r.apply(ctx); err != nil {
-		return r.batcher.done, err
-	}
-	if err := r.refill(ctx, nil); err != nil {
-		return r.batcher.done, err
-	}
-	r.batcher.report(r.batcher.done)
-	return r.batcher.done, nil
+	r.apply(ctx)
+	r.refill(ctx, nil)
+	return r.batcher.end()
 }
 
 // notFoundError wraps fault.ErrNotFound.
@@ -184,10 +180,8 @@ func (r *removal) notFound(ref string) error {
 	return notFoundError{fmt.Sprintf("%q%s", text.Clip(ref, longestID), didYouMean(value, candidates))}
 }
 
-func (r *removal) apply(ctx context.Context) error {
-	if err := r.batcher.setOwner(func(origin string) bool { return !ofConnector(origin) }); err != nil {
-		return err
-	}
+func (r *removal) apply(ctx context.Context) {
+	r.batcher.setOwner(func(origin string) bool { return !ofConnector(origin) })
 	elsewhere := func(name string) bool {
 		return !slices.ContainsFunc(r.paths, func(path string) bool { return within(path, name) })
 	}
@@ -198,14 +192,10 @@ func (r *removal) apply(ctx context.Context) error {
 	files := slices.DeleteFunc(slices.Sorted(maps.Keys(r.files)), elsewhere)
 	r.batcher.durable.Total += len(files)
 	for _, file := range files {
-		if err := r.removeFile(ctx, file); err != nil {
-			return err
-		}
+		r.removeFile(ctx, file)
 	}
 	r.batcher.durable.Total += len(r.ids)
-	if err := r.removeIDs(ctx); err != nil {
-		return err
-	}
+	r.removeIDs(ctx)
 	for _, root := range forgotten {
 		r.batcher.cursor(rootPrefix+root, "")
 	}
@@ -214,25 +204,24 @@ func (r *removal) apply(ctx context.Context) error {
 			r.batcher.cursor(gonePrefix+id, "")
 		}
 	}
-	return r.batcher.flush()
+	r.batcher.flush()
 }
 
 // removeFile deletes the documents of a file. If its root stays, the file is marked as removed.
-func (r *removal) removeFile(ctx context.Context, file string) error {
+func (r *removal) removeFile(ctx context.Context, file string) {
 	var ids []string
 	var err error
 	if !isRemote(file) && !r.files[file].several(file) && r.stored[originOf(file)] == 1 {
 		ids = []string{fileID(file)}
 	} else if r.stored[originOf(file)] > 0 {
-		if ids, err = documentsOf(ctx, r.snapshot, file); err != nil {
-			return err
-		}
+		ids, err = documentsOf(ctx, r.snapshot, file)
+	}
+	if r.batcher.err = cmp.Or(r.batcher.err, err); r.batcher.err != nil {
+		return
 	}
 	for _, id := range ids {
 		delete(r.ids, id)
-		if err := r.batcher.remove(id); err != nil {
-			return err
-		}
+		r.batcher.remove(id)
 	}
 	kept := ""
 	if owner(r.roots, file) != "" {
@@ -240,11 +229,11 @@ func (r *removal) removeFile(ctx context.Context, file string) error {
 	}
 	r.batcher.cursor(filePrefix+file, kept)
 	delete(r.files, file)
-	return r.batcher.fileDone(file, 0, false)
+	r.batcher.fileDone(file, 0, false)
 }
 
 // removeIDs deletes single documents and marks them as removed.
-func (r *removal) removeIDs(ctx context.Context) error {
+func (r *removal) removeIDs(ctx context.Context) {
 	const batchSize = 500
 	connectors := map[string]int{}                 // number of their documents, by origin
 	files := make(map[string]string, len(r.files)) // by origin
@@ -254,7 +243,10 @@ func (r *removal) removeIDs(ctx context.Context) error {
 	for ids := range slices.Chunk(slices.Sorted(maps.Keys(r.ids)), batchSize) {
 		found, err := r.snapshot.Documents(ctx, ids, index.Access{All: true})
 		if err != nil {
-			return fmt.Errorf("describe documents: %w", err)
+			r.batcher.err = cmp.Or(r.batcher.err, fmt.Errorf("describe documents: %w", err))
+		}
+		if r.batcher.err != nil {
+			return
 		}
 		origins := make(map[string]string, len(found))
 		for i := range found {
@@ -266,19 +258,14 @@ func (r *removal) removeIDs(ctx context.Context) error {
 				continue
 			}
 			r.noteMissing(id, files[origins[id]])
-			if err := r.batcher.remove(id); err != nil {
-				return err
-			}
-			if err := r.batcher.fileDone(id, 0, false); err != nil {
-				return err
-			}
+			r.batcher.remove(id)
+			r.batcher.fileDone(id, 0, false)
 		}
 	}
 	for _, origin := range slices.Sorted(maps.Keys(connectors)) {
 		r.batcher.skipLines(connectorName(origin), []string{fmt.Sprintf(
 			"its %d documents were kept; `quarry admin connector remove` removes them", connectors[origin])})
 	}
-	return nil
 }
 
 func (r *removal) noteMissing(id, file string) {

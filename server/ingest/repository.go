@@ -25,6 +25,11 @@ const historyTime = 5 * time.Second
 // datedBy is the metadata key of documents that are dated by the file system where they could have a date of their own.
 const datedBy, fileTime = "dated_by", "file time"
 
+// dateByFile notes that a document has the time of its file.
+func dateByFile(doc *index.Document) {
+	doc.Metadata = addField(doc.Metadata, datedBy, []string{fileTime}, false)
+}
+
 // repository is a git repository around files. It is opened, and its history read, when a file needs it.
 type repository struct {
 	folder  string // absolute, with slashes: its working tree
@@ -141,7 +146,7 @@ func (r *repository) date(doc *index.Document, file string, data []byte, byFile 
 	case byFile && isDated:
 		doc.UpdatedAt = updated
 	case byFile:
-		doc.Metadata = addField(doc.Metadata, datedBy, []string{fileTime}, false)
+		dateByFile(doc)
 	}
 	if created, ok := dates.Plausible(known.Created); ok && doc.CreatedAt.IsZero() {
 		doc.CreatedAt = created

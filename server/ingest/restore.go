@@ -40,9 +40,7 @@ func Restore(ctx context.Context, idx index.Index, damaged []index.Damage, local
 		}
 		if isDeleted(root, file) {
 			for _, id := range ids {
-				if err := r.batcher.remove(id); err != nil {
-					return r.batcher.done, err
-				}
+				r.batcher.remove(id)
 			}
 		}
 		targets = append(targets, &target{path: root, state: r.roots[root], again: true, start: below(root, file)})
@@ -123,43 +121,47 @@ func RefillCursors() map[string]string { return map[string]string{refillKey: ref
 
 // refill stores documents whose ids became free in this run or in an interrupted one: unchanged files may have them
 // too. Files of the target's root come first.
-func (r *run) refill(ctx context.Context, removed *target) error {
-	if due, err := r.idx.Cursors(ctx, refillKey); err != nil || len(due) == 0 {
-		return err
+func (r *run) refill(ctx context.Context, removed *target) {
+	b := r.batcher
+	if b.err != nil {
+		return
 	}
+	due, err := r.idx.Cursors(ctx, refillKey)
+	if b.err = err; len(due) == 0 {
+		return
+	}
+	plans, err := r.planRefills(ctx, removed)
+	b.err = err
+	for _, p := range plans {
+		if p.target.folder != nil {
+			defer p.target.folder.Close()
+		}
+	}
+	done := b.done
+	b.quiet = true
+	r.applyAll(ctx, plans, false)
+	b.quiet = false
+	b.done.Unchanged, b.done.Skipped = done.Unchanged, done.Skipped // counted before
+	b.cursor(refillKey, "")
+	b.flush()
+}
+
+// planRefills plans to read the files that have more documents than are stored.
+func (r *run) planRefills(ctx context.Context, removed *target) (plans []*plan, err error) {
 	lacking, err := incompleteFiles(ctx, r.idx)
-	if err != nil {
-		return err
-	}
 	sorted := slices.Sorted(maps.Keys(lacking))
 	if removed != nil {
 		mine := ownsBelow(outermost(r.roots, removed.path))
 		sorted = slices.Concat(slices.DeleteFunc(slices.Clone(sorted), func(file string) bool { return !mine(file) }),
 			slices.DeleteFunc(slices.Clone(sorted), mine))
 	}
-	var plans []*plan
 	for _, file := range sorted {
-		p, err := r.planRefill(ctx, file, lacking[file])
-		if err != nil {
-			return err
-		}
-		if p != nil {
+		p, failed := r.planRefill(ctx, file, lacking[file])
+		if err = cmp.Or(err, failed); p != nil {
 			plans = append(plans, p)
-			if p.target.folder != nil {
-				defer p.target.folder.Close()
-			}
 		}
 	}
-	b := r.batcher
-	done := b.done
-	b.quiet = true
-	if err := r.applyAll(ctx, plans, false); err != nil {
-		return err
-	}
-	b.quiet = false
-	b.done.Unchanged, b.done.Skipped = done.Unchanged, done.Skipped // counted before
-	b.cursor(refillKey, "")
-	return b.flush()
+	return plans, err
 }
 
 // incompleteFiles returns the files with more documents than are stored, by path.

@@ -65,9 +65,7 @@ type plan struct {
 }
 
 func (r *run) run(ctx context.Context, targets []*target) (wire.LibraryEvent, error) {
-	if err := r.refill(ctx, nil); err != nil { // before files are reported as skipped for documents that are free now
-		return r.batcher.done, err
-	}
+	r.refill(ctx, nil) // before files are reported as skipped for documents that are free now
 	var plans []*plan
 	for _, t := range targets {
 		p, err := r.plan(ctx, t)
@@ -81,24 +79,27 @@ func (r *run) run(ctx context.Context, targets []*target) (wire.LibraryEvent, er
 			plans = append(plans, p)
 		}
 	}
-	err := r.applyAll(ctx, plans, true)
-	if err == nil {
-		err = r.batcher.flush()
+	r.applyAll(ctx, plans, true)
+	if r.batcher.flush(); r.batcher.err == nil {
+		r.reportHistories()
+		if r.batcher.dry != nil {
+			r.batcher.dry.report(r.batcher.report)
+		}
 	}
-	if err != nil {
-		return r.batcher.done, err
+	return r.batcher.end()
+}
+
+// end reports the result, and returns it with the error that kept the run from its end.
+func (b *batcher) end() (wire.LibraryEvent, error) {
+	if b.err == nil {
+		b.report(b.done)
 	}
-	r.reportHistories()
-	if r.batcher.dry != nil {
-		r.batcher.dry.report(r.batcher.report)
-	}
-	r.batcher.report(r.batcher.done)
-	return r.batcher.done, nil
+	return b.done, b.err
 }
 
 // applyAll reads and writes what plans require. With refill, documents that a plan deletes are stored from other files
 // before the next plan, so that they stay with their root.
-func (r *run) applyAll(ctx context.Context, plans []*plan, refill bool) error {
+func (r *run) applyAll(ctx context.Context, plans []*plan, refill bool) {
 	for _, p := range plans {
 		r.batcher.durable.Total += len(p.files)
 		for _, t := range p.files {
@@ -112,23 +113,14 @@ func (r *run) applyAll(ctx context.Context, plans []*plan, refill bool) error {
 	defer tasks.Wait()
 	defer cancel(nil)
 	for _, p := range plans {
-		if err := r.apply(ctx, p); err != nil {
-			var panicked *guard.PanicError
-			if errors.As(context.Cause(ctx), &panicked) { // in a reader that this waited for
-				return panicked
-			}
-			return err
+		r.apply(ctx, p)
+		if panicked, ok := errors.AsType[*guard.PanicError](context.Cause(ctx)); ok && r.batcher.err != nil {
+			r.batcher.err = panicked // in a reader that this waited for
 		}
-		if err := r.batcher.flush(); err != nil {
-			return err
-		}
-		if refill {
-			if err := r.refill(ctx, p.target); err != nil {
-				return err
-			}
+		if r.batcher.flush(); refill {
+			r.refill(ctx, p.target)
 		}
 	}
-	return nil
 }
 
 // plan lists a target and compares it with its state. It returns nil for a root that does not exist.
@@ -261,11 +253,9 @@ func (p *plan) markRemoved(files map[string]fileState) {
 }
 
 // apply writes what a plan requires.
-func (r *run) apply(ctx context.Context, p *plan) error {
+func (r *run) apply(ctx context.Context, p *plan) {
 	t, b := p.target, r.batcher
-	if err := b.setOwner(t.owns(r.roots)); err != nil {
-		return err
-	}
+	b.setOwner(t.owns(r.roots))
 	for _, inner := range t.replaces {
 		b.cursor(rootPrefix+inner, "")
 		b.cursor(refillKey, refillDue) // documents of others may belong to the root now
@@ -280,38 +270,32 @@ func (r *run) apply(ctx context.Context, p *plan) error {
 		b.skip(folder.path, folder.reason)
 	}
 	for _, file := range p.files {
-		if err := r.file(ctx, file); err != nil {
-			return err
-		}
+		r.file(ctx, file)
 	}
 	for _, file := range p.removed {
-		if err := r.removeStale(ctx, file, nil); err != nil {
-			return err
-		}
+		r.removeStale(ctx, file, nil)
 		b.cursor(filePrefix+file, "")
 	}
 	for _, file := range p.untracked {
 		b.cursor(filePrefix+file, "")
 	}
 	if t.fresh && t.state.File {
-		if err := b.flush(); err != nil { // shows whether the document belongs to others
-			return err
-		}
+		b.flush() // shows whether the document belongs to others
 	}
-	if t.fresh && t.state.File && b.stored() == storedBefore {
+	switch {
+	case b.err != nil:
+	case t.fresh && t.state.File && b.stored() == storedBefore:
 		// A named file without documents is not kept as a root: every sync would report it.
 		for _, t := range p.files {
 			b.cursor(filePrefix+t.file.path, "")
 		}
 		b.cursor(rootPrefix+t.path, "")
-		return b.flushIfFull()
-	}
-	if p.complete {
-		t.state.Begun = ""
-		t.state.SyncedAt, t.state.Unopened, t.state.LeftOut = r.now().UTC().Format(time.RFC3339), p.unopened(), p.leftOut
+	case p.complete:
+		t.state.Begun, t.state.SyncedAt = "", r.now().UTC().Format(time.RFC3339)
+		t.state.Unopened, t.state.LeftOut = p.unopened(), p.leftOut
 		b.cursor(rootPrefix+t.path, encode(t.state))
 	}
-	return b.flushIfFull()
+	b.flushIfFull()
 }
 
 // unopened returns the files and folders that a plan skips without reading them.
@@ -328,82 +312,75 @@ func (p *plan) unopened() (u unopened) {
 }
 
 // file writes what a file contains.
-func (r *run) file(ctx context.Context, t *task) error {
+func (r *run) file(ctx context.Context, t *task) {
 	b, path := r.batcher, t.file.path
 	switch {
+	case b.err != nil:
 	case t.file.reason != "":
 		b.skip(path, t.file.reason)
-		return b.fileDone(path, 0, false)
+		b.fileDone(path, 0, false)
 	case t.parts != nil:
-		return r.task(ctx, t)
+		t.isOwn, t.lines = ownsBelow(outermost(r.roots, t.target.path)), map[string]int{}
+		for !t.done && b.err == nil {
+			b.err = r.part(ctx, t)
+		}
+	default:
+		b.done.LeftOut.Secret += t.known.secrets()
+		b.skipLines(path, t.known.Lines.listed())
+		b.leaveOut(path, t.known.LeftOut)
+		if t.known.Reason != "" {
+			b.skip(path, t.known.Reason)
+		}
+		b.unchanged(t)
+		b.fileDone(path, 0, t.known.Documents > 0)
 	}
-	b.done.LeftOut.Secret += t.known.secrets()
-	b.skipLines(path, t.known.Lines.listed())
-	b.leaveOut(path, t.known.LeftOut)
-	if t.known.Reason != "" {
-		b.skip(path, t.known.Reason)
-	}
-	if err := b.unchanged(t); err != nil {
-		return err
-	}
-	return b.fileDone(path, 0, t.known.Documents > 0)
 }
 
-// task writes the parts of a file as they are read.
-func (r *run) task(ctx context.Context, t *task) error {
+// part writes the next part of a file when it is read.
+func (r *run) part(ctx context.Context, t *task) error {
 	b, path := r.batcher, t.file.path
-	t.isOwn, t.lines = ownsBelow(outermost(r.roots, t.target.path)), map[string]int{}
-	for {
-		var p *part
-		open := false
-		select {
-		case p, open = <-t.parts:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		if !open {
-			return fmt.Errorf("read %s: %w", path, context.Canceled)
-		}
-		t.ahead.add(-p.size())
-		b.skipLines(path, p.skipped)
-		if len(p.documents) > 0 && !p.last && len(t.lines) == 0 {
-			b.cursor(filePrefix+path, encode(fileState{Flag: flagPartial, Documents: 1, Kind: t.file.format.kind()}))
-		}
-		if !t.file.format.several() && p.last && len(p.documents) > 0 {
-			// The document of an ordinary file and its fingerprint are stored together.
-			t.finish(*p)
-		}
-		if err := r.documents(t, *p); err != nil {
-			return err
-		}
-		if p.last {
-			if p.Encoding != "" && !b.quiet {
-				b.report(wire.LibraryEvent{Type: wire.LibraryAssumed, Path: path, Encoding: p.Encoding})
-			}
-			if p.Kind != "" && !b.quiet {
-				b.report(wire.LibraryEvent{Type: wire.LibraryTaken, Path: path, Kind: p.Kind})
-			}
-			if err := r.finish(ctx, t, *p); err != nil {
-				return err
-			}
-			t.counted = len(t.lines) > 0 || (p.same || p.unknown) && t.known.Documents > 0
-			t.done = true
-			if err := b.fileDone(path, p.bytes, t.counted); err != nil {
-				return err
-			}
-			if b.states[filePrefix+path] != t { // its last batch is stored
-				t.releaseIfDone()
-			}
-			return nil
-		}
-		if err := b.addBytes(path, p.bytes); err != nil {
-			return err
-		}
+	var p *part
+	open := false
+	select {
+	case p, open = <-t.parts:
+	case <-ctx.Done():
+		return ctx.Err()
 	}
+	if !open {
+		return fmt.Errorf("read %s: %w", path, context.Canceled)
+	}
+	t.ahead.add(-p.size())
+	b.skipLines(path, p.skipped)
+	if len(p.documents) > 0 && !p.last && len(t.lines) == 0 {
+		b.cursor(filePrefix+path, encode(fileState{Flag: flagPartial, Documents: 1, Kind: t.file.format.kind()}))
+	}
+	if !t.file.format.several() && p.last && len(p.documents) > 0 {
+		// The document of an ordinary file and its fingerprint are stored together.
+		t.finish(*p)
+	}
+	r.documents(t, *p)
+	if !p.last {
+		b.addBytes(path, p.bytes)
+		return b.err
+	}
+	if p.Encoding != "" && !b.quiet {
+		b.report(wire.LibraryEvent{Type: wire.LibraryAssumed, Path: path, Encoding: p.Encoding})
+	}
+	if p.Kind != "" && !b.quiet {
+		b.report(wire.LibraryEvent{Type: wire.LibraryTaken, Path: path, Kind: p.Kind})
+	}
+	r.finish(ctx, t, *p)
+	t.counted = len(t.lines) > 0 || (p.same || p.unknown) && t.known.Documents > 0
+	t.done = true
+	b.fileDone(path, p.bytes, t.counted)
+	if b.states[filePrefix+path] != t { // its last batch is stored
+		t.releaseIfDone()
+	}
+	return b.err
 }
 
 // documents writes the documents of a part, except those that were removed by hand.
-func (r *run) documents(t *task, p part) error {
+func (r *run) documents(t *task, p part) {
 	for i, doc := range p.documents {
 		switch gone := r.gone[doc.ID]; {
 		case gone && !t.target.force:
@@ -419,15 +396,12 @@ func (r *run) documents(t *task, p part) error {
 		if t.file.format.several() {
 			t.lines[doc.ID] = p.numbers[i]
 		}
-		if err := r.batcher.upsert(doc, t); err != nil {
-			return err
-		}
+		r.batcher.upsert(doc, t)
 	}
-	return nil
 }
 
 // finish stores the state of a file after its last part.
-func (r *run) finish(ctx context.Context, t *task, last part) error {
+func (r *run) finish(ctx context.Context, t *task, last part) {
 	b, path := r.batcher, t.file.path
 	read := last.fileState
 	if last.same {
@@ -441,47 +415,42 @@ func (r *run) finish(ctx context.Context, t *task, last part) error {
 	}
 	switch {
 	case last.unknown:
-		return nil
+		return
 	case last.same:
 		state := t.known
 		if state.Print = last.Print; last.Web != (webState{}) {
 			state.Web = last.Web
 		}
 		b.cursor(filePrefix+path, encode(state))
-		return b.unchanged(t)
+		b.unchanged(t)
+		return
 	case t.read && !t.omitted: // stored with its document
-		return nil
+		return
 	}
 	if t.file.format.several() || t.known.several(path) || len(t.lines) == 0 && t.known.Documents > 0 {
-		if err := r.removeStale(ctx, path, t.lines); err != nil {
-			return err
-		}
+		r.removeStale(ctx, path, t.lines)
 	}
 	t.finish(last)
 	b.state(t)
 	b.skipUnstored(t)
-	return nil
 }
 
 // removeStale deletes the stored documents of a file except those to keep.
-func (r *run) removeStale(ctx context.Context, file string, kept map[string]int) error {
-	stale, err := staleDocuments(ctx, r.idx, file, kept)
-	if err != nil || len(stale) == 0 {
-		return err
-	}
-	// A document in the batch may have moved to another file, which the snapshot does not show.
-	if len(r.batcher.batch.Upsert) > 0 {
-		if err := r.batcher.flush(); err != nil {
-			return err
+func (r *run) removeStale(ctx context.Context, file string, kept map[string]int) {
+	b := r.batcher
+	for b.err == nil {
+		stale, err := staleDocuments(ctx, r.idx, file, kept)
+		b.err = err
+		if len(stale) == 0 {
+			return
 		}
-		if stale, err = staleDocuments(ctx, r.idx, file, kept); err != nil {
-			return err
+		if len(b.batch.Upsert) > 0 { // a document in it may have moved to another file, which the snapshot does not show
+			b.flush()
+			continue
 		}
-	}
-	for _, id := range stale {
-		if err := r.batcher.remove(id); err != nil {
-			return err
+		for _, id := range stale {
+			b.remove(id)
 		}
+		return
 	}
-	return nil
 }

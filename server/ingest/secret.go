@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/base64"
 	"errors"
 	"math"
@@ -32,7 +31,8 @@ var secretNames = strings.Fields(`
 	id_* *.pem *.key *.p8 *.p12 *.pfx *.pkcs12 *.ppk *.jks *.jceks *.bks *.keystore *.keytab *.agekey *.snk secring.*
 	*.kdb *.kdbx *.psafe3 *.keychain *.keychain-db *.kwallet *.1pux *.agilekeychain *.opvault wallet.dat
 	.env* *.env .netrc _netrc .npmrc .yarnrc.yml .pypirc .pgpass pgpass.conf .my.cnf .mylogin.cnf .git-credentials
-	credentials credentials.json credentials.toml credentials.ini credentials.csv credentials.db *_credentials.json client_secret*.json service-account*.json service_account*.json
+	credentials credentials.json credentials.toml credentials.ini credentials.csv credentials.db *_credentials.json
+	client_secret*.json service-account*.json service_account*.json
 	.htpasswd htpasswd .dockercfg .dockerconfigjson kubeconfig .kubeconfig .vault-token .s3cfg .boto .rclone.conf rclone.conf
 	.terraformrc terraform.rc *.tfstate *.tfstate.* *.tfvars *.tfvars.json *.ovpn *.publishsettings
 	.msmtprc .fetchmailrc .mutt_secrets .ftpconfig .remote-sync.json filezilla.xml sitemanager.xml recentservers.xml
@@ -82,18 +82,17 @@ func checkSecret(doc *index.Document) error {
 }
 
 // withoutSecrets returns the messages of a conversation that hold no secret, and reports the others.
-func withoutSecrets[M any](c *collector, title string, messages []M, text func(M) string) ([]M, error) {
+func withoutSecrets[M any](c *collector, title string, messages []M, text func(M) string) []M {
 	if c.task.includes("") {
-		return messages, nil
+		return messages
 	}
-	var problem error
 	return slices.DeleteFunc(messages, func(message M) bool {
 		err := secretIn(text(message), true, false)
 		if err != nil {
-			problem = cmp.Or(problem, c.problem(0, &innerError{title, err}))
+			c.innerProblem(title, err)
 		}
 		return err != nil
-	}), problem
+	})
 }
 
 // secretIn returns an error for a text with a private key, or with an access token alone on a line. whole is set where
@@ -160,16 +159,16 @@ var tokenForms = [...]struct {
 	least    int
 	prefixes []string
 }{
-	{16, []string{"AKIA", "ASIA", "ABIA", "ACCA", "sk_live_", "sk_test_", "rk_live_", "rk_test_", "sm_pat_", "sm_aat_", "sm_sat_"}},
-	{20, []string{"glpat-", "gldt-", "glrt-", "glptt-", "glcbt-", "gloas-", "glsoat-", "glimt-", "glft-", "glffct-", "glagent-", "GR1348941",
-		"xoxa-", "xoxb-", "xoxc-", "xoxd-", "xoxe-", "xoxe.", "xoxo-", "xoxp-", "xoxr-", "xoxs-", "xapp-", "onyx_pat_", "LTAI", "whsec_",
-		"GOCSPX-", "tskey-", "dckr_pat_", "sq0atp-", "sq0csp-", "figd_", "NRAK-"}},
-	{30, []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "npm_", "hf_", "api_org_", "AIza", "ya29.", "sk-", "gsk_", "xai-", "r8_",
-		"pplx-", "nvapi-", "dapi", "shpat_", "shpca_", "shppa_", "shpss_", "glsa_", "glc_", "ntn_", "secret_", "lin_api_", "PMAK-", "pul-",
-		"pscale_tkn_", "pscale_pw_", "pscale_oauth_", "pnu_", "rdme_", "sgp_", "ico-", "dt0c01.", "fio-u-", "tk-us-", "EZAK", "key-", "CFPAT-"}},
-	{40, []string{"pypi-AgE", "rubygems_", "dop_v1_", "doo_v1_", "dor_v1_", "dp.pt.", "SG.", "hvs.", "hvb.", "hvr.", "ABSK", "ops_eyJ", "AKCp",
-		"cmVmd", "HRKU-", "AGE-SECRET-KEY-1", "CLOJARS_", "sntrys_", "sntryu_", "xkeysib-", "fo1_", "fm1a_", "fm1r_", "fm2_", "EAAA",
-		"shippo_live_", "shippo_test_", "ATATT3", "ATCTT3", "duffel_live_", "duffel_test_", "sha256~"}},
+	{16, strings.Fields(`AKIA ASIA ABIA ACCA sk_live_ sk_test_ rk_live_ rk_test_ sm_pat_ sm_aat_ sm_sat_`)},
+	{20, strings.Fields(`glpat- gldt- glrt- glptt- glcbt- gloas- glsoat- glimt- glft- glffct- glagent- GR1348941 xoxa- xoxb-
+		xoxc- xoxd- xoxe- xoxe. xoxo- xoxp- xoxr- xoxs- xapp- onyx_pat_ LTAI whsec_ GOCSPX- tskey- dckr_pat_
+		sq0atp- sq0csp- figd_ NRAK-`)},
+	{30, strings.Fields(`ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ npm_ hf_ api_org_ AIza ya29. sk- gsk_ xai- r8_ pplx- nvapi- dapi
+		shpat_ shpca_ shppa_ shpss_ glsa_ glc_ ntn_ secret_ lin_api_ PMAK- pul- pscale_tkn_ pscale_pw_
+		pscale_oauth_ pnu_ rdme_ sgp_ ico- dt0c01. fio-u- tk-us- EZAK key- CFPAT-`)},
+	{40, strings.Fields(`pypi-AgE rubygems_ dop_v1_ doo_v1_ dor_v1_ dp.pt. SG. hvs. hvb. hvr. ABSK ops_eyJ AKCp cmVmd HRKU-
+		AGE-SECRET-KEY-1 CLOJARS_ sntrys_ sntryu_ xkeysib- fo1_ fm1a_ fm1r_ fm2_ EAAA shippo_live_
+		shippo_test_ ATATT3 ATCTT3 duffel_live_ duffel_test_ sha256~`)},
 }
 
 const shortestToken = 20

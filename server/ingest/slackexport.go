@@ -20,21 +20,20 @@ func readSlackExport(r *fileReader, c *collector, files *innerFiles) error {
 	export := slack.OpenExport(files.read, files.names)
 	export.LeaveOut = r.leaveOut
 	return export.Conversations(files.names, func(conversation slack.Conversation) error {
-		var err error
-		conversation.Messages, err = withoutSecrets(c, conversation.Title, conversation.Messages, func(m slack.Message) string { return m.Text })
-		if err != nil || len(conversation.Messages) == 0 {
-			return err
+		text := func(m slack.Message) string { return m.Text }
+		conversation.Messages = withoutSecrets(c, conversation.Title, conversation.Messages, text)
+		if len(conversation.Messages) > 0 {
+			c.add(r.conversation(c.task.file, conversation), 0)
 		}
-		doc, err := r.conversation(c.task.file, conversation)
-		if err != nil {
-			return c.problem(0, err)
-		}
-		return c.add(doc, 0)
-	}, func(err error) error { return c.problem(0, err) })
+		return c.ctx.Err()
+	}, func(err error) error {
+		c.problem(0, err)
+		return c.ctx.Err()
+	})
 }
 
 // conversation returns the document of a conversation. Its passages link to the message with which they begin.
-func (r *fileReader) conversation(file foundFile, c slack.Conversation) (index.Document, error) {
+func (r *fileReader) conversation(file foundFile, c slack.Conversation) index.Document {
 	channel := c.Channel
 	doc := index.Document{
 		ID:       fileID(file.path) + "!" + escapePath(channel.ID+"/"+c.ID),
@@ -68,5 +67,5 @@ func (r *fileReader) conversation(file foundFile, c slack.Conversation) (index.D
 		author := index.Person{Name: oneLine(m.Author.Name, longestValue), Email: email(m.Author.Email)}
 		messages = append(messages, threadMessage{at: m.At, authors: []index.Person{author}, link: m.Link, body: body, blocks: blocks})
 	}
-	return r.threadDocument(doc, messages, false), nil
+	return r.threadDocument(doc, messages, false)
 }

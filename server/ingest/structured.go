@@ -18,13 +18,10 @@ import (
 
 // codeExtensions are those of source code and configuration; without their dot they are what highlighters call the
 // language.
-var codeExtensions = [...]string{
-	".bash", ".bat", ".c", ".cc", ".clj", ".cmake", ".conf", ".cpp", ".cs", ".css", ".dart", ".diff", ".el", ".erl", ".ex",
-	".exs", ".fs", ".go", ".gradle", ".graphql", ".groovy", ".h", ".hcl", ".hpp", ".hs", ".ini", ".java", ".jl", ".js", ".jsx",
-	".kt", ".lisp", ".lua", ".m", ".mjs", ".ml", ".nix", ".patch", ".php", ".pl", ".properties", ".proto", ".ps1", ".py", ".r",
-	".rb", ".rs", ".sass", ".scala", ".scss", ".sh", ".sql", ".svelte", ".swift", ".tex", ".tf", ".toml", ".ts", ".tsx", ".vb",
-	".vue", ".xml", ".yaml", ".yml", ".zig", ".zsh",
-}
+const codeExtensions = `.bash .bat .c .cc .clj .cmake .conf .cpp .cs .css .dart .diff .el .erl .ex .exs .fs .go .gradle .graphql
+	.groovy .h .hcl .hpp .hs .ini .java .jl .js .jsx .kt .lisp .lua .m .mjs .ml .nix .patch .php .pl .properties
+	.proto .ps1 .py .r .rb .rs .sass .scala .scss .sh .sql .svelte .swift .tex .tf .toml .ts .tsx .vb .vue .xml
+	.yaml .yml .zig .zsh`
 
 // fromCode returns the document of source code: one block of code, named as the file.
 func fromCode(r *fileReader, text string, d index.Document) (index.Document, error) {

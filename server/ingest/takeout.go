@@ -47,14 +47,13 @@ func readTakeout(r *fileReader, c *collector, files *innerFiles) error {
 	t := &takeoutReading{fileReader: r, c: c, files: files, mail: newMailReading(r, c, files, gmailSource), unread: map[string]map[string]int{}}
 	defer t.mail.close()
 	for _, name := range files.names {
-		if err := t.file(name); err != nil {
-			return err
+		if !c.isOver() {
+			t.file(name)
 		}
 	}
-	if err := t.mail.read(); err != nil {
-		return err
-	}
-	return t.report()
+	t.mail.read()
+	t.report()
+	return nil
 }
 
 // takeoutReading reads a Takeout export: a folder for each service of Google.
@@ -66,10 +65,7 @@ type takeoutReading struct {
 	unread map[string]map[string]int // files, by service and extension
 }
 
-func (t *takeoutReading) file(name string) error {
-	if err := t.c.ctx.Err(); err != nil {
-		return err
-	}
+func (t *takeoutReading) file(name string) {
 	service, inner, isInService := strings.Cut(name, "/")
 	extension := strings.ToLower(path.Ext(name))
 	bare := strings.TrimSuffix(name, path.Ext(name))
@@ -77,51 +73,45 @@ func (t *takeoutReading) file(name string) error {
 	if !isInService {
 		service = "Takeout"
 	}
-	switch {
-	case extension == ".html" && (isPart || !isInService): // the page of contents
-		return nil
-	case extension == ".mbox":
-		return t.mail.addMbox(name, []string{path.Base(bare)})
-	case extension == ".json" && service != "Drive":
-		if strings.Contains(inner, "/") {
-			return t.skip(service, extension)
-		}
-		return t.note(name, service)
-	}
 	source := "file"
 	if service == "Drive" {
 		source = driveSource
 	}
-	if f, reason := t.formatOf(name); reason != "" || f.lines {
-		return t.skip(service, extension)
+	f, reason := t.formatOf(name)
+	switch {
+	case extension == ".html" && (isPart || !isInService): // the page of contents
+	case extension == ".mbox":
+		t.mail.addMbox(name, []string{path.Base(bare)})
+	case extension == ".json" && service != "Drive" && !strings.Contains(inner, "/"):
+		t.note(name, service)
+	case extension == ".json" && service != "Drive", reason != "", f.lines:
+		t.skip(service, extension)
+	default:
+		doc, err := t.innerDocument(t.c, t.files, name, source)
+		t.add(name, doc, err)
 	}
-	doc, err := t.innerDocument(t.c, t.files, name, source)
-	return t.add(name, doc, err)
 }
 
-func (t *takeoutReading) add(name string, doc index.Document, err error) error {
+func (t *takeoutReading) add(name string, doc index.Document, err error) {
 	switch {
-	case t.files.failed != nil:
-		return t.files.failed
-	case t.c.ctx.Err() != nil:
-		return t.c.ctx.Err()
+	case t.c.isOver():
 	case err != nil:
-		return t.c.problem(0, fmt.Errorf("%s: %w", name, err))
+		t.c.problem(0, fmt.Errorf("%s: %w", name, err))
+	default:
+		t.c.add(doc, 0)
 	}
-	return t.c.add(doc, 0)
 }
 
 // skip counts a file that is not read.
-func (t *takeoutReading) skip(service, extension string) error {
+func (t *takeoutReading) skip(service, extension string) {
 	if t.unread[service] == nil {
 		t.unread[service] = map[string]int{}
 	}
 	t.unread[service][cmp.Or(oneLine(extension, 32), "no extension")]++
-	return nil
 }
 
 // report lists what is not read, a line for each service.
-func (t *takeoutReading) report() error {
+func (t *takeoutReading) report() {
 	for _, service := range slices.Sorted(maps.Keys(t.unread)) {
 		var kinds []string
 		total := 0
@@ -130,12 +120,8 @@ func (t *takeoutReading) report() error {
 			total += count
 			kinds = append(kinds, fmt.Sprintf("%d %s", count, extension))
 		}
-		err := fmt.Errorf("%s: %s not read: %s", service, text.Count(total, "file"), strings.Join(kinds, ", "))
-		if err := t.c.problem(0, err); err != nil {
-			return err
-		}
+		t.c.problem(0, fmt.Errorf("%s: %s not read: %s", service, text.Count(total, "file"), strings.Join(kinds, ", ")))
 	}
-	return nil
 }
 
 // keepNote is a note of Google Keep. Times are in microseconds.
@@ -162,18 +148,23 @@ type keepLink struct {
 
 // note reads a file that may be a note of Google Keep. Other JSON files are data of programs, and those that were
 // deleted are left out.
-func (t *takeoutReading) note(name, service string) error {
-	data, err := t.files.read(name)
-	if err != nil {
-		return t.add(name, index.Document{}, err)
-	}
+func (t *takeoutReading) note(name, service string) {
 	var note keepNote
-	if wire.Unmarshal(data, &note) != nil || note.Edited == nil {
-		return t.skip(service, ".json")
+	data, err := t.files.read(name)
+	if err == nil && (wire.Unmarshal(data, &note) != nil || note.Edited == nil) {
+		t.skip(service, ".json")
+		return
 	}
-	if note.IsTrashed {
-		return nil
+	var doc index.Document
+	if err == nil {
+		doc, err = t.noteDocument(name, note)
 	}
+	if !note.IsTrashed {
+		t.add(name, doc, err)
+	}
+}
+
+func (t *takeoutReading) noteDocument(name string, note keepNote) (index.Document, error) {
 	var body strings.Builder
 	body.WriteString(note.Text + "\n\n")
 	for _, item := range note.List {
@@ -198,15 +189,15 @@ func (t *takeoutReading) note(name, service string) error {
 	if first, _, _ := strings.Cut(clean, "\n"); m.Title == "" {
 		m.Title, m.Untitled = oneLine(first, longestTitle), true
 	}
-	if clean == "" && m.Title == "" {
-		return t.add(name, index.Document{}, errEmpty)
+	if m.Title == "" {
+		return index.Document{}, errEmpty
 	}
 	defaults, err := t.files.defaults(t.c, name, "file")
 	if err != nil {
-		return t.add(name, index.Document{}, err)
+		return index.Document{}, err
 	}
 	defaults.Type = "note"
 	doc, err := t.build(clean, paragraphs(clean, 0, kindLines), m, defaults)
 	doc.Positions = nil
-	return t.add(name, doc, err)
+	return doc, err
 }

@@ -260,7 +260,7 @@ func detect(data []byte) (string, error) {
 	half := lineEnd(sample, len(sample)/2)
 	for _, part := range [][]byte{sample, sample[:half], sample[half:]} { // the detector does not expect a damaged byte
 		for _, result := range chardet.DetectAll(part) {
-			if name := detected[strings.ToLower(result.Encoding)]; name != "" && result.Confidence >= enoughConfidence {
+			if name, known := detected(strings.ToLower(result.Encoding)); known && result.Confidence >= enoughConfidence {
 				if _, err := decodeAs(data, name); err == nil {
 					return name, nil
 				}
@@ -301,12 +301,9 @@ func detectByScript(sample []byte) string {
 
 // detected maps results of the detector to WHATWG names. Its Latin results are ignored, because it reports them for
 // most bytes; looksLatin decides.
-var detected = map[string]string{
-	"shift_jis": "shift_jis", "cp932": "shift_jis", "euc-jp": "euc-jp", "euc-kr": "euc-kr", "cp949": "euc-kr",
-	"gb2312": "gb18030", "gbk": "gb18030", "gb18030": "gb18030", "big5": "big5",
-	"koi8-r": "koi8-r", "windows-1251": "windows-1251", "iso-8859-5": "iso-8859-5",
-	"iso-8859-7": "windows-1253", "windows-1253": "windows-1253", "windows-1255": "windows-1255",
-}
+var detected = text.Table(`shift_jis: shift_jis cp932; euc-jp: euc-jp; euc-kr: euc-kr cp949; gb18030: gb2312 gbk gb18030
+	big5: big5; koi8-r: koi8-r; windows-1251: windows-1251; iso-8859-5: iso-8859-5; windows-1253: iso-8859-7 windows-1253
+	windows-1255: windows-1255`)
 
 // isDamagedUTF8 reports whether most characters beyond ASCII are UTF-8, which in other encodings and in data they
 // hardly are.

@@ -15,6 +15,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/internal/pattern"
+	"quarry/internal/text"
 )
 
 // monthNames are the beginnings of the names of months, in the languages of western and central Europe, Finnish,
@@ -36,13 +37,9 @@ var monthNames = [...]string{
 
 // zones are the hours of the zone names of RFC 5322, and of those in use that mean one zone in practice. Others, also
 // the military letters, stand for an unknown zone there, which is read as UTC.
-var zones = map[string]float64{
-	"EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
-	"AKST": -9, "AKDT": -8, "HST": -10, "NST": -3.5, "NDT": -2.5, "AST": -4, "ADT": -3, "BRT": -3,
-	"BST": 1, "WEST": 1, "CET": 1, "MET": 1, "MEZ": 1, "CEST": 2, "MEST": 2, "MESZ": 2, "EET": 2, "EEST": 3, "MSK": 3,
-	"SAST": 2, "WAT": 1, "CAT": 2, "EAT": 3, "PKT": 5, "WIB": 7, "ICT": 7, "HKT": 8, "SGT": 8, "PHT": 8, "JST": 9,
-	"KST": 9, "AWST": 8, "ACST": 9.5, "ACDT": 10.5, "AEST": 10, "AEDT": 11, "NZST": 12, "NZDT": 13,
-}
+var zones = text.Table(`-10: HST; -9: AKST; -8: PST AKDT; -7: MST PDT; -6: CST MDT; -5: EST CDT; -4: EDT AST; -3.5: NST; -3: ADT BRT
+	-2.5: NDT; 1: BST WEST CET MET MEZ WAT; 2: CEST MEST MESZ EET SAST CAT; 3: EEST MSK EAT; 5: PKT; 7: WIB ICT
+	8: HKT SGT PHT AWST; 9: JST KST; 9.5: ACST; 10: AEST; 10.5: ACDT; 11: AEDT; 12: NZST; 13: NZDT`)
 
 var (
 	dateWord = pattern.Lazy(`\d{1,2}[月월]|\d+|\pL+`)
@@ -176,8 +173,8 @@ func timeOfDay(text, whole string) (after time.Duration, zone *time.Location, re
 		return after, place, text, isTime
 	default:
 		for _, name := range zoneName().FindAllString(rest+" "+whole, -1) {
-			if known, isZone := zones[strings.ToUpper(name)]; isZone {
-				hours = known
+			if known, isZone := zones(strings.ToUpper(name)); isZone {
+				hours, _ = strconv.ParseFloat(known, 64)
 				break
 			}
 		}

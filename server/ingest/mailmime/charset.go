@@ -14,6 +14,8 @@ import (
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/encoding/unicode/utf32"
+
+	"quarry/internal/text"
 )
 
 //go:embed charsets.txt
@@ -33,14 +35,12 @@ var tableRow = sync.OnceValue(func() map[string]string {
 })
 
 // codePages are names of Microsoft and others for charsets that golang.org/x/text knows by other names.
-var codePages = map[string]string{
-	"932": "shift_jis", "936": "gbk", "949": "euc-kr", "950": "big5", "951": "big5-hkscs", "51932": "euc-jp", "20932": "euc-jp",
-	"51949": "euc-kr", "51936": "gbk", "20936": "gbk", "54936": "gb18030", "20866": "koi8-r", "21866": "koi8-u", "10000": "macintosh",
-	"10007": "x-mac-cyrillic", "20127": "us-ascii", "1200": "utf-16le", "1201": "utf-16be", "65001": "utf-8", "367": "us-ascii", "819": "iso-8859-1",
-}
+var codePages = text.Table(`shift_jis: 932; gbk: 936 51936 20936; euc-kr: 949 51949; big5: 950; big5-hkscs: 951; euc-jp: 51932 20932
+	gb18030: 54936; koi8-r: 20866; koi8-u: 21866; macintosh: 10000; x-mac-cyrillic: 10007; us-ascii: 20127 367
+	utf-16le: 1200; utf-16be: 1201; utf-8: 65001; iso-8859-1: 819`)
 
 // latinParts are the parts of ISO 8859 that are Latin 1 to 10.
-var latinParts = [...]string{"1", "2", "3", "4", "9", "10", "13", "14", "15", "16"}
+var latinParts = strings.Fields("1 2 3 4 9 10 13 14 15 16")
 
 // Decode returns data in a charset as UTF-8, with U+FFFD for what is invalid in it. ok is false if the charset is
 // unknown.
@@ -94,7 +94,8 @@ func encodingOf(name, key string) encoding.Encoding {
 		return unicode.UTF16(unicode.BigEndian, unicode.UseBOM)
 	}
 	page := strings.TrimLeft(key, "abcdefghijklmnopqrstuvwxyz") // cp932, ms932, windows-932
-	candidates := []string{name, strings.ReplaceAll(name, "_", "-"), key, strings.TrimPrefix(key, "x"), codePages[page]}
+	codePage, _ := codePages(page)
+	candidates := []string{name, strings.ReplaceAll(name, "_", "-"), key, strings.TrimPrefix(key, "x"), codePage}
 	if part, isISO := strings.CutPrefix(key, "iso8859"); isISO || strings.HasPrefix(key, "8859") {
 		candidates = append(candidates, "iso-8859-"+strings.TrimPrefix(part, "8859"))
 	}

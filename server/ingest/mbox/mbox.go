@@ -157,7 +157,7 @@ func separates(data []byte, afterBlank bool) bool {
 	}
 	name, _, isField := bytes.Cut(rest, []byte(":"))
 	isField = isField && len(name) > 0 && !bytes.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r >= 0x7F })
-	known := isField && slices.ContainsFunc(usualFields[:], func(usual string) bool {
+	known := isField && slices.ContainsFunc(usualFields, func(usual string) bool {
 		return strings.HasPrefix(strings.ToLower(string(name)), usual)
 	})
 	switch isDated := isDated(string(line)); {
@@ -170,8 +170,8 @@ func separates(data []byte, afterBlank bool) bool {
 }
 
 // usualFields are the beginnings of the names with which the headers of messages begin.
-var usualFields = [...]string{"return-path", "received", "delivered-to", "envelope-to", "x-", "date", "from", "to", "subject",
-	"message-id", "mime-version", "content-", "status", "reply-to", "sender", "dkim-", "arc-", "authentication-results", "list-"}
+var usualFields = strings.Fields(`return-path received delivered-to envelope-to x- date from to subject message-id mime-version
+	content- status reply-to sender dkim- arc- authentication-results list-`)
 
 // isDated reports whether a line has a time of day and a year.
 func isDated(line string) bool {

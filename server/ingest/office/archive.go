@@ -4,7 +4,6 @@ package office
 import (
 	"archive/zip"
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/xml"
 	"errors"
@@ -18,6 +17,7 @@ import (
 	"golang.org/x/net/html/charset"
 
 	"quarry/server/ingest/markdown"
+	"quarry/server/ingest/xmlreader"
 )
 
 // Limits bound what is read of one archive.
@@ -42,6 +42,8 @@ var (
 	errDamaged = errors.New("it is damaged")
 	errMissing = errors.New("it is missing from the file")
 )
+
+const errTooDeep = limitError("its elements are nested too deeply")
 
 // limitError says which limit an archive exceeds.
 type limitError string
@@ -133,15 +135,6 @@ func (a *Archive) open(name string) (io.ReadCloser, error) {
 	return &entry{in, a}, nil
 }
 
-// reuse counts bytes that stand in the archive once and in the text several times: the target of a link, a shared
-// string, a repeated cell, the name of an author.
-func (a *Archive) reuse(bytes int) error {
-	if a.reused += bytes; a.reused > a.limits.Text {
-		return limitError(markdown.TooLong(a.limits.Text).Error())
-	}
-	return nil
-}
-
 // leaveOnce reports a part that many cells may lack.
 func (a *Archive) leaveOnce(part string, why error) {
 	if !a.noted[part] {
@@ -189,13 +182,11 @@ func reason(err error) error {
 	return damaged(err)
 }
 
-// parser reads XML element by element.
+// parser reads the XML of a part, within the limits of its archive.
 type parser struct {
-	*xml.Decoder
-	in     *tokens
-	limits Limits
-	depth  int
-	pieces int
+	xmlreader.Reader
+	archive *Archive
+	pieces  int
 }
 
 // tokens bounds what is read for one token.
@@ -212,37 +203,48 @@ func (t *tokens) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (x *parser) next() (xml.Token, error) {
-	x.in.size = 0
-	return x.Token()
+// hold counts things that are held in memory.
+func (x *parser) hold(n int) {
+	if x.pieces += n; x.pieces > x.archive.limits.Pieces {
+		x.Fail(exceeds("it has more than %d cells and lines", x.archive.limits.Pieces))
+	}
 }
 
-// hold counts things that are held in memory.
-func (x *parser) hold(n int) error {
-	if x.pieces += n; x.pieces > x.limits.Pieces {
-		return exceeds("it has more than %d cells and lines", x.limits.Pieces)
+// reuse counts bytes that stand in the archive once and in the text several times: the target of a link, a shared
+// string, a repeated cell, the name of an author.
+func (x *parser) reuse(bytes int) {
+	if x.archive.reused += bytes; x.archive.reused > x.archive.limits.Text {
+		x.Fail(limitError(markdown.TooLong(x.archive.limits.Text).Error()))
 	}
-	return nil
 }
 
 // errStop ends the reading of a part before its end.
 var errStop = errors.New("stop")
 
 // parse calls f for the root element of a part, if the part exists.
-func (a *Archive) parse(name string, f func(*parser, xml.StartElement) error) error {
+func (a *Archive) parse(name string, f func(*parser, xml.StartElement)) error {
 	in, err := a.open(name)
 	if in == nil || err != nil {
 		return err
 	}
 	defer in.Close()
-	if err := parse(in, a.limits, f); err != nil {
-		return reason(err)
+	limited := &tokens{Reader: in, most: a.limits.Token}
+	decoder := xml.NewDecoder(limited)
+	decoder.CharsetReader = charset.NewReaderLabel
+	x := &parser{Reader: xmlreader.New(decoder, a.limits.Depth, errTooDeep), archive: a}
+	x.Before = func() { limited.size = 0 }
+	x.Each(func(root xml.StartElement) {
+		f(x, root)
+		x.Fail(errStop) // nothing follows it
+	})
+	if errors.Is(x.Err(), errStop) {
+		return nil
 	}
-	return nil
+	return reason(x.Err())
 }
 
 // part parses a part that the rest of a document can do without. What was read of it before an error stays.
-func (a *Archive) part(label, name string, f func(*parser, xml.StartElement) error) {
+func (a *Archive) part(label, name string, f func(*parser, xml.StartElement)) {
 	if name == "" {
 		return
 	}
@@ -257,7 +259,7 @@ func (a *Archive) part(label, name string, f func(*parser, xml.StartElement) err
 
 // body parses the part that has a document's text, or much of it. If it is damaged, what was written before stays;
 // other errors are those of the document.
-func (a *Archive) body(label, name string, w *markdown.Writer, f func(*parser, xml.StartElement) error) error {
+func (a *Archive) body(label, name string, w *markdown.Writer, f func(*parser, xml.StartElement)) error {
 	if !a.Has(name) {
 		return errMissing
 	}
@@ -270,119 +272,30 @@ func (a *Archive) body(label, name string, w *markdown.Writer, f func(*parser, x
 	return err
 }
 
-func parse(in io.Reader, limits Limits, f func(*parser, xml.StartElement) error) error {
-	limited := &tokens{Reader: in, most: limits.Token}
-	x := &parser{Decoder: xml.NewDecoder(limited), in: limited, limits: limits}
-	x.CharsetReader = charset.NewReaderLabel
-	for {
-		token, err := x.next()
-		if err != nil {
-			return err
-		}
-		if start, ok := token.(xml.StartElement); ok {
-			if err := f(x, start); err != nil && !errors.Is(err, errStop) {
-				return err
-			}
-			return nil
-		}
-	}
-}
-
-// each calls f for every child of the current element, up to its end. f reads the child to its end.
-func (x *parser) each(f func(xml.StartElement) error) error {
-	return x.content(f, nil)
-}
-
-// content is each that also passes on the text between the children.
-func (x *parser) content(f func(xml.StartElement) error, text func([]byte)) error {
-	if x.depth++; x.depth > x.limits.Depth {
-		return limitError("its elements are nested too deeply")
-	}
-	defer func() { x.depth-- }()
-	for {
-		token, err := x.next()
-		if err != nil {
-			return err
-		}
-		switch token := token.(type) {
-		case xml.StartElement:
-			if err := f(token); err != nil {
-				return err
-			}
-		case xml.EndElement:
-			return nil
-		case xml.CharData:
-			if text != nil {
-				text(token)
-			}
-		}
-	}
-}
-
-// skip reads the current element to its end.
-func (x *parser) skip() error { return x.children(func(xml.StartElement) {}) }
-
-// children calls f for every child of the current element, and passes over what is in it.
-func (x *parser) children(f func(xml.StartElement)) error {
-	return x.each(func(e xml.StartElement) error {
-		f(e)
-		return x.skip()
-	})
-}
-
-// find calls f for every element of a name below the current one.
-func (x *parser) find(name string, f func(xml.StartElement)) error {
-	return x.each(func(e xml.StartElement) error {
-		if e.Name.Local == name {
-			f(e)
-		}
-		return x.find(name, f)
-	})
-}
-
-// text returns the text of the current element and of those in it.
-func (x *parser) text() (string, error) {
-	var out strings.Builder
-	err := x.appendText(&out)
-	return out.String(), err
-}
-
-func (x *parser) appendText(out *strings.Builder) error {
-	return x.content(func(xml.StartElement) error { return x.appendText(out) }, func(text []byte) { out.Write(text) })
-}
-
 // table returns the texts of the cells of a table. cell reads one to its end, and returns the columns that it takes.
-func (x *parser) table(cell func() (text string, span int, err error)) (rows [][]string, err error) {
+func (x *parser) table(cell func() (text string, span int)) (rows [][]string) {
 	var cells []string
-	var read func(e xml.StartElement) error
-	read = func(e xml.StartElement) error {
+	var read func(e xml.StartElement)
+	read = func(e xml.StartElement) {
 		switch e.Name.Local {
 		case "tr":
 			cells = nil
-			err := x.each(read)
+			x.Walk(read, nil)
 			rows = append(rows, cells)
-			return cmp.Or(err, x.hold(1))
+			x.hold(1)
 		case "tc":
-			text, span, err := cell()
+			text, span := cell()
 			cells = append(append(cells, text), make([]string, span-1)...)
-			return cmp.Or(err, x.hold(span))
+			x.hold(span)
 		case "tblPr", "tblGrid", "trPr", "Fallback", "del":
-			return x.skip()
+			x.Skip()
 		}
-		return x.each(read)
 	}
-	return rows, x.each(read)
+	x.Walk(read, nil)
+	return rows
 }
 
-// attribute returns the value of an attribute in any name space.
-func attribute(e xml.StartElement, name string) string {
-	for _, a := range e.Attr {
-		if a.Name.Local == name {
-			return a.Value
-		}
-	}
-	return ""
-}
+func attribute(e xml.StartElement, name string) string { return xmlreader.Attribute(e, name) }
 
 // link is a relationship of a part.
 type link struct {
@@ -398,8 +311,8 @@ func (a *Archive) links(part string) map[string]link {
 	if !a.Has(name) {
 		return links
 	}
-	a.part(name, name, func(x *parser, _ xml.StartElement) error {
-		return x.children(func(e xml.StartElement) {
+	a.part(name, name, func(x *parser, _ xml.StartElement) {
+		x.Each(func(e xml.StartElement) {
 			target := attribute(e, "Target")
 			if attribute(e, "TargetMode") != "External" && !strings.HasPrefix(target, "/") {
 				target = path.Join(folder, target)

@@ -41,7 +41,8 @@ func readDOCX(a *Archive, w *markdown.Writer) error {
 		return errNoContent
 	}
 	d := &docx{w: w, figures: newFigures(a, part), levels: map[string]int{}, bullets: map[string]string{}}
-	for kind, read := range map[string]func(*parser, xml.StartElement) error{"styles": d.readStyles, "numbering": d.readLists} {
+	for kind, read := range map[string]func(*parser, xml.StartElement){
+		"styles": d.readStyles, "numbering": d.readLists} {
 		if name := linked(d.links, kind); a.Has(name) {
 			a.part(kind, name, read)
 		}
@@ -85,14 +86,14 @@ func (d *docx) inner(w *markdown.Writer) *docx {
 }
 
 // readStyles finds the styles of headings: by their name, their outline level, or the style they are based on.
-func (d *docx) readStyles(x *parser, _ xml.StartElement) error {
+func (d *docx) readStyles(x *parser, _ xml.StartElement) {
 	based := map[string]string{}
-	err := x.each(func(e xml.StartElement) error {
+	x.Each(func(e xml.StartElement) {
 		id := attribute(e, "styleId")
 		if e.Name.Local != "style" {
-			return x.skip()
+			return
 		}
-		return x.each(func(e xml.StartElement) error {
+		x.Each(func(e xml.StartElement) {
 			value := attribute(e, "val")
 			switch e.Name.Local {
 			case "name":
@@ -102,7 +103,7 @@ func (d *docx) readStyles(x *parser, _ xml.StartElement) error {
 			case "basedOn":
 				based[id] = value
 			case "pPr":
-				return x.children(func(e xml.StartElement) {
+				x.Each(func(e xml.StartElement) {
 					level, err := strconv.Atoi(attribute(e, "val"))
 					if e.Name.Local == "outlineLvl" && err == nil && d.levels[id] == 0 {
 						if d.levels[id] = level + 1; level >= 9 { // text, though based on a heading, as in "TOC Heading"
@@ -111,7 +112,6 @@ func (d *docx) readStyles(x *parser, _ xml.StartElement) error {
 					}
 				})
 			}
-			return x.skip()
 		})
 	})
 	for id := range based {
@@ -124,7 +124,6 @@ func (d *docx) readStyles(x *parser, _ xml.StartElement) error {
 			at = based[at]
 		}
 	}
-	return err
 }
 
 // headingLevel returns the level that the name of a built-in style stands for, or 0.
@@ -142,24 +141,21 @@ func headingLevel(style string) int {
 }
 
 // readLists reads the number formats of lists.
-func (d *docx) readLists(x *parser, _ xml.StartElement) error {
+func (d *docx) readLists(x *parser, _ xml.StartElement) {
 	abstract, lists := map[string]string{}, map[string]string{}
-	err := x.each(func(e xml.StartElement) error {
+	x.Each(func(e xml.StartElement) {
 		id := attribute(e, "abstractNumId")
 		number := attribute(e, "numId")
-		return x.each(func(e xml.StartElement) error {
-			switch e.Name.Local {
-			case "lvl":
-				level := attribute(e, "ilvl")
-				return x.children(func(e xml.StartElement) {
-					if e.Name.Local == "numFmt" {
-						abstract[id+"/"+level] = attribute(e, "val")
-					}
-				})
-			case "abstractNumId":
+		x.Each(func(e xml.StartElement) {
+			level := attribute(e, "ilvl")
+			if e.Name.Local == "abstractNumId" {
 				lists[number] = attribute(e, "val")
 			}
-			return x.skip()
+			x.Each(func(inner xml.StartElement) {
+				if e.Name.Local == "lvl" && inner.Name.Local == "numFmt" {
+					abstract[id+"/"+level] = attribute(inner, "val")
+				}
+			})
 		})
 	})
 	for number, id := range lists {
@@ -167,46 +163,40 @@ func (d *docx) readLists(x *parser, _ xml.StartElement) error {
 			d.bullets[number+"/"+strconv.Itoa(level)] = abstract[id+"/"+strconv.Itoa(level)]
 		}
 	}
-	return err
 }
 
 // body reads a part with paragraphs.
-func (d *docx) body(x *parser, _ xml.StartElement) error {
+func (d *docx) body(x *parser, _ xml.StartElement) {
 	d.parser = x
-	return x.each(d.block)
+	x.Walk(d.block, nil)
 }
 
-func (d *docx) block(e xml.StartElement) error {
+func (d *docx) block(e xml.StartElement) {
 	if d.w.Full() {
-		return errStop
+		d.Fail(errStop)
 	}
 	switch e.Name.Local {
 	case "p":
-		p, err := d.paragraph()
-		if err == nil {
+		if p := d.paragraph(); d.Err() == nil {
 			d.write(p)
 		}
-		return err
 	case "tbl":
-		rows, err := d.parser.table(d.cell)
-		if err == nil {
+		if rows := d.parser.table(d.cell); d.Err() == nil {
 			d.w.Table(rows)
 		}
-		return err
 	case "comment":
 		if d.note = attribute(e, "author"); d.note != "" {
 			d.note += ": "
 		}
 	case "footnote", "endnote":
 		if kind := attribute(e, "type"); kind != "" && kind != "normal" { // a separator
-			return d.skip()
+			d.Skip()
 		}
 	case "Fallback", "sdtPr", "sectPr", "del", "moveFrom":
-		return d.skip()
+		d.Skip()
 	case "altChunk":
 		d.leave(path.Base(d.links[attribute(e, "id")].target), errors.New("files in other formats are not read"))
 	}
-	return d.each(d.block)
 }
 
 // paragraph is what a paragraph says and how.
@@ -228,25 +218,24 @@ type field struct {
 var hyperlinkField = pattern.Lazy(`^\s*HYPERLINK\s+"([^"]*)"`)
 
 // fieldMark reads the begin of a field, the begin of what it shows, or its end.
-func (d *docx) fieldMark(p *paragraph, kind string) error {
+func (d *docx) fieldMark(p *paragraph, kind string) {
 	last := len(p.fields) - 1
 	switch {
 	case kind == "begin":
 		p.fields = append(p.fields, field{})
-		return d.hold(1)
+		d.hold(1)
 	case last >= 0 && kind == "separate" && hyperlinkField().MatchString(p.fields[last].code):
 		p.fields[last].before, p.text = p.text, &strings.Builder{}
 	case last >= 0 && kind == "end":
 		f, shown := p.fields[last], p.text
 		if p.fields = p.fields[:last]; f.before == nil {
-			return nil
+			return
 		}
 		p.text = f.before
 		target := hyperlinkField().FindStringSubmatch(f.code)[1]
 		p.text.WriteString(markdown.Link(shown.String(), target))
-		return d.reuse(len(target))
+		d.reuse(len(target))
 	}
-	return nil
 }
 
 func (d *docx) write(p *paragraph) {
@@ -270,22 +259,22 @@ func (d *docx) write(p *paragraph) {
 	}
 }
 
-func (d *docx) paragraph() (*paragraph, error) {
+func (d *docx) paragraph() *paragraph {
 	p := &paragraph{text: &strings.Builder{}}
-	err := d.each(func(e xml.StartElement) error { return d.run(p, e) })
+	d.Walk(func(e xml.StartElement) { d.run(p, e) }, nil)
 	for len(p.fields) > 0 { // they end in another paragraph
-		err = cmp.Or(err, d.fieldMark(p, "end"))
+		d.fieldMark(p, "end")
 	}
-	return p, err
+	return p
 }
 
 // run reads an element of a paragraph.
-func (d *docx) run(p *paragraph, e xml.StartElement) error {
+func (d *docx) run(p *paragraph, e xml.StartElement) {
 	switch e.Name.Local {
 	case "pPr":
-		return d.each(func(e xml.StartElement) error { return d.property(p, e) })
+		d.Each(func(e xml.StartElement) { d.property(p, e) })
 	case "t":
-		return d.appendText(p.text)
+		d.AppendText(p.text)
 	case "tab", "ptab":
 		p.text.WriteByte(' ')
 	case "br", "cr":
@@ -295,37 +284,33 @@ func (d *docx) run(p *paragraph, e xml.StartElement) error {
 	case "sym":
 		p.text.WriteString(symbol(attribute(e, "font"), attribute(e, "char")))
 	case "hyperlink", "fldSimple":
-		linked, err := d.paragraph()
+		linked := d.paragraph()
 		target := d.links[attribute(e, "id")].target
 		if code := hyperlinkField().FindStringSubmatch(attribute(e, "instr")); code != nil {
 			target = code[1]
 		}
 		p.text.WriteString(markdown.Link(linked.text.String(), target))
 		p.frames = append(p.frames, linked.frames...)
-		return cmp.Or(err, d.reuse(len(target)))
+		d.reuse(len(target))
 	case "fldChar":
-		if err := d.fieldMark(p, attribute(e, "fldCharType")); err != nil {
-			return err
-		}
+		d.fieldMark(p, attribute(e, "fldCharType"))
 	case "instrText":
 		const longest = 4_000 // bytes
-		code, err := d.parser.text()
+		code := d.Text()
 		if last := len(p.fields) - 1; last >= 0 && len(p.fields[last].code) < longest {
 			p.fields[last].code += code[:min(len(code), longest)]
 		}
-		return err
 	case "txbxContent":
 		frame := d.inner(&markdown.Writer{Cell: d.w.Cell})
-		err := d.each(frame.block)
+		d.Walk(frame.block, nil)
 		p.frames = append(p.frames, d.written(frame.w))
-		return err
 	case "delText", "del", "moveFrom", "Fallback", "rPr", "rt": // rt has the reading of a ruby
-		return d.skip()
+		d.Skip()
+	default:
+		if text := d.figure(e); text != "" {
+			p.frames = append(p.frames, text)
+		}
 	}
-	if text := d.figure(e); text != "" {
-		p.frames = append(p.frames, text)
-	}
-	return d.each(func(e xml.StartElement) error { return d.run(p, e) })
 }
 
 // symbol returns a character of a font of signs as that of Unicode, as far as people write with them. In other fonts
@@ -351,7 +336,7 @@ func symbol(font, number string) string {
 	return string(rune(code))
 }
 
-func (d *docx) property(p *paragraph, e xml.StartElement) error {
+func (d *docx) property(p *paragraph, e xml.StartElement) {
 	value := attribute(e, "val")
 	switch e.Name.Local {
 	case "pStyle":
@@ -365,28 +350,24 @@ func (d *docx) property(p *paragraph, e xml.StartElement) error {
 	case "numId":
 		p.list = value
 	case "numPr":
-		return d.each(func(e xml.StartElement) error { return d.property(p, e) })
+		d.Each(func(e xml.StartElement) { d.property(p, e) })
 	}
-	return d.skip()
 }
 
 // cell returns the text of a cell, in which a table is a part of the text, and the columns that it takes.
-func (d *docx) cell() (text string, span int, err error) {
+func (d *docx) cell() (text string, span int) {
 	cell := d.inner(&markdown.Writer{Cell: true})
-	err = d.each(func(e xml.StartElement) error {
+	d.Walk(func(e xml.StartElement) {
 		if e.Name.Local != "tcPr" {
-			return cell.block(e)
+			cell.block(e)
+			return
 		}
-		return d.children(func(e xml.StartElement) {
-			if e.Name.Local == "gridSpan" {
-				span, _ = strconv.Atoi(attribute(e, "val"))
-			}
-		})
-	})
+		d.Find("gridSpan", func(e xml.StartElement) { span, _ = strconv.Atoi(attribute(e, "val")) })
+	}, nil)
 	if span > maxSpan {
 		d.leaveOnce("some columns", fmt.Errorf("a cell takes more than %d", maxSpan))
 	}
-	return d.written(cell.w), min(max(span, 1), maxSpan), err
+	return d.written(cell.w), min(max(span, 1), maxSpan)
 }
 
 // maxSpan bounds the columns that one cell takes: Word has 63 at most.

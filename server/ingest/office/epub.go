@@ -16,8 +16,8 @@ type Book struct {
 func (a *Archive) Book() (Book, error) {
 	var b Book
 	part := ""
-	err := a.parse("META-INF/container.xml", func(x *parser, root xml.StartElement) error {
-		return x.find("rootfile", func(e xml.StartElement) {
+	err := a.parse("META-INF/container.xml", func(x *parser, root xml.StartElement) {
+		x.Find("rootfile", func(e xml.StartElement) {
 			if part == "" {
 				part = attribute(e, "full-path")
 			}
@@ -27,27 +27,25 @@ func (a *Archive) Book() (Book, error) {
 		return b, err
 	}
 	pages, listed := map[string]string{}, map[string]bool{}
-	err = a.parse(part, func(x *parser, root xml.StartElement) error {
-		return x.each(func(e xml.StartElement) error {
-			switch e.Name.Local {
-			case "metadata":
-				return b.Properties.read(x, e)
-			case "manifest":
-				return x.children(func(e xml.StartElement) {
-					if media := attribute(e, "media-type"); strings.HasSuffix(media, "html+xml") || strings.HasSuffix(media, "/html") {
-						pages[attribute(e, "id")] = path.Join(path.Dir(part), unescape(attribute(e, "href")))
-					}
-				})
-			case "spine":
-				return x.children(func(e xml.StartElement) {
-					if name := pages[attribute(e, "idref")]; name == "" || !a.Has(name) {
-						a.leave("chapter "+attribute(e, "idref"), errMissing)
-					} else if !listed[name] {
-						listed[name], b.Chapters = true, append(b.Chapters, name)
-					}
-				})
+	err = a.parse(part, func(x *parser, root xml.StartElement) {
+		x.Each(func(e xml.StartElement) {
+			if e.Name.Local == "metadata" {
+				b.Properties.read(x, e)
+				return
 			}
-			return x.skip()
+			list := e.Name.Local
+			x.Each(func(e xml.StartElement) {
+				name, media := pages[attribute(e, "idref")], attribute(e, "media-type")
+				switch {
+				case list == "manifest" && (strings.HasSuffix(media, "html+xml") || strings.HasSuffix(media, "/html")):
+					pages[attribute(e, "id")] = path.Join(path.Dir(part), unescape(attribute(e, "href")))
+				case list != "spine" || listed[name]:
+				case name == "" || !a.Has(name):
+					a.leave("chapter "+attribute(e, "idref"), errMissing)
+				default:
+					listed[name], b.Chapters = true, append(b.Chapters, name)
+				}
+			})
 		})
 	})
 	if err != nil {
@@ -64,14 +62,11 @@ func (a *Archive) Book() (Book, error) {
 
 // checkRights returns ErrEncrypted if chapters are encrypted. Fonts may be.
 func (a *Archive) checkRights(chapters map[string]bool) error {
-	return a.parse("META-INF/encryption.xml", func(x *parser, _ xml.StartElement) error {
-		encrypted := false
-		err := x.find("CipherReference", func(e xml.StartElement) {
-			encrypted = encrypted || chapters[unescape(attribute(e, "URI"))]
+	return a.parse("META-INF/encryption.xml", func(x *parser, _ xml.StartElement) {
+		x.Find("CipherReference", func(e xml.StartElement) {
+			if chapters[unescape(attribute(e, "URI"))] {
+				x.Fail(ErrEncrypted)
+			}
 		})
-		if err == nil && encrypted {
-			return ErrEncrypted
-		}
-		return err
 	})
 }

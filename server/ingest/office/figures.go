@@ -33,7 +33,7 @@ func (f *figures) figure(e xml.StartElement) string {
 	case "relIds":
 		return f.linkedFigure("diagram", attribute(e, "dm"), diagram)
 	case "chart":
-		return f.linkedFigure("chart", attribute(e, "id"), f.chart)
+		return f.linkedFigure("chart", attribute(e, "id"), chart)
 	case "docPr", "cNvPr":
 		text = cmp.Or(attribute(e, "descr"), attribute(e, "title"))
 	case "textpath": // letters drawn as a picture, such as a watermark
@@ -51,65 +51,51 @@ func (f *figures) figure(e xml.StartElement) string {
 
 var errEmbedded = errors.New("embedded files are not read")
 
-func (f *figures) linkedFigure(kind, id string, read func(*parser, *markdown.Writer) error) string {
+func (f *figures) linkedFigure(kind, id string, read func(*parser, *markdown.Writer)) string {
 	name := f.links[id].target
 	if f.shown[name] {
 		return ""
 	}
 	f.shown[name] = true
 	var w markdown.Writer
-	f.part(kind+" "+name, name, func(x *parser, _ xml.StartElement) error { return read(x, &w) })
+	f.part(kind+" "+name, name, func(x *parser, _ xml.StartElement) { read(x, &w) })
 	return f.written(&w)
 }
 
 // diagram writes the texts of a SmartArt as a list.
-func diagram(x *parser, w *markdown.Writer) error {
+func diagram(x *parser, w *markdown.Writer) {
 	s := &slide{parser: x}
-	var read func(e xml.StartElement) error
-	read = func(e xml.StartElement) error {
-		if e.Name.Local != "p" {
-			return x.each(read)
-		}
-		line, err := s.line()
-		w.Item(0, false, line.text)
-		return err
-	}
-	return x.each(read)
+	x.Find("p", func(xml.StartElement) { w.Item(0, false, s.line().text) })
 }
 
 // chart writes the titles of a chart, and a line for each series: its name, and the categories with their values.
-func (f *figures) chart(x *parser, w *markdown.Writer) error {
+func chart(x *parser, w *markdown.Writer) {
 	s := &slide{parser: x}
 	var of map[string][]string // texts of the series that is read, by what they are
 	kind := ""
-	var read func(e xml.StartElement) error
-	read = func(e xml.StartElement) error {
+	var read func(e xml.StartElement)
+	read = func(e xml.StartElement) {
 		switch name := e.Name.Local; name {
 		case "p":
-			line, err := s.line()
-			w.Paragraph(line.text)
-			return err
+			w.Paragraph(s.line().text)
 		case "ser", "data":
 			of = map[string][]string{}
-			err := x.each(read)
+			x.Walk(read, nil)
 			w.Item(0, false, seriesLine(of))
 			of, kind = nil, ""
-			return err
-		case "tx", "cat", "val", "xVal", "yVal", "strDim", "numDim":
-			kind = name
 		case "pt", "v":
-			text, err := x.text()
-			text = unescapeCharacters(text)
+			text := unescapeCharacters(x.Text())
 			if of == nil { // a title that is in a cell
 				w.Paragraph(text)
 			} else {
 				of[kind] = append(of[kind], strings.TrimSpace(text))
 			}
-			return cmp.Or(err, x.hold(1))
+			x.hold(1)
+		case "tx", "cat", "val", "xVal", "yVal", "strDim", "numDim":
+			kind = name
 		}
-		return x.each(read)
 	}
-	return x.each(read)
+	x.Walk(read, nil)
 }
 
 func seriesLine(of map[string][]string) string {

@@ -30,8 +30,8 @@ type odf struct {
 func readODF(a *Archive, w *markdown.Writer) error {
 	d := &odf{Archive: a, w: w, numbered: map[string]bool{}, objects: map[string]bool{}}
 	isEncrypted := false
-	_ = a.parse("META-INF/manifest.xml", func(x *parser, _ xml.StartElement) error { // it is of no other use
-		return x.find("encryption-data", func(xml.StartElement) { isEncrypted = true })
+	_ = a.parse("META-INF/manifest.xml", func(x *parser, _ xml.StartElement) { // it is of no other use
+		x.Find("encryption-data", func(xml.StartElement) { isEncrypted = true })
 	})
 	if isEncrypted {
 		return ErrEncrypted
@@ -48,312 +48,278 @@ func readODF(a *Archive, w *markdown.Writer) error {
 }
 
 // read reads a part with styles, pages or content.
-func (d *odf) read(x *parser, _ xml.StartElement) error {
+func (d *odf) read(x *parser, _ xml.StartElement) {
 	d.parser = x
-	return x.each(func(e xml.StartElement) error {
+	x.Each(func(e xml.StartElement) {
 		switch e.Name.Local {
 		case "automatic-styles", "styles":
-			return x.each(d.listStyle)
+			x.Each(d.listStyle)
 		case "master-styles":
-			return x.each(d.master)
+			x.Walk(d.master, nil)
 		case "body":
-			return x.each(d.block)
+			d.blocks()
 		}
-		return x.skip()
 	})
 }
 
+// inner reads the current element with a writer of its own, and returns what that wrote.
+func (d *odf) inner(w *markdown.Writer, read func(inner *odf)) string {
+	inner := *d
+	inner.w = w
+	read(&inner)
+	return d.written(w)
+}
+
+// blocks reads the blocks in the current element.
+func (d *odf) blocks() { d.Walk(d.block, nil) }
+
 // master reads the headers and footers of a master page.
-func (d *odf) master(e xml.StartElement) error {
+func (d *odf) master(e xml.StartElement) {
 	name, _, _ := strings.Cut(e.Name.Local, "-") // also of left and first pages
 	switch {
 	case attribute(e, "display") == "false":
-		return d.skip()
+		d.Skip()
 	case name == "header" || name == "footer":
-		inner := *d
-		inner.w = &markdown.Writer{Cell: true}
-		err := d.each(inner.block)
-		d.footers = append(d.footers, d.written(inner.w))
-		return err
+		d.footers = append(d.footers, d.inner(&markdown.Writer{Cell: true}, (*odf).blocks))
 	}
-	return d.each(d.master)
 }
 
 // object returns the text of a chart or another document that is part of this one.
-func (d *odf) object(e xml.StartElement) (string, error) {
+func (d *odf) object(e xml.StartElement) string {
 	name := path.Join("/", attribute(e, "href"), "content.xml")
-	inner := *d
-	inner.w, inner.isSheet = &markdown.Writer{Cell: true}, false
-	if !d.objects[name] && d.Has(name) {
-		d.objects[name] = true
-		d.part(name, name, inner.read)
-	}
-	return d.written(inner.w), d.skip()
+	d.Skip()
+	return d.inner(&markdown.Writer{Cell: true}, func(inner *odf) {
+		if inner.isSheet = false; !d.objects[name] && d.Has(name) {
+			d.objects[name] = true
+			d.part(name, name, inner.read)
+		}
+	})
 }
 
-func (d *odf) listStyle(e xml.StartElement) error {
-	if e.Name.Local != "list-style" {
-		return d.skip()
-	}
+func (d *odf) listStyle(e xml.StartElement) {
 	name := attribute(e, "name")
-	return d.children(func(e xml.StartElement) {
-		if e.Name.Local == "list-level-style-number" && attribute(e, "level") == "1" {
+	d.Each(func(level xml.StartElement) {
+		if e.Name.Local == "list-style" && level.Name.Local == "list-level-style-number" && attribute(level, "level") == "1" {
 			d.numbered[name] = true
 		}
 	})
 }
 
 // block reads an element outside of paragraphs.
-func (d *odf) block(e xml.StartElement) error {
+func (d *odf) block(e xml.StartElement) {
 	if d.w.Full() {
-		return errStop
+		d.Fail(errStop)
 	}
 	switch e.Name.Local {
 	case "h":
 		level, _ := strconv.Atoi(attribute(e, "outline-level"))
-		text, err := d.paragraph()
-		d.w.Heading(level, text)
-		return err
+		d.w.Heading(level, d.paragraph())
 	case "p":
-		text, err := d.paragraph()
-		d.w.Paragraph(text)
-		return err
+		d.w.Paragraph(d.paragraph())
 	case "list":
-		return d.list(0, d.numbered[attribute(e, "style-name")])
+		d.list(0, d.numbered[attribute(e, "style-name")])
 	case "spreadsheet":
 		d.isSheet = true
 	case "table":
 		if d.isSheet { // the tables in texts have names that nobody sees
 			d.w.Heading(2, attribute(e, "name"))
 		}
-		return d.table()
+		d.table()
 	case "page":
-		return d.page()
+		d.page()
 	case "annotation":
-		text, err := d.remark()
-		d.w.Paragraph(text)
-		return err
+		d.w.Paragraph(d.remark())
 	case "creator": // of a comment
-		text, err := d.text()
-		d.author = markdown.Line(text)
-		return err
+		d.author = markdown.Line(d.Text())
 	case "object-ole":
 		d.leave(attribute(e, "href"), errEmbedded)
 	case "tracked-changes", "forms", "sequence-decls", "table-source":
-		return d.skip()
+		d.Skip()
 	case "footer-decl", "header-decl":
-		text, err := d.text()
-		d.footers = append(d.footers, text)
-		return err
+		d.footers = append(d.footers, d.Text())
 	case "object":
-		text, err := d.object(e)
-		d.w.Paragraph(text)
-		return err
+		d.w.Paragraph(d.object(e))
+	case "title", "desc":
+		if isDescription(e) {
+			d.w.Paragraph(d.Text())
+		}
 	}
-	if isDescription(e) {
-		text, err := d.text()
-		d.w.Paragraph(text)
-		return err
-	}
-	return d.each(d.block)
 }
 
 // remark returns the text of a note or comment on one line, after the author.
-func (d *odf) remark() (string, error) {
-	inner := *d
-	inner.w, inner.author = &markdown.Writer{}, ""
-	err := d.each(inner.block)
-	return strings.TrimPrefix(inner.author+": "+markdown.Line(d.written(inner.w)), ": "), err
+func (d *odf) remark() string {
+	author := ""
+	text := d.inner(&markdown.Writer{}, func(inner *odf) {
+		inner.author = ""
+		inner.blocks()
+		author = inner.author
+	})
+	return strings.TrimPrefix(author+": "+markdown.Line(text), ": ")
 }
 
-// isDescription reports whether an element has the title or description of a picture or drawing.
+// isDescription reports whether a title or description is that of a picture or drawing.
 func isDescription(e xml.StartElement) bool {
-	return (e.Name.Local == "title" || e.Name.Local == "desc") && strings.Contains(e.Name.Space, "svg")
+	return strings.Contains(e.Name.Space, "svg")
 }
 
 // page reads a slide. Its first heading is the text of its title.
-func (d *odf) page() error {
+func (d *odf) page() {
 	d.slide++
 	d.title = ""
-	boxes, err := d.boxes()
+	boxes := d.boxes()
 	d.w.Heading(2, slideTitle(d.slide, d.title))
 	for _, box := range boxes {
 		d.w.Blocks(box.block)
 	}
-	return err
 }
 
 // boxes returns what is on a slide or in a group, in the order in which it is read.
-func (d *odf) boxes() (boxes []placed, err error) {
-	err = d.each(func(e xml.StartElement) error {
-		inner := *d
-		inner.w = &markdown.Writer{}
+func (d *odf) boxes() (boxes []placed) {
+	d.Each(func(e xml.StartElement) {
 		box := placed{place: place{number(e, "x"), number(e, "y"), number(e, "height")}}
-		var err error
-		switch {
-		case e.Name.Local == "g":
-			var group []placed
-			group, err = inner.boxes()
-			for _, part := range group {
-				inner.w.Blocks(part.block)
+		isTitle := attribute(e, "class") == "title" && e.Name.Local != "g"
+		box.block = d.inner(&markdown.Writer{}, func(inner *odf) {
+			switch {
+			case e.Name.Local == "g":
+				group := inner.boxes()
+				for _, part := range group {
+					inner.w.Blocks(part.block)
+				}
+				if len(group) > 0 {
+					box.place = group[0].place
+				}
+			case isTitle:
+				inner.blocks()
+			case e.Name.Local == "notes":
+				box.y = math.Inf(1) // below all boxes
+				inner.w.Heading(3, "Notes")
+				inner.blocks()
+			default:
+				inner.Enter(e, inner.block)
 			}
-			if len(group) > 0 {
-				box.place = group[0].place
-			}
-		case attribute(e, "class") == "title":
-			err = d.each(inner.block)
-			d.title = d.written(inner.w)
-			inner.w = &markdown.Writer{}
-		case e.Name.Local == "notes":
-			box.y = math.Inf(1) // below all boxes
-			inner.w.Heading(3, "Notes")
-			err = inner.block(e)
-		default:
-			err = inner.block(e)
+		})
+		if isTitle {
+			d.title, box.block = box.block, ""
 		}
-		box.block = d.written(inner.w)
 		boxes = append(boxes, box)
-		return cmp.Or(err, d.hold(1))
+		d.hold(1)
 	})
-	return arrange(boxes), err
+	return arrange(boxes)
 }
 
-func (d *odf) list(depth int, numbered bool) error {
-	return d.each(func(item xml.StartElement) error {
-		return d.each(func(e xml.StartElement) error {
+func (d *odf) list(depth int, numbered bool) {
+	d.Each(func(item xml.StartElement) {
+		d.Walk(func(e xml.StartElement) {
 			switch e.Name.Local {
 			case "p", "h":
-				text, err := d.paragraph()
-				d.w.Item(depth, numbered, text)
-				return err
+				d.w.Item(depth, numbered, d.paragraph())
 			case "list":
-				return d.list(depth+1, numbered)
+				d.list(depth+1, numbered)
+			default:
+				d.block(e)
 			}
-			return d.block(e)
-		})
+		}, nil)
 	})
 }
 
 // paragraph returns the text of a paragraph, with its notes and comments behind it.
-func (d *odf) paragraph() (string, error) {
+func (d *odf) paragraph() string {
 	out := &strings.Builder{}
 	var notes []string
 	isNumber := false
-	var read func(e xml.StartElement) error
+	var read func(e xml.StartElement)
 	add := func(text []byte) { out.Write(text) }
-	read = func(e xml.StartElement) error {
+	read = func(e xml.StartElement) {
 		switch e.Name.Local {
-		case "s":
-			out.WriteByte(' ')
-		case "tab":
+		case "s", "tab":
 			out.WriteByte(' ')
 		case "line-break":
 			out.WriteByte('\n')
 		case "a":
 			before := out
 			out = &strings.Builder{}
-			err := d.content(read, add)
+			d.Walk(read, add)
 			before.WriteString(markdown.Link(out.String(), attribute(e, "href")))
 			out = before
-			return err
 		case "note-body", "annotation", "text-box":
-			text, err := d.remark()
-			notes = append(notes, text)
-			return err
+			notes = append(notes, d.remark())
 		case "object":
-			text, err := d.object(e)
-			notes = append(notes, markdown.Line(text))
-			return err
+			notes = append(notes, markdown.Line(d.object(e)))
 		case "object-ole":
 			d.leave(attribute(e, "href"), errEmbedded)
 		case "sheet-name", "page-number", "page-count":
 			isNumber = true
-			return d.skip()
+			d.Skip()
 		case "note-citation", "ruby-text", "annotation-end":
-			return d.skip()
+			d.Skip()
+		case "title", "desc":
+			if isDescription(e) {
+				notes = append(notes, markdown.Line(d.Text()))
+			}
 		}
-		if isDescription(e) {
-			text, err := d.text()
-			notes = append(notes, markdown.Line(text))
-			return err
-		}
-		return d.content(read, add)
 	}
-	err := d.content(read, add)
+	d.Walk(read, add)
 	if isNumber && len(strings.Fields(out.String())) < 2 { // such as "Page 1"
 		out.Reset()
 	}
-	return strings.Join(append([]string{out.String()}, notes...), "\n"), err
+	return strings.Join(append([]string{out.String()}, notes...), "\n")
 }
 
 // table writes a table. In a sheet an empty row ends one.
-func (d *odf) table() error {
+func (d *odf) table() {
 	var rows [][]string
 	flush := func() {
 		d.w.Table(trimColumns(rows))
 		rows = nil
 	}
-	var read func(e xml.StartElement) error
-	read = func(e xml.StartElement) error {
+	d.Walk(func(e xml.StartElement) {
 		switch e.Name.Local {
 		case "table-row":
-			row, err := d.row()
-			if len(row) > 0 {
+			if row := d.row(); len(row) > 0 {
 				rows = append(rows, row)
 			} else if d.isSheet {
 				flush()
 			}
-			return cmp.Or(err, d.hold(1))
+			d.hold(1)
 		case "table-columns", "table-column", "table-source":
-			return d.skip()
+			d.Skip()
 		case "shapes": // on the sheet, beside its cells
-			return d.each(d.block)
+			d.blocks()
 		}
-		return d.each(read)
-	}
-	err := d.each(read)
+	}, nil)
 	flush()
-	return err
 }
 
 // row returns the cells up to the last one with text.
-func (d *odf) row() (cells []string, err error) {
+func (d *odf) row() (cells []string) {
 	empty := 0
-	err = d.each(func(e xml.StartElement) error {
-		inner := *d
-		inner.w = &markdown.Writer{Cell: true}
-		if err := d.each(inner.block); err != nil {
-			return err
-		}
-		text := d.written(inner.w)
-		if text == "" {
-			text = cellValue(e)
-		}
+	d.Each(func(e xml.StartElement) {
+		text := cmp.Or(d.inner(&markdown.Writer{Cell: true}, (*odf).blocks), cellValue(e))
 		repeated, failed := strconv.Atoi(attribute(e, "number-columns-repeated"))
 		if failed != nil || repeated < 1 {
 			repeated = 1
 		}
 		if text == "" {
 			empty = min(empty+repeated, 1<<14)
-			return d.hold(1)
+			d.hold(1)
+			return
 		}
-		cells = append(cells, make([]string, empty)...)
-		if err := d.hold(empty + 1); err != nil {
-			return err
+		if d.hold(empty + 1); d.Err() == nil {
+			cells = append(cells, make([]string, empty)...)
 		}
 		empty = 0
 		if repeated > maxSpan {
 			d.leaveOnce("some repeated cells", fmt.Errorf("there are more than %d in a row", maxSpan))
 		}
 		for range min(repeated, maxSpan) {
-			cells = append(cells, text)
-			if err := cmp.Or(d.hold(1), d.reuse(len(text))); err != nil {
-				return err
+			if d.hold(1); d.Err() != nil {
+				return
 			}
+			d.reuse(len(text))
+			cells = append(cells, text)
 		}
-		return nil
 	})
-	return cells, err
+	return cells
 }
 
 // cellValue returns the value of a cell that a program stored without its text.

@@ -2,6 +2,7 @@ package office
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"strings"
@@ -80,31 +81,22 @@ func CompoundReason(data []byte) error {
 // Document reads a document of any kind but EPUB.
 func (a *Archive) Document(kind string) (Document, error) {
 	w := markdown.Writer{Limit: a.limits.Text}
-	var err error
-	switch kind {
-	case DOCX:
-		err = readDOCX(a, &w)
-	case PPTX:
-		err = readPPTX(a, &w)
-	case XLSX:
-		err = readXLSX(a, &w)
-	default:
-		err = readODF(a, &w)
+	read, isOffice := map[string]func(*Archive, *markdown.Writer) error{
+		DOCX: readDOCX, PPTX: readPPTX, XLSX: readXLSX,
+	}[kind]
+	part := "docProps/core.xml"
+	if !isOffice {
+		read, part = readODF, "meta.xml"
 	}
+	if err := read(a, &w); err != nil {
+		return Document{}, err
+	}
+	text, err := w.Text()
 	if err != nil {
 		return Document{}, err
 	}
-	var d Document
-	if d.Markdown, err = w.Text(); err != nil {
-		return Document{}, err
-	}
-	// A document without properties is complete: they are only read as far as they can be.
-	isOffice := kind == DOCX || kind == PPTX || kind == XLSX
-	part := "meta.xml"
-	if isOffice {
-		part = "docProps/core.xml"
-	}
-	if a.Has(part) {
+	d := Document{Markdown: text}
+	if a.Has(part) { // without properties a document is complete: they are only read as far as they can be
 		a.part("properties", part, d.Properties.read)
 	}
 	if !isOffice {
@@ -114,28 +106,28 @@ func (a *Archive) Document(kind string) (Document, error) {
 }
 
 // read reads Dublin Core and what Office and OpenDocument add to it, at any depth.
-func (p *Properties) read(x *parser, _ xml.StartElement) error {
-	return x.each(func(e xml.StartElement) error {
+func (p *Properties) read(x *parser, _ xml.StartElement) {
+	x.Each(func(e xml.StartElement) {
 		name := e.Name.Local
 		_, property, _ := strings.Cut(attribute(e, "property"), "dcterms:") // of EPUB 3
 		switch {
 		case name == "meta" && property != "":
 			name = property
 		case name == "meta" || name == "metadata":
-			return p.read(x, e)
+			p.read(x, e)
+			return
 		}
-		text, err := x.text()
-		text = strings.TrimSpace(unescapeCharacters(text))
-		if err != nil || text == "" {
-			return err
+		text := strings.TrimSpace(unescapeCharacters(x.Text()))
+		if text == "" || x.Err() != nil {
+			return
 		}
 		switch name {
 		case "title":
-			p.Title = first(p.Title, text)
+			p.Title = cmp.Or(p.Title, text)
 		case "creator", "initial-creator":
 			p.Authors = append(p.Authors, text)
 		case "description", "subject":
-			p.Description = first(p.Description, text)
+			p.Description = cmp.Or(p.Description, text)
 		case "keywords", "keyword", "category":
 			p.Keywords = append(p.Keywords, text)
 		case "created", "creation-date":
@@ -145,13 +137,5 @@ func (p *Properties) read(x *parser, _ xml.StartElement) error {
 		case "date":
 			p.date, _ = dates.Parse(text)
 		}
-		return nil
 	})
-}
-
-func first(old, text string) string {
-	if old != "" {
-		return old
-	}
-	return text
 }

@@ -1,7 +1,6 @@
 package office
 
 import (
-	"cmp"
 	"encoding/xml"
 	"path"
 	"strconv"
@@ -30,8 +29,8 @@ func (a *Archive) remarks(w *markdown.Writer, authors map[string]string, parts [
 func (a *Archive) people(links map[string]link, name string, kinds ...string) map[string]string {
 	people := map[string]string{}
 	for _, part := range targets(links, kinds...) {
-		a.part(path.Base(part), part, func(x *parser, _ xml.StartElement) error {
-			return x.children(func(e xml.StartElement) { people[attribute(e, "id")] = attribute(e, name) })
+		a.part(path.Base(part), part, func(x *parser, _ xml.StartElement) {
+			x.Each(func(e xml.StartElement) { people[attribute(e, "id")] = attribute(e, name) })
 		})
 	}
 	return people
@@ -39,45 +38,41 @@ func (a *Archive) people(links map[string]link, name string, kinds ...string) ma
 
 // read reads comments of cells and their threads, and those of slides, old and new, with the replies to them. Excel
 // keeps a copy of each thread as an old comment, by an author who is named like the thread.
-func (r *remarks) read(x *parser, e xml.StartElement) error {
-	switch e.Name.Local {
-	case "authors": // of cells: an author's id is the place in the list
-		r.authors = map[string]string{}
-	case "author":
-		name, err := x.text()
-		r.authors[strconv.Itoa(len(r.authors))] = name
-		return err
-	case "cm", "reply", "comment", "threadedComment":
-		return r.remark(x, e)
-	}
-	return x.each(func(e xml.StartElement) error { return r.read(x, e) })
+func (r *remarks) read(x *parser, _ xml.StartElement) {
+	x.Walk(func(e xml.StartElement) {
+		switch e.Name.Local {
+		case "authors": // of cells: an author's id is the place in the list
+			r.authors = map[string]string{}
+		case "author":
+			r.authors[strconv.Itoa(len(r.authors))] = x.Text()
+		case "cm", "reply", "comment", "threadedComment":
+			r.remark(x, e)
+		}
+	}, nil)
 }
 
-func (r *remarks) remark(x *parser, e xml.StartElement) error {
+func (r *remarks) remark(x *parser, e xml.StartElement) {
 	author := r.authors[attribute(e, "authorId")+attribute(e, "personId")]
 	if strings.HasPrefix(author, "tc=") {
-		return x.skip()
+		x.Skip()
+		return
 	}
 	at := len(r.lines)
 	var said strings.Builder
 	r.lines = append(r.lines, "") // replies come before the text
-	var read func(e xml.StartElement) error
-	read = func(e xml.StartElement) error {
+	x.Walk(func(e xml.StartElement) {
 		switch e.Name.Local {
 		case "p", "text":
-			text, err := richText(x)
-			said.WriteString(" " + text)
-			return err
+			said.WriteString(" " + richText(x))
 		case "reply":
-			return r.read(x, e)
+			r.remark(x, e)
 		}
-		return x.each(read)
-	}
-	err := x.each(read)
+	}, nil)
 	if said := markdown.Line(said.String()); said != "" {
 		r.lines[at] = strings.TrimPrefix(strings.Join([]string{attribute(e, "ref"), author, said}, ": "), ": ")
 	}
-	return cmp.Or(err, x.hold(1), r.reuse(len(author)))
+	x.hold(1)
+	x.reuse(len(author))
 }
 
 // writeList writes a list below a heading, if it has items.

@@ -29,9 +29,8 @@ func readXLSX(a *Archive, w *markdown.Writer) error {
 	links := a.links(part)
 	var names, parts []string // of the sheets
 	b := &workbook{Archive: a, from: time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)}
-	err := a.parse(part, func(x *parser, root xml.StartElement) error {
-		var read func(e xml.StartElement) error
-		read = func(e xml.StartElement) error {
+	err := a.parse(part, func(x *parser, root xml.StartElement) {
+		x.Walk(func(e xml.StartElement) {
 			switch e.Name.Local {
 			case "workbookPr":
 				if flag := attribute(e, "date1904"); flag == "1" || flag == "true" {
@@ -45,9 +44,7 @@ func readXLSX(a *Archive, w *markdown.Writer) error {
 					a.leave("sheet "+name, errMissing)
 				}
 			}
-			return x.each(read)
-		}
-		return read(root)
+		}, nil)
 	})
 	if err != nil {
 		return err
@@ -82,35 +79,27 @@ func (b *workbook) sheet(w *markdown.Writer, name, part string) error {
 	return failed
 }
 
-func (b *workbook) readStrings(x *parser, _ xml.StartElement) error {
-	return x.each(func(xml.StartElement) error {
-		text, err := richText(x)
-		if err != nil {
-			return err
+func (b *workbook) readStrings(x *parser, _ xml.StartElement) {
+	x.Each(func(xml.StartElement) {
+		if text := richText(x); x.Err() == nil {
+			b.strings = append(b.strings, text)
 		}
-		b.strings = append(b.strings, text)
-		return x.hold(1)
+		x.hold(1)
 	})
 }
 
 // richText returns the text of runs, without its pronunciation, or a text without runs.
-func richText(x *parser) (string, error) {
+func richText(x *parser) string {
 	var out, plain strings.Builder
-	var read func(e xml.StartElement) error
-	read = func(e xml.StartElement) error {
+	x.Walk(func(e xml.StartElement) {
 		switch e.Name.Local {
 		case "t":
-			return x.appendText(&out)
+			x.AppendText(&out)
 		case "rPh":
-			return x.skip()
+			x.Skip()
 		}
-		return x.each(read)
-	}
-	err := x.content(read, func(text []byte) { plain.Write(text) })
-	if out.Len() == 0 {
-		return unescapeCharacters(strings.TrimSpace(plain.String())), err
-	}
-	return unescapeCharacters(out.String()), err
+	}, func(text []byte) { plain.Write(text) })
+	return unescapeCharacters(cmp.Or(out.String(), strings.TrimSpace(plain.String())))
 }
 
 var escapedCharacters = pattern.Lazy(`(?:_x[0-9A-Fa-f]{4}_)+`)
@@ -132,14 +121,14 @@ func unescapeCharacters(text string) string {
 }
 
 // readStyles reads the number formats of cells.
-func (b *workbook) readStyles(x *parser, _ xml.StartElement) error {
+func (b *workbook) readStyles(x *parser, _ xml.StartElement) {
 	formats := map[string]numberFormat{}
 	for id, code := range builtInFormats() {
 		formats[strconv.Itoa(id)] = parseFormat(code)
 	}
-	return x.each(func(e xml.StartElement) error {
+	x.Each(func(e xml.StartElement) {
 		list := e.Name.Local
-		return x.each(func(e xml.StartElement) error {
+		x.Each(func(e xml.StartElement) {
 			id := attribute(e, "numFmtId")
 			switch list {
 			case "numFmts":
@@ -147,10 +136,7 @@ func (b *workbook) readStyles(x *parser, _ xml.StartElement) error {
 			case "cellXfs":
 				b.formats = append(b.formats, formats[id])
 			}
-			if err := x.skip(); err != nil {
-				return err
-			}
-			return x.hold(1)
+			x.hold(1)
 		})
 	})
 }
@@ -166,41 +152,39 @@ type sheet struct {
 	last int        // number of the row before
 }
 
-func (s *sheet) read(x *parser, _ xml.StartElement) error {
-	err := x.each(func(e xml.StartElement) error {
+func (s *sheet) read(x *parser, _ xml.StartElement) {
+	x.Each(func(e xml.StartElement) {
 		switch e.Name.Local {
 		case "sheetData":
-			return x.each(func(e xml.StartElement) error { return s.readRow(x, e) })
+			x.Each(func(e xml.StartElement) { s.readRow(x, e) })
 		case "hyperlinks":
-			return x.each(func(e xml.StartElement) error {
+			x.Each(func(e xml.StartElement) {
 				target := s.links[attribute(e, "id")].target
 				if target != "" {
 					s.hyperlinks = append(s.hyperlinks, attribute(e, "ref")+": "+markdown.Link(target, target))
 				}
-				return cmp.Or(x.skip(), x.hold(1), s.reuse(2*len(target)))
+				x.hold(1)
+				x.reuse(2 * len(target))
 			})
 		case "oleObjects":
 			objects := figures{Archive: s.Archive, links: s.links}
-			return x.find("oleObject", func(e xml.StartElement) { objects.figure(e) })
+			x.Find("oleObject", func(e xml.StartElement) { objects.figure(e) })
 		case "headerFooter":
-			return x.each(func(xml.StartElement) error {
-				text, err := x.text()
-				s.footers = append(s.footers, headerText(unescapeCharacters(text)))
-				return cmp.Or(err, x.hold(1))
+			x.Each(func(xml.StartElement) {
+				s.footers = append(s.footers, headerText(unescapeCharacters(x.Text())))
+				x.hold(1)
 			})
 		}
-		return x.skip()
 	})
 	s.flush()
-	return err
 }
 
 // readRow adds a row to the table; an empty row ends one.
-func (s *sheet) readRow(x *parser, e xml.StartElement) error {
+func (s *sheet) readRow(x *parser, e xml.StartElement) {
 	if s.w.Full() {
-		return errStop
+		x.Fail(errStop)
 	}
-	row, err := s.row(x)
+	row := s.row(x)
 	number, failed := strconv.Atoi(attribute(e, "r"))
 	if failed != nil {
 		number = s.last + 1
@@ -211,7 +195,7 @@ func (s *sheet) readRow(x *parser, e xml.StartElement) error {
 	if s.last = number; len(row) > 0 {
 		s.rows = append(s.rows, row)
 	}
-	return cmp.Or(err, x.hold(1))
+	x.hold(1)
 }
 
 func (s *sheet) flush() {
@@ -252,33 +236,29 @@ func trimColumns(rows [][]string) [][]string {
 }
 
 // row returns the cells up to the last one with a value.
-func (b *workbook) row(x *parser) ([]string, error) {
+func (b *workbook) row(x *parser) (cells []string) {
 	const mostColumns = 16_384 // of the format
-	var cells []string
 	column := -1
-	err := x.each(func(e xml.StartElement) error {
+	x.Each(func(e xml.StartElement) {
 		if at := columnOf(attribute(e, "r")); at >= 0 {
 			column = at
 		} else {
 			column++
 		}
-		value, err := b.cell(x, e)
+		value := b.cell(x, e)
 		if column >= mostColumns {
 			b.leaveOnce("cells beyond column XFD", errBeyond)
+			return
 		}
-		if err != nil || value == "" || column >= mostColumns {
-			return err
-		}
-		for len(cells) <= column {
+		for value != "" && len(cells) <= column && x.Err() == nil {
 			cells = append(cells, "")
-			if err := x.hold(1); err != nil {
-				return err
-			}
+			x.hold(1)
 		}
-		cells[column] = value
-		return nil
+		if value != "" && x.Err() == nil {
+			cells[column] = value
+		}
 	})
-	return cells, err
+	return cells
 }
 
 var errBeyond = errors.New("the format has no such columns")
@@ -292,35 +272,33 @@ func columnOf(reference string) int {
 	return column - 1
 }
 
-func (b *workbook) cell(x *parser, e xml.StartElement) (string, error) {
+func (b *workbook) cell(x *parser, e xml.StartElement) string {
 	kind, style := attribute(e, "t"), attribute(e, "s")
 	value := ""
-	err := x.each(func(e xml.StartElement) (err error) {
+	x.Each(func(e xml.StartElement) {
 		switch e.Name.Local {
 		case "v":
-			value, err = x.text()
-			return err
+			value = x.Text()
 		case "is":
-			value, err = richText(x)
-			return err
+			value = richText(x)
 		}
-		return x.skip()
 	})
 	switch kind {
 	case "s":
 		if at, failed := strconv.Atoi(strings.TrimSpace(value)); failed == nil && at >= 0 && at < len(b.strings) {
-			return b.strings[at], cmp.Or(err, b.reuse(len(b.strings[at])))
+			x.reuse(len(b.strings[at]))
+			return b.strings[at]
 		}
 		b.leaveOnce("texts of some cells", errMissing)
-		return "", err
+		return ""
 	case "b":
-		return map[string]string{"0": "FALSE", "1": "TRUE"}[value], err
+		return map[string]string{"0": "FALSE", "1": "TRUE"}[value]
 	case "", "n":
 		var format numberFormat
 		if at, _ := strconv.Atoi(style); at >= 0 && at < len(b.formats) {
 			format = b.formats[at]
 		}
-		return format.show(value, b.from), err
+		return format.show(value, b.from)
 	}
-	return unescapeCharacters(value), err
+	return unescapeCharacters(value)
 }

@@ -60,12 +60,13 @@ func readPPTX(a *Archive, w *markdown.Writer) error {
 	const part = "ppt/presentation.xml"
 	links := a.links(part)
 	var order []string
-	err := a.parse(part, func(x *parser, _ xml.StartElement) error {
-		return x.each(func(e xml.StartElement) error {
-			if e.Name.Local != "sldIdLst" {
-				return x.skip()
-			}
-			return x.children(func(e xml.StartElement) {
+	err := a.parse(part, func(x *parser, _ xml.StartElement) {
+		x.Each(func(e xml.StartElement) {
+			isList := e.Name.Local == "sldIdLst"
+			x.Each(func(e xml.StartElement) {
+				if !isList {
+					return
+				}
 				target := ""
 				for _, at := range e.Attr { // the slide has an id of its own
 					if at.Name.Local == "id" && links[at.Value].kind == "slide" {
@@ -158,11 +159,10 @@ func writeFooters(w *markdown.Writer, footers []string) {
 	}
 }
 
-func (s *slide) read(x *parser, _ xml.StartElement) error {
+func (s *slide) read(x *parser, _ xml.StartElement) {
 	s.parser = x
-	err := x.each(s.element)
+	x.Walk(s.element, nil)
 	s.flush()
-	return err
 }
 
 func (s *slide) flush() {
@@ -171,10 +171,10 @@ func (s *slide) flush() {
 	}
 }
 
-func (s *slide) element(e xml.StartElement) error {
+func (s *slide) element(e xml.StartElement) {
 	switch e.Name.Local {
 	case "sp", "pic", "graphicFrame", "grpSp", "cxnSp":
-		return s.box()
+		s.box()
 	case "off":
 		s.x, s.y = number(e, "x"), number(e, "y")
 	case "ext":
@@ -185,18 +185,15 @@ func (s *slide) element(e xml.StartElement) error {
 			s.keys = []string{"index " + attribute(e, "idx"), s.kind}
 		}
 	case "p":
-		line, err := s.line()
-		s.write(line)
-		return cmp.Or(err, s.hold(1))
+		s.write(s.line())
+		s.hold(1)
 	case "tbl":
-		rows, err := s.parser.table(s.cell)
-		s.w.Table(rows)
-		return err
+		s.w.Table(s.parser.table(s.cell))
 	case "Fallback", "clientData":
-		return s.skip()
+		s.Skip()
+	default:
+		s.w.Blocks(s.figure(e))
 	}
-	s.w.Blocks(s.figure(e))
-	return s.each(s.element)
 }
 
 // number returns a measure in an attribute: on a slide a number, in OpenDocument with a unit, of which all are
@@ -208,9 +205,9 @@ func number(e xml.StartElement, name string) float64 {
 
 // box reads a shape, or a group of them with its own coordinates. A placeholder without a place has that of the layout
 // with its index, else of its type.
-func (s *slide) box() error {
+func (s *slide) box() {
 	inner := &slide{parser: s.parser, figures: s.figures, layout: s.layout}
-	err := s.each(inner.element)
+	s.Walk(inner.element, nil)
 	inner.flush()
 	inner.block = s.written(&inner.w)
 	for _, key := range inner.keys {
@@ -223,7 +220,7 @@ func (s *slide) box() error {
 	s.titles = append(s.titles, inner.titles...)
 	s.footers = append(s.footers, inner.footers...)
 	s.parts = append(s.parts, inner.placed)
-	return cmp.Or(err, s.hold(1))
+	s.hold(1)
 }
 
 // write writes a paragraph of a box. Numbers of slides and dates are left out, titles and footers are kept for later.
@@ -248,56 +245,46 @@ type slideLine struct {
 	bullet bool
 }
 
-func (s *slide) line() (line slideLine, err error) {
+func (s *slide) line() (line slideLine) {
 	var text strings.Builder
 	target := ""
-	var read func(e xml.StartElement) error
-	read = func(e xml.StartElement) error {
+	s.Walk(func(e xml.StartElement) {
 		switch e.Name.Local {
 		case "pPr":
 			line.depth, _ = strconv.Atoi(attribute(e, "lvl"))
-			return s.children(func(e xml.StartElement) {
+			s.Each(func(e xml.StartElement) {
 				line.bullet = line.bullet || e.Name.Local == "buChar" || e.Name.Local == "buAutoNum"
 			})
 		case "r", "fld":
 			target = ""
 		case "t":
-			run, err := s.text()
-			if run = unescapeCharacters(run); target != "" {
+			run := unescapeCharacters(s.Text())
+			if target != "" {
 				run = markdown.Link(run, target)
-				err = cmp.Or(err, s.reuse(len(target)))
+				s.reuse(len(target))
 			}
 			text.WriteString(run)
-			return err
 		case "br":
 			text.WriteByte('\n')
 		case "rPr":
-			return s.children(func(e xml.StartElement) {
+			s.Each(func(e xml.StartElement) {
 				if e.Name.Local == "hlinkClick" && s.figures != nil {
 					target = s.links[attribute(e, "id")].target
 				}
 			})
 		case "endParaRPr":
-			return s.skip()
+			s.Skip()
 		}
-		return s.each(read)
-	}
-	err = s.each(read)
+	}, nil)
 	line.text = text.String()
-	return line, err
+	return line
 }
 
-func (s *slide) cell() (string, int, error) {
+func (s *slide) cell() (string, int) {
 	var lines []string
-	var read func(e xml.StartElement) error
-	read = func(e xml.StartElement) error {
-		if e.Name.Local != "p" {
-			return s.each(read)
-		}
-		line, err := s.line()
-		lines = append(lines, line.text)
-		return cmp.Or(err, s.hold(1))
-	}
-	err := s.each(read)
-	return strings.Join(lines, " "), 1, err
+	s.Find("p", func(xml.StartElement) {
+		lines = append(lines, s.line().text)
+		s.hold(1)
+	})
+	return strings.Join(lines, " "), 1
 }

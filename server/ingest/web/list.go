@@ -18,6 +18,7 @@ import (
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/server/ingest/dates"
+	"quarry/server/ingest/xmlreader"
 )
 
 // The kinds of lists.
@@ -73,8 +74,9 @@ func ReadList(data []byte, base *url.URL) (*List, error) {
 	if !bytes.HasPrefix(trimmed, []byte("<")) && !bytes.HasPrefix(trimmed, []byte("\xFE\xFF")) && !bytes.HasPrefix(trimmed, []byte("\xFF\xFE")) {
 		return nil, nil
 	}
-	r := &listReader{tokens: xml.NewDecoder(bytes.NewReader(trimmed)), base: base}
-	r.tokens.Strict, r.tokens.CharsetReader = false, charset.NewReaderLabel
+	decoder := xml.NewDecoder(bytes.NewReader(trimmed))
+	decoder.Strict, decoder.CharsetReader = false, charset.NewReaderLabel
+	r := &listReader{Reader: xmlreader.New(decoder, deepest, errTooDeep), base: base}
 	return r.read()
 }
 
@@ -97,176 +99,117 @@ func unpacked(data []byte) ([]byte, error) {
 	return data, nil
 }
 
-// listReader reads an XML list token by token: what is declared in it is never expanded.
+// listReader reads an XML list.
 type listReader struct {
-	tokens *xml.Decoder
-	base   *url.URL
-	depth  int
-	list   List
+	xmlreader.Reader
+	base *url.URL
+	list List
 }
 
 func (r *listReader) read() (*List, error) {
-	kinds := map[string]string{"urlset": Sitemap, "sitemapindex": Sitemap, "rss": Feed, "RDF": Feed, "feed": Feed, "opml": Feeds}
-	err := r.children(func(start xml.StartElement) error {
-		if r.list.Kind = kinds[start.Name.Local]; r.list.Kind == "" {
-			return errNoList
+	kinds := map[string]string{
+		"urlset": Sitemap, "sitemapindex": Sitemap, "rss": Feed, "RDF": Feed, "feed": Feed, "opml": Feeds,
+	}
+	r.Each(func(root xml.StartElement) {
+		if r.list.Kind = kinds[root.Name.Local]; r.list.Kind != "" {
+			r.Walk(r.element, nil)
 		}
-		return cmp.Or(r.children(r.element), io.EOF) // nothing follows it
+		r.Fail(io.EOF) // nothing follows it
 	})
 	switch {
 	case r.list.Kind == "": // a page need not be XML
 		return nil, nil
-	case errors.Is(err, io.EOF):
+	case errors.Is(r.Err(), io.EOF):
 	case len(r.list.Entries) == 0:
-		return nil, fmt.Errorf("it is damaged: %w", err)
+		return nil, fmt.Errorf("it is damaged: %w", r.Err())
 	default: // what precedes the damage is used
-		r.list.Cut = "it is damaged: " + err.Error()
+		r.list.Cut = "it is damaged: " + r.Err().Error()
 	}
 	return &r.list, nil
 }
 
-var errNoList = errors.New("it is no list")
-
-// children calls visit for each element of the current one; visit reads it to its end.
-func (r *listReader) children(visit func(xml.StartElement) error) error { return r.content(visit, nil) }
-
-// content is children that also passes on the text between them.
-func (r *listReader) content(visit func(xml.StartElement) error, text func([]byte)) error {
-	if r.depth++; r.depth > deepest {
-		return errTooDeep
-	}
-	defer func() { r.depth-- }()
-	for {
-		token, err := r.tokens.Token()
-		if err != nil {
-			return err
-		}
-		switch token := token.(type) {
-		case xml.StartElement:
-			if err := visit(token); err != nil {
-				return err
-			}
-		case xml.EndElement:
-			return nil
-		case xml.CharData:
-			if text != nil {
-				text(token)
-			}
-		}
-	}
-}
-
 // element reads a part of a list: an entry, the list's title, or what contains them.
-func (r *listReader) element(start xml.StartElement) error {
-	switch start.Name.Local {
+func (r *listReader) element(e xml.StartElement) {
+	switch name := e.Name.Local; name {
 	case "url", "sitemap":
-		return r.place(start.Name.Local == "sitemap")
+		r.place(name == "sitemap")
 	case "item", "entry":
-		return r.item()
+		r.item()
 	case "outline":
-		if address := attribute(start, "xmlUrl"); address != "" {
-			r.add(Entry{URL: address, List: true, Title: cmp.Or(attribute(start, "title"), attribute(start, "text"))})
+		if address := attribute(e, "xmlUrl"); address != "" {
+			r.add(Entry{URL: address, List: true, Title: cmp.Or(attribute(e, "title"), attribute(e, "text"))})
 		}
-		return r.children(r.element)
 	case "title":
-		text, err := r.text()
-		r.list.Title = cmp.Or(r.list.Title, text)
-		return err
+		r.list.Title = cmp.Or(r.list.Title, r.text())
 	}
-	return r.children(r.element)
 }
 
 // place reads an entry of a sitemap.
-func (r *listReader) place(isList bool) error {
+func (r *listReader) place(isList bool) {
 	entry := Entry{List: isList}
-	err := r.children(func(start xml.StartElement) (err error) {
-		text := ""
-		switch start.Name.Local {
+	r.Each(func(e xml.StartElement) {
+		switch e.Name.Local {
 		case "loc":
-			entry.URL, err = r.text()
-			return err
+			entry.URL = r.text()
 		case "lastmod":
-			text, err = r.text()
-			entry.Updated, _ = dates.Parse(text)
-			return err
+			entry.Updated, _ = dates.Parse(r.text())
 		}
-		return r.children(r.ignore)
 	})
-	if err == nil {
-		r.add(entry)
-	}
-	return err
+	r.add(entry)
 }
 
 // item reads an entry of a feed.
-func (r *listReader) item() error {
+func (r *listReader) item() {
 	entry, id, summary := Entry{}, "", ""
-	err := r.children(func(start xml.StartElement) (err error) {
-		text := ""
-		switch name := start.Name.Local; name {
-		case "title", "guid", "id", "pubDate", "date", "updated", "published", "modified", "encoded", "content", "description", "summary", "creator":
-			if text, err = r.text(); err != nil {
-				return err
+	r.Each(func(e xml.StartElement) {
+		switch e.Name.Local {
+		case "title":
+			entry.Title = cmp.Or(entry.Title, r.text())
+		case "guid", "id":
+			if attribute(e, "isPermaLink") != "false" {
+				id = r.text()
 			}
-			switch name {
-			case "title":
-				entry.Title = cmp.Or(entry.Title, text)
-			case "guid", "id":
-				if attribute(start, "isPermaLink") != "false" {
-					id = text
-				}
-			case "creator":
-				entry.Author = cmp.Or(entry.Author, text)
-			case "encoded", "content":
-				entry.Content = cmp.Or(entry.Content, text)
-			case "description", "summary":
-				summary = cmp.Or(summary, text)
-			default:
-				if at, _ := dates.Parse(text); at.After(entry.Updated) {
-					entry.Updated = at
-				}
+		case "creator", "author": // of Atom: with the name in an element
+			entry.Author = cmp.Or(entry.Author, r.text())
+		case "encoded", "content":
+			entry.Content = cmp.Or(entry.Content, r.text())
+		case "description", "summary":
+			summary = cmp.Or(summary, r.text())
+		case "pubDate", "date", "updated", "published", "modified":
+			if at, _ := dates.Parse(r.text()); at.After(entry.Updated) {
+				entry.Updated = at
 			}
 		case "link":
-			if text, err = r.text(); err == nil && entry.URL == "" && (attribute(start, "rel") == "" || attribute(start, "rel") == "alternate") {
-				entry.URL = cmp.Or(attribute(start, "href"), text)
+			text := r.text()
+			if rel := attribute(e, "rel"); entry.URL == "" && (rel == "" || rel == "alternate") {
+				entry.URL = cmp.Or(attribute(e, "href"), text)
 			}
-		case "author":
-			text, err = r.text() // of Atom: with the name in an element
-			entry.Author = cmp.Or(entry.Author, text)
-		default:
-			return r.children(r.ignore)
 		}
-		return err
 	})
 	entry.Content = cmp.Or(entry.Content, summary)
 	if entry.URL == "" && strings.HasPrefix(id, "http") {
 		entry.URL = id
 	}
-	if err == nil {
-		r.add(entry)
-	}
-	return err
+	r.add(entry)
 }
 
-func (r *listReader) ignore(xml.StartElement) error { return r.children(r.ignore) }
-
 // text reads the text of the current element and of those in it.
-func (r *listReader) text() (string, error) {
+func (r *listReader) text() string {
 	var out strings.Builder
-	var read func(xml.StartElement) error
-	add := func(token []byte) {
+	r.Walk(func(xml.StartElement) {}, func(token []byte) {
 		if out.Len()+len(token) > longestText {
 			r.list.Cut = errLongField.Error()
 		}
 		out.WriteString(text.Clip(string(token), longestText-out.Len()))
-	}
-	read = func(xml.StartElement) error { return r.content(read, add) }
-	err := r.content(read, add)
-	return strings.TrimSpace(out.String()), err
+	})
+	return strings.TrimSpace(out.String())
 }
 
-// add adds an entry whose address is usable.
+// add adds an entry that was read to its end, and whose address is usable.
 func (r *listReader) add(entry Entry) {
+	if r.Err() != nil {
+		return
+	}
 	if len(r.list.Entries) >= mostEntries {
 		r.list.Cut = fmt.Sprintf("it has more than %d entries", mostEntries)
 		return
@@ -284,13 +227,8 @@ func (r *listReader) add(entry Entry) {
 	r.list.Entries = append(r.list.Entries, entry)
 }
 
-func attribute(start xml.StartElement, name string) string {
-	for _, a := range start.Attr {
-		if a.Name.Local == name {
-			return strings.TrimSpace(a.Value)
-		}
-	}
-	return ""
+func attribute(e xml.StartElement, name string) string {
+	return strings.TrimSpace(xmlreader.Attribute(e, name))
 }
 
 // readJSONFeed reads a JSON Feed; nil if the object is none.
