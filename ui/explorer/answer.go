@@ -48,10 +48,10 @@ type thread struct {
 // wholeSearch has the list show what the answer rests on, where it shows less: what was found while typing, or for
 // another query.
 func (m *Model) wholeSearch(query string) tea.Cmd {
-	if m.search.running != nil && !m.search.running.instant && sameQuestion(m.search.running.text, query) {
+	if m.search.running != nil && !m.search.running.typed() && sameQuestion(m.search.running.text, query) {
 		return nil
 	}
-	if s := m.search.shown; m.failing() || s != nil && !s.instant && !s.ofAnswer && sameQuestion(s.text, query) {
+	if s := m.search.shown; m.failing() || s != nil && !s.typed() && !s.ofAnswer && sameQuestion(s.text, query) {
 		return nil
 	}
 	return m.startSearch(query, false, false)

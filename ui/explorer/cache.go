@@ -95,14 +95,18 @@ func (m *Model) askVersion() tea.Cmd {
 func (m *Model) handleVersion(status *wire.LibraryStatus, err error) tea.Cmd {
 	again := after(m.conn.request, versionEvery, m.askVersion)
 	if err == nil {
+		had, known := m.conn.vectors, status.Version == m.conn.version // then only the work that runs is reported
 		m.conn.meaning = status.Meaning
-		m.conn.vectors = m.conn.vectors || status.Meaning.Done > 0
+		m.conn.vectors = status.Meaning.Done > 0 && status.Meaning.State != wire.MeaningOff || had && known
+		if m.conn.vectors && !had {
+			again = tea.Batch(again, m.askModelStatus()) // without a model Enter asks what a pause asked
+		}
 	}
 	if err != nil || status.Version == m.conn.version {
 		return again
 	}
 	first := m.conn.version == ""
-	m.conn.version, m.conn.vectors, m.conn.synced = status.Version, status.VectorModel != "", lastSync(status.Roots)
+	m.conn.version, m.conn.synced = status.Version, lastSync(status.Roots)
 	if first { // a search may have been faster
 		if m.search.shown != nil {
 			m.search.shown.version = status.Version

@@ -126,7 +126,7 @@ func (m *Model) handleStored(store *state.Store, err error) tea.Cmd {
 // searched remembers a submitted search whose answer is shown.
 func (m *Model) searched() tea.Cmd {
 	s := m.search.shown
-	if s == nil || s.instant || s.provisional || s.ofAnswer {
+	if s == nil || s.typed() || s.provisional || s.ofAnswer {
 		return nil
 	}
 	m.visit(s.search)

@@ -29,8 +29,9 @@ const (
 
 // searching is the search in flight and the results of the last one.
 type searching struct {
-	running *search // nil: none
-	shown   *shown  // what the list shows; nil: nothing was found yet
+	running *search  // nil: none
+	pause   *request // the rest of the keys before a search by meaning
+	shown   *shown   // what the list shows; nil: nothing was found yet
 	failure *failure
 	memory  memory
 	order   string // of the results, one of orders
@@ -49,6 +50,7 @@ type search struct {
 	key     string // in the memory
 	selects string // ref of the result to select
 	instant bool   // lexical only, while typing
+	paused  bool   // asked as the keys rested, by meaning, too; nobody waits for it
 	started time.Time
 	slow    bool   // it took longer than slowAfter
 	stage   string // of the pipeline, once known
@@ -70,6 +72,9 @@ func (s *shown) of(asked *search) bool {
 	return s != nil && s.request != nil && s.request == asked.request
 }
 
+// typed reports whether a search is of what somebody types, who has not submitted it.
+func (s *search) typed() bool { return s.instant || s.paused }
+
 // queryEdited searches as one types, where a search costs nothing.
 func (m *Model) queryEdited() tea.Cmd {
 	m.conn.pending = false
@@ -83,7 +88,7 @@ func (m *Model) queryEdited() tea.Cmd {
 	case m.client() == nil || m.target.Elsewhere:
 		return nil
 	case m.client().Local():
-		return m.startSearch(text, true, false)
+		return tea.Batch(m.startSearch(text, true, false), m.awaitPause(text))
 	case m.typingSearches():
 		return after(nil, pauseBefore, func() tea.Cmd { return m.handlePause(text) })
 	}
@@ -130,7 +135,11 @@ func (m *Model) submit() tea.Cmd {
 		return nil
 	}
 	m.focus = InList
-	if s := m.search.shown; s != nil && s.text == text && !s.instant && !s.provisional && !s.ofAnswer && m.search.running == nil &&
+	if s := m.search.running; s != nil && s.paused && s.key == m.requestOf(text, false).key {
+		s.paused = false
+		return m.awaitSlow(s)
+	}
+	if s := m.search.shown; s != nil && s.text == text && !s.typed() && !s.provisional && !s.ofAnswer && m.search.running == nil &&
 		m.search.failure == nil && !m.outdated() {
 		return nil
 	}
@@ -151,12 +160,18 @@ func (m *Model) searchAgain() tea.Cmd {
 // startSearch asks for an answer, or takes it from the memory. The search before it is given up.
 func (m *Model) startSearch(text string, instant, fresh bool) tea.Cmd {
 	m.leavePage()
+	return m.find(m.requestOf(text, instant), fresh)
+}
+
+// find is startSearch for a search whose request is made.
+func (m *Model) find(s search, fresh bool) tea.Cmd {
 	m.stopSearch()
 	m.stopBlaming()
-	s := m.requestOf(text, instant)
 	if answer, ok := m.search.memory.get(s.key, m.now()); ok && !fresh {
 		m.search.failure = nil
-		m.show(shown{search: s, response: answer.response, took: answer.took, remembered: true})
+		former := m.search.shown
+		remembered := former == nil || former.key != s.key || former.remembered // else it was asked just now
+		m.show(shown{search: s, response: answer.response, took: answer.took, remembered: remembered})
 		return tea.Batch(m.searched(), m.findBlame())
 	}
 	return m.send(s)
@@ -219,7 +234,7 @@ func (m *Model) send(s search) tea.Cmd {
 			return nil, err
 		}
 		var response *wire.SearchResponse
-		if s.instant {
+		if s.typed() {
 			response, err = c.Search(ctx, request)
 		} else {
 			response, err = c.SearchStream(ctx, request, report)
@@ -228,8 +243,15 @@ func (m *Model) send(s search) tea.Cmd {
 	}
 	handle := func(response *wire.SearchResponse, err error) tea.Cmd { return m.handleSearch(&s, response, err) }
 	found := stream(m, &s.request, 0, work, func(events []wire.SearchEvent) tea.Cmd { return m.handleSearchEvents(&s, events) }, handle)
-	slow := after(s.request, slowAfter, func() tea.Cmd { return m.handleSlowSearch(&s) })
-	return tea.Batch(found, slow, m.askFast(&s))
+	if s.paused {
+		return found
+	}
+	return tea.Batch(found, m.awaitSlow(&s), m.askFast(&s))
+}
+
+// awaitSlow shows that a search is running once somebody has waited for it.
+func (m *Model) awaitSlow(s *search) tea.Cmd {
+	return after(s.request, slowAfter, func() tea.Cmd { return m.handleSlowSearch(s) })
 }
 
 // searchOf is the search of a query, before anything is asked.
@@ -291,6 +313,9 @@ func (m *Model) handleSearch(s *search, response *wire.SearchResponse, err error
 	if s.version == m.conn.version { // what a library answered before it changed is of no use
 		m.search.memory.put(s.key, remembered{response: response, took: took, at: m.now(), kept: m.target.Kind != Remote})
 	}
+	if s.paused && m.readsOn(s) {
+		return m.refresh() // Enter finds it in the memory
+	}
 	m.show(shown{search: *s, response: response, took: took})
 	kept := m.searched()
 	if again := m.refresh(); again != nil { // the library changed meanwhile
@@ -328,7 +353,7 @@ func (m *Model) show(answer shown) {
 		cut.Results = results[:wire.MaxNumResults]
 		answer.response = &cut
 	}
-	fromTop := m.search.shown != nil && m.search.shown.instant && !answer.instant
+	fromTop := m.search.shown != nil && m.search.shown.typed() && !answer.typed()
 	m.search.shown = &answer
 	m.list.SetNow(m.now())
 	m.compare.following.SetNow(m.now())
@@ -387,6 +412,7 @@ func (m *Model) searchFailed(err error) tea.Cmd {
 
 // stopSearch stops the running search and keeps its results.
 func (m *Model) stopSearch() bool {
+	m.search.pause.stop()
 	if m.search.running == nil {
 		return false
 	}

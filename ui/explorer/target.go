@@ -39,7 +39,7 @@ type connection struct {
 	welcome welcome
 	version string       // of the library, as last reported
 	synced  time.Time    // when its folders were last read
-	vectors bool         // an embedding model made vectors for the library
+	vectors bool         // the library has vectors of the model that searches: more is found than by words
 	meaning wire.Meaning // of the library, while its vectors are made
 	noModel bool         // the target reported that it has no language model
 	arrival string       // the query that the program was started with
@@ -136,7 +136,7 @@ func (m *Model) switchTo(target Target) tea.Cmd {
 	m.chats.refused, m.compare.following.whole = "", nil
 	before := closing(m.conn.session)
 	m.target, m.conn.session, m.conn.welcome, m.conn.version, m.conn.synced = painted(target), nil, welcome{}, "", time.Time{}
-	m.conn.meaning = wire.Meaning{}
+	m.conn.meaning, m.conn.vectors = wire.Meaning{}, false
 	m.conn.noModel, m.answer.refused = false, ""
 	m.box.Placeholder = "Search " + m.target.Where
 	m.search.memory.clear()
@@ -283,6 +283,7 @@ func (m *Model) askModelStatus() tea.Cmd {
 	return during(m.conn.request, c.ModelStatus, func(status *wire.ModelStatus, err error) tea.Cmd {
 		if err == nil { // else the set-up does without
 			m.setUp.ModelStatus(*status)
+			m.conn.noModel = status.Model == ""
 		}
 		return nil
 	})

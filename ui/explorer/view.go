@@ -64,7 +64,7 @@ func (m *Model) View() tea.View {
 
 // title is the terminal's window title.
 func (m *Model) title() string {
-	if m.search.shown == nil || m.search.shown.instant { // a title for each key is more than a terminal wants to hear
+	if m.search.shown == nil || m.search.shown.typed() { // a title for each key is more than a terminal wants to hear
 		return "quarry"
 	}
 	if s := m.search.shown; s.query.Similar != "" {

@@ -222,7 +222,7 @@ func (r *Reader) scrollTo(top int) bool {
 	if r.top == before {
 		return false
 	}
-	r.place = r.placeAtTop()
+	r.place, r.moved = r.placeAtTop(), true
 	r.version++
 	return true
 }

@@ -72,7 +72,7 @@ func (r *Reader) GoTo(h Heading) {
 	if h.piece == nil || !r.contains(h.piece) {
 		return
 	}
-	r.seekPending = false
+	r.seekPending, r.moved = false, true
 	r.place = place{piece: h.piece, from: h.from}
 	r.changed()
 	r.update()

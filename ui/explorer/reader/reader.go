@@ -47,6 +47,7 @@ type Reader struct {
 	left        int // columns of wide tables that are out of view at the left
 	place       place
 	seekPending bool // the first match must be scrolled into view
+	moved       bool // scrolled by the person, since the document is shown
 	current     matchID
 	selected    selection
 	matches     []match
@@ -103,9 +104,12 @@ func (r *Reader) Show(d Document) {
 	r.top, r.left, r.place, r.current, r.links = 0, 0, place{}, matchID{}, 0
 	r.selected = selection{}
 	clear(r.pending)
-	r.seekPending = true
+	r.seekPending, r.moved = true, false
 	r.rebuild()
 }
+
+// Scrolled reports whether the person scrolled the document, or had more of it shown.
+func (r *Reader) Scrolled() bool { return r.moved || len(r.above)+len(r.below) > 0 }
 
 // Clear empties the reader.
 func (r *Reader) Clear() {

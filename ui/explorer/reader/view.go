@@ -80,6 +80,7 @@ func (r *Reader) seekMatch() {
 	first := slices.IndexFunc(r.matches, func(m match) bool { return m.piece.unit.start+m.piece.spans[m.span][0] >= best })
 	if line := r.matches[max(0, first)].line; line >= r.top+r.body-1 {
 		r.scrollTo(line - r.body/3)
+		r.moved = false // by a person
 	}
 }
 
