@@ -55,7 +55,7 @@ type SearchRequest struct {
 	Browse     bool   `json:"browse,omitempty"`      // without words: all documents that the filters leave, newest first
 	AddedSince *Time  `json:"added_since,omitempty"` // first stored after that
 	SimilarTo  string `json:"similar_to,omitempty"`  // a ref: passages like that one
-	FacetPlace string `json:"facet_place,omitempty"` // its children are counted; empty: where the matches divide
+	FacetPlace string `json:"facet_place,omitempty"` // counts what is in it; "/": the top; empty: where matches divide
 	Prefix     bool   `json:"prefix,omitempty"`      // the last word also counts as a prefix if it is no word of the library
 }
 

@@ -63,8 +63,9 @@ func placesOf(known []index.ValueCount, value string) []string {
 	})
 }
 
-// placeLevel returns the counts of the places directly in another one; without one, those of the first level at which
-// the documents divide. A place that as a filter would mean others, too, begins with a slash, which rules them out.
+// placeLevel returns the counts of the places directly in another one, those at the top for a slash; without one, those
+// of the first level at which the documents divide. A place that as a filter would mean others, too, begins with a
+// slash, which rules them out.
 func placeLevel(all []index.ValueCount, within string) (level []index.ValueCount) {
 	children, tops := map[string][]index.ValueCount{}, map[string]bool{}
 	for _, place := range all {
@@ -73,19 +74,21 @@ func placeLevel(all []index.ValueCount, within string) (level []index.ValueCount
 			tops[name] = true
 		}
 	}
-	if within != "" {
-		for _, place := range placesOf(all, within) {
-			level = append(level, children[place]...)
-		}
-		slices.SortStableFunc(level, func(a, b index.ValueCount) int { return b.Count - a.Count })
-	} else {
-		level = children[""]
-		for len(level) == 1 && len(children[level[0].Value]) > 0 {
+	level = children[""]
+	switch strings.Trim(within, "/") {
+	case "":
+		for within == "" && len(level) == 1 && len(children[level[0].Value]) > 0 {
 			whole := level[0]
 			if level = children[whole.Value]; level[0].Count < whole.Count {
 				break
 			}
 		}
+	default:
+		level = nil
+		for _, place := range placesOf(all, within) {
+			level = append(level, children[place]...)
+		}
+		slices.SortStableFunc(level, func(a, b index.ValueCount) int { return b.Count - a.Count })
 	}
 	inner := map[string]bool{} // runs of names that begin like a top place, and end one that does not
 	for _, place := range all {

@@ -40,7 +40,7 @@ func TestPlaceLevel(t *testing.T) {
 		{"hb hb/docs/a hb/docs/b", "", "hb/docs 2"}, // they part in hb: one lies in it directly
 		{"hb/docs/a hb/docs/b wiki/docs/c", "hb/docs", "hb/docs/a 1, hb/docs/b 1"},
 		{"hb/docs/a hb/docs/b wiki/docs/c wiki/docs/c", "docs", "wiki/docs/c 2, hb/docs/a 1, hb/docs/b 1"},
-		{"hb/a wiki/b", "/hb", "hb/a 1"},
+		{"hb/a wiki/b", "/hb", "hb/a 1"}, {"hb/eng hb/people", "/", "hb 2"},
 		{"hb/a wiki/b", "a", ""}, {"hb/a", "nowhere", ""},
 		{"hb/a wiki/hb/a wiki/c", "", "wiki 2, /hb 1"}, // hb alone is also in wiki
 		{"hb/a wiki/hb/c", "hb", "hb/a 1, wiki/hb/c 1"},

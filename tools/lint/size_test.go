@@ -16,8 +16,8 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 102_410
-	maxProductTokens = 815_950
+	maxProductLines  = 102_620
+	maxProductTokens = 817_700
 	maxLongLines     = 1_387 // only lowered, until it is none
 
 	maxFunctionP95 = 33

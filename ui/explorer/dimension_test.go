@@ -75,3 +75,22 @@ func TestTheHomeOpensAPlace(t *testing.T) {
 	screen.WaitText("in: other")
 	screen.WaitText("1 document, newest first")
 }
+
+// The tab of places is a tree: a level is opened, and what is chosen in it is a filter.
+func TestPlacesAreChosenInTheirTree(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 120, 36, Options{Target: libraryTarget(t, handbooks(t)...), Query: "rule ask"})
+	screen.WaitText("acme › people")
+	screen.Press("enter", "f", "f") // the line of places leads to their tab
+	screen.WaitText("[Places]")
+	screen.WaitText("→ opens it")
+	screen.Press("right")
+	screen.WaitText("- acme")
+	screen.WaitText("+ people")
+	screen.Press("down", "enter") // nothing is chosen to apply
+	screen.WaitText("[ ]     people")
+	screen.Press("space", "down", "!", "enter")
+	screen.WaitText("in: acme/people")
+	screen.WaitText("not in: acme/teams")
+	screen.WaitText("2 passages")
+}

@@ -3,6 +3,7 @@ package explorer
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -44,6 +45,9 @@ func (m *Model) openPicker() tea.Cmd {
 		l.due = true
 	}
 	m.filters.picker.Open(m.pickerInput())
+	if m.focus == InStrip {
+		m.filters.picker.Show(m.look.by.Field().Name)
+	}
 	m.pushPanel(InPicker, &m.filters.picker)
 	return m.askFacets()
 }
@@ -83,7 +87,7 @@ func (m *Model) askFacets() tea.Cmd {
 	query, count := client.ParseQuery(m.box.Query(), m.now()), m.counter(false)
 	query.Words, query.Phrases, query.Similar = "", nil, "" // which were not searched for
 	return background(m, &m.filters.counting, func(ctx context.Context) (*picker.Input, error) {
-		facets, _, err := count(ctx, query)
+		facets, _, err := count(ctx, query, "")
 		return &picker.Input{Facets: facets}, err
 	}, m.handleCounts)
 }
@@ -97,24 +101,33 @@ func (m *Model) recount() tea.Cmd {
 	chosen.SetQuery(m.box.Query(), m.now())
 	changes := m.filters.picker.Result()
 	chosen.SetFilters(changes.Fields, changes.Raw)
-	text := chosen.Query()
+	levels := m.filters.picker.Levels()
+	text := chosen.Query() + "\n" + strings.Join(levels, "\n")
 	if text == m.filters.counted {
 		return nil
 	}
 	m.filters.counted = text
 	count, c, now := m.counter(m.lastWordOpen()), m.client(), m.now()
 	return background(m, &m.filters.counting, func(ctx context.Context) (*picker.Input, error) {
-		return countChoice(ctx, count, c.Local(), &chosen, now)
+		return countChoice(ctx, count, c.Local(), &chosen, levels, now)
 	}, m.handleCounts)
 }
 
-// countChoice counts the documents of a query, and on this machine, where it costs little, those of its other filters
-// in each span of time that is offered.
-func countChoice(ctx context.Context, matching counter, local bool, box *querybox.Box, now time.Time) (*picker.Input, error) {
-	in := &picker.Input{Exact: true, Matches: map[string]int{}}
+// countChoice counts the documents of a query, also those of each place in some places, and on this machine, where it
+// costs little, those of its other filters in each span of time that is offered.
+func countChoice(ctx context.Context, matching counter, local bool, box *querybox.Box, levels []string, now time.Time) (
+	*picker.Input, error) {
+	in := &picker.Input{Exact: true, Matches: map[string]int{}, Levels: map[string][]wire.FacetValue{}}
+	for _, place := range levels {
+		facets, _, err := matching(ctx, client.ParseQuery(box.Query(), now), place)
+		if err != nil {
+			return nil, err
+		}
+		in.Levels[place] = facets.Places
+	}
 	count := func(text string) (wire.Facets, error) {
 		query := client.ParseQuery(text, now)
-		facets, total, err := matching(ctx, query)
+		facets, total, err := matching(ctx, query, "")
 		if err == nil {
 			in.Matches[picker.TimeOf(query)] = total
 		}
@@ -140,15 +153,16 @@ func countChoice(ctx context.Context, matching counter, local bool, box *querybo
 	return in, nil
 }
 
-// counter counts what matches a query, without a model.
-type counter func(context.Context, client.Query) (wire.Facets, int, error)
+// counter counts what matches a query, without a model; of the places those in one, or where the matches divide.
+type counter func(ctx context.Context, query client.Query, within string) (wire.Facets, int, error)
 
 // counter returns one for the target. It asks for as many results as a search, with the same prefix: what is found is
 // counted.
 func (m *Model) counter(prefix bool) counter {
 	c, wanted, usual := m.client(), m.wanted(), client.Agent(m.target.Agent)
-	return func(ctx context.Context, query client.Query) (_ wire.Facets, _ int, err error) {
+	return func(ctx context.Context, query client.Query, within string) (_ wire.Facets, _ int, err error) {
 		request := query.Request()
+		request.FacetPlace = within
 		if request.PersonaID, err = c.ResolveAgent(ctx, query.Agent, usual); err != nil {
 			return wire.Facets{}, 0, err
 		}
@@ -176,7 +190,7 @@ func (m *Model) handleCounts(counted *picker.Input, err error) tea.Cmd {
 		m.fail("could not count: " + reasonOf(err))
 	default:
 		in := m.pickerInput()
-		in.Facets, in.Exact, in.Matches = counted.Facets, true, counted.Matches
+		in.Facets, in.Exact, in.Matches, in.Levels = counted.Facets, true, counted.Matches, counted.Levels
 		m.filters.picker.Update(in)
 	}
 	return nil
@@ -190,8 +204,10 @@ func (m *Model) applyPicker() tea.Cmd {
 		return nil
 	}
 	changes := m.filters.picker.Result()
-	m.panels = nil
-	if changes.Empty() {
+	if changes.Empty() && m.filters.picker.Expand() {
+		return nil
+	}
+	if m.panels = nil; changes.Empty() {
 		return nil
 	}
 	m.remember()

@@ -29,8 +29,9 @@ type Input struct {
 	// Matches are exact numbers of documents by the time filters of a search, as TimeOf writes them; others are
 	// estimated from the months.
 	Matches map[string]int
-	Known   func(Field) Listing // the values that exist, counted or not; nil: none are known
-	Bare    bool                // the server is known to have no extensions
+	Levels  map[string][]wire.FacetValue // exact counts of the places in a place, by that, as far as they were counted
+	Known   func(Field) Listing          // the values that exist, counted or not; nil: none are known
+	Bare    bool                         // the server is known to have no extensions
 	Now     time.Time
 }
 
@@ -145,13 +146,44 @@ func (p *Picker) refresh() {
 
 // Filter returns the filter whose values are shown; empty for times.
 func (p *Picker) Filter() string {
-	if len(p.tabs) == 0 {
-		return ""
-	}
-	if t, ok := p.tabs[p.active].(*values); ok {
+	if t, ok := p.shown(); ok {
 		return t.of.Name
 	}
 	return ""
+}
+
+// Levels returns the places whose inner ones are shown, to be counted each; none in another tab.
+func (p *Picker) Levels() []string {
+	if t, ok := p.shown(); ok && t.tree != nil && t.tree.root != "" {
+		return t.tree.levels()
+	}
+	return nil
+}
+
+// Expand opens the place under the cursor. It reports whether there is one to open.
+func (p *Picker) Expand() bool {
+	t, ok := p.shown()
+	return ok && t.expand()
+}
+
+// shown returns the shown tab, if it is one of values.
+func (p *Picker) shown() (*values, bool) {
+	if len(p.tabs) == 0 {
+		return nil, false
+	}
+	t, ok := p.tabs[p.active].(*values)
+	return t, ok
+}
+
+// Show shows the tab of a filter.
+func (p *Picker) Show(filter string) {
+	for range p.tabs {
+		if p.Filter() == filter {
+			return
+		}
+		p.active = (p.active + 1) % len(p.tabs)
+	}
+	p.refresh()
 }
 
 // Turn shows a tab further on, around the ends.
@@ -182,8 +214,8 @@ func (p *Picker) Move(rows int) { p.quietly(func(t tab) bool { t.move(rows); ret
 // Page implements panel.Panel.
 func (p *Picker) Page(pages int) { p.quietly(func(t tab) bool { t.page(pages); return false }) }
 
-// Sideways moves by bars in the histogram, with the range drawn along if it is to be extended; elsewhere in the typed
-// text.
+// Sideways moves by bars in the histogram, with the range drawn along if it is to be extended; it opens and closes
+// places, and moves in typed text.
 func (p *Picker) Sideways(columns int, extend bool) {
 	p.quietly(func(t tab) bool { t.sideways(columns, extend); return false })
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"quarry/client/field"
 	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/panel"
@@ -26,12 +27,14 @@ type value struct {
 	choice choice
 	both   bool // the query has it and excludes it
 	exists bool // the server listed or counted it
+	depth  int  // in the tree
 }
 
 // values is the tab of a field. No selection means any value.
 type values struct {
 	input
 	of     Field
+	tree   *tree // of places; else nil
 	all    []value
 	shown  []int        // indices of all, what the typed text leaves
 	cursor panel.Choice // into shown
@@ -55,6 +58,9 @@ type values struct {
 // newValues makes the tab with the values of the query. Those that exist are added by update.
 func newValues(of Field, in Input) *values {
 	t := &values{input: input{placeholder: "type to narrow"}, of: of}
+	if of.ID == field.Place {
+		t.tree = &tree{empty: map[string]bool{}, parents: map[string]string{}}
+	}
 	given, without := in.Query.Values(of.Name)
 	t.add(given, wanted)
 	t.add(without, excluded)
@@ -98,6 +104,9 @@ func (t *values) update(in Input) {
 	t.limited = !in.Exact && len(limits) > 0
 	counts, cut := t.of.Counts(in.Facets)
 	t.cut = cut
+	if t.tree != nil && in.Exact {
+		counts = t.tree.counts(in, t.listing.Values)
+	}
 	if !in.Exact {
 		counts, t.inHand, t.cut = t.of.CountInHand(in.Results), len(in.Results), false
 	}
@@ -158,13 +167,13 @@ func (t *values) narrow() {
 	words := strings.Fields(strings.ToLower(t.text.Text()))
 	t.shown = t.shown[:0]
 	for i := range t.all {
-		if len(words) > 0 {
-			text := strings.ToLower(t.all[i].Label + "\n" + t.all[i].Name)
-			if slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) }) {
-				continue
-			}
+		text := strings.ToLower(t.all[i].Label + "\n" + t.all[i].Name)
+		if !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) }) {
+			t.shown = append(t.shown, i)
 		}
-		t.shown = append(t.shown, i)
+	}
+	if t.inTree() {
+		t.shown = t.inOrder()
 	}
 	t.cursor.Move(0, len(t.shown))
 }
@@ -196,7 +205,16 @@ func (t *values) moveTo(wanted string) {
 func (t *values) move(rows int)  { t.cursor.Move(rows, len(t.shown)) }
 func (t *values) page(pages int) { t.cursor.Page(pages, len(t.shown)) }
 
-func (t *values) sideways(columns int, _ bool) { t.input.sideways(columns) }
+func (t *values) sideways(columns int, _ bool) {
+	switch {
+	case !t.inTree():
+		t.input.sideways(columns)
+	case columns > 0:
+		t.expand()
+	default:
+		t.collapse()
+	}
+}
 
 func (t *values) toggle() (changed bool, message string) {
 	v := t.row()

@@ -136,6 +136,9 @@ func (t *values) meaning() (parts []string) {
 	default:
 		parts = append(parts, "! without this")
 	}
+	if v != nil && t.inTree() && !t.tree.empty[v.Name] && !t.tree.isOpen(v.Name) {
+		parts = append(parts, "→ opens it")
+	}
 	return parts
 }
 
@@ -167,11 +170,17 @@ func (t *values) columns(width int, th theme.Theme) table {
 	if rest < leastLabel {
 		c.count, rest = 0, width-fixed
 	}
-	c.label = max(0, min(t.widest, rest))
+	widest := t.widest
+	if t.inTree() {
+		for _, at := range t.shown {
+			widest = max(widest, paint.Width(t.written(&t.all[at])))
+		}
+	}
+	c.label = max(0, min(widest, rest))
 	if over := rest - c.label - air; over >= leastBar {
 		c.bar = min(over, mostBar)
 	} else if most := rest * 2 / 3; c.count > 0 && most >= 2*leastLabel {
-		c.label = min(t.widest, most)
+		c.label = min(widest, most)
 		c.bar = rest - c.label - air
 	}
 	return c
@@ -226,7 +235,7 @@ func (c *table) row(v *value, under bool) string {
 	if c.glyph {
 		row += source.Write(c.th.SourceGlyph(v.Name)) + " "
 	}
-	label := paint.Fit(v.Label, c.label)
+	label := paint.Fit(c.t.written(v), c.label)
 	row += paint.Marked(label, matches(label, c.words), name, c.match)
 	switch {
 	case c.count == 0 && c.bar > 0 && v.About != "":
