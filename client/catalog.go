@@ -300,6 +300,31 @@ type Place struct {
 	IsPart      bool // the reference names passages, not the whole document
 }
 
+// Spellings returns the references that a text may mean, the likeliest first: itself, and an address without its
+// fragment.
+func Spellings(written string) (refs []string, fragment string) {
+	address, err := url.Parse(written)
+	if err != nil || address.Scheme == "" || !strings.Contains(written, "://") {
+		return []string{written}, ""
+	}
+	fragment, address.Fragment, address.RawFragment = address.Fragment, "", ""
+	return []string{written, address.String()}, fragment
+}
+
+// Find locates the first of several references that names anything. The error is that of the first.
+func (c *Client) Find(ctx context.Context, refs []string) (found Place, err error) {
+	for i, ref := range refs {
+		at, failure := c.Locate(ctx, ref)
+		if failure == nil || KindOf(failure) != NotAvailable {
+			return at, failure
+		}
+		if i == 0 {
+			err = failure
+		}
+	}
+	return found, err
+}
+
 // Locate finds what a reference names: "<document id>", "<document id>#<chunk>", "<document id>#<first>-<last>", a
 // citation with a line or page, or an address. An id that exists whole wins over the reading of its end as the numbers of
 // passages.

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -82,20 +83,20 @@ func (a *app) choiceOf(r reference, choice target.Choice) target.Choice {
 // spellings lists the refs that an argument can mean, the likeliest first: itself, the link of a document without its
 // fragment, the document of a file. No file is opened, and none is meant over SSH.
 func (a *app) spellings(argument string) (refs []string, fragment string) {
-	refs = []string{argument}
-	if address, err := url.Parse(argument); err == nil && address.Scheme != "" && strings.Contains(argument, "://") {
-		fragment, address.Fragment, address.RawFragment = address.Fragment, "", ""
-		if address.Scheme == "file" && !a.program.Guest {
-			path := address.Path
-			if drive := filepath.VolumeName(strings.TrimPrefix(path, "/")); drive != "" { // Windows
-				path = path[1:]
-			}
-			refs = append(refs, "file:"+path)
+	refs, fragment = client.Spellings(argument)
+	address, isFile := strings.CutPrefix(refs[len(refs)-1], "file://")
+	switch {
+	case a.program.Guest || !isFile && (len(refs) > 1 || strings.HasPrefix(argument, "file:")):
+		return refs, fragment
+	case isFile:
+		path, err := url.PathUnescape(strings.TrimPrefix(address, "localhost"))
+		if drive := filepath.VolumeName(strings.TrimPrefix(path, "/")); drive != "" { // Windows
+			path = path[1:]
 		}
-		return append(refs, address.String()), fragment
-	}
-	if a.program.Guest || strings.HasPrefix(argument, "file:") {
-		return refs, ""
+		if err != nil {
+			return refs, fragment
+		}
+		return slices.Insert(refs, 1, "file:"+path), fragment
 	}
 	path, err := filepath.Abs(a.io.path(argument))
 	if err != nil {
@@ -113,20 +114,8 @@ type located struct {
 // locate finds what an argument means. The error is that of the first spelling.
 func (a *app) locate(ctx context.Context, c *client.Client, argument string) (located, error) {
 	refs, fragment := a.spellings(argument)
-	var first error
-	for _, ref := range refs {
-		found, err := c.Locate(ctx, ref)
-		if err == nil {
-			return located{found, fragment}, nil
-		}
-		if client.KindOf(err) != client.NotAvailable {
-			return located{}, err
-		}
-		if first == nil {
-			first = err
-		}
-	}
-	return located{}, first
+	found, err := c.Find(ctx, refs)
+	return located{found, fragment}, err
 }
 
 const maxSavedSearch = 64 << 20 // bytes

@@ -343,16 +343,21 @@ func (m *Model) resultOf(source panel.Source) int {
 }
 
 // showDocuments has the list show the documents that an answer rests on.
-func (m *Model) showDocuments(turn panel.Turn) { m.showFound(documentResults(turn)) }
+func (m *Model) showDocuments(turn panel.Turn) {
+	m.showFound(documentResults(turn), "an answer")
+}
 
-// showFound has the list show passages that no search found.
-func (m *Model) showFound(results []wire.SearchResult) {
+// showFound has the list show passages that no search found, and what they are from.
+func (m *Model) showFound(results []wire.SearchResult, from string) {
 	m.stopSearch()
 	m.stopBlaming()
 	m.search.failure = nil
 	response := &wire.SearchResponse{Results: results}
 	wire.FillEmpty(response)
-	answered := shown{search: m.searchOf(m.box.Query()), response: response, ofAnswer: true}
+	answered := shown{search: m.searchOf(m.box.Query()), response: response, ofAnswer: true, from: from}
+	if from == fromCitation { // whose words are not looked for
+		answered.query = client.Query{}
+	}
 	answered.request = m.begin(&m.answer.passages)
 	m.answer.completed = map[string]bool{}
 	m.show(answered)
@@ -414,11 +419,8 @@ func (m *Model) handlePassage(ref string, document *wire.DocumentChunks) {
 // notOfAnswer returns why the shown list cannot be explained.
 func notOfAnswer(m *Model) string {
 	if m.search.shown != nil && m.search.shown.ofAnswer {
-		from := "an answer"
-		if m.search.shown.collected {
-			from = "the collection"
-		}
-		return fmt.Sprintf("these documents come from %s; %s runs a search", from, m.keys.keyOf("search-again", InList))
+		return fmt.Sprintf("these documents come from %s; %s runs a search", m.search.shown.from,
+			m.keys.keyOf("search-again", InList))
 	}
 	return nothingAsked(m)
 }

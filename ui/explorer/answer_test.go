@@ -269,7 +269,7 @@ func TestACitedDocumentThatWasNotFound(t *testing.T) {
 		`{"type":"message_delta","content":"So [[2]]()."}`, `{"type":"citation_info","citation_number":2,"document_id":"slack:9"}`)
 	screen.WaitText("[2] A thread · Slack")
 	screen.Press("2")
-	screen.WaitText("2 documents from the answer")
+	screen.WaitText("2 passages from an answer")
 	screen.WaitText("We rolled back.")
 	screen.WaitText(" 1  Runbook")
 	screen.WaitText("It took ten minutes.") // of which the answer told the beginning alone
@@ -285,6 +285,7 @@ func TestACitedDocumentThatWasNotFound(t *testing.T) {
 	screen.WaitText("these documents come from an answer; r runs a search")
 	searched := len(server.asked())
 	screen.Press("r")
+	screen.WaitGone("from an answer")
 	screen.WaitText("─ 2 passages ")
 	if n := len(server.asked()); n != searched+1 {
 		t.Errorf("%d searches, want one more than %d", n, searched)

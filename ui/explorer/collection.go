@@ -129,8 +129,7 @@ func (m *Model) openCollected() tea.Cmd {
 		results = append(results, p.Result(i+1))
 	}
 	m.leavePage()
-	m.showFound(results)
-	m.search.shown.collected = true
+	m.showFound(results, "the collection")
 	for _, result := range results { // they are shown as they were marked
 		m.answer.completed[result.Ref] = true
 	}

@@ -129,7 +129,7 @@ func TestCollectedPassagesAreOpened(t *testing.T) {
 	if err := screen.WaitEnd(); err != nil {
 		t.Fatal(err)
 	}
-	if m := screen.Model().(timeless); m.search.shown.collected || m.list.SelectedIndex() != 1 {
+	if m := screen.Model().(timeless); m.search.shown.from == "the collection" || m.list.SelectedIndex() != 1 {
 		t.Fatal("a passage among the results is not selected there")
 	}
 }

@@ -94,7 +94,7 @@ func TestTheQuestionOfAnEarlierConversationIsSearchedInItsLight(t *testing.T) {
 	screen.Press("f4")
 	screen.WaitText("Rolling back")
 	screen.Press("enter")
-	screen.WaitText("2 documents from the answer")
+	screen.WaitText("2 passages from an answer")
 	screen.Press("esc")
 	screen.Press("r")
 	screen.WaitText("follow-up")

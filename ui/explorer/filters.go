@@ -62,7 +62,7 @@ func (m *Model) facets() picker.Input {
 	switch {
 	case len(shown.Facets.Sources)+len(shown.Facets.Months) > 0:
 		in.Facets, in.Exact, in.Results = shown.Facets, shown.Counted(), shown.Results
-	case m.search.shown != nil && m.conn.welcome.exact:
+	case m.search.shown != nil && m.conn.welcome.exact && !m.search.shown.ofAnswer:
 		in.Facets, in.Exact = shown.Facets, true // nothing matches
 	case m.search.shown == nil && m.conn.welcome.exact && len(in.Query.Chips) == 0:
 		in.Facets, in.Exact = m.conn.welcome.facets, true // of all documents

@@ -29,14 +29,15 @@ const (
 
 // searching is the search in flight and the results of the last one.
 type searching struct {
-	running *search  // nil: none
-	pause   *request // the rest of the keys before a search by meaning
-	shown   *shown   // what the list shows; nil: nothing was found yet
-	failure *failure
-	memory  memory
-	order   string // of the results, one of orders
-	paging  paging
-	old     bool // the list shows the results of another query
+	running  *search  // nil: none
+	pause    *request // the rest of the keys before a search by meaning
+	shown    *shown   // what the list shows; nil: nothing was found yet
+	failure  *failure
+	memory   memory
+	order    string // of the results, one of orders
+	paging   paging
+	locating *request // of what the query cites
+	old      bool     // the list shows the results of another query
 }
 
 // search is one running search.
@@ -61,10 +62,10 @@ type shown struct {
 	search
 	response    *wire.SearchResponse
 	took        time.Duration
-	provisional bool // better ones are coming, or were given up
-	ofAnswer    bool // the documents of an answer; nothing was searched for
-	collected   bool // ofAnswer, but they are those of the collection
-	remembered  bool // not asked now
+	provisional bool   // better ones are coming, or were given up
+	ofAnswer    bool   // the documents of an answer; nothing was searched for
+	from        string // what they are of, if ofAnswer
+	remembered  bool   // not asked now
 }
 
 // of reports whether an answer came from a search; a nil or remembered one did not.
@@ -134,6 +135,14 @@ func (m *Model) submit() tea.Cmd {
 		m.warn("type a query: this server does not list documents by filters alone")
 		return nil
 	}
+	if cited := citationIn(text); cited != "" && !m.conn.welcome.bare {
+		return m.openCitation(cited)
+	}
+	return m.searchSubmitted(text)
+}
+
+// searchSubmitted runs the whole search of a query that is in the box, and moves to the list.
+func (m *Model) searchSubmitted(text string) tea.Cmd {
 	m.focus = InList
 	if s := m.search.running; s != nil && s.paused && s.key == m.requestOf(text, false).key {
 		s.paused = false

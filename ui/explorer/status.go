@@ -169,12 +169,8 @@ func (m *Model) factsIn(room int) string {
 // facts returns the parts of the summary of the shown answer.
 func (m *Model) facts() []fact {
 	response := m.search.shown.response
-	if m.search.shown.collected {
-		return []fact{{text: text.Count(len(response.Results), "passage") + " from the collection"}}
-	}
-	if m.search.shown.ofAnswer {
-		_, documents, _ := m.list.Found()
-		return []fact{{text: text.Count(documents, "document") + " from the answer"}}
+	if s := m.search.shown; s.ofAnswer {
+		return []fact{{text: text.Count(len(response.Results), "passage") + " from " + s.from}}
 	}
 	found := m.found()
 	switch {

@@ -1,0 +1,72 @@
+package explorer
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+func TestCitationIn(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"handbook/people/leave.md:112":                      "handbook/people/leave.md:112",
+		"  hb/my file.md:7 ":                                "hb/my file.md:7",
+		"hb/rules.pdf#page=3":                               "hb/rules.pdf#page=3",
+		"file:/srv/hb/a.md#2":                               "file:/srv/hb/a.md#2",
+		"https://github.com/a/b/blob/1f/x.md#L3-L9":         "https://github.com/a/b/blob/1f/x.md#L3-L9",
+		"Leave › Who (hb/leave.md:112, 2026-03-12)":         "hb/leave.md:112",
+		"Leave (hb/leave.md:112)":                           "hb/leave.md:112",
+		"[2] [Leave › Who](https://w/1) (Wiki, 2026-03-12)": "https://w/1",
+		"how do we roll back":                               "",
+		"expenses (travel)":                                 "",
+		"FLEET-497":                                         "",
+		"":                                                  "",
+		strings.Repeat("a", longestCitation) + "/leave.md:3": "",
+	} {
+		if got := citationIn(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// A pasted citation opens its passage; what cites nothing here is searched for as ever.
+func TestAPastedCitationOpensThePassage(t *testing.T) {
+	t.Parallel()
+	for cited, want := range map[string]string{
+		"acme/people/leave.md:7":                            "Everyone in the team",
+		"Leave › Who (other/people/leave.md:3, 2026-03-12)": "The rule of other/people/leave.md",
+		"acme/people/pay.md#0":                              "The rule of acme/people/pay.md",
+	} {
+		screen := start(t, 120, 36, Options{Target: libraryTarget(t, handbooks(t)...)})
+		screen.WaitText("All 4")
+		screen.Type(cited)
+		screen.WaitText(cited[:12])
+		screen.Press("enter")
+		screen.WaitText("1 passage from a citation")
+		screen.WaitText("h results") // the reader has the keys
+		screen.WaitGone("matches")   // of the words of a path
+		screen.WaitGone("All 0")
+		screen.WaitText(want)
+		place, _, _ := strings.Cut(strings.TrimPrefix(cited, "Leave › Who ("), "/")
+		if !strings.HasSuffix(cited, "#0") {
+			screen.WaitText(place + " › people")
+		}
+	}
+	screen := start(t, 120, 36, Options{Target: libraryTarget(t, handbooks(t)...)})
+	screen.WaitText("All 4")
+	screen.Type("rule/team:7")
+	screen.WaitText("rule/team:7")
+	screen.Press("enter")
+	screen.WaitText("no document has “7”")
+	screen.WaitGone("from a citation")
+}
+
+// A server without documents is not asked for them.
+func TestABareServerSearchesForACitation(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 120, 36, Options{Target: titled(new(atomic.Int32)).remote(t)})
+	screen.WaitText("type a question, then")
+	screen.Type("https://wiki.acme.com/1")
+	screen.Press("enter")
+	screen.WaitText("About https://wiki.acme.com/1")
+}
