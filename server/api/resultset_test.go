@@ -95,8 +95,11 @@ func (w *resultWorld) scroll(query, more string, size int) (matching int, copies
 			}
 			onPage[r.DocumentID] = true
 			if !r.Matches {
-				further := next == page.TotalMatches
-				if !further && !slices.ContainsFunc(page.Results[i:], func(r wire.SearchResult) bool { return r.Matches }) {
+				before := slices.ContainsFunc(page.Results[i:], func(r wire.SearchResult) bool { return r.Matches })
+				if before && r.FoundBy == "" {
+					w.t.Errorf("%s%s: %s, which lacks %q, stands before a match", query, more, r.DocumentID, r.Missing)
+				}
+				if !before && next != page.TotalMatches {
 					w.t.Errorf("%s%s: %s does not match, and no match of the page follows it", query, more, r.DocumentID)
 				}
 				if seen[r.DocumentID] {

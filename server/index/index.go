@@ -194,6 +194,14 @@ type Query struct {
 	Explain bool
 }
 
+// ScopeFilter is that of Scope.
+func (q *Query) ScopeFilter() Filter {
+	if q.Scope != nil {
+		return *q.Scope
+	}
+	return Filter{Access: q.Filter.Access}
+}
+
 // Resolve returns the query with what resolve makes of its Filter and of its Scope.
 func (q Query) Resolve(ctx context.Context, resolve func(context.Context, Filter) (Filter, error)) (_ Query, err error) {
 	if q.Filter, err = resolve(ctx, q.Filter); err != nil || q.Scope == nil {
@@ -205,8 +213,9 @@ func (q Query) Resolve(ctx context.Context, resolve func(context.Context, Filter
 }
 
 // Level is how many words of a query a document contains, in all of its chunks together, that matches. Stop words do
-// not count. The level of a query is the first that has a document in its scope with all phrases and nothing excluded:
-// queries of up to three words begin at LevelAll, longer ones at LevelMost.
+// not count, and a word in the title counts twice: it stands for one that is lacking. The level of a query is the first
+// whose words a document of its scope holds, with all phrases and nothing excluded: queries of up to three words begin
+// at LevelAll, longer ones at LevelMost, whose words one in a hundred of the documents must hold, and ten suffice.
 type Level int
 
 // The levels, by how many words they ask for.
@@ -370,10 +379,10 @@ type Result struct {
 	Kept string
 	// Matched counts what matched; nil unless Query.Count.
 	Matched Matched
-	// Level is that of the query; 0 without words. Words is how many of its words count. Documents match, as far as
+	// Level is that of the query; 0 without words. Documents match, as far as
 	// they were looked at, and All of them have all words.
-	Level                 Level
-	Words, Documents, All int
+	Level          Level
+	Documents, All int
 	// Highlighter marks the matched words of the query in any text.
 	Highlighter Highlighter
 }

@@ -9,14 +9,10 @@ import (
 	"quarry/server/index"
 )
 
-// fewMatches is up to how many documents with both words of a query stand before all others, however few of the words
-// are near each other. Where more match, or with more words, what lacks one is as often what was meant: to put all
-// matches first cost 0.02 nDCG@10 on the handbook's judged queries.
-const fewMatches = 3
-
 // inOrder returns the one order of passages that all pages of a question by relevance show: the documents that match,
-// each other one before the first match that it outscores, and behind the last match the further ones. The matches that
-// are no candidates of a ranking follow the others as the index lists them, as far as the page needs them.
+// each one that meaning or a model found before the first match that it outscores, and behind the last match the further
+// ones. The matches that are no candidates of a ranking follow the others as the index lists them, as far as the page
+// needs them.
 func (r *run) inOrder(ctx context.Context, lists []rankedList) ([]fusedChunk, error) {
 	ranked, err := r.latestFirst(ctx, fuse(lists))
 	if err != nil {
@@ -29,21 +25,23 @@ func (r *run) inOrder(ctx context.Context, lists []rankedList) ([]fusedChunk, er
 		return nil, err
 	}
 	ranked = slices.DeleteFunc(ranked, func(c fusedChunk) bool { return r.folds(c.document) })
-	further := func(c fusedChunk) bool { return !r.matches[c.document] }
-	found := r.found[r.question]
-	if found.Level == index.LevelAll && found.Words == 2 && found.Documents <= fewMatches {
-		lacking := slices.DeleteFunc(slices.Clone(ranked), func(c fusedChunk) bool { return !further(c) })
-		ranked = append(slices.DeleteFunc(ranked, further), lacking...)
-	}
 	last := len(ranked) // behind it nothing matches
-	for last > 0 && further(ranked[last-1]) {
+	for last > 0 && !r.matches[ranked[last-1].document] {
 		last--
 	}
-	rest, err := r.behind(ctx, ranked[:last])
-	return slices.Concat(ranked[:last], rest, ranked[last:]), err
+	var first, further []fusedChunk
+	for i, c := range ranked {
+		if r.matches[c.document] || i < last && r.foundBy[c.document] != "" {
+			first = append(first, c)
+		} else {
+			further = append(further, c)
+		}
+	}
+	rest, err := r.behind(ctx, first)
+	return slices.Concat(first, rest, further), err
 }
 
-// judge notes which of the ranked documents match, what they lack, and what found those that the question did not find.
+// judge notes which of the ranked documents match, what they lack, and what found those that its words did not find.
 func (r *run) judge(ctx context.Context) error {
 	r.matches, r.missing, r.foundBy = map[string]bool{}, map[string][]string{}, map[string]string{}
 	asked := map[string]bool{}
@@ -51,17 +49,31 @@ func (r *run) judge(ctx context.Context) error {
 		asked[hit.DocumentID], r.matches[hit.DocumentID], r.missing[hit.DocumentID] = true, !hit.Below, hit.Missing
 	}
 	var others []string
-	note := func(hits []index.Hit, by string) {
-		for _, hit := range hits {
-			if !asked[hit.DocumentID] && r.foundBy[hit.DocumentID] == "" {
-				r.foundBy[hit.DocumentID] = by
-				others = append(others, hit.DocumentID)
-			}
+	note := func(id, by string) {
+		if r.matches[id] || r.foundBy[id] != "" {
+			return
+		}
+		if r.foundBy[id] = by; !asked[id] {
+			others = append(others, id)
 		}
 	}
 	for i := range r.queries {
-		note(r.found[i].Hits, wire.FoundByModel)
-		note(r.nearTo(i), wire.FoundByMeaning)
+		for _, hit := range r.found[i].Hits {
+			if !asked[hit.DocumentID] || i != r.question && !hit.Below {
+				note(hit.DocumentID, wire.FoundByModel)
+			}
+		}
+		for _, hit := range r.nearTo(i) {
+			if !asked[hit.DocumentID] {
+				note(hit.DocumentID, wire.FoundByMeaning)
+			}
+		}
+	}
+	_, documents := r.evidenceFor(r.question)
+	for id, e := range documents {
+		if asked[id] && e.byMeaning() {
+			note(id, wire.FoundByMeaning)
+		}
 	}
 	if len(others) == 0 || r.found[r.question].Matched == nil {
 		return nil

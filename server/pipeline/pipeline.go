@@ -221,6 +221,12 @@ func (r *run) rankings() []rankedList {
 
 // listOf returns the hits of a query by words and by vector.
 func (r *run) listOf(query int) []index.Hit {
+	hits, _ := r.evidenceFor(query)
+	return hits
+}
+
+// evidenceFor also returns what speaks for each document where vectors do.
+func (r *run) evidenceFor(query int) ([]index.Hit, map[string]evidence) {
 	return byScore(r.found[query].Hits, r.nearTo(query), r.trust(r.queries[query]))
 }
 

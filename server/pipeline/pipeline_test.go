@@ -59,7 +59,9 @@ func (s *shelf) Count(context.Context) (index.Counts, error) {
 func (s *shelf) Has(_ context.Context, ids []string) (map[string]bool, error) {
 	has := map[string]bool{}
 	for _, id := range ids {
-		has[id] = slices.ContainsFunc(s.hits, func(hit index.Hit) bool { return hit.DocumentID == id })
+		if slices.ContainsFunc(s.hits, func(hit index.Hit) bool { return hit.DocumentID == id }) {
+			has[id] = true
+		}
 	}
 	return has, nil
 }

@@ -144,7 +144,8 @@ func TestByScore(t *testing.T) {
 	} {
 		before := fmt.Sprint(c.words, c.near)
 		var got []string
-		for _, hit := range byScore(c.words, c.near, (&meanings{}).Trust) {
+		hits, _ := byScore(c.words, c.near, (&meanings{}).Trust)
+		for _, hit := range hits {
 			got = append(got, fmt.Sprintf("%s%s %.1f", hit.DocumentID, []string{"", "/1"}[hit.Chunk], hit.Score))
 		}
 		if strings.Join(got, ", ") != c.want {

@@ -208,18 +208,18 @@ func wordsOf(text string) func(yield func(start, end int) bool) {
 
 func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
 
-// Lack returns why a result is none of those that match, as its row says it: `without “budget”` or "by meaning". It is
-// empty for one that matches, and for one of another library.
+// Lack returns why a result is none of those that match, as its row says it: "by meaning", which may stand before a
+// match, or `without “budget”`. It is empty for one that matches, and for one of another library.
 func Lack(r wire.SearchResult) string {
 	switch {
 	case r.Matches:
 		return ""
-	case len(r.Missing) > 0:
-		return "without “" + text.OneLine(strings.Join(r.Missing, "”, “")) + "”"
 	case r.FoundBy == wire.FoundByMeaning:
 		return "by meaning"
 	case r.FoundBy != "":
 		return "by a rewritten query"
+	case len(r.Missing) > 0:
+		return "without “" + text.OneLine(strings.Join(r.Missing, "”, “")) + "”"
 	}
 	return ""
 }

@@ -28,7 +28,7 @@ type Oracle struct {
 type Params struct {
 	K1, B, TitleWeight, HeadingWeight, Title, Near, Coverage, NearUnordered, Identifier, Part float64
 	Pair, Spelling                                                                            float64
-	LookupWords, LookupTitle, LookupExact, LookupMatch, Language                              float64
+	LookupWords, LookupTitle, LookupExact, LookupMatch, Language, Enough                      float64
 }
 
 // document is a document with its words.

@@ -38,48 +38,63 @@ func (o *Oracle) countWords(words []word) counting {
 	return c
 }
 
-// held returns how many of the words that count a document holds, and the others.
-func (c counting) held(d *document) (n int, missing []string) {
-	holds := uint64(0)
-	for i, w := range c.words {
-		if slices.ContainsFunc(w.terms, func(term string) bool { return d.terms[term] }) {
-			holds |= c.stats[i].bits
-		}
-	}
+// held returns how many of the words that count a document holds, and how many its title, and the words that it lacks.
+func (c counting) held(d *document) (n, titled int, missing []string) {
+	holds, inTitle := c.among(d.terms), c.among(d.titled)
 	for i, word := range c.counted {
 		if holds>>i&1 == 1 {
 			n++
 		} else {
 			missing = append(missing, word)
 		}
+		titled += int(inTitle >> i & 1)
 	}
-	return n, missing
+	return n, titled, missing
 }
 
-// least is how many words a document of a level holds.
+// among returns the words that count of which terms hold one.
+func (c counting) among(terms map[string]bool) (holds uint64) {
+	for i, w := range c.words {
+		if slices.ContainsFunc(w.terms, func(term string) bool { return terms[term] }) {
+			holds |= c.stats[i].bits
+		}
+	}
+	return holds
+}
+
+// least is how many words a document of a level holds, those of its title counting twice.
 func (c counting) least(level index.Level) int {
 	return map[index.Level]int{index.LevelAll: len(c.counted), index.LevelMost: len(c.counted)/2 + 1, index.LevelAny: 1}[level]
 }
 
-// level is the first that a document of the scope reaches.
+// level is the first that a document of the scope reaches; of queries of more than three words, that a share of them
+// does, at most ten.
 func (o *Oracle) level(c counting, scope *index.Filter, q *index.Query) index.Level {
 	if len(c.counted) == 0 {
 		return 0
 	}
-	level := index.LevelAll
+	level, enough := index.LevelAll, 1
 	if len(c.counted) > 3 {
-		level = index.LevelMost
+		inScope := 0
+		for _, d := range o.documents {
+			if passes(d, scope, noField) {
+				inScope++
+			}
+		}
+		level, enough = index.LevelMost, max(1, min(int(o.params.Enough*float64(inScope)), 10))
 	}
-	for level > index.LevelAny && !o.reaches(c, c.least(level), scope, q) {
+	for level > index.LevelAny && o.reaching(c, c.least(level), scope, q) < enough {
 		level--
 	}
 	return level
 }
 
-// reaches reports whether a document of the scope holds some number of words.
-func (o *Oracle) reaches(c counting, least int, scope *index.Filter, q *index.Query) bool {
-	return slices.ContainsFunc(o.documents, func(d *document) bool {
-		n, _ := c.held(d)
-		return n >= least && passes(d, scope, noField) && o.allowed(d, q)
-	})
+// reaching is how many documents of the scope hold some number of words.
+func (o *Oracle) reaching(c counting, least int, scope *index.Filter, q *index.Query) (documents int) {
+	for _, d := range o.documents {
+		if n, _, _ := c.held(d); n >= least && passes(d, scope, noField) && o.allowed(d, q) {
+			documents++
+		}
+	}
+	return documents
 }

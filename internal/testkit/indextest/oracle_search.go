@@ -254,18 +254,18 @@ func (o *Oracle) answer(l *analysis.Language, words []word, q *index.Query) *Ans
 		scope = *q.Scope
 	}
 	answer := &Answer{Level: o.level(c, &scope, q)}
-	answer.reached = answer.Level > 0 && o.reaches(c, 1, &scope, q)
+	answer.reached = answer.Level > 0 && o.reaching(c, 1, &scope, q) > 0
 	everything := q.List != nil && q.List.Browse && len(words) == 0
 	holdsEnough := func(d *document) bool {
 		if !inTime(d, &scope) || !o.allowed(d, q) {
 			return false
 		}
-		n, _ := c.held(d)
-		return everything && len(d.chunks) > 0 || answer.Level > 0 && n >= c.least(answer.Level)
+		n, titled, _ := c.held(d)
+		return everything && len(d.chunks) > 0 || answer.Level > 0 && n+titled >= c.least(answer.Level)
 	}
 	answer.Counts = o.count(&q.Filter, holdsEnough)
 	for _, d := range o.documents {
-		n, missing := c.held(d)
+		n, _, missing := c.held(d)
 		matches := passes(d, &q.Filter, noField) && holdsEnough(d)
 		if matches {
 			answer.Listed = append(answer.Listed, d.ID)

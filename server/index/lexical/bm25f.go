@@ -54,7 +54,7 @@ func (r *run) grow(reader *segment.Reader) {
 		r.pages = make([]bool, chunks/pageChunks+1)
 	}
 	if len(r.holds) < documents {
-		r.holds = make([]uint64, documents)
+		r.holds, r.titled = make([]uint64, documents), make([]uint64, documents)
 	}
 }
 
@@ -105,6 +105,7 @@ func (s *scoring) term(t *segment.Term, factor, bonus float32, bits uint64) {
 		s.block(b, factor, bonus)
 		if bits > 0 {
 			s.hold(b.Chunks[:b.N], bits)
+			s.entitle(b, bits)
 		}
 	}
 }
@@ -169,6 +170,18 @@ func (s *scoring) hold(chunks []uint32, bits uint64) {
 	}
 }
 
+// entitle notes a word of the titles of a block's documents.
+func (s *scoring) entitle(b *segment.Block, bits uint64) {
+	if !b.HasTitles {
+		return
+	}
+	for i, n := range b.Titles[:b.N] {
+		if n > 0 {
+			s.r.titled[s.owners.Of(int(b.Chunks[i]))] |= bits
+		}
+	}
+}
+
 // clear makes the scratch ready for the next part.
 func (s *scoring) clear() {
 	chunks := s.reader.Chunks()
@@ -180,7 +193,9 @@ func (s *scoring) clear() {
 		from := page * pageChunks
 		to := min(from+pageChunks, chunks)
 		clear(s.r.scores[from:to])
-		clear(s.r.holds[s.owners.Of(from) : s.owners.Of(to-1)+1])
+		first, end := s.owners.Of(from), s.owners.Of(to-1)+1
+		clear(s.r.holds[first:end])
+		clear(s.r.titled[first:end])
 	}
 }
 
@@ -188,6 +203,7 @@ func (s *scoring) clear() {
 func (r *run) discard() {
 	clear(r.scores)
 	clear(r.holds)
+	clear(r.titled)
 	clear(r.group)
 	clear(r.pages)
 }

@@ -28,6 +28,8 @@ type Elsewhere interface {
 	Near(automaton segment.Automaton, yield func(Surface)) error
 	// Documents returns the documents with a surface; 0 if there are none.
 	Documents(surface string) (int64, error)
+	// InScope returns how many documents a filter admits.
+	InScope(filter index.Filter) (int64, error)
 	// Fetch returns segments of all documents that can be among what is wanted. Of a list it may leave out those before
 	// a page, and returns how many.
 	Fetch(wanted Wanted) (parts []Part, before int, err error)
@@ -43,8 +45,10 @@ type Surface struct {
 type Wanted struct {
 	Filter index.Filter
 	Words  []WantedWord
-	// Need is how many of the words that count a document must contain to match; 0: any that contains a word.
-	Need int
+	// Need is how many of the words that count a document must contain to match, one in the title counting as two with
+	// Titles; 0: any that contains a word.
+	Need   int
+	Titles bool
 	// Phrases must occur and Exclude must not: for each word its terms.
 	Phrases, Exclude [][][]string
 	// Titled are terms of which the title must contain one, where there are any.
@@ -103,8 +107,8 @@ func catch(f func() error) (err error) {
 
 // wanted is what a plan needs at a level.
 func (p *plan) wanted(q *index.Query, level index.Level) Wanted {
-	w := Wanted{Filter: q.Filter, Need: p.least(level), Phrases: wantedPhrases(p.phrases), Exclude: wantedPhrases(p.exclude),
-		Count: q.Count, List: q.List, Limit: max(candidates, min(q.Limit, maxLimit))}
+	w := Wanted{Filter: q.Filter, Need: p.least(level), Titles: true,
+		Phrases: wantedPhrases(p.phrases), Exclude: wantedPhrases(p.exclude), Count: q.Count, List: q.List, Limit: max(candidates, min(q.Limit, maxLimit))}
 	for _, word := range p.words {
 		w.Words = append(w.Words, WantedWord{Terms: word.terms, Bits: word.bits})
 	}
@@ -287,13 +291,13 @@ func (s *Searcher) Keep(ctx context.Context, query index.Query, hits []index.Hit
 // only looked up for corrected words.
 func (r *run) levelElsewhere(p *plan, q *index.Query) (level index.Level, reached bool, err error) {
 	scoped := *q
-	if scoped.Filter = (index.Filter{Access: q.Filter.Access}); q.Scope != nil {
-		scoped.Filter = *q.Scope
-	}
-	scoped.List = &index.List{Documents: 1, Order: index.Newest}
+	scoped.Filter = q.ScopeFilter()
 	for level = p.first(); level > index.LevelAny || level == index.LevelAny && p.corrected; level-- {
 		var found *found
-		err := r.fetched(p.wanted(&scoped, level), func(int) error {
+		scoped.List = &index.List{Documents: p.enoughOf(level), Order: index.Newest}
+		wanted := p.wanted(&scoped, level)
+		wanted.Titles = false
+		err := r.fetched(wanted, func(int) error {
 			found, err = r.list(p, &scoped, 0)
 			return err
 		})

@@ -41,22 +41,46 @@ func (s *scoring) holders() iter.Seq2[int, []uint64] {
 	}
 }
 
-// reaches returns the highest level that a document of the scope reaches; 0: none.
-func (s *scoring) reaches(f *partFilter) index.Level {
-	most, enough := 0, s.plan.least(s.plan.first())
-	for first, run := range s.holders() {
+// reached counts documents by the highest level whose words they hold.
+type reached [index.LevelAll + 1]int
+
+// add counts others, too.
+func (t *reached) add(other reached) {
+	for level, n := range other {
+		t[level] += n
+	}
+}
+
+// reaches counts the documents of the scope, as many as can matter for the level.
+func (s *scoring) reaches(f *partFilter) (t reached) {
+	var levels [maxCounted + 1]index.Level // by how many words a document holds, while more of the level matter
+	for n := range levels {
+		levels[n] = s.plan.level(n)
+	}
+	for from, run := range s.holders() {
 		for i, holds := range run {
-			if n := bits.OnesCount64(holds); n > most && f.scope.Has(first+i) {
-				if most = n; n >= enough {
-					return s.plan.first()
+			level := levels[bits.OnesCount64(holds)]
+			if level == 0 || !f.scope.Has(from+i) {
+				continue
+			}
+			if t[level]++; t[level] < s.plan.enoughOf(level) {
+				continue
+			}
+			if level == s.plan.first() {
+				return t
+			}
+			for n := range levels {
+				if levels[n] == level {
+					levels[n] = 0
 				}
 			}
 		}
 	}
-	return s.plan.level(most)
+	return t
 }
 
-// match finds the documents of a part that reach a level. Without keep they are only counted.
+// match finds the documents of a part that reach a level, to which a word of the title counts twice. Without keep they
+// are only counted.
 func (s *scoring) match(f *partFilter, level index.Level, keep bool) partMatches {
 	documents := segment.NewBits(s.reader.Documents())
 	if level == 0 {
@@ -65,17 +89,13 @@ func (s *scoring) match(f *partFilter, level index.Level, keep bool) partMatches
 	least := s.plan.least(level)
 	for first, run := range s.holders() {
 		for i, holds := range run {
-			if bits.OnesCount64(holds) >= least {
+			if bits.OnesCount64(holds)+bits.OnesCount64(s.r.titled[first+i]) >= least {
 				documents.Add(first + i)
 			}
 		}
 	}
 	documents.And(f.required)
 	m := f.sort(documents, keep)
-	if level == index.LevelAll {
-		m.all = m.passing
-		return m
-	}
 	all := len(s.plan.counted)
 	m.pass.Each(func(document int) {
 		if bits.OnesCount64(s.r.holds[document]) == all {

@@ -11,13 +11,19 @@ import (
 // maxGroups bounds the groups that are remembered of a segment: a byte for each of its chunks.
 const maxGroups = 32
 
-// groups remembers by their terms how often groups occur in each chunk of a segment, in halves.
-type groups = lru.Cache[string, []uint8]
+// groups remembers groups by their terms.
+type groups = lru.Cache[string, group]
+
+// group is how often one occurs in each chunk of a segment, in halves, and the documents that have it in their title.
+type group struct {
+	halves []uint8
+	titled segment.Bits
+}
 
 func groupsOf(reader *segment.Reader) *groups {
 	type key struct{}
 	return segment.Derived(reader, key{}, func() *groups {
-		cache, err := lru.New[string, []uint8](maxGroups)
+		cache, err := lru.New[string, group](maxGroups)
 		if err != nil { // only of a size that is not positive
 			panic(err)
 		}
@@ -27,7 +33,7 @@ func groupsOf(reader *segment.Reader) *groups {
 
 // groupOf adds the terms of a word as if they were one.
 func (s *scoring) groupOf(w *word, factor float32) {
-	s.gatherAll(w.terms)
+	s.gatherAll(w.terms, w.bits)
 	bonus := float32(w.bonus)
 	chunks := s.reader.Chunks()
 	for page, touched := range s.r.pages {
@@ -50,7 +56,7 @@ func (s *scoring) groupOf(w *word, factor float32) {
 
 // gatherAll adds up how often the terms of a group occur in each chunk. Where they have more postings than there are
 // chunks, the sums are remembered: what one or two letters stand for is looked for again and again.
-func (s *scoring) gatherAll(names []string) {
+func (s *scoring) gatherAll(names []string, bits uint64) {
 	terms, postings, chunks := make([]segment.Term, 0, len(names)), 0, s.reader.Chunks()
 	for _, name := range names {
 		if t, ok := s.r.term(s.part, name); ok {
@@ -61,13 +67,14 @@ func (s *scoring) gatherAll(names []string) {
 	key := ""
 	if postings > chunks {
 		key = strings.Join(names, "\x00")
-		if halves, known := groupsOf(s.reader).Get(key); known {
+		if group, known := groupsOf(s.reader).Get(key); known {
 			for page := range (chunks + pageChunks - 1) / pageChunks {
 				s.r.pages[page] = true
 			}
-			for i, n := range halves {
+			for i, n := range group.halves {
 				s.r.group[i] = float32(n) / 2
 			}
+			group.titled.Each(func(document int) { s.r.titled[document] |= bits })
 			return
 		}
 	}
@@ -77,15 +84,16 @@ func (s *scoring) gatherAll(names []string) {
 			t.Load(i, b)
 			s.mark(b)
 			s.gather(b)
+			s.entitle(b, bits)
 		}
 	}
 	if postings > chunks {
-		s.remember(key)
+		s.remember(key, names)
 	}
 }
 
 // remember keeps the sums of a group, if they fit: the weights of fields are multiples of a half.
-func (s *scoring) remember(key string) {
+func (s *scoring) remember(key string, names []string) {
 	halves := make([]uint8, s.reader.Chunks())
 	for i := range halves {
 		doubled := 2 * s.r.group[i]
@@ -93,7 +101,11 @@ func (s *scoring) remember(key string) {
 			return
 		}
 	}
-	groupsOf(s.reader).Add(key, halves)
+	titled := segment.NewBits(s.reader.Documents())
+	for _, name := range names {
+		s.reader.AddTitled(name, titled)
+	}
+	groupsOf(s.reader).Add(key, group{halves, titled})
 }
 
 // gather adds the frequencies of a block, none of which is 0, to those of its group.

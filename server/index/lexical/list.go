@@ -13,7 +13,7 @@ import (
 // first the documents of the best candidates, by both stages, then all others by the first one; so it does not depend
 // on the page.
 func (r *run) list(p *plan, q *index.Query, offset int) (*found, error) {
-	out := &found{level: p.reached}
+	out, counts := &found{level: p.reached}, reached{}
 	until := max(0, min(offset+q.List.Documents, maxListed))
 	all := q.List.Browse && len(p.words) == 0
 	leaders := best{limit: candidates}
@@ -24,7 +24,8 @@ func (r *run) list(p *plan, q *index.Query, offset int) (*found, error) {
 		if err != nil {
 			return nil, err
 		}
-		level := s.reaches(f)
+		counts.add(s.reaches(f))
+		level := counts.of(p)
 		out.reached = out.reached || level > 0
 		if level > p.reached {
 			p.reached, out.level = level, level

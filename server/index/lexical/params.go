@@ -39,6 +39,9 @@ type Params struct {
 	// Language weighs documents in the language of the query. It was chosen on the German and Russian questions of
 	// XQuAD in a library that has the same texts in four languages, where names alone find the others.
 	Language float64
+	// Enough is the share of the documents of a query's scope of which a level asks, beyond strictWords words: what has
+	// most of many words is as often not what was meant.
+	Enough float64
 }
 
 // DefaultParams are the constants in use.
@@ -46,7 +49,7 @@ func DefaultParams() Params {
 	return Params{
 		K1: 1.2, B: 0.75, TitleWeight: 1.5, HeadingWeight: 2.5, Title: 0.2, Near: 0.6, Coverage: 0.15,
 		NearUnordered: 0.25, Identifier: 1, Part: 0.3, Pair: 0.5, Spelling: 0.5,
-		LookupWords: 6, LookupTitle: 0.4, LookupExact: 0.8, LookupMatch: 0.2, Language: 0.4,
+		LookupWords: 6, LookupTitle: 0.4, LookupExact: 0.8, LookupMatch: 0.2, Language: 0.4, Enough: 0.01,
 	}
 }
 
@@ -67,6 +70,8 @@ const (
 	maxCounted = 64
 	// strictWords is up to how many of them a query asks for all.
 	strictWords = 3
+	// maxEnough is how many documents suffice for a level, a page of them, however many there are.
+	maxEnough = 10
 	// orderedWindow and nearWindow are the distances at which a pair counts in order and in any order.
 	orderedWindow = 2
 	nearWindow    = 8

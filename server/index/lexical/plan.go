@@ -39,6 +39,7 @@ type plan struct {
 	// corrected: unknown words were replaced.
 	corrected bool
 	reached   index.Level // of the query, as far as the parts looked at decide it; LevelAny without any
+	enough    int         // see suffice
 	idf       float64     // sum over the words that count
 	lookup    float64     // how much the query is a lookup, from 0 to 1
 	prefer    float64     // what the score of a document that matches is multiplied by
@@ -433,6 +434,41 @@ func (p *plan) least(level index.Level) int {
 		return len(p.counted)/2 + 1
 	}
 	return 1
+}
+
+// suffice sets how many documents of the scope hold the words of a level, for it to be that of the query.
+func (r *run) suffice(p *plan, q *index.Query) {
+	if p.enough = 1; len(p.counted) <= strictWords {
+		return
+	}
+	documents := int64(0)
+	if r.far != nil {
+		documents = must(r.far.InScope(q.ScopeFilter()))
+	} else {
+		for part := range r.s.parts {
+			documents += int64(r.scope(part, q, nil).Count())
+		}
+	}
+	p.enough = max(1, min(int(r.s.params.Enough*float64(documents)), maxEnough))
+}
+
+// enoughOf is enough of a level: any word of one document is.
+func (p *plan) enoughOf(level index.Level) int {
+	if level == index.LevelAny {
+		return 1
+	}
+	return p.enough
+}
+
+// of is the level of the query where documents of its scope reach levels; 0 without any.
+func (t reached) of(p *plan) index.Level {
+	n := 0
+	for level := p.first(); level > 0; level-- {
+		if n += t[level]; n >= p.enoughOf(level) {
+			return level
+		}
+	}
+	return 0
 }
 
 // level is that of a document with n of the words; 0 with none.

@@ -164,7 +164,7 @@ func (r *run) searchIn(l *analysis.Language, q *index.Query) (index.Result, *fou
 		return index.Result{}, nil, err
 	}
 	result := index.Result{Hits: found.passages, Corrections: corrections, Kept: kept, Level: found.level,
-		Words: len(p.counted), Documents: found.documents, All: found.all,
+		Documents: found.documents, All: found.all,
 		Highlighter: newHighlighter(p, &r.s.analysers)}
 	for _, w := range p.missing {
 		if !slices.Contains(result.Missing, w.Surface) {
@@ -200,6 +200,7 @@ func (f *found) nothing() bool { return !f.reached && len(f.hits) == 0 && f.docu
 // execute runs a plan over all parts.
 func (r *run) execute(p *plan, q *index.Query) (out *found, err error) {
 	reached := false
+	r.suffice(p, q)
 	if r.far != nil && len(p.counted) > 0 {
 		if p.reached, reached, err = r.levelElsewhere(p, q); err != nil {
 			return nil, err
@@ -217,6 +218,7 @@ func (r *run) execute(p *plan, q *index.Query) (out *found, err error) {
 
 // contribution is what a part has.
 type contribution struct {
+	counted bool // the documents of the scope are
 	level   index.Level
 	matches partMatches
 	chosen  []candidate
@@ -233,20 +235,24 @@ func (r *run) executeHere(p *plan, q *index.Query, before int) (*found, error) {
 	}
 	var mutex sync.Mutex
 	out := &found{level: p.reached}
-	parts := make([]contribution, len(r.s.parts))
+	parts, total := make([]contribution, len(r.s.parts)), reached{}
 	leaders := best{limit: depth} // over all parts so far, at the level so far
 	contribute := func(r *run, part int) error {
 		s, f, phrases, err := r.scored(part, p, q)
 		if err != nil {
 			return err
 		}
-		reached := s.reaches(f)
+		counts := s.reaches(f)
 		mutex.Lock()
-		out.reached = out.reached || reached > 0
-		if reached > out.level {
-			out.level, leaders.items = reached, leaders.items[:0]
+		if !parts[part].counted {
+			total.add(counts)
 		}
-		c := contribution{level: out.level}
+		level := total.of(p)
+		out.reached = out.reached || level > 0
+		if level > out.level {
+			out.level, leaders.items = level, leaders.items[:0]
+		}
+		c := contribution{counted: true, level: out.level}
 		floor := leaders.floor()
 		mutex.Unlock()
 		c.matches = s.match(f, c.level, q.Count)
@@ -309,13 +315,14 @@ func (r *run) scored(part int, p *plan, q *index.Query) (s *scoring, f *partFilt
 }
 
 // scope returns the documents of a part that decide the level of a query, but for its phrases and exclusions. It bounds
-// required by the time of the scope, which no choice of a month can leave; another set may be chosen.
+// required, if it is not nil, by the time of the scope, which no choice of a month can leave; another set may be
+// chosen.
 func (r *run) scope(part int, q *index.Query, required segment.Bits) segment.Bits {
 	if q.Scope == nil {
 		return r.rights(part, q.Filter.Access)
 	}
 	f := r.filter(part, q.Scope)
-	if since := f.byField[fieldTime]; since != nil {
+	if since := f.byField[fieldTime]; since != nil && required != nil {
 		required.And(since)
 	}
 	return f.pass
@@ -350,7 +357,8 @@ type run struct {
 // scratch is memory that is reused from call to call.
 type scratch struct {
 	scores  []float32
-	holds   []uint64
+	holds   []uint64 // by document: the words that count which it has
+	titled  []uint64 // likewise in its title
 	group   []float32
 	pages   []bool
 	block   segment.Block

@@ -77,6 +77,11 @@ func (r *reach) Counts(terms ...string) ([]segment.TermCounts, error) {
 	return r.s.index.counts.of(r.ctx, r.s, terms)
 }
 
+// InScope implements lexical.Elsewhere. Changed documents count as Weaviate has them.
+func (r *reach) InScope(filter index.Filter) (int64, error) {
+	return r.count(all(append([]*pb.Filters{whole()}, variants(&filter, false)[0]...)...))
+}
+
 // Documents implements lexical.Elsewhere.
 func (r *reach) Documents(surface string) (int64, error) { return r.s.Surface(r.ctx, surface) }
 

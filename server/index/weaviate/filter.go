@@ -176,42 +176,48 @@ const maxThreshold = 10
 // matching admits the documents that match: those with enough of the words that count. ok is false if there are too
 // many words.
 func matching(wanted *lexical.Wanted) (filter *pb.Filters, ok bool) {
-	var words []lexical.WantedWord
+	var counted [][]string // the terms that stand for each word that counts
 	for _, word := range wanted.Words {
-		if word.Bits > 0 {
-			words = append(words, word)
+		for i := range bits.Len64(word.Bits) {
+			if len(counted) <= i {
+				counted = append(counted, nil)
+			}
+			if word.Bits>>i&1 == 1 {
+				counted[i] = append(counted[i], word.Terms...)
+			}
 		}
 	}
-	if len(words) == 0 || len(words) > maxThreshold || wanted.Need == 0 {
+	if len(counted) == 0 || len(counted) > maxThreshold || wanted.Need == 0 {
 		return nil, false
 	}
-	enough := func(set uint) bool {
-		held := uint64(0)
-		for i, word := range words {
-			if set>>i&1 == 1 {
-				held |= word.Bits
-			}
-		}
-		return bits.OnesCount64(held) >= wanted.Need
+	properties := []string{propTerms}
+	if wanted.Titles {
+		properties = append(properties, propTitled)
 	}
+	return atLeast(counted, wanted.Need, properties), true
+}
+
+// atLeast admits documents with at least need of some words, of which one counts once for each property that has it.
+func atLeast(words [][]string, need int, properties []string) *pb.Filters {
+	if need > len(words)*len(properties) {
+		return never()
+	}
+	if len(words) == 1 {
+		return anyOf(properties[need-1], words[0]) // what is in a later property is in those before
+	}
+	left, right := words[:len(words)/2], words[len(words)/2:]
 	var ways []*pb.Filters
-	for set := uint(1); set < 1<<len(words); set++ {
-		least := enough(set)
-		for i := range words {
-			least = least && (set>>i&1 == 0 || !enough(set&^(1<<i))) // none of them is dispensable
+	for n := max(0, need-len(right)*len(properties)); n <= min(need, len(left)*len(properties)); n++ {
+		var both []*pb.Filters
+		if n > 0 {
+			both = append(both, atLeast(left, n, properties))
 		}
-		if !least {
-			continue
+		if n < need {
+			both = append(both, atLeast(right, need-n, properties))
 		}
-		way := make([]*pb.Filters, 0, bits.OnesCount(set))
-		for i, word := range words {
-			if set>>i&1 == 1 {
-				way = append(way, anyOf(propTerms, word.Terms))
-			}
-		}
-		ways = append(ways, all(way...))
+		ways = append(ways, all(both...))
 	}
-	return either(ways...), len(ways) > 0
+	return either(ways...)
 }
 
 const (
