@@ -174,13 +174,17 @@ bench-agents: build | $(if $(TINY),$(BENCH)/data) ## Measure how many tokens the
 bench-quality: | $(if $(TINY),$(BENCH)/data) ## Measure the ranking on judged queries, beside FTS5 and bleve
 	cd tools/compare && $(GO) run . $(QUICK) -quality "$(DATA)"/qrels
 
+KERNEL =
+bench-meaning: | $(if $(TINY),$(BENCH)/data) ## Measure the encoder beside onnxruntime; KERNEL=AVX2 one kind of kernels only
+	QUARRY_DATA="$(DATA)" GO="$(GO)" tools/encoder/bench.sh $(if $(TINY),1,5 -judge) $(if $(KERNEL),-kernel "$(KERNEL)")
+
 bench: build $(BENCH)/chunks.jsonl $(BENCH)/markdown $(BENCH)/files ## Measure searching, starting and adding
 	@echo "== queries over $(CHUNKS) chunks, in one process"
 	cd tools/compare && $(GO) run . $(QUICK) $(BENCH)/chunks.jsonl $(QUERIES)
 	@echo "== ranking and counting over them, in one segment"
 	QUARRY_CHUNKS=$(BENCH)/chunks.jsonl $(TEST) -run '^$$' -bench Search -benchtime $(BENCHTIME) ./server/index/lexical
-	@echo "== static word embeddings, and a sentence encoder on one core"
-	$(TEST) -run '^$$' -bench . -cpu 1 $(if $(TINY),-benchtime 1x) ./server/encoder
+	@echo "== static word embeddings"
+	$(TEST) -run '^$$' -bench Vector -cpu 1 $(if $(TINY),-benchtime 1x) ./server/encoder
 	@echo "== before main"
 	$(GO) run ./tools/inits bin/quarry
 	@echo "== reading PDF files"

@@ -104,7 +104,7 @@ type layer struct {
 	afterAttention, afterInner      layerNorm
 }
 
-// layerNorm is layer normalization (Ba, Kiros and Hinton, 2016).
+// layerNorm is layer normalization (Ba, Kiros and Hinton, 2016): to mean 0 and variance 1, then by gain and bias.
 type layerNorm struct{ gain, bias []float32 }
 
 // newBERT makes an encoder of its tensors, none of which it keeps.
@@ -187,39 +187,40 @@ func (b *bert) vector(pieces []int32) []float32 {
 			row[j] = float32(word[j])*factor + position[j] + b.kind[j]
 		}
 	}
-	b.norm.apply(x, b.Epsilon)
+	b.norm.apply(b, x)
+	wanted := count
 	for i := range b.layers {
-		b.layers[i].run(b, s, count)
-	}
-	if b.first {
-		count = 1
+		if b.first && i == len(b.layers)-1 {
+			wanted = 1
+		}
+		b.layers[i].run(b, s, count, wanted)
 	}
 	sum := make([]float32, h)
-	for i := range count {
+	for i := range wanted {
 		add(sum, x[i*h:][:h])
 	}
 	return sum
 }
 
-// run passes the rows of s.x through a layer.
-func (l *layer) run(b *bert, s *scratch, count int) {
+// run passes the rows of s.x through a layer, which all of them enter and the first ones leave, as many as wanted.
+func (l *layer) run(b *bert, s *scratch, count, wanted int) {
 	h := b.Hidden
-	x, y, inner := s.x[:count*h], s.y[:count*h], s.wide[:count*b.Inner]
+	x, y, inner := s.x[:wanted*h], s.y[:wanted*h], s.wide[:wanted*b.Inner]
 	l.attention.run(&b.kernels, s, s.x, count, s.wide)
-	b.attend(s, count)
-	l.merged.run(&b.kernels, s, s.y, count, s.wide)
-	add(x, s.wide[:count*h])
-	l.afterAttention.apply(x, b.Epsilon)
-	l.inner.run(&b.kernels, s, s.x, count, s.wide)
+	b.attend(s, count, wanted)
+	l.merged.run(&b.kernels, s, s.y, wanted, s.wide)
+	add(x, s.wide[:wanted*h])
+	l.afterAttention.apply(b, x)
+	l.inner.run(&b.kernels, s, s.x, wanted, s.wide)
 	b.kernels.gelu(inner)
-	l.outer.run(&b.kernels, s, s.wide, count, s.y)
+	l.outer.run(&b.kernels, s, s.wide, wanted, s.y)
 	add(x, y)
-	l.afterInner.apply(x, b.Epsilon)
+	l.afterInner.apply(b, x)
 }
 
-// attend mixes the values of s.wide, rows of queries, keys and values, into the rows of s.y: each head by the softmax
-// of the products of queries and keys.
-func (b *bert) attend(s *scratch, count int) {
+// attend mixes the values of s.wide, rows of queries, keys and values, into the wanted rows of s.y: each head by the
+// softmax of the products of queries and keys.
+func (b *bert) attend(s *scratch, count, wanted int) {
 	h, head, across := b.Hidden, b.Hidden/b.Heads, ceil(count, panel)
 	stride, factor, sums := 3*h, float32(1/math.Sqrt(float64(head))), [attentionRows]float32{}
 	for from := 0; from < h; from += head {
@@ -231,17 +232,21 @@ func (b *bert) attend(s *scratch, count int) {
 		for d := range head {
 			clear(s.keys[d*across+count : (d+1)*across])
 		}
-		for i := 0; i < count; i += attentionRows {
+		for i := 0; i < wanted; i += attentionRows {
 			for j := 0; j < across; j += panel {
 				b.kernels.products(s.wide[i*stride+from:], stride, s.keys[j:], across, head, s.shares[j:], across)
 			}
-			for r := 0; r < attentionRows && i+r < count; r++ {
-				sums[r] = b.weigh(s.shares[r*across:][:across], count, factor)
+			for r := 0; r < attentionRows && i+r < wanted; r++ {
+				shares := s.shares[r*across:][:across]
+				for i := count; i < across; i++ {
+					shares[i] = -math.MaxFloat32 // no key, whose share is nothing
+				}
+				sums[r] = b.kernels.exp(shares, factor)
 			}
 			for d := from; d < from+head; d += panel {
 				b.kernels.products(s.shares, across, s.wide[2*h+d:], stride, count, s.y[i*h+d:], h)
 			}
-			for r := 0; r < attentionRows && i+r < count; r++ {
+			for r := 0; r < attentionRows && i+r < wanted; r++ {
 				for d, by := from, 1/sums[r]; d < from+head; d++ {
 					s.y[(i+r)*h+d] *= by
 				}
@@ -250,35 +255,10 @@ func (b *bert) attend(s *scratch, count int) {
 	}
 }
 
-// weigh turns the products of a query into the shares of the values, and returns what they add up to.
-func (b *bert) weigh(row []float32, count int, factor float32) float32 {
-	most := row[0]
-	for _, x := range row[:count] {
-		if x > most {
-			most = x
-		}
-	}
-	for i := count; i < len(row); i++ {
-		row[i] = most
-	}
-	return b.kernels.exp(row, most, factor) - float32(len(row)-count) // exp(0) of each that is none
-}
-
-// apply normalizes each row: to mean 0 and variance 1, then by gain and bias.
-func (n layerNorm) apply(x []float32, epsilon float64) {
+// apply normalizes each row.
+func (n layerNorm) apply(b *bert, x []float32) {
 	for ; len(x) > 0; x = x[len(n.gain):] {
-		row, sum, squares := x[:len(n.gain)], float32(0), float32(0)
-		for _, v := range row {
-			sum += v
-		}
-		mean := sum / float32(len(row))
-		for _, v := range row {
-			squares += (v - mean) * (v - mean)
-		}
-		by := float32(1 / math.Sqrt(float64(squares)/float64(len(row))+epsilon))
-		for i, v := range row {
-			row[i] = (v-mean)*by*n.gain[i] + n.bias[i]
-		}
+		b.kernels.normalize(x[:len(n.gain)], n.gain, n.bias, float32(b.Epsilon))
 	}
 }
 

@@ -36,7 +36,8 @@ func TestKernelsAgree(t *testing.T) {
 		offsets, factors, bias := make([]int32, tileOutputs), floats(tileOutputs, .01), floats(tileOutputs, 1)
 		aStride, bStride := steps+random.IntN(5), panel+random.IntN(40)
 		a, b := floats(attentionRows*aStride, 1), floats(steps*bStride, 1)
-		var want, wantProducts, wantExp, wantGELU []float32
+		gain := floats(inputs+1, 1)
+		var want, wantProducts, wantExp, wantGELU, wantEven []float32
 		var wantBytes []uint8
 		var wantSums tileSums
 		for i, k := range all {
@@ -48,16 +49,18 @@ func TestKernelsAgree(t *testing.T) {
 			c := make([]float32, attentionRows*bStride)
 			k.products(a, aStride, b, bStride, steps, c, bStride)
 			shares, bent := slices.Clone(row), slices.Clone(row)
-			shares = append(shares, k.exp(shares, slices.Max(row), .25))
+			shares = append(shares, k.exp(shares, .25))
 			k.gelu(bent)
+			even := slices.Clone(row)
+			k.normalize(even, gain, gain[1:], 1e-12)
 			if i == 0 {
-				want, wantBytes, wantSums, wantProducts, wantExp, wantGELU = out, bytes, sums, c, shares, bent
+				want, wantBytes, wantSums, wantProducts, wantExp, wantGELU, wantEven = out, bytes, sums, c, shares, bent, even
 				continue
 			}
 			if !slices.Equal(bytes, wantBytes) || sums != wantSums {
 				t.Fatalf("%s: %d inputs: other integers", k.name, inputs)
 			}
-			for _, pair := range [][2][]float32{{out, want}, {c, wantProducts}, {shares, wantExp}, {bent, wantGELU}} {
+			for _, pair := range [][2][]float32{{out, want}, {c, wantProducts}, {shares, wantExp}, {bent, wantGELU}, {even, wantEven}} {
 				if at := differ(pair[0], pair[1]); at >= 0 {
 					t.Fatalf("%s: %d inputs, %d steps: %v at %d, want %v", k.name, inputs, steps, pair[0][at], at, pair[1][at])
 				}
@@ -239,26 +242,4 @@ func FuzzEncoder(f *testing.F) {
 			m.Vector(strings.Repeat("a ", 600))
 		}
 	})
-}
-
-// BenchmarkEncoder measures each kernel that this processor can run on a text of 200 pieces, in a model of the shape of
-// bge-small-en-v1.5 but of one layer of its twelve.
-func BenchmarkEncoder(b *testing.B) {
-	folder := b.TempDir()
-	modeltest.StoreEncoder(b, folder, modeltest.Encoder{Hidden: 384, Inner: 1536, Heads: 12, Layers: 1, Positions: 256},
-		"[UNK]", "[CLS]", "[SEP]", "a", "b")
-	m, err := Open(folder)
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, k := range available() {
-		b.Run(k.name, func(b *testing.B) {
-			m.network.(*bert).kernels = k
-			text := strings.Repeat("a b ", 100)
-			for b.Loop() {
-				m.Vector(text)
-			}
-			b.ReportMetric(202*float64(b.N)/b.Elapsed().Seconds(), "tokens/s·layer")
-		})
-	}
 }

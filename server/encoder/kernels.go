@@ -1,6 +1,9 @@
 package encoder
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // kernels are the loops that take the time, as one kind of processor runs them. All kinds return the same integers, and
 // floats that differ by rounding alone.
@@ -15,11 +18,13 @@ type kernels struct {
 	// products multiplies four rows of a with steps rows of b, of which 16 columns are read, into four rows of c.
 	// Strides are the numbers from row to row.
 	products func(a []float32, aStride int, b []float32, bStride, steps int, c []float32, cStride int)
-	// exp replaces each x by exp((x-most)·factor), for x ≤ most, and returns their sum.
-	exp func(row []float32, most, factor float32) float32
+	// exp replaces each x by exp((x-most)·factor), where most is the greatest of them, and returns their sum.
+	exp func(row []float32, factor float32) float32
 	// gelu replaces each x by x·Φ(x), in the form with tanh (Hendrycks and Gimpel, Gaussian Error Linear Units,
 	// 2016).
 	gelu func(row []float32)
+	// normalize gives a row the mean 0 and the variance 1, then multiplies by gain and adds bias.
+	normalize func(row, gain, bias []float32, epsilon float32)
 }
 
 // fastest are the kernels that suit this processor.
@@ -30,7 +35,7 @@ func fastest() kernels {
 
 // plain are the kernels in Go.
 func plain() kernels {
-	return kernels{"plain", dot, quantize, finish, products, exp, gelu}
+	return kernels{"plain", dot, quantize, finish, products, exp, gelu, normalize}
 }
 
 func dot(rows []uint8, weights []int8, sums *tileSums) {
@@ -83,7 +88,8 @@ func products(a []float32, aStride int, b []float32, bStride, steps int, c []flo
 	}
 }
 
-func exp(row []float32, most, factor float32) (sum float32) {
+func exp(row []float32, factor float32) (sum float32) {
+	most := slices.Max(row)
 	for i, x := range row {
 		row[i] = float32(math.Exp(float64((x - most) * factor)))
 		sum += row[i]
@@ -94,6 +100,21 @@ func exp(row []float32, most, factor float32) (sum float32) {
 func gelu(row []float32) {
 	for i, x := range row {
 		row[i] = x / (1 + float32(math.Exp(-2*float64(geluInner*(x+geluCube*x*x*x)))))
+	}
+}
+
+func normalize(row, gain, bias []float32, epsilon float32) {
+	sum, squares := float32(0), float32(0)
+	for _, v := range row {
+		sum += v
+	}
+	mean := sum / float32(len(row))
+	for _, v := range row {
+		squares += (v - mean) * (v - mean)
+	}
+	by := float32(1 / math.Sqrt(float64(squares/float32(len(row))+epsilon)))
+	for i, v := range row {
+		row[i] = (v-mean)*by*gain[i] + bias[i]
 	}
 }
 

@@ -8,10 +8,10 @@ func available() []kernels {
 	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA {
 		return all
 	}
-	k := kernels{"AVX2", dotOf(dotAVX2), quantizeOf, finishOf, productsOf, expOf, geluOf}
+	k := kernels{"AVX2", dotOf(dotAVX2), quantizeOf, finishOf, productsOf(productsFMA), expOf, geluOf, normalizeOf}
 	all = append(all, k)
 	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512VNNI {
-		k.name, k.dot = "AVX-512 VNNI", dotOf(dotVNNI)
+		k.name, k.dot, k.products = "AVX-512-VNNI", dotOf(dotVNNI), productsOf(productsAVX512)
 		all = append(all, k)
 	}
 	return all
@@ -35,7 +35,13 @@ func finishAVX2(sums, offsets *int32, factors, bias *float32, scale float32, out
 func productsFMA(a *float32, aStride int, b *float32, bStride, steps int, c *float32, cStride int)
 
 //go:noescape
-func expAVX2(row *float32, n int, most, factor float32) (sum float32)
+func productsAVX512(a *float32, aStride int, b *float32, bStride, steps int, c *float32, cStride int)
+
+//go:noescape
+func expAVX2(row *float32, n int, factor float32) (sum float32)
+
+//go:noescape
+func normalizeAVX2(row *float32, n int, gain, bias *float32, epsilon float32)
 
 //go:noescape
 func geluAVX2(row *float32, n int)
@@ -56,13 +62,21 @@ func finishOf(sums, offsets []int32, factors, bias []float32, scale float32, out
 	finishAVX2(&sums[0], &offsets[0], &factors[0], &bias[0], scale, &out[0])
 }
 
-func productsOf(a []float32, aStride int, b []float32, bStride, steps int, c []float32, cStride int) {
-	_, _, _ = a[(attentionRows-1)*aStride+steps-1], b[(steps-1)*bStride+panel-1], c[(attentionRows-1)*cStride+panel-1]
-	productsFMA(&a[0], aStride, &b[0], bStride, steps, &c[0], cStride)
+type productsFunc = func(a []float32, aStride int, b []float32, bStride, steps int, c []float32, cStride int)
+
+func productsOf(run func(*float32, int, *float32, int, int, *float32, int)) productsFunc {
+	return func(a []float32, aStride int, b []float32, bStride, steps int, c []float32, cStride int) {
+		_, _ = a[(attentionRows-1)*aStride+steps-1], b[(steps-1)*bStride+panel-1]
+		_ = c[(attentionRows-1)*cStride+panel-1]
+		run(&a[0], aStride, &b[0], bStride, steps, &c[0], cStride)
+	}
 }
 
-func expOf(row []float32, most, factor float32) float32 {
-	return expAVX2(&row[0], len(row), most, factor)
+func expOf(row []float32, factor float32) float32 { return expAVX2(&row[0], len(row), factor) }
+
+func normalizeOf(row, gain, bias []float32, epsilon float32) {
+	_, _ = gain[len(row)-1], bias[len(row)-1]
+	normalizeAVX2(&row[0], len(row), &gain[0], &bias[0], epsilon)
 }
 
 func geluOf(row []float32) { geluAVX2(&row[0], len(row)) }

@@ -352,6 +352,15 @@ steps:
 	VZEROUPPER
 	RET
 
+// SUM adds up the numbers of a register into the first one of its lower half x; t changes.
+#define SUM(y, x, t) \
+	VEXTRACTF128 $1, y, t; \
+	VADDPS t, x, x; \
+	VPERMILPS $0x4e, x, t; \
+	VADDPS t, x, x; \
+	VPERMILPS $0xb1, x, t; \
+	VADDPS t, x, x
+
 // EXP replaces Y0 by its exponential, as 2^n * 2^f with f from -1/2 to 1/2. Y5 to Y15 hold the constants; Y1 and Y2 change.
 #define EXP \
 	VMAXPS Y5, Y0, Y0; \
@@ -382,12 +391,30 @@ steps:
 	VBROADCASTSS one<>(SB), Y13; \
 	VPBROADCASTD bias<>(SB), Y14
 
-// func expAVX2(row *float32, n int, most, factor float32) (sum float32)
+// func expAVX2(row *float32, n int, factor float32) (sum float32)
 TEXT ·expAVX2(SB), NOSPLIT, $0-28
 	MOVQ row+0(FP), SI
 	MOVQ n+8(FP), CX
-	VBROADCASTSS most+16(FP), Y3
-	VBROADCASTSS factor+20(FP), Y4
+	VMOVUPS (SI), Y3
+	VMOVUPS 32(SI), Y4
+	MOVQ $16, AX
+	JMP compare
+most:
+	VMAXPS (SI)(AX*4), Y3, Y3
+	VMAXPS 32(SI)(AX*4), Y4, Y4
+	ADDQ $16, AX
+compare:
+	CMPQ AX, CX
+	JLT most
+	VMAXPS Y4, Y3, Y3
+	VEXTRACTF128 $1, Y3, X4
+	VMAXPS X4, X3, X3
+	VPERMILPS $0x4e, X3, X4
+	VMAXPS X4, X3, X3
+	VPERMILPS $0xb1, X3, X4
+	VMAXPS X4, X3, X3
+	VBROADCASTSS X3, Y3
+	VBROADCASTSS factor+16(FP), Y4
 	CONSTANTS
 	VXORPS Y15, Y15, Y15
 	XORQ AX, AX
@@ -401,13 +428,135 @@ row:
 	ADDQ $8, AX
 	CMPQ AX, CX
 	JLT row
-	VEXTRACTF128 $1, Y15, X0
-	VADDPS X0, X15, X15
-	VPERMILPS $0x4e, X15, X0
-	VADDPS X0, X15, X15
-	VPERMILPS $0xb1, X15, X0
-	VADDPS X0, X15, X15
+	SUM(Y15, X15, X0)
 	VMOVSS X15, sum+24(FP)
+	VZEROUPPER
+	RET
+
+// func normalizeAVX2(row *float32, n int, gain, bias *float32, epsilon float32)
+TEXT ·normalizeAVX2(SB), NOSPLIT, $0-36
+	MOVQ row+0(FP), SI
+	MOVQ n+8(FP), CX
+	MOVQ gain+16(FP), BX
+	MOVQ bias+24(FP), DX
+	VCVTSI2SSQ CX, X7, X7
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	XORQ AX, AX
+sum:
+	VADDPS 0(SI)(AX*4), Y0, Y0
+	VADDPS 32(SI)(AX*4), Y1, Y1
+	VADDPS 64(SI)(AX*4), Y2, Y2
+	VADDPS 96(SI)(AX*4), Y3, Y3
+	ADDQ $32, AX
+	CMPQ AX, CX
+	JLT sum
+	VADDPS Y1, Y0, Y0
+	VADDPS Y3, Y2, Y2
+	VADDPS Y2, Y0, Y0
+	SUM(Y0, X0, X1)
+	VDIVSS X7, X0, X0
+	VBROADCASTSS X0, Y8 // the mean
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	XORQ AX, AX
+squares:
+	VMOVUPS 0(SI)(AX*4), Y2
+	VMOVUPS 32(SI)(AX*4), Y3
+	VSUBPS Y8, Y2, Y2
+	VSUBPS Y8, Y3, Y3
+	VFMADD231PS Y2, Y2, Y0
+	VFMADD231PS Y3, Y3, Y1
+	ADDQ $16, AX
+	CMPQ AX, CX
+	JLT squares
+	VADDPS Y1, Y0, Y0
+	SUM(Y0, X0, X1)
+	VDIVSS X7, X0, X0
+	VADDSS epsilon+32(FP), X0, X0
+	VSQRTSS X0, X0, X0
+	VMOVSS one<>(SB), X1
+	VDIVSS X0, X1, X0
+	VBROADCASTSS X0, Y9
+	XORQ AX, AX
+row:
+	VMOVUPS (SI)(AX*4), Y0
+	VSUBPS Y8, Y0, Y0
+	VMULPS Y9, Y0, Y0
+	VMOVUPS (BX)(AX*4), Y1
+	VFMADD213PS (DX)(AX*4), Y0, Y1
+	VMOVUPS Y1, (SI)(AX*4)
+	ADDQ $8, AX
+	CMPQ AX, CX
+	JLT row
+	VZEROUPPER
+	RET
+
+// func productsAVX512(a *float32, aStride int, b *float32, bStride, steps int, c *float32, cStride int)
+//
+// Even and odd steps have sums of their own, which need not wait for each other.
+TEXT ·productsAVX512(SB), NOSPLIT, $0-56
+	MOVQ a+0(FP), SI
+	MOVQ aStride+8(FP), R8
+	MOVQ b+16(FP), DI
+	MOVQ bStride+24(FP), R9
+	MOVQ steps+32(FP), CX
+	MOVQ c+40(FP), DX
+	MOVQ cStride+48(FP), R10
+	SHLQ $2, R8
+	SHLQ $2, R9
+	SHLQ $2, R10
+	LEAQ (SI)(R8*1), R11
+	LEAQ (SI)(R8*2), R12
+	LEAQ (R11)(R8*2), R13
+	XORQ AX, AX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	SUBQ $1, CX
+	JLE last
+pairs:
+	VMOVUPS (DI), Z8
+	VMOVUPS (DI)(R9*1), Z9
+	VFMADD231PS.BCST (SI)(AX*4), Z8, Z0
+	VFMADD231PS.BCST (R11)(AX*4), Z8, Z1
+	VFMADD231PS.BCST (R12)(AX*4), Z8, Z2
+	VFMADD231PS.BCST (R13)(AX*4), Z8, Z3
+	VFMADD231PS.BCST 4(SI)(AX*4), Z9, Z4
+	VFMADD231PS.BCST 4(R11)(AX*4), Z9, Z5
+	VFMADD231PS.BCST 4(R12)(AX*4), Z9, Z6
+	VFMADD231PS.BCST 4(R13)(AX*4), Z9, Z7
+	LEAQ (DI)(R9*2), DI
+	ADDQ $2, AX
+	CMPQ AX, CX
+	JLT pairs
+last:
+	CMPQ AX, CX
+	JGT done
+	VMOVUPS (DI), Z8
+	VFMADD231PS.BCST (SI)(AX*4), Z8, Z0
+	VFMADD231PS.BCST (R11)(AX*4), Z8, Z1
+	VFMADD231PS.BCST (R12)(AX*4), Z8, Z2
+	VFMADD231PS.BCST (R13)(AX*4), Z8, Z3
+done:
+	VADDPS Z4, Z0, Z0
+	VMOVUPS Z0, (DX)
+	ADDQ R10, DX
+	VADDPS Z5, Z1, Z1
+	VMOVUPS Z1, (DX)
+	ADDQ R10, DX
+	VADDPS Z6, Z2, Z2
+	VMOVUPS Z2, (DX)
+	ADDQ R10, DX
+	VADDPS Z7, Z3, Z3
+	VMOVUPS Z3, (DX)
 	VZEROUPPER
 	RET
 
