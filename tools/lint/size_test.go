@@ -16,8 +16,8 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 102_700
-	maxProductTokens = 818_300
+	maxProductLines  = 102_830
+	maxProductTokens = 819_500
 	maxLongLines     = 1_387 // only lowered, until it is none
 
 	maxFunctionP95 = 33

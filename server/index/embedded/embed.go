@@ -22,8 +22,10 @@ const (
 	fewTexts, mostTexts = 8, 256
 	// embedBytes bounds the text that is read to find them.
 	embedBytes = 8 << 20
-	// refreshAfter new vectors, or as many as a segment has already, its file is written again during a pass.
-	refreshAfter = 512
+	// searchedAfter the first moment of a pass, what was made for a segment is searched: its file is written again, and
+	// from then on each time that searchedShare of the time was enough for it, which reads the segment's texts.
+	searchedAfter = 2 * time.Second
+	searchedShare = 30
 )
 
 // errVectors: a model's answer that cannot be stored.
@@ -163,9 +165,10 @@ func (p *part) liveChunks() (n int, err error) {
 }
 
 // complete embeds the texts of a segment that have no vector. It writes the segment's vectors at the end, on failure,
-// and each time that their number has doubled.
+// and from time to time.
 func (e *embedding) complete(ctx context.Context, name string) error {
 	fresh, written := 0, 0
+	due := time.Now().Add(searchedAfter)
 	e.refused[name] = 0
 	order, err := e.newestFirst(ctx, name)
 	if err != nil {
@@ -194,11 +197,11 @@ func (e *embedding) complete(ctx context.Context, name string) error {
 		}
 		e.report(e.progress)
 		at = found.next
-		if at >= 0 && fresh-written >= max(refreshAfter, written) {
+		if began := time.Now(); at >= 0 && fresh > written && began.After(due) {
 			if err := e.x.refreshVectors(ctx, name); err != nil {
 				return err
 			}
-			written = fresh
+			written, due = fresh, time.Now().Add(max(searchedAfter, searchedShare*time.Since(began)))
 		}
 	}
 	e.tried[name] = true

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"quarry/client/field"
 	"quarry/server/index"
@@ -326,6 +328,32 @@ func TestEmbeddingGoesOn(t *testing.T) {
 }
 
 // TestUnusableVectors: what does not fit is refused, and nothing is stored.
+// What was made for a segment is searched long before the segment is complete, and after a while again.
+func TestVectorsAreSearchedEarly(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		x := open(t, Options{})
+		var batch index.Batch // of one segment
+		for i := range 10 * fewTexts {
+			batch.Upsert = append(batch.Upsert, document(fmt.Sprint("doc", i), fmt.Sprint("text ", i)))
+		}
+		write(t, x, batch)
+		m := newMeaning(16, "")
+		var searched []int
+		m.fail = func([]string) error {
+			time.Sleep(searchedAfter)
+			if n := stats(t, x).Vectors; len(searched) == 0 || n > searched[len(searched)-1] {
+				searched = append(searched, n)
+			}
+			return nil
+		}
+		m.embedAll(t, x, "m")
+		if n := stats(t, x).Vectors; n != 10*fewTexts || len(searched) < 3 {
+			t.Errorf("%d vectors in the end, before that %v were searched", n, searched)
+		}
+	})
+}
+
 func TestUnusableVectors(t *testing.T) {
 	t.Parallel()
 	x, _ := filled(t, Options{}, 2)
