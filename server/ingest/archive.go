@@ -34,7 +34,7 @@ func propertiesOf(kind string, p office.Properties) meta {
 	m := meta{Type: kind, Title: oneLine(p.Title, longestTitle)}
 	for _, author := range p.Authors {
 		if author != "python-docx" && author != "openpyxl" { // the program's name where there is no author
-			m.Authors = addCreators(m.Authors, author)
+			m.Authors = addNames(m.Authors, author, ";")
 		}
 	}
 	m.CreatedAt, m.UpdatedAt = p.Created, cmp.Or(p.Modified, p.Created)
@@ -67,10 +67,7 @@ func (r *fileReader) book(ctx context.Context, archive *office.Archive) (extract
 			r.leaveOut(name, err)
 			continue
 		}
-		_, text, err := r.pages.read(string(chapter))
-		if err != nil {
-			text = tokenText(string(chapter))
-		}
+		text := r.page(string(chapter), nil).body
 		if body.Len()+len(text) > mostText {
 			return extracted{}, errTooMuchText
 		}

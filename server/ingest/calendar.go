@@ -34,16 +34,16 @@ var entryFields = [...]cardField{
 }
 
 // fromCalendar returns the Markdown of an iCalendar file: a section for each entry, in order of time.
-func fromCalendar(r *fileReader, text string) (meta, string, error) {
+func fromCalendar(r *fileReader, text string) (extracted, error) {
 	calendar, entries, err := readCards(text, entryFields[:], entryValue, "VEVENT", "VTODO", "VJOURNAL")
 	if calendar == nil {
-		return meta{}, "", errors.New("it is not a calendar")
+		return extracted{}, errors.New("it is not a calendar")
 	}
 	if err != nil {
 		r.leaveOut("further entries", err)
 	}
 	if len(entries) == 0 {
-		return meta{}, "", cmp.Or(err, errEmpty)
+		return extracted{}, cmp.Or(err, errEmpty)
 	}
 	slices.SortStableFunc(entries, func(a, b card) int {
 		return strings.Compare(a.value("DTSTART"), b.value("DTSTART"))
@@ -69,7 +69,7 @@ func fromCalendar(r *fileReader, text string) (meta, string, error) {
 		}
 	}
 	body, err := w.Text()
-	return m, body, err
+	return extracted{meta: m, body: body}, err
 }
 
 // readCards returns the components of some kinds, and what is around them; nil if there is no component at all. After

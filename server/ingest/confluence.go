@@ -143,7 +143,8 @@ func (r *confluenceReader) page(data []byte, defaults index.Document) (doc index
 	if err != nil {
 		return doc, "", err
 	}
-	doc, err = r.fileReader.page(text, func(tree *html.Node, m *meta) { defaults.Path = r.inspect(tree, m) }, defaults)
+	e := r.fileReader.page(text, func(tree *html.Node, m *meta) { defaults.Path = r.inspect(tree, m) })
+	doc, err = r.made(e, defaults)
 	doc.Place = field.JoinPlace(defaults.Path...)
 	doc.Path = defaults.Path[max(0, len(defaults.Path)-mostPath):]
 	for i := range doc.Chunks {

@@ -15,12 +15,13 @@ var contactFields = [...]cardField{
 }
 
 // fromContacts returns the Markdown of a vCard file: a section for each contact.
-func fromContacts(r *fileReader, text string) (m meta, body string, err error) {
+func fromContacts(r *fileReader, text string) (extracted, error) {
 	_, contacts, err := readCards(text, contactFields[:], contactValue, "VCARD")
 	if err != nil {
 		r.leaveOut("further contacts", err)
 	}
 	var w markdown.Writer
+	var m meta
 	written := 0
 	for _, contact := range contacts {
 		name := ""
@@ -37,12 +38,12 @@ func fromContacts(r *fileReader, text string) (m meta, body string, err error) {
 	}
 	switch {
 	case written == 0:
-		return meta{}, "", errors.New("it contains no contacts")
+		return extracted{}, errors.New("it contains no contacts")
 	case written > 1:
 		m.Title = ""
 	}
-	body, err = w.Text()
-	return m, body, err
+	body, err := w.Text()
+	return extracted{meta: m, body: body}, err
 }
 
 // contactValue returns a value, whose parts semicolons separate, as text.

@@ -146,7 +146,8 @@ func FuzzFrontMatter(f *testing.F) {
 }
 
 func page(text string) (index.Document, error) {
-	return fromHTML(newFileReader(nil), text, index.Document{ID: "x", Title: "name", Type: "html"})
+	r := newFileReader(nil)
+	return r.made(r.page(text, nil), index.Document{ID: "x", Title: "name", Type: "html"})
 }
 
 func TestHTML(t *testing.T) {

@@ -27,11 +27,12 @@ type format struct {
 	// text turns the text of a file into a document, with positions in it.
 	text func(r *fileReader, text string, defaults index.Document) (index.Document, error)
 	// data reads a file that is not text, or has several encodings.
-	data  func(ctx context.Context, r *fileReader, data []byte) (extracted, error)
-	page  bool // may declare its encoding as HTML does
-	lines bool // JSONL: each line is a document
-	// entries reads text of folded lines to Markdown: they may be folded in the middle of a character.
-	entries func(r *fileReader, text string) (meta, string, error)
+	data dataReader
+	// markdown makes Markdown of text.
+	markdown func(r *fileReader, text string) (extracted, error)
+	page     bool // may declare its encoding as HTML does
+	lines    bool // JSONL: each line is a document
+	folded   bool // lines may be folded in the middle of a character
 	// here is set for text whose document is at most a constant times as large, and whose reader needs as much time: it
 	// is read in this process. All others are read in Readers.
 	here      bool
@@ -66,13 +67,13 @@ var formats = [...]format{
 	{extensions: ".rst .org", text: fromMarkup, here: true},
 	{name: "adoc", extensions: ".adoc .asciidoc", text: fromMarkup, here: true},
 	{name: "log", extensions: ".log", text: plainText(kindLines), here: true},
-	{name: "html", extensions: ".html .htm .xhtml", text: fromHTML, page: true},
+	{name: "html", extensions: ".html .htm .xhtml", markdown: fromHTML, page: true},
 	{name: "jsonl", extensions: ".jsonl .ndjson", lines: true, here: true},
 	{extensions: ".csv .tsv", text: fromCSV, here: true},
 	{name: "json", extensions: ".json", text: fromJSON, here: true},
-	{name: "ipynb", extensions: ".ipynb", text: fromNotebook},
-	{name: "ics", extensions: ".ics .vcs", entries: fromCalendar, here: true},
-	{name: "vcf", extensions: ".vcf .vcard", entries: fromContacts, here: true},
+	{name: "ipynb", extensions: ".ipynb", markdown: fromNotebook},
+	{name: "ics", extensions: ".ics .vcs", markdown: fromCalendar, folded: true, here: true},
+	{name: "vcf", extensions: ".vcf .vcard", markdown: fromContacts, folded: true, here: true},
 	{name: "eml", extensions: ".eml", source: mailSource, data: fromMail},
 	{name: "eml", extensions: ".mbox .mbx", source: mailSource, data: fromMail, mailbox: true},
 	{name: "pdf", extensions: ".pdf", data: fromPDF},
@@ -143,7 +144,8 @@ func decodeText(data []byte, page bool) (text, assumed string, err error) {
 }
 
 // document reads a file in its format, or in that which its content shows. assumed is that of decode.
-func (r *fileReader) document(ctx context.Context, f format, data []byte, defaults index.Document) (doc index.Document, assumed string, err error) {
+func (r *fileReader) document(ctx context.Context, f format, data []byte, defaults index.Document) (
+	doc index.Document, assumed string, err error) {
 	read, err := f.reader(data)
 	if err != nil {
 		return doc, "", err
@@ -153,26 +155,11 @@ func (r *fileReader) document(ctx context.Context, f format, data []byte, defaul
 		a, err := r.do(ctx, j, data, nil)
 		return a.Document, a.Assumed, err
 	}
-	if read != nil {
-		p, err := read(ctx, r, data)
-		if err != nil {
-			return doc, "", err
+	if read != nil || f.markdown != nil {
+		e, assumed, err := r.extract(ctx, f, read, data)
+		if err == nil {
+			doc, err = r.made(e, defaults)
 		}
-		body := strings.TrimLeft(cleanText(p.body), "\n")
-		if p.blocks == nil || body != p.body {
-			p.blocks = r.markdown.parse(body)
-		}
-		doc, err = r.build(body, p.blocks, p.meta, defaults)
-		doc.Positions = nil // of the Markdown made of it
-		return doc, "", err
-	}
-	if f.entries != nil {
-		m, body, assumed, err := r.readEntries(f, data)
-		if err != nil {
-			return doc, "", err
-		}
-		doc, err = r.build(body, r.markdown.parse(body), m, defaults)
-		doc.Positions = nil
 		return doc, assumed, err
 	}
 	text, assumed, err := decodeText(data, f.page)
@@ -183,8 +170,44 @@ func (r *fileReader) document(ctx context.Context, f format, data []byte, defaul
 	return doc, assumed, err
 }
 
+// extract calls read, or the format's function for text if it is nil.
+func (r *fileReader) extract(ctx context.Context, f format, read dataReader, data []byte) (
+	e extracted, assumed string, err error) {
+	if read != nil {
+		e, err = read(ctx, r, data)
+		return e, "", err
+	}
+	if f.folded && isUTF16(data) {
+		if data, _, err = decode(data, false); err != nil {
+			return e, "", err
+		}
+	}
+	if f.folded {
+		data = unfold(data)
+	}
+	text, assumed, err := decodeText(data, f.page)
+	if err == nil {
+		e, err = f.markdown(r, text)
+	}
+	return e, assumed, err
+}
+
+// made returns the document of Markdown that was made of a file, in which its passages have no positions.
+func (r *fileReader) made(e extracted, defaults index.Document) (index.Document, error) {
+	body := strings.TrimLeft(cleanText(e.body), "\n")
+	if e.blocks == nil || body != e.body {
+		e.blocks = r.markdown.parse(body)
+	}
+	doc, err := r.build(body, e.blocks, e.meta, defaults)
+	doc.Positions = nil
+	return doc, err
+}
+
+// dataReader reads a file that is not text.
+type dataReader = func(ctx context.Context, r *fileReader, data []byte) (extracted, error)
+
 // reader returns the function that reads data; nil for text. The signature of a file decides, not its name.
-func (f format) reader(data []byte) (func(context.Context, *fileReader, []byte) (extracted, error), error) {
+func (f format) reader(data []byte) (dataReader, error) {
 	switch {
 	case len(data) == 0:
 		return nil, errEmpty
@@ -209,7 +232,7 @@ func (f format) isHere(data []byte, hasReader bool) bool {
 	if hasReader {
 		return f.isPDF(data)
 	}
-	return f.here || f.text == nil
+	return f.here || f.text == nil && f.markdown == nil
 }
 
 func (f format) isPDF(data []byte) bool {
@@ -233,20 +256,6 @@ func TextOf(ctx context.Context, readers *Readers, name string, data []byte) (st
 	return r.textOf(ctx, f, data)
 }
 
-// readEntries reads text of folded lines.
-func (r *fileReader) readEntries(f format, data []byte) (m meta, body, assumed string, err error) {
-	if isUTF16(data) {
-		if data, _, err = decode(data, false); err != nil {
-			return m, "", "", err
-		}
-	}
-	text, assumed, err := decodeText(unfold(data), false)
-	if err == nil {
-		m, body, err = f.entries(r, text)
-	}
-	return m, cleanText(body), assumed, err
-}
-
 func (r *fileReader) textOf(ctx context.Context, f format, data []byte) (string, error) {
 	read, err := f.reader(data)
 	if err != nil {
@@ -257,16 +266,12 @@ func (r *fileReader) textOf(ctx context.Context, f format, data []byte) (string,
 		a, err := r.do(ctx, job{Work: workText, Extension: f.extension, Defaults: index.Document{Type: f.name}}, data, nil)
 		return a.Text, err
 	}
-	if read != nil {
-		var p extracted
-		p, err = read(ctx, r, data)
-		text = cleanText(p.body)
-	} else if f.entries != nil {
-		_, text, _, err = r.readEntries(f, data)
-	} else if text, _, err = decodeText(data, f.page); err == nil && f.page {
-		if _, body, err := r.pages.read(text); err == nil {
-			text = cleanText(body)
-		}
+	if read != nil || f.markdown != nil {
+		var e extracted
+		e, _, err = r.extract(ctx, f, read, data)
+		text = cleanText(e.body)
+	} else {
+		text, _, err = decodeText(data, f.page)
 	}
 	if err == nil && strings.TrimSpace(text) == "" {
 		err = errEmpty

@@ -16,7 +16,6 @@ import (
 	"golang.org/x/net/html/atom"
 
 	"quarry/internal/pattern"
-	"quarry/server/index"
 	"quarry/server/ingest/dates"
 	"quarry/server/ingest/markdown"
 )
@@ -45,39 +44,31 @@ func newHTMLReader() *htmlReader {
 	return &htmlReader{converter.NewConverter(converter.WithEscapeMode(converter.EscapeModeDisabled), plugins)}
 }
 
-func fromHTML(r *fileReader, text string, defaults index.Document) (index.Document, error) {
-	return r.page(text, nil, defaults)
-}
+func fromHTML(r *fileReader, text string) (extracted, error) { return r.page(text, nil), nil }
 
-// page returns the document of a page. Pages that are too large or too deeply nested are stored as plain text.
-func (r *fileReader) page(text string, inspect inspector, defaults index.Document) (index.Document, error) {
+// page returns what a page says. Of one that is too large or too deeply nested it is the text without its structure.
+func (r *fileReader) page(text string, inspect inspector) extracted {
 	m, body, err := r.pages.inspected(text, inspect)
 	if err != nil {
-		m, body = meta{}, tokenText(text)
-		d, err := r.build(body, paragraphs(body, 0, kindProse), m, defaults)
-		d.Positions = nil
-		return d, err
+		body = tokenText(text)
+		return extracted{body: body, blocks: paragraphs(body, 0, kindProse)}
 	}
-	body = strings.TrimLeft(cleanText(body), "\n")
-	d, err := r.build(body, r.markdown.parse(body), m, defaults)
-	d.Positions = nil // of the Markdown made of it
-	return d, err
+	return extracted{meta: m, body: body}
 }
 
 // inspector reads what a kind of page says of itself, and may change the page before it is converted.
 type inspector func(tree *html.Node, m *meta)
 
-// read converts a page to Markdown and returns its title, dates and authors.
-func (h *htmlReader) read(text string) (m meta, body string, err error) {
-	return h.inspected(text, nil)
+// inspected converts a page to Markdown and returns its title, dates and authors. It calls inspect unless that is nil.
+func (h *htmlReader) inspected(text string, inspect inspector) (m meta, body string, err error) {
+	err = recovered(func() error {
+		m, body, err = h.convertPage(text, inspect)
+		return err
+	})
+	return m, body, err
 }
 
-func (h *htmlReader) inspected(text string, inspect inspector) (m meta, body string, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("convert HTML: %v", p)
-		}
-	}()
+func (h *htmlReader) convertPage(text string, inspect inspector) (m meta, body string, err error) {
 	if len(text) > largestTree || strings.Count(text, "<") > mostElements {
 		return meta{}, "", errors.New("convert HTML: too large")
 	}
@@ -127,7 +118,7 @@ func pageMeta(tree *html.Node) meta {
 func (m *meta) pageMeta(name, content string) {
 	switch name {
 	case "author", "article:author", "dc.creator":
-		m.Authors = addNames(m.Authors, content)
+		m.Authors = addNames(m.Authors, content, ",")
 	case "date", "last-modified", "article:modified_time", "dcterms.modified", "dc.date", "datemodified":
 		if t, ok := dates.Parse(content); ok && t.After(m.UpdatedAt) {
 			m.UpdatedAt = t

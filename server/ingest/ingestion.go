@@ -2,8 +2,6 @@ package ingest
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -141,8 +139,7 @@ func ingestionID(in wire.IngestionDocument, doc *index.Document) (string, error)
 		return id, nil
 	}
 	name := cmp.Or(doc.Title, doc.Chunks[0].Text)
-	sum := sha256.Sum256([]byte(doc.Source + "\x00" + name + "\x00" + doc.Link))
-	return "ingestion:" + hex.EncodeToString(sum[:16]), nil
+	return "ingestion:" + hashOf(doc.Source+"\x00"+name+"\x00"+doc.Link), nil
 }
 
 // cleanLink returns a link that is safe to show and open: on one line, without a scheme that runs code. Otherwise it
@@ -170,7 +167,7 @@ func owners(people []index.Person, experts []wire.Expert) []index.Person {
 		if strings.TrimSpace(name) == "" {
 			name = strings.Join([]string{expert.FirstName, expert.MiddleInitial, expert.LastName}, " ")
 		}
-		people = addPerson(people, index.Person{Name: oneLine(name, longestValue), Email: email(expert.Email)})
+		people = addPerson(people, person(name, expert.Email))
 	}
 	return people
 }

@@ -165,7 +165,7 @@ func addressesOf(header mail.Header, name string) (people []index.Person) {
 	field := decodeBytes(header.Get(name))
 	if list, err := mail.ParseAddressList(field); err == nil {
 		for _, address := range list {
-			people = addPerson(people, index.Person{Name: oneLine(decodeWords(address.Name), longestValue), Email: email(address.Address)})
+			people = addPerson(people, person(decodeWords(address.Name), address.Address))
 		}
 		return people
 	}

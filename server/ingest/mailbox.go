@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/csv"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -268,8 +266,7 @@ func (m *mailReading) idOf(header mail.Header, head mailHead) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(bytes.TrimSpace(data))
-	return "sha256:" + hex.EncodeToString(sum[:16]), nil
+	return "sha256:" + hashOf(bytes.TrimSpace(data)), nil
 }
 
 // lineTime parses the time in the line before a message in an mbox file, which follows the sender.
@@ -413,8 +410,7 @@ func (m *mailReading) emit(d *mailDocument) {
 	}
 	file := m.c.task.file
 	if len(d.id) > longestMailID {
-		sum := sha256.Sum256([]byte(d.id))
-		d.id = "sha256:" + hex.EncodeToString(sum[:16])
+		d.id = "sha256:" + hashOf(d.id)
 	}
 	doc := index.Document{
 		ID:       fileID(file.path) + "!" + escapePath(d.id),
@@ -437,13 +433,8 @@ func (m *mailReading) emit(d *mailDocument) {
 
 // pathOf returns the name of the mailbox, and the folder of a message in it.
 func (m *mailReading) pathOf(folders []string) []string {
-	names := []string{oneLine(strings.TrimSuffix(path.Base(m.c.task.file.path), path.Ext(m.c.task.file.path)), longestValue)}
-	for _, name := range folders {
-		if name = oneLine(name, longestValue); name != "" {
-			names = append(names, name)
-		}
-	}
-	return names[max(0, len(names)-2):]
+	file := m.c.task.file.path
+	return lastNames(append([]string{strings.TrimSuffix(path.Base(file), path.Ext(file))}, folders...))
 }
 
 // labelsOf returns the labels of a message in Gmail.

@@ -205,11 +205,7 @@ func (m *mailReader) text(kind string, values map[string]string, data []byte) {
 	case kind == "text/enriched" || kind == "text/richtext":
 		text = tokenText(text)
 	case kind == "text/html":
-		_, body, err := m.files.pages.read(text)
-		if err != nil {
-			body = tokenText(text)
-		}
-		text, parse = body, m.files.markdown.parse
+		text, parse = m.files.page(text, nil).body, m.files.markdown.parse
 	case strings.EqualFold(values["format"], "flowed"):
 		text = mailmime.Unflow(text, strings.EqualFold(values["delsp"], "yes"))
 	}

@@ -246,7 +246,7 @@ func splitTags(tags string) []string {
 func (m *meta) people(key string, value *yaml.Node) {
 	switch value.Kind {
 	case yaml.ScalarNode:
-		m.Authors = addNames(m.Authors, value.Value)
+		m.Authors = addNames(m.Authors, value.Value, ",")
 	case yaml.SequenceNode:
 		for _, item := range value.Content {
 			m.people(key, item)
@@ -274,26 +274,20 @@ func (m *meta) people(key string, value *yaml.Node) {
 	}
 }
 
-// addNames adds authors that are separated by semicolons or commas.
-func addNames(people []index.Person, names string) []index.Person {
-	separator := ","
+// addNames adds authors that semicolons separate, and where there are none the other separator. Programs separate those
+// of a document's properties by semicolons only: a comma is part of a name, as in "Ortiz, Ana" and "Acme, Inc.".
+func addNames(people []index.Person, names, other string) []index.Person {
 	if strings.Contains(names, ";") {
-		separator = ";"
+		other = ";"
 	}
-	return addSeparated(people, names, separator)
-}
-
-// addCreators adds the authors of a document's properties. Programs separate them by semicolons; a comma is part of a
-// name, as in "Ortiz, Ana" and "Acme, Inc.".
-func addCreators(people []index.Person, names string) []index.Person {
-	return addSeparated(people, names, ";")
-}
-
-func addSeparated(people []index.Person, names, separator string) []index.Person {
-	for part := range strings.SplitSeq(text.Clip(names, longestFrontMatter), separator) {
+	for part := range strings.SplitSeq(text.Clip(names, longestFrontMatter), other) {
 		people = addPerson(people, parsePerson(part))
 	}
 	return people
+}
+
+func person(name, address string) index.Person {
+	return index.Person{Name: oneLine(name, longestValue), Email: email(address)}
 }
 
 func parsePerson(text string) index.Person {
@@ -302,7 +296,7 @@ func parsePerson(text string) index.Person {
 		return index.Person{Name: text}
 	}
 	if address, err := mail.ParseAddress(text); err == nil {
-		return index.Person{Name: oneLine(address.Name, longestValue), Email: email(address.Address)}
+		return person(address.Name, address.Address)
 	}
 	name, rest, found := strings.Cut(text, "<")
 	if mailbox, _, closed := strings.Cut(rest, ">"); found && closed {

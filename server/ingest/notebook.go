@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"quarry/client/wire"
-	"quarry/server/index"
 	"quarry/server/ingest/markdown"
 )
 
@@ -59,16 +58,16 @@ type notebookOutput struct {
 
 // fromNotebook returns the document of a Jupyter notebook: its text, its code, and the text of its outputs. Cells and
 // outputs that cannot be read are left out.
-func fromNotebook(r *fileReader, text string, d index.Document) (index.Document, error) {
+func fromNotebook(r *fileReader, text string) (extracted, error) {
 	var n notebook
 	if err := wire.Unmarshal([]byte(text), &n); err != nil {
-		return index.Document{}, fmt.Errorf("it is not a notebook: %w", err)
+		return extracted{}, fmt.Errorf("it is not a notebook: %w", err)
 	}
 	for _, sheet := range n.Worksheets {
 		n.Cells = append(n.Cells, sheet.Cells...)
 	}
 	if n.Cells == nil {
-		return index.Document{}, errors.New("it is not a notebook: it has no cells")
+		return extracted{}, errors.New("it is not a notebook: it has no cells")
 	}
 	var about notebookMetadata
 	if err := wire.Unmarshal(n.Metadata, &about); err != nil && n.Metadata != nil {
@@ -106,13 +105,7 @@ func fromNotebook(r *fileReader, text string, d index.Document) (index.Document,
 		}
 	}
 	body, err := w.Text()
-	if err != nil {
-		return index.Document{}, err
-	}
-	body = strings.TrimLeft(cleanText(body), "\n")
-	doc, err := r.build(body, r.markdown.parse(body), m, d)
-	doc.Positions = nil
-	return doc, err
+	return extracted{meta: m, body: body}, err
 }
 
 // output writes the richest form of an output that is text. Plain text that only names an object, like
@@ -128,11 +121,7 @@ func (r *fileReader) output(w *markdown.Writer, o notebookOutput) {
 	case shown != "":
 		w.Blocks(string(shown))
 	case isName && page != "":
-		_, text, err := r.pages.read(string(page))
-		if err != nil {
-			text = tokenText(string(page))
-		}
-		w.Blocks(text)
+		w.Blocks(r.page(string(page), nil).body)
 	case isName && latex != "":
 		w.Blocks(string(latex))
 	case plain == "":

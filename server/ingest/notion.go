@@ -271,7 +271,7 @@ func (n *notionReader) file(c *collector, name string, data []byte) (doc index.D
 			}
 			text = n.relinked(strings.TrimLeft(text, "\n"))
 			properties := notionProperties(text, n.columns[path.Join(above...)])
-			doc, err = n.build(text, n.markdown.parse(text), properties, page)
+			doc, err = n.made(extracted{meta: properties, body: text}, page)
 		}
 	}
 	for i := range doc.Chunks {
@@ -284,7 +284,7 @@ func (n *notionReader) file(c *collector, name string, data []byte) (doc index.D
 func (n *notionReader) htmlPage(data []byte, defaults index.Document) (doc index.Document, assumed string, err error) {
 	text, assumed, err := decodeText(data, true)
 	if err == nil {
-		doc, err = n.page(text, n.inspect, defaults)
+		doc, err = n.made(n.page(text, n.inspect), defaults)
 	}
 	return doc, assumed, err
 }
@@ -436,7 +436,7 @@ func (m *meta) property(name, kind string, values []string) {
 	case kind == "created_by" || slices.Contains([]string{"author", "authors", "owner", "owners", "created by", "writer"}, key):
 		for _, person := range values {
 			if kind == "" { // the names are in one text
-				m.Authors = addNames(m.Authors, person)
+				m.Authors = addNames(m.Authors, person, ",")
 			} else {
 				m.Authors = addPerson(m.Authors, parsePerson(person))
 			}

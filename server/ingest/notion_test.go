@@ -293,7 +293,7 @@ func FuzzNotion(f *testing.F) {
 		n := notionReader{reader, map[string][]string{"Tasks": {"Status"}}, map[string]bool{homeID: true, guideID: true}}
 		n.relinked(text)
 		m := notionProperties(text, nil)
-		if _, err := n.page(text, n.inspect, index.Document{ID: "x", Source: notionSource}); err == nil && len(m.Metadata) > mostMetadata {
+		if _, err := n.made(n.page(text, n.inspect), index.Document{ID: "x", Source: notionSource}); err == nil && len(m.Metadata) > mostMetadata {
 			t.Errorf("%d fields", len(m.Metadata))
 		}
 	})

@@ -23,18 +23,15 @@ type pageHeading struct{ title, id string }
 // fromWebPage returns the document of a page: its main content, with links to the anchors of its headings.
 func fromWebPage(r *fileReader, page string, defaults index.Document) (index.Document, error) {
 	var web webPage
-	m, body, err := r.pages.inspected(page, web.reduce)
-	if err != nil {
-		return fromHTML(r, page, defaults)
-	}
+	e := r.page(page, web.reduce)
 	if link := cleanLink(web.canonical); sameHost(link, defaults.Link) {
-		m.Link = link
+		e.Link = link
 	}
-	body = strings.TrimLeft(cleanText(body), "\n")
-	blocks := r.markdown.parse(body)
-	web.anchor(blocks)
-	doc, err := r.build(body, blocks, m, defaults)
-	doc.Positions = nil // of the Markdown made of it
+	if e.body = strings.TrimLeft(cleanText(e.body), "\n"); e.blocks == nil {
+		e.blocks = r.markdown.parse(e.body)
+	}
+	web.anchor(e.blocks)
+	doc, err := r.made(e, defaults)
 	web.cleanLinks(&doc)
 	return doc, err
 }

@@ -115,7 +115,7 @@ func pageText(page string) string {
 
 func pdfMeta(m pdf.Message) meta {
 	out := meta{Type: "pdf", Title: pdfTitle(m.Title)}
-	out.Authors = addCreators(nil, m.Authors)
+	out.Authors = addNames(nil, m.Authors, ";")
 	out.CreatedAt = pdfDate(m.Created)
 	out.UpdatedAt = cmp.Or(pdfDate(m.Modified), out.CreatedAt)
 	out.addField("keywords", splitTags(m.Keywords), true)

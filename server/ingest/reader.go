@@ -26,8 +26,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	utf "golang.org/x/text/encoding/unicode"
-
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/server/index"
@@ -179,8 +177,21 @@ func (r *fileReader) readWhole(ctx context.Context, t *task, handle io.ReadClose
 		last.Reason = errTooLarge.Error()
 		return last
 	}
-	sum := sha256.Sum256(data)
-	last.Hash = hex.EncodeToString(sum[:16])
+	return r.readData(ctx, t, t.file.format, data, t.target.defaults(t.file), last, func(last *part) {
+		doc := &last.documents[0]
+		last.Head = t.file.repository.date(doc, t.file.path, data, t.datedByFile(doc))
+		if t.file.format.data != nil && t.datedByFile(doc) { // a document that could have a date, and has none
+			dateByFile(doc)
+		}
+		last.OwnDates = !t.datedByFile(doc)
+	})
+}
+
+// readData reads the data of a task with one document. complete is called with the part that has it, unless that is as
+// it was.
+func (r *fileReader) readData(ctx context.Context, t *task, f format, data []byte, defaults index.Document, last part,
+	complete func(*part)) part {
+	last.Hash = hashOf(data)
 	if t.comparable() && last.Hash == t.known.Hash {
 		last.same, last.Reason = true, t.known.Reason
 		return last
@@ -189,27 +200,30 @@ func (r *fileReader) readWhole(ctx context.Context, t *task, handle io.ReadClose
 		last.documents, last.OwnDates, last.Encoding = []index.Document{doc}, state.OwnDates, state.Encoding
 		return last
 	}
-	doc, encoding, err := r.document(ctx, t.file.format, data, t.target.defaults(t.file))
+	doc, encoding, err := r.document(ctx, f, data, defaults)
 	if err == nil && !t.includes("") {
 		err = checkSecret(&doc)
-	}
-	if ctx.Err() != nil {
-		return unreadable(ctx.Err())
 	}
 	if err == nil && int64(len(data)) >= r.largeText && distinctWords(&doc) > r.mostWords {
 		err = fmt.Errorf("it has more than %s different words, as dumps of data have", text.Number(r.mostWords))
 	}
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		return unreadable(ctx.Err())
+	case err != nil:
 		last.unknown = errors.Is(err, worker.ErrNoWorker)
 		last.Reason = oneLine(err.Error(), longestValue)
 		return last
 	}
-	last.Encoding, last.Head = encoding, t.file.repository.date(&doc, t.file.path, data, t.datedByFile(&doc))
-	if t.file.format.data != nil && t.datedByFile(&doc) { // a document that could have a date, and has none
-		dateByFile(&doc)
-	}
-	last.documents, last.OwnDates = []index.Document{doc}, !t.datedByFile(&doc)
+	last.Encoding, last.documents = encoding, []index.Document{doc}
+	complete(&last)
 	return last
+}
+
+// hashOf returns what tells a content, or an id, from others.
+func hashOf[T ~string | ~[]byte](data T) string {
+	sum := sha256.Sum256([]byte(data))
+	return hex.EncodeToString(sum[:16])
 }
 
 // distinctWords estimates the number of different words of a document, from the bits that their hashes set (Whang,
@@ -360,8 +374,12 @@ func (t *target) folders(file foundFile) []string {
 	if file.name == "" {
 		from = path.Base(path.Dir(t.path))
 	}
-	var names []string
-	for name := range strings.SplitSeq(from, "/") {
+	return lastNames(strings.Split(from, "/"))
+}
+
+// lastNames returns the last two names of folders.
+func lastNames(folders []string) (names []string) {
+	for _, name := range folders {
 		if name = oneLine(name, longestValue); name != "" && name != "." {
 			names = append(names, name)
 		}
@@ -412,12 +430,10 @@ func newLineReader(in io.Reader) *lineReader {
 	if l.wide == "" {
 		return l
 	}
-	endian := utf.LittleEndian
-	if l.wide == "utf-16be" {
-		endian = utf.BigEndian
+	if marked {
+		_, _ = l.in.Discard(len("\xFF\xFE")) // they were peeked
 	}
-	decoded := utf.UTF16(endian, utf.UseBOM).NewDecoder().Reader(l.in)
-	l.in = bufio.NewReaderSize(decoded, buffered)
+	l.in = bufio.NewReaderSize(utf16Of(l.wide).NewDecoder().Reader(l.in), buffered)
 	return l
 }
 

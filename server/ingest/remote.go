@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -143,10 +141,9 @@ func (r *run) planPiped(t *target, known map[string]fileState) *plan {
 		}
 		return nil
 	}
-	sum := sha256.Sum256(t.piped.Content)
 	f := formatOfContent(t.piped.Title, t.piped.Content)
 	t.state.Source = cmp.Or(t.state.As, f.source, "file")
-	print := strconv.FormatInt(int64(len(t.piped.Content)), 36) + "." + hex.EncodeToString(sum[:16])
+	print := strconv.FormatInt(int64(len(t.piped.Content)), 36) + "." + hashOf(t.piped.Content)
 	file := foundFile{path: t.path, format: f, info: remoteInfo{size: int64(len(t.piped.Content)), moment: r.now(), print: print},
 		remote: &remoteFile{id: shownPath(t.path), title: t.piped.Title, fetch: func(context.Context) (fetched, error) {
 			return fetched{data: t.piped.Content, format: f, updated: r.now(), print: print}, nil
@@ -163,44 +160,28 @@ func (r *fileReader) readRemote(ctx context.Context, t *task) part {
 	got, err := t.file.remote.fetch(ctx)
 	last.bytes, last.OwnDates, last.Web = int64(len(got.data)), true, got.web
 	last.Print = cmp.Or(got.print, strconv.FormatInt(int64(len(got.data)), 36)+"."+got.stamp)
-	var refused *web.RefusedError
+	refused, isRefused := errors.AsType[*web.RefusedError](err)
 	switch {
 	case errors.Is(err, errNotFetched):
 		size, _, _ := strings.Cut(t.known.Print, ".")
 		last.same, last.Print, last.Reason = true, size+"."+got.stamp, t.known.Reason
 		return last
-	case errors.As(err, &refused):
+	case isRefused:
 		last.Reason = refused.Error()
 		return last
 	case err != nil:
 		return unreadable(err)
 	}
-	sum := sha256.Sum256(got.data)
-	last.Hash = hex.EncodeToString(sum[:16])
-	if t.comparable() && last.Hash == t.known.Hash {
-		last.same, last.Reason = true, t.known.Reason
-		return last
-	}
 	defaults := t.target.defaults(t.file)
 	defaults.ID, defaults.Link, defaults.Path, defaults.Type = t.file.remote.id, got.link, got.place, got.format.name
 	defaults.Title, defaults.UpdatedAt = cmp.Or(t.file.remote.title, defaults.Title), got.updated
-	doc, encoding, err := r.document(ctx, got.format, got.data, defaults)
-	if err == nil && !t.includes("") {
-		err = checkSecret(&doc)
-	}
-	if ctx.Err() != nil {
-		return unreadable(ctx.Err())
-	}
-	if err != nil {
-		last.Reason = oneLine(err.Error(), longestValue)
-		return last
-	}
-	if doc.Positions = nil; t.file.remote.title != "" {
-		doc.Title, doc.Untitled = t.file.remote.title, false
-	}
-	got.complete(&doc)
-	last.Encoding, last.documents = encoding, []index.Document{doc}
-	return last
+	return r.readData(ctx, t, got.format, got.data, defaults, last, func(last *part) {
+		doc := &last.documents[0]
+		if doc.Positions = nil; t.file.remote.title != "" {
+			doc.Title, doc.Untitled = t.file.remote.title, false
+		}
+		got.complete(doc)
+	})
 }
 
 // formatOfContent returns the format of a document by its content, or by the extension of its name.

@@ -153,7 +153,7 @@ func (r *repository) date(doc *index.Document, file string, data []byte, byFile 
 	}
 	if len(doc.Authors) == 0 {
 		for _, author := range known.Authors {
-			doc.Authors = addPerson(doc.Authors, index.Person{Name: oneLine(author.Name, longestValue), Email: email(author.Email)})
+			doc.Authors = addPerson(doc.Authors, person(author.Name, author.Email))
 		}
 	}
 	return head

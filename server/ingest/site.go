@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"mime"
@@ -272,8 +271,7 @@ func (s *crawl) text(entry web.Entry, from *url.URL) {
 	}
 	s.pages[id] = true
 	key := s.target.path + "/" + id
-	sum := sha256.Sum256([]byte(entry.Title + "\x00" + entry.Content + "\x00" + entry.Author))
-	print := strconv.FormatInt(int64(len(entry.Content)), 36) + "." + hex.EncodeToString(sum[:16])
+	print := strconv.FormatInt(int64(len(entry.Content)), 36) + "." + hashOf(entry.Title+"\x00"+entry.Content+"\x00"+entry.Author)
 	title := oneLine(entry.Title, longestTitle)
 	s.files = append(s.files, foundFile{path: key, source: "web", info: remoteInfo{moment: entry.Updated, print: print},
 		remote: &remoteFile{id: id, title: title, fetch: func(context.Context) (fetched, error) {
@@ -348,7 +346,7 @@ func sameHost(link, address string) bool {
 // complete sets the fields of a page's document.
 func (f *fetched) complete(doc *index.Document) {
 	if f.author != "" {
-		doc.Authors = addNames(doc.Authors, f.author)
+		doc.Authors = addNames(doc.Authors, f.author, ",")
 	}
 	if doc.UpdatedAt.IsZero() {
 		doc.UpdatedAt = f.at.UTC()

@@ -64,8 +64,7 @@ func (r *fileReader) conversation(file foundFile, c slack.Conversation) index.Do
 		body := strings.TrimSpace(cleanText(m.Text)) + "\n\n"
 		blocks := r.markdown.parse(body)
 		withoutHeadings(blocks)
-		author := index.Person{Name: oneLine(m.Author.Name, longestValue), Email: email(m.Author.Email)}
-		messages = append(messages, threadMessage{at: m.At, authors: []index.Person{author}, link: m.Link, body: body, blocks: blocks})
+		messages = append(messages, threadMessage{at: m.At, authors: []index.Person{person(m.Author.Name, m.Author.Email)}, link: m.Link, body: body, blocks: blocks})
 	}
 	return r.threadDocument(doc, messages, false)
 }

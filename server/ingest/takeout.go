@@ -197,7 +197,5 @@ func (t *takeoutReading) noteDocument(name string, note keepNote) (index.Documen
 		return index.Document{}, err
 	}
 	defaults.Type = "note"
-	doc, err := t.build(clean, paragraphs(clean, 0, kindLines), m, defaults)
-	doc.Positions = nil
-	return doc, err
+	return t.made(extracted{m, clean, paragraphs(clean, 0, kindLines)}, defaults)
 }

@@ -146,6 +146,7 @@ func FuzzMailFolders(f *testing.F) {
 			must(t, err)
 			c := &collector{ctx: t.Context(), task: newTask(foundFile{path: "/x", info: info}, &target{}, fileState{})}
 			inner := &innerFiles{fs: files, names: slices.Sorted(maps.Keys(files)), left: largestFile, seen: map[string]bool{}, count: func(int64) {}}
+			c.files = inner
 			if err := kind.read(reader, c, inner); err != nil {
 				t.Fatal(err)
 			}

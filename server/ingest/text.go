@@ -1,20 +1,19 @@
 package ingest
 
 import (
+	"bufio"
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/wlynxg/chardet"
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/htmlindex"
+	utf "golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/encoding/unicode/utf32"
 
 	"quarry/internal/text"
@@ -131,12 +130,12 @@ var (
 // is returned unchanged.
 func decode(data []byte, page bool) (text []byte, assumed string, err error) {
 	if encoding, marked := markedUTF32(data); marked {
-		text, err = decodeUTF32(data, encoding)
+		text, err = decodeWide(data, encoding, "utf-32", 4)
 		return text, "", err
 	}
 	if len(data) >= 2 {
 		if order, marked := marksOfUTF16[string(data[:2])]; marked {
-			text, err = decodeUTF16(data[2:], order)
+			text, err = decodeWide(data[2:], utf16Of(order), order, 2)
 			return text, "", err
 		}
 	}
@@ -149,7 +148,7 @@ func decode(data []byte, page bool) (text []byte, assumed string, err error) {
 		return data, "", nil
 	}
 	if order := unmarkedUTF16(data, hasNUL); order != "" {
-		text, err = decodeUTF16(data, order)
+		text, err = decodeWide(data, utf16Of(order), order, 2)
 		return text, order, err
 	}
 	if hasNUL || isMostlyControls(data) {
@@ -188,21 +187,25 @@ func markedUTF32(data []byte) (encoding.Encoding, bool) {
 	return nil, false
 }
 
-// decodeUTF32 decodes strictly, as decodeUTF16: the decoder replaces what is invalid, which encoding shows.
-func decodeUTF32(data []byte, encoding encoding.Encoding) ([]byte, error) {
-	text, err := encoding.NewDecoder().Bytes(data)
-	if err == nil {
-		var same []byte
-		same, err = encoding.NewEncoder().Bytes(text)
-		if err == nil && !bytes.Equal(same, data) && bytes.Count(text, replacement) > tolerated(len(data)/4) {
-			err = errUnknown
-		}
+// utf16Of returns the encoding with a byte order.
+func utf16Of(order string) encoding.Encoding {
+	if order == "utf-16be" {
+		return utf.UTF16(utf.BigEndian, utf.IgnoreBOM)
 	}
-	switch {
-	case err != nil:
-		return nil, errors.New("it is not valid utf-32; convert it to UTF-8")
-	case bytes.Count(text, []byte{0}) > tolerated(len(data)/4):
+	return utf.UTF16(utf.LittleEndian, utf.IgnoreBOM)
+}
+
+// decodeWide decodes UTF-16 or UTF-32, with units of as many bytes. Damage is an error unless it is little in a long
+// text: the decoder replaces what is invalid, which encoding shows.
+func decodeWide(data []byte, encoding encoding.Encoding, name string, unit int) ([]byte, error) {
+	text, err := encoding.NewDecoder().Bytes(data)
+	same, failed := encoding.NewEncoder().Bytes(text)
+	most := tolerated(len(data) / unit)
+	switch isDamaged := !bytes.Equal(same, data) && bytes.Count(text, replacement) > most; {
+	case bytes.Count(text, []byte{0}) > most:
 		return nil, errBinary
+	case err != nil || failed != nil || isDamaged:
+		return nil, fmt.Errorf("it is not valid %s; convert it to UTF-8", name)
 	}
 	return bytes.ReplaceAll(text, []byte{0}, replacement), nil
 }
@@ -405,7 +408,12 @@ func unmarkedUTF16(data []byte, hasNUL bool) string {
 // punctuation, because such text has no spaces or newlines.
 func isPlainUTF16(data []byte, order string, hasNUL bool) bool {
 	units, latin, round, damage, hasKana := 0, 0, 0, 0, false
-	for r := range runesOfUTF16(data, order) {
+	in := bufio.NewReader(utf16Of(order).NewDecoder().Reader(bytes.NewReader(data)))
+	for {
+		r, _, err := in.ReadRune()
+		if err != nil {
+			break
+		}
 		if !isEveryday(r) {
 			if damage++; damage > tolerated(len(data)/2) {
 				return false
@@ -447,48 +455,5 @@ func isEveryday(r rune) bool {
 		r >= 0x3000 && r < 0x3100, r >= 0x4E00 && r < 0xA000, r >= 0xAC00 && r < 0xD7A4, r >= 0xFF00 && r < 0xFFF0:
 		return unicode.IsGraphic(r) || unicode.Is(unicode.Cf, r)
 	}
-	return r >= 0x1F300 && r < 0x20000 || r == 0xFEFF || r == unicode.ReplacementChar
-}
-
-// runesOfUTF16 yields the characters of UTF-16, and -1 for a lone surrogate.
-func runesOfUTF16(data []byte, order string) iter.Seq[rune] {
-	var endian binary.ByteOrder = binary.LittleEndian
-	if order == "utf-16be" {
-		endian = binary.BigEndian
-	}
-	return func(yield func(rune) bool) {
-		for at := 0; at+1 < len(data); at += 2 {
-			r := rune(endian.Uint16(data[at:]))
-			if utf16.IsSurrogate(r) && at+3 < len(data) {
-				if pair := utf16.DecodeRune(r, rune(endian.Uint16(data[at+2:]))); pair != utf8.RuneError {
-					r, at = pair, at+2
-				}
-			}
-			if utf16.IsSurrogate(r) {
-				r = -1
-			}
-			if !yield(r) {
-				return
-			}
-		}
-	}
-}
-
-// decodeUTF16 decodes UTF-16. Lone surrogates and half a character are an error unless they are few in a long text.
-func decodeUTF16(data []byte, order string) ([]byte, error) {
-	invalid := fmt.Errorf("it is not valid %s; convert it to UTF-8", order)
-	text, damage := make([]byte, 0, len(data)), len(data)%2
-	for r := range runesOfUTF16(data, order) {
-		if r == 0 && len(data) < 2000 {
-			return nil, errBinary
-		}
-		if r <= 0 {
-			damage, r = damage+1, utf8.RuneError
-		}
-		text = utf8.AppendRune(text, r)
-	}
-	if damage > tolerated(len(data)/2) {
-		return nil, invalid
-	}
-	return text, nil
+	return r >= 0x1F300 && r < 0x20000 || r == 0xFEFF
 }
