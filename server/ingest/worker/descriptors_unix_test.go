@@ -4,6 +4,7 @@ package worker
 
 import (
 	"errors"
+	"runtime"
 	"sync"
 	"syscall"
 	"testing"
@@ -47,7 +48,7 @@ func TestFewDescriptors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = unix.Setrlimit(unix.RLIMIT_NOFILE, &before) }()
-	const forOne = 10 // a start takes nine, and a process keeps four
+	const forOne = 8 // a start takes seven, and a process keeps three
 	limitDescriptors(t, forOne)
 	var readers sync.WaitGroup
 	for range size {
@@ -76,4 +77,21 @@ func TestFewDescriptors(t *testing.T) {
 	if err := read(); err != nil {
 		t.Error(err)
 	}
+	p.expire(p.idle[0])
+
+	limitDescriptors(t, 0) // for a moment: the document waits
+	readers.Go(func() {
+		if err := read(); err != nil {
+			t.Error(err)
+		}
+	})
+	for isRefused := false; !isRefused; runtime.Gosched() {
+		p.mutex.Lock()
+		isRefused = p.refused > 0
+		p.mutex.Unlock()
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
+		t.Fatal(err)
+	}
+	readers.Wait()
 }

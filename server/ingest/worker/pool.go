@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"quarry/internal/guard"
@@ -33,7 +35,15 @@ type Pool struct {
 	idle    []*process // the last one was used last
 	running int        // processes, with the idle ones and those that start
 	over    bool
+	refused int // starts in a row that failed
 }
+
+// A start may fail because other work has all descriptors or processes for a moment. If it does so mostRefused times in
+// a row, documents wait no longer.
+const (
+	mostRefused  = 10
+	refusedPause = 100 * time.Millisecond
+)
 
 // NewPool returns a pool without processes. Close ends those that it starts.
 func NewPool(program Program, size int) *Pool {
@@ -104,13 +114,21 @@ func (p *Pool) acquire(ctx context.Context) (*process, error) {
 			started, err := p.start(ctx)
 			p.mutex.Lock()
 			if err == nil {
+				p.refused = 0
 				return started, nil
 			}
 			p.running--
 			p.changed.Broadcast()
-			if isRefused = true; p.running == 0 {
+			if isRefused = p.running > 0; isRefused {
+				continue
+			}
+			isPassing := errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.EAGAIN)
+			if p.refused++; p.refused > mostRefused || !isPassing {
 				return nil, err
 			}
+			p.mutex.Unlock()
+			_ = guard.Sleep(ctx, refusedPause) // the loop looks at ctx
+			p.mutex.Lock()
 		}
 	}
 	return nil, ctx.Err()
@@ -152,8 +170,8 @@ func (p *Pool) expire(old *process) {
 type process struct {
 	command *exec.Cmd
 	in      io.WriteCloser
+	pipe    *os.File // of out
 	out     *bufio.Reader
-	errors  *tail
 	kill    context.CancelFunc
 	release func()
 	used    bool        // it has read a document
@@ -163,9 +181,8 @@ type process struct {
 func (p *Pool) start(ctx context.Context) (*process, error) {
 	running, kill := context.WithCancel(context.WithoutCancel(ctx))
 	command := exec.CommandContext(running, p.program.Path, p.program.Arguments...)
-	s := &process{command: command, kill: kill, errors: &tail{}, release: func() {}}
+	s := &process{command: command, kill: kill, release: func() {}}
 	command.Env = []string{} // it needs nothing of this process's environment, which has secrets
-	command.Stderr = s.errors
 	if err := p.fork(s); err != nil {
 		kill()
 		return nil, fmt.Errorf("%w: %w", ErrNoWorker, err)
@@ -181,16 +198,27 @@ func (p *Pool) start(ctx context.Context) (*process, error) {
 	return s, nil
 }
 
-func (p *Pool) fork(s *process) (err error) {
+// fork starts a process with one pipe for what it answers and what the Go runtime says at its end: each pipe takes
+// descriptors, of which there may be few.
+func (p *Pool) fork(s *process) error {
 	p.forking.Lock()
 	defer p.forking.Unlock()
-	s.in, err = s.command.StdinPipe()
-	var out io.Reader
-	if err == nil {
-		out, err = s.command.StdoutPipe()
+	in, err := s.command.StdinPipe()
+	if err != nil {
+		return err
 	}
-	s.out, s.command.Err = bufio.NewReaderSize(out, 64<<10), err // with an error, Start only closes the pipes
-	return s.command.Start()
+	out, answers, err := os.Pipe()
+	if err != nil {
+		s.command.Err = err // Start only closes the pipes
+		return s.command.Start()
+	}
+	defer answers.Close()
+	s.in, s.pipe, s.out = in, out, bufio.NewReaderSize(out, 64<<10)
+	s.command.Stdout, s.command.Stderr = answers, answers
+	if err = s.command.Start(); err != nil {
+		out.Close()
+	}
+	return err
 }
 
 // stop ends the process and waits for its end.
@@ -198,6 +226,7 @@ func (s *process) stop() {
 	_ = s.in.Close()
 	s.kill()
 	_ = s.command.Wait() // it was killed
+	_ = s.pipe.Close()
 	s.release()
 }
 
@@ -254,18 +283,11 @@ func (s *process) cause(limit time.Duration) error {
 	if code == exitTime {
 		return &SlowError{limit}
 	}
-	isRefused := bytes.Contains(*s.errors, []byte("out of memory")) || bytes.Contains(*s.errors, []byte("cannot allocate memory"))
-	if code == exitMemory || isRefused {
+	const most = 4 << 10 // bytes, of which the reason is among the first
+	said, _ := io.ReadAll(io.LimitReader(s.out, most))
+	if code == exitMemory || bytes.Contains(said, []byte("out of memory")) ||
+		bytes.Contains(said, []byte("cannot allocate memory")) {
 		return ErrMemory
 	}
 	return ErrCrashed
-}
-
-// tail is the start of what a process writes to its standard error. It may be read when Wait has returned.
-type tail []byte
-
-func (t *tail) Write(data []byte) (int, error) {
-	const most = 4 << 10
-	*t = append(*t, data[:min(len(data), most-len(*t))]...)
-	return len(data), nil
 }
