@@ -187,6 +187,7 @@ type LeftOut struct {
 	Links          int `json:"links,omitempty" jsonschema:"links to places in the same folder; other links are among the skipped files"`
 	Parts          int `json:"parts,omitempty" jsonschema:"parts of files that cannot be read, such as a damaged attachment; the rest of each file is stored"`
 	Secret         int `json:"secret,omitempty" jsonschema:"private keys, access tokens and password stores, by name or content, which skipped lines name"`
+	Generated      int `json:"generated,omitempty" jsonschema:"lock files, minified and generated code, source maps, fixtures and dumps, which skipped lines name"`
 }
 
 // Add adds the counts of another folder.
@@ -198,6 +199,7 @@ func (l *LeftOut) Add(other LeftOut) {
 	l.Links += other.Links
 	l.Parts += other.Parts
 	l.Secret += other.Secret
+	l.Generated += other.Generated
 }
 
 // Fraction returns how much of the work is done, from 0 to 1: by bytes, or by files where there is nothing to read or
@@ -433,6 +435,23 @@ const (
 func IsSecret(reason string) bool {
 	return strings.HasSuffix(reason, SecretName) || strings.HasSuffix(reason, SecretKey) || strings.HasSuffix(reason, SecretToken)
 }
+
+// The reasons for leaving out a file that a program wrote for programs.
+const (
+	generated     = "generated: "
+	LockFile      = generated + "a lock file"
+	Minified      = generated + "minified code"
+	SourceMap     = generated + "a source map"
+	GeneratedCode = generated + "code that a program wrote"
+	Fixture       = generated + "a fixture of tests"
+	Dump          = generated + "a dump of a database"
+)
+
+// IsGenerated reports whether a reason for skipping a file is that a program wrote it. LeftOut counts these.
+func IsGenerated(reason string) bool { return strings.HasPrefix(reason, generated) }
+
+// IsLeftOut reports whether a reason for skipping a file is one that LeftOut counts.
+func IsLeftOut(reason string) bool { return IsSecret(reason) || IsGenerated(reason) }
 
 // Bounds of uploads for questions.
 const (

@@ -274,7 +274,7 @@ func (b *batcher) unchanged(t *task) {
 
 // skip reports a file that is not stored.
 func (b *batcher) skip(path, reason string) {
-	if !b.quiet && !wire.IsSecret(reason) {
+	if !b.quiet && !wire.IsLeftOut(reason) {
 		b.done.Skipped++
 		if b.dry != nil {
 			b.dry.of(typeOfSkipped(path)).Skipped++

@@ -33,6 +33,7 @@ type format struct {
 	page     bool // may declare its encoding as HTML does
 	lines    bool // JSONL: each line is a document
 	folded   bool // lines may be folded in the middle of a character
+	code     bool // source code, configuration or data, which programs may have written
 	// here is set for text whose document is at most a constant times as large, and whose reader needs as much time: it
 	// is read in this process. All others are read in Readers.
 	here      bool
@@ -70,7 +71,7 @@ var formats = [...]format{
 	{name: "html", extensions: ".html .htm .xhtml", markdown: fromHTML, page: true},
 	{name: "jsonl", extensions: ".jsonl .ndjson", lines: true, here: true},
 	{extensions: ".csv .tsv", text: fromCSV, here: true},
-	{name: "json", extensions: ".json", text: fromJSON, here: true},
+	{name: "json", extensions: ".json", text: fromJSON, here: true, code: true},
 	{name: "ipynb", extensions: ".ipynb", markdown: fromNotebook},
 	{name: "ics", extensions: ".ics .vcs", markdown: fromCalendar, folded: true, here: true},
 	{name: "vcf", extensions: ".vcf .vcard", markdown: fromContacts, folded: true, here: true},
@@ -84,7 +85,7 @@ var formats = [...]format{
 	{name: "ods", extensions: ".ods .ots", data: fromArchive},
 	{name: "odp", extensions: ".odp .otp", data: fromArchive},
 	{name: "epub", extensions: ".epub", data: fromArchive},
-	{extensions: codeExtensions, text: fromCode, here: true},
+	{extensions: codeExtensions, text: fromCode, here: true, code: true},
 }
 
 var pdfStart = []byte("%PDF-")

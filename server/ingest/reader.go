@@ -200,8 +200,13 @@ func (r *fileReader) readData(ctx context.Context, t *task, f format, data []byt
 		last.documents, last.OwnDates, last.Encoding = []index.Document{doc}, state.OwnDates, state.Encoding
 		return last
 	}
+	isIncluded := t.includes("")
+	if last.Reason = generatedBy(f, data); last.Reason != "" && t.file.name != "" && !isIncluded {
+		return last
+	}
+	last.Reason = ""
 	doc, encoding, err := r.document(ctx, f, data, defaults)
-	if err == nil && !t.includes("") {
+	if err == nil && !isIncluded {
 		err = checkSecret(&doc)
 	}
 	if err == nil && int64(len(data)) >= r.largeText && distinctWords(&doc) > r.mostWords {

@@ -304,7 +304,7 @@ func (p *plan) unopened() (u unopened) {
 		u.add(folder)
 	}
 	for _, t := range p.files {
-		if t.file.reason != "" && !wire.IsSecret(t.file.reason) {
+		if t.file.reason != "" && !wire.IsLeftOut(t.file.reason) {
 			u.add(t.file)
 		}
 	}
@@ -325,7 +325,7 @@ func (r *run) file(ctx context.Context, t *task) {
 			b.err = r.part(ctx, t)
 		}
 	default:
-		b.done.LeftOut.Secret += t.known.secrets()
+		b.done.LeftOut.Add(t.known.leftOut())
 		b.skipLines(path, t.known.Lines.listed())
 		b.leaveOut(path, t.known.LeftOut)
 		if t.known.Reason != "" {
@@ -409,7 +409,7 @@ func (r *run) finish(ctx context.Context, t *task, last part) {
 		b.skipLines(path, t.known.Lines.listed())
 	}
 	b.leaveOut(path, last.LeftOut)
-	b.done.LeftOut.Secret += read.secrets()
+	b.done.LeftOut.Add(read.leftOut())
 	if last.Reason != "" {
 		b.skip(path, last.Reason)
 	}

@@ -32,7 +32,7 @@ const (
 )
 
 // readerVersion is compared with the files' state: if it is raised, the next sync reads every file again.
-const readerVersion = "8"
+const readerVersion = "9"
 
 // rootState is a file or folder that was added, and how.
 type rootState struct {
@@ -312,7 +312,7 @@ func Status(ctx context.Context, idx index.Index) (wire.LibraryStatus, error) {
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		state := files[path]
 		status.LeftOut.Parts += state.LeftOut.Count - state.LeftOut.Secret
-		status.LeftOut.Secret += state.secrets()
+		status.LeftOut.Add(state.leftOut())
 		if state.Encoding != "" {
 			if status.AssumedFiles++; status.AssumedFiles <= wire.MaxStatusFiles {
 				status.Assumed = append(status.Assumed, wire.AssumedFile{Path: shownPath(path), Encoding: state.Encoding})
@@ -342,18 +342,20 @@ func Status(ctx context.Context, idx index.Index) (wire.LibraryStatus, error) {
 	return status, nil
 }
 
-// secrets returns how many secrets of the file are left out.
-func (s fileState) secrets() int {
-	within := s.Lines.Secret + s.LeftOut.Secret
-	if within == 0 && wire.IsSecret(s.Reason) {
-		return 1
+// leftOut counts the secrets in the file, or the file if it is a secret or generated.
+func (s fileState) leftOut() (left wire.LeftOut) {
+	if left.Secret = s.Lines.Secret + s.LeftOut.Secret; left.Secret == 0 && wire.IsSecret(s.Reason) {
+		left.Secret = 1
 	}
-	return within
+	if wire.IsGenerated(s.Reason) {
+		left.Generated = 1
+	}
+	return left
 }
 
-// skipped returns why content of the file is not stored; "" if all is, but for secrets.
+// skipped returns why content of the file is not stored; "" if all is, but for what LeftOut counts.
 func (s fileState) skipped() string {
-	reasons := slices.DeleteFunc(append([]string{s.Reason}, s.Lines.Reasons...), wire.IsSecret)
+	reasons := slices.DeleteFunc(append([]string{s.Reason}, s.Lines.Reasons...), wire.IsLeftOut)
 	return cmp.Or(reasons...)
 }
 

@@ -317,6 +317,9 @@ func (w *walker) addFile(name string, info fs.FileInfo, at place) {
 	if isSecret && !w.includes(name) {
 		file.reason = wire.SecretName
 		w.leftOut.Secret++
+	} else if reason := generatedByName(name); reason != "" && !w.includes(name) {
+		file.reason = reason
+		w.leftOut.Generated++
 	} else if _, unsupported := wire.KindNotRead(file.reason); isSecret && unsupported {
 		file.format, file.reason = formatOf("") // as the text that it most likely is
 	}

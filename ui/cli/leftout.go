@@ -17,6 +17,7 @@ func leftOutText(left wire.LeftOut) string {
 	}{
 		{left.IgnoredFiles, "ignored file"}, {left.IgnoredFolders, "ignored folder"}, {left.HiddenFiles, "hidden file"},
 		{left.HiddenFolders, "hidden folder"}, {left.Links, "link"}, {left.Parts, "damaged part"}, {left.Secret, "secret"},
+		{left.Generated, "generated file"},
 	} {
 		if part.count > 0 {
 			parts = append(parts, text.Count(part.count, part.what))

@@ -95,6 +95,9 @@ func (p *progress) event(event wire.LibraryEvent) {
 	case wire.LibraryDamaged, wire.LibraryRepaired:
 		p.damage = append(p.damage, p.app.damageOf(event, true))
 	case wire.LibrarySkipped:
+		if wire.IsGenerated(event.Reason) { // there may be many
+			break
+		}
 		p.skipped++
 		if kind, notRead := wire.KindNotRead(event.Reason); notRead {
 			p.kinds[kind]++
