@@ -32,6 +32,24 @@ func TestFiltersAreCompleted(t *testing.T) {
 	screen.Wait("the typed text", func(text string) bool { return !strings.Contains(text, "› rollback") })
 }
 
+// TestEscClosesTheCompletionsFirst: what is typed stays, until the next one.
+func TestEscClosesTheCompletionsFirst(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 120, 40, Options{Target: sampleTarget(t)})
+	screen.WaitText("documents in")
+	screen.Type("rollback so")
+	for _, more := range []string{"", "u"} { // typed on, there are others
+		screen.Type(more)
+		screen.WaitText("│ source:  tab │")
+		screen.Press("esc")
+		screen.Wait("the query alone", func(text string) bool {
+			return strings.Contains(text, "rollback so"+more) && !strings.Contains(text, "│ source:  tab │")
+		})
+	}
+	screen.Press("esc")
+	screen.WaitGone("rollback sou")
+}
+
 // A value that does not exist is said to be unknown as it is typed, with the nearest, and as long as it is set.
 func TestAnUnknownValueIsNamedWhileItIsTyped(t *testing.T) {
 	t.Parallel()

@@ -28,7 +28,8 @@ type completion struct {
 
 // completing is what tab does in the query box.
 type completing struct {
-	example int // number of the example question to ask next
+	example int    // number of the example question to ask next
+	closed  uint64 // what of the box the menu was closed at
 	suggestions
 }
 
@@ -58,6 +59,14 @@ func (m *Model) suggest() *suggestions {
 
 // completions returns ways to continue the filter that is being typed, the most frequent first.
 func (m *Model) completions() []completion { return m.suggest().found }
+
+// menu returns the completions that are shown: none from when they are closed until the query changes.
+func (m *Model) menu() []completion {
+	if found := m.completions(); m.completion.closed != m.completion.of.box {
+		return found
+	}
+	return nil
+}
 
 // unknownValue describes the first value of a filter that the target does not have, with the nearest one: of the filter
 // that is typed, unless it may go on to a known value, and else of those that are set.
@@ -177,7 +186,7 @@ func (m *Model) unknown(field picker.Field, value string) string {
 
 // drawMenu draws the ways to go on with what is typed below it, over the lines of the screen.
 func (m *Model) drawMenu(lines []string, cursorX int) {
-	found := m.completions()
+	found := m.menu()
 	if len(found) == 0 {
 		return
 	}

@@ -9,11 +9,14 @@ import (
 	"quarry/ui/explorer/panel"
 )
 
-// back closes what is open, one thing at a time: the running search, the reader, the listing of an empty query, and in
-// the box the query. With nothing open the list keeps the focus: whoever presses esc once too often must not type into
-// the query with the keys of the list.
+// back closes what is open, one thing at a time: the completions, the running search, the reader, the listing of an
+// empty query, and in the box the query. With nothing open the list keeps the focus: whoever presses esc once too often
+// must not type into the query with the keys of the list.
 func (m *Model) back() tea.Cmd {
 	switch {
+	case len(m.menu()) > 0:
+		m.completion.closed = m.completion.of.box
+		return nil
 	case m.search.running != nil && m.search.running.slow: // one that nobody sees is nothing to step back from
 		m.giveUp()
 		return nil
