@@ -84,7 +84,7 @@ func demo() []step {
 	steps[len(steps)-1].hold = moment
 	steps = append(steps,
 		step{keys: "enter", wait: firstResult, hold: read, still: true},
-		step{keys: "down", wait: "2 of", hold: moment}, step{keys: "down", wait: "Farid Haddad ·", hold: look},
+		step{keys: "down", wait: "2 of", hold: moment}, step{keys: "down", wait: "Jo Ortiz, ", hold: look},
 		step{keys: "up up", wait: "1 of", hold: moment},
 		step{keys: "enter", wait: "results", hold: look},
 		step{keys: "ctrl+d", wait: "Find the last good version", hold: look},
