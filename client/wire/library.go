@@ -187,7 +187,7 @@ type LeftOut struct {
 	Links          int `json:"links,omitempty" jsonschema:"links to places in the same folder; other links are among the skipped files"`
 	Parts          int `json:"parts,omitempty" jsonschema:"parts of files that cannot be read, such as a damaged attachment; the rest of each file is stored"`
 	Secret         int `json:"secret,omitempty" jsonschema:"private keys, access tokens and password stores, by name or content, which skipped lines name"`
-	Generated      int `json:"generated,omitempty" jsonschema:"lock files, minified and generated code, source maps, fixtures and dumps, which skipped lines name"`
+	Generated      int `json:"generated,omitempty" jsonschema:"files that programs wrote for programs, which skipped lines name"`
 }
 
 // Add adds the counts of another folder.

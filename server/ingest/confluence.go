@@ -220,12 +220,7 @@ func (r *confluenceReader) link(node *html.Node, above []string) {
 
 // isBelow reports whether an element is in the one with an id.
 func isBelow(node *html.Node, id string) bool {
-	for parent := range node.Ancestors() {
-		if attribute(parent, "id") == id {
-			return true
-		}
-	}
-	return false
+	return containsNode(node.Ancestors(), func(above *html.Node) bool { return attribute(above, "id") == id })
 }
 
 var createdBy = pattern.Lazy(`^Created by ([^,]+?)(?:,| on )`)

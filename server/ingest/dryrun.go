@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -23,11 +22,8 @@ type dryIndex struct {
 }
 
 func newDryIndex(ctx context.Context, idx index.Index) (*dryIndex, error) {
-	stored, err := idx.Snapshot(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("open the library: %w", err)
-	}
-	return &dryIndex{Index: idx, stored: stored, written: map[string]string{}, types: map[string]*wire.LibraryEvent{}}, nil
+	stored, err := openSnapshot(ctx, idx)
+	return &dryIndex{idx, stored, map[string]string{}, map[string]*wire.LibraryEvent{}}, err
 }
 
 // of returns the counts of a document type.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -132,12 +133,7 @@ func textBelow(node *html.Node) string {
 
 // hasClass reports whether an element has a class.
 func hasClass(node *html.Node, class string) bool {
-	for name := range strings.FieldsSeq(attribute(node, "class")) {
-		if name == class {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(strings.Fields(attribute(node, "class")), class)
 }
 
 func setAttribute(node *html.Node, key, value string) {

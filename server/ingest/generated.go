@@ -22,21 +22,24 @@ var generatedNames = [...]struct {
 	reason   string
 	patterns []string
 }{
-	{wire.LockFile, strings.Fields(`package-lock.json npm-shrinkwrap.json pnpm-lock.yaml packages.lock.json conda-lock.{yml,yaml}
-		{bun,cargo,composer,deno,flake,gemfile,mix,pdm,pipfile,podfile,poetry,pubspec,uv,yarn}.lock go.sum go.work.sum
-		gradle.lockfile package.resolved`)},
+	{wire.LockFile, strings.Fields(`package-lock.json npm-shrinkwrap.json pnpm-lock.yaml packages.lock.json
+		conda-lock.{yml,yaml} {bun,cargo,composer,deno,flake,gemfile,mix,pdm,pipfile,podfile,poetry,pubspec,uv,yarn}.lock
+		go.sum go.work.sum gradle.lockfile package.resolved`)},
 	{wire.Minified, strings.Fields(`*[.-]min.{js,mjs,cjs,css}`)},
 	{wire.SourceMap, strings.Fields(`*.{js,mjs,cjs,css,ts}.map`)},
 	{wire.GeneratedCode, strings.Fields(`*.pb.{go,gw.go,cc,h} *_pb2.py *_pb2_grpc.py *_pb.{js,d.ts} *.{g,freezed}.dart
 		*.{designer,g,g.i}.cs zz_generated*.go
-		*[._]generated.{c,cc,cpp,cs,css,dart,go,graphql,h,java,js,json,kt,php,proto,py,rb,rs,sql,swift,ts,tsx,yaml,yml}`)},
+		*[._]generated.{c,cc,cpp,cs,css,dart,go,graphql,h,java,js,json,kt,php,proto,py,rb,rs,sql,swift,ts,tsx}
+		*[._]generated.{yaml,yml}`)},
 }
 
 // fixturePath matches data of tests. A folder named fixtures alone may hold those of a building.
 var fixturePath = pattern.Lazy(`(?:^|/)(?:testdata|__fixtures__|__snapshots__|cassettes|` +
-	`(?:tests?|__tests__|specs?|cypress)/(?:[^/]+/)*fixtures)/.*\.(?:json|jsonl|ndjson|ya?ml|toml|xml|csv|tsv|sql|snap)$`)
+	`(?:tests?|__tests__|specs?|cypress)/(?:[^/]+/)*fixtures)/.*` +
+	`\.(?:json|jsonl|ndjson|ya?ml|toml|xml|csv|tsv|sql|snap)$`)
 
-// generatedByName returns why a file, by its path from the root, is left out; "" if it is read, as what is added by itself.
+// generatedByName returns why a file, by its path from the root, is left out; "" if it is read, as what is added by
+// itself.
 func generatedByName(name string) string {
 	name = strings.ToLower(name)
 	base := path.Base(name)
@@ -55,12 +58,13 @@ func generatedByName(name string) string {
 const commentStart = `(?://|/?\*+|#|--|;|%|<[!?]|"""|''')`
 
 var (
-	// generatedHead matches a comment at the start of a file that says that a program wrote it. One that only mentions that
-	// of other files does not say that nobody may edit it.
+	// generatedHead matches a comment at the start of a file that says that a program wrote it. One that only mentions
+	// that of other files does not say that nobody may edit it.
 	generatedHead = pattern.Lazy(`(?i)^(?:[ \t]*(?:` + commentStart + `[^\n]*)?\n){0,20}[ \t]*` + commentStart +
 		`[\s*/!-]*(?:@generated\b|<auto-?generated|(?:[^\n]*\b)?(?:auto-?)?generated\b[^\n]*(?:\n[^\n]*)?` +
 		`\b(?:do not|don't) (?:edit|modify|change)\b)`)
-	dumpHead   = pattern.Lazy(`^(?:--[ \t]*\n)?-- (?:MySQL|MariaDB|PostgreSQL|phpMyAdmin) .*(?:dump|Dump)|^PRAGMA foreign_keys=OFF;`)
+	dumpHead = pattern.Lazy(`^(?:--[ \t]*\n)?-- (?:MySQL|MariaDB|PostgreSQL|phpMyAdmin) .*(?:dump|Dump)|` +
+		`^PRAGMA foreign_keys=OFF;`)
 	mapHead    = pattern.Lazy(`^\s*\{\s*"version"\s*:\s*3\s*,[^\n]*"(?:sources|mappings|file|sections)"\s*:`)
 	sourceLink = pattern.Lazy(`(?m)^\s*/[/*]# sourceMappingURL=`)
 )

@@ -297,12 +297,9 @@ func checkBox(checked bool) string {
 func escapedText(node *html.Node) string {
 	text := node.Data
 	within := func(elements ...atom.Atom) bool {
-		for above := range node.Ancestors() {
-			if slices.Contains(elements, above.DataAtom) {
-				return true
-			}
-		}
-		return false
+		return containsNode(node.Ancestors(), func(above *html.Node) bool {
+			return slices.Contains(elements, above.DataAtom)
+		})
 	}
 	if strings.Contains(text, "|") && within(atom.Td, atom.Th) {
 		text = strings.ReplaceAll(text, "|", `\|`)

@@ -330,14 +330,11 @@ func fenceMarker(line string) string {
 	if line == "" || line[0] != '`' && line[0] != '~' {
 		return ""
 	}
-	n := 1
-	for n < len(line) && line[n] == line[0] {
-		n++
-	}
-	if n < 3 {
+	marker := line[:len(line)-len(strings.TrimLeft(line, line[:1]))]
+	if len(marker) < 3 {
 		return ""
 	}
-	return line[:n]
+	return marker
 }
 
 // nesting matches the markers of lists and quotes at the beginning of a line.

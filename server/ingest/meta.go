@@ -134,16 +134,17 @@ func (m *meta) other(key, name string, value *yaml.Node) {
 		m.Title = oneLine(scalar(value), longestTitle)
 	case "author", "authors", "owner", "owners":
 		m.people(key, value)
-	case "tags", "labels", "categories", "tag", "label", "category", "keywords":
-		if value.Kind == yaml.ScalarNode {
-			m.addField(key, splitTags(value.Value), true)
-			return
-		}
-		m.field(key, value, true)
 	case "access", "external_access":
 		// A document's own permissions are ignored; as a tag they would mislead.
 	default:
-		m.field(name, value, false)
+		switch isTags := isTagName(key); {
+		case isTags && value.Kind == yaml.ScalarNode:
+			m.addField(key, splitTags(value.Value), true)
+		case isTags:
+			m.field(key, value, true)
+		default:
+			m.field(name, value, false)
+		}
 	}
 }
 

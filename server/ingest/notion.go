@@ -411,11 +411,7 @@ func notionProperties(text string, columns []string) (m meta) {
 }
 
 func isTagName(name string) bool {
-	switch strings.ToLower(name) {
-	case "tags", "labels", "categories", "tag", "label", "category", "keywords":
-		return true
-	}
-	return false
+	return slices.Contains(strings.Fields("tags labels categories tag label category keywords"), strings.ToLower(name))
 }
 
 // property sets what a property says. kind is its type, where that is known.

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 
@@ -74,9 +75,13 @@ func (p *webPage) reduce(tree *html.Node, _ *meta) {
 func boilerplate(tree *html.Node) (unwanted []*html.Node) {
 	for node := range tree.Descendants() {
 		role := strings.ToLower(attribute(node, "role"))
-		isOuter := (node.DataAtom == atom.Header || node.DataAtom == atom.Footer) && !slices.ContainsFunc(slices.Collect(node.Ancestors()),
-			func(above *html.Node) bool { return above.DataAtom == atom.Article || above.DataAtom == atom.Section })
-		if isOuter && !hasHeading(node) || node.DataAtom == atom.Aside || slices.Contains([]string{"banner", "contentinfo", "complementary"}, role) {
+		isPart := func(above *html.Node) bool {
+			return above.DataAtom == atom.Article || above.DataAtom == atom.Section
+		}
+		isOuter := (node.DataAtom == atom.Header || node.DataAtom == atom.Footer) &&
+			!containsNode(node.Ancestors(), isPart)
+		if isOuter && !hasHeading(node) || node.DataAtom == atom.Aside ||
+			slices.Contains([]string{"banner", "contentinfo", "complementary"}, role) {
 			unwanted = append(unwanted, node)
 		}
 	}
@@ -85,8 +90,14 @@ func boilerplate(tree *html.Node) (unwanted []*html.Node) {
 
 // hasHeading reports whether the first heading of the page is in a header.
 func hasHeading(node *html.Node) bool {
-	for inner := range node.Descendants() {
-		if inner.DataAtom == atom.H1 && node.DataAtom == atom.Header {
+	isFirst := func(inner *html.Node) bool { return inner.DataAtom == atom.H1 }
+	return node.DataAtom == atom.Header && containsNode(node.Descendants(), isFirst)
+}
+
+// containsNode reports whether one of some nodes is as wanted.
+func containsNode(nodes iter.Seq[*html.Node], isWanted func(*html.Node) bool) bool {
+	for node := range nodes {
+		if isWanted(node) {
 			return true
 		}
 	}
@@ -111,12 +122,9 @@ func leaveOnly(outer *html.Node, kept []*html.Node) {
 }
 
 func hasText(node *html.Node) bool {
-	for inner := range node.Descendants() {
-		if inner.Type == html.TextNode && strings.TrimSpace(inner.Data) != "" {
-			return true
-		}
-	}
-	return false
+	return containsNode(node.Descendants(), func(inner *html.Node) bool {
+		return inner.Type == html.TextNode && strings.TrimSpace(inner.Data) != ""
+	})
 }
 
 func hasAttribute(node *html.Node, key string) bool {

@@ -144,7 +144,7 @@ func ServeReaders(ctx context.Context, in io.Reader, out io.Writer, engine pdf.E
 		}
 		var a answer
 		problem := recovered(func() error { return r.perform(ctx, j, data, session, &a) })
-		if about := (*pdf.FileError)(nil); broken != nil && !errors.As(broken, &about) {
+		if _, isOfFile := errors.AsType[*pdf.FileError](broken); broken != nil && !isOfFile {
 			return nil, broken
 		}
 		if a.LeftOut = r.leftOut; problem != nil {

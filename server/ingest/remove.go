@@ -32,8 +32,8 @@ func Remove(ctx context.Context, idx index.Index, request wire.RemoveRequest, lo
 	if r.files, err = loadFiles(ctx, idx, ""); err != nil {
 		return wire.LibraryEvent{}, err
 	}
-	if r.snapshot, err = idx.Snapshot(ctx); err != nil {
-		return wire.LibraryEvent{}, fmt.Errorf("open the library: %w", err)
+	if r.snapshot, err = openSnapshot(ctx, idx); err != nil {
+		return wire.LibraryEvent{}, err
 	}
 	defer r.snapshot.Close()
 	if r.stored, err = r.snapshot.Origins(ctx); err != nil {
@@ -286,9 +286,9 @@ func (r *removal) noteMissing(id, file string) {
 }
 
 func staleDocuments(ctx context.Context, idx index.Index, file string, kept map[string]int) ([]string, error) {
-	snapshot, err := idx.Snapshot(ctx)
+	snapshot, err := openSnapshot(ctx, idx)
 	if err != nil {
-		return nil, fmt.Errorf("open the library: %w", err)
+		return nil, err
 	}
 	defer snapshot.Close()
 	stored, err := documentsOf(ctx, snapshot, file)

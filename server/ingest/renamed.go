@@ -37,8 +37,9 @@ func byContent(files map[string]fileState) map[string]vanishedFile {
 func (t *task) renamed(ctx context.Context, hash string) (doc index.Document, state fileState, ok bool) {
 	from, found := t.target.vanished.files[hash]
 	file := t.file
-	if !found || file.remote != nil || file.repository.head() != "" || from.state.Config != t.target.config(file) || t.target.refill ||
-		!strings.EqualFold(path.Ext(from.path), path.Ext(file.path)) || !from.state.OwnDates && !sameTime(from.state.Print, file.info) {
+	if !found || file.remote != nil || file.repository.head() != "" || t.target.refill ||
+		from.state.Config != t.target.config(file) || !strings.EqualFold(path.Ext(from.path), path.Ext(file.path)) ||
+		!from.state.OwnDates && !sameTime(from.state.Print, file.info) {
 		return doc, state, false
 	}
 	snapshot, err := t.target.vanished.idx.Snapshot(ctx)

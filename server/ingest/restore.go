@@ -182,12 +182,20 @@ func incompleteFiles(ctx context.Context, idx index.Index) (map[string]fileState
 }
 
 func storedByOrigin(ctx context.Context, idx index.Index) (map[string]int, error) {
+	snapshot, err := openSnapshot(ctx, idx)
+	if err != nil {
+		return nil, err
+	}
+	defer snapshot.Close()
+	return snapshot.Origins(ctx)
+}
+
+func openSnapshot(ctx context.Context, idx index.Index) (index.Snapshot, error) {
 	snapshot, err := idx.Snapshot(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("open the library: %w", err)
 	}
-	defer snapshot.Close()
-	return snapshot.Origins(ctx)
+	return snapshot, nil
 }
 
 // planRefill plans to read a file again; nil if it cannot be read, or will be read anyway because it changed.

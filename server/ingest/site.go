@@ -271,7 +271,8 @@ func (s *crawl) text(entry web.Entry, from *url.URL) {
 	}
 	s.pages[id] = true
 	key := s.target.path + "/" + id
-	print := strconv.FormatInt(int64(len(entry.Content)), 36) + "." + hashOf(entry.Title+"\x00"+entry.Content+"\x00"+entry.Author)
+	hash := hashOf(entry.Title + "\x00" + entry.Content + "\x00" + entry.Author)
+	print := strconv.FormatInt(int64(len(entry.Content)), 36) + "." + hash
 	title := oneLine(entry.Title, longestTitle)
 	s.files = append(s.files, foundFile{path: key, source: "web", info: remoteInfo{moment: entry.Updated, print: print},
 		remote: &remoteFile{id: id, title: title, fetch: func(context.Context) (fetched, error) {

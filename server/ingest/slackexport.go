@@ -64,7 +64,8 @@ func (r *fileReader) conversation(file foundFile, c slack.Conversation) index.Do
 		body := strings.TrimSpace(cleanText(m.Text)) + "\n\n"
 		blocks := r.markdown.parse(body)
 		withoutHeadings(blocks)
-		messages = append(messages, threadMessage{at: m.At, authors: []index.Person{person(m.Author.Name, m.Author.Email)}, link: m.Link, body: body, blocks: blocks})
+		authors := []index.Person{person(m.Author.Name, m.Author.Email)}
+		messages = append(messages, threadMessage{m.At, authors, m.Link, body, blocks})
 	}
 	return r.threadDocument(doc, messages, false)
 }

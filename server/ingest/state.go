@@ -337,7 +337,7 @@ func Status(ctx context.Context, idx index.Index) (wire.LibraryStatus, error) {
 		status.SkippedTypes = append(status.SkippedTypes, wire.SkippedType{Type: kind, Files: count})
 	}
 	slices.SortFunc(status.SkippedTypes, func(a, b wire.SkippedType) int {
-		return cmp.Or(cmp.Compare(b.Files, a.Files), cmp.Compare(a.Type, b.Type))
+		return cmp.Or(b.Files-a.Files, cmp.Compare(a.Type, b.Type))
 	})
 	return status, nil
 }

@@ -182,8 +182,7 @@ func (w *walker) folder(ctx context.Context, at place) error {
 		w.unread = append(w.unread, foundFile{path: path.Join(w.root, at.name), reason: reasonOf(err)})
 	}
 	if isBareRepository(entries) {
-		folder := foundFile{path: path.Join(w.root, at.name), name: at.name, reason: "it is a git repository without a working tree"}
-		w.files = append(w.files, folder)
+		w.skip(at.name, nil, "it is a git repository without a working tree")
 		return nil
 	}
 	isInner := at.name != "" && strings.HasPrefix(path.Base(at.name), ".") || at.container != nil && at.container.kind.whole
@@ -212,13 +211,18 @@ func (w *walker) folder(ctx context.Context, at place) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // deleted since the folder was listed
 		case err != nil:
-			w.files = append(w.files, foundFile{path: path.Join(w.root, name), name: name, reason: reasonOf(err)})
+			w.skip(name, nil, reasonOf(err))
 		case at.container.claim(name, info):
 		default:
 			w.entry(info, name, at)
 		}
 	}
 	return nil
+}
+
+// skip adds what is not read.
+func (w *walker) skip(name string, info fs.FileInfo, reason string) {
+	w.files = append(w.files, foundFile{path: path.Join(w.root, name), name: name, info: info, reason: reason})
 }
 
 // isBareRepository reports whether a folder is the inside of a git repository: its files are for git.
@@ -235,15 +239,12 @@ func isBareRepository(entries []fs.DirEntry) bool {
 
 // countLeftOut counts a hidden or ignored entry.
 func (w *walker) countLeftOut(entry fs.DirEntry) {
-	count := [...]*int{&w.leftOut.IgnoredFiles, &w.leftOut.IgnoredFolders, &w.leftOut.HiddenFiles, &w.leftOut.HiddenFolders}
-	at := 0
-	if entry.IsDir() {
-		at++
+	left := &w.leftOut
+	counts := map[[2]bool]*int{ // by whether it is a folder, and hidden
+		{false, false}: &left.IgnoredFiles, {true, false}: &left.IgnoredFolders,
+		{false, true}: &left.HiddenFiles, {true, true}: &left.HiddenFolders,
 	}
-	if strings.HasPrefix(entry.Name(), ".") {
-		at += 2
-	}
-	*count[at]++
+	*counts[[2]bool{entry.IsDir(), strings.HasPrefix(entry.Name(), ".")}]++
 }
 
 // isSkippedName reports whether entries of a name are never added.
@@ -280,7 +281,7 @@ func (w *walker) entry(info fs.FileInfo, name string, at place) {
 		return
 	}
 	if reason := w.linkReason(name); reason != "" {
-		w.files = append(w.files, foundFile{path: path.Join(w.root, name), name: name, info: info, reason: reason})
+		w.skip(name, info, reason)
 		return
 	}
 	w.leftOut.Links++
@@ -367,8 +368,7 @@ func reasonOf(err error) string {
 	case errors.Is(err, fs.ErrNotExist):
 		return "it does not exist"
 	}
-	var pathError *fs.PathError
-	if errors.As(err, &pathError) {
+	if pathError, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pathError.Err
 	}
 	return oneLine(err.Error(), longestValue)

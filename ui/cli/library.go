@@ -158,7 +158,8 @@ func (a *app) addCommand() *cobra.Command {
 	flags.StringVar(&request.As, "as", "", "`SOURCE` of the documents, like slack (default: detected)")
 	flags.StringVar(&request.Set, "set", "", "add the documents to this document set (`NAME`)")
 	flags.StringVar(&request.Name, "name", "", "short `NAME` of PATH in citations (default: its repository's or folder's)")
-	flags.StringArrayVar(&request.Include, "include", nil, "also read hidden, secret and generated files that match `GLOB` (repeatable)")
+	flags.StringArrayVar(&request.Include, "include", nil,
+		"also read hidden, secret and generated files that match `GLOB` (repeatable)")
 	flags.StringVar(&request.Title, "title", "", "`TITLE` of the document from standard input (-)")
 	flags.BoolVar(&request.DryRun, "dry-run", false, "print what would change, and store nothing")
 	return command

@@ -155,24 +155,21 @@ func (s *store) commitOf(name string) (id, error) {
 // ErrEmpty is returned for repositories without a commit.
 var ErrEmpty = errors.New("it has no commit")
 
-func (s *store) small(name string) string {
+// read returns the start of a file; "" if it cannot be read.
+func (s *store) read(name string, most int64) string {
 	f, err := s.regular(name)
 	if err != nil {
 		return ""
 	}
 	defer f.Close()
-	data, _ := io.ReadAll(io.LimitReader(f, maxRef))
-	return strings.TrimSpace(string(data))
+	data, _ := io.ReadAll(io.LimitReader(f, most))
+	return string(data)
 }
 
+func (s *store) small(name string) string { return strings.TrimSpace(s.read(name, maxRef)) }
+
 func (s *store) packedRef(name string) (id, bool) {
-	f, err := s.regular("packed-refs")
-	if err != nil {
-		return id{}, false
-	}
-	defer f.Close()
-	data, _ := io.ReadAll(io.LimitReader(f, maxObject))
-	for line := range strings.Lines(string(data)) {
+	for line := range strings.Lines(s.read("packed-refs", maxObject)) {
 		if hash, ref, _ := strings.Cut(strings.TrimSpace(line), " "); ref == name {
 			return parseID(hash)
 		}

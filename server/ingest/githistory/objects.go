@@ -279,34 +279,31 @@ func (s *store) unpack(p *pack, offset int64, depth int) (data []byte, kind int,
 		return nil, 0, errLarge
 	}
 	kind = int(first >> 4 & 7)
-	var base []byte
+	from, ok := offset, true // of the object that it differs from
 	switch kind {
 	case typeOffsetDelta:
-		back, err := baseOffset(in)
-		if err != nil || back <= 0 {
-			return nil, 0, errMalformed
-		}
-		base, kind, err = s.packed(p, offset-back, depth+1)
-		if err != nil {
-			return nil, 0, err
-		}
+		back, failed := baseOffset(in)
+		from, ok = offset-back, failed == nil && back > 0
 	case typeRefDelta:
 		var at id
 		if _, err := io.ReadFull(in, at[:]); err != nil {
 			return nil, 0, errMalformed
 		}
-		where, ok := p.find(at)
-		if !ok {
+		if from, ok = p.find(at); !ok {
 			return nil, 0, errMissing
-		}
-		if base, kind, err = s.packed(p, where, depth+1); err != nil {
-			return nil, 0, err
 		}
 	case typeCommit, typeTree:
 		data, err = s.inflate(in, size)
 		return data, kind, err
 	default:
+		ok = false
+	}
+	if !ok {
 		return nil, 0, errMalformed
+	}
+	base, kind, err := s.packed(p, from, depth+1)
+	if err != nil {
+		return nil, 0, err
 	}
 	delta, err := s.inflate(in, size)
 	if err != nil {

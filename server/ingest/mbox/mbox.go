@@ -195,13 +195,7 @@ func Unquote(message []byte) []byte {
 		return message
 	}
 	kept := message[:0]
-	for len(message) > 0 {
-		end := bytes.IndexByte(message, '\n') + 1
-		if end == 0 {
-			end = len(message)
-		}
-		line := message[:end]
-		message = message[end:]
+	for line := range bytes.Lines(message) {
 		if quoted := bytes.TrimLeft(line, ">"); len(quoted) < len(line) && bytes.HasPrefix(quoted, separator[1:]) {
 			line = line[1:]
 		}

@@ -12,21 +12,13 @@ const longestURL = 2_000 // bytes
 
 var (
 	errCredentials = errors.New("an address with a user name or password is not read")
+	errAddress     = errors.New("it is not a valid address") // without what the address may have of a secret
 	errScheme      = errors.New("only http and https addresses are read")
 )
 
 // Normalise returns the one form of an address under which a page is stored: without a fragment, with its host in lower
 // case.
-func Normalise(address string) (string, error) {
-	if len(address) > longestURL {
-		return "", fmt.Errorf("the address has more than %d bytes", longestURL)
-	}
-	u, err := url.Parse(strings.TrimSpace(address))
-	if err != nil {
-		return "", errors.New("it is not a valid address") // the error would repeat what may be secret
-	}
-	return normal(u)
-}
+func Normalise(address string) (string, error) { return normal(address, url.Parse) }
 
 // SameOrigin reports whether an address belongs to the server of another: its scheme, host and port are the same, or it
 // is the encrypted form of one, on the default ports. Redirects, sitemaps, feeds and canonical addresses lead no further.
@@ -45,18 +37,16 @@ func portOf(u *url.URL) string {
 }
 
 // Resolve is Normalise for an address that may be relative to base.
-func Resolve(base *url.URL, address string) (string, error) {
+func Resolve(base *url.URL, address string) (string, error) { return normal(address, base.Parse) }
+
+func normal(address string, parse func(string) (*url.URL, error)) (string, error) {
 	if len(address) > longestURL {
 		return "", fmt.Errorf("the address has more than %d bytes", longestURL)
 	}
-	u, err := base.Parse(strings.TrimSpace(address))
+	u, err := parse(strings.TrimSpace(address))
 	if err != nil {
-		return "", errors.New("it is not a valid address")
+		return "", errAddress
 	}
-	return normal(u)
-}
-
-func normal(u *url.URL) (string, error) {
 	u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
@@ -64,7 +54,7 @@ func normal(u *url.URL) (string, error) {
 	case u.User != nil:
 		return "", errCredentials
 	case u.Hostname() == "" || u.Opaque != "" || strings.Contains(u.Host, "!"):
-		return "", errors.New("it is not a valid address")
+		return "", errAddress
 	}
 	if u.Port() == map[string]string{"http": "80", "https": "443"}[u.Scheme] {
 		u.Host = strings.TrimSuffix(u.Host, ":"+u.Port())

@@ -108,11 +108,18 @@ type RefusedError struct{ reason string }
 
 func (e *RefusedError) Error() string { return e.reason }
 
+// isRefused reports whether a server answered, but not with what was asked for.
+func isRefused(err error) bool {
+	_, refused := errors.AsType[*RefusedError](err)
+	_, redirect := errors.AsType[*redirectError](err)
+	return refused || redirect
+}
+
 // Get fetches an address; with validators, only if it changed.
 func (c *Client) Get(ctx context.Context, address string, known Validators) (*Page, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, errors.New("it is not a valid address")
+		return nil, errAddress
 	}
 	h := c.host(u)
 	select {
@@ -131,10 +138,8 @@ func (c *Client) Get(ctx context.Context, address string, known Validators) (*Pa
 		return nil, errDisallowed
 	}
 	page, err := c.fetch(ctx, h, u, known)
-	var refused *RefusedError
-	var redirect *redirectError
 	switch {
-	case err == nil, errors.As(err, &refused), errors.As(err, &redirect):
+	case err == nil, isRefused(err):
 		h.failures = 0
 	case ctx.Err() == nil:
 		if h.failures++; h.failures >= mostFailures && h.over == nil {
@@ -168,13 +173,11 @@ func (c *Client) readRobots(ctx context.Context, h *host, u *url.URL) error {
 		return h.unknown
 	}
 	page, err := c.fetch(ctx, h, &url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/robots.txt"}, Validators{})
-	var refused *RefusedError
-	var status statusError
-	var redirect *redirectError
+	status, _ := errors.AsType[statusError](err)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.As(err, &refused), errors.As(err, &redirect), errors.As(err, &status) && status.isClient():
+	case isRefused(err), status.isClient():
 	case err != nil:
 		h.unknown = fmt.Errorf("robots.txt cannot be read: %w", err)
 	default:
@@ -229,7 +232,7 @@ func (c *Client) fetch(ctx context.Context, h *host, u *url.URL, known Validator
 	defer cancel()
 	request, err := http.NewRequestWithContext(limited, http.MethodGet, u.String(), http.NoBody)
 	if err != nil {
-		return nil, errors.New("it is not a valid address")
+		return nil, errAddress
 	}
 	request.Header.Set("User-Agent", agent+"/"+cmp.Or(c.options.Version, "dev"))
 	request.Header.Set("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
@@ -367,8 +370,7 @@ func reasonOf(ctx context.Context, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("no answer within %v", patience)
 	}
-	var failed *url.Error
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*url.Error](err); ok {
 		err = failed.Err
 	}
 	return err

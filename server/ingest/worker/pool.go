@@ -122,7 +122,8 @@ func (p *Pool) acquire(ctx context.Context) (*process, error) {
 			if isRefused = p.running > 0; isRefused {
 				continue
 			}
-			isPassing := errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.EAGAIN)
+			isPassing := errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) ||
+				errors.Is(err, syscall.EAGAIN)
 			if p.refused++; p.refused > mostRefused || !isPassing {
 				return nil, err
 			}
@@ -232,8 +233,9 @@ func (s *process) stop() {
 
 func (s *process) read(ctx context.Context, document []byte, limit time.Duration, part func([]byte) error) ([]byte, error) {
 	out := bufio.NewWriterSize(s.in, 64<<10)
-	write := func() { _ = writeFrame(out, framePart, binary.BigEndian.AppendUint64(nil, uint64(limit)), document) } // the answer shows whether it arrived
-	guard.Go(write, func(error) { s.kill() })                                                                       // ends with the process
+	guard.Go(func() { // ends with the process; the answer shows whether it arrived
+		_ = writeFrame(out, framePart, binary.BigEndian.AppendUint64(nil, uint64(limit)), document)
+	}, func(error) { s.kill() })
 	until := time.Now().Add(waiting * limit)
 	for {
 		kind, data, err := s.next(ctx, until, limit)
