@@ -27,19 +27,14 @@ var errTooMuchText = fmt.Errorf("it has more than %d MB of text", mostText>>20)
 
 // mailReader reads one message, with the messages and documents in it.
 type mailReader struct {
-	ctx      context.Context
-	files    *fileReader
-	meta     meta
-	body     strings.Builder
-	blocks   []block
+	ctx   context.Context
+	files *fileReader
+	mailContent
 	parts    int
 	attached []string // names
 	// lastAttached is the text of the last attachment.
 	lastAttached string
-	encrypted    bool
 	inThread     bool // the message is a section of a document: its own headings do not structure that
-	id           string
-	top          mail.Header
 }
 
 // fromMail reads a message: its text, the messages it contains, and its attachments as far as there are readers for
@@ -62,16 +57,16 @@ func fromMail(ctx context.Context, r *fileReader, data []byte) (extracted, error
 	if err := m.message(data); err != nil {
 		return extracted{}, err
 	}
-	if m.body.Len() == 0 && m.encrypted {
+	if len(m.Body) == 0 && m.IsEncrypted {
 		return extracted{}, errEncryptedMail
 	}
-	if m.meta.Title == "" && m.body.Len() == 0 {
+	if m.Meta.Title == "" && len(m.Body) == 0 {
 		if reasons := r.leftOut.Reasons; len(reasons) > 0 {
 			return extracted{}, errors.New(reasons[0])
 		}
 		return extracted{}, errEmpty
 	}
-	return extracted{meta: m.meta, body: m.body.String(), blocks: m.blocks}, nil
+	return extracted{meta: m.Meta, body: string(m.Body), blocks: m.Blocks}, nil
 }
 
 func isUTF16(data []byte) bool {
@@ -91,7 +86,7 @@ func (m *mailReader) message(data []byte) error {
 		m.files.member = m.name()
 	}
 	defer func() {
-		m.meta.addField("attachments", m.attached, true)
+		m.Meta.addField("attachments", m.attached, true)
 		m.files.member = ""
 	}()
 	m.part(header, body, mailPlace{kind: "text/plain"})
@@ -134,11 +129,11 @@ func splitMessage(data []byte) (mail.Header, []byte, error) {
 
 // header sets what the header of the file's message says.
 func (m *mailReader) header(header mail.Header) {
-	m.top = header
-	m.meta.Title = oneLine(decodeWords(header.Get("Subject")), longestTitle)
-	m.meta.Authors = addressesOf(header, "From")
+	m.Header = header
+	m.Meta.Title = oneLine(decodeWords(header.Get("Subject")), longestTitle)
+	m.Meta.Authors = addressesOf(header, "From")
 	if t, ok := mailDate(header); ok {
-		m.meta.CreatedAt, m.meta.UpdatedAt = t, t
+		m.Meta.CreatedAt, m.Meta.UpdatedAt = t, t
 	}
 	var to []string
 	for _, name := range []string{"To", "Cc"} {
@@ -146,7 +141,7 @@ func (m *mailReader) header(header mail.Header) {
 			to = append(to, cmp.Or(person.Email, person.Name))
 		}
 	}
-	m.meta.addField("to", to, true)
+	m.Meta.addField("to", to, true)
 }
 
 // mailDate returns when a message was sent, else when it was received.
@@ -202,7 +197,7 @@ func decodeBytes(field string) string {
 // append adds text with the blocks that parse finds in it.
 func (m *mailReader) append(text string, parse func(string) []block) {
 	text = strings.Trim(cleanText(text), "\n")
-	if m.body.Len()+len(text) > mostText {
+	if len(m.Body)+len(text) > mostText {
 		m.files.leaveOut("further text", errTooMuchText)
 		text = ""
 	}
@@ -211,7 +206,7 @@ func (m *mailReader) append(text string, parse func(string) []block) {
 	}
 	text += "\n\n"
 	blocks := parse(text)
-	shift(blocks, m.body.Len())
-	m.blocks = append(m.blocks, blocks...)
-	m.body.WriteString(text)
+	shift(blocks, len(m.Body))
+	m.Blocks = append(m.Blocks, blocks...)
+	m.Body = append(m.Body, text...)
 }

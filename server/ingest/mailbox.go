@@ -303,7 +303,7 @@ func (m *mailReading) thread(heads []mailHead) {
 		if errors.Is(err, errGone) { // the next sync sees that
 			continue
 		}
-		if err == nil && read.meta.Title == "" && read.body.Len() == 0 {
+		if err == nil && read.Meta.Title == "" && len(read.Body) == 0 {
 			err = fmt.Errorf("%s: %w", read.name(), errEmpty)
 		}
 		if read != nil {
@@ -313,7 +313,7 @@ func (m *mailReading) thread(heads []mailHead) {
 			m.c.problem(0, err)
 			continue
 		}
-		if len(doc.messages) > 0 && size+read.body.Len() > longestThread {
+		if len(doc.messages) > 0 && size+len(read.Body) > longestThread {
 			m.emit(&doc)
 			doc, size = mailDocument{}, 0
 		}
@@ -322,14 +322,14 @@ func (m *mailReading) thread(heads []mailHead) {
 				doc.id = fmt.Sprintf("%s+%d", root, i)
 			}
 		}
-		size += read.body.Len()
+		size += len(read.Body)
 		doc.add(read, m.boxes[head.box].folders)
 	}
 	m.emit(&doc)
 }
 
 // message reads a message. The error names it.
-func (m *mailReading) message(head mailHead) (*mailReader, error) {
+func (m *mailReading) message(head mailHead) (*mailContent, error) {
 	data, err := m.bytes(head, largestFile)
 	if err != nil {
 		return nil, err
@@ -343,14 +343,14 @@ func (m *mailReading) message(head mailHead) (*mailReader, error) {
 		m.c.part.bytes += head.end - head.start
 	}
 	read, err := m.readMessage(m.c.ctx, data)
-	if err == nil && read.body.Len() == 0 && read.encrypted {
+	if err == nil && len(read.Body) == 0 && read.IsEncrypted {
 		err = errEncryptedMail
 	}
-	if id, failed := m.idOf(read.top, head); failed == nil {
+	if id, failed := m.idOf(read.Header, head); failed == nil {
 		read.id = id
 	}
-	if read.meta.UpdatedAt.IsZero() && head.at != 0 {
-		read.meta.UpdatedAt, _ = dates.Plausible(time.Unix(head.at, 0))
+	if read.Meta.UpdatedAt.IsZero() && head.at != 0 {
+		read.Meta.UpdatedAt, _ = dates.Plausible(time.Unix(head.at, 0))
 	}
 	name := read.name()
 	if err != nil {
@@ -363,19 +363,19 @@ func (m *mailReading) message(head mailHead) (*mailReader, error) {
 }
 
 // readMessage reads a message. After an error there may be a part of it.
-func (r *fileReader) readMessage(ctx context.Context, data []byte) (*mailReader, error) {
+func (r *fileReader) readMessage(ctx context.Context, data []byte) (*mailContent, error) {
 	a, err := r.do(ctx, job{Work: workMessage}, data, nil)
-	return a.Message.reader(), err
+	return &a.Message, err
 }
 
 // name names a message in reports.
-func (m *mailReader) name() string {
+func (m *mailContent) name() string {
 	name := "a message without a subject"
-	if m.meta.Title != "" {
-		name = strconv.Quote(m.meta.Title)
+	if m.Meta.Title != "" {
+		name = strconv.Quote(m.Meta.Title)
 	}
-	if !m.meta.UpdatedAt.IsZero() {
-		name += m.meta.UpdatedAt.Format(" (2006-01-02)")
+	if !m.Meta.UpdatedAt.IsZero() {
+		name += m.Meta.UpdatedAt.Format(" (2006-01-02)")
 	}
 	return name
 }
@@ -389,18 +389,18 @@ type mailDocument struct {
 }
 
 // add adds a message, the first of which names the thread.
-func (d *mailDocument) add(read *mailReader, folders []string) {
+func (d *mailDocument) add(read *mailContent, folders []string) {
 	if len(d.messages) == 0 {
-		d.title, _ = withoutReply(read.meta.Title)
+		d.title, _ = withoutReply(read.Meta.Title)
 		d.folders = folders
 	}
 	d.link = cmp.Or(d.link, read.link())
-	for _, field := range read.meta.Metadata {
+	for _, field := range read.Meta.Metadata {
 		d.fields = addField(d.fields, field.Key, field.Values, field.List)
 	}
-	d.fields = addField(d.fields, "labels", labelsOf(read.top), true)
-	d.messages = append(d.messages, threadMessage{at: read.meta.UpdatedAt, authors: read.meta.Authors, link: read.link(),
-		body: read.body.String(), blocks: read.blocks})
+	d.fields = addField(d.fields, "labels", labelsOf(read.Header), true)
+	d.messages = append(d.messages, threadMessage{at: read.Meta.UpdatedAt, authors: read.Meta.Authors, link: read.link(),
+		body: string(read.Body), blocks: read.Blocks})
 }
 
 func (m *mailReading) emit(d *mailDocument) {
@@ -446,14 +446,14 @@ func labelsOf(header mail.Header) []string {
 }
 
 // link returns the address of a message: in its archive, or in Gmail.
-func (m *mailReader) link() string {
+func (m *mailContent) link() string {
 	for _, name := range [...]string{"Archived-At", "X-Archived-At", "List-Archive"} {
-		address := strings.Trim(strings.TrimSpace(m.top.Get(name)), "<>")
+		address := strings.Trim(strings.TrimSpace(m.Header.Get(name)), "<>")
 		if u, err := url.Parse(address); err == nil && slices.Contains([]string{"http", "https"}, u.Scheme) && u.Host != "" {
 			return cleanLink(u.String())
 		}
 	}
-	if m.top.Get("X-GM-THRID") != "" && !strings.HasPrefix(m.id, "sha256:") {
+	if m.Header.Get("X-GM-THRID") != "" && !strings.HasPrefix(m.id, "sha256:") {
 		return "https://mail.google.com/mail/#search/" + url.PathEscape("rfc822msgid:"+m.id)
 	}
 	return ""

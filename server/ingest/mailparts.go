@@ -114,7 +114,7 @@ func (m *mailReader) part(header mail.Header, body []byte, at mailPlace) {
 			m.files.leaveOut(p.label(), errors.New("it is signed in a form that is not read (S/MIME)"))
 			return
 		}
-		m.encrypted = true
+		m.IsEncrypted = true
 		m.files.leaveOut(p.label(), errors.New("it is encrypted"))
 	case strings.HasSuffix(p.kind, "-signature"), p.kind == "application/applefile": // the icon and place of a file
 	case !strings.HasPrefix(p.kind, "message/") && !p.isVersion():
@@ -269,7 +269,7 @@ func (m *mailReader) attachment(p mailPart, data []byte, depth int) {
 	text, err := m.files.textOf(m.ctx, f, data)
 	m.files.member = outer
 	const room = 1 << 10 // for the heading
-	if err == nil && m.body.Len()+len(text)+room > mostText {
+	if err == nil && len(m.Body)+len(text)+room > mostText {
 		err = errTooMuchText
 	}
 	if err != nil {

@@ -290,9 +290,9 @@ func (n *notionReader) htmlPage(data []byte, defaults index.Document) (doc index
 }
 
 // linked returns the exported pages whose ids stand in a page.
-func (n *notionReader) linked(page []byte) (ids []string) {
+func (n *notionReader) linked(page []byte) map[string]bool {
 	const idLength = 32
-	digits, seen := 0, map[string]bool{}
+	digits, ids := 0, map[string]bool{}
 	for at, c := range page {
 		if digits++; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
 			digits = 0
@@ -300,8 +300,8 @@ func (n *notionReader) linked(page []byte) (ids []string) {
 		if digits < idLength {
 			continue
 		}
-		if id := string(page[at+1-idLength : at+1]); n.pages[id] && !seen[id] {
-			ids, seen[id] = append(ids, id), true
+		if id := string(page[at+1-idLength : at+1]); n.pages[id] {
+			ids[id] = true
 		}
 	}
 	return ids

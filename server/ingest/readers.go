@@ -60,7 +60,7 @@ type job struct {
 	Defaults  index.Document          // its fields where it does not say otherwise
 	Member    string                  // its name in a container
 	Address   string                  // of the site that an export is of, or of a list
-	Pages     []string                // ids of the export that the page may link to
+	Pages     map[string]bool         // ids of the export that the page may link to
 	People    map[string]index.Person // of the export, whom the page may mention
 }
 
@@ -183,16 +183,13 @@ func (r *fileReader) perform(ctx context.Context, j job, data []byte, session *w
 	case workMessage:
 		m := &mailReader{ctx: ctx, files: r, inThread: true}
 		err = recovered(func() error { return m.message(data) })
-		a.Message = m.content()
+		a.Message = m.mailContent
 	case workConfluence:
 		reader := &confluenceReader{fileReader: r, base: j.Address, files: map[string]attachment{}}
 		a.Document, a.Assumed, err = reader.page(data, j.Defaults)
 		a.Linked = reader.files
 	case workNotion:
-		reader := &notionReader{fileReader: r, pages: map[string]bool{}}
-		for _, id := range j.Pages {
-			reader.pages[id] = true
-		}
+		reader := &notionReader{fileReader: r, pages: j.Pages}
 		a.Document, a.Assumed, err = reader.htmlPage(data, j.Defaults)
 	case workStorage:
 		a.Document, err = (&site{people: j.People}).read(ctx, r, string(data), j.Defaults)
@@ -207,22 +204,13 @@ func (r *fileReader) perform(ctx context.Context, j job, data []byte, session *w
 	return err
 }
 
-// mailContent is a message of a mailbox as it crosses between processes.
+// mailContent is a message, as it crosses between processes.
 type mailContent struct {
-	Meta        index.Document
-	Body        string
+	Meta        meta
+	Body        []byte
 	Blocks      []block
 	Header      mail.Header
 	IsEncrypted bool
-}
 
-func (m *mailReader) content() mailContent {
-	return mailContent{index.Document(m.meta), m.body.String(), m.blocks, m.top, m.encrypted}
-}
-
-// reader returns the reader that content was made of.
-func (c mailContent) reader() *mailReader {
-	m := &mailReader{meta: meta(c.Meta), blocks: c.Blocks, top: c.Header, encrypted: c.IsEncrypted}
-	m.body.WriteString(c.Body)
-	return m
+	id string // in its mailbox
 }

@@ -16,9 +16,9 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 102_830
-	maxProductTokens = 819_500
-	maxLongLines     = 1_387 // only lowered, until it is none
+	maxProductLines  = 102_829
+	maxProductTokens = 819_408
+	maxLongLines     = 1_374 // only lowered, until it is none
 
 	maxFunctionP95 = 33
 	maxColumns     = 120 // with tabs of four
