@@ -41,6 +41,7 @@ func (l *loader) check() error {
 		{"theme", l.checkTheme()},
 		{"read_seconds", refuseIf(c.ReadSeconds < 1 || c.ReadSeconds > 120, "is not between 1 and 120 seconds")},
 		{"age_warning", refuseIf(c.AgeWarning < 0 || c.AgeWarning > 100, "is not between 0 and 100 years")},
+		{"links", oneOf(c.Links, LinksFile, LinksPermalink)},
 		{"llm.budget", refuseIf(c.LLM.Budget < 0, "is negative")},
 		{"embeddings.mode", oneOf(c.Embeddings.Mode, MeaningAuto, MeaningOn, MeaningOff)},
 		{"embeddings.weight", refuseIf(!(c.Embeddings.Weight > 0 && c.Embeddings.Weight <= 10),

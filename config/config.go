@@ -30,6 +30,7 @@ type Config struct {
 	ReadSeconds int `mapstructure:"read_seconds"` // for reading a document, without what its size adds
 	AgeWarning  int `mapstructure:"age_warning"`  // years from which on the age of a document is a warning; 0 is never
 
+	Links string              `mapstructure:"links"` // LinksFile or LinksPermalink
 	Theme string              `mapstructure:"theme"` // one of Themes or the name of a user's theme
 	Keys  map[string][]string `mapstructure:"keys"`  // action → keys
 	Rate  Rate                `mapstructure:"rate"`  // limit of a served library; zero is none
@@ -133,6 +134,12 @@ type HTTP struct {
 	Hosts   []string `mapstructure:"hosts"`   // accepted Host headers, beside loopback names on a loopback listener
 	Metrics string   `mapstructure:"metrics"` // MetricsToken or MetricsOpen
 }
+
+// Values of links.
+const (
+	LinksFile      = "file" // first, where there is one
+	LinksPermalink = "permalink"
+)
 
 // Values of http.metrics.
 const (

@@ -137,6 +137,7 @@ func (l *loader) decodeLayers(file map[string]any, env Env) error {
 	v.SetDefault("theme", "auto")
 	v.SetDefault("age_warning", "2")
 	v.SetDefault("read_seconds", "10")
+	v.SetDefault("links", LinksFile)
 	v.SetDefault("http.metrics", MetricsToken)
 	v.SetDefault("index.engine", EngineEmbedded)
 	v.SetDefault("embeddings.mode", MeaningAuto)

@@ -37,6 +37,7 @@ instant: on
 fast: true
 private: yes
 theme: high-contrast
+links: permalink
 keys:
   Open.Source: O
   quit: [q, ctrl+c]
@@ -73,7 +74,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 			"chat": {Name: "chat", Kind: KindSlack, ServerURL: "https://slack.com/api", TokenCommand: "pass show slack"},
 			"gov":  {Name: "gov", Kind: KindSlack, ServerURL: "https://slack-gov.com/api", Token: NewSecret("xoxp-1")},
 		},
-		Instant: true, Fast: true, Private: true, ReadSeconds: 20, AgeWarning: 2, Theme: "high-contrast",
+		Instant: true, Fast: true, Private: true, ReadSeconds: 20, AgeWarning: 2, Links: LinksPermalink, Theme: "high-contrast",
 		Keys: map[string][]string{"Open.Source": {"O"}, "quit": {"q", "ctrl+c"}},
 		Rate: Rate{60, time.Hour},
 		LLM: LLM{Default: "ollama/llama3.1", Budget: 1_000_000, Providers: map[string]Provider{

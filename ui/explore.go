@@ -123,7 +123,8 @@ func (r *run) exploreScreen(ctx context.Context, host *target.Host, e cli.Explor
 		Target: screenTarget(host, e.Target), Query: e.Query, Caps: caps, SetUp: setUp, Pick: pick,
 		Results: e.Limit, Instant: host.Config.Instant, Fast: host.Config.Fast, Private: host.Config.Private, Keys: host.Config.Keys,
 		Profile: theme.Profile(true, e.NoColor, r.process.Env), AgeWarning: time.Duration(host.Config.AgeWarning) * explorer.Year,
-		Theme: host.Config.Theme, Own: r.configuredTheme(host.Config.Theme), Themes: r.themes,
+		Permalinks: host.Config.Links == config.LinksPermalink, Theme: host.Config.Theme,
+		Own: r.configuredTheme(host.Config.Theme), Themes: r.themes,
 		Width: width, Height: height, Log: r.screenLog(host), Now: r.process.Now,
 	}, explorer.Terminal{In: in, Out: out, Env: r.process.Env})
 }
@@ -135,11 +136,18 @@ func screenTarget(host *target.Host, choice target.Choice) explorer.Target {
 	beside := choice.Beside()
 	shown := explorer.Target{Kind: kinds[choice.Kind], Where: targetLabel(choice, " · "), State: stateOf(host, choice), Command: collectionCommand(host, choice),
 		Agent: client.Agent(choice.SearchAgent()), Beside: beside, Elsewhere: choice.Elsewhere(), OwnModel: choice.Kind == target.KindRemote && len(beside) > 0,
-		Open: func(ctx context.Context) (*client.Session, error) { return host.Open(ctx, choice) }}
+		NoModel: withoutModel(host, choice),
+		Open:    func(ctx context.Context) (*client.Session, error) { return host.Open(ctx, choice) }}
 	if choice.Kind == target.KindSample {
 		shown.Examples = sampleExamples()
 	}
 	return shown
+}
+
+// withoutModel reports whether a target is a library of this machine for which no language model is configured.
+func withoutModel(host *target.Host, choice target.Choice) bool {
+	return !choice.Elsewhere() && slices.Contains([]target.Kind{target.KindLibrary, target.KindSample}, choice.Kind) &&
+		host.Config.LLM.Default == ""
 }
 
 // stateOf returns what is remembered of a target between runs; with private: true, only until this one ends.

@@ -23,19 +23,22 @@ type conversations struct {
 	panel.Chats
 	fetching *request
 	refused  string // why there are none here; empty: there may be
+	none     bool   // none was stored so far
 	doomed   string // deleted when the key is pressed once more
 }
 
-// askChats finds out whether a server keeps conversations; a library always does.
+// askChats finds out whether a server keeps conversations, and whether there are any; a library always does, and without
+// a model may have none.
 func (m *Model) askChats() tea.Cmd {
 	c := m.client()
-	if c.Local() {
+	m.chats.none = m.conn.noModel
+	if c.Local() && !m.conn.noModel {
 		return nil
 	}
 	return during(m.conn.request, func(ctx context.Context) (*wire.ChatSessions, error) {
 		return c.ChatSessions(ctx, 1, "")
-	}, func(_ *wire.ChatSessions, err error) tea.Cmd {
-		m.chats.refused = whyNoChats(err)
+	}, func(stored *wire.ChatSessions, err error) tea.Cmd {
+		m.chats.refused, m.chats.none = whyNoChats(err), err == nil && len(stored.Sessions) == 0
 		return nil
 	})
 }
@@ -51,7 +54,13 @@ func whyNoChats(err error) string {
 	return ""
 }
 
-func cannotListChats(m *Model) string { return cmp.Or(notOpen(m), m.chats.refused) }
+func cannotListChats(m *Model) string {
+	reason := cmp.Or(notOpen(m), m.chats.refused)
+	if reason == "" && m.chats.none {
+		return m.withoutModel()
+	}
+	return reason
+}
 
 // openChats lists earlier conversations.
 func (m *Model) openChats() tea.Cmd {

@@ -172,3 +172,30 @@ func TestConversationsAreChanged(t *testing.T) {
 	screen.WaitGone("Never [2].")
 	screen.WaitText("Use kwctl [1].")
 }
+
+// Without a model conversations are offered where there are earlier ones only.
+func TestNoConversationsWithoutAModel(t *testing.T) {
+	t.Parallel()
+	lines := make(chan string)
+	server, _ := remembering(lines)
+	for _, test := range []struct {
+		target Target
+		want   bool
+	}{{sampleTarget(t), true}, {server.remote(t), true}, {withoutAModel(sampleTarget(t)), false}, {withoutAModel(server.remote(t)), true}} {
+		screen := start(t, 120, 40, Options{Target: test.target})
+		screen.WaitText("↵ search")
+		if test.want {
+			screen.WaitText("F4 chats")
+			continue
+		}
+		screen.WaitText("66 documents in")
+		screen.WaitGone("chats")
+		screen.Press("f4")
+		screen.WaitText("no language model is configured")
+	}
+}
+
+func withoutAModel(target Target) Target {
+	target.NoModel = true
+	return target
+}

@@ -173,3 +173,29 @@ func TestAWideTableIsReadSideways(t *testing.T) {
 	screen.Press("/")
 	screen.WaitGone("shift+→ table")
 }
+
+// o opens what was configured to come first of a file and its permalink, as far as it can be opened here.
+func TestSourceOf(t *testing.T) {
+	t.Parallel()
+	const permalink, file, page = "https://github.com/a/b/blob/1f/x.md#L3-L9", "file:///srv/b/x.md", "https://wiki/1"
+	for name, test := range map[string]struct {
+		kind           Kind
+		permalinks     bool
+		link, citation string
+		want           string
+	}{
+		"the file":                   {Library, false, file, permalink, file},
+		"the permalink":              {Library, true, file, permalink, permalink},
+		"a file without one":         {Library, true, file, "hb/x.md:3", file},
+		"a file elsewhere":           {Remote, false, file, permalink, permalink},
+		"no link":                    {Remote, false, "", permalink, permalink},
+		"a page":                     {Library, true, page, page, page},
+		"a file that cannot be open": {Remote, true, file, "hb/x.md:3", file},
+		"nothing":                    {Library, true, "", "hb/x.md:3", ""},
+	} {
+		m := New(t.Context(), Options{Target: Target{Kind: test.kind}, Permalinks: test.permalinks, Now: today})
+		if got := m.sourceOf(wire.SearchResult{Link: &test.link, Citation: test.citation}); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}

@@ -115,6 +115,7 @@ func New(ctx context.Context, options Options) *Model {
 		m.pick = &picking{marks: state.InMemory(0), results: map[string]wire.SearchResult{}}
 		m.target.Command = "" // prints the collection, not these marks
 	}
+	m.conn.noModel = options.Target.NoModel
 	if len(problems) > 0 {
 		m.warn(problems[0] + more(len(problems)-1))
 	}

@@ -42,6 +42,10 @@ type Target struct {
 	// OwnModel is set if the target may have a model of its own, though questions here are answered by one of this
 	// machine: passages of several targets are not sent to the model of one of them.
 	OwnModel bool
+	// Offers is set if the home may list documents of a server: others count searches, and log them.
+	Offers bool
+	// NoModel is set if it is known to have no language model; else its searches report it.
+	NoModel bool
 	// Examples are questions that this target answers well.
 	Examples []string
 	// Command prints the collection of this target: "quarry collection --profile acme". Empty: no command knows it.
@@ -122,6 +126,8 @@ type Options struct {
 
 	// Log takes what went wrong without being shown; nil: nothing is logged. It must not write on the terminal.
 	Log *slog.Logger
+	// Permalinks are opened rather than files, where a document has both.
+	Permalinks bool
 	// AgeWarning is the age from which on the age of a document is a warning; 0 for never.
 	AgeWarning time.Duration
 

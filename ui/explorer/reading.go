@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -303,7 +304,20 @@ func (m *Model) copyElse(copied, what string, offer func() tea.Cmd) tea.Cmd {
 // openSource opens the document where it lives, or hands its link over where nothing can be opened.
 func (m *Model) openSource() tea.Cmd {
 	result, _ := m.result()
-	return m.openLink(linkOf(result))
+	return m.openLink(m.sourceOf(result))
+}
+
+// sourceOf returns the link to a result's document that can be opened here: the one that was configured to come first,
+// its own or its permalink, else the other one.
+func (m *Model) sourceOf(r wire.SearchResult) string {
+	links := []string{linkOf(r), passage.Address(r)}
+	if m.options.Permalinks {
+		slices.Reverse(links)
+	}
+	if at := slices.IndexFunc(links, m.openable); at >= 0 {
+		return links[at]
+	}
+	return cmp.Or(links...)
 }
 
 func (m *Model) openLink(link string) tea.Cmd {

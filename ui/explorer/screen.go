@@ -251,7 +251,7 @@ func cannotExpand(m *Model) string {
 
 func cannotOpen(m *Model) string {
 	result, _ := m.result()
-	link := linkOf(result)
+	link := m.sourceOf(result)
 	return cmp.Or(noResult(m), unless(link != "", "this document has no link"),
 		unless(m.openable(link), fmt.Sprintf("links like %.60q cannot be opened here", link)))
 }

@@ -137,7 +137,7 @@ func (m *Model) switchTo(target Target) tea.Cmd {
 	before := closing(m.conn.session)
 	m.target, m.conn.session, m.conn.welcome, m.conn.version, m.conn.synced = painted(target), nil, welcome{}, "", time.Time{}
 	m.conn.meaning, m.conn.vectors = wire.Meaning{}, false
-	m.conn.noModel, m.answer.refused = false, ""
+	m.conn.noModel, m.answer.refused = target.NoModel, ""
 	m.box.Placeholder = "Search " + m.target.Where
 	m.search.memory.clear()
 	m.search.failure = nil
@@ -158,17 +158,20 @@ func (m *Model) switchTo(target Target) tea.Cmd {
 // askWelcome fetches what there is to search.
 func (m *Model) askWelcome() tea.Cmd {
 	c := m.client()
-	return during(m.conn.request, func(ctx context.Context) (welcome, error) { return whatThereIs(ctx, c), nil }, m.handleWelcome)
+	offers := c.Local() || m.target.Offers
+	return during(m.conn.request, func(ctx context.Context) (welcome, error) {
+		return whatThereIs(ctx, c, offers), nil
+	}, m.handleWelcome)
 }
 
-func whatThereIs(ctx context.Context, c *client.Client) welcome {
+func whatThereIs(ctx context.Context, c *client.Client, offers bool) welcome {
 	w := listed(ctx, c)
 	if features, err := c.Features(ctx); err == nil { // else it is asked as a server that can do no more
 		w.instant, w.browses, w.pages = features.Has(wire.FeatureInstant), features.Has(wire.FeatureBrowse), features.Has(wire.FeatureOffset)
 		w.refs, w.unlike = features.Has(wire.FeatureRefs), !features.Has(wire.FeatureSimilarTo)
 		w.bare, w.marks = features.API == 0, features.Has(wire.FeatureHighlights)
 	}
-	if w.browses && w.documents > 0 && c.Local() { // a server counts searches, and logs them
+	if w.browses && w.documents > 0 && offers {
 		w.newest = newest(ctx, c)
 	}
 	return w

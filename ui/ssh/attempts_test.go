@@ -287,7 +287,7 @@ func (g *guarded) tryVariables(t *testing.T, conn *gossh.Client, c company) {
 	v := sit(t, conn, 100, 30, "", variables...)
 	v.sees("type to search")
 	v.Send("plan")
-	v.sees("The plan of jo")
+	v.sees("╭ Results")
 	v.press("enter", "o", "Y")
 	v.sees("clipboard")
 	v.Send("\x03")

@@ -140,7 +140,8 @@ func (s *session) explore(ctx context.Context, e cli.Exploration) error {
 	}
 	err := explorer.Run(ctx, explorer.Options{
 		Target: explorer.Target{Kind: explorer.Remote, Where: s.server.Where, Agent: s.server.Agent,
-			Examples: s.server.Examples, State: state.InMemory(stateBytes), Open: s.open},
+			Examples: s.server.Examples, NoModel: s.server.NoModel, Offers: true,
+			State: state.InMemory(stateBytes), Open: s.open},
 		Query: e.Query, Results: e.Limit, Private: s.server.People.KnowsPeople(), Theme: s.theme(), Profile: theme.Profile(true, e.NoColor, environment),
 		Caps:  capabilities(s.arrival.pty.Term),
 		SetUp: explorer.SetUp{Refused: "the server's operator configures what is searched"}, AgeWarning: 2 * explorer.Year,

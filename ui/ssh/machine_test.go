@@ -58,7 +58,7 @@ func TestNothingOfThisMachineIsSent(t *testing.T) {
 	v := sitAt(t, conn, terminal.Options{Width: 120, Height: 36, Tap: func(output []byte) { _, _ = sent.Write(output) }}, "")
 	v.sees("type to search")
 	v.Send("quokka")
-	v.sees("Quokkas")
+	v.sees("╭ Results")
 	v.press("enter", "y")
 	if !v.Wait(patience, func(string) bool { return len(v.Clipboard()) > 0 }) {
 		t.Fatalf("nothing is copied:\n%s", v.Text())

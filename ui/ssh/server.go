@@ -52,6 +52,7 @@ type Options struct {
 	Where    string
 	Examples []string
 	Agent    client.Agent // of searches whose query names none
+	NoModel  bool         // what is searched has no language model
 
 	Version string // of this program
 	Log     *slog.Logger

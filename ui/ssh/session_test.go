@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"quarry/ui/ssh"
 )
 
 func TestAPersonExplores(t *testing.T) {
@@ -38,5 +40,18 @@ func TestAScriptSearches(t *testing.T) {
 	}
 	if got := run(t, conn, "add /etc/passwd", ""); got.code != 2 || !strings.Contains(got.err, "not available over SSH") || got.out != "" {
 		t.Errorf("exit %d: %s%s", got.code, got.out, got.err)
+	}
+}
+
+// The home over SSH has what a library answers and what is newest, and no conversations without a model.
+func TestTheHomeOfAVisitor(t *testing.T) {
+	conn := sample(t, func(o *ssh.Options) { o.NoModel = true }).mustConnect()
+	v := sit(t, conn, 120, 36, "")
+	v.sees("documents in")
+	v.sees("Answered here")
+	v.sees("Newest")
+	v.sees("F1 all keys")
+	if !v.Wait(patience, func(screen string) bool { return !strings.Contains(screen, "chats") }) {
+		t.Errorf("conversations are offered:\n%s", v.Text())
 	}
 }
