@@ -54,7 +54,7 @@ func (r *run) grow(reader *segment.Reader) {
 		r.pages = make([]bool, chunks/pageChunks+1)
 	}
 	if len(r.holds) < documents {
-		r.holds, r.titled = make([]uint64, documents), make([]uint64, documents)
+		r.holds = make([]uint64, documents)
 	}
 }
 
@@ -177,7 +177,7 @@ func (s *scoring) entitle(b *segment.Block, bits uint64) {
 	}
 	for i, n := range b.Titles[:b.N] {
 		if n > 0 {
-			s.r.titled[s.owners.Of(int(b.Chunks[i]))] |= bits
+			s.r.holds[s.owners.Of(int(b.Chunks[i]))] |= bits << inTitle
 		}
 	}
 }
@@ -193,9 +193,7 @@ func (s *scoring) clear() {
 		from := page * pageChunks
 		to := min(from+pageChunks, chunks)
 		clear(s.r.scores[from:to])
-		first, end := s.owners.Of(from), s.owners.Of(to-1)+1
-		clear(s.r.holds[first:end])
-		clear(s.r.titled[first:end])
+		clear(s.r.holds[s.owners.Of(from) : s.owners.Of(to-1)+1])
 	}
 }
 
@@ -203,7 +201,6 @@ func (s *scoring) clear() {
 func (r *run) discard() {
 	clear(r.scores)
 	clear(r.holds)
-	clear(r.titled)
 	clear(r.group)
 	clear(r.pages)
 }

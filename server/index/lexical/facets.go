@@ -59,7 +59,7 @@ func (s *scoring) reaches(f *partFilter) (t reached) {
 	}
 	for from, run := range s.holders() {
 		for i, holds := range run {
-			level := levels[bits.OnesCount64(holds)]
+			level := levels[bits.OnesCount32(uint32(holds))]
 			if level == 0 || !f.scope.Has(from+i) {
 				continue
 			}
@@ -89,7 +89,7 @@ func (s *scoring) match(f *partFilter, level index.Level, keep bool) partMatches
 	least := s.plan.least(level)
 	for first, run := range s.holders() {
 		for i, holds := range run {
-			if bits.OnesCount64(holds)+bits.OnesCount64(s.r.titled[first+i]) >= least {
+			if bits.OnesCount64(holds) >= least {
 				documents.Add(first + i)
 			}
 		}
@@ -98,7 +98,7 @@ func (s *scoring) match(f *partFilter, level index.Level, keep bool) partMatches
 	m := f.sort(documents, keep)
 	all := len(s.plan.counted)
 	m.pass.Each(func(document int) {
-		if bits.OnesCount64(s.r.holds[document]) == all {
+		if bits.OnesCount32(uint32(s.r.holds[document])) == all {
 			m.all++
 		}
 	})

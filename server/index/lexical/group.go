@@ -74,7 +74,7 @@ func (s *scoring) gatherAll(names []string, bits uint64) {
 			for i, n := range group.halves {
 				s.r.group[i] = float32(n) / 2
 			}
-			group.titled.Each(func(document int) { s.r.titled[document] |= bits })
+			group.titled.Each(func(document int) { s.r.holds[document] |= bits << inTitle })
 			return
 		}
 	}

@@ -66,8 +66,9 @@ const (
 	maxWords = 128
 	// maxExpansions bounds what a prefix stands for.
 	maxExpansions = 64
-	// maxCounted bounds the words that decide whether a document matches: as many as a number has bits.
-	maxCounted = 64
+	// maxCounted bounds the words that decide whether a document matches: as many as half of a number has bits. The
+	// other half, from inTitle on, are the words that its title has.
+	maxCounted, inTitle = 32, 32
 	// strictWords is up to how many of them a query asks for all.
 	strictWords = 3
 	// maxEnough is how many documents suffice for a level, a page of them, however many there are.

@@ -128,6 +128,7 @@ func (r *run) plan(a *analysis.Analyser, words []analysis.QueryWord, q *index.Qu
 	}
 	p.finish(params)
 	p.phrases, p.exclude = r.phrases(a, q.Phrases, rights), r.phrases(a, q.Exclude, rights)
+	r.suffice(p, q, rights)
 	return p
 }
 
@@ -437,14 +438,17 @@ func (p *plan) least(level index.Level) int {
 }
 
 // suffice sets how many documents of the scope hold the words of a level, for it to be that of the query.
-func (r *run) suffice(p *plan, q *index.Query) {
+func (r *run) suffice(p *plan, q *index.Query, rights func() []segment.Bits) {
 	if p.enough = 1; len(p.counted) <= strictWords {
 		return
 	}
 	documents := int64(0)
-	if r.far != nil {
+	switch {
+	case r.far != nil:
 		documents = must(r.far.InScope(q.ScopeFilter()))
-	} else {
+	case q.Scope == nil:
+		documents = admitted(rights())
+	default:
 		for part := range r.s.parts {
 			documents += int64(r.scope(part, q, nil).Count())
 		}

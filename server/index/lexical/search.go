@@ -200,7 +200,6 @@ func (f *found) nothing() bool { return !f.reached && len(f.hits) == 0 && f.docu
 // execute runs a plan over all parts.
 func (r *run) execute(p *plan, q *index.Query) (out *found, err error) {
 	reached := false
-	r.suffice(p, q)
 	if r.far != nil && len(p.counted) > 0 {
 		if p.reached, reached, err = r.levelElsewhere(p, q); err != nil {
 			return nil, err
@@ -357,8 +356,7 @@ type run struct {
 // scratch is memory that is reused from call to call.
 type scratch struct {
 	scores  []float32
-	holds   []uint64 // by document: the words that count which it has
-	titled  []uint64 // likewise in its title
+	holds   []uint64 // by document: the words that count which it has, and those in its title
 	group   []float32
 	pages   []bool
 	block   segment.Block
