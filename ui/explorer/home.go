@@ -306,7 +306,7 @@ func (m *Model) entryLine(entry homeEntry, i, width int) string {
 	room := max(0, width-len(digit)-len(" | ")-paint.Width(entry.note))
 	line := style.Render(paint.Fit(paint.Line(entry.text), room))
 	if entry.share > 0 {
-		name := min(room, max(shortestName, room/2))
+		name := min(room, max(shortestName, width/2-4))
 		bar, ink := max(0, room-name-1), m.theme.Bar
 		if entry.style != nil {
 			ink = *entry.style

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"quarry/ui/explorer/paint"
 	"quarry/ui/state"
 )
 
@@ -166,5 +167,21 @@ func TestIsQuestion(t *testing.T) {
 		if got := isQuestion(title); got != want {
 			t.Errorf("%q: %v", title, got)
 		}
+	}
+}
+
+// Bars begin in one column, whatever their numbers.
+func TestBarsAreAligned(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 120, 40, Options{Target: sampleTarget(t)})
+	screen.WaitText("66 documents in")
+	columns := map[int]bool{}
+	for line := range strings.Lines(screen.Text()) {
+		if before, _, found := strings.Cut(line, "▄"); found {
+			columns[paint.Width(before)] = true
+		}
+	}
+	if len(columns) != 1 {
+		t.Errorf("bars begin in the columns %v:\n%s", columns, screen.Text())
 	}
 }
