@@ -16,8 +16,8 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 102_880
-	maxProductTokens = 819_800
+	maxProductLines  = 102_950
+	maxProductTokens = 820_500
 	maxLongLines     = 1_374 // only lowered, until it is none
 
 	maxFunctionP95 = 33

@@ -444,9 +444,8 @@ func (e *embedding) insert(ctx context.Context, tx *sql.Tx, values [][]float32, 
 		if v == nil {
 			continue
 		}
-		raw := codec.AppendVector(make([]byte, 0, 4*dimensions), v)
 		if _, err := execute(ctx, tx, "INSERT OR REPLACE INTO embeddings (model, hash, vector) VALUES (?, ?, ?)", id,
-			keys[i][:], seal(raw, keys[i][:])); err != nil {
+			keys[i][:], seal(vector.Pack(v), keys[i][:])); err != nil {
 			return err
 		}
 	}

@@ -74,20 +74,26 @@ func newEmbeddings(db sqldb.Querier, model embeddingModel) *embeddings {
 	return &embeddings{model, db}
 }
 
-// find returns the vector of a text; nil when it has none.
+// find returns the vector of a text; nil when it has none. Older versions stored 32-bit floats.
 func (e *embeddings) find(ctx context.Context, key vector.Key) ([]float32, error) {
 	var raw []byte
 	err := get(ctx, e, []any{&raw}, "SELECT vector FROM embeddings WHERE model = ? AND hash = ?", e.model.id, key[:])
-	if err == nil && len(raw) != 4*e.model.dimensions {
-		raw, err = unseal(raw, key[:])
-	}
-	if errors.Is(err, sql.ErrNoRows) || errors.Is(err, codec.ErrPacked) || err == nil && len(raw) != 4*e.model.dimensions {
-		return nil, nil // damaged ones are embedded again
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return codec.Vector(raw), nil
+	if opened, err := unseal(raw, key[:]); err == nil { // the oldest have no seal
+		raw = opened
+	}
+	switch len(raw) {
+	case 4 * e.model.dimensions:
+		return codec.Vector(raw), nil
+	case vector.PackedBytes(e.model.dimensions):
+		return vector.Unpack(raw), nil
+	}
+	return nil, nil // damaged ones are embedded again
 }
 
 // add puts the vectors of a document's chunks into a file; first is the number of its first chunk in the segment.

@@ -19,6 +19,7 @@ import (
 	"quarry/client/field"
 	"quarry/server/index"
 	"quarry/server/index/codec"
+	"quarry/server/index/vector"
 )
 
 // meaning gives every text a vector of its own, and counts how often each was asked for.
@@ -45,7 +46,7 @@ func (m *meaning) of(text string) []float32 {
 	for i := range v {
 		v[i] /= float32(math.Sqrt(sum))
 	}
-	return v
+	return vector.Unpack(vector.Pack(v)) // as it is stored
 }
 
 func (m *meaning) embed(_ context.Context, texts []string) ([][]float32, error) {
@@ -437,6 +438,38 @@ func TestDamagedVectors(t *testing.T) {
 				t.Errorf("%d texts were embedded", len(means.asked))
 			}
 		})
+	}
+}
+
+// TestFloatVectors: 32-bit floats, with a seal and without, as older versions stored them, are searched without the model.
+func TestFloatVectors(t *testing.T) {
+	t.Parallel()
+	for _, dimensions := range []int{3, 16} { // of three, floats are as long as a sealed vector of today
+		dir := t.TempDir()
+		x, documents := filled(t, Options{Dir: dir}, 4)
+		means := newMeaning(dimensions, "")
+		means.embedAll(t, x, "m")
+		at := 0
+		for text := range means.asked {
+			key := codec.KeyOf(text)
+			raw := codec.AppendVector(nil, means.of(text))
+			if at++; at%2 == 0 {
+				raw = seal(raw, key[:])
+			}
+			if n, err := x.update(t.Context(), "UPDATE embeddings SET vector = ? WHERE hash = ?", raw, key[:]); err != nil || n != 1 {
+				t.Fatal(n, err)
+			}
+		}
+		for _, p := range segmentsOf(t, x) {
+			if err := x.refreshVectors(t.Context(), p.name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sameHits(t, nearest(t, x, "m", means.of("q"), anything),
+			exactly(means, documents, means.of("q"), func(*index.Document) bool { return true }, 5, 0))
+		if s := stats(t, x); s.Vectors != 8 || len(means.asked) != 8 {
+			t.Errorf("%d vectors, %d texts were embedded", s.Vectors, len(means.asked))
+		}
 	}
 }
 

@@ -26,7 +26,7 @@ type Builder struct {
 // NewBuilder returns an empty builder of vectors with that many dimensions, with room for some.
 func NewBuilder(dimensions, room int) *Builder {
 	return &Builder{dimensions: dimensions, sum: make([]float64, dimensions),
-		codes: make([]byte, 0, codeBytes*dimensions*room)}
+		codes: make([]byte, 0, dimensions*room)}
 }
 
 // Len is the number of vectors so far.
@@ -34,42 +34,63 @@ func (b *Builder) Len() int { return len(b.chunks) }
 
 // Add appends the vector of a chunk, which must be of length 1. Chunks must ascend.
 func (b *Builder) Add(chunk uint32, key Key, vector []float32) {
+	packed := Pack(vector)
+	b.codes = append(b.codes, packed[packedScale:]...)
+	for i, x := range vector {
+		b.sum[i] += float64(x)
+	}
+	b.chunks = append(b.chunks, chunk)
+	b.keys = append(b.keys, key[:]...)
+	b.scales = append(b.scales, math.Float32frombits(binary.LittleEndian.Uint32(packed)))
+}
+
+// packedScale are the bytes of the scale of a packed vector, a float32. Its codes follow, an int8 for each dimension.
+const packedScale = 4
+
+// Pack returns a vector as 8-bit integers and what they are multiplied by.
+func Pack(vector []float32) []byte {
 	largest := float32(0)
 	for _, x := range vector {
 		largest = max(largest, x, -x)
 	}
-	scale := largest / math.MaxInt16
-	for i, x := range vector {
-		code := int16(0)
+	scale := largest / math.MaxInt8
+	packed := binary.LittleEndian.AppendUint32(make([]byte, 0, packedScale+len(vector)), math.Float32bits(scale))
+	for _, x := range vector {
+		code := int8(0)
 		if scale > 0 {
-			code = int16(math.RoundToEven(float64(x / scale)))
+			code = int8(math.RoundToEven(float64(x / scale)))
 		}
-		b.codes = binary.LittleEndian.AppendUint16(b.codes, uint16(code))
-		b.sum[i] += float64(x)
+		packed = append(packed, byte(code))
 	}
-	b.enter(chunk, key, scale)
+	return packed
+}
+
+// PackedBytes is the length of a packed vector.
+func PackedBytes(dimensions int) int { return packedScale + dimensions }
+
+// Unpack returns the vector of PackedBytes bytes.
+func Unpack(packed []byte) []float32 {
+	scale := math.Float32frombits(binary.LittleEndian.Uint32(packed))
+	vector := make([]float32, len(packed)-packedScale)
+	for i, code := range packed[packedScale:] {
+		vector[i] = scale * float32(int8(code))
+	}
+	return vector
 }
 
 // Copy appends vector i of a file as that of a chunk.
 func (b *Builder) Copy(chunk uint32, from *File, i int) {
-	size, scale := codeBytes*from.dimensions, from.loaded().scales[i]
-	codes := from.blocks.Bytes(from.codes+size*i, size)
-	b.codes = append(b.codes, codes...)
-	for d := range b.sum {
-		b.sum[d] += float64(codeAt(codes, d) * scale)
+	vector := make([]float32, from.dimensions)
+	codes := from.row(from.blocks.Bytes(from.codes+from.width*from.dimensions*i, from.width*from.dimensions), 0)
+	for d := range vector {
+		vector[d] = from.loaded().scales[i] * from.codeAt(codes, d)
 	}
-	b.enter(chunk, from.Key(i), scale)
-}
-
-func (b *Builder) enter(chunk uint32, key Key, scale float32) {
-	b.chunks = append(b.chunks, chunk)
-	b.keys = append(b.keys, key[:]...)
-	b.scales = append(b.scales, scale)
+	b.Add(chunk, from.Key(i), vector)
 }
 
 // Build returns the file. How far a search must look by sign bits alone is measured on the vectors themselves.
 func (b *Builder) Build() []byte {
-	l := layoutOf(b.dimensions, len(b.chunks))
+	l := layoutOf(FormatVersion, b.dimensions, len(b.chunks))
 	out := make([]byte, l.content, l.content+segment.ChecksumBytes(l.content)+footerSize)
 	copy(out, magic)
 	binary.LittleEndian.PutUint32(out[8:], FormatVersion)
@@ -82,7 +103,7 @@ func (b *Builder) Build() []byte {
 	for i, scale := range b.scales {
 		codes := l.row(b.codes, i)
 		for d := range row {
-			row[d] = codeAt(codes, d) * scale
+			row[d] = l.codeAt(codes, d) * scale
 		}
 		for w, word := range signs(row, mean) {
 			binary.LittleEndian.PutUint64(out[l.bits+8*(i*l.words+w):], word)
@@ -125,11 +146,15 @@ func signs(vector, mean []float32) segment.Bits {
 
 // row returns the codes of vector i.
 func (l *layout) row(codes []byte, i int) []byte {
-	return codes[i*codeBytes*l.dimensions : (i+1)*codeBytes*l.dimensions]
+	size := l.width * l.dimensions
+	return codes[i*size : (i+1)*size]
 }
 
-func codeAt(codes []byte, d int) float32 {
-	return float32(int16(binary.LittleEndian.Uint16(codes[codeBytes*d:])))
+func (l *layout) codeAt(codes []byte, d int) float32 {
+	if l.width == 1 {
+		return float32(int8(codes[d]))
+	}
+	return float32(int16(binary.LittleEndian.Uint16(codes[2*d:])))
 }
 
 const (
@@ -148,7 +173,7 @@ const (
 // calibrate measures how many vectors, in the order of their signs, hold the checkedHits nearest of queries that lie
 // near vectors of the file; 0 where all are measured anyway. raw is the content of the file.
 func calibrate(l layout, raw []byte, mean, scales []float32) int {
-	if l.count <= exactBelow {
+	if l.count*l.dimensions <= plainWork { // which any processor can do
 		return 0
 	}
 	random := rand.New(rand.NewPCG(uint64(l.count), uint64(l.dimensions)))
@@ -157,9 +182,10 @@ func calibrate(l layout, raw []byte, mean, scales []float32) int {
 	var needed []int
 	scores := make([]Near, l.count)
 	for range checks {
-		query := near(random, l.row(codes, random.IntN(l.count)))
+		query := l.near(random, l.row(codes, random.IntN(l.count)))
+		measure := l.measure(query, scales, codes)
 		for i := range scores {
-			scores[i] = Near{i, scales[i] * dot(query, l.row(codes, i))}
+			scores[i] = Near{i, measure(i)}
 		}
 		histogram := make([]int, l.dimensions+1)
 		like, stride := signs(query, mean), 8*l.words
@@ -179,11 +205,11 @@ func calibrate(l layout, raw []byte, mean, scales []float32) int {
 }
 
 // near makes a query that lies near a vector.
-func near(random *rand.Rand, codes []byte) []float32 {
-	query := make([]float32, len(codes)/codeBytes)
+func (l *layout) near(random *rand.Rand, codes []byte) []float32 {
+	query := make([]float32, l.dimensions)
 	length := 0.0
 	for d := range query {
-		query[d] = codeAt(codes, d)
+		query[d] = l.codeAt(codes, d)
 		length += float64(query[d]) * float64(query[d])
 	}
 	noise := checkedOffset * math.Sqrt(length/float64(len(query)))

@@ -2,13 +2,17 @@ package vector
 
 import (
 	"encoding/binary"
+	"math"
 	"math/bits"
+	"slices"
+
 	"quarry/server/index/segment"
 )
 
 const (
-	// exactBelow is the number of vectors that are measured one by one: sorting them out by their signs saves nothing.
-	exactBelow = 2_000
+	// plainWork and quickWork are how many codes are compared one by one, in Go and by the processor's own instructions,
+	// which takes 10 ms; of more vectors the likely ones are sorted out by their signs.
+	plainWork, quickWork = 12_000_000, 40_000_000
 	// leastDepth vectors are measured, however well signs separated them when the file was written: questions lie
 	// further off than the vectors themselves. perHit more are for each one that is asked for beyond the ten that were
 	// checked; of those that are so far down some may be missed.
@@ -28,17 +32,60 @@ func (f *File) Depth(limit int) int {
 
 // Nearest measures, as Yamada, Asai and Hajishirzi do (Efficient passage retrieval with hashing, ACL 2021), among the
 // vectors whose bit is set in admitted, at least the depth ones whose signs are most like those of the query, which
-// must be of length 1. They come in ascending order of their index.
+// must be of length 1. It returns the depth best of them, those as good as the last, and a few more, in ascending order
+// of their index.
 func (f *File) Nearest(query []float32, admitted segment.Bits, depth int) []Near {
 	wanted := admitted
-	if admitted.Count() > max(depth, exactBelow) {
+	if n := admitted.Count(); n > depth && n*f.dimensions > work() {
 		wanted = f.likeliest(query, admitted, depth)
 	}
-	c := f.loaded()
-	codes := f.blocks.Bytes(f.codes, f.content-f.codes)
+	measure := f.measure(query, f.loaded().scales, f.blocks.Bytes(f.codes, f.content-f.codes))
 	found := make([]Near, 0, wanted.Count())
-	wanted.Each(func(i int) { found = append(found, Near{i, c.scales[i] * dot(query, f.row(codes, i))}) })
-	return found
+	wanted.Each(func(i int) { found = append(found, Near{i, measure(i)}) })
+	return best(found, depth)
+}
+
+// best returns the vectors with the n best scores, and those within a thousandth of them, in the order in which they
+// are. To sort all would take longer than to measure them.
+func best(found []Near, n int) []Near {
+	if len(found) <= n {
+		return found
+	}
+	var histogram [2048]int // of scores from -1 to 1
+	place := func(near Near) int { return max(0, min(len(histogram)-1, int((near.Score+1)*1024))) }
+	for _, near := range found {
+		histogram[place(near)]++
+	}
+	last := len(histogram) - 1
+	for sum := histogram[last]; sum < n && last > 0; sum += histogram[last] {
+		last--
+	}
+	return slices.DeleteFunc(found, func(near Near) bool { return place(near) < last })
+}
+
+// measure returns a function for the cosine of a query and vector i. The query becomes 16-bit integers, small enough
+// that no sum overflows 32 bits.
+func (l *layout) measure(query, scales []float32, codes []byte) func(i int) float32 {
+	if l.width == 2 {
+		return func(i int) float32 {
+			sum := float32(0)
+			for d, row := 0, l.row(codes, i); d < len(query); d++ {
+				sum += query[d] * l.codeAt(row, d)
+			}
+			return scales[i] * sum
+		}
+	}
+	largest := float32(math.SmallestNonzeroFloat32)
+	for _, x := range query {
+		largest = max(largest, x, -x)
+	}
+	most := min(math.MaxInt16, math.MaxInt32/(-math.MinInt8*len(query)))
+	integers, dot := make([]int16, len(query)), kernel()
+	for d, x := range query {
+		integers[d] = int16(math.RoundToEven(float64(x / largest * float32(most))))
+	}
+	by := largest / float32(most)
+	return func(i int) float32 { return by * scales[i] * float32(dot(integers, l.row(codes, i))) }
 }
 
 // likeliest returns the vectors that differ from the query in the fewest signs: depth of them, and those that differ
@@ -76,19 +123,11 @@ func differing(like []uint64, row []byte) (n int) {
 	return n
 }
 
-// dot multiplies a vector with codes. Four sums keep the processor from waiting for each addition.
-func dot(query []float32, codes []byte) float32 {
-	var a, b, c, d float32
-	for len(query) >= 4 && len(codes) >= 4*codeBytes {
-		four := binary.LittleEndian.Uint64(codes)
-		a += query[0] * float32(int16(four))
-		b += query[1] * float32(int16(four>>16))
-		c += query[2] * float32(int16(four>>32))
-		d += query[3] * float32(int16(four>>48))
-		query, codes = query[4:], codes[4*codeBytes:]
-	}
+// dotPlain multiplies integers with as many codes, which are int8.
+func dotPlain(query []int16, codes []byte) (sum int32) {
+	codes = codes[:len(query)]
 	for i, q := range query {
-		a += q * codeAt(codes, i)
+		sum += int32(q) * int32(int8(codes[i]))
 	}
-	return a + b + c + d
+	return sum
 }

@@ -2,6 +2,7 @@ package vector
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -11,6 +12,11 @@ import (
 	"quarry/internal/testkit/longtest"
 	"quarry/server/index/segment"
 )
+
+// firstVersion is a file of the three vectors of TestFirstVersion, as version 1 wrote them.
+//
+//go:embed testdata/version1.vec
+var firstVersion []byte
 
 // clustered makes unit vectors around centres that share a direction, as those of embedding models do.
 type clustered struct {
@@ -111,7 +117,34 @@ func recall(f *File, vectors [][]float32, queries [][]float32, admits func(int) 
 	return float64(found) / float64(max(1, wanted))
 }
 
-// TestRecall: what is found is what an exact search finds, whatever the vectors are like.
+// TestPacked: of the ten nearest by 32-bit floats, codes of one byte find nineteen in twenty.
+func TestPacked(t *testing.T) {
+	t.Parallel()
+	made := newClustered(9, 384, 30)
+	var vectors, packed [][]float32
+	for range 2_000 {
+		vectors = append(vectors, made.vector())
+		packed = append(packed, Unpack(Pack(vectors[len(vectors)-1])))
+	}
+	all, found := func(int) bool { return true }, 0
+	for range 40 {
+		query := made.vector()
+		same := exact(packed, query, all, 10)
+		for _, i := range exact(vectors, query, all, 10) {
+			if slices.Contains(same, i) {
+				found++
+			}
+		}
+	}
+	if found < 380 {
+		t.Errorf("%d of 400", found)
+	}
+	if nothing := Unpack(Pack(make([]float32, 3))); !slices.Equal(nothing, make([]float32, 3)) {
+		t.Errorf("zeros become %v", nothing)
+	}
+}
+
+// TestRecall: what is found is what an exact search of the stored vectors finds, whatever they are like.
 func TestRecall(t *testing.T) {
 	t.Parallel()
 	type shape struct{ dimensions, count, centres int }
@@ -125,7 +158,7 @@ func TestRecall(t *testing.T) {
 			made := newClustered(uint64(shape.count), shape.dimensions, shape.centres)
 			var vectors, queries [][]float32
 			for range shape.count {
-				vectors = append(vectors, made.vector())
+				vectors = append(vectors, Unpack(Pack(made.vector())))
 			}
 			for range 40 {
 				queries = append(queries, made.vector())
@@ -147,6 +180,82 @@ func TestRecall(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestKernelsAgree: the processor's instructions give the numbers of the loop in Go, for every length, at the bounds too.
+func TestKernelsAgree(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(36, 2))
+	for n := range 200 {
+		query, codes := make([]int16, n), make([]byte, n+random.IntN(3))
+		for round := range 4 {
+			for i := range query {
+				query[i], codes[i] = int16(random.IntN(1<<16)-1<<15), byte(random.IntN(256))
+				if round == 0 {
+					query[i], codes[i] = math.MinInt16, 0x80
+				}
+			}
+			if got, want := kernel()(query, codes), dotPlain(query, codes); got != want {
+				t.Fatalf("%d numbers: %d, want %d", n, got, want)
+			}
+		}
+	}
+}
+
+// TestBest: the best are kept, wherever the scores lie.
+func TestBest(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(36, 3))
+	for n := range 300 {
+		var all []Near
+		for i := range n {
+			all = append(all, Near{i, float32(random.NormFloat64() * math.Pow(10, float64(n%5-3)))})
+		}
+		kept := best(slices.Clone(all), 20)
+		if !slices.IsSortedFunc(kept, func(a, b Near) int { return a.Index - b.Index }) {
+			t.Fatal("another order")
+		}
+		slices.SortFunc(all, func(a, b Near) int { return cmp.Compare(b.Score, a.Score) })
+		for _, near := range all[:min(20, n)] {
+			if !slices.Contains(kept, near) {
+				t.Fatalf("of %d, %v is missing", n, near)
+			}
+		}
+	}
+}
+
+// TestFirstVersion: files with codes of two bytes, which older versions wrote, are read, and carried into new ones.
+func TestFirstVersion(t *testing.T) {
+	t.Parallel()
+	vectors := [][]float32{unit([]float32{1, 2, -3, 0, 5}), unit([]float32{-4, 1, 1, 2, 0}), unit([]float32{0, 0, 1, 0, 0})}
+	old, err := Open("old", firstVersion)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := NewBuilder(5, 0)
+	for i := range old.Len() {
+		b.Copy(uint32(i), old, i)
+	}
+	carried, err := Open("carried", b.Build())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, f := range map[string]*File{"old": old, "carried": carried} {
+		if err := f.Verify(); err != nil || f.Len() != len(vectors) || f.Key(2) != (Key{2}) {
+			t.Fatalf("%s: %d vectors, key %v, %v", name, f.Len(), f.Key(2), err)
+		}
+		for q, query := range vectors {
+			for _, n := range f.Nearest(query, []uint64{7}, 10) {
+				want := float32(0)
+				for d, x := range vectors[n.Index] {
+					want += x * query[d]
+				}
+				if math.Abs(float64(n.Score-want)) > .01 {
+					t.Errorf("%s: vector %d to %d is %v, want %v", name, n.Index, q, n.Score, want)
+				}
+			}
+		}
 	}
 }
 
@@ -220,6 +329,7 @@ func FuzzOpen(f *testing.F) {
 		f.Add(b.Build())
 	}
 	f.Add([]byte(magic))
+	f.Add(firstVersion)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		opened, err := Open("fuzz", data)
 		if err != nil {
