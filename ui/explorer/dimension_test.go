@@ -63,6 +63,8 @@ func TestTheHomeOpensAPlace(t *testing.T) {
 	t.Parallel()
 	screen := start(t, 120, 36, Options{Target: libraryTarget(t, handbooks(t)...)})
 	screen.WaitText("Places")
+	screen.WaitText("acme › infra · ") // others have its title
+	screen.WaitText(" acme · ")
 	for steps := 0; !strings.Contains(screen.Text(), "▌other"); steps++ {
 		if steps > 20 {
 			t.Fatalf("the place is not reached:\n%s", screen.Text())

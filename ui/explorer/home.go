@@ -15,6 +15,7 @@ import (
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/panel"
 	"quarry/ui/explorer/picker"
+	"quarry/ui/passage"
 )
 
 const (
@@ -116,13 +117,19 @@ func (m *Model) newestEntries(above int) (entries []homeEntry) {
 		room = leastNewest
 	}
 	newest := m.conn.welcome.newest
-	for _, document := range newest[:min(room, len(newest))] {
+	newest = newest[:min(room, len(newest))]
+	apart := passage.Apart(newest)
+	for i, document := range newest {
 		age := ""
 		if updated, err := wire.ParseTime(text.OrEmpty(document.UpdatedAt)); err == nil {
 			age = m.ago(updated)
 		}
 		if by := m.look.by; by.IsPlace() && m.isWideHome() {
-			age = by.Name(by.Value(document)) + " · " + age
+			where := by.Name(by.Value(document))
+			if apart[i] != "" && apart[i] != where {
+				where += " › " + apart[i]
+			}
+			age = where + " · " + age
 		}
 		glyph := m.look.by.Glyph(m.theme, m.look.by.Value(document))
 		entries = append(entries, homeEntry{group: "Newest", note: age, text: strings.TrimLeft(glyph+" "+document.Title, " "),
