@@ -294,7 +294,7 @@ func (s *site) inspectStorage(tree *html.Node, _ *meta) {
 				show(node, " ")
 				continue
 			} else if isTitle { // of a panel
-				node.Data, node.DataAtom = "p", atom.P
+				become(node, atom.P)
 				continue
 			}
 			if attribute(node, "ac:name") == "language" && node.Parent != nil {
@@ -302,9 +302,9 @@ func (s *site) inspectStorage(tree *html.Node, _ *meta) {
 			}
 			removed = append(removed, node)
 		case "ac:task-list":
-			node.Data, node.DataAtom = "ul", atom.Ul
+			become(node, atom.Ul)
 		case "ac:task":
-			node.Data, node.DataAtom = "li", atom.Li
+			become(node, atom.Li)
 		case "ac:task-status":
 			isDone := textBelow(node) == "complete"
 			leaveOnly(node, nil)

@@ -238,21 +238,21 @@ func restyle(node *html.Node) {
 			}
 			node.InsertBefore(&html.Node{Type: html.TextNode, Data: label + " "}, node.FirstChild)
 		}
-		node.Data, node.DataAtom = "div", atom.Div
+		become(node, atom.Div)
 	case atom.Legend, atom.Summary, atom.Search, atom.Center, atom.Textarea, atom.Slot:
-		node.Data, node.DataAtom = "div", atom.Div
+		become(node, atom.Div)
 	case atom.Template:
 		if hasAttribute(node, "shadowrootmode") { // the inside of an element
-			node.Data, node.DataAtom = "div", atom.Div
+			become(node, atom.Div)
 		}
 	case atom.Span:
 		if blockStyle().MatchString(attribute(node, "style")) {
-			node.Data, node.DataAtom = "div", atom.Div
+			become(node, atom.Div)
 		}
 	case atom.Menu, atom.Dir:
-		node.Data, node.DataAtom = "ul", atom.Ul
+		become(node, atom.Ul)
 	case atom.Listing, atom.Xmp, atom.Plaintext:
-		node.Data, node.DataAtom = "pre", atom.Pre
+		become(node, atom.Pre)
 	case atom.Img:
 		if src := attribute(node, "src"); src == "" || strings.HasPrefix(src, "data:") {
 			// An inline image is long and no text, but what it shows may be said.
@@ -278,6 +278,9 @@ func restyle(node *html.Node) {
 		}
 	}
 }
+
+// become makes an element one of another kind.
+func become(node *html.Node, kind atom.Atom) { node.Data, node.DataAtom = kind.String(), kind }
 
 func replaceByText(node *html.Node, text string) {
 	node.Type, node.DataAtom, node.Data = html.TextNode, 0, text

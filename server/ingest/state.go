@@ -293,21 +293,19 @@ func Status(ctx context.Context, idx index.Index) (wire.LibraryStatus, error) {
 		state, root := roots[path], found[path]
 		for _, file := range state.Unopened.Files {
 			skipped[shownPath(file.Path)] = file.Reason
-			root.reasons[file.Reason]++
+			root.skip(file.Reason, 1)
 		}
 		more := state.Unopened.Count - len(state.Unopened.Files)
 		status.SkippedFiles += more
+		root.Skipped += more
 		status.LeftOut.Add(state.LeftOut)
-		root.skipped += state.Unopened.Count
 		for kind, count := range state.Unopened.Types {
 			types[kind] += count
-			root.skipped += count
-			root.reasons[wire.ReasonNotRead(kind)] += count
+			root.skip(wire.ReasonNotRead(kind), count)
 		}
-		status.Roots = append(status.Roots, wire.LibraryRoot{
-			Name: state.Name, Path: shownPath(path), Source: state.Source, Set: state.Set, Documents: root.documents, Files: root.files, Bytes: root.bytes,
-			Skipped: root.skipped, Reasons: root.mostFrequent(), SyncedAt: state.SyncedAt, Problem: state.Problem,
-		})
+		root.Name, root.Path, root.Source, root.Set = state.Name, shownPath(path), state.Source, state.Set
+		root.Reasons, root.SyncedAt, root.Problem = root.mostFrequent(), state.SyncedAt, state.Problem
+		status.Roots = append(status.Roots, root.LibraryRoot)
 	}
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		state := files[path]
@@ -361,18 +359,23 @@ func (s fileState) skipped() string {
 
 // rootCount is what the files of a root contain.
 type rootCount struct {
-	documents, files, skipped int
-	bytes                     int64
-	reasons                   map[string]int
+	wire.LibraryRoot
+	reasons map[string]int
+}
+
+func (c *rootCount) skip(reason string, files int) {
+	c.Skipped += files
+	c.reasons[reason] += files
 }
 
 func (c *rootCount) add(state fileState) {
 	if state.Documents > 0 {
-		c.documents, c.files, c.bytes = c.documents+state.Documents, c.files+1, c.bytes+sizeOf(state.Print)
+		c.Documents += state.Documents
+		c.Files++
+		c.Bytes += sizeOf(state.Print)
 	}
 	if reason := state.skipped(); reason != "" {
-		c.skipped++
-		c.reasons[reason]++
+		c.skip(reason, 1)
 	}
 }
 
@@ -382,7 +385,7 @@ func (c *rootCount) mostFrequent() []wire.SkippedReason {
 		reasons = append(reasons, wire.SkippedReason{Reason: reason, Files: files})
 	}
 	slices.SortFunc(reasons, func(a, b wire.SkippedReason) int {
-		return cmp.Or(cmp.Compare(b.Files, a.Files), cmp.Compare(a.Reason, b.Reason))
+		return cmp.Or(b.Files-a.Files, cmp.Compare(a.Reason, b.Reason))
 	})
 	return reasons[:min(len(reasons), wire.MaxReasons)]
 }

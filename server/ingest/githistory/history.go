@@ -5,6 +5,7 @@ package githistory
 
 import (
 	"bytes"
+	"cmp"
 	"container/heap"
 	"context"
 	"crypto/sha1"
@@ -95,19 +96,18 @@ func Open(ctx context.Context, c Checkout) (*Repository, error) {
 	}
 	r := &Repository{Head: hex.EncodeToString(at[:]), files: map[string]*file{}, checkout: c}
 	w := newWalk(ctx, s, r)
-	if r.first, err = w.commit(at); err != nil {
-		return nil, err
-	}
 	bytes := 0
-	err = w.differences("", r.first.tree, nil, 0, func(path string, blob id) error {
-		if bytes += len(path); len(r.files) >= maxFiles || bytes > maxPaths {
-			return errLarge
-		}
-		r.files[path] = &file{blob: blob}
-		return nil
-	})
-	if err != nil {
-		return nil, err
+	if r.first = w.commit(at); r.first != nil {
+		w.differences("", r.first.tree, nil, 0, func(path string, blob id) {
+			if bytes += len(path); len(r.files) >= maxFiles || bytes > maxPaths {
+				w.fail(errLarge)
+				return
+			}
+			r.files[path] = &file{blob: blob}
+		})
+	}
+	if w.err != nil {
+		return nil, w.err
 	}
 	return r, nil
 }
@@ -122,11 +122,11 @@ func (r *Repository) ReadHistory(ctx context.Context) error {
 	defer s.Close()
 	w := newWalk(ctx, s, r)
 	w.queue = queue{r.first}
-	err = w.run()
-	if r.complete = err == nil; errors.Is(err, errMissing) && s.small("shallow") != "" {
-		err = errShallow
+	w.run()
+	if r.complete = w.err == nil; errors.Is(w.err, errMissing) && s.small("shallow") != "" {
+		return errShallow
 	}
-	return err
+	return w.err
 }
 
 // commitOf returns the commit that a reference names.
@@ -185,11 +185,10 @@ type commit struct {
 	order   int64 // when it was committed
 }
 
-func (w *walk) commit(at id) (*commit, error) {
+// commit reads a commit; nil if it cannot be read.
+func (w *walk) commit(at id) *commit {
 	data, err := w.store.object(at, typeCommit)
-	if err != nil {
-		return nil, err
-	}
+	w.fail(err)
 	c := &commit{}
 	hasTree := false
 	for line := range bytes.Lines(data) {
@@ -205,7 +204,7 @@ func (w *walk) commit(at id) (*commit, error) {
 				c.parents = append(c.parents, parent)
 			}
 			if len(c.parents) > maxParents {
-				return nil, errLarge
+				w.fail(errLarge)
 			}
 		case "author":
 			c.author, c.written = signature(value)
@@ -215,9 +214,12 @@ func (w *walk) commit(at id) (*commit, error) {
 		}
 	}
 	if !hasTree {
-		return nil, errMalformed
+		w.fail(errMalformed)
 	}
-	return c, nil
+	if w.err != nil {
+		return nil
+	}
+	return c
 }
 
 // signature parses "Ana Ortiz <ana@acme.com> 1709280000 +0100".
@@ -231,7 +233,9 @@ func signature(text string) (p Person, at time.Time) {
 	return Person{strings.TrimSpace(name), address}, at
 }
 
+// walk visits commits and trees. After its first error it visits nothing.
 type walk struct {
+	err        error
 	store      *store
 	ctx        context.Context
 	repository *Repository
@@ -249,37 +253,35 @@ func newWalk(ctx context.Context, s *store, r *Repository) *walk {
 	return &walk{store: s, ctx: ctx, repository: r, seen: map[id]bool{}, trees: map[id][]entry{}}
 }
 
+func (w *walk) fail(err error) { w.err = cmp.Or(w.err, err) }
+
 // run visits the commits from the newest to the oldest.
-func (w *walk) run() error {
-	for len(w.queue) > 0 {
+func (w *walk) run() {
+	for len(w.queue) > 0 && w.err == nil {
 		c := heap.Pop(&w.queue).(*commit)
 		w.folders = 0
 		var trees []id
 		for _, at := range c.parents {
-			parent, err := w.commit(at)
-			if err != nil {
-				return err // of a shallow clone, too
+			parent := w.commit(at)
+			if parent == nil {
+				return // of a shallow clone, too
 			}
 			trees = append(trees, parent.tree)
 			if !w.seen[at] {
 				if len(w.seen) >= maxCommits {
-					return errLarge
+					w.fail(errLarge)
+					return
 				}
 				w.seen[at] = true
 				heap.Push(&w.queue, parent)
 			}
 		}
-		err := w.differences("", c.tree, trees, 0, func(path string, _ id) error {
+		w.differences("", c.tree, trees, 0, func(path string, _ id) {
 			if f := w.repository.files[path]; f != nil {
 				f.changed(c)
 			}
-			return nil
 		})
-		if err != nil {
-			return err
-		}
 	}
-	return nil
 }
 
 func (f *file) changed(c *commit) {
@@ -298,38 +300,27 @@ type entry struct {
 	isTree bool
 }
 
-// differences calls use with the files of a tree that are in none of the others, until it returns an error.
-func (w *walk) differences(folder string, tree id, others []id, depth int, use func(path string, blob id) error) error {
+// differences calls use with the files of a tree that are in none of the others.
+func (w *walk) differences(folder string, tree id, others []id, depth int, use func(path string, blob id)) {
 	if w.folders++; w.folders > maxFiles {
-		return errLarge
+		w.fail(errLarge)
 	}
-	if err := w.ctx.Err(); err != nil {
-		return err
+	if w.fail(w.ctx.Err()); w.err != nil || depth > maxNesting || slices.Contains(others, tree) {
+		return
 	}
-	if depth > maxNesting || slices.Contains(others, tree) {
-		return nil
-	}
-	entries, err := w.tree(tree)
-	if err != nil {
-		return err
-	}
+	entries := w.tree(tree)
 	known := make([]map[string]entry, len(others))
 	for i, other := range others {
-		if other == (id{}) { // the folder does not exist there
-			continue
-		}
-		list, err := w.tree(other)
-		if err != nil {
-			return err
-		}
-		known[i] = make(map[string]entry, len(list))
-		for _, e := range list {
-			known[i][e.name] = e
+		known[i] = map[string]entry{}
+		if other != (id{}) { // the folder exists there
+			for _, e := range w.tree(other) {
+				known[i][e.name] = e
+			}
 		}
 	}
 	for _, e := range entries {
 		below := make([]id, len(known))
-		same := false
+		same := w.err != nil
 		for i := range known {
 			other := known[i][e.name]
 			same = same || other == e
@@ -341,33 +332,26 @@ func (w *walk) differences(folder string, tree id, others []id, depth int, use f
 		switch {
 		case same || len(path) > maxPath:
 		case e.isTree:
-			if err := w.differences(path+"/", e.at, below, depth+1, use); err != nil {
-				return err
-			}
+			w.differences(path+"/", e.at, below, depth+1, use)
 		default:
-			if err := use(path, e.at); err != nil {
-				return err
-			}
+			use(path, e.at)
 		}
 	}
-	return nil
 }
 
-// tree returns the files and folders in a tree.
-func (w *walk) tree(at id) ([]entry, error) {
+// tree returns the files and folders in a tree; none if it cannot be read.
+func (w *walk) tree(at id) (entries []entry) {
 	if entries, ok := w.trees[at]; ok {
-		return entries, nil
+		return entries
 	}
 	data, err := w.store.object(at, typeTree)
-	if err != nil {
-		return nil, err
-	}
-	var entries []entry
+	w.fail(err)
 	for len(data) > 0 {
 		head, rest, ok := bytes.Cut(data, []byte{0})
 		mode, name, hasName := strings.Cut(string(head), " ")
 		if !ok || !hasName || len(rest) < len(id{}) {
-			return nil, errMalformed
+			w.fail(errMalformed)
+			return nil
 		}
 		data = rest[len(id{}):]
 		if isTree := mode == "40000"; isTree || strings.HasPrefix(mode, "100") { // no links, no submodules
@@ -379,7 +363,7 @@ func (w *walk) tree(at id) ([]entry, error) {
 		w.held = len(entries)
 	}
 	w.trees[at] = entries
-	return entries, nil
+	return entries
 }
 
 // queue has the commits to visit, the newest first.

@@ -40,9 +40,8 @@ func decodeBase64(body []byte) (data []byte, damaged bool) {
 		n, _ := base64.RawStdEncoding.Decode(decoded, group) // it has only the alphabet
 		data, group = append(data, decoded[:n]...), group[:0]
 	}
-	for len(body) > 0 {
-		var line []byte
-		line, body = cutLine(body)
+	for line := range bytes.Lines(body) {
+		line, _ = cutLine(line)
 		junk := bytes.Trim(line, base64Alphabet+"= \t")
 		if padded && len(bytes.TrimSpace(line)) > 0 && (len(junk) > 0 || bytes.ContainsAny(bytes.TrimSpace(line), " \t")) {
 			continue
@@ -145,9 +144,8 @@ func CutFile(text []byte) (rest []byte, name string, data []byte, found bool) {
 
 // decodeYEnc decodes the lines of a file in yEnc (yenc.org): each byte is 42 more, those that mail cannot have are escaped.
 func decodeYEnc(coded []byte) (data []byte) {
-	for len(coded) > 0 {
-		var line []byte
-		line, coded = cutLine(coded)
+	for line := range bytes.Lines(coded) {
+		line, _ = cutLine(line)
 		if bytes.HasPrefix(line, []byte("=ypart ")) {
 			continue
 		}
