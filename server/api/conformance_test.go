@@ -259,6 +259,7 @@ func (w *world) folder() string {
 	w.check(os.WriteFile(filepath.Join(folder, "zoo.txt"), []byte("The caf\xe9 of the zoo."), 0o600))
 	w.check(os.WriteFile(filepath.Join(folder, "broken.txt"), []byte("\xc8\xcb"), 0o600))
 	w.check(os.WriteFile(filepath.Join(folder, "id_rsa"), []byte("a private key"), 0o600))
+	w.check(os.WriteFile(filepath.Join(folder, "yarn.lock"), []byte("quokka@1"), 0o600))
 	w.check(os.MkdirAll(filepath.Join(folder, "acme", "general"), 0o700))
 	for name, text := range map[string]string{"users.json": "[]", "channels.json": `[{"id":"C1","name":"general"}]`,
 		"general/2024-03-01.json": `[{"ts":"1709280000.000100","text":"Feed the wombat."}]`} {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -110,21 +109,6 @@ func (p *progress) event(event wire.LibraryEvent) {
 		return
 	}
 	p.draw(event)
-}
-
-// line prints the keys that lines of the event's type have.
-func (p *progress) line(e wire.LibraryEvent) {
-	switch template := eventLines()[e.Type].(type) {
-	case nil:
-	case jsonDamage:
-		p.write(p.app.damageOf(e, true))
-	default:
-		line, from := reflect.New(reflect.TypeOf(template)).Elem(), reflect.ValueOf(e)
-		for i := range line.NumField() {
-			line.Field(i).Set(from.FieldByName(line.Type().Field(i).Name))
-		}
-		p.write(line.Interface())
-	}
 }
 
 func (p *progress) write(value any) {

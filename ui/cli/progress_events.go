@@ -1,6 +1,10 @@
 package cli
 
-import "quarry/client/wire"
+import (
+	"reflect"
+
+	"quarry/client/wire"
+)
 
 // eventLines returns the line of each type of event, whose fields are those of the event with these names.
 func eventLines() map[string]any {
@@ -108,4 +112,19 @@ type jsonCheck struct {
 	Repaired  int          `json:"repaired"`
 	Damaged   int          `json:"damaged"`
 	Found     []jsonDamage `json:"found" jsonschema:"the first 1,000"`
+}
+
+// line prints the keys that lines of the event's type have.
+func (p *progress) line(e wire.LibraryEvent) {
+	switch template := eventLines()[e.Type].(type) {
+	case nil:
+	case jsonDamage:
+		p.write(p.app.damageOf(e, true))
+	default:
+		line, from := reflect.New(reflect.TypeOf(template)).Elem(), reflect.ValueOf(e)
+		for i := range line.NumField() {
+			line.Field(i).Set(from.FieldByName(line.Type().Field(i).Name))
+		}
+		p.write(line.Interface())
+	}
 }
