@@ -304,25 +304,28 @@ func (r *run) fusedSections(ctx context.Context) ([]section, error) {
 	return ensureShares(sectionsOf(all, r.wanted()), all, min(r.wanted(), maxSelected), federatedShare(lists, r.remote)), nil
 }
 
-// onPage returns the passages of a page's documents, down to its last document, or among the first defaultSections of
-// all where that is further down: passages behind those would only lengthen sections by what matches less.
+// onPage returns the passages of a page's documents that score as high as the best of each, or among the first
+// defaultSections of all where that is lower: passages behind those would only lengthen sections by what matches less.
 func onPage(ranked []fusedChunk, page []section) (kept []fusedChunk) {
 	met, missing := map[string]bool{}, len(page)
 	for _, s := range page {
 		met[s.document] = false
 	}
-	for rank, c := range ranked {
+	byScore := slices.Clone(ranked)
+	slices.SortStableFunc(byScore, func(a, b fusedChunk) int { return cmp.Compare(b.fused, a.fused) })
+	good := map[chunkID]bool{}
+	for rank, c := range byScore {
 		if missing == 0 && rank >= defaultSections {
 			break
 		}
 		if before, shown := met[c.document]; shown {
-			kept = append(kept, c)
-			if met[c.document] = true; !before {
+			good[c.chunkID], met[c.document] = true, true
+			if !before {
 				missing--
 			}
 		}
 	}
-	return kept
+	return slices.DeleteFunc(slices.Clone(ranked), func(c fusedChunk) bool { return !good[c.chunkID] })
 }
 
 // federatedShare returns the share of one federated list in the total weight of all non-empty lists.
