@@ -49,6 +49,9 @@ func named(model, prefix string) string {
 // Trust implements Embedder.
 func (e *embedder) Trust(string) float64 { return trustEncoder * e.weight }
 
+// Unrelated implements Embedder.
+func (e *embedder) Unrelated() float64 { return 0 }
+
 // Embed implements Embedder. All vectors have the same number of dimensions.
 func (e *embedder) Embed(ctx context.Context, use Use, texts []string) ([][]float32, Usage, error) {
 	vectors, total := make([][]float32, 0, len(texts)), Usage{}
@@ -224,6 +227,14 @@ func (e *localEmbedder) Trust(language string) float64 {
 		return trustTable * e.weight
 	}
 	return trustEncoder * e.weight
+}
+
+// Unrelated implements Embedder.
+func (e *localEmbedder) Unrelated() float64 {
+	if e.english {
+		return unrelatedPacked
+	}
+	return 0
 }
 
 // Embed implements Embedder. The vector of a text without a known word is nil.

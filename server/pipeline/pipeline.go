@@ -227,7 +227,11 @@ func (r *run) listOf(query int) []index.Hit {
 
 // evidenceFor also returns what speaks for each document where vectors do.
 func (r *run) evidenceFor(query int) ([]index.Hit, map[string]evidence) {
-	return byScore(r.found[query].Hits, r.nearTo(query), r.trust(r.queries[query]))
+	unrelated := 0.0
+	if r.Embedder != nil && len(r.similar.Values) == 0 {
+		unrelated = r.Embedder.Unrelated()
+	}
+	return byScore(r.found[query].Hits, r.nearTo(query), unrelated, r.trust(r.queries[query]))
 }
 
 // wanted returns the requested number of sections.

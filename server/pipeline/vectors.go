@@ -179,10 +179,12 @@ func (e evidence) byMeaning() bool { return e.meaning > leastMeaning*(e.words+e.
 // byScore returns the hits of a query by words with those by vector among them, best first. A list of vectors by rank
 // would drown good words where the model is weak, so both count by score: a cosine as the share of the best score by
 // words that trust makes of its distance to the last cosine of the list. That is what the model gives to a passage that
-// has little to do with the query, and differs from model to model and from query to query. A document stands where its
-// best words and its best meaning together put it (.777 on the handbook, where by passages alone it is .773),
-// its best passage. With vectors it also says what speaks for each document.
-func byScore(words, near []index.Hit, trust func(language string) float64) ([]index.Hit, map[string]evidence) {
+// has little to do with the query, and differs from model to model and from query to query. In a small library the list
+// has everything: what is below unrelated is left out unless words found it. A document stands where its best words and
+// its best meaning together put it (.777 on the handbook, where by passages alone it is .773), with its best passage.
+// With vectors it also says what speaks for each document.
+func byScore(words, near []index.Hit, unrelated float64, trust func(language string) float64) (
+	[]index.Hit, map[string]evidence) {
 	if len(near) == 0 {
 		return words, nil
 	}
@@ -207,9 +209,12 @@ func byScore(words, near []index.Hit, trust func(language string) float64) ([]in
 	for _, hit := range near {
 		meaning := most * trust(hit.Language) * (hit.Score - floor)
 		i, known := at[chunkID{hit.DocumentID, hit.Chunk}]
-		if known {
+		switch {
+		case known:
 			all[i].Score += meaning
-		} else {
+		case hit.Score < unrelated:
+			continue
+		default:
 			i, hit.Score = len(all), meaning
 			all = append(all, hit)
 		}
