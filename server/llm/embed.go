@@ -50,7 +50,7 @@ func named(model, prefix string) string {
 func (e *embedder) Trust(string) float64 { return trustEncoder * e.weight }
 
 // Unrelated implements Embedder.
-func (e *embedder) Unrelated() float64 { return 0 }
+func (e *embedder) Unrelated() float64 { return -1 }
 
 // Embed implements Embedder. All vectors have the same number of dimensions.
 func (e *embedder) Embed(ctx context.Context, use Use, texts []string) ([][]float32, Usage, error) {
@@ -234,7 +234,7 @@ func (e *localEmbedder) Unrelated() float64 {
 	if e.english {
 		return unrelatedPacked
 	}
-	return 0
+	return -1
 }
 
 // Embed implements Embedder. The vector of a text without a known word is nil.

@@ -83,7 +83,7 @@ type Embedder interface {
 	// Trust returns how much a difference of cosines counts in the ranking of passages in a language, beside 1 for the
 	// best score by words; the language is empty or "und" where it is not known.
 	Trust(language string) float64
-	// Unrelated is the cosine below which a passage has nothing to do with a query; 0 where that is not known.
+	// Unrelated is the cosine below which a passage has nothing to do with a query; −1 where that is not known.
 	Unrelated() float64
 }
 

@@ -227,7 +227,7 @@ func (r *run) listOf(query int) []index.Hit {
 
 // evidenceFor also returns what speaks for each document where vectors do.
 func (r *run) evidenceFor(query int) ([]index.Hit, map[string]evidence) {
-	unrelated := 0.0
+	unrelated := -1.0
 	if r.Embedder != nil && len(r.similar.Values) == 0 {
 		unrelated = r.Embedder.Unrelated()
 	}

@@ -26,7 +26,7 @@ type meanings struct {
 func (m *meanings) Name() string { return "nomic" }
 
 // Unrelated: nobody knows.
-func (m *meanings) Unrelated() float64 { return 0 }
+func (m *meanings) Unrelated() float64 { return -1 }
 
 // Trust: a tenth of a cosine is worth a fifth of the best score by words.
 func (m *meanings) Trust(language string) float64 {
@@ -135,17 +135,18 @@ func TestByScore(t *testing.T) {
 		want        string
 		unrelated   float64
 	}{
-		"words alone":              {words(10, 5), nil, "a 10.0, b 5.0", 0},
-		"one vector has no others": {words(10, 5), near("b"), "a 10.0, b 5.0", 0},
-		"the nearer one gains":     {words(10, 7, 6.5), near("c", "b", "x"), "c 10.5, a 10.0, b 9.0, x 0.0", 0},
-		"meaning alone":            {words(10, 5), near("x", "y", "b"), "a 10.0, b 5.0, x 4.0, y 2.0", 0},
-		"far from the last":        {words(10), near("x", "1", "2", "3", "4", "5"), "a 10.0, x 10.0, 1 8.0, 2 6.0, 3 4.0, 4 2.0, 5 0.0", 0},
-		"words and meaning apart":  {words(10, 7), near("b/1", "x"), "a 10.0, b 9.0, b/1 2.0, x 0.0", 0},
-		"meaning is the better":    {words(10, 1), near("b/1", "x", "y"), "a 10.0, b/1 5.0, x 2.0, b 1.0, y 0.0", 0},
-		"no words":                 {nil, near("x", "y"), "x 0.2, y 0.0", 0},
-		"words without a score":    {words(0), near("x", "y"), "x 0.2, a 0.0, y 0.0", 0},
-		"a language unknown to it": {words(10), near("x,tlh", "y", "z"), "a 10.0, y 2.0, x 0.0, z 0.0", 0},
+		"words alone":              {words(10, 5), nil, "a 10.0, b 5.0", -1},
+		"one vector has no others": {words(10, 5), near("b"), "a 10.0, b 5.0", -1},
+		"the nearer one gains":     {words(10, 7, 6.5), near("c", "b", "x"), "c 10.5, a 10.0, b 9.0, x 0.0", -1},
+		"meaning alone":            {words(10, 5), near("x", "y", "b"), "a 10.0, b 5.0, x 4.0, y 2.0", -1},
+		"far from the last":        {words(10), near("x", "1", "2", "3", "4", "5"), "a 10.0, x 10.0, 1 8.0, 2 6.0, 3 4.0, 4 2.0, 5 0.0", -1},
+		"words and meaning apart":  {words(10, 7), near("b/1", "x"), "a 10.0, b 9.0, b/1 2.0, x 0.0", -1},
+		"meaning is the better":    {words(10, 1), near("b/1", "x", "y"), "a 10.0, b/1 5.0, x 2.0, b 1.0, y 0.0", -1},
+		"no words":                 {nil, near("x", "y"), "x 0.2, y 0.0", -1},
+		"words without a score":    {words(0), near("x", "y"), "x 0.2, a 0.0, y 0.0", -1},
+		"a language unknown to it": {words(10), near("x,tlh", "y", "z"), "a 10.0, y 2.0, x 0.0, z 0.0", -1},
 		"nothing else is near":     {words(10, 5), near("x", "b", "y"), "a 10.0, b 7.0, x 4.0", 0.8},
+		"the other way":            {words(10), []index.Hit{{DocumentID: "x", Score: 0.1}, {DocumentID: "y", Score: -0.1}}, "a 10.0, x 4.0, y 0.0", -1},
 	} {
 		before := fmt.Sprint(c.words, c.near)
 		var got []string
