@@ -243,7 +243,7 @@ func said(lines chan string, first string, objects ...string) {
 // answered waits for the end of an answer, with a text in it. Until then no question is typed over it.
 func answered(screen *screentest.Screen, text string) {
 	screen.Wait(fmt.Sprintf("%q, and the end of the answer", text), func(frame string) bool {
-		return strings.Contains(frame, text) && !strings.Contains(frame, "─ writing")
+		return strings.Contains(frame, text) && !strings.Contains(frame, "─ writing") && !strings.Contains(frame, "incognito · writing")
 	})
 }
 
