@@ -58,8 +58,8 @@ func generatedByName(name string) string {
 const commentStart = `(?://|/?\*+|#|--|;|%|<[!?]|"""|''')`
 
 var (
-	// generatedHead matches a comment at the start of a file that says that a program wrote it. One that only mentions
-	// that of other files does not say that nobody may edit it.
+	// generatedHead matches a comment at the start of a file that says that a program wrote it. One that describes
+	// other files lacks the request not to edit them.
 	generatedHead = pattern.Lazy(`(?i)^(?:[ \t]*(?:` + commentStart + `[^\n]*)?\n){0,20}[ \t]*` + commentStart +
 		`[\s*/!-]*(?:@generated\b|<auto-?generated|(?:[^\n]*\b)?(?:auto-?)?generated\b[^\n]*(?:\n[^\n]*)?` +
 		`\b(?:do not|don't) (?:edit|modify|change)\b)`)

@@ -54,7 +54,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// Documents of one title are told apart by the innermost name that differs, those of one folder by their files.
+// Documents of one title show the innermost name that differs, those of one folder their files.
 func TestApart(t *testing.T) {
 	t.Parallel()
 	one := func(title, place, file string) wire.SearchResult {

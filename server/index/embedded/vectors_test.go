@@ -328,7 +328,6 @@ func TestEmbeddingGoesOn(t *testing.T) {
 		exactly(means, documents, means.of("q"), func(*index.Document) bool { return true }, 5, 0))
 }
 
-// TestUnusableVectors: what does not fit is refused, and nothing is stored.
 // What was made for a segment is searched long before the segment is complete, and after a while again.
 func TestVectorsAreSearchedEarly(t *testing.T) {
 	t.Parallel()
@@ -355,6 +354,7 @@ func TestVectorsAreSearchedEarly(t *testing.T) {
 	})
 }
 
+// TestUnusableVectors: what does not fit is refused, and nothing is stored.
 func TestUnusableVectors(t *testing.T) {
 	t.Parallel()
 	x, _ := filled(t, Options{}, 2)

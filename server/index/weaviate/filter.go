@@ -228,7 +228,7 @@ const (
 )
 
 // aggregate counts the documents that a filter admits in Weaviate, where they are too many to be read. Those that
-// changed since are left to the caller: what it has of them may be what nobody may see any more.
+// changed since are left to the caller: the people who may see them may have changed, too.
 func (r *reach) aggregate(filter *index.Filter, more ...*pb.Filters) (counts index.Counts, err error) {
 	more = append(slices.Clip(more), r.without()...)
 	parts := filterOf(filter)

@@ -734,7 +734,7 @@ func TestRowsNameCopiesAndVersions(t *testing.T) {
 }
 
 // Where places divide the documents a row begins with the outer place, in its own colour, as far as the innermost has
-// room; documents of one title are told apart.
+// room; documents of one title show what differs.
 func TestRowsBeginWithPlaces(t *testing.T) {
 	t.Parallel()
 	in := func(citation int, title, place string) wire.SearchResult {
