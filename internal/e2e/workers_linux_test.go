@@ -125,11 +125,10 @@ func TestKilledWorkers(t *testing.T) {
 // the next sync, which has descriptors for one process, but not for one on each processor.
 func TestWithoutDescriptors(t *testing.T) {
 	const pages = 8
-	h := newHome(t)
-	folder := filepath.Join(h.dir, "documents")
+	folder := t.TempDir()
 	writePages(t, folder, pages)
 	writeIn(t, folder, "plain.md", []byte("# Plain\n\nzebraquagga\n"))
-	skipped := func(descriptors int, args ...string) int {
+	skipped := func(h home, descriptors int, args ...string) int {
 		c := h.command(t.Context(), append(args, "--json")...)
 		c.Path, c.Args = "/bin/sh", append([]string{"sh", "-c", fmt.Sprintf(`ulimit -n %d && exec "$@"`, descriptors), "sh"}, c.Args...)
 		out, err := c.Output()
@@ -138,11 +137,19 @@ func TestWithoutDescriptors(t *testing.T) {
 		}
 		return strings.Count(string(out), `"type":"skipped"`)
 	}
-	missing := skipped(20, "add", folder)
-	if found := libraryStatus(t, h).Documents; missing == 0 || found != pages+1-missing {
-		t.Errorf("%d documents, %d missing", found, missing)
+	// What the process needs besides depends on the moment: a worker may be started with 20, and never with 17.
+	h, missing := home{}, 0
+	for descriptors := 19; missing == 0 && descriptors >= 17; descriptors-- {
+		h = newHome(t)
+		missing = skipped(h, descriptors, "add", folder)
+		if found := libraryStatus(t, h).Documents; found != pages+1-missing {
+			t.Errorf("%d descriptors: %d documents, %d missing", descriptors, found, missing)
+		}
 	}
-	if missing := skipped(25+runtime.GOMAXPROCS(0), "sync"); missing > 0 || libraryStatus(t, h).Documents != pages+1 {
+	if missing == 0 {
+		t.Error("a process was started with no descriptor left for it")
+	}
+	if missing := skipped(h, 25+runtime.GOMAXPROCS(0), "sync"); missing > 0 || libraryStatus(t, h).Documents != pages+1 {
 		t.Errorf("%d are still missing", missing)
 	}
 }
