@@ -22,29 +22,45 @@ func (d *Document) TitleField() (texts []string) {
 	return texts
 }
 
+// Names returns what a document is called: its title, and the name of its file or, if that is named for its role there,
+// of the folder.
+func (d *Document) Names() []string {
+	names := []string{d.Title}
+	if name := d.fileName(); name != "" {
+		return append(names, name)
+	}
+	if file, ok := d.file(); ok {
+		names = append(names, separate(path.Base(path.Dir(file))))
+	}
+	return names
+}
+
+// file returns the path of the file that the id contains: of one in an archive or a repository, the path in there.
+func (d *Document) file() (file string, ok bool) {
+	if _, inside, ok := strings.Cut(d.ID, "!"); ok {
+		return inside, true
+	}
+	return strings.CutPrefix(d.ID, "file:")
+}
+
 // fileName returns the words of the name of the file that the id contains, without its extension; empty if the id names
 // no file, or one that is named for its role in a folder.
 func (d *Document) fileName() string {
-	_, name, inside := strings.Cut(d.ID, "!") // in an archive or a repository
-	if !inside && !strings.HasPrefix(d.ID, "file:") {
+	file, ok := d.file()
+	if !ok {
 		return ""
 	}
-	if !inside {
-		name = d.ID
-	}
-	name = path.Base(name)
+	name := path.Base(file)
 	name = strings.TrimSuffix(name, path.Ext(name))
 	switch strings.ToLower(name) {
 	case "index", "readme", "_index", "default", "main":
 		return ""
 	}
-	return strings.Map(func(r rune) rune { // parts of a name are words, not an identifier
-		if r == '_' || r == '-' {
-			return ' '
-		}
-		return r
-	}, name)
+	return separate(name)
 }
+
+// separate makes the parts of a name words, which they are, not an identifier.
+func separate(name string) string { return strings.NewReplacer("_", " ", "-", " ").Replace(name) }
 
 // HeadingsField returns the texts that are searched as headings of a chunk: the headings above it, and for the first
 // chunk also the metadata that describes the document in words.

@@ -24,6 +24,21 @@ func TestTitleField(t *testing.T) {
 	}
 }
 
+func TestNames(t *testing.T) {
+	for id, want := range map[string][]string{
+		"slack:C1:7":                           {"Leave"},
+		"file:/w/people/leave/FTTWA.md":        {"Leave", "FTTWA"},
+		"file:/w/people/parental-leave/README": {"Leave", "parental leave"},
+		"file:/w/docs.zip!time_off/index.md":   {"Leave", "time off"},
+		"file:/w/docs.zip!index.md":            {"Leave", "."},
+	} {
+		d := Document{ID: id, Title: "Leave", Path: []string{"people", "leave"}}
+		if got := d.Names(); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", id, got, want)
+		}
+	}
+}
+
 func TestHeadingsField(t *testing.T) {
 	d := Document{
 		Metadata: []Field{{Key: "Keywords", Values: []string{"FTTWA", "leave"}}, {Key: "draft", Values: []string{"true"}}},

@@ -16,8 +16,8 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 102_960
-	maxProductTokens = 820_375
+	maxProductLines  = 103_040
+	maxProductTokens = 821_200
 	maxLongLines     = 1_373 // only lowered, until it is none
 
 	maxFunctionP95 = 33

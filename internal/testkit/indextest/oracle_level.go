@@ -3,6 +3,7 @@ package indextest
 import (
 	"slices"
 
+	"quarry/internal/text"
 	"quarry/server/index"
 	"quarry/server/index/analysis"
 )
@@ -60,6 +61,43 @@ func (c counting) among(terms map[string]bool) (holds uint64) {
 		}
 	}
 	return holds
+}
+
+// named reports whether the title of a document has all words that count, and one of its names nothing else but stop
+// words.
+func (c counting) named(d *document) bool {
+	all := uint64(1)<<len(c.counted) - 1
+	if c.among(d.titled) != all {
+		return false
+	}
+	a := analysis.New()
+	bitsOf := func(token analysis.Token) uint64 {
+		terms := map[string]bool{token.Term: true}
+		for _, term := range stems(analysis.Languages(), token) {
+			terms[term] = true
+		}
+		return c.among(terms)
+	}
+	return slices.ContainsFunc(d.Names(), func(name string) bool {
+		tokens, has := a.Tokens(name), uint64(0)
+		for _, token := range tokens {
+			bits := bitsOf(token)
+			inKnown := slices.ContainsFunc(tokens, func(whole analysis.Token) bool {
+				joins := whole.Kind == analysis.Whole || whole.Kind == analysis.Compound
+				return joins && token.Start >= whole.Start && token.End <= whole.End && bitsOf(whole) > 0
+			})
+			lone := token.Kind == analysis.Ideograph && len([]rune(token.Surface)) == 1
+			joined := token.Kind == analysis.Whole || token.Kind == analysis.Compound
+			stop := text.IsStopWord(token.Surface) || c.language.IsStopWord(token.Written)
+			if bits == 0 && !inKnown && !lone && !joined && !(stop && token.Kind == analysis.Word) {
+				return false
+			}
+			if !inKnown || joined {
+				has |= bits
+			}
+		}
+		return has == all
+	})
 }
 
 // least is how many words a document of a level holds, those of its title counting twice.

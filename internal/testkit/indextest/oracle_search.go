@@ -301,7 +301,7 @@ func (o *Oracle) hits(d *document, c counting, q *index.Query, of index.Hit) (hi
 			continue
 		}
 		hit := of
-		hit.Chunk, hit.Score = i, o.score(d, &d.chunks[i], c.words, c.stats)
+		hit.Chunk, hit.Score = i, o.score(d, &d.chunks[i], c)
 		if !of.Below {
 			hit.Score *= 1 + o.params.LookupMatch*max(0, 1-float64(longest)/o.params.LookupWords)
 		}
@@ -379,8 +379,8 @@ func (o *Oracle) holds(c *chunk, phrase []analysis.QueryWord, access index.Acces
 }
 
 // score is the formula of package lexical.
-func (o *Oracle) score(d *document, c *chunk, words []word, stats []numbers) float64 {
-	p := &o.params
+func (o *Oracle) score(d *document, c *chunk, counts counting) float64 {
+	p, words, stats := &o.params, counts.words, counts.stats
 	length := float64(c.lengthBody) + p.HeadingWeight*float64(c.lengthTop) + p.TitleWeight*float64(d.size)
 	average := (o.bodies + p.HeadingWeight*o.headings + p.TitleWeight*o.chunkTitles) / float64(o.chunks)
 	norm := p.K1 * (1 - p.B)
@@ -431,7 +431,11 @@ func (o *Oracle) score(d *document, c *chunk, words []word, stats []numbers) flo
 	lookup := max(0, 1-float64(longest)/p.LookupWords)
 	sum += (p.Title+p.LookupTitle*lookup)*title + p.Near*proximity(words, stats, places, p.NearUnordered)
 	if all > 0 && d.size > 0 {
-		sum *= 1 + (p.Coverage+p.LookupExact*lookup*min(1, covered/float64(d.size)))*min(1, found/all)
+		exact := min(1, covered/float64(d.size))
+		if counts.named(d) {
+			exact = 1
+		}
+		sum *= 1 + (p.Coverage+p.LookupExact*lookup*exact)*min(1, found/all)
 	}
 	return sum
 }

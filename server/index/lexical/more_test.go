@@ -60,6 +60,38 @@ func TestExactIdentifierComesFirst(t *testing.T) {
 	}
 }
 
+// TestPageOfTheNameComesFirst: a query that is what a page is called, by its title, its file or its folder, finds it
+// before pages that have its words more often.
+func TestPageOfTheNameComesFirst(t *testing.T) {
+	page := func(id, title string, words string) index.Document {
+		path := strings.Split(id, "/")[1:3]
+		return index.Document{ID: id, Title: title, Path: path, Chunks: []index.Chunk{{Text: words}}}
+	}
+	s := newSearcher(t, []Part{{Segment: open(t, "names", []index.Document{
+		page("file:/people/time-off/index.md", "How we take vacation", "Vacation is unlimited, and so is time."),
+		page("file:/people/time-off/requests.md", "Time off requests", strings.Repeat("Time off is requested. ", 5)),
+		page("file:/people/time-off/time-off-in-2025.md", "Time off in 2025", strings.Repeat("Time off in 2025. ", 20)),
+		page("file:/talent/process/interviews.md", "Interview process of engineers",
+			strings.Repeat("The interview process. ", 20)),
+		page("file:/talent/process/all.md", "The interview process", "What we do in interviews."),
+		page("file:/talent/process/shifts.md", "On-call", "Being oncall means to be on call."),
+		page("file:/talent/process/on-call-pay.md", "On-call pay", strings.Repeat("On call is paid. ", 20)),
+		page("file:/東京/a/b.md", "東京都", "東京都"),
+		page("file:/東京/a/c.md", "東京都庁", "東京都 東京都 東京都 東京都"),
+		page("file:/tickets/new/c.md", "PROJ-12", "This."),
+		page("file:/tickets/new/d.md", "PROJ-12 again", "PROJ-12 and PROJ-12"),
+	})}})
+	for query, want := range map[string]string{
+		"time off": "file:/people/time-off/index.md", "our interview processes": "file:/talent/process/all.md",
+		"time off in 2025": "file:/people/time-off/time-off-in-2025.md", "oncall": "file:/talent/process/shifts.md",
+		"東京都": "file:/東京/a/b.md", "proj-12": "file:/tickets/new/c.md",
+	} {
+		if hits := search(t, s, index.Query{Text: query}).Hits; len(hits) == 0 || hits[0].DocumentID != want {
+			t.Errorf("%q: %v, want %s first", query, hits, want)
+		}
+	}
+}
+
 func TestHighlights(t *testing.T) {
 	text := "First of all, nothing. Then the deployment of PROJ-123 failed! 東京都に住む。 " +
 		strings.Repeat("Something else happened there. ", 20) + "Deploying again."

@@ -9,9 +9,10 @@ package lexical
 // where body is BM25F over text, headings and title in one length-normalised frequency, times the word's frequency in
 // the query, identifier is given for every identifier of the query that a passage contains exactly, titleBM25 is BM25
 // over the title alone, proximity rewards neighbours of the query that occur near each other, share is the part of the
-// query's idf found in the title, and exact the part of the title that the query's words are. lookup is 1 -
-// length/LookupWords for queries of fewer words than LookupWords, otherwise 0: short queries mostly name a page. same
-// is 1 for documents in the language of the query, if that is known and not English, otherwise 0.
+// query's idf found in the title, and exact the part of the title that the query's words are: 1 if the title alone, or
+// the name of the file or folder, is just these words. lookup is 1 - length/LookupWords for queries of fewer words than
+// LookupWords, otherwise 0: short queries mostly name a page. same is 1 for documents in the language of the query, if
+// that is known and not English, otherwise 0.
 //
 // The constants were chosen on SciFact (claims), CACM (questions) and a company's handbook (link texts), and checked on
 // Cranfield, NPL and two other handbooks, so that no collection loses much.

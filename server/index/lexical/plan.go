@@ -456,6 +456,9 @@ func (r *run) suffice(p *plan, q *index.Query, rights func() []segment.Bits) {
 	p.enough = max(1, min(int(r.s.params.Enough*float64(documents)), maxEnough))
 }
 
+// all are the bits of the words that count.
+func (p *plan) all() uint64 { return 1<<len(p.counted) - 1 }
+
 // enoughOf is enough of a level: any word of one document is.
 func (p *plan) enoughOf(level index.Level) int {
 	if level == index.LevelAny {
