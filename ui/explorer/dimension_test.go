@@ -32,6 +32,9 @@ func TestALibraryOfFilesIsDividedByPlace(t *testing.T) {
 		screen.WaitText("4 documents in 2 places")
 		screen.WaitText("All 4")
 		screen.WaitText("acme 3")
+		screen.Press("ctrl+f")
+		screen.WaitText("[Places]│ Time │ Sources")
+		screen.Press("esc")
 		screen.Type("rule ask")
 		screen.WaitText("acme › people")
 		screen.WaitText("other › people")
@@ -95,4 +98,23 @@ func TestPlacesAreChosenInTheirTree(t *testing.T) {
 	screen.WaitText("in: acme/people")
 	screen.WaitText("not in: acme/teams")
 	screen.WaitText("2 passages")
+}
+
+// The number of all documents includes those that lie beside the places of the line, whichever of these is chosen.
+func TestAllOfTheLineCountsWhatLiesBesideThePlaces(t *testing.T) {
+	t.Parallel()
+	folder := handbooks(t)[0]
+	text := "# Welcome\n\nThe rule of rules: ask.\n"
+	if err := os.WriteFile(filepath.Join(folder, "README.md"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	screen := start(t, 120, 36, Options{Target: libraryTarget(t, folder), Query: "rule ask in:people"})
+	screen.WaitText("in: people ✕")
+	screen.WaitText("All 4   people 2   teams 1") // asked for by the query that it came with
+	screen.Press("enter", "f", "right", "space")
+	screen.WaitGone("in: people")
+	screen.WaitText("All 4  [people 2]")
+	screen.Press("right", "space")
+	screen.WaitText("in: acme/teams ✕")
+	screen.WaitText("All 4   people 2  [teams 1]")
 }

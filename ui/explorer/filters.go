@@ -25,6 +25,8 @@ type filtering struct {
 	undo     []querybox.State
 	cut      *blame // which filter cut the most; nil: not known, or there are results
 	blaming  *request
+	anywhere matches                  // of the shown query without its choice of places
+	summing  *request                 // for that
 	listed   map[string]*listedValues // by filter
 	authors  map[string]bool          // whether an author that is not listed has documents
 	version  int                      // counts changes of what is known of values
@@ -36,6 +38,13 @@ type blame struct {
 	worst  int   // index of the chip that cut the most; -1: none does, or several cut as much
 }
 
+// matches is how many documents a query matches, or as the beginning of a word; a negative count is not known.
+type matches struct {
+	query  string
+	prefix bool
+	count  int
+}
+
 // openPicker lays the filters over the panes. What was listed before is listed again in the tabs that are shown.
 func (m *Model) openPicker() tea.Cmd {
 	m.box.FinishFilters(m.now())
@@ -45,9 +54,6 @@ func (m *Model) openPicker() tea.Cmd {
 		l.due = true
 	}
 	m.filters.picker.Open(m.pickerInput())
-	if m.focus == InStrip {
-		m.filters.picker.Show(m.look.by.Field().Name)
-	}
 	m.pushPanel(InPicker, &m.filters.picker)
 	return m.askFacets()
 }
@@ -75,7 +81,7 @@ func (m *Model) facets() picker.Input {
 // pickerInput is facets with the values that exist.
 func (m *Model) pickerInput() picker.Input {
 	in := m.facets()
-	in.Bare, in.Known = m.conn.welcome.bare, m.listing
+	in.Bare, in.Known, in.First = m.conn.welcome.bare, m.listing, m.look.by.Field().Name
 	return in
 }
 
@@ -288,4 +294,37 @@ func (m *Model) handleBlame(counts []int, err error) tea.Cmd {
 	}
 	m.filters.cut = &blame{counts: counts, worst: worst}
 	return nil
+}
+
+// countAnywhere counts what the shown query matches without its choice of places: the counts of places do not tell, as
+// documents may lie beside them, directly in the folder that contains them.
+func (m *Model) countAnywhere() tea.Cmd {
+	s, name := m.search.shown, m.look.by.Field().Name
+	if s == nil || !m.look.by.IsPlace() || !m.facets().Exact {
+		return nil
+	}
+	var box querybox.Box
+	box.SetQuery(s.text, m.now())
+	box.SetFilters([]string{name}, nil)
+	wanted, _ := s.query.Values(name)
+	known := matches{query: box.Query(), prefix: s.wire.Prefix || s.instant && !s.query.WordEnded, count: -1}
+	if len(wanted) == 0 {
+		_, known.count = m.inDimension(m.facets())
+		m.filters.anywhere = known
+		return nil
+	}
+	if last := m.filters.anywhere; last.query == known.query && last.prefix == known.prefix {
+		return nil
+	}
+	m.filters.anywhere = known
+	count, query := m.counter(known.prefix), client.ParseQuery(known.query, m.now())
+	return background(m, &m.filters.summing, func(ctx context.Context) (int, error) {
+		_, total, err := count(ctx, query, "")
+		return total, err
+	}, func(total int, err error) tea.Cmd {
+		if err == nil {
+			m.filters.anywhere.count = total
+		}
+		return nil
+	})
 }

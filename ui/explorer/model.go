@@ -184,10 +184,11 @@ func (m *Model) sync(cmd tea.Cmd) tea.Cmd {
 	m.followQuery()
 	m.followCollection()
 	m.arrangeScreen()
+	count := m.countAnywhere()
 	m.updateStrip()
 	m.followSelection()
 	return tea.Batch(cmd, m.render(), m.renderAnswer(), m.completePassage(),
-		m.moreChats(), m.recount(), m.listValues(), m.moreResults())
+		m.moreChats(), m.recount(), m.listValues(), m.moreResults(), count)
 }
 
 // mostNotes is how many lines about the results there are above them.

@@ -58,8 +58,10 @@ func (m *Model) updateStrip() {
 	for _, filter := range slices.Concat(wanted, excluded) {
 		add(filter, 0, exact && !by.IsPlace()) // a place may be of another level
 	}
-	if !by.IsPlace() || len(wanted) > 0 {
+	if !by.IsPlace() {
 		sum = 0 // what the counts add up to
+	} else if len(wanted) > 0 && m.search.shown != nil {
+		sum = m.filters.anywhere.count
 	}
 	m.strip.Set(by, values, sum)
 }

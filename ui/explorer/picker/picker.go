@@ -5,6 +5,7 @@ package picker
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 // Input is what a picker shows and starts from.
 type Input struct {
 	Query  client.Query // the present query
+	First  string       // the filter whose tab comes first; "": sources
 	Facets wire.Facets
 	// Exact reports whether the server counted every match. Otherwise the counts are of the Results, which is said, and
 	// there is no histogram.
@@ -113,7 +115,12 @@ func (f *input) line(width int, th theme.Theme) (string, int) {
 // Open shows the filters of a query, on the first tab.
 func (p *Picker) Open(in Input) {
 	p.tabs = p.tabs[:0]
-	for i, f := range Fields() {
+	fields := Fields()
+	if first := slices.IndexFunc(fields, func(f Field) bool { return f.Name == in.First }); first > 0 {
+		leading := fields[first]
+		fields = slices.Insert(slices.Delete(fields, first, first+1), 0, leading)
+	}
+	for i, f := range fields {
 		if p.tabs = append(p.tabs, newValues(f, in)); i == 0 {
 			p.tabs = append(p.tabs, newTimes(in))
 		}

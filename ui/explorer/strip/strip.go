@@ -3,6 +3,7 @@
 package strip
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -26,7 +27,7 @@ type Value struct {
 type Strip struct {
 	by     dimension.Dimension
 	values []Value
-	sum    int // documents, where more match than the values have
+	sum    int // documents, where more match than the values have; negative: unknown
 	at     int // cell with the cursor; 0 is all values
 	shown  int // values on the line, as drawn last
 	hits   []hit
@@ -47,8 +48,8 @@ type look struct {
 // hit is where a cell was drawn: the columns [from, to).
 type hit struct{ from, to, cell int }
 
-// Set shows values of a dimension, those with most matches first, and how many documents match in all. An excluded one
-// that was not counted stays in sight.
+// Set shows values of a dimension, those with most matches first, and how many documents match in all: 0 for as many as
+// the values have, less for an unknown number. An excluded value that was not counted stays in sight.
 func (s *Strip) Set(by dimension.Dimension, values []Value, sum int) {
 	slices.SortStableFunc(values, func(a, b Value) int {
 		if first, second := a.Excluded && a.Count == 0, b.Excluded && b.Count == 0; first != second {
@@ -187,10 +188,10 @@ func (s *Strip) all() string {
 	for _, value := range s.values {
 		sum, counted = sum+value.Count, counted || value.Counted
 	}
-	if !counted {
+	if !counted || s.sum < 0 {
 		return "All"
 	}
-	return "All " + text.Number(max(sum, s.sum))
+	return "All " + text.Number(cmp.Or(s.sum, sum))
 }
 
 // restOf is the cell for values that there is no room for.
