@@ -47,6 +47,9 @@ func TestStaticEmbeddings(t *testing.T) {
 		if _, err := c.LibraryAdd(ctx, wire.AddRequest{Paths: []string{notes}}, nil); err != nil {
 			t.Fatal(err)
 		}
+		if _, err := c.LibrarySync(ctx, wire.SyncRequest{Meaning: true}, nil); err != nil { // however long it takes
+			t.Fatal(err)
+		}
 		status, err := c.LibraryStatus(ctx)
 		if first = status.VectorModel; err != nil || status.Vectors != 2 || !strings.HasPrefix(first, "tiny@") {
 			t.Errorf("status %+v, %v", status, err)
@@ -62,7 +65,7 @@ func TestStaticEmbeddings(t *testing.T) {
 	})
 	store(2)
 	with(func(_ *Host, c *client.Client) {
-		if _, err := c.LibrarySync(ctx, wire.SyncRequest{}, nil); err != nil {
+		if _, err := c.LibrarySync(ctx, wire.SyncRequest{Meaning: true}, nil); err != nil {
 			t.Fatal(err)
 		}
 		if status, err := c.LibraryStatus(ctx); err != nil || status.VectorModel == first || status.Vectors != 2 {
