@@ -1,6 +1,7 @@
 package encoder
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -10,6 +11,9 @@ import (
 
 // wordEmbeddings is the tensor that tells a sentence encoder.
 const wordEmbeddings = "embeddings.word_embeddings.weight"
+
+// familyXLM is BERT with other pieces and positions (Conneau et al., XLM-R, 2020).
+const familyXLM = "xlm-roberta"
 
 // Bounds of a sentence encoder, above those of published ones that answer while one waits.
 const (
@@ -31,7 +35,19 @@ type settings struct {
 	Epsilon   float64 `json:"layer_norm_eps"`
 	Act       string  `json:"hidden_act"`
 	Position  string  `json:"position_embedding_type"`
+	Pad       int     `json:"pad_token_id,omitempty"`
 }
+
+// firstPosition is the position of the first piece: XLM-RoBERTa counts from behind that of padding.
+func (s settings) firstPosition() int {
+	if s.Family == familyXLM {
+		return cmp.Or(s.Pad, 1) + 1
+	}
+	return 0
+}
+
+// capacity returns how many pieces a text may have, with those before and behind it.
+func (s settings) capacity() int { return s.Positions - s.firstPosition() }
 
 // check returns why a model cannot be run.
 func (s settings) check() error {
@@ -40,8 +56,8 @@ func (s settings) check() error {
 		head = s.Hidden / s.Heads
 	}
 	switch {
-	case s.Family != "bert":
-		return fmt.Errorf("its model_type is %q; only bert is supported", s.Family)
+	case s.Family != "bert" && s.Family != familyXLM:
+		return fmt.Errorf("its model_type is %q; only bert and %s are supported", s.Family, familyXLM)
 	case !strings.HasPrefix(s.Act, "gelu"):
 		return fmt.Errorf("its hidden_act is %q; only gelu is supported", s.Act)
 	case s.Position != "" && s.Position != "absolute":
@@ -52,7 +68,8 @@ func (s settings) check() error {
 		return fmt.Errorf("its intermediate_size is %d, not a multiple of %d up to %d", s.Inner, tileOutputs, maxInner)
 	case head == 0 || head%panel != 0:
 		return fmt.Errorf("its %d heads do not share %d numbers by multiples of %d", s.Heads, s.Hidden, panel)
-	case s.Layers <= 0 || s.Layers > maxLayers || s.Positions < 3 || s.Pieces <= 0 || s.Pieces > maxVocab:
+	case s.Layers <= 0 || s.Layers > maxLayers || s.Pieces <= 0 || s.Pieces > maxVocab ||
+		s.Pad < 0 || s.Pad > s.Positions || s.capacity() < 3:
 		return fmt.Errorf("%d layers, %d positions or %d pieces are out of bounds", s.Layers, s.Positions, s.Pieces)
 	case !(s.Epsilon > 0 && s.Epsilon < 1):
 		return fmt.Errorf("its layer_norm_eps is %v", s.Epsilon)
@@ -91,14 +108,6 @@ type rows struct {
 	factors []float32
 }
 
-func newRows(values []float32, length int) rows {
-	r := rows{make([]int8, len(values)), make([]float32, len(values)/length)}
-	for i := range r.factors {
-		r.factors[i] = quantizeRow(values[i*length:][:length], func(j int, q int8) { r.bytes[i*length+j] = q })
-	}
-	return r
-}
-
 type layer struct {
 	attention, merged, inner, outer linear // attention makes queries, keys and values
 	afterAttention, afterInner      layerNorm
@@ -117,7 +126,7 @@ func newBERT(about settings, pool pooling, tensors map[string]tensor) (*bert, er
 	}
 	b := &bert{settings: about, first: pool.First, kernels: fastest()}
 	r := reader{tensors: tensors}
-	b.words = newRows(r.floats(wordEmbeddings, about.Pieces, about.Hidden), about.Hidden)
+	b.words = r.rows(wordEmbeddings, about.Pieces, about.Hidden)
 	b.positions = r.floats("embeddings.position_embeddings.weight", about.Positions, about.Hidden)
 	if kinds, ok := find(tensors, "embeddings.token_type_embeddings.weight"); ok && len(kinds.Shape) == 2 {
 		b.kind = r.floats("embeddings.token_type_embeddings.weight", kinds.Shape[0], about.Hidden)
@@ -181,7 +190,7 @@ func (b *bert) vector(pieces []int32) []float32 {
 		case i > 0:
 			piece = pieces[i-1]
 		}
-		row, word, position := x[i*h:][:h], b.words.bytes[int(piece)*h:][:h], b.positions[i*h:][:h]
+		row, word, position := x[i*h:][:h], b.words.bytes[int(piece)*h:][:h], b.positions[(b.firstPosition()+i)*h:][:h]
 		factor := b.words.factors[piece]
 		for j := range row {
 			row[j] = float32(word[j])*factor + position[j] + b.kind[j]

@@ -1,6 +1,6 @@
 // Package encoder turns texts into vectors in this process, with a model in a folder: a sentence encoder of the BERT
 // family, as sentence-transformers stores it (config.json, tokenizer.json, model.safetensors), or static word
-// embeddings in the format of model2vec, of which no neural network is run. Only WordPiece tokenizers are read.
+// embeddings in the format of model2vec, of which no neural network is run. Tokenizers are WordPiece or Unigram.
 package encoder
 
 import (
@@ -124,10 +124,10 @@ func (m *Model) readEncoder(f *files, tensors map[string]tensor) error {
 	if err != nil {
 		return err
 	}
-	if m.pieces = min(maxWordPieces, about.Positions); length.Most > 2 {
+	if m.pieces = min(maxWordPieces, about.capacity()); length.Most > 2 {
 		m.pieces = min(m.pieces, length.Most)
 	}
-	m.pieces -= 2 // [CLS] and [SEP]
+	m.pieces -= 2 // before and behind the text
 	if err := m.use(n); err != nil {
 		return err
 	}
@@ -144,9 +144,10 @@ func (m *Model) readEncoder(f *files, tensors map[string]tensor) error {
 // use gives the model its network, if its tokenizer fits.
 func (m *Model) use(n *bert) error {
 	m.network, m.tokens.keepsUnknown = n, true
-	n.begin, n.end = m.tokens.special("[CLS]"), m.tokens.special("[SEP]")
-	if n.begin < 0 || n.end < 0 || m.tokens.unknown < 0 || m.tokens.count > n.Pieces || m.pieces > n.Positions-2 {
-		return errors.New("its tokenizer lacks [CLS], [SEP] or an unknown piece, or has more pieces than vocab_size")
+	n.begin, n.end = m.tokens.ends[0], m.tokens.ends[1]
+	if n.begin < 0 || n.end < 0 || m.tokens.unknown < 0 || m.tokens.count > n.Pieces || m.pieces > n.capacity()-2 {
+		return errors.New("its tokenizer lacks [CLS] and [SEP] or <s> and </s> around a text, or an unknown piece, " +
+			"or has more pieces than vocab_size")
 	}
 	return nil
 }

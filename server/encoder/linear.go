@@ -83,27 +83,52 @@ type reader struct {
 
 // find returns a tensor, whose name may begin with that of the family.
 func find(tensors map[string]tensor, name string) (tensor, bool) {
-	t, ok := tensors[name]
-	if !ok {
-		t, ok = tensors["bert."+name]
+	for _, family := range []string{"", "bert.", "roberta."} {
+		if t, ok := tensors[family+name]; ok {
+			return t, true
+		}
 	}
-	return t, ok
+	return tensor{}, false
 }
 
-// floats reads a tensor of a shape.
-func (r *reader) floats(name string, shape ...int) []float32 {
+// read calls use with a tensor, unless something was wrong before.
+func (r *reader) read(name string, use func(tensor) error) {
 	t, ok := find(r.tensors, name)
 	if !ok && r.err == nil {
 		r.err = fmt.Errorf("it has no tensor %s", name)
 	}
 	if r.err != nil {
-		return nil
+		return
 	}
-	values, err := t.floats(shape...)
-	if err != nil {
+	if err := use(t); err != nil {
 		r.err = fmt.Errorf("tensor %s: %w", name, err)
 	}
+}
+
+// floats reads a tensor of a shape.
+func (r *reader) floats(name string, shape ...int) (values []float32) {
+	r.read(name, func(t tensor) (err error) {
+		values, err = t.floats(shape...)
+		return err
+	})
 	return values
+}
+
+// rows reads a table of vectors, one after the other: that of a model of many languages takes hundreds of megabytes.
+func (r *reader) rows(name string, count, length int) (all rows) {
+	r.read(name, func(t tensor) error {
+		row := make([]float32, length)
+		return t.numbers([]int{count, length}, func(i int, value float64) {
+			if i == 0 {
+				all = rows{make([]int8, count*length), make([]float32, count)}
+			}
+			if row[i%length] = float32(value); i%length == length-1 {
+				to := all.bytes[i+1-length:]
+				all.factors[i/length] = quantizeRow(row, func(j int, q int8) { to[j] = q })
+			}
+		})
+	})
+	return all
 }
 
 func (r *reader) norm(name string, size int) layerNorm {

@@ -58,15 +58,19 @@ func Pack(folder string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	var pieces map[string]int
+	if err := wire.Unmarshal(head.Tokenizer.Model.Vocabulary, &pieces); err != nil {
+		return nil, fmt.Errorf("%s: only WordPiece is packed: %w", folder, err)
+	}
 	lines := make([]string, m.tokens.count)
-	for piece, id := range head.Tokenizer.Model.Pieces {
+	for piece, id := range pieces {
 		if strings.Contains(piece, "\n") {
 			return nil, fmt.Errorf("piece %q has more than one line", piece)
 		}
 		lines[id] = piece
 	}
 	vocabulary := strings.Join(lines, "\n")
-	head.Tokenizer.Model.Pieces, head.Vocabulary = nil, len(vocabulary)
+	head.Tokenizer.Model.Vocabulary, head.Vocabulary = nil, len(vocabulary)
 	text, err := json.Marshal(head)
 	if err != nil {
 		return nil, err

@@ -55,33 +55,37 @@ func parseTensors(file []byte) (map[string]tensor, error) {
 }
 
 // floats returns the numbers of a tensor of a shape.
-func (t tensor) floats(shape ...int) ([]float32, error) {
-	if !slices.Equal(t.Shape, shape) {
-		return nil, fmt.Errorf("its shape is %v, not %v", t.Shape, shape)
-	}
-	values := make([]float32, 0, len(t.data)/2)
-	err := t.numbers(len(shape), func(_ int, value float64) { values = append(values, float32(value)) })
+func (t tensor) floats(shape ...int) (values []float32, err error) {
+	err = t.numbers(shape, func(i int, value float64) {
+		if i == 0 {
+			values = make([]float32, 0, len(t.data)/t.width())
+		}
+		values = append(values, float32(value))
+	})
 	return values, err
 }
 
-// numbers calls each for the numbers of a tensor, in order. Its shape, which has dimensions dimensions, must fit its
-// data.
-func (t tensor) numbers(dimensions int, each func(i int, value float64)) error {
-	width := map[string]int{"F16": 2, "F32": 4, "F64": 8, "I32": 4, "I64": 8}[t.Type]
+// width returns the bytes of a number; 0 if its type is not supported.
+func (t tensor) width() int {
+	return map[string]int{"F16": 2, "F32": 4, "F64": 8, "I32": 4, "I64": 8}[t.Type]
+}
+
+// numbers calls each for the numbers of a tensor of a shape, in order.
+func (t tensor) numbers(shape []int, each func(i int, value float64)) error {
+	width, count := t.width(), 1
 	if width == 0 {
 		return fmt.Errorf("its type %q is not supported", t.Type)
 	}
-	count := 1
-	for _, n := range t.Shape {
-		if n <= 0 || n > len(t.data) {
+	if !slices.Equal(t.Shape, shape) {
+		return fmt.Errorf("its shape is %v, not %v", t.Shape, shape)
+	}
+	for _, n := range shape {
+		if n <= 0 || n > len(t.data) || count*n > len(t.data) {
 			return errors.New("its shape does not fit its data")
 		}
 		count *= n
-		if count > len(t.data) {
-			return errors.New("its shape does not fit its data")
-		}
 	}
-	if len(t.Shape) != dimensions || count*width != len(t.data) {
+	if count*width != len(t.data) {
 		return errors.New("its shape does not fit its data")
 	}
 	read := t.reader()

@@ -29,7 +29,7 @@ func readTable(tensors map[string]tensor, pieces int) (*table, error) {
 	rows := vectors.Shape[0]
 	if t, ok := tensors["mapping"]; ok {
 		outside := false
-		err := t.numbers(1, func(_ int, value float64) {
+		err := t.numbers(t.Shape[:min(1, len(t.Shape))], func(_ int, value float64) {
 			outside = outside || value < 0 || value >= float64(rows) || value != math.Trunc(value)
 			m.rows = append(m.rows, int32(value))
 		})

@@ -1,6 +1,7 @@
 package encoder
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -21,16 +22,18 @@ const (
 	maxWordRunes = 200 // longer words are unknown, whatever the file says: pieces are tried from each of their bytes
 )
 
-// tokenizer splits texts into pieces of words (Schuster and Nakajima, Japanese and Korean Voice Search, 2012), by the
-// rules of Hugging Face's BertNormalizer, BertPreTokenizer and WordPiece. Special tokens, such as [CLS], are words like
-// others.
+// tokenizer splits texts into pieces of words: by Unigram where that is set, else as BERT does (Schuster and Nakajima,
+// Japanese and Korean Voice Search, 2012), by the rules of Hugging Face's BertNormalizer, BertPreTokenizer and
+// WordPiece. Special tokens, such as [CLS], are words like others.
 type tokenizer struct {
-	begins, continues map[string]int32 // pieces by their place in a word, without their prefix
+	begins, continues map[string]int32 // pieces by their place in a word, without their prefix; in Unigram all begin
 	count             int              // of pieces
 	unknown           int32            // -1: none
+	ends              [2]int32         // the pieces before and behind a text; -1: none
 	longest           int              // bytes of a piece
+	unigram           *unigram
 	wordRunes         int
-	keepsUnknown      bool // a word that is unknown is the piece for that, instead of none
+	keepsUnknown      bool // what is unknown is the piece for that, instead of none
 	clean             bool // white space and control characters
 	apart             bool // ideographs are words
 	bare              bool // without accents
@@ -39,22 +42,21 @@ type tokenizer struct {
 
 // tokenizerFile is the part of tokenizer.json that is understood.
 type tokenizerFile struct {
-	Normalizer *struct {
-		Type               string `json:"type"`
-		CleanText          bool   `json:"clean_text"`
-		HandleChineseChars bool   `json:"handle_chinese_chars"`
-		StripAccents       *bool  `json:"strip_accents"` // null: as lowercase
-		Lowercase          bool   `json:"lowercase"`
-	} `json:"normalizer"`
-	PreTokenizer *struct {
-		Type string `json:"type"`
-	} `json:"pre_tokenizer"`
+	Normalizer   *normalizerFile `json:"normalizer"`
+	PreTokenizer *splitterFile   `json:"pre_tokenizer"`
+	Template     *templateFile   `json:"post_processor,omitempty"`
+	Added        []struct {
+		ID      int  `json:"id"`
+		Special bool `json:"special"`
+	} `json:"added_tokens,omitempty"`
 	Model struct {
-		Type     string         `json:"type"`
-		Unknown  *string        `json:"unk_token"`
-		Prefix   *string        `json:"continuing_subword_prefix"`
-		MaxRunes int            `json:"max_input_chars_per_word"`
-		Pieces   map[string]int `json:"vocab,omitempty"`
+		Type         string          `json:"type"`
+		Unknown      *string         `json:"unk_token"`
+		UnknownID    *int            `json:"unk_id,omitempty"`
+		ByteFallback bool            `json:"byte_fallback,omitempty"`
+		Prefix       *string         `json:"continuing_subword_prefix"`
+		MaxRunes     int             `json:"max_input_chars_per_word"`
+		Vocabulary   json.RawMessage `json:"vocab,omitempty"` // numbers of pieces, or in Unigram scores
 	} `json:"model"`
 }
 
@@ -64,7 +66,16 @@ func parseTokenizer(data []byte) (*tokenizer, error) {
 	if err := wire.Unmarshal(data, &file); err != nil {
 		return nil, fmt.Errorf("it is not a tokenizer: %w", err)
 	}
-	return newTokenizer(&file, len(file.Model.Pieces), maps.All(file.Model.Pieces))
+	if file.Model.Type == "Unigram" {
+		return newUnigram(&file)
+	}
+	var pieces map[string]int
+	if file.Model.Type == "WordPiece" {
+		if err := wire.Unmarshal(file.Model.Vocabulary, &pieces); err != nil {
+			return nil, fmt.Errorf("its vocabulary is damaged: %w", err)
+		}
+	}
+	return newTokenizer(&file, len(pieces), maps.All(pieces))
 }
 
 // newTokenizer returns the tokenizer of a file, whose pieces and their numbers are passed apart.
@@ -72,7 +83,7 @@ func newTokenizer(file *tokenizerFile, count int, pieces iter.Seq2[string, int])
 	m := file.Model
 	switch {
 	case m.Type != "WordPiece":
-		return nil, fmt.Errorf("its model is %q; only WordPiece is supported", m.Type)
+		return nil, fmt.Errorf("its model is %q; only WordPiece and Unigram are supported", m.Type)
 	case file.PreTokenizer == nil || file.PreTokenizer.Type != "BertPreTokenizer":
 		return nil, errors.New("its pre_tokenizer is not BertPreTokenizer")
 	case file.Normalizer != nil && file.Normalizer.Type != "BertNormalizer":
@@ -100,6 +111,7 @@ func newTokenizer(file *tokenizerFile, count int, pieces iter.Seq2[string, int])
 	if err := t.add(pieces, prefix); err != nil {
 		return nil, err
 	}
+	t.ends = [2]int32{t.special("[CLS]"), t.special("[SEP]")}
 	if m.Unknown != nil {
 		if t.unknown = t.special(*m.Unknown); t.unknown < 0 {
 			return nil, fmt.Errorf("its vocabulary lacks unk_token %q", *m.Unknown)
@@ -140,6 +152,9 @@ func (t *tokenizer) special(name string) int32 {
 
 // pieces returns the numbers of at most limit pieces of a text. Words that are unknown are one piece or none.
 func (t *tokenizer) pieces(text string, limit int) (ids []int32) {
+	if t.unigram != nil {
+		return t.unigramPieces(text, limit)
+	}
 	word := make([]byte, 0, 64)
 	for _, r := range t.normalize(text) {
 		switch {

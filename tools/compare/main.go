@@ -2,11 +2,11 @@
 // and in turn, so that the noise of the machine falls on all of them alike. Read the ratios.
 //
 //	compare [-judge=false] CHUNKS.jsonl QUERIES.jsonl...
-//	compare [-judge=false] [-meaning=false] [-kept FOLDER] -quality FOLDER
+//	compare [-judge=false] [-meaning=false] [-model FOLDER] [-kept FOLDER] -quality FOLDER
 //
 // CHUNKS.jsonl holds ingestion documents of one chunk each; each line of the query files has a "text".
 // With -quality it ranks instead, on the judged sets below FOLDER (see package quality), by words and with the model in
-// the binary, whose vectors take minutes for each set: -kept keeps them for the next run.
+// the binary or in a folder, whose vectors take minutes for each set: -kept keeps them for the next run.
 package main
 
 import (
@@ -50,11 +50,15 @@ func main() {
 	judge := flag.Bool("judge", true, "fail when another engine answers sooner")
 	sets := flag.String("quality", "", "rank on the judged sets below a `folder`")
 	meaning := flag.Bool("meaning", true, "rank by meaning, too")
+	model := flag.String("model", "", "use the model in a `folder` instead of the one in the binary")
 	kept := flag.String("kept", "", "keep the libraries of the sets with their vectors in a `folder`")
 	flag.Parse()
 	if *sets != "" {
 		embedding := llm.Embedding{}
-		if *meaning {
+		switch {
+		case *model != "":
+			embedding.Path = *model
+		case *meaning:
 			embedding.Packed = builtin.Model()
 		}
 		models, err := llm.New(llm.Config{Embedding: embedding})

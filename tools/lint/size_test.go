@@ -16,8 +16,8 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 103_040
-	maxProductTokens = 821_200
+	maxProductLines  = 103_440
+	maxProductTokens = 824_400
 	maxLongLines     = 1_373 // only lowered, until it is none
 
 	maxFunctionP95 = 33
