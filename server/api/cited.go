@@ -24,18 +24,25 @@ func (e edge) cited(ctx context.Context, snapshot index.Snapshot, sent string, a
 	if statusOf(err) != http.StatusNotFound {
 		return document, nil, err
 	}
-	if strings.Contains(sent, "://") {
-		document, err = linked(ctx, snapshot, sent, access, err)
-		file, isFile := e.names.Permalinked(sent)
-		if statusOf(err) != http.StatusNotFound || !isFile {
-			return document, nil, err
-		}
-		id = file
-		if document, plainErr := stored(ctx, snapshot, id, access); plainErr == nil {
-			return document, nil, nil
+	if !strings.Contains(sent, "://") {
+		return citedAt(ctx, snapshot, id, access)
+	}
+	if document, err = linked(ctx, snapshot, sent, access, err); statusOf(err) != http.StatusNotFound {
+		return document, nil, err
+	}
+	for _, file := range e.names.Permalinked(sent) {
+		if found, passage, fileErr := citedAt(ctx, snapshot, file, access); fileErr == nil {
+			return found, passage, nil
 		}
 	}
-	if cut := strings.LastIndexAny(id, ":#"); cut > 0 {
+	return document, nil, err
+}
+
+// citedAt returns the document with an id, which a line or a page may follow, and the passage there.
+func citedAt(ctx context.Context, snapshot index.Snapshot, id string, access index.Access) (
+	document index.Stored, passage *int, err error) {
+	document, err = stored(ctx, snapshot, id, access)
+	if cut := strings.LastIndexAny(id, ":#"); statusOf(err) == http.StatusNotFound && cut > 0 {
 		cited, citedErr := stored(ctx, snapshot, id[:cut], access)
 		if passage = passageAt(cited, id[cut:]); citedErr == nil && passage != nil {
 			return cited, passage, nil

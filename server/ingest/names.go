@@ -2,6 +2,8 @@ package ingest
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 
 	"quarry/server/index"
@@ -14,7 +16,7 @@ type Names struct {
 	names   map[string]string // by the id of the root
 	roots   map[string]string // ids, by name
 	longest int               // bytes of such an id
-	clones  map[string]*clone // by the id of the root
+	clones  map[string]*clone // by the id of the folder
 }
 
 // LoadNames returns the names of the roots of a library.
@@ -26,8 +28,10 @@ func LoadNames(ctx context.Context, idx index.Index) (*Names, error) {
 			continue
 		}
 		id, name := strings.TrimSuffix(fileID(root), "/"), escapedName(state.Name)
-		if c := cloneOf(state.Clone); c != nil {
-			n.clones[id] = c
+		for folder, base := range state.Clones {
+			if c := cloneOf(base); c != nil {
+				n.clones[strings.TrimSuffix(fileID(folder), "/")] = c
+			}
 		}
 		n.names[id], n.roots[name], n.longest = name, id, max(n.longest, len(id))
 	}
@@ -75,16 +79,20 @@ func (n *Names) Stored(public string) (id string, ok bool) {
 	return public, false
 }
 
-// Permalinked returns the id of the file that a permalink names, of any commit, with its first line as :LINE; false if it
-// is in no repository that was added.
-func (n *Names) Permalinked(address string) (id string, ok bool) {
-	for root, c := range n.clones {
-		if name, line, isFile := c.fileAt(address); isFile {
-			id, ok = root+"/"+escapePath(name), true
+// Permalinked returns the ids that the file of a permalink, of any commit, has in each clone of its repository, with
+// its first line as :LINE. The documents need not exist.
+func (n *Names) Permalinked(address string) (ids []string) {
+	if n == nil {
+		return nil
+	}
+	for _, folder := range slices.Sorted(maps.Keys(n.clones)) {
+		if name, line, isFile := n.clones[folder].fileAt(address); isFile {
+			id := folder + "/" + escapePath(name)
 			if line != "" {
 				id += ":" + line
 			}
+			ids = append(ids, id)
 		}
 	}
-	return id, ok
+	return ids
 }

@@ -3,6 +3,7 @@ package ingest
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -79,7 +80,30 @@ func TestPermalinks(t *testing.T) {
 	l.counts(l.sync(), 0, 0, 0, 2)
 	names, err := LoadNames(t.Context(), l.idx)
 	must(t, err)
-	if id, ok := names.Permalinked("https://github.com/acme/docs/blob/main/b.md?plain=1#L1-L3"); !ok || id != fileID(l.folder+"/r/b.md")+":1" {
-		t.Errorf("the file is %q", id)
+	ids := names.Permalinked("https://github.com/acme/docs/blob/main/b.md?plain=1#L1-L3")
+	if !slices.Equal(ids, []string{fileID(l.folder+"/r/b.md") + ":1"}) {
+		t.Errorf("the file is %q", ids)
+	}
+}
+
+// TestPermalinksWithoutTheRepositoryItself: of a repository only a folder or a file was added, or a folder around it.
+func TestPermalinksWithoutTheRepositoryItself(t *testing.T) {
+	for _, added := range []string{"src/r/guide", "src/r/guide/a.md", "src"} {
+		l := newLibrary(t, map[string]string{"src/r/guide/a.md": "text", "src/other/b.md": "text",
+			"src/r/.git/config": "[remote \"origin\"]\n\turl = git@github.com:acme/docs.git\n"})
+		gittest.Commit(t, l.path("src/r/.git"), map[string]string{"guide/a.md": "text"}, "Ana <ana@acme.com>",
+			time.Date(2021, 3, 4, 9, 0, 0, 0, time.UTC))
+		l.add(Options{}, added)
+		for _, partly := range []string{"", "src/other"} {
+			if partly != "" && added == "src" {
+				l.result(Sync(t.Context(), l.idx, []string{l.path(partly)}, Local{}, l.record()))
+			}
+			names, err := LoadNames(t.Context(), l.idx)
+			must(t, err)
+			ids := names.Permalinked("https://github.com/acme/docs/blob/1f/guide/a.md?plain=1#L1-L3")
+			if !slices.Equal(ids, []string{fileID(l.folder+"/src/r/guide/a.md") + ":1"}) {
+				t.Errorf("%s: the file is %q", added, ids)
+			}
+		}
 	}
 }

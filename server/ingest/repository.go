@@ -159,6 +159,21 @@ func (r *repository) date(doc *index.Document, file string, data []byte, byFile 
 	return head
 }
 
+// mostClones bounds the repositories of a root whose addresses are kept.
+const mostClones = 1000
+
+// meet returns the repository of a folder and keeps its address; nil if histories are not needed.
+func (w *walker) meet(folder string, at githistory.Checkout) *repository {
+	if w.repository == nil {
+		return nil
+	}
+	repo := w.repository(folder, at)
+	if repo.clone != nil && len(w.clones) < mostClones {
+		w.clones[folder] = repo.clone.base
+	}
+	return repo
+}
+
 // around returns the repository above a folder, on the same disk; nil if there is none. It dates files and says nothing
 // about their source: a home folder may be a repository of settings.
 func (w *walker) around(folder string) *repository {
@@ -178,7 +193,7 @@ func (w *walker) around(folder string) *repository {
 			return nil
 		}
 		if at, ok := githistory.Find(filepath.FromSlash(up)); ok {
-			return w.repository(up, at)
+			return w.meet(up, at)
 		}
 	}
 	return nil

@@ -146,7 +146,11 @@ func (r *run) plan(ctx context.Context, t *target) (*plan, error) {
 		p.markRemoved(known)
 		return p, nil
 	}
-	w := &walker{root: t.path, own: r.local.Own, roots: r.roots, include: t.state.Include, repository: r.repositoryOf(ctx)}
+	w := &walker{root: t.path, own: r.local.Own, roots: r.roots, include: t.state.Include,
+		repository: r.repositoryOf(ctx), clones: map[string]string{}}
+	if t.start != "" {
+		maps.Copy(w.clones, t.state.Clones) // in other folders than those that are walked
+	}
 	if err = w.walk(ctx, t.start); err == nil {
 		err = t.prepare(w)
 	}
@@ -168,9 +172,7 @@ func (r *run) plan(ctx context.Context, t *target) (*plan, error) {
 // prepare opens the root's folder and stores what the walk found.
 func (t *target) prepare(w *walker) error {
 	t.state.Source, t.state.Problem = cmp.Or(t.state.As, w.source, "file"), ""
-	if t.state.Clone = ""; w.clone != nil {
-		t.state.Clone = w.clone.base
-	}
+	t.state.Clones = w.clones
 	info, err := os.Stat(filepath.FromSlash(t.path))
 	if err == nil {
 		t.state.File = !info.IsDir()

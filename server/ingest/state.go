@@ -42,8 +42,9 @@ type rootState struct {
 	Access   []string `json:"access,omitempty"`
 	Include  []string `json:"include,omitempty"`   // patterns of secrets that are read
 	Source   string   `json:"source"`              // shown by status: As, or the host of the folder's repository
-	Clone    string   `json:"clone,omitempty"`     // address of the folder's repository on a known host
 	SyncedAt string   `json:"synced_at,omitempty"` // empty until the first complete read
+	// Clones are the addresses of repositories on known hosts by their folders: in the root, and the one around it.
+	Clones map[string]string `json:"clones,omitempty"`
 	// Kind and Begun are of an address: what it is, and when the run began that is not complete yet.
 	Kind     string       `json:"kind,omitempty"`
 	Begun    string       `json:"begun,omitempty"`

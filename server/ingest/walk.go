@@ -50,7 +50,8 @@ type walker struct {
 	unread  []foundFile
 	leftOut wire.LeftOut
 	source  string // host of the root folder's repository
-	clone   *clone // of the root folder; nil: it is none
+	// clones are the addresses of the repositories that were met, by their folders.
+	clones map[string]string
 	// repository returns that of a folder; nil if histories are not needed.
 	repository func(folder string, at githistory.Checkout) *repository
 }
@@ -134,12 +135,7 @@ func (w *walker) enter(parent place, name string) place {
 	if isRepository {
 		config, _ := readConfig(filepath.Join(git.GitDir, "config")) // without it the source is unknown
 		at.source = hostSource(remoteOf(config))
-		if name == "" {
-			w.clone = cloneOf(remoteOf(config))
-		}
-		if w.repository != nil {
-			at.repository = w.repository(path.Join(w.root, name), git)
-		}
+		at.repository = w.meet(path.Join(w.root, name), git)
 	} else if name == "" {
 		at.repository = w.around(w.root)
 	}

@@ -16,8 +16,8 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 103_440
-	maxProductTokens = 824_400
+	maxProductLines  = 103_570
+	maxProductTokens = 825_500
 	maxLongLines     = 1_373 // only lowered, until it is none
 
 	maxFunctionP95 = 33

@@ -33,7 +33,7 @@ func TestProseIsWrappedAndCodeIsNot(t *testing.T) {
 	code := "kubectl rollout undo deployment/payments --to-revision=41 --namespace production"
 	row := "| service | owner | what happens when it is rolled back in the middle of the night |"
 	text := prose + "\n\n````sh\n" + code + "\n```\n" + code + "\n````\n\n" + row + "\n|---|---|---|\n\n    " + code + "\n\n    - " + prose + "\n"
-	got := wrapMarkdown(text, 40)
+	got := wrapMarkdown(text, 40, wire.Span{}, nil)
 	if strings.Count(got, "\n"+code+"\n") != 2 || !strings.Contains(got, "\n"+row+"\n") || !strings.Contains(got, "\n    "+code+"\n") {
 		t.Errorf("broken:\n%s", got)
 	}

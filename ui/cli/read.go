@@ -373,6 +373,13 @@ func (r *reading) extent() (parts []string) {
 	case len(first.Lines) == 2 && len(last.Lines) == 2:
 		parts = append(parts, fmt.Sprintf("lines %d-%d", first.Lines[0], last.Lines[1]))
 	}
+	if r.citedIn() != (wire.Span{}) {
+		cited := "line " + strconv.Itoa(r.cited[0])
+		if r.cited[1] > r.cited[0] {
+			cited = fmt.Sprintf("lines %d-%d", r.cited[0], r.cited[1])
+		}
+		parts = append(parts, "cited: "+cited)
+	}
 	place := fmt.Sprintf("passage #%d of %d", first.ChunkInd, r.document.ChunkCount)
 	if first.ChunkInd < last.ChunkInd {
 		place = fmt.Sprintf("passages #%d to #%d of %d", first.ChunkInd, last.ChunkInd, r.document.ChunkCount)
@@ -452,12 +459,36 @@ func (a *app) readingText(r *reading) string {
 	for _, place := range r.places() {
 		b.WriteString(a.style.Muted.Render(strings.Trim(place, "<>`")) + "\n")
 	}
-	b.WriteString("\n" + wrapMarkdown(strings.ReplaceAll(r.body(), "\t", "    "), width))
+	lit := func(word string) string { return a.style.Match.Render(word) }
+	b.WriteString("\n" + wrapMarkdown(r.body(), width, r.citedIn(), lit))
 	return b.String()
 }
 
-// wrapMarkdown wraps Markdown but for what loses its meaning with other line breaks: code and the rows of tables.
-func wrapMarkdown(markdown string, width int) string {
-	f := &wordWrapper{width: width, style: func(word string) string { return word }}
-	return f.write(markdown) + f.close()
+// wrapMarkdown wraps Markdown but for what loses its meaning with other line breaks: code and the rows of tables. It
+// styles the words of whole lines.
+func wrapMarkdown(markdown string, width int, lines wire.Span, style func(word string) string) string {
+	plain := func(word string) string { return word }
+	f := &wordWrapper{width: width, style: plain}
+	write := func(text string) string { return f.write(strings.ReplaceAll(text, "\t", "    ")) }
+	wrapped := write(markdown[:lines[0]])
+	if end := min(lines[1]+len("\n"), len(markdown)); lines[1] > 0 { // a word ends behind it
+		f.style = style
+		wrapped += write(markdown[lines[0]:end])
+		f.style, lines[1] = plain, end
+	}
+	return wrapped + write(markdown[lines[1]:]) + f.close()
+}
+
+// citedIn returns where the cited lines are in the body; an empty span if they are not there.
+func (r *reading) citedIn() wire.Span {
+	at := 0
+	for _, chunk := range r.chunks {
+		text := chunk.Text()
+		start := at - (len(text) - len(strings.TrimLeft(text, "\n")))
+		if lines := chunk.SpanOfLines(r.cited[0], r.cited[1]); lines[1] > 0 && chunk.ChunkInd == r.named[0] {
+			return wire.Span{start + lines[0], start + lines[1]}
+		}
+		at += len(strings.Trim(text, "\n")) + len("\n\n")
+	}
+	return wire.Span{}
 }

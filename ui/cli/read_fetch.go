@@ -28,6 +28,7 @@ type reading struct {
 	document wire.DocumentInfo
 	chunks   []wire.Chunk
 	named    [2]int // first and last chunk that were asked for, without those around
+	cited    [2]int // first and last line of the file that were asked for; 0: no line
 	whole    bool
 	outline  bool // it is all that is printed
 	lines    *lineRange
@@ -57,7 +58,11 @@ func (a *app) fetchReading(ctx context.Context, c *client.Client, ref string, op
 		}
 		return found.within(*options.lines)
 	case at.IsPart:
-		return a.fetchPassages(ctx, c, at, options.around)
+		found, err := a.fetchPassages(ctx, c, at, options.around)
+		if err == nil {
+			found.cited[0], found.cited[1] = client.CitedLines(ref)
+		}
+		return found, err
 	case options.around > 0:
 		return nil, usage("Omit --around, or give the reference of a passage (DOCUMENT_ID#N).", "--around requires a passage; %q is a document", ref)
 	}

@@ -112,6 +112,22 @@ func TestReadParts(t *testing.T) {
 	}
 }
 
+// The line that a citation names is said, and marked for a person.
+func TestReadMarksTheCitedLine(t *testing.T) {
+	s := newOnyx(t)
+	s.on("/document/chunks", body(http.StatusOK, []byte(`{"document":{"id":"file:/hb/leave.md","title":"Leave","chunk_count":3,`+
+		`"outline":[]},"passage":1,"chunks":[{"chunk_ind":1,"content":"\n## Who\n\nAsk early,\nor ask twice.\n\nIt is paid.\n",`+
+		`"heading_path":[],"lines":[8,14]}]}`)))
+	got := run(t, testDoors(s.URL), terminal{}, "read", "hb/leave.md:12").check(t, ExitSuccess)
+	if !strings.Contains(got.out, "cited: line 12 · passage #1") || !strings.HasSuffix(got.out, "or ask twice.\n\nIt is paid.\n") {
+		t.Errorf("stdout %s", got.out)
+	}
+	got = run(t, testDoors(s.URL), terminal{tty: true, width: 40}, "read", "hb/leave.md:11-12").check(t, ExitSuccess)
+	if !strings.Contains(got.out, "cited: lines 11-12") || !strings.Contains(got.out, "\x1b[1;") {
+		t.Errorf("stdout %q", got.out)
+	}
+}
+
 // A hint leads to the same library.
 func TestHintsOfReadKeepTheTarget(t *testing.T) {
 	s, _ := handbook(t)

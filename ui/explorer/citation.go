@@ -59,6 +59,7 @@ func (m *Model) openCitation(cited string) tea.Cmd {
 		}
 		m.leavePage()
 		m.showFound([]wire.SearchResult{result}, fromCitation)
+		m.answer.completed[result.Ref] = true // it is whole
 		m.panels, m.focus, m.reader = nil, InReader, m.compare.following
 		return nil
 	})
@@ -92,6 +93,9 @@ func locate(ctx context.Context, c *client.Client, cited string) (wire.SearchRes
 	}
 	for _, chunk := range found.Chunks {
 		result.Content, result.HeadingPath, result.Lines = chunk.Text(), chunk.HeadingPath, chunk.Lines
+		if lines := chunk.SpanOfLines(client.CitedLines(cited)); lines[1] > 0 {
+			result.Highlights, result.BestPassage = []wire.Span{lines}, lines
+		}
 	}
 	return result, nil
 }

@@ -1,6 +1,9 @@
 package explorer
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -59,6 +62,32 @@ func TestAPastedCitationOpensThePassage(t *testing.T) {
 	screen.Press("enter")
 	screen.WaitText("no document has “7”")
 	screen.WaitGone("from a citation")
+}
+
+// The line that a citation names is marked, and in sight also where it is far down in its passage.
+func TestACitedLineIsInSight(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "acme")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	text := "# Leave\n"
+	for n := 2; n <= 60; n++ {
+		text += fmt.Sprintf("- step %d of **the plan**\n", n)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "leave.md"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range [][2]int{{120, 36}, {60, 20}, {40, 12}} {
+		screen := start(t, size[0], size[1], Options{Target: libraryTarget(t, folder)})
+		screen.Type("acme/leave.md:45")
+		screen.WaitText("acme/leave.md:45")
+		screen.Press("enter")
+		screen.WaitText("step 45 of the plan")
+		if size[0] > 40 { // where how many marks there are is said
+			screen.WaitText("1 match ")
+		}
+	}
 }
 
 // A server without documents is not asked for them.

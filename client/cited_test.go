@@ -1,0 +1,27 @@
+package client
+
+import "testing"
+
+func TestCitedLines(t *testing.T) {
+	t.Parallel()
+	for written, want := range map[string][2]int{
+		"handbook/people/leave.md:112":                       {112, 112},
+		"handbook/c#/leave.md:112":                           {112, 112},
+		"https://github.com/a/b/blob/1f/x.md?plain=1#L3-L9":  {3, 9},
+		"https://gitlab.com/a/b/-/blob/1f/x.md?plain=1#L3-9": {3, 9},
+		"https://bitbucket.org/a/b/src/1f/x.md#lines-3:9":    {3, 9},
+		"https://github.com/a/b/blob/1f/x.md#L7":             {7, 7},
+		"https://github.com/a/b/blob/1f/x.md#L9-L3":          {9, 9},
+		"http://wiki.acme.com:8080":                          {},
+		"http://wiki.acme.com/1042#a:b":                      {},
+		"handbook/rules.pdf#page=3":                          {},
+		"file:/srv/hb/a.md#2":                                {},
+		"file:/srv/hb/a.md#2-5":                              {},
+		"handbook/leave.md:99999999999999999999":             {},
+		"":                                                   {},
+	} {
+		if first, last := CitedLines(written); [2]int{first, last} != want {
+			t.Errorf("%q: %d to %d, want %v", written, first, last, want)
+		}
+	}
+}
