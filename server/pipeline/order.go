@@ -69,8 +69,7 @@ func (r *run) judge(ctx context.Context) error {
 			}
 		}
 	}
-	_, documents := r.evidenceFor(r.question)
-	for id, e := range documents {
+	for id, e := range r.mixedOf(r.question).documents {
 		if asked[id] && e.byMeaning() {
 			note(id, wire.FoundByMeaning)
 		}

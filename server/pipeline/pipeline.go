@@ -37,6 +37,7 @@ type run struct {
 	found           []index.Result      // by query
 	questionVectors <-chan vectorAnswer // nil: not requested
 	near            [][]index.Hit       // by query; empty without vectors
+	mixed           []mixed             // by query; see mixedOf
 	worth           []float64           // by query: the share of its weight that counts; empty before all have run
 	similar         index.Vector        // of the passage that others shall be like; no values without one
 	embedding       llm.Usage           // of the embedding model
@@ -147,6 +148,7 @@ func (r *run) retrieve(ctx context.Context) (string, string, error) {
 	if err := group.Wait(); err != nil {
 		return "", "", err
 	}
+	r.mixed = nil // what was found at once was found by words
 	r.weighRewrites()
 	hits := 0
 	for _, found := range r.found {
@@ -219,19 +221,23 @@ func (r *run) rankings() []rankedList {
 	return lists
 }
 
-// listOf returns the hits of a query by words and by vector.
-func (r *run) listOf(query int) []index.Hit {
-	hits, _ := r.evidenceFor(query)
-	return hits
-}
+// listOf returns the hits of a query by words and, after retrieve, by vector.
+func (r *run) listOf(query int) []index.Hit { return r.mixedOf(query).hits }
 
-// evidenceFor also returns what speaks for each document where vectors do.
-func (r *run) evidenceFor(query int) ([]index.Hit, map[string]evidence) {
-	unrelated := -1.0
-	if r.Embedder != nil && len(r.similar.Values) == 0 {
-		unrelated = r.Embedder.Unrelated()
+// mixedOf also returns what speaks for each document where vectors do.
+func (r *run) mixedOf(query int) mixed {
+	if r.mixed == nil {
+		r.mixed = make([]mixed, len(r.queries))
 	}
-	return byScore(r.found[query].Hits, r.nearTo(query), unrelated, r.trust(r.queries[query]))
+	m := &r.mixed[query]
+	if m.hits == nil {
+		unrelated := -1.0
+		if r.Embedder != nil && len(r.similar.Values) == 0 {
+			unrelated = r.Embedder.Unrelated()
+		}
+		m.hits, m.documents = byScore(r.found[query].Hits, r.nearTo(query), unrelated, r.trust(r.queries[query]))
+	}
+	return *m
 }
 
 // wanted returns the requested number of sections.

@@ -168,6 +168,12 @@ type evidence struct {
 	best           int
 }
 
+// mixed are the hits of a query by words and by vector in one list, and what speaks for their documents.
+type mixed struct {
+	hits      []index.Hit
+	documents map[string]evidence
+}
+
 // leastMeaning is the share of a document's score from which meaning found it, whatever words it has. Then it may stand
 // before what it outscores, without the words of the query: of twenty questions in other words than the handbook's, 17
 // have a right page among the first five, and with none of their words 15.

@@ -94,6 +94,27 @@ func TestAPauseSearchesByMeaning(t *testing.T) {
 	})
 }
 
+// Other profiles, Slack among them, are asked on Enter alone: the library would ask them with itself.
+func TestAPauseAsksNoOtherProfile(t *testing.T) {
+	t.Parallel()
+	server := meant(complete(), "")
+	target := server.library(t)
+	target.Beside = []string{"slack"}
+	inBubble(t, func(t *testing.T) {
+		screen := start(t, 120, 40, Options{Target: target})
+		screen.WaitText("type to search")
+		rest()
+		screen.Type("rollback")
+		screen.WaitText("Runbook rollback")
+		rest()
+		if n := server.whole(); n > 0 {
+			t.Errorf("a pause made %d searches that other profiles are asked with", n)
+		}
+		screen.Press("enter")
+		screen.WaitText("Going back")
+	})
+}
+
 // A language model, which costs something, is for those who press Enter.
 func TestAPauseAsksNoLanguageModel(t *testing.T) {
 	t.Parallel()
