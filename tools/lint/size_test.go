@@ -16,9 +16,9 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 103_570
-	maxProductTokens = 825_500
-	maxLongLines     = 1_373 // only lowered, until it is none
+	maxProductLines  = 103_827
+	maxProductTokens = 827_936
+	maxLongLines     = 1_369 // only lowered, until it is none
 
 	maxFunctionP95 = 33
 	maxColumns     = 120 // with tabs of four

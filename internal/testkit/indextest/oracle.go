@@ -27,7 +27,7 @@ type Oracle struct {
 // Params are the constants of the formula, as in package lexical.
 type Params struct {
 	K1, B, TitleWeight, HeadingWeight, Title, Near, Coverage, NearUnordered, Identifier, Part float64
-	Pair, Spelling                                                                            float64
+	Pair, Spelling, Acronym                                                                   float64
 	LookupWords, LookupTitle, LookupExact, LookupMatch, Language, Enough                      float64
 }
 

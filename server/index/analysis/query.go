@@ -17,6 +17,8 @@ type QueryWord struct {
 	Parts []QueryWord
 	// Stems are the second terms that it has in the languages that were given to In.
 	Stems []string
+	// Acronym: it spells words of the query as their acronym.
+	Acronym bool
 	// Overlaps: it shares a character with another pair of the query.
 	Overlaps bool
 }
@@ -159,9 +161,14 @@ func Joined(text string, a, b QueryWord) (QueryWord, bool) {
 		b.End > len(text) || text[a.End:b.Start] != " " || len(a.Surface)+len(b.Surface) > maxWordBytes {
 		return QueryWord{}, false
 	}
-	surface := hyphenated + a.Surface + b.Surface
-	return QueryWord{Token: Token{Surface: surface, Term: Stem(surface), Start: a.Start, End: b.End, Position: a.Position,
-		Kind: Compound}}, true
+	return SpeltAs(a.Surface+b.Surface, a, b), true
+}
+
+// SpeltAs returns what the words from a to b of a query are in another spelling.
+func SpeltAs(surface string, a, b QueryWord) QueryWord {
+	t := Token{Surface: hyphenated + surface, Start: a.Start, End: b.End, Position: a.Position, Kind: Compound}
+	t.Term = Stem(t.Surface)
+	return QueryWord{Token: t}
 }
 
 // Phrase returns the words of a phrase, which must occur at the distances of their positions; that of the first is 0.

@@ -40,7 +40,9 @@ func (r *run) score(part int, p *plan) (*scoring, error) {
 		if err := r.ctx.Err(); err != nil {
 			return nil, err
 		}
-		s.word(&p.words[i])
+		if err := s.word(&p.words[i]); err != nil {
+			return nil, err
+		}
 	}
 	return s, nil
 }
@@ -77,7 +79,7 @@ func (r *run) lengths(reader *segment.Reader) []float32 {
 }
 
 // word adds one word.
-func (s *scoring) word(w *word) {
+func (s *scoring) word(w *word) error {
 	factor := float32(w.weight * w.idf * (s.r.s.params.K1 + 1))
 	var last segment.Term
 	known := 0
@@ -87,13 +89,13 @@ func (s *scoring) word(w *word) {
 			known++
 		}
 	}
-	switch known {
-	case 0:
-	case 1: // most words have no second terms in a library of few languages
+	switch {
+	case known == 1 && len(w.forms) == 0: // most words have no second terms in a library of few languages
 		s.term(&last, factor, float32(w.bonus), w.bits)
-	default:
-		s.groupOf(w, factor)
+	case known > 0 || len(w.forms) > 0:
+		return s.groupOf(w, factor)
 	}
+	return nil
 }
 
 // term adds the postings of a term.

@@ -16,10 +16,11 @@ func (s *second) coverage(i int) float64 {
 	params := &s.r.s.params
 	idf, covered, bits := 0.0, 0.0, uint64(0)
 	for w := range s.p.words {
-		if s.titles[i*len(s.p.words)+w] > 0 && s.p.words[w].bits > 0 {
-			idf += s.p.words[w].idf
+		w, titled := &s.p.words[w], s.titles[i*len(s.p.words)+w] > 0
+		if titled = titled || len(w.forms) > 0 && s.all[i].holds>>inTitle&w.bits != 0; titled && w.bits > 0 {
+			idf += w.idf
 			covered++
-			bits |= s.p.words[w].bits
+			bits |= w.bits
 		}
 	}
 	if idf == 0 || s.p.idf == 0 {
@@ -61,14 +62,20 @@ func (s *second) isNamed(document int) bool {
 
 // bitsOf returns the bits of the words of the query that a word of a text is.
 func (p *plan) bitsOf(analyser *analysis.Analyser, raw analysis.Raw, written string) (bits uint64) {
-	own := analyser.TermOf(raw.Surface)
 	for i := range p.words {
 		for _, term := range p.words[i].terms {
-			l := analysis.LanguageOfTerm(term)
-			if term == own || l != nil && term == analyser.TermIn(l, written) {
+			if isTerm(analyser, raw, written, term) {
 				bits |= p.words[i].bits
 			}
 		}
 	}
 	return bits
+}
+
+// isTerm reports whether a term is one of those of a word of a text.
+func isTerm(analyser *analysis.Analyser, raw analysis.Raw, written, term string) bool {
+	if l := analysis.LanguageOfTerm(term); l != nil {
+		return term == analyser.TermIn(l, written)
+	}
+	return term == analyser.TermOf(raw.Surface)
 }

@@ -31,9 +31,12 @@ func groupsOf(reader *segment.Reader) *groups {
 	})
 }
 
-// groupOf adds the terms of a word as if they were one.
-func (s *scoring) groupOf(w *word, factor float32) {
+// groupOf adds the terms of a word, and its long forms, as if they were one.
+func (s *scoring) groupOf(w *word, factor float32) error {
 	s.gatherAll(w.terms, w.bits)
+	if err := s.addForms(w); err != nil {
+		return err
+	}
 	bonus := float32(w.bonus)
 	chunks := s.reader.Chunks()
 	for page, touched := range s.r.pages {
@@ -52,6 +55,7 @@ func (s *scoring) groupOf(w *word, factor float32) {
 			s.r.holds[s.owners.Of(from+i)] |= w.bits
 		}
 	}
+	return nil
 }
 
 // gatherAll adds up how often the terms of a group occur in each chunk. Where they have more postings than there are

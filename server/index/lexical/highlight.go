@@ -1,6 +1,7 @@
 package lexical
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +22,7 @@ type highlighter struct {
 	prefixes  map[string]float64
 	initials  [256]bool            // first bytes of words that can match: others need no stemming
 	languages []*analysis.Language // in which the words have second terms
+	forms     []longForm
 	analysers *analysers
 }
 
@@ -34,12 +36,17 @@ func newHighlighter(p *plan, pool *analysers) *highlighter {
 	h := &highlighter{terms: make(map[string]matchedWord), prefixes: make(map[string]float64), analysers: pool}
 	for _, w := range p.words {
 		for _, term := range w.terms {
-			if l := analysis.LanguageOfTerm(term); l == nil {
+			h.begin(term)
+			if h.terms[term] = (matchedWord{w.Term, w.idf}); analysis.LanguageOfTerm(term) == nil {
 				h.terms[term] = matchedWord{term, w.idf}
-				h.begin(term)
-			} else {
-				h.terms[term] = matchedWord{w.Term, w.idf}
-				h.inLanguage(l, term)
+			}
+		}
+		for _, form := range w.forms {
+			h.forms = append(h.forms, longForm{phrase: form, matched: matchedWord{w.Term, w.idf}})
+			for _, word := range form {
+				for _, term := range word.terms {
+					h.begin(term)
+				}
 			}
 		}
 		if w.Prefix {
@@ -52,6 +59,10 @@ func newHighlighter(p *plan, pool *analysers) *highlighter {
 
 // begin notes how words with a term begin. Arabic stems may lack the article, which words begin with.
 func (h *highlighter) begin(term string) {
+	if l := analysis.LanguageOfTerm(term); l != nil {
+		h.inLanguage(l, term)
+		return
+	}
 	h.initials[term[0]] = true
 	if first, _ := utf8.DecodeRuneInString(term); unicode.Is(unicode.Arabic, first) {
 		for lead := 0xd8; lead <= 0xdb; lead++ { // of U+0600 to U+06FF
@@ -115,9 +126,15 @@ func (h *highlighter) find(text, language string) []mark {
 		languages = languages[max(at, 0) : at+1]
 	}
 	var found []mark
+	forms := slices.Clone(h.forms)
 	analyser.Scan(text, func(raw analysis.Raw) {
 		if !h.initials[raw.Surface[0]] {
 			return
+		}
+		for i := range forms {
+			if f := &forms[i]; raw.Kind == analysis.Word && f.ends(analyser, raw, text[raw.Start:raw.End]) {
+				found = append(found, mark{f.start, raw.End, f.matched.word, f.matched.idf})
+			}
 		}
 		matched, ok := h.terms[analyser.TermOf(raw.Surface)]
 		for i := 0; i < len(languages) && !ok && raw.Kind == analysis.Word; i++ {
@@ -134,6 +151,9 @@ func (h *highlighter) find(text, language string) []mark {
 			}
 		}
 	})
+	if len(forms) > 0 { // a long form begins before words in it
+		slices.SortStableFunc(found, func(a, b mark) int { return cmp.Compare(a.start, b.start) })
+	}
 	return found
 }
 

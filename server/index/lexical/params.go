@@ -30,8 +30,8 @@ type Params struct {
 	// Part is the weight of an identifier's parts where the identifier itself occurs in the index.
 	Part float64
 	// Pair is the weight of a pair of characters that overlaps another one, Spelling that of another spelling of a
-	// word.
-	Pair, Spelling float64
+	// word, Acronym that of what documents define as its acronym or long form.
+	Pair, Spelling, Acronym float64
 	// LookupWords is the number of words from which a query is no lookup; LookupTitle and LookupExact weigh titles more
 	// in shorter ones.
 	LookupWords, LookupTitle, LookupExact float64
@@ -49,7 +49,7 @@ type Params struct {
 func DefaultParams() Params {
 	return Params{
 		K1: 1.2, B: 0.75, TitleWeight: 1.5, HeadingWeight: 2.5, Title: 0.2, Near: 0.6, Coverage: 0.15,
-		NearUnordered: 0.25, Identifier: 1, Part: 0.3, Pair: 0.5, Spelling: 0.5,
+		NearUnordered: 0.25, Identifier: 1, Part: 0.3, Pair: 0.5, Spelling: 0.5, Acronym: 0.4,
 		LookupWords: 6, LookupTitle: 0.4, LookupExact: 0.8, LookupMatch: 0.2, Language: 0.4, Enough: 0.01,
 	}
 }

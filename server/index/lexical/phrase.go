@@ -4,8 +4,35 @@ import (
 	"math"
 	"slices"
 
+	"quarry/server/index/analysis"
 	"quarry/server/index/segment"
 )
+
+// phrases looks up what the words of phrases stand for.
+func (r *run) phrases(a *analysis.Analyser, phrases []string, rights func() []segment.Bits) (found [][]phraseTerm) {
+	for _, phrase := range phrases {
+		words := a.Phrase(phrase)
+		if words = words[:min(len(words), maxWords)]; len(words) > 0 {
+			found = append(found, r.phrase(a, words, rights))
+		}
+	}
+	return found
+}
+
+// phrase looks up what the words of a phrase stand for.
+func (r *run) phrase(a *analysis.Analyser, words []analysis.QueryWord, rights func() []segment.Bits) []phraseTerm {
+	phrase := make([]phraseTerm, 0, len(words))
+	a.In(r.languages().all, words)
+	for _, w := range words {
+		t := phraseTerm{terms: []string{w.Term}, offset: uint32(w.Position)}
+		if w.Prefix {
+			t.terms = r.expansions(w.Surface, w.Term, rights())
+		}
+		t.terms = append(t.terms, w.Stems...)
+		phrase = append(phrase, t)
+	}
+	return phrase
+}
 
 // postings walks over the chunks of one word of a phrase, or of a word that the second stage looks at.
 type postings []termCursor
@@ -94,10 +121,11 @@ func (p postings) titles(chunk uint32) (n uint32) {
 	return n
 }
 
-// occurrences calls yield with every wanted chunk of a part that contains the phrase, ascending. Comparing positions is
-// what takes the time, so that chunks that are not wanted cost little.
+// occurrences calls yield with every wanted chunk of a part that contains the phrase, ascending, with how often it does
+// (0 for a single word), and whether the title has the words. Comparing positions is what takes the time, so that
+// chunks that are not wanted cost little.
 func (r *run) occurrences(part int, phrase []phraseTerm, wanted func(chunk uint32) bool,
-	yield func(chunk uint32)) error {
+	yield func(chunk uint32, times int, titled bool)) error {
 	lists := make([]postings, len(phrase))
 	rarest := 0
 	for i, term := range phrase {
@@ -129,7 +157,7 @@ func (r *run) occurrences(part int, phrase []phraseTerm, wanted func(chunk uint3
 			continue
 		}
 		if wanted(chunk) && matches(phrase, lists, chunk, &found, &others) {
-			yield(chunk)
+			yield(chunk, len(found), !slices.ContainsFunc(lists, func(p postings) bool { return p.titles(chunk) == 0 }))
 		}
 		target = chunk + 1
 	}
@@ -174,7 +202,7 @@ func (r *run) restrict(part int, p *plan, f *partFilter) (segment.Bits, error) {
 	documents := r.documents(part)
 	for _, phrase := range p.phrases {
 		clear(documents)
-		err := r.occurrences(part, phrase, possible, func(chunk uint32) {
+		err := r.occurrences(part, phrase, possible, func(chunk uint32, _ int, _ bool) {
 			chunks.Add(int(chunk))
 			documents.Add(owners.Of(int(chunk)))
 		})
@@ -184,7 +212,7 @@ func (r *run) restrict(part int, p *plan, f *partFilter) (segment.Bits, error) {
 		among.And(documents)
 	}
 	for _, phrase := range p.exclude {
-		err := r.occurrences(part, phrase, possible, func(chunk uint32) {
+		err := r.occurrences(part, phrase, possible, func(chunk uint32, _ int, _ bool) {
 			among.Remove(owners.Of(int(chunk)))
 		})
 		if err != nil {

@@ -17,6 +17,8 @@ type word struct {
 	analysis.QueryWord
 	// terms are looked up as if they were one: the word's own, or all that a prefix stands for.
 	terms []string
+	// forms are what it is an acronym of.
+	forms [][]phraseTerm
 	// weight multiplies the word's share of the score.
 	weight float64
 	// idf is over chunks, titleIDF over titles.
@@ -69,6 +71,7 @@ func (r *run) typed(a *analysis.Analyser, l *analysis.Language, q *index.Query, 
 		words[n-1].Prefix = words[n-1].Prefix || kept != ""
 	}
 	words = append(words, joined(q.Text, words)...)
+	words = append(words, r.acronyms(a, q.Text, rights)...)
 	position := phraseBreak
 	for _, phrase := range q.Phrases {
 		more := a.Words(phrase, false)
@@ -103,7 +106,8 @@ func (r *run) unfinished(w analysis.QueryWord, rights []segment.Bits) string {
 }
 
 // plan looks the words of a query up.
-func (r *run) plan(a *analysis.Analyser, words []analysis.QueryWord, q *index.Query, rights func() []segment.Bits) *plan {
+func (r *run) plan(
+	a *analysis.Analyser, words []analysis.QueryWord, q *index.Query, rights func() []segment.Bits) *plan {
 	p := &plan{}
 	stats := &r.s.stats
 	params := &r.s.params
@@ -246,6 +250,9 @@ func (r *run) add(p *plan, q analysis.QueryWord, weight float64, matched bool, r
 	if w.Identifier() {
 		w.bonus = r.s.params.Identifier * w.idf
 	}
+	if q.Kind != analysis.Compound {
+		w.forms = r.longForms(strings.ToLower(q.Surface), rights)
+	}
 	p.words = append(p.words, w)
 	return n.Documents > 0
 }
@@ -269,28 +276,6 @@ func (p *plan) finish(params *Params) {
 		p.reached = index.LevelAny
 	}
 	p.prefer = 1 + params.LookupMatch*p.lookup
-}
-
-// phrases looks up what the words of phrases stand for.
-func (r *run) phrases(a *analysis.Analyser, phrases []string, rights func() []segment.Bits) (found [][]phraseTerm) {
-	for _, phrase := range phrases {
-		words := a.Phrase(phrase)
-		terms := make([]phraseTerm, 0, len(words))
-		words = words[:min(len(words), maxWords)]
-		a.In(r.languages().all, words)
-		for _, w := range words {
-			t := phraseTerm{terms: []string{w.Term}, offset: uint32(w.Position)}
-			if w.Prefix {
-				t.terms = r.expansions(w.Surface, w.Term, rights())
-			}
-			t.terms = append(t.terms, w.Stems...)
-			terms = append(terms, t)
-		}
-		if len(terms) > 0 {
-			found = append(found, terms)
-		}
-	}
-	return found
 }
 
 // expansions returns the terms that a prefix stands for: those of the surfaces that most documents contain, and one at

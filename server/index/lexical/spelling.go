@@ -54,7 +54,11 @@ func (r *run) spell(p *plan, w analysis.QueryWord, rights func() []segment.Bits)
 			covered |= had.bits
 		}
 	}
-	r.add(p, w, r.s.params.Spelling, false, rights)
+	weight := r.s.params.Spelling
+	if w.Acronym {
+		weight = r.s.params.Acronym
+	}
+	r.add(p, w, weight, false, rights)
 	p.words[len(p.words)-1].bits = covered
 }
 
@@ -119,7 +123,7 @@ func (r *run) occurs(phrase []phraseTerm, rights []segment.Bits, access index.Ac
 	for part := range r.s.parts {
 		reader := r.reader(part)
 		wanted := func(chunk uint32) bool { return !found && rights[part].Has(reader.Owners().Of(int(chunk))) }
-		if err := r.occurrences(part, phrase, wanted, func(uint32) { found = true }); found || err != nil {
+		if err := r.occurrences(part, phrase, wanted, func(uint32, int, bool) { found = true }); found || err != nil {
 			return found, err
 		}
 	}

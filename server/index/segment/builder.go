@@ -219,6 +219,10 @@ func (b *Builder) scan(words []occurrence, text string) []occurrence {
 				w.seconds++
 			}
 		}
+		if term := analysis.Definition(text, raw); term != "" {
+			words = append(words, occurrence{b.bare(term), last})
+			w.seconds++
+		}
 	})
 	w.position = last + fieldGap
 	return words

@@ -18,6 +18,15 @@ func (b *Builder) setLanguage(code string) {
 	}
 }
 
+// bare returns the number of a term that has no surface.
+func (b *Builder) bare(term string) uint32 {
+	id := intern(b, b.termIDs, term)
+	if int(id) == len(b.terms) {
+		b.terms = append(b.terms, termEntry{})
+	}
+	return id
+}
+
 // secondTerm returns the number of the second term of a word and one more; 0: it has none. Such a term has no surface:
 // it is not completed, nor near to words with typos.
 func (b *Builder) secondTerm(word string) uint32 {
@@ -26,11 +35,7 @@ func (b *Builder) secondTerm(word string) uint32 {
 		return next
 	}
 	if term := b.work.language.Term(word); term != "" {
-		id := intern(b, b.termIDs, term)
-		if int(id) == len(b.terms) {
-			b.terms = append(b.terms, termEntry{})
-		}
-		next = id + 1
+		next = b.bare(term) + 1
 	}
 	word = strings.Clone(word) // the text may be large
 	b.work.second[word] = next

@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"bytes"
 	"encoding/binary"
 	"sort"
 )
@@ -23,6 +24,13 @@ func (r *Reader) Term(term string) (Term, bool) {
 		return Term{}, false
 	}
 	return r.termOf(&e), true
+}
+
+// EachTerm calls yield with the terms that begin with prefix.
+func (r *Reader) EachTerm(prefix string, yield func(term string)) {
+	for e, ok := r.terms.seek([]byte(prefix)); ok && bytes.HasPrefix(e.key, []byte(prefix)); ok = e.next() {
+		yield(string(e.key))
+	}
 }
 
 // appendTerm encodes what a dictionary's value has behind the places: uvarint chunks << 1 | 1 where each is another

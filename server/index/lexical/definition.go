@@ -1,0 +1,129 @@
+package lexical
+
+import (
+	"slices"
+
+	"quarry/server/index/analysis"
+	"quarry/server/index/segment"
+)
+
+// definition says in a document what an acronym stands for.
+type definition struct {
+	term    string // of the index, which tells who may know it
+	acronym string
+	long    []analysis.QueryWord
+}
+
+// maxLongForms is how many long forms of an acronym a query is searched by.
+const maxLongForms = 8
+
+// definitions returns those of a part, which are read once: by the acronym and its plural, and by the term of the first
+// word of the long form behind analysis.Defining.
+func (r *run) definitions(part int) map[string][]definition {
+	type key struct{}
+	reader := r.reader(part)
+	return segment.Derived(reader, key{}, func() map[string][]definition {
+		analyser := r.s.analysers.get()
+		defer r.s.analysers.put(analyser)
+		all := make(map[string][]definition)
+		reader.EachTerm(analysis.Defining, func(term string) {
+			acronym, long := analysis.ParseDefinition(term)
+			d := definition{term, acronym, analyser.Phrase(long)}
+			if len(d.long) > 1 {
+				for _, by := range []string{acronym, acronym + "s", analysis.Defining + d.long[0].Term} {
+					all[by] = append(all[by], d)
+				}
+			}
+		})
+		return all
+	})
+}
+
+// defined calls yield with the definitions by a key that the caller may see.
+func (r *run) defined(by string, rights func() []segment.Bits, yield func(d definition)) {
+	for part := 0; part < len(r.s.parts) && r.far == nil; part++ {
+		for _, d := range r.definitions(part)[by] {
+			if r.anyIn([]string{d.term}, rights()) {
+				yield(d)
+			}
+		}
+	}
+}
+
+// longForms returns what an acronym stands for, as phrases.
+func (r *run) longForms(acronym string, rights func() []segment.Bits) (forms [][]phraseTerm) {
+	r.defined(acronym, rights, func(d definition) {
+		analyser := r.s.analysers.get()
+		defer r.s.analysers.put(analyser)
+		form := r.phrase(analyser, slices.Clone(d.long), rights)
+		same := func(had []phraseTerm) bool {
+			return slices.EqualFunc(had, form, func(a, b phraseTerm) bool { return slices.Equal(a.terms, b.terms) })
+		}
+		if len(forms) < maxLongForms && !slices.ContainsFunc(forms, same) {
+			forms = append(forms, form)
+		}
+	})
+	return forms
+}
+
+// acronyms returns those of long forms in a query, as other spellings of its words.
+func (r *run) acronyms(a *analysis.Analyser, query string, rights func() []segment.Bits) (found []analysis.QueryWord) {
+	words := a.Phrase(query)
+	for i := range min(len(words), maxWords) {
+		rest := words[i:]
+		r.defined(analysis.Defining+rest[0].Term, rights, func(d definition) {
+			follows := func(had, w analysis.QueryWord) bool {
+				return had.Term == w.Term && had.Position == w.Position-rest[0].Position
+			}
+			if n := len(d.long); len(rest) >= n && slices.EqualFunc(d.long, rest[:n], follows) {
+				found = append(found, analysis.SpeltAs(d.acronym, rest[0], rest[n-1]))
+				found[len(found)-1].Acronym = true
+			}
+		})
+	}
+	return found
+}
+
+// addForms adds the chunks with a long form of a word to those of its terms.
+func (s *scoring) addForms(w *word) error {
+	for _, form := range w.forms {
+		all := func(uint32) bool { return true }
+		err := s.r.occurrences(s.part, form, all, func(chunk uint32, times int, titled bool) {
+			f := float32(times)
+			if titled {
+				f += s.title
+				s.r.holds[s.owners.Of(int(chunk))] |= w.bits << inTitle
+			}
+			s.r.group[chunk] += f * float32(s.r.s.params.Acronym)
+			s.r.pages[chunk/pageChunks] = true
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// longForm is what a word of the query stands for as a highlighter finds it, word by word: how many it has seen, and
+// where the first one is.
+type longForm struct {
+	phrase                []phraseTerm
+	matched               matchedWord
+	seen, start, position int
+}
+
+// ends reports whether the next word of a text completes the long form.
+func (f *longForm) ends(a *analysis.Analyser, raw analysis.Raw, written string) bool {
+	is := func(terms []string) bool {
+		return slices.ContainsFunc(terms, func(term string) bool { return isTerm(a, raw, written, term) })
+	}
+	follows := f.seen > 0 && raw.Position-f.position == int(f.phrase[f.seen].offset)
+	if !follows || !is(f.phrase[f.seen].terms) {
+		f.seen, f.start, f.position = 0, raw.Start, raw.Position
+		if !is(f.phrase[0].terms) {
+			return false
+		}
+	}
+	f.seen = (f.seen + 1) % len(f.phrase)
+	return f.seen == 0
+}
