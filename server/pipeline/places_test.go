@@ -37,7 +37,8 @@ func TestPlaceLevel(t *testing.T) {
 		{"hb/eng hb/eng hb/people", "", "hb/eng 2, hb/people 1"},
 		{"hb/eng hb/people wiki", "", "hb 2, wiki 1"},
 		{"hb/docs/a hb/docs/b", "", "hb/docs/a 1, hb/docs/b 1"},
-		{"hb hb/docs/a hb/docs/b", "", "hb/docs 2"}, // they part in hb: one lies in it directly
+		{"hb hb/docs/a hb/docs/b", "", "hb/docs 2"},                                               // they part in hb: one lies in it directly
+		{"hb " + strings.Repeat("hb/docs/a ", 10) + "hb/docs/b", "", "hb/docs/a 10, hb/docs/b 1"}, // no page beside docs matters
 		{"hb/docs/a hb/docs/b wiki/docs/c", "hb/docs", "hb/docs/a 1, hb/docs/b 1"},
 		{"hb/docs/a hb/docs/b wiki/docs/c wiki/docs/c", "docs", "wiki/docs/c 2, hb/docs/a 1, hb/docs/b 1"},
 		{"hb/a wiki/b", "/hb", "hb/a 1"}, {"hb/eng hb/people", "/", "hb 2"},

@@ -205,7 +205,7 @@ func (m *Model) renderAnswer() tea.Cmd {
 	if m.overlay() != InAnswer || m.answer.rendering {
 		return nil
 	}
-	r := m.overlayRect()
+	r, _ := m.overlayRect()
 	_, _, width, height := panel.Inside(r.W, r.H)
 	m.answer.View(width, height, m.theme) // a job is for the size shown last
 	render := m.answer.RenderJob(m.theme)

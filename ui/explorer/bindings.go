@@ -140,7 +140,7 @@ func filterBindings() []Binding {
 func screenBindings() []Binding {
 	return group("Screen",
 		action("actions", "? f1", Everywhere, "all keys", "List all actions with their keys, and run one", (*Model).openActions),
-		action("set-up", "f3", InPanes|InAnswer, "", "Connect to an Onyx server, open a folder, or set up a language model",
+		action("set-up", "f3", InPanes|InAnswer, "open", "Connect to an Onyx server, open a folder, or set up a language model",
 			(*Model).openSetUp, noSetUp),
 		action("zoom", "z", InList|InReader, "", "Zoom the pane to the whole screen, or back",
 			do(func(m *Model) { m.look.zoomed = !m.look.zoomed }), noPanes),

@@ -6,7 +6,6 @@ import (
 
 	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
-	"quarry/ui/explorer/reader"
 	"quarry/ui/explorer/results"
 )
 
@@ -37,13 +36,13 @@ func (m *Model) borderPen(focused bool) paint.Pen {
 // name is what is searched, as a name.
 func (m *Model) name() string { return strings.TrimPrefix(m.target.Where, "the ") }
 
-// setUpHint is the key that opens the set-up, with what it does; "" where nothing can be set up.
-func (m *Model) setUpHint(does string) string {
-	key := m.keys.keyOf("set-up", InBox)
-	if key == "" || m.options.SetUp.Refused != "" {
-		return ""
+// sampleName is what the sample library is called, with the key that opens one's own.
+func (m *Model) sampleName() string {
+	name, key := m.name(), m.keys.keyOf("set-up", InBox)
+	if key != "" && m.options.SetUp.Refused == "" {
+		name += " · " + key + " open your own"
 	}
-	return " · " + key + " " + does
+	return m.theme.Warning.Render(name)
 }
 
 // titles are what is searched, and how much there is of it. The sample library says that it is one.
@@ -54,15 +53,15 @@ func (m *Model) titles() (title, beside string) {
 	}
 	title = m.theme.Title.Render("quarry") + m.theme.Muted.Render(" · ")
 	if m.target.Kind == Sample {
-		return title + m.theme.Warning.Render(m.name()+m.setUpHint("open your own")), m.theme.Muted.Render(count)
+		return title + m.sampleName(), m.theme.Muted.Render(count)
 	}
-	return title + m.theme.Text.Render(m.name()), m.theme.Muted.Render(strings.TrimPrefix(count+m.setUpHint("open"), " · "))
+	return title + m.theme.Text.Render(m.name()), m.theme.Muted.Render(count)
 }
 
 // label is titles in a few words, for beside the query.
 func (m *Model) label() string {
 	if m.target.Kind == Sample {
-		return m.theme.Warning.Render(m.name() + m.setUpHint("open your own"))
+		return m.sampleName()
 	}
 	label := m.name()
 	if w := m.conn.welcome; w.exact {
@@ -174,17 +173,11 @@ func (m *Model) readerLines(r *reading, frame, inside Rect) (pane, []string) {
 	if r.result != nil {
 		muted := m.theme.Muted
 		p.title, p.beside = m.theme.Title.Render(r.Title()), muted.Render(r.Position())
-		p.footBeside = muted.Render(readerFoot(&r.Reader))
+		p.footBeside = muted.Render(r.More())
+		if r.Raw() {
+			p.foot = muted.Render("raw")
+		}
 		p.thumbFrom, p.thumbTo = r.Gutter(len(lines))
 	}
 	return p, lines
-}
-
-// readerFoot names the key for more of the document, and how it is shown.
-func readerFoot(r *reader.Reader) string {
-	more := r.More()
-	if r.Raw() {
-		return strings.TrimPrefix(more+" · raw", " · ")
-	}
-	return more
 }

@@ -215,11 +215,20 @@ func (m *Model) openEntry(number int) tea.Cmd {
 	return entries[number-1].open(m)
 }
 
+// homeRect is where the home is: beside a panel where there is room for both.
+func (m *Model) homeRect() Rect {
+	if _, overReader := m.overlayRect(); overReader && m.overlay() != 0 {
+		return m.rects.ListFrame
+	}
+	return m.rects.Body
+}
+
 // isWideHome reports whether the places have room beside the other entries.
-func (m *Model) isWideHome() bool { return m.rects.inside(m.rects.Body, 1).W >= homeColumns }
+func (m *Model) isWideHome() bool { return m.rects.inside(m.homeRect(), 1).W >= homeColumns }
 
 // homePane draws what can be opened: the places beside the rest where there is room, otherwise below it.
-func (m *Model) homePane(rect Rect) []string {
+func (m *Model) homePane() []string {
+	rect := m.homeRect()
 	p := pane{rect: rect, pad: 1, focused: m.focus == InHome, title: m.theme.Title.Render(m.homeTitle())}
 	inside := m.rects.inside(rect, p.pad)
 	entries := m.homeEntries()

@@ -15,16 +15,16 @@ const aroundPanel = 4
 
 // overlayRect is the most that a panel may cover: the reader where that leaves it enough room, else most of both
 // panes, or all of them on a small screen.
-func (m *Model) overlayRect() Rect {
-	if r := m.rects.ReaderFrame; m.rects.Arrangement == Side && m.rects.ListFrame.H > 0 && r.W >= leastOverlayWidth &&
-		r.H >= leastOverlayHeight {
-		return r
+func (m *Model) overlayRect() (r Rect, overReader bool) {
+	r = m.rects.ReaderFrame
+	if m.rects.ListFrame.H > 0 && r.W >= leastOverlayWidth && r.H >= leastOverlayHeight {
+		return r, true
 	}
-	r := m.rects.Body
+	r = m.rects.Body
 	if m.rects.Framed {
 		r.X, r.W = aroundPanel, r.W-2*aroundPanel
 	}
-	return r
+	return r, false
 }
 
 // drawPanel draws the panel over the lines of the screen, which are dimmed, and gives the cursor's place on the screen;
@@ -33,18 +33,13 @@ func (m *Model) drawPanel(lines []string) (cursorX, cursorY int) {
 	if m.overlay() == 0 {
 		return -1, 0
 	}
-	r := m.overlayRect()
+	r, overReader := m.overlayRect()
 	body := panel.Draw(m.top(), r.W, r.H, m.theme, m.hints(m.place(), r.W-len("|  |")))
-	if r.W < m.rects.Body.W || len(body.Lines) < r.H {
-		pen := paint.PenOf(m.theme.Stale)
-		for i, line := range lines {
-			if m.overlay() != InThemes { // whose preview is the screen
-				lines[i] = pen.Write(ansi.Strip(line))
-			}
-		}
-		if r.X <= aroundPanel { // the top stays where it is while the height changes
-			r.Y += min(2, (r.H-len(body.Lines))/2)
-		}
+	if m.overlay() != InThemes { // whose preview is the screen
+		m.makeWay(lines, r, overReader)
+	}
+	if !overReader { // the top stays where it is while the height changes
+		r.Y += min(2, (r.H-len(body.Lines))/2)
 	}
 	m.panelAt = r
 	for i, line := range body.Lines {
@@ -54,4 +49,18 @@ func (m *Model) drawPanel(lines []string) (cursorX, cursorY int) {
 		return -1, 0
 	}
 	return body.X + r.X, body.Y + r.Y
+}
+
+// makeWay dims the lines of the screen, and clears the panes that a panel covers: what would be left of them beside it
+// and below it is cut lines and pieces of frames.
+func (m *Model) makeWay(lines []string, panel Rect, overReader bool) {
+	if !overReader {
+		panel.X, panel.W = 0, m.width
+	}
+	pen := paint.PenOf(m.theme.Stale)
+	for i, line := range lines {
+		if lines[i] = pen.Write(ansi.Strip(line)); i >= panel.Y && i < panel.Y+panel.H {
+			lines[i] = paint.Over(lines[i], paint.Blank(panel.W), panel.X, m.width)
+		}
+	}
 }

@@ -291,7 +291,7 @@ func (m *Model) bar() string {
 	}
 	marked := m.meaningProgress() + m.markedCount()
 	room := m.width - paint.Width(marked)
-	if r := m.overlayRect(); m.overlay() != 0 && panel.Framed(r.W, r.H) {
+	if r, _ := m.overlayRect(); m.overlay() != 0 && panel.Framed(r.W, r.H) {
 		return paint.Blank(room) + marked // the frame has the keys
 	}
 	return paint.Fit(" "+m.hints(m.place(), room-2), room) + marked
@@ -346,6 +346,8 @@ func (m *Model) hints(place Place, room int) string {
 			label = m.top().Escape()
 		case place == InPrompt && b.Action == "accept":
 			label = cmp.Or(m.prompt.does, label)
+		case b.Action == "set-up" && (!m.atHome() || m.target.Kind == Sample): // whose title says so
+			continue
 		case b.Action == "answer" && m.asksOverMarked() && len(m.markedShown()) > 0:
 			label = "ask marked"
 		}

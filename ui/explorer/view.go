@@ -76,7 +76,7 @@ func (m *Model) title() string {
 // body is the panes: list and readers.
 func (m *Model) body() []string {
 	if m.atHome() {
-		return m.homePane(m.rects.Body)
+		return m.homePane()
 	}
 	var lines []string
 	for _, pane := range [][]string{m.listPane(), m.readerPane(), m.pinnedPane()} {

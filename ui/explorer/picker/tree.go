@@ -139,7 +139,7 @@ func (t *values) written(v *value) string {
 		return v.Label
 	}
 	name := v.Label
-	if _, inside := t.tree.parents[v.Name]; inside {
+	if _, inside := t.tree.parents[v.Name]; inside || outside(v.Name) == t.tree.root {
 		name = name[strings.LastIndexByte(name, '/')+1:]
 	}
 	return strings.Repeat("  ", v.depth) + t.tree.mark(v.Name) + strings.ReplaceAll(name, "%2F", "/")
