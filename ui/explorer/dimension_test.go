@@ -36,7 +36,7 @@ func TestALibraryOfFilesIsDividedByPlace(t *testing.T) {
 		screen.WaitText("[Places]│ Time │ Sources")
 		screen.Press("esc")
 		screen.Type("rule ask")
-		screen.WaitText("acme › people")
+		screen.WaitText("acme › leave.md")
 		screen.WaitText("other › people")
 		screen.Press("enter")
 		screen.WaitGone("File")

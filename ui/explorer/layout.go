@@ -9,6 +9,7 @@ const (
 	stackWidth              = 80     // from here on the reader may be below the list
 	stackHeight             = 30     // rows, at least, for that
 	sideWidth               = 120    // from here on it is beside the list
+	listWidth               = 64     // of the list beside the reader, at least: two lines of a passage are 80 characters and its place
 	threeWidth              = 160    // from here on a pinned passage is beside both; otherwise the list makes way for it
 	panelHeight             = 16     // below, a panel gets all but the query and the keys
 	frameWidth, frameHeight = 81, 16 // below either, lines above and below a pane take the place of its border
@@ -132,7 +133,11 @@ func (r *Rects) share(shape Shape) {
 		r.ListFrame = none
 		r.ReaderFrame, r.PinnedFrame = halves(body, r.Arrangement, shape.Wide)
 	case r.Arrangement == Side:
-		r.ListFrame.W = bounded(body.W*9/20+shape.Wide, 30, body.W-40)
+		wide := body.W * 9 / 20
+		if !shape.Panel { // to which the list leaves more of the width
+			wide = max(wide, listWidth)
+		}
+		r.ListFrame.W = bounded(wide+shape.Wide, 30, body.W-40)
 		r.ReaderFrame = Rect{X: r.ListFrame.W, Y: body.Y, W: body.W - r.ListFrame.W, H: body.H}
 	case r.Arrangement == Stacked:
 		r.ListFrame.H = bounded(body.H*2/5+shape.Wide, 8, body.H-10)

@@ -183,6 +183,25 @@ func TestADateInTheFutureIsShownOnce(t *testing.T) {
 	}
 }
 
+// Where the line about a document is too long for its date and age, the date and the matches stay.
+func TestMatchesStayInANarrowHeader(t *testing.T) {
+	t.Parallel()
+	var r Reader
+	document, updated := runbook(), "2026-09-21T09:00:00Z"
+	document.UpdatedAt, document.Authors = &updated, []string{"Tomasz Wieczorek", "Jo Ortiz"}
+	r.SetNow(time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC))
+	r.Show(document)
+	for width, want := range map[int]string{
+		60: "Tomasz Wieczorek, Jo Ortiz · 21 Sep 2026 · 2 mo · 2 matches",
+		54: "Tomasz Wieczorek, Jo Ortiz · 21 Sep 2026 · 2 matches",
+		48: "Tomasz Wieczorek +1 · 21 Sep 2026 · 2 matches",
+	} {
+		if about := strings.TrimSpace(plainView(&r, width, 20)[1]); about != want {
+			t.Errorf("%d columns: %q", width, about)
+		}
+	}
+}
+
 func TestHeaderShrinks(t *testing.T) {
 	t.Parallel()
 	var r Reader

@@ -207,7 +207,8 @@ func TestOwnersAreCounted(t *testing.T) {
 	r.Show(d)
 	for width, want := range map[int]string{
 		80: "Jo Ortiz, Bao Tran +3 · 21 Sep 2026 · 2 matches · wiki.example/1042",
-		28: "Jo Ortiz, Bao Tran +3 · 21 …",
+		48: "Jo Ortiz, Bao Tran +3 · 21 Sep 2026 · 2 matches",
+		28: "Jo Ortiz +4 · 21 Sep 2026 ·…",
 	} {
 		if view := plainView(&r, width, 12); view[1] != want {
 			t.Errorf("%d columns:\n%s\n%s", width, view[0], view[1])

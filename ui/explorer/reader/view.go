@@ -18,6 +18,7 @@ const (
 	minHeaderHeight = 10
 	minTitleHeight  = 4
 	minLinkWidth    = 8 // columns
+	mostNames       = 2 // of authors
 )
 
 type pens struct {
@@ -289,18 +290,22 @@ func (r *Reader) header(width, height int) []string {
 // Title returns the title of the document on one line.
 func (r *Reader) Title() string { return paint.Line(passage.Title(r.document.SearchResult)) }
 
-// aboutLine returns authors, date, age, matches and link.
+// aboutLine returns authors, date, age, matches and link. Where they are too long, the age is left out, which the date
+// tells too, then authors.
 func (r *Reader) aboutLine(width int) string {
 	updated := text.OrEmpty(r.document.UpdatedAt)
-	parts := []string{namesOf(r.document.Authors), day(updated)}
-	if age := passage.ShortAge(updated, r.now); !r.now.IsZero() && age != passage.Day(updated) { // of the future that is the date again
-		parts = append(parts, age)
+	age := passage.ShortAge(updated, r.now)
+	if r.now.IsZero() || age == passage.Day(updated) { // of the future that is the date again
+		age = ""
 	}
-	parts = append(parts, r.matchText())
-	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
-	line := r.pens.muted.Write(strings.Join(parts, " · "))
+	date, matches := day(updated), r.matchText()
+	parts := joined(namesOf(r.document.Authors, mostNames), date, age, matches)
+	for names := mostNames; names > 0 && paint.Width(parts) > width; names-- {
+		parts = joined(namesOf(r.document.Authors, names), date, matches)
+	}
+	line := r.pens.muted.Write(parts)
 	separator := ""
-	if len(parts) > 0 {
+	if parts != "" {
 		separator = " · "
 	}
 	if room := width - paint.Width(line) - paint.Width(separator); room >= minLinkWidth {
@@ -314,6 +319,11 @@ func (r *Reader) aboutLine(width int) string {
 		}
 	}
 	return paint.Fit(line, width)
+}
+
+// joined returns those of some parts that are not empty, as one text.
+func joined(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), " · ")
 }
 
 // relatedLine returns the newer version of the document and the documents with copies of the passage.
@@ -342,9 +352,8 @@ func (r *Reader) matchText() string {
 	return ""
 }
 
-// namesOf returns the first names, and the number of others.
-func namesOf(authors []string) string {
-	const most = 2
+// namesOf returns so many first names, and the number of others.
+func namesOf(authors []string, most int) string {
 	names := clean(strings.Join(authors[:min(most, len(authors))], ", "))
 	if more := len(authors) - most; more > 0 {
 		names += fmt.Sprintf(" +%d", more)

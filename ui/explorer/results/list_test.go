@@ -282,7 +282,7 @@ func TestDensities(t *testing.T) {
 	}
 	expect(t, glyphless(strings.Join(got, "\n")+"\n"),
 		"▌ 1  Runbook                                            3 d",
-		"▌    Slack › #deploys  how to roll it back, if you must",
+		"▌    #deploys  how to roll it back, if you must",
 		" 12  Policy                                           ⚠ 3 y",
 		"     ▬ File  none of them none of them none of them none of",
 		"     them none of them none of them none of them none of …",
@@ -733,8 +733,8 @@ func TestRowsNameCopiesAndVersions(t *testing.T) {
 	}
 }
 
-// Where places divide the documents a row begins with the outer place, in its own colour, as far as the innermost has
-// room; documents of one title show what differs.
+// Where places divide the documents a row begins with the outer place, in its own colour, where the innermost has room
+// beside it; documents of one title show what differs.
 func TestRowsBeginWithPlaces(t *testing.T) {
 	t.Parallel()
 	in := func(citation int, title, place string) wire.SearchResult {
@@ -754,11 +754,11 @@ func TestRowsBeginWithPlaces(t *testing.T) {
 		"▌ 1  Leave                                              3 d",
 		"▌    acme › people  the text",
 		"  2  Team                                               3 d",
-		"     acme › one › …  the text",
+		"     acme › one › about  the text",
 		"  3  Team                                               3 d",
-		"     acme › two › …  the text",
+		"     acme › two › about  the text",
 		"  4  Leave                                              3 d",
-		"     other-ha… › people  the text",
+		"     other-handbook  the text",
 		"  5  Alone                                              3 d",
 		"     other-handbook  the text")
 	lines := strings.Join(l.View(60, 10, dark(), true), "\n")

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +21,6 @@ const (
 	mark       = "●" // before a passage of the collection, in place of the bar
 	added      = "✦ new"
 	leastTitle = 4
-	leastLead  = 6  // columns of the outer place before the inner one
 	leastText  = 12 // columns that a passage needs to say anything
 	widestName = 20 // columns of an author's name
 	widestHead = 28 // of the heading before a further passage
@@ -206,48 +206,51 @@ func (s *styled) add(pen paint.Pen, text string) {
 
 func (s *styled) String() string { return s.text + s.pen.Write(s.end) }
 
-// place is where the document is and who wrote it, as far as the server reported, in so many columns: the source or the
-// outer place, where there are several, and the innermost folders. What the document lacks of the query stands in their
-// place.
+// place is where the document is and who wrote it, as far as the server reported, in so many columns: the mark of the
+// source or the outer place, where there are several, and the innermost folder, or the name that tells documents of one
+// title apart. What the document lacks of the query stands in its place.
 func (d drawing) place(room int) (place styled) {
 	if d.row.lack != "" {
 		return d.lacking(room)
 	}
 	value := d.by.Value(d.item)
-	lead, crumbs := d.by.Path(d.item)
-	if d.apart != "" && !slices.Contains(crumbs, d.apart) && d.apart != lead {
-		crumbs = append(slices.Clip(crumbs), d.apart) // the name of a file
+	outer, crumbs := d.by.Path(d.item)
+	several := d.several || len(crumbs) == 0 && d.by.IsPlace()
+	glyph, name, pen := d.pens.glyph(value), "", d.pens.muted
+	if last := len(crumbs) - 1; last >= 0 {
+		name = crumbs[last]
+	}
+	if d.apart != "" && d.apart != name {
+		isFolder := d.apart == outer || slices.Contains(crumbs, d.apart)
+		if both := d.apart + below + name; name != "" && isFolder && paint.Width(both) <= room {
+			name = both
+		} else {
+			name = d.apart
+		}
+	}
+	if several {
+		name = cmp.Or(name, fitted(outer, widestName))
 	}
 	if d.mixed && d.item.Origin != "" {
-		crumbs = slices.Insert(crumbs, 0, d.item.Origin)
+		name = strings.TrimSuffix(d.item.Origin+below+name, below)
 	}
-	between := below
-	if lead != "" && room > 0 && (d.several || len(crumbs) == 0 && d.by.IsPlace()) {
-		glyph, wide := d.pens.glyph(value), widestName
-		if glyph != "" {
-			lead = glyph + " " + lead
-		}
-		lead = fitted(lead, wide)
-		if over := paint.Width(lead+below) - room; len(crumbs) > 0 && over+paint.Width(fitted(d.needed(crumbs), room)) > 0 {
-			switch wide = room - paint.Width(below) - paint.Width(d.needed(crumbs)); {
-			case glyph != "": // which tells the sources apart
-				lead, between = glyph, " "
-			case wide >= leastLead:
-				lead = fitted(lead, wide)
-			case d.apart != "" && d.apart != value:
-				lead = fitted(lead, room/2)
-			}
-		}
-		place.add(d.pens.value(value), fitted(lead, room))
+	switch {
+	case !several || outer == "":
+	case glyph != "": // which tells the sources apart
+		place.add(d.pens.value(value), glyph+" ")
+	case !strings.HasPrefix(name, outer) && paint.Width(outer+below+name) <= room:
+		place.add(d.pens.value(value), outer)
+		place.add(d.pens.muted, below)
+	default: // the colour does
+		pen = d.pens.value(value)
 	}
-	left := room - place.width - paint.Width(between)
-	if len(crumbs) > 0 && left >= min(leastTitle, paint.Width(d.needed(crumbs))) {
-		if place.width > 0 {
-			place.add(d.pens.muted, between)
-		}
-		where := fitted(d.innermost(crumbs, left), left)
-		place.text, place.end = place.String()+d.found(where, left, d.pens.muted), ""
-		place.width += paint.Width(where)
+	if len(crumbs) == 0 {
+		pen = d.pens.value(value)
+	}
+	if left := room - place.width; name != "" && left >= min(leastTitle, paint.Width(name)) {
+		name = fitted(name, left)
+		place.text, place.end = place.String()+d.found(name, left, pen), ""
+		place.width += paint.Width(name)
 	}
 	who := d.who()
 	if place.width > 0 && who != "" {
@@ -267,33 +270,6 @@ func (d drawing) lacking(room int) (place styled) {
 	}
 	place.add(d.pens.muted, fitted(d.row.lack, max(room, d.room()/2)-place.width))
 	return place
-}
-
-// needed is what of a path has to be seen: the name that tells documents of one title apart, else the last one.
-func (d drawing) needed(crumbs []string) string {
-	if slices.Contains(crumbs, d.apart) {
-		return d.apart
-	}
-	return crumbs[len(crumbs)-1]
-}
-
-// innermost joins as many of the last folders of a path as fit, always with the one that has to be seen.
-func (d drawing) innermost(crumbs []string, width int) string {
-	where, needed := strings.Join(crumbs, below), d.needed(crumbs)
-	for len(crumbs) > 1 && paint.Width(where) > width {
-		if crumbs[0] == needed {
-			if where = needed + below + "…"; paint.Width(where) <= width {
-				return where
-			}
-			return needed
-		}
-		crumbs = crumbs[1:]
-		where = "…" + below + strings.Join(crumbs, below)
-	}
-	if paint.Width(where) > width {
-		return crumbs[0]
-	}
-	return where
 }
 
 // who is the first author, and how many others there are.
