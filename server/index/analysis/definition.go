@@ -65,16 +65,17 @@ func acronymLetters(word string) []rune {
 	if len(word) > utf8.UTFMax*(maxAcronym+1) || !unicode.IsUpper(first) {
 		return nil
 	}
+	if !strings.ContainsFunc(word[utf8.RuneLen(first):], unicode.IsUpper) || strings.ContainsFunc(word, isNoLetter) {
+		return nil
+	}
 	singular, small := strings.TrimSuffix(word, "s"), func(r rune) bool { return !unicode.IsUpper(r) }
 	if !strings.ContainsFunc(singular, small) {
 		word = singular
 	}
-	second := strings.IndexFunc(word[utf8.RuneLen(first):], unicode.IsUpper)
-	letters := []rune(string(fold(nil, word)))
-	if second < 0 || len(letters) < 2 || len(letters) > maxAcronym || strings.ContainsFunc(word, isNoLetter) {
-		return nil
+	if letters := []rune(string(fold(nil, word))); len(letters) >= 2 && len(letters) <= maxAcronym {
+		return letters
 	}
-	return letters
+	return nil
 }
 
 func isNoLetter(r rune) bool { return !unicode.IsLetter(r) }

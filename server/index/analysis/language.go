@@ -114,7 +114,7 @@ func (l *Language) Term(word string) string {
 		return ""
 	}
 	word = l.lower(word)
-	foreign := func(r rune) bool { return r != '\'' && !unicode.Is(unicode.Latin, r) }
+	foreign := func(r rune) bool { return r != '\'' && (r < 'a' || r > 'z') && !unicode.Is(unicode.Latin, r) }
 	if l.stops[word] || strings.ContainsFunc(word, foreign) {
 		return ""
 	}
@@ -127,16 +127,20 @@ func (l *Language) Term(word string) string {
 	}
 	env := snowballstem.NewEnv(word)
 	l.stem(env)
-	stem := fold(nil, env.Current())
-	if len(stem) == 0 {
+	start := len(inLanguage) + len(l.Code) + len(":")
+	out := append(append(append(make([]byte, 0, 2*maxWordBytes), inLanguage...), l.Code...), ':')
+	if out = fold(out, env.Current()); len(out) == start {
 		return ""
 	}
-	return inLanguage + l.Code + ":" + string(cut(stem, maxWordBytes))
+	return string(out[:start+len(cut(out[start:], maxWordBytes))])
 }
 
 // plainUmlauts writes ae, oe and ue as the vowel alone, which the stemmer makes of ä, ö and ü, but not where they are
 // two sounds: ue behind a, e or q (neue, Quelle).
 func plainUmlauts(word string) string {
+	if !strings.Contains(word, "ae") && !strings.Contains(word, "oe") && !strings.Contains(word, "ue") {
+		return word
+	}
 	var out strings.Builder
 	before := ' '
 	for i, r := range word {

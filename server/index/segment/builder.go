@@ -33,6 +33,7 @@ type Builder struct {
 	documentSurf []uint32 // the surfaces of document after document
 	extra        int      // bytes of strings in use
 	// inLanguage has, by language and the word as it is written, the number of its second term and one more; 0: none.
+	// A surface has that of the way in which it was first written, which saves most words the map.
 	inLanguage map[*analysis.Language]map[string]uint32
 	chunks     uint32 // that were analysed
 
@@ -43,6 +44,10 @@ type surfaceEntry struct {
 	term      uint32
 	documents uint32
 	seen      uint32 // the last document that contains it, plus one
+	// second is the number of its second term in a language and one more, where it is written like this.
+	second   uint32
+	language *analysis.Language
+	written  string
 }
 
 type termEntry struct {
@@ -214,7 +219,7 @@ func (b *Builder) scan(words []occurrence, text string) []occurrence {
 		last = w.position + uint32(raw.Position)
 		words = append(words, occurrence{entry.term, last})
 		if w.second != nil && raw.Kind == analysis.Word {
-			if next := b.secondTerm(text[raw.Start:raw.End]); next > 0 {
+			if next := b.secondTerm(entry, text[raw.Start:raw.End]); next > 0 {
 				words = append(words, occurrence{next - 1, last})
 				w.seconds++
 			}

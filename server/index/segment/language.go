@@ -29,7 +29,10 @@ func (b *Builder) bare(term string) uint32 {
 
 // secondTerm returns the number of the second term of a word and one more; 0: it has none. Such a term has no surface:
 // it is not completed, nor near to words with typos.
-func (b *Builder) secondTerm(word string) uint32 {
+func (b *Builder) secondTerm(entry *surfaceEntry, word string) uint32 {
+	if entry.language == b.work.language && entry.written == word {
+		return entry.second
+	}
 	next, known := b.work.second[word]
 	if known {
 		return next
@@ -38,7 +41,11 @@ func (b *Builder) secondTerm(word string) uint32 {
 		next = b.bare(term) + 1
 	}
 	word = strings.Clone(word) // the text may be large
-	b.work.second[word] = next
+	if entry.language == nil {
+		entry.language, entry.written, entry.second = b.work.language, word, next
+	} else {
+		b.work.second[word] = next
+	}
 	b.extra += len(word) + 48
 	return next
 }
