@@ -26,7 +26,8 @@ import (
 )
 
 // Language has the rules that hold in documents of one language alone. There most words have a second term, their stem
-// in that language, beside the one that they have in documents of any language (see Stem). So a word finds what is
+// in that language, beside the one that they have in documents of any language (see Stem): in Vietnamese the word with
+// its marks, which tell words apart, so that what is written like the query comes first. So a word finds what is
 // written like it whatever language was detected, and its other forms where that is known. A nil Language has no rules.
 type Language struct {
 	// Code is that of index.Document.Language.
@@ -49,7 +50,7 @@ var Languages = sync.OnceValue(func() []*Language {
 		{Code: "it", stem: italian.Stem}, {Code: "nl", stem: dutch.Stem, compounds: true},
 		{Code: "no", stem: norwegian.Stem, compounds: true}, {Code: "pt", stem: portuguese.Stem},
 		{Code: "ro", stem: romanian.Stem}, {Code: "ru"}, {Code: "sv", stem: swedish.Stem, compounds: true},
-		{Code: "tr", stem: turkish.Stem},
+		{Code: "tr", stem: turkish.Stem}, {Code: "vi", stem: func(*snowballstem.Env) bool { return true }},
 	}
 	for _, l := range languages {
 		list, err := stopWords.ReadFile("stopwords/" + l.Code + ".txt")
@@ -104,7 +105,7 @@ func LanguageOfTerm(term string) *Language {
 // Initial returns the first byte of the surfaces of all words with a second term; false: they begin differently, as in
 // Irish.
 func (l *Language) Initial(term string) (byte, bool) {
-	return term[len(inLanguage)+len(l.Code)+len(":")], l.Code != "ga"
+	return fold(nil, term[len(inLanguage)+len(l.Code)+len(":"):])[0], l.Code != "ga"
 }
 
 // Term returns the second term of a word as it is written; empty: it has none, as stop words and words in another
@@ -129,7 +130,12 @@ func (l *Language) Term(word string) string {
 	l.stem(env)
 	start := len(inLanguage) + len(l.Code) + len(":")
 	out := append(append(append(make([]byte, 0, 2*maxWordBytes), inLanguage...), l.Code...), ':')
-	if out = fold(out, env.Current()); len(out) == start {
+	if l.Code == "vi" {
+		out = append(out, word...)
+	} else {
+		out = fold(out, env.Current())
+	}
+	if len(out) == start {
 		return ""
 	}
 	return string(out[:start+len(cut(out[start:], maxWordBytes))])

@@ -63,6 +63,17 @@ func TestWordsAsWritten(t *testing.T) {
 	}
 }
 
+// TestMarksOfVietnamese: a word without its marks finds all that are read like it, one with them first what has the same.
+func TestMarksOfVietnamese(t *testing.T) {
+	s := newSearcher(t, []Part{{Segment: open(t, "vi", in("vi", "Họ bán nhà.", "Họ bàn nhà.", "Họ bản nhà.", "Họ mua nhà."))}})
+	for query, first := range map[string]string{"bán": "vi000", "bàn": "vi001", "BẢN": "vi002", "ban": ""} {
+		hits := search(t, s, index.Query{Text: query}).Hits
+		if len(hits) != 3 || first != "" && hits[0].DocumentID != first {
+			t.Errorf("%q: %v, want three, %s first", query, hits, first)
+		}
+	}
+}
+
 // TestFormsOfWords: other forms of a word are found, marked and part of phrases where the language of the document is known.
 func TestFormsOfWords(t *testing.T) {
 	for _, test := range []struct{ language, text, query, marked string }{
