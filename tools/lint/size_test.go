@@ -16,8 +16,8 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 103_827
-	maxProductTokens = 827_936
+	maxProductLines  = 103_895
+	maxProductTokens = 828_420
 	maxLongLines     = 1_369 // only lowered, until it is none
 
 	maxFunctionP95 = 33

@@ -21,6 +21,7 @@ type scoring struct {
 	base, slope float32
 	heading     float32
 	title       float32
+	held        held
 }
 
 // score runs the first stage over a part. The scores and words are in the run's scratch until the next part.
@@ -30,7 +31,7 @@ func (r *run) score(part int, p *plan) (*scoring, error) {
 	s := &scoring{
 		r: r, part: part, reader: reader, plan: p, owners: reader.Owners(), length: r.lengths(reader),
 		base: float32(params.K1 * (1 - params.B)), heading: float32(params.HeadingWeight),
-		title: float32(params.TitleWeight),
+		title: float32(params.TitleWeight), held: r.held(part, p),
 	}
 	if p.average > 0 {
 		s.slope = float32(params.K1 * params.B / p.average)
@@ -49,14 +50,11 @@ func (r *run) score(part int, p *plan) (*scoring, error) {
 
 // grow makes room for a part; what there is, is zero already.
 func (r *run) grow(reader *segment.Reader) {
-	chunks, documents := reader.Chunks(), reader.Documents()
+	chunks := reader.Chunks()
 	if len(r.scores) < chunks {
 		r.scores = make([]float32, chunks)
 		r.group = make([]float32, chunks)
 		r.pages = make([]bool, chunks/pageChunks+1)
-	}
-	if len(r.holds) < documents {
-		r.holds = make([]uint64, documents)
 	}
 }
 
@@ -99,16 +97,14 @@ func (s *scoring) word(w *word) error {
 }
 
 // term adds the postings of a term.
-func (s *scoring) term(t *segment.Term, factor, bonus float32, bits uint64) {
+func (s *scoring) term(t *segment.Term, factor, bonus float32, words uint64) {
 	b := &s.r.block
 	for i := range t.Blocks() {
 		t.Load(i, b)
 		s.mark(b)
 		s.block(b, factor, bonus)
-		if bits > 0 {
-			s.hold(b.Chunks[:b.N], bits)
-			s.entitle(b, bits)
-		}
+		s.hold(b.Chunks[:b.N], words)
+		s.entitle(b, words)
 	}
 }
 
@@ -158,32 +154,6 @@ func (s *scoring) frequency(b *segment.Block, i int) float32 {
 	return f
 }
 
-// hold notes a word of the documents of chunks.
-func (s *scoring) hold(chunks []uint32, bits uint64) {
-	holds := s.r.holds
-	if s.owners == nil {
-		for _, chunk := range chunks {
-			holds[chunk] |= bits
-		}
-		return
-	}
-	for _, chunk := range chunks {
-		holds[s.owners[chunk]] |= bits
-	}
-}
-
-// entitle notes a word of the titles of a block's documents.
-func (s *scoring) entitle(b *segment.Block, bits uint64) {
-	if !b.HasTitles {
-		return
-	}
-	for i, n := range b.Titles[:b.N] {
-		if n > 0 {
-			s.r.holds[s.owners.Of(int(b.Chunks[i]))] |= bits << inTitle
-		}
-	}
-}
-
 // clear makes the scratch ready for the next part.
 func (s *scoring) clear() {
 	chunks := s.reader.Chunks()
@@ -195,14 +165,12 @@ func (s *scoring) clear() {
 		from := page * pageChunks
 		to := min(from+pageChunks, chunks)
 		clear(s.r.scores[from:to])
-		clear(s.r.holds[s.owners.Of(from) : s.owners.Of(to-1)+1])
 	}
 }
 
 // discard is clear after a failure, when the marks cannot be trusted.
 func (r *run) discard() {
 	clear(r.scores)
-	clear(r.holds)
 	clear(r.group)
 	clear(r.pages)
 }

@@ -92,7 +92,9 @@ func (s *scoring) addForms(w *word) error {
 			f := float32(times)
 			if titled {
 				f += s.title
-				s.r.holds[s.owners.Of(int(chunk))] |= w.bits << inTitle
+				for words := w.bits; words > 0; words &= words - 1 {
+					s.titled(words).Add(s.owners.Of(int(chunk)))
+				}
 			}
 			s.r.group[chunk] += f * float32(s.r.s.params.Acronym)
 			s.r.pages[chunk/pageChunks] = true

@@ -3,7 +3,6 @@ package lexical
 import (
 	"cmp"
 	"context"
-	"iter"
 	"math"
 	"math/bits"
 	"slices"
@@ -21,88 +20,6 @@ type partMatches struct {
 	all     int      // of those, the ones that contain all words
 	failing []uint32 // they fail one field of it
 	fails   []uint8  // that field, as a bit
-}
-
-// holders yields, from the first of each on, runs of documents of a part with the words that they hold.
-func (s *scoring) holders() iter.Seq2[int, []uint64] {
-	return func(yield func(int, []uint64) bool) {
-		chunks, next := s.reader.Chunks(), 0
-		for page, touched := range s.r.pages {
-			if !touched {
-				continue
-			}
-			from := page * pageChunks
-			first, last := max(s.owners.Of(from), next), s.owners.Of(min(from+pageChunks, chunks)-1)
-			if first <= last && !yield(first, s.r.holds[first:last+1]) {
-				return
-			}
-			next = max(next, last+1)
-		}
-	}
-}
-
-// reached counts documents by the highest level whose words they hold.
-type reached [index.LevelAll + 1]int
-
-// add counts others, too.
-func (t *reached) add(other reached) {
-	for level, n := range other {
-		t[level] += n
-	}
-}
-
-// reaches counts the documents of the scope, as many as can matter for the level.
-func (s *scoring) reaches(f *partFilter) (t reached) {
-	var levels [maxCounted + 1]index.Level // by how many words a document holds, while more of the level matter
-	for n := range levels {
-		levels[n] = s.plan.level(n)
-	}
-	for from, run := range s.holders() {
-		for i, holds := range run {
-			level := levels[bits.OnesCount32(uint32(holds))]
-			if level == 0 || !f.scope.Has(from+i) {
-				continue
-			}
-			if t[level]++; t[level] < s.plan.enoughOf(level) {
-				continue
-			}
-			if level == s.plan.first() {
-				return t
-			}
-			for n := range levels {
-				if levels[n] == level {
-					levels[n] = 0
-				}
-			}
-		}
-	}
-	return t
-}
-
-// match finds the documents of a part that reach a level, to which a word of the title counts twice. Without keep they
-// are only counted.
-func (s *scoring) match(f *partFilter, level index.Level, keep bool) partMatches {
-	documents := segment.NewBits(s.reader.Documents())
-	if level == 0 {
-		return partMatches{pass: documents}
-	}
-	least := s.plan.least(level)
-	for first, run := range s.holders() {
-		for i, holds := range run {
-			if bits.OnesCount64(holds) >= least {
-				documents.Add(first + i)
-			}
-		}
-	}
-	documents.And(f.required)
-	m := f.sort(documents, keep)
-	all := len(s.plan.counted)
-	m.pass.Each(func(document int) {
-		if bits.OnesCount32(uint32(s.r.holds[document])) == all {
-			m.all++
-		}
-	})
-	return m
 }
 
 // sort divides documents into those that pass the filter and, with keep, those that fail one field.
@@ -250,8 +167,9 @@ func (c *counter) add(document int, fails uint8) {
 // passing counts documents that fail nothing: where they are most of the segment, all without the others.
 func (c *counter) passing(documents segment.Bits) {
 	n := documents.Count()
+	c.documents += n
 	if 2*n < c.reader.Documents() {
-		documents.Each(func(d int) { c.add(d, 0) })
+		c.each(documents, 1)
 		return
 	}
 	type key struct{}
@@ -263,10 +181,29 @@ func (c *counter) passing(documents segment.Bits) {
 	for value, count := range all {
 		c.counts[value] += count
 	}
-	c.documents += n
-	for d := range c.reader.Documents() {
-		if !documents.Has(d) {
-			c.values.CountInto(c.counts, int(c.ends.At(d)), int(c.ends.At(d+1)), ^uint32(0))
+	others := segment.NewBits(c.reader.Documents())
+	others.AddRange(0, c.reader.Documents())
+	others.AndNot(documents)
+	c.each(others, ^uint32(0))
+}
+
+// each adds n to the counts of the values of each document; ^0 takes one away.
+func (c *counter) each(documents segment.Bits, n uint32) {
+	var ends [65]uint64 // where the values of 64 documents begin, and where the last ones end
+	for word, left := range documents {
+		if left == 0 {
+			continue
+		}
+		few := bits.OnesCount64(left) <= 8
+		if !few {
+			c.ends.Copy(ends[:], 64*word)
+		}
+		for ; left != 0; left &= left - 1 {
+			at := bits.TrailingZeros64(left)
+			if few {
+				ends[at], ends[at+1] = c.ends.At(64*word+at), c.ends.At(64*word+at+1)
+			}
+			c.values.CountInto(c.counts, int(ends[at]), int(ends[at+1]), n)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package lexical
 
 import (
+	"math/bits"
 	"strings"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -38,7 +39,7 @@ func (s *scoring) groupOf(w *word, factor float32) error {
 		return err
 	}
 	bonus := float32(w.bonus)
-	chunks := s.reader.Chunks()
+	chunks, documents := s.reader.Chunks(), s.r.documents(s.part)
 	for page, touched := range s.r.pages {
 		if !touched {
 			continue
@@ -52,15 +53,18 @@ func (s *scoring) groupOf(w *word, factor float32) error {
 			}
 			group[i] = 0
 			scores[i] += factor*f/(f+(s.base+s.slope*length[i])) + bonus
-			s.r.holds[s.owners.Of(from+i)] |= w.bits
+			documents.Add(s.owners.Of(from + i))
 		}
+	}
+	for words := w.bits; words > 0; words &= words - 1 {
+		s.held.words[bits.TrailingZeros64(words)].Or(documents)
 	}
 	return nil
 }
 
 // gatherAll adds up how often the terms of a group occur in each chunk. Where they have more postings than there are
 // chunks, the sums are remembered: what one or two letters stand for is looked for again and again.
-func (s *scoring) gatherAll(names []string, bits uint64) {
+func (s *scoring) gatherAll(names []string, words uint64) {
 	terms, postings, chunks := make([]segment.Term, 0, len(names)), 0, s.reader.Chunks()
 	for _, name := range names {
 		if t, ok := s.r.term(s.part, name); ok {
@@ -78,7 +82,9 @@ func (s *scoring) gatherAll(names []string, bits uint64) {
 			for i, n := range group.halves {
 				s.r.group[i] = float32(n) / 2
 			}
-			group.titled.Each(func(document int) { s.r.holds[document] |= bits << inTitle })
+			for ; words > 0; words &= words - 1 {
+				s.titled(words).Or(group.titled)
+			}
 			return
 		}
 	}
@@ -88,7 +94,7 @@ func (s *scoring) gatherAll(names []string, bits uint64) {
 			t.Load(i, b)
 			s.mark(b)
 			s.gather(b)
-			s.entitle(b, bits)
+			s.entitle(b, words)
 		}
 	}
 	if postings > chunks {

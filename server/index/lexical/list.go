@@ -44,7 +44,7 @@ func (r *run) list(p *plan, q *index.Query, offset int) (*found, error) {
 		out.all += matches.all
 		out.matched = append(out.matched, matches)
 		if until > 0 {
-			matches.pass.Each(func(d int) { rest.add(s.listed(part, d, q.List.Order, phrases)) })
+			matches.pass.Each(func(d int) { rest.add(s, s.listed(part, d, q.List.Order, phrases)) })
 		}
 		if q.List.Order == index.ByScore && !all {
 			chosen := s.choose(part, matches.pass, matches.pass, phrases, candidates, leaders.floor(), true)
@@ -79,7 +79,7 @@ func (s *scoring) everything(f *partFilter) partMatches {
 // listed returns a document with its best passage and what it is ordered by.
 func (s *scoring) listed(part, document int, order index.Order, phrases segment.Bits) listed {
 	from, to := s.reader.DocumentChunks(document)
-	l := listed{part: int32(part), document: int32(document), chunk: int32(from), score: -1, holds: s.r.holds[document]}
+	l := listed{part: int32(part), document: int32(document), chunk: int32(from), score: -1}
 	for chunk := from; chunk < to; chunk++ {
 		if score := s.r.scores[chunk]; score > l.score && (phrases == nil || phrases.Has(chunk)) {
 			l.chunk, l.score = int32(chunk), score
@@ -128,11 +128,12 @@ func (p *page) compare(a, b listed) int {
 	return cmp.Compare(p.r.reader(int(a.part)).ID(int(a.document)), p.r.reader(int(b.part)).ID(int(b.document)))
 }
 
-func (p *page) add(l listed) {
+func (p *page) add(s *scoring, l listed) {
 	const least = 64
 	if p.limit == 0 || p.full && p.compare(p.items[p.limit-1], l) < 0 {
 		return
 	}
+	l.holds = s.held.of(int(l.document))
 	if p.items = append(p.items, l); len(p.items) >= 2*p.limit+least {
 		slices.SortFunc(p.items, p.compare)
 		p.items, p.full = p.items[:p.limit], true

@@ -454,19 +454,8 @@ func (p *plan) enoughOf(level index.Level) int {
 
 // of is the level of the query where documents of its scope reach levels; 0 without any.
 func (t reached) of(p *plan) index.Level {
-	n := 0
 	for level := p.first(); level > 0; level-- {
-		if n += t[level]; n >= p.enoughOf(level) {
-			return level
-		}
-	}
-	return 0
-}
-
-// level is that of a document with n of the words; 0 with none.
-func (p *plan) level(n int) index.Level {
-	for level := p.first(); level > 0 && n > 0; level-- {
-		if n >= p.least(level) {
+		if t[level] >= p.enoughOf(level) {
 			return level
 		}
 	}

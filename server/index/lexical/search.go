@@ -356,7 +356,6 @@ type run struct {
 // scratch is memory that is reused from call to call.
 type scratch struct {
 	scores  []float32
-	holds   []uint64 // by document: the words that count which it has, and those in its title
 	group   []float32
 	pages   []bool
 	block   segment.Block

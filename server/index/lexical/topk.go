@@ -82,27 +82,31 @@ func (s *scoring) choose(part int, of, matching, phrases segment.Bits, limit int
 	b := &best{limit: limit}
 	long := longDocument{best: best{limit: candidatesPerDocument}, document: -1}
 	chunks, prefer := s.reader.Chunks(), float32(s.plan.prefer)
+	least := float32(0) // what scores no more is not over floor, even preferred
+	raise := func(to float32) { floor, least = to, math.Nextafter32(to/prefer, 0) }
+	raise(floor)
 	for page, touched := range s.r.pages {
 		if !touched {
 			continue
 		}
 		from := page * pageChunks
 		for i, score := range s.r.scores[from:min(from+pageChunks, chunks)] {
-			if score*prefer <= floor {
+			if score <= least {
 				continue
 			}
 			chunk := from + i
 			document := s.owners.Of(chunk)
-			if !of.Has(document) || phrases != nil && !phrases.Has(chunk) {
+			matches := matching.Has(document)
+			if !matches && score <= floor || !of.Has(document) || phrases != nil && !phrases.Has(chunk) {
 				continue
 			}
-			if matching.Has(document) {
-				score *= prefer
-			} else if score <= floor {
-				continue
+			if matches {
+				if score *= prefer; score <= floor {
+					continue
+				}
 			}
 			if document != long.document {
-				floor = max(floor, long.flush(b))
+				raise(max(floor, long.flush(b)))
 				if spread {
 					long.begin(s, document)
 				}
@@ -111,7 +115,7 @@ func (s *scoring) choose(part int, of, matching, phrases segment.Bits, limit int
 				long.offer(scored{score, uint32(chunk)})
 				continue
 			}
-			floor = max(floor, b.offer(scored{score, uint32(chunk)}))
+			raise(max(floor, b.offer(scored{score, uint32(chunk)})))
 		}
 	}
 	long.flush(b)
@@ -120,7 +124,7 @@ func (s *scoring) choose(part int, of, matching, phrases segment.Bits, limit int
 		chunk := int(c.chunk)
 		document := s.owners.Of(chunk)
 		out[i] = candidate{part: part, document: document, chunk: chunk, first: c.score, score: float64(c.score),
-			holds: s.r.holds[document], below: !matching.Has(document)}
+			holds: s.held.of(document), below: !matching.Has(document)}
 	}
 	return out
 }

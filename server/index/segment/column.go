@@ -166,6 +166,38 @@ func (c Column) stored(i int) uint64 {
 	return 0
 }
 
+// Copy copies the numbers from number from on, as many as there are and fit.
+func (c Column) Copy(to []uint64, from int) {
+	to = to[:min(len(to), c.count-from)]
+	switch c.width {
+	case 0:
+		clear(to)
+	case 1:
+		for i, v := range c.data[from:][:len(to)] {
+			to[i] = uint64(v)
+		}
+	case 2:
+		for i, data := 0, c.data[2*from:]; i < len(to); i, data = i+1, data[2:] {
+			to[i] = uint64(binary.LittleEndian.Uint16(data))
+		}
+	default:
+		for i := range to {
+			to[i] = c.stored(from + i)
+		}
+	}
+	switch {
+	case c.line == nil:
+	case c.line.shape == shapeRising:
+		for i, at := range to {
+			to[i] = at + c.line.base + uint64(from+i)*c.line.step
+		}
+	default:
+		for i, stored := range to {
+			to[i] = c.line.value(from+i, stored)
+		}
+	}
+}
+
 // CountInto adds n to counts[v] for every number v from from to to of a plain column; ^0 takes one away.
 func (c Column) CountInto(counts []uint32, from, to int, n uint32) {
 	switch c.width {

@@ -161,6 +161,13 @@ func (b Bits) And(other Bits) {
 	}
 }
 
+// Or adds the numbers that are in other.
+func (b Bits) Or(other Bits) {
+	for i := range b {
+		b[i] |= other[i]
+	}
+}
+
 // AndNot removes the numbers that are in other.
 func (b Bits) AndNot(other Bits) {
 	for i := range b {
