@@ -16,8 +16,8 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 103_895
-	maxProductTokens = 828_420
+	maxProductLines  = 104_050
+	maxProductTokens = 829_950
 	maxLongLines     = 1_369 // only lowered, until it is none
 
 	maxFunctionP95 = 33

@@ -114,9 +114,10 @@ func (m *Model) collected() state.Passage {
 	return marks[min(at, len(marks)-1)]
 }
 
-// openCollected reads the chosen passage: among the results if it is there, else the collection takes their place.
-func (m *Model) openCollected() tea.Cmd {
-	chosen := m.collected()
+func (m *Model) openCollected() tea.Cmd { return m.openPassage(m.collected()) }
+
+// openPassage reads a marked passage: among the results if it is there, else the collection takes their place.
+func (m *Model) openPassage(chosen state.Passage) tea.Cmd {
 	m.panels, m.focus, m.reader = nil, InReader, m.compare.following
 	if s := m.search.shown; s != nil {
 		if at := slices.Index(refsOf(s.response.Results), chosen.Ref); at >= 0 {

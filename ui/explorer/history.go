@@ -11,6 +11,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/theme"
@@ -37,6 +38,7 @@ type history struct {
 	opening  string         // the saved search whose results are awaited
 	added    map[string]int // results of saved searches that were not seen yet, where that was counted
 	arrived  int            // documents added since the last visit, where that was counted
+	changes  []change       // some documents added or changed since then
 	counting *request
 }
 
@@ -388,6 +390,14 @@ func (m *Model) saveSearch(name string) tea.Cmd {
 type newness struct {
 	inSaved   map[string]int // results of saved searches, by name
 	documents int            // of the library
+	changes   []change
+}
+
+// change is a document that was added or changed since the last visit.
+type change struct {
+	document wire.SearchResult
+	what     string
+	request  wire.SearchRequest // lists it
 }
 
 // countAdded counts what is new in each saved search and in the library, where a search costs nothing.
@@ -400,7 +410,7 @@ func (m *Model) countAdded() tea.Cmd {
 	for _, saved := range past.Saved {
 		requests = append(requests, m.requestOf(strings.TrimSpace(saved.Query)+" ", true).wire)
 	}
-	one, kind := 1, m.target.Kind
+	kind := m.target.Kind
 	return background(m, &m.past.counting, func(ctx context.Context) (found newness, _ error) {
 		found.inSaved = map[string]int{}
 		for i, request := range requests {
@@ -409,21 +419,44 @@ func (m *Model) countAdded() tea.Cmd {
 			}
 		}
 		if !past.Since.IsZero() && kind != Sample { // which is made anew each time
-			response, err := c.Search(ctx, wire.SearchRequest{Browse: true, AddedSince: &wire.Time{Time: past.Since}, NumResults: &one})
-			if err == nil {
-				found.documents = response.TotalMatches
-			}
+			found.list(ctx, c, "new", addedSince(past.Since))
+			changed := wire.SearchRequest{Browse: true}
+			changed.TimeCutoff = &wire.Time{Time: past.Since}
+			found.list(ctx, c, "changed", changed)
 		}
 		return found, nil
 	}, func(found newness, _ error) tea.Cmd {
-		m.past.added, m.past.arrived = found.inSaved, found.documents
+		m.past.added, m.past.arrived, m.past.changes = found.inSaved, found.documents, found.changes
 		return nil
 	})
 }
 
+// list adds the documents that a request lists, but those that are there, as many as the home shows. It counts new ones.
+func (n *newness) list(ctx context.Context, c *client.Client, what string, request wire.SearchRequest) {
+	wanted := 2 * mostChanges
+	asked := request
+	asked.NumResults = &wanted
+	response, err := c.Search(ctx, asked)
+	if err != nil {
+		return // what is new is but an offer
+	}
+	if request.AddedSince != nil {
+		n.documents = response.TotalMatches
+	}
+	for _, r := range response.Results {
+		isIt := func(other change) bool { return other.document.DocumentID == r.DocumentID }
+		if !slices.ContainsFunc(n.changes, isIt) {
+			n.changes = append(n.changes, change{titleOf(r), what, request})
+		}
+	}
+}
+
 // openArrived lists the documents that came since the last visit.
-func (m *Model) openArrived() tea.Cmd {
-	return m.browse(wire.SearchRequest{Browse: true, AddedSince: &wire.Time{Time: m.past.state.Since}}, "")
+func (m *Model) openArrived() tea.Cmd { return m.browse(addedSince(m.past.state.Since), "") }
+
+// addedSince lists the documents that were first stored after a time.
+func addedSince(since time.Time) wire.SearchRequest {
+	return wire.SearchRequest{Browse: true, AddedSince: &wire.Time{Time: since}}
 }
 
 // browse lists documents without a query and selects one of them, if it is given.

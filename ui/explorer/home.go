@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
@@ -28,10 +30,16 @@ const (
 	mostNewest = 100
 	// leastNewest of them are shown where there is no room for more.
 	leastNewest = 3
+	// leastPlaces are shown even where there is no room for them.
+	leastPlaces = 5
+	// mostChanges is how many changed documents and marked passages it shows, each; half of them on a narrow screen.
+	mostChanges = 6
 	// mostQuestions is how many of their titles that are questions it shows.
 	mostQuestions = 4
 	// shortestName is how many columns the name of a place has before its bar, at least.
 	shortestName = 18
+	// headingRows are the heading of a group and the empty line above it.
+	headingRows = 2
 	// mostMonths is how many months it shows.
 	mostMonths = 12
 	// numbered is how many entries have a digit of their own.
@@ -54,8 +62,8 @@ func (m *Model) atHome() bool {
 	return m.list.Len() == 0 && m.search.shown == nil && m.search.failure == nil && m.search.running == nil && m.box.Query() == ""
 }
 
-// homeEntries are saved and recent searches, or on a first visit what one can begin with, questions that documents answer
-// and the newest documents, as many as there is room for; then the places.
+// homeEntries are saved searches, what is new, recent searches and marked passages, or on a first visit what one can
+// begin with, questions that documents answer and the newest documents, as many as there is room for; then the places.
 func (m *Model) homeEntries() []homeEntry {
 	var entries []homeEntry
 	for _, saved := range m.past.state.Saved {
@@ -70,18 +78,50 @@ func (m *Model) homeEntries() []homeEntry {
 		entries = append(entries, homeEntry{group: "New", text: text.Count(n, "document") + " added since your last visit",
 			note: m.ago(m.past.state.Since), open: (*Model).openArrived})
 	}
+	for _, one := range m.shownChanges() {
+		note := one.what
+		if by := m.look.by; by.IsPlace() && m.isWideHome() {
+			note += " · " + by.Name(by.Value(one.document))
+		}
+		entries = append(entries, m.documentEntry("New", one.document, note, one.request))
+	}
 	for _, search := range m.past.state.Recent[:min(len(m.past.state.Recent), mostRecent)] {
 		entries = append(entries, searchEntry("Recent", search.Query, m.ago(search.At)))
 	}
 	if !m.past.loaded {
 		return entries
 	}
+	marks := m.marks()
+	for _, passage := range marks[:min(len(marks), m.someRows())] {
+		entries = append(entries, homeEntry{group: "Collection", text: text.OneLine(passage.Title),
+			note: "marked " + m.ago(passage.Marked), open: func(m *Model) tea.Cmd { return m.openPassage(passage) }})
+	}
 	if len(entries) == 0 {
 		entries = m.firstEntries()
 	}
 	entries = append(entries, m.questions()...)
-	return append(append(entries, m.newestEntries(rowsOf(entries))...), m.placeEntries()...)
+	places, rows := m.placeEntries(), rowsOf(entries)
+	if !m.isWideHome() {
+		rows = rowsOf(slices.Concat(entries, places))
+	}
+	return slices.Concat(entries, m.newestEntries(rows), places)
 }
+
+// shownChanges are the changed documents that there is room for.
+func (m *Model) shownChanges() []change {
+	return m.past.changes[:min(len(m.past.changes), m.someRows())]
+}
+
+// someRows is how many changed documents or marked passages there is room for.
+func (m *Model) someRows() int {
+	if m.isWideHome() {
+		return mostChanges
+	}
+	return mostChanges / 2
+}
+
+// homeRows is how many lines the home has.
+func (m *Model) homeRows() int { return m.rects.inside(m.homeRect(), 1).H }
 
 func searchEntry(group, query, note string) homeEntry {
 	return homeEntry{group: group, text: query, note: note,
@@ -111,13 +151,10 @@ func isQuestion(title string) bool {
 
 // newestEntries are the documents changed last: with above rows of other entries, as many as there is room for.
 func (m *Model) newestEntries(above int) (entries []homeEntry) {
-	const frameAndHeading = 4
-	room := max(leastNewest, m.rects.Body.H-above-frameAndHeading)
-	if !m.isWideHome() {
-		room = leastNewest
-	}
-	newest := m.conn.welcome.newest
-	newest = newest[:min(room, len(newest))]
+	newest := slices.DeleteFunc(slices.Clone(m.conn.welcome.newest), func(d wire.SearchResult) bool {
+		return slices.ContainsFunc(m.shownChanges(), func(c change) bool { return c.document.Ref == d.Ref })
+	})
+	newest = newest[:min(max(leastNewest, m.homeRows()-above-headingRows), len(newest))]
 	apart := passage.Apart(newest)
 	for i, document := range newest {
 		age := ""
@@ -131,31 +168,106 @@ func (m *Model) newestEntries(above int) (entries []homeEntry) {
 			}
 			age = where + " · " + age
 		}
-		glyph := m.look.by.Glyph(m.theme, m.look.by.Value(document))
-		entries = append(entries, homeEntry{group: "Newest", note: age, text: strings.TrimLeft(glyph+" "+document.Title, " "),
-			open: func(m *Model) tea.Cmd { return m.browse(wire.SearchRequest{Browse: true}, document.Ref) }})
+		entries = append(entries, m.documentEntry("Newest", document, age, wire.SearchRequest{Browse: true}))
 	}
 	return entries
 }
 
-// placeEntries are the sources or places, and the months of the last year in which documents changed.
-func (m *Model) placeEntries() (entries []homeEntry) {
-	w, by, most := m.conn.welcome, m.look.by, 0
-	for _, one := range m.known() {
+// documentEntry is a document, which opens in the list that a request gives.
+func (m *Model) documentEntry(group string, document wire.SearchResult, note string, list wire.SearchRequest) homeEntry {
+	glyph := m.look.by.Glyph(m.theme, m.look.by.Value(document))
+	return homeEntry{group: group, note: note, text: strings.TrimLeft(glyph+" "+document.Title, " "),
+		open: func(m *Model) tea.Cmd { return m.browse(list, document.Ref) }}
+}
+
+// placeEntries are all documents, the sources or places, and the months of the last year in which documents changed;
+// where there is room beside the other entries, also what is in the largest place, and the kinds and authors of
+// documents.
+func (m *Model) placeEntries() []homeEntry {
+	w := m.conn.welcome
+	known := m.known()
+	if len(known) == 0 {
+		return nil
+	}
+	months, all := m.monthEntries(), []homeEntry{m.allEntry()}
+	rest := rowsOf(slices.Concat(all, months)) + headingRows
+	shown := min(len(known), max(leastPlaces, m.homeRows()-rest))
+	if shown < len(known) {
+		shown-- // for the rest
+	}
+	places := m.countEntries(m.look.by.Field().Name, known, shown)
+	if more := len(known) - shown; more > 0 {
+		places = append(places, homeEntry{group: places[0].group, place: true, text: text.Number(more) + " more",
+			open: (*Model).openPicker})
+	}
+	entries := slices.Concat(all, places, months)
+	add := func(id field.ID, title string, counts []wire.FacetValue) {
+		room := m.homeRows() - rowsOf(entries) - headingRows
+		if m.isWideHome() && w.exact && len(counts) > 1 && room > 1 {
+			for _, entry := range m.countEntries(field.Of(id).Name, counts, min(room, len(counts))) {
+				entry.group = cmp.Or(title, entry.group)
+				entries = append(entries, entry)
+			}
+		}
+	}
+	if by := m.look.by; by.IsPlace() {
+		add(field.Place, by.Name(known[0].Value), w.inner)
+	}
+	add(field.Type, "", w.facets.Types)
+	add(field.Author, "", w.facets.Authors)
+	add(field.Lang, "", w.facets.Languages)
+	return entries
+}
+
+// allEntry is how much can be searched and how new it is. It lists all documents.
+func (m *Model) allEntry() homeEntry {
+	w := m.conn.welcome
+	all := homeEntry{group: "Library", place: true, style: &m.theme.Title, open: (*Model).openPicker,
+		text: text.Count(len(m.known()), m.look.by.Field().Noun)}
+	if m.target.Kind == Remote {
+		all.group = "Server"
+	}
+	if w.exact {
+		all.text = fmt.Sprintf("%s in %s", text.Count(w.documents, "document"), all.text)
+	}
+	if w.browses {
+		all.open = func(m *Model) tea.Cmd { return m.browse(wire.SearchRequest{Browse: true}, "") }
+	}
+	if months := w.facets.Months; !m.conn.synced.IsZero() {
+		all.note = "synced " + m.ago(m.conn.synced)
+	} else if len(months) > 0 {
+		all.note = "newest " + months[len(months)-1].Month
+	}
+	return all
+}
+
+// countEntries are the first values of a field with their counts. Each searches what has it.
+func (m *Model) countEntries(name string, counts []wire.FacetValue, shown int) (entries []homeEntry) {
+	of, _ := picker.FieldOf(name)
+	most := 0
+	for _, one := range counts {
 		most = max(most, one.Count)
 	}
-	field, _ := picker.FieldOf(by.Field().Name)
-	for _, one := range m.known() {
-		style := by.Style(m.theme, one.Value)
-		entry := homeEntry{group: field.Title, place: true, style: &style, text: by.Label(m.theme, one.Value),
-			open: func(m *Model) tea.Cmd { return m.searchFor(field.Filter(false, []string{one.Value})) }}
-		if w.exact && most > 0 {
+	for _, one := range counts[:shown] {
+		entry := homeEntry{group: of.Title, place: true, text: of.Label(one.Value),
+			open: func(m *Model) tea.Cmd { return m.searchFor(of.Filter(false, []string{one.Value})) }}
+		if by := m.look.by; by.Field().Name == name {
+			style := by.Style(m.theme, one.Value)
+			entry.style, entry.text = &style, by.Label(m.theme, one.Value)
+		}
+		if m.conn.welcome.exact && most > 0 {
 			entry.share, entry.note = float64(one.Count)/float64(most), text.Number(one.Count)
 		}
 		entries = append(entries, entry)
 	}
-	months := w.facets.Months[max(0, len(w.facets.Months)-mostMonths):]
-	most = 0
+	return entries
+}
+
+// monthEntries are the months of the last year in which documents changed.
+func (m *Model) monthEntries() (entries []homeEntry) {
+	months := m.conn.welcome.facets.Months
+	months = months[max(0, len(months)-mostMonths):]
+	most := 0
 	for _, month := range months {
 		most = max(most, month.Count)
 	}
@@ -237,20 +349,11 @@ func (m *Model) homePane() []string {
 		places--
 	}
 	if !m.isWideHome() {
-		lines, at := m.entryLines(entries[:places], 0, inside.W)
-		here, there := m.entryLines(entries[places:], places, inside.W)
-		about := slices.Concat(unlessEmpty(lines), m.aboutLines(), unlessEmpty(here))
-		if m.past.chosen >= places {
-			at = len(lines) + len(about) + there
-		}
-		lines = slices.Concat(lines, about, here)
+		lines, at := m.entryLines(entries, 0, inside.W)
 		return m.draw(p, block(m.scrolled(lines, at, inside.H), inside.W, inside.H))
 	}
 	left := inside.W * 2 / 5
 	here, at := m.entryLines(entries[places:], places, left-2)
-	if about := m.aboutLines(); len(about) > 0 {
-		here, at = append(append(about, ""), here...), at+len(about)+1
-	}
 	here = block(m.scrolled(here, at, inside.H), left, inside.H)
 	rest, at := m.entryLines(entries[:places], 0, inside.W-left-2)
 	for i, line := range m.scrolled(rest, at, inside.H) {
@@ -260,9 +363,6 @@ func (m *Model) homePane() []string {
 	}
 	return m.draw(p, here)
 }
-
-// unlessEmpty is the empty line beside other lines.
-func unlessEmpty(lines []string) []string { return []string{""}[:min(len(lines), 1)] }
 
 // scrolled are the lines from which on the one with the chosen entry is in sight.
 func (m *Model) scrolled(lines []string, at, height int) []string {
@@ -283,7 +383,7 @@ func (m *Model) homeTitle() string {
 func rowsOf(entries []homeEntry) (rows int) {
 	for i, entry := range entries {
 		if i == 0 || entry.group != entries[i-1].group {
-			rows += 2 // with the empty line above
+			rows += headingRows
 		}
 		rows++
 	}
@@ -335,33 +435,6 @@ func (m *Model) entryLine(entry homeEntry, i, width int) string {
 		return paint.Under(paint.Fit(m.theme.Prompt.Render("▌")+line, width), m.theme.Selected)
 	}
 	return " " + line
-}
-
-// aboutLines are how much can be searched, and how new it is.
-func (m *Model) aboutLines() []string {
-	w := m.conn.welcome
-	if len(m.known()) == 0 {
-		return nil
-	}
-	head := text.Count(len(m.known()), m.look.by.Field().Noun)
-	if w.exact {
-		head = fmt.Sprintf("%s in %s", text.Count(w.documents, "document"), head)
-	}
-	lines := []string{m.theme.Title.Render(head)}
-	if months := w.facets.Months; len(months) > 0 {
-		if newest, err := time.Parse("2006-01", months[len(months)-1].Month); err == nil {
-			lines = append(lines, m.theme.Muted.Render("newest "+newest.Format("January 2006")+m.synced()))
-		}
-	}
-	return lines
-}
-
-// synced is when the folders of a library were last read.
-func (m *Model) synced() string {
-	if m.conn.synced.IsZero() {
-		return ""
-	}
-	return " · synced " + m.ago(m.conn.synced)
 }
 
 // lastSync returns when the root that was read last was read.

@@ -1,12 +1,16 @@
 package explorer
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"github.com/charmbracelet/x/ansi"
+
+	"quarry/client/wire"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/state"
 )
@@ -183,5 +187,77 @@ func TestBarsAreAligned(t *testing.T) {
 	}
 	if len(columns) != 1 {
 		t.Errorf("bars begin in the columns %v:\n%s", columns, screen.Text())
+	}
+}
+
+// What was added or changed since the last visit is listed, and so is what was collected; each opens.
+func TestTheHomeListsChangesAndTheCollection(t *testing.T) {
+	t.Parallel()
+	for _, size := range [][2]int{{120, 36}, {80, 24}} {
+		folders := handbooks(t)
+		target := libraryTarget(t, folders...)
+		target.State = state.InMemory(0)
+		if _, err := target.State.Change(func(s *state.State) error {
+			s.Active = today().AddDate(-30, 0, 0)
+			mark := wire.SearchResult{Ref: "file:/pay.md#0", DocumentID: "file:/pay.md", Title: "Who is paid", Content: "All of us."}
+			return s.Collect(state.PassageOf(mark, "pay", today()))
+		}); err != nil {
+			t.Fatal(err)
+		}
+		screen := start(t, size[0], size[1], Options{Target: target})
+		screen.WaitText("4 documents added since your last visit")
+		screen.Wait("a new document", regexp.MustCompile(`2  Leave +.*new`).MatchString)
+		screen.WaitText("Who is paid")
+		for steps := 0; !regexp.MustCompile(`▌\d  Who is paid`).MatchString(screen.Text()); steps++ {
+			if steps > 20 {
+				t.Fatalf("the passage is not reached:\n%s", screen.Text())
+			}
+			before := screen.Text()
+			screen.Press("down")
+			screen.Wait("a step", func(text string) bool { return text != before })
+		}
+		screen.Press("enter")
+		screen.WaitText("All of us.")
+	}
+}
+
+// Every entry of the home does something, at every size.
+func TestEveryEntryOfTheHomeActs(t *testing.T) {
+	t.Parallel()
+	for _, size := range [][2]int{{160, 45}, {120, 36}, {80, 24}, {60, 20}, {40, 12}} {
+		m := New(t.Context(), Options{Target: Target{Kind: Library}, Now: today, Width: size[0], Height: size[1]})
+		m.past.loaded = true
+		m.conn.welcome = welcome{exact: true, browses: true, documents: 60, sources: []wire.FacetValue{{Value: "file", Count: 60}},
+			facets: wire.Facets{Sources: []wire.FacetValue{{Value: "file", Count: 60}},
+				Months: []wire.FacetMonth{{Month: "2026-10", Count: 60}},
+				Types:  []wire.FacetValue{{Value: "md", Count: 50}, {Value: "pdf", Count: 10}}}}
+		for n := range 30 {
+			place := wire.FacetValue{Value: fmt.Sprintf("hb/team-%d", n), Count: 2}
+			m.conn.welcome.facets.Places = append(m.conn.welcome.facets.Places, place)
+		}
+		for n := range 40 {
+			m.conn.welcome.newest = append(m.conn.welcome.newest, wire.SearchResult{Ref: fmt.Sprintf("d%d#0", n), Title: "Plan"})
+		}
+		m.divide()
+		m.Update(nil)
+		requireGeometry(t, m, "home")
+		entries := m.homeEntries()
+		for i, entry := range entries {
+			if entry.open == nil {
+				t.Errorf("%v: entry %d, %q, does nothing", size, i, entry.text)
+			}
+		}
+		full := 0
+		lines := strings.Split(ansi.Strip(m.View().Content), "\n")
+		for _, line := range lines {
+			full += min(1, len(strings.Trim(line, " │╭╮╰╯─")))
+		}
+		if 4*full < 3*len(lines) {
+			t.Errorf("%v: %d of %d lines have something:\n%s", size, full, len(lines), strings.Join(lines, "\n"))
+		}
+		hasMore := slices.ContainsFunc(entries, func(e homeEntry) bool { return strings.HasSuffix(e.text, " more") })
+		if size[1] < 40 && !hasMore {
+			t.Errorf("%v: the places that there is no room for are not reached", size)
+		}
 	}
 }

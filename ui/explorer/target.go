@@ -20,6 +20,7 @@ type welcome struct {
 	exact     bool
 	facets    wire.Facets // of all documents, where exact
 	documents int
+	inner     []wire.FacetValue   // places in the one that has most documents
 	newest    []wire.SearchResult // without their texts
 	unlike    bool                // it cannot find passages like one
 	instant   bool                // the server answers while one types, without a model
@@ -174,6 +175,12 @@ func whatThereIs(ctx context.Context, c *client.Client, offers bool) welcome {
 	if w.browses && w.documents > 0 && offers {
 		w.newest = newest(ctx, c)
 	}
+	if len(w.facets.Places) > 0 && offers {
+		largest := wire.SearchRequest{FacetPlace: w.facets.Places[0].Value}
+		if counts, err := c.Facets(ctx, largest); err == nil { // else they are not shown
+			w.inner = counts.Facets.Places
+		}
+	}
 	return w
 }
 
@@ -185,10 +192,15 @@ func newest(ctx context.Context, c *client.Client) (documents []wire.SearchResul
 		return nil
 	}
 	for _, r := range response.Results {
-		documents = append(documents, wire.SearchResult{Ref: r.Ref, Title: r.Title, SourceType: r.SourceType, UpdatedAt: r.UpdatedAt,
-			Place: r.Place})
+		documents = append(documents, titleOf(r))
 	}
 	return documents
+}
+
+// titleOf returns a result without its text.
+func titleOf(r wire.SearchResult) wire.SearchResult {
+	return wire.SearchResult{Ref: r.Ref, DocumentID: r.DocumentID, Title: r.Title, SourceType: r.SourceType,
+		UpdatedAt: r.UpdatedAt, Place: r.Place}
 }
 
 // listed are the sources, counted where the server counts.
