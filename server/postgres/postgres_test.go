@@ -42,8 +42,13 @@ func store(t *testing.T, pool *postgres.Pool, migrations fs.FS) *postgres.DB {
 
 func add(ctx context.Context, db sqldb.DB, text string) error {
 	return db.Update(ctx, func(tx *sql.Tx) error {
-		return sqldb.Exec(ctx, tx, nil, "INSERT INTO notes (text) VALUES (?)", text)
+		return insert(ctx, tx, text)
 	})
+}
+
+func insert(ctx context.Context, tx *sql.Tx, text string) error {
+	_, err := tx.ExecContext(ctx, "INSERT INTO notes (text) VALUES (?)", text)
+	return err
 }
 
 func count(t *testing.T, db sqldb.DB) int {
@@ -276,13 +281,13 @@ func TestLostConnections(t *testing.T) {
 		ended := false
 		if err := db.Update(t.Context(), func(tx *sql.Tx) error {
 			if !ended {
-				if err := sqldb.Exec(t.Context(), tx, nil, "INSERT INTO notes (text) VALUES ('lost')"); err != nil {
+				if err := insert(t.Context(), tx, "lost"); err != nil {
 					return err
 				}
 				ended = true
 				end()
 			}
-			return sqldb.Exec(t.Context(), tx, nil, "INSERT INTO notes (text) VALUES ('kept')")
+			return insert(t.Context(), tx, "kept")
 		}); err != nil {
 			t.Errorf("an update whose connection ended: %v", err)
 		}

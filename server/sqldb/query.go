@@ -10,6 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
+	"strings"
 	"time"
 
 	"quarry/client/wire"
@@ -35,10 +37,15 @@ func Each(ctx context.Context, q Querier, scan func(row *sql.Rows) error, query 
 	return Explain(rows.Err())
 }
 
+// reading and writing begin the errors of statements that run to their end, which are those of documents.
+const (
+	reading = "read the library"
+	writing = "write to the library"
+)
+
 // EachWhole is Each for a connection or transaction that others use, too: interrupting a statement would interrupt
-// theirs. So a statement runs to its end, and ctx is checked before it and between its rows. doing begins the errors.
-func EachWhole(ctx context.Context, q Querier, doing string, scan func(row *sql.Rows) error, query string,
-	args ...any) error {
+// theirs. So a statement runs to its end, and ctx is checked before it and between its rows.
+func EachWhole(ctx context.Context, q Querier, scan func(row *sql.Rows) error, query string, args ...any) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -49,16 +56,16 @@ func EachWhole(ctx context.Context, q Querier, doing string, scan func(row *sql.
 		return scan(row)
 	}, query, args...)
 	if err != nil {
-		return fmt.Errorf("%s: %w", doing, err)
+		return fmt.Errorf(reading+": %w", err)
 	}
 	return nil
 }
 
 // GetWhole is EachWhole for the only row of a query, whose columns it stores. It returns sql.ErrNoRows if there is
 // none.
-func GetWhole(ctx context.Context, q Querier, doing string, columns []any, query string, args ...any) error {
+func GetWhole(ctx context.Context, q Querier, columns []any, query string, args ...any) error {
 	found := false
-	err := EachWhole(ctx, q, doing, func(row *sql.Rows) error {
+	err := EachWhole(ctx, q, func(row *sql.Rows) error {
 		found = true
 		return row.Scan(columns...)
 	}, query, args...)
@@ -70,9 +77,9 @@ func GetWhole(ctx context.Context, q Querier, doing string, columns []any, query
 
 // SelectWhole is EachWhole for the rows of a query; nil without any. Columns returns where the columns of a row are
 // stored.
-func SelectWhole[T any](ctx context.Context, q Querier, doing string, columns func(*T) []any, query string, args ...any) (
+func SelectWhole[T any](ctx context.Context, q Querier, columns func(*T) []any, query string, args ...any) (
 	list []T, err error) {
-	err = EachWhole(ctx, q, doing, func(rows *sql.Rows) error {
+	err = EachWhole(ctx, q, func(rows *sql.Rows) error {
 		var row T
 		err := rows.Scan(columns(&row)...)
 		list = append(list, row)
@@ -81,10 +88,15 @@ func SelectWhole[T any](ctx context.Context, q Querier, doing string, columns fu
 	return list, err
 }
 
+// ColumnWhole is SelectWhole for a single column.
+func ColumnWhole[T any](ctx context.Context, q Querier, query string, args ...any) ([]T, error) {
+	return SelectWhole(ctx, q, Column[T], query, args...)
+}
+
 // MapWhole is EachWhole for the rows of a query that are keys and their values.
-func MapWhole[K comparable, V any](ctx context.Context, q Querier, doing, query string, args ...any) (map[K]V, error) {
+func MapWhole[K comparable, V any](ctx context.Context, q Querier, query string, args ...any) (map[K]V, error) {
 	found := map[K]V{}
-	return found, EachWhole(ctx, q, doing, func(rows *sql.Rows) error {
+	return found, EachWhole(ctx, q, func(rows *sql.Rows) error {
 		key, value := *new(K), *new(V)
 		err := rows.Scan(&key, &value)
 		found[key] = value
@@ -138,10 +150,9 @@ func (open Lazy) Exec(ctx context.Context, doing string, otherwise error, query 
 }
 
 // UpdateWhole runs change in a transaction of a database whose statements run to their end, as those of EachWhole do.
-// doing begins the errors of statements.
-func UpdateWhole(ctx context.Context, db DB, doing string, change func(*Tx)) error {
+func UpdateWhole(ctx context.Context, db DB, change func(*Tx)) error {
 	return db.Update(ctx, func(tx *sql.Tx) error {
-		return run(&Tx{ctx: ctx, within: context.WithoutCancel(ctx), tx: tx, doing: doing}, change)
+		return run(&Tx{ctx: ctx, within: context.WithoutCancel(ctx), tx: tx, doing: writing}, change)
 	})
 }
 
@@ -193,13 +204,45 @@ func (t *Tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Re
 // Fail ends the transaction with an error; nil does not.
 func (t *Tx) Fail(err error) { t.err = cmp.Or(t.err, err) }
 
-// Exec runs a statement.
-func (t *Tx) Exec(query string, args ...any) { t.Change(nil, query, args...) }
+// Exec runs a statement, and returns how many rows it changed.
+func (t *Tx) Exec(query string, args ...any) (changed int64) {
+	if t.ready() {
+		result, err := t.tx.ExecContext(t.within, query, args...)
+		if err == nil {
+			changed, err = result.RowsAffected()
+		}
+		t.note(err, nil)
+	}
+	return changed
+}
 
 // Change runs a statement. The error is otherwise if it changes no row.
 func (t *Tx) Change(otherwise error, query string, args ...any) {
-	if t.ready() {
-		t.note(Exec(t.within, t.tx, otherwise, query, args...), otherwise)
+	if t.Exec(query, args...) == 0 {
+		t.Fail(otherwise)
+	}
+}
+
+// rowsAtOnce bounds the parameters of a statement.
+const rowsAtOnce = 200
+
+// Insert inserts rows, several with one statement, which saves a server's round trips. into has the columns, behind
+// follows the values.
+func (t *Tx) Insert(into string, rows [][]any, behind string) {
+	for some := range slices.Chunk(rows, rowsAtOnce) {
+		one := Places(len(some[0]))
+		t.Exec("INSERT INTO "+into+" VALUES "+one+strings.Repeat(", "+one, len(some)-1)+behind,
+			slices.Concat(some...)...)
+	}
+}
+
+// Places returns the list of n parameters.
+func Places(n int) string { return "(?" + strings.Repeat(", ?", n-1) + ")" }
+
+// ExecList runs a statement whose parameter is a list, if the list is not empty.
+func ExecList[T any](tx *Tx, statement string, values []T) {
+	if len(values) > 0 {
+		tx.Exec(statement, JSON{V: values})
 	}
 }
 
@@ -267,18 +310,6 @@ func Scan(row *sql.Row, otherwise error, columns ...any) error {
 		return otherwise
 	}
 	return Explain(err)
-}
-
-// Exec runs a statement. It returns otherwise if the statement changes no row.
-func Exec(ctx context.Context, tx *sql.Tx, otherwise error, query string, args ...any) error {
-	result, err := tx.ExecContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	if n, err := result.RowsAffected(); err != nil || n > 0 {
-		return err
-	}
-	return otherwise
 }
 
 // Micros is a time in a column: microseconds since 1970, or NULL for the zero time. Convert a *time.Time to read it.

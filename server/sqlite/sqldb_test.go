@@ -30,22 +30,25 @@ func TestQueries(t *testing.T) {
 	ctx, at := t.Context(), time.Date(2026, 8, 1, 9, 30, 0, 123_000, time.UTC)
 	notes := []note{{"a", at, []string{"x", "y"}}, {"b", time.Time{}, nil}, {"c", at, []string{}}}
 	absent := errors.New("absent")
-	err = db.Update(ctx, func(tx *sql.Tx) error {
-		if err := sqldb.Exec(ctx, tx, nil, "CREATE TABLE notes (book INTEGER, text TEXT, at INTEGER, tags TEXT)"); err != nil {
-			return err
-		}
+	err = sqldb.UpdateWhole(ctx, db, func(tx *sqldb.Tx) {
+		tx.Exec("CREATE TABLE notes (book INTEGER, text TEXT, at INTEGER, tags TEXT)")
 		for i, n := range notes {
-			if err := sqldb.Exec(ctx, tx, absent, "INSERT INTO notes VALUES (?, ?, ?, ?)", i/2, n.text, sqldb.Micros(n.at), sqldb.JSON{V: n.tags}); err != nil {
-				return err
+			if n := tx.Exec("INSERT INTO notes VALUES (?, ?, ?, ?)", i/2, n.text, sqldb.Micros(n.at),
+				sqldb.JSON{V: n.tags}); n != 1 {
+				t.Errorf("%d rows changed by one that was inserted", n)
 			}
 		}
-		if err := sqldb.Exec(ctx, tx, absent, "DELETE FROM notes WHERE text = 'd'"); !errors.Is(err, absent) {
-			t.Errorf("a statement that changes nothing: %v", err)
-		}
-		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	err = sqldb.UpdateWhole(ctx, db, func(tx *sqldb.Tx) {
+		tx.Change(absent, "DELETE FROM notes WHERE text = 'a'")
+		tx.Change(absent, "DELETE FROM notes WHERE text = 'd'")
+		tx.Exec("DELETE FROM notes")
+	})
+	if err != absent { //nolint:errorlint // the very one
+		t.Errorf("a statement that changes nothing: %v", err)
 	}
 	got, err := sqldb.Select(ctx, db.Reader, columnsOfNote, "SELECT text, at, tags FROM notes ORDER BY text")
 	if err != nil || !reflect.DeepEqual(got, notes) {

@@ -8,6 +8,8 @@ import (
 
 	"quarry/server/index"
 	"quarry/server/index/codec"
+	"quarry/server/index/documents"
+	"quarry/server/sqldb"
 )
 
 // batchSizes are how many documents or ranges one statement reads; each of them is prepared once.
@@ -31,7 +33,7 @@ func listOf(n int, item string) string { return strings.Repeat(item+",", n-1) + 
 // recallAll reads the documents that recall is called for next. What cannot be read is left to recall.
 func (l *library) recallAll(ctx context.Context, ids []string) {
 	if len(l.recalled)+len(ids) > maxRecalled || l.recalled == nil {
-		l.recalled = make(map[string]*stored)
+		l.recalled = make(map[string]*documents.Row)
 	}
 	unknown := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return l.recalled[id] != nil })
 	if len(unknown) < 2 || len(unknown) > maxRecalled {
@@ -42,33 +44,33 @@ func (l *library) recallAll(ctx context.Context, ids []string) {
 		for i := range args {
 			args[i] = ids[min(i, len(ids)-1)]
 		}
-		return each(ctx, l, func(row *sql.Rows) error {
+		return sqldb.EachWhole(ctx, l, func(row *sql.Rows) error {
 			found, err := l.scan(row)
 			if err == nil {
 				l.complete(found)
-				l.recalled[found.document.ID] = found
+				l.recalled[found.ID] = found
 			}
 			return err
-		}, "SELECT "+documentColumns+" FROM documents WHERE id IN ("+listOf(n, "?")+")", args...)
+		}, "SELECT "+documents.Columns+" FROM documents WHERE id IN "+sqldb.Places(n), args...)
 	})
 }
 
 // wantedChunks are some chunks of a document, which readAll fills.
 type wantedChunks struct {
-	of     *stored
+	of     *documents.Row
 	from   int
 	chunks []index.Chunk
 }
 
 // want prepares to read the chunks from to to, inclusive, of those that there are.
-func want(s *stored, from, to int) wantedChunks {
-	from, to = max(from, 0), min(to, s.chunks-1)
+func want(s *documents.Row, from, to int) wantedChunks {
+	from, to = max(from, 0), min(to, s.ChunkCount-1)
 	return wantedChunks{s, from, codec.Unread(to - from + 1)}
 }
 
 // fill takes the chunks of a group that are wanted.
 func (w *wantedChunks) fill(p *codec.Packer, key int64, body []byte) {
-	if group, err := unpackGroup(p, body, key, w.of.hash); err == nil {
+	if group, err := unpackGroup(p, body, key, w.of.Hash); err == nil {
 		codec.Fill(w.chunks, int(key&ordinalMask)-w.from, group)
 	}
 }
@@ -90,7 +92,8 @@ func (l *library) readAll(ctx context.Context, wanted []wantedChunks) error {
 func (l *library) readBatch(ctx context.Context, batch []wantedChunks, n int) error {
 	args := make([]any, 0, 4*n)
 	for i, w := range batch {
-		args = append(args, i, chunkKey(w.of.row, 0), chunkKey(w.of.row, w.from), chunkKey(w.of.row, w.from+len(w.chunks)-1))
+		row := w.of.Number
+		args = append(args, i, chunkKey(row, 0), chunkKey(row, w.from), chunkKey(row, w.from+len(w.chunks)-1))
 	}
 	for i := len(batch); i < n; i++ {
 		args = append(args, i, 1, 0, 0) // no key is between 1 and 0
@@ -98,7 +101,7 @@ func (l *library) readBatch(ctx context.Context, batch []wantedChunks, n int) er
 	number, at := 0, 0
 	var key, last int64
 	var body sql.RawBytes
-	return each(ctx, l, func(row *sql.Rows) error {
+	return sqldb.EachWhole(ctx, l, func(row *sql.Rows) error {
 		if err := row.Scan(&number, &key, &body); err != nil {
 			return err
 		}

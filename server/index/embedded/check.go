@@ -11,6 +11,7 @@ import (
 	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/codec"
+	"quarry/server/index/documents"
 	"quarry/server/index/segment"
 	"quarry/server/sqldb"
 
@@ -27,7 +28,7 @@ const (
 
 // examination checks that the chunks of a document are complete and unchanged, without unpacking them.
 type examination struct {
-	document *stored
+	document *documents.Row
 	packer   *codec.Packer
 	next     int  // the chunk that the next group has to begin with
 	broken   bool // a group is damaged
@@ -35,7 +36,7 @@ type examination struct {
 }
 
 func (e *examination) group(key int64, value []byte) {
-	packed, count, err := openGroup(value, key, e.document.hash)
+	packed, count, err := openGroup(value, key, e.document.Hash)
 	readable := false
 	if err == nil {
 		readable, err = e.packer.Readable(packed)
@@ -54,18 +55,18 @@ func (e *examination) group(key int64, value []byte) {
 
 // finish returns the damage of the document; ok is false when there is none.
 func (e *examination) finish(ctx context.Context, library *library) (damage index.Damage, ok bool, err error) {
-	readable, err := e.packer.Readable(e.document.packed)
-	if err != nil || readable && e.document.damaged == nil && !e.old && !e.broken && e.next == e.document.chunks {
+	readable, err := e.packer.Readable(e.document.Detail)
+	if err != nil || readable && !e.document.Damaged && !e.old && !e.broken && e.next == e.document.ChunkCount {
 		return damage, false, err
 	}
 	whole, _, err := library.whole(ctx, e.document)
 	if err != nil {
 		return damage, false, err
 	}
-	if damage, ok = describe(e.document, 0, whole.Chunks); ok {
+	if damage, ok = e.document.Damage(0, whole.Chunks); ok {
 		return damage, true, nil
 	}
-	if e.old && !e.broken && slices.Equal(codec.Hash(&whole), e.document.hash) {
+	if e.old && !e.broken && slices.Equal(codec.Hash(&whole), e.document.Hash) {
 		return damage, false, nil
 	}
 	damage.Reason = "its text differs from what was stored"
@@ -73,10 +74,10 @@ func (e *examination) finish(ctx context.Context, library *library) (damage inde
 }
 
 // examine returns the damage of a stored document; damaged is false if there is none.
-func (l *library) examine(ctx context.Context, s *stored) (damage index.Damage, damaged bool, err error) {
+func (l *library) examine(ctx context.Context, s *documents.Row) (damage index.Damage, damaged bool, err error) {
 	e := examination{document: s, packer: l.packer}
-	if s.damaged == nil && s.chunks > 0 {
-		if err := l.eachGroup(ctx, s, 0, s.chunks-1, e.group); err != nil {
+	if !s.Damaged && s.ChunkCount > 0 {
+		if err := l.eachGroup(ctx, s, 0, s.ChunkCount-1, e.group); err != nil {
 			if !unreadable(err) {
 				return damage, false, err
 			}
@@ -198,9 +199,11 @@ func (c *checkRun) database(ctx context.Context) error {
 	}
 	var first, last, from int64
 	err := c.x.reading(ctx, func(tx sqldb.Querier) error {
-		err := get(ctx, tx, []any{&first, &last}, "SELECT coalesce(min(row), 0), coalesce(max(row), -1) FROM documents")
+		err := sqldb.GetWhole(ctx, tx, []any{&first, &last},
+			"SELECT coalesce(min(row), 0), coalesce(max(row), -1) FROM documents")
 		if err == nil {
-			err = get(ctx, tx, []any{&from}, "SELECT coalesce(max(next), 0) FROM checks WHERE part = 'documents'")
+			err = sqldb.GetWhole(ctx, tx, []any{&from},
+				"SELECT coalesce(max(next), 0) FROM checks WHERE part = 'documents'")
 		}
 		return err
 	})
@@ -309,17 +312,17 @@ func (c *checkRun) slice(ctx context.Context, tx sqldb.Querier, from, to int64) 
 	last := int64(-1)
 	var key sql.NullInt64
 	var body sql.RawBytes
-	err := each(ctx, tx, func(row *sql.Rows) error {
+	err := sqldb.EachWhole(ctx, tx, func(row *sql.Rows) error {
 		found, err := library.scan(row, &key, &body)
 		if err != nil {
 			return err
 		}
-		if e == nil || found.row > e.document.row {
+		if e == nil || found.Number > e.document.Number {
 			if err := finish(); err != nil {
 				return err
 			}
 			e = &examination{document: found, packer: c.x.packer}
-		} else if found.row < e.document.row {
+		} else if found.Number < e.document.Number {
 			return errOrder
 		}
 		if !key.Valid {
@@ -331,7 +334,7 @@ func (c *checkRun) slice(ctx context.Context, tx sqldb.Querier, from, to int64) 
 		last = key.Int64
 		e.group(last, body)
 		return nil
-	}, "SELECT "+documentColumns+`, key, body FROM documents LEFT JOIN chunks
+	}, "SELECT "+documents.Columns+`, key, body FROM documents LEFT JOIN chunks
 		ON key BETWEEN row << 20 AND row << 20 | 0xfffff WHERE row >= ? AND row < ? ORDER BY row, key`, from, to)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/codec"
+	"quarry/server/index/documents"
 	"quarry/server/index/segment"
 )
 
@@ -88,8 +89,8 @@ func unreadable(err error) bool {
 var errOrder = fmt.Errorf("%w: its rows are out of order", fault.ErrDamaged)
 
 // documentKey is the key of the seal of a document's detail: all other columns of its row.
-func documentKey(s *stored) []byte {
-	return codec.Columns(append(make([]byte, 0, 256), s.hash...), &s.document, s.chunks)
+func documentKey(s *documents.Row) []byte {
+	return codec.Columns(append(make([]byte, 0, 256), s.Hash...), &s.Document, s.ChunkCount)
 }
 
 // groupKey is the key of the seal of a group of chunks: its place, and the half of the document's hash that stands for

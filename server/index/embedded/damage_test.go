@@ -18,6 +18,7 @@ import (
 	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/codec"
+	"quarry/server/index/documents"
 	"quarry/server/sqldb"
 )
 
@@ -478,13 +479,14 @@ func TestKilledRepairsLoseNothing(t *testing.T) {
 func TestLostRowNumber(t *testing.T) {
 	x := open(t, Options{Dir: t.TempDir()})
 	whole := codec.Canonical(document("a", "walrus"))
-	lost := &item{Change: codec.Change{ID: whole.ID, Put: &whole}, old: &stored{}, hash: codec.Hash(&whole)}
+	lost := &item{Change: codec.Change{ID: whole.ID, Put: &whole}, old: &documents.Row{}, hash: codec.Hash(&whole)}
 	err := x.change(t.Context(), func(tx *sqldb.Tx) { x.put(tx, lost) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	row := int64(0)
-	if err := get(t.Context(), x.db.Reader, []any{&row}, "SELECT row FROM documents WHERE id = 'a'"); err != nil || row < 1 {
+	if err := sqldb.GetWhole(t.Context(), x.db.Reader, []any{&row},
+		"SELECT row FROM documents WHERE id = 'a'"); err != nil || row < 1 {
 		t.Errorf("stored in row %d, %v", row, err)
 	}
 }

@@ -34,7 +34,7 @@ func (x *Index) readDictionary(ctx context.Context, id uint32) ([]byte, error) {
 // dictionaryIn reads a dictionary from one of the tables.
 func (x *Index) dictionaryIn(ctx context.Context, db sqldb.Querier, table string, id uint32) ([]byte, error) {
 	var body []byte
-	err := get(ctx, db, []any{&body}, "SELECT body FROM "+table+" WHERE id = ?", id)
+	err := sqldb.GetWhole(ctx, db, []any{&body}, "SELECT body FROM "+table+" WHERE id = ?", id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, fmt.Errorf("%w: a dictionary is missing", codec.ErrPacked)
 	}
@@ -95,7 +95,8 @@ func (x *Index) useDictionary(ctx context.Context) (used bool, err error) {
 }
 
 func (x *Index) dictionaryIDs(ctx context.Context) ([]uint32, error) {
-	return column[uint32](ctx, x.db.Reader, "SELECT id FROM dictionaries UNION SELECT id FROM dictionary_copies")
+	return sqldb.ColumnWhole[uint32](ctx, x.db.Reader,
+		"SELECT id FROM dictionaries UNION SELECT id FROM dictionary_copies")
 }
 
 // storeDictionary stores a dictionary unless another process was faster.
@@ -134,18 +135,19 @@ func (x *Index) storedSamples(ctx context.Context, tx sqldb.Querier, samples *co
 		return err
 	}
 	library := newLibrary(tx, x.packer)
-	ids, err := column[string](ctx, tx, "SELECT id FROM documents ORDER BY row DESC LIMIT ?", sampleDocuments)
+	ids, err := sqldb.ColumnWhole[string](ctx, tx,
+		"SELECT id FROM documents ORDER BY row DESC LIMIT ?", sampleDocuments)
 	if err != nil {
 		return err
 	}
 	for _, id := range ids {
 		found, err := library.find(ctx, id)
-		if err != nil || found == nil || found.damaged != nil {
+		if err != nil || found == nil || found.Damaged {
 			return err
 		}
-		found.document.Chunks, err = library.readChunks(ctx, found, 0, found.chunks-1)
+		found.Chunks, err = library.readChunks(ctx, found, 0, found.ChunkCount-1)
 		if err == nil {
-			err = samples.Add(ctx, &found.document)
+			err = samples.Add(ctx, &found.Document)
 		}
 		if err != nil {
 			return err

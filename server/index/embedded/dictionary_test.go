@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"quarry/server/index"
+	"quarry/server/sqldb"
 )
 
 // withDictionary is a closed library with short texts that are packed with a dictionary.
@@ -26,7 +27,8 @@ func withDictionary(t *testing.T) (dir string, documents model) {
 		documents.apply(batch)
 	}
 	packed := 0
-	if err := get(t.Context(), x.db.Reader, []any{&packed}, "SELECT count(*) FROM chunks WHERE hex(substr(body, 7, 1)) = '03'"); err != nil ||
+	if err := sqldb.GetWhole(t.Context(), x.db.Reader, []any{&packed},
+		"SELECT count(*) FROM chunks WHERE hex(substr(body, 7, 1)) = '03'"); err != nil ||
 		packed != len(documents) {
 		t.Fatalf("%d of %d texts are packed with a dictionary, %v", packed, len(documents), err)
 	}

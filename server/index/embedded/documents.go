@@ -11,6 +11,7 @@ import (
 	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/codec"
+	"quarry/server/index/documents"
 	"quarry/server/index/segment"
 	"quarry/server/sqldb"
 )
@@ -30,7 +31,7 @@ type meta struct {
 func (m meta) version() string { return fmt.Sprintf("%s.%d", m.store, m.generation) }
 
 func readMeta(ctx context.Context, db sqldb.Querier) (m meta, err error) {
-	err = get(ctx, db, []any{&m.store, &m.generation, &m.manifest, &m.documents, &m.chunks},
+	err = sqldb.GetWhole(ctx, db, []any{&m.store, &m.generation, &m.manifest, &m.documents, &m.chunks},
 		"SELECT store, generation, manifest, documents, chunks FROM meta WHERE id = 1")
 	if errors.Is(err, sql.ErrNoRows) {
 		err = fmt.Errorf("read the state of the library: %w", fault.ErrDamaged)
@@ -38,31 +39,11 @@ func readMeta(ctx context.Context, db sqldb.Querier) (m meta, err error) {
 	return m, err
 }
 
-// stored is a document's row.
-type stored struct {
-	row      int64
-	hash     []byte
-	chunks   int
-	document index.Document // without chunks
-	packed   []byte         // what is not in document yet; nil when all is
-	damaged  error          // why the row cannot be read; only the id is certain then, and the row's number if not 0
-}
-
-// origin is that of the document, as far as it is known.
-func (s *stored) origin() string {
-	if s.damaged != nil && s.document.Origin == "" {
-		return index.LostOrigin
-	}
-	return s.document.Origin
-}
-
-const documentColumns = `row, hash, id, source, origin, title, link, type, created_at, updated_at, hidden, chunks, detail`
-
 // library reads documents within one transaction. It is not safe for concurrent use.
 type library struct {
 	sqldb.Querier
 	packer   *codec.Packer
-	recalled map[string]*stored
+	recalled map[string]*documents.Row
 }
 
 // maxRecalled bounds what recall keeps: more than one answer describes.
@@ -73,7 +54,7 @@ func newLibrary(db sqldb.Querier, p *codec.Packer) *library {
 }
 
 // find reads a document's row; nil when there is none.
-func (l *library) find(ctx context.Context, id string) (*stored, error) {
+func (l *library) find(ctx context.Context, id string) (*documents.Row, error) {
 	found, err := l.look(ctx, id)
 	if err != nil || found == nil {
 		return nil, err
@@ -84,7 +65,7 @@ func (l *library) find(ctx context.Context, id string) (*stored, error) {
 
 // recall is find with a cache: an answer describes its documents first and then reads their chunks. The transaction must
 // only read.
-func (l *library) recall(ctx context.Context, id string) (*stored, error) {
+func (l *library) recall(ctx context.Context, id string) (*documents.Row, error) {
 	if found, ok := l.recalled[id]; ok {
 		return found, ctx.Err()
 	}
@@ -93,63 +74,63 @@ func (l *library) recall(ctx context.Context, id string) (*stored, error) {
 		return nil, err
 	}
 	if l.recalled == nil || len(l.recalled) >= maxRecalled {
-		l.recalled = make(map[string]*stored)
+		l.recalled = make(map[string]*documents.Row)
 	}
 	l.recalled[id] = found
 	return found, nil
 }
 
 // look is find without unpacking the detail of the row.
-func (l *library) look(ctx context.Context, id string) (found *stored, err error) {
-	err = each(ctx, l, func(row *sql.Rows) (err error) {
+func (l *library) look(ctx context.Context, id string) (found *documents.Row, err error) {
+	err = sqldb.EachWhole(ctx, l, func(row *sql.Rows) (err error) {
 		found, err = l.scan(row)
 		return err
-	}, "SELECT "+documentColumns+" FROM documents WHERE id = ?", id)
+	}, "SELECT "+documents.Columns+" FROM documents WHERE id = ?", id)
 	if err == nil || !unreadable(err) {
 		return found, err
 	}
 	// The index on ids may know the row's number although the row cannot be read.
-	found = &stored{document: index.Document{ID: id}, damaged: err}
-	_ = get(ctx, l, []any{&found.row}, "SELECT row FROM documents WHERE id = ?", id)
+	found = documents.Lost(id, err)
+	_ = sqldb.GetWhole(ctx, l, []any{&found.Number}, "SELECT row FROM documents WHERE id = ?", id)
 	return found, nil
 }
 
 // scan reads the columns of a document, and more behind them, and checks the document's seal.
-func (l *library) scan(row *sql.Rows, more ...any) (*stored, error) {
-	var s stored
-	var created, updated *int64
-	d := &s.document
-	err := row.Scan(append([]any{&s.row, &s.hash, &d.ID, &d.Source, &d.Origin, &d.Title, &d.Link, &d.Type, &created,
-		&updated, &d.Hidden, &s.chunks, &s.packed}, more...)...)
-	d.CreatedAt, d.UpdatedAt = codec.FromMicros(created), codec.FromMicros(updated)
-	if err == nil && isSealed(s.packed) {
-		s.packed, s.damaged = unseal(s.packed, documentKey(&s))
-	} else if err == nil {
-		l.completeOld(&s)
+func (l *library) scan(row *sql.Rows, more ...any) (*documents.Row, error) {
+	s := new(documents.Row)
+	err := s.Scan(row, more...)
+	switch {
+	case err != nil:
+	case isSealed(s.Detail):
+		detail, damage := unseal(s.Detail, documentKey(s))
+		s.Detail = detail
+		s.Lose(damage)
+	default:
+		l.completeOld(s)
 	}
-	return &s, err
+	return s, err
 }
 
 // complete unpacks what the row contains beside its columns.
-func (l *library) complete(s *stored) {
-	if s.packed == nil || s.damaged != nil {
+func (l *library) complete(s *documents.Row) {
+	if s.Detail == nil || s.Damaged {
 		return
 	}
-	s.damaged = l.packer.UnpackDetail(s.packed, &s.document)
-	s.packed = nil
+	s.Lose(l.packer.UnpackDetail(s.Detail, &s.Document))
+	s.Detail = nil
 }
 
 // completeOld is complete for a row without a seal, which is checked by the document's hash.
-func (l *library) completeOld(s *stored) {
+func (l *library) completeOld(s *documents.Row) {
 	l.complete(s)
-	if s.damaged == nil && (s.chunks < 0 || s.chunks > codec.MaxChunks || len(s.hash) != 2*codec.HashBytes ||
-		!bytes.Equal(codec.Hash(&s.document)[:codec.HashBytes], s.hash[:codec.HashBytes])) {
-		s.damaged = fmt.Errorf("%w: its hash is wrong", codec.ErrPacked)
+	if !s.Damaged && (s.ChunkCount < 0 || s.ChunkCount > codec.MaxChunks || len(s.Hash) != 2*codec.HashBytes ||
+		!bytes.Equal(codec.Hash(&s.Document)[:codec.HashBytes], s.Hash[:codec.HashBytes])) {
+		s.Lose(fmt.Errorf("%w: its hash is wrong", codec.ErrPacked))
 	}
 }
 
 // readChunks reads the chunks from to to, inclusive, of those that there are. Those that cannot be read are marked.
-func (l *library) readChunks(ctx context.Context, s *stored, from, to int) ([]index.Chunk, error) {
+func (l *library) readChunks(ctx context.Context, s *documents.Row, from, to int) ([]index.Chunk, error) {
 	w := want(s, from, to)
 	if len(w.chunks) == 0 {
 		return nil, nil
@@ -175,12 +156,13 @@ func (l *library) fillChunks(ctx context.Context, w wantedChunks) error {
 }
 
 // eachGroup calls yield for the rows that contain the chunks from to to.
-func (l *library) eachGroup(ctx context.Context, s *stored, from, to int, yield func(key int64, body []byte)) error {
+func (l *library) eachGroup(ctx context.Context, s *documents.Row, from, to int,
+	yield func(key int64, body []byte)) error {
 	var key, last int64
 	var body sql.RawBytes
-	begin := chunkKey(s.row, 0)
+	begin := chunkKey(s.Number, 0)
 	// The first group is the last one that begins at or before from.
-	return each(ctx, l, func(row *sql.Rows) error {
+	return sqldb.EachWhole(ctx, l, func(row *sql.Rows) error {
 		if err := row.Scan(&key, &body); err != nil {
 			return err
 		}
@@ -191,16 +173,16 @@ func (l *library) eachGroup(ctx context.Context, s *stored, from, to int, yield 
 		yield(key, body)
 		return nil
 	}, `SELECT key, body FROM chunks WHERE key >= coalesce((SELECT max(key) FROM chunks WHERE key BETWEEN ? AND ?), 0)
-		AND key BETWEEN ? AND ? ORDER BY key`, begin, chunkKey(s.row, from), begin, chunkKey(s.row, to))
+		AND key BETWEEN ? AND ? ORDER BY key`, begin, chunkKey(s.Number, from), begin, chunkKey(s.Number, to))
 }
 
 // whole reads a document with all its chunks. lost: some of it, or all but its id, cannot be read.
-func (l *library) whole(ctx context.Context, s *stored) (document index.Document, lost bool, err error) {
-	if l.complete(s); s.damaged != nil {
-		return index.Document{ID: s.document.ID}, true, nil
+func (l *library) whole(ctx context.Context, s *documents.Row) (document index.Document, lost bool, err error) {
+	if l.complete(s); s.Damaged {
+		return index.Document{ID: s.ID}, true, nil
 	}
-	document = s.document
-	document.Chunks, err = l.readChunks(ctx, s, 0, s.chunks-1)
+	document = s.Document
+	document.Chunks, err = l.readChunks(ctx, s, 0, s.ChunkCount-1)
 	codec.SetDerived(&document)
 	return document, slices.ContainsFunc(document.Chunks, isDamaged), err
 }
@@ -223,7 +205,7 @@ func isDamaged(chunk index.Chunk) bool { return chunk.Damaged }
 // ids calls yield for the id of every document, ascending.
 func (l *library) ids(ctx context.Context, yield func(id string) error) error {
 	last := ""
-	return each(ctx, l, func(row *sql.Rows) error {
+	return sqldb.EachWhole(ctx, l, func(row *sql.Rows) error {
 		id := ""
 		if err := row.Scan(&id); err != nil {
 			return err

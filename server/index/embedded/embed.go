@@ -14,6 +14,7 @@ import (
 	"quarry/server/index/codec"
 	"quarry/server/index/segment"
 	"quarry/server/index/vector"
+	"quarry/server/sqldb"
 )
 
 const (
@@ -400,18 +401,17 @@ func (e *embedding) storeBatch(ctx context.Context, texts []string, keys []vecto
 	if err != nil {
 		return nil, err
 	}
-	err = e.x.db.Update(ctx, func(tx *sql.Tx) error {
+	err = e.x.change(ctx, func(tx *sqldb.Tx) {
 		refused = nil
 		for i, v := range values {
 			if v == nil {
 				refused = append(refused, keys[i])
+				tx.Exec("INSERT OR IGNORE INTO refused_texts (model, hash) VALUES (?, ?)", e.model, keys[i])
 			}
 		}
-		err := executeEach(ctx, tx, "INSERT OR IGNORE INTO refused_texts (model, hash) VALUES (?, ?)", refused, e.model)
-		if err != nil || len(refused) == len(values) {
-			return err
+		if len(refused) < len(values) {
+			e.insert(tx, values, keys, dimensions)
 		}
-		return e.insert(ctx, tx, values, keys, dimensions)
 	})
 	return refused, err
 }
@@ -435,44 +435,26 @@ func dimensionsOf(values [][]float32, texts int) (dimensions int, err error) {
 	return dimensions, nil
 }
 
-func (e *embedding) insert(ctx context.Context, tx *sql.Tx, values [][]float32, keys []vector.Key, dimensions int) error {
-	id, err := e.enter(ctx, tx, dimensions)
-	if err != nil {
-		return err
-	}
+func (e *embedding) insert(tx *sqldb.Tx, values [][]float32, keys []vector.Key, dimensions int) {
+	id := e.enter(tx, dimensions)
 	for i, v := range values {
-		if v == nil {
-			continue
-		}
-		if _, err := execute(ctx, tx, "INSERT OR REPLACE INTO embeddings (model, hash, vector) VALUES (?, ?, ?)", id,
-			keys[i][:], seal(vector.Pack(v), keys[i][:])); err != nil {
-			return err
+		if v != nil {
+			tx.Exec("INSERT OR REPLACE INTO embeddings (model, hash, vector) VALUES (?, ?, ?)", id, keys[i][:],
+				seal(vector.Pack(v), keys[i][:]))
 		}
 	}
-	return nil
 }
 
 // enter makes the model the current one and returns its row. A model whose vectors have another length than they had is
 // another model: the old ones go.
-func (e *embedding) enter(ctx context.Context, tx *sql.Tx, dimensions int) (id int64, err error) {
-	result, err := execute(ctx, tx, "DELETE FROM embedding_models WHERE name = ? AND dimensions <> ?", e.model, dimensions)
-	if err != nil {
-		return 0, err
-	}
-	if n, err := result.RowsAffected(); err == nil && n > 0 {
+func (e *embedding) enter(tx *sqldb.Tx, dimensions int) (id int64) {
+	if tx.Exec("DELETE FROM embedding_models WHERE name = ? AND dimensions <> ?", e.model, dimensions) > 0 {
 		e.tried = make(map[string]bool)
-		if err := bumpManifest(ctx, tx); err != nil {
-			return 0, err
-		}
+		bumpManifest(tx)
 	}
-	for _, change := range []string{
-		"INSERT INTO embedding_models (name, dimensions, current) VALUES (?1, ?2, 0) ON CONFLICT (name) DO NOTHING",
-		"UPDATE embedding_models SET current = (name = ?1) WHERE current <> (name = ?1) AND ?2 > 0",
-	} {
-		if _, err := execute(ctx, tx, change, e.model, dimensions); err != nil {
-			return 0, err
-		}
-	}
-	err = get(ctx, tx, []any{&id}, "SELECT id FROM embedding_models WHERE name = ?", e.model)
-	return id, err
+	tx.Exec("INSERT INTO embedding_models (name, dimensions, current) VALUES (?, ?, 0) ON CONFLICT (name) DO NOTHING", e.model,
+		dimensions)
+	tx.Exec("UPDATE embedding_models SET current = (name = ?1) WHERE current <> (name = ?1)", e.model)
+	tx.Row(sql.ErrNoRows, []any{&id}, "SELECT id FROM embedding_models WHERE name = ?", e.model)
+	return id
 }

@@ -49,6 +49,9 @@ type Options struct {
 	ReadOnly bool
 	Now      func() time.Time // nil: time.Now
 	Log      *slog.Logger     // nil: nothing is logged
+	// Resolve replaces AddedSince of a filter by the documents that were added then; nil: those that this library got
+	// then.
+	Resolve func(context.Context, index.Filter) (index.Filter, error)
 
 	files  segmentFiles // replaces where segments are kept, in tests
 	policy *mergePolicy // replaces when segments are merged, in tests
@@ -66,6 +69,7 @@ type Index struct {
 	files      segmentFiles
 	now        func() time.Time
 	log        *slog.Logger
+	resolve    func(context.Context, index.Filter) (index.Filter, error)
 
 	worker     *worker
 	staleNoted atomic.Int64 // the manifest that was last looked through for segments of an older analyser
@@ -90,7 +94,8 @@ func Open(ctx context.Context, options Options) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &Index{db: db, sample: cmp.Or(options.sample, sampleBytes), migrations: migrations, now: options.Now, log: options.Log}
+	x := &Index{db: db, sample: cmp.Or(options.sample, sampleBytes), migrations: migrations, now: options.Now,
+		log: options.Log, resolve: options.Resolve}
 	x.packer = codec.NewPacker(nil)
 	if !db.InMemory() {
 		x.packer = codec.NewPacker(func(id uint32) ([]byte, error) { return x.readDictionary(context.Background(), id) })
@@ -150,7 +155,7 @@ var errEnough = errors.New("the rest is not needed")
 // Cursors implements index.Index.
 func (x *Index) Cursors(ctx context.Context, prefix string) (map[string]string, error) {
 	found, last := make(map[string]string), ""
-	err := each(ctx, x.db.Reader, func(row *sql.Rows) error {
+	err := sqldb.EachWhole(ctx, x.db.Reader, func(row *sql.Rows) error {
 		key, value := "", ""
 		if err := row.Scan(&key, &value); err != nil {
 			return err

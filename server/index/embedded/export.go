@@ -7,6 +7,7 @@ import (
 	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/codec"
+	"quarry/server/sqldb"
 )
 
 // exportBytes bounds the text that Export reads at once, beside that of one document.
@@ -19,7 +20,8 @@ func (x *Index) Export(ctx context.Context, after string, limit int) (documents 
 		return nil, err
 	}
 	defer shown.close()
-	ids, err := column[string](ctx, shown.library, "SELECT id FROM documents WHERE id > ? ORDER BY id LIMIT ?", after, limit)
+	ids, err := sqldb.ColumnWhole[string](ctx, shown.library,
+		"SELECT id FROM documents WHERE id > ? ORDER BY id LIMIT ?", after, limit)
 	bytes := 0
 	for i := 0; err == nil && i < len(ids) && bytes < exportBytes; i++ {
 		var document index.Document

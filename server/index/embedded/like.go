@@ -10,20 +10,6 @@ import (
 	"quarry/server/index/lexical"
 )
 
-// resolve replaces AddedSince, which segments do not know, by the documents that were added then.
-func (s *snapshot) resolve(ctx context.Context, f index.Filter) (index.Filter, error) {
-	if f.AddedSince.IsZero() {
-		return f, nil
-	}
-	err := s.read(func(shown *view) error {
-		ids, err := column[string](ctx, shown.library, `SELECT id FROM documents
-			WHERE row >= (SELECT min(document) FROM additions WHERE at > ?)`, f.AddedSince.UnixMicro())
-		f.Among = append([]string{}, ids...)
-		return err
-	})
-	return f, err
-}
-
 // Like implements index.Snapshot.
 func (s *snapshot) Like(ctx context.Context, id string, chunk int, access index.Access) (found index.Likeness, err error) {
 	var passage string
@@ -33,7 +19,7 @@ func (s *snapshot) Like(ctx context.Context, id string, chunk int, access index.
 			return err
 		}
 		var chunks []index.Chunk
-		if document != nil && document.damaged == nil && chunk >= 0 {
+		if document != nil && !document.Damaged && chunk >= 0 {
 			chunks, err = shown.library.readChunks(ctx, document, chunk, chunk)
 		}
 		if err == nil && (len(chunks) == 0 || chunks[0].Damaged) {
@@ -42,7 +28,7 @@ func (s *snapshot) Like(ctx context.Context, id string, chunk int, access index.
 		if err != nil {
 			return err
 		}
-		whole := document.document
+		whole := document.Document
 		whole.Chunks = chunks
 		passage = whole.Title + "\n\n" + chunks[0].Text
 		model, ok, err := currentModel(ctx, shown.library)

@@ -191,7 +191,7 @@ func (m *merged) swap(ctx context.Context, tx *sqldb.Tx) error {
 	if m.made != nil {
 		made = append(made, m.made)
 	}
-	if replaceParts(ctx, tx, m.parts, made); !bitmap.IsEmpty() {
+	if replaceParts(tx, m.parts, made); !bitmap.IsEmpty() {
 		addDeletes(ctx, tx, m.made.id, bitmap, delta)
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/codec"
+	"quarry/server/index/documents"
 	"quarry/server/index/segment"
 	"quarry/server/sqldb"
 
@@ -48,7 +49,7 @@ func (x *Index) rebuildIndex(ctx context.Context, suspects *damagedError) error 
 		}
 		return nil
 	}, func(tx *sqldb.Tx) error {
-		replaceParts(ctx, tx, made.damaged, made.segments)
+		replaceParts(tx, made.damaged, made.segments)
 		made.reconcile(ctx, tx)
 		return nil
 	})
@@ -233,16 +234,7 @@ func blame(parts []*part, err error) error {
 func (s *snapshot) note(found index.Damage) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	for i := range s.damaged {
-		known := &s.damaged[i]
-		if known.Kind == found.Kind && known.ID == found.ID {
-			known.Chunks = append(known.Chunks, found.Chunks...)
-			slices.Sort(known.Chunks)
-			known.Chunks = slices.Compact(known.Chunks)
-			return
-		}
-	}
-	s.damaged = append(s.damaged, found)
+	s.damaged.Add(found)
 }
 
 // Damage implements index.Snapshot.
@@ -281,25 +273,15 @@ func (v *view) damage() (all []index.Damage) {
 	return all
 }
 
-// describe describes a stored document that cannot be read, all of it or some chunks; ok is false when it can.
-func describe(s *stored, from int, chunks []index.Chunk) (damage index.Damage, ok bool) {
-	if s.damaged != nil {
-		return index.Damage{Kind: index.DamagedDocument, ID: s.document.ID, Reason: s.damaged.Error()}, true
-	}
-	damage = index.Damage{Kind: index.DamagedText, ID: s.document.ID, Origin: s.document.Origin,
-		Chunks: codec.Damaged(chunks, from), Reason: codec.ErrPacked.Error()}
-	return damage, len(damage.Chunks) > 0
-}
-
 // admitted reads a document if access allows it; nil otherwise. A damaged one has only its id, and is allowed by the
 // rights in the index.
-func (s *snapshot) admitted(ctx context.Context, shown *view, id string, access index.Access) (*stored, error) {
+func (s *snapshot) admitted(ctx context.Context, shown *view, id string, access index.Access) (*documents.Row, error) {
 	found, err := shown.library.recall(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	if found != nil && found.damaged == nil {
-		if !access.Admits(&found.document) {
+	if found != nil && !found.Damaged {
+		if !access.Admits(&found.Document) {
 			return nil, nil
 		}
 		return found, nil
@@ -311,9 +293,8 @@ func (s *snapshot) admitted(ctx context.Context, shown *view, id string, access 
 	if _, admitted, err := searcher.Admits(id, access); err != nil || !admitted {
 		return nil, nil
 	}
-	found = &stored{document: index.Document{ID: id}, damaged: fmt.Errorf("%w: it is indexed but not stored", codec.ErrPacked)}
-	damage, _ := describe(found, 0, nil)
-	s.note(damage)
+	found = documents.Lost(id, fmt.Errorf("%w: it is indexed but not stored", codec.ErrPacked))
+	s.noteChunks(found, 0, nil)
 	return found, nil
 }
 
@@ -402,7 +383,8 @@ func (h *head) advance() (err error) {
 // miscounted reports whether the counters differ from what is stored.
 func miscounted(ctx context.Context, tx sqldb.Querier, m meta) (bool, error) {
 	documents, chunks := 0, 0
-	err := get(ctx, tx, []any{&documents, &chunks}, "SELECT count(*), coalesce(sum(chunks), 0) FROM documents")
+	err := sqldb.GetWhole(ctx, tx, []any{&documents, &chunks},
+		"SELECT count(*), coalesce(sum(chunks), 0) FROM documents")
 	return documents != m.documents || chunks != m.chunks, err
 }
 

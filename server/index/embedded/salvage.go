@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"quarry/server/fault"
+	"quarry/server/index/documents"
 	"quarry/server/index/segment"
 	"quarry/server/sqldb"
 	"quarry/server/sqlite"
@@ -41,7 +42,7 @@ func salvageTables() []salvageTable {
 	return []salvageTable{
 		{"dictionaries", "id, body", ""},
 		{"dictionary_copies", "id, body", ""},
-		{"documents", documentColumns, ""},
+		{"documents", documents.Columns, ""},
 		{"additions", "document, at", ""},
 		{"chunks", "key, body", ""},
 		{"cursors", "key, value", "key DESC"},
@@ -139,7 +140,7 @@ func (x *Index) fillSalvage(ctx context.Context, made *sqlite.DB) error {
 		return sqldb.Explain(err)
 	}
 	defer func() { _ = from.Rollback() }()
-	return sqldb.UpdateWhole(ctx, made, writing, func(to *sqldb.Tx) {
+	return sqldb.UpdateWhole(ctx, made, func(to *sqldb.Tx) {
 		unlisted := false
 		for _, table := range salvageTables() {
 			lost, err := table.copy(ctx, from, to)
@@ -162,15 +163,15 @@ func (x *Index) completeSalvage(ctx context.Context, from *sql.Tx, to *sqldb.Tx)
 	}
 	to.Exec("UPDATE meta SET " + counted)
 	library := newLibrary(to, x.packer)
-	return each(ctx, to, func(row *sql.Rows) error {
+	return sqldb.EachWhole(ctx, to, func(row *sql.Rows) error {
 		found, err := library.scan(row)
 		if err != nil {
 			return err
 		}
 		library.complete(found)
-		putSets(to, found.row, found.document.Sets)
+		putSets(to, found.Number, found.Sets)
 		return nil
-	}, "SELECT "+documentColumns+" FROM documents ORDER BY row")
+	}, "SELECT "+documents.Columns+" FROM documents ORDER BY row")
 }
 
 // nameUnlisted looks into segments that the manifest has lost for documents that are lost, too. Some of them may have
@@ -200,8 +201,8 @@ func (x *Index) nameUnlisted(ctx context.Context, to *sqldb.Tx) error {
 // copy copies the rows that can be read and that the table takes; lost: there were others.
 func (t salvageTable) copy(ctx context.Context, from *sql.Tx, to *sqldb.Tx) (lost bool, err error) {
 	store := func(values []any) error {
-		_, err := execute(ctx, to, "INSERT OR IGNORE INTO "+t.name+" ("+t.columns+") VALUES (?"+
-			strings.Repeat(", ?", len(values)-1)+")", values...)
+		_, err := to.ExecContext(ctx, "INSERT OR IGNORE INTO "+t.name+" ("+t.columns+") VALUES "+
+			sqldb.Places(len(values)), values...)
 		lost = lost || err != nil // a row that the table does not take is damaged
 		return ctx.Err()
 	}
@@ -247,7 +248,8 @@ func (t salvageTable) copyNumbered(ctx context.Context, from *sql.Tx, store func
 // known, so it searches in growing steps, then bisects.
 func (t salvageTable) behind(ctx context.Context, from *sql.Tx, key string, after int64) (next int64, more bool, err error) {
 	probe := func(key64 int64) (found int64, some, sound bool, err error) {
-		err = get(ctx, from, []any{&found}, "SELECT "+key+" FROM "+t.name+" WHERE "+key+" > ? ORDER BY "+key+" LIMIT 1", key64)
+		err = sqldb.GetWhole(ctx, from, []any{&found},
+			"SELECT "+key+" FROM "+t.name+" WHERE "+key+" > ? ORDER BY "+key+" LIMIT 1", key64)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			return 0, false, true, nil
@@ -294,7 +296,7 @@ func (t salvageTable) read(ctx context.Context, from *sql.Tx, yield func([]any) 
 		pointers[i] = &values[i]
 	}
 	seen := 0
-	return each(ctx, from, func(row *sql.Rows) error {
+	return sqldb.EachWhole(ctx, from, func(row *sql.Rows) error {
 		if err := row.Scan(pointers...); err != nil {
 			return err
 		}

@@ -11,7 +11,7 @@ import (
 
 	"quarry/server/fault"
 	"quarry/server/index"
-	"quarry/server/index/codec"
+	"quarry/server/index/documents"
 	"quarry/server/index/lexical"
 	"quarry/server/index/segment"
 	"quarry/server/sqldb"
@@ -22,8 +22,10 @@ var errClosed = errors.New("the snapshot is closed")
 // snapshot implements index.Snapshot. Searches run at the same time; reads of the database, which are short, one after
 // another, as they share a connection.
 type snapshot struct {
+	documents.Lists
 	index   *Index
 	version string
+	resolve func(context.Context, index.Filter) (index.Filter, error)
 
 	// open is held for reading while a method runs, so that Close does not unmap files in use.
 	open   sync.RWMutex
@@ -35,7 +37,7 @@ type snapshot struct {
 
 	reading sync.Mutex // held while the transaction of a view is used
 
-	damaged []index.Damage // that calls have found
+	damaged documents.Damages // that calls have found
 }
 
 // Snapshot implements index.Index.
@@ -47,7 +49,15 @@ func (x *Index) Snapshot(ctx context.Context) (index.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &snapshot{index: x, version: opened.meta.version(), view: opened}, nil
+	s := &snapshot{index: x, version: opened.meta.version(), view: opened}
+	s.Lists.Read = func(read func(sqldb.Querier) error) error {
+		return s.read(func(shown *view) error { return read(shown.library) })
+	}
+	s.Lists.Added = "row >= (SELECT min(document) FROM additions WHERE at > ?)"
+	if s.resolve = x.resolve; s.resolve == nil {
+		s.resolve = s.Resolve
+	}
+	return s, nil
 }
 
 // Close implements index.Snapshot. It waits for methods that are still running.
@@ -187,8 +197,7 @@ func (s *snapshot) Documents(ctx context.Context, ids []string, access index.Acc
 				return err
 			}
 			if document != nil {
-				found = append(found, index.Stored{Document: document.document, ChunkCount: document.chunks,
-					Damaged: document.damaged != nil})
+				found = append(found, document.Stored)
 			}
 		}
 		return nil
@@ -209,8 +218,8 @@ func (s *snapshot) Chunks(ctx context.Context, id string, from, to int, access i
 			return err
 		case document == nil:
 			return fmt.Errorf("document %q: %w", id, fault.ErrNotFound)
-		case document.damaged != nil:
-			return fmt.Errorf("document %q: %w: %w", id, fault.ErrDamaged, document.damaged)
+		case document.Damaged:
+			return fmt.Errorf("document %q: %w: %w", id, fault.ErrDamaged, document.Cause)
 		}
 		chunks, err = shown.library.readChunks(ctx, document, from, to)
 		s.noteChunks(document, from, chunks)
@@ -232,7 +241,7 @@ func (s *snapshot) Texts(ctx context.Context, ranges []index.Range, access index
 			if err != nil {
 				return err
 			}
-			if document == nil || document.damaged != nil {
+			if document == nil || document.Damaged {
 				continue
 			}
 			w := want(document, wanted.From, wanted.To)
@@ -250,33 +259,10 @@ func (s *snapshot) Texts(ctx context.Context, ranges []index.Range, access index
 }
 
 // noteChunks notes the chunks of a document, from from on, that are damaged.
-func (s *snapshot) noteChunks(of *stored, from int, chunks []index.Chunk) {
-	if damage, ok := describe(of, max(from, 0), chunks); ok {
+func (s *snapshot) noteChunks(of *documents.Row, from int, chunks []index.Chunk) {
+	if damage, ok := of.Damage(from, chunks); ok {
 		s.note(damage)
 	}
-}
-
-// DocumentIDs implements index.Snapshot. The ids ascend.
-func (s *snapshot) DocumentIDs(ctx context.Context, by index.Selector) (ids []string, err error) {
-	where, args := codec.Selection(by)
-	if where == "" {
-		return nil, nil
-	}
-	err = s.read(func(shown *view) error {
-		ids, err = column[string](ctx, shown.library, "SELECT id FROM documents WHERE "+where+" ORDER BY id", args...)
-		return err
-	})
-	return ids, err
-}
-
-// Origins implements index.Snapshot.
-func (s *snapshot) Origins(ctx context.Context) (origins map[string]int, err error) {
-	err = s.read(func(shown *view) error {
-		origins, err = sqldb.MapWhole[string, int](ctx, shown.library, reading,
-			"SELECT origin, count(*) FROM documents WHERE origin <> '' GROUP BY origin")
-		return err
-	})
-	return origins, err
 }
 
 // Stats implements index.Snapshot.
@@ -284,7 +270,7 @@ func (s *snapshot) Stats(ctx context.Context) (index.Stats, error) {
 	var stats index.Stats
 	err := s.read(func(shown *view) error {
 		stats.Documents, stats.Chunks = shown.meta.documents, shown.meta.chunks
-		if err := get(ctx, shown.library, []any{&stats.Bytes},
+		if err := sqldb.GetWhole(ctx, shown.library, []any{&stats.Bytes},
 			"SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"); err != nil {
 			return err
 		}

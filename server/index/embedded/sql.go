@@ -2,74 +2,20 @@ package embedded
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 
 	"quarry/server/sqldb"
 )
 
-type execer interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-}
-
-const (
-	// reading and writing begin the errors of statements.
-	reading = "read the library"
-	writing = "write to the library"
-)
-
-// each calls scan for each row of a query. Like get and execute, it does not interrupt a statement.
-func each(ctx context.Context, db sqldb.Querier, scan func(row *sql.Rows) error, query string, args ...any) error {
-	return sqldb.EachWhole(ctx, db, reading, scan, query, args...)
-}
-
-// column returns the only column of the rows of a query.
-func column[T any](ctx context.Context, db sqldb.Querier, query string, args ...any) ([]T, error) {
-	return sqldb.SelectWhole(ctx, db, reading, sqldb.Column[T], query, args...)
-}
-
-// get reads the only row of a query into dest. It returns sql.ErrNoRows if there is none.
-func get(ctx context.Context, db sqldb.Querier, dest []any, query string, args ...any) error {
-	return sqldb.GetWhole(ctx, db, reading, dest, query, args...)
-}
-
-func execute(ctx context.Context, db execer, statement string, args ...any) (sql.Result, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	result, err := db.ExecContext(context.WithoutCancel(ctx), statement, args...)
-	if err != nil {
-		return nil, sqldb.Explain(fmt.Errorf(writing+": %w", err))
-	}
-	return result, nil
-}
-
-// executeEach executes a statement for each of some values, which is its last argument.
-func executeEach[T any](ctx context.Context, db execer, statement string, values []T, args ...any) error {
-	for _, value := range values {
-		if _, err := execute(ctx, db, statement, append(slices.Clip(args), value)...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // change runs do in a transaction, which stores all of what do does or nothing.
 func (x *Index) change(ctx context.Context, do func(*sqldb.Tx)) error {
-	return sqldb.UpdateWhole(ctx, x.db, writing, do)
+	return sqldb.UpdateWhole(ctx, x.db, do)
 }
 
 // update executes one statement in a transaction of its own and returns the number of rows that it changed.
 func (x *Index) update(ctx context.Context, statement string, args ...any) (n int64, err error) {
-	err = x.db.Update(ctx, func(tx *sql.Tx) error {
-		result, err := execute(ctx, tx, statement, args...)
-		if err == nil {
-			n, err = result.RowsAffected()
-		}
-		return err
-	})
+	err = x.change(ctx, func(tx *sqldb.Tx) { n = tx.Exec(statement, args...) })
 	return n, err
 }
 
@@ -114,7 +60,7 @@ func (x *Index) commit(ctx context.Context, prepare, verify func(sqldb.Querier) 
 func (x *Index) reading(ctx context.Context, f func(sqldb.Querier) error) error {
 	tx, err := x.db.Reader.BeginTx(context.WithoutCancel(ctx), nil)
 	if err != nil {
-		return sqldb.Explain(fmt.Errorf(reading+": %w", err))
+		return sqldb.Explain(fmt.Errorf("read the library: %w", err))
 	}
 	defer func() { _ = tx.Rollback() }()
 	return f(tx)

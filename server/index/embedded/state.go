@@ -42,11 +42,11 @@ func (p *part) isDeleted(ordinal int) bool {
 }
 
 // insert names a new segment and its vectors in the manifest.
-func (p *part) insert(ctx context.Context, tx *sqldb.Tx) {
+func (p *part) insert(tx *sqldb.Tx) {
 	tx.Row(sql.ErrNoRows, []any{&p.id}, `INSERT INTO segments (name, documents, bytes, deletes) VALUES (?, ?, ?, 0)
 		RETURNING id`, p.name, p.documents, p.bytes)
 	if p.vectors != nil {
-		tx.Fail(p.vectors.insert(ctx, tx, p.id))
+		p.vectors.insert(tx, p.id)
 	}
 }
 
@@ -54,7 +54,7 @@ func (p *part) insert(ctx context.Context, tx *sqldb.Tx) {
 // its newest record of deletes.
 func (p *part) stillNamed(ctx context.Context, tx sqldb.Querier, deletes *int64) error {
 	vectors := ""
-	err := get(ctx, tx, []any{deletes, &vectors}, `SELECT deletes, coalesce(v.name, '') FROM segments s
+	err := sqldb.GetWhole(ctx, tx, []any{deletes, &vectors}, `SELECT deletes, coalesce(v.name, '') FROM segments s
 		LEFT JOIN vector_files v ON v.segment = s.id WHERE s.id = ? AND s.name = ?`, p.id, p.name)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && vectors != p.vectors.fileName() {
 		return errOvertaken
@@ -63,20 +63,17 @@ func (p *part) stillNamed(ctx context.Context, tx sqldb.Querier, deletes *int64)
 }
 
 // replaceParts names segments in the manifest in the place of others.
-func replaceParts(ctx context.Context, tx *sqldb.Tx, old, made []*part) {
+func replaceParts(tx *sqldb.Tx, old, made []*part) {
 	for _, p := range old {
 		tx.Exec("DELETE FROM segments WHERE id = ?", p.id)
 	}
 	for _, p := range made {
-		p.insert(ctx, tx)
+		p.insert(tx)
 	}
-	tx.Fail(bumpManifest(ctx, tx))
+	bumpManifest(tx)
 }
 
-func bumpManifest(ctx context.Context, tx execer) error {
-	_, err := execute(ctx, tx, "UPDATE meta SET manifest = manifest + 1")
-	return err
-}
+func bumpManifest(tx *sqldb.Tx) { tx.Exec("UPDATE meta SET manifest = manifest + 1") }
 
 // state is the index as a manifest describes it: open segments, and a searcher over them when one is asked for.
 type state struct {
@@ -297,7 +294,7 @@ func (s *states) openSegment(p *part) error {
 
 // readManifest reads the rows of the manifest, oldest first.
 func readManifest(ctx context.Context, db sqldb.Querier) (parts []*part, err error) {
-	err = each(ctx, db, func(row *sql.Rows) error {
+	err = sqldb.EachWhole(ctx, db, func(row *sql.Rows) error {
 		p, v := new(part), new(vectorFile)
 		err := row.Scan(&p.id, &p.name, &p.documents, &p.bytes, &p.deletes, &v.name, &v.bytes, &v.model)
 		if v.name != "" {
@@ -343,7 +340,7 @@ func readDeletes(ctx context.Context, db sqldb.Querier, p *part) error {
 		return nil
 	}
 	p.deleted = roaring.New()
-	err := each(ctx, db, func(row *sql.Rows) error {
+	err := sqldb.EachWhole(ctx, db, func(row *sql.Rows) error {
 		record := deleteRecord{bitmap: roaring.New()}
 		var bitmap []byte
 		if err := row.Scan(&record.number, &record.since, &bitmap, &record.delta); err != nil {

@@ -5,7 +5,8 @@ import (
 	"database/sql"
 	"time"
 
-	"quarry/server/index/codec"
+	"quarry/server/index"
+	"quarry/server/index/documents"
 	"quarry/server/index/segment"
 	"quarry/server/sqldb"
 
@@ -21,22 +22,22 @@ func (x *Index) store(ctx context.Context, tx *sqldb.Tx, ready *prepared, cursor
 	if err := x.storeDeletes(ctx, tx, m.manifest, ready); err != nil {
 		return err
 	}
-	putCursors(tx, cursors)
-	documents, chunks, indexed, added := 0, 0, 0, int64(0)
+	documents.PutCursors(tx, cursors)
+	total, chunks, indexed, added := 0, 0, 0, int64(0)
 	for n := range ready.items {
 		i := &ready.items[n]
 		if i.keep {
 			continue
 		}
 		if i.old != nil {
-			documents, chunks = documents-1, chunks-i.old.chunks
+			total, chunks = total-1, chunks-i.old.ChunkCount
 		}
 		if i.Put == nil {
-			removeChunks(tx, i.old.row)
-			tx.Exec("DELETE FROM documents WHERE row = ?", i.old.row)
+			removeChunks(tx, i.old.Number)
+			tx.Exec("DELETE FROM documents WHERE row = ?", i.old.Number)
 			continue
 		}
-		documents, chunks, indexed = documents+1, chunks+len(i.Put.Chunks), indexed+1
+		total, chunks, indexed = total+1, chunks+len(i.Put.Chunks), indexed+1
 		if x.put(tx, i); i.old == nil && added == 0 {
 			added = i.row
 			putAddition(tx, added, x.now())
@@ -44,11 +45,11 @@ func (x *Index) store(ctx context.Context, tx *sqldb.Tx, ready *prepared, cursor
 	}
 	if ready.segment != nil {
 		ready.segment.documents = indexed
-		ready.segment.insert(ctx, tx)
+		ready.segment.insert(tx)
 	}
 	if !ready.nothing() { // cursors alone change nothing that can be seen
 		tx.Exec(`UPDATE meta SET generation = generation + 1, manifest = manifest + 1, documents = documents + ?,
-			chunks = chunks + ?`, documents, chunks)
+			chunks = chunks + ?`, total, chunks)
 	}
 	return nil
 }
@@ -107,19 +108,18 @@ func (x *Index) storeDeletes(ctx context.Context, tx *sqldb.Tx, manifest int64, 
 
 // put stores the document of an item, and sets the item's row.
 func (x *Index) put(tx *sqldb.Tx, i *item) {
-	d := i.Put
-	packed, err := x.packer.PackDetail(d)
+	row := documents.Row{Stored: index.Stored{Document: *i.Put, ChunkCount: len(i.Put.Chunks)}, Hash: i.hash}
+	packed, err := x.packer.PackDetail(i.Put)
 	tx.Fail(err)
-	packed = seal(packed, documentKey(&stored{hash: i.hash, chunks: len(d.Chunks), document: *d}))
-	var number any // nil: a new one
-	if i.old != nil && i.old.row != 0 {
-		number = i.old.row
-		tx.Exec("DELETE FROM documents WHERE row = ?", number)
+	row.Detail = seal(packed, documentKey(&row))
+	if i.old != nil && i.old.Number != 0 {
+		row.Number = i.old.Number
+		tx.Exec("DELETE FROM documents WHERE row = ?", row.Number)
 	}
-	tx.Row(sql.ErrNoRows, []any{&i.row}, "INSERT INTO documents ("+documentColumns+`)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING row`, number, i.hash, d.ID, d.Source, d.Origin, d.Title, d.Link,
-		d.Type, codec.Micros(d.CreatedAt), codec.Micros(d.UpdatedAt), d.Hidden, len(d.Chunks), packed)
-	putSets(tx, i.row, d.Sets)
+	values := row.Values()
+	tx.Row(sql.ErrNoRows, []any{&i.row}, "INSERT INTO documents ("+documents.Columns+") VALUES "+
+		sqldb.Places(len(values))+" RETURNING row", values...)
+	putSets(tx, i.row, row.Sets)
 	if i.sameText {
 		return
 	}
@@ -146,14 +146,4 @@ func putSets(tx *sqldb.Tx, row int64, sets []string) {
 
 func removeChunks(tx *sqldb.Tx, row int64) {
 	tx.Exec("DELETE FROM chunks WHERE key BETWEEN ? AND ?", chunkKey(row, 0), chunkKey(row, ordinalMask))
-}
-
-func putCursors(tx *sqldb.Tx, cursors map[string]string) {
-	for key, value := range cursors {
-		if value == "" {
-			tx.Exec("DELETE FROM cursors WHERE key = ?", key)
-		} else {
-			tx.Exec("INSERT OR REPLACE INTO cursors (key, value) VALUES (?, ?)", key, value)
-		}
-	}
 }

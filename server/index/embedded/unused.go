@@ -44,7 +44,7 @@ func (x *Index) dropUnusedVectors(ctx context.Context, model string) error {
 		return err
 	}
 	stored := 0
-	if err := get(ctx, x.db.Reader, []any{&stored}, "SELECT COUNT(*) FROM embeddings WHERE model = ?",
+	if err := sqldb.GetWhole(ctx, x.db.Reader, []any{&stored}, "SELECT COUNT(*) FROM embeddings WHERE model = ?",
 		current.id); err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (x *Index) dropUnused(ctx context.Context, model embeddingModel, used map[v
 	for last, more := int64(0), true; more; {
 		var unused []int64
 		more = false
-		err := each(ctx, x.db.Reader, func(row *sql.Rows) error {
+		err := sqldb.EachWhole(ctx, x.db.Reader, func(row *sql.Rows) error {
 			var hash []byte
 			err := row.Scan(&last, &hash)
 			if len(hash) != vector.KeyBytes || !used[vector.Key(hash)] {
@@ -111,7 +111,7 @@ func (x *Index) dropUnused(ctx context.Context, model embeddingModel, used map[v
 // refusedTexts are the texts that a model has refused.
 func refusedTexts(ctx context.Context, db sqldb.Querier, model string) (map[vector.Key]bool, error) {
 	refused := make(map[vector.Key]bool)
-	err := each(ctx, db, func(row *sql.Rows) error {
+	err := sqldb.EachWhole(ctx, db, func(row *sql.Rows) error {
 		var hash []byte
 		err := row.Scan(&hash)
 		var key vector.Key
@@ -129,7 +129,7 @@ func (e *embedding) forgetRefused(ctx context.Context) error {
 		return err
 	}
 	others := 0
-	if err := get(ctx, e.x.db.Reader, []any{&others}, "SELECT COUNT(*) FROM refused_texts WHERE model <> ?",
+	if err := sqldb.GetWhole(ctx, e.x.db.Reader, []any{&others}, "SELECT COUNT(*) FROM refused_texts WHERE model <> ?",
 		e.model); err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ type embeddingModel struct {
 
 // currentModel is the model that was used last; ok is false when there never was one.
 func currentModel(ctx context.Context, db sqldb.Querier) (m embeddingModel, ok bool, err error) {
-	err = get(ctx, db, []any{&m.id, &m.name, &m.dimensions},
+	err = sqldb.GetWhole(ctx, db, []any{&m.id, &m.name, &m.dimensions},
 		"SELECT id, name, dimensions FROM embedding_models WHERE current = 1")
 	if errors.Is(err, sql.ErrNoRows) {
 		return m, false, nil
@@ -77,7 +77,8 @@ func newEmbeddings(db sqldb.Querier, model embeddingModel) *embeddings {
 // find returns the vector of a text; nil when it has none. Older versions stored 32-bit floats.
 func (e *embeddings) find(ctx context.Context, key vector.Key) ([]float32, error) {
 	var raw []byte
-	err := get(ctx, e, []any{&raw}, "SELECT vector FROM embeddings WHERE model = ? AND hash = ?", e.model.id, key[:])
+	err := sqldb.GetWhole(ctx, e, []any{&raw},
+		"SELECT vector FROM embeddings WHERE model = ? AND hash = ?", e.model.id, key[:])
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -183,16 +184,9 @@ func (x *Index) buildVectors(ctx context.Context, tx sqldb.Querier, ready *prepa
 
 // insert names the file in the manifest beside its segment. It fails with errOvertaken when the model was dropped
 // meanwhile.
-func (v *vectorFile) insert(ctx context.Context, tx execer, segment int64) error {
-	result, err := execute(ctx, tx, `INSERT INTO vector_files (segment, name, model, bytes)
+func (v *vectorFile) insert(tx *sqldb.Tx, segment int64) {
+	tx.Change(errOvertaken, `INSERT INTO vector_files (segment, name, model, bytes)
 		SELECT ?, ?, id, ? FROM embedding_models WHERE name = ?`, segment, v.name, v.bytes, v.model)
-	if err != nil {
-		return err
-	}
-	if n, err := result.RowsAffected(); err != nil || n == 0 {
-		return errors.Join(err, errOvertaken)
-	}
-	return nil
 }
 
 // carried is a vector on its way from an input of a merge into the merged file.
@@ -315,7 +309,8 @@ func countVectors(ctx context.Context, shown *view, stats *index.Stats) error {
 		return err
 	}
 	stats.VectorModel = model.name
-	if err := get(ctx, shown.library, []any{&stats.Refused}, "SELECT COUNT(*) FROM refused_texts WHERE model = ?",
+	if err := sqldb.GetWhole(ctx, shown.library, []any{&stats.Refused},
+		"SELECT COUNT(*) FROM refused_texts WHERE model = ?",
 		model.name); err != nil {
 		return err
 	}
@@ -397,7 +392,7 @@ func (x *Index) refreshVectors(ctx context.Context, name string) error {
 		return err
 	}
 	unused := p.vectors
-	err = x.db.Update(ctx, func(tx *sql.Tx) error { return replaceVectors(ctx, tx, p, made) })
+	err = x.change(ctx, func(tx *sqldb.Tx) { replaceVectors(ctx, tx, p, made) })
 	if err != nil {
 		unused = made
 	}
@@ -415,17 +410,12 @@ func storedDocument(ctx context.Context, library *library, p *part, ordinal int)
 }
 
 // replaceVectors names made, which may be nil, in the place of a part's vectors.
-func replaceVectors(ctx context.Context, tx *sql.Tx, p *part, made *vectorFile) error {
+func replaceVectors(ctx context.Context, tx *sqldb.Tx, p *part, made *vectorFile) {
 	deletes := int64(0)
-	err := p.stillNamed(ctx, tx, &deletes)
-	if err == nil {
-		_, err = execute(ctx, tx, "DELETE FROM vector_files WHERE segment = ?", p.id)
+	tx.Fail(p.stillNamed(ctx, tx, &deletes))
+	tx.Exec("DELETE FROM vector_files WHERE segment = ?", p.id)
+	if made != nil {
+		made.insert(tx, p.id)
 	}
-	if err == nil && made != nil {
-		err = made.insert(ctx, tx, p.id)
-	}
-	if err != nil {
-		return err
-	}
-	return bumpManifest(ctx, tx)
+	bumpManifest(tx)
 }

@@ -9,6 +9,7 @@ import (
 	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/codec"
+	"quarry/server/index/documents"
 	"quarry/server/index/segment"
 	"quarry/server/sqldb"
 
@@ -111,7 +112,8 @@ func (x *Index) tryApply(ctx context.Context, changes []codec.Change, cursors ma
 func cursorsChange(ctx context.Context, tx sqldb.Querier, cursors map[string]string) (bool, error) {
 	for key, value := range cursors {
 		current := ""
-		err := get(ctx, tx, []any{&current}, "SELECT coalesce(max(value), '') FROM cursors WHERE key = ?", key)
+		err := sqldb.GetWhole(ctx, tx, []any{&current},
+			"SELECT coalesce(max(value), '') FROM cursors WHERE key = ?", key)
 		if err != nil || current != value {
 			return err == nil, err
 		}
@@ -131,8 +133,8 @@ type prepared struct {
 // item is one document of a write.
 type item struct {
 	codec.Change
-	old      *stored // nil: not stored yet
-	row      int64   // set when it is stored
+	old      *documents.Row // nil: not stored yet
+	row      int64          // set when it is stored
 	gone     segment.Delta
 	unread   bool // old is damaged: gone is to be read out of the index
 	keep     bool // nothing changes; old must still be what was seen
@@ -180,12 +182,12 @@ func (p *prepared) add(ctx context.Context, library *library, c codec.Change) er
 	if err != nil {
 		return err
 	}
-	if old != nil && c.Excludes(old.origin()) {
+	if old != nil && c.Excludes(old.Owner()) {
 		if c.Put != nil {
 			if p.owned == nil {
 				p.owned = make(map[string]string)
 			}
-			p.owned[c.ID] = old.origin()
+			p.owned[c.ID] = old.Owner()
 		}
 		p.items = append(p.items, item{Change: c, old: old, keep: true})
 		return nil
@@ -209,7 +211,7 @@ func (p *prepared) add(ctx context.Context, library *library, c codec.Change) er
 func (i *item) compare(ctx context.Context, library *library) error {
 	if i.Put != nil {
 		i.hash = codec.Hash(i.Put)
-		if i.old.damaged == nil && slices.Equal(i.hash, i.old.hash) {
+		if !i.old.Damaged && slices.Equal(i.hash, i.old.Hash) {
 			_, damaged, err := library.examine(ctx, i.old)
 			if i.keep = !damaged; err != nil || i.keep {
 				return err
@@ -224,15 +226,15 @@ func (i *item) compare(ctx context.Context, library *library) error {
 	}
 	i.unread = lost
 	switch {
-	case i.Patches != nil && i.old.damaged != nil:
+	case i.Patches != nil && i.old.Damaged:
 		i.keep = true // nothing is known of it that could be kept
 	case i.Patches != nil:
 		document := codec.Patched(whole, i.Patches)
 		i.Put = &document
-		i.hash = slices.Concat(codec.Hash(&document)[:codec.HashBytes], i.old.hash[codec.HashBytes:])
-		i.keep, i.sameText = slices.Equal(i.hash, i.old.hash), true
+		i.hash = slices.Concat(codec.Hash(&document)[:codec.HashBytes], i.old.Hash[codec.HashBytes:])
+		i.keep, i.sameText = slices.Equal(i.hash, i.old.Hash), true
 	case i.Put != nil:
-		i.sameText = !lost && codec.SameChunks(i.old.hash, i.hash)
+		i.sameText = !lost && codec.SameChunks(i.old.Hash, i.hash)
 	}
 	if !i.keep && !i.unread {
 		i.gone = segment.DeltaOf(whole)
@@ -297,7 +299,8 @@ func (p *prepared) verify(ctx context.Context, tx sqldb.Querier, packer *codec.P
 		if err != nil {
 			return err
 		}
-		if (now == nil) != (i.old == nil) || now != nil && (now.row != i.old.row || !slices.Equal(now.hash, i.old.hash)) {
+		if (now == nil) != (i.old == nil) ||
+			now != nil && (now.Number != i.old.Number || !slices.Equal(now.Hash, i.old.Hash)) {
 			return errOvertaken
 		}
 	}

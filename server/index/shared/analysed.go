@@ -41,7 +41,7 @@ func (s *Store) analyse(ctx context.Context, tx *sqldb.Tx, documents []index.Doc
 	if err := group.Wait(); err != nil {
 		return fmt.Errorf("analyse the documents: %w", err)
 	}
-	insert(tx, "analysed (document, changed, body)", 3, values,
+	tx.Insert("analysed (document, changed, body)", values,
 		" ON CONFLICT (document) DO UPDATE SET changed = excluded.changed, body = excluded.body")
 	return nil
 }
@@ -57,15 +57,15 @@ func (s *Snapshot) Analysed(ctx context.Context, ids []string) (packed map[strin
 		known := make(map[int64]*stored, len(found))
 		numbers := make([]int64, 0, len(found))
 		for _, row := range found {
-			known[row.row], numbers = row, append(numbers, row.row)
+			known[row.Number], numbers = row, append(numbers, row.Number)
 		}
-		return each(ctx, s.tx, func(row *sql.Rows) error {
+		return sqldb.EachWhole(ctx, s.tx, func(row *sql.Rows) error {
 			number, changed, body := int64(0), int64(0), []byte(nil)
 			if err := row.Scan(&number, &changed, &body); err != nil {
 				return err
 			}
 			if d := known[number]; d != nil && d.changed == changed {
-				packed[d.document.ID] = body
+				packed[d.ID] = body
 			}
 			return nil
 		}, "SELECT document, changed, body FROM analysed WHERE document IN (SELECT CAST(value AS BIGINT) FROM json_each(?))",

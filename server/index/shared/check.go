@@ -23,7 +23,7 @@ func (s *Store) Check(ctx context.Context, options index.CheckOptions, report fu
 	defer shown.Close()
 	total, ids := shown.state.documents, options.Documents
 	if ids == nil {
-		if ids, err = column[string](ctx, shown.tx, "SELECT id FROM documents"); err != nil {
+		if ids, err = sqldb.ColumnWhole[string](ctx, shown.tx, "SELECT id FROM documents"); err != nil {
 			return nil, fmt.Errorf("check the documents: %w", err)
 		}
 	}
@@ -64,10 +64,10 @@ func (s *Snapshot) examine(ctx context.Context, ids []string) (damaged []index.D
 		documents, err := s.read.whole(ctx, rows)
 		for i, d := range documents {
 			unread := codec.Damaged(d.Chunks, 0)
-			if rows[i].damaged == nil && unread == nil && slices.Equal(codec.Hash(&d), rows[i].hash) {
+			if !rows[i].Damaged && unread == nil && slices.Equal(codec.Hash(&d), rows[i].Hash) {
 				continue
 			}
-			damaged = append(damaged, damageOf(rows[i], unread))
+			damaged = append(damaged, damageOf(rows[i], 0, d.Chunks))
 		}
 		return err
 	})

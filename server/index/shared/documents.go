@@ -7,20 +7,17 @@ import (
 
 	"quarry/server/index"
 	"quarry/server/index/codec"
+	"quarry/server/index/documents"
 	"quarry/server/sqldb"
 )
 
 // stored is a document's row.
 type stored struct {
-	row, changed, texted, added int64
-	hash                        []byte
-	chunks                      int
-	document                    index.Document // without chunks
-	damaged                     error          // why the row cannot be read
+	documents.Row
+	changed, texted, added int64
 }
 
-const documentColumns = `row, id, changed, texted, added_at, hash, source, origin, title, link, type, created_at, updated_at,
-	hidden, chunks, detail`
+const columns = documents.Columns + ", changed, texted, added_at"
 
 // reader reads documents of a database or transaction.
 type reader struct {
@@ -37,7 +34,7 @@ func (r reader) find(ctx context.Context, ids []string) (map[string]*stored, err
 			return nil, err
 		}
 		for _, s := range rows {
-			found[s.document.ID] = s
+			found[s.ID] = s
 		}
 	}
 	return found, nil
@@ -45,34 +42,29 @@ func (r reader) find(ctx context.Context, ids []string) (map[string]*stored, err
 
 // rows reads the rows of documents; where also orders and limits them.
 func (r reader) rows(ctx context.Context, where string, args ...any) (all []*stored, err error) {
-	err = each(ctx, r.db, func(row *sql.Rows) error {
-		var created, updated *int64
-		var hidden int
-		var packed []byte
+	err = sqldb.EachWhole(ctx, r.db, func(row *sql.Rows) error {
 		s := new(stored)
-		d := &s.document
-		if err := row.Scan(&s.row, &d.ID, &s.changed, &s.texted, &s.added, &s.hash, &d.Source, &d.Origin, &d.Title, &d.Link,
-			&d.Type, &created, &updated, &hidden, &s.chunks, &packed); err != nil {
+		if err := s.Scan(row, &s.changed, &s.texted, &s.added); err != nil {
 			return err
 		}
-		d.CreatedAt, d.UpdatedAt, d.Hidden = codec.FromMicros(created), codec.FromMicros(updated), hidden != 0
-		if s.damaged = r.packer.UnpackDetail(packed, d); s.damaged != nil {
-			d.Access, d.Hidden = nil, true // nobody sees what cannot be read
+		if s.Lose(r.packer.UnpackDetail(s.Detail, &s.Document)); s.Damaged {
+			s.Access, s.Hidden = nil, true // nobody sees what cannot be read
 		}
+		s.Detail = nil
 		all = append(all, s)
 		return nil
-	}, "SELECT "+documentColumns+" FROM documents "+where, args...)
+	}, "SELECT "+columns+" FROM documents "+where, args...)
 	return all, err
 }
 
 // readChunks reads the chunks from to to, inclusive, of those that there are. Those that cannot be read are marked.
 func (r reader) readChunks(ctx context.Context, s *stored, from, to int) ([]index.Chunk, error) {
-	from, to = max(from, 0), min(to, s.chunks-1)
+	from, to = max(from, 0), min(to, s.ChunkCount-1)
 	if from > to {
 		return nil, nil
 	}
 	chunks := codec.Unread(to - from + 1)
-	err := each(ctx, r.db, func(row *sql.Rows) error {
+	err := sqldb.EachWhole(ctx, r.db, func(row *sql.Rows) error {
 		first, body := 0, sql.RawBytes(nil)
 		if err := row.Scan(&first, &body); err != nil {
 			return err
@@ -81,28 +73,28 @@ func (r reader) readChunks(ctx context.Context, s *stored, from, to int) ([]inde
 			codec.Fill(chunks, first-from, group)
 		}
 		return nil
-	}, "SELECT first, body FROM chunks WHERE document = ? AND first <= ? AND first + amount > ?", s.row, to, from)
+	}, "SELECT first, body FROM chunks WHERE document = ? AND first <= ? AND first + amount > ?", s.Number, to, from)
 	return chunks, err
 }
 
 // whole reads documents with all their chunks, in the order of the rows. Chunks that cannot be read are marked.
 func (r reader) whole(ctx context.Context, rows []*stored) ([]index.Document, error) {
-	documents := make([]index.Document, 0, len(rows))
+	all := make([]index.Document, 0, len(rows))
 	places := make(map[int64]int, len(rows))
 	numbers := make([]int64, 0, len(rows))
 	for i, s := range rows {
-		documents = append(documents, s.document)
-		documents[i].Chunks = codec.Unread(s.chunks)
-		places[s.row], numbers = i, append(numbers, s.row)
+		all = append(all, s.Document)
+		all[i].Chunks = codec.Unread(s.ChunkCount)
+		places[s.Number], numbers = i, append(numbers, s.Number)
 	}
 	for some := range slices.Chunk(numbers, 1000) {
-		err := each(ctx, r.db, func(row *sql.Rows) error {
+		err := sqldb.EachWhole(ctx, r.db, func(row *sql.Rows) error {
 			number, first, body := int64(0), 0, sql.RawBytes(nil)
 			if err := row.Scan(&number, &first, &body); err != nil {
 				return err
 			}
 			if group, err := r.packer.UnpackChunks(body); err == nil {
-				codec.Fill(documents[places[number]].Chunks, first, group)
+				codec.Fill(all[places[number]].Chunks, first, group)
 			}
 			return nil
 		}, "SELECT document, first, body FROM chunks WHERE document IN (SELECT CAST(value AS BIGINT) FROM json_each(?))",
@@ -111,8 +103,8 @@ func (r reader) whole(ctx context.Context, rows []*stored) ([]index.Document, er
 			return nil, err
 		}
 	}
-	for i := range documents {
-		codec.SetDerived(&documents[i])
+	for i := range all {
+		codec.SetDerived(&all[i])
 	}
-	return documents, nil
+	return all, nil
 }

@@ -38,7 +38,7 @@ func (s *Store) Embed(ctx context.Context, model string, vectors index.Vectorise
 		if len(rows) == 0 {
 			return nil
 		}
-		last = rows[len(rows)-1].row
+		last = rows[len(rows)-1].Number
 	}
 }
 
@@ -73,7 +73,7 @@ func (s *Store) noteEmbedded(ctx context.Context, model string, rows []*stored) 
 		for _, row := range rows {
 			m.sequence++
 			tx.Exec("UPDATE documents SET vectors = ?, changed = ?, texted = ? WHERE row = ? AND changed = ?", model,
-				m.sequence, m.sequence, row.row, row.changed)
+				m.sequence, m.sequence, row.Number, row.changed)
 		}
 		tx.Exec("UPDATE library SET sequence = ?, model = ?", m.sequence, model)
 	})
@@ -81,7 +81,7 @@ func (s *Store) noteEmbedded(ctx context.Context, model string, rows []*stored) 
 
 // embedded is how far Embed is.
 func (s *Store) embedded(ctx context.Context, model string) (e index.Embedded, err error) {
-	err = get(ctx, s.db.Pool(), []any{&e.Done, &e.Total, &e.Refused}, `SELECT
+	err = sqldb.GetWhole(ctx, s.db.Pool(), []any{&e.Done, &e.Total, &e.Refused}, `SELECT
 		coalesce((SELECT CAST(sum(chunks) AS BIGINT) FROM documents WHERE vectors = ?), 0), chunks,
 		(SELECT count(*) FROM embeddings WHERE model = ? AND length(vector) = 0) FROM library`, model, model)
 	return e, err

@@ -17,7 +17,7 @@ const exportChunks = 8000
 func fitting(rows []*stored) int {
 	chunks := 0
 	for i, row := range rows {
-		if chunks += row.chunks; chunks > exportChunks && i > 0 {
+		if chunks += row.ChunkCount; chunks > exportChunks && i > 0 {
 			return i
 		}
 	}
@@ -37,8 +37,8 @@ func (s *Store) Export(ctx context.Context, after string, limit int) (documents 
 	}
 	rows = rows[:fitting(rows)]
 	for _, row := range rows {
-		if row.damaged != nil {
-			return nil, fmt.Errorf("document %q: %w: %w", row.document.ID, fault.ErrDamaged, row.damaged)
+		if row.Damaged {
+			return nil, fmt.Errorf("document %q: %w: %w", row.ID, fault.ErrDamaged, row.Cause)
 		}
 	}
 	documents, err = shown.read.whole(ctx, rows)

@@ -61,6 +61,7 @@ func OpenLocal(ctx context.Context, store *Store, options embedded.Options, appl
 		stopped: make(chan struct{}), own: new(segments), wait: followWait}
 	l.used.Store(time.Now().UnixNano())
 	store.id = "" // step replaces the index
+	l.options.Resolve = l.resolve
 	m, err := readState(ctx, store.db.Pool())
 	if err == nil {
 		err = l.alone(ctx, func() error { return l.open(ctx, m.store) })
@@ -161,6 +162,19 @@ func (l *Local) segments() *segments {
 	return l.own
 }
 
+// resolve replaces AddedSince, as the segment index knows only when it got a document.
+func (l *Local) resolve(ctx context.Context, f index.Filter) (index.Filter, error) {
+	if f.AddedSince.IsZero() {
+		return f, nil
+	}
+	shown, err := l.Store.Snapshot(ctx)
+	if err != nil {
+		return f, err
+	}
+	defer shown.Close()
+	return shown.Resolve(ctx, f)
+}
+
 // Close implements index.Index.
 func (l *Local) Close() error {
 	l.stop()
@@ -245,13 +259,12 @@ func (l *Local) Snapshot(ctx context.Context) (index.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &localSnapshot{Snapshot: inner, local: l, version: now.version()}, nil
+	return &localSnapshot{Snapshot: inner, version: now.version()}, nil
 }
 
 // localSnapshot is a snapshot of the segment index under the store's version.
 type localSnapshot struct {
 	index.Snapshot
-	local   *Local
 	version string
 }
 
@@ -266,41 +279,4 @@ func (s *localSnapshot) Stats(ctx context.Context) (index.Stats, error) {
 	stats, err := s.Snapshot.Stats(ctx)
 	stats.Engine = "documents in PostgreSQL, indexed by each server"
 	return stats, err
-}
-
-// resolve replaces AddedSince, as the segment index knows only when it got a document.
-func (s *localSnapshot) resolve(ctx context.Context, f index.Filter) (index.Filter, error) {
-	if f.AddedSince.IsZero() {
-		return f, nil
-	}
-	shown, err := s.local.Store.Snapshot(ctx)
-	if err != nil {
-		return f, err
-	}
-	defer shown.Close()
-	return shown.Resolve(ctx, f)
-}
-
-// Search implements index.Snapshot.
-func (s *localSnapshot) Search(ctx context.Context, query index.Query) (_ index.Result, err error) {
-	if query, err = query.Resolve(ctx, s.resolve); err != nil {
-		return index.Result{}, err
-	}
-	return s.Snapshot.Search(ctx, query)
-}
-
-// Nearest implements index.Snapshot.
-func (s *localSnapshot) Nearest(ctx context.Context, vector index.Vector, query index.Query) (_ []index.Hit, err error) {
-	if query.Filter, err = s.resolve(ctx, query.Filter); err != nil {
-		return nil, err
-	}
-	return s.Snapshot.Nearest(ctx, vector, query)
-}
-
-// Facets implements index.Snapshot.
-func (s *localSnapshot) Facets(ctx context.Context, filter index.Filter) (_ index.Counts, err error) {
-	if filter, err = s.resolve(ctx, filter); err != nil {
-		return index.Counts{}, err
-	}
-	return s.Snapshot.Facets(ctx, filter)
 }

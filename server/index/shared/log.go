@@ -40,7 +40,8 @@ func (s *Snapshot) Changes(ctx context.Context, position int64, limit int) (foun
 			number int64
 			id     string // empty: not removed
 		}
-		list, err := rowsOf(ctx, s.tx, func(c *change) []any { return []any{&c.number, &c.id} }, `SELECT changed, id FROM (SELECT changed, '' AS id FROM documents WHERE changed > ?
+		list, err := sqldb.SelectWhole(ctx, s.tx, func(c *change) []any { return []any{&c.number, &c.id} },
+			`SELECT changed, id FROM (SELECT changed, '' AS id FROM documents WHERE changed > ?
 			UNION ALL SELECT changed, id FROM removals WHERE changed > ?) AS changes ORDER BY changed LIMIT ?`, position, position, limit)
 		if err != nil {
 			return err
@@ -57,7 +58,8 @@ func (s *Snapshot) Changes(ctx context.Context, position int64, limit int) (foun
 			rows, found.Last = rows[:most], rows[most].changed-1
 		}
 		if found.Last < s.state.sequence {
-			err := get(ctx, s.tx, []any{&found.Left}, `SELECT (SELECT count(*) FROM documents WHERE changed > ?) +
+			err := sqldb.GetWhole(ctx, s.tx, []any{&found.Left},
+				`SELECT (SELECT count(*) FROM documents WHERE changed > ?) +
 				(SELECT count(*) FROM removals WHERE changed > ?)`, found.Last, found.Last)
 			if err != nil {
 				return err
@@ -70,7 +72,7 @@ func (s *Snapshot) Changes(ctx context.Context, position int64, limit int) (foun
 		}
 		documents, err := s.read.whole(ctx, rows)
 		for i, d := range documents {
-			found.Put = append(found.Put, Put{Document: d, Changed: rows[i].changed, New: rows[i].row > position,
+			found.Put = append(found.Put, Put{Document: d, Changed: rows[i].changed, New: rows[i].Number > position,
 				AccessAlone: rows[i].texted <= position})
 		}
 		return err
@@ -84,7 +86,8 @@ type Refusal struct{ ID, Reason string }
 // Unindexed returns the ids of documents that a follower at a position does not have as they are: those that it could
 // not index, then those that were changed behind the position; at most limit.
 func (s *Store) Unindexed(ctx context.Context, name string, position int64, limit int) ([]string, error) {
-	return column[string](ctx, s.db.Pool(), `SELECT id FROM (SELECT id, changed FROM documents WHERE changed > ?
+	return sqldb.ColumnWhole[string](ctx, s.db.Pool(),
+		`SELECT id FROM (SELECT id, changed FROM documents WHERE changed > ?
 		UNION ALL SELECT id, changed FROM removals WHERE changed > ?
 		UNION ALL SELECT document, 0 FROM refusals WHERE follower = ?) AS changes ORDER BY changed, id LIMIT ?`, position, position, name, limit)
 }
@@ -92,10 +95,11 @@ func (s *Store) Unindexed(ctx context.Context, name string, position int64, limi
 // Refused returns the documents that a follower could not index, at most limit, and their number.
 func (s *Snapshot) Refused(ctx context.Context, name string, limit int) (list []Refusal, total int, err error) {
 	err = s.locked(func() error {
-		if err := get(ctx, s.tx, []any{&total}, "SELECT count(*) FROM refusals WHERE follower = ?", name); err != nil || total == 0 {
+		if err := sqldb.GetWhole(ctx, s.tx, []any{&total},
+			"SELECT count(*) FROM refusals WHERE follower = ?", name); err != nil || total == 0 {
 			return err
 		}
-		list, err = rowsOf(ctx, s.tx, func(r *Refusal) []any { return []any{&r.ID, &r.Reason} },
+		list, err = sqldb.SelectWhole(ctx, s.tx, func(r *Refusal) []any { return []any{&r.ID, &r.Reason} },
 			"SELECT document, reason FROM refusals WHERE follower = ? ORDER BY document LIMIT ?", name, limit)
 		return err
 	})
@@ -159,7 +163,7 @@ func (s *Store) Advance(ctx context.Context, name, holder string, applied *Chang
 		}
 		tx.Exec("DELETE FROM refusals WHERE follower = ? AND document IN (SELECT value FROM json_each(?))", name,
 			sqldb.JSON{V: ids})
-		insert(tx, "refusals (follower, document, reason)", 3, rows, "")
+		tx.Insert("refusals (follower, document, reason)", rows, "")
 		for _, part := range parts {
 			tx.Exec(`INSERT INTO followers (name, position, holder, until) VALUES (?, ?, '', 0)
 				ON CONFLICT (name) DO UPDATE SET position = excluded.position`, name+"/"+part, applied.Last)
@@ -186,7 +190,7 @@ func (s *Store) Release(ctx context.Context, holder string) error {
 // Followers returns how far followers are whose names begin with a prefix.
 func (s *Snapshot) Followers(ctx context.Context, prefix string) (found map[string]int64, err error) {
 	err = s.locked(func() error {
-		found, err = sqldb.MapWhole[string, int64](ctx, s.tx, reading,
+		found, err = sqldb.MapWhole[string, int64](ctx, s.tx,
 			"SELECT name, position FROM followers WHERE name >= ? AND name < ?", prefix, prefix+string(utf8.MaxRune))
 		return err
 	})
@@ -211,7 +215,7 @@ func forgetParts(tx *sqldb.Tx, name string) {
 func (s *Snapshot) Parts(ctx context.Context, name string) (parts map[string]int64, err error) {
 	before := utf8.RuneCountInString(name) + 1 // and a slash
 	err = s.locked(func() error {
-		parts, err = sqldb.MapWhole[string, int64](ctx, s.tx, reading,
+		parts, err = sqldb.MapWhole[string, int64](ctx, s.tx,
 			"SELECT substr(name, ?), position FROM followers WHERE substr(name, 1, ?) = ?", before+1, before, name+"/")
 		return err
 	})

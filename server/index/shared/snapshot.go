@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/codec"
+	"quarry/server/index/documents"
 	"quarry/server/sqldb"
 )
 
@@ -20,6 +20,7 @@ var errClosed = errors.New("the snapshot is closed")
 // Snapshot is what a snapshot of the documents answers without an index of their words: all of index.Snapshot but what
 // ranks and counts. Its methods run one after another, as they share a transaction.
 type Snapshot struct {
+	documents.Lists
 	state  state
 	tx     *sql.Tx
 	done   func()
@@ -29,7 +30,7 @@ type Snapshot struct {
 	mutex    sync.Mutex
 	closed   bool
 	recalled map[string]*stored // an answer describes its documents, and then reads their chunks
-	damaged  []index.Damage
+	damaged  documents.Damages
 }
 
 // maxRecalled bounds the documents that a snapshot keeps.
@@ -59,7 +60,12 @@ func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
 		done()
 		return nil, err
 	}
-	return &Snapshot{state: m, tx: tx, done: done, read: reader{tx, s.packer}, server: s.pool != nil, recalled: make(map[string]*stored)}, nil
+	shown := &Snapshot{state: m, tx: tx, done: done, read: reader{tx, s.packer}, server: s.pool != nil,
+		recalled: make(map[string]*stored)}
+	shown.Lists = documents.Lists{Added: "added_at > ?", Read: func(read func(sqldb.Querier) error) error {
+		return shown.locked(func() error { return read(tx) })
+	}}
+	return shown, nil
 }
 
 // Close implements index.Snapshot.
@@ -111,7 +117,9 @@ func (s *Snapshot) recall(ctx context.Context, ids []string) (map[string]*stored
 	all := make(map[string]*stored, len(ids))
 	for _, id := range unknown {
 		s.recalled[id] = found[id] // nil: there is none
-		s.note(found[id], nil)
+		if found[id] != nil {
+			s.note(found[id], 0, nil)
+		}
 	}
 	for _, id := range ids {
 		if known := s.recalled[id]; known != nil {
@@ -123,24 +131,18 @@ func (s *Snapshot) recall(ctx context.Context, ids []string) (map[string]*stored
 	return all, nil
 }
 
-// note records damage.
-func (s *Snapshot) note(document *stored, chunks []int) {
-	if document == nil || document.damaged == nil && chunks == nil {
-		return
-	}
-	damage := damageOf(document, chunks)
-	if !slices.ContainsFunc(s.damaged, func(d index.Damage) bool { return d.Kind == damage.Kind && d.ID == damage.ID }) {
-		s.damaged = append(s.damaged, damage)
+// note records damage of a document, or of some of its chunks.
+func (s *Snapshot) note(row *stored, from int, chunks []index.Chunk) {
+	if row.Damaged || codec.Damaged(chunks, from) != nil {
+		s.damaged.Add(damageOf(row, from, chunks))
 	}
 }
 
-func damageOf(document *stored, chunks []int) index.Damage {
-	d := index.Damage{Kind: index.DamagedText, ID: document.document.ID, Origin: document.document.Origin, Chunks: chunks,
-		Reason: codec.ErrPacked.Error()}
-	if document.damaged != nil {
-		d.Kind, d.Reason = index.DamagedDocument, document.damaged.Error()
-	}
-	return d
+// damageOf describes damage of a document. Its origin is known in any case.
+func damageOf(row *stored, from int, chunks []index.Chunk) index.Damage {
+	damage, _ := row.Damage(from, chunks)
+	damage.Origin = row.Origin
+	return damage
 }
 
 // Documents implements index.Snapshot.
@@ -149,8 +151,8 @@ func (s *Snapshot) Documents(ctx context.Context, ids []string, access index.Acc
 	err = s.locked(func() error {
 		found, err := s.recall(ctx, ids)
 		for _, id := range ids {
-			if d := found[id]; d != nil && access.Admits(&d.document) {
-				list = append(list, index.Stored{Document: d.document, ChunkCount: d.chunks})
+			if d := found[id]; d != nil && access.Admits(&d.Document) {
+				list = append(list, d.Stored)
 			}
 		}
 		return err
@@ -162,14 +164,14 @@ func (s *Snapshot) Documents(ctx context.Context, ids []string, access index.Acc
 func (s *Snapshot) Chunks(ctx context.Context, id string, from, to int, access index.Access) (chunks []index.Chunk, err error) {
 	err = s.locked(func() error {
 		found, err := s.recall(ctx, []string{id})
-		if err == nil && (found[id] == nil || !access.Admits(&found[id].document)) {
+		if err == nil && (found[id] == nil || !access.Admits(&found[id].Document)) {
 			err = fmt.Errorf("document %q: %w", id, fault.ErrNotFound)
 		}
 		if err != nil {
 			return err
 		}
 		chunks, err = s.read.readChunks(ctx, found[id], from, to)
-		s.note(found[id], codec.Damaged(chunks, max(from, 0)))
+		s.note(found[id], from, chunks)
 		return err
 	})
 	return chunks, err
@@ -197,7 +199,7 @@ func (s *Snapshot) Whole(ctx context.Context, ids []string) (documents []index.D
 		}
 		rows := make([]*stored, 0, len(found))
 		for _, row := range found {
-			if row.damaged == nil {
+			if !row.Damaged {
 				rows = append(rows, row)
 			}
 		}
@@ -207,47 +209,11 @@ func (s *Snapshot) Whole(ctx context.Context, ids []string) (documents []index.D
 	return documents, err
 }
 
-// DocumentIDs implements index.Snapshot. The ids ascend.
-func (s *Snapshot) DocumentIDs(ctx context.Context, by index.Selector) (ids []string, err error) {
-	where, args := codec.Selection(by)
-	if where == "" {
-		return nil, nil
-	}
-	err = s.locked(func() error {
-		ids, err = column[string](ctx, s.tx, "SELECT id FROM documents WHERE "+where+" ORDER BY id", args...)
-		return err
-	})
-	return ids, err
-}
-
-// Resolve replaces AddedSince of a filter, which indexes of words do not know, by the documents that were added then.
-func (s *Snapshot) Resolve(ctx context.Context, f index.Filter) (index.Filter, error) {
-	if f.AddedSince.IsZero() {
-		return f, nil
-	}
-	err := s.locked(func() (err error) {
-		f.Among, err = column[string](ctx, s.tx, "SELECT id FROM documents WHERE added_at > ?", f.AddedSince.UnixMicro())
-		return err
-	})
-	f.Among, f.AddedSince = append([]string{}, f.Among...), time.Time{}
-	return f, err
-}
-
-// Origins implements index.Snapshot.
-func (s *Snapshot) Origins(ctx context.Context) (origins map[string]int, err error) {
-	err = s.locked(func() error {
-		origins, err = sqldb.MapWhole[string, int](ctx, s.tx, reading,
-			"SELECT origin, count(*) FROM documents WHERE origin <> '' GROUP BY origin")
-		return err
-	})
-	return origins, err
-}
-
 // Stats implements index.Snapshot. Bytes are those of the database.
 func (s *Snapshot) Stats(ctx context.Context) (stats index.Stats, err error) {
 	stats = index.Stats{Documents: s.state.documents, Chunks: s.state.chunks, VectorModel: s.state.model}
 	err = s.locked(func() error {
-		if err := get(ctx, s.tx, []any{&stats.Vectors, &stats.Refused}, `SELECT
+		if err := sqldb.GetWhole(ctx, s.tx, []any{&stats.Vectors, &stats.Refused}, `SELECT
 			coalesce((SELECT CAST(sum(chunks) AS BIGINT) FROM documents WHERE vectors = ?), 0),
 			(SELECT count(*) FROM embeddings WHERE model = ? AND length(vector) = 0)`, s.state.model, s.state.model); err != nil {
 			return err
@@ -260,7 +226,7 @@ func (s *Snapshot) Stats(ctx context.Context) (stats index.Stats, err error) {
 			size = `SELECT CAST(coalesce(sum(pg_total_relation_size(c.oid)), 0) AS BIGINT) FROM pg_class AS c
 				JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = current_schema() AND c.relkind = 'r'`
 		}
-		return get(ctx, s.tx, []any{&stats.Bytes}, size)
+		return sqldb.GetWhole(ctx, s.tx, []any{&stats.Bytes}, size)
 	})
 	return stats, err
 }
@@ -272,7 +238,7 @@ func (s *Snapshot) Versions(ctx context.Context, ids []string, access index.Acce
 	err := s.locked(func() error {
 		found, err := s.recall(ctx, ids)
 		for id, d := range found {
-			if access.Admits(&d.document) {
+			if access.Admits(&d.Document) {
 				versions[id] = d.changed
 			}
 		}

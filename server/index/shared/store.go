@@ -18,9 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -194,7 +192,7 @@ type state struct {
 func (m state) version() string { return fmt.Sprintf("%s.%d", m.store, m.sequence) }
 
 func readState(ctx context.Context, db sqldb.Querier) (m state, err error) {
-	err = get(ctx, db, []any{&m.store, &m.sequence, &m.documents, &m.chunks, &m.model},
+	err = sqldb.GetWhole(ctx, db, []any{&m.store, &m.sequence, &m.documents, &m.chunks, &m.model},
 		"SELECT store, sequence, documents, chunks, model FROM library")
 	if errors.Is(err, sql.ErrNoRows) {
 		err = fmt.Errorf("read the state of the library: %w", fault.ErrDamaged)
@@ -233,47 +231,11 @@ func (s *Store) Version(ctx context.Context) (string, error) {
 
 // Cursors implements index.Index.
 func (s *Store) Cursors(ctx context.Context, prefix string) (map[string]string, error) {
-	return sqldb.MapWhole[string, string](ctx, s.db.Pool(), reading,
+	return sqldb.MapWhole[string, string](ctx, s.db.Pool(),
 		"SELECT key, value FROM cursors WHERE key >= ? AND key < ?", prefix, prefix+string(utf8.MaxRune))
-}
-
-// reading begins the errors of queries.
-const reading = "read the documents"
-
-// each calls scan for each row of a query. As a transaction may be shared, a statement runs to its end; ctx is checked
-// between rows.
-func each(ctx context.Context, db sqldb.Querier, scan func(row *sql.Rows) error, query string, args ...any) error {
-	return sqldb.EachWhole(ctx, db, reading, scan, query, args...)
-}
-
-// column returns the only column of the rows of a query.
-func column[T any](ctx context.Context, db sqldb.Querier, query string, args ...any) ([]T, error) {
-	return rowsOf(ctx, db, sqldb.Column[T], query, args...)
-}
-
-// rowsOf returns the rows of a query; columns returns where their columns are stored.
-func rowsOf[T any](ctx context.Context, db sqldb.Querier, columns func(*T) []any, query string, args ...any) ([]T, error) {
-	return sqldb.SelectWhole(ctx, db, reading, columns, query, args...)
-}
-
-// get reads the only row of a query into dest. It returns sql.ErrNoRows if there is none.
-func get(ctx context.Context, db sqldb.Querier, dest []any, query string, args ...any) error {
-	return sqldb.GetWhole(ctx, db, reading, dest, query, args...)
 }
 
 // update runs change in a transaction.
 func (s *Store) update(ctx context.Context, change func(*sqldb.Tx)) error {
-	return sqldb.UpdateWhole(ctx, s.db, "write the documents", change)
-}
-
-// rowsAtOnce bounds the parameters of a statement.
-const rowsAtOnce = 200
-
-// insert inserts rows, several with one statement, which saves a server's round trips. into has the columns, behind
-// follows the values.
-func insert(tx *sqldb.Tx, into string, columns int, rows [][]any, behind string) {
-	one := "(?" + strings.Repeat(", ?", columns-1) + ")"
-	for some := range slices.Chunk(rows, rowsAtOnce) {
-		tx.Exec("INSERT INTO "+into+" VALUES "+one+strings.Repeat(", "+one, len(some)-1)+behind, slices.Concat(some...)...)
-	}
+	return sqldb.UpdateWhole(ctx, s.db, change)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"slices"
-	"strings"
 
 	"quarry/server/index"
 	"quarry/server/index/codec"
@@ -12,23 +11,26 @@ import (
 	"quarry/server/sqldb"
 )
 
+// keysAtOnce bounds the parameters of a statement.
+const keysAtOnce = 200
+
 // Vectors returns the vectors of texts by a model that are stored, by key; an empty one is that of a text that the
 // model refuses.
 func (s *Store) Vectors(ctx context.Context, model string, keys []vector.Key) (map[vector.Key][]float32, error) {
 	found := make(map[vector.Key][]float32, len(keys))
-	for some := range slices.Chunk(keys, rowsAtOnce) {
+	for some := range slices.Chunk(keys, keysAtOnce) {
 		args := []any{model}
 		for _, key := range some {
 			args = append(args, key[:])
 		}
-		err := each(ctx, s.db.Pool(), func(row *sql.Rows) error {
+		err := sqldb.EachWhole(ctx, s.db.Pool(), func(row *sql.Rows) error {
 			hash, data := sql.RawBytes(nil), sql.RawBytes(nil)
 			if err := row.Scan(&hash, &data); err != nil {
 				return err
 			}
 			found[vector.Key(hash)] = codec.Vector(data)
 			return nil
-		}, "SELECT hash, vector FROM embeddings WHERE model = ? AND hash IN (?"+strings.Repeat(", ?", len(some)-1)+")", args...)
+		}, "SELECT hash, vector FROM embeddings WHERE model = ? AND hash IN "+sqldb.Places(len(some)), args...)
 		if err != nil {
 			return nil, err
 		}
@@ -66,7 +68,7 @@ func (s *Store) Vectorise(model string, ask index.Vectorise) index.Vectorise {
 			rows[i] = []any{model, keys[place][:], codec.AppendVector([]byte{}, vectors[place])}
 		}
 		return vectors, s.update(ctx, func(tx *sqldb.Tx) {
-			insert(tx, "embeddings (model, hash, vector)", 3, rows, " ON CONFLICT (model, hash) DO NOTHING")
+			tx.Insert("embeddings (model, hash, vector)", rows, " ON CONFLICT (model, hash) DO NOTHING")
 			tx.Exec("UPDATE library SET model = ?", model)
 		})
 	}

@@ -20,7 +20,7 @@ import (
 // CountWords makes the store count words from now on, and counts those that are stored.
 func (s *Store) CountWords(ctx context.Context) error {
 	version := 0
-	err := get(ctx, s.db.Pool(), []any{&version}, "SELECT analyser FROM statistics")
+	err := sqldb.GetWhole(ctx, s.db.Pool(), []any{&version}, "SELECT analyser FROM statistics")
 	if err == nil && version == analysis.Version || err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
@@ -41,14 +41,14 @@ func (s *Store) countAll(ctx context.Context, tx *sqldb.Tx) error {
 		if err != nil || len(rows) == 0 {
 			return err
 		}
-		last = rows[len(rows)-1].row
+		last = rows[len(rows)-1].Number
 		documents, err := from.whole(ctx, rows)
 		if err != nil {
 			return err
 		}
 		numbers := make([][2]int64, len(rows))
 		for i, row := range rows {
-			numbers[i] = [2]int64{row.row, row.changed}
+			numbers[i] = [2]int64{row.Number, row.changed}
 		}
 		count(tx, documents, nil)
 		if err := s.analyse(ctx, tx, documents, numbers); err != nil {
@@ -59,7 +59,7 @@ func (s *Store) countAll(ctx context.Context, tx *sqldb.Tx) error {
 
 // countChanges counts the words that the items of a write add and remove, if words are counted.
 func (w *write) countChanges(ctx context.Context, tx *sqldb.Tx, s *Store) error {
-	kept, err := column[int](ctx, tx, "SELECT analyser FROM statistics")
+	kept, err := sqldb.ColumnWhole[int](ctx, tx, "SELECT analyser FROM statistics")
 	if err != nil || len(kept) == 0 {
 		return err
 	}
@@ -125,14 +125,14 @@ func count(tx *sqldb.Tx, added, removed []index.Document) {
 			surfaces = append(surfaces, []any{surface, analysis.Stem(surface), n})
 		}
 	}
-	insert(tx, "terms (term, chunks, documents, titles)", 4, terms, ` ON CONFLICT (term) DO UPDATE SET
+	tx.Insert("terms (term, chunks, documents, titles)", terms, ` ON CONFLICT (term) DO UPDATE SET
 		chunks = terms.chunks + excluded.chunks, documents = terms.documents + excluded.documents,
 		titles = terms.titles + excluded.titles`)
-	insert(tx, "surfaces (surface, term, documents)", 3, surfaces, ` ON CONFLICT (surface) DO UPDATE SET
+	tx.Insert("surfaces (surface, term, documents)", surfaces, ` ON CONFLICT (surface) DO UPDATE SET
 		documents = surfaces.documents + excluded.documents`)
-	execList(tx, "DELETE FROM terms WHERE documents <= 0 AND term IN (SELECT value FROM json_each(?))",
+	sqldb.ExecList(tx, "DELETE FROM terms WHERE documents <= 0 AND term IN (SELECT value FROM json_each(?))",
 		slices.Collect(maps.Keys(less.Terms)))
-	execList(tx, "DELETE FROM surfaces WHERE documents <= 0 AND surface IN (SELECT value FROM json_each(?))",
+	sqldb.ExecList(tx, "DELETE FROM surfaces WHERE documents <= 0 AND surface IN (SELECT value FROM json_each(?))",
 		slices.Collect(maps.Keys(less.Surfaces)))
 	tx.Exec(`UPDATE statistics SET body_tokens = body_tokens + ?, heading_tokens = heading_tokens + ?,
 		title_tokens = title_tokens + ?, chunk_title_tokens = chunk_title_tokens + ?, hidden = hidden + ?`, stats.BodyTokens,
@@ -150,7 +150,8 @@ func bit(b bool) int {
 func (s *Snapshot) Words(ctx context.Context) (stats segment.Stats, hidden int, err error) {
 	stats.Documents, stats.Chunks = int64(s.state.documents), int64(s.state.chunks)
 	err = s.locked(func() error {
-		return get(ctx, s.tx, []any{&stats.BodyTokens, &stats.HeadingTokens, &stats.TitleTokens, &stats.ChunkTitleTokens, &hidden},
+		return sqldb.GetWhole(ctx, s.tx, []any{&stats.BodyTokens, &stats.HeadingTokens, &stats.TitleTokens,
+			&stats.ChunkTitleTokens, &hidden},
 			"SELECT body_tokens, heading_tokens, title_tokens, chunk_title_tokens, hidden FROM statistics")
 	})
 	return stats, hidden, err
@@ -160,7 +161,7 @@ func (s *Snapshot) Words(ctx context.Context) (stats segment.Stats, hidden int, 
 func (s *Snapshot) Counts(ctx context.Context, terms []string) (map[string]segment.TermCounts, error) {
 	found := make(map[string]segment.TermCounts, len(terms))
 	return found, s.locked(func() error {
-		return each(ctx, s.tx, func(row *sql.Rows) error {
+		return sqldb.EachWhole(ctx, s.tx, func(row *sql.Rows) error {
 			term, n := "", segment.TermCounts{}
 			err := row.Scan(&term, &n.Chunks, &n.Documents, &n.Titles)
 			found[term] = n
@@ -194,7 +195,8 @@ func (s *Snapshot) Vocabulary(ctx context.Context, limit int) ([]lexical.Surface
 
 func (s *Snapshot) surfaces(ctx context.Context, where string, args ...any) (all []lexical.Surface, err error) {
 	err = s.locked(func() error {
-		all, err = rowsOf(ctx, s.tx, func(s *lexical.Surface) []any { return []any{&s.Surface, &s.Term, &s.Documents} },
+		all, err = sqldb.SelectWhole(ctx, s.tx,
+			func(s *lexical.Surface) []any { return []any{&s.Surface, &s.Term, &s.Documents} },
 			"SELECT surface, term, documents FROM surfaces "+where, args...)
 		return err
 	})

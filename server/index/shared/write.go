@@ -7,6 +7,7 @@ import (
 
 	"quarry/server/index"
 	"quarry/server/index/codec"
+	"quarry/server/index/documents"
 	"quarry/server/sqldb"
 )
 
@@ -44,7 +45,7 @@ func (s *Store) apply(ctx context.Context, changes []codec.Change, cursors map[s
 	err := s.update(ctx, func(tx *sqldb.Tx) {
 		w = write{}
 		tx.Fail(w.compare(ctx, reader{tx, s.packer}, changes))
-		putCursors(tx, cursors)
+		documents.PutCursors(tx, cursors)
 		tx.Fail(w.store(ctx, tx, s))
 	})
 	if err != nil {
@@ -83,9 +84,9 @@ func (w *write) compare(ctx context.Context, from reader, changes []codec.Change
 	for _, c := range changes {
 		old := found[c.ID]
 		switch {
-		case old != nil && c.Excludes(old.document.Origin):
+		case old != nil && c.Excludes(old.Owner()):
 			if c.Put != nil {
-				owned[c.ID] = old.document.Origin
+				owned[c.ID] = old.Owner()
 			}
 		case old != nil || c.Put != nil:
 			w.add(item{Change: c, old: old})
@@ -101,22 +102,23 @@ func (w *write) compare(ctx context.Context, from reader, changes []codec.Change
 func (w *write) add(i item) {
 	switch {
 	case i.Patches != nil:
-		if i.old.damaged != nil {
+		if i.old.Damaged {
 			return // nothing is known of it that could be kept
 		}
-		document := codec.Patched(i.old.document, i.Patches)
+		document := codec.Patched(i.old.Document, i.Patches)
 		i.Put, i.sameText = &document, true
-		i.hash = slices.Concat(codec.Hash(&document)[:codec.HashBytes], i.old.hash[min(codec.HashBytes, len(i.old.hash)):])
+		i.hash = slices.Concat(codec.Hash(&document)[:codec.HashBytes],
+			i.old.Hash[min(codec.HashBytes, len(i.old.Hash)):])
 	case i.Put != nil:
 		i.hash = codec.Hash(i.Put)
-		i.sameText = i.old != nil && codec.SameChunks(i.old.hash, i.hash)
+		i.sameText = i.old != nil && codec.SameChunks(i.old.Hash, i.hash)
 	}
 	switch {
 	case i.Put == nil:
 		w.written.Removed++
 	case i.old == nil:
 		w.written.Added++
-	case slices.Equal(i.hash, i.old.hash):
+	case slices.Equal(i.hash, i.old.Hash):
 		if i.Patches == nil {
 			w.written.Unchanged++
 		}
@@ -129,12 +131,12 @@ func (w *write) add(i item) {
 
 // accessAlone reports whether nothing changes but what an access patch changes.
 func (i *item) accessAlone() bool {
-	if i.old == nil || !i.sameText || i.old.damaged != nil {
+	if i.old == nil || !i.sameText || i.old.Damaged {
 		return false
 	}
 	d := *i.Put
-	d.Access, d.Sets, d.Hidden = i.old.document.Access, i.old.document.Sets, i.old.document.Hidden
-	return slices.Equal(codec.Hash(&d)[:codec.HashBytes], i.old.hash[:codec.HashBytes])
+	d.Access, d.Sets, d.Hidden = i.old.Access, i.old.Sets, i.old.Hidden
+	return slices.Equal(codec.Hash(&d)[:codec.HashBytes], i.old.Hash[:codec.HashBytes])
 }
 
 // store writes the items within a transaction.
@@ -173,85 +175,62 @@ type rowChanges struct {
 }
 
 // add adds the change with a number.
-func (r *rowChanges) add(ctx context.Context, i *item, sequence int64, packer *codec.Packer) error {
+func (r *rowChanges) add(ctx context.Context, i *item, sequence int64, packer *codec.Packer) (err error) {
 	if i.old != nil {
-		r.documents, r.chunks = r.documents-1, r.chunks-i.old.chunks
-		r.reset = append(r.reset, i.old.row)
+		r.documents, r.chunks = r.documents-1, r.chunks-i.old.ChunkCount
+		r.reset = append(r.reset, i.old.Number)
 		if !i.sameText {
-			r.retexted = append(r.retexted, i.old.row)
+			r.retexted = append(r.retexted, i.old.Number)
 		}
 	}
 	if i.Put == nil {
-		r.gone, r.tombs = append(r.gone, i.old.row), append(r.tombs, []any{i.ID, sequence})
+		r.gone, r.tombs = append(r.gone, i.old.Number), append(r.tombs, []any{i.ID, sequence})
 		return nil
 	}
-	d, row, texted, added, chunks := i.Put, sequence, sequence, r.now, len(i.Put.Chunks)
-	defer func() { i.row = [2]int64{row, sequence} }()
+	row := documents.Row{Stored: index.Stored{Document: *i.Put, ChunkCount: len(i.Put.Chunks)}, Number: sequence,
+		Hash: i.hash}
+	texted, added := sequence, r.now
 	if i.old == nil {
 		r.added = append(r.added, i.ID)
 	} else {
-		row, added = i.old.row, i.old.added
+		row.Number, added = i.old.Number, i.old.added
 		if i.accessAlone() {
 			texted = i.old.texted
 		}
 	}
 	if i.Patches != nil {
-		chunks = i.old.chunks
+		row.ChunkCount = i.old.ChunkCount
 	}
-	r.documents, r.chunks = r.documents+1, r.chunks+chunks
-	detail, err := packer.PackDetail(d)
-	if err != nil {
+	i.row = [2]int64{row.Number, sequence}
+	r.documents, r.chunks = r.documents+1, r.chunks+row.ChunkCount
+	if row.Detail, err = packer.PackDetail(i.Put); err != nil {
 		return err
 	}
-	r.puts = append(r.puts, []any{row, d.ID, sequence, texted, added, i.hash, d.Source, d.Origin, d.Title, d.Link, d.Type,
-		codec.Micros(d.CreatedAt), codec.Micros(d.UpdatedAt), bit(d.Hidden), chunks, detail})
-	for _, name := range slices.Compact(slices.Sorted(slices.Values(d.Sets))) {
-		r.sets = append(r.sets, []any{row, name})
+	r.puts = append(r.puts, row.Values(sequence, texted, added))
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(row.Sets))) {
+		r.sets = append(r.sets, []any{row.Number, name})
 	}
 	if i.sameText {
 		return nil
 	}
-	groups, err := packer.PackChunks(ctx, d.Chunks)
+	groups, err := packer.PackChunks(ctx, row.Chunks)
 	for _, g := range groups {
-		r.groups = append(r.groups, []any{row, g.First, g.Count, g.Body})
+		r.groups = append(r.groups, []any{row.Number, g.First, g.Count, g.Body})
 	}
 	return err
 }
 
 func (r *rowChanges) store(tx *sqldb.Tx) {
 	const listed = " IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
-	execList(tx, "DELETE FROM document_sets WHERE document"+listed, r.reset)
-	execList(tx, "DELETE FROM chunks WHERE document"+listed, r.retexted)
-	execList(tx, "DELETE FROM analysed WHERE document"+listed, r.gone)
-	execList(tx, "DELETE FROM documents WHERE row"+listed, r.gone)
-	execList(tx, "DELETE FROM removals WHERE id IN (SELECT value FROM json_each(?))", r.added)
-	insert(tx, "documents ("+documentColumns+")", 16, r.puts, ` ON CONFLICT (id) DO UPDATE SET changed = excluded.changed,
-		texted = excluded.texted, hash = excluded.hash, source = excluded.source, origin = excluded.origin,
-		title = excluded.title, link = excluded.link, type = excluded.type, created_at = excluded.created_at,
-		updated_at = excluded.updated_at, hidden = excluded.hidden, chunks = excluded.chunks, detail = excluded.detail,
-		vectors = CASE WHEN excluded.texted = excluded.changed THEN '' ELSE documents.vectors END`)
-	insert(tx, "document_sets (document, name)", 2, r.sets, "")
-	insert(tx, "chunks (document, first, amount, body)", 4, r.groups, "")
-	insert(tx, "removals (id, changed)", 2, r.tombs, "")
-}
-
-// execList runs a statement whose parameter is a list, if the list is not empty.
-func execList[T any](tx *sqldb.Tx, statement string, values []T) {
-	if len(values) > 0 {
-		tx.Exec(statement, sqldb.JSON{V: values})
-	}
-}
-
-func putCursors(tx *sqldb.Tx, cursors map[string]string) {
-	var gone []string
-	var kept [][]any
-	for key, value := range cursors {
-		if value == "" {
-			gone = append(gone, key)
-		} else {
-			kept = append(kept, []any{key, value})
-		}
-	}
-	execList(tx, "DELETE FROM cursors WHERE key IN (SELECT value FROM json_each(?))", gone)
-	insert(tx, "cursors (key, value)", 2, kept, " ON CONFLICT (key) DO UPDATE SET value = excluded.value")
+	sqldb.ExecList(tx, "DELETE FROM document_sets WHERE document"+listed, r.reset)
+	sqldb.ExecList(tx, "DELETE FROM chunks WHERE document"+listed, r.retexted)
+	sqldb.ExecList(tx, "DELETE FROM analysed WHERE document"+listed, r.gone)
+	sqldb.ExecList(tx, "DELETE FROM documents WHERE row"+listed, r.gone)
+	sqldb.ExecList(tx, "DELETE FROM removals WHERE id IN (SELECT value FROM json_each(?))", r.added)
+	tx.Insert("documents ("+columns+")", r.puts, " ON CONFLICT (id) DO UPDATE SET "+documents.Replaced()+`,
+		changed = excluded.changed, texted = excluded.texted, vectors =
+		CASE WHEN excluded.texted = excluded.changed THEN '' ELSE documents.vectors END`)
+	tx.Insert("document_sets (document, name)", r.sets, "")
+	tx.Insert("chunks (document, first, amount, body)", r.groups, "")
+	tx.Insert("removals (id, changed)", r.tombs, "")
 }
