@@ -199,9 +199,9 @@ bench-ui: build $(BENCH)/handbook $(BENCH)/large ## Measure the explorer, in pro
 	@held=true; measure() { $(GO) run ./tools/ttybench $(QUICK_UI) "$$@" bin/quarry || held=false; }; \
 	echo "== the program behind a terminal: the sample library"; measure; \
 	for library in handbook large; do \
-		echo "== a library: $$library"; measure -scenario library-start,library-typing -library $(BENCH)/$$library; done; $$held
+		echo "== a library: $$library"; measure -scenario library-start,library-typing,meaning -library $(BENCH)/$$library; done; $$held
 
-# What these measure has no vectors made beside it.
+# What these measure has no vectors made beside it, but for one scenario of bench-ui.
 bench bench-large bench-ui bench-serve bench-scale bench-ssh bench-agents: export QUARRY_EMBEDDINGS_MODE = off
 bench-serve: build $(BENCH)/large ## Measure a served library over HTTP: one client, many, and an open loop
 	$(GO) run ./tools/load $(QUICK_LOAD) bin/quarry $(BENCH)/large $(QUERIES)

@@ -92,6 +92,8 @@ type Server struct {
 	edges     edges
 	slots     slots
 	counted   counted
+
+	processors sync.Mutex // guards how many Go uses
 }
 
 // New returns a server. It opens nothing.

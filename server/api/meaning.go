@@ -138,6 +138,9 @@ func (m *making) run(ctx context.Context, documents index.Index, wait bool) (ref
 	defer release()
 	ctx, m.cancel = context.WithCancelCause(ctx)
 	defer m.cancel(nil)
+	if m.background {
+		defer m.s.spareProcessor()()
+	}
 	m.note = m.known(model.Name())
 	v := &vectoriser{model: llm.CountedEmbedder(model, s.Budget.Meter(m.tenant), "embed")}
 	err = s.lease(ctx, "embedding of "+m.tenant, func(ctx context.Context) error {

@@ -3,8 +3,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -40,6 +43,7 @@ func scenarios() []scenario {
 		{"quit", "the program ends, and the terminal is as before", false, (*bench).measureQuit},
 		{"library-start", "from exec to the first paint, a library of the caller", true, (*bench).measureLibraryStart},
 		{"library-typing", "keys in the query box, a library of the caller", true, (*bench).measureLibraryTyping},
+		{"meaning", "keys in the query box while vectors are made of the library", true, (*bench).measureMeaning},
 	}
 }
 
@@ -137,6 +141,36 @@ func (b *bench) measureTyping() ([]measure.Figure, error) { return b.typing(samp
 
 func (b *bench) measureLibraryTyping() ([]measure.Figure, error) {
 	return b.typing(b.local(), libraryQuestion, 30)
+}
+
+// measureMeaning types while the program makes vectors, of a copy of the library, so that the next run has to make them,
+// too. The budget is that of typing: what is made runs at low priority, on one core.
+func (b *bench) measureMeaning() (figures []measure.Figure, err error) {
+	making := *b
+	making.library, making.extra = filepath.Join(b.home, "meaning"), []string{"QUARRY_EMBEDDINGS_MODE=on"}
+	if err := os.CopyFS(making.library, os.DirFS(b.library)); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(making.library)) }()
+	s, err := making.ready(b.binary, making.local()...)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	runs := func(screen string) bool {
+		return strings.Contains(screen, "meaning ") && strings.Contains(screen, " %")
+	}
+	if !s.Wait(drive.Limit, runs) {
+		return nil, fmt.Errorf("no vectors are made; the screen is\n%s", s.Text())
+	}
+	strokes, err := b.typeAndDelete(s, libraryQuestion)
+	if err == nil && !s.Wait(drive.Limit, runs) {
+		err = errors.New("the vectors were made before the last key: the library is too small")
+	}
+	return []measure.Figure{
+		measure.New("key → first byte", "ms", drive.Collect(strokes, firstByte)),
+		measure.New("key → new results painted", "ms", drive.Collect(strokes, lastByte), measure.P50(30)),
+	}, err
 }
 
 // typing measures keys that bring new results, keys that bring none, and those of an empty program.
