@@ -135,7 +135,7 @@ func (l *loader) load(env Env) error {
 func (l *loader) decodeLayers(file map[string]any, env Env) error {
 	v := viper.New()
 	v.SetDefault("theme", "auto")
-	v.SetDefault("age_warning", "2")
+	v.SetDefault("age_warning", "0")
 	v.SetDefault("read_seconds", "10")
 	v.SetDefault("links", LinksFile)
 	v.SetDefault("http.metrics", MetricsToken)

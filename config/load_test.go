@@ -42,6 +42,7 @@ keys:
   Open.Source: O
   quit: [q, ctrl+c]
 read_seconds: 20
+age_warning: 2
 rate: 60/h
 llm:
   default: ollama/llama3.1

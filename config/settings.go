@@ -74,7 +74,7 @@ func descriptions() map[string][3]string {
 		"fast":                          {yes, "false", "show what a server finds without query expansion first"},
 		"private":                       {yes, "false", "keep no history, no state, no copies of output, and no queries in server logs"},
 		"read_seconds":                  {"seconds, 1 to 120", "10", "how long a document may take to read, and a second more for each MB, at most 2 minutes"},
-		"age_warning":                   {"years, 0 to 100", "2", "the age from which on a document is marked as old; 0 for never"},
+		"age_warning":                   {"years, 0 to 100", "0", "the age from which on a document is marked as old; 0 for never"},
 		"links": {"file or permalink", "file",
 			"what `o` opens of a file that the remote of its repository has"},
 		"theme":                         {"auto, dark, light, high-contrast, ansi16, mono, or a theme of yours", "auto", "the colors"},

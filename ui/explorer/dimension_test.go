@@ -36,7 +36,7 @@ func TestALibraryOfFilesIsDividedByPlace(t *testing.T) {
 		screen.WaitText("[Places]│ Time │ Sources")
 		screen.Press("esc")
 		screen.Type("rule ask")
-		screen.WaitText("acme › leave.md")
+		screen.WaitText(" leave.md  The rule")
 		screen.WaitText("other › people")
 		screen.Press("enter")
 		screen.WaitGone("File")

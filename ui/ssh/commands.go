@@ -144,7 +144,7 @@ func (s *session) explore(ctx context.Context, e cli.Exploration) error {
 			State: state.InMemory(stateBytes), Open: s.open},
 		Query: e.Query, Results: e.Limit, Private: s.server.People.KnowsPeople(), Theme: s.theme(), Profile: theme.Profile(true, e.NoColor, environment),
 		Caps:  capabilities(s.arrival.pty.Term),
-		SetUp: explorer.SetUp{Refused: "the server's operator configures what is searched"}, AgeWarning: 2 * explorer.Year,
+		SetUp: explorer.SetUp{Refused: "the server's operator configures what is searched"},
 		Width: size.Width, Height: size.Height, CacheBytes: cacheBytes, Now: s.now, Log: s.server.Log,
 	}, explorer.Terminal{In: s.keyboard, Out: s, Env: environment, FramesPerSecond: frames,
 		Pace: rate.NewLimiter(keyRate, keyBurst).Wait, Sizes: s.arrival.sizes, Notices: s.notices})

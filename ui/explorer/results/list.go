@@ -32,6 +32,7 @@ type List struct {
 	isNew    func(wire.SearchResult) bool
 	mixed    bool     // of several origins
 	several  bool     // of several sources or places
+	usual    string   // the source or place of more than half of them
 	apart    []string // see passage.Apart
 
 	density Density
@@ -59,7 +60,8 @@ type row struct {
 	heading  string // of the section that it begins
 	marks    []wire.Span
 	words    []string // marked in its title and place
-	marked   bool     // marks and words are known
+	outdated bool     // there is a newer version, or the document says that it holds no longer
+	marked   bool     // what is above is known
 }
 
 // Set shows results, in the order that they are given. Words (see passage.Words) are what is looked for in those that
@@ -99,11 +101,18 @@ func (l *List) SetDimension(by dimension.Dimension) {
 	l.rearrange()
 }
 
-// divide finds out whether the passages have several values of the dimension.
+// divide finds out which values of the dimension the passages have.
 func (l *List) divide() {
-	l.several = slices.ContainsFunc(l.items, func(r wire.SearchResult) bool {
-		return l.by.Value(r) != l.by.Value(l.items[0])
-	})
+	counts := map[string]int{}
+	for _, r := range l.items {
+		counts[l.by.Value(r)]++
+	}
+	l.several, l.usual = len(counts) > 1, ""
+	for value, count := range counts {
+		if 2*count > len(l.items) {
+			l.usual = value
+		}
+	}
 }
 
 // SetOld sets the age from which on a document needs attention; 0 is never.

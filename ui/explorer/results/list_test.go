@@ -289,6 +289,19 @@ func TestDensities(t *testing.T) {
 		"", "")
 }
 
+// A warning is beside documents with a newer version and those that say that they are outdated, of whatever age.
+func TestOutdatedDocumentsHaveAWarning(t *testing.T) {
+	t.Parallel()
+	var l List
+	l.SetNow(now())
+	fresh, former, said := item(1, "a#0", "Runbook", "text"), item(2, "b#0", "Policy", "text"), item(3, "c#0", "Guide (archived)", "text")
+	fresh.UpdatedAt = of("2003-11-18T12:00:00Z")
+	former.Newer, said.UpdatedAt = &wire.NewerDocument{DocumentID: "z"}, nil
+	l.Set([]wire.SearchResult{fresh, former, said}, nil, false)
+	expect(t, shown(&l, 44, 3), "▌ 1  Runbook                           23 y",
+		"  2  Policy            older version  ⚠ 3 d", "  3  Guide (archived)                     ⚠")
+}
+
 // A match in the title alone is marked there, also in another form of the word.
 func TestTitlesAndBreadcrumbsAreMarked(t *testing.T) {
 	t.Parallel()
@@ -733,8 +746,8 @@ func TestRowsNameCopiesAndVersions(t *testing.T) {
 	}
 }
 
-// Where places divide the documents a row begins with the outer place, in its own colour, where the innermost has room
-// beside it; documents of one title show what differs.
+// Where places divide the documents a row begins with the innermost place, in the colour of the outer one, which is
+// named where few results are in it; documents of one title show what differs.
 func TestRowsBeginWithPlaces(t *testing.T) {
 	t.Parallel()
 	in := func(citation int, title, place string) wire.SearchResult {
@@ -754,15 +767,15 @@ func TestRowsBeginWithPlaces(t *testing.T) {
 		"▌ 1  Leave                                              3 d",
 		"▌    acme › people  the text",
 		"  2  Team                                               3 d",
-		"     acme › one › about  the text",
+		"     one › about  the text",
 		"  3  Team                                               3 d",
-		"     acme › two › about  the text",
+		"     two › about  the text",
 		"  4  Leave                                              3 d",
 		"     other-handbook  the text",
 		"  5  Alone                                              3 d",
 		"     other-handbook  the text")
 	lines := strings.Join(l.View(60, 10, dark(), true), "\n")
-	for at, name := range []string{"acme", "other-handbook"} {
+	for at, name := range []string{"one › about", "other-handbook"} {
 		if pen := paint.PenOf(dark().PlaceStyle(at)); !strings.Contains(lines, pen.Write(name)) {
 			t.Errorf("%s has another colour", name)
 		}

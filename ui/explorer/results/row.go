@@ -17,7 +17,7 @@ import (
 const (
 	below      = " › "
 	further    = "↳" // a further passage of the document above, and before their number
-	old        = "⚠" // before the age of an old document
+	old        = "⚠" // before the age of a document that is not to be trusted
 	mark       = "●" // before a passage of the collection, in place of the bar
 	added      = "✦ new"
 	leastTitle = 4
@@ -33,15 +33,16 @@ func (l *List) drawRow(at int, selected bool) []string {
 	item := l.items[r.item]
 	if !r.marked {
 		r.marks, r.words, r.marked = marksOf(item, l.words), passage.Forms(item, l.words), true
+		r.outdated = item.Newer != nil || passage.Outdated(item)
 	}
 	d := drawing{pens: &l.drawn.pens, shape: l.drawn.look.shape, row: r, item: item, by: l.by, apart: l.apart[r.item],
-		mixed: l.mixed, several: l.several}
+		mixed: l.mixed, several: l.several, usual: l.by.Value(item) == l.usual}
 	d.titlePen, d.textPen = d.pens.title, d.pens.text
 	if r.aside {
 		d.titlePen, d.textPen = d.pens.dimTitle, d.pens.dimText
 	}
 	d.age = passage.ShortAge(deref(item.UpdatedAt), l.now)
-	d.aged = l.isOld(item)
+	d.aged = r.outdated || l.isOld(item)
 	d.added = l.isNew != nil && l.isNew(item)
 	bar := " "
 	if selected {
@@ -81,11 +82,12 @@ type drawing struct {
 	by    dimension.Dimension
 	apart string // see passage.Apart
 	age   string
-	aged  bool // older than is to be trusted
+	aged  bool // not to be trusted
 	added bool // since the results were looked at last
 
 	mixed   bool // with results of other origins
 	several bool // with results of other sources or places
+	usual   bool // of the source or place of most of them
 }
 
 // lines are the lines of the row without the bar before them.
@@ -170,7 +172,7 @@ func (d drawing) title() string {
 	}
 	switch {
 	case d.aged:
-		add(d.pens.warning, old+" "+d.age)
+		add(d.pens.warning, strings.TrimSpace(old+" "+d.age))
 	case d.age != "":
 		add(d.pens.muted, d.age)
 	}
@@ -207,7 +209,7 @@ func (s *styled) add(pen paint.Pen, text string) {
 func (s *styled) String() string { return s.text + s.pen.Write(s.end) }
 
 // place is where the document is and who wrote it, as far as the server reported, in so many columns: the mark of the
-// source or the outer place, where there are several, and the innermost folder, or the name that tells documents of one
+// source or an outer place that few others are of, where there are several, and the innermost folder, or the name that tells documents of one
 // title apart. What the document lacks of the query stands in its place.
 func (d drawing) place(room int) (place styled) {
 	if d.row.lack != "" {
@@ -238,7 +240,7 @@ func (d drawing) place(room int) (place styled) {
 	case !several || outer == "":
 	case glyph != "": // which tells the sources apart
 		place.add(d.pens.value(value), glyph+" ")
-	case !strings.HasPrefix(name, outer) && paint.Width(outer+below+name) <= room:
+	case !d.usual && !strings.HasPrefix(name, outer) && paint.Width(outer+below+name) <= room:
 		place.add(d.pens.value(value), outer)
 		place.add(d.pens.muted, below)
 	default: // the colour does
