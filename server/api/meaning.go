@@ -177,20 +177,16 @@ func (m *making) lock(ctx context.Context, wait bool) (release func(), err error
 			ours, err = lock.TryLock()
 		}
 	}
-	if err != nil || !ours {
-		if errors.Is(err, fs.ErrPermission) {
-			err = errors.Join(fault.ErrReadOnly, err)
-		}
-		return nil, errors.Join(err, lock.Close(), context.Cause(ctx), busyUnless(err != nil))
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		err = errors.Join(fault.ErrReadOnly, err)
+	case err == nil && !ours:
+		err = fault.ErrBusy
+	}
+	if err != nil {
+		return nil, errors.Join(err, lock.Close(), context.Cause(ctx))
 	}
 	return func() { _ = lock.Close() }, nil
-}
-
-func busyUnless(failed bool) error {
-	if failed {
-		return nil
-	}
-	return fault.ErrBusy
 }
 
 // known returns what is known of earlier work with a model.

@@ -179,7 +179,12 @@ func (m *Model) Vector(text string) []float32 {
 	if len(pieces) == 0 {
 		return nil
 	}
-	vector, square := m.network.vector(pieces), 0.0
+	return Unit(m.network.vector(pieces))
+}
+
+// Unit returns the vector of length 1 in the direction of another, or nil if that has none.
+func Unit(vector []float32) []float32 {
+	square := 0.0
 	for _, x := range vector {
 		square += float64(x) * float64(x)
 	}
@@ -187,10 +192,11 @@ func (m *Model) Vector(text string) []float32 {
 	if length == 0 || math.IsInf(length, 0) || math.IsNaN(length) {
 		return nil
 	}
-	for i := range vector {
-		vector[i] = float32(float64(vector[i]) / length)
+	unit := make([]float32, len(vector))
+	for i, x := range vector {
+		unit[i] = float32(float64(x) / length)
 	}
-	return vector
+	return unit
 }
 
 // files are those of a folder that were read.

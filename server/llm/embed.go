@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"math"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -156,30 +155,13 @@ func vectorsOf(sent []loose[embedding], texts int) (vectors [][]float32, problem
 		case n == 0 || n > maxDimensions || n != len(data[0].Vector):
 			return nil, "its vectors have different dimensions"
 		}
-		unit := toUnit(d.Vector)
+		unit := encoder.Unit(d.Vector)
 		if unit == nil {
 			return nil, "a vector is zero"
 		}
 		vectors = append(vectors, unit)
 	}
 	return vectors, ""
-}
-
-// toUnit returns the vector of length 1 in the same direction, or nil if there is none.
-func toUnit(vector []float32) []float32 {
-	sum := 0.0
-	for _, x := range vector {
-		sum += float64(x) * float64(x)
-	}
-	length := math.Sqrt(sum)
-	if length == 0 || math.IsNaN(length) || math.IsInf(length, 0) {
-		return nil
-	}
-	unit := make([]float32, len(vector))
-	for i, x := range vector {
-		unit[i] = float32(float64(x) / length)
-	}
-	return unit
 }
 
 // localEmbedder is a model that runs in this process. It is read at its first use: a start without a search by vector
