@@ -297,3 +297,30 @@ func TestSnapshotsLeaveConnections(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestForgottenDocuments reads more documents than a snapshot keeps: those that it had kept are still found when it
+// forgets them.
+func TestForgottenDocuments(t *testing.T) {
+	store := open(t, t.TempDir())
+	defer func() { _ = store.Close() }()
+	var ids []string
+	var batch index.Batch
+	for i := range maxRecalled + 10 {
+		ids = append(ids, fmt.Sprintf("%05d", i))
+		batch.Upsert = append(batch.Upsert, page(ids[i], "walrus"))
+	}
+	if _, err := store.Write(t.Context(), batch); err != nil {
+		t.Fatal(err)
+	}
+	shown, err := store.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer shown.Close()
+	for _, some := range [][]string{ids[:maxRecalled], ids[maxRecalled-10:], ids[:20], ids} {
+		got, err := shown.Documents(t.Context(), some, everything.Access)
+		if err != nil || len(got) != len(some) {
+			t.Errorf("%d of %d documents, %v", len(got), len(some), err)
+		}
+	}
+}

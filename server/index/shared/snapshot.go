@@ -101,10 +101,13 @@ func (s *Snapshot) locked(f func() error) error {
 
 // recall reads rows of documents that the snapshot has not read yet, and returns all.
 func (s *Snapshot) recall(ctx context.Context, ids []string) (map[string]*stored, error) {
+	all := make(map[string]*stored, len(ids))
 	var unknown []string
 	for _, id := range ids {
-		if _, known := s.recalled[id]; !known {
+		if known, ok := s.recalled[id]; !ok {
 			unknown = append(unknown, id)
+		} else if known != nil {
+			all[id] = known
 		}
 	}
 	found, err := s.read.find(ctx, unknown)
@@ -114,18 +117,11 @@ func (s *Snapshot) recall(ctx context.Context, ids []string) (map[string]*stored
 	if len(s.recalled)+len(unknown) > maxRecalled {
 		s.recalled = make(map[string]*stored)
 	}
-	all := make(map[string]*stored, len(ids))
 	for _, id := range unknown {
 		s.recalled[id] = found[id] // nil: there is none
 		if found[id] != nil {
+			all[id] = found[id]
 			s.note(found[id], 0, nil)
-		}
-	}
-	for _, id := range ids {
-		if known := s.recalled[id]; known != nil {
-			all[id] = known
-		} else if known := found[id]; known != nil {
-			all[id] = known
 		}
 	}
 	return all, nil
