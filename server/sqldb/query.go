@@ -79,12 +79,7 @@ func GetWhole(ctx context.Context, q Querier, columns []any, query string, args 
 // stored.
 func SelectWhole[T any](ctx context.Context, q Querier, columns func(*T) []any, query string, args ...any) (
 	list []T, err error) {
-	err = EachWhole(ctx, q, func(rows *sql.Rows) error {
-		var row T
-		err := rows.Scan(columns(&row)...)
-		list = append(list, row)
-		return err
-	}, query, args...)
+	err = EachWhole(ctx, q, appendTo(&list, columns), query, args...)
 	return list, err
 }
 
@@ -107,16 +102,21 @@ func MapWhole[K comparable, V any](ctx context.Context, q Querier, query string,
 // Select returns the rows of a query. Columns returns where the columns of a row are stored.
 func Select[T any](ctx context.Context, q Querier, columns func(*T) []any, query string, args ...any) ([]T, error) {
 	list := []T{}
-	err := Each(ctx, q, func(rows *sql.Rows) error {
-		var row T
-		err := rows.Scan(columns(&row)...)
-		list = append(list, row)
-		return err
-	}, query, args...)
+	err := Each(ctx, q, appendTo(&list, columns), query, args...)
 	if err != nil {
 		return nil, err
 	}
 	return list, nil
+}
+
+// appendTo scans a row to the end of a list.
+func appendTo[T any](list *[]T, columns func(*T) []any) func(*sql.Rows) error {
+	return func(rows *sql.Rows) error {
+		var row T
+		err := rows.Scan(columns(&row)...)
+		*list = append(*list, row)
+		return err
+	}
 }
 
 // Lazy opens a database when it is used, or returns the open one. If there is none, it creates one with create, which

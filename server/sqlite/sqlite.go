@@ -100,6 +100,18 @@ func Open(ctx context.Context, options Options) (*DB, error) {
 	return db, nil
 }
 
+// Stat describes the file of a database; nil if there is none.
+func Stat(path string) (fs.FileInfo, error) {
+	found, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for a library: %w", err)
+	}
+	return found, nil
+}
+
 // ReadOnly reports whether the database was opened read-only.
 func (db *DB) ReadOnly() bool { return db.readOnly }
 

@@ -59,7 +59,7 @@ var mayImport = map[string][]string{
 	"server/index/lexical":   {"server/index/...", "client/field", "server/language"},
 	"server/index/vector":    {"server/index", "server/index/segment"},
 	"server/index/codec":     {"server/index", "server/index/vector", "server/language"},
-	"server/index/documents": {"server/index", "server/index/codec", "server/sqldb"},
+	"server/index/documents": {"server/fault", "server/index", "server/index/codec", "server/sqldb"},
 	"server/index/embedded":  {"server/fault", "server/index/...", "server/sqldb", "server/sqlite"},
 	"server/index/shared":    {"server/fault", "server/index/...", "server/postgres", "server/sqldb", "server/sqlite"},
 	"server/index/weaviate":  {"server/fault", "server/index/...", "client/field", "client/wire"},

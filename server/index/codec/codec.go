@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unicode/utf8"
 
 	"quarry/server/index"
@@ -135,10 +136,10 @@ func (e *encoder) length(n int) int {
 
 // dates writes when a document was made and changed.
 func (e *encoder) dates(d *index.Document) {
-	for _, date := range []*int64{Micros(d.CreatedAt), Micros(d.UpdatedAt)} {
-		known := date != nil
+	for _, date := range []time.Time{d.CreatedAt, d.UpdatedAt} {
+		known := !date.IsZero()
 		if e.flag(&known); known {
-			e.data = binary.AppendVarint(e.data, *date)
+			e.data = binary.AppendVarint(e.data, date.UnixMicro())
 		}
 	}
 }
@@ -373,26 +374,34 @@ func Damaged(chunks []index.Chunk, from int) (numbers []int) {
 	return numbers
 }
 
+// optional are the fields of a detail that older versions did not store, in the order in which versions added them.
+// Those behind the last one that a document has are not stored.
+func optional(c codec, d *index.Document) []optionalField {
+	return []optionalField{
+		{len(d.Positions) > 0, func() { positions(c, d) }},
+		{d.Secondary > 0, func() { c.number(&d.Secondary) }},
+		{d.Language != "", func() { c.text(&d.Language) }},
+		{d.Untitled, func() { c.flag(&d.Untitled) }},
+		{d.Place != "", func() { c.text(&d.Place) }},
+		{d.Permalink != "", func() { c.text(&d.Permalink) }},
+	}
+}
+
+type optionalField struct {
+	has   bool
+	apply func()
+}
+
 // PackDetail packs what is stored of a document beside its columns and chunks.
 func (p *Packer) PackDetail(document *index.Document) ([]byte, error) {
 	var to encoder
 	detail(&to, document)
-	optional := []struct { // in the order in which versions added them
-		has   bool
-		write func()
-	}{
-		{len(document.Positions) > 0, func() { positions(&to, document) }},
-		{document.Secondary > 0, func() { to.number(&document.Secondary) }},
-		{document.Language != "", func() { to.text(&document.Language) }},
-		{document.Untitled, func() { to.flag(&document.Untitled) }},
-		{document.Place != "", func() { to.text(&document.Place) }},
-		{document.Permalink != "", func() { to.text(&document.Permalink) }},
+	fields := optional(&to, document)
+	for len(fields) > 0 && !fields[len(fields)-1].has {
+		fields = fields[:len(fields)-1]
 	}
-	for len(optional) > 0 && !optional[len(optional)-1].has {
-		optional = optional[:len(optional)-1]
-	}
-	for _, field := range optional {
-		field.write()
+	for _, field := range fields {
+		field.apply()
 	}
 	return p.Pack(to.data)
 }
@@ -405,25 +414,12 @@ func (p *Packer) UnpackDetail(packed []byte, document *index.Document) error {
 	}
 	from := &decoder{data: data}
 	detail(from, document)
-	if !from.broken && len(from.data) > 0 { // those of older versions have none
-		positions(from, document)
+	for _, field := range optional(from, document) {
+		if len(from.data) > 0 {
+			field.apply()
+		}
 	}
-	if !from.broken && len(from.data) > 0 { // nor secondary owners
-		from.number(&document.Secondary)
-		document.Secondary = min(max(document.Secondary, 0), len(document.Authors))
-	}
-	if !from.broken && len(from.data) > 0 { // nor a language
-		from.text(&document.Language)
-	}
-	if !from.broken && len(from.data) > 0 { // nor titles that nobody gave
-		from.flag(&document.Untitled)
-	}
-	if !from.broken && len(from.data) > 0 { // nor a place
-		from.text(&document.Place)
-	}
-	if !from.broken && len(from.data) > 0 { // nor permalinks
-		from.text(&document.Permalink)
-	}
+	document.Secondary = min(max(document.Secondary, 0), len(document.Authors))
 	if from.broken || len(from.data) > 0 {
 		return ErrPacked
 	}

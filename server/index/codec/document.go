@@ -39,8 +39,8 @@ const HashBytes = 16
 func Canonical(document index.Document) index.Document {
 	clean := cleaner{}
 	identity(clean, &document)
-	document.CreatedAt = FromMicros(Micros(document.CreatedAt))
-	document.UpdatedAt = FromMicros(Micros(document.UpdatedAt))
+	document.CreatedAt = date(document.CreatedAt)
+	document.UpdatedAt = date(document.UpdatedAt)
 	detail(clean, &document)
 	list(clean, &document.Chunks, func(chunk *index.Chunk) {
 		chunkFields(clean, chunk)
@@ -77,21 +77,12 @@ func setLanguage(document *index.Document) {
 	document.Language = language.Detect(string(sample))
 }
 
-// Micros returns a date as it is stored; nil for an unknown one.
-func Micros(date time.Time) *int64 {
-	if date.IsZero() {
-		return nil
-	}
-	value := date.UnixMicro()
-	return &value
-}
-
-// FromMicros is the date of a stored one.
-func FromMicros(value *int64) time.Time {
-	if value == nil {
+// date returns a date as it is stored: in whole microseconds. An unknown one stays zero.
+func date(given time.Time) time.Time {
+	if given.IsZero() {
 		return time.Time{}
 	}
-	return time.UnixMicro(*value).UTC()
+	return time.UnixMicro(given.UnixMicro()).UTC()
 }
 
 // check refuses what does not fit into the store.

@@ -5,10 +5,13 @@ package documents
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
+	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/codec"
 	"quarry/server/sqldb"
@@ -135,12 +138,33 @@ func (l Lists) Resolve(ctx context.Context, f index.Filter) (_ index.Filter, err
 	}
 	f.Among = []string{}
 	err = l.Read(func(from sqldb.Querier) error {
-		found, err := sqldb.ColumnWhole[string](ctx, from, "SELECT id FROM documents WHERE "+l.Added, f.AddedSince.UnixMicro())
+		found, err := sqldb.ColumnWhole[string](ctx, from, "SELECT id FROM documents WHERE "+l.Added,
+			f.AddedSince.UnixMicro())
 		f.Among = append(f.Among, found...)
 		return err
 	})
 	f.AddedSince = time.Time{}
 	return f, err
+}
+
+// ErrOrder: rows come in an order that they cannot be in. A damaged page that leads back to one before it would be read
+// for ever.
+var ErrOrder = fmt.Errorf("%w: its rows are out of order", fault.ErrDamaged)
+
+// Cursors returns the bookkeeping entries whose key begins with prefix.
+func Cursors(ctx context.Context, from sqldb.Querier, prefix string) (map[string]string, error) {
+	found, last := make(map[string]string), ""
+	return found, sqldb.EachWhole(ctx, from, func(row *sql.Rows) error {
+		key, value := "", ""
+		if err := row.Scan(&key, &value); err != nil {
+			return err
+		}
+		if key <= last {
+			return ErrOrder
+		}
+		last, found[key] = key, value
+		return nil
+	}, "SELECT key, value FROM cursors WHERE key >= ? AND key < ? ORDER BY key", prefix, prefix+string(utf8.MaxRune))
 }
 
 // PutCursors stores bookkeeping entries; an empty value removes the entry.

@@ -106,7 +106,7 @@ func (l *library) readBatch(ctx context.Context, batch []wantedChunks, n int) er
 			return err
 		}
 		if number < at || number >= len(batch) || number == at && key <= last {
-			return errOrder
+			return documents.ErrOrder
 		}
 		at, last = number, key
 		batch[number].fill(l.packer, key, body)

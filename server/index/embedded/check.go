@@ -323,13 +323,13 @@ func (c *checkRun) slice(ctx context.Context, tx sqldb.Querier, from, to int64) 
 			}
 			e = &examination{document: found, packer: c.x.packer}
 		} else if found.Number < e.document.Number {
-			return errOrder
+			return documents.ErrOrder
 		}
 		if !key.Valid {
 			return nil
 		}
 		if key.Int64 <= last {
-			return errOrder
+			return documents.ErrOrder
 		}
 		last = key.Int64
 		e.group(last, body)

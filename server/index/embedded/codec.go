@@ -84,10 +84,6 @@ func unreadable(err error) bool {
 		err != nil && strings.Contains(err.Error(), "sql: Scan error")
 }
 
-// errOrder: rows come in an order that they cannot be in. A damaged page that leads back to one before it would be read
-// for ever.
-var errOrder = fmt.Errorf("%w: its rows are out of order", fault.ErrDamaged)
-
 // documentKey is the key of the seal of a document's detail: all other columns of its row.
 func documentKey(s *documents.Row) []byte {
 	return codec.Columns(append(make([]byte, 0, 256), s.Hash...), &s.Document, s.ChunkCount)

@@ -141,13 +141,9 @@ func (x *Index) storedSamples(ctx context.Context, tx sqldb.Querier, samples *co
 		return err
 	}
 	for _, id := range ids {
-		found, err := library.find(ctx, id)
-		if err != nil || found == nil || found.Damaged {
-			return err
-		}
-		found.Chunks, err = library.readChunks(ctx, found, 0, found.ChunkCount-1)
+		document, err := library.indexed(ctx, id)
 		if err == nil {
-			err = samples.Add(ctx, &found.Document)
+			err = samples.Add(ctx, &document)
 		}
 		if err != nil {
 			return err

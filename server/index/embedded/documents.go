@@ -53,25 +53,18 @@ func newLibrary(db sqldb.Querier, p *codec.Packer) *library {
 	return &library{Querier: db, packer: p}
 }
 
-// find reads a document's row; nil when there is none.
-func (l *library) find(ctx context.Context, id string) (*documents.Row, error) {
-	found, err := l.look(ctx, id)
-	if err != nil || found == nil {
-		return nil, err
-	}
-	l.complete(found)
-	return found, nil
-}
-
-// recall is find with a cache: an answer describes its documents first and then reads their chunks. The transaction must
-// only read.
+// recall reads a document's row, nil when there is none, and keeps it: an answer describes its documents first and then
+// reads their chunks. The transaction must only read.
 func (l *library) recall(ctx context.Context, id string) (*documents.Row, error) {
 	if found, ok := l.recalled[id]; ok {
 		return found, ctx.Err()
 	}
-	found, err := l.find(ctx, id)
+	found, err := l.look(ctx, id)
 	if err != nil {
 		return nil, err
+	}
+	if found != nil {
+		l.complete(found)
 	}
 	if l.recalled == nil || len(l.recalled) >= maxRecalled {
 		l.recalled = make(map[string]*documents.Row)
@@ -80,7 +73,7 @@ func (l *library) recall(ctx context.Context, id string) (*documents.Row, error)
 	return found, nil
 }
 
-// look is find without unpacking the detail of the row.
+// look reads a document's row, without unpacking its detail; nil when there is none.
 func (l *library) look(ctx context.Context, id string) (found *documents.Row, err error) {
 	err = sqldb.EachWhole(ctx, l, func(row *sql.Rows) (err error) {
 		found, err = l.scan(row)
@@ -167,7 +160,7 @@ func (l *library) eachGroup(ctx context.Context, s *documents.Row, from, to int,
 			return err
 		}
 		if key <= last {
-			return errOrder
+			return documents.ErrOrder
 		}
 		last = key
 		yield(key, body)
@@ -211,7 +204,7 @@ func (l *library) ids(ctx context.Context, yield func(id string) error) error {
 			return err
 		}
 		if id <= last {
-			return errOrder
+			return documents.ErrOrder
 		}
 		last = id
 		return yield(id)

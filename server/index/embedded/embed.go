@@ -452,8 +452,8 @@ func (e *embedding) enter(tx *sqldb.Tx, dimensions int) (id int64) {
 		e.tried = make(map[string]bool)
 		bumpManifest(tx)
 	}
-	tx.Exec("INSERT INTO embedding_models (name, dimensions, current) VALUES (?, ?, 0) ON CONFLICT (name) DO NOTHING", e.model,
-		dimensions)
+	tx.Exec("INSERT INTO embedding_models (name, dimensions, current) VALUES (?, ?, 0) ON CONFLICT (name) DO NOTHING",
+		e.model, dimensions)
 	tx.Exec("UPDATE embedding_models SET current = (name = ?1) WHERE current <> (name = ?1)", e.model)
 	tx.Row(sql.ErrNoRows, []any{&id}, "SELECT id FROM embedding_models WHERE name = ?", e.model)
 	return id

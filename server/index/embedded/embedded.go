@@ -6,21 +6,18 @@ package embedded
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"embed"
-	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"quarry/server/index"
 	"quarry/server/index/codec"
+	"quarry/server/index/documents"
 	"quarry/server/index/segment"
 	"quarry/server/index/vector"
 	"quarry/server/sqldb"
@@ -95,16 +92,13 @@ func Open(ctx context.Context, options Options) (*Index, error) {
 		return nil, err
 	}
 	x := &Index{db: db, sample: cmp.Or(options.sample, sampleBytes), migrations: migrations, now: options.Now,
-		log: options.Log, resolve: options.Resolve}
+		log: cmp.Or(options.Log, slog.New(slog.DiscardHandler)), resolve: options.Resolve}
 	x.packer = codec.NewPacker(nil)
 	if !db.InMemory() {
 		x.packer = codec.NewPacker(func(id uint32) ([]byte, error) { return x.readDictionary(context.Background(), id) })
 	}
 	if x.now == nil {
 		x.now = time.Now
-	}
-	if x.log == nil {
-		x.log = slog.New(slog.DiscardHandler)
 	}
 	if x.files, err = x.openFiles(options); err != nil {
 		_ = db.Close()
@@ -149,30 +143,9 @@ func (x *Index) Version(ctx context.Context) (string, error) {
 	return m.version(), nil
 }
 
-// errEnough ends a query before its last row.
-var errEnough = errors.New("the rest is not needed")
-
 // Cursors implements index.Index.
 func (x *Index) Cursors(ctx context.Context, prefix string) (map[string]string, error) {
-	found, last := make(map[string]string), ""
-	err := sqldb.EachWhole(ctx, x.db.Reader, func(row *sql.Rows) error {
-		key, value := "", ""
-		if err := row.Scan(&key, &value); err != nil {
-			return err
-		}
-		if key <= last {
-			return errOrder
-		}
-		if last = key; !strings.HasPrefix(key, prefix) {
-			return errEnough
-		}
-		found[key] = value
-		return nil
-	}, "SELECT key, value FROM cursors WHERE key >= ? ORDER BY key", prefix)
-	if err != nil && !errors.Is(err, errEnough) {
-		return nil, err
-	}
-	return found, nil
+	return documents.Cursors(ctx, x.db.Reader, prefix)
 }
 
 // Close implements index.Index. It waits for a merge that is about to end; a longer one is cancelled and leaves nothing
@@ -191,16 +164,7 @@ func Exists(dir string) (bool, error) {
 
 // Stat describes the file that identifies a library in a folder; nil if there is none. While a library is open, no
 // other one has the same file by os.SameFile.
-func Stat(dir string) (fs.FileInfo, error) {
-	found, err := os.Stat(filepath.Join(dir, databaseName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("look for a library: %w", err)
-	}
-	return found, nil
-}
+func Stat(dir string) (fs.FileInfo, error) { return sqlite.Stat(filepath.Join(dir, databaseName)) }
 
 // HasDocuments reports whether there is a library in a folder that contains something. It makes nothing on disk, and
 // reads no more than a row. A library that cannot be read counts as one that contains something, so that opening it

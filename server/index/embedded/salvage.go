@@ -228,7 +228,7 @@ func (t salvageTable) copyNumbered(ctx context.Context, from *sql.Tx, store func
 		err := t.read(ctx, from, func(values []any) error {
 			number, ok := values[0].(int64)
 			if !ok || number <= after {
-				return errOrder
+				return documents.ErrOrder
 			}
 			after = number
 			return store(values)
@@ -301,7 +301,7 @@ func (t salvageTable) read(ctx context.Context, from *sql.Tx, yield func([]any) 
 			return err
 		}
 		if seen++; seen > maxSalvaged {
-			return errOrder
+			return documents.ErrOrder
 		}
 		return yield(values)
 	}, query, args...)

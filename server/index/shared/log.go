@@ -188,13 +188,11 @@ func (s *Store) Release(ctx context.Context, holder string) error {
 }
 
 // Followers returns how far followers are whose names begin with a prefix.
-func (s *Snapshot) Followers(ctx context.Context, prefix string) (found map[string]int64, err error) {
-	err = s.locked(func() error {
-		found, err = sqldb.MapWhole[string, int64](ctx, s.tx,
+func (s *Snapshot) Followers(ctx context.Context, prefix string) (map[string]int64, error) {
+	return lockedTo(s, func() (map[string]int64, error) {
+		return sqldb.MapWhole[string, int64](ctx, s.tx,
 			"SELECT name, position FROM followers WHERE name >= ? AND name < ?", prefix, prefix+string(utf8.MaxRune))
-		return err
 	})
-	return found, err
 }
 
 // Forget removes a follower.
@@ -212,14 +210,12 @@ func forgetParts(tx *sqldb.Tx, name string) {
 }
 
 // Parts returns how far the parts of a follower are, by name.
-func (s *Snapshot) Parts(ctx context.Context, name string) (parts map[string]int64, err error) {
+func (s *Snapshot) Parts(ctx context.Context, name string) (map[string]int64, error) {
 	before := utf8.RuneCountInString(name) + 1 // and a slash
-	err = s.locked(func() error {
-		parts, err = sqldb.MapWhole[string, int64](ctx, s.tx,
+	return lockedTo(s, func() (map[string]int64, error) {
+		return sqldb.MapWhole[string, int64](ctx, s.tx,
 			"SELECT substr(name, ?), position FROM followers WHERE substr(name, 1, ?) = ?", before+1, before, name+"/")
-		return err
 	})
-	return parts, err
 }
 
 // Model returns the embedding model that was used last; empty if there is none.

@@ -99,6 +99,15 @@ func (s *Snapshot) locked(f func() error) error {
 	return f()
 }
 
+// lockedTo is locked for what returns something.
+func lockedTo[T any](s *Snapshot, f func() (T, error)) (found T, err error) {
+	err = s.locked(func() error {
+		found, err = f()
+		return err
+	})
+	return found, err
+}
+
 // recall reads rows of documents that the snapshot has not read yet, and returns all.
 func (s *Snapshot) recall(ctx context.Context, ids []string) (map[string]*stored, error) {
 	all := make(map[string]*stored, len(ids))
@@ -157,20 +166,19 @@ func (s *Snapshot) Documents(ctx context.Context, ids []string, access index.Acc
 }
 
 // Chunks implements index.Snapshot.
-func (s *Snapshot) Chunks(ctx context.Context, id string, from, to int, access index.Access) (chunks []index.Chunk, err error) {
-	err = s.locked(func() error {
+func (s *Snapshot) Chunks(ctx context.Context, id string, from, to int, access index.Access) ([]index.Chunk, error) {
+	return lockedTo(s, func() ([]index.Chunk, error) {
 		found, err := s.recall(ctx, []string{id})
 		if err == nil && (found[id] == nil || !access.Admits(&found[id].Document)) {
 			err = fmt.Errorf("document %q: %w", id, fault.ErrNotFound)
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
-		chunks, err = s.read.readChunks(ctx, found[id], from, to)
+		chunks, err := s.read.readChunks(ctx, found[id], from, to)
 		s.note(found[id], from, chunks)
-		return err
+		return chunks, err
 	})
-	return chunks, err
 }
 
 // Texts implements index.Snapshot.
@@ -187,11 +195,11 @@ func (s *Snapshot) Texts(ctx context.Context, ranges []index.Range, access index
 }
 
 // Whole returns documents with their chunks, in no order, for an index of their words.
-func (s *Snapshot) Whole(ctx context.Context, ids []string) (documents []index.Document, err error) {
-	err = s.locked(func() error {
+func (s *Snapshot) Whole(ctx context.Context, ids []string) ([]index.Document, error) {
+	return lockedTo(s, func() ([]index.Document, error) {
 		found, err := s.recall(ctx, ids)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		rows := make([]*stored, 0, len(found))
 		for _, row := range found {
@@ -199,10 +207,8 @@ func (s *Snapshot) Whole(ctx context.Context, ids []string) (documents []index.D
 				rows = append(rows, row)
 			}
 		}
-		documents, err = s.read.whole(ctx, rows)
-		return err
+		return s.read.whole(ctx, rows)
 	})
-	return documents, err
 }
 
 // Stats implements index.Snapshot. Bytes are those of the database.

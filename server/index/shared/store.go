@@ -15,17 +15,16 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/url"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"golang.org/x/sync/semaphore"
 
 	"quarry/server/fault"
 	"quarry/server/index/codec"
+	"quarry/server/index/documents"
 	"quarry/server/postgres"
 	"quarry/server/sqldb"
 	"quarry/server/sqlite"
@@ -61,12 +60,10 @@ type Store struct {
 
 // Open opens or creates a store. Errors: those of sqlite.Open or postgres.Pool.Store.
 func Open(ctx context.Context, options Options) (*Store, error) {
-	s := &Store{packer: codec.NewPacker(nil), now: options.Now, log: options.Log}
+	s := &Store{packer: codec.NewPacker(nil), now: options.Now,
+		log: cmp.Or(options.Log, slog.New(slog.DiscardHandler))}
 	if s.now == nil {
 		s.now = time.Now
-	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
 	}
 	open := s.openFile
 	if options.Database != "" {
@@ -158,16 +155,7 @@ func Drop(ctx context.Context, database, tenant string) error {
 }
 
 // Stat describes the file of a store in a folder; nil if there is none.
-func Stat(dir string) (fs.FileInfo, error) {
-	found, err := os.Stat(filepath.Join(dir, databaseName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("look for the documents: %w", err)
-	}
-	return found, nil
-}
+func Stat(dir string) (fs.FileInfo, error) { return sqlite.Stat(filepath.Join(dir, databaseName)) }
 
 // Close closes the database.
 func (s *Store) Close() error {
@@ -231,8 +219,7 @@ func (s *Store) Version(ctx context.Context) (string, error) {
 
 // Cursors implements index.Index.
 func (s *Store) Cursors(ctx context.Context, prefix string) (map[string]string, error) {
-	return sqldb.MapWhole[string, string](ctx, s.db.Pool(),
-		"SELECT key, value FROM cursors WHERE key >= ? AND key < ?", prefix, prefix+string(utf8.MaxRune))
+	return documents.Cursors(ctx, s.db.Pool(), prefix)
 }
 
 // update runs change in a transaction.

@@ -193,12 +193,10 @@ func (s *Snapshot) Vocabulary(ctx context.Context, limit int) ([]lexical.Surface
 	return all, err
 }
 
-func (s *Snapshot) surfaces(ctx context.Context, where string, args ...any) (all []lexical.Surface, err error) {
-	err = s.locked(func() error {
-		all, err = sqldb.SelectWhole(ctx, s.tx,
-			func(s *lexical.Surface) []any { return []any{&s.Surface, &s.Term, &s.Documents} },
-			"SELECT surface, term, documents FROM surfaces "+where, args...)
-		return err
+func (s *Snapshot) surfaces(ctx context.Context, where string, args ...any) ([]lexical.Surface, error) {
+	return lockedTo(s, func() ([]lexical.Surface, error) {
+		return sqldb.SelectWhole(ctx, s.tx, func(s *lexical.Surface) []any {
+			return []any{&s.Surface, &s.Term, &s.Documents}
+		}, "SELECT surface, term, documents FROM surfaces "+where, args...)
 	})
-	return all, err
 }
