@@ -16,9 +16,9 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 104_050
-	maxProductTokens = 829_950
-	maxLongLines     = 1_369 // only lowered, until it is none
+	maxProductLines  = 103_990
+	maxProductTokens = 829_030
+	maxLongLines     = 1_337 // only lowered, until it is none
 
 	maxFunctionP95 = 33
 	maxColumns     = 120 // with tabs of four
