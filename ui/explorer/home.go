@@ -236,7 +236,9 @@ func (m *Model) allEntry() homeEntry {
 	if months := w.facets.Months; !m.conn.synced.IsZero() {
 		all.note = "synced " + m.ago(m.conn.synced)
 	} else if len(months) > 0 {
-		all.note = "newest " + months[len(months)-1].Month
+		if newest, err := time.Parse("2006-01", months[len(months)-1].Month); err == nil {
+			all.note = "newest " + newest.Format("Jan 2006")
+		}
 	}
 	return all
 }

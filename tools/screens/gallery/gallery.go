@@ -28,9 +28,13 @@ const (
 // today returns the date of the pictures.
 func today() time.Time { return time.Date(2026, time.November, 21, 9, 30, 0, 0, time.UTC) }
 
-// Write makes all pictures and the page in a folder. The program is the executable that runs, with Clock set: the pictures
+// Write makes all pictures and the page in the folder of a repository's documentation. The program is the executable that runs, with Clock set: the pictures
 // of both looks and the demo are made at the same time, as making them is waiting for the most part.
 func Write(folder string) error {
+	folder, err := filepath.Abs(folder)
+	if err != nil {
+		return err
+	}
 	pictures := filepath.Join(folder, "gallery")
 	if err := os.MkdirAll(pictures, 0o755); err != nil {
 		return err
@@ -40,7 +44,7 @@ func Write(folder string) error {
 	wrong := make([]error, len(looks))
 	for i, look := range looks {
 		making.Go(func() {
-			if err := writeScenes(pictures, look); err != nil {
+			if err := writeScenes(filepath.Dir(folder), pictures, look); err != nil {
 				wrong[i] = fmt.Errorf("%s: %w", look.name, err)
 			}
 		})
@@ -58,19 +62,22 @@ func Write(folder string) error {
 }
 
 // writeScenes makes the pictures of the gallery in one look.
-func writeScenes(folder string, look look) error {
+func writeScenes(repository, folder string, look look) error {
 	m, err := newMachine(look, 120, 36)
 	if err != nil {
 		return err
 	}
 	defer m.close()
-	for _, query := range yesterdaysQueries() {
-		if _, err := m.play(today().AddDate(0, 0, -1), query, nil); err != nil {
+	if err := errors.Join(m.addFiles(repository), m.serve()); err != nil {
+		return err
+	}
+	for _, s := range yesterdaysSearches() {
+		if _, err := m.play(today().AddDate(0, 0, -1), s); err != nil {
 			return fmt.Errorf("before the first picture: %w", err)
 		}
 	}
 	for _, s := range scenes() {
-		frames, err := m.play(today(), s.query, s.steps)
+		frames, err := m.play(today(), s)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
@@ -91,7 +98,7 @@ func record(look look) ([]frame, error) {
 		return nil, err
 	}
 	defer m.close()
-	return m.play(today(), "", demo())
+	return m.play(today(), scene{steps: demo()})
 }
 
 // machine is a machine of somebody who uses the program: folders without a history, a terminal, and a model.
@@ -100,6 +107,8 @@ type machine struct {
 	width, height int
 	home          string
 	model         *model
+	server        *exec.Cmd // that is visited over SSH; nil: there is none
+	port          string    // of it
 }
 
 func newMachine(look look, width, height int) (*machine, error) {
@@ -107,7 +116,7 @@ func newMachine(look look, width, height int) (*machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &machine{look, width, height, home, newModel()}
+	m := &machine{look: look, width: width, height: height, home: home, model: newModel()}
 	err = os.MkdirAll(filepath.Join(home, "quarry"), 0o700)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(home, "quarry", "config.yaml"), []byte(m.model.config()), 0o600)
@@ -121,32 +130,36 @@ func newMachine(look look, width, height int) (*machine, error) {
 
 func (m *machine) close() {
 	m.model.close()
+	if m.server != nil {
+		_ = m.server.Process.Kill() // what it has ends with the folder
+		_ = m.server.Wait()
+	}
 	_ = os.RemoveAll(m.home) // of the temporary folder
 }
 
-// play runs the program on the sample library, does the steps, and returns a frame for each, the first without a key.
-func (m *machine) play(now time.Time, query string, steps []step) (frames []frame, err error) {
-	self, err := os.Executable()
+// play runs the program, does the steps of a scene, and returns a frame for each, the first without a key.
+func (m *machine) play(now time.Time, s scene) (frames []frame, err error) {
+	arguments := map[place][]string{company: {"--sample"}, own: {}, visitor: m.visit()}[s.at]
+	wait := firstResult
+	if s.query == "" {
+		wait = " documents in "
+	} else {
+		arguments = append(arguments, s.query)
+	}
+	cmd, err := m.program(now, arguments...)
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(self, "--sample", query)
-	wait := firstResult
-	if query == "" {
-		cmd.Args, wait = cmd.Args[:2], "66 documents"
-	}
-	cmd.Env = []string{
-		Clock + "=" + now.Format(time.RFC3339), "PATH=" + os.Getenv("PATH"), "HOME=" + m.home, "TMPDIR=" + m.home, "LANG=C.UTF-8",
-		"TERM=xterm-256color", "COLORTERM=truecolor", "XDG_CONFIG_HOME=" + m.home, "XDG_DATA_HOME=" + m.home,
-		"XDG_STATE_HOME=" + m.home, "XDG_CACHE_HOME=" + m.home, "QUARRY_HOME=" + filepath.Join(m.home, "library"),
-		"QUARRY_EMBEDDINGS_MODE=off",
+	if s.at == visitor {
+		visit := exec.Command("ssh", arguments...)
+		visit.Env, cmd = cmd.Env, visit
 	}
 	t, err := terminal.Run(cmd, terminal.Options{Width: m.width, Height: m.height, Background: m.look.background})
 	if err != nil {
 		return nil, err
 	}
 	defer t.Close()
-	for _, s := range append([]step{{wait: wait, hold: 2 * time.Second}}, steps...) {
+	for _, s := range append([]step{{wait: wait, hold: 2 * time.Second}}, s.steps...) {
 		if s.said > 0 {
 			m.model.say(s.said)
 		}

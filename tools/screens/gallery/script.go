@@ -4,6 +4,7 @@ package gallery
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -26,20 +27,61 @@ type scene struct {
 	about string
 	query string // the program is started with
 	steps []step
+	at    place
 }
+
+// place is what is searched in a scene, and from where.
+type place int
+
+const (
+	company place = iota // the sample library, which has the sources of a company
+	own                  // files that somebody added
+	visitor              // the sample library on another machine
+)
 
 const (
 	question1   = "how do we roll back a deploy"
+	question2   = "make a theme of my own"
 	firstResult = " 1  " // the number of the first result
 )
 
-// yesterdaysQueries are what was searched for the day before the pictures.
-func yesterdaysQueries() []string {
-	return []string{"on-call handover", "parental leave source:notion,google_drive", "how do I expense a laptop"}
+// yesterdaysSearches are what was searched for the day before the pictures.
+func yesterdaysSearches() []scene {
+	return []scene{{query: "on-call handover"}, {query: "parental leave source:notion,google_drive"},
+		{query: "how do I expense a laptop"}, {query: "rename a theme", at: own}, {query: "on-call handover", at: own}}
 }
 
-// scenes are the gallery. What one leaves behind is there in the next: the collection is the last.
-func scenes() []scene {
+// scenes are the gallery.
+func scenes() []scene { return slices.Concat(companyScenes(), ownScenes(), visitorScenes()) }
+
+// ownScenes are those with files of one's own.
+func ownScenes() []scene {
+	return []scene{
+		{name: "home-own", title: "Home of one's own files", at: own, about: "Folders and files are divided by place: the folders that were " +
+			"added, and those in them."},
+		{name: "results-own", title: "Results in one's own files", query: question2, at: own,
+			about: "The same list, with counts by place."},
+		{name: "reader-own", title: "Reader of one's own files", query: question2, at: own,
+			about: "A document of a folder beside the others; ctrl+e opens the file in an editor, at the line.",
+			steps: []step{{keys: "enter", wait: "h results"}, {keys: "ctrl+d", wait: "h results"}}},
+	}
+}
+
+// visitorScenes are those over SSH.
+func visitorScenes() []scene {
+	return []scene{
+		{name: "home-ssh", title: "Home over SSH", at: visitor,
+			about: "A visitor of a server has places, activity and questions, and nothing that others searched for."},
+		{name: "results-ssh", title: "Results over SSH", query: question1, at: visitor,
+			about: "The whole explorer, with nothing installed but `ssh`."},
+		{name: "reader-ssh", title: "Reader over SSH", query: question1, at: visitor,
+			about: "Copies go to the visitor's own terminal.",
+			steps: []step{{keys: "enter", wait: "h results"}, {keys: "E z", wait: "0 %"}}},
+	}
+}
+
+// companyScenes are those of the sample library. What one leaves behind is there in the next: the collection is the last.
+func companyScenes() []scene {
 	return []scene{
 		{name: "home", title: "Home", about: "An empty query shows what there is to search, and the way back to earlier searches.",
 			steps: []step{{keys: "down", wait: "Recent"}}},
@@ -88,7 +130,7 @@ func demo() []step {
 		step{keys: "up up", wait: "1 of", hold: moment},
 		step{keys: "enter", wait: "results", hold: look},
 		step{keys: "ctrl+d", wait: "Find the last good version", hold: look},
-		step{keys: "ctrl+d", wait: "settled", hold: look}, step{keys: "esc", wait: "filter", hold: moment},
+		step{keys: "ctrl+d", wait: "Pause the canary", hold: look}, step{keys: "esc", wait: "filter", hold: moment},
 		step{keys: "f", wait: "select", hold: moment}, step{keys: "right", wait: "select", hold: moment},
 		step{keys: "space", wait: " ✕", hold: read}, step{keys: "esc u", wait: firstResult, gone: " ✕", hold: moment},
 		step{keys: "ctrl+f", wait: "Sources", hold: look}, step{keys: "tab", wait: "Time", hold: look},
@@ -113,10 +155,10 @@ func demo() []step {
 func page() string {
 	var b strings.Builder
 	b.WriteString("# Gallery\n\n" +
-		"The explorer on the bundled sample library, in a dark and a light terminal of 120 columns and 36 rows. [demo.svg](demo.svg)\n" +
-		"shows a minute of use.\n\n" +
-		"`make screens` writes this page and its pictures: it runs the program behind a terminal and presses the keys. The date and\n" +
-		"the times that searches took are fixed, so that a picture changes only when the screen does. The answer comes from a\n" +
+		"The explorer in a dark and a light terminal of 120 columns and 36 rows: on the bundled sample library, on files of one's\n" +
+		"own, for which this documentation and the sample's files stand, and over SSH. [demo.svg](demo.svg) shows a minute of use.\n\n" +
+		"`make screens` writes this page and its pictures: it runs the program behind a terminal and presses the keys. The dates\n" +
+		"and the times that searches took are fixed, so that a picture changes only when the screen does. The answer comes from a\n" +
 		"scripted model on the same machine, not from a language model.\n")
 	for _, s := range scenes() {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", s.title, s.about)
