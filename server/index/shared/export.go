@@ -7,7 +7,6 @@ import (
 	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/codec"
-	"quarry/server/index/vector"
 )
 
 // exportChunks bounds what is read at once, beside one document.
@@ -52,16 +51,6 @@ func (s *Store) Export(ctx context.Context, after string, limit int) (documents 
 
 // Embeddings implements index.Exporter.
 func (s *Store) Embeddings(ctx context.Context, model string, texts []string) ([][]float32, error) {
-	keys := make([]vector.Key, len(texts))
-	for i, text := range texts {
-		keys[i] = codec.KeyOf(text)
-	}
-	known, err := s.Vectors(ctx, model, keys)
-	found := make([][]float32, len(texts))
-	for i, key := range keys {
-		if len(known[key]) > 0 {
-			found[i] = known[key]
-		}
-	}
+	found, _, err := s.known(ctx, model, texts)
 	return found, err
 }

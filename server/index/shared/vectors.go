@@ -38,34 +38,42 @@ func (s *Store) Vectors(ctx context.Context, model string, keys []vector.Key) (m
 	return found, nil
 }
 
+// known returns the vectors of texts that are stored, nil for a text without one, and the places of those that nobody
+// has embedded.
+func (s *Store) known(ctx context.Context, model string, texts []string) (
+	vectors [][]float32, unknown []int, err error) {
+	keys := make([]vector.Key, len(texts))
+	for i, text := range texts {
+		keys[i] = codec.KeyOf(text)
+	}
+	found, err := s.Vectors(ctx, model, keys)
+	vectors = make([][]float32, len(texts))
+	for i, key := range keys {
+		values, known := found[key]
+		if !known {
+			unknown = append(unknown, i)
+		} else if len(values) > 0 {
+			vectors[i] = values
+		}
+	}
+	return vectors, unknown, err
+}
+
 // Vectorise returns a Vectorise that asks ask only for texts whose vector is not stored, and stores it: whichever
 // process embeds a text first does so for all.
 func (s *Store) Vectorise(model string, ask index.Vectorise) index.Vectorise {
 	return func(ctx context.Context, texts []string) ([][]float32, error) {
-		keys := make([]vector.Key, len(texts))
-		for i, text := range texts {
-			keys[i] = codec.KeyOf(text)
-		}
-		found, err := s.Vectors(ctx, model, keys)
+		vectors, unknown, err := s.known(ctx, model, texts)
 		if err != nil {
 			return nil, err
-		}
-		var unknown []int
-		vectors := make([][]float32, len(texts))
-		for i := range texts {
-			values, known := found[keys[i]]
-			if !known {
-				unknown = append(unknown, i)
-			} else if len(values) > 0 {
-				vectors[i] = values
-			}
 		}
 		if err := ask.Fill(ctx, texts, vectors, unknown); err != nil || len(unknown) == 0 {
 			return vectors, err
 		}
 		rows := make([][]any, len(unknown))
 		for i, place := range unknown {
-			rows[i] = []any{model, keys[place][:], codec.AppendVector([]byte{}, vectors[place])}
+			key := codec.KeyOf(texts[place])
+			rows[i] = []any{model, key[:], codec.AppendVector([]byte{}, vectors[place])}
 		}
 		return vectors, s.update(ctx, func(tx *sqldb.Tx) {
 			tx.Insert("embeddings (model, hash, vector)", rows, " ON CONFLICT (model, hash) DO NOTHING")
