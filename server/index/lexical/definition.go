@@ -3,6 +3,7 @@ package lexical
 import (
 	"slices"
 
+	"quarry/internal/text"
 	"quarry/server/index/analysis"
 	"quarry/server/index/segment"
 )
@@ -30,8 +31,12 @@ func (r *run) definitions(part int) map[string][]definition {
 			acronym, long := analysis.ParseDefinition(term)
 			d := definition{term, acronym, analyser.Phrase(long)}
 			if len(d.long) > 1 {
-				for _, by := range []string{acronym, acronym + "s", analysis.Defining + d.long[0].Term} {
-					all[by] = append(all[by], d)
+				by := []string{acronym, acronym + "s", analysis.Defining + d.long[0].Term}
+				if text.IsStopWord(acronym) { // odds ratios are not or
+					by = by[:1]
+				}
+				for _, key := range by {
+					all[key] = append(all[key], d)
 				}
 			}
 		})
@@ -39,30 +44,31 @@ func (r *run) definitions(part int) map[string][]definition {
 	})
 }
 
-// defined calls yield with the definitions by a key that the caller may see.
-func (r *run) defined(by string, rights func() []segment.Bits, yield func(d definition)) {
+// defined returns the definitions by a key that fit, and that the caller may see.
+func (r *run) defined(by string, rights func() []segment.Bits, fits func(d definition) bool) (all []definition) {
 	for part := 0; part < len(r.s.parts) && r.far == nil; part++ {
 		for _, d := range r.definitions(part)[by] {
-			if r.anyIn([]string{d.term}, rights()) {
-				yield(d)
+			if fits(d) && r.anyIn([]string{d.term}, rights()) {
+				all = append(all, d)
 			}
 		}
 	}
+	return all
 }
 
 // longForms returns what an acronym stands for, as phrases.
 func (r *run) longForms(acronym string, rights func() []segment.Bits) (forms [][]phraseTerm) {
-	r.defined(acronym, rights, func(d definition) {
+	for _, d := range r.defined(acronym, rights, func(definition) bool { return true }) {
 		analyser := r.s.analysers.get()
-		defer r.s.analysers.put(analyser)
 		form := r.phrase(analyser, slices.Clone(d.long), rights)
+		r.s.analysers.put(analyser)
 		same := func(had []phraseTerm) bool {
 			return slices.EqualFunc(had, form, func(a, b phraseTerm) bool { return slices.Equal(a.terms, b.terms) })
 		}
 		if len(forms) < maxLongForms && !slices.ContainsFunc(forms, same) {
 			forms = append(forms, form)
 		}
-	})
+	}
 	return forms
 }
 
@@ -71,15 +77,16 @@ func (r *run) acronyms(a *analysis.Analyser, query string, rights func() []segme
 	words := a.Phrase(query)
 	for i := range min(len(words), maxWords) {
 		rest := words[i:]
-		r.defined(analysis.Defining+rest[0].Term, rights, func(d definition) {
-			follows := func(had, w analysis.QueryWord) bool {
-				return had.Term == w.Term && had.Position == w.Position-rest[0].Position
-			}
-			if n := len(d.long); len(rest) >= n && slices.EqualFunc(d.long, rest[:n], follows) {
-				found = append(found, analysis.SpeltAs(d.acronym, rest[0], rest[n-1]))
-				found[len(found)-1].Acronym = true
-			}
-		})
+		follows := func(had, w analysis.QueryWord) bool {
+			return had.Term == w.Term && had.Position == w.Position-rest[0].Position
+		}
+		begins := func(d definition) bool {
+			return len(rest) >= len(d.long) && slices.EqualFunc(d.long, rest[:len(d.long)], follows)
+		}
+		for _, d := range r.defined(analysis.Defining+rest[0].Term, rights, begins) {
+			found = append(found, analysis.SpeltAs(d.acronym, rest[0], rest[len(d.long)-1]))
+			found[len(found)-1].Acronym = true
+		}
 	}
 	return found
 }

@@ -22,6 +22,7 @@ func library() []index.Document {
 		document("short", "PUBLIC", "PTO is unlimited."),
 		document("long", "PUBLIC", "Guidelines: paid time off is unlimited in our offices."),
 		document("apart", "PUBLIC", "Time is paid, and off we go."),
+		document("ratio", "PUBLIC", "Odds ratios (OR) say more than a ratio."), document("or", "PUBLIC", "This or that."),
 	}
 	for i := range 9 {
 		documents = append(documents, document(fmt.Sprint("other", i), "PUBLIC", "The holidays of this year, in all offices."))
@@ -60,7 +61,7 @@ func TestAcronymsAndLongFormsFindEachOther(t *testing.T) {
 			{"pto", people, "defines short long"}, {"PTOs", people, "defines long"},
 			{"paid time off", people, "defines long apart short"}, {"unlimited pto", people, "short long"},
 			{"unlimited paid time off", people, "long short defines apart"}, {"pto unlimited offices", people, "long"},
-			{"pto", public, "short"}, {"unlimited pto", public, "short"}, {"paid time off", public, "long apart"},
+			{"odds ratio", people, "ratio"}, {"pto", public, "short"}, {"unlimited pto", public, "short"}, {"paid time off", public, "long apart"},
 		} {
 			got, want := matching(t, s, test.query, test.access), strings.Fields(test.want)
 			first := len(got) > 0 && slices.Contains(want[:min(2, len(want))], got[0])

@@ -250,7 +250,7 @@ func (r *run) add(p *plan, q analysis.QueryWord, weight float64, matched bool, r
 	if w.Identifier() {
 		w.bonus = r.s.params.Identifier * w.idf
 	}
-	if q.Kind != analysis.Compound {
+	if matched && q.Kind != analysis.Compound {
 		w.forms = r.longForms(strings.ToLower(q.Surface), rights)
 	}
 	p.words = append(p.words, w)
