@@ -86,7 +86,7 @@ func TestPlacesAreChosenInTheirTree(t *testing.T) {
 	t.Parallel()
 	screen := start(t, 120, 36, Options{Target: libraryTarget(t, handbooks(t)...), Query: "rule ask"})
 	screen.WaitText("acme 3   other 1") // by place, as is known a little later than the results
-	screen.Press("enter", "f", "f") // the line of places leads to their tab
+	screen.Press("enter", "f", "f")     // the line of places leads to their tab
 	screen.WaitText("[Places]")
 	screen.WaitText("→ opens it")
 	screen.Press("right")

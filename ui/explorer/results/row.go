@@ -238,9 +238,9 @@ func (d drawing) place(room int) (place styled) {
 	}
 	switch {
 	case !several || outer == "":
-	case glyph != "": // which tells the sources apart
+	case glyph != "" && !strings.HasPrefix(name, glyph): // which tells the sources apart; a channel begins with it
 		place.add(d.pens.value(value), glyph+" ")
-	case !d.usual && !strings.HasPrefix(name, outer) && paint.Width(outer+below+name) <= room:
+	case glyph == "" && !d.usual && !strings.HasPrefix(name, outer) && paint.Width(outer+below+name) <= room:
 		place.add(d.pens.value(value), outer)
 		place.add(d.pens.muted, below)
 	default: // the colour does
