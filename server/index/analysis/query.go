@@ -91,8 +91,10 @@ func group(tokens []Token) []QueryWord {
 		case Word:
 			w.Parts = lettersAndNumber(token)
 		case Whole:
-			for ; i < len(tokens) && tokens[i].Kind == Word && tokens[i].End <= token.End; i++ {
-				w.Parts = append(w.Parts, QueryWord{Token: tokens[i]})
+			for ; i < len(tokens) && tokens[i].Kind <= Whole && tokens[i].End <= token.End; i++ {
+				if tokens[i].Kind == Word {
+					w.Parts = append(w.Parts, QueryWord{Token: tokens[i]})
+				}
 			}
 		case Ideograph:
 			if after := pairFrom(tokens, i); after < 0 || tokens[after].Start >= token.End {

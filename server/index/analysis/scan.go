@@ -49,6 +49,7 @@ func makeClasses() (table [256]class) {
 type Scanner struct {
 	surface  []byte
 	parts    []span
+	stretch  []span // of a unit, between its connectors: those of several parts
 	chars    []char
 	position int
 }
@@ -230,9 +231,7 @@ func (s *Scanner) emit(text string, u unit, yield func(Raw)) {
 	s.split(text, u)
 	whole := len(s.parts) > 1 && (u.joined || u.digits || !u.hyphens)
 	if whole {
-		s.surface = fold(s.surface[:0], text[u.start:min(u.end, u.start+4*maxWholeBytes)])
-		s.surface = cut(s.surface, maxWholeBytes)
-		yield(Raw{Surface: s.surface, Start: u.start, End: u.end, Position: s.position, Kind: Whole})
+		s.whole(text, u.start, u.end, yield)
 	}
 	switch {
 	case len(s.parts) == 1:
@@ -240,9 +239,21 @@ func (s *Scanner) emit(text string, u unit, yield func(Raw)) {
 	case !whole && len(s.parts) == 2:
 		s.compound(text, s.parts[0], s.parts[1], s.parts[0].end, yield)
 	}
+	stretches := s.stretch
 	for _, part := range s.parts {
+		if len(stretches) > 0 && part.start == stretches[0].start {
+			s.whole(text, part.start, stretches[0].end, yield) // Internet/WiFi has the word wifi
+			stretches = stretches[1:]
+		}
 		s.word(text, part.start, part.end, yield)
 	}
+}
+
+// whole yields an identifier as it is written.
+func (s *Scanner) whole(text string, start, end int, yield func(Raw)) {
+	s.surface = fold(s.surface[:0], text[start:min(end, start+4*maxWholeBytes)])
+	s.surface = cut(s.surface, maxWholeBytes)
+	yield(Raw{Surface: s.surface, Start: start, End: end, Position: s.position, Kind: Whole})
 }
 
 // compound yields the text of a until bare and of b as one word.
@@ -294,14 +305,18 @@ func (s *Scanner) word(text string, start, end int, yield func(Raw)) {
 
 // split finds the parts of a unit: between connectors, and at the humps of camelCase.
 func (s *Scanner) split(text string, u unit) {
-	s.parts = s.parts[:0]
+	s.parts, s.stretch = s.parts[:0], s.stretch[:0]
 	start := -1
 	flush := func(end int) {
 		if start >= 0 && end > start {
 			if u.apostrophes || u.foreign {
 				start += elided(text[start:end])
 			}
+			before := len(s.parts)
 			s.humps(text, start, end, u.capitals || u.foreign)
+			if len(s.parts) > before+1 && (start > u.start || end < u.end) {
+				s.stretch = append(s.stretch, span{start, end})
+			}
 		}
 		start = -1
 	}
