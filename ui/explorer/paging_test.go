@@ -43,6 +43,7 @@ func TestTheListGoesOn(t *testing.T) {
 	screen := start(t, 120, 40, Options{Target: server.library(t)})
 	screen.WaitText("type to search")
 	screen.Type("text")
+	screen.WaitText("50 of 120 documents") // as the line of sources counts, also while the word is typed
 	screen.Press("enter")
 	screen.WaitText("1 of 50")
 	screen.Press("G")

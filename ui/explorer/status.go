@@ -229,8 +229,7 @@ func elsewhere(results []wire.SearchResult) string {
 }
 
 // found counts the passages of the list and their documents, and all documents that the list leads to, or that match
-// where it does not lead to all of them. While a word is typed its beginning is searched for, which says nothing about
-// the whole word: then only what is listed is counted.
+// where it does not lead to all of them: as the line of sources does, while a word is typed those with its beginning.
 func (m *Model) found() fact {
 	s := m.search.shown
 	listed, documents, _ := m.list.Found()
@@ -252,7 +251,7 @@ func (m *Model) found() fact {
 		return fact{text: order + " " + all}
 	}
 	switch {
-	case total > documents && !(s.instant && !s.query.WordEnded) && reached:
+	case total > documents && reached:
 		return fact{text: passages + " · " + all, brief: all}
 	case total > documents && !s.instant:
 		few := strings.TrimSuffix(strings.TrimSuffix(matching, "s"), " document")
