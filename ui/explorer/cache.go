@@ -26,6 +26,7 @@ type memory struct {
 type remembered struct {
 	key      string
 	response *wire.SearchResponse
+	level    string // that contains the counted places
 	took     time.Duration
 	at       time.Time
 	kept     bool // until it is forgotten: a library reports its changes

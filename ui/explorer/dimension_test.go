@@ -3,8 +3,11 @@ package explorer
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	"quarry/internal/testkit/screentest"
 )
 
 // handbooks are two folders with a file of one name in each.
@@ -68,17 +71,23 @@ func TestTheHomeOpensAPlace(t *testing.T) {
 	screen.WaitText("Places")
 	screen.WaitText("acme › infra · ") // others have its title
 	screen.WaitText(" acme · ")
-	for steps := 0; !strings.Contains(screen.Text(), "▌other"); steps++ {
+	openEntry(t, screen, "other")
+	screen.WaitText("in: other")
+	screen.WaitText("1 document, newest first")
+}
+
+// openEntry opens an entry of the home.
+func openEntry(t *testing.T, screen *screentest.Screen, entry string) {
+	t.Helper()
+	for steps := 0; !strings.Contains(screen.Text(), "▌"+entry); steps++ {
 		if steps > 20 {
-			t.Fatalf("the place is not reached:\n%s", screen.Text())
+			t.Fatalf("%s is not reached:\n%s", entry, screen.Text())
 		}
 		before := screen.Text()
 		screen.Press("down")
 		screen.Wait("a step", func(text string) bool { return text != before })
 	}
 	screen.Press("enter")
-	screen.WaitText("in: other")
-	screen.WaitText("1 document, newest first")
 }
 
 // The tab of places is a tree: a level is opened, and what is chosen in it is a filter.
@@ -117,4 +126,47 @@ func TestAllOfTheLineCountsWhatLiesBesideThePlaces(t *testing.T) {
 	screen.Press("right", "space")
 	screen.WaitText("in: acme/teams ✕")
 	screen.WaitText("All 4   people 2  [teams 1]")
+}
+
+// The line, the home and the filters have the places of one level, that at which the library divides, whatever matched.
+func TestTheLineOfPlacesKeepsTheLevelOfTheLibrary(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "acme")
+	for _, name := range []string{"teams/infra/deploy.md", "teams/cloud/deploy.md", "teams/cloud/about.md",
+		"people/leave.md", "people/pay.md", "welcome.md"} {
+		path := filepath.Join(folder, "content", name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		text := "# About\n\nThe " + strings.NewReplacer("/", " ", ".md", "").Replace(name) + " rule.\n"
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, arrival := range []string{"", "deploy"} { // such a query is asked before the library's level is known
+		screen := start(t, 120, 36, Options{Target: libraryTarget(t, folder), Query: arrival})
+		if arrival == "" {
+			screen.WaitText("All 6   teams 3   people 2")
+			screen.WaitText("6 documents in 2 places")
+			screen.Wait("what lies beside them", regexp.MustCompile(`(?m)^. +elsewhere +1 `).MatchString)
+			openEntry(t, screen, "elsewhere")
+			screen.WaitText("1 document, newest first")
+			screen.WaitText("welcome rule")
+			screen.Press("/", "ctrl+u")
+			screen.WaitText("not in: ")
+			screen.Press("backspace")
+			screen.WaitText("6 documents in 2 places")
+			screen.Type("deploy")
+		}
+		screen.WaitText("All 2   teams 2   people 0")
+		screen.Press("enter", "f", "f")
+		screen.WaitText("[Places]")
+		screen.Wait("the same level", regexp.MustCompile(`\+ teams +▄* *2 `).MatchString)
+		screen.Press("esc", "/", "ctrl+u")
+		screen.Type("leave")
+		screen.WaitText("All 1   people 1   teams 0")
+		screen.Type(" in:people ")
+		screen.WaitText("in: people ✕")
+		screen.WaitText("All 1   people 1   teams 0")
+	}
 }

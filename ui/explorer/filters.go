@@ -25,7 +25,7 @@ type filtering struct {
 	undo     []querybox.State
 	cut      *blame // which filter cut the most; nil: not known, or there are results
 	blaming  *request
-	anywhere matches                  // of the shown query without its choice of places
+	places   placeCounts              // of the shown query, where its own answer does not have them
 	summing  *request                 // for that
 	listed   map[string]*listedValues // by filter
 	authors  map[string]bool          // whether an author that is not listed has documents
@@ -38,11 +38,18 @@ type blame struct {
 	worst  int   // index of the chip that cut the most; -1: none does, or several cut as much
 }
 
-// matches is how many documents a query matches, or as the beginning of a word; a negative count is not known.
-type matches struct {
-	query  string
-	prefix bool
-	count  int
+// placeCounts are the counts of the places of one level, where they are known, and of all documents without a choice of
+// places; a negative sum is not known.
+type placeCounts struct {
+	of struct {
+		query   string
+		prefix  bool // its last word may be the beginning of one
+		level   string
+		version string // of the library
+	}
+	counts []wire.FacetValue
+	known  bool
+	sum    int
 }
 
 // openPicker lays the filters over the panes. What was listed before is listed again in the tabs that are shown.
@@ -296,9 +303,10 @@ func (m *Model) handleBlame(counts []int, err error) tea.Cmd {
 	return nil
 }
 
-// countAnywhere counts what the shown query matches without its choice of places: the counts of places do not tell, as
-// documents may lie beside them, directly in the folder that contains them.
-func (m *Model) countAnywhere() tea.Cmd {
+// countPlaces counts what the shown query matches in the places of the library's level, and without its choice of
+// places, where its own answer does not tell: that may have another level, if it was asked before the library's was
+// known, and documents may lie beside the places, directly in the folder that contains them.
+func (m *Model) countPlaces() tea.Cmd {
 	s, name := m.search.shown, m.look.by.Field().Name
 	if s == nil || !m.look.by.IsPlace() || !m.facets().Exact {
 		return nil
@@ -307,23 +315,28 @@ func (m *Model) countAnywhere() tea.Cmd {
 	box.SetQuery(s.text, m.now())
 	box.SetFilters([]string{name}, nil)
 	wanted, _ := s.query.Values(name)
-	known := matches{query: box.Query(), prefix: s.wire.Prefix || s.instant && !s.query.WordEnded, count: -1}
-	if len(wanted) == 0 {
-		_, known.count = m.inDimension(m.facets())
-		m.filters.anywhere = known
+	last, next := m.filters.places, placeCounts{sum: -1}
+	next.of.query, next.of.prefix = box.Query(), s.wire.Prefix || s.instant && !s.query.WordEnded
+	next.of.level, next.of.version = m.look.by.Level(), s.version
+	if next.known = s.wire.FacetPlace == next.of.level; next.known {
+		next.counts, next.sum = m.inDimension(m.facets())
+	}
+	switch asks := !next.known || len(wanted) > 0; {
+	case asks && last.of == next.of:
+		return nil
+	case asks:
+		next.sum = -1
+	}
+	if m.filters.places = next; next.sum >= 0 {
 		return nil
 	}
-	if last := m.filters.anywhere; last.query == known.query && last.prefix == known.prefix {
-		return nil
-	}
-	m.filters.anywhere = known
-	count, query := m.counter(known.prefix), client.ParseQuery(known.query, m.now())
-	return background(m, &m.filters.summing, func(ctx context.Context) (int, error) {
-		_, total, err := count(ctx, query, "")
-		return total, err
-	}, func(total int, err error) tea.Cmd {
+	count, query := m.counter(next.of.prefix), client.ParseQuery(next.of.query, m.now())
+	return background(m, &m.filters.summing, func(ctx context.Context) (placeCounts, error) {
+		facets, total, err := count(ctx, query, next.of.level)
+		return placeCounts{of: next.of, counts: facets.Places, known: true, sum: total}, err
+	}, func(counted placeCounts, err error) tea.Cmd {
 		if err == nil {
-			m.filters.anywhere.count = total
+			m.filters.places = counted
 		}
 		return nil
 	})

@@ -235,7 +235,7 @@ func (m *Model) walk(steps int) tea.Cmd {
 	if !ok {
 		return m.send(s)
 	}
-	m.search.failure = nil
+	m.search.failure, s.wire.FacetPlace = nil, answer.level
 	m.show(shown{search: s, response: answer.response, took: answer.took, remembered: true})
 	m.list.SelectIndex(slices.Index(refsOf(answer.response.Results), at.selected))
 	return m.findBlame()
@@ -462,7 +462,7 @@ func addedSince(since time.Time) wire.SearchRequest {
 // browse lists documents without a query and selects one of them, if it is given.
 func (m *Model) browse(request wire.SearchRequest, ref string) tea.Cmd {
 	s, wanted := m.searchOf(""), m.wanted()
-	request.NumResults = &wanted
+	request.NumResults, request.FacetPlace = &wanted, m.look.by.Level()
 	s.wire, s.selects = request, ref
 	s.key = memoryKey(s.wire, "", m.now())
 	m.stopSearch()

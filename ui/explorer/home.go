@@ -189,8 +189,8 @@ func (m *Model) placeEntries() []homeEntry {
 	if len(known) == 0 {
 		return nil
 	}
-	months, all := m.monthEntries(), []homeEntry{m.allEntry()}
-	rest := rowsOf(slices.Concat(all, months)) + headingRows
+	months, all, beside := m.monthEntries(), []homeEntry{m.allEntry()}, m.besideEntry()
+	rest := rowsOf(slices.Concat(all, months)) + headingRows + len(beside)
 	shown := min(len(known), max(leastPlaces, m.homeRows()-rest))
 	if shown < len(known) {
 		shown-- // for the rest
@@ -200,7 +200,7 @@ func (m *Model) placeEntries() []homeEntry {
 		places = append(places, homeEntry{group: places[0].group, place: true, text: text.Number(more) + " more",
 			open: (*Model).openPicker})
 	}
-	entries := slices.Concat(all, places, months)
+	entries := slices.Concat(all, places, beside, months)
 	add := func(id field.ID, title string, counts []wire.FacetValue) {
 		room := m.homeRows() - rowsOf(entries) - headingRows
 		if m.isWideHome() && w.exact && len(counts) > 1 && room > 1 {
@@ -241,6 +241,22 @@ func (m *Model) allEntry() homeEntry {
 		}
 	}
 	return all
+}
+
+// besideEntry is how many documents lie in none of the places, directly in the folder that contains these, if any do
+// and all places are listed.
+func (m *Model) besideEntry() []homeEntry {
+	w, known := m.conn.welcome, m.known()
+	beside, places := w.documents, make([]string, 0, len(known))
+	for _, one := range known {
+		beside, places = beside-one.Count, append(places, one.Value)
+	}
+	if !w.exact || !m.look.by.IsPlace() || beside <= 0 || len(known) == wire.MaxFacetValues {
+		return nil
+	}
+	of, _ := picker.FieldOf(m.look.by.Field().Name)
+	return []homeEntry{{group: of.Title, place: true, text: "elsewhere", note: text.Number(beside),
+		open: func(m *Model) tea.Cmd { return m.searchFor(of.Filter(true, places)) }}}
 }
 
 // countEntries are the first values of a field with their counts. Each searches what has it.

@@ -184,7 +184,7 @@ func (m *Model) sync(cmd tea.Cmd) tea.Cmd {
 	m.followQuery()
 	m.followCollection()
 	m.arrangeScreen()
-	count := m.countAnywhere()
+	count := m.countPlaces()
 	m.updateStrip()
 	m.followSelection()
 	return tea.Batch(cmd, m.render(), m.renderAnswer(), m.completePassage(),

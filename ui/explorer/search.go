@@ -177,7 +177,7 @@ func (m *Model) find(s search, fresh bool) tea.Cmd {
 	m.stopSearch()
 	m.stopBlaming()
 	if answer, ok := m.search.memory.get(s.key, m.now()); ok && !fresh {
-		m.search.failure = nil
+		m.search.failure, s.wire.FacetPlace = nil, answer.level
 		former := m.search.shown
 		remembered := former == nil || former.key != s.key || former.remembered // else it was asked just now
 		m.show(shown{search: s, response: answer.response, took: answer.took, remembered: remembered})
@@ -196,7 +196,7 @@ func (m *Model) requestOf(text string, instant bool) search {
 		s.wire.SkipQueryExpansion = m.target.Kind == Remote && !m.conn.welcome.instant // as little as such a server can do
 	}
 	wanted := m.wanted()
-	s.wire.NumResults = &wanted
+	s.wire.NumResults, s.wire.FacetPlace = &wanted, m.look.by.Level()
 	m.inOrder(&s.wire)
 	s.wire.Explain = !instant
 	if !instant {
@@ -268,11 +268,13 @@ func (m *Model) searchOf(text string) search {
 	return search{text: text, version: m.conn.version, query: client.ParseQuery(text, m.now()), started: m.now()}
 }
 
-// memoryKey distinguishes requests. Bounds that count back from now are the same for a day, as dates are.
+// memoryKey distinguishes requests, but for the level of the places that they count. Bounds that count back from now
+// are the same for a day, as dates are.
 func memoryKey(request wire.SearchRequest, agent string, now time.Time) string {
 	if cutoff := request.TimeCutoff; cutoff != nil {
 		request.TimeCutoff = &wire.Time{Time: cutoff.Truncate(24 * time.Hour)}
 	}
+	request.FacetPlace = ""
 	agent += now.UTC().Format(time.DateOnly)
 	encoded, err := json.Marshal(request)
 	if err != nil {
@@ -320,7 +322,8 @@ func (m *Model) handleSearch(s *search, response *wire.SearchResponse, err error
 		m.conn.noModel = withoutModel(response)
 	}
 	if s.version == m.conn.version { // what a library answered before it changed is of no use
-		m.search.memory.put(s.key, remembered{response: response, took: took, at: m.now(), kept: m.target.Kind != Remote})
+		m.search.memory.put(s.key, remembered{response: response, level: s.wire.FacetPlace, took: took, at: m.now(),
+			kept: m.target.Kind != Remote})
 	}
 	if s.paused && m.readsOn(s) {
 		return m.refresh() // Enter finds it in the memory

@@ -34,8 +34,11 @@ func (m *Model) updateStrip() {
 	facets, by, known := m.facets(), m.look.by, m.known()
 	counts, sum := m.inDimension(facets)
 	exact := facets.Exact
-	if m.search.shown == nil {
+	switch places := m.filters.places; {
+	case m.search.shown == nil:
 		counts, sum, exact = known, m.conn.welcome.documents, m.conn.welcome.exact
+	case by.IsPlace() && exact:
+		counts, sum, exact = places.counts, places.sum, places.known
 	}
 	values := make([]strip.Value, 0, len(counts)+len(known))
 	wanted, excluded := facets.Query.Values(by.Field().Name)
@@ -51,17 +54,13 @@ func (m *Model) updateStrip() {
 		add(one.Value, one.Count, exact)
 	}
 	for _, one := range known {
-		if !slices.ContainsFunc(counts, func(c wire.FacetValue) bool { return by.IsIn(c.Value, one.Value) }) {
-			add(one.Value, 0, exact)
-		}
+		add(one.Value, 0, exact)
 	}
 	for _, filter := range slices.Concat(wanted, excluded) {
 		add(filter, 0, exact && !by.IsPlace()) // a place may be of another level
 	}
 	if !by.IsPlace() {
 		sum = 0 // what the counts add up to
-	} else if len(wanted) > 0 && m.search.shown != nil {
-		sum = m.filters.anywhere.count
 	}
 	m.strip.Set(by, values, sum)
 }

@@ -3,7 +3,6 @@
 package dimension
 
 import (
-	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -48,6 +47,15 @@ func (d Dimension) Field() field.Field { return field.Of(d.field) }
 // IsPlace reports whether documents are divided by place.
 func (d Dimension) IsPlace() bool { return d.field == field.Place }
 
+// Level returns the place that contains the places with a colour, as a request names it: a slash for those at the top.
+// It is empty for sources.
+func (d Dimension) Level() string {
+	if len(d.places) == 0 {
+		return ""
+	}
+	return "/" + d.places[0][:max(0, strings.LastIndexByte(d.places[0], '/'))]
+}
+
 // Equal reports whether two dimensions show the same.
 func (d Dimension) Equal(other Dimension) bool {
 	return d.field == other.field && strings.Join(d.places, "/\n") == strings.Join(other.places, "/\n")
@@ -77,11 +85,6 @@ func (d Dimension) index(place string) int {
 // Means reports whether a filter means a value.
 func (d Dimension) Means(filter, value string) bool {
 	return filter == value || d.IsPlace() && field.EndsInPlace(strings.TrimPrefix(value, "/"), filter)
-}
-
-// IsIn reports whether a value is another one, or a place in it.
-func (d Dimension) IsIn(value, outer string) bool {
-	return value == outer || d.IsPlace() && slices.Contains(field.PlacesTo(value), outer)
 }
 
 // Name returns a value for display. A place is called by its last name; the outermost may be a source.

@@ -77,3 +77,16 @@ func TestMeans(t *testing.T) {
 		}
 	}
 }
+
+func TestLevel(t *testing.T) {
+	t.Parallel()
+	for first, want := range map[string]string{"": "", "hb": "/", "/hb": "/", "hb/docs": "/hb", "/hb/docs/a": "/hb/docs"} {
+		var level []wire.FacetValue
+		if first != "" {
+			level = []wire.FacetValue{{Value: first, Count: 1}}
+		}
+		if got := ByPlace(level).Level(); got != want {
+			t.Errorf("%q: %q, not %q", first, got, want)
+		}
+	}
+}
