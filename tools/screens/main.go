@@ -4,6 +4,8 @@
 //
 //	screens FOLDER
 //
+// It runs in the root of the repository, whose documentation is among the files that the pictures show.
+//
 // The program runs in processes of this tool, with a clock that stands still, so that ages are the same in each run. Times
 // that were measured are replaced by fixed ones.
 package main
@@ -28,7 +30,7 @@ func main() {
 	if len(os.Args) != 2 {
 		log.Fatal("usage: screens FOLDER")
 	}
-	if err := gallery.Write(os.Args[1]); err != nil {
+	if err := gallery.Write(os.Args[1], "."); err != nil {
 		log.Fatal(err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,9 +29,10 @@ const (
 // today returns the date of the pictures.
 func today() time.Time { return time.Date(2026, time.November, 21, 9, 30, 0, 0, time.UTC) }
 
-// Write makes all pictures and the page in the folder of a repository's documentation. The program is the executable that runs, with Clock set: the pictures
-// of both looks and the demo are made at the same time, as making them is waiting for the most part.
-func Write(folder string) error {
+// Write makes all pictures and the page in a folder, of a repository's own files among others. The program is the
+// executable that runs, with Clock set: the pictures of both looks and the demo are made at the same time, as making them
+// is waiting for the most part. Without a client for SSH those of visitors are left as they are.
+func Write(folder, repository string) error {
 	folder, err := filepath.Abs(folder)
 	if err != nil {
 		return err
@@ -44,7 +46,7 @@ func Write(folder string) error {
 	wrong := make([]error, len(looks))
 	for i, look := range looks {
 		making.Go(func() {
-			if err := writeScenes(filepath.Dir(folder), pictures, look); err != nil {
+			if err := writeScenes(repository, pictures, look); err != nil {
 				wrong[i] = fmt.Errorf("%s: %w", look.name, err)
 			}
 		})
@@ -68,7 +70,11 @@ func writeScenes(repository, folder string, look look) error {
 		return err
 	}
 	defer m.close()
-	if err := errors.Join(m.addFiles(repository), m.serve()); err != nil {
+	_, missing := exec.LookPath("ssh")
+	if missing == nil {
+		err = m.serve()
+	}
+	if err := errors.Join(err, m.addFiles(repository)); err != nil {
 		return err
 	}
 	for _, s := range yesterdaysSearches() {
@@ -77,6 +83,10 @@ func writeScenes(repository, folder string, look look) error {
 		}
 	}
 	for _, s := range scenes() {
+		if s.at == visitor && missing != nil {
+			log.Printf("%s is not made: %v", pictureName(s, look), missing)
+			continue
+		}
 		frames, err := m.play(today(), s)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
