@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -176,6 +177,26 @@ func TestResultsAreGrouped(t *testing.T) {
 	again.Press("B")
 	again.WaitText("grouped by document")
 	again.WaitGone("Results by month")
+}
+
+// Months follow the order of the results, so that the first result, which is selected, stays the first of the list.
+func TestMonthsFollowTheOrder(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 140, 40, Options{Target: sampleTarget(t)})
+	screen.WaitText("documents in")
+	screen.Type("incident")
+	screen.Press("enter")
+	screen.WaitText("╭ Results ")
+	screen.Press("s")
+	screen.WaitText("newest first")
+	screen.Press("s")
+	screen.WaitText("oldest first")
+	screen.Press("B")
+	screen.WaitText("Results by source")
+	screen.Press("B")
+	screen.WaitText("Results by month")
+	first := regexp.MustCompile(`─ 1 of \d+ ╯`)
+	screen.Wait("the selection on the first result", first.MatchString)
 }
 
 // The results are sorted by the server, over all that matched.

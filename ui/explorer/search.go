@@ -371,6 +371,7 @@ func (m *Model) show(answer shown) {
 	m.compare.following.SetNow(m.now())
 	m.search.old = false
 	m.list.SetSelective(selective(answer.response))
+	m.list.SetOldestFirst(answer.wire.Sort == wire.SortOldest)
 	m.list.SetMore(0)
 	m.list.SetNew(nil)
 	words := passage.Words(answer.query)

@@ -26,6 +26,7 @@ type List struct {
 	now      time.Time
 	stale    bool
 	plain    bool   // no model chose among the passages
+	oldest   bool   // they come with the oldest first
 	more     int    // items before those that were found by words alone, after a first page that a model ranked; 0: none
 	grouping string // one of Groupings; empty: ByDocument
 	isMarked func(wire.SearchResult) bool
@@ -162,6 +163,9 @@ func (l *List) SetMore(more int) { l.more = more }
 
 // SetSelective sets for the next results whether a model chose among them. Otherwise none is left out.
 func (l *List) SetSelective(selective bool) { l.plain = !selective }
+
+// SetOldestFirst sets for the next results whether they come with the oldest first, as their months then do.
+func (l *List) SetOldestFirst(oldest bool) { l.oldest = oldest }
 
 // Clear empties the list.
 func (l *List) Clear() { l.Set(nil, nil, false) }

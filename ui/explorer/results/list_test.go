@@ -217,6 +217,41 @@ func TestGroups(t *testing.T) {
 	}
 }
 
+// Months follow the order of the documents; those without a date are last in either.
+func TestMonthsAreInTheOrderOfTheDocuments(t *testing.T) {
+	t.Parallel()
+	var items []wire.SearchResult
+	for i, date := range []string{"2026-08-24", "2026-09-02", "2026-09-12", "2026-11-18", ""} {
+		r := item(i+1, string(rune('a'+i))+"#0", "Incident", "text")
+		if r.UpdatedAt = nil; date != "" {
+			r.UpdatedAt = of(date + "T00:00:00Z")
+		}
+		items = append(items, r)
+	}
+	for _, oldest := range []bool{true, false} {
+		var l List
+		l.SetGrouping(ByMonth)
+		want := []string{"August 2026", "September 2026", "November 2026", "undated"}
+		if l.SetOldestFirst(oldest); !oldest {
+			slices.Reverse(items[:4])
+			slices.Reverse(want[:3])
+		}
+		l.Set(items, nil, false)
+		var got []string
+		for _, r := range l.rows {
+			if month, _, _ := strings.Cut(r.heading, " · "); month != "" {
+				got = append(got, month)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("oldest first %v: %q, want %q", oldest, got, want)
+		}
+		if _, _, place := l.Found(); l.SelectedIndex() != 0 || place != 1 {
+			t.Errorf("oldest first %v: result %d is passage %d of the list", oldest, l.SelectedIndex(), place)
+		}
+	}
+}
+
 // A passage that is new says so in words, also below the head of its document.
 func TestNewPassages(t *testing.T) {
 	t.Parallel()

@@ -18,7 +18,7 @@ import (
 const (
 	ByDocument = "document" // in the order of their first passages
 	BySource   = "source"   // the sources, or places, in that order
-	ByMonth    = "month"    // of their dates, the newest first
+	ByMonth    = "month"    // of their dates, the newest first unless SetOldestFirst says otherwise
 )
 
 // Groupings returns what a list can be grouped by.
@@ -109,7 +109,12 @@ func (l *List) arrange() {
 		chosen[document] = chosen[document] || item.Selected
 	}
 	if l.grouping == ByMonth {
-		slices.SortFunc(order, func(a, b string) int { return cmp.Compare(b, a) })
+		slices.SortFunc(order, func(a, b string) int {
+			if l.oldest && a != "" && b != "" { // undated documents are last in either order
+				return cmp.Compare(a, b)
+			}
+			return cmp.Compare(b, a)
+		})
 	}
 	selects := !l.plain && slices.Contains(chosen, true)
 	for document := range sections {
