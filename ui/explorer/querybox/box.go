@@ -12,6 +12,7 @@ import (
 	"go.mau.fi/util/exslices"
 
 	"quarry/client"
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/ui/explorer/line"
@@ -43,6 +44,8 @@ type Chip struct {
 	Field, Value string // as in client.Chip
 	Negated      bool   // likewise
 	Ignored      bool   // the server searched without it
+
+	places []string // at the end of Label
 }
 
 // State is the typed content of a box.
@@ -287,9 +290,13 @@ func (b *Box) chip(raw string) Chip {
 		if chip.Label = labelOf(q); q.Similar != "" {
 			chip.Label = b.Readable(raw)
 		}
+		if chip.Field == field.Of(field.Place).Name {
+			given, excluded := q.Values(chip.Field)
+			chip.places = slices.Concat(given, excluded)
+		}
 	} else {
-		field, value, _ := strings.Cut(raw, ":") // no filter any more, as time went by
-		chip.Field, chip.Value = strings.ToLower(field), value
+		name, value, _ := strings.Cut(raw, ":") // no filter any more, as time went by
+		chip.Field, chip.Value = strings.ToLower(name), value
 	}
 	chip.Ignored = slices.Contains(b.ignored, chip.name())
 	return chip

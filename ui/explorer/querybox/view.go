@@ -2,6 +2,7 @@ package querybox
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"quarry/theme"
@@ -98,10 +99,7 @@ func (b *Box) ChipsView(width int, th theme.Theme, right string) string {
 
 // HasRoomBeside reports whether ChipsView has room for a text at the right of all filters.
 func (b *Box) HasRoomBeside(width int, right string) bool {
-	used := 1
-	for _, chip := range b.Chips() {
-		used += paint.Width(chipLabel(chip, width)) + chipPadding
-	}
+	_, used := chipLabels(b.Chips(), width)
 	return width-used-paint.Width(right) >= labelGap
 }
 
@@ -129,21 +127,16 @@ type chipRow struct {
 const (
 	remove       = " ✕"
 	ignoredLabel = " (ignored)"
-	chipPadding  = 2  // a column on both sides
-	shortestChip = 8  // a chip that is cut shorter is unreadable
-	worthMarks   = 12 // columns of a filter from which on its marks have room, too
-	longestChip  = 36 // columns of what is shown of a filter
+	cutNames     = "…/" // before a place that lost its first names
+	chipPadding  = 2    // a column on both sides
+	shortestChip = 8    // a chip that is cut shorter is unreadable
+	worthMarks   = 12   // columns of a filter from which on its marks have room, too
+	longestChip  = 36   // columns of a filter before the others have theirs
 )
 
 func (r *chipRow) draw(chips []Chip, right string) {
 	r.put(" ", 1)
-	labels := make([]string, 0, len(chips))
-	total := r.x
-	for _, chip := range chips {
-		label := chipLabel(chip, r.width)
-		labels = append(labels, label)
-		total += paint.Width(label) + chipPadding
-	}
+	labels, total := chipLabels(chips, r.width)
 	first, end := r.visible(labels, total)
 	if first > 0 {
 		r.count(first)
@@ -159,23 +152,57 @@ func (r *chipRow) draw(chips []Chip, right string) {
 	}
 }
 
-// chipLabel is the text of a chip in at most room columns. Its value is cut before its marks are.
-func chipLabel(chip Chip, room int) string {
-	text, marks := paint.Line(chip.Label), remove
+// chipLabels returns the texts of chips and the columns of a line with all of them. The filter of a chip takes at most
+// longestChip columns, and those that are left at the end of the line.
+func chipLabels(chips []Chip, width int) (labels []string, total int) {
+	total = 1
+	for _, chip := range chips {
+		label := chipLabel(chip, width, longestChip)
+		labels = append(labels, label)
+		total += paint.Width(label) + chipPadding
+	}
+	for i, label := range labels {
+		if total < width {
+			labels[i] = chipLabel(chips[i], paint.Width(label)+width-total, width)
+			total += paint.Width(labels[i]) - paint.Width(label)
+		}
+	}
+	return labels, total
+}
+
+// chipLabel is the text of a chip in at most room columns, of which its filter takes at most longest. The filter is cut
+// before the chip's marks are.
+func chipLabel(chip Chip, room, longest int) string {
+	marks := remove
 	if chip.Ignored {
 		marks = ignoredLabel + remove
 	}
-	if left := room - paint.Width(marks); left >= min(worthMarks, paint.Width(text)) {
-		return cut(text, min(left, longestChip)) + marks
+	if left := room - paint.Width(marks); left >= min(worthMarks, paint.Width(paint.Line(chip.Label))) {
+		return chip.cut(min(left, longest)) + marks
 	}
-	return cut(text, room)
+	return chip.cut(room)
 }
 
-func cut(text string, width int) string {
-	if paint.Width(text) <= width {
-		return text
+// cut returns the label in at most width columns. Places lose their first names, the longest place first: the last ones
+// tell it from others. What is too long without them is cut at its end.
+func (c Chip) cut(width int) string {
+	label, places := paint.Line(c.Label), slices.Clone(c.places)
+	front := strings.TrimSuffix(c.Label, strings.Join(places, ", "))
+	for paint.Width(label) > width {
+		widest, shorter := -1, ""
+		for i, place := range places {
+			_, below, isIn := strings.Cut(strings.TrimLeft(place, cutNames), "/")
+			if isIn && (widest < 0 || paint.Width(place) > paint.Width(places[widest])) {
+				widest, shorter = i, cutNames+below
+			}
+		}
+		if widest < 0 {
+			return strings.TrimRight(paint.Fit(label, width), " ")
+		}
+		places[widest] = shorter
+		label = paint.Line(front + strings.Join(places, ", "))
 	}
-	return strings.TrimRight(paint.Fit(text, width), " ")
+	return label
 }
 
 // visible is the range of chips that are drawn: from the first on, unless the selected one would not be among them.
@@ -216,7 +243,7 @@ func (r *chipRow) fitting(labels []string, first int) (end int) {
 func (r *chipRow) chip(i int, label string, chip Chip, free int) {
 	room := r.width - r.x - chipPadding - free
 	if paint.Width(label) > room {
-		label = chipLabel(chip, room)
+		label = chipLabel(chip, room, longestChip)
 	}
 	style, before, after := r.th.Chip, " ", " "
 	if chip.Ignored {

@@ -71,7 +71,8 @@ func TestChipsView(t *testing.T) {
 	var long querybox.Box
 	typed(&long, "source:github,gong,google_drive,linear,slack ")
 	for width, want := range map[int]string{
-		60: "  source: github, gong, google_drive,… ✕                    ",
+		60: "  source: github, gong, google_drive, linear, slack ✕       ",
+		50: "  source: github, gong, google_drive, linear, … ✕ ",
 		40: "  source: github, gong, google_drive… ✕ ",
 		20: "  source: github… ✕ ",
 		12: "  source: … ",
@@ -83,6 +84,36 @@ func TestChipsView(t *testing.T) {
 	b.Left()
 	if got := ansi.Strip(b.ChipsView(40, screenTheme(), "")); !strings.Contains(got, "[author: bob") {
 		t.Errorf("the selected chip is not seen: %q", got)
+	}
+}
+
+// A chip is cut only where there is no room for all of it, and a place at its front: its last names tell it from others.
+func TestChipsOfPlaces(t *testing.T) {
+	t.Parallel()
+	const place = "in:sourcegraph-handbook/content/departments/engineering "
+	for _, test := range []struct {
+		query string
+		width int
+		want  string
+	}{
+		{place, 80, "  in: sourcegraph-handbook/content/departments/engineering ✕"},
+		{place, 62, "  in: sourcegraph-handbook/content/departments/engineering ✕"},
+		{place, 61, "  in: sourcegraph-handbook/content/departments/engineering ✕"},
+		{place, 60, "  in: …/content/departments/engineering ✕"},
+		{place, 40, "  in: …/departments/engineering ✕"},
+		{place, 30, "  in: …/engineering ✕"},
+		{place, 18, "  in: …/engine… ✕"},
+		{"-in:/handbook/content/dev ", 26, "  not in: …/content/dev ✕"},
+		{`in:handbook/people,"handbook/Plans, old/2026" `, 46, "  in: handbook/people, …/Plans, old/2026 ✕"},
+		{`in:handbook/people,"handbook/Plans, old/2026" `, 30, "  in: …/people, …/2026 ✕"},
+		{place + "source:slack ", 66, "  in: …/content/departments/engineering ✕  source: slack ✕"},
+		{place + "source:slack within:90d ", 60, "  in: …/departments/engineering ✕  source: slack ✕  +1"},
+	} {
+		var b querybox.Box
+		typed(&b, test.query)
+		if got := strings.TrimRight(ansi.Strip(b.ChipsView(test.width, screenTheme(), "")), " "); got != test.want {
+			t.Errorf("%s in %d columns:\n%q, want\n%q", test.query, test.width, got, test.want)
+		}
 	}
 }
 
