@@ -149,7 +149,7 @@ var rows = [N]Field{
 		Show:     func(r *wire.SearchResult, values []string) { r.Language = first(values) },
 		Flag: &FlagInfo{Name: "lang", Commas: true,
 			Usage: "only documents in these languages (`CODES`, separated by commas), like en,de"},
-		Folds: true, Matches: strings.EqualFold, Normal: strings.ToLower},
+		Folds: true, Matches: strings.EqualFold, Normal: strings.ToLower, Label: languageName},
 	{ID: Place, Name: "in", Noun: "place", Title: "Places", Key: "places", Chat: "places", Extension: true,
 		Request:  func(f *wire.Filters) Values { return texts{&f.Places, readPlace} },
 		Question: func(f *wire.ChatFilters) Values { return texts{&f.Places, readPlace} },

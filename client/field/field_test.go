@@ -182,3 +182,20 @@ func TestPairs(t *testing.T) {
 		t.Error("two tags are one")
 	}
 }
+
+// What a person reads is no code where a code says nothing; requests keep the code.
+func TestDisplay(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		id          ID
+		value, want string
+	}{{Source, "google_drive", "Google Drive"}, {Lang, "und", "unknown"}, {Lang, "de", "de"}, {Type, "pdf", "pdf"}} {
+		if got := Of(c.id).Display(c.value); got != c.want {
+			t.Errorf("%s:%s is displayed as %q, want %q", Of(c.id).Name, c.value, got, c.want)
+		}
+		var filters wire.Filters
+		if values := Of(c.id).Request(&filters); !values.Add(c.value) || values.Texts()[0] != c.value {
+			t.Errorf("%s:%s is requested as %q", Of(c.id).Name, c.value, values.Texts())
+		}
+	}
+}

@@ -186,6 +186,14 @@ func readLower(text string) (string, bool) {
 	return text, text != ""
 }
 
+// languageName returns the code of a language for display: "und", the code of a text in none that is clear, is no word.
+func languageName(code string) string {
+	if code == "und" {
+		return "unknown"
+	}
+	return code
+}
+
 // readSource returns the source with a value or display name, however its words are joined; other text is lower-cased.
 func readSource(text string) (string, bool) {
 	value := strings.ToLower(text)

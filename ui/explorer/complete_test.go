@@ -113,3 +113,25 @@ func TestValuesAreCompletedInQuotes(t *testing.T) {
 		}
 	}
 }
+
+// What no language was found in is called unknown, and is searched for by its code alone.
+func TestAnUnknownLanguage(t *testing.T) {
+	t.Parallel()
+	m := New(t.Context(), Options{Target: Target{Kind: Sample}, Now: today, Width: 120, Height: 40})
+	m.conn.welcome.exact = true
+	m.conn.welcome.facets.Languages = []wire.FacetValue{{Value: "und", Count: 2}, {Value: "de", Count: 1}}
+	if entry := m.countEntries("lang", m.conn.welcome.facets.Languages, 1)[0]; entry.text != "unknown" {
+		t.Errorf("the home calls it %q", entry.text)
+	}
+	m.box.Insert("lang:unk")
+	m.Update(nil)
+	if found := m.completions(); len(found) != 1 || found[0].label != "unknown" || found[0].text != "und " {
+		t.Errorf("lang:unk is completed by %v", found)
+	}
+	for query, want := range map[string]string{"lang:und ": "", "lang:unknown ": "no language “unknown”"} {
+		m.box.SetQuery(query, today())
+		if said := m.findUnknown(); said != want {
+			t.Errorf("%s: %q, want %q", query, said, want)
+		}
+	}
+}

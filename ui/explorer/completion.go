@@ -165,12 +165,12 @@ func (m *Model) unknown(field picker.Field, value string) string {
 	known := append(m.values(field), m.listing(field).Values...) // hidden ones, too
 	if field.Name == "source" {
 		for _, source := range wire.Sources() {
-			known = append(known, picker.Value{Name: source.Value, Label: source.Name})
+			known = append(known, picker.Value{Name: source.Value})
 		}
 	}
 	var names []string
 	for _, v := range known {
-		if strings.EqualFold(v.Name, value) || strings.EqualFold(v.Label, value) {
+		if strings.EqualFold(v.Name, value) { // a label is no value: there is no lang:unknown
 			return ""
 		}
 		if names = append(names, v.Name); field.Name == "author" {
