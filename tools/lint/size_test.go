@@ -16,9 +16,9 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 103_990
-	maxProductTokens = 829_200
-	maxLongLines     = 1_337 // only lowered, until it is none
+	maxProductLines  = 104_030
+	maxProductTokens = 829_500
+	maxLongLines     = 1_336 // only lowered, until it is none
 
 	maxFunctionP95 = 33
 	maxColumns     = 120 // with tabs of four
