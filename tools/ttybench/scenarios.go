@@ -143,6 +143,9 @@ func (b *bench) measureLibraryTyping() ([]measure.Figure, error) {
 	return b.typing(b.local(), libraryQuestion, 30)
 }
 
+// errTooSmall says that a scenario has no figures.
+var errTooSmall = errors.New("the vectors were made before the last key: the library is too small")
+
 // measureMeaning types while the program makes vectors, of a copy of the library, so that the next run has to make them,
 // too. The budget is that of typing: what is made runs at low priority, on one core.
 func (b *bench) measureMeaning() (figures []measure.Figure, err error) {
@@ -164,8 +167,8 @@ func (b *bench) measureMeaning() (figures []measure.Figure, err error) {
 		return nil, fmt.Errorf("no vectors are made; the screen is\n%s", s.Text())
 	}
 	strokes, err := b.typeAndDelete(s, libraryQuestion)
-	if err == nil && !s.Wait(drive.Limit, runs) {
-		err = errors.New("the vectors were made before the last key: the library is too small")
+	if err == nil && !s.Wait(2*time.Second, runs) {
+		err = errTooSmall
 	}
 	return []measure.Figure{
 		measure.New("key → first byte", "ms", drive.Collect(strokes, firstByte)),
