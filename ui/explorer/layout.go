@@ -9,7 +9,7 @@ const (
 	stackWidth              = 80     // from here on the reader may be below the list
 	stackHeight             = 30     // rows, at least, for that
 	sideWidth               = 120    // from here on it is beside the list
-	listWidth               = 62     // of the list beside the reader, at least: two lines of a passage are 80 characters and its place
+	listWidth               = 62     // of the list beside the reader, at least: 80 characters of a passage, and its place
 	threeWidth              = 160    // from here on a pinned passage is beside both; otherwise the list makes way for it
 	panelHeight             = 16     // below, a panel gets all but the query and the keys
 	frameWidth, frameHeight = 81, 16 // below either, lines above and below a pane take the place of its border

@@ -209,8 +209,8 @@ func (s *styled) add(pen paint.Pen, text string) {
 func (s *styled) String() string { return s.text + s.pen.Write(s.end) }
 
 // place is where the document is and who wrote it, as far as the server reported, in so many columns: the mark of the
-// source or an outer place that few others are of, where there are several, and the innermost folder, or the name that tells documents of one
-// title apart. What the document lacks of the query stands in its place.
+// source or an outer place that few others are of, where there are several, and the innermost folder, or the name that
+// tells documents of one title apart. What the document lacks of the query stands in its place.
 func (d drawing) place(room int) (place styled) {
 	if d.row.lack != "" {
 		return d.lacking(room)
