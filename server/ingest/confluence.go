@@ -132,7 +132,7 @@ func (r *confluenceReader) file(c *collector, name string, data []byte) (doc ind
 	if address := r.address(id); address != "" {
 		defaults.Link = address
 	}
-	a, err := r.do(c.ctx, job{Work: workConfluence, Address: r.base, Defaults: defaults}, data, nil)
+	a, err := r.do(c.ctx, job{Work: workConfluence, Data: data, Address: r.base, Defaults: defaults}, nil)
 	maps.Copy(r.files, a.Linked)
 	return a.Document, a.Assumed, err
 }

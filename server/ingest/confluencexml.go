@@ -260,10 +260,8 @@ func storageHTML(body string) string {
 
 // read returns the document of a page in the storage format.
 func (s *site) read(ctx context.Context, r *fileReader, body string, defaults index.Document) (index.Document, error) {
-	if r.readers == nil { // with all people of the site
-		return r.made(r.page(storageHTML(body), s.inspectStorage), defaults)
-	}
-	a, err := r.do(ctx, job{Work: workStorage, Defaults: defaults, People: s.mentioned(r, body)}, []byte(body), nil)
+	j := job{Work: workStorage, Data: []byte(body), Defaults: defaults, People: s.mentioned(r, body)}
+	a, err := r.do(ctx, j, nil)
 	return a.Document, err
 }
 

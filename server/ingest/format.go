@@ -152,8 +152,7 @@ func (r *fileReader) document(ctx context.Context, f format, data []byte, defaul
 		return doc, "", err
 	}
 	if r.readers != nil && !f.isHere(data, read != nil) {
-		j := job{Work: workDocument, Extension: f.extension, Defaults: defaults}
-		a, err := r.do(ctx, j, data, nil)
+		a, err := r.do(ctx, job{Work: workDocument, Data: data, Extension: f.extension, Defaults: defaults}, nil)
 		return a.Document, a.Assumed, err
 	}
 	if read != nil || f.markdown != nil {
@@ -264,7 +263,8 @@ func (r *fileReader) textOf(ctx context.Context, f format, data []byte) (string,
 	}
 	text := ""
 	if r.readers != nil && !f.isHere(data, read != nil) {
-		a, err := r.do(ctx, job{Work: workText, Extension: f.extension, Defaults: index.Document{Type: f.name}}, data, nil)
+		j := job{Work: workText, Data: data, Extension: f.extension, Defaults: index.Document{Type: f.name}}
+		a, err := r.do(ctx, j, nil)
 		return a.Text, err
 	}
 	if read != nil || f.markdown != nil {

@@ -364,7 +364,7 @@ func (m *mailReading) message(head mailHead) (*mailContent, error) {
 
 // readMessage reads a message. After an error there may be a part of it.
 func (r *fileReader) readMessage(ctx context.Context, data []byte) (*mailContent, error) {
-	a, err := r.do(ctx, job{Work: workMessage}, data, nil)
+	a, err := r.do(ctx, job{Work: workMessage, Data: data}, nil)
 	return &a.Message, err
 }
 

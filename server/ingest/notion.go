@@ -263,7 +263,7 @@ func (n *notionReader) file(c *collector, name string, data []byte) (doc index.D
 		switch {
 		case f.page:
 			var a answer
-			a, err = n.do(c.ctx, job{Work: workNotion, Defaults: page, Pages: n.linked(data)}, data, nil)
+			a, err = n.do(c.ctx, job{Work: workNotion, Data: data, Defaults: page, Pages: n.linked(data)}, nil)
 			doc, assumed = a.Document, a.Assumed
 		default:
 			if text, assumed, err = decodeText(data, false); err != nil {

@@ -1,10 +1,8 @@
 package ingest
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/gob"
 	"errors"
 	"fmt"
 	"path"
@@ -44,13 +42,7 @@ func (r *fileReader) remotePDF(ctx context.Context, data []byte, send func(pdf.M
 	if r.readers == nil {
 		return worker.ErrNoWorker
 	}
-	_, err := r.do(ctx, job{Work: workPDF}, data, func(part []byte) error {
-		var m pdf.Message
-		if err := gob.NewDecoder(bytes.NewReader(part)).Decode(&m); err != nil {
-			return worker.ErrCrashed
-		}
-		return send(m)
-	})
+	_, err := r.do(ctx, job{Work: workPDF, Data: data}, func(part answer) error { return send(part.Page) })
 	return err
 }
 

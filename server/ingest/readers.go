@@ -1,12 +1,8 @@
 package ingest
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
-	"encoding/gob"
 	"errors"
-	"fmt"
 	"io"
 	"net/mail"
 	"net/url"
@@ -23,7 +19,7 @@ import (
 // of a document than a constant times its size. They are bounded in memory, time and output for each document. Without
 // Readers such formats are read in this process, as in the processes themselves.
 type Readers struct {
-	pool  *worker.Pool
+	pool  *worker.Pool[job, answer]
 	limit time.Duration // for each document, without what its size adds
 }
 
@@ -33,7 +29,7 @@ const ReadLimit = 10 * time.Second
 // NewReaders returns readers that run program with ServeReaders. A document may take limit, and a second more for each
 // MB.
 func NewReaders(program worker.Program, limit time.Duration) *Readers {
-	return &Readers{worker.NewPool(program, runtime.GOMAXPROCS(0)), limit}
+	return &Readers{worker.NewPool[job, answer](program, runtime.GOMAXPROCS(0)), limit}
 }
 
 // Close ends the idle processes.
@@ -53,9 +49,10 @@ const (
 	workList    // a feed or sitemap
 )
 
-// job is what a process needs to know of a document, apart from its bytes.
+// job is a document, and what a process needs to know of it.
 type job struct {
 	Work      work
+	Data      []byte
 	Extension string                  // of its format
 	Defaults  index.Document          // its fields where it does not say otherwise
 	Member    string                  // its name in a container
@@ -72,28 +69,21 @@ type answer struct {
 	Message  mailContent
 	Linked   map[string]attachment // of a page of Confluence
 	List     *web.List
+	Page     pdf.Message // of a part of an answer
 	LeftOut  badLines
 	Problem  string
 }
 
-// do lets a process read data, or reads it in this one without Readers. What could not be read is among the parts
-// left out of the reader's document.
-func (r *fileReader) do(ctx context.Context, j job, data []byte, part func([]byte) error) (a answer, err error) {
+// do lets a process do a job, or does it in this one without Readers. What could not be read is among the parts left
+// out of the reader's document.
+func (r *fileReader) do(ctx context.Context, j job, part func(answer) error) (a answer, err error) {
 	if r.readers == nil {
-		err := r.perform(ctx, j, data, nil, &a)
-		return a, err
+		return a, r.perform(ctx, j, nil, &a)
 	}
 	j.Member = r.member
-	request, err := packed(j, data)
+	a, err = r.readers.pool.Read(ctx, j, worker.Limit(r.readers.limit, len(j.Data)), part)
 	if err != nil {
 		return a, err
-	}
-	last, err := r.readers.pool.Read(ctx, request, worker.Limit(r.readers.limit, len(data)), part)
-	if err != nil {
-		return a, err
-	}
-	if err := gob.NewDecoder(bytes.NewReader(last)).Decode(&a); err != nil {
-		return a, fmt.Errorf("%w: %w", worker.ErrCrashed, err)
 	}
 	r.leftOut.merge(a.LeftOut)
 	switch a.Problem {
@@ -105,36 +95,10 @@ func (r *fileReader) do(ctx context.Context, j job, data []byte, part func([]byt
 	return a, errors.New(a.Problem)
 }
 
-// packed returns a job with its document: the length of the job, the job, the document.
-func packed(j job, data []byte) ([]byte, error) {
-	var out bytes.Buffer
-	out.Grow(len(data) + 4<<10)
-	out.Write(make([]byte, 4))
-	if err := gob.NewEncoder(&out).Encode(j); err != nil {
-		return nil, fmt.Errorf("encode the fields of a document: %w", err)
-	}
-	binary.BigEndian.PutUint32(out.Bytes(), uint32(out.Len()-4))
-	out.Write(data)
-	return out.Bytes(), nil
-}
-
-func unpackedJob(request []byte) (j job, data []byte, err error) {
-	if len(request) < 4 || int(binary.BigEndian.Uint32(request)) > len(request)-4 {
-		return j, nil, errors.New("a document without its job")
-	}
-	end := 4 + int(binary.BigEndian.Uint32(request))
-	err = gob.NewDecoder(bytes.NewReader(request[4:end])).Decode(&j)
-	return j, request[end:], err
-}
-
 // ServeReaders reads the documents that Readers send, until in ends. It returns after an error of the engine, which
 // reads PDF files.
 func ServeReaders(ctx context.Context, in io.Reader, out io.Writer, engine pdf.Engine) error {
-	return worker.Serve(in, out, func(session *worker.Session, request []byte) ([]byte, error) {
-		j, data, err := unpackedJob(request)
-		if err != nil {
-			return nil, err
-		}
+	return worker.Serve(in, out, func(session *worker.Session[answer], j job) (a answer, err error) {
 		r := newFileReader(nil)
 		r.member = j.Member
 		var broken error
@@ -142,21 +106,19 @@ func ServeReaders(ctx context.Context, in io.Reader, out io.Writer, engine pdf.E
 			broken = readPDF(ctx, session, engine, data, send)
 			return broken
 		}
-		var a answer
-		problem := recovered(func() error { return r.perform(ctx, j, data, session, &a) })
+		problem := recovered(func() error { return r.perform(ctx, j, session, &a) })
 		if _, isOfFile := errors.AsType[*pdf.FileError](broken); broken != nil && !isOfFile {
-			return nil, broken
+			return a, broken
 		}
 		if a.LeftOut = r.leftOut; problem != nil {
 			a.Problem = problem.Error()
 		}
-		var encoded bytes.Buffer
-		err = gob.NewEncoder(&encoded).Encode(a)
-		return encoded.Bytes(), err
+		return a, nil
 	})
 }
 
-func readPDF(ctx context.Context, session *worker.Session, engine pdf.Engine, data []byte, send func(pdf.Message) error) error {
+func readPDF(ctx context.Context, session *worker.Session[answer], engine pdf.Engine, data []byte,
+	send func(pdf.Message) error) error {
 	if !engine.IsStarted() {
 		if err := session.Prepare(ctx, engine.Start); err != nil {
 			return err
@@ -166,40 +128,37 @@ func readPDF(ctx context.Context, session *worker.Session, engine pdf.Engine, da
 }
 
 // perform does a job in this process.
-func (r *fileReader) perform(ctx context.Context, j job, data []byte, session *worker.Session, a *answer) (err error) {
+func (r *fileReader) perform(ctx context.Context, j job, session *worker.Session[answer], a *answer) (err error) {
 	f := r.formatNamed(j.Extension)
 	f.name = j.Defaults.Type
 	switch j.Work {
 	case workText:
-		a.Text, err = r.textOf(ctx, f, data)
+		a.Text, err = r.textOf(ctx, f, j.Data)
 	case workPDF:
-		err = r.pdf(ctx, data, func(m pdf.Message) error {
-			var part bytes.Buffer
-			if err := gob.NewEncoder(&part).Encode(m); err != nil {
-				return err
-			}
-			return session.Send(part.Bytes())
+		err = r.pdf(ctx, j.Data, func(m pdf.Message) error {
+			return session.Send(answer{Page: m})
 		})
 	case workMessage:
 		m := &mailReader{ctx: ctx, files: r, inThread: true}
-		err = recovered(func() error { return m.message(data) })
+		err = recovered(func() error { return m.message(j.Data) })
 		a.Message = m.mailContent
 	case workConfluence:
 		reader := &confluenceReader{fileReader: r, base: j.Address, files: map[string]attachment{}}
-		a.Document, a.Assumed, err = reader.page(data, j.Defaults)
+		a.Document, a.Assumed, err = reader.page(j.Data, j.Defaults)
 		a.Linked = reader.files
 	case workNotion:
 		reader := &notionReader{fileReader: r, pages: j.Pages}
-		a.Document, a.Assumed, err = reader.htmlPage(data, j.Defaults)
+		a.Document, a.Assumed, err = reader.htmlPage(j.Data, j.Defaults)
 	case workStorage:
-		a.Document, err = (&site{people: j.People}).read(ctx, r, string(data), j.Defaults)
+		mentioned := &site{people: j.People}
+		a.Document, err = r.made(r.page(storageHTML(string(j.Data)), mentioned.inspectStorage), j.Defaults)
 	case workList:
 		var address *url.URL
 		if address, err = url.Parse(j.Address); err == nil {
-			a.List, err = web.ReadList(data, address)
+			a.List, err = web.ReadList(j.Data, address)
 		}
 	default:
-		a.Document, a.Assumed, err = r.document(ctx, f, data, j.Defaults)
+		a.Document, a.Assumed, err = r.document(ctx, f, j.Data, j.Defaults)
 	}
 	return err
 }

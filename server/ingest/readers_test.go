@@ -1,7 +1,9 @@
 package ingest
 
 import (
+	"bytes"
 	"context"
+	"encoding/gob"
 	"encoding/json"
 	"maps"
 	"os"
@@ -12,6 +14,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/internal/testkit/filetest"
+	"quarry/server/index"
 	"quarry/server/ingest/pdf"
 	"quarry/server/ingest/worker"
 )
@@ -105,15 +108,15 @@ func TestBadDocumentCostsOnlyItself(t *testing.T) {
 	}
 }
 
+// FuzzAnswer decodes what a process may send.
 func FuzzAnswer(f *testing.F) {
-	request, err := packed(job{Work: workMessage, Member: "m"}, []byte("Subject: x\n\ny"))
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(request)
-	f.Fuzz(func(t *testing.T, request []byte) {
-		if j, data, err := unpackedJob(request); err == nil && len(data) > len(request) {
-			t.Errorf("%+v", j)
+	var sent bytes.Buffer
+	must(f, gob.NewEncoder(&sent).Encode(answer{Document: index.Document{ID: "x"}, Page: pdf.Message{Text: "y"}}))
+	f.Add(sent.Bytes())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var a answer
+		if gob.NewDecoder(bytes.NewReader(data)).Decode(&a) == nil && len(a.Text) > len(data) {
+			t.Errorf("%+v", a)
 		}
 	})
 }

@@ -152,7 +152,8 @@ func (s *crawl) list(address string) (*web.Page, *web.List, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	a, err := newFileReader(s.local.Readers).do(s.ctx, job{Work: workList, Address: page.URL.String()}, page.Data, nil)
+	j := job{Work: workList, Data: page.Data, Address: page.URL.String()}
+	a, err := newFileReader(s.local.Readers).do(s.ctx, j, nil)
 	return page, a.List, err
 }
 

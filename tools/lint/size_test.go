@@ -16,9 +16,9 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 104_030
-	maxProductTokens = 829_500
-	maxLongLines     = 1_336 // only lowered, until it is none
+	maxProductLines  = 103_983
+	maxProductTokens = 829_190
+	maxLongLines     = 1_331 // only lowered, until it is none
 
 	maxFunctionP95 = 33
 	maxColumns     = 120 // with tabs of four

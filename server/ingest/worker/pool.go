@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -24,16 +23,16 @@ type Program struct {
 	Arguments []string
 }
 
-// Pool is the processes that read documents: at most size at once. It is safe for concurrent use.
-type Pool struct {
+// Pool is the processes that make answers of documents: at most size at once. It is safe for concurrent use.
+type Pool[Q, A any] struct {
 	program Program
 	size    int
 	forking sync.Mutex // a start takes more descriptors than a process does: one after the other
 
 	mutex   sync.Mutex
-	changed sync.Cond  // signalled when a process becomes idle or ends, or a start fails
-	idle    []*process // the last one was used last
-	running int        // processes, with the idle ones and those that start
+	changed sync.Cond        // signalled when a process becomes idle or ends, or a start fails
+	idle    []*process[Q, A] // the last one was used last
+	running int              // processes, with the idle ones and those that start
 	over    bool
 	refused int // starts in a row that failed
 }
@@ -46,14 +45,14 @@ const (
 )
 
 // NewPool returns a pool without processes. Close ends those that it starts.
-func NewPool(program Program, size int) *Pool {
-	p := &Pool{program: program, size: size}
+func NewPool[Q, A any](program Program, size int) *Pool[Q, A] {
+	p := &Pool[Q, A]{program: program, size: size}
 	p.changed.L = &p.mutex
 	return p
 }
 
 // Close ends the idle processes; the others end with their document.
-func (p *Pool) Close() {
+func (p *Pool[Q, A]) Close() {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	p.over = true
@@ -68,14 +67,15 @@ func (p *Pool) Close() {
 //
 // A process that ends while it reads a document which is not its first may have been spoilt by another: the document
 // gets a second try, in a new process, unless it had a part of its answer.
-func (p *Pool) Read(ctx context.Context, document []byte, limit time.Duration, part func([]byte) error) ([]byte, error) {
+func (p *Pool[Q, A]) Read(ctx context.Context, document Q, limit time.Duration, part func(A) error) (
+	answer A, err error) {
 	for {
 		process, err := p.acquire(ctx)
 		if err != nil {
-			return nil, err
+			return answer, err
 		}
 		wasUsed, hadPart := process.used, false
-		answer, err := process.read(ctx, document, limit, func(data []byte) error {
+		answer, err = process.read(ctx, document, limit, func(data A) error {
 			hadPart = true
 			return part(data)
 		})
@@ -89,7 +89,7 @@ func (p *Pool) Read(ctx context.Context, document []byte, limit time.Duration, p
 
 // acquire returns an idle process or a new one, or waits for one of those that run: also if another cannot be started,
 // as where no descriptor is left.
-func (p *Pool) acquire(ctx context.Context) (*process, error) {
+func (p *Pool[Q, A]) acquire(ctx context.Context) (*process[Q, A], error) {
 	stop := context.AfterFunc(ctx, guard.Func(func() {
 		p.mutex.Lock()
 		defer p.mutex.Unlock()
@@ -136,7 +136,7 @@ func (p *Pool) acquire(ctx context.Context) (*process, error) {
 }
 
 // release makes a process idle, or ends one that failed.
-func (p *Pool) release(used *process, isSound bool) {
+func (p *Pool[Q, A]) release(used *process[Q, A], isSound bool) {
 	if !isSound {
 		used.stop()
 	}
@@ -157,7 +157,7 @@ func (p *Pool) release(used *process, isSound bool) {
 }
 
 // expire ends a process if it is still idle.
-func (p *Pool) expire(old *process) {
+func (p *Pool[Q, A]) expire(old *process[Q, A]) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if at := slices.Index(p.idle, old); at >= 0 {
@@ -168,28 +168,29 @@ func (p *Pool) expire(old *process) {
 }
 
 // process is a running process.
-type process struct {
+type process[Q, A any] struct {
 	command *exec.Cmd
 	in      io.WriteCloser
-	pipe    *os.File // of out
-	out     *bufio.Reader
+	pipe    *os.File          // of out
+	unread  *io.LimitedReader // of pipe
+	out     *bufio.Reader     // of unread
 	kill    context.CancelFunc
 	release func()
 	used    bool        // it has read a document
 	expiry  *time.Timer // of an idle one
 }
 
-func (p *Pool) start(ctx context.Context) (*process, error) {
+func (p *Pool[Q, A]) start(ctx context.Context) (*process[Q, A], error) {
 	running, kill := context.WithCancel(context.WithoutCancel(ctx))
 	command := exec.CommandContext(running, p.program.Path, p.program.Arguments...)
-	s := &process{command: command, kill: kill, release: func() {}}
+	s := &process[Q, A]{command: command, kill: kill, release: func() {}}
 	command.Env = []string{} // it needs nothing of this process's environment, which has secrets
 	if err := p.fork(s); err != nil {
 		kill()
 		return nil, fmt.Errorf("%w: %w", ErrNoWorker, err)
 	}
 	s.release = confine(s.command.Process)
-	if kind, _, err := s.next(ctx, time.Now().Add(starting), starting); err != nil || kind != frameReady {
+	if kind, _, err := s.next(ctx, time.Now().Add(starting), starting); err != nil || kind != kindReady {
 		s.stop()
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -201,7 +202,7 @@ func (p *Pool) start(ctx context.Context) (*process, error) {
 
 // fork starts a process with one pipe for what it answers and what the Go runtime says at its end: each pipe takes
 // descriptors, of which there may be few.
-func (p *Pool) fork(s *process) error {
+func (p *Pool[Q, A]) fork(s *process[Q, A]) error {
 	p.forking.Lock()
 	defer p.forking.Unlock()
 	in, err := s.command.StdinPipe()
@@ -214,7 +215,8 @@ func (p *Pool) fork(s *process) error {
 		return s.command.Start()
 	}
 	defer answers.Close()
-	s.in, s.pipe, s.out = in, out, bufio.NewReaderSize(out, 64<<10)
+	s.in, s.pipe, s.unread = in, out, &io.LimitedReader{R: out, N: MaxAnswer}
+	s.out = bufio.NewReaderSize(s.unread, 64<<10)
 	s.command.Stdout, s.command.Stderr = answers, answers
 	if err = s.command.Start(); err != nil {
 		out.Close()
@@ -223,7 +225,7 @@ func (p *Pool) fork(s *process) error {
 }
 
 // stop ends the process and waits for its end.
-func (s *process) stop() {
+func (s *process[Q, A]) stop() {
 	_ = s.in.Close()
 	s.kill()
 	_ = s.command.Wait() // it was killed
@@ -231,54 +233,54 @@ func (s *process) stop() {
 	s.release()
 }
 
-func (s *process) read(ctx context.Context, document []byte, limit time.Duration, part func([]byte) error) ([]byte, error) {
+func (s *process[Q, A]) read(ctx context.Context, document Q, limit time.Duration, part func(A) error) (
+	last A, err error) {
 	out := bufio.NewWriterSize(s.in, 64<<10)
 	guard.Go(func() { // ends with the process; the answer shows whether it arrived
-		_ = writeFrame(out, framePart, binary.BigEndian.AppendUint64(nil, uint64(limit)), document)
+		_ = send(out, kindLast, request[Q]{document, limit})
 	}, func(error) { s.kill() })
 	until := time.Now().Add(waiting * limit)
 	for {
-		kind, data, err := s.next(ctx, until, limit)
-		if err != nil {
-			return nil, err
-		}
-		switch kind {
-		case frameBusy:
+		kind, answer, err := s.next(ctx, until, limit)
+		switch {
+		case err != nil:
+			return last, err
+		case kind == kindLast:
+			return answer, nil
+		case kind == kindBusy:
 			until = time.Now().Add(starting)
-		case frameReady: // the engine runs
+		case kind == kindReady: // the engine runs
 			until = time.Now().Add(waiting * limit)
-		case framePart:
-			if err := part(data); err != nil {
-				return nil, err
-			}
-		case frameLast:
-			return data, nil
 		default:
-			return nil, ErrCrashed
+			if err := part(answer); err != nil {
+				return last, err
+			}
 		}
 	}
 }
 
-// next reads a frame. It kills the process at the time until, or when ctx ends.
-func (s *process) next(ctx context.Context, until time.Time, limit time.Duration) (kind byte, data []byte, err error) {
+// next reads what the process sends. It kills the process at the time until, or when ctx ends.
+func (s *process[Q, A]) next(ctx context.Context, until time.Time, limit time.Duration) (
+	kind byte, answer A, err error) {
 	stop := context.AfterFunc(ctx, guard.Func(s.kill, func(error) {}))
 	defer stop()
 	timer := time.AfterFunc(time.Until(until), guard.Func(s.kill, func(error) {}))
-	kind, data, err = readFrame(s.out, MaxAnswer)
+	s.unread.N = MaxAnswer
+	kind, answer, err = receive[A](s.out)
 	inTime := timer.Stop()
 	switch {
 	case ctx.Err() != nil:
-		return 0, nil, ctx.Err()
+		err = ctx.Err()
 	case err != nil && !inTime:
-		return 0, nil, &SlowError{limit}
+		err = &SlowError{limit}
 	case err != nil:
-		return 0, nil, s.cause(limit)
+		err = s.cause(limit)
 	}
-	return kind, data, nil
+	return kind, answer, err
 }
 
 // cause returns why the process ended.
-func (s *process) cause(limit time.Duration) error {
+func (s *process[Q, A]) cause(limit time.Duration) error {
 	s.kill()
 	_ = s.command.Wait()
 	code := s.command.ProcessState.ExitCode()

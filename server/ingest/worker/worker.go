@@ -8,8 +8,9 @@ package worker
 
 import (
 	"bufio"
+	"cmp"
 	"context"
-	"encoding/binary"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
@@ -19,12 +20,10 @@ import (
 const (
 	// MaxMemory bounds what a process needs for documents beyond the memory that it starts with, in bytes.
 	MaxMemory = 256 << 20
-	// MaxAnswer bounds one frame of an answer, in bytes: 64 MB of text, and what describes it.
+	// MaxAnswer bounds a part of an answer, in bytes: 64 MB of text, and what describes it.
 	MaxAnswer = 96 << 20
 	// waiting is how many times its limit a document may take where the machine is busy with other things.
 	waiting = 4
-	// maxRequest bounds a document with what is known of it, in bytes.
-	maxRequest = 128 << 20
 	// starting bounds the start of a process, and of an engine in it, which is compiled when it runs for the first
 	// time.
 	starting = 3 * time.Minute
@@ -46,42 +45,45 @@ type SlowError struct{ Limit time.Duration }
 
 func (e *SlowError) Error() string { return fmt.Sprintf("reading it takes longer than %s", e.Limit) }
 
-// The kinds of frames that a process sends, by their first byte.
+// The kinds of what crosses the pipes, each a byte before it. No text begins with one: what the Go runtime says at the
+// end of a process comes through the same pipe.
 const (
-	frameReady = 'r' // it waits for a document; amid an answer: an engine runs, and the time of the document begins again
-	frameBusy  = 'b' // it starts an engine, which takes as long as starting may
-	framePart  = 'p' // a part of an answer
-	frameLast  = 'l' // the end of an answer
+	// kindReady: it waits for a document; amid an answer: an engine runs, and the time of the document begins again.
+	kindReady byte = iota + 1
+	kindBusy       // it starts an engine, which takes as long as starting may
+	kindPart       // a part of an answer follows
+	kindLast       // a document, or the end of an answer
 )
 
-func writeFrame(out *bufio.Writer, kind byte, data ...[]byte) error {
-	length := 0
-	for _, part := range data {
-		length += len(part)
-	}
-	_, _ = out.Write(binary.BigEndian.AppendUint32(nil, uint32(length))) // Flush returns the first error
-	_ = out.WriteByte(kind)
-	for _, part := range data {
-		_, _ = out.Write(part)
+// send writes a kind, and a value unless it is nil.
+func send(out *bufio.Writer, kind byte, value any) error {
+	_ = out.WriteByte(kind) // Flush returns the first error
+	if value != nil {
+		if err := gob.NewEncoder(out).Encode(value); err != nil {
+			return err
+		}
 	}
 	return out.Flush()
 }
 
-// limitBytes is the size of a document's limit, which precedes it in its frame.
-const limitBytes = 8
+// receive reads what send wrote. The kind of anything else stays in the pipe.
+func receive[V any](in *bufio.Reader) (kind byte, value V, err error) {
+	switch kind, err = in.ReadByte(); kind {
+	case kindPart, kindLast:
+		err = gob.NewDecoder(in).Decode(&value)
+	case kindReady, kindBusy:
+	default:
+		err = cmp.Or(err, in.UnreadByte(), errKind)
+	}
+	return kind, value, err
+}
 
-func readFrame(in io.Reader, most int) (kind byte, data []byte, err error) {
-	var head [5]byte
-	if _, err := io.ReadFull(in, head[:]); err != nil {
-		return 0, nil, err
-	}
-	length := binary.BigEndian.Uint32(head[:])
-	if int64(length) > int64(most) {
-		return 0, nil, fmt.Errorf("a frame of %d bytes", length)
-	}
-	data = make([]byte, length)
-	_, err = io.ReadFull(in, data)
-	return head[4], data, err
+var errKind = errors.New("it is of no known kind")
+
+// request is a document, and how much processor time it may take.
+type request[Q any] struct {
+	Document Q
+	Limit    time.Duration
 }
 
 // Limit returns how much processor time a document of size bytes may take: base, and a second for each MB, at most two
@@ -91,53 +93,53 @@ func Limit(base time.Duration, size int) time.Duration {
 }
 
 // Session is the end of the pipes in a process.
-type Session struct {
+type Session[A any] struct {
 	out    *bufio.Writer
 	bounds *bounds
 	limit  time.Duration // of the document at hand
 }
 
 // Send sends a part of the answer to the document at hand.
-func (s *Session) Send(part []byte) error { return writeFrame(s.out, framePart, part) }
+func (s *Session[A]) Send(part A) error { return send(s.out, kindPart, part) }
 
 // Prepare runs start, which neither the time nor the memory of documents pays for: both are counted from its end.
-func (s *Session) Prepare(ctx context.Context, start func(context.Context) error) error {
-	if err := writeFrame(s.out, frameBusy); err != nil {
+func (s *Session[A]) Prepare(ctx context.Context, start func(context.Context) error) error {
+	if err := send(s.out, kindBusy, nil); err != nil {
 		return err
 	}
 	s.bounds.lift()
 	err := start(ctx)
 	s.bounds.set()
 	s.bounds.watch(s.limit)
-	return errors.Join(err, writeFrame(s.out, frameReady))
+	return errors.Join(err, send(s.out, kindReady, nil))
 }
 
 // Serve answers the documents from in, one after the other, until in ends. read returns the end of an answer; after an
 // error of it Serve returns, because what it used may be damaged.
-func Serve(in io.Reader, out io.Writer, read func(s *Session, document []byte) ([]byte, error)) error {
-	s := &Session{out: bufio.NewWriterSize(out, 64<<10), bounds: &bounds{}}
+func Serve[Q, A any](in io.Reader, out io.Writer, read func(s *Session[A], document Q) (A, error)) error {
+	s := &Session[A]{out: bufio.NewWriterSize(out, 64<<10), bounds: &bounds{}}
 	defer s.bounds.lift()
 	s.bounds.set()
-	if err := writeFrame(s.out, frameReady); err != nil {
+	if err := send(s.out, kindReady, nil); err != nil {
 		return err
 	}
 	requests := bufio.NewReaderSize(in, 64<<10)
 	for {
-		_, request, err := readFrame(requests, maxRequest)
+		_, r, err := receive[request[Q]](requests)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		s.limit = time.Duration(binary.BigEndian.Uint64(request))
+		s.limit = r.Limit
 		s.bounds.watch(s.limit)
-		answer, err := read(s, request[limitBytes:])
+		answer, err := read(s, r.Document)
 		s.bounds.stop()
-		if err != nil {
-			return err
+		if err == nil {
+			err = send(s.out, kindLast, answer)
 		}
-		if err := writeFrame(s.out, frameLast, answer); err != nil {
+		if err != nil {
 			return err
 		}
 	}

@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 
 // serve reads files in a process of its own, as the program does.
 func serve(e *engine.Engine) error {
-	return worker.Serve(os.Stdin, os.Stdout, func(session *worker.Session, data []byte) ([]byte, error) {
+	return worker.Serve(os.Stdin, os.Stdout, func(session *worker.Session[[]byte], data []byte) ([]byte, error) {
 		if err := session.Prepare(context.Background(), e.Start); err != nil {
 			return nil, err
 		}
@@ -59,7 +59,7 @@ func serve(e *engine.Engine) error {
 	})
 }
 
-type reader struct{ *worker.Pool }
+type reader struct{ *worker.Pool[[]byte, []byte] }
 
 func newReader(t testing.TB) reader {
 	t.Helper()
@@ -67,7 +67,7 @@ func newReader(t testing.TB) reader {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := reader{worker.NewPool(worker.Program{Path: path, Arguments: []string{asEngine, os.Getenv("PDF_CACHE")}}, 1)}
+	r := reader{worker.NewPool[[]byte, []byte](worker.Program{Path: path, Arguments: []string{asEngine, os.Getenv("PDF_CACHE")}}, 1)}
 	t.Cleanup(r.Close)
 	return r
 }

@@ -2,7 +2,7 @@ package engine_test
 
 import (
 	"bytes"
-	"encoding/binary"
+	"encoding/gob"
 	"fmt"
 	"os"
 	"os/exec"
@@ -28,10 +28,14 @@ func TestMemoryOfTheProcess(t *testing.T) {
 	}
 	var in, out, status bytes.Buffer
 	bomb := filetest.PDFBomb(300 << 20)
-	request := append(binary.BigEndian.AppendUint64(nil, uint64(time.Minute)), bomb...) // with its limit
-	in.Write(binary.BigEndian.AppendUint32(nil, uint32(len(request))))
-	in.WriteByte('p')
-	in.Write(request)
+	const last, ready = 4, 1 // kinds
+	in.WriteByte(last)
+	if err := gob.NewEncoder(&in).Encode(struct {
+		Document []byte
+		Limit    time.Duration
+	}{bomb, time.Minute}); err != nil {
+		t.Fatal(err)
+	}
 	command := exec.CommandContext(t.Context(), path, asEngine, os.Getenv("PDF_CACHE"))
 	command.Env = append(os.Environ(), "GOGC=100") // as in the program; `make test` collects less often
 	command.Stdin, command.Stdout, command.Stderr = &in, &out, &status
@@ -46,7 +50,7 @@ func TestMemoryOfTheProcess(t *testing.T) {
 		t.Errorf("%d KB, %v", used, err)
 	}
 	t.Logf("%d KB", used)
-	if !bytes.HasPrefix(out.Bytes(), []byte("\x00\x00\x00\x00r")) {
+	if !bytes.HasPrefix(out.Bytes(), []byte{ready}) {
 		t.Errorf("%q", out.Bytes()[:min(out.Len(), 20)])
 	}
 }
