@@ -77,10 +77,10 @@ type attachment struct {
 	Above []string // the pages above it
 }
 
-func readConfluenceExport(r *fileReader, c *collector, files *innerFiles) error {
-	reader := confluenceReader{fileReader: r, files: map[string]attachment{}}
+func readConfluenceExport(c *collector) error {
+	reader := confluenceReader{fileReader: c.fileReader, files: map[string]attachment{}}
 	var pages, others []string
-	for _, name := range files.names {
+	for _, name := range c.names {
 		switch {
 		case name == confluenceIndex:
 		case confluencePage(name) != "":
@@ -89,19 +89,19 @@ func readConfluenceExport(r *fileReader, c *collector, files *innerFiles) error 
 			others = append(others, name)
 		}
 	}
-	reader.findBase(files, pages)
-	c.addExported(slices.Concat(pages, others), func(name string, data []byte) (index.Document, string, error) {
+	reader.findBase(c, pages)
+	c.addExported(slices.Concat(pages, others), func(name string, data []byte) (index.Document, error) {
 		return reader.file(c, name, data)
 	})
 	return nil
 }
 
 // findBase looks for the address of the site, which pictures and links to people have.
-func (r *confluenceReader) findBase(files *innerFiles, pages []string) {
+func (r *confluenceReader) findBase(c *collector, pages []string) {
 	const most = 200 // pages to look at
 	found := regexp.MustCompile(`data-base-url="(https?://[^"\s]{1,500})"`)
 	for _, name := range pages[:min(most, len(pages))] {
-		data, _ := files.read(name) // an error appears again when it is read
+		data, _ := c.content(name) // an error appears again when it is read
 		if match := found.FindSubmatch(data); match != nil {
 			if base, err := url.Parse(string(match[1])); err == nil && base.Host != "" && base.User == nil {
 				r.base = strings.TrimSuffix(base.String(), "/")
@@ -120,7 +120,7 @@ func (r *confluenceReader) address(id string) string {
 }
 
 // file returns the document of a page or attachment.
-func (r *confluenceReader) file(c *collector, name string, data []byte) (doc index.Document, assumed string, err error) {
+func (r *confluenceReader) file(c *collector, name string, data []byte) (index.Document, error) {
 	f, _ := formatOf(name)
 	id := confluencePage(name)
 	if id == "" {
@@ -134,14 +134,14 @@ func (r *confluenceReader) file(c *collector, name string, data []byte) (doc ind
 	}
 	a, err := r.do(c.ctx, job{Work: workConfluence, Data: data, Address: r.base, Defaults: defaults}, nil)
 	maps.Copy(r.files, a.Linked)
-	return a.Document, a.Assumed, err
+	return a.Document, err
 }
 
 // page returns the document of a page, and remembers the attachments that it links to.
-func (r *confluenceReader) page(data []byte, defaults index.Document) (doc index.Document, assumed string, err error) {
-	text, assumed, err := decodeText(data, true)
+func (r *confluenceReader) page(data []byte, defaults index.Document) (doc index.Document, err error) {
+	text, err := r.decodeText(data, true)
 	if err != nil {
-		return doc, "", err
+		return doc, err
 	}
 	e := r.fileReader.page(text, func(tree *html.Node, m *meta) { defaults.Path = r.inspect(tree, m) })
 	doc, err = r.made(e, defaults)
@@ -150,7 +150,7 @@ func (r *confluenceReader) page(data []byte, defaults index.Document) (doc index
 	for i := range doc.Chunks {
 		doc.Chunks[i].Link = "" // Confluence names its headings otherwise
 	}
-	return doc, assumed, err
+	return doc, err
 }
 
 // inspect reads who wrote a page and what is above it, and leaves only the page and its comments in the tree.

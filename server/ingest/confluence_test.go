@@ -134,7 +134,7 @@ func FuzzConfluence(f *testing.F) {
 	reader := newFileReader(nil)
 	f.Fuzz(func(t *testing.T, text string) {
 		r := confluenceReader{reader, "https://acme.example", map[string]attachment{}}
-		doc, _, err := r.page([]byte(text), index.Document{ID: "x", Source: confluenceSource})
+		doc, err := r.page([]byte(text), index.Document{ID: "x", Source: confluenceSource})
 		if err == nil && len(doc.Authors) > 2 {
 			t.Logf("%d authors", len(doc.Authors)) // a page may have several lines of metadata
 		}
@@ -147,7 +147,7 @@ func TestBoundsOfExports(t *testing.T) {
 	archive := zipped(t, map[string]string{part: zipped(t, notionMarkdown(false))})
 	opened, err := zip.NewReader(strings.NewReader(archive), int64(len(archive)))
 	must(t, err)
-	files := innerFiles{fs: opened, packed: map[string]int64{part: 9}, left: 100, seen: map[string]bool{}, count: func(int64) {}}
+	files := collector{innerFiles: innerFiles{fs: opened, packed: map[string]int64{part: 9}, left: 100, seen: map[string]bool{}}}
 	if _, _, err := files.openNested(part); !errors.Is(err, errUnpacked) || files.failed != errUnpacked {
 		t.Errorf("a part that is too large: %v, %v", err, files.failed)
 	}

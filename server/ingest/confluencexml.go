@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"cmp"
-	"context"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -123,10 +122,10 @@ type site struct {
 	pageOf map[string]string // of texts
 }
 
-func readConfluenceXML(r *fileReader, c *collector, files *innerFiles) error {
+func readConfluenceXML(c *collector) error {
 	s := site{map[string]entityPage{}, map[string]string{}, map[string]index.Person{}, map[string]string{}}
-	damage := c.entities(files, s.add, "Space", "Page", "BlogPost", "ConfluenceUserImpl")
-	err := c.entities(files, func(e *entity) error {
+	damage := c.entities(s.add, "Space", "Page", "BlogPost", "ConfluenceUserImpl")
+	err := c.entities(func(e *entity) error {
 		_, id := e.value("content")
 		id = cmp.Or(id, s.pageOf[e.ID])
 		page, known := s.pages[id]
@@ -134,25 +133,25 @@ func readConfluenceXML(r *fileReader, c *collector, files *innerFiles) error {
 			return nil // of a comment, a draft or an older version
 		}
 		body, _ := e.value("body")
-		doc, err := s.read(c.ctx, r, body, s.document(c, id, page))
+		doc, err := s.read(c, body, s.document(c, id, page))
 		doc.CreatedAt, doc.Authors = page.created, s.authors(page)
 		for i := range doc.Chunks {
 			doc.Chunks[i].Link = "" // it is that of the export
 		}
-		c.addDocument(page.title, doc, "", err)
+		c.addDocument(page.title, doc, err)
 		return nil
 	}, "BodyContent")
 	return cmp.Or(err, damage) // what is not damaged is stored
 }
 
 // entities reads the file of the objects once.
-func (c *collector) entities(files *innerFiles, use func(*entity) error, classes ...string) error {
-	file, size, err := files.open(entitiesFile)
+func (c *collector) entities(use func(*entity) error, classes ...string) error {
+	file, size, err := c.open(entitiesFile)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	if err := files.add(entitiesFile, size); err != nil {
+	if err := c.count(entitiesFile, size); err != nil {
 		return err
 	}
 	return eachEntity(io.LimitReader(file, size), func(e *entity) error {
@@ -259,9 +258,9 @@ func storageHTML(body string) string {
 }
 
 // read returns the document of a page in the storage format.
-func (s *site) read(ctx context.Context, r *fileReader, body string, defaults index.Document) (index.Document, error) {
-	j := job{Work: workStorage, Data: []byte(body), Defaults: defaults, People: s.mentioned(r, body)}
-	a, err := r.do(ctx, j, nil)
+func (s *site) read(c *collector, body string, defaults index.Document) (index.Document, error) {
+	j := job{Work: workStorage, Data: []byte(body), Defaults: defaults, People: s.mentioned(c.fileReader, body)}
+	a, err := c.do(c.ctx, j, nil)
 	return a.Document, err
 }
 

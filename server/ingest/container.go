@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -37,7 +38,7 @@ type container struct {
 	// state returns what shows that a file changed, or "" for one that is not read; nil: the name and the fingerprint.
 	state func(name string, info fs.FileInfo) string
 	// read reads the claimed files and passes their documents to c.
-	read func(r *fileReader, c *collector, files *innerFiles) error
+	read func(c *collector) error
 }
 
 // layout is a folder that may be a container.
@@ -311,17 +312,15 @@ func (r *fileReader) readContainer(ctx context.Context, t *task, handle *os.File
 		return unreadable(err)
 	}
 	defer closeFolder()
-	c := &collector{ctx: ctx, task: t, files: files}
-	files.task = t
-	files.seen, files.count = map[string]bool{}, func(bytes int64) { c.part.bytes += bytes }
-	err = t.file.format.container.read(r, c, files)
+	c := &collector{fileReader: r, innerFiles: files, ctx: ctx, task: t}
+	err = t.file.format.container.read(c)
 	switch {
 	case ctx.Err() != nil:
 		return unreadable(ctx.Err())
-	case errors.Is(files.failed, errUnpacked):
-		err = files.failed
-	case files.failed != nil:
-		return unreadable(files.failed)
+	case errors.Is(c.failed, errUnpacked):
+		err = c.failed
+	case c.failed != nil:
+		return unreadable(c.failed)
 	}
 	last := c.end()
 	if err != nil {
@@ -331,56 +330,51 @@ func (r *fileReader) readContainer(ctx context.Context, t *task, handle *os.File
 }
 
 // innerFiles opens the folder or archive of a container.
-func (t *task) innerFiles(handle *os.File) (*innerFiles, func(), error) {
+func (t *task) innerFiles(handle *os.File) (files innerFiles, end func(), err error) {
 	kind := t.file.format.container
+	files.seen, end = map[string]bool{}, func() {}
 	if kind.starts != nil {
-		return &innerFiles{fs: soleFile{handle}, names: []string{"."}}, func() {}, nil
+		files.fs, files.names = soleFile{handle}, []string{"."}
+		return files, end, nil
 	}
 	if handle == nil {
 		folder, err := t.target.folder.OpenRoot(cmp.Or(filepath.FromSlash(t.file.name), "."))
 		if err != nil {
-			return nil, nil, err
+			return files, nil, err
 		}
-		return &innerFiles{fs: folder.FS(), names: t.file.inner, left: largestFile}, func() { folder.Close() }, nil
+		files.fs, files.names, files.left = folder.FS(), t.file.inner, largestFile
+		return files, func() { folder.Close() }, nil
 	}
 	archive, err := openZIP(handle)
 	if err != nil {
-		return nil, nil, err
+		return files, nil, err
 	}
 	folder, ok := kind.inArchive(archive)
 	if !ok {
-		return nil, nil, fs.ErrNotExist // it changed since the walk
+		return files, nil, fs.ErrNotExist // it changed since the walk
 	}
-	packed := kind.packedSizes(archive, folder)
-	files := &innerFiles{fs: archive, packed: packed, left: mostInArch}
-	for name := range packed {
-		files.names = append(files.names, name)
-	}
-	slices.Sort(files.names)
-	if files.fs, err = fs.Sub(archive, folder); err != nil {
-		return nil, nil, err
-	}
-	return files, func() {}, nil
+	files.packed, files.left = kind.packedSizes(archive, folder), mostInArch
+	files.names = slices.Sorted(maps.Keys(files.packed))
+	files.fs, err = fs.Sub(archive, folder)
+	return files, end, err
 }
 
 // collector collects the documents of a file of several into parts.
 type collector struct {
-	ctx   context.Context
-	task  *task
-	files *innerFiles // of a container; nil: there is none
+	*fileReader
+	innerFiles // of a container
+	ctx        context.Context
+	task       *task
 
 	part        part
 	text        int
 	total       int
 	bad         badLines
-	datedByFile bool   // at least one document
-	encoding    string // assumed, of the first such file
+	datedByFile bool // at least one document
 }
 
 // isOver reports whether nothing more needs to be read: the run ended, or the whole container cannot be read.
-func (c *collector) isOver() bool {
-	return c.ctx.Err() != nil || c.files != nil && c.files.failed != nil
-}
+func (c *collector) isOver() bool { return c.ctx.Err() != nil || c.failed != nil }
 
 // add adds a document of a line; number is 0 if there are no lines. It sends a part when it is full.
 func (c *collector) add(doc index.Document, number int) {

@@ -28,11 +28,11 @@ const AccessPublic = "PUBLIC"
 // without access PUBLIC. Trusted texts also set id, source, link, type, sets, and tags as a map. Users' files must
 // never be trusted: they could replace other documents or claim another source.
 func FromMarkdown(data []byte, defaults index.Document, trusted bool) (index.Document, error) {
-	text, _, err := decodeText(data, false)
+	r := &fileReader{markdown: newMarkdownReader()}
+	text, err := r.decodeText(data, false)
 	if err != nil {
 		return index.Document{}, err
 	}
-	r := &fileReader{markdown: newMarkdownReader()}
 	d, err := r.parseMarkdown(text, defaults, trusted)
 	d.Positions = nil // there is no file
 	return d, err

@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"archive/zip"
-	"cmp"
 	"io"
 	"io/fs"
 	"path"
@@ -51,29 +50,27 @@ func (c *collector) exported(source, name, id, title string, above []string) ind
 }
 
 // addExported adds the documents of files in the export, or the reasons why they have none.
-func (c *collector) addExported(names []string, read func(name string, data []byte) (index.Document, string, error)) {
+func (c *collector) addExported(names []string, read func(name string, data []byte) (index.Document, error)) {
 	for _, name := range names {
-		data, err := c.files.read(name)
+		data, err := c.content(name)
 		if c.isOver() {
 			return
 		}
 		var doc index.Document
-		assumed := ""
 		if err == nil {
-			doc, assumed, err = read(name, data)
+			doc, err = read(name, data)
 		}
-		c.addDocument(name, doc, assumed, err)
+		c.addDocument(name, doc, err)
 	}
 }
 
 // addDocument adds the document of a file or page, or the reason why it has none.
-func (c *collector) addDocument(name string, doc index.Document, assumed string, err error) {
+func (c *collector) addDocument(name string, doc index.Document, err error) {
 	if err != nil {
 		c.innerProblem(name, err)
 		return
 	}
 	doc.Positions = nil // of the file in the export
-	c.encoding = cmp.Or(c.encoding, assumed)
 	if c.task.datedByFile(&doc) {
 		dateByFile(&doc)
 	}
@@ -81,8 +78,8 @@ func (c *collector) addDocument(name string, doc index.Document, assumed string,
 }
 
 // openNested opens an archive in an archive.
-func (f *innerFiles) openNested(name string) (*zip.Reader, io.Closer, error) {
-	file, size, err := f.random(name)
+func (c *collector) openNested(name string) (*zip.Reader, io.Closer, error) {
+	file, size, err := c.random(name)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -129,67 +129,66 @@ func (r *fileReader) formatNamed(extension string) format {
 	return f
 }
 
-// decodeText returns the bytes of a file as clean UTF-8. assumed is that of decode. The error says why it is not text.
-func decodeText(data []byte, page bool) (text, assumed string, err error) {
+// decodeText returns the bytes of a file as clean UTF-8. The error says why it is not text.
+func (r *fileReader) decodeText(data []byte, page bool) (text string, err error) {
 	if err := mismatch(data); err != nil {
-		return "", "", err
+		return "", err
 	}
 	decoded, assumed, err := decode(data, page)
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
 	if text = cleanText(string(decoded)); strings.TrimSpace(text) == "" {
-		return "", "", errEmpty
+		return "", errEmpty
 	}
-	return text, assumed, nil
+	r.encoding = cmp.Or(r.encoding, assumed)
+	return text, nil
 }
 
-// document reads a file in its format, or in that which its content shows. assumed is that of decode.
+// document reads a file in its format, or in that which its content shows.
 func (r *fileReader) document(ctx context.Context, f format, data []byte, defaults index.Document) (
-	doc index.Document, assumed string, err error) {
+	doc index.Document, err error) {
 	read, err := f.reader(data)
 	if err != nil {
-		return doc, "", err
+		return doc, err
 	}
 	if r.readers != nil && !f.isHere(data, read != nil) {
 		a, err := r.do(ctx, job{Work: workDocument, Data: data, Extension: f.extension, Defaults: defaults}, nil)
-		return a.Document, a.Assumed, err
+		return a.Document, err
 	}
 	if read != nil || f.markdown != nil {
-		e, assumed, err := r.extract(ctx, f, read, data)
+		e, err := r.extract(ctx, f, read, data)
 		if err == nil {
 			doc, err = r.made(e, defaults)
 		}
-		return doc, assumed, err
+		return doc, err
 	}
-	text, assumed, err := decodeText(data, f.page)
+	text, err := r.decodeText(data, f.page)
 	if err == nil {
 		doc, err = f.text(r, text, defaults)
 		locate(&doc, data, text)
 	}
-	return doc, assumed, err
+	return doc, err
 }
 
 // extract calls read, or the format's function for text if it is nil.
-func (r *fileReader) extract(ctx context.Context, f format, read dataReader, data []byte) (
-	e extracted, assumed string, err error) {
+func (r *fileReader) extract(ctx context.Context, f format, read dataReader, data []byte) (e extracted, err error) {
 	if read != nil {
-		e, err = read(ctx, r, data)
-		return e, "", err
+		return read(ctx, r, data)
 	}
 	if f.folded && isUTF16(data) {
 		if data, _, err = decode(data, false); err != nil {
-			return e, "", err
+			return e, err
 		}
 	}
 	if f.folded {
 		data = unfold(data)
 	}
-	text, assumed, err := decodeText(data, f.page)
+	text, err := r.decodeText(data, f.page)
 	if err == nil {
 		e, err = f.markdown(r, text)
 	}
-	return e, assumed, err
+	return e, err
 }
 
 // made returns the document of Markdown that was made of a file, in which its passages have no positions.
@@ -257,6 +256,7 @@ func TextOf(ctx context.Context, readers *Readers, name string, data []byte) (st
 }
 
 func (r *fileReader) textOf(ctx context.Context, f format, data []byte) (string, error) {
+	defer func(before string) { r.encoding = before }(r.encoding)
 	read, err := f.reader(data)
 	if err != nil {
 		return "", err
@@ -269,10 +269,10 @@ func (r *fileReader) textOf(ctx context.Context, f format, data []byte) (string,
 	}
 	if read != nil || f.markdown != nil {
 		var e extracted
-		e, _, err = r.extract(ctx, f, read, data)
+		e, err = r.extract(ctx, f, read, data)
 		text = cleanText(e.body)
 	} else {
-		text, _, err = decodeText(data, f.page)
+		text, err = r.decodeText(data, f.page)
 	}
 	if err == nil && strings.TrimSpace(text) == "" {
 		err = errEmpty

@@ -16,7 +16,7 @@ func headOf(t *testing.T, file, text string) index.Document {
 	if reason != "" {
 		t.Fatal(reason)
 	}
-	d, _, err := newFileReader(nil).document(t.Context(), f, []byte(text), index.Document{ID: "x", Title: "Name", Origin: "/d/" + file, Type: f.name, UpdatedAt: day(2001, 2, 3)})
+	d, err := newFileReader(nil).document(t.Context(), f, []byte(text), index.Document{ID: "x", Title: "Name", Origin: "/d/" + file, Type: f.name, UpdatedAt: day(2001, 2, 3)})
 	if err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}

@@ -18,20 +18,18 @@ import (
 // innerFiles are the files of a container.
 type innerFiles struct {
 	fs     fs.FS
-	task   *task
 	names  []string
 	packed map[string]int64 // bytes in an archive; nil for a folder
 	left   int64            // bytes that may still be unpacked
 	seen   map[string]bool  // files that were counted
-	count  func(bytes int64)
-	failed error // of the file system: the documents stay
+	failed error            // of the file system: the documents stay
 }
 
 // open opens a file, and returns its size.
-func (f *innerFiles) open(name string) (fs.File, int64, error) {
-	file, err := f.fs.Open(name)
+func (c *collector) open(name string) (fs.File, int64, error) {
+	file, err := c.fs.Open(name)
 	if err != nil {
-		return nil, 0, f.problem(name, err)
+		return nil, 0, c.failure(name, err)
 	}
 	info, err := file.Stat()
 	if err != nil || !info.Mode().IsRegular() {
@@ -41,41 +39,41 @@ func (f *innerFiles) open(name string) (fs.File, int64, error) {
 	return file, info.Size(), nil
 }
 
-// read returns the content of a file that is no secret.
-func (f *innerFiles) read(name string) ([]byte, error) {
-	if isSecretName(name) && !f.task.includes(name) {
+// content returns what is in a file that is no secret.
+func (c *collector) content(name string) ([]byte, error) {
+	if isSecretName(name) && !c.task.includes(name) {
 		return nil, errSecretName
 	}
-	file, _, err := f.open(name)
+	file, _, err := c.open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, min(largestFile, f.left)+1))
+	data, err := io.ReadAll(io.LimitReader(file, min(largestFile, c.left)+1))
 	switch {
 	case err != nil:
-		return nil, f.problem(name, err)
+		return nil, c.failure(name, err)
 	case len(data) > largestFile:
 		return nil, errTooLarge
 	}
-	return data, f.add(name, int64(len(data)))
+	return data, c.count(name, int64(len(data)))
 }
 
-// add counts a file that was read.
-func (f *innerFiles) add(name string, size int64) error {
-	if f.packed != nil {
-		if f.seen[name] { // also when it is read again
+// count counts a file that was read.
+func (c *collector) count(name string, size int64) error {
+	if c.packed != nil {
+		if c.seen[name] { // also when it is read again
 			return nil
 		}
-		if f.left -= size; f.left < 0 {
-			f.failed = errUnpacked
+		if c.left -= size; c.left < 0 {
+			c.failed = errUnpacked
 			return errUnpacked
 		}
-		size = f.packed[name]
+		size = c.packed[name]
 	}
-	if !f.seen[name] {
-		f.seen[name] = true
-		f.count(size)
+	if !c.seen[name] {
+		c.seen[name] = true
+		c.part.bytes += size
 	}
 	return nil
 }
@@ -88,25 +86,25 @@ type randomFile interface {
 
 // random opens a file of any size to be read at any place. One of an archive is unpacked into a temporary file, which
 // has no name where the system allows that, and disappears with the process.
-func (f *innerFiles) random(name string) (_ randomFile, size int64, err error) {
-	file, size, err := f.open(name)
+func (c *collector) random(name string) (_ randomFile, size int64, err error) {
+	file, size, err := c.open(name)
 	if err != nil {
 		return nil, 0, err
 	}
-	if file, ok := file.(randomFile); ok && f.packed == nil {
+	if file, ok := file.(randomFile); ok && c.packed == nil {
 		return file, size, nil
 	}
 	defer file.Close()
 	unpacked, err := newUnnamed()
 	if err == nil {
-		size, err = io.Copy(unpacked, io.LimitReader(file, f.left+1))
+		size, err = io.Copy(unpacked, io.LimitReader(file, c.left+1))
 	}
 	if failure, ok := errors.AsType[*fs.PathError](err); ok { // of the temporary file: the disk may be full
-		f.failed = fmt.Errorf("unpack %s: %v", name, failure.Err)
-		err = f.failed
+		c.failed = fmt.Errorf("unpack %s: %v", name, failure.Err)
+		err = c.failed
 	}
 	if err == nil {
-		err = f.add(name, size)
+		err = c.count(name, size)
 	}
 	if err != nil {
 		if unpacked.File != nil {
@@ -136,22 +134,22 @@ func (u unnamed) Close() error {
 	return err
 }
 
-// problem words an error. One of a folder's file system may pass.
-func (f *innerFiles) problem(name string, err error) error {
+// failure words an error. One of a folder's file system may pass.
+func (c *collector) failure(name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return errGone
 	}
-	if f.packed == nil {
-		f.failed = cmp.Or(f.failed, error(fmt.Errorf("%s: %s", name, reasonOf(err))))
+	if c.packed == nil {
+		c.failed = cmp.Or(c.failed, error(fmt.Errorf("%s: %s", name, reasonOf(err))))
 	}
 	return errors.New(reasonOf(err))
 }
 
 // defaults returns what a file says of its document without being read.
-func (f *innerFiles) defaults(c *collector, name, source string) (index.Document, error) {
-	info, err := fs.Stat(f.fs, name)
+func (c *collector) defaults(name, source string) (index.Document, error) {
+	info, err := fs.Stat(c.fs, name)
 	if err != nil {
-		return index.Document{}, f.problem(name, err)
+		return index.Document{}, c.failure(name, err)
 	}
 	var above []string
 	if folder := path.Dir(name); folder != "." {
@@ -163,24 +161,23 @@ func (f *innerFiles) defaults(c *collector, name, source string) (index.Document
 }
 
 // innerDocument reads a file of a container as a document of its own.
-func (r *fileReader) innerDocument(c *collector, files *innerFiles, name, source string) (index.Document, error) {
-	f, reason := r.formatOf(name)
+func (c *collector) innerDocument(name, source string) (doc index.Document, err error) {
+	f, reason := c.formatOf(name)
 	if reason != "" || f.lines {
-		return index.Document{}, errors.New(cmp.Or(reason, wire.ReasonNotRead(path.Ext(name))))
+		return doc, errors.New(cmp.Or(reason, wire.ReasonNotRead(path.Ext(name))))
 	}
-	defaults, err := files.defaults(c, name, source)
+	defaults, err := c.defaults(name, source)
 	if err != nil {
-		return index.Document{}, err
+		return doc, err
 	}
-	data, err := files.read(name)
+	data, err := c.content(name)
 	if err != nil {
-		return index.Document{}, err
+		return doc, err
 	}
-	var doc index.Document
-	r.member = name
-	defer func() { r.member = "" }()
+	c.member = name
+	defer func() { c.member, c.encoding = "", "" }()
 	err = recovered(func() (err error) {
-		doc, _, err = r.document(c.ctx, f, data, defaults)
+		doc, err = c.document(c.ctx, f, data, defaults)
 		return err
 	})
 	if err == nil && f.data != nil && doc.UpdatedAt.Equal(defaults.UpdatedAt) {

@@ -43,8 +43,8 @@ func isGmail(start []byte) bool {
 	return mbox.Is(start) && (bytes.Contains(start, []byte("\nX-GM-THRID:")) || bytes.Contains(start, []byte("\nX-Gmail-Labels:")))
 }
 
-func readMbox(r *fileReader, c *collector, files *innerFiles) error {
-	m := newMailReading(r, c, files, c.task.file.format.container.source)
+func readMbox(c *collector) error {
+	m := newMailReading(c, c.task.file.format.container.source)
 	defer m.close()
 	m.addMbox(".", nil)
 	m.read()
@@ -53,9 +53,7 @@ func readMbox(r *fileReader, c *collector, files *innerFiles) error {
 
 // mailReading reads the messages of a mailbox: first their headers, then thread by thread all of them.
 type mailReading struct {
-	*fileReader
-	c       *collector
-	files   *innerFiles
+	*collector
 	source  string
 	boxes   []mailBox
 	threads *mailThreads
@@ -69,8 +67,8 @@ type mailBox struct {
 	mbox    randomFile // nil: the file is a message
 }
 
-func newMailReading(r *fileReader, c *collector, files *innerFiles, source string) *mailReading {
-	return &mailReading{fileReader: r, c: c, files: files, source: source, threads: newMailThreads()}
+func newMailReading(c *collector, source string) *mailReading {
+	return &mailReading{collector: c, source: source, threads: newMailThreads()}
 }
 
 func (m *mailReading) close() {
@@ -83,19 +81,19 @@ func (m *mailReading) close() {
 
 // addMbox adds the messages of an mbox file.
 func (m *mailReading) addMbox(name string, folders []string) {
-	file, size, err := m.files.random(name)
+	file, size, err := m.random(name)
 	if err != nil {
-		m.problem(name, err)
+		m.unread(name, err)
 		return
 	}
 	m.boxes = append(m.boxes, mailBox{name, folders, file})
 	err = mbox.Split(file, size, func(found mbox.Message) error {
 		at, _ := lineTime(found.Line)
 		m.addHead(mailHead{start: found.Start, end: found.End}, at)
-		return cmp.Or(m.c.ctx.Err(), m.files.failed)
+		return cmp.Or(m.ctx.Err(), m.failed)
 	})
-	if err != nil && !m.c.isOver() {
-		m.problem(name, m.files.problem(name, err))
+	if err != nil && !m.isOver() {
+		m.unread(name, m.failure(name, err))
 	}
 }
 
@@ -103,7 +101,7 @@ func (m *mailReading) addMbox(name string, folders []string) {
 func (m *mailReading) addFile(name string, folders []string) {
 	file, size, err := m.open(name)
 	if err != nil {
-		m.problem(name, err)
+		m.unread(name, err)
 		return
 	}
 	m.boxes = append(m.boxes, mailBox{name: name, folders: folders})
@@ -113,7 +111,7 @@ func (m *mailReading) addFile(name string, folders []string) {
 
 // open opens a message of a Maildir. A mail program may have given it other flags, and with them another name.
 func (m *mailReading) open(name string) (fs.File, int64, error) {
-	file, size, err := m.files.open(name)
+	file, size, err := m.collector.open(name)
 	if !errors.Is(err, errGone) {
 		return file, size, err
 	}
@@ -121,26 +119,26 @@ func (m *mailReading) open(name string) (fs.File, int64, error) {
 	unique, _ := cutFlags(message)
 	for _, sub := range [...]string{"cur", "new"} {
 		sub = path.Join(path.Dir(path.Clean(folder)), sub)
-		entries, _ := fs.ReadDir(m.files.fs, sub)
+		entries, _ := fs.ReadDir(m.fs, sub)
 		for _, entry := range entries {
 			if other, flags := cutFlags(entry.Name()); other == unique && !strings.Contains(flags, "T") {
-				return m.files.open(path.Join(sub, entry.Name()))
+				return m.collector.open(path.Join(sub, entry.Name()))
 			}
 		}
 	}
 	return nil, 0, err
 }
 
-// problem reports what cannot be read, unless the whole mailbox cannot. A message that is gone the next sync sees.
-func (m *mailReading) problem(name string, err error) {
-	if m.files.failed == nil && !errors.Is(err, errGone) {
-		m.c.problem(0, fmt.Errorf("%s: %w", name, err))
+// unread reports what cannot be read, unless the whole mailbox cannot. A message that is gone the next sync sees.
+func (m *mailReading) unread(name string, err error) {
+	if m.failed == nil && !errors.Is(err, errGone) {
+		m.problem(0, fmt.Errorf("%s: %w", name, err))
 	}
 }
 
 // addHead reads the header of a message. sent is a date for one without its own.
 func (m *mailReading) addHead(head mailHead, sent time.Time) {
-	if m.c.isOver() {
+	if m.isOver() {
 		return
 	}
 	if len(m.threads.messages) >= mostMessages {
@@ -158,7 +156,7 @@ func (m *mailReading) addHead(head mailHead, sent time.Time) {
 		if m.boxes[head.box].mbox != nil {
 			name = fmt.Sprintf("message at byte %d", head.start)
 		}
-		m.problem(name, err)
+		m.unread(name, err)
 	}
 	if id == "" {
 		return
@@ -182,7 +180,7 @@ func (m *mailReading) addHead(head mailHead, sent time.Time) {
 	if known && !same {
 		head.isReused = true
 		if id, err = m.idOf(header, head); err != nil {
-			m.problem(m.boxes[head.box].name, err)
+			m.unread(m.boxes[head.box].name, err)
 			return
 		}
 		known, _ = m.threads.known(id, subject)
@@ -227,7 +225,7 @@ func (m *mailReading) bytes(head mailHead, most int64) ([]byte, error) {
 		rest := &damagedPart{in: in}
 		data, err := io.ReadAll(io.LimitReader(rest, most))
 		if _, failed := errors.AsType[*fs.PathError](rest.err); failed || err != nil {
-			return nil, m.files.problem(box.name, cmp.Or(err, rest.err))
+			return nil, m.failure(box.name, cmp.Or(err, rest.err))
 		}
 		if rest.err != nil && most == largestFile {
 			m.leaveOut(box.name, rest.err)
@@ -237,7 +235,7 @@ func (m *mailReading) bytes(head mailHead, most int64) ([]byte, error) {
 	data := make([]byte, min(most, head.end-head.start))
 	n, err := box.mbox.ReadAt(data, head.start)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, m.files.problem(box.name, err)
+		return nil, m.failure(box.name, err)
 	}
 	return data[:n], nil
 }
@@ -279,15 +277,15 @@ func lineTime(line string) (time.Time, bool) {
 // read reads the messages and passes a document of each thread on.
 func (m *mailReading) read() {
 	for heads := range m.threads.all() {
-		if m.thread(heads); m.c.isOver() {
+		if m.thread(heads); m.isOver() {
 			return
 		}
 	}
 	if m.threads.unjoined > 0 {
-		m.c.problem(0, fmt.Errorf("it refers to over %d messages: some threads are not put together", mostNodes-mostMessages))
+		m.problem(0, fmt.Errorf("it refers to over %d messages: some threads are not put together", mostNodes-mostMessages))
 	}
 	if m.left > 0 {
-		m.c.problem(0, fmt.Errorf("it has more than %d messages; %d are left out", mostMessages, m.left))
+		m.problem(0, fmt.Errorf("it has more than %d messages; %d are left out", mostMessages, m.left))
 	}
 }
 
@@ -297,7 +295,7 @@ func (m *mailReading) thread(heads []mailHead) {
 	size, root := 0, ""
 	for i, head := range heads {
 		read, err := m.message(head)
-		if m.c.isOver() {
+		if m.isOver() {
 			return
 		}
 		if errors.Is(err, errGone) { // the next sync sees that
@@ -310,7 +308,7 @@ func (m *mailReading) thread(heads []mailHead) {
 			root = cmp.Or(root, read.id)
 		}
 		if err != nil {
-			m.c.problem(0, err)
+			m.problem(0, err)
 			continue
 		}
 		if len(doc.messages) > 0 && size+len(read.Body) > longestThread {
@@ -336,13 +334,13 @@ func (m *mailReading) message(head mailHead) (*mailContent, error) {
 	}
 	if box := m.boxes[head.box]; box.mbox != nil {
 		data = mbox.Unquote(data)
-	} else if err := m.files.add(box.name, head.end); err != nil {
+	} else if err := m.count(box.name, head.end); err != nil {
 		return nil, err
 	}
-	if m.files.packed == nil && m.boxes[head.box].mbox != nil {
-		m.c.part.bytes += head.end - head.start
+	if m.packed == nil && m.boxes[head.box].mbox != nil {
+		m.part.bytes += head.end - head.start
 	}
-	read, err := m.readMessage(m.c.ctx, data)
+	read, err := m.readMessage(m.ctx, data)
 	if err == nil && len(read.Body) == 0 && read.IsEncrypted {
 		err = errEncryptedMail
 	}
@@ -357,7 +355,7 @@ func (m *mailReading) message(head mailHead) (*mailContent, error) {
 		return read, fmt.Errorf("%s: %w", name, err)
 	}
 	if len(data) == largestFile {
-		m.c.problem(0, fmt.Errorf("%s: it is larger than %d MB; the rest is left out", name, largestFile>>20))
+		m.problem(0, fmt.Errorf("%s: it is larger than %d MB; the rest is left out", name, largestFile>>20))
 	}
 	return read, nil
 }
@@ -405,10 +403,10 @@ func (d *mailDocument) add(read *mailContent, folders []string) {
 
 func (m *mailReading) emit(d *mailDocument) {
 	text := func(message threadMessage) string { return message.body }
-	if d.messages = withoutSecrets(m.c, d.title, d.messages, text); len(d.messages) == 0 {
+	if d.messages = withoutSecrets(m.collector, d.title, d.messages, text); len(d.messages) == 0 {
 		return
 	}
-	file := m.c.task.file
+	file := m.task.file
 	if len(d.id) > longestMailID {
 		d.id = "sha256:" + hashOf(d.id)
 	}
@@ -428,12 +426,12 @@ func (m *mailReading) emit(d *mailDocument) {
 		doc.UpdatedAt = file.info.ModTime().UTC()
 		dateByFile(&doc)
 	}
-	m.c.add(doc, 0)
+	m.add(doc, 0)
 }
 
 // pathOf returns the name of the mailbox, and the folder of a message in it.
 func (m *mailReading) pathOf(folders []string) []string {
-	file := m.c.task.file.path
+	file := m.task.file.path
 	return lastNames(append([]string{strings.TrimSuffix(path.Base(file), path.Ext(file))}, folders...))
 }
 

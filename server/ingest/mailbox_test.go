@@ -261,7 +261,7 @@ func TestLongThreadIsContinued(t *testing.T) {
 // TestMailThatMovesMeanwhile renames messages after they were listed, as mail programs do.
 func TestMailThatMovesMeanwhile(t *testing.T) {
 	l := newLibrary(t, map[string]string{"cur/1.host:2,RS": mailOf("a", "One", first, "one"), "cur/3.host:2,ST": mailOf("c", "Three", first, "three")})
-	read := mailReading{files: &innerFiles{fs: os.DirFS(l.folder)}}
+	read := mailReading{collector: &collector{innerFiles: innerFiles{fs: os.DirFS(l.folder)}}}
 	file, _, err := read.open("new/1.host")
 	must(t, err)
 	must(t, file.Close())

@@ -72,9 +72,9 @@ func stateInMaildir(name string, info fs.FileInfo) string {
 }
 
 // readMessages reads a folder in which each message is a file.
-func readMessages(r *fileReader, c *collector, files *innerFiles) error {
-	m := newMailReading(r, c, files, mailSource)
-	for _, name := range files.names {
+func readMessages(c *collector) error {
+	m := newMailReading(c, mailSource)
+	for _, name := range c.names {
 		if !c.isOver() {
 			m.addFile(name, foldersOfMaildir(name))
 		}

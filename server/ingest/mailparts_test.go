@@ -210,7 +210,7 @@ func TestEntriesBeyondTheBound(t *testing.T) {
 	for name, entry := range map[string]string{"c.ics": "BEGIN:VEVENT\nSUMMARY:x\nEND:VEVENT\n", "c.vcf": "BEGIN:VCARD\nFN:x\nEND:VCARD\n"} {
 		f, _ := formatOf(name)
 		data := "BEGIN:VCALENDAR\n" + strings.Repeat(entry, mostEvents+5)
-		doc, _, err := r.document(t.Context(), f, []byte(data), index.Document{ID: "x", Type: f.name})
+		doc, err := r.document(t.Context(), f, []byte(data), index.Document{ID: "x", Type: f.name})
 		if err != nil || len(doc.Chunks) == 0 || !strings.Contains(strings.Join(r.leftOut.Reasons, ""), "more than 50000") {
 			t.Errorf("%s: %d chunks, %v, %v", name, len(doc.Chunks), r.leftOut, err)
 		}

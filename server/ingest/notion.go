@@ -163,16 +163,15 @@ func isNotionPart(name string) bool {
 }
 
 // readNotionParts reads the archives in an archive as one export.
-func readNotionParts(r *fileReader, c *collector, files *innerFiles) error {
-	all := *files
-	all.names, all.packed = nil, map[string]int64{}
+func readNotionParts(c *collector) error {
+	names, packed := []string(nil), map[string]int64{}
 	var parts joinedFS
 	const mostParts = 200 // each has 5 GB
-	if len(files.names) > mostParts {
+	if len(c.names) > mostParts {
 		return fmt.Errorf("it has more than %d parts", mostParts)
 	}
-	for _, name := range files.names {
-		archive, opened, err := files.openNested(name)
+	for _, name := range c.names {
+		archive, opened, err := c.openNested(name)
 		if err != nil {
 			c.innerProblem(name, err)
 			continue
@@ -188,17 +187,15 @@ func readNotionParts(r *fileReader, c *collector, files *innerFiles) error {
 		}
 		parts = append(parts, part)
 		for inner, size := range notionExport.packedSizes(archive, folder) {
-			if _, known := all.packed[inner]; !known && len(all.names) <= mostInner {
-				all.names, all.packed[inner] = append(all.names, inner), size
+			if _, known := packed[inner]; !known && len(names) <= mostInner {
+				names, packed[inner] = append(names, inner), size
 			}
 		}
 	}
-	slices.Sort(all.names)
-	all.names = atMost(r, all.names, mostInner, "files of the export")
-	all.fs, all.left, all.seen = parts, files.left, map[string]bool{}
-	defer func() { files.failed = all.failed }()
-	c.files = &all
-	return readNotionExport(r, c, &all)
+	slices.Sort(names)
+	c.names, c.packed = atMost(c.fileReader, names, mostInner, "files of the export"), packed
+	c.fs, c.seen = parts, map[string]bool{}
+	return readNotionExport(c)
 }
 
 // notionReader reads the files of an export.
@@ -208,10 +205,10 @@ type notionReader struct {
 	pages   map[string]bool     // ids
 }
 
-func readNotionExport(r *fileReader, c *collector, files *innerFiles) error {
-	n := notionReader{r, map[string][]string{}, map[string]bool{}}
+func readNotionExport(c *collector) error {
+	n := notionReader{c.fileReader, map[string][]string{}, map[string]bool{}}
 	whole := map[string]bool{} // ids of databases with all rows
-	for _, name := range files.names {
+	for _, name := range c.names {
 		_, id, all := notionName(name)
 		n.pages[id] = true
 		whole[id] = whole[id] || all
@@ -220,7 +217,7 @@ func readNotionExport(r *fileReader, c *collector, files *innerFiles) error {
 		return errors.New("it contains no pages of Notion")
 	}
 	var tables, pages []string // the columns of databases are needed to read their pages
-	for _, name := range files.names {
+	for _, name := range c.names {
 		_, id, all := notionName(name)
 		switch {
 		case path.Base(name) == "index.html" || path.Ext(name) == ".csv" && whole[id] && !all: // its rows are in the other one
@@ -230,14 +227,14 @@ func readNotionExport(r *fileReader, c *collector, files *innerFiles) error {
 			pages = append(pages, name)
 		}
 	}
-	c.addExported(append(tables, pages...), func(name string, data []byte) (index.Document, string, error) {
+	c.addExported(append(tables, pages...), func(name string, data []byte) (index.Document, error) {
 		return n.file(c, name, data)
 	})
 	return nil
 }
 
 // file returns the document of a page, database or attachment.
-func (n *notionReader) file(c *collector, name string, data []byte) (doc index.Document, assumed string, err error) {
+func (n *notionReader) file(c *collector, name string, data []byte) (doc index.Document, err error) {
 	title, id, _ := notionName(path.Base(name))
 	var above []string
 	if folder := path.Dir(name); folder != "." {
@@ -257,17 +254,17 @@ func (n *notionReader) file(c *collector, name string, data []byte) (doc index.D
 		page.Title = title
 		columns, _ := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, markUTF8))).Read() // without them the pages say less
 		n.columns[path.Join(append(slices.Clone(above), title)...)] = columns
-		doc, assumed, err = n.document(c.ctx, f, data, page)
+		doc, err = n.document(c.ctx, f, data, page)
 	} else {
 		var text string
 		switch {
 		case f.page:
 			var a answer
 			a, err = n.do(c.ctx, job{Work: workNotion, Data: data, Defaults: page, Pages: n.linked(data)}, nil)
-			doc, assumed = a.Document, a.Assumed
+			doc = a.Document
 		default:
-			if text, assumed, err = decodeText(data, false); err != nil {
-				return doc, "", err
+			if text, err = n.decodeText(data, false); err != nil {
+				return doc, err
 			}
 			text = n.relinked(strings.TrimLeft(text, "\n"))
 			properties := notionProperties(text, n.columns[path.Join(above...)])
@@ -277,16 +274,16 @@ func (n *notionReader) file(c *collector, name string, data []byte) (doc index.D
 	for i := range doc.Chunks {
 		doc.Chunks[i].Link = "" // Notion has no addresses for headings in exports
 	}
-	return doc, assumed, err
+	return doc, err
 }
 
 // htmlPage returns the document of a page that was exported as HTML.
-func (n *notionReader) htmlPage(data []byte, defaults index.Document) (doc index.Document, assumed string, err error) {
-	text, assumed, err := decodeText(data, true)
+func (n *notionReader) htmlPage(data []byte, defaults index.Document) (doc index.Document, err error) {
+	text, err := n.decodeText(data, true)
 	if err == nil {
 		doc, err = n.made(n.page(text, n.inspect), defaults)
 	}
-	return doc, assumed, err
+	return doc, err
 }
 
 // linked returns the exported pages whose ids stand in a page.

@@ -63,7 +63,7 @@ func readOne(t *testing.T, name, text string) index.Document {
 	if reason != "" {
 		t.Fatal(reason)
 	}
-	d, _, err := newFileReader(nil).document(t.Context(), f, []byte(text), index.Document{ID: file, Title: name, Origin: file, Type: f.name})
+	d, err := newFileReader(nil).document(t.Context(), f, []byte(text), index.Document{ID: file, Title: name, Origin: file, Type: f.name})
 	if err != nil {
 		t.Fatal(fmt.Errorf("%s: %w", name, err))
 	}
@@ -78,7 +78,7 @@ func FuzzPositions(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		data := []byte(text)
-		decoded, _, err := decodeText(data, false)
+		decoded, err := newFileReader(nil).decodeText(data, false)
 		if err != nil {
 			return
 		}

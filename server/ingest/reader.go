@@ -50,10 +50,11 @@ type fileReader struct {
 	formatOf func(file string) (f format, reason string)
 	readers  *Readers // nil: all formats are read in this process
 	// pdf sends what a PDF file contains, as pdf.Engine does.
-	pdf     func(ctx context.Context, data []byte, send func(pdf.Message) error) error
-	leftOut badLines    // parts of the documents of the task at hand; leaveOut adds to it
-	member  string      // the file or message of a container that is read; empty: the task's file
-	large   *sync.Mutex // locked while a large text is read, which takes several times its size
+	pdf      func(ctx context.Context, data []byte, send func(pdf.Message) error) error
+	leftOut  badLines    // parts of the documents of the task at hand; leaveOut adds to it
+	encoding string      // assumed, of the first such document of the task
+	member   string      // the file or message of a container that is read; empty: the task's file
+	large    *sync.Mutex // locked while a large text is read, which takes several times its size
 
 	largeText int64 // bytes of a file that is read alone, and whose words are counted
 	mostWords int   // different words of such a file
@@ -69,7 +70,7 @@ func newFileReader(readers *Readers) *fileReader {
 // read sends the contents of the task's file, until ctx ends.
 func (r *fileReader) read(ctx context.Context, t *task) {
 	defer close(t.parts)
-	r.leftOut = badLines{}
+	r.leftOut, r.encoding = badLines{}, ""
 	last := part{last: true}
 	defer func() {
 		if p := recover(); p != nil { // of one document: the run continues
@@ -202,7 +203,7 @@ func (r *fileReader) readData(ctx context.Context, t *task, f format, data []byt
 		return last
 	}
 	last.Reason = ""
-	doc, encoding, err := r.document(ctx, f, data, defaults)
+	doc, err := r.document(ctx, f, data, defaults)
 	if err == nil && !isIncluded {
 		err = checkSecret(&doc)
 	}
@@ -217,7 +218,7 @@ func (r *fileReader) readData(ctx context.Context, t *task, f format, data []byt
 		last.Reason = oneLine(err.Error(), longestValue)
 		return last
 	}
-	last.Encoding, last.documents = encoding, []index.Document{doc}
+	last.Encoding, last.documents = r.encoding, []index.Document{doc}
 	complete(&last)
 	return last
 }
@@ -247,7 +248,7 @@ func (r *fileReader) readLines(ctx context.Context, t *task, handle io.ReadSeeke
 		sum.Reset()
 	}
 	lines := newLineReader(io.TeeReader(handle, sum))
-	collect := lineCollector{collector{ctx: ctx, task: t}, r, lines}
+	collect := collector{fileReader: r, ctx: ctx, task: t}
 	for number := 1; ; number++ {
 		line, err := lines.next()
 		if errors.Is(err, io.EOF) {
@@ -256,7 +257,7 @@ func (r *fileReader) readLines(ctx context.Context, t *task, handle io.ReadSeeke
 		if err != nil && !errors.Is(err, errLongLine) {
 			return unreadable(err)
 		}
-		if collect.line(number, line, err); ctx.Err() != nil {
+		if collect.line(lines, number, line, err); ctx.Err() != nil {
 			return unreadable(ctx.Err())
 		}
 	}
@@ -267,14 +268,8 @@ func (r *fileReader) readLines(ctx context.Context, t *task, handle io.ReadSeeke
 
 func hashText(sum hash.Hash) string { return hex.EncodeToString(sum.Sum(nil)[:16]) }
 
-// lineCollector reads JSONL lines.
-type lineCollector struct {
-	collector
-	reader *fileReader
-	lines  *lineReader
-}
-
-func (c *lineCollector) line(number int, line []byte, err error) {
+// line reads a line of JSONL.
+func (c *collector) line(lines *lineReader, number int, line []byte, err error) {
 	c.part.bytes += int64(len(line)) + 1
 	if number == 1 {
 		line = bytes.TrimPrefix(line, markUTF8)
@@ -283,11 +278,11 @@ func (c *lineCollector) line(number int, line []byte, err error) {
 		return
 	}
 	if err == nil {
-		line, err = c.lines.decode(line)
+		line, err = lines.decode(line)
 	}
 	var doc index.Document
 	if err == nil {
-		doc, err = c.reader.parseLine(line, c.task.file.info.ModTime())
+		doc, err = c.parseLine(line, c.task.file.info.ModTime())
 	}
 	if err != nil {
 		c.problem(number, err)

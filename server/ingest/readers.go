@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -86,6 +87,7 @@ func (r *fileReader) do(ctx context.Context, j job, part func(answer) error) (a 
 		return a, err
 	}
 	r.leftOut.merge(a.LeftOut)
+	r.encoding = cmp.Or(r.encoding, a.Assumed)
 	switch a.Problem {
 	case "":
 		return a, nil
@@ -110,7 +112,7 @@ func ServeReaders(ctx context.Context, in io.Reader, out io.Writer, engine pdf.E
 		if _, isOfFile := errors.AsType[*pdf.FileError](broken); broken != nil && !isOfFile {
 			return a, broken
 		}
-		if a.LeftOut = r.leftOut; problem != nil {
+		if a.LeftOut, a.Assumed = r.leftOut, r.encoding; problem != nil {
 			a.Problem = problem.Error()
 		}
 		return a, nil
@@ -144,11 +146,11 @@ func (r *fileReader) perform(ctx context.Context, j job, session *worker.Session
 		a.Message = m.mailContent
 	case workConfluence:
 		reader := &confluenceReader{fileReader: r, base: j.Address, files: map[string]attachment{}}
-		a.Document, a.Assumed, err = reader.page(j.Data, j.Defaults)
+		a.Document, err = reader.page(j.Data, j.Defaults)
 		a.Linked = reader.files
 	case workNotion:
 		reader := &notionReader{fileReader: r, pages: j.Pages}
-		a.Document, a.Assumed, err = reader.htmlPage(j.Data, j.Defaults)
+		a.Document, err = reader.htmlPage(j.Data, j.Defaults)
 	case workStorage:
 		mentioned := &site{people: j.People}
 		a.Document, err = r.made(r.page(storageHTML(string(j.Data)), mentioned.inspectStorage), j.Defaults)
@@ -158,7 +160,7 @@ func (r *fileReader) perform(ctx context.Context, j job, session *worker.Session
 			a.List, err = web.ReadList(j.Data, address)
 		}
 	default:
-		a.Document, a.Assumed, err = r.document(ctx, f, j.Data, j.Defaults)
+		a.Document, err = r.document(ctx, f, j.Data, j.Defaults)
 	}
 	return err
 }

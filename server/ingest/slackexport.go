@@ -16,14 +16,14 @@ var slackExport = container{kind: "Slack export", source: slackSource, is: isSla
 
 func isSlackExport(l layout) bool { return slack.IsExport(l, l.entries) }
 
-func readSlackExport(r *fileReader, c *collector, files *innerFiles) error {
-	export := slack.OpenExport(files.read, files.names)
-	export.LeaveOut = r.leaveOut
-	return export.Conversations(files.names, func(conversation slack.Conversation) error {
+func readSlackExport(c *collector) error {
+	export := slack.OpenExport(c.content, c.names)
+	export.LeaveOut = c.leaveOut
+	return export.Conversations(c.names, func(conversation slack.Conversation) error {
 		text := func(m slack.Message) string { return m.Text }
 		conversation.Messages = withoutSecrets(c, conversation.Title, conversation.Messages, text)
 		if len(conversation.Messages) > 0 {
-			c.add(r.conversation(c.task.file, conversation), 0)
+			c.add(c.conversation(c.task.file, conversation), 0)
 		}
 		return c.ctx.Err()
 	}, func(err error) error {

@@ -246,22 +246,20 @@ func TestInnerFiles(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "a"), []byte("123456"), 0o644))
 	must(t, os.Mkdir(filepath.Join(dir, "folder"), 0o755))
-	archive := innerFiles{fs: os.DirFS(dir), packed: map[string]int64{"a": 2}, left: 10, seen: map[string]bool{}}
-	counted := int64(0)
-	archive.count = func(bytes int64) { counted += bytes }
-	if _, err := archive.read("a"); err != nil || counted != 2 {
-		t.Errorf("%v, %d bytes", err, counted)
+	archive := collector{innerFiles: innerFiles{fs: os.DirFS(dir), packed: map[string]int64{"a": 2}, left: 10, seen: map[string]bool{}}}
+	if _, err := archive.content("a"); err != nil || archive.part.bytes != 2 {
+		t.Errorf("%v, %d bytes", err, archive.part.bytes)
 	}
-	if _, err := archive.read("a"); err != nil || counted != 2 { // it is counted once
-		t.Errorf("%v, %d bytes", err, counted)
+	if _, err := archive.content("a"); err != nil || archive.part.bytes != 2 { // it is counted once
+		t.Errorf("%v, %d bytes", err, archive.part.bytes)
 	}
 	must(t, os.WriteFile(filepath.Join(dir, "b"), []byte("123456"), 0o644))
-	if _, err := archive.read("b"); err == nil || archive.failed != errUnpacked || counted != 2 {
-		t.Errorf("%v, %v, %d bytes", err, archive.failed, counted)
+	if _, err := archive.content("b"); err == nil || archive.failed != errUnpacked || archive.part.bytes != 2 {
+		t.Errorf("%v, %v, %d bytes", err, archive.failed, archive.part.bytes)
 	}
-	folder := innerFiles{fs: failing{os.DirFS(dir)}, left: largestFile}
+	folder := collector{innerFiles: innerFiles{fs: failing{os.DirFS(dir)}, left: largestFile}}
 	for name, want := range map[string]string{"none": "it does not exist", "folder": "it is not a regular file", "bad": "input/output error"} {
-		if _, err := folder.read(name); err == nil || err.Error() != want || (folder.failed != nil) != (name == "bad") {
+		if _, err := folder.content(name); err == nil || err.Error() != want || (folder.failed != nil) != (name == "bad") {
 			t.Errorf("%s: %v, %v", name, err, folder.failed)
 		}
 		folder.failed = nil

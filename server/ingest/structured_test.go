@@ -64,7 +64,7 @@ func documentBy(t testing.TB, reader *fileReader, name string, data []byte) (ind
 	if reason != "" {
 		t.Fatal(reason)
 	}
-	d, _, err := reader.document(t.Context(), f, data, index.Document{ID: "x", Title: name, Origin: "/d/" + name, Type: f.name})
+	d, err := reader.document(t.Context(), f, data, index.Document{ID: "x", Title: name, Origin: "/d/" + name, Type: f.name})
 	if err == nil {
 		checkDocument(t, &d)
 	}
@@ -266,7 +266,7 @@ func TestBrokenStructuredFiles(t *testing.T) {
 	} {
 		r := newFileReader(nil)
 		f, _ := formatOf(name)
-		d, _, err := r.document(t.Context(), f, []byte(data), index.Document{ID: "x"})
+		d, err := r.document(t.Context(), f, []byte(data), index.Document{ID: "x"})
 		if err != nil || d.Title != "x" || r.leftOut.Count != 1 || !strings.Contains(r.leftOut.Reasons[0], "too many") {
 			t.Errorf("%s: %v, %v", name, err, r.leftOut)
 		}

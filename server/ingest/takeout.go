@@ -43,10 +43,10 @@ func isTakeout(l layout) bool {
 
 func inTakeout(name string) bool { return !strings.HasSuffix(name, "/") }
 
-func readTakeout(r *fileReader, c *collector, files *innerFiles) error {
-	t := &takeoutReading{fileReader: r, c: c, files: files, mail: newMailReading(r, c, files, gmailSource), unread: map[string]map[string]int{}}
+func readTakeout(c *collector) error {
+	t := &takeoutReading{collector: c, mail: newMailReading(c, gmailSource), unread: map[string]map[string]int{}}
 	defer t.mail.close()
-	for _, name := range files.names {
+	for _, name := range c.names {
 		if !c.isOver() {
 			t.file(name)
 		}
@@ -58,9 +58,7 @@ func readTakeout(r *fileReader, c *collector, files *innerFiles) error {
 
 // takeoutReading reads a Takeout export: a folder for each service of Google.
 type takeoutReading struct {
-	*fileReader
-	c      *collector
-	files  *innerFiles
+	*collector
 	mail   *mailReading
 	unread map[string]map[string]int // files, by service and extension
 }
@@ -69,7 +67,7 @@ func (t *takeoutReading) file(name string) {
 	service, inner, isInService := strings.Cut(name, "/")
 	extension := strings.ToLower(path.Ext(name))
 	bare := strings.TrimSuffix(name, path.Ext(name))
-	_, isPart := slices.BinarySearch(t.files.names, bare+".json") // of a note
+	_, isPart := slices.BinarySearch(t.names, bare+".json") // of a note
 	if !isInService {
 		service = "Takeout"
 	}
@@ -87,18 +85,18 @@ func (t *takeoutReading) file(name string) {
 	case extension == ".json" && service != "Drive", reason != "", f.lines:
 		t.skip(service, extension)
 	default:
-		doc, err := t.innerDocument(t.c, t.files, name, source)
-		t.add(name, doc, err)
+		doc, err := t.innerDocument(name, source)
+		t.addFile(name, doc, err)
 	}
 }
 
-func (t *takeoutReading) add(name string, doc index.Document, err error) {
+func (t *takeoutReading) addFile(name string, doc index.Document, err error) {
 	switch {
-	case t.c.isOver():
+	case t.isOver():
 	case err != nil:
-		t.c.problem(0, fmt.Errorf("%s: %w", name, err))
+		t.problem(0, fmt.Errorf("%s: %w", name, err))
 	default:
-		t.c.add(doc, 0)
+		t.add(doc, 0)
 	}
 }
 
@@ -120,7 +118,7 @@ func (t *takeoutReading) report() {
 			total += count
 			kinds = append(kinds, fmt.Sprintf("%d %s", count, extension))
 		}
-		t.c.problem(0, fmt.Errorf("%s: %s not read: %s", service, text.Count(total, "file"), strings.Join(kinds, ", ")))
+		t.problem(0, fmt.Errorf("%s: %s not read: %s", service, text.Count(total, "file"), strings.Join(kinds, ", ")))
 	}
 }
 
@@ -150,7 +148,7 @@ type keepLink struct {
 // deleted are left out.
 func (t *takeoutReading) note(name, service string) {
 	var note keepNote
-	data, err := t.files.read(name)
+	data, err := t.content(name)
 	if err == nil && (wire.Unmarshal(data, &note) != nil || note.Edited == nil) {
 		t.skip(service, ".json")
 		return
@@ -160,7 +158,7 @@ func (t *takeoutReading) note(name, service string) {
 		doc, err = t.noteDocument(name, note)
 	}
 	if !note.IsTrashed {
-		t.add(name, doc, err)
+		t.addFile(name, doc, err)
 	}
 }
 
@@ -192,7 +190,7 @@ func (t *takeoutReading) noteDocument(name string, note keepNote) (index.Documen
 	if m.Title == "" {
 		return index.Document{}, errEmpty
 	}
-	defaults, err := t.files.defaults(t.c, name, "file")
+	defaults, err := t.defaults(name, "file")
 	if err != nil {
 		return index.Document{}, err
 	}

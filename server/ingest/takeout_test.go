@@ -144,10 +144,9 @@ func FuzzMailFolders(f *testing.F) {
 		for kind, files := range map[*container]fstest.MapFS{&takeout: export, &maildir: {message: {Data: data}}} {
 			info, err := fs.Stat(files, ".")
 			must(t, err)
-			c := &collector{ctx: t.Context(), task: newTask(foundFile{path: "/x", info: info}, &target{}, fileState{})}
-			inner := &innerFiles{fs: files, names: slices.Sorted(maps.Keys(files)), left: largestFile, seen: map[string]bool{}, count: func(int64) {}}
-			c.files = inner
-			if err := kind.read(reader, c, inner); err != nil {
+			c := &collector{fileReader: reader, ctx: t.Context(), task: newTask(foundFile{path: "/x", info: info}, &target{}, fileState{})}
+			c.innerFiles = innerFiles{fs: files, names: slices.Sorted(maps.Keys(files)), left: largestFile, seen: map[string]bool{}}
+			if err := kind.read(c); err != nil {
 				t.Fatal(err)
 			}
 			ids := map[string]bool{}
