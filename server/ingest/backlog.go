@@ -9,18 +9,10 @@ import (
 	"quarry/internal/guard"
 )
 
-// startReaders reads the tasks of all plans in order, on all processors, ahead of the writer by what a backlog holds. A
-// panic ends the run.
-func (r *run) startReaders(ctx context.Context, plans []*plan, broke func(error)) *sync.WaitGroup {
+// startReaders reads tasks in order, on all processors, ahead of the writer by what a backlog holds. A panic ends the
+// run.
+func (r *run) startReaders(ctx context.Context, unread []*task, broke func(error)) *sync.WaitGroup {
 	var group sync.WaitGroup
-	var unread []*task
-	for _, p := range plans {
-		for _, t := range p.files {
-			if t.parts != nil {
-				unread = append(unread, t)
-			}
-		}
-	}
 	ahead, large := newBacklog(ctx, broke), new(sync.Mutex)
 	var next atomic.Int64
 	for range runtime.GOMAXPROCS(0) {

@@ -264,8 +264,14 @@ func (b *batcher) advance() {
 // stored returns the number of files with documents, including the next batch.
 func (b *batcher) stored() int { return b.durable.Stored + b.pending.Stored }
 
-// unchanged counts the documents of a file that are not written again.
+// unchanged reports a file that is as it was, and counts its documents.
 func (b *batcher) unchanged(t *task) {
+	b.skipLines(t.file.path, t.known.Lines.listed())
+	b.leaveOut(t.file.path, t.known.LeftOut)
+	b.done.LeftOut.Add(t.known.leftOut())
+	if t.known.Reason != "" {
+		b.skip(t.file.path, t.known.Reason)
+	}
 	b.done.Unchanged += t.known.Documents
 	if b.dry != nil && t.known.Documents > 0 {
 		b.err = cmp.Or(b.err, b.dry.unchanged(b.ctx, t.file))

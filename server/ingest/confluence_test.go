@@ -196,7 +196,7 @@ func TestMarksOfConfluence(t *testing.T) {
 		`<img class="emoticon emoticon-blue-star" data-emoji-shortname=":key:" data-emoji-fallback="🔑" alt="(blue star)"/></p><p><img class="emoticon" alt="(old)" src="y"/></p><img src="z.png" alt="a gate"/></div>`
 	r := newFileReader(nil)
 	c := confluenceReader{fileReader: r, files: map[string]attachment{}}
-	_, body, err := r.pages.inspected(page, func(tree *html.Node, m *meta) { c.inspect(tree, m) })
+	_, body, err := r.pages.read(page, func(tree *html.Node, m *meta) { c.inspect(tree, m) })
 	if want := "- [x] oil\n- [ ] paint\n\nis tick done 🔑\n\n(old)\n\n![a gate](z.png)"; err != nil || body != want {
 		t.Errorf("%q, want %q; %v", body, want, err)
 	}

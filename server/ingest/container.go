@@ -14,7 +14,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -173,19 +172,19 @@ func (w *walker) addContainer(c *foundContainer, source string) {
 		return
 	}
 	file := foundFile{path: path.Join(w.root, c.folder), name: c.folder, source: source, format: format{container: c.kind}}
-	tree := treeInfo{FileInfo: info}
+	tree := statedInfo{FileInfo: info}
 	slices.SortFunc(c.files, func(a, b innerName) int { return strings.Compare(a.state, b.state) })
 	sum := sha256.New()
 	for _, f := range c.files {
 		file.inner = append(file.inner, f.name)
 		fmt.Fprintf(sum, "%s\x00", f.state)
 		tree.size += f.info.Size()
-		if f.info.ModTime().After(tree.newest) {
-			tree.newest = f.info.ModTime()
+		if f.info.ModTime().After(tree.moment) {
+			tree.moment = f.info.ModTime()
 		}
 	}
-	tree.print = strings.Join([]string{strconv.FormatInt(tree.size, 36), strconv.FormatInt(tree.newest.UnixNano(), 36), hashText(sum)}, ".")
-	if time.Since(tree.newest) < racyAge {
+	tree.print = printOf(tree.size, printOf(tree.moment.UnixNano(), hashText(sum)))
+	if time.Since(tree.moment) < racyAge {
 		tree.print = racyPrint(tree.size)
 	}
 	file.info = tree
@@ -197,18 +196,6 @@ func (w *walker) addContainer(c *foundContainer, source string) {
 	}
 	w.files = append(w.files, file)
 }
-
-// treeInfo describes the files of a folder together.
-type treeInfo struct {
-	fs.FileInfo // of the folder
-	size        int64
-	newest      time.Time
-	print       string
-}
-
-func (t treeInfo) Size() int64         { return t.size }
-func (t treeInfo) fingerprint() string { return t.print }
-func (t treeInfo) ModTime() time.Time  { return t.newest }
 
 // archiveFormat returns the format of an archive by its files' names, or why it is skipped.
 func archiveFormat(file string) (format, string) {

@@ -2,11 +2,13 @@ package ingest
 
 import (
 	"archive/zip"
+	"cmp"
 	"io"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/net/html"
 
@@ -46,6 +48,14 @@ func (c *collector) exported(source, name, id, title string, above []string) ind
 	if len(file.inner) > 0 {
 		doc.Link = fileLink(path.Join(file.path, name))
 	}
+	return doc
+}
+
+// conversation are the fields of the document of a thread or chat in a container.
+func (c *collector) conversation(source, id, title, link string, folders []string) index.Document {
+	doc := c.exported(source, "", id, title, folders)
+	doc.Type, doc.Link, doc.Access = typeOf("", source), cmp.Or(link, doc.Link), []string{AccessPublic}
+	doc.UpdatedAt = time.Time{}
 	return doc
 }
 

@@ -47,28 +47,22 @@ func newHTMLReader() *htmlReader {
 func fromHTML(r *fileReader, text string) (extracted, error) { return r.page(text, nil), nil }
 
 // page returns what a page says. Of one that is too large or too deeply nested it is the text without its structure.
-func (r *fileReader) page(text string, inspect inspector) extracted {
-	m, body, err := r.pages.inspected(text, inspect)
-	if err != nil {
-		body = tokenText(text)
+func (r *fileReader) page(text string, inspect inspector) (e extracted) {
+	if err := recovered(func() (err error) {
+		e.meta, e.body, err = r.pages.read(text, inspect)
+		return err
+	}); err != nil {
+		body := tokenText(text)
 		return extracted{body: body, blocks: paragraphs(body, 0, kindProse)}
 	}
-	return extracted{meta: m, body: body}
+	return e
 }
 
 // inspector reads what a kind of page says of itself, and may change the page before it is converted.
 type inspector func(tree *html.Node, m *meta)
 
-// inspected converts a page to Markdown and returns its title, dates and authors. It calls inspect unless that is nil.
-func (h *htmlReader) inspected(text string, inspect inspector) (m meta, body string, err error) {
-	err = recovered(func() error {
-		m, body, err = h.convertPage(text, inspect)
-		return err
-	})
-	return m, body, err
-}
-
-func (h *htmlReader) convertPage(text string, inspect inspector) (m meta, body string, err error) {
+// read converts a page to Markdown and returns its title, dates and authors. It calls inspect unless that is nil.
+func (h *htmlReader) read(text string, inspect inspector) (m meta, body string, err error) {
 	if len(text) > largestTree || strings.Count(text, "<") > mostElements {
 		return meta{}, "", errors.New("convert HTML: too large")
 	}

@@ -17,7 +17,6 @@ import (
 	"strings"
 	"time"
 
-	"quarry/client/field"
 	"quarry/server/index"
 	"quarry/server/ingest/dates"
 	"quarry/server/ingest/mbox"
@@ -132,7 +131,7 @@ func (m *mailReading) open(name string) (fs.File, int64, error) {
 // unread reports what cannot be read, unless the whole mailbox cannot. A message that is gone the next sync sees.
 func (m *mailReading) unread(name string, err error) {
 	if m.failed == nil && !errors.Is(err, errGone) {
-		m.problem(0, fmt.Errorf("%s: %w", name, err))
+		m.innerProblem(name, err)
 	}
 }
 
@@ -282,7 +281,8 @@ func (m *mailReading) read() {
 		}
 	}
 	if m.threads.unjoined > 0 {
-		m.problem(0, fmt.Errorf("it refers to over %d messages: some threads are not put together", mostNodes-mostMessages))
+		const most = mostNodes - mostMessages
+		m.problem(0, fmt.Errorf("it refers to over %d messages: some threads are not put together", most))
 	}
 	if m.left > 0 {
 		m.problem(0, fmt.Errorf("it has more than %d messages; %d are left out", mostMessages, m.left))
@@ -410,18 +410,9 @@ func (m *mailReading) emit(d *mailDocument) {
 	if len(d.id) > longestMailID {
 		d.id = "sha256:" + hashOf(d.id)
 	}
-	doc := index.Document{
-		ID:       fileID(file.path) + "!" + escapePath(d.id),
-		Source:   m.source,
-		Type:     typeOf("", m.source),
-		Title:    cmp.Or(oneLine(d.title, longestTitle), "No subject"),
-		Untitled: oneLine(d.title, longestTitle) == "",
-		Link:     cmp.Or(d.link, fileLink(file.path)),
-		Path:     m.pathOf(d.folders),
-		Place:    field.JoinPlace(d.folders...),
-		Metadata: d.fields,
-		Access:   []string{AccessPublic},
-	}
+	doc := m.conversation(m.source, d.id, d.title, d.link, d.folders)
+	doc.Title, doc.Untitled = cmp.Or(doc.Title, "No subject"), doc.Title == ""
+	doc.Path, doc.Metadata = m.pathOf(d.folders), d.fields
 	if doc = m.threadDocument(doc, d.messages, true); doc.UpdatedAt.IsZero() {
 		doc.UpdatedAt = file.info.ModTime().UTC()
 		dateByFile(&doc)

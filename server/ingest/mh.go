@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"io"
 	"io/fs"
 	"strings"
 
@@ -28,14 +27,7 @@ func isMH(l layout) bool {
 	if numbers == 0 || others > numbers {
 		return false
 	}
-	const looked = 4 << 10
-	file, err := l.Open(first)
-	if err != nil {
-		return false
-	}
-	defer file.Close()
-	start, _ := io.ReadAll(io.LimitReader(file, looked)) // what cannot be read is no message
-	header, _ := mailmime.SplitHeader(start)
+	header, _ := mailmime.SplitHeader([]byte(startOf(l.FS, first))) // what cannot be read is no message
 	known := 0
 	for _, name := range [...]string{"From", "Date", "Subject", "Received", "Message-Id", "Return-Path", "To"} {
 		if header.Get(name) != "" {

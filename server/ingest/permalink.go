@@ -32,10 +32,9 @@ type clone struct {
 	forge forge
 }
 
-// cloneOf returns where a remote, a URL or git's user@host:path, shows its files. User names and passwords of the remote
-// are left out, and so are ports of other protocols.
-func cloneOf(remote string) *clone {
-	host, path := "", ""
+// hostAndPath splits a remote, a URL or git's user@host:path. The host is in lower case; user names, passwords and
+// ports of other protocols than https are left out.
+func hostAndPath(remote string) (host, path string) {
 	if u, err := url.Parse(remote); err == nil && strings.Contains(remote, "://") {
 		host, path = u.Hostname(), u.Path
 		if u.Scheme == "https" {
@@ -44,7 +43,12 @@ func cloneOf(remote string) *clone {
 	} else if before, after, ok := strings.Cut(remote, ":"); ok {
 		host, path = before[strings.LastIndexByte(before, '@')+1:], after
 	}
-	host = strings.ToLower(host)
+	return strings.ToLower(host), path
+}
+
+// cloneOf returns where a remote shows its files.
+func cloneOf(remote string) *clone {
+	host, path := hostAndPath(remote)
 	parts := strings.Split(strings.TrimSuffix(strings.Trim(path, "/"), ".git"), "/")
 	for i, part := range parts {
 		if part == "" || part == "." || part == ".." || oneLine(part, longestValue) != part {

@@ -13,7 +13,7 @@ func TestPlacesOfDocuments(t *testing.T) {
 	t.Parallel()
 	archive, _ := formatOf("x.zip")
 	archive.container = &slackExport
-	folder := remoteInfo{moment: time.Now()}
+	folder := statedInfo{moment: time.Now()}
 	for name, test := range map[string]struct {
 		file foundFile
 		doc  index.Document

@@ -38,9 +38,12 @@ const (
 	racyAge = 50 * time.Millisecond
 )
 
+// printOf returns a fingerprint of a size and of what else shows a change.
+func printOf(size int64, rest string) string { return strconv.FormatInt(size, 36) + "." + rest }
+
 // racyPrint returns a text with the size that matches no fingerprint: another write at the same clock tick would not
 // show.
-func racyPrint(size int64) string { return strconv.FormatInt(size, 36) + ".racy" }
+func racyPrint(size int64) string { return printOf(size, "racy") }
 
 // fileReader reads tasks. It is not safe for concurrent use.
 type fileReader struct {

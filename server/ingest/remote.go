@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/mail"
 	"path"
-	"strconv"
 	"strings"
 	"time"
 
@@ -69,19 +68,19 @@ type fetched struct {
 	print   string // fingerprint; empty: of size and stamp
 }
 
-// remoteInfo describes a remoteFile to the walk.
-type remoteInfo struct {
-	fs.FileInfo // nil
+// statedInfo describes a remoteFile, or the files of a folder together, to the walk.
+type statedInfo struct {
+	fs.FileInfo // of the folder; nil: it is none
 	size        int64
 	moment      time.Time
 	print       string
 }
 
-func (i remoteInfo) Size() int64         { return i.size }
-func (i remoteInfo) ModTime() time.Time  { return i.moment }
-func (i remoteInfo) Mode() fs.FileMode   { return 0 }
-func (i remoteInfo) IsDir() bool         { return false }
-func (i remoteInfo) fingerprint() string { return i.print }
+func (i statedInfo) Size() int64         { return i.size }
+func (i statedInfo) ModTime() time.Time  { return i.moment }
+func (i statedInfo) Mode() fs.FileMode   { return 0 }
+func (i statedInfo) IsDir() bool         { return i.FileInfo != nil }
+func (i statedInfo) fingerprint() string { return i.print }
 
 // Piped is a document without a file.
 type Piped struct {
@@ -143,8 +142,9 @@ func (r *run) planPiped(t *target, known map[string]fileState) *plan {
 	}
 	f := formatOfContent(t.piped.Title, t.piped.Content)
 	t.state.Source = cmp.Or(t.state.As, f.source, "file")
-	print := strconv.FormatInt(int64(len(t.piped.Content)), 36) + "." + hashOf(t.piped.Content)
-	file := foundFile{path: t.path, format: f, info: remoteInfo{size: int64(len(t.piped.Content)), moment: r.now(), print: print},
+	size := int64(len(t.piped.Content))
+	print := printOf(size, hashOf(t.piped.Content))
+	file := foundFile{path: t.path, format: f, info: statedInfo{size: size, moment: r.now(), print: print},
 		remote: &remoteFile{id: shownPath(t.path), title: t.piped.Title, fetch: func(context.Context) (fetched, error) {
 			return fetched{data: t.piped.Content, format: f, updated: r.now(), print: print}, nil
 		}},
@@ -159,7 +159,7 @@ func (r *fileReader) readRemote(ctx context.Context, t *task) part {
 	last := part{last: true}
 	got, err := t.file.remote.fetch(ctx)
 	last.bytes, last.OwnDates, last.Web = int64(len(got.data)), true, got.web
-	last.Print = cmp.Or(got.print, strconv.FormatInt(int64(len(got.data)), 36)+"."+got.stamp)
+	last.Print = cmp.Or(got.print, printOf(last.bytes, got.stamp))
 	refused, isRefused := errors.AsType[*web.RefusedError](err)
 	switch {
 	case errors.Is(err, errNotFetched):

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/internal/text"
@@ -104,10 +106,7 @@ func (r *removal) nothingIn(ctx context.Context, request wire.RemoveRequest) err
 	if value == "" {
 		what, value, values = "source", request.Source, counts.Values[field.Source]
 	}
-	var names []string
-	for _, v := range values {
-		names = append(names, v.Value)
-	}
+	names := exslices.CastFunc(values, func(v index.ValueCount) string { return v.Value })
 	if slices.Contains(names, value) { // exists, but not with the other condition
 		return notFoundError{fmt.Sprintf("documents of source %q in set %q", request.Source, request.Set)}
 	}

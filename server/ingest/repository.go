@@ -65,8 +65,7 @@ func newRepository(ctx context.Context, folder string, at githistory.Checkout) *
 		}
 		return opened
 	})
-	config, _ := readConfig(filepath.Join(at.GitDir, "config")) // without it there is no remote
-	repo.clone = cloneOf(remoteOf(config))
+	repo.clone = cloneOf(at.Remote())
 	repo.published = sync.OnceValue(func() *githistory.Repository {
 		if repo.clone == nil || repo.opened() == nil {
 			return nil

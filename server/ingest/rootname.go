@@ -115,8 +115,7 @@ func repositoryName(root string) string {
 	if !ok || isRemote(root) {
 		return ""
 	}
-	config, _ := readConfig(filepath.Join(git.GitDir, "config")) // without it the folder's name stands
-	remote := strings.TrimRight(remoteOf(config), "/")
+	remote := strings.TrimRight(git.Remote(), "/")
 	return shortName(strings.TrimSuffix(remote[strings.LastIndexAny(remote, "/:\\")+1:], ".git"))
 }
 

@@ -100,16 +100,18 @@ func (b *batcher) end() (wire.LibraryEvent, error) {
 // applyAll reads and writes what plans require. With refill, documents that a plan deletes are stored from other files
 // before the next plan, so that they stay with their root.
 func (r *run) applyAll(ctx context.Context, plans []*plan, refill bool) {
+	var unread []*task
 	for _, p := range plans {
 		r.batcher.durable.Total += len(p.files)
 		for _, t := range p.files {
 			if t.parts != nil {
 				r.batcher.durable.TotalBytes += t.file.info.Size()
+				unread = append(unread, t)
 			}
 		}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	tasks := r.startReaders(ctx, plans, cancel)
+	tasks := r.startReaders(ctx, unread, cancel)
 	defer tasks.Wait()
 	defer cancel(nil)
 	for _, p := range plans {
@@ -327,12 +329,6 @@ func (r *run) file(ctx context.Context, t *task) {
 			b.err = r.part(ctx, t)
 		}
 	default:
-		b.done.LeftOut.Add(t.known.leftOut())
-		b.skipLines(path, t.known.Lines.listed())
-		b.leaveOut(path, t.known.LeftOut)
-		if t.known.Reason != "" {
-			b.skip(path, t.known.Reason)
-		}
 		b.unchanged(t)
 		b.fileDone(path, 0, t.known.Documents > 0)
 	}
@@ -405,28 +401,19 @@ func (r *run) documents(t *task, p part) {
 // finish stores the state of a file after its last part.
 func (r *run) finish(ctx context.Context, t *task, last part) {
 	b, path := r.batcher, t.file.path
-	read := last.fileState
 	if last.same {
-		last.LeftOut, read = t.known.LeftOut, t.known
-		b.skipLines(path, t.known.Lines.listed())
+		b.unchanged(t)
+		state := t.known
+		state.Print, state.Web = last.Print, cmp.Or(last.Web, state.Web)
+		b.cursor(filePrefix+path, encode(state))
+		return
 	}
 	b.leaveOut(path, last.LeftOut)
-	b.done.LeftOut.Add(read.leftOut())
+	b.done.LeftOut.Add(last.leftOut())
 	if last.Reason != "" {
 		b.skip(path, last.Reason)
 	}
-	switch {
-	case last.unknown:
-		return
-	case last.same:
-		state := t.known
-		if state.Print = last.Print; last.Web != (webState{}) {
-			state.Web = last.Web
-		}
-		b.cursor(filePrefix+path, encode(state))
-		b.unchanged(t)
-		return
-	case t.read && !t.omitted: // stored with its document
+	if last.unknown || t.read && !t.omitted { // it is stored with its document
 		return
 	}
 	if t.file.format.several() || t.known.several(path) || len(t.lines) == 0 && t.known.Documents > 0 {

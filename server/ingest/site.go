@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"strconv"
 	"strings"
 	"time"
 
@@ -231,7 +230,8 @@ func (s *crawl) page(entry web.Entry, here *web.Page) {
 	}
 	key := s.target.path + "/" + entry.URL
 	known, client, again := s.known[key], s.client, s.target.again
-	file := foundFile{path: key, source: "web", info: remoteInfo{moment: entry.Updated, print: s.currentPrint(known, stamp)}}
+	info := statedInfo{moment: entry.Updated, print: s.currentPrint(known, stamp)}
+	file := foundFile{path: key, source: "web", info: info}
 	file.remote = &remoteFile{id: entry.URL, fetch: func(ctx context.Context) (fetched, error) {
 		var validators web.Validators
 		if known.Documents > 0 && known.Foreign == 0 && known.Flag == "" && !again && known.Config == s.target.config(file) {
@@ -273,9 +273,9 @@ func (s *crawl) text(entry web.Entry, from *url.URL) {
 	s.pages[id] = true
 	key := s.target.path + "/" + id
 	hash := hashOf(entry.Title + "\x00" + entry.Content + "\x00" + entry.Author)
-	print := strconv.FormatInt(int64(len(entry.Content)), 36) + "." + hash
+	print := printOf(int64(len(entry.Content)), hash)
 	title := oneLine(entry.Title, longestTitle)
-	s.files = append(s.files, foundFile{path: key, source: "web", info: remoteInfo{moment: entry.Updated, print: print},
+	s.files = append(s.files, foundFile{path: key, source: "web", info: statedInfo{moment: entry.Updated, print: print},
 		remote: &remoteFile{id: id, title: title, fetch: func(context.Context) (fetched, error) {
 			f, _ := formatOf(".html")
 			return fetched{data: []byte(entry.Content), format: f, link: cmp.Or(entry.URL, from.String()), place: placeOf(from),

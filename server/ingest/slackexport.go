@@ -4,7 +4,8 @@ import (
 	"path"
 	"strings"
 
-	"quarry/client/field"
+	"go.mau.fi/util/exslices"
+
 	"quarry/client/wire"
 	"quarry/server/index"
 	"quarry/server/slack"
@@ -19,53 +20,43 @@ func isSlackExport(l layout) bool { return slack.IsExport(l, l.entries) }
 func readSlackExport(c *collector) error {
 	export := slack.OpenExport(c.content, c.names)
 	export.LeaveOut = c.leaveOut
-	return export.Conversations(c.names, func(conversation slack.Conversation) error {
+	for conversation, err := range export.Conversations(c.names) {
+		if err != nil {
+			c.problem(0, err)
+		}
 		text := func(m slack.Message) string { return m.Text }
 		conversation.Messages = withoutSecrets(c, conversation.Title, conversation.Messages, text)
 		if len(conversation.Messages) > 0 {
-			c.add(c.conversation(c.task.file, conversation), 0)
+			c.addConversation(conversation)
 		}
-		return c.ctx.Err()
-	}, func(err error) error {
-		c.problem(0, err)
-		return c.ctx.Err()
-	})
+		if c.ctx.Err() != nil {
+			break
+		}
+	}
+	return c.ctx.Err()
 }
 
-// conversation returns the document of a conversation. Its passages link to the message with which they begin.
-func (r *fileReader) conversation(file foundFile, c slack.Conversation) index.Document {
-	channel := c.Channel
-	doc := index.Document{
-		ID:       fileID(file.path) + "!" + escapePath(channel.ID+"/"+c.ID),
-		Source:   slackSource,
-		Type:     typeOf("", slackSource),
-		Title:    oneLine(c.Title, longestTitle),
-		Link:     c.Messages[0].Link,
-		Path:     []string{channel.Name},
-		Place:    field.JoinPlace(channel.Name),
-		Metadata: addField(nil, slack.ChannelKey, []string{strings.TrimPrefix(channel.Name, "#")}, false),
-		Access:   []string{AccessPublic},
+// addConversation adds the document of a conversation. Its passages link to the message with which they begin.
+func (c *collector) addConversation(said slack.Conversation) {
+	channel := said.Channel
+	link := said.Messages[0].Link
+	if link == "" && len(c.task.file.inner) > 0 {
+		link = fileLink(path.Join(c.task.file.path, said.File))
 	}
-	if doc.Link == "" {
-		doc.Link = fileLink(file.path)
-		if len(file.inner) > 0 {
-			doc.Link = fileLink(path.Join(file.path, c.File))
-		}
-	}
+	doc := c.conversation(slackSource, channel.ID+"/"+said.ID, said.Title, link, []string{channel.Name})
+	doc.Metadata = addField(nil, slack.ChannelKey, []string{strings.TrimPrefix(channel.Name, "#")}, false)
 	if channel.Private {
-		access := wire.ExternalAccess{UserGroupIDs: []string{channel.ID}}
-		for _, member := range channel.Members {
-			access.UserEmails = append(access.UserEmails, member.Email)
-		}
+		emails := exslices.CastFunc(channel.Members, func(member slack.Person) string { return member.Email })
+		access := wire.ExternalAccess{UserGroupIDs: []string{channel.ID}, UserEmails: emails}
 		doc.Access = ingestionAccess(&access, slackSource)
 	}
 	var messages []threadMessage
-	for _, m := range c.Messages {
+	for _, m := range said.Messages {
 		body := strings.TrimSpace(cleanText(m.Text)) + "\n\n"
-		blocks := r.markdown.parse(body)
+		blocks := c.markdown.parse(body)
 		withoutHeadings(blocks)
 		authors := []index.Person{person(m.Author.Name, m.Author.Email)}
 		messages = append(messages, threadMessage{m.At, authors, m.Link, body, blocks})
 	}
-	return r.threadDocument(doc, messages, false)
+	c.add(c.threadDocument(doc, messages, false), 0)
 }

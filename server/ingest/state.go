@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/server/index"
@@ -71,9 +73,7 @@ const mostTypes = 100
 func (u *unopened) add(file foundFile) {
 	kind, unsupported := wire.KindNotRead(file.reason)
 	if !unsupported {
-		if u.Count++; u.Count <= wire.MaxStatusFiles {
-			u.Files = append(u.Files, wire.SkippedFile{Path: file.path, Reason: file.reason})
-		}
+		listFirst(&u.Files, &u.Count, wire.SkippedFile{Path: file.path, Reason: file.reason})
 		return
 	}
 	if u.Types == nil {
@@ -83,6 +83,13 @@ func (u *unopened) add(file foundFile) {
 		kind = "other"
 	}
 	u.Types[kind]++
+}
+
+// listFirst counts a value, and lists it if it is among the first.
+func listFirst[T any](list *[]T, count *int, value T) {
+	if *count++; *count <= wire.MaxStatusFiles {
+		*list = append(*list, value)
+	}
 }
 
 // encode encodes a rootState or a fileState.
@@ -313,31 +320,24 @@ func Status(ctx context.Context, idx index.Index) (wire.LibraryStatus, error) {
 		status.LeftOut.Parts += state.LeftOut.Count - state.LeftOut.Secret
 		status.LeftOut.Add(state.leftOut())
 		if state.Encoding != "" {
-			if status.AssumedFiles++; status.AssumedFiles <= wire.MaxStatusFiles {
-				status.Assumed = append(status.Assumed, wire.AssumedFile{Path: shownPath(path), Encoding: state.Encoding})
-			}
+			assumed := wire.AssumedFile{Path: shownPath(path), Encoding: state.Encoding}
+			listFirst(&status.Assumed, &status.AssumedFiles, assumed)
 		}
 		if state.Kind != "" {
-			if status.TakenFolders++; status.TakenFolders <= wire.MaxStatusFiles {
-				status.Taken = append(status.Taken, wire.TakenFolder{Path: path, Kind: state.Kind})
-			}
+			listFirst(&status.Taken, &status.TakenFolders, wire.TakenFolder{Path: path, Kind: state.Kind})
 		}
 		if reason := state.skipped(); reason != "" {
 			skipped[shownPath(path)] = reason
 		}
 	}
-	status.SkippedFiles += len(skipped)
+	listed := 0
 	for _, path := range slices.Sorted(maps.Keys(skipped)) {
-		if len(status.Skipped) < wire.MaxStatusFiles {
-			status.Skipped = append(status.Skipped, wire.SkippedFile{Path: path, Reason: skipped[path]})
-		}
+		listFirst(&status.Skipped, &listed, wire.SkippedFile{Path: path, Reason: skipped[path]})
 	}
-	for kind, count := range types {
-		status.SkippedTypes = append(status.SkippedTypes, wire.SkippedType{Type: kind, Files: count})
+	status.SkippedFiles += listed
+	for _, kind := range byCount(types) {
+		status.SkippedTypes = append(status.SkippedTypes, wire.SkippedType{Type: kind, Files: types[kind]})
 	}
-	slices.SortFunc(status.SkippedTypes, func(a, b wire.SkippedType) int {
-		return cmp.Or(b.Files-a.Files, cmp.Compare(a.Type, b.Type))
-	})
 	return status, nil
 }
 
@@ -381,14 +381,17 @@ func (c *rootCount) add(state fileState) {
 }
 
 func (c *rootCount) mostFrequent() []wire.SkippedReason {
-	reasons := []wire.SkippedReason{}
-	for reason, files := range c.reasons {
-		reasons = append(reasons, wire.SkippedReason{Reason: reason, Files: files})
-	}
-	slices.SortFunc(reasons, func(a, b wire.SkippedReason) int {
-		return cmp.Or(b.Files-a.Files, cmp.Compare(a.Reason, b.Reason))
+	most := byCount(c.reasons)
+	return exslices.CastFunc(most[:min(len(most), wire.MaxReasons)], func(reason string) wire.SkippedReason {
+		return wire.SkippedReason{Reason: reason, Files: c.reasons[reason]}
 	})
-	return reasons[:min(len(reasons), wire.MaxReasons)]
+}
+
+// byCount returns what was counted, the most frequent first.
+func byCount(counts map[string]int) []string {
+	return slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(counts[b]-counts[a], strings.Compare(a, b))
+	})
 }
 
 // Sets returns the document sets of the roots, sorted.

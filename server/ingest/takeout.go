@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/server/index"
@@ -94,7 +96,7 @@ func (t *takeoutReading) addFile(name string, doc index.Document, err error) {
 	switch {
 	case t.isOver():
 	case err != nil:
-		t.problem(0, fmt.Errorf("%s: %w", name, err))
+		t.innerProblem(name, err)
 	default:
 		t.add(doc, 0)
 	}
@@ -124,15 +126,17 @@ func (t *takeoutReading) report() {
 
 // keepNote is a note of Google Keep. Times are in microseconds.
 type keepNote struct {
-	Title     string                  `json:"title"`
-	Text      string                  `json:"textContent"`
-	List      []keepItem              `json:"listContent"`
-	Labels    []struct{ Name string } `json:"labels"`
-	Links     []keepLink              `json:"annotations"`
-	Created   int64                   `json:"createdTimestampUsec"`
-	Edited    *int64                  `json:"userEditedTimestampUsec"`
-	IsTrashed bool                    `json:"isTrashed"`
+	Title     string      `json:"title"`
+	Text      string      `json:"textContent"`
+	List      []keepItem  `json:"listContent"`
+	Labels    []keepLabel `json:"labels"`
+	Links     []keepLink  `json:"annotations"`
+	Created   int64       `json:"createdTimestampUsec"`
+	Edited    *int64      `json:"userEditedTimestampUsec"`
+	IsTrashed bool        `json:"isTrashed"`
 }
+
+type keepLabel struct{ Name string }
 
 type keepItem struct {
 	Text      string `json:"text"`
@@ -178,11 +182,7 @@ func (t *takeoutReading) noteDocument(name string, note keepNote) (index.Documen
 	m := meta{Title: oneLine(note.Title, longestTitle)}
 	m.CreatedAt, _ = dates.Plausible(time.UnixMicro(note.Created))
 	m.UpdatedAt, _ = dates.Plausible(time.UnixMicro(*note.Edited))
-	var labels []string
-	for _, label := range note.Labels {
-		labels = append(labels, label.Name)
-	}
-	m.addField("labels", labels, true)
+	m.addField("labels", exslices.CastFunc(note.Labels, func(label keepLabel) string { return label.Name }), true)
 	clean := strings.TrimSpace(cleanText(body.String()))
 	if first, _, _ := strings.Cut(clean, "\n"); m.Title == "" {
 		m.Title, m.Untitled = oneLine(first, longestTitle), true

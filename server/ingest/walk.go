@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -19,7 +18,7 @@ import (
 	"quarry/server/ingest/githistory"
 )
 
-// longestConfig bounds ignore files and repository configurations, in bytes.
+// longestConfig bounds ignore files, in bytes.
 const longestConfig = 1 << 20
 
 // foundFile is a file found by a walk.
@@ -133,8 +132,7 @@ func (w *walker) enter(parent place, name string) place {
 	at.chain = w.addRules(at.chain, w.absolute(path.Join(name, ".gitignore")), name, "", true)
 	at.chain = w.addRules(at.chain, w.absolute(path.Join(name, ".quarryignore")), name, "", false)
 	if isRepository {
-		config, _ := readConfig(filepath.Join(git.GitDir, "config")) // without it the source is unknown
-		at.source = hostSource(remoteOf(config))
+		at.source = hostSource(git.Remote())
 		at.repository = w.meet(path.Join(w.root, name), git)
 	} else if name == "" {
 		at.repository = w.around(w.root)
@@ -370,28 +368,11 @@ func reasonOf(err error) string {
 	return oneLine(err.Error(), longestValue)
 }
 
-// remoteOf returns the address of the remote "origin" of a configuration, else of its first remote, or "".
-func remoteOf(config string) (found string) {
-	for name, address := range githistory.Values(config) {
-		switch {
-		case name == "remote.origin.url":
-			return address
-		case strings.HasPrefix(name, "remote.") && strings.HasSuffix(name, ".url"):
-			found = cmp.Or(found, address)
-		}
-	}
-	return found
-}
-
 // hostSource returns what hosts a remote, a URL or git's user@host:path: github, gitlab, bitbucket, or "" if unknown.
 func hostSource(remote string) string {
-	host := ""
-	if u, err := url.Parse(remote); err == nil && strings.Contains(remote, "://") {
-		host = u.Hostname()
-	} else if before, _, ok := strings.Cut(remote, ":"); ok {
-		host = before[strings.LastIndexByte(before, '@')+1:]
-	}
-	for label := range strings.SplitSeq(strings.ToLower(host), ".") {
+	host, _ := hostAndPath(remote)
+	host, _, _ = strings.Cut(host, ":")
+	for label := range strings.SplitSeq(host, ".") {
 		switch label {
 		case "github", "gitlab", "bitbucket":
 			return label

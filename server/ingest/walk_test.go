@@ -4,10 +4,13 @@ import (
 	"context"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"quarry/server/ingest/githistory"
 )
 
 // TestIgnorePatterns holds single patterns to what git does with them.
@@ -155,7 +158,9 @@ func TestRemoteSource(t *testing.T) {
 		"[remote \"origin\"]\nurl = ../local":                                                      "",
 		"[url \"x\"]\nurl = https://github.com/a":                                                  "", "": "", "[remote \"origin\"]\nurl=https://notgithub.com": "",
 	} {
-		if got := hostSource(remoteOf(config)); got != want {
+		git := githistory.Checkout{GitDir: t.TempDir()}
+		must(t, os.WriteFile(filepath.Join(git.GitDir, "config"), []byte(config), 0o644))
+		if got := hostSource(git.Remote()); got != want {
 			t.Errorf("%q is of %q, want %q", config, got, want)
 		}
 	}

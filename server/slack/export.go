@@ -5,11 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"iter"
+	"maps"
 	"net/url"
 	"path"
 	"slices"
 	"strings"
 	"time"
+
+	"go.mau.fi/util/exslices"
 
 	"quarry/client/wire"
 	"quarry/internal/text"
@@ -243,10 +247,7 @@ func (e *Export) addChannel(list string, listed exportChannel) {
 		}
 	}
 	if list == "dms.json" || list == "mpims.json" {
-		var names []string
-		for _, p := range c.Members {
-			names = append(names, p.Name)
-		}
+		names := exslices.CastFunc(c.Members, func(p Person) string { return p.Name })
 		c.Name = text.Shorten("Messages of "+cmp.Or(strings.Join(names, ", "), c.ID), maxName)
 	}
 	for _, folder := range slices.Compact([]string{listed.Name, listed.ID}) {
@@ -271,32 +272,32 @@ func (e *Export) channel(folder string) *Channel {
 	return &Channel{ID: plain(folder), Name: "#" + plain(folder), Private: true, folder: folder}
 }
 
-// Conversations calls use with the conversations of the named files, which InExport accepts, channel by channel, and
-// problem with what cannot be read. An error of use ends it.
-func (e *Export) Conversations(names []string, use func(Conversation) error, problem func(error) error) error {
+// Conversations yields the conversations of the named files, which InExport accepts, channel by channel, and what
+// cannot be read.
+func (e *Export) Conversations(names []string) iter.Seq2[Conversation, error] {
 	days := slices.DeleteFunc(slices.Sorted(slices.Values(names)), func(name string) bool { return path.Dir(name) == "." })
-	for _, err := range e.problems {
-		if err := problem(err); err != nil {
-			return err
-		}
-	}
-	for len(days) > 0 {
-		folder, n := path.Dir(days[0]), 1
-		for n < len(days) && path.Dir(days[n]) == folder {
-			n++
-		}
-		r := channelReader{export: e, channel: e.channel(folder), threads: map[string]*Conversation{}, use: use}
-		for _, name := range days[:n] {
-			if err := r.day(name, problem); err != nil {
-				return err
+	return func(yield func(Conversation, error) bool) {
+		for _, err := range e.problems {
+			if !yield(Conversation{}, err) {
+				return
 			}
 		}
-		days = days[n:]
-		if err := r.flush(); err != nil {
-			return err
+		for rest := days; len(rest) > 0; {
+			folder, n := path.Dir(rest[0]), 1
+			for n < len(rest) && path.Dir(rest[n]) == folder {
+				n++
+			}
+			r := channelReader{export: e, channel: e.channel(folder), threads: map[string]*Conversation{}, yield: yield}
+			for _, name := range rest[:n] {
+				if !r.day(name) {
+					return
+				}
+			}
+			if rest = rest[n:]; !r.flush() {
+				return
+			}
 		}
 	}
-	return nil
 }
 
 // channelReader puts the messages of a channel together to conversations.
@@ -305,7 +306,7 @@ type channelReader struct {
 	channel *Channel
 	threads map[string]*Conversation // by the timestamp of their first message
 	held    int                      // bytes of their messages
-	use     func(Conversation) error
+	yield   func(Conversation, error) bool
 }
 
 type exportMessage struct {
@@ -333,8 +334,9 @@ type exportFile struct {
 	Permalink string `json:"permalink"`
 }
 
-// day reads the messages of a day: those of threads are held until the channel's end.
-func (r *channelReader) day(name string, problem func(error) error) error {
+// day reads the messages of a day: those of threads are held until the channel's end. It returns false if nothing more
+// is wanted.
+func (r *channelReader) day(name string) bool {
 	date := strings.TrimSuffix(path.Base(name), ".json")
 	outside := Conversation{ID: date, Channel: r.channel, File: name}
 	undated := 0
@@ -356,22 +358,14 @@ func (r *channelReader) day(name string, problem func(error) error) error {
 			r.held += len(message.Text)
 		}
 	})
-	if err != nil {
-		err = problem(err)
+	if err != nil && !r.yield(Conversation{}, err) {
+		return false
 	}
-	if undated > 0 && err == nil {
-		err = problem(fmt.Errorf("%s: %s without a valid time", name, text.Count(undated, "message")))
+	if undated > 0 &&
+		!r.yield(Conversation{}, fmt.Errorf("%s: %s without a valid time", name, text.Count(undated, "message"))) {
+		return false
 	}
-	if err == nil {
-		err = r.emit(outside)
-	}
-	if err != nil {
-		return err
-	}
-	if r.held > maxHeld {
-		return r.flush()
-	}
-	return nil
+	return r.emit(outside) && (r.held <= maxHeld || r.flush())
 }
 
 // isNotice reports whether an entry is not a message of a person or a program.
@@ -422,7 +416,7 @@ func (e *Export) permalink(channel *Channel, m exportMessage) string {
 }
 
 // emit passes a conversation on, in parts if it is long.
-func (r *channelReader) emit(c Conversation) error {
+func (r *channelReader) emit(c Conversation) bool {
 	slices.SortStableFunc(c.Messages, func(a, b Message) int { return a.At.Compare(b.At) })
 	for start := 0; start < len(c.Messages); {
 		end, size := start, 0
@@ -440,12 +434,12 @@ func (r *channelReader) emit(c Conversation) error {
 		} else {
 			part.Title += daysOf(part.Messages)
 		}
-		if err := r.use(part); err != nil {
-			return err
+		if !r.yield(part, nil) {
+			return false
 		}
 		start = end
 	}
-	return nil
+	return true
 }
 
 // daysOf returns the days of messages in UTC, as their times are shown: the days of an export's files are in another zone.
@@ -468,20 +462,15 @@ func (e *Export) summaryOf(said string, author Person) string {
 }
 
 // flush passes on the threads.
-func (r *channelReader) flush() error {
-	var starts []string
-	for start := range r.threads {
-		starts = append(starts, start)
-	}
-	slices.Sort(starts)
-	for _, start := range starts {
-		if err := r.emit(*r.threads[start]); err != nil {
-			return err
+func (r *channelReader) flush() bool {
+	for _, start := range slices.Sorted(maps.Keys(r.threads)) {
+		if !r.emit(*r.threads[start]) {
+			return false
 		}
 	}
 	clear(r.threads)
 	r.held = 0
-	return nil
+	return true
 }
 
 // text returns a message as Markdown.

@@ -1,6 +1,7 @@
 package githistory
 
 import (
+	"cmp"
 	"io"
 	"io/fs"
 	"iter"
@@ -55,7 +56,7 @@ func workTree(gitDir string) string {
 // lastValue returns the last value of a name in configurations, or "".
 func lastValue(name string, files ...string) (last string) {
 	for _, file := range files {
-		for found, value := range Values(content(file, maxConfig)) {
+		for found, value := range values(content(file, maxConfig)) {
 			if found == name {
 				last = value
 			}
@@ -64,9 +65,9 @@ func lastValue(name string, files ...string) (last string) {
 	return last
 }
 
-// Values yields the values in a configuration of git by their names, such as remote.origin.url. Sections and keys are
+// values yields the values in a configuration of git by their names, such as remote.origin.url. Sections and keys are
 // in lower case.
-func Values(config string) iter.Seq2[string, string] {
+func values(config string) iter.Seq2[string, string] {
 	return func(yield func(name, value string) bool) {
 		prefix := ""
 		for line := range strings.Lines(config) {
@@ -89,6 +90,19 @@ func Values(config string) iter.Seq2[string, string] {
 			}
 		}
 	}
+}
+
+// Remote returns the address of the remote "origin" of a repository, else of its first remote, or "".
+func (c Checkout) Remote() (address string) {
+	for name, value := range values(content(filepath.Join(c.GitDir, "config"), maxConfig)) {
+		switch {
+		case name == "remote.origin.url":
+			return value
+		case strings.HasPrefix(name, "remote.") && strings.HasSuffix(name, ".url"):
+			address = cmp.Or(address, value)
+		}
+	}
+	return address
 }
 
 // PersonalIgnore returns the file with what git ignores in all repositories of this person: core.excludesFile of their

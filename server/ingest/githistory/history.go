@@ -6,7 +6,6 @@ package githistory
 import (
 	"bytes"
 	"cmp"
-	"container/heap"
 	"context"
 	"crypto/sha1"
 	"encoding/hex"
@@ -121,7 +120,7 @@ func (r *Repository) ReadHistory(ctx context.Context) error {
 	}
 	defer s.Close()
 	w := newWalk(ctx, s, r)
-	w.queue = queue{r.first}
+	w.queue = []*commit{r.first}
 	w.run()
 	if r.complete = w.err == nil; errors.Is(w.err, errMissing) && s.small("shallow") != "" {
 		return errShallow
@@ -239,7 +238,7 @@ type walk struct {
 	store      *store
 	ctx        context.Context
 	repository *Repository
-	queue      queue
+	queue      []*commit // to visit, the newest last
 	seen       map[id]bool
 	trees      map[id][]entry // read before
 	held       int            // entries in trees
@@ -258,7 +257,8 @@ func (w *walk) fail(err error) { w.err = cmp.Or(w.err, err) }
 // run visits the commits from the newest to the oldest.
 func (w *walk) run() {
 	for len(w.queue) > 0 && w.err == nil {
-		c := heap.Pop(&w.queue).(*commit)
+		c := w.queue[len(w.queue)-1]
+		w.queue = w.queue[:len(w.queue)-1]
 		w.folders = 0
 		var trees []id
 		for _, at := range c.parents {
@@ -273,7 +273,10 @@ func (w *walk) run() {
 					return
 				}
 				w.seen[at] = true
-				heap.Push(&w.queue, parent)
+				next, _ := slices.BinarySearchFunc(w.queue, parent.order, func(c *commit, order int64) int {
+					return cmp.Compare(c.order, order)
+				})
+				w.queue = slices.Insert(w.queue, next, parent)
 			}
 		}
 		w.differences("", c.tree, trees, 0, func(path string, _ id) {
@@ -364,17 +367,4 @@ func (w *walk) tree(at id) (entries []entry) {
 	}
 	w.trees[at] = entries
 	return entries
-}
-
-// queue has the commits to visit, the newest first.
-type queue []*commit
-
-func (q queue) Len() int           { return len(q) }
-func (q queue) Less(i, j int) bool { return q[i].order > q[j].order }
-func (q queue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
-func (q *queue) Push(c any)        { *q = append(*q, c.(*commit)) }
-func (q *queue) Pop() any {
-	last := (*q)[len(*q)-1]
-	*q = (*q)[:len(*q)-1]
-	return last
 }

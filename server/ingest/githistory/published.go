@@ -15,15 +15,10 @@ func Published(ctx context.Context, c Checkout, remote string) *Repository {
 	defer s.Close()
 	branch, _ := strings.CutPrefix(s.small(c.Head), "ref: refs/heads/")
 	for _, name := range []string{branch, "HEAD", "main", "master"} {
-		ref := "refs/remotes/" + remote + "/" + name
-		if _, err := s.commitOf(ref); err != nil {
-			continue
+		published, err := Open(ctx, Checkout{c.GitDir, "refs/remotes/" + remote + "/" + name})
+		if err == nil {
+			return published
 		}
-		published, err := Open(ctx, Checkout{c.GitDir, ref})
-		if err != nil {
-			return nil
-		}
-		return published
 	}
 	return nil
 }
