@@ -22,7 +22,7 @@ build: ## Build bin/quarry
 	$(BUILD) -o bin/quarry .
 
 # Nothing is vetted twice: `make lint` vets. go's own limit of 10 minutes a package is too short for a loaded machine.
-TEST = $(GO) test -vet=off -timeout 30m
+TEST = $(GO) test -vet=off -ldflags=-s -timeout 30m
 
 # The compiler, the linker and the tests collect garbage a quarter as often: a fifth less processor time.
 test rights crash oracle long corpora race: export GOGC = 400
