@@ -64,6 +64,13 @@ func PlacesTo(place string) (places []string) {
 	return places
 }
 
+// LevelIn returns how a request names the places directly in a place, to have them counted; "/" for those at the top.
+// Without the slash it would also mean those in others of that name.
+func LevelIn(place string) string { return "/" + strings.TrimPrefix(place, "/") }
+
+// LevelOf returns how a request names the level that a place is on.
+func LevelOf(place string) string { return LevelIn(place[:max(0, strings.LastIndexByte(place, '/'))]) }
+
 // EndsInPlace reports whether a place ends in the names of a filter's value, in any case.
 func EndsInPlace(place, filter string) bool {
 	names, anchored := strings.CutPrefix(filter, "/")

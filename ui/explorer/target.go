@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"quarry/client"
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/ui/explorer/setup"
 	"quarry/ui/state"
@@ -176,7 +177,7 @@ func whatThereIs(ctx context.Context, c *client.Client, offers bool) welcome {
 		w.newest = newest(ctx, c)
 	}
 	if len(w.facets.Places) > 0 && offers {
-		largest := wire.SearchRequest{FacetPlace: w.facets.Places[0].Value}
+		largest := wire.SearchRequest{FacetPlace: field.LevelIn(w.facets.Places[0].Value)}
 		if counts, err := c.Facets(ctx, largest); err == nil { // else they are not shown
 			w.inner = counts.Facets.Places
 		}

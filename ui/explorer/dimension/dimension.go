@@ -47,13 +47,12 @@ func (d Dimension) Field() field.Field { return field.Of(d.field) }
 // IsPlace reports whether documents are divided by place.
 func (d Dimension) IsPlace() bool { return d.field == field.Place }
 
-// Level returns the place that contains the places with a colour, as a request names it: a slash for those at the top.
-// It is empty for sources.
+// Level returns the level of the places with a colour, as a request names it. It is empty for sources.
 func (d Dimension) Level() string {
 	if len(d.places) == 0 {
 		return ""
 	}
-	return "/" + d.places[0][:max(0, strings.LastIndexByte(d.places[0], '/'))]
+	return field.LevelOf(d.places[0])
 }
 
 // Equal reports whether two dimensions show the same.

@@ -31,7 +31,7 @@ type Input struct {
 	// Matches are exact numbers of documents by the time filters of a search, as TimeOf writes them; others are
 	// estimated from the months.
 	Matches map[string]int
-	Levels  map[string][]wire.FacetValue // exact counts of the places in a place, by that, as far as they were counted
+	Levels  map[string][]wire.FacetValue // exact counts of places, by their level, as far as they were counted
 	Known   func(Field) Listing          // the values that exist, counted or not; nil: none are known
 	Bare    bool                         // the server is known to have no extensions
 	Now     time.Time
@@ -159,7 +159,7 @@ func (p *Picker) Filter() string {
 	return ""
 }
 
-// Levels returns the places whose inner ones are shown, to be counted each; none in another tab.
+// Levels returns the levels of places that are shown, as requests name them, to be counted each; none in another tab.
 func (p *Picker) Levels() []string {
 	if t, ok := p.shown(); ok && t.tree != nil && t.tree.root != "" {
 		return t.tree.levels()

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"go.mau.fi/util/exslices"
+
+	"quarry/client/field"
 	"quarry/client/wire"
 )
 
@@ -12,20 +15,22 @@ const mostOpen = 20
 
 // tree is how places stand below each other: those of the outermost level, and those in the open ones.
 type tree struct {
-	root    string            // the place that has the outermost ones; "/" is none
+	root    string            // the level of the outermost ones
 	open    []string          // in the order of opening
 	empty   map[string]bool   // have no places in them
 	parents map[string]string // by place
 }
 
-// levels returns the places whose children are shown.
-func (t *tree) levels() []string { return append([]string{t.root}, t.open...) }
+// levels returns the levels that are shown, as requests name them.
+func (t *tree) levels() []string {
+	return append([]string{t.root}, exslices.CastFunc(t.open, field.LevelIn)...)
+}
 
 // counts returns the counts of all places that are shown. Those of the outermost level are summed up where the matches
 // divide further below.
 func (t *tree) counts(in Input, known []Value) (counts []wire.FacetValue) {
 	if t.root == "" && len(known) > 0 {
-		t.root = outside(known[0].Name)
+		t.root = field.LevelOf(known[0].Name)
 	}
 	level, asked := in.Levels[t.root]
 	if !asked {
@@ -46,20 +51,12 @@ func (t *tree) counts(in Input, known []Value) (counts []wire.FacetValue) {
 	}
 	put(t.root, level)
 	for _, place := range t.open {
-		if level, asked = in.Levels[place]; asked && len(level) == 0 {
+		if level, asked = in.Levels[field.LevelIn(place)]; asked && len(level) == 0 {
 			t.empty[place] = true
 		}
 		put(place, level)
 	}
 	return counts
-}
-
-// outside returns the place that contains another one.
-func outside(place string) string {
-	if at := strings.LastIndexByte(place, '/'); at > 0 {
-		return place[:at]
-	}
-	return "/"
 }
 
 func isIn(inner, outer string) bool {
@@ -139,7 +136,7 @@ func (t *values) written(v *value) string {
 		return v.Label
 	}
 	name := v.Label
-	if _, inside := t.tree.parents[v.Name]; inside || outside(v.Name) == t.tree.root {
+	if _, inside := t.tree.parents[v.Name]; inside || field.LevelOf(v.Name) == t.tree.root {
 		name = name[strings.LastIndexByte(name, '/')+1:]
 	}
 	return strings.Repeat("  ", v.depth) + t.tree.mark(v.Name) + strings.ReplaceAll(name, "%2F", "/")

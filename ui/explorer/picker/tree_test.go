@@ -27,7 +27,7 @@ func atPlaces(query string) (*Picker, Input) {
 		return Listing{Values: []Value{{Name: "hb"}, {Name: "wiki"}}, Complete: true}
 	}
 	in := Input{Query: client.ParseQuery(query, clock()), Facets: wire.Facets{Places: counted("hb wiki")}, Exact: true, Now: clock(),
-		Known: known, Levels: map[string][]wire.FacetValue{"/": counted("hb wiki"), "hb": counted("hb/people hb/teams"), "hb/people": {}}}
+		Known: known, Levels: map[string][]wire.FacetValue{"/": counted("hb wiki"), "/hb": counted("hb/people hb/teams"), "/hb/people": {}}}
 	p := new(Picker)
 	p.Open(in)
 	p.Show("in")
@@ -55,12 +55,12 @@ func TestPlacesOpen(t *testing.T) {
 		want   []string
 	}{
 		{func() {}, "/", []string{"[ ] + hb", "[-] + wiki"}},
-		{func() { p.Sideways(1, false) }, "/ hb", []string{"[ ] - hb", "[ ]   + people", "[ ]   + teams", "[-] + wiki"}},
-		{func() { p.Move(1); p.Toggle() }, "/ hb", []string{"[ ] - hb", "[x]   + people", "[ ]   + teams", "[-] + wiki"}},
-		{func() { p.Sideways(1, false) }, "/ hb hb/people", []string{"[ ] - hb", "[x]     people", "[ ]   + teams", "[-] + wiki"}},
+		{func() { p.Sideways(1, false) }, "/ /hb", []string{"[ ] - hb", "[ ]   + people", "[ ]   + teams", "[-] + wiki"}},
+		{func() { p.Move(1); p.Toggle() }, "/ /hb", []string{"[ ] - hb", "[x]   + people", "[ ]   + teams", "[-] + wiki"}},
+		{func() { p.Sideways(1, false) }, "/ /hb /hb/people", []string{"[ ] - hb", "[x]     people", "[ ]   + teams", "[-] + wiki"}},
 		{func() { p.Sideways(-1, false); p.Sideways(-1, false) }, "/", []string{"[ ] + hb", "[-] + wiki"}},
-		{func() { p.Expand() }, "/ hb", []string{"[ ] - hb", "[x]     people", "[ ]   + teams", "[-] + wiki"}},
-		{func() { insert(p, "tea") }, "/ hb", []string{"[ ] hb/teams"}},
+		{func() { p.Expand() }, "/ /hb", []string{"[ ] - hb", "[x]     people", "[ ]   + teams", "[-] + wiki"}},
+		{func() { insert(p, "tea") }, "/ /hb", []string{"[ ] hb/teams"}},
 	}
 	for i, step := range steps {
 		step.do()
