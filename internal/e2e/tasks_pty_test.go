@@ -42,7 +42,7 @@ func TestAnExpenseRuleIsQuoted(t *testing.T) {
 	screen.Type("expense laptop")
 	h := &hands{Screen: screen}
 	h.press("enter")
-	screen.WaitText("in 4 documents")
+	screen.WaitText(" 4 documents")
 	h.press("enter")
 	screen.WaitText("every 3 years") // the table of the policy in force
 	h.press("V", "j", "j", "y")

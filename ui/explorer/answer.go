@@ -122,17 +122,12 @@ func filterText(packet wire.ChatPacket) string {
 		parts = append(parts, wire.SourceName(source))
 	}
 	if packet.TimeFilterStart != nil {
-		parts = append(parts, "since "+day(*packet.TimeFilterStart))
+		parts = append(parts, "since "+passage.Day(*packet.TimeFilterStart))
 	}
 	if packet.TimeFilterEnd != nil {
-		parts = append(parts, "until "+day(*packet.TimeFilterEnd))
+		parts = append(parts, "until "+passage.Day(*packet.TimeFilterEnd))
 	}
 	return strings.Join(parts, ", ")
-}
-
-func day(moment string) string {
-	date, _, _ := strings.Cut(moment, "T")
-	return date
 }
 
 // handleAnswer ends an answer.
@@ -290,11 +285,8 @@ func citedSources(got *wire.ChatAnswer) []panel.Source {
 		if !ok {
 			continue
 		}
-		source := panel.Source{Number: number, Title: document.Title, SourceType: document.SourceType, DocumentID: document.DocumentID}
-		if document.Link != nil {
-			source.Link = *document.Link
-		}
-		sources = append(sources, source)
+		sources = append(sources, panel.Source{Number: number, Title: document.Title, SourceType: document.SourceType,
+			DocumentID: document.DocumentID, Link: text.OrEmpty(document.Link)})
 	}
 	return sources
 }
@@ -338,7 +330,7 @@ func (m *Model) resultOf(source panel.Source) int {
 		return i
 	}
 	return slices.IndexFunc(results, func(r wire.SearchResult) bool {
-		return source.Link != "" && r.DocumentID == "" && linkOf(r) == source.Link
+		return source.Link != "" && r.DocumentID == "" && text.OrEmpty(r.Link) == source.Link
 	})
 }
 

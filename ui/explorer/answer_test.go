@@ -286,7 +286,7 @@ func TestACitedDocumentThatWasNotFound(t *testing.T) {
 	searched := len(server.asked())
 	screen.Press("r")
 	screen.WaitGone("from an answer")
-	screen.WaitText("─ 2 passages ")
+	screen.WaitText("─ 2 documents ")
 	if n := len(server.asked()); n != searched+1 {
 		t.Errorf("%d searches, want one more than %d", n, searched)
 	}

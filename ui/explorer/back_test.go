@@ -12,7 +12,7 @@ func TestEscNeverLeadsFromTheListToTheQuery(t *testing.T) {
 		screen := start(t, size[0], size[1], Options{Target: sampleTarget(t), Query: "deploy"})
 		screen.WaitText("deploy")
 		screen.Wait("the results", func(text string) bool {
-			return strings.Contains(text, "passages ") && !strings.Contains(text, "searching")
+			return strings.Contains(text, "documents · ") && !strings.Contains(text, "searching")
 		})
 		screen.Press("enter", "esc", "esc", "esc", "j", "j", "k")
 		screen.Press("m", "x", "y")

@@ -56,7 +56,7 @@ func homeBindings() []Binding {
 func listBindings() []Binding {
 	return group("Results",
 		action("open", "enter l right", InList, "open", "Open the passage in the reader", do(func(m *Model) { m.focus = InReader }), noResult),
-		action("next", "down j ctrl+n", InBox|InList, "", "Next passage",
+		action("next", "down j ctrl+n", InBox|InList, "entries", "Next passage",
 			(*Model).next, nothingAfter),
 		action("previous", "up k ctrl+p", InBox|InList, "", "Previous passage",
 			(*Model).previous, nothingBefore),
@@ -85,7 +85,7 @@ func readerBindings() []Binding {
 			do(func(m *Model) { m.ofDocument(-1) }), noResult),
 		action("close-reader", "h left", InReader, "results", "Back to the results", do(func(m *Model) { m.focus = InList })),
 		action("line-down", "j down ctrl+n", InReader, "", "Scroll down one line", do(func(m *Model) { m.reader.Down(1) })),
-		action("line-up", "k up ctrl+p", InReader, "", "Scroll up one line", do(func(m *Model) { m.reader.Up(1) })),
+		action("line-up", "k up ctrl+p", InReader, "", "Scroll up one line", do(func(m *Model) { m.reader.Down(-1) })),
 		action("reader-half-page-down", "ctrl+d", InReader, "", "Half a page down", do(func(m *Model) { m.reader.HalfPage(1) })),
 		action("reader-half-page-up", "ctrl+u", InReader, "", "Half a page up", do(func(m *Model) { m.reader.HalfPage(-1) })),
 		action("page-down", "pgdown space", InReader, "", "A page down", do(func(m *Model) { m.reader.Page(1) })),
@@ -139,7 +139,8 @@ func filterBindings() []Binding {
 
 func screenBindings() []Binding {
 	return group("Screen",
-		action("actions", "? f1", Everywhere, "all keys", "List all actions with their keys, and run one", (*Model).openActions),
+		action("actions", "f1 ?", Everywhere, "all keys", "List all actions with their keys, and run one",
+			(*Model).openActions),
 		action("set-up", "f3", InPanes|InAnswer, "open", "Connect to an Onyx server, open a folder, or set up a language model",
 			(*Model).openSetUp, noSetUp),
 		action("zoom", "z", InList|InReader, "", "Zoom the pane to the whole screen, or back",

@@ -102,7 +102,7 @@ func TestAPanicRestoresTheTerminal(t *testing.T) {
 	}
 	model := New(t.Context(), Options{Target: target, Query: "rollback", Now: today, Theme: "auto"})
 	screen := screentest.Start(t, model, screentest.Options{Width: 120, Height: 30})
-	screen.WaitText("2 passages")
+	screen.WaitText("1 document ")
 	broken := Target{Open: func(context.Context) (*client.Session, error) { panic("while opening") }}
 	screen.Message(resultMsg{handle: func() tea.Cmd { return model.handleTarget(broken, nil) }})
 	if err := screen.WaitEnd(); !errors.Is(err, tea.ErrProgramPanic) {

@@ -92,9 +92,9 @@ func (m *Model) pinnedPane() []string {
 		return nil
 	}
 	p, lines := m.readerLines(m.compare.pinned, m.rects.PinnedFrame, m.rects.Pinned)
-	p.title = m.theme.Key.Render("pinned") + m.theme.Muted.Render(" · ") + p.title
+	p.Title = m.theme.Key.Render("pinned") + m.theme.Muted.Render(" · ") + p.Title
 	if key := m.keys.keyOf("pin", InReader); key != "" {
-		p.foot = m.theme.Key.Render(key) + m.theme.Muted.Render(" unpin")
+		p.Foot = m.theme.Key.Render(key) + m.theme.Muted.Render(" unpin")
 	}
 	return m.draw(p, lines)
 }

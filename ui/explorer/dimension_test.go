@@ -69,8 +69,8 @@ func TestTheHomeOpensAPlace(t *testing.T) {
 	t.Parallel()
 	screen := start(t, 120, 36, Options{Target: libraryTarget(t, handbooks(t)...)})
 	screen.WaitText("Places")
-	screen.WaitText("acme › infra · ") // others have its title
-	screen.WaitText(" acme · ")
+	screen.WaitText(" acme › infra ") // others have its title
+	screen.WaitText(" acme │")
 	openEntry(t, screen, "other")
 	screen.WaitText("in: other")
 	screen.WaitText("1 document, newest first")
@@ -106,7 +106,7 @@ func TestPlacesAreChosenInTheirTree(t *testing.T) {
 	screen.Press("space", "down", "!", "enter")
 	screen.WaitText("in: acme/people")
 	screen.WaitText("not in: acme/teams")
-	screen.WaitText("2 passages")
+	screen.WaitText("2 documents")
 }
 
 // The number of all documents includes those that lie beside the places of the line, whichever of these is chosen.

@@ -10,6 +10,7 @@ import (
 
 	"quarry/client"
 	"quarry/ui/explorer/paint"
+	"quarry/ui/explorer/panel"
 )
 
 // failure is what keeps failing, and since when.
@@ -69,14 +70,8 @@ func (m *Model) failing() bool {
 
 // whyFailed is the reason and what to do about it, for above the results of a search before.
 func (m *Model) whyFailed(width int) []string {
-	var lines []string
-	for _, line := range paint.Wrap(reasonOf(m.search.failure.err), max(1, width)) {
-		lines = append(lines, m.theme.Error.Render(" "+line))
-	}
-	for _, line := range paint.Wrap(m.search.failure.remedy(), max(1, width)) {
-		lines = append(lines, m.theme.Muted.Render(" "+line))
-	}
-	return lines
+	return append(panel.Wrapped(reasonOf(m.search.failure.err), 1, width+1, m.theme.Error),
+		panel.Wrapped(m.search.failure.remedy(), 1, width+1, m.theme.Muted)...)
 }
 
 // when returns what failed and since when. How often a request was refused says nothing.

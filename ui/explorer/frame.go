@@ -1,7 +1,6 @@
 package explorer
 
 import (
-	"fmt"
 	"strings"
 
 	"quarry/internal/text"
@@ -72,12 +71,9 @@ func (m *Model) label() string {
 
 // pane is what surrounds the lines of a pane.
 type pane struct {
-	rect               Rect // with its border
-	pad                int  // columns between border and lines
-	focused            bool
-	title, beside      string
-	foot, footBeside   string
-	thumbFrom, thumbTo int
+	paint.Frame      // but for its size and its pen
+	rect        Rect // with its border
+	focused     bool
 }
 
 // draw draws lines in their pane. Without a border on all sides there is a line above and one below them; on the
@@ -85,29 +81,29 @@ type pane struct {
 func (m *Model) draw(p pane, lines []string) []string {
 	pen := m.borderPen(p.focused && m.overlay() == 0)
 	if m.rects.Framed {
-		return paint.Frame{Width: p.rect.W, Height: p.rect.H, Pen: pen, Pad: p.pad, Title: p.title, Beside: p.beside, Foot: p.foot,
-			FootBeside: p.footBeside, ThumbFrom: p.thumbFrom, ThumbTo: p.thumbTo}.Draw(lines)
+		p.Width, p.Height, p.Pen = p.rect.W, p.rect.H, pen
+		return p.Draw(lines)
 	}
 	if p.rect.H <= len(lines) {
 		return lines
 	}
 	bare := m.rects.Arrangement == Bare
-	above := paint.Rule(p.rect.W, pen, ruleEnds, p.title, p.beside)
+	above := paint.Rule(p.rect.W, pen, ruleEnds, p.Title, p.Beside)
 	if bare {
-		above = paint.Fit(" "+paint.Fit(p.title, max(0, p.rect.W-paint.Width(p.beside)-2))+p.beside, p.rect.W)
+		above = paint.Fit(" "+paint.Fit(p.Title, max(0, p.rect.W-paint.Width(p.Beside)-2))+p.Beside, p.rect.W)
 	}
 	drawn := append(make([]string, 0, p.rect.H), above)
 	for i, line := range lines {
 		room, thumb := p.rect.W, ""
-		if i >= p.thumbFrom && i < p.thumbTo {
+		if i >= p.ThumbFrom && i < p.ThumbTo {
 			room, thumb = room-1, pen.Write("▕")
 		}
-		drawn = append(drawn, paint.Fit(paint.Blank(p.pad)+line, room)+thumb)
+		drawn = append(drawn, paint.Fit(paint.Blank(p.Pad)+line, room)+thumb)
 	}
 	if bare {
 		return drawn
 	}
-	return append(drawn, paint.Rule(p.rect.W, pen, ruleEnds, p.foot, p.footBeside))
+	return append(drawn, paint.Rule(p.rect.W, pen, ruleEnds, p.Foot, p.FootBeside))
 }
 
 // listPane is the results, below what is to be noted about them.
@@ -115,23 +111,21 @@ func (m *Model) listPane() []string {
 	if m.rects.ListFrame.H == 0 {
 		return nil
 	}
-	p := pane{rect: m.rects.ListFrame, focused: m.focus == InList, beside: m.summary()}
+	p := pane{paint.Frame{Beside: m.summary()}, m.rects.ListFrame, m.focus == InList}
 	room := p.rect.W - 2*ruleEnds - len("  ")
-	if paint.Width(p.beside) > room {
-		p.beside = paint.Fit(p.beside, room)
+	if paint.Width(p.Beside) > room {
+		p.Beside = paint.Fit(p.Beside, room)
 	}
-	if room -= paint.Width(p.beside); room > len(" Results  ") && m.search.shown != nil {
-		p.title = m.listTitle()
+	if room -= paint.Width(p.Beside); room > len(" Results  ") && m.search.shown != nil {
+		p.Title = m.listTitle()
 	}
 	lines := block(m.noteLines(), m.rects.Notes.W, m.rects.Notes.H)
 	w, h := m.rects.List.W, m.rects.List.H
 	if m.list.Len() == 0 {
 		return m.draw(p, append(lines, m.emptyPane(w, h)...))
 	}
-	p.foot = m.pinnedNote()
-	if passages, _, place := m.list.Found(); place > 0 {
-		p.footBeside = m.theme.Muted.Render(fmt.Sprintf("%s of %s", text.Number(place), text.Number(passages)))
-	}
+	p.Foot = m.pinnedNote()
+	p.FootBeside = m.theme.Muted.Render(m.position())
 	return m.draw(p, append(lines, m.list.View(w, h, m.theme, p.focused && m.overlay() == 0)...))
 }
 
@@ -161,23 +155,23 @@ func (m *Model) readerPane() []string {
 	}
 	p, lines := m.readerLines(m.compare.following, m.rects.ReaderFrame, m.rects.Reader)
 	if m.readsPinned() {
-		p.foot = m.theme.Muted.Render("pinned: select another")
+		p.Foot = m.theme.Muted.Render("pinned: select another")
 	}
 	return m.draw(p, lines)
 }
 
 // readerLines are the lines of a reader, and what surrounds them: the document's title and the place in it.
 func (m *Model) readerLines(r *reading, frame, inside Rect) (pane, []string) {
-	p := pane{rect: frame, pad: 1, focused: m.isRead(r)}
+	p := pane{paint.Frame{Pad: 1}, frame, m.isRead(r)}
 	lines := r.View(inside.W, inside.H, m.theme, p.focused)
 	if r.result != nil {
 		muted := m.theme.Muted
-		p.title, p.beside = m.theme.Title.Render(r.Title()), muted.Render(r.Position())
-		p.footBeside = muted.Render(r.More())
+		p.Title, p.Beside = m.theme.Title.Render(r.Title()), muted.Render(r.Position())
+		p.FootBeside = muted.Render(r.More())
 		if r.Raw() {
-			p.foot = muted.Render("raw")
+			p.Foot = muted.Render("raw")
 		}
-		p.thumbFrom, p.thumbTo = r.Gutter(len(lines))
+		p.ThumbFrom, p.ThumbTo = r.Gutter(len(lines))
 	}
 	return p, lines
 }

@@ -230,14 +230,10 @@ func (m *Model) walk(steps int) tea.Cmd {
 	m.stopSearch()
 	m.stopBlaming()
 	s := at.search
-	s.started, s.version, s.request, s.slow = m.now(), m.conn.version, nil, false
-	answer, ok := m.search.memory.get(s.key, m.now())
-	if !ok {
+	s.started, s.version, s.request, s.slow, s.selects = m.now(), m.conn.version, nil, false, at.selected
+	if !m.recall(s) {
 		return m.send(s)
 	}
-	m.search.failure, s.wire.FacetPlace = nil, answer.level
-	m.show(shown{search: s, response: answer.response, took: answer.took, remembered: true})
-	m.list.SelectIndex(slices.Index(refsOf(answer.response.Results), at.selected))
 	return m.findBlame()
 }
 

@@ -155,10 +155,10 @@ func (m *Model) newestEntries(above int) (entries []homeEntry) {
 		return slices.ContainsFunc(m.shownChanges(), func(c change) bool { return c.document.Ref == d.Ref })
 	})
 	newest = newest[:min(max(leastNewest, m.homeRows()-above-headingRows), len(newest))]
-	apart := passage.Apart(newest)
+	apart, oneDate := passage.Apart(newest), passage.HasOneDate(newest)
 	for i, document := range newest {
 		age := ""
-		if updated, err := wire.ParseTime(text.OrEmpty(document.UpdatedAt)); err == nil {
+		if updated, err := wire.ParseTime(text.OrEmpty(document.UpdatedAt)); err == nil && !oneDate {
 			age = m.ago(updated)
 		}
 		if by := m.look.by; by.IsPlace() && m.isWideHome() {
@@ -166,7 +166,7 @@ func (m *Model) newestEntries(above int) (entries []homeEntry) {
 			if apart[i] != "" && apart[i] != where {
 				where += " › " + apart[i]
 			}
-			age = where + " · " + age
+			age = strings.TrimSuffix(where+" · "+age, " · ")
 		}
 		entries = append(entries, m.documentEntry("Newest", document, age, wire.SearchRequest{Browse: true}))
 	}
@@ -267,18 +267,23 @@ func (m *Model) countEntries(name string, counts []wire.FacetValue, shown int) (
 		most = max(most, one.Count)
 	}
 	for _, one := range counts[:shown] {
-		entry := homeEntry{group: of.Title, place: true, text: of.Label(one.Value),
-			open: func(m *Model) tea.Cmd { return m.searchFor(of.Filter(false, []string{one.Value})) }}
+		entry := countEntry(of.Title, of.Label(one.Value), of.Filter(false, []string{one.Value}), one.Count, most)
 		if by := m.look.by; by.Field().Name == name {
 			style := by.Style(m.theme, one.Value)
 			entry.style, entry.text = &style, by.Label(m.theme, one.Value)
 		}
-		if m.conn.welcome.exact && most > 0 {
-			entry.share, entry.note = float64(one.Count)/float64(most), text.Number(one.Count)
+		if !m.conn.welcome.exact {
+			entry.share, entry.note = 0, ""
 		}
 		entries = append(entries, entry)
 	}
 	return entries
+}
+
+// countEntry searches a query that so many documents match, with a bar as their share of the most in its group.
+func countEntry(group, name, query string, count, most int) homeEntry {
+	return homeEntry{group: group, place: true, text: name, note: text.Number(count), share: float64(count) / float64(max(1, most)),
+		open: func(m *Model) tea.Cmd { return m.searchFor(query) }}
 }
 
 // monthEntries are the months of the last year in which documents changed.
@@ -294,11 +299,8 @@ func (m *Model) monthEntries() (entries []homeEntry) {
 		if err != nil || at.Before(m.now().AddDate(-1, 0, 0)) {
 			continue
 		}
-		entries = append(entries, homeEntry{group: "Changed", place: true, text: at.Format("January 2006"),
-			note: text.Number(month.Count), share: float64(month.Count) / float64(most),
-			open: func(m *Model) tea.Cmd {
-				return m.searchFor("since:" + month.Month + " until:" + month.Month)
-			}})
+		within := "since:" + month.Month + " until:" + month.Month
+		entries = append(entries, countEntry("Changed", at.Format("January 2006"), within, month.Count, most))
 	}
 	return entries
 }
@@ -359,8 +361,8 @@ func (m *Model) isWideHome() bool { return m.rects.inside(m.homeRect(), 1).W >= 
 // homePane draws what can be opened: the places beside the rest where there is room, otherwise below it.
 func (m *Model) homePane() []string {
 	rect := m.homeRect()
-	p := pane{rect: rect, pad: 1, focused: m.focus == InHome, title: m.theme.Title.Render(m.homeTitle())}
-	inside := m.rects.inside(rect, p.pad)
+	p := pane{paint.Frame{Pad: 1, Title: m.theme.Title.Render(m.homeTitle())}, rect, m.focus == InHome}
+	inside := m.rects.inside(rect, p.Pad)
 	entries := m.homeEntries()
 	places := len(entries)
 	for places > 0 && entries[places-1].place {
@@ -426,16 +428,19 @@ func (m *Model) entryLines(entries []homeEntry, first, width int) (lines []strin
 }
 
 func (m *Model) entryLine(entry homeEntry, i, width int) string {
-	digit := "   " // places have none, and begin where it would be
+	digit := "   " // places have none, and begin where it would be; in the query it would be typed
 	switch {
 	case entry.place:
 		digit = ""
-	case i < numbered:
+	case i < numbered && m.focus == InHome:
 		digit = strconv.Itoa(i+1) + "  "
 	}
 	style := entry.style
 	if style == nil {
 		style = &m.theme.Text
+	}
+	if entry.place && entry.share == 0 && paint.Width(entry.text+entry.note)+len(" | ") > width {
+		entry.note = "" // a count says more
 	}
 	room := max(0, width-len(digit)-len(" | ")-paint.Width(entry.note))
 	line := style.Render(paint.Fit(paint.Line(entry.text), room))
@@ -449,10 +454,7 @@ func (m *Model) entryLine(entry homeEntry, i, width int) string {
 			paint.Fit(ink.Render(panel.Bar(entry.share, 1, bar)), bar)
 	}
 	line = m.theme.Key.Render(digit) + line + "  " + m.theme.Muted.Render(entry.note)
-	if m.focus == InHome && i == m.past.chosen && m.overlay() == 0 {
-		return paint.Under(paint.Fit(m.theme.Prompt.Render("▌")+line, width), m.theme.Selected)
-	}
-	return " " + line
+	return panel.Row(line, m.focus == InHome && i == m.past.chosen && m.overlay() == 0, width, m.theme)
 }
 
 // lastSync returns when the root that was read last was read.

@@ -29,10 +29,13 @@ func TestTheHomeOpensSearches(t *testing.T) {
 		}
 	}
 	screen := start(t, 120, 40, Options{Target: target})
-	screen.WaitText("1  newer")
-	screen.WaitText("2  older")
+	screen.WaitText("newer")
+	if text := screen.Text(); strings.Contains(text, "1  newer") {
+		t.Errorf("a digit is shown as a key, which would type it:\n%s", text)
+	}
 	screen.Press("down")
 	screen.WaitText("▌1  newer")
+	screen.WaitText("2  older")
 	screen.Press("up")
 	screen.WaitGone("▌1  newer") // the query again
 	screen.Press("down", "down", "enter")
@@ -46,7 +49,7 @@ func TestTheFirstHome(t *testing.T) {
 	t.Parallel()
 	screen := start(t, 120, 40, Options{Target: sampleTarget(t)})
 	screen.WaitText("66 documents in")
-	screen.WaitText("1  how do we roll back a deploy")
+	screen.WaitText("how do we roll back a deploy")
 	screen.WaitText("Open a folder, or connect to Onyx")
 	screen.Press("down", "enter")
 	screen.WaitText("Runbook: rolling back a release")
@@ -58,9 +61,12 @@ func TestTheHomeOpensTheNewest(t *testing.T) {
 	screen := start(t, 120, 40, Options{Target: sampleTarget(t)})
 	screen.WaitText("Newest")
 	lines := strings.Split(screen.Text(), "\n")
+	screen.Press("down")
+	screen.WaitText("▌1  ")
+	lines = strings.Split(screen.Text(), "\n")
 	heading := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "Newest") })
 	third := regexp.MustCompile(`(\d)  \S (.{20})`).FindStringSubmatch(lines[heading+3])
-	screen.Press("down", third[1])
+	screen.Press(third[1])
 	screen.WaitText("newest ")
 	screen.WaitText("▌ 3  ")
 	screen.WaitText("╭ " + third[2])
@@ -80,7 +86,7 @@ func TestTheHomeScrolls(t *testing.T) {
 		}
 	}
 	screen := start(t, 40, 8, Options{Target: target})
-	screen.WaitText("1  query h")
+	screen.WaitText("query h")
 	screen.Press("down", "down", "down", "down", "down", "down", "down", "down", "down")
 	screen.WaitText("▌8  query a")
 }
@@ -99,7 +105,7 @@ func TestWhatIsNewSinceTheLastVisit(t *testing.T) {
 	screen := start(t, 120, 40, Options{Target: target})
 	screen.WaitText("66 documents added since your last visit")
 	screen.Press("down", "enter")
-	screen.WaitText("1 of 50")
+	screen.WaitText("1 of 66")
 	screen.Press("esc")
 	screen.WaitText("66 documents added since your last visit")
 }
@@ -153,11 +159,13 @@ func TestTheHomeOffersQuestions(t *testing.T) {
 	t.Parallel()
 	screen := start(t, 120, 40, Options{Target: sampleTarget(t)})
 	screen.WaitText("Answered here")
-	row := regexp.MustCompile(`(\d)  (\S.*promoted on a Saturday\?)`).FindStringSubmatch(screen.Text())
-	if row == nil {
-		t.Fatal(screen.Text())
-	}
-	screen.Press("down", row[1])
+	screen.Press("down")
+	var row []string
+	screen.Wait("the question", func(text string) bool {
+		row = regexp.MustCompile(`(\d)  (\S.*promoted on a Saturday\?)`).FindStringSubmatch(text)
+		return row != nil
+	})
+	screen.Press(row[1])
 	screen.WaitText("1 of ")
 	screen.WaitText("╭ " + row[2][:20])
 }
@@ -206,7 +214,7 @@ func TestTheHomeListsChangesAndTheCollection(t *testing.T) {
 		}
 		screen := start(t, size[0], size[1], Options{Target: target})
 		screen.WaitText("4 documents added since your last visit")
-		screen.Wait("a new document", regexp.MustCompile(`2  Leave +.*new`).MatchString)
+		screen.Wait("a new document", regexp.MustCompile(` Leave +.*new`).MatchString)
 		screen.WaitText("Who is paid")
 		for steps := 0; !regexp.MustCompile(`▌\d  Who is paid`).MatchString(screen.Text()); steps++ {
 			if steps > 20 {

@@ -133,11 +133,7 @@ func (r *Rects) share(shape Shape) {
 		r.ListFrame = none
 		r.ReaderFrame, r.PinnedFrame = halves(body, r.Arrangement, shape.Wide)
 	case r.Arrangement == Side:
-		wide := body.W * 9 / 20
-		if !shape.Panel { // to which the list leaves more of the width
-			wide = max(wide, listWidth)
-		}
-		r.ListFrame.W = bounded(wide+shape.Wide, 30, body.W-40)
+		r.ListFrame.W = bounded(max(body.W*9/20, listWidth)+shape.Wide, 30, body.W-40)
 		r.ReaderFrame = Rect{X: r.ListFrame.W, Y: body.Y, W: body.W - r.ListFrame.W, H: body.H}
 	case r.Arrangement == Stacked:
 		r.ListFrame.H = bounded(body.H*2/5+shape.Wide, 8, body.H-10)

@@ -29,8 +29,11 @@ func (m *Model) listing(field picker.Field) (known picker.Listing) {
 	known.Values = slices.Clone(known.Values)
 	if field.Name == "source" {
 		counts, cut = welcome.sources, welcome.sources == nil || welcome.listedBy == client.ListedByTags
-		known.Note = map[string]string{client.ListedForAll: "sources of the workspace: you may not have access to all",
-			client.ListedByTags: "sources with tags: there may be more", client.ListedByNothing: "this token may not list sources: these are all of Onyx's"}[welcome.listedBy]
+		known.Note = map[string]string{
+			client.ListedForAll:    "the workspace's sources: you may lack access to some",
+			client.ListedByTags:    "sources with tags: there may be more",
+			client.ListedByNothing: "this token may not list sources: all of Onyx's",
+		}[welcome.listedBy]
 		if welcome.listedBy == client.ListedByNothing {
 			known.Values = supportedSources()
 		}

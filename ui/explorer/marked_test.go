@@ -93,7 +93,7 @@ func TestServersThatCannotAskOverPassages(t *testing.T) {
 	if got := <-asked; len(got.Refs) > 0 {
 		t.Errorf("asked %+v", got)
 	}
-	screen.WaitText("! this server cannot ask over marked passages; it searched all")
+	screen.WaitText("! this server cannot ask over marked passages; it")
 	answered(screen, "It is so.")
 	screen.Press("esc")
 	screen.WaitGone("Answer")

@@ -124,6 +124,7 @@ func New(ctx context.Context, options Options) *Model {
 	m.warnOfTheme()
 	m.restyle()
 	m.reader.ExpandKey, m.reader.WholeKey = keys.keyOf("expand", InReader), keys.keyOf("whole", InReader)
+	m.list.WholeKey = keys.keyOf("whole", InList)
 	m.box.Placeholder = "Search " + m.target.Where
 	m.box.SetQuery(options.Query, options.Now())
 	m.conn.arrival = m.box.Query()

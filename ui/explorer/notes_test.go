@@ -24,12 +24,12 @@ func TestWhatFailedIsTold(t *testing.T) {
 	}{
 		{[]string{source}, [2]int{120, 40}, "! jira failed · w why"},
 		{[]string{source}, [2]int{80, 24}, "! jira failed · w why"},
-		{[]string{source}, [2]int{50, 10}, "! jira failed · w why · 1 passage"},
+		{[]string{source}, [2]int{50, 10}, "! jira failed · w why · 1 document"},
 		{[]string{source}, [2]int{70, 12}, "! jira failed · w why"},
 		{[]string{source, model}, [2]int{120, 40}, "! jira failed · the model was too late · w why"},
 		{[]string{source, model}, [2]int{160, 40}, "! jira failed · the model was too late · w why"},
 		{[]string{source, model}, [2]int{100, 40}, "! jira failed · the model was too late · w why"},
-		{[]string{model, source}, [2]int{58, 10}, "! jira failed · 1 more · w why · 1 passage"},
+		{[]string{model, source}, [2]int{58, 10}, "! jira failed · 1 more · w why · 1 document"},
 		{[]string{model, source}, [2]int{40, 10}, "! 2 parts failed · w why · 1"},
 	} {
 		t.Run(fmt.Sprintf("%d at %v", len(test.notes), test.size), func(t *testing.T) {

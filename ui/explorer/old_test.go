@@ -71,7 +71,7 @@ func TestAStoppedSearchKeepsWhatItFound(t *testing.T) {
 	}}
 	screen := start(t, 140, 40, Options{Target: server.remote(t), Query: "rollback"})
 	next <- `{"type":"provisional","response":{"results":[{"citation_id":1,"title":"First guess","content":"x","source_type":"web"}]}}`
-	screen.WaitText("1 passage so far")
+	screen.WaitText("1 document so far")
 	screen.Press("esc")
 	screen.WaitText("stopped; 1 provisional passage kept")
 	screen.WaitText("First guess")
@@ -97,7 +97,7 @@ func TestTheSecondsOfALimitCountDown(t *testing.T) {
 func TestTheTabsOfThePickerCountTheSameChoice(t *testing.T) {
 	t.Parallel()
 	screen := start(t, 140, 44, Options{Target: sampleTarget(t), Query: "temperature within:90d"})
-	screen.WaitText("passages in 5 documents")
+	screen.WaitText("5 documents ·")
 	screen.Press("ctrl+f")
 	screen.WaitText("▌[ ] △ Google Drive")
 	screen.Press("space")
@@ -110,7 +110,7 @@ func TestTheTabsOfThePickerCountTheSameChoice(t *testing.T) {
 	screen.WaitText("( ) any time      3")
 	screen.WaitText("(●) last 90 days  2")
 	screen.Press("enter")
-	screen.WaitText("2 passages ·")
+	screen.WaitText("2 documents ·")
 }
 
 // Before the first search the picker has the counts of all documents at once, the most frequent source first.
@@ -141,7 +141,7 @@ func TestTheSummaryCountsNothingThatCannotBeReached(t *testing.T) {
 	late := 0
 	options.Now = func() time.Time { late++; return today().Add(time.Duration(late) * 10 * time.Millisecond) }
 	screen := start(t, 140, 40, options)
-	screen.WaitText("best 8 passages · 1,470 documents match")
+	screen.WaitText("best 1 document · 1,470 match")
 	screen.WaitGone("of 1,470")
 	screen.Press("w")
 	screen.WaitText("outside the stages") // the rest of the time above them
@@ -151,9 +151,9 @@ func TestTheSummaryCountsNothingThatCannotBeReached(t *testing.T) {
 func TestTotalsSayHowCertainTheyAre(t *testing.T) {
 	t.Parallel()
 	for more, want := range map[string]string{
-		`"matched":{"level":"all","documents":512}`:                                                     "best 1 passage · 512 documents match",
-		`"matched":{"level":"all","documents":512},"notes":[{"code":"counts_estimated","text":"many"}]`: "best 1 passage · at least 512 documents match",
-		`"notes":[]`: "best 1 passage · about 512 documents match",
+		`"matched":{"level":"all","documents":512}`:                                                     "best 1 document · 512 match",
+		`"matched":{"level":"all","documents":512},"notes":[{"code":"counts_estimated","text":"many"}]`: "best 1 document · at least 512 match",
+		`"notes":[]`: "best 1 document · about 512 match",
 	} {
 		server := &script{search: func(w http.ResponseWriter, _ *http.Request, _ wire.SearchRequest) {
 			w.Header().Set("Content-Type", "application/json")

@@ -57,7 +57,7 @@ func TestTheOutlineOfTheTextAtHand(t *testing.T) {
 		answer200(w, map[string]any{"results": []any{sixFields(1, "Long", content)}})
 	}}
 	screen := start(t, 60, 20, Options{Target: server.remote(t), Query: "rollback"})
-	screen.WaitText("1 passage")
+	screen.WaitText("1 document")
 	screen.Press("O")
 	screen.WaitText("of the text shown")
 	screen.Press("down", "enter")

@@ -44,11 +44,11 @@ func TestTheListGoesOn(t *testing.T) {
 	screen := start(t, 120, 40, Options{Target: server.library(t)})
 	screen.WaitText("type to search")
 	screen.Type("text")
-	screen.WaitText("50 of 120 documents") // as the line of sources counts, also while the word is typed
+	screen.WaitText("120 documents") // as the line of sources counts, also while the word is typed
 	screen.Press("enter")
-	screen.WaitText("1 of 50")
+	screen.WaitText("1 of 120")
 	screen.Press("G")
-	screen.WaitText("50 of 100")
+	screen.WaitText("50 of 120")
 	screen.Press("G")
 	screen.WaitText("100 of 120 ╯")
 	screen.Press("G")
@@ -78,17 +78,17 @@ func TestRowsBehindAModelsPageSayHowTheyWereFound(t *testing.T) {
 		screen := start(t, 120, 40, Options{Target: server.library(t)})
 		screen.WaitText("type to search")
 		screen.Type("text")
-		screen.WaitText("50 passages")
+		screen.WaitText("120 documents")
 		screen.Press("enter")
 		if !model {
 			screen.Press("G")
-			screen.WaitText("of 100")
+			screen.WaitText("of 120")
 			screen.Press("g")
-			screen.WaitText("1 of 100")
+			screen.WaitText("1 of 120")
 			for range 60 {
 				screen.Press("j")
 			}
-			screen.WaitText("61 of 100")
+			screen.WaitText("61 of 120")
 			if strings.Contains(screen.Text(), "by words") {
 				t.Errorf("no model ranked anything:\n%s", screen.Text())
 			}
@@ -208,11 +208,11 @@ func TestResultsAreSorted(t *testing.T) {
 	screen.Press("enter")
 	screen.WaitText("Document 000")
 	screen.Press("s")
-	screen.WaitText("newest 50 of 120 documents")
+	screen.WaitText("120 documents, newest first")
 	screen.Press("s")
-	screen.WaitText("oldest 50 of 120 documents")
+	screen.WaitText("120 documents, oldest first")
 	screen.WaitText("Document 119")
 	screen.Press("s")
-	screen.WaitGone("oldest 50 of 120 documents")
+	screen.WaitGone("120 documents, oldest first")
 	screen.WaitText("Document 000")
 }

@@ -12,7 +12,7 @@ import (
 func TestFiltersAreChosenFromThePicker(t *testing.T) {
 	t.Parallel()
 	screen := start(t, 140, 40, Options{Target: sampleTarget(t), Query: "roll back"})
-	screen.WaitText("passages")
+	screen.WaitText("1 of ")
 	screen.Press("ctrl+f")
 	screen.WaitText("[Sources]")
 	screen.Type("sla")
@@ -40,7 +40,7 @@ func TestFiltersAreChosenFromThePicker(t *testing.T) {
 func TestTimeIsChosenFromThePicker(t *testing.T) {
 	t.Parallel()
 	screen := start(t, 140, 40, Options{Target: sampleTarget(t), Query: "roll back"})
-	screen.WaitText("passages")
+	screen.WaitText("1 of ")
 	screen.Press("ctrl+f")
 	screen.Press("tab")
 	screen.WaitText("by month")
@@ -64,7 +64,7 @@ func TestAllActions(t *testing.T) {
 	t.Parallel()
 	m := &machine{}
 	screen := start(t, 140, 40, Options{Target: sampleTarget(t), Query: "roll back", Caps: m.capabilities()})
-	screen.WaitText("passages")
+	screen.WaitText("1 of ")
 	screen.Press("?")
 	screen.WaitText("All actions")
 	screen.Type("citation")
@@ -164,7 +164,7 @@ func TestTheThemeFollowsTheTerminal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			screen := startIn(t, Options{Target: longLibrary().library(t), Query: "rollback"}, terminal)
-			screen.WaitText("2 passages")
+			screen.WaitText("1 document ")
 			screen.WaitText("Part 20 says")
 			styled := screen.Styled()
 			if coloured := strings.Contains(styled, "38;") || strings.Contains(styled, "\x1b[3"); name == "no-color" && coloured {
@@ -177,7 +177,7 @@ func TestTheThemeFollowsTheTerminal(t *testing.T) {
 func TestTheMouseIsOffUntilAskedFor(t *testing.T) {
 	t.Parallel()
 	screen := start(t, 120, 30, Options{Target: longLibrary().library(t), Query: "rollback"})
-	screen.WaitText("2 passages")
+	screen.WaitText("1 document ")
 	if screen.Modes().Mouse {
 		t.Error("the mouse is captured from the start")
 	}
@@ -192,7 +192,7 @@ func TestQuittingRestoresTheTerminal(t *testing.T) {
 	t.Parallel()
 	for _, keys := range [][]string{{"ctrl+c"}, {"q"}} {
 		screen := start(t, 120, 30, Options{Target: longLibrary().library(t), Query: "rollback"})
-		screen.WaitText("2 passages")
+		screen.WaitText("1 document ")
 		screen.Press(keys...)
 		screen.RequireRestored()
 	}
@@ -201,7 +201,7 @@ func TestQuittingRestoresTheTerminal(t *testing.T) {
 func TestPanesAreResizedAndZoomed(t *testing.T) {
 	t.Parallel()
 	screen := start(t, 140, 30, Options{Target: longLibrary().library(t), Query: "rollback"})
-	screen.WaitText("2 passages")
+	screen.WaitText("1 document ")
 	column := func() int {
 		for line := range strings.Lines(screen.Text()) {
 			if before, _, found := strings.Cut(line, "╮╭"); found {
@@ -245,7 +245,7 @@ func TestTinyTerminals(t *testing.T) {
 func TestWhyTheseResults(t *testing.T) {
 	t.Parallel()
 	screen := start(t, 140, 45, Options{Target: sampleTarget(t), Query: "roll back source:confluence"})
-	screen.WaitText("passages")
+	screen.WaitText("1 of ")
 	screen.WaitText("· 1 ms")
 	screen.Press("w")
 	screen.WaitText("Why these results")

@@ -48,7 +48,7 @@ func TestEveryFieldIsChosenFromThePicker(t *testing.T) {
 		{"Types", "thread", "thread", "type: thread ✕"},
 	} {
 		screen := start(t, 140, 44, Options{Target: sampleTarget(t), Query: "roll back"})
-		screen.WaitText("in 8 documents")
+		screen.WaitText(" 8 documents")
 		screen.Press("ctrl+f")
 		toTab(screen, test.tab)
 		screen.Type(test.typed)
@@ -69,7 +69,7 @@ func TestEveryFieldIsChosenFromThePicker(t *testing.T) {
 func TestAnAgentIsChosenFromThePicker(t *testing.T) {
 	t.Parallel()
 	screen := start(t, 140, 44, Options{Target: sampleTarget(t), Query: "roll back"})
-	screen.WaitText("in 8 documents")
+	screen.WaitText(" 8 documents")
 	screen.Press("ctrl+f")
 	toTab(screen, "Agent")
 	screen.WaitText("[ ] Support      What customers reported")
@@ -91,7 +91,7 @@ func TestAnAgentIsChosenFromThePicker(t *testing.T) {
 func TestAnAuthorIsExcludedFromThePicker(t *testing.T) {
 	t.Parallel()
 	screen := start(t, 140, 44, Options{Target: sampleTarget(t), Query: "roll back"})
-	screen.WaitText("in 8 documents")
+	screen.WaitText(" 8 documents")
 	screen.WaitText("Tomasz Wieczorek")
 	screen.Press("ctrl+f")
 	toTab(screen, "Authors")
@@ -105,7 +105,7 @@ func TestAnAuthorIsExcludedFromThePicker(t *testing.T) {
 	screen.WaitText("any time · 6 documents")
 	screen.Press("enter")
 	screen.WaitText("not author: Tomasz Wieczorek ✕")
-	screen.WaitText("in 6 documents")
+	screen.WaitText(" 6 documents")
 	screen.WaitGone("   Tomasz Wieczorek")
 	screen.Press("ctrl+f")
 	toTab(screen, "Authors")
@@ -113,14 +113,14 @@ func TestAnAuthorIsExcludedFromThePicker(t *testing.T) {
 	screen.WaitText("[-] Tomasz Wieczorek")
 	screen.Press("esc", "u")
 	screen.WaitGone("not author")
-	screen.WaitText("in 8 documents")
+	screen.WaitText(" 8 documents")
 }
 
 // One esc closes the picker and leaves the query as it was, whatever was typed or selected; ctrl+u clears what was typed.
 func TestOneEscClosesThePicker(t *testing.T) {
 	t.Parallel()
 	screen := start(t, 140, 44, Options{Target: sampleTarget(t), Query: "roll back source:slack"})
-	screen.WaitText("1 passage ") // the library is open
+	screen.WaitText("1 document ") // the library is open
 	screen.Press("ctrl+f")
 	screen.WaitText("[Sources 1]")
 	screen.Type("hubs")
@@ -162,7 +162,7 @@ func TestThePickerCountsAnUnfinishedWordAsTheSearchDoes(t *testing.T) {
 func TestTheTabsOfThePickerFitEverySize(t *testing.T) {
 	t.Parallel()
 	screen := start(t, 160, 45, Options{Target: sampleTarget(t), Query: "roll back"})
-	screen.WaitText("in 8 documents")
+	screen.WaitText(" 8 documents")
 	screen.Press("ctrl+f")
 	for _, size := range [][2]int{{160, 45}, {120, 40}, {80, 24}, {60, 20}, {40, 12}, {20, 4}} {
 		screen.Resize(size[0], size[1])
@@ -453,7 +453,7 @@ func TestOtherSourcesAreCountedWithoutTheFilter(t *testing.T) {
 	t.Parallel()
 	notion := regexp.MustCompile(`Notion +(▄*) +(\d+)  │`)
 	screen := start(t, 120, 40, Options{Target: sampleTarget(t), Query: "how do we roll back a deploy"})
-	screen.WaitText("in 4 documents")
+	screen.WaitText(" 4 documents")
 	screen.Press("ctrl+f")
 	screen.Wait("the sources with their counts", notion.MatchString)
 	before := notion.FindStringSubmatch(screen.Text())[2]

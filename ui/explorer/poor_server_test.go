@@ -45,7 +45,7 @@ func TestATokenThatMayOnlySearch(t *testing.T) {
 	screen.Press("enter")
 	screen.WaitText(`the token may not list agents, so "Eng"`)
 	screen.Press("ctrl+f")
-	screen.WaitText("this token may not list sources: these are all of Onyx's")
+	screen.WaitText("this token may not list sources: all of Onyx's")
 	screen.Type("zen")
 	screen.WaitText("enter selects Zendesk")
 }

@@ -310,7 +310,7 @@ func (m *Model) openSource() tea.Cmd {
 // sourceOf returns the link to a result's document that can be opened here: the one that was configured to come first,
 // its own or its permalink, else the other one.
 func (m *Model) sourceOf(r wire.SearchResult) string {
-	links := []string{linkOf(r), passage.Address(r)}
+	links := []string{text.OrEmpty(r.Link), passage.Address(r)}
 	if m.options.Permalinks {
 		slices.Reverse(links)
 	}
@@ -340,13 +340,6 @@ func (m *Model) openLink(link string) tea.Cmd {
 			return nil
 		}}
 	}
-}
-
-func linkOf(r wire.SearchResult) string {
-	if r.Link == nil {
-		return ""
-	}
-	return *r.Link
 }
 
 // openable reports whether a link may be followed: to the web or a mail, and to a file from a library of this machine.

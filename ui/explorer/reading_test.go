@@ -102,7 +102,7 @@ func TestTheReaderOnItsOwnInANarrowTerminal(t *testing.T) {
 func TestTheGutterWithoutABorder(t *testing.T) {
 	t.Parallel()
 	screen := start(t, 80, 24, Options{Target: longLibrary().library(t), Query: "rollback"})
-	screen.WaitText("2 passages")
+	screen.WaitText("1 document")
 	screen.Press("enter")
 	screen.WaitText(" ▕\n")
 	screen.WaitGone("…▕")
@@ -237,7 +237,7 @@ func TestTheFirstMatchIsInSight(t *testing.T) {
 func TestEscEndsZoom(t *testing.T) {
 	t.Parallel()
 	screen := start(t, 140, 30, Options{Target: longLibrary().library(t), Query: "rollback"})
-	screen.WaitText("2 passages")
+	screen.WaitText("1 document")
 	screen.Press("z")
 	screen.WaitGone("part 21 of 40")
 	screen.Press("esc")

@@ -132,7 +132,7 @@ func TestARefreshCallsNoModel(t *testing.T) {
 			t.Parallel()
 			w := watch(t, test.config)
 			w.search("lantern", (*Model).submit)
-			w.shows("1 passage ", false)
+			w.shows("1 document ", false)
 			if n := len(w.model.Requests()); test.refreshed != (n == 0) {
 				t.Fatalf("%d calls for the search", n)
 			}
@@ -140,16 +140,16 @@ func TestARefreshCallsNoModel(t *testing.T) {
 			added := len(w.model.Requests()) // with the vectors of the new document
 			w.tick()
 			if test.refreshed {
-				w.shows("2 passages ", false)
+				w.shows("2 documents ", false)
 			} else {
-				w.shows("1 passage ", true)
+				w.shows("1 document ", true)
 			}
 			w.tick()
 			if n := len(w.model.Requests()); n != added {
 				t.Fatalf("the refresh called a model %d times", n-added)
 			}
 			w.search("lantern", (*Model).searchAgain)
-			w.shows("2 passages ", false)
+			w.shows("2 documents ", false)
 			if n := len(w.model.Requests()); test.config.Default != "" && n == added {
 				t.Error("r called no model")
 			}
@@ -169,9 +169,9 @@ func TestEnterSearchesAgainInAChangedLibrary(t *testing.T) {
 	}
 	w.add("second", "A second lantern stands on the pier.")
 	w.tick()
-	w.shows("1 passage ", true)
+	w.shows("1 document ", true)
 	w.search("lantern", (*Model).submit)
-	w.shows("2 passages ", false)
+	w.shows("2 documents ", false)
 }
 
 // TestAChangeDuringASearch: what was found before the change is refreshed once it is there.
@@ -192,9 +192,9 @@ func TestAChangeDuringASearch(t *testing.T) {
 		handled(w.screen, func() tea.Cmd { return w.screen.handleSearch(running, response, nil) })
 		w.answer()
 		if config.Default == "" {
-			w.shows("2 passages ", false)
+			w.shows("2 documents ", false)
 		} else {
-			w.shows("1 passage ", true)
+			w.shows("1 document ", true)
 		}
 		if n := len(w.model.Requests()); n != before {
 			t.Errorf("%s: %d calls", name, n-before)
@@ -207,10 +207,10 @@ func TestResultsOfTypingAreRefreshed(t *testing.T) {
 	t.Parallel()
 	w := watch(t, llm.Config{Default: "local/small"})
 	w.search("lant", (*Model).queryEdited)
-	w.shows("1 passage ", false)
+	w.shows("1 document ", false)
 	w.add("second", "A second lantern stands on the pier.")
 	w.tick()
-	w.shows("2 passages ", false)
+	w.shows("2 documents ", false)
 	if n := len(w.model.Requests()); n != 0 {
 		t.Errorf("%d calls of a model", n)
 	}
@@ -230,15 +230,15 @@ func TestAnOpenExplorerCallsNoModel(t *testing.T) {
 	}))
 	w.target.Open = func(context.Context) (*client.Session, error) { return &client.Session{Client: watching}, nil }
 	screen := start(t, 160, 40, Options{Target: w.target, Query: "lantern"})
-	screen.Wait("the whole answer", func(screen string) bool { return regexp.MustCompile(`1 passage · \d+ m?s`).MatchString(screen) })
+	screen.Wait("the whole answer", func(screen string) bool { return regexp.MustCompile(`1 document · \d+ m?s`).MatchString(screen) })
 	<-known
 	before := len(w.model.Requests())
 	w.add("second", "A second lantern stands on the pier.")
-	screen.WaitText("1 passage · library changed · r searches again")
+	screen.WaitText("1 document · library changed · r searches again")
 	if n := len(w.model.Requests()); n != before {
 		t.Errorf("the refresh called a model %d times", n-before)
 	}
 	screen.Press("r")
-	screen.WaitText("2 passages ·")
+	screen.WaitText("2 documents ·")
 	screen.WaitGone("library changed")
 }

@@ -76,6 +76,9 @@ func (s *shown) of(asked *search) bool {
 // typed reports whether a search is of what somebody types, who has not submitted it.
 func (s *search) typed() bool { return s.instant || s.paused }
 
+// endsInPrefix reports whether the last word, which is being typed, stands for all words that begin with it.
+func (s *search) endsInPrefix() bool { return s.instant && !s.query.WordEnded && s.query.Words != "" }
+
 // queryEdited searches as one types, where a search costs nothing.
 func (m *Model) queryEdited() tea.Cmd {
 	m.conn.pending = false
@@ -176,14 +179,23 @@ func (m *Model) startSearch(text string, instant, fresh bool) tea.Cmd {
 func (m *Model) find(s search, fresh bool) tea.Cmd {
 	m.stopSearch()
 	m.stopBlaming()
-	if answer, ok := m.search.memory.get(s.key, m.now()); ok && !fresh {
-		m.search.failure, s.wire.FacetPlace = nil, answer.level
-		former := m.search.shown
-		remembered := former == nil || former.key != s.key || former.remembered // else it was asked just now
-		m.show(shown{search: s, response: answer.response, took: answer.took, remembered: remembered})
+	if !fresh && m.recall(s) {
 		return tea.Batch(m.searched(), m.findBlame())
 	}
 	return m.send(s)
+}
+
+// recall shows the remembered answer to a search, and reports whether there is one.
+func (m *Model) recall(s search) bool {
+	answer, ok := m.search.memory.get(s.key, m.now())
+	if !ok {
+		return false
+	}
+	m.search.failure, s.wire.FacetPlace = nil, answer.level
+	former := m.search.shown
+	remembered := former == nil || former.key != s.key || former.remembered // else it was asked just now
+	m.show(shown{search: s, response: answer.response, took: answer.took, remembered: remembered})
+	return true
 }
 
 // requestOf is the search of a query with its request.
@@ -375,7 +387,7 @@ func (m *Model) show(answer shown) {
 	m.list.SetMore(0)
 	m.list.SetNew(nil)
 	words := passage.Words(answer.query)
-	if answer.instant && !answer.query.WordEnded {
+	if answer.endsInPrefix() {
 		words = passage.Typing(words)
 	}
 	m.list.Set(answer.response.Results, words, keep)

@@ -73,7 +73,7 @@ func TestARemoteServerIsSearchedOnEnter(t *testing.T) {
 	}
 	screen.Press("enter")
 	screen.WaitText("About rollback")
-	screen.WaitText("1 passage")
+	screen.WaitText("1 document")
 	asked := server.asked()
 	if len(asked) != 1 || *asked[0].NumResults != wantedResults || asked[0].Instant {
 		t.Errorf("asked for %+v", asked)
@@ -260,7 +260,7 @@ func TestStagesAndProvisionalResults(t *testing.T) {
 	screen.WaitText("rewriting the query")
 	next <- `{"type":"provisional","response":{"results":[{"citation_id":1,"title":"First guess","content":"x","source_type":"web"}]}}`
 	screen.WaitText("First guess")
-	screen.WaitText("1 passage so far")
+	screen.WaitText("1 document so far")
 	next <- `{"type":"final","response":{"results":[{"citation_id":1,"title":"The answer","content":"x","source_type":"web"}]}}`
 	close(next)
 	screen.WaitText("The answer")
@@ -280,7 +280,7 @@ func TestProvisionalResultsStayWhenTheSearchIsStopped(t *testing.T) {
 	}}
 	screen := start(t, 120, 40, Options{Target: server.remote(t), Query: "rollback"})
 	next <- `{"type":"provisional","response":{"results":[{"citation_id":1,"title":"First guess","content":"x","source_type":"web"}]}}`
-	screen.WaitText("1 passage so far")
+	screen.WaitText("1 document so far")
 	screen.Press("esc")
 	screen.WaitText("stopped; 1 provisional passage kept")
 	screen.WaitText("provisional")
@@ -492,11 +492,11 @@ func TestEnterKeepsAnUnfinishedWord(t *testing.T) {
 	screen := start(t, 120, 40, Options{Target: sampleTarget(t)})
 	screen.WaitText("66 documents")
 	screen.Type("expense lap")
-	screen.WaitText("5 passages in 4 documents")
+	screen.WaitText("─ 4 documents ·")
 	screen.Press("enter")
 	screen.WaitText("e expand")
 	screen.Wait("the same results", func(text string) bool {
-		return strings.Contains(text, "5 passages in 4 documents") && strings.Contains(text, "Expenses and equipment policy")
+		return strings.Contains(text, "─ 4 documents ·") && strings.Contains(text, "Expenses and equipment policy")
 	})
 }
 
@@ -530,7 +530,7 @@ func TestRemovingAFilterGivesWhatWasCounted(t *testing.T) {
 		return strings.Contains(text, "Most restrictive: source:gong")
 	})
 	screen.Press("x")
-	screen.Wait("the documents that were offered", func(text string) bool { return strings.Contains(text, "in "+offered+" ") })
+	screen.Wait("the documents that were offered", func(text string) bool { return strings.Contains(text, "─ "+offered+" ") })
 }
 
 // countedWithout is what the screen says of a search without a filter.

@@ -33,12 +33,7 @@ func (m *Model) noteLines() []string {
 		}
 		return m.whyFailed(m.rects.List.W - 1)
 	}
-	var lines []string
-	if unknown := m.unknownElsewhere(); unknown != "" {
-		for _, line := range paint.Wrap(unknown, max(1, m.rects.List.W-1)) {
-			lines = append(lines, m.theme.Warning.Render(" "+line))
-		}
-	}
+	lines := panel.Wrapped(m.unknownElsewhere(), 1, m.rects.List.W, m.theme.Warning)
 	if notes := m.notes(); notes != "" {
 		lines = append(lines, notes)
 	}
@@ -110,7 +105,8 @@ func (m *Model) progress() string {
 	progress := stageText(s.stage) + panel.Seconds(s.watch.Elapsed())
 	switch {
 	case m.search.shown.of(s):
-		progress += fmt.Sprintf(" · %s so far", text.Count(m.list.Len(), "passage"))
+		documents, _, _ := m.list.Found()
+		progress += fmt.Sprintf(" · %s so far", text.Count(documents, "document"))
 	case m.search.old:
 		progress += " · " + m.former()
 	}
@@ -132,9 +128,6 @@ func stageText(stage string) string {
 func (m *Model) former() string {
 	return "results for “" + paint.Line(m.box.Readable(m.search.shown.text)) + "”"
 }
-
-// fullDocument is from how many passages of one document on a server may have left out more of them.
-const fullDocument = 8
 
 // leastListTitle is how much of the name of the results stays beside what is said about them, in columns.
 const leastListTitle = len("Results by source")
@@ -182,6 +175,9 @@ func (m *Model) facts() []fact {
 		return []fact{found, {text: "library changed · " + m.keys.keyOf("search-again", InList) + " searches again"}}
 	}
 	facts := []fact{found}
+	if m.search.shown.endsInPrefix() {
+		facts = append(facts, fact{text: "last word as prefix", brief: "prefix"})
+	}
 	if beside := elsewhere(response.Results); beside != "" {
 		facts = append(facts, fact{text: beside})
 	}
@@ -228,43 +224,54 @@ func elsewhere(results []wire.SearchResult) string {
 	return strings.Join(counts, " · ")
 }
 
-// found counts the passages of the list and their documents, and all documents that the list leads to, or that match
-// where it does not lead to all of them: as the line of sources does, while a word is typed those with its beginning.
+// found counts the documents that match, as the line of sources does. Where the list does not lead to all of them, it
+// says how many it has.
 func (m *Model) found() fact {
 	s := m.search.shown
-	listed, documents, _ := m.list.Found()
-	total, passages := s.response.TotalMatches, text.Count(listed, "passage")
+	listed, all := m.reachable()
 	matching := passage.Total(s.response)
-	all := fmt.Sprintf("%s of %s", text.Number(documents), matching)
-	reached := total <= maxRows && m.pages()
-	if s.wire.Lists() {
-		order := "newest"
-		if s.wire.Sort == wire.SortOldest {
-			order = "oldest"
-		}
-		switch {
-		case total <= documents:
-			return fact{text: fmt.Sprintf("%s, %s first", text.Count(documents, "document"), order)}
-		case !reached:
-			return fact{text: fmt.Sprintf("%s %s · %s match", order, text.Number(documents), matching)}
-		}
-		return fact{text: order + " " + all}
+	if s.response.TotalMatches <= listed {
+		matching = text.Count(listed, "document")
 	}
+	order := orderName(s.wire.Sort)
+	if order == "" && s.wire.Lists() {
+		order = orderName(wire.SortNewest)
+	}
+	switch few := strings.TrimSuffix(strings.TrimSuffix(matching, "s"), " document"); {
+	case all && order != "":
+		return fact{text: matching + ", " + order}
+	case all:
+		return fact{text: matching, brief: few}
+	default:
+		best := strings.TrimSuffix(cmp.Or(order, "best"), " first")
+		return fact{text: fmt.Sprintf("%s %s · %s match", best, text.Count(listed, "document"), few),
+			brief: fmt.Sprintf("%s %s · %s match", best, text.Number(listed), few)}
+	}
+}
+
+// reachable returns how many matching documents the list leads to, and whether these are all.
+func (m *Model) reachable() (documents int, all bool) {
+	listed, _, _ := m.list.Found()
+	total := m.search.shown.response.TotalMatches
+	if total > listed && total <= maxRows && m.pages() {
+		return total, true
+	}
+	return listed, total <= listed
+}
+
+// position is which document of the list is selected: "3 of 14".
+func (m *Model) position() string {
+	_, place, further := m.list.Found()
+	documents, _ := m.reachable()
 	switch {
-	case total > documents && reached:
-		return fact{text: passages + " · " + all, brief: all}
-	case total > documents && !s.instant:
-		few := strings.TrimSuffix(strings.TrimSuffix(matching, "s"), " document")
-		return fact{text: fmt.Sprintf("best %s · %s match", passages, matching),
-			brief: fmt.Sprintf("best %s · %s match", text.Number(listed), few)}
-	case m.list.MostOfDocument() >= fullDocument: // of which the server may have left out more
-		passages = "best " + passages
+	case m.search.shown.ofAnswer: // which are passages, several of a document
+		place, documents = m.list.Row()+1, m.list.Len()
+	case further > 0:
+		return "further result " + text.Number(further)
+	case place == 0: // of another profile
+		return ""
 	}
-	if documents < listed {
-		return fact{text: passages + " in " + text.Count(documents, "document"),
-			brief: text.Number(listed) + " in " + text.Count(documents, "document")}
-	}
-	return fact{text: passages, brief: text.Number(listed)}
+	return fmt.Sprintf("%s of %s", text.Number(place), text.Number(documents))
 }
 
 // searchTime is how long the shown search took: at a library what its stages add up to, at a server as long as its
@@ -345,6 +352,8 @@ func (m *Model) hints(place Place, room int) string {
 			label = m.top().Escape()
 		case place == InPrompt && b.Action == "accept":
 			label = cmp.Or(m.prompt.does, label)
+		case b.Action == "next" && (place != InBox || !m.atHome()):
+			continue
 		case b.Action == "set-up" && (!m.atHome() || m.target.Kind == Sample): // whose title says so
 			continue
 		case b.Action == "answer" && m.asksOverMarked() && len(m.markedShown()) > 0:

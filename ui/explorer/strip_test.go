@@ -27,7 +27,7 @@ func TestSourcesAreChosenOnTheirLine(t *testing.T) {
 		screen.WaitText("source: linear ✕")
 		screen.WaitText("[▷ Linear 1]") // what removing the filter gives
 		screen.WaitText("All 4")
-		screen.Wait("results of Linear alone", regexp.MustCompile(`[^\d]1 passage · \d+ ms`).MatchString)
+		screen.Wait("results of Linear alone", regexp.MustCompile(`[^\d]1 document · \d+ ms`).MatchString)
 		screen.Press("space")
 		screen.WaitGone("source: linear")
 		screen.WaitText("4 documents · ")
@@ -92,7 +92,7 @@ func TestASourceIsExcludedOnItsLine(t *testing.T) {
 func TestALowScreenHasNoLineOfSources(t *testing.T) {
 	t.Parallel()
 	screen := start(t, 80, 15, Options{Target: sampleTarget(t), Query: "rolling back a release"})
-	screen.WaitText("in 4 documents")
+	screen.WaitText(" 4 documents")
 	screen.WaitGone("All 4")
 	screen.Press("f")
 	screen.WaitText("[Sources]")

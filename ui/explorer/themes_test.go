@@ -69,7 +69,7 @@ func TestThemesAreShownAsTheyAreChosen(t *testing.T) {
 	screen.Press("T")
 	screen.WaitText("ember")
 	screen.Type("broken")
-	screen.WaitText("unavailable: broken.yaml:2: acent: unknown key; did you")
+	screen.WaitText("unavailable: broken.yaml:2: acent: unknown")
 	screen.Press("enter")
 	screen.WaitText("▌") // it stays open
 	screen.Press("ctrl+u")

@@ -74,6 +74,18 @@ func Day(moment string) string {
 	return text.OneLine(moment)
 }
 
+// HasOneDate reports whether several documents all have the same date, so that it tells nothing beside each of them.
+func HasOneDate(results []wire.SearchResult) bool {
+	several := false
+	for _, r := range results {
+		several = several || r.DocumentID != results[0].DocumentID
+		if Day(text.OrEmpty(r.UpdatedAt)) != Day(text.OrEmpty(results[0].UpdatedAt)) {
+			return false
+		}
+	}
+	return several
+}
+
 // Words returns the words of a query to highlight, in lower case and without duplicates: plain words and the words of
 // phrases.
 func Words(query client.Query) []string {

@@ -197,5 +197,5 @@ func (p *Actions) row(r actionRow, width int, th theme.Theme) string {
 		text, key = th.Disabled, th.Disabled
 	}
 	keys := key.Render(paint.Fit(r.keys, p.keysWidth(width)) + "  ")
-	return row(" "+keys+text.Render(r.text), r.entry == p.choice.At, width, th)
+	return Row(" "+keys+text.Render(r.text), r.entry == p.choice.At, width, th)
 }

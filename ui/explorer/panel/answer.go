@@ -296,19 +296,19 @@ func (p *Answer) turn(t *Turn, th theme.Theme) []string {
 	}
 	if len(t.queries) > 0 {
 		queries := exslices.CastFunc(t.queries, func(query string) string { return "“" + query + "”" })
-		lines = append(lines, wrapped("searched for "+strings.Join(queries, ", "), p.look.width, th.Muted)...)
+		lines = append(lines, Wrapped("searched for "+strings.Join(queries, ", "), 0, p.look.width, th.Muted)...)
 	}
 	if t.filters != "" {
-		lines = append(lines, wrapped("filters: "+t.filters, p.look.width, th.Muted)...)
+		lines = append(lines, Wrapped("filters: "+t.filters, 0, p.look.width, th.Muted)...)
 	}
 	for _, note := range t.notes {
-		lines = append(lines, wrapped("! "+note, p.look.width, th.Warning)...)
+		lines = append(lines, Wrapped("! "+note, 0, p.look.width, th.Warning)...)
 	}
 	lines = append(lines, "")
 	lines = append(lines, p.text(t, th)...)
 	if t.Problem != "" {
-		lines = append(lines, wrapped(t.Problem, p.look.width, th.Error)...)
-		lines = append(lines, wrapped(t.remedy, p.look.width, th.Muted)...)
+		lines = append(lines, Wrapped(t.Problem, 0, p.look.width, th.Error)...)
+		lines = append(lines, Wrapped(t.remedy, 0, p.look.width, th.Muted)...)
 	}
 	if len(t.Sources) > 0 {
 		lines = append(lines, "", th.Muted.Render("Sources"))

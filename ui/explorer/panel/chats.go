@@ -132,14 +132,14 @@ func (p *Chats) count() string {
 
 // notice is shown above the rows: an error, or that there are no conversations.
 func (p *Chats) notice(width int, th theme.Theme) []string {
-	lines := append(wrapped(p.problem, width, th.Error), wrapped(p.remedy, width, th.Muted)...)
+	lines := append(Wrapped(p.problem, 0, width, th.Error), Wrapped(p.remedy, 0, width, th.Muted)...)
 	switch {
 	case len(p.sessions) > 0 || p.doing != "" || p.problem != "":
 		return lines
 	case p.Private:
-		return wrapped("No conversations: private mode stores none", width, th.Muted)
+		return Wrapped("No conversations: private mode stores none", 0, width, th.Muted)
 	}
-	return wrapped("No conversations yet. Questions are stored here unless private is set.", width, th.Muted)
+	return Wrapped("No conversations yet. Questions are stored here unless private is set.", 0, width, th.Muted)
 }
 
 // row is the name of a conversation and its age.
@@ -158,5 +158,5 @@ func (p *Chats) row(session wire.ChatSession, chosen bool, width int, th theme.T
 	if age != "" {
 		line += paint.Blank(gap-1) + th.Muted.Render(age) + " "
 	}
-	return row(line, chosen, width, th)
+	return Row(line, chosen, width, th)
 }

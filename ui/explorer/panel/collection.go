@@ -64,7 +64,7 @@ func (p *Collection) Title(_ int, th theme.Theme) (title, beside string) {
 // View implements Panel.
 func (p *Collection) View(width, height int, th theme.Theme) Body {
 	if len(p.passages) == 0 {
-		return Body{Lines: wrapped("The collection is empty. Mark passages in the results to collect them.", width, th.Muted)}
+		return Body{Lines: Wrapped("The collection is empty. Mark passages in the results to collect them.", 0, width, th.Muted)}
 	}
 	lines := 2
 	if height < 8 {
@@ -88,10 +88,7 @@ func (p *Collection) rows(at, width int, th theme.Theme) []string {
 	digits := len(strconv.Itoa(len(p.passages)))
 	number := strconv.Itoa(at + 1)
 	indent := 1 + digits + gap
-	age := ""
-	if one.UpdatedAt != nil {
-		age = passage.ShortAge(*one.UpdatedAt, p.now)
-	}
+	age := passage.ShortAge(text.OrEmpty(one.UpdatedAt), p.now)
 	room := max(0, width-1-indent-1)
 	title := paint.Line(passage.Title(one.SearchResult))
 	if left := room - gap - paint.Width(age); age != "" && left >= 8 {
@@ -112,7 +109,7 @@ func (p *Collection) rows(at, width int, th theme.Theme) []string {
 		about += th.Text.Render(" · " + paint.Line(one.Note))
 	}
 	second := paint.Blank(indent) + paint.Fit(about, room) + " "
-	return []string{row(first, chosen, width, th), row(second, chosen, width, th)}
+	return []string{Row(first, chosen, width, th), Row(second, chosen, width, th)}
 }
 
 // details are the note and the beginning of the chosen passage, where there is room below the list.
@@ -123,9 +120,9 @@ func (p *Collection) details(width, height int, th theme.Theme) []string {
 	}
 	one, most := p.passages[p.choice.At], height/3
 	lines := []string{th.Border.Render(strings.Repeat("─", width))}
-	lines = append(lines, wrapped(one.Note, width, th.Warning)...)
+	lines = append(lines, Wrapped(one.Note, 0, width, th.Warning)...)
 	for _, line := range passage.Excerpt(one.SearchResult, nil, most, width) {
-		lines = append(lines, wrapped(line.Lead+line.Text, width, th.Muted)...)
+		lines = append(lines, Wrapped(line.Lead+line.Text, 0, width, th.Muted)...)
 	}
 	lines = lines[:min(len(lines), most)]
 	for len(lines) < most {

@@ -111,14 +111,14 @@ func (b *Body) at(i int) string {
 	return ""
 }
 
-// wrapped returns foreign text as styled lines; none for an empty one.
-func wrapped(text string, width int, style lipgloss.Style) []string {
+// Wrapped returns foreign text as indented, styled lines of at most width columns; none for an empty one.
+func Wrapped(text string, indent, width int, style lipgloss.Style) []string {
 	if text == "" {
 		return nil
 	}
-	lines := paint.Wrap(paint.Line(text), max(1, width))
+	lines := paint.Wrap(paint.Line(text), max(1, width-indent))
 	for i := range lines {
-		lines[i] = style.Render(lines[i])
+		lines[i] = paint.Blank(indent) + style.Render(lines[i])
 	}
 	return lines
 }
@@ -132,8 +132,8 @@ func Bar[N int | float64](part, whole N, width int) string {
 	return strings.Repeat("▄", max(1, min(int(float64(part)/float64(whole)*float64(width)+0.5), width)))
 }
 
-// row draws a row of a list, width columns wide, with a bar and a background of its own when it is selected.
-func row(text string, selected bool, width int, th theme.Theme) string {
+// Row draws a row of a list, width columns wide, with a bar and a background of its own when it is selected.
+func Row(text string, selected bool, width int, th theme.Theme) string {
 	if !selected {
 		return paint.Fit(" "+text, width)
 	}

@@ -67,7 +67,7 @@ func (e explanation) all(in Explained) []string {
 		return []string{e.th.Muted.Render("no search yet")}
 	}
 	head := fmt.Sprintf("“%s” in %s · %s", in.Text, in.Where, text.Duration(in.Took))
-	lines := wrapped(head, e.width, e.th.Muted)
+	lines := Wrapped(head, 0, e.width, e.th.Muted)
 	if in.After != "" {
 		lines = append(lines, paint.Wrap(e.th.Muted.Render("follow-up to “"+strings.TrimRight(paint.FitLine(in.After, 60), " ")+"”"), e.width)...)
 	}
@@ -109,9 +109,7 @@ func (e explanation) filters(in Explained) []string {
 		for _, filter := range in.Filters {
 			lines = append(lines, "  "+paint.PenOf(e.th.Chip).Write(paint.Line(filter))+e.th.Muted.Render("  set by you"))
 		}
-		for _, part := range wrapped("filters set by an agent or a model are not reported", e.width-2, e.th.Muted) {
-			lines = append(lines, "  "+part)
-		}
+		lines = append(lines, Wrapped("filters set by an agent or a model are not reported", 2, e.width, e.th.Muted)...)
 	}
 	for _, filter := range in.Response.AppliedFilters {
 		by := "you"
@@ -160,9 +158,7 @@ func (e explanation) stages(stages []wire.Stage, took time.Duration) []string {
 			continue
 		}
 		lines = append(lines, line)
-		for _, part := range wrapped(detail, e.width-13, e.th.Muted) {
-			lines = append(lines, paint.Blank(13)+part)
-		}
+		lines = append(lines, Wrapped(detail, 13, e.width, e.th.Muted)...)
 	}
 	return e.section("Stages", "not reported by this server", lines)
 }
@@ -170,9 +166,7 @@ func (e explanation) stages(stages []wire.Stage, took time.Duration) []string {
 func (e explanation) notes(notes []wire.Note) []string {
 	var lines []string
 	for _, note := range notes {
-		for _, line := range wrapped(text.Shorten(note.Text, 400), e.width-4, e.th.Text) {
-			lines = append(lines, "  "+line)
-		}
+		lines = append(lines, Wrapped(text.Shorten(note.Text, 400), 2, e.width-2, e.th.Text)...)
 	}
 	return e.section("Notes", "", lines)
 }
@@ -187,9 +181,7 @@ func (e explanation) ranks(response *wire.SearchResponse) []string {
 			title += e.th.Muted.Render(" · " + wire.SourceName(result.SourceType))
 		}
 		lines = append(lines, "  "+paint.Fit(title, e.width-2))
-		for _, line := range wrapped(passage.Related(result), e.width-6, e.th.Muted) {
-			lines = append(lines, "      "+line)
-		}
+		lines = append(lines, Wrapped(passage.Related(result), 6, e.width, e.th.Muted)...)
 		if len(result.Ranks) == 0 {
 			continue
 		}

@@ -184,7 +184,7 @@ func (d drawing) row(preset span, label int, under bool) string {
 			row += paint.Blank(at-paint.Width(row)) + style.Render(number)
 		}
 	}
-	return listRow(row, under, d.width, d.th)
+	return panel.Row(row, under, d.width, d.th)
 }
 
 // plot is a chart with its place on the screen.

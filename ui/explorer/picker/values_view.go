@@ -123,9 +123,12 @@ func (t *values) meaning() (parts []string) {
 		parts = append(parts, "no "+t.of.Noun)
 	case none:
 		parts = append(parts, "all "+nouns)
-		if v != nil {
-			parts = append(parts, "space only this")
-		}
+	}
+	if v != nil && t.inTree() && !t.tree.empty[v.Name] && !t.tree.isOpen(v.Name) {
+		parts = append(parts, "→ opens it")
+	}
+	if v != nil && none && !t.of.Single {
+		parts = append(parts, "space only this")
 	}
 	switch {
 	case v == nil || t.of.Single:
@@ -135,9 +138,6 @@ func (t *values) meaning() (parts []string) {
 		parts = append(parts, "! without the "+text.Number(selected)+" selected")
 	default:
 		parts = append(parts, "! without this")
-	}
-	if v != nil && t.inTree() && !t.tree.empty[v.Name] && !t.tree.isOpen(v.Name) {
-		parts = append(parts, "→ opens it")
 	}
 	return parts
 }
@@ -252,15 +252,7 @@ func (c *table) row(v *value, under bool) string {
 		}
 		row += paint.Blank(1+c.count-len(text)) + pen.Write(text)
 	}
-	return listRow(row, under, c.width, c.th)
-}
-
-// listRow draws a row of a list, with a mark and a background where the cursor is.
-func listRow(text string, under bool, width int, th theme.Theme) string {
-	if !under {
-		return paint.Fit(th.Prompt.Render(" ")+text, width)
-	}
-	return paint.Under(paint.Fit(th.Prompt.Render("▌")+text, width), th.Selected)
+	return panel.Row(row, under, c.width, c.th)
 }
 
 // matches finds typed words in a name. Where lower case is of another length nothing is marked.

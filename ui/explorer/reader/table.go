@@ -56,7 +56,7 @@ func (t *typesetter) table(table *extast.Table, first, rest []cell) {
 		}
 		wrapped, height := wrapRow(line, widths)
 		if above > 0 && max(above, height) > 1 {
-			t.rule(widths, rest)
+			t.row(make([][][]cell, len(widths)), 1, widths, table.Alignments, rest, rest)
 		}
 		t.row(wrapped, height, widths, table.Alignments, first, rest)
 		first, above = rest, height
@@ -64,7 +64,7 @@ func (t *typesetter) table(table *extast.Table, first, rest []cell) {
 	t.grid = nil
 }
 
-// rule sets the line below the head of a table, or between rows of several lines.
+// rule sets the line below the head of a table.
 func (t *typesetter) rule(widths []int, rest []cell) {
 	var parts []string
 	for _, width := range widths {

@@ -20,6 +20,9 @@ import (
 // selected no passage, and those found by words alone, come last, each below a heading. A server that reports no
 // selection selected all.
 type List struct {
+	// WholeKey is the name of the key that shows all of a document; "" for none.
+	WholeKey string
+
 	items    []wire.SearchResult
 	words    []string
 	rows     []row
@@ -32,6 +35,7 @@ type List struct {
 	isMarked func(wire.SearchResult) bool
 	isNew    func(wire.SearchResult) bool
 	mixed    bool     // of several origins
+	oneDate  bool     // all documents have the same, which rows need not say
 	several  bool     // of several sources or places
 	usual    string   // the source or place of more than half of them
 	apart    []string // see passage.Apart
@@ -52,10 +56,10 @@ type List struct {
 
 // row is one passage in the order of the list.
 type row struct {
-	item     int // in the results as they were given
-	document int // passages of the same document have the same number
-	heads    bool
-	further  int    // passages of the document that follow this one, which heads them
+	item     int    // in the results as they were given
+	document int    // passages of the same document have the same number
+	nth      int    // passage of its document, from 0, which heads the others
+	further  int    // how many follow it, if it heads them
 	aside    bool   // left out by the selector, found by words alone, or lacking a word of the query
 	lack     string // see passage.Lack
 	heading  string // of the section that it begins
@@ -74,6 +78,7 @@ func (l *List) Set(items []wire.SearchResult, words []string, keep bool) {
 	l.items, l.words, l.stale = items, words, false
 	l.arrange()
 	l.mixed = slices.ContainsFunc(items, func(r wire.SearchResult) bool { return r.Origin != items[0].Origin })
+	l.oneDate = passage.HasOneDate(items)
 	l.apart = passage.Apart(items)
 	l.divide()
 	l.selected, l.top, l.moved = 0, 0, true
@@ -120,7 +125,7 @@ func (l *List) divide() {
 func (l *List) SetOld(age time.Duration) { l.old = age }
 
 func (l *List) isOld(r wire.SearchResult) bool {
-	updated, err := wire.ParseTime(deref(r.UpdatedAt))
+	updated, err := wire.ParseTime(text.OrEmpty(r.UpdatedAt))
 	return err == nil && l.old > 0 && l.now.Sub(updated) >= l.old
 }
 
@@ -173,35 +178,28 @@ func (l *List) Clear() { l.Set(nil, nil, false) }
 // Len is the number of passages.
 func (l *List) Len() int { return len(l.rows) }
 
-// Found returns the number of passages and of documents in the list that match, with folded copies, and the place of
-// the selected passage among the former, from 1; 0 if it is none of them. Where no passage is said to match, as in a
-// collection, all count that lack nothing.
-func (l *List) Found() (passages, documents, place int) {
+// Found returns the number of documents in the list that match, with folded copies, and which of them is selected, from
+// 1; of a further result, which is none of them, which of the further ones it is. Where no document is said to match,
+// as in a collection, all count that lack nothing.
+func (l *List) Found() (documents, place, further int) {
 	said := slices.ContainsFunc(l.items, func(r wire.SearchResult) bool { return r.Matches })
-	for at, r := range l.rows {
-		item := l.items[r.item]
-		if r.lack != "" || said && !item.Matches {
-			continue
-		}
-		if passages++; at == l.selected {
-			place = passages
-		}
-		if r.heads {
+	others := 0
+	for _, r := range l.rows {
+		item, selected := l.items[r.item], r.document == l.rows[l.selected].document
+		switch {
+		case r.nth > 0 || r.lack == "" && said && !item.Matches:
+		case r.lack != "":
+			if others++; selected {
+				further = others
+			}
+		default:
+			if selected {
+				place = documents + 1
+			}
 			documents += 1 + item.AlsoInCount
 		}
 	}
-	return passages, documents, place
-}
-
-// MostOfDocument returns how many passages the document with the most of them has.
-func (l *List) MostOfDocument() int {
-	most := 0
-	for _, r := range l.rows {
-		if r.heads {
-			most = max(most, 1+r.further)
-		}
-	}
-	return most
+	return documents, place, further
 }
 
 // Selected is the selected passage; false when the list is empty.
@@ -250,15 +248,35 @@ func (l *List) beside(at, direction int) int {
 	return at
 }
 
-// isFolded reports whether a passage is only counted by the first one of its document, as its document is not selected,
-// and nothing about it has to be seen.
+// mostUnfolded is how many further passages of the selected document are listed: more would push the others out.
+const mostUnfolded = 5
+
+// isFolded reports whether a passage is only counted by the first one of its document, as its document is not selected
+// or has many, and nothing about it has to be seen.
 func (l *List) isFolded(at int) bool {
 	r := &l.rows[at]
-	if r.heads || r.document == l.rows[l.selected].document {
+	if r.nth == 0 || at == l.selected || r.nth <= mostUnfolded && r.document == l.rows[l.selected].document {
 		return false
 	}
 	item := l.items[r.item]
 	return (l.isMarked == nil || !l.isMarked(item)) && (l.isNew == nil || !l.isNew(item))
+}
+
+// folded returns how many passages of the selected document are folded, for the last row of it that is listed; 0 for
+// all other rows.
+func (l *List) folded(at int) (folded int) {
+	head := at - l.rows[at].nth
+	if l.rows[head].further <= mostUnfolded || l.rows[at].document != l.rows[l.selected].document {
+		return 0
+	}
+	for i := head; i <= head+l.rows[head].further; i++ {
+		if l.isFolded(i) {
+			folded++
+		} else if i > at {
+			return 0
+		}
+	}
+	return folded
 }
 
 // First selects the first passage.

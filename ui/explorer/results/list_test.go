@@ -45,8 +45,12 @@ func of[T any](value T) *T { return &value }
 // item is a passage of a document.
 func item(citation int, ref, title, content string) wire.SearchResult {
 	document, _, _ := strings.Cut(ref, "#")
+	updated := "2026-11-18T12:00:00Z"
+	if citation == 1 { // another date of the same age: one that all have is not shown
+		updated = "2026-11-17T18:00:00Z"
+	}
 	return wire.SearchResult{CitationID: &citation, DocumentID: document, Ref: ref, Title: title, Content: content,
-		SourceType: "slack", UpdatedAt: of("2026-11-18T12:00:00Z"), Selected: true}
+		SourceType: "slack", UpdatedAt: &updated, Selected: true}
 }
 
 // bare is what a server sends that tells six fields.
@@ -118,8 +122,8 @@ func TestRowsStandUnderTheirDocuments(t *testing.T) {
 		"  3  Old page                                           3 d",
 		"     rolled back once",
 		"", "", "", "", "")
-	if passages, documents, place := l.Found(); passages != 5 || documents != 3 || place != 1 {
-		t.Errorf("passage %d of %d in %d documents", place, passages, documents)
+	if documents, place, further := l.Found(); documents != 3 || place != 1 || further != 0 {
+		t.Errorf("document %d, %d of %d", place, further, documents)
 	}
 	for y, want := range []int{0, 0, 2, 1, 1, -1, 3, 3, -1, -1, -1, -1, -1} {
 		if got, ok := l.RowAt(y); got != want || ok != (want >= 0) {
@@ -151,12 +155,66 @@ func TestFurtherResults(t *testing.T) {
 		" ── further results ───────────────────────────────────────",
 		"  4  Outages                                            3 d",
 		"     by meaning  downtime")
-	if passages, documents, place := l.Found(); passages != 2 || documents != 4 || place != 1 {
-		t.Errorf("passage %d of %d in %d documents", place, passages, documents)
+	if documents, place, further := l.Found(); documents != 4 || place != 1 || further != 0 {
+		t.Errorf("document %d, %d of %d", place, further, documents)
 	}
 	l.Last()
-	if _, _, place := l.Found(); place != 0 {
-		t.Errorf("a further result is match %d", place)
+	if _, place, further := l.Found(); place != 0 || further != 2 {
+		t.Errorf("a further result is match %d, further result %d", place, further)
+	}
+}
+
+// A date that all documents have is not said in each row, unless it is a warning.
+func TestOneDateIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	var l List
+	l.SetNow(now())
+	old := item(3, "b#0", "Policy (archived)", "a budget")
+	l.Set([]wire.SearchResult{item(2, "a#0", "Budgets", "the error budget"), old}, nil, false)
+	expect(t, glyphless(shown(&l, 60, 10)),
+		"▌ 2  Budgets",
+		"▌    the error budget",
+		"  3  Policy (archived)                                ⚠ 3 d",
+		"     a budget", "", "", "", "", "", "")
+	l.Set([]wire.SearchResult{item(2, "a#0", "Budgets", "the error budget")}, nil, false)
+	if text := shown(&l, 60, 4); !strings.Contains(text, "3 d") {
+		t.Errorf("a single document has no age:\n%s", text)
+	}
+}
+
+// Of a document with many passages the first ones are listed; the rest is counted, and reached all the same.
+func TestManyPassagesOfADocument(t *testing.T) {
+	t.Parallel()
+	var l List
+	l.WholeKey = "E"
+	l.SetNow(now())
+	var items []wire.SearchResult
+	for i := range 60 {
+		items = append(items, item(1, fmt.Sprintf("a#%d", i), "Runbook", fmt.Sprintf("passage %d", i)))
+	}
+	l.Set(append(items, item(2, "b#0", "Policy", "another")), nil, false)
+	expect(t, glyphless(shown(&l, 60, 10)),
+		"▌ 1  Runbook                                      ↳ 59  3 d",
+		"▌    passage 0",
+		"  ↳  passage 1", "  ↳  passage 2", "  ↳  passage 3", "  ↳  passage 4", "  ↳  passage 5",
+		"     54 more · E shows the whole document",
+		"  2  Policy                                             3 d",
+		"     another")
+	l.Move(5)
+	for range 4 {
+		l.NextOfDocument(1)
+	}
+	expect(t, glyphless(shown(&l, 60, 11)),
+		"  1  Runbook                                      ↳ 59  3 d",
+		"     passage 0",
+		"  ↳  passage 1", "  ↳  passage 2", "  ↳  passage 3", "  ↳  passage 4", "  ↳  passage 5",
+		"▌ ↳  passage 9",
+		"     53 more · E shows the whole document",
+		"  2  Policy                                             3 d",
+		"     another")
+	l.Move(1)
+	if r, _ := l.Selected(); r.Title != "Policy" {
+		t.Errorf("below the passages is %s", r.Title)
 	}
 }
 
@@ -246,8 +304,8 @@ func TestMonthsAreInTheOrderOfTheDocuments(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("oldest first %v: %q, want %q", oldest, got, want)
 		}
-		if _, _, place := l.Found(); l.SelectedIndex() != 0 || place != 1 {
-			t.Errorf("oldest first %v: result %d is passage %d of the list", oldest, l.SelectedIndex(), place)
+		if _, place, _ := l.Found(); l.SelectedIndex() != 0 || place != 1 {
+			t.Errorf("oldest first %v: result %d is document %d of the list", oldest, l.SelectedIndex(), place)
 		}
 	}
 }

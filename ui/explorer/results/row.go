@@ -28,8 +28,8 @@ const (
 )
 
 // drawRow draws the lines of a row, each as wide as the list.
-func (l *List) drawRow(at int, selected bool) []string {
-	r := &l.rows[at]
+func (l *List) drawRow(key drawnRow) []string {
+	r := &l.rows[key.at]
 	item := l.items[r.item]
 	if !r.marked {
 		r.marks, r.words, r.marked = marksOf(item, l.words), passage.Forms(item, l.words), true
@@ -41,11 +41,13 @@ func (l *List) drawRow(at int, selected bool) []string {
 	if r.aside {
 		d.titlePen, d.textPen = d.pens.dimTitle, d.pens.dimText
 	}
-	d.age = passage.ShortAge(deref(item.UpdatedAt), l.now)
 	d.aged = r.outdated || l.isOld(item)
+	if d.aged || !l.oneDate {
+		d.age = passage.ShortAge(text.OrEmpty(item.UpdatedAt), l.now)
+	}
 	d.added = l.isNew != nil && l.isNew(item)
 	bar := " "
-	if selected {
+	if key.selected {
 		bar = d.pens.bar.Write(d.pens.barGlyph)
 	}
 	var lines []string
@@ -58,7 +60,7 @@ func (l *List) drawRow(at int, selected bool) []string {
 			bar = d.pens.mark.Write(mark)
 		}
 		switch {
-		case !selected:
+		case !key.selected:
 			line = paint.Fit(bar+line, d.width)
 		case d.pens.chosen.GetReverse(): // a bar that is reversed is none
 			line = bar + paint.Under(paint.Fit(line, d.width-1), d.pens.chosen)
@@ -66,6 +68,9 @@ func (l *List) drawRow(at int, selected bool) []string {
 			line = paint.Under(paint.Fit(bar+line, d.width), d.pens.chosen)
 		}
 		lines = append(lines, line)
+	}
+	if key.folded > 0 {
+		lines = append(lines, d.rest(key.folded, l.WholeKey))
 	}
 	return lines
 }
@@ -95,7 +100,7 @@ func (d drawing) lines() []string {
 	if d.room() < leastTitle {
 		return []string{paint.Fit(d.number(), max(0, d.width-1))}
 	}
-	if !d.row.heads {
+	if d.row.nth > 0 {
 		return []string{d.number() + d.text(d.heading())}
 	}
 	lines := []string{d.number() + d.title()}
@@ -140,7 +145,7 @@ func (d drawing) passage() []string {
 func (d drawing) number() string {
 	number, pen := passage.Citation(d.item), d.pens.number
 	switch {
-	case !d.row.heads:
+	case d.row.nth > 0:
 		number, pen = further, d.pens.muted
 	case d.row.aside:
 		pen = d.pens.muted
@@ -346,7 +351,7 @@ func (d drawing) snippet(room int) (string, []wire.Span) {
 	text, spans := passage.Snippet(d.item, d.row.marks, room, room)
 	text, spans = paint.LineSpans(text, spans)
 	name := paint.Line(d.under())
-	if d.row.heads || name == "" {
+	if d.row.nth == 0 || name == "" {
 		return text, spans
 	}
 	rest, said := strings.CutPrefix(text, name+below) // the head has it already
@@ -380,6 +385,15 @@ func broken(text string, width int) []paint.Range {
 	return paint.WrapSpans(text[:end], width)
 }
 
+// rest counts the passages of the document that are not listed, and names the key that shows it whole.
+func (d drawing) rest(folded int, key string) string {
+	said := text.Number(folded) + " more"
+	if key != "" {
+		said += " · " + key + " shows the whole document"
+	}
+	return paint.Fit(paint.Blank(d.indent)+d.pens.muted.Write(said), d.width)
+}
+
 // rule is the line above what the selector left out.
 func (d drawing) rule(text string) string {
 	line := " ── " + text + " "
@@ -392,11 +406,4 @@ func (d drawing) rule(text string) string {
 // fitted is foreign text on one line, cut to a width.
 func fitted(text string, width int) string {
 	return strings.TrimRight(paint.FitLine(text, width), " ")
-}
-
-func deref(text *string) string {
-	if text == nil {
-		return ""
-	}
-	return *text
 }

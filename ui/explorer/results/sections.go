@@ -70,7 +70,7 @@ func groupOf(item wire.SearchResult, grouping string, by dimension.Dimension) st
 	case BySource:
 		return by.Value(item)
 	case ByMonth:
-		if updated, err := wire.ParseTime(deref(item.UpdatedAt)); err == nil {
+		if updated, err := wire.ParseTime(text.OrEmpty(item.UpdatedAt)); err == nil {
 			return updated.Format(monthKey)
 		}
 	}
@@ -144,13 +144,14 @@ func (l *List) setHeads(sections []section) {
 		r.aside = of.part != ranked || r.lack != ""
 		if i > 0 && r.document == l.rows[i-1].document {
 			l.rows[head].further++
+			r.nth = i - head
 			continue
 		}
 		if i > 0 && of != sections[l.rows[opens].document] {
 			l.rows[opens].heading = sections[l.rows[opens].document].heading(l.grouping, l.by, documents)
 			opens, documents = i, 0
 		}
-		r.heads, head = true, i
+		head = i
 		documents++
 	}
 	if len(l.rows) > 0 {

@@ -92,13 +92,13 @@ func (l *List) rowLines(at int) []string {
 	if l.isFolded(at) {
 		return nil
 	}
-	key := drawnRow{at, at == l.selected}
+	key := drawnRow{at, l.folded(at), at == l.selected}
 	lines, drawn := l.drawn.rows[key]
 	if !drawn {
 		if len(l.drawn.rows) >= mostKept {
 			l.drawn.clear()
 		}
-		lines = l.drawRow(at, key.selected)
+		lines = l.drawRow(key)
 		l.drawn.rows[key] = lines
 	}
 	return lines
@@ -142,6 +142,7 @@ type canvas struct {
 
 type drawnRow struct {
 	at       int
+	folded   int // passages below it that are not listed
 	selected bool
 }
 
