@@ -61,15 +61,6 @@ func shownFromTop(beginning string, lines, columns int) bool {
 	return len(beginning) < columns*lines/2 && strings.Count(beginning, "\n") < lines/2
 }
 
-// Heading returns the text of a line of Markdown that is a heading, and "" for any other line.
-func Heading(line string) string {
-	text := strings.TrimLeft(line, "#")
-	if text == line {
-		return ""
-	}
-	return strings.TrimSpace(text)
-}
-
 // IsTableRule reports whether a line is the one below the head of a table.
 func IsTableRule(line string) bool {
 	return strings.Contains(line, "|") && strings.Contains(line, "--") && strings.Trim(line, "|-: ") == ""
@@ -216,7 +207,8 @@ func passTitle(r wire.SearchResult, start int) int {
 	rest := r.Content[start:]
 	blank := len(rest) - len(strings.TrimLeft(rest, " \t\n"))
 	line, _, _ := strings.Cut(rest[blank:], "\n")
-	if len(line) > 2*len(r.Title)+16 || !strings.EqualFold(text.OneLine(strings.TrimRight(Heading(line), "# ")), Title(r)) {
+	level := HeadingLevel(line)
+	if level == 0 || len(line) > 2*len(r.Title)+16 || !strings.EqualFold(text.OneLine(strings.Trim(line, "# ")), Title(r)) {
 		return start
 	}
 	return min(len(r.Content), start+blank+len(line)+1)
@@ -234,21 +226,6 @@ func wordStart(text string, from, to int) int {
 		return from + space + 1
 	}
 	return to
-}
-
-// fenceAt returns the fence of the code block that a text ends in, or "".
-func fenceAt(text string) string {
-	fence := ""
-	for line := range strings.Lines(text) {
-		line = strings.TrimLeft(strings.TrimSuffix(line, "\n"), " \t>")
-		switch {
-		case fence == "":
-			fence = opensFence(line)
-		case closesFence(line, fence):
-			fence = ""
-		}
-	}
-	return fence
 }
 
 // approach removes the start of a text if its first mark is not within the first columns. A few words before the mark

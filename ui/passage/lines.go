@@ -64,7 +64,7 @@ func (p *plainer) oneLine(from, to int) Line {
 	}
 	line := Line{}
 	switch {
-	case headingMark(source) > 0:
+	case HeadingLevel(source) > 0:
 		line.Kind = Headline
 	case strings.HasPrefix(source, "|"):
 		line.Kind = Row

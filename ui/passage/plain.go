@@ -137,9 +137,9 @@ func (p *plainer) line(from, to int) {
 	case text == "" || isRule(text) || isDefinition(text):
 	case text[0] == '|':
 		p.row(from, to)
-	case headingMark(text) > 0:
+	case HeadingLevel(text) > 0:
 		p.separate(betweenItems)
-		p.inline(from+headingMark(text), from+len(strings.TrimRight(text, "# \t")))
+		p.inline(from+HeadingLevel(text), from+len(strings.TrimRight(text, "# \t")))
 		p.separate(belowHeading)
 	case listMark(text) > 0:
 		p.separate(betweenItems)
@@ -173,22 +173,6 @@ func (p *plainer) row(from, to int) {
 	p.separate(betweenItems)
 }
 
-// opensFence returns the backticks or tildes that open a code block, or "".
-func opensFence(line string) string {
-	if len(line) < 3 || line[0] != '`' && line[0] != '~' {
-		return ""
-	}
-	fence := line[:runLength(line, 0)]
-	if len(fence) < 3 || fence[0] == '`' && strings.Contains(line[len(fence):], "`") {
-		return ""
-	}
-	return fence
-}
-
-func closesFence(line, fence string) bool {
-	return strings.HasPrefix(line, fence) && strings.Trim(line, fence[:1]+" \t\r") == ""
-}
-
 // isRule reports whether a line is a rule: between paragraphs or below a heading.
 func isRule(line string) bool {
 	line = strings.TrimSpace(line)
@@ -202,8 +186,9 @@ func isDefinition(line string) bool {
 	return ok && !strings.HasPrefix(line, "[^") // a footnote
 }
 
-// headingMark returns the length of the mark that makes a line a heading.
-func headingMark(line string) int {
+// HeadingLevel returns the level of a line that is a heading with "#", which is the length of that mark; 0 for any
+// other line.
+func HeadingLevel(line string) int {
 	marks := len(line) - len(strings.TrimLeft(line, "#"))
 	if marks == 0 || marks > 6 || marks < len(line) && line[marks] != ' ' && line[marks] != '\t' {
 		return 0

@@ -7,15 +7,13 @@ import (
 	"strings"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 )
 
 // Shared returns a result for somebody who sees neither this machine nor the folder of the document: links in its
 // content are absolute or replaced by their text, and a link to a file is left out.
 func Shared(r wire.SearchResult) wire.SearchResult {
-	base := ""
-	if r.Link != nil {
-		base = *r.Link
-	}
+	base := text.OrEmpty(r.Link)
 	r.Content = Portable(r.Content, base)
 	if link, ok := Resolve(base, ""); ok {
 		r.Link = &link
@@ -100,31 +98,6 @@ func Portable(markdown, base string) string {
 		}
 	}
 	return p.out.String()
-}
-
-// codeBlocks yields the parts of a text: code between fences, which included, and what is between such blocks.
-func codeBlocks(markdown string) func(yield func(text string, code bool) bool) {
-	return func(yield func(string, bool) bool) {
-		start, at, fence := 0, 0, ""
-		for line := range strings.Lines(markdown) {
-			before := at
-			at += len(line)
-			inside := strings.TrimLeft(strings.TrimRight(line, "\n"), " \t>")
-			switch opened := opensFence(inside); {
-			case fence == "" && opened != "":
-				if !yield(markdown[start:before], false) {
-					return
-				}
-				start, fence = before, opened
-			case fence != "" && closesFence(inside, fence):
-				if !yield(markdown[start:at], true) {
-					return
-				}
-				start, fence = at, ""
-			}
-		}
-		yield(markdown[start:], fence != "")
-	}
 }
 
 // definition reads a line that defines the target of a reference link.

@@ -71,11 +71,7 @@ func (r *Reader) RenderJob() (job Job, ok bool) {
 // nearby returns the pieces on the screen, then those within one screen below and above.
 func (r *Reader) nearby() []*piece {
 	var on, below, above []*piece
-	for i := range r.blocks {
-		p := r.blocks[i].piece
-		if p == nil || p.layout == nil {
-			continue
-		}
+	for _, p := range r.laidOut() {
 		from, to := p.start, p.start+len(p.layout.lines)
 		switch {
 		case to > r.top && from < r.top+r.body:
@@ -129,9 +125,8 @@ func (r *Reader) Apply(rendered Rendered) bool {
 
 // waitingFor returns a piece of the body that has not been rendered for a key yet; nil if there is none.
 func (r *Reader) waitingFor(key jobKey) *piece {
-	for i := range r.blocks {
-		p := r.blocks[i].piece
-		if p != nil && p.layout != nil && !p.layout.rendered && r.jobKey(p) == key {
+	for _, p := range r.laidOut() {
+		if !p.layout.rendered && r.jobKey(p) == key {
 			return p
 		}
 	}

@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"slices"
 	"sort"
 	"strings"
 	"unsafe"
@@ -155,9 +156,6 @@ func (r *Reader) Down(lines int) bool {
 	return r.scrollTo(r.top + lines)
 }
 
-// Up scrolls up by lines.
-func (r *Reader) Up(lines int) bool { return r.Down(-lines) }
-
 // HalfPage scrolls by half pages.
 func (r *Reader) HalfPage(halves int) bool { return r.Down(halves * max(1, r.body/2)) }
 
@@ -177,9 +175,8 @@ func (r *Reader) Bottom() bool {
 func (r *Reader) Visible() string {
 	r.update()
 	var seen []string
-	for i := range r.blocks {
-		p := r.blocks[i].piece
-		if p == nil || p.layout == nil || p.start >= r.top+r.body || p.start+len(p.layout.lines) <= r.top {
+	for _, p := range r.laidOut() {
+		if p.start >= r.top+r.body || p.start+len(p.layout.lines) <= r.top {
 			continue
 		}
 		lines := p.layout.lines
@@ -244,40 +241,27 @@ func (r *Reader) restorePlace() {
 }
 
 func (r *Reader) contains(p *piece) bool {
-	for i := range r.blocks {
-		if r.blocks[i].piece == p {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(r.shownPieces(), p)
 }
 
 // placeAtTop returns the first text at or below the top of the view, or the last one above it.
 func (r *Reader) placeAtTop() place {
-	first := r.blockAt(r.top)
-	for i := first; i < len(r.blocks); i++ {
-		p := r.blocks[i].piece
-		if p == nil || p.layout == nil {
-			continue
-		}
-		for at := max(0, r.top-p.start); at < len(p.layout.lines); at++ {
-			if from := p.layout.lines[at].from; from >= 0 {
+	last := place{}
+	for _, p := range r.laidOut() {
+		lines := p.layout.lines
+		for at := max(0, r.top-p.start); at < len(lines); at++ {
+			if from := lines[at].from; from >= 0 {
 				return place{p, from, p.start + at - r.top}
 			}
 		}
-	}
-	for i := min(first, len(r.blocks)-1); i >= 0; i-- {
-		p := r.blocks[i].piece
-		if p == nil || p.layout == nil {
-			continue
-		}
-		for at := len(p.layout.lines) - 1; at >= 0; at-- {
-			if from := p.layout.lines[at].from; from >= 0 {
-				return place{p, from, p.start + at - r.top}
+		for at := min(len(lines), r.top-p.start) - 1; at >= 0; at-- {
+			if from := lines[at].from; from >= 0 {
+				last = place{p, from, p.start + at - r.top}
+				break
 			}
 		}
 	}
-	return place{}
+	return last
 }
 
 // lineOf returns the line that shows a byte of the text.

@@ -41,10 +41,7 @@ func (r *Reader) Anchor(link Link) string {
 func (r *Reader) Links() (links []Link, first int) {
 	r.update()
 	shown := 0 // number of the first one in view
-	for _, p := range r.shownPieces() {
-		if p.layout == nil {
-			continue
-		}
+	for _, p := range r.laidOut() {
 		for _, link := range p.layout.links {
 			if shown == 0 && p.start+link.line >= r.top {
 				shown = link.Number
@@ -59,7 +56,7 @@ func (r *Reader) Links() (links []Link, first int) {
 
 // HasLinks reports whether there are links in the text that was rendered so far.
 func (r *Reader) HasLinks() bool {
-	return slices.ContainsFunc(r.shownPieces(), func(p *piece) bool { return p.layout != nil && len(p.layout.links) > 0 })
+	return slices.ContainsFunc(r.laidOut(), func(p *piece) bool { return len(p.layout.links) > 0 })
 }
 
 // resolve returns the address of a link in the text, and whether it may be opened. Of files only documents and pictures

@@ -89,11 +89,7 @@ func (r *Reader) count() {
 	}
 	r.counted = true
 	r.matches = r.matches[:0]
-	for i := range r.blocks {
-		p := r.blocks[i].piece
-		if p == nil || p.layout == nil || len(p.spans) == 0 {
-			continue
-		}
+	for _, p := range r.laidOut() {
 		seen := make([]bool, len(p.spans))
 		for at := range p.layout.lines {
 			for _, m := range p.layout.lines[at].marks {

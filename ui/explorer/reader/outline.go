@@ -1,10 +1,12 @@
 package reader
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
 	"quarry/client/wire"
+	"quarry/ui/passage"
 )
 
 // Heading is a heading of the document.
@@ -81,11 +83,7 @@ func (r *Reader) GoTo(h Heading) {
 // ownHeadings returns the headings of the text in the body.
 func (r *Reader) ownHeadings() []Heading {
 	var headings []Heading
-	for i := range r.blocks {
-		p := r.blocks[i].piece
-		if p == nil {
-			continue
-		}
+	for _, p := range r.shownPieces() {
 		headings = append(headings, p.headings()...)
 	}
 	return headings
@@ -134,14 +132,12 @@ func (r *Reader) located(outline []wire.OutlineHeading, known []Heading) []Headi
 	return headings
 }
 
-func (r *Reader) shownPieces() []*piece {
-	var shown []*piece
-	for i := range r.blocks {
-		if p := r.blocks[i].piece; p != nil {
-			shown = append(shown, p)
-		}
-	}
-	return shown
+// shownPieces returns the pieces in the body.
+func (r *Reader) shownPieces() []*piece { return slices.Concat(r.above, r.found, r.below) }
+
+// laidOut returns those that have lines.
+func (r *Reader) laidOut() []*piece {
+	return slices.DeleteFunc(r.shownPieces(), func(p *piece) bool { return p.layout == nil })
 }
 
 // headingsOf returns the headings of a Markdown text, outside of quotes and lists.
@@ -153,7 +149,7 @@ func headingsOf(text string) []Heading {
 		at = end
 		line := strings.TrimRight(text[start:end], " \n")
 		inside := fence != ""
-		fence = fenceAfter(fence, line)
+		fence = passage.FenceAfter(fence, strings.TrimLeft(line, " "))
 		if inside || fence != "" {
 			above = ""
 			continue
@@ -162,7 +158,7 @@ func headingsOf(text string) []Heading {
 		if len(line)-len(content) > 3 { // code
 			content = ""
 		}
-		level, title, titleAt := atxHeading(content), "", start
+		level, title, titleAt := passage.HeadingLevel(content), "", start
 		switch {
 		case level > 0:
 			title = strings.Trim(content, "# ")
@@ -182,15 +178,6 @@ func headingsOf(text string) []Heading {
 		}
 	}
 	return headings
-}
-
-// atxHeading returns the level of a line that is a heading with "#", and 0 for other lines.
-func atxHeading(line string) int {
-	level := len(line) - len(strings.TrimLeft(line, "#"))
-	if level > 6 || level < len(line) && line[level] != ' ' {
-		return 0
-	}
-	return level
 }
 
 // letters returns the letters and digits of a heading in lower case.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"quarry/ui/explorer/paint"
+	"quarry/ui/passage"
 )
 
 // selection is the paragraph that is selected to be copied.
@@ -105,7 +106,7 @@ func paragraphs(text string) []paint.Range {
 	for at := 0; at < len(text); {
 		end := lineEnd(text, at)
 		line := text[at:end]
-		fence = fenceAfter(fence, line)
+		fence = passage.FenceAfter(fence, strings.Trim(line, " \n"))
 		switch blank := fence == "" && strings.TrimSpace(line) == ""; {
 		case blank && start >= 0:
 			all = append(all, paint.Range{Start: start, End: at})

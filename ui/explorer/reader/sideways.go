@@ -39,11 +39,7 @@ func (r *Reader) HasWideTable() bool { return r.wideGrid() != nil }
 // wideGrid returns the first table in view that is wider than the pane; nil if there is none.
 func (r *Reader) wideGrid() *grid {
 	r.update()
-	for i := r.blockAt(r.top); i < len(r.blocks); i++ {
-		p := r.blocks[i].piece
-		if p == nil || p.layout == nil {
-			continue
-		}
+	for _, p := range r.laidOut() {
 		for at := max(0, r.top-p.start); at < len(p.layout.lines) && p.start+at < r.top+r.body; at++ {
 			if g := p.layout.lines[at].grid; g != nil && g.width > r.shape.width {
 				return g

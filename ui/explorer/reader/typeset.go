@@ -14,6 +14,7 @@ import (
 
 	"quarry/theme"
 	"quarry/ui/explorer/paint"
+	"quarry/ui/passage"
 )
 
 // typesetter makes lines of the text that Glamour printed for a unit: it wraps them, and replaces notes by the places
@@ -433,7 +434,7 @@ func pieces(text string, limit int) []paint.Range {
 			}
 			continue
 		}
-		fence = fenceAfter(fence, line)
+		fence = passage.FenceAfter(fence, strings.Trim(line, " \n"))
 		if fence == "" && strings.TrimSpace(line) == "" {
 			blank = end
 		}
@@ -448,23 +449,4 @@ func lineEnd(text string, at int) int {
 		return at + end + 1
 	}
 	return len(text)
-}
-
-// fenceAfter returns the fence that is open after a line: the marks that opened it, or "".
-func fenceAfter(open, line string) string {
-	line = strings.TrimLeft(strings.TrimRight(line, "\n"), " ")
-	if line == "" || line[0] != '`' && line[0] != '~' {
-		return open
-	}
-	rest := strings.TrimLeft(line, line[:1])
-	run := line[:len(line)-len(rest)]
-	switch {
-	case len(run) < 3:
-		return open
-	case open == "" && (run[0] == '~' || !strings.Contains(rest, "`")):
-		return run
-	case open != "" && strings.HasPrefix(run, open) && strings.TrimSpace(rest) == "":
-		return ""
-	}
-	return open
 }
