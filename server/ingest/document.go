@@ -33,16 +33,16 @@ func FromMarkdown(data []byte, defaults index.Document, trusted bool) (index.Doc
 	if err != nil {
 		return index.Document{}, err
 	}
-	d, err := r.parseMarkdown(text, defaults, trusted)
+	d, err := r.made(r.parseMarkdown(text, defaults, trusted), defaults)
 	d.Positions = nil // there is no file
 	return d, err
 }
 
-func fromMarkdown(r *fileReader, text string, defaults index.Document) (index.Document, error) {
-	return r.parseMarkdown(text, defaults, false)
+func fromMarkdown(r *fileReader, text string, defaults index.Document) (extracted, error) {
+	return r.parseMarkdown(text, defaults, false), nil
 }
 
-func (r *fileReader) parseMarkdown(text string, defaults index.Document, trusted bool) (index.Document, error) {
+func (r *fileReader) parseMarkdown(text string, defaults index.Document, trusted bool) extracted {
 	fields, body, lost := splitFrontMatter(text)
 	if lost != nil {
 		r.leaveOut("some lines of the front matter", lost)
@@ -53,18 +53,14 @@ func (r *fileReader) parseMarkdown(text string, defaults index.Document, trusted
 	}
 	m := readMeta(fields, trusted)
 	m.dateByName(defaults.Origin)
-	d, err := r.build(body, r.markdown.parse(body), m, defaults)
-	inText(&d, text, body)
-	return d, err
+	return endOf(text, body, r.markdown.parse(body), m)
 }
 
-// plainText returns the function that turns text without markup into a document.
-func plainText(kind blockKind) func(*fileReader, string, index.Document) (index.Document, error) {
-	return func(r *fileReader, text string, defaults index.Document) (index.Document, error) {
+// plainText returns the function that reads text without markup.
+func plainText(kind blockKind) func(*fileReader, string, index.Document) (extracted, error) {
+	return func(_ *fileReader, text string, _ index.Document) (extracted, error) {
 		body := strings.TrimLeft(text, "\n")
-		d, err := r.build(body, paragraphs(body, 0, kind), meta{}, defaults)
-		inText(&d, text, body)
-		return d, err
+		return endOf(text, body, paragraphs(body, 0, kind), meta{}), nil
 	}
 }
 

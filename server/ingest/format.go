@@ -24,8 +24,8 @@ type format struct {
 	name       string // also the document type; empty: the extension
 	extensions string
 	source     string // of its documents, where none is given
-	// text turns the text of a file into a document, with positions in it.
-	text func(r *fileReader, text string, defaults index.Document) (index.Document, error)
+	// text reads the text of a file, whose passages have places in it.
+	text func(r *fileReader, text string, defaults index.Document) (extracted, error)
 	// data reads a file that is not text, or has several encodings.
 	data dataReader
 	// markdown makes Markdown of text.
@@ -60,6 +60,11 @@ type extracted struct {
 	meta
 	body   string
 	blocks []block // nil: those of the Markdown
+
+	text string // of the file that the body is made of; empty: passages have no places in it
+	// finish completes the document, whose positions are those in the body. Without it they are dropped, and the body
+	// need not be clean.
+	finish func(*index.Document)
 }
 
 var formats = [...]format{
@@ -156,23 +161,17 @@ func (r *fileReader) document(ctx context.Context, f format, data []byte, defaul
 		a, err := r.do(ctx, job{Work: workDocument, Data: data, Extension: f.extension, Defaults: defaults}, nil)
 		return a.Document, err
 	}
-	if read != nil || f.markdown != nil {
-		e, err := r.extract(ctx, f, read, data)
-		if err == nil {
-			doc, err = r.made(e, defaults)
-		}
-		return doc, err
-	}
-	text, err := r.decodeText(data, f.page)
+	e, err := r.extract(ctx, f, read, data, defaults)
 	if err == nil {
-		doc, err = f.text(r, text, defaults)
-		locate(&doc, data, text)
+		doc, err = r.made(e, defaults)
 	}
+	locate(&doc, data, e.text)
 	return doc, err
 }
 
 // extract calls read, or the format's function for text if it is nil.
-func (r *fileReader) extract(ctx context.Context, f format, read dataReader, data []byte) (e extracted, err error) {
+func (r *fileReader) extract(ctx context.Context, f format, read dataReader, data []byte, defaults index.Document) (
+	e extracted, err error) {
 	if read != nil {
 		return read(ctx, r, data)
 	}
@@ -185,20 +184,29 @@ func (r *fileReader) extract(ctx context.Context, f format, read dataReader, dat
 		data = unfold(data)
 	}
 	text, err := r.decodeText(data, f.page)
-	if err == nil {
+	switch {
+	case err != nil:
+	case f.text != nil:
+		e, err = f.text(r, text, defaults)
+		e.text = text
+	default:
 		e, err = f.markdown(r, text)
 	}
 	return e, err
 }
 
-// made returns the document of Markdown that was made of a file, in which its passages have no positions.
+// made returns the document of what was read of a file.
 func (r *fileReader) made(e extracted, defaults index.Document) (index.Document, error) {
-	body := strings.TrimLeft(cleanText(e.body), "\n")
+	body := e.body
+	if e.finish == nil {
+		body = strings.TrimLeft(cleanText(body), "\n")
+		e.finish = func(doc *index.Document) { doc.Positions = nil }
+	}
 	if e.blocks == nil || body != e.body {
 		e.blocks = r.markdown.parse(body)
 	}
 	doc, err := r.build(body, e.blocks, e.meta, defaults)
-	doc.Positions = nil
+	e.finish(&doc)
 	return doc, err
 }
 
@@ -269,7 +277,7 @@ func (r *fileReader) textOf(ctx context.Context, f format, data []byte) (string,
 	}
 	if read != nil || f.markdown != nil {
 		var e extracted
-		e, err = r.extract(ctx, f, read, data)
+		e, err = r.extract(ctx, f, read, data, index.Document{})
 		text = cleanText(e.body)
 	} else {
 		text, err = r.decodeText(data, f.page)

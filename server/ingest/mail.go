@@ -72,7 +72,7 @@ func fromMail(ctx context.Context, r *fileReader, data []byte) (extracted, error
 func isUTF16(data []byte) bool {
 	const looked = 512
 	start := data[:min(len(data), looked)&^1]
-	return len(start) > 1 && (marksOfUTF16[string(start[:2])] != "" || bytes.IndexByte(start, 0) >= 0 && unmarkedUTF16(start, true) != "")
+	return markedWide(start).unit > 0 || bytes.IndexByte(start, 0) >= 0 && unmarkedUTF16(start, true).unit > 0
 }
 
 // message reads the message of the file.

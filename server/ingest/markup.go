@@ -15,13 +15,11 @@ import (
 
 // fromMarkup returns the document of a text in Org, AsciiDoc or reStructuredText: plain text, with the title, dates and
 // authors that its head states.
-func fromMarkup(r *fileReader, text string, defaults index.Document) (index.Document, error) {
+func fromMarkup(_ *fileReader, text string, defaults index.Document) (extracted, error) {
 	body := strings.TrimLeft(text, "\n")
 	m := readMeta(headFields(body, defaults.Type), false)
 	m.dateByName(defaults.Origin)
-	d, err := r.build(body, paragraphs(body, 0, kindProse), m, defaults)
-	inText(&d, text, body)
-	return d, err
+	return endOf(text, body, paragraphs(body, 0, kindProse), m), nil
 }
 
 var (

@@ -21,8 +21,8 @@ type webPage struct {
 
 type pageHeading struct{ title, id string }
 
-// fromWebPage returns the document of a page: its main content, with links to the anchors of its headings.
-func fromWebPage(r *fileReader, page string, defaults index.Document) (index.Document, error) {
+// fromWebPage reads a page: its main content, with links to the anchors of its headings.
+func fromWebPage(r *fileReader, page string, defaults index.Document) (extracted, error) {
 	var web webPage
 	e := r.page(page, web.reduce)
 	if link := cleanLink(web.canonical); sameHost(link, defaults.Link) {
@@ -32,9 +32,8 @@ func fromWebPage(r *fileReader, page string, defaults index.Document) (index.Doc
 		e.blocks = r.markdown.parse(e.body)
 	}
 	web.anchor(e.blocks)
-	doc, err := r.made(e, defaults)
-	web.cleanLinks(&doc)
-	return doc, err
+	e.finish = web.cleanLinks
+	return e, nil
 }
 
 // reduce collects what is special about the page, and leaves only its main content.
@@ -196,8 +195,9 @@ func cleanAnchor(id string) string {
 	return id
 }
 
-// cleanLinks removes anchors that the page does not have.
+// cleanLinks removes anchors that the page does not have, and places: nobody opens its source.
 func (p *webPage) cleanLinks(doc *index.Document) {
+	doc.Positions = nil
 	known := map[string]bool{}
 	for _, heading := range p.headings {
 		known[heading.id] = true

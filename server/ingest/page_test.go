@@ -20,7 +20,7 @@ func TestMainContentOfPages(t *testing.T) {
 		{"hidden parts", `<body><main><p hidden>old<p aria-hidden=true>icon<p>tusks<div role=dialog>cookies</div></main>`, "tusks", "old"},
 		{"two mains", "<body><main><p>one</main><main><p>two</main>", "one", "two"},
 	} {
-		doc, err := fromWebPage(newFileReader(nil), c.page, index.Document{ID: "x", Link: "https://a.example/"})
+		doc, err := webPageOf(c.page, index.Document{ID: "x", Link: "https://a.example/"})
 		must(t, err)
 		got := ""
 		for _, chunk := range doc.Chunks {
@@ -37,7 +37,7 @@ func TestLinksOfPages(t *testing.T) {
 	page := `<html><head><link rel="canonical" href="https://a.example/walrus"></head><body><main>
 		<h1>Walrus</h1><p>` + long + `<h2 id="tusk-care">Tusks<a class="headerlink" href="#tusk-care">¶</a></h2><p>` + long +
 		`<section id="food"><h2>Food</h2><p>` + long + `</section><h2><a name="old"></a>Food</h2><p>` + long + `<h2>No anchor</h2><p>` + long + `</main>`
-	doc, err := fromWebPage(newFileReader(nil), page, index.Document{ID: "x", Link: "https://a.example/walrus?ref=1"})
+	doc, err := webPageOf(page, index.Document{ID: "x", Link: "https://a.example/walrus?ref=1"})
 	must(t, err)
 	var links []string
 	for _, chunk := range doc.Chunks {
@@ -53,7 +53,7 @@ func TestLinksOfPages(t *testing.T) {
 		t.Errorf("%q %+v", doc.Link, doc.Chunks[1].Headings)
 	}
 	foreign := strings.ReplaceAll(page, "https://a.example/walrus\"", "javascript:alert(1)\"")
-	if doc, err = fromWebPage(newFileReader(nil), foreign, index.Document{ID: "x", Link: "https://a.example/x"}); doc.Link != "https://a.example/x" {
+	if doc, err = webPageOf(foreign, index.Document{ID: "x", Link: "https://a.example/x"}); doc.Link != "https://a.example/x" {
 		t.Errorf("%q, %v", doc.Link, err)
 	}
 }
@@ -63,7 +63,7 @@ func FuzzWebPage(f *testing.F) {
 	f.Add(`<body><article role=main><article><section id="<"><h2 name="x y">x</h2></section></article>`)
 	f.Add(`<main hidden><main><h1></h1>`)
 	f.Fuzz(func(t *testing.T, page string) {
-		doc, err := fromWebPage(newFileReader(nil), page, index.Document{ID: "x", Link: "https://a.example/x", Access: []string{AccessPublic}})
+		doc, err := webPageOf(page, index.Document{ID: "x", Link: "https://a.example/x", Access: []string{AccessPublic}})
 		if err != nil {
 			return
 		}
@@ -72,4 +72,13 @@ func FuzzWebPage(f *testing.F) {
 			t.Errorf("link %q", doc.Link)
 		}
 	})
+}
+
+func webPageOf(page string, defaults index.Document) (index.Document, error) {
+	r := newFileReader(nil)
+	e, err := fromWebPage(r, page, defaults)
+	if err != nil {
+		return index.Document{}, err
+	}
+	return r.made(e, defaults)
 }

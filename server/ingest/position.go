@@ -10,6 +10,9 @@ import (
 // locate completes the positions of chunks in the text of a file: those in the file itself, whose lines may end with a
 // carriage return, too, and their lines. It drops them if the text differs from the file in more than that.
 func locate(d *index.Document, data []byte, text string) {
+	if d.Positions == nil {
+		return
+	}
 	const byteOrderMark = "\uFEFF"
 	bare := bytes.TrimPrefix(data, []byte(byteOrderMark))
 	shift, perLine := len(data)-len(bare), 0
@@ -32,10 +35,12 @@ func locate(d *index.Document, data []byte, text string) {
 	}
 }
 
-// inText moves the positions in the body of a document to those in the whole text, whose end the body is.
-func inText(d *index.Document, text, body string) {
-	for i := range d.Positions {
-		d.Positions[i].Start += len(text) - len(body)
-		d.Positions[i].End += len(text) - len(body)
-	}
+// endOf returns what was read of the end of a text.
+func endOf(text, body string, blocks []block, m meta) extracted {
+	return extracted{meta: m, body: body, blocks: blocks, finish: func(d *index.Document) {
+		for i := range d.Positions {
+			d.Positions[i].Start += len(text) - len(body)
+			d.Positions[i].End += len(text) - len(body)
+		}
+	}}
 }

@@ -82,7 +82,8 @@ func FuzzPositions(f *testing.F) {
 		if err != nil {
 			return
 		}
-		d, err := fromMarkdown(newFileReader(nil), decoded, index.Document{ID: "x"})
+		r := newFileReader(nil)
+		d, err := r.made(r.parseMarkdown(decoded, index.Document{ID: "x"}, false), index.Document{ID: "x"})
 		if err != nil {
 			return
 		}

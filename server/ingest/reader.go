@@ -397,25 +397,15 @@ func newLineReader(in io.Reader) *lineReader {
 	const buffered, looked = 256 << 10, 4 << 10
 	l := &lineReader{in: bufio.NewReaderSize(in, buffered)}
 	start, _ := l.in.Peek(looked)
-	if encoding, marked := markedUTF32(start); marked {
-		l.wide, l.in = "utf-32", bufio.NewReaderSize(encoding.NewDecoder().Reader(l.in), buffered)
-		return l
+	w := markedWide(start)
+	_, _ = l.in.Discard(len(w.mark)) // it was peeked
+	if w.unit == 0 && bytes.IndexByte(start, 0) >= 0 {
+		w = unmarkedUTF16(start[:len(start)&^1], true)
+		l.encoding = w.name
 	}
-	marked := false
-	if len(start) > 1 {
-		l.wide, marked = marksOfUTF16[string(start[:2])]
+	if l.wide = w.name; w.unit > 0 {
+		l.in = bufio.NewReaderSize(w.encoding.NewDecoder().Reader(l.in), buffered)
 	}
-	if !marked && bytes.IndexByte(start, 0) >= 0 {
-		l.wide = unmarkedUTF16(start[:len(start)&^1], true)
-		l.encoding = l.wide
-	}
-	if l.wide == "" {
-		return l
-	}
-	if marked {
-		_, _ = l.in.Discard(len("\xFF\xFE")) // they were peeked
-	}
-	l.in = bufio.NewReaderSize(utf16Of(l.wide).NewDecoder().Reader(l.in), buffered)
 	return l
 }
 

@@ -23,36 +23,35 @@ const codeExtensions = `.bash .bat .c .cc .clj .cmake .conf .cpp .cs .css .dart 
 	.proto .ps1 .py .r .rb .rs .sass .scala .scss .sh .sql .svelte .swift .tex .tf .toml .ts .tsx .vb .vue .xml
 	.yaml .yml .zig .zsh`
 
-// fromCode returns the document of source code: one block of code, named as the file.
-func fromCode(r *fileReader, text string, d index.Document) (index.Document, error) {
-	return r.codeDocument(text, d.Type, d)
+// fromCode reads source code as one block of code, named as the file.
+func fromCode(_ *fileReader, text string, d index.Document) (extracted, error) {
+	return codeIn(text, d.Type, d), nil
 }
 
-func (r *fileReader) codeDocument(text, language string, d index.Document) (index.Document, error) {
+func codeIn(text, language string, d index.Document) extracted {
 	open, end := markdown.Fence(language, text)
 	body := open + strings.TrimRight(text, "\n") + "\n" + end
 	whole := block{Kind: kindCode, Start: 0, End: len(body), Body: len(open)}
-	doc, err := r.build(body, []block{whole}, meta{Title: oneLine(path.Base(d.Origin), longestTitle)}, d)
-	for i := range doc.Positions {
-		p := &doc.Positions[i]
-		p.Start, p.End = max(p.Start-len(open), 0), min(p.End-len(open), len(strings.TrimRight(text, "\n")))
-	}
-	return doc, err
+	title := meta{Title: oneLine(path.Base(d.Origin), longestTitle)}
+	return extracted{meta: title, body: body, blocks: []block{whole}, finish: func(doc *index.Document) {
+		for i := range doc.Positions {
+			p := &doc.Positions[i]
+			p.Start, p.End = max(p.Start-len(open), 0), min(p.End-len(open), len(strings.TrimRight(text, "\n")))
+		}
+	}}
 }
 
-// fromJSON returns the document of a JSON file. One without lines is indented, so that it can be cut.
-func fromJSON(r *fileReader, text string, d index.Document) (index.Document, error) {
+// fromJSON reads a JSON file. One without lines is indented, so that it can be cut.
+func fromJSON(_ *fileReader, text string, d index.Document) (extracted, error) {
 	const longLine = 400 // bytes, on average
-	if len(text) < longLine*(1+strings.Count(text, "\n")) {
-		return r.codeDocument(text, "json", d)
-	}
 	var indented bytes.Buffer
-	if indentedSize(text) > markdown.MaxBytes || json.Indent(&indented, []byte(text), "", " ") != nil {
-		return r.codeDocument(text, "json", d)
+	if len(text) < longLine*(1+strings.Count(text, "\n")) || indentedSize(text) > markdown.MaxBytes ||
+		json.Indent(&indented, []byte(text), "", " ") != nil {
+		return codeIn(text, "json", d), nil
 	}
-	doc, err := r.codeDocument(indented.String(), "json", d)
-	doc.Positions = nil
-	return doc, err
+	e := codeIn(indented.String(), "json", d)
+	e.finish = nil
+	return e, nil
 }
 
 // indentedSize returns how many bytes json.Indent makes of a text at most: a value in a thousand lists has a thousand
@@ -81,14 +80,18 @@ func indentedSize(text string) int {
 	return size
 }
 
-// fromCSV returns the document of a table. Each chunk repeats the header, and knows the lines that it comes from.
-func fromCSV(r *fileReader, text string, d index.Document) (index.Document, error) {
+// fromCSV reads a table. Each chunk repeats the header, and knows the lines that it comes from.
+func fromCSV(_ *fileReader, text string, d index.Document) (extracted, error) {
 	delimiter, start := separatorLine(text)
 	if start == 0 {
 		delimiter = delimiterOf(text, d.Type)
 	}
+	column := func() (extracted, error) { // of a table with only one
+		lines := strings.TrimLeft(text[start:], "\n")
+		return endOf(text, lines, paragraphs(lines, 0, kindLines), meta{}), nil
+	}
 	if !hasDelimiters(text[start:], delimiter) {
-		return r.linesFrom(text, start, d)
+		return column()
 	}
 	in := csv.NewReader(strings.NewReader(text[start:]))
 	in.Comma, in.LazyQuotes, in.FieldsPerRecord, in.ReuseRecord = delimiter, true, -1, true
@@ -101,7 +104,7 @@ func fromCSV(r *fileReader, text string, d index.Document) (index.Document, erro
 			break // at the end: lazy quotes allow everything else
 		}
 		if cells += len(row); cells > mostCells {
-			return index.Document{}, fmt.Errorf("its table has more than %d cells", mostCells)
+			return extracted{}, fmt.Errorf("its table has more than %d cells", mostCells)
 		}
 		rows, ends = append(rows, slices.Clone(row)), append(ends, start+int(in.InputOffset()))
 	}
@@ -109,26 +112,16 @@ func fromCSV(r *fileReader, text string, d index.Document) (index.Document, erro
 	w.Table(rows)
 	body, err := w.Text()
 	if err != nil {
-		return index.Document{}, err
+		return extracted{}, err
 	}
 	if !strings.HasPrefix(body, "|") { // one column
-		return r.linesFrom(text, start, d)
+		return column()
 	}
 	header := lineEnd(body, 0)
 	table := block{Kind: kindTable, End: len(body), Body: lineEnd(body, header)}
-	doc, err := r.build(body, []block{table}, meta{}, d)
-	inRows(&doc, body, text, ends)
-	return doc, err
-}
-
-// linesFrom returns the document of a table that has one column.
-func (r *fileReader) linesFrom(text string, start int, d index.Document) (index.Document, error) {
-	doc, err := plainText(kindLines)(r, text[start:], d)
-	for i := range doc.Positions {
-		doc.Positions[i].Start += start
-		doc.Positions[i].End += start
-	}
-	return doc, err
+	return extracted{body: body, blocks: []block{table}, finish: func(doc *index.Document) {
+		inRows(doc, body, text, ends)
+	}}, nil
 }
 
 // separatorLine returns the delimiter that the first line names for Excel, as in "sep=;", and where the table begins; 0

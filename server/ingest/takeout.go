@@ -195,5 +195,5 @@ func (t *takeoutReading) noteDocument(name string, note keepNote) (index.Documen
 		return index.Document{}, err
 	}
 	defaults.Type = "note"
-	return t.made(extracted{m, clean, paragraphs(clean, 0, kindLines)}, defaults)
+	return t.made(extracted{meta: m, body: clean, blocks: paragraphs(clean, 0, kindLines)}, defaults)
 }

@@ -119,25 +119,45 @@ const (
 )
 
 var (
-	errBinary    = errors.New("it contains binary data, not text")
-	errUnknown   = errors.New("its encoding cannot be determined; convert it to UTF-8")
-	replacement  = []byte("\uFFFD")
-	markUTF8     = []byte("\xEF\xBB\xBF")
-	marksOfUTF16 = map[string]string{"\xFF\xFE": "utf-16le", "\xFE\xFF": "utf-16be"}
+	errBinary   = errors.New("it contains binary data, not text")
+	errUnknown  = errors.New("its encoding cannot be determined; convert it to UTF-8")
+	replacement = []byte("\uFFFD")
+	markUTF8    = []byte("\xEF\xBB\xBF")
 )
+
+// wide is an encoding with units of several bytes. Its zero value is none.
+type wide struct {
+	name     string
+	mark     string // byte order mark
+	unit     int    // bytes
+	encoding encoding.Encoding
+}
+
+// wides are in the order in which data is compared with their marks. That of UTF-16 and a NUL, which no text has,
+// begins like the one of UTF-32.
+var wides = [...]wide{
+	{"utf-32", "\xFF\xFE\x00\x00", 4, utf32.UTF32(utf32.LittleEndian, utf32.IgnoreBOM)},
+	{"utf-32", "\x00\x00\xFE\xFF", 4, utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM)},
+	{"utf-16le", "\xFF\xFE", 2, utf.UTF16(utf.LittleEndian, utf.IgnoreBOM)},
+	{"utf-16be", "\xFE\xFF", 2, utf.UTF16(utf.BigEndian, utf.IgnoreBOM)},
+}
+
+// markedWide returns the encoding whose mark data begins with.
+func markedWide(data []byte) wide {
+	for _, w := range wides {
+		if bytes.HasPrefix(data, []byte(w.mark)) {
+			return w
+		}
+	}
+	return wide{}
+}
 
 // decode returns data as UTF-8. assumed names the encoding unless the data, or page for HTML, declares it. Valid UTF-8
 // is returned unchanged.
 func decode(data []byte, page bool) (text []byte, assumed string, err error) {
-	if encoding, marked := markedUTF32(data); marked {
-		text, err = decodeWide(data, encoding, "utf-32", 4)
+	if w := markedWide(data); w.unit > 0 {
+		text, err = w.decode(data[len(w.mark):])
 		return text, "", err
-	}
-	if len(data) >= 2 {
-		if order, marked := marksOfUTF16[string(data[:2])]; marked {
-			text, err = decodeWide(data[2:], utf16Of(order), order, 2)
-			return text, "", err
-		}
 	}
 	data = bytes.TrimPrefix(data, markUTF8)
 	if n := bytes.Count(data, []byte{0}); n > 0 && n <= tolerated(len(data)) { // as crashes leave in logs
@@ -147,9 +167,9 @@ func decode(data []byte, page bool) (text []byte, assumed string, err error) {
 	if utf8.Valid(data) && !hasNUL {
 		return data, "", nil
 	}
-	if order := unmarkedUTF16(data, hasNUL); order != "" {
-		text, err = decodeWide(data, utf16Of(order), order, 2)
-		return text, order, err
+	if w := unmarkedUTF16(data, hasNUL); w.unit > 0 {
+		text, err = w.decode(data)
+		return text, w.name, err
 	}
 	if hasNUL || isMostlyControls(data) {
 		return nil, "", errBinary
@@ -175,37 +195,17 @@ func decode(data []byte, page bool) (text []byte, assumed string, err error) {
 // text, or text in another encoding, has far more.
 func tolerated(length int) int { return length / 1000 }
 
-// markedUTF32 returns the encoding of data that begins with the byte order mark of UTF-32. That of UTF-16 and a NUL,
-// which no text has, begins like the one of utf-32le.
-func markedUTF32(data []byte) (encoding.Encoding, bool) {
-	switch {
-	case bytes.HasPrefix(data, []byte("\xFF\xFE\x00\x00")):
-		return utf32.UTF32(utf32.LittleEndian, utf32.ExpectBOM), true
-	case bytes.HasPrefix(data, []byte("\x00\x00\xFE\xFF")):
-		return utf32.UTF32(utf32.BigEndian, utf32.ExpectBOM), true
-	}
-	return nil, false
-}
-
-// utf16Of returns the encoding with a byte order.
-func utf16Of(order string) encoding.Encoding {
-	if order == "utf-16be" {
-		return utf.UTF16(utf.BigEndian, utf.IgnoreBOM)
-	}
-	return utf.UTF16(utf.LittleEndian, utf.IgnoreBOM)
-}
-
-// decodeWide decodes UTF-16 or UTF-32, with units of as many bytes. Damage is an error unless it is little in a long
-// text: the decoder replaces what is invalid, which encoding shows.
-func decodeWide(data []byte, encoding encoding.Encoding, name string, unit int) ([]byte, error) {
-	text, err := encoding.NewDecoder().Bytes(data)
-	same, failed := encoding.NewEncoder().Bytes(text)
-	most := tolerated(len(data) / unit)
+// decode decodes data without a mark. Damage is an error unless it is little in a long text: the decoder replaces what
+// is invalid, which encoding shows.
+func (w wide) decode(data []byte) ([]byte, error) {
+	text, err := w.encoding.NewDecoder().Bytes(data)
+	same, failed := w.encoding.NewEncoder().Bytes(text)
+	most := tolerated(len(data) / w.unit)
 	switch isDamaged := !bytes.Equal(same, data) && bytes.Count(text, replacement) > most; {
 	case bytes.Count(text, []byte{0}) > most:
 		return nil, errBinary
 	case err != nil || failed != nil || isDamaged:
-		return nil, fmt.Errorf("it is not valid %s; convert it to UTF-8", name)
+		return nil, fmt.Errorf("it is not valid %s; convert it to UTF-8", w.name)
 	}
 	return bytes.ReplaceAll(text, []byte{0}, replacement), nil
 }
@@ -388,27 +388,27 @@ func isMostlyControls(data []byte) bool {
 	return controls*1000 > len(data)*perThousand
 }
 
-// unmarkedUTF16 returns the byte order of UTF-16 without a byte order mark, or "".
-func unmarkedUTF16(data []byte, hasNUL bool) string {
+// unmarkedUTF16 returns the encoding of UTF-16 without a byte order mark, if data is that.
+func unmarkedUTF16(data []byte, hasNUL bool) wide {
 	if len(data)%2 > tolerated(len(data)) || len(data) == 0 {
-		return ""
+		return wide{}
 	}
-	little, big := isPlainUTF16(data, "utf-16le", hasNUL), isPlainUTF16(data, "utf-16be", hasNUL)
-	switch {
-	case little && !big:
-		return "utf-16le"
-	case big && !little:
-		return "utf-16be"
+	little, big := wides[2], wides[3]
+	switch isLittle := isPlainUTF16(data, little, hasNUL); {
+	case isLittle == isPlainUTF16(data, big, hasNUL):
+		return wide{}
+	case isLittle:
+		return little
 	}
-	return ""
+	return big
 }
 
 // isPlainUTF16 reports whether data in that byte order has only everyday characters. With NUL bytes, which no other
 // text encoding has, it must be mostly Latin, or not look like ASCII. Without them it must have kana or Chinese
 // punctuation, because such text has no spaces or newlines.
-func isPlainUTF16(data []byte, order string, hasNUL bool) bool {
+func isPlainUTF16(data []byte, w wide, hasNUL bool) bool {
 	units, latin, round, damage, hasKana := 0, 0, 0, 0, false
-	in := bufio.NewReader(utf16Of(order).NewDecoder().Reader(bytes.NewReader(data)))
+	in := bufio.NewReader(w.encoding.NewDecoder().Reader(bytes.NewReader(data)))
 	for {
 		r, _, err := in.ReadRune()
 		if err != nil {
