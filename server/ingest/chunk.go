@@ -58,13 +58,7 @@ type openChunk struct {
 	slug           string
 }
 
-// chunkBlocks cuts source, which blocks cover, into chunks. The links of chunks are link with a heading's anchor.
-func chunkBlocks(source string, blocks []block, title, link string) ([]index.Chunk, []index.Heading) {
-	c := chunked(source, blocks, title, link)
-	return c.chunks, c.outline
-}
-
-// chunked is chunkBlocks with everything that it made.
+// chunked cuts source, which blocks cover, into chunks. Their links are link with a heading's anchor.
 func chunked(source string, blocks []block, title, link string) *chunker {
 	c := &chunker{source: source, link: link, title: title, slugs: map[string]int{}}
 	for len(blocks) > 0 {

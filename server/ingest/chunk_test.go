@@ -333,3 +333,8 @@ func FuzzChunk(f *testing.F) {
 		}
 	})
 }
+
+func chunkBlocks(source string, blocks []block, title, link string) ([]index.Chunk, []index.Heading) {
+	c := chunked(source, blocks, title, link)
+	return c.chunks, c.outline
+}

@@ -367,11 +367,12 @@ func (c *collector) isOver() bool { return c.ctx.Err() != nil || c.failed != nil
 func (c *collector) add(doc index.Document, number int) {
 	t := c.task.target
 	if !c.task.includes(doc.Origin) {
-		err := checkSecret(&doc)
-		if _, inner, _ := strings.Cut(doc.ID, "!"); err != nil && number == 0 {
-			err = &innerError{cmp.Or(doc.Origin, inner), err}
-		}
-		if err != nil {
+		_, inner, _ := strings.Cut(doc.ID, "!")
+		switch err := checkSecret(&doc); {
+		case err != nil && number == 0:
+			c.innerProblem(cmp.Or(doc.Origin, inner), err)
+			return
+		case err != nil:
 			c.problem(number, err)
 			return
 		}
@@ -403,7 +404,9 @@ func (c *collector) problem(number int, err error) {
 }
 
 // innerProblem records why a file in the container is not stored.
-func (c *collector) innerProblem(name string, err error) { c.problem(0, &innerError{name, err}) }
+func (c *collector) innerProblem(name string, err error) {
+	c.problem(0, errors.New(name+": "+reasonOf(err)))
+}
 
 func (c *collector) sendIfFull() {
 	if len(c.part.documents) >= partDocuments || c.text >= partBytes || len(c.part.skipped) >= mostBadLines {

@@ -114,14 +114,6 @@ func (j joinedFS) Open(name string) (file fs.File, err error) {
 	return nil, err
 }
 
-// innerError is a problem of a file in a container.
-type innerError struct {
-	name string
-	err  error
-}
-
-func (e *innerError) Error() string { return e.name + ": " + reasonOf(e.err) }
-
 // textBelow returns the text in an element, on one line and up to a bound.
 func textBelow(node *html.Node) string {
 	const mostNodes = 1_000

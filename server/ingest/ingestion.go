@@ -100,7 +100,8 @@ func cutSections(reader *markdownReader, sections []wire.IngestionSection, doc *
 			text.WriteString("\n\n")
 		}
 		body := strings.TrimLeft(text.String(), "\n")
-		chunks, outline := chunkBlocks(body, reader.parse(body), doc.Title, link)
+		made := chunked(body, reader.parse(body), doc.Title, link)
+		chunks, outline := made.chunks, made.outline
 		for j := range chunks {
 			chunks[j].Link = cmp.Or(chunks[j].Link, link)
 		}

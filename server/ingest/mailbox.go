@@ -316,8 +316,8 @@ func (m *mailReading) thread(heads []mailHead) {
 			doc, size = mailDocument{}, 0
 		}
 		if len(doc.messages) == 0 {
-			if doc.id = root; i > 0 && read.id != root {
-				doc.id = fmt.Sprintf("%s+%d", root, i)
+			if doc.ID = root; i > 0 && read.id != root {
+				doc.ID = fmt.Sprintf("%s+%d", root, i)
 			}
 		}
 		size += len(read.Body)
@@ -380,41 +380,40 @@ func (m *mailContent) name() string {
 
 // mailDocument is a thread, or a part of it.
 type mailDocument struct {
-	id, title, link string
-	folders         []string
-	fields          []index.Field
-	messages        []threadMessage
+	index.Document
+	folders  []string
+	messages []threadMessage
 }
 
 // add adds a message, the first of which names the thread.
 func (d *mailDocument) add(read *mailContent, folders []string) {
 	if len(d.messages) == 0 {
-		d.title, _ = withoutReply(read.Meta.Title)
+		d.Title, _ = withoutReply(read.Meta.Title)
 		d.folders = folders
 	}
-	d.link = cmp.Or(d.link, read.link())
+	link := read.link()
+	d.Link = cmp.Or(d.Link, link)
 	for _, field := range read.Meta.Metadata {
-		d.fields = addField(d.fields, field.Key, field.Values, field.List)
+		d.Metadata = addField(d.Metadata, field.Key, field.Values, field.List)
 	}
-	d.fields = addField(d.fields, "labels", labelsOf(read.Header), true)
-	d.messages = append(d.messages, threadMessage{at: read.Meta.UpdatedAt, authors: read.Meta.Authors, link: read.link(),
-		body: string(read.Body), blocks: read.Blocks})
+	d.Metadata = addField(d.Metadata, "labels", labelsOf(read.Header), true)
+	d.messages = append(d.messages,
+		threadMessage{read.Meta.UpdatedAt, read.Meta.Authors, link, string(read.Body), read.Blocks})
 }
 
 func (m *mailReading) emit(d *mailDocument) {
 	text := func(message threadMessage) string { return message.body }
-	if d.messages = withoutSecrets(m.collector, d.title, d.messages, text); len(d.messages) == 0 {
+	if d.messages = withoutSecrets(m.collector, d.Title, d.messages, text); len(d.messages) == 0 {
 		return
 	}
-	file := m.task.file
-	if len(d.id) > longestMailID {
-		d.id = "sha256:" + hashOf(d.id)
+	if len(d.ID) > longestMailID {
+		d.ID = "sha256:" + hashOf(d.ID)
 	}
-	doc := m.conversation(m.source, d.id, d.title, d.link, d.folders)
+	doc := m.conversation(m.source, d.ID, d.Title, d.Link, d.folders)
 	doc.Title, doc.Untitled = cmp.Or(doc.Title, "No subject"), doc.Title == ""
-	doc.Path, doc.Metadata = m.pathOf(d.folders), d.fields
+	doc.Path, doc.Metadata = m.pathOf(d.folders), d.Metadata
 	if doc = m.threadDocument(doc, d.messages, true); doc.UpdatedAt.IsZero() {
-		doc.UpdatedAt = file.info.ModTime().UTC()
+		doc.UpdatedAt = m.task.file.info.ModTime().UTC()
 		dateByFile(&doc)
 	}
 	m.add(doc, 0)

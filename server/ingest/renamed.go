@@ -8,24 +8,19 @@ import (
 	"quarry/server/index"
 )
 
-// vanished are files with a document that no longer exist, by the hash of their content. A new file with that content
-// is a renamed one: it gets the stored document.
+// vanished is a file with a document that no longer exists. A new file with its content is a renamed one: it gets the
+// stored document.
 type vanished struct {
-	idx   index.Index
-	files map[string]vanishedFile
-}
-
-type vanishedFile struct {
 	path  string
 	state fileState
 }
 
-// byContent returns the files whose documents can be given to others.
-func byContent(files map[string]fileState) map[string]vanishedFile {
-	found := map[string]vanishedFile{}
+// byContent returns the files whose documents can be given to others, by the hashes of their content.
+func byContent(files map[string]fileState) map[string]vanished {
+	found := map[string]vanished{}
 	for file, state := range files {
 		if state.Hash != "" && state.Documents == 1 && state.Flag == "" && state.Head == "" && !state.several(file) {
-			found[state.Hash] = vanishedFile{file, state}
+			found[state.Hash] = vanished{file, state}
 		}
 	}
 	return found
@@ -35,14 +30,14 @@ func byContent(files map[string]fileState) map[string]vanishedFile {
 // it. A file of a repository is read instead, because its history goes by its name, and so is one whose title is its
 // old name.
 func (t *task) renamed(ctx context.Context, hash string) (doc index.Document, state fileState, ok bool) {
-	from, found := t.target.vanished.files[hash]
+	from, found := t.target.vanished[hash]
 	file := t.file
 	if !found || file.remote != nil || file.repository.head() != "" || t.target.refill ||
 		from.state.Config != t.target.config(file) || !strings.EqualFold(path.Ext(from.path), path.Ext(file.path)) ||
 		!from.state.OwnDates && !sameTime(from.state.Print, file.info) {
 		return doc, state, false
 	}
-	snapshot, err := t.target.vanished.idx.Snapshot(ctx)
+	snapshot, err := t.target.idx.Snapshot(ctx)
 	if err != nil {
 		return doc, state, false
 	}

@@ -130,7 +130,7 @@ func (r *run) plan(ctx context.Context, t *target) (*plan, error) {
 	if !isRemote(t.path) {
 		t.start = (&walker{root: t.path}).widened(t.start)
 	}
-	t.vanished.idx = r.idx
+	t.idx = r.idx
 	known, err := r.known(ctx, t)
 	if err != nil {
 		return nil, err
@@ -226,7 +226,7 @@ func (p *plan) compare(files []foundFile, known map[string]fileState) {
 			rest[path] = state
 		}
 	}
-	p.target.vanished.files = byContent(rest)
+	p.target.vanished = byContent(rest)
 	p.markRemoved(rest)
 }
 
