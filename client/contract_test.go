@@ -303,7 +303,7 @@ func TestAdditionsByName(t *testing.T) {
 			"max_context_chunks instant exclude phrases explain stream languages places facet_place exclude_filters offset sort browse prefix added_since similar_to"},
 		{wire.SearchResponse{}, "results citation_mapping llm_facing_text query_expansion queries applied_filters facets " +
 			"total_matches matched stages notes searched"},
-		{wire.SearchResult{}, "citation_id title content link source_type updated_at document_id ref citation chunk_ind chunk_start " +
+		{wire.SearchResult{}, "citation_id title content link source_type updated_at document_id ref short_ref citation chunk_ind chunk_start " +
 			"chunk_end chunk_count score blurb highlights best_passage heading_path metadata authors document_type place language selected " +
 			"origin ranks lines bytes also_in also_in_count matches missing found_by newer"},
 		{wire.Matched{}, "level documents all"},

@@ -17,6 +17,7 @@ import (
 	"quarry/client/wire"
 	"quarry/internal/guard"
 	"quarry/server/fault"
+	"quarry/server/ingest"
 	"quarry/server/llm"
 )
 
@@ -197,18 +198,23 @@ func (e *embedding) stop() {
 	}
 }
 
-// newEmbedding returns the embedding of a server, which does nothing without an embedding model.
+// newEmbedding returns the embedding of a server, which without an embedding model only completes the hashes of a
+// library of an earlier version.
 func (s *Server) newEmbedding() *embedding {
 	return newEmbedding(func(ctx context.Context, tenant string) error {
-		if _, ok := s.options.Models.Embedder(); !ok || s.options.ReadOnly || s.options.Sample {
+		if s.options.ReadOnly || s.options.Sample {
 			return nil
 		}
 		documents, err := s.library(ctx, tenant, false)
+		if err == nil {
+			err = ingest.CompleteHashes(ctx, documents)
+		}
 		if err != nil {
 			return err
 		}
 		return s.api.Embed(ctx, tenant, documents)
 	}, func(tenant string, err error) {
-		s.options.Log.Warn("embedding failed; until it succeeds, documents are found by words only", "tenant", tenant, guard.Attr(err))
+		s.options.Log.Warn("background work failed; until it succeeds, documents may lack vectors and short refs",
+			"tenant", tenant, guard.Attr(err))
 	})
 }

@@ -7,14 +7,14 @@ var (
 
 	// AgentResult is for programs: what says something.
 	AgentResult = NewProfile[SearchResult]("citation_id", "title", "url=link", "source_type", "content", "updated_at",
-		"ref?", "citation?",
+		"ref?", "short_ref?", "citation?",
 		"document_id?", "chunk_start", "chunk_end", "chunk_count", "heading_path?", "authors?", "metadata?",
 		"document_type?", "place?", "language?", "score", "selected!", "lines?", "bytes?", "also_in?", "also_in_count?",
 		"matches!", "missing?", "found_by?", "newer?", "origin?")
 
 	// Full explains the search, too.
 	FullResult = NewProfile[SearchResult]("citation_id", "title", "url=link", "source_type", "content", "updated_at",
-		"ref", "citation",
+		"ref", "short_ref", "citation",
 		"document_id", "chunk_start", "chunk_end", "chunk_count", "heading_path", "authors", "metadata", "document_type",
 		"place", "language", "score", "selected", "lines", "bytes", "also_in", "also_in_count", "matches!", "missing?",
 		"found_by?", "newer?", "chunk_ind", "blurb", "highlights", "best_passage", "ranks", "origin")

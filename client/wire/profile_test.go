@@ -15,7 +15,7 @@ func resultProfiles() map[string]Profile[SearchResult] {
 // filled is a passage in which every field has a value.
 func filled() SearchResult {
 	return SearchResult{CitationID: new(3), Title: "<Title>", Content: "text & more", Link: new("https://a.example"), SourceType: "web",
-		UpdatedAt: new("2026-09-21T10:00:00+00:00"), DocumentID: "d", Ref: "d#4", ChunkInd: 4, ChunkStart: 3, ChunkEnd: 5, ChunkCount: 9,
+		UpdatedAt: new("2026-09-21T10:00:00+00:00"), DocumentID: "d", Ref: "d#4", ShortRef: "deadbeef#4", ChunkInd: 4, ChunkStart: 3, ChunkEnd: 5, ChunkCount: 9,
 		Score: 1.5, Blurb: "b", Highlights: []Span{{0, 4}}, BestPassage: Span{0, 4}, HeadingPath: []string{"A"},
 		Metadata: map[string]Metadata{"k": {Values: []string{"v"}}}, Authors: []string{"Jo"}, DocumentType: "md", Place: "acme/ops",
 		Language: "en",

@@ -127,6 +127,7 @@ type SearchResult struct {
 
 	DocumentID   string              `json:"document_id"`
 	Ref          string              `json:"ref" jsonschema:"argument of quarry read"` // "<document_id>#<chunk_ind>"
+	ShortRef     string              `json:"short_ref" jsonschema:"the same, shorter"` // empty: the server has none
 	Citation     string              `json:"citation" jsonschema:"for others: an address, else place:line"`
 	ChunkInd     int                 `json:"chunk_ind" jsonschema:"chunk that matched best"`
 	ChunkStart   int                 `json:"chunk_start" jsonschema:"first chunk of the passage, from 0"`
@@ -424,77 +425,3 @@ func (m *SpanMover) end(to int) {
 
 // Spans returns the spans of the edited text, ordered.
 func (m *SpanMover) Spans() []Span { return merge(m.moved) }
-
-// Created is the answer of writing routes that tell the number of what they made.
-type Created struct {
-	ID         int         `json:"id"`
-	Credential *Credential `json:"credential"` // of POST /manage/credential
-}
-
-// ConnectorRequest is the body of POST /manage/admin/connector.
-type ConnectorRequest struct {
-	Name       string         `json:"name"`
-	Source     string         `json:"source"`
-	InputType  string         `json:"input_type"`
-	Config     map[string]any `json:"connector_specific_config"`
-	AccessType string         `json:"access_type"`
-	Groups     []int          `json:"groups"`
-}
-
-// CredentialRequest is the body of POST /manage/credential.
-type CredentialRequest struct {
-	Name          string         `json:"name"`
-	Source        string         `json:"source"`
-	JSON          map[string]any `json:"credential_json"`
-	AdminPublic   bool           `json:"admin_public"`
-	CuratorPublic bool           `json:"curator_public"`
-	Groups        []int          `json:"groups"`
-}
-
-// PairRequest is the body of PUT /manage/connector/{id}/credential/{id}.
-type PairRequest struct {
-	Name       string `json:"name"`
-	AccessType string `json:"access_type"` // public, private or sync
-	Groups     []int  `json:"groups"`
-	Creator    string `json:"creator,omitempty"` // address, which only the owner of a library in this process may give
-}
-
-// PairResponse is its answer.
-type PairResponse struct {
-	Success bool   `json:"success"`
-	Message string `json:"message"`
-	Data    int    `json:"data"` // the number of the connector-credential pair
-}
-
-// DocumentSetRequest is the body of POST /manage/admin/document-set.
-type DocumentSetRequest struct {
-	Name                string   `json:"name"`
-	Description         string   `json:"description"`
-	CCPairIDs           []int    `json:"cc_pair_ids"`
-	IsPublic            bool     `json:"is_public"`
-	Users               []string `json:"users"` // ids
-	Groups              []int    `json:"groups"`
-	FederatedConnectors []any    `json:"federated_connectors"`
-}
-
-// PersonaRequest is the body of POST /persona.
-type PersonaRequest struct {
-	Name            string           `json:"name"`
-	Description     string           `json:"description"`
-	SystemPrompt    string           `json:"system_prompt"`
-	TaskPrompt      string           `json:"task_prompt"`
-	DatetimeAware   bool             `json:"datetime_aware"`
-	IsPublic        bool             `json:"is_public"`
-	DocumentSetIDs  []int            `json:"document_set_ids"`
-	DocumentIDs     []string         `json:"document_ids"`
-	ToolIDs         []int            `json:"tool_ids"`
-	Users           []string         `json:"users"` // ids
-	Groups          []int            `json:"groups"`
-	LabelIDs        []int            `json:"label_ids"`
-	UserFileIDs     []string         `json:"user_file_ids"`
-	DisplayPriority *int             `json:"display_priority"`
-	StarterMessages []StarterMessage `json:"starter_messages"`
-	SearchStartDate *string          `json:"search_start_date"`
-	Provider        *string          `json:"llm_model_provider_override"`
-	Model           *string          `json:"llm_model_version_override"`
-}

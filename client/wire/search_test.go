@@ -43,7 +43,7 @@ func wholeResponse() SearchResponse {
 	return SearchResponse{
 		Results: []SearchResult{{
 			CitationID: pointer(1), Title: "Rolling back", Content: "Roll back when…", Link: pointer("https://a.example/1"),
-			SourceType: "confluence", UpdatedAt: pointer("2026-03-12T09:14:05+00:00"), DocumentID: "c:1", Ref: "c:1#2",
+			SourceType: "confluence", UpdatedAt: pointer("2026-03-12T09:14:05+00:00"), DocumentID: "c:1", Ref: "c:1#2", ShortRef: "psotabks#2",
 			ChunkInd: 2, ChunkStart: 1, ChunkEnd: 3, ChunkCount: 9, Lines: []int{3, 9}, Bytes: []int{40, 210}, Score: 1.5, Blurb: "Roll", Highlights: []Span{{0, 4}},
 			BestPassage: Span{0, 9}, HeadingPath: []string{"Runbook"}, Authors: []string{"Kim"}, DocumentType: "md", Place: "acme/ops", Language: "en",
 			Metadata: map[string]Metadata{"labels": {Values: []string{"a"}, List: true}, "team": One("infra")},

@@ -399,7 +399,7 @@ func (s *Server) attachedTo(ctx context.Context, who directory.Principal, agents
 	seen, edge, files := map[string]index.Stored{}, edge{}, !isListener(ctx)
 	if slices.ContainsFunc(agents, func(a directory.Agent) bool { return len(a.Documents) > 0 }) {
 		err = s.reading(ctx, who.Tenant, func(snapshot index.Snapshot) (err error) {
-			if edge, err = s.edge(ctx, who.Tenant, snapshot); err != nil {
+			if edge, err = s.edge(ctx, who.Tenant, snapshot, who.Access()); err != nil {
 				return err
 			}
 			seen, err = attachedDocuments(ctx, snapshot, who.Access(), agents)

@@ -279,14 +279,14 @@ func (t *turn) passages(ctx context.Context) (response *wire.SearchResponse, err
 		refs := slices.Clone(t.request.Refs)
 		for i := range refs {
 			if err == nil {
-				refs[i], err = edge.stored(ctx, snapshot, refs[i], t.prepared.Access)
+				refs[i], err = edge.stored(ctx, refs[i])
 			}
 		}
 		if err != nil {
 			return err
 		}
 		if response, err = pipeline.Passages(ctx, snapshot, t.prepared, refs); err == nil {
-			edge.narrow(response)
+			edge.narrow(ctx, response)
 		}
 		return err
 	})
@@ -321,7 +321,7 @@ func (t *turn) search(ctx context.Context) (response *wire.SearchResponse, err e
 			}
 		})
 		if err == nil {
-			edge.narrow(response)
+			edge.narrow(ctx, response)
 		}
 		return err
 	})

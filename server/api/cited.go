@@ -15,23 +15,22 @@ const maxLinked = 50
 
 // cited returns the document that a caller names by its id, its address or a citation, and the passage at the
 // citation's line or page: nil if it has none. What the caller may not see is the same 404 as what does not exist.
-func (e edge) cited(ctx context.Context, snapshot index.Snapshot, sent string, access index.Access) (
-	document index.Stored, passage *int, err error) {
-	id, err := e.stored(ctx, snapshot, sent, access)
+func (e edge) cited(ctx context.Context, sent string) (document index.Stored, passage *int, err error) {
+	id, err := e.stored(ctx, sent)
 	if err == nil {
-		document, err = stored(ctx, snapshot, id, access)
+		document, err = stored(ctx, e.snapshot, id, e.access)
 	}
 	if statusOf(err) != http.StatusNotFound {
 		return document, nil, err
 	}
 	if !strings.Contains(sent, "://") {
-		return citedAt(ctx, snapshot, id, access)
+		return e.citedAt(ctx, id)
 	}
-	if document, err = linked(ctx, snapshot, sent, access, err); statusOf(err) != http.StatusNotFound {
+	if document, err = e.linked(ctx, sent, err); statusOf(err) != http.StatusNotFound {
 		return document, nil, err
 	}
 	for _, file := range e.names.Permalinked(sent) {
-		if found, passage, fileErr := citedAt(ctx, snapshot, file, access); fileErr == nil {
+		if found, passage, fileErr := e.citedAt(ctx, file); fileErr == nil {
 			return found, passage, nil
 		}
 	}
@@ -39,11 +38,10 @@ func (e edge) cited(ctx context.Context, snapshot index.Snapshot, sent string, a
 }
 
 // citedAt returns the document with an id, which a line or a page may follow, and the passage there.
-func citedAt(ctx context.Context, snapshot index.Snapshot, id string, access index.Access) (
-	document index.Stored, passage *int, err error) {
-	document, err = stored(ctx, snapshot, id, access)
+func (e edge) citedAt(ctx context.Context, id string) (document index.Stored, passage *int, err error) {
+	document, err = stored(ctx, e.snapshot, id, e.access)
 	if cut := strings.LastIndexAny(id, ":#"); statusOf(err) == http.StatusNotFound && cut > 0 {
-		cited, citedErr := stored(ctx, snapshot, id[:cut], access)
+		cited, citedErr := stored(ctx, e.snapshot, id[:cut], e.access)
 		if passage = passageAt(cited, id[cut:]); citedErr == nil && passage != nil {
 			return cited, passage, nil
 		}
@@ -52,14 +50,13 @@ func citedAt(ctx context.Context, snapshot index.Snapshot, id string, access ind
 }
 
 // linked returns the document that an address belongs to, or the error that is given if the caller sees none.
-func linked(ctx context.Context, snapshot index.Snapshot, address string, access index.Access, absent error) (
-	index.Stored, error) {
-	ids, err := snapshot.DocumentIDs(ctx, index.Selector{Link: address})
+func (e edge) linked(ctx context.Context, address string, absent error) (index.Stored, error) {
+	ids, err := e.snapshot.DocumentIDs(ctx, index.Selector{Link: address})
 	if err != nil {
 		return index.Stored{}, err
 	}
 	for _, id := range ids[:min(len(ids), maxLinked)] {
-		if document, err := stored(ctx, snapshot, id, access); err == nil {
+		if document, err := stored(ctx, e.snapshot, id, e.access); err == nil {
 			return document, nil
 		}
 	}

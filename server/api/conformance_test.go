@@ -241,7 +241,7 @@ func (w *world) addTokens() {
 func (w *world) addUndated() {
 	d := document("notion:1", "Undated", "notion", "user_email:kim@acme.example", "An undated page about nothing.", "a", "b", "")
 	d.UpdatedAt, d.Link = time.Time{}, ""
-	_, err := w.documents.Write(w.t.Context(), index.Batch{Upsert: []index.Document{d}})
+	_, err := writePosted(w.t.Context(), w.documents, index.Batch{Upsert: []index.Document{d}})
 	w.check(err)
 }
 

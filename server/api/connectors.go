@@ -64,7 +64,8 @@ func (s *Server) updateDocuments(ctx context.Context, tenant string, pair direct
 	access, _ := pair.Terms()
 	for batch := range slices.Chunk(ids, documentBatch) {
 		if pair.Deleting {
-			_, err = documents.Write(ctx, index.Batch{Delete: batch, Cursors: ingest.RefillCursors(), Owns: ownedBy(pair)})
+			_, err = writePosted(ctx, documents, index.Batch{Delete: batch, Cursors: ingest.RefillCursors(),
+				Owns: ownedBy(pair)})
 		} else {
 			_, err = documents.UpdateAccess(ctx, mapped(batch, func(id string) index.AccessPatch {
 				return index.AccessPatch{ID: id, Origin: pair.Origin(), Access: access, Sets: listed(pair.Sets)}
@@ -87,6 +88,12 @@ func ownedByPosts(origin string) bool {
 	return origin == index.LostOrigin || directory.IsPosted(origin)
 }
 
+// writePosted writes a batch of documents whose ids are the same for everybody.
+func writePosted(ctx context.Context, documents index.Index, batch index.Batch) (index.Written, error) {
+	new(ingest.Names).AddHashes(&batch)
+	return documents.Write(ctx, batch)
+}
+
 // post stores a document for a pair. It then reads the pair again, because SyncConnectors may have missed the document
 // if the pair was changed in the meantime.
 func (s *Server) post(ctx context.Context, who directory.Principal, document index.Document, pairID int) (
@@ -105,7 +112,7 @@ func (s *Server) post(ctx context.Context, who directory.Principal, document ind
 		if terms, decided := pair.Terms(); decided {
 			document.Access = terms
 		}
-		now, err := documents.Write(ctx, index.Batch{Upsert: []index.Document{document}, Owns: ownedByPosts})
+		now, err := writePosted(ctx, documents, index.Batch{Upsert: []index.Document{document}, Owns: ownedByPosts})
 		if err != nil {
 			return written, err
 		}
@@ -114,7 +121,7 @@ func (s *Server) post(ctx context.Context, who directory.Principal, document ind
 		}
 		again, err := s.Directory.CCPair(ctx, who.Tenant, pairID)
 		if errors.Is(err, directory.ErrNotFound) {
-			_, gone := documents.Write(ctx, index.Batch{
+			_, gone := writePosted(ctx, documents, index.Batch{
 				Delete: []string{document.ID}, Cursors: ingest.RefillCursors(), Owns: ownedBy(pair),
 			})
 			return written, errors.Join(err, gone)
@@ -236,7 +243,8 @@ func (s *Server) removeIngested(c *call) (any, error) {
 	case !ownedByPosts(stored[0].Origin):
 		return nil, coded(http.StatusBadRequest, "VALIDATION_ERROR", "Document was not created via the ingestion API")
 	}
-	_, err = documents.Write(c.Context(), index.Batch{Delete: []string{id}, Cursors: ingest.RefillCursors(), Owns: ownedByPosts})
+	_, err = writePosted(c.Context(), documents, index.Batch{Delete: []string{id}, Cursors: ingest.RefillCursors(),
+		Owns: ownedByPosts})
 	return nil, err
 }
 
@@ -254,7 +262,7 @@ func (s *Server) store(ctx context.Context, who directory.Principal, document in
 	if err != nil {
 		return index.Written{}, err
 	}
-	return documents.Write(ctx, index.Batch{Upsert: []index.Document{document}, Owns: ownedByPosts})
+	return writePosted(ctx, documents, index.Batch{Upsert: []index.Document{document}, Owns: ownedByPosts})
 }
 
 // decodeDocument reads the document of an ingestion request.

@@ -26,9 +26,9 @@ func (f *fields) documentID() string { return f.requireText("document_id", 1, ma
 // viewOf is view after putting its stored form in the place of the id that a request names.
 func (c *call) viewOf(id *string, do func(index.Snapshot) (any, error)) (any, error) {
 	return c.view(func(snapshot index.Snapshot) (any, error) {
-		edge, err := c.server.edge(c.Context(), c.who.Tenant, snapshot)
+		edge, err := c.server.edge(c.Context(), c.who.Tenant, snapshot, c.who.Access())
 		if err == nil {
-			*id, err = edge.stored(c.Context(), snapshot, *id, c.who.Access())
+			*id, err = edge.stored(c.Context(), *id)
 		}
 		if err != nil {
 			return nil, err
@@ -83,11 +83,11 @@ func documentChunks(c *call) (any, error) {
 			plural(wire.MaxChunksPerRequest, "chunk")+" can be read at once", "to")
 	}
 	return c.view(func(snapshot index.Snapshot) (any, error) {
-		edge, err := c.server.edge(c.Context(), c.who.Tenant, snapshot)
+		edge, err := c.server.edge(c.Context(), c.who.Tenant, snapshot, c.who.Access())
 		if err != nil {
 			return nil, err
 		}
-		document, passage, err := edge.cited(c.Context(), snapshot, id, c.who.Access())
+		document, passage, err := edge.cited(c.Context(), id)
 		if err != nil {
 			return nil, err
 		}

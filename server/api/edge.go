@@ -2,6 +2,10 @@ package api
 
 import (
 	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -15,8 +19,11 @@ import (
 // them as they are stored, with paths of this machine: whoever comes over a listener, an administrator too, gets the
 // short names of what was added in their place. Both may send either form.
 type edge struct {
-	names *ingest.Names
-	owner bool
+	names     *ingest.Names
+	owner     bool
+	documents index.Index
+	snapshot  index.Snapshot
+	access    index.Access
 }
 
 // edges has the names of each tenant's library, as of a version of it.
@@ -28,21 +35,22 @@ type versionedNames struct {
 }
 
 // edge returns the edge of a request that reads a snapshot of a tenant's library.
-func (s *Server) edge(ctx context.Context, tenant string, snapshot index.Snapshot) (edge, error) {
-	owner, version := !isListener(ctx), snapshot.Version()
-	if known, ok := s.edges.known.Load(tenant); ok && known.(versionedNames).version == version {
-		return edge{known.(versionedNames).names, owner}, nil
-	}
+func (s *Server) edge(ctx context.Context, tenant string, snapshot index.Snapshot, access index.Access) (edge, error) {
 	documents, err := s.Index(ctx, tenant, false)
 	if err != nil {
 		return edge{}, err
 	}
-	names, err := ingest.LoadNames(ctx, documents)
-	if err != nil {
+	e := edge{owner: !isListener(ctx), documents: documents, snapshot: snapshot, access: access}
+	version := snapshot.Version()
+	if known, ok := s.edges.known.Load(tenant); ok && known.(versionedNames).version == version {
+		e.names = known.(versionedNames).names
+		return e, nil
+	}
+	if e.names, err = ingest.LoadNames(ctx, documents); err != nil {
 		return edge{}, err
 	}
-	s.edges.known.Store(tenant, versionedNames{version, names})
-	return edge{names, owner}, nil
+	s.edges.known.Store(tenant, versionedNames{version, e.names})
+	return e, nil
 }
 
 // id returns the id or ref of a document for the caller.
@@ -53,19 +61,63 @@ func (e edge) id(stored string) string {
 	return e.names.Public(stored)
 }
 
-// stored returns the stored form of an id or ref that the caller sent. An id that exists as it is wins. What the caller
-// may not see is treated like what does not exist.
-func (e edge) stored(ctx context.Context, snapshot index.Snapshot, sent string, access index.Access) (string, error) {
-	translated, ok := e.names.Stored(sent)
-	if !ok {
+// stored returns the stored form of an id or ref that the caller sent. An id that exists as it is wins, then a public
+// one, then a short one. What the caller may not see is treated like what does not exist.
+func (e edge) stored(ctx context.Context, sent string) (string, error) {
+	public, isPublic := e.names.Stored(sent)
+	hash, rest, isShort := wire.SplitShort(sent)
+	if !isPublic && !isShort {
 		return sent, nil
 	}
 	id, _, _ := wire.SplitRef(sent)
-	found, err := snapshot.Documents(ctx, []string{sent, id}, access)
-	if err != nil || len(found) > 0 {
+	publicID, _, _ := wire.SplitRef(public)
+	found, err := e.snapshot.Documents(ctx, []string{sent, id, public, publicID}, e.access)
+	switch {
+	case err != nil || len(found) > 0 && (found[0].ID == sent || found[0].ID == id):
 		return sent, err
+	case len(found) > 0 || !isShort:
+		return public, nil
 	}
-	return translated, nil
+	hashes, err := e.hashes(ctx, hash)
+	if err != nil || len(hashes) == 0 {
+		return public, err
+	}
+	ids := slices.Sorted(maps.Values(hashes))
+	if len(ids) > 1 {
+		return "", coded(http.StatusBadRequest, "INVALID_INPUT", "%s begins the short refs of several documents: %s",
+			hash, strings.Join(mapped(ids, e.id), ", "))
+	}
+	return ids[0] + rest, nil
+}
+
+// hashes returns the ids of the documents that the caller may see, by their hashes, of those that begin with a text.
+func (e edge) hashes(ctx context.Context, beginning string) (map[string]string, error) {
+	hashes, err := ingest.Hashes(ctx, e.documents, beginning)
+	if err != nil || len(hashes) == 0 {
+		return nil, err
+	}
+	seen, err := e.snapshot.Documents(ctx, slices.Collect(maps.Values(hashes)), e.access)
+	maps.DeleteFunc(hashes, func(_, id string) bool {
+		return !slices.ContainsFunc(seen, func(d index.Stored) bool { return d.ID == id })
+	})
+	return hashes, err
+}
+
+// shortRef returns the short ref of a passage: the shortest beginning of its document's hash that no other document has
+// which the caller may see. It is empty if the hash is not stored.
+func (e edge) shortRef(ctx context.Context, id string, chunk int) string {
+	hash := e.names.Hash(id)
+	alike, err := e.hashes(ctx, hash[:wire.ShortestID])
+	if err != nil || alike[hash] != id {
+		return ""
+	}
+	length := wire.ShortestID
+	for other := range alike {
+		for other != hash && other[:length] == hash[:length] {
+			length++
+		}
+	}
+	return hash[:length] + "#" + strconv.Itoa(chunk)
 }
 
 // storedIDs puts the stored form in the place of ids that a caller sent.
@@ -74,19 +126,24 @@ func (s *Server) storedIDs(ctx context.Context, who directory.Principal, ids []s
 		return nil
 	}
 	return s.reading(ctx, who.Tenant, func(snapshot index.Snapshot) error {
-		edge, err := s.edge(ctx, who.Tenant, snapshot)
+		edge, err := s.edge(ctx, who.Tenant, snapshot, who.Access())
 		for i := range ids {
 			if err == nil {
-				ids[i], err = edge.stored(ctx, snapshot, ids[i], who.Access())
+				ids[i], err = edge.stored(ctx, ids[i])
 			}
 		}
 		return err
 	})
 }
 
-// narrow puts the caller's ids in the place of those of an answer. Results without a link that the caller could open get
-// their permalink.
-func (e edge) narrow(response *wire.SearchResponse) {
+// narrow puts the caller's ids in the place of those of an answer, and adds short refs to its results. Those without a
+// link that the caller could open get their permalink.
+func (e edge) narrow(ctx context.Context, response *wire.SearchResponse) {
+	for i := range response.Results {
+		if result := &response.Results[i]; result.ShortRef == "" { // else it is that of a federated source
+			result.ShortRef = e.shortRef(ctx, result.DocumentID, result.ChunkInd)
+		}
+	}
 	if e.owner {
 		return
 	}

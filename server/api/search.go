@@ -48,18 +48,20 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, who directory.Pr
 	}
 	defer done()
 	var response *wire.SearchResponse
-	var edge edge
 	err = s.reading(r.Context(), who.Tenant, func(snapshot index.Snapshot) (err error) {
-		if edge, err = s.cross(r.Context(), who.Tenant, snapshot, &prepared); err != nil {
+		edge, err := s.cross(r.Context(), who.Tenant, snapshot, &prepared)
+		if err != nil {
 			return err
 		}
 		if request.Stream {
 			return s.stream(w, r, snapshot, prepared, func(response *wire.SearchResponse) {
 				visible.narrow(response)
-				edge.narrow(response)
+				edge.narrow(r.Context(), response)
 			}, audit)
 		}
-		response, err = pipeline.Run(r.Context(), snapshot, prepared, nil)
+		if response, err = pipeline.Run(r.Context(), snapshot, prepared, nil); err == nil {
+			edge.narrow(r.Context(), response)
+		}
 		return err
 	})
 	if request.SimilarTo != "" && errors.Is(err, fault.ErrNotFound) {
@@ -72,20 +74,19 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, who directory.Pr
 	done()
 	audit.answered(response)
 	visible.narrow(response)
-	edge.narrow(response)
 	writeJSON(w, http.StatusOK, response)
 	return nil
 }
 
 // cross completes a search with what the library that it reads says: the names of its documents, and its sources.
 func (s *Server) cross(ctx context.Context, tenant string, snapshot index.Snapshot, prepared *pipeline.Request) (edge, error) {
-	edge, err := s.edge(ctx, tenant, snapshot)
+	edge, err := s.edge(ctx, tenant, snapshot, prepared.Access)
 	if err != nil {
 		return edge, err
 	}
 	prepared.Name = edge.names.Public
 	similar := &prepared.Search.SimilarTo
-	if *similar, err = edge.stored(ctx, snapshot, *similar, prepared.Access); err != nil {
+	if *similar, err = edge.stored(ctx, *similar); err != nil {
 		return edge, err
 	}
 	return edge, findSources(ctx, snapshot, prepared)
@@ -315,7 +316,7 @@ func suggest(c *call) (any, error) {
 	const usual = 10
 	prefix, limit := c.requireText("prefix", 0, wire.MaxQueryRunes), c.wholeOr("limit", usual, 1, wire.MaxSuggestions)
 	return c.view(func(snapshot index.Snapshot) (any, error) {
-		edge, err := c.server.edge(c.Context(), c.who.Tenant, snapshot)
+		edge, err := c.server.edge(c.Context(), c.who.Tenant, snapshot, c.who.Access())
 		if err != nil {
 			return nil, err
 		}

@@ -250,7 +250,7 @@ func (w *world) populate() {
 		w.check(err)
 		w.tokens[who] = secret
 	}
-	_, err = w.documents.Write(ctx, index.Batch{Upsert: []index.Document{
+	_, err = writePosted(ctx, w.documents, index.Batch{Upsert: []index.Document{
 		document("file:/handbook/rollback.md", "Rolling back a release", "confluence", "PUBLIC",
 			"Roll back a deploy with the release tool. Watch the error budget.", "team", "infra", "Handbook"),
 		ofFile(document("file:/handbook/travel.md", "Travel", "file", "PUBLIC",

@@ -30,6 +30,7 @@ type batcher struct {
 	owns   func(origin string) bool // of every batch
 	quiet  bool                     // skipped files were reported before
 	dry    *dryIndex                // nil: batches are stored
+	names  *Names                   // nil: not needed yet
 	most   int                      // documents of a batch
 
 	batch   index.Batch
@@ -190,6 +191,10 @@ func (b *batcher) write() (index.Written, error) {
 	if len(b.batch.Delete) > 0 {
 		b.batch.Cursors[refillKey] = refillDue
 	}
+	if b.names == nil {
+		b.names = newNames(b.roots)
+	}
+	b.names.AddHashes(&b.batch)
 	for {
 		for key, t := range b.states {
 			b.batch.Cursors[key] = encode(t.state())

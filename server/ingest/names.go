@@ -22,6 +22,10 @@ type Names struct {
 // LoadNames returns the names of the roots of a library.
 func LoadNames(ctx context.Context, idx index.Index) (*Names, error) {
 	roots, err := loadRoots(ctx, idx)
+	return newNames(roots), err
+}
+
+func newNames(roots map[string]rootState) *Names {
 	n := &Names{names: map[string]string{}, roots: map[string]string{}, clones: map[string]*clone{}}
 	for root, state := range roots {
 		if isRemote(root) {
@@ -35,7 +39,7 @@ func LoadNames(ctx context.Context, idx index.Index) (*Names, error) {
 		}
 		n.names[id], n.roots[name], n.longest = name, id, max(n.longest, len(id))
 	}
-	return n, err
+	return n
 }
 
 // escapedName returns a root's name as ids and places begin with it: what follows begins with a slash or, in an archive,

@@ -91,6 +91,9 @@ func (r *run) run(ctx context.Context, targets []*target) (wire.LibraryEvent, er
 
 // end reports the result, and returns it with the error that kept the run from its end.
 func (b *batcher) end() (wire.LibraryEvent, error) {
+	if b.err == nil && b.dry == nil {
+		_ = CompleteHashes(b.ctx, b.idx) // all documents are stored; the next run tries it again
+	}
 	if b.err == nil {
 		b.report(b.done)
 	}

@@ -74,7 +74,9 @@ func LoadIndex(ctx context.Context, idx index.Index) error {
 	if err != nil {
 		return err
 	}
-	if _, err := idx.Write(ctx, index.Batch{Upsert: documents}); err != nil {
+	batch := index.Batch{Upsert: documents}
+	new(ingest.Names).AddHashes(&batch)
+	if _, err := idx.Write(ctx, batch); err != nil {
 		return fmt.Errorf("index the sample library: %w", err)
 	}
 	return nil

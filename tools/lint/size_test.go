@@ -16,9 +16,9 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 103_834
-	maxProductTokens = 827_960
-	maxLongLines     = 1_316 // only lowered, until it is none
+	maxProductLines  = 104_015
+	maxProductTokens = 829_470
+	maxLongLines     = 1_312 // only lowered, until it is none
 
 	maxFunctionP95 = 33
 	maxColumns     = 120 // with tabs of four

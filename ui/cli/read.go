@@ -396,7 +396,8 @@ func (r *reading) places() (places []string) {
 	if link != "" && !strings.HasPrefix(link, "file:") { // which is the id once more
 		places = append(places, "<"+link+">")
 	}
-	if id := text.OneLine(r.document.ID); !strings.HasPrefix(r.written, r.document.ID) && id != link {
+	_, _, isShort := wire.SplitShort(r.written)
+	if id := text.OneLine(r.document.ID); !strings.HasPrefix(r.written, r.document.ID) && !isShort && id != link {
 		places = append(places, "`"+id+"`")
 	}
 	return places

@@ -60,7 +60,7 @@ func refOf(results []savedResult, number int) (reference, error) {
 		if result.CitationID == nil || *result.CitationID != number {
 			continue
 		}
-		if ref := cmp.Or(result.Ref, result.DocumentID); ref != "" {
+		if ref := cmp.Or(result.Ref, result.ShortRef, result.DocumentID); ref != "" {
 			return reference{ref, ref, result.Origin}, nil
 		}
 		return reference{}, withoutID(result)

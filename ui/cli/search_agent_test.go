@@ -23,7 +23,7 @@ func TestAgentFormat(t *testing.T) {
 "document_id":"file:/hr/%d.md","ref":"file:/hr/%d.md#%d","chunk_ind":%d,"chunk_start":%d,"chunk_end":%d,"chunk_count":9,"heading_path":["Leave","Rules"]%s}`,
 			number, strings.Repeat("Plain words. ", 40), chunk, number, number, chunk, chunk, chunk, last, extra)
 	}
-	s.on("/search", body(http.StatusOK, []byte(`{"results":[`+result(1, 3, 4, `,"lines":[10,24],"bytes":[5,9]`)+","+result(1, 7, 7, "")+","+
+	s.on("/search", body(http.StatusOK, []byte(`{"results":[`+result(1, 3, 4, `,"lines":[10,24],"bytes":[5,9],"short_ref":"k3v7q2ma#3"`)+","+result(1, 7, 7, "")+","+
 		result(2, 0, 0, "")+`],"searched":["test"]}`)))
 	for name, arguments := range map[string][]string{"one": {"taxi rule"}, "several": {"taxi rule", "rule of taxis"}} {
 		t.Run(name, func(t *testing.T) {

@@ -211,7 +211,8 @@ func (a *app) footer(response *wire.SearchResponse, width int, explain bool, cho
 	b.WriteString("\n")
 	line(ansi.Truncate(counts, width, "…"))
 	if results[0].Ref != "" { // whole, however narrow the terminal: half a command cannot be run
-		line("read on: quarry read " + config.ShellQuote(results[0].Ref) + " --around 2" + a.readFlags(results[0], choice))
+		ref := config.ShellQuote(results[0].ShortestRef())
+		line("read on: quarry read " + ref + " --around 2" + a.readFlags(results[0], choice))
 	}
 	if explain {
 		for _, detail := range explained(response) {

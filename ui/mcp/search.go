@@ -221,7 +221,7 @@ func render(response *wire.SearchResponse, words []string, budget int) (string, 
 }
 
 func found(r wire.SearchResult, excerpt string, origins bool) foundPassage {
-	r.Title, r.Content = passage.Title(r), excerpt
+	r.Title, r.Content, r.Ref = passage.Title(r), excerpt, r.ShortestRef()
 	if !origins {
 		r.Origin = ""
 	}

@@ -31,7 +31,8 @@ func (b *Blocks) Block(r wire.SearchResult, excerpt string) string {
 	}
 	var block strings.Builder
 	block.WriteString("[" + Citation(r) + "] " + strings.Join(head, " · ") + "\n")
-	if place := text.OneLine(cmp.Or(r.DocumentID, text.OrEmpty(r.Link))); place != "" && !again {
+	id, _, _ := wire.SplitRef(r.ShortestRef())
+	if place := text.OneLine(cmp.Or(id, r.DocumentID, text.OrEmpty(r.Link))); place != "" && !again {
 		block.WriteString(place + number + "\n")
 	}
 	shown := r.Ref != "" && b.seen[r.Ref]

@@ -1,0 +1,104 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"quarry/client/wire"
+	"quarry/server/index"
+)
+
+// A document's short id is the beginning of the hash of its public id, so that it says nothing of this machine and is
+// the same for everybody. The hashes are stored with the documents, in the bookkeeping: a search looks for the few that
+// begin alike.
+const (
+	hashPrefix = "ingest/hash/" // + the hash of a public id: the stored id
+	// hashesKey has the fingerprint of the names as of which all documents have their hashes. It sorts behind those.
+	hashesKey = "ingest/hashes"
+	// hashesAtOnce is how many of the missing hashes are written together.
+	hashesAtOnce = 2_000
+)
+
+// Hash returns the longest short id of a document.
+func (n *Names) Hash(id string) string { return wire.HashID(n.Public(id)) }
+
+// AddHashes stores the hashes of documents together with them. Those of deleted ones go; of one that is kept because it
+// belongs to others, too, until CompleteHashes is called for other names.
+func (n *Names) AddHashes(batch *index.Batch) {
+	if batch.Cursors == nil {
+		batch.Cursors = map[string]string{}
+	}
+	for _, id := range batch.Delete {
+		batch.Cursors[hashPrefix+n.Hash(id)] = ""
+	}
+	for i := range batch.Upsert {
+		batch.Cursors[hashPrefix+n.Hash(batch.Upsert[i].ID)] = batch.Upsert[i].ID
+	}
+}
+
+// Hashes returns the stored ids of the documents whose hash begins with a short id, by their hash. The documents need
+// not exist.
+func Hashes(ctx context.Context, idx index.Index, short string) (map[string]string, error) {
+	return load(ctx, idx, hashPrefix, short, "the hashes of documents", func(id string) string { return id })
+}
+
+// CompleteHashes stores the hashes of all documents if some may be missing: earlier versions stored none, and the names
+// of roots change. What was written before an error stays.
+func CompleteHashes(ctx context.Context, idx index.Index) error {
+	names, err := LoadNames(ctx, idx)
+	if err != nil {
+		return err
+	}
+	known, err := idx.Cursors(ctx, hashesKey)
+	if err != nil || known[hashesKey] == names.fingerprint() {
+		return err
+	}
+	changes, err := names.missingHashes(ctx, idx)
+	for some := range slices.Chunk(slices.Sorted(maps.Keys(changes)), hashesAtOnce) {
+		cursors := make(map[string]string, len(some))
+		for _, key := range some {
+			cursors[key] = changes[key]
+		}
+		if _, err := idx.Write(ctx, index.Batch{Cursors: cursors}); err != nil {
+			return fmt.Errorf("store the hashes of documents: %w", err)
+		}
+	}
+	return err
+}
+
+// missingHashes returns the cursors that the documents lack, and empty ones for those that are of no document.
+func (n *Names) missingHashes(ctx context.Context, idx index.Index) (map[string]string, error) {
+	stored, err := idx.Cursors(ctx, hashPrefix) // first: documents that are stored meanwhile keep theirs
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := idx.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer snapshot.Close()
+	ids, err := snapshot.DocumentIDs(ctx, index.Selector{All: true})
+	changes := map[string]string{}
+	if changes[hashesKey] = ""; len(ids) > 0 {
+		changes[hashesKey] = n.fingerprint()
+	}
+	for _, id := range ids {
+		key := hashPrefix + n.Hash(id)
+		if stored[key] != id {
+			changes[key] = id
+		}
+		delete(stored, key)
+	}
+	for key := range stored {
+		changes[key] = ""
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the documents: %w", err)
+	}
+	return changes, nil
+}
+
+// fingerprint identifies what Public depends on.
+func (n *Names) fingerprint() string { return wire.HashID(fmt.Sprint(n.names)) }
