@@ -158,11 +158,18 @@ func (m *Model) moveCollected(steps int) tea.Cmd {
 	return m.changeMarks(func(s *state.State) error { s.Move(chosen.Ref, steps); return nil })
 }
 
-// The ways to export, before the format in the name of an entry.
+// export is a way to export the collection, and the format.
+type export struct {
+	way    exportWay
+	format string
+}
+
+type exportWay int
+
 const (
-	toClipboard = "clipboard:"
-	toFile      = "file:"
-	asCommand   = "command:"
+	toClipboard exportWay = iota
+	toFile
+	asCommand
 )
 
 // openExports lists the formats of the collection, and where it can go.
@@ -170,15 +177,15 @@ func (m *Model) openExports() tea.Cmd {
 	noFile := unless(m.options.Caps.Save != nil, "files cannot be written over SSH")
 	noCommand := unless(m.target.Command != "", "this collection is not stored: it ends with the session")
 	var entries []panel.Entry
-	for _, way := range []struct{ way, group, reason string }{
-		{toClipboard, "To the clipboard", ""}, {toFile, "To a file", noFile}, {asCommand, "The command that prints the same", noCommand},
-	} {
+	for way, about := range [...]struct{ group, reason string }{toClipboard: {"To the clipboard", ""}, toFile: {"To a file", noFile},
+		asCommand: {"The command that prints the same", noCommand}} {
 		for _, format := range state.Formats() {
 			name := map[string]string{state.Markdown: "Markdown, numbered", state.JSON: "JSON", state.CSV: "CSV"}[format]
-			if way.way == asCommand && noCommand == "" {
+			if exportWay(way) == asCommand && noCommand == "" {
 				name = m.exportCommand(format)
 			}
-			entries = append(entries, panel.Entry{Action: way.way + format, Group: way.group, Text: name, Reason: way.reason})
+			entries = append(entries, panel.Entry{Value: export{exportWay(way), format}, Group: about.group, Text: name,
+				Reason: about.reason})
 		}
 	}
 	m.collection.exports.Open("Export "+text.Count(len(m.collection.known), "passage"), "no format matches", entries)
@@ -199,25 +206,25 @@ func (m *Model) runExport() tea.Cmd {
 		m.warn(entry.Reason)
 		return nil
 	}
-	way, format, _ := strings.Cut(entry.Action, ":")
-	if way+":" == asCommand {
-		m.closePanel()
-		return m.copy(m.exportCommand(format), "command")
+	chosen := entry.Value.(export)
+	if chosen.way == asCommand {
+		m.popPanel()
+		return m.copy(m.exportCommand(chosen.format), "command")
 	}
-	exported, err := state.Export(m.collection.known, format)
+	exported, err := state.Export(m.collection.known, chosen.format)
 	if err != nil {
 		m.fail("could not export: " + paint.Line(err.Error()))
 		return nil
 	}
-	m.closePanel()
+	m.popPanel()
 	askForFile := func() tea.Cmd {
 		if m.options.Caps.Save == nil {
 			return nil
 		}
-		return m.openPrompt("Save the collection as", "path of a file", "collection."+format,
+		return m.openPrompt("Save the collection as", "path of a file", "collection."+chosen.format,
 			func(path string) tea.Cmd { return m.saveExport(path, exported, false) })
 	}
-	if way+":" == toFile {
+	if chosen.way == toFile {
 		return askForFile()
 	}
 	return m.copyElse(string(exported), text.Count(len(m.collection.known), "passage"), askForFile)

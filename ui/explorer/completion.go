@@ -200,22 +200,19 @@ func (m *Model) drawMenu(lines []string, cursorX int) {
 	label = min(label, max(1, m.width-frame-count-len(key)-2))
 	inner := label + count + len(key) + 2
 	x := bounded(cursorX-paint.Width(partial.Text), 0, m.width-inner-frame)
-	border := paint.PenOf(m.theme.BorderFocused)
-	var menu []string
+	menu := make([]string, 0, len(rows))
 	for i, c := range rows {
 		row := m.theme.Text.Render(paint.Fit(c.label, label)) + paint.Blank(count-len(counted(c))) + m.theme.Number.Render(counted(c)) + "  "
 		if i == 0 {
 			row = paint.Under(paint.Fit(row+m.theme.Key.Render(key), inner), m.theme.Selected)
 		}
-		menu = append(menu, border.Write("│")+" "+paint.Fit(row, inner)+" "+border.Write("│"))
+		menu = append(menu, row)
 	}
-	bottom := strings.Repeat("─", inner+2)
+	border := paint.Frame{Width: inner + frame, Height: len(menu) + 2, Pen: paint.PenOf(m.theme.BorderFocused), Pad: 1}
 	if rest := len(found) - len(rows); rest > 0 {
-		more := " +" + text.Number(rest) + " "
-		bottom = strings.Repeat("─", max(0, inner+2-len(more))) + more
+		border.FootBeside = "+" + text.Number(rest)
 	}
-	menu = append(menu, border.Write("╰"+paint.Fit(bottom, inner+2)+"╯"))
-	for i, row := range menu {
+	for i, row := range border.Draw(menu)[1:] { // the line above is that of the query
 		if y := m.rects.Query.Y + 1 + i; y < len(lines) && inner+frame <= m.width {
 			lines[y] = paint.Over(lines[y], row, x, m.width)
 		}

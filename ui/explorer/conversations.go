@@ -105,15 +105,26 @@ func (m *Model) moreChats() tea.Cmd {
 	return m.fetchChats(before)
 }
 
+// changeChats runs an operation on a conversation. Its panel says what it is, and what went wrong.
+func changeChats[T any](m *Model, doing string, work func(context.Context) (T, error), done func(T) tea.Cmd) tea.Cmd {
+	m.chats.Doing(doing)
+	return background(m, &m.chats.fetching, work, func(result T, err error) tea.Cmd {
+		if err != nil {
+			m.chats.Fail(reasonOf(err), remedyOf(err))
+			return nil
+		}
+		return done(result)
+	})
+}
+
 // openChat asks for the chosen conversation.
 func (m *Model) openChat() tea.Cmd {
 	chosen, ok := m.chats.Chosen()
 	if !ok {
 		return nil
 	}
-	m.chats.Doing("opening")
 	c := m.client()
-	return background(m, &m.chats.fetching, func(ctx context.Context) (*wire.ChatSessionDetail, error) {
+	return changeChats(m, "opening", func(ctx context.Context) (*wire.ChatSessionDetail, error) {
 		return c.ChatSession(ctx, chosen.ID)
 	}, m.handleChat)
 }
@@ -125,14 +136,11 @@ func (m *Model) renameChat() tea.Cmd {
 		return nil
 	}
 	return m.openPrompt("Name of the conversation", "with an empty line the server chooses one", text.OrEmpty(chosen.Name), func(name string) tea.Cmd {
-		m.chats.Doing("renaming")
 		c := m.client()
-		return background(m, &m.chats.fetching, func(ctx context.Context) (string, error) {
+		return changeChats(m, "renaming", func(ctx context.Context) (string, error) {
 			return c.RenameChatSession(ctx, chosen.ID, name)
-		}, func(name string, err error) tea.Cmd {
-			if m.chats.Rename(chosen.ID, name); err != nil {
-				m.chats.Fail(reasonOf(err), remedyOf(err))
-			}
+		}, func(name string) tea.Cmd {
+			m.chats.Rename(chosen.ID, name)
 			return nil
 		})
 	})
@@ -150,15 +158,10 @@ func (m *Model) deleteChat() tea.Cmd {
 		return nil
 	}
 	m.chats.doomed = ""
-	m.chats.Doing("deleting")
 	c := m.client()
-	return background(m, &m.chats.fetching, func(ctx context.Context) (struct{}, error) {
+	return changeChats(m, "deleting", func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, c.DeleteChatSession(ctx, chosen.ID)
-	}, func(_ struct{}, err error) tea.Cmd {
-		if err != nil {
-			m.chats.Fail(reasonOf(err), remedyOf(err))
-			return nil
-		}
+	}, func(struct{}) tea.Cmd {
 		m.chats.Remove(chosen.ID)
 		if m.answer.thread.session == chosen.ID {
 			m.answer.thread.session, m.answer.thread.asked = "", 0 // the next question begins another one
@@ -190,11 +193,7 @@ func cannotAnswerAgain(m *Model) string {
 
 // handleChat shows an earlier conversation, to continue it: its last question is the query, and the list has the
 // documents that the last answer rests on.
-func (m *Model) handleChat(chat *wire.ChatSessionDetail, err error) tea.Cmd {
-	if err != nil {
-		m.chats.Fail(reasonOf(err), remedyOf(err))
-		return nil
-	}
+func (m *Model) handleChat(chat *wire.ChatSessionDetail) tea.Cmd {
 	turns := chatTurns(chat)
 	if len(turns) == 0 {
 		m.chats.Fail("that conversation is empty", "")

@@ -279,15 +279,10 @@ func (m *Model) next() tea.Cmd {
 	return nil
 }
 
-const (
-	savedPrefix  = "saved:"
-	recentPrefix = "recent:"
-)
-
 func (m *Model) searchEntries() []panel.Entry {
 	var entries []panel.Entry
 	for i, saved := range m.past.state.Saved {
-		entry := panel.Entry{Action: savedPrefix + saved.Name, Group: "Saved", Text: saved.Name, Keys: strconv.Itoa(i + 1)}
+		entry := panel.Entry{Value: saved, Group: "Saved", Text: saved.Name, Keys: strconv.Itoa(i + 1)}
 		if saved.Query != saved.Name {
 			entry.Text += " · " + saved.Query
 		}
@@ -297,7 +292,7 @@ func (m *Model) searchEntries() []panel.Entry {
 		entries = append(entries, entry)
 	}
 	for _, search := range m.past.state.Recent {
-		entries = append(entries, panel.Entry{Action: recentPrefix + search.Query, Group: "Recent", Text: search.Query,
+		entries = append(entries, panel.Entry{Value: search, Group: "Recent", Text: search.Query,
 			Keys: m.ago(search.At)})
 	}
 	return entries
@@ -314,10 +309,10 @@ func (m *Model) openSearch() tea.Cmd {
 		return nil
 	}
 	m.panels = nil
-	if name, isSaved := strings.CutPrefix(entry.Action, savedPrefix); isSaved {
-		return m.openSaved(name)
+	if saved, isSaved := entry.Value.(state.Saved); isSaved {
+		return m.openSaved(saved.Name)
 	}
-	return m.searchFor(strings.TrimPrefix(entry.Action, recentPrefix))
+	return m.searchFor(entry.Value.(state.Search).Query)
 }
 
 // openSaved makes a saved search and shows what is new in it.
@@ -349,12 +344,12 @@ func (m *Model) forgetSearch() tea.Cmd {
 	if !ok {
 		return nil
 	}
-	name, isSaved := strings.CutPrefix(entry.Action, savedPrefix)
 	save := m.change(func(s *state.State) error {
-		if isSaved {
-			s.Unsave(name)
-		} else {
-			s.Forget(strings.TrimPrefix(entry.Action, recentPrefix))
+		switch chosen := entry.Value.(type) {
+		case state.Saved:
+			s.Unsave(chosen.Name)
+		case state.Search:
+			s.Forget(chosen.Query)
 		}
 		return nil
 	})

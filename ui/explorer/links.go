@@ -1,7 +1,6 @@
 package explorer
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -10,12 +9,6 @@ import (
 	"quarry/ui/explorer/panel"
 	"quarry/ui/explorer/reader"
 )
-
-// linking is the panel of the links in the text that is read.
-type linking struct {
-	panel.Actions
-	links []reader.Link
-}
 
 func linkBindings() []Binding {
 	return group("Document",
@@ -37,11 +30,10 @@ func noLinks(m *Model) string {
 // openLinks lists the links by number, with their addresses. The first one in view is chosen.
 func (m *Model) openLinks() tea.Cmd {
 	links, first := m.reader.Links()
-	m.links.links = links[:min(len(links), mostListed)]
-	entries := make([]panel.Entry, len(m.links.links))
-	for i, link := range m.links.links {
-		number := strconv.Itoa(link.Number)
-		entries[i] = panel.Entry{Action: number, Keys: number, Text: link.Text}
+	entries := make([]panel.Entry, min(len(links), mostListed))
+	for i := range entries {
+		link := links[i]
+		entries[i] = panel.Entry{Value: link, Keys: strconv.Itoa(link.Number), Text: link.Text}
 		if anchor := m.reader.Anchor(link); anchor != "" {
 			entries[i].Text += " · #" + anchor
 		} else if address := reader.ShortLink(link.Address); address != link.Text {
@@ -57,12 +49,11 @@ func (m *Model) openLinks() tea.Cmd {
 // openChosenLink opens the chosen link.
 func (m *Model) openChosenLink() tea.Cmd {
 	entry, ok := m.links.Chosen()
-	at := slices.IndexFunc(m.links.links, func(link reader.Link) bool { return strconv.Itoa(link.Number) == entry.Action })
-	if !ok || at < 0 {
+	if !ok {
 		return nil
 	}
-	m.panels = m.panels[:len(m.panels)-1]
-	link := m.links.links[at]
+	m.popPanel()
+	link := entry.Value.(reader.Link)
 	switch anchor := m.reader.Anchor(link); {
 	case anchor != "":
 		return m.goToAnchor(anchor, link.Address)
@@ -76,13 +67,13 @@ func (m *Model) openChosenLink() tea.Cmd {
 // openTypedLink opens the link whose number is typed, once no longer number begins with it.
 func (m *Model) openTypedLink() tea.Cmd {
 	typed := strings.TrimSpace(m.links.Typed())
-	var found []string
-	for _, link := range m.links.links {
-		if number := strconv.Itoa(link.Number); strings.HasPrefix(number, typed) {
-			found = append(found, number)
+	found := 0
+	for _, entry := range m.links.Entries() {
+		if strings.HasPrefix(entry.Keys, typed) {
+			found++
 		}
 	}
-	if len(found) == 1 && found[0] == typed {
+	if chosen, _ := m.links.Chosen(); found == 1 && chosen.Keys == typed {
 		return m.openChosenLink()
 	}
 	return nil

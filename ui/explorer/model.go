@@ -53,7 +53,7 @@ type Model struct {
 	filters    filtering
 	compare    comparing
 	outline    outlining
-	links      linking
+	links      panel.Actions // of the text that is read
 	answer     answering
 	chats      conversations
 	past       history
@@ -232,6 +232,9 @@ type overlay struct {
 
 // pushPanel shows a panel above the panes or the panel before it.
 func (m *Model) pushPanel(place Place, p panel.Panel) { m.panels = append(m.panels, overlay{place, p}) }
+
+// popPanel closes the shown panel.
+func (m *Model) popPanel() { m.panels = m.panels[:len(m.panels)-1] }
 
 // top returns the shown panel, or the zero value.
 func (m *Model) top() overlay {

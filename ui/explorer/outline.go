@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strconv"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -110,7 +109,7 @@ func (m *Model) showHeadings() {
 	least := slices.MinFunc(o.headings, func(a, b reader.Heading) int { return cmp.Compare(a.Level, b.Level) }).Level
 	entries := make([]panel.Entry, len(o.headings))
 	for i, h := range o.headings {
-		entries[i] = panel.Entry{Action: strconv.Itoa(i), Text: h.Text, Indent: 2 * (h.Level - least)}
+		entries[i] = panel.Entry{Value: i, Text: h.Text, Indent: 2 * (h.Level - least)}
 		if moved && h.Same(chosen) {
 			current = i
 		}
@@ -121,9 +120,9 @@ func (m *Model) showHeadings() {
 
 // chosen is the index of the heading that the choice is on.
 func (o *outlining) chosen() (int, bool) {
-	entry, ok := o.Chosen()
-	at, err := strconv.Atoi(entry.Action)
-	return at, ok && err == nil && at < len(o.headings)
+	entry, _ := o.Chosen()
+	at, ok := entry.Value.(int)
+	return at, ok
 }
 
 // openHeading goes to the chosen heading.
@@ -133,7 +132,7 @@ func (m *Model) openHeading() tea.Cmd {
 		return nil
 	}
 	m.outline.fetching.stop()
-	m.panels = m.panels[:len(m.panels)-1]
+	m.popPanel()
 	if m.reader.result == nil || m.reader.result.DocumentID != m.outline.of {
 		return nil // the results changed meanwhile
 	}

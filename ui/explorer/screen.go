@@ -184,14 +184,14 @@ func (m *Model) openPrompt(name, hint, text string, accept func(string) tea.Cmd)
 
 // acceptPrompt closes the prompt and uses what is typed.
 func (m *Model) acceptPrompt() tea.Cmd {
-	m.panels = m.panels[:len(m.panels)-1]
+	m.popPanel()
 	return m.prompt.accept(text.OneLine(m.prompt.Text()))
 }
 
 // closePanel takes one step back inside the panel, or closes it.
 func (m *Model) closePanel() tea.Cmd {
 	if m.overlay() != 0 && !m.top().Back() {
-		m.panels = m.panels[:len(m.panels)-1]
+		m.popPanel()
 	}
 	return nil
 }

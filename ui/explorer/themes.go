@@ -144,7 +144,7 @@ func (m *Model) useTheme() tea.Cmd {
 		m.warn(entry.Reason)
 		return nil
 	}
-	m.panels = m.panels[:len(m.panels)-1]
+	m.popPanel()
 	m.look.mode = entry.Action
 	m.say("theme: " + m.look.mode)
 	if configured := m.options.Theme; configured != "auto" && configured != m.look.mode {

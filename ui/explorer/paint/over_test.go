@@ -16,7 +16,7 @@ func TestCut(t *testing.T) {
 	}{
 		{"abcdef", 0, 3, "abc"}, {"abcdef", 2, 3, "cde"}, {"abc", 2, 3, "c  "}, {"abc", 5, 2, "  "}, {"abc", 1, 0, ""},
 		{"日本語", 1, 4, " 本 "}, {"日本語", 2, 4, "本語"}, {"日本語", 1, 3, " 本"},
-		{bold + "abc\x1b[md", 1, 2, bold + "bc" + endStyle}, {bold + "abc\x1b[md", 3, 2, "d "},
+		{bold + "abc\x1b[md", 1, 2, bold + "bc" + endStyle}, {bold + "abc\x1b[md", 3, 2, bold + "\x1b[md "},
 		{bold + "a" + link + "bc" + endLink + "d\x1b[m", 1, 1, bold + link + "b" + endLink + endStyle},
 		{"a" + bold + "b\x1b[mc", 0, 3, "a" + bold + "b\x1b[mc"},
 	} {

@@ -12,6 +12,7 @@ import (
 // Entry is one action.
 type Entry struct {
 	Action string // its name, which is what the owner runs
+	Value  any    // what it is about, for its owner
 	Group  string
 	Text   string // what it does
 	Indent int    // columns before the text
@@ -100,6 +101,9 @@ func (p *Actions) Select(entry int) {
 		p.choice.At = at
 	}
 }
+
+// Entries returns all entries. The slice must not be changed.
+func (p *Actions) Entries() []Entry { return p.entries }
 
 // Typed returns what is typed to narrow the list.
 func (p *Actions) Typed() string { return p.filtered }

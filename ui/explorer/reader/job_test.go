@@ -207,7 +207,7 @@ func TestHeaderShrinks(t *testing.T) {
 	var r Reader
 	r.Show(runbook())
 	for height, want := range map[int]int{20: 3, 10: 3, 9: 1, 4: 1, 3: 0} {
-		if got := r.headerLines(height); got != want {
+		if got := len(r.header(height)); got != want {
 			t.Errorf("height %d: %d lines of header, want %d", height, got, want)
 		}
 		if view := plainView(&r, 60, height); want > 0 && !strings.Contains(view[0], "Confluence") {

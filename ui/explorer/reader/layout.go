@@ -115,30 +115,11 @@ func Lines(markdown string, width int, th theme.Theme) []string {
 	if width <= 0 {
 		return nil
 	}
-	r := Reader{static: true}
-	r.Show(Document{SearchResult: wire.SearchResult{Content: markdown, ChunkCount: 1}, CanExpand: true})
-	r.seekPending = false
-	r.shape, r.theme, r.dirty = shape{shapeWidth(width), th.Name, false}, th, true
-	r.pens, r.pensFor = pensOf(th, false), pensKey{th.Name, false}
-	r.update()
-	r.body = r.lines + 1 // all of it counts as visible
-	for range r.found {
-		job, ok := r.RenderJob()
-		if !ok {
-			break
-		}
-		r.Apply(job.Render())
-		r.update()
-		r.body = r.lines + 1
-	}
-	lines := make([]string, 0, r.lines)
-	for i := range r.blocks {
-		b := &r.blocks[i]
-		if b.piece == nil {
-			continue
-		}
-		for at := range b.piece.layout.lines {
-			lines = append(lines, paint.Fit(r.bodyLine(b, b.start+at, width), width))
+	var lines []string
+	for _, u := range unitsOf(markdown, nil, nil, unit{}) {
+		rendered, _ := renderUnit(u, shapeWidth(width), th, 1)
+		for _, l := range rendered.lines {
+			lines = append(lines, paint.Fit(l.text, width))
 		}
 	}
 	return lines

@@ -23,7 +23,7 @@ func highlighted(r *Reader, width, height int) (matches, current []string) {
 		}
 		return found
 	}
-	for _, line := range r.View(width, height, th, false)[r.headerLines(height):] {
+	for _, line := range r.View(width, height, th, false)[len(r.header(height)):] {
 		matches = append(matches, collect(paint.PenOf(th.Match), line)...)
 		current = append(current, collect(paint.PenOf(th.MatchCurrent), line)...)
 	}

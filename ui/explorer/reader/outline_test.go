@@ -99,7 +99,7 @@ func TestAHeadingInPassagesThatCameIn(t *testing.T) {
 		headings, _ = r.Headings(outline)
 		r.GoTo(headings[wanted])
 		render(&r)
-		if top, want := plainView(&r, 60, 12)[r.headerLines(12)], fmt.Sprintf("Part %d", wanted); top != want {
+		if top, want := plainView(&r, 60, 12)[len(r.header(12))], fmt.Sprintf("Part %d", wanted); top != want {
 			t.Errorf("at the top is %q, want %q", top, want)
 		}
 		above, below := r.missingChunks()

@@ -39,7 +39,7 @@ func longText(words int) string {
 
 // topWord is the first numbered word of the first body line that has one, and the row where it stands.
 func topWord(r *Reader, width, height int) (word string, row int) {
-	for i, line := range plainView(r, width, height)[r.headerLines(height):] {
+	for i, line := range plainView(r, width, height)[len(r.header(height)):] {
 		for _, word := range strings.FieldsFunc(line, func(r rune) bool { return !isLetter(r) }) {
 			if len(word) > 1 && word[0] == 'w' && word[1] >= '0' && word[1] <= '9' {
 				return word, i
@@ -51,7 +51,7 @@ func topWord(r *Reader, width, height int) (word string, row int) {
 
 // rowOf is the row of the body where a word stands, -1 when it is not visible.
 func rowOf(r *Reader, word string, width, height int) int {
-	for i, line := range plainView(r, width, height)[r.headerLines(height):] {
+	for i, line := range plainView(r, width, height)[len(r.header(height)):] {
 		for _, other := range strings.FieldsFunc(line, func(r rune) bool { return !isLetter(r) }) {
 			if other == word {
 				return i

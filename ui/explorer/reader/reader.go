@@ -31,7 +31,6 @@ type Reader struct {
 	shown         bool
 	now           time.Time
 	raw           bool
-	static        bool // a text that nobody scrolls sideways or opens links in
 
 	above, found, below []*piece // in document order
 	endAbove            bool     // the server has no more chunks there, whatever ChunkCount says
@@ -200,7 +199,7 @@ func (r *Reader) number(p *piece, firstLink int, rendered *layout) {
 
 // unitOf returns a unit without text, for some chunks of the document.
 func (r *Reader) unitOf(first, last int) unit {
-	return unit{first: first, last: last, files: r.document.FileLinks, base: text.OrEmpty(r.document.Link), interactive: !r.static}
+	return unit{first: first, last: last, files: r.document.FileLinks, base: text.OrEmpty(r.document.Link), interactive: true}
 }
 
 func piecesOf(units []unit) []*piece {

@@ -33,7 +33,7 @@ func TestAWideTableScrollsSideways(t *testing.T) {
 	r.Show(d)
 	r.View(50, 20, darkTheme(), true)
 	render(&r)
-	lines := func() []string { return plainView(&r, 50, 20)[r.headerLines(20):] }
+	lines := func() []string { return plainView(&r, 50, 20)[len(r.header(20)):] }
 	want := []string{"before", "", "head 0              │ head 1              │ hea›", "────────────────────┼─────────────────────┼────›",
 		"r1c0 and some words │ r1c1 and some words │ r1c›"}
 	for i, line := range lines()[:5] {
@@ -159,7 +159,7 @@ func TestTheHeadOfATableStays(t *testing.T) {
 	r.Show(d)
 	r.View(60, 20, darkTheme(), true)
 	render(&r)
-	top := func() string { return plainView(&r, 60, 20)[r.headerLines(20)] }
+	top := func() string { return plainView(&r, 60, 20)[len(r.header(20))] }
 	r.Down(2) // the seam above
 	for step := range 61 {
 		if !strings.HasPrefix(top(), "head 0") {

@@ -60,7 +60,7 @@ func (r *Reader) fit(width, height int, th theme.Theme) {
 		r.shape, r.theme, r.dirty = shape{to, th.Name, r.raw}, th, true
 		r.version++
 	}
-	if body := height - r.headerLines(height); body != r.body {
+	if body := height - len(r.header(height)); body != r.body {
 		r.body, r.dirty = body, true
 		r.version++
 	}
@@ -100,7 +100,9 @@ func (r *Reader) draw(key frameKey) []string {
 		r.pens, r.pensFor = pensOf(r.theme, key.focused), pensKey{key.theme, key.focused}
 	}
 	lines := make([]string, 0, height)
-	lines = append(lines, r.header(width, height)...)
+	for _, line := range r.header(height) {
+		lines = append(lines, line(width))
+	}
 	selectedFrom, selectedTo := r.selected.lines()
 	block := r.blockAt(r.top)
 	for at := r.top; len(lines) < height; at++ {
@@ -260,31 +262,19 @@ func (r *Reader) Gutter(height int) (from, to int) {
 	return from, max(from+1, min((r.document.ChunkEnd+1)*height/count, height))
 }
 
-// headerLines returns the height of the header.
-func (r *Reader) headerLines(height int) int {
+// header returns what draws the lines above the body, as many as there is room for.
+func (r *Reader) header(height int) []func(width int) string {
+	lines := []func(int) string{r.crumbLine, r.aboutLine, r.relatedLine}
+	if len(r.crumbs) == 0 {
+		lines = lines[1:]
+	}
 	switch {
 	case !r.shown || height < minTitleHeight:
-		return 0
-	case height < minHeaderHeight:
-		return 1
-	case len(r.crumbs) == 0:
-		return 2
-	}
-	return 3
-}
-
-func (r *Reader) header(width, height int) []string {
-	switch lines := r.headerLines(height); {
-	case lines == 0:
 		return nil
-	case lines == 1 && len(r.crumbs) == 0:
-		return []string{r.aboutLine(width)}
-	case lines == 1:
-		return []string{r.crumbLine(width)}
-	case lines == 2:
-		return []string{r.aboutLine(width), r.relatedLine(width)}
+	case height < minHeaderHeight:
+		return lines[:1]
 	}
-	return []string{r.crumbLine(width), r.aboutLine(width), r.relatedLine(width)}
+	return lines
 }
 
 // Title returns the title of the document on one line.
