@@ -49,8 +49,10 @@ func TestTheListGoesOn(t *testing.T) {
 	screen.WaitText("1 of 120")
 	screen.Press("G")
 	screen.WaitText("50 of 120")
+	screen.WaitText("Document 050") // the next page
 	screen.Press("G")
 	screen.WaitText("100 of 120 ╯")
+	screen.WaitText("Document 100")
 	screen.Press("G")
 	screen.WaitText("120 of 120")
 	screen.WaitText("Document 119")
@@ -82,7 +84,7 @@ func TestRowsBehindAModelsPageSayHowTheyWereFound(t *testing.T) {
 		screen.Press("enter")
 		if !model {
 			screen.Press("G")
-			screen.WaitText("of 120")
+			screen.WaitText("Document 050") // the next page
 			screen.Press("g")
 			screen.WaitText("1 of 120")
 			for range 60 {
