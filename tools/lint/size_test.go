@@ -16,9 +16,9 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 104_015
-	maxProductTokens = 829_470
-	maxLongLines     = 1_312 // only lowered, until it is none
+	maxProductLines  = 103_928
+	maxProductTokens = 828_707
+	maxLongLines     = 1_309 // only lowered, until it is none
 
 	maxFunctionP95 = 33
 	maxColumns     = 120 // with tabs of four

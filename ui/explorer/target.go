@@ -137,14 +137,12 @@ func (m *Model) switchTo(target Target) tea.Cmd {
 	m.answer.Reset()
 	m.chats.refused, m.compare.following.whole = "", nil
 	before := closing(m.conn.session)
-	m.target, m.conn.session, m.conn.welcome, m.conn.version, m.conn.synced = painted(target), nil, welcome{}, "", time.Time{}
-	m.conn.meaning, m.conn.vectors = wire.Meaning{}, false
-	m.conn.noModel, m.answer.refused = target.NoModel, ""
+	m.target, m.answer.refused = painted(target), ""
+	m.conn = connection{opening: m.conn.opening, noModel: target.NoModel, again: true}
 	m.box.Placeholder = "Search " + m.target.Where
 	m.search.memory.clear()
 	m.search.failure = nil
 	m.forgetResults()
-	m.conn.again = true
 	if m.target.State == nil {
 		m.target.State = state.InMemory(0)
 	}

@@ -163,6 +163,17 @@ func Fit(s string, w int) string {
 	return (&fitter{text: s, limit: w}).fit()
 }
 
+// Beside returns a styled text, width columns wide, with another one at its end; alone where less than least columns
+// would be left for it.
+func Beside(text, beside string, least, width int) string {
+	const gap = 2
+	room := width - gap - Width(beside)
+	if beside == "" || room < least {
+		return Fit(text, width)
+	}
+	return Fit(text, room) + Blank(gap) + beside
+}
+
 // FitLine is Line and Fit for foreign text of any length. It reads only as much as can be shown.
 func FitLine(s string, w int) string {
 	const perColumn, least = 16, 1 << 10

@@ -129,8 +129,8 @@ func (p *Actions) Title(_ int, th theme.Theme) (title, beside string) {
 
 // View draws the line that is typed into, and the list below it.
 func (p *Actions) View(width, height int, th theme.Theme) Body {
-	typed, x := p.filter.View(max(0, width-2), th, "type to narrow", false)
-	body := Body{Lines: []string{th.Prompt.Render("›") + " " + typed}, X: min(x+2, max(0, width-1)), Cursor: true}
+	typed, x := Input(&p.filter, width, th, "type to narrow")
+	body := Body{Lines: []string{typed}, X: x, Cursor: true}
 	rows := p.rows(width)
 	last := 0
 	for i, row := range rows {

@@ -241,9 +241,9 @@ func (p *Answer) View(width, height int, th theme.Theme) Body {
 	}
 	body := p.Body()
 	if p.typing {
-		typed, x := p.input.View(max(0, width-2), th, "follow-up question", false)
-		body.Lines = append(body.Lines, th.Prompt.Render("›")+" "+typed)
-		body.X, body.Y, body.Cursor = min(x+2, max(0, width-1)), len(body.Lines)-1, true
+		typed, x := Input(&p.input, width, th, "follow-up question")
+		body.Lines = append(body.Lines, typed)
+		body.X, body.Y, body.Cursor = x, len(body.Lines)-1, true
 	}
 	return body
 }

@@ -142,21 +142,15 @@ func (p *Chats) notice(width int, th theme.Theme) []string {
 	return Wrapped("No conversations yet. Questions are stored here unless private is set.", 0, width, th.Muted)
 }
 
+// leastName is how many columns of a name there are beside an age.
+const leastName = 8
+
 // row is the name of a conversation and its age.
 func (p *Chats) row(session wire.ChatSession, chosen bool, width int, th theme.Theme) string {
-	const gap = 2
 	name := cmp.Or(paint.Line(text.OrEmpty(session.Name)), "(no name)")
 	age := passage.Age(session.TimeUpdated, p.now)
 	if width < 60 {
 		age = passage.ShortAge(session.TimeUpdated, p.now)
 	}
-	room := width - 2 - gap - paint.Width(age)
-	if room < 8 {
-		age, room = "", width-2
-	}
-	line := " " + th.Text.Render(paint.Fit(name, max(0, room)))
-	if age != "" {
-		line += paint.Blank(gap-1) + th.Muted.Render(age) + " "
-	}
-	return Row(line, chosen, width, th)
+	return Row(" "+paint.Beside(th.Text.Render(name), th.Muted.Render(age), leastName, width-3), chosen, width, th)
 }

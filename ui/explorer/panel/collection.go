@@ -90,12 +90,7 @@ func (p *Collection) rows(at, width int, th theme.Theme) []string {
 	indent := 1 + digits + gap
 	age := passage.ShortAge(text.OrEmpty(one.UpdatedAt), p.now)
 	room := max(0, width-1-indent-1)
-	title := paint.Line(passage.Title(one.SearchResult))
-	if left := room - gap - paint.Width(age); age != "" && left >= 8 {
-		title = th.Text.Render(paint.Fit(title, left)) + paint.Blank(gap) + th.Muted.Render(age)
-	} else {
-		title = th.Text.Render(paint.Fit(title, room))
-	}
+	title := paint.Beside(th.Text.Render(paint.Line(passage.Title(one.SearchResult))), th.Muted.Render(age), leastName, room)
 	first := " " + paint.Blank(digits-len(number)) + th.Number.Render(number) + paint.Blank(gap) + title + " "
 	value := p.by.Value(one.SearchResult)
 	about := p.by.Style(th, value).Render(paint.Line(p.by.Label(th, value)))

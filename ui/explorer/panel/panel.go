@@ -123,6 +123,13 @@ func Wrapped(text string, indent, width int, style lipgloss.Style) []string {
 	return lines
 }
 
+// Input draws a line to type in, width columns wide, and returns the column of the cursor.
+func Input(typed *line.Editor, width int, th theme.Theme, placeholder string) (drawn string, x int) {
+	const mark = "› "
+	text, x := typed.View(max(0, width-paint.Width(mark)), th, placeholder, false)
+	return th.Prompt.Render(mark) + text, min(x+paint.Width(mark), max(0, width-1))
+}
+
 // Bar draws a part of a whole as a bar of at most width columns; anything but nothing is seen. It is half a line high,
 // so that the bars of lines below each other stay apart.
 func Bar[N int | float64](part, whole N, width int) string {

@@ -39,6 +39,6 @@ func (p *Prompt) Title(_ int, th theme.Theme) (title, beside string) {
 
 // View implements Panel.
 func (p *Prompt) View(width, _ int, th theme.Theme) Body {
-	typed, x := p.editor.View(max(0, width-2), th, p.hint, false)
-	return Body{Lines: []string{th.Prompt.Render("›") + " " + typed}, X: min(x+2, max(0, width-1)), Cursor: true}
+	typed, x := Input(&p.editor, width, th, p.hint)
+	return Body{Lines: []string{typed}, X: x, Cursor: true}
 }

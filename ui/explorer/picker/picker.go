@@ -107,9 +107,7 @@ func (f *input) sideways(columns int) {
 
 // line draws the field and returns the column of the cursor.
 func (f *input) line(width int, th theme.Theme) (string, int) {
-	const mark = "› "
-	text, x := f.text.View(width-paint.Width(mark), th, f.placeholder, false)
-	return th.Prompt.Render(mark) + text, min(x+paint.Width(mark), max(0, width-1))
+	return panel.Input(&f.text, width, th, f.placeholder)
 }
 
 // Open shows the filters of a query, on the first tab.

@@ -181,11 +181,7 @@ func (d drawing) title() string {
 	case d.age != "":
 		add(d.pens.muted, d.age)
 	}
-	room := d.room() - beside.width - 2
-	if beside.width == 0 || room < leastTitle {
-		return d.found(passage.Title(d.item), d.room(), d.titlePen)
-	}
-	return paint.Fit(d.found(passage.Title(d.item), room, d.titlePen), room) + "  " + beside.String()
+	return paint.Beside(d.found(passage.Title(d.item), d.room(), d.titlePen), beside.String(), leastTitle, d.room())
 }
 
 // found is foreign text on one line, cut to a width, with the words of the query marked.
