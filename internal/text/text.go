@@ -3,6 +3,7 @@ package text
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -51,6 +52,11 @@ func Shorten(s string, limit int) string {
 
 // OneLine returns s with each run of white space replaced by one space, and none at its ends.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// Join returns those of some texts that are not empty, with a separator between them.
+func Join(separator string, texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), separator)
+}
 
 // CleanLine is OneLine without control and format characters: spaces take their place.
 func CleanLine(s string) string {

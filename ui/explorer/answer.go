@@ -165,26 +165,24 @@ func (m *Model) answerFailed(err error) {
 		return
 	}
 	var failed *client.Error
-	if errors.As(err, &failed) && strings.Contains(failed.Reason, "No default LLM model") {
-		m.answer.refused = noModel
-		remedy := text.Sentence(m.modelRemedy(failed.Local))
+	isKnown := errors.As(err, &failed)
+	problem, remedy := reasonOf(err), remedyOf(err)
+	switch {
+	case isKnown && strings.Contains(failed.Reason, "No default LLM model"):
+		m.answer.refused, problem = noModel, noModel
+		remedy = text.Sentence(m.modelRemedy(failed.Local))
 		if failed.Local && m.target.OwnModel {
 			remedy = "Answers from several targets need a model on this machine: " + m.modelRemedy(true) +
 				", or ask " + m.target.Where + " alone with quarry ask."
 		}
-		m.answer.Fail(noModel, remedy+" The passages found are in the list.")
-		return
-	}
-	if errors.As(err, &failed) && failed.Status == http.StatusNotFound && failed.Code == "" && strings.EqualFold(failed.Reason, "Not Found") {
+		remedy += " The passages found are in the list."
+	case isKnown && failed.Status == http.StatusNotFound && failed.Code == "" && strings.EqualFold(failed.Reason, "Not Found"):
 		m.answer.refused = "this server cannot answer questions"
-		m.answer.Fail(m.answer.refused, "The passages found are in the list.")
-		return
+		problem, remedy = m.answer.refused, "The passages found are in the list."
+	case isKnown && failed.Kind == client.RateLimited && failed.RetryAfter > 0:
+		remedy = "Try again after " + m.now().Add(failed.RetryAfter).Format(time.TimeOnly) + "."
 	}
-	if errors.As(err, &failed) && failed.Kind == client.RateLimited && failed.RetryAfter > 0 {
-		m.answer.Fail(reasonOf(err), "Try again after "+m.now().Add(failed.RetryAfter).Format(time.TimeOnly)+".")
-		return
-	}
-	m.answer.Fail(reasonOf(err), remedyOf(err))
+	m.answer.Fail(problem, remedy)
 }
 
 // Back leaves the line, stops the answer, or closes the panel.

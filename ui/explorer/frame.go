@@ -90,7 +90,7 @@ func (m *Model) draw(p pane, lines []string) []string {
 	bare := m.rects.Arrangement == Bare
 	above := paint.Rule(p.rect.W, pen, ruleEnds, p.Title, p.Beside)
 	if bare {
-		above = paint.Fit(" "+paint.Fit(p.Title, max(0, p.rect.W-paint.Width(p.Beside)-2))+p.Beside, p.rect.W)
+		above = paint.Beside(" "+p.Title, p.Beside+" ", 0, p.rect.W)
 	}
 	drawn := append(make([]string, 0, p.rect.H), above)
 	for i, line := range lines {

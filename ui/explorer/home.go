@@ -166,7 +166,7 @@ func (m *Model) newestEntries(above int) (entries []homeEntry) {
 			if apart[i] != "" && apart[i] != where {
 				where += " › " + apart[i]
 			}
-			age = strings.TrimSuffix(where+" · "+age, " · ")
+			age = text.Join(" · ", where, age)
 		}
 		entries = append(entries, m.documentEntry("Newest", document, age, wire.SearchRequest{Browse: true}))
 	}

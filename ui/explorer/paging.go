@@ -99,11 +99,7 @@ func (m *Model) moreResults() tea.Cmd {
 	request.Offset, request.NumResults, request.MessageHistory, request.Explain = &p.offset, &number, nil, false
 	request.SkipQueryExpansion, request.SkipDocumentSelection = true, true
 	return background(m, &p.fetching, func(ctx context.Context) (*wire.SearchResponse, error) {
-		request, err := withAgent(ctx, c, request, s.agent)
-		if err != nil {
-			return nil, err
-		}
-		return c.Search(ctx, request)
+		return searchAs(ctx, c, request, s.agent)
 	}, m.handlePage)
 }
 

@@ -250,16 +250,15 @@ func (m *Model) send(s search) tea.Cmd {
 	m.search.running = &s
 	c := m.client()
 	work := func(ctx context.Context, report func(wire.SearchEvent)) (*wire.SearchResponse, error) {
+		if s.typed() {
+			response, err := searchAs(ctx, c, s.wire, s.agent)
+			return response, explained(err, s.wire.Sources)
+		}
 		request, err := withAgent(ctx, c, s.wire, s.agent)
 		if err != nil {
 			return nil, err
 		}
-		var response *wire.SearchResponse
-		if s.typed() {
-			response, err = c.Search(ctx, request)
-		} else {
-			response, err = c.SearchStream(ctx, request, report)
-		}
+		response, err := c.SearchStream(ctx, request, report)
 		return response, explained(err, request.Sources)
 	}
 	handle := func(response *wire.SearchResponse, err error) tea.Cmd { return m.handleSearch(&s, response, err) }
@@ -303,11 +302,7 @@ func (m *Model) askFast(s *search) tea.Cmd {
 	c, request := m.client(), s.wire
 	request.SkipQueryExpansion = true
 	return during(s.request, func(ctx context.Context) (*wire.SearchResponse, error) {
-		request, err := withAgent(ctx, c, request, s.agent)
-		if err != nil {
-			return nil, err
-		}
-		return c.Search(ctx, request)
+		return searchAs(ctx, c, request, s.agent)
 	}, func(response *wire.SearchResponse, err error) tea.Cmd {
 		if err == nil && !m.search.shown.of(s) { // the whole search reports an error
 			m.showProvisional(s, response)
@@ -320,6 +315,16 @@ func (m *Model) askFast(s *search) tea.Cmd {
 func withAgent(ctx context.Context, c *client.Client, request wire.SearchRequest, agent string) (_ wire.SearchRequest, err error) {
 	request.PersonaID, err = c.ResolveAgent(ctx, agent, client.Agent{ID: request.PersonaID})
 	return request, err
+}
+
+// searchAs searches with the agent that a query names.
+func searchAs(ctx context.Context, c *client.Client, request wire.SearchRequest, agent string) (
+	*wire.SearchResponse, error) {
+	request, err := withAgent(ctx, c, request, agent)
+	if err != nil {
+		return nil, err
+	}
+	return c.Search(ctx, request)
 }
 
 // handleSearch shows the answer to a search.

@@ -353,11 +353,10 @@ func headed(r wire.SearchResult) string {
 
 // about returns the end of a citation.
 func about(place string, r wire.SearchResult) string {
-	parts := []string{text.OneLine(place), Day(text.OrEmpty(r.UpdatedAt))}
-	if parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" }); len(parts) == 0 {
-		return ""
+	if said := text.Join(", ", text.OneLine(place), Day(text.OrEmpty(r.UpdatedAt))); said != "" {
+		return " (" + said + ")"
 	}
-	return " (" + strings.Join(parts, ", ") + ")"
+	return ""
 }
 
 // Quote returns the content of a result as a Markdown quote, followed by its citation. The caller replaces the content

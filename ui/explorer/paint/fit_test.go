@@ -35,13 +35,13 @@ func checkFit(t *testing.T, s, got string, w int) {
 	}
 	styled, linked := false, false
 	for at := 0; at < len(got); {
-		what, size, _ := next(got[at:])
+		what, size, _ := Next(got[at:])
 		switch what {
-		case style, plain:
-			styled = what == style
-		case link, unlink:
-			linked = what == link
-		case junk:
+		case Style, Reset:
+			styled = what == Style
+		case Link, Unlink:
+			linked = what == Link
+		case Junk:
 			t.Errorf("Fit(%+q, %d) = %+q lets %+q through", s, w, got, got[at:at+size])
 		}
 		at += size

@@ -265,43 +265,43 @@ func (c *Cache[K]) Lines(key K, draw func() []string) []string {
 	return c.lines
 }
 
-// kind is the kind of a piece of a styled line.
-type kind uint8
+// Kind is the kind of a piece of a styled line.
+type Kind uint8
 
 const (
-	visible kind = iota // one grapheme cluster; its width may be 0
-	style               // a sequence that changes colours or weight
-	plain               // a sequence that resets all styles
-	link                // the beginning of a hyperlink
-	unlink              // its end
-	junk                // anything else that must not reach a terminal within a line
+	Visible Kind = iota // one grapheme cluster; its width may be 0
+	Style               // a sequence that changes colours or weight
+	Reset               // a sequence that resets all styles
+	Link                // the beginning of a hyperlink
+	Unlink              // its end
+	Junk                // anything else that must not reach a terminal within a line
 )
 
 const escape = 0x1b
 
-// next reads the first piece of a non-empty text: its kind, its length in bytes and its width in columns.
-func next(s string) (what kind, size, width int) {
+// Next reads the first piece of a non-empty text: its kind, its length in bytes and its width in columns.
+func Next(s string) (what Kind, size, width int) {
 	c := s[0]
 	switch {
 	case c == escape:
 		what, size = sequence(s)
 		return what, size, 0
 	case c < ' ' || c == 0x7f:
-		return junk, 1, 0
+		return Junk, 1, 0
 	case c < utf8.RuneSelf && isolated(s[1:]):
-		return visible, 1, 1
+		return Visible, 1, 1
 	}
 	r, size := utf8.DecodeRuneInString(s)
 	switch {
 	case r == utf8.RuneError && size == 1, r >= 0x80 && r < 0xa0:
-		return junk, size, 0
+		return Junk, size, 0
 	case isWide(r) && isolated(s[size:]):
-		return visible, size, 2
+		return Visible, size, 2
 	case isNarrow(r) && isolated(s[size:]):
-		return visible, size, 1
+		return Visible, size, 1
 	}
 	size, width = character(s)
-	return visible, size, width
+	return Visible, size, width
 }
 
 // character measures the first cluster of a text, including what Text separates from it by zero-width spaces.
@@ -331,22 +331,22 @@ func validPrefix(s string) int {
 }
 
 // sequence reads the escape sequence that a text begins with. Only styles and hyperlinks are of use within a line.
-func sequence(s string) (kind, int) {
+func sequence(s string) (Kind, int) {
 	size := max(1, text.EscapeWidth(s))
 	whole := s[:size]
 	parameters, isStyle := strings.CutPrefix(strings.TrimSuffix(whole, "m"), "\x1b[")
 	switch isStyle = isStyle && strings.HasSuffix(whole, "m"); {
 	case isStyle && (parameters == "" || parameters == "0"):
-		return plain, size
+		return Reset, size
 	case isStyle && strings.Trim(parameters, "0123456789;:") == "":
-		return style, size
+		return Style, size
 	}
 	return linkKind(whole), size
 }
 
-// linkKind returns what a sequence does to hyperlinks. One with more than ASCII in it is junk: some of its bytes end it
+// linkKind returns what a sequence does to hyperlinks. One with more than ASCII in it is Junk: some of its bytes end it
 // for some terminals.
-func linkKind(sequence string) kind {
+func linkKind(sequence string) Kind {
 	rest, begins := strings.CutPrefix(sequence, "\x1b]8;")
 	rest, ends := strings.CutSuffix(rest, "\a")
 	if !ends {
@@ -355,11 +355,11 @@ func linkKind(sequence string) kind {
 	_, address, found := strings.Cut(rest, ";")
 	switch {
 	case !begins || !ends || !found || text.PlainWidth(rest) < len(rest):
-		return junk
+		return Junk
 	case address == "":
-		return unlink
+		return Unlink
 	}
-	return link
+	return Link
 }
 
 // isolated reports whether the following text cannot join the character before it.

@@ -95,7 +95,7 @@ func (wr *wrapper) line(end int) {
 			wide = false
 			continue
 		}
-		_, size, width := next(wr.text[wr.at:end])
+		_, size, width := Next(wr.text[wr.at:end])
 		if wr.at > start && !indent && wr.between(wide, width) {
 			last = breakPoint{wr.at, wr.at, columns, true}
 		}
@@ -198,16 +198,16 @@ type place struct {
 
 func (f *fitter) fit() string {
 	for f.at < len(f.text) {
-		what, size, width := next(f.text[f.at:])
+		what, size, width := Next(f.text[f.at:])
 		if f.columns+width > f.limit {
 			return f.finish(f.cut, ellipsis)
 		}
 		switch what {
-		case style, plain:
-			f.styled = what == style
-		case link, unlink:
-			f.linked = what == link
-		case junk:
+		case Style, Reset:
+			f.styled = what == Style
+		case Link, Unlink:
+			f.linked = what == Link
+		case Junk:
 			f.out.WriteString(f.text[f.from:f.at])
 			f.from = f.at + size
 			if !f.unjoined(f.at, f.from) {

@@ -149,7 +149,7 @@ func TestHyperlink(t *testing.T) {
 		if !strings.HasPrefix(got, "\x1b]8;;") || ansi.Strip(got) != "text" || Width(got) != 4 {
 			t.Errorf("Hyperlink(%q) = %q", address, got)
 		}
-		if what, size, _ := next(got); what != link || strings.IndexFunc(got[1:size-2], func(r rune) bool { return r < ' ' || r > '~' }) >= 0 {
+		if what, size, _ := Next(got); what != Link || strings.IndexFunc(got[1:size-2], func(r rune) bool { return r < ' ' || r > '~' }) >= 0 {
 			t.Errorf("Hyperlink(%q) = %q has more than ASCII in its address", address, got)
 		}
 	}

@@ -76,10 +76,7 @@ func (t *typesetter) read(printed string) [][]cell {
 // next reads the first cell of printed text, if there is one, and its length in bytes. state has the styles, the link
 // and the place in the source that it has.
 func (t *typesetter) next(state *cell, s string) (c cell, size int) {
-	switch {
-	case s[0] == escape:
-		return cell{}, t.sequence(state, s)
-	case strings.HasPrefix(s, noteBegin):
+	if strings.HasPrefix(s, noteBegin) {
 		if c.kind, c.value, size = readNote(s); size == 0 {
 			return cell{}, len(noteBegin)
 		}
@@ -93,53 +90,31 @@ func (t *typesetter) next(state *cell, s string) (c cell, size int) {
 		}
 		return c, size
 	}
-	c = *state
-	c.text, c.width, size = character(s)
-	if state.at >= 0 {
-		state.at += len(c.text)
+	what, size, width := paint.Next(s)
+	switch what {
+	case paint.Visible:
+		c = *state
+		c.text, c.width = s[:size], width
+		if state.at >= 0 {
+			state.at += size
+		}
+	case paint.Style:
+		if len(state.pen) < 256 {
+			state.pen = t.once(state.pen + s[:size])
+		}
+	case paint.Reset:
+		state.pen = ""
+	case paint.Link:
+		state.link = s[:size]
+	case paint.Unlink:
+		state.link = ""
+	case paint.Junk:
 	}
 	return c, size
 }
 
 // cells returns a line of styled text that is not in the source.
 func (t *typesetter) cells(s string) []cell { return t.read(s)[0] }
-
-// character reads the first character of a text; it is empty if it must not be shown.
-func character(s string) (shown string, width, size int) {
-	switch c := s[0]; {
-	case c == '\t':
-		return " ", 1, 1
-	case c < ' ' || c == 0x7f:
-		return "", 0, 1
-	case c < utf8.RuneSelf && (len(s) == 1 || s[1] < utf8.RuneSelf):
-		return s[:1], 1, 1
-	}
-	cluster, width := ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth)
-	if r, _ := utf8.DecodeRuneInString(s); r >= 0x80 && r < 0xa0 || isNote(r) {
-		return "", 0, len(cluster)
-	}
-	return cluster, width, len(cluster)
-}
-
-const escape = 0x1b
-
-// sequence applies the escape sequence that a text begins with, and returns its length. Only styles and links matter.
-func (t *typesetter) sequence(state *cell, s string) int {
-	sequence, _, size, _ := ansi.DecodeSequence(s, ansi.NormalState, nil)
-	switch {
-	case strings.HasPrefix(sequence, "\x1b]8;"):
-		state.link = ""
-		if sequence != endLink {
-			state.link = sequence
-		}
-	case !strings.HasPrefix(sequence, "\x1b[") || !strings.HasSuffix(sequence, "m"):
-	case sequence == "\x1b[m" || sequence == "\x1b[0m":
-		state.pen = ""
-	case len(state.pen) < 256:
-		state.pen = t.once(state.pen + sequence)
-	}
-	return size
-}
 
 // once returns one string for all equal ones. It does not keep the text that s is a part of in memory.
 func (t *typesetter) once(s string) string {

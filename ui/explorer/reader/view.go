@@ -289,15 +289,12 @@ func (r *Reader) aboutLine(width int) string {
 		age = ""
 	}
 	date, matches := day(updated), r.matchText()
-	parts := joined(namesOf(r.document.Authors, mostNames), date, age, matches)
+	parts := text.Join(" · ", namesOf(r.document.Authors, mostNames), date, age, matches)
 	for names := mostNames; names > 0 && paint.Width(parts) > width; names-- {
-		parts = joined(namesOf(r.document.Authors, names), date, matches)
+		parts = text.Join(" · ", namesOf(r.document.Authors, names), date, matches)
 	}
 	line := r.pens.muted.Write(parts)
-	separator := ""
-	if parts != "" {
-		separator = " · "
-	}
+	separator := strings.Repeat(" · ", min(1, len(parts)))
 	if room := width - paint.Width(line) - paint.Width(separator); room >= minLinkWidth {
 		address := text.OrEmpty(r.document.Link)
 		if link := clean(address); link != "" {
@@ -309,11 +306,6 @@ func (r *Reader) aboutLine(width int) string {
 		}
 	}
 	return paint.Fit(line, width)
-}
-
-// joined returns those of some parts that are not empty, as one text.
-func joined(parts ...string) string {
-	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), " · ")
 }
 
 // relatedLine returns the newer version of the document and the documents with copies of the passage.

@@ -4,7 +4,6 @@ package results
 
 import (
 	"slices"
-	"strconv"
 	"time"
 
 	"quarry/client/wire"
@@ -338,14 +337,14 @@ func (l *List) selectRow(at int) bool {
 }
 
 // documentKey distinguishes the documents of an answer: the citation number where there is one, which every server
-// gives per document.
+// gives per document. It is empty where the document is unknown.
 func documentKey(r wire.SearchResult) string {
 	switch {
 	case r.CitationID != nil:
-		return "citation " + strconv.Itoa(*r.CitationID)
+		return "citation " + passage.Citation(r)
 	case r.DocumentID != "":
 		return "document " + r.DocumentID
-	case r.Link != nil && *r.Link != "":
+	case text.OrEmpty(r.Link) != "":
 		return "link " + *r.Link
 	}
 	return ""

@@ -289,14 +289,14 @@ func (d drawing) who() string {
 
 // related says that there is a newer version of the document, and how many others have its text.
 func (d drawing) related() string {
-	var parts []string
+	older, copied := "", ""
 	if d.item.Newer != nil {
-		parts = append(parts, "older version")
+		older = "older version"
 	}
 	if copies := max(d.item.AlsoInCount, len(d.item.AlsoIn)); copies > 0 {
-		parts = append(parts, "+"+text.Count(copies, "copy"))
+		copied = "+" + text.Count(copies, "copy")
 	}
-	return strings.Join(parts, " · ")
+	return text.Join(" · ", older, copied)
 }
 
 // heading is the innermost heading of a further passage, after the word that it is new.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"quarry/client/wire"
@@ -52,13 +51,11 @@ func (s section) heading(grouping string, by dimension.Dimension, documents int)
 			name = month.Format("January 2006")
 		}
 	}
-	parts := slices.DeleteFunc([]string{paint.Line(name), [...]string{left: "not selected", byWords: "more, by words",
-		beyond: passage.FurtherResults}[s.part]},
-		func(part string) bool { return part == "" })
-	if name != "" {
-		parts = append(parts, text.Count(documents, "document"))
+	how := [...]string{left: "not selected", byWords: "more, by words", beyond: passage.FurtherResults}[s.part]
+	if name == "" {
+		return how
 	}
-	return strings.Join(parts, " · ")
+	return text.Join(" · ", paint.Line(name), how, text.Count(documents, "document"))
 }
 
 // monthKey is the layout of months as groups.

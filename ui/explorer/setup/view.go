@@ -28,7 +28,7 @@ type row struct {
 	text   string
 	focus  bool // must be seen
 	spare  bool // goes first where room is short
-	cursor int  // column of the cursor; negative: it is not here
+	cursor int  // column of the cursor, from 1; 0: it is not here
 }
 
 // Title implements panel.Panel.
@@ -52,8 +52,8 @@ func (w *Wizard) View(width, height int, th theme.Theme) panel.Body {
 	var body panel.Body
 	for i, r := range rows[from:to] {
 		body.Lines = append(body.Lines, r.text)
-		if r.cursor >= 0 && r.cursor < width {
-			body.X, body.Y, body.Cursor = r.cursor, i, true
+		if r.cursor > 0 && r.cursor <= width {
+			body.X, body.Y, body.Cursor = r.cursor-1, i, true
 		}
 	}
 	body.ThumbFrom, body.ThumbTo = panel.Thumb(0, height, from, len(rows))
@@ -113,7 +113,7 @@ type builder struct {
 
 func (b *builder) add(r row) { b.rows = append(b.rows, r) }
 
-func (b *builder) blank() { b.add(row{spare: true, cursor: -1}) }
+func (b *builder) blank() { b.add(row{spare: true}) }
 
 // text is a text that may come from anywhere, wrapped.
 func (b *builder) text(foreign string, style lipgloss.Style, spare bool) {
@@ -123,7 +123,7 @@ func (b *builder) text(foreign string, style lipgloss.Style, spare bool) {
 		if i == most {
 			return
 		}
-		b.add(row{text: pen.Write(part), spare: spare, cursor: -1})
+		b.add(row{text: pen.Write(part), spare: spare})
 	}
 }
 
@@ -142,11 +142,11 @@ func (b *builder) item(i int) {
 		b.field(it, focus)
 		return
 	case focus:
-		b.add(row{text: b.th.Prompt.Render("▌") + " " + b.th.Selected.Render(title), focus: true, cursor: -1})
+		b.add(row{text: b.th.Prompt.Render("▌") + " " + b.th.Selected.Render(title), focus: true})
 	case it.refused != "":
-		b.add(row{text: "  " + b.th.Disabled.Render(title), cursor: -1})
+		b.add(row{text: "  " + b.th.Disabled.Render(title)})
 	default:
-		b.add(row{text: "  " + b.th.Text.Render(title), cursor: -1})
+		b.add(row{text: "  " + b.th.Text.Render(title)})
 	}
 	about := it.about
 	if it.refused != "" {
@@ -156,7 +156,7 @@ func (b *builder) item(i int) {
 		return
 	}
 	for _, part := range paint.Wrap(oneLine(about), max(1, min(b.width-2, widestForm))) {
-		b.add(row{text: "  " + b.th.Muted.Render(part), spare: !focus || it.refused == "", cursor: -1})
+		b.add(row{text: "  " + b.th.Muted.Render(part), spare: !focus || it.refused == ""})
 	}
 }
 
@@ -169,9 +169,9 @@ func (b *builder) field(it item, focus bool) {
 	label := paint.Fit(it.title, min(labelWidth, b.width/3)) + " "
 	prefix := b.th.Muted.Render(label) + b.th.Prompt.Render(bar) + " "
 	shown, at := it.editor.View(max(1, b.width-paint.Width(label)-2), b.th, it.about, it.masked)
-	r := row{text: prefix + shown, focus: focus, cursor: -1}
+	r := row{text: prefix + shown, focus: focus}
 	if focus {
-		r.cursor = paint.Width(label) + 2 + at
+		r.cursor = paint.Width(label) + 3 + at
 	}
 	b.add(r)
 }
@@ -214,7 +214,7 @@ func (b *builder) step(step Step) {
 	mark := [...]string{Passed: "●", Failed: "✕", Skipped: "·"}[step.Mark]
 	style := [...]lipgloss.Style{Passed: b.th.Success, Failed: b.th.Error, Skipped: b.th.Muted}[step.Mark]
 	said := paint.Fit(step.Name, labelWidth) + " " + oneLine(step.Detail)
-	b.add(row{text: style.Render(mark) + " " + b.th.Text.Render(paint.Fit(said, max(1, b.width-2))), spare: step.Mark == Skipped, cursor: -1})
+	b.add(row{text: style.Render(mark) + " " + b.th.Text.Render(paint.Fit(said, max(1, b.width-2))), spare: step.Mark == Skipped})
 }
 
 func (w *Wizard) folderRows(b *builder) {
@@ -232,10 +232,10 @@ func (w *Wizard) folderRows(b *builder) {
 func (w *Wizard) progressRows(b *builder) {
 	f := &w.folder
 	b.text(f.path, b.th.Title, true)
-	b.add(row{text: w.bar(b), cursor: -1})
+	b.add(row{text: w.bar(b)})
 	b.text(f.pace(), b.th.Text, true)
 	if f.progress.Path != "" {
-		b.add(row{text: b.th.Muted.Render(paint.Fit(paint.Line(tail(f.progress.Path, b.width)), b.width)), spare: true, cursor: -1})
+		b.add(row{text: b.th.Muted.Render(paint.Fit(paint.Line(tail(f.progress.Path, b.width)), b.width)), spare: true})
 	}
 	b.blank()
 	b.item(0)
@@ -249,7 +249,7 @@ func (w *Wizard) progressRows(b *builder) {
 // cuts are the first of some texts, each on a line that it may be cut to.
 func (b *builder) cuts(texts []string) {
 	for _, text := range texts[:min(shownSkips, len(texts))] {
-		b.add(row{text: b.th.Muted.Render(paint.Fit(oneLine(text), b.width)), spare: true, cursor: -1})
+		b.add(row{text: b.th.Muted.Render(paint.Fit(oneLine(text), b.width)), spare: true})
 	}
 }
 
