@@ -47,7 +47,7 @@ func TestMessagesAreFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"citation_id":null,"title":"#boathouse · jo.ortiz","content":"The **brass lantern** hangs in the boathouse \u0026 stays there, says @kim; see [the wiki](https://wiki.acme.com/l)","link":"https://acme.slack.com/archives/C12345678/p1508284197000015","source_type":"slack","updated_at":"2017-10-17T23:49:57Z","document_id":"slack:C12345678:1508284197.000015","ref":"","citation":"","chunk_ind":0,"chunk_start":0,"chunk_end":0,"chunk_count":1,"score":0,"blurb":"","highlights":[],"best_passage":[0,0],"heading_path":[],"metadata":{"Channel":"boathouse"},"authors":["jo.ortiz"],"document_type":"thread","place":"slack/#boathouse","language":"","selected":false,"origin":"","lines":[],"bytes":[],"also_in":[],"also_in_count":0,"matches":false,"missing":[],"found_by":"","newer":null}`
+	want := `{"citation_id":null,"title":"#boathouse · jo.ortiz","content":"The **brass lantern** hangs in the boathouse \u0026 stays there, says @kim; see [the wiki](https://wiki.acme.com/l)","link":"https://acme.slack.com/archives/C12345678/p1508284197000015","source_type":"slack","updated_at":"2017-10-17T23:49:57Z","document_id":"slack:C12345678:1508284197.000015","ref":"","short_ref":"","citation":"","chunk_ind":0,"chunk_start":0,"chunk_end":0,"chunk_count":1,"score":0,"blurb":"","highlights":[],"best_passage":[0,0],"heading_path":[],"metadata":{"Channel":"boathouse"},"authors":["jo.ortiz"],"document_type":"thread","place":"slack/#boathouse","language":"","selected":false,"origin":"","lines":[],"bytes":[],"also_in":[],"also_in_count":0,"matches":false,"missing":[],"found_by":"","newer":null}`
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

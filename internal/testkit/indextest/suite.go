@@ -10,10 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"quarry/client/wire"
 	"quarry/server/fault"
 	"quarry/server/index"
-	"quarry/server/ingest"
 )
 
 // Run holds an engine to the behaviour that package index describes. open returns a new, empty index; the suite closes it.
@@ -406,37 +404,6 @@ func testCursors(t *testing.T, l *library) {
 	l.write(t, index.Batch{Cursors: map[string]string{"a/1": "", "a/2": "new"}, Upsert: []index.Document{{ID: "d"}}})
 	check("a", map[string]string{"a/2": "new", "a_": "w"})
 	check("b%", map[string]string{"b%": "z"})
-}
-
-// testHashes: documents are found by the beginnings of their hashes, as short refs have them, also those that were stored
-// without.
-func testHashes(t *testing.T, l *library) {
-	ctx := context.Background()
-	check := func(id string, isThere bool) {
-		t.Helper()
-		hash := wire.HashID(id)
-		got, err := ingest.Hashes(ctx, l.Index, hash[:wire.ShortestID])
-		if err != nil || len(got) > 1 || (got[hash] == id) != isThere {
-			t.Errorf("the hashes like that of %s: %v (%v)", id, got, err)
-		}
-	}
-	batch := index.Batch{Upsert: []index.Document{{ID: "a"}, {ID: "b"}}}
-	new(ingest.Names).AddHashes(&batch)
-	l.write(t, batch)
-	l.write(t, index.Batch{Upsert: []index.Document{{ID: "c"}}, Delete: []string{"b"}})
-	check("a", true)
-	check("b", true)
-	check("c", false)
-	if err := ingest.CompleteHashes(ctx, l.Index); err != nil {
-		t.Fatal(err)
-	}
-	check("a", true)
-	check("b", false)
-	check("c", true)
-	batch = index.Batch{Delete: []string{"a"}}
-	new(ingest.Names).AddHashes(&batch)
-	l.write(t, batch)
-	check("a", false)
 }
 
 func testVersion(t *testing.T, l *library) {
