@@ -23,17 +23,19 @@ const (
 // documentID reads the id that a request names.
 func (f *fields) documentID() string { return f.requireText("document_id", 1, maxDocumentID) }
 
-// viewOf is view after putting its stored form in the place of the id that a request names.
-func (c *call) viewOf(id *string, do func(index.Snapshot) (any, error)) (any, error) {
+// viewDocument is view of the document that a request names by its id, a short ref, an address or a citation, which also
+// says the passage.
+func (c *call) viewDocument(named string, do func(edge, index.Stored, *int) (any, error)) (any, error) {
 	return c.view(func(snapshot index.Snapshot) (any, error) {
 		edge, err := c.server.edge(c.Context(), c.who.Tenant, snapshot, c.who.Access())
-		if err == nil {
-			*id, err = edge.stored(c.Context(), *id)
-		}
 		if err != nil {
 			return nil, err
 		}
-		return do(snapshot)
+		document, passage, err := edge.cited(c.Context(), named)
+		if err != nil {
+			return nil, err
+		}
+		return do(edge, document, passage)
 	})
 }
 
@@ -59,9 +61,8 @@ func damagedDocument() failure {
 }
 
 // readChunks reads chunks from to to of a document that the caller may see.
-func readChunks(ctx context.Context, snapshot index.Snapshot, id string, from, to int, access index.Access) (
-	[]index.Chunk, error) {
-	chunks, err := snapshot.Chunks(ctx, id, from, to, access)
+func (e edge) readChunks(ctx context.Context, id string, from, to int) ([]index.Chunk, error) {
+	chunks, err := e.snapshot.Chunks(ctx, id, from, to, e.access)
 	if errors.Is(err, fault.ErrNotFound) {
 		return nil, detailed(http.StatusNotFound, documentNotFound)
 	}
@@ -82,23 +83,15 @@ func documentChunks(c *call) (any, error) {
 		c.refuse(c.raw["to"], "value_error", "Value error, at most "+
 			plural(wire.MaxChunksPerRequest, "chunk")+" can be read at once", "to")
 	}
-	return c.view(func(snapshot index.Snapshot) (any, error) {
-		edge, err := c.server.edge(c.Context(), c.who.Tenant, snapshot, c.who.Access())
-		if err != nil {
-			return nil, err
-		}
-		document, passage, err := edge.cited(c.Context(), id)
-		if err != nil {
-			return nil, err
-		}
+	return c.viewDocument(id, func(edge edge, document index.Stored, passage *int) (any, error) {
 		answer := wire.DocumentChunks{Document: describe(document, edge), Passage: passage, Chunks: []wire.Chunk{}}
 		if from >= document.ChunkCount {
 			return answer, nil
 		}
-		chunks, err := readChunks(c.Context(), snapshot, document.ID, from, to, c.who.Access())
+		chunks, err := edge.readChunks(c.Context(), document.ID, from, to)
 		var found index.Result
 		if query != "" && err == nil { // of no passages: only for its words, as they match
-			found, err = snapshot.Search(c.Context(), index.Query{Text: query, PrefixIfUnknown: true,
+			found, err = edge.snapshot.Search(c.Context(), index.Query{Text: query, PrefixIfUnknown: true,
 				Filter: index.Filter{Access: c.who.Access()}})
 		}
 		for i, chunk := range chunks {
@@ -131,15 +124,10 @@ func describe(document index.Stored, edge edge) wire.DocumentInfo {
 
 // documentSize answers GET /document/document-size-info.
 func documentSize(c *call) (any, error) {
-	id := c.documentID()
-	return c.viewOf(&id, func(snapshot index.Snapshot) (any, error) {
-		document, err := stored(c.Context(), snapshot, id, c.who.Access())
-		if err != nil {
-			return nil, err
-		}
+	return c.viewDocument(c.documentID(), func(edge edge, document index.Stored, _ *int) (any, error) {
 		size := wire.DocumentSize{NumChunks: document.ChunkCount}
 		for from := 0; from < document.ChunkCount; from += wire.MaxChunksPerRequest {
-			chunks, err := readChunks(c.Context(), snapshot, id, from, from+wire.MaxChunksPerRequest-1, c.who.Access())
+			chunks, err := edge.readChunks(c.Context(), document.ID, from, from+wire.MaxChunksPerRequest-1)
 			if err != nil {
 				return nil, err
 			}
@@ -157,19 +145,20 @@ func chunkInfo(c *call) (any, error) {
 	if c.require("chunk_id") {
 		number = c.wholeOr("chunk_id", 0, -maxChunkNumber, maxChunkNumber)
 	}
-	return c.viewOf(&id, func(snapshot index.Snapshot) (any, error) {
-		if number < 0 {
-			return nil, detailed(http.StatusNotFound, chunkNotFound)
-		}
-		chunks, err := snapshot.Chunks(c.Context(), id, number, number, c.who.Access())
+	info, err := c.viewDocument(id, func(edge edge, document index.Stored, _ *int) (any, error) {
+		chunks, err := edge.readChunks(c.Context(), document.ID, number, number)
 		switch {
-		case errors.Is(err, fault.ErrDamaged) || len(chunks) > 0 && chunks[0].Damaged:
-			return nil, damagedDocument()
-		case err != nil && !errors.Is(err, fault.ErrNotFound):
+		case err != nil:
 			return nil, err
 		case len(chunks) == 0:
 			return nil, detailed(http.StatusNotFound, chunkNotFound)
+		case chunks[0].Damaged:
+			return nil, damagedDocument()
 		}
 		return wire.ChunkInfo{Content: chunks[0].Text, NumTokens: text.EstimateTokens(chunks[0].Text)}, nil
 	})
+	if statusOf(err) == http.StatusNotFound {
+		err = detailed(http.StatusNotFound, chunkNotFound)
+	}
+	return info, err
 }

@@ -301,17 +301,8 @@ func (s *Server) libraryStatus(c *call) (any, error) {
 
 // libraryFile answers GET /library/file: the path of the file that a document is.
 func (s *Server) libraryFile(c *call) (any, error) {
-	id := c.documentID()
-	return c.viewOf(&id, func(snapshot index.Snapshot) (any, error) {
-		document, err := stored(c.Context(), snapshot, id, c.who.Access())
-		if err != nil {
-			return nil, err
-		}
-		documents, err := s.Index(c.Context(), c.who.Tenant, false)
-		if err != nil {
-			return nil, err
-		}
-		file, err := ingest.FileOf(c.Context(), documents, document.Document)
+	return c.viewDocument(c.documentID(), func(edge edge, document index.Stored, _ *int) (any, error) {
+		file, err := ingest.FileOf(c.Context(), edge.documents, document.Document)
 		if errors.Is(err, ingest.ErrNoFile) {
 			err = coded(http.StatusNotFound, "NOT_FOUND", "%s", err.Error())
 		}
