@@ -209,8 +209,9 @@ func readAgent(f *fields, agent directory.Agent) (directory.Agent, agentParts) {
 	if start := f.moment("search_start_date"); start != nil {
 		agent.SearchStart = start.Time
 	}
-	agent.StarterMessages = objects(f, "starter_messages", func(i item) wire.StarterMessage {
-		return wire.StarterMessage{Name: i.text("name", longestName), Message: i.text("message", longestPrompt)}
+	agent.StarterMessages = objects(f, "starter_messages", func(starter *fields) wire.StarterMessage {
+		return wire.StarterMessage{Name: starter.requireText("name", 0, longestName),
+			Message: starter.requireText("message", 0, longestPrompt)}
 	})
 	if _, given := f.given("users"); given {
 		agent.Audience.Users = f.texts("users")

@@ -108,8 +108,8 @@ func (f *fields) pairs(name string) {
 func readField(f *fields, row field.Field, name string, into field.Values) {
 	switch {
 	case row.Pairs:
-		into.Put(objects(f, name, func(i item) string {
-			return field.Pair(i.text("tag_key", maxItemRunes), i.text("tag_value", maxItemRunes))
+		into.Put(objects(f, name, func(tag *fields) string {
+			return field.Pair(tag.requireText("tag_key", 0, maxItemRunes), tag.requireText("tag_value", 0, maxItemRunes))
 		})...)
 	case row.Choices != nil:
 		into.Put(f.oneOf(name, row.Choices())...)
@@ -158,8 +158,9 @@ func readPersonaID(f *fields) *int {
 
 func readHistory(f *fields) []wire.Message {
 	types := []string{"system", "user", "assistant", "tool_call_response", "user_reminder"}
-	return objects(f, "message_history", func(i item) wire.Message {
-		return wire.Message{Type: i.choice("message_type", types), Message: i.text("message", maxMessageRunes)}
+	return objects(f, "message_history", func(message *fields) wire.Message {
+		return wire.Message{Type: message.requireEnum("message_type", types),
+			Message: message.requireText("message", 0, maxMessageRunes)}
 	})
 }
 

@@ -21,7 +21,7 @@ import (
 
 // fields reads the fields of a request one by one and collects what is wrong with them.
 type fields struct {
-	where    string // body, query or path
+	where    []any // body, query or path, and where in it
 	raw      map[string]json.RawMessage
 	values   url.Values // of a URL, whose lists are repeated parameters
 	body     []byte
@@ -33,7 +33,7 @@ type fields struct {
 
 func newFields(where string) *fields {
 	return &fields{
-		where: where, raw: map[string]json.RawMessage{}, maxItems: maxListItems, maxRunes: maxItemRunes,
+		where: []any{where}, raw: map[string]json.RawMessage{}, maxItems: maxListItems, maxRunes: maxItemRunes,
 	}
 }
 
@@ -103,13 +103,13 @@ func (f *fields) refuse(raw json.RawMessage, kind, text string, where ...any) {
 		return
 	}
 	f.problems = append(f.problems, problem{
-		kind: kind, where: append([]any{f.where}, where...), text: text, input: echo(raw),
+		kind: kind, where: slices.Concat(f.where, where), text: text, input: echo(raw),
 	})
 }
 
 // conflict adds a problem of several fields.
 func (f *fields) conflict(text string) {
-	f.problems = append(f.problems, problem{kind: "value_error", where: []any{f.where}, text: "Value error, " + text})
+	f.problems = append(f.problems, problem{kind: "value_error", where: f.where, text: "Value error, " + text})
 }
 
 // failure returns the collected problems as an error; nil if there are none.
@@ -131,7 +131,7 @@ func (f *fields) require(name string) bool {
 		return true
 	}
 	f.problems = append(f.problems, problem{
-		kind: "missing", where: []any{f.where, name}, text: "Field required", input: "{…}",
+		kind: "missing", where: slices.Concat(f.where, []any{name}), text: "Field required", input: "{…}",
 	})
 	return false
 }
@@ -363,7 +363,8 @@ func (f *fields) dictionary(name string) {
 
 // object reads a value that must itself be an object.
 func (f *fields) object(raw json.RawMessage, where ...any) *fields {
-	inner := newFields(f.where)
+	inner := newFields("")
+	inner.where = slices.Concat(f.where, where)
 	if wire.Unmarshal(raw, &inner.raw) != nil || inner.raw == nil {
 		f.refuse(raw, "model_attributes_type", notAnObject, where...)
 		return nil
@@ -386,40 +387,23 @@ func nested[T any](f *fields, name string, read func(*fields) T) *T {
 	return &value
 }
 
-// item is an object in a list.
-type item struct {
-	request *fields
-	object  *fields
-	list    string
-	at      int
-}
-
 // objects reads a list of objects.
-func objects[T any](f *fields, name string, read func(item) T) (values []T) {
+func objects[T any](f *fields, name string, read func(*fields) T) (values []T) {
 	for i, raw := range f.list(name) {
 		if object := f.object(raw, name, i); object != nil {
-			values = append(values, read(item{f, object, name, i}))
+			values = append(values, read(object))
+			f.problems = append(f.problems, object.problems...)
 		}
 	}
 	return values
 }
 
-// text reads a string that the object must have.
-func (i item) text(name string, most int) string {
-	raw, ok := i.object.raw[name]
-	if !ok {
-		i.request.refuse(json.RawMessage("null"), "missing", "Field required", i.list, i.at, name)
+// requireEnum reads a string that must be given, one of the known ones.
+func (f *fields) requireEnum(name string, known []string) string {
+	if !f.require(name) {
 		return ""
 	}
-	return i.request.text(raw, 0, most, i.list, i.at, name)
-}
-
-// choice reads a string that the object must have, one of the known ones.
-func (i item) choice(name string, known []string) string {
-	if text := i.text(name, maxItemRunes); text == "" {
-		return ""
-	}
-	return i.request.enum(i.object.raw[name], known, i.list, i.at, name)
+	return f.enum(f.raw[name], known, name)
 }
 
 func sourceValues() []string {
