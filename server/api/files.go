@@ -257,7 +257,8 @@ func (s *Server) attached(ctx context.Context, who directory.Principal, agent []
 // chatFiles reads file_descriptors.
 func (f *fields) chatFiles() (files []wire.ChatFile) {
 	files = objects(f, "file_descriptors", func(file *fields) wire.ChatFile {
-		return wire.ChatFile{ID: file.requireText("id", 0, maxItemRunes), Type: file.requireEnum("type", wire.ChatFileTypes())}
+		return wire.ChatFile{ID: file.requireText("id", 0, maxItemRunes),
+			Type: file.requireEnum("type", wire.ChatFileTypes())}
 	})
 	f.refuseLong("file_descriptors", len(files), wire.MaxUploadFiles)
 	return files

@@ -44,11 +44,7 @@ func (a *app) fetchReading(ctx context.Context, c *client.Client, ref string, op
 	}
 	switch {
 	case options.outline:
-		found, err := c.Chunks(ctx, at.Document.ID, 0, 0, "")
-		if err != nil {
-			return nil, err
-		}
-		return &reading{document: found.Document, outline: true}, nil
+		return &reading{document: at.Document, outline: true}, nil
 	case options.section != "" || at.fragment != "" && !at.IsPart:
 		return a.fetchSection(ctx, c, at, options.section)
 	case options.lines != nil:
@@ -137,11 +133,7 @@ func fetchChunks(ctx context.Context, c *client.Client, id string, first, last i
 // fetchSection reads the text below a heading, up to the next one that is not deeper. A link whose fragment names no
 // heading means the whole document.
 func (a *app) fetchSection(ctx context.Context, c *client.Client, at located, name string) (*reading, error) {
-	described, err := c.Chunks(ctx, at.Document.ID, 0, 0, "")
-	if err != nil {
-		return nil, err
-	}
-	outline := described.Document.Outline
+	outline := at.Document.Outline
 	index := headingIndex(outline, name, at.fragment)
 	switch {
 	case index < 0 && name == "":
@@ -151,7 +143,7 @@ func (a *app) fetchSection(ctx context.Context, c *client.Client, at located, na
 		do := nearestOf(name, "See: quarry read "+config.ShellQuote(at.Document.ID)+" --outline"+a.targetFlags(), headings)
 		return nil, usage(do, "the document has no section %q", name)
 	}
-	heading, end, stop := outline[index], described.Document.ChunkCount-1, ""
+	heading, end, stop := outline[index], at.Document.ChunkCount-1, ""
 	for _, next := range outline[index+1:] {
 		if next.Level <= heading.Level {
 			end, stop = max(heading.ChunkInd, next.ChunkInd), next.Text

@@ -1,13 +1,12 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -152,20 +151,11 @@ func withoutID(result savedResult) error {
 }
 
 func (a *app) savedResults(path string) ([]savedResult, error) {
-	from := a.io.In
-	if path != "-" {
-		file, err := os.Open(a.io.path(path))
-		if err != nil {
-			return nil, &Failure{Code: ExitUsage, What: fmt.Sprintf("--from: %v", err), Do: "Check the path.", Err: err}
-		}
-		defer func() { _ = file.Close() }()
-		from = file
+	content, err := a.readFlagFile("from", path, maxSavedSearch)
+	if err != nil {
+		return nil, err
 	}
-	limited := &io.LimitedReader{R: from, N: maxSavedSearch + 1}
-	results, err := decodeSaved(limited)
-	if limited.N <= 0 {
-		return nil, usage("Save fewer results (--limit).", "the saved search is larger than 64 MiB")
-	}
+	results, err := decodeSaved(bytes.NewReader(content))
 	if err != nil {
 		return nil, usage("Save one: quarry search QUERY --json > FILE", "--from %s is not a saved search: %v", path, err)
 	}

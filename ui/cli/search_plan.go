@@ -206,7 +206,7 @@ func (a *app) readHistory(path string) ([]wire.Message, error) {
 		return nil, nil
 	}
 	const do = `Write a list like [{"message":"…","message_type":"user"}].`
-	content, err := readFlagFile("history", a.io.path(path), maxHistory)
+	content, err := a.readFlagFile("history", path, maxHistory)
 	if err != nil {
 		return nil, err
 	}
@@ -224,13 +224,16 @@ func (a *app) readHistory(path string) ([]wire.Message, error) {
 	return messages, nil
 }
 
-// readFlagFile reads the file that a flag names, if it has at most limit bytes.
-func readFlagFile(flag, path string, limit int64) ([]byte, error) {
-	var content []byte
-	file, err := os.Open(path)
+// readFlagFile reads the file that a flag names, or standard input for "-", if it has at most limit bytes.
+func (a *app) readFlagFile(flag, path string, limit int64) (content []byte, err error) {
+	from := a.io.In
+	if path != "-" {
+		file, failed := os.Open(a.io.path(path))
+		from, err = file, failed
+		defer func() { _ = file.Close() }() // of none, too
+	}
 	if err == nil {
-		defer func() { _ = file.Close() }()
-		content, err = io.ReadAll(io.LimitReader(file, limit+1))
+		content, err = io.ReadAll(io.LimitReader(from, limit+1))
 	}
 	switch {
 	case err != nil:

@@ -70,9 +70,14 @@ func refuseBody(w http.ResponseWriter, err error) {
 	if !errors.As(err, &refused) {
 		refused = &bodyError{reason: "the body cannot be read, or is too large"}
 	}
-	answer, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": refused.id, // numbers and texts always encode
-		"error": jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: refused.reason}})
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusBadRequest)
-	_, _ = w.Write(answer)
+	_, _ = w.Write(refusal(refused.id, jsonrpc.CodeInvalidRequest, refused.reason))
+}
+
+// refusal is the answer to a message, which may have no id.
+func refusal(id json.RawMessage, code int64, reason string) []byte {
+	answer, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, // numbers and texts always encode
+		"error": jsonrpc.Error{Code: code, Message: reason}})
+	return answer
 }

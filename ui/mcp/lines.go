@@ -207,12 +207,9 @@ func (c *lineConnection) answered(id jsonrpc.ID) {
 	}
 }
 
-// refuse answers a line, which may have no id.
+// refuse answers a line.
 func (c *lineConnection) refuse(id json.RawMessage, code int64, reason string) {
-	answer, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": jsonrpc.Error{Code: code, Message: reason}})
-	if err == nil {
-		_ = c.send(answer) // a reader that is gone is noticed by Write
-	}
+	_ = c.send(refusal(id, code, reason)) // a reader that is gone is noticed by Write
 }
 
 // Write sends a message, unless it answers a call that was canceled.

@@ -71,10 +71,8 @@ func (s *session) read(ctx context.Context, _ *sdk.CallToolRequest, given readAr
 		return nil, readOutput{}, err
 	}
 	ref := strings.TrimSpace(given.Ref)
-	at, err := s.Client.Locate(ctx, ref)
-	if page, _, found := strings.Cut(ref, "#"); found && strings.Contains(page, "://") && client.KindOf(err) == client.NotAvailable {
-		at, err = s.Client.Locate(ctx, page) // the link of a result leads to a heading
-	}
+	refs, _ := client.Spellings(ref)
+	at, err := s.Client.Find(ctx, refs)
 	if err != nil {
 		return nil, readOutput{}, s.problemOf(err)
 	}
