@@ -139,14 +139,9 @@ func (r *confluenceReader) file(c *collector, name string, data []byte) (index.D
 
 // page returns the document of a page, and remembers the attachments that it links to.
 func (r *confluenceReader) page(data []byte, defaults index.Document) (doc index.Document, err error) {
-	text, err := r.decodeText(data, true)
-	if err != nil {
-		return doc, err
-	}
-	e := r.fileReader.page(text, func(tree *html.Node, m *meta) { defaults.Path = r.inspect(tree, m) })
-	doc, err = r.made(e, defaults)
-	doc.Place = field.JoinPlace(defaults.Path...)
-	doc.Path = defaults.Path[max(0, len(defaults.Path)-mostPath):]
+	var above []string
+	doc, err = r.pageDocument(data, func(tree *html.Node, m *meta) { above = r.inspect(tree, m) }, defaults)
+	doc.Place, doc.Path = field.JoinPlace(above...), above[max(0, len(above)-mostPath):]
 	for i := range doc.Chunks {
 		doc.Chunks[i].Link = "" // Confluence names its headings otherwise
 	}

@@ -21,11 +21,6 @@ type dryIndex struct {
 	types   map[string]*wire.LibraryEvent
 }
 
-func newDryIndex(ctx context.Context, idx index.Index) (*dryIndex, error) {
-	stored, err := openSnapshot(ctx, idx)
-	return &dryIndex{idx, stored, map[string]string{}, map[string]*wire.LibraryEvent{}}, err
-}
-
 // of returns the counts of a document type.
 func (d *dryIndex) of(kind string) *wire.LibraryEvent {
 	if d.types[kind] == nil {

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/net/html/atom"
 
 	"quarry/internal/pattern"
+	"quarry/server/index"
 	"quarry/server/ingest/dates"
 	"quarry/server/ingest/markdown"
 )
@@ -56,6 +57,16 @@ func (r *fileReader) page(text string, inspect inspector) (e extracted) {
 		return extracted{body: body, blocks: paragraphs(body, 0, kindProse)}
 	}
 	return e
+}
+
+// pageDocument returns the document of a page, from which inspect reads what its kind says of itself.
+func (r *fileReader) pageDocument(data []byte, inspect inspector, defaults index.Document) (
+	doc index.Document, err error) {
+	text, err := r.decodeText(data, true)
+	if err == nil {
+		doc, err = r.made(r.page(text, inspect), defaults)
+	}
+	return doc, err
 }
 
 // inspector reads what a kind of page says of itself, and may change the page before it is converted.

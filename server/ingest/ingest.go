@@ -125,11 +125,11 @@ func startAdd(ctx context.Context, idx index.Index, options Options, report Repo
 	}
 	end := func() {}
 	if options.DryRun {
-		dry, err := newDryIndex(ctx, idx)
+		stored, err := openSnapshot(ctx, idx)
 		if err != nil {
 			return nil, nil, err
 		}
-		idx, end = dry, dry.stored.Close
+		idx, end = &dryIndex{idx, stored, map[string]string{}, map[string]*wire.LibraryEvent{}}, stored.Close
 	}
 	r, err := newRun(ctx, idx, options.Local, report)
 	if err != nil {
@@ -375,11 +375,13 @@ func (t *target) missing() (reason string, gone bool) {
 	info, err := os.Stat(filepath.FromSlash(t.path))
 	if err == nil {
 		_, _, device := statIdentity(info)
-		if !t.state.File && info.IsDir() && t.state.Device != 0 && device != t.state.Device && emptyFolder(t.path) {
-			return "the folder is empty and on another disk than before; its documents are kept; " +
-				"`remove` deletes them", false
+		if t.state.File || !info.IsDir() || t.state.Device == 0 || device == t.state.Device {
+			return "", false
 		}
-		return "", false
+		if entries, err := os.ReadDir(filepath.FromSlash(t.path)); err != nil || len(entries) > 0 {
+			return "", false
+		}
+		return "the folder is empty and on another disk than before; its documents are kept; `remove` deletes them", false
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return reasonOf(err), false
@@ -400,14 +402,4 @@ func (r *run) unreadable(t *target, reason string) {
 		t.state.Problem = reason
 		r.batcher.cursor(rootPrefix+t.path, encode(t.state))
 	}
-}
-
-func emptyFolder(path string) bool {
-	folder, err := os.Open(filepath.FromSlash(path))
-	if err != nil {
-		return false
-	}
-	defer folder.Close()
-	names, _ := folder.Readdirnames(1)
-	return len(names) == 0
 }

@@ -3,7 +3,6 @@ package ingest
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -340,7 +339,8 @@ func (m *mailReading) message(head mailHead) (*mailContent, error) {
 	if m.packed == nil && m.boxes[head.box].mbox != nil {
 		m.part.bytes += head.end - head.start
 	}
-	read, err := m.readMessage(m.ctx, data)
+	a, err := m.do(m.ctx, job{Work: workMessage, Data: data}, nil)
+	read := &a.Message // after an error a part of it
 	if err == nil && len(read.Body) == 0 && read.IsEncrypted {
 		err = errEncryptedMail
 	}
@@ -358,12 +358,6 @@ func (m *mailReading) message(head mailHead) (*mailContent, error) {
 		m.problem(0, fmt.Errorf("%s: it is larger than %d MB; the rest is left out", name, largestFile>>20))
 	}
 	return read, nil
-}
-
-// readMessage reads a message. After an error there may be a part of it.
-func (r *fileReader) readMessage(ctx context.Context, data []byte) (*mailContent, error) {
-	a, err := r.do(ctx, job{Work: workMessage, Data: data}, nil)
-	return &a.Message, err
 }
 
 // name names a message in reports.

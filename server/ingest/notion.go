@@ -277,15 +277,6 @@ func (n *notionReader) file(c *collector, name string, data []byte) (doc index.D
 	return doc, err
 }
 
-// htmlPage returns the document of a page that was exported as HTML.
-func (n *notionReader) htmlPage(data []byte, defaults index.Document) (doc index.Document, err error) {
-	text, err := n.decodeText(data, true)
-	if err == nil {
-		doc, err = n.made(n.page(text, n.inspect), defaults)
-	}
-	return doc, err
-}
-
 // linked returns the exported pages whose ids stand in a page.
 func (n *notionReader) linked(page []byte) map[string]bool {
 	const idLength = 32

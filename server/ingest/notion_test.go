@@ -305,7 +305,7 @@ func TestTasksOfNotion(t *testing.T) {
 		return `<ul class="to-do-list"><li><div class="checkbox checkbox-` + state + `"></div> <span>` + text + `</span></li></ul>`
 	}
 	n := notionReader{fileReader: newFileReader(nil)}
-	doc, err := n.htmlPage([]byte("<body>"+task("on", "Oil it")+task("off", "Sell it")), index.Document{ID: "x"})
+	doc, err := n.pageDocument([]byte("<body>"+task("on", "Oil it")+task("off", "Sell it")), n.inspect, index.Document{ID: "x"})
 	if got := textOf(&doc); err != nil || got != "- [x] Oil it\n\n- [ ] Sell it" {
 		t.Errorf("%q, %v", got, err)
 	}

@@ -70,21 +70,17 @@ func fromPages(document pdf.Document) (extracted, error) {
 		body.WriteString(text + "\n\n")
 		e.blocks = append(e.blocks, paragraphs(text+"\n\n", at, kindProse)...)
 	}
-	if body.Len() == 0 {
-		return extracted{}, noTextOf(len(document.Texts))
+	switch e.body = body.String(); {
+	case e.body != "":
+		return e, nil
+	case len(document.Texts) == 0:
+		return e, errEmpty
 	}
-	e.body = body.String()
-	return e, nil
+	return e, errors.New("its pages contain no text, only pictures; " +
+		"read it with a program for text recognition (OCR) first")
 }
 
 func pageSlug(index int) string { return fmt.Sprintf("page=%d", index+1) }
-
-func noTextOf(pages int) error {
-	if pages == 0 {
-		return errEmpty
-	}
-	return errors.New("its pages contain no text, only pictures; read it with a program for text recognition (OCR) first")
-}
 
 // pageText joins words that were hyphenated at the end of a line, which the engine marks.
 func pageText(page string) string {

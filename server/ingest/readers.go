@@ -150,7 +150,7 @@ func (r *fileReader) perform(ctx context.Context, j job, session *worker.Session
 		a.Linked = reader.files
 	case workNotion:
 		reader := &notionReader{fileReader: r, pages: j.Pages}
-		a.Document, err = reader.htmlPage(j.Data, j.Defaults)
+		a.Document, err = r.pageDocument(j.Data, reader.inspect, j.Defaults)
 	case workStorage:
 		mentioned := &site{people: j.People}
 		a.Document, err = r.made(r.page(storageHTML(string(j.Data)), mentioned.inspectStorage), j.Defaults)

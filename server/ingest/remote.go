@@ -125,13 +125,6 @@ func addRemote(root string, options Options, roots map[string]rootState) (*targe
 	return &target{path: root, state: state, force: true, fresh: !known}, nil
 }
 
-func (r *run) planRemote(ctx context.Context, t *target, known map[string]fileState) (*plan, error) {
-	if strings.HasPrefix(t.path, pipedPrefix) {
-		return r.planPiped(t, known), nil
-	}
-	return r.planSite(ctx, t, known)
-}
-
 // planPiped plans to store a piped document. Without its content, as in a sync, it stays as it is.
 func (r *run) planPiped(t *target, known map[string]fileState) *plan {
 	if t.piped == nil {

@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"quarry/client/wire"
@@ -38,7 +39,7 @@ func newRun(ctx context.Context, idx index.Index, local Local, report Report) (*
 	if err != nil {
 		return nil, err
 	}
-	gone, err := loadGone(ctx, idx)
+	gone, err := load(ctx, idx, gonePrefix, "", "the removed documents", func(string) bool { return true })
 	if err != nil {
 		return nil, err
 	}
@@ -138,8 +139,11 @@ func (r *run) plan(ctx context.Context, t *target) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if isRemote(t.path) {
-		return r.planRemote(ctx, t, known)
+	switch {
+	case strings.HasPrefix(t.path, pipedPrefix):
+		return r.planPiped(t, known), nil
+	case isRemote(t.path):
+		return r.planSite(ctx, t, known)
 	}
 	p := &plan{target: t, complete: t.start == ""}
 	if reason, gone := t.missing(); reason != "" {

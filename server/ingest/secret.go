@@ -191,11 +191,8 @@ func isToken(text string, random bool) bool {
 }
 
 func isTokenText(text string) bool {
-	return strings.IndexFunc(text, func(r rune) bool { return !isTokenRune(r) }) < 0
-}
-
-func isTokenRune(r rune) bool {
-	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.+/=~", r)
+	const alphabet = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.+/=~"
+	return strings.Trim(text, alphabet) == ""
 }
 
 // isRandom reports whether text looks drawn at random: at least 3 bits a character (16 hexadecimal digits have 3.2 on

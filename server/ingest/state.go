@@ -225,11 +225,6 @@ func loadRoots(ctx context.Context, idx index.Index) (map[string]rootState, erro
 	return roots, err
 }
 
-// loadGone returns the documents that were removed by hand.
-func loadGone(ctx context.Context, idx index.Index) (map[string]bool, error) {
-	return load(ctx, idx, gonePrefix, "", "the removed documents", func(string) bool { return true })
-}
-
 // loadFiles returns the state of the file at path and of those below it. Entries that cannot be decoded are zero: their
 // files are read again.
 func loadFiles(ctx context.Context, idx index.Index, path string) (map[string]fileState, error) {
