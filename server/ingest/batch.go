@@ -223,7 +223,7 @@ func (b *batcher) write() (index.Written, error) {
 // refuse removes a document from the state of its file because it belongs to others.
 func (b *batcher) refuse(t *task, id, origin string) {
 	line, stored := t.lines[id]
-	if !stored || t.isOwn(origin) { // stored by another file of the root
+	if !stored || t.target.isOwn(origin) { // stored by another file of the root
 		return
 	}
 	delete(t.lines, id)
@@ -324,15 +324,14 @@ type task struct {
 	ahead  *backlog   // of the parts that were sent
 
 	// Set by the writer.
-	done     bool                     // nothing of it follows
-	isOwn    func(origin string) bool // reports whether a document belongs to the file's root
-	lines    map[string]int           // of the stored documents by id; 0 in a file of one document
-	read     bool                     // to its end: base is final
-	base     fileState                // without what depends on lines and owned
-	owned    badLines                 // whose documents belong to others
-	omitted  bool                     // documents removed by hand were left out
-	counted  bool                     // as a file with documents
-	reported bool                     // as a file without documents
+	done     bool           // nothing of it follows
+	lines    map[string]int // of the stored documents by id; 0 in a file of one document
+	read     bool           // to its end: base is final
+	base     fileState      // without what depends on lines and owned
+	owned    badLines       // whose documents belong to others
+	omitted  bool           // documents removed by hand were left out
+	counted  bool           // as a file with documents
+	reported bool           // as a file without documents
 }
 
 func newTask(file foundFile, t *target, known fileState) *task {
@@ -342,7 +341,7 @@ func newTask(file foundFile, t *target, known fileState) *task {
 // releaseIfDone frees what is only needed until the file's last batch is stored: the plan keeps its tasks to the end.
 func (t *task) releaseIfDone() {
 	if t.done {
-		t.isOwn, t.lines, t.base, t.owned = nil, nil, fileState{}, badLines{}
+		t.lines, t.base, t.owned = nil, fileState{}, badLines{}
 	}
 }
 

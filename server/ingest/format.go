@@ -125,15 +125,6 @@ func formatOf(file string) (f format, reason string) {
 // pageFormat is the format of HTML from the web, which no file has.
 var pageFormat = format{name: "html", extension: "web page", page: true, text: fromWebPage}
 
-// formatNamed returns the format with an extension that formatOf set.
-func (r *fileReader) formatNamed(extension string) format {
-	if extension == pageFormat.extension {
-		return pageFormat
-	}
-	f, _ := r.formatOf("x" + extension)
-	return f
-}
-
 // decodeText returns the bytes of a file as clean UTF-8. The error says why it is not text.
 func (r *fileReader) decodeText(data []byte, page bool) (text string, err error) {
 	if err := mismatch(data); err != nil {

@@ -312,10 +312,11 @@ type target struct {
 	fresh    bool   // a new root
 	again    bool   // also read unchanged files
 	replaces []string
-	vanished map[string]vanished // by the hash of their content
-	idx      index.Index         // that has their documents
-	piped    *Piped              // of AddPiped
-	folder   *os.Root            // nil if the root is a file
+	vanished map[string]vanished      // by the hash of their content
+	idx      index.Index              // that has their documents
+	piped    *Piped                   // of AddPiped
+	folder   *os.Root                 // nil if the root is a file
+	isOwn    func(origin string) bool // reports whether a document belongs to the root
 }
 
 func (t *target) open(file foundFile) (*os.File, error) {

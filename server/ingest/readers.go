@@ -105,7 +105,12 @@ func ServeReaders(ctx context.Context, in io.Reader, out io.Writer, engine pdf.E
 		r.member = j.Member
 		var broken error
 		r.pdf = func(ctx context.Context, data []byte, send func(pdf.Message) error) error {
-			broken = readPDF(ctx, session, engine, data, send)
+			if broken = nil; !engine.IsStarted() { // a mail may have several files
+				broken = session.Prepare(ctx, engine.Start)
+			}
+			if broken == nil {
+				broken = engine.Read(data, send)
+			}
 			return broken
 		}
 		problem := recovered(func() error { return r.perform(ctx, j, session, &a) })
@@ -119,19 +124,12 @@ func ServeReaders(ctx context.Context, in io.Reader, out io.Writer, engine pdf.E
 	})
 }
 
-func readPDF(ctx context.Context, session *worker.Session[answer], engine pdf.Engine, data []byte,
-	send func(pdf.Message) error) error {
-	if !engine.IsStarted() {
-		if err := session.Prepare(ctx, engine.Start); err != nil {
-			return err
-		}
-	}
-	return engine.Read(data, send)
-}
-
 // perform does a job in this process.
 func (r *fileReader) perform(ctx context.Context, j job, session *worker.Session[answer], a *answer) (err error) {
-	f := r.formatNamed(j.Extension)
+	f := pageFormat
+	if j.Extension != f.extension {
+		f, _ = r.formatOf("x" + j.Extension)
+	}
 	f.name = j.Defaults.Type
 	switch j.Work {
 	case workText:

@@ -284,19 +284,6 @@ func (r *removal) noteMissing(id, file string) {
 	r.batcher.cursor(filePrefix+file, encode(state))
 }
 
-func staleDocuments(ctx context.Context, idx index.Index, file string, kept map[string]int) ([]string, error) {
-	snapshot, err := openSnapshot(ctx, idx)
-	if err != nil {
-		return nil, err
-	}
-	defer snapshot.Close()
-	stored, err := documentsOf(ctx, snapshot, file)
-	return slices.DeleteFunc(stored, func(id string) bool {
-		_, isKept := kept[id]
-		return isKept
-	}), err
-}
-
 // documentsOf returns the ids of the stored documents of a file.
 func documentsOf(ctx context.Context, snapshot index.Snapshot, file string) ([]string, error) {
 	ids, err := snapshot.DocumentIDs(ctx, index.Selector{Origin: originOf(file)})

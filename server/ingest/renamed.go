@@ -15,17 +15,6 @@ type vanished struct {
 	state fileState
 }
 
-// byContent returns the files whose documents can be given to others, by the hashes of their content.
-func byContent(files map[string]fileState) map[string]vanished {
-	found := map[string]vanished{}
-	for file, state := range files {
-		if state.Hash != "" && state.Documents == 1 && state.Flag == "" && state.Head == "" && !state.several(file) {
-			found[state.Hash] = vanished{file, state}
-		}
-	}
-	return found
-}
-
 // renamed returns the document of a vanished file with the content of the task's file, as the task's file would have
 // it. A file of a repository is read instead, because its history goes by its name, and so is one whose title is its
 // old name.

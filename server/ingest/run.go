@@ -228,12 +228,16 @@ func (p *plan) compare(files []foundFile, known map[string]fileState) {
 		p.files = append(p.files, t)
 	}
 	rest := map[string]fileState{}
+	p.target.vanished = map[string]vanished{}
 	for path, state := range known {
-		if !seen[path] && !slices.ContainsFunc(p.unread, func(f foundFile) bool { return within(f.path, path) }) {
-			rest[path] = state
+		if seen[path] || slices.ContainsFunc(p.unread, func(f foundFile) bool { return within(f.path, path) }) {
+			continue
+		}
+		rest[path] = state
+		if state.Hash != "" && state.Documents == 1 && state.Flag == "" && state.Head == "" && !state.several(path) {
+			p.target.vanished[state.Hash] = vanished{path, state}
 		}
 	}
-	p.target.vanished = byContent(rest)
 	p.markRemoved(rest)
 }
 
@@ -266,7 +270,8 @@ func (p *plan) markRemoved(files map[string]fileState) {
 // apply writes what a plan requires.
 func (r *run) apply(ctx context.Context, p *plan) {
 	t, b := p.target, r.batcher
-	b.setOwner(t.owns(r.roots))
+	t.isOwn = ownsBelow(outermost(r.roots, t.path))
+	b.setOwner(t.owns())
 	for _, inner := range t.replaces {
 		b.cursor(rootPrefix+inner, "")
 		b.cursor(refillKey, refillDue) // documents of others may belong to the root now
@@ -331,7 +336,7 @@ func (r *run) file(ctx context.Context, t *task) {
 		b.skip(path, t.file.reason)
 		b.fileDone(path, 0, false)
 	case t.parts != nil:
-		t.isOwn, t.lines = ownsBelow(outermost(r.roots, t.target.path)), map[string]int{}
+		t.lines = map[string]int{}
 		for !t.done && b.err == nil {
 			b.err = r.part(ctx, t)
 		}
@@ -435,9 +440,14 @@ func (r *run) finish(ctx context.Context, t *task, last part) {
 func (r *run) removeStale(ctx context.Context, file string, kept map[string]int) {
 	b := r.batcher
 	for b.err == nil {
-		stale, err := staleDocuments(ctx, r.idx, file, kept)
-		b.err = err
-		if len(stale) == 0 {
+		snapshot, err := openSnapshot(ctx, r.idx)
+		if b.err = err; err != nil {
+			return
+		}
+		stale, err := documentsOf(ctx, snapshot, file)
+		snapshot.Close()
+		stale = slices.DeleteFunc(stale, func(id string) bool { _, isKept := kept[id]; return isKept })
+		if b.err = err; len(stale) == 0 {
 			return
 		}
 		if len(b.batch.Upsert) > 0 { // a document in it may have moved to another file, which the snapshot does not show

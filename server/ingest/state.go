@@ -459,14 +459,13 @@ func ownedReason(id, origin string, line bool, roots map[string]rootState) strin
 }
 
 // owns returns the test for documents that the target's files may replace and delete.
-func (t *target) owns(roots map[string]rootState) func(origin string) bool {
+func (t *target) owns() func(origin string) bool {
 	if t.refill {
 		file := originOf(path.Join(t.path, t.start))
 		return func(origin string) bool { return origin == file }
 	}
-	owned := ownsBelow(outermost(roots, t.path))
 	if t.again {
-		return func(origin string) bool { return origin == index.LostOrigin || owned(origin) }
+		return func(origin string) bool { return origin == index.LostOrigin || t.isOwn(origin) }
 	}
-	return owned
+	return t.isOwn
 }

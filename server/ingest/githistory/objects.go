@@ -99,8 +99,7 @@ func openStore(gitDir string) (*store, error) {
 
 func (s *store) Close() {
 	for _, p := range s.packs {
-		p.index.Close()
-		p.data.Close()
+		p.close()
 	}
 	s.dir.Close()
 }
@@ -118,11 +117,15 @@ func (s *store) openPack(name string) *pack {
 	}
 	p := &pack{index: index, data: data}
 	if p.readHead() != nil {
-		index.Close()
-		data.Close()
+		p.close()
 		return nil
 	}
 	return p
+}
+
+func (p *pack) close() {
+	p.index.Close()
+	p.data.Close()
 }
 
 func (s *store) regular(name string) (*os.File, error) {
@@ -174,21 +177,21 @@ func (p *pack) find(at id) (offset int64, ok bool) {
 	if _, err := p.index.ReadAt(name[:], indexHead+int64(n)*20); n >= high || err != nil || name != at {
 		return 0, false
 	}
-	var short [4]byte
-	if _, err := p.index.ReadAt(short[:], indexHead+p.count*24+int64(n)*4); err != nil {
-		return 0, false
-	}
 	const isLong = 1 << 31
-	value := binary.BigEndian.Uint32(short[:])
-	if value&isLong == 0 {
-		return int64(value), true
+	offset = p.number(indexHead+p.count*24+int64(n)*4, 4)
+	if offset >= isLong {
+		offset = p.number(indexHead+p.count*28+(offset-isLong)*8, 8)
 	}
-	var long [8]byte
-	if _, err := p.index.ReadAt(long[:], indexHead+p.count*28+int64(value&^isLong)*8); err != nil {
-		return 0, false
-	}
-	offset = int64(binary.BigEndian.Uint64(long[:]))
 	return offset, offset >= 0
+}
+
+// number returns a number of some bytes in the index; -1 if it cannot be read.
+func (p *pack) number(at int64, bytes int) int64 {
+	var number [8]byte
+	if _, err := p.index.ReadAt(number[len(number)-bytes:], at); err != nil {
+		return -1
+	}
+	return int64(binary.BigEndian.Uint64(number[:]))
 }
 
 // object returns the content of a commit or tree.
