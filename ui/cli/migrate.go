@@ -13,13 +13,6 @@ import (
 	"quarry/internal/text"
 )
 
-type copyingEvent struct {
-	Type   string `json:"type"`
-	Tenant string `json:"tenant"`
-	Done   int    `json:"done" jsonschema:"documents, or tenants if documents are not copied"`
-	Total  int    `json:"total" jsonschema:"documents, or tenants if documents are not copied"`
-}
-
 // movedEvent is the last line of migrate. The counts of documents are those that changed in the new engine.
 type movedEvent struct {
 	Type    string `json:"type"`

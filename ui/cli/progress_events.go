@@ -1,80 +1,36 @@
 package cli
 
 import (
-	"reflect"
+	"sync"
 
 	"quarry/client/wire"
 )
 
-// eventLines returns the line of each type of event, whose fields are those of the event with these names.
-func eventLines() map[string]any {
-	return map[string]any{wire.LibraryProgress: progressEvent{}, wire.LibrarySkipped: skippedEvent{}, wire.LibraryLeftOut: skippedEvent{},
-		wire.LibraryAssumed: assumedEvent{}, wire.LibraryTaken: takenEvent{}, wire.LibraryFormat: formatEvent{},
-		wire.LibraryEmbedding: embeddingEvent{}, wire.LibraryIndexing: indexingEvent{}, wire.LibraryChecking: checkingEvent{},
-		wire.LibraryCopying: copyingEvent{}, wire.LibraryRepaired: jsonDamage{}, wire.LibraryDamaged: jsonDamage{}}
-}
-
-// The lines of NDJSON.
-
-type progressEvent struct {
-	Type       string `json:"type"`
-	Done       int    `json:"done" jsonschema:"files"`
-	Total      int    `json:"total" jsonschema:"files; 0 until it is known"`
-	Bytes      int64  `json:"bytes" jsonschema:"read so far"`
-	Path       string `json:"path"`
-	TotalBytes int64  `json:"total_bytes,omitempty"`
-}
-
-type skippedEvent struct {
-	Type   string `json:"type"`
-	Path   string `json:"path"`
-	Reason string `json:"reason"`
-}
-
-type assumedEvent struct {
-	Type     string `json:"type"`
-	Path     string `json:"path"`
-	Encoding string `json:"encoding" jsonschema:"assumed, such as windows-1252, because the text is not UTF-8 and declares none"`
-}
-
-type takenEvent struct {
-	Type string `json:"type"`
-	Path string `json:"path" jsonschema:"of a folder or archive"`
-	Kind string `json:"kind" jsonschema:"what it was taken for, such as Slack export"`
-}
-
-type formatEvent struct {
-	Type      string `json:"type"`
-	Kind      string `json:"kind" jsonschema:"type of the documents, such as md; of skipped files their extension"`
-	Added     int    `json:"added" jsonschema:"documents, as the next keys"`
-	Updated   int    `json:"updated"`
-	Removed   int    `json:"removed"`
-	Unchanged int    `json:"unchanged"`
-	Skipped   int    `json:"skipped" jsonschema:"files"`
-}
-
-type embeddingEvent struct {
-	Type    string `json:"type"`
-	Done    int    `json:"done" jsonschema:"passages with a vector"`
-	Total   int    `json:"total" jsonschema:"passages"`
-	Refused int    `json:"refused,omitempty" jsonschema:"passages that the model rejected"`
-
-	SecondsLeft int    `json:"seconds_left,omitempty" jsonschema:"until all have one"`
-	Reason      string `json:"reason,omitempty" jsonschema:"why passages have no vector"`
-}
-
-type indexingEvent struct {
-	Type   string `json:"type"`
-	Done   int    `json:"done" jsonschema:"changes of documents that searches find"`
-	Total  int    `json:"total" jsonschema:"changes of documents that are stored"`
-	Reason string `json:"reason,omitempty" jsonschema:"why the engine does not have all"`
-}
-
-type checkingEvent struct {
-	Type  string `json:"type"`
-	Done  int    `json:"done" jsonschema:"documents"`
-	Total int    `json:"total" jsonschema:"documents"`
-}
+// eventLines returns what the lines of NDJSON have of the events of each type. Those about damage are a jsonDamage.
+var eventLines = sync.OnceValue(func() map[string]wire.Profile[wire.LibraryEvent] {
+	line := func(keys ...string) wire.Profile[wire.LibraryEvent] {
+		return wire.NewProfile[wire.LibraryEvent](append([]string{"type"}, keys...)...)
+	}
+	skipped := line("path", "reason")
+	const copied = "documents, or tenants if documents are not copied"
+	return map[string]wire.Profile[wire.LibraryEvent]{
+		wire.LibraryProgress: line("done: files", "total: files; 0 until it is known", "bytes: read so far", "path",
+			"total_bytes?"),
+		wire.LibrarySkipped: skipped, wire.LibraryLeftOut: skipped,
+		wire.LibraryAssumed: line("path",
+			"encoding: assumed, such as windows-1252, because the text is not UTF-8 and declares none"),
+		wire.LibraryTaken: line("path: of a folder or archive", "kind: what it was taken for, such as Slack export"),
+		wire.LibraryFormat: line("kind: type of the documents, such as md; of skipped files their extension",
+			"added: documents, as the next keys", "updated", "removed", "unchanged", "skipped: files"),
+		wire.LibraryEmbedding: line("done: passages with a vector", "total: passages",
+			"refused?: passages that the model rejected", "seconds_left?: until all have one",
+			"reason?: why passages have no vector"),
+		wire.LibraryIndexing: line("done: changes of documents that searches find",
+			"total: changes of documents that are stored", "reason?: why the engine does not have all"),
+		wire.LibraryChecking: line("done: documents", "total: documents"),
+		wire.LibraryCopying:  line("tenant", "done: "+copied, "total: "+copied),
+	}
+})
 
 type doneEvent struct {
 	Type         string       `json:"type"`
@@ -116,15 +72,9 @@ type jsonCheck struct {
 
 // line prints the keys that lines of the event's type have.
 func (p *progress) line(e wire.LibraryEvent) {
-	switch template := eventLines()[e.Type].(type) {
-	case nil:
-	case jsonDamage:
+	if e.Type == wire.LibraryRepaired || e.Type == wire.LibraryDamaged {
 		p.write(p.app.damageOf(e, true))
-	default:
-		line, from := reflect.New(reflect.TypeOf(template)).Elem(), reflect.ValueOf(e)
-		for i := range line.NumField() {
-			line.Field(i).Set(from.FieldByName(line.Type().Field(i).Name))
-		}
-		p.write(line.Interface())
+	} else if keys, known := eventLines()[e.Type]; known {
+		p.write(keys.Of(&e))
 	}
 }

@@ -108,7 +108,12 @@ func migrateSchemas() []*jsonschema.Schema {
 
 // eventSchemas describe the lines of events, and the last line, of a change that ended or was stopped.
 func eventSchemas(done any, kinds ...string) []*jsonschema.Schema {
-	lines := exslices.CastFunc(kinds, func(kind string) *jsonschema.Schema { return lineOf(kind, eventLines()[kind]) })
+	lines := exslices.CastFunc(kinds, func(kind string) *jsonschema.Schema {
+		if keys, known := eventLines()[kind]; known {
+			return lineOf(kind, reflect.Zero(keys.Type()).Interface())
+		}
+		return lineOf(kind, jsonDamage{})
+	})
 	return append(lines, lineOf(wire.LibraryDone, done), lineOf(lineStopped, stoppedEvent{}))
 }
 
