@@ -10,6 +10,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/ui/state"
 )
 
@@ -75,5 +76,5 @@ func holds(chunks []wire.Chunk, content string) bool {
 	for _, chunk := range chunks {
 		have.WriteString(chunk.Text() + "\n")
 	}
-	return strings.Contains(strings.Join(strings.Fields(have.String()), " "), strings.Join(strings.Fields(content), " "))
+	return strings.Contains(text.OneLine(have.String()), text.OneLine(content))
 }

@@ -13,18 +13,27 @@ import (
 // shows that one span, clipped by its width alone. Where the server names none, all of the content stays. Lines may be
 // somewhat too small, because headings are not part of the content.
 func Best(r wire.SearchResult) wire.SearchResult {
-	best := wire.OrderSpans(r.Content, []wire.Span{r.BestPassage})
-	if len(best) == 0 {
+	best, ok := bestPassage(r)
+	if !ok {
 		return r
 	}
-	from, to := best[0][0], best[0][1]
+	from, to := best[0], best[1]
 	if len(r.Lines) == 2 {
 		first := min(r.Lines[0]+strings.Count(r.Content[:from], "\n"), r.Lines[1])
 		r.Lines = []int{first, min(first+strings.Count(r.Content[from:to], "\n"), r.Lines[1])}
 	}
-	r.Content, r.Highlights = within(r.Content, r.Highlights, best[0])
+	r.Content, r.Highlights = within(r.Content, r.Highlights, best)
 	r.BestPassage = wire.Span{0, len(r.Content)}
 	return r
+}
+
+// bestPassage returns the best passage of a result; false if the server named none.
+func bestPassage(r wire.SearchResult) (wire.Span, bool) {
+	best := wire.OrderSpans(r.Content, []wire.Span{r.BestPassage})
+	if len(best) == 0 {
+		return wire.Span{}, false
+	}
+	return best[0], true
 }
 
 // within returns a part of a text, and the spans that lie in it.
@@ -43,8 +52,8 @@ func within(text string, spans []wire.Span, part wire.Span) (string, []wire.Span
 func Excerpt(r wire.SearchResult, words []string, lines, columns int) []Line {
 	start, end := 0, len(r.Content)
 	marks := wire.OrderSpans(r.Content, Highlights(r, words))
-	if best := wire.OrderSpans(r.Content, []wire.Span{r.BestPassage}); len(best) > 0 {
-		start, end = best[0][0], best[0][1]
+	if best, ok := bestPassage(r); ok {
+		start, end = best[0], best[1]
 	} else if len(marks) > 0 && !shownFromTop(r.Content[:marks[0][0]], lines, columns) {
 		start = strings.LastIndexByte(r.Content[:marks[0][0]], '\n') + 1
 		for start > 0 && strings.Count(r.Content[start:], "\n") < lines-1 {
@@ -79,8 +88,8 @@ func Snippet(r wire.SearchResult, marks []wire.Span, first, columns int) (string
 		start = strings.LastIndexByte(r.Content[:start], '\n') + 1
 	}
 	end := min(len(r.Content), start+6*columns+512)
-	if best := wire.OrderSpans(r.Content, []wire.Span{r.BestPassage}); len(best) > 0 && best[0][1] > start {
-		end = min(end, best[0][1])
+	if best, ok := bestPassage(r); ok && best[1] > start {
+		end = min(end, best[1])
 	}
 	for end < len(r.Content) && !utf8.RuneStart(r.Content[end]) {
 		end++
@@ -105,16 +114,16 @@ func Snippet(r wire.SearchResult, marks []wire.Span, first, columns int) (string
 
 // snippetStart returns where a snippet starts, and whether a mark must be visible in it.
 func snippetStart(r wire.SearchResult, marks []wire.Span, first, columns int) (start int, wanted bool) {
-	best := wire.OrderSpans(r.Content, []wire.Span{r.BestPassage})
-	if len(best) > 0 {
-		start = passTarget(r.Content, best[0][0])
+	best, named := bestPassage(r)
+	if named {
+		start = passTarget(r.Content, best[0])
 	}
 	start = passTitle(r, start)
 	marks = shownByLine(r.Content, marksFrom(marks, start))
 	mark := -1
 	if len(marks) > 0 {
 		mark = marks[0][0]
-		if len(best) == 0 {
+		if !named {
 			mark = richest(r.Content, marks, columns)
 		}
 	}

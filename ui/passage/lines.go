@@ -55,11 +55,7 @@ func (p *plainer) oneLine(from, to int) Line {
 	source := p.source[start:to]
 	if p.fence != "" && !closesFence(source, p.fence) {
 		line := Line{Text: strings.TrimRight(p.source[from:to], " \t"), Kind: Code}
-		for _, span := range p.spans {
-			if span = (wire.Span{span[0] - from, span[1] - from}); span[0] >= 0 && span[1] <= len(line.Text) {
-				line.Marks = append(line.Marks, span)
-			}
-		}
+		_, line.Marks = within(p.source, p.spans, wire.Span{from, from + len(line.Text)})
 		return line
 	}
 	line := Line{}

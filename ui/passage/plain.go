@@ -295,20 +295,9 @@ func (p *plainer) closer(at int) (width int) {
 // code reads the backticks around code. Backticks without a counterpart, as in text that was cut, are left out as well.
 func (p *plainer) code(at, to int) (width int) {
 	width = min(runLength(p.source, at), to-at)
-	reach := p.source[:min(len(p.source), at+width+markReach)]
-	for next := at + width; next < len(reach); {
-		tick := strings.IndexByte(reach[next:], '`')
-		if tick < 0 || strings.Contains(reach[next:next+tick], "\n\n") {
-			break
-		}
-		next += tick
-		length := runLength(reach, next)
-		if length == width {
-			p.closers = append(p.closers, wire.Span{next, next + length})
-			p.literal = next
-			break
-		}
-		next += length
+	if end := at + codeLength(p.source[:min(len(p.source), at+width+markReach)], at); end > at+width {
+		p.closers = append(p.closers, wire.Span{end - width, end})
+		p.literal = end - width
 	}
 	return width
 }

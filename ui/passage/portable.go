@@ -154,12 +154,13 @@ func (p *porter) inline(text string) {
 	p.out.WriteString(text[min(start, len(text)):])
 }
 
-// codeLength returns the length of the code span at an offset; of its backticks alone if nothing closes them.
+// codeLength returns the length of the code span at an offset; of its backticks alone if nothing in the paragraph closes
+// them.
 func codeLength(text string, at int) int {
 	ticks := runLength(text, at)
 	for next := at + ticks; next < len(text); {
 		tick := strings.IndexByte(text[next:], '`')
-		if tick < 0 {
+		if tick < 0 || strings.Contains(text[next:next+tick], "\n\n") {
 			break
 		}
 		next += tick

@@ -76,7 +76,7 @@ func (t *typesetter) read(printed string) [][]cell {
 // next reads the first cell of printed text, if there is one, and its length in bytes. state has the styles, the link
 // and the place in the source that it has.
 func (t *typesetter) next(state *cell, s string) (c cell, size int) {
-	if strings.HasPrefix(s, noteBegin) {
+	if r, _ := utf8.DecodeRuneInString(s); isNote(r) {
 		if c.kind, c.value, size = readNote(s); size == 0 {
 			return cell{}, len(noteBegin)
 		}
