@@ -64,8 +64,13 @@ func background[T any](m *Model, slot **request, work func(context.Context) (T, 
 
 // during is background for work that is a part of a request.
 func during[T any](r *request, work func(context.Context) (T, error), handle func(T, error) tea.Cmd) tea.Cmd {
+	return detached(r, func() (T, error) { return work(r.ctx) }, handle)
+}
+
+// detached runs work outside the event loop, then handle in it. Only a request, if there is one, can stop it.
+func detached[T any](r *request, work func() (T, error), handle func(T, error) tea.Cmd) tea.Cmd {
 	return func() tea.Msg {
-		result, err := work(r.ctx)
+		result, err := work()
 		return resultMsg{r, func() tea.Cmd { return handle(result, err) }}
 	}
 }

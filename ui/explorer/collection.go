@@ -237,20 +237,18 @@ func (m *Model) saveExport(path string, exported []byte, replace bool) tea.Cmd {
 		return nil
 	}
 	save := m.options.Caps.Save
-	return func() tea.Msg {
-		saved, err := save(path, exported, replace)
-		return resultMsg{handle: func() tea.Cmd {
-			switch {
-			case errors.Is(err, fs.ErrExist):
-				return m.openPrompt("Replace the existing file?", "path of a file", path, func(again string) tea.Cmd {
-					return m.saveExport(again, exported, again == path)
-				})
-			case err != nil:
-				m.fail(paint.Line(fmt.Sprintf("could not save: %v", err)))
-			default:
-				m.say("saved in " + saved)
-			}
-			return nil
-		}}
-	}
+	write := func() (string, error) { return save(path, exported, replace) }
+	return detached(nil, write, func(saved string, err error) tea.Cmd {
+		switch {
+		case errors.Is(err, fs.ErrExist):
+			return m.openPrompt("Replace the existing file?", "path of a file", path, func(again string) tea.Cmd {
+				return m.saveExport(again, exported, again == path)
+			})
+		case err != nil:
+			m.fail(paint.Line(fmt.Sprintf("could not save: %v", err)))
+		default:
+			m.say("saved in " + saved)
+		}
+		return nil
+	})
 }

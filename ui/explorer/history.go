@@ -51,10 +51,9 @@ type page struct {
 // loadState reads what is remembered of the target.
 func (m *Model) loadState() tea.Cmd {
 	store := m.target.State
-	return func() tea.Msg {
-		loaded, err := store.Load()
-		return resultMsg{handle: func() tea.Cmd { return m.handleState(store, loaded, err) }}
-	}
+	return detached(nil, store.Load, func(loaded state.State, err error) tea.Cmd {
+		return m.handleState(store, loaded, err)
+	})
 }
 
 func (m *Model) handleState(store *state.Store, loaded state.State, err error) tea.Cmd {
@@ -106,12 +105,11 @@ func (m *Model) change(change func(*state.State) error) tea.Cmd {
 		return nil
 	}
 	m.past.state = changed
-	return func() tea.Msg {
+	return detached(nil, func() (*state.Store, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(m.ctx), saveWithin)
 		defer cancel()
-		err := store.Save(ctx)
-		return resultMsg{handle: func() tea.Cmd { return m.handleStored(store, err) }}
-	}
+		return store, store.Save(ctx)
+	}, m.handleStored)
 }
 
 // handleStored takes over what other processes wrote, which the saved state includes.

@@ -330,16 +330,13 @@ func (m *Model) openLink(link string) tea.Cmd {
 		m.message.link = link
 		return cmd
 	}
-	return func() tea.Msg {
-		err := open(link)
-		return resultMsg{handle: func() tea.Cmd {
-			if err != nil {
-				return m.copy(link, "could not open the link: "+paint.Line(err.Error())+"; link")
-			}
-			m.say("opened " + link)
-			return nil
-		}}
-	}
+	return detached(nil, func() (string, error) { return link, open(link) }, func(link string, err error) tea.Cmd {
+		if err != nil {
+			return m.copy(link, "could not open the link: "+paint.Line(err.Error())+"; link")
+		}
+		m.say("opened " + link)
+		return nil
+	})
 }
 
 // openable reports whether a link may be followed: to the web or a mail, and to a file from a library of this machine.

@@ -378,10 +378,7 @@ func (m *Model) handleSaved(where string, err error) tea.Cmd {
 // findTarget looks for the target that was set up, to search there from now on.
 func (m *Model) findTarget() tea.Cmd {
 	ctx, find := m.ctx, m.options.SetUp.Target
-	return func() tea.Msg {
-		target, err := find(ctx)
-		return resultMsg{handle: func() tea.Cmd { return m.handleTarget(target, err) }}
-	}
+	return detached(nil, func() (Target, error) { return find(ctx) }, m.handleTarget)
 }
 
 func (m *Model) handleTarget(target Target, err error) tea.Cmd {

@@ -54,21 +54,14 @@ func readRange(from, to string, now time.Time) reading {
 	if from == "" && to == "" {
 		return reading{state: begun, why: "a date before or after the dots"}
 	}
-	var result reading
-	if from != "" {
-		start := readDay(from, now)
-		if start.state != whole {
-			return start
+	result := reading{state: whole}
+	for i, value := range [...]string{from, to} {
+		if value == "" {
+			continue
 		}
-		result = start
-		result.span.until = time.Time{}
-	}
-	if to != "" {
-		end := readDay(to, now)
-		if end.state != whole {
-			return end
+		if one := result.add(timeFields()[i], value, now); one.state != whole {
+			return one
 		}
-		result.state, result.span.until = whole, end.span.until
 	}
 	return result.ordered()
 }
@@ -99,25 +92,24 @@ func (r *reading) add(field, value string, now time.Time) reading {
 	if value == "" {
 		return reading{state: begun, why: "a value after " + field + ":"}
 	}
+	var one reading
+	isLength := true
 	if field == "within" {
-		one, ok := readLength(value, now)
-		switch {
-		case !ok:
-			return reading{state: wrong, why: "within: takes a length such as 30d"}
-		case one.state == whole && !r.span.any():
-			return reading{state: wrong, why: "within: cannot be combined with since: or until:"}
-		case one.state == whole:
-			r.span = one.span
-		}
-		return one
+		one, isLength = readLength(value, now)
+	} else {
+		one = readDay(value, now)
 	}
-	if r.span.within != "" {
+	switch {
+	case !isLength:
+		return reading{state: wrong, why: "within: takes a length such as 30d"}
+	case one.state != whole:
+	case field == "within" && !r.span.any() || r.span.within != "":
 		return reading{state: wrong, why: "within: cannot be combined with since: or until:"}
-	}
-	one := readDay(value, now)
-	if one.state == whole && field == "since" {
+	case field == "within":
+		r.span = one.span
+	case field == "since":
 		r.span.since = one.span.since
-	} else if one.state == whole {
+	default:
 		r.span.until = one.span.until
 	}
 	return one
