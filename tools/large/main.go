@@ -23,7 +23,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/server/index"
-	"quarry/server/index/codec"
+	"quarry/server/index/documents"
 	"quarry/server/index/embedded"
 	"quarry/server/pipeline"
 	"quarry/tools/measure"
@@ -130,7 +130,7 @@ func relativeSize(ctx context.Context, opened *embedded.Index, library string) (
 	}
 	step, read, text := max(1, stats.Documents/sampledDocuments), 0, 0
 	for i := 0; i < stats.Documents; i += step {
-		chunks, err := snapshot.Chunks(ctx, fmt.Sprintf("doc-%07d", i), 0, codec.MaxChunks, index.Access{All: true})
+		chunks, err := snapshot.Chunks(ctx, fmt.Sprintf("doc-%07d", i), 0, documents.MaxChunks, index.Access{All: true})
 		if err != nil {
 			return 0, err
 		}

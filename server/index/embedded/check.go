@@ -10,7 +10,6 @@ import (
 	"quarry/internal/guard"
 	"quarry/server/fault"
 	"quarry/server/index"
-	"quarry/server/index/codec"
 	"quarry/server/index/documents"
 	"quarry/server/index/segment"
 	"quarry/server/sqldb"
@@ -25,67 +24,6 @@ const (
 	checkSlice   = 4096
 	checkWorkers = 2
 )
-
-// examination checks that the chunks of a document are complete and unchanged, without unpacking them.
-type examination struct {
-	document *documents.Row
-	packer   *codec.Packer
-	next     int  // the chunk that the next group has to begin with
-	broken   bool // a group is damaged
-	old      bool // the groups have no seals: only the document's hash can be checked
-}
-
-func (e *examination) group(key int64, value []byte) {
-	packed, count, err := openGroup(value, key, e.document.Hash)
-	readable := false
-	if err == nil {
-		readable, err = e.packer.Readable(packed)
-	}
-	switch {
-	case err != nil, !readable:
-		e.broken = true
-	case count < 0:
-		e.old = true
-	case int(key&ordinalMask) != e.next:
-		e.broken = true
-	default:
-		e.next += count
-	}
-}
-
-// finish returns the damage of the document; ok is false when there is none.
-func (e *examination) finish(ctx context.Context, library *library) (damage index.Damage, ok bool, err error) {
-	readable, err := e.packer.Readable(e.document.Detail)
-	if err != nil || readable && !e.document.Damaged && !e.old && !e.broken && e.next == e.document.ChunkCount {
-		return damage, false, err
-	}
-	whole, _, err := library.whole(ctx, e.document)
-	if err != nil {
-		return damage, false, err
-	}
-	if damage, ok = e.document.Damage(0, whole.Chunks); ok {
-		return damage, true, nil
-	}
-	if e.old && !e.broken && slices.Equal(codec.Hash(&whole), e.document.Hash) {
-		return damage, false, nil
-	}
-	damage.Reason = "its text differs from what was stored"
-	return damage, true, nil
-}
-
-// examine returns the damage of a stored document; damaged is false if there is none.
-func (l *library) examine(ctx context.Context, s *documents.Row) (damage index.Damage, damaged bool, err error) {
-	e := examination{document: s, packer: l.packer}
-	if !s.Damaged && s.ChunkCount > 0 {
-		if err := l.eachGroup(ctx, s, 0, s.ChunkCount-1, e.group); err != nil {
-			if !unreadable(err) {
-				return damage, false, err
-			}
-			e.broken = true
-		}
-	}
-	return e.finish(ctx, l)
-}
 
 // checkRun is one run of Check.
 type checkRun struct {
@@ -124,24 +62,7 @@ func (x *Index) Check(ctx context.Context, options index.CheckOptions, report fu
 // checkNamed checks some documents.
 func (c *checkRun) checkNamed(ctx context.Context) error {
 	return c.x.reading(ctx, func(tx sqldb.Querier) error {
-		library := newLibrary(tx, c.x.packer)
-		for _, id := range c.options.Documents {
-			found, err := library.look(ctx, id)
-			if err != nil {
-				return err
-			}
-			if found == nil {
-				continue
-			}
-			damage, damaged, err := library.examine(ctx, found)
-			if err != nil {
-				return err
-			}
-			if damaged {
-				c.found = append(c.found, damage)
-			}
-		}
-		return nil
+		return c.x.reader(tx).ExamineNamed(ctx, c.options.Documents, c.note)
 	})
 }
 
@@ -238,7 +159,7 @@ func (c *checkRun) noteProgress(ctx context.Context, next int64) {
 
 // unreadable notes that a page of the database is damaged.
 func (c *checkRun) unreadable(err error) bool {
-	if !unreadable(err) {
+	if !documents.Unreadable(err) {
 		return false
 	}
 	c.mutex.Lock()
@@ -278,7 +199,9 @@ func (c *checkRun) rows(ctx context.Context, first, end int64) error {
 	for from := first; from < end && running.Err() == nil; from += checkSlice {
 		group.Go(guard.Err(func() error {
 			to := min(from+checkSlice, end)
-			err := c.x.reading(running, func(tx sqldb.Querier) error { return c.slice(running, tx, from, to) })
+			err := c.x.reading(running, func(tx sqldb.Querier) error {
+				return c.x.reader(tx).ExamineRows(running, from, to, c.note)
+			})
 			if err != nil && !c.unreadable(err) {
 				return err
 			}
@@ -293,53 +216,6 @@ func (c *checkRun) rows(ctx context.Context, first, end int64) error {
 		return err
 	}
 	return ctx.Err()
-}
-
-// slice checks the documents of some rows: each with the groups of its chunks.
-func (c *checkRun) slice(ctx context.Context, tx sqldb.Querier, from, to int64) error {
-	library := newLibrary(tx, c.x.packer)
-	var e *examination
-	finish := func() error {
-		if e == nil {
-			return nil
-		}
-		damage, damaged, err := e.finish(ctx, library)
-		if damaged {
-			c.note(damage)
-		}
-		return err
-	}
-	last := int64(-1)
-	var key sql.NullInt64
-	var body sql.RawBytes
-	err := sqldb.EachWhole(ctx, tx, func(row *sql.Rows) error {
-		found, err := library.scan(row, &key, &body)
-		if err != nil {
-			return err
-		}
-		if e == nil || found.Number > e.document.Number {
-			if err := finish(); err != nil {
-				return err
-			}
-			e = &examination{document: found, packer: c.x.packer}
-		} else if found.Number < e.document.Number {
-			return documents.ErrOrder
-		}
-		if !key.Valid {
-			return nil
-		}
-		if key.Int64 <= last {
-			return documents.ErrOrder
-		}
-		last = key.Int64
-		e.group(last, body)
-		return nil
-	}, "SELECT "+documents.Columns+`, key, body FROM documents LEFT JOIN chunks
-		ON key BETWEEN row << 20 AND row << 20 | 0xfffff WHERE row >= ? AND row < ? ORDER BY row, key`, from, to)
-	if err != nil {
-		return err
-	}
-	return finish()
 }
 
 func (c *checkRun) note(damage index.Damage) {
@@ -398,10 +274,10 @@ func (c *checkRun) disagreement(ctx context.Context) (d disagreement, err error)
 		return d, nil // reported with the files
 	}
 	err = segment.Protect(func() string { return "" }, func() error {
-		if d, err = compareIDs(ctx, seen.library, seen.state.parts); err != nil {
+		if d, err = compareIDs(ctx, seen.documents, seen.state.parts); err != nil {
 			return err
 		}
-		d.counters, err = miscounted(ctx, seen.library, seen.meta)
+		d.counters, err = miscounted(ctx, seen.documents, seen.meta)
 		return err
 	})
 	return d, err

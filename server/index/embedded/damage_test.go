@@ -17,7 +17,6 @@ import (
 	"quarry/internal/testkit/longtest"
 	"quarry/server/fault"
 	"quarry/server/index"
-	"quarry/server/index/codec"
 	"quarry/server/index/documents"
 	"quarry/server/sqldb"
 )
@@ -127,7 +126,7 @@ func (w worn) expectRest(t testing.TB, x *Index) {
 	var ranges []index.Range
 	for id, want := range w.model {
 		missing = append(missing, w.lacks(t, s, id, want)...)
-		ranges = append(ranges, index.Range{DocumentID: id, To: codec.MaxChunks})
+		ranges = append(ranges, index.Range{DocumentID: id, To: documents.MaxChunks})
 	}
 	texts, err := s.Texts(t.Context(), ranges, everything)
 	for i, r := range ranges {
@@ -152,11 +151,11 @@ func (w worn) lacks(t testing.TB, s index.Snapshot, id string, want index.Docume
 		return []string{id}
 	}
 	got := found[0].Document
-	got.Chunks, err = s.Chunks(t.Context(), id, 0, codec.MaxChunks, everything)
+	got.Chunks, err = s.Chunks(t.Context(), id, 0, documents.MaxChunks, everything)
 	if err != nil {
 		t.Fatalf("%s: %v", id, err)
 	}
-	want = codec.Canonical(want)
+	want = documents.Canonical(want)
 	for i := range got.Chunks {
 		if i < len(want.Chunks) && got.Chunks[i].Damaged {
 			missing = append(missing, fmt.Sprintf("%s#%d", id, i))
@@ -478,8 +477,9 @@ func TestKilledRepairsLoseNothing(t *testing.T) {
 // be read.
 func TestLostRowNumber(t *testing.T) {
 	x := open(t, Options{Dir: t.TempDir()})
-	whole := codec.Canonical(document("a", "walrus"))
-	lost := &item{Change: codec.Change{ID: whole.ID, Put: &whole}, old: &documents.Row{}, hash: codec.Hash(&whole)}
+	whole := documents.Canonical(document("a", "walrus"))
+	lost := &item{Item: documents.Item{Change: documents.Change{ID: whole.ID, Put: &whole}, Old: new(documents.Row),
+		Hash: documents.Hash(&whole)}}
 	err := x.change(t.Context(), func(tx *sqldb.Tx) { x.put(tx, lost) })
 	if err != nil {
 		t.Fatal(err)

@@ -8,12 +8,12 @@ import (
 
 	"quarry/internal/guard"
 	"quarry/server/index"
-	"quarry/server/index/codec"
+	"quarry/server/index/documents"
 	"quarry/server/sqldb"
 )
 
 const (
-	sampleBytes = codec.SampleBytes
+	sampleBytes = documents.SampleBytes
 	// sampleDocuments of those that are stored already are read to make a dictionary.
 	sampleDocuments = 500
 )
@@ -21,14 +21,14 @@ const (
 // dictionaryTables contain the same rows, on different pages.
 func dictionaryTables() [2]string { return [2]string{"dictionaries", "dictionary_copies"} }
 
-// readDictionary reads a dictionary, or its copy. Errors: codec.ErrPacked if both are damaged or missing.
+// readDictionary reads a dictionary, or its copy. Errors: documents.ErrPacked if both are damaged or missing.
 func (x *Index) readDictionary(ctx context.Context, id uint32) ([]byte, error) {
 	for _, table := range dictionaryTables() {
-		if found, err := x.dictionaryIn(ctx, x.db.Reader, table, id); err == nil || !unreadable(err) {
+		if found, err := x.dictionaryIn(ctx, x.db.Reader, table, id); err == nil || !documents.Unreadable(err) {
 			return found, err
 		}
 	}
-	return nil, fmt.Errorf("%w: its dictionary is lost", codec.ErrPacked)
+	return nil, fmt.Errorf("%w: its dictionary is lost", documents.ErrPacked)
 }
 
 // dictionaryIn reads a dictionary from one of the tables.
@@ -36,12 +36,12 @@ func (x *Index) dictionaryIn(ctx context.Context, db sqldb.Querier, table string
 	var body []byte
 	err := sqldb.GetWhole(ctx, db, []any{&body}, "SELECT body FROM "+table+" WHERE id = ?", id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fmt.Errorf("%w: a dictionary is missing", codec.ErrPacked)
+		return nil, fmt.Errorf("%w: a dictionary is missing", documents.ErrPacked)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if body, err = unseal(body, dictionaryKey(id)); err != nil {
+	if body, err = documents.Unseal(body, dictionaryKey(id)); err != nil {
 		return nil, err
 	}
 	return x.packer.UnpackDictionary(body)
@@ -52,7 +52,7 @@ func dictionaryKey(id uint32) []byte { return fmt.Append(nil, "dictionary ", id)
 
 // prepareDictionary has texts packed with the library's dictionary, and makes it when the library has none and there is
 // enough text: that of changes and that of stored documents. Without one, texts are packed as they are.
-func (x *Index) prepareDictionary(ctx context.Context, changes []codec.Change) error {
+func (x *Index) prepareDictionary(ctx context.Context, changes []documents.Change) error {
 	if x.db.InMemory() || !x.packer.Undecided() {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (x *Index) prepareDictionary(ctx context.Context, changes []codec.Change) e
 	if err != nil || samples.Bytes < x.sample {
 		return err
 	}
-	id := codec.NewDictionaryID()
+	id := documents.NewDictionaryID()
 	var made []byte
 	err = guard.Call(func() (err error) {
 		made, err = samples.Dictionary(id, 2*x.sample)
@@ -88,7 +88,7 @@ func (x *Index) useDictionary(ctx context.Context) (used bool, err error) {
 		err = x.packer.Use(ids[i])
 		used = used || err == nil
 	}
-	if unreadable(err) {
+	if documents.Unreadable(err) {
 		return used, nil // checks report it
 	}
 	return used, err
@@ -105,7 +105,7 @@ func (x *Index) storeDictionary(ctx context.Context, id uint32, dictionary []byt
 	if err != nil {
 		return err
 	}
-	body = seal(body, dictionaryKey(id))
+	body = documents.Seal(body, dictionaryKey(id))
 	return x.change(ctx, func(tx *sqldb.Tx) {
 		for _, table := range dictionaryTables() {
 			tx.Exec("INSERT INTO "+table+" (id, body) SELECT ?, ? WHERE NOT EXISTS (SELECT 1 FROM "+table+")", id, body)
@@ -114,7 +114,7 @@ func (x *Index) storeDictionary(ctx context.Context, id uint32, dictionary []byt
 }
 
 // samples returns what a dictionary can be made of: the documents of changes, and stored ones if these are few.
-func (x *Index) samples(ctx context.Context, changes []codec.Change) (samples codec.Samples, err error) {
+func (x *Index) samples(ctx context.Context, changes []documents.Change) (samples documents.Samples, err error) {
 	for i := range changes {
 		if put := changes[i].Put; put != nil {
 			if err := samples.Add(ctx, put); err != nil {
@@ -129,19 +129,18 @@ func (x *Index) samples(ctx context.Context, changes []codec.Change) (samples co
 }
 
 // storedSamples adds the documents that were stored last, if there are many.
-func (x *Index) storedSamples(ctx context.Context, tx sqldb.Querier, samples *codec.Samples) error {
+func (x *Index) storedSamples(ctx context.Context, tx sqldb.Querier, samples *documents.Samples) error {
 	m, err := readMeta(ctx, tx)
 	if err != nil || m.documents < sampleDocuments {
 		return err
 	}
-	library := newLibrary(tx, x.packer)
 	ids, err := sqldb.ColumnWhole[string](ctx, tx,
 		"SELECT id FROM documents ORDER BY row DESC LIMIT ?", sampleDocuments)
 	if err != nil {
 		return err
 	}
 	for _, id := range ids {
-		document, err := library.indexed(ctx, id)
+		document, err := indexed(ctx, x.reader(tx), id)
 		if err == nil {
 			err = samples.Add(ctx, &document)
 		}
@@ -165,7 +164,7 @@ func (c *checkRun) dictionary(ctx context.Context, id uint32) error {
 	tables := dictionaryTables()
 	for i, table := range tables {
 		_, err := c.x.dictionaryIn(ctx, c.x.db.Reader, table, id)
-		if !unreadable(err) {
+		if !documents.Unreadable(err) {
 			if err != nil {
 				return err
 			}

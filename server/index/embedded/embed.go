@@ -11,7 +11,7 @@ import (
 
 	"quarry/server/fault"
 	"quarry/server/index"
-	"quarry/server/index/codec"
+	"quarry/server/index/documents"
 	"quarry/server/index/segment"
 	"quarry/server/index/vector"
 	"quarry/server/sqldb"
@@ -280,7 +280,7 @@ func (e *embedding) gather(ctx context.Context, name string, order []int, from i
 			if p.isDeleted(ordinal) || complete(g.has, first, end) {
 				continue
 			}
-			whole, err := storedDocument(ctx, seen.library, p, ordinal)
+			whole, err := storedDocument(ctx, seen.documents, p, ordinal)
 			if err != nil {
 				return err
 			}
@@ -302,8 +302,8 @@ func (g *gathered) addTexts(ctx context.Context, first int, d *index.Document) e
 		if d.Chunks[i].Damaged {
 			continue
 		}
-		text := codec.EmbeddedText(d, i)
-		key := codec.KeyOf(text)
+		text := documents.EmbeddedText(d, i)
+		key := documents.KeyOf(text)
 		g.bytes += len(text)
 		if g.has == nil || !g.has[first+i] {
 			g.lacking[key]++
@@ -440,7 +440,7 @@ func (e *embedding) insert(tx *sqldb.Tx, values [][]float32, keys []vector.Key, 
 	for i, v := range values {
 		if v != nil {
 			tx.Exec("INSERT OR REPLACE INTO embeddings (model, hash, vector) VALUES (?, ?, ?)", id, keys[i][:],
-				seal(vector.Pack(v), keys[i][:]))
+				documents.Seal(vector.Pack(v), keys[i][:]))
 		}
 	}
 }

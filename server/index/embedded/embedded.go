@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"quarry/server/index"
-	"quarry/server/index/codec"
 	"quarry/server/index/documents"
 	"quarry/server/index/segment"
 	"quarry/server/index/vector"
@@ -58,7 +57,7 @@ type Options struct {
 // Index is an open library. Any number of them, in any number of processes, may be open on one folder.
 type Index struct {
 	db         *sqlite.DB
-	packer     *codec.Packer
+	packer     *documents.Packer
 	sample     int // bytes of text that a dictionary is made of at least
 	migrations fs.FS
 	pool       *pool[*segment.Reader]
@@ -93,9 +92,11 @@ func Open(ctx context.Context, options Options) (*Index, error) {
 	}
 	x := &Index{db: db, sample: cmp.Or(options.sample, sampleBytes), migrations: migrations, now: options.Now,
 		log: cmp.Or(options.Log, slog.New(slog.DiscardHandler)), resolve: options.Resolve}
-	x.packer = codec.NewPacker(nil)
+	x.packer = documents.NewPacker(nil)
 	if !db.InMemory() {
-		x.packer = codec.NewPacker(func(id uint32) ([]byte, error) { return x.readDictionary(context.Background(), id) })
+		x.packer = documents.NewPacker(func(id uint32) ([]byte, error) {
+			return x.readDictionary(context.Background(), id)
+		})
 	}
 	if x.now == nil {
 		x.now = time.Now

@@ -11,7 +11,7 @@ import (
 
 	"quarry/server/fault"
 	"quarry/server/index"
-	"quarry/server/index/codec"
+	"quarry/server/index/documents"
 )
 
 var everything = index.Access{All: true}
@@ -345,19 +345,19 @@ func TestDocumentIDs(t *testing.T) {
 func TestRefusesWhatIsTooLarge(t *testing.T) {
 	x := open(t, Options{})
 	many := document("many")
-	many.Chunks = make([]index.Chunk, codec.MaxChunks+1)
+	many.Chunks = make([]index.Chunk, documents.MaxChunks+1)
 	described := document("described")
-	described.Metadata = []index.Field{{Key: "note", Values: []string{strings.Repeat("x", codec.MaxUnpacked+1)}}}
+	described.Metadata = []index.Field{{Key: "note", Values: []string{strings.Repeat("x", documents.MaxUnpacked+1)}}}
 	tests := []struct {
 		batch index.Batch
 		want  error
 	}{
-		{index.Batch{Upsert: []index.Document{described}}, codec.ErrTooLarge},
-		{index.Batch{Upsert: []index.Document{document("")}}, codec.ErrNoID},
-		{index.Batch{Upsert: []index.Document{many}}, codec.ErrTooLarge},
-		{index.Batch{Upsert: []index.Document{document("x", strings.Repeat("a", codec.MaxChunkBytes+1))}}, codec.ErrTooLarge},
-		{index.Batch{Upsert: []index.Document{document(strings.Repeat("x", codec.MaxIDBytes+1))}}, codec.ErrTooLarge},
-		{index.Batch{Delete: make([]string, codec.MaxBatchDocuments+1)}, codec.ErrTooLarge},
+		{index.Batch{Upsert: []index.Document{described}}, documents.ErrTooLarge},
+		{index.Batch{Upsert: []index.Document{document("")}}, documents.ErrNoID},
+		{index.Batch{Upsert: []index.Document{many}}, documents.ErrTooLarge},
+		{index.Batch{Upsert: []index.Document{document("x", strings.Repeat("a", documents.MaxChunkBytes+1))}}, documents.ErrTooLarge},
+		{index.Batch{Upsert: []index.Document{document(strings.Repeat("x", documents.MaxIDBytes+1))}}, documents.ErrTooLarge},
+		{index.Batch{Delete: make([]string, documents.MaxBatchDocuments+1)}, documents.ErrTooLarge},
 	}
 	for i, test := range tests {
 		test.batch.Upsert = append(test.batch.Upsert, document("sound", "text"))

@@ -2,49 +2,19 @@ package embedded
 
 import (
 	"context"
-	"fmt"
 
-	"quarry/server/fault"
 	"quarry/server/index"
-	"quarry/server/index/codec"
-	"quarry/server/sqldb"
+	"quarry/server/index/documents"
 )
 
-// exportBytes bounds the text that Export reads at once, beside that of one document.
-const exportBytes = 8 << 20
-
 // Export implements index.Exporter.
-func (x *Index) Export(ctx context.Context, after string, limit int) (documents []index.Document, err error) {
+func (x *Index) Export(ctx context.Context, after string, limit int) (list []index.Document, err error) {
 	shown, err := x.openView(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer shown.close()
-	ids, err := sqldb.ColumnWhole[string](ctx, shown.library,
-		"SELECT id FROM documents WHERE id > ? ORDER BY id LIMIT ?", after, limit)
-	bytes := 0
-	for i := 0; err == nil && i < len(ids) && bytes < exportBytes; i++ {
-		var document index.Document
-		if document, err = exported(ctx, shown.library, ids[i]); err == nil {
-			documents = append(documents, document)
-		}
-		for _, chunk := range document.Chunks {
-			bytes += len(chunk.Text)
-		}
-	}
-	return documents, err
-}
-
-func exported(ctx context.Context, l *library, id string) (document index.Document, err error) {
-	lost := true
-	found, err := l.look(ctx, id)
-	if err == nil && found != nil {
-		document, lost, err = l.whole(ctx, found)
-	}
-	if err == nil && lost {
-		err = fmt.Errorf("document %q: %w", id, fault.ErrDamaged)
-	}
-	return document, err
+	return shown.documents.Export(ctx, after, limit)
 }
 
 // Embeddings implements index.Exporter.
@@ -56,7 +26,7 @@ func (x *Index) Embeddings(ctx context.Context, model string, texts []string) ([
 	}
 	known := newEmbeddings(x.db.Reader, current)
 	for i, text := range texts {
-		if found[i], err = known.find(ctx, codec.KeyOf(text)); err != nil {
+		if found[i], err = known.find(ctx, documents.KeyOf(text)); err != nil {
 			return nil, err
 		}
 	}

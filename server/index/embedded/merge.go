@@ -157,7 +157,7 @@ func (x *Index) analyseAgain(ctx context.Context, p *part) ([]byte, [][]int32, e
 		}
 		ordinals[old] = live
 		live++
-		whole, err := storedDocument(ctx, seen.library, p, old)
+		whole, err := storedDocument(ctx, seen.documents, p, old)
 		if err == nil {
 			err = builder.Add(whole)
 		}

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"quarry/server/index"
-	"quarry/server/index/codec"
+	"quarry/server/index/documents"
 )
 
 // model is a library as a map, to compare with.
@@ -112,10 +112,10 @@ func (m model) compareStored(t testing.TB, s index.Snapshot) {
 			t.Fatalf("%s is not there", id)
 		}
 		got := found[0].Document
-		if got.Chunks, err = s.Chunks(ctx, id, 0, codec.MaxChunks, everything); err != nil {
+		if got.Chunks, err = s.Chunks(ctx, id, 0, documents.MaxChunks, everything); err != nil {
 			t.Fatal(err)
 		}
-		if !reflect.DeepEqual(got, codec.Canonical(want)) {
+		if !reflect.DeepEqual(got, documents.Canonical(want)) {
 			t.Fatalf("%s\n got %+v\nwant %+v", id, got, want)
 		}
 		chunks += len(want.Chunks)

@@ -9,7 +9,6 @@ import (
 
 	"quarry/server/fault"
 	"quarry/server/index"
-	"quarry/server/index/codec"
 	"quarry/server/index/documents"
 	"quarry/server/index/segment"
 	"quarry/server/sqldb"
@@ -102,8 +101,7 @@ func (x *Index) rebuild(ctx context.Context, tx sqldb.Querier, suspects *damaged
 	case suspects != nil && len(made.damaged) == 0:
 		return made, suspects.cause // the file is sound: making it again would change nothing
 	}
-	library := newLibrary(tx, x.packer)
-	if made.disagreement, err = compareIDs(ctx, library, sound); err != nil {
+	if made.disagreement, err = compareIDs(ctx, tx, sound); err != nil {
 		return made, blame(sound, err)
 	}
 	if suspects != nil {
@@ -119,7 +117,7 @@ func (x *Index) rebuild(ctx context.Context, tx sqldb.Querier, suspects *damaged
 			return made, blame(sound, err)
 		}
 	}
-	return made, x.rebuildMissing(ctx, library, made)
+	return made, x.rebuildMissing(ctx, x.reader(tx), made)
 }
 
 // inspect reads the parts of the manifest from beginning to end, and calls yield with each and its damage, if any.
@@ -154,10 +152,10 @@ func (x *Index) inspectPart(ctx context.Context, tx sqldb.Querier, p *part) erro
 }
 
 // rebuildMissing indexes the stored documents that are live in none of the sound parts.
-func (x *Index) rebuildMissing(ctx context.Context, library *library, made *rebuilt) error {
+func (x *Index) rebuildMissing(ctx context.Context, from *documents.Reader, made *rebuilt) error {
 	builder := segment.NewBuilder()
 	for i, id := range made.missing {
-		whole, err := library.indexed(ctx, id)
+		whole, err := indexed(ctx, from, id)
 		if err == nil {
 			err = builder.Add(whole)
 		}
@@ -230,13 +228,6 @@ func blame(parts []*part, err error) error {
 	return all
 }
 
-// note adds damage to what the calls of a snapshot have found.
-func (s *snapshot) note(found index.Damage) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	s.damaged.Add(found)
-}
-
 // Damage implements index.Snapshot.
 func (s *snapshot) Damage() []index.Damage {
 	s.open.RLock()
@@ -245,11 +236,9 @@ func (s *snapshot) Damage() []index.Damage {
 		return nil
 	}
 	for _, damage := range s.current().damage() {
-		s.note(damage)
+		s.Note(damage)
 	}
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	return slices.Clone(s.damaged)
+	return s.Reads.Damage()
 }
 
 // damage lists the parts of the index that a view lacks because they are damaged.
@@ -273,31 +262,6 @@ func (v *view) damage() (all []index.Damage) {
 	return all
 }
 
-// admitted reads a document if access allows it; nil otherwise. A damaged one has only its id, and is allowed by the
-// rights in the index.
-func (s *snapshot) admitted(ctx context.Context, shown *view, id string, access index.Access) (*documents.Row, error) {
-	found, err := shown.library.recall(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	if found != nil && !found.Damaged {
-		if !access.Admits(&found.Document) {
-			return nil, nil
-		}
-		return found, nil
-	}
-	searcher, err := shown.state.searcher()
-	if err != nil {
-		return nil, nil // searches report the damage of a segment
-	}
-	if _, admitted, err := searcher.Admits(id, access); err != nil || !admitted {
-		return nil, nil
-	}
-	found = documents.Lost(id, fmt.Errorf("%w: it is indexed but not stored", codec.ErrPacked))
-	s.noteChunks(found, 0, nil)
-	return found, nil
-}
-
 // disagreement is how the documents in the index differ from those that are stored.
 type disagreement struct {
 	missing    []string    // stored, but live in no segment
@@ -319,7 +283,7 @@ func (d *disagreement) none() bool {
 
 // compareIDs compares the stored documents with those that are live in parts. Both sides ascend by id, so each is read
 // once.
-func compareIDs(ctx context.Context, library *library, parts []*part) (d disagreement, err error) {
+func compareIDs(ctx context.Context, db sqldb.Querier, parts []*part) (d disagreement, err error) {
 	heads := make([]head, len(parts))
 	for i, p := range parts {
 		heads[i] = head{part: p, ordinal: -1}
@@ -349,7 +313,7 @@ func compareIDs(ctx context.Context, library *library, parts []*part) (d disagre
 		}
 		return before != nil, nil
 	}
-	err = library.ids(ctx, func(id string) error {
+	err = eachID(ctx, db, func(id string) error {
 		live, err := advance(id, false)
 		if err == nil && !live {
 			d.missing = append(d.missing, id)

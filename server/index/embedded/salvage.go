@@ -162,16 +162,10 @@ func (x *Index) completeSalvage(ctx context.Context, from *sql.Tx, to *sqldb.Tx)
 		to.Exec("UPDATE meta SET store = ?, generation = ?, manifest = ?", m.store, m.generation+1, m.manifest+1)
 	}
 	to.Exec("UPDATE meta SET " + counted)
-	library := newLibrary(to, x.packer)
-	return sqldb.EachWhole(ctx, to, func(row *sql.Rows) error {
-		found, err := library.scan(row)
-		if err != nil {
-			return err
-		}
-		library.complete(found)
-		putSets(to, found.Number, found.Sets)
+	return x.reader(to).Each(ctx, func(row *documents.Row) error {
+		putSets(to, row.Number, row.Sets)
 		return nil
-	}, "SELECT "+documents.Columns+" FROM documents ORDER BY row")
+	}, "ORDER BY row")
 }
 
 // nameUnlisted looks into segments that the manifest has lost for documents that are lost, too. Some of them may have
@@ -211,10 +205,10 @@ func (t salvageTable) copy(ctx context.Context, from *sql.Tx, to *sqldb.Tx) (los
 		return lost || unread, err
 	}
 	all := "SELECT " + t.columns + " FROM " + t.name
-	if err = t.read(ctx, from, store, all); !unreadable(err) {
+	if err = t.read(ctx, from, store, all); !documents.Unreadable(err) {
 		return lost, err
 	}
-	if err = t.read(ctx, from, store, all+" ORDER BY "+t.backwards); unreadable(err) {
+	if err = t.read(ctx, from, store, all+" ORDER BY "+t.backwards); documents.Unreadable(err) {
 		err = nil
 	}
 	return true, err
@@ -233,7 +227,7 @@ func (t salvageTable) copyNumbered(ctx context.Context, from *sql.Tx, store func
 			after = number
 			return store(values)
 		}, "SELECT "+t.columns+" FROM "+t.name+" WHERE "+key+" > ? ORDER BY "+key, after)
-		if err == nil || !unreadable(err) {
+		if err == nil || !documents.Unreadable(err) {
 			return lost, err
 		}
 		lost = true
@@ -253,7 +247,7 @@ func (t salvageTable) behind(ctx context.Context, from *sql.Tx, key string, afte
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			return 0, false, true, nil
-		case unreadable(err), err == nil && found <= key64:
+		case documents.Unreadable(err), err == nil && found <= key64:
 			return 0, false, false, nil
 		}
 		return found, err == nil, err == nil, err

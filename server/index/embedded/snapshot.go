@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 
-	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/documents"
 	"quarry/server/index/lexical"
@@ -22,7 +21,7 @@ var errClosed = errors.New("the snapshot is closed")
 // snapshot implements index.Snapshot. Searches run at the same time; reads of the database, which are short, one after
 // another, as they share a connection.
 type snapshot struct {
-	documents.Lists
+	documents.Reads
 	index   *Index
 	version string
 	resolve func(context.Context, index.Filter) (index.Filter, error)
@@ -31,13 +30,11 @@ type snapshot struct {
 	open   sync.RWMutex
 	closed bool
 
-	mutex   sync.Mutex // guards view, retired and damaged
+	mutex   sync.Mutex // guards view and retired
 	view    *view
 	retired []*view // views that turned out to be damaged; what was found through them may still be in use
 
 	reading sync.Mutex // held while the transaction of a view is used
-
-	damaged documents.Damages // that calls have found
 }
 
 // Snapshot implements index.Index.
@@ -50,10 +47,10 @@ func (x *Index) Snapshot(ctx context.Context) (index.Snapshot, error) {
 		return nil, err
 	}
 	s := &snapshot{index: x, version: opened.meta.version(), view: opened}
-	s.Lists.Read = func(read func(sqldb.Querier) error) error {
-		return s.read(func(shown *view) error { return read(shown.library) })
+	s.Reads.Read = func(read func(*documents.Reader) error) error {
+		return s.read(func(shown *view) error { return read(shown.documents) })
 	}
-	s.Lists.Added = "row >= (SELECT min(document) FROM additions WHERE at > ?)"
+	s.Reads.Added = "row >= (SELECT min(document) FROM additions WHERE at > ?)"
 	if s.resolve = x.resolve; s.resolve == nil {
 		s.resolve = s.Resolve
 	}
@@ -186,91 +183,12 @@ func (s *snapshot) read(f func(*view) error) error {
 	return f(s.current())
 }
 
-// Documents implements index.Snapshot.
-func (s *snapshot) Documents(ctx context.Context, ids []string, access index.Access) ([]index.Stored, error) {
-	found := make([]index.Stored, 0, len(ids))
-	err := s.read(func(shown *view) error {
-		shown.library.recallAll(ctx, ids)
-		for _, id := range ids {
-			document, err := s.admitted(ctx, shown, id, access)
-			if err != nil {
-				return err
-			}
-			if document != nil {
-				found = append(found, document.Stored)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return found, nil
-}
-
-// Chunks implements index.Snapshot.
-func (s *snapshot) Chunks(ctx context.Context, id string, from, to int, access index.Access) ([]index.Chunk, error) {
-	var chunks []index.Chunk
-	err := s.read(func(shown *view) error {
-		document, err := s.admitted(ctx, shown, id, access)
-		switch {
-		case err != nil:
-			return err
-		case document == nil:
-			return fmt.Errorf("document %q: %w", id, fault.ErrNotFound)
-		case document.Damaged:
-			return fmt.Errorf("document %q: %w: %w", id, fault.ErrDamaged, document.Cause)
-		}
-		chunks, err = shown.library.readChunks(ctx, document, from, to)
-		s.noteChunks(document, from, chunks)
-		return err
-	})
-	return chunks, err
-}
-
-// Texts implements index.Snapshot.
-func (s *snapshot) Texts(ctx context.Context, ranges []index.Range, access index.Access) ([][]index.Chunk, error) {
-	texts := make([][]index.Chunk, len(ranges))
-	err := s.read(func(shown *view) error {
-		var all []wantedChunks
-		for i, wanted := range ranges {
-			if wanted.DocumentID == "" {
-				continue
-			}
-			document, err := s.admitted(ctx, shown, wanted.DocumentID, access)
-			if err != nil {
-				return err
-			}
-			if document == nil || document.Damaged {
-				continue
-			}
-			w := want(document, wanted.From, wanted.To)
-			if texts[i] = w.chunks; len(w.chunks) > 0 {
-				all = append(all, w)
-			}
-		}
-		err := shown.library.readAll(ctx, all)
-		for _, w := range all {
-			s.noteChunks(w.of, w.from, w.chunks)
-		}
-		return err
-	})
-	return texts, err
-}
-
-// noteChunks notes the chunks of a document, from from on, that are damaged.
-func (s *snapshot) noteChunks(of *documents.Row, from int, chunks []index.Chunk) {
-	if damage, ok := of.Damage(from, chunks); ok {
-		s.note(damage)
-	}
-}
-
 // Stats implements index.Snapshot.
 func (s *snapshot) Stats(ctx context.Context) (index.Stats, error) {
 	var stats index.Stats
 	err := s.read(func(shown *view) error {
 		stats.Documents, stats.Chunks = shown.meta.documents, shown.meta.chunks
-		if err := sqldb.GetWhole(ctx, shown.library, []any{&stats.Bytes},
+		if err := sqldb.GetWhole(ctx, shown.documents, []any{&stats.Bytes},
 			"SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"); err != nil {
 			return err
 		}
@@ -299,10 +217,10 @@ const (
 
 // view is one state of the whole library: an open read transaction and the segments that its manifest names.
 type view struct {
-	meta    meta
-	library *library // of the transaction; what it found serves all reads of the view
-	state   *state
-	close   func()
+	meta      meta
+	documents *documents.Reader // of the transaction; what it found serves all reads of the view
+	state     *state
+	close     func()
 }
 
 // openView opens a view of the newest state. A damaged index is repaired first; if that fails, the view lacks the
@@ -390,7 +308,9 @@ func (x *Index) tryView(ctx context.Context) (*view, error) {
 		return nil, err
 	}
 	x.noteStale(shown)
-	return &view{meta: m, library: newLibrary(tx, x.packer), state: shown,
+	reader := x.reader(tx)
+	reader.Sees = shown.sees
+	return &view{meta: m, documents: reader, state: shown,
 		close: func() {
 			x.states.drop(shown)
 			end()

@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"sync"
 
+	"quarry/server/index"
+	"quarry/server/index/documents"
 	"quarry/server/index/lexical"
 	"quarry/server/index/segment"
 	"quarry/server/index/vector"
@@ -127,6 +130,16 @@ func (s *state) locate(id string) (p *part, ordinal int, err error) {
 		}
 	}
 	return nil, 0, nil
+}
+
+// sees reports whether access admits a document by its rights in the index.
+func (s *state) sees(id string, access index.Access) bool {
+	searcher, err := s.searcher()
+	if err != nil {
+		return false // searches report the damage of a segment
+	}
+	_, admitted, err := searcher.Admits(id, access)
+	return err == nil && admitted
 }
 
 // states keeps the newest state open, as most snapshots show that one.
@@ -364,10 +377,10 @@ func readDeletes(ctx context.Context, db sqldb.Querier, p *part) error {
 
 // unseal reads the bitmap, and takes the statistics out of their seal.
 func (r *deleteRecord) unseal(bitmap []byte, p *part) (err error) {
-	if r.delta, err = unsealOld(r.delta, deletesKey(p.id, r.number, 'd')); err != nil {
+	if r.delta, err = documents.UnsealOld(r.delta, deletesKey(p.id, r.number, 'd')); err != nil {
 		return err
 	}
-	if bitmap, err = unsealOld(bitmap, deletesKey(p.id, r.number, 'b')); err != nil {
+	if bitmap, err = documents.UnsealOld(bitmap, deletesKey(p.id, r.number, 'b')); err != nil {
 		return err
 	}
 	if err := r.bitmap.UnmarshalBinary(bitmap); err != nil {
@@ -413,6 +426,13 @@ func insertDeletes(tx *sqldb.Tx, id int64, record deleteRecord, delta *segment.D
 	if err := cmp.Or(bitmapErr, err); err != nil {
 		tx.Fail(fmt.Errorf("write deletes: %w", err))
 	}
+	bitmap = documents.Seal(bitmap, deletesKey(id, record.number, 'b'))
+	statistics = documents.Seal(statistics, deletesKey(id, record.number, 'd'))
 	tx.Exec("INSERT INTO deletes (segment, number, since, bitmap, delta) VALUES (?, ?, ?, ?, ?)", id, record.number,
-		record.since, seal(bitmap, deletesKey(id, record.number, 'b')), seal(statistics, deletesKey(id, record.number, 'd')))
+		record.since, bitmap, statistics)
+}
+
+// deletesKey is the key of the seals of a record of deletes.
+func deletesKey(segment, number int64, column byte) []byte {
+	return append(binary.AppendVarint(binary.AppendVarint(nil, segment), number), column)
 }

@@ -26,19 +26,19 @@ func (x *Index) store(ctx context.Context, tx *sqldb.Tx, ready *prepared, cursor
 	total, chunks, indexed, added := 0, 0, 0, int64(0)
 	for n := range ready.items {
 		i := &ready.items[n]
-		if i.keep {
+		if i.Keep {
 			continue
 		}
-		if i.old != nil {
-			total, chunks = total-1, chunks-i.old.ChunkCount
+		if i.Old != nil {
+			total, chunks = total-1, chunks-i.Old.ChunkCount
 		}
 		if i.Put == nil {
-			removeChunks(tx, i.old.Number)
-			tx.Exec("DELETE FROM documents WHERE row = ?", i.old.Number)
+			documents.RemoveChunks(tx, i.Old.Number)
+			tx.Exec("DELETE FROM documents WHERE row = ?", i.Old.Number)
 			continue
 		}
 		total, chunks, indexed = total+1, chunks+len(i.Put.Chunks), indexed+1
-		if x.put(tx, i); i.old == nil && added == 0 {
+		if x.put(tx, i); i.Old == nil && added == 0 {
 			added = i.row
 			putAddition(tx, added, x.now())
 		}
@@ -58,7 +58,7 @@ func (x *Index) store(ctx context.Context, tx *sqldb.Tx, ready *prepared, cursor
 func (x *Index) storeDeletes(ctx context.Context, tx *sqldb.Tx, manifest int64, ready *prepared) error {
 	var gone []*item
 	for n := range ready.items {
-		if i := &ready.items[n]; i.old != nil && !i.keep {
+		if i := &ready.items[n]; i.Old != nil && !i.Keep {
 			gone = append(gone, i)
 		}
 	}
@@ -87,7 +87,7 @@ func (x *Index) storeDeletes(ctx context.Context, tx *sqldb.Tx, manifest int64, 
 			x.log.Warn("a stored document is missing from the index", "document", i.ID)
 			continue
 		}
-		if i.unread {
+		if i.Unread {
 			if i.gone, err = p.segment.reader.DeltaOf(ordinal); err != nil {
 				return damaged(p.name, err)
 			}
@@ -108,26 +108,25 @@ func (x *Index) storeDeletes(ctx context.Context, tx *sqldb.Tx, manifest int64, 
 
 // put stores the document of an item, and sets the item's row.
 func (x *Index) put(tx *sqldb.Tx, i *item) {
-	row := documents.Row{Stored: index.Stored{Document: *i.Put, ChunkCount: len(i.Put.Chunks)}, Hash: i.hash}
-	packed, err := x.packer.PackDetail(i.Put)
-	tx.Fail(err)
-	row.Detail = seal(packed, documentKey(&row))
-	if i.old != nil && i.old.Number != 0 {
-		row.Number = i.old.Number
+	row := documents.Row{Stored: index.Stored{Document: *i.Put, ChunkCount: len(i.Put.Chunks)}, Hash: i.Hash}
+	tx.Fail(x.packer.SealDetail(&row))
+	if i.Old != nil && i.Old.Number != 0 {
+		row.Number = i.Old.Number
 		tx.Exec("DELETE FROM documents WHERE row = ?", row.Number)
 	}
 	values := row.Values()
 	tx.Row(sql.ErrNoRows, []any{&i.row}, "INSERT INTO documents ("+documents.Columns+") VALUES "+
 		sqldb.Places(len(values))+" RETURNING row", values...)
 	putSets(tx, i.row, row.Sets)
-	if i.sameText {
+	if i.SameText {
 		return
 	}
-	if i.old != nil {
-		removeChunks(tx, i.row)
+	if i.Old != nil {
+		documents.RemoveChunks(tx, i.row)
 	}
 	for _, group := range i.groups {
-		tx.Exec("INSERT INTO chunks (key, body) VALUES (?, ?)", chunkKey(i.row, group.First), sealedGroup(group, i.row, i.hash))
+		key, body := group.Sealed(i.row, i.Hash)
+		tx.Exec("INSERT INTO chunks (key, body) VALUES (?, ?)", key, body)
 	}
 }
 
@@ -142,8 +141,4 @@ func putSets(tx *sqldb.Tx, row int64, sets []string) {
 	for _, name := range sets {
 		tx.Exec("INSERT OR IGNORE INTO document_sets (document, name) VALUES (?, ?)", row, name)
 	}
-}
-
-func removeChunks(tx *sqldb.Tx, row int64) {
-	tx.Exec("DELETE FROM chunks WHERE key BETWEEN ? AND ?", chunkKey(row, 0), chunkKey(row, ordinalMask))
 }

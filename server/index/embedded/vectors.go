@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"quarry/server/index"
-	"quarry/server/index/codec"
+	"quarry/server/index/documents"
 	"quarry/server/index/segment"
 	"quarry/server/index/vector"
 	"quarry/server/sqldb"
@@ -85,12 +85,12 @@ func (e *embeddings) find(ctx context.Context, key vector.Key) ([]float32, error
 	if err != nil {
 		return nil, err
 	}
-	if opened, err := unseal(raw, key[:]); err == nil { // the oldest have no seal
+	if opened, err := documents.Unseal(raw, key[:]); err == nil { // the oldest have no seal
 		raw = opened
 	}
 	switch len(raw) {
 	case 4 * e.model.dimensions:
-		return codec.Vector(raw), nil
+		return documents.Vector(raw), nil
 	case vector.PackedBytes(e.model.dimensions):
 		return vector.Unpack(raw), nil
 	}
@@ -104,7 +104,7 @@ func (e *embeddings) add(ctx context.Context, b *vector.Builder, first int, d *i
 			b.Missing++
 			continue
 		}
-		key := codec.KeyOf(codec.EmbeddedText(d, i))
+		key := documents.KeyOf(documents.EmbeddedText(d, i))
 		values, err := e.find(ctx, key)
 		if err != nil {
 			return err
@@ -165,15 +165,15 @@ func (x *Index) buildVectors(ctx context.Context, tx sqldb.Querier, ready *prepa
 	if err != nil {
 		return err
 	}
-	var documents []*index.Document
+	var indexed []*index.Document
 	for n := range ready.items {
-		if i := &ready.items[n]; !i.keep && i.Put != nil {
-			documents = append(documents, i.Put)
+		if i := &ready.items[n]; !i.Keep && i.Put != nil {
+			indexed = append(indexed, i.Put)
 		}
 	}
-	slices.SortFunc(documents, func(a, b *index.Document) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(indexed, func(a, b *index.Document) int { return strings.Compare(a.ID, b.ID) })
 	b, err := knownVectors(ctx, tx, model, reader, func(ordinal int) (*index.Document, error) {
-		return documents[ordinal], nil // ordinals ascend with ids
+		return indexed[ordinal], nil // ordinals ascend with ids
 	})
 	if err != nil {
 		return err
@@ -304,12 +304,12 @@ func (p *part) eachVector(yield func(i int)) error {
 
 // countVectors fills the statistics of vectors.
 func countVectors(ctx context.Context, shown *view, stats *index.Stats) error {
-	model, ok, err := currentModel(ctx, shown.library)
+	model, ok, err := currentModel(ctx, shown.documents)
 	if err != nil || !ok {
 		return err
 	}
 	stats.VectorModel = model.name
-	if err := sqldb.GetWhole(ctx, shown.library, []any{&stats.Refused},
+	if err := sqldb.GetWhole(ctx, shown.documents, []any{&stats.Refused},
 		"SELECT COUNT(*) FROM refused_texts WHERE model = ?",
 		model.name); err != nil {
 		return err
@@ -381,7 +381,7 @@ func (x *Index) refreshVectors(ctx context.Context, name string) error {
 		if p.isDeleted(ordinal) {
 			return nil, nil
 		}
-		whole, err := storedDocument(ctx, seen.library, p, ordinal)
+		whole, err := storedDocument(ctx, seen.documents, p, ordinal)
 		return &whole, err
 	})
 	if err != nil {
@@ -401,12 +401,12 @@ func (x *Index) refreshVectors(ctx context.Context, name string) error {
 }
 
 // storedDocument reads the document that a live ordinal of a part stands for.
-func storedDocument(ctx context.Context, library *library, p *part, ordinal int) (index.Document, error) {
+func storedDocument(ctx context.Context, from *documents.Reader, p *part, ordinal int) (index.Document, error) {
 	id, err := p.segment.reader.DocumentID(ordinal)
 	if err != nil {
 		return index.Document{}, err
 	}
-	return library.indexed(ctx, id)
+	return indexed(ctx, from, id)
 }
 
 // replaceVectors names made, which may be nil, in the place of a part's vectors.

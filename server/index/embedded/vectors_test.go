@@ -18,7 +18,7 @@ import (
 
 	"quarry/client/field"
 	"quarry/server/index"
-	"quarry/server/index/codec"
+	"quarry/server/index/documents"
 	"quarry/server/index/vector"
 )
 
@@ -99,15 +99,15 @@ func stats(t testing.TB, x *Index) index.Stats {
 }
 
 // exactly is what Nearest must return of a library whose chunks all have vectors.
-func exactly(m *meaning, documents model, values []float32, admits func(d *index.Document) bool, limit,
+func exactly(m *meaning, stored model, values []float32, admits func(d *index.Document) bool, limit,
 	perDocument int) (hits []index.Hit) {
-	for _, d := range documents {
+	for _, d := range stored {
 		if !admits(&d) {
 			continue
 		}
 		for i := range d.Chunks {
 			score := 0.0
-			for n, x := range m.of(codec.EmbeddedText(&d, i)) {
+			for n, x := range m.of(documents.EmbeddedText(&d, i)) {
 				score += float64(x) * float64(values[n])
 			}
 			hits = append(hits, index.Hit{DocumentID: d.ID, Chunk: i, Score: score})
@@ -149,7 +149,7 @@ func TestNearestIsExact(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer x.Close()
-			random, documents, means := rand.New(rand.NewPCG(4, 2)), model{}, newMeaning(24, "a")
+			random, stored, means := rand.New(rand.NewPCG(4, 2)), model{}, newMeaning(24, "a")
 			current := "a"
 			for round := range 60 {
 				batch := randomBatch(random, 40)
@@ -159,7 +159,7 @@ func TestNearestIsExact(t *testing.T) {
 					}
 				}
 				write(t, x, batch)
-				documents.apply(batch)
+				stored.apply(batch)
 				if round == 35 {
 					current, means = "b", newMeaning(12, "b")
 				}
@@ -167,12 +167,12 @@ func TestNearestIsExact(t *testing.T) {
 					if round%2 == 0 {
 						x.worker.loop.Wait()
 					}
-					checkNearest(t, x, current, means, documents, random, false)
+					checkNearest(t, x, current, means, stored, random, false)
 					continue
 				}
 				means.embedAll(t, x, current)
 				x.worker.loop.Wait()
-				checkNearest(t, x, current, means, documents, random, true)
+				checkNearest(t, x, current, means, stored, random, true)
 				for text, times := range means.asked {
 					if times > 1 {
 						t.Fatalf("%q was embedded %d times", text, times)
@@ -187,7 +187,7 @@ func TestNearestIsExact(t *testing.T) {
 	}
 }
 
-func checkNearest(t *testing.T, x *Index, current string, means *meaning, documents model, random *rand.Rand,
+func checkNearest(t *testing.T, x *Index, current string, means *meaning, stored model, random *rand.Rand,
 	complete bool) {
 	t.Helper()
 	for _, c := range []struct {
@@ -205,10 +205,10 @@ func checkNearest(t *testing.T, x *Index, current string, means *meaning, docume
 		values := means.of(fmt.Sprint("query", random.IntN(1000)))
 		got := nearest(t, x, current, values, q)
 		if complete {
-			sameHits(t, got, exactly(means, documents, values, c.admits, q.Limit, q.PerDocument))
+			sameHits(t, got, exactly(means, stored, values, c.admits, q.Limit, q.PerDocument))
 			continue
 		}
-		everything := exactly(means, documents, values, c.admits, math.MaxInt, 0)
+		everything := exactly(means, stored, values, c.admits, math.MaxInt, 0)
 		for _, h := range got {
 			if !slices.ContainsFunc(everything, func(o index.Hit) bool {
 				return o.DocumentID == h.DocumentID && o.Chunk == h.Chunk && math.Abs(o.Score-h.Score) < 1e-4
@@ -222,7 +222,7 @@ func checkNearest(t *testing.T, x *Index, current string, means *meaning, docume
 	}
 }
 
-func filled(t testing.TB, options Options, documents int) (*Index, model) {
+func filled(t testing.TB, options Options, count int) (*Index, model) {
 	t.Helper()
 	options.Log = testLog(t)
 	x, err := Open(t.Context(), options)
@@ -231,7 +231,7 @@ func filled(t testing.TB, options Options, documents int) (*Index, model) {
 	}
 	t.Cleanup(func() { _ = x.Close() })
 	m := model{}
-	for i := range documents {
+	for i := range count {
 		d := document(fmt.Sprint("doc", i), fmt.Sprint("first text of ", i), fmt.Sprint("second text of ", i))
 		batch := index.Batch{Upsert: []index.Document{d}}
 		write(t, x, batch)
@@ -263,7 +263,7 @@ func TestWithoutVectors(t *testing.T) {
 // TestRightsKeepVectors: a change of rights alone, after which the documents are indexed anew, needs no model.
 func TestRightsKeepVectors(t *testing.T) {
 	t.Parallel()
-	x, documents := filled(t, Options{Dir: t.TempDir()}, 6)
+	x, stored := filled(t, Options{Dir: t.TempDir()}, 6)
 	means := newMeaning(16, "")
 	means.embedAll(t, x, "m")
 	if _, err := x.UpdateAccess(t.Context(), []index.AccessPatch{{ID: "doc3", Access: []string{"group:x"}}}); err != nil {
@@ -274,7 +274,7 @@ func TestRightsKeepVectors(t *testing.T) {
 	}
 	q := anything
 	q.Filter.Access = index.Access{Terms: []string{"group:x"}}
-	want := exactly(means, documents, means.of("q"), func(d *index.Document) bool { return d.ID == "doc3" }, 5, 0)
+	want := exactly(means, stored, means.of("q"), func(d *index.Document) bool { return d.ID == "doc3" }, 5, 0)
 	sameHits(t, nearest(t, x, "m", means.of("q"), q), want)
 }
 
@@ -282,14 +282,14 @@ func TestRightsKeepVectors(t *testing.T) {
 func TestEmbeddingGoesOn(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	x, documents := filled(t, Options{Dir: dir}, 0)
+	x, stored := filled(t, Options{Dir: dir}, 0)
 	const some = 300
 	var batch index.Batch
 	for i := range some {
 		batch.Upsert = append(batch.Upsert, document(fmt.Sprint("doc", i), fmt.Sprint("text ", i)))
 	}
 	write(t, x, batch)
-	documents.apply(batch)
+	stored.apply(batch)
 	means, broken := newMeaning(16, ""), errors.New("the model is gone")
 	means.fail = func([]string) error {
 		if len(means.asked) > some/3 {
@@ -325,7 +325,7 @@ func TestEmbeddingGoesOn(t *testing.T) {
 		}
 	}
 	sameHits(t, nearest(t, x, "m", means.of("q"), anything),
-		exactly(means, documents, means.of("q"), func(*index.Document) bool { return true }, 5, 0))
+		exactly(means, stored, means.of("q"), func(*index.Document) bool { return true }, 5, 0))
 }
 
 // What was made for a segment is searched long before the segment is complete, and after a while again.
@@ -374,15 +374,15 @@ func TestUnusableVectors(t *testing.T) {
 // TestSameModelOtherLength: an endpoint that changes what stands behind a name gives vectors that do not compare.
 func TestSameModelOtherLength(t *testing.T) {
 	t.Parallel()
-	x, documents := filled(t, Options{Dir: t.TempDir()}, 3)
+	x, stored := filled(t, Options{Dir: t.TempDir()}, 3)
 	newMeaning(16, "").embedAll(t, x, "m")
 	batch := index.Batch{Upsert: []index.Document{document("new", "a new text")}}
 	write(t, x, batch)
-	documents.apply(batch)
+	stored.apply(batch)
 	means := newMeaning(8, "")
 	means.embedAll(t, x, "m")
 	sameHits(t, nearest(t, x, "m", means.of("q"), anything),
-		exactly(means, documents, means.of("q"), func(*index.Document) bool { return true }, 5, 0))
+		exactly(means, stored, means.of("q"), func(*index.Document) bool { return true }, 5, 0))
 }
 
 // TestDamagedVectors: files that are cut off, changed or gone are made again from what is stored, without the model.
@@ -401,7 +401,7 @@ func TestDamagedVectors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			x, documents := filled(t, Options{Dir: dir}, 4)
+			x, stored := filled(t, Options{Dir: dir}, 4)
 			means := newMeaning(16, "")
 			means.embedAll(t, x, "m")
 			if err := x.Close(); err != nil {
@@ -432,8 +432,8 @@ func TestDamagedVectors(t *testing.T) {
 			}
 			defer x.Close()
 			sameHits(t, nearest(t, x, "m", means.of("q"), anything),
-				exactly(means, documents, means.of("q"), func(*index.Document) bool { return true }, 5, 0))
-			documents.compare(t, x)
+				exactly(means, stored, means.of("q"), func(*index.Document) bool { return true }, 5, 0))
+			stored.compare(t, x)
 			if len(means.asked) != 8 {
 				t.Errorf("%d texts were embedded", len(means.asked))
 			}
@@ -446,15 +446,15 @@ func TestFloatVectors(t *testing.T) {
 	t.Parallel()
 	for _, dimensions := range []int{3, 16} { // of three, floats are as long as a sealed vector of today
 		dir := t.TempDir()
-		x, documents := filled(t, Options{Dir: dir}, 4)
+		x, stored := filled(t, Options{Dir: dir}, 4)
 		means := newMeaning(dimensions, "")
 		means.embedAll(t, x, "m")
 		at := 0
 		for text := range means.asked {
-			key := codec.KeyOf(text)
-			raw := codec.AppendVector(nil, means.of(text))
+			key := documents.KeyOf(text)
+			raw := documents.AppendVector(nil, means.of(text))
 			if at++; at%2 == 0 {
-				raw = seal(raw, key[:])
+				raw = documents.Seal(raw, key[:])
 			}
 			if n, err := x.update(t.Context(), "UPDATE embeddings SET vector = ? WHERE hash = ?", raw, key[:]); err != nil || n != 1 {
 				t.Fatal(n, err)
@@ -466,7 +466,7 @@ func TestFloatVectors(t *testing.T) {
 			}
 		}
 		sameHits(t, nearest(t, x, "m", means.of("q"), anything),
-			exactly(means, documents, means.of("q"), func(*index.Document) bool { return true }, 5, 0))
+			exactly(means, stored, means.of("q"), func(*index.Document) bool { return true }, 5, 0))
 		if s := stats(t, x); s.Vectors != 8 || len(means.asked) != 8 {
 			t.Errorf("%d vectors, %d texts were embedded", s.Vectors, len(means.asked))
 		}
@@ -477,7 +477,7 @@ func TestFloatVectors(t *testing.T) {
 func TestRepairRestoresVectors(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	x, documents := filled(t, Options{Dir: dir}, 4)
+	x, stored := filled(t, Options{Dir: dir}, 4)
 	means := newMeaning(16, "")
 	means.embedAll(t, x, "m")
 	name := segmentsOf(t, x)[1].name
@@ -493,7 +493,7 @@ func TestRepairRestoresVectors(t *testing.T) {
 	}
 	defer x.Close()
 	sameHits(t, nearest(t, x, "m", means.of("q"), anything),
-		exactly(means, documents, means.of("q"), func(*index.Document) bool { return true }, 5, 0))
+		exactly(means, stored, means.of("q"), func(*index.Document) bool { return true }, 5, 0))
 	if s := stats(t, x); s.Vectors != 8 {
 		t.Errorf("%d of 8 chunks have vectors", s.Vectors)
 	}
@@ -502,13 +502,13 @@ func TestRepairRestoresVectors(t *testing.T) {
 // TestPhrasesAndExclusions hold for what is found by vector too.
 func TestPhrasesAndExclusions(t *testing.T) {
 	t.Parallel()
-	x, documents := filled(t, Options{}, 8)
+	x, stored := filled(t, Options{}, 8)
 	means := newMeaning(16, "")
 	means.embedAll(t, x, "m")
 	q := anything
 	q.Exclude = []string{"5"}
 	q.Limit = 100
-	sameHits(t, nearest(t, x, "m", means.of("q"), q), exactly(means, documents, means.of("q"),
+	sameHits(t, nearest(t, x, "m", means.of("q"), q), exactly(means, stored, means.of("q"),
 		func(d *index.Document) bool { return d.ID != "doc5" }, 100, 0))
 	q = anything
 	q.Phrases = []string{"second text of 3"}
@@ -557,7 +557,7 @@ func TestEmbeddingBesideWriters(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer x.Close()
-	means, documents := newMeaning(16, ""), model{}
+	means, stored := newMeaning(16, ""), model{}
 	means.asked = nil // searches and passes share it
 	plain := func(_ context.Context, texts []string) (vectors [][]float32, err error) {
 		for _, text := range texts {
@@ -585,8 +585,8 @@ func TestEmbeddingBesideWriters(t *testing.T) {
 	for range 60 {
 		batch := randomBatch(random, 50)
 		write(t, x, batch)
-		documents.apply(batch)
-		checkNearest(t, x, "m", means, documents, random, false)
+		stored.apply(batch)
+		checkNearest(t, x, "m", means, stored, random, false)
 	}
 	close(stop)
 	if err := <-ended; err != nil {
@@ -596,7 +596,7 @@ func TestEmbeddingBesideWriters(t *testing.T) {
 		t.Fatal(err)
 	}
 	x.worker.loop.Wait()
-	checkNearest(t, x, "m", means, documents, random, true)
+	checkNearest(t, x, "m", means, stored, random, true)
 }
 
 // TestRefusedTexts: a text that the model does not take keeps no other from its vector, and is asked for again only when

@@ -10,27 +10,27 @@ import (
 
 	"quarry/internal/guard"
 	"quarry/server/index"
-	"quarry/server/index/codec"
+	"quarry/server/index/documents"
 	"quarry/server/index/segment"
 	"quarry/server/sqldb"
 )
 
 // analyse stores documents as they are searched, so that a search need not analyse its candidates. rows are those of
 // the documents, with the numbers of their changes.
-func (s *Store) analyse(ctx context.Context, tx *sqldb.Tx, documents []index.Document, rows [][2]int64) error {
-	values := make([][]any, len(documents))
+func (s *Store) analyse(ctx context.Context, tx *sqldb.Tx, list []index.Document, rows [][2]int64) error {
+	values := make([][]any, len(list))
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i := range documents {
+	for i := range list {
 		group.Go(guard.Err(func() error {
 			if err := within.Err(); err != nil {
 				return err
 			}
-			data, err := segment.Of(&documents[i])
+			data, err := segment.Of(&list[i])
 			if err != nil {
 				return err
 			}
-			if len(data) > codec.MaxUnpacked {
+			if len(data) > documents.MaxUnpacked {
 				data = nil // a search analyses it
 			}
 			packed, err := s.packer.Pack(data)
@@ -50,13 +50,13 @@ func (s *Store) analyse(ctx context.Context, tx *sqldb.Tx, documents []index.Doc
 func (s *Snapshot) Analysed(ctx context.Context, ids []string) (packed map[string][]byte, err error) {
 	packed = make(map[string][]byte, len(ids))
 	err = s.locked(func() error {
-		found, err := s.recall(ctx, ids)
+		rows, err := s.readable(ctx, ids)
 		if err != nil {
 			return err
 		}
-		known := make(map[int64]*stored, len(found))
-		numbers := make([]int64, 0, len(found))
-		for _, row := range found {
+		known := make(map[int64]*documents.Row, len(rows))
+		numbers := make([]int64, 0, len(rows))
+		for _, row := range rows {
 			known[row.Number], numbers = row, append(numbers, row.Number)
 		}
 		return sqldb.EachWhole(ctx, s.tx, func(row *sql.Rows) error {
@@ -64,7 +64,7 @@ func (s *Snapshot) Analysed(ctx context.Context, ids []string) (packed map[strin
 			if err := row.Scan(&number, &changed, &body); err != nil {
 				return err
 			}
-			if d := known[number]; d != nil && d.changed == changed {
+			if d := known[number]; d != nil && d.Changed == changed {
 				packed[d.ID] = body
 			}
 			return nil

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"quarry/server/index"
-	"quarry/server/index/codec"
+	"quarry/server/index/documents"
 	"quarry/server/sqldb"
 )
 
@@ -43,37 +43,37 @@ func (s *Store) Embed(ctx context.Context, model string, vectors index.Vectorise
 }
 
 // unembedded returns some documents without vectors by a model, and their texts.
-func (s *Store) unembedded(ctx context.Context, model string, after int64) (rows []*stored, texts []string, err error) {
-	shown, err := s.Snapshot(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer shown.Close()
-	rows, err = shown.read.rows(ctx, "WHERE vectors <> ? AND row > ? ORDER BY row LIMIT ?", model, after, embedAtOnce)
-	if err != nil {
-		return nil, nil, err
-	}
-	documents, err := shown.read.whole(ctx, rows)
-	seen := map[string]bool{}
-	for i := range documents {
-		for at := range documents[i].Chunks {
-			if text := codec.EmbeddedText(&documents[i], at); !documents[i].Chunks[at].Damaged && !seen[text] {
-				seen[text], texts = true, append(texts, text)
+func (s *Store) unembedded(ctx context.Context, model string, after int64) (
+	rows []*documents.Row, texts []string, err error) {
+	err = s.shown(ctx, func(shown *Snapshot) error {
+		rows, err = shown.read.Rows(ctx, "WHERE vectors <> ? AND row > ? ORDER BY row LIMIT ?", model, after,
+			embedAtOnce)
+		if err != nil {
+			return err
+		}
+		list, err := shown.read.Whole(ctx, rows...)
+		seen := map[string]bool{}
+		for i := range list {
+			for at := range list[i].Chunks {
+				if text := documents.EmbeddedText(&list[i], at); !list[i].Chunks[at].Damaged && !seen[text] {
+					seen[text], texts = true, append(texts, text)
+				}
 			}
 		}
-	}
+		return err
+	})
 	return rows, texts, err
 }
 
 // noteEmbedded puts documents into the log again that were not changed meanwhile.
-func (s *Store) noteEmbedded(ctx context.Context, model string, rows []*stored) error {
+func (s *Store) noteEmbedded(ctx context.Context, model string, rows []*documents.Row) error {
 	return s.update(ctx, func(tx *sqldb.Tx) {
 		m, err := s.state(ctx, tx)
 		tx.Fail(err)
 		for _, row := range rows {
 			m.sequence++
 			tx.Exec("UPDATE documents SET vectors = ?, changed = ?, texted = ? WHERE row = ? AND changed = ?", model,
-				m.sequence, m.sequence, row.Number, row.changed)
+				m.sequence, m.sequence, row.Number, row.Changed)
 		}
 		tx.Exec("UPDATE library SET sequence = ?, model = ?", m.sequence, model)
 	})

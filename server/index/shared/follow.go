@@ -13,7 +13,7 @@ import (
 
 	"quarry/server/fault"
 	"quarry/server/index"
-	"quarry/server/index/codec"
+	"quarry/server/index/documents"
 	"quarry/server/index/embedded"
 )
 
@@ -205,7 +205,7 @@ func (s *segments) empty(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for some := range slices.Chunk(ids, codec.MaxBatchDocuments) {
+	for some := range slices.Chunk(ids, documents.MaxBatchDocuments) {
 		if _, err := s.Write(ctx, index.Batch{Delete: some, Cursors: positionCursor(emptying)}); err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 	"quarry/internal/testkit/postgrestest"
 	"quarry/server/fault"
 	"quarry/server/index"
+	"quarry/server/index/documents"
 	"quarry/server/index/embedded"
 	"quarry/server/sqlite"
 
@@ -68,7 +69,7 @@ func TestRestoredMeanwhile(t *testing.T) {
 	put(t, x, page("kept", "walrus"))
 	put(t, x, page("lost", "walrus"))
 	lost := "(SELECT row FROM documents WHERE id = 'lost')"
-	x.execute(t, "DELETE FROM chunks WHERE document = "+lost, "DELETE FROM documents WHERE id = 'lost'", "UPDATE library SET sequence = 1, documents = 1, chunks = 1")
+	x.execute(t, "DELETE FROM chunks WHERE key >> 20 = "+lost, "DELETE FROM documents WHERE id = 'lost'", "UPDATE library SET sequence = 1, documents = 1, chunks = 1")
 	expect(t, x, everything, "walrus", "kept")
 	put(t, x, page("other", "walrus"))
 	expect(t, x, everything, "walrus", "kept", "other")
@@ -219,7 +220,7 @@ func TestChangesFit(t *testing.T) {
 	defer func() { _ = x.Close() }()
 	long := func(id string) index.Document {
 		d := page(id, "walrus")
-		d.Chunks = slices.Repeat(d.Chunks, exportChunks*2/3)
+		d.Chunks = slices.Repeat(d.Chunks, documents.ExportChunks*2/3)
 		return d
 	}
 	put(t, x, page("gone", "walrus"), long("a"))

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"quarry/server/index"
+	"quarry/server/index/documents"
 	"quarry/server/sqldb"
 )
 
@@ -50,12 +51,12 @@ func (s *Snapshot) Changes(ctx context.Context, position int64, limit int) (foun
 		if len(list) == limit {
 			found.Last = list[limit-1].number
 		}
-		rows, err := s.read.rows(ctx, "WHERE changed > ? AND changed <= ? ORDER BY changed", position, found.Last)
+		rows, err := s.read.Rows(ctx, "WHERE changed > ? AND changed <= ? ORDER BY changed", position, found.Last)
 		if err != nil {
 			return err
 		}
-		if most := fitting(rows); most < len(rows) {
-			rows, found.Last = rows[:most], rows[most].changed-1
+		if most := documents.Fitting(rows); most < len(rows) {
+			rows, found.Last = rows[:most], rows[most].Changed-1
 		}
 		if found.Last < s.state.sequence {
 			err := sqldb.GetWhole(ctx, s.tx, []any{&found.Left},
@@ -70,10 +71,11 @@ func (s *Snapshot) Changes(ctx context.Context, position int64, limit int) (foun
 				found.Removed = append(found.Removed, c.id)
 			}
 		}
-		documents, err := s.read.whole(ctx, rows)
-		for i, d := range documents {
-			found.Put = append(found.Put, Put{Document: d, Changed: rows[i].changed, New: rows[i].Number > position,
-				AccessAlone: rows[i].texted <= position})
+		whole, err := s.read.Whole(ctx, rows...)
+		for i, d := range whole {
+			d.Hidden = d.Hidden || rows[i].Damaged // nobody sees what cannot be read
+			found.Put = append(found.Put, Put{Document: d, Changed: rows[i].Changed, New: rows[i].Number > position,
+				AccessAlone: rows[i].Texted <= position})
 		}
 		return err
 	})

@@ -16,9 +16,12 @@ import (
 
 	"quarry/internal/testkit/indextest"
 	"quarry/internal/testkit/postgrestest"
+	"quarry/server/fault"
 	"quarry/server/index"
+	"quarry/server/index/documents"
 	"quarry/server/index/embedded"
 	"quarry/server/index/lexical"
+	"quarry/server/sqldb"
 	"quarry/server/sqlite"
 )
 
@@ -219,7 +222,7 @@ func TestDamage(t *testing.T) {
 	whole := page("text", strings.Repeat("walrus ", 40))
 	put(t, x, whole, page("detail", "walrus"), page("sound", "walrus"))
 	for _, statement := range []string{
-		"UPDATE chunks SET body = x'01ff' WHERE document = (SELECT row FROM documents WHERE id = 'text')",
+		"UPDATE chunks SET body = x'01ff' WHERE key >> 20 = (SELECT row FROM documents WHERE id = 'text')",
 		"UPDATE documents SET detail = x'07' WHERE id = 'detail'",
 	} {
 		if _, err := x.db.(*sqlite.DB).Writer.Exec(statement); err != nil {
@@ -305,7 +308,7 @@ func TestForgottenDocuments(t *testing.T) {
 	defer func() { _ = store.Close() }()
 	var ids []string
 	var batch index.Batch
-	for i := range maxRecalled + 10 {
+	for i := range documents.MaxRecalled + 10 {
 		ids = append(ids, fmt.Sprintf("%05d", i))
 		batch.Upsert = append(batch.Upsert, page(ids[i], "walrus"))
 	}
@@ -317,10 +320,86 @@ func TestForgottenDocuments(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer shown.Close()
-	for _, some := range [][]string{ids[:maxRecalled], ids[maxRecalled-10:], ids[:20], ids} {
+	for _, some := range [][]string{ids[:documents.MaxRecalled], ids[documents.MaxRecalled-10:], ids[:20], ids} {
 		got, err := shown.Documents(t.Context(), some, everything.Access)
 		if err != nil || len(got) != len(some) {
 			t.Errorf("%d of %d documents, %v", len(got), len(some), err)
 		}
+	}
+}
+
+// TestOlderLayout: texts and details that an older version stored, without seals and with other keys, are read, checked,
+// kept and replaced.
+func TestOlderLayout(t *testing.T) {
+	for name, dialect := range map[string]struct {
+		options func(*testing.T) Options
+		version []string
+	}{
+		"SQLite": {func(t *testing.T) Options { return Options{Dir: t.TempDir()} },
+			[]string{"DELETE FROM goose_db_version WHERE version_id = 5", "PRAGMA user_version = 4"}},
+		"PostgreSQL": {func(t *testing.T) Options {
+			address := postgrestest.Address(t, t.TempDir())
+			t.Cleanup(func() { _ = Drop(context.Background(), address, "old") })
+			return Options{Database: address, Tenant: "old"}
+		}, []string{"DELETE FROM documents_migrations WHERE version_id = 5",
+			"UPDATE store_schemas SET version = 4 WHERE store = 'documents'"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			options := dialect.options(t)
+			reopen := func(statements ...string) *Store {
+				t.Helper()
+				x, err := Open(t.Context(), options)
+				if err != nil {
+					t.Fatal(err)
+				}
+				err = x.update(t.Context(), func(tx *sqldb.Tx) {
+					for _, statement := range statements {
+						tx.Exec(statement)
+					}
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return x
+			}
+			long := page("long", strings.Repeat("walrus ", 2000))
+			long.Chunks = append(long.Chunks, index.Chunk{Text: "the end"})
+			x := reopen()
+			put(t, x, page("short", "walrus"), long, page("lost", "walrus"))
+			_ = x.Close()
+			x = reopen(append(dialect.version,
+				"UPDATE documents SET detail = substr(detail, 6)",
+				"CREATE TABLE older AS SELECT key >> 20 AS document, key & 1048575 AS first, 1 AS amount, substr(body, 7) AS body FROM chunks",
+				"DROP TABLE chunks", "ALTER TABLE older RENAME TO chunks")...)
+			_ = x.Close()
+			x = reopen("UPDATE chunks SET body = substr(body, 1, 4) WHERE key >> 20 = (SELECT row FROM documents WHERE id = 'lost')")
+			defer func() { _ = x.Close() }()
+			if list, err := x.Export(t.Context(), "", 1); !errors.Is(err, fault.ErrDamaged) && len(list) != 1 {
+				t.Errorf("exported %v, %v", list, err)
+			}
+			expectDamage := func(want int) {
+				t.Helper()
+				if found, err := x.Check(t.Context(), index.CheckOptions{}, nil); err != nil || len(found) != want {
+					t.Errorf("the check found %+v, %v", found, err)
+				}
+			}
+			expectDamage(1)
+			if written := put(t, x, page("short", "walrus"), long, page("lost", "walrus")); written != (index.Written{Updated: 1, Unchanged: 2}) {
+				t.Errorf("wrote %+v", written)
+			}
+			expectDamage(0)
+			long.Chunks = long.Chunks[1:]
+			if written := put(t, x, long); written.Updated != 1 {
+				t.Errorf("wrote %+v", written)
+			}
+			if n, err := x.UpdateAccess(t.Context(), []index.AccessPatch{{ID: "short", Access: []string{"nobody"}}}); n != 1 || err != nil {
+				t.Errorf("changed the access of %d, %v", n, err)
+			}
+			expectDamage(0)
+			list, err := x.Export(t.Context(), "", 3)
+			if err != nil || len(list) != 3 || list[0].ID != "long" || len(list[0].Chunks) != 1 || list[2].Chunks[0].Text != "walrus" {
+				t.Errorf("exported %.200v, %v", list, err)
+			}
+		})
 	}
 }

@@ -8,9 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	"quarry/server/fault"
 	"quarry/server/index"
-	"quarry/server/index/codec"
 	"quarry/server/index/documents"
 	"quarry/server/sqldb"
 )
@@ -20,21 +18,16 @@ var errClosed = errors.New("the snapshot is closed")
 // Snapshot is what a snapshot of the documents answers without an index of their words: all of index.Snapshot but what
 // ranks and counts. Its methods run one after another, as they share a transaction.
 type Snapshot struct {
-	documents.Lists
+	documents.Reads
 	state  state
 	tx     *sql.Tx
 	done   func()
-	read   reader
+	read   *documents.Reader
 	server bool // the database is on a server
 
-	mutex    sync.Mutex
-	closed   bool
-	recalled map[string]*stored // an answer describes its documents, and then reads their chunks
-	damaged  documents.Damages
+	mutex  sync.Mutex
+	closed bool
 }
-
-// maxRecalled bounds the documents that a snapshot keeps.
-const maxRecalled = 4096
 
 // Snapshot opens a view of the documents that does not change.
 func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
@@ -60,12 +53,22 @@ func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
 		done()
 		return nil, err
 	}
-	shown := &Snapshot{state: m, tx: tx, done: done, read: reader{tx, s.packer}, server: s.pool != nil,
-		recalled: make(map[string]*stored)}
-	shown.Lists = documents.Lists{Added: "added_at > ?", Read: func(read func(sqldb.Querier) error) error {
-		return shown.locked(func() error { return read(tx) })
-	}}
+	shown := &Snapshot{state: m, tx: tx, done: done, read: s.reader(tx), server: s.pool != nil}
+	shown.Reads.Added = "added_at > ?"
+	shown.Reads.Read = func(read func(*documents.Reader) error) error {
+		return shown.locked(func() error { return read(shown.read) })
+	}
 	return shown, nil
+}
+
+// shown calls f with a snapshot that nobody else uses.
+func (s *Store) shown(ctx context.Context, f func(*Snapshot) error) error {
+	shown, err := s.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	defer shown.Close()
+	return f(shown)
 }
 
 // Close implements index.Snapshot.
@@ -81,13 +84,6 @@ func (s *Snapshot) Close() {
 
 // Version implements index.Snapshot.
 func (s *Snapshot) Version() string { return s.state.version() }
-
-// Damage implements index.Snapshot.
-func (s *Snapshot) Damage() []index.Damage {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	return slices.Clone(s.damaged)
-}
 
 // locked calls f while no other method uses the transaction.
 func (s *Snapshot) locked(f func() error) error {
@@ -108,107 +104,21 @@ func lockedTo[T any](s *Snapshot, f func() (T, error)) (found T, err error) {
 	return found, err
 }
 
-// recall reads rows of documents that the snapshot has not read yet, and returns all.
-func (s *Snapshot) recall(ctx context.Context, ids []string) (map[string]*stored, error) {
-	all := make(map[string]*stored, len(ids))
-	var unknown []string
-	for _, id := range ids {
-		if known, ok := s.recalled[id]; !ok {
-			unknown = append(unknown, id)
-		} else if known != nil {
-			all[id] = known
-		}
-	}
-	found, err := s.read.find(ctx, unknown)
-	if err != nil {
-		return nil, err
-	}
-	if len(s.recalled)+len(unknown) > maxRecalled {
-		s.recalled = make(map[string]*stored)
-	}
-	for _, id := range unknown {
-		s.recalled[id] = found[id] // nil: there is none
-		if found[id] != nil {
-			all[id] = found[id]
-			s.note(found[id], 0, nil)
-		}
-	}
-	return all, nil
-}
-
-// note records damage of a document, or of some of its chunks.
-func (s *Snapshot) note(row *stored, from int, chunks []index.Chunk) {
-	if row.Damaged || codec.Damaged(chunks, from) != nil {
-		s.damaged.Add(damageOf(row, from, chunks))
-	}
-}
-
-// damageOf describes damage of a document. Its origin is known in any case.
-func damageOf(row *stored, from int, chunks []index.Chunk) index.Damage {
-	damage, _ := row.Damage(from, chunks)
-	damage.Origin = row.Origin
-	return damage
-}
-
-// Documents implements index.Snapshot.
-func (s *Snapshot) Documents(ctx context.Context, ids []string, access index.Access) (list []index.Stored, err error) {
-	list = make([]index.Stored, 0, len(ids))
-	err = s.locked(func() error {
-		found, err := s.recall(ctx, ids)
-		for _, id := range ids {
-			if d := found[id]; d != nil && access.Admits(&d.Document) {
-				list = append(list, d.Stored)
-			}
-		}
-		return err
-	})
-	return list, err
-}
-
-// Chunks implements index.Snapshot.
-func (s *Snapshot) Chunks(ctx context.Context, id string, from, to int, access index.Access) ([]index.Chunk, error) {
-	return lockedTo(s, func() ([]index.Chunk, error) {
-		found, err := s.recall(ctx, []string{id})
-		if err == nil && (found[id] == nil || !access.Admits(&found[id].Document)) {
-			err = fmt.Errorf("document %q: %w", id, fault.ErrNotFound)
-		}
-		if err != nil {
-			return nil, err
-		}
-		chunks, err := s.read.readChunks(ctx, found[id], from, to)
-		s.note(found[id], from, chunks)
-		return chunks, err
-	})
-}
-
-// Texts implements index.Snapshot.
-func (s *Snapshot) Texts(ctx context.Context, ranges []index.Range, access index.Access) ([][]index.Chunk, error) {
-	texts := make([][]index.Chunk, len(ranges))
-	for i, wanted := range ranges {
-		chunks, err := s.Chunks(ctx, wanted.DocumentID, wanted.From, wanted.To, access)
-		if err != nil && !errors.Is(err, fault.ErrNotFound) && !errors.Is(err, fault.ErrDamaged) {
-			return nil, err
-		}
-		texts[i] = chunks
-	}
-	return texts, nil
-}
-
 // Whole returns documents with their chunks, in no order, for an index of their words.
 func (s *Snapshot) Whole(ctx context.Context, ids []string) ([]index.Document, error) {
 	return lockedTo(s, func() ([]index.Document, error) {
-		found, err := s.recall(ctx, ids)
+		rows, err := s.readable(ctx, ids)
 		if err != nil {
 			return nil, err
 		}
-		rows := make([]*stored, 0, len(found))
-		for _, row := range found {
-			if !row.Damaged {
-				rows = append(rows, row)
-			}
-		}
-		return s.read.whole(ctx, rows)
+		return s.read.Whole(ctx, rows...)
 	})
+}
+
+// readable returns the rows of documents that exist and can be read.
+func (s *Snapshot) readable(ctx context.Context, ids []string) ([]*documents.Row, error) {
+	rows, err := s.read.Recall(ctx, ids...)
+	return slices.DeleteFunc(rows, func(row *documents.Row) bool { return row == nil || row.Damaged }), err
 }
 
 // Stats implements index.Snapshot. Bytes are those of the database.
@@ -238,10 +148,10 @@ func (s *Snapshot) Stats(ctx context.Context) (stats index.Stats, err error) {
 func (s *Snapshot) Versions(ctx context.Context, ids []string, access index.Access) (map[string]int64, error) {
 	versions := make(map[string]int64, len(ids))
 	err := s.locked(func() error {
-		found, err := s.recall(ctx, ids)
-		for id, d := range found {
-			if access.Admits(&d.Document) {
-				versions[id] = d.changed
+		rows, err := s.readable(ctx, ids)
+		for _, row := range rows {
+			if access.Admits(&row.Document) {
+				versions[row.ID] = row.Changed
 			}
 		}
 		return err

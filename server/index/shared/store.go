@@ -23,7 +23,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"quarry/server/fault"
-	"quarry/server/index/codec"
+	"quarry/server/index"
 	"quarry/server/index/documents"
 	"quarry/server/postgres"
 	"quarry/server/sqldb"
@@ -52,7 +52,7 @@ type Store struct {
 	pool      *postgres.Pool      // of db; nil: a file
 	isolation *sql.TxOptions      // of transactions that read
 	snapshots *semaphore.Weighted // that may be open; nil: any number
-	packer    *codec.Packer
+	packer    *documents.Packer
 	now       func() time.Time
 	log       *slog.Logger
 	id        string // which store was opened; empty: another one may take its place
@@ -60,7 +60,7 @@ type Store struct {
 
 // Open opens or creates a store. Errors: those of sqlite.Open or postgres.Pool.Store.
 func Open(ctx context.Context, options Options) (*Store, error) {
-	s := &Store{packer: codec.NewPacker(nil), now: options.Now,
+	s := &Store{packer: documents.NewPacker(nil), now: options.Now,
 		log: cmp.Or(options.Log, slog.New(slog.DiscardHandler))}
 	if s.now == nil {
 		s.now = time.Now
@@ -220,6 +220,55 @@ func (s *Store) Version(ctx context.Context) (string, error) {
 // Cursors implements index.Index.
 func (s *Store) Cursors(ctx context.Context, prefix string) (map[string]string, error) {
 	return documents.Cursors(ctx, s.db.Pool(), prefix)
+}
+
+// Export implements index.Exporter.
+func (s *Store) Export(ctx context.Context, after string, limit int) (list []index.Document, err error) {
+	err = s.shown(ctx, func(shown *Snapshot) error {
+		list, err = shown.read.Export(ctx, after, limit)
+		return err
+	})
+	return list, err
+}
+
+// Embeddings implements index.Exporter.
+func (s *Store) Embeddings(ctx context.Context, model string, texts []string) ([][]float32, error) {
+	found, _, err := s.known(ctx, model, texts)
+	return found, err
+}
+
+// checkedAtOnce bounds the numbers of rows that a check looks at in one step.
+const checkedAtOnce = 4096
+
+// Check reads documents and compares them with their checksums. Write stores damaged ones again even if they did not
+// change.
+func (s *Store) Check(ctx context.Context, options index.CheckOptions, report func(done, total int)) (
+	found []index.Damage, err error) {
+	note := func(damage index.Damage) { found = append(found, damage) }
+	err = s.shown(ctx, func(shown *Snapshot) error {
+		if options.Documents != nil {
+			return shown.read.ExamineNamed(ctx, options.Documents, note)
+		}
+		end := shown.state.sequence + 1 // rows have the numbers of changes
+		for from := int64(0); from < end; from += checkedAtOnce {
+			if err := shown.read.ExamineRows(ctx, from, min(from+checkedAtOnce, end), note); err != nil {
+				return err
+			}
+			if report != nil {
+				report(int(min(from+checkedAtOnce, end)), int(end))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		err = fmt.Errorf("check the documents: %w", err)
+	}
+	return found, err
+}
+
+// reader returns what reads documents of a database or transaction.
+func (s *Store) reader(db sqldb.Querier) *documents.Reader {
+	return &documents.Reader{Querier: db, Packer: s.packer, Logged: true}
 }
 
 // update runs change in a transaction.

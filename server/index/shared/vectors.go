@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"quarry/server/index"
-	"quarry/server/index/codec"
+	"quarry/server/index/documents"
 	"quarry/server/index/vector"
 	"quarry/server/sqldb"
 )
@@ -28,7 +28,7 @@ func (s *Store) Vectors(ctx context.Context, model string, keys []vector.Key) (m
 			if err := row.Scan(&hash, &data); err != nil {
 				return err
 			}
-			found[vector.Key(hash)] = codec.Vector(data)
+			found[vector.Key(hash)] = documents.Vector(data)
 			return nil
 		}, "SELECT hash, vector FROM embeddings WHERE model = ? AND hash IN "+sqldb.Places(len(some)), args...)
 		if err != nil {
@@ -44,7 +44,7 @@ func (s *Store) known(ctx context.Context, model string, texts []string) (
 	vectors [][]float32, unknown []int, err error) {
 	keys := make([]vector.Key, len(texts))
 	for i, text := range texts {
-		keys[i] = codec.KeyOf(text)
+		keys[i] = documents.KeyOf(text)
 	}
 	found, err := s.Vectors(ctx, model, keys)
 	vectors = make([][]float32, len(texts))
@@ -72,8 +72,8 @@ func (s *Store) Vectorise(model string, ask index.Vectorise) index.Vectorise {
 		}
 		rows := make([][]any, len(unknown))
 		for i, place := range unknown {
-			key := codec.KeyOf(texts[place])
-			rows[i] = []any{model, key[:], codec.AppendVector([]byte{}, vectors[place])}
+			key := documents.KeyOf(texts[place])
+			rows[i] = []any{model, key[:], documents.AppendVector([]byte{}, vectors[place])}
 		}
 		return vectors, s.update(ctx, func(tx *sqldb.Tx) {
 			tx.Insert("embeddings (model, hash, vector)", rows, " ON CONFLICT (model, hash) DO NOTHING")

@@ -35,62 +35,47 @@ func (s *Store) CountWords(ctx context.Context) error {
 
 // countAll counts the words of all documents.
 func (s *Store) countAll(ctx context.Context, tx *sqldb.Tx) error {
-	from := reader{tx, s.packer}
+	from := s.reader(tx)
 	for last := int64(-1); ; {
-		rows, err := from.rows(ctx, "WHERE row > ? ORDER BY row LIMIT 1000", last)
+		rows, err := from.Rows(ctx, "WHERE row > ? ORDER BY row LIMIT 1000", last)
 		if err != nil || len(rows) == 0 {
 			return err
 		}
 		last = rows[len(rows)-1].Number
-		documents, err := from.whole(ctx, rows)
+		list, err := from.Whole(ctx, rows...)
 		if err != nil {
 			return err
 		}
 		numbers := make([][2]int64, len(rows))
 		for i, row := range rows {
-			numbers[i] = [2]int64{row.Number, row.changed}
+			numbers[i] = [2]int64{row.Number, row.Changed}
 		}
-		count(tx, documents, nil)
-		if err := s.analyse(ctx, tx, documents, numbers); err != nil {
+		count(tx, list, nil)
+		if err := s.analyse(ctx, tx, list, numbers); err != nil {
 			return err
 		}
 	}
 }
 
+// isCounting reports whether words are counted.
+func isCounting(ctx context.Context, db sqldb.Querier) (bool, error) {
+	kept, err := sqldb.ColumnWhole[int](ctx, db, "SELECT analyser FROM statistics")
+	return len(kept) > 0, err
+}
+
 // countChanges counts the words that the items of a write add and remove, if words are counted.
 func (w *write) countChanges(ctx context.Context, tx *sqldb.Tx, s *Store) error {
-	kept, err := sqldb.ColumnWhole[int](ctx, tx, "SELECT analyser FROM statistics")
-	if err != nil || len(kept) == 0 {
-		return err
+	if !w.counting {
+		return nil
 	}
-	from := reader{tx, s.packer}
-	var before []*stored
 	var added []index.Document
 	var rows [][2]int64 // of added
 	for _, i := range w.items {
-		if i.old != nil {
-			before = append(before, i.old)
-		}
-		if i.Put != nil && i.Patches == nil {
+		if i.Put != nil {
 			added, rows = append(added, *i.Put), append(rows, i.row)
 		}
 	}
-	removed, err := from.whole(ctx, before)
-	if err != nil {
-		return err
-	}
-	places := make(map[string]int, len(removed))
-	for i := range removed {
-		places[removed[i].ID] = i
-	}
-	for _, i := range w.items {
-		if i.Patches != nil {
-			d := *i.Put
-			d.Chunks = removed[places[d.ID]].Chunks
-			added, rows = append(added, d), append(rows, i.row)
-		}
-	}
-	count(tx, added, removed)
+	count(tx, added, w.replaced)
 	return s.analyse(ctx, tx, added, rows)
 }
 

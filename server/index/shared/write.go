@@ -6,16 +6,15 @@ import (
 	"slices"
 
 	"quarry/server/index"
-	"quarry/server/index/codec"
 	"quarry/server/index/documents"
 	"quarry/server/sqldb"
 )
 
 // Write implements index.Index: it returns when the batch is in the database. A document that the batch both stores and
-// deletes is stored; of two with one id the last counts. Besides the errors of package index: codec.ErrTooLarge,
-// codec.ErrNoID.
+// deletes is stored; of two with one id the last counts. Besides the errors of package index: documents.ErrTooLarge,
+// documents.ErrNoID.
 func (s *Store) Write(ctx context.Context, batch index.Batch) (index.Written, error) {
-	changes, err := codec.Changes(batch)
+	changes, err := documents.Changes(batch)
 	if err != nil {
 		return index.Written{}, fmt.Errorf("write the documents: %w", err)
 	}
@@ -23,14 +22,14 @@ func (s *Store) Write(ctx context.Context, batch index.Batch) (index.Written, er
 		return s.apply(ctx, changes, batch.Cursors)
 	}
 	var w write
-	err = w.compare(ctx, reader{s.db.Pool(), s.packer}, changes)
+	err = w.plan(ctx, s.reader(s.db.Pool()), changes)
 	return w.written, err
 }
 
 // UpdateAccess implements index.Index.
 func (s *Store) UpdateAccess(ctx context.Context, patches []index.AccessPatch) (total int, err error) {
-	for some := range slices.Chunk(patches, codec.MaxBatchDocuments) {
-		written, err := s.apply(ctx, codec.AccessChanges(some), nil)
+	for some := range slices.Chunk(patches, documents.PatchesAtOnce) {
+		written, err := s.apply(ctx, documents.AccessChanges(some), nil)
 		if err != nil {
 			return total, err
 		}
@@ -40,11 +39,12 @@ func (s *Store) UpdateAccess(ctx context.Context, patches []index.AccessPatch) (
 }
 
 // apply stores changes in one transaction.
-func (s *Store) apply(ctx context.Context, changes []codec.Change, cursors map[string]string) (index.Written, error) {
+func (s *Store) apply(ctx context.Context, changes []documents.Change, cursors map[string]string) (
+	index.Written, error) {
 	var w write
 	err := s.update(ctx, func(tx *sqldb.Tx) {
 		w = write{}
-		tx.Fail(w.compare(ctx, reader{tx, s.packer}, changes))
+		tx.Fail(w.plan(ctx, s.reader(tx), changes))
 		documents.PutCursors(tx, cursors)
 		tx.Fail(w.store(ctx, tx, s))
 	})
@@ -56,87 +56,51 @@ func (s *Store) apply(ctx context.Context, changes []codec.Change, cursors map[s
 
 // write is what changes do to the documents that are stored.
 type write struct {
-	items   []item
-	written index.Written
+	items    []item // that change something
+	written  index.Written
+	counting bool             // of words
+	replaced []index.Document // what is replaced or removed, if words are counted
 }
 
 // item is one document that a write changes.
 type item struct {
-	codec.Change
-	old      *stored // nil: not stored yet
-	hash     []byte
-	row      [2]int64 // of the document, and the number of the change
-	sameText bool     // the stored chunks stay
+	documents.Item
+	row [2]int64 // of the document, and the number of the change
 }
 
-// compare looks up what is stored, and leaves out what does not change; an *index.OwnedError if documents of others
-// would be replaced.
-func (w *write) compare(ctx context.Context, from reader, changes []codec.Change) error {
-	ids := make([]string, 0, len(changes))
-	for i := range changes {
-		ids = append(ids, changes[i].ID)
+// plan compares changes with what is stored.
+func (w *write) plan(ctx context.Context, from *documents.Reader, changes []documents.Change) (err error) {
+	if w.counting, err = isCounting(ctx, from); err != nil {
+		return err
 	}
-	found, err := from.find(ctx, ids)
+	plan, err := from.Plan(ctx, changes, func(_ int, old index.Document) {
+		if w.counting {
+			w.replaced = append(w.replaced, old)
+		}
+	})
 	if err != nil {
 		return err
 	}
-	owned := map[string]string{}
-	for _, c := range changes {
-		old := found[c.ID]
-		switch {
-		case old != nil && c.Excludes(old.Owner()):
-			if c.Put != nil {
-				owned[c.ID] = old.Owner()
-			}
-		case old != nil || c.Put != nil:
-			w.add(item{Change: c, old: old})
+	w.written = plan.Written
+	for _, i := range plan.Items {
+		if i.Old != nil && i.Old.Number == 0 {
+			return i.Old.Cause // its chunks are not known
 		}
-	}
-	if len(owned) > 0 {
-		return fmt.Errorf("write the documents: %w", &index.OwnedError{Origins: owned})
+		if !i.Keep {
+			w.items = append(w.items, item{Item: i})
+		}
 	}
 	return nil
 }
 
-// add adds a change unless it changes nothing.
-func (w *write) add(i item) {
-	switch {
-	case i.Patches != nil:
-		if i.old.Damaged {
-			return // nothing is known of it that could be kept
-		}
-		document := codec.Patched(i.old.Document, i.Patches)
-		i.Put, i.sameText = &document, true
-		i.hash = slices.Concat(codec.Hash(&document)[:codec.HashBytes],
-			i.old.Hash[min(codec.HashBytes, len(i.old.Hash)):])
-	case i.Put != nil:
-		i.hash = codec.Hash(i.Put)
-		i.sameText = i.old != nil && codec.SameChunks(i.old.Hash, i.hash)
-	}
-	switch {
-	case i.Put == nil:
-		w.written.Removed++
-	case i.old == nil:
-		w.written.Added++
-	case slices.Equal(i.hash, i.old.Hash):
-		if i.Patches == nil {
-			w.written.Unchanged++
-		}
-		return
-	default:
-		w.written.Updated++
-	}
-	w.items = append(w.items, i)
-}
-
 // accessAlone reports whether nothing changes but what an access patch changes.
 func (i *item) accessAlone() bool {
-	if i.old == nil || !i.sameText || i.old.Damaged {
+	if i.Old == nil || !i.SameText || i.Old.Damaged {
 		return false
 	}
 	d := *i.Put
-	d.Access, d.Sets, d.Hidden = i.old.Access, i.old.Sets, i.old.Hidden
-	return slices.Equal(codec.Hash(&d)[:codec.HashBytes], i.old.Hash[:codec.HashBytes])
+	d.Access, d.Sets, d.Hidden = i.Old.Access, i.Old.Sets, i.Old.Hidden
+	return slices.Equal(documents.Hash(&d)[:documents.HashBytes], i.Old.Hash[:documents.HashBytes])
 }
 
 // store writes the items within a transaction.
@@ -175,47 +139,45 @@ type rowChanges struct {
 }
 
 // add adds the change with a number.
-func (r *rowChanges) add(ctx context.Context, i *item, sequence int64, packer *codec.Packer) (err error) {
-	if i.old != nil {
-		r.documents, r.chunks = r.documents-1, r.chunks-i.old.ChunkCount
-		r.reset = append(r.reset, i.old.Number)
-		if !i.sameText {
-			r.retexted = append(r.retexted, i.old.Number)
+func (r *rowChanges) add(ctx context.Context, i *item, sequence int64, packer *documents.Packer) (err error) {
+	if i.Old != nil {
+		r.documents, r.chunks = r.documents-1, r.chunks-i.Old.ChunkCount
+		r.reset = append(r.reset, i.Old.Number)
+		if !i.SameText {
+			r.retexted = append(r.retexted, i.Old.Number)
 		}
 	}
 	if i.Put == nil {
-		r.gone, r.tombs = append(r.gone, i.old.Number), append(r.tombs, []any{i.ID, sequence})
+		r.gone, r.tombs = append(r.gone, i.Old.Number), append(r.tombs, []any{i.ID, sequence})
 		return nil
 	}
 	row := documents.Row{Stored: index.Stored{Document: *i.Put, ChunkCount: len(i.Put.Chunks)}, Number: sequence,
-		Hash: i.hash}
+		Hash: i.Hash}
 	texted, added := sequence, r.now
-	if i.old == nil {
+	if i.Old == nil {
 		r.added = append(r.added, i.ID)
 	} else {
-		row.Number, added = i.old.Number, i.old.added
+		row.Number, added = i.Old.Number, i.Old.Added
 		if i.accessAlone() {
-			texted = i.old.texted
+			texted = i.Old.Texted
 		}
-	}
-	if i.Patches != nil {
-		row.ChunkCount = i.old.ChunkCount
 	}
 	i.row = [2]int64{row.Number, sequence}
 	r.documents, r.chunks = r.documents+1, r.chunks+row.ChunkCount
-	if row.Detail, err = packer.PackDetail(i.Put); err != nil {
+	if err = packer.SealDetail(&row); err != nil {
 		return err
 	}
 	r.puts = append(r.puts, row.Values(sequence, texted, added))
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(row.Sets))) {
 		r.sets = append(r.sets, []any{row.Number, name})
 	}
-	if i.sameText {
+	if i.SameText {
 		return nil
 	}
 	groups, err := packer.PackChunks(ctx, row.Chunks)
 	for _, g := range groups {
-		r.groups = append(r.groups, []any{row.Number, g.First, g.Count, g.Body})
+		key, body := g.Sealed(row.Number, i.Hash)
+		r.groups = append(r.groups, []any{key, body})
 	}
 	return err
 }
@@ -223,14 +185,14 @@ func (r *rowChanges) add(ctx context.Context, i *item, sequence int64, packer *c
 func (r *rowChanges) store(tx *sqldb.Tx) {
 	const listed = " IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
 	sqldb.ExecList(tx, "DELETE FROM document_sets WHERE document"+listed, r.reset)
-	sqldb.ExecList(tx, "DELETE FROM chunks WHERE document"+listed, r.retexted)
+	documents.RemoveChunks(tx, r.retexted...)
 	sqldb.ExecList(tx, "DELETE FROM analysed WHERE document"+listed, r.gone)
 	sqldb.ExecList(tx, "DELETE FROM documents WHERE row"+listed, r.gone)
 	sqldb.ExecList(tx, "DELETE FROM removals WHERE id IN (SELECT value FROM json_each(?))", r.added)
-	tx.Insert("documents ("+columns+")", r.puts, " ON CONFLICT (id) DO UPDATE SET "+documents.Replaced()+`,
-		changed = excluded.changed, texted = excluded.texted, vectors =
+	tx.Insert("documents ("+documents.Columns+", "+documents.LogColumns+")", r.puts,
+		" ON CONFLICT (id) DO UPDATE SET "+documents.Replaced()+`, changed = excluded.changed, texted = excluded.texted, vectors =
 		CASE WHEN excluded.texted = excluded.changed THEN '' ELSE documents.vectors END`)
 	tx.Insert("document_sets (document, name)", r.sets, "")
-	tx.Insert("chunks (document, first, amount, body)", r.groups, "")
+	tx.Insert("chunks (key, body)", r.groups, "")
 	tx.Insert("removals (id, changed)", r.tombs, "")
 }

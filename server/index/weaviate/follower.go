@@ -17,7 +17,7 @@ import (
 	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/analysis"
-	"quarry/server/index/codec"
+	"quarry/server/index/documents"
 	"quarry/server/index/shared"
 )
 
@@ -259,7 +259,7 @@ func (x *Index) vectors(ctx context.Context, model string, d *index.Document) ([
 	}
 	texts := make([]string, len(d.Chunks))
 	for i := range d.Chunks {
-		texts[i] = codec.EmbeddedText(d, i)
+		texts[i] = documents.EmbeddedText(d, i)
 	}
 	return x.docs.Embeddings(ctx, model, texts)
 }

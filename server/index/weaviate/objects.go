@@ -17,7 +17,7 @@ import (
 	"quarry/internal/text"
 	"quarry/server/index"
 	"quarry/server/index/analysis"
-	"quarry/server/index/codec"
+	"quarry/server/index/documents"
 	"quarry/server/index/segment"
 	"quarry/server/index/shared"
 )
@@ -178,7 +178,7 @@ func objects(class, tenant string, put *shared.Put, analyser *analysis.Analyser,
 			return nil, err
 		}
 		if values := vector(i); values != nil {
-			o.VectorBytes = codec.AppendVector(nil, values)
+			o.VectorBytes = documents.AppendVector(nil, values)
 		}
 		all = append(all, o)
 	}

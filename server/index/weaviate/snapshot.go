@@ -3,7 +3,6 @@ package weaviate
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -11,9 +10,8 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
 
-	"quarry/server/fault"
 	"quarry/server/index"
-	"quarry/server/index/codec"
+	"quarry/server/index/documents"
 	"quarry/server/index/lexical"
 	"quarry/server/index/segment"
 	"quarry/server/index/shared"
@@ -228,24 +226,12 @@ func (s *snapshot) Suggest(ctx context.Context, prefix string, access index.Acce
 
 // Like implements index.Snapshot.
 func (s *snapshot) Like(ctx context.Context, id string, chunk int, access index.Access) (found index.Likeness, err error) {
-	described, err := s.Documents(ctx, []string{id}, access)
+	passage, err := s.Passage(ctx, id, chunk, access)
 	if err != nil {
 		return found, err
 	}
-	var chunks []index.Chunk
-	if len(described) > 0 && chunk >= 0 {
-		chunks, err = s.Chunks(ctx, id, chunk, chunk, access)
-	}
-	if err == nil && (len(chunks) == 0 || chunks[0].Damaged) {
-		err = fmt.Errorf("passage %d of %q: %w", chunk, id, fault.ErrNotFound)
-	}
-	if err != nil {
-		return found, err
-	}
-	whole := described[0].Document
-	whole.Chunks = chunks
 	if found.Vector.Model = s.Model(); found.Vector.Model != "" {
-		key := codec.KeyOf(codec.EmbeddedText(&whole, 0))
+		key := documents.KeyOf(documents.EmbeddedText(&passage, 0))
 		vectors, err := s.index.docs.Vectors(ctx, found.Vector.Model, []vector.Key{key})
 		if err != nil {
 			return found, err
@@ -253,7 +239,7 @@ func (s *snapshot) Like(ctx context.Context, id string, chunk int, access index.
 		found.Vector.Values = vectors[key]
 	}
 	r := s.reach(ctx, access)
-	found.Words, err = s.searcher(r).RareWords(ctx, whole.Title+"\n\n"+chunks[0].Text, access)
+	found.Words, err = s.searcher(r).RareWords(ctx, passage.Title+"\n\n"+passage.Chunks[0].Text, access)
 	return found, err
 }
 
@@ -289,7 +275,7 @@ func (s *snapshot) Nearest(ctx context.Context, wanted index.Vector, query index
 func (r *reach) near(wanted index.Vector, query *index.Query, depth int) (hits []index.Hit, err error) {
 	reply, err := r.search(&pb.SearchRequest{Limit: uint32(depth), Filters: all(variants(&query.Filter, false)[0]...),
 		NearVector: &pb.NearVector{Vectors: []*pb.Vectors{{Type: pb.Vectors_VECTOR_TYPE_SINGLE_FP32,
-			VectorBytes: codec.AppendVector(nil, wanted.Values)}}},
+			VectorBytes: documents.AppendVector(nil, wanted.Values)}}},
 		Properties: &pb.PropertiesRequest{NonRefProperties: []string{propDocument, propOrdinal}},
 		Metadata:   &pb.MetadataRequest{Distance: true}})
 	if err != nil {

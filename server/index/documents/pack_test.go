@@ -1,4 +1,4 @@
-package codec
+package documents
 
 import (
 	"bytes"
@@ -85,11 +85,11 @@ func TestOptionalDetailsComeBack(t *testing.T) {
 	} {
 		document, got := plain, index.Document{ID: "a"}
 		change(&document)
-		detail, err := p.PackDetail(&document)
+		detail, err := p.packDetail(&document)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := p.UnpackDetail(detail, &got); err != nil || !reflect.DeepEqual(Canonical(got), Canonical(document)) {
+		if err := p.unpackDetail(detail, &got); err != nil || !reflect.DeepEqual(Canonical(got), Canonical(document)) {
 			t.Errorf("%s: %+v (%v), want %+v", name, got, err, document)
 		}
 		differs := document.Secondary > 0 || document.Untitled
@@ -99,13 +99,33 @@ func TestOptionalDetailsComeBack(t *testing.T) {
 	}
 }
 
+// TestFieldsOfNewerVersions: what follows the last optional field is passed over.
+func TestFieldsOfNewerVersions(t *testing.T) {
+	p := NewPacker(nil)
+	document, got := index.Document{ID: "a", Permalink: "https://wiki.example.com/a"}, index.Document{ID: "a"}
+	detail, err := p.packDetail(&document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := p.Unpack(detail)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if detail, err = p.Pack(append(data, "\x05newer"...)); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.unpackDetail(detail, &got); err != nil || !reflect.DeepEqual(got, document) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
 func FuzzUnpack(f *testing.F) {
 	p := packerWithDictionary(f)
 	whole := index.Document{ID: "a", Path: []string{"docs"}, Authors: []index.Person{{Name: "Jo", Email: "jo@acme.example"}}, Secondary: 1,
 		Metadata: []index.Field{{Key: "team", Values: []string{"infra"}}}, Sets: []string{"handbook"}, Access: []string{"PUBLIC"},
 		Outline: []index.Heading{{Level: 1, Text: "Top"}}, Positions: []index.Position{{End: 5, FirstLine: 1, LastLine: 2}},
 		Chunks: []index.Chunk{{Text: strings.Repeat("long text ", 20), Headings: []string{"Top"}, Link: "#top"}, {}}}
-	detail, err := p.PackDetail(&whole)
+	detail, err := p.packDetail(&whole)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -123,7 +143,7 @@ func FuzzUnpack(f *testing.F) {
 	f.Add([]byte{7, 1, 2, 3})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var document index.Document
-		_ = p.UnpackDetail(data, &document)
+		_ = p.unpackDetail(data, &document)
 		chunks, err := p.UnpackChunks(data)
 		if err != nil {
 			return

@@ -1,4 +1,4 @@
-package codec
+package documents
 
 import (
 	"bytes"
@@ -232,8 +232,8 @@ func Changes(batch index.Batch) ([]Change, error) {
 	return changes.all, nil
 }
 
-// Columns appends the fields that a row has columns for, and the number of its chunks.
-func Columns(dst []byte, d *index.Document, chunks int) []byte {
+// appendColumns appends the fields that a row has columns for, and the number of its chunks.
+func appendColumns(dst []byte, d *index.Document, chunks int) []byte {
 	to := encoder{data: dst}
 	for _, field := range []*string{&d.ID, &d.Source, &d.Origin, &d.Title, &d.Link, &d.Type} {
 		to.text(field)
@@ -244,8 +244,8 @@ func Columns(dst []byte, d *index.Document, chunks int) []byte {
 	return to.data
 }
 
-// Selection returns the condition on rows of documents that a selector stands for; empty when it names nothing.
-func Selection(by index.Selector) (where string, args []any) {
+// selection returns the condition on rows of documents that a selector stands for; empty when it names nothing.
+func selection(by index.Selector) (where string, args []any) {
 	var conditions []string
 	add := func(condition string, values ...any) {
 		conditions = append(conditions, condition)

@@ -1,5 +1,3 @@
-// Package documents is what stores of documents have in common, whatever database they are in: the row of a document,
-// what is read of rows alone, bookkeeping, and damage.
 package documents
 
 import (
@@ -8,12 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"quarry/server/fault"
 	"quarry/server/index"
-	"quarry/server/index/codec"
 	"quarry/server/sqldb"
 )
 
@@ -21,13 +17,20 @@ import (
 type Row struct {
 	index.Stored        // Damaged: Cause says why
 	Number       int64  // 0: a new row, which has none yet
-	Hash         []byte // see codec.Hash
+	Hash         []byte // see Hash
 	Detail       []byte // packed: what Document does not have yet; nil when it has all
 	Cause        error
+
+	// With a log: the numbers of the last change and of the last one of more than access, sets and visibility, and when
+	// the document was first stored, in microseconds since 1970.
+	Changed, Texted, Added int64
 }
 
 // Columns are those of a row, as Scan reads and Values returns them.
 const Columns = "row, id, hash, source, origin, title, link, type, created_at, updated_at, hidden, chunks, detail"
+
+// LogColumns follow in a database with a log of its changes.
+const LogColumns = "changed, texted, added_at"
 
 // Lost returns the row of a document of which only the id is known.
 func Lost(id string, cause error) *Row {
@@ -79,11 +82,11 @@ func (r *Row) Owner() string {
 // all can.
 func (r *Row) Damage(from int, chunks []index.Chunk) (damage index.Damage, ok bool) {
 	if r.Damaged {
-		return index.Damage{Kind: index.DamagedDocument, ID: r.ID, Reason: r.Cause.Error()}, true
+		return index.Damage{Kind: index.DamagedDocument, ID: r.ID, Origin: r.Origin, Reason: r.Cause.Error()}, true
 	}
-	unread := codec.Damaged(chunks, max(from, 0))
+	unread := Damaged(chunks, max(from, 0))
 	return index.Damage{Kind: index.DamagedText, ID: r.ID, Origin: r.Origin, Chunks: unread,
-		Reason: codec.ErrPacked.Error()}, unread != nil
+		Reason: ErrPacked.Error()}, unread != nil
 }
 
 // Damages are what the calls of a snapshot have found, once each.
@@ -100,51 +103,6 @@ func (d *Damages) Add(found index.Damage) {
 		}
 	}
 	*d = append(*d, found)
-}
-
-// Lists are what snapshots know of rows alone.
-type Lists struct {
-	Read  func(func(sqldb.Querier) error) error // calls with what reads the snapshot's rows
-	Added string                                // the condition that rows were stored first after a time
-}
-
-// DocumentIDs implements index.Snapshot. The ids ascend.
-func (l Lists) DocumentIDs(ctx context.Context, by index.Selector) (ids []string, err error) {
-	where, args := codec.Selection(by)
-	if where == "" {
-		return nil, nil
-	}
-	err = l.Read(func(from sqldb.Querier) error {
-		ids, err = sqldb.ColumnWhole[string](ctx, from, "SELECT id FROM documents WHERE "+where+" ORDER BY id", args...)
-		return err
-	})
-	return ids, err
-}
-
-// Origins implements index.Snapshot.
-func (l Lists) Origins(ctx context.Context) (origins map[string]int, err error) {
-	err = l.Read(func(from sqldb.Querier) error {
-		origins, err = sqldb.MapWhole[string, int](ctx, from,
-			"SELECT origin, count(*) FROM documents WHERE origin <> '' GROUP BY origin")
-		return err
-	})
-	return origins, err
-}
-
-// Resolve replaces AddedSince of a filter, which indexes of words do not know, by the documents that were added then.
-func (l Lists) Resolve(ctx context.Context, f index.Filter) (_ index.Filter, err error) {
-	if f.AddedSince.IsZero() {
-		return f, nil
-	}
-	f.Among = []string{}
-	err = l.Read(func(from sqldb.Querier) error {
-		found, err := sqldb.ColumnWhole[string](ctx, from, "SELECT id FROM documents WHERE "+l.Added,
-			f.AddedSince.UnixMicro())
-		f.Among = append(f.Among, found...)
-		return err
-	})
-	f.AddedSince = time.Time{}
-	return f, err
 }
 
 // ErrOrder: rows come in an order that they cannot be in. A damaged page that leads back to one before it would be read
@@ -180,4 +138,19 @@ func PutCursors(tx *sqldb.Tx, cursors map[string]string) {
 	}
 	sqldb.ExecList(tx, "DELETE FROM cursors WHERE key IN (SELECT value FROM json_each(?))", gone)
 	tx.Insert("cursors (key, value)", kept, " ON CONFLICT (key) DO UPDATE SET value = excluded.value")
+}
+
+// removedAtOnce bounds the depth of a condition.
+const removedAtOnce = 64
+
+// RemoveChunks removes the chunks of the documents with some row numbers.
+func RemoveChunks(tx *sqldb.Tx, rows ...int64) {
+	const one = "key BETWEEN ? AND ?"
+	for some := range slices.Chunk(rows, removedAtOnce) {
+		var args []any
+		for _, row := range some {
+			args = append(args, chunkKey(row, 0), chunkKey(row, -1))
+		}
+		tx.Exec("DELETE FROM chunks WHERE "+one+strings.Repeat(" OR "+one, len(some)-1), args...)
+	}
 }

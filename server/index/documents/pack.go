@@ -1,6 +1,7 @@
-// Package codec is the stored form of documents, which engines share: which documents are the same, how they are packed,
-// and the changes that a batch stands for.
-package codec
+// Package documents is what the stores of documents share, in both of their databases. A batch is turned into changes
+// (Changes), which are compared with what is stored (Reader.Plan); what changes is packed, sealed and stored. Snapshots
+// read it (Reads), and checks examine it (Reader.Examine).
+package documents
 
 import (
 	"context"
@@ -221,8 +222,8 @@ type Packer struct {
 	known map[uint32]*compressor // by dictionary
 }
 
-// NewPacker returns a Packer, which is safe for concurrent use. stored reads a dictionary and returns ErrPacked if it cannot be
-// read; nil: there are none.
+// NewPacker returns a Packer, which is safe for concurrent use. stored reads a dictionary and returns ErrPacked if it
+// cannot be read; nil: there are none.
 func NewPacker(stored func(id uint32) ([]byte, error)) *Packer {
 	return &Packer{plain: newCompressor(nil), stored: stored}
 }
@@ -392,8 +393,15 @@ type optionalField struct {
 	apply func()
 }
 
-// PackDetail packs what is stored of a document beside its columns and chunks.
-func (p *Packer) PackDetail(document *index.Document) ([]byte, error) {
+// SealDetail sets the detail of a row, whose other columns are set: what is stored of the document beside them and its
+// chunks.
+func (p *Packer) SealDetail(row *Row) error {
+	packed, err := p.packDetail(&row.Document)
+	row.Detail = Seal(packed, row.sealKey())
+	return err
+}
+
+func (p *Packer) packDetail(document *index.Document) ([]byte, error) {
 	var to encoder
 	detail(&to, document)
 	fields := optional(&to, document)
@@ -406,8 +414,8 @@ func (p *Packer) PackDetail(document *index.Document) ([]byte, error) {
 	return p.Pack(to.data)
 }
 
-// UnpackDetail reads what PackDetail wrote into a document. Errors: ErrPacked.
-func (p *Packer) UnpackDetail(packed []byte, document *index.Document) error {
+// unpackDetail reads what packDetail wrote into a document. Errors: ErrPacked.
+func (p *Packer) unpackDetail(packed []byte, document *index.Document) error {
 	data, err := p.Unpack(packed)
 	if err != nil {
 		return err
@@ -420,8 +428,8 @@ func (p *Packer) UnpackDetail(packed []byte, document *index.Document) error {
 		}
 	}
 	document.Secondary = min(max(document.Secondary, 0), len(document.Authors))
-	if from.broken || len(from.data) > 0 {
+	if from.broken {
 		return ErrPacked
 	}
-	return nil
+	return nil // what follows is of a newer version
 }

@@ -1,0 +1,153 @@
+package documents
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"quarry/server/index"
+)
+
+// Item is what a write does to one document.
+type Item struct {
+	Change
+	Old      *Row // nil: not stored yet
+	Hash     []byte
+	Keep     bool // nothing changes
+	SameText bool // the stored chunks stay
+	Unread   bool // Old is damaged: it is not known what the document said
+}
+
+// Plan is what changes do to the documents that are stored.
+type Plan struct {
+	Items   []Item
+	Written index.Written
+}
+
+// PatchesAtOnce bounds the documents that are in memory while their rights change.
+const PatchesAtOnce = 256
+
+// plannedAtOnce bounds the documents that Plan has in memory beside those of the changes.
+const plannedAtOnce = 256
+
+// replacing is called with a document that is replaced or removed, as far as it can be read, by its number among the
+// changes.
+type replacing = func(n int, old index.Document)
+
+// Plan compares changes with what is stored. Errors: an *index.OwnedError if documents of others would be replaced.
+func (r *Reader) Plan(ctx context.Context, changes []Change, replaced replacing) (*Plan, error) {
+	ids := make([]string, len(changes))
+	for i := range changes {
+		ids[i] = changes[i].ID
+	}
+	found, err := r.Find(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{Items: make([]Item, len(changes))}
+	owned := map[string]string{}
+	var same, others []int
+	for n, c := range changes {
+		i := &p.Items[n]
+		*i = Item{Change: c, Old: found[c.ID]}
+		if c.Put != nil {
+			i.Hash = Hash(c.Put)
+		}
+		switch {
+		case i.Old == nil:
+			i.Keep = c.Put == nil
+		case c.Excludes(i.Old.Owner()):
+			i.Keep = true
+			if c.Put != nil {
+				owned[c.ID] = i.Old.Owner()
+			}
+		case c.Put != nil && !i.Old.Damaged && slices.Equal(i.Hash, i.Old.Hash):
+			same = append(same, n)
+		default:
+			others = append(others, n)
+		}
+	}
+	if len(owned) > 0 {
+		return nil, fmt.Errorf("write to the library: %w", &index.OwnedError{Origins: owned})
+	}
+	for some := range slices.Chunk(same, plannedAtOnce) {
+		damaged, err := p.keepSound(ctx, r, some)
+		if others = append(others, damaged...); err != nil {
+			return nil, err
+		}
+	}
+	for some := range slices.Chunk(others, plannedAtOnce) {
+		if err := p.compare(ctx, r, some, replaced); err != nil {
+			return nil, err
+		}
+	}
+	p.count()
+	return p, nil
+}
+
+// rows returns what is stored of some items.
+func (p *Plan) rows(numbers []int) []*Row {
+	rows := make([]*Row, len(numbers))
+	for i, n := range numbers {
+		rows[i] = p.Items[n].Old
+	}
+	return rows
+}
+
+// keepSound keeps items that are stored as they are, and returns those whose stored document is damaged.
+func (p *Plan) keepSound(ctx context.Context, r *Reader, numbers []int) (damaged []int, err error) {
+	found := map[string]bool{}
+	err = r.Examine(ctx, p.rows(numbers), func(damage index.Damage) { found[damage.ID] = true })
+	for _, n := range numbers {
+		i := &p.Items[n]
+		if i.Unread = found[i.ID]; i.Unread {
+			damaged = append(damaged, n)
+		}
+		i.Keep = !i.Unread
+	}
+	return damaged, err
+}
+
+// compare compares items with the stored documents. A patch keeps the chunks as they are: those that cannot be read
+// stay known as damaged.
+func (p *Plan) compare(ctx context.Context, r *Reader, numbers []int, replaced replacing) error {
+	documents, err := r.Whole(ctx, p.rows(numbers)...)
+	if err != nil {
+		return err
+	}
+	for at, n := range numbers {
+		i, old := &p.Items[n], documents[at]
+		i.Unread = i.Unread || i.Old.Damaged || Damaged(old.Chunks, 0) != nil
+		switch {
+		case i.Patches != nil && i.Old.Damaged:
+			i.Keep = true // nothing is known of it that could be kept
+		case i.Patches != nil:
+			patched := Patched(old, i.Patches)
+			i.Put, i.SameText = &patched, true
+			i.Hash = slices.Concat(Hash(&patched)[:HashBytes], i.Old.Hash[min(HashBytes, len(i.Old.Hash)):])
+			i.Keep = slices.Equal(i.Hash, i.Old.Hash)
+		case i.Put != nil:
+			i.SameText = !i.Unread && SameChunks(i.Old.Hash, i.Hash)
+		}
+		if !i.Keep {
+			replaced(n, old)
+		}
+	}
+	return nil
+}
+
+func (p *Plan) count() {
+	for n := range p.Items {
+		switch i := &p.Items[n]; {
+		case i.Keep && i.Put != nil:
+			p.Written.Unchanged++
+		case i.Keep:
+		case i.Put == nil:
+			p.Written.Removed++
+		case i.Old != nil:
+			p.Written.Updated++
+		default:
+			p.Written.Added++
+		}
+	}
+}

@@ -1,0 +1,345 @@
+package documents
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+
+	"quarry/server/fault"
+	"quarry/server/index"
+	"quarry/server/sqldb"
+)
+
+// Reader reads documents within one transaction. It is not safe for concurrent use.
+type Reader struct {
+	sqldb.Querier
+	Packer *Packer
+	Logged bool // rows have LogColumns
+	// Sees reports whether access admits a document whose row is lost, by what is known of its rights elsewhere; nil:
+	// nobody sees it.
+	Sees func(id string, access index.Access) bool
+
+	recalled map[string]*Row
+}
+
+// MaxRecalled bounds what Recall keeps: more than one answer describes.
+const MaxRecalled = 4096
+
+// batchSizes are how many documents or spans one statement reads; each of them is prepared once. A server answers a
+// statement after a round trip.
+func batchSizes() []int { return []int{1, 4, 16, 64, 256, 1024} }
+
+// inBatches calls read with up to as many values as one statement reads, and with how many it has places for.
+func inBatches[T any](values []T, read func(values []T, places int) error) error {
+	sizes := batchSizes()
+	for batch := range slices.Chunk(values, sizes[len(sizes)-1]) {
+		at, _ := slices.BinarySearch(sizes, len(batch))
+		if err := read(batch, sizes[at]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Recall returns the rows of documents, nil for one that does not exist, and keeps them: an answer describes its
+// documents first and then reads their chunks. The transaction must only read.
+func (r *Reader) Recall(ctx context.Context, ids ...string) ([]*Row, error) {
+	rows := make([]*Row, len(ids))
+	var unknown []string
+	for i, id := range ids {
+		known, ok := r.recalled[id]
+		if rows[i] = known; !ok {
+			unknown = append(unknown, id)
+		}
+	}
+	if len(unknown) == 0 {
+		return rows, ctx.Err()
+	}
+	found, err := r.Find(ctx, unknown)
+	if err != nil {
+		return nil, err
+	}
+	if r.recalled == nil || len(r.recalled)+len(unknown) > MaxRecalled {
+		r.recalled = make(map[string]*Row, len(unknown))
+	}
+	for i, id := range ids {
+		if row, ok := found[id]; ok {
+			rows[i] = row
+		}
+	}
+	for _, id := range unknown {
+		if row := found[id]; row != nil {
+			r.complete(row)
+		}
+		r.recalled[id] = found[id]
+	}
+	return rows, nil
+}
+
+// Find reads the rows of documents by id, without unpacking their details; those that do not exist are missing.
+func (r *Reader) Find(ctx context.Context, ids []string) (map[string]*Row, error) {
+	found := make(map[string]*Row, len(ids))
+	err := inBatches(ids, func(ids []string, places int) error {
+		args := make([]any, places)
+		for i := range args {
+			args[i] = ids[min(i, len(ids)-1)]
+		}
+		err := r.each(ctx, func(row *Row) error {
+			found[row.ID] = row
+			return nil
+		}, "WHERE id IN "+sqldb.Places(places), args...)
+		if !Unreadable(err) {
+			return err
+		}
+		for _, id := range ids {
+			if err := r.findLost(ctx, id, found); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return found, err
+}
+
+// findLost finds a document alone, as the rows of others cannot be read.
+func (r *Reader) findLost(ctx context.Context, id string, found map[string]*Row) error {
+	err := r.each(ctx, func(row *Row) error {
+		found[id] = row
+		return nil
+	}, "WHERE id = ?", id)
+	if !Unreadable(err) {
+		return err
+	}
+	// The index on ids may know the row's number although the row cannot be read.
+	found[id] = Lost(id, err)
+	_ = sqldb.GetWhole(ctx, r, []any{&found[id].Number}, "SELECT row FROM documents WHERE id = ?", id)
+	return nil
+}
+
+// Rows reads the rows of documents; where also orders and limits them.
+func (r *Reader) Rows(ctx context.Context, where string, args ...any) (rows []*Row, err error) {
+	err = r.Each(ctx, func(row *Row) error {
+		rows = append(rows, row)
+		return nil
+	}, where, args...)
+	return rows, err
+}
+
+// Each calls yield with what Rows returns.
+func (r *Reader) Each(ctx context.Context, yield func(*Row) error, where string, args ...any) error {
+	return r.each(ctx, func(row *Row) error {
+		r.complete(row)
+		return yield(row)
+	}, where, args...)
+}
+
+// Columns are those of a row.
+func (r *Reader) columns() string {
+	if r.Logged {
+		return Columns + ", " + LogColumns
+	}
+	return Columns
+}
+
+// each calls yield for rows, without unpacking their details.
+func (r *Reader) each(ctx context.Context, yield func(*Row) error, where string, args ...any) error {
+	return sqldb.EachWhole(ctx, r, func(scanned *sql.Rows) error {
+		row, err := r.Scan(scanned)
+		if err != nil {
+			return err
+		}
+		return yield(row)
+	}, "SELECT "+r.columns()+" FROM documents "+where, args...)
+}
+
+// Scan reads the columns of a row, and more behind them, and checks its seal.
+func (r *Reader) Scan(scanned *sql.Rows, more ...any) (*Row, error) {
+	row := new(Row)
+	if r.Logged {
+		more = append([]any{&row.Changed, &row.Texted, &row.Added}, more...)
+	}
+	if err := row.Scan(scanned, more...); err != nil {
+		return nil, err
+	}
+	if !isSealed(row.Detail) {
+		r.completeOld(row)
+		return row, nil
+	}
+	detail, damage := Unseal(row.Detail, row.sealKey())
+	row.Detail = detail
+	row.Lose(damage)
+	return row, nil
+}
+
+// complete unpacks what the row contains beside its columns.
+func (r *Reader) complete(row *Row) {
+	if row.Detail == nil || row.Damaged {
+		return
+	}
+	row.Lose(r.Packer.unpackDetail(row.Detail, &row.Document))
+	row.Detail = nil
+}
+
+// completeOld is complete for a row without a seal, which is checked by the document's hash.
+func (r *Reader) completeOld(row *Row) {
+	r.complete(row)
+	if !row.Damaged && (row.ChunkCount < 0 || row.ChunkCount > MaxChunks || len(row.Hash) != 2*HashBytes ||
+		!bytes.Equal(Hash(&row.Document)[:HashBytes], row.Hash[:HashBytes])) {
+		row.Lose(fmt.Errorf("%w: its hash is wrong", ErrPacked))
+	}
+}
+
+// span is where chunks of a document are, first and last included.
+type span struct {
+	of          *Row
+	first, last int
+}
+
+// groups calls yield with the groups of chunks of spans, by the number of the span. Those of one come in no order.
+func (r *Reader) groups(ctx context.Context, spans []span, yield func(n int, key int64, body []byte)) error {
+	done := 0
+	return inBatches(spans, func(batch []span, places int) error {
+		args := make([]any, 0, 4*places)
+		for i, s := range batch {
+			row := s.of.Number
+			args = append(args, i, chunkKey(row, 0), chunkKey(row, s.first), chunkKey(row, s.last))
+		}
+		for i := len(batch); i < places; i++ {
+			args = append(args, i, 1, 0, 0) // no key is between 1 and 0
+		}
+		type place struct {
+			span int
+			key  int64
+		}
+		seen := make(map[place]bool, len(batch))
+		var at place
+		var body sql.RawBytes
+		err := sqldb.EachWhole(ctx, r, func(row *sql.Rows) error {
+			if err := row.Scan(&at.span, &at.key, &body); err != nil {
+				return err
+			}
+			if at.span < 0 || at.span >= len(batch) || seen[at] {
+				return ErrOrder
+			}
+			seen[at] = true
+			yield(done+at.span, at.key, body)
+			return nil
+		}, groupsStatement(places), args...)
+		done += len(batch)
+		return err
+	})
+}
+
+// groupsStatement reads the groups of a number of spans. The first group of each is the last one that begins at or
+// before its first chunk.
+func groupsStatement(spans int) string {
+	const one = "(CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT))"
+	return "WITH spans(number, begin, first, last) AS (VALUES " + one + strings.Repeat(", "+one, spans-1) + `)
+		SELECT number, key, body FROM spans CROSS JOIN chunks WHERE key <= last AND
+		key >= coalesce((SELECT max(key) FROM chunks WHERE key BETWEEN begin AND first), begin)`
+}
+
+// chunkRange are some chunks of a document, which the reader fills.
+type chunkRange struct {
+	span
+	chunks []index.Chunk
+}
+
+// rangeOf returns the chunks from to to, inclusive, of those that there are. They are not read yet.
+func rangeOf(row *Row, from, to int) chunkRange {
+	from, to = max(from, 0), min(to, row.ChunkCount-1)
+	return chunkRange{span{row, from, to}, Unread(to - from + 1)}
+}
+
+// fill reads chunks of several documents. Those that cannot be read are marked. Where the database itself is damaged,
+// each range, and each half of one, is tried alone.
+func (r *Reader) fill(ctx context.Context, ranges ...chunkRange) error {
+	ranges = slices.DeleteFunc(ranges, func(c chunkRange) bool { return len(c.chunks) == 0 })
+	spans := make([]span, len(ranges))
+	for i, c := range ranges {
+		spans[i] = c.span
+	}
+	err := r.groups(ctx, spans, func(n int, key int64, body []byte) {
+		c := ranges[n]
+		if group, err := r.Packer.unpackGroup(body, key, c.of.Hash); err == nil {
+			Fill(c.chunks, int(key&ordinalMask)-c.first, group)
+		}
+	})
+	if !Unreadable(err) {
+		return err
+	}
+	for _, c := range ranges {
+		parts := []chunkRange{c}
+		if half := len(c.chunks) / 2; len(ranges) == 1 {
+			if half == 0 {
+				c.chunks[0] = index.Chunk{Damaged: true}
+				return nil
+			}
+			parts = []chunkRange{{span{c.of, c.first, c.first + half - 1}, c.chunks[:half]},
+				{span{c.of, c.first + half, c.last}, c.chunks[half:]}}
+		}
+		for _, part := range parts {
+			if err := r.fill(ctx, part); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Whole reads documents with all their chunks, in the order of their rows. Chunks that cannot be read are marked; of a
+// damaged row only the id is known.
+func (r *Reader) Whole(ctx context.Context, rows ...*Row) ([]index.Document, error) {
+	ranges := make([]chunkRange, 0, len(rows))
+	for _, row := range rows {
+		if r.complete(row); row.Damaged {
+			ranges = append(ranges, chunkRange{span: span{of: Lost(row.ID, row.Cause)}})
+		} else {
+			ranges = append(ranges, rangeOf(row, 0, row.ChunkCount-1))
+		}
+	}
+	if err := r.fill(ctx, slices.Clone(ranges)...); err != nil {
+		return nil, err
+	}
+	all := make([]index.Document, len(rows))
+	for i, c := range ranges {
+		all[i] = c.of.Document
+		if all[i].Chunks = c.chunks; !c.of.Damaged {
+			SetDerived(&all[i])
+		}
+	}
+	return all, nil
+}
+
+// ExportChunks bounds what Export reads at once, beside one document.
+const ExportChunks = 8000
+
+// Fitting returns how many documents are read at once.
+func Fitting(rows []*Row) int {
+	chunks := 0
+	for i, row := range rows {
+		if chunks += row.ChunkCount; chunks > ExportChunks && i > 0 {
+			return i
+		}
+	}
+	return len(rows)
+}
+
+// Export returns documents as index.Exporter does.
+func (r *Reader) Export(ctx context.Context, after string, limit int) ([]index.Document, error) {
+	rows, err := r.Rows(ctx, "WHERE id > ? ORDER BY id LIMIT ?", after, limit)
+	if err != nil {
+		return nil, err
+	}
+	rows = rows[:Fitting(rows)]
+	list, err := r.Whole(ctx, rows...)
+	for i, row := range rows {
+		if err == nil && (row.Damaged || Damaged(list[i].Chunks, 0) != nil) {
+			err = fmt.Errorf("document %q: %w", row.ID, fault.ErrDamaged)
+		}
+	}
+	return list, err
+}

@@ -1,0 +1,204 @@
+package documents
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"quarry/server/fault"
+	"quarry/server/index"
+	"quarry/server/sqldb"
+)
+
+// Reads are the methods of a snapshot that read documents without an index of their words.
+type Reads struct {
+	Read  func(func(*Reader) error) error // calls with the reader of the snapshot
+	Added string                          // the condition that rows were stored first after a time
+
+	mutex sync.Mutex
+	found Damages
+}
+
+// Note records damage.
+func (r *Reads) Note(damage index.Damage) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.found.Add(damage)
+}
+
+// Damage implements index.Snapshot.
+func (r *Reads) Damage() []index.Damage {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return slices.Clone(r.found)
+}
+
+// noteChunks records the chunks of a document, from from on, that are damaged.
+func (r *Reads) noteChunks(of *Row, from int, chunks []index.Chunk) {
+	if damage, ok := of.Damage(from, chunks); ok {
+		r.Note(damage)
+	}
+}
+
+// admitted returns the rows of documents, nil for one that access does not admit. A damaged one has only its id, and
+// its damage is noted.
+func (r *Reads) admitted(ctx context.Context, from *Reader, access index.Access, ids ...string) ([]*Row, error) {
+	rows, err := from.Recall(ctx, ids...)
+	for i, row := range rows {
+		if row != nil && !row.Damaged {
+			if !access.Admits(&row.Document) {
+				rows[i] = nil
+			}
+			continue
+		}
+		rows[i] = nil
+		switch {
+		case from.Sees == nil:
+		case from.Sees(ids[i], access):
+			rows[i] = Lost(ids[i], fmt.Errorf("%w: it is indexed but not stored", ErrPacked))
+			row = rows[i]
+		default:
+			continue
+		}
+		if row != nil {
+			r.noteChunks(row, 0, nil)
+		}
+	}
+	return rows, err
+}
+
+// Documents implements index.Snapshot.
+func (r *Reads) Documents(ctx context.Context, ids []string, access index.Access) ([]index.Stored, error) {
+	found := make([]index.Stored, 0, len(ids))
+	err := r.Read(func(from *Reader) error {
+		rows, err := r.admitted(ctx, from, access, ids...)
+		for _, row := range rows {
+			if row != nil {
+				found = append(found, row.Stored)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// Chunks implements index.Snapshot.
+func (r *Reads) Chunks(ctx context.Context, id string, from, to int, access index.Access) ([]index.Chunk, error) {
+	var chunks []index.Chunk
+	err := r.Read(func(reader *Reader) error {
+		rows, err := r.admitted(ctx, reader, access, id)
+		switch {
+		case err != nil:
+			return err
+		case rows[0] == nil:
+			return fmt.Errorf("document %q: %w", id, fault.ErrNotFound)
+		case rows[0].Damaged:
+			return fmt.Errorf("document %q: %w: %w", id, fault.ErrDamaged, rows[0].Cause)
+		}
+		c := rangeOf(rows[0], from, to)
+		if len(c.chunks) == 0 {
+			return nil
+		}
+		chunks = c.chunks
+		err = reader.fill(ctx, c)
+		r.noteChunks(c.of, from, chunks)
+		return err
+	})
+	return chunks, err
+}
+
+// Texts implements index.Snapshot.
+func (r *Reads) Texts(ctx context.Context, ranges []index.Range, access index.Access) ([][]index.Chunk, error) {
+	texts := make([][]index.Chunk, len(ranges))
+	err := r.Read(func(reader *Reader) error {
+		ids := make([]string, len(ranges))
+		for i, wanted := range ranges {
+			ids[i] = wanted.DocumentID
+		}
+		rows, err := r.admitted(ctx, reader, access, ids...)
+		if err != nil {
+			return err
+		}
+		var all []chunkRange
+		for i, row := range rows {
+			if row == nil || row.Damaged {
+				continue
+			}
+			if c := rangeOf(row, ranges[i].From, ranges[i].To); len(c.chunks) > 0 {
+				texts[i], all = c.chunks, append(all, c)
+			}
+		}
+		err = reader.fill(ctx, all...)
+		for _, c := range all {
+			r.noteChunks(c.of, c.first, c.chunks)
+		}
+		return err
+	})
+	return texts, err
+}
+
+// Passage returns a document with one of its chunks alone. fault.ErrNotFound if access does not admit it, or the chunk
+// cannot be read.
+func (r *Reads) Passage(ctx context.Context, id string, chunk int, access index.Access) (index.Document, error) {
+	described, err := r.Documents(ctx, []string{id}, access)
+	if err != nil {
+		return index.Document{}, err
+	}
+	var chunks []index.Chunk
+	if len(described) > 0 && !described[0].Damaged && chunk >= 0 {
+		chunks, err = r.Chunks(ctx, id, chunk, chunk, access)
+	}
+	if err == nil && (len(chunks) == 0 || chunks[0].Damaged) {
+		err = fmt.Errorf("passage %d of %q: %w", chunk, id, fault.ErrNotFound)
+	}
+	if err != nil {
+		return index.Document{}, err
+	}
+	document := described[0].Document
+	document.Chunks = chunks
+	return document, nil
+}
+
+// DocumentIDs implements index.Snapshot. The ids ascend.
+func (r *Reads) DocumentIDs(ctx context.Context, by index.Selector) (ids []string, err error) {
+	where, args := selection(by)
+	if where == "" {
+		return nil, nil
+	}
+	err = r.Read(func(from *Reader) error {
+		ids, err = sqldb.ColumnWhole[string](ctx, from, "SELECT id FROM documents WHERE "+where+" ORDER BY id", args...)
+		return err
+	})
+	return ids, err
+}
+
+// Origins implements index.Snapshot.
+func (r *Reads) Origins(ctx context.Context) (origins map[string]int, err error) {
+	err = r.Read(func(from *Reader) error {
+		origins, err = sqldb.MapWhole[string, int](ctx, from,
+			"SELECT origin, count(*) FROM documents WHERE origin <> '' GROUP BY origin")
+		return err
+	})
+	return origins, err
+}
+
+// Resolve replaces AddedSince of a filter, which indexes of words do not know, by the documents that were added then.
+func (r *Reads) Resolve(ctx context.Context, f index.Filter) (_ index.Filter, err error) {
+	if f.AddedSince.IsZero() {
+		return f, nil
+	}
+	f.Among = []string{}
+	err = r.Read(func(from *Reader) error {
+		found, err := sqldb.ColumnWhole[string](ctx, from, "SELECT id FROM documents WHERE "+r.Added,
+			f.AddedSince.UnixMicro())
+		f.Among = append(f.Among, found...)
+		return err
+	})
+	f.AddedSince = time.Time{}
+	return f, err
+}

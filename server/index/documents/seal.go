@@ -1,0 +1,107 @@
+package documents
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"strings"
+
+	"quarry/server/fault"
+	"quarry/server/index"
+	"quarry/server/index/segment"
+)
+
+// A sealed value is the byte sealed, the CRC-32C of a key and the data, and the data. The key names what the data
+// belongs to, so that intact data in the wrong place is found, too. Values written before there were seals begin with
+// another byte, or are shorter.
+const (
+	sealed    = 2
+	sealBytes = 1 + crc32.Size
+)
+
+// Seal returns a sealed value.
+func Seal(data, key []byte) []byte {
+	out := append(make([]byte, 0, sealBytes+len(data)), sealed)
+	out = binary.LittleEndian.AppendUint32(out, segment.Checksum(key, data))
+	return append(out, data...)
+}
+
+// isSealed reports whether a value has a seal.
+func isSealed(value []byte) bool { return len(value) >= sealBytes && value[0] == sealed }
+
+// Unseal returns the data of a sealed value. Errors: ErrPacked.
+func Unseal(value, key []byte) ([]byte, error) {
+	if !isSealed(value) || segment.Checksum(key, value[sealBytes:]) != binary.LittleEndian.Uint32(value[1:]) {
+		return nil, fmt.Errorf("%w: its checksum is wrong", ErrPacked)
+	}
+	return value[sealBytes:], nil
+}
+
+// UnsealOld is Unseal for a value that may have no seal yet.
+func UnsealOld(value, key []byte) ([]byte, error) {
+	if !isSealed(value) {
+		return value, nil
+	}
+	return Unseal(value, key)
+}
+
+// Unreadable reports whether an error means that stored data is damaged, and not that reading it failed. database/sql
+// has no type for a value that does not fit the variable it is read into.
+func Unreadable(err error) bool {
+	return errors.Is(err, ErrPacked) || errors.Is(err, fault.ErrDamaged) ||
+		err != nil && strings.Contains(err.Error(), "sql: Scan error")
+}
+
+// sealKey is the key of the seal of a row's detail: all other columns.
+func (r *Row) sealKey() []byte {
+	return appendColumns(append(make([]byte, 0, 256), r.Hash...), &r.Document, r.ChunkCount)
+}
+
+// A group of chunks has a row of the table chunks. Its key is the number of the document's row, and behind it that of
+// the group's first chunk.
+const (
+	ordinalBits = 20
+	ordinalMask = 1<<ordinalBits - 1
+)
+
+// chunkKey returns the key of the group that begins with a chunk of the document with a row number.
+func chunkKey(row int64, chunk int) int64 { return row<<ordinalBits | int64(chunk)&ordinalMask }
+
+// Sealed returns the group as the table chunks has it, under the row and the hash of its document.
+func (g Group) Sealed(row int64, hash []byte) (key int64, body []byte) {
+	key = chunkKey(row, g.First)
+	return key, Seal(append(binary.AppendUvarint(nil, uint64(g.Count)), g.Body...), groupKey(key, hash))
+}
+
+// openGroup checks the seal of a group. count is -1 in a group without a seal.
+func openGroup(value []byte, key int64, hash []byte) (packed []byte, count int, err error) {
+	if !isSealed(value) {
+		return value, -1, nil
+	}
+	data, err := Unseal(value, groupKey(key, hash))
+	if err != nil {
+		return nil, 0, err
+	}
+	n, width := binary.Uvarint(data)
+	if width <= 0 || n > MaxChunks {
+		return nil, 0, ErrPacked
+	}
+	return data[width:], int(n), nil
+}
+
+// groupKey is the key of the seal of a group of chunks: its place, and the half of the document's hash that stands for
+// the chunks.
+func groupKey(key int64, hash []byte) []byte {
+	return append(binary.LittleEndian.AppendUint64(make([]byte, 0, 8+HashBytes), uint64(key)),
+		hash[min(HashBytes, len(hash)):]...)
+}
+
+// unpackGroup returns the chunks of a group.
+func (p *Packer) unpackGroup(value []byte, key int64, hash []byte) ([]index.Chunk, error) {
+	packed, _, err := openGroup(value, key, hash)
+	if err != nil {
+		return nil, err
+	}
+	return p.UnpackChunks(packed)
+}
