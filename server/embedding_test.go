@@ -5,9 +5,12 @@ import (
 	"net/http"
 	"testing"
 
+	"quarry/client/wire"
 	"quarry/internal/testkit/llmtest"
 	"quarry/server/api"
 	"quarry/server/directory"
+	"quarry/server/index"
+	"quarry/server/ingest"
 	"quarry/server/llm"
 )
 
@@ -129,5 +132,24 @@ func TestVectorsOfOneDatabase(t *testing.T) {
 	close(embedded)
 	if err := <-found; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestHashesAreCompletedInTheBackground: those of a library that an earlier version stored, also without an embedding
+// model.
+func TestHashesAreCompletedInTheBackground(t *testing.T) {
+	s := open(t, Options{Home: t.TempDir()})
+	documents, err := s.index(t.Context(), directory.DefaultTenant, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := documents.Write(t.Context(), index.Batch{Upsert: []index.Document{{ID: "old"}}}); err != nil {
+		t.Fatal(err)
+	}
+	s.vectors.changed(directory.DefaultTenant)
+	s.vectors.loops[directory.DefaultTenant].Wait()
+	hash := wire.HashID("old")
+	if found, err := ingest.Hashes(t.Context(), documents, hash[:wire.ShortestID]); err != nil || found[hash] != "old" {
+		t.Errorf("%v, %v", found, err)
 	}
 }

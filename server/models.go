@@ -16,6 +16,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/internal/guard"
+	"quarry/server/directory"
 	"quarry/server/fault"
 	"quarry/server/ingest"
 	"quarry/server/llm"
@@ -198,11 +199,12 @@ func (e *embedding) stop() {
 	}
 }
 
-// newEmbedding returns the embedding of a server, which without an embedding model only completes the hashes of a
-// library of an earlier version.
+// newEmbedding returns the embedding of a server, which without an embedding model only completes the hashes of the
+// default tenant's documents, if an earlier version stored them.
 func (s *Server) newEmbedding() *embedding {
 	return newEmbedding(func(ctx context.Context, tenant string) error {
-		if s.options.ReadOnly || s.options.Sample {
+		_, embeds := s.options.Models.Embedder()
+		if s.options.ReadOnly || s.options.Sample || !embeds && tenant != directory.DefaultTenant { // which may be many
 			return nil
 		}
 		documents, err := s.library(ctx, tenant, false)

@@ -89,7 +89,7 @@ type Server struct {
 	measures  func() *measures // created on first use: most processes serve nobody
 	timeouts  timeouts
 	cache     *pipeline.Cache
-	edges     edges
+	names     sync.Map // by tenant: versionedNames
 	slots     slots
 	counted   counted
 

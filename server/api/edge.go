@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"quarry/client/wire"
 	"quarry/server/directory"
@@ -26,9 +25,7 @@ type edge struct {
 	access    index.Access
 }
 
-// edges has the names of each tenant's library, as of a version of it.
-type edges struct{ known sync.Map } // tenant → versionedNames
-
+// versionedNames are the names of a tenant's library, as of a version of it.
 type versionedNames struct {
 	version string
 	names   *ingest.Names
@@ -42,14 +39,14 @@ func (s *Server) edge(ctx context.Context, tenant string, snapshot index.Snapsho
 	}
 	e := edge{owner: !isListener(ctx), documents: documents, snapshot: snapshot, access: access}
 	version := snapshot.Version()
-	if known, ok := s.edges.known.Load(tenant); ok && known.(versionedNames).version == version {
+	if known, ok := s.names.Load(tenant); ok && known.(versionedNames).version == version {
 		e.names = known.(versionedNames).names
 		return e, nil
 	}
 	if e.names, err = ingest.LoadNames(ctx, documents); err != nil {
 		return edge{}, err
 	}
-	s.edges.known.Store(tenant, versionedNames{version, e.names})
+	s.names.Store(tenant, versionedNames{version, e.names})
 	return e, nil
 }
 
@@ -139,14 +136,6 @@ func (s *Server) storedIDs(ctx context.Context, who directory.Principal, ids []s
 // narrow puts the caller's ids in the place of those of an answer, and adds short refs to its results. Those without a
 // link that the caller could open get their permalink.
 func (e edge) narrow(ctx context.Context, response *wire.SearchResponse) {
-	for i := range response.Results {
-		if result := &response.Results[i]; result.ShortRef == "" { // else it is that of a federated source
-			result.ShortRef = e.shortRef(ctx, result.DocumentID, result.ChunkInd)
-		}
-	}
-	if e.owner {
-		return
-	}
 	for number, id := range response.CitationMapping {
 		response.CitationMapping[number] = e.id(id)
 	}
@@ -157,6 +146,9 @@ func (e edge) narrow(ctx context.Context, response *wire.SearchResponse) {
 	}
 	for i := range response.Results {
 		result := &response.Results[i]
+		if result.ShortRef == "" { // else it is that of a federated source
+			result.ShortRef = e.shortRef(ctx, result.DocumentID, result.ChunkInd)
+		}
 		result.DocumentID, result.Ref = e.id(result.DocumentID), e.id(result.Ref)
 		for j := range result.AlsoIn {
 			result.AlsoIn[j].DocumentID = e.id(result.AlsoIn[j].DocumentID)
@@ -164,7 +156,7 @@ func (e edge) narrow(ctx context.Context, response *wire.SearchResponse) {
 		if result.Newer != nil {
 			result.Newer.DocumentID = e.id(result.Newer.DocumentID)
 		}
-		if result.Link == nil && strings.HasPrefix(result.Citation, "https://") {
+		if !e.owner && result.Link == nil && strings.HasPrefix(result.Citation, "https://") {
 			result.Link = &result.Citation
 		}
 	}
