@@ -21,7 +21,7 @@ func (m machine) explore(question string) (string, error) {
 		return "", err
 	}
 	defer explorer.Close()
-	counted := regexp.MustCompile(`╭ Results ─.* \d+ passages?`)
+	counted := regexp.MustCompile(`╭ Results ─.* \d+ documents?`)
 	if !explorer.Wait(time.Minute, counted.MatchString) {
 		return "", fmt.Errorf("no results; the screen is\n%s", explorer.Text())
 	}

@@ -8,7 +8,7 @@ func TestFirstRows(t *testing.T) {
 	const screen = `╭ sample ─────────╮
 │ › the question   │
 ╰──────────────────╯
-╭ Results ─ 7 passages ╮╭ Title ─╮
+╭ Results ─ 7 documents ╮╭ Title ─╮
 │▌ 1  One     2 mo ││ reader │
 │▌    ◆ first of   ││ more   │
 │▌    its lines    ││        │
