@@ -8,13 +8,13 @@ import (
 	"quarry/server/index"
 )
 
-// TestFillChunks compares Fill with a loop over single chunks, for places before, within and behind.
+// TestFillChunks compares copyGroup with a loop over single chunks, for places before, within and behind.
 func TestFillChunks(t *testing.T) {
 	group := []index.Chunk{{Text: "a"}, {Text: "b"}, {Text: "c"}}
 	for size := range 7 {
 		for _, place := range []int{math.MinInt, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7, math.MaxInt} {
 			chunks := Unread(size)
-			Fill(chunks, place, group)
+			copyGroup(chunks, place, group)
 			var damaged []int
 			for at, chunk := range chunks {
 				want := index.Chunk{Damaged: true}

@@ -84,8 +84,8 @@ func dictionaryOf(frame []byte) (id uint32, err error) {
 	return header.DictionaryID, nil
 }
 
-// Readable reports whether there is the dictionary that a packed value needs. Errors: those of reading it.
-func (p *Packer) Readable(packed []byte) (bool, error) {
+// readable reports whether there is the dictionary that a packed value needs. Errors: those of reading it.
+func (p *Packer) readable(packed []byte) (bool, error) {
 	if len(packed) == 0 || packed[0] != packedDictionary {
 		return true, nil
 	}

@@ -46,14 +46,14 @@ func Canonical(document index.Document) index.Document {
 		chunkFields(clean, chunk)
 		chunk.Damaged = false
 	})
-	SetDerived(&document)
+	setDerived(&document)
 	clean.text(&document.Place)
 	return document
 }
 
-// SetDerived sets what follows from the rest of a document that has its chunks: its language, and the place of one that
+// setDerived sets what follows from the rest of a document that has its chunks: its language, and the place of one that
 // no root has, unless they are known. Documents that an older version stored have none.
-func SetDerived(document *index.Document) {
+func setDerived(document *index.Document) {
 	setLanguage(document)
 	if document.Place == "" {
 		document.Place = document.OwnPlace()
@@ -140,8 +140,8 @@ func Hash(document *index.Document) []byte {
 	return append(sum[:HashBytes:HashBytes], chunks.Sum(nil)[:HashBytes]...)
 }
 
-// SameChunks reports whether the chunks of two documents are equal, given their hashes.
-func SameChunks(a, b []byte) bool {
+// sameChunks reports whether the chunks of two documents are equal, given their hashes.
+func sameChunks(a, b []byte) bool {
 	return len(a) == 2*HashBytes && len(b) == 2*HashBytes && bytes.Equal(a[HashBytes:], b[HashBytes:])
 }
 
@@ -186,11 +186,11 @@ func AccessChanges(patches []index.AccessPatch) []Change {
 	return changes.all
 }
 
-// Excludes reports whether a document that is stored under an origin belongs to another owner.
-func (c *Change) Excludes(origin string) bool { return c.Owns != nil && !c.Owns(origin) }
+// excludes reports whether a document that is stored under an origin belongs to another owner.
+func (c *Change) excludes(origin string) bool { return c.Owns != nil && !c.Owns(origin) }
 
-// Patched returns a document with its new rights.
-func Patched(document index.Document, patches []index.AccessPatch) index.Document {
+// patched returns a document with its new rights.
+func patched(document index.Document, patches []index.AccessPatch) index.Document {
 	for _, patch := range patches {
 		if patch.Access != nil {
 			document.Access = patch.Access

@@ -22,7 +22,7 @@ func (e *examination) group(key int64, value []byte) {
 	packed, count, err := openGroup(value, key, e.row.Hash)
 	readable := false
 	if err == nil {
-		readable, err = e.packer.Readable(packed)
+		readable, err = e.packer.readable(packed)
 	}
 	switch {
 	case err != nil, !readable:
@@ -37,7 +37,7 @@ func (e *examination) group(key int64, value []byte) {
 
 // sound reports whether nothing is wrong as far as seals show.
 func (e *examination) sound() (bool, error) {
-	readable, err := e.packer.Readable(e.row.Detail)
+	readable, err := e.packer.readable(e.row.Detail)
 	next := 0
 	slices.SortFunc(e.groups, func(a, b [2]int) int { return a[0] - b[0] })
 	for _, group := range e.groups {
@@ -107,16 +107,11 @@ func (r *Reader) finish(ctx context.Context, all []examination, yield func(index
 
 // ExamineNamed is Examine for documents by id.
 func (r *Reader) ExamineNamed(ctx context.Context, ids []string, yield func(index.Damage)) error {
-	found, err := r.Find(ctx, ids)
+	rows, err := r.Recall(ctx, ids...)
 	if err != nil {
 		return err
 	}
-	var rows []*Row
-	for _, id := range ids {
-		if found[id] != nil {
-			rows = append(rows, found[id])
-		}
-	}
+	rows = slices.DeleteFunc(rows, func(row *Row) bool { return row == nil })
 	return r.Examine(ctx, rows, yield)
 }
 

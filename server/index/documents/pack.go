@@ -332,8 +332,8 @@ func groupChunks(ctx context.Context, chunks []index.Chunk, yield func(first, co
 	return nil
 }
 
-// UnpackChunks returns the chunks of a packed group.
-func (p *Packer) UnpackChunks(packed []byte) ([]index.Chunk, error) {
+// unpackChunks returns the chunks of a packed group.
+func (p *Packer) unpackChunks(packed []byte) ([]index.Chunk, error) {
 	data, err := p.Unpack(packed)
 	if err != nil {
 		return nil, err
@@ -349,13 +349,14 @@ func (p *Packer) UnpackChunks(packed []byte) ([]index.Chunk, error) {
 	return chunks, nil
 }
 
-// Unread returns n chunks, none if n is negative. They are marked as damaged until Fill has them.
+// Unread returns n chunks, none if n is negative. They are marked as damaged until copyGroup has them.
 func Unread(n int) []index.Chunk {
 	return slices.Repeat([]index.Chunk{{Damaged: true}}, max(0, n))
 }
 
-// Fill copies a group of chunks, the first of which is at a place of chunks or before them, as far as it is among them.
-func Fill(chunks []index.Chunk, place int, group []index.Chunk) {
+// copyGroup copies a group of chunks, the first of which is at a place of chunks or before them, as far as it is among
+// them.
+func copyGroup(chunks []index.Chunk, place int, group []index.Chunk) {
 	if place < 0 {
 		if place <= -len(group) {
 			return

@@ -33,7 +33,7 @@ func testPackedChunks(t *testing.T, p *Packer) {
 			if group.First != len(got) {
 				t.Errorf("a group begins at %d, want %d", group.First, len(got))
 			}
-			chunks, err := p.UnpackChunks(group.Body)
+			chunks, err := p.unpackChunks(group.Body)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -144,7 +144,7 @@ func FuzzUnpack(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var document index.Document
 		_ = p.unpackDetail(data, &document)
-		chunks, err := p.UnpackChunks(data)
+		chunks, err := p.unpackChunks(data)
 		if err != nil {
 			return
 		}
@@ -154,7 +154,7 @@ func FuzzUnpack(f *testing.F) {
 			t.Fatal(err)
 		}
 		for _, group := range groups {
-			some, err := p.UnpackChunks(group.Body)
+			some, err := p.unpackChunks(group.Body)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -56,7 +56,7 @@ func (r *Reader) Plan(ctx context.Context, changes []Change, replaced replacing)
 		switch {
 		case i.Old == nil:
 			i.Keep = c.Put == nil
-		case c.Excludes(i.Old.Owner()):
+		case c.excludes(i.Old.Owner()):
 			i.Keep = true
 			if c.Put != nil {
 				owned[c.ID] = i.Old.Owner()
@@ -122,12 +122,12 @@ func (p *Plan) compare(ctx context.Context, r *Reader, numbers []int, replaced r
 		case i.Patches != nil && i.Old.Damaged:
 			i.Keep = true // nothing is known of it that could be kept
 		case i.Patches != nil:
-			patched := Patched(old, i.Patches)
-			i.Put, i.SameText = &patched, true
-			i.Hash = slices.Concat(Hash(&patched)[:HashBytes], i.Old.Hash[min(HashBytes, len(i.Old.Hash)):])
+			document := patched(old, i.Patches)
+			i.Put, i.SameText = &document, true
+			i.Hash = slices.Concat(Hash(&document)[:HashBytes], i.Old.Hash[min(HashBytes, len(i.Old.Hash)):])
 			i.Keep = slices.Equal(i.Hash, i.Old.Hash)
 		case i.Put != nil:
-			i.SameText = !i.Unread && SameChunks(i.Old.Hash, i.Hash)
+			i.SameText = !i.Unread && sameChunks(i.Old.Hash, i.Hash)
 		}
 		if !i.Keep {
 			replaced(n, old)

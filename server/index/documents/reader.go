@@ -136,7 +136,7 @@ func (r *Reader) Each(ctx context.Context, yield func(*Row) error, where string,
 	}, where, args...)
 }
 
-// Columns are those of a row.
+// columns are those of a row.
 func (r *Reader) columns() string {
 	if r.Logged {
 		return Columns + ", " + LogColumns
@@ -147,7 +147,7 @@ func (r *Reader) columns() string {
 // each calls yield for rows, without unpacking their details.
 func (r *Reader) each(ctx context.Context, yield func(*Row) error, where string, args ...any) error {
 	return sqldb.EachWhole(ctx, r, func(scanned *sql.Rows) error {
-		row, err := r.Scan(scanned)
+		row, err := r.scan(scanned)
 		if err != nil {
 			return err
 		}
@@ -155,13 +155,14 @@ func (r *Reader) each(ctx context.Context, yield func(*Row) error, where string,
 	}, "SELECT "+r.columns()+" FROM documents "+where, args...)
 }
 
-// Scan reads the columns of a row, and more behind them, and checks its seal.
-func (r *Reader) Scan(scanned *sql.Rows, more ...any) (*Row, error) {
+// scan reads a row and checks its seal.
+func (r *Reader) scan(scanned *sql.Rows) (*Row, error) {
 	row := new(Row)
+	var logged []any
 	if r.Logged {
-		more = append([]any{&row.Changed, &row.Texted, &row.Added}, more...)
+		logged = []any{&row.Changed, &row.Texted, &row.Added}
 	}
-	if err := row.Scan(scanned, more...); err != nil {
+	if err := row.Scan(scanned, logged...); err != nil {
 		return nil, err
 	}
 	if !isSealed(row.Detail) {
@@ -265,7 +266,7 @@ func (r *Reader) fill(ctx context.Context, ranges ...chunkRange) error {
 	err := r.groups(ctx, spans, func(n int, key int64, body []byte) {
 		c := ranges[n]
 		if group, err := r.Packer.unpackGroup(body, key, c.of.Hash); err == nil {
-			Fill(c.chunks, int(key&ordinalMask)-c.first, group)
+			copyGroup(c.chunks, int(key&ordinalMask)-c.first, group)
 		}
 	})
 	if !Unreadable(err) {
@@ -308,7 +309,7 @@ func (r *Reader) Whole(ctx context.Context, rows ...*Row) ([]index.Document, err
 	for i, c := range ranges {
 		all[i] = c.of.Document
 		if all[i].Chunks = c.chunks; !c.of.Damaged {
-			SetDerived(&all[i])
+			setDerived(&all[i])
 		}
 	}
 	return all, nil

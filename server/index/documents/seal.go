@@ -103,5 +103,5 @@ func (p *Packer) unpackGroup(value []byte, key int64, hash []byte) ([]index.Chun
 	if err != nil {
 		return nil, err
 	}
-	return p.UnpackChunks(packed)
+	return p.unpackChunks(packed)
 }
