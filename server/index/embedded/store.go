@@ -23,7 +23,8 @@ func (x *Index) store(ctx context.Context, tx *sqldb.Tx, ready *prepared, cursor
 		return err
 	}
 	documents.PutCursors(tx, cursors)
-	total, chunks, indexed, added := 0, 0, 0, int64(0)
+	total, chunks, indexed, added, last := 0, 0, 0, int64(0), int64(0)
+	tx.Row(sql.ErrNoRows, []any{&last}, "SELECT coalesce(max(row), 0) FROM documents")
 	for n := range ready.items {
 		i := &ready.items[n]
 		if i.Keep {
@@ -38,6 +39,10 @@ func (x *Index) store(ctx context.Context, tx *sqldb.Tx, ready *prepared, cursor
 			continue
 		}
 		total, chunks, indexed = total+1, chunks+len(i.Put.Chunks), indexed+1
+		if i.row = last + 1; i.Old != nil && i.Old.Number != 0 {
+			i.row = i.Old.Number
+		}
+		last = max(last, i.row)
 		if x.put(tx, i); i.Old == nil && added == 0 {
 			added = i.row
 			putAddition(tx, added, x.now())
@@ -106,17 +111,16 @@ func (x *Index) storeDeletes(ctx context.Context, tx *sqldb.Tx, manifest int64, 
 	return nil
 }
 
-// put stores the document of an item, and sets the item's row.
+// put stores the document of an item in its row.
 func (x *Index) put(tx *sqldb.Tx, i *item) {
-	row := documents.Row{Stored: index.Stored{Document: *i.Put, ChunkCount: len(i.Put.Chunks)}, Hash: i.Hash}
+	row := documents.Row{Stored: index.Stored{Document: *i.Put, ChunkCount: len(i.Put.Chunks)}, Hash: i.Hash,
+		Number: i.row}
 	tx.Fail(x.packer.SealDetail(&row))
-	if i.Old != nil && i.Old.Number != 0 {
-		row.Number = i.Old.Number
-		tx.Exec("DELETE FROM documents WHERE row = ?", row.Number)
+	if i.Old != nil {
+		tx.Exec("DELETE FROM documents WHERE row = ?", i.row)
 	}
 	values := row.Values()
-	tx.Row(sql.ErrNoRows, []any{&i.row}, "INSERT INTO documents ("+documents.Columns+") VALUES "+
-		sqldb.Places(len(values))+" RETURNING row", values...)
+	tx.Exec("INSERT INTO documents ("+documents.Columns+") VALUES "+sqldb.Places(len(values)), values...)
 	putSets(tx, i.row, row.Sets)
 	if i.SameText {
 		return
