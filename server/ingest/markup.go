@@ -36,7 +36,9 @@ var (
 // headFields returns what the head of a text states, as front matter would.
 func headFields(text, kind string) *yaml.Node {
 	fields := &yaml.Node{Kind: yaml.MappingNode}
+	isTitled := false
 	add := func(key, value string) {
+		isTitled = isTitled || strings.EqualFold(key, "title")
 		fields.Content = append(fields.Content, &yaml.Node{Value: key}, &yaml.Node{Kind: yaml.ScalarNode, Value: value})
 	}
 	const most = 60 // lines
@@ -58,7 +60,7 @@ func headFields(text, kind string) *yaml.Node {
 			add("author", line)
 		case isBelow && asciiDocRevision().MatchString(line):
 			add("date", strings.TrimSpace(asciiDocRevision().FindStringSubmatch(line)[1]))
-		case kind == "rst" && i > 0 && isTitle(lines[i-1], line) && !hasTitle(fields):
+		case kind == "rst" && i > 0 && isTitle(lines[i-1], line) && !isTitled:
 			add("title", strings.TrimSpace(lines[i-1]))
 		}
 	}
@@ -72,15 +74,6 @@ func isTitle(title, underline string) bool {
 		return false
 	}
 	return strings.Trim(underline, underline[:1]) == "" && strings.Trim(title, underline[:1]) != ""
-}
-
-func hasTitle(fields *yaml.Node) bool {
-	for key := range pairs(fields) {
-		if strings.EqualFold(key, "title") {
-			return true
-		}
-	}
-	return false
 }
 
 // dateByName dates a document that states no date by the name of its file.
