@@ -209,7 +209,7 @@ func (f format) reader(data []byte) (dataReader, error) {
 	switch {
 	case len(data) == 0:
 		return nil, errEmpty
-	case office.IsZIP(data):
+	case bytes.HasPrefix(data, []byte("PK\x03\x04")): // a ZIP archive
 		return fromArchive, nil
 	case office.IsCompound(data):
 		return nil, office.CompoundReason(data)

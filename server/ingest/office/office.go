@@ -62,9 +62,6 @@ func (a *Archive) Kind() string {
 	return ""
 }
 
-// IsZIP reports whether data begins like a ZIP archive.
-func IsZIP(data []byte) bool { return bytes.HasPrefix(data, []byte("PK\x03\x04")) }
-
 // IsCompound reports whether data begins like a compound file: an Office file of before 2007, or an encrypted one.
 func IsCompound(data []byte) bool {
 	return bytes.HasPrefix(data, []byte("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"))
