@@ -282,10 +282,14 @@ const hundredMB = 100 << 20
 func floodOfKeys(t *testing.T, h *house) func() {
 	conn := villain(t, h)
 	var group sync.WaitGroup
+	channels := make(map[string]gossh.Channel)
 	for _, keys := range []string{"x", "\x0c", "\x1b[M", "\x1b[200~paste"} {
 		channel := rawSession(t, conn)
 		go func() { _, _ = io.Copy(io.Discard, channel) }()
 		shell(t, channel, 100, 30)
+		channels[keys] = channel
+	}
+	for keys, channel := range channels { // once all are open: who types too much loses the connection
 		group.Go(func() {
 			if sent := hammer(channel, bytes.Repeat([]byte(keys), 1<<12), hundredMB); sent > 16<<20 {
 				t.Errorf("%d bytes of keys were taken", sent)
