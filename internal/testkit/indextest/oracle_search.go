@@ -148,7 +148,7 @@ func (o *Oracle) words(typed []analysis.QueryWord, access index.Access) (words [
 			continue
 		}
 		w = w.Solid()
-		has := slices.ContainsFunc(words, func(had word) bool { return had.Term == w.Term })
+		has := slices.ContainsFunc(words, func(had word) bool { return had.Term == w.Term && had.Prefix == w.Prefix })
 		if !has && o.visible(w, seen) {
 			add(w, o.params.Spelling, false)
 		}
@@ -160,9 +160,13 @@ func (o *Oracle) words(typed []analysis.QueryWord, access index.Access) (words [
 // at least that may be seen.
 func (o *Oracle) terms(w analysis.QueryWord, seen func(*document) bool) []string {
 	terms := map[string]bool{w.Term: true}
-	if hyphenated := w.Hyphenated(); !w.Prefix && w.Kind != analysis.Whole && w.Kind != analysis.Compound && slices.ContainsFunc(o.documents,
-		func(d *document) bool { return d.terms[hyphenated] && seen(d) }) {
-		terms[hyphenated] = true
+	if w.Kind == analysis.Word || w.Kind == analysis.Ideograph {
+		compound := w.Hyphenated()
+		for _, term := range o.terms(compound, seen) {
+			if slices.ContainsFunc(o.documents, func(d *document) bool { return d.terms[term] && seen(d) }) {
+				terms[term] = true
+			}
+		}
 	}
 	if w.Prefix {
 		shown := map[string]bool{}

@@ -145,8 +145,11 @@ func lettersAndNumber(token Token) []QueryWord {
 // hyphen is found too, and one whose parts are found anyway does not count twice.
 const hyphenated = "-"
 
-// Hyphenated returns the term of the compounds that w is, written with a hyphen or with kana between its characters.
-func (w QueryWord) Hyphenated() string { return hyphenated + w.Term }
+// Hyphenated returns w as a compound, written with a hyphen or with kana between its characters.
+func (w QueryWord) Hyphenated() QueryWord {
+	w.Surface, w.Term, w.Kind = hyphenated+w.Surface, hyphenated+w.Term, Compound
+	return w
+}
 
 // Spelling reports whether w is another spelling of words that the query has.
 func (w QueryWord) Spelling() bool { return w.Kind == Compound }
@@ -159,11 +162,13 @@ func (w QueryWord) Solid() QueryWord {
 
 // Joined returns what two neighbouring words of a query are as a compound, and whether they can be one.
 func Joined(text string, a, b QueryWord) (QueryWord, bool) {
-	if a.Kind != Word || b.Kind != Word || b.Prefix || a.Position+1 != b.Position || a.End > b.Start ||
+	if a.Kind != Word || b.Kind != Word || a.Position+1 != b.Position || a.End > b.Start ||
 		b.End > len(text) || text[a.End:b.Start] != " " || len(a.Surface)+len(b.Surface) > maxWordBytes {
 		return QueryWord{}, false
 	}
-	return SpeltAs(a.Surface+b.Surface, a, b), true
+	w := SpeltAs(a.Surface+b.Surface, a, b)
+	w.Prefix = b.Prefix
+	return w, true
 }
 
 // SpeltAs returns what the words from a to b of a query are in another spelling.

@@ -178,10 +178,7 @@ func (r *run) resolve(p *plan, w analysis.QueryWord, rights func() []segment.Bit
 // expand fills in the terms of a word and returns their summed statistics. A word that only documents contain which the
 // caller may not see counts like one that no document contains: neither numbers nor scores differ.
 func (r *run) expand(w *word, rights func() []segment.Bits) (n segment.TermCounts) {
-	w.terms = []string{w.Term}
-	if w.Kind != analysis.Compound {
-		w.terms = r.alternatives(w.QueryWord, rights())
-	}
+	w.terms = r.alternatives(w.QueryWord, rights())
 	r.lookUp(w.terms)
 	most := int64(0)
 	var inLanguages segment.TermCounts

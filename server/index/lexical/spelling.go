@@ -20,16 +20,24 @@ func joined(query string, words []analysis.QueryWord) (found []analysis.QueryWor
 }
 
 // alternatives returns what is looked up for a word as if it were one term: its own term and that of its compounds
-// (oncall: on-call), or all that a prefix stands for; and its stems in the languages of the library.
+// (oncall: on-call), for a prefix those of all words and compounds that begin with it; and its stems in the languages of
+// the library.
 func (r *run) alternatives(w analysis.QueryWord, rights []segment.Bits) []string {
+	terms := append([]string{w.Term}, w.Stems...)
 	if w.Prefix {
-		return append(r.expansions(w.Surface, w.Term, rights), w.Stems...)
+		terms = append(terms, r.expansions(w.Surface, w.Term, rights)...)
 	}
-	own := []string{w.Term}
-	if compound := []string{w.Hyphenated()}; w.Kind != analysis.Whole && r.anyIn(compound, rights) {
-		own = append(own, compound...)
+	if w.Kind == analysis.Word || w.Kind == analysis.Ideograph {
+		compound := w.Hyphenated()
+		if r.anyIn([]string{compound.Term}, rights) {
+			terms = append(terms, compound.Term)
+		}
+		if w.Prefix {
+			terms = append(terms, r.expansions(compound.Surface, w.Term, rights)...)
+		}
 	}
-	return append(own, w.Stems...)
+	slices.Sort(terms)
+	return slices.Compact(terms)
 }
 
 // spell adds a compound of words that the plan has, as others write it (on call: oncall), if a document contains it
@@ -37,7 +45,7 @@ func (r *run) alternatives(w analysis.QueryWord, rights []segment.Bits) []string
 // before.
 func (r *run) spell(p *plan, w analysis.QueryWord, rights func() []segment.Bits) {
 	w = w.Solid()
-	if !r.anyIn([]string{w.Term}, rights()) {
+	if !r.anyIn(r.alternatives(w, rights()), rights()) {
 		return
 	}
 	covers := func(had analysis.QueryWord) bool {
@@ -47,7 +55,7 @@ func (r *run) spell(p *plan, w analysis.QueryWord, rights func() []segment.Bits)
 	p.missing = slices.DeleteFunc(p.missing, covers)
 	covered := uint64(0)
 	for _, had := range p.words {
-		if had.Term == w.Term {
+		if had.Term == w.Term && had.Prefix == w.Prefix {
 			return
 		}
 		if covers(had.QueryWord) {
