@@ -51,6 +51,7 @@ type List struct {
 	drawn   canvas
 	placed  []int // row that each line of the last View shows; -1 for none
 	visible int   // how many rows the last View showed
+	height  int   // of the last View
 }
 
 // row is one passage in the order of the list.
@@ -247,14 +248,28 @@ func (l *List) beside(at, direction int) int {
 	return at
 }
 
-// mostUnfolded is how many further passages of the selected document are listed: more would push the others out.
-const mostUnfolded = 5
+// mostUnfolded is how many further passages of the selected document are listed, as far as they are a part of the lines
+// of the list: more would push the others out.
+const (
+	mostUnfolded = 5
+	unfoldedPart = 5
+)
+
+// unfolds is how many further passages of the document that begins at a row are listed while it is selected. A last one
+// takes no more room than the line that counts it.
+func (l *List) unfolds(head int) int {
+	most := max(1, min(mostUnfolded, l.height/unfoldedPart))
+	if l.rows[head].further == most+1 {
+		return most + 1
+	}
+	return most
+}
 
 // isFolded reports whether a passage is only counted by the first one of its document, as its document is not selected
 // or has many, and nothing about it has to be seen.
 func (l *List) isFolded(at int) bool {
 	r := &l.rows[at]
-	if r.nth == 0 || at == l.selected || r.nth <= mostUnfolded && r.document == l.rows[l.selected].document {
+	if r.nth == 0 || at == l.selected || r.nth <= l.unfolds(at-r.nth) && r.document == l.rows[l.selected].document {
 		return false
 	}
 	item := l.items[r.item]
@@ -265,7 +280,7 @@ func (l *List) isFolded(at int) bool {
 // all other rows.
 func (l *List) folded(at int) (folded int) {
 	head := at - l.rows[at].nth
-	if l.rows[head].further <= mostUnfolded || l.rows[at].document != l.rows[l.selected].document {
+	if l.rows[head].further <= l.unfolds(head) || l.rows[at].document != l.rows[l.selected].document {
 		return 0
 	}
 	for i := head; i <= head+l.rows[head].further; i++ {

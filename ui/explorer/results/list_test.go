@@ -182,7 +182,8 @@ func TestOneDateIsNotRepeated(t *testing.T) {
 	}
 }
 
-// Of a document with many passages the first ones are listed; the rest is counted, and reached all the same.
+// Of a document with many passages the first ones are listed, fewer where the list is low; the rest is counted, and
+// reached all the same.
 func TestManyPassagesOfADocument(t *testing.T) {
 	t.Parallel()
 	var l List
@@ -192,8 +193,26 @@ func TestManyPassagesOfADocument(t *testing.T) {
 	for i := range 60 {
 		items = append(items, item(1, fmt.Sprintf("a#%d", i), "Runbook", fmt.Sprintf("passage %d", i)))
 	}
-	l.Set(append(items, item(2, "b#0", "Policy", "another")), nil, false)
-	expect(t, glyphless(shown(&l, 60, 10)),
+	set := func(passages int) {
+		l.Set(append(slices.Clip(items[:passages]), item(2, "b#0", "Policy", "another")), nil, false)
+	}
+	lines := func(height int) string { return strings.TrimRight(glyphless(shown(&l, 60, height)), "\n") + "\n" }
+	set(60)
+	expect(t, lines(9),
+		"▌ 1  Runbook                                      ↳ 59  3 d",
+		"  ↳  passage 1",
+		"     58 more · E shows the whole document",
+		"  2  Policy                                             3 d")
+	for height, listed := range map[int]int{15: 3, 20: 4, 200: 5} {
+		for passages, want := range map[int]int{1 + listed: listed, 2 + listed: listed + 1, 3 + listed: listed} {
+			set(passages) // one more would take the line that counts it
+			if got := strings.Count(lines(height), "↳  passage"); got != want {
+				t.Errorf("%d lines, %d passages: %d further ones are listed, want %d", height, passages, got, want)
+			}
+		}
+	}
+	set(60)
+	expect(t, lines(25),
 		"▌ 1  Runbook                                      ↳ 59  3 d",
 		"▌    passage 0",
 		"  ↳  passage 1", "  ↳  passage 2", "  ↳  passage 3", "  ↳  passage 4", "  ↳  passage 5",
@@ -204,7 +223,7 @@ func TestManyPassagesOfADocument(t *testing.T) {
 	for range 4 {
 		l.NextOfDocument(1)
 	}
-	expect(t, glyphless(shown(&l, 60, 11)),
+	expect(t, lines(25),
 		"  1  Runbook                                      ↳ 59  3 d",
 		"     passage 0",
 		"  ↳  passage 1", "  ↳  passage 2", "  ↳  passage 3", "  ↳  passage 4", "  ↳  passage 5",

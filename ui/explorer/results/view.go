@@ -28,7 +28,7 @@ const (
 func (l *List) View(width, height int, th theme.Theme, focused bool) []string {
 	width, height = max(0, width), max(0, height)
 	lines := make([]string, 0, height)
-	l.placed, l.visible = l.placed[:0], 0
+	l.placed, l.visible, l.height = l.placed[:0], 0, height
 	if width > 0 && height > 0 && len(l.rows) > 0 {
 		l.drawn.prepare(look{shape{width, 1 + numberWidth(l) + numberGap, l.density}, th.Name, l.stale, focused}, &th, l.by)
 		if !l.moved {
