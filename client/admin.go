@@ -26,62 +26,52 @@ func notOffered(reason string) error {
 // notOverTheAPI refuses what only a library in this process can do.
 func notOverTheAPI(what string) error { return notOffered("a server's API has no way to " + what) }
 
-// adminCall is a call of the /admin routes, which only a library in this process has. It has no time limit by default.
-func adminCall(method, path string, query url.Values, body any) call {
-	return call{method: method, path: "/admin/" + path, query: query, body: body, limit: maxSearchBytes}
+// own is a call of the /admin routes, which only a library in this process has. It has no time limit by default.
+func own(method, path string, query url.Values, body any) call {
+	verb := map[string]string{http.MethodGet: "list", http.MethodPost: "add", http.MethodPatch: "change",
+		http.MethodDelete: "remove"}[method]
+	return call{method: method, path: "/admin/" + path, query: query, body: body, limit: maxSearchBytes,
+		onlyHere: verb + " " + noun(path)}
 }
 
 // noun is what a path lists: "document sets".
 func noun(path string) string { return strings.ReplaceAll(path, "-", " ") }
 
-// adminList lists one kind of thing of a library in this process.
-func adminList[T any](ctx context.Context, c *Client, path string) ([]T, error) {
-	if !c.options.Local {
-		return nil, notOverTheAPI("list " + noun(path))
+// addOwn adds the thing that body describes to a library in this process, with users who may be new.
+func addOwn[T any](ctx context.Context, c *Client, path string, body any, users ...string) (*wire.Added[T], error) {
+	s := steps{client: c}
+	unknown := s.newUsers(ctx, users)
+	added := step[wire.Added[T]](ctx, &s, own(http.MethodPost, path, nil, body))
+	if s.err != nil {
+		return nil, s.err
 	}
-	return listed[T](ctx, c, adminCall(http.MethodGet, path, nil, nil))
+	added.NewUsers = unknown
+	return &added, nil
 }
 
-// adminAdd adds the thing that body describes to a library in this process.
-func adminAdd[T any](ctx context.Context, c *Client, path string, body any) (*wire.Added[T], error) {
-	if !c.options.Local {
-		return nil, notOverTheAPI("add " + noun(path))
-	}
-	return fetched[wire.Added[T]](ctx, c, adminCall(http.MethodPost, path, nil, body))
-}
-
-// adminRemove removes the thing with a name.
-func (c *Client) adminRemove(ctx context.Context, path, name string) error {
-	return c.adminChange(ctx, "remove "+noun(path), adminCall(http.MethodDelete, path, url.Values{"name": {name}}, nil))
-}
-
-func (c *Client) adminChange(ctx context.Context, what string, r call) error {
-	if !c.options.Local {
-		return notOverTheAPI(what)
-	}
-	var said map[string]any
-	return c.fetch(ctx, r, &said)
+// removeOwn removes the thing with a name from a library in this process.
+func (c *Client) removeOwn(ctx context.Context, path, name string) error {
+	return c.do(ctx, own(http.MethodDelete, path, url.Values{"name": {name}}, nil))
 }
 
 // AdminUsers lists the users by address.
 func (c *Client) AdminUsers(ctx context.Context) ([]wire.DirectoryUser, error) {
-	return adminList[wire.DirectoryUser](ctx, c, "users")
+	return listed[wire.DirectoryUser](ctx, c, own(http.MethodGet, "users", nil, nil))
 }
 
 // AdminAddUser adds a user. With a role, one who exists gets it.
 func (c *Client) AdminAddUser(ctx context.Context, email, role string) (*wire.Added[wire.DirectoryUser], error) {
-	return adminAdd[wire.DirectoryUser](ctx, c, "users", wire.DirectoryUser{Email: email, Role: role})
+	return addOwn[wire.DirectoryUser](ctx, c, "users", wire.DirectoryUser{Email: email, Role: role})
 }
 
 // AdminSetUserActive activates or deactivates a user with all their tokens.
 func (c *Client) AdminSetUserActive(ctx context.Context, email string, active bool) error {
-	return c.adminChange(ctx, "change users",
-		adminCall(http.MethodPatch, "users", nil, wire.DirectoryUserState{Email: email, IsActive: active}))
+	return c.do(ctx, own(http.MethodPatch, "users", nil, wire.DirectoryUserState{Email: email, IsActive: active}))
 }
 
 // AdminRemoveUser removes a user with their tokens and memberships.
 func (c *Client) AdminRemoveUser(ctx context.Context, email string) error {
-	return c.adminRemove(ctx, "users", email)
+	return c.removeOwn(ctx, "users", email)
 }
 
 // AdminGroups lists the groups by name, and then those of other systems, which a server's API does not list.
@@ -90,7 +80,7 @@ func (c *Client) AdminGroups(ctx context.Context) ([]wire.DirectoryGroup, error)
 	if err != nil || !c.options.Local {
 		return groups, err
 	}
-	external, err := adminList[wire.DirectoryGroup](ctx, c, "groups")
+	external, err := listed[wire.DirectoryGroup](ctx, c, own(http.MethodGet, "groups", nil, nil))
 	return append(groups, external...), err
 }
 
@@ -106,57 +96,61 @@ func (c *Client) ownGroups(ctx context.Context) ([]wire.DirectoryGroup, error) {
 
 // AdminAddGroup creates a group, or adds users and connectors to the group with that name. Unknown users are added too.
 func (c *Client) AdminAddGroup(ctx context.Context, group wire.DirectoryGroup) (*wire.Added[wire.DirectoryGroup], error) {
-	switch {
-	case group.External:
-		return adminAdd[wire.DirectoryGroup](ctx, c, "groups", group)
-	case !c.options.Local && len(group.Users) > 0:
-		return nil, notOverTheAPI("find users by their address")
+	if group.External {
+		return addOwn[wire.DirectoryGroup](ctx, c, "groups", group, group.Users...)
 	}
 	s := steps{client: c}
+	added := wire.Added[wire.DirectoryGroup]{Item: group, NewUsers: s.newUsers(ctx, group.Users)}
 	pairs := s.connectorIDs(ctx, group.Connectors)
-	groups := step[[]wire.UserGroup](ctx, &s, get(userGroupsPath, nil))
-	at := slices.IndexFunc(groups, func(g wire.UserGroup) bool { return g.Name == group.Name })
-	added := wire.Added[wire.DirectoryGroup]{Item: group, IsNew: at < 0, NewUsers: []string{}}
-	if at < 0 {
-		added.Item.ID = step[wire.UserGroup](ctx, &s, post(userGroupsPath,
-			wire.UserGroupRequest{Name: group.Name, UserIDs: []string{}, CCPairIDs: pairs})).ID
-	} else if added.Item.ID = groups[at].ID; len(pairs) > 0 {
-		step[wire.UserGroup](ctx, &s, change(http.MethodPatch, groupPath(added.Item.ID), wire.UserGroupChange{
-			UserIDs:   mapped(groups[at].Users, func(user wire.Me) string { return user.ID }),
-			CCPairIDs: append(mapped(groups[at].CCPairs, func(pair wire.CCPair) int { return pair.ID }), pairs...)}))
+	known, isKnown := s.userGroup(ctx, group.Name)
+	if added.IsNew = !isKnown; added.IsNew {
+		known = step[wire.UserGroup](ctx, &s, post(userGroupsPath,
+			wire.UserGroupRequest{Name: group.Name, UserIDs: []string{}, CCPairIDs: pairs}))
+	} else if len(pairs) > 0 {
+		s.setMembers(ctx, known, known.Users, pairs)
 	}
+	added.Item.ID = known.ID
 	var joining []string
 	for _, email := range group.Users {
-		user := step[wire.Added[wire.DirectoryUser]](ctx, &s,
-			adminCall(http.MethodPost, "users", nil, wire.DirectoryUser{Email: email}))
-		joining = append(joining, user.Item.ID)
-		if user.IsNew {
-			added.NewUsers = append(added.NewUsers, email)
-		}
+		joining = append(joining, step[wire.Added[wire.DirectoryUser]](ctx, &s,
+			own(http.MethodPost, "users", nil, wire.DirectoryUser{Email: email})).Item.ID)
 	}
 	if len(joining) > 0 {
-		step[wire.UserGroup](ctx, &s, post(groupPath(added.Item.ID)+"/add-users", map[string][]string{"user_ids": joining}))
+		step[wire.UserGroup](ctx, &s, post(groupPath(known.ID)+"/add-users", map[string][]string{"user_ids": joining}))
 	}
 	return &added, s.err
 }
 
 // AdminRemoveGroup removes users from a group, or the group itself if none are given.
 func (c *Client) AdminRemoveGroup(ctx context.Context, group wire.DirectoryGroup) error {
-	if group.External || len(group.Users) > 0 {
-		query := url.Values{"name": {group.Name}, "external": {fmt.Sprint(group.External)}, "user": group.Users}
-		return c.adminChange(ctx, "remove members of groups", adminCall(http.MethodDelete, "groups", query, nil))
+	if group.External {
+		return c.do(ctx, own(http.MethodDelete, "groups", url.Values{"name": {group.Name}, "user": group.Users}, nil))
 	}
 	s := steps{client: c}
-	ids := s.groupIDs(ctx, []string{group.Name})
-	if s.err != nil {
+	known, isKnown := s.userGroup(ctx, group.Name)
+	switch {
+	case s.err != nil:
 		return s.err
+	case !isKnown:
+		return missingNamed("group", group.Name)
+	case len(group.Users) == 0:
+		return c.removeAt(ctx, groupPath(known.ID))
 	}
-	return c.removeAt(ctx, groupPath(ids[0]))
+	for _, email := range group.Users {
+		at := slices.IndexFunc(known.Users, func(user wire.Me) bool { return user.Email == address(email) })
+		if at < 0 {
+			return &Error{Kind: BadRequest, Reason: fmt.Sprintf("%s is not a member of group %q", email, group.Name),
+				remedy: "list them with quarry admin group list"}
+		}
+		known.Users = slices.Delete(known.Users, at, at+1)
+	}
+	s.setMembers(ctx, known, known.Users, nil)
+	return s.err
 }
 
 // AdminConnectors lists the connectors by number.
 func (c *Client) AdminConnectors(ctx context.Context) ([]wire.DirectoryConnector, error) {
-	return adminList[wire.DirectoryConnector](ctx, c, "connectors")
+	return listed[wire.DirectoryConnector](ctx, c, own(http.MethodGet, "connectors", nil, nil))
 }
 
 // AdminAddConnector makes a connector and a credential without a secret, and pairs them, so that documents can be
@@ -181,7 +175,7 @@ func (c *Client) AdminAddConnector(ctx context.Context, connector wire.Directory
 
 // AdminRemoveConnector removes a connector with its documents.
 func (c *Client) AdminRemoveConnector(ctx context.Context, name string) error {
-	return c.adminRemove(ctx, "connectors", name)
+	return c.removeOwn(ctx, "connectors", name)
 }
 
 // AdminDocumentSets lists the document sets by name. A server's API gives the users and groups of a set only by number:
@@ -221,19 +215,36 @@ func (c *Client) AdminRemoveDocumentSet(ctx context.Context, set wire.DirectoryS
 
 // removeAt deletes what is at a path of Onyx's API.
 func (c *Client) removeAt(ctx context.Context, path string) error {
-	answered, err := c.open(ctx, c.unhurried(change(http.MethodDelete, path, nil)))
-	if err == nil {
-		answered.Close() // it is null
-	}
-	return err
+	return c.do(ctx, c.unhurried(change(http.MethodDelete, path, nil)))
 }
 
-// AdminAgents lists the agents by number, without the built-in one.
+// AdminAgents lists the agents by number, without the built-in one. Only a library in this process tells their models,
+// and only administrators learn who may use them.
 func (c *Client) AdminAgents(ctx context.Context) ([]wire.DirectoryAgent, error) {
-	if c.options.Local {
-		return adminList[wire.DirectoryAgent](ctx, c, "agents") // with its documents and its model
+	agents, err := c.Personas(ctx)
+	listed := []wire.DirectoryAgent{}
+	for _, agent := range agents {
+		if agent.BuiltinPersona {
+			continue
+		}
+		full, err := c.Persona(ctx, agent.ID)
+		if err != nil {
+			return nil, err
+		}
+		row := wire.DirectoryAgent{ID: agent.ID, Name: agent.Name, Description: agent.Description,
+			IsPublic:        agent.IsPublic,
+			Users:           mapped(full.Users, func(user wire.Owner) string { return text.OrEmpty(user.Email) }),
+			Groups:          mapped(full.GroupShares, func(share wire.GroupShare) string { return share.GroupName }),
+			Documents:       mapped(full.AttachedDocuments, func(d wire.AttachedDocument) string { return d.ID }),
+			DocumentSets:    mapped(agent.DocumentSets, func(set wire.DocumentSet) string { return set.Name }),
+			SearchStartDate: full.SearchStartDate, SystemPrompt: text.OrEmpty(full.SystemPrompt),
+			Provider: full.Provider, Model: full.Model}
+		if agent.Owner != nil {
+			row.Owner = text.OrEmpty(agent.Owner.Email)
+		}
+		listed = append(listed, row)
 	}
-	return c.onyxAgents(ctx)
+	return listed, err
 }
 
 // AdminAddAgent adds an agent of the caller's, who is the owner of a library in this process.
@@ -270,64 +281,60 @@ func (c *Client) AdminRemoveAgent(ctx context.Context, number string) error {
 
 // AdminTenants lists the tenants by name.
 func (c *Client) AdminTenants(ctx context.Context) ([]wire.DirectoryTenant, error) {
-	return adminList[wire.DirectoryTenant](ctx, c, "tenants")
+	return listed[wire.DirectoryTenant](ctx, c, own(http.MethodGet, "tenants", nil, nil))
 }
 
 // AdminAddTenant adds a tenant; one that exists is left as it is.
 func (c *Client) AdminAddTenant(ctx context.Context, name string) (*wire.Added[wire.DirectoryTenant], error) {
-	return adminAdd[wire.DirectoryTenant](ctx, c, "tenants", wire.DirectoryTenantRequest{Name: name})
+	return addOwn[wire.DirectoryTenant](ctx, c, "tenants", wire.DirectoryTenantRequest{Name: name})
 }
 
 // AdminRemoveTenant removes a tenant with all that it has, and returns what that was. One that is not empty is refused
 // with wire.CodeTenantNotEmpty, unless force is set.
 func (c *Client) AdminRemoveTenant(ctx context.Context, name string, force bool) (*wire.DirectoryTenant, error) {
-	if !c.options.Local {
-		return nil, notOverTheAPI("remove tenants")
-	}
-	return fetched[wire.DirectoryTenant](ctx, c, adminCall(http.MethodDelete, "tenants",
+	return fetched[wire.DirectoryTenant](ctx, c, own(http.MethodDelete, "tenants",
 		url.Values{"name": {name}, "force": {fmt.Sprint(force)}}, nil))
 }
 
 // AdminTokens lists the tokens of all users, or over the API those of the caller.
 func (c *Client) AdminTokens(ctx context.Context) ([]wire.DirectoryToken, error) {
-	if c.options.Local {
-		return adminList[wire.DirectoryToken](ctx, c, "tokens")
-	}
-	return listed[wire.DirectoryToken](ctx, c, get("/user/pats", nil))
+	return listed[wire.DirectoryToken](ctx, c, c.unhurried(get(tokensPath, nil)))
 }
 
 // AdminAddToken creates a token, over the API for the caller. The answer is the only time that the token itself is
 // shown.
-func (c *Client) AdminAddToken(ctx context.Context, request wire.DirectoryTokenRequest) (*wire.Added[wire.NewAccessToken], error) {
+func (c *Client) AdminAddToken(ctx context.Context, request wire.AccessTokenRequest) (
+	*wire.Added[wire.NewAccessToken], error) {
+	s := steps{client: c}
+	unknown := []string{}
 	switch {
-	case c.options.Local:
-		return adminAdd[wire.NewAccessToken](ctx, c, "tokens", request)
-	case request.User != "":
+	case request.User != "" && !c.options.Local:
 		return nil, notOffered("a server creates tokens only for the caller, not for --user " + request.User)
+	case request.User != "":
+		unknown = s.newUsers(ctx, []string{request.User})
 	}
-	token, err := c.CreateToken(ctx, request.AccessTokenRequest)
-	if err != nil {
-		return nil, err
+	added, err := addedBy(&s, step[wire.NewAccessToken](ctx, &s, post(tokensPath, request)))
+	if err == nil {
+		added.NewUsers = unknown
 	}
-	return &wire.Added[wire.NewAccessToken]{Item: *token, IsNew: true}, nil
+	return added, err
 }
 
 // AdminEnsureSandboxToken returns the sandbox token of a user, new or reused.
 func (c *Client) AdminEnsureSandboxToken(ctx context.Context, request wire.SandboxTokenRequest) (*wire.Added[wire.NewAccessToken], error) {
-	return adminAdd[wire.NewAccessToken](ctx, c, "sandbox-tokens", request)
+	return addOwn[wire.NewAccessToken](ctx, c, "sandbox-tokens", request, request.User)
 }
 
-// AdminRemoveToken revokes a token at once.
+// AdminRemoveToken revokes a token at once, over the API one of the caller's own; for an unknown one the error is
+// NotAvailable.
 func (c *Client) AdminRemoveToken(ctx context.Context, id int) error {
-	if !c.options.Local {
-		return c.DeleteToken(ctx, id)
-	}
-	return c.adminChange(ctx, "revoke tokens", adminCall(http.MethodDelete, fmt.Sprintf("tokens/%d", id), nil, nil))
+	return c.removeAt(ctx, fmt.Sprintf("%s/%d", tokensPath, id))
 }
 
 const (
 	documentSetsPath = "/manage/document-set"
 	userGroupsPath   = "/manage/admin/user-group"
+	tokensPath       = "/user/pats"
 )
 
 func groupPath(id int) string { return fmt.Sprintf("%s/%d", userGroupsPath, id) }
@@ -382,12 +389,42 @@ func (s *steps) callerEmail(ctx context.Context) string {
 	return step[wire.Me](ctx, s, get("/me", nil)).Email
 }
 
+// newUsers returns the addresses that no user has yet.
+func (s *steps) newUsers(ctx context.Context, emails []string) []string {
+	if len(emails) == 0 {
+		return []string{}
+	}
+	known := step[[]wire.DirectoryUser](ctx, s, own(http.MethodGet, "users", nil, nil))
+	return slices.DeleteFunc(slices.Clone(emails), func(email string) bool {
+		return slices.ContainsFunc(known, func(user wire.DirectoryUser) bool { return user.Email == address(email) })
+	})
+}
+
+// userGroup returns the group with a name, and whether there is one.
+func (s *steps) userGroup(ctx context.Context, name string) (wire.UserGroup, bool) {
+	for _, group := range step[[]wire.UserGroup](ctx, s, get(userGroupsPath, nil)) {
+		if group.Name == name {
+			return group, true
+		}
+	}
+	return wire.UserGroup{}, false
+}
+
+// setMembers gives a group other members, and connectors in addition to those that it has.
+func (s *steps) setMembers(ctx context.Context, group wire.UserGroup, users []wire.Me, pairs []int) {
+	step[wire.UserGroup](ctx, s, change(http.MethodPatch, groupPath(group.ID), wire.UserGroupChange{
+		UserIDs:   mapped(users, func(user wire.Me) string { return user.ID }),
+		CCPairIDs: append(mapped(group.CCPairs, func(pair wire.CCPair) int { return pair.ID }), pairs...)}))
+}
+
 func userKey(u wire.DirectoryUser) (name, id string)       { return u.Email, u.ID }
 func groupKey(g wire.DirectoryGroup) (name string, id int) { return g.Name, g.ID }
 
+// address is the form in which addresses are stored.
+func address(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
+
 func (s *steps) userIDs(ctx context.Context, emails []string) []string {
-	addresses := mapped(emails, func(email string) string { return strings.ToLower(strings.TrimSpace(email)) })
-	return idsOf(ctx, s, "user", addresses, s.client.AdminUsers, userKey)
+	return idsOf(ctx, s, "user", mapped(emails, address), s.client.AdminUsers, userKey)
 }
 
 func (s *steps) groupIDs(ctx context.Context, names []string) []int {
@@ -437,27 +474,4 @@ func namesOf[T any, ID comparable](all []T, key func(T) (string, ID), ids []ID) 
 func missingNamed(kind, name string) *Error {
 	return &Error{Kind: NotAvailable, Reason: "there is no " + noun(kind) + " " + strconv.Quote(name),
 		remedy: "list them with quarry admin " + kind + " list"}
-}
-
-func (c *Client) onyxAgents(ctx context.Context) ([]wire.DirectoryAgent, error) {
-	agents, err := c.Personas(ctx)
-	listed := []wire.DirectoryAgent{}
-	for _, agent := range agents {
-		if agent.BuiltinPersona {
-			continue
-		}
-		full, err := c.Persona(ctx, agent.ID)
-		if err != nil {
-			return nil, err
-		}
-		row := wire.DirectoryAgent{ID: agent.ID, Name: agent.Name, Description: agent.Description, IsPublic: agent.IsPublic,
-			Users: []string{}, Groups: []string{}, Documents: []string{},
-			DocumentSets:    mapped(agent.DocumentSets, func(set wire.DocumentSet) string { return set.Name }),
-			SearchStartDate: full.SearchStartDate, SystemPrompt: text.OrEmpty(full.SystemPrompt)}
-		if agent.Owner != nil {
-			row.Owner = text.OrEmpty(agent.Owner.Email)
-		}
-		listed = append(listed, row)
-	}
-	return listed, err
 }

@@ -14,6 +14,7 @@ func TestAdministrationOverOnyxAPI(t *testing.T) {
 		"GET /manage/admin/user-group":         `[{"id":1,"name":"Eng\u001b[31m","users":[{"id":"u","email":"jo@acme.example","is_active":true}],"cc_pairs":[],"is_up_to_date":true}]`,
 		"GET /manage/document-set":             `[{"id":5,"name":"Handbook"}]`,
 		"POST /manage/admin/user-group":        `{"id":9}`,
+		"PATCH /manage/admin/user-group/1":     `{"id":1}`,
 		"POST /manage/admin/connector":         `{"id":2,"credential":null}`,
 		"POST /manage/credential":              `{"id":3}`,
 		"PUT /manage/connector/2/credential/3": `{"success":true,"message":"made","data":4}`,
@@ -47,12 +48,17 @@ func TestAdministrationOverOnyxAPI(t *testing.T) {
 	if err := c.AdminRemoveGroup(ctx, wire.DirectoryGroup{Name: "x"}); KindOf(err) != NotAvailable {
 		t.Errorf("an unknown group: %v", err)
 	}
+	if err := c.AdminRemoveGroup(ctx, wire.DirectoryGroup{Name: "Eng", Users: []string{"kim@acme.example"}}); KindOf(err) != BadRequest {
+		t.Errorf("leaving a group of others: %v", err)
+	}
+	if err := c.AdminRemoveGroup(ctx, wire.DirectoryGroup{Name: "Eng", Users: []string{"Jo@acme.example"}}); err != nil {
+		t.Errorf("leaving: %v", err)
+	}
 	_, joining := c.AdminAddGroup(ctx, wire.DirectoryGroup{Name: "Eng", Users: []string{"jo@acme.example"}})
 	_, external := c.AdminAddGroup(ctx, wire.DirectoryGroup{Name: "slack:C1", External: true})
 	_, connecting := c.AdminAddGroup(ctx, wire.DirectoryGroup{Name: "Eng", Connectors: []string{"Wiki"}})
 	for what, err := range map[string]error{
 		"users": c.AdminRemoveUser(ctx, "x"), "joining": joining, "external groups": external, "connectors": connecting,
-		"leaving": c.AdminRemoveGroup(ctx, wire.DirectoryGroup{Name: "Eng", Users: []string{"jo@acme.example"}}),
 	} {
 		if !errors.Is(err, ErrNotOffered) {
 			t.Errorf("%s: %v", what, err)

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -326,13 +325,7 @@ func (c *Client) DeleteChatSession(ctx context.Context, id string) error {
 	if !isPlainID(id) {
 		return badRequest(http.MethodDelete, path, "not the id of a session")
 	}
-	r := get(path+id, nil)
-	r.method = http.MethodDelete
-	a, err := c.open(ctx, r)
-	if err == nil {
-		a.Close() // it is null
-	}
-	return err
+	return c.do(ctx, change(http.MethodDelete, path+id, nil))
 }
 
 // StopChat stops the answer that the server is writing in a session.
@@ -340,13 +333,7 @@ func (c *Client) StopChat(ctx context.Context, id string) error {
 	if !isPlainID(id) {
 		return badRequest(http.MethodPost, "/chat/stop-chat-session", "not the id of a session")
 	}
-	a, err := c.open(ctx, post("/chat/stop-chat-session/"+id, nil))
-	if err != nil {
-		return err
-	}
-	defer a.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(a.Body, maxErrorBytes)) // so that the connection is reused
-	return nil
+	return c.do(ctx, post("/chat/stop-chat-session/"+id, nil))
 }
 
 // isPlainID reports whether an id can be part of a path unescaped.

@@ -414,19 +414,6 @@ func (c *Client) Ingest(ctx context.Context, request wire.IngestionRequest) (*wi
 	return fetched[wire.IngestionResponse](ctx, c, post("/onyx-api/ingestion", request))
 }
 
-// CreateToken creates an access token. Its secret is only in this response.
-func (c *Client) CreateToken(ctx context.Context, request wire.AccessTokenRequest) (*wire.NewAccessToken, error) {
-	return fetched[wire.NewAccessToken](ctx, c, post("/user/pats", request))
-}
-
-// DeleteToken revokes one of the caller's own access tokens; for an unknown one the error is NotAvailable.
-func (c *Client) DeleteToken(ctx context.Context, id int) error {
-	r := get(fmt.Sprintf("/user/pats/%d", id), nil)
-	r.method = http.MethodDelete
-	var said map[string]any
-	return c.fetch(ctx, r, &said)
-}
-
 // SourceDescription describes a source type in a few words; empty for an unknown one.
 func SourceDescription(value string) string {
 	source, _ := wire.LookupSource(strings.TrimPrefix(value, "federated_"))

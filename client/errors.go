@@ -294,6 +294,6 @@ func isHTML(header http.Header, body []byte) bool {
 
 // isAdmin reports whether the error is of an administration route of a library in this process.
 func (e *Error) isAdmin() bool {
-	return e.Local && slices.ContainsFunc([]string{"/admin/", "/manage/", "/persona"},
+	return e.Local && slices.ContainsFunc([]string{"/admin/", "/manage/", "/persona", tokensPath},
 		func(path string) bool { return strings.HasPrefix(e.Path, path) })
 }

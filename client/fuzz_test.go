@@ -107,7 +107,7 @@ func FuzzAnswers(f *testing.F) {
 			"facets":    func() (any, error) { return c.Facets(ctx, wire.SearchRequest{}) },
 			"features":  func() (any, error) { return c.Features(ctx) },
 			"ingest":    func() (any, error) { return c.Ingest(ctx, wire.IngestionRequest{}) },
-			"token":     func() (any, error) { return c.CreateToken(ctx, wire.AccessTokenRequest{}) },
+			"token":     func() (any, error) { return c.AdminAddToken(ctx, wire.AccessTokenRequest{}) },
 			"tokens":    func() (any, error) { return c.AdminTokens(ctx) },
 			"groups":    func() (any, error) { return c.AdminGroups(ctx) },
 			"library":   func() (any, error) { return c.LibraryStatus(ctx) },

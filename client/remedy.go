@@ -159,6 +159,7 @@ func libraryRemedies() []remedyRow {
 		{code: wire.CodeSecretKeyWrong, hint: "set QUARRY_SECRET_KEY to the key that was used before, or replace the token with --renew, " +
 			"which ends the old one"},
 		{code: "TENANT_NOT_FOUND", hint: seeAdministered},
+		{code: "_NOT_FOUND", path: tokensPath, hint: seeAdministered},
 		{code: "_NOT_FOUND", path: "/admin/", hint: seeAdministered},
 		{code: "_NOT_FOUND", path: "/manage/", hint: seeAdministered},
 		{code: "DUPLICATE_RESOURCE", hint: "choose another name, or remove that one first"},

@@ -33,6 +33,7 @@ type call struct {
 	stream       bool          // the response may be a stream of lines
 	limit        int64         // bytes of the response
 	timeout      time.Duration // by default; 0 means none
+	onlyHere     string        // what the call does, which only a library in this process can; empty: every server can
 }
 
 func get(path string, query url.Values) call {
@@ -61,6 +62,9 @@ func (a *answer) Close() {
 
 // open sends a request and returns the response if its status is a success.
 func (c *Client) open(ctx context.Context, r call) (*answer, error) {
+	if r.onlyHere != "" && !c.options.Local {
+		return nil, notOverTheAPI(r.onlyHere)
+	}
 	a, err := c.send(ctx, r)
 	if err != nil {
 		return nil, err
@@ -70,6 +74,17 @@ func (c *Client) open(ctx context.Context, r call) (*answer, error) {
 	}
 	defer a.Close()
 	return nil, a.failure()
+}
+
+// do sends a request whose response says nothing that matters.
+func (c *Client) do(ctx context.Context, r call) error {
+	a, err := c.open(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(a.Body, maxErrorBytes)) // so that the connection is reused
+	return nil
 }
 
 // failure returns the error of a response with a failure status.

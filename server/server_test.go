@@ -173,7 +173,7 @@ func TestWhatIsAddedIsFoundAndStays(t *testing.T) {
 	if status, body := ask(t, again, "POST", "/library/remove", `{"refs":["x"]}`); status != http.StatusForbidden {
 		t.Errorf("removed from a read-only library: HTTP %d %s", status, body)
 	}
-	if status, body := ask(t, again, "POST", "/admin/tokens", `{"name":"x"}`); status != http.StatusForbidden {
+	if status, body := ask(t, again, "POST", "/user/pats", `{"name":"x"}`); status != http.StatusForbidden {
 		t.Errorf("added a token: HTTP %d %s", status, body)
 	}
 	if status, body := ask(t, again, "GET", "/manage/document-set", ""); status != 200 || !strings.Contains(body, "Added") {

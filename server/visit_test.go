@@ -88,7 +88,7 @@ func TestVisitors(t *testing.T) {
 				t.Errorf("found %v, want %v", found, test.found)
 			}
 			for _, way := range []string{"POST /library/add", "POST /library/remove", "POST /library/sync", "GET /library/status", "GET /library/file?document_id=x",
-				"GET /admin/users", "POST /admin/tokens", "DELETE /admin/tenants",
+				"GET /admin/users", "POST /admin/sandbox-tokens", "DELETE /admin/tenants",
 				"GET /metrics", "POST /manage/admin/user-group", "POST /onyx-api/ingestion", "POST /user/pats"} {
 				method, target, _ := strings.Cut(way, " ")
 				if status, body := visit(t, test.handler, method, target, `{}`); status != 404 && status != 403 && !strings.HasPrefix(name, "a token") {

@@ -172,6 +172,9 @@ type FullPersona struct {
 	SearchStartDate         *string            `json:"search_start_date"`
 	AdminCount              int                `json:"admin_count"`
 	OwnershipVacant         bool               `json:"ownership_vacant"`
+	// Its language model, which only the owner of a library in this process is told.
+	Provider string `json:"llm_model_provider_override,omitempty"`
+	Model    string `json:"llm_model_version_override,omitempty"`
 }
 
 // UserShare is a user who may use an agent.

@@ -11,8 +11,8 @@ import (
 // Added is the answer of the /admin routes that add something.
 type Added[T any] struct {
 	Item     T        `json:"item"`
-	IsNew    bool     `json:"is_new"`    // false: it existed before
-	NewUsers []string `json:"new_users"` // addresses of users that were added with it
+	IsNew    bool     `json:"is_new"` // false: it existed before
+	NewUsers []string `json:"-"`      // addresses of users who were added with it, as the client finds out
 }
 
 // DirectoryUser is a user.
@@ -34,12 +34,6 @@ type DirectoryUserState struct {
 type DirectoryToken struct {
 	AccessToken
 	User string `json:"user,omitempty" jsonschema:"address; missing for the caller's own tokens"`
-}
-
-// DirectoryTokenRequest is the body of POST /admin/tokens.
-type DirectoryTokenRequest struct {
-	AccessTokenRequest
-	User string `json:"user"` // address; empty: the owner, or over the API the caller
 }
 
 // SandboxTokenRequest is the body of POST /admin/sandbox-tokens.
@@ -205,6 +199,8 @@ type AccessTokenRequest struct {
 	Name           string   `json:"name"`
 	ExpirationDays *int     `json:"expiration_days"`
 	Scopes         []string `json:"scopes"`
+	// User is an address, which only the owner of a library in this process may give; empty: the caller.
+	User string `json:"user,omitempty"`
 }
 
 // CodedError is the body of an error with a code.

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -13,8 +14,8 @@ import (
 	"quarry/server/index"
 )
 
-// adminRoutes administer a tenant by names, where Onyx's API has no route: its users, groups of other systems, tokens,
-// and the lists of connectors and agents. Only the owner's in-process handler has them.
+// adminRoutes administer a tenant by names, where Onyx's API has no route: its users, groups of other systems, sandbox
+// tokens, and the list of connectors. Only the owner's in-process handler has them.
 func (s *Server) adminRoutes() []route {
 	look := func(pattern string, do responder) route { return noBody(pattern, identity, do) }
 	change := func(pattern string, do responder) route {
@@ -27,16 +28,12 @@ func (s *Server) adminRoutes() []route {
 		look("GET /admin/users", listing(storedUsers, wireUser)), change("POST /admin/users", adding(addAdminUser)),
 		change("PATCH /admin/users", setUserState), change("DELETE /admin/users", removing((*directory.Directory).RemoveUser)),
 		look("GET /admin/groups", externalGroups), change("POST /admin/groups", adding(joinExternalGroup)),
-		change("DELETE /admin/groups", leaveGroup),
+		change("DELETE /admin/groups", leaveExternalGroup),
 		look("GET /admin/connectors", listing((*directory.Directory).CCPairs, wireConnector)),
 		change("DELETE /admin/connectors", removing((*directory.Directory).RemoveCCPair)),
-		look("GET /admin/agents", adminAgents),
 		look("GET /admin/tenants", adminTenants), change("POST /admin/tenants", adding(addTenant)),
 		change("DELETE /admin/tenants", dropTenant),
-		// Tokens do not change who may see a document.
-		look("GET /admin/tokens", listing(everybodysTokens, wireToken)), look("DELETE /admin/tokens/{id}", removeAdminToken),
-		withBody("POST /admin/tokens", identity, addAdminToken),
-		withBody("POST /admin/sandbox-tokens", identity, ensureSandboxToken),
+		withBody("POST /admin/sandbox-tokens", identity, ensureSandboxToken), // changes nobody's rights
 	}
 }
 
@@ -78,7 +75,7 @@ func adminBody[T any](c *call) (value T, err error) {
 func adding[T any](add func(*call, *wire.Added[T]) error) responder {
 	return func(c *call) (any, error) {
 		item, err := adminBody[T](c)
-		added := wire.Added[T]{Item: item, IsNew: true, NewUsers: []string{}}
+		added := wire.Added[T]{Item: item, IsNew: true}
 		if err == nil {
 			err = add(c, &added)
 		}
@@ -149,78 +146,72 @@ func setUserState(c *call) (any, error) {
 	return done(c.server.Directory.SetActive(c.Context(), c.who.Tenant, asked.Email, asked.IsActive))
 }
 
-func everybodysTokens(d *directory.Directory, ctx context.Context, tenant string) ([]directory.Token, error) {
-	return d.ListTokens(ctx, tenant, "")
+// externalGroups lists the groups of other systems by source and id.
+func externalGroups(c *call) (any, error) {
+	rows := []wire.DirectoryGroup{}
+	members, err := c.server.Directory.ExternalMembers(c.Context(), c.who.Tenant)
+	for _, member := range members {
+		name := member.Group.Source + ":" + member.Group.ID
+		if last := len(rows) - 1; last < 0 || rows[last].Name != name {
+			rows = append(rows, wire.DirectoryGroup{Name: name, External: true, Connectors: []string{}})
+		}
+		last := &rows[len(rows)-1]
+		last.Users = append(last.Users, member.Email)
+	}
+	return rows, err
 }
 
-func wireToken(token directory.Token) wire.DirectoryToken {
-	return wire.DirectoryToken{AccessToken: token.Wire(), User: token.Email}
+// joinExternalGroup adds users, who are created if they do not exist, to a group of another system.
+func joinExternalGroup(c *call, added *wire.Added[wire.DirectoryGroup]) error {
+	added.IsNew = false // the other system created it
+	group, err := externalGroup(added.Item.Name)
+	for i := 0; err == nil && i < len(added.Item.Users); i++ {
+		err = c.server.Directory.JoinExternalGroup(c.Context(), c.who.Tenant, group, added.Item.Users[i])
+	}
+	return err
 }
 
-func addAdminToken(c *call) (any, error) {
-	asked, err := adminBody[wire.DirectoryTokenRequest](c)
-	return tokenOf(c, asked.User, err, func() (directory.Token, string, bool, error) {
-		token, secret, err := c.server.Directory.AddToken(c.Context(), directory.TokenRequest{Tenant: c.who.Tenant, Name: asked.Name,
-			Email: asked.User, Scopes: asked.Scopes, Days: asked.ExpirationDays})
-		return token, secret, true, err
-	})
+// externalGroup parses SOURCE:ID.
+func externalGroup(name string) (directory.ExternalGroup, error) {
+	source, id, found := strings.Cut(name, ":")
+	if !found {
+		reason := fmt.Sprintf("a group of another system is written SOURCE:ID, not %q", name)
+		return directory.ExternalGroup{}, directory.InputError{Reason: reason}
+	}
+	return directory.ExternalGroup{Source: source, ID: id}, nil
+}
+
+// leaveExternalGroup removes users from a group of another system, everybody if none is named.
+func leaveExternalGroup(c *call) (any, error) {
+	name, users := c.requireText("name", 1, longestPrompt), c.texts("user")
+	if err := c.failure(); err != nil {
+		return nil, err
+	}
+	if len(users) == 0 {
+		users = []string{""}
+	}
+	group, err := externalGroup(name)
+	for i := 0; err == nil && i < len(users); i++ {
+		err = c.server.Directory.LeaveExternalGroup(c.Context(), c.who.Tenant, group, users[i])
+	}
+	return done(err)
+}
+
+func wireConnector(pair directory.CCPair) wire.DirectoryConnector {
+	return wire.DirectoryConnector{ID: pair.ID, Name: pair.Name, Source: pair.Source, AccessType: string(pair.Access),
+		Groups: listed(pair.Groups), Creator: pair.Creator, DocumentSets: listed(pair.Sets)}
 }
 
 // ensureSandboxToken answers with the sandbox token of a user, in the form of a new token.
 func ensureSandboxToken(c *call) (any, error) {
 	asked, err := adminBody[wire.SandboxTokenRequest](c)
-	return tokenOf(c, asked.User, err, func() (directory.Token, string, bool, error) {
-		return c.server.Directory.EnsureSandboxToken(c.Context(), directory.SandboxRequest{Tenant: c.who.Tenant, Email: asked.User,
-			Key: c.server.SecretKey, Renew: asked.Renew})
-	})
-}
-
-// tokenOf answers with the token that get returns, and whether its user is new. err is that of the request.
-func tokenOf(c *call, user string, err error, get func() (directory.Token, string, bool, error)) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	added := wire.Added[wire.NewAccessToken]{}
-	if added.NewUsers, err = newUsers(c, nonEmpty([]string{user})); err != nil {
-		return nil, err
-	}
-	token, secret, isNew, err := get()
-	added.Item, added.IsNew = wire.NewAccessToken{AccessToken: token.Wire(), Token: secret}, isNew
-	return added, err
-}
-
-// newUsers returns the addresses that no user has yet.
-func newUsers(c *call, emails []string) ([]string, error) {
-	unknown := []string{}
-	for _, email := range emails {
-		known, err := c.server.Directory.HasUser(c.Context(), c.who.Tenant, email)
-		if err != nil {
-			return nil, err
-		}
-		if !known {
-			unknown = append(unknown, email)
-		}
-	}
-	return unknown, nil
-}
-
-func removeAdminToken(c *call) (any, error) {
-	d := c.server.Directory
-	id := c.pathNumber("id", "token_id")
-	if err := c.failure(); err != nil {
-		return nil, err
-	}
-	absent, err := d.IsAbsent(c.Context())
-	switch {
-	case absent:
-		err = directory.ErrNotFound
-	case err == nil:
-		err = d.RevokeToken(c.Context(), c.who.Tenant, "", id)
-	}
-	if errors.Is(err, directory.ErrNotFound) {
-		err = directory.MissingError{Kind: directory.KindToken, Named: strconv.Itoa(id)}
-	}
-	return done(err)
+	token, secret, isNew, err := c.server.Directory.EnsureSandboxToken(c.Context(), directory.SandboxRequest{
+		Tenant: c.who.Tenant, Email: asked.User, Key: c.server.SecretKey, Renew: asked.Renew})
+	item := wire.NewAccessToken{AccessToken: token.Wire(), Token: secret}
+	return wire.Added[wire.NewAccessToken]{Item: item, IsNew: isNew}, err
 }
 
 // adminTenants lists the tenants by name. An empty library has only the default tenant.

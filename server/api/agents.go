@@ -362,6 +362,9 @@ func (s *Server) describeFully(ctx context.Context, who directory.Principal, age
 		if agent.Public {
 			one.SharingStatus = "PUBLIC"
 		}
+		if who.Owner {
+			one.Provider, one.Model = agent.Provider, agent.Model
+		}
 		if !agent.Builtin && (who.Admin || agent.OwnerID != "" && agent.OwnerID == who.UserID) {
 			err = cmp.Or(err, s.describeAudience(ctx, agent, users, groups, &one))
 		}
@@ -410,9 +413,12 @@ func (s *Server) attachedTo(ctx context.Context, who directory.Principal, agents
 	return func(agent directory.Agent) []wire.AttachedDocument {
 		documents := []wire.AttachedDocument{}
 		for _, id := range agent.Documents {
-			if d, ok := seen[id]; ok && !d.Damaged {
+			d, ok := seen[id]
+			if ok && !d.Damaged {
 				documents = append(documents, wire.AttachedDocument{ID: edge.id(d.ID), Title: d.Title,
 					Link: pipeline.Link(files, d.Link), LastModified: directory.TimestampOrNil(d.UpdatedAt), Source: orNil(d.Source)})
+			} else if who.Owner { // who can attach it to no other agent
+				documents = append(documents, wire.AttachedDocument{ID: id})
 			}
 		}
 		return documents

@@ -211,7 +211,6 @@ func requestTypes() map[string]any {
 		"PATCH /admin/users":                    wire.DirectoryUserState{},
 		"POST /admin/groups":                    wire.DirectoryGroup{},
 		"POST /admin/tenants":                   wire.DirectoryTenantRequest{},
-		"POST /admin/tokens":                    wire.DirectoryTokenRequest{},
 		"POST /admin/sandbox-tokens":            wire.SandboxTokenRequest{},
 
 		"PUT /manage/connector/{connector}/credential/{credential}": wire.PairRequest{},
@@ -274,12 +273,9 @@ func responses() map[string]any {
 		"DELETE /admin/groups":     wire.MessageError{},
 		"GET /admin/connectors":    []wire.DirectoryConnector{},
 		"DELETE /admin/connectors": wire.MessageError{},
-		"GET /admin/agents":        []wire.DirectoryAgent{},
 		"GET /admin/tenants":       []wire.DirectoryTenant{}, "POST /admin/tenants": wire.Added[wire.DirectoryTenant]{},
-		"DELETE /admin/tenants": wire.DirectoryTenant{},
-		"GET /admin/tokens":     []wire.DirectoryToken{}, "POST /admin/tokens": wire.Added[wire.NewAccessToken]{},
+		"DELETE /admin/tenants":      wire.DirectoryTenant{},
 		"POST /admin/sandbox-tokens": wire.Added[wire.NewAccessToken]{},
-		"DELETE /admin/tokens/{id}":  wire.MessageError{},
 
 		"PUT /manage/connector/{connector}/credential/{credential}": wire.PairResponse{},
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"quarry/client/wire"
 	"quarry/server/directory"
@@ -270,15 +271,28 @@ func selectableScopes() []tokenScope {
 // tokenScopes answers GET /user/pats/scopes.
 func tokenScopes(*call) (any, error) { return selectableScopes(), nil }
 
-// listTokens answers GET /user/pats with the caller's own tokens.
+// listTokens answers GET /user/pats with the caller's own tokens, the newest first. The owner in this process gets
+// those of all users, the oldest first.
 func listTokens(c *call) (any, error) {
-	tokens, err := c.server.Directory.ListTokens(c.Context(), c.who.Tenant, c.who.Email)
-	slices.Reverse(tokens)
-	return mapped(tokens, directory.Token.Wire), err // the newest first
+	user := c.who.Email
+	if c.who.Owner {
+		user = ""
+	}
+	tokens, err := c.server.Directory.ListTokens(c.Context(), c.who.Tenant, user)
+	if !c.who.Owner {
+		slices.Reverse(tokens)
+	}
+	return mapped(tokens, func(token directory.Token) wire.DirectoryToken {
+		described := wire.DirectoryToken{AccessToken: token.Wire()}
+		if c.who.Owner {
+			described.User = token.Email
+		}
+		return described
+	}), err
 }
 
 // addToken answers POST /user/pats: it creates a token for the caller with at most the rights and lifetime of the
-// caller's own token.
+// caller's own token. The owner in this process may name another user, and any scopes.
 func addToken(c *call) (any, error) {
 	const mostDays, mostName = 36_500, 100
 	request := directory.TokenRequest{Tenant: c.who.Tenant, Email: c.who.Email, Parent: c.who.TokenID,
@@ -286,10 +300,13 @@ func addToken(c *call) (any, error) {
 	if _, ok := c.given("scopes"); ok {
 		request.Scopes = listed(c.texts("scopes"))
 	}
+	if c.who.Owner {
+		request.Email = cmp.Or(c.textOr("user", "", longestName), c.who.Email)
+	}
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	if err := checkChosen(c.who, request.Scopes); err != nil {
+	if err := checkChosen(c.who, request.Scopes); err != nil && !c.who.Owner {
 		return nil, err
 	}
 	token, secret, err := c.server.Directory.AddToken(c.Context(), request)
@@ -314,15 +331,22 @@ func checkChosen(who directory.Principal, scopes []string) error {
 	return nil
 }
 
-// deleteToken answers DELETE /user/pats/{id}.
+// deleteToken answers DELETE /user/pats/{id}. The owner in this process may revoke the token of any user.
 func deleteToken(c *call) (any, error) {
 	id := c.pathNumber("id", "token_id")
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	err := c.server.Directory.RevokeToken(c.Context(), c.who.Tenant, c.who.Email, id)
-	if errors.Is(err, directory.ErrNotFound) {
-		err = coded(http.StatusNotFound, "NOT_FOUND", "Token not found")
+	user, missing := c.who.Email, error(coded(http.StatusNotFound, "NOT_FOUND", "Token not found"))
+	if c.who.Owner {
+		user, missing = "", directory.MissingError{Kind: directory.KindToken, Named: strconv.Itoa(id)}
+	}
+	absent, err := c.server.Directory.IsAbsent(c.Context()) // revoking would create it
+	if err == nil && !absent {
+		err = c.server.Directory.RevokeToken(c.Context(), c.who.Tenant, user, id)
+	}
+	if absent || errors.Is(err, directory.ErrNotFound) {
+		err = missing
 	}
 	return wire.MessageError{Message: "Token deleted successfully"}, err
 }

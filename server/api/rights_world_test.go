@@ -421,7 +421,7 @@ func (w *ruleWorld) change(r *rules) {
 		u.active = !u.active
 		w.check(w.people.SetActive(ctx, r.tenant, u.email, u.active))
 	case kind == 1 && u.groups[group]:
-		w.check(w.people.LeaveGroup(ctx, r.tenant, group, u.email))
+		leaveGroup(w.t, w.people, r.tenant, r.groups[group], u.email)
 		delete(u.groups, group)
 	case kind == 1:
 		r.groups[group] = joinGroup(w.t, w.people, r.tenant, group, u.email)

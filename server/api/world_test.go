@@ -226,6 +226,26 @@ func joinGroup(t testing.TB, d *directory.Directory, tenant, group, email string
 	return joined.ID
 }
 
+// leaveGroup removes a user from a group.
+func leaveGroup(t testing.TB, d *directory.Directory, tenant string, group int, email string) {
+	t.Helper()
+	groups, err := d.Groups(t.Context(), tenant)
+	left := []string{}
+	for _, g := range groups {
+		for _, user := range g.Members {
+			if g.ID == group && user.Email != email {
+				left = append(left, user.ID)
+			}
+		}
+	}
+	if err == nil {
+		_, err = d.ChangeGroup(t.Context(), tenant, group, directory.GroupChange{Users: left})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // populate tells a story of four documents: two public, one of Jo's, one of the group Legal, to which Kim belongs.
 func (w *world) populate() {
 	ctx, tenant := w.t.Context(), directory.DefaultTenant

@@ -70,7 +70,7 @@ func TestWhatIsRememberedIsTrue(t *testing.T) {
 			return d.SetRole(ctx, DefaultTenant, email, []Role{RoleBasic, RoleAdmin}[random.IntN(2)])
 		},
 		"join":     func(d *Directory) error { return joinGroup(d, ctx, DefaultTenant, name(), email) },
-		"leave":    func(d *Directory) error { return d.LeaveGroup(ctx, DefaultTenant, name(), email) },
+		"leave":    func(d *Directory) error { return leaveGroup(d, ctx, DefaultTenant, name(), email) },
 		"no group": func(d *Directory) error { return d.RemoveGroup(ctx, DefaultTenant, name()) },
 		"external": func(d *Directory) error {
 			return d.JoinExternalGroup(ctx, DefaultTenant, ExternalGroup{"slack", name()}, email)

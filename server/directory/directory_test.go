@@ -283,6 +283,23 @@ func joinGroup(d *Directory, ctx context.Context, tenant, group, email string) e
 	return err
 }
 
+// leaveGroup removes a user from a group that both exist.
+func leaveGroup(d *Directory, ctx context.Context, tenant, group, email string) error {
+	groups, err := d.Groups(ctx, tenant)
+	at := slices.IndexFunc(groups, func(g Group) bool { return g.Name == group })
+	if err != nil || at < 0 {
+		return err
+	}
+	left := []string{}
+	for _, user := range groups[at].Members {
+		if user.Email != email {
+			left = append(left, user.ID)
+		}
+	}
+	_, err = d.ChangeGroup(ctx, tenant, groups[at].ID, GroupChange{Users: left})
+	return err
+}
+
 func TestGroupsBecomeAccess(t *testing.T) {
 	d, _ := open(t, "", false)
 	ctx := t.Context()

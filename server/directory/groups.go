@@ -121,14 +121,6 @@ func (d *Directory) RemoveGroup(ctx context.Context, tenant, name string) error 
 	})
 }
 
-// LeaveGroup removes a user from a group.
-func (d *Directory) LeaveGroup(ctx context.Context, tenant, group, email string) error {
-	return d.open.Exec(ctx, "remove "+email+" from group "+group, refuse("%s is not a member of group %s", email, quote(group)),
-		`DELETE FROM user_group_members
-			WHERE group_id = (SELECT id FROM user_groups WHERE tenant_id = ?1 AND name = ?2)
-				AND user_id = (SELECT id FROM users WHERE tenant_id = ?1 AND email = ?3)`, tenant, group, address(email))
-}
-
 // ExternalMembers lists the memberships in groups of other systems, by source, group and address.
 func (d *Directory) ExternalMembers(ctx context.Context, tenant string) ([]Membership, error) {
 	return sqldb.List(ctx, d.open, "list external groups", func(m *Membership) []any {

@@ -108,15 +108,15 @@ func (a *app) report(value any, line string) error {
 }
 
 // listCommand returns a command that lists the things of a kind.
-func listCommand[T any](a *app, kind, none string, list func(*client.Client, context.Context) ([]T, error), t table,
-	cells func(T) []string) *cobra.Command {
-	return a.administer("list", "List "+strings.ReplaceAll(kind, "-", " "), traits{class: reads, json: prints([]T{})},
+func listCommand[T any](a *app, kind administered[T]) *cobra.Command {
+	is := traits{class: reads, json: prints([]T{})}
+	return a.administer("list", "List "+strings.ReplaceAll(kind.plural, "-", " "), is,
 		func(ctx context.Context, c *client.Client, _ string) error {
-			found, err := list(c, ctx)
+			found, err := kind.list(c, ctx)
 			if err != nil {
 				return err
 			}
-			return printList(a, kind, found, none+a.libraryFlag(), true, t, cells)
+			return printList(a, kind.plural, found, kind.none+a.libraryFlag(), true, kind.table, kind.cells)
 		})
 }
 
@@ -167,7 +167,7 @@ func dayOr(moment *string, otherwise string) string {
 func (a *app) adminTenants() *cobra.Command {
 	var force bool
 	is := traits{class: administers, json: prints(wire.DirectoryTenant{}),
-		arguments: a.offered(offerTenants(func(name string) bool { return name != wire.DefaultTenant }))}
+		arguments: a.offered(offerTenants)}
 	remove := a.administer("remove NAME", "Remove a tenant with all its content", is, func(ctx context.Context, c *client.Client, name string) error {
 		tenant, err := c.AdminRemoveTenant(ctx, name, force)
 		if refused, ok := errors.AsType[*client.Error](err); ok && refused.Code == wire.CodeTenantNotEmpty {
@@ -189,21 +189,12 @@ func (a *app) adminTenants() *cobra.Command {
 			}
 			return fmt.Sprintf("Created tenant %s. Create its first token: quarry admin token add NAME --tenant %s%s", name, name, a.libraryFlag())
 		})
-	list := listCommand(a, "tenants", "No tenants.", (*client.Client).AdminTenants,
-		table{header: []string{"TENANT", "SINCE", "DOCUMENTS", "USERS", "TOKENS", "CONVERSATIONS"}},
-		func(t wire.DirectoryTenant) []string {
-			return []string{t.Name, passage.Day(t.CreatedAt), fmt.Sprint(t.Documents), fmt.Sprint(t.Users), fmt.Sprint(t.Tokens),
-				fmt.Sprint(t.Conversations)}
-		})
-	return a.group("tenant", "Create, list and remove tenants", add, list, remove)
+	return a.group("tenant", "Create, list and remove tenants", add, listCommand(a, tenants()), remove)
 }
 
-// offerTenants lists the tenants that pass a test.
-func offerTenants(keep func(name string) bool) offer {
-	return func(ctx context.Context, c *client.Client, _ string) []cobra.Completion {
-		found, _ := c.AdminTenants(ctx)
-		return exslices.CastFuncFilter(found, func(t wire.DirectoryTenant) (cobra.Completion, bool) { return t.Name, keep(t.Name) })
-	}
+// offerTenants completes with the tenants that can be removed.
+func offerTenants(ctx context.Context, c *client.Client, _ string) []cobra.Completion {
+	return without(tenants().offer(ctx, c, ""), []string{wire.DefaultTenant})
 }
 
 func addableSource(as string) (string, error) {

@@ -15,11 +15,15 @@ import (
 
 // administered is a kind of object that admin lists.
 type administered[T any] struct {
-	noun string // "document set"
-	list func(*client.Client, context.Context) ([]T, error)
+	noun   string // "document set"
+	plural string // what their list is called: "document-sets"
+	none   string // what is said where there are none
+	list   func(*client.Client, context.Context) ([]T, error)
 	// key returns the id of an object, and where its name is.
 	key   func(*T) (id string, name *string)
 	about func(T) string // what else tells it from others, for completion
+	table table          // of their list
+	cells func(T) []string
 }
 
 // offer completes with the names of the objects.
@@ -27,7 +31,7 @@ func (k administered[T]) offer(ctx context.Context, c *client.Client, _ string) 
 	found, _ := k.list(c, ctx)
 	return exslices.CastFunc(found, func(one T) cobra.Completion {
 		_, name := k.key(&one)
-		return cobra.CompletionWithDesc(*name, k.about(one))
+		return strings.TrimSuffix(cobra.CompletionWithDesc(*name, k.about(one)), "\t")
 	})
 }
 

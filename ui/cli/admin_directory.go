@@ -17,43 +17,104 @@ import (
 	"quarry/ui/passage"
 )
 
-const longestTokenName = 100 // characters
+// The limits of tokens.
+const (
+	longestTokenName = 100 // characters
+	mostTokenDays    = 36_500
+)
 
 // The kinds of objects that are administered.
 
 func users() administered[wire.DirectoryUser] {
-	return administered[wire.DirectoryUser]{"user", (*client.Client).AdminUsers,
-		func(u *wire.DirectoryUser) (string, *string) { return u.ID, &u.Email }, func(u wire.DirectoryUser) string { return u.Role }}
+	return administered[wire.DirectoryUser]{"user", "users", "No users. Add one: quarry admin user add EMAIL",
+		(*client.Client).AdminUsers, func(u *wire.DirectoryUser) (string, *string) { return u.ID, &u.Email },
+		func(u wire.DirectoryUser) string { return u.Role },
+		table{header: []string{"EMAIL", "ROLE", "SINCE", "STATE"}}, func(u wire.DirectoryUser) []string {
+			state := "active"
+			if !u.IsActive {
+				state = "deactivated"
+			}
+			return []string{u.Email, u.Role, passage.Day(u.CreatedAt), state}
+		}}
 }
 
 func groups() administered[wire.DirectoryGroup] {
-	return administered[wire.DirectoryGroup]{"group", (*client.Client).AdminGroups,
-		func(g *wire.DirectoryGroup) (string, *string) { return groupID(*g), &g.Name },
-		func(g wire.DirectoryGroup) string { return strings.Join(g.Users, ", ") }}
+	return administered[wire.DirectoryGroup]{"group", "groups",
+		"No groups. Create one: quarry admin group add NAME --user EMAIL",
+		(*client.Client).AdminGroups, func(g *wire.DirectoryGroup) (string, *string) { return groupID(*g), &g.Name },
+		func(g wire.DirectoryGroup) string { return strings.Join(g.Users, ", ") },
+		table{header: []string{"ID", "GROUP", "CONNECTORS", "USERS"}}, func(g wire.DirectoryGroup) []string {
+			connectors := listOr("none", g.Connectors)
+			if g.External {
+				connectors = "synced"
+			}
+			return []string{groupID(g), g.Name, connectors, listOr("nobody", g.Users)}
+		}}
 }
 
 func tokens() administered[wire.DirectoryToken] {
-	return administered[wire.DirectoryToken]{"token", (*client.Client).AdminTokens,
+	return administered[wire.DirectoryToken]{"token", "access-tokens",
+		"No tokens. Create one: quarry admin token add NAME", (*client.Client).AdminTokens,
 		func(t *wire.DirectoryToken) (string, *string) { return strconv.Itoa(t.ID), &t.Name },
-		func(t wire.DirectoryToken) string { return strings.TrimSpace(strconv.Itoa(t.ID) + " " + t.User) }}
+		func(t wire.DirectoryToken) string { return strings.TrimSpace(strconv.Itoa(t.ID) + " " + t.User) },
+		table{header: []string{"ID", "NAME", "USER", "TOKEN", "CREATED", "EXPIRES", "LAST USED", "SCOPES"},
+			optional: 2},
+		func(t wire.DirectoryToken) []string { // a server lists only the caller's own and names no user
+			scopes := "all"
+			if t.Scopes != nil {
+				scopes = strings.Join(t.Scopes, ", ")
+			}
+			return []string{strconv.Itoa(t.ID), t.Name, t.User, t.TokenDisplay, passage.Day(t.CreatedAt),
+				dayOr(t.ExpiresAt, "never"), dayOr(t.LastUsedAt, "never"), scopes}
+		}}
 }
 
 func connectors() administered[wire.DirectoryConnector] {
-	return administered[wire.DirectoryConnector]{"connector", (*client.Client).AdminConnectors,
+	return administered[wire.DirectoryConnector]{"connector", "connectors",
+		"No connectors. Create one: quarry admin connector add NAME --source SOURCE", (*client.Client).AdminConnectors,
 		func(c *wire.DirectoryConnector) (string, *string) { return strconv.Itoa(c.ID), &c.Name },
-		func(c wire.DirectoryConnector) string { return c.Source }}
+		func(c wire.DirectoryConnector) string { return c.Source },
+		table{header: []string{"ID", "NAME", "SOURCE", "ACCESS", "SETS", "SEEN BY"}},
+		func(c wire.DirectoryConnector) []string {
+			seen := map[string]string{"public": "everybody", "sync": "as each document says"}[c.AccessType]
+			if seen == "" {
+				seen = listOr("nobody", c.Groups, []string{c.Creator})
+			}
+			return []string{strconv.Itoa(c.ID), c.Name, c.Source, c.AccessType, listOr("none", c.DocumentSets), seen}
+		}}
 }
 
 func documentSets() administered[wire.DirectorySet] {
-	return administered[wire.DirectorySet]{"document set", (*client.Client).AdminDocumentSets,
+	return administered[wire.DirectorySet]{"document set", "document-sets",
+		"No document sets. Create one: quarry admin document-set add NAME", (*client.Client).AdminDocumentSets,
 		func(s *wire.DirectorySet) (string, *string) { return strconv.Itoa(s.ID), &s.Name },
-		func(s wire.DirectorySet) string { return s.Description }}
+		func(s wire.DirectorySet) string { return s.Description },
+		table{header: []string{"ID", "NAME", "CONNECTORS", "FOR", "DESCRIPTION"}}, func(s wire.DirectorySet) []string {
+			return []string{strconv.Itoa(s.ID), s.Name, listOr("none", s.Connectors),
+				audienceText(s.IsPublic, s.Users, s.Groups), s.Description}
+		}}
 }
 
 func agents() administered[wire.DirectoryAgent] {
-	return administered[wire.DirectoryAgent]{"agent", (*client.Client).AdminAgents,
+	return administered[wire.DirectoryAgent]{"agent", "agents",
+		"Only the built-in agent. Create one: quarry admin agent add NAME", (*client.Client).AdminAgents,
 		func(g *wire.DirectoryAgent) (string, *string) { return strconv.Itoa(g.ID), &g.Name },
-		func(g wire.DirectoryAgent) string { return g.Description }}
+		func(g wire.DirectoryAgent) string { return g.Description },
+		table{header: []string{"ID", "NAME", "SEARCHES IN", "SINCE", "FOR"}}, func(g wire.DirectoryAgent) []string {
+			return []string{strconv.Itoa(g.ID), g.Name, listOr("everything", g.DocumentSets, g.Documents),
+				dayOr(g.SearchStartDate, "any time"), audienceText(g.IsPublic, g.Users, g.Groups)}
+		}}
+}
+
+func tenants() administered[wire.DirectoryTenant] {
+	return administered[wire.DirectoryTenant]{"tenant", "tenants", "No tenants.", (*client.Client).AdminTenants,
+		func(t *wire.DirectoryTenant) (string, *string) { return t.Name, &t.Name },
+		func(wire.DirectoryTenant) string { return "" },
+		table{header: []string{"TENANT", "SINCE", "DOCUMENTS", "USERS", "TOKENS", "CONVERSATIONS"}},
+		func(t wire.DirectoryTenant) []string {
+			return []string{t.Name, passage.Day(t.CreatedAt), fmt.Sprint(t.Documents), fmt.Sprint(t.Users),
+				fmt.Sprint(t.Tokens), fmt.Sprint(t.Conversations)}
+		}}
 }
 
 func (a *app) adminUsers() *cobra.Command {
@@ -77,14 +138,6 @@ func (a *app) adminUsers() *cobra.Command {
 				user.Email, user.Role, user.Email, a.libraryFlag())
 		})
 	add.Flags().StringVar(&role, "role", "", "role of the user (`ROLE`): basic or admin; changes that of an existing user (default basic)")
-	list := listCommand(a, "users", "No users. Add one: quarry admin user add EMAIL", (*client.Client).AdminUsers,
-		table{header: []string{"EMAIL", "ROLE", "SINCE", "STATE"}}, func(u wire.DirectoryUser) []string {
-			state := "active"
-			if !u.IsActive {
-				state = "deactivated"
-			}
-			return []string{u.Email, u.Role, passage.Day(u.CreatedAt), state}
-		})
 	change := func(use, short, done string, change func(*client.Client, context.Context, *wire.DirectoryUser) error) *cobra.Command {
 		command := changeCommand(a, use+" EMAIL|ID", short, users(), doneWith(done), change)
 		lowerArguments(command, func() bool { return true })
@@ -96,7 +149,7 @@ func (a *app) adminUsers() *cobra.Command {
 			return c.AdminSetUserActive(ctx, user.Email, active)
 		}
 	}
-	return a.group("user", "Add, list, deactivate and remove users", add, list,
+	return a.group("user", "Add, list, deactivate and remove users", add, listCommand(a, users()),
 		change("deactivate", "Deactivate a user", "Deactivated %s. All tokens of this user are disabled.", setActive(false)),
 		change("activate", "Activate a deactivated user", "Activated %s.", setActive(true)),
 		change("remove", "Remove a user", "Removed %s and all tokens of this user.",
@@ -161,15 +214,8 @@ func (a *app) adminGroups() *cobra.Command {
 	flags.BoolVar(&added.isExternal, "external", false, "NAME is a group of another system: SOURCE:ID, like slack:C024BE91L")
 	flags.StringSliceVar(&added.users, "user", []string{}, "a member (`EMAIL`), created if unknown; repeatable")
 	flags.StringSliceVar(&added.connectors, "connector", []string{}, "a private connector that the group can read (`NAME`); repeatable")
-	list := listCommand(a, "groups", "No groups. Create one: quarry admin group add NAME --user EMAIL", (*client.Client).AdminGroups,
-		table{header: []string{"ID", "GROUP", "CONNECTORS", "USERS"}}, func(g wire.DirectoryGroup) []string {
-			connectors := listOr("none", g.Connectors)
-			if g.External {
-				connectors = "synced"
-			}
-			return []string{groupID(g), g.Name, connectors, listOr("nobody", g.Users)}
-		})
-	return a.group("group", "Create, list and remove groups, and their members", add, list, a.groupRemove())
+	return a.group("group", "Create, list and remove groups, and their members", add, listCommand(a, groups()),
+		a.groupRemove())
 }
 
 // groupID returns the id of a group; groups of other systems have none.
@@ -210,7 +256,7 @@ func (a *app) groupRemove() *cobra.Command {
 }
 
 func (a *app) adminTokens() *cobra.Command {
-	request, days := wire.DirectoryTokenRequest{}, 0
+	request, days := wire.AccessTokenRequest{}, 0
 	var add *cobra.Command
 	is := traits{class: administers, arguments: cobra.NoFileCompletions, json: prints(wire.NewAccessToken{})}
 	add = a.administer("add NAME", "Create an access token", is, func(ctx context.Context, c *client.Client, name string) error {
@@ -242,8 +288,6 @@ func (a *app) adminTokens() *cobra.Command {
 	flags.StringSliceVar(&request.Scopes, "scope", nil,
 		"permission (`SCOPE`), like read:search; repeatable (default all permissions of the user)")
 	flags.IntVar(&days, "expires", 0, "expire after this many `DAYS` (default never)")
-	list := listCommand(a, "access-tokens", "No tokens. Create one: quarry admin token add NAME", (*client.Client).AdminTokens,
-		table{header: []string{"ID", "NAME", "USER", "TOKEN", "CREATED", "EXPIRES", "LAST USED", "SCOPES"}, optional: 2}, tokenCells)
 	remove := changeCommand(a, "remove NAME|ID", "Revoke an access token", tokens(), doneWith("Revoked token %s."),
 		func(c *client.Client, ctx context.Context, token *wire.DirectoryToken) error {
 			if token.ID != 0 {
@@ -255,20 +299,21 @@ func (a *app) adminTokens() *cobra.Command {
 			}
 			return c.AdminRemoveToken(ctx, id)
 		})
-	return a.group("token", "Create, list and revoke access tokens", add, a.ensureTokenCommand(), list, remove)
+	return a.group("token", "Create, list and revoke access tokens", add, a.ensureTokenCommand(), listCommand(a, tokens()),
+		remove)
 }
 
-func checkTokenRequest(request wire.DirectoryTokenRequest) error {
+func checkTokenRequest(request wire.AccessTokenRequest) error {
 	name, days := strings.TrimSpace(request.Name), request.ExpirationDays
 	switch length := len([]rune(name)); {
 	case length == 0:
 		return usage("Example: quarry admin token add laptop", "argument NAME is empty")
 	case length > longestTokenName:
 		return usage("Give a shorter name.", "the name has %d characters; the limit is 100", length)
-	case days != nil && *days < 1:
-		return usage("Give 1 or more days.", "--expires %d is out of range", *days)
-	case request.User != "":
+	case request.User != "" && checkEmails(request.User) != nil:
 		return checkEmails(request.User)
+	case days != nil:
+		return checkRange("expires", *days, 1, mostTokenDays)
 	}
 	return nil
 }
@@ -290,16 +335,6 @@ func (a *app) printToken(token wire.NewAccessToken) error {
 	return nil
 }
 
-// tokenCells returns the row of a token. A server lists only the caller's own and names no user.
-func tokenCells(token wire.DirectoryToken) []string {
-	scopes := "all"
-	if token.Scopes != nil {
-		scopes = strings.Join(token.Scopes, ", ")
-	}
-	return []string{strconv.Itoa(token.ID), token.Name, token.User, token.TokenDisplay, passage.Day(token.CreatedAt),
-		dayOr(token.ExpiresAt, "never"), dayOr(token.LastUsedAt, "never"), scopes}
-}
-
 func (a *app) adminConnectors() *cobra.Command {
 	made := wire.DirectoryConnector{DocumentSets: []string{}}
 	add := addCommand(a, "add NAME --source SOURCE", "Create a connector",
@@ -318,16 +353,7 @@ func (a *app) adminConnectors() *cobra.Command {
 		"who can read its documents (`TYPE`): public (everybody), private (--group and --creator), sync (as each document says)")
 	flags.StringSliceVar(&made.Groups, "group", []string{}, "a group that can read its documents (`NAME`); repeatable")
 	flags.StringVar(&made.Creator, "creator", "", "a user who can read its documents (`EMAIL`) (default the owner)")
-	list := listCommand(a, "connectors", "No connectors. Create one: quarry admin connector add NAME --source SOURCE",
-		(*client.Client).AdminConnectors, table{header: []string{"ID", "NAME", "SOURCE", "ACCESS", "SETS", "SEEN BY"}},
-		func(c wire.DirectoryConnector) []string {
-			seen := map[string]string{"public": "everybody", "sync": "as each document says"}[c.AccessType]
-			if seen == "" {
-				seen = listOr("nobody", c.Groups, []string{c.Creator})
-			}
-			return []string{strconv.Itoa(c.ID), c.Name, c.Source, c.AccessType, listOr("none", c.DocumentSets), seen}
-		})
-	return a.group("connector", "Create, list and remove connectors", add, list,
+	return a.group("connector", "Create, list and remove connectors", add, listCommand(a, connectors()),
 		changeCommand(a, "remove NAME|ID", "Remove a connector and its documents", connectors(),
 			doneWith("Removed connector %s and its documents."),
 			func(c *client.Client, ctx context.Context, connector *wire.DirectoryConnector) error {
@@ -366,12 +392,7 @@ func (a *app) adminSets() *cobra.Command {
 	flags.StringVar(&made.Description, "description", "", "description (`TEXT`)")
 	flags.StringSliceVar(&made.Connectors, "connector", []string{}, "add the documents of this connector (`NAME`); repeatable")
 	audienceFlags(flags, &made.Users, &made.Groups, &restricted)
-	list := listCommand(a, "document-sets", "No document sets. Create one: quarry admin document-set add NAME",
-		(*client.Client).AdminDocumentSets, table{header: []string{"ID", "NAME", "CONNECTORS", "FOR", "DESCRIPTION"}},
-		func(s wire.DirectorySet) []string {
-			return []string{strconv.Itoa(s.ID), s.Name, listOr("none", s.Connectors), audienceText(s.IsPublic, s.Users, s.Groups), s.Description}
-		})
-	return a.group("document-set", "Create, list and remove document sets", add, list,
+	return a.group("document-set", "Create, list and remove document sets", add, listCommand(a, documentSets()),
 		changeCommand(a, "remove NAME|ID", "Remove a document set", documentSets(), doneWith("Removed document set %s. Its documents stay."),
 			func(c *client.Client, ctx context.Context, set *wire.DirectorySet) error {
 				return c.AdminRemoveDocumentSet(ctx, *set)
@@ -401,13 +422,7 @@ func (a *app) adminAgents() *cobra.Command {
 	flags.StringVar(&made.Provider, "provider", "", "provider of the language model (`NAME`); requires --model")
 	flags.StringVar(&made.Model, "model", "", "language model (`NAME`); requires --provider")
 	audienceFlags(flags, &made.Users, &made.Groups, &restricted)
-	list := listCommand(a, "agents", "Only the built-in agent. Create one: quarry admin agent add NAME",
-		(*client.Client).AdminAgents, table{header: []string{"ID", "NAME", "SEARCHES IN", "SINCE", "FOR"}},
-		func(g wire.DirectoryAgent) []string {
-			return []string{strconv.Itoa(g.ID), g.Name, listOr("everything", g.DocumentSets, g.Documents),
-				dayOr(g.SearchStartDate, "any time"), audienceText(g.IsPublic, g.Users, g.Groups)}
-		})
-	return a.group("agent", "Create, list and remove agents", add, list,
+	return a.group("agent", "Create, list and remove agents", add, listCommand(a, agents()),
 		changeCommand(a, "remove NAME|ID", "Remove an agent", agents(), doneWith("Removed agent %s."),
 			func(c *client.Client, ctx context.Context, agent *wire.DirectoryAgent) error {
 				if agent.ID == 0 { // not listed

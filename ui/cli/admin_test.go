@@ -39,7 +39,9 @@ func (f *fakeAdmin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (f *fakeAdmin) list(path string) any {
-	since := "2025-01-01T00:00:00+00:00"
+	since, owner := "2025-01-01T00:00:00+00:00", "owner@localhost"
+	agent := wire.Persona{ID: 1, Name: "Engineering", IsPublic: true, Owner: &wire.Owner{Email: &owner},
+		DocumentSets: []wire.DocumentSet{{Name: "Handbook"}}}
 	return map[string]any{
 		"users": []wire.DirectoryUser{{ID: "u1", Email: "jo@acme.example", Role: "basic", IsActive: true, CreatedAt: "2026-08-22T10:00:00Z"},
 			{ID: "u0", Email: "owner@localhost", Role: "admin", CreatedAt: "2026-08-01T10:00:00Z"}},
@@ -51,16 +53,16 @@ func (f *fakeAdmin) list(path string) any {
 			{ID: 2, Name: "Chat", Source: "slack", AccessType: "sync", Groups: []string{}, DocumentSets: []string{}}},
 		"/manage/document-set": []wire.DocumentSet{{ID: 1, Name: "Contracts", Groups: []int{1}}, {ID: 2, Name: "Handbook",
 			Description: new("How we work"), IsPublic: true, CCPairSummaries: []wire.ConnectorSummary{{ID: 1, Name: "Wiki"}}}},
-		"/me": wire.Me{Email: "owner@localhost"},
-		"agents": []wire.DirectoryAgent{{ID: 1, Name: "Engineering", IsPublic: true, Owner: "owner@localhost", Users: []string{}, Groups: []string{},
-			DocumentSets: []string{"Handbook"}, Documents: []string{}, SearchStartDate: &since}},
+		"/me":        wire.Me{Email: "owner@localhost"},
+		"/persona":   []wire.Persona{agent, {BuiltinPersona: true}},
+		"/persona/1": wire.FullPersona{Persona: agent, SearchStartDate: &since},
 		"tenants": []wire.DirectoryTenant{{Name: "acme", CreatedAt: "2026-08-20T10:00:00Z", Users: 3, Tokens: 2, Documents: 1200, Conversations: 4},
 			{Name: "default", CreatedAt: "2026-08-01T10:00:00Z", Users: 1}},
-		"tokens": append([]wire.DirectoryToken{}, f.tokens...),
+		"/user/pats": append([]wire.DirectoryToken{}, f.tokens...),
 	}[path]
 }
 
-// changed echoes what was sent. What is called old exists; whom only new@acme.example names is made.
+// changed echoes what was sent. What is called old exists.
 func (f *fakeAdmin) changed(r *http.Request, path string, sent []byte) any {
 	switch {
 	case r.Method == http.MethodDelete && path == "tenants":
@@ -73,25 +75,22 @@ func (f *fakeAdmin) changed(r *http.Request, path string, sent []byte) any {
 		return wire.MessageError{Message: "Done"}
 	case path == "/manage/admin/document-set":
 		return 5
-	case strings.HasPrefix(path, "/"):
+	case strings.HasPrefix(path, "/") && path != "/user/pats":
 		return wire.Created{ID: 5}
 	}
 	item := map[string]any{}
 	if err := json.Unmarshal(sent, &item); err != nil {
 		return nil
 	}
-	newUsers := []string{}
-	if item["user"] == "new@acme.example" {
-		newUsers = append(newUsers, "new@acme.example")
-	}
 	switch path {
 	case "users":
 		item["id"], item["is_active"], item["role"] = "u1", true, "basic"
-	case "tokens":
+	case "/user/pats":
 		item["id"], item["token_display"], item["created_at"] = 4, "onyx_pat_abc****wxyz", "2026-08-22T10:00:00Z"
 		item["token"] = "onyx_pat_abcdefgh"
+		return item
 	}
-	return wire.Added[any]{Item: item, IsNew: item["name"] != "old", NewUsers: newUsers}
+	return wire.Added[any]{Item: item, IsNew: item["name"] != "old"}
 }
 
 func TestAdminLists(t *testing.T) {
@@ -127,21 +126,21 @@ func TestAdminChanges(t *testing.T) {
 			`"connectors":[]}`,
 		"group add slack:C1 --external --user a@b": `POST /admin/groups {"name":"slack:C1","external":true,"users":["a@b"],` +
 			`"connectors":[]}`,
-		"user remove u1":                   `DELETE /admin/users?name=jo%40acme.example`,
-		"user deactivate JO@acme.example":  `PATCH /admin/users {"email":"jo@acme.example","is_active":false}`,
-		"group remove 1":                   `DELETE /manage/admin/user-group/1`,
-		"connector remove 2":               `DELETE /admin/connectors?name=Chat`,
-		"document-set remove 2":            `DELETE /manage/admin/document-set/2`,
-		"agent remove Engineering":         `DELETE /persona/1`,
-		"agent remove 0":                   `DELETE /persona/0`,
-		"token add ci":                     `POST /admin/tokens {"name":"ci","expiration_days":null,"scopes":null,"user":""}`,
-		"token add --name ci":              `POST /admin/tokens {"name":"ci","expiration_days":null,"scopes":null,"user":""}`,
-		"token remove laptop":              `DELETE /admin/tokens/7`,
-		"token remove 7":                   `DELETE /admin/tokens/7`,
-		"token remove 8":                   `DELETE /admin/tokens/8`,
-		"group remove Engineering":         `DELETE /manage/admin/user-group/1`,
-		"group remove Eng --user a@b":      `DELETE /admin/groups?external=false&name=Eng&user=a%40b`,
-		"group remove --external slack:C1": `DELETE /admin/groups?external=true&name=slack%3Ac1`,
+		"user remove u1":                                  `DELETE /admin/users?name=jo%40acme.example`,
+		"user deactivate JO@acme.example":                 `PATCH /admin/users {"email":"jo@acme.example","is_active":false}`,
+		"group remove 1":                                  `DELETE /manage/admin/user-group/1`,
+		"connector remove 2":                              `DELETE /admin/connectors?name=Chat`,
+		"document-set remove 2":                           `DELETE /manage/admin/document-set/2`,
+		"agent remove Engineering":                        `DELETE /persona/1`,
+		"agent remove 0":                                  `DELETE /persona/0`,
+		"token add ci":                                    `POST /user/pats {"name":"ci","expiration_days":null,"scopes":null}`,
+		"token add --name ci":                             `POST /user/pats {"name":"ci","expiration_days":null,"scopes":null}`,
+		"token remove laptop":                             `DELETE /user/pats/7`,
+		"token remove 7":                                  `DELETE /user/pats/7`,
+		"token remove 8":                                  `DELETE /user/pats/8`,
+		"group remove Engineering":                        `DELETE /manage/admin/user-group/1`,
+		"group remove Engineering --user JO@acme.example": `PATCH /manage/admin/user-group/1 {"user_ids":["u2"],"cc_pair_ids":[1]}`,
+		"group remove --external slack:C1":                `DELETE /admin/groups?name=slack%3Ac1`,
 		"connector add Wiki --source confluence --group Engineering":                 connector,
 		"connector add Wiki --source confluence --group Engineering --creator a@b.c": strings.TrimSuffix(connector, "}") + `,"creator":"a@b.c"}`,
 		"connector remove Wiki":           `DELETE /admin/connectors?name=Wiki`,
@@ -262,7 +261,7 @@ func TestAdminOfAServer(t *testing.T) {
 		"/manage/admin/connector":          `{"id":2}`,
 		"/manage/credential":               `{"id":3}`,
 		"/manage/connector/2/credential/3": `{"success":true,"message":"","data":4}`,
-		"/manage/admin/user-group/7":       "null",
+		"/manage/admin/user-group/7":       `{"id":7}`,
 		"/manage/admin/document-set":       `5`,
 		"/manage/admin/document-set/9":     "null",
 		"/manage/document-set":             `[{"id":9,"name":"Handbook","is_public":true,"cc_pair_summaries":[{"id":1,"name":"Wiki","source":"confluence"}]}]`,
@@ -277,6 +276,7 @@ func TestAdminOfAServer(t *testing.T) {
 		"group add Legal":                               `"id":7`,
 		"group remove 7":                                `"id":7`,
 		"group remove Legal":                            `"id":7`,
+		"group remove Legal --user jo@acme.example":     `"id":7`,
 		"document-set remove Handbook":                  `"id":9`,
 	} {
 		got := run(t, testDoors(s.URL), terminal{}, append([]string{"admin", "--profile", "work"}, strings.Fields(arguments)...)...).check(t, ExitSuccess)
@@ -284,7 +284,7 @@ func TestAdminOfAServer(t *testing.T) {
 			t.Errorf("%s printed %s", arguments, got.out)
 		}
 	}
-	for _, arguments := range []string{"user list", "user add a@b", "user remove a@b", "user activate a@b", "group add G --user a@b", "group remove Legal --user a@b", "connector list",
+	for _, arguments := range []string{"user list", "user add a@b", "user remove a@b", "user activate a@b", "group add G --user a@b", "connector list",
 		"connector remove W", "document-set add H --connector W", "agent add A --user a@b",
 		"tenant list", "tenant add acme", "tenant remove acme"} {
 		run(t, testDoors(s.URL), terminal{}, append([]string{"admin", "--profile", "work"}, strings.Fields(arguments)...)...).

@@ -272,7 +272,7 @@ func TestTokens(t *testing.T) {
 		t.Errorf("list printed %q", list.out)
 	}
 	run(t, doors, terminal{}, "admin", "token", "remove", "3").check(t, ExitSuccess)
-	if last := doors.admin.asked[len(doors.admin.asked)-1]; last != "DELETE /admin/tokens/3" {
+	if last := doors.admin.asked[len(doors.admin.asked)-1]; last != "DELETE /user/pats/3" {
 		t.Errorf("asked %v", doors.admin.asked)
 	}
 }

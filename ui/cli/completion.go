@@ -71,7 +71,7 @@ func (a *app) flagValues() map[string]cobra.CompletionFunc {
 		"agent":    offerAgents(func(agent wire.Persona) string { return agent.Name }),
 		"agent-id": offerAgents(func(agent wire.Persona) string { return strconv.Itoa(agent.ID) }),
 		"user":     users().offer, "creator": users().offer, "group": groups().offer, "connector": connectors().offer,
-		"tenant": offerTenants(func(string) bool { return true }),
+		"tenant": tenants().offer,
 	}
 	for _, row := range field.All() {
 		if row.Flag != nil {

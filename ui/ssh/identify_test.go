@@ -46,7 +46,7 @@ func newCompany(t *testing.T) company {
 			t.Fatal(err)
 		}
 	}
-	request := wire.DirectoryTokenRequest{AccessTokenRequest: wire.AccessTokenRequest{Name: "laptop"}, User: "ann@acme.com"}
+	request := wire.AccessTokenRequest{Name: "laptop", User: "ann@acme.com"}
 	made, err := admin.AdminAddToken(ctx, request)
 	if err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ func administer(t *testing.T, h *Host, tenant string) *client.Client {
 // makeToken makes a token of the owner's.
 func makeToken(t *testing.T, h *Host) string {
 	t.Helper()
-	request := wire.DirectoryTokenRequest{AccessTokenRequest: wire.AccessTokenRequest{Name: "laptop"}}
+	request := wire.AccessTokenRequest{Name: "laptop"}
 	made, err := administer(t, h, "").AdminAddToken(t.Context(), request)
 	if err != nil {
 		t.Fatal(err)
@@ -200,7 +200,7 @@ func TestTenantsOnFiles(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	token, err := of("acme").AdminAddToken(ctx, wire.DirectoryTokenRequest{AccessTokenRequest: wire.AccessTokenRequest{Name: "x"}, User: "jo@acme.example"})
+	token, err := of("acme").AdminAddToken(ctx, wire.AccessTokenRequest{Name: "x", User: "jo@acme.example"})
 	if err != nil || len(token.NewUsers) > 0 || !strings.HasPrefix(token.Item.Token, "onyx_pat_acme.") {
 		t.Errorf("%+v, %v", token, err)
 	}

@@ -161,7 +161,7 @@ func TestReadOnlyIsHeldByTheDoors(t *testing.T) {
 	wantExit(t, err, 9, "QUARRY_READONLY")
 	_, err = h.Administer(ctx, "", "", true)
 	wantExit(t, err, 9, "QUARRY_READONLY")
-	_, err = administer(t, h, "").AdminAddToken(ctx, wire.DirectoryTokenRequest{AccessTokenRequest: wire.AccessTokenRequest{Name: "a"}})
+	_, err = administer(t, h, "").AdminAddToken(ctx, wire.AccessTokenRequest{Name: "a"})
 	wantRefusal(t, err, client.Auth, "read-only")
 
 	opened, err := h.OpenLibrary(ctx, "", false)
@@ -275,8 +275,8 @@ func TestTokens(t *testing.T) {
 	if entries, _ := os.ReadDir(home); len(entries) > 0 {
 		t.Errorf("looking made something: %v", entries)
 	}
-	request := func(name, user string) wire.DirectoryTokenRequest {
-		return wire.DirectoryTokenRequest{AccessTokenRequest: wire.AccessTokenRequest{Name: name}, User: user}
+	request := func(name, user string) wire.AccessTokenRequest {
+		return wire.AccessTokenRequest{Name: name, User: user}
 	}
 	odd := request("laptop", "")
 	odd.Scopes = []string{"no:such"}
