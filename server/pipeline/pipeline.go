@@ -249,8 +249,10 @@ func (r *run) wanted() int {
 }
 
 func (r *run) indexQuery(q wire.ExecutedQuery) index.Query {
+	scope := scopeOf(r.Request)
+	scope.NoDocuments = r.filter.NoDocuments
 	query := index.Query{
-		Text: q.Query, Filter: r.filter, Scope: scopeOf(r.Request), Limit: hitsPerQuery, PerDocument: hitsPerDocument,
+		Text: q.Query, Filter: r.filter, Scope: scope, Limit: hitsPerQuery, PerDocument: hitsPerDocument,
 		Exclude: r.Search.Exclude, Phrases: r.Search.Phrases, Explain: r.Search.Explain,
 	}
 	if q.Kind == kindOriginal {

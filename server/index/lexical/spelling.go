@@ -20,8 +20,8 @@ func joined(query string, words []analysis.QueryWord) (found []analysis.QueryWor
 }
 
 // alternatives returns what is looked up for a word as if it were one term: its own term and that of its compounds
-// (oncall: on-call), for a prefix those of all words and compounds that begin with it; and its stems in the languages of
-// the library.
+// (oncall: on-call), for a prefix those of all words and compounds that begin with it; and its stems in the languages
+// of the library.
 func (r *run) alternatives(w analysis.QueryWord, rights []segment.Bits) []string {
 	terms := append([]string{w.Term}, w.Stems...)
 	if w.Prefix {
