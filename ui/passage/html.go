@@ -1,8 +1,11 @@
 package passage
 
 import (
+	"html"
 	"strings"
 	"unicode"
+
+	"quarry/client"
 )
 
 // Tag reads the HTML tag or comment that a text begins with. shown takes its place: a line end if it begins or ends a
@@ -45,6 +48,23 @@ func Tag(text string) (shown string, length int) {
 	}
 	return "", 0
 }
+
+// Entity reads the reference to a character that a text begins with, like "&amp;"; size is 0 if there is none. One
+// that must not be shown resolves to nothing.
+func Entity(text string) (resolved string, size int) {
+	const longest = 40 // bytes: more than any needs
+	size = strings.IndexByte(text[:min(len(text), longest)], ';') + 1
+	if size == 0 || strings.ContainsFunc(text[1:size-1], func(r rune) bool { return r != '#' && !isLetter(r) }) {
+		return "", 0
+	}
+	resolved = html.UnescapeString(text[:size])
+	if resolved == text[:size] {
+		return "", 0
+	}
+	return client.Sanitize(resolved), size
+}
+
+func isLetter(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // tag reads an HTML tag, which may end on another line, and leaves it out.
 func (p *plainer) tag(at int) (leftOut bool, width int) {

@@ -75,11 +75,18 @@ func (p *plainer) keep(from, to int) {
 	p.copy(start, to)
 }
 
-// copy copies a part of the source without white space, and moves the spans in it.
-func (p *plainer) copy(from, to int) {
-	if from >= to {
+// insert appends what a reference stands for. A span that covers it goes on with the next piece.
+func (p *plainer) insert(resolved string) {
+	if strings.TrimSpace(resolved) == "" {
+		p.separate(betweenWords)
 		return
 	}
+	p.close()
+	p.out = append(p.out, resolved...)
+}
+
+// close appends the pending separator.
+func (p *plainer) close() {
 	if len(p.out) > 0 && p.gap != "" {
 		if p.out[len(p.out)-1] == ':' {
 			p.gap = betweenWords // the colon separates enough
@@ -87,6 +94,14 @@ func (p *plainer) copy(from, to int) {
 		p.out = append(p.out, p.gap...)
 	}
 	p.gap = ""
+}
+
+// copy copies a part of the source without white space, and moves the spans in it.
+func (p *plainer) copy(from, to int) {
+	if from >= to {
+		return
+	}
+	p.close()
 	shift := len(p.out) - from
 	p.out = append(p.out, p.source[from:to]...)
 	for p.next < len(p.spans) && p.spans[p.next][1] <= from {
@@ -226,6 +241,15 @@ const (
 func (p *plainer) inline(from, to int) {
 	start := from
 	for at := from; at < to; {
+		if p.source[at] == '&' && at >= p.literal {
+			if resolved, size := Entity(p.source[at:to]); size > 0 {
+				p.keep(start, at)
+				p.insert(resolved)
+				at += size
+				start = at
+				continue
+			}
+		}
 		if strings.IndexByte("\\`*_~[]|!<>:@w=^%", p.source[at]) < 0 {
 			at++
 			continue

@@ -60,6 +60,7 @@ func TestPlain(t *testing.T) {
 		{"rules", "a\n---\nb\n***\nc\n===", "a b c"},
 		{"escapes", `1\. \*no\* C:\dir \_x\_`, `1. *no* C:\dir _x_`},
 		{"CJK", "# 手順\n本番への**ロールバック**は", "手順 › 本番へのロールバックは"},
+		{"references", "R&amp;D &nbsp;&nbsp; &lt;*b*&gt; AT&T &x; &#27;[31m `&amp;`", "R&D <b> AT&T &x; [31m &amp;"},
 		{"wide spaces", "a\u00a0\u3000b", "a b"},
 	} {
 		if got, _ := plain(test.markdown, nil); got != test.want {

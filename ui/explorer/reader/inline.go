@@ -1,7 +1,6 @@
 package reader
 
 import (
-	"html"
 	"iter"
 	"net/url"
 	"strings"
@@ -150,9 +149,6 @@ func (in inline) literal(s string) string {
 	return literal(s)
 }
 
-// maxReference is more than any character reference needs, in bytes.
-const maxReference = 40
-
 // unescaped yields the runs of a text with the offsets where they begin, references to characters resolved, and
 // Markdown's escapes. References to characters that must not be shown resolve to nothing.
 func unescaped(s string, escapes bool) iter.Seq2[int, string] {
@@ -166,7 +162,8 @@ func unescaped(s string, escapes bool) iter.Seq2[int, string] {
 					resolved, size = s[at+1:at+2], 2
 				}
 			case '&':
-				resolved, size = reference(s[at:])
+				resolved, size = passage.Entity(s[at:])
+				resolved = strings.ReplaceAll(paint.Text(resolved), "\n", " ")
 			}
 			if size == 0 {
 				at++
@@ -182,19 +179,6 @@ func unescaped(s string, escapes bool) iter.Seq2[int, string] {
 			yield(start, s[start:])
 		}
 	}
-}
-
-// reference reads the reference to a character that a text begins with, like "&amp;". size is 0 if there is none.
-func reference(s string) (resolved string, size int) {
-	size = strings.IndexByte(s[:min(len(s), maxReference)], ';') + 1
-	if size == 0 || strings.ContainsFunc(s[1:size-1], func(r rune) bool { return r != '#' && !isLetter(r) }) {
-		return "", 0
-	}
-	resolved = html.UnescapeString(s[:size])
-	if resolved == s[:size] {
-		return "", 0
-	}
-	return strings.ReplaceAll(paint.Text(client.Sanitize(resolved)), "\n", " "), size
 }
 
 // noAddress is a link destination that Glamour does not print.
