@@ -154,6 +154,7 @@ func (m *Model) handlePage(page *wire.SearchResponse, err error) tea.Cmd {
 		p.stayed = m.list.SelectedIndex()
 	}
 	s.response = &longer
+	m.list.SetPart(!p.complete && p.offset < s.response.TotalMatches)
 	m.list.Set(longer.Results, passage.Words(s.query), true)
 	return nil
 }

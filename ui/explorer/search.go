@@ -390,6 +390,7 @@ func (m *Model) show(answer shown) {
 	m.list.SetSelective(selective(answer.response))
 	m.list.SetOldestFirst(answer.wire.Sort == wire.SortOldest)
 	m.list.SetMore(0)
+	m.list.SetPart(answer.response.Counted() && answer.response.Next(0) < answer.response.TotalMatches)
 	m.list.SetNew(nil)
 	words := passage.Words(answer.query)
 	if answer.endsInPrefix() {

@@ -29,6 +29,7 @@ type List struct {
 	stale    bool
 	plain    bool   // no model chose among the passages
 	oldest   bool   // they come with the oldest first
+	isPart   bool   // there are others that were not given
 	more     int    // items before those that were found by words alone, after a first page that a model ranked; 0: none
 	grouping string // one of Groupings; empty: ByDocument
 	isMarked func(wire.SearchResult) bool
@@ -168,6 +169,9 @@ func (l *List) SetMore(more int) { l.more = more }
 
 // SetSelective sets for the next results whether a model chose among them. Otherwise none is left out.
 func (l *List) SetSelective(selective bool) { l.plain = !selective }
+
+// SetPart sets for the next results whether there are others behind them.
+func (l *List) SetPart(isPart bool) { l.isPart = isPart }
 
 // SetOldestFirst sets for the next results whether they come with the oldest first, as their months then do.
 func (l *List) SetOldestFirst(oldest bool) { l.oldest = oldest }

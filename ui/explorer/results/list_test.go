@@ -287,6 +287,12 @@ func TestGroups(t *testing.T) {
 		if text := shown(&l, 60, 60); strings.Count(text, "──") < strings.Count(strings.Join(got, ""), "document") {
 			t.Errorf("by %s:\n%s", test.grouping, text)
 		}
+		if l.SetPart(true); test.grouping == BySource {
+			l.Set(items, nil, true)
+			if text := shown(&l, 60, 60); strings.Count(text, " loaded ") != strings.Count(text, "document") {
+				t.Errorf("a part of the documents:\n%s", text)
+			}
+		}
 		if l.First(); !l.Jump(5) || l.items[l.SelectedIndex()].Ref != "e#0" {
 			t.Errorf("by %s: 5 leads to %d", test.grouping, l.SelectedIndex())
 		}

@@ -39,12 +39,13 @@ type section struct {
 	part  part
 }
 
-// heading names a section with the number of its documents; empty: it needs no heading.
-func (s section) heading(grouping string, by dimension.Dimension, documents int) string {
+// heading names a section with the number of its documents, those at hand where there are others; empty: it needs no
+// heading.
+func (l *List) heading(s section, documents int) string {
 	name := ""
-	switch grouping {
+	switch l.grouping {
 	case BySource:
-		name = by.Name(s.group)
+		name = l.by.Name(s.group)
 	case ByMonth:
 		name = "undated"
 		if month, err := time.Parse(monthKey, s.group); err == nil {
@@ -55,7 +56,11 @@ func (s section) heading(grouping string, by dimension.Dimension, documents int)
 	if name == "" {
 		return how
 	}
-	return text.Join(" · ", paint.Line(name), how, text.Count(documents, "document"))
+	counted := text.Count(documents, "document")
+	if l.isPart {
+		counted += " loaded"
+	}
+	return text.Join(" · ", paint.Line(name), how, counted)
 }
 
 // monthKey is the layout of months as groups.
@@ -145,13 +150,13 @@ func (l *List) setHeads(sections []section) {
 			continue
 		}
 		if i > 0 && of != sections[l.rows[opens].document] {
-			l.rows[opens].heading = sections[l.rows[opens].document].heading(l.grouping, l.by, documents)
+			l.rows[opens].heading = l.heading(sections[l.rows[opens].document], documents)
 			opens, documents = i, 0
 		}
 		head = i
 		documents++
 	}
 	if len(l.rows) > 0 {
-		l.rows[opens].heading = sections[l.rows[opens].document].heading(l.grouping, l.by, documents)
+		l.rows[opens].heading = l.heading(sections[l.rows[opens].document], documents)
 	}
 }
