@@ -248,6 +248,15 @@ func Total(r *wire.SearchResponse) string {
 	return total
 }
 
+// Under returns the heading that a passage is under; empty if that is the title.
+func Under(r wire.SearchResult) string {
+	path := r.HeadingPath
+	if len(path) == 0 || strings.EqualFold(path[len(path)-1], r.Title) {
+		return ""
+	}
+	return text.OneLine(path[len(path)-1])
+}
+
 // FurtherResults heads the results behind the last one that matches.
 const FurtherResults = "further results"
 
@@ -342,13 +351,7 @@ func nameless(ref string) string {
 
 // headed returns the title of a result with the heading that the passage is below.
 func headed(r wire.SearchResult) string {
-	title := Title(r)
-	if n := len(r.HeadingPath); n > 0 {
-		if heading := text.OneLine(r.HeadingPath[n-1]); heading != "" && !strings.EqualFold(heading, title) {
-			return title + " › " + heading
-		}
-	}
-	return title
+	return text.Join(" › ", Title(r), Under(r))
 }
 
 // about returns the end of a citation.

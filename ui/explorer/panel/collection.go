@@ -94,6 +94,9 @@ func (p *Collection) rows(at, width int, th theme.Theme) []string {
 	first := " " + paint.Blank(digits-len(number)) + th.Number.Render(number) + paint.Blank(gap) + title + " "
 	value := p.by.Value(one.SearchResult)
 	about := p.by.Style(th, value).Render(paint.Line(p.by.Label(th, value)))
+	if heading := passage.Under(one.SearchResult); heading != "" {
+		about += th.Muted.Render(" › " + paint.Line(heading))
+	}
 	if one.Stale != "" {
 		about += th.Warning.Render(" · " + one.Stale + " since it was marked")
 	}

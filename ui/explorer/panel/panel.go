@@ -95,7 +95,7 @@ func Draw(p Panel, width, height int, th theme.Theme, keys string) Body {
 			lines = append(lines, paint.Fit(body.at(i), width))
 		}
 	} else {
-		height = max(leastHeight, min(height, len(body.Lines)+2))
+		height = min(height, max(1, len(body.Lines))+2)
 		frame := paint.Frame{Width: width, Height: height, Pen: paint.PenOf(th.BorderFocused), Pad: x - 1, Title: title, Beside: beside,
 			Foot: keys, ThumbFrom: body.ThumbFrom, ThumbTo: body.ThumbTo}
 		lines = frame.Draw(body.Lines)

@@ -65,11 +65,11 @@ func TestFramesAreDrawn(t *testing.T) {
 		{fixed{title: "Title", body: Body{Lines: []string{"one", "two"}, ThumbFrom: 1, ThumbTo: 2}}, 14, 4, "esc",
 			[]string{"╭ Title ─────╮", "│one         │", "│two         ┃", "╰ esc ───────╯"}},
 		{fixed{title: "A long title", beside: "more"}, 12, 4, "",
-			[]string{"╭ A long … ╮", "│          │", "│          │", "╰──────────╯"}},
+			[]string{"╭ A long … ╮", "│          │", "╰──────────╯"}},
 		{fixed{title: "Title", beside: "3 of 4"}, 30, 4, "",
-			[]string{"╭ Title ───────────── 3 of 4 ╮", "│" + paint.Blank(28) + "│", "│" + paint.Blank(28) + "│", "╰" + strings.Repeat("─", 28) + "╯"}},
+			[]string{"╭ Title ───────────── 3 of 4 ╮", "│" + paint.Blank(28) + "│", "╰" + strings.Repeat("─", 28) + "╯"}},
 		{fixed{title: "Title", beside: "\x1b[2m\x1b[m"}, 14, 4, "\x1b[2m\x1b[m", // nothing, in a style
-			[]string{"╭ Title ─────╮", "│            │", "│            │", "╰────────────╯"}},
+			[]string{"╭ Title ─────╮", "│            │", "╰────────────╯"}},
 		{fixed{title: "Title", body: Body{Lines: []string{"one", "two", "three"}}}, 14, 3, "esc",
 			[]string{"Title         ", "one           ", "two           "}},
 		{fixed{title: "Title", body: Body{Lines: []string{"one"}}}, 14, 1, "esc", []string{"one           "}},
@@ -140,6 +140,22 @@ func TestTheCollectionKeepsTheRowsOfTables(t *testing.T) {
 		dimension.Dimension{}, time.Time{})
 	got := textOf(&p, 60, 30)
 	for _, line := range []string{"│ Days of leave:  ", "│ Country · Days  ", "│ Norway · 25  ", "│ Japan · 20  "} {
+		if !strings.Contains(got, line) {
+			t.Errorf("%q is missing:\n%s", line, got)
+		}
+	}
+}
+
+// Passages of one document are told apart by their headings.
+func TestTheCollectionNamesHeadings(t *testing.T) {
+	t.Parallel()
+	var p Collection
+	in := func(heading string) Collected {
+		return Collected{SearchResult: wire.SearchResult{Title: "Leave", HeadingPath: []string{heading}, SourceType: "notion"}}
+	}
+	p.Set([]Collected{in("Sick days"), in("Parents"), in("Leave")}, dimension.Dimension{}, time.Time{})
+	got := textOf(&p, 60, 30)
+	for _, line := range []string{"Notion › Sick days  ", "Notion › Parents  ", "Notion  "} {
 		if !strings.Contains(got, line) {
 			t.Errorf("%q is missing:\n%s", line, got)
 		}

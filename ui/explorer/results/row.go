@@ -305,22 +305,13 @@ func (d drawing) heading() styled {
 	if d.added {
 		head.add(d.pens.number, added)
 	}
-	if name := d.under(); name != "" {
+	if name := passage.Under(d.item); name != "" {
 		if d.added {
 			head.add(d.pens.muted, below)
 		}
 		head.add(d.pens.muted, fitted(name, min(widestHead, d.room()/2)))
 	}
 	return head
-}
-
-// under is the heading that a passage is under, unless that is the title.
-func (d drawing) under() string {
-	path := d.item.HeadingPath
-	if len(path) == 0 || strings.EqualFold(path[len(path)-1], d.item.Title) {
-		return ""
-	}
-	return path[len(path)-1]
 }
 
 // text is the passage behind its head, on one line.
@@ -346,7 +337,7 @@ func (d drawing) text(head styled) string {
 func (d drawing) snippet(room int) (string, []wire.Span) {
 	text, spans := passage.Snippet(d.item, d.row.marks, room, room)
 	text, spans = paint.LineSpans(text, spans)
-	name := paint.Line(d.under())
+	name := paint.Line(passage.Under(d.item))
 	if d.row.nth == 0 || name == "" {
 		return text, spans
 	}
