@@ -29,15 +29,15 @@ type look struct {
 // pair is a text on its own background; without colours, in reverse.
 type pair struct{ text, ground string }
 
-func (p pair) style() lipgloss.Style {
+func (p pair) style() Style {
 	s := lipgloss.NewStyle()
 	if p.ground == "" {
-		return s.Reverse(true)
+		return styleOf(s.Reverse(true))
 	}
 	if p.text != "" {
 		s = s.Foreground(lipgloss.Color(p.text))
 	}
-	return s.Background(lipgloss.Color(p.ground))
+	return styleOf(s.Background(lipgloss.Color(p.ground)))
 }
 
 // codeColours are the colours of source code.

@@ -12,24 +12,24 @@ type Theme struct {
 	Name string
 	Palette
 
-	Text          lipgloss.Style // running text
-	Selected      lipgloss.Style // selected row
-	Stale         lipgloss.Style // rows of the previous search while the next one runs
-	MatchCurrent  lipgloss.Style // current match of n and N
-	Border        lipgloss.Style // lines between panes
-	BorderFocused lipgloss.Style // lines of the focused pane
-	Prompt        lipgloss.Style // mark before the input
-	Placeholder   lipgloss.Style // hint in an empty input
-	Chip          lipgloss.Style // active filter
-	Key           lipgloss.Style // the name of a key
-	Disabled      lipgloss.Style // action or value that is not available
-	Bar           lipgloss.Style // bars and histograms
-	Banner        lipgloss.Style // important notice
+	Text          Style // running text
+	Selected      Style // selected row
+	Stale         Style // rows of the previous search while the next one runs
+	MatchCurrent  Style // current match of n and N
+	Border        Style // lines between panes
+	BorderFocused Style // lines of the focused pane
+	Prompt        Style // mark before the input
+	Placeholder   Style // hint in an empty input
+	Chip          Style // active filter
+	Key           Style // the name of a key
+	Disabled      Style // action or value that is not available
+	Bar           Style // bars and histograms
+	Banner        Style // important notice
 
 	look    look
 	profile colorprofile.Profile
 	ascii   bool
-	sources []lipgloss.Style // by family; read-only
+	sources []Style // by family; read-only
 }
 
 type Options struct {
@@ -43,9 +43,10 @@ type Options struct {
 // ForScreen returns the theme for one session.
 func ForScreen(options Options) Theme {
 	l := lookFor(options)
-	style := func(c string) lipgloss.Style { return lipgloss.NewStyle().Foreground(lipgloss.Color(c)) }
 	plain := lipgloss.NewStyle()
-	t := Theme{look: l, profile: options.Profile, Name: l.name, Text: plain, ascii: options.ASCII}
+	style := func(c string) Style { return styleOf(plain.Foreground(lipgloss.Color(c))) }
+	bold := func(s Style) Style { return styleOf(s.Bold(true)) }
+	t := Theme{look: l, profile: options.Profile, Name: l.name, Text: styleOf(plain), ascii: options.ASCII}
 	if t.ascii {
 		t.Name += "-ascii"
 	}
@@ -57,43 +58,49 @@ func ForScreen(options Options) Theme {
 		return t.withoutColours()
 	}
 	t.Palette = Palette{
-		Title: plain.Bold(true), Muted: style(l.muted), Match: style(l.match).Bold(true).Underline(l.underlined),
-		Source: style(l.source),
-		Number: style(l.number).Bold(true), Success: style(l.success), Warning: style(l.warning), Error: style(l.failure).Bold(true),
+		Title: bold(t.Text), Muted: style(l.muted), Match: styleOf(style(l.match).Bold(true).Underline(l.underlined)),
+		Source: style(l.source), Number: bold(style(l.number)), Success: style(l.success), Warning: style(l.warning),
+		Error: bold(style(l.failure)),
 	}
 	t.Stale, t.Disabled, t.Placeholder, t.Border = style(l.faded), style(l.faded), style(l.faded), style(l.border)
-	t.BorderFocused, t.Prompt, t.Bar = style(l.accent), style(l.accent).Bold(true), style(l.accent)
-	t.Key = style(l.accent).Bold(true)
+	t.BorderFocused, t.Prompt, t.Bar = style(l.accent), bold(style(l.accent)), style(l.accent)
+	t.Key = t.Prompt
 	if !l.truecolour {
 		t.Muted, t.Stale, t.Disabled, t.Placeholder, t.Border = faint(), faint(), faint(), faint(), faint()
-		t.Key = plain.Bold(true)
+		t.Key = t.Title
 	}
 	t.Selected = l.selected.style()
-	t.MatchCurrent, t.Chip, t.Banner = l.current.style().Bold(true), l.chip.style(), l.banner.style().Bold(true)
-	t.sources = make([]lipgloss.Style, families)
+	t.MatchCurrent, t.Chip, t.Banner = bold(l.current.style()), l.chip.style(), bold(l.banner.style())
+	t.sources = make([]Style, families)
 	for f := range t.sources {
 		t.sources[f] = style(l.sources[f])
 	}
 	return t
 }
 
+// Faded returns the theme for what is out of date: all text is Stale.
+func (t Theme) Faded() Theme {
+	t.Palette, t.Text, t.sources = paletteOf(t.Stale), t.Stale, nil
+	return t
+}
+
 // withoutColours sets styles of weight, underline and reverse only.
 func (t Theme) withoutColours() Theme {
-	plain := lipgloss.NewStyle()
-	bold, reverse := plain.Bold(true), plain.Reverse(true)
+	plain, reverse := t.Text, styleOf(t.Text.Reverse(true))
+	bold := styleOf(plain.Bold(true))
 	t.Palette = Palette{
-		Title: bold, Muted: faint(), Match: bold.Underline(true), Source: plain, Number: bold, Success: plain, Warning: bold,
+		Title: bold, Muted: faint(), Match: styleOf(bold.Underline(true)), Source: plain, Number: bold, Success: plain, Warning: bold,
 		Error: bold,
 	}
-	t.Selected, t.MatchCurrent, t.Stale = reverse, reverse.Bold(true).Underline(true), faint()
+	t.Selected, t.MatchCurrent, t.Stale = reverse, styleOf(reverse.Bold(true).Underline(true)), faint()
 	t.Border, t.BorderFocused = faint(), bold
 	t.Prompt, t.Placeholder, t.Key, t.Disabled = bold, faint(), bold, faint()
-	t.Chip, t.Bar, t.Banner = plain.Underline(true), plain, reverse.Bold(true)
-	t.sources = make([]lipgloss.Style, families)
+	t.Chip, t.Bar, t.Banner = styleOf(plain.Underline(true)), plain, styleOf(reverse.Bold(true))
+	t.sources = make([]Style, families)
 	for f := range t.sources {
 		t.sources[f] = plain
 	}
 	return t
 }
 
-func faint() lipgloss.Style { return lipgloss.NewStyle().Faint(true) }
+func faint() Style { return styleOf(lipgloss.NewStyle().Faint(true)) }

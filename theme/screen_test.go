@@ -106,13 +106,13 @@ func TestSixteenColoursOnLight(t *testing.T) {
 		styles[fmt.Sprint("source ", i)] = source
 	}
 	p := th.Palette
-	for i, style := range []lipgloss.Style{p.Title, p.Muted, p.Match, p.Source, p.Number, p.Success, p.Warning, p.Error, th.Prompt,
+	for i, style := range []Style{p.Title, p.Muted, p.Match, p.Source, p.Number, p.Success, p.Warning, p.Error, th.Prompt,
 		th.Bar, th.Key, th.BorderFocused} {
 		styles[fmt.Sprint("style ", i)] = style
 	}
 	c := th.look.code
 	for i, of := range []string{th.look.heading, th.look.link, c.comment, c.keyword, c.name, c.kind, c.number, c.removed} {
-		styles[fmt.Sprint("heading or code ", i)] = lipgloss.NewStyle().Bold(true).Foreground(lipgloss.Color(of))
+		styles[fmt.Sprint("heading or code ", i)] = styleOf(lipgloss.NewStyle().Bold(true).Foreground(lipgloss.Color(of)))
 	}
 	for name, style := range styles {
 		switch colour := style.GetForeground(); {
@@ -131,8 +131,8 @@ func colourSequence() *regexp.Regexp {
 }
 
 // states are the styles that tell something apart from running text.
-func states(th Theme) map[string]lipgloss.Style {
-	return map[string]lipgloss.Style{
+func states(th Theme) map[string]Style {
+	return map[string]Style{
 		"selected": th.Selected, "match": th.Match, "current match": th.MatchCurrent, "stale": th.Stale, "disabled": th.Disabled,
 		"focused border": th.BorderFocused, "chip": th.Chip, "banner": th.Banner, "error": th.Error, "warning": th.Warning,
 	}

@@ -1,10 +1,6 @@
 package theme
 
-import (
-	"sync"
-
-	"charm.land/lipgloss/v2"
-)
+import "sync"
 
 // family is a group of source types with the same colour.
 type family int
@@ -106,7 +102,7 @@ func markOf(source string) mark {
 }
 
 // SourceStyle returns the style of a source type ("slack") for its name and glyph.
-func (t Theme) SourceStyle(source string) lipgloss.Style {
+func (t Theme) SourceStyle(source string) Style {
 	if len(t.sources) == 0 {
 		return t.Source
 	}
@@ -114,7 +110,7 @@ func (t Theme) SourceStyle(source string) lipgloss.Style {
 }
 
 // PlaceStyle returns the style of the nth place of a library, from 0; there are as many as families of sources.
-func (t Theme) PlaceStyle(n int) lipgloss.Style {
+func (t Theme) PlaceStyle(n int) Style {
 	if len(t.sources) == 0 {
 		return t.Source
 	}

@@ -12,21 +12,24 @@ import (
 
 // Palette holds one style per meaning.
 type Palette struct {
-	Title   lipgloss.Style // the name of a document, a table's header
-	Muted   lipgloss.Style // secondary text: links, ages, hints
-	Match   lipgloss.Style // query words in a passage
-	Source  lipgloss.Style // the system that a document comes from
-	Number  lipgloss.Style // citation numbers and counts
-	Success lipgloss.Style // a check that passed
-	Warning lipgloss.Style // needs attention
-	Error   lipgloss.Style // failed
+	Title   Style // the name of a document, a table's header
+	Muted   Style // secondary text: links, ages, hints
+	Match   Style // query words in a passage
+	Source  Style // the system that a document comes from
+	Number  Style // citation numbers and counts
+	Success Style // a check that passed
+	Warning Style // needs attention
+	Error   Style // failed
 }
+
+// paletteOf returns a palette of one style.
+func paletteOf(s Style) Palette { return Palette{s, s, s, s, s, s, s, s} }
 
 // New returns the palette for a terminal's colours: no styles without a terminal, weight only without colours or with
 // NO_COLOR, and otherwise the terminal's own 16 colours, which suit its background.
 func New(profile colorprofile.Profile) Palette {
 	if profile <= colorprofile.NoTTY {
-		return Palette{}
+		return paletteOf(styleOf(lipgloss.NewStyle()))
 	}
 	palette := ForScreen(Options{Mode: "ansi16", Dark: true, Profile: profile}).Palette
 	if profile < colorprofile.ANSI {

@@ -35,7 +35,7 @@ var mayImport = map[string][]string{
 	"ui/plain":               {"client/...", "theme", "ui/passage", "ui/explorer/paint"},
 	"ui/ssh":                 {"client", "config", "theme", "ui/cli", "ui/explorer", "ui/plain", "ui/state", "ui/target"},
 	"ui/explorer":            {"client/...", "theme", "ui/passage", "ui/state", "ui/explorer/..."},
-	"ui/explorer/paint":      {"client/wire"},
+	"ui/explorer/paint":      {"client/wire", "theme"},
 	"ui/explorer/line":       {"client/wire", "theme", "ui/explorer/paint"},
 	"ui/target":              {"client/...", "config", "server/..."},
 	"client":                 {"client/..."},

@@ -359,9 +359,9 @@ func (t table) cellStyle(row, column int) lipgloss.Style {
 	style := lipgloss.NewStyle()
 	switch {
 	case row == grid.HeaderRow:
-		style = t.style.Muted
+		style = *t.style.Muted.Style
 	case column == 0:
-		style = t.style.Source
+		style = *t.style.Source.Style
 	}
 	if column == t.right && column > 0 {
 		style = style.Align(lipgloss.Right)

@@ -15,6 +15,7 @@ import (
 	"quarry/config"
 	"quarry/internal/pattern"
 	"quarry/internal/text"
+	"quarry/theme"
 	"quarry/ui/passage"
 	"quarry/ui/target"
 )
@@ -156,12 +157,12 @@ func wrapped(text string, width int) string {
 
 // mark styles every span, word by word and never across a line, so that wrapping does not tear a style apart.
 func (a *app) mark(content string, marks []wire.Span, kind passage.LineKind) string {
-	style := lipgloss.NewStyle()
+	var style theme.Style
 	if kind == passage.Headline {
 		style = a.style.Title
 	}
 	var b strings.Builder
-	words := func(style lipgloss.Style, part string) {
+	words := func(style theme.Style, part string) {
 		for i, word := range strings.Split(part, " ") {
 			if i > 0 {
 				b.WriteString(" ")

@@ -126,7 +126,7 @@ func BenchmarkRendering(b *testing.B) {
 		b.StopTimer()
 		m.show(benchAnswer(m, uint64(i+10)))
 		m.followSelection()
-		m.reader.View(m.rects.Reader.W, m.rects.Reader.H, m.theme, false)
+		m.reader.View(m.rects.Reader.W, m.rects.Reader.H, m.theme)
 		job, ok := m.reader.RenderJob()
 		if !ok {
 			b.Fatal("nothing is to be rendered")

@@ -204,11 +204,11 @@ func (m *Model) drawMenu(lines []string, cursorX int) {
 	for i, c := range rows {
 		row := m.theme.Text.Render(paint.Fit(c.label, label)) + paint.Blank(count-len(counted(c))) + m.theme.Number.Render(counted(c)) + "  "
 		if i == 0 {
-			row = paint.Under(paint.Fit(row+m.theme.Key.Render(key), inner), m.theme.Selected)
+			row = m.theme.Selected.Under(paint.Fit(row+m.theme.Key.Render(key), inner))
 		}
 		menu = append(menu, row)
 	}
-	border := paint.Frame{Width: inner + frame, Height: len(menu) + 2, Pen: paint.PenOf(m.theme.BorderFocused), Pad: 1}
+	border := paint.Frame{Width: inner + frame, Height: len(menu) + 2, Line: m.theme.BorderFocused, Pad: 1}
 	if rest := len(found) - len(rows); rest > 0 {
 		border.FootBeside = "+" + text.Number(rest)
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"quarry/internal/text"
+	"quarry/theme"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/results"
 )
@@ -19,17 +20,17 @@ func (m *Model) queryLines() (lines []string, cursorX int) {
 		return []string{paint.Blank(m.rects.Query.X) + line}, m.rects.Query.X + x
 	}
 	line, x := m.box.View(m.rects.Query.W, m.theme, typing, "")
-	frame := paint.Frame{Width: m.width, Height: m.rects.QueryFrame.H, Pen: m.borderPen(typing), Pad: 1}
+	frame := paint.Frame{Width: m.width, Height: m.rects.QueryFrame.H, Line: m.border(typing), Pad: 1}
 	frame.Title, frame.Beside = m.titles()
 	return frame.Draw([]string{line}), m.rects.Query.X + x
 }
 
-// borderPen draws the border of a pane.
-func (m *Model) borderPen(focused bool) paint.Pen {
+// border is the style of a pane's border.
+func (m *Model) border(focused bool) theme.Style {
 	if focused {
-		return paint.PenOf(m.theme.BorderFocused)
+		return m.theme.BorderFocused
 	}
-	return paint.PenOf(m.theme.Border)
+	return m.theme.Border
 }
 
 // name is what is searched, as a name.
@@ -71,7 +72,7 @@ func (m *Model) label() string {
 
 // pane is what surrounds the lines of a pane.
 type pane struct {
-	paint.Frame      // but for its size and its pen
+	paint.Frame      // but for its size and its line
 	rect        Rect // with its border
 	focused     bool
 }
@@ -79,16 +80,16 @@ type pane struct {
 // draw draws lines in their pane. Without a border on all sides there is a line above and one below them; on the
 // smallest screens there is only what the line above says.
 func (m *Model) draw(p pane, lines []string) []string {
-	pen := m.borderPen(p.focused && m.overlay() == 0)
+	p.Line = m.border(p.focused && m.overlay() == 0)
 	if m.rects.Framed {
-		p.Width, p.Height, p.Pen = p.rect.W, p.rect.H, pen
+		p.Width, p.Height = p.rect.W, p.rect.H
 		return p.Draw(lines)
 	}
 	if p.rect.H <= len(lines) {
 		return lines
 	}
 	bare := m.rects.Arrangement == Bare
-	above := paint.Rule(p.rect.W, pen, ruleEnds, p.Title, p.Beside)
+	above := paint.Rule(p.rect.W, p.Line, ruleEnds, p.Title, p.Beside)
 	if bare {
 		above = paint.Beside(" "+p.Title, p.Beside+" ", 0, p.rect.W)
 	}
@@ -96,14 +97,14 @@ func (m *Model) draw(p pane, lines []string) []string {
 	for i, line := range lines {
 		room, thumb := p.rect.W, ""
 		if i >= p.ThumbFrom && i < p.ThumbTo {
-			room, thumb = room-1, pen.Write("▕")
+			room, thumb = room-1, p.Line.Render("▕")
 		}
 		drawn = append(drawn, paint.Fit(paint.Blank(p.Pad)+line, room)+thumb)
 	}
 	if bare {
 		return drawn
 	}
-	return append(drawn, paint.Rule(p.rect.W, pen, ruleEnds, p.Foot, p.FootBeside))
+	return append(drawn, paint.Rule(p.rect.W, p.Line, ruleEnds, p.Foot, p.FootBeside))
 }
 
 // listPane is the results, below what is to be noted about them.
@@ -163,7 +164,7 @@ func (m *Model) readerPane() []string {
 // readerLines are the lines of a reader, and what surrounds them: the document's title and the place in it.
 func (m *Model) readerLines(r *reading, frame, inside Rect) (pane, []string) {
 	p := pane{paint.Frame{Pad: 1}, frame, m.isRead(r)}
-	lines := r.View(inside.W, inside.H, m.theme, p.focused)
+	lines := r.View(inside.W, inside.H, m.theme)
 	if r.result != nil {
 		muted := m.theme.Muted
 		p.Title, p.Beside = m.theme.Title.Render(r.Title()), muted.Render(r.Position())

@@ -139,7 +139,7 @@ func finishReader(m *Model, r *reading, rect Rect) {
 		if rect.H == 0 {
 			return
 		}
-		r.View(rect.W, rect.H, m.theme, false)
+		r.View(rect.W, rect.H, m.theme)
 		job, ok := r.RenderJob()
 		if !ok {
 			return

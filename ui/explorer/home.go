@@ -9,11 +9,11 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"charm.land/lipgloss/v2"
 
 	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/internal/text"
+	"quarry/theme"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/panel"
 	"quarry/ui/explorer/picker"
@@ -52,9 +52,9 @@ type homeEntry struct {
 	text  string
 	note  string // beside the text
 	open  func(*Model) tea.Cmd
-	place bool            // it is where documents are or when they changed, not what was searched or can be
-	style *lipgloss.Style // of the text; nil: as text
-	share float64         // of the group's largest count: has a bar; 0: has none
+	place bool         // it is where documents are or when they changed, not what was searched or can be
+	style *theme.Style // of the text; nil: as text
+	share float64      // of the group's largest count: has a bar; 0: has none
 }
 
 // atHome reports whether there is nothing to show but the home.

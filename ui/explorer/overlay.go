@@ -57,9 +57,8 @@ func (m *Model) makeWay(lines []string, panel Rect, overReader bool) {
 	if !overReader {
 		panel.X, panel.W = 0, m.width
 	}
-	pen := paint.PenOf(m.theme.Stale)
 	for i, line := range lines {
-		if lines[i] = pen.Write(ansi.Strip(line)); i >= panel.Y && i < panel.Y+panel.H {
+		if lines[i] = m.theme.Stale.Render(ansi.Strip(line)); i >= panel.Y && i < panel.Y+panel.H {
 			lines[i] = paint.Over(lines[i], paint.Blank(panel.W), panel.X, m.width)
 		}
 	}

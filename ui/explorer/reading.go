@@ -110,7 +110,7 @@ func (m *Model) renderIn(r *reading, rect Rect) tea.Cmd {
 	if r.rendering || rect.H == 0 {
 		return nil
 	}
-	r.View(rect.W, rect.H, m.theme, m.isRead(r)) // a job is for the size shown last
+	r.View(rect.W, rect.H, m.theme) // a job is for the size shown last
 	job, ok := r.RenderJob()
 	if !ok {
 		return nil

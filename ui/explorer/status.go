@@ -10,12 +10,12 @@ import (
 
 	"charm.land/bubbles/v2/help"
 	"charm.land/bubbles/v2/key"
-	"charm.land/lipgloss/v2"
 
 	"go.mau.fi/util/exslices"
 
 	"quarry/client/wire"
 	"quarry/internal/text"
+	"quarry/theme"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/panel"
 	"quarry/ui/passage"
@@ -291,7 +291,7 @@ func (m *Model) searchTime() time.Duration {
 // bar is the last line: what was done, or the keys that act here.
 func (m *Model) bar() string {
 	if m.message.text != "" {
-		style := []lipgloss.Style{info: m.theme.Text, done: m.theme.Success, warned: m.theme.Warning, failed: m.theme.Error}
+		style := []theme.Style{info: m.theme.Text, done: m.theme.Success, warned: m.theme.Warning, failed: m.theme.Error}
 		said := style[m.message.level].Render(paint.Line(m.message.text))
 		return paint.Fit(" "+paint.Hyperlink(m.message.link, said), m.width)
 	}
@@ -334,7 +334,7 @@ func (m *Model) markedCount() string {
 // last and, outside of panels, always stays. They are chosen before Bubbles' help draws them: once less than two
 // columns are left, it draws all that follow.
 func (m *Model) hints(place Place, room int) string {
-	bar := help.Model{ShortSeparator: "   ", Styles: help.Styles{ShortKey: m.theme.Key, ShortDesc: m.theme.Muted}}
+	bar := help.Model{ShortSeparator: "   ", Styles: help.Styles{ShortKey: *m.theme.Key.Style, ShortDesc: *m.theme.Muted.Style}}
 	columns := func(b key.Binding) int { return paint.Width(b.Help().Key + " " + b.Help().Desc + bar.ShortSeparator) }
 	room += len(bar.ShortSeparator)
 	var shown, last []key.Binding

@@ -139,12 +139,12 @@ func (m *Model) whatFailed() []string {
 func (m *Model) nothingFound() []string {
 	s := m.search.shown
 	lines := []string{" " + m.theme.Title.Render("No results") + " " + m.theme.Text.Render("in "+m.target.Where+" for"),
-		"   " + paint.PenOf(m.theme.Match).Write(paint.Line(s.query.Text))}
+		"   " + m.theme.Match.Render(paint.Line(s.query.Text))}
 	if len(s.query.Chips) == 0 {
 		return append(lines, "", " "+m.theme.Muted.Render("Try fewer or other words. "+m.keys.keyOf("query", InList)+" edits the query."))
 	}
 	for i, chip := range s.query.Chips {
-		line := "   with " + paint.PenOf(m.theme.Chip).Write(paint.Line(m.box.Readable(chip.Raw)))
+		line := "   with " + m.theme.Chip.Render(paint.Line(m.box.Readable(chip.Raw)))
 		if m.filters.cut != nil && i < len(m.filters.cut.counts) {
 			count := text.Count(m.filters.cut.counts[i], "document")
 			if len(s.response.Queries) > 1 { // what a model would find besides is not known

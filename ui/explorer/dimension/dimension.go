@@ -5,8 +5,6 @@ package dimension
 import (
 	"strings"
 
-	"charm.land/lipgloss/v2"
-
 	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/theme"
@@ -121,7 +119,7 @@ func (d Dimension) Label(th theme.Theme, value string) string {
 }
 
 // Style returns the style of a value's name.
-func (d Dimension) Style(th theme.Theme, value string) lipgloss.Style {
+func (d Dimension) Style(th theme.Theme, value string) theme.Style {
 	if !d.IsPlace() {
 		return th.SourceStyle(value)
 	}

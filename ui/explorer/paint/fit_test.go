@@ -111,27 +111,15 @@ func TestFitReadsNoMoreThanItShows(t *testing.T) {
 	}
 }
 
-func TestUnder(t *testing.T) {
-	t.Parallel()
-	selected := lipgloss.NewStyle().Bold(true)
-	got := Under("\x1b[3ma\x1b[m b\x1b[0m", selected)
-	if want := "\x1b[1m\x1b[3ma\x1b[m\x1b[1m b\x1b[0m\x1b[1m\x1b[m"; got != want {
-		t.Errorf("Under = %q, want %q", got, want)
-	}
-	if got := Under("plain", lipgloss.NewStyle()); got != "plain" {
-		t.Errorf("nothing under a line changes nothing: %q", got)
-	}
-}
-
 func BenchmarkFit(b *testing.B) {
-	bold := PenOf(lipgloss.NewStyle().Bold(true))
+	bold := lipgloss.NewStyle().Bold(true)
 	for name, s := range map[string]string{
 		"ascii":  strings.Repeat("most text is plain, ", 12),
-		"styled": strings.Repeat(bold.Write("some")+" is styled, ", 12),
+		"styled": strings.Repeat(bold.Render("some")+" is styled, ", 12),
 		"wide":   strings.Repeat("日本語のテキスト、", 12),
 		"emoji":  strings.Repeat("ship it 🚀 now ", 12),
 		"1 MB":   strings.Repeat("größer als der Schirm ", 1<<16),
-		"short":  bold.Write("a title") + " · 3 d",
+		"short":  bold.Render("a title") + " · 3 d",
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

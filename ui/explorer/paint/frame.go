@@ -4,13 +4,15 @@ import (
 	"strings"
 
 	"charm.land/lipgloss/v2"
+
+	"quarry/theme"
 )
 
 // Frame is a border around some lines, with texts in it. The texts are styled.
 type Frame struct {
-	Width, Height int // with the border
-	Pen           Pen // of the border
-	Pad           int // columns between the border and the lines, at both sides
+	Width, Height int         // with the border
+	Line          theme.Style // of the border
+	Pad           int         // columns between the border and the lines, at both sides
 
 	Title, Beside    string // in the upper border, at its left and right
 	Foot, FootBeside string // in the lower border
@@ -23,7 +25,7 @@ type Frame struct {
 func (f Frame) Draw(inside []string) []string {
 	edges := lipgloss.RoundedBorder()
 	pad := Blank(f.Pad)
-	left, right, thumb := f.Pen.Write(edges.Left)+pad, pad+f.Pen.Write(edges.Right), pad+f.Pen.Write("┃")
+	left, right, thumb := f.Line.Render(edges.Left)+pad, pad+f.Line.Render(edges.Right), pad+f.Line.Render("┃")
 	lines := make([]string, 0, f.Height)
 	lines = append(lines, f.edge(edges.TopLeft, f.Title, f.Beside, edges.TopRight))
 	for i := range f.Height - 2 {
@@ -40,7 +42,7 @@ func (f Frame) Draw(inside []string) []string {
 }
 
 func (f Frame) edge(start, title, beside, end string) string {
-	return f.Pen.Write(start) + Rule(f.Width-2, f.Pen, 0, title, beside) + f.Pen.Write(end)
+	return f.Line.Render(start) + Rule(f.Width-2, f.Line, 0, title, beside) + f.Line.Render(end)
 }
 
 // leastTitle is how much of a title stays beside another text, in columns.
@@ -48,12 +50,12 @@ const leastTitle = 12
 
 // Rule is a line of width columns with a text at its left and one at its right, each that many columns from its end.
 // The left one is cut to leave room for the right one, which is left out where too little of the left one would stay.
-func Rule(width int, pen Pen, ends int, title, beside string) string {
+func Rule(width int, line theme.Style, ends int, title, beside string) string {
 	columns, right := Width(title), Width(beside)
 	if right > 0 && width-right-2*ends-4 < min(columns, leastTitle) {
 		beside, right = "", 0
 	}
-	end := pen.Write(strings.Repeat("─", ends))
+	end := line.Render(strings.Repeat("─", ends))
 	if right > 0 {
 		beside, right = " "+beside+" "+end, right+2+ends
 	}
@@ -63,5 +65,5 @@ func Rule(width int, pen Pen, ends int, title, beside string) string {
 	if columns > 0 {
 		title, columns = end+" "+title+" ", columns+2+ends
 	}
-	return title + pen.Write(strings.Repeat("─", max(0, width-columns-right))) + beside
+	return title + line.Render(strings.Repeat("─", max(0, width-columns-right))) + beside
 }

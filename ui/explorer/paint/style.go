@@ -5,35 +5,18 @@ import (
 	"net/url"
 	"strings"
 
-	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
 	"quarry/client/wire"
+	"quarry/theme"
 )
-
-// Pen is a style as the sequences before and after a text. It is much faster than lipgloss.Style.Render, for styles of
-// colour and weight only.
-type Pen struct{ before, after string }
-
-func PenOf(style lipgloss.Style) Pen {
-	before, after, _ := strings.Cut(style.Render("x"), "x")
-	return Pen{before, after}
-}
-
-// Write styles a text of one line; "" stays empty.
-func (p Pen) Write(s string) string {
-	if s == "" || p.before == "" {
-		return s
-	}
-	return p.before + s + p.after
-}
 
 // Marked styles a text with base, and with match inside the spans (sorted byte offsets of s). Spans outside of the text
 // are ignored. Each line is styled by itself.
-func Marked(s string, spans []wire.Span, base, match Pen) string {
+func Marked(s string, spans []wire.Span, base, match theme.Style) string {
 	var out strings.Builder
-	out.Grow(len(s) + len(base.before) + len(base.after) + len(spans)*
-		(len(base.before)+len(base.after)+len(match.before)+len(match.after)))
+	const longestStyle = 28 // bytes before and after a piece
+	out.Grow(len(s) + (1+2*len(spans))*longestStyle)
 	at := 0
 	for _, span := range spans {
 		from, to := max(span[0], at), min(span[1], len(s))
@@ -48,26 +31,16 @@ func Marked(s string, spans []wire.Span, base, match Pen) string {
 	return out.String()
 }
 
-func writeLines(out *strings.Builder, s string, pen Pen) {
+func writeLines(out *strings.Builder, s string, style theme.Style) {
 	for {
 		line, rest, more := strings.Cut(s, "\n")
-		out.WriteString(pen.Write(line))
+		out.WriteString(style.Render(line))
 		if !more {
 			return
 		}
 		out.WriteByte('\n')
 		s = rest
 	}
-}
-
-// Under adds a style to a styled line, such as the background of a selected row: it is restored wherever the line
-// resets its own styles.
-func Under(line string, style lipgloss.Style) string {
-	pen := PenOf(style)
-	for _, reset := range []string{"\x1b[m", "\x1b[0m"} {
-		line = strings.ReplaceAll(line, reset, reset+pen.before)
-	}
-	return pen.Write(line)
 }
 
 // maxLink is the length of the longest address that becomes a link, in bytes: terminals ignore longer ones.

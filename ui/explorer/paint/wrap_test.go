@@ -1,14 +1,15 @@
 package paint
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
 	"quarry/client/wire"
+	"quarry/theme"
 )
 
 func TestWrap(t *testing.T) {
@@ -113,7 +114,8 @@ func TestSpansWithin(t *testing.T) {
 
 func TestMarked(t *testing.T) {
 	t.Parallel()
-	base, match := PenOf(lipgloss.NewStyle().Faint(true)), PenOf(lipgloss.NewStyle().Bold(true).Underline(true))
+	mono := theme.ForScreen(theme.Options{Mode: "mono"})
+	base, match := mono.Muted, mono.Match
 	tests := []struct {
 		in    string
 		spans []wire.Span
@@ -130,10 +132,9 @@ func TestMarked(t *testing.T) {
 	}
 	for _, test := range tests {
 		got := Marked(test.in, test.spans, base, match)
-		for _, sign := range [][2]string{{base.before, "<"}, {match.before, "["}} {
-			got = strings.ReplaceAll(got, sign[0], sign[1])
-		}
-		want := strings.NewReplacer(">", base.after, "]", match.after).Replace(test.want)
+		want := regexp.MustCompile(`<\w+>|\[\w+\]`).ReplaceAllStringFunc(test.want, func(piece string) string {
+			return map[byte]theme.Style{'<': base, '[': match}[piece[0]].Render(piece[1 : len(piece)-1])
+		})
 		if got != want {
 			t.Errorf("Marked(%q, %v) = %q, want %q", test.in, test.spans, got, want)
 		}
@@ -193,7 +194,8 @@ func BenchmarkWrap(b *testing.B) {
 }
 
 func BenchmarkMarked(b *testing.B) {
-	base, match := PenOf(lipgloss.NewStyle().Faint(true)), PenOf(lipgloss.NewStyle().Bold(true).Underline(true))
+	mono := theme.ForScreen(theme.Options{Mode: "mono"})
+	base, match := mono.Muted, mono.Match
 	line := strings.Repeat("Roll back when the error budget is spent. ", 3)
 	spans := []wire.Span{{5, 9}, {20, 30}, {47, 51}, {60, 70}}
 	b.ReportAllocs()

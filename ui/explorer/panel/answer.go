@@ -340,14 +340,14 @@ func (p *Answer) text(t *Turn, th theme.Theme) []string {
 // coloured returns lines with their citations, such as [1], in the colour of citation numbers. The text behind one gets
 // its styles back.
 func coloured(lines []string, th theme.Theme) []string {
-	citation, styles, pen := regexp.MustCompile(`\[\d{1,3}\]`), regexp.MustCompile("\x1b\\[[0-9;:]+m"), paint.PenOf(th.Number)
+	citation, styles := regexp.MustCompile(`\[\d{1,3}\]`), regexp.MustCompile("\x1b\\[[0-9;:]+m")
 	return exslices.CastFunc(lines, func(line string) string {
 		var out strings.Builder
 		at := 0
 		for _, found := range citation.FindAllStringIndex(line, -1) {
 			before := line[:found[0]]
 			open := before[max(0, strings.LastIndex(before, "\x1b[m")):]
-			out.WriteString(line[at:found[0]] + pen.Write(line[found[0]:found[1]]) + strings.Join(styles.FindAllString(open, -1), ""))
+			out.WriteString(line[at:found[0]] + th.Number.Render(line[found[0]:found[1]]) + strings.Join(styles.FindAllString(open, -1), ""))
 			at = found[1]
 		}
 		return out.String() + line[at:]

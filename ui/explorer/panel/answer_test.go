@@ -9,7 +9,6 @@ import (
 
 	"quarry/internal/testkit/longtest"
 	"quarry/ui/explorer/line"
-	"quarry/ui/explorer/paint"
 )
 
 func render(p *Answer) {
@@ -134,7 +133,7 @@ func TestAnswersFillTheirRectangle(t *testing.T) {
 // Citations have the colour of citation numbers, and the text behind them its own.
 func TestCitationsAreColoured(t *testing.T) {
 	t.Parallel()
-	number := paint.PenOf(dark().Number).Write("[1]")
+	number := dark().Number.Render("[1]")
 	for line, want := range map[string]string{
 		"a [1], b":                   "a " + number + ", b",
 		"\x1b[1mbold [1] on\x1b[m x": "\x1b[1mbold " + number + "\x1b[1m on\x1b[m x",

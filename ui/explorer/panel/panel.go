@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"charm.land/bubbles/v2/viewport"
-	"charm.land/lipgloss/v2"
 
 	"quarry/theme"
 	"quarry/ui/explorer/line"
@@ -96,7 +95,7 @@ func Draw(p Panel, width, height int, th theme.Theme, keys string) Body {
 		}
 	} else {
 		height = min(height, max(1, len(body.Lines))+2)
-		frame := paint.Frame{Width: width, Height: height, Pen: paint.PenOf(th.BorderFocused), Pad: x - 1, Title: title, Beside: beside,
+		frame := paint.Frame{Width: width, Height: height, Line: th.BorderFocused, Pad: x - 1, Title: title, Beside: beside,
 			Foot: keys, ThumbFrom: body.ThumbFrom, ThumbTo: body.ThumbTo}
 		lines = frame.Draw(body.Lines)
 	}
@@ -112,7 +111,7 @@ func (b *Body) at(i int) string {
 }
 
 // Wrapped returns foreign text as indented, styled lines of at most width columns; none for an empty one.
-func Wrapped(text string, indent, width int, style lipgloss.Style) []string {
+func Wrapped(text string, indent, width int, style theme.Style) []string {
 	if text == "" {
 		return nil
 	}
@@ -144,7 +143,7 @@ func Row(text string, selected bool, width int, th theme.Theme) string {
 	if !selected {
 		return paint.Fit(" "+text, width)
 	}
-	return paint.Under(paint.Fit(th.Prompt.Render("▌")+text, width), th.Selected)
+	return th.Selected.Under(paint.Fit(th.Prompt.Render("▌")+text, width))
 }
 
 // Text scrolls lines that are wrapped already.

@@ -107,7 +107,7 @@ func (e explanation) filters(in Explained) []string {
 	var lines []string
 	if len(in.Response.Stages) == 0 { // such a server does not report how it searched
 		for _, filter := range in.Filters {
-			lines = append(lines, "  "+paint.PenOf(e.th.Chip).Write(paint.Line(filter))+e.th.Muted.Render("  set by you"))
+			lines = append(lines, "  "+e.th.Chip.Render(paint.Line(filter))+e.th.Muted.Render("  set by you"))
 		}
 		lines = append(lines, Wrapped("filters set by an agent or a model are not reported", 2, e.width, e.th.Muted)...)
 	}
@@ -120,7 +120,7 @@ func (e explanation) filters(in Explained) []string {
 		if filter.Negated {
 			field = "not " + field
 		}
-		lines = append(lines, "  "+paint.PenOf(e.th.Chip).Write(paint.Line(field)+" "+paint.Line(filter.Value))+
+		lines = append(lines, "  "+e.th.Chip.Render(paint.Line(field)+" "+paint.Line(filter.Value))+
 			e.th.Muted.Render("  set by "+by))
 	}
 	return e.section("Filters", "none", lines)

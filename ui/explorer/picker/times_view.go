@@ -276,9 +276,9 @@ func (d drawing) caption() string {
 // bars draws bars over rows lines, the tallest as tall as all of them. What lies outside of a chosen range is dimmed.
 func (d drawing) bars(p plot, rows int, markCursor bool) []string {
 	blocks := []rune(" ▁▂▃▄▅▆▇█")
-	inside, outside, cursor := paint.PenOf(d.th.Bar), paint.PenOf(d.th.Disabled), paint.PenOf(d.th.MatchCurrent)
+	inside, outside, cursor := d.th.Bar, d.th.Disabled, d.th.MatchCurrent
 	all := d.t.chosen().any()
-	pen := func(bar int) paint.Pen {
+	style := func(bar int) theme.Style {
 		switch {
 		case markCursor && bar == p.cursor:
 			return cursor
@@ -296,7 +296,7 @@ func (d drawing) bars(p plot, rows int, markCursor bool) []string {
 			block := blocks[max(0, min(8, eighths-row*8))]
 			cells = append(cells, []rune(strings.Repeat(string(block), p.body())+paint.Blank(p.step-p.body()))...)
 		}
-		lines = append(lines, write(cells, func(at int) paint.Pen { return pen(at / p.step) }))
+		lines = append(lines, write(cells, func(at int) theme.Style { return style(at / p.step) }))
 	}
 	return lines
 }
@@ -317,11 +317,11 @@ func (d drawing) rangeRow(p plot) string {
 		cells[left] = '┃'
 	}
 	at := p.cursor*p.step + (p.body()-1)/2
-	muted, bar, cursor := paint.PenOf(d.th.Border), paint.PenOf(d.th.Number), paint.PenOf(d.th.MatchCurrent)
+	muted, bar, cursor := d.th.Border, d.th.Number, d.th.MatchCurrent
 	if d.t.area == bars {
 		cells[at] = '^'
 	}
-	return write(cells, func(i int) paint.Pen {
+	return write(cells, func(i int) theme.Style {
 		switch {
 		case i == at && d.t.area == bars:
 			return cursor
@@ -332,13 +332,13 @@ func (d drawing) rangeRow(p plot) string {
 	})
 }
 
-// write writes each cell with its pen.
-func write(cells []rune, pen func(at int) paint.Pen) string {
+// write writes each cell in its style.
+func write(cells []rune, style func(at int) theme.Style) string {
 	var line strings.Builder
 	from := 0
 	for i := 1; i <= len(cells); i++ {
-		if i == len(cells) || pen(i) != pen(from) {
-			line.WriteString(pen(from).Write(string(cells[from:i])))
+		if i == len(cells) || style(i) != style(from) {
+			line.WriteString(style(from).Render(string(cells[from:i])))
 			from = i
 		}
 	}

@@ -142,7 +142,7 @@ func (t *values) meaning() (parts []string) {
 	return parts
 }
 
-// table is where the parts of a row stand, in columns, and the pens to write them with.
+// table is where the parts of a row stand, in columns.
 type table struct {
 	t                        *values
 	th                       theme.Theme
@@ -150,8 +150,6 @@ type table struct {
 	glyph                    bool
 	short                    bool // counts are 3/10
 	words                    []string
-
-	text, chosen, off, barPen, number, muted, match paint.Pen
 }
 
 // columns shares the width out: the name first, then the count, the bar gets what is left.
@@ -163,8 +161,6 @@ func (t *values) columns(width int, th theme.Theme) table {
 	if c.glyph {
 		fixed += 2
 	}
-	c.text, c.chosen, c.off = paint.PenOf(th.Text), paint.PenOf(th.Title), paint.PenOf(th.Disabled)
-	c.barPen, c.number, c.match, c.muted = paint.PenOf(th.Bar), paint.PenOf(th.Number), paint.PenOf(th.Match), paint.PenOf(th.Muted)
 	c.count = c.widestCount()
 	rest := width - fixed - c.count - 1
 	if rest < leastLabel {
@@ -222,35 +218,35 @@ func (c *table) counted(v *value) string {
 // row draws a value. What has no match is dimmed and can be chosen all the same. Where nothing is counted, what the values
 // are has the room of the bars.
 func (c *table) row(v *value, under bool) string {
-	box, name, source := "[ ]", c.text, paint.PenOf(c.th.SourceStyle(v.Name))
+	box, name, source := "[ ]", c.th.Text, c.th.SourceStyle(v.Name)
 	switch {
 	case v.choice == wanted:
-		box, name = "[x]", c.chosen
+		box, name = "[x]", c.th.Title
 	case v.choice == excluded:
-		box, name = "[-]", c.chosen
+		box, name = "[-]", c.th.Title
 	case v.Counted && v.Count == 0:
-		name, source = c.off, c.off
+		name, source = c.th.Disabled, c.th.Disabled
 	}
-	row := name.Write(box) + " "
+	row := name.Render(box) + " "
 	if c.glyph {
-		row += source.Write(c.th.SourceGlyph(v.Name)) + " "
+		row += source.Render(c.th.SourceGlyph(v.Name)) + " "
 	}
 	label := paint.Fit(c.t.written(v), c.label)
-	row += paint.Marked(label, matches(label, c.words), name, c.match)
+	row += paint.Marked(label, matches(label, c.words), name, c.th.Match)
 	switch {
 	case c.count == 0 && c.bar > 0 && v.About != "":
-		row += "  " + c.muted.Write(paint.FitLine(v.About, max(0, c.width-paint.Width(row)-4)))
+		row += "  " + c.th.Muted.Render(paint.FitLine(v.About, max(0, c.width-paint.Width(row)-4)))
 	case c.bar > 0 && v.choice != excluded:
-		row += "  " + paint.Fit(c.barPen.Write(panel.Bar(v.Count, c.t.largest, c.bar)), c.bar)
+		row += "  " + paint.Fit(c.th.Bar.Render(panel.Bar(v.Count, c.t.largest, c.bar)), c.bar)
 	case c.bar > 0:
 		row += paint.Blank(2 + c.bar)
 	}
 	if c.count > 0 {
-		pen, text := c.number, c.counted(v)
+		style, text := c.th.Number, c.counted(v)
 		if !v.Counted || v.Count == 0 || v.choice == excluded {
-			pen = c.off
+			style = c.th.Disabled
 		}
-		row += paint.Blank(1+c.count-len(text)) + pen.Write(text)
+		row += paint.Blank(1+c.count-len(text)) + style.Render(text)
 	}
 	return panel.Row(row, under, c.width, c.th)
 }

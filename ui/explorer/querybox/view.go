@@ -253,7 +253,7 @@ func (r *chipRow) chip(i int, label string, chip Chip, free int) {
 		style, before, after = r.th.Selected, "[", "]"
 	}
 	from := r.x
-	r.put(before+paint.PenOf(style).Write(label)+after, paint.Width(label)+chipPadding)
+	r.put(before+style.Render(label)+after, paint.Width(label)+chipPadding)
 	r.hits = append(r.hits, hit{from, r.x, i})
 }
 

@@ -24,7 +24,7 @@ func proseReader(b *testing.B) *Reader {
 	d.Content = prose()
 	r := &Reader{}
 	r.Show(d)
-	r.View(60, 34, darkTheme(), true)
+	r.View(60, 34, darkTheme())
 	return r
 }
 
@@ -34,7 +34,7 @@ func BenchmarkShowPlain(b *testing.B) {
 	d := r.document
 	for b.Loop() {
 		r.Show(d)
-		r.View(60, 34, th, true)
+		r.View(60, 34, th)
 	}
 }
 
@@ -45,7 +45,7 @@ func BenchmarkShowCached(b *testing.B) {
 	d := r.document
 	for b.Loop() {
 		r.Show(d)
-		r.View(60, 34, th, true)
+		r.View(60, 34, th)
 	}
 }
 
@@ -68,7 +68,7 @@ func BenchmarkViewScrolled(b *testing.B) {
 		if !r.Down(1) {
 			r.Top()
 		}
-		r.View(60, 34, th, true)
+		r.View(60, 34, th)
 	}
 }
 
@@ -77,7 +77,7 @@ func BenchmarkViewUnchanged(b *testing.B) {
 	r := proseReader(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		r.View(60, 34, th, true)
+		r.View(60, 34, th)
 	}
 }
 
@@ -91,7 +91,7 @@ func BenchmarkWhole(b *testing.B) {
 	width := 60
 	for b.Loop() {
 		width = 140 - width
-		r.View(width, 34, th, true)
+		r.View(width, 34, th)
 	}
 }
 
@@ -106,8 +106,8 @@ func BenchmarkSetWhole(b *testing.B) {
 	for b.Loop() {
 		r := &Reader{}
 		r.Show(d)
-		r.View(60, 34, th, true)
+		r.View(60, 34, th)
 		r.SetWhole(infoOf(256), whole)
-		r.View(60, 34, th, true)
+		r.View(60, 34, th)
 	}
 }

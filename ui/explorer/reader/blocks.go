@@ -217,10 +217,10 @@ func (t *typesetter) code(block ast.Node, first, rest []cell) {
 	first, rest = slices.Concat(first, indent), slices.Concat(rest, indent)
 	if language := t.language(block); language != "" {
 		rule := min(t.width-widthOf(rest), maxTextWidth) - paint.Width(language) - 1
-		t.emit(first, t.cells(t.pens.muted.Write(language)+" "+t.pens.border.Write(strings.Repeat("─", max(0, min(rule, languageRule))))))
+		t.emit(first, t.cells(t.theme.Muted.Render(language)+" "+t.theme.Border.Render(strings.Repeat("─", max(0, min(rule, languageRule))))))
 		first = rest
 	}
-	more := slices.Concat(rest, t.cells(t.pens.muted.Write("›")+" "))
+	more := slices.Concat(rest, t.cells(t.theme.Muted.Render("›")+" "))
 	printed := t.read(t.print(documentOf(t.codeFor(block)), 0))
 	blank, begun := 0, false
 	for i, segment := range block.Lines().Sliced(0, block.Lines().Len()) {
@@ -377,7 +377,6 @@ type renderer struct {
 	unit   unit
 	blocks []ast.Node // tables and code
 	theme  theme.Theme
-	pens   pens
 	style  ansi.StyleConfig
 
 	links     []Link
@@ -386,7 +385,7 @@ type renderer struct {
 
 func newRenderer(u unit, th theme.Theme) *renderer {
 	return &renderer{
-		source: []byte(u.text), length: len(u.text), unit: u, theme: th, pens: pensOf(th, false), style: th.Glamour(),
+		source: []byte(u.text), length: len(u.text), unit: u, theme: th, style: th.Glamour(),
 	}
 }
 

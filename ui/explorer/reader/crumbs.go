@@ -32,12 +32,12 @@ func (r *Reader) crumbLine(width int) string {
 		return paint.Blank(width)
 	}
 	source, path := crumbs[0], crumbs[1:]
-	pen := r.pens.source
+	style := r.theme.Source
 	if value := r.document.By.Value(r.document.SearchResult); value != "" { // as in the list
 		source = strings.TrimLeft(r.document.By.Glyph(r.theme, value)+" "+source, " ")
-		pen = paint.PenOf(r.document.By.Style(r.theme, value))
+		style = r.document.By.Style(r.theme, value)
 	}
-	line, left := pen.Write(source), width-paint.Width(source)
+	line, left := style.Render(source), width-paint.Width(source)
 	if len(path) == 0 {
 		return paint.Fit(line, width)
 	}
@@ -46,7 +46,7 @@ func (r *Reader) crumbLine(width int) string {
 		path = path[1:]
 		shown = "…" + below + strings.Join(path, below)
 	}
-	return paint.Fit(line+r.pens.muted.Write(below+shown), width)
+	return paint.Fit(line+r.theme.Muted.Render(below+shown), width)
 }
 
 // section is the part of a text below one of its headings.

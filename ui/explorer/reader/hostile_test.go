@@ -98,15 +98,15 @@ func TestHostileMarkdown(t *testing.T) {
 			var r Reader
 			r.Show(d)
 			for _, width := range []int{60, 7, 120, 1} {
-				checkView(t, r.View(width, 34, darkTheme(), true), width, 34)
+				checkView(t, r.View(width, 34, darkTheme()), width, 34)
 				for range 3 {
 					if job, ok := r.RenderJob(); ok {
 						r.Apply(job.Render())
 					}
 					r.NextMatch()
-					checkView(t, r.View(width, 34, darkTheme(), true), width, 34)
+					checkView(t, r.View(width, 34, darkTheme()), width, 34)
 					r.Bottom()
-					checkView(t, r.View(width, 34, darkTheme(), true), width, 34)
+					checkView(t, r.View(width, 34, darkTheme()), width, 34)
 				}
 			}
 		})

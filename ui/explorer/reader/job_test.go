@@ -19,7 +19,7 @@ func TestRenderingIsKept(t *testing.T) {
 	if _, ok := r.RenderJob(); ok {
 		t.Fatal("nothing is known about the size yet")
 	}
-	r.View(60, 20, darkTheme(), false)
+	r.View(60, 20, darkTheme())
 	job, ok := r.RenderJob()
 	if !ok {
 		t.Fatal("there is something to render")
@@ -40,11 +40,11 @@ func TestRenderingIsKept(t *testing.T) {
 	if _, ok := r.RenderJob(); ok {
 		t.Error("nothing is left to render")
 	}
-	r.View(70, 20, darkTheme(), false)
+	r.View(70, 20, darkTheme())
 	if _, ok := r.RenderJob(); !ok {
 		t.Error("another width is rendered anew")
 	}
-	r.View(61, 20, darkTheme(), false)
+	r.View(61, 20, darkTheme())
 	if _, ok := r.RenderJob(); ok {
 		t.Error("a column more is the same rendering")
 	}
@@ -56,7 +56,7 @@ func TestLargeDocumentsAreRenderedWhereTheyAreLookedAt(t *testing.T) {
 	d.Content = strings.Repeat(longText(200), 200)
 	var r Reader
 	r.Show(d)
-	r.View(60, 30, darkTheme(), false)
+	r.View(60, 30, darkTheme())
 	job, _ := r.RenderJob()
 	size := 0
 	for _, u := range job.units {
@@ -220,7 +220,7 @@ func TestPosition(t *testing.T) {
 	t.Parallel()
 	var r Reader
 	r.Show(runbook())
-	r.View(60, 8, darkTheme(), false)
+	r.View(60, 8, darkTheme())
 	r.SetWhole(infoOf(11), chunks(0, 10))
 	r.Top()
 	if got := r.Position(); got != "part 1 of 11" {

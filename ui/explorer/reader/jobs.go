@@ -289,7 +289,7 @@ func (r *renderer) leaf(parent, node ast.Node) ast.Node {
 			return r.replace(parent, node, shown)
 		}
 	case *ast.ThematicBreak:
-		return r.replace(parent, node, r.pens.border.Write(strings.Repeat("─", 24)))
+		return r.replace(parent, node, r.theme.Border.Render(strings.Repeat("─", 24)))
 	case *extast.Table:
 		r.prepareCells(n)
 		return r.later(parent, node)

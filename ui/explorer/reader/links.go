@@ -92,7 +92,7 @@ func (in inline) numbered(link ast.Node, text, address string) {
 	}
 	number := in.firstLink + len(in.links)
 	in.links = append(in.links, Link{number, text, address, -1})
-	shown := in.made(note(linkNumber, number) + in.pens.muted.Write(in.theme.LinkNumber(number)))
+	shown := in.made(note(linkNumber, number) + in.theme.Muted.Render(in.theme.LinkNumber(number)))
 	link.Parent().InsertAfter(link.Parent(), link, shown)
 }
 

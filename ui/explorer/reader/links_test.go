@@ -27,7 +27,7 @@ func TestLinksAreNumbered(t *testing.T) {
 	d.Link = &link
 	var r Reader
 	r.Show(d)
-	r.View(100, 30, darkTheme(), true)
+	r.View(100, 30, darkTheme())
 	if r.HasLinks() {
 		t.Error("links are numbered before they are shown with numbers")
 	}
@@ -58,7 +58,7 @@ func TestNumbersOfLinksStay(t *testing.T) {
 	d.Content = "[one](https://x.example/1) and [two](https://x.example/2)"
 	var r Reader
 	r.Show(d)
-	r.View(60, 20, darkTheme(), true)
+	r.View(60, 20, darkTheme())
 	render(&r)
 	links, _ := r.Links()
 	first := addresses(links)
@@ -67,7 +67,7 @@ func TestNumbersOfLinksStay(t *testing.T) {
 	}
 	r.Add(0, 4, []wire.Chunk{linked(1), linked(3), linked(4)})
 	for _, width := range []int{60, 40, 90, 60} {
-		r.View(width, 20, darkTheme(), true)
+		r.View(width, 20, darkTheme())
 		render(&r)
 		links, _ := r.Links()
 		for i, link := range links {
@@ -80,7 +80,7 @@ func TestNumbersOfLinksStay(t *testing.T) {
 		}
 	}
 	r.Show(d)
-	r.View(60, 20, darkTheme(), true)
+	r.View(60, 20, darkTheme())
 	if links, _ := r.Links(); !slices.Equal(addresses(links), first) {
 		t.Errorf("shown again at once: %q, want %q", addresses(links), first)
 	}
@@ -98,7 +98,7 @@ func TestTheFirstLinkInView(t *testing.T) {
 	d.Content, d.ChunkStart, d.ChunkEnd, d.ChunkCount, d.Highlights, d.Words = text.String(), 0, 0, 1, nil, nil
 	var r Reader
 	r.Show(d)
-	r.View(60, 20, darkTheme(), true)
+	r.View(60, 20, darkTheme())
 	render(&r)
 	for line := range 60 {
 		links, first := r.Links()

@@ -8,14 +8,14 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"quarry/client/wire"
-	"quarry/ui/explorer/paint"
+	"quarry/theme"
 )
 
 // highlighted is the text on the screen that has the style of matches, and of the current one.
 func highlighted(r *Reader, width, height int) (matches, current []string) {
 	th := darkTheme()
-	collect := func(pen paint.Pen, line string) []string {
-		begin, _, _ := strings.Cut(pen.Write("x"), "x")
+	collect := func(style theme.Style, line string) []string {
+		begin, _, _ := strings.Cut(style.Render("x"), "x")
 		var found []string
 		for _, part := range strings.Split(line, begin)[1:] {
 			text, _, _ := strings.Cut(part, "\x1b[m")
@@ -23,9 +23,9 @@ func highlighted(r *Reader, width, height int) (matches, current []string) {
 		}
 		return found
 	}
-	for _, line := range r.View(width, height, th, false)[len(r.header(height)):] {
-		matches = append(matches, collect(paint.PenOf(th.Match), line)...)
-		current = append(current, collect(paint.PenOf(th.MatchCurrent), line)...)
+	for _, line := range r.View(width, height, th)[len(r.header(height)):] {
+		matches = append(matches, collect(th.Match, line)...)
+		current = append(current, collect(th.MatchCurrent, line)...)
 	}
 	return matches, current
 }
@@ -67,14 +67,14 @@ func TestHighlightsSurviveRendering(t *testing.T) {
 			}
 			var r Reader
 			r.Show(d)
-			r.View(60, 20, darkTheme(), false)
+			r.View(60, 20, darkTheme())
 			if _, total := r.Match(); total != 1 {
 				t.Errorf("%d matches before rendering", total)
 			}
 			render(&r)
 			matches, _ := highlighted(&r, 60, 20)
 			if got := strings.Join(matches, ""); got != word {
-				t.Errorf("highlighted: %q\n%s", got, strings.Join(r.View(60, 20, darkTheme(), false), "\n"))
+				t.Errorf("highlighted: %q\n%s", got, strings.Join(r.View(60, 20, darkTheme()), "\n"))
 			}
 			if _, total := r.Match(); total != 1 {
 				t.Errorf("%d matches", total)
@@ -104,10 +104,10 @@ func TestColourGoesOnAfterAMatch(t *testing.T) {
 	d.Content, d.Highlights = "**one two three**", []wire.Span{{6, 9}}
 	var r Reader
 	r.Show(d)
-	r.View(60, 20, darkTheme(), false)
+	r.View(60, 20, darkTheme())
 	render(&r)
-	view := strings.Join(r.View(60, 20, darkTheme(), false), "\n")
-	match := paint.PenOf(darkTheme().Match).Write("two")
+	view := strings.Join(r.View(60, 20, darkTheme()), "\n")
+	match := darkTheme().Match.Render("two")
 	if want := "\x1b[1mone \x1b[m" + match + "\x1b[1m three\x1b[m"; !strings.Contains(view, want) {
 		t.Errorf("want %q in\n%q", want, view)
 	}
@@ -120,10 +120,10 @@ func TestAMatchInCodeKeepsTheBackground(t *testing.T) {
 	d.Content, d.Highlights = "run `one two three` now", []wire.Span{{9, 12}}
 	var r Reader
 	r.Show(d)
-	r.View(60, 20, darkTheme(), false)
+	r.View(60, 20, darkTheme())
 	render(&r)
 	emulator := uv.NewScreenBuffer(60, 20)
-	uv.NewStyledString(strings.Join(r.View(60, 20, darkTheme(), false), "\n")).Draw(emulator, emulator.Bounds())
+	uv.NewStyledString(strings.Join(r.View(60, 20, darkTheme()), "\n")).Draw(emulator, emulator.Bounds())
 	for y := range 20 {
 		var line strings.Builder
 		for x := range 60 {
@@ -149,7 +149,7 @@ func TestMatchOverTwoLines(t *testing.T) {
 	for _, rendered := range []bool{false, true} {
 		var r Reader
 		r.Show(d)
-		r.View(50, 20, darkTheme(), false)
+		r.View(50, 20, darkTheme())
 		if rendered {
 			render(&r)
 		}
@@ -172,7 +172,7 @@ func TestSteppingThroughMatches(t *testing.T) {
 	d.Content = strings.Repeat("some text\n\n", 30) + "roll one\n\n" + strings.Repeat("more text\n\n", 30) + "roll two\n"
 	var r Reader
 	r.Show(d)
-	r.View(60, 20, darkTheme(), false)
+	r.View(60, 20, darkTheme())
 	render(&r)
 	step := func(move func() bool, want int) {
 		t.Helper()

@@ -57,7 +57,7 @@ func TestHeadingsAreLocated(t *testing.T) {
 		{Level: 2, Text: "Part 3", ChunkInd: 3}, {Level: 3, Text: "Example", ChunkInd: 3}, {Level: 2, Text: "Part 8", ChunkInd: 8}}
 	var r Reader
 	r.Show(d)
-	r.View(60, 20, darkTheme(), true)
+	r.View(60, 20, darkTheme())
 	render(&r)
 	headings, current := r.Headings(outline)
 	if len(headings) != len(outline) || current != 1 {
@@ -88,7 +88,7 @@ func TestAHeadingInPassagesThatCameIn(t *testing.T) {
 	for _, wanted := range []int{0, 9} {
 		var r Reader
 		r.Show(runbook())
-		r.View(60, 12, darkTheme(), true)
+		r.View(60, 12, darkTheme())
 		outline := outlineOf(11)
 		headings, _ := r.Headings(outline)
 		from, to, ok := r.Reach(headings[wanted])

@@ -69,7 +69,7 @@ func TestRenderingKeepsThePlace(t *testing.T) {
 		d := runbook()
 		d.Content = longText(600)
 		r.Show(d)
-		r.View(width, height, darkTheme(), true)
+		r.View(width, height, darkTheme())
 		r.Down(down)
 		word, row := topWord(&r, width, height)
 		render(&r)
@@ -91,12 +91,12 @@ func TestWidthKeepsThePlace(t *testing.T) {
 		d := runbook()
 		d.Content = longText(600)
 		r.Show(d)
-		r.View(60, height, darkTheme(), true)
+		r.View(60, height, darkTheme())
 		render(&r)
 		r.Down(down)
 		word, row := topWord(&r, 60, height)
 		for _, width := range []int{44, 97, 30, 130, 61, 60} {
-			r.View(width, height, darkTheme(), true)
+			r.View(width, height, darkTheme())
 			render(&r)
 			if got := rowOf(&r, word, width, height); got < 0 || got > row {
 				t.Fatalf("down %d: %q stood on row %d, at width %d on %d", down, word, row, width, got)
@@ -117,7 +117,7 @@ func TestExpansionKeepsThePlace(t *testing.T) {
 			d := runbook()
 			d.Content = longText(300)
 			r.Show(d)
-			r.View(width, height, darkTheme(), true)
+			r.View(width, height, darkTheme())
 			if rendered {
 				render(&r)
 			}
@@ -153,7 +153,7 @@ func TestSeams(t *testing.T) {
 	r := Reader{ExpandKey: "e", WholeKey: "E"}
 	d := runbook()
 	r.Show(d)
-	r.View(60, 80, darkTheme(), true)
+	r.View(60, 80, darkTheme())
 	seams := func() []string {
 		var found []string
 		for _, line := range plainView(&r, 60, 80) {
@@ -203,12 +203,12 @@ func TestGeometry(t *testing.T) {
 				width, height = random.IntN(12), random.IntN(12)
 			}
 			if random.IntN(3) == 0 {
-				r.View(width, height, darkTheme(), true)
+				r.View(width, height, darkTheme())
 				if job, ok := r.RenderJob(); ok {
 					r.Apply(job.Render())
 				}
 			}
-			checkView(t, r.View(width, height, darkTheme(), random.IntN(2) == 0), width, height)
+			checkView(t, r.View(width, height, darkTheme()), width, height)
 		}
 	}
 }

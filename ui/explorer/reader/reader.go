@@ -59,8 +59,6 @@ type Reader struct {
 	version uint64
 	frame   paint.Cache[frameKey]
 	theme   theme.Theme
-	pens    pens
-	pensFor pensKey
 }
 
 // piece is a unit in the body, with its lines for the current shape.
@@ -87,7 +85,6 @@ type frameKey struct {
 	version       uint64
 	width, height int
 	theme         string
-	focused       bool
 	expandKey     string
 	wholeKey      string
 }

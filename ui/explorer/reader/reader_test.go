@@ -20,7 +20,7 @@ func darkTheme() theme.Theme {
 
 // plainView is what View shows without its styles.
 func plainView(r *Reader, width, height int) []string {
-	lines := r.View(width, height, darkTheme(), true)
+	lines := r.View(width, height, darkTheme())
 	plain := make([]string, len(lines))
 	for i, line := range lines {
 		plain[i] = strings.TrimRight(ansi.Strip(line), " ")
@@ -89,9 +89,9 @@ func TestADrawnViewFollowsKeyAndTime(t *testing.T) {
 	}
 	noon := time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
 	r.SetNow(noon)
-	drawn := r.View(60, 20, darkTheme(), true)
+	drawn := r.View(60, 20, darkTheme())
 	r.SetNow(noon.Add(time.Second))
-	if again := r.View(60, 20, darkTheme(), true); &again[0] != &drawn[0] {
+	if again := r.View(60, 20, darkTheme()); &again[0] != &drawn[0] {
 		t.Error("a second makes the view anew")
 	}
 	r.SetNow(noon.AddDate(0, 0, 3))
@@ -222,7 +222,7 @@ func TestBlankLinesOfCodeStay(t *testing.T) {
 	d.Content = "text\n\n```go\n\na\n\n\n  b\n\n```\n\nmore"
 	var r Reader
 	r.Show(d)
-	r.View(60, 30, darkTheme(), true)
+	r.View(60, 30, darkTheme())
 	render(&r)
 	if view := strings.Join(plainView(&r, 60, 30), "\n"); !strings.Contains(view, "text\n\n  go ────────────────────────────────────────\n  a\n\n\n    b\n\nmore") {
 		t.Errorf("the view:\n%s", view)
@@ -236,7 +236,7 @@ func TestLongCodeGoesOnWithAMark(t *testing.T) {
 	d.Highlights = []wire.Span{{20, 35}}
 	var r Reader
 	r.Show(d)
-	r.View(40, 30, darkTheme(), true)
+	r.View(40, 30, darkTheme())
 	render(&r)
 	view := strings.Join(plainView(&r, 40, 30), "\n")
 	want := "  kwctl rollback tempwatch --to\n  › v4.11.6 --reason incident\n  " + strings.Repeat("x", 36) + "\n  › " + strings.Repeat("x", 34) + "\n"

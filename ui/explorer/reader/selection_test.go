@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"quarry/ui/explorer/paint"
 )
 
 func TestParagraphs(t *testing.T) {
@@ -24,10 +22,10 @@ func TestParagraphs(t *testing.T) {
 // tinted are the lines of the body with the background of a selection.
 func tinted(r *Reader, width, height int) []string {
 	th := darkTheme()
-	begin, _, _ := strings.Cut(paint.Under("x", th.Selected), "x")
+	begin, _, _ := strings.Cut(th.Selected.Under("x"), "x")
 	plain := plainView(r, width, height)
 	var found []string
-	for i, line := range r.View(width, height, th, true) {
+	for i, line := range r.View(width, height, th) {
 		if strings.HasPrefix(line, begin) {
 			found = append(found, plain[i])
 		}
@@ -42,7 +40,7 @@ func TestAParagraphIsSelected(t *testing.T) {
 	d.Highlights, d.Words = nil, nil
 	var r Reader
 	r.Show(d)
-	r.View(60, 20, darkTheme(), true)
+	r.View(60, 20, darkTheme())
 	if r.MoveSelection(1); r.Selected() == "" {
 		t.Error("moving selects nothing")
 	}
@@ -93,7 +91,7 @@ func TestTheCurrentMatchIsSelected(t *testing.T) {
 	d.Highlights = nil
 	var r Reader
 	r.Show(d)
-	r.View(60, 20, darkTheme(), true)
+	r.View(60, 20, darkTheme())
 	render(&r)
 	r.NextMatch()
 	r.Select(true)

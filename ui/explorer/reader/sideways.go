@@ -65,12 +65,12 @@ func (r *Reader) scrolled(text string, g *grid, width int) string {
 	left := min(r.left, most)
 	before, after, room := "", "", width
 	if pinned := g.pinned(width); left > 0 && pinned > 0 {
-		before, room = paint.Cut(text, 0, pinned-2)+r.pens.muted.Write("‹")+paint.Cut(text, pinned-1, 1), room-pinned
+		before, room = paint.Cut(text, 0, pinned-2)+r.theme.Muted.Render("‹")+paint.Cut(text, pinned-1, 1), room-pinned
 	} else if left > 0 && room > 0 {
-		before, room = r.pens.muted.Write("‹"), room-1
+		before, room = r.theme.Muted.Render("‹"), room-1
 	}
 	if left < most && room > 0 {
-		after, room = r.pens.muted.Write("›"), room-1
+		after, room = r.theme.Muted.Render("›"), room-1
 	}
 	return before + paint.Cut(text, left+paint.Width(before), room) + after
 }

@@ -31,7 +31,7 @@ func TestAWideTableScrollsSideways(t *testing.T) {
 	d.Content, d.CanExpand, d.ChunkCount, d.ChunkStart, d.ChunkEnd = "before\n\n"+wideTable(6, 3)+"\nafter", true, 1, 0, 0
 	var r Reader
 	r.Show(d)
-	r.View(50, 20, darkTheme(), true)
+	r.View(50, 20, darkTheme())
 	render(&r)
 	lines := func() []string { return plainView(&r, 50, 20)[len(r.header(20)):] }
 	want := []string{"before", "", "head 0              │ head 1              │ hea›", "────────────────────┼─────────────────────┼────›",
@@ -89,7 +89,7 @@ func TestAStepIsAColumn(t *testing.T) {
 	for _, width := range []int{62, 70} {
 		var r Reader
 		r.Show(d)
-		r.View(width, 30, darkTheme(), true)
+		r.View(width, 30, darkTheme())
 		render(&r)
 		require := func(steps int, want string) {
 			t.Helper()
@@ -124,7 +124,7 @@ func TestTablesThatNeedNotScroll(t *testing.T) {
 		d.Content = test.text
 		var r Reader
 		r.Show(d)
-		r.View(test.width, 30, darkTheme(), true)
+		r.View(test.width, 30, darkTheme())
 		render(&r)
 		view := strings.Join(plainView(&r, test.width, 30), "\n")
 		if r.HasWideTable() || strings.Contains(view, "›\n") || strings.Contains(view, "head 0: ") != test.list {
@@ -140,7 +140,7 @@ func TestRoomBetweenRows(t *testing.T) {
 	d.Content = "| a | b |\n|---|---|\n| 1 | one |\n| 2 | two |\n| 3 | " + strings.Repeat("three ", 20) + "|\n| 4 | four |\n"
 	var r Reader
 	r.Show(d)
-	r.View(60, 30, darkTheme(), true)
+	r.View(60, 30, darkTheme())
 	render(&r)
 	view := strings.Join(plainView(&r, 60, 30), "\n")
 	const room = "  │\n"
@@ -157,7 +157,7 @@ func TestTheHeadOfATableStays(t *testing.T) {
 	d.Words = nil
 	var r Reader
 	r.Show(d)
-	r.View(60, 20, darkTheme(), true)
+	r.View(60, 20, darkTheme())
 	render(&r)
 	top := func() string { return plainView(&r, 60, 20)[len(r.header(20))] }
 	r.Down(2) // the seam above

@@ -70,7 +70,7 @@ func (t *typesetter) rule(widths []int, rest []cell) {
 	for _, width := range widths {
 		parts = append(parts, strings.Repeat("─", width))
 	}
-	t.emit(rest, t.cells(t.pens.border.Write(strings.Join(parts, "─┼─"))))
+	t.emit(rest, t.cells(t.theme.Border.Render(strings.Join(parts, "─┼─"))))
 }
 
 // prepareCells prepares the text in the cells of a table.
@@ -167,7 +167,7 @@ func wrapRow(line []cell, widths []int) (wrapped [][][]cell, height int) {
 
 // row sets a row of a table.
 func (t *typesetter) row(wrapped [][][]cell, height int, widths []int, alignments []extast.Alignment, first, rest []cell) {
-	between := t.cells(" " + t.pens.border.Write(bar) + " ")
+	between := t.cells(" " + t.theme.Border.Render(bar) + " ")
 	for at := range height {
 		var line []cell
 		for i, width := range widths {

@@ -51,7 +51,7 @@ type cell struct {
 
 func newTypesetter(r *renderer, width int) *typesetter {
 	t := &typesetter{renderer: r, width: width, styles: map[string]string{}}
-	t.muted = t.cells(r.pens.muted.Write("•"))[0].pen
+	t.muted = t.cells(r.theme.Muted.Render("•"))[0].pen
 	return t
 }
 
@@ -194,7 +194,7 @@ func (t *typesetter) underline(from int, rest []cell) {
 	for _, l := range t.lines[min(from, len(t.lines)):] {
 		width = max(width, l.width-widthOf(rest))
 	}
-	t.emit(rest, t.cells(t.pens.border.Write(strings.Repeat("─", max(0, width)))))
+	t.emit(rest, t.cells(t.theme.Border.Render(strings.Repeat("─", max(0, width)))))
 }
 
 // place sets a table or code.

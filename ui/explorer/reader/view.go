@@ -21,28 +21,8 @@ const (
 	mostNames       = 2 // of authors
 )
 
-type pens struct {
-	match, current, muted, title, key, border, source paint.Pen
-}
-
-type pensKey struct {
-	theme   string
-	focused bool
-}
-
-func pensOf(th theme.Theme, focused bool) pens {
-	border := th.Border
-	if focused {
-		border = th.BorderFocused
-	}
-	return pens{
-		match: paint.PenOf(th.Match), current: paint.PenOf(th.MatchCurrent), muted: paint.PenOf(th.Muted),
-		title: paint.PenOf(th.Title), key: paint.PenOf(th.Key), border: paint.PenOf(border), source: paint.PenOf(th.Source),
-	}
-}
-
 // View returns the pane: exactly height lines of exactly width columns.
-func (r *Reader) View(width, height int, th theme.Theme, focused bool) []string {
+func (r *Reader) View(width, height int, th theme.Theme) []string {
 	if height <= 0 {
 		return nil
 	}
@@ -50,7 +30,7 @@ func (r *Reader) View(width, height int, th theme.Theme, focused bool) []string 
 		return make([]string, height)
 	}
 	r.fit(width, height, th)
-	key := frameKey{r.version, width, height, th.Name, focused, r.ExpandKey, r.WholeKey}
+	key := frameKey{r.version, width, height, th.Name, r.ExpandKey, r.WholeKey}
 	return r.frame.Lines(key, func() []string { return r.draw(key) })
 }
 
@@ -96,9 +76,6 @@ func (r *Reader) bestStart() int {
 
 func (r *Reader) draw(key frameKey) []string {
 	width, height := key.width, key.height
-	if r.pensFor != (pensKey{key.theme, key.focused}) {
-		r.pens, r.pensFor = pensOf(r.theme, key.focused), pensKey{key.theme, key.focused}
-	}
 	lines := make([]string, 0, height)
 	for _, line := range r.header(height) {
 		lines = append(lines, line(width))
@@ -121,7 +98,7 @@ func (r *Reader) draw(key frameKey) []string {
 		}
 		line := r.bodyLine(b, shown, width)
 		if at >= selectedFrom && at < selectedTo {
-			line = paint.Under(line, r.theme.Selected)
+			line = r.theme.Selected.Under(line)
 		}
 		lines = append(lines, line)
 	}
@@ -154,15 +131,15 @@ func (r *Reader) marked(l *line, p *piece) string {
 	out.Grow(len(l.text) + 24*len(l.marks))
 	at := 0
 	for i, m := range l.marks {
-		pen := r.pens.match
+		style := r.theme.Match
 		if (matchID{p, m.span}) == r.current {
-			pen = r.pens.current
+			style = r.theme.MatchCurrent
 		}
 		out.WriteString(l.text[at:m.from])
 		if m.reset {
 			out.WriteString(endStyle)
 		}
-		out.WriteString(m.back + pen.Write(withoutStyles(l.text[m.from:m.to])))
+		out.WriteString(m.back + style.Render(withoutStyles(l.text[m.from:m.to])))
 		at = m.to
 		if end := at + len(endStyle); strings.HasPrefix(l.text[at:], endStyle) && (i+1 == len(l.marks) || end <= l.marks[i+1].from) {
 			at = end // restoring the style would only end it again
@@ -196,9 +173,9 @@ func withoutStyles(s string) string {
 func (r *Reader) seamLine(s seam, width int) string {
 	switch s {
 	case resultStart:
-		return r.pens.muted.Write("— search result —")
+		return r.theme.Muted.Render("— search result —")
 	case resultEnd:
-		return r.pens.muted.Write("— end of search result —")
+		return r.theme.Muted.Render("— end of search result —")
 	case missingAbove:
 		return r.seam(width, "more above")
 	case missingBelow:
@@ -230,17 +207,17 @@ func (r *Reader) seam(width int, what string) string {
 			why = remedy
 		}
 		if paint.Width(line)+len(" · ")+paint.Width(why) > width {
-			return r.pens.muted.Write(why) // it says as much
+			return r.theme.Muted.Render(why) // it says as much
 		}
-		return r.pens.muted.Write(strings.TrimSuffix(line+" · "+why, " · "))
+		return r.theme.Muted.Render(strings.TrimSuffix(line+" · "+why, " · "))
 	}
-	out := r.pens.muted.Write(line)
+	out := r.theme.Muted.Render(line)
 	for _, key := range [][2]string{{r.ExpandKey, "more"}, {r.WholeKey, "all"}} {
 		if key[0] != "" {
-			out += r.pens.muted.Write(" · ") + r.pens.key.Write(key[0]) + r.pens.muted.Write(" "+key[1])
+			out += r.theme.Muted.Render(" · ") + r.theme.Key.Render(key[0]) + r.theme.Muted.Render(" "+key[1])
 		}
 	}
-	return out + r.pens.muted.Write(" —")
+	return out + r.theme.Muted.Render(" —")
 }
 
 // More names the key that fetches more of the document; "" where all is shown, or nothing else can be.
@@ -293,16 +270,16 @@ func (r *Reader) aboutLine(width int) string {
 	for names := mostNames; names > 0 && paint.Width(parts) > width; names-- {
 		parts = text.Join(" · ", namesOf(r.document.Authors, names), date, matches)
 	}
-	line := r.pens.muted.Write(parts)
+	line := r.theme.Muted.Render(parts)
 	separator := strings.Repeat(" · ", min(1, len(parts)))
 	if room := width - paint.Width(line) - paint.Width(separator); room >= minLinkWidth {
 		address := text.OrEmpty(r.document.Link)
 		if link := clean(address); link != "" {
-			shown := r.pens.muted.Write(strings.TrimRight(paint.Fit(shortLink(link, room), room), " "))
+			shown := r.theme.Muted.Render(strings.TrimRight(paint.Fit(shortLink(link, room), room), " "))
 			if r.document.FileLinks || !isFile(address) {
 				shown = paint.Hyperlink(address, shown)
 			}
-			line += r.pens.muted.Write(separator) + shown
+			line += r.theme.Muted.Render(separator) + shown
 		}
 	}
 	return paint.Fit(line, width)
@@ -310,7 +287,7 @@ func (r *Reader) aboutLine(width int) string {
 
 // relatedLine returns the newer version of the document and the documents with copies of the passage.
 func (r *Reader) relatedLine(width int) string {
-	return paint.Fit(r.pens.title.Write(clean(passage.Related(r.document.SearchResult))), width)
+	return paint.Fit(r.theme.Title.Render(clean(passage.Related(r.document.SearchResult))), width)
 }
 
 // day returns the date of a time as people write it. Other text stays as it is.

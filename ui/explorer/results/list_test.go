@@ -431,7 +431,7 @@ func TestTitlesAndBreadcrumbsAreMarked(t *testing.T) {
 	l.SetDensity(TwoLines)
 	lines := l.View(60, 20, th, false)
 	for at, word := range []string{"Expense", "expenses"} {
-		if !strings.Contains(lines[at], paint.PenOf(th.Match).Write(word)) {
+		if !strings.Contains(lines[at], th.Match.Render(word)) {
 			t.Errorf("%q is not marked in %q", word, lines[at])
 		}
 	}
@@ -440,7 +440,7 @@ func TestTitlesAndBreadcrumbsAreMarked(t *testing.T) {
 func TestHighlightShowsInTheFirstLine(t *testing.T) {
 	t.Parallel()
 	th := dark()
-	match := paint.PenOf(th.Match).Write("needle")
+	match := th.Match.Render("needle")
 	prose := strings.Repeat("straw and more of it, as far as one can see ", 40)
 	for name, content := range map[string]string{
 		"at the start": "needle " + prose, "in a long line": prose + "needle " + prose, "at the end": prose + "needle",
@@ -489,7 +489,7 @@ func TestStaleRowsStay(t *testing.T) {
 	fresh := strings.Join(l.View(60, 20, th, true), "\n")
 	l.SetStale(true)
 	stale := strings.Join(l.View(60, 20, th, true), "\n")
-	if ansi.Strip(fresh) != ansi.Strip(stale) || fresh == stale || strings.Contains(stale, paint.PenOf(th.Match).Write("roll")) {
+	if ansi.Strip(fresh) != ansi.Strip(stale) || fresh == stale || strings.Contains(stale, th.Match.Render("roll")) {
 		t.Errorf("fresh:\n%s\nstale:\n%s", fresh, stale)
 	}
 	l.Set([]wire.SearchResult{item(1, "a#0", "One", "roll")}, []string{"roll"}, true)
@@ -894,7 +894,7 @@ func TestRowsBeginWithPlaces(t *testing.T) {
 		"     other-handbook  the text")
 	lines := strings.Join(l.View(60, 10, dark(), true), "\n")
 	for at, name := range []string{"one › about", "other-handbook"} {
-		if pen := paint.PenOf(dark().PlaceStyle(at)); !strings.Contains(lines, pen.Write(name)) {
+		if pen := dark().PlaceStyle(at); !strings.Contains(lines, pen.Render(name)) {
 			t.Errorf("%s has another colour", name)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/internal/text"
+	"quarry/theme"
 	"quarry/ui/explorer/dimension"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/passage"
@@ -35,11 +36,11 @@ func (l *List) drawRow(key drawnRow) []string {
 		r.marks, r.words, r.marked = marksOf(item, l.words), passage.Forms(item, l.words), true
 		r.outdated = item.Newer != nil || passage.Outdated(item)
 	}
-	d := drawing{pens: &l.drawn.pens, shape: l.drawn.look.shape, row: r, item: item, by: l.by, apart: l.apart[r.item],
+	d := drawing{th: &l.drawn.th, shape: l.drawn.look.shape, row: r, item: item, by: l.by, apart: l.apart[r.item],
 		mixed: l.mixed, several: l.several, usual: l.by.Value(item) == l.usual}
-	d.titlePen, d.textPen = d.pens.title, d.pens.text
+	d.titleStyle, d.textStyle = d.th.Title, d.th.Text
 	if r.aside {
-		d.titlePen, d.textPen = d.pens.dimTitle, d.pens.dimText
+		d.titleStyle, d.textStyle = d.th.Text, d.th.Muted
 	}
 	d.aged = r.outdated || l.isOld(item)
 	if d.aged || !l.oneDate {
@@ -47,8 +48,11 @@ func (l *List) drawRow(key drawnRow) []string {
 	}
 	d.added = l.isNew != nil && l.isNew(item)
 	bar := " "
-	if key.selected {
-		bar = d.pens.bar.Write(d.pens.barGlyph)
+	switch {
+	case key.selected && l.drawn.look.focused:
+		bar = d.th.BorderFocused.Render("▌")
+	case key.selected:
+		bar = d.th.Border.Render("▏")
 	}
 	var lines []string
 	if r.heading != "" {
@@ -57,15 +61,15 @@ func (l *List) drawRow(key drawnRow) []string {
 	for i, line := range d.lines() {
 		bar := bar
 		if i == 0 && l.isMarked != nil && l.isMarked(item) {
-			bar = d.pens.mark.Write(mark)
+			bar = d.th.Number.Render(mark)
 		}
 		switch {
 		case !key.selected:
 			line = paint.Fit(bar+line, d.width)
-		case d.pens.chosen.GetReverse(): // a bar that is reversed is none
-			line = bar + paint.Under(paint.Fit(line, d.width-1), d.pens.chosen)
+		case d.th.Selected.GetReverse(): // a bar that is reversed is none
+			line = bar + d.th.Selected.Under(paint.Fit(line, d.width-1))
 		default:
-			line = paint.Under(paint.Fit(bar+line, d.width), d.pens.chosen)
+			line = d.th.Selected.Under(paint.Fit(bar+line, d.width))
 		}
 		lines = append(lines, line)
 	}
@@ -78,10 +82,10 @@ func (l *List) drawRow(key drawnRow) []string {
 // drawing is one row on its way to the screen.
 type drawing struct {
 	shape
-	pens *pens
-	row  *row
+	th  *theme.Theme
+	row *row
 
-	titlePen, textPen paint.Pen
+	titleStyle, textStyle theme.Style
 
 	item  wire.SearchResult
 	by    dimension.Dimension
@@ -119,7 +123,7 @@ func (d drawing) passage() []string {
 	first := room
 	if place.width > 0 {
 		first -= place.width + beforeText
-		place.add(d.pens.muted, strings.Repeat(" ", beforeText))
+		place.add(d.th.Muted, strings.Repeat(" ", beforeText))
 	}
 	shown := first
 	if d.density == TwoLines {
@@ -136,78 +140,78 @@ func (d drawing) passage() []string {
 	rest := paint.Range{Start: parts[1].Start, End: len(text)}
 	begin := text[parts[0].Start:parts[0].End]
 	return []string{
-		place.String() + paint.Marked(begin, paint.SpansWithin(spans, parts[0]), d.textPen, d.pens.match),
+		place.String() + paint.Marked(begin, paint.SpansWithin(spans, parts[0]), d.textStyle, d.th.Match),
 		d.cut(text[rest.Start:], paint.SpansWithin(spans, rest), room),
 	}
 }
 
 // number is the citation number, or the mark of a further passage below it.
 func (d drawing) number() string {
-	number, pen := passage.Citation(d.item), d.pens.number
+	number, style := passage.Citation(d.item), d.th.Number
 	switch {
 	case d.row.nth > 0:
-		number, pen = further, d.pens.muted
+		number, style = further, d.th.Muted
 	case d.row.aside:
-		pen = d.pens.muted
+		style = d.th.Muted
 	}
-	return paint.Blank(d.indent-1-numberGap-paint.Width(number)) + pen.Write(number) + paint.Blank(numberGap)
+	return paint.Blank(d.indent-1-numberGap-paint.Width(number)) + style.Render(number) + paint.Blank(numberGap)
 }
 
 // title is the line of the title, with the number of further passages and the age at its end.
 func (d drawing) title() string {
 	var beside styled
-	add := func(pen paint.Pen, text string) {
+	add := func(style theme.Style, text string) {
 		if beside.width > 0 {
-			beside.add(d.pens.muted, "  ")
+			beside.add(d.th.Muted, "  ")
 		}
-		beside.add(pen, text)
+		beside.add(style, text)
 	}
 	if d.added {
-		add(d.pens.number, added)
+		add(d.th.Number, added)
 	}
 	if d.row.further > 0 {
-		add(d.pens.muted, further+" "+strconv.Itoa(d.row.further))
+		add(d.th.Muted, further+" "+strconv.Itoa(d.row.further))
 	}
 	related := d.related()
 	if d.density == TitlesOnly && d.row.lack != "" { // else it stands before the passage
 		related = d.row.lack
 	}
 	if wide := paint.Width(related); wide > 0 && beside.width+wide <= d.room()/2 {
-		add(d.pens.muted, related)
+		add(d.th.Muted, related)
 	}
 	switch {
 	case d.aged:
-		add(d.pens.warning, strings.TrimSpace(old+" "+d.age))
+		add(d.th.Warning, strings.TrimSpace(old+" "+d.age))
 	case d.age != "":
-		add(d.pens.muted, d.age)
+		add(d.th.Muted, d.age)
 	}
-	return paint.Beside(d.found(passage.Title(d.item), d.room(), d.titlePen), beside.String(), leastTitle, d.room())
+	return paint.Beside(d.found(passage.Title(d.item), d.room(), d.titleStyle), beside.String(), leastTitle, d.room())
 }
 
 // found is foreign text on one line, cut to a width, with the words of the query marked.
-func (d drawing) found(text string, width int, pen paint.Pen) string {
+func (d drawing) found(text string, width int, style theme.Style) string {
 	text = fitted(text, width)
-	return paint.Marked(text, passage.FindWords(text, d.row.words), pen, d.pens.match)
+	return paint.Marked(text, passage.FindWords(text, d.row.words), style, d.th.Match)
 }
 
 // styled is text with its width in columns.
 type styled struct {
 	text  string
 	width int
-	pen   paint.Pen // of the end of the text
+	style theme.Style // of the end of the text
 	end   string
 }
 
-func (s *styled) add(pen paint.Pen, text string) {
-	if pen != s.pen {
-		s.text += s.pen.Write(s.end)
-		s.pen, s.end = pen, ""
+func (s *styled) add(style theme.Style, text string) {
+	if style != s.style {
+		s.text += s.style.Render(s.end)
+		s.style, s.end = style, ""
 	}
 	s.end += text
 	s.width += paint.Width(text)
 }
 
-func (s *styled) String() string { return s.text + s.pen.Write(s.end) }
+func (s *styled) String() string { return s.text + s.style.Render(s.end) }
 
 // place is where the document is and who wrote it, as far as the server reported, in so many columns: the mark of the
 // source or an outer place that few others are of, where there are several, and the innermost folder, or the name that
@@ -219,7 +223,7 @@ func (d drawing) place(room int) (place styled) {
 	value := d.by.Value(d.item)
 	outer, crumbs := d.by.Path(d.item)
 	several := d.several || len(crumbs) == 0 && d.by.IsPlace()
-	glyph, name, pen := d.pens.glyph(value), "", d.pens.muted
+	glyph, name, style := d.by.Glyph(*d.th, value), "", d.th.Muted
 	if last := len(crumbs) - 1; last >= 0 {
 		name = crumbs[last]
 	}
@@ -240,19 +244,19 @@ func (d drawing) place(room int) (place styled) {
 	switch {
 	case !several || outer == "":
 	case glyph != "" && !strings.HasPrefix(name, glyph): // which tells the sources apart; a channel begins with it
-		place.add(d.pens.value(value), glyph+" ")
+		place.add(d.by.Style(*d.th, value), glyph+" ")
 	case glyph == "" && !d.usual && !strings.HasPrefix(name, outer) && paint.Width(outer+below+name) <= room:
-		place.add(d.pens.value(value), outer)
-		place.add(d.pens.muted, below)
+		place.add(d.by.Style(*d.th, value), outer)
+		place.add(d.th.Muted, below)
 	default: // the colour does
-		pen = d.pens.value(value)
+		style = d.by.Style(*d.th, value)
 	}
 	if len(crumbs) == 0 {
-		pen = d.pens.value(value)
+		style = d.by.Style(*d.th, value)
 	}
 	if left := room - place.width; name != "" && left >= min(leastTitle, paint.Width(name)) {
 		name = fitted(name, left)
-		place.text, place.end = place.String()+d.found(name, left, pen), ""
+		place.text, place.end = place.String()+d.found(name, left, style), ""
 		place.width += paint.Width(name)
 	}
 	who := d.who()
@@ -260,7 +264,7 @@ func (d drawing) place(room int) (place styled) {
 		who = " · " + who
 	}
 	if place.width+paint.Width(who) <= room {
-		place.add(d.pens.muted, who)
+		place.add(d.th.Muted, who)
 	}
 	return place
 }
@@ -268,10 +272,10 @@ func (d drawing) place(room int) (place styled) {
 // lacking is what the document lacks of the query, in so many columns or up to half of the line.
 func (d drawing) lacking(room int) (place styled) {
 	value := d.by.Value(d.item)
-	if glyph := d.pens.glyph(value); d.several && value != "" && glyph != "" {
-		place.add(d.pens.value(value), glyph+" ")
+	if glyph := d.by.Glyph(*d.th, value); d.several && value != "" && glyph != "" {
+		place.add(d.by.Style(*d.th, value), glyph+" ")
 	}
-	place.add(d.pens.muted, fitted(d.row.lack, max(room, d.room()/2)-place.width))
+	place.add(d.th.Muted, fitted(d.row.lack, max(room, d.room()/2)-place.width))
 	return place
 }
 
@@ -303,13 +307,13 @@ func (d drawing) related() string {
 func (d drawing) heading() styled {
 	var head styled
 	if d.added {
-		head.add(d.pens.number, added)
+		head.add(d.th.Number, added)
 	}
 	if name := passage.Under(d.item); name != "" {
 		if d.added {
-			head.add(d.pens.muted, below)
+			head.add(d.th.Muted, below)
 		}
-		head.add(d.pens.muted, fitted(name, min(widestHead, d.room()/2)))
+		head.add(d.th.Muted, fitted(name, min(widestHead, d.room()/2)))
 	}
 	return head
 }
@@ -328,7 +332,7 @@ func (d drawing) text(head styled) string {
 	case text == "":
 		return head.String()
 	case head.width > 0:
-		head.add(d.pens.muted, below)
+		head.add(d.th.Muted, below)
 	}
 	return head.String() + d.cut(text, spans, room)
 }
@@ -358,8 +362,8 @@ func (d drawing) cut(text string, spans []wire.Span, width int) string {
 			tail = " …"
 		}
 	}
-	return paint.Marked(text[parts[0].Start:parts[0].End], paint.SpansWithin(spans, parts[0]), d.textPen, d.pens.match) +
-		d.textPen.Write(tail)
+	return paint.Marked(text[parts[0].Start:parts[0].End], paint.SpansWithin(spans, parts[0]), d.textStyle, d.th.Match) +
+		d.textStyle.Render(tail)
 }
 
 // broken breaks a text into lines, of which the first two count: what is far beyond them is not looked at.
@@ -378,7 +382,7 @@ func (d drawing) rest(folded int, key string) string {
 	if key != "" {
 		said += " · " + key + " shows the whole document"
 	}
-	return paint.Fit(paint.Blank(d.indent)+d.pens.muted.Write(said), d.width)
+	return paint.Fit(paint.Blank(d.indent)+d.th.Muted.Render(said), d.width)
 }
 
 // rule is the line above what the selector left out.
@@ -387,7 +391,7 @@ func (d drawing) rule(text string) string {
 	if rest := d.width - 1 - paint.Width(line); rest > 0 {
 		line += strings.Repeat("─", rest)
 	}
-	return paint.Fit(d.pens.rule.Write(line), d.width)
+	return paint.Fit(d.th.Border.Render(line), d.width)
 }
 
 // fitted is foreign text on one line, cut to a width.

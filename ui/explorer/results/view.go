@@ -3,10 +3,7 @@ package results
 import (
 	"strconv"
 
-	"charm.land/lipgloss/v2"
-
 	"quarry/theme"
-	"quarry/ui/explorer/dimension"
 	"quarry/ui/explorer/paint"
 )
 
@@ -30,7 +27,7 @@ func (l *List) View(width, height int, th theme.Theme, focused bool) []string {
 	lines := make([]string, 0, height)
 	l.placed, l.visible, l.height = l.placed[:0], 0, height
 	if width > 0 && height > 0 && len(l.rows) > 0 {
-		l.drawn.prepare(look{shape{width, 1 + numberWidth(l) + numberGap, l.density}, th.Name, l.stale, focused}, &th, l.by)
+		l.drawn.prepare(look{shape{width, 1 + numberWidth(l) + numberGap, l.density}, th.Name, l.stale, focused}, th)
 		if !l.moved {
 			l.top = l.anchor
 		}
@@ -136,7 +133,7 @@ type look struct {
 // canvas keeps the lines of the rows that were drawn in the present look.
 type canvas struct {
 	look look
-	pens pens
+	th   theme.Theme
 	rows map[drawnRow][]string
 }
 
@@ -150,49 +147,14 @@ type drawnRow struct {
 const mostKept = 400
 
 // prepare makes ready for a look.
-func (c *canvas) prepare(wanted look, th *theme.Theme, by dimension.Dimension) {
-	if c.look != wanted {
-		*c = canvas{wanted, pensOf(th, wanted, by), map[drawnRow][]string{}}
+func (c *canvas) prepare(wanted look, th theme.Theme) {
+	if c.look == wanted {
+		return
 	}
+	if wanted.stale {
+		th = th.Faded()
+	}
+	*c = canvas{wanted, th, map[drawnRow][]string{}}
 }
 
 func (c *canvas) clear() { clear(c.rows) }
-
-// pens are the styles of a list, ready for use.
-type pens struct {
-	number, title, text, muted, match, warning paint.Pen
-	dimTitle, dimText                          paint.Pen // of what the selector left out
-	rule, bar, mark                            paint.Pen
-	barGlyph                                   string
-	chosen                                     lipgloss.Style
-	value                                      func(value string) paint.Pen // of the dimension
-	glyph                                      func(value string) string
-}
-
-func pensOf(th *theme.Theme, l look, by dimension.Dimension) pens {
-	p := pens{
-		number: paint.PenOf(th.Number), title: paint.PenOf(th.Title), text: paint.PenOf(th.Text),
-		muted: paint.PenOf(th.Muted), match: paint.PenOf(th.Match), warning: paint.PenOf(th.Warning),
-		dimTitle: paint.PenOf(th.Text), dimText: paint.PenOf(th.Muted),
-		rule: paint.PenOf(th.Border), bar: paint.PenOf(th.Border), mark: paint.PenOf(th.Number), barGlyph: "▏", chosen: th.Selected,
-	}
-	values, own := make(map[string]paint.Pen), *th
-	p.glyph = func(value string) string { return by.Glyph(own, value) }
-	p.value = func(value string) paint.Pen {
-		pen, known := values[value]
-		if !known {
-			pen = paint.PenOf(by.Style(own, value))
-			values[value] = pen
-		}
-		return pen
-	}
-	if l.focused {
-		p.bar, p.barGlyph = paint.PenOf(th.BorderFocused), "▌"
-	}
-	if l.stale {
-		old := paint.PenOf(th.Stale)
-		p.number, p.title, p.text, p.muted, p.match, p.warning, p.dimTitle, p.dimText = old, old, old, old, old, old, old, old
-		p.value = func(string) paint.Pen { return old }
-	}
-	return p
-}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"charm.land/bubbles/v2/progress"
-	"charm.land/lipgloss/v2"
 	"go.mau.fi/util/exslices"
 
 	"quarry/client/wire"
@@ -116,14 +115,13 @@ func (b *builder) add(r row) { b.rows = append(b.rows, r) }
 func (b *builder) blank() { b.add(row{spare: true}) }
 
 // text is a text that may come from anywhere, wrapped.
-func (b *builder) text(foreign string, style lipgloss.Style, spare bool) {
+func (b *builder) text(foreign string, style theme.Style, spare bool) {
 	const most = 20 // lines: more is not read
-	pen := paint.PenOf(style)
 	for i, part := range paint.Wrap(oneLine(foreign), min(b.width, widestForm)) {
 		if i == most {
 			return
 		}
-		b.add(row{text: pen.Write(part), spare: spare})
+		b.add(row{text: style.Render(part), spare: spare})
 	}
 }
 
@@ -212,7 +210,7 @@ func (w *Wizard) outcome(b *builder) {
 // step is a line of a test: its mark shows how it went, without colour too.
 func (b *builder) step(step Step) {
 	mark := [...]string{Passed: "●", Failed: "✕", Skipped: "·"}[step.Mark]
-	style := [...]lipgloss.Style{Passed: b.th.Success, Failed: b.th.Error, Skipped: b.th.Muted}[step.Mark]
+	style := [...]theme.Style{Passed: b.th.Success, Failed: b.th.Error, Skipped: b.th.Muted}[step.Mark]
 	said := paint.Fit(step.Name, labelWidth) + " " + oneLine(step.Detail)
 	b.add(row{text: style.Render(mark) + " " + b.th.Text.Render(paint.Fit(said, max(1, b.width-2))), spare: step.Mark == Skipped})
 }

@@ -226,7 +226,7 @@ func (s *Strip) cell(value Value, label string, th theme.Theme) string {
 // styled fills the cell of what is active.
 func styled(label string, active bool, th theme.Theme) string {
 	if active {
-		return paint.PenOf(th.Chip).Write(label)
+		return th.Chip.Render(label)
 	}
 	return th.Text.Render(label)
 }

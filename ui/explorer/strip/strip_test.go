@@ -11,7 +11,6 @@ import (
 	"quarry/client/wire"
 	"quarry/theme"
 	"quarry/ui/explorer/dimension"
-	"quarry/ui/explorer/paint"
 )
 
 func screen() theme.Theme {
@@ -39,7 +38,7 @@ func TestView(t *testing.T) {
 			t.Errorf("%d columns: %q, want %q", width, got, want)
 		}
 	}
-	if line := s.View(100, screen(), false, ""); !strings.Contains(line, paint.PenOf(screen().Chip).Write("# Slack 6")) ||
+	if line := s.View(100, screen(), false, ""); !strings.Contains(line, screen().Chip.Render("# Slack 6")) ||
 		!strings.Contains(line, screen().Disabled.Render("✉ Gmail 0")) {
 		t.Errorf("active and empty sources look like the others: %q", line)
 	}
