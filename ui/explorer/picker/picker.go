@@ -53,12 +53,9 @@ type Picker struct {
 	message string // answers the last key, until the next one
 
 	in    Input
-	fresh []bool // the tabs that show in; the others do once they are shown
-	hits  []hit  // of the tabs' titles, as drawn last
+	fresh []bool    // the tabs that show in; the others do once they are shown
+	row   paint.Row // of the tabs' titles, as drawn last
 }
-
-// hit is where the title of a tab was drawn: the columns [from, to).
-type hit struct{ from, to, tab int }
 
 // tab is one page of a picker. Methods that change the choice report whether it changed.
 type tab interface {
@@ -123,7 +120,7 @@ func (p *Picker) Open(in Input) {
 			p.tabs = append(p.tabs, newTimes(in))
 		}
 	}
-	p.active, p.message, p.hits = 0, "", nil
+	p.active, p.message, p.row = 0, "", paint.Row{}
 	p.fresh = make([]bool, len(p.tabs))
 	p.Update(in)
 }
@@ -311,13 +308,11 @@ func (p *Picker) Title(width int, th theme.Theme) (titles, chosen string) {
 
 // HitTitle shows the tab whose title is in a column of the titles, as drawn last. It reports whether there is one.
 func (p *Picker) HitTitle(x int) bool {
-	for _, h := range p.hits {
-		if x >= h.from && x < h.to {
-			p.Turn(h.tab - p.active)
-			return true
-		}
+	tab, ok := p.row.At(x)
+	if ok {
+		p.Turn(tab - p.active)
 	}
-	return false
+	return ok
 }
 
 // HitLine toggles the value on a line of the view, as drawn last. It reports whether there is one.
@@ -334,32 +329,24 @@ func (p *Picker) titles(width int, th theme.Theme) string {
 		names = p.names(true)
 	}
 	from, to := p.inSight(names, width)
-	var row strings.Builder
-	x := 0
-	put := func(styled string, columns int) {
-		row.WriteString(styled)
-		x += columns
-	}
+	p.row = paint.Row{}
 	if from > 0 {
-		put(th.Muted.Render(rest), 1)
+		p.row.Put(th.Muted.Render(rest), 1)
 	}
-	p.hits = p.hits[:0]
 	for i, name := range names[from:to] {
 		if i > 0 {
-			put(th.Border.Render("│"), 1)
+			p.row.Put(th.Border.Render("│"), 1)
 		}
-		start := x
+		title := " " + th.Muted.Render(name) + " "
 		if from+i == p.active {
-			put(th.Key.Render("[")+th.Title.Render(name)+th.Key.Render("]"), paint.Width(name)+2)
-		} else {
-			put(" "+th.Muted.Render(name)+" ", paint.Width(name)+2)
+			title = th.Key.Render("[") + th.Title.Render(name) + th.Key.Render("]")
 		}
-		p.hits = append(p.hits, hit{start, x, from + i})
+		p.row.PutItem(from+i, title, paint.Width(name)+2)
 	}
 	if to < len(names) {
-		put(th.Muted.Render(rest), 1)
+		p.row.Put(th.Muted.Render(rest), 1)
 	}
-	return paint.Fit(row.String(), min(width, x))
+	return paint.Fit(p.row.String(), min(width, p.row.X))
 }
 
 // names are the titles of the tabs with their marks.

@@ -33,7 +33,7 @@ type drawn struct {
 	look    look
 	line    string
 	cursorX int
-	hits    []hit
+	row     paint.Row // of chips
 }
 
 // View draws the line that is typed into, width columns wide, and returns the column of the cursor. The styled label on
@@ -78,9 +78,6 @@ func (b *Box) label(room int, right string) string {
 	return label
 }
 
-// hit is where a chip was drawn: the columns [from, to).
-type hit struct{ from, to, chip int }
-
 // ChipsView draws the filters on one line, width columns wide, with a hint on its right if there is room for all of it.
 // What does not fit is counted: +2.
 func (b *Box) ChipsView(width int, th theme.Theme, right string) string {
@@ -92,7 +89,7 @@ func (b *Box) ChipsView(width int, th theme.Theme, right string) string {
 	if b.chips.look != look {
 		row := chipRow{width: max(0, width), selected: selected, th: th}
 		row.draw(b.Chips(), paint.Line(right))
-		b.chips = drawn{look: look, line: paint.Fit(row.line.String(), row.width), hits: row.hits}
+		b.chips = drawn{look: look, line: paint.Fit(row.String(), row.width), row: row.Row}
 	}
 	return b.chips.line
 }
@@ -104,24 +101,14 @@ func (b *Box) HasRoomBeside(width int, right string) bool {
 }
 
 // HitChip is the chip in a column of the line that ChipsView drew last.
-func (b *Box) HitChip(x int) (i int, ok bool) {
-	for _, h := range b.chips.hits {
-		if x >= h.from && x < h.to {
-			return h.chip, true
-		}
-	}
-	return 0, false
-}
+func (b *Box) HitChip(x int) (i int, ok bool) { return b.chips.row.At(x) }
 
 // chipRow lays a line of chips out from left to right.
 type chipRow struct {
+	paint.Row
 	th       theme.Theme
 	width    int
 	selected int // -1 for none
-
-	line strings.Builder
-	x    int
-	hits []hit
 }
 
 const (
@@ -135,7 +122,7 @@ const (
 )
 
 func (r *chipRow) draw(chips []Chip, right string) {
-	r.put(" ", 1)
+	r.Put(" ", 1)
 	labels, total := chipLabels(chips, r.width)
 	first, end := r.visible(labels, total)
 	if first > 0 {
@@ -147,8 +134,8 @@ func (r *chipRow) draw(chips []Chip, right string) {
 	if end < len(labels) {
 		r.count(len(labels) - end)
 	}
-	if gap := r.width - r.x - paint.Width(right); right != "" && gap >= labelGap && first == 0 && end == len(labels) {
-		r.put(paint.Blank(gap)+r.th.Muted.Render(right), gap+paint.Width(right))
+	if gap := r.width - r.X - paint.Width(right); right != "" && gap >= labelGap && first == 0 && end == len(labels) {
+		r.Put(paint.Blank(gap)+r.th.Muted.Render(right), gap+paint.Width(right))
 	}
 }
 
@@ -225,7 +212,7 @@ func (r *chipRow) visible(labels []string, total int) (first, end int) {
 // fitting is the end of the chips that fit from a first one on. The first may be cut, where there is room for a
 // readable part.
 func (r *chipRow) fitting(labels []string, first int) (end int) {
-	room := r.width - r.x - countWidth(first)
+	room := r.width - r.X - countWidth(first)
 	if room-countWidth(len(labels)-first-1) < shortestChip {
 		return first
 	}
@@ -241,7 +228,7 @@ func (r *chipRow) fitting(labels []string, first int) (end int) {
 
 // chip draws one chip, cut so that some columns after it stay free.
 func (r *chipRow) chip(i int, label string, chip Chip, free int) {
-	room := r.width - r.x - chipPadding - free
+	room := r.width - r.X - chipPadding - free
 	if paint.Width(label) > room {
 		label = chipLabel(chip, room, longestChip)
 	}
@@ -252,13 +239,11 @@ func (r *chipRow) chip(i int, label string, chip Chip, free int) {
 	if i == r.selected {
 		style, before, after = r.th.Selected, "[", "]"
 	}
-	from := r.x
-	r.put(before+style.Render(label)+after, paint.Width(label)+chipPadding)
-	r.hits = append(r.hits, hit{from, r.x, i})
+	r.PutItem(i, before+style.Render(label)+after, paint.Width(label)+chipPadding)
 }
 
 // count draws the number of chips that are not.
-func (r *chipRow) count(n int) { r.put(r.th.Muted.Render(countLabel(n)), countWidth(n)) }
+func (r *chipRow) count(n int) { r.Put(r.th.Muted.Render(countLabel(n)), countWidth(n)) }
 
 func countLabel(n int) string { return fmt.Sprintf(" +%d", n) }
 
@@ -267,9 +252,4 @@ func countWidth(n int) int {
 		return 0
 	}
 	return len(countLabel(n))
-}
-
-func (r *chipRow) put(styled string, width int) {
-	r.line.WriteString(styled)
-	r.x += width
 }

@@ -30,7 +30,7 @@ type Strip struct {
 	sum    int // documents, where more match than the values have; negative: unknown
 	at     int // cell with the cursor; 0 is all values
 	shown  int // values on the line, as drawn last
-	hits   []hit
+	row    paint.Row
 
 	version uint64
 	look    look
@@ -44,9 +44,6 @@ type look struct {
 	focused     bool
 	at          int
 }
-
-// hit is where a cell was drawn: the columns [from, to).
-type hit struct{ from, to, cell int }
 
 // Set shows values of a dimension, those with most matches first, and how many documents match in all: 0 for as many as
 // the values have, less for an unknown number. An excluded value that was not counted stays in sight.
@@ -80,13 +77,11 @@ func (s *Strip) Move(by int) { s.at = max(0, min(s.at+by, s.last())) }
 
 // MoveTo moves the cursor to the cell in a column of the line drawn last. It reports whether there is one.
 func (s *Strip) MoveTo(x int) bool {
-	for _, h := range s.hits {
-		if x >= h.from && x < h.to {
-			s.at = h.cell
-			return true
-		}
+	cell, ok := s.row.At(x)
+	if ok {
+		s.at = cell
 	}
-	return false
+	return ok
 }
 
 // last is the last cell that the cursor can be on.
@@ -142,23 +137,20 @@ func (s *Strip) View(width int, th theme.Theme, focused bool, hint string) strin
 }
 
 func (s *Strip) draw(width int, th theme.Theme, focused bool, hint string) string {
-	var line strings.Builder
-	s.hits, s.shown = s.hits[:0], 0
-	x, gap := 0, 0
+	s.row, s.shown = paint.Row{}, 0
+	gap := 0
 	if width >= wideEnough {
 		gap = 1
-		line.WriteByte(' ')
-		x++
+		s.row.Put(" ", 1)
 	}
 	room := width - paint.Width(hint) - 2
 	put := func(cell int, drawn string, columns int) {
-		if s.hits = append(s.hits, hit{x, x + columns, cell}); focused && cell == s.at {
-			drawn = th.Key.Render("[") + drawn + th.Key.Render("]")
-		} else {
-			drawn = " " + drawn + " "
+		before, after := " ", " "
+		if focused && cell == s.at {
+			before, after = th.Key.Render("["), th.Key.Render("]")
 		}
-		line.WriteString(drawn + paint.Blank(gap))
-		x += columns + gap
+		s.row.PutItem(cell, before+drawn+after, columns)
+		s.row.Put(paint.Blank(gap), gap)
 	}
 	all := s.all()
 	if len(s.values) > 0 && paint.Width(all)+2 <= room {
@@ -170,16 +162,16 @@ func (s *Strip) draw(width int, th theme.Theme, focused bool, hint string) strin
 			rest = restOf(more)
 		}
 		columns := paint.Width(label) + 2
-		if x+columns+gap+paint.Width(rest) > room {
+		if s.row.X+columns+gap+paint.Width(rest) > room {
 			break
 		}
 		put(i+1, s.cell(value, label, th), columns)
 		s.shown++
 	}
-	if more := len(s.values) - s.shown; more > 0 && x+len(restOf(more)) <= room {
+	if more := len(s.values) - s.shown; more > 0 && s.row.X+len(restOf(more)) <= room {
 		put(s.shown+1, th.Muted.Render(strings.TrimSpace(restOf(more))), len(restOf(more)))
 	}
-	return paint.Fit(line.String(), width-paint.Width(hint)-1) + th.Muted.Render(hint) + " "
+	return paint.Fit(s.row.String(), width-paint.Width(hint)-1) + th.Muted.Render(hint) + " "
 }
 
 // all is the text of the cell for all values.
