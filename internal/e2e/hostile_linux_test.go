@@ -25,7 +25,7 @@ import (
 func TestHostileFiles(t *testing.T) {
 	t.Parallel()
 	const mostMemory = 2 << 20 // KB; a third of it on a machine that has nothing else to do
-	copies, size, bomb, changes := 1, 256<<10, 160<<20, 5_000
+	copies, size, bomb, changes := 1, 64<<10, 80<<20, 1_000
 	if longtest.Enabled() {
 		copies, size, bomb, changes = 16, 12<<20, 512<<20, math.MaxInt
 	}

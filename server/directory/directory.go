@@ -28,6 +28,12 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
+// schema is what the migrations of SQLite make of an empty file: a test writes it (go test ./server/directory -run Schema
+// -update).
+//
+//go:embed schema.sql
+var schema string
+
 // Directory is an open directory. Its methods may be called from several goroutines, and several processes may have
 // the same file or database open.
 type Directory struct {
@@ -49,7 +55,7 @@ func WithClock(now func() time.Time) Option { return func(d *Directory) { d.now 
 // memory. Read-only, the file must exist and is not changed. Errors are those of sqlite.Open.
 func Open(ctx context.Context, path string, readOnly bool, options ...Option) (*Directory, error) {
 	db, err := sqlite.Open(ctx, sqlite.Options{Path: path, ReadOnly: readOnly,
-		Migrations: sqldb.Migrations(migrations, "migrations/sqlite")})
+		Migrations: sqldb.Migrations(migrations, "migrations/sqlite"), Schema: schema})
 	if err != nil {
 		return nil, fmt.Errorf("open the directory: %w", err)
 	}

@@ -49,15 +49,15 @@ func (db *DB) migrate(ctx context.Context, options Options) error {
 	case db.readOnly && db.path != "":
 		return db.readOlder(ctx, options.Migrations, sources, current)
 	}
-	return db.runMigrations(ctx, options.BusyTimeout, provider)
+	return db.runMigrations(ctx, options, provider)
 }
 
 // runMigrations runs the missing migrations with a lock on a file of its own. Another process may have been faster. The
 // file is not removed: otherwise two processes could lock different files of that name.
-func (db *DB) runMigrations(ctx context.Context, timeout time.Duration, provider *goose.Provider) error {
+func (db *DB) runMigrations(ctx context.Context, options Options, provider *goose.Provider) error {
 	lock, current := flock.New(db.path+".lock"), 0
 	defer func() { _ = lock.Close() }() // nothing was written
-	err := whileBusy(ctx, timeout, func() (err error) {
+	err := whileBusy(ctx, options.BusyTimeout, func() (err error) {
 		if locked := db.path == ""; !locked {
 			if locked, err = lock.TryLock(); err == nil && !locked {
 				err = fault.ErrBusy
@@ -72,6 +72,9 @@ func (db *DB) runMigrations(ctx context.Context, timeout time.Duration, provider
 	if err != nil || current >= db.newest {
 		return err
 	}
+	if isNew, err := db.create(ctx, options.Schema); isNew || err != nil {
+		return err
+	}
 	if _, err := provider.Up(ctx); err != nil {
 		return sqldb.Explain(fmt.Errorf("migrate the schema of %s to version %d: %w", db.name(), db.newest, err))
 	}
@@ -80,6 +83,28 @@ func (db *DB) runMigrations(ctx context.Context, timeout time.Duration, provider
 		return sqldb.Explain(fmt.Errorf("store the schema version of %s: %w", db.name(), err))
 	}
 	return nil
+}
+
+// create makes the newest schema in an empty database, and tells whether it was one. A migration that ended early has left
+// tables.
+func (db *DB) create(ctx context.Context, schema string) (isNew bool, err error) {
+	if schema == "" {
+		return false, nil
+	}
+	tx, err := db.Writer.BeginTx(ctx, nil)
+	if err == nil {
+		defer func() { _ = tx.Rollback() }() // does nothing after Commit
+		err = tx.QueryRowContext(ctx, "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)").Scan(&isNew)
+	}
+	if err == nil && isNew {
+		if _, err = tx.ExecContext(ctx, schema+"\nPRAGMA user_version = "+strconv.Itoa(db.newest)); err == nil {
+			err = tx.Commit()
+		}
+	}
+	if err != nil {
+		return false, sqldb.Explain(fmt.Errorf("make the tables of %s: %w", db.name(), err))
+	}
+	return isNew, nil
 }
 
 // userVersion reads PRAGMA user_version.

@@ -78,3 +78,23 @@ func TestAnOlderSchemaThatCannotBeRead(t *testing.T) {
 		t.Errorf("nothing was ever made there: %v", err)
 	}
 }
+
+// TestSchemaIsForEmptyFiles: a file that a migration has left tables in is migrated.
+func TestSchemaIsForEmptyFiles(t *testing.T) {
+	const schema = "CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT; INSERT INTO notes (text) VALUES ('by the schema');"
+	for _, test := range []struct {
+		before string
+		notes  int
+	}{{"", 1}, {"CREATE TABLE left (id)", 0}} {
+		path := filepath.Join(t.TempDir(), "data.db")
+		if _, err := open(t, Options{Path: path}).Writer.Exec(test.before); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			db := open(t, Options{Path: path, Migrations: migrations(), Schema: schema})
+			if got := countNotes(t, db.Reader); got != test.notes {
+				t.Errorf("after %q: %d notes, want %d", test.before, got, test.notes)
+			}
+		}
+	}
+}

@@ -46,6 +46,8 @@ type Options struct {
 	// Migrations has goose's SQL files ("00001_name.sql") at its root; nil: no migrations. PRAGMA user_version is the
 	// number of the last one.
 	Migrations fs.FS
+	// Schema makes of an empty database what all migrations would, in a fifth of their time; empty: they run.
+	Schema string
 	// PageSize is the page size of a new file, in bytes; 0: SQLite's default.
 	PageSize int
 	// BusyTimeout replaces DefaultBusyTimeout when it is not zero.
