@@ -28,8 +28,7 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// schema is what the migrations of SQLite make of an empty file: a test writes it (go test ./server/directory -run Schema
-// -update).
+// schema is what SQLite's migrations make of an empty file. `go test ./server/directory -run Schema -update` writes it.
 //
 //go:embed schema.sql
 var schema string

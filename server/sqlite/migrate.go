@@ -85,21 +85,16 @@ func (db *DB) runMigrations(ctx context.Context, options Options, provider *goos
 	return nil
 }
 
-// create makes the newest schema in an empty database, and tells whether it was one. A migration that ended early has left
-// tables.
+// create makes the newest schema in a new database, and tells whether it was one: it has no tables, as one whose
+// migration ended early has.
 func (db *DB) create(ctx context.Context, schema string) (isNew bool, err error) {
 	if schema == "" {
 		return false, nil
 	}
-	tx, err := db.Writer.BeginTx(ctx, nil)
-	if err == nil {
-		defer func() { _ = tx.Rollback() }() // does nothing after Commit
-		err = tx.QueryRowContext(ctx, "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)").Scan(&isNew)
-	}
+	err = db.Writer.QueryRowContext(ctx, "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)").Scan(&isNew)
 	if err == nil && isNew {
-		if _, err = tx.ExecContext(ctx, schema+"\nPRAGMA user_version = "+strconv.Itoa(db.newest)); err == nil {
-			err = tx.Commit()
-		}
+		statements := "BEGIN; " + schema + "; PRAGMA user_version = " + strconv.Itoa(db.newest) + "; COMMIT"
+		_, err = db.Writer.ExecContext(ctx, statements)
 	}
 	if err != nil {
 		return false, sqldb.Explain(fmt.Errorf("make the tables of %s: %w", db.name(), err))

@@ -16,8 +16,8 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 103_492
-	maxProductTokens = 824_930
+	maxProductLines  = 103_515
+	maxProductTokens = 825_101
 	maxLongLines     = 1_272 // only lowered, until it is none
 
 	maxFunctionP95 = 33
