@@ -17,7 +17,7 @@ import (
 // TestOutputIsCharged reads files in which a few bytes stand for many, in this process, whose memory and time nothing
 // else bounds: none gives more text than one may have, and what is allocated on the way follows from that bound.
 func TestOutputIsCharged(t *testing.T) {
-	size, mostAllocated := longtest.Rounds(128<<10, 1<<20), int64(longtest.Rounds(12, 32)*markdown.MaxBytes) // in all, not at once
+	size, mostAllocated := longtest.Rounds(64<<10, 1<<20), int64(longtest.Rounds(12, 32)*markdown.MaxBytes) // in all, not at once
 	files := filetest.Amplified(size)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		allocated, began := totalAllocated(), time.Now()

@@ -54,15 +54,19 @@ func readMeta(fields *yaml.Node, trusted bool) meta {
 				}
 			}
 		}
-		t, isDate := dates.Parse(scalar(value))
+		isUpdate := slices.Contains(updatedKeys, plain)
+		var at time.Time
+		if isUpdate || slices.Contains(createdKeys, plain) {
+			at, _ = dates.Parse(scalar(value))
+		}
 		switch {
 		case trusted && m.trusted(key, value):
-		case isDate && slices.Contains(updatedKeys, plain):
-			stated[plain] = t
-		case isDate && slices.Contains(createdKeys, plain):
-			m.CreatedAt = t
-		default:
+		case at.IsZero():
 			m.other(key, name, value)
+		case isUpdate:
+			stated[plain] = at
+		default:
+			m.CreatedAt = at
 		}
 	}
 	for _, key := range updatedKeys {
