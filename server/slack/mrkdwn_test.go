@@ -5,6 +5,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"quarry/internal/testkit/longtest"
 )
 
 func TestMarkdown(t *testing.T) {
@@ -80,7 +82,7 @@ func FuzzMarkdown(f *testing.F) {
 // However the marks are heaped up, no text takes long.
 func TestMarksThatNeverEnd(t *testing.T) {
 	for _, unit := range []string{"*a ", "<", "*<", "_a*b~", "`", "```", "*a*", "<@", "&gt;", "*_~a"} {
-		text := strings.Repeat(unit, maxText/len(unit))
+		text := strings.Repeat(unit, maxText/longtest.Rounds(4, 1)/len(unit))
 		steps := testing.AllocsPerRun(1, func() { markdown(text, nil) })
 		if steps > float64(8*len(text)) {
 			t.Errorf("%q: %v allocations for %d bytes", unit, steps, len(text))

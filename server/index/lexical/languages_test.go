@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode"
 
+	"quarry/internal/testkit/longtest"
 	"quarry/server/index"
 	"quarry/server/index/analysis"
 )
@@ -44,7 +45,7 @@ func TestWordsAsWritten(t *testing.T) {
 	var all []string
 	texts := sampleTexts(t)
 	for _, code := range codes {
-		all = append(all, texts[code][:min(3, len(texts[code]))]...)
+		all = append(all, texts[code][:min(longtest.Rounds(1, 3), len(texts[code]))]...)
 	}
 	for _, code := range codes {
 		s := newSearcher(t, []Part{{Segment: open(t, code, in(code, all...))}, {Segment: open(t, "other", in("fr", "un autre texte"))}})

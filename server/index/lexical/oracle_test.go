@@ -108,7 +108,7 @@ func merged(t testing.TB, parts []Part) *Searcher {
 
 func TestSearcherAgreesWithOracle(t *testing.T) {
 	ctx := context.Background()
-	for seed := range uint64(longtest.Rounds(4, 167)) { // 20,000 queries in the long form
+	for seed := range uint64(longtest.Rounds(3, 167)) { // 20,000 queries in the long form
 		w := indextest.NewWorld(seed)
 		random := rand.New(rand.NewPCG(seed, 3))
 		var live []index.Document
