@@ -134,14 +134,6 @@ func (l *loader) load(env Env) error {
 // because viper itself reads the process's own only.
 func (l *loader) decodeLayers(file map[string]any, env Env) error {
 	v := viper.New()
-	v.SetDefault("theme", "auto")
-	v.SetDefault("age_warning", "0")
-	v.SetDefault("read_seconds", "10")
-	v.SetDefault("links", LinksFile)
-	v.SetDefault("http.metrics", MetricsToken)
-	v.SetDefault("index.engine", EngineEmbedded)
-	v.SetDefault("embeddings.mode", MeaningAuto)
-	v.SetDefault("embeddings.weight", "1")
 	delete(file, "profiles")
 	delete(file, "keys")
 	if llm, ok := file["llm"].(map[string]any); ok {
@@ -152,35 +144,32 @@ func (l *loader) decodeLayers(file map[string]any, env Env) error {
 		return fmt.Errorf("merge the configuration: %w", err)
 	}
 	l.variables = map[string]string{}
-	for _, k := range leafKeys() {
-		variable := k.variable()
-		text := env.Get(variable)
-		if variable == "" || strings.TrimSpace(text) == "" {
-			continue
+	for _, k := range Keys() {
+		text := env.Get(k.Env)
+		if value := k.defaultValue(); value != "" && k.Env != "" {
+			v.SetDefault(k.Path, value)
 		}
-		l.variables[k.path] = variable
 		switch {
+		case k.Env == "" || strings.TrimSpace(text) == "":
+			continue
 		case k.value == reflect.TypeFor[[]string]():
-			v.Set(k.path, strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }))
-		case strings.HasSuffix(k.path, "_prefix"): // whose spaces count
-			v.Set(k.path, text)
+			v.Set(k.Path, strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }))
+		case strings.HasSuffix(k.Path, "_prefix"): // whose spaces count
+			v.Set(k.Path, text)
 		default:
-			v.Set(k.path, strings.TrimSpace(text))
+			v.Set(k.Path, strings.TrimSpace(text))
 		}
+		l.variables[k.Path] = k.Env
 	}
 	return l.decode(v.AllSettings(), l.config)
 }
 
 // hasSecret reports whether any key holds a secret.
-func (c *Config) hasSecret() bool {
-	secrets := []Secret{c.Embeddings.Key, c.Directory.URL, c.Index.Weaviate.Key}
-	for _, p := range c.Profiles {
-		secrets = append(secrets, p.Token)
-	}
-	for _, p := range c.LLM.Providers {
-		secrets = append(secrets, p.Key)
-	}
-	return slices.ContainsFunc(secrets, func(s Secret) bool { return !s.IsZero() })
+func (c *Config) hasSecret() (found bool) {
+	eachValue(reflect.ValueOf(*c), "", func(_ string, value reflect.Value) {
+		found = found || value.Type() == reflect.TypeFor[Secret]() && !value.IsZero()
+	})
+	return found
 }
 
 // invalid reports a bad value where it was given.

@@ -24,6 +24,7 @@ type Key struct {
 	About   string
 	Secret  bool
 	Env     string // variable that overrides it; "" for none
+	value   reflect.Type
 }
 
 // Keys lists every key of the file in the order of its parts.
@@ -33,9 +34,17 @@ func Keys() []Key {
 	for _, k := range leafKeys() {
 		about := described[k.path]
 		keys = append(keys, Key{Path: k.path, Values: about[0], Default: about[1], About: about[2],
-			Secret: k.value == reflect.TypeFor[Secret](), Env: k.variable()})
+			Secret: k.value == reflect.TypeFor[Secret](), Env: k.variable(), value: k.value})
 	}
 	return keys
+}
+
+// defaultValue is the value of a key that nothing sets; "" for none.
+func (k Key) defaultValue() string {
+	if k.Secret || strings.Contains(k.Default, " ") {
+		return ""
+	}
+	return k.Default
 }
 
 // leafKeys are the keys that have a value of their own.
@@ -116,7 +125,7 @@ type Setting struct {
 // Settings lists the keys that have a value.
 func (c *Config) Settings() []Setting {
 	var all []Setting
-	c.eachValue(reflect.ValueOf(*c), "", func(path string, value reflect.Value) {
+	eachValue(reflect.ValueOf(*c), "", func(path string, value reflect.Value) {
 		if text := textOf(value); text != "" {
 			all = append(all, Setting{path, text, cmp.Or(c.from[path], "default")})
 		}
@@ -132,13 +141,11 @@ func (c *Config) Get(path string) (string, error) {
 		return "", err
 	}
 	found := ""
-	c.eachValue(reflect.ValueOf(*c), "", func(other string, value reflect.Value) {
+	eachValue(reflect.ValueOf(*c), "", func(other string, value reflect.Value) {
 		switch {
 		case other != path:
 		case c.from[path] == "" && textOf(value) == "":
-			if !strings.Contains(key.Default, " ") {
-				found = key.Default
-			}
+			found = key.defaultValue()
 		case isBare(value.Kind()):
 			found = fmt.Sprint(value.Interface())
 		default:
@@ -154,7 +161,7 @@ func isBare(kind reflect.Kind) bool {
 }
 
 // eachValue visits the values of a group in order.
-func (c *Config) eachValue(group reflect.Value, path string, visit func(path string, value reflect.Value)) {
+func eachValue(group reflect.Value, path string, visit func(path string, value reflect.Value)) {
 	for i := range group.NumField() {
 		name := group.Type().Field(i).Tag.Get("mapstructure")
 		if name == "" || name == "-" {
@@ -167,13 +174,13 @@ func (c *Config) eachValue(group reflect.Value, path string, visit func(path str
 			slices.SortFunc(names, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
 			for _, name := range names {
 				if inner := value.MapIndex(name); inner.Kind() == reflect.Struct {
-					c.eachValue(inner, joinKey(at, name.String()), visit)
+					eachValue(inner, joinKey(at, name.String()), visit)
 				} else {
 					visit(joinKey(at, name.String()), inner)
 				}
 			}
 		case value.Kind() == reflect.Struct && len(keysOf(value.Type(), "")) > 0:
-			c.eachValue(value, at, visit)
+			eachValue(value, at, visit)
 		default:
 			visit(at, value)
 		}
@@ -240,7 +247,7 @@ func splitPath(path string) []string {
 // tokens go, or what a server allows.
 func IsPresentation(path string) bool {
 	group, _, _ := strings.Cut(path, ".")
-	return slices.Contains([]string{"theme", "keys", "pictures", "age_warning", "instant", "fast", "private"}, group)
+	return slices.Contains([]string{"theme", "keys", "age_warning", "instant", "fast", "private"}, group)
 }
 
 // Set changes one key of the file and keeps the rest with its comments. A change that would make the file invalid is an
@@ -249,7 +256,8 @@ func (c *Config) Set(path, value string) error {
 	return c.change(path, func(group *yaml.Node, name string) {
 		set(group, name, value)
 		node := child(group, name)
-		switch kind := kindOf(path); {
+		key, _ := LookupKey(path) // which exists
+		switch kind := key.value; {
 		case kind == reflect.TypeFor[[]string]():
 			_ = node.Encode(strings.FieldsFunc(value, func(r rune) bool { return r == ',' })) // which cannot fail for texts
 			node.Style = yaml.FlowStyle
@@ -288,16 +296,6 @@ func (c *Config) Unset(path string) (found bool, err error) {
 		remove(child(t.root, "llm"), "default")
 	}
 	return true, c.saveKey(path, t)
-}
-
-func kindOf(path string) reflect.Type {
-	described, _ := LookupKey(path)
-	for _, k := range leafKeys() {
-		if k.path == described.Path {
-			return k.value
-		}
-	}
-	return reflect.TypeFor[string]()
 }
 
 func (c *Config) change(path string, edit func(group *yaml.Node, name string)) error {

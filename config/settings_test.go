@@ -130,3 +130,20 @@ func TestUnsetEntries(t *testing.T) {
 		t.Errorf("loaded %v, active %q, %+v", names, loaded.Active, loaded.LLM)
 	}
 }
+
+// What is documented as the default is the value of a key that nothing sets; words are none.
+func TestDefaultsAreThoseOfTheirKeys(t *testing.T) {
+	c, err := Load(Paths{ConfigFile: filepath.Join(t.TempDir(), "config.yaml")}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{"index.weaviate.key": "", "index.weaviate.ca": "", "llm.budget": "",
+		"embeddings.weight": "1", "read_seconds": "10", "instant": "false", "http.metrics": MetricsToken} {
+		if got, err := c.Get(path); got != want || err != nil {
+			t.Errorf("%s is %q, %v", path, got, err)
+		}
+	}
+	if c.Theme != "auto" || c.ReadSeconds != 10 || c.Embeddings.Weight != 1 || !c.Index.Weaviate.Key.IsZero() {
+		t.Errorf("%+v", c)
+	}
+}
