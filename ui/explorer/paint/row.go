@@ -1,11 +1,9 @@
 package paint
 
-import "strings"
-
 // Row is a line of items that is drawn from left to right, and remembers where each of them is.
 type Row struct {
-	line  strings.Builder
-	X     int // columns drawn so far
+	line  []byte // no strings.Builder, which must not be copied
+	X     int    // columns drawn so far
 	items []rowItem
 }
 
@@ -14,7 +12,7 @@ type rowItem struct{ from, to, item int }
 
 // Put draws a styled text of so many columns.
 func (r *Row) Put(styled string, columns int) {
-	r.line.WriteString(styled)
+	r.line = append(r.line, styled...)
 	r.X += columns
 }
 
@@ -25,7 +23,7 @@ func (r *Row) PutItem(item int, styled string, columns int) {
 }
 
 // String returns what was drawn.
-func (r *Row) String() string { return r.line.String() }
+func (r *Row) String() string { return string(r.line) }
 
 // At returns the item in a column, if there is one.
 func (r *Row) At(x int) (item int, ok bool) {

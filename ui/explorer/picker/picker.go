@@ -323,7 +323,7 @@ func (p *Picker) HitLine(line int) bool {
 // titles names the tabs. The shown one is in brackets, a tab with a selection shows its number. Where there is no room
 // for all, even with short names, the row begins further on, and "…" stands for the rest.
 func (p *Picker) titles(width int, th theme.Theme) string {
-	const rest = "…"
+	rest := th.Muted.Render("…")
 	names := p.names(false)
 	if columnsOf(names, 0, len(names)) > width {
 		names = p.names(true)
@@ -331,7 +331,7 @@ func (p *Picker) titles(width int, th theme.Theme) string {
 	from, to := p.inSight(names, width)
 	p.row = paint.Row{}
 	if from > 0 {
-		p.row.Put(th.Muted.Render(rest), 1)
+		p.row.Put(rest, 1)
 	}
 	for i, name := range names[from:to] {
 		if i > 0 {
@@ -344,7 +344,7 @@ func (p *Picker) titles(width int, th theme.Theme) string {
 		p.row.PutItem(from+i, title, paint.Width(name)+2)
 	}
 	if to < len(names) {
-		p.row.Put(th.Muted.Render(rest), 1)
+		p.row.Put(rest, 1)
 	}
 	return paint.Fit(p.row.String(), min(width, p.row.X))
 }
