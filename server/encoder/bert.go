@@ -130,6 +130,7 @@ func newBERT(about settings, pool pooling, tensors map[string]tensor) (*bert, er
 	b.positions = r.floats("embeddings.position_embeddings.weight", about.Positions, about.Hidden)
 	if kinds, ok := find(tensors, "embeddings.token_type_embeddings.weight"); ok && len(kinds.Shape) == 2 {
 		b.kind = r.floats("embeddings.token_type_embeddings.weight", kinds.Shape[0], about.Hidden)
+		b.kind = b.kind[:min(len(b.kind), about.Hidden)] // that of the first text of two
 	}
 	b.norm = r.norm("embeddings.LayerNorm", about.Hidden)
 	for i := range about.Layers {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -78,15 +77,7 @@ func Pack(folder string) ([]byte, error) {
 	out := binary.LittleEndian.AppendUint32([]byte(packedMagic), uint32(len(text)))
 	out = append(append(out, text...), vocabulary...)
 	for _, a := range b.arrays() {
-		switch values := a.values.(type) {
-		case *[]int8:
-			out = append(out, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(*values))), len(*values))...)
-		case *[]int32:
-			out, err = binary.Append(out, binary.LittleEndian, (*values)[:a.count])
-		case *[]float32:
-			out, err = binary.Append(out, binary.LittleEndian, (*values)[:a.count])
-		}
-		if err != nil {
+		if out, err = binary.Append(out, binary.LittleEndian, a.values); err != nil {
 			return nil, err
 		}
 	}
@@ -192,22 +183,14 @@ func (b *bert) point(data string) error {
 			*values = unsafe.Slice((*int8)(unsafe.Pointer(unsafe.StringData(part))), len(part))
 		case *[]int32:
 			*values = make([]int32, a.count)
-			for i := range *values {
-				(*values)[i] = int32(number(part[4*i:]))
-			}
+			_, _ = binary.Decode([]byte(part), binary.LittleEndian, *values) // which has as many bytes
 		case *[]float32:
 			*values = make([]float32, a.count)
-			for i := range *values {
-				(*values)[i] = math.Float32frombits(number(part[4*i:]))
-			}
+			_, _ = binary.Decode([]byte(part), binary.LittleEndian, *values)
 		}
 	}
 	if data != "" {
 		return errPacked
 	}
 	return nil
-}
-
-func number(data string) uint32 {
-	return uint32(data[0]) | uint32(data[1])<<8 | uint32(data[2])<<16 | uint32(data[3])<<24
 }

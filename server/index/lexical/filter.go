@@ -175,11 +175,11 @@ func (r *run) times(part int, f *index.Filter) segment.Bits {
 		edges := r.documents(part)
 		column.Between(since, since, edges)
 		column.Between(until, until, edges)
-		edges.Each(func(i int) {
+		for i := range edges.Each {
 			if !within(reader.Updated(i), f.Since, f.Until) {
 				bits.Remove(i)
 			}
-		})
+		}
 	}
 	passes, fails := f.DayEdges()
 	for _, edge := range [...]time.Time{passes, fails} {
@@ -188,14 +188,14 @@ func (r *run) times(part int, f *index.Filter) segment.Bits {
 		}
 		edges := r.documents(part)
 		column.Between(segment.SecondsOf(edge), segment.SecondsOf(edge), edges)
-		edges.Each(func(i int) {
+		for i := range edges.Each {
 			switch at := reader.Updated(i); {
 			case at.Equal(passes) && (f.Until.IsZero() || !at.After(f.Until)):
 				bits.Add(i)
 			case at.Equal(fails):
 				bits.Remove(i)
 			}
-		})
+		}
 	}
 	return bits
 }

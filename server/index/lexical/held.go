@@ -150,6 +150,9 @@ func (s *scoring) reaches(f *partFilter) (t reached) {
 // match finds the documents of a part that reach a level, to which a word of the title counts twice. Without keep they
 // are only counted.
 func (s *scoring) match(f *partFilter, level index.Level, keep bool) partMatches {
+	if s.plan.browses {
+		return s.everything(f)
+	}
 	matching := segment.NewBits(s.reader.Documents())
 	if level == 0 {
 		return partMatches{pass: matching}

@@ -50,11 +50,11 @@ func (r *run) countLanguage(l *analysis.Language) (n int64) {
 		if set, ok := reader.FieldFilter(field.Lang, l.Code); ok {
 			documents := segment.NewBits(reader.Documents())
 			set.Union(documents)
-			documents.Each(func(d int) {
+			for d := range documents.Each {
 				if r.s.parts[part].live(d) {
 					n++
 				}
-			})
+			}
 		}
 	}
 	return n

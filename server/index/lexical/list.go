@@ -13,53 +13,21 @@ import (
 // first the documents of the best candidates, by both stages, then all others by the first one; so it does not depend
 // on the page.
 func (r *run) list(p *plan, q *index.Query, offset int) (*found, error) {
-	out, counts := &found{level: p.reached}, reached{}
-	until := max(0, min(offset+q.List.Documents, maxListed))
-	all := q.List.Browse && len(p.words) == 0
-	leaders := best{limit: candidates}
-	var first []candidate
-	rest := page{r: r, limit: until}
-	for part := range r.s.parts {
-		s, f, phrases, err := r.scored(part, p, q)
-		if err != nil {
-			return nil, err
-		}
-		counts.add(s.reaches(f))
-		level := counts.of(p)
-		out.reached = out.reached || level > 0
-		if level > p.reached {
-			p.reached, out.level = level, level
-			if part > 0 { // documents of the parts before were held to a lower one
-				s.clear()
-				return r.list(p, q, offset)
-			}
-		}
-		var matches partMatches
-		if all {
-			matches = s.everything(f)
-		} else {
-			matches = s.match(f, p.reached, true)
-		}
-		out.documents += matches.passing
-		out.all += matches.all
-		out.matched = append(out.matched, matches)
-		if until > 0 {
-			matches.pass.Each(func(d int) { rest.add(s, s.listed(part, d, q.List.Order, phrases)) })
-		}
-		if q.List.Order == index.ByScore && !all {
-			chosen := s.choose(part, matches.pass, matches.pass, phrases, candidates, leaders.floor(), true)
-			for i := range chosen {
-				leaders.offer(scored{score: chosen[i].first})
-			}
-			first = append(first, chosen...)
-		}
-		s.clear()
+	until, depth := max(0, min(offset+q.List.Documents, maxListed)), 0
+	if q.List.Order == index.ByScore && !p.browses {
+		depth = candidates
 	}
-	first = r.cut(first, candidates)
-	if err := r.rerank(p, first, q.Explain); err != nil {
+	out, err := r.matchParts(p, q, depth, until)
+	if err != nil {
 		return nil, err
 	}
-	out.hits = fewEach(slices.Concat(r.cut(first, len(first)), rest.candidates()), 1)
+	rest := page{r: r, limit: until, items: out.listed}
+	all := r.cut(out.hits, len(out.hits))
+	for _, l := range rest.first() {
+		all = append(all, candidate{part: int(l.part), document: int(l.document), chunk: int(l.chunk), first: l.score,
+			score: float64(l.score), holds: l.holds})
+	}
+	out.hits = fewEach(all, 1)
 	from := max(0, min(offset, len(out.hits)))
 	out.hits = out.hits[from:max(from, min(until, len(out.hits)))]
 	return out, nil
@@ -68,12 +36,24 @@ func (r *run) list(p *plan, q *index.Query, offset int) (*found, error) {
 // everything is match for a query without words: every document that has text.
 func (s *scoring) everything(f *partFilter) partMatches {
 	documents := segment.NewBits(s.reader.Documents())
-	f.required.Each(func(d int) {
+	for d := range f.required.Each {
 		if from, to := s.reader.DocumentChunks(d); from < to {
 			documents.Add(d)
 		}
-	})
+	}
 	return f.sort(documents, true)
+}
+
+// firstListed returns the first of some documents of a part in the order of a list.
+func (s *scoring) firstListed(part int, of, phrases segment.Bits, order index.Order, limit int) []listed {
+	if limit == 0 {
+		return nil
+	}
+	first := page{r: s.r, limit: limit}
+	for d := range of.Each {
+		first.add(s, s.listed(part, d, order, phrases))
+	}
+	return first.first()
 }
 
 // listed returns a document with its best passage and what it is ordered by.
@@ -130,7 +110,7 @@ func (p *page) compare(a, b listed) int {
 
 func (p *page) add(s *scoring, l listed) {
 	const least = 64
-	if p.limit == 0 || p.full && p.compare(p.items[p.limit-1], l) < 0 {
+	if p.full && p.compare(p.items[p.limit-1], l) < 0 {
 		return
 	}
 	l.holds = s.held.of(int(l.document))
@@ -140,13 +120,8 @@ func (p *page) add(s *scoring, l listed) {
 	}
 }
 
-// candidates returns the documents in order.
-func (p *page) candidates() []candidate {
+// first returns the documents in order.
+func (p *page) first() []listed {
 	slices.SortFunc(p.items, p.compare)
-	all := make([]candidate, 0, len(p.items))
-	for _, l := range p.items[:min(len(p.items), p.limit)] {
-		all = append(all, candidate{part: int(l.part), document: int(l.document), chunk: int(l.chunk), first: l.score,
-			score: float64(l.score), holds: l.holds})
-	}
-	return all
+	return p.items[:min(len(p.items), p.limit)]
 }

@@ -38,16 +38,16 @@ type plan struct {
 	instead []index.Correction   // the parts of missing words that documents contain
 	pairs   [][2]int             // neighbours among words
 	counted []string             // the words that count, by their bits; no more than fit
-	// corrected: unknown words were replaced.
-	corrected bool
-	reached   index.Level // of the query, as far as the parts looked at decide it; LevelAny without any
-	enough    int         // see suffice
-	idf       float64     // sum over the words that count
-	lookup    float64     // how much the query is a lookup, from 0 to 1
-	prefer    float64     // what the score of a document that matches is multiplied by
-	language  string      // of the query, if it has rules
-	average   float64     // weighted length of a chunk
-	title     float64     // average length of a title
+	// corrected: unknown words were replaced; browses: without words, every document matches.
+	corrected, browses bool
+	reached            index.Level // of the query, as far as the parts looked at decide it; LevelAny without any
+	enough             int         // see suffice
+	idf                float64     // sum over the words that count
+	lookup             float64     // how much the query is a lookup, from 0 to 1
+	prefer             float64     // what the score of a document that matches is multiplied by
+	language           string      // of the query, if it has rules
+	average            float64     // weighted length of a chunk
+	title              float64     // average length of a title
 	// postings is how many are read for the words.
 	postings int64
 }
@@ -131,6 +131,7 @@ func (r *run) plan(
 		r.spell(p, w, rights)
 	}
 	p.finish(params)
+	p.browses = q.List != nil && q.List.Browse && len(p.words) == 0
 	p.phrases, p.exclude = r.phrases(a, q.Phrases, rights), r.phrases(a, q.Exclude, rights)
 	r.suffice(p, q, rights)
 	return p

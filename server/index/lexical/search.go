@@ -190,6 +190,7 @@ type found struct {
 	documents int  // that match
 	all       int  // of those, the ones with all words
 	matched   []partMatches
+	listed    []listed    // the first ones of each part
 	passages  []index.Hit // of hits
 	searcher  *Searcher   // whose parts they are in
 }
@@ -221,6 +222,7 @@ type contribution struct {
 	level   index.Level
 	matches partMatches
 	chosen  []candidate
+	listed  []listed
 }
 
 func (r *run) executeHere(p *plan, q *index.Query, before int) (*found, error) {
@@ -232,6 +234,20 @@ func (r *run) executeHere(p *plan, q *index.Query, before int) (*found, error) {
 	if limit == 0 {
 		depth = 0
 	}
+	out, err := r.matchParts(p, q, depth, 0)
+	if err != nil {
+		return nil, err
+	}
+	if q.PerDocument > 0 {
+		out.hits = fewEach(r.cut(out.hits, len(out.hits)), q.PerDocument)
+	}
+	out.hits = r.cut(out.hits, limit)
+	return out, nil
+}
+
+// matchParts finds what matches in all parts, and of that the best passages by both stages, as many as depth, and the
+// first documents of a list.
+func (r *run) matchParts(p *plan, q *index.Query, depth, documents int) (*found, error) {
 	var mutex sync.Mutex
 	out := &found{level: p.reached}
 	parts, total := make([]contribution, len(r.s.parts)), reached{}
@@ -254,8 +270,12 @@ func (r *run) executeHere(p *plan, q *index.Query, before int) (*found, error) {
 		c := contribution{counted: true, level: out.level}
 		floor := leaders.floor()
 		mutex.Unlock()
-		c.matches = s.match(f, c.level, q.Count)
-		c.chosen = s.choose(part, f.pass, c.matches.pass, phrases, depth, floor, q.PerDocument > 0)
+		c.matches = s.match(f, c.level, q.Count || q.List != nil)
+		of := f.pass
+		if q.List != nil {
+			of, c.listed = c.matches.pass, s.firstListed(part, c.matches.pass, phrases, q.List.Order, documents)
+		}
+		c.chosen = s.choose(part, of, c.matches.pass, phrases, depth, floor, q.PerDocument > 0 || q.List != nil)
 		s.clear()
 		mutex.Lock()
 		defer mutex.Unlock()
@@ -279,7 +299,7 @@ func (r *run) executeHere(p *plan, q *index.Query, before int) (*found, error) {
 			}
 		}
 		c := &parts[part]
-		out.hits = append(out.hits, c.chosen...)
+		out.hits, out.listed = append(out.hits, c.chosen...), append(out.listed, c.listed...)
 		out.documents += c.matches.passing
 		out.all += c.matches.all
 		out.matched = append(out.matched, c.matches)
@@ -289,14 +309,7 @@ func (r *run) executeHere(p *plan, q *index.Query, before int) (*found, error) {
 		out.hits = slices.DeleteFunc(out.hits, func(c candidate) bool { return c.first <= floor })
 		out.hits = r.cut(out.hits, depth)
 	}
-	if err := r.rerank(p, out.hits, q.Explain); err != nil {
-		return nil, err
-	}
-	if q.PerDocument > 0 {
-		out.hits = fewEach(r.cut(out.hits, len(out.hits)), q.PerDocument)
-	}
-	out.hits = r.cut(out.hits, limit)
-	return out, nil
+	return out, r.rerank(p, out.hits, q.Explain)
 }
 
 // scored runs the first stage over a part with its filter; phrases bounds the chunks, where there are any.

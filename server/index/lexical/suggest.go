@@ -145,20 +145,20 @@ func (r *run) titles(t *typedTitle, terms []string, rights []segment.Bits, limit
 			reader.AddTitled(term, titled)
 		}
 		titled.And(rights[part])
-		titled.Each(func(d int) {
+		for d := range titled.Each {
 			size := reader.TitleSize(d)
 			if len(best) == limit && size > best[limit-1].size {
-				return
+				continue
 			}
 			text := reader.Title(d)
 			if !t.fits(text) {
-				return
+				continue
 			}
 			c := title{size, index.Title{Title: text, DocumentID: reader.ID(d)}}
 			at, _ := slices.BinarySearchFunc(best, c, compareTitles)
 			best = slices.Insert(best, at, c)
 			best = best[:min(len(best), limit)]
-		})
+		}
 	}
 	var out []index.Title
 	for _, c := range best {

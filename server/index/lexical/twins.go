@@ -15,12 +15,12 @@ func (m *matched) Twins(ctx context.Context) ([][]string, error) {
 		byPrint := map[uint64][]string{}
 		for part, twins := range r.twins() {
 			reader, pass := r.reader(part), m.parts[part].pass
-			twins.Each(func(d int) {
+			for d := range twins.Each {
 				if pass != nil && pass.Has(d) {
 					print := printOf(reader, d)
 					byPrint[print] = append(byPrint[print], reader.ID(d))
 				}
-			})
+			}
 		}
 		for _, ids := range byPrint {
 			if len(ids) > 1 {

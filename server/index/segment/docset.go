@@ -94,36 +94,11 @@ func (s Set) Union(documents Bits) {
 	s.runs(documents.AddRange)
 }
 
-// CountIn is the number of documents that are in both sets.
-func (s Set) CountIn(documents Bits) (n int) {
-	if s.bitmap() {
-		for i, word := range documents {
-			n += bits.OnesCount64(word & s.word(i))
-		}
-		return n
-	}
-	s.runs(func(from, to int) {
-		for i := from; i < to; i++ {
-			n += int(documents[i/64] >> (i % 64) & 1)
-		}
-	})
-	return n
-}
-
-// AppendTo appends the ordinals of the set.
-func (s Set) AppendTo(dst []uint32) []uint32 {
-	if s.bitmap() {
-		documents := NewBits(s.n)
-		s.Union(documents)
-		documents.Each(func(i int) { dst = append(dst, uint32(i)) })
-		return dst
-	}
-	s.runs(func(from, to int) {
-		for i := from; i < to; i++ {
-			dst = append(dst, uint32(i))
-		}
-	})
-	return dst
+// each yields the ordinals of the set, ascending.
+func (s Set) each(yield func(int) bool) {
+	documents := NewBits(s.n)
+	s.Union(documents)
+	documents.Each(yield)
 }
 
 // Bits is a set of small numbers, one bit for each.
@@ -183,11 +158,13 @@ func (b Bits) Count() (n int) {
 	return n
 }
 
-// Each calls yield for each number, ascending.
-func (b Bits) Each(yield func(i int)) {
+// Each yields each number, ascending.
+func (b Bits) Each(yield func(i int) bool) {
 	for at, word := range b {
 		for ; word != 0; word &= word - 1 {
-			yield(at*64 + bits.TrailingZeros64(word))
+			if !yield(at*64 + bits.TrailingZeros64(word)) {
+				return
+			}
 		}
 	}
 }

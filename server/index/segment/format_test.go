@@ -72,8 +72,8 @@ func TestTheFirstFormatIsRead(t *testing.T) {
 		if err := r.protect(func() {
 			for e := r.surfaces.from(0); e.next(); {
 				s := r.surfaceOf(e.key, e.value)
-				documents := s.documents(nil)
-				half := slices.DeleteFunc(slices.Clone(documents), func(d uint32) bool { return d%2 > 0 })
+				documents := slices.Collect(s.each())
+				half := slices.DeleteFunc(slices.Clone(documents), func(d int) bool { return d%2 > 0 })
 				if s.CountIn(all) != len(documents) || s.Documents != len(documents) || s.CountIn(even) != len(half) || s.In(even) != (len(half) > 0) {
 					t.Errorf("%s, %s: %d of %d and %d of %d", r.Name(), s.Surface, s.CountIn(all), len(documents), s.CountIn(even), len(half))
 				}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -162,15 +163,14 @@ func (m *merger) document(input, ordinal int, id string) error {
 	return nil
 }
 
-// move replaces ordinals of an input by the new ones, dropping those of deleted documents.
-func (m *merger) move(input int, ordinals []uint32) []uint32 {
-	kept := ordinals[:0]
-	for _, ordinal := range ordinals {
-		if to := m.remap[input][ordinal]; to >= 0 {
-			kept = append(kept, uint32(to))
+// move appends the new ordinals of documents of an input, without those that are deleted.
+func (m *merger) move(input int, dst []uint32, documents iter.Seq[int]) []uint32 {
+	for old := range documents {
+		if to := m.remap[input][old]; to >= 0 {
+			dst = append(dst, uint32(to))
 		}
 	}
-	return kept
+	return dst
 }
 
 // filters merges the filters' document sets.
@@ -179,7 +179,7 @@ func (m *merger) filters() error {
 		var documents []uint32
 		for _, c := range at {
 			set := m.at(c.Input).setAt(c.value)
-			documents = append(documents, m.move(c.Input, set.AppendTo(nil))...)
+			documents = m.move(c.Input, documents, set.each)
 		}
 		if len(documents) == 0 {
 			return nil
@@ -260,14 +260,13 @@ func (h *head) chunk() uint32 { return h.list.chunks[h.next] }
 
 // surfaces merges the surfaces' documents.
 func (m *merger) surfaces() error {
-	var documents, one []uint32
+	var documents []uint32
 	return m.union(func(r *Reader) *dictionary { return &r.surfaces }, func(key []byte, at []*Cursor) error {
 		documents = documents[:0]
 		term := ""
 		for _, c := range at {
 			s := m.at(c.Input).surfaceOf(key, c.value)
-			one = m.move(c.Input, s.documents(one[:0]))
-			documents = append(documents, one...)
+			documents = m.move(c.Input, documents, s.each())
 			term = s.Term
 		}
 		if len(documents) == 0 {

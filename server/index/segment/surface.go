@@ -93,9 +93,6 @@ func EachSurface(readers []*Reader, prefix string, reading func(input int), yiel
 
 // In reports whether one of documents contains the surface.
 func (s Surface) In(documents Bits) bool {
-	if len(s.own) > 0 && s.r.footer.format < formatPlaced {
-		return s.r.setAt(s.own).CountIn(documents) > 0
-	}
 	for document := range s.each() {
 		if documents.Has(document) {
 			return true
@@ -109,28 +106,18 @@ func (s Surface) CountIn(documents Bits) (n int) {
 	if s.Documents > s.r.Documents()/1024 && documents.Count() == s.r.Documents() {
 		return s.Documents // looking at all of them takes longer
 	}
-	if len(s.own) > 0 && s.r.footer.format < formatPlaced {
-		return s.r.setAt(s.own).CountIn(documents)
-	}
 	for document := range s.each() {
 		n += int(documents[document/64] >> (document % 64) & 1)
 	}
 	return n
 }
 
-// documents appends the ordinals of the surface's documents.
-func (s Surface) documents(dst []uint32) []uint32 {
-	if len(s.own) > 0 && s.r.footer.format < formatPlaced {
-		return s.r.setAt(s.own).AppendTo(dst)
-	}
-	for document := range s.each() {
-		dst = append(dst, uint32(document))
-	}
-	return dst
-}
-
-// each yields the surface's documents, ascending: those of its term, or some of them.
+// each yields the surface's documents, ascending: those of its term, or some of them. Before formatPlaced a set of its
+// own had documents instead of their places.
 func (s Surface) each() iter.Seq[int] {
+	if len(s.own) > 0 && s.r.footer.format < formatPlaced {
+		return s.r.setAt(s.own).each
+	}
 	t, ok := s.r.Term(s.Term)
 	if !ok {
 		panic(s.r.damaged("a surface has no term"))

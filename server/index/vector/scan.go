@@ -41,7 +41,9 @@ func (f *File) Nearest(query []float32, admitted segment.Bits, depth int) []Near
 	}
 	measure := f.measure(query, f.loaded().scales, f.blocks.Bytes(f.codes, f.content-f.codes))
 	found := make([]Near, 0, wanted.Count())
-	wanted.Each(func(i int) { found = append(found, Near{i, measure(i)}) })
+	for i := range wanted.Each {
+		found = append(found, Near{i, measure(i)})
+	}
 	return best(found, depth)
 }
 
@@ -96,21 +98,21 @@ func (f *File) likeliest(query []float32, admitted segment.Bits, depth int) segm
 	distances := make([]uint16, f.count)
 	histogram := make([]int, f.dimensions+1)
 	stride := 8 * f.words
-	admitted.Each(func(i int) {
+	for i := range admitted.Each {
 		d := differing(like, rows[i*stride:(i+1)*stride])
 		distances[i] = uint16(d)
 		histogram[d]++
-	})
+	}
 	limit := 0
 	for sum := histogram[0]; sum < depth && limit < f.dimensions; sum += histogram[limit] {
 		limit++
 	}
 	wanted := segment.NewBits(f.count)
-	admitted.Each(func(i int) {
+	for i := range admitted.Each {
 		if int(distances[i]) <= limit {
 			wanted.Add(i)
 		}
-	})
+	}
 	return wanted
 }
 
