@@ -49,7 +49,7 @@ const (
 // Detect returns the BCP 47 code of the language of a text, or Undetermined. Several languages that are seldom searched
 // for have one code: no is both written forms of Norwegian, hr also Serbian and Bosnian in Latin letters.
 func Detect(text string) string {
-	sample := norm.NFC.String(text[:min(len(text), maxSample)])
+	sample := text[:min(len(text), maxSample)]
 	script := mainScript(sample)
 	if len(script) != len("Latn") {
 		return script
@@ -87,20 +87,33 @@ func rangeOf(r rune) int {
 // addresses are Latin in pages of every script.
 func mainScript(text string) string {
 	var letters [len(scripts)]int
+	count := func(r rune, n int) {
+		if unicode.IsLetter(r) || unicode.IsMark(r) {
+			letters[rangeOf(r)] += n
+		}
+	}
+	const frequent = 0x800 // alphabets, whose few characters are looked up once
+	var times [frequent]uint16
 	for _, r := range text {
-		isASCII := uint32(r|0x20)-'a' < 26
-		if isASCII || r >= utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsMark(r)) {
-			letters[rangeOf(r)]++
+		if r < frequent {
+			times[r]++
+		} else {
+			count(r, 1)
+		}
+	}
+	for r, n := range times {
+		if n > 0 {
+			count(rune(r), int(n))
 		}
 	}
 	points := map[string]int{}
 	for at, n := range letters {
-		if scripts[at].name != "Latn" {
-			n *= 4
+		if name := scripts[at].name; n > 0 && name == "Latn" {
+			points[name] += n
+		} else if n > 0 && name != "" {
+			points[name] += 4 * n
 		}
-		points[scripts[at].name] += n
 	}
-	delete(points, "")
 	if points["ja"]*10 > points["zh"] { // Japanese has Chinese characters; a Chinese text hardly a kana
 		points["ja"] += points["zh"]
 	}
@@ -117,14 +130,21 @@ func mainScript(text string) string {
 type model struct {
 	languages []language
 	words     map[string][]uint8
-	letters   map[rune][]uint8
-	sequences map[uint64][]uint8 // by up to four characters of 16 bits; beyond are neither alphabets nor syllables
-	// mayBe has the slots of the sequences. Three sequences end at each letter of a text; most are unknown, and 98 % of
-	// those have a slot without any, which a tenth of a look into the map tells.
-	mayBe [1 << 16]bool
+	// sequences are sorted by their slots; those of slot s begin at slots[s] and end where the next slot begins.
+	// Several sequences end at each letter of a text; most are unknown, and 98 % of those have an empty slot.
+	sequences []sequence
+	slots     [1<<16 + 1]uint16
 }
 
-// slot returns a sequence's place in mayBe. The factor, 2^64 by the golden ratio, spreads neighbours.
+// sequence has up to four characters of 16 bits, as beyond are neither alphabets nor syllables. A single one is a
+// letter.
+type sequence struct {
+	key       uint64
+	languages []uint8
+	points    int
+}
+
+// slot returns the slot of a sequence. The factor, 2^64 by the golden ratio, spreads neighbours.
 func slot(sequence uint64) uint16 { return uint16(sequence * 0x9e3779b97f4a7c15 >> 48) }
 
 type language struct{ code, script string }
@@ -138,13 +158,14 @@ var languages string
 var load = sync.OnceValue(parse)
 
 func parse() *model {
-	m := &model{words: map[string][]uint8{}, letters: map[rune][]uint8{}, sequences: map[uint64][]uint8{}}
+	m := &model{words: map[string][]uint8{}}
+	sequences := map[uint64][]uint8{}
 	lines := strings.Split(languages, "\n")
 	for i := 0; i+2 < len(lines); i += 3 {
 		at := uint8(len(m.languages))
 		code, letters, _ := strings.Cut(lines[i], " ")
 		for _, letter := range letters {
-			m.letters[letter] = append(m.letters[letter], at)
+			sequences[uint64(letter)] = append(sequences[uint64(letter)], at)
 		}
 		for word := range strings.FieldsSeq(lines[i+1]) {
 			m.words[word] = append(m.words[word], at)
@@ -154,9 +175,27 @@ func parse() *model {
 			for _, r := range sequence {
 				key = key<<16 | uint64(r)
 			}
-			m.sequences[key], m.mayBe[slot(key)] = append(m.sequences[key], at), true
+			sequences[key] = append(sequences[key], at)
 		}
 		m.languages = append(m.languages, language{code, mainScript(lines[i+1])})
+	}
+	m.sequences = make([]sequence, len(sequences))
+	for key := range sequences {
+		m.slots[slot(key)]++
+	}
+	end := uint16(0)
+	for at := range m.slots {
+		end += m.slots[at]
+		m.slots[at] = end
+	}
+	for key, languages := range sequences {
+		at := &m.slots[slot(key)]
+		*at--
+		points := sequencePoints
+		if key < 1<<16 {
+			points = letterPoints
+		}
+		m.sequences[*at] = sequence{key, languages, points}
 	}
 	return m
 }
@@ -208,20 +247,26 @@ func (m *model) score(word string, points []int) {
 			points[at] += n
 		}
 	}
-	if utf8.RuneCountInString(word) > 1 {
+	if _, size := utf8.DecodeRuneInString(word); size < len(word) {
 		add(m.words[word], wordPoints)
 	} else {
 		add(m.words[word], shortPoints)
 	}
-	latest := ^uint64(0xffff) | '_' // no sequence reaches beyond the word
-	for _, r := range word + "_" {
-		if r >= utf8.RuneSelf {
-			add(m.letters[r], letterPoints)
-		}
+	const edge = '_'
+	latest := ^uint64(0xffff) | edge // no sequence reaches beyond the word
+	for _, r := range word + string(edge) {
 		latest = latest<<16 | uint64(uint16(r))
-		for _, sequence := range [...]uint64{latest & (1<<32 - 1), latest & (1<<48 - 1), latest} {
-			if m.mayBe[slot(sequence)] {
-				add(m.sequences[sequence], sequencePoints)
+		ending := [...]uint64{latest & (1<<16 - 1), latest & (1<<32 - 1), latest & (1<<48 - 1), latest}
+		keys := ending[:]
+		if r < utf8.RuneSelf { // a letter of all languages
+			keys = keys[1:]
+		}
+		for _, key := range keys {
+			s := int(slot(key))
+			for _, known := range m.sequences[m.slots[s]:m.slots[s+1]] {
+				if known.key == key {
+					add(known.languages, known.points)
+				}
 			}
 		}
 	}
@@ -232,13 +277,21 @@ func prose(field string) string {
 	if !strings.ContainsFunc(field, func(r rune) bool { return r < 'a' || r > 'z' }) {
 		return field // as most words are
 	}
-	field = strings.Trim(field, ".,;:!?¿¡\"'()[]{}«»„“”‘’–—…*_،؛؟।")
+	const punctuation = ".,;:!?¿¡\"'()[]{}«»„“”‘’–—…*_،؛؟।"
+	field = strings.TrimFunc(field, func(r rune) bool {
+		return !unicode.IsLetter(r) && strings.ContainsRune(punctuation, r)
+	})
+	field = norm.NFC.String(field)
 	isLower := false
 	for _, r := range field {
-		if !unicode.IsLetter(r) && !unicode.IsMark(r) && !joins(r) || isLower && unicode.IsUpper(r) {
+		isUpper := unicode.IsUpper(r)
+		if isLower && isUpper {
 			return ""
 		}
-		isLower = unicode.IsLower(r)
+		isLower = !isUpper && unicode.IsLower(r)
+		if !isLower && !isUpper && !unicode.IsLetter(r) && !unicode.IsMark(r) && !joins(r) {
+			return ""
+		}
 	}
 	return strings.ToLower(field)
 }

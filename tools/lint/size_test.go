@@ -16,8 +16,8 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 103_501
-	maxProductTokens = 824_998
+	maxProductLines  = 103_583
+	maxProductTokens = 825_473
 	maxLongLines     = 1_272 // only lowered, until it is none
 
 	maxFunctionP95 = 33

@@ -23,6 +23,9 @@ const (
 // initials. Short words in small letters between them need no letter. The term is empty if there is no definition. It
 // has no surface, so that nobody finds it by typing; ParseDefinition reads it.
 func Definition(line string, acronym Raw) (term string) {
+	if classes[line[acronym.Start]] == lower {
+		return ""
+	}
 	letters := acronymLetters(line[acronym.Start:acronym.End])
 	if letters == nil {
 		return ""

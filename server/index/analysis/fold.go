@@ -16,15 +16,23 @@ import (
 // fold appends text to dst in lower case, in compatibility form and, for Latin, Greek, Arabic and Hebrew letters, without
 // marks: those for vowels are optional in the latter two. Tatweel, which only widens a word, is left out.
 func fold(dst []byte, text string) []byte {
-	for i := range len(text) {
+	from := len(dst)
+	for i := 0; i < len(text); {
 		c := text[i]
-		if c >= utf8.RuneSelf {
-			return foldForeign(dst[:len(dst)-i], text)
+		if c < utf8.RuneSelf {
+			if c >= 'A' && c <= 'Z' {
+				c += 'a' - 'A'
+			}
+			dst = append(dst, c)
+			i++
+			continue
 		}
-		if c >= 'A' && c <= 'Z' {
-			c += 'a' - 'A'
+		r, size := utf8.DecodeRuneInString(text[i:])
+		if r >= tabulated || !letters()[r].alone {
+			return foldForeign(dst[:from], text)
 		}
-		dst = append(dst, c)
+		dst = append(dst, letters()[r].plain...)
+		i += size
 	}
 	return dst
 }

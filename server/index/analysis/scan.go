@@ -64,8 +64,11 @@ type unit struct {
 	start, end int
 	// joined: it has a connector or an underscore other than a hyphen between letters.
 	joined bool
-	// hyphens, apostrophes, digits, capitals (after the first letter) and foreign say what occurs in it.
-	hyphens, apostrophes, digits, capitals, foreign bool
+	// hyphens, apostrophes and digits say what occurs in it.
+	hyphens, apostrophes, digits bool
+	// several: it may have several parts even if it is not joined, as a capital follows the first letter, or a letter
+	// beyond ASCII an underscore.
+	several bool
 }
 
 // Scan passes the tokens of text to yield, in order of their starts.
@@ -80,7 +83,7 @@ func (s *Scanner) Scan(text string, yield func(Raw)) {
 			switch {
 			case Unspaced(r):
 				i = s.run(text, i, yield)
-			case isWordRune(r):
+			case letterOf(r).begins:
 				i = s.unit(text, i, yield)
 			default:
 				i += size
@@ -103,16 +106,6 @@ func Unspaced(r rune) bool {
 	return r < 0x1800 && unicode.In(r, unicode.Thai, unicode.Lao, unicode.Myanmar, unicode.Khmer)
 }
 
-func isWordRune(r rune) bool {
-	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r))
-}
-
-// continues reports whether r prolongs a word that has begun: a mark or an invisible joiner.
-func continues(r rune) bool {
-	const zeroWidthSpace = 0x200B
-	return unicode.IsMark(r) || r != zeroWidthSpace && unicode.Is(unicode.Cf, r)
-}
-
 // unit scans the unit that begins at i and emits its tokens; it returns where the unit ends.
 func (s *Scanner) unit(text string, i int, yield func(Raw)) int {
 	u := unit{start: i}
@@ -123,18 +116,19 @@ scan:
 		case lower:
 			i++
 		case upper:
-			u.capitals = u.capitals || i > u.start
+			u.several = u.several || i > u.start
 			i++
 		case digit:
 			u.digits = true
 			i++
 		case foreign:
-			next := foreignPart(text, i)
-			if next == i {
+			r, size := foreignPart(text, i)
+			if size == 0 {
 				break scan
 			}
-			u.foreign = true
-			i = next
+			u.several = u.several || i > u.start && (text[i-1] == '_' || letterOf(r).capital)
+			u.apostrophes = u.apostrophes || r == '’'
+			i += size
 		case underscore:
 			i++
 			u.joined = u.joined || i < len(text) && alphanumeric(text[i])
@@ -188,28 +182,28 @@ func joins(text string, i int) bool {
 	}
 	if after == foreign {
 		r, _ := utf8.DecodeRuneInString(text[i+1:])
-		if !isWordRune(r) || Unspaced(r) {
+		if !letterOf(r).begins || Unspaced(r) {
 			return false
 		}
 	}
 	return word(before) && word(after)
 }
 
-// foreignPart returns the end of the character beyond ASCII at i, or i if it does not belong to a word.
-func foreignPart(text string, i int) int {
+// foreignPart returns the character beyond ASCII at i and its length, which is 0 if it does not belong to a word.
+func foreignPart(text string, i int) (rune, int) {
 	r, size := utf8.DecodeRuneInString(text[i:])
 	if r == '’' && i+size < len(text) { // an apostrophe between letters
 		next, _ := utf8.DecodeRuneInString(text[i+size:])
 		last, _ := utf8.DecodeLastRuneInString(text[:i])
 		if unicode.IsLetter(next) && !Unspaced(next) && unicode.IsLetter(last) {
-			return i + size
+			return r, size
 		}
-		return i
+		return r, 0
 	}
-	if Unspaced(r) || !isWordRune(r) && !continues(r) {
-		return i
+	if Unspaced(r) || !letterOf(r).prolongs {
+		return r, 0
 	}
-	return i + size
+	return r, size
 }
 
 // emit yields the tokens of a unit: a plain word alone, an identifier whole and then in parts.
@@ -217,7 +211,7 @@ func (s *Scanner) emit(text string, u unit, yield func(Raw)) {
 	if u.end <= u.start {
 		return
 	}
-	if !u.joined && !u.hyphens && !u.capitals && !u.foreign {
+	if !u.joined && !u.hyphens && !u.several {
 		if u.end-u.start == 1 {
 			s.language(text, u, yield)
 		}
@@ -309,11 +303,11 @@ func (s *Scanner) split(text string, u unit) {
 	start := -1
 	flush := func(end int) {
 		if start >= 0 && end > start {
-			if u.apostrophes || u.foreign {
+			if u.apostrophes {
 				start += elided(text[start:end])
 			}
 			before := len(s.parts)
-			s.humps(text, start, end, u.capitals || u.foreign)
+			s.humps(text, start, end, u.several)
 			if len(s.parts) > before+1 && (start > u.start || end < u.end) {
 				s.stretch = append(s.stretch, span{start, end})
 			}
@@ -359,8 +353,8 @@ func elided(word string) int {
 }
 
 // humps appends the pieces of camelCase between start and end. Long runs, such as encoded data, stay in one piece.
-func (s *Scanner) humps(text string, start, end int, capitals bool) {
-	if !capitals || end-start > maxWordBytes {
+func (s *Scanner) humps(text string, start, end int, several bool) {
+	if !several || end-start > maxWordBytes {
 		s.parts = append(s.parts, span{start, end})
 		return
 	}

@@ -58,7 +58,8 @@ type Options struct {
 type Index struct {
 	db         *sqlite.DB
 	packer     *documents.Packer
-	sample     int // bytes of text that a dictionary is made of at least
+	builders   sync.Pool // of *segment.Builder, empty
+	sample     int       // bytes of text that a dictionary is made of at least
 	migrations fs.FS
 	pool       *pool[*segment.Reader]
 	states     *states

@@ -178,7 +178,14 @@ func (x *Index) packTexts(ctx context.Context, ready *prepared) error {
 }
 
 func (x *Index) indexTexts(ctx context.Context, ready *prepared) error {
-	builder := segment.NewBuilder()
+	builder, ok := x.builders.Get().(*segment.Builder)
+	if !ok {
+		builder = segment.NewBuilder()
+	}
+	defer func() {
+		builder.Reset()
+		x.builders.Put(builder)
+	}()
 	for n := range ready.items {
 		i := &ready.items[n]
 		if i.Keep || i.Put == nil {

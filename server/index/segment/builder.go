@@ -3,7 +3,6 @@ package segment
 import (
 	"encoding/binary"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -21,12 +20,12 @@ type Builder struct {
 	scanner analysis.Scanner
 	stats   Stats
 
-	surfaceIDs   map[string]uint32
+	surfaceNames names
 	surfaces     []surfaceEntry
-	termIDs      map[string]uint32
+	termNames    names
 	terms        []termEntry
-	valueIDs     map[string]uint32
-	filterIDs    map[string]uint32
+	values       names
+	filters      names
 	documents    []pending
 	ids          map[string]struct{}
 	forward      []byte   // the words of chunk after chunk, see chunk
@@ -95,12 +94,30 @@ type slot struct {
 // NewBuilder returns an empty Builder.
 func NewBuilder() *Builder {
 	return &Builder{
-		surfaceIDs: make(map[string]uint32),
-		termIDs:    make(map[string]uint32),
-		valueIDs:   make(map[string]uint32),
-		filterIDs:  make(map[string]uint32),
+		surfaceNames: newNames(), termNames: newNames(), values: newNames(), filters: newNames(),
 		ids:        make(map[string]struct{}),
 		inLanguage: make(map[*analysis.Language]map[string]uint32),
+	}
+}
+
+// maxRemembered bounds the memory of what Reset keeps.
+const maxRemembered = 16 << 20
+
+// Reset empties the Builder for another segment. It remembers the terms of words: most of the next documents have them,
+// and finding them is most of the work.
+func (b *Builder) Reset() {
+	kept, empty := *b, NewBuilder()
+	*b = *empty
+	if kept.Bytes() > maxRemembered {
+		return
+	}
+	b.surfaceNames, b.surfaces, b.termNames, b.terms = kept.surfaceNames, kept.surfaces, kept.termNames, kept.terms
+	b.inLanguage, b.documentSurf, b.work = kept.inLanguage, kept.documentSurf[:0], kept.work
+	for i := range b.surfaces {
+		b.surfaces[i].documents, b.surfaces[i].seen = 0, 0
+	}
+	for i := range b.terms {
+		b.terms[i] = termEntry{hash: b.terms[i].hash}
 	}
 }
 
@@ -119,7 +136,7 @@ func (b *Builder) Len() int { return len(b.documents) }
 // Bytes estimates the memory in use.
 func (b *Builder) Bytes() int {
 	return len(b.forward) + 4*len(b.documentSurf) + b.extra + 64*(len(b.surfaces)+len(b.terms)) +
-		512*len(b.documents)
+		512*len(b.documents) + b.surfaceNames.bytes + b.termNames.bytes + b.values.bytes + b.filters.bytes
 }
 
 // Add analyses a document. Adding an id twice is an error.
@@ -141,25 +158,15 @@ func (b *Builder) Add(document index.Document) error {
 		forward: len(b.forward), surfaces: len(b.documentSurf),
 	}
 	for _, value := range Values(&document) {
-		p.values = append(p.values, intern(b, b.valueIDs, value.encode()))
+		p.values = append(p.values, b.values.number(value.encode()))
 	}
 	for _, key := range filterKeys(&document) {
-		p.filters = append(p.filters, intern(b, b.filterIDs, key))
+		p.filters = append(p.filters, b.filters.number(key))
 	}
 	b.extra += len(document.ID) + len(document.Title) + 8*(len(p.values)+len(p.filters)+len(document.Chunks))
 	b.documents = append(b.documents, p)
 	b.analyse(&document, &b.documents[len(b.documents)-1])
 	return nil
-}
-
-func intern(b *Builder, ids map[string]uint32, key string) uint32 {
-	id, ok := ids[key]
-	if !ok {
-		id = uint32(len(ids))
-		ids[key] = id
-		b.extra += len(key) + 48
-	}
-	return id
 }
 
 // analyse adds the words of a document.
@@ -206,7 +213,7 @@ func (b *Builder) scan(words []occurrence, text string) []occurrence {
 	last := w.position
 	document := uint32(len(b.documents))
 	b.scanner.Scan(text, func(raw analysis.Raw) {
-		id, ok := b.surfaceIDs[string(raw.Surface)]
+		id, ok := b.surfaceNames.numbers[string(raw.Surface)]
 		if !ok {
 			id = b.surface(string(raw.Surface))
 		}
@@ -225,7 +232,7 @@ func (b *Builder) scan(words []occurrence, text string) []occurrence {
 			}
 		}
 		if term := analysis.Definition(text, raw); term != "" {
-			words = append(words, occurrence{b.bare(term), last})
+			words = append(words, occurrence{b.term(term), last})
 			w.seconds++
 		}
 	})
@@ -236,14 +243,20 @@ func (b *Builder) scan(words []occurrence, text string) []occurrence {
 // surface adds a surface that was not met before.
 func (b *Builder) surface(surface string) uint32 {
 	term := analysis.Stem(surface)
-	termID := intern(b, b.termIDs, term)
-	if int(termID) == len(b.terms) {
-		b.terms = append(b.terms, termEntry{hash: index.WordHash(term)})
+	id := b.term(term)
+	if entry := &b.terms[id]; entry.hash == 0 {
+		entry.hash = index.WordHash(term)
 	}
-	id := uint32(len(b.surfaces))
-	b.surfaceIDs[surface] = id
-	b.surfaces = append(b.surfaces, surfaceEntry{term: termID})
-	b.extra += len(surface) + 48
+	b.surfaces = append(b.surfaces, surfaceEntry{term: id})
+	return b.surfaceNames.number(surface)
+}
+
+// term returns the number of a term.
+func (b *Builder) term(term string) uint32 {
+	id := b.termNames.number(term)
+	if int(id) == len(b.terms) {
+		b.terms = append(b.terms, termEntry{})
+	}
 	return id
 }
 
@@ -335,14 +348,15 @@ func (s *slot) limit(positions []uint32) []uint32 {
 	return kept
 }
 
-// Build returns the bytes of the segment. The Builder must not be used afterwards.
+// Build returns the bytes of the segment. The Builder must not be used afterwards, but for Reset.
 func (b *Builder) Build() ([]byte, error) {
 	slices.SortFunc(b.documents, func(x, y pending) int { return strings.Compare(x.id, y.id) })
 	w := newWriter()
-	order := make([]uint32, len(b.valueIDs))
-	for ordinal, key := range sortedKeys(b.valueIDs) {
-		order[b.valueIDs[key]] = uint32(ordinal)
-		if err := w.values.add(key, nil); err != nil {
+	order := make([]uint32, len(b.values.list))
+	all := func(int) bool { return true }
+	for ordinal, value := range b.values.sorted(all) {
+		order[value] = uint32(ordinal)
+		if err := w.values.add(b.values.list[value], nil); err != nil {
 			return nil, err
 		}
 	}
@@ -367,19 +381,15 @@ func (b *Builder) Build() ([]byte, error) {
 	return w.finish(), nil
 }
 
-func sortedKeys(ids map[string]uint32) []string {
-	return slices.Sorted(maps.Keys(ids))
-}
-
 func (b *Builder) writeFilters(w *writer) error {
-	documents := make([][]uint32, len(b.filterIDs))
+	documents := make([][]uint32, len(b.filters.list))
 	for i := range b.documents {
 		for _, id := range b.documents[i].filters {
 			documents[id] = append(documents[id], uint32(i))
 		}
 	}
-	for _, key := range sortedKeys(b.filterIDs) {
-		if err := w.filter(key, documents[b.filterIDs[key]]); err != nil {
+	for _, id := range b.filters.sorted(func(id int) bool { return len(documents[id]) > 0 }) {
+		if err := w.filter(b.filters.list[id], documents[id]); err != nil {
 			return err
 		}
 	}
@@ -388,11 +398,10 @@ func (b *Builder) writeFilters(w *writer) error {
 
 // writeTerms turns the forward form into postings, term after term.
 func (b *Builder) writeTerms(w *writer) error {
-	sorted := sortedKeys(b.termIDs)
+	sorted := b.termNames.sorted(func(id int) bool { return b.terms[id].chunks > 0 })
 	cursors := make([]uint64, len(b.terms)) // where the next posting of a term goes
 	total := uint64(0)
-	for _, term := range sorted {
-		id := b.termIDs[term]
+	for _, id := range sorted {
 		cursors[id] = total
 		total += b.terms[id].bytes
 	}
@@ -401,10 +410,10 @@ func (b *Builder) writeTerms(w *writer) error {
 	b.forward = nil
 	var l list
 	from := uint64(0)
-	for _, term := range sorted {
-		to := from + b.terms[b.termIDs[term]].bytes
+	for _, id := range sorted {
+		to := from + b.terms[id].bytes
 		parse(&l, inverted[from:to])
-		if err := w.term(term, &l); err != nil {
+		if err := w.term(b.termNames.list[id], &l); err != nil {
 			return err
 		}
 		from = to
@@ -474,13 +483,9 @@ func (b *Builder) writeSurfaces(w *writer) error {
 			cursors[id]++
 		}
 	}
-	terms := make([]string, len(b.terms))
-	for term, id := range b.termIDs {
-		terms[id] = term
-	}
-	for _, surface := range sortedKeys(b.surfaceIDs) {
-		id := b.surfaceIDs[surface]
-		if err := w.surface(surface, terms[b.surfaces[id].term], documents[ends[id]:ends[id+1]]); err != nil {
+	for _, id := range b.surfaceNames.sorted(func(id int) bool { return b.surfaces[id].documents > 0 }) {
+		term := b.termNames.list[b.surfaces[id].term]
+		if err := w.surface(b.surfaceNames.list[id], term, documents[ends[id]:ends[id+1]]); err != nil {
 			return err
 		}
 	}

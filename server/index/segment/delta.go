@@ -43,14 +43,13 @@ func DeltaOf(documents ...index.Document) Delta {
 			return Delta{}
 		}
 	}
-	d := Delta{Stats: b.stats, Terms: make(map[string]TermCounts, len(b.termIDs))}
-	for term, id := range b.termIDs {
-		entry := b.terms[id]
-		d.Terms[term] = TermCounts{int64(entry.chunks), int64(entry.documents), int64(entry.titles)}
+	d := Delta{Stats: b.stats, Terms: make(map[string]TermCounts, len(b.terms))}
+	for id, entry := range b.terms {
+		d.Terms[b.termNames.list[id]] = TermCounts{int64(entry.chunks), int64(entry.documents), int64(entry.titles)}
 	}
-	d.Surfaces = make(map[string]int64, len(b.surfaceIDs))
-	for surface, id := range b.surfaceIDs {
-		d.Surfaces[surface] = int64(b.surfaces[id].documents)
+	d.Surfaces = make(map[string]int64, len(b.surfaces))
+	for id, entry := range b.surfaces {
+		d.Surfaces[b.surfaceNames.list[id]] = int64(entry.documents)
 	}
 	return d
 }

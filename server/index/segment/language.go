@@ -18,15 +18,6 @@ func (b *Builder) setLanguage(code string) {
 	}
 }
 
-// bare returns the number of a term that has no surface.
-func (b *Builder) bare(term string) uint32 {
-	id := intern(b, b.termIDs, term)
-	if int(id) == len(b.terms) {
-		b.terms = append(b.terms, termEntry{})
-	}
-	return id
-}
-
 // secondTerm returns the number of the second term of a word and one more; 0: it has none. Such a term has no surface:
 // it is not completed, nor near to words with typos.
 func (b *Builder) secondTerm(entry *surfaceEntry, word string) uint32 {
@@ -38,7 +29,7 @@ func (b *Builder) secondTerm(entry *surfaceEntry, word string) uint32 {
 		return next
 	}
 	if term := b.work.language.Term(word); term != "" {
-		next = b.bare(term) + 1
+		next = b.term(term) + 1
 	}
 	word = strings.Clone(word) // the text may be large
 	if entry.language == nil {
@@ -46,6 +37,6 @@ func (b *Builder) secondTerm(entry *surfaceEntry, word string) uint32 {
 	} else {
 		b.work.second[word] = next
 	}
-	b.extra += len(word) + 48
+	b.surfaceNames.bytes += len(word) + 48
 	return next
 }

@@ -35,7 +35,7 @@ type writer struct {
 	postings       postingsWriter
 	surfaces       dictionaryWriter
 	scratch        []byte
-	inSeveral      map[string]written // terms that more than one document contains
+	inSeveral      map[string]written // terms of surfaces that more than one document contains
 	members        []uint32
 }
 
@@ -120,7 +120,7 @@ func (w *writer) term(term string, l *list) error {
 	}
 	w.postings.lengths = w.columns[sectionBodyLengths]
 	postings, postingsSize, positions, positionsSize := w.postings.add(l)
-	if documents > 1 {
+	if documents > 1 && analysis.HasSurface(term) {
 		w.inSeveral[term] = written{len(l.chunks), documents, postings, postingsSize, positions}
 	}
 	place := []int{postings, positions, postingsSize, positionsSize}
