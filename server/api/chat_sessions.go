@@ -351,6 +351,6 @@ func (s *Server) deleteChatSession(c *call) (any, error) {
 func (s *Server) deleteChatSessions(c *call) (any, error) {
 	user := chatUser(c.who)
 	s.answers.stopAll(func(t *turn) bool { return t.who.Tenant == c.who.Tenant && t.session.UserID == user })
-	s.incognito.RemoveAll(c.who.Tenant, user)
+	s.incognito.RemoveAll(c.Context(), c.who.Tenant, user)
 	return nil, s.Chats(c.who.Tenant).RemoveAll(c.Context(), user)
 }
