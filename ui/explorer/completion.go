@@ -30,12 +30,11 @@ type completion struct {
 type completing struct {
 	example int    // number of the example question to ask next
 	closed  uint64 // what of the box the menu was closed at
-	suggestions
+	made    paint.Cache[suggested, suggestions]
 }
 
 // suggestions follow from what is typed and what is known of the values of filters.
 type suggestions struct {
-	of      suggested
 	found   []completion
 	unknown string // a value that does not exist
 }
@@ -49,12 +48,9 @@ type suggested struct {
 }
 
 // suggest makes the suggestions again where they can have changed.
-func (m *Model) suggest() *suggestions {
-	of := suggested{box: m.box.Version() + 1, place: m.place(), shown: m.search.shown, lists: m.filters.version}
-	if s := &m.completion.suggestions; s.of != of {
-		*s = suggestions{of: of, found: m.findCompletions(), unknown: m.findUnknown()}
-	}
-	return &m.completion.suggestions
+func (m *Model) suggest() suggestions {
+	of := suggested{box: m.box.Version(), place: m.place(), shown: m.search.shown, lists: m.filters.version}
+	return m.completion.made.Get(of, func() suggestions { return suggestions{m.findCompletions(), m.findUnknown()} })
 }
 
 // completions returns ways to continue the filter that is being typed, the most frequent first.
@@ -62,10 +58,10 @@ func (m *Model) completions() []completion { return m.suggest().found }
 
 // menu returns the completions that are shown: none from when they are closed until the query changes.
 func (m *Model) menu() []completion {
-	if found := m.completions(); m.completion.closed != m.completion.of.box {
-		return found
+	if m.completion.closed == m.box.Version() {
+		return nil
 	}
-	return nil
+	return m.completions()
 }
 
 // unknownValue describes the first value of a filter that the target does not have, with the nearest one: of the filter

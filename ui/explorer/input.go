@@ -15,7 +15,7 @@ import (
 func (m *Model) back() tea.Cmd {
 	switch {
 	case len(m.menu()) > 0:
-		m.completion.closed = m.completion.of.box
+		m.completion.closed = m.box.Version()
 		return nil
 	case m.search.running != nil && m.search.running.slow: // one that nobody sees is nothing to step back from
 		m.giveUp()

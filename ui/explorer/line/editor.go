@@ -12,6 +12,7 @@ import (
 	"github.com/clipperhouse/uax29/v2/graphemes"
 
 	"quarry/client/wire"
+	"quarry/ui/explorer/paint"
 )
 
 // Editor is a line of text with a cursor. The zero value is an empty line, ready for use. Its methods report whether
@@ -28,7 +29,7 @@ type Editor struct {
 	version uint64
 
 	scroll int // first byte that is drawn
-	drawn  drawing
+	drawn  paint.Cache[look, paint.Input]
 }
 
 // state is what Undo restores.

@@ -11,14 +11,8 @@ import (
 	"quarry/ui/explorer/paint"
 )
 
-// drawing is the line as it was drawn last.
-type drawing struct {
-	key     drawingKey
-	line    string
-	cursorX int
-}
-
-type drawingKey struct {
+// look is what a drawn line depends on.
+type look struct {
 	version     uint64
 	width       int
 	theme       string
@@ -32,18 +26,16 @@ func (e *Editor) View(width int, th theme.Theme, placeholder string, masked bool
 	if width <= 0 {
 		return "", 0
 	}
-	key := drawingKey{e.version, width, th.Name, placeholder, masked}
-	if e.drawn.key != key {
-		line, cursorX = e.draw(width, th, placeholder, masked)
-		e.drawn = drawing{key, line, cursorX}
-	}
-	return e.drawn.line, e.drawn.cursorX
+	drawn := e.drawn.Get(look{e.version, width, th.Name, placeholder, masked}, func() paint.Input {
+		return e.draw(width, th, placeholder, masked)
+	})
+	return drawn.Text, drawn.CursorX
 }
 
-func (e *Editor) draw(width int, th theme.Theme, placeholder string, masked bool) (line string, cursorX int) {
+func (e *Editor) draw(width int, th theme.Theme, placeholder string, masked bool) paint.Input {
 	if e.now.text == "" {
 		e.scroll = 0
-		return paint.Fit(th.Placeholder.Render(paint.Line(placeholder)), width), 0
+		return paint.Input{Text: paint.Fit(th.Placeholder.Render(paint.Line(placeholder)), width)}
 	}
 	w := newWindow(e.now, width, masked)
 	first := w.first(e.scroll)
@@ -56,7 +48,7 @@ func (e *Editor) draw(width int, th theme.Theme, placeholder string, masked bool
 	if after {
 		text += th.Placeholder.Render(ellipsis)
 	}
-	return paint.Fit(text, width), cursorX
+	return paint.Input{Text: paint.Fit(text, width), CursorX: cursorX}
 }
 
 // Fits reports whether the whole text and the cursor after it fit in a width.

@@ -250,19 +250,25 @@ func Width(s string) int {
 // Blank returns w spaces.
 func Blank(w int) string { return strings.Repeat(" ", max(0, w)) }
 
-// Cache keeps the lines of a widget until their key changes.
-type Cache[K comparable] struct {
+// Cache keeps what was drawn until its key, which is all that it depends on, changes.
+type Cache[K comparable, V any] struct {
 	key   K
-	lines []string
+	value V
 	full  bool
 }
 
-// Lines returns the lines for a key. It calls draw if the key has changed.
-func (c *Cache[K]) Lines(key K, draw func() []string) []string {
+// Get returns what was drawn for a key. It calls draw if the key has changed.
+func (c *Cache[K, V]) Get(key K, draw func() V) V {
 	if !c.full || c.key != key {
-		c.key, c.lines, c.full = key, draw(), true
+		c.key, c.value, c.full = key, draw(), true
 	}
-	return c.lines
+	return c.value
+}
+
+// Input is a drawn line in which something is typed.
+type Input struct {
+	Text    string
+	CursorX int // column of the cursor
 }
 
 // Kind is the kind of a piece of a styled line.

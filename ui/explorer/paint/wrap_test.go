@@ -166,11 +166,11 @@ func TestHyperlink(t *testing.T) {
 
 func TestCache(t *testing.T) {
 	t.Parallel()
-	var cache Cache[int]
+	var cache Cache[int, []string]
 	drawn := 0
 	draw := func() []string { drawn++; return []string{"x"} }
 	for _, key := range []int{0, 0, 1, 1, 0} {
-		cache.Lines(key, draw)
+		cache.Get(key, draw)
 	}
 	if drawn != 3 {
 		t.Errorf("drawn %d times, want 3", drawn)

@@ -16,6 +16,7 @@ import (
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/ui/explorer/line"
+	"quarry/ui/explorer/paint"
 )
 
 // Box is a question being typed: a line of text and the filters that have left it. The zero value is empty. Undo and
@@ -34,7 +35,9 @@ type Box struct {
 	version  uint64 // counts what the editor does not
 	at       uint64 // the editor's version when the chip was selected
 
-	line, chips drawn
+	line  paint.Cache[look, paint.Input]
+	chips paint.Cache[look, string]
+	row   paint.Row // of chips, as drawn last
 }
 
 // Chip is a finished filter.

@@ -28,32 +28,22 @@ type look struct {
 	placeholder string
 }
 
-// drawn is what was drawn last, and how it looked.
-type drawn struct {
-	look    look
-	line    string
-	cursorX int
-	row     paint.Row // of chips
-}
-
 // View draws the line that is typed into, width columns wide, and returns the column of the cursor. The styled label on
 // the right goes when the text needs its room.
 func (b *Box) View(width int, th theme.Theme, focused bool, right string) (line string, cursorX int) {
-	look := look{b.Version() + 1, width, th.Name, focused, -1, right, b.Placeholder}
-	if b.line.look != look {
-		line, cursorX := b.drawLine(max(0, width), th, focused, right)
-		b.line = drawn{look: look, line: line, cursorX: cursorX}
-	}
-	return b.line.line, b.line.cursorX
+	drawn := b.line.Get(look{b.Version(), width, th.Name, focused, -1, right, b.Placeholder}, func() paint.Input {
+		return b.drawLine(max(0, width), th, focused, right)
+	})
+	return drawn.Text, drawn.CursorX
 }
 
-func (b *Box) drawLine(width int, th theme.Theme, focused bool, right string) (line string, cursorX int) {
+func (b *Box) drawLine(width int, th theme.Theme, focused bool, right string) paint.Input {
 	prompt := th.Border.Render(mark)
 	if focused {
 		prompt = th.Prompt.Render(mark)
 	}
 	if width <= promptWidth {
-		return paint.Fit(prompt, width), max(0, width-1)
+		return paint.Input{Text: paint.Fit(prompt, width), CursorX: max(0, width-1)}
 	}
 	room := width - promptWidth
 	label := b.label(room, right)
@@ -62,7 +52,7 @@ func (b *Box) drawLine(width int, th theme.Theme, focused bool, right string) (l
 	if !focused && !b.Fits(left) { // who does not type reads from the beginning
 		text = th.Text.Render(strings.TrimRight(paint.FitLine(b.Text(), left), " "))
 	}
-	return paint.Fit(prompt+" "+text+label, width), promptWidth + x
+	return paint.Input{Text: paint.Fit(prompt+" "+text+label, width), CursorX: promptWidth + x}
 }
 
 // label is the text on the right with the gap before it, or nothing where there is no room for it.
@@ -85,13 +75,13 @@ func (b *Box) ChipsView(width int, th theme.Theme, right string) string {
 	if i, ok := b.selectedChip(); ok {
 		selected = i
 	}
-	look := look{version: b.Version() + 1, width: width, theme: th.Name, selected: selected, right: right}
-	if b.chips.look != look {
+	look := look{version: b.Version(), width: width, theme: th.Name, selected: selected, right: right}
+	return b.chips.Get(look, func() string {
 		row := chipRow{width: max(0, width), selected: selected, th: th}
 		row.draw(b.Chips(), paint.Line(right))
-		b.chips = drawn{look: look, line: paint.Fit(row.String(), row.width), row: row.Row}
-	}
-	return b.chips.line
+		b.row = row.Row
+		return paint.Fit(row.String(), row.width)
+	})
 }
 
 // HasRoomBeside reports whether ChipsView has room for a text at the right of all filters.
@@ -101,7 +91,7 @@ func (b *Box) HasRoomBeside(width int, right string) bool {
 }
 
 // HitChip is the chip in a column of the line that ChipsView drew last.
-func (b *Box) HitChip(x int) (i int, ok bool) { return b.chips.row.At(x) }
+func (b *Box) HitChip(x int) (i int, ok bool) { return b.row.At(x) }
 
 // chipRow lays a line of chips out from left to right.
 type chipRow struct {

@@ -57,7 +57,7 @@ type Reader struct {
 	links   int             // numbered so far, in the order in which pieces were rendered
 
 	version uint64
-	frame   paint.Cache[frameKey]
+	frame   paint.Cache[frameKey, []string]
 	theme   theme.Theme
 }
 

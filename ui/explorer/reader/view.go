@@ -31,7 +31,7 @@ func (r *Reader) View(width, height int, th theme.Theme) []string {
 	}
 	r.fit(width, height, th)
 	key := frameKey{r.version, width, height, th.Name, r.ExpandKey, r.WholeKey}
-	return r.frame.Lines(key, func() []string { return r.draw(key) })
+	return r.frame.Get(key, func() []string { return r.draw(key) })
 }
 
 // fit updates the layout for the size of the pane.

@@ -33,8 +33,7 @@ type Strip struct {
 	row    paint.Row
 
 	version uint64
-	look    look
-	line    string
+	line    paint.Cache[look, string]
 }
 
 type look struct {
@@ -126,14 +125,11 @@ func (s *Strip) View(width int, th theme.Theme, focused bool, hint string) strin
 	if width < hintWidth {
 		hint = ""
 	}
-	wanted := look{s.version + 1, width, th.Name, hint, focused, s.at}
-	if s.look != wanted {
-		s.line = s.draw(max(0, width), th, focused, hint)
-		s.at = min(s.at, s.last())
-		wanted.at = s.at
-		s.look = wanted
-	}
-	return s.line
+	line := s.line.Get(look{s.version, width, th.Name, hint, focused, s.at}, func() string {
+		return s.draw(max(0, width), th, focused, hint)
+	})
+	s.at = min(s.at, s.last())
+	return line
 }
 
 func (s *Strip) draw(width int, th theme.Theme, focused bool, hint string) string {

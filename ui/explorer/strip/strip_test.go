@@ -59,7 +59,7 @@ func TestSourcesAreChosen(t *testing.T) {
 		}
 	}
 	if s.Move(9); !s.Rest() || !strings.Contains(ansi.Strip(s.View(70, screen(), true, "ctrl+f filters")), "[+1]") {
-		t.Errorf("the end of the line is %q", s.line)
+		t.Errorf("the end of the line is %q", s.row.String())
 	}
 	if !s.MoveTo(10) || !slices.Equal(s.Toggled(), nil) || s.MoveTo(69) {
 		t.Errorf("a click chose cell %d", s.at)
