@@ -119,7 +119,7 @@ func New(ctx context.Context, options Options) *Model {
 	if len(problems) > 0 {
 		m.warn(problems[0] + more(len(problems)-1))
 	}
-	m.list.SetOld(options.AgeWarning)
+	m.list.OldAge = options.AgeWarning
 	m.themes.own = options.Own
 	m.warnOfTheme()
 	m.restyle()
@@ -208,7 +208,7 @@ func (m *Model) arrangeScreen() {
 		shape.Notes = min(mostNotes, notes)
 		m.rects = Layout(m.width, m.height, shape)
 	}
-	m.list.SetDensity(m.rects.Density)
+	m.list.Density = m.rects.Density
 }
 
 // place is where keys go now.

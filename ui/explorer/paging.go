@@ -147,14 +147,14 @@ func (m *Model) handlePage(page *wire.SearchResponse, err error) tea.Cmd {
 		}
 	}
 	if byModel(s.response) {
-		m.list.SetMore(p.first)
+		m.list.More = p.first
 	}
 	p.stayed = -1
 	if len(longer.Results) > len(s.response.Results) {
 		p.stayed = m.list.SelectedIndex()
 	}
 	s.response = &longer
-	m.list.SetPart(!p.complete && p.offset < s.response.TotalMatches)
+	m.list.IsPart = !p.complete && p.offset < s.response.TotalMatches
 	m.list.Set(longer.Results, passage.Words(s.query), true)
 	return nil
 }

@@ -387,10 +387,10 @@ func (m *Model) show(answer shown) {
 	m.list.SetNow(m.now())
 	m.compare.following.SetNow(m.now())
 	m.search.old = false
-	m.list.SetSelective(selective(answer.response))
-	m.list.SetOldestFirst(answer.wire.Sort == wire.SortOldest)
-	m.list.SetMore(0)
-	m.list.SetPart(answer.response.Counted() && answer.response.Next(0) < answer.response.TotalMatches)
+	m.list.Plain = !selective(answer.response)
+	m.list.OldestFirst = answer.wire.Sort == wire.SortOldest
+	m.list.More = 0
+	m.list.IsPart = answer.response.Counted() && answer.response.Next(0) < answer.response.TotalMatches
 	m.list.SetNew(nil)
 	words := passage.Words(answer.query)
 	if answer.endsInPrefix() {
@@ -481,7 +481,7 @@ func (m *Model) followQuery() {
 	default:
 		m.search.old = true
 	}
-	m.list.SetStale(m.search.old || running != nil && running.slow && !s.of(running))
+	m.list.Stale = m.search.old || running != nil && running.slow && !s.of(running)
 }
 
 // handleSlowSearch shows that a search is running, and from then on its seconds.

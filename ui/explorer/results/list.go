@@ -21,16 +21,27 @@ import (
 type List struct {
 	// WholeKey is the name of the key that shows all of a document; "" for none.
 	WholeKey string
+	// Density is how much of each row is shown.
+	Density Density
+	// OldAge is the age from which on a document needs attention; 0: none does.
+	OldAge time.Duration
+	// Stale marks the results as those of a former question, until the new ones are there.
+	Stale bool
+
+	// The rest is about the results that are set next. More is how many of them come before those that were found by
+	// words alone, after a first page that a model ranked; 0: all.
+	More int
+	// Plain: no model chose among them, so that none is left out.
+	Plain bool
+	// IsPart: there are others behind them.
+	IsPart bool
+	// OldestFirst: they come with the oldest first, as their months then do.
+	OldestFirst bool
 
 	items    []wire.SearchResult
 	words    []string
 	rows     []row
 	now      time.Time
-	stale    bool
-	plain    bool   // no model chose among the passages
-	oldest   bool   // they come with the oldest first
-	isPart   bool   // there are others that were not given
-	more     int    // items before those that were found by words alone, after a first page that a model ranked; 0: none
 	grouping string // one of Groupings; empty: ByDocument
 	isMarked func(wire.SearchResult) bool
 	isNew    func(wire.SearchResult) bool
@@ -40,9 +51,7 @@ type List struct {
 	usual    string   // the source or place of more than half of them
 	apart    []string // see passage.Apart
 
-	density Density
-	by      dimension.Dimension
-	old     time.Duration // ages from which on a document needs attention; 0 for none
+	by dimension.Dimension
 
 	selected int  // row; 0 also when there is none
 	top      int  // first row on the screen
@@ -76,7 +85,7 @@ type row struct {
 func (l *List) Set(items []wire.SearchResult, words []string, keep bool) {
 	former, had := l.Selected()
 	below := l.selected - l.top
-	l.items, l.words, l.stale = items, words, false
+	l.items, l.words, l.Stale = items, words, false
 	l.arrange()
 	l.mixed = slices.ContainsFunc(items, func(r wire.SearchResult) bool { return r.Origin != items[0].Origin })
 	l.oneDate = passage.HasOneDate(items)
@@ -99,9 +108,6 @@ func (l *List) SetNow(now time.Time) {
 	}
 }
 
-// SetDensity sets how much of each row is shown.
-func (l *List) SetDensity(density Density) { l.density = density }
-
 // SetDimension sets what the rows begin with and what a list is grouped by.
 func (l *List) SetDimension(by dimension.Dimension) {
 	l.by, l.drawn.look = by, look{}
@@ -122,16 +128,10 @@ func (l *List) divide() {
 	}
 }
 
-// SetOld sets the age from which on a document needs attention; 0 is never.
-func (l *List) SetOld(age time.Duration) { l.old = age }
-
 func (l *List) isOld(r wire.SearchResult) bool {
 	updated, err := wire.ParseTime(text.OrEmpty(r.UpdatedAt))
-	return err == nil && l.old > 0 && l.now.Sub(updated) >= l.old
+	return err == nil && l.OldAge > 0 && l.now.Sub(updated) >= l.OldAge
 }
-
-// SetStale marks the results as those of a former question, until the new ones are there.
-func (l *List) SetStale(stale bool) { l.stale = stale }
 
 // SetMarked sets which passages have a mark.
 func (l *List) SetMarked(isMarked func(wire.SearchResult) bool) {
@@ -162,19 +162,6 @@ func (l *List) rearrange() {
 	l.top = max(0, l.selected-below)
 	l.drawn.clear()
 }
-
-// SetMore sets for the next results how many of them came before those that were found by words alone, where a model
-// ranked the ones before; 0: all.
-func (l *List) SetMore(more int) { l.more = more }
-
-// SetSelective sets for the next results whether a model chose among them. Otherwise none is left out.
-func (l *List) SetSelective(selective bool) { l.plain = !selective }
-
-// SetPart sets for the next results whether there are others behind them.
-func (l *List) SetPart(isPart bool) { l.isPart = isPart }
-
-// SetOldestFirst sets for the next results whether they come with the oldest first, as their months then do.
-func (l *List) SetOldestFirst(oldest bool) { l.oldest = oldest }
 
 // Clear empties the list.
 func (l *List) Clear() { l.Set(nil, nil, false) }

@@ -67,7 +67,7 @@ func unselected(r wire.SearchResult) wire.SearchResult {
 // shown is a View without its styles and the spaces at the ends of its lines.
 func shown(l *List, width, height int) string {
 	var text strings.Builder
-	l.SetDensity(densityOf(width, height))
+	l.Density = densityOf(width, height)
 	for _, line := range l.View(width, height, dark(), true) {
 		text.WriteString(strings.TrimRight(ansi.Strip(line), " ") + "\n")
 	}
@@ -141,7 +141,7 @@ func TestFurtherResults(t *testing.T) {
 	lacking.Missing, near.FoundBy, also.Origin = []string{"error"}, wire.FoundByMeaning, "acme"
 	var l List
 	l.SetNow(now())
-	l.SetSelective(false)
+	l.Plain = true
 	l.Set([]wire.SearchResult{copied, lacking, also, last, near}, nil, false)
 	expect(t, glyphless(shown(&l, 60, 11)),
 		"▌ 1  Budgets                                 +2 copies  3 d",
@@ -265,8 +265,8 @@ func TestGroups(t *testing.T) {
 	} {
 		var l List
 		l.SetNow(now())
-		l.SetMore(5)
-		l.SetDensity(TwoLines)
+		l.More = 5
+		l.Density = TwoLines
 		l.Set(items, nil, false)
 		l.Jump(4)
 		l.View(60, 12, dark(), true)
@@ -287,7 +287,7 @@ func TestGroups(t *testing.T) {
 		if text := shown(&l, 60, 60); strings.Count(text, "──") < strings.Count(strings.Join(got, ""), "document") {
 			t.Errorf("by %s:\n%s", test.grouping, text)
 		}
-		if l.SetPart(true); test.grouping == BySource {
+		if l.IsPart = true; test.grouping == BySource {
 			l.Set(items, nil, true)
 			if text := shown(&l, 60, 60); strings.Count(text, " loaded ") != strings.Count(text, "document") {
 				t.Errorf("a part of the documents:\n%s", text)
@@ -315,7 +315,7 @@ func TestMonthsAreInTheOrderOfTheDocuments(t *testing.T) {
 		var l List
 		l.SetGrouping(ByMonth)
 		want := []string{"August 2026", "September 2026", "November 2026", "undated"}
-		if l.SetOldestFirst(oldest); !oldest {
+		if l.OldestFirst = oldest; !oldest {
 			slices.Reverse(items[:4])
 			slices.Reverse(want[:3])
 		}
@@ -385,7 +385,7 @@ func TestDensities(t *testing.T) {
 	t.Parallel()
 	var l List
 	l.SetNow(now())
-	l.SetOld(2 * 365 * 24 * time.Hour)
+	l.OldAge = 2 * 365 * 24 * time.Hour
 	first, second := item(1, "a#0", "Runbook", "how to roll it back, if you must"), item(12, "b#0", "Policy", "none")
 	second.SourceType, second.Content = "file", strings.Repeat("none of them ", 9)
 	first.Metadata, first.Authors = map[string]wire.Metadata{"channel": wire.One("deploys")}, []string{"Jo Ortiz", "Bao Tran"}
@@ -393,7 +393,7 @@ func TestDensities(t *testing.T) {
 	l.Set([]wire.SearchResult{first, second}, []string{"roll"}, false)
 	expect(t, shown(&l, 40, 3), "▌ 1  Runbook                        3 d", " 12  Policy                       ⚠ 3 y", "")
 	expect(t, shown(&l, 9, 2), "▌ 1", " 12")
-	l.SetDensity(TwoLines)
+	l.Density = TwoLines
 	var got []string
 	for _, line := range l.View(60, 7, dark(), true) {
 		got = append(got, strings.TrimRight(ansi.Strip(line), " "))
@@ -428,7 +428,7 @@ func TestTitlesAndBreadcrumbsAreMarked(t *testing.T) {
 	r := item(1, "a#0", "Expense policy", "nothing of it")
 	r.Metadata = map[string]wire.Metadata{"folder": wire.One("expenses")}
 	l.Set([]wire.SearchResult{r}, []string{"expenses"}, false)
-	l.SetDensity(TwoLines)
+	l.Density = TwoLines
 	lines := l.View(60, 20, th, false)
 	for at, word := range []string{"Expense", "expenses"} {
 		if !strings.Contains(lines[at], th.Match.Render(word)) {
@@ -457,7 +457,7 @@ func TestHighlightShowsInTheFirstLine(t *testing.T) {
 				l.Set([]wire.SearchResult{item(2, "b#0", "Z", "z"), r}, []string{"needle"}, false)
 				l.Last()
 				l.First()
-				l.SetDensity(OneLine)
+				l.Density = OneLine
 				lines := l.View(size[0], size[1], th, true)
 				at := 1 + slices.IndexFunc(lines, func(line string) bool { return strings.Contains(ansi.Strip(line), " 1  T") })
 				if !strings.Contains(lines[at], match) {
@@ -473,7 +473,7 @@ func TestSelectionIsToldWithoutColour(t *testing.T) {
 	mono := theme.ForScreen(theme.Options{Mode: "mono", Profile: colorprofile.ASCII})
 	var l List
 	l.Set([]wire.SearchResult{item(1, "a#0", "One", "x"), item(2, "b#0", "Two", "y")}, nil, false)
-	l.SetDensity(OneLine)
+	l.Density = OneLine
 	focused := ansi.Strip(strings.Join(l.View(60, 20, mono, true), "\n"))
 	blurred := ansi.Strip(strings.Join(l.View(60, 20, mono, false), "\n"))
 	if strings.Count(focused, "▌") != 2 || strings.Count(blurred, "▏") != 2 || strings.Contains(blurred, "▌") {
@@ -487,7 +487,7 @@ func TestStaleRowsStay(t *testing.T) {
 	var l List
 	l.Set([]wire.SearchResult{item(1, "a#0", "One", "roll")}, []string{"roll"}, false)
 	fresh := strings.Join(l.View(60, 20, th, true), "\n")
-	l.SetStale(true)
+	l.Stale = true
 	stale := strings.Join(l.View(60, 20, th, true), "\n")
 	if ansi.Strip(fresh) != ansi.Strip(stale) || fresh == stale || strings.Contains(stale, th.Match.Render("roll")) {
 		t.Errorf("fresh:\n%s\nstale:\n%s", fresh, stale)
@@ -530,7 +530,7 @@ func TestSelectionMoves(t *testing.T) {
 	}
 	l.First()
 	at(0, "first")
-	l.SetDensity(OneLine)
+	l.Density = OneLine
 	l.View(60, 12, dark(), true) // title, passage, further passage; five times title and passage: 7 rows
 	l.HalfPage(1)
 	at(4, "half a page")
@@ -704,7 +704,7 @@ func operate(random *rand.Rand, l *List) {
 	case 11:
 		l.SetGrouping(Groupings()[random.IntN(3)])
 	case 12:
-		l.SetMore(random.IntN(30))
+		l.More = random.IntN(30)
 		at := random.IntN(20)
 		l.SetNew(func(r wire.SearchResult) bool { return r.CitationID != nil && *r.CitationID > at })
 	case 0:
@@ -724,7 +724,7 @@ func operate(random *rand.Rand, l *List) {
 	case 7:
 		l.NextOfDocument(random.IntN(2)*2 - 1)
 	case 8:
-		l.SetStale(random.IntN(2) == 0)
+		l.Stale = random.IntN(2) == 0
 	case 9:
 		l.SetNow(now().Add(time.Duration(random.IntN(1000)) * time.Hour))
 	case 10:

@@ -17,7 +17,7 @@ import (
 const (
 	ByDocument = "document" // in the order of their first passages
 	BySource   = "source"   // the sources, or places, in that order
-	ByMonth    = "month"    // of their dates, the newest first unless SetOldestFirst says otherwise
+	ByMonth    = "month"    // of their dates, the newest first unless OldestFirst is set
 )
 
 // Groupings returns what a list can be grouped by.
@@ -57,7 +57,7 @@ func (l *List) heading(s section, documents int) string {
 		return how
 	}
 	counted := text.Count(documents, "document")
-	if l.isPart {
+	if l.IsPart {
 		counted += " loaded"
 	}
 	return text.Join(" · ", paint.Line(name), how, counted)
@@ -98,7 +98,7 @@ func (l *List) arrange() {
 			document = len(documents)
 			documents[key] = document
 			of := section{group: groupOf(item, l.grouping, l.by)}
-			if l.more > 0 && i >= l.more {
+			if l.More > 0 && i >= l.More {
 				of.part = byWords
 			}
 			sections, chosen = append(sections, of), append(chosen, false)
@@ -112,13 +112,13 @@ func (l *List) arrange() {
 	}
 	if l.grouping == ByMonth {
 		slices.SortFunc(order, func(a, b string) int {
-			if l.oldest && a != "" && b != "" { // undated documents are last in either order
+			if l.OldestFirst && a != "" && b != "" { // undated documents are last in either order
 				return cmp.Compare(a, b)
 			}
 			return cmp.Compare(b, a)
 		})
 	}
-	selects := !l.plain && slices.Contains(chosen, true)
+	selects := !l.Plain && slices.Contains(chosen, true)
 	for document := range sections {
 		switch of := &sections[document]; {
 		case selects && chosen[document]:

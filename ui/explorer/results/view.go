@@ -27,7 +27,7 @@ func (l *List) View(width, height int, th theme.Theme, focused bool) []string {
 	lines := make([]string, 0, height)
 	l.placed, l.visible, l.height = l.placed[:0], 0, height
 	if width > 0 && height > 0 && len(l.rows) > 0 {
-		l.drawn.prepare(look{shape{width, 1 + numberWidth(l) + numberGap, l.density}, th.Name, l.stale, focused}, th)
+		l.drawn.prepare(look{shape{width, 1 + numberWidth(l) + numberGap, l.Density}, th.Name, l.Stale, focused}, th)
 		if !l.moved {
 			l.top = l.anchor
 		}
