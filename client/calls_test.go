@@ -207,7 +207,7 @@ func TestLibraryStreams(t *testing.T) {
 	})
 	var events []string
 	report := func(e wire.LibraryEvent) { events = append(events, e.Type+" "+e.Path) }
-	done, err := c.LibraryAdd(t.Context(), wire.AddRequest{Paths: []string{"/home/jo/notes"}, Set: "notes"}, report)
+	done, err := c.ChangeLibrary(t.Context(), wire.AddRequest{Paths: []string{"/home/jo/notes"}, Set: "notes"}, report)
 	if err != nil || done.Added != 2 || done.Skipped != 1 || path != "/api/library/add" ||
 		body != `{"paths":["/home/jo/notes"],"set":"notes"}` {
 		t.Errorf("%+v, %v; %s %s", done, err, path, body)
@@ -215,7 +215,7 @@ func TestLibraryStreams(t *testing.T) {
 	if fmt.Sprint(events) != "[progress /home/jo/notes/a.md skipped /home/jo/notes/b.bin embedding ]" {
 		t.Errorf("events %q", events)
 	}
-	if _, err := c.LibrarySync(t.Context(), wire.SyncRequest{}, nil); err != nil || path != "/api/library/sync" {
+	if _, err := c.ChangeLibrary(t.Context(), wire.SyncRequest{}, nil); err != nil || path != "/api/library/sync" {
 		t.Error(path, err)
 	}
 	for text, reason := range map[string]string{
@@ -224,12 +224,12 @@ func TestLibraryStreams(t *testing.T) {
 		`garbage`: "not JSON",
 	} {
 		answer = text
-		if _, err := c.LibraryRemove(t.Context(), removeNothing, nil); err == nil || !strings.Contains(err.Error(), reason) {
+		if _, err := c.ChangeLibrary(t.Context(), removeNothing, nil); err == nil || !strings.Contains(err.Error(), reason) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
 	plain := jsonServer(t, []byte(`{"type":"done"}`))
-	if _, err := plain.LibraryAdd(t.Context(), wire.AddRequest{}, nil); KindOf(err) != Server {
+	if _, err := plain.ChangeLibrary(t.Context(), wire.AddRequest{}, nil); KindOf(err) != Server {
 		t.Error(err)
 	}
 }

@@ -19,7 +19,7 @@ func TestErrorsOfALibrarySpeakOfNoServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = c.LibraryRemove(t.Context(), wire.RemoveRequest{Refs: []string{"/x"}}, nil)
+	_, err = c.ChangeLibrary(t.Context(), wire.RemoveRequest{Refs: []string{"/x"}}, nil)
 	failure, ok := err.(*Error)
 	if !ok || failure.Kind != NotAvailable || failure.Error() != `not in the library: "/x"` ||
 		!strings.Contains(failure.Remedy(), "quarry status") {

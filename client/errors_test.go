@@ -122,7 +122,7 @@ func everyCall(c *Client) map[string]func(ctx context.Context) error {
 		"agents": func(ctx context.Context) error { _, err := c.Personas(ctx); return err },
 		"size":   func(ctx context.Context) error { _, err := c.DocumentSize(ctx, "a"); return err },
 		"sync": func(ctx context.Context) error {
-			_, err := c.LibraryRemove(ctx, removeNothing, nil)
+			_, err := c.ChangeLibrary(ctx, removeNothing, nil)
 			return err
 		},
 	}

@@ -127,7 +127,7 @@ func FuzzLibraryEvents(f *testing.F) {
 	f.Add([]byte("{\"type\":\"skipped\",\"path\":\"\\u001b\",\"reason\":\"x\"}\n{\"type\":\"done\"}"))
 	f.Add([]byte("{\"type\":\"error\",\"error_code\":1}"))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		got, err := fuzzClient(t, wire.MediaTypeNDJSON, body).LibraryAdd(t.Context(), wire.AddRequest{}, func(e wire.LibraryEvent) {
+		got, err := fuzzClient(t, wire.MediaTypeNDJSON, body).ChangeLibrary(t.Context(), wire.AddRequest{}, func(e wire.LibraryEvent) {
 			checkDecoded(t, "event", e, nil)
 		})
 		checkDecoded(t, "done", got, err)

@@ -11,32 +11,6 @@ import (
 // LibraryReport is called with the events of a change to a library.
 type LibraryReport func(wire.LibraryEvent)
 
-// LibraryAdd adds files and folders to the library of this machine. It calls report, which may be nil, with progress
-// and skipped files, in this goroutine, and returns the last event. There is no time limit by default.
-func (c *Client) LibraryAdd(ctx context.Context, request wire.AddRequest, report LibraryReport) (wire.LibraryEvent, error) {
-	return c.changeLibrary(ctx, "/library/add", request, report)
-}
-
-// LibrarySync reads added files and folders again; it reports as LibraryAdd does.
-func (c *Client) LibrarySync(ctx context.Context, request wire.SyncRequest, report LibraryReport) (wire.LibraryEvent, error) {
-	return c.changeLibrary(ctx, "/library/sync", request, report)
-}
-
-// LibraryRemove removes documents from the library, never files from the disk; it reports as LibraryAdd does.
-func (c *Client) LibraryRemove(ctx context.Context, request wire.RemoveRequest, report LibraryReport) (wire.LibraryEvent, error) {
-	return c.changeLibrary(ctx, "/library/remove", request, report)
-}
-
-// LibraryCheck checks the library for damage; it reports as LibraryAdd does.
-func (c *Client) LibraryCheck(ctx context.Context, request wire.CheckRequest, report LibraryReport) (wire.LibraryEvent, error) {
-	return c.changeLibrary(ctx, "/library/check", request, report)
-}
-
-// LibraryMigrate copies the library to another engine; it reports as LibraryAdd does.
-func (c *Client) LibraryMigrate(ctx context.Context, request wire.MigrateRequest, report LibraryReport) (wire.LibraryEvent, error) {
-	return c.changeLibrary(ctx, "/library/migrate", request, report)
-}
-
 // LibraryStatus describes the library of this machine.
 func (c *Client) LibraryStatus(ctx context.Context) (*wire.LibraryStatus, error) {
 	return c.LibraryChange(ctx, "")
@@ -76,9 +50,13 @@ func (c *Client) LibraryFile(ctx context.Context, documentID string) (string, er
 	return file.Path, nil
 }
 
-func (c *Client) changeLibrary(ctx context.Context, path string, body any, report LibraryReport) (wire.LibraryEvent, error) {
+// ChangeLibrary changes or checks the library of this machine; files on the disk stay as they are. It calls report,
+// which may be nil, with progress and skipped files, in this goroutine, and returns the last event. There is no time
+// limit by default.
+func (c *Client) ChangeLibrary(ctx context.Context, change wire.LibraryRequest, report LibraryReport) (
+	wire.LibraryEvent, error) {
 	const unlimited = time.Duration(0)
-	r := post(path, body)
+	r := post(change.Route(), change)
 	r.stream, r.timeout = true, unlimited
 	a, err := c.open(ctx, r)
 	if err != nil {

@@ -280,7 +280,7 @@ func TestSearchStreamLinesAreBounded(t *testing.T) {
 	if e := asError(t, err); e.Kind != Server || !strings.Contains(e.Reason, "more than 32 MB") {
 		t.Error(e)
 	}
-	_, err = c.LibraryAdd(t.Context(), wire.AddRequest{}, nil)
+	_, err = c.ChangeLibrary(t.Context(), wire.AddRequest{}, nil)
 	if e := asError(t, err); e.Kind != Server || !strings.Contains(e.Reason, "more than 8 MB") {
 		t.Error(e)
 	}

@@ -24,7 +24,7 @@ func TestFilesWithOddNamesCanBeReadBack(t *testing.T) {
 	}
 	c := newClient(t, client.Options{BaseURL: client.InProcessURL, Local: true, Profile: "local",
 		Transport: client.InProcess(s.InProcess(directory.Owner(directory.DefaultTenant)))})
-	if _, err := c.LibraryAdd(t.Context(), wire.AddRequest{Paths: []string{folder}}, nil); err != nil {
+	if _, err := c.ChangeLibrary(t.Context(), wire.AddRequest{Paths: []string{folder}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range []string{"quokka", "wombat", "numbat", "bilby", "dingo", "potoroo", "bettong", "quoll"} {

@@ -294,7 +294,7 @@ func (s *settings) addFolder(ctx context.Context, path string, report func(wire.
 	defer func() { _ = opened.Close() }()
 	library := host.LibraryChoice()
 	s.last.Store(&library)
-	done, err := opened.Client.LibraryAdd(ctx, wire.AddRequest{Paths: []string{path}}, report)
+	done, err := opened.Client.ChangeLibrary(ctx, wire.AddRequest{Paths: []string{path}}, report)
 	if err != nil || done.Added+done.Updated+done.Unchanged == 0 {
 		return done, "", err // nothing was read: searches go where they went
 	}

@@ -125,6 +125,27 @@ type RemoveRequest struct {
 	Set    string   `json:"set,omitempty"`
 }
 
+// LibraryRequest changes or checks a library.
+type LibraryRequest interface {
+	// Route returns the path that it is posted to.
+	Route() string
+}
+
+// Route implements LibraryRequest.
+func (AddRequest) Route() string { return "/library/add" }
+
+// Route implements LibraryRequest.
+func (SyncRequest) Route() string { return "/library/sync" }
+
+// Route implements LibraryRequest.
+func (RemoveRequest) Route() string { return "/library/remove" }
+
+// Route implements LibraryRequest.
+func (CheckRequest) Route() string { return "/library/check" }
+
+// Route implements LibraryRequest.
+func (MigrateRequest) Route() string { return "/library/migrate" }
+
 // LibraryEvent is one line of the answer of the /library routes that write or check. Type is progress, skipped,
 // left_out, assumed, taken, format, embedding, indexing, checking, copying, damaged, repaired, done or error; done or
 // error comes last, exactly once. Files that a progress line counts as done are stored durably.

@@ -83,7 +83,8 @@ func (i *Incognito) RemoveAll(ctx context.Context, tenant, userID string) {
 	_ = i.of(tenant).RemoveAll(ctx, userID) // there are none if it fails
 }
 
-// evict deletes idle sessions and, beyond the bounds, the least recently used ones. It runs again while nobody uses any.
+// evict deletes idle sessions and, beyond the bounds, the least recently used ones. It runs again while nobody uses
+// any.
 func (i *Incognito) evict(ctx context.Context) error {
 	err := sqldb.Lazy(i.open).IfExists().Exec(ctx, "forget incognito sessions", nil, `DELETE FROM sessions
 		WHERE updated_at <= ? OR id IN (SELECT id FROM (
@@ -121,7 +122,8 @@ func (h hidden) Add(ctx context.Context, session Session) error {
 func (h hidden) Session(ctx context.Context, id string) (Session, error) {
 	now := h.in.now()
 	err := h.open.IfExists().Exec(ctx, "read a chat session", ErrNotFound, `UPDATE sessions SET updated_at = ?
-		WHERE id = ? AND tenant_id = ? AND updated_at > ?`, now.UnixMicro(), id, h.tenant, now.Add(-IncognitoIdle).UnixMicro())
+		WHERE id = ? AND tenant_id = ? AND updated_at > ?`,
+		now.UnixMicro(), id, h.tenant, now.Add(-IncognitoIdle).UnixMicro())
 	if err != nil {
 		return Session{}, err
 	}

@@ -27,6 +27,13 @@ import (
 // libraryChange runs one of the calls that change the library.
 type libraryChange func(context.Context, *client.Client, func(wire.LibraryEvent)) (wire.LibraryEvent, error)
 
+// asking returns the change that a request makes.
+func asking(request wire.LibraryRequest) libraryChange {
+	return func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
+		return c.ChangeLibrary(ctx, request, report)
+	}
+}
+
 // changeLibrary opens the library of this machine, runs a change, and shows its progress and its end.
 func (a *app) changeLibrary(ctx context.Context, verb string, create bool, change libraryChange) error {
 	if err := a.localOnly(); err != nil {
@@ -236,7 +243,7 @@ func (a *app) addToLibrary(ctx context.Context, request wire.AddRequest) error {
 	}
 	err := a.changeLibrary(ctx, verb, true,
 		func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (_ wire.LibraryEvent, err error) {
-			done, err = c.LibraryAdd(ctx, request, func(event wire.LibraryEvent) {
+			done, err = c.ChangeLibrary(ctx, request, func(event wire.LibraryEvent) {
 				if event.Type == wire.LibrarySkipped && skipped.Type == "" {
 					skipped = event
 				}
@@ -283,7 +290,7 @@ func (a *app) removeCommand() *cobra.Command {
 				func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
 					value, _ := field.Of(field.Source).Read(source)
 					refs := a.removeRefs(ctx, c, arguments)
-					return c.LibraryRemove(ctx, wire.RemoveRequest{Refs: refs, Source: value, Set: set}, report)
+					return c.ChangeLibrary(ctx, wire.RemoveRequest{Refs: refs, Source: value, Set: set}, report)
 				})
 		})
 	command.Flags().StringVar(&set, "set", "", "remove all documents of this document set (`NAME`)")
@@ -335,10 +342,7 @@ func (a *app) syncCommand() *cobra.Command {
 			case check:
 				request.Check = wire.CheckFull
 			}
-			return a.changeLibrary(ctx, verb, false,
-				func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
-					return c.LibrarySync(ctx, request, report)
-				})
+			return a.changeLibrary(ctx, verb, false, asking(request))
 		}
 		if watch {
 			return a.syncForever(ctx, paths, sync)

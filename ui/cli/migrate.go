@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/text"
 )
@@ -29,10 +28,7 @@ func (a *app) migrateCommand() *cobra.Command {
 			if !slices.Contains(wire.Engines(), request.To) {
 				return usage("Use --to weaviate or --to postgres.", "unknown engine %q in --to", request.To)
 			}
-			return a.changeLibrary(ctx, verbMoved, false,
-				func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
-					return c.LibraryMigrate(ctx, request, report)
-				})
+			return a.changeLibrary(ctx, verbMoved, false, asking(request))
 		})
 	flags := command.Flags()
 	flags.StringVar(&request.To, "to", "", "`ENGINE` to copy to: weaviate, or postgres (documents only if it is the index.engine)")

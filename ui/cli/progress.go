@@ -49,14 +49,8 @@ type progress struct {
 	mu      sync.Mutex
 	drawn   time.Time
 	latest  map[string]wire.LibraryEvent // of each type
-	skips   []wire.LibraryEvent          // without those of kinds that are not read
-	assumed []wire.LibraryEvent          // the first of them
-	guessed int                          // files whose encoding was assumed
-	taken   []wire.LibraryEvent          // the first of them
-	found   int                          // exports of other programs
-	cuts    []wire.LibraryEvent          // the first parts of files that could not be read
-	cut     int                          // such parts
-	kinds   map[string]int               // files of each such kind
+	lists   map[string]*eventList        // of the types that are listed; skipped files without those of kinds
+	kinds   map[string]int               // files of each kind that is not read
 	formats []wire.LibraryEvent          // of a dry run
 	damage  []jsonDamage
 	skipped int
@@ -65,9 +59,30 @@ type progress struct {
 	err     error // of writing
 }
 
+// eventList has the first events of a type.
+type eventList struct {
+	first []wire.LibraryEvent
+	total int
+}
+
+// listedEvent is a type of events that are listed at the end, with a line about each.
+type listedEvent struct {
+	kind, what string
+	line       func(wire.LibraryEvent) string
+}
+
+func listedEvents() []listedEvent {
+	return []listedEvent{{wire.LibraryTaken, "exports", takenLine}, {wire.LibrarySkipped, "skipped", skipLine},
+		{wire.LibraryLeftOut, "parts left out", leftOutLine}, {wire.LibraryAssumed, "assumed encodings", assumedLine}}
+}
+
 func (a *app) newProgress(verb string) *progress {
-	return &progress{app: a, verb: verb, started: a.now(), drawn: a.now(), json: a.flags.json, kinds: map[string]int{},
-		latest: map[string]wire.LibraryEvent{}, events: a.newCutEvents(),
+	lists := map[string]*eventList{}
+	for _, listed := range listedEvents() {
+		lists[listed.kind] = &eventList{}
+	}
+	return &progress{app: a, verb: verb, started: a.now(), drawn: a.now(), json: a.flags.json,
+		kinds: map[string]int{}, lists: lists, latest: map[string]wire.LibraryEvent{}, events: a.newCutEvents(),
 		bar: a.io.ErrTTY && !a.io.isDumb() && !a.flags.quiet && !a.flags.json}
 }
 
@@ -77,18 +92,8 @@ func (p *progress) event(event wire.LibraryEvent) {
 	defer p.mu.Unlock()
 	p.latest[event.Type] = event
 	switch event.Type {
-	case wire.LibraryAssumed:
-		if p.guessed++; p.guessed <= skipsShown {
-			p.assumed = append(p.assumed, event)
-		}
-	case wire.LibraryLeftOut:
-		if p.cut++; p.cut <= skipsShown {
-			p.cuts = append(p.cuts, event)
-		}
-	case wire.LibraryTaken:
-		if p.found++; p.found <= skipsShown {
-			p.taken = append(p.taken, event)
-		}
+	case wire.LibraryAssumed, wire.LibraryLeftOut, wire.LibraryTaken:
+		p.list(event)
 	case wire.LibraryFormat:
 		p.formats = append(p.formats, event)
 	case wire.LibraryDamaged, wire.LibraryRepaired:
@@ -100,8 +105,8 @@ func (p *progress) event(event wire.LibraryEvent) {
 		p.skipped++
 		if kind, notRead := wire.KindNotRead(event.Reason); notRead {
 			p.kinds[kind]++
-		} else if len(p.skips) < skipsShown {
-			p.skips = append(p.skips, event)
+		} else {
+			p.list(event)
 		}
 	}
 	if p.json {
@@ -109,6 +114,13 @@ func (p *progress) event(event wire.LibraryEvent) {
 		return
 	}
 	p.draw(event)
+}
+
+func (p *progress) list(event wire.LibraryEvent) {
+	list := p.lists[event.Type]
+	if list.total++; list.total <= skipsShown {
+		list.first = append(list.first, event)
+	}
 }
 
 func (p *progress) write(value any) {
@@ -131,7 +143,7 @@ func (p *progress) draw(event wire.LibraryEvent) {
 	if p.bar {
 		every = barEvery
 	}
-	if slices.Contains([]string{wire.LibrarySkipped, wire.LibraryLeftOut, wire.LibraryAssumed, wire.LibraryTaken, wire.LibraryFormat}, event.Type) || now.Sub(p.drawn) < every {
+	if p.lists[event.Type] != nil || event.Type == wire.LibraryFormat || now.Sub(p.drawn) < every {
 		return
 	}
 	p.drawn = now
@@ -265,8 +277,7 @@ func (p *progress) finish(done wire.LibraryEvent, searched string) error {
 			done.LeftOut, p.verb == verbDryRun, searched})
 		return p.err
 	}
-	for _, line := range slices.Concat(listLines("exports"+asJSON, p.found, p.taken, takenLine), p.skipLines(), listLines("parts left out"+asJSON, p.cut, p.cuts, leftOutLine), listLines("assumed encodings"+asJSON, p.guessed, p.assumed, assumedLine),
-		damageLines(p.damage)) {
+	for _, line := range slices.Concat(p.listLines(), damageLines(p.damage)) {
 		p.app.say("%s", line)
 	}
 	if left := leftOutText(done.LeftOut); left != "" {
@@ -342,16 +353,16 @@ func (p *progress) stopped() {
 	p.app.say("Stopped: %s %s; run the same command to continue.", text.Count(count, noun), what)
 }
 
-// skipLines list what was not read: kinds of files in one line, and the rest file by file.
-func (p *progress) skipLines() (lines []string) {
-	if kinds := kindsText(p.kinds); kinds != "" {
-		lines = append(lines, kinds)
+// listLines lists the events that are listed. Before files that were skipped there is a line about kinds of files.
+func (p *progress) listLines() (lines []string) {
+	for _, listed := range listedEvents() {
+		if kinds := kindsText(p.kinds); kinds != "" && listed.kind == wire.LibrarySkipped {
+			lines = append(lines, kinds)
+		}
+		list := p.lists[listed.kind]
+		lines = append(lines, listLines(listed.what+asJSON, list.total, list.first, listed.line)...)
 	}
-	rest := p.skipped
-	for _, count := range p.kinds {
-		rest -= count
-	}
-	return append(lines, listLines("skipped"+asJSON, rest, p.skips, skipLine)...)
+	return lines
 }
 
 const asJSON = "; --json lists all of them"
@@ -469,7 +480,7 @@ func (a *app) checkLibrary(ctx context.Context, c *client.Client) (*jsonCheck, e
 	check := &jsonCheck{Found: []jsonDamage{}}
 	p := a.newProgress(verbChecked)
 	p.json = false // the answer is the JSON
-	done, err := c.LibraryCheck(ctx, wire.CheckRequest{Repair: !a.program.ReadOnly},
+	done, err := c.ChangeLibrary(ctx, wire.CheckRequest{Repair: !a.program.ReadOnly},
 		func(event wire.LibraryEvent) {
 			switch event.Type {
 			case wire.LibraryChecking:

@@ -57,7 +57,8 @@ func (m *Model) readAgain(path string, edited error) tea.Cmd {
 	}
 	c, skipped := m.client(), ""
 	return background(m, &m.editing, func(ctx context.Context) (wire.LibraryEvent, error) {
-		return c.LibrarySync(ctx, wire.SyncRequest{Paths: []string{path}, Check: wire.CheckNone}, func(event wire.LibraryEvent) {
+		request := wire.SyncRequest{Paths: []string{path}, Check: wire.CheckNone}
+		return c.ChangeLibrary(ctx, request, func(event wire.LibraryEvent) {
 			if event.Type == wire.LibrarySkipped {
 				skipped = event.Reason
 			}

@@ -32,7 +32,7 @@ func libraryTarget(t *testing.T, folders ...string) Target {
 			return nil, err
 		}
 		t.Cleanup(func() { _ = opened.Close() })
-		_, err = opened.Client.LibraryAdd(ctx, wire.AddRequest{Paths: folders}, nil)
+		_, err = opened.Client.ChangeLibrary(ctx, wire.AddRequest{Paths: folders}, nil)
 		return &client.Session{Client: opened.Client}, err
 	}}
 }

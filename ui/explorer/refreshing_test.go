@@ -114,7 +114,7 @@ func (w *watched) add(name, text string) {
 	if err := os.WriteFile(path, []byte("# "+name+"\n\n"+text+"\n"), 0o600); err != nil {
 		w.t.Fatal(err)
 	}
-	if _, err := w.client.LibraryAdd(w.t.Context(), wire.AddRequest{Paths: []string{filepath.ToSlash(path)}}, nil); err != nil {
+	if _, err := w.client.ChangeLibrary(w.t.Context(), wire.AddRequest{Paths: []string{filepath.ToSlash(path)}}, nil); err != nil {
 		w.t.Fatal(err)
 	}
 }

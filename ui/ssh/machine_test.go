@@ -35,7 +35,7 @@ func TestNothingOfThisMachineIsSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = administrator(t, s).LibraryAdd(t.Context(), wire.AddRequest{Paths: []string{folder}}, nil)
+	_, err = administrator(t, s).ChangeLibrary(t.Context(), wire.AddRequest{Paths: []string{folder}}, nil)
 	if closed := s.Close(); err != nil || closed != nil {
 		t.Fatal(err, closed)
 	}

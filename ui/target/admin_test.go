@@ -149,7 +149,7 @@ func TestSetsOfAddedFilesStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := opened.Client.LibraryAdd(ctx, wire.AddRequest{Paths: []string{path}, Set: "Boats"}, nil); err != nil {
+	if _, err := opened.Client.ChangeLibrary(ctx, wire.AddRequest{Paths: []string{path}, Set: "Boats"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	closed(t, opened)

@@ -55,7 +55,7 @@ func addNote(t *testing.T, h *Host, text string) string {
 		t.Fatal(err)
 	}
 	defer closed(t, opened)
-	done, err := opened.Client.LibraryAdd(context.Background(), wire.AddRequest{Paths: []string{path}}, nil)
+	done, err := opened.Client.ChangeLibrary(context.Background(), wire.AddRequest{Paths: []string{path}}, nil)
 	if err != nil || done.Added != 1 {
 		t.Fatalf("add: %+v, %v", done, err)
 	}
@@ -169,10 +169,10 @@ func TestReadOnlyIsHeldByTheDoors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer closed(t, opened)
-	if _, err := opened.Client.LibraryRemove(ctx, wire.RemoveRequest{Refs: []string{note}}, nil); err == nil {
+	if _, err := opened.Client.ChangeLibrary(ctx, wire.RemoveRequest{Refs: []string{note}}, nil); err == nil {
 		t.Error("a document was removed")
 	}
-	if _, err := opened.Client.LibraryAdd(ctx, wire.AddRequest{Paths: []string{filepath.Dir(note)}}, nil); err == nil {
+	if _, err := opened.Client.ChangeLibrary(ctx, wire.AddRequest{Paths: []string{filepath.Dir(note)}}, nil); err == nil {
 		t.Error("a folder was added")
 	}
 	if response := search(t, opened, "lantern"); len(response.Results) != 1 {

@@ -163,7 +163,7 @@ func TestModelsBehindOnesOwnCertificate(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer closed(t, opened)
-		if _, err := opened.Client.LibrarySync(context.Background(), wire.SyncRequest{Meaning: true}, func(event wire.LibraryEvent) { notes += event.Reason }); err != nil {
+		if _, err := opened.Client.ChangeLibrary(context.Background(), wire.SyncRequest{Meaning: true}, func(event wire.LibraryEvent) { notes += event.Reason }); err != nil {
 			t.Error(err)
 		}
 		return notes + told(search(t, opened, "lantern"))

@@ -44,10 +44,10 @@ func TestStaticEmbeddings(t *testing.T) {
 	}
 	var first string
 	with(func(h *Host, c *client.Client) {
-		if _, err := c.LibraryAdd(ctx, wire.AddRequest{Paths: []string{notes}}, nil); err != nil {
+		if _, err := c.ChangeLibrary(ctx, wire.AddRequest{Paths: []string{notes}}, nil); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.LibrarySync(ctx, wire.SyncRequest{Meaning: true}, nil); err != nil { // however long it takes
+		if _, err := c.ChangeLibrary(ctx, wire.SyncRequest{Meaning: true}, nil); err != nil { // however long it takes
 			t.Fatal(err)
 		}
 		status, err := c.LibraryStatus(ctx)
@@ -65,7 +65,7 @@ func TestStaticEmbeddings(t *testing.T) {
 	})
 	store(2)
 	with(func(_ *Host, c *client.Client) {
-		if _, err := c.LibrarySync(ctx, wire.SyncRequest{Meaning: true}, nil); err != nil {
+		if _, err := c.ChangeLibrary(ctx, wire.SyncRequest{Meaning: true}, nil); err != nil {
 			t.Fatal(err)
 		}
 		if status, err := c.LibraryStatus(ctx); err != nil || status.VectorModel == first || status.Vectors != 2 {

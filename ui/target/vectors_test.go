@@ -45,7 +45,7 @@ func TestVectorsOfTheLibrary(t *testing.T) {
 			told = append(told, event)
 		}
 	}
-	done, err := opened.Client.LibraryAdd(context.Background(), wire.AddRequest{Paths: []string{notes}}, report)
+	done, err := opened.Client.ChangeLibrary(context.Background(), wire.AddRequest{Paths: []string{notes}}, report)
 	if err != nil || done.Added != 3 {
 		t.Fatalf("%+v, %v", done, err)
 	}
@@ -56,14 +56,14 @@ func TestVectorsOfTheLibrary(t *testing.T) {
 		t.Error("the key is told")
 	}
 	told = nil
-	if _, err := opened.Client.LibrarySync(context.Background(), wire.SyncRequest{Meaning: true}, report); err != nil {
+	if _, err := opened.Client.ChangeLibrary(context.Background(), wire.SyncRequest{Meaning: true}, report); err != nil {
 		t.Fatal(err)
 	}
 	if last := told[len(told)-1]; last.Done != 3 || last.Total != 3 || last.Reason != "" {
 		t.Errorf("told %+v", told)
 	}
 	before := len(model.Requests())
-	if _, err := opened.Client.LibrarySync(context.Background(), wire.SyncRequest{Meaning: true}, report); err != nil {
+	if _, err := opened.Client.ChangeLibrary(context.Background(), wire.SyncRequest{Meaning: true}, report); err != nil {
 		t.Fatal(err)
 	}
 	if len(model.Requests()) != before {
@@ -127,12 +127,12 @@ func TestPassagesThatTheModelDoesNotTake(t *testing.T) {
 			}
 		}
 		if len(add) > 0 {
-			if _, err = opened.Client.LibraryAdd(context.Background(), wire.AddRequest{Paths: add}, report); err != nil {
+			if _, err = opened.Client.ChangeLibrary(context.Background(), wire.AddRequest{Paths: add}, report); err != nil {
 				t.Fatal(err)
 			}
 		}
 		// However slow the machine is: what adds and syncs makes vectors for some seconds only.
-		if _, err = opened.Client.LibrarySync(context.Background(), wire.SyncRequest{Meaning: true}, report); err != nil {
+		if _, err = opened.Client.ChangeLibrary(context.Background(), wire.SyncRequest{Meaning: true}, report); err != nil {
 			t.Fatal(err)
 		}
 		if status, err = opened.Client.LibraryStatus(context.Background()); err != nil {

@@ -257,7 +257,7 @@ func (s suite) library(t *testing.T) {
 		refused(t, "the status of a foreign library", err, client.NotAvailable)
 		return
 	}
-	added, err := c.LibraryAdd(t.Context(), wire.AddRequest{Paths: []string{s.want.LibraryPath}}, s.checkEvent(t))
+	added, err := c.ChangeLibrary(t.Context(), wire.AddRequest{Paths: []string{s.want.LibraryPath}}, s.checkEvent(t))
 	if err != nil || added.Added+added.Updated+added.Unchanged == 0 {
 		t.Fatalf("added %+v, %v", added, err)
 	}
@@ -266,10 +266,10 @@ func (s suite) library(t *testing.T) {
 		t.Errorf("status %+v", status)
 	}
 	s.finds(t, c, s.want.LibraryQuery, true)
-	if _, err := c.LibrarySync(t.Context(), wire.SyncRequest{}, s.checkEvent(t)); err != nil {
+	if _, err := c.ChangeLibrary(t.Context(), wire.SyncRequest{}, s.checkEvent(t)); err != nil {
 		t.Error(err)
 	}
-	removed, err := c.LibraryRemove(t.Context(), wire.RemoveRequest{Refs: []string{s.want.LibraryPath}}, s.checkEvent(t))
+	removed, err := c.ChangeLibrary(t.Context(), wire.RemoveRequest{Refs: []string{s.want.LibraryPath}}, s.checkEvent(t))
 	if err != nil || removed.Removed == 0 {
 		t.Errorf("removed %+v, %v", removed, err)
 	}
