@@ -122,8 +122,8 @@ func wireUser(user directory.User) wire.DirectoryUser {
 // addAdminUser creates a user, or changes the role of an existing user if one is given.
 func addAdminUser(c *call, added *wire.Added[wire.DirectoryUser]) error {
 	ctx, d, tenant, asked := c.Context(), c.server.Directory, c.who.Tenant, added.Item
-	known, err := d.HasUser(ctx, tenant, asked.Email)
-	if err != nil {
+	_, err := d.UserNamed(ctx, tenant, asked.Email)
+	if added.IsNew = errors.Is(err, directory.ErrNotFound); err != nil && !added.IsNew {
 		return err
 	}
 	role := directory.Role(asked.Role)
@@ -134,7 +134,7 @@ func addAdminUser(c *call, added *wire.Added[wire.DirectoryUser]) error {
 	if err == nil && asked.Role != "" && user.Role != role {
 		user.Role, err = role, d.SetRole(ctx, tenant, asked.Email, role)
 	}
-	added.Item, added.IsNew = wireUser(user), !known
+	added.Item = wireUser(user)
 	return err
 }
 

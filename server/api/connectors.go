@@ -294,12 +294,6 @@ func decodeDocument(f *fields) (document wire.IngestionDocument) {
 
 func setName(set directory.DocumentSet) string { return set.Name }
 
-// ensureSet creates a set before its first document is stored: documents of an unknown set cannot be found by its name.
-func (s *Server) ensureSet(ctx context.Context, who directory.Principal, name string) error {
-	_, err := s.Directory.EnsureDocumentSet(ctx, who.Tenant, name, "")
-	return err
-}
-
 // matchSets creates and removes sets to match the documents. It removes a set without documents, unless an added folder
 // still puts documents in it and the set is not the removed one: an empty folder must not turn searches of its set into
 // errors. It creates a set again when it has documents.
@@ -319,7 +313,7 @@ func (s *Server) matchSets(ctx context.Context, who directory.Principal, documen
 	}
 	for _, name := range used {
 		if !slices.Contains(names, name) && !slices.Contains(empty, name) {
-			if err := s.ensureSet(ctx, who, name); err != nil {
+			if err := s.Directory.EnsureDocumentSet(ctx, who.Tenant, name); err != nil {
 				return err
 			}
 		}

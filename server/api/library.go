@@ -85,7 +85,8 @@ func (s *Server) libraryAdd(w http.ResponseWriter, r *http.Request, who director
 		return s.libraryWork(w, r, who, f, false, add)
 	}
 	if options.Set != "" {
-		if err := s.ensureSet(ctx, who, options.Set); err != nil {
+		// Before its first document is stored: those of an unknown set cannot be found by its name.
+		if err := s.Directory.EnsureDocumentSet(ctx, who.Tenant, options.Set); err != nil {
 			return err
 		}
 	}

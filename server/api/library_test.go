@@ -128,7 +128,7 @@ func TestSetsComeAndGoWithTheirDocuments(t *testing.T) {
 	change("remove", wire.RemoveRequest{Refs: []string{folder}}, wire.LibraryEvent{Removed: 1})
 	wantSets("remove of the folder")
 
-	_, err := w.people.EnsureDocumentSet(t.Context(), directory.DefaultTenant, "Left", "")
+	err := w.people.EnsureDocumentSet(t.Context(), directory.DefaultTenant, "Left")
 	w.check(err)
 	change("remove", wire.RemoveRequest{Set: "Left"}, wire.LibraryEvent{})
 	wantSets("remove of an empty set")

@@ -390,8 +390,10 @@ func (w *ruleWorld) postDocument(r *rules, id string) {
 // addLocal stores a document as adding a file to a set does.
 func (w *ruleWorld) addLocal(r *rules) {
 	d := w.describe("file:/doc")
-	set, err := w.people.EnsureDocumentSet(w.t.Context(), r.tenant, "Files", "")
+	w.check(w.people.EnsureDocumentSet(w.t.Context(), r.tenant, "Files"))
+	sets, err := w.people.DocumentSets(w.t.Context(), directory.Owner(r.tenant))
 	w.check(err)
+	set := sets[slices.IndexFunc(sets, func(set directory.DocumentSet) bool { return set.Name == "Files" })]
 	r.sets = append(r.sets, &ruleSet{id: set.ID, name: set.Name, public: true})
 	d.local = []string{set.Name}
 	_, err = w.indexes[r.tenant].Write(w.t.Context(), index.Batch{Upsert: []index.Document{{

@@ -249,9 +249,10 @@ func leaveGroup(t testing.TB, d *directory.Directory, tenant string, group int, 
 // populate tells a story of four documents: two public, one of Jo's, one of the group Legal, to which Kim belongs.
 func (w *world) populate() {
 	ctx, tenant := w.t.Context(), directory.DefaultTenant
-	_, err := w.people.EnsureDocumentSet(ctx, tenant, "Handbook", "How we work")
+	_, err := w.people.CreateDocumentSet(ctx, tenant, directory.SetDetails{DocumentSet: directory.DocumentSet{
+		Name: "Handbook", Description: "How we work", Public: true}})
 	w.check(err)
-	_, err = w.people.AddDocumentSet(ctx, tenant, directory.DocumentSet{Name: "Board"})
+	_, err = w.people.CreateDocumentSet(ctx, tenant, directory.SetDetails{DocumentSet: directory.DocumentSet{Name: "Board"}})
 	w.check(err)
 	w.eng, err = w.people.AddAgent(ctx, tenant, directory.Agent{Name: "Eng", Description: "Engineering", Public: true,
 		Listed: true, DocumentSets: []directory.DocumentSet{{Name: "Handbook"}}})

@@ -181,7 +181,7 @@ func TestChangedWhileRead(t *testing.T) {
 func TestRememberedListsAreNotShared(t *testing.T) {
 	d, _ := open(t, filepath.Join(t.TempDir(), "directory.db"), false)
 	_, secret := token(t, d, TokenRequest{})
-	must[DocumentSet](t)(d.EnsureDocumentSet(t.Context(), DefaultTenant, "a", ""))
+	ensureSet(t, d, DefaultTenant, "a")
 	ask := func() (Principal, []DocumentSet) {
 		p := must[Principal](t)(d.Authenticate(t.Context(), secret))
 		return p, must[[]DocumentSet](t)(d.DocumentSets(t.Context(), p))

@@ -340,7 +340,7 @@ func TestTenantsDoNotCross(t *testing.T) {
 	if _, err := d.Authenticate(ctx, strings.Replace(secret, "acme_2.", "default.", 1)); !errors.Is(err, ErrUnauthenticated) {
 		t.Errorf("a token of another tenant: %v", err)
 	}
-	must[DocumentSet](t)(d.EnsureDocumentSet(ctx, "acme_2", "Handbook", ""))
+	ensureSet(t, d, "acme_2", "Handbook")
 	if sets := must[[]DocumentSet](t)(d.DocumentSets(ctx, Owner(DefaultTenant))); len(sets) != 0 {
 		t.Errorf("sets of another tenant: %v", sets)
 	}
@@ -352,11 +352,13 @@ func TestTenantsDoNotCross(t *testing.T) {
 func TestAgentsAndSets(t *testing.T) {
 	d, _ := open(t, "", false)
 	ctx := t.Context()
-	set := must[DocumentSet](t)(d.EnsureDocumentSet(ctx, DefaultTenant, "Handbook", "How we work"))
-	if again := must[DocumentSet](t)(d.EnsureDocumentSet(ctx, DefaultTenant, "Handbook", "other")); again != set {
+	set := DocumentSet{Name: "Handbook", Description: "How we work", Public: true}
+	set.ID = must[int](t)(d.CreateDocumentSet(ctx, DefaultTenant, SetDetails{DocumentSet: set}))
+	ensureSet(t, d, DefaultTenant, "Handbook")
+	if again := must[[]DocumentSet](t)(d.DocumentSets(ctx, Owner(DefaultTenant))); len(again) != 1 || again[0] != set {
 		t.Errorf("made twice: %+v, %+v", set, again)
 	}
-	must[DocumentSet](t)(d.AddDocumentSet(ctx, DefaultTenant, DocumentSet{Name: "Board"}))
+	addSet(t, d, DefaultTenant, DocumentSet{Name: "Board"})
 	jo := must[User](t)(d.AddUser(ctx, DefaultTenant, "jo@acme.example", RoleBasic))
 	start := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 	eng := must[Agent](t)(d.AddAgent(ctx, DefaultTenant, Agent{
@@ -424,7 +426,7 @@ func TestReadOnly(t *testing.T) {
 	_, secret := token(t, writer, TokenRequest{})
 	d, _ := open(t, path, true)
 	must[Principal](t)(d.Authenticate(t.Context(), secret))
-	if _, err := d.EnsureDocumentSet(t.Context(), DefaultTenant, "x", ""); !errors.Is(err, fault.ErrReadOnly) {
+	if err := d.EnsureDocumentSet(t.Context(), DefaultTenant, "x"); !errors.Is(err, fault.ErrReadOnly) {
 		t.Errorf("wrote to it: %v", err)
 	}
 	memory, _ := open(t, "", true)

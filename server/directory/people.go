@@ -58,12 +58,6 @@ func checkRole(role Role) error {
 	return nil
 }
 
-// HasUser reports whether a tenant has a user with that address.
-func (d *Directory) HasUser(ctx context.Context, tenant, email string) (found bool, err error) {
-	users, err := d.users(ctx, "u.tenant_id = ? AND u.email = ?", tenant, address(email))
-	return len(users) > 0, err
-}
-
 // SetActive activates or deactivates a user with all their tokens.
 func (d *Directory) SetActive(ctx context.Context, tenant, email string, active bool) error {
 	return d.open.Exec(ctx, "change user "+email, missing(KindUser, quote(email)),

@@ -29,27 +29,17 @@ type SetDetails struct {
 	CCPairs  []int // the pairs whose documents are in it, in addition to added files
 }
 
-// EnsureDocumentSet creates a public document set. An existing set is not changed. A set without a description is
-// removed with its last document.
-func (d *Directory) EnsureDocumentSet(ctx context.Context, tenant, name, description string) (DocumentSet, error) {
-	return d.addDocumentSet(ctx, tenant, DocumentSet{Name: name, Description: description, Public: true}, description == "")
-}
-
-// AddDocumentSet creates a document set. An existing set of that name is returned unchanged.
-func (d *Directory) AddDocumentSet(ctx context.Context, tenant string, set DocumentSet) (DocumentSet, error) {
-	return d.addDocumentSet(ctx, tenant, set, false)
-}
-
-func (d *Directory) addDocumentSet(ctx context.Context, tenant string, set DocumentSet, automatic bool) (
-	DocumentSet, error) {
+// EnsureDocumentSet creates a public document set, which is removed with its last document. An existing set is not
+// changed.
+func (d *Directory) EnsureDocumentSet(ctx context.Context, tenant, name string) error {
+	set := DocumentSet{Name: name, Public: true}
 	if err := checkSet(set); err != nil {
-		return DocumentSet{}, err
+		return err
 	}
-	err := d.open.Update(ctx, "add document set "+set.Name, func(tx *sqldb.Tx) {
-		d.insertSet(tx, tenant, set, automatic)
+	return d.open.Update(ctx, "add document set "+name, func(tx *sqldb.Tx) {
+		d.insertSet(tx, tenant, set, true)
 		findSet(tx, tenant, &set, noTenant(tenant))
 	})
-	return set, err
 }
 
 // findSet reads a set by its name.

@@ -8,6 +8,20 @@ import (
 	"quarry/server/fault"
 )
 
+func ensureSet(t *testing.T, d *Directory, tenant, name string) {
+	t.Helper()
+	if err := d.EnsureDocumentSet(t.Context(), tenant, name); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func addSet(t *testing.T, d *Directory, tenant string, set DocumentSet) {
+	t.Helper()
+	if _, err := d.CreateDocumentSet(t.Context(), tenant, SetDetails{DocumentSet: set}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestForgetDocumentSet(t *testing.T) {
 	ctx := t.Context()
 	d := must[*Directory](t)(openAnywhere(t, "", false))
@@ -15,13 +29,13 @@ func TestForgetDocumentSet(t *testing.T) {
 	if err := d.AddTenant(ctx, "acme"); err != nil {
 		t.Fatal(err)
 	}
-	must[DocumentSet](t)(d.EnsureDocumentSet(ctx, "acme", "plain", ""))
-	must[DocumentSet](t)(d.EnsureDocumentSet(ctx, DefaultTenant, "plain", ""))
-	must[DocumentSet](t)(d.EnsureDocumentSet(ctx, DefaultTenant, "an agent's", ""))
+	ensureSet(t, d, "acme", "plain")
+	ensureSet(t, d, DefaultTenant, "plain")
+	ensureSet(t, d, DefaultTenant, "an agent's")
 	for _, set := range []DocumentSet{
 		{Name: "arranged", Public: true}, {Name: "described", Description: "What it is for", Public: true}, {Name: "restricted"},
 	} {
-		must[DocumentSet](t)(d.AddDocumentSet(ctx, DefaultTenant, set))
+		addSet(t, d, DefaultTenant, set)
 	}
 	must[Agent](t)(d.AddAgent(ctx, DefaultTenant, Agent{Name: "A", DocumentSets: []DocumentSet{{Name: "an agent's"}}}))
 	for _, name := range []string{"plain", "arranged", "described", "restricted", "an agent's", "absent"} {

@@ -45,8 +45,8 @@ func TestRemoveTenant(t *testing.T) {
 		credential, credentialErr := d.AddCredential(ctx, tenant, "Wiki", "web")
 		_, _, pairErr := d.AddCCPair(ctx, tenant, PairRequest{ConnectorID: connector, CredentialID: credential, Name: "Wiki",
 			Access: AccessPrivate, Creator: OwnerEmail})
-		set, setErr := d.AddDocumentSet(ctx, tenant, DocumentSet{Name: "S"})
-		_, agentErr := d.AddAgent(ctx, tenant, Agent{Name: "A", OwnerID: OwnerID(tenant), DocumentSets: []DocumentSet{set}})
+		_, setErr := d.CreateDocumentSet(ctx, tenant, SetDetails{DocumentSet: DocumentSet{Name: "S"}})
+		_, agentErr := d.AddAgent(ctx, tenant, Agent{Name: "A", OwnerID: OwnerID(tenant), DocumentSets: []DocumentSet{{Name: "S"}}})
 		_, modelErr := d.AddModelTokens(ctx, tenant, "2026-08-01", 7)
 		if err := errors.Join(tokenErr, groupErr, connectorErr, credentialErr, pairErr, setErr, agentErr, modelErr); err != nil {
 			t.Fatal(err)

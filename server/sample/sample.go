@@ -94,12 +94,12 @@ func LoadDirectory(ctx context.Context, people *directory.Directory) error {
 	}
 	sets := map[string]directory.DocumentSet{}
 	for _, s := range known.Sets {
-		added, err := people.AddDocumentSet(ctx, directory.DefaultTenant,
-			directory.DocumentSet{Name: s.Name, Description: s.Description, Public: s.Public})
+		set := directory.DocumentSet{Name: s.Name, Description: s.Description, Public: s.Public}
+		set.ID, err = people.CreateDocumentSet(ctx, directory.DefaultTenant, directory.SetDetails{DocumentSet: set})
 		if err != nil {
 			return fmt.Errorf("add document set %s: %w", s.Name, err)
 		}
-		sets[s.Name] = added
+		sets[s.Name] = set
 	}
 	for _, a := range known.Agents {
 		agent := directory.Agent{
