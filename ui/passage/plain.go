@@ -41,6 +41,14 @@ func newPlainer(source string, spans []wire.Span) *plainer {
 		moved: make([]wire.Span, len(spans))}
 }
 
+// Plain returns a line of Markdown as plain text.
+func Plain(line string) string {
+	p := newPlainer(line, nil)
+	p.quote = -1
+	p.inline(0, len(p.source))
+	return string(p.out)
+}
+
 // done returns the text and the spans in it.
 func (p *plainer) done() (string, []wire.Span) {
 	return string(p.out), slices.DeleteFunc(p.moved, func(span wire.Span) bool { return span[1] <= span[0] })

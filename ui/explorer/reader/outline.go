@@ -173,7 +173,7 @@ func headingsOf(text string) []Heading {
 		}
 		if letter := strings.IndexFunc(text[titleAt:end], isLetter); level > 0 && letter >= 0 {
 			h := Heading{from: titleAt + letter}
-			h.Level, h.Text = level, plainHeading(title)
+			h.Level, h.Text = level, passage.Plain(title)
 			headings = append(headings, h)
 		}
 	}
@@ -187,18 +187,5 @@ func letters(heading string) string {
 			return -1
 		}
 		return unicode.ToLower(r)
-	}, plainHeading(heading))
-}
-
-// plainHeading returns a heading without the marks of emphasis and code, and without the addresses of links.
-func plainHeading(heading string) string {
-	var out strings.Builder
-	for {
-		before, rest, found := strings.Cut(heading, "](")
-		out.WriteString(strings.NewReplacer("[", "", "**", "", "`", "").Replace(before))
-		if !found {
-			return out.String()
-		}
-		_, heading, _ = strings.Cut(rest, ")")
-	}
+	}, passage.Plain(heading))
 }

@@ -11,12 +11,12 @@ import (
 func TestHeadingsOfText(t *testing.T) {
 	t.Parallel()
 	text := "# The **title** [here](https://x.example)\n\ntext\n#hashtag\n```\n# comment\n```\n    # code\n\nUnder\n=====\n\nBelow\n---\n\n" +
-		"- item\n---\n\n### 日本 ###\n####### seven\n#\n"
+		"- item\n---\n\n### 日本 ###\n####### seven\n#\n## &nbsp; Q&amp;A _now_\n"
 	var got []string
 	for _, h := range headingsOf(text) {
 		got = append(got, fmt.Sprintf("%d %s @%s", h.Level, h.Text, text[h.from:h.from+3]))
 	}
-	want := "1 The title here @The; 1 Under @Und; 2 Below @Bel; 3 日本 @日"
+	want := "1 The title here @The; 1 Under @Und; 2 Below @Bel; 3 日本 @日; 2 Q&A now @nbs"
 	if strings.Join(got, "; ") != want {
 		t.Errorf("got  %s\nwant %s", strings.Join(got, "; "), want)
 	}
