@@ -18,6 +18,7 @@ import (
 	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/documents"
+	"quarry/server/index/segment"
 	"quarry/server/sqldb"
 )
 
@@ -478,9 +479,9 @@ func TestKilledRepairsLoseNothing(t *testing.T) {
 func TestLostRowNumber(t *testing.T) {
 	x := open(t, Options{Dir: t.TempDir()})
 	whole := documents.Canonical(document("a", "walrus"))
-	lost := &item{Item: documents.Item{Change: documents.Change{ID: whole.ID, Put: &whole}, Old: new(documents.Row),
-		Hash: documents.Hash(&whole)}}
-	err := x.change(t.Context(), func(tx *sqldb.Tx) { x.put(tx, lost) })
+	lost := &prepared{gone: make([]segment.Delta, 1), Plan: documents.Plan{Items: []documents.Item{{
+		Change: documents.Change{ID: whole.ID, Put: &whole}, Old: new(documents.Row), Hash: documents.Hash(&whole)}}}}
+	err := x.change(t.Context(), func(tx *sqldb.Tx) { tx.Fail(x.store(t.Context(), tx, lost, nil)) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -163,7 +163,9 @@ func (x *Index) completeSalvage(ctx context.Context, from *sql.Tx, to *sqldb.Tx)
 	}
 	to.Exec("UPDATE meta SET " + counted)
 	return x.reader(to).Each(ctx, func(row *documents.Row) error {
-		putSets(to, row.Number, row.Sets)
+		for _, name := range row.Sets {
+			to.Exec("INSERT OR IGNORE INTO document_sets (document, name) VALUES (?, ?)", row.Number, name)
+		}
 		return nil
 	}, "ORDER BY row")
 }

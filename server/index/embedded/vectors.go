@@ -166,8 +166,8 @@ func (x *Index) buildVectors(ctx context.Context, tx sqldb.Querier, ready *prepa
 		return err
 	}
 	var indexed []*index.Document
-	for n := range ready.items {
-		if i := &ready.items[n]; !i.Keep && i.Put != nil {
+	for n := range ready.Items {
+		if i := &ready.Items[n]; !i.Keep && i.Put != nil {
 			indexed = append(indexed, i.Put)
 		}
 	}

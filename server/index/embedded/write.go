@@ -104,7 +104,7 @@ func (x *Index) tryApply(ctx context.Context, changes []documents.Change, cursor
 		x.discard(ready.segment)
 		return index.Written{}, err
 	}
-	return ready.written, nil
+	return ready.Written, nil
 }
 
 func cursorsChange(ctx context.Context, tx sqldb.Querier, cursors map[string]string) (bool, error) {
@@ -121,60 +121,34 @@ func cursorsChange(ctx context.Context, tx sqldb.Querier, cursors map[string]str
 
 // prepared is a write that lacks only its transaction.
 type prepared struct {
-	items   []item
-	written index.Written
-	segment *part  // of the new documents; nil: there are none
-	data    []byte // of the segment
-}
-
-// item is one document of a write.
-type item struct {
-	documents.Item
-	row    int64         // set when it is stored
-	gone   segment.Delta // if the stored document is damaged, it is read out of the index
-	groups []documents.Group
+	documents.Plan
+	gone    []segment.Delta // of stored documents; of a damaged one it is read out of the index
+	segment *part           // of the new documents; nil: there are none
+	data    []byte          // of the segment
 }
 
 func (p *prepared) nothing() bool {
-	return !slices.ContainsFunc(p.items, func(i item) bool { return !i.Keep })
+	return !slices.ContainsFunc(p.Items, func(i documents.Item) bool { return !i.Keep })
 }
 
 // prepare looks up what is stored, and makes everything that takes time: packed texts, statistics of what goes, and a
 // durable segment of what comes.
 func (x *Index) prepare(ctx context.Context, tx sqldb.Querier, changes []documents.Change) (*prepared, error) {
-	ready := &prepared{items: make([]item, len(changes))}
+	ready := &prepared{gone: make([]segment.Delta, len(changes))}
 	plan, err := x.reader(tx).Plan(ctx, changes, func(n int, old index.Document) {
-		ready.items[n].gone = segment.DeltaOf(old)
+		ready.gone[n] = segment.DeltaOf(old)
 	})
 	if err != nil {
 		return new(prepared), err
 	}
-	for n, i := range plan.Items {
-		ready.items[n].Item = i
-	}
-	ready.written = plan.Written
+	ready.Plan = *plan
 	var group errgroup.Group
-	group.Go(guard.Err(func() error { return x.packTexts(ctx, ready) }))
+	group.Go(guard.Err(func() error { return ready.Pack(ctx, x.packer) }))
 	group.Go(guard.Err(func() error { return x.indexTexts(ctx, ready) }))
 	if err := group.Wait(); err != nil {
 		return ready, err
 	}
 	return ready, x.buildVectors(ctx, tx, ready)
-}
-
-func (x *Index) packTexts(ctx context.Context, ready *prepared) error {
-	for n := range ready.items {
-		i := &ready.items[n]
-		if i.Keep || i.Put == nil || i.SameText {
-			continue
-		}
-		groups, err := x.packer.PackChunks(ctx, i.Put.Chunks)
-		if err != nil {
-			return err
-		}
-		i.groups = groups
-	}
-	return nil
 }
 
 func (x *Index) indexTexts(ctx context.Context, ready *prepared) error {
@@ -186,8 +160,8 @@ func (x *Index) indexTexts(ctx context.Context, ready *prepared) error {
 		builder.Reset()
 		x.builders.Put(builder)
 	}()
-	for n := range ready.items {
-		i := &ready.items[n]
+	for n := range ready.Items {
+		i := &ready.Items[n]
 		if i.Keep || i.Put == nil {
 			continue
 		}
@@ -205,16 +179,16 @@ func (x *Index) indexTexts(ctx context.Context, ready *prepared) error {
 
 // verify fails with errOvertaken unless all documents are as they were when the write was prepared.
 func (p *prepared) verify(ctx context.Context, from *documents.Reader) error {
-	ids := make([]string, len(p.items))
-	for n := range p.items {
-		ids[n] = p.items[n].ID
+	ids := make([]string, len(p.Items))
+	for n := range p.Items {
+		ids[n] = p.Items[n].ID
 	}
 	found, err := from.Find(ctx, ids)
 	if err != nil {
 		return err
 	}
-	for n := range p.items {
-		now, old := found[ids[n]], p.items[n].Old
+	for n := range p.Items {
+		now, old := found[ids[n]], p.Items[n].Old
 		if (now == nil) != (old == nil) ||
 			now != nil && (now.Number != old.Number || !slices.Equal(now.Hash, old.Hash)) {
 			return errOvertaken

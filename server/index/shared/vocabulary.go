@@ -72,7 +72,7 @@ func (w *write) countChanges(ctx context.Context, tx *sqldb.Tx, s *Store) error 
 	var rows [][2]int64 // of added
 	for _, i := range w.items {
 		if i.Put != nil {
-			added, rows = append(added, *i.Put), append(rows, i.row)
+			added, rows = append(added, *i.Put), append(rows, [2]int64{i.Row, i.Changed})
 		}
 	}
 	count(tx, added, w.replaced)

@@ -56,16 +56,10 @@ func (s *Store) apply(ctx context.Context, changes []documents.Change, cursors m
 
 // write is what changes do to the documents that are stored.
 type write struct {
-	items    []item // that change something
+	items    []documents.Item // that change something
 	written  index.Written
 	counting bool             // of words
 	replaced []index.Document // what is replaced or removed, if words are counted
-}
-
-// item is one document that a write changes.
-type item struct {
-	documents.Item
-	row [2]int64 // of the document, and the number of the change
 }
 
 // plan compares changes with what is stored.
@@ -81,20 +75,18 @@ func (w *write) plan(ctx context.Context, from *documents.Reader, changes []docu
 	if err != nil {
 		return err
 	}
-	w.written = plan.Written
 	for _, i := range plan.Items {
 		if i.Old != nil && i.Old.Number == 0 {
 			return i.Old.Cause // its chunks are not known
 		}
-		if !i.Keep {
-			w.items = append(w.items, item{Item: i})
-		}
 	}
+	w.written = plan.Written
+	w.items = slices.DeleteFunc(plan.Items, func(i documents.Item) bool { return i.Keep })
 	return nil
 }
 
-// accessAlone reports whether nothing changes but what an access patch changes.
-func (i *item) accessAlone() bool {
+// isAccessAlone reports whether nothing changes but what an access patch changes.
+func isAccessAlone(i *documents.Item) bool {
 	if i.Old == nil || !i.SameText || i.Old.Damaged {
 		return false
 	}
@@ -109,90 +101,42 @@ func (w *write) store(ctx context.Context, tx *sqldb.Tx, s *Store) error {
 		return nil
 	}
 	m, err := s.state(ctx, tx)
+	if err == nil {
+		err = (&documents.Plan{Items: w.items}).Pack(ctx, s.packer)
+	}
 	if err != nil {
 		return err
 	}
-	rows := rowChanges{now: s.now().UnixMicro()}
+	rows := documents.Rows{Packer: s.packer, Logged: true}
+	now := s.now().UnixMicro()
+	var gone []int64
+	var added []string // ids of documents that may have been removed before
+	var removals [][]any
 	for n := range w.items {
+		i := &w.items[n]
 		m.sequence++
-		if err := rows.add(ctx, &w.items[n], m.sequence, s.packer); err != nil {
-			return err
+		i.Row, i.Changed = m.sequence, m.sequence
+		texted, addedAt := m.sequence, now
+		if i.Old == nil {
+			added = append(added, i.ID)
+		} else {
+			i.Row, addedAt = i.Old.Number, i.Old.Added
 		}
+		if i.Put == nil {
+			gone, removals = append(gone, i.Row), append(removals, []any{i.ID, m.sequence})
+		} else if isAccessAlone(i) {
+			texted = i.Old.Texted
+		}
+		rows.Add(tx, i, m.sequence, texted, addedAt)
 	}
 	if err := w.countChanges(ctx, tx, s); err != nil {
 		return err
 	}
-	rows.store(tx)
-	tx.Exec("UPDATE library SET sequence = ?, documents = documents + ?, chunks = chunks + ?", m.sequence, rows.documents,
-		rows.chunks)
+	rows.Flush(tx)
+	sqldb.ExecList(tx, "DELETE FROM analysed WHERE document IN (SELECT CAST(value AS BIGINT) FROM json_each(?))", gone)
+	sqldb.ExecList(tx, "DELETE FROM removals WHERE id IN (SELECT value FROM json_each(?))", added)
+	tx.Insert("removals (id, changed)", removals, "")
+	tx.Exec("UPDATE library SET sequence = ?, documents = documents + ?, chunks = chunks + ?", m.sequence, rows.Documents,
+		rows.Chunks)
 	return nil
-}
-
-// rowChanges are the rows that a write removes and inserts.
-type rowChanges struct {
-	now                       int64
-	documents, chunks         int      // how many more there are
-	reset                     []int64  // rows of documents whose sets change
-	retexted, gone            []int64  // whose chunks, and which themselves are removed
-	added                     []string // ids of documents that may have been removed before
-	puts, groups, sets, tombs [][]any
-}
-
-// add adds the change with a number.
-func (r *rowChanges) add(ctx context.Context, i *item, sequence int64, packer *documents.Packer) (err error) {
-	if i.Old != nil {
-		r.documents, r.chunks = r.documents-1, r.chunks-i.Old.ChunkCount
-		r.reset = append(r.reset, i.Old.Number)
-		if !i.SameText {
-			r.retexted = append(r.retexted, i.Old.Number)
-		}
-	}
-	if i.Put == nil {
-		r.gone, r.tombs = append(r.gone, i.Old.Number), append(r.tombs, []any{i.ID, sequence})
-		return nil
-	}
-	row := documents.Row{Stored: index.Stored{Document: *i.Put, ChunkCount: len(i.Put.Chunks)}, Number: sequence,
-		Hash: i.Hash}
-	texted, added := sequence, r.now
-	if i.Old == nil {
-		r.added = append(r.added, i.ID)
-	} else {
-		row.Number, added = i.Old.Number, i.Old.Added
-		if i.accessAlone() {
-			texted = i.Old.Texted
-		}
-	}
-	i.row = [2]int64{row.Number, sequence}
-	r.documents, r.chunks = r.documents+1, r.chunks+row.ChunkCount
-	if err = packer.SealDetail(&row); err != nil {
-		return err
-	}
-	r.puts = append(r.puts, row.Values(sequence, texted, added))
-	for _, name := range slices.Compact(slices.Sorted(slices.Values(row.Sets))) {
-		r.sets = append(r.sets, []any{row.Number, name})
-	}
-	if i.SameText {
-		return nil
-	}
-	groups, err := packer.PackChunks(ctx, row.Chunks)
-	for _, g := range groups {
-		key, body := g.Sealed(row.Number, i.Hash)
-		r.groups = append(r.groups, []any{key, body})
-	}
-	return err
-}
-
-func (r *rowChanges) store(tx *sqldb.Tx) {
-	const listed = " IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
-	sqldb.ExecList(tx, "DELETE FROM document_sets WHERE document"+listed, r.reset)
-	documents.RemoveChunks(tx, r.retexted...)
-	sqldb.ExecList(tx, "DELETE FROM analysed WHERE document"+listed, r.gone)
-	sqldb.ExecList(tx, "DELETE FROM documents WHERE row"+listed, r.gone)
-	sqldb.ExecList(tx, "DELETE FROM removals WHERE id IN (SELECT value FROM json_each(?))", r.added)
-	tx.Insert("documents ("+documents.Columns+", "+documents.LogColumns+")", r.puts,
-		" ON CONFLICT (id) DO UPDATE SET "+documents.Replaced()+`, changed = excluded.changed, texted = excluded.texted, vectors =
-		CASE WHEN excluded.texted = excluded.changed THEN '' ELSE documents.vectors END`)
-	tx.Insert("document_sets (document, name)", r.sets, "")
-	tx.Insert("chunks (key, body)", r.groups, "")
-	tx.Insert("removals (id, changed)", r.tombs, "")
 }
