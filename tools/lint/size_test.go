@@ -16,8 +16,8 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 103_448
-	maxProductTokens = 824_139
+	maxProductLines  = 103_430
+	maxProductTokens = 824_064
 	maxLongLines     = 1_258 // only lowered, until it is none
 
 	maxFunctionP95 = 33

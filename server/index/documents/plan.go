@@ -37,7 +37,8 @@ const plannedAtOnce = 256
 // changes.
 type replacing = func(n int, old index.Document)
 
-// Plan compares changes with what is stored. Errors: an *index.OwnedError if documents of others would be replaced.
+// Plan compares changes with what is stored. With a nil replaced it reads no texts: a patched document has no chunks
+// then. Errors: an *index.OwnedError if documents of others would be replaced.
 func (r *Reader) Plan(ctx context.Context, changes []Change, replaced replacing) (*Plan, error) {
 	ids := make([]string, len(changes))
 	for i := range changes {
@@ -49,7 +50,7 @@ func (r *Reader) Plan(ctx context.Context, changes []Change, replaced replacing)
 	}
 	p := &Plan{Items: make([]Item, len(changes))}
 	owned := map[string]string{}
-	var same, others []int
+	var examined, compared []int
 	for n, c := range changes {
 		i := &p.Items[n]
 		*i = Item{Change: c, Old: found[c.ID]}
@@ -64,22 +65,22 @@ func (r *Reader) Plan(ctx context.Context, changes []Change, replaced replacing)
 			if c.Put != nil {
 				owned[c.ID] = i.Old.Owner()
 			}
-		case c.Put != nil && !i.Old.Damaged && slices.Equal(i.Hash, i.Old.Hash):
-			same = append(same, n)
+		case c.Put != nil && !i.Old.Damaged && sameChunks(i.Hash, i.Old.Hash):
+			examined = append(examined, n)
 		default:
-			others = append(others, n)
+			compared = append(compared, n)
 		}
 	}
 	if len(owned) > 0 {
 		return nil, fmt.Errorf("write to the library: %w", &index.OwnedError{Origins: owned})
 	}
-	for some := range slices.Chunk(same, plannedAtOnce) {
-		damaged, err := p.keepSound(ctx, r, some)
-		if others = append(others, damaged...); err != nil {
+	for some := range slices.Chunk(examined, plannedAtOnce) {
+		changed, err := p.keepSound(ctx, r, some)
+		if compared = append(compared, changed...); err != nil {
 			return nil, err
 		}
 	}
-	for some := range slices.Chunk(others, plannedAtOnce) {
+	for some := range slices.Chunk(compared, plannedAtOnce) {
 		if err := p.compare(ctx, r, some, replaced); err != nil {
 			return nil, err
 		}
@@ -97,24 +98,28 @@ func (p *Plan) rows(numbers []int) []*Row {
 	return rows
 }
 
-// keepSound keeps items that are stored as they are, and returns those whose stored document is damaged.
-func (p *Plan) keepSound(ctx context.Context, r *Reader, numbers []int) (damaged []int, err error) {
-	found := map[string]bool{}
-	err = r.Examine(ctx, p.rows(numbers), func(damage index.Damage) { found[damage.ID] = true })
+// keepSound keeps items that are stored as they are, and returns those that are damaged or differ beside their chunks.
+func (p *Plan) keepSound(ctx context.Context, r *Reader, numbers []int) (changed []int, err error) {
+	damaged := map[string]bool{}
+	err = r.Examine(ctx, p.rows(numbers), func(damage index.Damage) { damaged[damage.ID] = true })
 	for _, n := range numbers {
 		i := &p.Items[n]
-		if i.Unread = found[i.ID]; i.Unread {
-			damaged = append(damaged, n)
+		i.Unread = damaged[i.ID]
+		if i.Keep = !i.Unread && slices.Equal(i.Hash, i.Old.Hash); !i.Keep {
+			changed = append(changed, n)
 		}
-		i.Keep = !i.Unread
 	}
-	return damaged, err
+	return changed, err
 }
 
 // compare compares items with the stored documents. A patch keeps the chunks as they are: those that cannot be read
 // stay known as damaged.
 func (p *Plan) compare(ctx context.Context, r *Reader, numbers []int, replaced replacing) error {
-	documents, err := r.Whole(ctx, p.rows(numbers)...)
+	read := r.Whole
+	if replaced == nil {
+		read = r.textless
+	}
+	documents, err := read(ctx, p.rows(numbers)...)
 	if err != nil {
 		return err
 	}
@@ -132,7 +137,7 @@ func (p *Plan) compare(ctx context.Context, r *Reader, numbers []int, replaced r
 		case i.Put != nil:
 			i.SameText = !i.Unread && sameChunks(i.Old.Hash, i.Hash)
 		}
-		if !i.Keep {
+		if !i.Keep && replaced != nil {
 			replaced(n, old)
 		}
 	}

@@ -315,6 +315,16 @@ func (r *Reader) Whole(ctx context.Context, rows ...*Row) ([]index.Document, err
 	return all, nil
 }
 
+// textless is Whole without the chunks, which are in another table.
+func (r *Reader) textless(_ context.Context, rows ...*Row) ([]index.Document, error) {
+	all := make([]index.Document, len(rows))
+	for i, row := range rows {
+		r.complete(row)
+		all[i] = row.Document
+	}
+	return all, nil
+}
+
 // ExportChunks bounds what Export reads at once, beside one document.
 const ExportChunks = 8000
 

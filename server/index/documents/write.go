@@ -56,6 +56,9 @@ func (r *Rows) Add(tx *sqldb.Tx, i *Item, log ...any) {
 
 func (r *Rows) put(tx *sqldb.Tx, i *Item, log []any) {
 	row := Row{Stored: index.Stored{Document: *i.Put, ChunkCount: len(i.Put.Chunks)}, Number: i.Row, Hash: i.Hash}
+	if i.Patches != nil {
+		row.ChunkCount = i.Old.ChunkCount // the plan need not have read them
+	}
 	r.Documents, r.Chunks = r.Documents+1, r.Chunks+row.ChunkCount
 	tx.Fail(r.Packer.SealDetail(&row))
 	r.puts = append(r.puts, row.Values(log...))

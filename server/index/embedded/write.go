@@ -35,7 +35,7 @@ func (x *Index) count(ctx context.Context, changes []documents.Change) (index.Wr
 		return index.Written{}, err
 	}
 	defer view.close()
-	plan, err := view.documents.Plan(ctx, changes, func(int, index.Document) {})
+	plan, err := view.documents.Plan(ctx, changes, nil)
 	if err != nil {
 		return index.Written{}, err
 	}

@@ -266,6 +266,43 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// TestDamagedTextAndNewRights: rights change without a look at the texts, of which damaged ones stay known; storing the
+// document under another title stores its texts again.
+func TestDamagedTextAndNewRights(t *testing.T) {
+	x := open(t, t.TempDir())
+	defer func() { _ = x.Close() }()
+	whole := page("text", strings.Repeat("walrus ", 40))
+	put(t, x, whole)
+	if _, err := x.db.(*sqlite.DB).Writer.Exec("UPDATE chunks SET body = x'01ff'"); err != nil {
+		t.Fatal(err)
+	}
+	hidden := true
+	if n, err := x.UpdateAccess(t.Context(), []index.AccessPatch{{ID: "text", Access: []string{"one"}, Hidden: &hidden}}); n != 1 || err != nil {
+		t.Fatalf("changed %d, %v", n, err)
+	}
+	state := func() (index.Stats, []index.Damage) {
+		s, err := x.Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		stats, err := s.Stats(t.Context())
+		damage, failed := x.Check(t.Context(), index.CheckOptions{Full: true}, nil)
+		if err := errors.Join(err, failed); err != nil {
+			t.Fatal(err)
+		}
+		return stats, damage
+	}
+	if stats, damage := state(); stats.Chunks != 1 || len(damage) != 1 || damage[0].Kind != index.DamagedText {
+		t.Errorf("after new rights: %d chunks, damage %v", stats.Chunks, damage)
+	}
+	whole.Title = "Walruses"
+	put(t, x, whole)
+	if stats, damage := state(); stats.Chunks != 1 || damage != nil {
+		t.Errorf("after a new title: %d chunks, damage %v", stats.Chunks, damage)
+	}
+}
+
 // TestSnapshotsLeaveConnections: searches that read the log beside their snapshots do not wait for one another.
 func TestSnapshotsLeaveConnections(t *testing.T) {
 	address := postgrestest.Address(t, t.TempDir())

@@ -67,11 +67,11 @@ func (w *write) plan(ctx context.Context, from *documents.Reader, changes []docu
 	if w.counting, err = isCounting(ctx, from); err != nil {
 		return err
 	}
-	plan, err := from.Plan(ctx, changes, func(_ int, old index.Document) {
-		if w.counting {
-			w.replaced = append(w.replaced, old)
-		}
-	})
+	var replaced func(int, index.Document)
+	if w.counting {
+		replaced = func(_ int, old index.Document) { w.replaced = append(w.replaced, old) }
+	}
+	plan, err := from.Plan(ctx, changes, replaced)
 	if err != nil {
 		return err
 	}
