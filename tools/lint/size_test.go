@@ -16,9 +16,9 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 103_430
-	maxProductTokens = 824_064
-	maxLongLines     = 1_258 // only lowered, until it is none
+	maxProductLines  = 103_428
+	maxProductTokens = 824_061
+	maxLongLines     = 1_257 // only lowered, until it is none
 
 	maxFunctionP95 = 33
 	maxColumns     = 120 // with tabs of four

@@ -29,6 +29,14 @@ const (
 // them. The text may begin in a code block.
 func Lines(markdown string, spans []wire.Span) []Line { return linesOf(markdown, spans, "") }
 
+// Plain returns a line of Markdown as plain text.
+func Plain(line string) string {
+	p := newPlainer(line, nil)
+	p.quote = -1
+	p.inline(0, len(p.source))
+	return string(p.out)
+}
+
 // linesOf is Lines for a text that begins in a code block that a fence opened; none if it is empty.
 func linesOf(markdown string, spans []wire.Span, fence string) []Line {
 	p := newPlainer(markdown, spans)

@@ -41,14 +41,6 @@ func newPlainer(source string, spans []wire.Span) *plainer {
 		moved: make([]wire.Span, len(spans))}
 }
 
-// Plain returns a line of Markdown as plain text.
-func Plain(line string) string {
-	p := newPlainer(line, nil)
-	p.quote = -1
-	p.inline(0, len(p.source))
-	return string(p.out)
-}
-
 // done returns the text and the spans in it.
 func (p *plainer) done() (string, []wire.Span) {
 	return string(p.out), slices.DeleteFunc(p.moved, func(span wire.Span) bool { return span[1] <= span[0] })
@@ -335,7 +327,7 @@ func (p *plainer) code(at, to int) (width int) {
 }
 
 // emphasis reads asterisks, underscores and tildes. They are marks if others close them; two asterisks also if those
-// were cut off.
+// or the text before them were cut off.
 func (p *plainer) emphasis(at, to int) (leftOut bool, width int) {
 	width = min(runLength(p.source, at), to-at)
 	before, after := at > 0 && !isSpace(p.source[at-1]), at+width < len(p.source) && !isSpace(p.source[at+width])
@@ -344,6 +336,7 @@ func (p *plainer) emphasis(at, to int) (leftOut bool, width int) {
 		return false, width
 	}
 	inWord := at > 0 && isWordByte(p.source[at-1])
+	cut := at == 0 && strings.HasPrefix(p.source[width:], " ")              // off its words
 	after = after && strings.IndexByte("./,;:!?)|", p.source[at+width]) < 0 // *.go is no mark
 	if after && (c == '*' || !inWord) {
 		if closer, found := p.closing(at, width); found {
@@ -351,7 +344,7 @@ func (p *plainer) emphasis(at, to int) (leftOut bool, width int) {
 			return true, width
 		}
 	}
-	return c == '*' && width == 2 && before != after, width
+	return c == '*' && width == 2 && (cut || before != after), width
 }
 
 // closing finds the mark that closes the one at an offset.

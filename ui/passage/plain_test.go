@@ -34,6 +34,8 @@ func TestPlain(t *testing.T) {
 		{"stars that are none", "2 * 3 * 4, *.go and *.md, **/*.ts, 2**8", "2 * 3 * 4, *.go and *.md, **/*.ts, 2**8"},
 		{"cut emphasis", "**Roll back", "Roll back"},
 		{"cut emphasis before", "it is so** then", "it is so then"},
+		{"cut emphasis behind its words", "** Pause. **/*.go", "Pause. **/*.go"},
+		{"stars at the beginning", "**/*.go", "**/*.go"},
 		{"not over paragraphs", "*a\n\nb*", "*a b*"},
 		{"wiki links", "by [[River page|the label]], [[Oak]], ![[map.png|300]], [[Page#Part]] and [[#Part]]", "by the label, Oak, map.png, Page#Part and Part"},
 		{"no wiki links", "`[[ -f a ]]` [[ -f b ]] [[1]](https://a.example) [[]] [[a", "[[ -f a ]] [[ -f b ]] [1] [[]] [[a"},

@@ -148,9 +148,12 @@ func (s *Strip) draw(width int, th theme.Theme, focused bool, hint string) strin
 		s.row.PutItem(cell, before+drawn+after, columns)
 		s.row.Put(paint.Blank(gap), gap)
 	}
-	all := s.all()
+	all, style := s.all(), th.Chip
+	if slices.ContainsFunc(s.values, func(v Value) bool { return v.Active }) {
+		style = th.Text
+	}
 	if len(s.values) > 0 && paint.Width(all)+2 <= room {
-		put(0, styled(all, !slices.ContainsFunc(s.values, func(v Value) bool { return v.Active }), th), paint.Width(all)+2)
+		put(0, style.Render(all), paint.Width(all)+2)
 	}
 	for i, value := range s.values {
 		rest, label := "", s.label(value, th)
@@ -200,7 +203,7 @@ func (s *Strip) label(value Value, th theme.Theme) string {
 func (s *Strip) cell(value Value, label string, th theme.Theme) string {
 	switch {
 	case value.Active:
-		return styled(label, true, th)
+		return th.Chip.Render(label)
 	case value.Excluded || value.Counted && value.Count == 0:
 		return th.Disabled.Render(label)
 	}
@@ -209,12 +212,4 @@ func (s *Strip) cell(value Value, label string, th theme.Theme) string {
 		at = len(label)
 	}
 	return s.by.Style(th, value.Value).Render(label[:at]) + th.Muted.Render(label[at:])
-}
-
-// styled fills the cell of what is active.
-func styled(label string, active bool, th theme.Theme) string {
-	if active {
-		return th.Chip.Render(label)
-	}
-	return th.Text.Render(label)
 }
