@@ -104,7 +104,7 @@ func TestConnectorsDecideWhoSeesWhat(t *testing.T) {
 		w.expect("connectors of the set for "+who, named, pairs)
 	}
 
-	w.check(w.people.RemoveGroup(ctx, tenant, "Eng"))
+	w.check(w.people.RemoveGroup(ctx, tenant, joinGroup(w.t, w.people, tenant, "Eng", "jo@acme.example")))
 	w.check(w.server.SyncConnectors(ctx, tenant))
 	joinGroup(w.t, w.people, tenant, "Eng", "scoped@acme.example")
 	w.expect("jo without the group", w.finds("jo", ""), []string{"later", "public", "synced"})
@@ -138,10 +138,11 @@ func (c *changing) Write(ctx context.Context, batch index.Batch) (index.Written,
 func TestAConnectorChangesWhileADocumentIsPosted(t *testing.T) {
 	w := newWorld(t)
 	ctx, tenant := t.Context(), directory.DefaultTenant
-	pair := w.pair("Private", "private", joinGroup(t, w.people, tenant, "Legal", "kim@acme.example"))
+	legal := joinGroup(t, w.people, tenant, "Legal", "kim@acme.example")
+	pair := w.pair("Private", "private", legal)
 	late := &changing{Index: w.documents}
 	w.documents = late
-	late.change = func() { w.check(w.people.RemoveGroup(ctx, tenant, "Legal")) }
+	late.change = func() { w.check(w.people.RemoveGroup(ctx, tenant, legal)) }
 	w.post("a", pair, "")
 	w.expect("kim without the group", w.finds("owner", ""), []string{"a"})
 	joinGroup(w.t, w.people, tenant, "Legal", "kim@acme.example")

@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 
@@ -103,18 +104,14 @@ func (s *Server) removeGroup(c *call) (any, error) {
 	if err := cmp.Or(c.failure(), ofDefaultGroup(id, "delete")); err != nil {
 		return nil, err
 	}
-	known, err := s.Directory.Groups(c.Context(), c.who.Tenant)
-	if err != nil {
-		return nil, err
-	}
-	at := slices.IndexFunc(known, func(g directory.Group) bool { return g.ID == id })
-	if at < 0 {
+	err := s.Directory.RemoveGroup(c.Context(), c.who.Tenant, id)
+	if _, isMissing := errors.AsType[directory.MissingError](err); isMissing {
 		return nil, coded(http.StatusNotFound, "NOT_FOUND", "User group not found")
 	}
-	if err := s.Directory.RemoveGroup(c.Context(), c.who.Tenant, known[at].Name); err != nil {
-		return nil, err
+	if err == nil {
+		err = s.SyncConnectors(c.Context(), c.who.Tenant)
 	}
-	return nil, s.SyncConnectors(c.Context(), c.who.Tenant)
+	return nil, err
 }
 
 // groups answers GET /manage/admin/user-group.

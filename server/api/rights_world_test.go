@@ -429,7 +429,7 @@ func (w *ruleWorld) change(r *rules) {
 		r.groups[group] = joinGroup(w.t, w.people, r.tenant, group, u.email)
 		u.groups[group] = true
 	case kind == 2 && r.groups[group] != 0:
-		w.check(w.people.RemoveGroup(ctx, r.tenant, group))
+		w.check(w.people.RemoveGroup(ctx, r.tenant, r.groups[group]))
 		w.check(w.server.SyncConnectors(ctx, r.tenant))
 		r.forgetGroup(group)
 	case kind == 2:

@@ -63,7 +63,7 @@ func TestConnectorsSayWhoSeesTheirDocuments(t *testing.T) {
 	if len(stale) != 1 || stale[0].ID != pair {
 		t.Fatalf("unsettled %v", stale)
 	}
-	if err := d.RemoveGroup(ctx, DefaultTenant, "Eng"); err != nil {
+	if err := d.RemoveGroup(ctx, DefaultTenant, eng.ID); err != nil {
 		t.Fatal(err)
 	}
 	if still := must[bool](t)(d.MarkSynced(ctx, stale[0])); still || len(unsynced()) != 1 {

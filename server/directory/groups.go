@@ -73,7 +73,7 @@ func (d *Directory) ChangeGroup(ctx context.Context, tenant string, id int, chan
 			tenant, id)
 		tx.Change(missing(KindGroup, id), `UPDATE user_groups SET name = coalesce(nullif(?, ''), name)
 			WHERE id = ? AND tenant_id = ?`, change.Name, id, tenant)
-		markPairsChanged(tx, "id IN (SELECT cc_pair_id FROM cc_pair_groups WHERE group_id = ?)", id)
+		markPairsOfGroup(tx, id)
 		if change.Users != nil {
 			tx.Exec("DELETE FROM user_group_members WHERE group_id = ?", id)
 		}
@@ -86,9 +86,13 @@ func (d *Directory) ChangeGroup(ctx context.Context, tenant string, id int, chan
 	return d.groupAfter(ctx, err, tenant, id)
 }
 
+func markPairsOfGroup(tx *sqldb.Tx, id int) {
+	markPairsChanged(tx, "id IN (SELECT cc_pair_id FROM cc_pair_groups WHERE group_id = ?)", id)
+}
+
 func givePairs(tx *sqldb.Tx, tenant string, group int, pairs []int) {
 	link(tx, pairLinks("cc_pair_groups", "group_id", tenant), group, pairs)
-	markPairsChanged(tx, "id IN (SELECT cc_pair_id FROM cc_pair_groups WHERE group_id = ?)", group)
+	markPairsOfGroup(tx, group)
 }
 
 // Groups lists the groups of a tenant by name.
@@ -112,12 +116,10 @@ func (d *Directory) groups(ctx context.Context, where string, args ...any) ([]Gr
 }
 
 // RemoveGroup removes a group. The documents of its connectors must then be updated.
-func (d *Directory) RemoveGroup(ctx context.Context, tenant, name string) error {
-	return d.open.Update(ctx, "remove group "+name, func(tx *sqldb.Tx) {
-		markPairsChanged(tx, `id IN (SELECT p.cc_pair_id FROM cc_pair_groups p JOIN user_groups g ON g.id = p.group_id
-			WHERE g.tenant_id = ? AND g.name = ?)`, tenant, name)
-		tx.Change(missing(KindGroup, quote(name)), "DELETE FROM user_groups WHERE tenant_id = ? AND name = ?",
-			tenant, name)
+func (d *Directory) RemoveGroup(ctx context.Context, tenant string, id int) error {
+	return d.open.Update(ctx, fmt.Sprintf("remove group %d", id), func(tx *sqldb.Tx) {
+		markPairsOfGroup(tx, id)
+		tx.Change(missing(KindGroup, id), "DELETE FROM user_groups WHERE id = ? AND tenant_id = ?", id, tenant)
 	})
 }
 
