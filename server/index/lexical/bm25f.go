@@ -172,5 +172,6 @@ func (s *scoring) clear() {
 func (r *run) discard() {
 	clear(r.scores)
 	clear(r.group)
+	r.grouped = r.grouped[:0]
 	clear(r.pages)
 }

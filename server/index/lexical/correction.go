@@ -61,10 +61,7 @@ func (r *run) correct(a *analysis.Analyser, words []analysis.QueryWord, rights f
 			continue
 		}
 		changes = append(changes, index.Correction{From: w.Surface, To: to})
-		known := []analysis.QueryWord{{Token: analysis.Token{Term: a.TermOf([]byte(to)), Surface: to, Written: to,
-			Start: w.Start, End: w.End, Position: w.Position}}}
-		a.In(r.languages().all, known)
-		corrected[len(corrected)-1] = known[0]
+		corrected[len(corrected)-1] = r.respelt(a, w, to)[0]
 	}
 	return corrected, changes, nil
 }

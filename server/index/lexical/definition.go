@@ -103,8 +103,10 @@ func (s *scoring) addForms(w *word) error {
 					s.titled(words).Add(s.owners.Of(int(chunk)))
 				}
 			}
-			s.r.group[chunk] += f * float32(s.r.s.params.Acronym)
-			s.r.pages[chunk/pageChunks] = true
+			if f > 0 {
+				s.addToGroup(chunk, f*float32(s.r.s.params.Acronym))
+				s.r.pages[chunk/pageChunks] = true
+			}
 		})
 		if err != nil {
 			return err

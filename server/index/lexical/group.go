@@ -39,23 +39,14 @@ func (s *scoring) groupOf(w *word, factor float32) error {
 		return err
 	}
 	bonus := float32(w.bonus)
-	chunks, documents := s.reader.Chunks(), s.r.documents(s.part)
-	for page, touched := range s.r.pages {
-		if !touched {
-			continue
-		}
-		from := page * pageChunks
-		to := min(from+pageChunks, chunks)
-		group, length, scores := s.r.group[from:to], s.length[from:to], s.r.scores[from:to]
-		for i, f := range group {
-			if f == 0 {
-				continue
-			}
-			group[i] = 0
-			scores[i] += factor*f/(f+(s.base+s.slope*length[i])) + bonus
-			documents.Add(s.owners.Of(from + i))
-		}
+	documents := s.r.documents(s.part)
+	for _, chunk := range s.r.grouped {
+		f := s.r.group[chunk]
+		s.r.group[chunk] = 0
+		s.r.scores[chunk] += factor*f/(f+(s.base+s.slope*s.length[chunk])) + bonus
+		documents.Add(s.owners.Of(int(chunk)))
 	}
+	s.r.grouped = s.r.grouped[:0]
 	for words := w.bits; words > 0; words &= words - 1 {
 		s.held.words[bits.TrailingZeros64(words)].Or(documents)
 	}
@@ -80,7 +71,9 @@ func (s *scoring) gatherAll(names []string, words uint64) {
 				s.r.pages[page] = true
 			}
 			for i, n := range group.halves {
-				s.r.group[i] = float32(n) / 2
+				if n > 0 {
+					s.addToGroup(uint32(i), float32(n)/2)
+				}
 			}
 			for ; words > 0; words &= words - 1 {
 				s.titled(words).Or(group.titled)
@@ -120,14 +113,15 @@ func (s *scoring) remember(key string, names []string) {
 
 // gather adds the frequencies of a block, none of which is 0, to those of its group.
 func (s *scoring) gather(b *segment.Block) {
-	group := s.r.group
-	if !b.HasHeadings && !b.HasTitles {
-		for i, chunk := range b.Chunks[:b.N] {
-			group[chunk] += float32(b.Body[i])
-		}
-		return
-	}
 	for i, chunk := range b.Chunks[:b.N] {
-		group[chunk] += s.frequency(b, i)
+		s.addToGroup(chunk, s.frequency(b, i))
 	}
+}
+
+// addToGroup adds a frequency, which is not 0, to that of the group in a chunk.
+func (s *scoring) addToGroup(chunk uint32, frequency float32) {
+	if s.r.group[chunk] == 0 {
+		s.r.grouped = append(s.r.grouped, chunk)
+	}
+	s.r.group[chunk] += frequency
 }

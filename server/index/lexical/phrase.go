@@ -47,7 +47,8 @@ type termCursor struct {
 
 const noChunk = math.MaxUint32
 
-func (r *run) postings(part int, terms []string) (p postings) {
+// postings appends those of the terms that a part has.
+func (r *run) postings(p postings, part int, terms []string) postings {
 	for _, term := range terms {
 		if t, ok := r.term(part, term); ok {
 			p = append(p, termCursor{term: t, loaded: -1})
@@ -129,7 +130,7 @@ func (r *run) occurrences(part int, phrase []phraseTerm, wanted func(chunk uint3
 	lists := make([]postings, len(phrase))
 	rarest := 0
 	for i, term := range phrase {
-		lists[i] = r.postings(part, term.terms)
+		lists[i] = r.postings(nil, part, term.terms)
 		if lists[i].chunks() < lists[rarest].chunks() {
 			rarest = i
 		}

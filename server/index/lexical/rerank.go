@@ -63,7 +63,8 @@ func (s *second) run(explain bool) {
 
 // look finds a word in all candidates.
 func (s *second) look(w int, positions bool) {
-	list := s.r.postings(s.all[0].part, s.p.words[w].terms)
+	s.r.cursors = s.r.postings(s.r.cursors[:0], s.all[0].part, s.p.words[w].terms)
+	list := s.r.cursors
 	for i := range s.all {
 		chunk := uint32(s.all[i].chunk)
 		next := list.seek(chunk)

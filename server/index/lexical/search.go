@@ -370,6 +370,8 @@ type run struct {
 type scratch struct {
 	scores  []float32
 	group   []float32
+	grouped []uint32 // the chunks of which group is not 0
+	cursors postings
 	pages   []bool
 	block   segment.Block
 	bitmaps []segment.Bits // free ones

@@ -99,19 +99,11 @@ func (r *run) split(a *analysis.Analyser, w analysis.QueryWord, rights []segment
 		if runes++; runes <= fewestLetters || utf8.RuneCountInString(w.Surface[i:]) < fewestLetters {
 			continue
 		}
-		var parts []analysis.QueryWord
-		var phrase []phraseTerm
-		known := true
-		for _, surface := range []string{w.Surface[:i], w.Surface[i:]} {
-			part := analysis.QueryWord{Token: w.Token}
-			part.Surface, part.Written, part.Term = surface, surface, a.TermOf([]byte(surface))
-			known = known && r.shows(surface, rights)
-			parts = append(parts, part)
-		}
-		if !known {
+		if !r.shows(w.Surface[:i], rights) || !r.shows(w.Surface[i:], rights) {
 			continue
 		}
-		a.In(r.languages().all, parts)
+		parts := r.respelt(a, w, w.Surface[:i], w.Surface[i:])
+		var phrase []phraseTerm
 		for at, part := range parts {
 			phrase = append(phrase, phraseTerm{terms: append([]string{part.Term}, part.Stems...), offset: uint32(at)})
 		}
@@ -121,6 +113,17 @@ func (r *run) split(a *analysis.Analyser, w analysis.QueryWord, rights []segment
 		}
 	}
 	return nil, nil
+}
+
+// respelt returns the words that were meant by one of a query.
+func (r *run) respelt(a *analysis.Analyser, w analysis.QueryWord, surfaces ...string) (meant []analysis.QueryWord) {
+	for _, surface := range surfaces {
+		t := w.Token
+		t.Kind, t.Surface, t.Written, t.Term = analysis.Word, surface, surface, a.TermOf([]byte(surface))
+		meant = append(meant, analysis.QueryWord{Token: t})
+	}
+	a.In(r.languages().all, meant)
+	return meant
 }
 
 // occurs reports whether a document of rights contains a phrase.

@@ -106,8 +106,8 @@ const maxRemembered = 16 << 20
 // Reset empties the Builder for another segment. It remembers the terms of words: most of the next documents have them,
 // and finding them is most of the work.
 func (b *Builder) Reset() {
-	kept, empty := *b, NewBuilder()
-	*b = *empty
+	kept := *b
+	*b = *NewBuilder()
 	if kept.Bytes() > maxRemembered {
 		return
 	}
@@ -353,8 +353,7 @@ func (b *Builder) Build() ([]byte, error) {
 	slices.SortFunc(b.documents, func(x, y pending) int { return strings.Compare(x.id, y.id) })
 	w := newWriter()
 	order := make([]uint32, len(b.values.list))
-	all := func(int) bool { return true }
-	for ordinal, value := range b.values.sorted(all) {
+	for ordinal, value := range b.values.sorted(func(int) bool { return true }) {
 		order[value] = uint32(ordinal)
 		if err := w.values.add(b.values.list[value], nil); err != nil {
 			return nil, err

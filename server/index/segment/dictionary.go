@@ -85,13 +85,11 @@ func (r *Reader) dictionary(id section) dictionary {
 
 // block returns the bytes of a block.
 func (d *dictionary) block(i int) []byte {
-	offset := func(i int) int {
-		if i == d.blocks {
-			return d.ends
-		}
-		return int(binary.LittleEndian.Uint32(d.r.bytes(d.extent.offset+d.ends+4*i, 4)))
+	offsets := d.r.bytes(d.extent.offset+d.ends+4*i, 8)
+	from, to := int(binary.LittleEndian.Uint32(offsets)), int(binary.LittleEndian.Uint32(offsets[4:]))
+	if i == d.blocks-1 { // behind its offset is the number of entries
+		to = d.ends
 	}
-	from, to := offset(i), offset(i+1)
 	if from > to || to > d.ends {
 		panic(d.r.damaged("a dictionary's blocks are out of order"))
 	}
