@@ -16,8 +16,8 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 103_419
-	maxProductTokens = 824_027
+	maxProductLines  = 103_410
+	maxProductTokens = 824_001
 	maxLongLines     = 1_257 // only lowered, until it is none
 
 	maxFunctionP95 = 33

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -173,8 +174,22 @@ func (l *changeList) of(id string) *Change {
 	return &l.all[at]
 }
 
-// AccessChanges returns one change per document.
-func AccessChanges(patches []index.AccessPatch) []Change {
+// patchesAtOnce bounds the documents that are in memory while their rights change.
+const patchesAtOnce = 256
+
+// UpdateAccess has apply change the rights of some documents at a time, and returns how many changed.
+func UpdateAccess(patches []index.AccessPatch, apply func([]Change) (index.Written, error)) (total int, err error) {
+	for some := range slices.Chunk(patches, patchesAtOnce) {
+		written, err := apply(accessChanges(some))
+		if total += written.Updated; err != nil {
+			return total, err
+		}
+	}
+	return total, nil
+}
+
+// accessChanges returns one change per document.
+func accessChanges(patches []index.AccessPatch) []Change {
 	var changes changeList
 	for _, patch := range patches {
 		c := changes.of(patch.ID)

@@ -27,9 +27,6 @@ type Plan struct {
 	Written index.Written
 }
 
-// PatchesAtOnce bounds the documents that are in memory while their rights change.
-const PatchesAtOnce = 256
-
 // plannedAtOnce bounds the documents that Plan has in memory beside those of the changes.
 const plannedAtOnce = 256
 

@@ -17,46 +17,30 @@ import (
 
 // Write implements index.Index. A document that the batch both stores and deletes is stored; of two with one id the
 // last counts. Besides the errors of package index: documents.ErrTooLarge, documents.ErrNoID, fault.ErrDiskFull.
-func (x *Index) Write(ctx context.Context, batch index.Batch) (index.Written, error) {
+func (x *Index) Write(ctx context.Context, batch index.Batch) (written index.Written, err error) {
 	changes, err := documents.Changes(batch)
 	if err != nil {
 		return index.Written{}, fmt.Errorf("write to the library: %w", err)
 	}
-	if batch.DryRun {
-		return x.count(ctx, changes)
+	if !batch.DryRun {
+		return x.apply(ctx, changes, batch.Cursors)
 	}
-	return x.apply(ctx, changes, batch.Cursors)
-}
-
-// count returns what changes would do.
-func (x *Index) count(ctx context.Context, changes []documents.Change) (index.Written, error) {
-	view, err := x.openView(ctx)
-	if err != nil {
-		return index.Written{}, err
-	}
-	defer view.close()
-	plan, err := view.documents.Plan(ctx, changes, nil)
-	if err != nil {
-		return index.Written{}, err
-	}
-	return plan.Written, nil
+	err = x.reading(ctx, func(tx sqldb.Querier) error {
+		plan, err := x.reader(tx).Plan(ctx, changes, nil)
+		if err == nil {
+			written = plan.Written
+		}
+		return err
+	})
+	return written, err
 }
 
 // UpdateAccess implements index.Index. Each document changes at once; of a long list, some may be seen changed before
 // others.
 func (x *Index) UpdateAccess(ctx context.Context, patches []index.AccessPatch) (int, error) {
-	if x.ReadOnly() {
-		return 0, fmt.Errorf("change access: %w", fault.ErrReadOnly)
-	}
-	total := 0
-	for some := range slices.Chunk(patches, documents.PatchesAtOnce) {
-		written, err := x.apply(ctx, documents.AccessChanges(some), nil)
-		if err != nil {
-			return total, err
-		}
-		total += written.Updated
-	}
-	return total, nil
+	return documents.UpdateAccess(patches, func(changes []documents.Change) (index.Written, error) {
+		return x.apply(ctx, changes, nil)
+	})
 }
 
 // apply stores changes in one transaction. An index that turns out to be damaged is repaired first.

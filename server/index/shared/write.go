@@ -27,15 +27,10 @@ func (s *Store) Write(ctx context.Context, batch index.Batch) (index.Written, er
 }
 
 // UpdateAccess implements index.Index.
-func (s *Store) UpdateAccess(ctx context.Context, patches []index.AccessPatch) (total int, err error) {
-	for some := range slices.Chunk(patches, documents.PatchesAtOnce) {
-		written, err := s.apply(ctx, documents.AccessChanges(some), nil)
-		if err != nil {
-			return total, err
-		}
-		total += written.Updated
-	}
-	return total, nil
+func (s *Store) UpdateAccess(ctx context.Context, patches []index.AccessPatch) (int, error) {
+	return documents.UpdateAccess(patches, func(changes []documents.Change) (index.Written, error) {
+		return s.apply(ctx, changes, nil)
+	})
 }
 
 // apply stores changes in one transaction.
