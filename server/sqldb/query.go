@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	driver "modernc.org/sqlite"
+
 	"quarry/client/wire"
 )
 
@@ -137,7 +139,7 @@ func (open Lazy) Update(ctx context.Context, doing string, change func(*Tx)) err
 	if err != nil {
 		return err
 	}
-	err = db.Update(ctx, func(tx *sql.Tx) error { return run(&Tx{ctx: ctx, within: ctx, tx: tx}, change) })
+	err = db.Update(ctx, func(tx *sql.Tx) error { return run(db, &Tx{ctx: ctx, within: ctx, tx: tx}, change) })
 	if err != nil {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
@@ -152,11 +154,12 @@ func (open Lazy) Exec(ctx context.Context, doing string, otherwise error, query 
 // UpdateWhole runs change in a transaction of a database whose statements run to their end, as those of EachWhole do.
 func UpdateWhole(ctx context.Context, db DB, change func(*Tx)) error {
 	return db.Update(ctx, func(tx *sql.Tx) error {
-		return run(&Tx{ctx: ctx, within: context.WithoutCancel(ctx), tx: tx, doing: writing}, change)
+		return run(db, &Tx{ctx: ctx, within: context.WithoutCancel(ctx), tx: tx, doing: writing}, change)
 	})
 }
 
-func run(t *Tx, change func(*Tx)) error {
+func run(db DB, t *Tx, change func(*Tx)) error {
+	t.atOnce = rowsAtOnce(db)
 	change(t)
 	return t.err
 }
@@ -169,6 +172,7 @@ type Tx struct {
 	within context.Context // of statements
 	tx     *sql.Tx
 	doing  string // begins the errors of statements; empty: Update's does
+	atOnce int    // rows that one statement inserts
 	err    error
 }
 
@@ -223,13 +227,18 @@ func (t *Tx) Change(otherwise error, query string, args ...any) {
 	}
 }
 
-// rowsAtOnce bounds the parameters of a statement.
-const rowsAtOnce = 200
+// rowsAtOnce is 200 for a server, where a statement of many rows saves round trips and its parameters are bounded, and
+// one for a file: to prepare a statement of each number of rows takes longer than to run that of one again.
+func rowsAtOnce(db DB) int {
+	if _, isFile := db.Pool().Driver().(*driver.Driver); isFile {
+		return 1
+	}
+	return 200
+}
 
-// Insert inserts rows, several with one statement, which saves a server's round trips. into has the columns, behind
-// follows the values.
+// Insert inserts rows. into has the columns, behind follows the values.
 func (t *Tx) Insert(into string, rows [][]any, behind string) {
-	for some := range slices.Chunk(rows, rowsAtOnce) {
+	for some := range slices.Chunk(rows, t.atOnce) {
 		one := Places(len(some[0]))
 		t.Exec("INSERT INTO "+into+" VALUES "+one+strings.Repeat(", "+one, len(some)-1)+behind,
 			slices.Concat(some...)...)
