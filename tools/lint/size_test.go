@@ -16,8 +16,8 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 103_410
-	maxProductTokens = 824_001
+	maxProductLines  = 103_420
+	maxProductTokens = 824_072
 	maxLongLines     = 1_257 // only lowered, until it is none
 
 	maxFunctionP95 = 33

@@ -21,11 +21,12 @@ type Builder struct {
 	scales     []float32
 	codes      []byte
 	sum        []float64
+	exact      int // codes that are measured one by one by any processor
 }
 
 // NewBuilder returns an empty builder of vectors with that many dimensions, with room for some.
 func NewBuilder(dimensions, room int) *Builder {
-	return &Builder{dimensions: dimensions, sum: make([]float64, dimensions),
+	return &Builder{dimensions: dimensions, sum: make([]float64, dimensions), exact: plainWork,
 		codes: make([]byte, 0, dimensions*room)}
 }
 
@@ -113,7 +114,10 @@ func (b *Builder) Build() []byte {
 	}
 	copy(out[l.keys:], b.keys)
 	copy(out[l.codes:], b.codes)
-	depth := calibrate(l, out, mean, b.scales)
+	depth := 0
+	if len(b.codes) > b.exact {
+		depth = calibrate(l, out, mean, b.scales)
+	}
 	out = segment.AppendChecksums(out)
 	sums := segment.Checksum(out[l.content:])
 	start := len(out)
@@ -171,11 +175,8 @@ const (
 )
 
 // calibrate measures how many vectors, in the order of their signs, hold the checkedHits nearest of queries that lie
-// near vectors of the file; 0 where all are measured anyway. raw is the content of the file.
+// near vectors of the file. raw is the content of the file.
 func calibrate(l layout, raw []byte, mean, scales []float32) int {
-	if l.count*l.dimensions <= plainWork { // which any processor can do
-		return 0
-	}
 	random := rand.New(rand.NewPCG(uint64(l.count), uint64(l.dimensions)))
 	rows, codes := raw[l.bits:l.keys], raw[l.codes:l.content]
 	checks := min(max(checkedWork/(l.count*l.dimensions), fewestChecks), mostChecks)

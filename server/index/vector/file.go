@@ -74,7 +74,8 @@ type File struct {
 	name    string
 	blocks  *segment.Blocks
 	missing int
-	depth   int // see calibrate
+	depth   int // see calibrate; 0: all are measured
+	exact   int // codes that are measured one by one
 
 	columns atomic.Pointer[columns]
 }
@@ -130,7 +131,7 @@ func open(name string, data []byte) (*File, error) {
 		return nil, errors.New("a number is out of range")
 	}
 	f := &File{layout: layoutOf(version, int(dimensions), numbers[0]), name: name, missing: numbers[1],
-		depth: numbers[2]}
+		depth: numbers[2], exact: work()}
 	if len(data) != f.content+segment.ChecksumBytes(f.content)+footerSize {
 		return nil, errors.New("its length is wrong")
 	}

@@ -36,7 +36,7 @@ func (f *File) Depth(limit int) int {
 // of their index.
 func (f *File) Nearest(query []float32, admitted segment.Bits, depth int) []Near {
 	wanted := admitted
-	if n := admitted.Count(); n > depth && n*f.dimensions > work() {
+	if n := admitted.Count(); n > depth && n*f.dimensions > f.exact {
 		wanted = f.likeliest(query, admitted, depth)
 	}
 	measure := f.measure(query, f.loaded().scales, f.blocks.Bytes(f.codes, f.content-f.codes))

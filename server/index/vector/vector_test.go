@@ -82,9 +82,11 @@ func exact(vectors [][]float32, query []float32, admitted func(int) bool, limit 
 	return best
 }
 
+// build makes a file of which a search sorts out the likely vectors by their signs, however few there are.
 func build(t testing.TB, vectors [][]float32) *File {
 	t.Helper()
 	b := NewBuilder(len(vectors[0]), 0)
+	b.exact = 0
 	for i, v := range vectors {
 		b.Add(uint32(2*i), Key{byte(i), byte(i >> 8)}, v)
 	}
@@ -92,6 +94,7 @@ func build(t testing.TB, vectors [][]float32) *File {
 	if err != nil {
 		t.Fatal(err)
 	}
+	f.exact = 0
 	return f
 }
 
