@@ -10,6 +10,7 @@ import (
 	"quarry/server/directory"
 	"quarry/server/fault"
 	"quarry/server/index"
+	"quarry/server/language"
 	"quarry/server/pipeline"
 )
 
@@ -101,7 +102,8 @@ func documentChunks(c *call) (any, error) {
 				one.Lines, one.Bytes = []int{at.FirstLine, at.LastLine}, []int{at.Start, at.End}
 			}
 			if found.Highlighter != nil {
-				marks, _ := found.Highlighter.Highlight(chunk.Text, document.Language, [2]int{})
+				spoken := index.InLanguage(language.OfChunk(chunk.Text, document.Language, document.ChunkCount))
+				marks, _ := found.Highlighter.Highlight(chunk.Text, spoken, [2]int{})
 				one.Highlights = mapped(marks, func(at [2]int) wire.Span { return at })
 			}
 			answer.Chunks = append(answer.Chunks, one)

@@ -437,10 +437,15 @@ type ValueCount struct {
 type Highlighter interface {
 	// Highlight returns the byte ranges of the matched words of a text, ascending and disjoint, and the range of the
 	// best passage within a part of it: whole sentences of at most about 300 bytes that contain the most of the query,
-	// and about as much of what the last one announces; empty for an empty part. language is that of the document, in
-	// which its words have stems; empty: any.
-	Highlight(text, language string, within [2]int) (marks [][2]int, best [2]int)
+	// and about as much of what the last one announces; empty for an empty part.
+	Highlight(text string, spoken LanguageAt, within [2]int) (marks [][2]int, best [2]int)
 }
+
+// LanguageAt returns the language of a text at a byte, in which words have stems; empty: any.
+type LanguageAt func(at int) string
+
+// InLanguage returns the LanguageAt of a text in one language.
+func InLanguage(code string) LanguageAt { return func(int) string { return code } }
 
 // Suggestions complete what was typed.
 type Suggestions struct {

@@ -68,6 +68,41 @@ func TestSentences(t *testing.T) {
 	}
 }
 
+func TestOfChunk(t *testing.T) {
+	const english = "The time has not come yet, but we will make use of it when it does."
+	const german = "Die Zeit ist noch nicht gekommen, aber wir werden sie nutzen."
+	for _, c := range []struct {
+		name, text, document string
+		chunks               int
+		want                 string
+	}{
+		{"the same", english, "en", 2, "en"},
+		{"another", german, "en", 2, "de"},
+		{"of a document without a language", german, Undetermined, 2, "de"},
+		{"of one whose language is unknown", german, "", 2, ""},
+		{"the only one", german, "en", 1, "en"},
+		{"short", "Die Zeit", "en", 2, "en"},
+		{"code", "func main() { fmt.Println(os.Args[1]) }", "de", 2, "de"},
+		{"a quotation", strings.Repeat(english+" ", 4) + german, "en", 2, "en"},
+		{"another script", "请运行命令，然后检查所有容器的状态", "en", 2, "zh"},
+		{"the same of a script", "请运行命令，然后检查所有容器的状态", "zh", 2, "zh"},
+		{"another within a script", english, "zh", 2, "en"},
+		{"nothing", "", "en", 2, "en"},
+	} {
+		if got := OfChunk(c.text, c.document, c.chunks); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+	for _, s := range readSentences(t) { // what is frequent in a neighbour is not taken for it
+		for _, document := range stemmed {
+			got, alone := OfChunk(s.text, document, 2), Detect(s.text)
+			if got != alone && got != document || alone == s.code && got != alone && !slices.Contains([]string{"da", "no"}, document) {
+				t.Errorf("in a document in %s: %s instead of %s: %s", document, got, alone, s.text)
+			}
+		}
+	}
+}
+
 func TestDetect(t *testing.T) {
 	const german = "Die Zeit ist noch nicht gekommen, aber wir werden sie nutzen."
 	for _, c := range []struct{ name, text, want string }{

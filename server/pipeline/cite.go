@@ -16,6 +16,7 @@ import (
 	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/server/index"
+	"quarry/server/language"
 )
 
 // cite writes the answer: passages, citation numbers per document, counts.
@@ -171,7 +172,7 @@ func (r *run) documents(ctx context.Context, sections []section) (map[string]*in
 
 func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation int) wire.SearchResult {
 	content, places := joined(chunks)
-	s, marks, best := r.center(s, content, d.Language, places)
+	s, marks, best := r.center(s, content, languageAt(d, chunks, places), places)
 	at := s.center.chunk - s.start
 	center, headings, link := chunks[at], chunks[at].Headings, chunks[at].Link
 	if mark, found := firstMark(marks, best); found {
@@ -243,16 +244,16 @@ func line(d index.Stored, chunk int, c index.Chunk, at int) int {
 // center returns a section with the chunk of its best passage as the center, its marks and that passage. It moves the
 // center to the question's words if they are elsewhere in the section, and where nothing else found it, to its
 // beginning if they are in the title.
-func (r *run) center(s section, content, language string, places []wire.Span) (
+func (r *run) center(s section, content string, spoken index.LanguageAt, places []wire.Span) (
 	_ section, marks []wire.Span, best wire.Span) {
 	at := min(max(s.center.chunk-s.start, 0), len(places)-1)
 	s.center.chunk = s.start + at
-	marks, best = r.highlight(content, language, places[at])
+	marks, best = r.highlight(content, spoken, places[at])
 	if _, found := firstMark(marks, places[at]); found || len(places) == 1 ||
 		r.found[r.question].Highlighter == nil || len(marks) == 0 && !r.byWordsAlone() {
 		return s, marks, best
 	}
-	_, best = r.highlight(content, language, wire.Span{0, len(content)})
+	_, best = r.highlight(content, spoken, wire.Span{0, len(content)})
 	mark, _ := firstMark(marks, best)
 	of := slices.IndexFunc(places, func(place wire.Span) bool { return mark >= place[0] && mark < place[1] })
 	s.center.chunk = s.start + max(0, of)
@@ -269,17 +270,33 @@ func firstMark(marks []wire.Span, within wire.Span) (at int, found bool) {
 	return marks[i][0], true
 }
 
-// highlight returns the ranges of the question's words in a text of a language, and the best passage within a part.
-func (r *run) highlight(content, language string, within wire.Span) (marks []wire.Span, best wire.Span) {
+// highlight returns the ranges of the question's words in a text, and the best passage within a part.
+func (r *run) highlight(content string, spoken index.LanguageAt, within wire.Span) (
+	marks []wire.Span, best wire.Span) {
 	marks = []wire.Span{}
 	if h := r.found[r.question].Highlighter; h != nil {
-		ranges, passage := h.Highlight(content, language, within)
+		ranges, passage := h.Highlight(content, spoken, within)
 		for _, at := range ranges {
 			marks = append(marks, at)
 		}
 		best = passage
 	}
 	return marks, best
+}
+
+// languageAt returns the languages of chunks at places of a text. Each is detected once at most.
+func languageAt(d index.Stored, chunks []index.Chunk, places []wire.Span) index.LanguageAt {
+	known := make([]string, len(chunks))
+	return func(at int) string {
+		i := slices.IndexFunc(places, func(place wire.Span) bool { return at >= place[0] && at < place[1] })
+		if i < 0 {
+			return d.Language
+		}
+		if known[i] == "" {
+			known[i] = language.OfChunk(chunks[i].Text, d.Language, d.ChunkCount)
+		}
+		return known[i]
+	}
 }
 
 // joined returns a run of chunks as one text, and their ranges in it. Chunks without a line break at their end get one.

@@ -401,7 +401,8 @@ func (r *run) remoteResult(s section, citation int) wire.SearchResult {
 	result.CitationID, result.Origin, result.Selected, result.Ranks = &citation, p.source, s.selected, nil
 	result.Matches = false // of no total of this library
 	if len(result.Highlights) == 0 && r.found[r.question].Highlighter != nil {
-		result.Highlights, result.BestPassage = r.highlight(result.Content, result.Language, wire.Span{0, len(result.Content)})
+		result.Highlights, result.BestPassage = r.highlight(result.Content, index.InLanguage(result.Language),
+			wire.Span{0, len(result.Content)})
 	}
 	if result.Blurb == "" {
 		result.Blurb = blurb(result.Content)

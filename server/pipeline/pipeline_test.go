@@ -74,7 +74,7 @@ func (s *shelf) Twins(context.Context) ([][]string, error) { return s.twins, nil
 
 func (s *shelf) Version() string { return s.version }
 
-func (s *shelf) Highlight(_, _ string, within [2]int) ([][2]int, [2]int) {
+func (s *shelf) Highlight(_ string, _ index.LanguageAt, within [2]int) ([][2]int, [2]int) {
 	return [][2]int{{0, 4}}, within
 }
 

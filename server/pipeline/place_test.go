@@ -32,6 +32,32 @@ func TestPlaceOf(t *testing.T) {
 	}
 }
 
+// TestLanguageAt: words are marked by the rules of the chunk that they are in, as it was analysed.
+func TestLanguageAt(t *testing.T) {
+	t.Parallel()
+	chunks := []index.Chunk{
+		{Text: "The time has not come yet, but we will make use of it when it does."},
+		{Text: "It cannot be read.", Damaged: true},
+		{Text: "Die Zeit ist noch nicht gekommen, aber wir werden sie nutzen.\n"},
+		{Text: "Short."},
+	}
+	content, places := joined(chunks)
+	for _, test := range []struct {
+		document string
+		count    int
+		want     string // at time, Zeit and Short
+	}{{"en", 4, "en de en"}, {"de", 4, "en de de"}, {"en", 1, "en en en"}, {"", 4, "  "}} {
+		spoken := languageAt(index.Stored{Document: index.Document{Language: test.document}, ChunkCount: test.count}, chunks, places)
+		var got []string
+		for _, word := range []string{"time", "Zeit", "Short"} {
+			got = append(got, spoken(strings.Index(content, word)))
+		}
+		if strings.Join(got, " ") != test.want {
+			t.Errorf("of %d chunks of a document in %q: %q, want %q", test.count, test.document, got, test.want)
+		}
+	}
+}
+
 // TestPlaceOfUnknown holds that a place is no better known than it is.
 func TestPlaceOfUnknown(t *testing.T) {
 	t.Parallel()
@@ -60,7 +86,7 @@ func TestPlaceOfUnknown(t *testing.T) {
 // marker highlights one word; the best passage is its paragraph, else the first one.
 type marker string
 
-func (m marker) Highlight(whole, _ string, within [2]int) (marks [][2]int, best [2]int) {
+func (m marker) Highlight(whole string, _ index.LanguageAt, within [2]int) (marks [][2]int, best [2]int) {
 	if at := strings.Index(whole, string(m)); at >= 0 {
 		marks = [][2]int{{at, at + len(m)}}
 	}

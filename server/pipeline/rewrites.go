@@ -66,7 +66,7 @@ func marksAny(h index.Highlighter, text string) bool {
 	if h == nil {
 		return false
 	}
-	marks, _ := h.Highlight(text, "", wire.Span{0, len(text)})
+	marks, _ := h.Highlight(text, index.InLanguage(""), wire.Span{0, len(text)})
 	return len(marks) > 0
 }
 

@@ -55,12 +55,12 @@ var mayImport = map[string][]string{
 	"server/sqlite":          {"server/fault", "server/sqldb"},
 	"server/postgres":        {"server/fault", "server/sqldb"},
 	"server/index/analysis":  {"server/index"},
-	"server/index/segment":   {"server/index", "server/index/analysis", "client/field"},
+	"server/index/segment":   {"server/index", "server/index/analysis", "server/language", "client/field"},
 	"server/index/lexical":   {"server/index/...", "client/field", "server/language"},
 	"server/index/vector":    {"server/index", "server/index/segment"},
 	"server/index/embedded":  {"server/fault", "server/index/...", "server/sqldb", "server/sqlite"},
 	"server/index/shared":    {"server/fault", "server/index/...", "server/postgres", "server/sqldb", "server/sqlite"},
-	"server/index/weaviate":  {"server/fault", "server/index/...", "client/field", "client/wire"},
+	"server/index/weaviate":  {"server/fault", "server/index/...", "server/language", "client/field", "client/wire"},
 	"server/index/documents": {"server/fault", "server/index/...", "server/language", "server/sqldb"},
 	"server/directory":       {"server/index", "server/postgres", "server/sqldb", "server/sqlite", "client/wire"},
 	"server/llm":             {"server/encoder", "client/wire"},
@@ -75,7 +75,7 @@ var mayImport = map[string][]string{
 	"server/ingest":   {"server/fault", "server/index", "server/ingest/...", "server/slack", "client/field", "client/wire"},
 	"server/sample":   {"server/index", "server/directory", "server/ingest", "client/wire"},
 	"server/api": {"server/fault", "server/index", "server/chat", "server/directory", "server/ingest", "server/llm",
-		"server/metrics", "server/pipeline", "client/field", "client/wire"},
+		"server/language", "server/metrics", "server/pipeline", "client/field", "client/wire"},
 	"tools": {"server/...", "client/...", "ui/...", "config", "tools/...", "internal/testkit/..."},
 }
 

@@ -16,9 +16,9 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 103_420
-	maxProductTokens = 824_072
-	maxLongLines     = 1_257 // only lowered, until it is none
+	maxProductLines  = 103_489
+	maxProductTokens = 824_679
+	maxLongLines     = 1_256 // only lowered, until it is none
 
 	maxFunctionP95 = 33
 	maxColumns     = 120 // with tabs of four

@@ -17,7 +17,7 @@ import (
 // Oracle answers queries over a set of documents by looking at each of them, word by word.
 type Oracle struct {
 	documents []*document          // by id
-	languages []*analysis.Language // that documents have
+	languages []*analysis.Language // that documents or chunks have
 	chunks    int
 	// sums of lengths, as the formula needs them
 	bodies, headings, titles, chunkTitles float64
@@ -40,6 +40,8 @@ type document struct {
 	terms    map[string]bool
 	titled   map[string]bool
 	surfaces map[string]string // surface → term
+	// languages are its own and those of its chunks.
+	languages map[string]bool
 }
 
 // chunk holds the places of every term, numbered through title, headings and text with wide gaps between.
@@ -72,7 +74,7 @@ func NewOracle(documents []index.Document, params Params) *Oracle {
 	}
 	slices.SortFunc(o.documents, func(a, b *document) int { return strings.Compare(a.ID, b.ID) })
 	for _, l := range analysis.Languages() {
-		if slices.ContainsFunc(o.documents, func(d *document) bool { return languageOf(d) == l.Code }) {
+		if slices.ContainsFunc(o.documents, func(d *document) bool { return d.languages[l.Code] }) {
 			o.languages = append(o.languages, l)
 		}
 	}
@@ -92,18 +94,21 @@ func analyse(d index.Document) *document {
 	out := &document{
 		Document: d, terms: make(map[string]bool), titled: make(map[string]bool), surfaces: make(map[string]string),
 	}
-	a, l := analysis.New(), analysis.LanguageOf(languageOf(out))
+	own := languageOf(out)
+	a, spoken := analysis.New(), own
+	out.languages = map[string]bool{own: true}
 	out.title = a.Tokens(d.Title)
 	if len(d.Chunks) == 0 {
 		return out
 	}
 	for i, c := range d.Chunks {
 		made := chunk{places: make(map[string][]place)}
+		spoken = own
 		at := 0
 		add := func(text string, f textField) (n int) {
 			last := 0
 			for _, token := range a.Tokens(text) {
-				for _, term := range append([]string{token.Term}, stems([]*analysis.Language{l}, token)...) {
+				for _, term := range append([]string{token.Term}, stems([]*analysis.Language{analysis.LanguageOf(spoken)}, token)...) {
 					made.places[term] = append(made.places[term], place{at + token.Position, f})
 					out.terms[term] = true
 					out.titled[term] = out.titled[term] || f == inTitle
@@ -119,6 +124,8 @@ func analyse(d index.Document) *document {
 		for _, text := range d.TitleField() {
 			out.size += add(text, inTitle)
 		}
+		spoken = language.OfChunk(c.Text, own, len(d.Chunks))
+		out.languages[spoken] = true
 		for _, heading := range d.HeadingsField(i) {
 			made.lengthTop += add(heading, inHeadings)
 		}

@@ -22,9 +22,12 @@ func stems(languages []*analysis.Language, token analysis.Token) (terms []string
 	return terms
 }
 
-// inLanguages adds to the terms of a word those that it has in the languages of documents. A part of a compound has one
-// already.
+// inLanguages adds to the terms of a word those that it has in the languages of documents. A part of a compound has
+// only the one by which it was found.
 func (o *Oracle) inLanguages(terms []string, token analysis.Token) []string {
+	if analysis.LanguageOfTerm(token.Term) != nil {
+		return terms
+	}
 	for _, term := range stems(o.languages, token) {
 		if !slices.Contains(terms, term) {
 			terms = append(terms, term)
@@ -51,15 +54,16 @@ func (o *Oracle) compounds(l *analysis.Language, typed []analysis.QueryWord, acc
 	}
 }
 
-// languageOf is the language of a query if documents have it, else that of more than nine in ten of them, else the one
-// with more stop words in a query of four words or more than English and any other language of documents.
+// languageOf is the language of a query if documents or chunks have it, else that of more than nine in ten
+// of them, else the one with more stop words in a query of four words or more than English and any other language of documents.
 func (o *Oracle) languageOf(query string) *analysis.Language {
-	documents := map[string]int{}
+	documents, spoken := map[string]int{}, map[string]bool{}
 	for _, d := range o.documents {
 		documents[languageOf(d)]++
+		maps.Copy(spoken, d.languages)
 	}
 	if code := language.Detect(query); code != language.Undetermined {
-		if documents[code] == 0 {
+		if !spoken[code] {
 			return nil
 		}
 		return analysis.LanguageOf(code)
@@ -72,7 +76,7 @@ func (o *Oracle) languageOf(query string) *analysis.Language {
 	words := strings.FieldsFunc(query, func(r rune) bool { return r != '\'' && !unicode.In(r, unicode.L, unicode.M) })
 	stops := map[string]int{"en": 0}
 	for _, word := range words {
-		for code := range documents {
+		for code := range spoken {
 			if analysis.LanguageOf(code).IsStopWord(word) {
 				stops[code]++
 			}

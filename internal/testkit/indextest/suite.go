@@ -12,6 +12,7 @@ import (
 
 	"quarry/server/fault"
 	"quarry/server/index"
+	"quarry/server/language"
 )
 
 // Run holds an engine to the behaviour that package index describes. open returns a new, empty index; the suite closes it.
@@ -30,6 +31,7 @@ func Run(t *testing.T, params Params, open func(t *testing.T) index.Index) {
 		"version":      testVersion,
 		"vectors":      testVectors,
 		"cancelled":    testCancelled,
+		"languages":    testLanguages,
 		"empty":        testEmpty,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -129,6 +131,33 @@ func testQuestions(t *testing.T, l *library) {
 		l.write(t, batch)
 		ask(t, l.oracle(), l.snapshot(t), w, 25)
 	}
+}
+
+// testLanguages asks for a form of a word in the second half of a document in two languages.
+func testLanguages(t *testing.T, l *library) {
+	l.write(t, index.Batch{Upsert: []index.Document{{ID: "both", Title: "Contract", Chunks: []index.Chunk{
+		{Text: "The contracts of the old houses are in the archive, and we have not seen any of them for years."},
+		{Text: "Die Verträge der alten Häuser liegen im Archiv, und wir haben sie seit Jahren nicht mehr gesehen."},
+	}}}})
+	s := l.snapshot(t)
+	for query, want := range map[string]string{"Vertrag": "1 Verträge", "Häusern": "1 Häuser", "house": "0 houses"} {
+		result, err := s.Search(context.Background(), index.Query{Text: query, Filter: index.Filter{Access: everything}, Limit: 9})
+		if err != nil || len(result.Hits) == 0 || len(result.Missing)+len(result.Corrections) > 0 {
+			t.Errorf("%s: %+v (%v)", query, result, err)
+			continue
+		}
+		hit, chunks := result.Hits[0], l.stored["both"].Chunks
+		text := chunks[hit.Chunk].Text
+		marks, _ := result.Highlighter.Highlight(text, index.InLanguage(language.OfChunk(text, "en", len(chunks))), [2]int{0, len(text)})
+		got := fmt.Sprint(hit.Chunk)
+		for _, at := range marks {
+			got += " " + text[at[0]:at[1]]
+		}
+		if got != want {
+			t.Errorf("%s: chunk and marks %q, want %q", query, got, want)
+		}
+	}
+	ask(t, l.oracle(), s, NewWorld(19), 10)
 }
 
 func testWritten(t *testing.T, l *library) {

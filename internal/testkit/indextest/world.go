@@ -24,7 +24,7 @@ func NewWorld(seed uint64) *World {
 			database databases index indexes the of and a to handbook holiday holidays policy policies kubernetes
 			PROJ-123 PROJ-124 ERR_TEMP_042 v4.12.0 getUserName username user name 日本語 日本 東京都 猫 黒猫 café naïve
 			configuration configure rollback incident on-call oncall on call e-mail email mail US us IT it May may 2024 ISO27001 ISO 27001 27001
-			サーバー サーバ ｻｰﾊﾞｰ 打ち合わせ 打合せ onto server servers x y`),
+			サーバー サーバ ｻｰﾊﾞｰ 打ち合わせ 打合せ onto server servers x y avtal avtalen möte möten`),
 	}
 }
 
@@ -113,6 +113,9 @@ func (w *World) Document(n int) index.Document {
 		if w.random.IntN(2) == 0 {
 			c.Headings = []string{w.words(1 + w.random.IntN(2))}
 			d.Outline = append(d.Outline, index.Heading{Level: 1, Text: c.Headings[0], Chunk: i})
+		}
+		if n%6 == 1 && i == 1 { // no document is in its language
+			c.Text = "De nya avtalen gäller från och med i morgon, men inte för möten som redan är bestämda. " + c.Text
 		}
 		d.Chunks = append(d.Chunks, c)
 	}

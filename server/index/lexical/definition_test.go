@@ -97,7 +97,7 @@ func TestLongFormsAreMarked(t *testing.T) {
 	s := newSearcher(t, []Part{{Segment: open(t, "marks", library())}})
 	text := "Time off is not paid. Paid time-off is: all paid time off, and PTO."
 	h := search(t, s, index.Query{Text: "pto is"}).Highlighter
-	marks, _ := h.Highlight(text, "", [2]int{0, len(text)})
+	marks, _ := h.Highlight(text, index.InLanguage(""), [2]int{0, len(text)})
 	var marked []string
 	for _, m := range marks {
 		marked = append(marked, text[m[0]:m[1]])

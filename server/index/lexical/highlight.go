@@ -10,6 +10,7 @@ import (
 
 	"github.com/clipperhouse/uax29/v2/sentences"
 
+	"quarry/server/index"
 	"quarry/server/index/analysis"
 )
 
@@ -91,8 +92,8 @@ type mark struct {
 }
 
 // Highlight implements index.Highlighter.
-func (h *highlighter) Highlight(text, language string, within [2]int) (marks [][2]int, best [2]int) {
-	found := h.find(text, language)
+func (h *highlighter) Highlight(text string, spoken index.LanguageAt, within [2]int) (marks [][2]int, best [2]int) {
+	found := h.find(text, spoken)
 	for _, m := range found {
 		if n := len(marks); n > 0 && m.start < marks[n-1][1] {
 			marks[n-1][1] = max(marks[n-1][1], m.end)
@@ -117,14 +118,9 @@ func between(marks []mark, part [2]int) []mark {
 }
 
 // find returns the matched words of a text in order.
-func (h *highlighter) find(text, language string) []mark {
+func (h *highlighter) find(text string, spoken index.LanguageAt) []mark {
 	analyser := h.analysers.get()
 	defer h.analysers.put(analyser)
-	languages := h.languages
-	if language != "" {
-		at := slices.Index(languages, analysis.LanguageOf(language))
-		languages = languages[max(at, 0) : at+1]
-	}
 	var found []mark
 	forms := slices.Clone(h.forms)
 	analyser.Scan(text, func(raw analysis.Raw) {
@@ -137,8 +133,11 @@ func (h *highlighter) find(text, language string) []mark {
 			}
 		}
 		matched, ok := h.terms[analyser.TermOf(raw.Surface)]
-		for i := 0; i < len(languages) && !ok && raw.Kind == analysis.Word; i++ {
-			matched, ok = h.terms[analyser.TermIn(languages[i], text[raw.Start:raw.End])]
+		for i := 0; i < len(h.languages) && !ok && raw.Kind == analysis.Word; i++ {
+			l := h.languages[i]
+			if code := spoken(raw.Start); code == "" || code == l.Code {
+				matched, ok = h.terms[analyser.TermIn(l, text[raw.Start:raw.End])]
+			}
 		}
 		if ok {
 			found = append(found, mark{raw.Start, raw.End, matched.word, matched.idf})

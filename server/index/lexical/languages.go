@@ -12,7 +12,7 @@ import (
 	"quarry/server/language"
 )
 
-// libraryLanguages are the languages of documents that have rules.
+// libraryLanguages are the languages of documents and of their chunks that have rules.
 type libraryLanguages struct {
 	all []*analysis.Language
 	// main is that of more than nine in ten documents; nil: there is none, or it has no rules.
@@ -21,7 +21,7 @@ type libraryLanguages struct {
 	known bool
 }
 
-// languages returns those that documents have. Of documents elsewhere it is not known.
+// languages returns those that documents or chunks have. Of documents elsewhere it is not known.
 func (r *run) languages() *libraryLanguages {
 	if known := r.s.languages.Load(); known != nil {
 		return known
@@ -30,8 +30,8 @@ func (r *run) languages() *libraryLanguages {
 	if found.known {
 		found.all = nil
 		for _, l := range analysis.Languages() {
-			n := r.countLanguage(l)
-			if n > 0 {
+			n := r.count(segment.FilterOf(field.Lang), l.Code)
+			if n > 0 || r.count(segment.FilterSpoken, l.Code) > 0 {
 				found.all = append(found.all, l)
 			}
 			if 10*n > 9*r.s.stats.Documents {
@@ -43,11 +43,11 @@ func (r *run) languages() *libraryLanguages {
 	return found
 }
 
-// countLanguage returns how many live documents are in a language.
-func (r *run) countLanguage(l *analysis.Language) (n int64) {
+// count returns how many live documents a filter key means.
+func (r *run) count(kind segment.FilterKind, value string) (n int64) {
 	for part := range r.s.parts {
 		reader := r.reader(part)
-		if set, ok := reader.FieldFilter(field.Lang, l.Code); ok {
+		if set, ok := reader.Filter(kind, value); ok {
 			documents := segment.NewBits(reader.Documents())
 			set.Union(documents)
 			for d := range documents.Each {

@@ -36,7 +36,8 @@ func in(language string, texts ...string) (documents []index.Document) {
 	return documents
 }
 
-// TestWordsAsWritten: whatever language was detected, a word typed as it is written finds its document, and is marked.
+// TestWordsAsWritten: whatever language was detected of a document, of one text or of several in other languages, too, a
+// word typed as it is written finds its document, and is marked.
 func TestWordsAsWritten(t *testing.T) {
 	codes := []string{"ar", "en", "ta", "und", "ja"}
 	for _, l := range analysis.Languages() {
@@ -48,15 +49,23 @@ func TestWordsAsWritten(t *testing.T) {
 		all = append(all, texts[code][:min(longtest.Rounds(1, 3), len(texts[code]))]...)
 	}
 	for _, code := range codes {
-		s := newSearcher(t, []Part{{Segment: open(t, code, in(code, all...))}, {Segment: open(t, "other", in("fr", "un autre texte"))}})
+		whole := index.Document{ID: "whole", Language: code}
+		for _, text := range all {
+			whole.Chunks = append(whole.Chunks, index.Chunk{Text: text})
+		}
+		s := newSearcher(t, []Part{{Segment: open(t, code, append(in(code, all...), whole))},
+			{Segment: open(t, "other", in("fr", "un autre texte"))}})
 		for i, text := range all {
 			words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.In(r, unicode.L, unicode.M, unicode.N) && r != '\'' })
 			for _, word := range words {
-				result := search(t, s, index.Query{Text: word, Limit: 10 * len(all)})
+				result := search(t, s, index.Query{Text: word, Limit: 20 * len(all)})
 				if !slices.ContainsFunc(result.Hits, func(h index.Hit) bool { return h.DocumentID == fmt.Sprintf("%s%03d", code, i) }) {
 					t.Errorf("detected %s: %q does not find %q", code, word, text)
 				}
-				if marks, _ := result.Highlighter.Highlight(text, code, [2]int{0, len(text)}); len(marks) == 0 {
+				if !slices.ContainsFunc(result.Hits, func(h index.Hit) bool { return h.DocumentID == "whole" && h.Chunk == i }) {
+					t.Errorf("in a document detected as %s: %q does not find %q", code, word, text)
+				}
+				if marks, _ := result.Highlighter.Highlight(text, index.InLanguage(code), [2]int{0, len(text)}); len(marks) == 0 {
 					t.Errorf("detected %s: %q is not marked in %q", code, word, text)
 				}
 			}
@@ -114,7 +123,7 @@ func TestFormsOfWords(t *testing.T) {
 				result.Missing, result.Corrections)
 		}
 		var marked []string
-		marks, _ := result.Highlighter.Highlight(test.text, test.language, [2]int{0, len(test.text)})
+		marks, _ := result.Highlighter.Highlight(test.text, index.InLanguage(test.language), [2]int{0, len(test.text)})
 		for _, m := range marks {
 			marked = append(marked, test.text[m[0]:m[1]])
 		}
@@ -130,7 +139,7 @@ func TestMarksAreOfTheDocumentsLanguage(t *testing.T) {
 	s := newSearcher(t, []Part{{Segment: open(t, "both", slices.Concat(in("en", text), in("sv", "En text om zanzibor.")))}})
 	result := search(t, s, index.Query{Text: "zanzibor"})
 	for language, want := range map[string]int{"en": 1, "und": 1, "": 2, "sv": 2} {
-		if marks, _ := result.Highlighter.Highlight(text, language, [2]int{0, len(text)}); len(marks) != want {
+		if marks, _ := result.Highlighter.Highlight(text, index.InLanguage(language), [2]int{0, len(text)}); len(marks) != want {
 			t.Errorf("language %q: %v", language, marks)
 		}
 	}
@@ -156,7 +165,7 @@ func TestStopWordsOfLanguages(t *testing.T) {
 	} {
 		s := newSearcher(t, []Part{{Segment: open(t, "stops", test.documents)}})
 		found := search(t, s, index.Query{Text: test.query})
-		marks, _ := found.Highlighter.Highlight(test.query, "", [2]int{0, len(test.query)})
+		marks, _ := found.Highlighter.Highlight(test.query, index.InLanguage(""), [2]int{0, len(test.query)})
 		if len(marks) != test.words {
 			t.Errorf("%s: %d words count, want %d", test.name, len(marks), test.words)
 		}

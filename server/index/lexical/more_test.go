@@ -110,7 +110,7 @@ func TestHighlights(t *testing.T) {
 		{index.Query{Phrases: []string{"nothing then"}}, "nothing", "First of all, nothing."},
 	} {
 		h := search(t, s, test.query).Highlighter
-		marks, best := h.Highlight(text, "", [2]int{0, len(text)})
+		marks, best := h.Highlight(text, index.InLanguage(""), [2]int{0, len(text)})
 		var words []string
 		for _, m := range marks {
 			words = append(words, text[m[0]:m[1]])
@@ -123,7 +123,7 @@ func TestHighlights(t *testing.T) {
 			t.Errorf("%+v: best passage %q, want %q in it", test.query.Text, got, test.best)
 		}
 	}
-	if marks, best := search(t, s, index.Query{Text: "x"}).Highlighter.Highlight("", "", [2]int{0, len("")}); marks != nil || best != [2]int{} {
+	if marks, best := search(t, s, index.Query{Text: "x"}).Highlighter.Highlight("", index.InLanguage(""), [2]int{0, len("")}); marks != nil || best != [2]int{} {
 		t.Errorf("an empty text has %v, %v", marks, best)
 	}
 }
@@ -145,7 +145,7 @@ func TestBestPassages(t *testing.T) {
 		"as many words": {"The canary budget is small. Spend the canary budget. " + long, "The canary budget is small. Spend"},
 		"an address":    {long + "\n- See [Money](../../canary/budget.md), our budget.", "- See [Money](../../canary/budget.md), our budget."},
 	} {
-		_, best := h.Highlight(test.text, "", [2]int{0, len(test.text)})
+		_, best := h.Highlight(test.text, index.InLanguage(""), [2]int{0, len(test.text)})
 		if got := test.text[best[0]:best[1]]; !strings.HasPrefix(got, test.want) {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
@@ -160,7 +160,7 @@ func FuzzHighlight(f *testing.F) {
 	f.Add("\xff", "\xff\xfe a\u2028b")
 	f.Fuzz(func(t *testing.T, query, text string) {
 		h := search(t, s, index.Query{Text: query, Phrases: []string{query}, Exclude: []string{text}, Prefix: true}).Highlighter
-		marks, best := h.Highlight(text, "", [2]int{0, len(text)})
+		marks, best := h.Highlight(text, index.InLanguage(""), [2]int{0, len(text)})
 		end := 0
 		for _, m := range append(marks, [2]int{len(text), len(text)}) {
 			if m[0] < end || m[1] < m[0] || m[1] > len(text) {
@@ -230,7 +230,7 @@ func TestIdentifiersKeepSecrets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return fmt.Sprint(result.Highlighter.Highlight("PROJECT-777 had 777 guests", "", [2]int{0, len("PROJECT-777 had 777 guests")})), counts.Documents
+		return fmt.Sprint(result.Highlighter.Highlight("PROJECT-777 had 777 guests", index.InLanguage(""), [2]int{0, len("PROJECT-777 had 777 guests")})), counts.Documents
 	}
 	marks, matches := ask("nothing", "PUBLIC")
 	secretMarks, secretMatches := ask("PROJECT-777 is ours", "PUBLIC")
@@ -358,7 +358,7 @@ func TestSpellings(t *testing.T) {
 				t.Errorf("%q does not find %q: %+v", query, text, result)
 				continue
 			}
-			if marks, _ := result.Highlighter.Highlight(text, "", [2]int{0, len(text)}); len(marks) == 0 {
+			if marks, _ := result.Highlighter.Highlight(text, index.InLanguage(""), [2]int{0, len(text)}); len(marks) == 0 {
 				t.Errorf("%q marks nothing in %q", query, text)
 			}
 		}
@@ -374,7 +374,7 @@ func TestNames(t *testing.T) {
 	if hits := search(t, s, index.Query{Text: "US holidays"}).Hits; len(hits) != 2 || hits[0].DocumentID != "country" {
 		t.Errorf("%+v", hits)
 	}
-	if marks, _ := search(t, s, index.Query{Text: "US holidays"}).Highlighter.Highlight("tell us of the US", "", [2]int{0, len("tell us of the US")}); len(marks) != 1 {
+	if marks, _ := search(t, s, index.Query{Text: "US holidays"}).Highlighter.Highlight("tell us of the US", index.InLanguage(""), [2]int{0, len("tell us of the US")}); len(marks) != 1 {
 		t.Errorf("marked: %v", marks)
 	}
 }

@@ -76,7 +76,7 @@ type workspace struct {
 	grouped  []uint32
 	record   []byte
 	position uint32
-	language *analysis.Language // of the document; nil: its words have one term each
+	language *analysis.Language // of what is scanned; nil: its words have one term each
 	second   map[string]uint32  // of Builder.inLanguage
 	seconds  int                // words that a scan added, which are not counted as tokens
 	sim      index.SimHash
@@ -160,17 +160,18 @@ func (b *Builder) Add(document index.Document) error {
 	for _, value := range Values(&document) {
 		p.values = append(p.values, b.values.number(value.encode()))
 	}
-	for _, key := range filterKeys(&document) {
+	languages := chunkLanguages(&document)
+	for _, key := range filterKeys(&document, languages) {
 		p.filters = append(p.filters, b.filters.number(key))
 	}
 	b.extra += len(document.ID) + len(document.Title) + 8*(len(p.values)+len(p.filters)+len(document.Chunks))
 	b.documents = append(b.documents, p)
-	b.analyse(&document, &b.documents[len(b.documents)-1])
+	b.analyse(&document, languages, &b.documents[len(b.documents)-1])
 	return nil
 }
 
-// analyse adds the words of a document.
-func (b *Builder) analyse(document *index.Document, p *pending) {
+// analyse adds the words of a document, whose chunks are in languages.
+func (b *Builder) analyse(document *index.Document, languages []string, p *pending) {
 	w := &b.work
 	w.title, w.position, w.seconds = w.title[:0], 0, 0
 	b.setLanguage(document.Language)
@@ -184,6 +185,7 @@ func (b *Builder) analyse(document *index.Document, p *pending) {
 	for i := range document.Chunks {
 		chunk := &document.Chunks[i]
 		w.position, w.seconds = afterTitle, 0
+		b.setLanguage(languages[i])
 		w.words = append(w.words[:0], w.title...)
 		for _, heading := range document.HeadingsField(i) {
 			w.words = b.scan(w.words, heading)

@@ -21,14 +21,18 @@ type FilterKind uint8
 // The kinds of filter keys beside those of fields; the numbers are part of the format.
 const (
 	FilterAccess FilterKind = 6
-	FilterHidden FilterKind = 7 // the value is empty
+	FilterHidden FilterKind = 7  // the value is empty
+	FilterSpoken FilterKind = 10 // the language of a chunk, if it is not the document's
 )
 
 // Knows reports whether segments have a field.
-func Knows(id field.ID) bool { return index.ColumnOf(id).Filter > 0 }
+func Knows(id field.ID) bool { return FilterOf(id) > 0 }
 
 // FacetOf returns the facet of a field.
 func FacetOf(id field.ID) FacetField { return FacetField(index.ColumnOf(id).Facet) }
+
+// FilterOf returns the kind of a field's filter keys.
+func FilterOf(id field.ID) FilterKind { return FilterKind(index.ColumnOf(id).Filter) }
 
 // FacetValue is a value of a field.
 type FacetValue struct {
@@ -65,7 +69,7 @@ func fieldKey(id field.ID, key string) string {
 	if id == field.Tag {
 		key = packPair(key)
 	}
-	return filterKey(FilterKind(index.ColumnOf(id).Filter), key)
+	return filterKey(FilterOf(id), key)
 }
 
 // packPair returns the stored form of a pair: the length of its key comes before it.
@@ -94,8 +98,8 @@ func Month(document *index.Document) string {
 	return document.UpdatedAt.UTC().Format("2006-01")
 }
 
-// filterKeys are the filter keys of a document, each once, sorted.
-func filterKeys(document *index.Document) []string {
+// filterKeys are the filter keys of a document, whose chunks are in languages, each once, sorted.
+func filterKeys(document *index.Document, languages []string) []string {
 	var keys []string
 	for id := range field.N {
 		for _, key := range index.KeysOf(id, document) {
@@ -104,6 +108,11 @@ func filterKeys(document *index.Document) []string {
 	}
 	for _, term := range document.Access {
 		keys = append(keys, filterKey(FilterAccess, term))
+	}
+	for _, spoken := range languages {
+		if spoken != document.Language {
+			keys = append(keys, filterKey(FilterSpoken, spoken))
+		}
 	}
 	if document.Hidden {
 		keys = append(keys, filterKey(FilterHidden, ""))

@@ -3,8 +3,19 @@ package segment
 import (
 	"strings"
 
+	"quarry/server/index"
 	"quarry/server/index/analysis"
+	"quarry/server/language"
 )
+
+// chunkLanguages returns the language of each chunk of a document.
+func chunkLanguages(document *index.Document) []string {
+	languages := make([]string, len(document.Chunks))
+	for i := range languages {
+		languages[i] = language.OfChunk(document.Chunks[i].Text, document.Language, len(languages))
+	}
+	return languages
+}
 
 // setLanguage prepares the workspace for words of a language.
 func (b *Builder) setLanguage(code string) {

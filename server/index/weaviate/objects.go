@@ -20,6 +20,7 @@ import (
 	"quarry/server/index/documents"
 	"quarry/server/index/segment"
 	"quarry/server/index/shared"
+	"quarry/server/language"
 )
 
 // space is the namespace of our UUIDs.
@@ -166,9 +167,9 @@ func objects(class, tenant string, put *shared.Put, analyser *analysis.Analyser,
 		return nil, err
 	}
 	all := []*pb.BatchObject{first}
-	l := analysis.LanguageOf(d.Language)
-	title := searchText(analyser, l, d.TitleField())
+	title := searchText(analyser, analysis.LanguageOf(d.Language), d.TitleField())
 	for i := range d.Chunks {
+		l := analysis.LanguageOf(language.OfChunk(d.Chunks[i].Text, d.Language, len(d.Chunks)))
 		v := metadata(d, put.Changed)
 		v.scalars[propOrdinal] = float64(i)
 		v.scalars[propText] = strings.Join([]string{strings.Repeat(title+" ", titleCopies),

@@ -45,7 +45,7 @@ const (
 	undated = -1 << 53
 	// classPrefix begins the names of our collections; schemaVersion changes with the properties.
 	classPrefix   = "Quarry"
-	schemaVersion = "7"
+	schemaVersion = "8"
 	// titleCopies is how often the title counts in the text of a passage.
 	titleCopies = 2
 )
