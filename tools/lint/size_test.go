@@ -16,8 +16,8 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 103_489
-	maxProductTokens = 824_679
+	maxProductLines  = 103_490
+	maxProductTokens = 824_689
 	maxLongLines     = 1_256 // only lowered, until it is none
 
 	maxFunctionP95 = 33

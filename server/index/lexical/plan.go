@@ -96,7 +96,8 @@ func (r *run) unfinished(w analysis.QueryWord, rights []segment.Bits) string {
 	if r.shows(w.Surface, rights) {
 		return ""
 	}
-	if len(r.expansions(w.Surface, w.Term, rights)) > 1 { // its own term is one of them
+	begun := analysis.QueryWord{Token: w.Token, Prefix: true}
+	if len(r.alternatives(begun, rights)) > 1 { // its own term is one of them
 		return w.Surface
 	}
 	if n := len(w.Parts); n > 0 {
