@@ -172,7 +172,7 @@ type FullPersona struct {
 	SearchStartDate         *string            `json:"search_start_date"`
 	AdminCount              int                `json:"admin_count"`
 	OwnershipVacant         bool               `json:"ownership_vacant"`
-	// Its language model, which only the owner of a library in this process is told.
+	// Its language model; empty for all but the owner of the library in this process.
 	Provider string `json:"llm_model_provider_override,omitempty"`
 	Model    string `json:"llm_model_version_override,omitempty"`
 }

@@ -85,8 +85,8 @@ func (db *DB) runMigrations(ctx context.Context, options Options, provider *goos
 	return nil
 }
 
-// create makes the newest schema in a new database, and tells whether it was one: it has no tables, as one whose
-// migration ended early has.
+// create makes the newest schema in a database without tables, and reports whether it had none. A migration that ended
+// early leaves tables.
 func (db *DB) create(ctx context.Context, schema string) (isNew bool, err error) {
 	if schema == "" {
 		return false, nil

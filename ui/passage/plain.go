@@ -75,7 +75,7 @@ func (p *plainer) keep(from, to int) {
 	p.copy(start, to)
 }
 
-// insert appends what a reference stands for. A span that covers it goes on with the next piece.
+// insert appends the characters of a reference. A span that covers it goes on with the next piece.
 func (p *plainer) insert(resolved string) {
 	if strings.TrimSpace(resolved) == "" {
 		p.separate(betweenWords)

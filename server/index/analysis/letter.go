@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// letter is what is asked of a character at each of its occurrences.
+// letter has the properties of a character that the scanner needs each time it meets one.
 type letter struct {
 	// plain is what fold makes of it.
 	plain string

@@ -146,7 +146,7 @@ func TestTheCollectionKeepsTheRowsOfTables(t *testing.T) {
 	}
 }
 
-// Passages of one document are told apart by their headings.
+// Passages of one document show their headings, by which they differ.
 func TestTheCollectionNamesHeadings(t *testing.T) {
 	t.Parallel()
 	var p Collection
