@@ -273,6 +273,7 @@ func (o *Oracle) Facets(f index.Filter) index.Counts {
 func (o *Oracle) count(f *index.Filter, matches func(*document) bool) index.Counts {
 	out := index.Counts{}
 	counts, months := [field.N]map[string]int{}, map[string]int{}
+	finds := [field.N][]*document{} // those that pass every other field
 	var named [][]string // the sets of documents that the filter names
 	for _, d := range o.documents {
 		if !matches(d) {
@@ -288,6 +289,7 @@ func (o *Oracle) count(f *index.Filter, matches func(*document) bool) index.Coun
 			if !passes(d, f, id) {
 				continue
 			}
+			finds[id] = append(finds[id], d)
 			values := slices.Compact(slices.Sorted(slices.Values(oracleFields[id].values(d))))
 			for _, value := range values {
 				counts[id][value]++
@@ -302,6 +304,14 @@ func (o *Oracle) count(f *index.Filter, matches func(*document) bool) index.Coun
 			out.Undated++
 		default:
 			months[d.UpdatedAt.UTC().Format("2006-01")]++
+		}
+	}
+	for value := range counts[field.Author] { // a name is also found as a word of a longer one
+		counts[field.Author][value] = 0
+		for _, d := range finds[field.Author] {
+			if wroteIt(d, value) {
+				counts[field.Author][value]++
+			}
 		}
 	}
 	for value := range counts[field.Set] {

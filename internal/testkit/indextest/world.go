@@ -69,6 +69,7 @@ func worldPeople() []index.Person {
 	return []index.Person{
 		{Name: "Jo March", Email: "jo@acme.example"}, {Name: "Amy March", Email: "amy@acme.example"},
 		{Email: "beth@acme.example"}, {Name: "Theodore Laurence"},
+		{Name: "March"}, {Name: "jo march"}, {Email: "amy@acme.example"}, // which others are found by, too
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"strings"
 	"sync"
 
 	"quarry/client/field"
@@ -74,6 +75,7 @@ func (m *matched) count(r *run) (index.Counts, error) {
 		counter.passing(matches.pass)
 		mutex.Lock()
 		t.add(part, counter)
+		t.addWide(r, part, matches, counter)
 		mutex.Unlock()
 		if len(m.filter.Documents) == 0 {
 			return nil
@@ -172,19 +174,23 @@ func (c *counter) passing(documents segment.Bits) {
 		c.each(documents, 1)
 		return
 	}
-	type key struct{}
-	all := segment.Derived(c.reader, key{}, func() []uint32 {
-		counts := make([]uint32, c.reader.Values())
-		c.values.CountInto(counts, 0, c.values.Len(), 1)
-		return counts
-	})
-	for value, count := range all {
+	for value, count := range everyCount(c.reader) {
 		c.counts[value] += count
 	}
 	others := segment.NewBits(c.reader.Documents())
 	others.AddRange(0, c.reader.Documents())
 	others.AndNot(documents)
 	c.each(others, ^uint32(0))
+}
+
+// everyCount returns how many documents of a segment have each value, by ordinal.
+func everyCount(reader *segment.Reader) []uint32 {
+	type key struct{}
+	return segment.Derived(reader, key{}, func() []uint32 {
+		counts, values := make([]uint32, reader.Values()), reader.FacetValues()
+		values.CountInto(counts, 0, values.Len(), 1)
+		return counts
+	})
 }
 
 // each adds n to the counts of the values of each document; ^0 takes one away.
@@ -212,6 +218,15 @@ func (c *counter) each(documents segment.Bits, n uint32) {
 type facetValues struct {
 	values []segment.FacetValue // in order
 	of     [][]uint32           // by part and ordinal: the index in values
+	wide   [][]wideValue        // by part
+}
+
+// wideValue is a value by which a filter finds documents of a part that do not have it: the author "Jo" finds "Jo March".
+type wideValue struct {
+	id      field.ID
+	value   uint32 // the index in values
+	ordinal int    // in the part; -1: no document has it
+	found   segment.Set
 }
 
 // facetValues returns them; the first call reads them.
@@ -233,8 +248,47 @@ func (r *run) facetValues() *facetValues {
 		})
 	}
 	all.sort()
+	r.widen(all)
 	r.s.values.Store(all)
 	return all
+}
+
+// widen fills in the wide values of each part.
+func (r *run) widen(all *facetValues) {
+	all.wide = make([][]wideValue, len(r.s.parts))
+	for id := range field.N {
+		if index.ColumnOf(id).Counted == "" { // a filter finds what is counted
+			continue
+		}
+		for _, i := range all.ambiguous(id) {
+			for part := range r.s.parts {
+				reader := r.reader(part)
+				found, ok := reader.FieldFilter(id, all.values[i].Value)
+				w := wideValue{id, i, slices.Index(all.of[part], i), found}
+				if ok && (w.ordinal < 0 || found.Count() != int(everyCount(reader)[w.ordinal])) {
+					all.wide[part] = append(all.wide[part], w)
+				}
+			}
+		}
+	}
+}
+
+// ambiguous returns the values of a field that may be wide: what a filter finds of longer names are single words of them.
+func (v *facetValues) ambiguous(id field.ID) (found []uint32) {
+	same := make(map[string]int)
+	for _, value := range v.values {
+		if value.Field == segment.FacetOf(id) {
+			same[index.KeyOf(id, value.Value)]++
+		}
+	}
+	for i, value := range v.values {
+		if value.Field == segment.FacetOf(id) {
+			if key := index.KeyOf(id, value.Value); same[key] > 1 || !strings.Contains(key, " ") {
+				found = append(found, uint32(i))
+			}
+		}
+	}
+	return found
 }
 
 // sort puts the values in order.
@@ -264,11 +318,12 @@ type tally struct {
 	*facetValues
 	documents int
 	totals    []int
+	beyond    []int // what the wide values find beside the documents that have them
 }
 
 func (r *run) tally() *tally {
 	all := r.facetValues()
-	return &tally{facetValues: all, totals: make([]int, len(all.values))}
+	return &tally{facetValues: all, totals: make([]int, len(all.values)), beyond: make([]int, len(all.values))}
 }
 
 // add adds the counts of a part.
@@ -278,6 +333,25 @@ func (t *tally) add(part int, c *counter) {
 		if n > 0 {
 			t.totals[t.of[part][ordinal]] += int(n)
 		}
+	}
+}
+
+// addWide adds what the wide values of a part find.
+func (t *tally) addWide(r *run, part int, matches *partMatches, c *counter) {
+	for _, w := range t.wide[part] {
+		found := r.documents(part)
+		w.found.Union(found)
+		n := 0
+		for i, d := range matches.failing {
+			if matches.fails[i] == 1<<w.id && found.Has(int(d)) {
+				n++
+			}
+		}
+		found.And(matches.pass)
+		if n += found.Count(); w.ordinal >= 0 {
+			n -= int(c.counts[w.ordinal])
+		}
+		t.beyond[w.value] += n
 	}
 }
 
@@ -303,7 +377,7 @@ func (t *tally) counts() index.Counts {
 			out.Undated = n
 		default:
 			if list := lists[value.Field]; list != nil {
-				*list = append(*list, index.ValueCount{Value: value.Value, Count: n})
+				*list = append(*list, index.ValueCount{Value: value.Value, Count: n + t.beyond[i]})
 			}
 		}
 	}

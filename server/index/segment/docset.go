@@ -94,6 +94,18 @@ func (s Set) Union(documents Bits) {
 	s.runs(documents.AddRange)
 }
 
+// Count returns how many documents are in the set.
+func (s Set) Count() (n int) {
+	if s.bitmap() {
+		for i := range (s.n + 63) / 64 {
+			n += bits.OnesCount64(s.word(i))
+		}
+		return n
+	}
+	s.runs(func(from, to int) { n += to - from })
+	return n
+}
+
 // each yields the ordinals of the set, ascending.
 func (s Set) each(yield func(int) bool) {
 	documents := NewBits(s.n)
