@@ -58,24 +58,18 @@ type progress struct {
 
 func (p progress) version() string { return state{store: p.own.store, sequence: p.position}.version() }
 
-// follow applies all changes whenever there may be some, until ctx ends.
-func (l *Local) follow(ctx context.Context) {
-	for failing := false; ; {
-		changed, err := l.followOnce(ctx)
-		if err != nil && !failing && ctx.Err() == nil {
-			l.log.Warn("the index of this server does not follow the documents", "error", err)
-		}
-		if failing = err != nil; changed && l.applied != nil {
-			l.applied()
-		}
-		pause := time.Since(time.Unix(0, l.used.Load())) / 4
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(min(max(pause, lookAfter), lookAtLeast)):
-		case <-l.kick:
-		}
+// follow is followOnce for the background.
+func (l *Local) follow(ctx context.Context) error {
+	changed, err := l.followOnce(ctx)
+	if changed && l.applied != nil {
+		l.applied()
 	}
+	return err
+}
+
+// lookPause returns how long the background waits for changes of others.
+func (l *Local) lookPause() time.Duration {
+	return min(max(time.Since(time.Unix(0, l.used.Load()))/4, lookAfter), lookAtLeast)
 }
 
 // followOnce applies the changes that are stored, and reports whether there were any. If the documents were removed
@@ -239,7 +233,7 @@ func (l *Local) current(ctx context.Context) (progress, error) {
 		case ctx.Err() != nil || waiting.Err() == nil:
 			return now, err
 		}
-		l.wake()
+		l.follower.Wake()
 		if err = fault.ErrBehind; last.total > 0 {
 			err = fmt.Errorf("%w: it lacks %d of %d documents", err, last.left, last.total)
 		}
@@ -259,14 +253,6 @@ func (l *Local) CatchUp(ctx context.Context, report func(left, total int)) error
 	}
 }
 
-// wake makes the background apply changes at once.
-func (l *Local) wake() {
-	select {
-	case l.kick <- struct{}{}:
-	default:
-	}
-}
-
 // afterwards applies changes that are stored already, so that who writes faster than is indexed has to wait. What is
 // left is applied by the background, or the next snapshot.
 func (l *Local) afterwards(ctx context.Context, changed bool) {
@@ -278,6 +264,6 @@ func (l *Local) afterwards(ctx context.Context, changed bool) {
 		l.log.Warn("the index of this server does not follow the documents", "error", err)
 	}
 	if err != nil || now.left > 0 {
-		l.wake()
+		l.follower.Wake()
 	}
 }

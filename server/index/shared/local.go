@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"quarry/internal/guard"
 	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/embedded"
@@ -40,10 +39,9 @@ type Local struct {
 	applied func()              // is called when changes of other processes were applied in the background
 	applies *semaphore.Weighted // of 1: held while changes are applied
 	used    atomic.Int64        // when a snapshot was opened last, in nanoseconds since 1970
-	kick    chan struct{}       // has a place for one
 	wait    time.Duration       // followWait; replaced in tests
-	stop    context.CancelFunc
-	stopped chan struct{}
+
+	follower *Follower
 
 	mutex sync.Mutex
 	own   *segments
@@ -57,8 +55,8 @@ var _ index.Index = (*Local)(nil)
 // it may be nil.
 func OpenLocal(ctx context.Context, store *Store, options embedded.Options, applied func()) (*Local, error) {
 	options.ReadOnly = false // a derived index may be written in any case
-	l := &Local{Store: store, options: options, applied: applied, applies: semaphore.NewWeighted(1), kick: make(chan struct{}, 1),
-		stopped: make(chan struct{}), own: new(segments), wait: followWait}
+	l := &Local{Store: store, options: options, applied: applied, applies: semaphore.NewWeighted(1),
+		own: new(segments), wait: followWait}
 	l.used.Store(time.Now().UnixNano())
 	store.id = "" // step replaces the index
 	l.options.Resolve = l.resolve
@@ -69,12 +67,7 @@ func OpenLocal(ctx context.Context, store *Store, options embedded.Options, appl
 	if err != nil {
 		return nil, err
 	}
-	background, stop := context.WithCancel(context.WithoutCancel(ctx))
-	l.stop = stop
-	guard.Go(func() {
-		defer close(l.stopped)
-		l.follow(background)
-	}, func(err error) { store.log.Error("follow the documents", guard.Attr(err)) })
+	l.follower = Follow(ctx, store.log, "the index of this server", l.follow, l.lookPause)
 	return l, nil
 }
 
@@ -177,8 +170,7 @@ func (l *Local) resolve(ctx context.Context, f index.Filter) (index.Filter, erro
 
 // Close implements index.Index.
 func (l *Local) Close() error {
-	l.stop()
-	<-l.stopped
+	l.follower.Close()
 	_ = l.applies.Acquire(context.Background(), 1) // cannot fail; it is not released, so that nothing is applied any more
 	l.replace(new(segments))
 	var failed []error

@@ -198,7 +198,7 @@ func TestBehind(t *testing.T) {
 	}); !errors.Is(err, fault.ErrBehind) {
 		t.Errorf("searched: %v", err)
 	}
-	x.wake()
+	x.follower.Wake()
 	<-applied
 	expect(t, x, index.Filter{Access: everything.Access, Among: []string{"0000", "1000"}}, "walrus", "0000", "1000")
 	fresh := openLocal(t, store, t.TempDir())

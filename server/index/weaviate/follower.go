@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"quarry/internal/guard"
-	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/analysis"
 	"quarry/server/index/documents"
@@ -35,40 +34,24 @@ const (
 	deletedAtOnce = 10_000
 )
 
-// follow applies changes whenever there may be some, until ctx ends.
-func (x *Index) follow(ctx context.Context) {
+// follow is catchUp for the background.
+func (x *Index) follow(ctx context.Context) error {
 	if x.docs.ReadOnly() {
-		return
+		return nil
 	}
-	ticker := time.NewTicker(lookAfter)
-	defer ticker.Stop()
-	defer x.release(context.WithoutCancel(ctx))
-	for {
-		failure, err := (*error)(nil), x.catchUp(ctx)
-		if err != nil {
-			failure = &err
-			x.ensured.Clear()
-		}
-		x.failure.Store(failure)
-		if err != nil && ctx.Err() == nil {
-			x.log.Warn("Weaviate does not follow the documents", "error", err)
-		}
-		x.applied.Broadcast()
-		if errors.Is(err, fault.ErrReplaced) {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		case <-x.kick:
-		}
+	err := x.catchUp(ctx)
+	if err != nil {
+		x.ensured.Clear()
 	}
+	return err
 }
 
 // release lets another process follow at once.
-func (x *Index) release(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, releaseTime)
+func (x *Index) release() {
+	if x.docs.ReadOnly() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
 	defer cancel()
 	if err := x.docs.Release(ctx, x.holder); err != nil {
 		x.log.Warn("release the log of the documents", "error", err)

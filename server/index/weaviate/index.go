@@ -61,13 +61,9 @@ type Index struct {
 	changes  int      // documents that are read from the log; replaced in tests
 	ensured  sync.Map // names of collections that are as they must be
 
-	stop    context.CancelFunc
-	stopped chan struct{}
-	kick    chan struct{} // has a place for one
-	applied event
-	closed  atomic.Bool
-	failure atomic.Pointer[error] // of the last attempt to follow the log; nil: none
-	unsure  atomic.Int64          // when a write failed last, in nanoseconds since 1970
+	following *shared.Follower
+	closed    atomic.Bool
+	unsure    atomic.Int64 // when a write failed last, in nanoseconds since 1970
 }
 
 var _ index.Index = (*Index)(nil)
@@ -84,7 +80,7 @@ func Open(ctx context.Context, store *shared.Store, options Options) (*Index, er
 	if err != nil {
 		return nil, err
 	}
-	x := &Index{docs: store, client: c, holder: uuid.NewString(), changes: maxChanged, log: options.Log, kick: make(chan struct{}, 1), stopped: make(chan struct{})}
+	x := &Index{docs: store, client: c, holder: uuid.NewString(), changes: maxChanged, log: options.Log}
 	x.log = cmp.Or(x.log, slog.New(slog.DiscardHandler))
 	if x.analysed.known, err = lru.New[version, *segment.Reader](cachedBytes / readerBytes); err != nil {
 		return nil, err
@@ -113,12 +109,7 @@ func (x *Index) start(ctx context.Context, tenant string) error {
 	} else if err != nil { // documents can be stored, and are indexed later
 		x.log.Warn("Weaviate is not available", "error", err)
 	}
-	background, stop := context.WithCancel(context.WithoutCancel(ctx))
-	x.stop = stop
-	guard.Go(func() {
-		defer close(x.stopped)
-		x.follow(background)
-	}, func(err error) { x.log.Error("follow the documents", "error", err) })
+	x.following = shared.Follow(ctx, x.log, "Weaviate", x.follow, func() time.Duration { return lookAfter })
 	return nil
 }
 
@@ -145,8 +136,8 @@ func (x *Index) Close() error {
 	if x.closed.Swap(true) {
 		return nil
 	}
-	x.stop()
-	<-x.stopped
+	x.following.Close()
+	x.release()
 	return errors.Join(x.client.close(), x.docs.Close())
 }
 
@@ -183,7 +174,7 @@ func (x *Index) UpdateAccess(ctx context.Context, patches []index.AccessPatch) (
 // await waits a while until the log is applied. Failing that is no failure of the change: searches read the rest of the
 // log.
 func (x *Index) await(ctx context.Context) {
-	if x.failure.Load() != nil {
+	if x.following.Failure() != nil {
 		return
 	}
 	limited, cancel := context.WithTimeout(ctx, writeWait)
@@ -195,11 +186,8 @@ func (x *Index) await(ctx context.Context) {
 func (x *Index) Settle(ctx context.Context, report func(done, total int)) error {
 	wanted, err := x.docs.Sequence(ctx)
 	for first := int64(-1); err == nil && !x.docs.ReadOnly(); {
-		next := x.applied.Next()
-		select {
-		case x.kick <- struct{}{}:
-		default:
-		}
+		next := x.following.Next()
+		x.following.Wake()
 		position, err := x.position(ctx)
 		if err != nil || position >= wanted {
 			return err
@@ -214,8 +202,8 @@ func (x *Index) Settle(ctx context.Context, report func(done, total int)) error 
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-next:
-			if failure := x.failure.Load(); failure != nil {
-				return *failure
+			if failure := x.following.Failure(); failure != nil {
+				return failure
 			}
 		case <-time.After(settleLook): // another process may be the one that follows
 		}
@@ -243,8 +231,8 @@ func (x *Index) Problem(ctx context.Context) string {
 	}
 	_ = group.Wait()
 	problems = slices.DeleteFunc(problems, func(problem string) bool { return problem == "" })
-	if failure := x.failure.Load(); len(problems) == 0 && failure != nil {
-		problems = append(problems, (*failure).Error())
+	if failure := x.following.Failure(); len(problems) == 0 && failure != nil {
+		problems = append(problems, failure.Error())
 	}
 	return strings.Join(problems, "\n")
 }
@@ -258,32 +246,6 @@ func (x *Index) position(ctx context.Context) (int64, error) {
 	defer shown.Close()
 	_, position, err := x.searched(ctx, shown)
 	return position, err
-}
-
-// event is something that happens again and again.
-type event struct {
-	mutex sync.Mutex
-	next  chan struct{}
-}
-
-// Next returns a channel that is closed when it happens next.
-func (e *event) Next() <-chan struct{} {
-	e.mutex.Lock()
-	defer e.mutex.Unlock()
-	if e.next == nil {
-		e.next = make(chan struct{})
-	}
-	return e.next
-}
-
-// Broadcast closes the channels that Next returned.
-func (e *event) Broadcast() {
-	e.mutex.Lock()
-	defer e.mutex.Unlock()
-	if e.next != nil {
-		close(e.next)
-		e.next = nil
-	}
 }
 
 // Embed implements index.Index.

@@ -50,11 +50,8 @@ func TestNewModel(t *testing.T) {
 	f.unfilled = ""
 	f.mutex.Unlock()
 	for removed := false; !removed; {
-		next := x.applied.Next()
-		select {
-		case x.kick <- struct{}{}:
-		default:
-		}
+		next := x.following.Next()
+		x.following.Wake()
 		<-next
 		f.mutex.Lock()
 		removed = len(f.deleted) == 2
