@@ -92,6 +92,7 @@ type Server struct {
 	names     sync.Map // by tenant: versionedNames
 	slots     slots
 	counted   counted
+	openings  openings
 
 	processors sync.Mutex // guards how many Go uses
 }

@@ -89,6 +89,7 @@ func documentChunks(c *call) (any, error) {
 		if from >= document.ChunkCount {
 			return answer, nil
 		}
+		c.server.openings.add(c.who.Tenant, document.ID)
 		chunks, err := edge.readChunks(c.Context(), document.ID, from, to)
 		var found index.Result
 		if query != "" && err == nil { // of no passages: only for its words, as they match

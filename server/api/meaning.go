@@ -1,15 +1,19 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -78,6 +82,47 @@ func (n meaningNote) status(state string) wire.Meaning {
 		SecondsLeft: int(math.Ceil(n.left().Seconds()))}
 }
 
+// maxOpenings documents of a tenant are known to have been opened.
+const maxOpenings = 1000
+
+// openings is how often documents were read here, by tenant and id, since the process began.
+type openings struct {
+	mutex sync.Mutex
+	times map[string]map[string]int
+}
+
+// add counts a document as opened. Where too many are known, those opened once are forgotten.
+func (o *openings) add(tenant, id string) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	if o.times == nil {
+		o.times = make(map[string]map[string]int)
+	}
+	times := o.times[tenant]
+	if times == nil {
+		times = make(map[string]int)
+		o.times[tenant] = times
+	}
+	if _, known := times[id]; !known && len(times) >= maxOpenings {
+		for other, n := range times {
+			if times[other] = n - 1; n == 1 {
+				delete(times, other)
+			}
+		}
+	}
+	times[id]++
+}
+
+// most returns the documents of a tenant that were opened, the most opened first.
+func (o *openings) most(tenant string) []string {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	times := o.times[tenant]
+	return slices.SortedFunc(maps.Keys(times), func(a, b string) int {
+		return cmp.Or(times[b]-times[a], strings.Compare(a, b))
+	})
+}
+
 // making is one pass over the chunks without a vector.
 type making struct {
 	s          *Server
@@ -144,7 +189,8 @@ func (m *making) run(ctx context.Context, documents index.Index, wait bool) (ref
 	m.note = m.known(model.Name())
 	v := &vectoriser{model: llm.CountedEmbedder(model, s.Budget.Meter(m.tenant), "embed")}
 	err = s.lease(ctx, "embedding of "+m.tenant, func(ctx context.Context) error {
-		return documents.Embed(ctx, model.Name(), m.paced(v.vectors), m.progress)
+		return documents.Embed(ctx, index.Embedding{Model: model.Name(), Vectors: m.paced(v.vectors),
+			Opened: func() []string { return s.openings.most(m.tenant) }, Report: m.progress})
 	})
 	if cause := context.Cause(ctx); errors.Is(cause, errTooLong) {
 		err = cause

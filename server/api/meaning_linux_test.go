@@ -15,7 +15,7 @@ type watched struct {
 	running int
 }
 
-func (w *watched) Embed(context.Context, string, index.Vectorise, func(index.Embedded)) error {
+func (w *watched) Embed(context.Context, index.Embedding) error {
 	w.running = runtime.GOMAXPROCS(0)
 	return nil
 }

@@ -3,13 +3,17 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	"quarry/client/wire"
+	"quarry/server/directory"
 	"quarry/server/index"
+	"quarry/server/llm"
 )
 
 // TestMeaningTakesTooLong: work ends where the rest takes longer than there is time, once that can be told, and the note
@@ -61,6 +65,53 @@ func TestMeaningTakesTooLong(t *testing.T) {
 		if !note.runs(time.Now()) || note.runs(time.Now().Add(time.Minute)) {
 			t.Errorf("%s: it must be known to run for a moment, and no longer: %+v", name, note)
 		}
+	}
+}
+
+// openedIndex keeps which documents a pass takes to be opened.
+type openedIndex struct {
+	index.Index
+	opened []string
+}
+
+func (x *openedIndex) Embed(_ context.Context, pass index.Embedding) error {
+	x.opened = pass.Opened()
+	return nil
+}
+
+// TestOpenings: the documents whose passages are read most get their vectors first.
+func TestOpenings(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	models, err := llm.New(llm.Config{Embedding: llm.Embedding{BaseURL: "http://localhost:1", Model: "none"}})
+	w.check(err)
+	w.server.Models = models
+	const once, twice = "file:/handbook/rollback.md", "file:/handbook/travel.md"
+	for _, id := range []string{twice, once, twice} {
+		get[wire.DocumentChunks](w, "jo", "/document/chunks?document_id="+id)
+	}
+	x := &openedIndex{Index: w.documents}
+	if err := w.server.Embed(t.Context(), directory.DefaultTenant, x); err != nil || !slices.Equal(x.opened, []string{twice, once}) {
+		t.Errorf("opened %q, %v", x.opened, err)
+	}
+}
+
+// TestManyOpenings: what is known of them is bounded, and the last ones are known.
+func TestManyOpenings(t *testing.T) {
+	t.Parallel()
+	var o openings
+	for range 3 {
+		o.add("acme", "often")
+	}
+	for i := range 2 * maxOpenings {
+		o.add("acme", fmt.Sprint("once ", i))
+	}
+	o.add("other", "elsewhere")
+	if most := o.most("acme"); len(most) > maxOpenings || !slices.Contains(most, fmt.Sprint("once ", 2*maxOpenings-1)) {
+		t.Errorf("%d are known", len(most))
+	}
+	if most := o.most("other"); !slices.Equal(most, []string{"elsewhere"}) {
+		t.Errorf("of another tenant %q are known", most)
 	}
 }
 

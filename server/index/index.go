@@ -22,11 +22,11 @@ type Index interface {
 	UpdateAccess(ctx context.Context, patches []AccessPatch) (int, error)
 	// Snapshot returns a consistent view that does not change until it is closed. Many may be open at once.
 	Snapshot(ctx context.Context) (Snapshot, error)
-	// Embed gives a vector to every chunk that has none by the model: it hands their texts to vectors, a batch at a
-	// time, and stores what comes back, so that each text, also a refused one, is sent once. Vectors are
-	// durable by the batch and searched soon after; those of other models go when all chunks have one. report is called with the progress. It
-	// returns when nothing is left, or with the first error; the next call continues there.
-	Embed(ctx context.Context, model string, vectors Vectorise, report func(Embedded)) error
+	// Embed gives a vector to every chunk that has none by the model of the pass: it has their texts turned into vectors,
+	// a batch at a time, and stores what comes back, so that each text, also a refused one, is sent once. Vectors are
+	// durable by the batch and searched soon after; those of other models go when all chunks have one. It returns when
+	// nothing is left, or with the first error; the next call continues there.
+	Embed(ctx context.Context, pass Embedding) error
 	// Version changes with every change of documents by any process; writing bookkeeping alone leaves it as it is.
 	Version(ctx context.Context) (string, error)
 	// Cursors returns the bookkeeping entries whose key begins with prefix.
@@ -36,6 +36,31 @@ type Index interface {
 	Check(ctx context.Context, options CheckOptions, report func(done, total int)) ([]Damage, error)
 	// Close waits for background work and releases all resources.
 	Close() error
+}
+
+// Embedding is one pass that gives chunks vectors: those of documents that were opened first, then of those that changed
+// last.
+type Embedding struct {
+	Model   string
+	Vectors Vectorise
+	// Opened returns the ids of documents that were opened, the most opened first. It is called again and again; nil: none
+	// is known.
+	Opened func() []string
+	// Report is called with the progress; nil: nobody wants to know.
+	Report func(Embedded)
+}
+
+// Fresh returns the documents that were opened and are not in known, and adds them to it.
+func (e Embedding) Fresh(known map[string]bool) (ids []string) {
+	if e.Opened == nil {
+		return nil
+	}
+	for _, id := range e.Opened() {
+		if !known[id] {
+			known[id], ids = true, append(ids, id)
+		}
+	}
+	return ids
 }
 
 // Vectorise turns texts into vectors of Euclidean length 1, one for each, all of one number of dimensions. The vector of

@@ -107,7 +107,7 @@ func (m *memoryIndex) UpdateAccess(context.Context, []index.AccessPatch) (int, e
 	return 0, errors.ErrUnsupported
 }
 
-func (m *memoryIndex) Embed(context.Context, string, index.Vectorise, func(index.Embedded)) error {
+func (m *memoryIndex) Embed(context.Context, index.Embedding) error {
 	return errors.ErrUnsupported
 }
 

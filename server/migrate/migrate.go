@@ -368,9 +368,10 @@ type embedding struct {
 }
 
 // Embed implements index.Index.
-func (e embedding) Embed(ctx context.Context, model string, ask index.Vectorise, report func(index.Embedded)) error {
-	return e.Index.Embed(ctx, model, func(ctx context.Context, texts []string) ([][]float32, error) {
-		found, err := e.from.Embeddings(ctx, model, texts)
+func (e embedding) Embed(ctx context.Context, pass index.Embedding) error {
+	ask := pass.Vectors
+	pass.Vectors = func(ctx context.Context, texts []string) ([][]float32, error) {
+		found, err := e.from.Embeddings(ctx, pass.Model, texts)
 		if err != nil {
 			return nil, err
 		}
@@ -381,5 +382,6 @@ func (e embedding) Embed(ctx context.Context, model string, ask index.Vectorise,
 			}
 		}
 		return found, ask.Fill(ctx, texts, found, unknown)
-	}, report)
+	}
+	return e.Index.Embed(ctx, pass)
 }

@@ -77,10 +77,10 @@ func (q *Quarry) Add(ctx context.Context, dir string, set *Set) (err error) {
 		}
 	})
 	if model, ok := q.Models.Embedder(); ok && err == nil {
-		err = q.index.Embed(ctx, model.Name(), func(ctx context.Context, texts []string) ([][]float32, error) {
+		err = q.index.Embed(ctx, index.Embedding{Model: model.Name(), Vectors: func(ctx context.Context, texts []string) ([][]float32, error) {
 			vectors, _, err := model.Embed(ctx, llm.ForDocuments, texts)
 			return vectors, err
-		}, nil)
+		}})
 	}
 	if err != nil {
 		return err

@@ -274,7 +274,7 @@ func (o *Oracle) count(f *index.Filter, matches func(*document) bool) index.Coun
 	out := index.Counts{}
 	counts, months := [field.N]map[string]int{}, map[string]int{}
 	finds := [field.N][]*document{} // those that pass every other field
-	var named [][]string // the sets of documents that the filter names
+	var named [][]string            // the sets of documents that the filter names
 	for _, d := range o.documents {
 		if !matches(d) {
 			continue

@@ -30,6 +30,7 @@ func Run(t *testing.T, params Params, open func(t *testing.T) index.Index) {
 		"hashes":       testHashes,
 		"version":      testVersion,
 		"vectors":      testVectors,
+		"first":        testFirstVectors,
 		"cancelled":    testCancelled,
 		"languages":    testLanguages,
 		"empty":        testEmpty,

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"quarry/client/field"
 	"quarry/server/index"
@@ -65,7 +67,7 @@ func testVectors(t *testing.T, l *library) {
 	asked := map[string]int{}
 	embed := func(model string) {
 		t.Helper()
-		if err := l.Embed(ctx, model, needleVectors(t, asked), nil); err != nil {
+		if err := l.Embed(ctx, index.Embedding{Model: model, Vectors: needleVectors(t, asked)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -107,4 +109,37 @@ func testVectors(t *testing.T, l *library) {
 	}
 	embed("other")
 	find(5, "other", all, true)
+}
+
+// testFirstVectors: documents that were opened get their vectors before others, then those that changed last do.
+func testFirstVectors(t *testing.T, l *library) {
+	const many = 200
+	for from := 0; from < many; from += many / 2 { // two segments
+		var batch index.Batch
+		for n := from; n < from+many/2; n++ {
+			batch.Upsert = append(batch.Upsert, index.Document{ID: fmt.Sprintf("doc%03d", n), Source: "file",
+				Access: []string{"PUBLIC"}, UpdatedAt: time.Date(2026, 1, 1, 0, n, 0, 0, time.UTC),
+				Chunks: []index.Chunk{{Text: fmt.Sprintf("needle %d", n)}}})
+		}
+		l.write(t, batch)
+	}
+	var order []string
+	numbered := regexp.MustCompile(`needle \d+`)
+	opened := []string{"doc020", "gone", "doc150", "doc003"}
+	err := l.Embed(context.Background(), index.Embedding{Model: "m", Opened: func() []string { return opened },
+		Vectors: func(_ context.Context, texts []string) ([][]float32, error) {
+			for _, text := range texts {
+				order = append(order, numbered.FindString(text))
+			}
+			return slices.Repeat([][]float32{{1, 0}}, len(texts)), nil
+		}})
+	if err != nil || len(order) != many {
+		t.Fatalf("%d of %d texts: %v", len(order), many, err)
+	}
+	if first := slices.Sorted(slices.Values(order[:3])); !slices.Equal(first, []string{"needle 150", "needle 20", "needle 3"}) {
+		t.Errorf("opened documents, and %q come first", first)
+	}
+	if order[3] != "needle 199" {
+		t.Errorf("%q comes next", order[3])
+	}
 }

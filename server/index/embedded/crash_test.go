@@ -84,7 +84,7 @@ func writeForever(dir string) error {
 		}
 		fmt.Println(step)
 		if step%2 == 0 {
-			if err := x.Embed(context.Background(), "m", means.embed, nil); err != nil {
+			if err := x.Embed(context.Background(), index.Embedding{Model: "m", Vectors: means.embed}); err != nil {
 				return fmt.Errorf("embed after step %d: %w", step, err)
 			}
 		}

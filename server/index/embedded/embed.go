@@ -34,8 +34,7 @@ var errVectors = errors.New("invalid vectors")
 
 // Embed implements index.Index. One segment after the other is completed; the ones that are merged away meanwhile cost
 // nothing, as what was embedded is found by its text.
-func (x *Index) Embed(ctx context.Context, model string, vectors index.Vectorise,
-	report func(index.Embedded)) error {
+func (x *Index) Embed(ctx context.Context, pass index.Embedding) error {
 	if x.ReadOnly() {
 		return fmt.Errorf("embed: %w", fault.ErrReadOnly)
 	}
@@ -43,10 +42,10 @@ func (x *Index) Embed(ctx context.Context, model string, vectors index.Vectorise
 		return fmt.Errorf("embed: %w", err)
 	}
 	defer x.embeds.Release(1)
-	if report == nil {
-		report = func(index.Embedded) {}
+	if pass.Report == nil {
+		pass.Report = func(index.Embedded) {}
 	}
-	e := &embedding{x: x, model: model, vectors: vectors, report: report, tried: make(map[string]bool),
+	e := &embedding{x: x, Embedding: pass, tried: make(map[string]bool), opened: make(map[string]bool),
 		refused: make(map[string]int), seen: make(map[vector.Key]bool), batch: fewTexts}
 	if err := e.run(ctx); err != nil {
 		return fmt.Errorf("embed: %w", err)
@@ -56,15 +55,15 @@ func (x *Index) Embed(ctx context.Context, model string, vectors index.Vectorise
 
 func (e *embedding) run(ctx context.Context) error {
 	current, ok, err := currentModel(ctx, e.x.db.Reader)
-	if err == nil && ok && current.name != e.model {
+	if err == nil && ok && current.name != e.Model {
 		// The model becomes the current one if there are vectors by it; otherwise that waits for the first.
 		_, err = e.x.update(ctx, `UPDATE embedding_models SET current = (name = ?1)
-			WHERE current <> (name = ?1) AND EXISTS (SELECT 1 FROM embedding_models WHERE name = ?1)`, e.model)
+			WHERE current <> (name = ?1) AND EXISTS (SELECT 1 FROM embedding_models WHERE name = ?1)`, e.Model)
 	}
 	if err != nil {
 		return err
 	}
-	before, err := refusedTexts(ctx, e.x.db.Reader, e.model)
+	before, err := refusedTexts(ctx, e.x.db.Reader, e.Model)
 	if err != nil {
 		return err
 	}
@@ -81,16 +80,19 @@ func (e *embedding) run(ctx context.Context) error {
 	}
 }
 
-// step completes one segment, or ends the pass.
+// step embeds the opened documents of one segment, or completes one, or ends the pass.
 func (e *embedding) step(ctx context.Context) (done bool, err error) {
-	name, err := e.next(ctx)
+	e.waiting = append(e.waiting, e.Fresh(e.opened)...)
+	name, opened, err := e.next(ctx)
 	switch {
 	case err != nil:
 		return false, err
+	case len(opened) > 0:
+		return false, e.fill(ctx, name, opened, false)
 	case name != "":
 		return false, e.complete(ctx, name)
 	case len(e.tried) > 0:
-		if err := e.x.dropUnusedVectors(ctx, e.model); err != nil {
+		if err := e.x.dropUnusedVectors(ctx, e.Model); err != nil {
 			return true, err
 		}
 	}
@@ -99,10 +101,10 @@ func (e *embedding) step(ctx context.Context) (done bool, err error) {
 
 // embedding is one pass over all segments.
 type embedding struct {
-	x        *Index
-	model    string
-	vectors  index.Vectorise
-	report   func(index.Embedded)
+	x *Index
+	index.Embedding
+	waiting  []string        // documents that were opened and not looked at since
+	opened   map[string]bool // those that were waiting
 	tried    map[string]bool // segments that were completed
 	progress index.Embedded
 
@@ -112,14 +114,15 @@ type embedding struct {
 	seen    map[vector.Key]bool // texts of them
 }
 
-// next finds a segment with chunks that have no vector; "" if there is none. It also updates the progress.
-func (e *embedding) next(ctx context.Context) (name string, err error) {
+// next finds a segment with chunks that have no vector, and those of its documents that wait; "" if there is none. It
+// also updates the progress.
+func (e *embedding) next(ctx context.Context) (name string, opened []int, err error) {
 	if err := ctx.Err(); err != nil {
-		return "", err
+		return "", nil, err
 	}
 	seen, err := e.x.openView(ctx)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	defer seen.close()
 	e.progress = index.Embedded{}
@@ -127,25 +130,49 @@ func (e *embedding) next(ctx context.Context) (name string, err error) {
 	for _, p := range slices.Backward(seen.state.parts) { // what was added last comes first
 		chunks, err := p.liveChunks()
 		if err != nil {
-			return "", blame([]*part{p}, err)
+			return "", nil, blame([]*part{p}, err)
 		}
 		have := 0
-		if p.vectors != nil && p.vectors.model == e.model {
+		if p.vectors != nil && p.vectors.model == e.Model {
 			if have, err = p.liveVectors(); err != nil && !isDamage(err) {
-				return "", err
+				return "", nil, err
 			}
 		}
 		e.progress.Done, e.progress.Total = e.progress.Done+have, e.progress.Total+chunks
 		counted += e.refused[p.name]
-		if have < chunks && !e.tried[p.name] && name == "" {
+		if have >= chunks || e.tried[p.name] || len(opened) > 0 {
+			continue
+		}
+		if opened, err = e.ofWaiting(p); err != nil {
+			return "", nil, err
+		}
+		if len(opened) > 0 || name == "" {
 			name = p.name
 		}
 	}
 	if e.progress.Refused = counted; name != "" {
 		e.progress.Refused = max(counted, e.known)
 	}
-	e.report(e.progress)
-	return name, nil
+	e.Report(e.progress)
+	if len(opened) == 0 {
+		e.waiting = nil // gone, or complete
+	}
+	return name, opened, nil
+}
+
+// ofWaiting returns the ordinals of the documents of a segment that wait, which no longer do.
+func (e *embedding) ofWaiting(p *part) (opened []int, err error) {
+	err = segment.Protect(p.segment.reader.Name, func() error {
+		e.waiting = slices.DeleteFunc(e.waiting, func(id string) bool {
+			ordinal, ok := p.segment.reader.Lookup(id)
+			if ok = ok && !p.isDeleted(ordinal); ok {
+				opened = append(opened, ordinal)
+			}
+			return ok
+		})
+		return nil
+	})
+	return opened, blame([]*part{p}, err)
 }
 
 // liveChunks counts the chunks of documents that are not deleted.
@@ -165,16 +192,23 @@ func (p *part) liveChunks() (n int, err error) {
 	return n, err
 }
 
-// complete embeds the texts of a segment that have no vector. It writes the segment's vectors at the end, on failure,
-// and from time to time.
+// complete embeds the texts of a segment that have no vector, or some of them, if documents are opened meanwhile.
 func (e *embedding) complete(ctx context.Context, name string) error {
-	fresh, written := 0, 0
-	due := time.Now().Add(searchedAfter)
 	e.refused[name] = 0
 	order, err := e.newestFirst(ctx, name)
 	if err != nil {
 		return err
 	}
+	err = e.fill(ctx, name, order, true)
+	e.tried[name] = err == nil && len(e.waiting) == 0
+	return err
+}
+
+// fill embeds the texts of documents of a segment that have no vector, with yields until others wait. It writes the
+// segment's vectors at the end, on failure, and from time to time.
+func (e *embedding) fill(ctx context.Context, name string, order []int, yields bool) error {
+	fresh, written := 0, 0
+	due := time.Now().Add(searchedAfter)
 	for at := 0; at >= 0; {
 		found, err := e.gather(ctx, name, order, at)
 		if err != nil {
@@ -196,16 +230,20 @@ func (e *embedding) complete(ctx context.Context, name string) error {
 		for key := range found.refused {
 			e.seen[key] = true
 		}
-		e.report(e.progress)
+		e.Report(e.progress)
 		at = found.next
 		if began := time.Now(); at >= 0 && fresh > written && began.After(due) {
 			if err := e.x.refreshVectors(ctx, name); err != nil {
 				return err
 			}
 			written, due = fresh, time.Now().Add(max(searchedAfter, searchedShare*time.Since(began)))
+			if yields {
+				if e.waiting = e.Fresh(e.opened); len(e.waiting) > 0 {
+					return nil
+				}
+			}
 		}
 	}
-	e.tried[name] = true
 	if fresh == written {
 		return nil
 	}
@@ -260,17 +298,17 @@ func (e *embedding) gather(ctx context.Context, name string, order []int, from i
 		return nil, errOvertaken
 	}
 	g := &gathered{next: from, batch: make(map[vector.Key]bool), lacking: make(map[vector.Key]int)}
-	if g.refused, err = refusedTexts(ctx, e.x.db.Reader, e.model); err != nil {
+	if g.refused, err = refusedTexts(ctx, e.x.db.Reader, e.Model); err != nil {
 		return nil, err
 	}
 	model, ok, err := currentModel(ctx, e.x.db.Reader)
 	if err != nil {
 		return nil, err
 	}
-	if ok && model.name == e.model {
+	if ok && model.name == e.Model {
 		g.known = newEmbeddings(e.x.db.Reader, model)
 	}
-	if g.has, err = p.vectored(e.model); err != nil {
+	if g.has, err = p.vectored(e.Model); err != nil {
 		return nil, err
 	}
 	err = segment.Protect(p.segment.reader.Name, func() error {
@@ -393,7 +431,7 @@ func (e *embedding) store(ctx context.Context, texts []string, keys []vector.Key
 
 func (e *embedding) storeBatch(ctx context.Context, texts []string, keys []vector.Key) (
 	refused []vector.Key, err error) {
-	values, err := e.vectors(ctx, texts)
+	values, err := e.Vectors(ctx, texts)
 	if err != nil {
 		return nil, err
 	}
@@ -406,7 +444,7 @@ func (e *embedding) storeBatch(ctx context.Context, texts []string, keys []vecto
 		for i, v := range values {
 			if v == nil {
 				refused = append(refused, keys[i])
-				tx.Exec("INSERT OR IGNORE INTO refused_texts (model, hash) VALUES (?, ?)", e.model, keys[i])
+				tx.Exec("INSERT OR IGNORE INTO refused_texts (model, hash) VALUES (?, ?)", e.Model, keys[i])
 			}
 		}
 		if len(refused) < len(values) {
@@ -448,13 +486,13 @@ func (e *embedding) insert(tx *sqldb.Tx, values [][]float32, keys []vector.Key, 
 // enter makes the model the current one and returns its row. A model whose vectors have another length than they had is
 // another model: the old ones go.
 func (e *embedding) enter(tx *sqldb.Tx, dimensions int) (id int64) {
-	if tx.Exec("DELETE FROM embedding_models WHERE name = ? AND dimensions <> ?", e.model, dimensions) > 0 {
+	if tx.Exec("DELETE FROM embedding_models WHERE name = ? AND dimensions <> ?", e.Model, dimensions) > 0 {
 		e.tried = make(map[string]bool)
 		bumpManifest(tx)
 	}
 	tx.Exec("INSERT INTO embedding_models (name, dimensions, current) VALUES (?, ?, 0) ON CONFLICT (name) DO NOTHING",
-		e.model, dimensions)
-	tx.Exec("UPDATE embedding_models SET current = (name = ?1) WHERE current <> (name = ?1)", e.model)
-	tx.Row(sql.ErrNoRows, []any{&id}, "SELECT id FROM embedding_models WHERE name = ?", e.model)
+		e.Model, dimensions)
+	tx.Exec("UPDATE embedding_models SET current = (name = ?1) WHERE current <> (name = ?1)", e.Model)
+	tx.Row(sql.ErrNoRows, []any{&id}, "SELECT id FROM embedding_models WHERE name = ?", e.Model)
 	return id
 }

@@ -124,13 +124,13 @@ func refusedTexts(ctx context.Context, db sqldb.Querier, model string) (map[vect
 
 // forgetRefused removes, at the end of a pass, what other models refused, and texts that no chunk has any more.
 func (e *embedding) forgetRefused(ctx context.Context) error {
-	known, err := refusedTexts(ctx, e.x.db.Reader, e.model)
+	known, err := refusedTexts(ctx, e.x.db.Reader, e.Model)
 	if err != nil {
 		return err
 	}
 	others := 0
 	if err := sqldb.GetWhole(ctx, e.x.db.Reader, []any{&others}, "SELECT COUNT(*) FROM refused_texts WHERE model <> ?",
-		e.model); err != nil {
+		e.Model); err != nil {
 		return err
 	}
 	maps.DeleteFunc(known, func(key vector.Key, _ bool) bool { return e.seen[key] })
@@ -138,9 +138,9 @@ func (e *embedding) forgetRefused(ctx context.Context) error {
 		return nil
 	}
 	return e.x.change(ctx, func(tx *sqldb.Tx) {
-		tx.Exec("DELETE FROM refused_texts WHERE model <> ?", e.model)
+		tx.Exec("DELETE FROM refused_texts WHERE model <> ?", e.Model)
 		for key := range known {
-			tx.Exec("DELETE FROM refused_texts WHERE model = ? AND hash = ?", e.model, key)
+			tx.Exec("DELETE FROM refused_texts WHERE model = ? AND hash = ?", e.Model, key)
 		}
 	})
 }

@@ -53,12 +53,12 @@ func BenchmarkVectors(b *testing.B) {
 		return v
 	}
 	start := time.Now()
-	err = x.Embed(ctx, "m", func(_ context.Context, texts []string) (vectors [][]float32, err error) {
+	err = x.Embed(ctx, index.Embedding{Model: "m", Vectors: func(_ context.Context, texts []string) (vectors [][]float32, err error) {
 		for range texts {
 			vectors = append(vectors, point())
 		}
 		return vectors, nil
-	}, nil)
+	}})
 	if err != nil {
 		b.Fatal(err)
 	}

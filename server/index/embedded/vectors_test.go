@@ -65,7 +65,7 @@ func (m *meaning) embed(_ context.Context, texts []string) ([][]float32, error) 
 
 func (m *meaning) embedAll(t testing.TB, x *Index, model string) {
 	t.Helper()
-	if err := x.Embed(t.Context(), model, m.embed, nil); err != nil {
+	if err := x.Embed(t.Context(), index.Embedding{Model: model, Vectors: m.embed}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -297,7 +297,7 @@ func TestEmbeddingGoesOn(t *testing.T) {
 		}
 		return nil
 	}
-	if err := x.Embed(t.Context(), "m", means.embed, nil); !errors.Is(err, broken) {
+	if err := x.Embed(t.Context(), index.Embedding{Model: "m", Vectors: means.embed}); !errors.Is(err, broken) {
 		t.Fatalf("error %v", err)
 	}
 	if s := stats(t, x); s.Vectors != len(means.asked) || s.Vectors <= some/3 {
@@ -313,7 +313,7 @@ func TestEmbeddingGoesOn(t *testing.T) {
 	defer x.Close()
 	means.fail = nil
 	var last index.Embedded
-	if err := x.Embed(t.Context(), "m", means.embed, func(so index.Embedded) { last = so }); err != nil {
+	if err := x.Embed(t.Context(), index.Embedding{Model: "m", Vectors: means.embed, Report: func(so index.Embedded) { last = so }}); err != nil {
 		t.Fatal(err)
 	}
 	if len(means.asked) != some || last != (index.Embedded{Done: some, Total: some}) {
@@ -354,6 +354,33 @@ func TestVectorsAreSearchedEarly(t *testing.T) {
 	})
 }
 
+// What is opened while a large segment is embedded does not wait for all of it.
+func TestOpenedMeanwhile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		x := open(t, Options{})
+		var batch index.Batch
+		for i := range 30 * fewTexts {
+			d := document(fmt.Sprint("doc", i), fmt.Sprintf("text %d.", i))
+			d.UpdatedAt = time.Date(2026, 1, 1, 0, i, 0, 0, time.UTC)
+			batch.Upsert = append(batch.Upsert, d)
+		}
+		write(t, x, batch)
+		m := newMeaning(16, "")
+		var order, opened []string
+		m.fail = func(texts []string) error {
+			order, opened = append(order, texts...), []string{"doc0"}
+			time.Sleep(searchedAfter)
+			return nil
+		}
+		err := x.Embed(t.Context(), index.Embedding{Model: "m", Vectors: m.embed, Opened: func() []string { return opened }})
+		at := slices.IndexFunc(order, func(text string) bool { return strings.Contains(text, "text 0.") })
+		if err != nil || len(order) != 30*fewTexts || at < 0 || at > len(order)/2 {
+			t.Errorf("the opened document was embedded as number %d of %d: %v", at, len(order), err)
+		}
+	})
+}
+
 // TestUnusableVectors: what does not fit is refused, and nothing is stored.
 func TestUnusableVectors(t *testing.T) {
 	t.Parallel()
@@ -361,7 +388,8 @@ func TestUnusableVectors(t *testing.T) {
 	for name, answer := range map[string][][]float32{
 		"too few": {{1, 0}}, "none": nil, "of no length": {{}, {}, {}, {}}, "of several lengths": {{1}, {1, 0}, {1}, {1}},
 	} {
-		err := x.Embed(t.Context(), "m", func(context.Context, []string) ([][]float32, error) { return answer, nil }, nil)
+		err := x.Embed(t.Context(), index.Embedding{Model: "m",
+			Vectors: func(context.Context, []string) ([][]float32, error) { return answer, nil }})
 		if !errors.Is(err, errVectors) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -569,7 +597,7 @@ func TestEmbeddingBesideWriters(t *testing.T) {
 	stop := make(chan struct{})
 	go func() {
 		for {
-			if err := x.Embed(t.Context(), "m", plain, nil); err != nil {
+			if err := x.Embed(t.Context(), index.Embedding{Model: "m", Vectors: plain}); err != nil {
 				ended <- err
 				return
 			}
@@ -592,7 +620,7 @@ func TestEmbeddingBesideWriters(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	if err := x.Embed(t.Context(), "m", plain, nil); err != nil {
+	if err := x.Embed(t.Context(), index.Embedding{Model: "m", Vectors: plain}); err != nil {
 		t.Fatal(err)
 	}
 	x.worker.loop.Wait()
@@ -623,7 +651,7 @@ func TestRefusedTexts(t *testing.T) {
 		t.Helper()
 		asked = 0
 		var last index.Embedded
-		if err := x.Embed(t.Context(), model, picky, func(so index.Embedded) { last = so }); err != nil {
+		if err := x.Embed(t.Context(), index.Embedding{Model: model, Vectors: picky, Report: func(so index.Embedded) { last = so }}); err != nil {
 			t.Fatal(err)
 		}
 		if asked != wantAsked || last != want {
@@ -671,7 +699,7 @@ func TestEmbeddingKeepsNobodyWaiting(t *testing.T) {
 		<-goOn
 		return nil
 	}
-	go func() { done <- x.Embed(t.Context(), "m", means.embed, nil) }()
+	go func() { done <- x.Embed(t.Context(), index.Embedding{Model: "m", Vectors: means.embed}) }()
 	<-asked
 	write(t, x, index.Batch{Upsert: []index.Document{document("late", "late text")}})
 	if found := stats(t, x); found.Documents != 4 {
@@ -679,7 +707,7 @@ func TestEmbeddingKeepsNobodyWaiting(t *testing.T) {
 	}
 	gone, leave := context.WithCancel(t.Context())
 	leave()
-	if err := x.Embed(gone, "m", means.embed, nil); !errors.Is(err, context.Canceled) {
+	if err := x.Embed(gone, index.Embedding{Model: "m", Vectors: means.embed}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a second pass whose caller left: %v", err)
 	}
 	means.fail = nil

@@ -3,6 +3,7 @@ package shared
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"quarry/server/index"
 	"quarry/server/index/documents"
@@ -14,13 +15,11 @@ const embedAtOnce = 64
 
 // Embed gives the passages of all documents vectors by a model, and puts the documents into the log again, so that its
 // followers get the vectors.
-func (s *Store) Embed(ctx context.Context, model string, vectors index.Vectorise, report func(index.Embedded)) error {
-	if report == nil {
-		report = func(index.Embedded) {}
-	}
-	vectorise := s.Vectorise(model, vectors)
-	for last := int64(-1); ; {
-		rows, texts, err := s.unembedded(ctx, model, last)
+func (s *Store) Embed(ctx context.Context, pass index.Embedding) error {
+	model, vectorise, opened := pass.Model, s.Vectorise(pass.Model, pass.Vectors), make(map[string]bool)
+	for before := int64(math.MaxInt64); ; {
+		waiting := pass.Fresh(opened)
+		rows, texts, err := s.unembedded(ctx, model, waiting, before)
 		if err != nil {
 			return fmt.Errorf("embed: %w", err)
 		}
@@ -32,22 +31,31 @@ func (s *Store) Embed(ctx context.Context, model string, vectors index.Vectorise
 		if err := s.noteEmbedded(ctx, model, rows); err != nil {
 			return fmt.Errorf("embed: %w", err)
 		}
-		if progress, err := s.embedded(ctx, model); err == nil {
-			report(progress)
+		if progress, err := s.embedded(ctx, model); err == nil && pass.Report != nil {
+			pass.Report(progress)
 		}
-		if len(rows) == 0 {
+		switch {
+		case len(waiting) > 0:
+		case len(rows) == 0:
 			return nil
+		default:
+			before = rows[len(rows)-1].Number
 		}
-		last = rows[len(rows)-1].Number
 	}
 }
 
-// unembedded returns some documents without vectors by a model, and their texts.
-func (s *Store) unembedded(ctx context.Context, model string, after int64) (
+// unembedded returns the waiting documents without vectors by a model, or else some of the newest before a row, and their
+// texts.
+func (s *Store) unembedded(ctx context.Context, model string, waiting []string, before int64) (
 	rows []*documents.Row, texts []string, err error) {
 	err = s.shown(ctx, func(shown *Snapshot) error {
-		rows, err = shown.read.Rows(ctx, "WHERE vectors <> ? AND row > ? ORDER BY row LIMIT ?", model, after,
-			embedAtOnce)
+		if len(waiting) > 0 {
+			rows, err = shown.read.Rows(ctx, "WHERE vectors <> ? AND id IN (SELECT value FROM json_each(?))", model,
+				sqldb.JSON{V: waiting})
+		} else {
+			rows, err = shown.read.Rows(ctx, "WHERE vectors <> ? AND row < ? ORDER BY row DESC LIMIT ?", model, before,
+				embedAtOnce)
+		}
 		if err != nil {
 			return err
 		}

@@ -195,12 +195,13 @@ func (l *Local) UpdateAccess(ctx context.Context, patches []index.AccessPatch) (
 }
 
 // Embed implements index.Index. Vectors that another process has made are used.
-func (l *Local) Embed(ctx context.Context, model string, vectors index.Vectorise, report func(index.Embedded)) error {
+func (l *Local) Embed(ctx context.Context, pass index.Embedding) error {
 	now, err := l.current(ctx)
 	if err != nil {
 		return err
 	}
-	return now.own.Embed(ctx, model, l.Vectorise(model, vectors), report)
+	pass.Vectors = l.Vectorise(pass.Model, pass.Vectors)
+	return now.own.Embed(ctx, pass)
 }
 
 // Check implements index.Index: it checks the store and the segment index, which is repaired from the store.

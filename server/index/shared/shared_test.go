@@ -194,7 +194,7 @@ func TestVectorsAreShared(t *testing.T) {
 	for _, dir := range []string{t.TempDir(), t.TempDir()} {
 		x := openLocal(t, store, dir)
 		put(t, x, page("a", "walrus"), page("b", "refused"))
-		if err := x.Embed(t.Context(), "m", ask, nil); err != nil {
+		if err := x.Embed(t.Context(), index.Embedding{Model: "m", Vectors: ask}); err != nil {
 			t.Fatal(err)
 		}
 		s, err := x.Snapshot(t.Context())

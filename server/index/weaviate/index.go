@@ -249,8 +249,8 @@ func (x *Index) position(ctx context.Context) (int64, error) {
 }
 
 // Embed implements index.Index.
-func (x *Index) Embed(ctx context.Context, model string, vectors index.Vectorise, report func(index.Embedded)) error {
-	err := x.docs.Embed(ctx, model, vectors, report)
+func (x *Index) Embed(ctx context.Context, pass index.Embedding) error {
+	err := x.docs.Embed(ctx, pass)
 	if err == nil {
 		x.await(ctx)
 	}

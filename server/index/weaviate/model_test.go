@@ -18,9 +18,9 @@ func TestNewModel(t *testing.T) {
 	}
 	x.client.patience = 0
 	put(t, x, document("a", "PUBLIC"), document("b", "PUBLIC"))
-	if err := x.Embed(t.Context(), "m", func(_ context.Context, texts []string) ([][]float32, error) {
+	if err := x.Embed(t.Context(), index.Embedding{Model: "m", Vectors: func(_ context.Context, texts []string) ([][]float32, error) {
 		return slices.Repeat([][]float32{{1, 0}}, len(texts)), nil
-	}, nil); err != nil {
+	}}); err != nil {
 		t.Fatal(err)
 	}
 	expect := func(class string) {

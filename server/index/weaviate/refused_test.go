@@ -174,11 +174,11 @@ func TestRefusedVectors(t *testing.T) {
 	first, second := document("first", "PUBLIC"), document("second", "PUBLIC")
 	second.Chunks[0].Text += " twice"
 	put(t, x, first)
-	if err := x.Embed(t.Context(), "m", vectors(2), nil); err != nil {
+	if err := x.Embed(t.Context(), index.Embedding{Model: "m", Vectors: vectors(2)}); err != nil {
 		t.Fatal(err)
 	}
 	put(t, x, second)
-	if err := x.Embed(t.Context(), "m", vectors(3), nil); err != nil {
+	if err := x.Embed(t.Context(), index.Embedding{Model: "m", Vectors: vectors(3)}); err != nil {
 		t.Fatal(err)
 	}
 	put(t, x, document("third", "PUBLIC"))
