@@ -75,6 +75,5 @@ func (t Theme) pairings(ground color.Color) []pairing {
 	return append(all, pairing{"heading", lipgloss.Color(l.heading), ground, false}, pairing{"link", lipgloss.Color(l.link), ground, false},
 		pairing{"disabled", lipgloss.Color(l.faded), ground, true}, pairing{"border", lipgloss.Color(l.border), ground, true},
 		pairing{"current_match", t.MatchCurrent.GetForeground(), t.MatchCurrent.GetBackground(), false},
-		pairing{"chip", t.Chip.GetForeground(), t.Chip.GetBackground(), false},
-		pairing{"banner", t.Banner.GetForeground(), t.Banner.GetBackground(), false})
+		pairing{"chip", t.Chip.GetForeground(), t.Chip.GetBackground(), false})
 }

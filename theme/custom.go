@@ -32,7 +32,6 @@ type Custom struct {
 	Selected     Pair          `mapstructure:"selected"`
 	CurrentMatch Pair          `mapstructure:"current_match"`
 	Chip         Pair          `mapstructure:"chip"`
-	Banner       Pair          `mapstructure:"banner"`
 	Sources      SourceColours `mapstructure:"sources"`
 }
 
@@ -111,7 +110,6 @@ func (c Custom) look() look {
 		&l.selected.text: c.Selected.Text, &l.selected.ground: c.Selected.Background, &l.selected256: c.Selected.Background,
 		&l.current.text: c.CurrentMatch.Text, &l.current.ground: c.CurrentMatch.Background,
 		&l.chip.text: c.Chip.Text, &l.chip.ground: c.Chip.Background,
-		&l.banner.text: c.Banner.Text, &l.banner.ground: c.Banner.Background,
 	} {
 		replace(old, own)
 	}

@@ -15,15 +15,15 @@ type look struct {
 	ground     string // the background that it is made for
 	highlight  string // the look whose style of source code it has; "": its own
 
-	muted, faded, border            string // secondary text; disabled; lines
-	accent                          string // focus and keys
-	match, source, number           string
-	success, warning, failure       string
-	selected, current, chip, banner pair
-	selected256                     string // background of the selection with 256 colours
-	heading, link                   string
-	code                            codeColours
-	sources                         [families]string
+	muted, faded, border      string // secondary text; disabled; lines
+	accent                    string // focus and keys
+	match, source, number     string
+	success, warning, failure string
+	selected, current, chip   pair
+	selected256               string // background of the selection with 256 colours
+	heading, link             string
+	code                      codeColours
+	sources                   [families]string
 }
 
 // pair is a text on its own background; without colours, in reverse.
@@ -80,7 +80,7 @@ func darkLook() look {
 		match: "#f0c060", source: "#6cc5c1", number: "#98cc78",
 		success: "#98cc78", warning: "#e6b455", failure: "#f2908a",
 		selected: pair{"", "#2c3440"}, selected256: "#303030", current: pair{"#1b1b1b", "#f0c060"},
-		chip: pair{"#d6e4f5", "#34465c"}, banner: pair{"#1b1b1b", "#e6b455"},
+		chip:    pair{"#d6e4f5", "#34465c"},
 		heading: "#9ec5f5", link: "#7fb4f0",
 		code: codeColours{
 			comment: "#8d949e", keyword: "#c9a0ec", name: "#7fb4f0", kind: "#6cc5c1",
@@ -100,7 +100,7 @@ func lightLook() look {
 		match: "#8f4d00", source: "#00656a", number: "#2b6a1e",
 		success: "#2b6a1e", warning: "#825200", failure: "#b3241c",
 		selected: pair{"", "#e6eef8"}, selected256: "#eeeeee", current: pair{"#1b1b1b", "#ffd75f"},
-		chip: pair{"#173a63", "#d9e6f5"}, banner: pair{"#1b1b1b", "#ffd75f"},
+		chip:    pair{"#173a63", "#d9e6f5"},
 		heading: "#174f92", link: "#1a5dab",
 		code: codeColours{
 			comment: "#676c73", keyword: "#7b2fa8", name: "#1a5dab", kind: "#00656a",
@@ -120,8 +120,7 @@ func contrastDarkLook() look {
 	l.name = "contrast-dark"
 	l.muted, l.faded, l.border, l.accent = "#d0d4da", "#b4b8be", "#b4b8be", "#9fcbff"
 	l.match, l.warning, l.failure, l.link, l.heading = "#ffd75f", "#ffcc66", "#ffb3ad", "#9fcbff", "#bcdcff"
-	l.selected, l.chip = pair{"#ffffff", "#183050"}, pair{"#ffffff", "#183050"}
-	l.current, l.banner = pair{"#000000", "#ffd75f"}, pair{"#000000", "#ffcc66"}
+	l.selected, l.chip, l.current = pair{"#ffffff", "#183050"}, pair{"#ffffff", "#183050"}, pair{"#000000", "#ffd75f"}
 	l.code = codeColours{
 		comment: "#c0c4ca", keyword: "#dcbcff", name: "#9fcbff", kind: "#8fe0dc",
 		text: "#bde69c", number: "#ffc48f", removed: "#ffb3ad", added: "#b2e694",
@@ -140,8 +139,7 @@ func contrastLightLook() look {
 	l.name = "contrast-light"
 	l.muted, l.faded, l.border, l.accent = "#3a3d42", "#4c5056", "#4c5056", "#0b3f80"
 	l.match, l.warning, l.failure, l.link, l.heading = "#6b3600", "#5e3a00", "#8c1410", "#0b3f80", "#0a376f"
-	l.selected, l.chip = pair{"#000000", "#d3e4fa"}, pair{"#000000", "#d3e4fa"}
-	l.current, l.banner = pair{"#000000", "#ffd75f"}, pair{"#000000", "#ffd75f"}
+	l.selected, l.chip, l.current = pair{"#000000", "#d3e4fa"}, pair{"#000000", "#d3e4fa"}, pair{"#000000", "#ffd75f"}
 	l.code = codeColours{
 		comment: "#45494f", keyword: "#5a1c80", name: "#0b3f80", kind: "#00474b",
 		text: "#1d4a12", number: "#6e3300", removed: "#8c1410", added: "#1d4a12",

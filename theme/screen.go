@@ -24,7 +24,6 @@ type Theme struct {
 	Key           Style // the name of a key
 	Disabled      Style // action or value that is not available
 	Bar           Style // bars and histograms
-	Banner        Style // important notice
 
 	look    look
 	profile colorprofile.Profile
@@ -70,7 +69,7 @@ func ForScreen(options Options) Theme {
 		t.Key = t.Title
 	}
 	t.Selected = l.selected.style()
-	t.MatchCurrent, t.Chip, t.Banner = bold(l.current.style()), l.chip.style(), bold(l.banner.style())
+	t.MatchCurrent, t.Chip = bold(l.current.style()), l.chip.style()
 	t.sources = make([]Style, families)
 	for f := range t.sources {
 		t.sources[f] = style(l.sources[f])
@@ -95,7 +94,7 @@ func (t Theme) withoutColours() Theme {
 	t.Selected, t.MatchCurrent, t.Stale = reverse, styleOf(reverse.Bold(true).Underline(true)), faint()
 	t.Border, t.BorderFocused = faint(), bold
 	t.Prompt, t.Placeholder, t.Key, t.Disabled = bold, faint(), bold, faint()
-	t.Chip, t.Bar, t.Banner = styleOf(plain.Underline(true)), plain, styleOf(reverse.Bold(true))
+	t.Chip, t.Bar = styleOf(plain.Underline(true)), plain
 	t.sources = make([]Style, families)
 	for f := range t.sources {
 		t.sources[f] = plain

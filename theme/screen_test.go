@@ -134,7 +134,7 @@ func colourSequence() *regexp.Regexp {
 func states(th Theme) map[string]Style {
 	return map[string]Style{
 		"selected": th.Selected, "match": th.Match, "current match": th.MatchCurrent, "stale": th.Stale, "disabled": th.Disabled,
-		"focused border": th.BorderFocused, "chip": th.Chip, "banner": th.Banner, "error": th.Error, "warning": th.Warning,
+		"focused border": th.BorderFocused, "chip": th.Chip, "error": th.Error, "warning": th.Warning,
 	}
 }
 

@@ -54,3 +54,6 @@ func Profile(isTerminal, noColor bool, env []string) colorprofile.Profile {
 	}
 	return profile
 }
+
+// Modes returns the looks that a user can select; auto follows the terminal's background.
+func Modes() []string { return []string{"auto", "dark", "light", "high-contrast", "ansi16", "mono"} }

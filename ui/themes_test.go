@@ -34,6 +34,7 @@ func TestThemesOfTheFolder(t *testing.T) {
 		"ember.yaml":    {"based_on: light\naccent: \"#8a2be2\"\nselected:\n  background: '#fed'\nsources: {chat: \"#111111\"}\n", ""},
 		"empty.yaml":    {"# nothing replaced\n", ""},
 		"typo.yaml":     {"based_on: dark\nacent: \"#8a2be2\"\n", "typo.yaml:2: acent: unknown key; did you mean accent?"},
+		"banner.yaml":   {"chip: {text: \"#fff\"}\nbanner: {text: \"#fff\"}\n", "banner.yaml:2: banner: unknown key"},
 		"deep.yaml":     {"sources:\n  chatt: \"#8a2be2\"\n", "deep.yaml:2: sources.chatt: unknown key; did you mean sources.chat?"},
 		"colour.yaml":   {"muted: grey\n", "colour.yaml:1: muted: is not a colour"},
 		"unquoted.yaml": {"based_on: dark\nmuted: #808080\n", "unquoted.yaml:2: muted: has no value; a text that begins with # needs quotes"},
