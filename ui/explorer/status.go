@@ -209,7 +209,7 @@ func elsewhere(results []wire.SearchResult) string {
 	matching := false
 	for _, r := range results {
 		matching = matching || r.Matches
-		if of := r.Origin + " " + r.DocumentID; !r.Matches && passage.Lack(r) == "" && !documents[of] {
+		if of := passage.DocumentKey(r); !r.Matches && passage.Lack(r) == "" && !documents[of] {
 			documents[of] = true
 			origins[r.Origin]++
 		}

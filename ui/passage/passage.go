@@ -32,6 +32,20 @@ func Citation(r wire.SearchResult) string {
 	return strconv.Itoa(*r.CitationID)
 }
 
+// DocumentKey distinguishes the documents of an answer, as well as the server's fields allow: by citation number, which
+// every server gives per document, else by id, link, or title. Those of two answers are compared without their numbers.
+func DocumentKey(r wire.SearchResult) string {
+	switch {
+	case r.CitationID != nil:
+		return "citation " + Citation(r)
+	case r.DocumentID != "":
+		return "document " + r.DocumentID
+	case text.OrEmpty(r.Link) != "":
+		return "link " + *r.Link
+	}
+	return "title " + r.SourceType + " " + r.Title
+}
+
 const day = 24 * time.Hour
 
 // Age returns how long ago a time was ("4 days ago"), or "" if it cannot be parsed.

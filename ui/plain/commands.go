@@ -78,18 +78,10 @@ func (s *session) printAnswer() {
 	}
 	documents := map[string]bool{}
 	for _, result := range s.results {
-		documents[documentKey(result)] = true
+		documents[passage.DocumentKey(result)] = true
 	}
 	s.say(text.Count(len(s.results), "result") + " in " + text.Count(len(documents), "document") + ".")
 	s.more()
-}
-
-// documentKey identifies the document of a result, as well as the server's fields allow.
-func documentKey(r wire.SearchResult) string {
-	if r.DocumentID == "" && r.CitationID != nil {
-		return passage.Citation(r)
-	}
-	return cmp.Or(r.DocumentID, r.Title)
 }
 
 // more lists the next results.

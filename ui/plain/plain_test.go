@@ -100,8 +100,8 @@ func respond(request wire.SearchRequest) wire.SearchResponse {
 		Notes:   []wire.Note{{Code: wire.NoteNoModel, Text: "no model"}, {Code: wire.NoteSourceFailed, Text: "jira failed: no answer in time"}}}
 	if strings.Contains(request.Query, "many") {
 		for i := range 5 {
-			filler := bare
-			filler.Title, filler.DocumentID = fmt.Sprintf("Thread %d", i), fmt.Sprintf("slack:%d", i)
+			filler, number := bare, i+3
+			filler.Title, filler.DocumentID, filler.CitationID = fmt.Sprintf("Thread %d", i), fmt.Sprintf("slack:%d", i), &number
 			response.Results = append(response.Results, filler)
 		}
 	}

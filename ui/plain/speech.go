@@ -37,8 +37,8 @@ func (s *session) summary(at int) string {
 
 // sameDocument finds an earlier result of the same document.
 func (s *session) sameDocument(at int) (first int, again bool) {
-	key := documentKey(s.results[at])
-	first = slices.IndexFunc(s.results[:at], func(r wire.SearchResult) bool { return documentKey(r) == key })
+	key := passage.DocumentKey(s.results[at])
+	first = slices.IndexFunc(s.results[:at], func(r wire.SearchResult) bool { return passage.DocumentKey(r) == key })
 	return first, first >= 0
 }
 

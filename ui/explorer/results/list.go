@@ -342,26 +342,14 @@ func (l *List) selectRow(at int) bool {
 	return true
 }
 
-// documentKey distinguishes the documents of an answer: the citation number where there is one, which every server
-// gives per document. It is empty where the document is unknown.
-func documentKey(r wire.SearchResult) string {
-	switch {
-	case r.CitationID != nil:
-		return "citation " + passage.Citation(r)
-	case r.DocumentID != "":
-		return "document " + r.DocumentID
-	case text.OrEmpty(r.Link) != "":
-		return "link " + *r.Link
-	}
-	return ""
-}
-
-// find is the row of a passage of a former answer, or else the first one of its document; -1 where there is none.
+// find is the row of a passage of a former answer, in which the numbers of documents may be others, or else the first one
+// of its document; -1 where there is none.
 func find(rows []row, items []wire.SearchResult, former wire.SearchResult) int {
 	document := -1
+	former.CitationID = nil
 	for i, r := range rows {
 		item := items[r.item]
-		if !sameDocument(item, former) {
+		if item.CitationID = nil; passage.DocumentKey(item) != passage.DocumentKey(former) {
 			continue
 		}
 		if item.Ref == former.Ref && (item.Ref != "" || item.Content == former.Content) {
@@ -372,17 +360,6 @@ func find(rows []row, items []wire.SearchResult, former wire.SearchResult) int {
 		}
 	}
 	return document
-}
-
-// sameDocument compares documents of two answers, in which their citation numbers may differ.
-func sameDocument(a, b wire.SearchResult) bool {
-	switch {
-	case a.DocumentID != "" || b.DocumentID != "":
-		return a.DocumentID == b.DocumentID
-	case a.Link != nil && b.Link != nil:
-		return *a.Link == *b.Link
-	}
-	return a.Link == nil && b.Link == nil && a.Title == b.Title && a.SourceType == b.SourceType
 }
 
 // searchedAtMost is how much of a content is searched for words, in bytes.

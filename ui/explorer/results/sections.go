@@ -3,7 +3,6 @@ package results
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"time"
 
 	"quarry/client/wire"
@@ -89,10 +88,7 @@ func (l *List) arrange() {
 	further := passage.Further(l.items)
 	var lacking []bool // documents that are further results
 	for i, item := range l.items {
-		key := documentKey(item)
-		if key == "" {
-			key = "item " + strconv.Itoa(i) // its document is unknown
-		}
+		key := passage.DocumentKey(item)
 		document, known := documents[key]
 		if !known {
 			document = len(documents)
