@@ -80,7 +80,7 @@ func TestTwoPoliciesAreComparedAtEverySize(t *testing.T) {
 			case size[0] >= stackWidth && size[1] >= stackHeight:
 				waitShown(screen, []string{second}, first)
 			default:
-				waitShown(screen, []string{"pinned · Leave policy 2024"}, second)
+				waitShown(screen, []string{"pinned · Leave policy 20"}, second)
 			}
 			screen.Press("esc") // to the selected passage
 			screen.WaitText(second)

@@ -155,7 +155,10 @@ func (m *Model) newestEntries(above int) (entries []homeEntry) {
 		return slices.ContainsFunc(m.shownChanges(), func(c change) bool { return c.document.Ref == d.Ref })
 	})
 	newest = newest[:min(max(leastNewest, m.homeRows()-above-headingRows), len(newest))]
-	apart, oneDate := passage.Apart(newest), passage.HasOneDate(newest)
+	apart, oneDate, group := passage.Apart(newest), passage.HasOneDate(newest), "Newest"
+	if oneDate && len(m.conn.welcome.facets.Months) == 1 {
+		group = "Documents" // none is newer than others
+	}
 	for i, document := range newest {
 		age := ""
 		if updated, err := wire.ParseTime(text.OrEmpty(document.UpdatedAt)); err == nil && !oneDate {
@@ -168,7 +171,7 @@ func (m *Model) newestEntries(above int) (entries []homeEntry) {
 			}
 			age = text.Join(" · ", where, age)
 		}
-		entries = append(entries, m.documentEntry("Newest", document, age, wire.SearchRequest{Browse: true}))
+		entries = append(entries, m.documentEntry(group, document, age, wire.SearchRequest{Browse: true}))
 	}
 	return entries
 }
@@ -286,9 +289,13 @@ func countEntry(group, name, query string, count, most int) homeEntry {
 		open: func(m *Model) tea.Cmd { return m.searchFor(query) }}
 }
 
-// monthEntries are the months of the last year in which documents changed.
+// monthEntries are the months of the last year in which documents changed; none where all changed in one, whose bar says
+// nothing.
 func (m *Model) monthEntries() (entries []homeEntry) {
 	months := m.conn.welcome.facets.Months
+	if len(months) == 1 {
+		return nil
+	}
 	months = months[max(0, len(months)-mostMonths):]
 	most := 0
 	for _, month := range months {

@@ -228,6 +228,43 @@ func TestTheHomeListsChangesAndTheCollection(t *testing.T) {
 	}
 }
 
+// Where all documents are of one month there is no bar of it, and where they have one date none of them is the newest.
+func TestTheHomeOfOneDay(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		months        string
+		dates         [2]string
+		want, without string
+	}{
+		{"2026-10", [2]string{"2026-10-01", "2026-10-01"}, "Documents", "Changed Newest"},
+		{"2026-10", [2]string{"2026-10-02", "2026-10-01"}, "Newest", "Changed Documents"},
+		{"2026-09 2026-10", [2]string{"2026-10-01", "2026-10-01"}, "Changed Newest", "Documents"},
+	} {
+		m := New(t.Context(), Options{Target: Target{Kind: Library}, Now: today, Width: 120, Height: 36})
+		m.past.loaded = true
+		m.conn.welcome = welcome{exact: true, sources: []wire.FacetValue{{Value: "file", Count: 2}}}
+		for _, month := range strings.Fields(test.months) {
+			m.conn.welcome.facets.Months = append(m.conn.welcome.facets.Months, wire.FacetMonth{Month: month, Count: 2})
+		}
+		for _, date := range test.dates {
+			m.conn.welcome.newest = append(m.conn.welcome.newest, wire.SearchResult{Ref: date, DocumentID: fmt.Sprint(len(m.conn.welcome.newest)), UpdatedAt: &date})
+		}
+		has := func(group string) bool {
+			return slices.ContainsFunc(m.homeEntries(), func(e homeEntry) bool { return e.group == group })
+		}
+		for _, group := range strings.Fields(test.want) {
+			if !has(group) {
+				t.Errorf("%s, %v: %s is missing", test.months, test.dates, group)
+			}
+		}
+		for _, group := range strings.Fields(test.without) {
+			if has(group) {
+				t.Errorf("%s, %v: %s is there", test.months, test.dates, group)
+			}
+		}
+	}
+}
+
 // Every entry of the home does something, at every size.
 func TestEveryEntryOfTheHomeActs(t *testing.T) {
 	t.Parallel()

@@ -190,8 +190,8 @@ func inOrder(chunks []wire.Chunk) []wire.Chunk {
 	return slices.CompactFunc(sorted, func(x, y wire.Chunk) bool { return x.ChunkInd == y.ChunkInd })
 }
 
-// Position returns the part of the document at the top of the view, like "part 3 of 11", or how far a text without parts
-// was scrolled.
+// Position returns the part of the document at the top of the view, like "part 3 of 11" or "part 1 of 1"; where the server
+// does not say of how many parts, how far the text was scrolled.
 func (r *Reader) Position() string {
 	r.update()
 	first, last, count := r.document.ChunkStart, r.document.ChunkEnd, r.document.ChunkCount
@@ -199,7 +199,7 @@ func (r *Reader) Position() string {
 		first, last = p.first, p.last
 	}
 	switch {
-	case count <= last-first+1: // all in one, or the server does not say of how many parts
+	case count <= 0:
 		return fmt.Sprintf("%d %%", r.percent())
 	case first == last:
 		return fmt.Sprintf("part %d of %d", first+1, count)

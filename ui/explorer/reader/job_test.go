@@ -230,6 +230,14 @@ func TestPosition(t *testing.T) {
 	if got := r.Position(); got != "part 10 of 11" && got != "part 11 of 11" || r.percent() != 100 {
 		t.Errorf("at the end: %q, %d %%", got, r.percent())
 	}
+	for want, of := range map[string][3]int{"part 1 of 1": {0, 0, 1}, "part 1–5 of 5": {0, 4, 5}, "part 2–3 of 5": {1, 2, 5}, "0 %": {0, 0, 0}} {
+		document := runbook()
+		document.ChunkStart, document.ChunkEnd, document.ChunkCount = of[0], of[1], of[2]
+		r.Show(document)
+		if got := r.Position(); got != want {
+			t.Errorf("parts %d to %d of %d: %q, want %q", of[0], of[1], of[2], got, want)
+		}
+	}
 }
 
 func TestResolved(t *testing.T) {
