@@ -171,7 +171,7 @@ func planAdd(path string, options Options, roots map[string]rootState) (*target,
 	state.apply(options)
 	if !known && outer != "" && options.Name == "" && state.sameSettings(roots[outer]) {
 		start := below(outer, absolute)
-		if reachable(outer, start) {
+		if reachable(outer, start, state.Include) {
 			return &target{path: outer, state: roots[outer], start: start, force: true}, nil
 		}
 	}
@@ -182,7 +182,7 @@ func planAdd(path string, options Options, roots map[string]rootState) (*target,
 		if inner == absolute || !within(absolute, inner) || !other.sameSettings(rootState{}) && !other.sameSettings(state) {
 			continue
 		}
-		if reachable(absolute, below(absolute, inner)) {
+		if reachable(absolute, below(absolute, inner), state.Include) {
 			t.replaces = append(t.replaces, inner)
 			delete(roots, inner)
 		}
@@ -221,9 +221,9 @@ func withoutCovered(targets []*target) []*target {
 	return kept
 }
 
-// reachable reports whether a walk of root reaches name.
-func reachable(root, name string) bool {
-	w := &walker{root: root}
+// reachable reports whether a walk of root that reads what include names reaches name.
+func reachable(root, name string, include []string) bool {
+	w := &walker{root: root, include: include}
 	_, _, err := w.descend(w.enter(place{}, ""), name)
 	return err == nil
 }

@@ -135,6 +135,21 @@ func TestFilesOfOneRootHoldTheSameDocument(t *testing.T) {
 	l.counts(l.sync(), 0, 0, 0, 3)
 }
 
+// TestIncludedFilesStay: a file that only a pattern includes has the document of another once that is gone, and is part of
+// its root when it is added by itself.
+func TestIncludedFilesStay(t *testing.T) {
+	l := newLibrary(t, map[string]string{"d/.b.jsonl": line("x", "of b"), "d/a.jsonl": line("x", "of a"), "d/.env": "X=1"})
+	l.add(Options{Include: []string{".*"}}, "d")
+	l.wantText("x", "of a")
+	l.remove(wire.RemoveRequest{Refs: []string{l.path("d/a.jsonl")}})
+	l.wantText("x", "of b")
+	l.add(Options{}, "d/.env")
+	l.sync()
+	if status, err := Status(t.Context(), l.idx); err != nil || len(status.Roots) != 1 || status.Roots[0].Documents != 2 {
+		t.Errorf("%+v, %v", status.Roots, err)
+	}
+}
+
 // TestARefillThatIsBrokenOffGoesOn breaks off between the removal of a document and reading the other file that has it.
 func TestARefillThatIsBrokenOffGoesOn(t *testing.T) {
 	l := newLibrary(t, map[string]string{"d/a.jsonl": line("x", "of a"), "d/b.jsonl": line("x", "of b")})

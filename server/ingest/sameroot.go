@@ -42,7 +42,7 @@ func knownPath(roots map[string]rootState, absolute string) string {
 
 // reachedBy returns a path if a root's walk reaches it, else "".
 func reachedBy(roots map[string]rootState, absolute string) string {
-	if root := owner(roots, absolute); root != "" && (root == absolute || reachable(root, below(root, absolute))) {
+	if root := owner(roots, absolute); root != "" && (root == absolute || reachable(root, below(root, absolute), roots[root].Include)) {
 		return absolute
 	}
 	return ""
