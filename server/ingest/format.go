@@ -279,6 +279,11 @@ func (r *fileReader) textOf(ctx context.Context, f format, data []byte) (string,
 	if err == nil {
 		err = secretIn(text, f.page || f.name == "md", true)
 	}
+	if err == nil && f.name == "md" { // whose front matter has settings
+		fields, _, _ := splitFrontMatter(text)
+		doc := index.Document(readMeta(fields, false))
+		err = checkSecret(&doc)
+	}
 	if err != nil {
 		return "", err
 	}

@@ -197,11 +197,11 @@ func (r *fileReader) readData(ctx context.Context, t *task, f format, data []byt
 		last.same, last.Reason = true, t.known.Reason
 		return last
 	}
-	if doc, state, ok := t.renamed(ctx, last.Hash); ok {
+	isIncluded := t.includes("")
+	if doc, state, ok := t.renamed(ctx, last.Hash); ok && (isIncluded || checkSecret(&doc) == nil) {
 		last.documents, last.OwnDates, last.Encoding = []index.Document{doc}, state.OwnDates, state.Encoding
 		return last
 	}
-	isIncluded := t.includes("")
 	if last.Reason = generatedBy(f, data); last.Reason != "" && t.file.name != "" && !isIncluded {
 		return last
 	}

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/base64"
 	"errors"
 	"math"
@@ -26,33 +27,35 @@ var (
 	errSecretToken = errors.New(wire.SecretToken)
 )
 
-// secretNames are the patterns of names, in lower case, of files that hold keys, passwords or what was typed.
-var secretNames = strings.Fields(`
-	id_* *.pem *.key *.p8 *.p12 *.pfx *.pkcs12 *.ppk *.jks *.jceks *.bks *.keystore *.keytab *.agekey *.snk secring.*
-	*.kdb *.kdbx *.psafe3 *.keychain *.keychain-db *.kwallet *.1pux *.agilekeychain *.opvault wallet.dat
-	.env* *.env .netrc _netrc .npmrc .yarnrc.yml .pypirc .pgpass pgpass.conf .my.cnf .mylogin.cnf .git-credentials
-	credentials credentials.json credentials.toml credentials.ini credentials.csv credentials.db *_credentials.json
-	client_secret*.json service-account*.json service_account*.json
-	.htpasswd htpasswd .dockercfg .dockerconfigjson kubeconfig .kubeconfig .vault-token .s3cfg .boto .rclone.conf rclone.conf
-	.terraformrc terraform.rc *.tfstate *.tfstate.* *.tfvars *.tfvars.json *.ovpn *.publishsettings
-	.msmtprc .fetchmailrc .mutt_secrets .ftpconfig .remote-sync.json filezilla.xml sitemanager.xml recentservers.xml
-	logins.json key3.db key4.db signons.sqlite access_tokens.db .*history .*_history-* fish_history consolehost_history.txt`)
+// secretNames are patterns of names, in lower case, of files that hold keys, passwords or what was typed; with the folder
+// where other programs have files of such a name.
+//
+//go:embed secretnames.txt
+var secretNames string
+
+var secretPatterns = strings.Fields(secretNames)
 
 // isSecretName reports whether files of a name are never read. Public keys and templates are, and so are texts and
-// source code about such a file, such as credentials.md.
+// source code about such a file, such as credentials.md. A path also has the name of its folder.
 func isSecretName(name string) bool {
-	name = strings.ToLower(path.Base(name))
-	extension := path.Ext(name)
+	name = strings.ToLower(name)
+	base := path.Base(name)
+	extension := path.Ext(base)
 	switch extension {
 	case ".pub", ".example", ".sample", ".template", ".tmpl", ".dist", ".md", ".markdown", ".html", ".pdf", ".docx":
 		return false
-	case "", ".bak", ".old", ".orig", ".backup", ".save":
+	case "":
+	case ".bak", ".old", ".orig", ".backup", ".save":
+		base = strings.TrimSuffix(base, extension)
 	default: // id_generation.go is source code
-		if strings.HasPrefix(name, "id_") {
-			return false
+		if strings.HasPrefix(base, "id_") {
+			return slices.Contains(strings.Fields("rsa dsa ecdsa ed25519 xmss"), base[len("id_"):len(base)-len(extension)])
 		}
 	}
-	return slices.ContainsFunc(secretNames, func(pattern string) bool { return doublestar.MatchUnvalidated(pattern, name) })
+	inFolder := path.Join(path.Base(path.Dir(name)), base)
+	return slices.ContainsFunc(secretPatterns, func(pattern string) bool {
+		return pattern == base || pattern == inFolder || strings.Contains(pattern, "*") && doublestar.MatchUnvalidated(pattern, base)
+	})
 }
 
 // includes reports whether patterns name a file, by its name alone or, if they have a slash, by its path from the root.
@@ -70,8 +73,17 @@ func includes(patterns []string, name string) bool {
 // other texts one is a setting.
 func checkSecret(doc *index.Document) error {
 	isProse := slices.Contains([]string{"md", "mdx", "markdown", "html", "rst", "org", "eml", "pdf", "docx", "odt", "epub"}, doc.Type)
-	if err := secretIn(doc.Title, true, true); err != nil {
-		return err
+	fields := []string{doc.Title}
+	for _, author := range doc.Authors {
+		fields = append(fields, author.Name, author.Email)
+	}
+	for _, field := range doc.Metadata {
+		fields = append(fields, field.Values...)
+	}
+	for _, field := range fields {
+		if err := secretIn(field, true, true); err != nil {
+			return err
+		}
 	}
 	for i := range doc.Chunks {
 		if err := secretIn(doc.Chunks[i].Text, isProse, len(doc.Chunks) == 1); err != nil {

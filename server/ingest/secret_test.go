@@ -32,13 +32,17 @@ func privateKey(t *testing.T) string {
 func TestSecretNames(t *testing.T) {
 	for _, name := range []string{"id_rsa", "id_ed25519", "x/id_ecdsa_work", "ID_RSA.bak", "server.pem", "tls.KEY", "a.p12", "a.pfx", "a.kdbx", "a.keystore",
 		"a.jks", ".env", ".env.local", ".envrc", "prod.env", ".netrc", "_netrc", ".npmrc", ".pgpass", ".git-credentials", "credentials", "x.tfstate",
-		"x.tfstate.backup", ".bash_history", ".zsh_history", ".psql_history", "fish_history", "client_secret_12.json", "kubeconfig", "putty.ppk"} {
+		"x.tfstate.backup", ".bash_history", ".zsh_history", ".psql_history", "fish_history", "client_secret_12.json", "kubeconfig", "putty.ppk",
+		"id_rsa.txt", "work_ed25519", "ssh_host_rsa_key", "netrc", ".docker/config.json", "home/.Kube/config", "gh/hosts.yml", "secrets.yaml",
+		"credentials.xml", "accessTokens.json", "acme-firebase-adminsdk-1a2b.json", "credentials.tfrc.json", "bash_history", "wp-config.php", "etc/shadow",
+		"passwords.txt", ".netrc.bak", "server.key.old", ".viminfo", ".m2/settings.xml"} {
 		if !isSecretName(name) {
 			t.Errorf("%s is read", name)
 		}
 	}
 	for _, name := range []string{"id_rsa.pub", ".env.example", ".env.sample", "id_generation.go", "credentials.md", "credentials.go", "release_history.md", "history",
-		"keys.md", "environment.md", "key", "pem", "identity", "tokens.txt", "a/credentials/readme.md", "secret.go"} {
+		"keys.md", "environment.md", "key", "pem", "identity", "tokens.txt", "a/credentials/readme.md", "secret.go",
+		"id_rsa.md", "id_cards.csv", "config.json", "settings.xml", "kube/config", "hosts.yml", "purchase_history", "secrets.md", "shadow", "test_rsa.go"} {
 		if isSecretName(name) {
 			t.Errorf("%s is left out", name)
 		}
@@ -130,6 +134,48 @@ func TestSecretsLeaveAnOlderLibrary(t *testing.T) {
 	}
 	l.counts(l.sync(), 0, 0, 2, 1)
 	l.want("a.md")
+}
+
+// TestSecretsInFields: fields beside the text are shown, too.
+func TestSecretsInFields(t *testing.T) {
+	const line = "---\n%\n---\n# Page\n\ntext\n"
+	files := map[string]string{"fine.md": strings.ReplaceAll(line, "%", "token_form: ghp_ and 36 characters\nowner: jo")}
+	secret := map[string]string{}
+	for name, field := range map[string]string{"value": "api_token: " + someToken, "list": "tags: [a, " + otherToken + "]", "nested": "deploy: {key: " + someToken + "}",
+		"author": "author: " + someToken, "date": "updated: " + someToken, "title": "title: " + someToken,
+		"key": "key: |\n  " + strings.ReplaceAll(privateKey(t), "\n", "\n  ")} {
+		files[name+".md"], secret[name+".md"] = strings.ReplaceAll(line, "%", field), wire.SecretToken
+		if text, err := TextOf(t.Context(), nil, "a.md", []byte(files[name+".md"])); err == nil {
+			t.Errorf("uploaded with %s: %q", name, text)
+		}
+	}
+	secret["key.md"] = wire.SecretKey
+	files["posted.jsonl"] = `{"id":"1","sections":[{"text":"fine"}],"metadata":{"key":"` + someToken + `"}}`
+	l := newLibrary(t, files)
+	if done := l.add(Options{}, "."); done.LeftOut.Secret != len(secret)+1 {
+		t.Errorf("left out %d, want %d", done.LeftOut.Secret, len(secret)+1)
+	}
+	skipped := l.events.skipped()
+	for name, reason := range secret {
+		if skipped[l.path(name)] != reason {
+			t.Errorf("%s: %q", name, skipped[l.path(name)])
+		}
+	}
+	l.want("fine.md")
+}
+
+// TestRenamedSecrets: what one name includes is not read under another.
+func TestRenamedSecrets(t *testing.T) {
+	l := newLibrary(t, map[string]string{"a.md": "# A", "deploy.md": "# Deploy\n\n" + privateKey(t), "token.md": "# Keys\n\n" + someToken})
+	l.add(Options{Include: []string{"deploy.md", "token.md"}}, ".")
+	l.want("a.md", "deploy.md", "token.md")
+	must(t, l.rename("deploy.md", "notes.md"))
+	must(t, l.rename("token.md", "keys.md"))
+	l.counts(l.sync(), 0, 0, 2, 1)
+	l.want("a.md")
+	if want := map[string]string{l.path("notes.md"): wire.SecretKey, l.path("keys.md"): wire.SecretToken}; !maps.Equal(l.events.skipped(), want) {
+		t.Errorf("named %v", l.events.skipped())
+	}
 }
 
 func TestSecretsWithinFiles(t *testing.T) {
