@@ -115,8 +115,22 @@ func repositoryName(root string) string {
 	if !ok || isRemote(root) {
 		return ""
 	}
-	remote := strings.TrimRight(git.Remote(), "/")
+	remote := strings.TrimRight(pathInRemote(git.Remote()), "/")
 	return shortName(strings.TrimSuffix(remote[strings.LastIndexAny(remote, "/:\\")+1:], ".git"))
+}
+
+// pathInRemote returns a remote, of a URL its path: what is before and behind that may be a password.
+func pathInRemote(remote string) string {
+	_, rest, isURL := strings.Cut(remote, "://")
+	if !isURL {
+		return remote
+	}
+	end := strings.IndexAny(rest, "?#")
+	if end < 0 {
+		end = len(rest)
+	}
+	_, inHost, _ := strings.Cut(rest[:end], "/")
+	return inHost
 }
 
 // shortName turns a name from outside into a short name, or "".

@@ -64,6 +64,26 @@ func TestNamesOfRoots(t *testing.T) {
 	}
 }
 
+// TestNoPasswordInNames: what a remote signs in with is no part of a name.
+func TestNoPasswordInNames(t *testing.T) {
+	for remote, want := range map[string]string{
+		"https://" + someToken + "@github.com/acme/handbook.git": "handbook", "https://" + someToken + "@github.com": "clone",
+		"https://jo:" + someToken + "@github.com/": "clone", "https://git.acme.example/handbook.git?private_token=" + someToken: "handbook",
+		"https://git.acme.example?private_token=x/" + someToken: "clone", "ssh://git:" + someToken + "@host:22/~/handbook#" + someToken: "handbook",
+		"jo:" + someToken + "@host:acme/handbook": "handbook", "/srv/git/handbook.git": "handbook", `C:\\git\\handbook`: "handbook",
+	} {
+		l := newLibrary(t, map[string]string{"clone/a.md": "a", "clone/.git/HEAD": "ref: refs/heads/main",
+			"clone/.git/config": "[remote \"origin\"]\n\turl = \"" + remote + "\"\n"})
+		l.add(Options{}, "clone")
+		l.expectNames("clone=" + want)
+		for key, value := range l.idx.cursors {
+			if strings.Contains(key+value, someToken) {
+				t.Errorf("%s: %s is kept as %s", remote, key, value)
+			}
+		}
+	}
+}
+
 // TestNamesOfOlderRoots gives the roots of earlier versions the same names in each process, and stores them with the
 // next change.
 func TestNamesOfOlderRoots(t *testing.T) {
