@@ -324,18 +324,24 @@ func (a *app) noteNearCommand(command *cobra.Command, words []string) {
 	}
 }
 
-// nearestCommand finds a command that is one edit away from the first word. After -- no word was meant as one.
+// nearestCommand finds a command that is at most one edit and the case away from the first word. After -- no word was
+// meant as one.
 func nearestCommand(root *cobra.Command, words []string) string {
 	const longest = 64 // bytes: the distance of a word costs its length
 	if len(words) == 0 || len(words[0]) > longest || root.ArgsLenAtDash() == 0 {
 		return ""
 	}
+	near, word := "", strings.ToLower(words[0])
 	for _, command := range root.Commands() {
-		if !command.Hidden && text.EditDistance(words[0], command.Name()) == 1 {
-			return command.Name()
+		switch name := command.Name(); {
+		case command.Hidden:
+		case name == word:
+			return name
+		case near == "" && text.EditDistance(word, name) == 1:
+			near = name
 		}
 	}
-	return ""
+	return near
 }
 
 // nearestOf adds a value that is near to the given one to a hint, from the first of the lists that has one.

@@ -42,7 +42,7 @@ func TestBareQuery(t *testing.T) {
 func TestNearestCommand(t *testing.T) {
 	root := (&app{io: IO{Out: io.Discard, Err: io.Discard}}).root()
 	for word, want := range map[string]string{
-		"search": "", "serach": "search", "seach": "search", "searchh": "search", "xearch": "search", "sxxrch": "", "s": "", "tag": "tags",
+		"search": "search", "SEARCH": "search", "tags": "tags", "serach": "search", "seach": "search", "searchh": "search", "xearch": "search", "sxxrch": "", "s": "", "tag": "tags",
 		"research": "",
 	} {
 		if got := nearestCommand(root, []string{word}); got != want {

@@ -11,20 +11,26 @@ import (
 	"quarry/internal/text"
 )
 
-// foreignCommands are commands of other programs, with the command of quarry that does what is probably meant. A script
+// foreignCommands are commands of other programs behind the command of quarry that does what is probably meant. A script
 // that calls one of them by mistake must fail, and not get the results of a search for the word.
-var foreignCommands = map[string]string{
-	"list": "sources", "ls": "sources", "ll": "sources", "dir": "sources", "show": "read", "get": "read", "cat": "read", "open": "read", "view": "read",
-	"fetch": "read", "describe": "read", "find": "search", "grep": "search", "query": "search", "lookup": "search", "chat": "ask", "login": "configure",
-	"signin": "configure", "auth": "configure", "logout": "configure", "signout": "configure", "init": "configure", "setup": "configure", "connect": "configure",
-	"delete": "remove", "del": "remove", "rm": "remove", "uninstall": "remove", "purge": "remove", "clean": "remove", "set": "config", "unset": "config",
-	"settings": "config", "edit": "config", "install": "install-skill", "update": "sync", "upgrade": "sync", "refresh": "sync", "pull": "sync", "reindex": "sync",
-	"watch": "sync", "import": "add", "index": "add", "ingest": "add", "upload": "add", "create": "add", "new": "add", "push": "add", "export": "collection",
-	"save": "collection", "start": "serve", "stop": "serve", "restart": "serve", "run": "serve", "deploy": "serve", "up": "serve", "down": "serve", "daemon": "serve",
-	"exec": "serve", "info": "status", "stats": "status", "ps": "status", "doctor": "validate-config", "check": "validate-config", "test": "validate-config",
-	"whoami": "validate-config", "ping": "validate-config", "user": "admin", "users": "admin", "token": "admin", "tokens": "admin", "image": "help",
-	"experiments": "help", "install-onyx": "help", "quit": "help", "exit": "help", "logs": "help", "shell": "help", "usage": "help",
-}
+const foreignCommands = `
+	sources: list ls ll dir
+	read: show get cat open view fetch describe
+	search: find grep query lookup
+	ask: chat
+	configure: login signin auth logout signout init setup connect
+	remove: delete del rm uninstall purge clean
+	config: set unset settings edit
+	install-skill: install
+	sync: update upgrade refresh pull reindex watch
+	add: import index ingest upload create new push
+	collection: export save
+	serve: start stop restart run deploy up down daemon exec
+	status: info stats ps
+	validate-config: doctor check test whoami ping
+	admin: user users token tokens
+	help: help image experiments install-onyx quit exit logs shell usage
+`
 
 // shortestNear is the number of letters of a command from which a word within one edit of it is taken for it: below
 // that, too many words are.
@@ -37,9 +43,10 @@ func (a *app) refuseCommandWord(root *cobra.Command, words []string, options *se
 		return nil
 	}
 	word := strings.ToLower(words[0])
-	near := foreignCommands[word]
+	near := meantCommand(word)
 	if near == "" {
-		if near = nearestCommand(root, []string{word}); len(near) < shortestNear {
+		near = nearestCommand(root, words)
+		if near == "" || near != word && len(near) < shortestNear {
 			return nil
 		}
 	}
@@ -49,4 +56,14 @@ func (a *app) refuseCommandWord(root *cobra.Command, words []string, options *se
 	do := fmt.Sprintf("Run: quarry %s%s; to search for the word: quarry search %s%[2]s", near, a.targetFlags(),
 		config.ShellQuote(words[0]))
 	return usage(do, "%q is not a command; did you mean %q?", text.OneLine(words[0]), near)
+}
+
+// meantCommand returns the command of quarry for one of another program, or "".
+func meantCommand(foreign string) string {
+	for line := range strings.Lines(foreignCommands) {
+		if near, words, _ := strings.Cut(strings.TrimSpace(line), ":"); slices.Contains(strings.Fields(words), foreign) {
+			return near
+		}
+	}
+	return ""
 }

@@ -237,7 +237,7 @@ func (g *guarded) tryCommands(t *testing.T, conn *gossh.Client) {
 			t.Errorf("%s: exit %d\n%s%s", command, got.code, got.out, got.err)
 		}
 	}
-	for _, word := range []string{"list", "login", "whoami", "serach"} { // commands elsewhere, or nearly one of ours
+	for _, word := range []string{"list", "LIST", "Search", "login", "whoami", "serach"} { // commands elsewhere, or nearly one of ours
 		if got := run(t, conn, word, ""); got.code != 2 || got.out != "" || !strings.Contains(got.err, "is not a command") {
 			t.Errorf("%s: exit %d\n%s%s", word, got.code, got.out, got.err)
 		}
