@@ -17,7 +17,7 @@ func TestInheritedTerminalIsNoPerson(t *testing.T) {
 	command := h.detached("sh", "-c", script, binary(t))
 	command.Dir = h.dir
 	got := leaves(t, screentest.StartCommand(t, command, usual()))
-	for _, want := range []string{"captured: exit 2", "error: active decides where searches, questions or tokens go", "Set rate in ", "shown: exit 0"} {
+	for _, want := range []string{"captured: exit 2", "error: active cannot be changed without a terminal: it decides more than how", "Set rate in ", "shown: exit 0"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in:\n%s", want, got)
 		}

@@ -22,7 +22,7 @@ func TestPipesConfigureNothing(t *testing.T) {
 		return slices.Contains([]string{"theme", "keys.<action>", "age_warning", "instant", "fast", "private"}, key)
 	}
 	h, tries := newHome(t), [][]string{{"configure"}, {"configure", "--server", "https://evil.example"}, {"config", "edit"},
-		{"config", "set", "profiles.mine", "--unset"}, {"config", "set", "llm.providers.x", "--unset"}, {"config", "set", "no.such.key", "1"}}
+		{"config", "set", "profiles.mine", "--unset"}, {"config", "set", "llm.providers.x", "--unset"}}
 	h.write("config/quarry/config.yaml", before)
 	for _, key := range config.Keys() {
 		path := strings.NewReplacer("<name>", "mine", "<action>", "quit").Replace(key.Path)

@@ -155,12 +155,18 @@ func (a *app) configSet(arguments []string, unset bool) error {
 // mayRedirect refuses to change, without a terminal, where searches, questions and tokens go: an agent that follows what
 // a document says has a pipe, though its standard input may be the terminal of the person who started it. Whoever runs
 // programs as this user can write the file itself; this prevents accidents.
-func (a *app) mayRedirect(key string) error {
-	if a.io.OutTTY && a.io.ErrTTY || config.IsPresentation(key) || a.io.getenv("QUARRY_ALLOW_CONFIG") == "1" {
+func (a *app) mayRedirect(path string) error {
+	if a.io.OutTTY && a.io.ErrTTY || config.IsPresentation(path) || a.io.getenv("QUARRY_ALLOW_CONFIG") == "1" {
 		return nil
 	}
+	key, err := config.LookupKey(path)
+	if group, _, _ := strings.Cut(path, "."); err != nil && group != "profiles" && group != "llm" { // --unset removes all of one
+		return err
+	}
+	about, _, _ := strings.Cut(cmp.Or(key.About, "all of its keys"), ";")
 	return usage("A person does this in a terminal; QUARRY_ALLOW_CONFIG=1 allows it to a script.",
-		"%s decides where searches, questions or tokens go, and cannot be changed without a terminal", text.Clip(text.OneLine(key), 100))
+		"%s cannot be changed without a terminal: it decides more than how results look (%s)",
+		text.Clip(text.OneLine(path), 100), about)
 }
 
 func (a *app) configUnset(file *config.Config, arguments []string) error {

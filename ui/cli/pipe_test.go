@@ -31,7 +31,8 @@ func TestAPipeCannotRedirect(t *testing.T) {
 			if got := set(terminal{env: env, in: "1\n"}, arguments...); !strings.Contains(got.err, "cannot be changed without a terminal") {
 				open = append(open, key.Path)
 			} else {
-				got.check(t, ExitUsage).twoLines(t, "without a terminal")
+				about, _, _ := strings.Cut(key.About, ";")
+				got.check(t, ExitUsage).twoLines(t, "it decides more than how results look ("+about+")")
 			}
 		}
 	}
@@ -39,7 +40,10 @@ func TestAPipeCannotRedirect(t *testing.T) {
 	if want := []string{"age_warning", "fast", "instant", "keys.<action>", "private", "theme"}; !slices.Equal(openKeys, want) {
 		t.Errorf("a pipe changes %q, want %q", openKeys, want)
 	}
-	set(terminal{env: env}, "profiles.x", "--unset").check(t, ExitUsage)
+	set(terminal{env: env}, "profiles.x", "--unset").check(t, ExitUsage).twoLines(t, "(all of its keys)")
+	for _, arguments := range [][]string{{"pictures", "on"}, {"thme", "dark"}, {"thme", "--unset"}} {
+		set(terminal{env: env}, arguments...).check(t, ExitUsage).twoLines(t, "unknown key \""+arguments[0])
+	}
 	if text, err := os.ReadFile(file); err == nil && strings.Contains(string(text), "server_url") {
 		t.Errorf("written: %s", text)
 	}
@@ -57,7 +61,8 @@ func TestAPipeCannotRedirect(t *testing.T) {
 func TestWordsThatAreCommandsElsewhere(t *testing.T) {
 	s := newOnyx(t)
 	for word, want := range map[string]string{"list": "quarry sources", "LOGIN": "quarry configure", "delete": "quarry remove", "run": "quarry serve", "statsu": "quarry status",
-		"server": "quarry serve", "install-onyx": "quarry help"} {
+		"server": "quarry serve", "install-onyx": "quarry help",
+		"LIST": "quarry sources", "Status": "quarry status", "ADD": "quarry add", "Search": "quarry search", "HELP": "quarry help"} {
 		got := run(t, testDoors(s.URL), terminal{}, word).check(t, ExitUsage)
 		got.twoLines(t, "is not a command")
 		if !strings.Contains(got.err, want+";") || !strings.Contains(got.err, "quarry search "+word) {
@@ -76,12 +81,15 @@ func TestWordsThatAreCommandsElsewhere(t *testing.T) {
 		t.Errorf("a guest gets a hint with a command that guests do not have: %s", got.err)
 	}
 	root := (&app{out: &gate{}, err: &gate{}}).root()
-	for word, command := range foreignCommands {
+	for line := range strings.Lines(strings.TrimSpace(foreignCommands)) {
+		command, words, _ := strings.Cut(strings.TrimSpace(line), ":")
 		if childNamed(root, command) == nil && command != "help" {
-			t.Errorf("%s stands for %s, which does not exist", word, command)
+			t.Errorf("words stand for %s, which does not exist", command)
 		}
-		if childNamed(root, word) != nil {
-			t.Errorf("%s is a command of quarry", word)
+		for word := range strings.FieldsSeq(words) {
+			if childNamed(root, word) != nil && word != command {
+				t.Errorf("%s is a command of quarry", word)
+			}
 		}
 	}
 }
