@@ -67,26 +67,32 @@ func (e Embedding) Fresh(known map[string]bool) (ids []string) {
 // a text that the model refuses is nil.
 type Vectorise func(ctx context.Context, texts []string) ([][]float32, error)
 
-// Fill turns those of texts into vectors whose places are unknown, and stores them there.
-func (v Vectorise) Fill(ctx context.Context, texts []string, vectors [][]float32, unknown []int) error {
-	if len(unknown) == 0 {
-		return nil
+// Unless returns a Vectorise that asks v only for texts of which known returns nil. It returns an empty vector of a text
+// that the model is known to refuse.
+func (v Vectorise) Unless(known Vectorise) Vectorise {
+	return func(ctx context.Context, texts []string) ([][]float32, error) {
+		vectors, err := known(ctx, texts)
+		var some []string
+		var places []int
+		for i, values := range vectors {
+			if values == nil {
+				some, places = append(some, texts[i]), append(places, i)
+			} else if len(values) == 0 {
+				vectors[i] = nil
+			}
+		}
+		if err != nil || len(some) == 0 {
+			return vectors, err
+		}
+		made, err := v(ctx, some)
+		if err == nil && len(made) != len(some) {
+			err = fmt.Errorf("embed: %d vectors for %d texts", len(made), len(some))
+		}
+		for i := range made[:min(len(made), len(some))] {
+			vectors[places[i]] = made[i]
+		}
+		return vectors, err
 	}
-	some := make([]string, len(unknown))
-	for i, place := range unknown {
-		some[i] = texts[place]
-	}
-	made, err := v(ctx, some)
-	if err == nil && len(made) != len(some) {
-		err = fmt.Errorf("embed: %d vectors for %d texts", len(made), len(some))
-	}
-	if err != nil {
-		return err
-	}
-	for i, place := range unknown {
-		vectors[place] = made[i]
-	}
-	return nil
 }
 
 // Embedded is the progress of Embed.
@@ -365,7 +371,8 @@ type Exporter interface {
 	// ones too. They are at most limit, and fewer where their texts are long; none: no document follows. ErrDamaged if
 	// one of them cannot be read.
 	Export(ctx context.Context, after string, limit int) ([]Document, error)
-	// Embeddings returns the vectors by a model that are stored for texts, nil for a text without one.
+	// Embeddings returns the vectors by a model that are stored for texts, nil for a text without one; it may return an
+	// empty one for a text that the model refuses.
 	Embeddings(ctx context.Context, model string, texts []string) ([][]float32, error)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 )
@@ -59,24 +60,27 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestFill: only unknown texts are asked for, and an answer of another length is an error.
-func TestFill(t *testing.T) {
-	texts := []string{"a", "b", "c"}
-	vectors := [][]float32{nil, {2}, nil}
+// TestUnless: only unknown texts are asked for, and an answer of another length is an error.
+func TestUnless(t *testing.T) {
+	texts := []string{"a", "b", "c", "refused"}
 	ask := Vectorise(func(_ context.Context, asked []string) ([][]float32, error) {
 		if fmt.Sprint(asked) != "[a c]" {
 			t.Errorf("asked for %v", asked)
 		}
 		return [][]float32{{1}, {3}}, nil
 	})
-	if err := ask.Fill(t.Context(), texts, vectors, []int{0, 2}); err != nil || fmt.Sprint(vectors) != "[[1] [2] [3]]" {
+	stored := [][]float32{nil, {2}, nil, {}}
+	known := func(context.Context, []string) ([][]float32, error) { return slices.Clone(stored), nil }
+	vectors, err := ask.Unless(known)(t.Context(), texts)
+	if err != nil || fmt.Sprint(vectors) != "[[1] [2] [3] []]" || vectors[3] != nil {
 		t.Errorf("%v, %v", vectors, err)
 	}
-	if err := Vectorise(nil).Fill(t.Context(), texts, vectors, nil); err != nil {
-		t.Errorf("nothing is unknown: %v", err)
-	}
 	short := Vectorise(func(context.Context, []string) ([][]float32, error) { return [][]float32{{1}}, nil })
-	if err := short.Fill(t.Context(), texts, vectors, []int{0, 2}); err == nil {
+	if _, err := short.Unless(known)(t.Context(), texts); err == nil {
 		t.Error("one vector for two texts was taken")
+	}
+	stored = [][]float32{{1}}
+	if _, err := Vectorise(nil).Unless(known)(t.Context(), texts); err != nil {
+		t.Errorf("nothing is unknown: %v", err)
 	}
 }

@@ -369,19 +369,8 @@ type embedding struct {
 
 // Embed implements index.Index.
 func (e embedding) Embed(ctx context.Context, pass index.Embedding) error {
-	ask := pass.Vectors
-	pass.Vectors = func(ctx context.Context, texts []string) ([][]float32, error) {
-		found, err := e.from.Embeddings(ctx, pass.Model, texts)
-		if err != nil {
-			return nil, err
-		}
-		var unknown []int
-		for i, vector := range found {
-			if vector == nil {
-				unknown = append(unknown, i)
-			}
-		}
-		return found, ask.Fill(ctx, texts, found, unknown)
-	}
+	pass.Vectors = pass.Vectors.Unless(func(ctx context.Context, texts []string) ([][]float32, error) {
+		return e.from.Embeddings(ctx, pass.Model, texts)
+	})
 	return e.Index.Embed(ctx, pass)
 }

@@ -18,19 +18,13 @@ import (
 )
 
 const (
-	// fewTexts to mostTexts are sent to the model at once, as many as it takes a second or two for: a model in this
-	// process reads ten a second or fewer, and what was not stored yet is lost when the program ends.
-	fewTexts, mostTexts = 8, 256
-	// embedBytes bounds the text that is read to find them.
+	// embedBytes bounds the text that is read to find some without a vector.
 	embedBytes = 8 << 20
 	// searchedAfter the first moment of a pass, what was made for a segment is searched: its file is written again, and
 	// from then on each time that searchedShare of the time was enough for it, which reads the segment's texts.
 	searchedAfter = 2 * time.Second
 	searchedShare = 30
 )
-
-// errVectors: a model's answer that cannot be stored.
-var errVectors = errors.New("invalid vectors")
 
 // Embed implements index.Index. One segment after the other is completed; the ones that are merged away meanwhile cost
 // nothing, as what was embedded is found by its text.
@@ -46,7 +40,8 @@ func (x *Index) Embed(ctx context.Context, pass index.Embedding) error {
 		pass.Report = func(index.Embedded) {}
 	}
 	e := &embedding{x: x, Embedding: pass, tried: make(map[string]bool), opened: make(map[string]bool),
-		refused: make(map[string]int), seen: make(map[vector.Key]bool), batch: fewTexts}
+		refused: make(map[string]int), seen: make(map[vector.Key]bool)}
+	e.embedder = documents.Embedder{Ask: pass.Vectors, Put: e.put}
 	if err := e.run(ctx); err != nil {
 		return fmt.Errorf("embed: %w", err)
 	}
@@ -103,12 +98,12 @@ func (e *embedding) step(ctx context.Context) (done bool, err error) {
 type embedding struct {
 	x *Index
 	index.Embedding
+	embedder documents.Embedder
 	waiting  []string        // documents that were opened and not looked at since
 	opened   map[string]bool // those that were waiting
 	tried    map[string]bool // segments that were completed
 	progress index.Embedded
 
-	batch   int                 // texts that are sent at once
 	known   int                 // texts that the model refused before
 	refused map[string]int      // chunks that the model refuses, by segment
 	seen    map[vector.Key]bool // texts of them
@@ -214,7 +209,7 @@ func (e *embedding) fill(ctx context.Context, name string, order []int, yields b
 		if err != nil {
 			return err
 		}
-		refused, err := e.store(ctx, found.texts, found.keys)
+		vectors, err := e.embedder.Vectorise(ctx, found.texts)
 		if err != nil {
 			// Vectors stored before the failure are searched. A program that ends does not wait for that.
 			if fresh > written && ctx.Err() == nil {
@@ -222,7 +217,7 @@ func (e *embedding) fill(ctx context.Context, name string, order []int, yields b
 			}
 			return err
 		}
-		settled, without := found.count(refused)
+		settled, without := found.count(vectors)
 		fresh += settled
 		e.progress.Done += settled
 		e.refused[name] += without
@@ -312,7 +307,7 @@ func (e *embedding) gather(ctx context.Context, name string, order []int, from i
 		return nil, err
 	}
 	err = segment.Protect(p.segment.reader.Name, func() error {
-		for ; g.next < len(order) && len(g.texts) < e.batch && g.bytes < embedBytes; g.next++ {
+		for ; g.next < len(order) && len(g.texts) < e.embedder.AtOnce() && g.bytes < embedBytes; g.next++ {
 			ordinal := order[g.next]
 			first, end := p.segment.reader.DocumentChunks(ordinal)
 			if p.isDeleted(ordinal) || complete(g.has, first, end) {
@@ -364,11 +359,12 @@ func (g *gathered) addTexts(ctx context.Context, first int, d *index.Document) e
 	return nil
 }
 
-// count returns how many chunks got a vector, and how many stay without one; refused are the texts that the model has
-// just refused.
-func (g *gathered) count(refused []vector.Key) (settled, without int) {
-	for _, key := range refused {
-		g.refused[key] = true
+// count returns how many chunks got one of the vectors of the texts, and how many stay without one.
+func (g *gathered) count(vectors [][]float32) (settled, without int) {
+	for i, values := range vectors {
+		if values == nil {
+			g.refused[g.keys[i]] = true
+		}
 	}
 	for key, chunks := range g.lacking {
 		if g.refused[key] {
@@ -409,78 +405,22 @@ func complete(has []bool, from, to int) bool {
 	return from == to || has != nil && !slices.Contains(has[from:to], false)
 }
 
-// store embeds texts and stores their vectors. It returns the texts that the model refuses, which it stores as such.
-func (e *embedding) store(ctx context.Context, texts []string, keys []vector.Key) (refused []vector.Key, err error) {
-	for len(texts) > 0 {
-		n, began := min(e.batch, len(texts)), time.Now()
-		some, err := e.storeBatch(ctx, texts[:n], keys[:n])
-		refused = append(refused, some...)
-		if err != nil {
-			return refused, err
+// put stores the vectors of some texts, and which of them the model refuses.
+func (e *embedding) put(ctx context.Context, keys []vector.Key, values [][]float32, dimensions int) error {
+	return e.x.change(ctx, func(tx *sqldb.Tx) {
+		id := int64(0)
+		if dimensions > 0 {
+			id = e.enter(tx, dimensions)
 		}
-		switch took := time.Since(began); {
-		case took > 2*time.Second:
-			e.batch = max(1, e.batch/2)
-		case took < time.Second && n == e.batch:
-			e.batch = min(mostTexts, 2*e.batch)
-		}
-		texts, keys = texts[n:], keys[n:]
-	}
-	return refused, nil
-}
-
-func (e *embedding) storeBatch(ctx context.Context, texts []string, keys []vector.Key) (
-	refused []vector.Key, err error) {
-	values, err := e.Vectors(ctx, texts)
-	if err != nil {
-		return nil, err
-	}
-	dimensions, err := dimensionsOf(values, len(texts))
-	if err != nil {
-		return nil, err
-	}
-	err = e.x.change(ctx, func(tx *sqldb.Tx) {
-		refused = nil
 		for i, v := range values {
 			if v == nil {
-				refused = append(refused, keys[i])
 				tx.Exec("INSERT OR IGNORE INTO refused_texts (model, hash) VALUES (?, ?)", e.Model, keys[i])
+				continue
 			}
-		}
-		if len(refused) < len(values) {
-			e.insert(tx, values, keys, dimensions)
-		}
-	})
-	return refused, err
-}
-
-// dimensionsOf is the length of vectors; nil ones, which are allowed, have none.
-func dimensionsOf(values [][]float32, texts int) (dimensions int, err error) {
-	if len(values) != texts {
-		return 0, fmt.Errorf("%w: %d for %d texts", errVectors, len(values), texts)
-	}
-	for _, v := range values {
-		switch {
-		case v == nil:
-			continue
-		case dimensions == 0:
-			dimensions = len(v)
-		}
-		if len(v) != dimensions || dimensions == 0 || dimensions > vector.MaxDimensions {
-			return 0, fmt.Errorf("%w: %d and %d dimensions", errVectors, dimensions, len(v))
-		}
-	}
-	return dimensions, nil
-}
-
-func (e *embedding) insert(tx *sqldb.Tx, values [][]float32, keys []vector.Key, dimensions int) {
-	id := e.enter(tx, dimensions)
-	for i, v := range values {
-		if v != nil {
 			tx.Exec("INSERT OR REPLACE INTO embeddings (model, hash, vector) VALUES (?, ?, ?)", id, keys[i][:],
 				documents.Seal(vector.Pack(v), keys[i][:]))
 		}
-	}
+	})
 }
 
 // enter makes the model the current one and returns its row. A model whose vectors have another length than they had is

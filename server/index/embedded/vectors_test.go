@@ -334,7 +334,7 @@ func TestVectorsAreSearchedEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := open(t, Options{})
 		var batch index.Batch // of one segment
-		for i := range 10 * fewTexts {
+		for i := range 10 * documents.FewTexts {
 			batch.Upsert = append(batch.Upsert, document(fmt.Sprint("doc", i), fmt.Sprint("text ", i)))
 		}
 		write(t, x, batch)
@@ -348,7 +348,7 @@ func TestVectorsAreSearchedEarly(t *testing.T) {
 			return nil
 		}
 		m.embedAll(t, x, "m")
-		if n := stats(t, x).Vectors; n != 10*fewTexts || len(searched) < 3 {
+		if n := stats(t, x).Vectors; n != 10*documents.FewTexts || len(searched) < 3 {
 			t.Errorf("%d vectors in the end, before that %v were searched", n, searched)
 		}
 	})
@@ -360,7 +360,7 @@ func TestOpenedMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := open(t, Options{})
 		var batch index.Batch
-		for i := range 30 * fewTexts {
+		for i := range 30 * documents.FewTexts {
 			d := document(fmt.Sprint("doc", i), fmt.Sprintf("text %d.", i))
 			d.UpdatedAt = time.Date(2026, 1, 1, 0, i, 0, 0, time.UTC)
 			batch.Upsert = append(batch.Upsert, d)
@@ -375,7 +375,7 @@ func TestOpenedMeanwhile(t *testing.T) {
 		}
 		err := x.Embed(t.Context(), index.Embedding{Model: "m", Vectors: m.embed, Opened: func() []string { return opened }})
 		at := slices.IndexFunc(order, func(text string) bool { return strings.Contains(text, "text 0.") })
-		if err != nil || len(order) != 30*fewTexts || at < 0 || at > len(order)/2 {
+		if err != nil || len(order) != 30*documents.FewTexts || at < 0 || at > len(order)/2 {
 			t.Errorf("the opened document was embedded as number %d of %d: %v", at, len(order), err)
 		}
 	})
@@ -390,7 +390,7 @@ func TestUnusableVectors(t *testing.T) {
 	} {
 		err := x.Embed(t.Context(), index.Embedding{Model: "m",
 			Vectors: func(context.Context, []string) ([][]float32, error) { return answer, nil }})
-		if !errors.Is(err, errVectors) {
+		if !errors.Is(err, documents.ErrVectors) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

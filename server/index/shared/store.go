@@ -231,12 +231,6 @@ func (s *Store) Export(ctx context.Context, after string, limit int) (list []ind
 	return list, err
 }
 
-// Embeddings implements index.Exporter.
-func (s *Store) Embeddings(ctx context.Context, model string, texts []string) ([][]float32, error) {
-	found, _, err := s.known(ctx, model, texts)
-	return found, err
-}
-
 // checkedAtOnce bounds the numbers of rows that a check looks at in one step.
 const checkedAtOnce = 4096
 

@@ -143,7 +143,7 @@ func object(class, tenant, id string, v values) (*pb.BatchObject, error) {
 	return &pb.BatchObject{Uuid: id, Collection: class, Tenant: tenant, Properties: properties}, nil
 }
 
-// objects makes the objects of a document: itself and its passages. vector returns the vector of a passage; nil: it has none.
+// objects makes the objects of a document: itself and its passages. vector returns the vector of a passage; empty: it has none.
 func objects(class, tenant string, put *shared.Put, analyser *analysis.Analyser, vector func(chunk int) []float32) ([]*pb.BatchObject, error) {
 	d := &put.Document
 	words := segment.DeltaOf(*d)
@@ -178,7 +178,7 @@ func objects(class, tenant string, put *shared.Put, analyser *analysis.Analyser,
 		if err != nil {
 			return nil, err
 		}
-		if values := vector(i); values != nil {
+		if values := vector(i); len(values) > 0 {
 			o.VectorBytes = documents.AppendVector(nil, values)
 		}
 		all = append(all, o)

@@ -15,7 +15,6 @@ import (
 	"quarry/server/index/lexical"
 	"quarry/server/index/segment"
 	"quarry/server/index/shared"
-	"quarry/server/index/vector"
 )
 
 // maxListed bounds the documents in Stats.
@@ -231,12 +230,12 @@ func (s *snapshot) Like(ctx context.Context, id string, chunk int, access index.
 		return found, err
 	}
 	if found.Vector.Model = s.Model(); found.Vector.Model != "" {
-		key := documents.KeyOf(documents.EmbeddedText(&passage, 0))
-		vectors, err := s.index.docs.Vectors(ctx, found.Vector.Model, []vector.Key{key})
+		text := documents.EmbeddedText(&passage, 0)
+		vectors, err := s.index.docs.Embeddings(ctx, found.Vector.Model, []string{text})
 		if err != nil {
 			return found, err
 		}
-		found.Vector.Values = vectors[key]
+		found.Vector.Values = vectors[0]
 	}
 	r := s.reach(ctx, access)
 	found.Words, err = s.searcher(r).RareWords(ctx, passage.Title+"\n\n"+passage.Chunks[0].Text, access)
