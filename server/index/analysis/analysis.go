@@ -84,7 +84,10 @@ func (a *Analyser) Tokens(text string) []Token {
 
 // TermOf is the term of a surface.
 func (a *Analyser) TermOf(surface []byte) string {
-	_, term := a.term(surface)
+	term, known := a.stems[string(surface)]
+	if !known {
+		_, term = a.term(surface)
+	}
 	return term
 }
 

@@ -60,7 +60,11 @@ func (m *matched) Count(ctx context.Context) (index.Counts, error) {
 
 func (m *matched) count(r *run) (index.Counts, error) {
 	var mutex sync.Mutex
-	t, named, documents := r.tally(), r.tally(), 0
+	t, documents := r.tally(), 0
+	var named *tally
+	if len(m.filter.Documents) > 0 {
+		named = r.tally()
+	}
 	for _, matches := range m.parts {
 		documents += matches.passing + len(matches.failing)
 	}
@@ -77,7 +81,7 @@ func (m *matched) count(r *run) (index.Counts, error) {
 		t.add(part, counter)
 		t.addWide(r, part, matches, counter)
 		mutex.Unlock()
-		if len(m.filter.Documents) == 0 {
+		if named == nil {
 			return nil
 		}
 		counter = r.counter(part)
@@ -91,7 +95,9 @@ func (m *matched) count(r *run) (index.Counts, error) {
 		named.add(part, counter)
 		return nil
 	})
-	t.addNamed(named)
+	if named != nil {
+		t.addNamed(named)
+	}
 	return t.counts(), err
 }
 
@@ -365,41 +371,34 @@ func (t *tally) addNamed(named *tally) {
 }
 
 func (t *tally) counts() index.Counts {
-	out := index.Counts{Documents: t.documents}
-	lists := map[segment.FacetField]*[]index.ValueCount{segment.FacetMonth: &out.Months}
+	out := index.Counts{Documents: t.documents, Months: t.list(segment.FacetMonth, false)}
 	for id := range field.N {
-		lists[segment.FacetOf(id)] = &out.Values[id]
+		out.Values[id] = t.list(segment.FacetOf(id), true)
 	}
-	for i, n := range t.totals {
-		switch value := &t.values[i]; {
-		case n == 0:
-		case value.Field == segment.FacetMonth && value.Value == "":
-			out.Undated = n
-		default:
-			if list := lists[value.Field]; list != nil {
-				*list = append(*list, index.ValueCount{Value: value.Value, Count: n + t.beyond[i]})
-			}
-		}
-	}
-	for id := range out.Values {
-		out.Values[id] = mostFirst(out.Values[id])
+	if len(out.Months) > 0 && out.Months[0].Value == "" {
+		out.Undated, out.Months = out.Months[0].Count, out.Months[1:]
 	}
 	return out
 }
 
-// mostFirst orders counts, and leaves those of the same size in order.
-func mostFirst(counts []index.ValueCount) []index.ValueCount {
-	if len(counts) == 0 {
-		return nil
+// list returns the counts of a field, with mostFirst the greatest first; those of the same size stay in order.
+func (t *tally) list(of segment.FacetField, mostFirst bool) (list []index.ValueCount) {
+	var ranks []uint64 // greater counts are smaller
+	i, _ := slices.BinarySearchFunc(t.values, of, func(v segment.FacetValue, of segment.FacetField) int {
+		return cmp.Compare(v.Field, of)
+	})
+	for ; i < len(t.values) && t.values[i].Field == of; i++ {
+		if t.totals[i] != 0 {
+			ranks = append(ranks, uint64(math.MaxUint32-t.totals[i]-t.beyond[i])<<32|uint64(i))
+		}
 	}
-	ranks := make([]uint64, len(counts)) // greater counts are smaller
-	for i, c := range counts {
-		ranks[i] = uint64(math.MaxUint32-c.Count)<<32 | uint64(i)
+	if mostFirst {
+		slices.Sort(ranks)
 	}
-	slices.Sort(ranks)
-	ordered := make([]index.ValueCount, len(ranks))
-	for i, rank := range ranks {
-		ordered[i] = counts[uint32(rank)]
+	list = slices.Grow(list, len(ranks))
+	for _, rank := range ranks {
+		at := uint32(rank)
+		list = append(list, index.ValueCount{Value: t.values[at].Value, Count: t.totals[at] + t.beyond[at]})
 	}
-	return ordered
+	return list
 }

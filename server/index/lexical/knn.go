@@ -103,7 +103,7 @@ func (r *run) nearestIn(part int, file *vector.File, values []float32, f *partFi
 		}
 		found = r.cut(found, len(found))
 		if perDocument > 0 {
-			found = fewEach(found, perDocument)
+			found = r.fewEach(found, perDocument)
 		}
 		if len(found) >= limit || len(near) >= count {
 			return found[:min(len(found), limit)]

@@ -27,7 +27,7 @@ func (r *run) list(p *plan, q *index.Query, offset int) (*found, error) {
 		all = append(all, candidate{part: int(l.part), document: int(l.document), chunk: int(l.chunk), first: l.score,
 			score: float64(l.score), holds: l.holds})
 	}
-	out.hits = fewEach(all, 1)
+	out.hits = r.fewEach(all, 1)
 	from := max(0, min(offset, len(out.hits)))
 	out.hits = out.hits[from:max(from, min(until, len(out.hits)))]
 	return out, nil

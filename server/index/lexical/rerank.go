@@ -19,7 +19,7 @@ func (r *run) rerank(p *plan, all []candidate, explain bool) error {
 	return r.eachPart(int64(postingsEach*len(all)*len(p.words)), func(r *run, part int) error {
 		from, to := starts[part], starts[part+1]
 		if from < to {
-			stage := &second{r: r, p: p, reader: r.reader(part), all: all[from:to]}
+			stage := &second{r: r, p: p, reader: r.reader(part), all: all[from:to], finds: &r.finds}
 			stage.run(explain)
 		}
 		return nil
@@ -32,9 +32,13 @@ type second struct {
 	p      *plan
 	reader *segment.Reader
 	all    []candidate
-	// per candidate and word: frequency in the title, the range of positions in the arena, whether it occurs.
+	same   segment.Bits // documents in the language of the query; nil: it is not known
+	*finds
+}
+
+// finds are, per candidate and word: frequency in the title, the range of positions in the arena, whether it occurs.
+type finds struct {
 	titles    []uint32
-	same      segment.Bits // documents in the language of the query; nil: it is not known
 	positions [][2]int
 	occurs    []bool
 	arena     []uint32
@@ -42,9 +46,8 @@ type second struct {
 
 func (s *second) run(explain bool) {
 	words := len(s.p.words)
-	s.titles = make([]uint32, words*len(s.all))
-	s.positions = make([][2]int, words*len(s.all))
-	s.occurs = make([]bool, words*len(s.all))
+	s.titles, s.positions = resize(s.titles, words*len(s.all)), resize(s.positions, words*len(s.all))
+	s.occurs, s.arena = resize(s.occurs, words*len(s.all)), s.arena[:0]
 	if set, ok := s.reader.FieldFilter(field.Lang, s.p.language); ok && s.p.language != "" {
 		s.same = segment.NewBits(s.reader.Documents())
 		set.Union(s.same)

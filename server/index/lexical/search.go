@@ -239,7 +239,7 @@ func (r *run) executeHere(p *plan, q *index.Query, before int) (*found, error) {
 		return nil, err
 	}
 	if q.PerDocument > 0 {
-		out.hits = fewEach(r.cut(out.hits, len(out.hits)), q.PerDocument)
+		out.hits = r.fewEach(r.cut(out.hits, len(out.hits)), q.PerDocument)
 	}
 	out.hits = r.cut(out.hits, limit)
 	return out, nil
@@ -292,6 +292,11 @@ func (r *run) matchParts(p *plan, q *index.Query, depth, documents int) (*found,
 	if err != nil {
 		return nil, err
 	}
+	chosen := 0
+	for part := range parts {
+		chosen += len(parts[part].chosen)
+	}
+	out.hits = make([]candidate, 0, chosen)
 	for part := range parts {
 		if parts[part].level < out.level { // other parts showed that what matches in this one does not
 			if err := contribute(r, part); err != nil {
@@ -307,7 +312,9 @@ func (r *run) matchParts(p *plan, q *index.Query, depth, documents int) (*found,
 	if len(out.hits) > depth {
 		floor := leaders.floor()
 		out.hits = slices.DeleteFunc(out.hits, func(c candidate) bool { return c.first <= floor })
-		out.hits = r.cut(out.hits, depth)
+		if len(out.hits) > depth {
+			out.hits = r.cut(out.hits, depth)
+		}
 	}
 	return out, r.rerank(p, out.hits, q.Explain)
 }
@@ -340,22 +347,6 @@ func (r *run) scope(part int, q *index.Query, required segment.Bits) segment.Bit
 	return f.pass
 }
 
-// passages describes candidates.
-func (r *run) passages(p *plan, all []candidate) []index.Hit {
-	if len(all) == 0 {
-		return nil
-	}
-	hits := make([]index.Hit, 0, len(all))
-	for i := range all {
-		c := &all[i]
-		reader := r.reader(c.part)
-		first, _ := reader.DocumentChunks(c.document)
-		hits = append(hits, index.Hit{DocumentID: reader.ID(c.document), Chunk: c.chunk - first, Score: c.score, Parts: c.parts,
-			Fingerprint: reader.Fingerprint(c.chunk), Below: c.below, Missing: p.lacks(c.holds)})
-	}
-	return hits
-}
-
 // run is the state of one call: what is being read, and memory that goes back to the pool afterwards.
 type run struct {
 	s       *Searcher
@@ -374,6 +365,8 @@ type scratch struct {
 	cursors postings
 	pages   []bool
 	block   segment.Block
+	best    []scored
+	finds   finds
 	bitmaps []segment.Bits // free ones
 	lent    []segment.Bits
 	counts  []uint32

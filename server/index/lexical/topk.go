@@ -3,8 +3,10 @@ package lexical
 import (
 	"cmp"
 	"math"
-	"quarry/server/index/segment"
 	"slices"
+
+	"quarry/server/index"
+	"quarry/server/index/segment"
 )
 
 // candidate is a passage that the first stage chose.
@@ -71,15 +73,15 @@ func (b *best) down() {
 	}
 }
 
-// choose returns the best chunks of some documents of a part, those that match preferred, that score more than floor;
-// phrases, where there are any, bounds the chunks. With spread, no document gives more than candidatesPerDocument of
+// choose returns the best chunks of some documents of a part, those that match preferred, that score more than floor, in
+// order; phrases, where there are any, bounds the chunks. With spread, no document gives more than candidatesPerDocument of
 // them.
 func (s *scoring) choose(part int, of, matching, phrases segment.Bits, limit int, floor float32, spread bool,
 ) []candidate {
 	if limit == 0 {
 		return nil
 	}
-	b := &best{limit: limit}
+	b := &best{limit: limit, items: s.r.best[:0]}
 	long := longDocument{best: best{limit: candidatesPerDocument}, document: -1}
 	chunks, prefer := s.reader.Chunks(), float32(s.plan.prefer)
 	least := float32(0) // what scores no more is not over floor, even preferred
@@ -119,6 +121,8 @@ func (s *scoring) choose(part int, of, matching, phrases segment.Bits, limit int
 		}
 	}
 	long.flush(b)
+	s.r.best = b.items
+	slices.SortFunc(b.items, func(a, b scored) int { return cmp.Compare(a.chunk, b.chunk) })
 	out := make([]candidate, len(b.items))
 	for i, c := range b.items {
 		chunk := int(c.chunk)
@@ -174,11 +178,15 @@ func (r *run) cut(all []candidate, limit int) []candidate {
 	return all[:min(len(all), limit)]
 }
 
-// fewEach keeps at most perDocument candidates of each document, the first ones.
-func fewEach(all []candidate, perDocument int) []candidate {
+// fewEach keeps at most perDocument candidates of each document, the first ones. Those of shorter documents are not
+// counted, unless it is one of each: a list has some documents twice.
+func (r *run) fewEach(all []candidate, perDocument int) []candidate {
 	type place struct{ part, document int }
 	seen := make(map[place]int)
 	return slices.DeleteFunc(all, func(c candidate) bool {
+		if from, to := r.reader(c.part).DocumentChunks(c.document); to-from <= perDocument && perDocument > 1 {
+			return false
+		}
 		at := place{c.part, c.document}
 		seen[at]++
 		return seen[at] > perDocument
@@ -191,4 +199,26 @@ func (r *run) order(a, b *candidate) int {
 		return cmp.Compare(r.reader(a.part).ID(a.document), r.reader(b.part).ID(b.document))
 	}
 	return cmp.Compare(a.chunk, b.chunk)
+}
+
+// passages describes candidates.
+func (r *run) passages(p *plan, all []candidate) []index.Hit {
+	if len(all) == 0 {
+		return nil
+	}
+	hits, lacks := make([]index.Hit, 0, len(all)), make(map[uint64][]string) // few of them lack different words
+	for i := range all {
+		c := &all[i]
+		reader := r.reader(c.part)
+		first, _ := reader.DocumentChunks(c.document)
+		holds := c.holds & p.all()
+		missing, known := lacks[holds]
+		if !known {
+			missing = p.lacks(holds)
+			lacks[holds] = missing
+		}
+		hits = append(hits, index.Hit{DocumentID: reader.ID(c.document), Chunk: c.chunk - first, Score: c.score, Parts: c.parts,
+			Fingerprint: reader.Fingerprint(c.chunk), Below: c.below, Missing: missing})
+	}
+	return hits
 }

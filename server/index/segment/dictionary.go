@@ -137,23 +137,36 @@ func (e *entries) next() bool {
 		e.rest = e.d.block(e.block)
 		e.block++
 	}
-	shared, rest := uvarint(e.d.r, e.rest)
-	length, rest := uvarint(e.d.r, rest)
-	if shared > uint64(len(e.key)) || length > uint64(len(rest)) {
-		panic(e.d.r.damaged("a dictionary's key is too long"))
-	}
-	e.key = append(e.key[:shared], rest[:length]...)
-	size, rest := uvarint(e.d.r, rest[length:])
-	if size > uint64(len(rest)) {
-		panic(e.d.r.damaged("a dictionary's value is too long"))
-	}
-	e.value, e.rest = rest[:size], rest[size:]
+	at := e.d.entry(e.rest, len(e.key))
+	e.key = append(e.key[:at.shared], e.rest[at.key:at.keyEnd]...)
+	e.value, e.rest = e.rest[at.value:at.end], e.rest[at.end:]
 	if e.d.placed {
 		e.value = e.move(e.d.r, e.value, first)
 	}
-	e.shared = int(shared)
+	e.shared = at.shared
 	e.left--
 	return true
+}
+
+// entry is where the parts of an entry lie, and how many bytes of the key before it has.
+type entry struct{ shared, key, keyEnd, value, end int }
+
+// entry reads where the parts of the next entry lie. The key before has length bytes.
+func (d *dictionary) entry(data []byte, length int) (at entry) {
+	shared, rest := uvarint(d.r, data)
+	added, rest := uvarint(d.r, rest)
+	if shared > uint64(length) || added > uint64(len(rest)) {
+		panic(d.r.damaged("a dictionary's key is too long"))
+	}
+	at.shared, at.key = int(shared), len(data)-len(rest)
+	at.keyEnd = at.key + int(added)
+	size, rest := uvarint(d.r, rest[added:])
+	if size > uint64(len(rest)) {
+		panic(d.r.damaged("a dictionary's value is too long"))
+	}
+	at.value = len(data) - len(rest)
+	at.end = at.value + int(size)
+	return at
 }
 
 // places are where the postings and positions of a term lie in their sections. They follow each other in the order of
@@ -199,16 +212,18 @@ func (d *dictionary) find(key []byte) (ordinal int, value []byte, ok bool) {
 	return e.ordinal(), e.value, true
 }
 
-// at returns the entry with the ordinal.
-func (d *dictionary) at(ordinal int) entries {
+// appendKey appends the key of the entry with the ordinal to an empty slice.
+func (d *dictionary) appendKey(key []byte, ordinal int) []byte {
 	if ordinal < 0 || ordinal >= d.count {
 		panic(d.r.damaged("an entry is outside of its dictionary"))
 	}
-	e := d.from(ordinal / dictionaryBlock)
-	for i := 0; i <= ordinal%dictionaryBlock; i++ {
-		e.next()
+	rest := d.block(ordinal / dictionaryBlock)
+	for range ordinal%dictionaryBlock + 1 {
+		at := d.entry(rest, len(key))
+		key = append(key[:at.shared], rest[at.key:at.keyEnd]...)
+		rest = rest[at.end:]
 	}
-	return e
+	return key
 }
 
 // Cursor is a place in the dictionary of one of several segments.

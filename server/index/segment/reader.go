@@ -134,8 +134,8 @@ func (r *Reader) DocumentID(ordinal int) (id string, err error) {
 
 // ID is DocumentID within Protect.
 func (r *Reader) ID(ordinal int) string {
-	e := r.documents.at(ordinal)
-	return string(e.key)
+	var buffer [128]byte // most ids fit
+	return string(r.documents.appendKey(buffer[:0], ordinal))
 }
 
 // Find looks a document up by its id.
