@@ -80,6 +80,7 @@ func (r *run) write(ctx context.Context, response *wire.SearchResponse, sections
 	if err := group.Wait(); err != nil {
 		return err
 	}
+	response.Results = slices.Grow(response.Results, len(w.results))
 	for _, result := range w.results {
 		if result != nil {
 			response.Results = append(response.Results, *result)
@@ -180,6 +181,7 @@ func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation i
 	} else if len(chunks) > 1 && r.byWordsAlone() { // the title was found, which all sections have
 		headings, link = nil, ""
 	}
+	standing := r.standings[d.ID]
 	result := wire.SearchResult{
 		CitationID: &citation, Title: d.Title, Content: content,
 		Link: Link(r.FileLinks, link, d.Link), UpdatedAt: Timestamp(d.UpdatedAt),
@@ -187,14 +189,14 @@ func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation i
 		ChunkStart: s.start, ChunkEnd: s.end, ChunkCount: d.ChunkCount, Score: s.center.score,
 		Blurb: blurb(center.Text), HeadingPath: append([]string{}, headings...), Highlights: marks, BestPassage: best,
 		Metadata: wireMetadata(d.Metadata), Secondary: d.Secondary, Selected: s.selected,
-		Matches: r.matches[d.ID], Missing: append([]string{}, r.missing[d.ID]...), FoundBy: r.foundBy[d.ID],
+		Matches: standing.matches, Missing: append([]string{}, standing.missing...), FoundBy: standing.foundBy,
 		Citation: r.citation(d, link, line(d, s.center.chunk, center, best[0]-places[at][0]),
 			line(d, s.center.chunk, center, best[1]-places[at][0])),
 		Origin: r.Profile, Lines: []int{}, Bytes: []int{}, AlsoIn: []wire.DocumentCopy{},
 	}
-	for _, row := range field.All() {
-		if row.Show != nil {
-			row.Show(&result, index.ValuesOf(row.ID, &d.Document))
+	for id := range field.N {
+		if show := field.Of(id).Show; show != nil {
+			show(&result, index.ValuesOf(id, &d.Document))
 		}
 	}
 	if last := s.start + len(chunks) - 1; last < len(d.Positions) {

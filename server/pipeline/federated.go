@@ -311,21 +311,29 @@ func onPage(ranked []fusedChunk, page []section) (kept []fusedChunk) {
 	for _, s := range page {
 		met[s.document] = false
 	}
-	byScore := slices.Clone(ranked)
-	slices.SortStableFunc(byScore, func(a, b fusedChunk) int { return cmp.Compare(b.fused, a.fused) })
-	good := map[chunkID]bool{}
-	for rank, c := range byScore {
+	byScore := make([]int, len(ranked))
+	for i := range byScore {
+		byScore[i] = i
+	}
+	slices.SortStableFunc(byScore, func(i, j int) int { return cmp.Compare(ranked[j].fused, ranked[i].fused) })
+	var good []int
+	for rank, i := range byScore {
 		if missing == 0 && rank >= defaultSections {
 			break
 		}
-		if before, shown := met[c.document]; shown {
-			good[c.chunkID], met[c.document] = true, true
+		document := ranked[i].document
+		if before, shown := met[document]; shown {
+			good, met[document] = append(good, i), true
 			if !before {
 				missing--
 			}
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(ranked), func(c fusedChunk) bool { return !good[c.chunkID] })
+	slices.Sort(good)
+	for _, i := range good {
+		kept = append(kept, ranked[i])
+	}
+	return kept
 }
 
 // federatedShare returns the share of one federated list in the total weight of all non-empty lists.

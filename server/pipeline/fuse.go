@@ -51,15 +51,19 @@ func fuse(lists []rankedList) []fusedChunk {
 	for _, list := range lists {
 		hits += len(list.hits)
 	}
-	fused, at := make([]fusedChunk, 0, hits), make(map[chunkID]int, hits)
+	fused, at := make([]fusedChunk, 0, hits), map[chunkID]int(nil)
+	if len(lists) > 1 { // in one list each chunk stands once
+		at = make(map[chunkID]int, hits)
+	}
 	for l, list := range lists {
 		for i, hit := range list.hits {
 			rank := i + 1
 			id := chunkID{hit.DocumentID, hit.Chunk}
 			place, known := at[id]
 			if !known {
-				place = len(fused)
-				at[id] = place
+				if place = len(fused); at != nil {
+					at[id] = place
+				}
 				fused = append(fused, fusedChunk{chunkID: id, firstAt: rank, firstIn: l, print: hit.Fingerprint})
 			}
 			c := &fused[place]

@@ -26,51 +26,63 @@ func (r *run) inOrder(ctx context.Context, lists []rankedList) ([]fusedChunk, er
 	}
 	ranked = slices.DeleteFunc(ranked, func(c fusedChunk) bool { return r.folds(c.document) })
 	last := len(ranked) // behind it nothing matches
-	for last > 0 && !r.matches[ranked[last-1].document] {
+	for last > 0 && !r.standings[ranked[last-1].document].matches {
 		last--
 	}
-	var first, further []fusedChunk
+	first, further := ranked[:0], make([]fusedChunk, 0, len(ranked)-last)
 	for i, c := range ranked {
-		if r.matches[c.document] || i < last && r.foundBy[c.document] != "" {
+		if standing := r.standings[c.document]; standing.matches || i < last && standing.foundBy != "" {
 			first = append(first, c)
 		} else {
 			further = append(further, c)
 		}
 	}
 	rest, err := r.behind(ctx, first)
-	return slices.Concat(first, rest, further), err
+	return append(append(first, rest...), further...), err
 }
 
-// judge notes which of the ranked documents match, what they lack, and what found those that its words did not find.
+// standing is how a document stands to the question.
+type standing struct {
+	asked   bool     // the question's own words found it
+	matches bool     // it has what the level of the question asks for
+	missing []string // the words of the question that it lacks
+	foundBy string   // what found it, if it does not match
+}
+
+// judge notes how the ranked documents stand to the question.
 func (r *run) judge(ctx context.Context) error {
-	r.matches, r.missing, r.foundBy = map[string]bool{}, map[string][]string{}, map[string]string{}
-	asked := map[string]bool{}
-	for _, hit := range r.found[r.question].Hits {
-		asked[hit.DocumentID], r.matches[hit.DocumentID], r.missing[hit.DocumentID] = true, !hit.Below, hit.Missing
+	hits := r.found[r.question].Hits
+	r.standings = make(map[string]standing, len(hits))
+	for _, hit := range hits {
+		r.standings[hit.DocumentID] = standing{asked: true, matches: !hit.Below, missing: hit.Missing}
 	}
 	var others []string
 	note := func(id, by string) {
-		if r.matches[id] || r.foundBy[id] != "" {
+		s := r.standings[id]
+		if s.matches || s.foundBy != "" {
 			return
 		}
-		if r.foundBy[id] = by; !asked[id] {
+		if s.foundBy = by; !s.asked {
 			others = append(others, id)
 		}
+		r.standings[id] = s
 	}
 	for i := range r.queries {
-		for _, hit := range r.found[i].Hits {
-			if !asked[hit.DocumentID] || i != r.question && !hit.Below {
-				note(hit.DocumentID, wire.FoundByModel)
+		if i != r.question {
+			for _, hit := range r.found[i].Hits {
+				if !r.standings[hit.DocumentID].asked || !hit.Below {
+					note(hit.DocumentID, wire.FoundByModel)
+				}
 			}
 		}
 		for _, hit := range r.nearTo(i) {
-			if !asked[hit.DocumentID] {
+			if !r.standings[hit.DocumentID].asked {
 				note(hit.DocumentID, wire.FoundByMeaning)
 			}
 		}
 	}
 	for id, e := range r.mixedOf(r.question).documents {
-		if asked[id] && e.byMeaning() {
+		if r.standings[id].asked && e.byMeaning() {
 			note(id, wire.FoundByMeaning)
 		}
 	}
@@ -82,8 +94,7 @@ func (r *run) judge(ctx context.Context) error {
 		return fmt.Errorf("look up what matched: %w", err)
 	}
 	for id := range match {
-		r.matches[id] = true
-		delete(r.foundBy, id)
+		r.standings[id] = standing{asked: r.standings[id].asked, matches: true, missing: r.standings[id].missing}
 	}
 	return nil
 }
@@ -92,13 +103,15 @@ func (r *run) judge(ctx context.Context) error {
 func (r *run) behind(ctx context.Context, ranked []fusedChunk) (rest []fusedChunk, err error) {
 	passed, rows, seen := 0, 0, map[string]bool{}
 	for _, c := range ranked {
-		if !seen[c.document] && r.matches[c.document] {
+		if !seen[c.document] && r.standings[c.document].matches {
 			if passed >= r.offset() {
 				rows++
 			}
 			passed += 1 + len(r.copies[c.document])
 		}
-		seen[c.document] = true
+		if seen[c.document] = true; rows >= r.wanted() {
+			break
+		}
 	}
 	if rows >= r.wanted() || passed >= r.found[r.question].Documents {
 		return nil, nil
@@ -106,7 +119,7 @@ func (r *run) behind(ctx context.Context, ranked []fusedChunk) (rest []fusedChun
 	listed, err := r.listed(ctx, index.List{Documents: max(passed, r.offset()) + r.wanted(), Order: index.ByScore})
 	for _, hit := range listed {
 		if !seen[hit.DocumentID] && !r.folds(hit.DocumentID) {
-			seen[hit.DocumentID], r.matches[hit.DocumentID], r.missing[hit.DocumentID] = true, true, hit.Missing
+			seen[hit.DocumentID], r.standings[hit.DocumentID] = true, standing{matches: true, missing: hit.Missing}
 			id := chunkID{hit.DocumentID, hit.Chunk}
 			rest = append(rest, fusedChunk{chunkID: id, score: hit.Score, print: hit.Fingerprint})
 		}
@@ -139,7 +152,7 @@ func (r *run) foldedList(ctx context.Context) (page []index.Hit, err error) {
 		if passed >= r.offset() {
 			page = append(page, hit)
 		}
-		r.matches[hit.DocumentID], r.missing[hit.DocumentID] = true, hit.Missing
+		r.standings[hit.DocumentID] = standing{matches: true, missing: hit.Missing}
 		passed += 1 + len(r.copies[hit.DocumentID])
 	}
 	return page, err
@@ -151,12 +164,15 @@ func (r *run) page(ordered []fusedChunk) []section {
 	var hits, before []index.Hit
 	passed, seen := 0, map[string]bool{}
 	for _, c := range ordered {
-		if seen[c.document] || len(hits) == r.wanted() {
+		if len(hits) == r.wanted() {
+			break
+		}
+		if seen[c.document] {
 			continue
 		}
 		seen[c.document] = true
 		hit := index.Hit{DocumentID: c.document, Chunk: c.chunk, Score: c.score}
-		if !r.matches[c.document] {
+		if !r.standings[c.document].matches {
 			before = append(before, hit)
 			continue
 		}
@@ -176,7 +192,7 @@ func (r *run) page(ordered []fusedChunk) []section {
 func (r *run) untilMatch(rows []section) []section {
 	next, end, seen := r.offset(), 0, map[string]bool{}
 	for i, s := range rows {
-		isMatch := s.center.remote == nil && r.matches[s.document]
+		isMatch := s.center.remote == nil && r.standings[s.document].matches
 		if isMatch || s.center.remote != nil {
 			end = i + 1
 		}

@@ -47,9 +47,7 @@ type run struct {
 	chosen, rest    []section
 	final           []section
 	described       map[string]*index.Stored // by id; nil: removed meanwhile, or not visible to the caller
-	matches         map[string]bool          // documents that match, of those ranked
-	missing         map[string][]string      // the words of the question that a document lacks
-	foundBy         map[string]string        // what found a document that does not match
+	standings       map[string]standing      // of the documents that are ranked
 	same            map[string][]string      // the matching documents with the text of one, itself too
 	copies          map[string][]string      // likewise without itself, of those that are listed
 	newer           map[string]string        // the latest version of a superseded document
@@ -385,8 +383,8 @@ func (r *run) noteEmptySources(ctx context.Context) error {
 func WireFacets(c index.Counts, place string) wire.Facets {
 	f := wire.Facets{Undated: c.Undated}
 	c.Values[field.Place] = placeLevel(c.Values[field.Place], place)
-	for _, row := range field.All() {
-		values, list := c.Values[row.ID], row.Counts(&f)
+	for id := range field.N {
+		values, list := c.Values[id], field.Of(id).Counts(&f)
 		for _, v := range values[:min(len(values), wire.MaxFacetValues)] {
 			list.Put(v.Value, v.Count)
 		}
@@ -403,6 +401,7 @@ const blurbRunes = 400
 
 func blurb(passage string) string {
 	var line strings.Builder
+	line.Grow(blurbRunes + len("…"))
 	runes := 0
 	for word := range strings.FieldsSeq(strings.ToValidUTF8(text.Clip(passage, 16*blurbRunes), "")) {
 		if runes > 0 {

@@ -76,12 +76,14 @@ func (r *run) latestFirst(ctx context.Context, ranked []fusedChunk) ([]fusedChun
 
 // alikePairs returns pairs of documents that have passages with much in common.
 func alikePairs(ranked []fusedChunk) (pairs [][2]string) {
-	seen := map[[2]string]bool{}
+	seen, prints := map[[2]string]bool{}, make([]index.Fingerprint, len(ranked))
 	for i, a := range ranked {
-		for _, b := range ranked[:i] {
-			if a.print == 0 || a.document == b.document || !a.print.Alike(b.print) {
+		prints[i] = a.print
+		for j := 0; j < i && a.print != 0; j++ {
+			if !a.print.Alike(prints[j]) || a.document == ranked[j].document {
 				continue
 			}
+			b := &ranked[j]
 			pair := [2]string{min(a.document, b.document), max(a.document, b.document)}
 			if !seen[pair] && len(pairs) < maxVersionPairs {
 				seen[pair] = true
