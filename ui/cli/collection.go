@@ -2,10 +2,13 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
+	"go.mau.fi/util/exslices"
 
+	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/ui/state"
 	"quarry/ui/target"
@@ -68,4 +71,94 @@ func collectionAnswer(collection []state.Passage) answer {
 		}
 		return collectionOutput{state.ExportedOf(kept), c.note}
 	}}
+}
+
+// savedResults is how many results a saved search asks for, as the explorer does: what was seen there is among them.
+const savedResults = 50
+
+// savedQuery is a search that was saved in the explorer; nil: none is run.
+type savedQuery struct {
+	state.Saved
+	store *state.Store
+}
+
+func (a *app) savedFlags(command *cobra.Command, options *searchOptions) {
+	flags := command.Flags()
+	flags.StringVar(&options.saved, "saved", "", "run the search that was saved under this `NAME` in the explorer")
+	flags.BoolVar(&options.onlyNew, "new", false,
+		"with --saved: print only results that are new since the last time, and remember them")
+	a.register(command, "saved", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		choice, err := a.decideTarget(a.searchRequest(options))
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		stored, _ := a.program.State(choice).Load()
+		return completable(savedNames(stored)), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+func savedNames(stored state.State) []string {
+	return exslices.CastFunc(stored.Saved, func(saved state.Saved) string { return saved.Name })
+}
+
+// findSaved returns the saved search that the flags name.
+func (a *app) findSaved(queries []string, options *searchOptions, choice target.Choice) (*savedQuery, error) {
+	if !options.given("saved") {
+		if options.onlyNew {
+			return nil, usage("Name a search that was saved in the explorer: --saved NAME", "--new works with --saved only")
+		}
+		return nil, nil
+	}
+	for _, flag := range []string{"max-output", "budget", "raw"} { // what is cut or unchanged is not what is marked as seen
+		if options.onlyNew && options.given(flag) {
+			return nil, usage("Bound the results by --limit.", "--new and --%s exclude each other", flag)
+		}
+	}
+	if len(queries) > 0 {
+		return nil, usage("Omit the query, or --saved.", "--saved runs a saved query; %q is another one", queries[0])
+	}
+	store := a.program.State(choice)
+	stored, err := store.Load()
+	if err != nil {
+		return nil, err
+	}
+	found, ok := stored.SavedNamed(options.saved)
+	switch {
+	case ok:
+		return &savedQuery{found, store}, nil
+	case a.private():
+		return nil, usage("Unset private in the configuration file, then save the search in the explorer.", "no searches are saved: private is set")
+	case len(stored.Saved) == 0:
+		return nil, usage("Save one in the explorer: ctrl+s", "unknown saved search %q: none is saved for %s", options.saved, choice.Name())
+	}
+	names := savedNames(stored)
+	return nil, usage(nearestOf(options.saved, "Saved for "+choice.Name()+": "+shortList(names), names), "unknown saved search %q", options.saved)
+}
+
+// keepNew leaves what was not among the results when the search was opened last, and returns the references of all.
+func (s *savedQuery) keepNew(o *outcome) (found []string) {
+	if o.err != nil {
+		return nil
+	}
+	found = exslices.CastFunc(o.response.Results, state.RefOf)
+	added := s.New(found)
+	o.response.Results = slices.DeleteFunc(o.response.Results, func(r wire.SearchResult) bool { return !slices.Contains(added, state.RefOf(r)) })
+	o.nothing = fmt.Sprintf("Nothing new in %q.", s.Name)
+	return found
+}
+
+// markSeen remembers results that were printed.
+func (a *app) markSeen(ctx context.Context, s *savedQuery, refs []string) error {
+	now := a.now()
+	_, err := s.store.Change(func(stored *state.State) error {
+		stored.MarkSeen(s.Name, refs, now)
+		return nil
+	})
+	if err == nil {
+		err = s.store.Save(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("remember the results of %q as seen: %w", s.Name, err)
+	}
+	return nil
 }
