@@ -5,6 +5,7 @@ package theme
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/colorprofile"
@@ -57,3 +58,49 @@ func Profile(isTerminal, noColor bool, env []string) colorprofile.Profile {
 
 // Modes returns the looks that a user can select; auto follows the terminal's background.
 func Modes() []string { return []string{"auto", "dark", "light", "high-contrast", "ansi16", "mono"} }
+
+// Style styles text. It has colour and weight only, so that the sequences before and after a text are all there is to
+// it: writing these is much faster than what lipgloss does, which measures each text. The zero value leaves text as it
+// is.
+type Style struct {
+	*lipgloss.Style
+	before, after string
+}
+
+func styleOf(style lipgloss.Style) Style {
+	before, after, _ := strings.Cut(style.Render("x"), "x")
+	return Style{&style, before, after}
+}
+
+// Render styles a text; "" stays empty.
+func (s Style) Render(text string) string {
+	switch {
+	case text == "" || s.before == "":
+		return text
+	case strings.ContainsAny(text, "\n\t"):
+		return s.Style.Render(text)
+	}
+	return s.before + text + s.after
+}
+
+// Under adds the style to a styled line, such as the background of a selected row: it is restored wherever the line
+// resets its own styles.
+func (s Style) Under(line string) string {
+	for _, reset := range []string{"\x1b[m", "\x1b[0m"} {
+		line = strings.ReplaceAll(line, reset, reset+s.before)
+	}
+	return s.Render(line)
+}
+
+// ASCII returns the text of a screen with its lines, bars and signs in ASCII, for terminals whose fonts lack them. All
+// of them stay one column wide.
+func ASCII(screen string) string { return symbols().Replace(screen) }
+
+var symbols = sync.OnceValue(func() *strings.Replacer {
+	return strings.NewReplacer(
+		"─", "-", "━", "-", "│", "|", "┃", "#", "╭", "+", "╮", "+", "╰", "+", "╯", "+", "┌", "+", "┐", "+", "└", "+", "┘", "+",
+		"├", "+", "┤", "+", "┬", "+", "┴", "+", "┼", "+", "▌", ">", "▎", "|", "▏", "|", "▕", "|", "▄", "=", "█", "#", "▇", "#", "▆", "#", "▅", "=", "▃", "=",
+		"▂", "-", "▁", "_", "›", ">", "‹", "<", "·", "-", "•", "*", "●", "*", "✕", "x", "✓", "v", "⚠", "!", "…", "~", "—", "-", "–", "-",
+		"“", "\"", "”", "\"", "↑", "^", "↓", "v", "←", "<", "→", ">", "↵", "<", "▣", "#", "↳", "`", "✦", "^",
+	)
+})

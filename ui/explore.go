@@ -1,10 +1,12 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/url"
 	"os"
 	"os/exec"
@@ -13,9 +15,12 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
 	"github.com/atotto/clipboard"
 	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/cli/browser"
@@ -23,6 +28,7 @@ import (
 
 	"quarry/client"
 	"quarry/config"
+	"quarry/internal/text"
 	"quarry/theme"
 	"quarry/ui/cli"
 	"quarry/ui/explorer"
@@ -269,4 +275,164 @@ func openLink(link string) error {
 		return fmt.Errorf("the system's opener failed: %w", err)
 	}
 	return nil
+}
+
+// editor returns how files are opened in the person's editor, or why they cannot be.
+func (r *run) editor() (edit func(path string, line int, done tea.ExecCallback) tea.Cmd, refused string) {
+	variable := "VISUAL"
+	command, _ := r.lookup(variable)
+	if strings.TrimSpace(command) == "" {
+		variable = "EDITOR"
+		command, _ = r.lookup(variable)
+	}
+	words, err := text.CommandWords(command)
+	switch {
+	case target.ReadOnly(r.lookup):
+		return nil, "editing is disabled by QUARRY_READONLY"
+	case err != nil:
+		return nil, fmt.Sprintf("$%s: %v", variable, err)
+	case len(words) == 0:
+		return nil, "no editor is set: set $VISUAL or $EDITOR, such as EDITOR=nano"
+	}
+	return func(path string, line int, done tea.ExecCallback) tea.Cmd {
+		return func() tea.Msg {
+			// An editor would make a file that is gone.
+			if info, err := os.Lstat(path); err != nil {
+				return done(err)
+			} else if !info.Mode().IsRegular() {
+				return done(fmt.Errorf("%s is not a regular file", path))
+			}
+			if _, err := exec.LookPath(words[0]); err != nil && !strings.ContainsAny(words[0], "=$") { // which only the shell reads
+				return done(err)
+			}
+			edit := cli.ShellCommand(command, editorArguments(words[0], path, line)...)
+			if edit.Err != nil {
+				return done(edit.Err)
+			}
+			return tea.ExecProcess(edit, done)()
+		}
+	}, ""
+}
+
+// editorArguments returns what opens a file at a line in a program; in one that is not known, at its beginning.
+func editorArguments(program, path string, line int) []string {
+	name := strings.ToLower(filepath.Base(program))
+	name = cmp.Or(strings.TrimSuffix(name, ".exe"), name)
+	number := strconv.Itoa(line)
+	switch {
+	case line <= 0:
+		return []string{path}
+	case slices.Contains([]string{"vi", "vim", "nvim", "gvim", "nano", "emacs", "emacsclient", "micro", "kak", "joe", "mg"}, name):
+		return []string{"+" + number, path}
+	case slices.Contains([]string{"hx", "helix", "zed", "subl"}, name):
+		return []string{path + ":" + number}
+	case slices.Contains([]string{"code", "code-insiders", "codium", "cursor", "windsurf"}, name):
+		return []string{"--goto", path + ":" + number}
+	}
+	return []string{path}
+}
+
+// screenLog returns the log of the full screen, which has the terminal to itself: explorer.log in the state folder.
+// There is none where nothing may be stored.
+func (r *run) screenLog(host *target.Host) *slog.Logger {
+	if host.Config.Private || target.ReadOnly(host.Env) {
+		return slog.New(slog.DiscardHandler)
+	}
+	path := filepath.Join(host.Paths.State, "explorer.log")
+	return slog.New(slog.NewTextHandler(&lateFile{path: path}, &slog.HandlerOptions{ReplaceAttr: printableAttr}))
+}
+
+// largestScreenLog is the size in bytes from which on the log begins again.
+const largestScreenLog = 1 << 20
+
+// lateFile is a file that is opened by the first write, so that a run without one leaves nothing behind.
+type lateFile struct {
+	path string
+	mu   sync.Mutex
+	file *os.File
+	err  error
+}
+
+// Write appends to the file.
+func (f *lateFile) Write(p []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.file == nil && f.err == nil {
+		f.file, f.err = openLog(f.path)
+	}
+	if f.err != nil {
+		return 0, f.err
+	}
+	n, err := f.file.Write(p)
+	if err != nil {
+		return n, fmt.Errorf("write %s: %w", f.path, err)
+	}
+	return n, nil
+}
+
+func openLog(path string) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("create the folder of the log: %w", err)
+	}
+	flags := os.O_CREATE | os.O_WRONLY | os.O_APPEND
+	if info, err := os.Lstat(path); err == nil && info.Size() > largestScreenLog {
+		flags |= os.O_TRUNC
+	}
+	file, err := os.OpenFile(path, flags, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the log: %w", err)
+	}
+	return file, nil
+}
+
+const (
+	themeExtension = ".yaml"
+	mostThemes     = 100
+)
+
+// themesFolder returns the folder of the user's own themes, NAME.yaml; "" if no file configures this run.
+func (r *run) themesFolder() string {
+	host, err := r.host()
+	if err != nil || host.Config.Sandbox() {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(host.Paths.ConfigFile), "themes")
+}
+
+// themes reads the themes of the user's own, with the errors of those that cannot be used.
+func (r *run) themes() []explorer.OwnTheme {
+	folder := r.themesFolder()
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil // there are none
+	}
+	var found []explorer.OwnTheme
+	for _, entry := range entries {
+		name, isTheme := strings.CutSuffix(entry.Name(), themeExtension)
+		if isTheme && len(found) < mostThemes {
+			found = append(found, readTheme(filepath.Join(folder, entry.Name()), name))
+		}
+	}
+	return found
+}
+
+// configuredTheme returns the configured theme if it is one of the user's own.
+func (r *run) configuredTheme(name string) []explorer.OwnTheme {
+	if slices.Contains(theme.Modes(), name) {
+		return nil
+	}
+	return []explorer.OwnTheme{readTheme(filepath.Join(r.themesFolder(), name+themeExtension), name)}
+}
+
+func readTheme(path, name string) explorer.OwnTheme {
+	own := explorer.OwnTheme{Custom: theme.Custom{Name: name}}
+	switch {
+	case slices.Contains(theme.Modes(), name):
+		own.Err = errors.New(path + ": the name of a built-in theme; rename the file")
+	case config.CheckName(name) != nil:
+		own.Err = config.CheckName(name)
+	default:
+		own.Err = config.DecodeFile(path, &own.Custom)
+	}
+	return own
 }

@@ -206,14 +206,11 @@ func (m *Model) renderAnswer() tea.Cmd {
 		return nil
 	}
 	m.answer.rendering = true
-	return func() tea.Msg {
-		show := render()
-		return resultMsg{handle: func() tea.Cmd {
-			m.answer.rendering = false
-			show()
-			return nil
-		}}
-	}
+	return detached(nil, func() (func(), error) { return render(), nil }, func(show func(), _ error) tea.Cmd {
+		m.answer.rendering = false
+		show()
+		return nil
+	})
 }
 
 func cannotAnswer(m *Model) string {

@@ -3,12 +3,18 @@ package explorer
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/text"
+	"quarry/ui/state"
 )
 
 // stopTime bounds the request that stops the server's answer.
@@ -104,4 +110,129 @@ func chatAgent(ctx context.Context, c *client.Client, request wire.ChatRequest, 
 	info.PersonaID = id
 	request.ChatSessionInfo = &info
 	return request, nil
+}
+
+// openAnswer asks for an answer to the query, over the marked passages if some of the results are marked.
+func (m *Model) openAnswer() tea.Cmd {
+	query, marked := m.box.Query(), m.markedShown()
+	if !m.asksOverMarked() {
+		return m.answerTo(query, nil)
+	}
+	return m.answerTo(query, marked)
+}
+
+// answerTo asks for an answer over passages, or else over what is found, or shows the thread that the question belongs
+// to.
+func (m *Model) answerTo(query string, over []state.Passage) tea.Cmd {
+	m.pushPanel(InAnswer, &m.answer)
+	refs, whole := chatRefs(over)
+	if t := m.answer.thread; t.query == query && slices.Equal(t.refs, refs) && !m.answer.Empty() && m.answer.refused == "" {
+		return nil
+	}
+	m.answer.asking.stop()
+	m.answer.Reset()
+	m.answer.thread, m.answer.refused = thread{query: query, refs: refs}, ""
+	if len(over) == 0 {
+		return tea.Batch(m.wholeSearch(query), m.ask(query), m.noteNotOverMarked())
+	}
+	asked := m.ask(query)
+	m.answer.Filters("only the " + text.Count(len(over), "marked passage"))
+	if slices.ContainsFunc(over, func(p state.Passage) bool { return p.Stale != "" }) {
+		m.answer.Note("some of them changed or are gone since they were marked: " +
+			"the answer is from the documents as they are")
+	}
+	if !whole {
+		m.answer.Note("long passages were read in part: a question takes 20 parts")
+	}
+	return asked
+}
+
+// markedShown are the marked passages among the results, in the order of the marks. Those of other searches, which
+// nobody sees, are not asked over.
+func (m *Model) markedShown() []state.Passage {
+	marks := m.marks()
+	if len(marks) == 0 || m.search.shown == nil {
+		return nil
+	}
+	shown := map[string]bool{}
+	for _, result := range m.search.shown.response.Results {
+		shown[state.RefOf(result)] = true
+	}
+	return slices.DeleteFunc(slices.Clone(marks), func(p state.Passage) bool { return !shown[p.Ref] })
+}
+
+// asksOverMarked reports whether the server answers from passages of one's choice.
+func (m *Model) asksOverMarked() bool {
+	return m.conn.welcome.refs || m.client() != nil && m.client().Local() && !m.target.Elsewhere
+}
+
+const notOverMarked = "this server cannot ask over marked passages"
+
+// cannotAskOver returns why passages cannot be asked over; "" if they can.
+func (m *Model) cannotAskOver(passages []state.Passage) string {
+	elsewhere := func(p state.Passage) bool { return p.DocumentID == "" || slices.Contains(m.target.Beside, p.Origin) }
+	switch at := slices.IndexFunc(passages, elsewhere); {
+	case !m.asksOverMarked():
+		return notOverMarked
+	case len(passages) > wire.MaxChatRefs:
+		return fmt.Sprintf("a question takes at most %d marked passages; %d are marked", wire.MaxChatRefs, len(passages))
+	case at >= 0:
+		return "this server does not have the marked passage “" + text.OneLine(passages[at].Title) + "”"
+	}
+	return ""
+}
+
+// noteNotOverMarked notes that the answer is not limited to the marked passages, where somebody may expect it.
+func (m *Model) noteNotOverMarked() tea.Cmd {
+	if len(m.markedShown()) > 0 {
+		m.answer.Note(notOverMarked + "; it searched all documents")
+	}
+	return nil
+}
+
+// chatRefs returns the refs of passages for a question: first the best chunk of each, then as many of their others as a
+// question takes. whole reports whether that is all.
+func chatRefs(passages []state.Passage) (refs []string, whole bool) {
+	for _, p := range passages {
+		refs = append(refs, p.Ref)
+	}
+	for _, p := range passages {
+		for chunk := p.ChunkStart; chunk <= p.ChunkEnd; chunk++ {
+			ref := p.DocumentID + "#" + strconv.Itoa(chunk)
+			switch {
+			case slices.Contains(refs, ref):
+			case len(refs) >= wire.MaxChatRefs:
+				return refs, false
+			default:
+				refs = append(refs, ref)
+			}
+		}
+	}
+	return refs, true
+}
+
+func cannotAskCollection(m *Model) string {
+	return cmp.Or(notOpen(m), noCollected(m), m.withoutModel(), m.cannotAskOver(m.marks()))
+}
+
+// askCollection asks for a question over the marked passages.
+func (m *Model) askCollection() tea.Cmd {
+	marks := m.marks()
+	open := m.openPrompt("Ask over "+text.Count(len(marks), "marked passage"), "question", m.search.question(), func(question string) tea.Cmd {
+		if !client.ParseQuery(question, m.now()).HasWords() {
+			m.warn("not asked: type a question")
+			return nil
+		}
+		return m.answerTo(question, marks)
+	})
+	m.prompt.does = "ask"
+	return open
+}
+
+// question is what was searched last, without its filters.
+func (s *searching) question() string {
+	if s.shown == nil {
+		return ""
+	}
+	return strings.TrimSpace(s.shown.query.WithoutFilters())
 }

@@ -14,8 +14,8 @@ import (
 func Bindings() []Binding {
 	var all []Binding
 	for _, group := range [][]Binding{
-		searchBindings(), homeBindings(), listBindings(), similarBindings(), compareBindings(), readerBindings(), takeBindings(),
-		editBindings(), filterBindings(), outlineBindings(), linkBindings(), paragraphBindings(), screenBindings(), overlayBindings(),
+		searchBindings(), homeBindings(), listBindings(), compareBindings(), readerBindings(), takeBindings(), filterBindings(),
+		documentBindings(), screenBindings(), overlayBindings(),
 		collectionBindings(), conversationBindings(), pickBindings(), editingBindings(),
 	} {
 		all = append(all, group...)
@@ -68,6 +68,7 @@ func listBindings() []Binding {
 		action("group", "B", InList|InReader, "", "Group the results by document, source or place, or month",
 			(*Model).nextGrouping, noResult),
 		digits("jump", InList|InReader, "Go to the citation with that number", (*Model).jump, noResult),
+		action("similar", "~", InList|InReader, "", "Search for passages like this one", (*Model).searchSimilar, cannotFindSimilar),
 	)
 }
 
@@ -116,6 +117,7 @@ func takeBindings() []Binding {
 		action("cite", "y", InList|InReader, "cite", "Copy the citation", (*Model).copyCitation, noResult),
 		action("mark", "tab", InList|InReader, "mark", "Add the passage to the collection, or remove it", (*Model).toggleMark, cannotMark),
 		action("copy-passage", "Y", InList|InReader, "", "Copy the paragraphs in sight (in the list: the best ones) with the citation", (*Model).copyPassage, noResult),
+		action("edit", "ctrl+e", InList|InReader, "", "Edit the file at the passage in $VISUAL or $EDITOR", (*Model).editFile, cannotEdit),
 	)
 }
 

@@ -2,6 +2,7 @@ package explorer
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
@@ -251,4 +253,132 @@ func (m *Model) saveExport(path string, exported []byte, replace bool) tea.Cmd {
 		}
 		return nil
 	})
+}
+
+// checkCollected finds which marked passages changed or are gone since, as far as the server has their documents, and
+// notes it in the collection, from where every export has it.
+func (m *Model) checkCollected() tea.Cmd {
+	c := m.client()
+	if c == nil || len(m.marks()) == 0 {
+		return nil
+	}
+	marks, known := m.marks(), map[string]string{}
+	for _, p := range marks {
+		known[p.Ref] = p.Stale
+	}
+	return background(m, &m.collection.checking, func(ctx context.Context) (map[string]string, error) {
+		found := maps.Clone(known)
+		for _, p := range marks {
+			if m.unreadable(p.Result(1)) != "" || p.Content == "" {
+				continue
+			}
+			stale, err := staleness(ctx, c, p)
+			if err != nil { // a server without this route, or one that is down: nothing is known
+				return found, err
+			}
+			found[p.Ref] = stale
+		}
+		return found, nil
+	}, func(found map[string]string, _ error) tea.Cmd {
+		if maps.Equal(found, known) {
+			return nil
+		}
+		return m.changeMarks(func(s *state.State) error { s.SetStale(found); return nil })
+	})
+}
+
+// staleness compares a passage with its document: first with the chunks that it was, then, since a change above them
+// moves them, with the others that one request returns.
+func staleness(ctx context.Context, c *client.Client, p state.Passage) (string, error) {
+	for _, chunks := range [][2]int{{p.ChunkStart, p.ChunkEnd}, {0, -1}} {
+		got, err := c.Chunks(ctx, p.DocumentID, chunks[0], chunks[1], "")
+		switch {
+		case isGone(err):
+			return state.Gone, nil
+		case err != nil:
+			return "", err
+		case holds(got.Chunks, p.Content):
+			return "", nil
+		}
+	}
+	return state.Changed, nil
+}
+
+// isGone reports whether a server has the route for documents, but not that document.
+func isGone(err error) bool {
+	failed, ok := errors.AsType[*client.Error](err)
+	return ok && failed.Kind == client.NotAvailable && strings.Contains(strings.ToLower(failed.Reason), "document")
+}
+
+// holds reports whether chunks have a text, however it is divided into lines. The end of the text may be cut off within
+// a word.
+func holds(chunks []wire.Chunk, content string) bool {
+	var have strings.Builder
+	for _, chunk := range chunks {
+		have.WriteString(chunk.Text() + "\n")
+	}
+	return strings.Contains(text.OneLine(have.String()), text.OneLine(content))
+}
+
+// picking is the choice of passages for somebody who waits for them. Its marks end with it: those of the collection,
+// which may be months old, are not chosen with what is picked today.
+type picking struct {
+	marks   *state.Store
+	results map[string]wire.SearchResult // the marked ones by reference, as they were found
+}
+
+func pickBindings() []Binding {
+	choose := action("choose", "enter", InList|InReader, "choose", "With --pick: choose the passage, or the marked ones, and quit",
+		(*Model).choose, noResult)
+	choose.Picks = true
+	return group("Pick", choose)
+}
+
+// choose hands over the marked passages, or else the selected one, and quits. One that is unfit is named, and nothing
+// is handed over.
+func (m *Model) choose() tea.Cmd {
+	chosen := m.candidates()
+	for _, result := range chosen {
+		if reason := m.options.Pick.Unfit(result); reason != "" {
+			m.warn(reason + ": " + paint.Line(result.Title))
+			return nil
+		}
+	}
+	m.options.Pick.Chosen(chosen)
+	return m.quit()
+}
+
+// candidates are the marked passages, numbered in their order, or else the selected one.
+func (m *Model) candidates() []wire.SearchResult {
+	marked := m.marks()
+	if len(marked) == 0 {
+		selected, _ := m.result()
+		return []wire.SearchResult{selected}
+	}
+	chosen := make([]wire.SearchResult, 0, len(marked))
+	for i, mark := range marked {
+		result, number := m.pick.results[mark.Ref], i+1
+		result.CitationID = &number
+		chosen = append(chosen, result)
+	}
+	return chosen
+}
+
+// marks are the marked passages: those of the collection, or of what is being picked.
+func (m *Model) marks() []state.Passage {
+	if m.pick != nil {
+		return m.pick.marks.State().Collection
+	}
+	return m.past.state.Collection
+}
+
+// changeMarks changes the marked passages, and saves them if they are those of the collection.
+func (m *Model) changeMarks(change func(*state.State) error) tea.Cmd {
+	if m.pick == nil {
+		return m.change(change)
+	}
+	if _, err := m.pick.marks.Change(change); err != nil {
+		m.warn(text.Sentence(err.Error()))
+	}
+	return nil
 }

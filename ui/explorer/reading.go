@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -116,18 +117,18 @@ func (m *Model) renderIn(r *reading, rect Rect) tea.Cmd {
 		return nil
 	}
 	r.rendering = true
-	log, document := m.options.Log, r.result.DocumentID
-	return func() tea.Msg {
+	document := r.result.DocumentID
+	return detached(nil, func() (reader.Rendered, error) {
 		rendered := job.Render()
 		for _, why := range rendered.Failures {
-			log.Warn("the reader shows text unrendered", "document", document, "reason", why)
+			m.options.Log.Warn("the reader shows text unrendered", "document", document, "reason", why)
 		}
-		return resultMsg{handle: func() tea.Cmd {
-			r.rendering = false
-			r.Apply(rendered)
-			return nil
-		}}
-	}
+		return rendered, nil
+	}, func(rendered reader.Rendered, _ error) tea.Cmd {
+		r.rendering = false
+		r.Apply(rendered)
+		return nil
+	})
 }
 
 // expand fetches the chunks around what the reader shows.
@@ -341,3 +342,94 @@ func (m *Model) openLink(link string) tea.Cmd {
 
 // openable reports whether a link may be followed: to the web or a mail, and to a file from a library of this machine.
 func (m *Model) openable(link string) bool { return passage.Openable(link, m.target.Kind == Library) }
+
+func cannotEdit(m *Model) string {
+	result, _ := m.result()
+	return cmp.Or(noResult(m), unless(m.target.Kind != Sample, "the sample library has no files to edit"),
+		unless(m.options.Caps.Edit != nil, m.options.Caps.EditReason),
+		unless(m.target.Kind == Library, "only files of a library on this machine can be edited"), notOpen(m), m.elsewhere(result))
+}
+
+// editFile opens the file of the passage at its line. The library says which file that is: what a document says of
+// itself is not asked.
+func (m *Model) editFile() tea.Cmd {
+	result, _ := m.result()
+	c, line := m.client(), lineOf(result)
+	return background(m, &m.editing, func(ctx context.Context) (string, error) { return c.LibraryFile(ctx, result.DocumentID) },
+		func(path string, err error) tea.Cmd {
+			if err != nil {
+				m.fail("cannot edit this document: " + reasonOf(err))
+				return nil
+			}
+			return m.options.Caps.Edit(path, line, func(err error) tea.Msg {
+				return resultMsg{handle: func() tea.Cmd { return m.readAgain(path, err) }}
+			})
+		})
+}
+
+// lineOf returns the line of the file at which the best passage begins. It is 0 where the server names no lines.
+func lineOf(r wire.SearchResult) int {
+	if len(r.Lines) != 2 {
+		return 0
+	}
+	return passage.Best(r).Lines[0]
+}
+
+// readAgain has the library read a file that was edited, also where the editor failed in the end.
+func (m *Model) readAgain(path string, edited error) tea.Cmd {
+	name := paint.Line(filepath.Base(path))
+	if edited != nil {
+		m.fail("editor: " + paint.Line(edited.Error()))
+	}
+	c, skipped := m.client(), ""
+	return background(m, &m.editing, func(ctx context.Context) (wire.LibraryEvent, error) {
+		request := wire.SyncRequest{Paths: []string{path}, Check: wire.CheckNone}
+		return c.ChangeLibrary(ctx, request, func(event wire.LibraryEvent) {
+			if event.Type == wire.LibrarySkipped {
+				skipped = event.Reason
+			}
+		})
+	}, func(done wire.LibraryEvent, err error) tea.Cmd {
+		switch {
+		case err != nil:
+			m.fail("the library could not read " + name + " again: " + reasonOf(err))
+		case skipped != "":
+			m.warn("the library skips " + name + " now: " + paint.Line(skipped))
+		case done.Added+done.Updated+done.Removed > 0:
+			m.say(name + " changed; the library is up to date")
+		case edited == nil:
+			m.inform(name + " is unchanged")
+		}
+		return nil
+	})
+}
+
+func cannotFindSimilar(m *Model) string {
+	result, _ := m.result()
+	_, usable := client.SimilarQuery(result.Ref)
+	return cmp.Or(noResult(m), notOpen(m), m.elsewhere(result),
+		unless(result.Ref != "" && !m.conn.welcome.unlike, "this server cannot search for similar passages"),
+		unless(usable, "a query cannot hold the reference of this passage"))
+}
+
+// longestTitle bounds the title of a passage in a chip, in bytes.
+const longestTitle = 200
+
+// searchSimilar searches for passages like the one that is read or selected.
+func (m *Model) searchSimilar() tea.Cmd {
+	result, _ := m.result()
+	query, _ := client.SimilarQuery(result.Ref)
+	m.remember()
+	m.box.SetTitle(result.Ref, text.Clip(passage.Title(result), longestTitle))
+	m.box.SetQuery(query, m.now())
+	m.focus = InList
+	return m.startSearch(m.box.Query(), false, false)
+}
+
+// copyParagraph copies the selected paragraph and ends the selection.
+func (m *Model) copyParagraph() tea.Cmd {
+	result, _ := m.result()
+	result.Content = m.reader.Selected()
+	m.reader.Select(false)
+	return m.copy(passage.Quote(passage.Shared(result)), "paragraph of ["+passage.Citation(result)+"]")
+}

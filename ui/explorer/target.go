@@ -342,13 +342,10 @@ func (m *Model) carryOut(intent setup.Intent) tea.Cmd {
 			return backend.Path(intent.Path)
 		}, m.handlePath)
 	case setup.Complete:
-		return func() tea.Msg {
-			completed := backend.Complete(intent.Path)
-			return resultMsg{handle: func() tea.Cmd {
-				m.setUp.Completed(intent.Path, completed)
-				return nil
-			}}
-		}
+		return detached(nil, func() (string, error) { return backend.Complete(intent.Path), nil }, func(completed string, _ error) tea.Cmd {
+			m.setUp.Completed(intent.Path, completed)
+			return nil
+		})
 	case setup.Stop:
 		m.setUp.folder.cancel() // what was read so far is still reported
 	case setup.Leave:

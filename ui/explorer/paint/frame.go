@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"quarry/theme"
 )
@@ -66,4 +67,62 @@ func Rule(width int, line theme.Style, ends int, title, beside string) string {
 		title, columns = end+" "+title+" ", columns+2+ends
 	}
 	return title + line.Render(strings.Repeat("─", max(0, width-columns-right))) + beside
+}
+
+// Row is a line of items that is drawn from left to right, and remembers where each of them is.
+type Row struct {
+	line  []byte // no strings.Builder, which must not be copied
+	X     int    // columns drawn so far
+	items []rowItem
+}
+
+// rowItem is an item in the columns [from, to).
+type rowItem struct{ from, to, item int }
+
+// Put draws a styled text of so many columns.
+func (r *Row) Put(styled string, columns int) {
+	r.line = append(r.line, styled...)
+	r.X += columns
+}
+
+// PutItem is Put for an item.
+func (r *Row) PutItem(item int, styled string, columns int) {
+	r.items = append(r.items, rowItem{r.X, r.X + columns, item})
+	r.Put(styled, columns)
+}
+
+// String returns what was drawn.
+func (r *Row) String() string { return string(r.line) }
+
+// At returns the item in a column, if there is one.
+func (r *Row) At(x int) (item int, ok bool) {
+	for _, at := range r.items {
+		if x >= at.from && x < at.to {
+			return at.item, true
+		}
+	}
+	return 0, false
+}
+
+// Cut returns width columns of a styled line from a column on, with the styles and the link that are on there. A
+// character that is cut in part is blank.
+func Cut(line string, from, width int) string {
+	part := ansi.Truncate(behind(line, from), max(0, width), "")
+	return part + Blank(width-Width(part))
+}
+
+// Over returns a line of a screen of the given width with another text over it from column x on. A character that is
+// covered in part is blank.
+func Over(line, text string, x, width int) string {
+	end := x + Width(text)
+	before, rest := ansi.Truncate(line, x, ""), behind(line, end)
+	return before + Blank(x-Width(before)) + text + Blank(width-end-Width(rest)) + rest
+}
+
+// behind returns a line from a column on.
+func behind(line string, column int) string {
+	if rest := ansi.TruncateLeft(line, column, ""); Width(rest) <= max(0, Width(line)-column) {
+		return rest
+	}
+	return " " + ansi.TruncateLeft(line, column+1, "") // a character begins before it
 }

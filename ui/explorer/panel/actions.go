@@ -28,7 +28,7 @@ type Actions struct {
 	nothing  string // what to say when nothing matches
 	entries  []Entry
 	shown    []int  // indices into entries that match what is typed
-	choice   Choice // of shown
+	Choice          // of shown
 	window   Choice // of the lines, with those of the headings
 	widest   int    // keys of a shown entry, in columns
 	filter   line.Editor
@@ -45,16 +45,16 @@ func (p *Actions) Open(name, nothing string, entries []Entry) {
 
 // Replace shows other entries, with what is typed and the choice as they are.
 func (p *Actions) Replace(entries []Entry) {
-	at := p.choice.At
+	at := p.At
 	p.entries = entries
 	p.narrow()
-	p.choice.Move(at, len(p.shown))
+	p.Move(at)
 }
 
 // Choose moves the choice to the entry of an action, if it is shown.
 func (p *Actions) Choose(action string) {
 	at := slices.IndexFunc(p.shown, func(i int) bool { return p.entries[i].Action == action })
-	p.choice.At = max(0, at)
+	p.At = max(0, at)
 }
 
 // Edit implements Panel: what is typed narrows the list.
@@ -71,7 +71,7 @@ func (p *Actions) Edit(change func(*line.Editor) bool) bool {
 // begin so.
 func (p *Actions) narrow() {
 	words := strings.Fields(strings.ToLower(p.filtered))
-	p.shown, p.choice, p.widest = p.shown[:0], Choice{}, 0
+	p.shown, p.Choice, p.widest = p.shown[:0], Choice{}, 0
 	ranks := make([]int, len(p.entries))
 	for i, entry := range p.entries {
 		text := strings.ToLower(strings.Join([]string{entry.Text, entry.Action, entry.Group, entry.Keys, entry.Reason}, " "))
@@ -82,6 +82,7 @@ func (p *Actions) narrow() {
 		}
 	}
 	slices.SortStableFunc(p.shown, func(a, b int) int { return ranks[a] - ranks[b] })
+	p.Of(len(p.shown))
 }
 
 // rank is how well an entry fits what is typed, 0 the best.
@@ -98,7 +99,7 @@ func rank(entry Entry, text, typed string, words []string) int {
 // Select moves the choice to an entry, by its index, if it is shown.
 func (p *Actions) Select(entry int) {
 	if at := slices.Index(p.shown, entry); at >= 0 {
-		p.choice.At = at
+		p.At = at
 	}
 }
 
@@ -108,18 +109,12 @@ func (p *Actions) Entries() []Entry { return p.entries }
 // Typed returns what is typed to narrow the list.
 func (p *Actions) Typed() string { return p.filtered }
 
-// Move implements Panel.
-func (p *Actions) Move(lines int) { p.choice.Move(lines, len(p.shown)) }
-
-// Page implements Panel.
-func (p *Actions) Page(pages int) { p.Move(pages * max(1, p.window.rows-1)) }
-
 // Chosen is the entry that the choice is on.
 func (p *Actions) Chosen() (Entry, bool) {
-	if p.choice.At >= len(p.shown) {
+	if p.At >= len(p.shown) {
 		return Entry{}, false
 	}
-	return p.entries[p.shown[p.choice.At]], true
+	return p.entries[p.shown[p.At]], true
 }
 
 // Title implements Panel.
@@ -131,17 +126,18 @@ func (p *Actions) Title(_ int, th theme.Theme) (title, beside string) {
 func (p *Actions) View(width, height int, th theme.Theme) Body {
 	typed, x := Input(&p.filter, width, th, "type to narrow")
 	body := Body{Lines: []string{typed}, X: x, Cursor: true}
-	rows := p.rows(width)
+	rows := p.lines(width)
 	last := 0
 	for i, row := range rows {
-		if row.entry == p.choice.At {
+		if row.entry == p.At {
 			last = i
 		}
 	}
-	p.window.At = last
-	p.window.Window(len(rows), height-1)
-	p.window.At = slices.IndexFunc(rows, func(r actionRow) bool { return r.entry == p.choice.At })
-	from, to := p.window.Window(len(rows), height-1)
+	p.rows = height - 1
+	p.window.At, p.window.count = last, len(rows)
+	p.window.Window(p.rows)
+	p.window.At = slices.IndexFunc(rows, func(r actionRow) bool { return r.entry == p.At })
+	from, to := p.window.Window(p.rows)
 	for _, row := range rows[from:max(from, to)] {
 		body.Lines = append(body.Lines, p.row(row, width, th))
 	}
@@ -151,7 +147,7 @@ func (p *Actions) View(width, height int, th theme.Theme) Body {
 	case len(rows) == 0:
 		body.Lines = append(body.Lines, th.Muted.Render(p.nothing+" “"+paint.Line(p.filtered)+"”"))
 	}
-	body.ThumbFrom, body.ThumbTo = Thumb(1, p.window.rows, from, len(rows))
+	body.ThumbFrom, body.ThumbTo = Thumb(1, p.rows, from, len(rows))
 	return body
 }
 
@@ -163,9 +159,9 @@ type actionRow struct {
 	reason bool // the text says why the entry cannot run now
 }
 
-// rows are the lines of the list: the shown entries with their whole texts, the chosen one with why it cannot run now,
+// lines are the lines of the list: the shown entries with their whole texts, the chosen one with why it cannot run now,
 // and the heading of each group unless the list is narrowed.
-func (p *Actions) rows(width int) []actionRow {
+func (p *Actions) lines(width int) []actionRow {
 	var rows []actionRow
 	room := max(1, width-p.keysWidth(width)-len("▌   "))
 	for n, i := range p.shown {
@@ -178,7 +174,7 @@ func (p *Actions) rows(width int) []actionRow {
 			rows = append(rows, actionRow{n, keys, paint.Blank(indent) + part, false})
 			keys = ""
 		}
-		if entry.Reason != "" && n == p.choice.At {
+		if entry.Reason != "" && n == p.At {
 			for _, part := range paint.Wrap("unavailable: "+paint.Line(entry.Reason), room) {
 				rows = append(rows, actionRow{n, "", part, true})
 			}
@@ -201,5 +197,5 @@ func (p *Actions) row(r actionRow, width int, th theme.Theme) string {
 		text, key = th.Disabled, th.Disabled
 	}
 	keys := key.Render(paint.Fit(r.keys, p.keysWidth(width)) + "  ")
-	return Row(" "+keys+text.Render(r.text), r.entry == p.choice.At, width, th)
+	return Row(" "+keys+text.Render(r.text), r.entry == p.At, width, th)
 }

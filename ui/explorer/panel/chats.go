@@ -24,9 +24,9 @@ type Chats struct {
 	doing    string // the running operation; empty: nothing
 	problem  string
 	remedy   string
-	choice   Choice
-	moved    bool // since conversations were added
-	now      time.Time
+	Choice
+	moved bool // since conversations were added
+	now   time.Time
 }
 
 // Open empties the panel, which waits for conversations from now on.
@@ -41,6 +41,7 @@ func (p *Chats) Add(sessions []wire.ChatSession, more bool) {
 			p.sessions = append(p.sessions, session)
 		}
 	}
+	p.Of(len(p.sessions))
 	p.more = more && len(sessions) > 0
 	p.doing, p.problem, p.remedy, p.moved = "", "", "", false
 }
@@ -59,7 +60,7 @@ func (p *Chats) Rename(id, name string) {
 func (p *Chats) Remove(id string) {
 	p.doing = ""
 	p.sessions = slices.DeleteFunc(p.sessions, func(s wire.ChatSession) bool { return s.ID == id })
-	p.choice.Move(0, len(p.sessions))
+	p.Of(len(p.sessions))
 }
 
 // Doing shows the running operation.
@@ -74,16 +75,16 @@ func (p *Chats) Fail(problem, remedy string) {
 
 // Chosen is the conversation that the choice is on.
 func (p *Chats) Chosen() (wire.ChatSession, bool) {
-	if p.choice.At >= len(p.sessions) {
+	if p.At >= len(p.sessions) {
 		return wire.ChatSession{}, false
 	}
-	return p.sessions[p.choice.At], true
+	return p.sessions[p.At], true
 }
 
 // Wanted gives the time before which older conversations are to be asked for, once the choice comes near the end of
 // those that are known; empty: none are wanted.
 func (p *Chats) Wanted() string {
-	if !p.more || !p.moved || p.doing != "" || p.problem != "" || p.choice.At < len(p.sessions)-max(1, p.choice.rows) {
+	if !p.more || !p.moved || p.doing != "" || p.problem != "" || p.At < len(p.sessions)-max(1, p.rows) {
 		return ""
 	}
 	return p.sessions[len(p.sessions)-1].TimeUpdated
@@ -92,13 +93,13 @@ func (p *Chats) Wanted() string {
 // Move implements Panel.
 func (p *Chats) Move(lines int) {
 	p.moved = true
-	p.choice.Move(lines, len(p.sessions))
+	p.Choice.Move(lines)
 }
 
 // Page implements Panel.
 func (p *Chats) Page(pages int) {
 	p.moved = true
-	p.choice.Page(pages, len(p.sessions))
+	p.Choice.Page(pages)
 }
 
 // Title implements Panel.
@@ -110,9 +111,9 @@ func (p *Chats) Title(_ int, th theme.Theme) (title, beside string) {
 func (p *Chats) View(width, height int, th theme.Theme) Body {
 	body := Body{Lines: p.notice(width, th)}
 	above, count := len(body.Lines), len(p.sessions)
-	from, to := p.choice.Window(count, max(0, height-above))
+	from, to := p.Window(max(0, height-above))
 	for i := from; i < to; i++ {
-		body.Lines = append(body.Lines, p.row(p.sessions[i], i == p.choice.At, width, th))
+		body.Lines = append(body.Lines, p.row(p.sessions[i], i == p.At, width, th))
 	}
 	body.ThumbFrom, body.ThumbTo = Thumb(above, height-above, from, count)
 	return body

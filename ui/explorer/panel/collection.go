@@ -26,27 +26,21 @@ type Collected struct {
 type Collection struct {
 	Static
 	passages []Collected
-	choice   Choice
-	now      time.Time
-	by       dimension.Dimension
+	Choice
+	now time.Time
+	by  dimension.Dimension
 }
 
 // Set shows passages, with the choice as near as possible to where it was.
 func (p *Collection) Set(passages []Collected, by dimension.Dimension, now time.Time) {
 	p.passages, p.by, p.now = passages, by, now
-	p.choice.Move(0, len(passages))
+	p.Of(len(passages))
 }
 
 // Chosen is the place of the passage that the choice is on; false when there are none.
 func (p *Collection) Chosen() (index int, ok bool) {
-	return p.choice.At, p.choice.At < len(p.passages)
+	return p.At, p.At < len(p.passages)
 }
-
-// Move implements Panel.
-func (p *Collection) Move(lines int) { p.choice.Move(lines, len(p.passages)) }
-
-// Page implements Panel.
-func (p *Collection) Page(pages int) { p.choice.Page(pages, len(p.passages)) }
 
 // Title implements Panel.
 func (p *Collection) Title(_ int, th theme.Theme) (title, beside string) {
@@ -72,19 +66,19 @@ func (p *Collection) View(width, height int, th theme.Theme) Body {
 	}
 	below := p.details(width, height, th)
 	var body Body
-	from, to := p.choice.Window(len(p.passages), max(1, (height-len(below))/lines))
+	from, to := p.Window(max(1, (height-len(below))/lines))
 	for i := from; i < to; i++ {
-		body.Lines = append(body.Lines, p.rows(i, width, th)[:lines]...)
+		body.Lines = append(body.Lines, p.passage(i, width, th)[:lines]...)
 	}
 	body.ThumbFrom, body.ThumbTo = Thumb(0, lines*(to-from), lines*from, lines*len(p.passages))
 	body.Lines = append(body.Lines, below...)
 	return body
 }
 
-// rows are the lines of a passage: its title, and where and by which query it was found.
-func (p *Collection) rows(at, width int, th theme.Theme) []string {
+// passage are the lines of a passage: its title, and where and by which query it was found.
+func (p *Collection) passage(at, width int, th theme.Theme) []string {
 	const gap = 2
-	one, chosen := p.passages[at], at == p.choice.At
+	one, chosen := p.passages[at], at == p.At
 	digits := len(strconv.Itoa(len(p.passages)))
 	number := strconv.Itoa(at + 1)
 	indent := 1 + digits + gap
@@ -116,7 +110,7 @@ func (p *Collection) details(width, height int, th theme.Theme) []string {
 	if height < least || width < 20 {
 		return nil
 	}
-	one, most := p.passages[p.choice.At], height/3
+	one, most := p.passages[p.At], height/3
 	lines := []string{th.Border.Render(strings.Repeat("─", width))}
 	lines = append(lines, Wrapped(one.Note, 0, width, th.Warning)...)
 	for _, line := range passage.Excerpt(one.SearchResult, nil, most, width) {

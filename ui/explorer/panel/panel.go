@@ -188,26 +188,33 @@ func (t *Text) Body() Body {
 // Choice is the chosen row of a list that may be longer than its place.
 type Choice struct {
 	At        int
+	count     int // rows of the list
 	top, rows int // as drawn last
 }
 
+// Of sets the number of rows. The choice stays where it is, or as near as there are rows.
+func (c *Choice) Of(count int) {
+	c.count = count
+	c.Move(0)
+}
+
 // Move moves the choice by rows, stopping at the ends.
-func (c *Choice) Move(rows, count int) { c.At = max(0, min(c.At+rows, count-1)) }
+func (c *Choice) Move(rows int) { c.At = max(0, min(c.At+rows, c.count-1)) }
 
 // Page moves the choice by pages.
-func (c *Choice) Page(pages, count int) { c.Move(pages*max(1, c.rows-1), count) }
+func (c *Choice) Page(pages int) { c.Move(pages * max(1, c.rows-1)) }
 
 // Window returns the rows to draw: those of the last time, moved as little as shows the choice and, where there is
 // room, a row beyond it.
-func (c *Choice) Window(count, rows int) (from, to int) {
+func (c *Choice) Window(rows int) (from, to int) {
 	margin := 0
 	if rows >= 4 {
 		margin = 1
 	}
 	c.rows = rows
 	c.top = max(min(c.top, c.At-margin), c.At+margin-rows+1)
-	c.top = max(0, min(c.top, count-rows))
-	return c.top, min(c.top+rows, count)
+	c.top = max(0, min(c.top, c.count-rows))
+	return c.top, min(c.top+rows, c.count)
 }
 
 // Thumb returns the rows of the scroll thumb for a list of count rows whose visible ones, beginning with row from, are
@@ -219,4 +226,42 @@ func Thumb(start, rows, from, count int) (int, int) {
 	size := max(1, rows*rows/count)
 	at := start + (rows-size)*from/(count-rows)
 	return at, at + size
+}
+
+// Prompt asks for one line of text.
+type Prompt struct {
+	Static
+	name   string
+	hint   string
+	editor line.Editor
+}
+
+// Open asks again, with a text to change and what to show while there is none.
+func (p *Prompt) Open(name, hint, text string) {
+	p.name, p.hint = name, hint
+	p.editor = line.Editor{}
+	p.editor.SetText(text)
+}
+
+// Text returns what is typed.
+func (p *Prompt) Text() string { return p.editor.Text() }
+
+// Edit implements Panel.
+func (p *Prompt) Edit(change func(*line.Editor) bool) bool { return change(&p.editor) }
+
+// Move implements Panel; there is nothing to move.
+func (p *Prompt) Move(int) {}
+
+// Page implements Panel.
+func (p *Prompt) Page(int) {}
+
+// Title implements Panel.
+func (p *Prompt) Title(_ int, th theme.Theme) (title, beside string) {
+	return th.Title.Render(p.name), ""
+}
+
+// View implements Panel.
+func (p *Prompt) View(width, _ int, th theme.Theme) Body {
+	typed, x := Input(&p.editor, width, th, p.hint)
+	return Body{Lines: []string{typed}, X: x, Cursor: true}
 }

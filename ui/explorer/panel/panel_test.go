@@ -104,12 +104,13 @@ func TestTheChoiceIsInTheWindow(t *testing.T) {
 	var c Choice
 	for range 5000 {
 		count, rows := random.IntN(40), random.IntN(20)
+		c.Of(count)
 		if random.IntN(2) == 0 {
-			c.Page(random.IntN(5)-2, count)
+			c.Page(random.IntN(5) - 2)
 		} else {
-			c.Move(random.IntN(9)-4, count)
+			c.Move(random.IntN(9) - 4)
 		}
-		from, to := c.Window(count, rows)
+		from, to := c.Window(rows)
 		if from < 0 || to-from != min(count, rows) || rows > 0 && count > 0 && (c.At < from || c.At >= to) {
 			t.Fatalf("%d of %d chosen, %d rows: drawn %d to %d", c.At, count, rows, from, to)
 		}

@@ -155,7 +155,8 @@ func (d drawing) list(rows int) []string {
 	}
 	t := d.t
 	all := t.presets()
-	from, to := t.preset.Window(len(all), rows)
+	t.preset.Of(len(all))
+	from, to := t.preset.Window(rows)
 	label := 0
 	for _, preset := range all {
 		label = max(label, paint.Width(preset.String()))

@@ -175,7 +175,7 @@ func (t *values) narrow() {
 	if t.inTree() {
 		t.shown = t.inOrder()
 	}
-	t.cursor.Move(0, len(t.shown))
+	t.cursor.Of(len(t.shown))
 }
 
 // row is the value under the cursor; nil where there is none.
@@ -202,8 +202,8 @@ func (t *values) moveTo(wanted string) {
 	}
 }
 
-func (t *values) move(rows int)  { t.cursor.Move(rows, len(t.shown)) }
-func (t *values) page(pages int) { t.cursor.Page(pages, len(t.shown)) }
+func (t *values) move(rows int)  { t.cursor.Move(rows) }
+func (t *values) page(pages int) { t.cursor.Page(pages) }
 
 func (t *values) sideways(columns int, _ bool) {
 	switch {
@@ -298,9 +298,8 @@ func (t *values) confirm() bool {
 
 func (t *values) typed() {
 	under, hasCursor := t.under()
-	t.toggled = false
+	t.toggled, t.cursor = false, panel.Choice{}
 	t.narrow()
-	t.cursor = panel.Choice{}
 	if hasCursor && t.text.Text() == "" {
 		t.moveTo(under)
 	}

@@ -33,7 +33,7 @@ func (t *values) view(width, height int, th theme.Theme, message string) panel.B
 		lines = append(lines, "")
 	}
 	rows := height - len(lines)
-	from, to := t.cursor.Window(len(t.shown), rows)
+	from, to := t.cursor.Window(rows)
 	drawn.ThumbFrom, drawn.ThumbTo = panel.Thumb(len(lines), rows, from, len(t.shown))
 	t.first, t.from = len(lines), from
 	table := t.columns(width, th)

@@ -47,7 +47,8 @@ func (w *Wizard) View(width, height int, th theme.Theme) panel.Body {
 		return w.report.Body()
 	}
 	focus := panel.Choice{At: max(0, slices.IndexFunc(rows, func(r row) bool { return r.focus }))}
-	from, to := focus.Window(len(rows), height)
+	focus.Of(len(rows))
+	from, to := focus.Window(height)
 	var body panel.Body
 	for i, r := range rows[from:to] {
 		body.Lines = append(body.Lines, r.text)
