@@ -76,7 +76,7 @@ func visitorScenes() []scene {
 			about: "The whole explorer, with nothing installed but `ssh`."},
 		{name: "reader-ssh", title: "Reader over SSH", query: question1, at: visitor,
 			about: "Copies go to the visitor's own terminal.",
-			steps: []step{{keys: "enter", wait: "h results"}, {keys: "E z", wait: "0 %"}}},
+			steps: []step{{keys: "enter", wait: "h results"}, {keys: "E z", wait: "part 1–5 of 5", gone: "╭ Results"}}},
 	}
 }
 
@@ -88,8 +88,8 @@ func companyScenes() []scene {
 		{name: "results", title: "Results", about: "Ranked passages with the query's words marked, counts per source above them, and the selected document beside them.",
 			query: question1},
 		{name: "reader", title: "Reader", about: "The document around the passage: headings, tables, code, and how far it goes on in both directions.",
-			query: question1, steps: []step{{keys: "enter", wait: "results"}, {keys: "E z", wait: "0 %"}, {keys: "ctrl+d ctrl+d ctrl+d", wait: "Who may override"}}},
-		{name: "filters", title: "Filters", about: "Every source of the matches with its count. Space selects, ! selects the others.",
+			query: question1, steps: []step{{keys: "enter", wait: "results"}, {keys: "E z", wait: "part 1–5 of 5", gone: "╭ Results"}, {keys: "ctrl+d ctrl+d ctrl+d", wait: "Who may override"}}},
+		{name: "filters", title: "Filters", about: "Every source of the matches with its count. Space selects, ! excludes.",
 			query: question1, steps: []step{{keys: "ctrl+f", wait: "Sources"}, {keys: "space down space", wait: "Sources"}}},
 		{name: "time", title: "Time", about: "When the matches were last changed, by month, with a range chosen on the histogram.",
 			query: question1, steps: []step{{keys: "ctrl+f tab", wait: "Time"}, {keys: "left left shift+left shift+left", wait: "Time"}}},
