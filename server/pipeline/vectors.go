@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -32,9 +33,9 @@ type vectorAnswer struct {
 	err     error
 }
 
-// searchesByVector reports whether the library has vectors of the embedding model.
+// searchesByVector reports whether the library has vectors of the embedding model, and the question means something.
 func (r *run) searchesByVector(ctx context.Context) (bool, error) {
-	if r.Embedder == nil || r.Search.Instant || r.Search.WithoutModel() {
+	if r.Embedder == nil || r.Search.Instant || r.Search.WithoutModel() || !isQuery(r.words(), math.MaxInt) {
 		return false, nil
 	}
 	stats, err := r.snapshot.Stats(ctx)

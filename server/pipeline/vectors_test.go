@@ -163,13 +163,15 @@ func TestByScore(t *testing.T) {
 	}
 }
 
-// TestWhenVectorsAreLeftOut: while one types, without vectors in the library, and with those of another model.
+// TestWhenVectorsAreLeftOut: while one types, without vectors in the library, with those of another model, and where a
+// query of emoji says nothing.
 func TestWhenVectorsAreLeftOut(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*Request, *vectored){
 		"instant":       func(r *Request, _ *vectored) { r.Search.Instant = true },
 		"another model": func(_ *Request, v *vectored) { v.model = "other" },
 		"no embedder":   func(r *Request, _ *vectored) { r.Embedder = nil },
+		"no words":      func(r *Request, _ *vectored) { r.Search.Query = "😀 ?!" },
 	} {
 		shelf, request := withVectors(), vectorSearch("roll back")
 		model := request.Embedder.(*meanings)
