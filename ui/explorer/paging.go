@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -40,13 +41,7 @@ func orderName(order string) string {
 func (m *Model) nextOrder() tea.Cmd {
 	all := orders()
 	m.search.order = all[(slices.Index(all, m.search.order)+1)%len(all)]
-	m.say("sorted by relevance")
-	switch name := orderName(m.search.order); {
-	case name != "" && m.search.shown.query.HasWords() && m.pages():
-		m.say("sorted: " + name + ", of the documents with most of the words")
-	case name != "":
-		m.say("sorted: " + name)
-	}
+	m.say("sorted: " + cmp.Or(orderName(m.search.order), "by relevance"))
 	return m.startSearch(m.search.shown.text, m.search.shown.instant, false)
 }
 

@@ -164,6 +164,23 @@ func TestFurtherResults(t *testing.T) {
 	}
 }
 
+// Where a row is its title alone, what it lacks of the query comes before how many other passages its document has.
+func TestTitlesSayWhatTheyLack(t *testing.T) {
+	t.Parallel()
+	first, second, near := item(2, "b#0", "Travel with the company", "a budget"), item(2, "b#1", "Travel with the company", "budgets"),
+		item(3, "c#0", "Outages", "downtime")
+	first.Missing, second.Missing, near.FoundBy = []string{"error"}, []string{"error"}, "model"
+	var l List
+	l.SetNow(now())
+	l.Plain = true
+	l.Set([]wire.SearchResult{near, first, second}, nil, false)
+	expect(t, shown(&l, 40, 4),
+		" ── further results ───────────────────",
+		"▌ 3  Outages          by a rewritten q…",
+		"  2  Travel with the …  without “error”",
+		"")
+}
+
 // A date that all documents have is not said in each row, unless it is a warning.
 func TestOneDateIsNotRepeated(t *testing.T) {
 	t.Parallel()

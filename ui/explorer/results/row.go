@@ -169,14 +169,12 @@ func (d drawing) title() string {
 	if d.added {
 		add(d.th.Number, added)
 	}
-	if d.row.further > 0 {
+	if d.density == TitlesOnly && d.row.lack != "" { // else it stands before the passage
+		add(d.th.Muted, fitted(d.row.lack, d.room()/2))
+	} else if d.row.further > 0 {
 		add(d.th.Muted, further+" "+strconv.Itoa(d.row.further))
 	}
-	related := d.related()
-	if d.density == TitlesOnly && d.row.lack != "" { // else it stands before the passage
-		related = d.row.lack
-	}
-	if wide := paint.Width(related); wide > 0 && beside.width+wide <= d.room()/2 {
+	if related := d.related(); related != "" && beside.width+paint.Width(related) <= d.room()/2 {
 		add(d.th.Muted, related)
 	}
 	switch {
