@@ -27,6 +27,11 @@ type Plan struct {
 	Written index.Written
 }
 
+// Nothing reports whether the plan changes nothing.
+func (p *Plan) Nothing() bool {
+	return !slices.ContainsFunc(p.Items, func(i Item) bool { return !i.Keep })
+}
+
 // plannedAtOnce bounds the documents that Plan has in memory beside those of the changes.
 const plannedAtOnce = 256
 

@@ -69,7 +69,6 @@ func (r *Rows) put(tx *sqldb.Tx, i *Item, log []any) {
 		key, body := g.Sealed(i.Row, i.Hash)
 		r.groups = append(r.groups, []any{key, body})
 	}
-	i.Groups = nil
 }
 
 // Flush writes the rows that were added.

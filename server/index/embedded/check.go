@@ -5,24 +5,17 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
-	"sync"
 
-	"quarry/internal/guard"
 	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/documents"
 	"quarry/server/index/segment"
 	"quarry/server/sqldb"
-
-	"golang.org/x/sync/errgroup"
 )
 
 const (
 	// checkedRows of documents are checked when not everything is: about half a second's work.
 	checkedRows = 100_000
-	// checkSlice rows are read in one transaction, so that a check delays no checkpoint.
-	checkSlice   = 4096
-	checkWorkers = 2
 )
 
 // checkRun is one run of Check.
@@ -31,25 +24,19 @@ type checkRun struct {
 	options index.CheckOptions
 	report  func(done, total int)
 
-	mutex    sync.Mutex
 	found    []index.Damage
-	done     int
-	total    int
 	pageLost error // the database cannot read one of its pages
 }
 
 // Check implements index.Index.
 func (x *Index) Check(ctx context.Context, options index.CheckOptions, report func(done, total int)) ([]index.Damage,
 	error) {
-	if report == nil {
-		report = func(int, int) {}
-	}
 	options.Repair = options.Repair && !x.ReadOnly()
 	c := &checkRun{x: x, options: options, report: report}
 	x.states.exclude(nil)
 	var err error
 	if options.Documents != nil {
-		err = c.checkNamed(ctx)
+		err = x.ExamineNamed(ctx, options.Documents, c.note)
 	} else {
 		err = c.checkAll(ctx)
 	}
@@ -57,13 +44,6 @@ func (x *Index) Check(ctx context.Context, options index.CheckOptions, report fu
 		return c.found, fmt.Errorf("check the library: %w", err)
 	}
 	return c.found, nil
-}
-
-// checkNamed checks some documents.
-func (c *checkRun) checkNamed(ctx context.Context) error {
-	return c.x.reading(ctx, func(tx sqldb.Querier) error {
-		return c.x.reader(tx).ExamineNamed(ctx, c.options.Documents, c.note)
-	})
 }
 
 // checkAll checks all parts, and again after the database was repaired, as all that was found may have changed.
@@ -90,7 +70,7 @@ func (c *checkRun) checkAll(ctx context.Context) error {
 		default:
 			return c.pageLost
 		}
-		c.found, c.pageLost, c.done, c.options.Full = []index.Damage{damage}, nil, 0, true
+		c.found, c.pageLost, c.options.Full = []index.Damage{damage}, nil, true
 	}
 }
 
@@ -118,23 +98,18 @@ func (c *checkRun) database(ctx context.Context) error {
 		}
 		return err
 	}
-	var first, last, from int64
-	err := c.x.reading(ctx, func(tx sqldb.Querier) error {
-		err := sqldb.GetWhole(ctx, tx, []any{&first, &last},
-			"SELECT coalesce(min(row), 0), coalesce(max(row), -1) FROM documents")
-		if err == nil {
-			err = sqldb.GetWhole(ctx, tx, []any{&from},
-				"SELECT coalesce(max(next), 0) FROM checks WHERE part = 'documents'")
-		}
-		return err
-	})
+	from := int64(0)
+	first, end, err := c.x.RowNumbers(ctx)
+	if err == nil {
+		err = sqldb.GetWhole(ctx, c.x.db.Reader, []any{&from},
+			"SELECT coalesce(max(next), 0) FROM checks WHERE part = 'documents'")
+	}
 	if c.unreadable(err) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	end := last + 1
 	if !c.options.Full && end-first > checkedRows {
 		if from < first || from >= end {
 			from = first
@@ -142,8 +117,7 @@ func (c *checkRun) database(ctx context.Context) error {
 		first, end = from, min(end, from+checkedRows)
 		defer func() { c.noteProgress(ctx, end) }()
 	}
-	c.total = int(end - first)
-	return c.rows(ctx, first, end)
+	return c.x.ExamineRows(ctx, first, end, c.note, c.unreadable, c.report)
 }
 
 // noteProgress stores where the next check continues. Without it the same part is checked again.
@@ -162,8 +136,6 @@ func (c *checkRun) unreadable(err error) bool {
 	if !documents.Unreadable(err) {
 		return false
 	}
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
 	if c.pageLost == nil {
 		c.pageLost = err
 	}
@@ -192,37 +164,7 @@ func (c *checkRun) structure(ctx context.Context) error {
 	return nil
 }
 
-// rows checks the documents with row numbers from first to end, exclusive.
-func (c *checkRun) rows(ctx context.Context, first, end int64) error {
-	group, running := errgroup.WithContext(ctx)
-	group.SetLimit(checkWorkers)
-	for from := first; from < end && running.Err() == nil; from += checkSlice {
-		group.Go(guard.Err(func() error {
-			to := min(from+checkSlice, end)
-			err := c.x.reading(running, func(tx sqldb.Querier) error {
-				return c.x.reader(tx).ExamineRows(running, from, to, c.note)
-			})
-			if err != nil && !c.unreadable(err) {
-				return err
-			}
-			c.mutex.Lock()
-			defer c.mutex.Unlock()
-			c.done += int(to - from)
-			c.report(c.done, c.total)
-			return nil
-		}))
-	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	return ctx.Err()
-}
-
-func (c *checkRun) note(damage index.Damage) {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	c.found = append(c.found, damage)
-}
+func (c *checkRun) note(damage index.Damage) { c.found = append(c.found, damage) }
 
 // agreement checks that the index and the database hold the same documents.
 func (c *checkRun) agreement(ctx context.Context) error {
@@ -307,7 +249,7 @@ func (c *checkRun) files(ctx context.Context) error {
 func (c *checkRun) damagedFiles(ctx context.Context) (found []*damagedError, err error) {
 	for range openAttempts {
 		var before, after meta
-		err = c.x.reading(ctx, func(tx sqldb.Querier) error {
+		err = c.x.Read(ctx, func(tx sqldb.Querier) error {
 			if before, err = readMeta(ctx, tx); err == nil {
 				found, err = c.inspectFiles(ctx, tx)
 			}

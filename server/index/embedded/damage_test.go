@@ -479,9 +479,10 @@ func TestKilledRepairsLoseNothing(t *testing.T) {
 func TestLostRowNumber(t *testing.T) {
 	x := open(t, Options{Dir: t.TempDir()})
 	whole := documents.Canonical(document("a", "walrus"))
-	lost := &prepared{gone: make([]segment.Delta, 1), Plan: documents.Plan{Items: []documents.Item{{
-		Change: documents.Change{ID: whole.ID, Put: &whole}, Old: new(documents.Row), Hash: documents.Hash(&whole)}}}}
-	err := x.change(t.Context(), func(tx *sqldb.Tx) { tx.Fail(x.store(t.Context(), tx, lost, nil)) })
+	lost := &documents.Plan{Items: []documents.Item{{
+		Change: documents.Change{ID: whole.ID, Put: &whole}, Old: new(documents.Row), Hash: documents.Hash(&whole)}}}
+	w := &writer{x: x, gone: make([]segment.Delta, 1)}
+	err := x.Change(t.Context(), func(tx *sqldb.Tx) { tx.Fail(w.Store(t.Context(), tx, lost)) })
 	if err != nil {
 		t.Fatal(err)
 	}

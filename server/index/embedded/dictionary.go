@@ -44,7 +44,7 @@ func (x *Index) dictionaryIn(ctx context.Context, db sqldb.Querier, table string
 	if body, err = documents.Unseal(body, dictionaryKey(id)); err != nil {
 		return nil, err
 	}
-	return x.packer.UnpackDictionary(body)
+	return x.Packer.UnpackDictionary(body)
 }
 
 // dictionaryKey is the key of the seal of a dictionary.
@@ -53,7 +53,7 @@ func dictionaryKey(id uint32) []byte { return fmt.Append(nil, "dictionary ", id)
 // prepareDictionary has texts packed with the library's dictionary, and makes it when the library has none and there is
 // enough text: that of changes and that of stored documents. Without one, texts are packed as they are.
 func (x *Index) prepareDictionary(ctx context.Context, changes []documents.Change) error {
-	if x.db.InMemory() || !x.packer.Undecided() {
+	if x.db.InMemory() || !x.Packer.Undecided() {
 		return nil
 	}
 	if used, err := x.useDictionary(ctx); used || err != nil {
@@ -71,7 +71,7 @@ func (x *Index) prepareDictionary(ctx context.Context, changes []documents.Chang
 	})
 	if err != nil {
 		x.log.Debug("packing texts without a dictionary", "error", err)
-		x.packer.UseNone()
+		x.Packer.UseNone()
 		return nil
 	}
 	if err := x.storeDictionary(ctx, id, made); err != nil {
@@ -85,7 +85,7 @@ func (x *Index) prepareDictionary(ctx context.Context, changes []documents.Chang
 func (x *Index) useDictionary(ctx context.Context) (used bool, err error) {
 	ids, err := x.dictionaryIDs(ctx)
 	for i := 0; i < len(ids) && err == nil; i++ {
-		err = x.packer.Use(ids[i])
+		err = x.Packer.Use(ids[i])
 		used = used || err == nil
 	}
 	if documents.Unreadable(err) {
@@ -101,12 +101,12 @@ func (x *Index) dictionaryIDs(ctx context.Context) ([]uint32, error) {
 
 // storeDictionary stores a dictionary unless another process was faster.
 func (x *Index) storeDictionary(ctx context.Context, id uint32, dictionary []byte) error {
-	body, err := x.packer.PackDictionary(dictionary)
+	body, err := x.Packer.PackDictionary(dictionary)
 	if err != nil {
 		return err
 	}
 	body = documents.Seal(body, dictionaryKey(id))
-	return x.change(ctx, func(tx *sqldb.Tx) {
+	return x.Change(ctx, func(tx *sqldb.Tx) {
 		for _, table := range dictionaryTables() {
 			tx.Exec("INSERT INTO "+table+" (id, body) SELECT ?, ? WHERE NOT EXISTS (SELECT 1 FROM "+table+")", id, body)
 		}
@@ -123,7 +123,7 @@ func (x *Index) samples(ctx context.Context, changes []documents.Change) (sample
 		}
 	}
 	if samples.Bytes < x.sample {
-		err = x.reading(ctx, func(tx sqldb.Querier) error { return x.storedSamples(ctx, tx, &samples) })
+		err = x.Read(ctx, func(tx sqldb.Querier) error { return x.storedSamples(ctx, tx, &samples) })
 	}
 	return samples, err
 }
@@ -140,7 +140,7 @@ func (x *Index) storedSamples(ctx context.Context, tx sqldb.Querier, samples *do
 		return err
 	}
 	for _, id := range ids {
-		document, err := indexed(ctx, x.reader(tx), id)
+		document, err := indexed(ctx, x.Reader(tx), id)
 		if err == nil {
 			err = samples.Add(ctx, &document)
 		}

@@ -91,12 +91,12 @@ func TestTheDictionaryIsMadeOfStoredTexts(t *testing.T) {
 	}
 	x.sample = sampleBytes
 	write(t, x, batch)
-	if !x.packer.Undecided() {
+	if !x.Packer.Undecided() {
 		t.Fatal("there is a dictionary of too little text")
 	}
 	x.sample = 8 << 10
 	put(t, x, document("last", words(random, 3)))
-	if x.packer.Undecided() {
+	if x.Packer.Undecided() {
 		t.Error("there is no dictionary of the stored texts")
 	}
 }

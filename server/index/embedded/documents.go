@@ -22,6 +22,12 @@ type meta struct {
 
 func (m meta) version() string { return fmt.Sprintf("%s.%d", m.store, m.generation) }
 
+// stateOf returns the version of the library that a transaction shows.
+func stateOf(ctx context.Context, tx sqldb.Querier) (string, error) {
+	m, err := readMeta(ctx, tx)
+	return m.version(), err
+}
+
 func readMeta(ctx context.Context, db sqldb.Querier) (m meta, err error) {
 	err = sqldb.GetWhole(ctx, db, []any{&m.store, &m.generation, &m.manifest, &m.documents, &m.chunks},
 		"SELECT store, generation, manifest, documents, chunks FROM meta WHERE id = 1")
@@ -29,11 +35,6 @@ func readMeta(ctx context.Context, db sqldb.Querier) (m meta, err error) {
 		err = fmt.Errorf("read the state of the library: %w", fault.ErrDamaged)
 	}
 	return m, err
-}
-
-// reader returns what reads documents within a transaction.
-func (x *Index) reader(tx sqldb.Querier) *documents.Reader {
-	return &documents.Reader{Querier: tx, Packer: x.packer}
 }
 
 // indexed reads a document that the index contains. What cannot be read of it is left out.
@@ -66,4 +67,10 @@ func eachID(ctx context.Context, db sqldb.Querier, yield func(id string) error) 
 		last = id
 		return yield(id)
 	}, "SELECT id FROM documents ORDER BY id")
+}
+
+// update executes one statement in a transaction of its own and returns the number of rows that it changed.
+func (x *Index) update(ctx context.Context, statement string, args ...any) (n int64, err error) {
+	err = x.Change(ctx, func(tx *sqldb.Tx) { n = tx.Exec(statement, args...) })
+	return n, err
 }

@@ -69,7 +69,7 @@ func (e *embedding) run(ctx context.Context) error {
 			repairs++
 			err = e.x.repair(ctx, suspects)
 		}
-		if err != nil && !errors.Is(err, errOvertaken) || err == nil && done {
+		if err != nil && !errors.Is(err, documents.ErrOvertaken) || err == nil && done {
 			return err
 		}
 	}
@@ -268,7 +268,7 @@ func (e *embedding) newestFirst(ctx context.Context, name string) (order []int, 
 	defer seen.close()
 	p := seen.state.named(name)
 	if p == nil {
-		return nil, errOvertaken
+		return nil, documents.ErrOvertaken
 	}
 	err = segment.Protect(p.segment.reader.Name, func() error {
 		updated := make([]int64, p.documents)
@@ -290,7 +290,7 @@ func (e *embedding) gather(ctx context.Context, name string, order []int, from i
 	defer seen.close()
 	p := seen.state.named(name)
 	if p == nil {
-		return nil, errOvertaken
+		return nil, documents.ErrOvertaken
 	}
 	g := &gathered{next: from, batch: make(map[vector.Key]bool), lacking: make(map[vector.Key]int)}
 	if g.refused, err = refusedTexts(ctx, e.x.db.Reader, e.Model); err != nil {
@@ -407,7 +407,7 @@ func complete(has []bool, from, to int) bool {
 
 // put stores the vectors of some texts, and which of them the model refuses.
 func (e *embedding) put(ctx context.Context, keys []vector.Key, values [][]float32, dimensions int) error {
-	return e.x.change(ctx, func(tx *sqldb.Tx) {
+	return e.x.Change(ctx, func(tx *sqldb.Tx) {
 		id := int64(0)
 		if dimensions > 0 {
 			id = e.enter(tx, dimensions)

@@ -56,8 +56,8 @@ type Options struct {
 
 // Index is an open library. Any number of them, in any number of processes, may be open on one folder.
 type Index struct {
+	documents.Store
 	db         *sqlite.DB
-	packer     *documents.Packer
 	builders   sync.Pool // of *segment.Builder, empty
 	sample     int       // bytes of text that a dictionary is made of at least
 	migrations fs.FS
@@ -93,9 +93,9 @@ func Open(ctx context.Context, options Options) (*Index, error) {
 	}
 	x := &Index{db: db, sample: cmp.Or(options.sample, sampleBytes), migrations: migrations, now: options.Now,
 		log: cmp.Or(options.Log, slog.New(slog.DiscardHandler)), resolve: options.Resolve}
-	x.packer = documents.NewPacker(nil)
+	x.Store = documents.Store{DB: db, Packer: documents.NewPacker(nil), State: stateOf}
 	if !db.InMemory() {
-		x.packer = documents.NewPacker(func(id uint32) ([]byte, error) {
+		x.Packer = documents.NewPacker(func(id uint32) ([]byte, error) {
 			return x.readDictionary(context.Background(), id)
 		})
 	}
@@ -131,23 +131,6 @@ func (x *Index) openFiles(options Options) (segmentFiles, error) {
 		}
 	}
 	return &diskFiles{folder: folder, system: realSystem{}}, nil
-}
-
-// ReadOnly reports whether the library was opened without the right to change it.
-func (x *Index) ReadOnly() bool { return x.db.ReadOnly() }
-
-// Version implements index.Index.
-func (x *Index) Version(ctx context.Context) (string, error) {
-	m, err := readMeta(ctx, x.db.Reader)
-	if err != nil {
-		return "", err
-	}
-	return m.version(), nil
-}
-
-// Cursors implements index.Index.
-func (x *Index) Cursors(ctx context.Context, prefix string) (map[string]string, error) {
-	return documents.Cursors(ctx, x.db.Reader, prefix)
 }
 
 // Close implements index.Index. It waits for a merge that is about to end; a longer one is cancelled and leaves nothing

@@ -3,19 +3,8 @@ package embedded
 import (
 	"context"
 
-	"quarry/server/index"
 	"quarry/server/index/documents"
 )
-
-// Export implements index.Exporter.
-func (x *Index) Export(ctx context.Context, after string, limit int) (list []index.Document, err error) {
-	shown, err := x.openView(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer shown.close()
-	return shown.documents.Export(ctx, after, limit)
-}
 
 // Embeddings implements index.Exporter.
 func (x *Index) Embeddings(ctx context.Context, model string, texts []string) ([][]float32, error) {

@@ -10,6 +10,7 @@ import (
 
 	"quarry/internal/guard"
 	"quarry/server/index/analysis"
+	"quarry/server/index/documents"
 	"quarry/server/index/segment"
 	"quarry/server/sqldb"
 
@@ -25,8 +26,8 @@ type merged struct {
 	remap [][]int32
 }
 
-// mergeOnce does the most useful job that the policy finds. more says that there was one. errOvertaken means that
-// another process did it first.
+// mergeOnce does the most useful job that the policy finds. more says that there was one. documents.ErrOvertaken means
+// that another process did it first.
 func (x *Index) mergeOnce(ctx context.Context, policy mergePolicy) (more bool, err error) {
 	current, err := x.currentState(ctx)
 	if err != nil {
@@ -41,7 +42,7 @@ func (x *Index) mergeOnce(ctx context.Context, policy mergePolicy) (more bool, e
 	if err != nil {
 		return false, err
 	}
-	if err := x.change(ctx, func(tx *sqldb.Tx) { tx.Fail(result.swap(ctx, tx)) }); err != nil {
+	if err := x.Change(ctx, func(tx *sqldb.Tx) { tx.Fail(result.swap(ctx, tx)) }); err != nil {
 		x.discard(result.made)
 		return false, err
 	}
@@ -137,7 +138,7 @@ func (x *Index) analyseAgain(ctx context.Context, p *part) ([]byte, [][]int32, e
 	}
 	defer seen.close()
 	if now := seen.state.named(p.name); now == nil || now.deletes != p.deletes {
-		return nil, nil, errOvertaken // the texts may no longer be those of the documents that are live in p
+		return nil, nil, documents.ErrOvertaken // the texts may no longer be those of the documents that are live in p
 	}
 	var pieces []segment.Input
 	builder, ordinals, live := segment.NewBuilder(), make([]int32, p.documents), int32(0)
@@ -214,7 +215,7 @@ func (m *merged) replay(ctx context.Context, tx sqldb.Querier, input int, p *par
 			continue
 		}
 		if record.since < p.deletes {
-			return errOvertaken // folded with earlier deletes, from which it cannot be separated
+			return documents.ErrOvertaken // folded with earlier deletes, from which it cannot be separated
 		}
 		later.records = append(later.records, record)
 		for ordinals := record.bitmap.Iterator(); ordinals.HasNext(); {
@@ -373,11 +374,11 @@ func (w *worker) tidy() {
 		more, err := w.index.mergeOnce(w.ctx, w.policy)
 		if suspects := damageOf(err); suspects != nil {
 			if err = w.index.repair(w.ctx, suspects); err == nil {
-				err = errOvertaken
+				err = documents.ErrOvertaken
 			}
 		}
 		switch {
-		case errors.Is(err, errOvertaken):
+		case errors.Is(err, documents.ErrOvertaken):
 			setbacks++
 			continue
 		case err != nil && w.ctx.Err() == nil:

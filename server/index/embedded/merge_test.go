@@ -239,11 +239,11 @@ func TestDeletesDuringAMerge(t *testing.T) {
 		write(t, x, batch)
 		m.apply(batch)
 	}
-	if err := x.change(t.Context(), func(tx *sqldb.Tx) { tx.Fail(made.swap(t.Context(), tx)) }); err != nil {
+	if err := x.Change(t.Context(), func(tx *sqldb.Tx) { tx.Fail(made.swap(t.Context(), tx)) }); err != nil {
 		t.Fatal(err)
 	}
 	m.compare(t, x)
-	err = x.change(t.Context(), func(tx *sqldb.Tx) { tx.Fail(made.swap(t.Context(), tx)) })
+	err = x.Change(t.Context(), func(tx *sqldb.Tx) { tx.Fail(made.swap(t.Context(), tx)) })
 	if err == nil {
 		t.Error("segments that are gone were replaced again")
 	}

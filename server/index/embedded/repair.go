@@ -38,13 +38,13 @@ func (x *Index) rebuildIndex(ctx context.Context, suspects *damagedError) error 
 	x.repairs.Lock()
 	defer x.repairs.Unlock()
 	made := new(rebuilt)
-	err := x.commit(ctx, func(tx sqldb.Querier) (err error) {
+	err := x.Commit(ctx, func(tx sqldb.Querier) (err error) {
 		x.discard(made.segments...)
 		made, err = x.rebuild(ctx, tx, suspects)
 		return err
 	}, func(tx sqldb.Querier) error {
 		if now, err := readMeta(ctx, tx); err != nil || now != made.meta {
-			return errors.Join(err, errOvertaken)
+			return errors.Join(err, documents.ErrOvertaken)
 		}
 		return nil
 	}, func(tx *sqldb.Tx) error {
@@ -72,8 +72,8 @@ type rebuilt struct {
 	disagreement
 }
 
-// rebuild makes new segments of all documents that are not live in a sound one. errUnchanged: no suspect is in use any
-// more, or there are none and nothing is damaged.
+// rebuild makes new segments of all documents that are not live in a sound one. documents.ErrUnchanged: no suspect is
+// in use any more, or there are none and nothing is damaged.
 func (x *Index) rebuild(ctx context.Context, tx sqldb.Querier, suspects *damagedError) (made *rebuilt, err error) {
 	made = new(rebuilt)
 	if made.meta, err = readMeta(ctx, tx); err != nil {
@@ -97,7 +97,7 @@ func (x *Index) rebuild(ctx context.Context, tx sqldb.Querier, suspects *damaged
 	case err != nil:
 		return made, err
 	case suspects != nil && !present:
-		return new(rebuilt), errUnchanged
+		return new(rebuilt), documents.ErrUnchanged
 	case suspects != nil && len(made.damaged) == 0:
 		return made, suspects.cause // the file is sound: making it again would change nothing
 	}
@@ -109,7 +109,7 @@ func (x *Index) rebuild(ctx context.Context, tx sqldb.Querier, suspects *damaged
 	} else if made.counters, err = miscounted(ctx, tx, made.meta); err != nil {
 		return made, err
 	} else if len(made.damaged) == 0 && made.none() {
-		return made, errUnchanged
+		return made, documents.ErrUnchanged
 	}
 	for i := range made.duplicates {
 		t := &made.duplicates[i]
@@ -117,7 +117,7 @@ func (x *Index) rebuild(ctx context.Context, tx sqldb.Querier, suspects *damaged
 			return made, blame(sound, err)
 		}
 	}
-	return made, x.rebuildMissing(ctx, x.reader(tx), made)
+	return made, x.rebuildMissing(ctx, x.Reader(tx), made)
 }
 
 // inspect reads the parts of the manifest from beginning to end, and calls yield with each and its damage, if any.

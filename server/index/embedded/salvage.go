@@ -67,7 +67,7 @@ func (x *Index) salvage(ctx context.Context) error {
 	x.log.Warn("the database is damaged; keeping what can be read", "database", path)
 	var err error
 	for range salvageTries {
-		if err = x.trySalvage(ctx, path); !errors.Is(err, errOvertaken) {
+		if err = x.trySalvage(ctx, path); !errors.Is(err, documents.ErrOvertaken) {
 			break
 		}
 	}
@@ -103,7 +103,7 @@ func (x *Index) trySalvage(ctx context.Context, path string) error {
 	return x.db.Replace(ctx, made, func() error {
 		after, err := dataVersion(ctx, connection)
 		if err == nil && after != before {
-			err = errOvertaken
+			err = documents.ErrOvertaken
 		}
 		return err
 	})
@@ -162,7 +162,7 @@ func (x *Index) completeSalvage(ctx context.Context, from *sql.Tx, to *sqldb.Tx)
 		to.Exec("UPDATE meta SET store = ?, generation = ?, manifest = ?", m.store, m.generation+1, m.manifest+1)
 	}
 	to.Exec("UPDATE meta SET " + counted)
-	return x.reader(to).Each(ctx, func(row *documents.Row) error {
+	return x.Reader(to).Each(ctx, func(row *documents.Row) error {
 		for _, name := range row.Sets {
 			to.Exec("INSERT OR IGNORE INTO document_sets (document, name) VALUES (?, ?)", row.Number, name)
 		}

@@ -308,7 +308,7 @@ func (x *Index) tryView(ctx context.Context) (*view, error) {
 		return nil, err
 	}
 	x.noteStale(shown)
-	reader := x.reader(tx)
+	reader := x.Reader(tx)
 	reader.Sees = shown.sees
 	return &view{meta: m, documents: reader, state: shown,
 		close: func() {
@@ -329,7 +329,7 @@ func (x *Index) noteStale(shown *state) {
 
 // currentState opens the newest state without the documents.
 func (x *Index) currentState(ctx context.Context) (current *state, err error) {
-	err = x.reading(ctx, func(tx sqldb.Querier) error {
+	err = x.Read(ctx, func(tx sqldb.Querier) error {
 		m, err := readMeta(ctx, tx)
 		if err == nil {
 			current, err = x.states.acquire(ctx, tx, m.manifest)

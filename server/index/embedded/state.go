@@ -53,14 +53,14 @@ func (p *part) insert(tx *sqldb.Tx) {
 	}
 }
 
-// stillNamed returns errOvertaken unless the manifest names the segment and the same vectors, and reads the number of
-// its newest record of deletes.
+// stillNamed returns documents.ErrOvertaken unless the manifest names the segment and the same vectors, and reads the
+// number of its newest record of deletes.
 func (p *part) stillNamed(ctx context.Context, tx sqldb.Querier, deletes *int64) error {
 	vectors := ""
 	err := sqldb.GetWhole(ctx, tx, []any{deletes, &vectors}, `SELECT deletes, coalesce(v.name, '') FROM segments s
 		LEFT JOIN vector_files v ON v.segment = s.id WHERE s.id = ? AND s.name = ?`, p.id, p.name)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && vectors != p.vectors.fileName() {
-		return errOvertaken
+		return documents.ErrOvertaken
 	}
 	return err
 }

@@ -13,21 +13,20 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
-// store writes what was prepared within a transaction that holds the write lock.
-func (x *Index) store(ctx context.Context, tx *sqldb.Tx, ready *prepared, cursors map[string]string) error {
+// Store implements documents.Written.
+func (w *writer) Store(ctx context.Context, tx *sqldb.Tx, plan *documents.Plan) error {
 	m, err := readMeta(ctx, tx)
 	if err != nil {
 		return err
 	}
-	if err := x.storeDeletes(ctx, tx, m.manifest, ready); err != nil {
+	if err := w.storeDeletes(ctx, tx, m.manifest, plan); err != nil {
 		return err
 	}
-	documents.PutCursors(tx, cursors)
-	rows := documents.Rows{Packer: x.packer}
+	rows := documents.Rows{Packer: w.x.Packer}
 	indexed, added, last := 0, int64(0), int64(0)
 	tx.Row(sql.ErrNoRows, []any{&last}, "SELECT coalesce(max(row), 0) FROM documents")
-	for n := range ready.Items {
-		i := &ready.Items[n]
+	for n := range plan.Items {
+		i := &plan.Items[n]
 		if i.Keep {
 			continue
 		}
@@ -39,15 +38,15 @@ func (x *Index) store(ctx context.Context, tx *sqldb.Tx, ready *prepared, cursor
 		}
 		if rows.Add(tx, i); i.Old == nil && added == 0 {
 			added = i.Row
-			putAddition(tx, added, x.now())
+			putAddition(tx, added, w.x.now())
 		}
 	}
 	rows.Flush(tx)
-	if ready.segment != nil {
-		ready.segment.documents = indexed
-		ready.segment.insert(tx)
+	if w.segment != nil {
+		w.segment.documents = indexed
+		w.segment.insert(tx)
 	}
-	if !ready.nothing() { // cursors alone change nothing that can be seen
+	if !plan.Nothing() { // cursors alone change nothing that can be seen
 		tx.Exec(`UPDATE meta SET generation = generation + 1, manifest = manifest + 1, documents = documents + ?,
 			chunks = chunks + ?`, rows.Documents, rows.Chunks)
 	}
@@ -55,15 +54,15 @@ func (x *Index) store(ctx context.Context, tx *sqldb.Tx, ready *prepared, cursor
 }
 
 // storeDeletes marks the documents that are replaced or removed in the segments where they are live.
-func (x *Index) storeDeletes(ctx context.Context, tx *sqldb.Tx, manifest int64, ready *prepared) error {
-	if !slices.ContainsFunc(ready.Items, func(i documents.Item) bool { return i.Old != nil && !i.Keep }) {
+func (w *writer) storeDeletes(ctx context.Context, tx *sqldb.Tx, manifest int64, plan *documents.Plan) error {
+	if !slices.ContainsFunc(plan.Items, func(i documents.Item) bool { return i.Old != nil && !i.Keep }) {
 		return nil
 	}
-	current, err := x.states.acquire(ctx, tx, manifest)
+	current, err := w.x.states.acquire(ctx, tx, manifest)
 	if err != nil {
 		return err
 	}
-	defer x.states.drop(current)
+	defer w.x.states.drop(current)
 	if current.lost != nil {
 		return current.lost
 	}
@@ -72,7 +71,7 @@ func (x *Index) storeDeletes(ctx context.Context, tx *sqldb.Tx, manifest int64, 
 		delta  segment.Delta
 	}
 	removals := make(map[*part]*removal)
-	for n, i := range ready.Items {
+	for n, i := range plan.Items {
 		if i.Old == nil || i.Keep {
 			continue
 		}
@@ -81,11 +80,11 @@ func (x *Index) storeDeletes(ctx context.Context, tx *sqldb.Tx, manifest int64, 
 			return err
 		}
 		if p == nil {
-			x.log.Warn("a stored document is missing from the index", "document", i.ID)
+			w.x.log.Warn("a stored document is missing from the index", "document", i.ID)
 			continue
 		}
 		if i.Unread {
-			if ready.gone[n], err = p.segment.reader.DeltaOf(ordinal); err != nil {
+			if w.gone[n], err = p.segment.reader.DeltaOf(ordinal); err != nil {
 				return damaged(p.name, err)
 			}
 		}
@@ -93,7 +92,7 @@ func (x *Index) storeDeletes(ctx context.Context, tx *sqldb.Tx, manifest int64, 
 			removals[p] = &removal{bitmap: roaring.New()}
 		}
 		removals[p].bitmap.AddInt(ordinal)
-		removals[p].delta.Add(ready.gone[n])
+		removals[p].delta.Add(w.gone[n])
 	}
 	for _, p := range current.parts {
 		if r := removals[p]; r != nil {

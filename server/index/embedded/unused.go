@@ -96,7 +96,7 @@ func (x *Index) dropUnused(ctx context.Context, model embeddingModel, used map[v
 		if err != nil {
 			return err
 		}
-		err = x.change(ctx, func(tx *sqldb.Tx) {
+		err = x.Change(ctx, func(tx *sqldb.Tx) {
 			for _, row := range unused {
 				tx.Exec("DELETE FROM embeddings WHERE row = ?", row)
 			}
@@ -137,7 +137,7 @@ func (e *embedding) forgetRefused(ctx context.Context) error {
 	if others == 0 && len(known) == 0 {
 		return nil
 	}
-	return e.x.change(ctx, func(tx *sqldb.Tx) {
+	return e.x.Change(ctx, func(tx *sqldb.Tx) {
 		tx.Exec("DELETE FROM refused_texts WHERE model <> ?", e.Model)
 		for key := range known {
 			tx.Exec("DELETE FROM refused_texts WHERE model = ? AND hash = ?", e.Model, key)

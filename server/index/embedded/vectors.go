@@ -152,22 +152,20 @@ func (x *Index) createVectors(b *vector.Builder, model string) (*vectorFile, err
 	return &vectorFile{name: name, model: model, bytes: int64(len(data))}, nil
 }
 
-// buildVectors gives the segment of a write the vectors that are known: of texts that were stored before, as when only
-// the rights of a document change.
-func (x *Index) buildVectors(ctx context.Context, tx sqldb.Querier, ready *prepared) error {
-	data := ready.data
-	ready.data = nil
+// buildVectors gives the segment of a write, which is data, the vectors that are known: of texts that were stored
+// before, as when only the rights of a document change.
+func (w *writer) buildVectors(ctx context.Context, tx sqldb.Querier, plan *documents.Plan, data []byte) error {
 	model, ok, err := currentModel(ctx, tx)
-	if err != nil || !ok || data == nil {
+	if err != nil || !ok {
 		return err
 	}
-	reader, err := segment.Open(ready.segment.name, data)
+	reader, err := segment.Open(w.segment.name, data)
 	if err != nil {
 		return err
 	}
 	var indexed []*index.Document
-	for n := range ready.Items {
-		if i := &ready.Items[n]; !i.Keep && i.Put != nil {
+	for n := range plan.Items {
+		if i := &plan.Items[n]; !i.Keep && i.Put != nil {
 			indexed = append(indexed, i.Put)
 		}
 	}
@@ -178,14 +176,14 @@ func (x *Index) buildVectors(ctx context.Context, tx sqldb.Querier, ready *prepa
 	if err != nil {
 		return err
 	}
-	ready.segment.vectors, err = x.createVectors(b, model.name)
+	w.segment.vectors, err = w.x.createVectors(b, model.name)
 	return err
 }
 
-// insert names the file in the manifest beside its segment. It fails with errOvertaken when the model was dropped
-// meanwhile.
+// insert names the file in the manifest beside its segment. It fails with documents.ErrOvertaken when the model was
+// dropped meanwhile.
 func (v *vectorFile) insert(tx *sqldb.Tx, segment int64) {
-	tx.Change(errOvertaken, `INSERT INTO vector_files (segment, name, model, bytes)
+	tx.Change(documents.ErrOvertaken, `INSERT INTO vector_files (segment, name, model, bytes)
 		SELECT ?, ?, id, ? FROM embedding_models WHERE name = ?`, segment, v.name, v.bytes, v.model)
 }
 
@@ -344,7 +342,7 @@ func (x *Index) repairVectors(ctx context.Context, suspects *damagedError) error
 		if p.vectors == nil || !slices.Contains(suspects.files, p.vectors.name) && x.states.vectors.verify(p.vectors.name) == nil {
 			continue
 		}
-		if err := x.refreshVectors(ctx, p.name); err != nil && !errors.Is(err, errOvertaken) {
+		if err := x.refreshVectors(ctx, p.name); err != nil && !errors.Is(err, documents.ErrOvertaken) {
 			return fmt.Errorf("restore vectors: %w", err)
 		}
 	}
@@ -354,14 +352,14 @@ func (x *Index) repairVectors(ctx context.Context, suspects *damagedError) error
 // restoreVectors gives a new segment the vectors that are stored. Without them words are still searched, and the next
 // Embed tries again.
 func (x *Index) restoreVectors(ctx context.Context, name string) {
-	if err := x.refreshVectors(ctx, name); err != nil && !errors.Is(err, errOvertaken) {
+	if err := x.refreshVectors(ctx, name); err != nil && !errors.Is(err, documents.ErrOvertaken) {
 		x.log.Warn("cannot restore vectors yet", "segment", name, "error", err)
 	}
 }
 
 // refreshVectors writes the file of a segment's vectors again, with all that are stored by the current model. The
-// library's version stays: results that are shown stay with it. errOvertaken: the segment or its vectors were replaced
-// meanwhile.
+// library's version stays: results that are shown stay with it. documents.ErrOvertaken: the segment or its vectors were
+// replaced meanwhile.
 func (x *Index) refreshVectors(ctx context.Context, name string) error {
 	model, ok, err := currentModel(ctx, x.db.Reader)
 	if err != nil || !ok {
@@ -374,7 +372,7 @@ func (x *Index) refreshVectors(ctx context.Context, name string) error {
 	defer seen.close()
 	p := seen.state.named(name)
 	if p == nil {
-		return errOvertaken
+		return documents.ErrOvertaken
 	}
 	// The pool is newer than the view: what was embedded since counts too.
 	built, err := knownVectors(ctx, x.db.Reader, model, p.segment.reader, func(ordinal int) (*index.Document, error) {
@@ -392,7 +390,7 @@ func (x *Index) refreshVectors(ctx context.Context, name string) error {
 		return err
 	}
 	unused := p.vectors
-	err = x.change(ctx, func(tx *sqldb.Tx) { replaceVectors(ctx, tx, p, made) })
+	err = x.Change(ctx, func(tx *sqldb.Tx) { replaceVectors(ctx, tx, p, made) })
 	if err != nil {
 		unused = made
 	}

@@ -6,19 +6,19 @@ import (
 	"fmt"
 	"runtime"
 
-	"golang.org/x/sync/errgroup"
-
 	"quarry/internal/guard"
 	"quarry/server/index"
 	"quarry/server/index/documents"
 	"quarry/server/index/segment"
 	"quarry/server/sqldb"
+
+	"golang.org/x/sync/errgroup"
 )
 
-// analyse stores documents as they are searched, so that a search need not analyse its candidates. rows are those of
-// the documents, with the numbers of their changes.
-func (s *Store) analyse(ctx context.Context, tx *sqldb.Tx, list []index.Document, rows [][2]int64) error {
-	values := make([][]any, len(list))
+// analyse returns documents as they are searched, packed, in their order, so that a search need not analyse its
+// candidates.
+func (s *Store) analyse(ctx context.Context, list []index.Document) ([][]byte, error) {
+	all := make([][]byte, len(list))
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range list {
@@ -33,17 +33,20 @@ func (s *Store) analyse(ctx context.Context, tx *sqldb.Tx, list []index.Document
 			if len(data) > documents.MaxUnpacked {
 				data = nil // a search analyses it
 			}
-			packed, err := s.packer.Pack(data)
-			values[i] = []any{rows[i][0], rows[i][1], packed}
+			all[i], err = s.Packer.Pack(data)
 			return err
 		}))
 	}
 	if err := group.Wait(); err != nil {
-		return fmt.Errorf("analyse the documents: %w", err)
+		return nil, fmt.Errorf("analyse the documents: %w", err)
 	}
-	tx.Insert("analysed (document, changed, body)", values,
+	return all, nil
+}
+
+// putAnalysed stores rows: the numbers of a document's row and of its change, and what analyse returned.
+func putAnalysed(tx *sqldb.Tx, rows [][]any) {
+	tx.Insert("analysed (document, changed, body)", rows,
 		" ON CONFLICT (document) DO UPDATE SET changed = excluded.changed, body = excluded.body")
-	return nil
 }
 
 // Analysed returns documents of ids as segments, packed, by id. Those that are not stored so are missing.
@@ -76,7 +79,7 @@ func (s *Snapshot) Analysed(ctx context.Context, ids []string) (packed map[strin
 
 // Segment opens what Analysed returned.
 func (s *Store) Segment(id string, packed []byte) (*segment.Reader, error) {
-	data, err := s.packer.Unpack(packed)
+	data, err := s.Packer.Unpack(packed)
 	if err != nil {
 		return nil, err
 	}

@@ -48,18 +48,19 @@ func (s *Store) Embed(ctx context.Context, pass index.Embedding) error {
 // texts.
 func (s *Store) unembedded(ctx context.Context, model string, waiting []string, before int64) (
 	rows []*documents.Row, texts []string, err error) {
-	err = s.shown(ctx, func(shown *Snapshot) error {
+	err = s.Read(ctx, func(tx sqldb.Querier) error {
+		from := s.Reader(tx)
 		if len(waiting) > 0 {
-			rows, err = shown.read.Rows(ctx, "WHERE vectors <> ? AND id IN (SELECT value FROM json_each(?))", model,
+			rows, err = from.Rows(ctx, "WHERE vectors <> ? AND id IN (SELECT value FROM json_each(?))", model,
 				sqldb.JSON{V: waiting})
 		} else {
-			rows, err = shown.read.Rows(ctx, "WHERE vectors <> ? AND row < ? ORDER BY row DESC LIMIT ?", model, before,
+			rows, err = from.Rows(ctx, "WHERE vectors <> ? AND row < ? ORDER BY row DESC LIMIT ?", model, before,
 				embedAtOnce)
 		}
 		if err != nil {
 			return err
 		}
-		list, err := shown.read.Whole(ctx, rows...)
+		list, err := from.Whole(ctx, rows...)
 		seen := map[string]bool{}
 		for i := range list {
 			for at := range list[i].Chunks {
@@ -75,7 +76,7 @@ func (s *Store) unembedded(ctx context.Context, model string, waiting []string, 
 
 // noteEmbedded puts documents into the log again that were not changed meanwhile.
 func (s *Store) noteEmbedded(ctx context.Context, model string, rows []*documents.Row) error {
-	return s.update(ctx, func(tx *sqldb.Tx) {
+	return s.Change(ctx, func(tx *sqldb.Tx) {
 		m, err := s.state(ctx, tx)
 		tx.Fail(err)
 		for _, row := range rows {
@@ -89,7 +90,7 @@ func (s *Store) noteEmbedded(ctx context.Context, model string, rows []*document
 
 // embedded is how far Embed is.
 func (s *Store) embedded(ctx context.Context, model string) (e index.Embedded, err error) {
-	err = sqldb.GetWhole(ctx, s.db.Pool(), []any{&e.Done, &e.Total, &e.Refused}, `SELECT
+	err = sqldb.GetWhole(ctx, s.DB.Pool(), []any{&e.Done, &e.Total, &e.Refused}, `SELECT
 		coalesce((SELECT CAST(sum(chunks) AS BIGINT) FROM documents WHERE vectors = ?), 0), chunks,
 		(SELECT count(*) FROM embeddings WHERE model = ? AND length(vector) = 0) FROM library`, model, model)
 	return e, err

@@ -76,7 +76,7 @@ func (l *Local) lookPause() time.Duration {
 // with their tenant, so is the index.
 func (l *Local) followOnce(ctx context.Context) (changed bool, err error) {
 	for {
-		m, err := l.state(ctx, l.db.Pool())
+		m, err := l.state(ctx, l.DB.Pool())
 		if errors.Is(err, fault.ErrReplaced) {
 			return changed, l.alone(ctx, l.discard)
 		}
@@ -211,7 +211,7 @@ func (s *segments) empty(ctx context.Context) error {
 // current applies all changes that are stored now. A long list is left to the background.
 func (l *Local) current(ctx context.Context) (progress, error) {
 	l.used.Store(time.Now().UnixNano())
-	m, err := l.state(ctx, l.db.Pool())
+	m, err := l.state(ctx, l.DB.Pool())
 	if err != nil {
 		return progress{}, err
 	}

@@ -60,7 +60,7 @@ func OpenLocal(ctx context.Context, store *Store, options embedded.Options, appl
 	l.used.Store(time.Now().UnixNano())
 	store.id = "" // step replaces the index
 	l.options.Resolve = l.resolve
-	m, err := readState(ctx, store.db.Pool())
+	m, err := readState(ctx, store.DB.Pool())
 	if err == nil {
 		err = l.alone(ctx, func() error { return l.open(ctx, m.store) })
 	}

@@ -26,7 +26,7 @@ import (
 func (l *Local) execute(t *testing.T, statements ...string) {
 	t.Helper()
 	for _, statement := range statements {
-		if _, err := l.db.(*sqlite.DB).Writer.ExecContext(t.Context(), statement); err != nil {
+		if _, err := l.DB.(*sqlite.DB).Writer.ExecContext(t.Context(), statement); err != nil {
 			t.Fatal(err)
 		}
 	}

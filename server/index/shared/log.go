@@ -88,7 +88,7 @@ type Refusal struct{ ID, Reason string }
 // Unindexed returns the ids of documents that a follower at a position does not have as they are: those that it could
 // not index, then those that were changed behind the position; at most limit.
 func (s *Store) Unindexed(ctx context.Context, name string, position int64, limit int) ([]string, error) {
-	return sqldb.ColumnWhole[string](ctx, s.db.Pool(),
+	return sqldb.ColumnWhole[string](ctx, s.DB.Pool(),
 		`SELECT id FROM (SELECT id, changed FROM documents WHERE changed > ?
 		UNION ALL SELECT id, changed FROM removals WHERE changed > ?
 		UNION ALL SELECT document, 0 FROM refusals WHERE follower = ?) AS changes ORDER BY changed, id LIMIT ?`, position, position, name, limit)
@@ -110,7 +110,7 @@ func (s *Snapshot) Refused(ctx context.Context, name string, limit int) (list []
 
 // RetryRefused puts the documents that followers could not index into the log again.
 func (s *Store) RetryRefused(ctx context.Context) error {
-	return s.update(ctx, func(tx *sqldb.Tx) {
+	return s.Change(ctx, func(tx *sqldb.Tx) {
 		ids := tx.Texts("SELECT DISTINCT document FROM refusals")
 		if len(ids) == 0 {
 			return
@@ -127,14 +127,14 @@ func (s *Store) RetryRefused(ctx context.Context) error {
 
 // Sequence returns the number of the last change.
 func (s *Store) Sequence(ctx context.Context) (int64, error) {
-	m, err := s.state(ctx, s.db.Pool())
+	m, err := s.state(ctx, s.DB.Pool())
 	return m.sequence, err
 }
 
 // Lease makes holder the only process that follows the log under a name, until a time, unless another one is. It
 // returns the position.
 func (s *Store) Lease(ctx context.Context, name, holder string, until time.Time) (position int64, ok bool, err error) {
-	err = s.update(ctx, func(tx *sqldb.Tx) {
+	err = s.Change(ctx, func(tx *sqldb.Tx) {
 		tx.Exec(`INSERT INTO followers (name, position, holder, until) VALUES (?, 0, ?, 0)
 			ON CONFLICT (name) DO NOTHING`, name, holder)
 		has, end := "", int64(0)
@@ -158,7 +158,7 @@ func (s *Store) Advance(ctx context.Context, name, holder string, applied *Chang
 	for i, r := range refused {
 		rows[i] = []any{name, r.ID, r.Reason}
 	}
-	err = s.update(ctx, func(tx *sqldb.Tx) {
+	err = s.Change(ctx, func(tx *sqldb.Tx) {
 		has := tx.Texts("SELECT holder FROM followers WHERE name = ?", name)
 		if ok = len(has) == 1 && has[0] == holder; !ok {
 			return
@@ -178,7 +178,7 @@ func (s *Store) Advance(ctx context.Context, name, holder string, applied *Chang
 
 // Restart makes a follower begin with the first change, with holder: what it had is lost.
 func (s *Store) Restart(ctx context.Context, name, holder string, until time.Time) error {
-	return s.update(ctx, func(tx *sqldb.Tx) {
+	return s.Change(ctx, func(tx *sqldb.Tx) {
 		forgetParts(tx, name)
 		tx.Exec("UPDATE followers SET position = 0, holder = ?, until = ? WHERE name = ?", holder, until.UnixMicro(), name)
 	})
@@ -186,7 +186,7 @@ func (s *Store) Restart(ctx context.Context, name, holder string, until time.Tim
 
 // Release ends the leases of a holder.
 func (s *Store) Release(ctx context.Context, holder string) error {
-	return s.update(ctx, func(tx *sqldb.Tx) { tx.Exec("UPDATE followers SET until = 0 WHERE holder = ?", holder) })
+	return s.Change(ctx, func(tx *sqldb.Tx) { tx.Exec("UPDATE followers SET until = 0 WHERE holder = ?", holder) })
 }
 
 // Followers returns how far followers are whose names begin with a prefix.
@@ -199,7 +199,7 @@ func (s *Snapshot) Followers(ctx context.Context, prefix string) (map[string]int
 
 // Forget removes a follower.
 func (s *Store) Forget(ctx context.Context, name string) error {
-	return s.update(ctx, func(tx *sqldb.Tx) {
+	return s.Change(ctx, func(tx *sqldb.Tx) {
 		forgetParts(tx, name)
 		tx.Exec("DELETE FROM followers WHERE name = ?", name)
 	})

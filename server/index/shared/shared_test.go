@@ -179,6 +179,52 @@ func TestRestoredStore(t *testing.T) {
 	expect(t, x, everything, "walrus", "kept")
 }
 
+// overtaken is a write during whose preparation others write.
+type overtaken struct {
+	documents.Written
+	others   func()
+	attempts int
+}
+
+func (o *overtaken) Prepare(ctx context.Context, tx sqldb.Querier, plan *documents.Plan) error {
+	if o.attempts++; o.attempts <= 2 {
+		o.others()
+	}
+	return o.Written.Prepare(ctx, tx, plan)
+}
+
+// TestOvertakenWrite: a write that was prepared while another one changed the same document, or while words were counted
+// for the first time, is prepared again, at last with the lock.
+func TestOvertakenWrite(t *testing.T) {
+	x := open(t, t.TempDir())
+	defer func() { _ = x.Close() }()
+	put(t, x, page("a", "walrus"))
+	w := &overtaken{Written: &write{store: x}}
+	w.others = func() {
+		if w.attempts == 1 {
+			put(t, x, page("a", "seal"), page("b", "seal"))
+		} else if err := x.CountWords(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	changes, err := documents.Changes(index.Batch{Upsert: []index.Document{page("a", "otter")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if written, err := x.Apply(t.Context(), changes, nil, w); err != nil || written.Updated != 1 || w.attempts != 3 {
+		t.Errorf("%+v after %d attempts, %v", written, w.attempts, err)
+	}
+	shown, err := x.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer shown.Close()
+	counts, err := shown.Counts(t.Context(), []string{"walrus", "seal", "otter"})
+	if err != nil || len(counts) != 2 || counts["seal"].Documents != 1 || counts["otter"].Documents != 1 || shown.Sequence() != 4 {
+		t.Errorf("words %v at change %d, %v", counts, shown.Sequence(), err)
+	}
+}
+
 // TestVectorsAreShared: a text that one process has embedded, or whose refusal it knows, is not sent again.
 func TestVectorsAreShared(t *testing.T) {
 	store, asked := t.TempDir(), 0
@@ -225,7 +271,7 @@ func TestDamage(t *testing.T) {
 		"UPDATE chunks SET body = x'01ff' WHERE key >> 20 = (SELECT row FROM documents WHERE id = 'text')",
 		"UPDATE documents SET detail = x'07' WHERE id = 'detail'",
 	} {
-		if _, err := x.db.(*sqlite.DB).Writer.Exec(statement); err != nil {
+		if _, err := x.DB.(*sqlite.DB).Writer.Exec(statement); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -273,7 +319,7 @@ func TestDamagedTextAndNewRights(t *testing.T) {
 	defer func() { _ = x.Close() }()
 	whole := page("text", strings.Repeat("walrus ", 40))
 	put(t, x, whole)
-	if _, err := x.db.(*sqlite.DB).Writer.Exec("UPDATE chunks SET body = x'01ff'"); err != nil {
+	if _, err := x.DB.(*sqlite.DB).Writer.Exec("UPDATE chunks SET body = x'01ff'"); err != nil {
 		t.Fatal(err)
 	}
 	hidden := true
@@ -389,7 +435,7 @@ func TestOlderLayout(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				err = x.update(t.Context(), func(tx *sqldb.Tx) {
+				err = x.Change(t.Context(), func(tx *sqldb.Tx) {
 					for _, statement := range statements {
 						tx.Exec(statement)
 					}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -41,11 +40,10 @@ func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
 		}
 		done = func() { s.snapshots.Release(1) }
 	}
-	// The transaction outlives the call, and so must not end with its context.
-	tx, err := s.db.Pool().BeginTx(context.WithoutCancel(ctx), s.isolation)
+	tx, err := s.Begin(ctx)
 	if err != nil {
 		done()
-		return nil, sqldb.Explain(fmt.Errorf("read the documents: %w", err))
+		return nil, err
 	}
 	m, err := s.state(ctx, tx)
 	if err != nil {
@@ -53,22 +51,12 @@ func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
 		done()
 		return nil, err
 	}
-	shown := &Snapshot{state: m, tx: tx, done: done, read: s.reader(tx), server: s.pool != nil}
+	shown := &Snapshot{state: m, tx: tx, done: done, read: s.Reader(tx), server: s.pool != nil}
 	shown.Reads.Added = "added_at > ?"
 	shown.Reads.Read = func(read func(*documents.Reader) error) error {
 		return shown.locked(func() error { return read(shown.read) })
 	}
 	return shown, nil
-}
-
-// shown calls f with a snapshot that nobody else uses.
-func (s *Store) shown(ctx context.Context, f func(*Snapshot) error) error {
-	shown, err := s.Snapshot(ctx)
-	if err != nil {
-		return err
-	}
-	defer shown.Close()
-	return f(shown)
 }
 
 // Close implements index.Snapshot.

@@ -20,14 +20,14 @@ import (
 	"strconv"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/index/documents"
 	"quarry/server/postgres"
 	"quarry/server/sqldb"
 	"quarry/server/sqlite"
+
+	"golang.org/x/sync/semaphore"
 )
 
 //go:embed migrations
@@ -48,11 +48,9 @@ type Options struct {
 
 // Store is an open store. Any number of processes may have it open.
 type Store struct {
-	db        sqldb.DB
-	pool      *postgres.Pool      // of db; nil: a file
-	isolation *sql.TxOptions      // of transactions that read
+	documents.Store
+	pool      *postgres.Pool      // of the database; nil: a file
 	snapshots *semaphore.Weighted // that may be open; nil: any number
-	packer    *documents.Packer
 	now       func() time.Time
 	log       *slog.Logger
 	id        string // which store was opened; empty: another one may take its place
@@ -60,7 +58,7 @@ type Store struct {
 
 // Open opens or creates a store. Errors: those of sqlite.Open or postgres.Pool.Store.
 func Open(ctx context.Context, options Options) (*Store, error) {
-	s := &Store{packer: documents.NewPacker(nil), now: options.Now,
+	s := &Store{Store: documents.Store{Packer: documents.NewPacker(nil), Logged: true}, now: options.Now,
 		log: cmp.Or(options.Log, slog.New(slog.DiscardHandler))}
 	if s.now == nil {
 		s.now = time.Now
@@ -72,7 +70,11 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 	if err := open(ctx, options); err != nil {
 		return nil, fmt.Errorf("open the documents: %w", err)
 	}
-	m, err := readState(ctx, s.db.Pool())
+	s.State = func(ctx context.Context, tx sqldb.Querier) (string, error) {
+		m, err := s.state(ctx, tx)
+		return m.version(), err
+	}
+	m, err := readState(ctx, s.DB.Pool())
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the documents: %w", err), s.Close())
 	}
@@ -84,7 +86,7 @@ func (s *Store) openFile(ctx context.Context, options Options) error {
 	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(options.Dir, databaseName), ReadOnly: options.ReadOnly,
 		Migrations: sqldb.Migrations(migrationFiles, "migrations/sqlite"), PageSize: 16 << 10})
 	if err == nil {
-		s.db = db
+		s.DB = db
 	}
 	return err
 }
@@ -98,7 +100,7 @@ func (s *Store) openServer(ctx context.Context, options Options) (err error) {
 	if err != nil {
 		return errors.Join(err, s.pool.Close())
 	}
-	s.db, s.isolation = db, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
+	s.DB, s.Isolation = db, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
 	s.snapshots = semaphore.NewWeighted(schemaSnapshots)
 	return nil
 }
@@ -159,15 +161,12 @@ func Stat(dir string) (fs.FileInfo, error) { return sqlite.Stat(filepath.Join(di
 
 // Close closes the database.
 func (s *Store) Close() error {
-	err := s.db.Close()
+	err := s.DB.Close()
 	if s.pool != nil {
 		err = errors.Join(err, s.pool.Close())
 	}
 	return err
 }
-
-// ReadOnly reports whether the store was opened without the right to change it.
-func (s *Store) ReadOnly() bool { return s.db.ReadOnly() }
 
 // state is the row of the table library.
 type state struct {
@@ -201,71 +200,27 @@ func (s *Store) state(ctx context.Context, db sqldb.Querier) (state, error) {
 
 // Replaced reports whether the store was removed, or another one took its place.
 func (s *Store) Replaced(ctx context.Context) (bool, error) {
-	_, err := s.state(ctx, s.db.Pool())
+	_, err := s.state(ctx, s.DB.Pool())
 	if errors.Is(err, fault.ErrReplaced) {
 		return true, nil
 	}
 	return false, err
 }
 
-// Version implements index.Index.
-func (s *Store) Version(ctx context.Context) (string, error) {
-	m, err := s.state(ctx, s.db.Pool())
-	if err != nil {
-		return "", err
-	}
-	return m.version(), nil
-}
-
-// Cursors implements index.Index.
-func (s *Store) Cursors(ctx context.Context, prefix string) (map[string]string, error) {
-	return documents.Cursors(ctx, s.db.Pool(), prefix)
-}
-
-// Export implements index.Exporter.
-func (s *Store) Export(ctx context.Context, after string, limit int) (list []index.Document, err error) {
-	err = s.shown(ctx, func(shown *Snapshot) error {
-		list, err = shown.read.Export(ctx, after, limit)
-		return err
-	})
-	return list, err
-}
-
-// checkedAtOnce bounds the numbers of rows that a check looks at in one step.
-const checkedAtOnce = 4096
-
 // Check reads documents and compares them with their checksums. Write stores damaged ones again even if they did not
 // change.
 func (s *Store) Check(ctx context.Context, options index.CheckOptions, report func(done, total int)) (
 	found []index.Damage, err error) {
 	note := func(damage index.Damage) { found = append(found, damage) }
-	err = s.shown(ctx, func(shown *Snapshot) error {
-		if options.Documents != nil {
-			return shown.read.ExamineNamed(ctx, options.Documents, note)
-		}
-		end := shown.state.sequence + 1 // rows have the numbers of changes
-		for from := int64(0); from < end; from += checkedAtOnce {
-			if err := shown.read.ExamineRows(ctx, from, min(from+checkedAtOnce, end), note); err != nil {
-				return err
-			}
-			if report != nil {
-				report(int(min(from+checkedAtOnce, end)), int(end))
-			}
-		}
-		return nil
-	})
+	if options.Documents != nil {
+		err = s.ExamineNamed(ctx, options.Documents, note)
+	} else if first, end, rowsErr := s.RowNumbers(ctx); rowsErr == nil {
+		err = s.ExamineRows(ctx, first, end, note, func(error) bool { return false }, report)
+	} else {
+		err = rowsErr
+	}
 	if err != nil {
 		err = fmt.Errorf("check the documents: %w", err)
 	}
 	return found, err
-}
-
-// reader returns what reads documents of a database or transaction.
-func (s *Store) reader(db sqldb.Querier) *documents.Reader {
-	return &documents.Reader{Querier: db, Packer: s.packer, Logged: true}
-}
-
-// update runs change in a transaction.
-func (s *Store) update(ctx context.Context, change func(*sqldb.Tx)) error {
-	return sqldb.UpdateWhole(ctx, s.db, change)
 }

@@ -27,7 +27,7 @@ func (s *Store) Embeddings(ctx context.Context, model string, texts []string) ([
 		for i := range some {
 			args = append(args, some[i][:])
 		}
-		err := sqldb.EachWhole(ctx, s.db.Pool(), func(row *sql.Rows) error {
+		err := sqldb.EachWhole(ctx, s.DB.Pool(), func(row *sql.Rows) error {
 			hash, data := sql.RawBytes(nil), sql.RawBytes(nil)
 			err := row.Scan(&hash, &data)
 			if err == nil {
@@ -52,7 +52,7 @@ func (s *Store) Vectorise(model string, ask index.Vectorise) index.Vectorise {
 		for i, key := range keys {
 			rows[i] = []any{model, key[:], documents.AppendVector([]byte{}, values[i])}
 		}
-		return s.update(ctx, func(tx *sqldb.Tx) {
+		return s.Change(ctx, func(tx *sqldb.Tx) {
 			tx.Insert("embeddings (model, hash, vector)", rows, " ON CONFLICT (model, hash) DO NOTHING")
 			tx.Exec("UPDATE library SET model = ?", model)
 		})
@@ -65,6 +65,6 @@ func (s *Store) Vectorise(model string, ask index.Vectorise) index.Vectorise {
 
 // Model returns the embedding model that was used last; empty if there is none.
 func (s *Store) Model(ctx context.Context) (string, error) {
-	m, err := s.state(ctx, s.db.Pool())
+	m, err := s.state(ctx, s.DB.Pool())
 	return m.model, err
 }

@@ -20,11 +20,11 @@ import (
 // CountWords makes the store count words from now on, and counts those that are stored.
 func (s *Store) CountWords(ctx context.Context) error {
 	version := 0
-	err := sqldb.GetWhole(ctx, s.db.Pool(), []any{&version}, "SELECT analyser FROM statistics")
+	err := sqldb.GetWhole(ctx, s.DB.Pool(), []any{&version}, "SELECT analyser FROM statistics")
 	if err == nil && version == analysis.Version || err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	return s.update(ctx, func(tx *sqldb.Tx) {
+	return s.Change(ctx, func(tx *sqldb.Tx) {
 		for _, table := range []string{"statistics", "terms", "surfaces", "analysed"} {
 			tx.Exec("DELETE FROM " + table)
 		}
@@ -35,7 +35,7 @@ func (s *Store) CountWords(ctx context.Context) error {
 
 // countAll counts the words of all documents.
 func (s *Store) countAll(ctx context.Context, tx *sqldb.Tx) error {
-	from := s.reader(tx)
+	from := s.Reader(tx)
 	for last := int64(-1); ; {
 		rows, err := from.Rows(ctx, "WHERE row > ? ORDER BY row LIMIT 1000", last)
 		if err != nil || len(rows) == 0 {
@@ -46,14 +46,16 @@ func (s *Store) countAll(ctx context.Context, tx *sqldb.Tx) error {
 		if err != nil {
 			return err
 		}
-		numbers := make([][2]int64, len(rows))
-		for i, row := range rows {
-			numbers[i] = [2]int64{row.Number, row.Changed}
-		}
-		count(tx, list, nil)
-		if err := s.analyse(ctx, tx, list, numbers); err != nil {
+		packed, err := s.analyse(ctx, list)
+		if err != nil {
 			return err
 		}
+		analysed := make([][]any, len(rows))
+		for i, row := range rows {
+			analysed[i] = []any{row.Number, row.Changed, packed[i]}
+		}
+		countsOf(list, nil).add(tx)
+		putAnalysed(tx, analysed)
 	}
 }
 
@@ -63,27 +65,17 @@ func isCounting(ctx context.Context, db sqldb.Querier) (bool, error) {
 	return len(kept) > 0, err
 }
 
-// countChanges counts the words that the items of a write add and remove, if words are counted.
-func (w *write) countChanges(ctx context.Context, tx *sqldb.Tx, s *Store) error {
-	if !w.counting {
-		return nil
-	}
-	var added []index.Document
-	var rows [][2]int64 // of added
-	for _, i := range w.items {
-		if i.Put != nil {
-			added, rows = append(added, *i.Put), append(rows, [2]int64{i.Row, i.Changed})
-		}
-	}
-	count(tx, added, w.replaced)
-	return s.analyse(ctx, tx, added, rows)
+// counts are words that some documents add to those of the store.
+type counts struct {
+	segment.Delta
+	hidden  int
+	removed segment.Delta // what of it documents that are gone have removed
 }
 
-// count adds the words of some documents, and subtracts those of others.
-func count(tx *sqldb.Tx, added, removed []index.Document) {
+// countsOf counts the words of some documents, less those of others.
+func countsOf(added, removed []index.Document) counts {
 	more, less := segment.DeltaOf(added...), segment.DeltaOf(removed...)
-	stats := more.Stats
-	stats.Add(less.Stats, -1)
+	more.Stats.Add(less.Stats, -1)
 	hidden := 0
 	for i := range added {
 		hidden += bit(added[i].Hidden)
@@ -99,14 +91,19 @@ func count(tx *sqldb.Tx, added, removed []index.Document) {
 	for surface, n := range less.Surfaces {
 		more.Surfaces[surface] -= n
 	}
+	return counts{more, hidden, less}
+}
+
+// add adds the words to those of the store.
+func (c counts) add(tx *sqldb.Tx) {
 	var terms, surfaces [][]any
-	for _, term := range slices.Sorted(maps.Keys(more.Terms)) {
-		if n := more.Terms[term]; n != (segment.TermCounts{}) {
+	for _, term := range slices.Sorted(maps.Keys(c.Terms)) {
+		if n := c.Terms[term]; n != (segment.TermCounts{}) {
 			terms = append(terms, []any{term, n.Chunks, n.Documents, n.Titles})
 		}
 	}
-	for _, surface := range slices.Sorted(maps.Keys(more.Surfaces)) {
-		if n := more.Surfaces[surface]; n != 0 {
+	for _, surface := range slices.Sorted(maps.Keys(c.Surfaces)) {
+		if n := c.Surfaces[surface]; n != 0 {
 			surfaces = append(surfaces, []any{surface, analysis.Stem(surface), n})
 		}
 	}
@@ -116,12 +113,12 @@ func count(tx *sqldb.Tx, added, removed []index.Document) {
 	tx.Insert("surfaces (surface, term, documents)", surfaces, ` ON CONFLICT (surface) DO UPDATE SET
 		documents = surfaces.documents + excluded.documents`)
 	sqldb.ExecList(tx, "DELETE FROM terms WHERE documents <= 0 AND term IN (SELECT value FROM json_each(?))",
-		slices.Collect(maps.Keys(less.Terms)))
+		slices.Collect(maps.Keys(c.removed.Terms)))
 	sqldb.ExecList(tx, "DELETE FROM surfaces WHERE documents <= 0 AND surface IN (SELECT value FROM json_each(?))",
-		slices.Collect(maps.Keys(less.Surfaces)))
+		slices.Collect(maps.Keys(c.removed.Surfaces)))
 	tx.Exec(`UPDATE statistics SET body_tokens = body_tokens + ?, heading_tokens = heading_tokens + ?,
-		title_tokens = title_tokens + ?, chunk_title_tokens = chunk_title_tokens + ?, hidden = hidden + ?`, stats.BodyTokens,
-		stats.HeadingTokens, stats.TitleTokens, stats.ChunkTitleTokens, hidden)
+		title_tokens = title_tokens + ?, chunk_title_tokens = chunk_title_tokens + ?, hidden = hidden + ?`,
+		c.Stats.BodyTokens, c.Stats.HeadingTokens, c.Stats.TitleTokens, c.Stats.ChunkTitleTokens, c.hidden)
 }
 
 func bit(b bool) int {

@@ -1,8 +1,8 @@
 package shared
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	"quarry/server/index"
@@ -14,70 +14,53 @@ import (
 // deletes is stored; of two with one id the last counts. Besides the errors of package index: documents.ErrTooLarge,
 // documents.ErrNoID.
 func (s *Store) Write(ctx context.Context, batch index.Batch) (index.Written, error) {
-	changes, err := documents.Changes(batch)
-	if err != nil {
-		return index.Written{}, fmt.Errorf("write the documents: %w", err)
-	}
-	if !batch.DryRun {
-		return s.apply(ctx, changes, batch.Cursors)
-	}
-	var w write
-	err = w.plan(ctx, s.reader(s.db.Pool()), changes)
-	return w.written, err
+	return s.Put(ctx, batch, func(changes []documents.Change) (index.Written, error) {
+		return s.Apply(ctx, changes, batch.Cursors, &write{store: s})
+	})
 }
 
 // UpdateAccess implements index.Index.
 func (s *Store) UpdateAccess(ctx context.Context, patches []index.AccessPatch) (int, error) {
 	return documents.UpdateAccess(patches, func(changes []documents.Change) (index.Written, error) {
-		return s.apply(ctx, changes, nil)
+		return s.Apply(ctx, changes, nil, &write{store: s})
 	})
 }
 
-// apply stores changes in one transaction.
-func (s *Store) apply(ctx context.Context, changes []documents.Change, cursors map[string]string) (
-	index.Written, error) {
-	var w write
-	err := s.update(ctx, func(tx *sqldb.Tx) {
-		w = write{}
-		tx.Fail(w.plan(ctx, s.reader(tx), changes))
-		documents.PutCursors(tx, cursors)
-		tx.Fail(w.store(ctx, tx, s))
-	})
-	if err != nil {
-		return index.Written{}, err
-	}
-	return w.written, nil
-}
-
-// write is what changes do to the documents that are stored.
+// write is what a write adds to the documents: it is a documents.Written.
 type write struct {
-	items    []documents.Item // that change something
-	written  index.Written
+	store    *Store
 	counting bool             // of words
 	replaced []index.Document // what is replaced or removed, if words are counted
+	counts   counts           // likewise
+	analysed [][]byte         // likewise, of those that are put
 }
 
-// plan compares changes with what is stored.
-func (w *write) plan(ctx context.Context, from *documents.Reader, changes []documents.Change) (err error) {
-	if w.counting, err = isCounting(ctx, from); err != nil {
-		return err
+// Begin implements documents.Written.
+func (w *write) Begin(ctx context.Context, tx sqldb.Querier) (replaced func(int, index.Document), err error) {
+	w.replaced = nil
+	if w.counting, err = isCounting(ctx, tx); err != nil || !w.counting {
+		return nil, err
 	}
-	var replaced func(int, index.Document)
-	if w.counting {
-		replaced = func(_ int, old index.Document) { w.replaced = append(w.replaced, old) }
-	}
-	plan, err := from.Plan(ctx, changes, replaced)
-	if err != nil {
-		return err
-	}
-	for _, i := range plan.Items {
+	return func(_ int, old index.Document) { w.replaced = append(w.replaced, old) }, nil
+}
+
+// Prepare implements documents.Written.
+func (w *write) Prepare(ctx context.Context, _ sqldb.Querier, plan *documents.Plan) (err error) {
+	var added []index.Document
+	for n := range plan.Items {
+		i := &plan.Items[n]
 		if i.Old != nil && i.Old.Number == 0 {
 			return i.Old.Cause // its chunks are not known
 		}
+		if !i.Keep && i.Put != nil {
+			added = append(added, *i.Put)
+		}
 	}
-	w.written = plan.Written
-	w.items = slices.DeleteFunc(plan.Items, func(i documents.Item) bool { return i.Keep })
-	return nil
+	if w.counting {
+		w.counts = countsOf(added, w.replaced)
+		w.analysed, err = w.store.analyse(ctx, added)
+	}
+	return err
 }
 
 // isAccessAlone reports whether nothing changes but what an access patch changes.
@@ -90,27 +73,30 @@ func isAccessAlone(i *documents.Item) bool {
 	return slices.Equal(documents.Hash(&d)[:documents.HashBytes], i.Old.Hash[:documents.HashBytes])
 }
 
-// store writes the items within a transaction.
-func (w *write) store(ctx context.Context, tx *sqldb.Tx, s *Store) error {
-	if len(w.items) == 0 {
+// Store implements documents.Written.
+func (w *write) Store(ctx context.Context, tx *sqldb.Tx, plan *documents.Plan) error {
+	if plan.Nothing() {
 		return nil
 	}
-	m, err := s.state(ctx, tx)
-	if err == nil {
-		err = (&documents.Plan{Items: w.items}).Pack(ctx, s.packer)
+	if now, err := isCounting(ctx, tx); err != nil || now != w.counting {
+		return cmp.Or(err, documents.ErrOvertaken)
 	}
+	m, err := w.store.state(ctx, tx)
 	if err != nil {
 		return err
 	}
-	rows := documents.Rows{Packer: s.packer, Logged: true}
-	now := s.now().UnixMicro()
+	rows := documents.Rows{Packer: w.store.Packer, Logged: true}
+	now := w.store.now().UnixMicro()
 	var gone []int64
 	var added []string // ids of documents that may have been removed before
-	var removals [][]any
-	for n := range w.items {
-		i := &w.items[n]
+	var removals, analysed [][]any
+	for n := range plan.Items {
+		i := &plan.Items[n]
+		if i.Keep {
+			continue
+		}
 		m.sequence++
-		i.Row, i.Changed = m.sequence, m.sequence
+		i.Row = m.sequence
 		texted, addedAt := m.sequence, now
 		if i.Old == nil {
 			added = append(added, i.ID)
@@ -122,10 +108,14 @@ func (w *write) store(ctx context.Context, tx *sqldb.Tx, s *Store) error {
 		} else if isAccessAlone(i) {
 			texted = i.Old.Texted
 		}
+		if i.Put != nil && w.counting {
+			analysed = append(analysed, []any{i.Row, m.sequence, w.analysed[len(analysed)]})
+		}
 		rows.Add(tx, i, m.sequence, texted, addedAt)
 	}
-	if err := w.countChanges(ctx, tx, s); err != nil {
-		return err
+	if w.counting {
+		w.counts.add(tx)
+		putAnalysed(tx, analysed)
 	}
 	rows.Flush(tx)
 	sqldb.ExecList(tx, "DELETE FROM analysed WHERE document IN (SELECT CAST(value AS BIGINT) FROM json_each(?))", gone)
