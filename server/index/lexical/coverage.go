@@ -62,9 +62,10 @@ func (s *second) isNamed(document int) bool {
 
 // bitsOf returns the bits of the words of the query that a word of a text is.
 func (p *plan) bitsOf(analyser *analysis.Analyser, raw analysis.Raw, written string) (bits uint64) {
+	own := analyser.TermOf(raw.Surface)
 	for i := range p.words {
 		for _, term := range p.words[i].terms {
-			if isTerm(analyser, raw, written, term) {
+			if isTerm(analyser, own, written, term) {
 				bits |= p.words[i].bits
 			}
 		}
@@ -72,10 +73,10 @@ func (p *plan) bitsOf(analyser *analysis.Analyser, raw analysis.Raw, written str
 	return bits
 }
 
-// isTerm reports whether a term is one of those of a word of a text.
-func isTerm(analyser *analysis.Analyser, raw analysis.Raw, written, term string) bool {
+// isTerm reports whether a term is one of those of a word of a text, which has own as the first.
+func isTerm(analyser *analysis.Analyser, own, written, term string) bool {
 	if l := analysis.LanguageOfTerm(term); l != nil {
 		return term == analyser.TermIn(l, written)
 	}
-	return term == analyser.TermOf(raw.Surface)
+	return term == own
 }

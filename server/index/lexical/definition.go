@@ -2,6 +2,7 @@ package lexical
 
 import (
 	"slices"
+	"strings"
 
 	"quarry/internal/text"
 	"quarry/server/index/analysis"
@@ -94,25 +95,53 @@ func (r *run) acronyms(a *analysis.Analyser, query string, rights func() []segme
 // addForms adds the chunks with a long form of a word to those of its terms.
 func (s *scoring) addForms(w *word) error {
 	for _, form := range w.forms {
-		all := func(uint32) bool { return true }
-		err := s.r.occurrences(s.part, form, all, func(chunk uint32, times int, titled bool) {
-			f := float32(times)
-			if titled {
-				f += s.title
-				for words := w.bits; words > 0; words &= words - 1 {
-					s.titled(words).Add(s.owners.Of(int(chunk)))
-				}
-			}
-			if f > 0 {
-				s.addToGroup(chunk, f*float32(s.r.s.params.Acronym))
-				s.r.pages[chunk/pageChunks] = true
-			}
-		})
+		all, err := s.formed(form)
 		if err != nil {
 			return err
 		}
+		for _, at := range all {
+			f := float32(at.times)
+			if at.titled {
+				f += s.title
+				for words := w.bits; words > 0; words &= words - 1 {
+					s.titled(words).Add(s.owners.Of(int(at.chunk)))
+				}
+			}
+			s.addToGroup(at.chunk, f*float32(s.r.s.params.Acronym))
+			s.r.pages[at.chunk/pageChunks] = true
+		}
 	}
 	return nil
+}
+
+// formedChunk is a chunk with a long form.
+type formedChunk struct {
+	chunk, times uint32
+	titled       bool // its title has the words
+}
+
+// formed returns the chunks with a long form, which are remembered: those of frequent words take as long as the rest of a
+// question.
+func (s *scoring) formed(form []phraseTerm) (all []formedChunk, err error) {
+	var key strings.Builder
+	for _, word := range form {
+		for _, term := range word.terms {
+			key.WriteString(term + "\x00")
+		}
+		key.WriteByte(byte(word.offset))
+	}
+	known := remembered[[]formedChunk](s.reader)
+	if all, ok := known.Get(key.String()); ok {
+		return all, nil
+	}
+	every := func(uint32) bool { return true }
+	err = s.r.occurrences(s.part, form, every, func(chunk uint32, times int, titled bool) {
+		all = append(all, formedChunk{chunk, uint32(times), titled})
+	})
+	if err == nil {
+		known.Add(key.String(), all)
+	}
+	return all, err
 }
 
 // longForm is what a word of the query stands for as a highlighter finds it, word by word: how many it has seen, and
@@ -123,10 +152,10 @@ type longForm struct {
 	seen, start, position int
 }
 
-// ends reports whether the next word of a text completes the long form.
-func (f *longForm) ends(a *analysis.Analyser, raw analysis.Raw, written string) bool {
+// ends reports whether the next word of a text completes the long form; own is its first term.
+func (f *longForm) ends(a *analysis.Analyser, raw analysis.Raw, own, written string) bool {
 	is := func(terms []string) bool {
-		return slices.ContainsFunc(terms, func(term string) bool { return isTerm(a, raw, written, term) })
+		return slices.ContainsFunc(terms, func(term string) bool { return isTerm(a, own, written, term) })
 	}
 	follows := f.seen > 0 && raw.Position-f.position == int(f.phrase[f.seen].offset)
 	if !follows || !is(f.phrase[f.seen].terms) {

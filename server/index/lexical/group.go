@@ -9,11 +9,8 @@ import (
 	"quarry/server/index/segment"
 )
 
-// maxGroups bounds the groups that are remembered of a segment: a byte for each of its chunks.
+// maxGroups bounds the groups that are remembered of a segment: a byte for each of its chunks. So it does the long forms.
 const maxGroups = 32
-
-// groups remembers groups by their terms.
-type groups = lru.Cache[string, group]
 
 // group is how often one occurs in each chunk of a segment, in halves, and the documents that have it in their title.
 type group struct {
@@ -21,10 +18,11 @@ type group struct {
 	titled segment.Bits
 }
 
-func groupsOf(reader *segment.Reader) *groups {
+// remembered is what is remembered of a segment by terms.
+func remembered[T any](reader *segment.Reader) *lru.Cache[string, T] {
 	type key struct{}
-	return segment.Derived(reader, key{}, func() *groups {
-		cache, err := lru.New[string, group](maxGroups)
+	return segment.Derived(reader, key{}, func() *lru.Cache[string, T] {
+		cache, err := lru.New[string, T](maxGroups)
 		if err != nil { // only of a size that is not positive
 			panic(err)
 		}
@@ -66,7 +64,7 @@ func (s *scoring) gatherAll(names []string, words uint64) {
 	key := ""
 	if postings > chunks {
 		key = strings.Join(names, "\x00")
-		if group, known := groupsOf(s.reader).Get(key); known {
+		if group, known := remembered[group](s.reader).Get(key); known {
 			for page := range (chunks + pageChunks - 1) / pageChunks {
 				s.r.pages[page] = true
 			}
@@ -108,7 +106,7 @@ func (s *scoring) remember(key string, names []string) {
 	for _, name := range names {
 		s.reader.AddTitled(name, titled)
 	}
-	groupsOf(s.reader).Add(key, group{halves, titled})
+	remembered[group](s.reader).Add(key, group{halves, titled})
 }
 
 // gather adds the frequencies of a block, none of which is 0, to those of its group.

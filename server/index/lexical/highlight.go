@@ -127,12 +127,13 @@ func (h *highlighter) find(text string, spoken index.LanguageAt) []mark {
 		if !h.initials[raw.Surface[0]] {
 			return
 		}
+		own := analyser.TermOf(raw.Surface)
 		for i := range forms {
-			if f := &forms[i]; raw.Kind == analysis.Word && f.ends(analyser, raw, text[raw.Start:raw.End]) {
+			if f := &forms[i]; raw.Kind == analysis.Word && f.ends(analyser, raw, own, text[raw.Start:raw.End]) {
 				found = append(found, mark{f.start, raw.End, f.matched.word, f.matched.idf})
 			}
 		}
-		matched, ok := h.terms[analyser.TermOf(raw.Surface)]
+		matched, ok := h.terms[own]
 		for i := 0; i < len(h.languages) && !ok && raw.Kind == analysis.Word; i++ {
 			l := h.languages[i]
 			if code := spoken(raw.Start); code == "" || code == l.Code {

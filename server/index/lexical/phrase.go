@@ -147,8 +147,8 @@ func (r *run) occurrences(part int, phrase []phraseTerm, wanted func(chunk uint3
 			return nil
 		}
 		next := chunk
-		for _, list := range lists {
-			next = max(next, list.seek(chunk))
+		for i := 0; i < len(lists) && next == chunk; i++ {
+			next = lists[i].seek(chunk)
 		}
 		if next > chunk { // a list is further ahead, or at the end
 			if next == noChunk {

@@ -83,10 +83,14 @@ func (s *scoring) choose(part int, of, matching, phrases segment.Bits, limit int
 	}
 	b := &best{limit: limit, items: s.r.best[:0]}
 	long := longDocument{best: best{limit: candidatesPerDocument}, document: -1}
+	spread = spread && s.owners != nil // else no document is long
 	chunks, prefer := s.reader.Chunks(), float32(s.plan.prefer)
-	least := float32(0) // what scores no more is not over floor, even preferred
-	raise := func(to float32) { floor, least = to, math.Nextafter32(to/prefer, 0) }
-	raise(floor)
+	least := math.Nextafter32(floor/prefer, 0) // what scores no more is not over floor, even preferred
+	raise := func(to float32) {
+		if to > floor {
+			floor, least = to, math.Nextafter32(to/prefer, 0)
+		}
+	}
 	for page, touched := range s.r.pages {
 		if !touched {
 			continue
@@ -107,17 +111,15 @@ func (s *scoring) choose(part int, of, matching, phrases segment.Bits, limit int
 					continue
 				}
 			}
-			if document != long.document {
-				raise(max(floor, long.flush(b)))
-				if spread {
-					long.begin(s, document)
-				}
+			if spread && document != long.document {
+				raise(long.flush(b))
+				long.begin(s, document)
 			}
 			if long.document == document {
 				long.offer(scored{score, uint32(chunk)})
 				continue
 			}
-			raise(max(floor, b.offer(scored{score, uint32(chunk)})))
+			raise(b.offer(scored{score, uint32(chunk)}))
 		}
 	}
 	long.flush(b)

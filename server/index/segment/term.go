@@ -87,6 +87,8 @@ type Block struct {
 	// where the positions are
 	positions     []byte
 	positionWidth int // -1: uvarints
+	// passed postings have skipped positions
+	passed, skipped int
 }
 
 // Blocks is the number of blocks of the term's postings.
@@ -116,6 +118,7 @@ func (t *Term) BlockOf(chunk uint32, from int) int {
 
 // Load unpacks block i.
 func (t *Term) Load(i int, b *Block) {
+	b.passed, b.skipped = 0, 0
 	next := uint32(0)
 	if i > 0 {
 		next = t.Last(i-1) + 1
@@ -274,17 +277,19 @@ func (g *gaps) appendTo(dst []uint32, n int) []uint32 {
 	return dst
 }
 
-// Positions appends the positions of posting i of b, ascending.
+// Positions appends the positions of posting i of b, ascending. It is quick for one posting after another.
 func (t *Term) Positions(b *Block, i int, dst []uint32) []uint32 {
-	skipped := 0
-	for j := range i {
-		skipped += b.frequency(j)
+	if i < b.passed {
+		b.passed, b.skipped = 0, 0
 	}
-	if skipped > 3*maxFrequency*BlockSize {
+	for ; b.passed < i; b.passed++ {
+		b.skipped += b.frequency(b.passed)
+	}
+	if b.skipped > 3*maxFrequency*BlockSize {
 		panic(t.r.damaged("a term occurs too often"))
 	}
 	in := t.gaps(b)
-	in.skip(skipped)
+	in.skip(b.skipped)
 	return in.appendTo(dst, t.frequency(b, i))
 }
 
