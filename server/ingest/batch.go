@@ -33,6 +33,8 @@ type batcher struct {
 	names  *Names                   // nil: not needed yet
 	most   int                      // documents of a batch
 
+	readers *Readers // nil: none
+
 	batch   index.Batch
 	upserts map[string]int     // ids in batch.Upsert
 	tasks   map[string][]*task // the files of those documents
@@ -199,7 +201,9 @@ func (b *batcher) write() (index.Written, error) {
 		for key, t := range b.states {
 			b.batch.Cursors[key] = encode(t.state())
 		}
-		written, err := b.idx.Write(b.ctx, b.batch)
+		var written index.Written
+		var err error
+		b.readers.apart(func() { written, err = b.idx.Write(b.ctx, b.batch) })
 		owned, isOwned := errors.AsType[*index.OwnedError](err)
 		if !isOwned {
 			return written, err

@@ -20,10 +20,12 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/server/index"
 	"quarry/server/ingest/pdf"
@@ -58,6 +60,7 @@ type fileReader struct {
 	encoding string      // assumed, of the first such document of the task
 	member   string      // the file or message of a container that is read; empty: the task's file
 	large    *sync.Mutex // locked while a large text is read, which takes several times its size
+	isShort  bool        // no descriptor was free for the last file
 
 	largeText int64 // bytes of a file that is read alone, and whose words are counted
 	mostWords int   // different words of such a file
@@ -92,7 +95,7 @@ func (r *fileReader) read(ctx context.Context, t *task) {
 		last.Print = fingerprint(t.file.info)
 		return
 	}
-	handle, err := t.target.open(t.file)
+	handle, err := r.open(ctx, t)
 	if err != nil {
 		last = unreadable(err)
 		return
@@ -139,6 +142,23 @@ func (r *fileReader) read(ctx context.Context, t *task) {
 	}
 	if last.Print = fingerprint(info); time.Since(info.ModTime()) < racyAge {
 		last.Print = racyPrint(info.Size())
+	}
+}
+
+// open opens the task's file. If no descriptor is free it waits a second for one, unless it did so for the file before,
+// and then ends processes that read other formats.
+func (r *fileReader) open(ctx context.Context, t *task) (handle *os.File, err error) {
+	const tries, pause = 20, 50 * time.Millisecond
+	for n := 1; ; n++ {
+		r.readers.apart(func() { handle, err = t.target.open(t.file) })
+		isShort := errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+		if !isShort || r.isShort || n == tries || guard.Sleep(ctx, pause) != nil {
+			r.isShort = isShort
+			return handle, err
+		}
+		if n > tries/4 {
+			r.readers.shrink()
+		}
 	}
 }
 

@@ -36,6 +36,22 @@ func NewReaders(program worker.Program, limit time.Duration) *Readers {
 // Close ends the idle processes.
 func (r *Readers) Close() { r.pool.Close() }
 
+// apart calls do while no process starts, which would take descriptors that do needs.
+func (r *Readers) apart(do func()) {
+	if r == nil {
+		do()
+		return
+	}
+	r.pool.Apart(do)
+}
+
+// shrink ends a process that has nothing to do.
+func (r *Readers) shrink() {
+	if r != nil {
+		r.pool.Shrink()
+	}
+}
+
 // work is what a process does with a document.
 type work int
 

@@ -44,7 +44,7 @@ func newRun(ctx context.Context, idx index.Index, local Local, report Report) (*
 		return nil, err
 	}
 	batcher := newBatcher(ctx, idx, roots, report)
-	batcher.most = cmp.Or(local.batch, batcher.most)
+	batcher.most, batcher.readers = cmp.Or(local.batch, batcher.most), local.Readers
 	for root, state := range roots {
 		if state.unnamed && !state.damaged {
 			batcher.cursor(rootPrefix+root, encode(state))

@@ -48,7 +48,7 @@ func TestFewDescriptors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = unix.Setrlimit(unix.RLIMIT_NOFILE, &before) }()
-	const forOne = 8 // a start takes seven, and a process keeps three
+	const forOne = forFirst + 1
 	limitDescriptors(t, forOne)
 	var readers sync.WaitGroup
 	for range size {
@@ -94,4 +94,47 @@ func TestFewDescriptors(t *testing.T) {
 		t.Fatal(err)
 	}
 	readers.Wait()
+}
+
+// TestApartFromStarts opens a file again and again while processes start with the descriptors that they need, one after the
+// other: there is always one for the file. An idle process makes room.
+func TestApartFromStarts(t *testing.T) {
+	p := newPool(t, 1, "serve")
+	read := func() {
+		if _, err := p.Read(t.Context(), []byte("x"), time.Minute, none); err != nil {
+			t.Error(err)
+		}
+	}
+	read() // opens what the runtime keeps
+	p.Shrink()
+	if p.Shrink(); len(p.idle) != 0 || p.running != 0 {
+		t.Errorf("%d processes, %d idle", p.running, len(p.idle))
+	}
+	var before unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Setrlimit(unix.RLIMIT_NOFILE, &before) }()
+	limitDescriptors(t, forFirst)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range 20 {
+			read()
+			p.Shrink()
+		}
+	}()
+	for opened := 0; ; opened++ {
+		select {
+		case <-done:
+			t.Logf("opened %d times", opened)
+			return
+		default:
+			p.Apart(func() {
+				if err := findFree(1); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
 }

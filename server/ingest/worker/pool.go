@@ -27,7 +27,7 @@ type Program struct {
 type Pool[Q, A any] struct {
 	program Program
 	size    int
-	forking sync.Mutex // a start takes more descriptors than a process does: one after the other
+	forking sync.RWMutex // locked by a start, read-locked by Apart
 
 	mutex   sync.Mutex
 	changed sync.Cond        // signalled when a process becomes idle or ends, or a start fails
@@ -49,6 +49,26 @@ func NewPool[Q, A any](program Program, size int) *Pool[Q, A] {
 	p := &Pool[Q, A]{program: program, size: size}
 	p.changed.L = &p.mutex
 	return p
+}
+
+// A start takes five descriptors for a moment, and a process keeps two. Where there are few, forFirst are free before the
+// first process starts, and forFurther before another one.
+const forFirst, forFurther = 7, 12
+
+// Apart calls do while no process starts, so that it finds the descriptors that a start takes.
+func (p *Pool[Q, A]) Apart(do func()) {
+	p.forking.RLock()
+	defer p.forking.RUnlock()
+	do()
+}
+
+// Shrink ends an idle process, if there is one: its descriptors are needed.
+func (p *Pool[Q, A]) Shrink() {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if len(p.idle) > 0 {
+		p.end(0)
+	}
 }
 
 // Close ends the idle processes; the others end with their document.
@@ -110,8 +130,12 @@ func (p *Pool[Q, A]) acquire(ctx context.Context) (*process[Q, A], error) {
 			isRefused = false
 		default:
 			p.running++
+			needed := forFirst
+			if p.running > 1 {
+				needed = forFurther
+			}
 			p.mutex.Unlock()
-			started, err := p.start(ctx)
+			started, err := p.start(ctx, needed)
 			p.mutex.Lock()
 			if err == nil {
 				p.refused = 0
@@ -161,10 +185,15 @@ func (p *Pool[Q, A]) expire(old *process[Q, A]) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if at := slices.Index(p.idle, old); at >= 0 {
-		p.idle = slices.Delete(p.idle, at, at+1)
-		p.running--
-		old.stop()
+		p.end(at)
 	}
+}
+
+// end ends an idle process.
+func (p *Pool[Q, A]) end(at int) {
+	p.idle[at].expiry.Stop()
+	p.idle[at].stop()
+	p.idle, p.running = slices.Delete(p.idle, at, at+1), p.running-1
 }
 
 // process is a running process.
@@ -180,12 +209,12 @@ type process[Q, A any] struct {
 	expiry  *time.Timer // of an idle one
 }
 
-func (p *Pool[Q, A]) start(ctx context.Context) (*process[Q, A], error) {
+func (p *Pool[Q, A]) start(ctx context.Context, descriptors int) (*process[Q, A], error) {
 	running, kill := context.WithCancel(context.WithoutCancel(ctx))
 	command := exec.CommandContext(running, p.program.Path, p.program.Arguments...)
 	s := &process[Q, A]{command: command, kill: kill, release: func() {}}
 	command.Env = []string{} // it needs nothing of this process's environment, which has secrets
-	if err := p.fork(s); err != nil {
+	if err := p.fork(s, descriptors); err != nil {
 		kill()
 		return nil, fmt.Errorf("%w: %w", ErrNoWorker, err)
 	}
@@ -200,28 +229,40 @@ func (p *Pool[Q, A]) start(ctx context.Context) (*process[Q, A], error) {
 	return s, nil
 }
 
-// fork starts a process with one pipe for what it answers and what the Go runtime says at its end: each pipe takes
-// descriptors, of which there may be few.
-func (p *Pool[Q, A]) fork(s *process[Q, A]) error {
+// fork starts a process with one connection for what it answers and what the Go runtime says at its end: there may be
+// few descriptors.
+func (p *Pool[Q, A]) fork(s *process[Q, A], descriptors int) error {
 	p.forking.Lock()
 	defer p.forking.Unlock()
-	in, err := s.command.StdinPipe()
+	if err := findFree(descriptors); err != nil {
+		return err
+	}
+	in, out, stdin, stdout, err := connect()
 	if err != nil {
 		return err
 	}
-	out, answers, err := os.Pipe()
-	if err != nil {
-		s.command.Err = err // Start only closes the pipes
-		return s.command.Start()
-	}
-	defer answers.Close()
+	defer stdin.Close()
+	defer stdout.Close()
 	s.in, s.pipe, s.unread = in, out, &io.LimitedReader{R: out, N: MaxAnswer}
 	s.out = bufio.NewReaderSize(s.unread, 64<<10)
-	s.command.Stdout, s.command.Stderr = answers, answers
+	s.command.Stdin, s.command.Stdout, s.command.Stderr = stdin, stdout, stdout
 	if err = s.command.Start(); err != nil {
+		in.Close()
 		out.Close()
 	}
 	return err
+}
+
+// findFree returns an error if fewer descriptors can be opened.
+func findFree(descriptors int) error {
+	for range descriptors {
+		opened, err := os.Open(os.DevNull)
+		if err != nil {
+			return err
+		}
+		defer opened.Close()
+	}
+	return nil
 }
 
 // stop ends the process and waits for its end.
