@@ -42,7 +42,8 @@ type Target struct {
 	// OwnModel is set if the target may have a model of its own, though questions here are answered by one of this
 	// machine: passages of several targets are not sent to the model of one of them.
 	OwnModel bool
-	// Offers is set if the home may list documents of a server: others count searches, and log them.
+	// Offers is set if a server may be searched unasked, for the home and while one types: others count searches, and
+	// log them.
 	Offers bool
 	// NoModel is set if it is known to have no language model; else its searches report it.
 	NoModel bool

@@ -104,8 +104,10 @@ func (m *Model) searches(query client.Query) bool {
 	return query.Searches() || query.Browses() && (m.conn.welcome.browses || m.client() != nil && m.client().Local())
 }
 
-// typingSearches reports whether typing searches a remote server.
-func (m *Model) typingSearches() bool { return m.options.Instant || m.conn.welcome.instant }
+// typingSearches reports whether typing searches a remote server: where somebody wants that, and over SSH.
+func (m *Model) typingSearches() bool {
+	return m.options.Instant || m.target.Offers && m.conn.welcome.instant
+}
 
 // handlePause searches a remote server if no key was pressed since.
 func (m *Model) handlePause(text string) tea.Cmd {

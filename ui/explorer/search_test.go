@@ -457,31 +457,48 @@ func TestALibraryThatAnotherProcessChanged(t *testing.T) {
 	}
 }
 
-// A server that answers without a model while one types is asked while one types; one that cannot is spared the model as
-// far as it lets.
+// A server is asked while one types only where somebody wants that, since others count and log searches. One that cannot
+// answer without a model is spared it as far as it lets.
 func TestWhatIsAskedWhileTypingFollowsTheServer(t *testing.T) {
 	t.Parallel()
-	for name, quarry := range map[string]bool{"quarry": true, "onyx": false} {
+	for name, test := range map[string]struct{ quarry, instant, offers bool }{
+		"quarry": {quarry: true, instant: true}, "onyx": {instant: true}, "over SSH": {quarry: true, offers: true}, "on Enter": {quarry: true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := &script{routes: map[string]http.HandlerFunc{"GET /version": func(w http.ResponseWriter, _ *http.Request) {
-				version := map[string]any{"backend_version": "4.1"}
-				if quarry {
-					version["quarry"] = map[string]any{"version": "1", "api": 1, "features": []string{"instant"}}
+			inBubble(t, func(t *testing.T) {
+				server := &script{routes: map[string]http.HandlerFunc{"GET /version": func(w http.ResponseWriter, _ *http.Request) {
+					version := map[string]any{"backend_version": "4.1"}
+					if test.quarry {
+						version["quarry"] = map[string]any{"version": "1", "api": 1, "features": []string{"instant"}}
+					}
+					answer200(w, version)
+				}}, search: func(w http.ResponseWriter, _ *http.Request, request wire.SearchRequest) {
+					answer200(w, oneResult(request))
+				}}
+				target := server.remote(t)
+				target.Offers = test.offers
+				screen := start(t, 120, 40, Options{Target: target, Instant: test.instant})
+				if !test.instant && !test.offers {
+					screen.WaitText("↵ search")
+					screen.Type("rollback")
+					time.Sleep(time.Second)
+					screen.Press("enter")
+					screen.WaitText("About rollback")
+					if asked := server.asked(); len(asked) != 1 || asked[0].Instant {
+						t.Errorf("asked for %+v", asked)
+					}
+					return
 				}
-				answer200(w, version)
-			}}, search: func(w http.ResponseWriter, _ *http.Request, request wire.SearchRequest) {
-				answer200(w, oneResult(request))
-			}}
-			screen := start(t, 120, 40, Options{Target: server.remote(t), Instant: !quarry})
-			screen.WaitText("type to search")
-			screen.Type("rollback")
-			screen.WaitText("About rollback")
-			for _, request := range server.asked() {
-				if !request.Instant || request.SkipQueryExpansion == quarry {
-					t.Errorf("asked for %+v", request)
+				screen.WaitText("type to search")
+				screen.Type("rollback")
+				screen.WaitText("About rollback")
+				for _, request := range server.asked() {
+					if !request.Instant || request.SkipQueryExpansion == test.quarry {
+						t.Errorf("asked for %+v", request)
+					}
 				}
-			}
+			})
 		})
 	}
 }

@@ -100,7 +100,7 @@ func (m *Model) invitation() string {
 		return "opening " + m.target.Where + "…"
 	case m.box.Query() != "" && m.target.Kind == Remote:
 		return m.keys.keyOf("search", InBox) + " searches " + m.target.Where
-	case m.target.Kind == Remote && !m.options.Instant && !m.conn.welcome.instant:
+	case m.target.Kind == Remote && !m.typingSearches():
 		return "type a question, then " + m.keys.keyOf("search", InBox)
 	}
 	return "type to search"
