@@ -178,12 +178,46 @@ func (s *Server) ingest(c *call) (any, error) {
 	if err != nil {
 		return nil, invalid(problem{kind: "value_error", where: []any{"body", "document"}, text: "Value error, " + err.Error()})
 	}
+	if err := s.refuseTaken(c, document.ID); err != nil {
+		return nil, err
+	}
 	written, err := s.store(c.Context(), c.who, document, posted.ExternalAccess != nil, connector)
 	if err != nil {
 		return nil, err
 	}
 	s.Changed(c.who.Tenant)
 	return wire.IngestionResponse{DocumentID: document.ID, AlreadyExisted: written.Added == 0}, nil
+}
+
+// refuseTaken refuses an id for a posted document that reads as another one's: as the public id or a ref of the document
+// of a file, or as a short ref.
+func (s *Server) refuseTaken(c *call, id string) error {
+	return s.reading(c.Context(), c.who.Tenant, func(snapshot index.Snapshot) error {
+		edge, err := s.edge(c.Context(), c.who.Tenant, snapshot, index.Access{All: true})
+		if err != nil {
+			return err
+		}
+		public, _ := edge.names.Stored(id)
+		ofPublic, _, _ := wire.SplitRef(public)
+		found, err := snapshot.Documents(c.Context(), []string{id, public, ofPublic}, edge.access)
+		if err != nil || len(found) > 0 && found[0].ID == id {
+			return err // the document itself, which Write refuses to replace if it is another's
+		}
+		for _, d := range found {
+			if !ownedByPosts(d.Origin) {
+				return &index.OwnedError{Origins: map[string]string{id: d.Origin}}
+			}
+		}
+		short, _, isShort := wire.SplitShort(id)
+		if !isShort {
+			return nil
+		}
+		hashes, err := edge.hashes(c.Context(), short)
+		if err == nil && len(hashes) > 0 {
+			err = coded(http.StatusConflict, "CONFLICT", "The id reads as the short ref of another document; choose another one.")
+		}
+		return err
+	})
 }
 
 // ingested answers GET /onyx-api/ingestion: the posted documents that the caller may see.

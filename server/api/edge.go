@@ -79,7 +79,7 @@ func (e edge) stored(ctx context.Context, sent string) (string, error) {
 	if err != nil || len(hashes) == 0 {
 		return public, err
 	}
-	ids := slices.Sorted(maps.Values(hashes))
+	ids := slices.Sorted(maps.Keys(hashes))
 	if len(ids) > 1 {
 		return "", coded(http.StatusBadRequest, "INVALID_INPUT", "%s begins the short refs of several documents: %s",
 			hash, strings.Join(mapped(ids, e.id), ", "))
@@ -87,30 +87,34 @@ func (e edge) stored(ctx context.Context, sent string) (string, error) {
 	return ids[0] + rest, nil
 }
 
-// hashes returns the ids of the documents that the caller may see, by their hashes, of those that begin with a text.
+// hashes returns the hashes that begin with a text, by the ids of their documents, which the caller may see.
 func (e edge) hashes(ctx context.Context, beginning string) (map[string]string, error) {
 	hashes, err := ingest.Hashes(ctx, e.documents, beginning)
 	if err != nil || len(hashes) == 0 {
 		return nil, err
 	}
-	seen, err := e.snapshot.Documents(ctx, slices.Collect(maps.Values(hashes)), e.access)
-	maps.DeleteFunc(hashes, func(_, id string) bool {
+	seen, err := e.snapshot.Documents(ctx, slices.Collect(maps.Keys(hashes)), e.access)
+	maps.DeleteFunc(hashes, func(id, _ string) bool {
 		return !slices.ContainsFunc(seen, func(d index.Stored) bool { return d.ID == id })
 	})
 	return hashes, err
 }
 
 // shortRef returns the short ref of a passage: the shortest beginning of its document's hash that no other document has
-// which the caller may see. It is empty if the hash is not stored.
+// which the caller may see. It is empty if the hash is not stored, or that of another such document too.
 func (e edge) shortRef(ctx context.Context, id string, chunk int) string {
 	hash := e.names.Hash(id)
 	alike, err := e.hashes(ctx, hash[:wire.ShortestID])
-	if err != nil || alike[hash] != id {
+	if err != nil || alike[id] != hash {
 		return ""
 	}
+	delete(alike, id)
 	length := wire.ShortestID
-	for other := range alike {
-		for other != hash && other[:length] == hash[:length] {
+	for _, other := range alike {
+		if other == hash {
+			return ""
+		}
+		for other[:length] == hash[:length] {
 			length++
 		}
 	}

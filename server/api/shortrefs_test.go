@@ -200,3 +200,55 @@ func TestShortRefsOfOlderLibraries(t *testing.T) {
 		t.Errorf("%s reads %s", wire.HashID("old")[:10], id)
 	}
 }
+
+// TestPostedIDsTakeNoOthers: no document can be posted under what reads as another document. One that was there before the
+// file of that name takes nothing from the file, and leaves nothing behind.
+func TestPostedIDsTakeNoOthers(t *testing.T) {
+	m := newMachine(t)
+	listener := m.server.Gate(PublicOptions{}).Listener(true)
+	post := func(id string) (status int, answer string) {
+		t.Helper()
+		got := m.call(listener, "owner", "POST", "/onyx-api/ingestion", `{"document":{"id":"`+id+`","source":"web",`+
+			`"semantic_identifier":"Another","sections":[{"text":"An imposter of the quokka that smiles."}],"metadata":{}}}`)
+		return got.Code, got.Body.String()
+	}
+	const public = "zoo/animals/quokka.md"
+	short := wire.HashID(public)[:wire.ShortestID]
+	for _, id := range []string{
+		"file:" + m.folder + "/animals/quokka.md", public, public + "#1", short, strings.ToUpper(short) + "#7", wire.HashID(public),
+	} {
+		if status, answer := post(id); status != http.StatusConflict {
+			t.Errorf("%s: HTTP %d %s", id, status, answer)
+		}
+	}
+	for _, id := range []string{"zoo/animals/emu.md", "zoo", "emu", "emu#1", "abcdefgh", "abcdefgh", wire.HashID("emu")[:7]} {
+		if status, answer := post(id); status != http.StatusOK {
+			t.Errorf("%s: HTTP %d %s", id, status, answer)
+		}
+	}
+	refOf := func(who, id string) string {
+		for _, r := range decoded[wire.SearchResponse](m.world, m.call(listener, who, "POST", "/search", `{"query":"quokka","num_results":50}`)).Results {
+			if r.DocumentID == id && r.Title != "An imposter" {
+				return r.ShortRef
+			}
+		}
+		t.Fatalf("%s does not find %s", who, id)
+		return ""
+	}
+	imposter := document(public, "An imposter", "web", "user_email:kim@acme.example", "An imposter of the quokka.", "a", "b", "")
+	_, err := writePosted(t.Context(), m.documents, index.Batch{Upsert: []index.Document{imposter}})
+	m.check(err)
+	if ref := refOf("jo", public); ref != short+"#0" {
+		t.Errorf("beside a document that Jo does not see, the short ref is %q", ref)
+	}
+	if ref := refOf("kim", public); ref != "" {
+		t.Errorf("beside a document of the same id, the short ref is %q", ref)
+	}
+	_, err = writePosted(t.Context(), m.documents, index.Batch{Delete: []string{public}})
+	m.check(err)
+	for _, who := range []string{"jo", "kim"} {
+		if ref := refOf(who, public); ref != short+"#0" {
+			t.Errorf("without it, the short ref is %q for %s", ref, who)
+		}
+	}
+}

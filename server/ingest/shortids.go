@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"quarry/client/wire"
 	"quarry/server/index"
@@ -14,7 +15,10 @@ import (
 // the same for everybody. The hashes are stored with the documents, in the bookkeeping: a search looks for the few that
 // begin alike.
 const (
-	hashPrefix = "ingest/hash/" // + the hash of a public id: the stored id
+	// hashPrefix begins the keys of hashes, whose values are the stored ids. A hash of an id that is the same for everybody
+	// ends in hashSame: so a posted document whose id is also the public one of a file leaves the hash of the file alone.
+	hashPrefix = "ingest/hash/"
+	hashSame   = "="
 	// hashesKey has the fingerprint of the names as of which all documents have their hashes. It sorts behind those.
 	hashesKey = "ingest/hashes"
 	// hashesAtOnce is how many of the missing hashes are written together.
@@ -31,17 +35,30 @@ func (n *Names) AddHashes(batch *index.Batch) {
 		batch.Cursors = map[string]string{}
 	}
 	for _, id := range batch.Delete {
-		batch.Cursors[hashPrefix+n.Hash(id)] = ""
+		batch.Cursors[n.hashKey(id)] = ""
 	}
 	for i := range batch.Upsert {
-		batch.Cursors[hashPrefix+n.Hash(batch.Upsert[i].ID)] = batch.Upsert[i].ID
+		batch.Cursors[n.hashKey(batch.Upsert[i].ID)] = batch.Upsert[i].ID
 	}
 }
 
-// Hashes returns the stored ids of the documents whose hash begins with a short id, by their hash. The documents need
-// not exist.
+func (n *Names) hashKey(id string) string {
+	public := n.Public(id)
+	key := hashPrefix + wire.HashID(public)
+	if public == id {
+		key += hashSame
+	}
+	return key
+}
+
+// Hashes returns the hashes that begin with a short id, by the stored ids of their documents, which need not exist.
 func Hashes(ctx context.Context, idx index.Index, short string) (map[string]string, error) {
-	return load(ctx, idx, hashPrefix, short, "the hashes of documents", func(id string) string { return id })
+	ids, err := load(ctx, idx, hashPrefix, short, "the hashes of documents", func(id string) string { return id })
+	hashes := make(map[string]string, len(ids))
+	for hash, id := range ids {
+		hashes[id] = strings.TrimSuffix(hash, hashSame)
+	}
+	return hashes, err
 }
 
 // CompleteHashes stores the hashes of all documents if some may be missing: earlier versions stored none, and the names
@@ -85,7 +102,7 @@ func (n *Names) missingHashes(ctx context.Context, idx index.Index) (map[string]
 		changes[hashesKey] = n.fingerprint()
 	}
 	for _, id := range ids {
-		key := hashPrefix + n.Hash(id)
+		key := n.hashKey(id)
 		if stored[key] != id {
 			changes[key] = id
 		}
@@ -100,5 +117,5 @@ func (n *Names) missingHashes(ctx context.Context, idx index.Index) (map[string]
 	return changes, nil
 }
 
-// fingerprint identifies what Public depends on.
-func (n *Names) fingerprint() string { return wire.HashID(fmt.Sprint(n.names)) }
+// fingerprint identifies what the keys of hashes depend on: Public, and their form.
+func (n *Names) fingerprint() string { return wire.HashID(fmt.Sprint(hashSame, n.names)) }

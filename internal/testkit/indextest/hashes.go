@@ -17,7 +17,7 @@ func testHashes(t *testing.T, l *library) {
 		t.Helper()
 		hash := wire.HashID(id)
 		got, err := ingest.Hashes(ctx, l.Index, hash[:wire.ShortestID])
-		if err != nil || len(got) > 1 || (got[hash] == id) != isThere {
+		if err != nil || len(got) > 1 || (got[id] == hash) != isThere {
 			t.Errorf("the hashes like that of %s: %v (%v)", id, got, err)
 		}
 	}
