@@ -242,6 +242,7 @@ func (t *turn) run(ctx context.Context) error {
 	if err := chat.Answer(ctx, t.prepared.Model, question, response.Results, t.sendPieces(response)); err != nil {
 		return err
 	}
+	t.send(chat.SectionEnd())
 	t.audit.whole = true
 	return nil
 }

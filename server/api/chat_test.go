@@ -115,7 +115,7 @@ func TestAnswerInPackets(t *testing.T) {
 		llmtest.Text("Use the tool [1], not `a[1]` and not [9]."))
 	got := ask(w, "jo", asOnyxsCLI("how to roll back a deploy?"))
 	const want = "session ids search_tool_start search_tool_queries_delta search_tool_filter_delta " +
-		"search_tool_documents_delta section_end message_start message_delta citation_info message_delta stop"
+		"search_tool_documents_delta section_end message_start message_delta citation_info message_delta section_end stop"
 	if types := strings.Join(got.types, " "); types != want {
 		t.Errorf("packets %s", types)
 	}
