@@ -29,18 +29,22 @@ type Store struct {
 	Packer    *Packer
 	Logged    bool           // rows have LogColumns
 	Isolation *sql.TxOptions // of transactions that only read; nil: as the database has it
-	// State names the state of the documents that a transaction shows.
-	State func(context.Context, sqldb.Querier) (string, error)
+	// State returns the state of the documents that a transaction shows.
+	State func(context.Context, sqldb.Querier) (State, error)
 }
+
+// State is comparable: when documents change, it does.
+type State interface{ Version() string }
 
 // Written is what an engine stores with documents. Its methods are called in order, and again from the first one when
 // another writer was faster; Store may be called twice.
 type Written interface {
 	// Begin discards what was prepared before. It returns what is called with each document that is replaced or
 	// removed, as far as it can be read, by its number among the changes; nil: their texts need not be read.
-	Begin(ctx context.Context, tx sqldb.Querier) (replaced func(n int, old index.Document), err error)
+	Begin(State) (replaced func(n int, old index.Document))
 	Prepare(ctx context.Context, tx sqldb.Querier, plan *Plan) error
-	Store(ctx context.Context, tx *sqldb.Tx, plan *Plan) error
+	// Store is called with the state before the write.
+	Store(ctx context.Context, tx *sqldb.Tx, plan *Plan, now State) error
 }
 
 var (
@@ -54,7 +58,13 @@ var (
 const optimisticTries = 2
 
 // Version implements index.Index.
-func (s *Store) Version(ctx context.Context) (string, error) { return s.State(ctx, s.DB.Pool()) }
+func (s *Store) Version(ctx context.Context) (string, error) {
+	now, err := s.State(ctx, s.DB.Pool())
+	if err != nil {
+		return "", err
+	}
+	return now.Version(), nil
+}
 
 // Cursors implements index.Index.
 func (s *Store) Cursors(ctx context.Context, prefix string) (map[string]string, error) {
@@ -159,16 +169,13 @@ func (s *Store) Apply(ctx context.Context, changes []Change, cursors map[string]
 	if s.ReadOnly() {
 		return index.Written{}, fmt.Errorf("write to the library: %w", fault.ErrReadOnly)
 	}
-	plan, version := new(Plan), ""
-	err := s.Commit(ctx, func(tx sqldb.Querier) error {
-		replaced, err := with.Begin(ctx, tx)
-		if err == nil {
-			version, err = s.State(ctx, tx)
+	var plan *Plan
+	var planned State
+	err := s.Commit(ctx, func(tx sqldb.Querier) (err error) {
+		if planned, err = s.State(ctx, tx); err != nil {
+			return err
 		}
-		if err == nil {
-			plan, err = s.Reader(tx).Plan(ctx, changes, replaced)
-		}
-		if err != nil {
+		if plan, err = s.Reader(tx).Plan(ctx, changes, with.Begin(planned)); err != nil {
 			return err
 		}
 		if plan.Nothing() {
@@ -181,13 +188,15 @@ func (s *Store) Apply(ctx context.Context, changes []Change, cursors map[string]
 		group.Go(guard.Err(func() error { return with.Prepare(ctx, tx, plan) }))
 		return group.Wait()
 	}, func(tx sqldb.Querier) error {
-		if now, err := s.State(ctx, tx); err != nil || now == version {
+		before := planned
+		var err error
+		if planned, err = s.State(ctx, tx); err != nil || planned == before {
 			return err
 		}
 		return plan.verify(ctx, s.Reader(tx))
 	}, func(tx *sqldb.Tx) error {
 		PutCursors(tx, cursors)
-		return with.Store(ctx, tx, plan)
+		return with.Store(ctx, tx, plan, planned)
 	})
 	if err != nil {
 		return index.Written{}, err

@@ -482,7 +482,7 @@ func TestLostRowNumber(t *testing.T) {
 	lost := &documents.Plan{Items: []documents.Item{{
 		Change: documents.Change{ID: whole.ID, Put: &whole}, Old: new(documents.Row), Hash: documents.Hash(&whole)}}}
 	w := &writer{x: x, gone: make([]segment.Delta, 1)}
-	err := x.Change(t.Context(), func(tx *sqldb.Tx) { tx.Fail(w.Store(t.Context(), tx, lost)) })
+	err := x.Change(t.Context(), func(tx *sqldb.Tx) { tx.Fail(w.Store(t.Context(), tx, lost, meta{})) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,13 +20,8 @@ type meta struct {
 	documents, chunks    int
 }
 
-func (m meta) version() string { return fmt.Sprintf("%s.%d", m.store, m.generation) }
-
-// stateOf returns the version of the library that a transaction shows.
-func stateOf(ctx context.Context, tx sqldb.Querier) (string, error) {
-	m, err := readMeta(ctx, tx)
-	return m.version(), err
-}
+// Version implements documents.State.
+func (m meta) Version() string { return fmt.Sprintf("%s.%d", m.store, m.generation) }
 
 func readMeta(ctx context.Context, db sqldb.Querier) (m meta, err error) {
 	err = sqldb.GetWhole(ctx, db, []any{&m.store, &m.generation, &m.manifest, &m.documents, &m.chunks},

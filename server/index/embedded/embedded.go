@@ -93,7 +93,9 @@ func Open(ctx context.Context, options Options) (*Index, error) {
 	}
 	x := &Index{db: db, sample: cmp.Or(options.sample, sampleBytes), migrations: migrations, now: options.Now,
 		log: cmp.Or(options.Log, slog.New(slog.DiscardHandler)), resolve: options.Resolve}
-	x.Store = documents.Store{DB: db, Packer: documents.NewPacker(nil), State: stateOf}
+	x.Store = documents.Store{DB: db, Packer: documents.NewPacker(nil), State: func(ctx context.Context, tx sqldb.Querier) (documents.State, error) {
+		return readMeta(ctx, tx)
+	}}
 	if !db.InMemory() {
 		x.Packer = documents.NewPacker(func(id uint32) ([]byte, error) {
 			return x.readDictionary(context.Background(), id)

@@ -46,7 +46,7 @@ func (x *Index) Snapshot(ctx context.Context) (index.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &snapshot{index: x, version: opened.meta.version(), view: opened}
+	s := &snapshot{index: x, version: opened.meta.Version(), view: opened}
 	s.Reads.Read = func(read func(*documents.Reader) error) error {
 		return s.read(func(shown *view) error { return read(shown.documents) })
 	}

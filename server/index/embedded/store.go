@@ -14,12 +14,8 @@ import (
 )
 
 // Store implements documents.Written.
-func (w *writer) Store(ctx context.Context, tx *sqldb.Tx, plan *documents.Plan) error {
-	m, err := readMeta(ctx, tx)
-	if err != nil {
-		return err
-	}
-	if err := w.storeDeletes(ctx, tx, m.manifest, plan); err != nil {
+func (w *writer) Store(ctx context.Context, tx *sqldb.Tx, plan *documents.Plan, now documents.State) error {
+	if err := w.storeDeletes(ctx, tx, now.(meta).manifest, plan); err != nil {
 		return err
 	}
 	rows := documents.Rows{Packer: w.x.Packer}

@@ -56,7 +56,7 @@ type progress struct {
 	left, total int   // changes that it lacks, of all documents
 }
 
-func (p progress) version() string { return state{store: p.own.store, sequence: p.position}.version() }
+func (p progress) version() string { return state{store: p.own.store, sequence: p.position}.Version() }
 
 // follow is followOnce for the background.
 func (l *Local) follow(ctx context.Context) error {

@@ -71,7 +71,7 @@ func (s *Snapshot) Close() {
 }
 
 // Version implements index.Snapshot.
-func (s *Snapshot) Version() string { return s.state.version() }
+func (s *Snapshot) Version() string { return s.state.Version() }
 
 // locked calls f while no other method uses the transaction.
 func (s *Snapshot) locked(f func() error) error {

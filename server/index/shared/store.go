@@ -70,10 +70,7 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 	if err := open(ctx, options); err != nil {
 		return nil, fmt.Errorf("open the documents: %w", err)
 	}
-	s.State = func(ctx context.Context, tx sqldb.Querier) (string, error) {
-		m, err := s.state(ctx, tx)
-		return m.version(), err
-	}
+	s.State = func(ctx context.Context, tx sqldb.Querier) (documents.State, error) { return s.state(ctx, tx) }
 	m, err := readState(ctx, s.DB.Pool())
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the documents: %w", err), s.Close())
@@ -174,13 +171,15 @@ type state struct {
 	sequence          int64
 	documents, chunks int
 	model             string
+	counting          bool // words are counted
 }
 
-func (m state) version() string { return fmt.Sprintf("%s.%d", m.store, m.sequence) }
+// Version implements documents.State.
+func (m state) Version() string { return fmt.Sprintf("%s.%d", m.store, m.sequence) }
 
 func readState(ctx context.Context, db sqldb.Querier) (m state, err error) {
-	err = sqldb.GetWhole(ctx, db, []any{&m.store, &m.sequence, &m.documents, &m.chunks, &m.model},
-		"SELECT store, sequence, documents, chunks, model FROM library")
+	err = sqldb.GetWhole(ctx, db, []any{&m.store, &m.sequence, &m.documents, &m.chunks, &m.model, &m.counting},
+		"SELECT store, sequence, documents, chunks, model, EXISTS (SELECT 1 FROM statistics) FROM library")
 	if errors.Is(err, sql.ErrNoRows) {
 		err = fmt.Errorf("read the state of the library: %w", fault.ErrDamaged)
 	}

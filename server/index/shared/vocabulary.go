@@ -59,12 +59,6 @@ func (s *Store) countAll(ctx context.Context, tx *sqldb.Tx) error {
 	}
 }
 
-// isCounting reports whether words are counted.
-func isCounting(ctx context.Context, db sqldb.Querier) (bool, error) {
-	kept, err := sqldb.ColumnWhole[int](ctx, db, "SELECT analyser FROM statistics")
-	return len(kept) > 0, err
-}
-
 // counts are words that some documents add to those of the store.
 type counts struct {
 	segment.Delta

@@ -1,7 +1,6 @@
 package shared
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
@@ -36,12 +35,12 @@ type write struct {
 }
 
 // Begin implements documents.Written.
-func (w *write) Begin(ctx context.Context, tx sqldb.Querier) (replaced func(int, index.Document), err error) {
+func (w *write) Begin(now documents.State) (replaced func(int, index.Document)) {
 	w.replaced = nil
-	if w.counting, err = isCounting(ctx, tx); err != nil || !w.counting {
-		return nil, err
+	if w.counting = now.(state).counting; w.counting {
+		replaced = func(_ int, old index.Document) { w.replaced = append(w.replaced, old) }
 	}
-	return func(_ int, old index.Document) { w.replaced = append(w.replaced, old) }, nil
+	return replaced
 }
 
 // Prepare implements documents.Written.
@@ -74,16 +73,13 @@ func isAccessAlone(i *documents.Item) bool {
 }
 
 // Store implements documents.Written.
-func (w *write) Store(ctx context.Context, tx *sqldb.Tx, plan *documents.Plan) error {
+func (w *write) Store(ctx context.Context, tx *sqldb.Tx, plan *documents.Plan, before documents.State) error {
+	m := before.(state)
 	if plan.Nothing() {
 		return nil
 	}
-	if now, err := isCounting(ctx, tx); err != nil || now != w.counting {
-		return cmp.Or(err, documents.ErrOvertaken)
-	}
-	m, err := w.store.state(ctx, tx)
-	if err != nil {
-		return err
+	if m.counting != w.counting {
+		return documents.ErrOvertaken
 	}
 	rows := documents.Rows{Packer: w.store.Packer, Logged: true}
 	now := w.store.now().UnixMicro()
