@@ -300,9 +300,13 @@ type Place struct {
 	IsPart      bool // the reference names passages, not the whole document
 }
 
-// Spellings returns the references that a text may mean, the likeliest first: itself, and an address without its
-// fragment.
+// Spellings returns the references that a text may mean, the likeliest first: itself, the place in a whole citation, and
+// an address without its fragment.
 func Spellings(written string) (refs []string, fragment string) {
+	if cited, ok := Cited(written); ok && cited != written {
+		refs, fragment = Spellings(cited)
+		return slices.Insert(refs, 0, written), fragment
+	}
 	address, err := url.Parse(written)
 	if err != nil || address.Scheme == "" || !strings.Contains(written, "://") {
 		return []string{written}, ""

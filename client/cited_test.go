@@ -1,6 +1,9 @@
 package client
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestCitedLines(t *testing.T) {
 	t.Parallel()
@@ -23,5 +26,25 @@ func TestCitedLines(t *testing.T) {
 		if first, last := CitedLines(written); [2]int{first, last} != want {
 			t.Errorf("%q: %d to %d, want %v", written, first, last, want)
 		}
+	}
+}
+
+// TestSpellings reads a citation as it is copied, beside the text itself, which may be an id.
+func TestSpellings(t *testing.T) {
+	const link = "https://github.com/a/b/blob/1f/x.md#L3-L9"
+	for written, want := range map[string]string{
+		"hb/leave.md:112": "hb/leave.md:112",
+		"Leave › Who (hb/leave.md:112, 2026-03-12)": "Leave › Who (hb/leave.md:112, 2026-03-12) | hb/leave.md:112",
+		"Budget (mbox/one.eml, 2024-03-01)":         "Budget (mbox/one.eml, 2024-03-01) | mbox/one.eml",
+		"[1] [Leave](" + link + ") (GitHub)":        "[1] [Leave](" + link + ") (GitHub) | " + link + " | https://github.com/a/b/blob/1f/x.md",
+		"notes (draft)":                             "notes (draft)",
+		"https://wiki/1#part":                       "https://wiki/1#part | https://wiki/1",
+	} {
+		if refs, _ := Spellings(written); strings.Join(refs, " | ") != want {
+			t.Errorf("%q: %q, want %q", written, refs, want)
+		}
+	}
+	if first, last := CitedLines("[Leave](" + link + ") (GitHub, 2026-03-12)"); first != 3 || last != 9 {
+		t.Errorf("lines %d to %d", first, last)
 	}
 }

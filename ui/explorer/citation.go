@@ -1,14 +1,11 @@
 package explorer
 
 import (
-	"cmp"
 	"context"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -23,26 +20,12 @@ const fromCitation = "a citation"
 // longestCitation is how long a pasted citation is at most, in bytes.
 const longestCitation = 2000
 
-// citedAt finds the end of what names a passage: a line, page or number; or an address.
-var citedAt = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[:#](?:page=)?\d+(?:-\d+)?$|://`) })
-
-// inCitation finds what a whole citation says of the place: its link, or what is before the date at its end.
-var inCitation = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\]\((\S+?)\)|\(([^()]+?)(?:, \d{4}-\d\d-\d\d)?\)$`)
-})
-
 // citationIn returns what a text cites, to be located; empty if it is no citation.
 func citationIn(text string) string {
-	if text = strings.TrimSpace(text); len(text) > longestCitation {
-		return ""
+	if cited, ok := client.Cited(text); ok && len(text) <= longestCitation {
+		return cited
 	}
-	if found := inCitation().FindStringSubmatch(text); found != nil {
-		text = cmp.Or(found[1], found[2])
-	}
-	if !citedAt().MatchString(text) {
-		return ""
-	}
-	return text
+	return ""
 }
 
 // openCitation opens the passage that the query cites; one that cites nothing here is searched for.
