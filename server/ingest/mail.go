@@ -66,6 +66,7 @@ func fromMail(ctx context.Context, r *fileReader, data []byte) (extracted, error
 		}
 		return extracted{}, errEmpty
 	}
+	m.Meta.Link = m.link()
 	return extracted{meta: m.Meta, body: string(m.Body), blocks: m.Blocks}, nil
 }
 

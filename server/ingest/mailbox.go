@@ -429,13 +429,13 @@ func labelsOf(header mail.Header) []string {
 
 // link returns the address of a message: in its archive, or in Gmail.
 func (m *mailContent) link() string {
-	for _, name := range [...]string{"Archived-At", "X-Archived-At", "List-Archive"} {
+	for _, name := range [...]string{"Archived-At", "X-Archived-At"} {
 		address := strings.Trim(strings.TrimSpace(m.Header.Get(name)), "<>")
 		if u, err := url.Parse(address); err == nil && slices.Contains([]string{"http", "https"}, u.Scheme) && u.Host != "" {
 			return cleanLink(u.String())
 		}
 	}
-	if m.Header.Get("X-GM-THRID") != "" && !strings.HasPrefix(m.id, "sha256:") {
+	if m.Header.Get("X-GM-THRID") != "" && m.id != "" && !strings.HasPrefix(m.id, "sha256:") {
 		return "https://mail.google.com/mail/#search/" + url.PathEscape("rfc822msgid:"+m.id)
 	}
 	return ""

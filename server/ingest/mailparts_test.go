@@ -41,6 +41,18 @@ func readMail(t testing.TB, message string) (string, map[string][]string) {
 	return read.body, fields
 }
 
+// TestLinksOfMail: a message in an archive is cited by its address there, and one of a list not by that of all its messages.
+func TestLinksOfMail(t *testing.T) {
+	for header, want := range map[string]string{"Archived-At: <https://lists.acme.com/m/1>": "https://lists.acme.com/m/1", "List-Archive: <https://lists.acme.com>": "",
+		"Archived-At: <file:///etc/passwd>": "", "X-GM-THRID: 17": "", "X-Mailer: x": ""} {
+		l := newLibrary(t, map[string]string{"m.eml": messageOf("hello", header, "Message-ID: <1@acme.com>")})
+		l.add(Options{}, ".")
+		if link := l.document("m.eml").Link; link != want && (want != "" || link != fileLink(l.path("m.eml"))) {
+			t.Errorf("%s: %s", header, link)
+		}
+	}
+}
+
 // TestPartsOfMail reads messages of every structure: text that must be there, text that must not, attachments, and notes.
 func TestPartsOfMail(t *testing.T) {
 	mixed, alternative := "Content-Type: multipart/mixed; boundary=b", "Content-Type: multipart/alternative; boundary=a"
