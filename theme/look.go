@@ -153,17 +153,17 @@ func contrastLightLook() look {
 }
 
 // The terminal's own colours.
-const red, green, yellow, blue, magenta, cyan, grey = "1", "2", "3", "4", "5", "6", "8"
+const red, green, yellow, blue, magenta, cyan, grey, brightBlue = "1", "2", "3", "4", "5", "6", "8", "12"
 
-// terminalLook uses the terminal's own 16 colours on its dark background.
+// terminalLook uses the terminal's own 16 colours on its dark background, where blue is too dark in many terminals.
 func terminalLook() look {
 	return look{
 		name: "ansi16", accent: cyan, match: yellow, source: cyan, number: green, success: green,
 		warning: yellow, failure: red, heading: cyan, link: cyan,
-		code: codeColours{keyword: magenta, name: blue, kind: cyan, text: green, number: yellow, removed: red, added: green},
+		code: codeColours{keyword: magenta, name: brightBlue, kind: cyan, text: green, number: yellow, removed: red, added: green},
 		sources: [families]string{
-			chat: magenta, wiki: blue, code: green, mail: red, tickets: yellow, drive: cyan,
-			web: blue, crm: yellow, calls: magenta, file: cyan, other: cyan,
+			chat: magenta, wiki: brightBlue, code: green, mail: red, tickets: yellow, drive: cyan,
+			web: brightBlue, crm: yellow, calls: magenta, file: cyan, other: cyan,
 		},
 	}
 }

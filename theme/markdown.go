@@ -140,7 +140,7 @@ func codeStyle(l look) *chroma.Style {
 // chromaColour returns a colour as Chroma expects it. Chroma identifies the terminal's own colours by these values.
 func chromaColour(c string) string {
 	if number, err := strconv.Atoi(c); err == nil {
-		return [...]string{"", "#7f0000", "#007f00", "#7f7fe0", "#00007f", "#7f007f", "#007f7f"}[number]
+		return [...]string{"", "#7f0000", "#007f00", "#7f7fe0", "#00007f", "#7f007f", "#007f7f", 12: "#0000ff"}[number]
 	}
 	return c
 }

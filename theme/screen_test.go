@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"charm.land/lipgloss/v2"
+	"github.com/alecthomas/chroma/v2"
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 
@@ -96,11 +97,8 @@ func TestLooks(t *testing.T) {
 }
 
 // colourSequence finds a colour in what is sent to a terminal.
-// On a light background of the terminal's own colours nothing is yellow, or bold and green or cyan, which many terminals
-// show bright.
-func TestSixteenColoursOnLight(t *testing.T) {
-	t.Parallel()
-	th := ForScreen(Options{Mode: "light", Profile: colorprofile.ANSI})
+// written returns the styles that text is written in with the terminal's own colours.
+func written(th Theme) map[string]Style {
 	styles := states(th)
 	for i, source := range th.sources {
 		styles[fmt.Sprint("source ", i)] = source
@@ -114,6 +112,29 @@ func TestSixteenColoursOnLight(t *testing.T) {
 	for i, of := range []string{th.look.heading, th.look.link, c.comment, c.keyword, c.name, c.kind, c.number, c.removed} {
 		styles[fmt.Sprint("heading or code ", i)] = styleOf(lipgloss.NewStyle().Bold(true).Foreground(lipgloss.Color(of)))
 	}
+	return styles
+}
+
+// On a dark background of the terminal's own colours nothing is blue, which xterm and others show too dark to be read.
+func TestSixteenColoursOnDark(t *testing.T) {
+	t.Parallel()
+	th := ForScreen(Options{Mode: "dark", Profile: colorprofile.ANSI})
+	for name, style := range written(th) {
+		if style.GetForeground() == lipgloss.Color(blue) {
+			t.Errorf("%s is blue", name)
+		}
+	}
+	if code := codeStyle(th.look).Get(chroma.NameFunction).Colour.String(); code != "#0000ff" {
+		t.Errorf("functions in code are %s", code)
+	}
+}
+
+// On a light background of the terminal's own colours nothing is yellow, or bold and green or cyan, which many terminals
+// show bright.
+func TestSixteenColoursOnLight(t *testing.T) {
+	t.Parallel()
+	th := ForScreen(Options{Mode: "light", Profile: colorprofile.ANSI})
+	p, styles := th.Palette, written(th)
 	for name, style := range styles {
 		switch colour := style.GetForeground(); {
 		case colour == lipgloss.Color(yellow),

@@ -123,7 +123,11 @@ func (d drawing) passage() []string {
 	first := room
 	if place.width > 0 {
 		first -= place.width + beforeText
-		place.add(d.th.Muted, strings.Repeat(" ", beforeText))
+		gap := d.th.Muted // a change of colours costs some bytes
+		if d.th.Selected.GetReverse() {
+			gap = d.th.Text // where it would be seen
+		}
+		place.add(gap, paint.Blank(beforeText))
 	}
 	shown := first
 	if d.density == TwoLines {
