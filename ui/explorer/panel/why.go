@@ -93,8 +93,12 @@ func (e explanation) section(heading, none string, lines []string) []string {
 func (e explanation) queries(in Explained) []string {
 	var lines []string
 	for _, query := range in.Response.Queries {
-		lines = append(lines, "  "+e.th.Number.Render(fmt.Sprintf("%4.2f", query.Weight))+"  "+
-			e.th.Muted.Render(paint.Fit(query.Kind, 9))+" "+e.th.Text.Render(paint.Line(query.Query)))
+		const before = 18 // columns
+		said := Wrapped(query.Query, before, e.width, e.th.Text)
+		if len(said) > 0 {
+			said[0] = "  " + e.th.Number.Render(fmt.Sprintf("%4.2f", query.Weight)) + "  " + e.th.Muted.Render(paint.Fit(query.Kind, 9)) + said[0][before-1:]
+		}
+		lines = append(lines, said...)
 	}
 	heading := "Queries and weights"
 	if in.Instant {
@@ -137,7 +141,8 @@ func (e explanation) stages(stages []wire.Stage, took time.Duration) []string {
 		stages = append(slices.Clip(stages), wire.Stage{Name: "other", MS: rest, Outcome: "outside the stages",
 			Detail: "connection, waiting, screen"})
 	}
-	const barWidth = 16
+	const widestBar, besideBar = 16, 34
+	barWidth := max(0, min(widestBar, e.width-besideBar))
 	var lines []string
 	for _, stage := range stages {
 		line := "  " + e.th.Text.Render(paint.Fit(paint.Line(stage.Name), 11)) +
@@ -186,7 +191,7 @@ func (e explanation) ranks(response *wire.SearchResponse) []string {
 			continue
 		}
 		reported = true
-		lines = append(lines, "      "+e.th.Muted.Render(rankText(result.Ranks)))
+		lines = append(lines, Wrapped(rankText(result.Ranks), 6, e.width, e.th.Muted)...)
 	}
 	if !reported {
 		lines = nil

@@ -40,6 +40,23 @@ func TestWhatIsTold(t *testing.T) {
 	}
 }
 
+// What is wider than the panel goes on below, not beyond its border.
+func TestLongQueriesAreWrapped(t *testing.T) {
+	t.Parallel()
+	var p Why
+	why := answered()
+	why.Response.Queries[0].Query = "how do we roll back the release of last week"
+	why.Response.Results[0].Ranks = map[string]int{why.Response.Queries[0].Query: 1, "rollback": 20}
+	p.Show(why)
+	screen := strings.Join(strings.Fields(strings.ReplaceAll(textOf(&p, 40, 60), "│", "")), " ")
+	for _, want := range []string{"how do we roll back the release of last week", "120.0 ms ok", "0.1 ms timeout",
+		"1. for “how do we roll back the release of last week” · 20. for “rollback”"} {
+		if !strings.Contains(screen, want) {
+			t.Errorf("%q is not whole:\n%s", want, screen)
+		}
+	}
+}
+
 // What a server does not tell is said to be unknown.
 func TestWhatIsNotTold(t *testing.T) {
 	t.Parallel()

@@ -345,11 +345,11 @@ func (l *List) selectRow(at int) bool {
 // find is the row of a passage of a former answer, in which the numbers of documents may be others, or else the first one
 // of its document; -1 where there is none.
 func find(rows []row, items []wire.SearchResult, former wire.SearchResult) int {
-	document := -1
 	former.CitationID = nil
+	document, key := -1, passage.DocumentKey(former)
 	for i, r := range rows {
 		item := items[r.item]
-		if item.CitationID = nil; passage.DocumentKey(item) != passage.DocumentKey(former) {
+		if item.CitationID = nil; passage.DocumentKey(item) != key {
 			continue
 		}
 		if item.Ref == former.Ref && (item.Ref != "" || item.Content == former.Content) {
