@@ -3,12 +3,14 @@ package api
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/testkit/llmtest"
 	"quarry/internal/testkit/longtest"
 	"quarry/server/directory"
 	"quarry/server/index"
@@ -249,5 +251,37 @@ func (w *resultWorld) hides() {
 	w.check(err)
 	for i, query := range queries {
 		w.same("numbers of "+query+" without hidden documents", numbers(query), before[i])
+	}
+}
+
+// TestWordsOfAFollowUp: the documents that match a question with a conversation are those that its rephrasing matches,
+// unless that has no word of them; otherwise those that the question matches by itself.
+func TestWordsOfAFollowUp(t *testing.T) {
+	w := newWorld(t)
+	const question = "and who pays for travel?"
+	before := `[{"message":"how to roll back a deploy?","message_type":"user"},{"message":"` + question + `","message_type":"user"}]`
+	for _, test := range []struct{ rephrase, history, words string }{
+		{"rolling back a deploy", before, "rolling back a deploy"},
+		{"zanzibar", before, question},
+		{"rolling back a deploy", `[{"message":"` + question + `","message_type":"user"}]`, question},
+		{"", before, question},
+	} {
+		withModel(w, map[string]llmtest.Answer{"rephrase": llmtest.Text(test.rephrase)})
+		got := post[wire.SearchResponse](w, "jo", "/search", fmt.Sprintf(
+			`{"query":%q,"message_history":%s,"num_results":30}`, question, test.history))
+		want := post[wire.SearchResponse](w, "jo", "/search", fmt.Sprintf(
+			`{"query":%q,"skip_query_expansion":true,"skip_document_selection":true}`, test.words))
+		if want.TotalMatches == 0 || got.Matched != want.Matched || !reflect.DeepEqual(got.Facets, want.Facets) {
+			t.Errorf("rephrased as %q, matched is %+v, want that of %q: %+v", test.rephrase, got.Matched, test.words, want.Matched)
+		}
+		matching := map[string]bool{}
+		for _, r := range got.Results {
+			if r.Matches {
+				matching[r.DocumentID] = true
+			}
+		}
+		if len(matching) != got.TotalMatches {
+			t.Errorf("rephrased as %q, %d documents of %d", test.rephrase, len(matching), got.TotalMatches)
+		}
 	}
 }

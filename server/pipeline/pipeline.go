@@ -148,6 +148,7 @@ func (r *run) retrieve(ctx context.Context) (string, string, error) {
 	}
 	r.mixed = nil // what was found at once was found by words
 	r.weighRewrites()
+	r.followUp()
 	hits := 0
 	for _, found := range r.found {
 		hits += len(found.Hits)
@@ -258,8 +259,8 @@ func (r *run) indexQuery(q wire.ExecutedQuery) index.Query {
 		if endsInWord(r.Search) {
 			query.Prefix, query.PrefixIfUnknown = r.Search.Instant && !r.Search.Prefix, r.Search.Prefix
 		}
-		query.Count = true
 	}
+	query.Count = q.Kind == kindOriginal || q.Kind == kindSemantic && len(earlierTurns(r.Search)) > 0
 	if r.inTime() {
 		query.List = &index.List{
 			Offset: r.offset(), Documents: r.wanted(), Order: listOrder(r.Search), Browse: r.Search.Browse,

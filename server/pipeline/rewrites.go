@@ -47,6 +47,16 @@ func (r *run) weighRewrites() {
 	}
 }
 
+// followUp puts the rephrasing in the place of the question where a conversation precedes it: its words decide what
+// matches. A worthless one does not.
+func (r *run) followUp() {
+	for i, q := range r.queries {
+		if q.Kind == kindSemantic && r.worth[i] > 0 && len(earlierTurns(r.Search)) > 0 {
+			r.question = i
+		}
+	}
+}
+
 // withWorth adds to the detail of a stage how many rewrites count for less than their weight.
 func (r *run) withWorth(detail string) string {
 	less := 0

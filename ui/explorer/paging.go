@@ -91,6 +91,9 @@ func (m *Model) moreResults() tea.Cmd {
 		return nil
 	}
 	request, number, c := s.wire, wantedResults, m.client()
+	if said := s.response.QueryExpansion.SemanticQueries; len(s.wire.MessageHistory) > 1 && len(said) > 0 {
+		request.Query = said[0] // its words decided what matches
+	}
 	request.Offset, request.NumResults, request.MessageHistory, request.Explain = &p.offset, &number, nil, false
 	request.SkipQueryExpansion, request.SkipDocumentSelection = true, true
 	return background(m, &p.fetching, func(ctx context.Context) (*wire.SearchResponse, error) {

@@ -218,3 +218,19 @@ func TestResultsAreSorted(t *testing.T) {
 	screen.WaitGone("120 documents, oldest first")
 	screen.WaitText("Document 000")
 }
+
+// The pages of a follow-up list what its rephrasing matches, as its totals count.
+func TestPagesOfAFollowUp(t *testing.T) {
+	t.Parallel()
+	server := many(120)
+	m := ready(t, server, Options{})
+	ask(t, m, "text")
+	m.search.shown.wire.MessageHistory = []wire.Message{{Type: "user", Message: "a"}, {Type: "user", Message: "text"}}
+	m.search.shown.response.QueryExpansion.SemanticQueries = []string{"text of a"}
+	m.list.Last()
+	drive(t, m, m.sync(nil))
+	asked := server.asked()
+	if last := asked[len(asked)-1]; last.Offset == nil || last.Query != "text of a" || m.list.Len() != 100 {
+		t.Errorf("asked for %+v: %d rows", last, m.list.Len())
+	}
+}
