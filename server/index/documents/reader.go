@@ -136,6 +136,35 @@ func (r *Reader) Each(ctx context.Context, yield func(*Row) error, where string,
 	}, where, args...)
 }
 
+// EachID calls yield for the id of every document, ascending.
+func (r *Reader) EachID(ctx context.Context, yield func(id string) error) error {
+	last := ""
+	return sqldb.EachWhole(ctx, r, func(row *sql.Rows) error {
+		id := ""
+		if err := row.Scan(&id); err != nil {
+			return err
+		}
+		if id <= last {
+			return ErrOrder
+		}
+		last = id
+		return yield(id)
+	}, "SELECT id FROM documents ORDER BY id")
+}
+
+// Counts counts the documents and their chunks.
+func (r *Reader) Counts(ctx context.Context) (documents, chunks int, err error) {
+	err = sqldb.GetWhole(ctx, r, []any{&documents, &chunks}, "SELECT count(*), coalesce(sum(chunks), 0) FROM documents")
+	return documents, chunks, err
+}
+
+// RowNumbers returns the number of the first row, and the one behind the last.
+func (r *Reader) RowNumbers(ctx context.Context) (first, end int64, err error) {
+	err = sqldb.GetWhole(ctx, r, []any{&first, &end}, `SELECT coalesce((SELECT min(row) FROM documents), 0),
+		coalesce((SELECT max(row) FROM documents), -1) + 1`)
+	return first, end, err
+}
+
 // columns are those of a row.
 func (r *Reader) columns() string {
 	if r.Logged {

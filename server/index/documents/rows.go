@@ -39,6 +39,15 @@ func Lost(id string, cause error) *Row {
 	return r
 }
 
+// InsertLost inserts rows that cannot be read for documents that are not stored: so they stay known, can be removed, and
+// are stored again like other damaged ones.
+func InsertLost(tx *sqldb.Tx, ids ...string) {
+	for _, id := range ids {
+		tx.Exec(`INSERT INTO documents (hash, id, source, origin, title, link, type, hidden, chunks, detail)
+			VALUES (zeroblob(32), ?, '', '', '', '', '', 0, 0, zeroblob(1)) ON CONFLICT DO NOTHING`, id)
+	}
+}
+
 // Lose notes why the row cannot be read; nil: it can.
 func (r *Row) Lose(cause error) { r.Cause, r.Damaged = cause, cause != nil }
 

@@ -284,10 +284,3 @@ func (s *Store) ExamineRows(ctx context.Context, first, end int64, note func(ind
 func (s *Store) ExamineNamed(ctx context.Context, ids []string, note func(index.Damage)) error {
 	return s.Read(ctx, func(tx sqldb.Querier) error { return s.Reader(tx).ExamineNamed(ctx, ids, note) })
 }
-
-// RowNumbers returns the number of the first row, and the one behind the last.
-func (s *Store) RowNumbers(ctx context.Context) (first, end int64, err error) {
-	err = sqldb.GetWhole(ctx, s.DB.Pool(), []any{&first, &end},
-		"SELECT coalesce(min(row), 0), coalesce(max(row), -1) + 1 FROM documents")
-	return first, end, err
-}

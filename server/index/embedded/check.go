@@ -99,7 +99,7 @@ func (c *checkRun) database(ctx context.Context) error {
 		return err
 	}
 	from := int64(0)
-	first, end, err := c.x.RowNumbers(ctx)
+	first, end, err := c.x.Reader(c.x.db.Reader).RowNumbers(ctx)
 	if err == nil {
 		err = sqldb.GetWhole(ctx, c.x.db.Reader, []any{&from},
 			"SELECT coalesce(max(next), 0) FROM checks WHERE part = 'documents'")

@@ -134,21 +134,15 @@ func (x *Index) storedSamples(ctx context.Context, tx sqldb.Querier, samples *do
 	if err != nil || m.documents < sampleDocuments {
 		return err
 	}
-	ids, err := sqldb.ColumnWhole[string](ctx, tx,
-		"SELECT id FROM documents ORDER BY row DESC LIMIT ?", sampleDocuments)
-	if err != nil {
-		return err
-	}
-	for _, id := range ids {
-		document, err := indexed(ctx, x.Reader(tx), id)
-		if err == nil {
-			err = samples.Add(ctx, &document)
-		}
-		if err != nil {
-			return err
+	from := x.Reader(tx)
+	rows, err := from.Rows(ctx, "ORDER BY row DESC LIMIT ?", sampleDocuments)
+	for i := 0; i < len(rows) && err == nil; i++ {
+		whole, readErr := from.Whole(ctx, rows[i])
+		if err = readErr; err == nil {
+			err = samples.Add(ctx, &whole[0])
 		}
 	}
-	return nil
+	return err
 }
 
 // dictionaries checks both copies of the dictionaries, and restores one from the other.

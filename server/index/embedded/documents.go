@@ -48,22 +48,6 @@ func indexed(ctx context.Context, from *documents.Reader, id string) (index.Docu
 	return whole[0], nil
 }
 
-// eachID calls yield for the id of every document, ascending.
-func eachID(ctx context.Context, db sqldb.Querier, yield func(id string) error) error {
-	last := ""
-	return sqldb.EachWhole(ctx, db, func(row *sql.Rows) error {
-		id := ""
-		if err := row.Scan(&id); err != nil {
-			return err
-		}
-		if id <= last {
-			return documents.ErrOrder
-		}
-		last = id
-		return yield(id)
-	}, "SELECT id FROM documents ORDER BY id")
-}
-
 // update executes one statement in a transaction of its own and returns the number of rows that it changed.
 func (x *Index) update(ctx context.Context, statement string, args ...any) (n int64, err error) {
 	err = x.Change(ctx, func(tx *sqldb.Tx) { n = tx.Exec(statement, args...) })

@@ -101,12 +101,12 @@ func (x *Index) rebuild(ctx context.Context, tx sqldb.Querier, suspects *damaged
 	case suspects != nil && len(made.damaged) == 0:
 		return made, suspects.cause // the file is sound: making it again would change nothing
 	}
-	if made.disagreement, err = compareIDs(ctx, tx, sound); err != nil {
+	if made.disagreement, err = compareIDs(ctx, x.Reader(tx), sound); err != nil {
 		return made, blame(sound, err)
 	}
 	if suspects != nil {
 		made.disagreement = disagreement{missing: made.missing}
-	} else if made.counters, err = miscounted(ctx, tx, made.meta); err != nil {
+	} else if made.counters, err = miscounted(ctx, x.Reader(tx), made.meta); err != nil {
 		return made, err
 	} else if len(made.damaged) == 0 && made.none() {
 		return made, documents.ErrUnchanged
@@ -283,7 +283,7 @@ func (d *disagreement) none() bool {
 
 // compareIDs compares the stored documents with those that are live in parts. Both sides ascend by id, so each is read
 // once.
-func compareIDs(ctx context.Context, db sqldb.Querier, parts []*part) (d disagreement, err error) {
+func compareIDs(ctx context.Context, from *documents.Reader, parts []*part) (d disagreement, err error) {
 	heads := make([]head, len(parts))
 	for i, p := range parts {
 		heads[i] = head{part: p, ordinal: -1}
@@ -313,7 +313,7 @@ func compareIDs(ctx context.Context, db sqldb.Querier, parts []*part) (d disagre
 		}
 		return before != nil, nil
 	}
-	err = eachID(ctx, db, func(id string) error {
+	err = from.EachID(ctx, func(id string) error {
 		live, err := advance(id, false)
 		if err == nil && !live {
 			d.missing = append(d.missing, id)
@@ -345,25 +345,14 @@ func (h *head) advance() (err error) {
 }
 
 // miscounted reports whether the counters differ from what is stored.
-func miscounted(ctx context.Context, tx sqldb.Querier, m meta) (bool, error) {
-	documents, chunks := 0, 0
-	err := sqldb.GetWhole(ctx, tx, []any{&documents, &chunks},
-		"SELECT count(*), coalesce(sum(chunks), 0) FROM documents")
-	return documents != m.documents || chunks != m.chunks, err
-}
-
-// insertDamaged inserts rows that cannot be read for documents that are not stored: so they stay known, can be removed,
-// and are stored again like other damaged ones.
-func insertDamaged(tx *sqldb.Tx, ids ...string) {
-	for _, id := range ids {
-		tx.Exec(`INSERT OR IGNORE INTO documents (hash, id, source, origin, title, link, type, hidden, chunks, detail)
-			VALUES (zeroblob(32), ?, '', '', '', '', '', 0, 0, zeroblob(1))`, id)
-	}
+func miscounted(ctx context.Context, from *documents.Reader, m meta) (bool, error) {
+	count, chunks, err := from.Counts(ctx)
+	return count != m.documents || chunks != m.chunks, err
 }
 
 // reconcile makes the database agree with the index.
 func (d *disagreement) reconcile(ctx context.Context, tx *sqldb.Tx) {
-	insertDamaged(tx, d.orphans...)
+	documents.InsertLost(tx, d.orphans...)
 	for _, duplicate := range d.duplicates {
 		addDeletes(ctx, tx, duplicate.part.id, roaring.BitmapOf(uint32(duplicate.ordinal)), duplicate.delta)
 	}

@@ -187,7 +187,7 @@ func (x *Index) nameUnlisted(ctx context.Context, to *sqldb.Tx) error {
 			if err != nil {
 				break
 			}
-			insertDamaged(to, id)
+			documents.InsertLost(to, id)
 		}
 		x.pool.drop(opened)
 	}

@@ -2,7 +2,6 @@ package embedded
 
 import (
 	"context"
-	"database/sql"
 	"slices"
 	"time"
 
@@ -19,18 +18,21 @@ func (w *writer) Store(ctx context.Context, tx *sqldb.Tx, plan *documents.Plan, 
 		return err
 	}
 	rows := documents.Rows{Packer: w.x.Packer}
-	indexed, added, last := 0, int64(0), int64(0)
-	tx.Row(sql.ErrNoRows, []any{&last}, "SELECT coalesce(max(row), 0) FROM documents")
+	indexed, added := 0, int64(0)
+	_, next, err := w.x.Reader(tx).RowNumbers(ctx)
+	if err != nil {
+		return err
+	}
 	for n := range plan.Items {
 		i := &plan.Items[n]
 		if i.Keep {
 			continue
 		}
 		if i.Put != nil {
-			if i.Row = last + 1; i.Old != nil && i.Old.Number != 0 {
+			if i.Row = max(next, 1); i.Old != nil && i.Old.Number != 0 {
 				i.Row = i.Old.Number
 			}
-			indexed, last = indexed+1, max(last, i.Row)
+			indexed, next = indexed+1, max(next, i.Row+1)
 		}
 		if rows.Add(tx, i); i.Old == nil && added == 0 {
 			added = i.Row

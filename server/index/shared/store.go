@@ -213,7 +213,7 @@ func (s *Store) Check(ctx context.Context, options index.CheckOptions, report fu
 	note := func(damage index.Damage) { found = append(found, damage) }
 	if options.Documents != nil {
 		err = s.ExamineNamed(ctx, options.Documents, note)
-	} else if first, end, rowsErr := s.RowNumbers(ctx); rowsErr == nil {
+	} else if first, end, rowsErr := s.Reader(s.DB.Pool()).RowNumbers(ctx); rowsErr == nil {
 		err = s.ExamineRows(ctx, first, end, note, func(error) bool { return false }, report)
 	} else {
 		err = rowsErr
