@@ -240,7 +240,7 @@ func line(d index.Stored, chunk int, c index.Chunk, at int) int {
 		return 0
 	}
 	place := d.Positions[chunk]
-	return min(place.FirstLine+strings.Count(c.Text[:min(max(0, at), len(c.Text))], "\n"), place.LastLine)
+	return wire.LineAt(c.Text, []int{place.FirstLine, place.LastLine}, at)
 }
 
 // center returns a section with the chunk of its best passage as the center, its marks and that passage. It moves the

@@ -19,8 +19,7 @@ func Best(r wire.SearchResult) wire.SearchResult {
 	}
 	from, to := best[0], best[1]
 	if len(r.Lines) == 2 {
-		first := min(r.Lines[0]+strings.Count(r.Content[:from], "\n"), r.Lines[1])
-		r.Lines = []int{first, min(first+strings.Count(r.Content[from:to], "\n"), r.Lines[1])}
+		r.Lines = []int{wire.LineAt(r.Content, r.Lines, from), wire.LineAt(r.Content, r.Lines, to)}
 	}
 	r.Content, r.Highlights = within(r.Content, r.Highlights, best)
 	r.BestPassage = wire.Span{0, len(r.Content)}
