@@ -281,7 +281,7 @@ func (a *app) printPicked(chosen []wire.SearchResult, form string) error {
 		line := text.OneLine(text.OrEmpty(result.Link))
 		switch form {
 		case pickPassage:
-			line = passage.Quote(passage.Shared(passage.Best(result)))
+			line = passage.Quote(passage.Shared(passage.BestQuote(result)))
 		case pickCitation:
 			line = passage.Cite(passage.Shared(result))
 		case pickPath:

@@ -258,7 +258,7 @@ func (m *Model) copyPassage() tea.Cmd {
 	if visible := m.reader.Visible(); m.focus == InReader && visible != "" {
 		result.Content = visible
 	} else {
-		result = passage.Best(result)
+		result = passage.BestQuote(result)
 	}
 	return m.copy(passage.Quote(passage.Shared(result)), "passage ["+passage.Citation(result)+"]")
 }

@@ -71,7 +71,7 @@ func Around(text string, from, to int) string {
 	if at := strings.Index(text[to:], "\n\n"); at >= 0 {
 		end = to + at
 	}
-	return strings.Trim(text[start:end], "\n")
+	return strings.Trim(Cut(text, start, end), "\n")
 }
 
 // Portable returns Markdown whose links work elsewhere: relative ones are made absolute against the address of the
