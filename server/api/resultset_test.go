@@ -59,6 +59,9 @@ func newResultWorld(t *testing.T, seed uint64) *resultWorld {
 	}
 	_, err := w.documents.Write(t.Context(), batch)
 	w.check(err)
+	if seed%2 == 1 {
+		withVectors(w.world, 0)
+	}
 	return w
 }
 
@@ -164,6 +167,9 @@ func TestOneResultSet(t *testing.T) {
 				t.Fatalf("seed %d, %s%s", seed, query, more)
 			}
 		}
+		if found := w.search(w.some(1), "").Results; len(found) > 0 {
+			w.inOneOrder("", fmt.Sprintf(`,"similar_to":%q`, found[0].Ref))
+		}
 		w.holds("", `,"browse":true`)
 		w.scopes()
 		w.hides()
@@ -172,6 +178,27 @@ func TestOneResultSet(t *testing.T) {
 	if !folded {
 		t.Error("no copy was folded")
 	}
+}
+
+// inOneOrder checks that documents stand in one order with one number each, however they are paged.
+func (w *resultWorld) inOneOrder(query, more string) {
+	w.t.Helper()
+	list := func(size int) (rows []string) {
+		for offset := 0; ; {
+			page := w.search(query, fmt.Sprintf(`%s,"num_results":%d,"offset":%d,"skip_document_selection":true`, more, size, offset))
+			for _, r := range page.Results {
+				if r.Matches {
+					rows = append(rows, fmt.Sprint(*r.CitationID, r.DocumentID))
+				}
+			}
+			next := page.Next(offset)
+			if next == offset {
+				return rows
+			}
+			offset = next
+		}
+	}
+	w.same("documents in order", fmt.Sprint(list(1+w.random.IntN(7))), fmt.Sprint(list(100)))
 }
 
 // holds checks the numbers of one question.
@@ -192,6 +219,7 @@ func (w *resultWorld) holds(query, more string) {
 			w.same("copies "+order, copies, newest)
 		}
 	}
+	w.inOneOrder(query, more)
 	months := whole.Facets.Undated
 	for _, m := range whole.Facets.Months {
 		months += m.Count

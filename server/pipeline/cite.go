@@ -123,7 +123,7 @@ func (w *writing) result(at int, s section, document *index.Stored, chunks []ind
 	if document == nil || !readable {
 		return nil
 	}
-	number := r.offset() + at + 1 // of a list: a document keeps it, whatever cannot be read before it
+	number := r.numbers[s.document]
 	if r.Search.Lists() {
 		w.response.CitationMapping[strconv.Itoa(number)] = s.document
 	} else {

@@ -221,7 +221,7 @@ func (r *run) skipReason(skip bool) string {
 	case r.Search.Instant:
 		return "instant search"
 	case r.Search.Lists():
-		return "documents are listed by words and filters alone"
+		return "documents are listed, not selected"
 	case r.Search.SimilarTo != "":
 		return "searched with the words of a passage"
 	case skip:

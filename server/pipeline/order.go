@@ -139,7 +139,11 @@ func (r *run) listed(ctx context.Context, list index.List) ([]index.Hit, error) 
 // foldedList returns the page of a list in an order of time, or of all documents, on which copies stand with the first
 // document of their text.
 func (r *run) foldedList(ctx context.Context) (page []index.Hit, err error) {
+	r.numbers = make(map[string]int)
 	if err := r.findCopies(ctx); err != nil || len(r.same) == 0 {
+		for i, hit := range r.found[r.question].Hits {
+			r.numbers[hit.DocumentID] = r.offset() + i + 1
+		}
 		return r.found[r.question].Hits, err
 	}
 	list := index.List{Documents: r.offset() + r.wanted(), Order: listOrder(r.Search), Browse: r.Search.Browse}
@@ -149,6 +153,7 @@ func (r *run) foldedList(ctx context.Context) (page []index.Hit, err error) {
 		if r.folds(hit.DocumentID) || len(page) == r.wanted() {
 			continue
 		}
+		r.numbers[hit.DocumentID] = passed + 1
 		if passed >= r.offset() {
 			page = append(page, hit)
 		}
@@ -162,18 +167,19 @@ func (r *run) foldedList(ctx context.Context) (page []index.Hit, err error) {
 // shows before a match leaves room for the match.
 func (r *run) page(ordered []fusedChunk) []section {
 	var hits, before []index.Hit
-	passed, seen := 0, map[string]bool{}
+	passed, others := 0, 0 // documents that match, and that do not
+	r.numbers = make(map[string]int)
 	for _, c := range ordered {
 		if len(hits) == r.wanted() {
 			break
 		}
-		if seen[c.document] {
+		if r.numbers[c.document] > 0 {
 			continue
 		}
-		seen[c.document] = true
+		r.numbers[c.document] = passed + others + 1
 		hit := index.Hit{DocumentID: c.document, Chunk: c.chunk, Score: c.score}
 		if !r.standings[c.document].matches {
-			before = append(before, hit)
+			before, others = append(before, hit), others+1
 			continue
 		}
 		if passed >= r.offset() {

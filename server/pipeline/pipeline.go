@@ -48,6 +48,7 @@ type run struct {
 	final           []section
 	described       map[string]*index.Stored // by id; nil: removed meanwhile, or not visible to the caller
 	standings       map[string]standing      // of the documents that are ranked
+	numbers         map[string]int           // of the documents of a list: the same on every page
 	same            map[string][]string      // the matching documents with the text of one, itself too
 	copies          map[string][]string      // likewise without itself, of those that are listed
 	newer           map[string]string        // the latest version of a superseded document

@@ -24,7 +24,7 @@ func (r *run) like(ctx context.Context) error {
 	r.Search.Query = strings.TrimSpace(r.Search.Query + " " + strings.Join(found.Words, " "))
 	r.Search.Prefix, r.Search.Instant, r.Search.Browse = false, false, false // its words are whole, and searched for
 	r.filter.NoDocuments = append(r.filter.NoDocuments, id)
-	if len(found.Vector.Values) > 0 && !r.Search.Lists() {
+	if len(found.Vector.Values) > 0 && !r.inTime() {
 		r.similar = found.Vector
 	}
 	return nil
