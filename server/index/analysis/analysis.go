@@ -59,6 +59,9 @@ type Analyser struct {
 	stems map[string]string
 	// inLanguage remembers second terms by language and the word as it is written.
 	inLanguage map[*Language]map[string]string
+	// stemsOf remembers those in all languages.
+	languages []*Language
+	stemsOf   map[string][]string
 }
 
 // maxStems bounds the cache of stems; it is emptied when it is full.

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"slices"
 	"strings"
 
 	"quarry/internal/text"
@@ -50,15 +51,27 @@ func (a *Analyser) In(languages []*Language, words []QueryWord) {
 	for i := range words {
 		w := &words[i]
 		a.In(languages, w.Parts)
-		if w.Kind != Word {
-			continue
-		}
-		for _, l := range languages {
-			if term := a.TermIn(l, w.Written); term != "" {
-				w.Stems = append(w.Stems, term)
-			}
+		if w.Kind == Word {
+			w.Stems = append(w.Stems, a.stemsIn(languages, w.Written)...)
 		}
 	}
+}
+
+// stemsIn returns the second terms of a word as it is written, in languages that are mostly those of the word before.
+func (a *Analyser) stemsIn(languages []*Language, word string) []string {
+	if a.stemsOf == nil || len(a.stemsOf) >= maxStems || !slices.Equal(a.languages, languages) {
+		a.languages, a.stemsOf = languages, make(map[string][]string)
+	}
+	stems, known := a.stemsOf[word]
+	if !known {
+		for _, l := range languages {
+			if term := l.Term(word); term != "" {
+				stems = append(stems, term)
+			}
+		}
+		a.stemsOf[word] = stems
+	}
+	return stems
 }
 
 // Content leaves stop words out, in English and in the language of the query, as long as a content word remains.

@@ -79,30 +79,42 @@ func (r *run) lengths(reader *segment.Reader) []float32 {
 // word adds one word.
 func (s *scoring) word(w *word) error {
 	factor := float32(w.weight * w.idf * (s.r.s.params.K1 + 1))
-	var last segment.Term
-	known := 0
+	if w.Prefix || len(w.forms) > 0 {
+		return s.groupOf(w, factor)
+	}
+	var most segment.Term
+	var others []segment.Term // as most words have second terms in a library of several languages
 	for _, name := range w.terms {
 		if t, ok := s.r.term(s.part, name); ok {
-			last = t
-			known++
+			if t.Chunks > most.Chunks {
+				t, most = most, t
+			}
+			if t.Chunks > 0 {
+				others = append(others, t)
+			}
 		}
 	}
-	switch {
-	case known == 1 && len(w.forms) == 0: // most words have no second terms in a library of few languages
-		s.term(&last, factor, float32(w.bonus), w.bits)
-	case known > 0 || len(w.forms) > 0:
-		return s.groupOf(w, factor)
+	for i := range others {
+		s.gather(&others[i], w.bits)
+	}
+	s.term(&most, len(others) > 0, factor, float32(w.bonus), w.bits)
+	if len(others) > 0 {
+		s.ungroup(factor, float32(w.bonus), w.bits)
 	}
 	return nil
 }
 
-// term adds the postings of a term.
-func (s *scoring) term(t *segment.Term, factor, bonus float32, words uint64) {
+// term adds the postings of a term, with those of a group that it belongs to.
+func (s *scoring) term(t *segment.Term, grouped bool, factor, bonus float32, words uint64) {
 	b := &s.r.block
 	for i := range t.Blocks() {
 		t.Load(i, b)
 		s.mark(b)
-		s.block(b, factor, bonus)
+		if grouped {
+			s.blockOfGroup(b, factor, bonus)
+		} else {
+			s.block(b, factor, bonus)
+		}
 		s.hold(b.Chunks[:b.N], words)
 		s.entitle(b, words)
 	}
@@ -139,6 +151,15 @@ func (s *scoring) block(b *segment.Block, factor, bonus float32) {
 	for i, chunk := range b.Chunks[:b.N] {
 		f := s.frequency(b, i)
 		scores[chunk] += factor*f/(f+(base+slope*length[chunk])) + bonus
+	}
+}
+
+// blockOfGroup adds the scores of a block, and takes those of its chunks from the group.
+func (s *scoring) blockOfGroup(b *segment.Block, factor, bonus float32) {
+	for i, chunk := range b.Chunks[:b.N] {
+		f := s.frequency(b, i) + s.r.group[chunk]
+		s.r.group[chunk] = 0
+		s.r.scores[chunk] += factor*f/(f+(s.base+s.slope*s.length[chunk])) + bonus
 	}
 }
 

@@ -25,7 +25,7 @@ func (r *run) definitions(part int) map[string][]definition {
 	type key struct{}
 	reader := r.reader(part)
 	return segment.Derived(reader, key{}, func() map[string][]definition {
-		analyser := r.s.analysers.get()
+		analyser := r.s.analysers.get(analysis.New)
 		defer r.s.analysers.put(analyser)
 		all := make(map[string][]definition)
 		reader.EachTerm(analysis.Defining, func(term string) {
@@ -60,7 +60,7 @@ func (r *run) defined(by string, rights func() []segment.Bits, fits func(d defin
 // longForms returns what an acronym stands for, as phrases.
 func (r *run) longForms(acronym string, rights func() []segment.Bits) (forms [][]phraseTerm) {
 	for _, d := range r.defined(acronym, rights, func(definition) bool { return true }) {
-		analyser := r.s.analysers.get()
+		analyser := r.s.analysers.get(analysis.New)
 		form := r.phrase(analyser, slices.Clone(d.long), rights)
 		r.s.analysers.put(analyser)
 		same := func(had []phraseTerm) bool {

@@ -36,19 +36,24 @@ func (s *scoring) groupOf(w *word, factor float32) error {
 	if err := s.addForms(w); err != nil {
 		return err
 	}
-	bonus := float32(w.bonus)
+	s.ungroup(factor, float32(w.bonus), w.bits)
+	return nil
+}
+
+// ungroup adds the scores of the chunks that are left in the group.
+func (s *scoring) ungroup(factor, bonus float32, words uint64) {
 	documents := s.r.documents(s.part)
 	for _, chunk := range s.r.grouped {
-		f := s.r.group[chunk]
-		s.r.group[chunk] = 0
-		s.r.scores[chunk] += factor*f/(f+(s.base+s.slope*s.length[chunk])) + bonus
-		documents.Add(s.owners.Of(int(chunk)))
+		if f := s.r.group[chunk]; f > 0 {
+			s.r.group[chunk] = 0
+			s.r.scores[chunk] += factor*f/(f+(s.base+s.slope*s.length[chunk])) + bonus
+			documents.Add(s.owners.Of(int(chunk)))
+		}
 	}
 	s.r.grouped = s.r.grouped[:0]
-	for words := w.bits; words > 0; words &= words - 1 {
+	for ; words > 0; words &= words - 1 {
 		s.held.words[bits.TrailingZeros64(words)].Or(documents)
 	}
-	return nil
 }
 
 // gatherAll adds up how often the terms of a group occur in each chunk. Where they have more postings than there are
@@ -79,14 +84,8 @@ func (s *scoring) gatherAll(names []string, words uint64) {
 			return
 		}
 	}
-	b := &s.r.block
-	for _, t := range terms {
-		for i := range t.Blocks() {
-			t.Load(i, b)
-			s.mark(b)
-			s.gather(b)
-			s.entitle(b, words)
-		}
+	for i := range terms {
+		s.gather(&terms[i], words)
 	}
 	if postings > chunks {
 		s.remember(key, names)
@@ -109,10 +108,16 @@ func (s *scoring) remember(key string, names []string) {
 	remembered[group](s.reader).Add(key, group{halves, titled})
 }
 
-// gather adds the frequencies of a block, none of which is 0, to those of its group.
-func (s *scoring) gather(b *segment.Block) {
-	for i, chunk := range b.Chunks[:b.N] {
-		s.addToGroup(chunk, s.frequency(b, i))
+// gather adds the frequencies of a term, none of which is 0, to those of its group.
+func (s *scoring) gather(t *segment.Term, words uint64) {
+	b := &s.r.block
+	for i := range t.Blocks() {
+		t.Load(i, b)
+		s.mark(b)
+		for i, chunk := range b.Chunks[:b.N] {
+			s.addToGroup(chunk, s.frequency(b, i))
+		}
+		s.entitle(b, words)
 	}
 }
 

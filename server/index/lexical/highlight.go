@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -24,7 +23,7 @@ type highlighter struct {
 	initials  [256]bool            // first bytes of words that can match: others need no stemming
 	languages []*analysis.Language // in which the words have second terms
 	forms     []longForm
-	analysers *analysers
+	analysers idle[analysis.Analyser]
 }
 
 // matchedWord is what a term in a text stands for: a word of the query with its idf.
@@ -33,7 +32,7 @@ type matchedWord struct {
 	idf  float64
 }
 
-func newHighlighter(p *plan, pool *analysers) *highlighter {
+func newHighlighter(p *plan, pool idle[analysis.Analyser]) *highlighter {
 	h := &highlighter{terms: make(map[string]matchedWord), prefixes: make(map[string]float64), analysers: pool}
 	for _, w := range p.words {
 		for _, term := range w.terms {
@@ -119,7 +118,7 @@ func between(marks []mark, part [2]int) []mark {
 
 // find returns the matched words of a text in order.
 func (h *highlighter) find(text string, spoken index.LanguageAt) []mark {
-	analyser := h.analysers.get()
+	analyser := h.analysers.get(analysis.New)
 	defer h.analysers.put(analyser)
 	var found []mark
 	forms := slices.Clone(h.forms)
@@ -316,15 +315,3 @@ func trim(text string, from, to int) [2]int {
 	}
 	return [2]int{from + start, from + len(strings.TrimRightFunc(part, unicode.IsSpace))}
 }
-
-// analysers lends analysers that remember the stems of earlier texts, which is most of their work.
-type analysers struct{ idle sync.Pool }
-
-func (a *analysers) get() *analysis.Analyser {
-	if analyser, ok := a.idle.Get().(*analysis.Analyser); ok {
-		return analyser
-	}
-	return analysis.New()
-}
-
-func (a *analysers) put(analyser *analysis.Analyser) { a.idle.Put(analyser) }

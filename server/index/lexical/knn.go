@@ -5,6 +5,7 @@ import (
 
 	"quarry/client/field"
 	"quarry/server/index"
+	"quarry/server/index/analysis"
 	"quarry/server/index/segment"
 	"quarry/server/index/vector"
 )
@@ -38,7 +39,7 @@ func (r *run) restricting(q *index.Query) *plan {
 	if len(q.Phrases)+len(q.Exclude) == 0 {
 		return &plan{}
 	}
-	analyser := r.s.analysers.get()
+	analyser := r.s.analysers.get(analysis.New)
 	defer r.s.analysers.put(analyser)
 	restricting := *q
 	restricting.Text = ""

@@ -36,10 +36,10 @@ type Searcher struct {
 	parts     []Part
 	params    Params
 	stats     segment.Stats // of live documents
-	scratch   chan *scratch // that no run uses
+	scratch   idle[scratch]
 	values    atomic.Pointer[facetValues]
-	frequents sync.Map // frequents by prefix, where they are many
-	analysers analysers
+	frequents sync.Map                // frequents by prefix, where they are many
+	analysers idle[analysis.Analyser] // which remember the stems of earlier texts: that is most of their work
 	languages atomic.Pointer[libraryLanguages]
 	twins     atomic.Pointer[[]segment.Bits]
 	helpers   *semaphore.Weighted                           // processors beside that of a search
@@ -61,8 +61,8 @@ func NewSearcher(parts []Part, params Params) *Searcher {
 
 func searcherOf(parts []Part, stats segment.Stats, params Params) *Searcher {
 	processors := runtime.GOMAXPROCS(0)
-	return &Searcher{parts: parts, stats: stats, params: params, scratch: make(chan *scratch, 2*processors),
-		helpers: semaphore.NewWeighted(int64(processors - 1)), shared: sharedPostings}
+	return &Searcher{parts: parts, stats: stats, params: params, scratch: make(idle[scratch], 2*processors),
+		analysers: make(idle[analysis.Analyser], 2*processors), helpers: semaphore.NewWeighted(int64(processors - 1)), shared: sharedPostings}
 }
 
 func (p *Part) live(ordinal int) bool {
@@ -84,17 +84,23 @@ func (s *Searcher) Admits(documentID string, access index.Access) (live, admitte
 	return live, admitted, err
 }
 
-// term looks a term up in a part, once in a run.
+// maxTerms bounds the terms of a part that are remembered: half a megabyte.
+const maxTerms = 4096
+
+// term looks a term up in a part.
 func (r *run) term(part int, term string) (segment.Term, bool) {
 	reader, known := r.reader(part), r.terms[part]
-	if known == nil {
+	if known == nil || len(known) == maxTerms {
 		known = make(map[string]*segment.Term)
 		r.terms[part] = known
 	}
 	found := known[term]
 	if found == nil {
-		found = new(segment.Term)
-		*found, _ = reader.Term(term)
+		if t, ok := reader.Term(term); ok {
+			found = &t
+		} else {
+			found = &r.none
+		}
 		known[term] = found
 	}
 	return *found, found.Chunks > 0
@@ -135,7 +141,7 @@ func (r *run) search(q *index.Query) (index.Result, error) {
 // searchIn answers a query in a language, with its unknown words corrected if a document of its scope has one of the
 // words then, whatever its filter leaves of them: otherwise a filter that leaves none would show what other words match.
 func (r *run) searchIn(l *analysis.Language, q *index.Query) (index.Result, *found, error) {
-	analyser := r.s.analysers.get()
+	analyser := r.s.analysers.get(analysis.New)
 	defer r.s.analysers.put(analyser)
 	rights := r.laterRights(q.Filter.Access)
 	words, kept := r.typed(analyser, l, q, rights)
@@ -165,7 +171,7 @@ func (r *run) searchIn(l *analysis.Language, q *index.Query) (index.Result, *fou
 	}
 	result := index.Result{Hits: found.passages, Corrections: corrections, Kept: kept, Level: found.level,
 		Documents: found.documents, All: found.all,
-		Highlighter: newHighlighter(p, &r.s.analysers)}
+		Highlighter: newHighlighter(p, r.s.analysers)}
 	for _, w := range p.missing {
 		if !slices.Contains(result.Missing, w.Surface) {
 			result.Missing = append(result.Missing, w.Surface)
@@ -370,6 +376,8 @@ type scratch struct {
 	bitmaps []segment.Bits // free ones
 	lent    []segment.Bits
 	counts  []uint32
+	known   []map[string]*segment.Term // by part: the same words are looked for again and again
+	none    segment.Term               // of all that a part does not have
 }
 
 // close gives the memory back; nothing that was lent may be used afterwards.
@@ -377,10 +385,7 @@ func (r *run) close() {
 	r.bitmaps = append(r.bitmaps, r.lent...)
 	clear(r.lent)
 	r.lent = r.lent[:0]
-	select {
-	case r.s.scratch <- r.scratch:
-	default:
-	}
+	r.s.scratch.put(r.scratch)
 	r.scratch = nil
 }
 
@@ -456,13 +461,11 @@ func (r *run) name() string {
 
 // answer calls f with memory that is reused afterwards. Damage of a segment comes back as an error.
 func answer[T any](ctx context.Context, s *Searcher, what string, f func(*run) (T, error)) (T, error) {
-	var memory *scratch
-	select {
-	case memory = <-s.scratch:
-	default:
-		memory = new(scratch)
+	memory := s.scratch.get(func() *scratch { return new(scratch) })
+	if memory.known == nil {
+		memory.known = make([]map[string]*segment.Term, len(s.parts))
 	}
-	r := &run{s: s, ctx: ctx, scratch: memory, terms: make([]map[string]*segment.Term, len(s.parts))}
+	r := &run{s: s, ctx: ctx, scratch: memory, terms: memory.known}
 	defer r.close()
 	var out T
 	err := segment.Protect(r.name, func() (err error) {

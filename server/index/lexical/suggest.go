@@ -22,7 +22,7 @@ func (s *Searcher) Suggest(ctx context.Context, prefix string, access index.Acce
 }
 
 func (r *run) suggest(prefix string, access index.Access, limit int) (out index.Suggestions, err error) {
-	analyser := r.s.analysers.get()
+	analyser := r.s.analysers.get(analysis.New)
 	defer r.s.analysers.put(analyser)
 	tokens := analyser.Tokens(prefix)
 	words := slices.DeleteFunc(analyser.Words(prefix, false), analysis.QueryWord.Spelling)
@@ -221,7 +221,7 @@ const rareWords = 12
 // RareWords returns the words of a passage that the fewest documents contain which access admits, at least two.
 func (s *Searcher) RareWords(ctx context.Context, passage string, access index.Access) ([]string, error) {
 	return answer(ctx, s, "look for rare words", func(r *run) ([]string, error) {
-		analyser := s.analysers.get()
+		analyser := s.analysers.get(analysis.New)
 		defer s.analysers.put(analyser)
 		r.reach(access)
 		rights := r.laterRights(access)()

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"sync/atomic"
 )
 
 // A dictionary maps sorted keys to values. Keys are front coded in blocks of dictionaryBlock entries:
@@ -68,6 +69,9 @@ type dictionary struct {
 	count  int
 	blocks int
 	ends   int // where the blocks end in the section
+	// starts are the beginnings of the first keys of blocks that were looked at, others 0: a search in them stays in the
+	// processor's cache.
+	starts []atomic.Uint64
 }
 
 func (r *Reader) dictionary(id section) dictionary {
@@ -80,7 +84,8 @@ func (r *Reader) dictionary(id section) dictionary {
 	if blocks > (e.length-4)/4 {
 		panic(r.damaged("a dictionary is cut off"))
 	}
-	return dictionary{r: r, extent: e, count: count, blocks: blocks, ends: e.length - 4 - 4*blocks}
+	return dictionary{r: r, extent: e, count: count, blocks: blocks, ends: e.length - 4 - 4*blocks,
+		starts: make([]atomic.Uint64, blocks)}
 }
 
 // block returns the bytes of a block.
@@ -193,7 +198,15 @@ func (e *entries) ordinal() int { return e.d.count - e.left - 1 }
 
 // seek returns entries whose current one is the first with a key not less than key.
 func (d *dictionary) seek(key []byte) (entries, bool) {
-	behind := sort.Search(d.blocks, func(i int) bool { return bytes.Compare(d.first(i), key) > 0 })
+	start := keyStart(key)
+	behind := sort.Search(d.blocks, func(i int) bool {
+		first := d.starts[i].Load()
+		if first == 0 {
+			first = keyStart(d.first(i))
+			d.starts[i].Store(first)
+		}
+		return first > start || first == start && bytes.Compare(d.first(i), key) > 0
+	})
 	e := d.from(max(0, behind-1))
 	for e.next() {
 		if bytes.Compare(e.key, key) >= 0 {
@@ -201,6 +214,13 @@ func (d *dictionary) seek(key []byte) (entries, bool) {
 		}
 	}
 	return e, false
+}
+
+// keyStart returns the first bytes of a key as a number; of two keys, the lesser one has no greater number.
+func keyStart(key []byte) uint64 {
+	var start [8]byte
+	copy(start[:], key)
+	return binary.BigEndian.Uint64(start[:])
 }
 
 // find looks a key up.
