@@ -36,6 +36,8 @@ func TestArguments(t *testing.T) {
 		{"help search", []string{"help", "search"}},
 		{"read me a story", []string{"--", "read me a story"}},
 		{"read file:/a#1", []string{"read", "file:/a#1"}},
+		{"read 'Leave › Who (hb/leave.md:7, 2026-03-12)'", []string{"read", "Leave › Who (hb/leave.md:7, 2026-03-12)"}},
+		{"read 'the docs'", []string{"--", "read 'the docs'"}},
 		{"sources --json", []string{"sources", "--json"}},
 	}
 	for _, test := range tests {

@@ -231,7 +231,11 @@ func commands(words []string) bool {
 	case "help":
 		return len(words) == 1 || len(words) == 2 && slices.Contains(cli.CommandNames(), words[1])
 	case "read":
-		return len(words) <= 2
+		if quoted := split(strings.Join(words, " ")); len(quoted) == 2 {
+			_, isCited := client.Cited(quoted[1])
+			return isCited || len(words) == 2
+		}
+		return len(words) == 1
 	}
 	return slices.Contains(cli.CommandNames(), words[0])
 }
