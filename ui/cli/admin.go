@@ -15,6 +15,7 @@ import (
 	"quarry/client"
 	"quarry/client/field"
 	"quarry/client/wire"
+	"quarry/config"
 	"quarry/internal/text"
 	"quarry/ui/passage"
 	"quarry/ui/target"
@@ -205,4 +206,174 @@ func addableSource(as string) (string, error) {
 	}
 	all := strings.Join(slices.Sorted(slices.Values(values)), ", ")
 	return "", usage(nearestOf(value, "Choose one of "+all, values), "unknown source %q", as)
+}
+
+// administered is a kind of object that admin lists.
+type administered[T any] struct {
+	noun   string // "document set"
+	plural string // what their list is called: "document-sets"
+	none   string // what is said where there are none
+	list   func(*client.Client, context.Context) ([]T, error)
+	// key returns the id of an object, and where its name is.
+	key   func(*T) (id string, name *string)
+	about func(T) string // what else tells it from others, for completion
+	table table          // of their list
+	cells func(T) []string
+}
+
+// offer completes with the names of the objects.
+func (k administered[T]) offer(ctx context.Context, c *client.Client, _ string) []cobra.Completion {
+	found, _ := k.list(c, ctx)
+	return exslices.CastFunc(found, func(one T) cobra.Completion {
+		_, name := k.key(&one)
+		return strings.TrimSuffix(cobra.CompletionWithDesc(*name, k.about(one)), "\t")
+	})
+}
+
+// find returns the object that an argument names by its name or id. One that the list lacks, or that a server cannot
+// list, has only its name: it is for the change to refuse it.
+func (k administered[T]) find(ctx context.Context, c *client.Client, argument string) (item T, listed bool, err error) {
+	all, err := k.list(c, ctx)
+	if err != nil && !errors.Is(err, client.ErrNotOffered) {
+		return item, false, err
+	}
+	var labels []string
+	for i := range all {
+		if id, name := k.key(&all[i]); id == argument || *name == argument {
+			item, labels = all[i], append(labels, fmt.Sprintf("%s (%s)", id, *name))
+		}
+	}
+	switch len(labels) {
+	case 0:
+		_, name := k.key(&item)
+		*name = argument
+		return item, false, nil
+	case 1:
+		return item, true, nil
+	}
+	return item, false, usage("Give a name or id that only one of them has.", "%q names %d %ss: %s", argument, len(labels), k.noun,
+		strings.Join(labels, ", "))
+}
+
+// changeCommand returns a command that changes the object that its argument names, and prints it: as JSON for scripts,
+// in a line for people, which done makes of its name.
+func changeCommand[T any](a *app, use, short string, kind administered[T], done func(name string) string,
+	change func(*client.Client, context.Context, *T) error) *cobra.Command {
+	is := traits{class: administers, arguments: a.offered(kind.offer), json: prints(*new(T), unlistedOutput{})}
+	return a.administer(use, short, is, func(ctx context.Context, c *client.Client, argument string) error {
+		item, listed, err := kind.find(ctx, c, argument)
+		if err != nil {
+			return err
+		}
+		if err := change(c, ctx, &item); err != nil {
+			return err
+		}
+		_, name := kind.key(&item)
+		if !listed {
+			return a.report(unlistedOutput{*name}, done(*name))
+		}
+		return a.report(item, done(*name))
+	})
+}
+
+// unlistedOutput is what is known of a changed object that the list lacks.
+type unlistedOutput struct {
+	Name string `json:"name" jsonschema:"as given"`
+}
+
+// doneWith returns what makes a line of a name.
+func doneWith(format string) func(name string) string {
+	return func(name string) string { return fmt.Sprintf(format, name) }
+}
+
+// without returns the elements of a list that another lacks.
+func without(list, other []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(one string) bool { return slices.Contains(other, one) })
+}
+
+// ensureTokenCommand prints the environment of a user's sandbox, whose token is made once and given out again.
+func (a *app) ensureTokenCommand() *cobra.Command {
+	var sandbox bool
+	var address string
+	request := wire.SandboxTokenRequest{}
+	command := a.administer("ensure --sandbox --user EMAIL", "Print the environment of a user's sandbox, with its token",
+		traits{class: administers, json: prints(sandboxOutput{})},
+		func(ctx context.Context, c *client.Client, _ string) error {
+			if err := checkSandbox(sandbox, request.User, &address); err != nil {
+				return err
+			}
+			added, err := c.AdminEnsureSandboxToken(ctx, request)
+			if err != nil {
+				return err
+			}
+			a.noteNewUsers(added.NewUsers)
+			return a.printSandbox(added, request.User, address)
+		})
+	flags := command.Flags()
+	flags.BoolVar(&sandbox, "sandbox", false, "the token of the user's sandboxes, which can search and nothing else; required")
+	flags.StringVar(&request.User, "user", "", "whose sandbox it is (`EMAIL`), created if unknown; required")
+	flags.StringVar(&address, "url", "", "address of the served library as the sandbox reaches it (`URL`)")
+	flags.BoolVar(&request.Renew, "renew", false, "replace a valid token; the old one ends at once")
+	return command
+}
+
+// checkSandbox checks the flags, and completes the address.
+func checkSandbox(sandbox bool, user string, address *string) (err error) {
+	const example = "Example: quarry admin token ensure --sandbox --user jo@acme.com --url https://search.acme.com"
+	switch {
+	case !sandbox:
+		return usage(example, "missing flag --sandbox")
+	case user == "":
+		return usage(example, "missing flag --user")
+	case *address != "":
+		if *address, err = wire.ServerURL(*address); err != nil {
+			return usage("Give an address like https://search.acme.com.", "--url: %v", err)
+		}
+	}
+	return checkEmails(user)
+}
+
+// sandboxEnvironment are the variables to inject into a sandbox.
+type sandboxEnvironment struct {
+	ServerURL string `json:"QUARRY_SERVER_URL,omitempty" jsonschema:"as --url gives it"`
+	Token     string `json:"QUARRY_PAT"`
+	ReadOnly  string `json:"QUARRY_READONLY"`
+}
+
+// sandboxOutput is the JSON of admin token ensure.
+type sandboxOutput struct {
+	Environment sandboxEnvironment `json:"environment" jsonschema:"variables to inject"`
+	User        string             `json:"user"`
+	ID          int                `json:"id" jsonschema:"of the token"`
+	ExpiresAt   *string            `json:"expires_at"`
+	Scopes      []string           `json:"scopes"`
+	IsNew       bool               `json:"is_new" jsonschema:"false: the token existed before"`
+	Schema      int                `json:"schema" jsonschema:"version of this format"`
+}
+
+// printSandbox prints the environment to inject, for a shell or as JSON.
+func (a *app) printSandbox(added *wire.Added[wire.NewAccessToken], user, address string) error {
+	token := added.Item
+	environment := sandboxEnvironment{address, token.Token, "1"}
+	if address == "" {
+		a.note("set QUARRY_SERVER_URL to the address of quarry serve as well, or give --url")
+	}
+	if a.flags.json {
+		return a.printJSON(sandboxOutput{environment, user, token.ID, token.ExpiresAt, token.Scopes, added.IsNew, schemaVersion})
+	}
+	var b strings.Builder
+	for _, variable := range objectOf(environment) {
+		if !variable.isLeftOut() {
+			fmt.Fprintf(&b, "export %s=%s\n", variable.name(), config.ShellQuote(fmt.Sprint(variable.value)))
+		}
+	}
+	if err := a.print([]byte(b.String())); err != nil {
+		return err
+	}
+	state := "Reused"
+	if added.IsNew {
+		state = "Created"
+	}
+	a.say("%s the sandbox token of %s. It expires on %s.", state, user, dayOr(token.ExpiresAt, "no day"))
+	return nil
 }
