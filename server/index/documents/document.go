@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -172,20 +171,6 @@ func (l *changeList) of(id string) *Change {
 		l.all = append(l.all, Change{ID: id})
 	}
 	return &l.all[at]
-}
-
-// patchesAtOnce bounds the documents that are in memory while their rights change.
-const patchesAtOnce = 256
-
-// UpdateAccess has apply change the rights of some documents at a time, and returns how many changed.
-func UpdateAccess(patches []index.AccessPatch, apply func([]Change) (index.Written, error)) (total int, err error) {
-	for some := range slices.Chunk(patches, patchesAtOnce) {
-		written, err := apply(accessChanges(some))
-		if total += written.Updated; err != nil {
-			return total, err
-		}
-	}
-	return total, nil
 }
 
 // accessChanges returns one change per document.

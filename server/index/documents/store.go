@@ -31,6 +31,8 @@ type Store struct {
 	Isolation *sql.TxOptions // of transactions that only read; nil: as the database has it
 	// State returns the state of the documents that a transaction shows.
 	State func(context.Context, sqldb.Querier) (State, error)
+	// Engine calls Apply with what the engine adds to a write.
+	Engine func(ctx context.Context, changes []Change, cursors map[string]string) (index.Written, error)
 }
 
 // State is comparable: when documents change, it does.
@@ -143,15 +145,16 @@ func (s *Store) Commit(ctx context.Context, prepare, verify func(sqldb.Querier) 
 	return err
 }
 
-// Put has apply store a batch, or counts what it would change.
-func (s *Store) Put(ctx context.Context, batch index.Batch, apply func([]Change) (index.Written, error)) (
-	written index.Written, err error) {
+// Write implements index.Index: it returns when the batch is in the database. A document that the batch both stores and
+// deletes is stored; of two with one id the last counts. Besides the errors of package index: ErrTooLarge, ErrNoID,
+// fault.ErrDiskFull.
+func (s *Store) Write(ctx context.Context, batch index.Batch) (written index.Written, err error) {
 	changes, err := Changes(batch)
 	if err != nil {
 		return written, fmt.Errorf("write to the library: %w", err)
 	}
 	if !batch.DryRun {
-		return apply(changes)
+		return s.Engine(ctx, changes, batch.Cursors)
 	}
 	err = s.Read(ctx, func(tx sqldb.Querier) error {
 		plan, err := s.Reader(tx).Plan(ctx, changes, nil)
@@ -161,6 +164,21 @@ func (s *Store) Put(ctx context.Context, batch index.Batch, apply func([]Change)
 		return err
 	})
 	return written, err
+}
+
+// patchesAtOnce bounds the documents that are in memory while their rights change.
+const patchesAtOnce = 256
+
+// UpdateAccess implements index.Index. Each document changes at once; of a long list, some may be seen changed before
+// others.
+func (s *Store) UpdateAccess(ctx context.Context, patches []index.AccessPatch) (total int, err error) {
+	for some := range slices.Chunk(patches, patchesAtOnce) {
+		written, err := s.Engine(ctx, accessChanges(some), nil)
+		if total += written.Updated; err != nil {
+			return total, err
+		}
+	}
+	return total, nil
 }
 
 // Apply stores changes, bookkeeping entries and what an engine has beside them in one transaction.

@@ -301,7 +301,7 @@ func (e *embedding) gather(ctx context.Context, name string, order []int, from i
 		return nil, err
 	}
 	if ok && model.name == e.Model {
-		g.known = newEmbeddings(e.x.db.Reader, model)
+		g.known = &embeddings{model, e.x.db.Reader}
 	}
 	if g.has, err = p.vectored(e.Model); err != nil {
 		return nil, err

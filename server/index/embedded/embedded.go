@@ -96,6 +96,7 @@ func Open(ctx context.Context, options Options) (*Index, error) {
 	x.Store = documents.Store{DB: db, Packer: documents.NewPacker(nil), State: func(ctx context.Context, tx sqldb.Querier) (documents.State, error) {
 		return readMeta(ctx, tx)
 	}}
+	x.Engine = x.apply
 	if !db.InMemory() {
 		x.Packer = documents.NewPacker(func(id uint32) ([]byte, error) {
 			return x.readDictionary(context.Background(), id)

@@ -13,7 +13,7 @@ func (x *Index) Embeddings(ctx context.Context, model string, texts []string) ([
 	if err != nil || !ok || current.name != model {
 		return found, err
 	}
-	known := newEmbeddings(x.db.Reader, current)
+	known := &embeddings{current, x.db.Reader}
 	for i, text := range texts {
 		if found[i], err = known.find(ctx, documents.KeyOf(text)); err != nil {
 			return nil, err

@@ -19,7 +19,7 @@ func (s *snapshot) Like(ctx context.Context, id string, chunk int, access index.
 		if err != nil || !ok {
 			return err
 		}
-		known := newEmbeddings(shown.documents, model)
+		known := &embeddings{model, shown.documents}
 		found.Vector.Model = model.name
 		found.Vector.Values, err = known.find(ctx, documents.KeyOf(documents.EmbeddedText(&passage, 0)))
 		return err

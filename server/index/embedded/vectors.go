@@ -70,10 +70,6 @@ type embeddings struct {
 	sqldb.Querier
 }
 
-func newEmbeddings(db sqldb.Querier, model embeddingModel) *embeddings {
-	return &embeddings{model, db}
-}
-
 // find returns the vector of a text; nil when it has none. Older versions stored 32-bit floats.
 func (e *embeddings) find(ctx context.Context, key vector.Key) ([]float32, error) {
 	var raw []byte
@@ -121,7 +117,7 @@ func (e *embeddings) add(ctx context.Context, b *vector.Builder, first int, d *i
 // knownVectors collects the vectors that are stored for the documents of a segment; of nil ones none.
 func knownVectors(ctx context.Context, db sqldb.Querier, model embeddingModel, reader *segment.Reader,
 	document func(ordinal int) (*index.Document, error)) (*vector.Builder, error) {
-	known := newEmbeddings(db, model)
+	known := &embeddings{model, db}
 	b := vector.NewBuilder(model.dimensions, reader.Chunks())
 	err := segment.Protect(reader.Name, func() error {
 		for ordinal := range reader.Documents() {

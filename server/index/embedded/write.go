@@ -10,22 +10,6 @@ import (
 	"quarry/server/sqldb"
 )
 
-// Write implements index.Index. A document that the batch both stores and deletes is stored; of two with one id the
-// last counts. Besides the errors of package index: documents.ErrTooLarge, documents.ErrNoID, fault.ErrDiskFull.
-func (x *Index) Write(ctx context.Context, batch index.Batch) (index.Written, error) {
-	return x.Put(ctx, batch, func(changes []documents.Change) (index.Written, error) {
-		return x.apply(ctx, changes, batch.Cursors)
-	})
-}
-
-// UpdateAccess implements index.Index. Each document changes at once; of a long list, some may be seen changed before
-// others.
-func (x *Index) UpdateAccess(ctx context.Context, patches []index.AccessPatch) (int, error) {
-	return documents.UpdateAccess(patches, func(changes []documents.Change) (index.Written, error) {
-		return x.apply(ctx, changes, nil)
-	})
-}
-
 // apply stores changes in one transaction. An index that turns out to be damaged is repaired first.
 func (x *Index) apply(ctx context.Context, changes []documents.Change, cursors map[string]string) (
 	written index.Written, err error) {

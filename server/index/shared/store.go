@@ -70,6 +70,7 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 	if err := open(ctx, options); err != nil {
 		return nil, fmt.Errorf("open the documents: %w", err)
 	}
+	s.Engine = s.apply
 	s.State = func(ctx context.Context, tx sqldb.Querier) (documents.State, error) { return s.state(ctx, tx) }
 	m, err := readState(ctx, s.DB.Pool())
 	if err != nil {

@@ -9,20 +9,9 @@ import (
 	"quarry/server/sqldb"
 )
 
-// Write implements index.Index: it returns when the batch is in the database. A document that the batch both stores and
-// deletes is stored; of two with one id the last counts. Besides the errors of package index: documents.ErrTooLarge,
-// documents.ErrNoID.
-func (s *Store) Write(ctx context.Context, batch index.Batch) (index.Written, error) {
-	return s.Put(ctx, batch, func(changes []documents.Change) (index.Written, error) {
-		return s.Apply(ctx, changes, batch.Cursors, &write{store: s})
-	})
-}
-
-// UpdateAccess implements index.Index.
-func (s *Store) UpdateAccess(ctx context.Context, patches []index.AccessPatch) (int, error) {
-	return documents.UpdateAccess(patches, func(changes []documents.Change) (index.Written, error) {
-		return s.Apply(ctx, changes, nil, &write{store: s})
-	})
+// apply stores changes, their numbers in the log, and words if they are counted.
+func (s *Store) apply(ctx context.Context, changes []documents.Change, cursors map[string]string) (index.Written, error) {
+	return s.Apply(ctx, changes, cursors, &write{store: s})
 }
 
 // write is what a write adds to the documents: it is a documents.Written.
