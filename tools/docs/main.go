@@ -62,7 +62,7 @@ func configuration() string {
 		"    $ quarry config path\n    /home/jo/.config/quarry/config.yaml\n    $ quarry config set theme dark\n    $ quarry config list\n\n" +
 		"The file is YAML: `profiles.work.server_url` is `server_url` below `work` below `profiles`. A variable of the environment\n" +
 		"overrides its key. Secrets are read from standard input (`pass show onyx | quarry config set profiles.work.token`), and\n" +
-		"`config get` masks them. `QUARRY_READONLY` refuses changes. Without a terminal only `theme`, `keys`, `pictures`, `age_warning`, `instant`, `fast` and\n" +
+		"`config get` masks them. `QUARRY_READONLY` refuses changes. Without a terminal only `theme`, `keys`, `age_warning`, `instant`, `fast` and\n" +
 		"`private` are changed, unless `QUARRY_ALLOW_CONFIG=1` is set. A token in the environment without a server goes to the server\n" +
 		"of Onyx's own CLI: that of its configuration file, else `https://cloud.onyx.app`.\n\n" +
 		"| key | value | default | meaning |\n|---|---|---|---|\n")
