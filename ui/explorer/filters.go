@@ -20,8 +20,9 @@ const mostUndo = 100
 // filtering is the choice of filters.
 type filtering struct {
 	picker   picker.Picker
-	counting *request // facets for the picker
-	counted  string   // the query whose counts the picker has, or waits for
+	counting *request       // facets for the picker
+	counted  string         // the query whose counts the picker has, or waits for
+	asked    querybox.State // searched for last, except while typing
 	undo     []querybox.State
 	cut      *blame // which filter cut the most; nil: not known, or there are results
 	blaming  *request
@@ -238,18 +239,44 @@ func (m *Model) filtersChanged() tea.Cmd {
 
 // remember keeps the query as it is, for undo.
 func (m *Model) remember() {
-	m.filters.undo = append(m.filters.undo, m.box.Snapshot())
-	if len(m.filters.undo) > mostUndo {
-		m.filters.undo = m.filters.undo[1:]
+	m.settle()
+	m.keep(m.filters.asked)
+}
+
+// settle keeps the query that was searched for before the one in the box.
+func (m *Model) settle() {
+	if former := m.filters.asked; former.Query() != m.box.Query() {
+		m.keep(former)
+		m.filters.asked = m.box.Snapshot()
 	}
 }
 
-// undoQuery brings the query back as it was before the last change from outside the box.
+// keep adds a query to those that can be brought back.
+func (m *Model) keep(query querybox.State) {
+	undo := m.filters.undo
+	if query.Query() == "" || len(undo) > 0 && undo[len(undo)-1].Query() == query.Query() {
+		return
+	}
+	m.filters.undo = append(undo[max(0, len(undo)+1-mostUndo):], query)
+}
+
+// undoQuery brings back the query before the last change; what was typed since and not searched for is one.
 func (m *Model) undoQuery() tea.Cmd {
-	last := len(m.filters.undo) - 1
-	m.box.Restore(m.filters.undo[last])
-	m.filters.undo = m.filters.undo[:last]
+	undo := m.filters.undo
+	if m.box.Query() != m.filters.asked.Query() && m.filters.asked.Query() != "" {
+		m.keep(m.filters.asked)
+		undo = m.filters.undo
+	}
+	last := len(undo) - 1
+	m.filters.asked, m.filters.undo = undo[last], undo[:last]
+	m.box.Restore(m.filters.asked)
 	return m.filtersChanged()
+}
+
+// noUndo says why no query can be brought back.
+func noUndo(m *Model) string {
+	asked := m.filters.asked.Query()
+	return unless(len(m.filters.undo) > 0 || asked != "" && asked != m.box.Query(), "nothing to undo")
 }
 
 // dropFilter drops the filter to blame for having no results, or else the last one.

@@ -37,6 +37,35 @@ func TestFiltersAreChosenFromThePicker(t *testing.T) {
 	}
 }
 
+// What is typed in the box is a change like a filter from the picker.
+func TestUndoGoesThroughQueriesAndFilters(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 140, 40, Options{Target: sampleTarget(t), Query: "alarm"})
+	screen.WaitText("1 of ")
+	search := func(keys, text string) {
+		screen.Press("/")
+		if keys != "" {
+			screen.Press(keys)
+		}
+		screen.Type(text)
+		screen.Press("enter")
+		screen.WaitText("1 of ")
+	}
+	search("", " source:slack")
+	screen.WaitText("source: slack ✕")
+	search("ctrl+u", "leave")
+	search("ctrl+u", "deploy")
+	for _, query := range []string{"› leave ", "› alarm "} {
+		screen.Press("u")
+		screen.WaitText(query)
+	}
+	screen.WaitText("source: slack ✕")
+	screen.Press("u")
+	screen.WaitGone("source: slack ✕")
+	screen.Press("u")
+	screen.WaitText("nothing to undo")
+}
+
 func TestTimeIsChosenFromThePicker(t *testing.T) {
 	t.Parallel()
 	screen := start(t, 140, 40, Options{Target: sampleTarget(t), Query: "roll back"})

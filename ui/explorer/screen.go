@@ -218,7 +218,6 @@ func (m *Model) openWhy() tea.Cmd {
 
 func nothingAsked(m *Model) string { return unless(m.search.shown != nil, "no search yet") }
 func noResult(m *Model) string     { return unless(m.list.Len() > 0 || m.onPinned(), "no results") }
-func noUndo(m *Model) string       { return unless(len(m.filters.undo) > 0, "nothing to undo") }
 func noChip(m *Model) string       { return unless(len(m.box.Chips()) > 0, "no filters set") }
 func notOpen(m *Model) string      { return unless(m.client() != nil, m.target.Where+" is not open yet") }
 func noSetUp(m *Model) string      { return m.options.SetUp.Refused }

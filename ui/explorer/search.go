@@ -149,6 +149,7 @@ func (m *Model) submit() tea.Cmd {
 // searchSubmitted runs the whole search of a query that is in the box, and moves to the list.
 func (m *Model) searchSubmitted(text string) tea.Cmd {
 	m.focus = InList
+	m.settle()
 	if s := m.search.running; s != nil && s.paused && s.key == m.requestOf(text, false).key {
 		s.paused = false
 		return m.awaitSlow(s)
@@ -174,6 +175,9 @@ func (m *Model) searchAgain() tea.Cmd {
 // startSearch asks for an answer, or takes it from the memory. The search before it is given up.
 func (m *Model) startSearch(text string, instant, fresh bool) tea.Cmd {
 	m.leavePage()
+	if !instant {
+		m.settle()
+	}
 	return m.find(m.requestOf(text, instant), fresh)
 }
 

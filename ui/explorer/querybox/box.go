@@ -61,6 +61,9 @@ type State struct {
 // Snapshot is what was typed, for Restore.
 func (b *Box) Snapshot() State { return State{b.Text(), b.Cursor(), slices.Clone(b.Attached())} }
 
+// Query is what Box.Query was.
+func (s State) Query() string { return join(s.text, s.filters) }
+
 // Restore brings a snapshot back. It can be undone like a change that was typed.
 func (b *Box) Restore(s State) bool { return b.Replace(s.text, s.cursor, s.filters) }
 
