@@ -153,7 +153,7 @@ type SearchResult struct {
 	Missing      []string            `json:"missing" jsonschema:"words of the query that the document lacks"`
 	FoundBy      string              `json:"found_by" jsonschema:"meaning or model, if the document does not match"`
 	Newer        *NewerDocument      `json:"newer" jsonschema:"the latest version of the document, if this is an older one"`
-	Ranks        map[string]int      `json:"ranks,omitempty" jsonschema:"rank in each query's results"` // with explain only
+	Ranks        map[string]int      `json:"ranks,omitzero" jsonschema:"rank in each query's results"` // with explain only
 	// Secondary is how many of the last Authors are secondary owners.
 	Secondary int `json:"-"`
 }

@@ -278,6 +278,9 @@ func TestRunExplain(t *testing.T) {
 	if response.Results[1].Ranks["roll"] != 2 {
 		t.Errorf("ranks %v", response.Results[1].Ranks)
 	}
+	if text, err := json.Marshal(wire.SearchResult{Ranks: map[string]int{}}); err != nil || !strings.Contains(string(text), `"ranks":{}`) {
+		t.Errorf("without a rank: %s %v", text, err)
+	}
 }
 
 func TestRunNamesEmptySources(t *testing.T) {

@@ -84,8 +84,26 @@ func (o *Oracle) searchIn(l *analysis.Language, q index.Query) *Answer {
 		corrected, corrections = typed, nil
 		answer = o.answer(l, o.words(typed, q.Filter.Access), &q)
 	}
+	for i := range answer.Hits {
+		answer.Hits[i].Missing = asTyped(answer.Hits[i].Missing, corrections)
+	}
 	answer.Corrections, answer.Kept, answer.Missing = corrections, kept, o.missing(corrected, q.Filter.Access)
 	return answer
+}
+
+// asTyped are words as they were before corrections, each once.
+func asTyped(words []string, corrections []index.Correction) (typed []string) {
+	for _, word := range words {
+		for _, c := range corrections {
+			if slices.Contains(strings.Fields(c.To), word) {
+				word = c.From
+			}
+		}
+		if !slices.Contains(typed, word) {
+			typed = append(typed, word)
+		}
+	}
+	return typed
 }
 
 // unfinished is the last word, or the last part of it, that no visible document holds, if words begin with it that add a

@@ -262,6 +262,18 @@ func TestCorrections(t *testing.T) {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}
+	for text, want := range map[string]string{"buget zebra meeting": "[buget zebra]", "buget theoffice meeting": "[buget theoffice]",
+		"meeting budget": "[budget]"} {
+		lacks := []string{}
+		for _, hit := range search(t, s, index.Query{Text: text}).Hits {
+			if hit.DocumentID == "c" {
+				lacks = hit.Missing
+			}
+		}
+		if fmt.Sprint(lacks) != want {
+			t.Errorf("%q: c lacks %v, want %s", text, lacks, want)
+		}
+	}
 	phrase := search(t, s, index.Query{Text: "laptop", Phrases: []string{"buget"}})
 	if len(phrase.Corrections)+len(phrase.Hits) > 0 {
 		t.Errorf("a phrase is corrected: %+v", phrase)

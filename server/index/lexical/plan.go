@@ -461,6 +461,18 @@ func (t reached) of(p *plan) index.Level {
 	return 0
 }
 
+// asTyped notes that words were replaced, which are named as they were typed where a document lacks them.
+func (p *plan) asTyped(corrections []index.Correction) {
+	p.corrected = len(corrections) > 0
+	for i, word := range p.counted {
+		for _, c := range corrections {
+			if slices.Contains(strings.Fields(c.To), word) {
+				p.counted[i] = c.From
+			}
+		}
+	}
+}
+
 // lacks returns the words that count of which a document with others has none.
 func (p *plan) lacks(holds uint64) (words []string) {
 	for i, word := range p.counted {
@@ -468,5 +480,5 @@ func (p *plan) lacks(holds uint64) (words []string) {
 			words = append(words, word)
 		}
 	}
-	return words
+	return slices.Compact(words) // the parts of a word that was split are one
 }

@@ -159,7 +159,8 @@ func (r *run) searchIn(l *analysis.Language, q *index.Query) (index.Result, *fou
 		return index.Result{}, nil, err
 	}
 	p := r.plan(analyser, corrected, q, rights)
-	p.corrected, p.language = len(corrections) > 0, code
+	p.asTyped(corrections)
+	p.language = code
 	found, err := r.execute(p, q)
 	if err == nil && p.corrected && found.nothing() {
 		corrections, p = nil, r.plan(analyser, words, q, rights)
