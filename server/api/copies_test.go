@@ -88,8 +88,8 @@ func TestCopiesAreFolded(t *testing.T) {
 	w.expect("jo, without a", related(ask("jo", "")), []string{"b", "other-days"})
 }
 
-// TestTheNewerVersionComesFirst: of two versions the newer one is first, and the older one names it, to those who may
-// see it.
+// TestTheNewerVersionComesFirst: of two versions the newer one is first, and the older one names it in every order, to
+// those who may see it.
 func TestTheNewerVersionComesFirst(t *testing.T) {
 	first, last, _ := strings.Cut(policy(14, 1), ".")
 	changed := first + ". " + policy(14, 2)[200:620] + last
@@ -120,6 +120,8 @@ func TestTheNewerVersionComesFirst(t *testing.T) {
 			w.addPolicies(test.rows...)
 			answer := post[wire.SearchResponse](w, "jo", "/search", fmt.Sprintf(travels, ""))
 			w.expect("found", related(answer), test.want)
+			answer = post[wire.SearchResponse](w, "jo", "/search", fmt.Sprintf(travels, `,"sort":"newest"`))
+			w.expect("by date", slices.Sorted(slices.Values(related(answer))), slices.Sorted(slices.Values(test.want)))
 		})
 	}
 }

@@ -301,8 +301,12 @@ func (r *run) fuse(ctx context.Context) (string, string, error) {
 		if err != nil {
 			return "", "", err
 		}
+		listed := make([]fusedChunk, len(hits))
+		for i, hit := range hits {
+			listed[i] = fusedChunk{chunkID: chunkID{hit.DocumentID, hit.Chunk}, print: hit.Fingerprint}
+		}
 		r.sections = listedSections(hits)
-		return wire.OutcomeSkipped, "one list", nil
+		return wire.OutcomeSkipped, "one list", r.findNewer(ctx, listed)
 	}
 	var err error
 	if r.sections, err = r.fusedSections(ctx); err != nil {

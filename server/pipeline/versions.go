@@ -25,9 +25,9 @@ const (
 	comparedChunks = 32
 )
 
-// latestFirst moves the best passage of the latest version of a document before those of older versions, and notes in
-// r.newer which are older. Versions have nearly the same title, most of their text in common, and different dates.
-func (r *run) latestFirst(ctx context.Context, ranked []fusedChunk) ([]fusedChunk, error) {
+// findNewer notes in r.newer which documents of a ranking are older versions. Versions have nearly the same title, most of
+// their text in common, and different dates.
+func (r *run) findNewer(ctx context.Context, ranked []fusedChunk) error {
 	r.newer = map[string]string{}
 	pairs := alikePairs(ranked[:min(len(ranked), versionPassages)])
 	var compared []section
@@ -35,12 +35,12 @@ func (r *run) latestFirst(ctx context.Context, ranked []fusedChunk) ([]fusedChun
 		compared = append(compared, section{document: pair[0]}, section{document: pair[1]})
 	}
 	if _, err := r.documents(ctx, compared); err != nil { // all at once
-		return nil, err
+		return err
 	}
 	for _, pair := range pairs {
 		older, newer, err := r.versions(ctx, pair)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if older == nil {
 			continue
@@ -49,14 +49,19 @@ func (r *run) latestFirst(ctx context.Context, ranked []fusedChunk) ([]fusedChun
 			r.newer[older.ID] = newer.ID
 		}
 	}
-	if len(r.newer) == 0 {
-		return ranked, nil
-	}
 	for older, latest := range r.newer {
 		for next, ok := r.newer[latest]; ok; next, ok = r.newer[latest] { // dates ascend, so this ends
 			latest = next
 		}
 		r.newer[older] = latest
+	}
+	return nil
+}
+
+// latestFirst moves the best passage of the latest version of a document before those of older versions.
+func (r *run) latestFirst(ctx context.Context, ranked []fusedChunk) ([]fusedChunk, error) {
+	if err := r.findNewer(ctx, ranked); err != nil || len(r.newer) == 0 {
+		return ranked, err
 	}
 	ordered, placed := make([]fusedChunk, 0, len(ranked)), map[chunkID]bool{}
 	place := func(c fusedChunk) {
