@@ -21,8 +21,28 @@ type (
 // Unmarshal decodes JSON as encoding/json does, except that it matches keys exactly: encoding/json also accepts "Title"
 // for "title", so that it reads other fields than the program that wrote them, or a check before it, saw.
 func Unmarshal(data []byte, into any) error {
-	return json.Unmarshal(data, into, jsonv1.DefaultOptionsV1(), json.MatchCaseInsensitiveNames(false))
+	return plain(json.Unmarshal(data, into, jsonv1.DefaultOptionsV1(), json.MatchCaseInsensitiveNames(false)))
 }
+
+// shapeError is the error of a value of another type than its field. Its text names no types of this program.
+type shapeError struct{ of *UnmarshalTypeError }
+
+func plain(err error) error {
+	if shape, ok := err.(*UnmarshalTypeError); ok {
+		return shapeError{shape}
+	}
+	return err
+}
+
+func (e shapeError) Error() string {
+	value := "unexpected " + e.of.Value
+	if e.of.Field == "" {
+		return value
+	}
+	return value + " in " + strings.TrimPrefix(e.of.Field, ".")
+}
+
+func (e shapeError) Unwrap() error { return e.of }
 
 // Decoder decodes one JSON value after the other as Unmarshal does.
 type Decoder struct{ in *jsontext.Decoder }
@@ -33,7 +53,7 @@ func NewDecoder(r io.Reader) *Decoder {
 }
 
 // Decode decodes the next value. At the end of the input its error is io.EOF.
-func (d *Decoder) Decode(into any) error { return json.UnmarshalDecode(d.in, into) }
+func (d *Decoder) Decode(into any) error { return plain(json.UnmarshalDecode(d.in, into)) }
 
 // EditJSON copies JSON token by token. edit is called with each token after it was read, writes what takes its place,
 // and may read or skip more; isName is set at the place of a member's name, or the end of an object.

@@ -35,9 +35,22 @@ func TestUnmarshalMatchesKeysExactly(t *testing.T) {
 	}
 }
 
+// TestUnmarshalReportsWhatIsWrong: JSON of another shape by its field and without the types of this program, all else as
+// encoding/json does.
 func TestUnmarshalReportsWhatIsWrong(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{``, `{`, `{"text":1}`, `[]`, `"x"`, `{"text":"x"}x`, `{"text":nul}`, `{"text":"\ud800"}`,
+	for text, want := range map[string]string{
+		`{"primary_owners":"x"}`: "unexpected string in primary_owners", `{"sections":[{"text":1}]}`: "unexpected number in sections.0.text",
+		`[]`: "unexpected array", `{"external_access":{"external_user_emails":[1]}}`: "unexpected number in external_access.external_user_emails.0",
+	} {
+		var into struct{ IngestionDocument }
+		decoded := NewDecoder(strings.NewReader(text)).Decode(&into)
+		var shape *UnmarshalTypeError
+		if err := Unmarshal([]byte(text), &into); fmt.Sprint(err) != want || fmt.Sprint(decoded) != want || !errors.As(err, &shape) {
+			t.Errorf("%s: %v, %v, want %s", text, err, decoded, want)
+		}
+	}
+	for _, text := range []string{``, `{`, `{"text":"x"}x`, `{"text":nul}`, `{"text":"\ud800"}`,
 		"{\"text\":\"\xff\"}"} {
 		var got, want IngestionSection
 		gotErr, wantErr := Unmarshal([]byte(text), &got), stdjson.Unmarshal([]byte(text), &want)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 
 	"quarry/client/field"
 	"quarry/client/wire"
@@ -321,7 +320,7 @@ func decodeDocument(f *fields) (document wire.IngestionDocument) {
 		return document
 	}
 	if err := wire.Unmarshal(raw, &document); err != nil {
-		f.refuse(raw, "value_error", "Value error, "+strings.TrimPrefix(err.Error(), "json: "), "document")
+		f.refuse(raw, "value_error", "Value error, "+err.Error(), "document")
 	}
 	return document
 }

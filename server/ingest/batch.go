@@ -235,8 +235,8 @@ func (b *batcher) refuse(t *task, id, origin string) {
 	reason := ownedReason(id, origin, byLine, b.roots)
 	if !byLine {
 		t.owned = badLines{Count: 1, Reasons: []string{reason}}
-	} else if reason = t.owned.add(line, reason); t.owned.Count <= mostBadLines {
-		b.skipLines(t.file.path, []string{reason})
+	} else {
+		b.skipLines(t.file.path, t.owned.add(line, reason))
 	}
 	if t.counted && len(t.lines) == 0 {
 		t.counted = false

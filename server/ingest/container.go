@@ -392,15 +392,7 @@ func (c *collector) add(doc index.Document, number int) {
 
 // problem records why a line, or a file in the container, is not stored.
 func (c *collector) problem(number int, err error) {
-	reason := c.bad.add(number, oneLine(err.Error(), longestValue))
-	if c.bad.Count > mostBadLines {
-		return
-	}
-	if c.bad.Count == mostBadLines {
-		reason += "; further ones are not listed"
-	}
-	c.part.skipped = append(c.part.skipped, reason)
-	c.sendIfFull()
+	c.part.skipped = append(c.part.skipped, c.bad.add(number, oneLine(err.Error(), longestValue))...)
 }
 
 // innerProblem records why a file in the container is not stored.
@@ -409,7 +401,7 @@ func (c *collector) innerProblem(name string, err error) {
 }
 
 func (c *collector) sendIfFull() {
-	if len(c.part.documents) >= partDocuments || c.text >= partBytes || len(c.part.skipped) >= mostBadLines {
+	if len(c.part.documents) >= partDocuments || c.text >= partBytes {
 		c.task.send(c.ctx, c.flush())
 	}
 }
@@ -423,12 +415,16 @@ func (c *collector) flush() part {
 // end returns the last part.
 func (c *collector) end() part {
 	last := c.flush()
+	last.skipped = append(last.skipped, c.bad.further()...)
 	last.Encoding = c.encoding
 	last.last, last.OwnDates, last.Lines, last.Kind = true, !c.datedByFile, c.bad, c.task.file.format.kind()
 	if c.total == 0 {
 		last.Reason = errEmpty.Error()
-		if c.bad.Count > 0 {
-			last.Reason = c.bad.Reasons[0]
+		switch reasons := c.bad.Reasons; {
+		case len(reasons) == 1 && c.bad.Secret == 0: // said once
+			last.Reason, last.skipped, last.Lines = strings.Join(c.bad.listed(), "; "), nil, badLines{}
+		case len(reasons) > 0:
+			last.Reason = reasons[0]
 		}
 	}
 	return last

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -66,20 +67,32 @@ func TestBadLinesAreToldAgain(t *testing.T) {
 	}
 }
 
-func TestManyBadLinesAreRememberedInPart(t *testing.T) {
-	l := newLibrary(t, map[string]string{"d/many.jsonl": strings.Repeat("nonsense\n", 250) + line("a", "1")})
+// TestManyBadLines: of lines with the same problem the first is reported, and of others a few; the rest are counted, also
+// when the file is not read again. A file without a document is one problem.
+func TestManyBadLines(t *testing.T) {
+	various := ""
+	for i := range mostRemembered + 10 {
+		various += fmt.Sprintf("{\"doc_updated_at\":\"on day %d%s\"}\n", i, strings.Repeat("x", 2*longestValue))
+	}
+	l := newLibrary(t, map[string]string{"d/same.jsonl": strings.Repeat("{\"id\":7}\n", 250) + line("a", "1"),
+		"d/various.jsonl": various + line("b", "1"), "d/none.jsonl": strings.Repeat("{\"id\":7}\n", 250)})
 	l.add(Options{}, "d")
-	first := l.events.lineReasons(l.path("d/many.jsonl"))
-	if len(first) != mostBadLines || !strings.HasSuffix(first[mostBadLines-1], "not listed") {
-		t.Errorf("first %q", first)
-	}
-	l.sync()
-	again := l.events.lineReasons(l.path("d/many.jsonl"))
-	if len(again) != mostRemembered+1 || !slices.Equal(again[:mostRemembered], first[:mostRemembered]) ||
-		!strings.HasSuffix(again[mostRemembered], ": 230") {
-		t.Errorf("again %q", again)
-	}
-	if size := len(l.idx.cursors[filePrefix+l.path("d/many.jsonl")]); size > mostRemembered*(longestValue+20) {
-		t.Errorf("%d bytes are remembered", size)
+	number := "line 1: not an ingestion document: unexpected number in id"
+	for range 2 {
+		same, others, none := l.events.lineReasons(l.path("d/same.jsonl")), l.events.lineReasons(l.path("d/various.jsonl")),
+			l.events.lineReasons(l.path("d/none.jsonl"))
+		if !slices.Equal(same, []string{number, "further ones: 249"}) {
+			t.Errorf("the same problem: %q", same)
+		}
+		if len(others) != mostRemembered+1 || others[mostRemembered] != "further ones: 10" {
+			t.Errorf("various problems: %q", others)
+		}
+		if !slices.Equal(none, []string{number + "; further ones: 249"}) {
+			t.Errorf("no document: %q", none)
+		}
+		if size := len(l.idx.cursors[filePrefix+l.path("d/various.jsonl")]); size > mostRemembered*(longestValue+20) {
+			t.Errorf("%d bytes are remembered", size)
+		}
+		l.sync()
 	}
 }

@@ -35,7 +35,6 @@ import (
 const (
 	partDocuments = 256     // documents of one part
 	partBytes     = 1 << 20 // text of one part
-	mostBadLines  = 100     // reported one by one, of a file
 	// racyAge is the age below which a file's times do not prove that it was not written again.
 	racyAge = 50 * time.Millisecond
 )
