@@ -18,14 +18,23 @@ import (
 // longestRootName bounds the short name of a root, in bytes. It stands in every id that leaves this machine.
 const longestRootName = 100
 
-// CheckName returns an error for a text that is no short name of a root. No name has a colon, so that no id that begins
-// with one is a stored id or an address, and lines can follow.
+// CheckName returns an error for a text that nobody may choose as the short name of a root.
 func CheckName(name string) error {
-	if name != oneLine(name, longestRootName) || strings.ContainsFunc(name, isHidden) || strings.Contains(name, ":") ||
-		name == "." || name == ".." {
-		return fmt.Errorf("%q is not a valid short name", text.Clip(name, longestRootName))
+	why := ""
+	switch {
+	case strings.Contains(name, "/"):
+		why = ": a slash separates places"
+	case isName(name):
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%q is not a valid short name%s", text.Clip(name, longestRootName), why)
+}
+
+// isName reports whether a text can be the short name of a root. No name has a colon, so that no id that begins with one
+// is a stored id or an address, and lines can follow.
+func isName(name string) bool {
+	return name == oneLine(name, longestRootName) && !strings.ContainsFunc(name, isHidden) && !strings.Contains(name, ":") &&
+		name != "." && name != ".."
 }
 
 // rootNames has the roots by their nameKey.
@@ -69,7 +78,7 @@ func (n rootNames) free(root, wanted string) string {
 	one, other := path.Dir(root), path.Dir(n[nameKey(wanted)])
 	for ; one != path.Dir(one) && !isRemote(root); one, other = path.Dir(one), path.Dir(other) {
 		name := path.Base(one) + "-" + wanted
-		if path.Base(one) != path.Base(other) && CheckName(name) == nil && isFree(name) {
+		if path.Base(one) != path.Base(other) && isName(name) && isFree(name) {
 			return name
 		}
 	}
@@ -136,7 +145,7 @@ func pathInRemote(remote string) string {
 // shortName turns a name from outside into a short name, or "".
 func shortName(name string) string {
 	name = oneLine(escapeID(strings.ReplaceAll(name, ":", "-")), longestRootName-len("-1000"))
-	if CheckName(name) != nil || name == "/" {
+	if !isName(name) || name == "/" {
 		return ""
 	}
 	return name

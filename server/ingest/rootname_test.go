@@ -57,7 +57,7 @@ func TestNamesOfRoots(t *testing.T) {
 	// A folder of a root becomes one of its own by a name.
 	l.counts(l.add(Options{Name: "the html"}, "v2/docs"), 0, 1, 0, 0)
 	l.expectNames("clone=handbook note.md=note.md v1/docs/html=old v2/docs=the html x/note.md=x-note.md")
-	for _, name := range []string{"..", "a\nb", "a\u202Eb", " a", strings.Repeat("a", 101)} {
+	for _, name := range []string{"..", "a\nb", "a\u202Eb", " a", strings.Repeat("a", 101), "a/b", "a/", "/"} {
 		if CheckName(name) == nil {
 			t.Errorf("%q is a name", name)
 		}
@@ -114,7 +114,7 @@ func TestFreeNamesAreUnique(t *testing.T) {
 	seen := map[string]string{}
 	for root, state := range roots {
 		name := strings.ToLower(state.Name)
-		if other, again := seen[name]; again || CheckName(name) != nil || name == "" {
+		if other, again := seen[name]; again || !isName(name) || name == "" {
 			t.Errorf("%s is %q, as %s", root, state.Name, other)
 		}
 		seen[name] = root

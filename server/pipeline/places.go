@@ -45,7 +45,7 @@ func placesOf(known []index.ValueCount, value string) []string {
 	for _, place := range known {
 		if field.EndsInPlace(place.Value, value) {
 			folded = append(folded, place.Value)
-			if strings.HasSuffix(place.Value, strings.TrimPrefix(value, "/")) {
+			if strings.HasSuffix(place.Value, strings.Trim(value, "/")) {
 				exact = append(exact, place.Value)
 			}
 		}

@@ -63,6 +63,7 @@ func TestPlacesOf(t *testing.T) {
 	for value, want := range map[string]string{
 		"people": "hb/people wiki/people", "PEOPLE": "hb/People hb/people wiki/people", "People/leave": "hb/People/leave",
 		"/people": "", "/wiki": "wiki", "ople": "", "a%2Fb": "wiki/a%2Fb", "b": "", "wiki/people/people": "wiki/people/people",
+		"people/": "hb/people wiki/people", "/wiki/": "wiki", "/": "", "//": "",
 	} {
 		got := placesOf(known, value)
 		slices.Sort(got)
