@@ -18,6 +18,7 @@ import (
 func (a *app) serveCommand() *cobra.Command {
 	var options target.ServeOptions
 	var rate string
+	var flags *pflag.FlagSet
 	command := a.newCommand("serve [--ssh ADDR] [--http ADDR]", "Serve the explorer over SSH and the search API over HTTP",
 		traits{class: reads}, func(ctx context.Context, _ []string) error {
 			if rate != "" {
@@ -27,9 +28,12 @@ func (a *app) serveCommand() *cobra.Command {
 				}
 				options.Rate = &limit
 			}
+			if err := checkLimits(flags); err != nil {
+				return err
+			}
 			return a.serve(ctx, options)
 		})
-	flags := command.Flags()
+	flags = command.Flags()
 	flags.StringVar(&options.HTTP, "http", "",
 		"serve the search API at this address (`ADDR`), like 127.0.0.1:8080 or :8080")
 	flags.StringVar(&rate, "rate", "",
@@ -52,6 +56,17 @@ func sshFlags(flags *pflag.FlagSet, ssh *target.SSHOptions) {
 	flags.IntVar(&ssh.Limits.Arrivals, "ssh-arrivals", 0, "connections per address and minute (`N`, default 60)")
 	flags.DurationVar(&ssh.Limits.Idle, "ssh-idle", 0, "end idle sessions after this `DURATION` (default 30m)")
 	flags.DurationVar(&ssh.Limits.Total, "ssh-total", 0, "end sessions after this `DURATION` (default 12h)")
+}
+
+// checkLimits refuses limits that would mean the default, or nothing.
+func checkLimits(flags *pflag.FlagSet) error {
+	for _, name := range []string{"ssh-sessions", "ssh-per-person", "ssh-arrivals", "ssh-idle", "ssh-total"} {
+		limit := flags.Lookup(name)
+		if value := limit.Value.String(); limit.Changed && (value[0] == '-' || strings.Trim(value, "0s") == "") {
+			return usage("Give a value above 0, or omit the flag: "+limit.Usage, "--%s %s: must be greater than 0", name, value)
+		}
+	}
+	return nil
 }
 
 func (a *app) serve(ctx context.Context, options target.ServeOptions) error {
@@ -90,8 +105,6 @@ func (a *app) checkServing(options target.ServeOptions) (target.ServeOptions, er
 		return options, usage("Example: quarry serve --http 127.0.0.1:8080", "missing flag --http or --ssh")
 	case ssh.Address == "" && (ssh.Keys != "" || ssh.Token || ssh.Open || ssh.HostKey != "" || ssh.Limits != target.SSHLimits{}):
 		return options, usage("Example: quarry serve --ssh :2222", "missing flag --ssh")
-	case ssh.Limits.Negative():
-		return options, usage("Give a value above 0, or omit the flag.", "a limit must be greater than 0")
 	}
 	err := cmp.Or(checkListenAddress("--http", &options.HTTP), checkListenAddress("--ssh", &ssh.Address))
 	return options, err

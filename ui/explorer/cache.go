@@ -128,15 +128,20 @@ func (m *Model) outdated() bool {
 	return s != nil && !s.ofAnswer && s.version != m.conn.version
 }
 
-// refresh brings outdated results up to date where that costs no call of a model. Other results stay, with a note in
-// the summary.
+// refresh brings outdated results up to date where that costs no call of a model; after an edit from here, of no language
+// model. Other results stay, with a note in the summary.
 func (m *Model) refresh() tea.Cmd {
-	if !m.outdated() || m.search.running != nil || !m.foundByWords() {
+	if !m.outdated() || m.search.running != nil {
+		return nil
+	}
+	byWords := m.foundByWords()
+	edited := m.conn.edited && withoutModel(m.search.shown.response) && len(m.target.Beside) == 0
+	if m.conn.edited = false; !byWords && !edited {
 		return nil
 	}
 	m.stopBlaming()
 	s := m.requestOf(m.search.shown.text, m.search.shown.instant)
-	if !s.instant {
+	if byWords && !s.instant {
 		s.wire = withoutModels(s.wire)
 	}
 	return m.send(s)

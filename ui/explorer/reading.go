@@ -397,6 +397,8 @@ func (m *Model) readAgain(path string, edited error) tea.Cmd {
 			m.warn("the library skips " + name + " now: " + paint.Line(skipped))
 		case done.Added+done.Updated+done.Removed > 0:
 			m.say(name + " changed; the library is up to date")
+			m.conn.edited = true
+			return m.refresh()
 		case edited == nil:
 			m.inform(name + " is unchanged")
 		}

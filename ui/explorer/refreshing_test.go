@@ -157,6 +157,34 @@ func TestARefreshCallsNoModel(t *testing.T) {
 	}
 }
 
+// Who edits a file from here sees it as it is now, also where an embedding model takes part, but no language model.
+func TestAnEditRefreshesTheResults(t *testing.T) {
+	t.Parallel()
+	for name, config := range map[string]llm.Config{
+		"words": {}, "an embedding model": {Embedding: llm.Embedding{Model: "vectors"}}, "a language model": {Default: "local/small"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := watch(t, config)
+			w.add("second", "Nothing hangs on the pier.")
+			w.tick()
+			w.search("lantern", (*Model).submit)
+			w.shows("1 document ", false)
+			path := filepath.Join(w.folder, "second.md")
+			if err := os.WriteFile(path, []byte("A second lantern stands on the pier.\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			drive(t, w.screen, w.screen.readAgain(path, nil))
+			w.tick()
+			if config.Default != "" {
+				w.shows("1 document ", true)
+			} else {
+				w.shows("2 documents ", false)
+			}
+		})
+	}
+}
+
 // TestEnterSearchesAgainInAChangedLibrary, where it leaves results alone that are up to date.
 func TestEnterSearchesAgainInAChangedLibrary(t *testing.T) {
 	t.Parallel()

@@ -47,6 +47,7 @@ type connection struct {
 	arrival string       // the query that the program was started with
 	pending bool         // the query runs as soon as the target is open
 	again   bool         // the query runs again in the target switched to
+	edited  bool         // the person changed the library from here: its new version is searched even by meaning
 }
 
 // open connects to the target.

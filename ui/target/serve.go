@@ -58,11 +58,6 @@ type SSHLimits struct {
 	Known     time.Duration // between checks that a visitor is still admitted
 }
 
-// Negative reports whether a limit is below 0.
-func (l SSHLimits) Negative() bool {
-	return l.Sessions < 0 || l.PerPerson < 0 || l.Arrivals < 0 || l.Idle < 0 || l.Total < 0
-}
-
 // Listening describes a listener.
 type Listening struct {
 	Address     string
