@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -231,6 +232,10 @@ func (c *call) readAgent(known directory.Agent) (directory.Agent, error) {
 	agent, parts := readAgent(c.fields, known)
 	if err := c.failure(); err != nil {
 		return agent, err
+	}
+	moved := !reflect.DeepEqual(agent.DisplayPriority, known.DisplayPriority)
+	if !c.who.Admin && (agent.Public && !known.Public || moved) {
+		return agent, forbidden("Only an administrator makes an agent public or sets its display_priority.")
 	}
 	if len(parts.nodes) > 0 { // without them the agent would search more than intended
 		return agent, coded(http.StatusNotFound, "NOT_FOUND", "Hierarchy node %s not found", clip(string(parts.nodes[0])))

@@ -288,7 +288,7 @@ func (w *ruleWorld) addAgent(r *rules) {
 	if other := r.users[w.rand.IntN(len(r.users))]; other.active {
 		maker = other
 	}
-	g := &ruleAgent{name: "agent-" + w.word(), public: w.chance(30), owner: maker.email}
+	g := &ruleAgent{name: "agent-" + w.word(), public: w.chance(30) && maker.admin, owner: maker.email}
 	for _, s := range some(w, 40, r.sets) {
 		if (asker{user: maker}).knowsSet(s) {
 			g.sets = append(g.sets, s)
