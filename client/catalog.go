@@ -231,6 +231,25 @@ func (c *Client) Suggest(ctx context.Context, prefix string, limit int) (*wire.S
 	return fetched[wire.Suggestions](ctx, c, get("/search/suggest", query))
 }
 
+// HasValue reports whether a document has a value of a field, or the server may not be able to tell, and returns the values
+// and parts of values near which a mistyped one may be.
+func (c *Client) HasValue(ctx context.Context, row field.Field, value string) (has bool, known []string) {
+	if features, err := c.Features(ctx); err != nil || !features.Has(wire.FeatureFacets) {
+		return true, nil
+	}
+	var request wire.SearchRequest
+	row.Request(&request.Filters).Add(value)
+	if found, err := c.Facets(ctx, request); err != nil || found.TotalMatches > 0 {
+		return true, nil
+	}
+	if all, err := c.Facets(ctx, wire.SearchRequest{}); err == nil { // else there is no suggestion
+		for _, listed := range row.Counts(&all.Facets).Values() {
+			known = append(append(known, listed.Value), strings.Fields(listed.Value)...)
+		}
+	}
+	return false, known
+}
+
 // Facets counts the documents that match the filters of a request, by field; its query is ignored. A bare Onyx has no
 // such route: NotAvailable.
 func (c *Client) Facets(ctx context.Context, request wire.SearchRequest) (*wire.FacetCounts, error) {

@@ -53,7 +53,7 @@ func TestSearchFindsWhatReadReads(t *testing.T) {
 	results := found["results"].([]any)
 	first := results[0].(words)
 	if len(results) < 3 || !strings.HasPrefix(written, "[1] "+first["title"].(string)+" (") ||
-		!strings.Contains(written, first["excerpt"].(string)) {
+		!strings.Contains(written, first["excerpt"].(string)) || strings.Contains(written, "language model") {
 		t.Errorf("%d results, the first %v, in:\n%s", len(results), first, written)
 	}
 	for _, result := range results {
@@ -230,6 +230,9 @@ func testHostileArguments(t *testing.T, connect connector) {
 		{"search", words{"query": "a", "source": []string{"slack"}}, "did you mean sources?"},
 		{"search", words{"query": nil}, "missing argument query"},
 		{"search", words{"query": "agent:nobody a"}, "nobody"},
+		{"search", words{"query": "release author:nobody"}, `unknown author "nobody"`},
+		{"search", words{"query": "release in:confluense"}, `did you mean "confluence"?`},
+		{"search", words{"query": "release lang:xx"}, `unknown language "xx"`},
 		{"read", words{"ref": "../../etc/passwd"}, "give the ref"},
 		{"read", words{"ref": "file:///etc/passwd"}, "give the ref"},
 		{"read", words{"ref": "confluence:INC-3120#99999"}, "there is no number"},

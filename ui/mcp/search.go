@@ -83,8 +83,35 @@ func (s *session) search(ctx context.Context, call *sdk.CallToolRequest, given s
 	if err != nil {
 		return nil, searchOutput{}, s.problemOf(err)
 	}
+	if len(response.Results) == 0 {
+		if err := s.unknownValue(ctx, &request); err != nil {
+			return nil, searchOutput{}, err
+		}
+	}
 	written, output := render(response, words, cmp.Or(given.MaxTokens, searchSize))
 	return textResult(written), output, nil
+}
+
+// unknownValue returns an error for the first value of a filter that no document has. The plan checked the sources, and the
+// server the document sets.
+func (s *session) unknownValue(ctx context.Context, request *wire.SearchRequest) error {
+	for _, row := range field.All() {
+		if row.ID == field.Source || row.ID == field.Set {
+			continue
+		}
+		for _, value := range row.Of(request.Filters) {
+			has, known := s.Client.HasValue(ctx, row, value)
+			if has {
+				continue
+			}
+			hint := "omit the filter"
+			if near := wire.Nearest(value, known); near != "" {
+				hint = fmt.Sprintf("did you mean %q? else %s", near, hint)
+			}
+			return &problem{what: fmt.Sprintf("unknown %s %q", row.Noun, value), hint: hint}
+		}
+	}
+	return nil
 }
 
 func textResult(written string) *sdk.CallToolResult {
@@ -185,7 +212,9 @@ func progress(ctx context.Context, call *sdk.CallToolRequest) func(wire.SearchEv
 func render(response *wire.SearchResponse, words []string, budget int) (string, searchOutput) {
 	output := searchOutput{Results: []foundPassage{}, TotalMatches: response.TotalMatches, Searched: response.Searched}
 	for _, note := range response.Notes {
-		output.Notes = append(output.Notes, text.OneLine(note.Text))
+		if note.Code != wire.NoteNoModel { // which says nothing of these results
+			output.Notes = append(output.Notes, text.OneLine(note.Text))
+		}
 	}
 	ending := "next: read a ref, or search in other words"
 	if len(response.Results) == 0 {
