@@ -64,12 +64,13 @@ func (s *Server) libraryAdd(w http.ResponseWriter, r *http.Request, who director
 			f.refuse(f.raw["as"], "enum", err.Error(), "as")
 		}
 	}
-	if options.Name = f.textOr("name", "", maxItemRunes); ingest.CheckName(options.Name) != nil {
-		f.refuse(f.raw["name"], "value_error", "Value error, "+ingest.CheckName(options.Name).Error(), "name")
-	}
+	options.Name = f.textOr("name", "", maxItemRunes)
 	options.Set, options.Include = f.textOr("set", "", maxItemRunes), f.texts("include")
 	if err := f.failure(); err != nil {
 		return err
+	}
+	if err := ingest.CheckName(options.Name); err != nil {
+		return coded(http.StatusBadRequest, "INVALID_INPUT", "%s", err.Error())
 	}
 	if err := mustExist(paths); err != nil {
 		return err
