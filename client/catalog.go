@@ -231,8 +231,8 @@ func (c *Client) Suggest(ctx context.Context, prefix string, limit int) (*wire.S
 	return fetched[wire.Suggestions](ctx, c, get("/search/suggest", query))
 }
 
-// HasValue reports whether a document has a value of a field, or the server may not be able to tell, and returns the values
-// and parts of values near which a mistyped one may be.
+// HasValue reports whether a document has a value of a field, or the server cannot tell. If none has, it returns the
+// values and parts of values near which a mistyped one may be.
 func (c *Client) HasValue(ctx context.Context, row field.Field, value string) (has bool, known []string) {
 	if features, err := c.Features(ctx); err != nil || !features.Has(wire.FeatureFacets) {
 		return true, nil

@@ -71,7 +71,8 @@ func LevelIn(place string) string { return "/" + strings.TrimPrefix(place, "/") 
 // LevelOf returns how a request names the level that a place is on.
 func LevelOf(place string) string { return LevelIn(place[:max(0, strings.LastIndexByte(place, '/'))]) }
 
-// EndsInPlace reports whether a place ends in the names of a filter's value, in any case. A slash at its end says nothing.
+// EndsInPlace reports whether a place ends in the names of a filter's value, in any case. A slash at the value's end says
+// nothing.
 func EndsInPlace(place, filter string) bool {
 	names, anchored := strings.CutPrefix(strings.TrimSuffix(filter, "/"), "/")
 	at := len(place) - len(names)

@@ -33,8 +33,8 @@ func CheckName(name string) error {
 // isName reports whether a text can be the short name of a root. No name has a colon, so that no id that begins with one
 // is a stored id or an address, and lines can follow.
 func isName(name string) bool {
-	return name == oneLine(name, longestRootName) && !strings.ContainsFunc(name, isHidden) && !strings.Contains(name, ":") &&
-		name != "." && name != ".."
+	return name == oneLine(name, longestRootName) && !strings.ContainsFunc(name, isHidden) &&
+		!strings.Contains(name, ":") && name != "." && name != ".."
 }
 
 // rootNames has the roots by their nameKey.

@@ -25,8 +25,8 @@ const (
 	comparedChunks = 32
 )
 
-// findNewer notes in r.newer which documents of a ranking are older versions. Versions have nearly the same title, most of
-// their text in common, and different dates.
+// findNewer notes in r.newer which documents of a ranking are older versions. Versions have nearly the same title, most
+// of their text in common, and different dates.
 func (r *run) findNewer(ctx context.Context, ranked []fusedChunk) error {
 	r.newer = map[string]string{}
 	pairs := alikePairs(ranked[:min(len(ranked), versionPassages)])

@@ -92,8 +92,8 @@ func (s *session) search(ctx context.Context, call *sdk.CallToolRequest, given s
 	return textResult(written), output, nil
 }
 
-// unknownValue returns an error for the first value of a filter that no document has. The plan checked the sources, and the
-// server the document sets.
+// unknownValue returns an error for the first value of a filter that no document has. The plan checked the sources, and
+// the server the document sets.
 func (s *session) unknownValue(ctx context.Context, request *wire.SearchRequest) error {
 	for _, row := range field.All() {
 		if row.ID == field.Source || row.ID == field.Set {
