@@ -138,6 +138,7 @@ func libraryRemedies() []remedyRow {
 	return []remedyRow{
 		{code: wire.CodeLibraryDamaged, path: "/library/sync", hint: "move the library's folder away and add your files again; " +
 			"quarry status shows where it is"},
+		{says: "has the short name", hint: "choose another name with --name"},
 		{code: wire.CodeDiskFull, hint: "free some disk space and run the command again; stored data is intact"},
 		{code: wire.CodeLibraryNewer, hint: "install the newer quarry that wrote this library, or use another library: QUARRY_HOME or --library DIR"},
 		{code: wire.CodeNetworkFileSystem, hint: "keep the library on a local disk: set QUARRY_HOME or --library DIR"},

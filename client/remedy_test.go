@@ -83,6 +83,7 @@ func remedyCases() []struct {
 		{library("INVALID_INPUT", "no such member of group", "/admin/groups", BadRequest, 400), "group list"},
 		{library("INVALID_INPUT", "agent 0 is built in and cannot be removed", admin, BadRequest, 400), "another one"},
 		{library("", noModelReason, ask, BadRequest, 400), "llm.default"},
+		{library("", `add /b: /a has the short name "a"`, "/library/add", BadRequest, 400), "--name"},
 		{library("API_ERROR", "no such provider or model is configured", ask, Server, 0), "llm.providers"},
 		{library("AUTH_ERROR", "", ask, Server, 0), "key in llm.providers"},
 		{library("BAD_REQUEST", "ollama: the model's server refused the request", ask, Server, 0), "model and its address"},

@@ -87,7 +87,7 @@ func (s *Server) serve(ctx context.Context, listener net.Listener, handler http.
 		return fmt.Errorf("serve on %s: %w", listener.Addr(), err)
 	case <-ctx.Done():
 	}
-	s.options.Log.Info("stopping", "address", listener.Addr().String(), "grace", s.grace)
+	s.options.Log.Info("stopping", "address", listener.Addr().String(), "grace", s.grace.String())
 	if err := s.shutDown(server, cutOff); err != nil {
 		return fmt.Errorf("stop serving on %s: %w", listener.Addr(), err)
 	}

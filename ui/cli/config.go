@@ -105,6 +105,9 @@ func (a *app) configGet(_ context.Context, arguments []string) error {
 	switch {
 	case err != nil:
 		return err
+	case value == "" && strings.HasPrefix(arguments[0], "profiles."):
+		return &Failure{Code: ExitNotAvailable, What: fmt.Sprintf("%s has no value", arguments[0]),
+			Do: "See the keys that have one: quarry config list"}
 	case value == "":
 		return &Failure{Code: ExitNotAvailable, What: fmt.Sprintf("%s has no value", arguments[0]),
 			Do: "See its default: quarry help configuration"}
@@ -138,7 +141,7 @@ func (a *app) configSet(arguments []string, unset bool) error {
 	}
 	if action, ok := strings.CutPrefix(arguments[0], "keys."); ok && a.program.KeyProblems != nil {
 		if problems := a.program.KeyProblems(map[string][]string{action: strings.Split(value, ",")}); len(problems) > 0 {
-			return usage("docs/keys.md lists the actions and their keys.", "%s", problems[0])
+			return usage("The actions and their keys are in docs/keys.md.", "%s", problems[0])
 		}
 	}
 	if err := file.Set(arguments[0], value); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/pattern"
 	"quarry/internal/text"
 )
 
@@ -100,6 +101,10 @@ func (a *app) explainReply(err error, reply *client.Error) *Failure {
 	if a.program.Guest && reply.Reason != "" { // which route and status it was is of no use to them
 		failure.What = text.OneLine(reply.Reason)
 	}
+	if found := malformed().FindStringSubmatch(reply.Reason); found != nil && failure.Do == "" {
+		failure.What = fmt.Sprintf("%s %s: %s", strings.ReplaceAll(found[1], "_", " "), found[3], found[2])
+		failure.Do = "See: quarry " + a.commandName() + " --help"
+	}
 	switch {
 	case failure.Code == ExitTimeout && reply.Status == 0:
 		return a.timedOut(err)
@@ -119,6 +124,9 @@ func (a *app) explainReply(err error, reply *client.Error) *Failure {
 	}
 	return failure
 }
+
+// malformed matches the validation error of one field that a person wrote: its name, what is wrong, and the value.
+var malformed = pattern.Lazy(`^1 validation error: \{.*'loc': \(.*'(\w+)'\), 'msg': '(?:Value error, )?(.*)', 'input': ('[^']*')`)
 
 // serverHint returns what to set if only the token of the environment decided where to search; "" otherwise.
 func (a *app) serverHint() string {

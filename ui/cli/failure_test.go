@@ -163,6 +163,21 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// The words of a server's validator are for programs.
+func TestValidationErrorsAreInWordsForPeople(t *testing.T) {
+	t.Parallel()
+	for reason, want := range map[string]string{
+		"1 validation error: {'type': 'uuid_parsing', 'loc': ('body', 'chat_session_id'), 'msg': 'Input should be a valid UUID', 'input': 'nope'}": "chat session id 'nope': Input should be a valid UUID",
+		`1 validation error: {'type': 'value_error', 'loc': ('body', 'name'), 'msg': 'Value error, "A b" is no name', 'input': 'A b'}`:             `name 'A b': "A b" is no name`,
+	} {
+		a := &app{program: failing(errNotConfigured).Program}
+		got := a.explain(&client.Error{Kind: client.BadRequest, Status: 422, Reason: reason})
+		if got.Code != ExitUsage || got.What != want || got.Do != "See: quarry search --help" {
+			t.Errorf("%s: %+v", reason, got)
+		}
+	}
+}
+
 func TestPrintable(t *testing.T) {
 	if got := printable("a\x1b[2J\tb\u202ec\u0085d\ne"); strings.ContainsAny(got, "\x1b\u202e\u0085\n") {
 		t.Errorf("printable lets control characters through: %q", got)

@@ -214,8 +214,11 @@ func (a *app) addPaths(arguments []string) ([]string, error) {
 			if detail, ok := errors.AsType[*os.PathError](err); ok {
 				reason = detail.Err
 			}
-			return nil, &Failure{Code: ExitUsage, What: fmt.Sprintf("cannot add %s: %v", arguments[i], reason),
-				Do: "Check the spelling of the path.", Err: err}
+			remedy := "Check the spelling of the path."
+			if strings.Contains(arguments[i], "://") {
+				remedy = "Give a file, a folder, or an address with http:// or https://."
+			}
+			return nil, &Failure{Code: ExitUsage, What: fmt.Sprintf("cannot add %s: %v", arguments[i], reason), Do: remedy, Err: err}
 		}
 	}
 	return paths, nil

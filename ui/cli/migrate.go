@@ -25,6 +25,9 @@ func (a *app) migrateCommand() *cobra.Command {
 	var request wire.MigrateRequest
 	command := a.newCommand("migrate --to ENGINE", "Copy the local library to another engine or database",
 		a.changesLibrary(nil, migrateSchemas), func(ctx context.Context, _ []string) error {
+			if request.To == "" {
+				return usage("Use --to weaviate or --to postgres.", "missing flag --to")
+			}
 			if !slices.Contains(wire.Engines(), request.To) {
 				return usage("Use --to weaviate or --to postgres.", "unknown engine %q in --to", request.To)
 			}

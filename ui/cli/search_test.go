@@ -162,6 +162,8 @@ func TestUsageErrors(t *testing.T) {
 		{"serve no sessions", []string{"serve", "--ssh", ":0", "--ssh-sessions", "0"}, "--ssh-sessions 0: must be greater than 0"},
 		{"serve no time", []string{"serve", "--ssh", ":0", "--ssh-idle", "0s"}, "--ssh-idle 0s: must be greater than 0"},
 		{"serve less than no time", []string{"serve", "--ssh", ":0", "--ssh-total", "-1h"}, "--ssh-total -1h0m0s: must be greater than 0"},
+		{"add of another kind", []string{"add", "ftp://x/y"}, "http:// or https://"},
+		{"migrate to nothing", []string{"migrate"}, "missing flag --to"},
 		{"serve a word", []string{"serve", "--http", "a:b:c"}, "not an address"},
 		{"token without name", []string{"admin", "token", "add"}, "missing argument NAME"},
 		{"token expiry", []string{"admin", "token", "add", "--name", "x", "--expires", "0"}, "--expires"},

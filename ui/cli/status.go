@@ -296,5 +296,5 @@ func meaningText(m wire.Meaning, library string) string {
 	if m.State == wire.MeaningRunning {
 		return made
 	}
-	return made + "; " + restOfVectors(m.SecondsLeft, library)
+	return made + ". " + restOfVectors(m.SecondsLeft, library)
 }
