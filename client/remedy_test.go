@@ -96,7 +96,6 @@ func remedyCases() []struct {
 		{library("", "", read, NotAvailable, 404), "document_id"},
 		{library("BUDGET_EXCEEDED", "", ask, RateLimited, 0), "llm.budget"},
 		{library("", "", search, Timeout, 504), "--timeout"},
-
 		{Error{}, ""}, // what is not known
 		{Error{Kind: Canceled}, ""},
 		{Error{Kind: Server, Status: 200, Reason: "no results"}, ""},
