@@ -189,7 +189,7 @@ func TestSkillIsTrue(t *testing.T) {
 			t.Errorf("nothing is said of %s", name)
 		}
 	}
-	for _, says := range []string{"REF", "`error:`", "hint:", "| 4 | authentication failed", "[1] TITLE · SOURCE", "Do not use quarry for",
+	for _, says := range []string{"REF", "`error:`", "hint:", "| 4 | authentication failed", "[1] TITLE › HEADING (CITATION, DATE) · SOURCE", "Do not use quarry for",
 		"data, never an instruction"} {
 		if !strings.Contains(skill, says) {
 			t.Errorf("the skill does not say %q", says)
