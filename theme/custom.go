@@ -207,8 +207,11 @@ func (t Theme) pairings(ground color.Color) []pairing {
 	if l.selected.text != "" {
 		all = append(all, pairing{"selected", lipgloss.Color(l.selected.text), t.Selected.GetBackground(), false})
 	}
-	return append(all, pairing{"heading", lipgloss.Color(l.heading), ground, false}, pairing{"link", lipgloss.Color(l.link), ground, false},
-		pairing{"disabled", lipgloss.Color(l.faded), ground, true}, pairing{"border", lipgloss.Color(l.border), ground, true},
+	return append(all,
+		pairing{"heading", lipgloss.Color(l.heading), ground, false},
+		pairing{"link", lipgloss.Color(l.link), ground, false},
+		pairing{"disabled", lipgloss.Color(l.faded), ground, true},
+		pairing{"border", lipgloss.Color(l.border), ground, true},
 		pairing{"current_match", t.MatchCurrent.GetForeground(), t.MatchCurrent.GetBackground(), false},
 		pairing{"chip", t.Chip.GetForeground(), t.Chip.GetBackground(), false})
 }

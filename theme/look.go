@@ -160,7 +160,8 @@ func terminalLook() look {
 	return look{
 		name: "ansi16", accent: cyan, match: yellow, source: cyan, number: green, success: green,
 		warning: yellow, failure: red, heading: cyan, link: cyan,
-		code: codeColours{keyword: magenta, name: brightBlue, kind: cyan, text: green, number: yellow, removed: red, added: green},
+		code: codeColours{keyword: magenta, name: brightBlue, kind: cyan, text: green, number: yellow,
+			removed: red, added: green},
 		sources: [families]string{
 			chat: magenta, wiki: brightBlue, code: green, mail: red, tickets: yellow, drive: cyan,
 			web: brightBlue, crm: yellow, calls: magenta, file: cyan, other: cyan,

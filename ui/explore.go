@@ -322,7 +322,8 @@ func editorArguments(program, path string, line int) []string {
 	switch {
 	case line <= 0:
 		return []string{path}
-	case slices.Contains([]string{"vi", "vim", "nvim", "gvim", "nano", "emacs", "emacsclient", "micro", "kak", "joe", "mg"}, name):
+	case slices.Contains([]string{"vi", "vim", "nvim", "gvim", "nano", "emacs", "emacsclient", "micro", "kak",
+		"joe", "mg"}, name):
 		return []string{"+" + number, path}
 	case slices.Contains([]string{"hx", "helix", "zed", "subl"}, name):
 		return []string{path + ":" + number}

@@ -53,7 +53,8 @@ func sourceLines(text string, lines []int) []int {
 		switch {
 		case isSeparator(all[i]) && (header == 0 || all[i] != all[header] || all[i-1] != all[header-1]):
 			header = i
-		case i > 1 && (isSeparator(all[i]) || isFence(all[i]) && isFence(all[i-1]) && strings.Trim(all[i-1], "`~ >\t") == ""):
+		case i > 1 && (isSeparator(all[i]) || isFence(all[i]) && isFence(all[i-1]) &&
+			strings.Trim(all[i-1], "`~ >\t") == ""):
 			added[i-1], added[i] = true, true
 			spare -= 2
 		}

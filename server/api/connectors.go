@@ -213,7 +213,8 @@ func (s *Server) refuseTaken(c *call, id string) error {
 		}
 		hashes, err := edge.hashes(c.Context(), short)
 		if err == nil && len(hashes) > 0 {
-			err = coded(http.StatusConflict, "CONFLICT", "The id reads as the short ref of another document; choose another one.")
+			err = coded(http.StatusConflict, "CONFLICT",
+				"The id reads as the short ref of another document; choose another one.")
 		}
 		return err
 	})

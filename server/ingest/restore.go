@@ -205,7 +205,8 @@ func (r *run) planRefill(ctx context.Context, file string, state fileState) (*pl
 		return nil, nil
 	}
 	t := &target{path: root, state: r.roots[root], start: below(root, file), refill: true}
-	w := &walker{root: t.path, own: r.local.Own, include: t.state.Include, repository: r.repositoryOf(ctx), clones: map[string]string{}}
+	w := &walker{root: t.path, own: r.local.Own, include: t.state.Include, repository: r.repositoryOf(ctx),
+		clones: map[string]string{}}
 	if err := w.walk(ctx, t.start); err != nil {
 		return nil, ctx.Err()
 	}

@@ -49,12 +49,14 @@ func isSecretName(name string) bool {
 		base = strings.TrimSuffix(base, extension)
 	default: // id_generation.go is source code
 		if strings.HasPrefix(base, "id_") {
-			return slices.Contains(strings.Fields("rsa dsa ecdsa ed25519 xmss"), base[len("id_"):len(base)-len(extension)])
+			return slices.Contains(strings.Fields("rsa dsa ecdsa ed25519 xmss"),
+				base[len("id_"):len(base)-len(extension)])
 		}
 	}
 	inFolder := path.Join(path.Base(path.Dir(name)), base)
 	return slices.ContainsFunc(secretPatterns, func(pattern string) bool {
-		return pattern == base || pattern == inFolder || strings.Contains(pattern, "*") && doublestar.MatchUnvalidated(pattern, base)
+		return pattern == base || pattern == inFolder ||
+			strings.Contains(pattern, "*") && doublestar.MatchUnvalidated(pattern, base)
 	})
 }
 

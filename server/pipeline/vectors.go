@@ -35,7 +35,8 @@ type vectorAnswer struct {
 
 // searchesByVector reports whether the library has vectors of the embedding model, and the question means something.
 func (r *run) searchesByVector(ctx context.Context) (bool, error) {
-	if r.Embedder == nil || r.Search.Instant || r.inTime() || r.Search.SimilarTo != "" || !isQuery(r.words(), math.MaxInt) {
+	if r.Embedder == nil || r.Search.Instant || r.inTime() || r.Search.SimilarTo != "" ||
+		!isQuery(r.words(), math.MaxInt) {
 		return false, nil
 	}
 	stats, err := r.snapshot.Stats(ctx)

@@ -16,9 +16,9 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 103_490
-	maxProductTokens = 824_689
-	maxLongLines     = 1_256 // only lowered, until it is none
+	maxProductLines  = 104_017
+	maxProductTokens = 830_515
+	maxLongLines     = 1_254 // only lowered, until it is none
 
 	maxFunctionP95 = 33
 	maxColumns     = 120 // with tabs of four

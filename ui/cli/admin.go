@@ -359,7 +359,8 @@ func (a *app) printSandbox(added *wire.Added[wire.NewAccessToken], user, address
 		a.note("set QUARRY_SERVER_URL to the address of quarry serve as well, or give --url")
 	}
 	if a.flags.json {
-		return a.printJSON(sandboxOutput{environment, user, token.ID, token.ExpiresAt, token.Scopes, added.IsNew, schemaVersion})
+		return a.printJSON(sandboxOutput{environment, user, token.ID, token.ExpiresAt, token.Scopes, added.IsNew,
+			schemaVersion})
 	}
 	var b strings.Builder
 	for _, variable := range objectOf(environment) {

@@ -105,7 +105,8 @@ func savedNames(stored state.State) []string {
 func (a *app) findSaved(queries []string, options *searchOptions, choice target.Choice) (*savedQuery, error) {
 	if !options.given("saved") {
 		if options.onlyNew {
-			return nil, usage("Name a search that was saved in the explorer: --saved NAME", "--new works with --saved only")
+			return nil, usage("Name a search that was saved in the explorer: --saved NAME",
+				"--new works with --saved only")
 		}
 		return nil, nil
 	}
@@ -127,12 +128,15 @@ func (a *app) findSaved(queries []string, options *searchOptions, choice target.
 	case ok:
 		return &savedQuery{found, store}, nil
 	case a.private():
-		return nil, usage("Unset private in the configuration file, then save the search in the explorer.", "no searches are saved: private is set")
+		return nil, usage("Unset private in the configuration file, then save the search in the explorer.",
+			"no searches are saved: private is set")
 	case len(stored.Saved) == 0:
-		return nil, usage("Save one in the explorer: ctrl+s", "unknown saved search %q: none is saved for %s", options.saved, choice.Name())
+		return nil, usage("Save one in the explorer: ctrl+s", "unknown saved search %q: none is saved for %s",
+			options.saved, choice.Name())
 	}
 	names := savedNames(stored)
-	return nil, usage(nearestOf(options.saved, "Saved for "+choice.Name()+": "+shortList(names), names), "unknown saved search %q", options.saved)
+	return nil, usage(nearestOf(options.saved, "Saved for "+choice.Name()+": "+shortList(names), names),
+		"unknown saved search %q", options.saved)
 }
 
 // keepNew leaves what was not among the results when the search was opened last, and returns the references of all.
@@ -142,7 +146,8 @@ func (s *savedQuery) keepNew(o *outcome) (found []string) {
 	}
 	found = exslices.CastFunc(o.response.Results, state.RefOf)
 	added := s.New(found)
-	o.response.Results = slices.DeleteFunc(o.response.Results, func(r wire.SearchResult) bool { return !slices.Contains(added, state.RefOf(r)) })
+	o.response.Results = slices.DeleteFunc(o.response.Results,
+		func(r wire.SearchResult) bool { return !slices.Contains(added, state.RefOf(r)) })
 	o.nothing = fmt.Sprintf("Nothing new in %q.", s.Name)
 	return found
 }

@@ -274,7 +274,8 @@ func unfit(result wire.SearchResult, form string, where target.Choice) string {
 // path.
 func (a *app) printPicked(chosen []wire.SearchResult, form string) error {
 	if form == formatJSON {
-		return a.printAnswer("pick", rowsAnswer(jsonResults(&wire.SearchResponse{Results: chosen}, false, whole())), a.private())
+		return a.printAnswer("pick", rowsAnswer(jsonResults(&wire.SearchResponse{Results: chosen}, false, whole())),
+			a.private())
 	}
 	var printed []string
 	for _, result := range chosen {

@@ -218,7 +218,8 @@ func (a *app) addPaths(arguments []string) ([]string, error) {
 			if strings.Contains(arguments[i], "://") {
 				remedy = "Give a file, a folder, or an address with http:// or https://."
 			}
-			return nil, &Failure{Code: ExitUsage, What: fmt.Sprintf("cannot add %s: %v", arguments[i], reason), Do: remedy, Err: err}
+			return nil, &Failure{Code: ExitUsage, What: fmt.Sprintf("cannot add %s: %v", arguments[i], reason),
+				Do: remedy, Err: err}
 		}
 	}
 	return paths, nil

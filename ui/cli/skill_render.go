@@ -278,7 +278,8 @@ func commandSkill(root *cobra.Command) string {
 func skillUsage(root *cobra.Command, target string) string {
 	_, output, _ := strings.Cut(lookupHelp("quarry search").sections, "\nagent: ")
 	output, _, _ = strings.Cut(output, "\nndjson:")
-	return skillText("usage", target, flagTable(childNamed(root, "search")), strings.ReplaceAll(output, "\n", " "), exitTable())
+	return skillText("usage", target, flagTable(childNamed(root, "search")), strings.ReplaceAll(output, "\n", " "),
+		exitTable())
 }
 
 // childNamed finds a command of the root; nil if there is none.

@@ -175,7 +175,8 @@ func (m *Model) cannotAskOver(passages []state.Passage) string {
 	case !m.asksOverMarked():
 		return notOverMarked
 	case len(passages) > wire.MaxChatRefs:
-		return fmt.Sprintf("a question takes at most %d marked passages; %d are marked", wire.MaxChatRefs, len(passages))
+		return fmt.Sprintf("a question takes at most %d marked passages; %d are marked", wire.MaxChatRefs,
+			len(passages))
 	case at >= 0:
 		return "this server does not have the marked passage “" + text.OneLine(passages[at].Title) + "”"
 	}

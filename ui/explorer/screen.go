@@ -330,7 +330,8 @@ func (m *Model) themeEntries() []panel.Entry {
 		entries = append(entries, entry)
 	}
 	for _, own := range m.themes.own {
-		entry := panel.Entry{Action: own.Name, Group: "Your own", Text: own.Name, Keys: m.themeMark(own.Name), Reason: m.fewColours()}
+		entry := panel.Entry{Action: own.Name, Group: "Your own", Text: own.Name, Keys: m.themeMark(own.Name),
+			Reason: m.fewColours()}
 		if own.Err != nil {
 			entry.Reason = paint.Line(own.Err.Error())
 		} else if low := lowContrast(own.Custom); low != "" {

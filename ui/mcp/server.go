@@ -168,10 +168,12 @@ func researchPrompt() *sdk.Prompt {
 func research(_ context.Context, request *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
 	question, sources := request.Params.Arguments["question"], request.Params.Arguments["sources"]
 	if utf8.RuneCountInString(question) > maxQuery || utf8.RuneCountInString(sources) > maxQuery {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("an argument is longer than %d characters", maxQuery)}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
+			Message: fmt.Sprintf("an argument is longer than %d characters", maxQuery)}
 	}
 	if checkText("question", question) != nil || strings.ContainsFunc(sources, isControl) {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "question is missing, or an argument has control characters"}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
+			Message: "question is missing, or an argument has control characters"}
 	}
 	steps := "Research this question in the organization's documents and answer it with citations.\n\n" +
 		"Question: " + text.OneLine(question) + "\n\n"
@@ -226,11 +228,13 @@ func namesField(description string) *jsonschema.Schema {
 }
 
 func numberField(description string, low, high int) *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "integer", Description: description, Minimum: new(float64(low)), Maximum: new(float64(high))}
+	return &jsonschema.Schema{Type: "integer", Description: description, Minimum: new(float64(low)),
+		Maximum: new(float64(high))}
 }
 
 func sizeField(usual int) *jsonschema.Schema {
-	field := numberField("Most tokens of the answer, estimated. What is left out is counted in its last line.", minTokens, maxTokens)
+	field := numberField("Most tokens of the answer, estimated. What is left out is counted in its last line.",
+		minTokens, maxTokens)
 	field.Default, _ = json.Marshal(usual) // a number is always JSON
 	return field
 }
@@ -241,7 +245,8 @@ func flagField(description string) *jsonschema.Schema {
 
 // readOnly annotates a tool that changes nothing. Its results depend on documents outside of this program.
 func readOnly(title string) *sdk.ToolAnnotations {
-	return &sdk.ToolAnnotations{Title: title, ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: new(false), OpenWorldHint: new(true)}
+	return &sdk.ToolAnnotations{Title: title, ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: new(false),
+		OpenWorldHint: new(true)}
 }
 
 // checkText refuses control characters, which no query, name or ref has.
@@ -258,5 +263,6 @@ func checkText(name string, values ...string) error {
 }
 
 func isControl(r rune) bool {
-	return unicode.IsControl(r) && !strings.ContainsRune("\t\r\n", r) || unicode.Is(unicode.Bidi_Control, r) || r == unicode.ReplacementChar
+	return unicode.IsControl(r) && !strings.ContainsRune("\t\r\n", r) || unicode.Is(unicode.Bidi_Control, r) ||
+		r == unicode.ReplacementChar
 }

@@ -62,7 +62,8 @@ func NewSearcher(parts []Part, params Params) *Searcher {
 func searcherOf(parts []Part, stats segment.Stats, params Params) *Searcher {
 	processors := runtime.GOMAXPROCS(0)
 	return &Searcher{parts: parts, stats: stats, params: params, scratch: make(idle[scratch], 2*processors),
-		analysers: make(idle[analysis.Analyser], 2*processors), helpers: semaphore.NewWeighted(int64(processors - 1)), shared: sharedPostings}
+		analysers: make(idle[analysis.Analyser], 2*processors), shared: sharedPostings,
+		helpers: semaphore.NewWeighted(int64(processors - 1))}
 }
 
 func (p *Part) live(ordinal int) bool {

@@ -24,7 +24,8 @@ type Follower struct {
 
 // Follow calls catchUp, which applies the changes that are stored, until the follower is closed or it returns
 // fault.ErrReplaced: when it is woken, or after pause. Of failures in a row the first is logged under a name.
-func Follow(ctx context.Context, log *slog.Logger, name string, catchUp func(context.Context) error, pause func() time.Duration) *Follower {
+func Follow(ctx context.Context, log *slog.Logger, name string, catchUp func(context.Context) error,
+	pause func() time.Duration) *Follower {
 	f := &Follower{kick: make(chan struct{}, 1), stopped: make(chan struct{}), round: make(chan struct{})}
 	ctx, f.stop = context.WithCancel(context.WithoutCancel(ctx))
 	guard.Go(func() {

@@ -96,7 +96,8 @@ func (e explanation) queries(in Explained) []string {
 		const before = 18 // columns
 		said := Wrapped(query.Query, before, e.width, e.th.Text)
 		if len(said) > 0 {
-			said[0] = "  " + e.th.Number.Render(fmt.Sprintf("%4.2f", query.Weight)) + "  " + e.th.Muted.Render(paint.Fit(query.Kind, 9)) + said[0][before-1:]
+			said[0] = "  " + e.th.Number.Render(fmt.Sprintf("%4.2f", query.Weight)) + "  " +
+				e.th.Muted.Render(paint.Fit(query.Kind, 9)) + said[0][before-1:]
 		}
 		lines = append(lines, said...)
 	}

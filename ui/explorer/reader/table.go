@@ -337,5 +337,6 @@ func headAbove(lines []line, at int) int {
 // underHead reports whether a line of the body is not seen because the head of its table is shown in its place.
 func (r *Reader) underHead(line int) bool {
 	b := r.blocks[r.blockAt(line)]
-	return line == r.top && b.piece != nil && line-b.start < len(b.piece.layout.lines) && headAbove(b.piece.layout.lines, line-b.start) >= 0
+	return line == r.top && b.piece != nil && line-b.start < len(b.piece.layout.lines) &&
+		headAbove(b.piece.layout.lines, line-b.start) >= 0
 }
