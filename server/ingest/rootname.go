@@ -18,7 +18,7 @@ import (
 // longestRootName bounds the short name of a root, in bytes. It stands in every id that leaves this machine.
 const longestRootName = 100
 
-// CheckName returns an error for a text that nobody may choose as the short name of a root.
+// CheckName returns an error if a text cannot be the short name of a root.
 func CheckName(name string) error {
 	why := ""
 	switch {
