@@ -14,9 +14,10 @@ var citedLines = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // citedAt finds what names a document, or the end of what names a passage: a line, page or number; an address, a file in a
-// folder, or a message in a mailbox.
+// folder, a message in a mailbox, or one by its id.
 var citedAt = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`[:#](?:page=)?\d+(?:-\d+)?$|://|^[^\s:"]+/[^\s:"/]+\.\w{1,8}$|^[^\s:"]+![^\s"]+$`)
+	return regexp.MustCompile(`[:#](?:page=)?\d+(?:-\d+)?$|://|^[^\s:"]+/[^\s:"/]+\.\w{1,8}$|^[^\s:"]+![^\s"]+$` +
+		`|^mid:\S+@|^<[^\s<>]+@[^\s<>]+>$`)
 })
 
 // inCitation finds what a whole citation says of the place: its link, or what is before the date at its end.

@@ -34,11 +34,12 @@ func TestSpellings(t *testing.T) {
 	const link = "https://github.com/a/b/blob/1f/x.md#L3-L9"
 	for written, want := range map[string]string{
 		"hb/leave.md:112": "hb/leave.md:112",
-		"Leave › Who (hb/leave.md:112, 2026-03-12)": "Leave › Who (hb/leave.md:112, 2026-03-12) | hb/leave.md:112",
-		"Budget (mbox/one.eml, 2024-03-01)":         "Budget (mbox/one.eml, 2024-03-01) | mbox/one.eml",
-		"[1] [Leave](" + link + ") (GitHub)":        "[1] [Leave](" + link + ") (GitHub) | " + link + " | https://github.com/a/b/blob/1f/x.md",
-		"notes (draft)":                             "notes (draft)",
-		"https://wiki/1#part":                       "https://wiki/1#part | https://wiki/1",
+		"Leave › Who (hb/leave.md:112, 2026-03-12)":  "Leave › Who (hb/leave.md:112, 2026-03-12) | hb/leave.md:112",
+		"Budget (mbox/one.eml, 2024-03-01)":          "Budget (mbox/one.eml, 2024-03-01) | mbox/one.eml",
+		"[1] [Leave](" + link + ") (GitHub)":         "[1] [Leave](" + link + ") (GitHub) | " + link + " | https://github.com/a/b/blob/1f/x.md",
+		"notes (draft)":                              "notes (draft)",
+		"Budget › Bo (mid:b/1@acme.com, 2024-03-01)": "Budget › Bo (mid:b/1@acme.com, 2024-03-01) | mid:b/1@acme.com",
+		"https://wiki/1#part":                        "https://wiki/1#part | https://wiki/1",
 	} {
 		if refs, _ := Spellings(written); strings.Join(refs, " | ") != want {
 			t.Errorf("%q: %q, want %q", written, refs, want)

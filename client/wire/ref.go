@@ -10,6 +10,9 @@ import (
 // ShortestID is how many characters of the hash of its id name a document, unless another one shares them.
 const ShortestID = 8
 
+// MessageScheme begins what a message without an address is cited by: mid:ID, which mail programs open (RFC 2392).
+const MessageScheme = "mid:"
+
 // hashSize is how many bytes of a SHA-256 HashID writes, as 16 characters.
 const hashSize = 10
 

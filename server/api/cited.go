@@ -1,13 +1,18 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
+	"quarry/client/wire"
 	"quarry/server/index"
+	"quarry/server/ingest"
 )
 
 // maxLinked bounds the documents that are looked at for one link.
@@ -23,11 +28,12 @@ func (e edge) cited(ctx context.Context, sent string) (document index.Stored, pa
 	if statusOf(err) != http.StatusNotFound {
 		return document, nil, err
 	}
+	address := cmp.Or(messageIn(sent), sent)
+	if document, passage, err = e.linked(ctx, address, err); statusOf(err) != http.StatusNotFound {
+		return document, passage, err
+	}
 	if !strings.Contains(sent, "://") {
 		return e.citedAt(ctx, id)
-	}
-	if document, err = e.linked(ctx, sent, err); statusOf(err) != http.StatusNotFound {
-		return document, nil, err
 	}
 	for _, file := range e.names.Permalinked(sent) {
 		if found, passage, fileErr := e.citedAt(ctx, file); fileErr == nil {
@@ -49,18 +55,52 @@ func (e edge) citedAt(ctx context.Context, id string) (document index.Stored, pa
 	return document, nil, err
 }
 
-// linked returns the document that an address belongs to, or the error that is given if the caller sees none.
-func (e edge) linked(ctx context.Context, address string, absent error) (index.Stored, error) {
+// messageIn returns the link of the message that a caller names by its id, as mid:ID, <ID> or bare; else "".
+func messageIn(sent string) string {
+	id := strings.TrimSuffix(strings.TrimPrefix(sent, "<"), ">")
+	if escaped, isAddress := strings.CutPrefix(sent, wire.MessageScheme); isAddress {
+		id, _ = url.PathUnescape(escaped)
+	}
+	if !strings.Contains(id, "@") || strings.ContainsFunc(id, unicode.IsSpace) || strings.Contains(id, "://") {
+		return ""
+	}
+	return wire.MessageScheme + url.PathEscape(id)
+}
+
+// linked returns the document that an address belongs to, and the passage that it names, or the error that is given if
+// the caller sees none.
+func (e edge) linked(ctx context.Context, address string, absent error) (index.Stored, *int, error) {
 	ids, err := e.snapshot.DocumentIDs(ctx, index.Selector{Link: address})
 	if err != nil {
-		return index.Stored{}, err
+		return index.Stored{}, nil, err
 	}
+	inside, err := ingest.CitedIn(ctx, e.documents, address)
+	if err != nil {
+		return index.Stored{}, nil, err
+	}
+	ids = append(ids, inside...)
 	for _, id := range ids[:min(len(ids), maxLinked)] {
 		if document, err := stored(ctx, e.snapshot, id, e.access); err == nil {
-			return document, nil
+			return document, e.passageBy(ctx, document, address), nil
 		}
 	}
-	return index.Stored{}, absent
+	return index.Stored{}, nil, absent
+}
+
+// passageBy returns the first passage of a document that an address leads to; nil if the whole document is meant.
+func (e edge) passageBy(ctx context.Context, document index.Stored, address string) *int {
+	if document.Link == address {
+		return nil
+	}
+	leads := func(h index.Heading) bool { return h.Link == address }
+	if at := slices.IndexFunc(document.Outline, leads); at >= 0 {
+		return &document.Outline[at].Chunk
+	}
+	chunks, _ := e.snapshot.Chunks(ctx, document.ID, 0, document.ChunkCount, e.access)
+	if at := slices.IndexFunc(chunks, func(c index.Chunk) bool { return c.Link == address }); at >= 0 {
+		return &at
+	}
+	return nil
 }
 
 // passageAt returns the passage of a document at the end of a citation, such as :112 or #page=3; nil if there is none.

@@ -181,7 +181,12 @@ func TestIDsComeBackFromOthers(t *testing.T) {
 			t.Errorf("%s: HTTP %d %+v", named, code, chunks)
 		}
 	}
-	for _, named := range []string{"zoo/animals/quokka.md:70", "zoo/animals/quokka.md:0", "zoo/animals/quokka.md:-1", "zoo/nothing.md",
+	for _, named := range []string{"mid:1@acme.example", "<1@acme.example>", "1@acme.example", "mid:1%40acme.example"} {
+		if code, chunks := read(named); code != http.StatusOK || chunks.Document.ID != "zoo/mail.mbox!1@acme.example" || chunks.Passage == nil {
+			t.Errorf("%s: HTTP %d %+v", named, code, chunks)
+		}
+	}
+	for _, named := range []string{"mid:2@acme.example", "mid:", "ana@acme.example", "zoo/animals/quokka.md:70", "zoo/animals/quokka.md:0", "zoo/animals/quokka.md:-1", "zoo/nothing.md",
 		"zoo/animals/../animals/quokka.md", "zoo", "zoo/", "zoo:1", "ZOO/animals/quokka.md", "zoo/animals/quokka.md#page=1"} {
 		if code, _ := read(named); code != http.StatusNotFound {
 			t.Errorf("%s: HTTP %d", named, code)
@@ -210,5 +215,8 @@ func TestHiddenFilesAreLikeAbsentOnes(t *testing.T) {
 				t.Errorf("%s: %d %s, absent %d %s", form, a.Code, a.Body, b.Code, b.Body)
 			}
 		}
+	}
+	if answer := m.call(handler, "jo", "GET", "/document/chunks?document_id=mid:1@acme.example", ""); answer.Code != http.StatusNotFound {
+		t.Errorf("a hidden message: %d %s", answer.Code, answer.Body)
 	}
 }

@@ -75,6 +75,7 @@ type Heading struct {
 	Level int
 	Text  string
 	Chunk int
+	Link  string // to the message that it heads; empty for others
 }
 
 // Chunk is a piece of a document of at most 512 tokens. Its number is its place in Document.Chunks, from 0.

@@ -66,7 +66,9 @@ func fromMail(ctx context.Context, r *fileReader, data []byte) (extracted, error
 		}
 		return extracted{}, errEmpty
 	}
-	m.Meta.Link = m.link()
+	if m.Meta.Link = m.link(); m.Meta.Link == "" {
+		m.Meta.Permalink = messageLink(messageID(m.Header))
+	}
 	return extracted{meta: m.Meta, body: string(m.Body), blocks: m.Blocks}, nil
 }
 

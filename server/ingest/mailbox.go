@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"quarry/client/wire"
 	"quarry/server/index"
 	"quarry/server/ingest/dates"
 	"quarry/server/ingest/mbox"
@@ -249,13 +250,26 @@ func isDeletedMail(header mail.Header) bool {
 	return strings.Contains(header.Get("X-Status"), "D") || header.Get("X-IMAP") != "" && strings.HasPrefix(header.Get("Subject"), "DON'T DELETE THIS MESSAGE")
 }
 
-// idOf returns the id of a message, or one made of its content if it has none of its own.
-func (m *mailReading) idOf(header mail.Header, head mailHead) (string, error) {
+// messageID returns the id in the header of a message; empty if it has none.
+func messageID(header mail.Header) string {
 	own := strings.TrimSpace(header.Get("Message-Id"))
 	if ids := referencesOf(own); len(ids) > 0 {
-		own = ids[0]
+		return ids[0]
 	}
-	if own != "" && !head.isReused {
+	return own
+}
+
+// messageLink returns by which mail programs find the message with an id; empty for an id that is not its own.
+func messageLink(id string) string {
+	if id == "" || len(id) > longestMailID || strings.HasPrefix(id, "sha256:") {
+		return ""
+	}
+	return wire.MessageScheme + url.PathEscape(id)
+}
+
+// idOf returns the id of a message, or one made of its content if it has none of its own.
+func (m *mailReading) idOf(header mail.Header, head mailHead) (string, error) {
+	if own := messageID(header); own != "" && !head.isReused {
 		return own, nil
 	}
 	data, err := m.bytes(head, largestFile)
@@ -387,6 +401,7 @@ func (d *mailDocument) add(read *mailContent, folders []string) {
 	}
 	link := read.link()
 	d.Link = cmp.Or(d.Link, link)
+	link = cmp.Or(link, messageLink(read.id))
 	for _, field := range read.Meta.Metadata {
 		d.Metadata = addField(d.Metadata, field.Key, field.Values, field.List)
 	}

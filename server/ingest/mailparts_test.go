@@ -3,6 +3,7 @@ package ingest
 import (
 	"encoding/base64"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"golang.org/x/text/encoding/simplifiedchinese"
 
+	"quarry/client/wire"
 	"quarry/server/index"
 )
 
@@ -41,7 +43,8 @@ func readMail(t testing.TB, message string) (string, map[string][]string) {
 	return read.body, fields
 }
 
-// TestLinksOfMail: a message in an archive is cited by its address there, and one of a list not by that of all its messages.
+// TestLinksOfMail: a message in an archive is cited by its address there, and one of a list not by that of all its messages,
+// but by its id.
 func TestLinksOfMail(t *testing.T) {
 	for header, want := range map[string]string{"Archived-At: <https://lists.acme.com/m/1>": "https://lists.acme.com/m/1", "List-Archive: <https://lists.acme.com>": "",
 		"Archived-At: <file:///etc/passwd>": "", "X-GM-THRID: 17": "", "X-Mailer: x": ""} {
@@ -50,6 +53,45 @@ func TestLinksOfMail(t *testing.T) {
 		if link := l.document("m.eml").Link; link != want && (want != "" || link != fileLink(l.path("m.eml"))) {
 			t.Errorf("%s: %s", header, link)
 		}
+		if cited := l.document("m.eml").Permalink; (cited == "mid:1@acme.com") == (want != "") {
+			t.Errorf("%s: cited by %q", header, cited)
+		}
+	}
+}
+
+// TestMessagesAreCitedAndFound: each message of a thread has its own link, or its id, under which its document is found
+// as long as it is there.
+func TestMessagesAreCitedAndFound(t *testing.T) {
+	l := newLibrary(t, map[string]string{
+		"x/work.mbox": mboxOf(mailOf("a", "Rollback", first, "How?", "Archived-At: <https://lists.acme.com/a>"),
+			mailOf("b/1", "Re: Rollback", second, "With the lever.", "References: <a@acme.com>"), "From: bo@acme.com\nSubject: None\n\nwithout an id\n"),
+		"x/copy.eml": mailOf("b/1", "Re: Rollback", second, "With the lever."), "x/none.eml": "From: bo@acme.com\nSubject: None\n\nnone\n",
+		"x/note.md": "# Note\n\n## Part\n\ntext",
+	})
+	l.add(Options{}, "x")
+	var links []string
+	for _, h := range l.document("x/work.mbox!a@acme.com").Outline {
+		links = append(links, h.Link)
+	}
+	if got := strings.Join(links, " "); got != "https://lists.acme.com/a mid:b%2F1@acme.com" {
+		t.Errorf("links of the thread: %s", got)
+	}
+	holders := func() string {
+		ids, err := CitedIn(t.Context(), l.idx, "mid:b%2F1@acme.com")
+		must(t, err)
+		return strings.ReplaceAll(strings.Join(ids, " "), fileID(l.path("x")), "")
+	}
+	if got := holders(); got != "/copy.eml /work.mbox!a@acme.com" {
+		t.Errorf("found in %s", got)
+	}
+	must(t, os.Remove(l.path("x/work.mbox")))
+	l.sync()
+	if got := holders(); got != "/copy.eml" {
+		t.Errorf("without the mailbox found in %s", got)
+	}
+	l.remove(wire.RemoveRequest{Refs: []string{l.path("x")}})
+	if len(l.idx.cursors) > 0 {
+		t.Errorf("left %v", l.idx.cursors)
 	}
 }
 

@@ -142,7 +142,11 @@ func (r *run) refill(ctx context.Context, removed *target) {
 	r.applyAll(ctx, plans, false)
 	b.quiet = false
 	b.done.Unchanged, b.done.Skipped = done.Unchanged, done.Skipped // counted before
-	b.cursor(refillKey, "")
+	gone, err := goneCited(ctx, r.idx)
+	b.err = cmp.Or(b.err, err)
+	for _, key := range append(gone, refillKey) {
+		b.cursor(key, "")
+	}
 	b.flush()
 }
 

@@ -21,6 +21,9 @@ const (
 	hashSame   = "="
 	// hashesKey has the fingerprint of the names as of which all documents have their hashes. It sorts behind those.
 	hashesKey = "ingest/hashes"
+	// citedPrefix begins the keys of what passages of a document are cited by, but not the document: addresses and ids of
+	// messages. The hash of one follows, and that of the document's stored id, which is the value.
+	citedPrefix = "ingest/cited/"
 	// hashesAtOnce is how many of the missing hashes are written together.
 	hashesAtOnce = 2_000
 )
@@ -38,8 +41,55 @@ func (n *Names) AddHashes(batch *index.Batch) {
 		batch.Cursors[n.hashKey(id)] = ""
 	}
 	for i := range batch.Upsert {
-		batch.Cursors[n.hashKey(batch.Upsert[i].ID)] = batch.Upsert[i].ID
+		id := batch.Upsert[i].ID
+		batch.Cursors[n.hashKey(id)] = id
+		for _, link := range citedBy(&batch.Upsert[i]) {
+			batch.Cursors[citedKey(link)+wire.HashID(id)] = id
+		}
 	}
+}
+
+// citedBy returns what passages of a document are cited by that does not name the document itself.
+func citedBy(d *index.Document) (links []string) {
+	if strings.HasPrefix(d.Permalink, wire.MessageScheme) {
+		links = append(links, d.Permalink)
+	}
+	for _, chunk := range d.Chunks {
+		links = append(links, chunk.Link)
+	}
+	for _, heading := range d.Outline {
+		links = append(links, heading.Link)
+	}
+	return slices.DeleteFunc(links, func(link string) bool {
+		return link == "" || link == d.Link || strings.HasPrefix(link, d.Link+"#")
+	})
+}
+
+func citedKey(link string) string { return citedPrefix + wire.HashID(link) + "/" }
+
+// CitedIn returns the stored ids of documents with a passage that is cited by a link. They need not exist.
+func CitedIn(ctx context.Context, idx index.Index, link string) ([]string, error) {
+	cited, err := idx.Cursors(ctx, citedKey(link))
+	return slices.Sorted(maps.Values(cited)), err
+}
+
+// goneCited returns the keys of what passages of documents were cited by that are gone.
+func goneCited(ctx context.Context, idx index.Index) ([]string, error) {
+	cited, err := idx.Cursors(ctx, citedPrefix)
+	if err != nil || len(cited) == 0 {
+		return nil, err
+	}
+	snapshot, err := idx.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer snapshot.Close()
+	ids, err := snapshot.DocumentIDs(ctx, index.Selector{All: true})
+	maps.DeleteFunc(cited, func(_, id string) bool {
+		_, exists := slices.BinarySearch(ids, id)
+		return exists
+	})
+	return slices.Sorted(maps.Keys(cited)), err
 }
 
 func (n *Names) hashKey(id string) string {

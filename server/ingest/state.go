@@ -34,7 +34,7 @@ const (
 )
 
 // readerVersion is compared with the files' state: if it is raised, the next sync reads every file again.
-const readerVersion = "10"
+const readerVersion = "11"
 
 // rootState is a file or folder that was added, and how.
 type rootState struct {

@@ -59,6 +59,9 @@ func (r *fileReader) threadDocument(doc index.Document, messages []threadMessage
 	}
 	made := chunked(out.String(), blocks, doc.Title, doc.Link)
 	doc.Chunks, doc.Outline = made.chunks, made.outline
+	for i := range min(len(doc.Outline), len(messages)) { // one a message, if they are sections
+		doc.Outline[i].Link = messages[i].link
+	}
 	for i := range doc.Chunks {
 		at, _ := slices.BinarySearch(starts, made.places[i].Start+1)
 		doc.Chunks[i].Link = messages[max(0, at-1)].link

@@ -212,12 +212,18 @@ func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation i
 // citation returns what a colleague can open, or have read: an address, else the id of the document as others see it,
 // with the line or page of the passage.
 func (r *run) citation(d index.Stored, link string, line, last int) string {
-	if file, lines, _ := strings.Cut(d.Permalink, "#"); file != "" && line > 0 {
+	if file, lines, _ := strings.Cut(d.Permalink, "#"); lines != "" && line > 0 {
 		return file + "#" + strings.NewReplacer("FIRST", strconv.Itoa(line), "LAST", strconv.Itoa(last)).Replace(lines)
 	} else if file, _, _ = strings.Cut(file, "?"); file != "" {
 		return file
 	}
-	if address := Link(false, link, d.Link); address != nil {
+	address := Link(false, link, d.Link)
+	if address == nil && link == "" && len(d.Outline) > 0 {
+		link = d.Outline[0].Link
+	}
+	if strings.HasPrefix(link, wire.MessageScheme) {
+		return link
+	} else if address != nil {
 		return *address
 	}
 	id := d.ID
@@ -326,11 +332,12 @@ func joined(chunks []index.Chunk) (whole string, places []wire.Span) {
 }
 
 // Link returns the first candidate that the caller can open, or nil: the place of a passage comes before its document's
-// address. file: links are left out unless files is set: they are useless elsewhere, and would reveal paths of this
-// machine.
+// address. Messages without one are left out, and file: links unless files is set: they are useless elsewhere, and would
+// reveal paths of this machine.
 func Link(files bool, candidates ...string) *string {
 	for _, c := range candidates {
-		if c != "" && (files || !strings.HasPrefix(strings.ToLower(c), "file:")) {
+		scheme, _, _ := strings.Cut(c, ":")
+		if c != "" && scheme+":" != wire.MessageScheme && (files || !strings.EqualFold(scheme, "file")) {
 			return &c
 		}
 	}

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -44,8 +45,8 @@ func placeOf(d index.Stored, number int, chunk index.Chunk, at int) (headings []
 // linkTo returns the link of a chunk with the anchor of another heading in it; without an anchor if that is not known.
 func linkTo(d index.Stored, number int, chunk index.Chunk, wanted index.Heading) string {
 	address, own, anchored := strings.Cut(chunk.Link, "#")
-	if !anchored {
-		return chunk.Link
+	if wanted.Link != "" || !anchored {
+		return cmp.Or(wanted.Link, chunk.Link)
 	}
 	anchors, to, known := map[string]int{}, "", false
 	for _, h := range d.Outline {
@@ -74,7 +75,7 @@ func belowHeading(markdown, heading string) (below string, found bool) {
 		markdown = strings.TrimPrefix(markdown[len(line):], "\n")
 		underline := strings.TrimSpace(firstLine(markdown))
 		isHeading := strings.HasPrefix(strings.TrimLeft(line, " "), "#") || underline != "" && strings.Trim(underline, "=") == "" ||
-			len(underline) > 1 && strings.Trim(underline, "-") == ""
+			len(underline) > 1 && strings.Trim(underline, "-") == "" || strings.HasPrefix(line, "**") // over a message
 		if isHeading && strings.HasPrefix(lettersOf(line), wanted) {
 			return markdown, true
 		}

@@ -32,6 +32,23 @@ func TestPlaceOf(t *testing.T) {
 	}
 }
 
+// TestPlaceOfAMessage: what a message says is its writer's, and cited by its own link, not that of the one before.
+func TestPlaceOfAMessage(t *testing.T) {
+	t.Parallel()
+	const chunk = "**Ana** · 2024-03-01 08:00\n\nHow?\n\n**bold**\n\n**Bo** · 2024-03-01 09:30\n\nWith the lever.\n"
+	d := index.Stored{Document: index.Document{Title: "Rollback", Outline: []index.Heading{
+		{Level: 1, Text: "Ana · 2024-03-01 08:00", Link: "https://lists/a"}, {Level: 1, Text: "Bo · 2024-03-01 09:30", Link: "mid:b@acme.com"}}}}
+	of := index.Chunk{Text: chunk, Headings: []string{"Ana · 2024-03-01 08:00"}, Link: "https://lists/a"}
+	for at, want := range map[string]string{"How": "Ana · 2024-03-01 08:00 https://lists/a", "bold": "Ana · 2024-03-01 08:00 https://lists/a",
+		"lever": "Bo · 2024-03-01 09:30 mid:b@acme.com"} {
+		headings, link := placeOf(d, 0, of, strings.Index(chunk, at))
+		cited := new(run).citation(d, link, 0, 0)
+		if got := strings.Join(headings, "/") + " " + cited; got != want {
+			t.Errorf("at %q: %s, want %s", at, got, want)
+		}
+	}
+}
+
 // TestLanguageAt: words are marked by the rules of the chunk that they are in, as it was analysed.
 func TestLanguageAt(t *testing.T) {
 	t.Parallel()

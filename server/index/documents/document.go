@@ -124,6 +124,10 @@ func Hash(document *index.Document) []byte {
 	if document.Permalink != "" { // nor does any length that is not negative follow
 		head.text(&document.Permalink)
 	}
+	if linked := -3 - len(document.Authors); hasLinks(document) {
+		head.number(&linked)
+		headingLinks(head, document)
+	}
 	chunks := sha256.New()
 	body := &encoder{hashed: true}
 	body.length(len(document.Chunks))

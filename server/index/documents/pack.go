@@ -386,6 +386,18 @@ func optional(c codec, d *index.Document) []optionalField {
 		{d.Untitled, func() { c.flag(&d.Untitled) }},
 		{d.Place != "", func() { c.text(&d.Place) }},
 		{d.Permalink != "", func() { c.text(&d.Permalink) }},
+		{hasLinks(d), func() { headingLinks(c, d) }},
+	}
+}
+
+func hasLinks(d *index.Document) bool {
+	return slices.ContainsFunc(d.Outline, func(h index.Heading) bool { return h.Link != "" })
+}
+
+// headingLinks applies a codec to the links of a document's headings.
+func headingLinks(c codec, d *index.Document) {
+	for i := range d.Outline {
+		c.text(&d.Outline[i].Link)
 	}
 }
 

@@ -74,13 +74,14 @@ func packerWithDictionary(t testing.TB) *Packer {
 // TestOptionalDetailsComeBack: each field may be there without those before it, and changes what the document says.
 func TestOptionalDetailsComeBack(t *testing.T) {
 	p := packerWithDictionary(t)
-	plain := index.Document{ID: "a", Authors: []index.Person{{Name: "Jo"}}}
+	plain := index.Document{ID: "a", Authors: []index.Person{{Name: "Jo"}}, Outline: []index.Heading{{Level: 1, Text: "Jo"}}}
 	for name, change := range map[string]func(*index.Document){
 		"none":      func(*index.Document) {},
 		"positions": func(d *index.Document) { d.Positions = []index.Position{{End: 5, FirstLine: 1, LastLine: 2}} },
 		"secondary": func(d *index.Document) { d.Secondary = 1 },
 		"language":  func(d *index.Document) { d.Language = "de" },
 		"untitled":  func(d *index.Document) { d.Untitled = true },
+		"links":     func(d *index.Document) { d.Outline = []index.Heading{{Level: 1, Text: "Jo", Link: "mid:a@x"}} },
 		"all":       func(d *index.Document) { d.Secondary, d.Language, d.Untitled = 1, "de", true },
 	} {
 		document, got := plain, index.Document{ID: "a"}
@@ -92,7 +93,7 @@ func TestOptionalDetailsComeBack(t *testing.T) {
 		if err := p.unpackDetail(detail, &got); err != nil || !reflect.DeepEqual(Canonical(got), Canonical(document)) {
 			t.Errorf("%s: %+v (%v), want %+v", name, got, err, document)
 		}
-		differs := document.Secondary > 0 || document.Untitled
+		differs := document.Secondary > 0 || document.Untitled || hasLinks(&document)
 		if same := bytes.Equal(Hash(&document), Hash(&plain)); same == differs {
 			t.Errorf("%s: the hash is the same: %v", name, same)
 		}
