@@ -53,6 +53,7 @@ type chunk struct {
 type place struct {
 	position int
 	field    textField
+	surface  string
 }
 
 type textField int
@@ -109,7 +110,7 @@ func analyse(d index.Document) *document {
 			last := 0
 			for _, token := range a.Tokens(text) {
 				for _, term := range append([]string{token.Term}, stems([]*analysis.Language{analysis.LanguageOf(spoken)}, token)...) {
-					made.places[term] = append(made.places[term], place{at + token.Position, f})
+					made.places[term] = append(made.places[term], place{at + token.Position, f, token.Surface})
 					out.terms[term] = true
 					out.titled[term] = out.titled[term] || f == inTitle
 				}

@@ -366,38 +366,41 @@ func (o *Oracle) anyPhrase(c *chunk, q *index.Query) bool {
 	return slices.ContainsFunc(phrasesOf(q.Phrases), func(p []analysis.QueryWord) bool { return o.holds(c, p, q.Filter.Access) })
 }
 
-// phraseTerms are what a word of a phrase stands for, as it is written.
-func (o *Oracle) phraseTerms(w analysis.QueryWord, seen func(*document) bool) []string {
-	own := []string{w.Term}
-	if w.Prefix {
-		own = o.terms(w, seen)
+// standing are the places of a word of a phrase in a chunk: where it is as it is written, or any that it begins.
+func (o *Oracle) standing(c *chunk, w analysis.QueryWord, seen func(*document) bool) (found []place) {
+	if !w.Prefix {
+		surfaces := []string{w.Surface}
+		if slices.Contains(o.languages, analysis.LanguageOf("de")) {
+			surfaces = append(surfaces, analysis.OtherUmlauts(w.Written))
+		}
+		for _, surface := range surfaces {
+			for _, p := range c.places[analysis.Stem(surface)] {
+				if p.surface == surface {
+					found = append(found, p)
+				}
+			}
+		}
+		return found
 	}
-	return o.inLanguages(own, w.Token)
+	for _, term := range o.terms(w, seen) {
+		found = append(found, c.places[term]...)
+	}
+	return found
 }
 
 // holds reports whether the phrase stands in the chunk, its title or its headings.
 func (o *Oracle) holds(c *chunk, phrase []analysis.QueryWord, access index.Access) bool {
 	seen := func(d *document) bool { return admitted(d, access) }
 	at := func(i, position int) bool {
-		for _, term := range o.phraseTerms(phrase[i], seen) {
-			if slices.ContainsFunc(c.places[term], func(p place) bool { return p.position == position }) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(o.standing(c, phrase[i], seen), func(p place) bool { return p.position == position })
 	}
-	for _, term := range o.phraseTerms(phrase[0], seen) {
-		for _, p := range c.places[term] {
-			all := true
-			for i := range phrase {
-				all = all && at(i, p.position+phrase[i].Position)
-			}
-			if all {
-				return true
-			}
+	return slices.ContainsFunc(o.standing(c, phrase[0], seen), func(p place) bool {
+		all := true
+		for i := range phrase {
+			all = all && at(i, p.position+phrase[i].Position)
 		}
-	}
-	return false
+		return all
+	})
 }
 
 // score is the formula of package lexical.

@@ -168,6 +168,20 @@ func plainUmlauts(word string) string {
 	return out.String()
 }
 
+// OtherUmlauts returns the surface of a word in the other way of writing German umlauts: mueller of Müller, muller of
+// Mueller; empty: it has none.
+func OtherUmlauts(word string) string {
+	lower := strings.ToLower(norm.NFC.String(word[:min(len(word), 4*maxWordBytes)]))
+	other := strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue").Replace(lower)
+	if other == lower {
+		other = plainUmlauts(lower)
+	}
+	if other == lower {
+		return ""
+	}
+	return string(cut(fold(nil, other), maxWordBytes))
+}
+
 // Split gives a word of a query the parts that it is a compound of, as in Urlaub-s-antrag: two words of which proven
 // accepts the second terms. The first is as long as possible. A word stays as it is if there are none, or if the language
 // writes such words apart.

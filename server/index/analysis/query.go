@@ -18,6 +18,8 @@ type QueryWord struct {
 	Parts []QueryWord
 	// Stems are the second terms that it has in the languages that were given to In.
 	Stems []string
+	// Exact are the ways to write it that are marked, if it stands in a phrase; nil: in all forms.
+	Exact []string
 	// Acronym: it spells words of the query as their acronym.
 	Acronym bool
 	// Overlaps: it shares a character with another pair of the query.

@@ -49,8 +49,8 @@ type Wanted struct {
 	// Titles; 0: any that contains a word.
 	Need   int
 	Titles bool
-	// Phrases must occur and Exclude must not: for each word its terms.
-	Phrases, Exclude [][][]string
+	// Phrases must occur and Exclude must not.
+	Phrases, Exclude [][]WantedForm
 	// Titled are terms of which the title must contain one, where there are any.
 	Titled []string
 	// Count asks for the documents that are counted, List for all documents in its order instead of the best passages.
@@ -65,6 +65,9 @@ type WantedWord struct {
 	Terms []string
 	Bits  uint64 // the words that count which a document with it holds
 }
+
+// WantedForm is a word of a phrase: any of its terms or surfaces.
+type WantedForm struct{ Terms, Surfaces []string }
 
 // NewElsewhere returns a searcher of documents elsewhere. stats are of all of them.
 func NewElsewhere(stats segment.Stats, params Params, reach func(context.Context, index.Access) Elsewhere) *Searcher {
@@ -115,11 +118,11 @@ func (p *plan) wanted(q *index.Query, level index.Level) Wanted {
 	return w
 }
 
-func wantedPhrases(phrases [][]phraseTerm) (all [][][]string) {
+func wantedPhrases(phrases [][]phraseTerm) (all [][]WantedForm) {
 	for _, phrase := range phrases {
-		var words [][]string
+		var words []WantedForm
 		for _, word := range phrase {
-			words = append(words, word.terms)
+			words = append(words, WantedForm{word.terms, word.surfaces})
 		}
 		all = append(all, words)
 	}

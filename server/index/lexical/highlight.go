@@ -28,21 +28,17 @@ type highlighter struct {
 
 // matchedWord is what a term in a text stands for: a word of the query with its idf.
 type matchedWord struct {
-	word string
-	idf  float64
+	word     string
+	idf      float64
+	surfaces []string // only as it is written so; nil: in all forms
 }
 
 func newHighlighter(p *plan, pool idle[analysis.Analyser]) *highlighter {
 	h := &highlighter{terms: make(map[string]matchedWord), prefixes: make(map[string]float64), analysers: pool}
 	for _, w := range p.words {
-		for _, term := range w.terms {
-			h.begin(term)
-			if h.terms[term] = (matchedWord{w.Term, w.idf}); analysis.LanguageOfTerm(term) == nil {
-				h.terms[term] = matchedWord{term, w.idf}
-			}
-		}
+		h.add(w)
 		for _, form := range w.forms {
-			h.forms = append(h.forms, longForm{phrase: form, matched: matchedWord{w.Term, w.idf}})
+			h.forms = append(h.forms, longForm{phrase: form, matched: matchedWord{word: w.Term, idf: w.idf}})
 			for _, word := range form {
 				for _, term := range word.terms {
 					h.begin(term)
@@ -55,6 +51,28 @@ func newHighlighter(p *plan, pool idle[analysis.Analyser]) *highlighter {
 		}
 	}
 	return h
+}
+
+// add adds the terms of a word, or its ways to be written.
+func (h *highlighter) add(w word) {
+	for _, surface := range w.Exact {
+		term := analysis.Stem(surface)
+		matched, known := h.terms[term]
+		if known && matched.surfaces == nil {
+			continue // it stands beside the phrase, too
+		}
+		h.begin(term)
+		h.terms[term] = matchedWord{term, w.idf, append(matched.surfaces, surface)}
+	}
+	if w.Exact != nil {
+		return
+	}
+	for _, term := range w.terms {
+		h.begin(term)
+		if h.terms[term] = (matchedWord{word: w.Term, idf: w.idf}); analysis.LanguageOfTerm(term) == nil {
+			h.terms[term] = matchedWord{word: term, idf: w.idf}
+		}
+	}
 }
 
 // begin notes how words with a term begin. Arabic stems may lack the article, which words begin with.
@@ -133,6 +151,7 @@ func (h *highlighter) find(text string, spoken index.LanguageAt) []mark {
 			}
 		}
 		matched, ok := h.terms[own]
+		ok = ok && (matched.surfaces == nil || slices.Contains(matched.surfaces, string(raw.Surface)))
 		for i := 0; i < len(h.languages) && !ok && raw.Kind == analysis.Word; i++ {
 			l := h.languages[i]
 			if code := spoken(raw.Start); code == "" || code == l.Code {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -125,6 +126,59 @@ func TestHighlights(t *testing.T) {
 	}
 	if marks, best := search(t, s, index.Query{Text: "x"}).Highlighter.Highlight("", index.InLanguage(""), [2]int{0, len("")}); marks != nil || best != [2]int{} {
 		t.Errorf("an empty text has %v, %v", marks, best)
+	}
+}
+
+// TestPhrasesAreWritten: a phrase, and a word that is excluded, is found as it is written, in no other form.
+func TestPhrasesAreWritten(t *testing.T) {
+	texts := []string{"A custom loaf.", "The customer's loaves.", "Customers and the customer.", "Custom customers, customized.",
+		strings.Repeat("custom ", 150) + "end", "word " + strings.Repeat("again ", 150) + "word"}
+	var documents []index.Document
+	for i, text := range texts {
+		documents = append(documents, index.Document{ID: strconv.Itoa(i), Chunks: []index.Chunk{{Text: text}}})
+	}
+	s := newSearcher(t, []Part{{Segment: open(t, "phrases", documents)}})
+	for _, test := range []struct {
+		query  index.Query
+		want   string
+		marked string // in the last text that is found
+	}{
+		{index.Query{Phrases: []string{"custom"}}, "0 3 4", ""},
+		{index.Query{Phrases: []string{"customer"}}, "1 2", "customer"},
+		{index.Query{Phrases: []string{"custom customers"}}, "3", "Custom|customers"},
+		{index.Query{Phrases: []string{"customer loaves"}}, "1", "customer's|loaves"},
+		{index.Query{Phrases: []string{"customer loaf"}}, "", ""},
+		{index.Query{Phrases: []string{"customized"}}, "3", "customized"},
+		{index.Query{Phrases: []string{"custom", "customers"}}, "3", "Custom|customers"},
+		{index.Query{Text: "customs", Phrases: []string{"customers"}}, "2 3", "Custom|customers|customized"},
+		{index.Query{Text: "loaves", Exclude: []string{"custom"}}, "1", "loaves"},
+		{index.Query{Text: "loaf", Exclude: []string{"customer"}}, "0", "loaf"},
+		{index.Query{Phrases: []string{strings.Repeat("custom ", 149) + "custom end"}}, "4", ""},
+		{index.Query{Phrases: []string{strings.Repeat("custom ", 149) + "custom word"}}, "", ""},
+	} {
+		test.query.List = &index.List{Documents: 10}
+		result := search(t, s, test.query)
+		var found []string
+		for _, hit := range result.Hits {
+			found = append(found, hit.DocumentID)
+		}
+		slices.Sort(found)
+		if got := strings.Join(slices.Compact(found), " "); got != test.want {
+			t.Errorf("%.60v: found %q, want %q", test.query, got, test.want)
+			continue
+		}
+		if test.marked == "" {
+			continue
+		}
+		last, _ := strconv.Atoi(found[len(found)-1])
+		marks, _ := result.Highlighter.Highlight(texts[last], index.InLanguage(""), [2]int{0, len(texts[last])})
+		var words []string
+		for _, m := range marks {
+			words = append(words, texts[last][m[0]:m[1]])
+		}
+		if got := strings.Join(words, "|"); got != test.marked {
+			t.Errorf("%v marks %q, want %q", test.query.Phrases, got, test.marked)
+		}
 	}
 }
 

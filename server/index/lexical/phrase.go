@@ -8,18 +8,37 @@ import (
 	"quarry/server/index/segment"
 )
 
-// phrases looks up what the words of phrases stand for.
+// phrases looks up phrases of words that occur as they are written: "custom" is not "customer", whose stem it is.
 func (r *run) phrases(a *analysis.Analyser, phrases []string, rights func() []segment.Bits) (found [][]phraseTerm) {
 	for _, phrase := range phrases {
-		words := a.Phrase(phrase)
-		if words = words[:min(len(words), maxWords)]; len(words) > 0 {
-			found = append(found, r.phrase(a, words, rights))
+		var words []phraseTerm
+		for _, w := range a.Phrase(phrase) {
+			t := phraseTerm{offset: uint32(w.Position)}
+			if w.Prefix {
+				t.terms = r.expansions(w.Surface, w.Term, rights())
+			} else {
+				t.surfaces = r.spelt(w)
+			}
+			words = append(words, t)
+		}
+		if len(words) > 0 {
+			found = append(found, words)
 		}
 	}
 	return found
 }
 
-// phrase looks up what the words of a phrase stand for.
+// spelt returns how a word of a phrase may be written: with a German umlaut or without, where documents are in German.
+func (r *run) spelt(w analysis.QueryWord) []string {
+	if slices.Contains(r.languages().all, analysis.LanguageOf("de")) {
+		if other := analysis.OtherUmlauts(w.Written); other != "" && other != w.Surface {
+			return []string{w.Surface, other}
+		}
+	}
+	return []string{w.Surface}
+}
+
+// phrase looks up what the words of a long form stand for, in all their forms.
 func (r *run) phrase(a *analysis.Analyser, words []analysis.QueryWord, rights func() []segment.Bits) []phraseTerm {
 	phrase := make([]phraseTerm, 0, len(words))
 	a.In(r.languages().all, words)
@@ -40,6 +59,7 @@ type postings []termCursor
 // termCursor is the place in the postings of one term.
 type termCursor struct {
 	term   segment.Term
+	form   int // which of the term's surfaces is meant, see segment.Surface; 0: any
 	block  segment.Block
 	loaded int // the block that is loaded; -1: none
 	at     int // in block
@@ -100,7 +120,7 @@ func (p postings) positions(chunk uint32, dst []uint32) []uint32 {
 	from, several := len(dst), 0
 	for i := range p {
 		if c := &p[i]; c.on(chunk) {
-			dst = c.term.Positions(&c.block, c.at, dst)
+			dst = c.term.PositionsOf(&c.block, c.at, c.form, dst)
 			several++
 		}
 	}
@@ -123,7 +143,7 @@ func (p postings) titles(chunk uint32) (n uint32) {
 }
 
 // occurrences calls yield with every wanted chunk of a part that contains the phrase, ascending, with how often it does
-// (0 for a single word), and whether the title has the words. Comparing positions is what takes the time, so that
+// (0 for a single word in any form), and whether the title has the words. Comparing positions is what takes the time, so that
 // chunks that are not wanted cost little.
 func (r *run) occurrences(part int, phrase []phraseTerm, wanted func(chunk uint32) bool,
 	yield func(chunk uint32, times int, titled bool)) error {
@@ -131,6 +151,12 @@ func (r *run) occurrences(part int, phrase []phraseTerm, wanted func(chunk uint3
 	rarest := 0
 	for i, term := range phrase {
 		lists[i] = r.postings(nil, part, term.terms)
+		for _, surface := range term.surfaces {
+			if s, ok := r.reader(part).Surface(surface); ok {
+				lists[i] = r.postings(lists[i], part, []string{s.Term})
+				lists[i][len(lists[i])-1].form = s.Form
+			}
+		}
 		if lists[i].chunks() < lists[rarest].chunks() {
 			rarest = i
 		}
@@ -166,7 +192,7 @@ func (r *run) occurrences(part int, phrase []phraseTerm, wanted func(chunk uint3
 
 // matches reports whether the words occur at their distances somewhere in the chunk.
 func matches(phrase []phraseTerm, lists []postings, chunk uint32, starts, others *[]uint32) bool {
-	if len(phrase) == 1 {
+	if len(phrase) == 1 && !slices.ContainsFunc(lists[0], func(c termCursor) bool { return c.form > 0 }) {
 		return true
 	}
 	*starts = lists[0].positions(chunk, (*starts)[:0])

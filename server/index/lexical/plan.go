@@ -52,10 +52,10 @@ type plan struct {
 	postings int64
 }
 
-// phraseTerm is a word of a phrase: any of terms, offset positions behind the first word.
+// phraseTerm is a word of a phrase: any of terms or surfaces, offset positions behind the first word.
 type phraseTerm struct {
-	terms  []string
-	offset uint32
+	terms, surfaces []string
+	offset          uint32
 }
 
 // phraseBreak keeps the words of different phrases from being neighbours.
@@ -77,8 +77,10 @@ func (r *run) typed(a *analysis.Analyser, l *analysis.Language, q *index.Query, 
 		more := a.Words(phrase, false)
 		for i := range more {
 			more[i].Position += position
+			more[i].Exact = r.spelt(more[i])
 			for j := range more[i].Parts {
 				more[i].Parts[j].Position += position
+				more[i].Parts[j].Exact = r.spelt(more[i].Parts[j])
 			}
 		}
 		words = append(words, more...)
@@ -242,6 +244,11 @@ func (r *run) add(p *plan, q analysis.QueryWord, weight float64, matched bool, r
 	if had >= 0 {
 		p.words[had].weight += weight
 		p.words[had].bits |= w.bits
+		if q.Exact == nil {
+			p.words[had].Exact = nil
+		} else if p.words[had].Exact != nil {
+			p.words[had].Exact = append(p.words[had].Exact, q.Exact...)
+		}
 		return n.Documents > 0
 	}
 	w.idf = idf(stats.Chunks, n.Chunks)

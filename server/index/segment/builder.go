@@ -40,21 +40,24 @@ type Builder struct {
 }
 
 type surfaceEntry struct {
-	term      uint32
-	documents uint32
-	seen      uint32 // the last document that contains it, plus one
+	term, form uint32 // of what its term stands for, as they were met
+	documents  uint32
+	seen       uint32 // the last document that contains it, plus one
 	// second is the number of its second term in a language and one more, where it is written like this.
 	second   uint32
 	language *analysis.Language
 	written  string
+	number   uint32 // of its form in the segment, see sectionForms
 }
 
 type termEntry struct {
 	chunks, documents, titles uint32
-	bytes                     uint64 // of its postings in the forward form
-	seenDocument, seenTitle   uint32 // the last document that contains it, plus one
-	seenChunk, slot           uint32 // the last chunk that contains it, plus one, and its place in that chunk's slots
-	hash                      uint64 // for fingerprints; 0: it is a second term
+	bytes                     uint64   // of its postings in the forward form
+	seenDocument, seenTitle   uint32   // the last document that contains it, plus one
+	seenChunk, slot           uint32   // the last chunk that contains it, plus one, and its place in that chunk's slots
+	hash                      uint64   // for fingerprints; 0: it is a second term
+	surfaces                  uint32   // that were met
+	forms                     []uint32 // numbers in the segment of the surfaces that were met; nil: it has one there
 }
 
 // pending is a document that was added.
@@ -73,7 +76,7 @@ type workspace struct {
 	title    []occurrence
 	words    []occurrence
 	slots    []slot
-	grouped  []uint32
+	grouped  []occurrence
 	record   []byte
 	position uint32
 	language *analysis.Language // of what is scanned; nil: its words have one term each
@@ -82,13 +85,14 @@ type workspace struct {
 	sim      index.SimHash
 }
 
-type occurrence struct{ term, position uint32 }
+type occurrence struct{ term, position, form uint32 }
 
 // slot gathers a term's occurrences in one chunk.
 type slot struct {
 	term                   uint32
 	body, headings, titles uint32
 	start, filled          uint32
+	forms                  uint32 // any but the first that was met
 }
 
 // NewBuilder returns an empty Builder.
@@ -117,7 +121,7 @@ func (b *Builder) Reset() {
 		b.surfaces[i].documents, b.surfaces[i].seen = 0, 0
 	}
 	for i := range b.terms {
-		b.terms[i] = termEntry{hash: b.terms[i].hash}
+		b.terms[i] = termEntry{hash: b.terms[i].hash, surfaces: b.terms[i].surfaces}
 	}
 }
 
@@ -226,15 +230,15 @@ func (b *Builder) scan(words []occurrence, text string) []occurrence {
 			b.documentSurf = append(b.documentSurf, id)
 		}
 		last = w.position + uint32(raw.Position)
-		words = append(words, occurrence{entry.term, last})
+		words = append(words, occurrence{entry.term, last, entry.form})
 		if w.second != nil && raw.Kind == analysis.Word {
 			if next := b.secondTerm(entry, text[raw.Start:raw.End]); next > 0 {
-				words = append(words, occurrence{next - 1, last})
+				words = append(words, occurrence{next - 1, last, 0})
 				w.seconds++
 			}
 		}
 		if term := analysis.Definition(text, raw); term != "" {
-			words = append(words, occurrence{b.term(term), last})
+			words = append(words, occurrence{b.term(term), last, 0})
 			w.seconds++
 		}
 	})
@@ -246,10 +250,12 @@ func (b *Builder) scan(words []occurrence, text string) []occurrence {
 func (b *Builder) surface(surface string) uint32 {
 	term := analysis.Stem(surface)
 	id := b.term(term)
-	if entry := &b.terms[id]; entry.hash == 0 {
+	entry := &b.terms[id]
+	if entry.hash == 0 {
 		entry.hash = index.WordHash(term)
 	}
-	b.surfaces = append(b.surfaces, surfaceEntry{term: id})
+	b.surfaces = append(b.surfaces, surfaceEntry{term: id, form: entry.surfaces})
+	entry.surfaces++
 	return b.surfaceNames.number(surface)
 }
 
@@ -263,8 +269,8 @@ func (b *Builder) term(term string) uint32 {
 }
 
 // chunk appends the words gathered in the workspace to the forward form: the number of terms u32, and for each its
-// number u32, the length of its record u32 and the record: uvarint body, headings, title, and the gaps of its
-// positions. Words before title are in the title, those before body in headings.
+// number u32, the length of its record u32 and the record: uvarint body << 1 | 1 where it has forms, headings, title, the
+// gaps of its positions, and the forms. Words before title are in the title, those before body in headings.
 func (b *Builder) chunk(title, body int) {
 	w := &b.work
 	w.slots = w.slots[:0]
@@ -304,8 +310,9 @@ func (b *Builder) chunk(title, body int) {
 	w.grouped = slices.Grow(w.grouped[:0], len(w.words))[:len(w.words)]
 	for _, word := range w.words {
 		s := &w.slots[b.terms[word.term].slot]
-		w.grouped[s.start+s.filled] = word.position
+		w.grouped[s.start+s.filled] = word
 		s.filled++
+		s.forms |= word.form
 	}
 	if left := cap(b.forward) - len(b.forward); left < 16*len(w.words) { // append grows a large slice by a quarter only
 		b.forward = slices.Grow(b.forward, len(b.forward)+16*len(w.words))
@@ -319,17 +326,20 @@ func (b *Builder) chunk(title, body int) {
 // slot appends one term's record to the forward form.
 func (b *Builder) slot(s *slot) {
 	record := b.work.record[:0]
-	positions := b.work.grouped[s.start : s.start+s.filled]
+	words := b.work.grouped[s.start : s.start+s.filled]
 	if s.body > maxFrequency || s.headings > maxFrequency || s.titles > maxFrequency {
-		positions = s.limit(positions)
+		words = s.limit(words)
 	}
-	record = binary.AppendUvarint(record, uint64(s.body))
+	record = binary.AppendUvarint(record, uint64(s.body)<<1|uint64(min(s.forms, 1)))
 	record = binary.AppendUvarint(record, uint64(s.headings))
 	record = binary.AppendUvarint(record, uint64(s.titles))
 	before := uint32(0)
-	for _, position := range positions {
-		record = binary.AppendUvarint(record, uint64(position-before))
-		before = position
+	for _, word := range words {
+		record = binary.AppendUvarint(record, uint64(word.position-before))
+		before = word.position
+	}
+	for i := 0; i < len(words) && s.forms > 0; i++ {
+		record = binary.AppendUvarint(record, uint64(words[i].form))
 	}
 	b.work.record = record
 	b.forward = binary.LittleEndian.AppendUint32(b.forward, s.term)
@@ -338,12 +348,12 @@ func (b *Builder) slot(s *slot) {
 	b.terms[s.term].bytes += uint64(4 + len(record))
 }
 
-// limit cuts the frequencies to maxFrequency and returns the positions that remain.
-func (s *slot) limit(positions []uint32) []uint32 {
-	kept := make([]uint32, 0, 3*maxFrequency)
+// limit cuts the frequencies to maxFrequency and returns the words that remain.
+func (s *slot) limit(words []occurrence) []occurrence {
+	kept := make([]occurrence, 0, 3*maxFrequency)
 	for _, count := range []*uint32{&s.titles, &s.headings, &s.body} {
-		field := positions[:*count]
-		positions = positions[*count:]
+		field := words[:*count]
+		words = words[*count:]
 		*count = min(*count, maxFrequency)
 		kept = append(kept, field[:*count]...)
 	}
@@ -353,7 +363,7 @@ func (s *slot) limit(positions []uint32) []uint32 {
 // Build returns the bytes of the segment. The Builder must not be used afterwards, but for Reset.
 func (b *Builder) Build() ([]byte, error) {
 	slices.SortFunc(b.documents, func(x, y pending) int { return strings.Compare(x.id, y.id) })
-	w := newWriter()
+	w := newWriter(analysis.Version)
 	order := make([]uint32, len(b.values.list))
 	for ordinal, value := range b.values.sorted(func(int) bool { return true }) {
 		order[value] = uint32(ordinal)
@@ -374,6 +384,7 @@ func (b *Builder) Build() ([]byte, error) {
 			w.chunk(p.bodies[j], p.head[j], p.prints[j])
 		}
 	}
+	b.numberForms()
 	for _, write := range []func(*writer) error{b.writeFilters, b.writeTerms, b.writeSurfaces} {
 		if err := write(w); err != nil {
 			return nil, err
@@ -413,7 +424,7 @@ func (b *Builder) writeTerms(w *writer) error {
 	from := uint64(0)
 	for _, id := range sorted {
 		to := from + b.terms[id].bytes
-		parse(&l, inverted[from:to])
+		parse(&l, inverted[from:to], b.terms[id].forms)
 		if err := w.term(b.termNames.list[id], &l); err != nil {
 			return err
 		}
@@ -443,8 +454,8 @@ func (b *Builder) invert(inverted []byte, cursors []uint64) {
 	}
 }
 
-// parse reads the inverted records of one term.
-func parse(l *list, data []byte) {
+// parse reads the inverted records of one term, whose surfaces have numbers in the segment.
+func parse(l *list, data []byte, numbers []uint32) {
 	l.reset()
 	number := func() uint32 {
 		if data[0] < 0x80 {
@@ -460,11 +471,22 @@ func parse(l *list, data []byte) {
 		chunk := binary.LittleEndian.Uint32(data)
 		data = data[4:]
 		body, headings, titles := number(), number(), number()
+		formed := body&1 != 0
+		body >>= 1
 		l.add(chunk, body, headings, titles)
 		position := uint32(0)
 		for range body + headings + titles {
 			position += number()
 			l.positions = append(l.positions, position)
+		}
+		for i := uint32(0); i < body+headings+titles && (formed || numbers != nil); i++ {
+			form := uint32(0)
+			if formed {
+				form = number()
+			}
+			if numbers != nil {
+				l.forms = append(l.forms, numbers[form])
+			}
 		}
 	}
 }
@@ -486,7 +508,7 @@ func (b *Builder) writeSurfaces(w *writer) error {
 	}
 	for _, id := range b.surfaceNames.sorted(func(id int) bool { return b.surfaces[id].documents > 0 }) {
 		term := b.termNames.list[b.surfaces[id].term]
-		if err := w.surface(b.surfaceNames.list[id], term, documents[ends[id]:ends[id+1]]); err != nil {
+		if err := w.surface(b.surfaceNames.list[id], term, documents[ends[id]:ends[id+1]], b.surfaces[id].number); err != nil {
 			return err
 		}
 	}

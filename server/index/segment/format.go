@@ -66,6 +66,7 @@ const (
 	sectionPositions                       // positions of the postings
 	sectionSurfaces                        // dictionary of surfaces → term, documents
 	sectionPrints                          // column: fingerprints of chunks; analysers before 2 wrote none
+	sectionForms                           // column: forms of surfaces, see forms.go; analysers before 12 wrote none
 	sectionLast
 )
 

@@ -60,6 +60,9 @@ func TestTheFirstFormatIsRead(t *testing.T) {
 	if !slices.Equal(dump(t, merged), before) {
 		t.Error("a merge changed it")
 	}
+	if merged.AnalyserVersion() != first.AnalyserVersion() {
+		t.Errorf("what analyser %d found is said to be of %d", first.AnalyserVersion(), merged.AnalyserVersion())
+	}
 	if merged.footer.format != FormatVersion || len(data) >= len(first.data) {
 		t.Errorf("format %d, %d bytes of %d", merged.footer.format, len(data), len(first.data))
 	}

@@ -20,7 +20,7 @@ type Input struct {
 // is the new ordinal of a document of input i, -1 where it was dropped. A document that is live in two inputs is an
 // error.
 func Merge(ctx context.Context, inputs []Input) (data []byte, remap [][]int32, err error) {
-	m := &merger{ctx: ctx, inputs: inputs, w: newWriter()}
+	m := &merger{ctx: ctx, inputs: inputs}
 	name := func() string { return m.reading }
 	if err := Protect(name, m.run); err != nil {
 		return nil, nil, fmt.Errorf("merge segments: %w", err)
@@ -38,6 +38,7 @@ type merger struct {
 	remap  [][]int32 // documents
 	chunks [][]int32 // the new number of a document's first chunk less the old one; valid where remap is
 	values [][]uint32
+	forms  map[string][]*mergedForm // by term, of those with several surfaces
 }
 
 func (m *merger) at(input int) *Reader {
@@ -52,7 +53,8 @@ func (m *merger) run() error {
 				m.at(i).Name(), got, m.at(0).Name(), want)
 		}
 	}
-	for _, step := range []func() error{m.mapValues, m.documents, m.filters, m.terms, m.surfaces} {
+	m.w = newWriter(m.at(0).AnalyserVersion())
+	for _, step := range []func() error{m.mapValues, m.documents, m.filters, m.countForms, m.terms, m.surfaces} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -211,7 +213,7 @@ func (m *merger) terms() error {
 			l := &lists[c.Input]
 			l.reset()
 			t := m.at(c.Input).termOf(&c.entries)
-			t.appendTo(l, numbers[c.Input])
+			t.appendTo(l, numbers[c.Input], renumbered(m.forms[string(key)], c.Input))
 			if len(l.chunks) > 0 {
 				heads = append(heads, head{list: l})
 			}
@@ -248,6 +250,9 @@ func interleave(merged *list, heads []head) {
 		count := l.frequency(i)
 		merged.add(l.chunks[i], l.body[i], l.headings[i], l.titles[i])
 		merged.positions = append(merged.positions, l.positions[h.offset:h.offset+count]...)
+		if len(l.forms) > 0 {
+			merged.forms = append(merged.forms, l.forms[h.offset:h.offset+count]...)
+		}
 		h.next++
 		h.offset += count
 		if h.next == len(l.chunks) {
@@ -275,6 +280,6 @@ func (m *merger) surfaces() error {
 		if len(at) > 1 {
 			slices.Sort(documents)
 		}
-		return m.w.surface(string(key), term, documents)
+		return m.w.surface(string(key), term, documents, numberOf(m.forms[term], string(key)))
 	})
 }

@@ -18,6 +18,8 @@ import (
 //
 // A gap is the distance to the posting before, less one. Positions are kept apart: bit-packed gaps per block, uvarint
 // gaps in the tail, those of a posting starting at zero again; first the title's, then the headings', then the body's.
+// Behind them a block or tail of a term with several surfaces has the width of forms u8, and for each position the
+// number of its surface among the term's, bit-packed.
 
 // BlockSize is the number of postings in a full block.
 const BlockSize = 128
@@ -34,11 +36,12 @@ const maxFrequency = 1 << 20
 type list struct {
 	chunks, body, headings, titles []uint32
 	positions                      []uint32 // of all postings, one after the other
+	forms                          []uint32 // of the positions; empty: the term has one surface
 }
 
 func (l *list) reset() {
 	l.chunks, l.body, l.headings = l.chunks[:0], l.body[:0], l.headings[:0]
-	l.titles, l.positions = l.titles[:0], l.positions[:0]
+	l.titles, l.positions, l.forms = l.titles[:0], l.positions[:0], l.forms[:0]
 }
 
 func (l *list) add(chunk, body, headings, titles uint32) {
@@ -130,11 +133,21 @@ func (w *postingsWriter) block(l *list, from, to int, next uint32, at int) int {
 		w.postings = appendPacked(w.postings, array, widthOf(array))
 	}
 	w.positions = appendPacked(w.positions, w.gaps, width)
+	w.forms(l, at, end)
 	return end
+}
+
+// forms encodes those of the positions from…to.
+func (w *postingsWriter) forms(l *list, from, to int) {
+	if len(l.forms) > 0 && from < to {
+		width := widthOf(l.forms[from:to])
+		w.positions = appendPacked(append(w.positions, byte(width)), l.forms[from:to], width)
+	}
 }
 
 // tail encodes the postings from from on.
 func (w *postingsWriter) tail(l *list, from int, next uint32, at int) {
+	first := at
 	for i := from; i < len(l.chunks); i++ {
 		gap := uint64(l.chunks[i]-next) << 1
 		next = l.chunks[i] + 1
@@ -153,6 +166,7 @@ func (w *postingsWriter) tail(l *list, from int, next uint32, at int) {
 			at++
 		}
 	}
+	w.forms(l, first, at)
 }
 
 // widthOf is the number of bits that the largest of values needs.

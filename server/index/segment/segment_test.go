@@ -73,6 +73,19 @@ func build(t testing.TB, documents []index.Document) *Reader {
 	return r
 }
 
+// positionsOf returns where a surface stands in each chunk that has its term.
+func positionsOf(s Surface) (all [][]uint32) {
+	term, _ := s.r.Term(s.Term)
+	var b Block
+	for block := range term.Blocks() {
+		term.Load(block, &b)
+		for i := range b.N {
+			all = append(all, term.PositionsOf(&b, i, s.Form, nil))
+		}
+	}
+	return all
+}
+
 // dump decodes everything of a segment.
 func dump(t testing.TB, r *Reader) (out []string) {
 	t.Helper()
@@ -102,12 +115,16 @@ func dump(t testing.TB, r *Reader) (out []string) {
 		for e := r.terms.from(0); e.next(); {
 			term := r.termOf(&e)
 			var l list
-			term.appendTo(&l, func(chunk uint32) int32 { return int32(chunk) })
-			say("term %q %d %d %d %v", e.key, term.Chunks, term.Documents, term.Titles, l)
+			term.appendTo(&l, func(chunk uint32) int32 { return int32(chunk) }, nil)
+			say("term %q %d %d %d {%v %v %v %v %v}", e.key, term.Chunks, term.Documents, term.Titles, l.chunks, l.body, l.headings,
+				l.titles, l.positions)
 		}
 		for e := r.surfaces.from(0); e.next(); {
 			s := r.surfaceOf(e.key, e.value)
 			say("surface %q %q %d %v", e.key, s.Term, s.Documents, slices.Collect(s.each()))
+			if s.Form = r.form(e.ordinal()); s.Form > 0 {
+				say("form %d at %v", s.Form, positionsOf(s))
+			}
 		}
 	})
 	if err != nil {

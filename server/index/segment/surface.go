@@ -12,6 +12,9 @@ type Surface struct {
 	Term    string
 	// Documents is the number that contain it, deleted ones included.
 	Documents int
+	// Form tells its occurrences from those of its term's other surfaces, see Term.PositionsOf; 0: they are all of it, or
+	// the segment does not say. Reader.Surface sets it.
+	Form int
 
 	own []byte // location of its own set; nil: the term's documents are its
 }
@@ -60,11 +63,13 @@ func (r *Reader) surfaceDocuments(value []byte) uint64 {
 
 // Surface looks a surface up.
 func (r *Reader) Surface(surface string) (Surface, bool) {
-	_, value, ok := r.surfaces.find([]byte(surface))
+	ordinal, value, ok := r.surfaces.find([]byte(surface))
 	if !ok {
 		return Surface{}, false
 	}
-	return r.surfaceOf([]byte(surface), value), true
+	s := r.surfaceOf([]byte(surface), value)
+	s.Form = r.form(ordinal)
+	return s, true
 }
 
 // Key is the surface, valid until the cursor moves on.

@@ -89,6 +89,8 @@ type Block struct {
 	positionWidth int // -1: uvarints
 	// passed postings have skipped positions
 	passed, skipped int
+	forms           []byte // of all positions, bit-packed; nil: not looked for yet
+	formWidth       int
 }
 
 // Blocks is the number of blocks of the term's postings.
@@ -118,7 +120,7 @@ func (t *Term) BlockOf(chunk uint32, from int) int {
 
 // Load unpacks block i.
 func (t *Term) Load(i int, b *Block) {
-	b.passed, b.skipped = 0, 0
+	b.passed, b.skipped, b.forms = 0, 0, nil
 	next := uint32(0)
 	if i > 0 {
 		next = t.Last(i-1) + 1
@@ -302,15 +304,16 @@ func (t *Term) frequency(b *Block, i int) int {
 	return n
 }
 
-// appendTo decodes the postings of the term, with the new numbers of their chunks. Chunks whose new one is negative are
-// left out.
-func (t *Term) appendTo(l *list, number func(chunk uint32) int32) {
+// appendTo decodes the postings of the term, with the new numbers of their chunks and of their forms (nil: it is to have
+// one surface). Chunks whose new number is negative are left out.
+func (t *Term) appendTo(l *list, number func(chunk uint32) int32, forms *renumbering) {
 	var b Block
 	for i := range t.Blocks() {
 		t.Load(i, &b)
-		in := t.gaps(&b)
+		in, at := t.gaps(&b), 0
 		for j := range b.N {
 			frequency, chunk := t.frequency(&b, j), number(b.Chunks[j])
+			at += frequency
 			if chunk < 0 {
 				in.skip(frequency)
 				continue
@@ -318,6 +321,9 @@ func (t *Term) appendTo(l *list, number func(chunk uint32) int32) {
 			body, headings, title := b.Frequencies(j)
 			l.add(uint32(chunk), body, headings, title)
 			l.positions = in.appendTo(l.positions, frequency)
+			if forms != nil {
+				l.forms = forms.appendTo(l.forms, t, &b, at-frequency, frequency)
+			}
 		}
 	}
 }

@@ -21,7 +21,8 @@ type documentInfo struct {
 // writer writes a segment: facet values first, all documents with their chunks, then filters, terms and surfaces, each
 // in order.
 type writer struct {
-	stats Stats
+	analyser int // version of the rules by which words were found
+	stats    Stats
 
 	ids     dictionaryWriter
 	columns [sectionLast][]uint64 // of the sections that are columns
@@ -42,8 +43,8 @@ type writer struct {
 // written is where a term was written.
 type written struct{ chunks, documents, postings, size, positions int }
 
-func newWriter() *writer {
-	w := &writer{inSeveral: make(map[string]written)}
+func newWriter(analyser int) *writer {
+	w := &writer{analyser: analyser, inSeveral: make(map[string]written)}
 	w.append(sectionTitleEnds, 0)
 	w.append(sectionFacetEnds, 0)
 	return w
@@ -135,8 +136,10 @@ func (w *writer) term(term string, l *list) error {
 	return w.terms.add(term, w.scratch)
 }
 
-// surface appends a surface of a term with its documents. Where they are all of the term's, they are not written again.
-func (w *writer) surface(surface, term string, documents []uint32) error {
+// surface appends a surface of a term with its documents, and the number of its form. Where they are all of the term's,
+// they are not written again.
+func (w *writer) surface(surface, term string, documents []uint32, form uint32) error {
+	w.append(sectionForms, uint64(form))
 	value := appendSurface(w.scratch[:0], surface, term, len(documents))
 	if all := w.inSeveral[term]; all.documents > len(documents) {
 		value = w.setOf(value, w.among(all, documents), all.documents)
@@ -182,5 +185,5 @@ func (w *writer) finish() []byte {
 			sections[id] = encodeColumn(w.columns[id], shapeOf(id))
 		}
 	}
-	return assemble(analysis.Version, w.stats, sections)
+	return assemble(uint32(w.analyser), w.stats, sections)
 }

@@ -160,14 +160,25 @@ func variants(f *index.Filter, counted bool) [][]*pb.Filters {
 // whole admits documents only, not their passages.
 func whole() *pb.Filters { return number(propOrdinal, pb.Filters_OPERATOR_EQUAL, wholeDocument) }
 
+// longestPhrase bounds the words of a phrase that are asked for; what is read is held against all of them.
+const longestPhrase = 64
+
 // phrased admits documents with the words of all phrases, in any order.
-func phrased(phrases [][][]string) (parts []*pb.Filters) {
+func phrased(phrases [][]lexical.WantedForm) (parts []*pb.Filters) {
 	for _, phrase := range phrases {
-		for _, terms := range phrase {
-			parts = append(parts, anyOf(propTerms, terms))
+		for _, word := range phrase[:min(len(phrase), longestPhrase)] {
+			parts = append(parts, form(word))
 		}
 	}
 	return parts
+}
+
+// form admits documents with a word of a phrase.
+func form(word lexical.WantedForm) *pb.Filters {
+	if len(word.Surfaces) > 0 {
+		return anyOf(propSurfaces, word.Surfaces)
+	}
+	return anyOf(propTerms, word.Terms)
 }
 
 // maxThreshold bounds the words whose combinations are written as a filter.

@@ -1,0 +1,207 @@
+package segment
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Where several surfaces have one term, each of its positions has a form: the number of the surface among them, of which
+// most documents contain the first one. sectionForms has one more than the number for each surface, and 0 where a term
+// has no other.
+
+// analyserOfForms is the first whose segments have forms.
+const analyserOfForms = 12
+
+// form is what sectionForms has of the surface with an ordinal.
+func (r *Reader) form(ordinal int) int {
+	if r.version < analyserOfForms {
+		return 0
+	}
+	type key struct{}
+	return int(Derived(r, key{}, func() Column { return r.column(sectionForms, r.surfaces.count) }).At(ordinal))
+}
+
+// loadForms finds the forms of a block, which are behind all of its positions.
+func (t *Term) loadForms(b *Block) {
+	if b.forms != nil {
+		return
+	}
+	all := 0
+	for i := range b.N {
+		all += t.frequency(b, i)
+	}
+	if all > math.MaxInt32 {
+		panic(t.r.damaged("a term occurs too often"))
+	}
+	data := b.positions
+	if b.positionWidth >= 0 {
+		data = data[packedSize(all, b.positionWidth):]
+	} else {
+		in := t.gaps(b)
+		in.skip(all)
+		data = in.data
+	}
+	if b.formWidth, b.forms = int(data[0]), data[1:]; b.formWidth > 32 {
+		panic(t.r.damaged("the forms of a term have a wrong width"))
+	}
+}
+
+// PositionsOf appends the positions of posting i of b at which the surface with a form stands; 0: any.
+func (t *Term) PositionsOf(b *Block, i, form int, dst []uint32) []uint32 {
+	from := len(dst)
+	dst = t.Positions(b, i, dst)
+	if form == 0 {
+		return dst
+	}
+	t.loadForms(b)
+	kept := dst[:from]
+	for j, position := range dst[from:] {
+		if int(unpackOne(b.forms, b.skipped+j, b.formWidth)) == form-1 {
+			kept = append(kept, position)
+		}
+	}
+	return kept
+}
+
+// numberForms numbers the surfaces of the terms that have several in the segment.
+func (b *Builder) numberForms() {
+	var ids []uint32
+	present := make([]uint32, len(b.terms))
+	for i := range b.surfaces {
+		if s := &b.surfaces[i]; s.documents > 0 {
+			present[s.term]++
+		}
+	}
+	for i := range b.surfaces {
+		s := &b.surfaces[i]
+		if s.number = 0; s.documents > 0 && present[s.term] > 1 {
+			ids = append(ids, uint32(i))
+		}
+	}
+	slices.SortFunc(ids, func(x, y uint32) int {
+		s, t := &b.surfaces[x], &b.surfaces[y]
+		return cmp.Or(cmp.Compare(s.term, t.term), cmp.Compare(t.documents, s.documents),
+			cmp.Compare(b.surfaceNames.list[x], b.surfaceNames.list[y]))
+	})
+	for i, id := range ids {
+		s := &b.surfaces[id]
+		if s.number = 1; i > 0 && b.surfaces[ids[i-1]].term == s.term {
+			s.number = b.surfaces[ids[i-1]].number + 1
+		}
+		entry := &b.terms[s.term]
+		if entry.forms == nil {
+			entry.forms = make([]uint32, entry.surfaces)
+		}
+		entry.forms[s.form] = s.number - 1
+	}
+}
+
+// mergedForm is a surface of a term in a segment that is made of others.
+type mergedForm struct {
+	surface   string
+	documents int
+	were      []int // Form in each input, one more; 0: it does not have the surface
+}
+
+// countForms finds the terms that will have several surfaces, and numbers these.
+func (m *merger) countForms() error {
+	if m.w.analyser < analyserOfForms {
+		return nil
+	}
+	m.forms = make(map[string][]*mergedForm)
+	err := m.union(func(r *Reader) *dictionary { return &r.surfaces }, func(key []byte, at []*Cursor) error {
+		s := m.at(at[0].Input).surfaceOf(key, at[0].value)
+		formed := slices.ContainsFunc(at, func(c *Cursor) bool { return m.at(c.Input).form(c.ordinal()) > 0 })
+		if s.Term == s.Surface && !formed {
+			return nil // if it is not alone, another surface of the term finds it
+		}
+		m.addForm(s.Surface, s.Term)
+		return nil
+	})
+	for term, forms := range m.forms {
+		if len(forms) == 1 && forms[0].surface != term {
+			m.addForm(term, term)
+		}
+		if forms = m.forms[term]; len(forms) == 1 {
+			delete(m.forms, term)
+		}
+		slices.SortFunc(forms, func(a, b *mergedForm) int {
+			return cmp.Or(cmp.Compare(b.documents, a.documents), cmp.Compare(a.surface, b.surface))
+		})
+	}
+	return err
+}
+
+// addForm adds a surface of a term, if a document that stays contains it.
+func (m *merger) addForm(surface, term string) {
+	form := &mergedForm{surface: surface, were: make([]int, len(m.inputs))}
+	for i, input := range m.inputs {
+		s, ok := m.at(i).Surface(surface)
+		if !ok || s.Term != term {
+			continue
+		}
+		form.were[i] = s.Form + 1
+		if input.Deleted == nil {
+			form.documents += s.Documents
+			continue
+		}
+		for document := range s.each() {
+			if !input.deleted(document) {
+				form.documents++
+			}
+		}
+	}
+	if form.documents > 0 {
+		m.forms[term] = append(m.forms[term], form)
+	}
+}
+
+// numberOf is what sectionForms has for a surface; forms are those of its term.
+func numberOf(forms []*mergedForm, surface string) uint32 {
+	return uint32(1 + slices.IndexFunc(forms, func(f *mergedForm) bool { return f.surface == surface }))
+}
+
+// renumbering gives forms of a term in an input the numbers that they have in what it is merged into.
+type renumbering struct {
+	only    uint32 // where the input has one surface of the term
+	numbers []uint32
+}
+
+// renumbered returns the renumbering of a term's forms in an input; nil: it will have one surface.
+func renumbered(forms []*mergedForm, input int) *renumbering {
+	if len(forms) == 0 {
+		return nil
+	}
+	r := &renumbering{}
+	for number, form := range forms {
+		switch was := form.were[input]; was {
+		case 0:
+		case 1:
+			r.only = uint32(number)
+		default:
+			r.numbers = append(r.numbers, make([]uint32, max(0, was-1-len(r.numbers)))...)
+			r.numbers[was-2] = uint32(number)
+		}
+	}
+	return r
+}
+
+// appendTo appends the new numbers of the forms of n positions of a block from at on.
+func (r *renumbering) appendTo(dst []uint32, t *Term, b *Block, at, n int) []uint32 {
+	if r.numbers == nil {
+		for range n {
+			dst = append(dst, r.only)
+		}
+		return dst
+	}
+	t.loadForms(b)
+	for i := range n {
+		old := unpackOne(b.forms, at+i, b.formWidth)
+		if int(old) >= len(r.numbers) {
+			panic(t.r.damaged("a term has an unknown form"))
+		}
+		dst = append(dst, r.numbers[old])
+	}
+	return dst
+}
