@@ -143,8 +143,8 @@ func (p postings) titles(chunk uint32) (n uint32) {
 }
 
 // occurrences calls yield with every wanted chunk of a part that contains the phrase, ascending, with how often it does
-// (0 for a single word in any form), and whether the title has the words. Comparing positions is what takes the time, so that
-// chunks that are not wanted cost little.
+// (0 for a single word in any form), and whether the title has the words. Comparing positions is what takes the time,
+// so that chunks that are not wanted cost little.
 func (r *run) occurrences(part int, phrase []phraseTerm, wanted func(chunk uint32) bool,
 	yield func(chunk uint32, times int, titled bool)) error {
 	lists := make([]postings, len(phrase))

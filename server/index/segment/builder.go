@@ -269,8 +269,8 @@ func (b *Builder) term(term string) uint32 {
 }
 
 // chunk appends the words gathered in the workspace to the forward form: the number of terms u32, and for each its
-// number u32, the length of its record u32 and the record: uvarint body << 1 | 1 where it has forms, headings, title, the
-// gaps of its positions, and the forms. Words before title are in the title, those before body in headings.
+// number u32, the length of its record u32 and the record: uvarint body << 1 | 1 where it has forms, headings, title,
+// the gaps of its positions, and the forms. Words before title are in the title, those before body in headings.
 func (b *Builder) chunk(title, body int) {
 	w := &b.work
 	w.slots = w.slots[:0]
@@ -507,8 +507,9 @@ func (b *Builder) writeSurfaces(w *writer) error {
 		}
 	}
 	for _, id := range b.surfaceNames.sorted(func(id int) bool { return b.surfaces[id].documents > 0 }) {
-		term := b.termNames.list[b.surfaces[id].term]
-		if err := w.surface(b.surfaceNames.list[id], term, documents[ends[id]:ends[id+1]], b.surfaces[id].number); err != nil {
+		s := &b.surfaces[id]
+		term := b.termNames.list[s.term]
+		if err := w.surface(b.surfaceNames.list[id], term, documents[ends[id]:ends[id+1]], s.number); err != nil {
 			return err
 		}
 	}

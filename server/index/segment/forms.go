@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Where several surfaces have one term, each of its positions has a form: the number of the surface among them, of which
-// most documents contain the first one. sectionForms has one more than the number for each surface, and 0 where a term
-// has no other.
+// Where several surfaces have one term, each of its positions has a form: the number of the surface among them, of
+// which most documents contain the first one. sectionForms has one more than the number for each surface, and 0 where a
+// term has no other.
 
 // analyserOfForms is the first whose segments have forms.
 const analyserOfForms = 12

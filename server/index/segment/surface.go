@@ -12,8 +12,8 @@ type Surface struct {
 	Term    string
 	// Documents is the number that contain it, deleted ones included.
 	Documents int
-	// Form tells its occurrences from those of its term's other surfaces, see Term.PositionsOf; 0: they are all of it, or
-	// the segment does not say. Reader.Surface sets it.
+	// Form tells its occurrences from those of its term's other surfaces, see Term.PositionsOf; 0: they are all of it,
+	// or the segment does not say. Reader.Surface sets it.
 	Form int
 
 	own []byte // location of its own set; nil: the term's documents are its

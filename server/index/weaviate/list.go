@@ -30,13 +30,13 @@ type listing struct {
 // listing returns that of a query; without exact, its filter may be missing.
 func (r *reach) listing(wanted *lexical.Wanted) listing {
 	l := listing{filter: phrased(wanted.Phrases), exact: !r.behind}
-	one := func(words []lexical.WantedForm) bool { return len(words) == 1 }
+	several := func(words []lexical.WantedForm) bool { return len(words) > 1 }
 	for _, words := range wanted.Exclude {
-		if one(words) {
+		if !several(words) {
 			l.filter = append(l.filter, not(form(words[0])))
 		}
 	}
-	l.exact = l.exact && !slices.ContainsFunc(slices.Concat(wanted.Phrases, wanted.Exclude), func(w []lexical.WantedForm) bool { return !one(w) })
+	l.exact = l.exact && !slices.ContainsFunc(slices.Concat(wanted.Phrases, wanted.Exclude), several)
 	if r.floor != nil {
 		l.filter = append(l.filter, r.floor)
 	}
