@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -124,7 +125,7 @@ func newBERT(about settings, pool pooling, tensors map[string]tensor) (*bert, er
 	if pool.Max || pool.MeanSqr || pool.Last || pool.First == pool.Mean {
 		return nil, fmt.Errorf("%s: only the mean or the first token are supported", poolingName)
 	}
-	b := &bert{settings: about, first: pool.First, kernels: fastest()}
+	b := &bert{settings: about, first: pool.First}
 	r := reader{tensors: tensors}
 	b.words = r.rows(wordEmbeddings, about.Pieces, about.Hidden)
 	b.positions = r.floats("embeddings.position_embeddings.weight", about.Positions, about.Hidden)
@@ -150,13 +151,26 @@ func newBERT(about settings, pool pooling, tensors map[string]tensor) (*bert, er
 	return b, r.err
 }
 
+// runBy makes the encoder use kernels from now on.
+func (b *bert) runBy(k kernels) {
+	b.kernels = k
+	for i := range b.layers {
+		l := &b.layers[i]
+		for _, m := range []*linear{&l.attention, &l.merged, &l.inner, &l.outer} {
+			m.pairs = nil
+			for tile := range slices.Chunk(m.weights, tileOutputs*m.inputs) {
+				m.pairs = append(m.pairs, k.pair(tile))
+			}
+		}
+	}
+}
+
 // scratch is the room that a text takes, for as many rows as tiles of it have.
 type scratch struct {
-	x, y, wide   []float32
-	quantized    []uint8
-	scales       []float32
-	sums         tileSums
-	keys, shares []float32
+	x, y, wide, scales, keys, shares []float32
+	quantized                        []uint8
+	zeros                            []int32
+	sums                             tileSums
 }
 
 // room returns room for a text of so many pieces.
@@ -170,7 +184,7 @@ func (b *bert) room(pieces int) *scratch {
 		across := ceil(rows, panel)
 		*s = scratch{
 			x: make([]float32, rows*b.Hidden), y: make([]float32, rows*b.Hidden), wide: make([]float32, rows*widest),
-			quantized: make([]uint8, rows*widest), scales: make([]float32, rows),
+			quantized: make([]uint8, rows*widest), scales: make([]float32, rows), zeros: make([]int32, rows),
 			keys: make([]float32, b.Hidden/b.Heads*across), shares: make([]float32, attentionRows*across),
 		}
 	}

@@ -13,7 +13,70 @@ import (
 	"quarry/internal/testkit/modeltest"
 )
 
-// TestKernelsAgree: on rows and maps of many sizes all kernels give the same integers, and floats within rounding.
+// TestIntegersAgree: from inputs and weights of many sizes, also the greatest, all kernels make the same integers.
+func TestIntegersAgree(t *testing.T) {
+	random := rand.New(rand.NewPCG(36, 2))
+	const most = math.MaxInt8
+	weightsOf := map[string]func(i int) float64{
+		"any":            func(int) float64 { return float64(random.IntN(2*most+1) - most) },
+		"greatest":       func(int) float64 { return most },
+		"least":          func(int) float64 { return -most },
+		"by turns":       func(i int) float64 { return float64(most * (1 - i%2*2)) },
+		"few pairs fit":  func(int) float64 { return random.NormFloat64() * 50 },
+		"most pairs fit": func(int) float64 { return random.NormFloat64() * 30 },
+	}
+	for round := range 48 {
+		inputs := tileOutputs * (1 + random.IntN(8))
+		for name, weight := range weightsOf {
+			weights := make([]int8, tileOutputs*inputs)
+			for i := range weights {
+				weights[i] = int8(max(-most, min(weight(i), most)))
+			}
+			for _, k := range available()[1:] {
+				bytes := make([]uint8, tileRows*inputs)
+				for i := range bytes {
+					bytes[i] = uint8([]int32{random.Int32N(k.top + 1), k.top, k.top * random.Int32N(2)}[round%3])
+				}
+				var got, want tileSums
+				k.dot(bytes, weights, k.pair(weights), &got)
+				dot(bytes, weights, nil, &want)
+				if got != want {
+					t.Fatalf("%s: %d inputs, weights %s: other integers", k.name, inputs, name)
+				}
+			}
+		}
+	}
+}
+
+// TestPairsFit: pairs of inputs are added up where four products fit into 16 bits, and there alone.
+func TestPairsFit(t *testing.T) {
+	for _, k := range available() {
+		for _, test := range []struct {
+			name    string
+			weights [4]int8
+			fits    bool
+		}{
+			{"small", [4]int8{1, 2, 3, 4}, true},
+			{"the most", [4]int8{127, 127, 4, 0}, true},
+			{"one more", [4]int8{127, 127, 4, 1}, false},
+			{"the least", [4]int8{-127, -4, -127, 0}, true},
+			{"one less", [4]int8{-127, -4, -127, -1}, false},
+			{"of both signs", [4]int8{127, -127, 127, -127}, true},
+		} {
+			weights := make([]int8, 4*tileInputs*tileOutputs) // two pairs of four inputs
+			for i, w := range test.weights {
+				weights[2*tileInputs*tileOutputs+i/2*tileInputs*tileOutputs+tileInputs*30+2+i%2] = w
+			}
+			pairs := k.pair(weights)
+			want := map[bool][]uint16{true: {2, 0, 1}, false: {1, 0, 1}}[test.fits]
+			if pairs != nil && !slices.Equal(pairs, want) {
+				t.Errorf("%s: %s: %d, want %d", k.name, test.name, pairs, want)
+			}
+		}
+	}
+}
+
+// TestKernelsAgree: on rows of many sizes all kernels give the same bytes, and floats within rounding.
 func TestKernelsAgree(t *testing.T) {
 	random := rand.New(rand.NewPCG(36, 1))
 	floats := func(n int, by float64) (list []float32) {
@@ -26,26 +89,28 @@ func TestKernelsAgree(t *testing.T) {
 	t.Logf("%d kinds, the fastest %s", len(all), all[len(all)-1].name)
 	for round := range 40 {
 		inputs := tileOutputs * (1 + random.IntN(8))
-		row, weights, steps := floats(inputs, math.Exp(float64(round%9-4))), make([]int8, inputs*tileOutputs), 1+random.IntN(70)
+		row, steps := floats(inputs, math.Exp(float64(round%9-4))), 1+random.IntN(70)
 		if round == 0 {
 			clear(row)
 		}
-		for i := range weights {
-			weights[i] = int8(random.IntN(255) - 127)
+		sums, offsets := make([]int32, tileOutputs), make([]int32, tileOutputs)
+		factors, bias := floats(tileOutputs, .01), floats(tileOutputs, 1)
+		for i := range sums {
+			sums[i], offsets[i] = random.Int32N(1e6)-5e5, packedZero*(random.Int32N(1e4)-5e3)
 		}
-		offsets, factors, bias := make([]int32, tileOutputs), floats(tileOutputs, .01), floats(tileOutputs, 1)
 		aStride, bStride := steps+random.IntN(5), panel+random.IntN(40)
 		a, b := floats(attentionRows*aStride, 1), floats(steps*bStride, 1)
 		gain := floats(inputs+1, 1)
-		var want, wantProducts, wantExp, wantGELU, wantEven []float32
-		var wantBytes []uint8
-		var wantSums tileSums
+		var want [][]float32
 		for i, k := range all {
-			bytes, sums := make([]uint8, inputs), tileSums{}
-			scale := k.quantize(row, bytes)
-			k.dot(slices.Repeat(bytes, tileRows), weights, &sums)
+			bytes, wantBytes := make([]uint8, inputs), make([]uint8, inputs)
+			scale, zero := k.quantize(row, k.top, bytes)
+			wantScale, wantZero := quantize(row, k.top, wantBytes)
+			if !slices.Equal(bytes, wantBytes) || scale != wantScale || zero != wantZero || slices.Max(bytes) > uint8(k.top) {
+				t.Fatalf("%s: %d inputs: other bytes", k.name, inputs)
+			}
 			out := make([]float32, tileOutputs)
-			k.finish(sums[:tileOutputs], offsets, factors, bias, scale, out)
+			k.finish(sums, offsets, 100, factors, bias, .01, out)
 			c := make([]float32, attentionRows*bStride)
 			k.products(a, aStride, b, bStride, steps, c, bStride)
 			shares, bent := slices.Clone(row), slices.Clone(row)
@@ -53,16 +118,13 @@ func TestKernelsAgree(t *testing.T) {
 			k.gelu(bent)
 			even := slices.Clone(row)
 			k.normalize(even, gain, gain[1:], 1e-12)
+			got := [][]float32{out, c, shares, bent, even}
 			if i == 0 {
-				want, wantBytes, wantSums, wantProducts, wantExp, wantGELU, wantEven = out, bytes, sums, c, shares, bent, even
-				continue
+				want = got
 			}
-			if !slices.Equal(bytes, wantBytes) || sums != wantSums {
-				t.Fatalf("%s: %d inputs: other integers", k.name, inputs)
-			}
-			for _, pair := range [][2][]float32{{out, want}, {c, wantProducts}, {shares, wantExp}, {bent, wantGELU}, {even, wantEven}} {
-				if at := differ(pair[0], pair[1]); at >= 0 {
-					t.Fatalf("%s: %d inputs, %d steps: %v at %d, want %v", k.name, inputs, steps, pair[0][at], at, pair[1][at])
+			for n := range want {
+				if at := differ(got[n], want[n]); at >= 0 {
+					t.Fatalf("%s: %d inputs, %d steps: %v at %d, want %v", k.name, inputs, steps, got[n][at], at, want[n][at])
 				}
 			}
 		}
@@ -112,7 +174,7 @@ func TestEncodersAreFollowed(t *testing.T) {
 			t.Errorf("%s %s %+v", m.Kind(), m.Name(), m)
 		}
 		for _, k := range available() {
-			m.network.(*bert).kernels = k
+			m.network.(*bert).runBy(k)
 			for text, pieces := range texts {
 				if got := cosine(m.Vector(text), modeltest.Reference(e, pieces, shape.First)); !(got > .99) {
 					t.Errorf("%s: %+v: %q: cosine %v", k.name, shape, text, got)

@@ -4,6 +4,7 @@
 package encoder
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -131,10 +132,8 @@ func (m *Model) readEncoder(f *files, tensors map[string]tensor) error {
 	if err := m.use(n); err != nil {
 		return err
 	}
-	m.QueryPrompt, m.DocumentPrompt = trained.Prompts["query"], trained.Prompts["document"]
-	if m.DocumentPrompt == "" {
-		m.DocumentPrompt = trained.Prompts["passage"]
-	}
+	m.QueryPrompt = trained.Prompts["query"]
+	m.DocumentPrompt = cmp.Or(trained.Prompts["document"], trained.Prompts["passage"])
 	if len(m.QueryPrompt) > maxPrompt || len(m.DocumentPrompt) > maxPrompt {
 		return fmt.Errorf("%s: a prompt has more than %d bytes", promptsName, maxPrompt)
 	}
@@ -144,6 +143,7 @@ func (m *Model) readEncoder(f *files, tensors map[string]tensor) error {
 // use gives the model its network, if its tokenizer fits.
 func (m *Model) use(n *bert) error {
 	m.network, m.tokens.keepsUnknown = n, true
+	n.runBy(fastest())
 	n.begin, n.end = m.tokens.ends[0], m.tokens.ends[1]
 	if n.begin < 0 || n.end < 0 || m.tokens.unknown < 0 || m.tokens.count > n.Pieces || m.pieces > n.capacity()-2 {
 		return errors.New("its tokenizer lacks [CLS] and [SEP] or <s> and </s> around a text, or an unknown piece, " +
@@ -207,7 +207,14 @@ type files struct {
 // read reads a file of at most so many bytes.
 func (f *files) read(name string, most int64, parse func(data []byte) error) error {
 	path := filepath.Join(f.folder, filepath.FromSlash(name))
-	data, err := readFile(path, most)
+	info, err := os.Stat(path)
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > most) {
+		err = fmt.Errorf("it is not a file of at most %d MB", most>>20)
+	}
+	var data []byte
+	if err == nil {
+		data, err = os.ReadFile(path)
+	}
 	if err == nil {
 		err = parse(data)
 	}
@@ -225,15 +232,4 @@ func (f *files) readJSON(name string, optional bool, into any) error {
 		return nil
 	}
 	return err
-}
-
-func readFile(path string, most int64) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > most {
-		return nil, fmt.Errorf("it is not a file of at most %d MB", most>>20)
-	}
-	return os.ReadFile(path)
 }

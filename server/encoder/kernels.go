@@ -5,16 +5,20 @@ import (
 	"slices"
 )
 
-// kernels are the loops that take the time, as one kind of processor runs them. All kinds return the same integers, and
-// floats that differ by rounding alone.
+// kernels are the loops that take the time, as one kind of processor runs them. All kinds return the same integers
+// for the same top, and floats that differ by rounding alone.
 type kernels struct {
 	name string
+	// top is the greatest byte that dot takes for an input.
+	top int32
+	// pair returns what dot has to know about a tile of weights.
+	pair func(weights []int8) []uint16
 	// dot multiplies eight rows of bytes, one after the other, with a tile of weights.
-	dot func(rows []uint8, weights []int8, sums *tileSums)
-	// quantize turns a row into bytes, and returns the factor that turns them back.
-	quantize func(row []float32, into []uint8) float32
+	dot func(rows []uint8, weights []int8, pairs []uint16, sums *tileSums)
+	// quantize turns a row into bytes up to top, and returns the factor that turns them back, and the byte for 0.
+	quantize func(row []float32, top int32, into []uint8) (scale float32, zero int32)
 	// finish turns sums of a tile of outputs into floats.
-	finish func(sums, offsets []int32, factors, bias []float32, scale float32, out []float32)
+	finish func(sums, offsets []int32, zero int32, factors, bias []float32, scale float32, out []float32)
 	// products multiplies four rows of a with steps rows of b, of which 16 columns are read, into four rows of c.
 	// Strides are the numbers from row to row.
 	products func(a []float32, aStride int, b []float32, bStride, steps int, c []float32, cStride int)
@@ -35,10 +39,12 @@ func fastest() kernels {
 
 // plain are the kernels in Go.
 func plain() kernels {
-	return kernels{"plain", dot, quantize, finish, products, exp, gelu, normalize}
+	return kernels{"plain", 255, noPairs, dot, quantize, finish, products, exp, gelu, normalize}
 }
 
-func dot(rows []uint8, weights []int8, sums *tileSums) {
+func noPairs([]int8) []uint16 { return nil }
+
+func dot(rows []uint8, weights []int8, _ []uint16, sums *tileSums) {
 	clear(sums[:])
 	inputs := len(weights) / tileOutputs
 	for r := range tileRows {
@@ -54,24 +60,22 @@ func dot(rows []uint8, weights []int8, sums *tileSums) {
 	}
 }
 
-// leastScale keeps a row of zeros from a division by zero.
-const leastScale = 1e-9
+// leastRange keeps a row of zeros from a division by zero.
+const leastRange = 1e-9
 
-func quantize(row []float32, into []uint8) float32 {
-	most := float32(leastScale)
-	for _, x := range row {
-		most = max(most, x, -x)
-	}
-	by := math.MaxInt8 / most
+func quantize(row []float32, top int32, into []uint8) (scale float32, zero int32) {
+	least, most := min(slices.Min(row), 0), max(slices.Max(row), leastRange)
+	by := float32(top) / (most - least)
+	zero = -int32(math.RoundToEven(float64(least * by)))
 	for i, x := range row {
-		into[i] = uint8(int32(math.RoundToEven(float64(x*by))) + zero)
+		into[i] = uint8(max(0, min(int32(math.RoundToEven(float64(x*by)))+zero, top)))
 	}
-	return most / math.MaxInt8
+	return (most - least) / float32(top), zero
 }
 
-func finish(sums, offsets []int32, factors, bias []float32, scale float32, out []float32) {
+func finish(sums, offsets []int32, zero int32, factors, bias []float32, scale float32, out []float32) {
 	for i := range out {
-		out[i] = float32(sums[i]-offsets[i])*scale*factors[i] + bias[i]
+		out[i] = float32(sums[i]-offsets[i]/packedZero*zero)*scale*factors[i] + bias[i]
 	}
 }
 

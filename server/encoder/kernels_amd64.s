@@ -3,14 +3,12 @@
 
 #include "textflag.h"
 
-DATA absolute<>(SB)/4, $0x7fffffff // all bits but the sign
-GLOBL absolute<>(SB), RODATA|NOPTR, $4
-DATA least<>(SB)/4, $0x3089705f // leastScale
-GLOBL least<>(SB), RODATA|NOPTR, $4
-DATA most8<>(SB)/4, $0x42fe0000
-GLOBL most8<>(SB), RODATA|NOPTR, $4
-DATA zero8<>(SB)/4, $0x80808080 // zero, four times
-GLOBL zero8<>(SB), RODATA|NOPTR, $4
+DATA leastRange<>(SB)/4, $0x3089705f // as in kernels.go
+GLOBL leastRange<>(SB), RODATA|NOPTR, $4
+DATA one16<>(SB)/4, $1
+GLOBL one16<>(SB), RODATA|NOPTR, $4
+DATA most16<>(SB)/4, $258 // weights of that sum times 127 fit into 16 bits
+GLOBL most16<>(SB), RODATA|NOPTR, $4
 DATA lowest<>(SB)/4, $0xc2ae0000 // exp of less is 0, as near as matters
 GLOBL lowest<>(SB), RODATA|NOPTR, $4
 DATA highest<>(SB)/4, $0x42ae0000
@@ -45,22 +43,60 @@ DATA order<>+24(SB)/4, $3
 DATA order<>+28(SB)/4, $7
 GLOBL order<>(SB), RODATA|NOPTR, $32
 
-// func dotAVX2(rows *uint8, inputs int, weights *int8, sums *int32)
+// FOUR adds to two registers of sums the products of a row's bytes at m and n, four each, and the weights at AX; TWO does
+// where sums of four products do not fit into 16 bits. Y8 to Y10 hold weights, Y15 ones; Y11 to Y14 change.
+#define FOUR(m, n, s, t) \
+	VPBROADCASTD m, Y11; \
+	VPBROADCASTD n, Y12; \
+	VPMADDUBSW Y8, Y11, Y13; \
+	VPMADDUBSW Y9, Y11, Y11; \
+	VPMADDUBSW Y10, Y12, Y14; \
+	VPMADDUBSW 160(AX), Y12, Y12; \
+	VPADDW Y14, Y13, Y13; \
+	VPADDW Y12, Y11, Y11; \
+	VPMADDWD Y15, Y13, Y13; \
+	VPMADDWD Y15, Y11, Y11; \
+	VPADDD Y13, s, s; \
+	VPADDD Y11, t, t
+
+#define TWO(m, n, s, t) \
+	VPBROADCASTD m, Y11; \
+	VPBROADCASTD n, Y12; \
+	VPMADDUBSW Y8, Y11, Y13; \
+	VPMADDUBSW Y9, Y11, Y11; \
+	VPMADDUBSW Y10, Y12, Y14; \
+	VPMADDUBSW 160(AX), Y12, Y12; \
+	VPMADDWD Y15, Y13, Y13; \
+	VPMADDWD Y15, Y11, Y11; \
+	VPMADDWD Y15, Y14, Y14; \
+	VPMADDWD Y15, Y12, Y12; \
+	VPADDD Y13, s, s; \
+	VPADDD Y11, t, t; \
+	VPADDD Y14, s, s; \
+	VPADDD Y12, t, t
+
+// func dotAVX2(rows []uint8, weights []int8, pairs []uint16, sums *tileSums)
 //
-// Two rows and sixteen outputs at a time: bytes are widened to 16 bits, multiplied, and added in pairs.
-TEXT ·dotAVX2(SB), NOSPLIT, $0-32
-	MOVQ rows+0(FP), SI
-	MOVQ inputs+8(FP), CX
-	MOVQ weights+16(FP), BX
-	MOVQ sums+24(FP), DX
-	MOVQ $4, R10 // pairs of rows
+// Four rows and sixteen outputs at a time, and two times four inputs. Sums of two products have 16 bits; where those of
+// four have as well, they are added before they are widened: a third of the multiplications less.
+TEXT ·dotAVX2(SB), NOSPLIT, $0-80
+	MOVQ rows_base+0(FP), SI
+	MOVQ weights_len+32(FP), CX
+	SHRQ $5, CX // inputs
+	MOVQ weights_base+24(FP), BX
+	MOVQ sums+72(FP), DX
+	VPBROADCASTW one16<>(SB), Y15
+	LEAQ (CX)(CX*2), R9
+	MOVQ $2, R10 // four rows each
 rows:
-	LEAQ (SI)(CX*1), R9
 	MOVQ $2, R11 // halves of the outputs
-	MOVQ BX, DI
 halves:
-	MOVQ DI, R12
-	XORQ R8, R8
+	MOVQ pairs_base+48(FP), R8
+	MOVWLZX (R8), R13 // pairs that fit
+	MOVQ CX, R14
+	SHRQ $3, R14
+	SUBQ R13, R14 // others
+	ADDQ $2, R8
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -69,66 +105,130 @@ halves:
 	VPXOR Y5, Y5, Y5
 	VPXOR Y6, Y6, Y6
 	VPXOR Y7, Y7, Y7
-inputs:
-	VPMOVSXBW 0(R12), Y8
-	VPMOVSXBW 16(R12), Y9
-	VPMOVSXBW 32(R12), Y10
-	VPMOVSXBW 48(R12), Y11
-	VPBROADCASTD (SI)(R8*1), X12
-	VPMOVZXBW X12, Y12
-	VPMADDWD Y8, Y12, Y13
-	VPADDD Y13, Y0, Y0
-	VPMADDWD Y9, Y12, Y14
-	VPADDD Y14, Y1, Y1
-	VPMADDWD Y10, Y12, Y15
-	VPADDD Y15, Y2, Y2
-	VPMADDWD Y11, Y12, Y13
-	VPADDD Y13, Y3, Y3
-	VPBROADCASTD (R9)(R8*1), X12
-	VPMOVZXBW X12, Y12
-	VPMADDWD Y8, Y12, Y13
-	VPADDD Y13, Y4, Y4
-	VPMADDWD Y9, Y12, Y14
-	VPADDD Y14, Y5, Y5
-	VPMADDWD Y10, Y12, Y15
-	VPADDD Y15, Y6, Y6
-	VPMADDWD Y11, Y12, Y13
-	VPADDD Y13, Y7, Y7
-	ADDQ $128, R12
-	ADDQ $4, R8
-	CMPQ R8, CX
-	JLT inputs
-	VPHADDD Y1, Y0, Y0
-	VPERMQ $0xd8, Y0, Y0
+	TESTQ R13, R13
+	JZ singles
+fit:
+	MOVWLZX (R8), AX
+	ADDQ $2, R8
+	LEAQ (SI)(AX*8), R12
+	SHLQ $8, AX
+	ADDQ BX, AX
+	VMOVDQU 0(AX), Y8
+	VMOVDQU 32(AX), Y9
+	VMOVDQU 128(AX), Y10
+	FOUR((R12), 4(R12), Y0, Y1)
+	FOUR((R12)(CX*1), 4(R12)(CX*1), Y2, Y3)
+	FOUR((R12)(CX*2), 4(R12)(CX*2), Y4, Y5)
+	FOUR((R12)(R9*1), 4(R12)(R9*1), Y6, Y7)
+	DECQ R13
+	JNZ fit
+singles:
+	TESTQ R14, R14
+	JZ store
+single:
+	MOVWLZX (R8), AX
+	ADDQ $2, R8
+	LEAQ (SI)(AX*8), R12
+	SHLQ $8, AX
+	ADDQ BX, AX
+	VMOVDQU 0(AX), Y8
+	VMOVDQU 32(AX), Y9
+	VMOVDQU 128(AX), Y10
+	TWO((R12), 4(R12), Y0, Y1)
+	TWO((R12)(CX*1), 4(R12)(CX*1), Y2, Y3)
+	TWO((R12)(CX*2), 4(R12)(CX*2), Y4, Y5)
+	TWO((R12)(R9*1), 4(R12)(R9*1), Y6, Y7)
+	DECQ R14
+	JNZ single
+store:
 	VMOVDQU Y0, 0(DX)
-	VPHADDD Y3, Y2, Y2
-	VPERMQ $0xd8, Y2, Y2
-	VMOVDQU Y2, 32(DX)
-	VPHADDD Y5, Y4, Y4
-	VPERMQ $0xd8, Y4, Y4
-	VMOVDQU Y4, 128(DX)
-	VPHADDD Y7, Y6, Y6
-	VPERMQ $0xd8, Y6, Y6
-	VMOVDQU Y6, 160(DX)
-	ADDQ $64, DI
+	VMOVDQU Y1, 32(DX)
+	VMOVDQU Y2, 128(DX)
+	VMOVDQU Y3, 160(DX)
+	VMOVDQU Y4, 256(DX)
+	VMOVDQU Y5, 288(DX)
+	VMOVDQU Y6, 384(DX)
+	VMOVDQU Y7, 416(DX)
+	ADDQ $64, BX
 	ADDQ $64, DX
 	DECQ R11
 	JNZ halves
-	ADDQ $128, DX
-	LEAQ (SI)(CX*2), SI
+	SUBQ $128, BX
+	ADDQ $384, DX
+	LEAQ (SI)(CX*4), SI
 	DECQ R10
 	JNZ rows
 	VZEROUPPER
 	RET
 
-// func dotVNNI(rows *uint8, inputs int, weights *int8, sums *int32)
+// func pairAVX2(weights []int8, pairs []uint16)
+//
+// Pairs that fit are listed from the front, others from the back. Of each, the greatest sums of four positive weights and
+// of four negative ones are compared, as dotAVX2 adds them up.
+TEXT ·pairAVX2(SB), NOSPLIT, $0-48
+	MOVQ weights_base+0(FP), SI
+	MOVQ weights_len+8(FP), CX
+	SHRQ $8, CX // two times four inputs of 32 outputs
+	MOVQ pairs_base+24(FP), DI
+	LEAQ (DI)(CX*2), R9
+	MOVQ DI, R8
+	XORQ BX, BX
+	VPBROADCASTB one16<>(SB), Y15
+	VPBROADCASTW most16<>(SB), Y14
+	VPXOR Y13, Y13, Y13
+pairs:
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	MOVQ $4, AX
+outputs:
+	VMOVDQU (SI), Y2
+	VMOVDQU 128(SI), Y3
+	VPMAXSB Y13, Y2, Y4
+	VPMAXSB Y13, Y3, Y5
+	VPMADDUBSW Y4, Y15, Y4
+	VPMADDUBSW Y5, Y15, Y5
+	VPADDW Y5, Y4, Y4
+	VPMAXSW Y4, Y0, Y0
+	VPMINSB Y13, Y2, Y4
+	VPMINSB Y13, Y3, Y5
+	VPMADDUBSW Y4, Y15, Y4
+	VPMADDUBSW Y5, Y15, Y5
+	VPADDW Y5, Y4, Y4
+	VPMINSW Y4, Y1, Y1
+	ADDQ $32, SI
+	DECQ AX
+	JNZ outputs
+	VPSUBW Y1, Y13, Y1
+	VPMAXSW Y1, Y0, Y0
+	VPCMPGTW Y14, Y0, Y0
+	ADDQ $128, SI
+	VPTEST Y0, Y0
+	JNZ beyond
+	ADDQ $2, R8
+	MOVW BX, (R8)
+	JMP next
+beyond:
+	MOVW BX, (R9)
+	SUBQ $2, R9
+next:
+	INCQ BX
+	CMPQ BX, CX
+	JLT pairs
+	SUBQ DI, R8
+	SHRQ $1, R8
+	MOVW R8, (DI)
+	VZEROUPPER
+	RET
+
+// func dotVNNI(rows []uint8, weights []int8, pairs []uint16, sums *tileSums)
 //
 // All eight rows and 32 outputs at a time.
-TEXT ·dotVNNI(SB), NOSPLIT, $0-32
-	MOVQ rows+0(FP), SI
-	MOVQ inputs+8(FP), CX
-	MOVQ weights+16(FP), DI
-	MOVQ sums+24(FP), DX
+TEXT ·dotVNNI(SB), NOSPLIT, $0-80
+	MOVQ rows_base+0(FP), SI
+	MOVQ weights_len+32(FP), CX
+	SHRQ $5, CX // inputs
+	MOVQ weights_base+24(FP), DI
+	MOVQ sums+72(FP), DX
 	LEAQ (SI)(CX*1), R8
 	LEAQ (R8)(CX*1), R9
 	LEAQ (R9)(CX*1), R10
@@ -203,36 +303,55 @@ inputs:
 	VZEROUPPER
 	RET
 
-// func quantizeAVX2(row *float32, n int, into *uint8) (most float32)
-TEXT ·quantizeAVX2(SB), NOSPLIT, $0-28
-	MOVQ row+0(FP), SI
-	MOVQ n+8(FP), CX
-	MOVQ into+16(FP), DI
-	VBROADCASTSS absolute<>(SB), Y1
-	VBROADCASTSS least<>(SB), Y0
+// func quantizeAVX2(row []float32, top int32, into []uint8) (scale float32, zero int32)
+TEXT ·quantizeAVX2(SB), NOSPLIT, $0-64
+	MOVQ row_base+0(FP), SI
+	MOVQ row_len+8(FP), CX
+	MOVQ into_base+32(FP), DI
+	VBROADCASTSS leastRange<>(SB), Y0
 	VMOVUPS Y0, Y2
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
 	XORQ AX, AX
-most:
-	VANDPS (SI)(AX*4), Y1, Y3
-	VMAXPS Y3, Y0, Y0
-	VANDPS 32(SI)(AX*4), Y1, Y3
+range:
+	VMOVUPS (SI)(AX*4), Y1
+	VMAXPS Y1, Y0, Y0
+	VMINPS Y1, Y4, Y4
+	VMOVUPS 32(SI)(AX*4), Y3
 	VMAXPS Y3, Y2, Y2
+	VMINPS Y3, Y5, Y5
 	ADDQ $16, AX
 	CMPQ AX, CX
-	JLT most
+	JLT range
 	VMAXPS Y2, Y0, Y0
+	VMINPS Y5, Y4, Y4
 	VEXTRACTF128 $1, Y0, X1
 	VMAXPS X1, X0, X0
 	VPERMILPS $0x4e, X0, X1
 	VMAXPS X1, X0, X0
 	VPERMILPS $0xb1, X0, X1
-	VMAXPS X1, X0, X0
-	VMOVSS most8<>(SB), X1
-	VDIVSS X1, X0, X2 // the factor
-	VMOVSS X2, most+24(FP)
+	VMAXPS X1, X0, X0 // the greatest
+	VEXTRACTF128 $1, Y4, X1
+	VMINPS X1, X4, X4
+	VPERMILPS $0x4e, X4, X1
+	VMINPS X1, X4, X4
+	VPERMILPS $0xb1, X4, X1
+	VMINPS X1, X4, X4 // the least
+	VSUBSS X4, X0, X0
+	VCVTSI2SSL top+24(FP), X1, X1
+	VDIVSS X1, X0, X2
+	VMOVSS X2, scale+56(FP)
 	VDIVSS X0, X1, X1
 	VBROADCASTSS X1, Y1
-	VPBROADCASTD zero8<>(SB), Y9
+	VMULSS X1, X4, X4
+	VCVTSS2SI X4, AX
+	NEGL AX
+	MOVL AX, zero+60(FP)
+	VMOVD AX, X9
+	VPBROADCASTW X9, Y9
+	MOVL top+24(FP), AX
+	VMOVD AX, X10
+	VPBROADCASTW X10, Y10
 	VMOVDQU order<>(SB), Y8
 	XORQ AX, AX
 bytes:
@@ -246,9 +365,12 @@ bytes:
 	VCVTPS2DQ Y5, Y5
 	VPACKSSDW Y3, Y2, Y2
 	VPACKSSDW Y5, Y4, Y4
-	VPACKSSWB Y4, Y2, Y2
+	VPADDW Y9, Y2, Y2
+	VPADDW Y9, Y4, Y4
+	VPMINSW Y10, Y2, Y2
+	VPMINSW Y10, Y4, Y4
+	VPACKUSWB Y4, Y2, Y2
 	VPERMD Y2, Y8, Y2
-	VPXOR Y9, Y2, Y2 // adds zero
 	VMOVDQU Y2, (DI)(AX*1)
 	ADDQ $32, AX
 	CMPQ AX, CX
@@ -256,42 +378,33 @@ bytes:
 	VZEROUPPER
 	RET
 
-// func finishAVX2(sums, offsets *int32, factors, bias *float32, scale float32, out *float32)
-TEXT ·finishAVX2(SB), NOSPLIT, $0-48
-	MOVQ sums+0(FP), AX
-	MOVQ offsets+8(FP), BX
-	MOVQ factors+16(FP), CX
-	MOVQ bias+24(FP), DX
-	VBROADCASTSS scale+32(FP), Y0
-	MOVQ out+40(FP), DI
-	VMOVDQU 0(AX), Y1
-	VPSUBD 0(BX), Y1, Y1
-	VCVTDQ2PS Y1, Y1
-	VMULPS Y0, Y1, Y1
-	VMOVUPS 0(CX), Y5
-	VFMADD213PS 0(DX), Y1, Y5
-	VMOVUPS Y5, 0(DI)
-	VMOVDQU 32(AX), Y2
-	VPSUBD 32(BX), Y2, Y2
-	VCVTDQ2PS Y2, Y2
-	VMULPS Y0, Y2, Y2
-	VMOVUPS 32(CX), Y6
-	VFMADD213PS 32(DX), Y2, Y6
-	VMOVUPS Y6, 32(DI)
-	VMOVDQU 64(AX), Y3
-	VPSUBD 64(BX), Y3, Y3
-	VCVTDQ2PS Y3, Y3
-	VMULPS Y0, Y3, Y3
-	VMOVUPS 64(CX), Y7
-	VFMADD213PS 64(DX), Y3, Y7
-	VMOVUPS Y7, 64(DI)
-	VMOVDQU 96(AX), Y4
-	VPSUBD 96(BX), Y4, Y4
-	VCVTDQ2PS Y4, Y4
-	VMULPS Y0, Y4, Y4
-	VMOVUPS 96(CX), Y8
-	VFMADD213PS 96(DX), Y4, Y8
-	VMOVUPS Y8, 96(DI)
+#define FINISH(at) \
+	VMOVDQU at(BX), Y1; \
+	VPSRAD $7, Y1, Y1; \
+	VPMULLD Y9, Y1, Y1; \
+	VMOVDQU at(AX), Y2; \
+	VPSUBD Y1, Y2, Y1; \
+	VCVTDQ2PS Y1, Y1; \
+	VMULPS Y0, Y1, Y1; \
+	VMOVUPS at(CX), Y2; \
+	VFMADD213PS at(DX), Y1, Y2; \
+	VMOVUPS Y2, at(DI)
+
+// func finishAVX2(sums, offsets []int32, zero int32, factors, bias []float32, scale float32, out []float32)
+TEXT ·finishAVX2(SB), NOSPLIT, $0-136
+	MOVL zero+48(FP), AX
+	VMOVD AX, X9
+	VPBROADCASTD X9, Y9
+	MOVQ sums_base+0(FP), AX
+	MOVQ offsets_base+24(FP), BX
+	MOVQ factors_base+56(FP), CX
+	MOVQ bias_base+80(FP), DX
+	VBROADCASTSS scale+104(FP), Y0
+	MOVQ out_base+112(FP), DI
+	FINISH(0)
+	FINISH(32)
+	FINISH(64)
+	FINISH(96)
 	VZEROUPPER
 	RET
 
@@ -391,10 +504,10 @@ steps:
 	VBROADCASTSS one<>(SB), Y13; \
 	VPBROADCASTD bias<>(SB), Y14
 
-// func expAVX2(row *float32, n int, factor float32) (sum float32)
-TEXT ·expAVX2(SB), NOSPLIT, $0-28
-	MOVQ row+0(FP), SI
-	MOVQ n+8(FP), CX
+// func expAVX2(row []float32, factor float32) (sum float32)
+TEXT ·expAVX2(SB), NOSPLIT, $0-36
+	MOVQ row_base+0(FP), SI
+	MOVQ row_len+8(FP), CX
 	VMOVUPS (SI), Y3
 	VMOVUPS 32(SI), Y4
 	MOVQ $16, AX
@@ -414,7 +527,7 @@ compare:
 	VPERMILPS $0xb1, X3, X4
 	VMAXPS X4, X3, X3
 	VBROADCASTSS X3, Y3
-	VBROADCASTSS factor+16(FP), Y4
+	VBROADCASTSS factor+24(FP), Y4
 	CONSTANTS
 	VXORPS Y15, Y15, Y15
 	XORQ AX, AX
@@ -429,16 +542,16 @@ row:
 	CMPQ AX, CX
 	JLT row
 	SUM(Y15, X15, X0)
-	VMOVSS X15, sum+24(FP)
+	VMOVSS X15, sum+32(FP)
 	VZEROUPPER
 	RET
 
-// func normalizeAVX2(row *float32, n int, gain, bias *float32, epsilon float32)
-TEXT ·normalizeAVX2(SB), NOSPLIT, $0-36
-	MOVQ row+0(FP), SI
-	MOVQ n+8(FP), CX
-	MOVQ gain+16(FP), BX
-	MOVQ bias+24(FP), DX
+// func normalizeAVX2(row, gain, bias []float32, epsilon float32)
+TEXT ·normalizeAVX2(SB), NOSPLIT, $0-76
+	MOVQ row_base+0(FP), SI
+	MOVQ row_len+8(FP), CX
+	MOVQ gain_base+24(FP), BX
+	MOVQ bias_base+48(FP), DX
 	VCVTSI2SSQ CX, X7, X7
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -475,7 +588,7 @@ squares:
 	VADDPS Y1, Y0, Y0
 	SUM(Y0, X0, X1)
 	VDIVSS X7, X0, X0
-	VADDSS epsilon+32(FP), X0, X0
+	VADDSS epsilon+72(FP), X0, X0
 	VSQRTSS X0, X0, X0
 	VMOVSS one<>(SB), X1
 	VDIVSS X0, X1, X0
@@ -560,10 +673,10 @@ done:
 	VZEROUPPER
 	RET
 
-// func geluAVX2(row *float32, n int)
-TEXT ·geluAVX2(SB), NOSPLIT, $0-16
-	MOVQ row+0(FP), SI
-	MOVQ n+8(FP), CX
+// func geluAVX2(row []float32)
+TEXT ·geluAVX2(SB), NOSPLIT, $0-24
+	MOVQ row_base+0(FP), SI
+	MOVQ row_len+8(FP), CX
 	VBROADCASTSS inner<>(SB), Y3
 	VBROADCASTSS cube<>(SB), Y4
 	CONSTANTS

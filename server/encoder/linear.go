@@ -11,32 +11,33 @@ const (
 	tileOutputs   = 32
 	tileInputs    = 4 // multiplied by one instruction
 	attentionRows = 4
-	panel         = 16 // columns of a product of floats
-	zero          = 128
+	panel         = 16  // columns of a product of floats
+	packedZero    = 128 // the input that offsets count with
 )
 
 // tileSums are the sums of a tile, row after row.
 type tileSums = [tileRows * tileOutputs]int32
 
 // linear is a map of rows of inputs to rows of outputs. Its weights are 8-bit integers with a factor for each output,
-// in the order of the kernels: [outputs/32][inputs/4][32][4]. Inputs become unsigned bytes, of which zero stands for 0,
-// with a factor for each row; offsets has what zero adds to each output.
+// in the order of the kernels: [outputs/32][inputs/4][32][4]. Inputs become unsigned bytes, with a factor for
+// each row and a byte for 0; offsets has what packedZero adds to each output.
 type linear struct {
 	inputs, outputs int
 	weights         []int8
 	factors, bias   []float32
 	offsets         []int32
+	pairs           [][]uint16 // of each tile, see kernels.pair
 }
 
 // newLinear quantizes weights, [outputs][inputs].
 func newLinear(inputs int, weights, bias []float32) linear {
 	outputs := len(bias)
-	l := linear{inputs, outputs, make([]int8, len(weights)), make([]float32, outputs), bias, make([]int32, outputs)}
+	l := linear{inputs, outputs, make([]int8, len(weights)), make([]float32, outputs), bias, make([]int32, outputs), nil}
 	for o := range outputs {
 		tile := o / tileOutputs * tileOutputs * inputs
 		l.factors[o] = quantizeRow(weights[o*inputs:][:inputs], func(i int, q int8) {
 			l.weights[tile+(i/tileInputs*tileOutputs+o%tileOutputs)*tileInputs+i%tileInputs] = q
-			l.offsets[o] += zero * int32(q)
+			l.offsets[o] += packedZero * int32(q)
 		})
 	}
 	return l
@@ -61,15 +62,16 @@ func quantizeRow(row []float32, set func(i int, q int8)) (factor float32) {
 // run maps count rows of x to rows of out.
 func (l *linear) run(k *kernels, s *scratch, x []float32, count int, out []float32) {
 	for r := range count {
-		s.scales[r] = k.quantize(x[r*l.inputs:][:l.inputs], s.quantized[r*l.inputs:][:l.inputs])
+		s.scales[r], s.zeros[r] = k.quantize(x[r*l.inputs:][:l.inputs], k.top, s.quantized[r*l.inputs:][:l.inputs])
 	}
 	for o := 0; o < l.outputs; o += tileOutputs {
 		weights := l.weights[o*l.inputs:][:tileOutputs*l.inputs]
 		for r := 0; r < count; r += tileRows {
-			k.dot(s.quantized[r*l.inputs:][:tileRows*l.inputs], weights, &s.sums)
+			k.dot(s.quantized[r*l.inputs:][:tileRows*l.inputs], weights, l.pairs[o/tileOutputs], &s.sums)
 			for i := 0; i < tileRows && r+i < count; i++ {
-				k.finish(s.sums[i*tileOutputs:][:tileOutputs], l.offsets[o:][:tileOutputs], l.factors[o:][:tileOutputs],
-					l.bias[o:][:tileOutputs], s.scales[r+i], out[(r+i)*l.outputs+o:][:tileOutputs])
+				k.finish(s.sums[i*tileOutputs:][:tileOutputs], l.offsets[o:][:tileOutputs], s.zeros[r+i],
+					l.factors[o:][:tileOutputs], l.bias[o:][:tileOutputs], s.scales[r+i],
+					out[(r+i)*l.outputs+o:][:tileOutputs])
 			}
 		}
 	}

@@ -94,7 +94,7 @@ func BenchmarkMeaning(b *testing.B) {
 		if *kernelFlag != "" && *kernelFlag != k.name {
 			continue
 		}
-		m.network.(*bert).kernels = k
+		m.network.(*bert).runBy(k)
 		b.Run(k.name, func(b *testing.B) {
 			measured := texts
 			if k.name == plain().name {
@@ -111,7 +111,7 @@ func BenchmarkMeaning(b *testing.B) {
 	}
 	question := m.QueryPrompt + "how do we roll back a deploy"
 	b.Run("question", func(b *testing.B) {
-		m.network.(*bert).kernels = fastest()
+		m.network.(*bert).runBy(fastest())
 		warm := median(b, 100, func() { m.Vector(question) })
 		cold := median(b, 10, func() {
 			fresh, err := OpenPacked(builtin.Model())

@@ -112,11 +112,11 @@ func OpenPacked(packed string) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bert{settings: head.Settings, first: head.First, kernels: fastest(), layers: make([]layer, head.Settings.Layers)}
-	if err := m.use(b); err != nil {
+	b := &bert{settings: head.Settings, first: head.First, layers: make([]layer, head.Settings.Layers)}
+	if err := b.point(rest[head.Vocabulary:]); err != nil {
 		return nil, err
 	}
-	return m, b.point(rest[head.Vocabulary:])
+	return m, m.use(b)
 }
 
 func readPackedHeader(packed string) (head packedHeader, rest string, err error) {

@@ -70,7 +70,7 @@ func TestBuiltin(t *testing.T) {
 		t.Fatalf("%d sentences, %v", len(golden), err)
 	}
 	for _, k := range available() {
-		m.network.(*bert).kernels = k
+		m.network.(*bert).runBy(k)
 		for _, g := range golden {
 			pieces := []int{101}
 			for _, piece := range m.Pieces(g.Text) {

@@ -58,27 +58,24 @@ func parseTensors(file []byte) (map[string]tensor, error) {
 func (t tensor) floats(shape ...int) (values []float32, err error) {
 	err = t.numbers(shape, func(i int, value float64) {
 		if i == 0 {
-			values = make([]float32, 0, len(t.data)/t.width())
+			width, _ := t.format()
+			values = make([]float32, 0, len(t.data)/width)
 		}
 		values = append(values, float32(value))
 	})
 	return values, err
 }
 
-// width returns the bytes of a number; 0 if its type is not supported.
-func (t tensor) width() int {
-	return map[string]int{"F16": 2, "F32": 4, "F64": 8, "I32": 4, "I64": 8}[t.Type]
-}
-
 // numbers calls each for the numbers of a tensor of a shape, in order.
 func (t tensor) numbers(shape []int, each func(i int, value float64)) error {
-	width, count := t.width(), 1
+	width, read := t.format()
 	if width == 0 {
 		return fmt.Errorf("its type %q is not supported", t.Type)
 	}
 	if !slices.Equal(t.Shape, shape) {
 		return fmt.Errorf("its shape is %v, not %v", t.Shape, shape)
 	}
+	count := 1
 	for _, n := range shape {
 		if n <= 0 || n > len(t.data) || count*n > len(t.data) {
 			return errors.New("its shape does not fit its data")
@@ -88,7 +85,6 @@ func (t tensor) numbers(shape []int, each func(i int, value float64)) error {
 	if count*width != len(t.data) {
 		return errors.New("its shape does not fit its data")
 	}
-	read := t.reader()
 	for i := range count {
 		value := read(t.data[i*width:])
 		if math.IsNaN(value) || math.Abs(value) > math.MaxFloat32 {
@@ -99,20 +95,22 @@ func (t tensor) numbers(shape []int, each func(i int, value float64)) error {
 	return nil
 }
 
-// reader returns a function that reads a number of a supported type.
-func (t tensor) reader() func([]byte) float64 {
+// format returns the bytes of a number and a function that reads it; 0 if its type is not supported.
+func (t tensor) format() (width int, read func([]byte) float64) {
 	order := binary.LittleEndian
 	switch t.Type {
 	case "F16":
-		return func(b []byte) float64 { return float64(half(order.Uint16(b))) }
+		return 2, func(b []byte) float64 { return float64(half(order.Uint16(b))) }
 	case "F32":
-		return func(b []byte) float64 { return float64(math.Float32frombits(order.Uint32(b))) }
+		return 4, func(b []byte) float64 { return float64(math.Float32frombits(order.Uint32(b))) }
 	case "F64":
-		return func(b []byte) float64 { return math.Float64frombits(order.Uint64(b)) }
+		return 8, func(b []byte) float64 { return math.Float64frombits(order.Uint64(b)) }
 	case "I32":
-		return func(b []byte) float64 { return float64(int32(order.Uint32(b))) }
+		return 4, func(b []byte) float64 { return float64(int32(order.Uint32(b))) }
+	case "I64":
+		return 8, func(b []byte) float64 { return float64(int64(order.Uint64(b))) }
 	}
-	return func(b []byte) float64 { return float64(int64(order.Uint64(b))) }
+	return 0, nil
 }
 
 // half converts a number of 16 bits (IEEE 754 binary16).
