@@ -168,6 +168,8 @@ func (c *Client) ListValues(ctx context.Context, id field.ID, begin string, most
 			}
 		}
 		listing.Complete = len(tags) < most
+	case field.Place:
+		err = c.listPlaces(ctx, add)
 	default:
 		var counted *wire.FacetCounts
 		if counted, err = c.Facets(ctx, wire.SearchRequest{}); err == nil {
@@ -177,6 +179,26 @@ func (c *Client) ListValues(ctx context.Context, id field.ID, begin string, most
 		}
 	}
 	return listing, err
+}
+
+// mostLevels bounds the levels of places that are listed: each takes a request.
+const mostLevels = 64
+
+// listPlaces adds the places of documents: those in the fullest ones, if they have many levels.
+func (c *Client) listPlaces(ctx context.Context, add func(name, about string)) error {
+	open := []wire.FacetValue{{}} // the top
+	for n := 0; n < mostLevels && len(open) > 0; n++ {
+		level, err := c.Facets(ctx, wire.SearchRequest{FacetPlace: field.LevelIn(open[0].Value)})
+		if err != nil {
+			return err
+		}
+		open = append(open[1:], level.Facets.Places...)
+		slices.SortStableFunc(open, func(a, b wire.FacetValue) int { return b.Count - a.Count })
+		for _, place := range level.Facets.Places {
+			add(place.Value, text.Count(place.Count, "document"))
+		}
+	}
+	return nil
 }
 
 // Federated lists the sources that are searched at query time.
@@ -242,9 +264,10 @@ func (c *Client) HasValue(ctx context.Context, row field.Field, value string) (h
 	if found, err := c.Facets(ctx, request); err != nil || found.TotalMatches > 0 {
 		return true, nil
 	}
-	if all, err := c.Facets(ctx, wire.SearchRequest{}); err == nil { // else there is no suggestion
-		for _, listed := range row.Counts(&all.Facets).Values() {
-			known = append(append(known, listed.Value), strings.Fields(listed.Value)...)
+	all, _ := c.ListValues(ctx, row.ID, "", 0) // without them there is no suggestion
+	for _, listed := range all.Values {
+		if known = append(known, listed.Name); row.Parts != nil {
+			known = append(known, row.Parts(listed.Name)...)
 		}
 	}
 	return false, known

@@ -83,6 +83,8 @@ type Field struct {
 	Normal func(string) string
 	// Label returns a value for display; nil: the value.
 	Label func(string) string
+	// Parts returns what a filter may also take of a value: the words of a name, the names of a place; nil: nothing.
+	Parts func(string) []string
 	// Unlisted reports whether a filter may take a value that no list of the values has; nil: none.
 	Unlisted func(string) bool
 }
@@ -129,7 +131,7 @@ var rows = [N]Field{
 		Result:   func(r *wire.SearchResult) []string { return r.Authors },
 		Show:     func(r *wire.SearchResult, values []string) { r.Authors = append([]string{}, values...) },
 		Lacks:    map[Ability]string{Flag: "author: in the query says it"},
-		Folds:    true, Matches: isPartOfName, Unlisted: func(string) bool { return true }},
+		Folds:    true, Matches: isPartOfName, Parts: strings.Fields, Unlisted: func(string) bool { return true }},
 	{ID: Type, Name: "type", Noun: "document type", Title: "Types",
 		Key: "document_types", Chat: "document_types", Extension: true,
 		Request:  func(f *wire.Filters) Values { return texts{&f.DocumentTypes, readLower} },
@@ -158,7 +160,7 @@ var rows = [N]Field{
 		Show:     func(r *wire.SearchResult, values []string) { r.Place = last(values) },
 		Flag: &FlagInfo{Name: "in",
 			Usage: "only documents in this `PLACE`, like handbook/people or #deploys; repeatable"},
-		Matches: isInPlace, Unlisted: func(string) bool { return true }},
+		Matches: isInPlace, Parts: partsOfPlace, Unlisted: func(string) bool { return true }},
 }
 
 // All returns the rows in the order in which they are offered.

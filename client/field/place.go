@@ -51,6 +51,9 @@ func PlaceNames(place string) (names []string) {
 	return names
 }
 
+// partsOfPlace returns the names of a place, as a filter takes them.
+func partsOfPlace(place string) []string { return strings.Split(strings.Trim(place, "/"), "/") }
+
 // PlacesTo returns a place and those that contain it, the outermost first.
 func PlacesTo(place string) (places []string) {
 	for i, r := range place {

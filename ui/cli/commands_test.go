@@ -137,7 +137,7 @@ func TestUnknownAuthorsAndTypes(t *testing.T) {
 		body(http.StatusOK, fmt.Appendf(nil, `{"facets":{"authors":[{"value":"Kim Wieczorek","count":3}],"types":[{"value":"pdf","count":9}]},"total_matches":%d}`, total))(w, r)
 	})
 	for query, says := range map[string]string{
-		"x author:wieczorec": `Did you mean "Wieczorek"?`, "x -author:nobody": `unknown author "nobody"`, "x author:kim type:pfd": `Did you mean "pdf"?`,
+		"x in:#deplys": `Did you mean "#deploys"?`, "x author:wieczorec": `Did you mean "Wieczorek"?`, "x -author:nobody": `unknown author "nobody"`, "x author:kim type:pfd": `Did you mean "pdf"?`,
 		"-type:docx x": `unknown document type "docx"`,
 	} {
 		run(t, testDoors(s.URL), terminal{}, "search", "--", query).check(t, ExitUsage).twoLines(t, says)

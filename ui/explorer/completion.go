@@ -123,7 +123,7 @@ func (m *Model) values(field picker.Field) []picker.Value {
 		facets = m.search.shown.response.Facets
 	}
 	counts, _ := field.Counts(facets)
-	return field.Values(counts, m.listing(field).Values, false)
+	return field.Values(counts, m.everyKnown(field), false)
 }
 
 func (m *Model) findUnknown() string {
@@ -152,13 +152,13 @@ func (m *Model) findUnknown() string {
 // unknown says that a filter has no such value; "" if it has, or if not all of its values are known here.
 func (m *Model) unknown(field picker.Field, value string) string {
 	if field.Unlisted(value) {
-		if exists, checked := m.filters.authors[value]; exists || !checked {
+		if exists, checked := m.filters.checked[checkKey(field.Name, value)]; exists || !checked {
 			return ""
 		}
 	} else if !m.listing(field).Complete {
 		return ""
 	}
-	known := append(m.values(field), m.listing(field).Values...) // hidden ones, too
+	known := append(m.values(field), m.everyKnown(field)...) // hidden ones, too
 	if field.Name == "source" {
 		for _, source := range wire.Sources() {
 			known = append(known, picker.Value{Name: source.Value})
@@ -169,8 +169,8 @@ func (m *Model) unknown(field picker.Field, value string) string {
 		if strings.EqualFold(v.Name, value) { // a label is no value: there is no lang:unknown
 			return ""
 		}
-		if names = append(names, v.Name); field.Name == "author" {
-			names = append(names, strings.Fields(v.Name)...)
+		if names = append(names, v.Name); field.Parts != nil {
+			names = append(names, field.Parts(v.Name)...)
 		}
 	}
 	said := "no " + field.Noun + " “" + paint.Line(value) + "”"

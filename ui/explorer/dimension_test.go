@@ -27,6 +27,20 @@ func handbooks(t *testing.T) (folders []string) {
 	return []string{filepath.Join(folder, "acme"), filepath.Join(folder, "other")}
 }
 
+// Places at every depth complete a filter, and are named instead of one that is mistyped.
+func TestPlacesBelowTheFirstLevelAreKnown(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 120, 36, Options{Target: libraryTarget(t, handbooks(t)...)})
+	screen.WaitText("All 4")
+	screen.Type("in:inf")
+	screen.WaitText("acme/teams/infra")
+	screen.Type("ar")
+	screen.WaitText("no place “infar”; did you mean infra?")
+	screen.Press("enter")
+	screen.WaitText("in: infar ✕")
+	screen.WaitText("did you mean infra?")
+}
+
 // A library of files is divided by its places everywhere, and P divides it by source.
 func TestALibraryOfFilesIsDividedByPlace(t *testing.T) {
 	t.Parallel()

@@ -29,7 +29,7 @@ type filtering struct {
 	places   placeCounts              // of the shown query, where its own answer does not have them
 	summing  *request                 // for that
 	listed   map[string]*listedValues // by filter
-	authors  map[string]bool          // whether an author that is not listed has documents
+	checked  map[string]bool          // whether a value, by its filter, has documents that no list has to have
 	version  int                      // counts changes of what is known of values
 }
 

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"quarry/client"
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/ui/explorer/picker"
 )
@@ -19,9 +20,10 @@ type listedValues struct {
 	due     bool // to be fetched again when its tab is shown
 }
 
-// listing is what is known of the values of a filter: what was listed, and what the documents have.
+// listing is what is known of the values of a filter: what was listed, and what the documents have. Of places it is the
+// level at which the library divides, of which the picker makes a tree.
 func (m *Model) listing(field picker.Field) (known picker.Listing) {
-	if l := m.filters.listed[field.Name]; l != nil {
+	if l := m.filters.listed[field.Name]; l != nil && field.Name != "in" {
 		known = l.Listing
 	}
 	welcome := m.conn.welcome
@@ -45,6 +47,15 @@ func (m *Model) listing(field picker.Field) (known picker.Listing) {
 		known.Complete = known.Complete || (welcome.exact || field.Name == "source") && !cut
 	}
 	known.Complete = known.Complete && len(m.target.Beside) == 0
+	return known
+}
+
+// everyKnown are the values of a filter that are known to exist, of places those at every depth.
+func (m *Model) everyKnown(field picker.Field) []picker.Value {
+	known := m.listing(field).Values
+	if l := m.filters.listed[field.Name]; l != nil && field.Name == "in" {
+		known = append(known, l.Values...)
+	}
 	return known
 }
 
@@ -77,7 +88,7 @@ func (m *Model) listValues() tea.Cmd {
 			commands = append(commands, m.fetchListing(field))
 		}
 	}
-	return tea.Batch(append(commands, m.checkAuthors())...)
+	return tea.Batch(append(commands, m.checkValues())...)
 }
 
 // filtersInUse are the filters of the query, and the one that is typed.
@@ -124,55 +135,64 @@ func (m *Model) relist() {
 }
 
 const (
-	mostAuthors = 100 // that are checked until what is known of them is forgotten
-	mostChecked = 8   // authors of one query
+	mostRemembered = 100 // values that are checked until what is known of them is forgotten
+	mostChecked    = 8   // values of one query
 )
 
-// checkAuthors finds out whether the authors of the query have documents. The names of authors do not say so: a filter
-// also takes an address or a part of a name.
-func (m *Model) checkAuthors() tea.Cmd {
+// checkValues finds out whether the authors and places of the query have documents. No list says so: a filter also takes
+// an address, a part of a name or a place at any depth.
+func (m *Model) checkValues() tea.Cmd {
 	if !m.conn.welcome.exact || len(m.target.Beside) > 0 {
 		return nil
 	}
 	var commands []tea.Cmd
-	names := m.authorsInUse()
-	for _, name := range names[:min(len(names), mostChecked)] {
-		if _, known := m.filters.authors[name]; known {
-			continue
-		}
-		if m.filters.authors == nil || len(m.filters.authors) >= mostAuthors {
-			m.filters.authors = map[string]bool{}
-		}
-		m.filters.authors[name] = true // until the answer
-		c := m.client()
-		commands = append(commands, during(m.conn.request, func(ctx context.Context) (*wire.FacetCounts, error) {
-			return c.Facets(ctx, wire.SearchRequest{Filters: wire.Filters{Authors: []string{name}}})
-		}, func(counts *wire.FacetCounts, err error) tea.Cmd {
-			if m.filters.authors != nil { // else what is known was forgotten meanwhile
-				m.filters.authors[name] = err != nil || counts.TotalMatches > 0
-				m.filters.version++
+	for _, name := range [...]string{"author", "in"} {
+		row, _ := field.Named(name)
+		values := m.valuesInUse(name)
+		for _, value := range values[:min(len(values), mostChecked)] {
+			key := checkKey(name, value)
+			if _, known := m.filters.checked[key]; known {
+				continue
 			}
-			return nil
-		}))
+			if m.filters.checked == nil || len(m.filters.checked) >= mostRemembered {
+				m.filters.checked = map[string]bool{}
+			}
+			m.filters.checked[key] = true // until the answer
+			c := m.client()
+			commands = append(commands, during(m.conn.request, func(ctx context.Context) (*wire.FacetCounts, error) {
+				var request wire.SearchRequest
+				row.Request(&request.Filters).Add(value)
+				return c.Facets(ctx, request)
+			}, func(counts *wire.FacetCounts, err error) tea.Cmd {
+				if m.filters.checked != nil { // else what is known was forgotten meanwhile
+					m.filters.checked[key] = err != nil || counts.TotalMatches > 0
+					m.filters.version++
+				}
+				return nil
+			}))
+		}
 	}
 	return tea.Batch(commands...)
 }
 
-// authorsInUse are the authors of the query, and on this machine the one that is typed and no known one goes on as.
-func (m *Model) authorsInUse() (names []string) {
-	if partial, ok := m.box.Typing(); ok && partial.Field == "author" && m.client().Local() && m.place() == InBox &&
+func checkKey(filter, value string) string { return filter + ":" + value }
+
+// valuesInUse are the values of a filter in the query, and on this machine the one that is typed and no known one goes
+// on as.
+func (m *Model) valuesInUse(filter string) (values []string) {
+	if partial, ok := m.box.Typing(); ok && partial.Field == filter && m.client().Local() && m.place() == InBox &&
 		len(m.completions()) == 0 {
-		if name, valid := client.FilterValue(partial.Field, partial.Text); valid {
-			names = append(names, name)
+		if value, valid := client.FilterValue(filter, partial.Text); valid {
+			values = append(values, value)
 		}
 	}
 	for _, chip := range m.box.Chips() {
-		if chip.Field == "author" {
-			given, excluded := client.ParseQuery(chip.Raw, m.now()).Values(chip.Field)
-			names = slices.Concat(names, given, excluded)
+		if chip.Field == filter {
+			given, excluded := client.ParseQuery(chip.Raw, m.now()).Values(filter)
+			values = slices.Concat(values, given, excluded)
 		}
 	}
-	return names
+	return values
 }
 
 // strangeSource is a source of a query that a server refused, with the one that was probably meant.

@@ -34,7 +34,7 @@ func TestAuthorsAreCheckedAgainAfterAChange(t *testing.T) {
 	var asked atomic.Int32
 	m := ready(t, countingDocuments(&asked), Options{})
 	m.box.SetQuery("rollback author:nobody", today())
-	check := m.checkAuthors()
+	check := m.checkValues()
 	m.box.SetQuery("rollback", today())
 	_, cmd := m.Update(resultMsg{handle: func() tea.Cmd { return m.handleWelcome(m.conn.welcome, nil) }})
 	drive(t, m, cmd)
@@ -57,7 +57,7 @@ func TestFewAuthorsOfAQueryAreChecked(t *testing.T) {
 	var asked atomic.Int32
 	m := ready(t, countingDocuments(&asked), Options{})
 	var authors []string
-	for i := range 3 * mostAuthors {
+	for i := range 3 * mostRemembered {
 		authors = append(authors, fmt.Sprint("nobody", i))
 	}
 	m.box.SetQuery("rollback author:"+strings.Join(authors, ","), today())

@@ -150,7 +150,7 @@ func (m *Model) switchTo(target Target) tea.Cmd {
 	for _, l := range m.filters.listed {
 		l.request.stop()
 	}
-	m.past, m.filters.listed, m.filters.authors = history{}, nil, nil
+	m.past, m.filters.listed, m.filters.checked = history{}, nil, nil
 	m.look.flipped = false
 	m.divide()
 	return tea.Batch(before, m.open(), m.loadState())
@@ -228,7 +228,7 @@ func listed(ctx context.Context, c *client.Client) welcome {
 func (m *Model) handleWelcome(w welcome, _ error) tea.Cmd {
 	m.conn.welcome = w
 	m.divide()
-	m.filters.authors = nil
+	m.filters.checked = nil
 	if m.relist(); m.overlay() == InPicker && m.filters.counted == "" {
 		m.filters.picker.Update(m.pickerInput())
 	}

@@ -46,18 +46,17 @@ type Value struct {
 
 // GoesOn reports whether a value, or a word of it, begins with a text in lower case.
 func (v Value) GoesOn(typed string) bool {
-	for _, text := range []string{strings.ToLower(v.Name), strings.ToLower(v.Label)} {
-		if strings.HasPrefix(text, typed) || strings.Contains(text, " "+typed) || strings.Contains(text, "="+typed) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{strings.ToLower(v.Name), strings.ToLower(v.Label)}, func(text string) bool {
+		return strings.HasPrefix(text, typed) || slices.ContainsFunc([]string{" ", "=", "/"}, func(before string) bool {
+			return strings.Contains(text, before+typed)
+		})
+	})
 }
 
 // Fields returns the fields in the order of their tabs.
 func Fields() []Field {
 	fields := exslices.CastFunc(field.All(), func(row field.Field) Field {
-		if row.Listed == "" || row.ID == field.Source {
+		if row.ID == field.Source || row.Listed == "" && row.ID != field.Place {
 			return Field{Field: row}
 		}
 		return Field{Field: row, List: func(ctx context.Context, c *client.Client) (Listing, error) {
