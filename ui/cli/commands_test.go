@@ -128,16 +128,23 @@ func TestSourcesOfDocumentSets(t *testing.T) {
 func TestUnknownAuthorsAndTypes(t *testing.T) {
 	s := newOnyx(t)
 	run(t, testDoors(s.URL), terminal{}, "search", "x author:nobody").check(t, ExitSuccess) // nothing counts there
-	s.on("/version", body(http.StatusOK, []byte(`{"backend_version":"4.2.0","quarry":{"version":"1.0.0","api":1,"features":["facets","authors","document_types"]}}`)))
+	s.on("/version", body(http.StatusOK, []byte(`{"backend_version":"4.2.0","quarry":{"version":"1.0.0","api":1,"features":["facets","authors","document_types","places"]}}`)))
 	s.on("/search/facets", func(w http.ResponseWriter, r *http.Request) {
-		query, total := r.URL.Query(), 9
-		if author, kind := query.Get("authors"), query.Get("document_types"); author != "" && author != "kim" || kind != "" && kind != "pdf" {
+		query, total, place := r.URL.Query(), 9, map[string]string{"/": "slack", "/slack": "slack/#deploys"}[r.URL.Query().Get("facet_place")]
+		author, kind := query.Get("authors"), query.Get("document_types")
+		if author != "" && author != "kim" || kind != "" && kind != "pdf" || query.Has("places") {
 			total = 0
 		}
-		body(http.StatusOK, fmt.Appendf(nil, `{"facets":{"authors":[{"value":"Kim Wieczorek","count":3}],"types":[{"value":"pdf","count":9}]},"total_matches":%d}`, total))(w, r)
+		places := "[]"
+		if place != "" {
+			places = `[{"value":"` + place + `","count":9}]`
+		}
+		body(http.StatusOK, fmt.Appendf(nil, `{"facets":{"authors":[{"value":"Kim Wieczorek","count":3}],"types":[{"value":"pdf","count":9}],
+			"places":%s},"total_matches":%d}`, places, total))(w, r)
 	})
 	for query, says := range map[string]string{
-		"x in:#deplys": `Did you mean "#deploys"?`, "x author:wieczorec": `Did you mean "Wieczorek"?`, "x -author:nobody": `unknown author "nobody"`, "x author:kim type:pfd": `Did you mean "pdf"?`,
+		"x in:#deplys":       `Did you mean "#deploys"?`,
+		"x author:wieczorec": `Did you mean "Wieczorek"?`, "x -author:nobody": `unknown author "nobody"`, "x author:kim type:pfd": `Did you mean "pdf"?`,
 		"-type:docx x": `unknown document type "docx"`,
 	} {
 		run(t, testDoors(s.URL), terminal{}, "search", "--", query).check(t, ExitUsage).twoLines(t, says)
