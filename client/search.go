@@ -11,6 +11,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"strings"
 	"time"
 
 	"quarry/client/wire"
@@ -147,13 +148,20 @@ func (c *Client) complete(envelope *searchEnvelope, o outgoing) (*wire.SearchRes
 			Text: "totals and facets are estimates: this server counts what it lists, too"})
 	}
 	for i := range response.Results {
-		response.Results[i].Matches = response.Results[i].Matches || !known
-		if response.Results[i].Origin == "" {
-			response.Results[i].Origin = c.options.Profile
-		}
+		r := &response.Results[i]
+		r.Matches = r.Matches || !known
+		r.Partial = r.Matches && len(r.Missing) > 0 && isShort(response)
+		r.Origin = cmp.Or(r.Origin, c.options.Profile)
 	}
 	wire.FillEmpty(response)
 	return response, nil
+}
+
+// isShort reports whether the words that a document lacks tell it from others: of a long question nearly each lacks some.
+func isShort(response *wire.SearchResponse) bool {
+	const words = 3
+	return response.Matched.Level == "all" ||
+		len(response.Queries) > 0 && len(strings.Fields(response.Queries[0].Query)) <= words
 }
 
 var errLineTooLong = errors.New("line too long")

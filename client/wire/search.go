@@ -154,6 +154,8 @@ type SearchResult struct {
 	FoundBy      string              `json:"found_by" jsonschema:"meaning or model, if the document does not match"`
 	Newer        *NewerDocument      `json:"newer" jsonschema:"the latest version of the document, if this is an older one"`
 	Ranks        map[string]int      `json:"ranks,omitzero" jsonschema:"rank in each query's results"` // with explain only
+	// Partial reports that the document matches without Missing, which are words of a short query. Clients set it.
+	Partial bool `json:"-"`
 	// Secondary is how many of the last Authors are secondary owners.
 	Secondary int `json:"-"`
 }

@@ -65,7 +65,8 @@ func TestRelated(t *testing.T) {
 	for want, result := range map[string]wire.SearchResult{
 		"": {Title: "Expenses"},
 		"newer version: Expenses v2 (2026-03-01)": {Newer: &wire.NewerDocument{DocumentID: "n", Title: "Expenses v2", UpdatedAt: &moment}},
-		"also in Travel": {AlsoIn: copies[:1]},
+		"also in Travel":                              {AlsoIn: copies[:1]},
+		"without “error”":                             {Matches: true, Missing: []string{"error"}, Partial: true},
 		"also in Travel, file:/b.md, c and 2 more":    {Title: "Expenses", AlsoIn: copies},
 		"newer version: n · also in Travel, Expenses": {Title: "X", Newer: &wire.NewerDocument{DocumentID: "n", Title: "X"}, AlsoIn: copies[:2]},
 	} {

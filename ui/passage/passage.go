@@ -244,10 +244,24 @@ func Lack(r wire.SearchResult) string {
 		return "by meaning"
 	case r.FoundBy != "":
 		return "by a rewritten query"
-	case len(r.Missing) > 0:
-		return "without “" + text.OneLine(strings.Join(r.Missing, "”, “")) + "”"
 	}
-	return ""
+	return without(r)
+}
+
+// Lacking returns what a row says that its result lacks: what Lack does, or the words of a short query that are in other
+// matches.
+func Lacking(r wire.SearchResult) string {
+	if r.Partial {
+		return without(r)
+	}
+	return Lack(r)
+}
+
+func without(r wire.SearchResult) string {
+	if len(r.Missing) == 0 {
+		return ""
+	}
+	return "without “" + text.OneLine(strings.Join(r.Missing, "”, “")) + "”"
 }
 
 // Total returns how many documents match an answer, as far as the server knows.
@@ -288,7 +302,7 @@ func Further(results []wire.SearchResult) int {
 func Related(r wire.SearchResult) string {
 	const most = 3
 	var parts []string
-	if lack := Lack(r); lack != "" {
+	if lack := Lacking(r); lack != "" {
 		parts = append(parts, lack)
 	}
 	if r.Newer != nil {

@@ -2,6 +2,7 @@ package indextest
 
 import (
 	"slices"
+	"strings"
 
 	"quarry/internal/text"
 	"quarry/server/index"
@@ -13,17 +14,24 @@ type counting struct {
 	words   []word
 	stats   []numbers
 	counted []string // the words that count, by their bits
+	// doubtful are corrections of words of less than six letters: in a title they count once.
+	doubtful uint64
 	// language is that of the query; nil: it is not known, or has no rules.
 	language *analysis.Language
 }
 
 // countWords gives each word that counts its bit.
-func (o *Oracle) countWords(words []word) counting {
+func (o *Oracle) countWords(words []word, corrections []index.Correction) counting {
 	c := counting{words: words, stats: make([]numbers, len(words))}
 	for i := range words {
 		c.stats[i] = o.numbers(&words[i])
 		if words[i].matched {
 			c.stats[i].bits = 1 << len(c.counted)
+			if slices.ContainsFunc(corrections, func(c index.Correction) bool {
+				return len([]rune(c.From)) < 6 && slices.Contains(strings.Fields(c.To), words[i].Surface)
+			}) {
+				c.doubtful |= c.stats[i].bits
+			}
 			c.counted = append(c.counted, words[i].Surface)
 		}
 	}
@@ -39,9 +47,9 @@ func (o *Oracle) countWords(words []word) counting {
 	return c
 }
 
-// held returns how many of the words that count a document holds, and how many its title, and the words that it lacks.
+// held returns how many of the words that count a document holds, and how many without doubt its title, and the words that it lacks.
 func (c counting) held(d *document) (n, titled int, missing []string) {
-	holds, inTitle := c.among(d.terms), c.among(d.titled)
+	holds, inTitle := c.among(d.terms), c.among(d.titled)&^c.doubtful
 	for i, word := range c.counted {
 		if holds>>i&1 == 1 {
 			n++

@@ -79,10 +79,10 @@ func (o *Oracle) searchIn(l *analysis.Language, q index.Query) *Answer {
 	typed = analysis.Content(typed, l)
 	o.compounds(l, typed, q.Filter.Access)
 	corrected, corrections := o.correct(typed, &q)
-	answer := o.answer(l, o.words(corrected, q.Filter.Access), &q)
+	answer := o.answer(l, o.words(corrected, q.Filter.Access), corrections, &q)
 	if answer.nothing(&q) {
 		corrected, corrections = typed, nil
-		answer = o.answer(l, o.words(typed, q.Filter.Access), &q)
+		answer = o.answer(l, o.words(typed, q.Filter.Access), nil, &q)
 	}
 	for i := range answer.Hits {
 		answer.Hits[i].Missing = asTyped(answer.Hits[i].Missing, corrections)
@@ -268,8 +268,8 @@ func (o *Oracle) numbers(w *word) numbers {
 }
 
 // answer ranks and counts.
-func (o *Oracle) answer(l *analysis.Language, words []word, q *index.Query) *Answer {
-	c := o.countWords(words)
+func (o *Oracle) answer(l *analysis.Language, words []word, corrections []index.Correction, q *index.Query) *Answer {
+	c := o.countWords(words, corrections)
 	c.language = l
 	scope := index.Filter{Access: q.Filter.Access}
 	if q.Scope != nil {

@@ -77,3 +77,20 @@ func (r *run) nearAll(typed string, limit int, rights []segment.Bits) map[string
 	})
 	return found
 }
+
+// A word of a document's title stands for one that it lacks, but not where it replaces a short one, which may be right.
+func TestCorrectedTitle(t *testing.T) {
+	doc := func(id, title, text string) index.Document {
+		return index.Document{ID: id, Title: title, Chunks: []index.Chunk{{Text: text}}}
+	}
+	s := newSearcher(t, []Part{{Segment: open(t, "documents", []index.Document{
+		doc("deploy", "Engineering wiki: deploying", "how to deploy"), doc("both", "Secrets", "a password of the wiki"),
+		doc("one", "Passwords", "never shared"),
+	})}})
+	for query, want := range map[string]string{"wiki password": "3", "wifi password": "2", "enginering password": "3"} {
+		result, err := s.Search(context.Background(), index.Query{Text: query, Filter: index.Filter{Access: index.Access{All: true}}, Limit: 9})
+		if got := fmt.Sprint(result.Documents); err != nil || got != want {
+			t.Errorf("%q matches %s documents, want %s (%+v, %v)", query, got, want, result, err)
+		}
+	}
+}

@@ -45,10 +45,10 @@ type Surface struct {
 type Wanted struct {
 	Filter index.Filter
 	Words  []WantedWord
-	// Need is how many of the words that count a document must contain to match, one in the title counting as two with
-	// Titles; 0: any that contains a word.
+	// Need is how many of the words that count a document must contain to match, those of Titles counting as two in
+	// the title; 0: any that contains a word.
 	Need   int
-	Titles bool
+	Titles uint64
 	// Phrases must occur and Exclude must not.
 	Phrases, Exclude [][]WantedForm
 	// Titled are terms of which the title must contain one, where there are any.
@@ -110,7 +110,7 @@ func catch(f func() error) (err error) {
 
 // wanted is what a plan needs at a level.
 func (p *plan) wanted(q *index.Query, level index.Level) Wanted {
-	w := Wanted{Filter: q.Filter, Need: p.least(level), Titles: true,
+	w := Wanted{Filter: q.Filter, Need: p.least(level), Titles: p.sure,
 		Phrases: wantedPhrases(p.phrases), Exclude: wantedPhrases(p.exclude), Count: q.Count, List: q.List, Limit: max(candidates, min(q.Limit, maxLimit))}
 	for _, word := range p.words {
 		w.Words = append(w.Words, WantedWord{Terms: word.terms, Bits: word.bits})
@@ -299,7 +299,7 @@ func (r *run) levelElsewhere(p *plan, q *index.Query) (level index.Level, reache
 		var found *found
 		scoped.List = &index.List{Documents: p.enoughOf(level), Order: index.Newest}
 		wanted := p.wanted(&scoped, level)
-		wanted.Titles = false
+		wanted.Titles = 0
 		err := r.fetched(wanted, func(int) error {
 			found, err = r.list(p, &scoped, 0)
 			return err

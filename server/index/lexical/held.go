@@ -81,8 +81,8 @@ func (h *held) of(document int) (words uint64) {
 // numbers are those of 64 documents: bit i of the first one is the lowest bit of the number of document i.
 type numbers [7]uint64
 
-// count returns how many words each of 64 documents holds, with titles one in the title as two.
-func (h *held) count(at int, titles bool) (n numbers) {
+// count returns how many words each of 64 documents holds, those of titles as two in the title.
+func (h *held) count(at int, titles uint64) (n numbers) {
 	most := 0
 	add := func(some uint64) {
 		most++
@@ -92,7 +92,7 @@ func (h *held) count(at int, titles bool) (n numbers) {
 	}
 	for word, documents := range h.words {
 		add(documents[at])
-		if titled := h.titles[word]; titles && titled != nil {
+		if titled := h.titles[word]; titles>>word&1 == 1 && titled != nil {
 			add(titled[at])
 		}
 	}
@@ -136,7 +136,7 @@ func (s *scoring) reaches(f *partFilter) (t reached) {
 		if among &= s.held.any(at); among == 0 {
 			continue
 		}
-		n := s.held.count(at, false)
+		n := s.held.count(at, 0)
 		for level := s.plan.first(); level > 0 && t[level] < s.plan.enoughOf(level); level-- {
 			t[level] += bits.OnesCount64(among & n.atLeast(s.plan.least(level)))
 		}
@@ -147,7 +147,7 @@ func (s *scoring) reaches(f *partFilter) (t reached) {
 	return t
 }
 
-// match finds the documents of a part that reach a level, to which a word of the title counts twice. Without keep they
+// match finds the documents of a part that reach a level, to which a word of the title counts twice, unless it may be another one than was meant. Without keep they
 // are only counted.
 func (s *scoring) match(f *partFilter, level index.Level, keep bool) partMatches {
 	if s.plan.browses {
@@ -160,7 +160,7 @@ func (s *scoring) match(f *partFilter, level index.Level, keep bool) partMatches
 	least := s.plan.least(level)
 	for at, among := range f.required {
 		if among &= s.held.any(at); among != 0 && least > 1 {
-			n := s.held.count(at, true)
+			n := s.held.count(at, s.plan.sure)
 			among &= n.atLeast(least)
 		}
 		matching[at] = among

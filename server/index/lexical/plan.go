@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"quarry/internal/text"
 	"quarry/server/index"
@@ -38,6 +39,7 @@ type plan struct {
 	instead []index.Correction   // the parts of missing words that documents contain
 	pairs   [][2]int             // neighbours among words
 	counted []string             // the words that count, by their bits; no more than fit
+	sure    uint64               // of those, the ones that are no corrections of a short word
 	// corrected: unknown words were replaced; browses: without words, every document matches.
 	corrected, browses bool
 	reached            index.Level // of the query, as far as the parts looked at decide it; LevelAny without any
@@ -470,11 +472,14 @@ func (t reached) of(p *plan) index.Level {
 
 // asTyped notes that words were replaced, which are named as they were typed where a document lacks them.
 func (p *plan) asTyped(corrections []index.Correction) {
-	p.corrected = len(corrections) > 0
+	p.corrected, p.sure = len(corrections) > 0, p.all()
 	for i, word := range p.counted {
 		for _, c := range corrections {
 			if slices.Contains(strings.Fields(c.To), word) {
 				p.counted[i] = c.From
+				if utf8.RuneCountInString(c.From) < sureLetters {
+					p.sure &^= 1 << i
+				}
 			}
 		}
 	}

@@ -165,6 +165,7 @@ func (r *run) searchIn(l *analysis.Language, q *index.Query) (index.Result, *fou
 	found, err := r.execute(p, q)
 	if err == nil && p.corrected && found.nothing() {
 		corrections, p = nil, r.plan(analyser, words, q, rights)
+		p.asTyped(nil)
 		p.language = code
 		found, err = r.execute(p, q)
 	}

@@ -187,44 +187,51 @@ const maxThreshold = 10
 // matching admits the documents that match: those with enough of the words that count. ok is false if there are too
 // many words.
 func matching(wanted *lexical.Wanted) (filter *pb.Filters, ok bool) {
-	var counted [][]string // the terms that stand for each word that counts
+	properties, counted := []string{propTerms, propTitled}, []countedWord(nil)
 	for _, word := range wanted.Words {
 		for i := range bits.Len64(word.Bits) {
 			if len(counted) <= i {
-				counted = append(counted, nil)
+				counted = append(counted, countedWord{properties: properties[:1+wanted.Titles>>i&1]})
 			}
 			if word.Bits>>i&1 == 1 {
-				counted[i] = append(counted[i], word.Terms...)
+				counted[i].terms = append(counted[i].terms, word.Terms...)
 			}
 		}
 	}
 	if len(counted) == 0 || len(counted) > maxThreshold || wanted.Need == 0 {
 		return nil, false
 	}
-	properties := []string{propTerms}
-	if wanted.Titles {
-		properties = append(properties, propTitled)
-	}
-	return atLeast(counted, wanted.Need, properties), true
+	return atLeast(counted, wanted.Need), true
 }
 
-// atLeast admits documents with at least need of some words, of which one counts once for each property that has it.
-func atLeast(words [][]string, need int, properties []string) *pb.Filters {
-	if need > len(words)*len(properties) {
+// countedWord is a word that counts once for each property that has one of its terms.
+type countedWord struct{ terms, properties []string }
+
+// most is what words count where all properties have them.
+func most(words []countedWord) (n int) {
+	for _, word := range words {
+		n += len(word.properties)
+	}
+	return n
+}
+
+// atLeast admits documents for which some words count as much as need.
+func atLeast(words []countedWord, need int) *pb.Filters {
+	if need > most(words) {
 		return never()
 	}
 	if len(words) == 1 {
-		return anyOf(properties[need-1], words[0]) // what is in a later property is in those before
+		return anyOf(words[0].properties[need-1], words[0].terms) // what is in a later property is in those before
 	}
 	left, right := words[:len(words)/2], words[len(words)/2:]
 	var ways []*pb.Filters
-	for n := max(0, need-len(right)*len(properties)); n <= min(need, len(left)*len(properties)); n++ {
+	for n := max(0, need-most(right)); n <= min(need, most(left)); n++ {
 		var both []*pb.Filters
 		if n > 0 {
-			both = append(both, atLeast(left, n, properties))
+			both = append(both, atLeast(left, n))
 		}
 		if n < need {
-			both = append(both, atLeast(right, need-n, properties))
+			both = append(both, atLeast(right, need-n))
 		}
 		ways = append(ways, all(both...))
 	}

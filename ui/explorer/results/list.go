@@ -71,7 +71,8 @@ type row struct {
 	nth      int    // passage of its document, from 0, which heads the others
 	further  int    // how many follow it, if it heads them
 	aside    bool   // left out by the selector, found by words alone, or lacking a word of the query
-	lack     string // see passage.Lack
+	lack     string // see passage.Lacking
+	beside   bool   // see passage.Lack
 	heading  string // of the section that it begins
 	marks    []wire.Span
 	words    []string // marked in its title and place
@@ -178,8 +179,8 @@ func (l *List) Found() (documents, place, further int) {
 	for _, r := range l.rows {
 		item, selected := l.items[r.item], r.document == l.rows[l.selected].document
 		switch {
-		case r.nth > 0 || r.lack == "" && said && !item.Matches:
-		case r.lack != "":
+		case r.nth > 0 || !r.beside && said && !item.Matches:
+		case r.beside:
 			if others++; selected {
 				further = others
 			}

@@ -132,13 +132,14 @@ func TestRowsStandUnderTheirDocuments(t *testing.T) {
 	}
 }
 
-// What lacks a word says so where it stands, comes behind a divider after the last match, and is in no count.
+// What lacks a word says so where it stands; what does not match comes behind a divider after the last match, and is in no count.
 func TestFurtherResults(t *testing.T) {
 	t.Parallel()
 	copied, lacking, last, near, also := item(1, "a#0", "Budgets", "the error budget"), item(2, "b#0", "Travel", "a budget"),
 		item(3, "c#0", "SLOs", "error budgets"), item(4, "d#0", "Outages", "downtime"), item(5, "e#0", "Elsewhere", "error budget")
 	copied.Matches, copied.AlsoInCount, last.Matches = true, 2, true
 	lacking.Missing, near.FoundBy, also.Origin = []string{"error"}, wire.FoundByMeaning, "acme"
+	last.Missing, last.Partial = []string{"budget"}, true
 	var l List
 	l.SetNow(now())
 	l.Plain = true
@@ -151,7 +152,7 @@ func TestFurtherResults(t *testing.T) {
 		"  5  Elsewhere                                          3 d",
 		"     acme  error budget",
 		"  3  SLOs                                               3 d",
-		"     error budgets",
+		"     without “budget”  error budgets",
 		" ── further results ───────────────────────────────────────",
 		"  4  Outages                                            3 d",
 		"     by meaning  downtime")

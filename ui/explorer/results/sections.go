@@ -138,8 +138,8 @@ func (l *List) setHeads(sections []section) {
 	for i := range l.rows {
 		r := &l.rows[i]
 		of := sections[r.document]
-		r.lack = passage.Lack(l.items[r.item])
-		r.aside = of.part != ranked || r.lack != ""
+		r.lack, r.beside = passage.Lacking(l.items[r.item]), passage.Lack(l.items[r.item]) != ""
+		r.aside = of.part != ranked || r.beside
 		if i > 0 && r.document == l.rows[i-1].document {
 			l.rows[head].further++
 			r.nth = i - head
