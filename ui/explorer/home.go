@@ -164,11 +164,13 @@ func (m *Model) newestEntries(above int) (entries []homeEntry) {
 		if updated, err := wire.ParseTime(text.OrEmpty(document.UpdatedAt)); err == nil && !oneDate {
 			age = m.ago(updated)
 		}
-		if by := m.look.by; by.IsPlace() && m.isWideHome() {
-			where := by.Name(by.Value(document))
-			if apart[i] != "" && apart[i] != where {
-				where += " › " + apart[i]
+		where := apart[i]
+		if by := m.look.by; by.IsPlace() {
+			if where = by.Name(by.Value(document)); apart[i] != where {
+				where = text.Join(" › ", where, apart[i])
 			}
+		}
+		if m.isWideHome() {
 			age = text.Join(" · ", where, age)
 		}
 		entries = append(entries, m.documentEntry(group, document, age, wire.SearchRequest{Browse: true}))

@@ -265,6 +265,28 @@ func TestTheHomeOfOneDay(t *testing.T) {
 	}
 }
 
+// Documents of one title are told apart, whether the library is divided by source or by place.
+func TestNewestDocumentsOfOneTitle(t *testing.T) {
+	t.Parallel()
+	for _, other := range []string{"file", "slack"} {
+		m := New(t.Context(), Options{Target: Target{Kind: Library}, Now: today, Width: 120, Height: 36})
+		m.past.loaded = true
+		m.conn.welcome = welcome{exact: true, documents: 2, facets: wire.Facets{Sources: []wire.FacetValue{{Value: "file", Count: 1}, {Value: other, Count: 1}},
+			Places: []wire.FacetValue{{Value: "docs", Count: 1}, {Value: "wiki", Count: 1}}}}
+		for _, place := range []string{"docs", "wiki"} {
+			m.conn.welcome.newest = append(m.conn.welcome.newest, wire.SearchResult{Ref: place + "#0", DocumentID: place, Title: "Leave", SourceType: "file", Place: place})
+		}
+		m.divide()
+		var notes []string
+		for _, entry := range m.newestEntries(0) {
+			notes = append(notes, entry.note)
+		}
+		if got := strings.Join(notes, " "); got != "docs wiki" {
+			t.Errorf("beside %s: %q", other, got)
+		}
+	}
+}
+
 // Every entry of the home does something, at every size.
 func TestEveryEntryOfTheHomeActs(t *testing.T) {
 	t.Parallel()

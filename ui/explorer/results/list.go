@@ -62,6 +62,8 @@ type List struct {
 	placed  []int // row that each line of the last View shows; -1 for none
 	visible int   // how many rows the last View showed
 	height  int   // of the last View
+
+	documents int
 }
 
 // row is one passage in the order of the list.
@@ -240,17 +242,18 @@ func (l *List) beside(at, direction int) int {
 	return at
 }
 
-// mostUnfolded is how many further passages of the selected document are listed, as far as they are a part of the lines
-// of the list: more would push the others out.
+// mostUnfolded is how many further passages of the selected document are listed, as far as there is room beside
+// roomFor documents, each with three lines: more would push them out.
 const (
 	mostUnfolded = 5
-	unfoldedPart = 5
+	roomFor      = 9
 )
 
 // unfolds is how many further passages of the document that begins at a row are listed while it is selected. A last one
 // takes no more room than the line that counts it.
 func (l *List) unfolds(head int) int {
-	most := max(1, min(mostUnfolded, l.height/unfoldedPart))
+	others := 3*min(roomFor, l.documents) + 1 // with the line that counts what is not listed
+	most := max(1, min(mostUnfolded, l.height-others))
 	if l.rows[head].further == most+1 {
 		return most + 1
 	}

@@ -216,12 +216,12 @@ func TestManyPassagesOfADocument(t *testing.T) {
 	}
 	lines := func(height int) string { return strings.TrimRight(glyphless(shown(&l, 60, height)), "\n") + "\n" }
 	set(60)
-	expect(t, lines(9),
+	expect(t, lines(8),
 		"▌ 1  Runbook                                      ↳ 59  3 d",
 		"  ↳  passage 1",
 		"     58 more · E shows the whole document",
 		"  2  Policy                                             3 d")
-	for height, listed := range map[int]int{15: 3, 20: 4, 200: 5} {
+	for height, listed := range map[int]int{8: 1, 9: 2, 10: 3, 11: 4, 200: 5} {
 		for passages, want := range map[int]int{1 + listed: listed, 2 + listed: listed + 1, 3 + listed: listed} {
 			set(passages) // one more would take the line that counts it
 			if got := strings.Count(lines(height), "↳  passage"); got != want {
@@ -252,6 +252,36 @@ func TestManyPassagesOfADocument(t *testing.T) {
 	l.Move(1)
 	if r, _ := l.Selected(); r.Title != "Policy" {
 		t.Errorf("below the passages is %s", r.Title)
+	}
+	others := slices.Clip(items[:20])
+	for i := range 12 {
+		others = append(others, item(2+i, fmt.Sprintf("c%d#0", i), "Policy", strings.Repeat("another ", 20)))
+	}
+	l.Set(others, nil, false)
+	l.Density = TwoLines
+	if seen := lines(29); strings.Count(seen, "Policy") < 8 || strings.Count(seen, "↳  passage") != 1 {
+		t.Errorf("nine documents have room:\n%s", seen)
+	}
+}
+
+// The heading of a group counts what matches, as the strip does, not what stands before it by meaning.
+func TestGroupsCountMatches(t *testing.T) {
+	t.Parallel()
+	var l List
+	l.SetNow(now())
+	meant, alone := item(2, "b#0", "B", "text"), item(3, "c#0", "C", "text")
+	meant.Matches, meant.FoundBy = false, wire.FoundByMeaning
+	alone.Matches, alone.FoundBy, alone.SourceType = false, wire.FoundByMeaning, "jira"
+	l.Set([]wire.SearchResult{meant, alone, item(1, "a#0", "A", "text")}, nil, false)
+	l.SetGrouping(BySource)
+	var got []string
+	for _, r := range l.rows {
+		if r.heading != "" {
+			got = append(got, r.heading)
+		}
+	}
+	if want := []string{"Slack · 1 document", "Jira"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

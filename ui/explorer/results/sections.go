@@ -59,6 +59,9 @@ func (l *List) heading(s section, documents int) string {
 	if l.IsPart {
 		counted += " loaded"
 	}
+	if documents == 0 {
+		counted = ""
+	}
 	return text.Join(" · ", paint.Line(name), how, counted)
 }
 
@@ -114,6 +117,7 @@ func (l *List) arrange() {
 			return cmp.Compare(b, a)
 		})
 	}
+	l.documents = len(sections)
 	selects := !l.Plain && slices.Contains(chosen, true)
 	for document := range sections {
 		switch of := &sections[document]; {
@@ -149,8 +153,9 @@ func (l *List) setHeads(sections []section) {
 			l.rows[opens].heading = l.heading(sections[l.rows[opens].document], documents)
 			opens, documents = i, 0
 		}
-		head = i
-		documents++
+		if head = i; r.lack == "" || of.part == beyond { // else it is in no other count either
+			documents++
+		}
 	}
 	if len(l.rows) > 0 {
 		l.rows[opens].heading = l.heading(sections[l.rows[opens].document], documents)
