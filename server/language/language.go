@@ -134,14 +134,16 @@ func mainScript(text string) string {
 	}
 	const frequent = 0x800 // alphabets, whose few characters are looked up once
 	var times [frequent]uint16
+	last := rune(0)
 	for _, r := range text {
 		if r < frequent {
 			times[r]++
+			last = max(last, r)
 		} else {
 			count(r, 1)
 		}
 	}
-	for r, n := range times {
+	for r, n := range times[:last+1] {
 		if n > 0 {
 			count(rune(r), int(n))
 		}
@@ -171,9 +173,11 @@ type model struct {
 	languages []language
 	words     map[string][]uint8
 	// sequences are sorted by their slots; those of slot s begin at slots[s] and end where the next slot begins.
-	// Several sequences end at each letter of a text; most are unknown, and 98 % of those have an empty slot.
+	// Several sequences end at each letter of a text; most are unknown, and 98 % of those have an empty slot. filled has
+	// a bit for each slot that is not, so that a search in between leaves them in the processor's cache.
 	sequences []sequence
 	slots     [1<<16 + 1]uint16
+	filled    [1 << 16 / 64]uint64
 }
 
 // sequence has up to four characters of 16 bits, as beyond are neither alphabets nor syllables. A single one is a
@@ -221,7 +225,9 @@ func parse() *model {
 	}
 	m.sequences = make([]sequence, len(sequences))
 	for key := range sequences {
-		m.slots[slot(key)]++
+		s := slot(key)
+		m.slots[s]++
+		m.filled[s/64] |= 1 << (s % 64)
 	}
 	end := uint16(0)
 	for at := range m.slots {
@@ -303,6 +309,9 @@ func (m *model) score(word string, points []int) {
 		}
 		for _, key := range keys {
 			s := int(slot(key))
+			if m.filled[s/64]>>(s%64)&1 == 0 {
+				continue
+			}
 			for _, known := range m.sequences[m.slots[s]:m.slots[s+1]] {
 				if known.key == key {
 					add(known.languages, known.points)

@@ -94,9 +94,8 @@ func (r *run) anyIn(terms []string, rights []segment.Bits) bool {
 		return must(r.far.SeesTerm(terms))
 	}
 	for part := range r.s.parts {
-		reader := r.reader(part)
 		for _, term := range terms {
-			if _, ok := r.term(part, term); ok && reader.TermIn(term, rights[part]) {
+			if t, ok := r.term(part, term); ok && t.In(rights[part]) {
 				return true
 			}
 		}

@@ -140,7 +140,7 @@ func (r *run) fetched(wanted Wanted, f func(before int) error) error {
 	}
 	all, far := r.s, r.far
 	r.s = searcherOf(parts, all.stats, all.params)
-	r.far, r.terms = nil, make([]map[string]*segment.Term, len(r.s.parts))
+	r.far, r.terms = nil, make([]knownTerms, len(r.s.parts))
 	defer func() { r.s, r.far, r.terms, r.reading = all, far, nil, 0 }()
 	return f(before)
 }

@@ -14,13 +14,15 @@ type levenshtein struct {
 	word  []rune
 	limit int
 	given []rune
-	rows  []int // of len(word)+1 distances each: of what was given so far to the beginnings of word
+	rows  []int // of len(word)+1 distances each: of what was given so far to the beginnings of word, if within limit
+	far   []int // a row without any
 }
 
 func newLevenshtein(word string, limit int) *levenshtein {
 	l := &levenshtein{word: []rune(word), limit: limit}
 	for i := range len(l.word) + 1 {
 		l.rows = append(l.rows, i)
+		l.far = append(l.far, limit+1)
 	}
 	return l
 }
@@ -56,13 +58,12 @@ func (l *levenshtein) Push(c rune) bool {
 	if c < 'a' || c > 'z' && c < utf8.RuneSelf {
 		return false
 	}
-	n, width := len(l.given), len(l.word)+1
-	for range width {
-		l.rows = append(l.rows, n+1)
-	}
+	n := len(l.given)
+	l.rows = append(l.rows, l.far...)
 	above, row, least := l.row(n), l.row(n+1), n+1
-	for i, wanted := range l.word {
-		d := above[i]
+	row[0] = least
+	for i := max(0, n-l.limit); i < min(len(l.word), n+l.limit+1); i++ {
+		wanted, d := l.word[i], above[i]
 		if wanted != c {
 			d = min(d, row[i], above[i+1]) + 1
 		}

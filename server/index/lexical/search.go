@@ -85,44 +85,6 @@ func (s *Searcher) Admits(documentID string, access index.Access) (live, admitte
 	return live, admitted, err
 }
 
-// maxTerms bounds the terms of a part that are remembered: half a megabyte.
-const maxTerms = 4096
-
-// term looks a term up in a part.
-func (r *run) term(part int, term string) (segment.Term, bool) {
-	reader, known := r.reader(part), r.terms[part]
-	if known == nil || len(known) == maxTerms {
-		known = make(map[string]*segment.Term)
-		r.terms[part] = known
-	}
-	found := known[term]
-	if found == nil {
-		if t, ok := reader.Term(term); ok {
-			found = &t
-		} else {
-			found = &r.none
-		}
-		known[term] = found
-	}
-	return *found, found.Chunks > 0
-}
-
-// termCounts adds up the statistics of a term over all parts.
-func (r *run) termCounts(term string) (n segment.TermCounts) {
-	if r.far != nil {
-		return must(r.far.Counts(term))[0]
-	}
-	for i := range r.s.parts {
-		if t, ok := r.term(i, term); ok {
-			n.Add(segment.TermCounts{Chunks: int64(t.Chunks), Documents: int64(t.Documents), Titles: int64(t.Titles)}, 1)
-		}
-		if delta := r.s.parts[i].Delta; delta != nil {
-			n.Add(delta.Terms[term], -1)
-		}
-	}
-	return n
-}
-
 // Search implements index.Snapshot.
 func (s *Searcher) Search(ctx context.Context, query index.Query) (index.Result, error) {
 	return answer(ctx, s, "search", func(r *run) (index.Result, error) { return r.search(&query) })
@@ -360,9 +322,9 @@ func (r *run) scope(part int, q *index.Query, required segment.Bits) segment.Bit
 type run struct {
 	s       *Searcher
 	ctx     context.Context
-	reading int                        // the part that is being read
-	terms   []map[string]*segment.Term // by part
-	far     Elsewhere                  // nil: all documents are in parts
+	reading int          // the part that is being read
+	terms   []knownTerms // by part
+	far     Elsewhere    // nil: all documents are in parts
 	*scratch
 }
 
@@ -379,8 +341,7 @@ type scratch struct {
 	bitmaps []segment.Bits // free ones
 	lent    []segment.Bits
 	counts  []uint32
-	known   []map[string]*segment.Term // by part: the same words are looked for again and again
-	none    segment.Term               // of all that a part does not have
+	known   []knownTerms // by part: the same words are looked for again and again
 }
 
 // close gives the memory back; nothing that was lent may be used afterwards.
@@ -466,7 +427,7 @@ func (r *run) name() string {
 func answer[T any](ctx context.Context, s *Searcher, what string, f func(*run) (T, error)) (T, error) {
 	memory := s.scratch.get(func() *scratch { return new(scratch) })
 	if memory.known == nil {
-		memory.known = make([]map[string]*segment.Term, len(s.parts))
+		memory.known = make([]knownTerms, len(s.parts))
 	}
 	r := &run{s: s, ctx: ctx, scratch: memory, terms: memory.known}
 	defer r.close()

@@ -1,7 +1,6 @@
 package segment
 
 import (
-	"bytes"
 	"sort"
 	"unicode/utf8"
 )
@@ -117,13 +116,14 @@ func (m *matching) after(key []byte) (bound []byte, ok bool) {
 
 // skipTo moves entries at the end of a block to the block that may contain key, or the first one behind it.
 func (e *entries) skipTo(key []byte) {
+	start := keyStart(key)
 	for step := 1; ; step *= 2 { // blocks near by are more likely
 		until := min(e.block+step, e.d.blocks)
-		if until < e.d.blocks && bytes.Compare(e.d.first(until), key) <= 0 {
+		if until < e.d.blocks && !e.d.isBehind(until, key, start) {
 			e.block = until
 			continue
 		}
-		behind := sort.Search(until-e.block, func(i int) bool { return bytes.Compare(e.d.first(e.block+i), key) > 0 })
+		behind := sort.Search(until-e.block, func(i int) bool { return e.d.isBehind(e.block+i, key, start) })
 		e.block += max(0, behind-1)
 		e.left = max(0, e.d.count-e.block*dictionaryBlock)
 		return

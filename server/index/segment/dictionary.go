@@ -103,12 +103,9 @@ func (d *dictionary) block(i int) []byte {
 
 // first returns the first key of a block.
 func (d *dictionary) first(block int) []byte {
-	_, rest := uvarint(d.r, d.block(block))
-	length, rest := uvarint(d.r, rest)
-	if length > uint64(len(rest)) {
-		panic(d.r.damaged("a dictionary's key is too long"))
-	}
-	return rest[:length]
+	data := d.block(block)
+	at := d.entry(data, 0)
+	return data[at.key:at.keyEnd]
 }
 
 // entries walks over the entries of a dictionary.
@@ -158,6 +155,15 @@ type entry struct{ shared, key, keyEnd, value, end int }
 
 // entry reads where the parts of the next entry lie. The key before has length bytes.
 func (d *dictionary) entry(data []byte, length int) (at entry) {
+	if len(data) > 2 && (data[0]|data[1]) < 0x80 { // each length is a single byte, as in most entries
+		at = entry{shared: int(data[0]), key: 2, keyEnd: 2 + int(data[1])}
+		if at.shared <= length && at.keyEnd < len(data) && data[at.keyEnd] < 0x80 {
+			at.value = at.keyEnd + 1
+			if at.end = at.value + int(data[at.keyEnd]); at.end <= len(data) {
+				return at
+			}
+		}
+	}
 	shared, rest := uvarint(d.r, data)
 	added, rest := uvarint(d.r, rest)
 	if shared > uint64(length) || added > uint64(len(rest)) {
@@ -199,14 +205,7 @@ func (e *entries) ordinal() int { return e.d.count - e.left - 1 }
 // seek returns entries whose current one is the first with a key not less than key.
 func (d *dictionary) seek(key []byte) (entries, bool) {
 	start := keyStart(key)
-	behind := sort.Search(d.blocks, func(i int) bool {
-		first := d.starts[i].Load()
-		if first == 0 {
-			first = keyStart(d.first(i))
-			d.starts[i].Store(first)
-		}
-		return first > start || first == start && bytes.Compare(d.first(i), key) > 0
-	})
+	behind := sort.Search(d.blocks, func(i int) bool { return d.isBehind(i, key, start) })
 	e := d.from(max(0, behind-1))
 	for e.next() {
 		if bytes.Compare(e.key, key) >= 0 {
@@ -214,6 +213,16 @@ func (d *dictionary) seek(key []byte) (entries, bool) {
 		}
 	}
 	return e, false
+}
+
+// isBehind reports whether a block begins behind a key with a start.
+func (d *dictionary) isBehind(block int, key []byte, start uint64) bool {
+	first := d.starts[block].Load()
+	if first == 0 {
+		first = keyStart(d.first(block))
+		d.starts[block].Store(first)
+	}
+	return first > start || first == start && bytes.Compare(d.first(block), key) > 0
 }
 
 // keyStart returns the first bytes of a key as a number; of two keys, the lesser one has no greater number.

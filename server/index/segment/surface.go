@@ -165,13 +165,9 @@ func (t *Term) documents(owners Owners) iter.Seq[int] {
 	}
 }
 
-// TermIn reports whether one of documents contains a term. The segment must contain the term.
-func (r *Reader) TermIn(term string, documents Bits) bool {
-	t, ok := r.Term(term)
-	if !ok {
-		panic(r.damaged("a surface has no term"))
-	}
-	for document := range t.documents(r.Owners()) {
+// In reports whether one of documents contains the term.
+func (t *Term) In(documents Bits) bool {
+	for document := range t.documents(t.r.Owners()) {
 		if documents.Has(document) {
 			return true
 		}

@@ -1,0 +1,50 @@
+package lexical
+
+import "quarry/server/index/segment"
+
+// maxTerms bounds the terms of a part that are remembered, and four times that the absent ones, as most are in a library
+// of several languages: half a megabyte each.
+const maxTerms = 4096
+
+// knownTerms are what was looked up in a part.
+type knownTerms struct {
+	found  map[string]*segment.Term
+	absent map[string]bool
+}
+
+// term looks a term up in a part.
+func (r *run) term(part int, term string) (segment.Term, bool) {
+	reader, known := r.reader(part), &r.terms[part]
+	if found := known.found[term]; found != nil {
+		return *found, true
+	}
+	if known.absent[term] {
+		return segment.Term{}, false
+	}
+	if known.found == nil || len(known.found) == maxTerms || len(known.absent) == 4*maxTerms {
+		*known = knownTerms{make(map[string]*segment.Term), make(map[string]bool)}
+	}
+	found, ok := reader.Term(term)
+	if ok {
+		known.found[term] = &found
+	} else {
+		known.absent[term] = true
+	}
+	return found, ok
+}
+
+// termCounts adds up the statistics of a term over all parts.
+func (r *run) termCounts(term string) (n segment.TermCounts) {
+	if r.far != nil {
+		return must(r.far.Counts(term))[0]
+	}
+	for i := range r.s.parts {
+		if t, ok := r.term(i, term); ok {
+			n.Add(segment.TermCounts{Chunks: int64(t.Chunks), Documents: int64(t.Documents), Titles: int64(t.Titles)}, 1)
+		}
+		if delta := r.s.parts[i].Delta; delta != nil {
+			n.Add(delta.Terms[term], -1)
+		}
+	}
+	return n
+}
