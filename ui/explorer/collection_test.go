@@ -57,6 +57,14 @@ func withStore(t *testing.T) (Options, *state.Store) {
 	return Options{Target: target}, target.State
 }
 
+// The keys that lead on are in sight on the narrowest screen, too.
+func TestMarksLeaveTheKeys(t *testing.T) {
+	t.Parallel()
+	screen := collect(t, Options{})
+	screen.Resize(40, 12)
+	screen.WaitText(" / edit query   ↵ open   F1 keys    ● 2")
+}
+
 // Passages are marked across searches, and shown with what they are and the query that found them.
 func TestPassagesAreCollected(t *testing.T) {
 	t.Parallel()

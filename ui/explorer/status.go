@@ -303,11 +303,13 @@ func (m *Model) bar() string {
 	return paint.Fit(" "+m.hints(m.place(), room-2), room) + marked
 }
 
+// narrow is how many columns the last line has at least to say more than keys and numbers.
+const narrow = 60
+
 // meaningProgress is how far the vectors of the library are while they are made: "meaning 62 %, 4 min".
 func (m *Model) meaningProgress() string {
-	const least = 60 // columns, below which the keys need them
 	at := m.conn.meaning
-	if at.State != wire.MeaningRunning || m.width < least {
+	if at.State != wire.MeaningRunning || m.width < narrow {
 		return ""
 	}
 	progress := fmt.Sprintf("meaning %d %%", 100*at.Done/max(1, at.Total))
@@ -319,12 +321,11 @@ func (m *Model) meaningProgress() string {
 
 // markedCount is the size of the collection, for the end of the last line.
 func (m *Model) markedCount() string {
-	const short = 60 // columns, below which the number has to do
 	n := len(m.marks())
 	switch {
 	case n == 0:
 		return ""
-	case m.width < short:
+	case m.width < narrow:
 		return m.theme.Number.Render("● "+text.Number(n)) + " "
 	}
 	return m.theme.Number.Render("● "+text.Number(n)+" marked") + " "
@@ -338,7 +339,11 @@ func (m *Model) hints(place Place, room int) string {
 	columns := func(b key.Binding) int { return paint.Width(b.Help().Key + " " + b.Help().Desc + bar.ShortSeparator) }
 	room += len(bar.ShortSeparator)
 	var shown, last []key.Binding
-	all := m.keys.named("actions").hint(place, "all keys")
+	label := "all keys"
+	if m.width < narrow && len(m.marks()) > 0 {
+		label = "keys"
+	}
+	all := m.keys.named("actions").hint(place, label)
 	if all.Enabled() && place&InOverlays == 0 { // those of a panel are few
 		last, room = []key.Binding{all}, room-columns(all)
 	}

@@ -76,12 +76,25 @@ func (s *session) printAnswer() {
 		s.printNothing()
 		return
 	}
+	s.say(s.counts())
+	s.more()
+}
+
+// counts says how many documents match, as far as the server knows, and how many results there are of them.
+func (s *session) counts() string {
+	further := passage.Further(s.results)
+	if s.answer.Matched != (wire.Matched{}) {
+		said := text.Sentence(passage.Total(s.answer)) + " " + text.Count(further, "result")
+		if more := len(s.results) - further; more > 0 {
+			said += ", then " + text.Count(more, "further result")
+		}
+		return said + "."
+	}
 	documents := map[string]bool{}
 	for _, result := range s.results {
 		documents[passage.DocumentKey(result)] = true
 	}
-	s.say(text.Count(len(s.results), "result") + " in " + text.Count(len(documents), "document") + ".")
-	s.more()
+	return text.Count(len(s.results), "result") + " in " + text.Count(len(documents), "document") + "."
 }
 
 // more lists the next results.
@@ -95,7 +108,10 @@ func (s *session) more() {
 		return
 	}
 	last := min(s.listed+pageSize, len(s.results))
-	for ; s.listed < last; s.listed++ {
+	for further := passage.Further(s.results); s.listed < last; s.listed++ {
+		if s.listed == further {
+			s.say(text.Sentence(passage.FurtherResults))
+		}
 		s.say(s.summary(s.listed))
 	}
 	if s.listed < len(s.results) {
@@ -271,7 +287,7 @@ func (s *session) help() {
 Filters narrow the search:
 source:slack,github for the source,
 within:30d, since:2026-01-31 and until:2026-06-30 for the date of the last update,
-author:kim, type:pdf, set:handbook, tag:team=infra and agent:"Eng".
+author:kim, type:pdf, set:handbook, tag:team=infra, lang:de, in:handbook/people and agent:"Eng".
 After a search:
 2 reads result 2.
 expand 2, or e 2, reads more of its document.

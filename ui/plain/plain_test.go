@@ -161,6 +161,23 @@ func TestSampleTranscript(t *testing.T) {
 	golden.RequireEqual(t, w.transcript())
 }
 
+// The count is of the documents that match; what lacks a word comes behind them, and says so.
+func TestFurtherResults(t *testing.T) {
+	w := newWorld(t)
+	w.handler = func(answer http.ResponseWriter, _ *http.Request) {
+		reply(answer, wire.SearchResponse{TotalMatches: 1, Matched: wire.Matched{Level: "all", Documents: 1}, Results: []wire.SearchResult{
+			{Title: "Deploys", SourceType: "web", DocumentID: "a", Matches: true, Missing: []string{"roll"}, Content: "back to a deploy"},
+			{Title: "Firmware", SourceType: "web", DocumentID: "b", Missing: []string{"roll", "deploy"}, Content: "go back"},
+		}})
+	}
+	said := w.transcript("roll back a deploy", "quit")
+	for _, want := range []string{"1 document. 1 result, then 1 further result.", "Web. Without “roll”.", "Further results.\n2. Firmware\nWeb. Without “roll”, “deploy”."} {
+		if !strings.Contains(said, want) {
+			t.Errorf("no %q:\n%s", want, said)
+		}
+	}
+}
+
 // problem is a failure with what to do about it.
 type problem struct{ what, remedy string }
 
@@ -380,7 +397,7 @@ func TestACancelledSearchOpensNothingTwice(t *testing.T) {
 	p.hear(t, "Cancelled. ")
 	fmt.Fprintln(p.in, "rollback")
 	close(proceed)
-	p.hear(t, "results in")
+	p.hear(t, "2 documents. ")
 	fmt.Fprintln(p.in, "quit")
 	if err := <-p.done; err != nil {
 		t.Error(err)

@@ -23,6 +23,9 @@ func (s *session) summary(at int) string {
 	if first, again := s.sameDocument(at); again {
 		lines[1] = fmt.Sprintf("The same document as result %d.", first+1)
 	}
+	if lack := passage.Lacking(r); lack != "" {
+		lines[1] += " " + text.Sentence(lack)
+	}
 	var said []string
 	for _, line := range passage.Excerpt(r, passage.Words(s.query), excerptLines, excerptColumns) {
 		if line.Text != "" {
