@@ -398,10 +398,13 @@ func (m *Model) homePane() []string {
 	return m.draw(p, here)
 }
 
-// scrolled are the lines from which on the one with the chosen entry is in sight.
+// scrolled are the lines from which on the one with the chosen entry is in sight. No heading is the last of them.
 func (m *Model) scrolled(lines []string, at, height int) []string {
 	if from := at - height + 1; m.focus == InHome && from > 0 {
-		return lines[from:]
+		lines = lines[from:]
+	}
+	if last := height - 1; last > 0 && len(lines) > last && lines[last-1] == "" {
+		return lines[:last]
 	}
 	return lines
 }

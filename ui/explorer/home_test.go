@@ -330,6 +330,11 @@ func TestEveryEntryOfTheHomeActs(t *testing.T) {
 		if 4*full < 3*len(lines) {
 			t.Errorf("%v: %d of %d lines have something:\n%s", size, full, len(lines), strings.Join(lines, "\n"))
 		}
+		if body := m.rects.inside(m.homeRect(), 1); slices.ContainsFunc(entries, func(e homeEntry) bool {
+			return strings.Trim(lines[body.Y+body.H-1], " │") == e.group
+		}) {
+			t.Errorf("%v: nothing is below the last heading:\n%s", size, strings.Join(lines, "\n"))
+		}
 		hasMore := slices.ContainsFunc(entries, func(e homeEntry) bool { return strings.HasSuffix(e.text, " more") })
 		if size[1] < 40 && !hasMore {
 			t.Errorf("%v: the places that there is no room for are not reached", size)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/theme"
@@ -24,6 +26,7 @@ const (
 	leastTitle = 4
 	leastText  = 12 // columns that a passage needs to say anything
 	widestName = 20 // columns of an author's name
+	mostLeft   = 6  // columns of a line that is cut
 	widestHead = 28 // of the heading before a further passage
 	beforeText = 2  // columns between the place of a document and its passage
 )
@@ -354,13 +357,16 @@ func (d drawing) snippet(room int) (string, []wire.Span) {
 	return rest, paint.SpansWithin(spans, paint.Range{Start: len(text) - len(rest), End: len(text)})
 }
 
-// cut is a text with what is marked in it, cut between two words.
+// cut is a text with what is marked in it, cut between two words, or in one that would leave much of the line empty.
 func (d drawing) cut(text string, spans []wire.Span, width int) string {
 	parts, tail := broken(text, width), ""
 	if len(parts) > 1 || parts[0].End < len(text) {
 		tail = "…"
 		parts = broken(text, width-paint.Width(" …"))
-		if end := parts[0].End; end < len(text) && text[end] == ' ' {
+		switch end := parts[0].End; {
+		case width-paint.Width(text[:end]) > mostLeft:
+			parts[0].End = len(ansi.Truncate(text, width-1, ""))
+		case end < len(text) && text[end] == ' ':
 			tail = " …"
 		}
 	}
