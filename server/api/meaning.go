@@ -186,7 +186,9 @@ func (m *making) run(ctx context.Context, documents index.Index, wait bool) (ref
 	if m.background {
 		defer m.s.spareProcessor()()
 	}
-	m.note = m.known(model.Name())
+	if m.note = s.meaningNote(m.folder); m.note.Model != model.Name() {
+		m.note = meaningNote{Model: model.Name()}
+	}
 	v := &vectoriser{model: llm.CountedEmbedder(model, s.Budget.Meter(m.tenant), "embed")}
 	err = s.lease(ctx, "embedding of "+m.tenant, func(ctx context.Context) error {
 		return documents.Embed(ctx, index.Embedding{Model: model.Name(), Vectors: m.paced(v.vectors),
@@ -233,15 +235,6 @@ func (m *making) lock(ctx context.Context, wait bool) (release func(), err error
 		return nil, errors.Join(err, lock.Close(), context.Cause(ctx))
 	}
 	return func() { _ = lock.Close() }, nil
-}
-
-// known returns what is known of earlier work with a model.
-func (m *making) known(model string) meaningNote {
-	note := m.s.meaningNote(m.folder)
-	if note.Model != model {
-		note = meaningNote{Model: model}
-	}
-	return note
 }
 
 // stopIfLong stops where the rest takes longer than there is time, as far as that is known.

@@ -223,7 +223,7 @@ func (e *localEmbedder) Unrelated() float64 {
 func (e *localEmbedder) Embed(ctx context.Context, use Use, texts []string) ([][]float32, Usage, error) {
 	model, err := e.open()
 	if err != nil {
-		return nil, Usage{}, &Error{Kind: ErrUnavailable, Provider: "embeddings", Message: text.Shorten(err.Error(), maxMessage)}
+		return nil, Usage{}, &Error{Kind: ErrModel, Message: text.Shorten(err.Error(), maxMessage)}
 	}
 	prefix := cmp.Or(e.prefixes[use], [2]string{ForDocuments: model.DocumentPrompt, ForQueries: model.QueryPrompt}[use])
 	vectors := make([][]float32, len(texts))

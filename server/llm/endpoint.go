@@ -233,6 +233,8 @@ var (
 	ErrTimeout = errors.New("no answer in time")
 	// ErrUnavailable: the server cannot be reached, closed the connection, or failed.
 	ErrUnavailable = errors.New("the model's server is not available")
+	// ErrModel: the files of a model in this process are damaged or not supported.
+	ErrModel = errors.New("the embedding model cannot be used")
 	// ErrBusy: the server asks for fewer requests.
 	ErrBusy = errors.New("the model's server has a rate limit")
 	// ErrRefused: the server does not accept the key, the model or the request, or it redirects elsewhere.

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -43,6 +44,19 @@ func TestAModelInAFolderHasItsPrompts(t *testing.T) {
 				t.Errorf("%+v: the vector is not that of %q: %v", test.config, prefix, err)
 			}
 		}
+	}
+	tensors := filepath.Join(folder, "model.safetensors")
+	if err := os.Truncate(tensors, 1000); err != nil {
+		t.Fatal(err)
+	}
+	providers, err := New(Config{Embedding: Embedding{Path: folder}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	embedder, _ := providers.Embedder()
+	_, _, err = embedder.Embed(t.Context(), ForQueries, []string{"roll back"})
+	if err == nil || !strings.Contains(err.Error(), tensors) || strings.Contains(err.Error(), "server") {
+		t.Errorf("a damaged model: %v", err)
 	}
 	if _, err := New(Config{Embedding: Embedding{Path: t.TempDir()}}); err == nil || !strings.Contains(err.Error(), "embeddings.path") {
 		t.Errorf("an empty folder: %v", err)

@@ -180,6 +180,19 @@ func TestIndexing(t *testing.T) {
 	}
 }
 
+// TestVectorsThatAreMissing: a change that is stored says why passages have no vector, and what to do about it first.
+func TestVectorsThatAreMissing(t *testing.T) {
+	s := newOnyx(t)
+	s.on("/library/sync", stream(`{"type":"embedding","done":1,"total":3,"reason":"/m/model.safetensors: it is too short"}`,
+		`{"type":"done","added":0,"updated":0,"removed":0,"unchanged":2,"skipped":0}`))
+	got := run(t, localDoors(s.URL), terminal{}, "sync", "--meaning").check(t, ExitSuccess)
+	want := "1 of 3 passages have vectors; only lexical search finds the others: /m/model.safetensors: it is too short. " +
+		"When that is fixed: quarry sync --meaning\n"
+	if !strings.Contains(got.err, want) {
+		t.Errorf("printed %s", got.err)
+	}
+}
+
 // The bar of one large file moves with its bytes.
 func TestBarWithinAFile(t *testing.T) {
 	a := &app{io: IO{Width: 100, Now: today}, flags: globalFlags{}}

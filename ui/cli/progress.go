@@ -225,11 +225,11 @@ func vectorsText(event wire.LibraryEvent) string {
 
 // restOfVectors says who makes the vectors that are left.
 func restOfVectors(seconds int, library string) string {
+	rest := "The explorer, quarry serve and quarry mcp make the rest while they run, or now"
 	if time.Duration(seconds)*time.Second > time.Hour {
-		return "To make the rest: quarry sync --meaning" + library
+		rest = "To make the rest"
 	}
-	const now = "quarry sync --meaning"
-	return "The explorer, quarry serve and quarry mcp make the rest while they run, or now: " + now + library
+	return rest + ": quarry sync --meaning" + library
 }
 
 // indexingText is "indexing 120 of 456 changes".
@@ -289,7 +289,7 @@ func (p *progress) finish(done wire.LibraryEvent, searched string) error {
 	case vectors.Done+vectors.Refused >= vectors.Total:
 		p.app.say("%s; the model refuses the others, which only lexical search finds: %s", vectorsText(vectors), text.Sentence(reason))
 	default:
-		p.app.say("%s; only lexical search finds the others: %s To continue: quarry sync --meaning%s",
+		p.app.say("%s; only lexical search finds the others: %s When that is fixed: quarry sync --meaning%s",
 			vectorsText(vectors), text.Sentence(reason), p.app.libraryFlag())
 	}
 	if vectors.Reason == "" && vectors.Done+vectors.Refused < vectors.Total {

@@ -306,7 +306,7 @@ func (h *Host) models() (*llm.Providers, error) {
 	})
 	if err != nil {
 		return nil, &config.Error{Exit: config.ExitNotConfigured, Problem: h.Config.File + ": cannot use the models", Err: err,
-			Fix: "correct llm and embeddings in the file"}
+			Fix: "correct llm and embeddings in the file, or QUARRY_EMBEDDINGS_PATH"}
 	}
 	return models, nil
 }
