@@ -107,6 +107,7 @@ func serverRemedies() []remedyRow {
 		{kind: NotAvailable, says: http.StatusText(http.StatusNotFound), hint: "check server_url and api_prefix (most deployments " +
 			"need /api); if they are right, the server is too old for this"},
 		{code: codeNoAgent, hint: seeAgents},
+		{kind: NotAvailable, path: documentPath, says: noLine, hint: giveLine},
 		{kind: NotAvailable, path: documentPath, hint: giveRef},
 	}
 }
@@ -119,11 +120,13 @@ const (
 	seeAdministered = "list them with quarry admin {kind} list"
 	seeAgents       = "choose one of the agents: quarry agents"
 	giveRef         = "give the ref of a result (DOCUMENT_ID#N) or its document_id"
+	giveLine        = "give another line, or none to read the whole document"
 )
 
 const (
 	codeNoAgent  = "PERSONA_NOT_FOUND"
 	documentPath = "/document/"
+	noLine       = "has no line"
 	modelDown    = "the model's server is not available"
 )
 
@@ -179,6 +182,7 @@ func libraryRemedies() []remedyRow {
 		{code: codeNoAgent, hint: seeAgents},
 		{kind: NotAvailable, path: "/library/migrate", hint: "set index.engine or directory.url: quarry help configuration"},
 		{kind: NotAvailable, path: "/library", hint: "quarry status lists what was added"},
+		{kind: NotAvailable, path: documentPath, says: noLine, hint: giveLine},
 		{kind: NotAvailable, path: documentPath, hint: giveRef},
 		{kind: RateLimited, hint: "raise llm.budget, search without the model by --no-query-expansion --no-document-selection, or try again {wait}"},
 		{kind: Timeout, hint: "allow more time with --timeout"},

@@ -57,6 +57,8 @@ func remedyCases() []struct {
 		{Error{Kind: NotAvailable, Reason: http.StatusText(http.StatusNotFound)}, "too old"},
 		{Error{Kind: NotAvailable, Code: codeNoAgent, Path: search}, "quarry agents"},
 		{Error{Kind: NotAvailable, Reason: "Document not found", Path: read}, "document_id"},
+		{Error{Kind: NotAvailable, Reason: "The document has no line 70: it ends at line 9", Path: read}, "another line"},
+		{library("", "The document has no line 70: it ends at line 9", read, NotAvailable, 404), "another line"},
 
 		{library(wire.CodeLibraryDamaged, "", "/library/sync", Server, 500), "add your files again"},
 		{library(wire.CodeDiskFull, "", "/library/add", Server, 500), "disk space"},

@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -50,6 +51,10 @@ func (e edge) citedAt(ctx context.Context, id string) (document index.Stored, pa
 		cited, citedErr := stored(ctx, e.snapshot, id[:cut], e.access)
 		if passage = passageAt(cited, id[cut:]); citedErr == nil && passage != nil {
 			return cited, passage, nil
+		}
+		if line, lineErr := strconv.Atoi(id[cut+1:]); citedErr == nil && lineErr == nil && len(cited.Positions) > 0 && id[cut] == ':' {
+			err = detailed(http.StatusNotFound, fmt.Sprintf("The document has no line %d: it ends at line %d", line,
+				cited.Positions[len(cited.Positions)-1].LastLine))
 		}
 	}
 	return document, nil, err

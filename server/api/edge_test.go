@@ -186,6 +186,10 @@ func TestIDsComeBackFromOthers(t *testing.T) {
 			t.Errorf("%s: HTTP %d %+v", named, code, chunks)
 		}
 	}
+	beyond := m.call(handler, "jo", "GET", "/document/chunks?document_id=zoo/animals/quokka.md:70", "")
+	if !strings.Contains(beyond.Body.String(), "has no line 70: it ends at line ") {
+		t.Errorf("a line that does not exist: %s", beyond.Body)
+	}
 	for _, named := range []string{"mid:2@acme.example", "mid:", "ana@acme.example", "zoo/animals/quokka.md:70", "zoo/animals/quokka.md:0", "zoo/animals/quokka.md:-1", "zoo/nothing.md",
 		"zoo/animals/../animals/quokka.md", "zoo", "zoo/", "zoo:1", "ZOO/animals/quokka.md", "zoo/animals/quokka.md#page=1"} {
 		if code, _ := read(named); code != http.StatusNotFound {

@@ -113,15 +113,15 @@ func (a *app) checkServing(options target.ServeOptions) (target.ServeOptions, er
 
 // printListening prints an address and how to use it.
 func (a *app) printListening(ctx context.Context, at target.Listening) {
+	host, port, _ := net.SplitHostPort(at.Address)
+	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
+		host = "localhost"
+	}
 	if at.Fingerprint != "" {
-		host, port, _ := net.SplitHostPort(at.Address)
-		if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
-			host = "localhost"
-		}
 		a.say("The explorer is at: ssh -p %s %s (host key %s). Stop with Ctrl-C.", port, host, at.Fingerprint)
 		return
 	}
-	a.say("Listening on http://%s (also under /api). Stop with Ctrl-C.", at.Address)
+	a.say("Listening on http://%s (also under /api). Stop with Ctrl-C.", net.JoinHostPort(host, port))
 	if a.hasTokens(ctx) {
 		a.say("Requests require a token: quarry admin token list%s", a.libraryFlag())
 		return

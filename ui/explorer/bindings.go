@@ -156,7 +156,7 @@ func screenBindings() []Binding {
 			(*Model).toggleMouse),
 		action("redraw", "ctrl+l", Everywhere, "", "Redraw the screen", (*Model).redraw),
 		action("suspend", "ctrl+z", Everywhere, "", "Suspend to the shell (fg returns)", (*Model).suspend, cannotSuspend),
-		action("leave", "q", InList|InReader|InHome, "", "Quit", (*Model).quit, atEntries),
+		action("leave", "q", InList|InReader, "", "Quit", (*Model).quit),
 		action("quit", "ctrl+c", Everywhere, "", "Quit", (*Model).quit),
 	)
 }

@@ -330,11 +330,6 @@ func nothingAtHome(m *Model) string {
 	return unless(m.atHome() && len(m.homeEntries()) > 0, "type a query first")
 }
 
-// atEntries refuses to quit by a letter that may begin a query.
-func atEntries(m *Model) string {
-	return unless(m.focus != InHome, m.keys.keyOf("quit", InHome)+" quits, "+m.keys.keyOf("query", InHome)+" edits the query")
-}
-
 // enterHome moves from the empty query to the entries below it.
 func (m *Model) enterHome() {
 	m.focus, m.past.chosen = InHome, 0

@@ -71,13 +71,13 @@ func TestTheHomeOpensTheNewest(t *testing.T) {
 	screen.WaitText("╭ " + third[2])
 }
 
-// A letter that may begin a query does not end the program.
+// A letter that may begin a query does not end the program, and does not get lost silently.
 func TestTheHomeIsNotLeftByALetter(t *testing.T) {
 	t.Parallel()
 	screen := start(t, 120, 40, Options{Target: sampleTarget(t)})
 	screen.WaitText("Newest")
 	screen.Press("down", "q")
-	screen.WaitText("ctrl+c quits, / edits the query")
+	screen.WaitText("/ edits the query, ctrl+c quits")
 }
 
 // The chosen entry is on the screen however small that is.

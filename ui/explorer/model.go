@@ -254,6 +254,9 @@ func (m *Model) handleKey(key tea.KeyPressMsg) tea.Cmd {
 		return m.run(b, key)
 	}
 	if text := key.Key().Text; text != "" {
+		if m.place() == InHome {
+			m.warn(m.keys.keyOf("query", InHome) + " edits the query, " + m.keys.keyOf("quit", InHome) + " quits")
+		}
 		return m.typed(text)
 	}
 	return nil

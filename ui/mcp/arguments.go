@@ -184,6 +184,36 @@ func refuseBody(w http.ResponseWriter, err error) {
 	_, _ = w.Write(refusal(refused.id, jsonrpc.CodeInvalidRequest, refused.reason))
 }
 
+// refusing answers a message that is refused in plain text, as one of an unknown method is, with an error of JSON-RPC.
+type refusing struct {
+	http.ResponseWriter
+	id    json.RawMessage
+	plain bool
+}
+
+func (w *refusing) WriteHeader(status int) {
+	if w.plain = status == http.StatusBadRequest && strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain"); w.plain {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Del("Content-Length")
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *refusing) Write(data []byte) (int, error) {
+	if !w.plain {
+		return w.ResponseWriter.Write(data)
+	}
+	code, reason := int64(jsonrpc.CodeInvalidRequest), strings.TrimSpace(string(data))
+	if method, unsupported := strings.CutSuffix(reason, " unsupported"); unsupported {
+		code, reason = jsonrpc.CodeMethodNotFound, "unknown method "+strings.TrimPrefix(method, "JSON RPC not handled: ")
+	}
+	_, err := w.ResponseWriter.Write(refusal(w.id, code, reason))
+	return len(data), err
+}
+
+// Unwrap lets streams be flushed.
+func (w *refusing) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
 // refusal is the answer to a message, which may have no id.
 func refusal(id json.RawMessage, code int64, reason string) []byte {
 	answer, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, // numbers and texts always encode

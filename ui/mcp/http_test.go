@@ -28,6 +28,29 @@ func searchCall(id int) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"search","arguments":{"query":"a"}}}`, id)
 }
 
+// TestUnknownMethods: what the protocol does not know is an error of JSON-RPC, not a line of text.
+func TestUnknownMethods(t *testing.T) {
+	options := Options{Client: clientOf(t, http.NewServeMux())}
+	listener := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { ServeHTTP(w, r, options) }))
+	defer listener.Close()
+	answer, err := posted(t.Context(), listener.URL, `{"jsonrpc":"2.0","id":7,"method":"no/such"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var got struct {
+		ID    int
+		Error struct {
+			Code    int
+			Message string
+		}
+	}
+	err = json.NewDecoder(answer.Body).Decode(&got)
+	if err != nil || got.ID != 7 || got.Error.Code != -32601 || got.Error.Message != `unknown method "no/such"` {
+		t.Errorf("%+v (%v)", got, err)
+	}
+}
+
 // TestABatchTakesOneWorker: the calls of a batch wait for each other, so that a server that lets a person use one worker
 // answers them all.
 func TestABatchTakesOneWorker(t *testing.T) {

@@ -82,7 +82,8 @@ func ServeHTTP(w http.ResponseWriter, r *http.Request, options Options) {
 		Stateless: true, DisableLocalhostProtection: true, // the listener checks the names of hosts and bounds bodies
 		PropagateRequestCancellation: true,
 	})
-	handler.ServeHTTP(w, r)
+	id, _ := checkID(body)
+	handler.ServeHTTP(&refusing{ResponseWriter: w, id: id}, r)
 }
 
 func newSession(options Options, over context.Context, atOnce int) *session {
