@@ -83,6 +83,14 @@ func (t Theme) Faded() Theme {
 	return t
 }
 
+// OnReverse returns the theme for text under a reversed Selected, without colours and nothing faint: they would be
+// patches of the ground.
+func (t Theme) OnReverse() Theme {
+	t = t.withoutColours()
+	t.Muted = t.Text
+	return t
+}
+
 // withoutColours sets styles of weight, underline and reverse only.
 func (t Theme) withoutColours() Theme {
 	plain, reverse := t.Text, styleOf(t.Text.Reverse(true))

@@ -41,6 +41,9 @@ func (l *List) drawRow(key drawnRow) []string {
 	}
 	d := drawing{th: &l.drawn.th, shape: l.drawn.look.shape, row: r, item: item, by: l.by, apart: l.apart[r.item],
 		mixed: l.mixed, several: l.several, usual: l.by.Value(item) == l.usual}
+	if key.selected && d.th.Selected.GetReverse() {
+		d.th = new(d.th.OnReverse())
+	}
 	d.titleStyle, d.textStyle = d.th.Title, d.th.Text
 	if r.aside {
 		d.titleStyle, d.textStyle = d.th.Text, d.th.Muted
@@ -53,15 +56,17 @@ func (l *List) drawRow(key drawnRow) []string {
 	bar := " "
 	switch {
 	case key.selected && l.drawn.look.focused:
-		bar = d.th.BorderFocused.Render("▌")
+		bar = l.drawn.th.BorderFocused.Render("▌")
 	case key.selected:
 		bar = d.th.Border.Render("▏")
 	}
+	shown := d.lines()
+	d.th = &l.drawn.th
 	var lines []string
 	if r.heading != "" {
 		lines = append(lines, d.rule(r.heading))
 	}
-	for i, line := range d.lines() {
+	for i, line := range shown {
 		bar := bar
 		if i == 0 && l.isMarked != nil && l.isMarked(item) {
 			bar = d.th.Number.Render(mark)
@@ -126,11 +131,7 @@ func (d drawing) passage() []string {
 	first := room
 	if place.width > 0 {
 		first -= place.width + beforeText
-		gap := d.th.Muted // a change of colours costs some bytes
-		if d.th.Selected.GetReverse() {
-			gap = d.th.Text // where it would be seen
-		}
-		place.add(gap, paint.Blank(beforeText))
+		place.add(d.th.Muted, paint.Blank(beforeText)) // a change of colours costs some bytes
 	}
 	shown := first
 	if d.density == TwoLines {
