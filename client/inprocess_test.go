@@ -240,6 +240,31 @@ func answerValue(w http.ResponseWriter, status int, value any) {
 	}
 }
 
+// Matches say what they lack of a short query, unless no document has it: of that a note speaks.
+func TestPartialMatches(t *testing.T) {
+	t.Parallel()
+	note := []wire.Note{{Code: wire.NoteWordMissing, Text: "no document has “zebra25”; showing “25”"}}
+	for _, test := range []struct {
+		query, level, missing string
+		notes                 []wire.Note
+		want                  bool
+	}{
+		{"how do we roll back a deploy", "all", "back", nil, true}, {"wifi password", "any", "wifi", nil, true},
+		{"reset the wifi password of a printer", "most", "printer", nil, false}, {"zebra25", "all", "zebra", note, false},
+		{"wifi zebra25", "any", "wifi", note, true},
+	} {
+		c, _ := inProcessClient(t, func(w http.ResponseWriter, _ *http.Request) {
+			answerValue(w, http.StatusOK, &wire.SearchResponse{Results: []wire.SearchResult{{Matches: true, Missing: []string{test.missing}}},
+				Matched: wire.Matched{Level: test.level, Documents: 1}, Queries: []wire.ExecutedQuery{{Query: test.query}},
+				Notes: test.notes, Stages: []wire.Stage{}})
+		})
+		got, err := c.Search(t.Context(), searchFor(test.query))
+		if err != nil || got.Results[0].Partial != test.want {
+			t.Errorf("%+v: %+v, %v", test, got, err)
+		}
+	}
+}
+
 // TestInProcessValues: an answer that crosses as a value is what its JSON would have been.
 func TestInProcessValues(t *testing.T) {
 	t.Parallel()

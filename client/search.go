@@ -11,6 +11,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -150,7 +151,7 @@ func (c *Client) complete(envelope *searchEnvelope, o outgoing) (*wire.SearchRes
 	for i := range response.Results {
 		r := &response.Results[i]
 		r.Matches = r.Matches || !known
-		r.Partial = r.Matches && len(r.Missing) > 0 && isShort(response)
+		r.Partial = r.Matches && isShort(response) && slices.ContainsFunc(r.Missing, response.HasElsewhere)
 		r.Origin = cmp.Or(r.Origin, c.options.Profile)
 	}
 	wire.FillEmpty(response)

@@ -7,6 +7,7 @@ package wire
 
 import (
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -177,6 +178,13 @@ type Matched struct {
 // Counted reports whether totals, facets and what matches are of one set of documents. Servers without FeatureResultSet
 // count what they list beside that.
 func (r *SearchResponse) Counted() bool { return r.Matched != Matched{} || r.TotalMatches == 0 }
+
+// HasElsewhere reports whether a document has a word that a result lacks; of one that none has a note says so.
+func (r *SearchResponse) HasElsewhere(word string) bool {
+	return !slices.ContainsFunc(r.Notes, func(n Note) bool {
+		return n.Code == NoteWordMissing && strings.Contains(n.Text, "“"+word)
+	})
+}
 
 // Next returns the offset of the page behind one that begins at an offset.
 func (r *SearchResponse) Next(offset int) int {

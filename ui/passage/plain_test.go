@@ -24,6 +24,8 @@ func TestPlain(t *testing.T) {
 		{"words", "as  it\nstands\t here", "as it stands here"},
 		{"heading", "# Steps\n\nGo. ## not one", "Steps › Go. ## not one"},
 		{"closed heading", "## Steps ##\nGo", "Steps › Go"},
+		{"tag that was cut", "See <iframe\n  src=\"https://a.io?s=25\"\n  frame", "See"},
+		{"no tag that was cut", "if a <b the rest", "if a <b the rest"},
 		{"hash tag", "#incidents is a channel", "#incidents is a channel"},
 		{"colon", "# Steps:\n- one", "Steps: one"},
 		{"emphasis", "**Roll** *back* ~~now~~ __or later__ _never_.", "Roll back now or later never."},

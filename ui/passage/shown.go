@@ -73,7 +73,7 @@ func addressAround(text string, at int) wire.Span {
 
 // Tag reads the HTML tag or comment that a text begins with. shown takes its place: a line end if it begins or ends a
 // block, a space between cells, or nothing. length is 0 if there is none. Names in angle brackets that are no HTML
-// tags, as in usage lines, are text.
+// tags, as in usage lines, are text. Of a tag whose end was cut off the attributes are left out, too.
 func Tag(text string) (shown string, length int) {
 	if !strings.HasPrefix(text, "<") {
 		return "", 0
@@ -86,8 +86,11 @@ func Tag(text string) (shown string, length int) {
 		return "", len(text)
 	}
 	end := strings.IndexByte(text, '>')
-	if end < 0 {
+	if end < 0 && !strings.Contains(text, `="`) {
 		return "", 0
+	}
+	if end < 0 { // the end was cut off
+		end = len(text) - 1
 	}
 	inside := text[1:end]
 	if strings.HasPrefix(inside, "!") || strings.HasPrefix(inside, "?") {
