@@ -1,6 +1,7 @@
 package indextest
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -20,11 +21,58 @@ type counting struct {
 	language *analysis.Language
 }
 
+// numbers are the statistics of a word.
+type numbers struct {
+	idf, titleIDF float64
+	bits          uint64 // of the words that count
+}
+
+// numbers returns those of a word among all documents, or among those in the query's language if they have a term of it.
+func (o *Oracle) numbers(spoken *analysis.Language, w *word) numbers {
+	var chunks, titles [3]int // by the words' own terms, by those of languages, and by those of the query's
+	for _, d := range o.documents {
+		if !w.seen {
+			break
+		}
+		for _, term := range w.terms {
+			from, to := 0, 0
+			if l := analysis.LanguageOfTerm(term); l != nil && l == spoken {
+				from, to = 1, 2
+			} else if l != nil {
+				from, to = 1, 1
+			}
+			for of := from; of <= to; of++ {
+				if d.titled[term] {
+					titles[of]++
+				}
+				for _, c := range d.chunks {
+					if len(c.places[term]) > 0 {
+						chunks[of]++
+					}
+				}
+			}
+		}
+	}
+	in := 0
+	for _, d := range o.documents {
+		if spoken != nil && languageOf(d) == spoken.Code {
+			in++
+		}
+	}
+	if in > 0 && chunks[2] > 0 {
+		part := math.Round(float64(in) / float64(len(o.documents)) * float64(o.chunks))
+		return numbers{idf: idf(int(part), chunks[2]), titleIDF: idf(in, titles[2])}
+	}
+	return numbers{
+		idf: idf(o.chunks, max(chunks[0], chunks[1])), titleIDF: idf(len(o.documents), max(titles[0], titles[1])),
+	}
+}
+
 // countWords gives each word that counts its bit.
-func (o *Oracle) countWords(words []word, corrections []index.Correction) counting {
-	c := counting{words: words, stats: make([]numbers, len(words))}
+func (o *Oracle) countWords(l *analysis.Language, words []word, corrections []index.Correction) counting {
+	c := counting{words: words, stats: make([]numbers, len(words)), language: l}
 	for i := range words {
-		c.stats[i] = o.numbers(&words[i])
+		c.stats[i] = o.numbers(l, &words[i])
 		if words[i].matched {
 			c.stats[i].bits = 1 << len(c.counted)
 			if slices.ContainsFunc(corrections, func(c index.Correction) bool {

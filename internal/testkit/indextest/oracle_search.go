@@ -235,42 +235,9 @@ func (o *Oracle) surfacesWith(prefix string, seen func(*document) bool, limit in
 	return list[:min(len(list), limit)]
 }
 
-// numbers are the statistics of a word.
-type numbers struct {
-	idf, titleIDF float64
-	bits          uint64 // of the words that count
-}
-
-func (o *Oracle) numbers(w *word) numbers {
-	var chunks, titles [2]int // by the words' own terms, and by those of languages
-	for _, d := range o.documents {
-		if !w.seen {
-			break
-		}
-		for _, term := range w.terms {
-			of := 0
-			if analysis.LanguageOfTerm(term) != nil {
-				of = 1
-			}
-			if d.titled[term] {
-				titles[of]++
-			}
-			for _, c := range d.chunks {
-				if len(c.places[term]) > 0 {
-					chunks[of]++
-				}
-			}
-		}
-	}
-	return numbers{
-		idf: idf(o.chunks, max(chunks[0], chunks[1])), titleIDF: idf(len(o.documents), max(titles[0], titles[1])),
-	}
-}
-
 // answer ranks and counts.
 func (o *Oracle) answer(l *analysis.Language, words []word, corrections []index.Correction, q *index.Query) *Answer {
-	c := o.countWords(words, corrections)
-	c.language = l
+	c := o.countWords(l, words, corrections)
 	scope := index.Filter{Access: q.Filter.Access}
 	if q.Scope != nil {
 		scope = *q.Scope

@@ -45,7 +45,7 @@ func (r *run) restricting(q *index.Query) *plan {
 	restricting.Text = ""
 	rights := r.laterRights(q.Filter.Access)
 	words, _ := r.typed(analyser, nil, &restricting, rights)
-	return r.plan(analyser, words, &restricting, rights)
+	return r.plan(analyser, nil, words, &restricting, rights)
 }
 
 func (r *run) nearestOf(wanted index.Vector, q *index.Query) ([]candidate, error) {

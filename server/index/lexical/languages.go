@@ -17,6 +17,8 @@ type libraryLanguages struct {
 	all []*analysis.Language
 	// main is that of more than nine in ten documents; nil: there is none, or it has no rules.
 	main *analysis.Language
+	// documents counts those in each, by its code; nil: not known.
+	documents map[string]int64
 	// known: the documents are here, so that others have no languages than these.
 	known bool
 }
@@ -28,11 +30,11 @@ func (r *run) languages() *libraryLanguages {
 	}
 	found := &libraryLanguages{all: analysis.Languages(), known: r.far == nil}
 	if found.known {
-		found.all = nil
+		found.all, found.documents = nil, make(map[string]int64)
 		for _, l := range analysis.Languages() {
 			n := r.count(segment.FilterOf(field.Lang), l.Code)
 			if n > 0 || r.count(segment.FilterSpoken, l.Code) > 0 {
-				found.all = append(found.all, l)
+				found.all, found.documents[l.Code] = append(found.all, l), n
 			}
 			if 10*n > 9*r.s.stats.Documents {
 				found.main = l

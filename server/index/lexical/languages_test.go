@@ -173,3 +173,23 @@ func TestStopWordsOfLanguages(t *testing.T) {
 		}
 	}
 }
+
+// TestFrequencyInALanguage: a word that most documents of its language have weighs as little where documents in others
+// surround them.
+func TestFrequencyInALanguage(t *testing.T) {
+	german := []string{"Der Zeppelin ist über dem See und wird dort bleiben."}
+	for range 10 {
+		german = append(german, "Ein Antrag wird von der Leitung genehmigt und abgelegt.")
+	}
+	documents := in("de", german...)
+	for n := range 100 {
+		documents = append(documents, in(fmt.Sprintf("en%d-", n), "A page about something else.")...)
+	}
+	q := index.Query{Text: "Welcher Antrag wird für den Zeppelin von der Leitung gestellt?", Limit: 3}
+	for _, library := range [][]index.Document{documents[:len(german)], documents} {
+		s := newSearcher(t, []Part{{Segment: open(t, "de", library)}})
+		if hits := search(t, s, q).Hits; len(hits) == 0 || hits[0].DocumentID != "de000" {
+			t.Errorf("of %d documents %+v is first", len(library), hits)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package lexical
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -48,6 +49,7 @@ type plan struct {
 	lookup             float64     // how much the query is a lookup, from 0 to 1
 	prefer             float64     // what the score of a document that matches is multiplied by
 	language           string      // of the query, if it has rules
+	share              float64     // of documents in it; 0: not known
 	average            float64     // weighted length of a chunk
 	title              float64     // average length of a title
 	// postings is how many are read for the words.
@@ -112,8 +114,12 @@ func (r *run) unfinished(w analysis.QueryWord, rights []segment.Bits) string {
 
 // plan looks the words of a query up.
 func (r *run) plan(
-	a *analysis.Analyser, words []analysis.QueryWord, q *index.Query, rights func() []segment.Bits) *plan {
+	a *analysis.Analyser, l *analysis.Language, words []analysis.QueryWord, q *index.Query,
+	rights func() []segment.Bits) *plan {
 	p := &plan{}
+	if l != nil {
+		p.language, p.share = l.Code, float64(r.languages().documents[l.Code])/float64(r.s.stats.Documents)
+	}
 	stats := &r.s.stats
 	params := &r.s.params
 	if stats.Chunks > 0 {
@@ -203,26 +209,6 @@ func (r *run) expand(w *word, rights func() []segment.Bits) (n segment.TermCount
 	return segment.TermCounts{}
 }
 
-// sharedLookups is how many terms are worth the help of another processor.
-const sharedLookups = 128
-
-// lookUp looks terms up in all parts, in several at a time where they are many. What cannot be read is an error when it
-// is needed.
-func (r *run) lookUp(terms []string) {
-	if r.far != nil {
-		must(r.far.Counts(terms...)) // which are read together, and kept
-	}
-	if len(terms)*len(r.s.parts) < sharedLookups {
-		return
-	}
-	_ = r.eachPart(sharedPostings, func(r *run, part int) error {
-		for _, term := range terms {
-			_, _ = r.term(part, term)
-		}
-		return nil
-	})
-}
-
 // admitted is the number of documents in rights.
 func admitted(rights []segment.Bits) (n int64) {
 	for _, documents := range rights {
@@ -255,6 +241,10 @@ func (r *run) add(p *plan, q analysis.QueryWord, weight float64, matched bool, r
 	}
 	w.idf = idf(stats.Chunks, n.Chunks)
 	w.titleIDF = idf(stats.Documents, n.Titles)
+	if in := r.countsIn(p.language, w.terms); p.share > 0 && in.Documents > 0 && n.Documents > 0 {
+		part := func(all int64) int64 { return int64(math.Round(p.share * float64(all))) }
+		w.idf, w.titleIDF = idf(part(stats.Chunks), in.Chunks), idf(part(stats.Documents), in.Titles)
+	}
 	if w.Identifier() {
 		w.bonus = r.s.params.Identifier * w.idf
 	}

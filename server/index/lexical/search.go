@@ -108,10 +108,6 @@ func (r *run) searchIn(l *analysis.Language, q *index.Query) (index.Result, *fou
 	defer r.s.analysers.put(analyser)
 	rights := r.laterRights(q.Filter.Access)
 	words, kept := r.typed(analyser, l, q, rights)
-	code := ""
-	if l != nil {
-		code = l.Code
-	}
 	var terms []string
 	for _, w := range words {
 		terms = append(append(terms, w.Term), w.Stems...)
@@ -121,14 +117,12 @@ func (r *run) searchIn(l *analysis.Language, q *index.Query) (index.Result, *fou
 	if err != nil {
 		return index.Result{}, nil, err
 	}
-	p := r.plan(analyser, corrected, q, rights)
+	p := r.plan(analyser, l, corrected, q, rights)
 	p.asTyped(corrections)
-	p.language = code
 	found, err := r.execute(p, q)
 	if err == nil && p.corrected && found.nothing() {
-		corrections, p = nil, r.plan(analyser, words, q, rights)
+		corrections, p = nil, r.plan(analyser, l, words, q, rights)
 		p.asTyped(nil)
-		p.language = code
 		found, err = r.execute(p, q)
 	}
 	if err != nil {

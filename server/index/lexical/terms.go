@@ -1,6 +1,9 @@
 package lexical
 
-import "quarry/server/index/segment"
+import (
+	"quarry/server/index/analysis"
+	"quarry/server/index/segment"
+)
 
 // maxTerms bounds the terms of a part that are remembered, and four times that the absent ones, as most are in a library
 // of several languages: half a megabyte each.
@@ -47,4 +50,35 @@ func (r *run) termCounts(term string) (n segment.TermCounts) {
 		}
 	}
 	return n
+}
+
+// countsIn adds up the statistics of those terms that are second ones in a language. They weigh the words of a query in
+// it, as in a library of that language alone: what is frequent there looks rare among documents in others.
+func (r *run) countsIn(code string, terms []string) (n segment.TermCounts) {
+	for _, term := range terms {
+		if l := analysis.LanguageOfTerm(term); l != nil && l.Code == code {
+			n.Add(r.termCounts(term), 1)
+		}
+	}
+	return n
+}
+
+// sharedLookups is how many terms are worth the help of another processor.
+const sharedLookups = 128
+
+// lookUp looks terms up in all parts, in several at a time where they are many. What cannot be read is an error when it
+// is needed.
+func (r *run) lookUp(terms []string) {
+	if r.far != nil {
+		must(r.far.Counts(terms...)) // which are read together, and kept
+	}
+	if len(terms)*len(r.s.parts) < sharedLookups {
+		return
+	}
+	_ = r.eachPart(sharedPostings, func(r *run, part int) error {
+		for _, term := range terms {
+			_, _ = r.term(part, term)
+		}
+		return nil
+	})
 }
