@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"sort"
 
 	"quarry/server/index"
 )
@@ -143,51 +144,68 @@ func (d *Delta) UnmarshalBinary(data []byte) error {
 	})
 }
 
-// DeltaOf reads the statistics of one document back out of the segment, for a document whose text is gone. It walks
-// over all terms.
-func (r *Reader) DeltaOf(ordinal int) (d Delta, err error) {
+// DeltaOf reads the statistics of documents back out of the segment, for those whose texts are gone. It walks over all
+// terms once, so that many documents cost little more than one.
+func (r *Reader) DeltaOf(ordinals ...int) (d Delta, err error) {
 	err = r.protect(func() {
-		from, to := r.DocumentChunks(ordinal)
+		chunks := make([][2]int, len(ordinals))
 		d = Delta{Terms: make(map[string]TermCounts), Surfaces: make(map[string]int64)}
-		d.Stats.addDocument(r.TitleLength(ordinal), to-from)
-		for chunk := from; chunk < to; chunk++ {
-			d.Stats.addTokens(r.BodyLength(chunk), r.HeadingLength(chunk))
+		those := NewBits(r.Documents())
+		for i, ordinal := range slices.Sorted(slices.Values(ordinals)) {
+			those.Add(ordinal)
+			from, to := r.DocumentChunks(ordinal)
+			chunks[i] = [2]int{from, to}
+			d.Stats.addDocument(r.TitleLength(ordinal), to-from)
+			for chunk := from; chunk < to; chunk++ {
+				d.Stats.addTokens(r.BodyLength(chunk), r.HeadingLength(chunk))
+			}
 		}
 		var b Block
-		alone := NewBits(r.Documents())
-		alone.Add(ordinal)
 		for e := r.terms.from(0); e.next(); {
 			term := r.termOf(&e)
-			if n := term.countIn(uint32(from), uint32(to), &b); n.Chunks > 0 {
+			if n := term.countIn(those, chunks, &b); n.Chunks > 0 {
 				d.Terms[string(e.key)] = n
 			}
 		}
 		for e := r.surfaces.from(0); e.next(); {
 			surface := r.surfaceOf(e.key, e.value)
-			if _, found := d.Terms[surface.Term]; found && (len(surface.own) == 0 || surface.In(alone)) {
-				d.Surfaces[surface.Surface] = 1
+			n := d.Terms[surface.Term].Documents
+			if n > 0 && len(surface.own) > 0 {
+				n = int64(surface.CountIn(those))
+			}
+			if n > 0 {
+				d.Surfaces[surface.Surface] = n
 			}
 		}
 	})
 	return d, err
 }
 
-// countIn counts a term in the chunks from ≤ chunk < to of one document; b is scratch space.
-func (t *Term) countIn(from, to uint32, b *Block) (n TermCounts) {
-	for i := t.BlockOf(from, 0); i < t.Blocks(); i++ {
+// countIn counts a term in some documents. chunks are the first one of each and the one behind its last, ascending; b is
+// scratch space.
+func (t *Term) countIn(those Bits, chunks [][2]int, b *Block) (n TermCounts) {
+	owners, last, titled := t.r.Owners(), -1, -1
+	for i, seen := 0, 0; ; i++ {
+		next := sort.Search(len(chunks), func(k int) bool { return chunks[k][1] > seen })
+		if next == len(chunks) {
+			return n
+		}
+		if i = t.BlockOf(uint32(max(seen, chunks[next][0])), i); i >= t.Blocks() {
+			return n
+		}
 		t.Load(i, b)
 		for j, chunk := range b.Chunks[:b.N] {
-			if chunk >= to {
-				return n
-			}
-			if chunk < from {
+			document := owners.Of(int(chunk))
+			if !those.Has(document) {
 				continue
 			}
-			n.Chunks, n.Documents = n.Chunks+1, 1
-			if b.Titles[j] > 0 {
-				n.Titles = 1
+			if n.Chunks++; document != last {
+				n.Documents, last = n.Documents+1, document
+			}
+			if b.HasTitles && b.Titles[j] > 0 && document != titled {
+				n.Titles, titled = n.Titles+1, document
 			}
 		}
+		seen = int(b.Chunks[b.N-1]) + 1
 	}
-	return n
 }

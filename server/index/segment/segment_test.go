@@ -227,16 +227,22 @@ func TestDeltaCountsSurfaces(t *testing.T) {
 }
 
 func TestDeltaIsReadBackOutOfASegment(t *testing.T) {
-	documents := append(world(5, 80), index.Document{ID: "~", Title: "a title without chunks"})
+	documents := append(world(5, 300), index.Document{ID: "~", Title: "a title without chunks"})
 	r := build(t, documents)
-	for _, document := range documents {
-		ordinal, ok, err := r.Find(document.ID)
-		if err != nil || !ok {
-			t.Fatalf("%s: found %v, %v", document.ID, ok, err)
-		}
-		got, err := r.DeltaOf(ordinal)
-		if want := DeltaOf(document); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: %+v (%v), want %+v", document.ID, got, err, want)
+	for n := 1; n <= len(documents); n *= 3 {
+		for some := range slices.Chunk(documents, n) {
+			var ordinals []int
+			for _, document := range some {
+				ordinal, ok, err := r.Find(document.ID)
+				if err != nil || !ok {
+					t.Fatalf("%s: found %v, %v", document.ID, ok, err)
+				}
+				ordinals = append(ordinals, ordinal)
+			}
+			got, err := r.DeltaOf(ordinals...)
+			if want := DeltaOf(some...); err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%d documents from %s on: %+v (%v), want %+v", n, some[0].ID, got, err, want)
+			}
 		}
 	}
 }
