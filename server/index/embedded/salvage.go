@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"sort"
 	"strings"
 
 	"quarry/server/fault"
@@ -243,45 +245,31 @@ func (t salvageTable) copyNumbered(ctx context.Context, from *sql.Tx, store func
 // behind returns a key behind the first row after a key that cannot be read. Keys on a page that cannot be read are not
 // known, so it searches in growing steps, then bisects.
 func (t salvageTable) behind(ctx context.Context, from *sql.Tx, key string, after int64) (next int64, more bool, err error) {
-	probe := func(key64 int64) (found int64, some, sound bool, err error) {
-		err = sqldb.GetWhole(ctx, from, []any{&found},
-			"SELECT "+key+" FROM "+t.name+" WHERE "+key+" > ? ORDER BY "+key+" LIMIT 1", key64)
-		switch {
-		case errors.Is(err, sql.ErrNoRows):
-			return 0, false, true, nil
-		case documents.Unreadable(err), err == nil && found <= key64:
-			return 0, false, false, nil
+	sound := func(after int64) bool {
+		readErr := sqldb.GetWhole(ctx, from, []any{&next},
+			"SELECT "+key+" FROM "+t.name+" WHERE "+key+" > ? ORDER BY "+key+" LIMIT 1", after)
+		more = readErr == nil && next > after
+		none := errors.Is(readErr, sql.ErrNoRows)
+		if readErr != nil && !none && !documents.Unreadable(readErr) {
+			err = cmp.Or(err, readErr)
 		}
-		return found, err == nil, err == nil, err
+		return more || none || err != nil
 	}
-	found, some, sound, err := probe(after)
-	if err != nil || sound {
-		return found, some, err // its key can be read, the row cannot
+	if sound(after) {
+		return next, more, err // its key can be read, the row cannot
 	}
 	after = max(after, 0)
-	bad, good := after, int64(math.MaxInt64)
-	for step := int64(1); step > 0 && after+step > 0; step *= 2 {
-		if _, _, sound, err = probe(after + step); err != nil {
+	step := int64(1)
+	for after <= math.MaxInt64-step && !sound(after+step) {
+		if step *= 2; step < 0 {
 			return 0, false, err
 		}
-		if sound {
-			good = after + step
-			break
-		}
-		bad = after + step
 	}
-	for good-bad > 1 {
-		middle := bad + (good-bad)/2
-		if _, _, sound, err = probe(middle); err != nil {
-			return 0, false, err
-		}
-		if sound {
-			good = middle
-		} else {
-			bad = middle
-		}
+	if after > math.MaxInt64-step {
+		return 0, false, err
 	}
-	return good, good < math.MaxInt64, nil
+	passed := sort.Search(int(step), func(n int) bool { return sound(after + int64(n)) })
+	return after + int64(passed), true, err
 }
 
 // read yields the values of the rows of a query for all columns.
