@@ -36,7 +36,7 @@ func (s *Server) openDistributed(ctx context.Context, tenant string, create bool
 		documents, err = weaviate.Open(ctx, store, weaviate.Options{Cluster: *s.options.Weaviate, Tenant: tenant, Log: s.options.Log})
 	} else {
 		folder := tenantFolder(s.options.Home, tenant)
-		documents, err = shared.OpenLocal(ctx, store, embedded.Options{Dir: folder, Now: s.options.Now, Log: s.options.Log}, func() {
+		documents = shared.NewLocal(ctx, store, embedded.Options{Dir: folder, Now: s.options.Now, Log: s.options.Log}, func() {
 			s.changedElsewhere(tenant)
 		})
 	}

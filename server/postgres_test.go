@@ -197,7 +197,7 @@ func TestDocumentsOfOneDatabase(t *testing.T) {
 	t.Parallel()
 	servers := documentsOfServers(t, func(o *Options) { o.DocumentsInDatabase = true })
 	indexes := func(server *Server, tenant string) []string {
-		found, err := filepath.Glob(filepath.Join(tenantFolder(server.options.Home, tenant), "index-*"))
+		found, err := filepath.Glob(filepath.Join(tenantFolder(server.options.Home, tenant), "segments-*"))
 		if err != nil {
 			t.Fatal(err)
 		}

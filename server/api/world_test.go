@@ -145,7 +145,7 @@ func openDocuments(t testing.TB, tenant string, now func() time.Time) index.Inde
 	var err error
 	switch {
 	case strings.HasPrefix(t.Name(), onPostgres):
-		documents, err = shared.OpenLocal(t.Context(), openStore(t, tenant, now), embedded.Options{Dir: t.TempDir(), Now: now}, nil)
+		documents = shared.NewLocal(t.Context(), openStore(t, tenant, now), embedded.Options{Dir: t.TempDir(), Now: now}, nil)
 	case strings.HasPrefix(t.Name(), onWeaviate):
 		documents, err = openDistributed(t, tenant, now)
 	default:

@@ -148,10 +148,7 @@ func TestSharedDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	to, err := shared.OpenLocal(t.Context(), store, embedded.Options{Dir: dir}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	to := shared.NewLocal(t.Context(), store, embedded.Options{Dir: dir}, nil)
 	defer to.Close()
 	if found := must(t, from, to).Compared; found.SameFirst != found.Queries || found.Queries == 0 {
 		t.Errorf("the same ranking finds something else: %+v", found)

@@ -62,6 +62,8 @@ func (c *checkRun) checkAll(ctx context.Context) error {
 			c.note(damage)
 			return nil
 		case tries == 0 && c.x.reindexed(ctx):
+		case c.x.source != nil: // it is made again from the source
+			return c.pageLost
 		case tries <= 1:
 			if err := c.x.salvage(ctx); err != nil {
 				return err
@@ -172,7 +174,8 @@ func (c *checkRun) agreement(ctx context.Context) error {
 	if err != nil || found.none() {
 		return err
 	}
-	if c.options.Repair && len(found.orphans)+len(found.missing) > 0 {
+	repair := c.options.Repair && c.x.source == nil // else it is made again from the source
+	if repair && len(found.orphans)+len(found.missing) > 0 {
 		// The ids are read from an index of the database, which is most easily made again.
 		if err := c.x.reindex(ctx); err != nil {
 			return err
@@ -182,7 +185,7 @@ func (c *checkRun) agreement(ctx context.Context) error {
 			return err
 		}
 	}
-	if c.options.Repair {
+	if repair {
 		if err := c.x.rebuildIndex(ctx, nil); err != nil {
 			return err
 		}
@@ -191,10 +194,10 @@ func (c *checkRun) agreement(ctx context.Context) error {
 		c.note(index.Damage{Kind: index.DamagedDocument, ID: id, Reason: "it is indexed but not stored"})
 	}
 	if found.counters && len(found.orphans) == 0 {
-		c.note(index.Damage{Kind: index.DamagedDatabase, Repaired: c.options.Repair, Reason: "its count of documents was wrong"})
+		c.note(index.Damage{Kind: index.DamagedDatabase, Repaired: repair, Reason: "its count of documents was wrong"})
 	}
 	if len(found.missing)+len(found.duplicates) > 0 {
-		c.note(index.Damage{Kind: index.DamagedSegment, Repaired: c.options.Repair, Reason: fmt.Sprintf(
+		c.note(index.Damage{Kind: index.DamagedSegment, Repaired: repair, Reason: fmt.Sprintf(
 			"the index lacked %d documents and had %d twice", len(found.missing), len(found.duplicates))})
 	}
 	return nil
@@ -216,10 +219,10 @@ func (c *checkRun) disagreement(ctx context.Context) (d disagreement, err error)
 		return d, nil // reported with the files
 	}
 	err = segment.Protect(func() string { return "" }, func() error {
-		if d, err = compareIDs(ctx, seen.documents, seen.state.parts); err != nil {
+		if d, err = compareIDs(ctx, seen.Reader, seen.state.parts); err != nil || c.x.source != nil {
 			return err
 		}
-		d.counters, err = miscounted(ctx, seen.documents, seen.meta)
+		d.counters, err = miscounted(ctx, seen.Reader, seen.Count, seen.Chunks)
 		return err
 	})
 	return d, err

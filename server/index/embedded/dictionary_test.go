@@ -114,7 +114,7 @@ func TestAdditionsOfOlderVersions(t *testing.T) {
 	put(t, x, document("d", "four"))
 	s := snapshotOf(t, x).(*snapshot)
 	for since, want := range map[int64][]string{5: {"b", "c", "d"}, 10: {"c", "d"}, 20: {"d"}, 30: {}} {
-		filter, err := s.resolve(context.Background(), index.Filter{AddedSince: time.UnixMicro(since)})
+		filter, err := s.Resolve(context.Background(), index.Filter{AddedSince: time.UnixMicro(since)})
 		if slices.Sort(filter.Among); err != nil || !slices.Equal(filter.Among, want) {
 			t.Errorf("since %d: %v, %v, want %v", since, filter.Among, err, want)
 		}

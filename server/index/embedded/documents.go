@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	"quarry/server/fault"
 	"quarry/server/index"
@@ -12,6 +13,9 @@ import (
 	"quarry/server/index/segment"
 	"quarry/server/sqldb"
 )
+
+// readAtOnce documents are read with one statement.
+const readAtOnce = 64
 
 // meta is the single row of the table of that name.
 type meta struct {
@@ -32,20 +36,44 @@ func readMeta(ctx context.Context, db sqldb.Querier) (m meta, err error) {
 	return m, err
 }
 
-// indexed reads a document that the index contains. What cannot be read of it is left out.
-func indexed(ctx context.Context, from *documents.Reader, id string) (index.Document, error) {
-	found, err := from.Find(ctx, []string{id})
-	if err == nil && found[id] == nil {
-		err = fmt.Errorf("%w: document %q is in the index but not stored", segment.ErrDamaged, id)
+// indexed calls yield with documents that the index contains, by their numbers among ids. What cannot be read of them is
+// left out.
+func indexed(ctx context.Context, from *documents.Reader, ids []string, yield func(n int, d *index.Document) error) error {
+	done := 0
+	for some := range slices.Chunk(ids, readAtOnce) {
+		found, err := from.Find(ctx, some)
+		if err != nil {
+			return err
+		}
+		rows := make([]*documents.Row, len(some))
+		for i, id := range some {
+			if rows[i] = found[id]; rows[i] == nil {
+				return fmt.Errorf("%w: document %q is in the index but not stored", segment.ErrDamaged, id)
+			}
+		}
+		for len(rows) > 0 {
+			whole, err := from.Whole(ctx, rows[:documents.Fitting(rows)]...)
+			for i := 0; i < len(whole) && err == nil; i++ {
+				err = yield(done+i, &whole[i])
+			}
+			if err != nil {
+				return err
+			}
+			done, rows = done+len(whole), rows[len(whole):]
+		}
 	}
-	if err != nil {
-		return index.Document{}, err
+	return nil
+}
+
+// each calls yield with the documents that live ordinals of a part stand for.
+func (v *view) each(ctx context.Context, p *part, ordinals []int, yield func(ordinal int, d *index.Document) error) (err error) {
+	ids := make([]string, len(ordinals))
+	for i, ordinal := range ordinals {
+		if ids[i], err = p.segment.reader.DocumentID(ordinal); err != nil {
+			return err
+		}
 	}
-	whole, err := from.Whole(ctx, found[id])
-	if err != nil {
-		return index.Document{}, err
-	}
-	return whole[0], nil
+	return indexed(ctx, v.Reader, ids, func(n int, d *index.Document) error { return yield(ordinals[n], d) })
 }
 
 // update executes one statement in a transaction of its own and returns the number of rows that it changed.

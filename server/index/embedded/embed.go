@@ -1,7 +1,6 @@
 package embedded
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -172,15 +171,10 @@ func (e *embedding) ofWaiting(p *part) (opened []int, err error) {
 
 // liveChunks counts the chunks of documents that are not deleted.
 func (p *part) liveChunks() (n int, err error) {
-	reader := p.segment.reader
-	n = reader.Chunks()
-	if p.deleted == nil {
-		return n, nil
-	}
-	err = segment.Protect(reader.Name, func() error {
-		for it := p.deleted.Iterator(); it.HasNext(); {
-			from, to := reader.DocumentChunks(int(it.Next()))
-			n -= to - from
+	err = segment.Protect(p.segment.reader.Name, func() error {
+		for _, ordinal := range p.liveOrdinals() {
+			from, to := p.segment.reader.DocumentChunks(ordinal)
+			n += to - from
 		}
 		return nil
 	})
@@ -259,7 +253,7 @@ type gathered struct {
 	bytes int
 }
 
-// newestFirst returns the ordinals of a segment's documents.
+// newestFirst returns the live ordinals of a segment.
 func (e *embedding) newestFirst(ctx context.Context, name string) (order []int, err error) {
 	seen, err := e.x.openView(ctx)
 	if err != nil {
@@ -270,16 +264,17 @@ func (e *embedding) newestFirst(ctx context.Context, name string) (order []int, 
 	if p == nil {
 		return nil, documents.ErrOvertaken
 	}
+	order = p.liveOrdinals()
 	err = segment.Protect(p.segment.reader.Name, func() error {
-		updated := make([]int64, p.documents)
-		for ordinal := range p.documents {
-			order, updated[ordinal] = append(order, ordinal), p.segment.reader.Updated(ordinal).Unix()
-		}
-		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(updated[b], updated[a]) })
+		updated := p.segment.reader.Updated
+		slices.SortStableFunc(order, func(a, b int) int { return updated(b).Compare(updated(a)) })
 		return nil
 	})
 	return order, blame([]*part{p}, err)
 }
+
+// errEnough ends the search for texts without a vector.
+var errEnough = errors.New("enough texts")
 
 // gather looks through the documents of a segment in an order, from a place on, for some texts that have no vector.
 func (e *embedding) gather(ctx context.Context, name string, order []int, from int) (*gathered, error) {
@@ -307,22 +302,26 @@ func (e *embedding) gather(ctx context.Context, name string, order []int, from i
 		return nil, err
 	}
 	err = segment.Protect(p.segment.reader.Name, func() error {
-		for ; g.next < len(order) && len(g.texts) < e.embedder.AtOnce() && g.bytes < embedBytes; g.next++ {
+		var some, places []int
+		for ; g.next < len(order) && len(some) < e.embedder.AtOnce(); g.next++ {
 			ordinal := order[g.next]
 			first, end := p.segment.reader.DocumentChunks(ordinal)
-			if p.isDeleted(ordinal) || complete(g.has, first, end) {
-				continue
-			}
-			whole, err := storedDocument(ctx, seen.documents, p, ordinal)
-			if err != nil {
-				return err
-			}
-			if err := g.addTexts(ctx, first, &whole); err != nil {
-				return err
+			if !p.isDeleted(ordinal) && !complete(g.has, first, end) {
+				some, places = append(some, ordinal), append(places, g.next)
 			}
 		}
-		return ctx.Err()
+		return seen.each(ctx, p, some, func(ordinal int, d *index.Document) error {
+			if len(g.texts) >= e.embedder.AtOnce() || g.bytes >= embedBytes {
+				g.next = places[slices.Index(some, ordinal)]
+				return errEnough
+			}
+			first, _ := p.segment.reader.DocumentChunks(ordinal)
+			return g.addTexts(ctx, first, d)
+		})
 	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
 	if g.next == len(order) {
 		g.next = -1
 	}

@@ -45,9 +45,7 @@ type Options struct {
 	ReadOnly bool
 	Now      func() time.Time // nil: time.Now
 	Log      *slog.Logger     // nil: nothing is logged
-	// Resolve replaces AddedSince of a filter by the documents that were added then; nil: those that this library got
-	// then.
-	Resolve func(context.Context, index.Filter) (index.Filter, error)
+	Source   Source           // has the documents; nil: they are in library.db
 
 	files  segmentFiles // replaces where segments are kept, in tests
 	policy *mergePolicy // replaces when segments are merged, in tests
@@ -66,11 +64,12 @@ type Index struct {
 	files      segmentFiles
 	now        func() time.Time
 	log        *slog.Logger
-	resolve    func(context.Context, index.Filter) (index.Filter, error)
+	source     Source
 
 	worker     *worker
-	staleNoted atomic.Int64 // the manifest that was last looked through for segments of an older analyser
-	repairs    sync.Mutex
+	staleNoted atomic.Int64        // the manifest that was last looked through for segments of an older analyser
+	repairs    sync.Mutex          // held while segments or the database are repaired
+	vectored   sync.Mutex          // held while vectors are; a view that this needs may have segments repaired
 	embeds     *semaphore.Weighted // of 1: two passes would embed the same texts
 }
 
@@ -92,7 +91,7 @@ func Open(ctx context.Context, options Options) (*Index, error) {
 		return nil, err
 	}
 	x := &Index{db: db, sample: cmp.Or(options.sample, sampleBytes), migrations: migrations, now: options.Now,
-		log: cmp.Or(options.Log, slog.New(slog.DiscardHandler)), resolve: options.Resolve}
+		log: cmp.Or(options.Log, slog.New(slog.DiscardHandler)), source: options.Source}
 	x.Store = documents.Store{DB: db, Packer: documents.NewPacker(nil), State: func(ctx context.Context, tx sqldb.Querier) (documents.State, error) {
 		return readMeta(ctx, tx)
 	}}

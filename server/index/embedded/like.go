@@ -15,11 +15,11 @@ func (s *snapshot) Like(ctx context.Context, id string, chunk int, access index.
 		return index.Likeness{}, err
 	}
 	err = s.read(func(shown *view) error {
-		model, ok, err := currentModel(ctx, shown.documents)
+		model, ok, err := currentModel(ctx, shown.tx)
 		if err != nil || !ok {
 			return err
 		}
-		known := &embeddings{model, shown.documents}
+		known := &embeddings{model, shown.tx}
 		found.Vector.Model = model.name
 		found.Vector.Values, err = known.find(ctx, documents.KeyOf(documents.EmbeddedText(&passage, 0)))
 		return err

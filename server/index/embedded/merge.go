@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"quarry/internal/guard"
+	"quarry/server/index"
 	"quarry/server/index/analysis"
 	"quarry/server/index/documents"
 	"quarry/server/index/segment"
@@ -95,18 +96,20 @@ func (x *Index) createSegment(data []byte, documents int) (*part, error) {
 	return &part{name: name, documents: documents, bytes: int64(len(data))}, nil
 }
 
-// buildSegment stores the segment of a builder; nil when it is empty.
-func (x *Index) buildSegment(builder *segment.Builder) (*part, []byte, error) {
-	count := builder.Len()
-	if count == 0 {
-		return nil, nil, nil
+// buildSegment stores the segment of a builder, and the vectors of its documents that are known; nil when it is empty.
+func (x *Index) buildSegment(ctx context.Context, tx sqldb.Querier, builder *segment.Builder, list []*index.Document) (
+	made *part, err error) {
+	if len(list) == 0 {
+		return nil, nil
 	}
 	data, err := builder.Build()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	made, err := x.createSegment(data, count)
-	return made, data, err
+	if made, err = x.createSegment(data, len(list)); err == nil {
+		err = x.buildVectors(ctx, tx, made, data, list)
+	}
+	return made, err
 }
 
 // discard removes the files of segments that no manifest names; nil is none.
@@ -153,21 +156,19 @@ func (x *Index) analyseAgain(ctx context.Context, p *part) ([]byte, [][]int32, e
 		return err
 	}
 	for old := range ordinals {
-		if ordinals[old] = -1; p.isDeleted(old) {
-			continue
-		}
+		ordinals[old] = -1
+	}
+	err = seen.each(ctx, p, p.liveOrdinals(), func(old int, d *index.Document) error {
 		ordinals[old] = live
 		live++
-		whole, err := storedDocument(ctx, seen.documents, p, old)
-		if err == nil {
-			err = builder.Add(whole)
-		}
+		err := builder.Add(*d)
 		if err == nil && builder.Bytes() > x.worker.policy.builder && live < int32(p.live()) {
 			err = finish()
 		}
-		if err != nil {
-			return nil, nil, err
-		}
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
 	}
 	if len(pieces) == 0 {
 		data, err := builder.Build()

@@ -49,7 +49,9 @@ func (x *Index) rebuildIndex(ctx context.Context, suspects *damagedError) error 
 		return nil
 	}, func(tx *sqldb.Tx) error {
 		replaceParts(tx, made.damaged, made.segments)
-		made.reconcile(ctx, tx)
+		if x.source == nil {
+			made.reconcile(ctx, tx)
+		}
 		return nil
 	})
 	if err != nil {
@@ -58,9 +60,6 @@ func (x *Index) rebuildIndex(ctx context.Context, suspects *damagedError) error 
 	}
 	x.states.forget()
 	x.discard(made.damaged...)
-	for _, p := range made.segments {
-		x.restoreVectors(ctx, p.name)
-	}
 	return nil
 }
 
@@ -101,12 +100,17 @@ func (x *Index) rebuild(ctx context.Context, tx sqldb.Querier, suspects *damaged
 	case suspects != nil && len(made.damaged) == 0:
 		return made, suspects.cause // the file is sound: making it again would change nothing
 	}
-	if made.disagreement, err = compareIDs(ctx, x.Reader(tx), sound); err != nil {
+	from, done, err := x.stored(ctx, tx)
+	if err != nil {
+		return made, err
+	}
+	defer done()
+	if made.disagreement, err = compareIDs(ctx, from, sound); err != nil {
 		return made, blame(sound, err)
 	}
 	if suspects != nil {
 		made.disagreement = disagreement{missing: made.missing}
-	} else if made.counters, err = miscounted(ctx, x.Reader(tx), made.meta); err != nil {
+	} else if made.counters, err = miscounted(ctx, from, made.meta.documents, made.meta.chunks); err != nil {
 		return made, err
 	} else if len(made.damaged) == 0 && made.none() {
 		return made, documents.ErrUnchanged
@@ -117,7 +121,7 @@ func (x *Index) rebuild(ctx context.Context, tx sqldb.Querier, suspects *damaged
 			return made, blame(sound, err)
 		}
 	}
-	return made, x.rebuildMissing(ctx, x.Reader(tx), made)
+	return made, x.rebuildMissing(ctx, tx, from, made)
 }
 
 // inspect reads the parts of the manifest from beginning to end, and calls yield with each and its damage, if any.
@@ -152,26 +156,22 @@ func (x *Index) inspectPart(ctx context.Context, tx sqldb.Querier, p *part) erro
 }
 
 // rebuildMissing indexes the stored documents that are live in none of the sound parts.
-func (x *Index) rebuildMissing(ctx context.Context, from *documents.Reader, made *rebuilt) error {
-	builder := segment.NewBuilder()
-	for i, id := range made.missing {
-		whole, err := indexed(ctx, from, id)
-		if err == nil {
-			err = builder.Add(whole)
-		}
-		if err != nil {
+func (x *Index) rebuildMissing(ctx context.Context, tx sqldb.Querier, from *documents.Reader, made *rebuilt) error {
+	builder, list := segment.NewBuilder(), []*index.Document(nil)
+	return indexed(ctx, from, made.missing, func(n int, d *index.Document) error {
+		if err := builder.Add(*d); err != nil {
 			return err
 		}
-		if i < len(made.missing)-1 && builder.Bytes() <= rebuildBytes {
-			continue
+		if list = append(list, d); n < len(made.missing)-1 && builder.Bytes() <= rebuildBytes {
+			return nil
 		}
-		p, _, err := x.buildSegment(builder)
-		if err != nil {
-			return err
+		p, err := x.buildSegment(ctx, tx, builder, list)
+		if p != nil {
+			made.segments = append(made.segments, p)
 		}
-		made.segments, builder = append(made.segments, p), segment.NewBuilder()
-	}
-	return nil
+		builder, list = segment.NewBuilder(), nil
+		return err
+	})
 }
 
 // damagedError names files of the index that cannot be used: segments, or files of vectors.
@@ -255,9 +255,9 @@ func (v *view) damage() (all []index.Damage) {
 			all = append(all, index.Damage{Kind: index.DamagedVectors, ID: p.vectors.name, Reason: p.vectors.failed.Error()})
 		}
 	}
-	if v.state.lost == nil && live != v.meta.documents {
+	if v.state.lost == nil && live != v.Count {
 		all = append(all, index.Damage{Kind: index.DamagedSegment,
-			Reason: fmt.Sprintf("the index has %d of %d documents", live, v.meta.documents)})
+			Reason: fmt.Sprintf("the index has %d of %d documents", live, v.Count)})
 	}
 	return all
 }
@@ -345,9 +345,9 @@ func (h *head) advance() (err error) {
 }
 
 // miscounted reports whether the counters differ from what is stored.
-func miscounted(ctx context.Context, from *documents.Reader, m meta) (bool, error) {
-	count, chunks, err := from.Counts(ctx)
-	return count != m.documents || chunks != m.chunks, err
+func miscounted(ctx context.Context, from *documents.Reader, documents, chunks int) (bool, error) {
+	count, counted, err := from.Counts(ctx)
+	return count != documents || counted != chunks, err
 }
 
 // reconcile makes the database agree with the index.

@@ -24,7 +24,6 @@ type snapshot struct {
 	documents.Reads
 	index   *Index
 	version string
-	resolve func(context.Context, index.Filter) (index.Filter, error)
 
 	// open is held for reading while a method runs, so that Close does not unmap files in use.
 	open   sync.RWMutex
@@ -46,13 +45,10 @@ func (x *Index) Snapshot(ctx context.Context) (index.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &snapshot{index: x, version: opened.meta.Version(), view: opened}
+	s := &snapshot{index: x, version: opened.Version, view: opened}
+	s.Reads.Added = opened.Added
 	s.Reads.Read = func(read func(*documents.Reader) error) error {
-		return s.read(func(shown *view) error { return read(shown.documents) })
-	}
-	s.Reads.Added = "row >= (SELECT min(document) FROM additions WHERE at > ?)"
-	if s.resolve = x.resolve; s.resolve == nil {
-		s.resolve = s.Resolve
+		return s.read(func(shown *view) error { return read(shown.Reader) })
 	}
 	return s, nil
 }
@@ -66,7 +62,8 @@ func (s *snapshot) Close() {
 	}
 	s.closed = true
 	for _, v := range append(s.retired, s.view) {
-		v.close()
+		v.end()
+		v.drop()
 	}
 }
 
@@ -79,24 +76,33 @@ func (s *snapshot) current() *view {
 	return s.view
 }
 
-// renew gives the snapshot a view of the newest state, the only one that can be repaired, in the place of a damaged one.
-func (s *snapshot) renew(ctx context.Context, damaged *view) error {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if s.view != damaged {
+// renew repairs the index, and gives the snapshot a view of the newest state, the only one that can be repaired, in the
+// place of a damaged one. If it cannot be repaired, the view lacks the damaged files.
+func (s *snapshot) renew(ctx context.Context, damaged *view, suspects *damagedError) error {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	if s.current() != damaged {
 		return nil // another call did it already
+	}
+	damaged.end() // there are few views of a source, and a repair needs one
+	if err := s.index.repair(ctx, suspects); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		s.index.states.exclude(suspects)
 	}
 	opened, err := s.index.openView(ctx)
 	if err != nil {
 		return err
 	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
 	s.retired = append(s.retired, s.view)
 	s.view = opened
 	return nil
 }
 
-// ask calls search, and again after the index was repaired if it was damaged, or without the damaged files if it cannot be
-// repaired.
+// ask calls search, and again with another view if the index was damaged.
 func ask[T any](ctx context.Context, s *snapshot, search func(*lexical.Searcher) (T, error)) (answer T, err error) {
 	s.open.RLock()
 	defer s.open.RUnlock()
@@ -117,13 +123,7 @@ func ask[T any](ctx context.Context, s *snapshot, search func(*lexical.Searcher)
 		if suspects == nil || tries > len(shown.state.parts)+openRepairs {
 			return answer, err
 		}
-		if err := s.index.repair(ctx, suspects); err != nil {
-			if ctx.Err() != nil {
-				return answer, ctx.Err()
-			}
-			s.index.states.exclude(suspects)
-		}
-		if err := s.renew(ctx, shown); err != nil {
+		if err := s.renew(ctx, shown, suspects); err != nil {
 			return answer, err
 		}
 	}
@@ -131,7 +131,7 @@ func ask[T any](ctx context.Context, s *snapshot, search func(*lexical.Searcher)
 
 // Search implements index.Snapshot.
 func (s *snapshot) Search(ctx context.Context, query index.Query) (_ index.Result, err error) {
-	if query, err = query.Resolve(ctx, s.resolve); err != nil {
+	if query, err = query.Resolve(ctx, s.Resolve); err != nil {
 		return index.Result{}, err
 	}
 	result, err := ask(ctx, s, func(searcher *lexical.Searcher) (index.Result, error) {
@@ -145,7 +145,7 @@ func (s *snapshot) Search(ctx context.Context, query index.Query) (_ index.Resul
 
 // Nearest implements index.Snapshot.
 func (s *snapshot) Nearest(ctx context.Context, wanted index.Vector, query index.Query) (_ []index.Hit, err error) {
-	if query.Filter, err = s.resolve(ctx, query.Filter); err != nil {
+	if query.Filter, err = s.Resolve(ctx, query.Filter); err != nil {
 		return nil, err
 	}
 	return ask(ctx, s, func(searcher *lexical.Searcher) ([]index.Hit, error) {
@@ -155,7 +155,7 @@ func (s *snapshot) Nearest(ctx context.Context, wanted index.Vector, query index
 
 // Facets implements index.Snapshot.
 func (s *snapshot) Facets(ctx context.Context, filter index.Filter) (_ index.Counts, err error) {
-	if filter, err = s.resolve(ctx, filter); err != nil {
+	if filter, err = s.Resolve(ctx, filter); err != nil {
 		return index.Counts{}, err
 	}
 	return ask(ctx, s, func(searcher *lexical.Searcher) (index.Counts, error) {
@@ -187,8 +187,8 @@ func (s *snapshot) read(f func(*view) error) error {
 func (s *snapshot) Stats(ctx context.Context) (index.Stats, error) {
 	var stats index.Stats
 	err := s.read(func(shown *view) error {
-		stats.Documents, stats.Chunks = shown.meta.documents, shown.meta.chunks
-		if err := sqldb.GetWhole(ctx, shown.documents, []any{&stats.Bytes},
+		stats.Documents, stats.Chunks = shown.Count, shown.Chunks
+		if err := sqldb.GetWhole(ctx, shown.tx, []any{&stats.Bytes},
 			"SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"); err != nil {
 			return err
 		}
@@ -215,12 +215,18 @@ const (
 	openRepairs = 2
 )
 
-// view is one state of the whole library: an open read transaction and the segments that its manifest names.
+// view is one state of the whole library: an open read transaction and the segments that its manifest names, and the
+// same state of the documents.
 type view struct {
-	meta      meta
-	documents *documents.Reader // of the transaction; what it found serves all reads of the view
+	Documents // what their reader found serves all reads of the view
+	tx        *sql.Tx
 	state     *state
-	close     func()
+	end, drop func() // end the transactions, and release the segments
+}
+
+func (v *view) close() {
+	v.end()
+	v.drop()
 }
 
 // openView opens a view of the newest state. A damaged index is repaired first; if that fails, the view lacks the
@@ -280,10 +286,28 @@ func (x *Index) openSound(ctx context.Context) (*view, error) {
 	return nil, fmt.Errorf("open the index: %w", failure)
 }
 
-func (x *Index) tryView(ctx context.Context) (*view, error) {
+func (x *Index) tryView(ctx context.Context) (opened *view, err error) {
+	if x.source == nil {
+		return x.viewOf(ctx, nil)
+	}
+	open := func(shown Documents) error {
+		opened, err = x.viewOf(ctx, &shown)
+		return err
+	}
+	shown, err := x.source.View(ctx)
+	if err == nil && errors.Is(open(shown), documents.ErrOvertaken) {
+		err = x.source.InStep(ctx, open)
+	}
+	return opened, err
+}
+
+// viewOf opens a view with the documents of the source, which it closes if it fails; nil: of library.db.
+// documents.ErrOvertaken: the index does not have the same changes.
+func (x *Index) viewOf(ctx context.Context, shown *Documents) (opened *view, err error) {
 	source, release := x.db.Reader, func() {}
-	if x.db.InMemory() { // readers would keep writers waiting: they read a copy
-		var err error
+	if shown != nil {
+		release = shown.Close
+	} else if x.db.InMemory() { // readers would keep writers waiting: they read a copy
 		if source, release, err = x.freeze(ctx); err != nil {
 			return nil, err
 		}
@@ -293,28 +317,29 @@ func (x *Index) tryView(ctx context.Context) (*view, error) {
 		release()
 		return nil, sqldb.Explain(fmt.Errorf("read the library: %w", err))
 	}
-	end := func() {
+	opened = &view{tx: tx, end: sync.OnceFunc(func() {
 		_ = tx.Rollback()
 		release()
-	}
+	})}
 	m, err := readMeta(ctx, tx)
+	if shown == nil {
+		shown = &Documents{Reader: x.Reader(tx), Added: "row >= (SELECT min(document) FROM additions WHERE at > ?)",
+			Version: m.Version(), Sequence: m.generation, Count: m.documents, Chunks: m.chunks}
+	}
+	if err == nil && m.generation != shown.Sequence {
+		err = documents.ErrOvertaken
+	}
+	if err == nil {
+		opened.state, err = x.states.acquire(ctx, tx, m.manifest)
+	}
 	if err != nil {
-		end()
+		opened.end()
 		return nil, err
 	}
-	shown, err := x.states.acquire(ctx, tx, m.manifest)
-	if err != nil {
-		end()
-		return nil, err
-	}
-	x.noteStale(shown)
-	reader := x.Reader(tx)
-	reader.Sees = shown.sees
-	return &view{meta: m, documents: reader, state: shown,
-		close: func() {
-			x.states.drop(shown)
-			end()
-		}}, nil
+	opened.Documents, opened.drop = *shown, func() { x.states.drop(opened.state) }
+	opened.Sees = opened.state.sees
+	x.noteStale(opened.state)
+	return opened, nil
 }
 
 // noteStale has segments of an older analyser rebuilt in the background. They are searched until then.

@@ -40,6 +40,17 @@ func (p *part) live() int {
 	return p.documents - int(p.deleted.GetCardinality())
 }
 
+// liveOrdinals returns those of the documents that are not deleted.
+func (p *part) liveOrdinals() []int {
+	list := make([]int, 0, p.live())
+	for ordinal := range p.documents {
+		if !p.isDeleted(ordinal) {
+			list = append(list, ordinal)
+		}
+	}
+	return list
+}
+
 func (p *part) isDeleted(ordinal int) bool {
 	return p.deleted != nil && p.deleted.ContainsInt(ordinal)
 }

@@ -67,6 +67,7 @@ func (w *writer) storeDeletes(ctx context.Context, tx *sqldb.Tx, manifest int64,
 	type removal struct {
 		bitmap *roaring.Bitmap
 		delta  segment.Delta
+		unread []int // ordinals of documents whose words only the segment knows
 	}
 	removals := make(map[*part]*removal)
 	for n, i := range plan.Items {
@@ -78,24 +79,29 @@ func (w *writer) storeDeletes(ctx context.Context, tx *sqldb.Tx, manifest int64,
 			return err
 		}
 		if p == nil {
-			w.x.log.Warn("a stored document is missing from the index", "document", i.ID)
-			continue
-		}
-		if i.Unread {
-			if w.gone[n], err = p.segment.reader.DeltaOf(ordinal); err != nil {
-				return damaged(p.name, err)
+			if w.x.source == nil {
+				w.x.log.Warn("a stored document is missing from the index", "document", i.ID)
 			}
+			continue
 		}
 		if removals[p] == nil {
 			removals[p] = &removal{bitmap: roaring.New()}
 		}
-		removals[p].bitmap.AddInt(ordinal)
-		removals[p].delta.Add(w.gone[n])
-	}
-	for _, p := range current.parts {
-		if r := removals[p]; r != nil {
-			addDeletes(ctx, tx, p.id, r.bitmap, r.delta)
+		if removals[p].bitmap.AddInt(ordinal); i.Unread {
+			removals[p].unread = append(removals[p].unread, ordinal)
+		} else {
+			removals[p].delta.Add(w.gone[n])
 		}
+	}
+	for p, r := range removals {
+		if len(r.unread) > 0 {
+			delta, err := p.segment.reader.DeltaOf(r.unread...)
+			if err != nil {
+				return damaged(p.name, err)
+			}
+			r.delta.Add(delta)
+		}
+		addDeletes(ctx, tx, p.id, r.bitmap, r.delta)
 	}
 	return nil
 }

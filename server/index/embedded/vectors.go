@@ -114,23 +114,16 @@ func (e *embeddings) add(ctx context.Context, b *vector.Builder, first int, d *i
 	return ctx.Err()
 }
 
-// knownVectors collects the vectors that are stored for the documents of a segment; of nil ones none.
+// knownVectors collects the vectors that are stored for the documents of a segment that each yields by their ordinals.
 func knownVectors(ctx context.Context, db sqldb.Querier, model embeddingModel, reader *segment.Reader,
-	document func(ordinal int) (*index.Document, error)) (*vector.Builder, error) {
+	each func(yield func(ordinal int, d *index.Document) error) error) (*vector.Builder, error) {
 	known := &embeddings{model, db}
 	b := vector.NewBuilder(model.dimensions, reader.Chunks())
 	err := segment.Protect(reader.Name, func() error {
-		for ordinal := range reader.Documents() {
-			d, err := document(ordinal)
-			if err == nil && d != nil {
-				first, _ := reader.DocumentChunks(ordinal)
-				err = known.add(ctx, b, first, d)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+		return each(func(ordinal int, d *index.Document) error {
+			first, _ := reader.DocumentChunks(ordinal)
+			return known.add(ctx, b, first, d)
+		})
 	})
 	return b, err
 }
@@ -148,31 +141,28 @@ func (x *Index) createVectors(b *vector.Builder, model string) (*vectorFile, err
 	return &vectorFile{name: name, model: model, bytes: int64(len(data))}, nil
 }
 
-// buildVectors gives the segment of a write, which is data, the vectors that are known: of texts that were stored
-// before, as when only the rights of a document change.
-func (w *writer) buildVectors(ctx context.Context, tx sqldb.Querier, plan *documents.Plan, data []byte) error {
+// buildVectors gives a new segment, which is data, the vectors that are known: of texts that were stored before, as when
+// only the rights of a document change.
+func (x *Index) buildVectors(ctx context.Context, tx sqldb.Querier, made *part, data []byte, list []*index.Document) error {
 	model, ok, err := currentModel(ctx, tx)
 	if err != nil || !ok {
 		return err
 	}
-	reader, err := segment.Open(w.segment.name, data)
+	reader, err := segment.Open(made.name, data)
 	if err != nil {
 		return err
 	}
-	var indexed []*index.Document
-	for n := range plan.Items {
-		if i := &plan.Items[n]; !i.Keep && i.Put != nil {
-			indexed = append(indexed, i.Put)
+	slices.SortFunc(list, func(a, b *index.Document) int { return strings.Compare(a.ID, b.ID) })
+	b, err := knownVectors(ctx, tx, model, reader, func(yield func(int, *index.Document) error) (err error) {
+		for ordinal := 0; ordinal < len(list) && err == nil; ordinal++ { // they ascend with ids
+			err = yield(ordinal, list[ordinal])
 		}
-	}
-	slices.SortFunc(indexed, func(a, b *index.Document) int { return strings.Compare(a.ID, b.ID) })
-	b, err := knownVectors(ctx, tx, model, reader, func(ordinal int) (*index.Document, error) {
-		return indexed[ordinal], nil // ordinals ascend with ids
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	w.segment.vectors, err = w.x.createVectors(b, model.name)
+	made.vectors, err = x.createVectors(b, model.name)
 	return err
 }
 
@@ -298,12 +288,12 @@ func (p *part) eachVector(yield func(i int)) error {
 
 // countVectors fills the statistics of vectors.
 func countVectors(ctx context.Context, shown *view, stats *index.Stats) error {
-	model, ok, err := currentModel(ctx, shown.documents)
+	model, ok, err := currentModel(ctx, shown.tx)
 	if err != nil || !ok {
 		return err
 	}
 	stats.VectorModel = model.name
-	if err := sqldb.GetWhole(ctx, shown.documents, []any{&stats.Refused},
+	if err := sqldb.GetWhole(ctx, shown.tx, []any{&stats.Refused},
 		"SELECT COUNT(*) FROM refused_texts WHERE model = ?",
 		model.name); err != nil {
 		return err
@@ -328,8 +318,8 @@ func countVectors(ctx context.Context, shown *view, stats *index.Stats) error {
 // repairVectors makes damaged files of vectors again from what is stored, and all others that turn out to be damaged:
 // damage rarely comes alone, and a search is repeated only once.
 func (x *Index) repairVectors(ctx context.Context, suspects *damagedError) error {
-	x.repairs.Lock()
-	defer x.repairs.Unlock()
+	x.vectored.Lock()
+	defer x.vectored.Unlock()
 	parts, err := readManifest(ctx, x.db.Reader)
 	if err != nil {
 		return err
@@ -371,12 +361,8 @@ func (x *Index) refreshVectors(ctx context.Context, name string) error {
 		return documents.ErrOvertaken
 	}
 	// The pool is newer than the view: what was embedded since counts too.
-	built, err := knownVectors(ctx, x.db.Reader, model, p.segment.reader, func(ordinal int) (*index.Document, error) {
-		if p.isDeleted(ordinal) {
-			return nil, nil
-		}
-		whole, err := storedDocument(ctx, seen.documents, p, ordinal)
-		return &whole, err
+	built, err := knownVectors(ctx, x.db.Reader, model, p.segment.reader, func(yield func(int, *index.Document) error) error {
+		return seen.each(ctx, p, p.liveOrdinals(), yield)
 	})
 	if err != nil {
 		return blame([]*part{p}, err)
@@ -392,15 +378,6 @@ func (x *Index) refreshVectors(ctx context.Context, name string) error {
 	}
 	x.remove(unused.fileName())
 	return err
-}
-
-// storedDocument reads the document that a live ordinal of a part stands for.
-func storedDocument(ctx context.Context, from *documents.Reader, p *part, ordinal int) (index.Document, error) {
-	id, err := p.segment.reader.DocumentID(ordinal)
-	if err != nil {
-		return index.Document{}, err
-	}
-	return indexed(ctx, from, id)
 }
 
 // replaceVectors names made, which may be nil, in the place of a part's vectors.

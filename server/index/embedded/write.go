@@ -46,7 +46,7 @@ func (x *Index) tryApply(ctx context.Context, changes []documents.Change, cursor
 type writer struct {
 	x       *Index
 	changes int
-	gone    []segment.Delta // of stored documents; of a damaged one it is read out of the index
+	gone    []segment.Delta // of documents that are replaced or removed, where their texts are known
 	segment *part           // of the new documents; nil: there are none
 }
 
@@ -58,7 +58,7 @@ func (w *writer) Begin(documents.State) (replaced func(n int, old index.Document
 }
 
 // Prepare implements documents.Written: it makes a durable segment of what comes, and its vectors.
-func (w *writer) Prepare(ctx context.Context, tx sqldb.Querier, plan *documents.Plan) error {
+func (w *writer) Prepare(ctx context.Context, tx sqldb.Querier, plan *documents.Plan) (err error) {
 	builder, ok := w.x.builders.Get().(*segment.Builder)
 	if !ok {
 		builder = segment.NewBuilder()
@@ -67,6 +67,7 @@ func (w *writer) Prepare(ctx context.Context, tx sqldb.Querier, plan *documents.
 		builder.Reset()
 		w.x.builders.Put(builder)
 	}()
+	var list []*index.Document
 	for n := range plan.Items {
 		i := &plan.Items[n]
 		if i.Keep || i.Put == nil {
@@ -78,10 +79,8 @@ func (w *writer) Prepare(ctx context.Context, tx sqldb.Querier, plan *documents.
 		if err := builder.Add(*i.Put); err != nil {
 			return fmt.Errorf("index document %q: %w", i.ID, err)
 		}
+		list = append(list, i.Put)
 	}
-	made, data, err := w.x.buildSegment(builder)
-	if w.segment = made; err != nil || made == nil {
-		return err
-	}
-	return w.buildVectors(ctx, tx, plan, data)
+	w.segment, err = w.x.buildSegment(ctx, tx, builder, list)
+	return err
 }

@@ -1,18 +1,14 @@
 package shared
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
-	"strconv"
 	"time"
 
 	"quarry/server/fault"
-	"quarry/server/index"
 	"quarry/server/index/documents"
 	"quarry/server/index/embedded"
 )
@@ -25,46 +21,102 @@ const (
 	// lookAfter is how often a process looks for changes of others while it is used. It looks less often later, so that
 	// the connections to the documents of many tenants end; lookAtLeast is the longest pause.
 	lookAfter, lookAtLeast = 2 * time.Second, 10 * time.Minute
-
-	// positionKey is the cursor of the number of the last change that a segment index has.
-	positionKey = "position"
-	// emptying instead of a number: what the index has is being removed.
-	emptying = -1
+	// replacedTries bounds how often another index takes the place of one that is used.
+	replacedTries = 3
 )
 
-// segments is the segment index of a store.
+// segments is the segment index of a store, which is its embedded.Source.
 type segments struct {
 	*embedded.Index
+	of    *Local
 	store string
 	dir   string
-	file  fs.FileInfo // its database; nil in memory
+	file  fs.FileInfo // its database
 }
 
 // replaced reports whether another process of this machine has removed the index, which was damaged.
 func (s *segments) replaced() bool {
-	if s.file == nil {
-		return false
-	}
 	now, err := embedded.Stat(s.dir)
 	return err == nil && (now == nil || !os.SameFile(s.file, now))
 }
 
-// progress is how far a segment index is.
-type progress struct {
-	own         *segments
-	position    int64 // of the last change that it has
-	left, total int   // changes that it lacks, of all documents
+// View implements embedded.Source.
+func (s *segments) View(ctx context.Context) (embedded.Documents, error) {
+	shown, err := s.of.Store.Snapshot(ctx)
+	if err != nil {
+		return embedded.Documents{}, err
+	}
+	return s.documents(shown)
 }
 
-func (p progress) version() string { return state{store: p.own.store, sequence: p.position}.Version() }
+// InStep implements embedded.Source. A long list of changes is left to the background: fault.ErrBehind.
+func (s *segments) InStep(ctx context.Context, do func(embedded.Documents) error) error {
+	l := s.of
+	waiting, cancel := context.WithTimeout(ctx, l.wait)
+	defer cancel()
+	for last := (progress{}); ; {
+		now, err := l.apply(waiting, func(shown *Snapshot) error {
+			view, err := s.documents(shown)
+			if err == nil {
+				err = do(view)
+			}
+			return err
+		})
+		switch {
+		case err == nil && now.left == 0:
+			return nil
+		case err == nil:
+			last = now
+			continue
+		case ctx.Err() != nil || waiting.Err() == nil:
+			return err
+		}
+		l.follower.Wake()
+		if err = fault.ErrBehind; last.total > 0 {
+			err = fmt.Errorf("%w: it lacks %d of %d documents", err, last.left, last.total)
+		}
+		return err
+	}
+}
 
-// follow is followOnce for the background.
-func (l *Local) follow(ctx context.Context) error {
-	changed, err := l.followOnce(ctx)
-	if changed && l.applied != nil {
-		l.applied()
+// documents returns the documents of a snapshot. fault.ErrReplaced: they are not those of the index, or it is not used any
+// more.
+func (s *segments) documents(shown *Snapshot) (embedded.Documents, error) {
+	if shown.Store() != s.store || s.of.segments() != s {
+		shown.Close()
+		return embedded.Documents{}, fmt.Errorf("read the documents: %w", fault.ErrReplaced)
+	}
+	return embedded.Documents{Reader: shown.read, Added: shown.Added, Version: shown.Version(), Sequence: shown.Sequence(),
+		Count: shown.state.documents, Chunks: shown.state.chunks, Close: shown.Close}, nil
+}
+
+// with calls use with the index of this server, and again if that was replaced, or damaged and discarded.
+func (l *Local) with(ctx context.Context, use func(*segments) error) (err error) {
+	for range replacedTries {
+		own := l.segments()
+		if err = fault.ErrReplaced; own.Index != nil {
+			err = use(own)
+		}
+		switch {
+		case isDamaged(err):
+			err = l.alone(ctx, func() error { return l.repaired(own, err) })
+		case !errors.Is(err, fault.ErrReplaced):
+			return err
+		}
+		if ctx.Err() != nil {
+			return err
+		}
+		if _, err := l.apply(ctx, nil); err != nil {
+			return err
+		}
 	}
 	return err
+}
+
+// progress is what a segment index lacks: changes, of all documents.
+type progress struct {
+	left, total int
+	changed     bool // changes were applied
 }
 
 // lookPause returns how long the background waits for changes of others.
@@ -72,114 +124,118 @@ func (l *Local) lookPause() time.Duration {
 	return min(max(time.Since(time.Unix(0, l.used.Load()))/4, lookAfter), lookAtLeast)
 }
 
-// followOnce applies the changes that are stored, and reports whether there were any. If the documents were removed
-// with their tenant, so is the index.
-func (l *Local) followOnce(ctx context.Context) (changed bool, err error) {
-	for {
-		m, err := l.state(ctx, l.DB.Pool())
-		if errors.Is(err, fault.ErrReplaced) {
-			return changed, l.alone(ctx, l.discard)
-		}
-		if err != nil {
-			return changed, err
-		}
-		if now, err := l.at(ctx, m); now != nil || err != nil {
-			return changed, err
-		}
-		if _, err := l.apply(ctx); err != nil {
-			return changed, err
-		}
-		changed = true
+// follow applies the changes that are stored, for the background. If the documents were removed with their tenant, so
+// is the index.
+func (l *Local) follow(ctx context.Context) error {
+	m, err := l.state(ctx, l.DB.Pool())
+	if errors.Is(err, fault.ErrReplaced) {
+		return l.alone(ctx, l.discard)
 	}
-}
-
-// at returns how far the index is if that is exactly the state of the store; nil if it is not.
-func (l *Local) at(ctx context.Context, m state) (*progress, error) {
-	own := l.segments()
-	if own.store != m.store {
-		return nil, nil
-	}
-	position, err := own.position(ctx)
-	if err != nil || position != m.sequence {
-		return nil, ctx.Err() // step finds out again what is wrong
-	}
-	return &progress{own: own, position: position}, nil
-}
-
-// position returns the number of the last change that the index has, or emptying. Another process may have applied more
-// since.
-func (s *segments) position(ctx context.Context) (int64, error) {
-	cursors, err := s.Cursors(ctx, positionKey)
-	if err != nil || cursors[positionKey] == "" {
-		return 0, err
-	}
-	position, err := strconv.ParseInt(cursors[positionKey], 10, 64)
 	if err != nil {
-		position = emptying
+		return err
 	}
-	return position, nil
+	if own := l.segments(); own.store == m.store {
+		if position, err := own.Position(ctx); err == nil && position == m.sequence {
+			return nil
+		}
+	}
+	for changed := false; ; {
+		now, err := l.apply(ctx, nil)
+		if changed = changed || now.changed; err == nil && now.left > 0 {
+			continue
+		}
+		if changed && l.applied != nil {
+			l.applied()
+		}
+		return err
+	}
 }
 
-func positionCursor(position int64) map[string]string {
-	return map[string]string{positionKey: strconv.FormatInt(position, 10)}
-}
-
-// apply applies some changes.
-func (l *Local) apply(ctx context.Context) (now progress, err error) {
+// apply applies some changes, and calls then, unless it is nil, with a snapshot of exactly what the index has if none is
+// left. then closes the snapshot.
+func (l *Local) apply(ctx context.Context, then func(*Snapshot) error) (now progress, err error) {
 	err = l.alone(ctx, func() (err error) {
-		now, err = l.step(ctx)
+		if now, err = l.step(ctx, then); errors.Is(err, fault.ErrBehind) || l.segments().Repaired(ctx, err) {
+			now, err = l.step(ctx, then)
+		}
 		return err
 	})
 	return now, err
 }
 
-// step applies some changes. The caller is alone.
-func (l *Local) step(ctx context.Context) (now progress, err error) {
+// step is apply for a caller who is alone.
+func (l *Local) step(ctx context.Context, then func(*Snapshot) error) (now progress, err error) {
 	shown, err := l.Store.Snapshot(ctx)
 	if err != nil {
 		return now, err
 	}
-	defer shown.Close()
-	if own := l.segments(); own.store != shown.Store() || own.replaced() {
+	if now, err = l.stepTo(ctx, shown); err != nil || now.left > 0 || then == nil {
+		shown.Close()
+		return now, err
+	}
+	return now, then(shown)
+}
+
+// stepTo applies some of the changes that a snapshot has.
+func (l *Local) stepTo(ctx context.Context, shown *Snapshot) (now progress, err error) {
+	own := l.segments()
+	if own.store != shown.Store() || own.replaced() {
 		if err := l.open(ctx, shown.Store()); err != nil {
-			return now, err
+			return now, l.repaired(own, err)
 		}
+		own = l.segments()
 	}
-	now.own = l.segments()
-	if now.position, err = now.own.position(ctx); err != nil {
-		return now, l.repaired(err)
+	position, err := own.Position(ctx)
+	if err != nil {
+		return now, l.repaired(own, err)
 	}
-	if now.position == emptying || now.position > shown.Sequence() { // a backup of the store was restored
-		if err := now.own.empty(ctx); err != nil {
-			return now, fmt.Errorf("empty an index that is newer than the documents: %w", err)
+	if position > shown.Sequence() { // a backup of the store was restored
+		if err := errors.Join(l.discard(), l.open(ctx, shown.Store())); err != nil {
+			return now, fmt.Errorf("replace an index that is newer than the documents: %w", err)
 		}
-		now.position = 0
+		own, position = l.segments(), 0
 	}
-	if now.position == shown.Sequence() {
+	if position == shown.Sequence() {
 		return now, nil
 	}
-	changes, err := shown.Changes(ctx, now.position, followAtOnce)
+	changes, err := shown.Changes(ctx, position, followAtOnce)
 	if err != nil {
 		return now, err
 	}
-	batch := index.Batch{Delete: changes.Removed, Cursors: positionCursor(changes.Last)}
-	for i := range changes.Put {
-		batch.Upsert = append(batch.Upsert, changes.Put[i].Document)
-	}
-	if _, err := now.own.Write(ctx, batch); err != nil {
-		return now, l.repaired(fmt.Errorf("index the documents: %w", err))
-	}
-	now.position, now.left, now.total = changes.Last, changes.Left, changes.Total
-	return now, nil
+	err = own.Follow(ctx, changes.plan(), changes.Last)
+	return progress{changes.Left, changes.Total, err == nil}, l.repaired(own, err)
 }
 
-// repaired returns an error of the index. The next attempt after damage builds it again.
-func (l *Local) repaired(err error) error {
-	if !errors.Is(err, fault.ErrDamaged) && !errors.Is(err, fault.ErrLost) {
+// plan is what an index does to follow.
+func (c *Changes) plan() *documents.Plan {
+	p := new(documents.Plan)
+	for i := range c.Put {
+		put := &c.Put[i]
+		p.Items = append(p.Items, documents.Item{Change: documents.Change{ID: put.ID, Put: &put.Document},
+			Old: new(documents.Row), SameText: put.AccessAlone && documents.Damaged(put.Chunks, 0) == nil})
+	}
+	for _, id := range c.Removed {
+		p.Items = append(p.Items, documents.Item{Change: documents.Change{ID: id}, Old: new(documents.Row)})
+	}
+	return p
+}
+
+// isDamaged reports whether building an index again repairs the cause of an error.
+func isDamaged(err error) bool {
+	return errors.Is(err, fault.ErrDamaged) || errors.Is(err, fault.ErrLost)
+}
+
+// repaired returns an error of an index. If that is damaged, it is discarded, so that the next attempt builds it again.
+// The caller is alone.
+func (l *Local) repaired(own *segments, err error) error {
+	if !isDamaged(err) {
 		return err
 	}
 	l.log.Warn("the index of this server is damaged, and built again", "error", err)
-	return errors.Join(fault.ErrBehind, l.discard())
+	if l.segments() == own {
+		err = l.discard()
+	}
+	return errors.Join(fault.ErrBehind, err)
 }
 
 // discard removes the index. The caller is alone.
@@ -188,64 +244,11 @@ func (l *Local) discard() error {
 	return RemoveIndexes(l.options.Dir, "")
 }
 
-// empty removes all documents. Interrupted, it begins again.
-func (s *segments) empty(ctx context.Context) error {
-	shown, err := s.Snapshot(ctx)
-	if err != nil {
-		return err
-	}
-	defer shown.Close()
-	ids, err := shown.DocumentIDs(ctx, index.Selector{All: true})
-	if err != nil {
-		return err
-	}
-	for some := range slices.Chunk(ids, documents.MaxBatchDocuments) {
-		if _, err := s.Write(ctx, index.Batch{Delete: some, Cursors: positionCursor(emptying)}); err != nil {
-			return err
-		}
-	}
-	_, err = s.Write(ctx, index.Batch{Cursors: positionCursor(0)})
-	return err
-}
-
-// current applies all changes that are stored now. A long list is left to the background.
-func (l *Local) current(ctx context.Context) (progress, error) {
-	l.used.Store(time.Now().UnixNano())
-	m, err := l.state(ctx, l.DB.Pool())
-	if err != nil {
-		return progress{}, err
-	}
-	if now, err := l.at(ctx, m); now != nil || err != nil {
-		return *cmp.Or(now, &progress{}), err
-	}
-	waiting, cancel := context.WithTimeout(ctx, l.wait)
-	defer cancel()
-	for last := (progress{}); ; {
-		now, err := l.apply(waiting)
-		switch {
-		case err == nil && (now.left == 0 || now.own.store == m.store && now.position >= m.sequence):
-			return now, nil
-		case err == nil:
-			last = now
-			continue
-		case errors.Is(err, fault.ErrBehind) && waiting.Err() == nil:
-			continue
-		case ctx.Err() != nil || waiting.Err() == nil:
-			return now, err
-		}
-		l.follower.Wake()
-		if err = fault.ErrBehind; last.total > 0 {
-			err = fmt.Errorf("%w: it lacks %d of %d documents", err, last.left, last.total)
-		}
-		return now, err
-	}
-}
-
 // CatchUp applies all changes, however many there are. report is called with the number that is left, and that of all
 // documents.
 func (l *Local) CatchUp(ctx context.Context, report func(left, total int)) error {
 	for {
-		now, err := l.apply(ctx)
+		now, err := l.apply(ctx, nil)
 		if err != nil || now.left == 0 {
 			return err
 		}
@@ -255,11 +258,8 @@ func (l *Local) CatchUp(ctx context.Context, report func(left, total int)) error
 
 // afterwards applies changes that are stored already, so that who writes faster than is indexed has to wait. What is
 // left is applied by the background, or the next snapshot.
-func (l *Local) afterwards(ctx context.Context, changed bool) {
-	if !changed {
-		return
-	}
-	now, err := l.apply(ctx)
+func (l *Local) afterwards(ctx context.Context) {
+	now, err := l.apply(ctx, nil)
 	if err != nil && ctx.Err() == nil {
 		l.log.Warn("the index of this server does not follow the documents", "error", err)
 	}

@@ -20,6 +20,7 @@ import (
 	"quarry/server/sqlite"
 
 	"github.com/gofrs/flock"
+	"golang.org/x/sync/semaphore"
 )
 
 // execute changes the store of an index past its API.
@@ -73,11 +74,6 @@ func TestRestoredMeanwhile(t *testing.T) {
 	expect(t, x, everything, "walrus", "kept")
 	put(t, x, page("other", "walrus"))
 	expect(t, x, everything, "walrus", "kept", "other")
-	// Interrupted while it was emptied.
-	if _, err := x.own.Write(t.Context(), index.Batch{Delete: []string{"kept"}, Cursors: positionCursor(emptying)}); err != nil {
-		t.Fatal(err)
-	}
-	expect(t, x, everything, "walrus", "kept", "other")
 }
 
 // TestDamagedIndex: an index that cannot be opened is built again.
@@ -114,6 +110,106 @@ func TestDamagedIndex(t *testing.T) {
 	expect(t, x, everything, "walrus", "one", "two")
 	put(t, x, page("three", "walrus"))
 	expect(t, other, everything, "walrus", "one", "three", "two")
+}
+
+// TestTextsAreInTheStoreAlone: the index has no row of a document and no text.
+func TestTextsAreInTheStoreAlone(t *testing.T) {
+	own := t.TempDir()
+	x := openLocal(t, t.TempDir(), own)
+	put(t, x, page("one", "walrus"), page("two", "walrus"))
+	closeLocal(t, x)
+	found, err := filepath.Glob(filepath.Join(own, indexPrefix+"*", "library.db"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%q, %v", found, err)
+	}
+	db, err := sqlite.Open(t.Context(), sqlite.Options{Path: found[0], ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	for table, want := range map[string]int{"documents": 0, "chunks": 0, "document_sets": 0, "dictionaries": 0, "segments": 1} {
+		n := 0
+		if err := db.Reader.QueryRowContext(t.Context(), "SELECT count(*) FROM "+table).Scan(&n); err != nil || n != want {
+			t.Errorf("%s: %d rows, want %d (%v)", table, n, want, err)
+		}
+	}
+}
+
+// TestDamagedSegment: a damaged segment is made again of the store's documents by the search or the change that finds it,
+// also where the documents are newer than the index, and where there is room for one view of them.
+func TestDamagedSegment(t *testing.T) {
+	for _, sound := range []int{0, 16, 200} { // bytes at both ends
+		for _, changed := range []string{"nothing", "here", "elsewhere"} {
+			store, own := t.TempDir(), t.TempDir()
+			x := openLocal(t, store, own)
+			put(t, x, page("one", "walrus"), page("two", "walrus"), page("gone", "walrus"))
+			closeLocal(t, x)
+			if changed == "elsewhere" {
+				other := open(t, store)
+				put(t, other, page("one", "tusk"), page("three", "walrus"))
+				if err := other.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			files, err := filepath.Glob(filepath.Join(own, indexPrefix+"*", "segments", "*.seg"))
+			if err != nil || len(files) != 1 {
+				t.Fatalf("%q, %v", files, err)
+			}
+			data, err := os.ReadFile(files[0])
+			if err == nil {
+				copy(data[sound:], bytes.Repeat([]byte("?"), len(data)-2*sound))
+				err = errors.Join(os.Remove(files[0]), os.WriteFile(files[0], data, 0o400))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			docs := open(t, store)
+			docs.snapshots = semaphore.NewWeighted(1)
+			x = NewLocal(t.Context(), docs, embedded.Options{Dir: own}, nil)
+			if changed == "here" {
+				put(t, x, page("one", "tusk"), page("three", "walrus"))
+			}
+			if changed == "nothing" {
+				expect(t, x, everything, "walrus", "gone", "one", "two")
+			} else {
+				expect(t, x, everything, "walrus", "gone", "three", "two")
+				expect(t, x, everything, "tusk", "one")
+			}
+			if _, err := x.Write(t.Context(), index.Batch{Delete: []string{"gone"}}); err != nil {
+				t.Error(err)
+			}
+			if found, err := x.Check(t.Context(), index.CheckOptions{Full: true}, nil); err != nil || len(found) > 0 {
+				t.Errorf("%s changed: %v, %v", changed, found, err)
+			}
+			closeLocal(t, x)
+		}
+	}
+}
+
+// TestDisagreeingIndex: an index that has a document twice is found by a check, and made again.
+func TestDisagreeingIndex(t *testing.T) {
+	x := openLocal(t, t.TempDir(), t.TempDir())
+	defer closeLocal(t, x)
+	put(t, x, page("one", "walrus"), page("two", "walrus"), page("three", "walrus"), page("four", "walrus"))
+	put(t, x, page("one", "tusk"))
+	db, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(x.segments().dir, "library.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	for _, statement := range []string{"DELETE FROM deletes", "UPDATE segments SET deletes = 0", "UPDATE meta SET manifest = manifest + 1"} {
+		if _, err := db.Writer.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []int{1, 0} {
+		found, err := x.Check(t.Context(), index.CheckOptions{Full: true, Repair: true}, nil)
+		if err != nil || len(found) != want || want > 0 && !found[0].Repaired {
+			t.Errorf("damage: %+v, %v; want %d", found, err, want)
+		}
+	}
+	expect(t, x, everything, "walrus", "four", "three", "two")
+	expect(t, x, everything, "tusk", "one")
 }
 
 // TestProcessesOfOneMachine: processes that share an index and change the same documents all the time, and one with an index of
@@ -180,16 +276,16 @@ func TestBehind(t *testing.T) {
 	}
 	docs := open(t, store)
 	applied := make(chan struct{}, 1)
-	x, err := OpenLocal(t.Context(), docs, embedded.Options{Dir: t.TempDir()}, func() {
+	x := NewLocal(t.Context(), docs, embedded.Options{Dir: t.TempDir()}, func() {
 		select {
 		case applied <- struct{}{}:
 		default:
 		}
 	})
-	if err != nil {
+	defer closeLocal(t, x)
+	if err := x.CatchUp(t.Context(), func(int, int) {}); err != nil {
 		t.Fatal(err)
 	}
-	defer closeLocal(t, x)
 	x.wait = 0
 	if err := x.alone(t.Context(), func() error {
 		put(t, a, pages...)
@@ -263,10 +359,7 @@ func TestRemovedOnPostgres(t *testing.T) {
 		}
 		return store
 	}
-	x, err := OpenLocal(ctx, openStore(), embedded.Options{Dir: own}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := NewLocal(ctx, openStore(), embedded.Options{Dir: own}, nil)
 	defer closeLocal(t, x)
 	put(t, x, page("old", "walrus"))
 	drop := func() {
@@ -275,7 +368,7 @@ func TestRemovedOnPostgres(t *testing.T) {
 		}
 	}
 	drop()
-	if _, err := x.followOnce(ctx); err != nil {
+	if err := x.follow(ctx); err != nil {
 		t.Error(err)
 	}
 	if found, err := filepath.Glob(filepath.Join(own, indexPrefix+"*")); len(found) > 0 || err != nil {

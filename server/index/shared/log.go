@@ -75,7 +75,7 @@ func (s *Snapshot) Changes(ctx context.Context, position int64, limit int) (foun
 		for i, d := range whole {
 			d.Hidden = d.Hidden || rows[i].Damaged // nobody sees what cannot be read
 			found.Put = append(found.Put, Put{Document: d, Changed: rows[i].Changed, New: rows[i].Number > position,
-				AccessAlone: rows[i].Texted <= position})
+				AccessAlone: rows[i].Texted <= position && !rows[i].Damaged})
 		}
 		return err
 	})

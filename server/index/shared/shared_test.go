@@ -38,11 +38,7 @@ func open(t *testing.T, dir string) *Store {
 // openLocal opens what one of several processes has open.
 func openLocal(t *testing.T, shared, own string) *Local {
 	t.Helper()
-	local, err := OpenLocal(t.Context(), open(t, shared), embedded.Options{Dir: own}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return local
+	return NewLocal(t.Context(), open(t, shared), embedded.Options{Dir: own}, nil)
 }
 
 // TestConformanceOnPostgres does the same with the documents on a PostgreSQL server.
@@ -59,11 +55,7 @@ func TestConformanceOnPostgres(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		local, err := OpenLocal(t.Context(), store, embedded.Options{Dir: t.TempDir()}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return local
+		return NewLocal(t.Context(), store, embedded.Options{Dir: t.TempDir()}, nil)
 	})
 }
 
