@@ -219,7 +219,7 @@ func TestManyPassagesOfADocument(t *testing.T) {
 	expect(t, lines(8),
 		"▌ 1  Runbook                                      ↳ 59  3 d",
 		"  ↳  passage 1",
-		"     58 more · E shows the whole document",
+		"     58 more · E all",
 		"  2  Policy                                             3 d")
 	for height, listed := range map[int]int{8: 1, 9: 2, 10: 3, 11: 4, 200: 5} {
 		for passages, want := range map[int]int{1 + listed: listed, 2 + listed: listed + 1, 3 + listed: listed} {
@@ -234,7 +234,7 @@ func TestManyPassagesOfADocument(t *testing.T) {
 		"▌ 1  Runbook                                      ↳ 59  3 d",
 		"▌    passage 0",
 		"  ↳  passage 1", "  ↳  passage 2", "  ↳  passage 3", "  ↳  passage 4", "  ↳  passage 5",
-		"     54 more · E shows the whole document",
+		"     54 more · E all",
 		"  2  Policy                                             3 d",
 		"     another")
 	l.Move(5)
@@ -246,7 +246,7 @@ func TestManyPassagesOfADocument(t *testing.T) {
 		"     passage 0",
 		"  ↳  passage 1", "  ↳  passage 2", "  ↳  passage 3", "  ↳  passage 4", "  ↳  passage 5",
 		"▌ ↳  passage 9",
-		"     53 more · E shows the whole document",
+		"     53 more · E all",
 		"  2  Policy                                             3 d",
 		"     another")
 	l.Move(1)

@@ -389,7 +389,7 @@ func broken(text string, width int) []paint.Range {
 func (d drawing) rest(folded int, key string) string {
 	said := text.Number(folded) + " more"
 	if key != "" {
-		said += " · " + key + " shows the whole document"
+		said += " · " + key + " all"
 	}
 	return paint.Fit(paint.Blank(d.indent)+d.th.Muted.Render(said), d.width)
 }
