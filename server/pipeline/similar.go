@@ -12,7 +12,7 @@ import (
 )
 
 // like prepares a search for passages like one: the question is that passage's rarest words, beside its vector where
-// there is one. Its own document is left out. The error is fault.ErrNotFound for a passage that the caller may not see.
+// there is one and a model is configured. Its own document is left out. The error is fault.ErrNotFound for a passage that the caller may not see.
 func (r *run) like(ctx context.Context) error {
 	if r.Search.SimilarTo == "" {
 		return nil
@@ -24,7 +24,7 @@ func (r *run) like(ctx context.Context) error {
 	r.Search.Query = strings.TrimSpace(r.Search.Query + " " + strings.Join(found.Words, " "))
 	r.Search.Prefix, r.Search.Instant, r.Search.Browse = false, false, false // its words are whole, and searched for
 	r.filter.NoDocuments = append(r.filter.NoDocuments, id)
-	if len(found.Vector.Values) > 0 && !r.inTime() {
+	if r.Embedder != nil && len(found.Vector.Values) > 0 && !r.inTime() {
 		r.similar = found.Vector
 	}
 	return nil

@@ -9,7 +9,7 @@ import (
 )
 
 func (s *shelf) Like(context.Context, string, int, index.Access) (index.Likeness, error) {
-	return index.Likeness{Words: []string{"roll", "rota"}}, nil
+	return index.Likeness{Words: []string{"roll", "rota"}, Vector: index.Vector{Model: "nomic", Values: []float32{1, 0}}}, nil
 }
 
 // TestSimilarIsNotMeasuredByItself: the document that others shall be like has all of its own words. It must not decide

@@ -238,8 +238,8 @@ func byScore(words, near []index.Hit, unrelated float64, trust func(language str
 // trust returns how much a cosine counts for a query and a passage in a language: no more than the model is trusted in
 // either of their languages.
 func (r *run) trust(q wire.ExecutedQuery) func(language string) float64 {
-	if r.Embedder == nil { // the vector of a passage, by a model that is not configured any more
-		return func(string) float64 { return 0 }
+	if r.Embedder == nil {
+		return nil // there is no list by vector
 	}
 	asked := r.Embedder.Trust(language.Detect(q.Query))
 	return func(code string) float64 { return min(asked, r.Embedder.Trust(code)) }

@@ -171,7 +171,10 @@ func TestWhenVectorsAreLeftOut(t *testing.T) {
 		"instant":       func(r *Request, _ *vectored) { r.Search.Instant = true },
 		"another model": func(_ *Request, v *vectored) { v.model = "other" },
 		"no embedder":   func(r *Request, _ *vectored) { r.Embedder = nil },
-		"no words":      func(r *Request, _ *vectored) { r.Search.Query = "😀 ?!" },
+		"switched off for similar passages, too": func(r *Request, _ *vectored) {
+			r.Embedder, r.Search.Query, r.Search.SimilarTo = nil, "", "a"
+		},
+		"no words": func(r *Request, _ *vectored) { r.Search.Query = "😀 ?!" },
 	} {
 		shelf, request := withVectors(), vectorSearch("roll back")
 		model := request.Embedder.(*meanings)
