@@ -106,6 +106,8 @@ func remedyCases() []struct {
 		{Error{Kind: NotAvailable, Status: 404, Reason: "gone", Path: search}, ""},
 		{library("", "something", search, Server, 500), ""},
 		{library("", "something", search, Auth, 403), ""},
+		{library("INVALID_INPUT", "a tenant's name is 1 to 63 lower-case letters", "/admin/tenants", BadRequest, 400), "acme"},
+		{library("INVALID_INPUT", "unknown scope \"foo\"; known are admin", "/user/pats", BadRequest, 400), "of that list"},
 		{library("INVALID_INPUT", "a name may have at most 100 characters", admin, BadRequest, 400), ""},
 		{library("", "gone", admin, NotAvailable, 404), ""},
 		{library("API_ERROR", "something", ask, Server, 0), ""},

@@ -333,26 +333,44 @@ func (t *table) dropEmpty() {
 
 const columnGap = 2
 
-// String renders the table with a line break at the end. Cells that do not fit are cut.
+// String renders the table with a line break at the end. Where it does not fit, the widest cells are cut.
 func (t table) String() string {
 	g := grid.New().Border(lipgloss.HiddenBorder()).BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).
-		BorderColumn(false).BorderHeader(false).Wrap(false).Headers(t.header...).StyleFunc(t.cellStyle)
-	for _, row := range t.rows {
-		cells := make([]string, len(row))
+		BorderColumn(false).BorderHeader(false).Wrap(false).StyleFunc(t.cellStyle)
+	widths := t.widths()
+	cut := func(row []string) (cells []string) {
 		for i, cell := range row {
-			cells[i] = text.OneLine(cell)
+			cells = append(cells, ansi.Truncate(text.OneLine(cell), widths[i], "…"))
 		}
-		g.Row(cells...)
+		return cells
 	}
-	rendered := g.String()
-	if lipgloss.Width(rendered) > t.width {
-		rendered = g.Width(t.width).String()
+	g.Headers(cut(t.header)...)
+	for _, row := range t.rows {
+		g.Row(cut(row)...)
 	}
 	var b strings.Builder
-	for line := range strings.Lines(rendered) {
+	for line := range strings.Lines(g.String()) {
 		b.WriteString(strings.TrimRight(ansi.Truncate(line, t.width, "…"), " \n") + "\n")
 	}
 	return b.String()
+}
+
+// widths are those of the columns, of which the widest ones give what is too much for the terminal.
+func (t table) widths() []int {
+	const least = 3
+	widths, left := make([]int, len(t.header)), t.width-columnGap*(len(t.header)-1)
+	for i, name := range t.header {
+		widths[i] = ansi.StringWidth(name)
+		for _, row := range t.rows {
+			widths[i] = max(widths[i], ansi.StringWidth(text.OneLine(row[i])))
+		}
+		left -= widths[i]
+	}
+	for ; left < 0; left++ {
+		widest := slices.Index(widths, slices.Max(widths))
+		widths[widest] = max(least, widths[widest]-1)
+	}
+	return widths
 }
 
 func (t table) cellStyle(row, column int) lipgloss.Style {
