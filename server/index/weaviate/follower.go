@@ -36,7 +36,7 @@ const (
 
 // follow is catchUp for the background.
 func (x *Index) follow(ctx context.Context) error {
-	if x.docs.ReadOnly() {
+	if x.Store.ReadOnly() {
 		return nil
 	}
 	err := x.catchUp(ctx)
@@ -48,12 +48,12 @@ func (x *Index) follow(ctx context.Context) error {
 
 // release lets another process follow at once.
 func (x *Index) release() {
-	if x.docs.ReadOnly() {
+	if x.Store.ReadOnly() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
 	defer cancel()
-	if err := x.docs.Release(ctx, x.holder); err != nil {
+	if err := x.Store.Release(ctx, x.holder); err != nil {
 		x.log.Warn("release the log of the documents", "error", err)
 	}
 }
@@ -63,7 +63,7 @@ func (x *Index) catchUp(ctx context.Context) error {
 	replicas := true
 	for first := true; ; first = false {
 		replicas = !replicas // neither waits for the other
-		model, err := x.docs.Model(ctx)
+		model, err := x.Store.Model(ctx)
 		if err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func (x *Index) catchUp(ctx context.Context) error {
 		if err := x.ensure(ctx, name); err != nil {
 			return err
 		}
-		_, ok, err := x.docs.Lease(ctx, x.follower(name), x.holder, time.Now().Add(leaseTime))
+		_, ok, err := x.Store.Lease(ctx, x.follower(name), x.holder, time.Now().Add(leaseTime))
 		if err != nil || !ok {
 			return err
 		}
@@ -85,7 +85,7 @@ func (x *Index) catchUp(ctx context.Context) error {
 // others keeps the collection that is searched up to date until that of the current model has everything, and then
 // removes it.
 func (x *Index) others(ctx context.Context, current string, complete bool) error {
-	shown, err := x.docs.Snapshot(ctx)
+	shown, err := x.Store.Snapshot(ctx)
 	if err != nil {
 		return err
 	}
@@ -102,10 +102,10 @@ func (x *Index) others(ctx context.Context, current string, complete bool) error
 				err = x.client.removeEmpty(ctx, class)
 			}
 			if err == nil {
-				err = x.docs.Forget(ctx, x.follower(class))
+				err = x.Store.Forget(ctx, x.follower(class))
 			}
 		case usable(class):
-			_, ok, leaseErr := x.docs.Lease(ctx, x.follower(class), x.holder, time.Now().Add(leaseTime))
+			_, ok, leaseErr := x.Store.Lease(ctx, x.follower(class), x.holder, time.Now().Add(leaseTime))
 			if err = leaseErr; ok {
 				_, err = x.step(ctx, class, "", false)
 			}
@@ -146,7 +146,7 @@ func (x *Index) follower(class string) string { return "weaviate/" + class + "/"
 // step applies some changes: those that Weaviate lacks, or those that one of its replicas lacks, which come first if
 // wanted.
 func (x *Index) step(ctx context.Context, class, model string, first bool) (done bool, err error) {
-	shown, err := x.docs.Snapshot(ctx)
+	shown, err := x.Store.Snapshot(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -180,7 +180,7 @@ func (x *Index) step(ctx context.Context, class, model string, first bool) (done
 		return false, err
 	}
 	nodes = slices.DeleteFunc(nodes, func(node string) bool { return replicas[node] < from || replicas[node] >= changes.Last })
-	ok, err := x.docs.Advance(ctx, x.follower(class), x.holder, &changes, refused, nodes, time.Now().Add(leaseTime))
+	ok, err := x.Store.Advance(ctx, x.follower(class), x.holder, &changes, refused, nodes, time.Now().Add(leaseTime))
 	return !ok || changes.Last <= position && len(nodes) == 0, err
 }
 
@@ -244,7 +244,7 @@ func (x *Index) vectors(ctx context.Context, model string, d *index.Document) ([
 	for i := range d.Chunks {
 		texts[i] = documents.EmbeddedText(d, i)
 	}
-	return x.docs.Embeddings(ctx, model, texts)
+	return x.Store.Embeddings(ctx, model, texts)
 }
 
 // remove deletes the objects of documents that a filter admits. gRPC deletes with the time of the call, so that no

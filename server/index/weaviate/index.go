@@ -50,7 +50,7 @@ type Options struct {
 
 // Index is an open library.
 type Index struct {
-	docs     *shared.Store
+	*shared.Store
 	client   *client
 	tenant   string
 	holder   string // of leases
@@ -80,7 +80,7 @@ func Open(ctx context.Context, store *shared.Store, options Options) (*Index, er
 	if err != nil {
 		return nil, err
 	}
-	x := &Index{docs: store, client: c, holder: uuid.NewString(), changes: maxChanged, log: options.Log}
+	x := &Index{Store: store, client: c, holder: uuid.NewString(), changes: maxChanged, log: options.Log}
 	x.log = cmp.Or(x.log, slog.New(slog.DiscardHandler))
 	if x.analysed.known, err = lru.New[version, *segment.Reader](cachedBytes / readerBytes); err != nil {
 		return nil, err
@@ -92,14 +92,14 @@ func Open(ctx context.Context, store *shared.Store, options Options) (*Index, er
 }
 
 func (x *Index) start(ctx context.Context, tenant string) error {
-	model, err := x.docs.Model(ctx)
+	model, err := x.Store.Model(ctx)
 	if err == nil {
-		x.tenant, err = Name(ctx, x.docs, tenant)
+		x.tenant, err = Name(ctx, x.Store, tenant)
 	}
 	if err != nil {
 		return err
 	}
-	if err := x.docs.CountWords(ctx); err != nil && !errors.Is(err, fault.ErrReadOnly) {
+	if err := x.Store.CountWords(ctx); err != nil && !errors.Is(err, fault.ErrReadOnly) {
 		return err
 	}
 	limited, cancel := context.WithTimeout(ctx, openWait)
@@ -120,10 +120,10 @@ func (x *Index) ensure(ctx context.Context, class string) error {
 		return nil
 	}
 	err := x.client.ensure(ctx, class, x.tenant, func() error {
-		if x.docs.ReadOnly() {
+		if x.Store.ReadOnly() {
 			return nil
 		}
-		return x.docs.Restart(ctx, x.follower(class), x.holder, time.Now().Add(leaseTime))
+		return x.Store.Restart(ctx, x.follower(class), x.holder, time.Now().Add(leaseTime))
 	})
 	if err == nil {
 		x.ensured.Store(class, true)
@@ -138,24 +138,13 @@ func (x *Index) Close() error {
 	}
 	x.following.Close()
 	x.release()
-	return errors.Join(x.client.close(), x.docs.Close())
-}
-
-// Replaced reports whether the documents were removed, or others took their place.
-func (x *Index) Replaced(ctx context.Context) (bool, error) { return x.docs.Replaced(ctx) }
-
-// Version implements index.Index.
-func (x *Index) Version(ctx context.Context) (string, error) { return x.docs.Version(ctx) }
-
-// Cursors implements index.Index.
-func (x *Index) Cursors(ctx context.Context, prefix string) (map[string]string, error) {
-	return x.docs.Cursors(ctx, prefix)
+	return errors.Join(x.client.close(), x.Store.Close())
 }
 
 // Write implements index.Index: it returns when the batch is in the database, and most often when it is in Weaviate,
 // too.
 func (x *Index) Write(ctx context.Context, batch index.Batch) (index.Written, error) {
-	written, err := x.docs.Write(ctx, batch)
+	written, err := x.Store.Write(ctx, batch)
 	if err == nil && !batch.DryRun && written.Added+written.Updated+written.Removed > 0 {
 		x.await(ctx)
 	}
@@ -164,7 +153,7 @@ func (x *Index) Write(ctx context.Context, batch index.Batch) (index.Written, er
 
 // UpdateAccess implements index.Index.
 func (x *Index) UpdateAccess(ctx context.Context, patches []index.AccessPatch) (int, error) {
-	n, err := x.docs.UpdateAccess(ctx, patches)
+	n, err := x.Store.UpdateAccess(ctx, patches)
 	if n > 0 {
 		x.await(ctx)
 	}
@@ -184,8 +173,8 @@ func (x *Index) await(ctx context.Context) {
 
 // Settle implements index.Follower.
 func (x *Index) Settle(ctx context.Context, report func(done, total int)) error {
-	wanted, err := x.docs.Sequence(ctx)
-	for first := int64(-1); err == nil && !x.docs.ReadOnly(); {
+	wanted, err := x.Store.Sequence(ctx)
+	for first := int64(-1); err == nil && !x.Store.ReadOnly(); {
 		next := x.following.Next()
 		x.following.Wake()
 		position, err := x.position(ctx)
@@ -239,7 +228,7 @@ func (x *Index) Problem(ctx context.Context) string {
 
 // position returns how far the collection is that is searched.
 func (x *Index) position(ctx context.Context) (int64, error) {
-	shown, err := x.docs.Snapshot(ctx)
+	shown, err := x.Store.Snapshot(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -250,7 +239,7 @@ func (x *Index) position(ctx context.Context) (int64, error) {
 
 // Embed implements index.Index.
 func (x *Index) Embed(ctx context.Context, pass index.Embedding) error {
-	err := x.docs.Embed(ctx, pass)
+	err := x.Store.Embed(ctx, pass)
 	if err == nil {
 		x.await(ctx)
 	}
@@ -260,9 +249,9 @@ func (x *Index) Embed(ctx context.Context, pass index.Embedding) error {
 // Check implements index.Index: it checks the database. What Weaviate has is candidates, and is checked with each
 // search. A full check that repairs sends what Weaviate did not take again.
 func (x *Index) Check(ctx context.Context, options index.CheckOptions, report func(done, total int)) ([]index.Damage, error) {
-	found, err := x.docs.Check(ctx, options, report)
-	if err == nil && options.Full && options.Repair && !x.docs.ReadOnly() {
-		err = x.docs.RetryRefused(ctx)
+	found, err := x.Store.Check(ctx, options, report)
+	if err == nil && options.Full && options.Repair && !x.Store.ReadOnly() {
+		err = x.Store.RetryRefused(ctx)
 		x.await(ctx)
 	}
 	return found, err

@@ -247,10 +247,10 @@ func snapshotOf(t *testing.T, x index.Index) index.Snapshot {
 
 // staleRights takes documents away while nobody follows the log.
 func staleRights(t *testing.T, x *Index) {
-	if _, ok, err := x.docs.Lease(t.Context(), x.follower(className("")), x.holder, time.Now()); !ok || err != nil {
+	if _, ok, err := x.Store.Lease(t.Context(), x.follower(className("")), x.holder, time.Now()); !ok || err != nil {
 		t.Fatal("the log is followed elsewhere", err)
 	}
-	if _, ok, err := x.docs.Lease(t.Context(), x.follower(className("")), "the test", time.Now().Add(time.Hour)); !ok || err != nil {
+	if _, ok, err := x.Store.Lease(t.Context(), x.follower(className("")), "the test", time.Now().Add(time.Hour)); !ok || err != nil {
 		t.Fatal("cannot keep the log", err)
 	}
 	var patches []index.AccessPatch
@@ -261,7 +261,7 @@ func staleRights(t *testing.T, x *Index) {
 			patches = append(patches, index.AccessPatch{ID: d.ID, Access: []string{"group:staff"}})
 		}
 	}
-	if _, err := x.docs.UpdateAccess(context.Background(), patches); err != nil {
+	if _, err := x.Store.UpdateAccess(context.Background(), patches); err != nil {
 		t.Fatal(err)
 	}
 	for _, changes := range []int{maxChanged, len(patches) + 1} {
@@ -287,7 +287,7 @@ func staleRights(t *testing.T, x *Index) {
 		}
 	}
 	fresh := index.Document{ID: "fresh", Source: "mail", Access: []string{"PUBLIC"}, Chunks: []index.Chunk{{Text: "A lantern."}}}
-	if _, err := x.docs.Write(t.Context(), index.Batch{Upsert: []index.Document{fresh}}); err != nil {
+	if _, err := x.Store.Write(t.Context(), index.Batch{Upsert: []index.Document{fresh}}); err != nil {
 		t.Fatal(err)
 	}
 	x.changes = len(patches) + 1

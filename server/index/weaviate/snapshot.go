@@ -34,7 +34,7 @@ type snapshot struct {
 
 // Snapshot implements index.Index.
 func (x *Index) Snapshot(ctx context.Context) (_ index.Snapshot, err error) {
-	inner, err := x.docs.Snapshot(ctx)
+	inner, err := x.Store.Snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +231,7 @@ func (s *snapshot) Like(ctx context.Context, id string, chunk int, access index.
 	}
 	if found.Vector.Model = s.Model(); found.Vector.Model != "" {
 		text := documents.EmbeddedText(&passage, 0)
-		vectors, err := s.index.docs.Embeddings(ctx, found.Vector.Model, []string{text})
+		vectors, err := s.index.Store.Embeddings(ctx, found.Vector.Model, []string{text})
 		if err != nil {
 			return found, err
 		}
