@@ -302,17 +302,17 @@ func (e *embedding) gather(ctx context.Context, name string, order []int, from i
 		return nil, err
 	}
 	err = segment.Protect(p.segment.reader.Name, func() error {
-		var some, places []int
+		var some []int
 		for ; g.next < len(order) && len(some) < e.embedder.AtOnce(); g.next++ {
 			ordinal := order[g.next]
 			first, end := p.segment.reader.DocumentChunks(ordinal)
 			if !p.isDeleted(ordinal) && !complete(g.has, first, end) {
-				some, places = append(some, ordinal), append(places, g.next)
+				some = append(some, ordinal)
 			}
 		}
 		return seen.each(ctx, p, some, func(ordinal int, d *index.Document) error {
 			if len(g.texts) >= e.embedder.AtOnce() || g.bytes >= embedBytes {
-				g.next = places[slices.Index(some, ordinal)]
+				g.next = from + slices.Index(order[from:], ordinal)
 				return errEnough
 			}
 			first, _ := p.segment.reader.DocumentChunks(ordinal)

@@ -25,14 +25,10 @@ func (x *Index) dropUnusedVectors(ctx context.Context, model string) error {
 	if err != nil || !ok || current.name != model {
 		return err
 	}
-	for {
-		n, err := x.update(ctx, "DELETE FROM embeddings WHERE row IN (SELECT row FROM embeddings WHERE model <> ? LIMIT ?)",
-			current.id, dropAtOnce)
-		if err != nil {
+	for more := int64(1); more > 0; {
+		if more, err = x.update(ctx, "DELETE FROM embeddings WHERE row IN (SELECT row FROM embeddings WHERE model <> ? LIMIT ?)",
+			current.id, dropAtOnce); err != nil {
 			return err
-		}
-		if n == 0 {
-			break
 		}
 	}
 	if _, err := x.update(ctx, "DELETE FROM embedding_models WHERE id NOT IN (SELECT model FROM vector_files) AND id <> ?",
@@ -110,15 +106,13 @@ func (x *Index) dropUnused(ctx context.Context, model embeddingModel, used map[v
 
 // refusedTexts are the texts that a model has refused.
 func refusedTexts(ctx context.Context, db sqldb.Querier, model string) (map[vector.Key]bool, error) {
-	refused := make(map[vector.Key]bool)
-	err := sqldb.EachWhole(ctx, db, func(row *sql.Rows) error {
-		var hash []byte
-		err := row.Scan(&hash)
+	hashes, err := sqldb.ColumnWhole[[]byte](ctx, db, "SELECT hash FROM refused_texts WHERE model = ?", model)
+	refused := make(map[vector.Key]bool, len(hashes))
+	for _, hash := range hashes {
 		var key vector.Key
 		copy(key[:], hash)
 		refused[key] = true
-		return err
-	}, "SELECT hash FROM refused_texts WHERE model = ?", model)
+	}
 	return refused, err
 }
 
