@@ -186,12 +186,17 @@ func (o *Oracle) terms(w analysis.QueryWord, seen func(*document) bool) []string
 			}
 		}
 	}
-	if w.Prefix {
+	surfaces := []string{w.Surface}
+	german := slices.Contains(o.languages, analysis.LanguageOf("de"))
+	if other := analysis.OtherUmlauts(w.Written); german && len(other) >= len(w.Surface) {
+		surfaces = append(surfaces, other)
+	}
+	for i := 0; i < len(surfaces) && w.Prefix; i++ {
 		shown := map[string]bool{}
-		for _, c := range o.surfacesWith(w.Surface, seen, 1<<30) {
+		for _, c := range o.surfacesWith(surfaces[i], seen, 1<<30) {
 			shown[c.surface] = true
 		}
-		all := slices.DeleteFunc(o.surfacesWith(w.Surface, func(*document) bool { return true }, 1<<30),
+		all := slices.DeleteFunc(o.surfacesWith(surfaces[i], func(*document) bool { return true }, 1<<30),
 			func(c counted) bool { return !shown[c.surface] })
 		for _, c := range all[:min(len(all), 64)] {
 			terms[c.term] = true

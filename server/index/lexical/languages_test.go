@@ -193,3 +193,16 @@ func TestFrequencyInALanguage(t *testing.T) {
 		}
 	}
 }
+
+// TestBeginningWithAnUmlaut: an unfinished word with an umlaut finds and marks words with two vowels for it.
+func TestBeginningWithAnUmlaut(t *testing.T) {
+	texts := []string{"Die Gespraeche enden.", "Die Gespräche enden.", "Er hat gesprochen."}
+	s := newSearcher(t, []Part{{Segment: open(t, "de", in("de", texts...))}})
+	result := search(t, s, index.Query{Text: "Gespräc", Prefix: true})
+	if len(result.Hits) != 2 {
+		t.Errorf("%+v, want two", result.Hits)
+	}
+	if marks, _ := result.Highlighter.Highlight(texts[0], index.InLanguage("de"), [2]int{0, len(texts[0])}); len(marks) != 1 {
+		t.Errorf("marked: %v", marks)
+	}
+}

@@ -25,7 +25,11 @@ func joined(query string, words []analysis.QueryWord) (found []analysis.QueryWor
 func (r *run) alternatives(w analysis.QueryWord, rights []segment.Bits) []string {
 	terms := append([]string{w.Term}, w.Stems...)
 	if w.Prefix {
-		terms = append(terms, r.expansions(w.Surface, w.Term, rights)...)
+		for _, surface := range r.spelt(w) {
+			if len(surface) >= len(w.Surface) { // ü begins words with ue; ue is seldom an umlaut
+				terms = append(terms, r.expansions(surface, w.Term, rights)...)
+			}
+		}
 	}
 	if w.Kind == analysis.Word || w.Kind == analysis.Ideograph {
 		compound := w.Hyphenated()
