@@ -36,9 +36,12 @@ func readMeta(ctx context.Context, db sqldb.Querier) (m meta, err error) {
 	return m, err
 }
 
+// yieldDocument is called with a document and its number, or ordinal.
+type yieldDocument = func(number int, d *index.Document) error
+
 // indexed calls yield with documents that the index contains, by their numbers among ids. What cannot be read of them is
 // left out.
-func indexed(ctx context.Context, from *documents.Reader, ids []string, yield func(n int, d *index.Document) error) error {
+func indexed(ctx context.Context, from *documents.Reader, ids []string, yield yieldDocument) error {
 	done := 0
 	for some := range slices.Chunk(ids, readAtOnce) {
 		found, err := from.Find(ctx, some)
@@ -66,7 +69,7 @@ func indexed(ctx context.Context, from *documents.Reader, ids []string, yield fu
 }
 
 // each calls yield with the documents that live ordinals of a part stand for.
-func (v *view) each(ctx context.Context, p *part, ordinals []int, yield func(ordinal int, d *index.Document) error) (err error) {
+func (v *view) each(ctx context.Context, p *part, ordinals []int, yield yieldDocument) (err error) {
 	ids := make([]string, len(ordinals))
 	for i, ordinal := range ordinals {
 		if ids[i], err = p.segment.reader.DocumentID(ordinal); err != nil {

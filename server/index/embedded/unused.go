@@ -26,8 +26,9 @@ func (x *Index) dropUnusedVectors(ctx context.Context, model string) error {
 		return err
 	}
 	for more := int64(1); more > 0; {
-		if more, err = x.update(ctx, "DELETE FROM embeddings WHERE row IN (SELECT row FROM embeddings WHERE model <> ? LIMIT ?)",
-			current.id, dropAtOnce); err != nil {
+		more, err = x.update(ctx, `DELETE FROM embeddings WHERE row IN
+			(SELECT row FROM embeddings WHERE model <> ? LIMIT ?)`, current.id, dropAtOnce)
+		if err != nil {
 			return err
 		}
 	}

@@ -116,7 +116,7 @@ func (e *embeddings) add(ctx context.Context, b *vector.Builder, first int, d *i
 
 // knownVectors collects the vectors that are stored for the documents of a segment that each yields by their ordinals.
 func knownVectors(ctx context.Context, db sqldb.Querier, model embeddingModel, reader *segment.Reader,
-	each func(yield func(ordinal int, d *index.Document) error) error) (*vector.Builder, error) {
+	each func(yieldDocument) error) (*vector.Builder, error) {
 	known := &embeddings{model, db}
 	b := vector.NewBuilder(model.dimensions, reader.Chunks())
 	err := segment.Protect(reader.Name, func() error {
@@ -143,7 +143,8 @@ func (x *Index) createVectors(b *vector.Builder, model string) (*vectorFile, err
 
 // buildVectors gives a new segment, which is data, the vectors that are known: of texts that were stored before, as when
 // only the rights of a document change.
-func (x *Index) buildVectors(ctx context.Context, tx sqldb.Querier, made *part, data []byte, list []*index.Document) error {
+func (x *Index) buildVectors(ctx context.Context, tx sqldb.Querier, made *part, data []byte,
+	list []*index.Document) error {
 	model, ok, err := currentModel(ctx, tx)
 	if err != nil || !ok {
 		return err
@@ -153,7 +154,7 @@ func (x *Index) buildVectors(ctx context.Context, tx sqldb.Querier, made *part, 
 		return err
 	}
 	slices.SortFunc(list, func(a, b *index.Document) int { return strings.Compare(a.ID, b.ID) })
-	b, err := knownVectors(ctx, tx, model, reader, func(yield func(int, *index.Document) error) (err error) {
+	b, err := knownVectors(ctx, tx, model, reader, func(yield yieldDocument) (err error) {
 		for ordinal := 0; ordinal < len(list) && err == nil; ordinal++ { // they ascend with ids
 			err = yield(ordinal, list[ordinal])
 		}
@@ -361,7 +362,7 @@ func (x *Index) refreshVectors(ctx context.Context, name string) error {
 		return documents.ErrOvertaken
 	}
 	// The pool is newer than the view: what was embedded since counts too.
-	built, err := knownVectors(ctx, x.db.Reader, model, p.segment.reader, func(yield func(int, *index.Document) error) error {
+	built, err := knownVectors(ctx, x.db.Reader, model, p.segment.reader, func(yield yieldDocument) error {
 		return seen.each(ctx, p, p.liveOrdinals(), yield)
 	})
 	if err != nil {

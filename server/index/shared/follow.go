@@ -86,8 +86,8 @@ func (s *segments) documents(shown *Snapshot) (embedded.Documents, error) {
 		shown.Close()
 		return embedded.Documents{}, fmt.Errorf("read the documents: %w", fault.ErrReplaced)
 	}
-	return embedded.Documents{Reader: shown.read, Added: shown.Added, Version: shown.Version(), Sequence: shown.Sequence(),
-		Count: shown.state.documents, Chunks: shown.state.chunks, Close: shown.Close}, nil
+	return embedded.Documents{Reader: shown.read, Added: shown.Added, Version: shown.Version(),
+		Sequence: shown.Sequence(), Count: shown.state.documents, Chunks: shown.state.chunks, Close: shown.Close}, nil
 }
 
 // with calls use with the index of this server, and again if that was replaced, or damaged and discarded.
