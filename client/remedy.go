@@ -168,7 +168,7 @@ func libraryRemedies() []remedyRow {
 		{code: "_NOT_FOUND", path: "/manage/", hint: seeAdministered},
 		{code: "DUPLICATE_RESOURCE", hint: "choose another name, or remove that one first"},
 		{path: "/admin/tenants", says: "a tenant's name", hint: "choose a name like acme-2"},
-		{says: "unknown scope", hint: "give scopes of that list, separated by commas, or none for all rights of the user"},
+		{says: "unknown scope", hint: "give some of those, separated by commas, or none for all rights of the user"},
 		{path: "/admin/groups", says: "member of group", hint: "list them with quarry admin group list"},
 		{says: "cannot be removed", hint: "name another one"},
 		{says: noModelReason, hint: "configure a language model: quarry help configuration (llm.default); quarry search needs none"},

@@ -9,20 +9,19 @@ import (
 	"quarry/client/wire"
 )
 
-// remedyCases are failures, each with a part of its hint that is of this very failure; "" is none.
-func remedyCases() []struct {
+// remedyCase is a failure with a part of its hint that is of this very failure; "" is none.
+type remedyCase struct {
 	e    Error
 	want string
-} {
+}
+
+func remedyCases() []remedyCase {
 	search, ask, read, admin := "/search", askPath, documentPath+"chunks", "/admin/users"
 	library := func(code, reason, path string, kind Kind, status int) Error {
 		return Error{Kind: kind, Status: status, Code: code, Reason: reason, Path: path, Local: true}
 	}
 	page := webPage + " instead of a response of the search API"
-	return []struct {
-		e    Error
-		want string
-	}{
+	return append(namedCases(), []remedyCase{
 		{Error{Status: 402, Path: search}, "plan"},
 		{Error{Status: 413, Path: search}, "shorten"},
 		{Error{Status: 501, Path: search}, "cannot search"},
@@ -57,8 +56,6 @@ func remedyCases() []struct {
 		{Error{Kind: NotAvailable, Reason: http.StatusText(http.StatusNotFound)}, "too old"},
 		{Error{Kind: NotAvailable, Code: codeNoAgent, Path: search}, "quarry agents"},
 		{Error{Kind: NotAvailable, Reason: "Document not found", Path: read}, "document_id"},
-		{Error{Kind: NotAvailable, Reason: "The document has no line 70: it ends at line 9", Path: read}, "another line"},
-		{library("", "The document has no line 70: it ends at line 9", read, NotAvailable, 404), "another line"},
 
 		{library(wire.CodeLibraryDamaged, "", "/library/sync", Server, 500), "add your files again"},
 		{library(wire.CodeDiskFull, "", "/library/add", Server, 500), "disk space"},
@@ -106,12 +103,24 @@ func remedyCases() []struct {
 		{Error{Kind: NotAvailable, Status: 404, Reason: "gone", Path: search}, ""},
 		{library("", "something", search, Server, 500), ""},
 		{library("", "something", search, Auth, 403), ""},
-		{library("INVALID_INPUT", "a tenant's name is 1 to 63 lower-case letters", "/admin/tenants", BadRequest, 400), "acme"},
-		{library("INVALID_INPUT", "unknown scope \"foo\"; known are admin", "/user/pats", BadRequest, 400), "of that list"},
 		{library("INVALID_INPUT", "a name may have at most 100 characters", admin, BadRequest, 400), ""},
 		{library("", "gone", admin, NotAvailable, 404), ""},
 		{library("API_ERROR", "something", ask, Server, 0), ""},
 		{library("", "", search, Canceled, 0), ""},
+	}...)
+}
+
+// namedCases are failures of a name, scope or line that was given.
+func namedCases() []remedyCase {
+	const beyond = "The document has no line 70: it ends at line 9"
+	of := func(kind Kind, status int, reason, path string, local bool) Error {
+		return Error{Kind: kind, Status: status, Reason: reason, Path: path, Local: local}
+	}
+	return []remedyCase{
+		{of(NotAvailable, 404, beyond, documentPath+"chunks", false), "another line"},
+		{of(NotAvailable, 404, beyond, documentPath+"chunks", true), "another line"},
+		{of(BadRequest, 400, "a tenant's name is 1 to 63 lower-case letters", "/admin/tenants", true), "acme"},
+		{of(BadRequest, 400, `unknown scope "foo"; known are admin`, tokensPath, true), "some of those"},
 	}
 }
 

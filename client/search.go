@@ -158,7 +158,8 @@ func (c *Client) complete(envelope *searchEnvelope, o outgoing) (*wire.SearchRes
 	return response, nil
 }
 
-// isShort reports whether the words that a document lacks tell it from others: of a long question nearly each lacks some.
+// isShort reports whether the words that a document lacks tell it from others: of a long question nearly each lacks
+// some.
 func isShort(response *wire.SearchResponse) bool {
 	const words = 3
 	return response.Matched.Level == "all" ||

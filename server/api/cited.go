@@ -52,7 +52,8 @@ func (e edge) citedAt(ctx context.Context, id string) (document index.Stored, pa
 		if passage = passageAt(cited, id[cut:]); citedErr == nil && passage != nil {
 			return cited, passage, nil
 		}
-		if line, lineErr := strconv.Atoi(id[cut+1:]); citedErr == nil && lineErr == nil && len(cited.Positions) > 0 && id[cut] == ':' {
+		line, lineErr := strconv.Atoi(id[cut+1:])
+		if id[cut] == ':' && lineErr == nil && citedErr == nil && len(cited.Positions) > 0 {
 			err = detailed(http.StatusNotFound, fmt.Sprintf("The document has no line %d: it ends at line %d", line,
 				cited.Positions[len(cited.Positions)-1].LastLine))
 		}

@@ -192,9 +192,11 @@ type refusing struct {
 }
 
 func (w *refusing) WriteHeader(status int) {
-	if w.plain = status == http.StatusBadRequest && strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain"); w.plain {
-		w.Header().Set("Content-Type", "application/json")
-		w.Header().Del("Content-Length")
+	header := w.Header()
+	w.plain = status == http.StatusBadRequest && strings.HasPrefix(header.Get("Content-Type"), "text/plain")
+	if w.plain {
+		header.Set("Content-Type", "application/json")
+		header.Del("Content-Length")
 	}
 	w.ResponseWriter.WriteHeader(status)
 }

@@ -248,8 +248,8 @@ func Lack(r wire.SearchResult) string {
 	return without(r)
 }
 
-// Lacking returns what a row says that its result lacks: what Lack does, or the words of a short query that are in other
-// matches.
+// Lacking returns what a row says that its result lacks: what Lack does, or the words of a short query that are in
+// other matches.
 func Lacking(r wire.SearchResult) string {
 	if r.Partial {
 		return without(r)

@@ -147,8 +147,8 @@ func (s *scoring) reaches(f *partFilter) (t reached) {
 	return t
 }
 
-// match finds the documents of a part that reach a level, to which a word of the title counts twice, unless it may be another one than was meant. Without keep they
-// are only counted.
+// match finds the documents of a part that reach a level, to which a word of the title counts twice, unless it may be
+// another one than was meant. Without keep they are only counted.
 func (s *scoring) match(f *partFilter, level index.Level, keep bool) partMatches {
 	if s.plan.browses {
 		return s.everything(f)
