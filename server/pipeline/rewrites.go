@@ -3,6 +3,7 @@ package pipeline
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"quarry/client/wire"
 	"quarry/internal/text"
@@ -23,7 +24,8 @@ const (
 // weighRewrites sets what share of their weight a model's queries are worth, so that a model that answers nonsense is
 // no worse than none: nothing for one that shares no word with the question or the conversation, and without a
 // conversation, in which the question may mean nothing by itself, no more than it agrees with the question on what is
-// found. Where the question finds nothing, they count in full.
+// found, and than the share of its words that documents have, if they have half of them. Where the question finds
+// nothing, they count in full.
 func (r *run) weighRewrites() {
 	r.worth = slices.Repeat([]float64{1}, len(r.queries))
 	said := r.Search.Query
@@ -38,11 +40,13 @@ func (r *run) weighRewrites() {
 		if q.Kind == kindOriginal {
 			continue
 		}
-		h := r.found[i].Highlighter
-		if h != nil && !marksAny(h, said) && !marksAny(r.found[r.question].Highlighter, q.Query) {
+		h, alone := r.found[i].Highlighter, len(r.Search.MessageHistory) == 0
+		unknown := float64(len(r.found[i].Missing)) / float64(max(1, len(strings.Fields(q.Query))))
+		switch {
+		case h != nil && !marksAny(h, said) && !marksAny(r.found[r.question].Highlighter, q.Query), alone && unknown > 0.5:
 			r.worth[i] = 0
-		} else if len(r.Search.MessageHistory) == 0 {
-			r.worth[i] = min(1, agreement(asked, firstDocuments(r.listOf(i)))/sufficientAgreement)
+		case alone:
+			r.worth[i] = min(1, agreement(asked, firstDocuments(r.listOf(i)))/sufficientAgreement) * (1 - unknown)
 		}
 	}
 }

@@ -48,6 +48,21 @@ func TestRewritesAreWorthWhatTheyFind(t *testing.T) {
 	}
 }
 
+// TestARewriteInUnknownWordsIsWorthLess: one word of the question beside words that no document has finds the same.
+func TestARewriteInUnknownWordsIsWorthLess(t *testing.T) {
+	t.Parallel()
+	asked := hits("a/0", "b/0", "c/0", "d/0")
+	for _, missing := range [][]string{{"quantum"}, {"zebra", "quantum", "lasagna"}} {
+		r := &run{queries: []wire.ExecutedQuery{{Kind: kindOriginal}, {Kind: kindSemantic, Query: "deploy zebra quantum lasagna"}},
+			found: []index.Result{{Hits: asked}, {Hits: asked, Highlighter: marker("deploy"), Missing: missing}}}
+		r.Search.Query = "how do we deploy"
+		r.weighRewrites()
+		if want := map[int]float64{1: 0.75, 3: 0}[len(missing)]; r.worth[1] != want {
+			t.Errorf("without %v worth %v, want %v", missing, r.worth[1], want)
+		}
+	}
+}
+
 // TestAWorthlessRewriteTrails: whatever it ranks, the order of what the question finds stays, and the rest follows.
 func TestAWorthlessRewriteTrails(t *testing.T) {
 	t.Parallel()
