@@ -74,6 +74,7 @@ func listBindings() []Binding {
 
 func readerBindings() []Binding {
 	return group("Reader",
+		action("close-reader", "h left", InReader, "results", "Back to the results", do(func(m *Model) { m.focus = InList })),
 		action("expand", "e", InList|InReader, "expand", "Show the passages around this one", (*Model).expand, cannotExpand),
 		action("whole", "E", InList|InReader, "", "Show the whole document", (*Model).expandWhole, cannotExpand),
 		action("next-match", "n", InList|InReader, "next match", "Next match",
@@ -84,7 +85,6 @@ func readerBindings() []Binding {
 			do(func(m *Model) { m.ofDocument(1) }), noResult),
 		action("previous-of-document", "[", InList|InReader, "", "Previous passage of the same document",
 			do(func(m *Model) { m.ofDocument(-1) }), noResult),
-		action("close-reader", "h left", InReader, "results", "Back to the results", do(func(m *Model) { m.focus = InList })),
 		action("line-down", "j down ctrl+n", InReader, "", "Scroll down one line", do(func(m *Model) { m.reader.Down(1) })),
 		action("line-up", "k up ctrl+p", InReader, "", "Scroll up one line", do(func(m *Model) { m.reader.Down(-1) })),
 		action("reader-half-page-down", "ctrl+d", InReader, "", "Half a page down", do(func(m *Model) { m.reader.HalfPage(1) })),

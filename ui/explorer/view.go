@@ -103,6 +103,9 @@ func (m *Model) invitation() string {
 	case m.target.Kind == Remote && !m.typingSearches():
 		return "type a question, then " + m.keys.keyOf("search", InBox)
 	}
+	if m.focus == InHome {
+		return m.keys.keyOf("query", InHome) + " edits the query"
+	}
 	return "type to search"
 }
 

@@ -144,8 +144,8 @@ func (s *scoring) formed(form []phraseTerm) (all []formedChunk, err error) {
 	return all, err
 }
 
-// longForm is what a word of the query stands for as a highlighter finds it, word by word: how many it has seen, and
-// where the first one is.
+// longForm is a phrase of the query, or what a word of it stands for, as a highlighter finds it, word by word: how many
+// it has seen, and where the first one is.
 type longForm struct {
 	phrase                []phraseTerm
 	matched               matchedWord
@@ -154,13 +154,14 @@ type longForm struct {
 
 // ends reports whether the next word of a text completes the long form; own is its first term.
 func (f *longForm) ends(a *analysis.Analyser, raw analysis.Raw, own, written string) bool {
-	is := func(terms []string) bool {
-		return slices.ContainsFunc(terms, func(term string) bool { return isTerm(a, own, written, term) })
+	is := func(word phraseTerm) bool {
+		return slices.Contains(word.surfaces, string(raw.Surface)) ||
+			slices.ContainsFunc(word.terms, func(term string) bool { return isTerm(a, own, written, term) })
 	}
 	follows := f.seen > 0 && raw.Position-f.position == int(f.phrase[f.seen].offset)
-	if !follows || !is(f.phrase[f.seen].terms) {
+	if !follows || !is(f.phrase[f.seen]) {
 		f.seen, f.start, f.position = 0, raw.Start, raw.Position
-		if !is(f.phrase[0].terms) {
+		if !is(f.phrase[0]) {
 			return false
 		}
 	}

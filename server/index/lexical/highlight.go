@@ -3,6 +3,7 @@ package lexical
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -48,6 +49,12 @@ func newHighlighter(p *plan, pool idle[analysis.Analyser]) *highlighter {
 		if w.Prefix {
 			h.prefixes[w.Surface] = w.idf
 			h.initials[w.Surface[0]] = true
+		}
+	}
+	for i, phrase := range p.phrases {
+		if len(phrase) > 1 { // where all of it stands is the best passage
+			whole := matchedWord{word: strconv.Itoa(i), idf: p.idf}
+			h.forms = append(h.forms, longForm{phrase: phrase, matched: whole})
 		}
 	}
 	return h

@@ -145,8 +145,8 @@ func TestPhrasesAreWritten(t *testing.T) {
 	}{
 		{index.Query{Phrases: []string{"custom"}}, "0 3 4", ""},
 		{index.Query{Phrases: []string{"customer"}}, "1 2", "customer"},
-		{index.Query{Phrases: []string{"custom customers"}}, "3", "Custom|customers"},
-		{index.Query{Phrases: []string{"customer loaves"}}, "1", "customer's|loaves"},
+		{index.Query{Phrases: []string{"custom customers"}}, "3", "Custom customers"},
+		{index.Query{Phrases: []string{"customer loaves"}}, "1", "customer's loaves"},
 		{index.Query{Phrases: []string{"customer loaf"}}, "", ""},
 		{index.Query{Phrases: []string{"customized"}}, "3", "customized"},
 		{index.Query{Phrases: []string{"custom", "customers"}}, "3", "Custom|customers"},
@@ -202,6 +202,20 @@ func TestBestPassages(t *testing.T) {
 		_, best := h.Highlight(test.text, index.InLanguage(""), [2]int{0, len(test.text)})
 		if got := test.text[best[0]:best[1]]; !strings.HasPrefix(got, test.want) {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// TestBestPassageOfAPhrase: it is where all of the phrase stands, not where its words do.
+func TestBestPassageOfAPhrase(t *testing.T) {
+	const text = "A customer, a customer and success: success for the customer. Meet the customer success team."
+	s := newSearcher(t, []Part{{Segment: open(t, "best", []index.Document{{ID: "a", Chunks: []index.Chunk{{Text: text}}}})}})
+	h := search(t, s, index.Query{Phrases: []string{"customer success"}}).Highlighter
+	long := strings.Repeat("Nothing else. ", 30)
+	for _, between := range []string{"", long} {
+		text := strings.Replace(text, " Meet", " "+between+"Meet", 1)
+		if _, best := h.Highlight(text, index.InLanguage(""), [2]int{0, len(text)}); !strings.Contains(text[best[0]:best[1]], "customer success team") {
+			t.Errorf("%q", text[best[0]:best[1]])
 		}
 	}
 }
