@@ -13,9 +13,9 @@ import (
 const (
 	// comparedDocuments of two queries say whether they mean the same: a page of each.
 	comparedDocuments = 10
-	// sufficientAgreement is the share of them that a rewrite has in common with the question when it counts in full:
-	// more would leave no room for what the question did not find.
-	sufficientAgreement = 0.5
+	// sufficientAgreement is the share of them that a rewrite has in common with the question when it counts in full. With
+	// less it counts by the square of what it has: otherwise the rewrites of a bad model cost up to .07 of nDCG@10.
+	sufficientAgreement = 0.8
 	// trailingWeight is that of a worthless rewrite. What it alone finds follows everything that the question finds,
 	// whose ranks it leaves as they are: the last two of them differ by more in the fusion.
 	trailingWeight = 1e-4
@@ -43,12 +43,24 @@ func (r *run) weighRewrites() {
 		h, alone := r.found[i].Highlighter, len(r.Search.MessageHistory) == 0
 		unknown := float64(len(r.found[i].Missing)) / float64(max(1, len(strings.Fields(q.Query))))
 		switch {
-		case h != nil && !marksAny(h, said) && !marksAny(r.found[r.question].Highlighter, q.Query), alone && unknown > 0.5:
+		case h != nil && marksIn(h, said)+marksIn(r.found[r.question].Highlighter, q.Query) == 0, alone && unknown > 0.5:
 			r.worth[i] = 0
 		case alone:
-			r.worth[i] = min(1, agreement(asked, firstDocuments(r.listOf(i)))/sufficientAgreement) * (1 - unknown)
+			agreed := min(1, agreement(asked, firstDocuments(r.listOf(i)))/sufficientAgreement)
+			r.worth[i] = agreed * agreed * (1 - unknown) * r.share(q.Query, h)
 		}
 	}
+}
+
+// share returns what share of the question a rewrite repeats that has no other words: one word of three says less than
+// the question. It is 1 where it has others.
+func (r *run) share(query string, h index.Highlighter) float64 {
+	question := r.found[r.question].Highlighter
+	all, repeated := marksIn(question, r.Search.Query), marksIn(h, r.Search.Query)
+	if all == 0 || marksIn(question, query) < marksIn(h, query) {
+		return 1
+	}
+	return min(1, float64(repeated)/float64(all))
 }
 
 // followUp puts the rephrasing in the place of the question where a conversation precedes it: its words decide what
@@ -75,13 +87,13 @@ func (r *run) withWorth(detail string) string {
 	return detail
 }
 
-// marksAny reports whether a text has a word of a highlighter's query.
-func marksAny(h index.Highlighter, text string) bool {
+// marksIn counts the words of a highlighter's query in a text.
+func marksIn(h index.Highlighter, text string) int {
 	if h == nil {
-		return false
+		return 0
 	}
 	marks, _ := h.Highlight(text, index.InLanguage(""), wire.Span{0, len(text)})
-	return len(marks) > 0
+	return len(marks)
 }
 
 // firstDocuments returns the first documents of a list.

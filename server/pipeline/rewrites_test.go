@@ -3,6 +3,7 @@ package pipeline
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"quarry/client/wire"
@@ -23,9 +24,9 @@ func TestRewritesAreWorthWhatTheyFind(t *testing.T) {
 		want     float64
 	}{
 		"the same documents":                {nil, asked, "deploy", hits("b/0", "a/1", "c/0", "d/0"), 1},
-		"half of them":                      {nil, asked, "deploy", hits("a/0", "a/1", "b/0", "x/0", "y/0"), 1},
-		"a quarter of them":                 {nil, asked, "deploy", hits("a/0", "x/0", "y/0", "z/0"), 0.5},
-		"one of them alone":                 {nil, asked, "deploy", hits("d/0"), 0.5},
+		"half of them":                      {nil, asked, "deploy", hits("a/0", "a/1", "b/0", "x/0", "y/0"), 0.390625},
+		"a quarter of them":                 {nil, asked, "deploy", hits("a/0", "x/0", "y/0", "z/0"), 0.09765625},
+		"one of them alone":                 {nil, asked, "deploy", hits("d/0"), 0.09765625},
 		"other documents":                   {nil, asked, "deploy", other, 0},
 		"nothing":                           {nil, asked, "deploy", nil, 0},
 		"no word of the question":           {nil, asked, "OK", asked, 0},
@@ -61,6 +62,33 @@ func TestARewriteInUnknownWordsIsWorthLess(t *testing.T) {
 			t.Errorf("without %v worth %v, want %v", missing, r.worth[1], want)
 		}
 	}
+}
+
+// TestARewriteThatRepeatsAPartIsWorthLess: a word of the question alone says less than the question.
+func TestARewriteThatRepeatsAPartIsWorthLess(t *testing.T) {
+	t.Parallel()
+	asked := hits("a/0", "b/0", "c/0", "d/0")
+	for query, want := range map[string]float64{"roll": 0.5, "roll back": 1, "roll forward": 1} {
+		r := &run{queries: []wire.ExecutedQuery{{Kind: kindOriginal}, {Kind: kindKeyword, Query: query}}, found: []index.Result{
+			{Hits: asked, Highlighter: markers{"roll", "back"}}, {Hits: asked, Highlighter: markers(strings.Fields(query))}}}
+		r.Search.Query = "how do we roll back"
+		r.weighRewrites()
+		if r.worth[1] != want {
+			t.Errorf("%q: worth %v, want %v", query, r.worth[1], want)
+		}
+	}
+}
+
+// markers marks words.
+type markers []string
+
+func (m markers) Highlight(text string, _ index.LanguageAt, _ [2]int) (marks [][2]int, best [2]int) {
+	for _, word := range m {
+		if at := strings.Index(text, word); at >= 0 {
+			marks = append(marks, [2]int{at, at + len(word)})
+		}
+	}
+	return marks, best
 }
 
 // TestAWorthlessRewriteTrails: whatever it ranks, the order of what the question finds stays, and the rest follows.

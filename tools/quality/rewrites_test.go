@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"quarry/internal/testkit/longtest"
 	"quarry/server/llm"
 )
 
@@ -24,16 +25,30 @@ func (n *nonsense) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(string(body))), Request: r}, err
 }
 
-// TestAModelIsNoWorseThanNone: whatever a model makes of the questions of a judged set, ranking loses at most 0.02.
+// TestAModelIsNoWorseThanNone: whatever a model makes of the questions of a judged set, ranking loses at most 0.02. The
+// long form also asks short ones.
 func TestAModelIsNoWorseThanNone(t *testing.T) {
 	data := os.Getenv("QUARRY_DATA")
 	if data == "" {
 		t.Skip("QUARRY_DATA does not name the folder of the judged sets")
 	}
-	set, err := load(filepath.Join(data, "qrels", "cacm"))
-	if err != nil {
-		t.Fatal(err)
+	names := []string{"cacm"}
+	if longtest.Enabled() {
+		names = append(names, "handbook-sourcegraph")
 	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			set, err := load(filepath.Join(data, "qrels", name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			set.queries = set.queries[:min(len(set.queries), 150)]
+			set.noWorseThanNone(t)
+		})
+	}
+}
+
+func (set *Set) noWorseThanNone(t *testing.T) {
 	model := &nonsense{}
 	models, err := llm.New(llm.Config{Default: "bad/small", Transport: model,
 		Providers: map[string]llm.Provider{"bad": {BaseURL: "http://models.invalid/v1", Models: []string{"small"}}}})
