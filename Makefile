@@ -69,6 +69,7 @@ long: ## Test more random worlds, bounds at their full size, every cut of an out
 	$(SLOW) -skip '$(ELSEWHERE)' $(LONG)
 	$(SLOW) -run '^Test(EveryCutParses|CutAnswersStayWhole|CutLinesStayWhole)$$' ./ui/cli
 	$(SLOW) -run '^TestInProcessLeavesNoGoroutine$$' ./client
+	$(SLOW) -run '^TestAModelIsNoWorseThanNone$$' ./tools/quality
 	$(SLOW) -run '^Test(Attempts|Abuse|TheServerStopsBesideTheDeaf)$$' ./ui/ssh
 
 # `make test` runs the seeds of the fuzz targets only: what new inputs find says nothing of the change at hand, so they

@@ -51,8 +51,8 @@ func normalizeAVX2(row, gain, bias []float32, epsilon float32)
 //go:noescape
 func geluAVX2(row []float32)
 
-// pairUp returns how many pairs of four inputs have sums of four products that fit into 16 bits, their numbers, and those
-// of the others.
+// pairUp returns how many pairs of four inputs have sums of four products that fit into 16 bits, their numbers, and
+// those of the others.
 func pairUp(weights []int8) []uint16 {
 	pairs := make([]uint16, 1+len(weights)/tileOutputs/tileInputs/2)
 	pairAVX2(weights, pairs)

@@ -21,8 +21,8 @@ const (
 	hashSame   = "="
 	// hashesKey has the fingerprint of the names as of which all documents have their hashes. It sorts behind those.
 	hashesKey = "ingest/hashes"
-	// citedPrefix begins the keys of what passages of a document are cited by, but not the document: addresses and ids of
-	// messages. The hash of one follows, and that of the document's stored id, which is the value.
+	// citedPrefix begins the keys of what passages of a document are cited by, but not the document: addresses and ids
+	// of messages. The hash of one follows, and that of the document's stored id, which is the value.
 	citedPrefix = "ingest/cited/"
 	// hashesAtOnce is how many of the missing hashes are written together.
 	hashesAtOnce = 2_000

@@ -173,8 +173,8 @@ type model struct {
 	languages []language
 	words     map[string][]uint8
 	// sequences are sorted by their slots; those of slot s begin at slots[s] and end where the next slot begins.
-	// Several sequences end at each letter of a text; most are unknown, and 98 % of those have an empty slot. filled has
-	// a bit for each slot that is not, so that a search in between leaves them in the processor's cache.
+	// Several sequences end at each letter of a text; most are unknown, and 98 % of those have an empty slot. filled
+	// has a bit for each slot that is not, so that a search in between leaves them in the processor's cache.
 	sequences []sequence
 	slots     [1<<16 + 1]uint16
 	filled    [1 << 16 / 64]uint64

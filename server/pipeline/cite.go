@@ -332,8 +332,8 @@ func joined(chunks []index.Chunk) (whole string, places []wire.Span) {
 }
 
 // Link returns the first candidate that the caller can open, or nil: the place of a passage comes before its document's
-// address. Messages without one are left out, and file: links unless files is set: they are useless elsewhere, and would
-// reveal paths of this machine.
+// address. Messages without one are left out, and file: links unless files is set: they are useless elsewhere, and
+// would reveal paths of this machine.
 func Link(files bool, candidates ...string) *string {
 	for _, c := range candidates {
 		scheme, _, _ := strings.Cut(c, ":")

@@ -13,8 +13,9 @@ import (
 const (
 	// comparedDocuments of two queries say whether they mean the same: a page of each.
 	comparedDocuments = 10
-	// sufficientAgreement is the share of them that a rewrite has in common with the question when it counts in full. With
-	// less it counts by the square of what it has: otherwise the rewrites of a bad model cost up to .07 of nDCG@10.
+	// sufficientAgreement is the share of them that a rewrite has in common with the question when it counts in full.
+	// With less it counts by the square of what it has: otherwise the rewrites of a bad model cost up to .07 of
+	// nDCG@10.
 	sufficientAgreement = 0.8
 	// trailingWeight is that of a worthless rewrite. What it alone finds follows everything that the question finds,
 	// whose ranks it leaves as they are: the last two of them differ by more in the fusion.

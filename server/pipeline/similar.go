@@ -12,7 +12,8 @@ import (
 )
 
 // like prepares a search for passages like one: the question is that passage's rarest words, beside its vector where
-// there is one and a model is configured. Its own document is left out. The error is fault.ErrNotFound for a passage that the caller may not see.
+// there is one and a model is configured. Its own document is left out. The error is fault.ErrNotFound for a passage
+// that the caller may not see.
 func (r *run) like(ctx context.Context) error {
 	if r.Search.SimilarTo == "" {
 		return nil

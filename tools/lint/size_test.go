@@ -16,9 +16,9 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 104_017
-	maxProductTokens = 830_515
-	maxLongLines     = 1_254 // only lowered, until it is none
+	maxProductLines  = 104_714
+	maxProductTokens = 837_154
+	maxLongLines     = 1_249 // only lowered, until it is none
 
 	maxFunctionP95 = 33
 	maxColumns     = 120 // with tabs of four

@@ -48,7 +48,7 @@ func barOf(name string) bar {
 	case "handbook-sourcegraph":
 		return bar{ndcg: 0.74, recall: 0.948, typos: 0.02, fused: 0.76}
 	case "cacm":
-		return bar{ndcg: 0.51, recall: 0.697, typos: 0.005, fused: 0.54}
+		return bar{ndcg: 0.51, recall: 0.69, typos: 0.005, fused: 0.54}
 	case "paraphrases":
 		return bar{typos: 1, fives: 0.8, tens: 0.85}
 	case "xquad-de", "xquad-ru":

@@ -139,8 +139,8 @@ const (
 	mostChecked    = 8   // values of one query
 )
 
-// checkValues finds out whether the authors and places of the query have documents. No list says so: a filter also takes
-// an address, a part of a name or a place at any depth.
+// checkValues finds out whether the authors and places of the query have documents. No list says so: a filter also
+// takes an address, a part of a name or a place at any depth.
 func (m *Model) checkValues() tea.Cmd {
 	if !m.conn.welcome.exact || len(m.target.Beside) > 0 {
 		return nil

@@ -27,7 +27,8 @@ type numbers struct {
 	bits          uint64 // of the words that count
 }
 
-// numbers returns those of a word among all documents, or among those in the query's language if they have a term of it.
+// numbers returns those of a word among all documents, or among those in the query's language if they have a term of
+// it.
 func (o *Oracle) numbers(spoken *analysis.Language, w *word) numbers {
 	var chunks, titles [3]int // by the words' own terms, by those of languages, and by those of the query's
 	for _, d := range o.documents {
@@ -95,7 +96,8 @@ func (o *Oracle) countWords(l *analysis.Language, words []word, corrections []in
 	return c
 }
 
-// held returns how many of the words that count a document holds, and how many without doubt its title, and the words that it lacks.
+// held returns how many of the words that count a document holds, and how many without doubt its title, and the words
+// that it lacks.
 func (c counting) held(d *document) (n, titled int, missing []string) {
 	holds, inTitle := c.among(d.terms), c.among(d.titled)&^c.doubtful
 	for i, word := range c.counted {

@@ -39,8 +39,8 @@ func readMeta(ctx context.Context, db sqldb.Querier) (m meta, err error) {
 // yieldDocument is called with a document and its number, or ordinal.
 type yieldDocument = func(number int, d *index.Document) error
 
-// indexed calls yield with documents that the index contains, by their numbers among ids. What cannot be read of them is
-// left out.
+// indexed calls yield with documents that the index contains, by their numbers among ids. What cannot be read of them
+// is left out.
 func indexed(ctx context.Context, from *documents.Reader, ids []string, yield yieldDocument) error {
 	done := 0
 	for some := range slices.Chunk(ids, readAtOnce) {

@@ -141,8 +141,8 @@ func (x *Index) createVectors(b *vector.Builder, model string) (*vectorFile, err
 	return &vectorFile{name: name, model: model, bytes: int64(len(data))}, nil
 }
 
-// buildVectors gives a new segment, which is data, the vectors that are known: of texts that were stored before, as when
-// only the rights of a document change.
+// buildVectors gives a new segment, which is data, the vectors that are known: of texts that were stored before, as
+// when only the rights of a document change.
 func (x *Index) buildVectors(ctx context.Context, tx sqldb.Querier, made *part, data []byte,
 	list []*index.Document) error {
 	model, ok, err := currentModel(ctx, tx)

@@ -16,7 +16,8 @@ const (
 	oneTypo  = 4
 	twoTypos = 10
 	maxTypos = 2
-	// sureLetters is the length from which a word that was corrected is trusted as if it was typed: “wifi” is no “wiki”.
+	// sureLetters is the length from which a word that was corrected is trusted as if it was typed: “wifi” is no
+	// “wiki”.
 	sureLetters = 6
 	// firstLetter and secondTypo are how probable it is that the first letter is wrong, and that a second one is.
 	firstLetter = 0.1

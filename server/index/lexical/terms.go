@@ -5,8 +5,8 @@ import (
 	"quarry/server/index/segment"
 )
 
-// maxTerms bounds the terms of a part that are remembered, and four times that the absent ones, as most are in a library
-// of several languages: half a megabyte each.
+// maxTerms bounds the terms of a part that are remembered, and four times that the absent ones, as most are in a
+// library of several languages: half a megabyte each.
 const maxTerms = 4096
 
 // knownTerms are what was looked up in a part.

@@ -181,8 +181,8 @@ func (r *Reader) DeltaOf(ordinals ...int) (d Delta, err error) {
 	return d, err
 }
 
-// countIn counts a term in some documents. chunks are the first one of each and the one behind its last, ascending; b is
-// scratch space.
+// countIn counts a term in some documents. chunks are the first one of each and the one behind its last, ascending; b
+// is scratch space.
 func (t *Term) countIn(those Bits, chunks [][2]int, b *Block) (n TermCounts) {
 	owners, last, titled := t.r.Owners(), -1, -1
 	for i, seen := 0, 0; ; i++ {

@@ -79,8 +79,8 @@ func (s *segments) InStep(ctx context.Context, do func(embedded.Documents) error
 	}
 }
 
-// documents returns the documents of a snapshot. fault.ErrReplaced: they are not those of the index, or it is not used any
-// more.
+// documents returns the documents of a snapshot. fault.ErrReplaced: they are not those of the index, or it is not used
+// any more.
 func (s *segments) documents(shown *Snapshot) (embedded.Documents, error) {
 	if shown.Store() != s.store || s.of.segments() != s {
 		shown.Close()
@@ -151,8 +151,8 @@ func (l *Local) follow(ctx context.Context) error {
 	}
 }
 
-// apply applies some changes, and calls then, unless it is nil, with a snapshot of exactly what the index has if none is
-// left. then closes the snapshot.
+// apply applies some changes, and calls then, unless it is nil, with a snapshot of exactly what the index has if none
+// is left. then closes the snapshot.
 func (l *Local) apply(ctx context.Context, then func(*Snapshot) error) (now progress, err error) {
 	err = l.alone(ctx, func() (err error) {
 		if now, err = l.step(ctx, then); errors.Is(err, fault.ErrBehind) || l.segments().Repaired(ctx, err) {
