@@ -21,7 +21,7 @@ const (
 	MaxContextChunks    = 100 // chunks
 	MaxChunksPerRequest = 200 // of GET /document/chunks
 	MaxSuggestions      = 50
-	MaxOffset           = 10_000
+	MaxOffset           = 100_000
 	MaxFacetValues      = 1000 // per facet, the most frequent ones
 )
 

@@ -16,8 +16,8 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 104_714
-	maxProductTokens = 837_154
+	maxProductLines  = 104_722
+	maxProductTokens = 837_214
 	maxLongLines     = 1_249 // only lowered, until it is none
 
 	maxFunctionP95 = 33

@@ -21,15 +21,23 @@ func (r *run) list(p *plan, q *index.Query, offset int) (*found, error) {
 	if err != nil {
 		return nil, err
 	}
-	rest := page{r: r, limit: until, items: out.listed}
-	all := r.cut(out.hits, len(out.hits))
-	for _, l := range rest.first() {
-		all = append(all, candidate{part: int(l.part), document: int(l.document), chunk: int(l.chunk), first: l.score,
-			score: float64(l.score), holds: l.holds})
+	best := r.fewEach(r.cut(out.hits, len(out.hits)), 1)
+	among := make(map[place]int)
+	for _, c := range best {
+		among[place{c.part, c.document}]++
 	}
-	out.hits = r.fewEach(all, 1)
-	from := max(0, min(offset, len(out.hits)))
-	out.hits = out.hits[from:max(from, min(until, len(out.hits)))]
+	from, at := max(0, offset), min(len(best), until)
+	out.hits = best[min(from, at):at]
+	rest := page{r: r, limit: until, items: out.listed}
+	for _, l := range rest.first() {
+		if among[place{int(l.part), int(l.document)}] > 0 {
+			continue
+		}
+		if at++; at > from && at <= until {
+			out.hits = append(out.hits, candidate{part: int(l.part), document: int(l.document), chunk: int(l.chunk),
+				first: l.score, score: float64(l.score), holds: l.holds})
+		}
+	}
 	return out, nil
 }
 

@@ -568,6 +568,27 @@ func TestLongQueriesAreBounded(t *testing.T) {
 	}
 }
 
+// TestListsToTheEnd: the last page of a long list has what is left, in each order.
+func TestListsToTheEnd(t *testing.T) {
+	documents := make([]index.Document, 10_230)
+	for i := range documents {
+		documents[i] = index.Document{ID: strconv.Itoa(i), Chunks: []index.Chunk{{Text: "quokka"}}}
+	}
+	s := newSearcher(t, []Part{{Segment: open(t, "many", documents)}})
+	for _, order := range []index.Order{index.ByScore, index.Newest, index.Oldest} {
+		seen := map[string]bool{}
+		for _, offset := range []int{0, 150, 10_100, 10_200} {
+			q := index.Query{Text: "quokka", List: &index.List{Offset: offset, Documents: 100, Order: order}}
+			for _, hit := range search(t, s, q).Hits {
+				seen[hit.DocumentID] = true
+			}
+		}
+		if len(seen) != 100+100+100+30 {
+			t.Errorf("order %d: %d documents", order, len(seen))
+		}
+	}
+}
+
 // TestLongDocumentDoesNotFillTheList: however many chunks of a document match best, others are found beside it.
 func TestLongDocumentDoesNotFillTheList(t *testing.T) {
 	long := index.Document{ID: "long"}

@@ -180,10 +180,12 @@ func (r *run) cut(all []candidate, limit int) []candidate {
 	return all[:min(len(all), limit)]
 }
 
+// place is where a document is.
+type place struct{ part, document int }
+
 // fewEach keeps at most perDocument candidates of each document, the first ones. Those of shorter documents are not
 // counted, unless it is one of each: a list has some documents twice.
 func (r *run) fewEach(all []candidate, perDocument int) []candidate {
-	type place struct{ part, document int }
 	seen := make(map[place]int)
 	return slices.DeleteFunc(all, func(c candidate) bool {
 		if from, to := r.reader(c.part).DocumentChunks(c.document); to-from <= perDocument && perDocument > 1 {
