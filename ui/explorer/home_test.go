@@ -274,7 +274,7 @@ func TestTheHomeOfOneDay(t *testing.T) {
 	}
 }
 
-// Documents of one title are told apart, whether the library is divided by source or by place.
+// TestNewestDocumentsOfOneTitle: each is told apart by its place, by source as by place.
 func TestNewestDocumentsOfOneTitle(t *testing.T) {
 	t.Parallel()
 	for _, other := range []string{"file", "slack"} {
