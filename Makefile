@@ -59,7 +59,7 @@ oracle: ## Compare 20,000 searches with a plain and slow searcher
 
 crash: ## Kill commands two hundred times and three at once for a minute, fill a disk, add hostile files, flip bytes
 	$(SLOW) -run '^Test' -v ./internal/e2e
-	$(SLOW) -run 'Kill|FlippedByteIsFound' -v ./server/index/embedded
+	$(SLOW) -run 'Kill|FlippedByteIsFound' -v ./server/segments
 
 # Packages of the server and the explorer whose tests have a longer form, without the tests that the targets above and
 # corpora run; then such tests of other packages. tools/lint finds what is missing here.

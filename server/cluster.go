@@ -8,10 +8,10 @@ import (
 
 	"quarry/internal/guard"
 	"quarry/server/directory"
+	"quarry/server/documents"
 	"quarry/server/index"
-	"quarry/server/index/embedded"
-	"quarry/server/index/shared"
-	"quarry/server/index/weaviate"
+	"quarry/server/segments"
+	"quarry/server/weaviate"
 )
 
 const (
@@ -27,24 +27,23 @@ func (s *Server) isDistributed() bool {
 }
 
 // openDistributed opens a tenant's documents in a store that several servers can share; errAbsent if there are none.
-func (s *Server) openDistributed(ctx context.Context, tenant string, create bool) (documents index.Index, err error) {
+func (s *Server) openDistributed(ctx context.Context, tenant string, create bool) (opened index.Index, err error) {
 	store, err := s.openStore(ctx, tenant, create)
 	if err != nil {
 		return nil, err
 	}
 	if s.options.Weaviate != nil {
-		documents, err = weaviate.Open(ctx, store, weaviate.Options{Cluster: *s.options.Weaviate, Tenant: tenant, Log: s.options.Log})
+		options := weaviate.Options{Cluster: *s.options.Weaviate, Tenant: tenant, Log: s.options.Log}
+		opened, err = weaviate.Open(ctx, store, options)
 	} else {
-		folder := tenantFolder(s.options.Home, tenant)
-		documents = shared.NewLocal(ctx, store, embedded.Options{Dir: folder, Now: s.options.Now, Log: s.options.Log}, func() {
-			s.changedElsewhere(tenant)
-		})
+		options := segments.Options{Dir: tenantFolder(s.options.Home, tenant), Now: s.options.Now, Log: s.options.Log}
+		opened = segments.NewLocal(ctx, store, options, func() { s.changedElsewhere(tenant) })
 	}
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
 	s.keepSwept()
-	return documents, nil
+	return opened, nil
 }
 
 // changedElsewhere makes the vectors of documents that other servers have stored; those that they have made are used.
@@ -58,12 +57,12 @@ func (s *Server) changedElsewhere(tenant string) {
 }
 
 // openStore opens the database of a tenant's documents; errAbsent if there is none.
-func (s *Server) openStore(ctx context.Context, tenant string, create bool) (*shared.Store, error) {
+func (s *Server) openStore(ctx context.Context, tenant string, create bool) (*documents.Store, error) {
 	folder := tenantFolder(s.options.Home, tenant)
-	if found, err := shared.Stat(folder); s.pool == nil && (err != nil || found == nil && !create) {
+	if found, err := documents.Stat(folder); s.pool == nil && (err != nil || found == nil && !create) {
 		return nil, cmp.Or(err, errAbsent)
 	}
-	return shared.Open(ctx, shared.Options{Dir: folder, Database: s.options.Database, Tenant: tenant,
+	return documents.Open(ctx, documents.Options{Dir: folder, Database: s.options.Database, Tenant: tenant,
 		ReadOnly: s.options.ReadOnly, Now: s.options.Now, Log: s.options.Log})
 }
 

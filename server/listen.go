@@ -18,7 +18,7 @@ import (
 	"quarry/server/api"
 	"quarry/server/directory"
 	"quarry/server/fault"
-	"quarry/server/index/shared"
+	"quarry/server/segments"
 )
 
 // The timeouts of a listener.
@@ -242,12 +242,12 @@ func (s *Server) catchUp(ctx context.Context, tenants []string) error {
 	}
 	for _, folder := range folders {
 		if !slices.Contains(tenants, folder.Name()) {
-			err = errors.Join(err, shared.RemoveIndexes(tenantFolder(s.options.Home, folder.Name()), ""))
+			err = errors.Join(err, segments.RemoveIndexes(tenantFolder(s.options.Home, folder.Name()), ""))
 		}
 	}
 	for _, tenant := range tenants {
 		documents, failed := s.index(ctx, tenant, false)
-		if local, ok := documents.(*shared.Local); ok {
+		if local, ok := documents.(*segments.Local); ok {
 			logged := time.Time{}
 			failed = local.CatchUp(ctx, func(left, total int) {
 				if time.Since(logged) > buildLogEvery {

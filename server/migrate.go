@@ -10,8 +10,8 @@ import (
 	"quarry/server/directory"
 	"quarry/server/fault"
 	"quarry/server/index"
-	"quarry/server/index/embedded"
 	"quarry/server/migrate"
+	"quarry/server/segments"
 )
 
 // migration copies what is in the files of a library to the engine and the database that are configured.
@@ -169,7 +169,7 @@ func (m *migration) documents(ctx context.Context, tenant string) error {
 	if err != nil {
 		return err
 	}
-	from, ok := files.(*embedded.Index)
+	from, ok := files.(*segments.Index)
 	if !ok {
 		return errors.New("the library has no files")
 	}

@@ -8,7 +8,7 @@ import (
 
 	"quarry/server/directory"
 	"quarry/server/index"
-	"quarry/server/index/embedded"
+	"quarry/server/segments"
 )
 
 // slowServer is a server with the tenants acme and globex, of which input and output for acme waits until go on.
@@ -66,7 +66,7 @@ func (s *slowServer) others(t *testing.T) {
 
 func TestOpeningOneLibraryKeepsNobodyElseWaiting(t *testing.T) {
 	s := newSlowServer(t)
-	s.open = func(ctx context.Context, options embedded.Options) (index.Index, error) {
+	s.open = func(ctx context.Context, options segments.Options) (index.Index, error) {
 		s.wait(options.Dir)
 		return openEmbedded(ctx, options)
 	}
@@ -118,7 +118,7 @@ func TestLookingAtOneTenantsFilesKeepsNobodyElseWaiting(t *testing.T) {
 // A library that is being opened when the server is closed is closed, too, and one that is removed is not answered from.
 func TestOpeningMeetsTheEndAndRemoval(t *testing.T) {
 	s := newSlowServer(t)
-	s.open = func(ctx context.Context, options embedded.Options) (index.Index, error) {
+	s.open = func(ctx context.Context, options segments.Options) (index.Index, error) {
 		s.wait(options.Dir)
 		return openEmbedded(ctx, options)
 	}

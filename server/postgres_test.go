@@ -18,7 +18,7 @@ import (
 	"quarry/server/directory"
 	"quarry/server/fault"
 	"quarry/server/index"
-	"quarry/server/index/weaviate"
+	"quarry/server/weaviate"
 )
 
 func openServer(t *testing.T, options Options) *Server {

@@ -12,14 +12,14 @@ import (
 	"quarry/client/wire"
 	"quarry/server/directory"
 	"quarry/server/index"
-	"quarry/server/index/embedded"
 	"quarry/server/sample"
+	"quarry/server/segments"
 )
 
 func openSampleLibrary(t *testing.T) (index.Index, *directory.Directory) {
 	t.Helper()
 	ctx := context.Background()
-	idx, err := embedded.Open(ctx, embedded.Options{})
+	idx, err := segments.Open(ctx, segments.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

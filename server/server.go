@@ -22,11 +22,9 @@ import (
 	"quarry/server/api"
 	"quarry/server/chat"
 	"quarry/server/directory"
+	"quarry/server/documents"
 	"quarry/server/fault"
 	"quarry/server/index"
-	"quarry/server/index/embedded"
-	"quarry/server/index/shared"
-	"quarry/server/index/weaviate"
 	"quarry/server/ingest"
 	"quarry/server/ingest/web"
 	"quarry/server/llm"
@@ -34,6 +32,8 @@ import (
 	"quarry/server/pipeline"
 	"quarry/server/postgres"
 	"quarry/server/sample"
+	"quarry/server/segments"
+	"quarry/server/weaviate"
 )
 
 const (
@@ -100,7 +100,7 @@ type Server struct {
 
 	// Replaced in tests.
 	stat func(tenant string) (tenantFiles, error)
-	open func(context.Context, embedded.Options) (index.Index, error)
+	open func(context.Context, segments.Options) (index.Index, error)
 
 	mutex    sync.Mutex // not held during I/O
 	closed   bool
@@ -258,13 +258,13 @@ func (s *Server) index(ctx context.Context, tenant string, create bool) (index.I
 		}
 		return documents, nil
 	}, &s.shared.emptyIndex, func(ctx context.Context) (index.Index, error) {
-		return openEmbedded(ctx, embedded.Options{Now: s.options.Now})
+		return openEmbedded(ctx, segments.Options{Now: s.options.Now})
 	})
 }
 
 // openIndex opens a tenant's documents; errAbsent if there are none.
 func (s *Server) openIndex(ctx context.Context, tenant string, create bool) (index.Index, error) {
-	options := embedded.Options{ReadOnly: s.options.ReadOnly, Log: s.options.Log, Now: s.options.Now}
+	options := segments.Options{ReadOnly: s.options.ReadOnly, Log: s.options.Log, Now: s.options.Now}
 	switch {
 	case s.options.Sample:
 		return openSample(ctx, options, tenant)
@@ -275,7 +275,7 @@ func (s *Server) openIndex(ctx context.Context, tenant string, create bool) (ind
 	if s.isDistributed() {
 		return s.openDistributed(ctx, tenant, create)
 	}
-	found, err := embedded.Exists(options.Dir)
+	found, err := segments.Exists(options.Dir)
 	switch {
 	case err != nil:
 		return nil, err
@@ -285,9 +285,9 @@ func (s *Server) openIndex(ctx context.Context, tenant string, create bool) (ind
 	return s.open(ctx, options)
 }
 
-// openEmbedded converts a nil *embedded.Index to a nil index.Index.
-func openEmbedded(ctx context.Context, options embedded.Options) (index.Index, error) {
-	documents, err := embedded.Open(ctx, options)
+// openEmbedded converts a nil *segments.Index to a nil index.Index.
+func openEmbedded(ctx context.Context, options segments.Options) (index.Index, error) {
+	documents, err := segments.Open(ctx, options)
 	if err != nil {
 		return nil, err
 	}
@@ -295,7 +295,7 @@ func openEmbedded(ctx context.Context, options embedded.Options) (index.Index, e
 }
 
 // openSample indexes the sample library in memory, for the default tenant only.
-func openSample(ctx context.Context, options embedded.Options, tenant string) (index.Index, error) {
+func openSample(ctx context.Context, options segments.Options, tenant string) (index.Index, error) {
 	options.ReadOnly = false
 	documents, err := openEmbedded(ctx, options)
 	if err != nil || tenant != directory.DefaultTenant {
@@ -327,10 +327,10 @@ func exists(path string) (bool, error) {
 // that cannot be read, so that opening it reports the error.
 func HasDocuments(ctx context.Context, home string) (bool, error) {
 	folder := tenantFolder(home, directory.DefaultTenant)
-	if found, err := shared.Stat(folder); err != nil || found != nil {
+	if found, err := documents.Stat(folder); err != nil || found != nil {
 		return true, nil
 	}
-	return embedded.HasDocuments(ctx, folder)
+	return segments.HasDocuments(ctx, folder)
 }
 
 // chatsFile is in the folder of a tenant's library.

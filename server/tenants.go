@@ -15,10 +15,10 @@ import (
 
 	"quarry/server/chat"
 	"quarry/server/directory"
+	"quarry/server/documents"
 	"quarry/server/fault"
 	"quarry/server/index"
-	"quarry/server/index/embedded"
-	"quarry/server/index/shared"
+	"quarry/server/segments"
 )
 
 // removedPrefix begins the folder name of a tenant that is being removed. It is no valid tenant name.
@@ -84,7 +84,7 @@ func (s *Server) dropDocuments(ctx context.Context, id string) error {
 	if s.pool == nil || !s.isDistributed() || id == directory.DefaultTenant {
 		return nil
 	}
-	return shared.Drop(ctx, s.options.Database, id)
+	return documents.Drop(ctx, s.options.Database, id)
 }
 
 // setAside closes the files of a tenant and renames its folder, so that a new tenant of the same name starts empty. It
@@ -168,9 +168,9 @@ func (t tenantFiles) replaced(now tenantFiles) bool {
 // filesOf returns the current files of a tenant.
 func (s *Server) filesOf(tenant string) (now tenantFiles, err error) {
 	folder := tenantFolder(s.options.Home, tenant)
-	stat := embedded.Stat
+	stat := segments.Stat
 	if s.isDistributed() {
-		stat = shared.Stat
+		stat = documents.Stat
 	}
 	if now.documents, err = stat(folder); err != nil {
 		return now, err

@@ -13,7 +13,7 @@ import (
 	"quarry/client/wire"
 	"quarry/server/directory"
 	"quarry/server/index"
-	"quarry/server/index/embedded"
+	"quarry/server/segments"
 )
 
 // tenantOf describes a tenant.
@@ -127,7 +127,7 @@ func (r *racing) Snapshot(ctx context.Context) (index.Snapshot, error) {
 func TestQuestionDuringARemoval(t *testing.T) {
 	s := open(t, Options{Home: t.TempDir()})
 	r := &racing{asked: make(chan struct{}), removed: make(chan struct{})}
-	s.open = func(ctx context.Context, options embedded.Options) (_ index.Index, err error) {
+	s.open = func(ctx context.Context, options segments.Options) (_ index.Index, err error) {
 		r.Index, err = openEmbedded(ctx, options)
 		return r, err
 	}

@@ -12,8 +12,8 @@ import (
 	"quarry/client/wire"
 	"quarry/server/directory"
 	"quarry/server/index"
-	"quarry/server/index/embedded"
 	"quarry/server/ingest"
+	"quarry/server/segments"
 	"quarry/server/sqlite"
 )
 
@@ -25,8 +25,8 @@ const garbled = `UPDATE chunks SET body = zeroblob(20) WHERE key & 1 OR
 // statement on its database.
 func (w *world) damage(folder, statement string) {
 	dir := w.t.TempDir()
-	open := func() *embedded.Index {
-		library, err := embedded.Open(w.t.Context(), embedded.Options{Dir: dir})
+	open := func() *segments.Index {
+		library, err := segments.Open(w.t.Context(), segments.Options{Dir: dir})
 		w.check(err)
 		return library
 	}

@@ -13,8 +13,8 @@ import (
 
 	"quarry/server/directory"
 	"quarry/server/index"
-	"quarry/server/index/embedded"
 	"quarry/server/ingest"
+	"quarry/server/segments"
 )
 
 // BenchmarkListings lists what a handbook's library has, without agents and with three hundred that have a document set
@@ -27,7 +27,7 @@ func BenchmarkListings(b *testing.B) {
 	}
 	w := newWorld(b)
 	handler := w.server.Gate(PublicOptions{}).Listener(true)
-	library, err := embedded.Open(b.Context(), embedded.Options{Dir: b.TempDir()})
+	library, err := segments.Open(b.Context(), segments.Options{Dir: b.TempDir()})
 	w.check(err)
 	w.check(w.documents.Close())
 	w.documents = library

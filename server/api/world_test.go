@@ -20,10 +20,10 @@ import (
 	"quarry/internal/testkit/postgrestest"
 	"quarry/server/chat"
 	"quarry/server/directory"
+	"quarry/server/documents"
 	"quarry/server/index"
-	"quarry/server/index/embedded"
-	"quarry/server/index/shared"
-	"quarry/server/index/weaviate"
+	"quarry/server/segments"
+	"quarry/server/weaviate"
 )
 
 var today = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
@@ -145,11 +145,11 @@ func openDocuments(t testing.TB, tenant string, now func() time.Time) index.Inde
 	var err error
 	switch {
 	case strings.HasPrefix(t.Name(), onPostgres):
-		documents = shared.NewLocal(t.Context(), openStore(t, tenant, now), embedded.Options{Dir: t.TempDir(), Now: now}, nil)
+		documents = segments.NewLocal(t.Context(), openStore(t, tenant, now), segments.Options{Dir: t.TempDir(), Now: now}, nil)
 	case strings.HasPrefix(t.Name(), onWeaviate):
 		documents, err = openDistributed(t, tenant, now)
 	default:
-		documents, err = embedded.Open(t.Context(), embedded.Options{Now: now})
+		documents, err = segments.Open(t.Context(), segments.Options{Now: now})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -170,15 +170,15 @@ func openDistributed(t testing.TB, tenant string, now func() time.Time) (index.I
 }
 
 // openStore opens an empty store of documents on the PostgreSQL server.
-func openStore(t testing.TB, tenant string, now func() time.Time) *shared.Store {
+func openStore(t testing.TB, tenant string, now func() time.Time) *documents.Store {
 	t.Helper()
 	database := postgrestest.Address(t, t.TempDir())
 	t.Cleanup(func() {
-		if err := shared.Drop(context.Background(), database, tenant); err != nil {
+		if err := documents.Drop(context.Background(), database, tenant); err != nil {
 			t.Error(err)
 		}
 	})
-	store, err := shared.Open(t.Context(), shared.Options{Database: database, Tenant: tenant, Now: now})
+	store, err := documents.Open(t.Context(), documents.Options{Database: database, Tenant: tenant, Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
 // Package index defines the interface of a search engine: store documents, find their passages, count and
-// describe what matched, always with the rights of a caller. The embedded engine (package embedded) and a distributed one
+// describe what matched, always with the rights of a caller. The embedded engine (package segments) and a distributed one
 // implement it; package indextest tests both for the same behaviour.
 package index
 

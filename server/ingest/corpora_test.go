@@ -28,7 +28,7 @@ import (
 	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/server/index"
-	"quarry/server/index/embedded"
+	"quarry/server/segments"
 )
 
 // TestCorporaAreSearchable adds every corpus and looks for a phrase from the middle of each file. The phrase is taken from
@@ -42,7 +42,7 @@ func TestCorporaAreSearchable(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	local := Local{Readers: newTestReaders(t)}
-	idx, err := embedded.Open(ctx, embedded.Options{Dir: t.TempDir()})
+	idx, err := segments.Open(ctx, segments.Options{Dir: t.TempDir()})
 	must(t, err)
 	defer idx.Close()
 	entries, err := os.ReadDir(root)

@@ -9,8 +9,8 @@ import (
 
 	"quarry/client/wire"
 	"quarry/server/index"
-	"quarry/server/index/embedded"
 	"quarry/server/ingest"
+	"quarry/server/segments"
 )
 
 // TestMetadataIsSearched finds a file by its name and by the metadata that describes it.
@@ -21,7 +21,7 @@ func TestMetadataIsSearched(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	idx, err := embedded.Open(ctx, embedded.Options{Dir: t.TempDir()})
+	idx, err := segments.Open(ctx, segments.Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,9 +53,9 @@ func TestWithTheEmbeddedEngine(t *testing.T) {
 		}
 	}
 	library := t.TempDir()
-	open := func() *embedded.Index {
+	open := func() *segments.Index {
 		t.Helper()
-		idx, err := embedded.Open(ctx, embedded.Options{Dir: library})
+		idx, err := segments.Open(ctx, segments.Options{Dir: library})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +134,7 @@ func TestSpeedWithTheEmbeddedEngine(t *testing.T) {
 		t.Skip("QUARRY_DATA does not name a folder with real data")
 	}
 	ctx := context.Background()
-	idx, err := embedded.Open(ctx, embedded.Options{Dir: t.TempDir()})
+	idx, err := segments.Open(ctx, segments.Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

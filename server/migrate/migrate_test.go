@@ -8,15 +8,15 @@ import (
 	"testing"
 
 	"quarry/internal/testkit/indextest"
+	"quarry/server/documents"
 	"quarry/server/fault"
 	"quarry/server/index"
-	"quarry/server/index/embedded"
-	"quarry/server/index/shared"
+	"quarry/server/segments"
 )
 
-func open(t *testing.T) *embedded.Index {
+func open(t *testing.T) *segments.Index {
 	t.Helper()
-	idx, err := embedded.Open(t.Context(), embedded.Options{})
+	idx, err := segments.Open(t.Context(), segments.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func write(t *testing.T, idx index.Index, batch index.Batch) {
 }
 
 // filled returns an index with documents of a random world, some of them hidden, and cursors.
-func filled(t *testing.T, documents int) (*embedded.Index, *indextest.World) {
+func filled(t *testing.T, documents int) (*segments.Index, *indextest.World) {
 	t.Helper()
 	idx, w := open(t), indextest.NewWorld(7)
 	batch := index.Batch{Cursors: map[string]string{"ingest/root//notes": "{}", "ingest/refill": "due"}}
@@ -144,11 +144,11 @@ func TestDocuments(t *testing.T) {
 func TestSharedDocuments(t *testing.T) {
 	from, _ := filled(t, 3*batchSize/2)
 	dir := t.TempDir()
-	store, err := shared.Open(t.Context(), shared.Options{Dir: dir})
+	store, err := documents.Open(t.Context(), documents.Options{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	to := shared.NewLocal(t.Context(), store, embedded.Options{Dir: dir}, nil)
+	to := segments.NewLocal(t.Context(), store, segments.Options{Dir: dir}, nil)
 	defer to.Close()
 	if found := must(t, from, to).Compared; found.SameFirst != found.Queries || found.Queries == 0 {
 		t.Errorf("the same ranking finds something else: %+v", found)
@@ -161,7 +161,7 @@ func TestSharedDocuments(t *testing.T) {
 
 // hooked is a target whose writes can fail or be watched.
 type hooked struct {
-	*embedded.Index
+	*segments.Index
 	before func(write int) error
 	writes int
 }
@@ -255,7 +255,7 @@ func TestTargetInUse(t *testing.T) {
 }
 
 // forgetful is a target that finds nothing.
-type forgetful struct{ *embedded.Index }
+type forgetful struct{ *segments.Index }
 
 type forgetfulSnapshot struct{ index.Snapshot }
 

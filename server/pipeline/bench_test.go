@@ -9,7 +9,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/server/index"
-	"quarry/server/index/embedded"
+	"quarry/server/segments"
 )
 
 // words to make documents of.
@@ -26,7 +26,7 @@ func vocabulary() []string {
 // stocked is an engine with documents of five chunks each, from several sources.
 func stocked(b *testing.B, documents int) index.Index {
 	b.Helper()
-	library, err := embedded.Open(b.Context(), embedded.Options{})
+	library, err := segments.Open(b.Context(), segments.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

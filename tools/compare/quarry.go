@@ -8,9 +8,9 @@ import (
 
 	"quarry/client/wire"
 	"quarry/server/index"
-	"quarry/server/index/embedded"
 	"quarry/server/ingest"
 	"quarry/server/pipeline"
+	"quarry/server/segments"
 )
 
 // quarryEngine is the embedded engine behind the whole pipeline: besides ranking, each search counts facets exactly,
@@ -20,7 +20,7 @@ type quarryEngine struct{ index index.Index }
 func (e *quarryEngine) name() string { return "quarry" }
 
 func (e *quarryEngine) build(ctx context.Context, dir string, documents []wire.IngestionDocument) error {
-	idx, err := embedded.Open(ctx, embedded.Options{Dir: filepath.Join(dir, "library")})
+	idx, err := segments.Open(ctx, segments.Options{Dir: filepath.Join(dir, "library")})
 	if err != nil {
 		return err
 	}

@@ -22,10 +22,10 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/server/documents"
 	"quarry/server/index"
-	"quarry/server/index/documents"
-	"quarry/server/index/embedded"
 	"quarry/server/pipeline"
+	"quarry/server/segments"
 	"quarry/tools/measure"
 )
 
@@ -114,7 +114,7 @@ func inProcess(ctx context.Context, library string, kinds []kind, profile string
 }
 
 // relativeSize is the size of a library of benchcorpus relative to its text, of which a part is read.
-func relativeSize(ctx context.Context, opened *embedded.Index, library string) (float64, error) {
+func relativeSize(ctx context.Context, opened *segments.Index, library string) (float64, error) {
 	disk, err := measure.FolderBytes(library)
 	if err != nil {
 		return 0, err
@@ -143,9 +143,9 @@ func relativeSize(ctx context.Context, opened *embedded.Index, library string) (
 }
 
 // openTimed opens a library until it can be searched.
-func openTimed(ctx context.Context, library string) (opened *embedded.Index, milliseconds float64, err error) {
+func openTimed(ctx context.Context, library string) (opened *segments.Index, milliseconds float64, err error) {
 	before := time.Now()
-	opened, err = embedded.Open(ctx, embedded.Options{Dir: filepath.Join(library, "tenants", "default"), ReadOnly: true})
+	opened, err = segments.Open(ctx, segments.Options{Dir: filepath.Join(library, "tenants", "default"), ReadOnly: true})
 	if err != nil {
 		return nil, 0, err
 	}

@@ -88,7 +88,7 @@ func linkedFiles(t *testing.T) []file {
 			}
 		}
 	}
-	for _, dir := range []string{"client/wire", "internal/text", "internal/guard", "server/index/weaviate", "ui/ssh"} {
+	for _, dir := range []string{"client/wire", "internal/text", "internal/guard", "server/weaviate", "ui/ssh"} {
 		if !seen[dir] {
 			t.Errorf("the binary does not link %s: the imports are not followed", dir)
 		}

@@ -15,9 +15,9 @@ import (
 	"quarry/server"
 	"quarry/server/directory"
 	"quarry/server/index"
-	"quarry/server/index/embedded"
 	"quarry/server/ingest"
 	"quarry/server/llm"
+	"quarry/server/segments"
 )
 
 // passagesPerQuery is deep enough for a hundred documents of several chunks each.
@@ -30,7 +30,7 @@ type Quarry struct {
 	// Kept is a folder for the libraries of the sets, whose vectors the next run uses again; empty: they are not kept.
 	Kept string
 
-	index    *embedded.Index
+	index    *segments.Index
 	snapshot index.Snapshot
 	servers  [2]*server.Server // without models and with them
 	clients  [2]*client.Client
@@ -56,8 +56,8 @@ func (q *Quarry) Add(ctx context.Context, dir string, set *Set) (err error) {
 			return err
 		}
 	}
-	library := embedded.Options{Dir: filepath.Join(home, "tenants", directory.DefaultTenant)}
-	if q.index, err = embedded.Open(ctx, library); err != nil {
+	library := segments.Options{Dir: filepath.Join(home, "tenants", directory.DefaultTenant)}
+	if q.index, err = segments.Open(ctx, library); err != nil {
 		return err
 	}
 	path := filepath.Join(dir, "corpus")

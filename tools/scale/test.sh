@@ -27,8 +27,8 @@ if [ "$part" = all ] && [ ! -x "$QUARRY_WEAVIATE_BIN" ]; then
 fi
 
 if bin/scale -nodes 0 true; then
-	tests "-nodes 0" ./server/postgres ./server/directory ./server/chat ./server/index/shared
-	tests "-nodes 0" -run 'OnPostgres|OfOneDatabase|AnotherMachine' ./server ./server/api
+	tests "-nodes 0" ./server/postgres ./server/directory ./server/chat ./server/documents
+	tests "-nodes 0" -run 'OnPostgres|OfOneDatabase|AnotherMachine' ./server/segments ./server ./server/api
 	tests "-nodes 0" -run Migrate ./server ./internal/e2e
 else
 	missing "PostgreSQL (Debian: apt-get install postgresql)"
@@ -36,13 +36,13 @@ fi
 if [ ! -x "$QUARRY_WEAVIATE_BIN" ]; then
 	missing "Weaviate: no $QUARRY_WEAVIATE_BIN, which make test-scale builds"
 else
-	tests "-nodes 1 -postgres=false" ./server/index/weaviate
+	tests "-nodes 1 -postgres=false" ./server/weaviate
 	tests "-nodes 1" -run 'OfOneCluster|ToWeaviate' ./server
 	tests "-nodes 1" -short -run OnWeaviate ./server/api # ten worlds of rights
 	if [ "$part" = all ]; then
 		QUARRY_WORLD=10-209 tests "-nodes 1" -run OnWeaviate/rights ./server/api
 		tests "-nodes 0 -postgres=false" ./internal/testkit/scaletest
-		tests "-nodes 3 -postgres=false" ./server/index/weaviate
+		tests "-nodes 3 -postgres=false" ./server/weaviate
 		tests "-nodes 0 -postgres=false" -run 'KilledNodes|KilledServer' ./internal/e2e
 	fi
 fi

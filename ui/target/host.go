@@ -19,8 +19,8 @@ import (
 	"quarry/server"
 	"quarry/server/api"
 	"quarry/server/directory"
-	"quarry/server/index/weaviate"
 	"quarry/server/ingest/web"
+	"quarry/server/weaviate"
 )
 
 // Host has the user's folders, environment and configuration. Its methods open servers and libraries.

@@ -1,0 +1,86 @@
+package documents
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"runtime"
+
+	"quarry/internal/guard"
+	"quarry/server/index"
+	"quarry/server/index/segment"
+	"quarry/server/sqldb"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// analyse returns documents as they are searched, packed, in their order, so that a search need not analyse its
+// candidates.
+func (s *Store) analyse(ctx context.Context, list []index.Document) ([][]byte, error) {
+	all := make([][]byte, len(list))
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range list {
+		group.Go(guard.Err(func() error {
+			if err := within.Err(); err != nil {
+				return err
+			}
+			data, err := segment.Of(&list[i])
+			if err != nil {
+				return err
+			}
+			if len(data) > MaxUnpacked {
+				data = nil // a search analyses it
+			}
+			all[i], err = s.Packer.Pack(data)
+			return err
+		}))
+	}
+	if err := group.Wait(); err != nil {
+		return nil, fmt.Errorf("analyse the documents: %w", err)
+	}
+	return all, nil
+}
+
+// putAnalysed stores rows: the numbers of a document's row and of its change, and what analyse returned.
+func putAnalysed(tx *sqldb.Tx, rows [][]any) {
+	tx.Insert("analysed (document, changed, body)", rows,
+		" ON CONFLICT (document) DO UPDATE SET changed = excluded.changed, body = excluded.body")
+}
+
+// Analysed returns documents of ids as segments, packed, by id. Those that are not stored so are missing.
+func (s *Snapshot) Analysed(ctx context.Context, ids []string) (packed map[string][]byte, err error) {
+	packed = make(map[string][]byte, len(ids))
+	err = s.locked(func() error {
+		rows, err := s.readable(ctx, ids)
+		if err != nil {
+			return err
+		}
+		known := make(map[int64]*Row, len(rows))
+		numbers := make([]int64, 0, len(rows))
+		for _, row := range rows {
+			known[row.Number], numbers = row, append(numbers, row.Number)
+		}
+		return sqldb.EachWhole(ctx, s.tx, func(row *sql.Rows) error {
+			number, changed, body := int64(0), int64(0), []byte(nil)
+			if err := row.Scan(&number, &changed, &body); err != nil {
+				return err
+			}
+			if d := known[number]; d != nil && d.Changed == changed {
+				packed[d.ID] = body
+			}
+			return nil
+		}, "SELECT document, changed, body FROM analysed WHERE document IN (SELECT CAST(value AS BIGINT) FROM json_each(?))",
+			sqldb.JSON{V: numbers})
+	})
+	return packed, err
+}
+
+// Segment opens what Analysed returned.
+func (s *Store) Segment(id string, packed []byte) (*segment.Reader, error) {
+	data, err := s.Packer.Unpack(packed)
+	if err != nil {
+		return nil, err
+	}
+	return segment.Open(id, data)
+}

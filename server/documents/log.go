@@ -1,0 +1,226 @@
+package documents
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"quarry/server/index"
+	"quarry/server/sqldb"
+)
+
+// Changes are changes of documents in the order in which they were made. Of several changes of one document only the
+// last is there.
+type Changes struct {
+	Put []Put
+	// Removed are ids of documents that are gone.
+	Removed []string
+	// Last is the number of the last change among them. If nothing is left, it is that of the last change of all.
+	Last int64
+	// Left is the number of changes behind Last, and Total that of all documents.
+	Left, Total int
+}
+
+// Put is a document that was stored or changed.
+type Put struct {
+	index.Document
+	Changed int64 // the number of the change
+	// New: it was not stored at the position.
+	New bool
+	// AccessAlone: since the position, nothing has changed but access, sets and visibility.
+	AccessAlone bool
+}
+
+// Changes returns the changes behind a position, at most limit, and no more passages than Export would.
+func (s *Snapshot) Changes(ctx context.Context, position int64, limit int) (found Changes, err error) {
+	err = s.locked(func() error {
+		type change struct {
+			number int64
+			id     string // empty: not removed
+		}
+		list, err := sqldb.SelectWhole(ctx, s.tx, func(c *change) []any { return []any{&c.number, &c.id} },
+			`SELECT changed, id FROM (SELECT changed, '' AS id FROM documents WHERE changed > ?
+			UNION ALL SELECT changed, id FROM removals WHERE changed > ?) AS changes ORDER BY changed LIMIT ?`, position, position, limit)
+		if err != nil {
+			return err
+		}
+		found.Last, found.Total = s.state.sequence, s.state.documents
+		if len(list) == limit {
+			found.Last = list[limit-1].number
+		}
+		rows, err := s.read.Rows(ctx, "WHERE changed > ? AND changed <= ? ORDER BY changed", position, found.Last)
+		if err != nil {
+			return err
+		}
+		if most := Fitting(rows); most < len(rows) {
+			rows, found.Last = rows[:most], rows[most].Changed-1
+		}
+		if found.Last < s.state.sequence {
+			err := sqldb.GetWhole(ctx, s.tx, []any{&found.Left},
+				`SELECT (SELECT count(*) FROM documents WHERE changed > ?) +
+				(SELECT count(*) FROM removals WHERE changed > ?)`, found.Last, found.Last)
+			if err != nil {
+				return err
+			}
+		}
+		for _, c := range list {
+			if c.id != "" && c.number <= found.Last {
+				found.Removed = append(found.Removed, c.id)
+			}
+		}
+		whole, err := s.read.Whole(ctx, rows...)
+		for i, d := range whole {
+			d.Hidden = d.Hidden || rows[i].Damaged // nobody sees what cannot be read
+			found.Put = append(found.Put, Put{Document: d, Changed: rows[i].Changed, New: rows[i].Number > position,
+				AccessAlone: rows[i].Texted <= position && !rows[i].Damaged})
+		}
+		return err
+	})
+	return found, err
+}
+
+// Refusal is a document that a follower could not index, or not all of it, and why.
+type Refusal struct{ ID, Reason string }
+
+// Unindexed returns the ids of documents that a follower at a position does not have as they are: those that it could
+// not index, then those that were changed behind the position; at most limit.
+func (s *Store) Unindexed(ctx context.Context, name string, position int64, limit int) ([]string, error) {
+	return sqldb.ColumnWhole[string](ctx, s.DB.Pool(),
+		`SELECT id FROM (SELECT id, changed FROM documents WHERE changed > ?
+		UNION ALL SELECT id, changed FROM removals WHERE changed > ?
+		UNION ALL SELECT document, 0 FROM refusals WHERE follower = ?) AS changes ORDER BY changed, id LIMIT ?`, position, position, name, limit)
+}
+
+// Refused returns the documents that a follower could not index, at most limit, and their number.
+func (s *Snapshot) Refused(ctx context.Context, name string, limit int) (list []Refusal, total int, err error) {
+	err = s.locked(func() error {
+		if err := sqldb.GetWhole(ctx, s.tx, []any{&total},
+			"SELECT count(*) FROM refusals WHERE follower = ?", name); err != nil || total == 0 {
+			return err
+		}
+		list, err = sqldb.SelectWhole(ctx, s.tx, func(r *Refusal) []any { return []any{&r.ID, &r.Reason} },
+			"SELECT document, reason FROM refusals WHERE follower = ? ORDER BY document LIMIT ?", name, limit)
+		return err
+	})
+	return list, total, err
+}
+
+// RetryRefused puts the documents that followers could not index into the log again.
+func (s *Store) RetryRefused(ctx context.Context) error {
+	return s.Change(ctx, func(tx *sqldb.Tx) {
+		ids := tx.Texts("SELECT DISTINCT document FROM refusals")
+		if len(ids) == 0 {
+			return
+		}
+		m, err := s.state(ctx, tx)
+		tx.Fail(err)
+		for _, id := range ids {
+			m.sequence++
+			tx.Exec("UPDATE documents SET changed = ?, texted = ? WHERE id = ?", m.sequence, m.sequence, id)
+		}
+		tx.Exec("UPDATE library SET sequence = ?", m.sequence)
+	})
+}
+
+// Last returns which store this is, and the number of the last change.
+func (s *Store) Last(ctx context.Context) (store string, sequence int64, err error) {
+	m, err := s.state(ctx, s.DB.Pool())
+	return m.store, m.sequence, err
+}
+
+// Lease makes holder the only process that follows the log under a name, until a time, unless another one is. It
+// returns the position.
+func (s *Store) Lease(ctx context.Context, name, holder string, until time.Time) (position int64, ok bool, err error) {
+	err = s.Change(ctx, func(tx *sqldb.Tx) {
+		tx.Exec(`INSERT INTO followers (name, position, holder, until) VALUES (?, 0, ?, 0)
+			ON CONFLICT (name) DO NOTHING`, name, holder)
+		has, end := "", int64(0)
+		tx.Row(sql.ErrNoRows, []any{&position, &has, &end}, "SELECT position, holder, until FROM followers WHERE name = ?", name)
+		if ok = has == holder || end < s.now().UnixMicro(); ok {
+			tx.Exec("UPDATE followers SET holder = ?, until = ? WHERE name = ?", holder, until.UnixMicro(), name)
+		}
+	})
+	return position, ok, err
+}
+
+// Advance stores that the holder of a lease has applied changes but for refused documents, of parts of what follows to
+// which ones, and extends the lease. ok is false if another process has it: what was applied is applied again, which
+// changes nothing.
+func (s *Store) Advance(ctx context.Context, name, holder string, applied *Changes, refused []Refusal, parts []string, until time.Time) (ok bool, err error) {
+	ids := slices.Clone(applied.Removed)
+	for i := range applied.Put {
+		ids = append(ids, applied.Put[i].ID)
+	}
+	rows := make([][]any, len(refused))
+	for i, r := range refused {
+		rows[i] = []any{name, r.ID, r.Reason}
+	}
+	err = s.Change(ctx, func(tx *sqldb.Tx) {
+		has := tx.Texts("SELECT holder FROM followers WHERE name = ?", name)
+		if ok = len(has) == 1 && has[0] == holder; !ok {
+			return
+		}
+		tx.Exec("DELETE FROM refusals WHERE follower = ? AND document IN (SELECT value FROM json_each(?))", name,
+			sqldb.JSON{V: ids})
+		tx.Insert("refusals (follower, document, reason)", rows, "")
+		for _, part := range parts {
+			tx.Exec(`INSERT INTO followers (name, position, holder, until) VALUES (?, ?, '', 0)
+				ON CONFLICT (name) DO UPDATE SET position = excluded.position`, name+"/"+part, applied.Last)
+		}
+		tx.Exec("UPDATE followers SET position = CASE WHEN position < ? THEN ? ELSE position END, until = ? WHERE name = ?",
+			applied.Last, applied.Last, until.UnixMicro(), name)
+	})
+	return ok, err
+}
+
+// Restart makes a follower begin with the first change, with holder: what it had is lost.
+func (s *Store) Restart(ctx context.Context, name, holder string, until time.Time) error {
+	return s.Change(ctx, func(tx *sqldb.Tx) {
+		forgetParts(tx, name)
+		tx.Exec("UPDATE followers SET position = 0, holder = ?, until = ? WHERE name = ?", holder, until.UnixMicro(), name)
+	})
+}
+
+// Release ends the leases of a holder.
+func (s *Store) Release(ctx context.Context, holder string) error {
+	return s.Change(ctx, func(tx *sqldb.Tx) { tx.Exec("UPDATE followers SET until = 0 WHERE holder = ?", holder) })
+}
+
+// Followers returns how far followers are whose names begin with a prefix.
+func (s *Snapshot) Followers(ctx context.Context, prefix string) (map[string]int64, error) {
+	return lockedTo(s, func() (map[string]int64, error) {
+		return sqldb.MapWhole[string, int64](ctx, s.tx,
+			"SELECT name, position FROM followers WHERE name >= ? AND name < ?", prefix, prefix+string(utf8.MaxRune))
+	})
+}
+
+// Forget removes a follower.
+func (s *Store) Forget(ctx context.Context, name string) error {
+	return s.Change(ctx, func(tx *sqldb.Tx) {
+		forgetParts(tx, name)
+		tx.Exec("DELETE FROM followers WHERE name = ?", name)
+	})
+}
+
+// forgetParts removes what a follower refused, and how far its parts are.
+func forgetParts(tx *sqldb.Tx, name string) {
+	tx.Exec("DELETE FROM refusals WHERE follower = ?", name)
+	tx.Exec("DELETE FROM followers WHERE substr(name, 1, ?) = ?", utf8.RuneCountInString(name)+1, name+"/")
+}
+
+// Parts returns how far the parts of a follower are, by name.
+func (s *Snapshot) Parts(ctx context.Context, name string) (map[string]int64, error) {
+	before := utf8.RuneCountInString(name) + 1 // and a slash
+	return lockedTo(s, func() (map[string]int64, error) {
+		return sqldb.MapWhole[string, int64](ctx, s.tx,
+			"SELECT substr(name, ?), position FROM followers WHERE substr(name, 1, ?) = ?", before+1, before, name+"/")
+	})
+}
+
+// Model returns the embedding model that was used last; empty if there is none.
+func (s *Snapshot) Model() string { return s.state.model }
+
+// Store returns which store this is.
+func (s *Snapshot) Store() string { return s.state.store }

@@ -1,0 +1,108 @@
+package documents_test
+
+import (
+	"database/sql"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"quarry/server/documents"
+	"quarry/server/fault"
+	"quarry/server/index"
+	"quarry/server/sqldb"
+	"quarry/server/sqlite"
+)
+
+// TestRows writes a row, replaces it, and reads it again: each column has its place in the lists of Columns, Values,
+// Scan and Replaced.
+func TestRows(t *testing.T) {
+	db, err := sqlite.Open(t.Context(), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	day := time.Date(2026, 8, 1, 9, 30, 0, 123_000, time.UTC)
+	first := documents.Row{Hash: []byte{1}, Detail: []byte{2}}
+	first.ID, first.Source = "a", "file"
+	second := documents.Row{Number: 1, Hash: []byte{4}, Detail: []byte{5}}
+	second.Document = index.Document{ID: "a", Source: "web", Origin: "o", Title: "t", Link: "l", Type: "y",
+		CreatedAt: day, UpdatedAt: day.Add(time.Hour), Hidden: true}
+	second.ChunkCount = 3
+	for _, stored := range []documents.Row{first, second} {
+		err := sqldb.UpdateWhole(t.Context(), db, func(tx *sqldb.Tx) {
+			if stored.Number == 0 {
+				keys := strings.NewReplacer("row,", "row INTEGER PRIMARY KEY,", "id,", "id UNIQUE,")
+				tx.Exec("CREATE TABLE documents (" + keys.Replace(documents.Columns) + ")")
+			}
+			tx.Insert("documents ("+documents.Columns+")", [][]any{stored.Values()},
+				" ON CONFLICT (id) DO UPDATE SET "+documents.Replaced())
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got documents.Row
+		err = sqldb.Each(t.Context(), db.Reader, func(row *sql.Rows) error { return got.Scan(row) },
+			"SELECT "+documents.Columns+" FROM documents")
+		stored.Number = 1
+		if err != nil || !reflect.DeepEqual(got, stored) {
+			t.Errorf("read %+v, %v; stored %+v", got, err, stored)
+		}
+	}
+}
+
+func TestDamages(t *testing.T) {
+	var all documents.Damages
+	lost, sound := documents.Lost("a", fault.ErrDamaged), new(documents.Row)
+	sound.ID, sound.Origin = "b", "o"
+	if lost.Owner() != index.LostOrigin || sound.Owner() != "o" || !lost.Damaged ||
+		!errors.Is(lost.Cause, fault.ErrDamaged) {
+		t.Errorf("owners %q and %q of %+v and %+v", lost.Owner(), sound.Owner(), lost, sound)
+	}
+	for _, from := range []int{4, 1, 4} {
+		for _, row := range []*documents.Row{lost, sound} {
+			damage, ok := row.Damage(from, []index.Chunk{{}, {Damaged: true}})
+			if !ok {
+				t.Errorf("no damage of %s", row.ID)
+			}
+			all.Add(damage)
+		}
+	}
+	if _, ok := sound.Damage(0, []index.Chunk{{}}); ok {
+		t.Error("a sound chunk counts as damage")
+	}
+	if len(all) != 2 || all[0].Kind != index.DamagedDocument || !reflect.DeepEqual(all[1].Chunks, []int{2, 5}) {
+		t.Errorf("noted %+v", all)
+	}
+}
+
+func TestCursors(t *testing.T) {
+	db, err := sqlite.Open(t.Context(), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	put := func(cursors map[string]string) {
+		t.Helper()
+		err := sqldb.UpdateWhole(t.Context(), db, func(tx *sqldb.Tx) { documents.PutCursors(tx, cursors) })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = db.Writer.ExecContext(t.Context(), "CREATE TABLE cursors (key TEXT PRIMARY KEY, value TEXT)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(map[string]string{"a/1": "x", "a/2": "y", "b": "z"})
+	put(map[string]string{"a/1": "", "a/3": "new", "a/2": "changed"})
+	for prefix, want := range map[string]map[string]string{
+		"":   {"a/2": "changed", "a/3": "new", "b": "z"},
+		"a/": {"a/2": "changed", "a/3": "new"},
+		"c":  {},
+	} {
+		if got, err := documents.Cursors(t.Context(), db.Reader, prefix); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("cursors of %q: %v, %v", prefix, got, err)
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package documents
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"sync"
+
+	"quarry/server/index"
+	"quarry/server/sqldb"
+)
+
+var errClosed = errors.New("the snapshot is closed")
+
+// Snapshot is what a snapshot of the documents answers without an index of their words: all of index.Snapshot but what
+// ranks and counts. Its methods run one after another, as they share a transaction.
+type Snapshot struct {
+	Reads
+	state  state
+	tx     *sql.Tx
+	done   func()
+	read   *Reader
+	server bool // the database is on a server
+
+	mutex  sync.Mutex
+	closed bool
+}
+
+// Snapshot opens a view of the documents that does not change.
+func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	done := func() {}
+	if s.snapshots != nil {
+		if err := s.snapshots.Acquire(ctx, 1); err != nil {
+			return nil, err
+		}
+		done = func() { s.snapshots.Release(1) }
+	}
+	tx, err := s.Begin(ctx)
+	if err != nil {
+		done()
+		return nil, err
+	}
+	m, err := s.state(ctx, tx)
+	if err != nil {
+		_ = tx.Rollback()
+		done()
+		return nil, err
+	}
+	shown := &Snapshot{state: m, tx: tx, done: done, read: s.Reader(tx), server: s.pool != nil}
+	shown.Reads.Added = "added_at > ?"
+	shown.Reads.Read = func(read func(*Reader) error) error {
+		return shown.locked(func() error { return read(shown.read) })
+	}
+	return shown, nil
+}
+
+// Close implements index.Snapshot.
+func (s *Snapshot) Close() {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if !s.closed {
+		s.closed = true
+		_ = s.tx.Rollback()
+		s.done()
+	}
+}
+
+// View is a view of documents for an index of their words.
+type View struct {
+	*Reader
+	Added         string // see Reads
+	Version       string
+	Sequence      int64 // the number of the last change
+	Count, Chunks int
+	Close         func()
+}
+
+// View returns what an index reads of the snapshot, which it closes.
+func (s *Snapshot) View() View {
+	return View{Reader: s.read, Added: s.Added, Version: s.Version(), Sequence: s.Sequence(), Count: s.state.documents,
+		Chunks: s.state.chunks, Close: s.Close}
+}
+
+// Version implements index.Snapshot.
+func (s *Snapshot) Version() string { return s.state.Version() }
+
+// locked calls f while no other method uses the transaction.
+func (s *Snapshot) locked(f func() error) error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.closed {
+		return errClosed
+	}
+	return f()
+}
+
+// lockedTo is locked for what returns something.
+func lockedTo[T any](s *Snapshot, f func() (T, error)) (found T, err error) {
+	err = s.locked(func() error {
+		found, err = f()
+		return err
+	})
+	return found, err
+}
+
+// Whole returns documents with their chunks, in no order, for an index of their words.
+func (s *Snapshot) Whole(ctx context.Context, ids []string) ([]index.Document, error) {
+	return lockedTo(s, func() ([]index.Document, error) {
+		rows, err := s.readable(ctx, ids)
+		if err != nil {
+			return nil, err
+		}
+		return s.read.Whole(ctx, rows...)
+	})
+}
+
+// readable returns the rows of documents that exist and can be read.
+func (s *Snapshot) readable(ctx context.Context, ids []string) ([]*Row, error) {
+	rows, err := s.read.Recall(ctx, ids...)
+	return slices.DeleteFunc(rows, func(row *Row) bool { return row == nil || row.Damaged }), err
+}
+
+// Stats implements index.Snapshot. Bytes are those of the database.
+func (s *Snapshot) Stats(ctx context.Context) (stats index.Stats, err error) {
+	stats = index.Stats{Documents: s.state.documents, Chunks: s.state.chunks, VectorModel: s.state.model}
+	err = s.locked(func() error {
+		if err := sqldb.GetWhole(ctx, s.tx, []any{&stats.Vectors, &stats.Refused}, `SELECT
+			coalesce((SELECT CAST(sum(chunks) AS BIGINT) FROM documents WHERE vectors = ?), 0),
+			(SELECT count(*) FROM embeddings WHERE model = ? AND length(vector) = 0)`, s.state.model, s.state.model); err != nil {
+			return err
+		}
+		if stats.Vectors = max(0, stats.Vectors-stats.Refused); s.state.model == "" {
+			stats.Vectors = 0
+		}
+		size := "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+		if s.server {
+			size = `SELECT CAST(coalesce(sum(pg_total_relation_size(c.oid)), 0) AS BIGINT) FROM pg_class AS c
+				JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = current_schema() AND c.relkind = 'r'`
+		}
+		return sqldb.GetWhole(ctx, s.tx, []any{&stats.Bytes}, size)
+	})
+	return stats, err
+}
+
+// Versions returns the numbers of the last changes of documents, by id; those that do not exist or that access does not
+// admit are missing.
+func (s *Snapshot) Versions(ctx context.Context, ids []string, access index.Access) (map[string]int64, error) {
+	versions := make(map[string]int64, len(ids))
+	err := s.locked(func() error {
+		rows, err := s.readable(ctx, ids)
+		for _, row := range rows {
+			if access.Admits(&row.Document) {
+				versions[row.ID] = row.Changed
+			}
+		}
+		return err
+	})
+	return versions, err
+}
+
+// Sequence returns the number of the last change that the snapshot shows.
+func (s *Snapshot) Sequence() int64 { return s.state.sequence }

@@ -1,0 +1,229 @@
+package documents
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"time"
+
+	"quarry/server/fault"
+	"quarry/server/index"
+	"quarry/server/postgres"
+	"quarry/server/sqldb"
+	"quarry/server/sqlite"
+
+	"golang.org/x/sync/semaphore"
+)
+
+//go:embed migrations
+var migrationFiles embed.FS
+
+// databaseName is the file of a store on one machine.
+const databaseName = "documents.db"
+
+// Options are where a store is and how to open it.
+type Options struct {
+	Dir      string // the folder of the database
+	Database string // the address of a PostgreSQL database that is used instead
+	Tenant   string // whose documents these are in Database
+	ReadOnly bool   // opens an existing store that is not changed
+	// Snapshots that may be open at once; 0: any number, and of a PostgreSQL database schemaSnapshots.
+	Snapshots int
+	Now       func() time.Time // nil: time.Now
+	Log       *slog.Logger     // nil: nothing is logged
+}
+
+// Store is an open store. Any number of processes may have it open.
+type Store struct {
+	Tables
+	pool      *postgres.Pool      // of the database; nil: a file
+	snapshots *semaphore.Weighted // that may be open; nil: any number
+	now       func() time.Time
+	log       *slog.Logger
+	id        string // which store was opened; empty: another one may take its place
+}
+
+// Open opens or creates a store. Errors: those of sqlite.Open or postgres.Pool.Store.
+func Open(ctx context.Context, options Options) (*Store, error) {
+	s := &Store{Tables: Tables{Packer: NewPacker(nil), Logged: true}, now: options.Now,
+		log: cmp.Or(options.Log, slog.New(slog.DiscardHandler))}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	open := s.openFile
+	if options.Database != "" {
+		open, options.Snapshots = s.openServer, cmp.Or(options.Snapshots, schemaSnapshots)
+	}
+	if options.Snapshots > 0 {
+		s.snapshots = semaphore.NewWeighted(int64(options.Snapshots))
+	}
+	if err := open(ctx, options); err != nil {
+		return nil, fmt.Errorf("open the documents: %w", err)
+	}
+	s.Engine = s.apply
+	s.State = func(ctx context.Context, tx sqldb.Querier) (State, error) { return s.state(ctx, tx) }
+	m, err := readState(ctx, s.DB.Pool())
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the documents: %w", err), s.Close())
+	}
+	s.id = m.store
+	return s, nil
+}
+
+func (s *Store) openFile(ctx context.Context, options Options) error {
+	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(options.Dir, databaseName), ReadOnly: options.ReadOnly,
+		Migrations: sqldb.Migrations(migrationFiles, "migrations/sqlite"), PageSize: 16 << 10})
+	if err == nil {
+		s.DB = db
+	}
+	return err
+}
+
+// openServer opens the documents of a tenant on a server, where each tenant has a schema.
+func (s *Store) openServer(ctx context.Context, options Options) (err error) {
+	if s.pool, err = openSchema(options.Database, options.Tenant, options.ReadOnly); err != nil {
+		return err
+	}
+	db, err := s.pool.Store(ctx, "documents", sqldb.Migrations(migrationFiles, "migrations/postgres"))
+	if err != nil {
+		return errors.Join(err, s.pool.Close())
+	}
+	s.DB, s.Isolation = db, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
+	return nil
+}
+
+const (
+	// longestSchema is the length to which PostgreSQL cuts names.
+	longestSchema = 63
+	// schemaConnections of each tenant leave room for many tenants in PostgreSQL's own bound of 100. Snapshots have one
+	// each: more wait, so that a snapshot's reader, who needs another for the log, gets it.
+	schemaConnections = 10
+	schemaSnapshots   = 7
+)
+
+// openSchema returns the connections to the schema of a tenant's documents.
+func openSchema(address, tenant string, readOnly bool) (*postgres.Pool, error) {
+	within, err := inSchema(address, tenant)
+	if err != nil {
+		return nil, err
+	}
+	return postgres.Open(within, readOnly)
+}
+
+// inSchema returns the address of a database with the schema of a tenant.
+func inSchema(address, tenant string) (string, error) {
+	given, err := url.Parse(address)
+	if err != nil { // its text has the address
+		return "", errors.New("directory.url is not a valid address")
+	}
+	if !regexp.MustCompile(`^[a-z0-9]{1,16}$`).MatchString(tenant) {
+		sum := sha256.Sum256([]byte(tenant))
+		tenant = hex.EncodeToString(sum[:12])
+	}
+	parameters := given.Query()
+	schema := cmp.Or(parameters.Get("search_path"), "quarry") + "_documents_" + tenant
+	if len(schema) > longestSchema {
+		return "", errors.New("directory.url: the search_path is too long")
+	}
+	parameters.Set("search_path", schema)
+	parameters.Set("pool_max_conns", strconv.Itoa(schemaConnections))
+	given.RawQuery = parameters.Encode()
+	return given.String(), nil
+}
+
+// Drop removes the documents of a tenant from a PostgreSQL database.
+func Drop(ctx context.Context, database, tenant string) error {
+	pool, err := openSchema(database, tenant, false)
+	if err == nil {
+		err = errors.Join(pool.Drop(ctx), pool.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("remove the documents: %w", err)
+	}
+	return nil
+}
+
+// Stat describes the file of a store in a folder; nil if there is none.
+func Stat(dir string) (fs.FileInfo, error) { return sqlite.Stat(filepath.Join(dir, databaseName)) }
+
+// Close closes the database.
+func (s *Store) Close() error {
+	err := s.DB.Close()
+	if s.pool != nil {
+		err = errors.Join(err, s.pool.Close())
+	}
+	return err
+}
+
+// state is the row of the table library.
+type state struct {
+	store             string
+	sequence          int64
+	documents, chunks int
+	model             string
+	counting          bool // words are counted
+}
+
+// Version implements State.
+func (m state) Version() string { return fmt.Sprintf("%s.%d", m.store, m.sequence) }
+
+func readState(ctx context.Context, db sqldb.Querier) (m state, err error) {
+	err = sqldb.GetWhole(ctx, db, []any{&m.store, &m.sequence, &m.documents, &m.chunks, &m.model, &m.counting},
+		"SELECT store, sequence, documents, chunks, model, EXISTS (SELECT 1 FROM statistics) FROM library")
+	if errors.Is(err, sql.ErrNoRows) {
+		err = fmt.Errorf("read the state of the library: %w", fault.ErrDamaged)
+	}
+	return m, err
+}
+
+// state returns the state of the store that was opened; fault.ErrReplaced if it was removed, or another one took its
+// place.
+func (s *Store) state(ctx context.Context, db sqldb.Querier) (state, error) {
+	m, err := readState(ctx, db)
+	var answer interface{ SQLState() string }
+	if errors.As(err, &answer) && answer.SQLState() == "42P01" || err == nil && s.id != "" && m.store != s.id { // no such table
+		err = fmt.Errorf("read the state of the library: %w", fault.ErrReplaced)
+	}
+	return m, err
+}
+
+// MayBeReplaced lets other documents take the place of those that were opened: who follows the store begins again.
+func (s *Store) MayBeReplaced() { s.id = "" }
+
+// Replaced reports whether the store was removed, or another one took its place.
+func (s *Store) Replaced(ctx context.Context) (bool, error) {
+	_, err := s.state(ctx, s.DB.Pool())
+	if errors.Is(err, fault.ErrReplaced) {
+		return true, nil
+	}
+	return false, err
+}
+
+// Check reads documents and compares them with their checksums. Write stores damaged ones again even if they did not
+// change.
+func (s *Store) Check(ctx context.Context, options index.CheckOptions, report func(done, total int)) (
+	found []index.Damage, err error) {
+	note := func(damage index.Damage) { found = append(found, damage) }
+	if options.Documents != nil {
+		err = s.ExamineNamed(ctx, options.Documents, note)
+	} else if first, end, rowsErr := s.Reader(s.DB.Pool()).RowNumbers(ctx); rowsErr == nil {
+		err = s.ExamineRows(ctx, first, end, note, func(error) bool { return false }, report)
+	} else {
+		err = rowsErr
+	}
+	if err != nil {
+		err = fmt.Errorf("check the documents: %w", err)
+	}
+	return found, err
+}

@@ -1,0 +1,304 @@
+package documents
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"quarry/internal/guard"
+	"quarry/server/fault"
+	"quarry/server/index"
+	"quarry/server/sqldb"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Tables are the documents of a database, whatever finds them. A write has these steps:
+//
+//  1. A transaction that only reads finds out what the changes do to what is stored: the plan.
+//  2. Texts are packed, and the engine makes what it stores beside them. Both take long, so nothing is locked.
+//  3. A transaction that excludes other writers makes sure that what was planned is still true, and stores it all.
+//
+// If another writer was faster, it begins again, the last time with the lock.
+type Tables struct {
+	DB        sqldb.DB
+	Packer    *Packer
+	Logged    bool           // rows have LogColumns
+	Isolation *sql.TxOptions // of transactions that only read; nil: as the database has it
+	// State returns the state of the documents that a transaction shows.
+	State func(context.Context, sqldb.Querier) (State, error)
+	// Engine calls Apply with what the engine adds to a write.
+	Engine func(ctx context.Context, changes []Change, cursors map[string]string) (index.Written, error)
+}
+
+// State is comparable: when documents change, it does.
+type State interface{ Version() string }
+
+// Written is what an engine stores with documents. Its methods are called in order, and again from the first one when
+// another writer was faster; Store may be called twice.
+type Written interface {
+	// Begin discards what was prepared before. It returns what is called with each document that is replaced or
+	// removed, as far as it can be read, by its number among the changes; nil: their texts need not be read.
+	Begin(State) (replaced func(n int, old index.Document))
+	Prepare(ctx context.Context, tx sqldb.Querier, plan *Plan) error
+	// Store is called with the state before the write.
+	Store(ctx context.Context, tx *sqldb.Tx, plan *Plan, now State) error
+}
+
+var (
+	// ErrOvertaken: another writer changed the same documents between the preparation of a change and its transaction.
+	ErrOvertaken = errors.New("another writer changed the same documents")
+	// ErrUnchanged is returned by the preparation of a change that has nothing to store.
+	ErrUnchanged = errors.New("nothing changes")
+)
+
+// optimisticTries are made to prepare a change without the write lock; after that it is prepared under it.
+const optimisticTries = 2
+
+// Version implements index.Index.
+func (s *Tables) Version(ctx context.Context) (string, error) {
+	now, err := s.State(ctx, s.DB.Pool())
+	if err != nil {
+		return "", err
+	}
+	return now.Version(), nil
+}
+
+// Cursors implements index.Index.
+func (s *Tables) Cursors(ctx context.Context, prefix string) (map[string]string, error) {
+	return Cursors(ctx, s.DB.Pool(), prefix)
+}
+
+// Export implements index.Exporter.
+func (s *Tables) Export(ctx context.Context, after string, limit int) (list []index.Document, err error) {
+	err = s.Read(ctx, func(tx sqldb.Querier) error {
+		if _, err := s.State(ctx, tx); err != nil {
+			return err // as when other documents took their place
+		}
+		list, err = s.Reader(tx).Export(ctx, after, limit)
+		return err
+	})
+	return list, err
+}
+
+// ReadOnly reports whether the database was opened without the right to change it.
+func (s *Tables) ReadOnly() bool { return s.DB.ReadOnly() }
+
+// Reader returns what reads documents of a database or transaction.
+func (s *Tables) Reader(db sqldb.Querier) *Reader {
+	return &Reader{Querier: db, Packer: s.Packer, Logged: s.Logged}
+}
+
+// Change runs do in a transaction, which stores all of what do does or nothing.
+func (s *Tables) Change(ctx context.Context, do func(*sqldb.Tx)) error {
+	return sqldb.UpdateWhole(ctx, s.DB, do)
+}
+
+// Begin opens a transaction that only reads. It outlives the call, and so does not end with its context.
+func (s *Tables) Begin(ctx context.Context) (*sql.Tx, error) {
+	tx, err := s.DB.Pool().BeginTx(context.WithoutCancel(ctx), s.Isolation)
+	if err != nil {
+		return nil, sqldb.Explain(fmt.Errorf("read the library: %w", err))
+	}
+	return tx, nil
+}
+
+// Read calls f with a transaction that only reads.
+func (s *Tables) Read(ctx context.Context, f func(sqldb.Querier) error) error {
+	tx, err := s.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	return f(tx)
+}
+
+// Commit prepares a change and stores it. verify is called with the write lock, and returns ErrOvertaken if what was
+// prepared without it does not fit any more.
+func (s *Tables) Commit(ctx context.Context, prepare, verify func(sqldb.Querier) error,
+	store func(*sqldb.Tx) error) error {
+	storeAfter := func(first func(sqldb.Querier) error) error {
+		return s.Change(ctx, func(tx *sqldb.Tx) {
+			err := first(tx)
+			if err == nil {
+				err = store(tx)
+			}
+			tx.Fail(err)
+		})
+	}
+	err := ErrOvertaken
+	for try := 0; try < optimisticTries && errors.Is(err, ErrOvertaken); try++ {
+		if err = s.Read(ctx, prepare); err == nil {
+			err = storeAfter(verify)
+		}
+	}
+	if errors.Is(err, ErrOvertaken) {
+		err = storeAfter(prepare)
+	}
+	if errors.Is(err, ErrUnchanged) {
+		return nil
+	}
+	return err
+}
+
+// Write implements index.Index: it returns when the batch is in the database. A document that the batch both stores and
+// deletes is stored; of two with one id the last counts. Besides the errors of package index: ErrTooLarge, ErrNoID,
+// fault.ErrDiskFull.
+func (s *Tables) Write(ctx context.Context, batch index.Batch) (written index.Written, err error) {
+	changes, err := changesOf(batch)
+	if err != nil {
+		return written, fmt.Errorf("write to the library: %w", err)
+	}
+	if !batch.DryRun {
+		return s.Engine(ctx, changes, batch.Cursors)
+	}
+	err = s.Read(ctx, func(tx sqldb.Querier) error {
+		plan, err := s.Reader(tx).Plan(ctx, changes, nil)
+		if err == nil {
+			written = plan.Written
+		}
+		return err
+	})
+	return written, err
+}
+
+// patchesAtOnce bounds the documents that are in memory while their rights change.
+const patchesAtOnce = 256
+
+// UpdateAccess implements index.Index. Each document changes at once; of a long list, some may be seen changed before
+// others.
+func (s *Tables) UpdateAccess(ctx context.Context, patches []index.AccessPatch) (total int, err error) {
+	for some := range slices.Chunk(patches, patchesAtOnce) {
+		written, err := s.Engine(ctx, accessChanges(some), nil)
+		if total += written.Updated; err != nil {
+			return total, err
+		}
+	}
+	return total, nil
+}
+
+// Apply stores changes, bookkeeping entries and what an engine has beside them in one transaction.
+func (s *Tables) Apply(ctx context.Context, changes []Change, cursors map[string]string, with Written) (
+	index.Written, error) {
+	if s.ReadOnly() {
+		return index.Written{}, fmt.Errorf("write to the library: %w", fault.ErrReadOnly)
+	}
+	var plan *Plan
+	var planned State
+	err := s.Commit(ctx, func(tx sqldb.Querier) (err error) {
+		if planned, err = s.State(ctx, tx); err != nil {
+			return err
+		}
+		if plan, err = s.Reader(tx).Plan(ctx, changes, with.Begin(planned)); err != nil {
+			return err
+		}
+		if plan.Nothing() {
+			if changed, err := cursorsChange(ctx, tx, cursors); err != nil || !changed {
+				return cmp.Or(err, ErrUnchanged)
+			}
+		}
+		var group errgroup.Group
+		group.Go(guard.Err(func() error { return plan.Pack(ctx, s.Packer) }))
+		group.Go(guard.Err(func() error { return with.Prepare(ctx, tx, plan) }))
+		return group.Wait()
+	}, func(tx sqldb.Querier) error {
+		before := planned
+		var err error
+		if planned, err = s.State(ctx, tx); err != nil || planned == before {
+			return err
+		}
+		return plan.verify(ctx, s.Reader(tx))
+	}, func(tx *sqldb.Tx) error {
+		PutCursors(tx, cursors)
+		return with.Store(ctx, tx, plan, planned)
+	})
+	if err != nil {
+		return index.Written{}, err
+	}
+	return plan.Written, nil
+}
+
+// cursorsChange reports whether one of cursors is not stored like this.
+func cursorsChange(ctx context.Context, tx sqldb.Querier, cursors map[string]string) (bool, error) {
+	for key, value := range cursors {
+		current := ""
+		err := sqldb.GetWhole(ctx, tx, []any{&current},
+			"SELECT coalesce(max(value), '') FROM cursors WHERE key = ?", key)
+		if err != nil || current != value {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// verify returns ErrOvertaken unless all documents are as they were when the plan was made.
+func (p *Plan) verify(ctx context.Context, from *Reader) error {
+	ids := make([]string, len(p.Items))
+	for n := range p.Items {
+		ids[n] = p.Items[n].ID
+	}
+	found, err := from.Find(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for n := range p.Items {
+		now, old := found[ids[n]], p.Items[n].Old
+		if (now == nil) != (old == nil) || now != nil &&
+			(now.Number != old.Number || now.Changed != old.Changed || !slices.Equal(now.Hash, old.Hash)) {
+			return ErrOvertaken
+		}
+	}
+	return nil
+}
+
+const (
+	// checkSlice rows are read in one transaction, so that a check delays no checkpoint.
+	checkSlice   = 4096
+	checkWorkers = 2
+)
+
+// ExamineRows examines the documents with row numbers from first to end, exclusive, and calls note with their damage,
+// one call at a time. lost reports whether to go on after an error; it and report, which may be nil, are called
+// likewise.
+func (s *Tables) ExamineRows(ctx context.Context, first, end int64, note func(index.Damage), lost func(error) bool,
+	report func(done, total int)) error {
+	var mutex sync.Mutex
+	done := int64(0)
+	group, running := errgroup.WithContext(ctx)
+	group.SetLimit(checkWorkers)
+	for from := first; from < end && running.Err() == nil; from += checkSlice {
+		group.Go(guard.Err(func() error {
+			to := min(from+checkSlice, end)
+			var found []index.Damage
+			yield := func(damage index.Damage) { found = append(found, damage) }
+			err := s.Read(running, func(tx sqldb.Querier) error {
+				return s.Reader(tx).ExamineRows(running, from, to, yield)
+			})
+			mutex.Lock()
+			defer mutex.Unlock()
+			for _, damage := range found {
+				note(damage)
+			}
+			if err != nil && !lost(err) {
+				return err
+			}
+			if done += to - from; report != nil {
+				report(int(done), int(end-first))
+			}
+			return nil
+		}))
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return ctx.Err()
+}
+
+// ExamineNamed examines documents by id.
+func (s *Tables) ExamineNamed(ctx context.Context, ids []string, note func(index.Damage)) error {
+	return s.Read(ctx, func(tx sqldb.Querier) error { return s.Reader(tx).ExamineNamed(ctx, ids, note) })
+}

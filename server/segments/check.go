@@ -1,0 +1,297 @@
+package segments
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+
+	"quarry/server/documents"
+	"quarry/server/fault"
+	"quarry/server/index"
+	"quarry/server/index/segment"
+	"quarry/server/sqldb"
+)
+
+const (
+	// checkedRows of documents are checked when not everything is: about half a second's work.
+	checkedRows = 100_000
+)
+
+// checkRun is one run of Check.
+type checkRun struct {
+	x       *Index
+	options index.CheckOptions
+	report  func(done, total int)
+
+	found    []index.Damage
+	pageLost error // the database cannot read one of its pages
+}
+
+// Check implements index.Index.
+func (x *Index) Check(ctx context.Context, options index.CheckOptions, report func(done, total int)) ([]index.Damage,
+	error) {
+	options.Repair = options.Repair && !x.ReadOnly()
+	c := &checkRun{x: x, options: options, report: report}
+	x.states.exclude(nil)
+	var err error
+	if options.Documents != nil {
+		err = x.ExamineNamed(ctx, options.Documents, c.note)
+	} else {
+		err = c.checkAll(ctx)
+	}
+	if err != nil {
+		return c.found, fmt.Errorf("check the library: %w", err)
+	}
+	return c.found, nil
+}
+
+// checkAll checks all parts, and again after the database was repaired, as all that was found may have changed.
+func (c *checkRun) checkAll(ctx context.Context) error {
+	for tries := 0; ; tries++ {
+		err := c.pass(ctx)
+		if err != nil && !c.unreadable(err) {
+			return err
+		}
+		if c.pageLost == nil {
+			return nil
+		}
+		damage := index.Damage{Kind: index.DamagedDatabase, Reason: c.pageLost.Error(), Repaired: c.options.Repair}
+		switch {
+		case !c.options.Repair:
+			c.note(damage)
+			return nil
+		case tries == 0 && c.x.reindexed(ctx):
+		case c.x.source != nil: // it is made again from the source
+			return c.pageLost
+		case tries <= 1:
+			if err := c.x.salvage(ctx); err != nil {
+				return err
+			}
+			damage.Reason += "; the damaged file is kept as " + c.x.db.Path() + damagedSuffix
+		default:
+			return c.pageLost
+		}
+		c.found, c.pageLost, c.options.Full = []index.Damage{damage}, nil, true
+	}
+}
+
+// pass checks the database, then the files that are derived from it, then that both hold the same documents.
+func (c *checkRun) pass(ctx context.Context) error {
+	if err := c.database(ctx); err != nil || c.pageLost != nil {
+		return err
+	}
+	if err := c.files(ctx); err != nil {
+		return err
+	}
+	return c.agreement(ctx)
+}
+
+// database checks the rows of all documents, or of a part of them.
+func (c *checkRun) database(ctx context.Context) error {
+	if c.options.Full {
+		if err := c.structure(ctx); err != nil {
+			return err
+		}
+	}
+	if err := c.dictionaries(ctx); err != nil {
+		if c.unreadable(err) {
+			return nil
+		}
+		return err
+	}
+	from := int64(0)
+	first, end, err := c.x.Reader(c.x.db.Reader).RowNumbers(ctx)
+	if err == nil {
+		err = sqldb.GetWhole(ctx, c.x.db.Reader, []any{&from},
+			"SELECT coalesce(max(next), 0) FROM checks WHERE part = 'documents'")
+	}
+	if c.unreadable(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !c.options.Full && end-first > checkedRows {
+		if from < first || from >= end {
+			from = first
+		}
+		first, end = from, min(end, from+checkedRows)
+		defer func() { c.noteProgress(ctx, end) }()
+	}
+	return c.x.ExamineRows(ctx, first, end, c.note, c.unreadable, c.report)
+}
+
+// noteProgress stores where the next check continues. Without it the same part is checked again.
+func (c *checkRun) noteProgress(ctx context.Context, next int64) {
+	if c.x.ReadOnly() || ctx.Err() != nil {
+		return
+	}
+	_, err := c.x.update(ctx, "INSERT OR REPLACE INTO checks (part, next) VALUES ('documents', ?)", next)
+	if err != nil {
+		c.x.log.Warn("cannot store the progress of the check", "error", err)
+	}
+}
+
+// unreadable notes that a page of the database is damaged.
+func (c *checkRun) unreadable(err error) bool {
+	if !documents.Unreadable(err) {
+		return false
+	}
+	if c.pageLost == nil {
+		c.pageLost = err
+	}
+	return true
+}
+
+// reindexed makes the indexes of the database again, and reports whether that was enough.
+func (x *Index) reindexed(ctx context.Context) bool {
+	again := checkRun{x: x}
+	return x.reindex(ctx) == nil && again.structure(ctx) == nil && again.pageLost == nil
+}
+
+// structure has the database check itself: its pages, and that its indexes agree with its tables.
+func (c *checkRun) structure(ctx context.Context) error {
+	// Unlike other statements this one runs long on a connection of its own, so it may be interrupted.
+	err := sqldb.Each(ctx, c.x.db.Reader, func(row *sql.Rows) error {
+		problem := ""
+		if err := row.Scan(&problem); err != nil || problem == "ok" {
+			return err
+		}
+		return fmt.Errorf("%w: %s", fault.ErrDamaged, problem)
+	}, "PRAGMA integrity_check(1)")
+	if err != nil && !c.unreadable(err) {
+		return fmt.Errorf("check the database: %w", err)
+	}
+	return nil
+}
+
+func (c *checkRun) note(damage index.Damage) { c.found = append(c.found, damage) }
+
+// agreement checks that the index and the database hold the same documents.
+func (c *checkRun) agreement(ctx context.Context) error {
+	found, err := c.disagreement(ctx)
+	if err != nil || found.none() {
+		return err
+	}
+	repair := c.options.Repair && c.x.source == nil // else it is made again from the source
+	if repair && len(found.orphans)+len(found.missing) > 0 {
+		// The ids are read from an index of the database, which is most easily made again.
+		if err := c.x.reindex(ctx); err != nil {
+			return err
+		}
+		if found, err = c.disagreement(ctx); err != nil || found.none() {
+			c.note(index.Damage{Kind: index.DamagedDatabase, Reason: "an index of the database was wrong", Repaired: true})
+			return err
+		}
+	}
+	if repair {
+		if err := c.x.rebuildIndex(ctx, nil); err != nil {
+			return err
+		}
+	}
+	for _, id := range found.orphans {
+		c.note(index.Damage{Kind: index.DamagedDocument, ID: id, Reason: "it is indexed but not stored"})
+	}
+	if found.counters && len(found.orphans) == 0 {
+		c.note(index.Damage{Kind: index.DamagedDatabase, Repaired: repair, Reason: "its count of documents was wrong"})
+	}
+	if len(found.missing)+len(found.duplicates) > 0 {
+		c.note(index.Damage{Kind: index.DamagedSegment, Repaired: repair, Reason: fmt.Sprintf(
+			"the index lacked %d documents and had %d twice", len(found.missing), len(found.duplicates))})
+	}
+	return nil
+}
+
+// reindex makes the indexes of the database again.
+func (x *Index) reindex(ctx context.Context) error {
+	_, err := x.update(ctx, "REINDEX")
+	return err
+}
+
+func (c *checkRun) disagreement(ctx context.Context) (d disagreement, err error) {
+	seen, err := c.x.openView(ctx)
+	if err != nil {
+		return d, err
+	}
+	defer seen.close()
+	if seen.state.lost != nil {
+		return d, nil // reported with the files
+	}
+	err = segment.Protect(func() string { return "" }, func() error {
+		if d, err = compareIDs(ctx, seen.Reader, seen.state.parts); err != nil || c.x.source != nil {
+			return err
+		}
+		d.counters, err = miscounted(ctx, seen.Reader, seen.Count, seen.Chunks)
+		return err
+	})
+	return d, err
+}
+
+// files checks the files of the index and of vectors from beginning to end.
+func (c *checkRun) files(ctx context.Context) error {
+	found, err := c.damagedFiles(ctx)
+	if err != nil {
+		return err
+	}
+	for _, suspects := range found {
+		kind := index.DamagedSegment
+		if suspects.vectors {
+			kind = index.DamagedVectors
+		}
+		repaired := c.options.Repair && c.x.repair(ctx, suspects) == nil
+		for _, name := range suspects.files {
+			c.note(index.Damage{Kind: kind, ID: name, Reason: suspects.Error(), Repaired: repaired})
+		}
+	}
+	return nil
+}
+
+// damagedFiles lists the files that cannot be read: all segments together, then each file of vectors. A merge may
+// remove some while they are checked.
+func (c *checkRun) damagedFiles(ctx context.Context) (found []*damagedError, err error) {
+	for range openAttempts {
+		var before, after meta
+		err = c.x.Read(ctx, func(tx sqldb.Querier) error {
+			if before, err = readMeta(ctx, tx); err == nil {
+				found, err = c.inspectFiles(ctx, tx)
+			}
+			return err
+		})
+		if err != nil || len(found) == 0 {
+			return nil, err
+		}
+		if after, err = readMeta(ctx, c.x.db.Reader); err != nil || after.manifest == before.manifest {
+			break
+		}
+	}
+	return found, err
+}
+
+func (c *checkRun) inspectFiles(ctx context.Context, tx sqldb.Querier) (found []*damagedError, err error) {
+	var segments *damagedError
+	err = c.x.inspect(ctx, tx, func(p *part, damage error) error {
+		c.x.pool.drop(p.segment)
+		if damage != nil {
+			segments = segments.add(p.name, damage)
+		}
+		if p.vectors == nil {
+			return ctx.Err()
+		}
+		err := c.x.states.vectors.verify(p.vectors.name)
+		if !isDamage(err) {
+			return err
+		}
+		unread := damaged(p.vectors.name, err)
+		unread.vectors = true
+		found = append(found, unread)
+		return ctx.Err()
+	})
+	if err != nil {
+		return nil, err
+	}
+	if segments != nil {
+		found = slices.Insert(found, 0, segments)
+	}
+	return found, nil
+}

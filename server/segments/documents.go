@@ -1,0 +1,86 @@
+package segments
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"quarry/server/documents"
+	"quarry/server/fault"
+	"quarry/server/index"
+	"quarry/server/index/segment"
+	"quarry/server/sqldb"
+)
+
+// readAtOnce documents are read with one statement.
+const readAtOnce = 64
+
+// meta is the single row of the table of that name.
+type meta struct {
+	store                string
+	generation, manifest int64
+	documents, chunks    int
+}
+
+// Version implements documents.State.
+func (m meta) Version() string { return fmt.Sprintf("%s.%d", m.store, m.generation) }
+
+func readMeta(ctx context.Context, db sqldb.Querier) (m meta, err error) {
+	err = sqldb.GetWhole(ctx, db, []any{&m.store, &m.generation, &m.manifest, &m.documents, &m.chunks},
+		"SELECT store, generation, manifest, documents, chunks FROM meta WHERE id = 1")
+	if errors.Is(err, sql.ErrNoRows) {
+		err = fmt.Errorf("read the state of the library: %w", fault.ErrDamaged)
+	}
+	return m, err
+}
+
+// yieldDocument is called with a document and its number, or ordinal.
+type yieldDocument = func(number int, d *index.Document) error
+
+// indexed calls yield with documents that the index contains, by their numbers among ids. What cannot be read of them
+// is left out.
+func indexed(ctx context.Context, from *documents.Reader, ids []string, yield yieldDocument) error {
+	done := 0
+	for some := range slices.Chunk(ids, readAtOnce) {
+		found, err := from.Find(ctx, some)
+		if err != nil {
+			return err
+		}
+		rows := make([]*documents.Row, len(some))
+		for i, id := range some {
+			if rows[i] = found[id]; rows[i] == nil {
+				return fmt.Errorf("%w: document %q is in the index but not stored", segment.ErrDamaged, id)
+			}
+		}
+		for len(rows) > 0 {
+			whole, err := from.Whole(ctx, rows[:documents.Fitting(rows)]...)
+			for i := 0; i < len(whole) && err == nil; i++ {
+				err = yield(done+i, &whole[i])
+			}
+			if err != nil {
+				return err
+			}
+			done, rows = done+len(whole), rows[len(whole):]
+		}
+	}
+	return nil
+}
+
+// each calls yield with the documents that live ordinals of a part stand for.
+func (v *view) each(ctx context.Context, p *part, ordinals []int, yield yieldDocument) (err error) {
+	ids := make([]string, len(ordinals))
+	for i, ordinal := range ordinals {
+		if ids[i], err = p.segment.reader.DocumentID(ordinal); err != nil {
+			return err
+		}
+	}
+	return indexed(ctx, v.Reader, ids, func(n int, d *index.Document) error { return yield(ordinals[n], d) })
+}
+
+// update executes one statement in a transaction of its own and returns the number of rows that it changed.
+func (x *Index) update(ctx context.Context, statement string, args ...any) (n int64, err error) {
+	err = x.Change(ctx, func(tx *sqldb.Tx) { n = tx.Exec(statement, args...) })
+	return n, err
+}

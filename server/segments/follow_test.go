@@ -1,0 +1,201 @@
+package segments
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"quarry/internal/testkit/indextest"
+	"quarry/internal/testkit/postgrestest"
+	"quarry/server/documents"
+	"quarry/server/index"
+	"quarry/server/index/lexical"
+)
+
+// openStore opens a store in a folder of its own.
+func openStore(t *testing.T, dir string) *documents.Store {
+	t.Helper()
+	store, err := documents.Open(t.Context(), documents.Options{Dir: dir, Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+var allAccess = index.Filter{Access: index.Access{All: true}}
+
+func pageOf(id, text string) index.Document {
+	return index.Document{ID: id, Source: "file", Access: []string{"PUBLIC"}, Chunks: []index.Chunk{{Text: text}}}
+}
+
+func putPages(t *testing.T, x interface {
+	Write(context.Context, index.Batch) (index.Written, error)
+}, documents ...index.Document) index.Written {
+	t.Helper()
+	written, err := x.Write(t.Context(), index.Batch{Upsert: documents})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return written
+}
+
+// openLocal opens what one of several processes has open.
+func openLocal(t *testing.T, shared, own string) *Local {
+	t.Helper()
+	return NewLocal(t.Context(), openStore(t, shared), Options{Dir: own}, nil)
+}
+
+// TestConformanceOnPostgres does the same with the documents on a PostgreSQL server.
+func TestConformanceOnPostgres(t *testing.T) {
+	postgrestest.Address(t, "") // skips without a server
+	indextest.Run(t, indextest.Params(lexical.DefaultParams()), func(t *testing.T) index.Index {
+		address := postgrestest.Address(t, t.TempDir())
+		store, err := documents.Open(t.Context(), documents.Options{Database: address, Tenant: "default"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := documents.Drop(context.Background(), address, "default"); err != nil {
+				t.Error(err)
+			}
+		})
+		return NewLocal(t.Context(), store, Options{Dir: t.TempDir()}, nil)
+	})
+}
+
+func TestConformanceOfFollower(t *testing.T) {
+	indextest.Run(t, indextest.Params(lexical.DefaultParams()), func(t *testing.T) index.Index {
+		return openLocal(t, t.TempDir(), t.TempDir())
+	})
+}
+
+// foundIn returns the ids of the documents that a new snapshot finds.
+func foundIn(t *testing.T, x index.Index, filter index.Filter, text string) (ids []string) {
+	t.Helper()
+	s, err := x.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	result, err := s.Search(t.Context(), index.Query{Text: text, Limit: 10, Filter: filter})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, hit := range result.Hits {
+		ids = append(ids, hit.DocumentID)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func expectFound(t *testing.T, x index.Index, filter index.Filter, text string, want ...string) {
+	t.Helper()
+	if got := foundIn(t, x, filter, text); !slices.Equal(got, want) {
+		t.Errorf("%q finds %q, want %q", text, got, want)
+	}
+}
+
+// TestProcessesShare: what one process changes, the next search of another finds, also when its index is new or lost.
+func TestProcessesShare(t *testing.T) {
+	store, own := t.TempDir(), t.TempDir()
+	before := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	now := before
+	docs, err := documents.Open(t.Context(), documents.Options{Dir: store, Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := NewLocal(t.Context(), docs, Options{Dir: t.TempDir()}, nil)
+	defer func() { _ = a.Close() }()
+	b := openLocal(t, store, own)
+	putPages(t, a, pageOf("one", "walrus"), pageOf("two", "walrus"))
+	now = time.Now()
+	putPages(t, a, pageOf("three", "walrus"))
+	expectFound(t, b, allAccess, "walrus", "one", "three", "two")
+	if _, err := b.Write(t.Context(), index.Batch{Delete: []string{"one"}}); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := b.UpdateAccess(t.Context(), []index.AccessPatch{{ID: "two", Access: []string{"group:a"}}}); n != 1 || err != nil {
+		t.Fatalf("changed %d, %v", n, err)
+	}
+	public := index.Filter{Access: index.Access{Terms: []string{"PUBLIC"}}}
+	expectFound(t, a, public, "walrus", "three")
+	expectFound(t, a, allAccess, "walrus", "three", "two")
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{own, t.TempDir()} {
+		c := openLocal(t, store, dir)
+		expectFound(t, c, allAccess, "walrus", "three", "two")
+		recent := allAccess
+		recent.AddedSince = before
+		expectFound(t, c, recent, "walrus", "three")
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestRestoredStore: an index that has changes which the store lacks, because a backup was restored, is built again.
+func TestRestoredStore(t *testing.T) {
+	store, own := t.TempDir(), t.TempDir()
+	x := openLocal(t, store, own)
+	putPages(t, x, pageOf("kept", "walrus"))
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	backup, err := os.ReadFile(filepath.Join(store, "documents.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x = openLocal(t, store, own)
+	putPages(t, x, pageOf("lost", "walrus"))
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(store, "documents.db"), backup, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x = openLocal(t, store, own)
+	defer func() { _ = x.Close() }()
+	expectFound(t, x, allAccess, "walrus", "kept")
+}
+
+// TestVectorsAreShared: a text that one process has embedded, or whose refusal it knows, is not sent again.
+func TestVectorsAreShared(t *testing.T) {
+	store, asked := t.TempDir(), 0
+	ask := func(_ context.Context, texts []string) ([][]float32, error) {
+		vectors := make([][]float32, len(texts))
+		for i, text := range texts {
+			if asked++; text != "refused" {
+				vectors[i] = []float32{1, 0}
+			}
+		}
+		return vectors, nil
+	}
+	for _, dir := range []string{t.TempDir(), t.TempDir()} {
+		x := openLocal(t, store, dir)
+		putPages(t, x, pageOf("a", "walrus"), pageOf("b", "refused"))
+		if err := x.Embed(t.Context(), index.Embedding{Model: "m", Vectors: ask}); err != nil {
+			t.Fatal(err)
+		}
+		s, err := x.Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		hits, err := s.Nearest(t.Context(), index.Vector{Model: "m", Values: []float32{1, 0}}, index.Query{Limit: 5, Filter: allAccess})
+		if err != nil || len(hits) != 1 || hits[0].DocumentID != "a" {
+			t.Errorf("nearest: %v, %v", hits, err)
+		}
+		s.Close()
+		if err := x.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if asked != 2 {
+		t.Errorf("the model was sent %d texts, want 2", asked)
+	}
+}

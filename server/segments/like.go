@@ -1,0 +1,34 @@
+package segments
+
+import (
+	"context"
+
+	"quarry/server/documents"
+	"quarry/server/index"
+	"quarry/server/index/lexical"
+)
+
+// Like implements index.Snapshot.
+func (s *snapshot) Like(ctx context.Context, id string, chunk int, access index.Access) (found index.Likeness, err error) {
+	passage, err := s.Passage(ctx, id, chunk, access)
+	if err != nil {
+		return index.Likeness{}, err
+	}
+	err = s.read(func(shown *view) error {
+		model, ok, err := currentModel(ctx, shown.tx)
+		if err != nil || !ok {
+			return err
+		}
+		known := &embeddings{model, shown.tx}
+		found.Vector.Model = model.name
+		found.Vector.Values, err = known.find(ctx, documents.KeyOf(documents.EmbeddedText(&passage, 0)))
+		return err
+	})
+	if err != nil {
+		return index.Likeness{}, err
+	}
+	found.Words, err = ask(ctx, s, func(searcher *lexical.Searcher) ([]string, error) {
+		return searcher.RareWords(ctx, passage.Title+"\n\n"+passage.Chunks[0].Text, access)
+	})
+	return found, err
+}

@@ -1,0 +1,398 @@
+package segments
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"quarry/internal/guard"
+	"quarry/server/documents"
+	"quarry/server/index"
+	"quarry/server/index/analysis"
+	"quarry/server/index/segment"
+	"quarry/server/sqldb"
+
+	"github.com/RoaringBitmap/roaring/v2"
+)
+
+// merged is a segment that replaces others.
+type merged struct {
+	parts []*part
+	made  *part // nil: nothing was left
+	lost  bool  // vectors of the inputs could not be read
+	// remap[input][old] is the new ordinal of a document, -1 where it was deleted. It is empty where nothing was left.
+	remap [][]int32
+}
+
+// mergeOnce does the most useful job that the policy finds. more says that there was one. documents.ErrOvertaken means
+// that another process did it first.
+func (x *Index) mergeOnce(ctx context.Context, policy mergePolicy) (more bool, err error) {
+	current, err := x.currentState(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer x.states.drop(current)
+	parts := policy.pick(current.parts)
+	if parts == nil {
+		return false, nil
+	}
+	result, err := x.merge(ctx, parts)
+	if err != nil {
+		return false, err
+	}
+	if err := x.Change(ctx, func(tx *sqldb.Tx) { tx.Fail(result.swap(ctx, tx)) }); err != nil {
+		x.discard(result.made)
+		return false, err
+	}
+	x.discard(parts...)
+	if result.lost {
+		x.restoreVectors(ctx, result.made.name)
+	}
+	return true, nil
+}
+
+// merge makes the segment that replaces others. One that an older analyser wrote is made from the stored texts. The
+// lock is not held.
+func (x *Index) merge(ctx context.Context, parts []*part) (*merged, error) {
+	live := 0
+	inputs := make([]segment.Input, len(parts))
+	for i, p := range parts {
+		live += p.live()
+		inputs[i] = segment.Input{Reader: p.segment.reader, Deleted: p.deleted}
+	}
+	result := &merged{parts: parts}
+	if live == 0 {
+		return result, nil
+	}
+	var data []byte
+	var err error
+	if len(parts) == 1 && stale(parts[0]) {
+		data, result.remap, err = x.analyseAgain(ctx, parts[0])
+	} else {
+		data, result.remap, err = segment.Merge(ctx, inputs)
+	}
+	if err != nil {
+		return nil, blame(parts, err)
+	}
+	if result.made, err = x.createSegment(data, live); err != nil {
+		return nil, err
+	}
+	if err := x.mergeVectors(ctx, result, data); err != nil {
+		x.discard(result.made)
+		return nil, err
+	}
+	return result, nil
+}
+
+// createSegment stores a segment; no manifest names it yet.
+func (x *Index) createSegment(data []byte, documents int) (*part, error) {
+	name, err := x.files.Create(data)
+	if err != nil {
+		return nil, err
+	}
+	return &part{name: name, documents: documents, bytes: int64(len(data))}, nil
+}
+
+// buildSegment stores the segment of a builder, and the vectors of its documents that are known; nil when it is empty.
+func (x *Index) buildSegment(ctx context.Context, tx sqldb.Querier, builder *segment.Builder, list []*index.Document) (
+	made *part, err error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	data, err := builder.Build()
+	if err != nil {
+		return nil, err
+	}
+	if made, err = x.createSegment(data, len(list)); err == nil {
+		err = x.buildVectors(ctx, tx, made, data, list)
+	}
+	return made, err
+}
+
+// discard removes the files of segments that no manifest names; nil is none.
+func (x *Index) discard(parts ...*part) {
+	for _, p := range parts {
+		if p != nil {
+			x.remove(p.name)
+			x.remove(p.vectors.fileName())
+		}
+	}
+}
+
+func (x *Index) remove(name string) {
+	if name == "" || !validSegmentName(name) {
+		return
+	}
+	if err := x.files.Remove(name); err != nil {
+		x.log.Warn("cannot remove an unused file of the index yet", "file", name, "error", err)
+	}
+}
+
+// analyseAgain builds a segment of the same documents from their texts. Ordinals ascend with ids in both, so the order
+// of the live documents stays. A builder needs several times the memory of a segment, so that a large one is merged
+// from pieces.
+func (x *Index) analyseAgain(ctx context.Context, p *part) ([]byte, [][]int32, error) {
+	seen, err := x.openView(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer seen.close()
+	if now := seen.state.named(p.name); now == nil || now.deletes != p.deletes {
+		return nil, nil, documents.ErrOvertaken // the texts may no longer be those of the documents that are live in p
+	}
+	var pieces []segment.Input
+	builder, ordinals, live := segment.NewBuilder(), make([]int32, p.documents), int32(0)
+	finish := func() error {
+		data, err := builder.Build()
+		if err == nil {
+			var piece *segment.Reader
+			piece, err = segment.Open(p.name, data)
+			pieces = append(pieces, segment.Input{Reader: piece})
+		}
+		builder = segment.NewBuilder()
+		return err
+	}
+	for old := range ordinals {
+		ordinals[old] = -1
+	}
+	err = seen.each(ctx, p, p.liveOrdinals(), func(old int, d *index.Document) error {
+		ordinals[old] = live
+		live++
+		err := builder.Add(*d)
+		if err == nil && builder.Bytes() > x.worker.policy.builder && live < int32(p.live()) {
+			err = finish()
+		}
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(pieces) == 0 {
+		data, err := builder.Build()
+		return data, [][]int32{ordinals}, err
+	}
+	if err := finish(); err != nil {
+		return nil, nil, err
+	}
+	data, _, err := segment.Merge(ctx, pieces)
+	return data, [][]int32{ordinals}, err
+}
+
+// swap names the merged segment in the place of its inputs, with the deletes that were added since they were read.
+func (m *merged) swap(ctx context.Context, tx *sqldb.Tx) error {
+	bitmap, delta := roaring.New(), segment.Delta{}
+	for input, p := range m.parts {
+		if err := m.replay(ctx, tx, input, p, bitmap, &delta); err != nil {
+			return err
+		}
+	}
+	var made []*part
+	if m.made != nil {
+		made = append(made, m.made)
+	}
+	if replaceParts(tx, m.parts, made); !bitmap.IsEmpty() {
+		addDeletes(ctx, tx, m.made.id, bitmap, delta)
+	}
+	return nil
+}
+
+// replay collects what was deleted from an input since it was read, by its ordinals in the merged segment.
+func (m *merged) replay(ctx context.Context, tx sqldb.Querier, input int, p *part, bitmap *roaring.Bitmap,
+	delta *segment.Delta) error {
+	now := &part{id: p.id, name: p.name, documents: p.documents}
+	err := p.stillNamed(ctx, tx, &now.deletes)
+	if err != nil || now.deletes == p.deletes {
+		return err
+	}
+	if err := readDeletes(ctx, tx, now); err != nil {
+		return damaged(p.name, err)
+	}
+	later := &part{id: p.id, name: p.name}
+	for _, record := range now.records {
+		if record.number <= p.deletes {
+			continue
+		}
+		if record.since < p.deletes {
+			return documents.ErrOvertaken // folded with earlier deletes, from which it cannot be separated
+		}
+		later.records = append(later.records, record)
+		for ordinals := record.bitmap.Iterator(); ordinals.HasNext(); {
+			if old := ordinals.Next(); m.made != nil && m.remap[input][old] >= 0 {
+				bitmap.AddInt(int(m.remap[input][old]))
+			}
+		}
+	}
+	statistics, err := later.statistics()
+	if err != nil {
+		return err
+	}
+	if statistics != nil {
+		delta.Add(*statistics)
+	}
+	return nil
+}
+
+// mergePolicy decides which segments become one. Segments of similar size are merged when there are enough of them, so
+// that each document is written again only as often as the library grows tenfold, and a search looks at few segments.
+type mergePolicy struct {
+	fanOut      int     // segments of one tier that are merged
+	floor       int64   // bytes; below it sizes do not differ
+	largest     int64   // bytes of the inputs of a merge, which also bounds its memory
+	deletedPart float64 // of a segment's documents, above which it is written again without them
+	builder     int     // bytes of a builder's memory, above which what is built from texts is merged from pieces
+}
+
+func defaultMergePolicy() mergePolicy {
+	return mergePolicy{fanOut: 8, floor: 512 << 10, largest: 128 << 20, deletedPart: 0.3, builder: rebuildBytes}
+}
+
+// pick returns the segments whose merge is the most useful; nil when all is well.
+func (m mergePolicy) pick(parts []*part) []*part {
+	empty := func(p *part) bool { return p.live() == 0 }
+	sparse := func(p *part) bool { return float64(p.documents-p.live()) > m.deletedPart*float64(p.documents) }
+	if i := slices.IndexFunc(parts, empty); i >= 0 {
+		return parts[i : i+1]
+	}
+	if group := m.fullTier(parts); group != nil {
+		return group
+	}
+	for _, fits := range []func(*part) bool{sparse, stale} {
+		if i := slices.IndexFunc(parts, fits); i >= 0 {
+			return parts[i : i+1]
+		}
+	}
+	return nil
+}
+
+func stale(p *part) bool { return p.segment.reader.AnalyserVersion() != analysis.Version }
+
+// fullTier finds enough segments of similar size and the same analyser, the smallest tier first.
+func (m mergePolicy) fullTier(parts []*part) []*part {
+	type tier struct{ level, analyser int }
+	tiers := make(map[tier][]*part)
+	for _, p := range parts {
+		if size := m.liveBytes(p); size*2 <= m.largest {
+			key := tier{m.level(size), p.segment.reader.AnalyserVersion()}
+			tiers[key] = append(tiers[key], p)
+		}
+	}
+	var smallest tier
+	var full []*part
+	for key, group := range tiers {
+		if len(group) < m.fanOut {
+			continue
+		}
+		if full == nil || cmp.Or(cmp.Compare(key.level, smallest.level), cmp.Compare(key.analyser, smallest.analyser)) < 0 {
+			smallest, full = key, group
+		}
+	}
+	return m.fitting(full)
+}
+
+// fitting takes the smallest segments of a tier whose sum is within the limit; all of them, as a backlog is merged at
+// the price of one merge.
+func (m mergePolicy) fitting(group []*part) []*part {
+	slices.SortStableFunc(group, func(a, b *part) int { return cmp.Compare(m.liveBytes(a), m.liveBytes(b)) })
+	sum := int64(0)
+	for i, p := range group {
+		if sum += m.liveBytes(p); sum > m.largest {
+			return group[:i]
+		}
+	}
+	return group
+}
+
+func (m mergePolicy) level(size int64) int {
+	level := 0
+	for limit := max(m.floor, 1); size > limit; limit *= int64(max(m.fanOut, 2)) {
+		level++
+	}
+	return level
+}
+
+// liveBytes estimates the size of a segment without what was deleted from it.
+func (m mergePolicy) liveBytes(p *part) int64 {
+	if p.documents == 0 {
+		return 0
+	}
+	bytes := p.bytes
+	if p.vectors != nil {
+		bytes += p.vectors.bytes / 2 // they are copied, not computed again
+	}
+	return bytes * int64(p.live()) / int64(p.documents)
+}
+
+// closeGrace is how long Close waits for a merge to end by itself.
+const closeGrace = 3 * time.Second
+
+// maxSetbacks bounds how often in a row a merge is tried again because another writer was faster.
+const maxSetbacks = 8
+
+// worker merges and sweeps in one goroutine, which runs while there may be something to do.
+type worker struct {
+	index  *Index
+	policy mergePolicy
+	ctx    context.Context // it outlives calls
+	cancel context.CancelFunc
+	wrote  atomic.Bool
+	loop   guard.Loop
+}
+
+func newWorker(x *Index, policy mergePolicy) *worker {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &worker{index: x, policy: policy, ctx: ctx, cancel: cancel}
+}
+
+// begin starts the goroutine before the first write; files left by a crash are removed then.
+func (w *worker) begin() {
+	if !w.wrote.Swap(true) {
+		w.kick()
+	}
+}
+
+// kick makes the worker look for something to do. A panic costs one round: the next write tries again.
+func (w *worker) kick() { w.loop.Kick(w.tidy, guard.Log(w.index.log, "tidy segments")) }
+
+// stop ends the goroutine: at once when this process wrote nothing, else it may finish what it does.
+func (w *worker) stop() {
+	w.loop.Stop()
+	defer w.cancel()
+	if w.wrote.Load() {
+		defer time.AfterFunc(closeGrace, guard.Func(w.cancel, guard.Log(w.index.log, "end a merge"))).Stop()
+	} else {
+		w.cancel()
+	}
+	w.loop.Wait()
+}
+
+// tidy merges for as long as there is something to merge, then sweeps. Its failures cost speed and space, not
+// correctness, and so are logged only; the next write tries again.
+func (w *worker) tidy() {
+	for setbacks := 0; w.ctx.Err() == nil && setbacks < maxSetbacks; {
+		more, err := w.index.mergeOnce(w.ctx, w.policy)
+		if suspects := damageOf(err); suspects != nil {
+			if err = w.index.repair(w.ctx, suspects); err == nil {
+				err = documents.ErrOvertaken
+			}
+		}
+		switch {
+		case errors.Is(err, documents.ErrOvertaken):
+			setbacks++
+			continue
+		case err != nil && w.ctx.Err() == nil:
+			w.index.log.Warn("cannot merge segments; searching the old ones", "error", err)
+		}
+		if err != nil || !more {
+			break
+		}
+	}
+	if w.ctx.Err() != nil {
+		return
+	}
+	if err := w.index.sweep(w.ctx); err != nil && w.ctx.Err() == nil {
+		w.index.log.Warn("cannot remove unused segments", "error", err)
+	}
+}

@@ -1,0 +1,365 @@
+package segments
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"quarry/server/documents"
+	"quarry/server/fault"
+	"quarry/server/index"
+	"quarry/server/index/segment"
+	"quarry/server/sqldb"
+
+	"github.com/RoaringBitmap/roaring/v2"
+)
+
+// rebuildBytes is the memory of a builder above which a rebuilt segment is closed and another one begun.
+const rebuildBytes = 64 << 20
+
+// repair replaces damaged files by new ones, made from the stored documents and vectors. It returns the cause when none
+// of the suspects turns out to be damaged, and nil when another process has replaced them.
+func (x *Index) repair(ctx context.Context, suspects *damagedError) error {
+	if x.ReadOnly() {
+		return fmt.Errorf("%w; open the library with write access to rebuild it: %w",
+			suspects, fault.ErrReadOnly)
+	}
+	x.log.Warn("the index is damaged and will be rebuilt from the stored documents", "cause", suspects)
+	if suspects.vectors {
+		return x.repairVectors(ctx, suspects)
+	}
+	return x.rebuildIndex(ctx, suspects)
+}
+
+// rebuildIndex replaces damaged segments. Without suspects it also makes index and documents agree.
+func (x *Index) rebuildIndex(ctx context.Context, suspects *damagedError) error {
+	x.repairs.Lock()
+	defer x.repairs.Unlock()
+	made := new(rebuilt)
+	err := x.Commit(ctx, func(tx sqldb.Querier) (err error) {
+		x.discard(made.segments...)
+		made, err = x.rebuild(ctx, tx, suspects)
+		return err
+	}, func(tx sqldb.Querier) error {
+		if now, err := readMeta(ctx, tx); err != nil || now != made.meta {
+			return errors.Join(err, documents.ErrOvertaken)
+		}
+		return nil
+	}, func(tx *sqldb.Tx) error {
+		replaceParts(tx, made.damaged, made.segments)
+		if x.source == nil {
+			made.reconcile(ctx, tx)
+		}
+		return nil
+	})
+	if err != nil {
+		x.discard(made.segments...)
+		return fmt.Errorf("rebuild the index: %w", err)
+	}
+	x.states.forget()
+	x.discard(made.damaged...)
+	return nil
+}
+
+// rebuilt are segments that contain the documents of damaged ones.
+type rebuilt struct {
+	meta     meta
+	damaged  []*part
+	segments []*part
+	disagreement
+}
+
+// rebuild makes new segments of all documents that are not live in a sound one. documents.ErrUnchanged: no suspect is
+// in use any more, or there are none and nothing is damaged.
+func (x *Index) rebuild(ctx context.Context, tx sqldb.Querier, suspects *damagedError) (made *rebuilt, err error) {
+	made = new(rebuilt)
+	if made.meta, err = readMeta(ctx, tx); err != nil {
+		return made, err
+	}
+	var sound []*part
+	defer func() { x.states.dropParts(sound) }()
+	present := false
+	// All are read: damage rarely comes alone, and the search that found it is repeated only once.
+	err = x.inspect(ctx, tx, func(p *part, damage error) error {
+		present = present || suspects != nil && slices.Contains(suspects.files, p.name)
+		if damage == nil {
+			sound = append(sound, p)
+			return nil
+		}
+		x.log.Warn("a segment is damaged", "segment", p.name, "documents", p.documents, "error", damage)
+		made.damaged = append(made.damaged, p)
+		return nil
+	})
+	switch {
+	case err != nil:
+		return made, err
+	case suspects != nil && !present:
+		return new(rebuilt), documents.ErrUnchanged
+	case suspects != nil && len(made.damaged) == 0:
+		return made, suspects.cause // the file is sound: making it again would change nothing
+	}
+	from, done, err := x.stored(ctx, tx)
+	if err != nil {
+		return made, err
+	}
+	defer done()
+	if made.disagreement, err = compareIDs(ctx, from, sound); err != nil {
+		return made, blame(sound, err)
+	}
+	if suspects != nil {
+		made.disagreement = disagreement{missing: made.missing}
+	} else if made.counters, err = miscounted(ctx, from, made.meta.documents, made.meta.chunks); err != nil {
+		return made, err
+	} else if len(made.damaged) == 0 && made.none() {
+		return made, documents.ErrUnchanged
+	}
+	for i := range made.duplicates {
+		t := &made.duplicates[i]
+		if t.delta, err = t.part.segment.reader.DeltaOf(t.ordinal); err != nil {
+			return made, blame(sound, err)
+		}
+	}
+	return made, x.rebuildMissing(ctx, tx, from, made)
+}
+
+// inspect reads the parts of the manifest from beginning to end, and calls yield with each and its damage, if any.
+func (x *Index) inspect(ctx context.Context, tx sqldb.Querier, yield func(p *part, damage error) error) error {
+	parts, err := readManifest(ctx, tx)
+	if err != nil {
+		return err
+	}
+	for _, p := range parts {
+		err := x.inspectPart(ctx, tx, p)
+		if err == nil || isDamage(err) {
+			err = yield(p, err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *Index) inspectPart(ctx context.Context, tx sqldb.Querier, p *part) error {
+	if err := readDeletes(ctx, tx, p); err != nil {
+		return err
+	}
+	if _, err := p.statistics(); err != nil {
+		return err
+	}
+	if err := x.pool.verify(p.name); err != nil {
+		return err
+	}
+	return x.states.openSegment(p)
+}
+
+// rebuildMissing indexes the stored documents that are live in none of the sound parts.
+func (x *Index) rebuildMissing(ctx context.Context, tx sqldb.Querier, from *documents.Reader, made *rebuilt) error {
+	builder, list := segment.NewBuilder(), []*index.Document(nil)
+	return indexed(ctx, from, made.missing, func(n int, d *index.Document) error {
+		if err := builder.Add(*d); err != nil {
+			return err
+		}
+		if list = append(list, d); n < len(made.missing)-1 && builder.Bytes() <= rebuildBytes {
+			return nil
+		}
+		p, err := x.buildSegment(ctx, tx, builder, list)
+		if p != nil {
+			made.segments = append(made.segments, p)
+		}
+		builder, list = segment.NewBuilder(), nil
+		return err
+	})
+}
+
+// damagedError names files of the index that cannot be used: segments, or files of vectors.
+type damagedError struct {
+	files   []string
+	vectors bool
+	missing bool // all of them are missing, as when another process has just merged them
+	cause   error
+	// manifest is the number of the manifest that names them; -1 when they were found by searching.
+	manifest int64
+}
+
+func (d *damagedError) Error() string { return d.cause.Error() }
+func (d *damagedError) Unwrap() error { return d.cause }
+
+func damaged(file string, cause error) *damagedError { return (*damagedError)(nil).add(file, cause) }
+
+// add adds a file; a nil receiver begins.
+func (d *damagedError) add(file string, cause error) *damagedError {
+	missing := errors.Is(cause, fs.ErrNotExist)
+	if d == nil {
+		return &damagedError{files: []string{file}, missing: missing, cause: cause, manifest: -1}
+	}
+	d.files, d.missing = append(d.files, file), d.missing && missing
+	return d
+}
+
+// damageOf returns the files that an error says are damaged; nil for other errors.
+func damageOf(err error) (found *damagedError) {
+	_ = errors.As(err, &found)
+	return found
+}
+
+// isDamage reports whether rebuilding a file of the index repairs the cause of an error.
+func isDamage(err error) bool {
+	return errors.Is(err, segment.ErrDamaged) || errors.Is(err, fs.ErrNotExist) || damageOf(err) != nil
+}
+
+// blame adds to the error of a damaged file which one of parts it belongs to; all of them when it does not say.
+func blame(parts []*part, err error) error {
+	if !errors.Is(err, segment.ErrDamaged) || damageOf(err) != nil || len(parts) == 0 {
+		return err
+	}
+	name, _ := segment.NameOf(err)
+	var all *damagedError
+	for _, p := range parts {
+		if name != "" && (name == p.name || name == p.vectors.fileName()) {
+			found := damaged(name, err)
+			found.vectors = name != p.name
+			return found
+		}
+		all = all.add(p.name, err)
+	}
+	return all
+}
+
+// Damage implements index.Snapshot.
+func (s *snapshot) Damage() []index.Damage {
+	s.open.RLock()
+	defer s.open.RUnlock()
+	if s.closed {
+		return nil
+	}
+	for _, damage := range s.current().damage() {
+		s.Note(damage)
+	}
+	return s.Reads.Damage()
+}
+
+// damage lists the parts of the index that a view lacks because they are damaged.
+func (v *view) damage() (all []index.Damage) {
+	live := 0
+	if lost := v.state.lost; lost != nil {
+		for _, name := range lost.files {
+			all = append(all, index.Damage{Kind: index.DamagedSegment, ID: name, Reason: lost.Error()})
+		}
+	}
+	for _, p := range v.state.parts {
+		live += p.live()
+		if p.vectors != nil && p.vectors.file == nil {
+			all = append(all, index.Damage{Kind: index.DamagedVectors, ID: p.vectors.name, Reason: p.vectors.failed.Error()})
+		}
+	}
+	if v.state.lost == nil && live != v.Count {
+		all = append(all, index.Damage{Kind: index.DamagedSegment,
+			Reason: fmt.Sprintf("the index has %d of %d documents", live, v.Count)})
+	}
+	return all
+}
+
+// disagreement is how the documents in the index differ from those that are stored.
+type disagreement struct {
+	missing    []string    // stored, but live in no segment
+	orphans    []string    // live in a segment, but not stored
+	duplicates []duplicate // live in a newer segment too
+	counters   bool        // the numbers of documents and chunks are wrong
+}
+
+// duplicate is a document of a segment.
+type duplicate struct {
+	part    *part
+	ordinal int
+	delta   segment.Delta
+}
+
+func (d *disagreement) none() bool {
+	return len(d.missing) == 0 && len(d.orphans) == 0 && len(d.duplicates) == 0 && !d.counters
+}
+
+// compareIDs compares the stored documents with those that are live in parts. Both sides ascend by id, so each is read
+// once.
+func compareIDs(ctx context.Context, from *documents.Reader, parts []*part) (d disagreement, err error) {
+	heads := make([]head, len(parts))
+	for i, p := range parts {
+		heads[i] = head{part: p, ordinal: -1}
+		if err := heads[i].advance(); err != nil {
+			return d, err
+		}
+	}
+	// advance passes over the live documents with an id, and those below it.
+	advance := func(id string, last bool) (live bool, err error) {
+		var before *duplicate
+		for i := range heads {
+			h := &heads[i]
+			for h.ordinal < h.part.documents && (last || h.id <= id) {
+				switch {
+				case last || h.id < id:
+					d.orphans = append(d.orphans, h.id)
+				default:
+					if before != nil {
+						d.duplicates = append(d.duplicates, *before)
+					}
+					before = &duplicate{part: h.part, ordinal: h.ordinal}
+				}
+				if err := h.advance(); err != nil {
+					return false, err
+				}
+			}
+		}
+		return before != nil, nil
+	}
+	err = from.EachID(ctx, func(id string) error {
+		live, err := advance(id, false)
+		if err == nil && !live {
+			d.missing = append(d.missing, id)
+		}
+		return err
+	})
+	if err == nil {
+		_, err = advance("", true)
+	}
+	slices.Sort(d.orphans)
+	d.orphans = slices.Compact(d.orphans)
+	return d, err
+}
+
+// head walks over the live documents of a part.
+type head struct {
+	part    *part
+	ordinal int
+	id      string
+}
+
+func (h *head) advance() (err error) {
+	for h.ordinal++; h.ordinal < h.part.documents && h.part.isDeleted(h.ordinal); h.ordinal++ {
+	}
+	if h.ordinal < h.part.documents {
+		h.id, err = h.part.segment.reader.DocumentID(h.ordinal)
+	}
+	return err
+}
+
+// miscounted reports whether the counters differ from what is stored.
+func miscounted(ctx context.Context, from *documents.Reader, documents, chunks int) (bool, error) {
+	count, counted, err := from.Counts(ctx)
+	return count != documents || counted != chunks, err
+}
+
+// reconcile makes the database agree with the index.
+func (d *disagreement) reconcile(ctx context.Context, tx *sqldb.Tx) {
+	documents.InsertLost(tx, d.orphans...)
+	for _, duplicate := range d.duplicates {
+		addDeletes(ctx, tx, duplicate.part.id, roaring.BitmapOf(uint32(duplicate.ordinal)), duplicate.delta)
+	}
+	if !d.none() {
+		tx.Exec("UPDATE meta SET generation = generation + 1, " + counted)
+	}
+}
+
+// counted sets the counters of the table meta to what is stored.
+const counted = "(documents, chunks) = (SELECT count(*), coalesce(sum(chunks), 0) FROM documents)"

@@ -1,0 +1,389 @@
+package segments
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+
+	"quarry/server/documents"
+	"quarry/server/index"
+	"quarry/server/index/lexical"
+	"quarry/server/index/segment"
+	"quarry/server/sqldb"
+)
+
+var errClosed = errors.New("the snapshot is closed")
+
+// snapshot implements index.Snapshot. Searches run at the same time; reads of the database, which are short, one after
+// another, as they share a connection.
+type snapshot struct {
+	documents.Reads
+	index   *Index
+	version string
+
+	// open is held for reading while a method runs, so that Close does not unmap files in use.
+	open   sync.RWMutex
+	closed bool
+
+	mutex   sync.Mutex // guards view and retired
+	view    *view
+	retired []*view // views that turned out to be damaged; what was found through them may still be in use
+
+	reading sync.Mutex // held while the transaction of a view is used
+}
+
+// Snapshot implements index.Index.
+func (x *Index) Snapshot(ctx context.Context) (index.Snapshot, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	opened, err := x.openView(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &snapshot{index: x, version: opened.Version, view: opened}
+	s.Reads.Added = opened.Added
+	s.Reads.Read = func(read func(*documents.Reader) error) error {
+		return s.read(func(shown *view) error { return read(shown.Reader) })
+	}
+	return s, nil
+}
+
+// Close implements index.Snapshot. It waits for methods that are still running.
+func (s *snapshot) Close() {
+	s.open.Lock()
+	defer s.open.Unlock()
+	if s.closed {
+		return
+	}
+	s.closed = true
+	for _, v := range append(s.retired, s.view) {
+		v.end()
+		v.drop()
+	}
+}
+
+// Version implements index.Snapshot.
+func (s *snapshot) Version() string { return s.version }
+
+func (s *snapshot) current() *view {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.view
+}
+
+// renew repairs the index, and gives the snapshot a view of the newest state, the only one that can be repaired, in the
+// place of a damaged one. If it cannot be repaired, the view lacks the damaged files.
+func (s *snapshot) renew(ctx context.Context, damaged *view, suspects *damagedError) error {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	if s.current() != damaged {
+		return nil // another call did it already
+	}
+	damaged.end() // there are few views of a source, and a repair needs one
+	if err := s.index.repair(ctx, suspects); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		s.index.states.exclude(suspects)
+	}
+	opened, err := s.index.openView(ctx)
+	if err != nil {
+		return err
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.retired = append(s.retired, s.view)
+	s.view = opened
+	return nil
+}
+
+// ask calls search, and again with another view if the index was damaged.
+func ask[T any](ctx context.Context, s *snapshot, search func(*lexical.Searcher) (T, error)) (answer T, err error) {
+	s.open.RLock()
+	defer s.open.RUnlock()
+	if s.closed {
+		return answer, errClosed
+	}
+	for tries := 0; ; tries++ {
+		shown := s.current()
+		// A fault in a mapped file that was cut off becomes an error.
+		err := segment.Protect(func() string { return "" }, func() error {
+			searcher, err := shown.state.searcher()
+			if err == nil {
+				answer, err = search(searcher)
+			}
+			return err
+		})
+		suspects := damageOf(blame(shown.state.parts, err))
+		if suspects == nil || tries > len(shown.state.parts)+openRepairs {
+			return answer, err
+		}
+		if err := s.renew(ctx, shown, suspects); err != nil {
+			return answer, err
+		}
+	}
+}
+
+// Search implements index.Snapshot.
+func (s *snapshot) Search(ctx context.Context, query index.Query) (_ index.Result, err error) {
+	if query, err = query.Resolve(ctx, s.Resolve); err != nil {
+		return index.Result{}, err
+	}
+	result, err := ask(ctx, s, func(searcher *lexical.Searcher) (index.Result, error) {
+		return searcher.Search(ctx, query)
+	})
+	if result.Matched != nil {
+		result.Matched = &matched{snapshot: s, view: s.current(), inner: result.Matched, query: query}
+	}
+	return result, err
+}
+
+// Nearest implements index.Snapshot.
+func (s *snapshot) Nearest(ctx context.Context, wanted index.Vector, query index.Query) (_ []index.Hit, err error) {
+	if query.Filter, err = s.Resolve(ctx, query.Filter); err != nil {
+		return nil, err
+	}
+	return ask(ctx, s, func(searcher *lexical.Searcher) ([]index.Hit, error) {
+		return searcher.Nearest(ctx, wanted, query)
+	})
+}
+
+// Facets implements index.Snapshot.
+func (s *snapshot) Facets(ctx context.Context, filter index.Filter) (_ index.Counts, err error) {
+	if filter, err = s.Resolve(ctx, filter); err != nil {
+		return index.Counts{}, err
+	}
+	return ask(ctx, s, func(searcher *lexical.Searcher) (index.Counts, error) {
+		return searcher.Facets(ctx, filter)
+	})
+}
+
+// Suggest implements index.Snapshot.
+func (s *snapshot) Suggest(ctx context.Context, prefix string, access index.Access, limit int) (index.Suggestions,
+	error) {
+	return ask(ctx, s, func(searcher *lexical.Searcher) (index.Suggestions, error) {
+		return searcher.Suggest(ctx, prefix, access, limit)
+	})
+}
+
+// read calls f with the snapshot's view, whose transaction it may use.
+func (s *snapshot) read(f func(*view) error) error {
+	s.open.RLock()
+	defer s.open.RUnlock()
+	if s.closed {
+		return errClosed
+	}
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	return f(s.current())
+}
+
+// Stats implements index.Snapshot.
+func (s *snapshot) Stats(ctx context.Context) (index.Stats, error) {
+	var stats index.Stats
+	err := s.read(func(shown *view) error {
+		stats.Documents, stats.Chunks = shown.Count, shown.Chunks
+		if err := sqldb.GetWhole(ctx, shown.tx, []any{&stats.Bytes},
+			"SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"); err != nil {
+			return err
+		}
+		for _, p := range shown.state.parts {
+			stats.Bytes += p.bytes
+		}
+		if err := countVectors(ctx, shown, &stats); err != nil {
+			return err
+		}
+		if path := s.index.db.Path(); path != "" {
+			if info, err := os.Stat(path + "-wal"); err == nil {
+				stats.Bytes += info.Size()
+			}
+		}
+		return nil
+	})
+	return stats, err
+}
+
+const (
+	// openAttempts bounds the attempts to open a view while merges remove its segments.
+	openAttempts = 100
+	// openRepairs bounds how often the index is repaired for that.
+	openRepairs = 2
+)
+
+// view is one state of the whole library: an open read transaction and the segments that its manifest names, and the
+// same state of the documents.
+type view struct {
+	documents.View // what their reader found serves all reads of the view
+	tx             *sql.Tx
+	state          *state
+	end, drop      func() // end the transactions, and release the segments
+}
+
+func (v *view) close() {
+	v.end()
+	v.drop()
+}
+
+// openView opens a view of the newest state. A damaged index is repaired first; if that fails, the view lacks the
+// damaged files.
+func (x *Index) openView(ctx context.Context) (*view, error) {
+	var failure error
+	before, repairs := int64(-1), 0
+	for range openAttempts {
+		opened, err := x.tryView(ctx)
+		suspects := damageOf(err)
+		if err == nil {
+			if suspects = x.states.unreadVectors(opened.state); suspects == nil {
+				return opened, nil
+			}
+			opened.close()
+			err = suspects
+		}
+		if suspects == nil {
+			return nil, err
+		}
+		if failure = err; ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		// A file that is missing has most likely just been merged, and the next manifest names another. When the same
+		// manifest names it again it is lost.
+		if suspects.missing && suspects.manifest != before {
+			before = suspects.manifest
+			continue
+		}
+		if repairs++; repairs <= openRepairs {
+			err = x.repair(ctx, suspects)
+		}
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			x.log.Warn("searching without the damaged part of the index", "error", err)
+			x.states.exclude(suspects)
+		}
+	}
+	return nil, fmt.Errorf("open the index: %w", failure)
+}
+
+// openSound opens a view for a repair: what is damaged is an error.
+func (x *Index) openSound(ctx context.Context) (*view, error) {
+	var failure error
+	for range openAttempts {
+		opened, err := x.tryView(ctx)
+		suspects := damageOf(err)
+		if suspects == nil || !suspects.missing {
+			return opened, err
+		}
+		if failure = err; ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	return nil, fmt.Errorf("open the index: %w", failure)
+}
+
+func (x *Index) tryView(ctx context.Context) (opened *view, err error) {
+	if x.source == nil {
+		return x.viewOf(ctx, nil)
+	}
+	open := func(shown documents.View) error {
+		opened, err = x.viewOf(ctx, &shown)
+		return err
+	}
+	shown, err := x.source.view(ctx)
+	if err == nil && errors.Is(open(shown), documents.ErrOvertaken) {
+		err = x.source.inStep(ctx, open)
+	}
+	return opened, err
+}
+
+// viewOf opens a view with the documents of the source, which it closes if it fails; nil: of library.db.
+// documents.ErrOvertaken: the index does not have the same changes.
+func (x *Index) viewOf(ctx context.Context, shown *documents.View) (opened *view, err error) {
+	source, release := x.db.Reader, func() {}
+	if shown != nil {
+		release = shown.Close
+	} else if x.db.InMemory() { // readers would keep writers waiting: they read a copy
+		if source, release, err = x.freeze(ctx); err != nil {
+			return nil, err
+		}
+	}
+	tx, err := source.BeginTx(context.WithoutCancel(ctx), nil)
+	if err != nil {
+		release()
+		return nil, sqldb.Explain(fmt.Errorf("read the library: %w", err))
+	}
+	opened = &view{tx: tx, end: sync.OnceFunc(func() {
+		_ = tx.Rollback()
+		release()
+	})}
+	m, err := readMeta(ctx, tx)
+	if shown == nil {
+		shown = &documents.View{Reader: x.Reader(tx), Added: "row >= (SELECT min(document) FROM additions WHERE at > ?)",
+			Version: m.Version(), Sequence: m.generation, Count: m.documents, Chunks: m.chunks}
+	}
+	if err == nil && m.generation != shown.Sequence {
+		err = documents.ErrOvertaken
+	}
+	if err == nil {
+		opened.state, err = x.states.acquire(ctx, tx, m.manifest)
+	}
+	if err != nil {
+		opened.end()
+		return nil, err
+	}
+	opened.View, opened.drop = *shown, func() { x.states.drop(opened.state) }
+	opened.Sees = opened.state.sees
+	x.noteStale(opened.state)
+	return opened, nil
+}
+
+// noteStale has segments of an older analyser rebuilt in the background. They are searched until then.
+func (x *Index) noteStale(shown *state) {
+	if x.ReadOnly() || x.staleNoted.Swap(shown.manifest) == shown.manifest {
+		return
+	}
+	if slices.ContainsFunc(shown.parts, stale) {
+		x.worker.kick()
+	}
+}
+
+// currentState opens the newest state without the documents.
+func (x *Index) currentState(ctx context.Context) (current *state, err error) {
+	err = x.Read(ctx, func(tx sqldb.Querier) error {
+		m, err := readMeta(ctx, tx)
+		if err == nil {
+			current, err = x.states.acquire(ctx, tx, m.manifest)
+		}
+		return err
+	})
+	return current, err
+}
+
+// freeze returns a copy of a database in memory, of which there is one for each state.
+func (x *Index) freeze(ctx context.Context) (copied *sql.DB, release func(), err error) {
+	source, err := x.db.Writer.Conn(ctx) // there is one: nothing is written, or frozen twice, until it is closed
+	if err != nil {
+		return nil, nil, sqldb.Explain(fmt.Errorf("read the library: %w", err))
+	}
+	defer func() { _ = source.Close() }()
+	m, err := readMeta(ctx, source)
+	if err != nil {
+		return nil, nil, err
+	}
+	shown, err := x.states.acquire(ctx, source, m.manifest)
+	if err != nil {
+		return nil, nil, err
+	}
+	if shown.frozen == nil {
+		if shown.frozen, err = x.db.Copy(ctx, source); err != nil {
+			x.states.drop(shown)
+			return nil, nil, err
+		}
+	}
+	return shown.frozen.Reader, func() { x.states.drop(shown) }, nil
+}

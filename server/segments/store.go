@@ -1,0 +1,114 @@
+package segments
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"quarry/server/documents"
+	"quarry/server/index/segment"
+	"quarry/server/sqldb"
+
+	"github.com/RoaringBitmap/roaring/v2"
+)
+
+// Store implements documents.Written.
+func (w *writer) Store(ctx context.Context, tx *sqldb.Tx, plan *documents.Plan, now documents.State) error {
+	if err := w.storeDeletes(ctx, tx, now.(meta).manifest, plan); err != nil {
+		return err
+	}
+	rows := documents.Rows{Packer: w.x.Packer}
+	indexed, added := 0, int64(0)
+	_, next, err := w.x.Reader(tx).RowNumbers(ctx)
+	if err != nil {
+		return err
+	}
+	for n := range plan.Items {
+		i := &plan.Items[n]
+		if i.Keep {
+			continue
+		}
+		if i.Put != nil {
+			if i.Row = max(next, 1); i.Old != nil && i.Old.Number != 0 {
+				i.Row = i.Old.Number
+			}
+			indexed, next = indexed+1, max(next, i.Row+1)
+		}
+		if rows.Add(tx, i); i.Old == nil && added == 0 {
+			added = i.Row
+			putAddition(tx, added, w.x.now())
+		}
+	}
+	rows.Flush(tx)
+	if w.segment != nil {
+		w.segment.documents = indexed
+		w.segment.insert(tx)
+	}
+	if !plan.Nothing() { // cursors alone change nothing that can be seen
+		tx.Exec(`UPDATE meta SET generation = generation + 1, manifest = manifest + 1, documents = documents + ?,
+			chunks = chunks + ?`, rows.Documents, rows.Chunks)
+	}
+	return nil
+}
+
+// storeDeletes marks the documents that are replaced or removed in the segments where they are live.
+func (w *writer) storeDeletes(ctx context.Context, tx *sqldb.Tx, manifest int64, plan *documents.Plan) error {
+	if !slices.ContainsFunc(plan.Items, func(i documents.Item) bool { return i.Old != nil && !i.Keep }) {
+		return nil
+	}
+	current, err := w.x.states.acquire(ctx, tx, manifest)
+	if err != nil {
+		return err
+	}
+	defer w.x.states.drop(current)
+	if current.lost != nil {
+		return current.lost
+	}
+	type removal struct {
+		bitmap *roaring.Bitmap
+		delta  segment.Delta
+		unread []int // ordinals of documents whose words only the segment knows
+	}
+	removals := make(map[*part]*removal)
+	for n, i := range plan.Items {
+		if i.Old == nil || i.Keep {
+			continue
+		}
+		p, ordinal, err := current.locate(i.ID)
+		if err != nil {
+			return err
+		}
+		if p == nil {
+			if w.x.source == nil {
+				w.x.log.Warn("a stored document is missing from the index", "document", i.ID)
+			}
+			continue
+		}
+		if removals[p] == nil {
+			removals[p] = &removal{bitmap: roaring.New()}
+		}
+		if removals[p].bitmap.AddInt(ordinal); i.Unread {
+			removals[p].unread = append(removals[p].unread, ordinal)
+		} else {
+			removals[p].delta.Add(w.gone[n])
+		}
+	}
+	for p, r := range removals {
+		if len(r.unread) > 0 {
+			delta, err := p.segment.reader.DeltaOf(r.unread...)
+			if err != nil {
+				return damaged(p.name, err)
+			}
+			r.delta.Add(delta)
+		}
+		addDeletes(ctx, tx, p.id, r.bitmap, r.delta)
+	}
+	return nil
+}
+
+// putAddition stores when documents were added: those of first and of all later rows. Later rows were of documents that
+// are gone.
+func putAddition(tx *sqldb.Tx, first int64, now time.Time) {
+	tx.Exec("DELETE FROM additions WHERE document >= ?", first)
+	tx.Exec("INSERT INTO additions (document, at) VALUES (?, ?)", first, now.UnixMicro())
+}

@@ -1,0 +1,141 @@
+package segments
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"maps"
+
+	"quarry/server/index/segment"
+	"quarry/server/index/vector"
+	"quarry/server/sqldb"
+)
+
+const (
+	// spareVectors, and a quarter of those in use, are kept of texts that are gone: they may come back.
+	spareVectors = 1000
+	// dropAtOnce bounds how long a transaction that removes vectors takes.
+	dropAtOnce = 2000
+)
+
+// dropUnusedVectors removes the vectors of other models, and those of texts that are no longer there once they are
+// many. Every segment has its vectors by the model when it is called.
+func (x *Index) dropUnusedVectors(ctx context.Context, model string) error {
+	current, ok, err := currentModel(ctx, x.db.Reader)
+	if err != nil || !ok || current.name != model {
+		return err
+	}
+	for more := int64(1); more > 0; {
+		more, err = x.update(ctx, `DELETE FROM embeddings WHERE row IN
+			(SELECT row FROM embeddings WHERE model <> ? LIMIT ?)`, current.id, dropAtOnce)
+		if err != nil {
+			return err
+		}
+	}
+	if _, err := x.update(ctx, "DELETE FROM embedding_models WHERE id NOT IN (SELECT model FROM vector_files) AND id <> ?",
+		current.id); err != nil {
+		return err
+	}
+	used, err := x.usedKeys(ctx, model)
+	if err != nil || used == nil {
+		return err
+	}
+	stored := 0
+	if err := sqldb.GetWhole(ctx, x.db.Reader, []any{&stored}, "SELECT COUNT(*) FROM embeddings WHERE model = ?",
+		current.id); err != nil {
+		return err
+	}
+	if stored <= len(used)+len(used)/4+spareVectors {
+		return nil
+	}
+	return x.dropUnused(ctx, current, used)
+}
+
+// usedKeys are the texts of live chunks that have a vector; nil when some of the files cannot be read.
+func (x *Index) usedKeys(ctx context.Context, model string) (map[vector.Key]bool, error) {
+	seen, err := x.openView(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer seen.close()
+	used := make(map[vector.Key]bool)
+	for _, p := range seen.state.parts {
+		if p.vectors == nil || p.vectors.model != model || p.vectors.file == nil {
+			if p.live() == 0 {
+				continue
+			}
+			return nil, nil
+		}
+		err := p.eachVector(func(i int) { used[p.vectors.file.reader.Key(i)] = true })
+		if errors.Is(err, segment.ErrDamaged) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return used, nil
+}
+
+func (x *Index) dropUnused(ctx context.Context, model embeddingModel, used map[vector.Key]bool) error {
+	for last, more := int64(0), true; more; {
+		var unused []int64
+		more = false
+		err := sqldb.EachWhole(ctx, x.db.Reader, func(row *sql.Rows) error {
+			var hash []byte
+			err := row.Scan(&last, &hash)
+			if len(hash) != vector.KeyBytes || !used[vector.Key(hash)] {
+				unused = append(unused, last)
+			}
+			more = true
+			return err
+		}, "SELECT row, hash FROM embeddings WHERE model = ? AND row > ? ORDER BY row LIMIT ?", model.id, last, dropAtOnce)
+		if err != nil {
+			return err
+		}
+		err = x.Change(ctx, func(tx *sqldb.Tx) {
+			for _, row := range unused {
+				tx.Exec("DELETE FROM embeddings WHERE row = ?", row)
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refusedTexts are the texts that a model has refused.
+func refusedTexts(ctx context.Context, db sqldb.Querier, model string) (map[vector.Key]bool, error) {
+	hashes, err := sqldb.ColumnWhole[[]byte](ctx, db, "SELECT hash FROM refused_texts WHERE model = ?", model)
+	refused := make(map[vector.Key]bool, len(hashes))
+	for _, hash := range hashes {
+		var key vector.Key
+		copy(key[:], hash)
+		refused[key] = true
+	}
+	return refused, err
+}
+
+// forgetRefused removes, at the end of a pass, what other models refused, and texts that no chunk has any more.
+func (e *embedding) forgetRefused(ctx context.Context) error {
+	known, err := refusedTexts(ctx, e.x.db.Reader, e.Model)
+	if err != nil {
+		return err
+	}
+	others := 0
+	if err := sqldb.GetWhole(ctx, e.x.db.Reader, []any{&others}, "SELECT COUNT(*) FROM refused_texts WHERE model <> ?",
+		e.Model); err != nil {
+		return err
+	}
+	maps.DeleteFunc(known, func(key vector.Key, _ bool) bool { return e.seen[key] })
+	if others == 0 && len(known) == 0 {
+		return nil
+	}
+	return e.x.Change(ctx, func(tx *sqldb.Tx) {
+		tx.Exec("DELETE FROM refused_texts WHERE model <> ?", e.Model)
+		for key := range known {
+			tx.Exec("DELETE FROM refused_texts WHERE model = ? AND hash = ?", e.Model, key)
+		}
+	})
+}

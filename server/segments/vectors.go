@@ -1,0 +1,393 @@
+package segments
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"quarry/server/documents"
+	"quarry/server/index"
+	"quarry/server/index/segment"
+	"quarry/server/index/vector"
+	"quarry/server/sqldb"
+)
+
+// vectorFile is a file of vectors that the manifest names beside a segment.
+type vectorFile struct {
+	name, model string
+	bytes       int64
+	file        *openFile[*vector.File] // nil: it cannot be read
+	failed      error                   // why
+}
+
+func (v *vectorFile) fileName() string {
+	if v == nil {
+		return ""
+	}
+	return v.name
+}
+
+// openVectors opens the vectors of a part. Without damaged ones words can still be searched.
+func (s *states) openVectors(p *part) error {
+	if p.vectors == nil {
+		return nil
+	}
+	if p.vectors.failed = s.excluded[p.vectors.name]; p.vectors.failed != nil {
+		return nil
+	}
+	p.vectors.file, p.vectors.failed = s.vectors.acquire(p.vectors.name)
+	if p.vectors.failed != nil && !isDamage(p.vectors.failed) {
+		s.pool.drop(p.segment)
+		p.segment = nil
+		return p.vectors.failed
+	}
+	return nil
+}
+
+// embeddingModel is a row of the table of that name.
+type embeddingModel struct {
+	id         int64
+	name       string
+	dimensions int
+}
+
+// currentModel is the model that was used last; ok is false when there never was one.
+func currentModel(ctx context.Context, db sqldb.Querier) (m embeddingModel, ok bool, err error) {
+	err = sqldb.GetWhole(ctx, db, []any{&m.id, &m.name, &m.dimensions},
+		"SELECT id, name, dimensions FROM embedding_models WHERE current = 1")
+	if errors.Is(err, sql.ErrNoRows) {
+		return m, false, nil
+	}
+	return m, err == nil, err
+}
+
+// embeddings looks up vectors of one model. It is not safe for concurrent use.
+type embeddings struct {
+	model embeddingModel
+	sqldb.Querier
+}
+
+// find returns the vector of a text; nil when it has none. Older versions stored 32-bit floats.
+func (e *embeddings) find(ctx context.Context, key vector.Key) ([]float32, error) {
+	var raw []byte
+	err := sqldb.GetWhole(ctx, e, []any{&raw},
+		"SELECT vector FROM embeddings WHERE model = ? AND hash = ?", e.model.id, key[:])
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if opened, err := documents.Unseal(raw, key[:]); err == nil { // the oldest have no seal
+		raw = opened
+	}
+	switch len(raw) {
+	case 4 * e.model.dimensions:
+		return documents.Vector(raw), nil
+	case vector.PackedBytes(e.model.dimensions):
+		return vector.Unpack(raw), nil
+	}
+	return nil, nil // damaged ones are embedded again
+}
+
+// add puts the vectors of a document's chunks into a file; first is the number of its first chunk in the segment.
+func (e *embeddings) add(ctx context.Context, b *vector.Builder, first int, d *index.Document) error {
+	for i := range d.Chunks {
+		if d.Chunks[i].Damaged {
+			b.Missing++
+			continue
+		}
+		key := documents.KeyOf(documents.EmbeddedText(d, i))
+		values, err := e.find(ctx, key)
+		if err != nil {
+			return err
+		}
+		if values == nil {
+			b.Missing++
+			continue
+		}
+		b.Add(uint32(first+i), key, values)
+	}
+	return ctx.Err()
+}
+
+// knownVectors collects the vectors that are stored for the documents of a segment that each yields by their ordinals.
+func knownVectors(ctx context.Context, db sqldb.Querier, model embeddingModel, reader *segment.Reader,
+	each func(yieldDocument) error) (*vector.Builder, error) {
+	known := &embeddings{model, db}
+	b := vector.NewBuilder(model.dimensions, reader.Chunks())
+	err := segment.Protect(reader.Name, func() error {
+		return each(func(ordinal int, d *index.Document) error {
+			first, _ := reader.DocumentChunks(ordinal)
+			return known.add(ctx, b, first, d)
+		})
+	})
+	return b, err
+}
+
+// createVectors stores what was built; nil when that is nothing.
+func (x *Index) createVectors(b *vector.Builder, model string) (*vectorFile, error) {
+	if b.Len() == 0 {
+		return nil, nil
+	}
+	data := b.Build()
+	name, err := x.files.Create(data)
+	if err != nil {
+		return nil, err
+	}
+	return &vectorFile{name: name, model: model, bytes: int64(len(data))}, nil
+}
+
+// buildVectors gives a new segment, which is data, the vectors that are known: of texts that were stored before, as
+// when only the rights of a document change.
+func (x *Index) buildVectors(ctx context.Context, tx sqldb.Querier, made *part, data []byte,
+	list []*index.Document) error {
+	model, ok, err := currentModel(ctx, tx)
+	if err != nil || !ok {
+		return err
+	}
+	reader, err := segment.Open(made.name, data)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(list, func(a, b *index.Document) int { return strings.Compare(a.ID, b.ID) })
+	b, err := knownVectors(ctx, tx, model, reader, func(yield yieldDocument) (err error) {
+		for ordinal := 0; ordinal < len(list) && err == nil; ordinal++ { // they ascend with ids
+			err = yield(ordinal, list[ordinal])
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	made.vectors, err = x.createVectors(b, model.name)
+	return err
+}
+
+// insert names the file in the manifest beside its segment. It fails with documents.ErrOvertaken when the model was
+// dropped meanwhile.
+func (v *vectorFile) insert(tx *sqldb.Tx, segment int64) {
+	tx.Change(documents.ErrOvertaken, `INSERT INTO vector_files (segment, name, model, bytes)
+		SELECT ?, ?, id, ? FROM embedding_models WHERE name = ?`, segment, v.name, v.bytes, v.model)
+}
+
+// carried is a vector on its way from an input of a merge into the merged file.
+type carried struct {
+	chunk uint32
+	from  *vector.File
+	index int
+}
+
+// mergeVectors makes the vectors of a merged segment from those of its inputs; data is the segment.
+func (x *Index) mergeVectors(ctx context.Context, result *merged, data []byte) error {
+	if !slices.ContainsFunc(result.parts, func(p *part) bool { return p.vectors != nil }) {
+		return nil
+	}
+	model, ok, err := currentModel(ctx, x.db.Reader)
+	if err != nil || !ok {
+		return err
+	}
+	reader, err := segment.Open(result.made.name, data)
+	if err != nil {
+		return err
+	}
+	var all []carried
+	for input, p := range result.parts {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if p.vectors == nil || p.vectors.model != model.name {
+			continue
+		}
+		some, err := result.carry(input, reader)
+		if err != nil {
+			result.loseVectors(x, err)
+			continue
+		}
+		all = append(all, some...)
+	}
+	slices.SortFunc(all, func(a, b carried) int { return int(a.chunk) - int(b.chunk) })
+	b := vector.NewBuilder(model.dimensions, len(all))
+	b.Missing = reader.Chunks() - len(all)
+	err = segment.Protect(reader.Name, func() error {
+		for _, c := range all {
+			b.Copy(c.chunk, c.from, c.index)
+		}
+		return nil
+	})
+	if err != nil {
+		result.loseVectors(x, err)
+		return nil
+	}
+	result.made.vectors, err = x.createVectors(b, model.name)
+	return err
+}
+
+func (m *merged) loseVectors(x *Index, err error) {
+	x.log.Warn("vectors are damaged and will be restored", "error", err)
+	m.lost = true
+}
+
+// carry lists the vectors of an input's live chunks with their place in the merged segment.
+func (m *merged) carry(input int, to *segment.Reader) (all []carried, err error) {
+	p := m.parts[input]
+	if p.vectors.file == nil {
+		return nil, p.vectors.failed
+	}
+	file, from := p.vectors.file.reader, p.segment.reader
+	err = segment.Protect(file.Name, func() error {
+		chunks, next := file.Chunks(), 0
+		for old := range p.documents {
+			first, end := from.DocumentChunks(old)
+			begin, ordinal := 0, int(m.remap[input][old])
+			if ordinal >= 0 {
+				begin, _ = to.DocumentChunks(ordinal)
+			}
+			for ; next < len(chunks) && int(chunks[next]) < end; next++ {
+				if ordinal >= 0 {
+					all = append(all, carried{uint32(begin + int(chunks[next]) - first), file, next})
+				}
+			}
+		}
+		return nil
+	})
+	return all, err
+}
+
+// liveVectors counts the vectors of documents that are not deleted.
+func (p *part) liveVectors() (n int, err error) {
+	if p.vectors == nil || p.vectors.file == nil {
+		return 0, nil
+	}
+	file := p.vectors.file.reader
+	if p.deleted == nil {
+		return file.Len(), nil
+	}
+	err = p.eachVector(func(int) { n++ })
+	return n, err
+}
+
+// eachVector yields the vectors of documents that are not deleted.
+func (p *part) eachVector(yield func(i int)) error {
+	file := p.vectors.file.reader
+	return segment.Protect(file.Name, func() error {
+		chunks, next := file.Chunks(), 0
+		for document := range p.documents {
+			_, end := p.segment.reader.DocumentChunks(document)
+			for ; next < len(chunks) && int(chunks[next]) < end; next++ {
+				if !p.isDeleted(document) {
+					yield(next)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// countVectors fills the statistics of vectors.
+func countVectors(ctx context.Context, shown *view, stats *index.Stats) error {
+	model, ok, err := currentModel(ctx, shown.tx)
+	if err != nil || !ok {
+		return err
+	}
+	stats.VectorModel = model.name
+	if err := sqldb.GetWhole(ctx, shown.tx, []any{&stats.Refused},
+		"SELECT COUNT(*) FROM refused_texts WHERE model = ?",
+		model.name); err != nil {
+		return err
+	}
+	for _, p := range shown.state.parts {
+		if p.vectors == nil {
+			continue
+		}
+		stats.Bytes += p.vectors.bytes
+		if p.vectors.model != model.name {
+			continue
+		}
+		n, err := p.liveVectors()
+		if err != nil && !isDamage(err) {
+			return err
+		}
+		stats.Vectors += n
+	}
+	return nil
+}
+
+// repairVectors makes damaged files of vectors again from what is stored, and all others that turn out to be damaged:
+// damage rarely comes alone, and a search is repeated only once.
+func (x *Index) repairVectors(ctx context.Context, suspects *damagedError) error {
+	x.vectored.Lock()
+	defer x.vectored.Unlock()
+	parts, err := readManifest(ctx, x.db.Reader)
+	if err != nil {
+		return err
+	}
+	for _, p := range parts {
+		if p.vectors == nil || !slices.Contains(suspects.files, p.vectors.name) && x.states.vectors.verify(p.vectors.name) == nil {
+			continue
+		}
+		if err := x.refreshVectors(ctx, p.name); err != nil && !errors.Is(err, documents.ErrOvertaken) {
+			return fmt.Errorf("restore vectors: %w", err)
+		}
+	}
+	return nil
+}
+
+// restoreVectors gives a new segment the vectors that are stored. Without them words are still searched, and the next
+// Embed tries again.
+func (x *Index) restoreVectors(ctx context.Context, name string) {
+	if err := x.refreshVectors(ctx, name); err != nil && !errors.Is(err, documents.ErrOvertaken) {
+		x.log.Warn("cannot restore vectors yet", "segment", name, "error", err)
+	}
+}
+
+// refreshVectors writes the file of a segment's vectors again, with all that are stored by the current model. The
+// library's version stays: results that are shown stay with it. documents.ErrOvertaken: the segment or its vectors were
+// replaced meanwhile.
+func (x *Index) refreshVectors(ctx context.Context, name string) error {
+	model, ok, err := currentModel(ctx, x.db.Reader)
+	if err != nil || !ok {
+		return err
+	}
+	seen, err := x.openSound(ctx)
+	if err != nil {
+		return err
+	}
+	defer seen.close()
+	p := seen.state.named(name)
+	if p == nil {
+		return documents.ErrOvertaken
+	}
+	// The pool is newer than the view: what was embedded since counts too.
+	built, err := knownVectors(ctx, x.db.Reader, model, p.segment.reader, func(yield yieldDocument) error {
+		return seen.each(ctx, p, p.liveOrdinals(), yield)
+	})
+	if err != nil {
+		return blame([]*part{p}, err)
+	}
+	made, err := x.createVectors(built, model.name)
+	if err != nil {
+		return err
+	}
+	unused := p.vectors
+	err = x.Change(ctx, func(tx *sqldb.Tx) { replaceVectors(ctx, tx, p, made) })
+	if err != nil {
+		unused = made
+	}
+	x.remove(unused.fileName())
+	return err
+}
+
+// replaceVectors names made, which may be nil, in the place of a part's vectors.
+func replaceVectors(ctx context.Context, tx *sqldb.Tx, p *part, made *vectorFile) {
+	deletes := int64(0)
+	tx.Fail(p.stillNamed(ctx, tx, &deletes))
+	tx.Exec("DELETE FROM vector_files WHERE segment = ?", p.id)
+	if made != nil {
+		made.insert(tx, p.id)
+	}
+	bumpManifest(tx)
+}

@@ -1,0 +1,86 @@
+package segments
+
+import (
+	"context"
+	"fmt"
+
+	"quarry/server/documents"
+	"quarry/server/index"
+	"quarry/server/index/segment"
+	"quarry/server/sqldb"
+)
+
+// apply stores changes in one transaction. An index that turns out to be damaged is repaired first.
+func (x *Index) apply(ctx context.Context, changes []documents.Change, cursors map[string]string) (
+	written index.Written, err error) {
+	if !x.ReadOnly() {
+		x.worker.begin()
+		if err := x.prepareDictionary(ctx, changes); err != nil {
+			return index.Written{}, err
+		}
+	}
+	written, err = x.tryApply(ctx, changes, cursors)
+	if suspects := damageOf(err); suspects != nil {
+		if err := x.repair(ctx, suspects); err != nil {
+			return index.Written{}, err
+		}
+		written, err = x.tryApply(ctx, changes, cursors)
+	}
+	if err == nil {
+		x.worker.kick()
+	}
+	return written, err
+}
+
+func (x *Index) tryApply(ctx context.Context, changes []documents.Change, cursors map[string]string) (
+	index.Written, error) {
+	w := &writer{x: x, changes: len(changes)}
+	written, err := x.Apply(ctx, changes, cursors, w)
+	if err != nil {
+		x.discard(w.segment)
+	}
+	return written, err
+}
+
+// writer is what a write adds to the documents: it is a documents.Written.
+type writer struct {
+	x       *Index
+	changes int
+	gone    []segment.Delta // of documents that are replaced or removed, where their texts are known
+	segment *part           // of the new documents; nil: there are none
+}
+
+// Begin implements documents.Written.
+func (w *writer) Begin(documents.State) (replaced func(n int, old index.Document)) {
+	w.x.discard(w.segment)
+	w.segment, w.gone = nil, make([]segment.Delta, w.changes)
+	return func(n int, old index.Document) { w.gone[n] = segment.DeltaOf(old) }
+}
+
+// Prepare implements documents.Written: it makes a durable segment of what comes, and its vectors.
+func (w *writer) Prepare(ctx context.Context, tx sqldb.Querier, plan *documents.Plan) (err error) {
+	builder, ok := w.x.builders.Get().(*segment.Builder)
+	if !ok {
+		builder = segment.NewBuilder()
+	}
+	defer func() {
+		builder.Reset()
+		w.x.builders.Put(builder)
+	}()
+	var list []*index.Document
+	for n := range plan.Items {
+		i := &plan.Items[n]
+		if i.Keep || i.Put == nil {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := builder.Add(*i.Put); err != nil {
+			return fmt.Errorf("index document %q: %w", i.ID, err)
+		}
+		list = append(list, i.Put)
+	}
+	w.segment, err = w.x.buildSegment(ctx, tx, builder, list)
+	return err
+}

@@ -1,0 +1,302 @@
+package weaviate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
+	"golang.org/x/sync/errgroup"
+
+	"quarry/internal/guard"
+	"quarry/server/documents"
+	"quarry/server/index"
+	"quarry/server/index/analysis"
+)
+
+const (
+	// followAtOnce documents are applied together, patchesAtOnce objects at the same time.
+	followAtOnce  = 100
+	patchesAtOnce = 8
+	// leaseTime is how long the others wait for a process that follows the log and has died.
+	leaseTime = 30 * time.Second
+	// releaseTime bounds the end of that at Close.
+	releaseTime = 2 * time.Second
+	// lookAfter is how often a process looks for changes that another one has stored and not applied.
+	lookAfter = 5 * time.Second
+	// deletedAtOnce is how many objects Weaviate deletes with one call at most.
+	deletedAtOnce = 10_000
+)
+
+// follow is catchUp for the background.
+func (x *Index) follow(ctx context.Context) error {
+	if x.Store.ReadOnly() {
+		return nil
+	}
+	err := x.catchUp(ctx)
+	if err != nil {
+		x.ensured.Clear()
+	}
+	return err
+}
+
+// release lets another process follow at once.
+func (x *Index) release() {
+	if x.Store.ReadOnly() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
+	defer cancel()
+	if err := x.Store.Release(ctx, x.holder); err != nil {
+		x.log.Warn("release the log of the documents", "error", err)
+	}
+}
+
+// catchUp applies all changes, unless another process does.
+func (x *Index) catchUp(ctx context.Context) error {
+	replicas := true
+	for first := true; ; first = false {
+		replicas = !replicas // neither waits for the other
+		model, err := x.Store.Model(ctx)
+		if err != nil {
+			return err
+		}
+		name := className(model)
+		if err := x.ensure(ctx, name); err != nil {
+			return err
+		}
+		_, ok, err := x.Store.Lease(ctx, x.follower(name), x.holder, time.Now().Add(leaseTime))
+		if err != nil || !ok {
+			return err
+		}
+		done, err := x.step(ctx, name, model, replicas)
+		if err = errors.Join(err, x.others(ctx, name, first && done && err == nil)); err != nil || done {
+			return err
+		}
+	}
+}
+
+// others keeps the collection that is searched up to date until that of the current model has everything, and then
+// removes it.
+func (x *Index) others(ctx context.Context, current string, complete bool) error {
+	shown, err := x.Store.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	found, err := x.collections(ctx, shown)
+	complete = complete && found[current] == shown.Sequence()
+	shown.Close()
+	for class := range found {
+		switch {
+		case err != nil || class == current:
+		case complete:
+			x.ensured.Delete(class)
+			err = x.client.removeTenant(ctx, class, x.tenant)
+			if err == nil {
+				err = x.client.removeEmpty(ctx, class)
+			}
+			if err == nil {
+				err = x.Store.Forget(ctx, x.follower(class))
+			}
+		case usable(class):
+			_, ok, leaseErr := x.Store.Lease(ctx, x.follower(class), x.holder, time.Now().Add(leaseTime))
+			if err = leaseErr; ok {
+				_, err = x.step(ctx, class, "", false)
+			}
+		}
+	}
+	return err
+}
+
+// collections returns how far the collections are that have the library.
+func (x *Index) collections(ctx context.Context, shown *documents.Snapshot) (map[string]int64, error) {
+	followers, err := shown.Followers(ctx, "weaviate/")
+	found := map[string]int64{}
+	for name, position := range followers {
+		if class, tenant, _ := strings.Cut(strings.TrimPrefix(name, "weaviate/"), "/"); tenant == x.tenant {
+			found[class] = position
+		}
+	}
+	return found, err
+}
+
+// searched returns the collection that has the most changes, and how far it is: that of the current model, or, as long
+// as it is being filled, of the model before.
+func (x *Index) searched(ctx context.Context, shown *documents.Snapshot) (class string, position int64, err error) {
+	found, err := x.collections(ctx, shown)
+	class = className(shown.Model())
+	position = found[class]
+	for other, at := range found {
+		if at > position && usable(other) {
+			class, position = other, at
+		}
+	}
+	return class, position, err
+}
+
+// follower is the name of the position in the log of a collection.
+func (x *Index) follower(class string) string { return "weaviate/" + class + "/" + x.tenant }
+
+// step applies some changes: those that Weaviate lacks, or those that one of its replicas lacks, which come first if
+// wanted.
+func (x *Index) step(ctx context.Context, class, model string, first bool) (done bool, err error) {
+	shown, err := x.Store.Snapshot(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer shown.Close()
+	followers, err := shown.Followers(ctx, x.follower(class))
+	if err != nil {
+		return false, err
+	}
+	position := followers[x.follower(class)]
+	replicas, err := shown.Parts(ctx, x.follower(class))
+	if err != nil {
+		return false, err
+	}
+	from, current := position, position == shown.Sequence()
+	if first || current {
+		if from, err = x.lacking(ctx, class, position, replicas); err != nil || current && from == position {
+			return true, err
+		}
+	}
+	changes, err := shown.Changes(ctx, from, followAtOnce)
+	if err != nil {
+		return false, err
+	}
+	shown.Close()
+	written, refused, err := x.write(ctx, class, model, &changes)
+	if err != nil {
+		return false, explain(ctx, "index the documents in Weaviate", err)
+	}
+	nodes, err := x.proven(ctx, written)
+	if err != nil {
+		return false, err
+	}
+	nodes = slices.DeleteFunc(nodes, func(node string) bool { return replicas[node] < from || replicas[node] >= changes.Last })
+	ok, err := x.Store.Advance(ctx, x.follower(class), x.holder, &changes, refused, nodes, time.Now().Add(leaseTime))
+	return !ok || changes.Last <= position && len(nodes) == 0, err
+}
+
+// apply makes the objects what they are after some changes, and returns documents that Weaviate does not take. Applying
+// changes twice changes nothing.
+func (w *writer) apply(ctx context.Context, model string, changes *documents.Changes) ([]documents.Refusal, error) {
+	if err := w.remove(ctx, anyOf, changes.Removed); err != nil {
+		return nil, err
+	}
+	var full, older []int
+	oldest := int64(1) << 62
+	for i := range changes.Put {
+		put := &changes.Put[i]
+		if put.AccessAlone {
+			switch patched, err := w.patch(ctx, put); {
+			case err != nil:
+				return nil, err
+			case patched:
+				continue
+			}
+		}
+		if full = append(full, i); !put.New {
+			older, oldest = append(older, i), min(oldest, put.Changed)
+		}
+	}
+	send, analyser := batch{writer: w}, analysis.New()
+	for _, i := range full {
+		vectors, err := w.x.vectors(ctx, model, &changes.Put[i].Document)
+		if err != nil {
+			return nil, err
+		}
+		made, err := objects(w.class, w.x.tenant, &changes.Put[i], analyser, func(chunk int) []float32 { return vectors[chunk] })
+		if err != nil {
+			send.refuse(changes.Put[i].ID, err.Error())
+		}
+		for _, o := range made {
+			if err := send.add(ctx, changes.Put[i].ID, o); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := send.flush(ctx); err != nil {
+		return nil, err
+	}
+	// Passages that the documents had before, and have no more.
+	ids := make([]string, 0, len(older))
+	for _, i := range older {
+		ids = append(ids, changes.Put[i].ID)
+	}
+	return send.refused, w.remove(ctx, func(property string, ids []string) *pb.Filters {
+		return all(anyOf(property, ids), number(propVersion, pb.Filters_OPERATOR_LESS_THAN, oldest))
+	}, ids)
+}
+
+// vectors returns the vectors of the passages of a document, by number.
+func (x *Index) vectors(ctx context.Context, model string, d *index.Document) ([][]float32, error) {
+	if model == "" || len(d.Chunks) == 0 {
+		return make([][]float32, len(d.Chunks)), nil
+	}
+	texts := make([]string, len(d.Chunks))
+	for i := range d.Chunks {
+		texts[i] = documents.EmbeddedText(d, i)
+	}
+	return x.Store.Embeddings(ctx, model, texts)
+}
+
+// remove deletes the objects of documents that a filter admits. gRPC deletes with the time of the call, so that no
+// replica that was away brings them back.
+func (w *writer) remove(ctx context.Context, filter func(property string, ids []string) *pb.Filters, ids []string) error {
+	for some := range slices.Chunk(ids, batchObjects) {
+		for more := true; more; {
+			err := w.patiently(ctx, func(ctx context.Context) error {
+				var reply *pb.BatchDeleteReply
+				err := w.x.client.onLast(func(host int64) (err error) {
+					reply, err = w.x.client.grpc(host).BatchDelete(ctx, &pb.BatchDeleteRequest{Collection: w.class, Tenant: &w.x.tenant,
+						Filters: filter(propDocument, some), ConsistencyLevel: &w.level})
+					return err
+				})
+				if err != nil {
+					return err
+				}
+				if more = reply.GetMatches() >= deletedAtOnce; reply.GetFailed() > 0 {
+					return &httpError{http.StatusServiceUnavailable, fmt.Sprintf("%d objects were not deleted", reply.GetFailed())}
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// patch changes the rights of a document's objects, which keeps their vectors. It returns false if one of them is
+// missing or refused.
+func (w *writer) patch(ctx context.Context, put *documents.Put) (patched bool, err error) {
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(patchesAtOnce)
+	body, err := json.Marshal(map[string]any{"class": w.class, "tenant": w.x.tenant, "properties": changeable(&put.Document, put.Changed)})
+	if err != nil {
+		return false, fmt.Errorf("write to Weaviate: %w", err)
+	}
+	level := strings.TrimPrefix(w.level.String(), "CONSISTENCY_LEVEL_")
+	for ordinal := wholeDocument; ordinal < len(put.Chunks); ordinal++ {
+		id := objectID(w.x.tenant, put.ID, ordinal)
+		if ordinal == wholeDocument || ordinal == len(put.Chunks)-1 {
+			w.written = append(w.written, stored{id, put.Changed})
+		}
+		group.Go(guard.Err(func() error {
+			return w.patiently(within, func(ctx context.Context) error {
+				return w.x.client.anywhere(ctx, http.MethodPatch, w.x.objectPath(w.class, id)+"&consistency_level="+level, body, nil)
+			})
+		}))
+	}
+	if err = group.Wait(); rejected(err) {
+		return false, nil
+	}
+	return err == nil, err
+}

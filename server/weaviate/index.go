@@ -1,0 +1,258 @@
+// Package weaviate is a distributed search engine: the documents are in a database (package shared), and their passages
+// in a Weaviate cluster, which follows the log of the database. Weaviate finds candidates under all filters; what is
+// shown is read from the database, where rights are checked again, and ranked by package lexical with the statistics of
+// all documents, so that results do not depend on the engine.
+package weaviate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/sync/errgroup"
+
+	"quarry/internal/guard"
+	"quarry/server/documents"
+	"quarry/server/fault"
+	"quarry/server/index"
+	"quarry/server/index/segment"
+)
+
+const (
+	// openWait is how long opening a library waits for Weaviate.
+	openWait = 3 * time.Second
+	// writeWait is how long a write waits until it can be searched without reading the log.
+	writeWait = 5 * time.Second
+	// settlePause is how long a wait for the log asks for its state again.
+	settlePause = 20 * time.Millisecond
+	// settleLook is how often it does so while changes are applied.
+	settleLook = 500 * time.Millisecond
+	// cachedBytes of documents are kept as they are searched, of each at most a share.
+	cachedBytes = 64 << 20
+	cachedShare = 64
+)
+
+// Options are where the documents and the cluster are.
+type Options struct {
+	Cluster Cluster
+	Tenant  string
+	Log     *slog.Logger // nil: nothing is logged
+}
+
+// Index is an open library.
+type Index struct {
+	*documents.Store
+	client   *client
+	tenant   string
+	holder   string // of leases
+	log      *slog.Logger
+	analysed cache
+	words    vocabulary
+	counts   termCounts
+	changes  int      // documents that are read from the log; replaced in tests
+	ensured  sync.Map // names of collections that are as they must be
+
+	following *documents.Follower
+	closed    atomic.Bool
+	unsure    atomic.Int64 // when a write failed last, in nanoseconds since 1970
+}
+
+var _ index.Index = (*Index)(nil)
+
+// version identifies what a document says at one time.
+type version struct {
+	id      string
+	changed int64
+}
+
+// Open opens a library of a store, which is closed with it, and creates its collection or checks it.
+func Open(ctx context.Context, store *documents.Store, options Options) (*Index, error) {
+	c, err := newClient(options.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	x := &Index{Store: store, client: c, holder: uuid.NewString(), changes: maxChanged, log: options.Log}
+	x.log = cmp.Or(x.log, slog.New(slog.DiscardHandler))
+	if x.analysed.known, err = lru.New[version, *segment.Reader](cachedBytes / readerBytes); err != nil {
+		return nil, err
+	}
+	if err := x.start(ctx, options.Tenant); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	return x, nil
+}
+
+func (x *Index) start(ctx context.Context, tenant string) error {
+	model, err := x.Store.Model(ctx)
+	if err == nil {
+		x.tenant, err = Name(ctx, x.Store, tenant)
+	}
+	if err != nil {
+		return err
+	}
+	if err := x.Store.CountWords(ctx); err != nil && !errors.Is(err, fault.ErrReadOnly) {
+		return err
+	}
+	limited, cancel := context.WithTimeout(ctx, openWait)
+	defer cancel()
+	if err := x.ensure(limited, className(model)); err != nil && (ctx.Err() != nil || !transient(err)) {
+		return err
+	} else if err != nil { // documents can be stored, and are indexed later
+		x.log.Warn("Weaviate is not available", "error", err)
+	}
+	x.following = documents.Follow(ctx, x.log, "Weaviate", x.follow, func() time.Duration { return lookAfter })
+	return nil
+}
+
+// ensure creates or checks a collection, once unless calls fail. What was indexed in a collection that is gone is
+// indexed again.
+func (x *Index) ensure(ctx context.Context, class string) error {
+	if _, done := x.ensured.Load(class); done {
+		return nil
+	}
+	err := x.client.ensure(ctx, class, x.tenant, func() error {
+		if x.Store.ReadOnly() {
+			return nil
+		}
+		return x.Store.Restart(ctx, x.follower(class), x.holder, time.Now().Add(leaseTime))
+	})
+	if err == nil {
+		x.ensured.Store(class, true)
+	}
+	return err
+}
+
+// Close implements index.Index.
+func (x *Index) Close() error {
+	if x.closed.Swap(true) {
+		return nil
+	}
+	x.following.Close()
+	x.release()
+	return errors.Join(x.client.close(), x.Store.Close())
+}
+
+// Write implements index.Index: it returns when the batch is in the database, and most often when it is in Weaviate,
+// too.
+func (x *Index) Write(ctx context.Context, batch index.Batch) (index.Written, error) {
+	written, err := x.Store.Write(ctx, batch)
+	if err == nil && !batch.DryRun && written.Added+written.Updated+written.Removed > 0 {
+		x.await(ctx)
+	}
+	return written, err
+}
+
+// UpdateAccess implements index.Index.
+func (x *Index) UpdateAccess(ctx context.Context, patches []index.AccessPatch) (int, error) {
+	n, err := x.Store.UpdateAccess(ctx, patches)
+	if n > 0 {
+		x.await(ctx)
+	}
+	return n, err
+}
+
+// await waits a while until the log is applied. Failing that is no failure of the change: searches read the rest of the
+// log.
+func (x *Index) await(ctx context.Context) {
+	if x.following.Failure() != nil {
+		return
+	}
+	limited, cancel := context.WithTimeout(ctx, writeWait)
+	defer cancel()
+	_ = x.Settle(limited, nil)
+}
+
+// Settle implements index.Follower.
+func (x *Index) Settle(ctx context.Context, report func(done, total int)) error {
+	_, wanted, err := x.Store.Last(ctx)
+	for first := int64(-1); err == nil && !x.Store.ReadOnly(); {
+		next := x.following.Next()
+		x.following.Wake()
+		position, err := x.position(ctx)
+		if err != nil || position >= wanted {
+			return err
+		}
+		if first < 0 || position < first {
+			first = position
+		}
+		if report != nil {
+			report(int(position-first), int(wanted-first))
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-next:
+			if failure := x.following.Failure(); failure != nil {
+				return failure
+			}
+		case <-time.After(settleLook): // another process may be the one that follows
+		}
+		if err := guard.Sleep(ctx, settlePause); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// Problem implements index.Follower: the hosts that are not available, or why documents are not indexed.
+func (x *Index) Problem(ctx context.Context) string {
+	limited, cancel := context.WithTimeout(ctx, openWait)
+	defer cancel()
+	hosts := x.client.cluster.Hosts
+	problems := make([]string, len(hosts))
+	var group errgroup.Group
+	for i, host := range hosts {
+		group.Go(guard.Err(func() error {
+			if err := x.client.once(limited, host, http.MethodGet, "/v1/.well-known/ready", nil, nil); err != nil {
+				problems[i] = explain(ctx, host, err).Error()
+			}
+			return nil
+		}))
+	}
+	_ = group.Wait()
+	problems = slices.DeleteFunc(problems, func(problem string) bool { return problem == "" })
+	if failure := x.following.Failure(); len(problems) == 0 && failure != nil {
+		problems = append(problems, failure.Error())
+	}
+	return strings.Join(problems, "\n")
+}
+
+// position returns how far the collection is that is searched.
+func (x *Index) position(ctx context.Context) (int64, error) {
+	shown, err := x.Store.Snapshot(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer shown.Close()
+	_, position, err := x.searched(ctx, shown)
+	return position, err
+}
+
+// Embed implements index.Index.
+func (x *Index) Embed(ctx context.Context, pass index.Embedding) error {
+	err := x.Store.Embed(ctx, pass)
+	if err == nil {
+		x.await(ctx)
+	}
+	return err
+}
+
+// Check implements index.Index: it checks the database. What Weaviate has is candidates, and is checked with each
+// search. A full check that repairs sends what Weaviate did not take again.
+func (x *Index) Check(ctx context.Context, options index.CheckOptions, report func(done, total int)) ([]index.Damage, error) {
+	found, err := x.Store.Check(ctx, options, report)
+	if err == nil && options.Full && options.Repair && !x.Store.ReadOnly() {
+		err = x.Store.RetryRefused(ctx)
+		x.await(ctx)
+	}
+	return found, err
+}

@@ -1,0 +1,256 @@
+package weaviate
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
+
+	"quarry/internal/guard"
+	"quarry/internal/text"
+	"quarry/server/documents"
+	"quarry/server/index"
+)
+
+// Weaviate answers a search from one replica, any of them. It acknowledges changes which a replica lacks that is down,
+// at every consistency level, as a replica that the others have given up is not counted. So the follower asks each
+// replica for what it wrote, and keeps in the database how far each one is. A search reads from the log what the
+// replica lacks that answered it.
+
+const (
+	// lateWrites is how long Weaviate may continue a call that has failed for its caller.
+	lateWrites = 20 * time.Second
+	// probeTime bounds the question of whether a replica has an object.
+	probeTime = 3 * time.Second
+)
+
+func (x *Index) replicated() bool { return x.client.cluster.Replication > 1 }
+
+// sure reports whether no failed write can still change anything.
+func (x *Index) sure() bool { return time.Since(time.Unix(0, x.unsure.Load())) > lateWrites }
+
+// write applies changes on all replicas that run, or, if one of them fails, on most.
+func (x *Index) write(ctx context.Context, class, model string, changes *documents.Changes) (*writer,
+	[]documents.Refusal, error) {
+	if x.replicated() && x.sure() {
+		w := &writer{x: x, class: class, level: pb.ConsistencyLevel_CONSISTENCY_LEVEL_ALL}
+		refused, err := w.apply(ctx, model, changes)
+		if err == nil || ctx.Err() != nil {
+			return w, refused, err
+		}
+		x.log.Warn("not all replicas of Weaviate can be written", "error", err)
+	}
+	w := &writer{x: x, class: class, level: pb.ConsistencyLevel_CONSISTENCY_LEVEL_QUORUM, patience: x.client.patience}
+	refused, err := w.apply(ctx, model, changes)
+	return w, refused, err
+}
+
+// writer changes the objects of a collection.
+type writer struct {
+	x        *Index
+	class    string
+	level    pb.ConsistencyLevel
+	patience time.Duration // with a failing call; 0: it is not repeated
+	written  []stored      // one object of each call
+}
+
+// stored identifies what an object says at one time.
+type stored struct {
+	id      string
+	changed int64
+}
+
+// patiently repeats a call while it fails for a passing reason. Of one that failed, Weaviate may do the rest later.
+func (w *writer) patiently(ctx context.Context, try func(context.Context) error) error {
+	return patiently(ctx, w.patience, func(ctx context.Context) error {
+		err := try(ctx)
+		if transient(err) {
+			w.x.unsure.Store(time.Now().UnixNano())
+		}
+		return err
+	})
+}
+
+// live returns the nodes that run and have a replica.
+func (x *Index) live(ctx context.Context, class string) (names []string, err error) {
+	var answer struct {
+		Nodes []struct {
+			Name   string     `json:"name"`
+			Shards []struct{} `json:"shards"`
+		} `json:"nodes"`
+	}
+	err = x.client.rest(ctx, http.MethodGet, "/v1/nodes/"+class+"?output=verbose&shardName="+x.tenant, nil, &answer)
+	for _, node := range answer.Nodes {
+		if len(node.Shards) > 0 {
+			names = append(names, node.Name)
+		}
+	}
+	return names, err
+}
+
+func (x *Index) objectPath(class, id string) string {
+	return "/v1/objects/" + class + "/" + id + "?tenant=" + x.tenant
+}
+
+// proven returns the nodes that have all that was written. Each call goes to all replicas that the node knows which
+// coordinates it, as a whole, so that one object of each call proves the others.
+func (x *Index) proven(ctx context.Context, w *writer) (nodes []string, err error) {
+	if w.level != pb.ConsistencyLevel_CONSISTENCY_LEVEL_ALL {
+		return nil, nil
+	}
+	live, err := x.live(ctx, w.class)
+	if err != nil {
+		return nil, explain(ctx, "look for the replicas in Weaviate", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	var group sync.WaitGroup
+	has := make([]bool, len(live))
+	for i, node := range live {
+		group.Go(guard.Func(func() { has[i] = x.has(ctx, w, node) }, func(error) {}))
+	}
+	group.Wait()
+	for i, node := range live {
+		if has[i] {
+			nodes = append(nodes, node)
+		}
+	}
+	return nodes, nil
+}
+
+// has reports whether a node has all that was written.
+func (x *Index) has(ctx context.Context, w *writer, node string) bool {
+	for _, wanted := range w.written {
+		var found struct {
+			Properties struct {
+				Version int64 `json:"version"`
+			} `json:"properties"`
+		}
+		path := x.objectPath(w.class, wanted.id) + "&node_name=" + url.QueryEscape(node)
+		if err := x.client.anywhere(ctx, http.MethodGet, path, nil, &found); err != nil || found.Properties.Version < wanted.changed {
+			return false
+		}
+	}
+	return true
+}
+
+// lacking returns the position from which on a replica that runs lacks changes; position if none does.
+func (x *Index) lacking(ctx context.Context, class string, position int64, replicas map[string]int64) (int64, error) {
+	if !x.replicated() || !x.sure() || x.even(position, replicas) {
+		return position, nil
+	}
+	live, err := x.live(ctx, class)
+	from := position
+	for _, node := range live {
+		from = min(from, replicas[node])
+	}
+	return from, explain(ctx, "look for the replicas in Weaviate", err)
+}
+
+// even reports whether all replicas have the changes up to a position.
+func (x *Index) even(position int64, replicas map[string]int64) bool {
+	complete := 0
+	for _, at := range replicas {
+		if at >= position {
+			complete++
+		}
+	}
+	return !x.replicated() || complete >= x.client.cluster.Replication
+}
+
+// few reports whether a search reads all changes after a position.
+func (s *snapshot) few(since int64) bool { return s.Sequence()-since <= int64(s.index.changes) }
+
+// search asks Weaviate. The replica that answered has the changes up to since; where one of them lacks many, one that
+// lacks few is preferred.
+func (s *snapshot) search(ctx context.Context, host int64, request *pb.SearchRequest) (reply *pb.SearchReply, since int64, err error) {
+	one := pb.ConsistencyLevel_CONSISTENCY_LEVEL_ONE
+	request.Collection, request.Tenant, request.ConsistencyLevel, request.Uses_127Api = s.class, s.index.tenant, &one, true
+	if least := s.least(); s.few(least) || s.replicas == nil {
+		reply, err = s.index.search(ctx, host, request)
+		return reply, least, err
+	}
+	if request.Metadata == nil {
+		request.Metadata = &pb.MetadataRequest{}
+	}
+	request.Metadata.QueryProfile = true // names the node
+	for range s.index.client.cluster.Hosts {
+		host++
+		if reply, err = s.index.search(ctx, host, request); err != nil {
+			return nil, 0, err
+		}
+		shards := reply.GetQueryProfile().GetShards()
+		if since = s.position; len(shards) == 0 {
+			since = s.least()
+		}
+		for _, shard := range shards {
+			since = min(since, s.replicas[shard.GetNode()])
+		}
+		if s.few(since) || !slices.ContainsFunc(slices.Collect(maps.Values(s.replicas)), s.few) {
+			break
+		}
+	}
+	return reply, since, nil
+}
+
+// hostOf is the host that a query goes to: replicas order equal scores differently, and the pages of a list must agree.
+func hostOf(query *index.Query) int64 {
+	digest := fnv.New32a()
+	_, _ = digest.Write([]byte(query.Text + strings.Join(query.Phrases, " ")))
+	return int64(digest.Sum32())
+}
+
+// least returns how far all replicas are.
+func (s *snapshot) least() int64 {
+	if s.replicas == nil {
+		return s.position
+	}
+	least := int64(math.MaxInt64)
+	for _, at := range s.replicas {
+		least = min(least, at)
+	}
+	if len(s.replicas) < s.index.client.cluster.Replication {
+		return 0 // one has not been seen
+	}
+	return min(least, s.position)
+}
+
+// search asks Weaviate, and reads what the replica lacks that answers.
+func (r *reach) search(request *pb.SearchRequest) (*pb.SearchReply, error) {
+	reply, since, err := r.s.search(r.ctx, r.host, request)
+	if err == nil && r.lower(since) {
+		err = r.loadChanged()
+	}
+	return reply, err
+}
+
+// lower makes the changes after a position those that Weaviate may lack.
+func (r *reach) lower(since int64) bool {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	lower := since < r.since
+	r.since = min(r.since, since)
+	return lower
+}
+
+// unfinished describes the changes that not all replicas have; empty: there are none.
+func (s *snapshot) unfinished() (list []string) {
+	if n := s.Sequence() - s.position; n > 0 {
+		list = append(list, text.Count(int(n), "change")+" not indexed yet")
+	}
+	for _, node := range slices.Sorted(maps.Keys(s.replicas)) {
+		if n := s.position - s.replicas[node]; n > 0 {
+			list = append(list, fmt.Sprintf("%s not confirmed by node %s", text.Count(int(n), "change"), node))
+		}
+	}
+	return list
+}

@@ -1,0 +1,418 @@
+package weaviate
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
+
+	"quarry/server/documents"
+	"quarry/server/index"
+	"quarry/server/index/lexical"
+	"quarry/server/index/segment"
+)
+
+// maxListed bounds the documents in Stats.
+const maxListed = 10
+
+// snapshot implements index.Snapshot. It shows the documents of one state; what Weaviate has of other states is left
+// out, and what it lacks is added.
+type snapshot struct {
+	*documents.Snapshot
+	index    *Index
+	class    string
+	position int64            // of the class in the log
+	replicas map[string]int64 // those of its replicas, by node; nil: all have what position says
+	hidden   int              // documents
+	searcher func(*reach) *lexical.Searcher
+}
+
+// Snapshot implements index.Index.
+func (x *Index) Snapshot(ctx context.Context) (_ index.Snapshot, err error) {
+	inner, err := x.Store.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &snapshot{Snapshot: inner, index: x}
+	stats, hidden, err := inner.Words(ctx)
+	if err == nil {
+		s.class, s.position, err = x.searched(ctx, inner)
+	}
+	if err == nil {
+		s.replicas, err = inner.Parts(ctx, x.follower(s.class))
+	}
+	if x.even(s.position, s.replicas) {
+		s.replicas = nil
+	}
+	if err != nil {
+		inner.Close()
+		return nil, err
+	}
+	s.hidden = hidden
+	s.searcher = func(r *reach) *lexical.Searcher {
+		return lexical.NewElsewhere(stats, lexical.DefaultParams(), func(context.Context, index.Access) lexical.Elsewhere { return r })
+	}
+	return s, nil
+}
+
+// Search implements index.Snapshot.
+func (s *snapshot) Search(ctx context.Context, query index.Query) (result index.Result, err error) {
+	if query, err = query.Resolve(ctx, s.resolve); err != nil {
+		return result, err
+	}
+	r := s.reach(ctx, query.Filter.Access)
+	r.host = hostOf(&query)
+	if query.Scope != nil {
+		r.floor = times(query.Scope)
+	}
+	if err := r.loadChanged(); err != nil {
+		return result, err
+	}
+	if !r.everything() {
+		if err := r.warm(&query); err != nil {
+			return result, err
+		}
+	}
+	query.Count = query.Count || query.List != nil
+	result, err = s.searcher(r).Search(ctx, query)
+	if err == nil && r.rest && len(result.Hits) < query.List.Documents {
+		err = s.listRest(ctx, r, query, &result)
+	}
+	result.Behind = r.lost
+	if err == nil && result.Matched != nil {
+		result.Matched = &matched{inner: result.Matched, reach: r}
+	}
+	return result, err
+}
+
+// Engine names what found the passages.
+func (s *snapshot) Engine() string { return "Weaviate" }
+
+// Stats implements index.Snapshot.
+func (s *snapshot) Stats(ctx context.Context) (index.Stats, error) {
+	stats, err := s.Snapshot.Stats(ctx)
+	stats.Engine = "weaviate " + strings.Join(s.index.client.cluster.Hosts, ",")
+	if list := s.unfinished(); len(list) > 0 {
+		stats.Engine += " (" + strings.Join(list, ", ") + ")"
+	}
+	if s.class != className(s.Model()) {
+		stats.Engine += " (words only, while the collection of " + s.Model() + " is filled)"
+	}
+	if err != nil {
+		return stats, err
+	}
+	refused, total, err := s.Refused(ctx, s.index.follower(s.class), maxListed)
+	stats.Unindexed = total
+	for _, r := range refused {
+		stats.UnindexedFirst = append(stats.UnindexedFirst, index.Unindexed(r))
+	}
+	return stats, err
+}
+
+// matched counts what was fetched, and says whether that is all.
+type matched struct {
+	inner index.Matched
+	reach *reach
+}
+
+// Count implements index.Matched.
+func (m *matched) Count(ctx context.Context) (index.Counts, error) {
+	r := m.reach.s.reach(ctx, m.reach.access)
+	r.changed = m.reach.changed
+	if m.reach.incomplete && m.reach.listed.exact && m.reach.last.List != nil {
+		counts, err := r.aggregate(&m.reach.last.Filter, m.reach.listed.filter...)
+		counts.Estimated = len(r.changed) > 0 // they are not counted
+		return counts, err
+	}
+	estimated := m.reach.incomplete || m.reach.behind
+	var unread []string
+	if estimated && m.reach.listed.exact && len(r.changed) == 0 && m.reach.total <= maxCounted {
+		r.last, r.listed = m.reach.last, m.reach.listed
+		matching, complete, err := r.matching()
+		if err != nil {
+			return index.Counts{}, err
+		}
+		unread, estimated = matching, !complete || len(r.changed) > 0
+	}
+	more, err := r.parts(ctx, slices.DeleteFunc(unread, func(id string) bool { return m.reach.fetched[id] }))
+	if err != nil {
+		return index.Counts{}, err
+	}
+	counts, err := lexical.Extend(m.inner, more).Count(ctx)
+	if err == nil && estimated {
+		counts.Estimated, counts.Documents = true, max(counts.Documents, int(m.reach.total))
+	}
+	return counts, err
+}
+
+// Has implements index.Matched. Documents that were not read are not known to match.
+func (m *matched) Has(ctx context.Context, ids []string) (map[string]bool, error) {
+	return m.inner.Has(ctx, ids)
+}
+
+// Twins implements index.Matched: of the documents that were read, if they are all.
+func (m *matched) Twins(ctx context.Context) ([][]string, error) {
+	if m.reach.incomplete {
+		return nil, nil
+	}
+	return m.inner.Twins(ctx)
+}
+
+// matching returns all documents that the last search matches; complete: none is missing. Its filters exclude some
+// whose values are counted, too.
+func (r *reach) matching() (ids []string, complete bool, err error) {
+	filters := variants(&r.last.Filter, true)
+	if len(filters) > 1 {
+		return nil, false, nil
+	}
+	ids, full, err := r.ask(&pb.SearchRequest{Limit: maxCounted + 1,
+		Filters: all(slices.Concat([]*pb.Filters{whole()}, filters[0], r.listed.filter, r.without())...)})
+	return ids, !full, err
+}
+
+// resolve is Resolve for a filter of which objects have all fields.
+func (s *snapshot) resolve(ctx context.Context, f index.Filter) (index.Filter, error) {
+	if err := f.Check(knows); err != nil {
+		return f, err
+	}
+	return s.Resolve(ctx, f)
+}
+
+// Facets implements index.Snapshot.
+func (s *snapshot) Facets(ctx context.Context, filter index.Filter) (counts index.Counts, err error) {
+	if err := ctx.Err(); err != nil {
+		return counts, err
+	}
+	if filter, err = s.resolve(ctx, filter); err != nil {
+		return counts, err
+	}
+	r := s.reach(ctx, filter.Access)
+	if err := r.loadChanged(); err != nil {
+		return counts, err
+	}
+	wanted := lexical.Wanted{Filter: filter, Count: true, List: &index.List{Browse: true, Order: index.Newest}}
+	parts, _, err := r.fetch(&wanted, listing{filter: []*pb.Filters{}, exact: !r.behind})
+	if err == nil && r.incomplete && !r.behind {
+		if counts, err = r.aggregate(&filter); err == nil {
+			parts, err = r.parts(ctx, r.changed)
+		}
+		if err != nil {
+			return counts, err
+		}
+		changed, err := lexical.NewSearcher(parts, lexical.DefaultParams()).Facets(ctx, filter)
+		return sum(counts, changed), err
+	}
+	if err == nil {
+		counts, err = lexical.NewSearcher(parts, lexical.DefaultParams()).Facets(ctx, filter)
+	}
+	counts.Estimated = r.incomplete || r.behind
+	return counts, err
+}
+
+// Suggest implements index.Snapshot.
+func (s *snapshot) Suggest(ctx context.Context, prefix string, access index.Access, limit int) (index.Suggestions, error) {
+	r := s.reach(ctx, access)
+	if err := r.loadChanged(); err != nil {
+		return index.Suggestions{}, err
+	}
+	return s.searcher(r).Suggest(ctx, prefix, access, limit)
+}
+
+// Like implements index.Snapshot.
+func (s *snapshot) Like(ctx context.Context, id string, chunk int, access index.Access) (found index.Likeness, err error) {
+	passage, err := s.Passage(ctx, id, chunk, access)
+	if err != nil {
+		return found, err
+	}
+	if found.Vector.Model = s.Model(); found.Vector.Model != "" {
+		text := documents.EmbeddedText(&passage, 0)
+		vectors, err := s.index.Store.Embeddings(ctx, found.Vector.Model, []string{text})
+		if err != nil {
+			return found, err
+		}
+		found.Vector.Values = vectors[0]
+	}
+	r := s.reach(ctx, access)
+	found.Words, err = s.searcher(r).RareWords(ctx, passage.Title+"\n\n"+passage.Chunks[0].Text, access)
+	return found, err
+}
+
+// Nearest implements index.Snapshot.
+func (s *snapshot) Nearest(ctx context.Context, wanted index.Vector, query index.Query) ([]index.Hit, error) {
+	limit := max(0, min(query.Limit, candidates))
+	if wanted.Model != s.Model() || s.class != className(s.Model()) || limit == 0 || len(wanted.Values) == 0 {
+		return nil, ctx.Err()
+	}
+	filter, err := s.resolve(ctx, query.Filter)
+	if err != nil {
+		return nil, err
+	}
+	query.Filter = filter
+	r := s.reach(ctx, query.Filter.Access)
+	for depth := 2 * limit; ; depth *= 4 {
+		found, err := r.near(wanted, &query, depth)
+		if err != nil {
+			return nil, err
+		}
+		full := len(found) >= depth
+		kept, err := r.keep(wanted, query, found)
+		if err != nil {
+			return nil, err
+		}
+		if len(kept) >= limit || !full || depth > 10*candidates {
+			return kept[:min(len(kept), limit)], nil
+		}
+	}
+}
+
+// near returns what Weaviate finds near a vector.
+func (r *reach) near(wanted index.Vector, query *index.Query, depth int) (hits []index.Hit, err error) {
+	reply, err := r.search(&pb.SearchRequest{Limit: uint32(depth), Filters: all(variants(&query.Filter, false)[0]...),
+		NearVector: &pb.NearVector{Vectors: []*pb.Vectors{{Type: pb.Vectors_VECTOR_TYPE_SINGLE_FP32,
+			VectorBytes: documents.AppendVector(nil, wanted.Values)}}},
+		Properties: &pb.PropertiesRequest{NonRefProperties: []string{propDocument, propOrdinal}},
+		Metadata:   &pb.MetadataRequest{Distance: true}})
+	if err != nil {
+		return nil, err
+	}
+	for _, found := range reply.GetResults() {
+		values := found.GetProperties().GetNonRefProps().GetFields()
+		hits = append(hits, index.Hit{DocumentID: unmark(values[propDocument].GetTextValue()), Chunk: int(values[propOrdinal].GetIntValue()),
+			Score: 1 - float64(found.GetMetadata().GetDistance())})
+	}
+	return hits, nil
+}
+
+// keep reads the documents of hits, replaces the hits of changed documents by what the database has, and checks all
+// again.
+func (r *reach) keep(wanted index.Vector, query index.Query, found []index.Hit) ([]index.Hit, error) {
+	if err := r.loadChanged(); err != nil {
+		return nil, err
+	}
+	hits := slices.DeleteFunc(found, func(h index.Hit) bool { return slices.Contains(r.changed, h.DocumentID) })
+	ids := slices.Clone(r.changed)
+	for _, h := range hits {
+		ids = append(ids, h.DocumentID)
+	}
+	fresh, err := r.changedNear(wanted)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := r.parts(r.ctx, slices.Compact(slices.Sorted(slices.Values(ids))))
+	if err != nil {
+		return nil, err
+	}
+	kept, err := lexical.NewSearcher(parts, lexical.DefaultParams()).Keep(r.ctx, query, append(hits, fresh...))
+	slices.SortFunc(kept, func(a, b index.Hit) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.DocumentID, b.DocumentID), cmp.Compare(a.Chunk, b.Chunk))
+	})
+	if query.PerDocument > 0 {
+		given := map[string]int{}
+		kept = slices.DeleteFunc(kept, func(h index.Hit) bool {
+			given[h.DocumentID]++
+			return given[h.DocumentID] > query.PerDocument
+		})
+	}
+	return kept, err
+}
+
+// changedNear returns the passages of changed documents that have a vector.
+func (r *reach) changedNear(wanted index.Vector) (hits []index.Hit, err error) {
+	documents, err := r.s.Whole(r.ctx, r.changed)
+	if err != nil {
+		return nil, err
+	}
+	for i := range documents {
+		vectors, err := r.s.index.vectors(r.ctx, wanted.Model, &documents[i])
+		if err != nil {
+			return nil, err
+		}
+		for chunk, values := range vectors {
+			if len(values) == len(wanted.Values) {
+				score := 0.0
+				for at, value := range values {
+					score += float64(value) * float64(wanted.Values[at])
+				}
+				hits = append(hits, index.Hit{DocumentID: documents[i].ID, Chunk: chunk, Score: score})
+			}
+		}
+	}
+	return hits, nil
+}
+
+// readerBytes is about what an open segment takes beside its data.
+const readerBytes = 4 << 10
+
+// cache keeps the segments of documents that were searched last, up to cachedBytes.
+type cache struct {
+	mutex sync.Mutex // for bytes
+	known *lru.Cache[version, *segment.Reader]
+	bytes int
+}
+
+func (c *cache) get(v version) (*segment.Reader, bool) { return c.known.Get(v) }
+
+func (c *cache) add(v version, reader *segment.Reader) {
+	size := reader.Size() + readerBytes
+	if size > cachedBytes/cachedShare {
+		return
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if found, _ := c.known.ContainsOrAdd(v, reader); found {
+		return
+	}
+	for c.bytes += size; c.bytes > cachedBytes; {
+		_, oldest, _ := c.known.RemoveOldest()
+		c.bytes -= oldest.Size() + readerBytes
+	}
+}
+
+// termCounts keeps the statistics of the terms that were looked for last, of one version of the library.
+type termCounts struct {
+	mutex   sync.Mutex
+	version string
+	known   map[string]segment.TermCounts
+}
+
+// maxTerms bounds the terms that are kept.
+const maxTerms = 1 << 16
+
+func (c *termCounts) of(ctx context.Context, s *snapshot, terms []string) ([]segment.TermCounts, error) {
+	counts, unknown := make([]segment.TermCounts, len(terms)), []string(nil)
+	c.mutex.Lock()
+	if c.version != s.Version() || len(c.known) > maxTerms {
+		c.version, c.known = s.Version(), map[string]segment.TermCounts{}
+	}
+	for i, term := range terms {
+		n, ok := c.known[term]
+		if counts[i] = n; !ok {
+			unknown = append(unknown, term)
+		}
+	}
+	c.mutex.Unlock()
+	if len(unknown) == 0 {
+		return counts, nil
+	}
+	found, err := s.Counts(ctx, unknown)
+	if err != nil {
+		return nil, err
+	}
+	for i, term := range terms {
+		if n, ok := found[term]; ok {
+			counts[i] = n
+		}
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.version == s.Version() {
+		for _, term := range unknown {
+			c.known[term] = found[term]
+		}
+	}
+	return counts, nil
+}
