@@ -17,6 +17,9 @@ import (
 // passageBytes is about how long the best passage may be.
 const passageBytes = 300
 
+// sentenceBytes is how long a sentence may be that is not cut.
+const sentenceBytes = 2 * passageBytes
+
 // highlighter implements index.Highlighter for the words of a plan.
 type highlighter struct {
 	terms     map[string]matchedWord
@@ -126,7 +129,7 @@ func (h *highlighter) Highlight(text string, spoken index.LanguageAt, within [2]
 		marks = append(marks, [2]int{m.start, m.end})
 	}
 	best = passage(text[within[0]:within[1]], between(found, within))
-	return marks, [2]int{best[0] + within[0], best[1] + within[0]}
+	return marks, withAnnounced(text, [2]int{best[0] + within[0], best[1] + within[0]})
 }
 
 // between returns the marks within a part of their text, as they are in that.
@@ -182,11 +185,11 @@ func (h *highlighter) find(text string, spoken index.LanguageAt) []mark {
 	return found
 }
 
-// passage returns the range of whole sentences that contains the most of the query, with what the last one announces.
+// passage returns the range of whole sentences that contains the most of the query.
 func passage(text string, marks []mark) [2]int {
 	all := pieces(text)
 	var best [2]int
-	bestWeight, behind, some := -1.0, 0, len(marks) > 0
+	bestWeight, some := -1.0, len(marks) > 0
 	for i := range all {
 		for len(marks) > 0 && marks[0].start < all[i][0] {
 			marks = marks[1:]
@@ -203,11 +206,8 @@ func passage(text string, marks []mark) [2]int {
 			continue
 		}
 		if weight := weigh(marks, candidate[1]); weight > bestWeight+1e-9 {
-			best, bestWeight, behind = candidate, weight, end
+			best, bestWeight = candidate, weight
 		}
-	}
-	if best[0] < best[1] {
-		best = trim(text, best[0], all[withAnnounced(text, all, behind)-1][1])
 	}
 	return best
 }
@@ -231,34 +231,37 @@ func outdone(marks []mark, all [][2]int) bool {
 	return false
 }
 
-// withAnnounced returns the end of the pieces up to end with the list, rows or code that the last of them announces, as
-// far as passageBytes of that.
-func withAnnounced(text string, all [][2]int, end int) int {
-	line := func(at int) string { return strings.TrimSpace(text[all[at][0]:all[at][1]]) }
-	for end > 1 && line(end-1) == "" {
-		end--
+// withAnnounced returns a passage with the list, rows or code that its last line announces, as far as passageBytes of
+// that.
+func withAnnounced(text string, best [2]int) [2]int {
+	line := lastLine(text[:best[1]])
+	if !announces(line) {
+		return best
 	}
-	code, begun := fence(line(end-1)), false
-	if !announces(line(end - 1)) {
-		return end
-	}
-	most := all[end-1][1] + passageBytes
-	for at := end; at < len(all) && (all[at][1] <= most || !begun && all[at][0] < most); at++ {
-		next := line(at)
-		switch {
-		case next == "" && begun && !code:
-			return end
-		case next == "":
-			continue
-		case fence(next) && begun:
-			return at + 1
-		case fence(next):
-			code = true
+	rest := text[best[1]:min(len(text), best[1]+passageBytes+sentenceBytes)]
+	code, begun, end := fence(line), false, 0
+	for _, piece := range pieces(rest) {
+		blank := strings.TrimSpace(rest[piece[0]:piece[1]]) == ""
+		if blank && begun && !code || piece[1] > passageBytes && (begun || piece[0] >= passageBytes) {
+			break
 		}
-		begun = begun || !announces(next)
-		end = at + 1
+		line = lastLine(rest[:piece[1]])
+		if blank || begun && !code && announces(line) {
+			continue
+		}
+		if end = piece[1]; begun && fence(line) {
+			break
+		}
+		code = code || fence(line)
+		begun = begun || !announces(line)
 	}
-	return end
+	return trim(text, best[0], best[1]+end)
+}
+
+// lastLine returns the last line of a text that is not blank.
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
 }
 
 // announces reports whether a line is incomplete without what stands below it: it ends in a colon, or is a heading, the
@@ -297,35 +300,36 @@ func pieces(text string) [][2]int {
 	var out [][2]int
 	for it := sentences.FromString(text); it.Next(); {
 		from, to := it.Start(), it.End()
-		if n := len(out); n > 0 && to-out[n-1][0] <= passageBytes && goesOn(text[:from], text[from:to]) {
+		if n := len(out); n > 0 && to-out[n-1][0] <= sentenceBytes && goesOn(text[:from], text[from:to]) {
 			out[n-1][1] = to
 			continue
 		}
-		for to-from > passageBytes {
-			end := from + passageBytes
-			if space := strings.LastIndexFunc(text[from:end], unicode.IsSpace); space > 0 {
-				_, size := utf8.DecodeRuneInString(text[from+space:])
-				end = from + space + size
-			} else {
-				for !utf8.RuneStart(text[end]) && end > from+1 {
-					end--
-				}
+		for to-from > sentenceBytes {
+			end := from + sentenceBytes
+			if space := strings.LastIndexAny(text[from:end], " \t\n"); space > 0 {
+				end = from + space + 1
+			}
+			for !utf8.RuneStart(text[end]) && end > from+1 {
+				end--
 			}
 			out = append(out, [2]int{from, end})
 			from = end
 		}
-		if from < to {
-			out = append(out, [2]int{from, to})
-		}
+		out = append(out, [2]int{from, to})
 	}
 	return out
 }
 
-// goesOn reports whether a sentence goes on behind a dot within a word, or from one line to the next in small letters.
+// goesOn reports whether a sentence goes on behind a dot within a word or the number of an item, or from one line to the
+// next in small letters.
 func goesOn(before, next string) bool {
 	first, _ := utf8.DecodeRuneInString(next)
 	if strings.HasSuffix(before, ".") {
 		return !unicode.IsSpace(first)
+	}
+	line := strings.Trim(before[strings.LastIndexByte(before, '\n')+1:], "#>-* \t0123456789")
+	if line == "." || len(line) == 2 && line[1] == '.' { // 1. or Q.
+		return true
 	}
 	before, atLineEnd := strings.CutSuffix(before, "\n")
 	last, _ := utf8.DecodeLastRuneInString(before)
@@ -334,10 +338,7 @@ func goesOn(before, next string) bool {
 
 // trim leaves white space at both ends out.
 func trim(text string, from, to int) [2]int {
-	part := text[from:to]
-	start := len(part) - len(strings.TrimLeftFunc(part, unicode.IsSpace))
-	if start == len(part) {
-		return [2]int{from, from}
-	}
-	return [2]int{from + start, from + len(strings.TrimRightFunc(part, unicode.IsSpace))}
+	part := strings.TrimSpace(text[from:to])
+	start := from + strings.Index(text[from:to], part)
+	return [2]int{start, start + len(part)}
 }

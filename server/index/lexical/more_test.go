@@ -186,23 +186,33 @@ func TestPhrasesAreWritten(t *testing.T) {
 func TestBestPassages(t *testing.T) {
 	s := newSearcher(t, []Part{{Segment: open(t, "best", []index.Document{{ID: "a", Chunks: []index.Chunk{{Text: "canary budget"}}}})}})
 	h := search(t, s, index.Query{Text: "canary budget"}).Highlighter
-	long := strings.Repeat("Nothing else. ", 30)
+	long, clauses := strings.Repeat("Nothing else. ", 30), strings.Repeat("and ", 99)
 	for name, test := range map[string]struct{ text, want string }{
 		"a list":        {long + "\nThe canary budget:\n\n- one\n- two\n\nMore.", "The canary budget:\n\n- one\n- two"},
 		"code":          {"The canary budget:\n\n```sh\nset 1\n\nset 2\n```\nMore.\n" + long, "The canary budget:\n\n```sh\nset 1\n\nset 2\n```"},
 		"rows":          {long + "\n| canary | budget |\n|---|---|\n| a | b |\n\n" + long, "| canary | budget |\n|---|---|\n| a | b |"},
 		"a heading":     {long + "\n## Canary budget\n\nIt is small.\n\n" + long, "## Canary budget\n\nIt is small."},
+		"a question":    {"### Q. Canary budget?\n\nIt is small.\n\n" + long, "### Q. Canary budget?\n\nIt is small."},
+		"two of them":   {"## Canary budget\n\nSmall. For these:\n- " + clauses, "## Canary budget\n\nSmall."},
 		"a long list":   {"Canary budget:\n" + strings.Repeat("- "+strings.Repeat("x", 98)+"\n", 9), "Canary budget:" + strings.Repeat("\n- "+strings.Repeat("x", 98), 2)},
 		"nothing below": {"Nothing.\n" + long + "\nThe canary budget:", "The canary budget:"},
 		"wrapped lines": {long + "\nWe spend some of the\ncanary budget, and\nthen stop. " + long, "We spend some of the\ncanary budget, and\nthen stop."},
 		"more words":    {"A budget is a plan. The canary has a budget. " + long, "The canary has a budget."},
 		"as many words": {"The canary budget is small. Spend the canary budget. " + long, "The canary budget is small. Spend"},
+		"an item":       {long + "\n1. Ask Jo.\n2.  The canary has a budget.\n3. " + long, "2.  The canary has a budget."},
+		"a sentence":    {"The canary " + clauses + "has a budget. " + long, "The canary " + clauses + "has a budget."},
 		"an address":    {long + "\n- See [Money](../../canary/budget.md), our budget.", "- See [Money](../../canary/budget.md), our budget."},
 	} {
 		_, best := h.Highlight(test.text, index.InLanguage(""), [2]int{0, len(test.text)})
-		if got := test.text[best[0]:best[1]]; !strings.HasPrefix(got, test.want) {
+		got := test.text[best[0]:best[1]]
+		if !strings.HasPrefix(got, test.want) || strings.HasSuffix(got, "\n3.") || strings.HasSuffix(got, "these:") {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
+	}
+	const text, list = "The canary budget:", "\n\n- one\n- two"
+	_, best := h.Highlight(text+list, index.InLanguage(""), [2]int{0, len(text)})
+	if best != [2]int{0, len(text + list)} {
+		t.Errorf("a list in the next chunk: %q", (text + list)[best[0]:best[1]])
 	}
 }
 
