@@ -364,8 +364,8 @@ func (a *app) printSandbox(added *wire.Added[wire.NewAccessToken], user, address
 	}
 	var b strings.Builder
 	for _, variable := range objectOf(environment) {
-		if !variable.isLeftOut() {
-			fmt.Fprintf(&b, "export %s=%s\n", variable.name(), config.ShellQuote(fmt.Sprint(variable.value)))
+		if !variable.leftOut {
+			fmt.Fprintf(&b, "export %s=%s\n", variable.key, config.ShellQuote(fmt.Sprint(variable.value)))
 		}
 	}
 	if err := a.print([]byte(b.String())); err != nil {

@@ -18,20 +18,14 @@ import (
 // wire.FullResult.
 type foundResult any
 
-// searchDetails describe the search of an answer. Only --explain prints the fields of explainedSearch.
+// searchDetails describe the search of an answer. Only --explain prints the keys behind the notes, and empty lists.
 type searchDetails struct {
-	Every        everyKey    `json:"-"`
-	TotalMatches *int        `json:"total_matches,omitempty" jsonschema:"matching documents"`
-	Notes        []wire.Note `json:"notes,omitempty" jsonschema:"what to know about the results"`
-	explainedSearch
-}
-
-type explainedSearch struct {
-	EveryToo       everyKey             `json:"-"`
-	Queries        []wire.ExecutedQuery `json:"queries,omitempty"`
+	TotalMatches   *int                 `json:"total_matches,omitempty" jsonschema:"matching documents"`
+	Notes          []wire.Note          `json:"notes,omitzero" jsonschema:"what to know about the results"`
+	Queries        []wire.ExecutedQuery `json:"queries,omitzero"`
 	QueryExpansion *wire.QueryExpansion `json:"query_expansion,omitempty"`
-	AppliedFilters []wire.AppliedFilter `json:"applied_filters,omitempty"`
-	Stages         []wire.Stage         `json:"stages,omitempty"`
+	AppliedFilters []wire.AppliedFilter `json:"applied_filters,omitzero"`
+	Stages         []wire.Stage         `json:"stages,omitzero"`
 	Facets         *wire.Facets         `json:"facets,omitempty"`
 }
 
@@ -52,9 +46,9 @@ type searchesOutput struct {
 
 // oneOfSearches is a query with its results, or why it failed.
 type oneOfSearches struct {
-	Query   string        `json:"query"`
-	Error   string        `json:"error,omitempty" jsonschema:"why the query failed"`
-	Results []foundResult `json:"results" jsonschema:"null if the query failed"`
+	Query   string         `json:"query"`
+	Error   string         `json:"error,omitempty" jsonschema:"why the query failed"`
+	Results *[]foundResult `json:"results" jsonschema:"null if the query failed"`
 	searchDetails
 }
 
@@ -80,14 +74,17 @@ func jsonResult(r *wire.SearchResult, explain, several bool) foundResult {
 
 // jsonDetails describes the search of an answer.
 func jsonDetails(response *wire.SearchResponse, explain bool) searchDetails {
-	details := searchDetails{Notes: response.Notes}
-	if !fromQuarry(response) {
-		return details
+	details := searchDetails{}
+	if len(response.Notes) > 0 {
+		details.Notes = response.Notes
 	}
-	details.TotalMatches = &response.TotalMatches
-	if details.Every = everyKey(explain); explain {
-		details.explainedSearch = explainedSearch{true, response.Queries, &response.QueryExpansion, response.AppliedFilters,
-			response.Stages, &response.Facets}
+	switch {
+	case !fromQuarry(response):
+	case explain:
+		return searchDetails{&response.TotalMatches, response.Notes, response.Queries, &response.QueryExpansion,
+			response.AppliedFilters, response.Stages, &response.Facets}
+	default:
+		details.TotalMatches = &response.TotalMatches
 	}
 	return details
 }
@@ -105,7 +102,8 @@ func searchAnswer(outcomes []outcome, explain bool, shape shape) answer {
 			if o.err != nil {
 				return oneOfSearches{Query: o.query.text, Error: clampError(o.err)}
 			}
-			return oneOfSearches{Query: o.query.text, Results: jsonResults(o.response, full, c), searchDetails: jsonDetails(o.response, explain)}
+			results := jsonResults(o.response, full, c)
+			return oneOfSearches{Query: o.query.text, Results: &results, searchDetails: jsonDetails(o.response, explain)}
 		})
 		return searchesOutput{searches, searched, end}
 	}}
@@ -167,15 +165,17 @@ func (a *app) printRaw(outcomes []outcome) error {
 	if len(outcomes) == 1 {
 		return a.printJSON(outcomes[0].raw)
 	}
-	searches := []object{}
-	for _, o := range outcomes {
-		if o.err != nil {
-			searches = append(searches, object{{"query", o.query.text}, {"error", clampError(o.err)}})
-		} else {
-			searches = append(searches, object{{"query", o.query.text}, {"response", o.raw}})
-		}
+	type search struct {
+		Query    string          `json:"query"`
+		Error    string          `json:"error,omitempty"`
+		Response json.RawMessage `json:"response,omitempty"`
 	}
-	return a.printJSON(object{{"searches", searches}})
+	return a.printJSON(map[string][]search{"searches": exslices.CastFunc(outcomes, func(o outcome) search {
+		if o.err != nil {
+			return search{Query: o.query.text, Error: clampError(o.err)}
+		}
+		return search{Query: o.query.text, Response: o.raw}
+	})})
 }
 
 // resultLine is a result in ndjson. It names its query where there are several.
@@ -193,12 +193,11 @@ type errorLine struct {
 
 // summaryLine is the last line of ndjson.
 type summaryLine struct {
-	Every        everyKey    `json:"-"`
 	Type         string      `json:"type"`
 	Searched     []string    `json:"searched" jsonschema:"profiles that were searched"`
 	TotalResults int         `json:"total_results"`
 	TotalMatches *int        `json:"total_matches,omitempty" jsonschema:"matching documents"`
-	Notes        []wire.Note `json:"notes,omitempty" jsonschema:"what to know about the results"`
+	Notes        []wire.Note `json:"notes,omitzero" jsonschema:"what to know about the results"`
 	ending
 }
 
@@ -219,9 +218,11 @@ func ndjsonAnswer(outcomes []outcome, explain bool, shape shape) answer {
 			}
 			if fromQuarry(o.response) {
 				matches += o.response.TotalMatches
-				summary.TotalMatches, summary.Every = &matches, everyKey(explain)
+				summary.TotalMatches = &matches
 			}
-			summary.Notes = append(summary.Notes, o.response.Notes...)
+			if details := jsonDetails(o.response, explain); details.Notes != nil {
+				summary.Notes = append(append([]wire.Note{}, summary.Notes...), details.Notes...)
+			}
 			head := resultLine{Type: lineResult}
 			if explain || len(outcomes) > 1 {
 				head.Query = o.query.text

@@ -272,7 +272,7 @@ func rowKeys() []string { return []string{"results", "searches", "documents", "c
 func (s shape) picked(value any) (any, error) {
 	var known []string
 	eachRow(value, func(row object) object {
-		known = union(known, exslices.CastFunc(row, member.name))
+		known = union(known, exslices.CastFunc(row, func(f member) string { return f.key }))
 		return row
 	})
 	for _, name := range s.fields {
@@ -282,19 +282,21 @@ func (s shape) picked(value any) (any, error) {
 	}
 	return eachRow(value, func(row object) object {
 		return exslices.CastFunc(s.fields, func(name string) member {
-			at := slices.IndexFunc(row, func(f member) bool { return f.name() == name })
-			if at < 0 || row[at].isLeftOut() {
-				return member{name, nil}
+			at := slices.IndexFunc(row, func(f member) bool { return f.key == name && !f.leftOut })
+			if at < 0 {
+				return member{key: name}
 			}
-			return member{name, row[at].value}
+			return row[at]
 		})
 	}), nil
 }
 
 // eachRow replaces the rows of an answer. What has no rows is a row; one that is an error stays.
 func eachRow(value any, change func(object) object) any {
-	isRows := func(f member) bool { return slices.Contains(rowKeys(), f.key) }
-	isError := func(f member) bool { return f.name() == "error" && !f.isLeftOut() }
+	isRows := func(f member) bool {
+		return slices.Contains(rowKeys(), f.key) && reflect.Indirect(reflect.ValueOf(f.value)).Kind() == reflect.Slice
+	}
+	isError := func(f member) bool { return f.key == "error" && !f.leftOut }
 	switch value := value.(type) {
 	case jsonLines:
 		lines := slices.Clone(value)
@@ -313,13 +315,13 @@ func eachRow(value any, change func(object) object) any {
 		}
 		changed := slices.Clone(value)
 		for i, f := range changed {
-			if isRows(f) && f.value != nil {
+			if isRows(f) {
 				changed[i].value = eachRow(f.value, change)
 			}
 		}
 		return changed
 	}
-	list := reflect.ValueOf(value)
+	list := reflect.Indirect(reflect.ValueOf(value))
 	if list.Kind() != reflect.Slice {
 		return eachRow(objectOf(value), change)
 	}
