@@ -4,6 +4,7 @@ package passage
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"path"
 	"slices"
@@ -122,18 +123,20 @@ func Highlights(r wire.SearchResult, words []string) []wire.Span {
 	return FindWords(r.Content, words)
 }
 
-// Forms returns the words of a query with the forms of them, and corrections, that the server marked in a result: for
-// its title and place, which come without marks.
-func Forms(r wire.SearchResult, words []string) []string {
-	const most = 64
-	forms := slices.Clone(words)
-	for _, mark := range r.Highlights[:min(len(r.Highlights), most)] {
-		if 0 <= mark[0] && mark[0] < mark[1] && mark[1] <= len(r.Content) {
-			forms = append(forms, strings.ToLower(r.Content[mark[0]:mark[1]]))
+// Forms returns the words of a query with the forms of them, and corrections, that the server marked in results: for
+// titles and places, which come without marks.
+func Forms(results []wire.SearchResult, words []string) []string {
+	const most = 20 // marks of a result
+	forms := map[string]bool{}
+	for _, word := range words {
+		forms[word] = true
+	}
+	for _, r := range results {
+		for _, mark := range wire.OrderSpans(r.Content, r.Highlights[:min(len(r.Highlights), most)]) {
+			forms[strings.ToLower(r.Content[mark[0]:mark[1]])] = true
 		}
 	}
-	slices.Sort(forms)
-	return slices.Compact(forms)
+	return slices.Sorted(maps.Keys(forms))
 }
 
 // Typing returns words (see Words) of which the last one is still being typed: it stands for all that begin with it.

@@ -40,6 +40,7 @@ type List struct {
 
 	items    []wire.SearchResult
 	words    []string
+	forms    []string // of the words, marked in titles and places
 	rows     []row
 	now      time.Time
 	grouping string // one of Groupings; empty: ByDocument
@@ -77,7 +78,6 @@ type row struct {
 	beside   bool   // see passage.Lack
 	heading  string // of the section that it begins
 	marks    []wire.Span
-	words    []string // marked in its title and place
 	outdated bool     // there is a newer version, or the document says that it holds no longer
 	marked   bool     // what is above is known
 }
@@ -88,7 +88,7 @@ type row struct {
 func (l *List) Set(items []wire.SearchResult, words []string, keep bool) {
 	former, had := l.Selected()
 	below := l.selected - l.top
-	l.items, l.words, l.Stale = items, words, false
+	l.items, l.words, l.forms, l.Stale = items, words, passage.Forms(items, words), false
 	l.arrange()
 	l.mixed = slices.ContainsFunc(items, func(r wire.SearchResult) bool { return r.Origin != items[0].Origin })
 	l.oneDate = passage.HasOneDate(items)

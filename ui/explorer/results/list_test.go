@@ -483,6 +483,12 @@ func TestTitlesAndBreadcrumbsAreMarked(t *testing.T) {
 			t.Errorf("%q is not marked in %q", word, lines[at])
 		}
 	}
+	other := item(2, "b#0", "Leave", "Its policy.")
+	other.Highlights = []wire.Span{{4, 10}}
+	l.Set([]wire.SearchResult{r, other}, []string{"policies"}, false)
+	if line := l.View(60, 20, th, false)[0]; !strings.Contains(line, th.Match.Render("policy")) {
+		t.Errorf("a form that the server marked in another result is not marked in %q", line)
+	}
 }
 
 func TestHighlightShowsInTheFirstLine(t *testing.T) {

@@ -36,10 +36,10 @@ func (l *List) drawRow(key drawnRow) []string {
 	r := &l.rows[key.at]
 	item := l.items[r.item]
 	if !r.marked {
-		r.marks, r.words, r.marked = marksOf(item, l.words), passage.Forms(item, l.words), true
+		r.marks, r.marked = marksOf(item, l.words), true
 		r.outdated = item.Newer != nil || passage.Outdated(item)
 	}
-	d := drawing{th: &l.drawn.th, shape: l.drawn.look.shape, row: r, item: item, by: l.by, apart: l.apart[r.item],
+	d := drawing{th: &l.drawn.th, shape: l.drawn.look.shape, row: r, item: item, forms: l.forms, by: l.by, apart: l.apart[r.item],
 		mixed: l.mixed, several: l.several, usual: l.by.Value(item) == l.usual}
 	if key.selected && d.th.Selected.GetReverse() {
 		d.th = new(d.th.OnReverse())
@@ -97,7 +97,8 @@ type drawing struct {
 
 	item  wire.SearchResult
 	by    dimension.Dimension
-	apart string // see passage.Apart
+	forms []string // see List
+	apart string   // see passage.Apart
 	age   string
 	aged  bool // not to be trusted
 	added bool // since the results were looked at last
@@ -197,7 +198,7 @@ func (d drawing) title() string {
 // found is foreign text on one line, cut to a width, with the words of the query marked.
 func (d drawing) found(text string, width int, style theme.Style) string {
 	text = fitted(text, width)
-	return paint.Marked(text, passage.FindWords(text, d.row.words), style, d.th.Match)
+	return paint.Marked(text, passage.FindWords(text, d.forms), style, d.th.Match)
 }
 
 // styled is text with its width in columns.
