@@ -15,8 +15,8 @@ import (
 const (
 	// dictionaryBytes of text are in a dictionary: twice as much shrinks a text of 1 KB by another 4 %.
 	dictionaryBytes = 112 << 10
-	// SampleBytes of text are what a dictionary is made of at least, and half of what it is made of at most.
-	SampleBytes = 256 << 10
+	// sampleBytes of text are what a dictionary is made of at least, and half of what it is made of at most.
+	sampleBytes = 256 << 10
 	// sampleSlice is the most that a dictionary takes of one value, so that it has text of many documents.
 	sampleSlice = 2 << 10
 	// dictionaryLevel shrinks short texts as much as the default level does. The slower one saves 2 % of a library, but
@@ -99,8 +99,8 @@ func (p *Packer) readable(packed []byte) (bool, error) {
 	return err == nil, err
 }
 
-// Use has new values packed with a dictionary that is stored. Errors: ErrPacked if it cannot be read.
-func (p *Packer) Use(id uint32) error {
+// use has new values packed with a dictionary that is stored. Errors: ErrPacked if it cannot be read.
+func (p *Packer) use(id uint32) error {
 	found, err := p.compressor(id)
 	if err == nil {
 		p.current.Store(found)
@@ -108,52 +108,44 @@ func (p *Packer) Use(id uint32) error {
 	return err
 }
 
-// UseNone has new values packed without a dictionary.
-func (p *Packer) UseNone() { p.current.Store(p.plain) }
+// useNone has new values packed without a dictionary.
+func (p *Packer) useNone() { p.current.Store(p.plain) }
 
-// Undecided reports whether neither Use nor UseNone was called.
-func (p *Packer) Undecided() bool { return p.current.Load() == nil }
+// Undecided reports whether texts may be packed with a dictionary, and it is not known yet with which.
+func (p *Packer) Undecided() bool { return p.stored != nil && p.current.Load() == nil }
 
-// PackDictionary packs a dictionary itself.
-func (p *Packer) PackDictionary(dictionary []byte) ([]byte, error) {
-	return p.packWith(p.plain, dictionary)
-}
+// newDictionaryID returns a random number for a dictionary, so that one that is lost is not mistaken for another one.
+func newDictionaryID() uint32 { return smallestDictionary + rand.Uint32N(1<<16-smallestDictionary) }
 
-// UnpackDictionary returns what PackDictionary packed. Errors: ErrPacked.
-func (p *Packer) UnpackDictionary(packed []byte) ([]byte, error) { return p.Unpack(packed) }
-
-// NewDictionaryID returns a random number for a dictionary, so that one that is lost is not mistaken for another one.
-func NewDictionaryID() uint32 { return smallestDictionary + rand.Uint32N(1<<16-smallestDictionary) }
-
-// Samples are values to make a dictionary of.
-type Samples struct {
-	Bytes  int // of text
+// samples are values to make a dictionary of.
+type samples struct {
+	bytes  int // of text
 	values [][]byte
 }
 
-// Add adds the values of a document.
-func (s *Samples) Add(ctx context.Context, document *index.Document) error {
+// add adds the values of a document.
+func (s *samples) add(ctx context.Context, document *index.Document) error {
 	var to encoder
 	detail(&to, document)
 	s.values = append(s.values, to.data)
 	return groupChunks(ctx, document.Chunks, func(_, _ int, data []byte) error {
-		s.values, s.Bytes = append(s.values, append([]byte(nil), data...)), s.Bytes+len(data)
+		s.values, s.bytes = append(s.values, append([]byte(nil), data...)), s.bytes+len(data)
 		return nil
 	})
 }
 
-// Dictionary makes a dictionary of at most size bytes of the samples. Text near its end is the cheapest to refer to.
-func (s *Samples) Dictionary(id uint32, size int) ([]byte, error) {
-	samples := thinned(s.values, size)
+// dictionary makes a dictionary of at most size bytes of the samples. Text near its end is the cheapest to refer to.
+func (s *samples) dictionary(id uint32, size int) ([]byte, error) {
+	taken := thinned(s.values, size)
 	var history []byte
-	slices := make([][]byte, len(samples))
-	for i, sample := range samples {
+	slices := make([][]byte, len(taken))
+	for i, sample := range taken {
 		slices[i] = sample[:min(len(sample), sampleSlice)]
 	}
 	for _, slice := range thinned(slices, dictionaryBytes) {
 		history = append(history, slice...)
 	}
-	made, err := zstd.BuildDict(zstd.BuildDictOptions{ID: id, Contents: samples, History: history, Offsets: [3]int{1, 4, 8},
+	made, err := zstd.BuildDict(zstd.BuildDictOptions{ID: id, Contents: taken, History: history, Offsets: [3]int{1, 4, 8},
 		Level: dictionaryLevel})
 	if err != nil {
 		return nil, fmt.Errorf("make a dictionary: %w", err)

@@ -48,14 +48,14 @@ func testPackedChunks(t *testing.T, p *Packer) {
 // packerWithDictionary packs with a dictionary of random words.
 func packerWithDictionary(t testing.TB) *Packer {
 	t.Helper()
-	var samples Samples
+	var taken samples
 	random := rand.New(rand.NewPCG(1, 1))
 	for range 100 {
 		text := ""
 		for range 50 {
 			text += fmt.Sprint(" word", random.IntN(40))
 		}
-		if err := samples.Add(t.Context(), &index.Document{Chunks: []index.Chunk{{Text: text}}}); err != nil {
+		if err := taken.add(t.Context(), &index.Document{Chunks: []index.Chunk{{Text: text}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -63,9 +63,9 @@ func packerWithDictionary(t testing.TB) *Packer {
 		if id != smallestDictionary {
 			return nil, ErrPacked
 		}
-		return samples.Dictionary(id, samples.Bytes)
+		return taken.dictionary(id, taken.bytes)
 	})
-	if err := p.Use(smallestDictionary); err != nil {
+	if err := p.use(smallestDictionary); err != nil {
 		t.Fatal(err)
 	}
 	return p

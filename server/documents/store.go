@@ -50,14 +50,13 @@ type Store struct {
 	pool      *postgres.Pool      // of the database; nil: a file
 	snapshots *semaphore.Weighted // that may be open; nil: any number
 	now       func() time.Time
-	log       *slog.Logger
 	id        string // which store was opened; empty: another one may take its place
 }
 
 // Open opens or creates a store. Errors: those of sqlite.Open or postgres.Pool.Store.
 func Open(ctx context.Context, options Options) (*Store, error) {
-	s := &Store{Tables: Tables{Packer: NewPacker(nil), Logged: true}, now: options.Now,
-		log: cmp.Or(options.Log, slog.New(slog.DiscardHandler))}
+	s := &Store{Tables: Tables{Logged: true, Log: cmp.Or(options.Log, slog.New(slog.DiscardHandler))}, now: options.Now}
+	s.PackWithDictionaries()
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -217,10 +216,11 @@ func (s *Store) Check(ctx context.Context, options index.CheckOptions, report fu
 	note := func(damage index.Damage) { found = append(found, damage) }
 	if options.Documents != nil {
 		err = s.ExamineNamed(ctx, options.Documents, note)
-	} else if first, end, rowsErr := s.Reader(s.DB.Pool()).RowNumbers(ctx); rowsErr == nil {
-		err = s.ExamineRows(ctx, first, end, note, func(error) bool { return false }, report)
-	} else {
-		err = rowsErr
+	} else if err = s.ExamineDictionaries(ctx, options.Repair && !s.ReadOnly(), note); err == nil {
+		var first, end int64
+		if first, end, err = s.Reader(s.DB.Pool()).RowNumbers(ctx); err == nil {
+			err = s.ExamineRows(ctx, first, end, note, func(error) bool { return false }, report)
+		}
 	}
 	if err != nil {
 		err = fmt.Errorf("check the documents: %w", err)

@@ -252,12 +252,12 @@ func TestOlderLayout(t *testing.T) {
 		version []string
 	}{
 		"SQLite": {func(t *testing.T) Options { return Options{Dir: t.TempDir()} },
-			[]string{"DELETE FROM goose_db_version WHERE version_id = 5", "PRAGMA user_version = 4"}},
+			[]string{"DELETE FROM goose_db_version WHERE version_id > 4", "PRAGMA user_version = 4"}},
 		"PostgreSQL": {func(t *testing.T) Options {
 			address := postgrestest.Address(t, t.TempDir())
 			t.Cleanup(func() { _ = Drop(context.Background(), address, "old") })
 			return Options{Database: address, Tenant: "old"}
-		}, []string{"DELETE FROM documents_migrations WHERE version_id = 5",
+		}, []string{"DELETE FROM documents_migrations WHERE version_id > 4",
 			"UPDATE store_schemas SET version = 4 WHERE store = 'documents'"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -283,7 +283,7 @@ func TestOlderLayout(t *testing.T) {
 			x := reopen()
 			put(t, x, page("short", "walrus"), long, page("lost", "walrus"))
 			_ = x.Close()
-			x = reopen(append(dialect.version,
+			x = reopen(append(dialect.version, "DROP TABLE dictionaries", "DROP TABLE dictionary_copies",
 				"UPDATE documents SET detail = substr(detail, 6)",
 				"CREATE TABLE older AS SELECT key >> 20 AS document, key & 1048575 AS first, 1 AS amount, substr(body, 7) AS body FROM chunks",
 				"DROP TABLE chunks", "ALTER TABLE older RENAME TO chunks")...)
@@ -317,5 +317,71 @@ func TestOlderLayout(t *testing.T) {
 				t.Errorf("exported %.200v, %v", list, err)
 			}
 		})
+	}
+}
+
+// TestDictionaryOfShortTexts: on both databases short texts are packed with a dictionary, of which either copy is enough.
+func TestDictionaryOfShortTexts(t *testing.T) {
+	t.Run("file", func(t *testing.T) { testDictionary(t, Options{Dir: t.TempDir()}) })
+	t.Run("server", func(t *testing.T) {
+		options := Options{Database: postgrestest.Address(t, t.TempDir()), Tenant: "default"}
+		defer func() {
+			if err := Drop(context.Background(), options.Database, options.Tenant); err != nil {
+				t.Error(err)
+			}
+		}()
+		testDictionary(t, options)
+	})
+}
+
+func testDictionary(t *testing.T, options Options) {
+	open := func() *Store {
+		s, err := Open(t.Context(), options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Sample = 4 << 10
+		return s
+	}
+	first := open()
+	words := []string{" and dreams of mussels and of cold water ", " and wakes when the seals bark ", " while gulls cry overhead ", " "}
+	var pages []index.Document
+	for n := range 100 {
+		pages = append(pages, page(fmt.Sprint("page", n), fmt.Sprint(strings.Repeat("the walrus sleeps on a floe of ice. ", 1+n%3), words[n%4], n, words[n/9%4])))
+	}
+	put(t, first, pages...)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, damage := range []string{"UPDATE dictionaries SET id = id", "DELETE FROM dictionaries", "DELETE FROM dictionary_copies"} {
+		s := open()
+		if err := s.Change(t.Context(), func(tx *sqldb.Tx) { tx.Exec(damage) }); err != nil {
+			t.Fatal(err)
+		}
+		put(t, s, page("another", damage+" leaves the walrus of page 1 where it sleeps"))
+		shown, err := s.Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range pages {
+			if got, err := shown.Chunks(t.Context(), want.ID, 0, 0, everything.Access); err != nil || got[0].Text != want.Chunks[0].Text {
+				t.Fatalf("%s: %v, %v", damage, got, err)
+			}
+		}
+		bodies, err := sqldb.ColumnWhole[[]byte](t.Context(), s.DB.Pool(), "SELECT body FROM chunks")
+		bodies = slices.DeleteFunc(bodies, func(body []byte) bool { return body[6] != packedDictionary }) // behind seal and count
+		if err != nil || len(bodies) < len(pages) {
+			t.Errorf("%d texts are packed with a dictionary, %v", len(bodies), err)
+		}
+		shown.Close()
+		for run, want := range []bool{damage != "UPDATE dictionaries SET id = id", false} {
+			found, err := s.Check(t.Context(), index.CheckOptions{Repair: true}, nil)
+			if err != nil || (len(found) == 1 && found[0].Repaired) != want || len(found) > 1 {
+				t.Errorf("%s, check %d: %+v, %v", damage, run, found, err)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 
@@ -27,7 +28,9 @@ import (
 type Tables struct {
 	DB        sqldb.DB
 	Packer    *Packer
-	Logged    bool           // rows have LogColumns
+	Logged    bool // rows have LogColumns
+	Log       *slog.Logger
+	Sample    int            // bytes of text that a dictionary is made of at least; 0: sampleBytes
 	Isolation *sql.TxOptions // of transactions that only read; nil: as the database has it
 	// State returns the state of the documents that a transaction shows.
 	State func(context.Context, sqldb.Querier) (State, error)
@@ -186,6 +189,9 @@ func (s *Tables) Apply(ctx context.Context, changes []Change, cursors map[string
 	index.Written, error) {
 	if s.ReadOnly() {
 		return index.Written{}, fmt.Errorf("write to the library: %w", fault.ErrReadOnly)
+	}
+	if err := s.prepareDictionary(ctx, changes); err != nil {
+		return index.Written{}, err
 	}
 	var plan *Plan
 	var planned State

@@ -94,7 +94,7 @@ func (c *checkRun) database(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := c.dictionaries(ctx); err != nil {
+	if err := c.x.ExamineDictionaries(ctx, c.options.Repair, c.note); err != nil {
 		if c.unreadable(err) {
 			return nil
 		}
@@ -129,7 +129,7 @@ func (c *checkRun) noteProgress(ctx context.Context, next int64) {
 	}
 	_, err := c.x.update(ctx, "INSERT OR REPLACE INTO checks (part, next) VALUES ('documents', ?)", next)
 	if err != nil {
-		c.x.log.Warn("cannot store the progress of the check", "error", err)
+		c.x.Log.Warn("cannot store the progress of the check", "error", err)
 	}
 }
 

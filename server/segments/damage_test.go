@@ -34,10 +34,11 @@ func wornLibrary(t testing.TB) worn {
 	t.Helper()
 	w := worn{dir: t.TempDir(), model: make(model), meaning: newMeaning(8, ""), fresh: open(t, Options{})}
 	random := rand.New(rand.NewPCG(11, 11))
-	x, err := Open(t.Context(), Options{Dir: w.dir, policy: &mergePolicy{fanOut: 1000, largest: 1 << 30, deletedPart: 1}, sample: 4 << 10})
+	x, err := Open(t.Context(), Options{Dir: w.dir, policy: &mergePolicy{fanOut: 1000, largest: 1 << 30, deletedPart: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	x.Sample = 4 << 10
 	for round := range 4 {
 		var batch index.Batch
 		for n := range 10 {

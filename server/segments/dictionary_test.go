@@ -8,93 +8,95 @@ import (
 	"testing"
 	"time"
 
+	"quarry/server/documents"
 	"quarry/server/index"
 	"quarry/server/sqldb"
 )
 
 // withDictionary is a closed library with short texts that are packed with a dictionary.
-func withDictionary(t *testing.T) (dir string, documents model) {
+func withDictionary(t *testing.T) (dir string, all model) {
 	t.Helper()
-	dir, documents = t.TempDir(), make(model)
+	dir, all = t.TempDir(), make(model)
 	random := rand.New(rand.NewPCG(3, 3))
-	x := open(t, Options{Dir: dir, sample: 4 << 10})
+	x := open(t, Options{Dir: dir})
+	x.Sample = 4 << 10
 	for range 3 {
 		var batch index.Batch
 		for range 40 {
-			batch.Upsert = append(batch.Upsert, document(fmt.Sprint("doc", len(documents)+len(batch.Upsert)), words(random, 60)))
+			batch.Upsert = append(batch.Upsert, document(fmt.Sprint("doc", len(all)+len(batch.Upsert)), words(random, 60)))
 		}
 		write(t, x, batch)
-		documents.apply(batch)
+		all.apply(batch)
 	}
 	packed := 0
 	if err := sqldb.GetWhole(t.Context(), x.db.Reader, []any{&packed},
 		"SELECT count(*) FROM chunks WHERE hex(substr(body, 7, 1)) = '03'"); err != nil ||
-		packed != len(documents) {
-		t.Fatalf("%d of %d texts are packed with a dictionary, %v", packed, len(documents), err)
+		packed != len(all) {
+		t.Fatalf("%d of %d texts are packed with a dictionary, %v", packed, len(all), err)
 	}
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return dir, documents
+	return dir, all
 }
 
 func TestTextsAreReadWithTheirDictionary(t *testing.T) {
-	dir, documents := withDictionary(t)
-	documents.compare(t, open(t, Options{Dir: dir, ReadOnly: true}))
-	for _, table := range dictionaryTables() {
+	dir, all := withDictionary(t)
+	all.compare(t, open(t, Options{Dir: dir, ReadOnly: true}))
+	for _, table := range documents.DictionaryTables() {
 		for name, damage := range map[string]string{
 			"lost": "DELETE FROM " + table, "damaged": "UPDATE " + table + " SET body = zeroblob(length(body))",
 		} {
 			execSQL(t, dir, damage)
 			x := open(t, Options{Dir: dir})
-			documents.compare(t, x)
+			all.compare(t, x)
 			for run, want := range []int{1, 0} {
 				found, err := x.Check(t.Context(), index.CheckOptions{Repair: true}, nil)
 				if err != nil || len(found) != want || want == 1 && !found[0].Repaired {
 					t.Errorf("%s %s, check %d found %+v, %v", table, name, run, found, err)
 				}
 			}
-			documents.compare(t, x)
+			all.compare(t, x)
 		}
 	}
 }
 
 // TestALostDictionaryIsFound: without it and its copy all texts count as damaged, until they are stored again.
 func TestALostDictionaryIsFound(t *testing.T) {
-	dir, documents := withDictionary(t)
-	for _, table := range dictionaryTables() {
+	dir, all := withDictionary(t)
+	for _, table := range documents.DictionaryTables() {
 		execSQL(t, dir, "DELETE FROM "+table)
 	}
-	x := open(t, Options{Dir: dir, sample: 4 << 10})
+	x := open(t, Options{Dir: dir})
+	x.Sample = 4 << 10
 	found, err := x.Check(t.Context(), index.CheckOptions{}, nil)
-	if err != nil || len(found) != len(documents) {
-		t.Fatalf("the check found %d of %d, %v", len(found), len(documents), err)
+	if err != nil || len(found) != len(all) {
+		t.Fatalf("the check found %d of %d, %v", len(found), len(all), err)
 	}
-	put(t, x, documents.documents()...)
-	documents.compare(t, x)
+	put(t, x, all.documents()...)
+	all.compare(t, x)
 	if found, err = x.Check(t.Context(), index.CheckOptions{}, nil); err != nil || len(found) > 0 {
 		t.Errorf("after storing them again the check found %+v, %v", found, err)
 	}
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
 	}
-	documents.compare(t, open(t, Options{Dir: dir}))
+	all.compare(t, open(t, Options{Dir: dir}))
 }
 
 // TestTheDictionaryIsMadeOfStoredTexts: also of those that came one at a time.
 func TestTheDictionaryIsMadeOfStoredTexts(t *testing.T) {
-	x := open(t, Options{Dir: t.TempDir(), sample: 16 << 10})
+	x := open(t, Options{Dir: t.TempDir()})
 	random := rand.New(rand.NewPCG(4, 4))
 	var batch index.Batch
-	for n := range sampleDocuments {
+	for n := range documents.SampleDocuments {
 		batch.Upsert = append(batch.Upsert, document(fmt.Sprint("doc", n), words(random, 3)))
 	}
-	x.sample = sampleBytes
 	write(t, x, batch)
 	if !x.Packer.Undecided() {
 		t.Fatal("there is a dictionary of too little text")
 	}
-	x.sample = 8 << 10
+	x.Sample = 8 << 10
 	put(t, x, document("last", words(random, 3)))
 	if x.Packer.Undecided() {
 		t.Error("there is no dictionary of the stored texts")

@@ -338,7 +338,7 @@ func (x *Index) sweep(ctx context.Context) error {
 			errs = append(errs, err)
 			continue
 		}
-		x.log.Info("removed an unused segment", "segment", name)
+		x.Log.Info("removed an unused segment", "segment", name)
 	}
 	return errors.Join(errs...)
 }

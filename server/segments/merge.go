@@ -127,7 +127,7 @@ func (x *Index) remove(name string) {
 		return
 	}
 	if err := x.files.Remove(name); err != nil {
-		x.log.Warn("cannot remove an unused file of the index yet", "file", name, "error", err)
+		x.Log.Warn("cannot remove an unused file of the index yet", "file", name, "error", err)
 	}
 }
 
@@ -354,14 +354,14 @@ func (w *worker) begin() {
 }
 
 // kick makes the worker look for something to do. A panic costs one round: the next write tries again.
-func (w *worker) kick() { w.loop.Kick(w.tidy, guard.Log(w.index.log, "tidy segments")) }
+func (w *worker) kick() { w.loop.Kick(w.tidy, guard.Log(w.index.Log, "tidy segments")) }
 
 // stop ends the goroutine: at once when this process wrote nothing, else it may finish what it does.
 func (w *worker) stop() {
 	w.loop.Stop()
 	defer w.cancel()
 	if w.wrote.Load() {
-		defer time.AfterFunc(closeGrace, guard.Func(w.cancel, guard.Log(w.index.log, "end a merge"))).Stop()
+		defer time.AfterFunc(closeGrace, guard.Func(w.cancel, guard.Log(w.index.Log, "end a merge"))).Stop()
 	} else {
 		w.cancel()
 	}
@@ -383,7 +383,7 @@ func (w *worker) tidy() {
 			setbacks++
 			continue
 		case err != nil && w.ctx.Err() == nil:
-			w.index.log.Warn("cannot merge segments; searching the old ones", "error", err)
+			w.index.Log.Warn("cannot merge segments; searching the old ones", "error", err)
 		}
 		if err != nil || !more {
 			break
@@ -393,6 +393,6 @@ func (w *worker) tidy() {
 		return
 	}
 	if err := w.index.sweep(w.ctx); err != nil && w.ctx.Err() == nil {
-		w.index.log.Warn("cannot remove unused segments", "error", err)
+		w.index.Log.Warn("cannot remove unused segments", "error", err)
 	}
 }

@@ -26,7 +26,7 @@ func (x *Index) repair(ctx context.Context, suspects *damagedError) error {
 		return fmt.Errorf("%w; open the library with write access to rebuild it: %w",
 			suspects, fault.ErrReadOnly)
 	}
-	x.log.Warn("the index is damaged and will be rebuilt from the stored documents", "cause", suspects)
+	x.Log.Warn("the index is damaged and will be rebuilt from the stored documents", "cause", suspects)
 	if suspects.vectors {
 		return x.repairVectors(ctx, suspects)
 	}
@@ -88,7 +88,7 @@ func (x *Index) rebuild(ctx context.Context, tx sqldb.Querier, suspects *damaged
 			sound = append(sound, p)
 			return nil
 		}
-		x.log.Warn("a segment is damaged", "segment", p.name, "documents", p.documents, "error", damage)
+		x.Log.Warn("a segment is damaged", "segment", p.name, "documents", p.documents, "error", damage)
 		made.damaged = append(made.damaged, p)
 		return nil
 	})

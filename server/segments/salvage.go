@@ -66,7 +66,7 @@ func (x *Index) salvage(ctx context.Context) error {
 	}
 	x.repairs.Lock()
 	defer x.repairs.Unlock()
-	x.log.Warn("the database is damaged; keeping what can be read", "database", path)
+	x.Log.Warn("the database is damaged; keeping what can be read", "database", path)
 	var err error
 	for range salvageTries {
 		if err = x.trySalvage(ctx, path); !errors.Is(err, documents.ErrOvertaken) {

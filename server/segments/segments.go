@@ -50,7 +50,6 @@ type Options struct {
 
 	files  segmentFiles // replaces where segments are kept, in tests
 	policy *mergePolicy // replaces when segments are merged, in tests
-	sample int          // replaces sampleBytes in tests; 0: does not
 }
 
 // Index is an open library. Any number of them, in any number of processes, may be open on one folder.
@@ -58,13 +57,11 @@ type Index struct {
 	documents.Tables
 	db         *sqlite.DB
 	builders   sync.Pool // of *segment.Builder, empty
-	sample     int       // bytes of text that a dictionary is made of at least
 	migrations fs.FS
 	pool       *pool[*segment.Reader]
 	states     *states
 	files      segmentFiles
 	now        func() time.Time
-	log        *slog.Logger
 	source     *follower
 
 	worker     *worker
@@ -91,14 +88,13 @@ func Open(ctx context.Context, options Options) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &Index{db: db, sample: cmp.Or(options.sample, sampleBytes), migrations: migrations, now: options.Now,
-		log: cmp.Or(options.Log, slog.New(slog.DiscardHandler)), source: options.source}
-	x.Tables = documents.Tables{DB: db, Packer: documents.NewPacker(nil), Engine: x.apply}
+	x := &Index{db: db, migrations: migrations, now: options.Now,
+		source: options.source}
+	x.Tables = documents.Tables{DB: db, Packer: documents.NewPacker(nil), Engine: x.apply,
+		Log: cmp.Or(options.Log, slog.New(slog.DiscardHandler))}
 	x.State = func(ctx context.Context, tx sqldb.Querier) (documents.State, error) { return readMeta(ctx, tx) }
 	if !db.InMemory() {
-		x.Packer = documents.NewPacker(func(id uint32) ([]byte, error) {
-			return x.readDictionary(context.Background(), id)
-		})
+		x.PackWithDictionaries()
 	}
 	if x.now == nil {
 		x.now = time.Now

@@ -263,7 +263,7 @@ func (x *Index) openView(ctx context.Context) (*view, error) {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			x.log.Warn("searching without the damaged part of the index", "error", err)
+			x.Log.Warn("searching without the damaged part of the index", "error", err)
 			x.states.exclude(suspects)
 		}
 	}

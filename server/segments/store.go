@@ -80,7 +80,7 @@ func (w *writer) storeDeletes(ctx context.Context, tx *sqldb.Tx, manifest int64,
 		}
 		if p == nil {
 			if w.x.source == nil {
-				w.x.log.Warn("a stored document is missing from the index", "document", i.ID)
+				w.x.Log.Warn("a stored document is missing from the index", "document", i.ID)
 			}
 			continue
 		}

@@ -227,7 +227,7 @@ func (x *Index) mergeVectors(ctx context.Context, result *merged, data []byte) e
 }
 
 func (m *merged) loseVectors(x *Index, err error) {
-	x.log.Warn("vectors are damaged and will be restored", "error", err)
+	x.Log.Warn("vectors are damaged and will be restored", "error", err)
 	m.lost = true
 }
 
@@ -340,7 +340,7 @@ func (x *Index) repairVectors(ctx context.Context, suspects *damagedError) error
 // Embed tries again.
 func (x *Index) restoreVectors(ctx context.Context, name string) {
 	if err := x.refreshVectors(ctx, name); err != nil && !errors.Is(err, documents.ErrOvertaken) {
-		x.log.Warn("cannot restore vectors yet", "segment", name, "error", err)
+		x.Log.Warn("cannot restore vectors yet", "segment", name, "error", err)
 	}
 }
 

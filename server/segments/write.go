@@ -15,9 +15,6 @@ func (x *Index) apply(ctx context.Context, changes []documents.Change, cursors m
 	written index.Written, err error) {
 	if !x.ReadOnly() {
 		x.worker.begin()
-		if err := x.prepareDictionary(ctx, changes); err != nil {
-			return index.Written{}, err
-		}
 	}
 	written, err = x.tryApply(ctx, changes, cursors)
 	if suspects := damageOf(err); suspects != nil {
