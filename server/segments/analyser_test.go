@@ -1,14 +1,19 @@
 package segments
 
 import (
+	"compress/gzip"
 	"encoding/binary"
 	"hash/crc32"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
+	"quarry/server/index"
 	"quarry/server/index/analysis"
+	"quarry/server/index/segment"
 )
 
 // analyserOffset is where a segment file says which analyser made it.
@@ -40,6 +45,46 @@ func TestSegmentsOfAnOlderAnalyserAreRebuilt(t *testing.T) {
 	write(t, x, batch)
 	m.apply(batch)
 	m.compare(t, x)
+}
+
+// TestSegmentsOfAnOlderFormatAreRewritten: what merges write has the format of this version.
+func TestSegmentsOfAnOlderFormatAreRewritten(t *testing.T) {
+	file, err := os.Open("../index/segment/testdata/format2.seg.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	unpacked, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(unpacked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var parts []*part
+	for _, data := range [][]byte{data, segmentOf(t, document("a", "text"))} {
+		reader, err := segment.Open("a segment", data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts = append(parts, &part{documents: reader.Documents(), bytes: int64(len(data)), segment: &openFile[*segment.Reader]{reader: reader}})
+	}
+	if picked := defaultMergePolicy().pick(parts); !slices.Equal(picked, parts[:1]) {
+		t.Errorf("picked %v", picked)
+	}
+	if picked := defaultMergePolicy().pick(parts[1:]); picked != nil {
+		t.Errorf("picked %v of this version", picked)
+	}
+}
+
+func segmentOf(t *testing.T, document index.Document) []byte {
+	t.Helper()
+	data, err := segment.Of(&document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }
 
 func makeOlder(t *testing.T, path string) {

@@ -259,7 +259,7 @@ func (m mergePolicy) pick(parts []*part) []*part {
 	if group := m.fullTier(parts); group != nil {
 		return group
 	}
-	for _, fits := range []func(*part) bool{sparse, stale} {
+	for _, fits := range []func(*part) bool{sparse, stale, outdated} {
 		if i := slices.IndexFunc(parts, fits); i >= 0 {
 			return parts[i : i+1]
 		}
@@ -268,6 +268,9 @@ func (m mergePolicy) pick(parts []*part) []*part {
 }
 
 func stale(p *part) bool { return p.segment.reader.AnalyserVersion() != analysis.Version }
+
+// outdated reports whether a segment has an older format, which a merge of it alone renews.
+func outdated(p *part) bool { return p.segment.reader.Format() != segment.FormatVersion }
 
 // fullTier finds enough segments of similar size and the same analyser, the smallest tier first.
 func (m mergePolicy) fullTier(parts []*part) []*part {

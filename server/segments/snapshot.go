@@ -342,12 +342,12 @@ func (x *Index) viewOf(ctx context.Context, shown *documents.View) (opened *view
 	return opened, nil
 }
 
-// noteStale has segments of an older analyser rebuilt in the background. They are searched until then.
+// noteStale has segments of an older analyser or format rebuilt in the background. They are searched until then.
 func (x *Index) noteStale(shown *state) {
 	if x.ReadOnly() || x.staleNoted.Swap(shown.manifest) == shown.manifest {
 		return
 	}
-	if slices.ContainsFunc(shown.parts, stale) {
+	if slices.ContainsFunc(shown.parts, stale) || slices.ContainsFunc(shown.parts, outdated) {
 		x.worker.kick()
 	}
 }

@@ -92,11 +92,6 @@ func (l *Language) IsStopWord(word string) bool { return l != nil && l.stops[l.l
 // inLanguage is what second terms begin with, and no others.
 const inLanguage = "~"
 
-// HasSurface reports whether a term is that of a surface: second terms and definitions have none.
-func HasSurface(term string) bool {
-	return !strings.HasPrefix(term, inLanguage) && !strings.HasPrefix(term, Defining)
-}
-
 // LanguageOfTerm returns the language in which a term is the second one of words; nil: it is in none.
 func LanguageOfTerm(term string) *Language {
 	code, inOne := strings.CutPrefix(term, inLanguage)

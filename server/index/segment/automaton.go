@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"math"
 	"sort"
 	"unicode/utf8"
 )
@@ -21,11 +22,16 @@ type Automaton interface {
 // in which no accepted word can be.
 func (r *Reader) Matching(automaton Automaton, yield func(Surface)) {
 	m := matching{Automaton: automaton}
-	for e := r.surfaces.from(0); e.next(); {
-		if m.accepts(e.key, e.shared) {
-			yield(r.surfaceOf(e.key, e.value))
+	shared := math.MaxInt // by the keys since the one that the automaton had last
+	for e := r.surfaces.from(0); e.step(); {
+		shared = min(shared, e.shared)
+		if !e.has && len(e.rest) > 0 {
+			continue
 		}
-		if len(e.rest) > 0 || e.left <= 0 {
+		if m.accepts(e.key, shared) && e.has {
+			yield(e.surface())
+		}
+		if shared = math.MaxInt; len(e.rest) > 0 || e.left <= 0 {
 			continue
 		}
 		next, ok := m.after(e.key)

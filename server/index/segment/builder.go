@@ -47,7 +47,7 @@ type surfaceEntry struct {
 	second   uint32
 	language *analysis.Language
 	written  string
-	number   uint32 // of its form in the segment, see sectionForms
+	number   uint32 // its form in the segment
 }
 
 type termEntry struct {
@@ -385,12 +385,14 @@ func (b *Builder) Build() ([]byte, error) {
 		}
 	}
 	b.numberForms()
-	for _, write := range []func(*writer) error{b.writeFilters, b.writeTerms, b.writeSurfaces} {
-		if err := write(w); err != nil {
-			return nil, err
-		}
+	if err := b.writeFilters(w); err != nil {
+		return nil, err
 	}
-	return w.finish(), nil
+	b.writeTerms(w)
+	if err := b.writeSurfaces(w); err != nil {
+		return nil, err
+	}
+	return w.finish()
 }
 
 func (b *Builder) writeFilters(w *writer) error {

@@ -168,7 +168,7 @@ func (r *Reader) DeltaOf(ordinals ...int) (d Delta, err error) {
 			}
 		}
 		for e := r.surfaces.from(0); e.next(); {
-			surface := r.surfaceOf(e.key, e.value)
+			surface := e.surface()
 			n := d.Terms[surface.Term].Documents
 			if n > 0 && len(surface.own) > 0 {
 				n = int64(surface.CountIn(those))

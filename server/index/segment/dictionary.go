@@ -64,7 +64,7 @@ func (w *dictionaryWriter) finish() []byte {
 // dictionary reads a dictionary section.
 type dictionary struct {
 	r      *Reader
-	placed bool // values begin with where they point to, see places
+	layout layout
 	extent extent
 	count  int
 	blocks int
@@ -119,6 +119,10 @@ type entries struct {
 	places
 	// shared is how many bytes the key has in common with the one before it.
 	shared int
+
+	first bool   // of its block
+	has   bool   // it is what is read of a dictionary of words
+	count uint64 // of a term, see words.go
 }
 
 // from returns entries that begin with the block.
@@ -126,13 +130,22 @@ func (d *dictionary) from(block int) entries {
 	return entries{d: d, block: block, left: max(0, d.count-block*dictionaryBlock)}
 }
 
-// next moves on to the next entry.
+// next moves on to the next entry, of words to the next one of the kind that is read.
 func (e *entries) next() bool {
+	for e.step() {
+		if e.has {
+			return true
+		}
+	}
+	return false
+}
+
+// step moves on to the next entry of any kind.
+func (e *entries) step() bool {
 	if e.left <= 0 {
 		return false
 	}
-	first := len(e.rest) == 0
-	if first {
+	if e.first = len(e.rest) == 0; e.first {
 		if e.block >= e.d.blocks {
 			panic(e.d.r.damaged("a dictionary ends early"))
 		}
@@ -142,11 +155,19 @@ func (e *entries) next() bool {
 	at := e.d.entry(e.rest, len(e.key))
 	e.key = append(e.key[:at.shared], e.rest[at.key:at.keyEnd]...)
 	e.value, e.rest = e.rest[at.value:at.end], e.rest[at.end:]
-	if e.d.placed {
-		e.value = e.move(e.d.r, e.value, first)
-	}
 	e.shared = at.shared
 	e.left--
+	switch e.has = true; e.d.layout {
+	case layoutPlain:
+	case layoutPlaced:
+		e.value = e.move(e.d.r, e.value, e.first)
+		e.postingsSize, e.value = uvarint(e.d.r, e.value)
+		e.positionsSize, e.value = uvarint(e.d.r, e.value)
+	case layoutTerms:
+		e.readTerm()
+	case layoutSurfaces:
+		e.has = kindOf(e.value) != wordTerm
+	}
 	return true
 }
 
@@ -182,20 +203,18 @@ func (d *dictionary) entry(data []byte, length int) (at entry) {
 
 // places are where the postings and positions of a term lie in their sections. They follow each other in the order of
 // terms, so that a value has their lengths, and only the first one of a block where they begin: uvarint postings and
-// positions of the first entry, uvarint lengths of both.
+// positions, in front of the lengths of both.
 type places struct{ postings, postingsSize, positions, positionsSize uint64 }
 
-// move moves on to the places of the next value, and returns the rest of the value.
+// move moves on to where the postings and positions of the next term begin, and returns what follows in its value.
 func (p *places) move(r *Reader, value []byte, first bool) []byte {
 	if first {
 		p.postings, value = uvarint(r, value)
 		p.positions, value = uvarint(r, value)
-	} else {
-		p.postings += p.postingsSize
-		p.positions += p.positionsSize
+		return value
 	}
-	p.postingsSize, value = uvarint(r, value)
-	p.positionsSize, value = uvarint(r, value)
+	p.postings += p.postingsSize
+	p.positions += p.positionsSize
 	return value
 }
 
@@ -233,12 +252,9 @@ func keyStart(key []byte) uint64 {
 }
 
 // find looks a key up.
-func (d *dictionary) find(key []byte) (ordinal int, value []byte, ok bool) {
-	e, ok := d.seek(key)
-	if !ok || !bytes.Equal(e.key, key) {
-		return 0, nil, false
-	}
-	return e.ordinal(), e.value, true
+func (d *dictionary) find(key string) (entries, bool) {
+	e, ok := d.seek([]byte(key))
+	return e, ok && string(e.key) == key
 }
 
 // appendKey appends the key of the entry with the ordinal to an empty slice.

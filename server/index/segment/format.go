@@ -26,12 +26,14 @@ import (
 var ErrDamaged = errors.New("the search index is damaged")
 
 // FormatVersion is the version of the file format that this package writes. It reads earlier ones, too.
-const FormatVersion = 2
+const FormatVersion = 3
 
 const (
 	formatFirst = 1
 	// formatPlaced: the values of terms and surfaces are shorter, and columns may have a shape.
 	formatPlaced = 2
+	// formatWords: terms and surfaces are one dictionary, blocks have no bounds, and tails are shorter.
+	formatWords = 3
 )
 
 const (
@@ -61,12 +63,12 @@ const (
 	sectionFacets                          // column: ordinals of facet values, document by document
 	sectionFilters                         // dictionary of filter keys → document set in sectionSets
 	sectionSets                            // document sets of filters and surfaces
-	sectionTerms                           // dictionary of terms → record
+	sectionTerms                           // dictionary of words, see words.go
 	sectionPostings                        // see postings.go
 	sectionPositions                       // positions of the postings
-	sectionSurfaces                        // dictionary of surfaces → term, documents
+	sectionSurfaces                        // before formatWords: dictionary of surfaces
 	sectionPrints                          // column: fingerprints of chunks; analysers before 2 wrote none
-	sectionForms                           // column: forms of surfaces, see forms.go; analysers before 12 wrote none
+	sectionForms                           // before formatWords: column of surfaces, their forms; see forms.go
 	sectionLast
 )
 

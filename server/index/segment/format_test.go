@@ -16,10 +16,10 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
-// firstFormat is a segment that an older version wrote, of world(5, 250).
-func firstFormat(t testing.TB) *Reader {
+// olderFormat is a segment that an older version wrote, of world(5, 250).
+func olderFormat(t testing.TB, format uint32) *Reader {
 	t.Helper()
-	packed, err := os.ReadFile("testdata/format1.seg.gz")
+	packed, err := os.ReadFile(fmt.Sprintf("testdata/format%d.seg.gz", format))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,25 +31,35 @@ func firstFormat(t testing.TB) *Reader {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Open("first", data)
+	r, err := Open("older", data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.footer.format != formatFirst {
+	if r.footer.format != format {
 		t.Fatalf("format %d", r.footer.format)
 	}
 	return r
 }
 
-// TestTheFirstFormatIsRead compares it with what the older version read.
-func TestTheFirstFormatIsRead(t *testing.T) {
-	const want = "9915b8dae8a62b6e60e02c5fed3b0e0f33b103535c5c3592f00cee537d1cc2c6"
-	first := firstFormat(t)
-	before := dump(t, first)
-	if got := fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(before, "\n")))); got != want {
-		t.Errorf("it is read differently: %s", got)
+// TestOlderFormatsAreRead compares them with what the older versions read.
+func TestOlderFormatsAreRead(t *testing.T) {
+	for format, want := range map[uint32]string{
+		formatFirst:  "9915b8dae8a62b6e60e02c5fed3b0e0f33b103535c5c3592f00cee537d1cc2c6",
+		formatPlaced: "e33ad77cf1e19fb3652649bedfdc47cfed9d1776c00b0807bef1cbdd11050b9b",
+	} {
+		older := olderFormat(t, format)
+		before := dump(t, older)
+		if got := fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(before, "\n")))); got != want {
+			t.Errorf("format %d is read differently: %s", format, got)
+		}
+		isMerged(t, older, before)
 	}
-	data, _, err := Merge(context.Background(), []Input{{Reader: first, Deleted: roaring.New()}})
+}
+
+// isMerged checks that a merge of a segment changes nothing of what is read, which is before.
+func isMerged(t *testing.T, older *Reader, before []string) {
+	t.Helper()
+	data, _, err := Merge(context.Background(), []Input{{Reader: older, Deleted: roaring.New()}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,13 +70,13 @@ func TestTheFirstFormatIsRead(t *testing.T) {
 	if !slices.Equal(dump(t, merged), before) {
 		t.Error("a merge changed it")
 	}
-	if merged.AnalyserVersion() != first.AnalyserVersion() {
-		t.Errorf("what analyser %d found is said to be of %d", first.AnalyserVersion(), merged.AnalyserVersion())
+	if merged.AnalyserVersion() != older.AnalyserVersion() {
+		t.Errorf("what analyser %d found is said to be of %d", older.AnalyserVersion(), merged.AnalyserVersion())
 	}
-	if merged.footer.format != FormatVersion || len(data) >= len(first.data) {
-		t.Errorf("format %d, %d bytes of %d", merged.footer.format, len(data), len(first.data))
+	if merged.footer.format != FormatVersion || len(data) >= len(older.data) {
+		t.Errorf("format %d, %d bytes of %d", merged.footer.format, len(data), len(older.data))
 	}
-	for _, r := range []*Reader{first, merged} {
+	for _, r := range []*Reader{older, merged} {
 		all, even := NewBits(r.Documents()), NewBits(r.Documents())
 		all.AddRange(0, r.Documents())
 		for i := 0; i < r.Documents(); i += 2 {
@@ -74,7 +84,7 @@ func TestTheFirstFormatIsRead(t *testing.T) {
 		}
 		if err := r.protect(func() {
 			for e := r.surfaces.from(0); e.next(); {
-				s := r.surfaceOf(e.key, e.value)
+				s := e.surface()
 				documents := slices.Collect(s.each())
 				half := slices.DeleteFunc(slices.Clone(documents), func(d int) bool { return d%2 > 0 })
 				if s.CountIn(all) != len(documents) || s.Documents != len(documents) || s.CountIn(even) != len(half) || s.In(even) != (len(half) > 0) {

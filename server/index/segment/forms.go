@@ -7,13 +7,12 @@ import (
 )
 
 // Where several surfaces have one term, each of its positions has a form: the number of the surface among them, of
-// which most documents contain the first one. sectionForms has one more than the number for each surface, and 0 where a
-// term has no other.
+// which most documents contain the first one. A surface has one more than the number, and 0 where its term has no other.
 
 // analyserOfForms is the first whose segments have forms.
 const analyserOfForms = 12
 
-// form is what sectionForms has of the surface with an ordinal.
+// form is that of the surface with an ordinal, before formatWords.
 func (r *Reader) form(ordinal int) int {
 	if r.version < analyserOfForms {
 		return 0
@@ -110,9 +109,12 @@ func (m *merger) countForms() error {
 		return nil
 	}
 	m.forms = make(map[string][]*mergedForm)
-	err := m.union(func(r *Reader) *dictionary { return &r.surfaces }, func(key []byte, at []*Cursor) error {
-		s := m.at(at[0].Input).surfaceOf(key, at[0].value)
-		formed := slices.ContainsFunc(at, func(c *Cursor) bool { return m.at(c.Input).form(c.ordinal()) > 0 })
+	err := m.union(func(r *Reader) *dictionary { return &r.surfaces }, func(_ []byte, at []*Cursor) error {
+		s := at[0].surface()
+		formed := slices.ContainsFunc(at, func(c *Cursor) bool {
+			m.at(c.Input)
+			return c.surface().Form > 0
+		})
 		if s.Term == s.Surface && !formed {
 			return nil // if it is not alone, another surface of the term finds it
 		}
@@ -157,7 +159,7 @@ func (m *merger) addForm(surface, term string) {
 	}
 }
 
-// numberOf is what sectionForms has for a surface; forms are those of its term.
+// numberOf is the form of a surface; forms are those of its term.
 func numberOf(forms []*mergedForm, surface string) uint32 {
 	return uint32(1 + slices.IndexFunc(forms, func(f *mergedForm) bool { return f.surface == surface }))
 }

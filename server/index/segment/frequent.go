@@ -35,7 +35,8 @@ func (r *Reader) Frequent(prefix string) *Frequent {
 	}
 	var all []counted
 	for e, ok := r.surfaces.seek([]byte(prefix)); ok && bytes.HasPrefix(e.key, []byte(prefix)); ok = e.next() {
-		all = append(all, counted{string(e.key), uint32(r.surfaceDocuments(e.value))})
+		documents, _, _ := e.documents()
+		all = append(all, counted{string(e.key), uint32(documents)})
 	}
 	frequent := &Frequent{}
 	many := len(all) >= manySurfaces

@@ -3,7 +3,7 @@ package segment
 import "encoding/binary"
 
 // writeTerms turns the forward form into postings, term after term.
-func (b *Builder) writeTerms(w *writer) error {
+func (b *Builder) writeTerms(w *writer) {
 	sorted := b.termNames.sorted(func(id int) bool { return b.terms[id].chunks > 0 })
 	cursors := make([]uint64, len(b.terms)) // where the next posting of a term goes
 	total := uint64(0)
@@ -19,12 +19,9 @@ func (b *Builder) writeTerms(w *writer) error {
 	for _, id := range sorted {
 		to := from + b.terms[id].bytes
 		parse(&l, inverted[from:to], b.terms[id].forms)
-		if err := w.term(b.termNames.list[id], &l); err != nil {
-			return err
-		}
+		w.term(b.termNames.list[id], &l)
 		from = to
 	}
-	return nil
 }
 
 // invert copies every record of the forward form, with its chunk in front, to the place of its term.

@@ -59,8 +59,9 @@ func (m *merger) run() error {
 			return err
 		}
 	}
-	m.data = m.w.finish()
-	return nil
+	var err error
+	m.data, err = m.w.finish()
+	return err
 }
 
 // union calls yield for each key in a dictionary of the inputs, in order, with the cursors at it.
@@ -218,15 +219,16 @@ func (m *merger) terms() error {
 				heads = append(heads, head{list: l})
 			}
 		}
-		if len(heads) == 0 {
-			return nil
+		switch len(heads) {
+		case 0:
+		case 1:
+			m.w.term(string(key), heads[0].list)
+		default:
+			merged.reset()
+			interleave(&merged, heads)
+			m.w.term(string(key), &merged)
 		}
-		if len(heads) == 1 {
-			return m.w.term(string(key), heads[0].list)
-		}
-		merged.reset()
-		interleave(&merged, heads)
-		return m.w.term(string(key), &merged)
+		return nil
 	})
 }
 
@@ -270,7 +272,8 @@ func (m *merger) surfaces() error {
 		documents = documents[:0]
 		term := ""
 		for _, c := range at {
-			s := m.at(c.Input).surfaceOf(key, c.value)
+			m.at(c.Input)
+			s := c.surface()
 			documents = m.move(c.Input, documents, s.each())
 			term = s.Term
 		}

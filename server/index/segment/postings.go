@@ -2,22 +2,21 @@ package segment
 
 import (
 	"encoding/binary"
-	"math"
 	"math/bits"
 )
 
 // The postings of a term are full blocks of BlockSize, described by a table in front of them, and a tail of what is
 // left:
 //
-//	table  per full block: last chunk u32, offset of the block u32, offset of its positions u32, smallest length u32,
-//	       largest body, heading and title frequency u16 each, u16 0; then the tail's two offsets, u32 each. No table
-//	       where there is no full block.
+//	table  per full block: last chunk u32, offset of the block u32, offset of its positions u32 (before formatWords also
+//	       12 bytes that nothing reads); then the tail's two offsets, u32 each. No table where there is no full block.
 //	block  widths of chunk gaps, body, heading, title frequencies and position gaps u8 each; the first four bit-packed
-//	tail   uvarint gap << 1 | 1 where the only occurrence is one in the body, otherwise uvarint gap << 1, uvarint body,
-//	       headings, title
+//	tail   uvarint gap << 1 | 1 where the only occurrence is one in the body, otherwise uvarint gap << 1 and a byte, body
+//	       | headings << 4 | title << 6; 0 if they do not fit, or before formatWords no byte: uvarint body, headings, title
 //
-// A gap is the distance to the posting before, less one. Positions are kept apart: bit-packed gaps per block, uvarint
-// gaps in the tail, those of a posting starting at zero again; first the title's, then the headings', then the body's.
+// A gap is the distance to the posting before, less one. Positions are kept apart: bit-packed gaps per block, those of a
+// posting starting at zero again; first the title's, then the headings', then the body's. The tail has the width of its
+// gaps u8 in front of them; where they are fewer than packedTail, or before formatWords, uvarint gaps.
 // Behind them a block or tail of a term with several surfaces has the width of forms u8, and for each position the
 // number of its surface among the term's, bit-packed.
 
@@ -25,8 +24,11 @@ import (
 const BlockSize = 128
 
 const (
-	blockEntrySize = 24
-	blockWidths    = 5
+	blockEntrySize   = 12
+	boundedEntrySize = 24 // before formatWords
+	blockWidths      = 5
+	// packedTail positions take less space with a width than as uvarints.
+	packedTail = 3
 )
 
 // maxFrequency bounds how often a term counts in one field of one chunk.
@@ -57,9 +59,7 @@ func (l *list) frequency(i int) int { return int(l.body[i] + l.headings[i] + l.t
 // postingsWriter encodes lists.
 type postingsWriter struct {
 	postings, positions []byte
-	// lengths contains the body length of every chunk.
-	lengths []uint64
-	gaps    []uint32
+	gaps                []uint32
 }
 
 // add encodes a list and returns where it lies.
@@ -78,7 +78,6 @@ func (w *postingsWriter) add(l *list) (postings, postingsSize, positions, positi
 		binary.LittleEndian.PutUint32(entry, l.chunks[to-1])
 		binary.LittleEndian.PutUint32(entry[4:], uint32(len(w.postings)-postings))
 		binary.LittleEndian.PutUint32(entry[8:], uint32(len(w.positions)-positions))
-		w.bounds(entry[12:], l, from, to)
 		at = w.block(l, from, to, next, at)
 		next = l.chunks[to-1] + 1
 	}
@@ -91,38 +90,14 @@ func (w *postingsWriter) add(l *list) (postings, postingsSize, positions, positi
 	return postings, len(w.postings) - postings, positions, len(w.positions) - positions
 }
 
-// bounds writes what limits the scores of a block.
-func (w *postingsWriter) bounds(entry []byte, l *list, from, to int) {
-	shortest, body, headings, titles := uint64(math.MaxUint32), uint32(0), uint32(0), uint32(0)
-	for i := from; i < to; i++ {
-		shortest = min(shortest, w.lengths[l.chunks[i]])
-		body, headings, titles = max(body, l.body[i]), max(headings, l.headings[i]), max(titles, l.titles[i])
-	}
-	binary.LittleEndian.PutUint32(entry, uint32(shortest))
-	for i, v := range []uint32{body, headings, titles} {
-		binary.LittleEndian.PutUint16(entry[4+2*i:], uint16(min(v, math.MaxUint16)))
-	}
-}
-
 // block encodes the postings from…to and their positions; it returns how far positions have been used.
 func (w *postingsWriter) block(l *list, from, to int, next uint32, at int) int {
 	var gaps [BlockSize]uint32
-	end := at
 	for i := from; i < to; i++ {
 		gaps[i-from] = l.chunks[i] - next
 		next = l.chunks[i] + 1
-		end += l.frequency(i)
 	}
-	w.gaps = w.gaps[:0]
-	p := at
-	for i := from; i < to; i++ {
-		before := uint32(0)
-		for range l.frequency(i) {
-			w.gaps = append(w.gaps, l.positions[p]-before)
-			before = l.positions[p]
-			p++
-		}
-	}
+	end := w.positionGaps(l, from, to, at)
 	arrays := [][]uint32{gaps[:], l.body[from:to], l.headings[from:to], l.titles[from:to]}
 	for _, array := range arrays {
 		w.postings = append(w.postings, byte(widthOf(array)))
@@ -137,6 +112,20 @@ func (w *postingsWriter) block(l *list, from, to int, next uint32, at int) int {
 	return end
 }
 
+// positionGaps sets the gaps between the positions of the postings from…to; it returns how far positions have been used.
+func (w *postingsWriter) positionGaps(l *list, from, to, at int) (end int) {
+	w.gaps = w.gaps[:0]
+	for i := from; i < to; i++ {
+		before := uint32(0)
+		for range l.frequency(i) {
+			w.gaps = append(w.gaps, l.positions[at]-before)
+			before = l.positions[at]
+			at++
+		}
+	}
+	return at
+}
+
 // forms encodes those of the positions from…to.
 func (w *postingsWriter) forms(l *list, from, to int) {
 	if len(l.forms) > 0 && from < to {
@@ -147,26 +136,34 @@ func (w *postingsWriter) forms(l *list, from, to int) {
 
 // tail encodes the postings from from on.
 func (w *postingsWriter) tail(l *list, from int, next uint32, at int) {
-	first := at
 	for i := from; i < len(l.chunks); i++ {
 		gap := uint64(l.chunks[i]-next) << 1
 		next = l.chunks[i] + 1
-		if l.body[i] == 1 && l.headings[i] == 0 && l.titles[i] == 0 {
+		body, headings, titles := l.body[i], l.headings[i], l.titles[i]
+		if body == 1 && headings == 0 && titles == 0 {
 			w.postings = binary.AppendUvarint(w.postings, gap|1)
-		} else {
-			w.postings = binary.AppendUvarint(w.postings, gap)
-			for _, v := range []uint32{l.body[i], l.headings[i], l.titles[i]} {
-				w.postings = binary.AppendUvarint(w.postings, uint64(v))
-			}
+			continue
 		}
-		before := uint32(0)
-		for range l.frequency(i) {
-			w.positions = binary.AppendUvarint(w.positions, uint64(l.positions[at]-before))
-			before = l.positions[at]
-			at++
+		w.postings = binary.AppendUvarint(w.postings, gap)
+		if body < 16 && headings < 4 && titles < 4 {
+			w.postings = append(w.postings, byte(body|headings<<4|titles<<6))
+			continue
+		}
+		w.postings = append(w.postings, 0)
+		for _, v := range []uint32{body, headings, titles} {
+			w.postings = binary.AppendUvarint(w.postings, uint64(v))
 		}
 	}
-	w.forms(l, first, at)
+	end := w.positionGaps(l, from, len(l.chunks), at)
+	if len(w.gaps) >= packedTail {
+		width := widthOf(w.gaps)
+		w.positions = appendPacked(append(w.positions, byte(width)), w.gaps, width)
+	} else {
+		for _, gap := range w.gaps {
+			w.positions = binary.AppendUvarint(w.positions, uint64(gap))
+		}
+	}
+	w.forms(l, at, end)
 }
 
 // widthOf is the number of bits that the largest of values needs.

@@ -50,8 +50,16 @@ func Open(name string, data []byte) (*Reader, error) {
 		r.values = r.dictionary(sectionValues)
 		r.filters = r.dictionary(sectionFilters)
 		r.terms = r.dictionary(sectionTerms)
-		r.terms.placed = r.footer.format >= formatPlaced
-		r.surfaces = r.dictionary(sectionSurfaces)
+		switch {
+		case r.footer.format >= formatWords:
+			r.surfaces = r.terms
+			r.terms.layout, r.surfaces.layout = layoutTerms, layoutSurfaces
+		case r.footer.format == formatPlaced:
+			r.terms.layout = layoutPlaced
+			fallthrough
+		default:
+			r.surfaces = r.dictionary(sectionSurfaces)
+		}
 		if r.documents.count != int(stats.Documents) {
 			panic(r.damaged("the number of documents is wrong"))
 		}
@@ -76,6 +84,9 @@ func (r *Reader) Chunks() int { return int(r.footer.stats.Chunks) }
 
 // Stats are those of all documents, deleted ones included.
 func (r *Reader) Stats() Stats { return r.footer.stats }
+
+// Format is the version of the file format.
+func (r *Reader) Format() int { return int(r.footer.format) }
 
 // AnalyserVersion is the version of the analyser that made the segment.
 func (r *Reader) AnalyserVersion() int { return r.version }
@@ -140,7 +151,7 @@ func (r *Reader) ID(ordinal int) string {
 
 // Find looks a document up by its id.
 func (r *Reader) Find(id string) (ordinal int, ok bool, err error) {
-	err = r.protect(func() { ordinal, _, ok = r.documents.find([]byte(id)) })
+	err = r.protect(func() { ordinal, ok = r.Lookup(id) })
 	return ordinal, ok, err
 }
 
@@ -301,11 +312,11 @@ func (r *Reader) FieldFilter(id field.ID, value string) (Set, bool) {
 }
 
 func (r *Reader) filter(key string) (Set, bool) {
-	_, location, ok := r.filters.find([]byte(key))
+	e, ok := r.filters.find(key)
 	if !ok {
 		return Set{}, false
 	}
-	return r.setAt(location), true
+	return r.setAt(e.value), true
 }
 
 // setAt returns the set of documents that a dictionary's value points to.
@@ -324,6 +335,6 @@ func (r *Reader) setOf(location []byte, n int) Set {
 
 // Lookup is Find within Protect.
 func (r *Reader) Lookup(id string) (ordinal int, ok bool) {
-	ordinal, _, ok = r.documents.find([]byte(id))
-	return ordinal, ok
+	e, ok := r.documents.find(id)
+	return e.ordinal(), ok
 }

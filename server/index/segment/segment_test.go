@@ -120,9 +120,9 @@ func dump(t testing.TB, r *Reader) (out []string) {
 				l.titles, l.positions)
 		}
 		for e := r.surfaces.from(0); e.next(); {
-			s := r.surfaceOf(e.key, e.value)
+			s := e.surface()
 			say("surface %q %q %d %v", e.key, s.Term, s.Documents, slices.Collect(s.each()))
-			if s.Form = r.form(e.ordinal()); s.Form > 0 {
+			if s.Form > 0 {
 				say("form %d at %v", s.Form, positionsOf(s))
 			}
 		}
@@ -220,7 +220,7 @@ func TestDeltaCountsSurfaces(t *testing.T) {
 	}
 	r := build(t, documents)
 	for e := r.surfaces.from(0); e.next(); {
-		if s := r.surfaceOf(e.key, e.value); int64(s.Documents) != all.Surfaces[s.Surface] {
+		if s := e.surface(); int64(s.Documents) != all.Surfaces[s.Surface] {
 			t.Errorf("%q: %d, want %d", e.key, all.Surfaces[s.Surface], s.Documents)
 		}
 	}
@@ -322,11 +322,17 @@ func repair(data []byte) {
 
 func FuzzReader(f *testing.F) {
 	good := build(f, world(1, 150)).data
-	f.Add(uint32(100), uint32(200), uint32(5000), byte(0xff), true)
-	f.Add(uint32(len(good)-20), uint32(len(good)-60), uint32(len(good)-90), byte(1), true)
-	f.Add(uint32(len(good)-20), uint32(1), uint32(2), byte(0x80), false)
-	f.Fuzz(func(t *testing.T, a, b, c uint32, mask byte, fix bool) {
+	older := olderFormat(f, formatPlaced).data
+	for _, old := range []bool{false, true} {
+		f.Add(uint32(100), uint32(200), uint32(5000), byte(0xff), true, old)
+		f.Add(uint32(len(good)-20), uint32(len(good)-60), uint32(len(good)-90), byte(1), true, old)
+		f.Add(uint32(len(good)-20), uint32(1), uint32(2), byte(0x80), false, old)
+	}
+	f.Fuzz(func(t *testing.T, a, b, c uint32, mask byte, fix, old bool) {
 		data := bytes.Clone(good)
+		if old {
+			data = bytes.Clone(older)
+		}
 		for _, at := range []uint32{a, b, c} {
 			data[int(at)%len(data)] ^= mask
 		}

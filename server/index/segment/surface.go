@@ -1,9 +1,6 @@
 package segment
 
-import (
-	"encoding/binary"
-	"iter"
-)
+import "iter"
 
 // Surface is a word as it occurs, lower-cased and folded, with the term that it is indexed under.
 type Surface struct {
@@ -13,63 +10,19 @@ type Surface struct {
 	// Documents is the number that contain it, deleted ones included.
 	Documents int
 	// Form tells its occurrences from those of its term's other surfaces, see Term.PositionsOf; 0: they are all of it,
-	// or the segment does not say. Reader.Surface sets it.
+	// or the segment does not say.
 	Form int
 
 	own []byte // location of its own set; nil: the term's documents are its
 }
 
-// appendSurface encodes a dictionary value: uvarint documents << 1 | 1 where the term is the surface, otherwise uvarint
-// documents << 1, uvarint bytes that the term shares with the surface, uvarint length of the term's rest, the rest; and
-// the location of a set of the term's documents, by their places among them, unless the surface's are all of them.
-func appendSurface(dst []byte, surface, term string, documents int) []byte {
-	if surface == term {
-		return binary.AppendUvarint(dst, uint64(documents)<<1|1)
-	}
-	shared := sharedPrefix(surface, term)
-	dst = binary.AppendUvarint(dst, uint64(documents)<<1)
-	dst = binary.AppendUvarint(dst, uint64(shared))
-	dst = binary.AppendUvarint(dst, uint64(len(term)-shared))
-	return append(dst, term[shared:]...)
-}
-
-func (r *Reader) surfaceOf(key, value []byte) Surface {
-	documents, rest := uvarint(r, value)
-	shared, length := uint64(len(key)), uint64(0)
-	if same := r.footer.format >= formatPlaced && documents&1 != 0; !same {
-		shared, rest = uvarint(r, rest)
-		length, rest = uvarint(r, rest)
-	}
-	if documents = r.surfaceDocuments(value); shared > uint64(len(key)) || length > uint64(len(rest)) || documents > uint64(r.Documents()) {
-		panic(r.damaged("a surface is wrong"))
-	}
-	s := Surface{r: r, Surface: string(key), Documents: int(documents), own: rest[length:]}
-	if int(shared) == len(key) && length == 0 {
-		s.Term = s.Surface
-	} else {
-		s.Term = s.Surface[:shared] + string(rest[:length])
-	}
-	return s
-}
-
-// surfaceDocuments is the number of documents in the value of a surface.
-func (r *Reader) surfaceDocuments(value []byte) uint64 {
-	documents, _ := uvarint(r, value)
-	if r.footer.format >= formatPlaced {
-		documents >>= 1
-	}
-	return documents
-}
-
 // Surface looks a surface up.
 func (r *Reader) Surface(surface string) (Surface, bool) {
-	ordinal, value, ok := r.surfaces.find([]byte(surface))
+	e, ok := r.surfaces.find(surface)
 	if !ok {
 		return Surface{}, false
 	}
-	s := r.surfaceOf([]byte(surface), value)
-	s.Form = r.form(ordinal)
-	return s, true
+	return e.surface(), true
 }
 
 // Key is the surface, valid until the cursor moves on.
@@ -77,11 +30,12 @@ func (c *Cursor) Key() []byte { return c.key }
 
 // Documents is the number that contain a surface, deleted ones included.
 func (c *Cursor) Documents() int64 {
-	return int64(c.d.r.surfaceDocuments(c.value))
+	n, _, _ := c.documents()
+	return int64(n)
 }
 
 // Surface is the whole entry of a surface.
-func (c *Cursor) Surface() Surface { return c.d.r.surfaceOf(c.key, c.value) }
+func (c *Cursor) Surface() Surface { return c.surface() }
 
 // EachSurface calls yield for each surface that begins with prefix in one of several segments, in order, with the
 // cursors at it. reading is called with the number of the segment that is read next.

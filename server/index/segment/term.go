@@ -15,12 +15,13 @@ type Term struct {
 	postings, positions []byte // with padding behind them
 	size                int    // of postings
 	full                int    // full blocks
+	entrySize           int    // of the table of blocks; more than blockEntrySize before formatWords
 }
 
 // Term looks a term up. Like all methods that return no error it must be called within Protect.
 func (r *Reader) Term(term string) (Term, bool) {
-	e, ok := r.terms.seek([]byte(term))
-	if !ok || string(e.key) != term {
+	e, ok := r.terms.find(term)
+	if !ok {
 		return Term{}, false
 	}
 	return r.termOf(&e), true
@@ -33,31 +34,21 @@ func (r *Reader) EachTerm(prefix string, yield func(term string)) {
 	}
 }
 
-// appendTerm encodes what a dictionary's value has behind the places: uvarint chunks << 1 | 1 where each is another
-// document and no title contains the term, otherwise uvarint chunks << 1, uvarint documents, titles.
-func appendTerm(dst []byte, chunks, documents, titles int) []byte {
-	if documents == chunks && titles == 0 {
-		return binary.AppendUvarint(dst, uint64(chunks)<<1|1)
-	}
-	for _, v := range []int{chunks << 1, documents, titles} {
-		dst = binary.AppendUvarint(dst, uint64(v))
-	}
-	return dst
-}
-
 func (r *Reader) termOf(e *entries) Term {
-	var chunks, documents, titles uint64
-	at, value := e.places, e.value
-	chunks, value = uvarint(r, value)
-	short := e.d.placed && chunks&1 != 0
-	if e.d.placed {
+	at, value, chunks := e.places, e.value, e.count
+	if e.d.layout < layoutTerms {
+		chunks, value = uvarint(r, value)
+	}
+	short := e.d.layout != layoutPlain && chunks&1 != 0
+	if e.d.layout != layoutPlain {
 		chunks >>= 1
 	}
-	if documents = chunks; !short {
+	documents, titles := chunks, uint64(0)
+	if !short {
 		documents, value = uvarint(r, value)
 		titles, value = uvarint(r, value)
 	}
-	if !e.d.placed {
+	if e.d.layout == layoutPlain {
 		for _, field := range []*uint64{&at.postings, &at.postingsSize, &at.positions, &at.positionsSize} {
 			*field, value = uvarint(r, value)
 		}
@@ -66,10 +57,13 @@ func (r *Reader) termOf(e *entries) Term {
 		r: r, Chunks: int(chunks), Documents: int(documents), Titles: int(titles),
 		postings: r.part(sectionPostings, at.postings, at.postingsSize), size: int(at.postingsSize),
 		positions: r.part(sectionPositions, at.positions, at.positionsSize),
-		full:      int(chunks) / BlockSize,
+		full:      int(chunks) / BlockSize, entrySize: blockEntrySize,
+	}
+	if r.footer.format < formatWords {
+		t.entrySize = boundedEntrySize
 	}
 	if chunks > uint64(r.Chunks()) || documents > chunks || titles > documents ||
-		t.full > 0 && t.full*blockEntrySize+8 > t.size {
+		t.full > 0 && t.full*t.entrySize+8 > t.size {
 		panic(r.damaged("a term's record is wrong"))
 	}
 	return t
@@ -101,7 +95,7 @@ func (t *Term) Blocks() int {
 	return t.full
 }
 
-func (t *Term) entry(i int) []byte { return t.postings[i*blockEntrySize:] }
+func (t *Term) entry(i int) []byte { return t.postings[i*t.entrySize:] }
 
 // Last is the last chunk of full block i.
 func (t *Term) Last(i int) uint32 { return binary.LittleEndian.Uint32(t.entry(i)) }
@@ -203,22 +197,40 @@ func (t *Term) loadTail(next uint32, b *Block) {
 	b.positionWidth = -1
 	b.N = t.Chunks % BlockSize
 	b.HasHeadings, b.HasTitles = true, true
+	all := uint64(0)
 	for i := range b.N {
 		var head uint64
 		head, data = uvarint(t.r, data)
 		next += uint32(head >> 1)
 		b.Chunks[i] = next
 		next++
-		if head&1 != 0 {
-			b.Body[i], b.Headings[i], b.Titles[i] = 1, 0, 0
-			continue
+		body, headings, titles := uint64(1), uint64(0), uint64(0)
+		if head&1 == 0 {
+			body, headings, titles, data = t.frequencies(data)
 		}
-		var body, headings, titles uint64
-		body, data = uvarint(t.r, data)
-		headings, data = uvarint(t.r, data)
-		titles, data = uvarint(t.r, data)
 		b.Body[i], b.Headings[i], b.Titles[i] = uint32(body), uint32(headings), uint32(titles)
+		all += body + headings + titles
 	}
+	if t.entrySize == blockEntrySize && all >= packedTail {
+		if b.positionWidth = int(b.positions[0]); b.positionWidth > 32 {
+			panic(t.r.damaged("the positions of a term have a wrong width"))
+		}
+		b.positions = b.positions[1:]
+	}
+}
+
+// frequencies reads those of a posting in the tail, and returns what follows them.
+func (t *Term) frequencies(data []byte) (body, headings, titles uint64, rest []byte) {
+	if t.entrySize == blockEntrySize {
+		if few := uint64(data[0]); few != 0 {
+			return few & 15, few >> 4 & 3, few >> 6, data[1:]
+		}
+		data = data[1:]
+	}
+	body, data = uvarint(t.r, data)
+	headings, data = uvarint(t.r, data)
+	titles, data = uvarint(t.r, data)
+	return body, headings, titles, data
 }
 
 // frequency is the number of positions of posting i.

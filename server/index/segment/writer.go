@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"quarry/server/index"
-	"quarry/server/index/analysis"
 )
 
 // documentInfo is what a segment stores of a document besides its words.
@@ -32,19 +31,17 @@ type writer struct {
 	values         dictionaryWriter
 	filters        dictionaryWriter
 	sets           []byte
-	terms          dictionaryWriter
 	postings       postingsWriter
-	surfaces       dictionaryWriter
-	scratch        []byte
-	inSeveral      map[string]written // terms of surfaces that more than one document contains
+	terms          []writtenTerm
+	listed         int // terms that words has
+	words          dictionaryWriter
+	place          places // of the postings of the next term that is listed
+	scratch, value []byte
 	members        []uint32
 }
 
-// written is where a term was written.
-type written struct{ chunks, documents, postings, size, positions int }
-
 func newWriter(analyser int) *writer {
-	w := &writer{analyser: analyser, inSeveral: make(map[string]written)}
+	w := &writer{analyser: analyser}
 	w.append(sectionTitleEnds, 0)
 	w.append(sectionFacetEnds, 0)
 	return w
@@ -108,7 +105,7 @@ func (w *writer) setOf(dst []byte, members []uint32, n int) []byte {
 }
 
 // term appends a term with its postings.
-func (w *writer) term(term string, l *list) error {
+func (w *writer) term(term string, l *list) {
 	documents, titles, last := 0, 0, -1
 	for i, chunk := range l.chunks {
 		if document := int(w.chunkDocuments[chunk]); document != last {
@@ -119,43 +116,20 @@ func (w *writer) term(term string, l *list) error {
 			}
 		}
 	}
-	w.postings.lengths = w.columns[sectionBodyLengths]
 	postings, postingsSize, positions, positionsSize := w.postings.add(l)
-	if documents > 1 && analysis.HasSurface(term) {
-		w.inSeveral[term] = written{len(l.chunks), documents, postings, postingsSize, positions}
-	}
-	place := []int{postings, positions, postingsSize, positionsSize}
-	if w.terms.count%dictionaryBlock != 0 {
-		place = place[2:]
-	}
-	w.scratch = w.scratch[:0]
-	for _, v := range place {
-		w.scratch = binary.AppendUvarint(w.scratch, uint64(v))
-	}
-	w.scratch = appendTerm(w.scratch, len(l.chunks), documents, titles)
-	return w.terms.add(term, w.scratch)
-}
-
-// surface appends a surface of a term with its documents, and the number of its form. Where they are all of the term's,
-// they are not written again.
-func (w *writer) surface(surface, term string, documents []uint32, form uint32) error {
-	w.append(sectionForms, uint64(form))
-	value := appendSurface(w.scratch[:0], surface, term, len(documents))
-	if all := w.inSeveral[term]; all.documents > len(documents) {
-		value = w.setOf(value, w.among(all, documents), all.documents)
-	}
-	w.scratch = value
-	return w.surfaces.add(surface, value)
+	w.terms = append(w.terms, writtenTerm{term: term, chunks: uint32(len(l.chunks)), documents: uint32(documents),
+		titles: uint32(titles), postings: postings, postingsSize: uint32(postingsSize), positions: positions,
+		positionsSize: uint32(positionsSize)})
 }
 
 // among returns the places of some documents of a term among all of them.
-func (w *writer) among(term written, some []uint32) []uint32 {
+func (w *writer) among(term writtenTerm, some []uint32) []uint32 {
 	w.members = w.members[:0]
 	end := len(w.postings.postings)
 	padded := append(w.postings.postings, make([]byte, padding)...) // which readers find in the file
 	w.postings.postings = padded[:end]
-	t := Term{Chunks: term.chunks, postings: padded[term.postings:], size: term.size, positions: w.postings.positions[term.positions:],
-		full: term.chunks / BlockSize}
+	t := Term{Chunks: int(term.chunks), postings: padded[term.postings:], size: int(term.postingsSize),
+		positions: w.postings.positions[term.positions:], full: int(term.chunks) / BlockSize, entrySize: blockEntrySize}
 	place := uint32(0)
 	for document := range t.documents(w.chunkDocuments) {
 		if len(some) > 0 && some[0] == uint32(document) {
@@ -167,7 +141,10 @@ func (w *writer) among(term written, some []uint32) []uint32 {
 }
 
 // finish returns the file.
-func (w *writer) finish() []byte {
+func (w *writer) finish() ([]byte, error) {
+	if err := w.termsBefore(""); err != nil {
+		return nil, err
+	}
 	w.append(sectionFirstChunks, uint64(w.chunks()))
 	sections := map[section][]byte{
 		sectionDocuments: w.ids.finish(),
@@ -175,15 +152,16 @@ func (w *writer) finish() []byte {
 		sectionValues:    w.values.finish(),
 		sectionFilters:   w.filters.finish(),
 		sectionSets:      w.sets,
-		sectionTerms:     w.terms.finish(),
+		sectionTerms:     w.words.finish(),
 		sectionPostings:  w.postings.postings,
 		sectionPositions: w.postings.positions,
-		sectionSurfaces:  w.surfaces.finish(),
+		sectionSurfaces:  nil,
+		sectionForms:     nil,
 	}
 	for id := section(1); id < sectionLast; id++ {
 		if _, other := sections[id]; !other {
 			sections[id] = encodeColumn(w.columns[id], shapeOf(id))
 		}
 	}
-	return assemble(uint32(w.analyser), w.stats, sections)
+	return assemble(uint32(w.analyser), w.stats, sections), nil
 }
