@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"quarry/server/index"
+	"quarry/server/index/segment"
 	"quarry/server/sqldb"
 )
 
@@ -17,6 +18,8 @@ type Changes struct {
 	Put []Put
 	// Removed are ids of documents that are gone.
 	Removed []string
+	// Replaced are the words of documents as they were at the position, by id, where they are known.
+	Replaced map[string]segment.Delta
 	// Last is the number of the last change among them. If nothing is left, it is that of the last change of all.
 	Last int64
 	// Left is the number of changes behind Last, and Total that of all documents.
@@ -29,12 +32,14 @@ type Put struct {
 	Changed int64 // the number of the change
 	// New: it was not stored at the position.
 	New bool
-	// AccessAlone: since the position, nothing has changed but access, sets and visibility.
+	// AccessAlone: nothing has changed but access, sets and visibility.
 	AccessAlone bool
 }
 
-// Changes returns the changes behind a position, at most limit, and no more passages than Export would.
-func (s *Snapshot) Changes(ctx context.Context, position int64, limit int) (found Changes, err error) {
+// Changes returns the changes behind a position, at most limit, and no more passages than Export would. whole says that
+// the follower has all documents as they were then. It has not after a part of the changes: of a document that was
+// changed again behind that part, it lacks the earlier change, too.
+func (s *Snapshot) Changes(ctx context.Context, position int64, whole bool, limit int) (found Changes, err error) {
 	err = s.locked(func() error {
 		type change struct {
 			number int64
@@ -70,15 +75,27 @@ func (s *Snapshot) Changes(ctx context.Context, position int64, limit int) (foun
 				found.Removed = append(found.Removed, c.id)
 			}
 		}
-		whole, err := s.read.Whole(ctx, rows...)
-		for i, d := range whole {
+		stored, err := s.read.Whole(ctx, rows...)
+		for i, d := range stored {
 			d.Hidden = d.Hidden || rows[i].Damaged // nobody sees what cannot be read
 			found.Put = append(found.Put, Put{Document: d, Changed: rows[i].Changed, New: rows[i].Number > position,
-				AccessAlone: rows[i].Texted <= position && !rows[i].Damaged})
+				AccessAlone: whole && rows[i].Texted <= position && !rows[i].Damaged})
+		}
+		if err == nil && whole && !s.state.counting {
+			found.Replaced, err = s.replaced(ctx, position, found.ids())
 		}
 		return err
 	})
 	return found, err
+}
+
+// ids returns the documents that were changed.
+func (c *Changes) ids() []string {
+	ids := slices.Clone(c.Removed)
+	for i := range c.Put {
+		ids = append(ids, c.Put[i].ID)
+	}
+	return ids
 }
 
 // Refusal is a document that a follower could not index, or not all of it, and why.
@@ -149,10 +166,6 @@ func (s *Store) Lease(ctx context.Context, name, holder string, until time.Time)
 // which ones, and extends the lease. ok is false if another process has it: what was applied is applied again, which
 // changes nothing.
 func (s *Store) Advance(ctx context.Context, name, holder string, applied *Changes, refused []Refusal, parts []string, until time.Time) (ok bool, err error) {
-	ids := slices.Clone(applied.Removed)
-	for i := range applied.Put {
-		ids = append(ids, applied.Put[i].ID)
-	}
 	rows := make([][]any, len(refused))
 	for i, r := range refused {
 		rows[i] = []any{name, r.ID, r.Reason}
@@ -163,7 +176,7 @@ func (s *Store) Advance(ctx context.Context, name, holder string, applied *Chang
 			return
 		}
 		tx.Exec("DELETE FROM refusals WHERE follower = ? AND document IN (SELECT value FROM json_each(?))", name,
-			sqldb.JSON{V: ids})
+			sqldb.JSON{V: applied.ids()})
 		tx.Insert("refusals (follower, document, reason)", rows, "")
 		for _, part := range parts {
 			tx.Exec(`INSERT INTO followers (name, position, holder, until) VALUES (?, ?, '', 0)
@@ -188,11 +201,13 @@ func (s *Store) Release(ctx context.Context, holder string) error {
 	return s.Change(ctx, func(tx *sqldb.Tx) { tx.Exec("UPDATE followers SET until = 0 WHERE holder = ?", holder) })
 }
 
-// Followers returns how far followers are whose names begin with a prefix.
+// Followers returns how far followers are whose names begin with a prefix, by the rest of their names. The names of a
+// follower's parts begin with its own and a slash.
 func (s *Snapshot) Followers(ctx context.Context, prefix string) (map[string]int64, error) {
 	return lockedTo(s, func() (map[string]int64, error) {
 		return sqldb.MapWhole[string, int64](ctx, s.tx,
-			"SELECT name, position FROM followers WHERE name >= ? AND name < ?", prefix, prefix+string(utf8.MaxRune))
+			"SELECT substr(name, ?), position FROM followers WHERE name >= ? AND name < ?",
+			utf8.RuneCountInString(prefix)+1, prefix, prefix+string(utf8.MaxRune))
 	})
 }
 
@@ -208,15 +223,6 @@ func (s *Store) Forget(ctx context.Context, name string) error {
 func forgetParts(tx *sqldb.Tx, name string) {
 	tx.Exec("DELETE FROM refusals WHERE follower = ?", name)
 	tx.Exec("DELETE FROM followers WHERE substr(name, 1, ?) = ?", utf8.RuneCountInString(name)+1, name+"/")
-}
-
-// Parts returns how far the parts of a follower are, by name.
-func (s *Snapshot) Parts(ctx context.Context, name string) (map[string]int64, error) {
-	before := utf8.RuneCountInString(name) + 1 // and a slash
-	return lockedTo(s, func() (map[string]int64, error) {
-		return sqldb.MapWhole[string, int64](ctx, s.tx,
-			"SELECT substr(name, ?), position FROM followers WHERE substr(name, 1, ?) = ?", before+1, before, name+"/")
-	})
 }
 
 // Model returns the embedding model that was used last; empty if there is none.

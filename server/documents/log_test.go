@@ -69,7 +69,7 @@ func testRefusals(t *testing.T, options Options) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		changes, err := shown.Changes(ctx, position, 10)
+		changes, err := shown.Changes(ctx, position, false, 10)
 		shown.Close()
 		if err == nil {
 			ok, err = store.Advance(ctx, "f", "me", &changes, refused, []string{"n1"}, later)
@@ -121,7 +121,7 @@ func testRefusals(t *testing.T, options Options) {
 			t.Fatal(err)
 		}
 		defer shown.Close()
-		if got, err := shown.Parts(ctx, "f"); err != nil || !maps.Equal(got, want) {
+		if got, err := shown.Followers(ctx, "f/"); err != nil || !maps.Equal(got, want) {
 			t.Errorf("parts %v, %v; want %v", got, err, want)
 		}
 	}
@@ -159,7 +159,7 @@ func TestChangesFit(t *testing.T) {
 	defer shown.Close()
 	var seen []string
 	for position, parts := int64(0), 0; position < shown.Sequence(); parts++ {
-		changes, err := shown.Changes(t.Context(), position, 100)
+		changes, err := shown.Changes(t.Context(), position, false, 100)
 		if err != nil || parts > 1 || changes.Last <= position {
 			t.Fatalf("part %d ends at %d, %v", parts, changes.Last, err)
 		}

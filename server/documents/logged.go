@@ -5,17 +5,20 @@ import (
 	"slices"
 
 	"quarry/server/index"
+	"quarry/server/index/analysis"
 	"quarry/server/sqldb"
 )
 
 // apply stores changes, their numbers in the log, and words if they are counted.
 func (s *Store) apply(ctx context.Context, changes []Change, cursors map[string]string) (index.Written, error) {
-	return s.Apply(ctx, changes, cursors, &write{store: s})
+	return s.Apply(ctx, changes, cursors, &write{store: s, changes: changes})
 }
 
 // write is what a write adds to the documents: it is a Written.
 type write struct {
 	store    *Store
+	changes  []Change
+	words    map[int][]byte   // of what is replaced or removed, by the number of its change
 	counting bool             // of words
 	replaced []index.Document // what is replaced or removed, if words are counted
 	counts   counts           // likewise
@@ -24,11 +27,15 @@ type write struct {
 
 // Begin implements Written.
 func (w *write) Begin(now State) (replaced func(int, index.Document)) {
-	w.replaced = nil
+	w.replaced, w.words = nil, make(map[int][]byte)
 	if w.counting = now.(state).counting; w.counting {
-		replaced = func(_ int, old index.Document) { w.replaced = append(w.replaced, old) }
+		return func(_ int, old index.Document) { w.replaced = append(w.replaced, old) }
 	}
-	return replaced
+	worded := func(c Change) bool { return c.Patches == nil }
+	if len(w.changes) > replacedAtOnce || !slices.ContainsFunc(w.changes, worded) {
+		return nil
+	}
+	return func(n int, old index.Document) { w.words[n] = w.store.wordsOf(&old) }
 }
 
 // Prepare implements Written.
@@ -73,7 +80,7 @@ func (w *write) Store(ctx context.Context, tx *sqldb.Tx, plan *Plan, before Stat
 	now := w.store.now().UnixMicro()
 	var gone []int64
 	var added []string // ids of documents that may have been removed before
-	var removals, analysed [][]any
+	var removals, analysed, replaced [][]any
 	for n := range plan.Items {
 		i := &plan.Items[n]
 		if i.Keep {
@@ -92,6 +99,9 @@ func (w *write) Store(ctx context.Context, tx *sqldb.Tx, plan *Plan, before Stat
 		} else if isAccessAlone(i) {
 			texted = i.Old.Texted
 		}
+		if words := w.words[n]; words != nil && texted == m.sequence && !i.Unread {
+			replaced = append(replaced, []any{m.sequence, i.ID, i.Old.Texted, analysis.Version, words})
+		}
 		if i.Put != nil && w.counting {
 			analysed = append(analysed, []any{i.Row, m.sequence, w.analysed[len(analysed)]})
 		}
@@ -102,6 +112,10 @@ func (w *write) Store(ctx context.Context, tx *sqldb.Tx, plan *Plan, before Stat
 		putAnalysed(tx, analysed)
 	}
 	rows.Flush(tx)
+	if len(replaced) > 0 {
+		tx.Insert("replaced (changed, id, since, analyser, words)", replaced, "")
+		tx.Exec("DELETE FROM replaced WHERE changed <= ?", m.sequence-replacedKept)
+	}
 	sqldb.ExecList(tx, "DELETE FROM analysed WHERE document IN (SELECT CAST(value AS BIGINT) FROM json_each(?))", gone)
 	sqldb.ExecList(tx, "DELETE FROM removals WHERE id IN (SELECT value FROM json_each(?))", added)
 	tx.Insert("removals (id, changed)", removals, "")

@@ -17,8 +17,8 @@ type Item struct {
 	SameText bool // the stored chunks stay
 	Unread   bool // Old is damaged: it is not known what the document said
 
-	Groups       []Group // the chunks of Put once they are packed
-	Row, Changed int64   // the numbers of the row and, in a log, of the change, once they are known
+	Groups []Group // the chunks of Put once they are packed
+	Row    int64   // the number of the row, once it is known
 }
 
 // Plan is what changes do to the documents that are stored.

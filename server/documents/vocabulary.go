@@ -69,21 +69,13 @@ type counts struct {
 // countsOf counts the words of some documents, less those of others.
 func countsOf(added, removed []index.Document) counts {
 	more, less := segment.DeltaOf(added...), segment.DeltaOf(removed...)
-	more.Stats.Add(less.Stats, -1)
+	more.Add(less, -1)
 	hidden := 0
 	for i := range added {
 		hidden += bit(added[i].Hidden)
 	}
 	for i := range removed {
 		hidden -= bit(removed[i].Hidden)
-	}
-	for term, n := range less.Terms {
-		sum := more.Terms[term]
-		sum.Add(n, -1)
-		more.Terms[term] = sum
-	}
-	for surface, n := range less.Surfaces {
-		more.Surfaces[surface] -= n
 	}
 	return counts{more, hidden, less}
 }

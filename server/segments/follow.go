@@ -135,7 +135,7 @@ func (l *Local) follow(ctx context.Context) error {
 		return err
 	}
 	if own := l.segments(); own.store == store {
-		if position, err := own.position(ctx); err == nil && position == last {
+		if position, _, err := own.position(ctx); err == nil && position == last {
 			return nil
 		}
 	}
@@ -185,7 +185,7 @@ func (l *Local) stepTo(ctx context.Context, shown *documents.Snapshot) (now prog
 		}
 		own = l.segments()
 	}
-	position, err := own.position(ctx)
+	position, whole, err := own.position(ctx)
 	if err != nil {
 		return now, l.repaired(own, err)
 	}
@@ -193,16 +193,16 @@ func (l *Local) stepTo(ctx context.Context, shown *documents.Snapshot) (now prog
 		if err := errors.Join(l.discard(), l.open(ctx, shown.Store())); err != nil {
 			return now, fmt.Errorf("replace an index that is newer than the documents: %w", err)
 		}
-		own, position = l.segments(), 0
+		own, position, whole = l.segments(), 0, false
 	}
 	if position == shown.Sequence() {
 		return now, nil
 	}
-	changes, err := shown.Changes(ctx, position, followAtOnce)
+	changes, err := shown.Changes(ctx, position, whole, followAtOnce)
 	if err != nil {
 		return now, err
 	}
-	err = own.followTo(ctx, planOf(&changes), changes.Last)
+	err = own.followTo(ctx, planOf(&changes), changes.Replaced, changes.Last, changes.Left == 0)
 	return progress{changes.Left, changes.Total, err == nil}, l.repaired(own, err)
 }
 

@@ -2,9 +2,11 @@ package segments
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -198,4 +200,52 @@ func TestVectorsAreShared(t *testing.T) {
 	if asked != 2 {
 		t.Errorf("the model was sent %d texts, want 2", asked)
 	}
+}
+
+// TestChangesInParts: an index that follows in parts has the statistics of a new one, also for documents that were
+// changed again between the parts.
+func TestChangesInParts(t *testing.T) {
+	store := t.TempDir()
+	x, late := openLocal(t, store, t.TempDir()), openLocal(t, store, t.TempDir())
+	defer closeLocal(t, x)
+	defer closeLocal(t, late)
+	putPages(t, x, pageOf("twice", "walrus walrus"), pageOf("rights", "walrus seal"), pageOf("still", "walrus"))
+	expectFound(t, late, allAccess, "walrus", "rights", "still", "twice")
+	late.background.Close()
+	many := make([]index.Document, followAtOnce)
+	for n := range many {
+		many[n] = pageOf(fmt.Sprint("other", n), "otter")
+	}
+	putPages(t, x, pageOf("twice", "otter"), pageOf("rights", "otter"))
+	putPages(t, x, many...)
+	putPages(t, x, pageOf("twice", "walrus seal seal"))
+	if _, err := x.UpdateAccess(t.Context(), []index.AccessPatch{{ID: "rights", Access: []string{"group:one"}}}); err != nil {
+		t.Fatal(err)
+	}
+	whole := openLocal(t, store, t.TempDir())
+	defer closeLocal(t, whole)
+	for _, text := range []string{"walrus", "seal", "otter"} {
+		if got, want := scores(t, late, text), scores(t, whole, text); !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: an index that followed in parts finds %v, a new one %v", text, got, want)
+		}
+	}
+}
+
+// scores returns the best documents of a search with their scores.
+func scores(t *testing.T, x index.Index, text string) map[string]float64 {
+	t.Helper()
+	s, err := x.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	result, err := s.Search(t.Context(), index.Query{Text: text, Limit: 10, Filter: allAccess})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]float64{}
+	for _, hit := range result.Hits {
+		found[hit.DocumentID] = hit.Score
+	}
+	return found
 }

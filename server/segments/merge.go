@@ -230,7 +230,7 @@ func (m *merged) replay(ctx context.Context, tx sqldb.Querier, input int, p *par
 		return err
 	}
 	if statistics != nil {
-		delta.Add(*statistics)
+		delta.Add(*statistics, 1)
 	}
 	return nil
 }

@@ -51,6 +51,8 @@ func (x *Index) rebuildIndex(ctx context.Context, suspects *damagedError) error 
 		replaceParts(tx, made.damaged, made.segments)
 		if x.source == nil {
 			made.reconcile(ctx, tx)
+		} else { // the new segments may be ahead of the position
+			documents.PutCursors(tx, map[string]string{wholeKey: ""})
 		}
 		return nil
 	})

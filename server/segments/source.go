@@ -3,30 +3,44 @@ package segments
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"quarry/server/documents"
 	"quarry/server/index/segment"
 	"quarry/server/sqldb"
 )
 
-// position returns the number of the last change of its source that the index has.
-func (x *Index) position(ctx context.Context) (int64, error) {
+// wholeKey is the cursor with the position of an index that has all documents of its source as they were there. After
+// a part of the changes, or a repair, it has others.
+const wholeKey = "whole"
+
+// position returns the number of the last change of its source that the index has, and whether it has all documents as
+// they were then.
+func (x *Index) position(ctx context.Context) (position int64, whole bool, err error) {
 	m, err := readMeta(ctx, x.db.Reader)
-	return m.generation, err
+	if err != nil {
+		return 0, false, err
+	}
+	cursors, err := x.Cursors(ctx, wholeKey)
+	return m.generation, cursors[wholeKey] == strconv.FormatInt(m.generation, 10), err
 }
 
-// followTo applies changes of the source up to a position. Each item says that a document may be replaced or removed, and
-// SameText that the words stay.
-func (x *Index) followTo(ctx context.Context, plan *documents.Plan, position int64) error {
+// followTo applies changes of the source up to a position; whole says that these are all. Each item says that a
+// document may be replaced or removed, and SameText that the words stay. gone are the words that some documents have in
+// the index, by id; those of others are read out of their segments.
+func (x *Index) followTo(ctx context.Context, plan *documents.Plan, gone map[string]segment.Delta, position int64,
+	whole bool) error {
 	x.worker.begin()
 	w := &writer{x: x, changes: len(plan.Items)}
 	err := x.Commit(ctx, func(tx sqldb.Querier) error {
 		w.Begin(nil)
 		for n := range plan.Items {
 			i := &plan.Items[n]
-			if i.Unread = !i.SameText; i.SameText {
-				w.gone[n] = segment.DeltaOf(*i.Put)
+			delta, known := gone[i.ID]
+			if !known && i.SameText {
+				delta, known = segment.DeltaOf(*i.Put), true
 			}
+			w.gone[n], i.Unread = delta, !known
 		}
 		return w.Prepare(ctx, tx, plan)
 	}, func(sqldb.Querier) error { return nil }, func(tx *sqldb.Tx) error {
@@ -38,6 +52,9 @@ func (x *Index) followTo(ctx context.Context, plan *documents.Plan, position int
 			w.segment.insert(tx)
 		}
 		tx.Exec("UPDATE meta SET generation = ?, manifest = manifest + 1", position)
+		if whole {
+			documents.PutCursors(tx, map[string]string{wholeKey: strconv.FormatInt(position, 10)})
+		}
 		return err
 	})
 	if err != nil {

@@ -353,7 +353,7 @@ func (p *part) statistics() (*segment.Delta, error) {
 		if err := delta.UnmarshalBinary(record.delta); err != nil {
 			return nil, damaged(p.name, fmt.Errorf("read the deletes of segment %s: %w", p.name, err))
 		}
-		total.Add(delta)
+		total.Add(delta, 1)
 	}
 	return total, nil
 }

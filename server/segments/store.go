@@ -90,7 +90,7 @@ func (w *writer) storeDeletes(ctx context.Context, tx *sqldb.Tx, manifest int64,
 		if removals[p].bitmap.AddInt(ordinal); i.Unread {
 			removals[p].unread = append(removals[p].unread, ordinal)
 		} else {
-			removals[p].delta.Add(w.gone[n])
+			removals[p].delta.Add(w.gone[n], 1)
 		}
 	}
 	for p, r := range removals {
@@ -99,7 +99,7 @@ func (w *writer) storeDeletes(ctx context.Context, tx *sqldb.Tx, manifest int64,
 			if err != nil {
 				return damaged(p.name, err)
 			}
-			r.delta.Add(delta)
+			r.delta.Add(delta, 1)
 		}
 		addDeletes(ctx, tx, p.id, r.bitmap, r.delta)
 	}

@@ -118,7 +118,7 @@ func (x *Index) collections(ctx context.Context, shown *documents.Snapshot) (map
 	followers, err := shown.Followers(ctx, "weaviate/")
 	found := map[string]int64{}
 	for name, position := range followers {
-		if class, tenant, _ := strings.Cut(strings.TrimPrefix(name, "weaviate/"), "/"); tenant == x.tenant {
+		if class, tenant, _ := strings.Cut(name, "/"); tenant == x.tenant {
 			found[class] = position
 		}
 	}
@@ -154,8 +154,8 @@ func (x *Index) step(ctx context.Context, class, model string, first bool) (done
 	if err != nil {
 		return false, err
 	}
-	position := followers[x.follower(class)]
-	replicas, err := shown.Parts(ctx, x.follower(class))
+	position := followers[""]
+	replicas, err := shown.Followers(ctx, x.follower(class)+"/")
 	if err != nil {
 		return false, err
 	}
@@ -165,7 +165,7 @@ func (x *Index) step(ctx context.Context, class, model string, first bool) (done
 			return true, err
 		}
 	}
-	changes, err := shown.Changes(ctx, from, followAtOnce)
+	changes, err := shown.Changes(ctx, from, true, followAtOnce)
 	if err != nil {
 		return false, err
 	}

@@ -43,7 +43,7 @@ func (x *Index) Snapshot(ctx context.Context) (_ index.Snapshot, err error) {
 		s.class, s.position, err = x.searched(ctx, inner)
 	}
 	if err == nil {
-		s.replicas, err = inner.Parts(ctx, x.follower(s.class))
+		s.replicas, err = inner.Followers(ctx, x.follower(s.class)+"/")
 	}
 	if x.even(s.position, s.replicas) {
 		s.replicas = nil

@@ -74,7 +74,7 @@ func spread(t testing.TB, w *indextest.World, random *rand.Rand, live []index.Do
 				t.Fatalf("%s is lost: %v", d.ID, err)
 			}
 			p.Deleted.Add(uint32(ordinal))
-			p.Delta.Add(segment.DeltaOf(d))
+			p.Delta.Add(segment.DeltaOf(d), 1)
 		}
 		out = append(out, p)
 	}

@@ -55,19 +55,20 @@ func DeltaOf(documents ...index.Document) Delta {
 	return d
 }
 
-// Add adds other to d.
-func (d *Delta) Add(other Delta) {
-	d.Stats.Add(other.Stats, 1)
+// Add adds other, sign times.
+func (d *Delta) Add(other Delta, sign int64) {
+	d.Stats.Add(other.Stats, sign)
 	if d.Terms == nil {
 		d.Terms = make(map[string]TermCounts, len(other.Terms))
 		d.Surfaces = make(map[string]int64, len(other.Surfaces))
 	}
 	for term, n := range other.Terms {
-		n.Add(d.Terms[term], 1)
-		d.Terms[term] = n
+		sum := d.Terms[term]
+		sum.Add(n, sign)
+		d.Terms[term] = sum
 	}
 	for surface, n := range other.Surfaces {
-		d.Surfaces[surface] += n
+		d.Surfaces[surface] += sign * n
 	}
 }
 

@@ -187,7 +187,7 @@ func TestDeltaOfDeletedIsTheDifference(t *testing.T) {
 	whole, rest := build(t, documents), build(t, documents[20:])
 	var d Delta
 	for _, document := range documents[:20] {
-		d.Add(DeltaOf(document))
+		d.Add(DeltaOf(document), 1)
 	}
 	data, err := d.MarshalBinary()
 	if err != nil {
@@ -216,7 +216,7 @@ func TestDeltaCountsSurfaces(t *testing.T) {
 	documents := world(4, 60)
 	var all Delta
 	for _, document := range documents {
-		all.Add(DeltaOf(document))
+		all.Add(DeltaOf(document), 1)
 	}
 	r := build(t, documents)
 	for e := r.surfaces.from(0); e.next(); {
