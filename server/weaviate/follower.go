@@ -165,7 +165,8 @@ func (x *Index) step(ctx context.Context, class, model string, first bool) (done
 			return true, err
 		}
 	}
-	changes, err := shown.Changes(ctx, from, true, followAtOnce)
+	whole, _ := x.whole.Load(class)
+	changes, err := shown.Changes(ctx, from, whole == from, followAtOnce)
 	if err != nil {
 		return false, err
 	}
@@ -180,6 +181,9 @@ func (x *Index) step(ctx context.Context, class, model string, first bool) (done
 	}
 	nodes = slices.DeleteFunc(nodes, func(node string) bool { return replicas[node] < from || replicas[node] >= changes.Last })
 	ok, err := x.Store.Advance(ctx, x.follower(class), x.holder, &changes, refused, nodes, time.Now().Add(leaseTime))
+	if changes.Left == 0 {
+		x.whole.Store(class, changes.Last)
+	}
 	return !ok || changes.Last <= position && len(nodes) == 0, err
 }
 

@@ -60,6 +60,7 @@ type Index struct {
 	counts   termCounts
 	changes  int      // documents that are read from the log; replaced in tests
 	ensured  sync.Map // names of collections that are as they must be
+	whole    sync.Map // the last position at which this process left no change, by collection
 
 	following *documents.Follower
 	closed    atomic.Bool

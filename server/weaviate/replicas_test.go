@@ -98,6 +98,8 @@ func (f *replicas) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			nodes = append(nodes, map[string]any{"name": node, "shards": []any{map[string]any{"name": "t"}}})
 		}
 		_ = json.NewEncoder(w).Encode(map[string]any{"nodes": append(nodes, map[string]any{"name": "n3", "shards": nil})})
+	case r.Method == http.MethodPatch: // it keeps no rights
+		_, _ = w.Write([]byte("{}"))
 	case strings.HasPrefix(r.URL.Path, "/v1/objects/"):
 		o, ok := f.stored[r.URL.Query().Get("node_name")][path.Base(r.URL.Path)]
 		if !ok {
@@ -238,5 +240,36 @@ func TestManyMissedChanges(t *testing.T) {
 	defer f.mutex.Unlock()
 	if len(f.stored["n1"]) != len(f.stored["n0"]) || len(f.stored["n0"]) != 2*len(ids)+2 {
 		t.Errorf("%d objects on n1, %d on n0", len(f.stored["n1"]), len(f.stored["n0"]))
+	}
+}
+
+// TestTextBeforeMissedRights: a node that was away gets a text that was changed before more than one step applies, and
+// of which only the rights changed later.
+func TestTextBeforeMissedRights(t *testing.T) {
+	f, x := openReplicas(t)
+	write(t, x, "twice")
+	f.set(func() { f.dead["n1"] = true })
+	text := index.Document{ID: "twice", Source: "file", Chunks: []index.Chunk{{Text: "another one"}}}
+	if _, err := x.Write(t.Context(), index.Batch{Upsert: []index.Document{text}}); err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for i := range 2 * followAtOnce {
+		ids = append(ids, fmt.Sprintf("d%03d", i))
+	}
+	write(t, x, ids...)
+	if _, err := x.UpdateAccess(t.Context(), []index.AccessPatch{{ID: "twice", Access: []string{"group:one"}}}); err != nil {
+		t.Fatal(err)
+	}
+	f.set(func() { f.dead["n1"] = false })
+	if err := x.catchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	for id, o := range f.stored["n0"] {
+		if got := f.stored["n1"][id]; o.document == mark("twice") && got != o {
+			t.Errorf("on n1 %+v, on n0 %+v", got, o)
+		}
 	}
 }
