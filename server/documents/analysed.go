@@ -2,7 +2,6 @@ package documents
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"runtime"
 
@@ -48,32 +47,13 @@ func putAnalysed(tx *sqldb.Tx, rows [][]any) {
 		" ON CONFLICT (document) DO UPDATE SET changed = excluded.changed, body = excluded.body")
 }
 
-// Analysed returns documents of ids as segments, packed, by id. Those that are not stored so are missing.
-func (s *Snapshot) Analysed(ctx context.Context, ids []string) (packed map[string][]byte, err error) {
-	packed = make(map[string][]byte, len(ids))
-	err = s.locked(func() error {
-		rows, err := s.readable(ctx, ids)
-		if err != nil {
-			return err
-		}
-		known := make(map[int64]*Row, len(rows))
-		numbers := make([]int64, 0, len(rows))
-		for _, row := range rows {
-			known[row.Number], numbers = row, append(numbers, row.Number)
-		}
-		return sqldb.EachWhole(ctx, s.tx, func(row *sql.Rows) error {
-			number, changed, body := int64(0), int64(0), []byte(nil)
-			if err := row.Scan(&number, &changed, &body); err != nil {
-				return err
-			}
-			if d := known[number]; d != nil && d.Changed == changed {
-				packed[d.ID] = body
-			}
-			return nil
-		}, "SELECT document, changed, body FROM analysed WHERE document IN (SELECT CAST(value AS BIGINT) FROM json_each(?))",
-			sqldb.JSON{V: numbers})
+// Analysed returns documents as segments, packed, by id. Those that are not stored so are missing.
+func (s *Snapshot) Analysed(ctx context.Context, ids []string) (map[string][]byte, error) {
+	return lockedTo(s, func() (map[string][]byte, error) {
+		return sqldb.MapWhole[string, []byte](ctx, s.tx, `SELECT id, body FROM documents JOIN analysed
+			ON analysed.document = documents.row AND analysed.changed = documents.changed
+			WHERE id IN (SELECT value FROM json_each(?))`, sqldb.JSON{V: ids})
 	})
-	return packed, err
 }
 
 // Segment opens what Analysed returned.

@@ -28,7 +28,7 @@ func (s *Store) Embed(ctx context.Context, pass index.Embedding) error {
 		if err != nil {
 			return fmt.Errorf("embed: %w", err)
 		}
-		if progress, err := s.embedded(ctx, model); err == nil && pass.Report != nil {
+		if progress, err := embedded(ctx, s.DB.Pool(), model); err == nil && pass.Report != nil {
 			pass.Report(progress)
 		}
 		switch {
@@ -86,8 +86,8 @@ func (s *Store) noteEmbedded(ctx context.Context, model string, rows []*Row) err
 }
 
 // embedded is how far Embed is.
-func (s *Store) embedded(ctx context.Context, model string) (e index.Embedded, err error) {
-	err = sqldb.GetWhole(ctx, s.DB.Pool(), []any{&e.Done, &e.Total, &e.Refused}, `SELECT
+func embedded(ctx context.Context, db sqldb.Querier, model string) (e index.Embedded, err error) {
+	err = sqldb.GetWhole(ctx, db, []any{&e.Done, &e.Total, &e.Refused}, `SELECT
 		coalesce((SELECT CAST(sum(chunks) AS BIGINT) FROM documents WHERE vectors = ?), 0), chunks,
 		(SELECT count(*) FROM embeddings WHERE model = ? AND length(vector) = 0) FROM library`, model, model)
 	return e, err

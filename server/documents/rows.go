@@ -59,15 +59,12 @@ func (r *Row) Scan(row *sql.Rows, more ...any) error {
 
 // Values returns the values of Columns, and more behind them.
 func (r *Row) Values(more ...any) []any {
-	number, hidden := any(r.Number), 0
+	number := any(r.Number)
 	if r.Number == 0 {
 		number = nil
 	}
-	if r.Hidden {
-		hidden = 1
-	}
 	return append([]any{number, r.ID, r.Hash, r.Source, r.Origin, r.Title, r.Link, r.Type, sqldb.Micros(r.CreatedAt),
-		sqldb.Micros(r.UpdatedAt), hidden, r.ChunkCount, r.Detail}, more...)
+		sqldb.Micros(r.UpdatedAt), bit(r.Hidden), r.ChunkCount, r.Detail}, more...)
 }
 
 // Replaced returns the assignments that give the row with an id the values of an inserted one.

@@ -128,13 +128,12 @@ func (s *Snapshot) readable(ctx context.Context, ids []string) ([]*Row, error) {
 func (s *Snapshot) Stats(ctx context.Context) (stats index.Stats, err error) {
 	stats = index.Stats{Documents: s.state.documents, Chunks: s.state.chunks, VectorModel: s.state.model}
 	err = s.locked(func() error {
-		if err := sqldb.GetWhole(ctx, s.tx, []any{&stats.Vectors, &stats.Refused}, `SELECT
-			coalesce((SELECT CAST(sum(chunks) AS BIGINT) FROM documents WHERE vectors = ?), 0),
-			(SELECT count(*) FROM embeddings WHERE model = ? AND length(vector) = 0)`, s.state.model, s.state.model); err != nil {
+		e, err := embedded(ctx, s.tx, s.state.model)
+		if err != nil {
 			return err
 		}
-		if stats.Vectors = max(0, stats.Vectors-stats.Refused); s.state.model == "" {
-			stats.Vectors = 0
+		if stats.Refused = e.Refused; s.state.model != "" {
+			stats.Vectors = max(0, e.Done-e.Refused)
 		}
 		size := "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 		if s.server {

@@ -41,6 +41,11 @@ func (x *Index) Embed(ctx context.Context, pass index.Embedding) error {
 	e := &embedding{x: x, Embedding: pass, tried: make(map[string]bool), opened: make(map[string]bool),
 		refused: make(map[string]int), seen: make(map[vector.Key]bool)}
 	e.embedder = documents.Embedder{Ask: pass.Vectors, Put: e.put}
+	if e.vectorise = e.embedder.Vectorise; x.source == nil { // a store is asked before the model is
+		e.vectorise = e.vectorise.Unless(func(ctx context.Context, texts []string) ([][]float32, error) {
+			return x.Embeddings(ctx, pass.Model, texts)
+		})
+	}
 	if err := e.run(ctx); err != nil {
 		return fmt.Errorf("embed: %w", err)
 	}
@@ -97,11 +102,12 @@ func (e *embedding) step(ctx context.Context) (done bool, err error) {
 type embedding struct {
 	x *Index
 	index.Embedding
-	embedder documents.Embedder
-	waiting  []string        // documents that were opened and not looked at since
-	opened   map[string]bool // those that were waiting
-	tried    map[string]bool // segments that were completed
-	progress index.Embedded
+	embedder  documents.Embedder
+	vectorise index.Vectorise // asks the embedder for what is not stored
+	waiting   []string        // documents that were opened and not looked at since
+	opened    map[string]bool // those that were waiting
+	tried     map[string]bool // segments that were completed
+	progress  index.Embedded
 
 	known   int                 // texts that the model refused before
 	refused map[string]int      // chunks that the model refuses, by segment
@@ -203,7 +209,7 @@ func (e *embedding) fill(ctx context.Context, name string, order []int, yields b
 		if err != nil {
 			return err
 		}
-		vectors, err := e.embedder.Vectorise(ctx, found.texts)
+		vectors, err := e.vectorise(ctx, found.texts)
 		if err != nil {
 			// Vectors stored before the failure are searched. A program that ends does not wait for that.
 			if fresh > written && ctx.Err() == nil {
@@ -247,8 +253,7 @@ type gathered struct {
 	refused map[vector.Key]bool // texts that the model refuses
 	next    int                 // the place of the next document in the order; −1 at the end
 
-	known *embeddings // nil: there are none by the model
-	has   []bool      // by chunk: whether it has a vector in the file; nil: none has
+	has   []bool // by chunk: whether it has a vector in the file; nil: none has
 	batch map[vector.Key]bool
 	bytes int
 }
@@ -291,13 +296,6 @@ func (e *embedding) gather(ctx context.Context, name string, order []int, from i
 	if g.refused, err = refusedTexts(ctx, e.x.db.Reader, e.Model); err != nil {
 		return nil, err
 	}
-	model, ok, err := currentModel(ctx, e.x.db.Reader)
-	if err != nil {
-		return nil, err
-	}
-	if ok && model.name == e.Model {
-		g.known = &embeddings{model, e.x.db.Reader}
-	}
 	if g.has, err = p.vectored(e.Model); err != nil {
 		return nil, err
 	}
@@ -316,7 +314,8 @@ func (e *embedding) gather(ctx context.Context, name string, order []int, from i
 				return errEnough
 			}
 			first, _ := p.segment.reader.DocumentChunks(ordinal)
-			return g.addTexts(ctx, first, d)
+			g.addTexts(first, d)
+			return nil
 		})
 	})
 	if errors.Is(err, errEnough) {
@@ -328,8 +327,8 @@ func (e *embedding) gather(ctx context.Context, name string, order []int, from i
 	return g, blame([]*part{p}, err)
 }
 
-// addTexts adds the texts of a document that have no vector, each once.
-func (g *gathered) addTexts(ctx context.Context, first int, d *index.Document) error {
+// addTexts adds the texts of a document that the model does not refuse, each once.
+func (g *gathered) addTexts(first int, d *index.Document) {
 	for i := range d.Chunks {
 		if d.Chunks[i].Damaged {
 			continue
@@ -343,19 +342,9 @@ func (g *gathered) addTexts(ctx context.Context, first int, d *index.Document) e
 		if g.batch[key] || g.refused[key] {
 			continue
 		}
-		if g.known != nil {
-			values, err := g.known.find(ctx, key)
-			if err != nil {
-				return err
-			}
-			if values != nil {
-				continue
-			}
-		}
 		g.batch[key] = true
 		g.texts, g.keys = append(g.texts, text), append(g.keys, key)
 	}
-	return nil
 }
 
 // count returns how many chunks got one of the vectors of the texts, and how many stay without one.
@@ -414,10 +403,10 @@ func (e *embedding) put(ctx context.Context, keys []vector.Key, values [][]float
 		for i, v := range values {
 			if v == nil {
 				tx.Exec("INSERT OR IGNORE INTO refused_texts (model, hash) VALUES (?, ?)", e.Model, keys[i])
-				continue
+			} else if e.x.source == nil { // a store has them
+				tx.Exec("INSERT OR REPLACE INTO embeddings (model, hash, vector) VALUES (?, ?, ?)", id, keys[i][:],
+					documents.Seal(vector.Pack(v), keys[i][:]))
 			}
-			tx.Exec("INSERT OR REPLACE INTO embeddings (model, hash, vector) VALUES (?, ?, ?)", id, keys[i][:],
-				documents.Seal(vector.Pack(v), keys[i][:]))
 		}
 	})
 }

@@ -8,16 +8,9 @@ import (
 
 // Embeddings implements index.Exporter.
 func (x *Index) Embeddings(ctx context.Context, model string, texts []string) ([][]float32, error) {
-	found := make([][]float32, len(texts))
 	current, ok, err := currentModel(ctx, x.db.Reader)
 	if err != nil || !ok || current.name != model {
-		return found, err
+		return make([][]float32, len(texts)), err
 	}
-	known := &embeddings{current, x.db.Reader}
-	for i, text := range texts {
-		if found[i], err = known.find(ctx, documents.KeyOf(text)); err != nil {
-			return nil, err
-		}
-	}
-	return found, nil
+	return (&embeddings{x, current, x.db.Reader}).find(ctx, documents.KeysOf(texts)...)
 }

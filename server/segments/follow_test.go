@@ -16,6 +16,7 @@ import (
 	"quarry/server/documents"
 	"quarry/server/index"
 	"quarry/server/index/lexical"
+	"quarry/server/sqlite"
 )
 
 // openStore opens a store in a folder of its own.
@@ -166,7 +167,49 @@ func TestRestoredStore(t *testing.T) {
 	expectFound(t, x, allAccess, "walrus", "kept")
 }
 
-// TestVectorsAreShared: a text that one process has embedded, or whose refusal it knows, is not sent again.
+// expectNearest checks which documents are nearest to a vector.
+func expectNearest(t *testing.T, x index.Index, want ...string) {
+	t.Helper()
+	s, err := x.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	hits, err := s.Nearest(t.Context(), index.Vector{Model: "m", Values: []float32{1, 0}}, index.Query{Limit: 5, Filter: allAccess})
+	var got []string
+	for _, hit := range hits {
+		got = append(got, hit.DocumentID)
+	}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("nearest: %q, want %q (%v)", got, want, err)
+	}
+}
+
+// loseVectors cuts off a file of vectors of an index in a folder, which has no other copy of them.
+func loseVectors(t *testing.T, dir string) {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, indexPrefix+"*"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%q, %v", found, err)
+	}
+	db, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(found[0], databaseName), ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	name, copies := "", 0
+	err = db.Reader.QueryRowContext(t.Context(),
+		"SELECT max(name), (SELECT count(*) FROM embeddings) FROM vector_files").Scan(&name, &copies)
+	if err == nil {
+		err = os.Truncate((&diskFiles{folder: filepath.Join(found[0], segmentsFolder)}).path(name), 10)
+	}
+	if err != nil || copies != 0 {
+		t.Fatalf("the index has %d vectors beside its files, %v", copies, err)
+	}
+}
+
+// TestVectorsAreShared: a text that one process has embedded, or whose refusal it knows, is not sent again. The vectors
+// are in the store and in the files alone, which are made again from there.
 func TestVectorsAreShared(t *testing.T) {
 	store, asked := t.TempDir(), 0
 	ask := func(_ context.Context, texts []string) ([][]float32, error) {
@@ -184,18 +227,16 @@ func TestVectorsAreShared(t *testing.T) {
 		if err := x.Embed(t.Context(), index.Embedding{Model: "m", Vectors: ask}); err != nil {
 			t.Fatal(err)
 		}
-		s, err := x.Snapshot(t.Context())
-		if err != nil {
+		expectNearest(t, x, "a")
+		if _, err := x.UpdateAccess(t.Context(), []index.AccessPatch{{ID: "a", Access: []string{dir}}}); err != nil {
 			t.Fatal(err)
 		}
-		hits, err := s.Nearest(t.Context(), index.Vector{Model: "m", Values: []float32{1, 0}}, index.Query{Limit: 5, Filter: allAccess})
-		if err != nil || len(hits) != 1 || hits[0].DocumentID != "a" {
-			t.Errorf("nearest: %v, %v", hits, err)
-		}
-		s.Close()
-		if err := x.Close(); err != nil {
-			t.Fatal(err)
-		}
+		expectNearest(t, x, "a")
+		closeLocal(t, x)
+		loseVectors(t, dir)
+		x = openLocal(t, store, dir)
+		expectNearest(t, x, "a") // again from the store
+		closeLocal(t, x)
 	}
 	if asked != 2 {
 		t.Errorf("the model was sent %d texts, want 2", asked)

@@ -19,9 +19,11 @@ func (s *snapshot) Like(ctx context.Context, id string, chunk int, access index.
 		if err != nil || !ok {
 			return err
 		}
-		known := &embeddings{model, shown.tx}
-		found.Vector.Model = model.name
-		found.Vector.Values, err = known.find(ctx, documents.KeyOf(documents.EmbeddedText(&passage, 0)))
+		key := documents.KeyOf(documents.EmbeddedText(&passage, 0))
+		values, err := (&embeddings{s.index, model, shown.tx}).find(ctx, key)
+		if err == nil {
+			found.Vector = index.Vector{Model: model.name, Values: values[0]}
+		}
 		return err
 	})
 	if err != nil {

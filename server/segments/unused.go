@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"maps"
+	"slices"
 
 	"quarry/server/index/segment"
 	"quarry/server/index/vector"
@@ -25,30 +26,38 @@ func (x *Index) dropUnusedVectors(ctx context.Context, model string) error {
 	if err != nil || !ok || current.name != model {
 		return err
 	}
-	for more := int64(1); more > 0; {
-		more, err = x.update(ctx, `DELETE FROM embeddings WHERE row IN
-			(SELECT row FROM embeddings WHERE model <> ? LIMIT ?)`, current.id, dropAtOnce)
-		if err != nil {
-			return err
+	used, err := x.usedKeys(ctx, model)
+	if err != nil {
+		return err
+	}
+	var others, unused []int64
+	stored := 0
+	err = sqldb.EachWhole(ctx, x.db.Reader, func(row *sql.Rows) error {
+		number, of, hash := int64(0), int64(0), sql.RawBytes(nil)
+		err := row.Scan(&number, &of, &hash)
+		if of != current.id {
+			others = append(others, number)
+		} else if stored++; len(hash) != vector.KeyBytes || !used[vector.Key(hash)] {
+			unused = append(unused, number)
+		}
+		return err
+	}, "SELECT row, model, hash FROM embeddings")
+	if used != nil && stored > len(used)+len(used)/4+spareVectors {
+		others = append(others, unused...)
+	}
+	for some := range slices.Chunk(others, dropAtOnce) {
+		if err == nil {
+			err = x.Change(ctx, func(tx *sqldb.Tx) {
+				sqldb.ExecList(tx, "DELETE FROM embeddings WHERE row IN (SELECT value FROM json_each(?))", some)
+			})
 		}
 	}
-	if _, err := x.update(ctx, "DELETE FROM embedding_models WHERE id NOT IN (SELECT model FROM vector_files) AND id <> ?",
-		current.id); err != nil {
+	if err != nil {
 		return err
 	}
-	used, err := x.usedKeys(ctx, model)
-	if err != nil || used == nil {
-		return err
-	}
-	stored := 0
-	if err := sqldb.GetWhole(ctx, x.db.Reader, []any{&stored}, "SELECT COUNT(*) FROM embeddings WHERE model = ?",
-		current.id); err != nil {
-		return err
-	}
-	if stored <= len(used)+len(used)/4+spareVectors {
-		return nil
-	}
-	return x.dropUnused(ctx, current, used)
+	_, err = x.update(ctx, "DELETE FROM embedding_models WHERE id NOT IN (SELECT model FROM vector_files) AND id <> ?",
+		current.id)
+	return err
 }
 
 // usedKeys are the texts of live chunks that have a vector; nil when some of the files cannot be read.
@@ -75,34 +84,6 @@ func (x *Index) usedKeys(ctx context.Context, model string) (map[vector.Key]bool
 		}
 	}
 	return used, nil
-}
-
-func (x *Index) dropUnused(ctx context.Context, model embeddingModel, used map[vector.Key]bool) error {
-	for last, more := int64(0), true; more; {
-		var unused []int64
-		more = false
-		err := sqldb.EachWhole(ctx, x.db.Reader, func(row *sql.Rows) error {
-			var hash []byte
-			err := row.Scan(&last, &hash)
-			if len(hash) != vector.KeyBytes || !used[vector.Key(hash)] {
-				unused = append(unused, last)
-			}
-			more = true
-			return err
-		}, "SELECT row, hash FROM embeddings WHERE model = ? AND row > ? ORDER BY row LIMIT ?", model.id, last, dropAtOnce)
-		if err != nil {
-			return err
-		}
-		err = x.Change(ctx, func(tx *sqldb.Tx) {
-			for _, row := range unused {
-				tx.Exec("DELETE FROM embeddings WHERE row = ?", row)
-			}
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // refusedTexts are the texts that a model has refused.

@@ -1,6 +1,7 @@
 package segments
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -64,14 +65,28 @@ func currentModel(ctx context.Context, db sqldb.Querier) (m embeddingModel, ok b
 	return m, err == nil, err
 }
 
-// embeddings looks up vectors of one model. It is not safe for concurrent use.
+// embeddings looks up vectors of one model: in the store that the index follows, or else in library.db. It is not safe
+// for concurrent use.
 type embeddings struct {
+	x     *Index
 	model embeddingModel
 	sqldb.Querier
 }
 
-// find returns the vector of a text; nil when it has none. Older versions stored 32-bit floats.
-func (e *embeddings) find(ctx context.Context, key vector.Key) ([]float32, error) {
+// find returns the vectors of texts; of those without one they are nil, or have another length.
+func (e *embeddings) find(ctx context.Context, keys ...vector.Key) (found [][]float32, err error) {
+	if from := e.x.source; from != nil {
+		return from.of.Vectors(ctx, e.model.name, keys)
+	}
+	found = make([][]float32, len(keys))
+	for i := 0; i < len(keys) && err == nil; i++ {
+		found[i], err = e.stored(ctx, keys[i])
+	}
+	return found, err
+}
+
+// stored returns the vector of a text in library.db. Older versions stored 32-bit floats.
+func (e *embeddings) stored(ctx context.Context, key vector.Key) ([]float32, error) {
 	var raw []byte
 	err := sqldb.GetWhole(ctx, e, []any{&raw},
 		"SELECT vector FROM embeddings WHERE model = ? AND hash = ?", e.model.id, key[:])
@@ -93,37 +108,47 @@ func (e *embeddings) find(ctx context.Context, key vector.Key) ([]float32, error
 	return nil, nil // damaged ones are embedded again
 }
 
-// add puts the vectors of a document's chunks into a file; first is the number of its first chunk in the segment.
-func (e *embeddings) add(ctx context.Context, b *vector.Builder, first int, d *index.Document) error {
-	for i := range d.Chunks {
-		if d.Chunks[i].Damaged {
-			b.Missing++
-			continue
-		}
-		key := documents.KeyOf(documents.EmbeddedText(d, i))
-		values, err := e.find(ctx, key)
-		if err != nil {
-			return err
-		}
-		if values == nil {
-			b.Missing++
-			continue
-		}
-		b.Add(uint32(first+i), key, values)
-	}
-	return ctx.Err()
-}
+// lookUpAtOnce vectors are read from a store together.
+const lookUpAtOnce = 200
 
-// knownVectors collects the vectors that are stored for the documents of a segment that each yields by their ordinals.
-func knownVectors(ctx context.Context, db sqldb.Querier, model embeddingModel, reader *segment.Reader,
-	each func(yieldDocument) error) (*vector.Builder, error) {
-	known := &embeddings{model, db}
-	b := vector.NewBuilder(model.dimensions, reader.Chunks())
+// collect collects the vectors that are stored for the documents of a segment that each yields by their ordinals.
+func (e *embeddings) collect(ctx context.Context, reader *segment.Reader, each func(yieldDocument) error) (
+	*vector.Builder, error) {
+	b := vector.NewBuilder(e.model.dimensions, reader.Chunks())
+	var chunks []uint32
+	var keys []vector.Key
+	add := func() error {
+		found, err := e.find(ctx, keys...)
+		for i, values := range found {
+			if len(values) == e.model.dimensions {
+				b.Add(chunks[i], keys[i], values)
+			} else {
+				b.Missing++
+			}
+		}
+		chunks, keys = chunks[:0], keys[:0]
+		return cmp.Or(err, ctx.Err())
+	}
 	err := segment.Protect(reader.Name, func() error {
-		return each(func(ordinal int, d *index.Document) error {
+		err := each(func(ordinal int, d *index.Document) error {
 			first, _ := reader.DocumentChunks(ordinal)
-			return known.add(ctx, b, first, d)
+			for i := range d.Chunks {
+				if d.Chunks[i].Damaged {
+					b.Missing++
+					continue
+				}
+				chunks = append(chunks, uint32(first+i))
+				keys = append(keys, documents.KeyOf(documents.EmbeddedText(d, i)))
+			}
+			if len(keys) < lookUpAtOnce {
+				return nil
+			}
+			return add()
 		})
+		if err == nil {
+			err = add()
+		}
+		return err
 	})
 	return b, err
 }
@@ -154,7 +179,7 @@ func (x *Index) buildVectors(ctx context.Context, tx sqldb.Querier, made *part, 
 		return err
 	}
 	slices.SortFunc(list, func(a, b *index.Document) int { return strings.Compare(a.ID, b.ID) })
-	b, err := knownVectors(ctx, tx, model, reader, func(yield yieldDocument) (err error) {
+	b, err := (&embeddings{x, model, tx}).collect(ctx, reader, func(yield yieldDocument) (err error) {
 		for ordinal := 0; ordinal < len(list) && err == nil; ordinal++ { // they ascend with ids
 			err = yield(ordinal, list[ordinal])
 		}
@@ -362,7 +387,7 @@ func (x *Index) refreshVectors(ctx context.Context, name string) error {
 		return documents.ErrOvertaken
 	}
 	// The pool is newer than the view: what was embedded since counts too.
-	built, err := knownVectors(ctx, x.db.Reader, model, p.segment.reader, func(yield yieldDocument) error {
+	built, err := (&embeddings{x, model, x.db.Reader}).collect(ctx, p.segment.reader, func(yield yieldDocument) error {
 		return seen.each(ctx, p, p.liveOrdinals(), yield)
 	})
 	if err != nil {
