@@ -6,6 +6,7 @@
 package wire
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -21,7 +22,7 @@ const (
 	MaxContextChunks    = 100 // chunks
 	MaxChunksPerRequest = 200 // of GET /document/chunks
 	MaxSuggestions      = 50
-	MaxOffset           = 100_000
+	MaxOffset           = math.MaxInt32
 	MaxFacetValues      = 1000 // per facet, the most frequent ones
 )
 

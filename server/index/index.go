@@ -197,7 +197,13 @@ type List struct {
 	Order             Order
 	// Browse lists all documents with text that the filter and Query.Exclude admit if the query has no words.
 	Browse bool
+	// Folds names the group of a matching document, by id. Of a group the first one is listed, and Offset counts the others
+	// as if they came directly behind it; those of the group without a name are left out, as they were listed already.
+	Folds map[string]string
 }
+
+// Until returns how many documents the list looks at, those that it folds among them.
+func (l *List) Until() int { return l.Offset + l.Documents + len(l.Folds) }
 
 // Order is the order of a list. Ties are ordered by id.
 type Order int
@@ -347,6 +353,8 @@ type Result struct {
 	// they were looked at, and All of them have all words.
 	Level          Level
 	Documents, All int
+	// Before is how many documents of a list come before Hits.
+	Before int
 	// Highlighter marks the matched words of the query in any text.
 	Highlighter Highlighter
 }

@@ -34,9 +34,10 @@ func (r *run) findCopies(ctx context.Context) error {
 	}
 	compared, left := 0, maxComparedPassages
 	for _, ids := range groups {
-		if compared += len(ids); compared > maxCompared {
-			break
+		if compared+len(ids) > maxCompared {
+			continue
 		}
+		compared += len(ids)
 		same := map[digest][]string{}
 		for _, id := range ids {
 			text, err := r.digest(ctx, id, left)

@@ -33,6 +33,7 @@ type fusedChunk struct {
 	firstAt int            // rank in the list where it first appeared
 	firstIn int            // index of that list
 	print   index.Fingerprint
+	passed  int // documents that match between the chunk before this one and it, and are on other pages
 }
 
 // side returns 0 for our chunks and 1 for passages of federated sources.

@@ -116,48 +116,53 @@ func (r *run) behind(ctx context.Context, ranked []fusedChunk) (rest []fusedChun
 	if rows >= r.wanted() || passed >= r.found[r.question].Documents {
 		return nil, nil
 	}
-	listed, err := r.listed(ctx, index.List{Documents: max(passed, r.offset()) + r.wanted(), Order: index.ByScore})
+	list := index.List{Offset: max(0, r.offset()-passed), Order: index.ByScore}
+	listed, before, err := r.listed(ctx, list, seen)
 	for _, hit := range listed {
-		if !seen[hit.DocumentID] && !r.folds(hit.DocumentID) {
-			seen[hit.DocumentID], r.standings[hit.DocumentID] = true, standing{matches: true, missing: hit.Missing}
-			id := chunkID{hit.DocumentID, hit.Chunk}
-			rest = append(rest, fusedChunk{chunkID: id, score: hit.Score, print: hit.Fingerprint})
-		}
+		id := chunkID{hit.DocumentID, hit.Chunk}
+		rest = append(rest, fusedChunk{chunkID: id, score: hit.Score, print: hit.Fingerprint, passed: before})
+		before = 0
 	}
 	return rest, err
 }
 
-// listed returns a list of the documents that match, with what folds in it beyond its length.
-func (r *run) listed(ctx context.Context, list index.List) ([]index.Hit, error) {
+// listed returns a page of a list of the documents that match, without some and their copies, and how many come before
+// it.
+func (r *run) listed(ctx context.Context, list index.List, except map[string]bool) ([]index.Hit, int, error) {
 	query := r.indexQuery(r.queries[r.question])
-	list.Documents += len(r.same)
+	list.Documents, list.Folds = r.wanted(), make(map[string]string)
+	for id, same := range r.same {
+		list.Folds[id] = same[0]
+	}
+	for id := range except {
+		list.Folds[id] = ""
+		for _, copied := range r.same[id] {
+			list.Folds[copied] = ""
+		}
+	}
 	query.Count, query.List = false, &list
 	found, err := r.snapshot.Search(ctx, query)
-	return found.Hits, err
+	for _, hit := range found.Hits {
+		r.folds(hit.DocumentID)
+		r.standings[hit.DocumentID] = standing{matches: true, missing: hit.Missing}
+	}
+	return found.Hits, found.Before, err
 }
 
 // foldedList returns the page of a list in an order of time, or of all documents, on which copies stand with the first
 // document of their text.
-func (r *run) foldedList(ctx context.Context) (page []index.Hit, err error) {
-	r.numbers = make(map[string]int)
-	if err := r.findCopies(ctx); err != nil || len(r.same) == 0 {
-		for i, hit := range r.found[r.question].Hits {
-			r.numbers[hit.DocumentID] = r.offset() + i + 1
-		}
-		return r.found[r.question].Hits, err
+func (r *run) foldedList(ctx context.Context) (_ []index.Hit, err error) {
+	if err := r.findCopies(ctx); err != nil {
+		return nil, err
 	}
-	list := index.List{Documents: r.offset() + r.wanted(), Order: listOrder(r.Search), Browse: r.Search.Browse}
-	listed, err := r.listed(ctx, list)
-	passed := 0
-	for _, hit := range listed {
-		if r.folds(hit.DocumentID) || len(page) == r.wanted() {
-			continue
-		}
+	page, passed := r.found[r.question].Hits, r.found[r.question].Before
+	if len(r.same) > 0 {
+		list := index.List{Offset: r.offset(), Order: listOrder(r.Search), Browse: r.Search.Browse}
+		page, passed, err = r.listed(ctx, list, nil)
+	}
+	r.numbers = make(map[string]int)
+	for _, hit := range page {
 		r.numbers[hit.DocumentID] = passed + 1
-		if passed >= r.offset() {
-			page = append(page, hit)
-		}
-		r.standings[hit.DocumentID] = standing{matches: true, missing: hit.Missing}
 		passed += 1 + len(r.copies[hit.DocumentID])
 	}
 	return page, err
@@ -173,6 +178,7 @@ func (r *run) page(ordered []fusedChunk) []section {
 		if len(hits) == r.wanted() {
 			break
 		}
+		passed += c.passed
 		if r.numbers[c.document] > 0 {
 			continue
 		}

@@ -254,17 +254,28 @@ func places(d *index.Document) (newest, oldest float64) {
 
 // listRest adds the documents of a list by score that were no candidates: the newest first.
 func (s *snapshot) listRest(ctx context.Context, r *reach, query index.Query, result *index.Result) error {
-	first, err := result.Matched.Count(ctx)
-	if err != nil {
-		return err
+	list := &index.List{Documents: query.List.Documents - len(result.Hits), Order: index.Newest, Folds: map[string]string{}}
+	if len(result.Hits) == 0 {
+		list.Offset = max(0, query.List.Offset-result.Before)
 	}
-	missing := query.List.Documents - len(result.Hits)
-	query.List = &index.List{Offset: max(0, query.List.Offset-first.Documents), Documents: missing, Order: index.Newest}
-	query.Count = false
+	begun := map[string]bool{"": true}
+	for id, group := range query.List.Folds {
+		begun[group] = begun[group] || r.fetched[id]
+	}
+	for id, group := range query.List.Folds {
+		if begun[group] {
+			group = ""
+		}
+		list.Folds[id] = group
+	}
+	query.List, query.Count = list, false
 	query.Filter.NoDocuments = append(slices.Clip(query.Filter.NoDocuments), slices.Sorted(maps.Keys(r.fetched))...)
 	further := s.reach(ctx, query.Filter.Access)
 	further.loaded, further.changed, further.since, further.behind = r.loaded, r.changed, r.since, r.behind
 	rest, err := s.searcher(further).Search(ctx, query)
+	if len(result.Hits) == 0 {
+		result.Before += rest.Before
+	}
 	result.Hits = append(result.Hits, rest.Hits...)
 	return err
 }

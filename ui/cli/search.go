@@ -115,7 +115,7 @@ func (a *app) searchFlags(command *cobra.Command, options *searchOptions) {
 		"number of results (`N`), 1 to 100 (default: what the server selects, at most 10)")
 	flags.StringVar(&options.sort, "sort", "", "`ORDER` of matched documents: relevance (default), newest or oldest")
 	flags.IntVar(&options.offset, "offset", 0,
-		"list matched documents behind the first `N`, 0 to 100000; start at 0 to read a list page by page")
+		"list matched documents behind the first `N`; start at 0 to read a list page by page")
 	flags.StringVar(&options.history, "history", "",
 		"earlier messages of the conversation: a JSON `FILE` of {message, message_type}")
 	flags.BoolVar(&options.raw, "raw", false, "print the server's answer unchanged and never cut")

@@ -116,7 +116,7 @@ func TestUsageErrors(t *testing.T) {
 		{"filters without words", []string{"search", "source:slack since:2026-01-01"}, "cannot list documents without a query"},
 		{"excluded words alone", []string{"search", "--", "-slack"}, "only excludes words"},
 		{"sort", []string{"search", "x", "--sort", "newst"}, `"newest"`},
-		{"offset", []string{"search", "x", "--offset", "100001"}, "--offset"},
+		{"offset", []string{"search", "x", "--offset", "-1"}, "--offset"},
 		{"exclusions without words", []string{"search", "-- -draft"}, ""},
 		{"days zero", []string{"search", "x", "--days", "0"}, "--days 0"},
 		{"days many", []string{"search", "x", "--days", "36501"}, "--days"},

@@ -50,7 +50,50 @@ func CompareList(ctx context.Context, o *Oracle, e Engine, q index.Query, size i
 	if sorted := slices.Sorted(slices.Values(ids)); !slices.Equal(sorted, want.Listed) {
 		return fmt.Errorf("listed %v, want %v", sorted, want.Listed)
 	}
+	if err := compareFolded(ctx, e, q, ids, size); err != nil {
+		return err
+	}
 	return o.compareOrder(all, ids, want, q)
+}
+
+// compareFolded checks the pages of a list that folds documents into groups, made up by the place of each in the whole list.
+func compareFolded(ctx context.Context, e Engine, q index.Query, whole []string, size int) error {
+	folds, members := map[string]string{}, map[string]int{}
+	for i, id := range whole {
+		if i%3 == 1 {
+			folds[id] = []string{"", "a", "b"}[i%5%3]
+			members[folds[id]]++
+		}
+	}
+	var want []string // each at its place, copies as empty ones behind it
+	for _, id := range whole {
+		group, isOne := folds[id]
+		if !isOne {
+			want = append(want, id)
+		} else if group != "" && members[group] > 0 {
+			want = append(append(want, id), make([]string, members[group]-1)...)
+			members[group] = 0
+		}
+	}
+	for offset := range len(want) + 2 {
+		q.List = &index.List{Offset: offset, Documents: size, Order: q.List.Order, Browse: q.List.Browse, Folds: folds}
+		got, err := e.Search(ctx, q)
+		if err != nil {
+			return err
+		}
+		before := min(offset, len(want))
+		for before < len(want) && want[before] == "" {
+			before++
+		}
+		rows := slices.DeleteFunc(slices.Clone(want[before:]), func(id string) bool { return id == "" })
+		rows = rows[:min(len(rows), size)]
+		isRow := func(hit index.Hit, id string) bool { return hit.DocumentID == id }
+		if got.Before != before || !slices.EqualFunc(got.Hits, rows, isRow) {
+			return fmt.Errorf("folding %v, at %d of %v: %d: %s, want %v behind %d", folds, offset, want, got.Before, show(got.Hits),
+				rows, before)
+		}
+	}
+	return nil
 }
 
 // compareOrder checks the order of a whole list, and that its passages may stand for their documents.

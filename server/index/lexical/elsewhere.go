@@ -112,6 +112,9 @@ func catch(f func() error) (err error) {
 func (p *plan) wanted(q *index.Query, level index.Level) Wanted {
 	w := Wanted{Filter: q.Filter, Need: p.least(level), Titles: p.sure,
 		Phrases: wantedPhrases(p.phrases), Exclude: wantedPhrases(p.exclude), Count: q.Count, List: q.List, Limit: max(candidates, min(q.Limit, maxLimit))}
+	if list := q.List; list != nil && len(list.Folds) > 0 { // they are among the documents elsewhere
+		w.List = &index.List{Documents: list.Until(), Order: list.Order, Browse: list.Browse}
+	}
 	for _, word := range p.words {
 		w.Words = append(w.Words, WantedWord{Terms: word.terms, Bits: word.bits})
 	}

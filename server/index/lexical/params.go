@@ -61,8 +61,6 @@ const (
 	candidatesPerDocument = 32
 	// maxLimit bounds how many passages one query can ask for.
 	maxLimit = 10_000
-	// maxListed bounds up to where a list can be asked for.
-	maxListed = 100_100
 	// maxWords bounds the words of a query; later ones are ignored.
 	maxWords = 128
 	// maxExpansions bounds what a prefix stands for.

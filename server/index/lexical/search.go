@@ -129,7 +129,7 @@ func (r *run) searchIn(l *analysis.Language, q *index.Query) (index.Result, *fou
 		return index.Result{}, nil, err
 	}
 	result := index.Result{Hits: found.passages, Corrections: corrections, Kept: kept, Level: found.level,
-		Documents: found.documents, All: found.all,
+		Documents: found.documents, All: found.all, Before: found.before,
 		Highlighter: newHighlighter(p, r.s.analysers)}
 	for _, w := range p.missing {
 		if !slices.Contains(result.Missing, w.Surface) {
@@ -155,7 +155,8 @@ type found struct {
 	documents int  // that match
 	all       int  // of those, the ones with all words
 	matched   []partMatches
-	listed    []listed    // the first ones of each part
+	listed    []listed    // the first ones of each part among them
+	before    int         // documents of a list before hits
 	passages  []index.Hit // of hits
 	searcher  *Searcher   // whose parts they are in
 }
@@ -174,7 +175,7 @@ func (r *run) execute(p *plan, q *index.Query) (out *found, err error) {
 	err = r.fetched(p.wanted(q, p.reached), func(before int) error {
 		if out, err = r.executeHere(p, q, before); err == nil {
 			out.reached = out.reached || reached
-			out.searcher, out.passages = r.s, r.passages(p, out.hits)
+			out.searcher, out.passages, out.before = r.s, r.passages(p, out.hits), out.before+before
 		}
 		return err
 	})
