@@ -273,14 +273,10 @@ func (a *app) execute(ctx context.Context, arguments []string) error {
 	return root.ExecuteContext(ctx)
 }
 
-// stopReason returns the error of a stopped command: the cause of the context if it has a remedy.
+// stopReason returns the error of a stopped command: the cause of the context if that is a failure.
 func stopReason(ctx context.Context) error {
-	var reason interface {
-		error
-		Remedy() string
-	}
-	if errors.As(context.Cause(ctx), &reason) {
-		return &Failure{Code: ExitInterrupted, What: reason.Error(), Do: reason.Remedy()}
+	if reason, ok := errors.AsType[*Failure](context.Cause(ctx)); ok {
+		return &Failure{Code: ExitInterrupted, What: reason.What, Do: reason.Do}
 	}
 	return errInterrupted
 }

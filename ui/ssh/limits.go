@@ -1,7 +1,6 @@
 package ssh
 
 import (
-	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -16,6 +15,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"quarry/internal/guard"
+	"quarry/ui/cli"
 	"quarry/ui/target"
 )
 
@@ -105,9 +105,13 @@ func (g *guests) waitsNoLonger(c *connection) {
 }
 
 var (
-	errFull       = errors.New("too many sessions on this server")
-	errPersonFull = errors.New("too many sessions of this user or address")
+	errFull       = tooMany("too many sessions on this server")
+	errPersonFull = tooMany("too many sessions of this user or address")
 )
+
+func tooMany(what string) error {
+	return &cli.Failure{Code: cli.ExitRateLimited, What: what, Do: "Try again in a while."}
+}
 
 // enter counts a person's session until leave is called.
 func (g *guests) enter(person string) (leave func(), err error) {

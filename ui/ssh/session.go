@@ -29,16 +29,16 @@ const (
 
 // Reasons why the server ends a session.
 var (
-	errStopping = &refusal{"the server is shutting down", "Connect again later."}
-	errIdle     = &refusal{"the session was idle for too long", "Connect again."}
-	errOver     = &refusal{"the session reached its time limit", "Connect again."}
-	errKeyGone  = &refusal{"your key is no longer accepted", "Ask the server's operator."}
-	errGone     = &refusal{"your access was revoked", "Ask the server's operator."}
-	errFlood    = &refusal{"the connection exceeded its input limit", "Send less, or use several connections."}
+	errStopping = refusal("the server is shutting down", "Connect again later.")
+	errIdle     = refusal("the session was idle for too long", "Connect again.")
+	errOver     = refusal("the session reached its time limit", "Connect again.")
+	errKeyGone  = refusal("your key is no longer accepted", "Ask the server's operator.")
+	errGone     = refusal("your access was revoked", "Ask the server's operator.")
+	errFlood    = refusal("the connection exceeded its input limit", "Send less, or use several connections.")
 )
 
 // errBroke is what a visitor is shown after a panic.
-var errBroke = &refusal{"internal error; it was logged", "Connect again."}
+var errBroke = &cli.Failure{Code: cli.ExitGeneral, What: "internal error; it was logged", Do: "Connect again."}
 
 // session is one SSH session.
 type session struct {
@@ -147,9 +147,8 @@ func (s *session) run() (code int) {
 
 // endedBy returns why the server ended the session; empty if it did not.
 func (s *session) endedBy() string {
-	var refused *refusal
-	if errors.As(context.Cause(s.ctx), &refused) {
-		return refused.what
+	if ended, ok := errors.AsType[*cli.Failure](context.Cause(s.ctx)); ok {
+		return ended.What
 	}
 	return ""
 }
@@ -220,21 +219,17 @@ func (s *server) reportVisitors() {
 
 // refused prints why a visitor is refused, and returns the exit code.
 func (s *session) refused(err error) int {
-	var no *refusal
+	var no *cli.Failure
 	switch {
 	case errors.As(context.Cause(s.ctx), &no):
 		s.complain(no)
 		return cli.ExitInterrupted
-	case errors.As(err, &no):
-		s.complain(no)
-		return cli.ExitAuth
-	case errors.Is(err, errFull) || errors.Is(err, errPersonFull):
-		s.complain(&refusal{err.Error(), "Try again in a while."})
-		return cli.ExitRateLimited
+	case !errors.As(err, &no):
+		no = cli.Explain(err, s.server.Now())
+		no.Do = "try again later, or tell the server's operator."
 	}
-	failure := cli.Explain(err, s.server.Now())
-	fmt.Fprintf(s.stderr(), "error: %s\nhint: try again later, or tell the server's operator.\n", failure.What)
-	return failure.Code
+	s.complain(no)
+	return no.Code
 }
 
 // end ends a session from outside. If its client does not read, first its channel is closed and then the connection,
@@ -273,8 +268,8 @@ func (s *session) notify(text string) {
 }
 
 // complain prints a refusal in two lines.
-func (s *session) complain(no *refusal) {
-	fmt.Fprintf(s.stderr(), "error: %s\nhint: %s\n", no.what, no.do)
+func (s *session) complain(no *cli.Failure) {
+	fmt.Fprintf(s.stderr(), "error: %s\nhint: %s\n", no.What, no.Do)
 }
 
 // say prints a line after everything else.
@@ -361,14 +356,10 @@ type visitor struct {
 	client *client.Client
 }
 
-// refusal is why a visitor is refused: an error and a hint.
-type refusal struct{ what, do string }
-
-// Error returns the first line.
-func (r *refusal) Error() string { return r.what }
-
-// Remedy returns the second line.
-func (r *refusal) Remedy() string { return r.do }
+// refusal returns why a visitor is refused, or a session ended.
+func refusal(what, do string) *cli.Failure {
+	return &cli.Failure{Code: cli.ExitAuth, What: what, Do: do}
+}
 
 // identify returns the visitor: by their key, else by the token in their environment, else anonymous if that is
 // allowed, else by a token that they type.
@@ -378,7 +369,7 @@ func (s *session) identify(ctx context.Context) (*visitor, error) {
 		found, ok := s.server.keys.owner(key)
 		switch {
 		case !ok:
-			return nil, &refusal{"your key is no longer accepted", "Ask the server's operator."}
+			return nil, errKeyGone
 		case found.token != "":
 			return s.withToken(ctx, byKey, found.token)
 		}
@@ -398,9 +389,9 @@ func (s *session) identify(ctx context.Context) (*visitor, error) {
 	case s.server.Token && s.keyboard != nil:
 		return s.askToken(ctx)
 	case s.server.Token:
-		return nil, &refusal{"this server requires a token", "Send one with: ONYX_PAT=… ssh -o SendEnv=ONYX_PAT HOST, or type it at a terminal: ssh -t HOST"}
+		return nil, refusal("this server requires a token", "Send one with: ONYX_PAT=… ssh -o SendEnv=ONYX_PAT HOST, or type it at a terminal: ssh -t HOST")
 	}
-	return nil, &refusal{"this server accepts only known keys", "Ask the server's operator to add yours."}
+	return nil, refusal("this server accepts only known keys", "Ask the server's operator to add yours.")
 }
 
 // variable returns a variable of the session's environment; "" if it is not set.
@@ -416,7 +407,7 @@ func (s *session) variable(name string) string {
 func (s *session) withToken(ctx context.Context, way, token string) (*visitor, error) {
 	token, err := usableToken(strings.TrimSpace(token))
 	if err != nil {
-		return nil, &refusal{err.Error(), "Check that it was copied completely."}
+		return nil, refusal(err.Error(), "Check that it was copied completely.")
 	}
 	c, err := s.server.People.Token(token, s.inner.RemoteAddr().String())
 	if err != nil {
@@ -432,8 +423,8 @@ func (s *session) confirmed(ctx context.Context, way string, whose owner, c *cli
 	me, err := c.Me(ctx)
 	switch {
 	case client.KindOf(err) == client.Auth || err == nil && me.IsAnonymousUser:
-		return nil, &refusal{map[string]string{byKey: "the owner of your key may not search here",
-			byToken: "the token is not valid"}[way], "Ask the server's operator."}
+		return nil, refusal(map[string]string{byKey: "the owner of your key may not search here",
+			byToken: "the token is not valid"}[way], "Ask the server's operator.")
 	case err != nil:
 		return nil, fmt.Errorf("identify you: %w", err)
 	}
@@ -458,15 +449,15 @@ func (s *session) askToken(ctx context.Context) (*visitor, error) {
 	for range tokenTries {
 		typed, err := prompt.ReadPassword("Token (hidden): ")
 		if err != nil || strings.TrimSpace(typed) == "" {
-			return nil, &refusal{"no token was given", "Ask the server's operator for one, or create one in its settings."}
+			return nil, refusal("no token was given", "Ask the server's operator for one, or create one in its settings.")
 		}
 		who, err := s.withToken(ctx, byToken, typed)
-		var no *refusal
+		var no *cli.Failure
 		if !errors.As(err, &no) {
 			return who, err
 		}
 		refused = err
-		fmt.Fprintf(s, "%s\n", no.what)
+		fmt.Fprintf(s, "%s\n", no.What)
 	}
 	return nil, refused
 }
