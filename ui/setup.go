@@ -57,7 +57,7 @@ func (s *settings) backend() setup.Backend {
 		refused = "changes on this machine are disabled by QUARRY_READONLY"
 	}
 	return setup.Backend{Test: s.test, Save: s.save, TestModel: s.testModel, SaveModel: s.saveModel, Model: s.configuredModel, AddFolder: s.addFolder, Path: s.path, Complete: s.complete,
-		ConnectRefused: refused, FolderRefused: refused}
+		ReadOnly: refused}
 }
 
 // target returns what was set up last.

@@ -270,7 +270,7 @@ func TestAFolderIsReadAndSearched(t *testing.T) {
 func TestNothingIsSetUpWhereNothingMayChange(t *testing.T) {
 	p, s := newSettings(t, "QUARRY_READONLY=1")
 	doors := s.backend()
-	if !strings.Contains(doors.ConnectRefused, "QUARRY_READONLY") || !strings.Contains(doors.FolderRefused, "QUARRY_READONLY") {
+	if !strings.Contains(doors.ReadOnly, "QUARRY_READONLY") {
 		t.Errorf("%+v", doors)
 	}
 	if _, _, err := doors.AddFolder(t.Context(), p.home, nil); err == nil {

@@ -242,7 +242,7 @@ func (m *Model) modelRemedy(here bool) string {
 	switch {
 	case !here || setUp.Refused != "":
 		return "ask the administrator to configure one"
-	case key == "" || setUp.Backend.SaveModel == nil || setUp.Backend.FolderRefused != "" || m.target.Kind == Remote:
+	case key == "" || setUp.Backend.SaveModel == nil || setUp.ReadOnly != "" || m.target.Kind == Remote:
 		return "set llm.default and llm.providers in the configuration file"
 	}
 	return key + " sets one up"

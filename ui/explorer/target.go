@@ -276,12 +276,11 @@ func (r *rate) update(done int, now time.Time) {
 // openSetUp lays the wizard over the panes. A folder that is being read is shown as it is.
 func (m *Model) openSetUp() tea.Cmd {
 	backend := m.options.SetUp.Backend
-	input := setup.Input{Sample: m.target.Kind == Sample, Current: m.target.Where, ConnectRefused: backend.ConnectRefused,
-		FolderRefused: backend.FolderRefused, ModelRefused: backend.FolderRefused}
+	input := setup.Input{Sample: m.target.Kind == Sample, Current: m.target.Where, Refused: backend.ReadOnly}
 	if backend.Model != nil {
 		input.Model = backend.Model()
 	}
-	if m.target.Kind == Remote && input.ModelRefused == "" {
+	if m.target.Kind == Remote {
 		input.ModelRefused = m.target.Where + " has its own model"
 	}
 	m.setUp.Open(input)

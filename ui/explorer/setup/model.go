@@ -66,31 +66,12 @@ func (w *Wizard) modelItems() []item {
 		key = "the configured key is kept"
 	}
 	return []item{
-		{title: "Endpoint", about: "http://localhost:11434/v1", editor: &w.model.endpoint, enter: w.tryModel},
-		{title: "Model", about: "empty lists those of the endpoint", editor: &w.model.name, enter: w.tryModel},
-		{title: "Key", about: key, editor: &w.model.key, masked: true, enter: w.tryModel},
-		{title: w.connectLabel("Test the model", "Asking the model…"), enter: w.tryModel},
+		{title: "Endpoint", about: "http://localhost:11434/v1", editor: &w.model.endpoint, enter: w.advance,
+			missing: "missing address", remedy: "Type the address of an OpenAI-compatible API, with its version"},
+		{title: "Model", about: "empty lists those of the endpoint", editor: &w.model.name, enter: w.advance, asked: true},
+		{title: "Key", about: key, editor: &w.model.key, masked: true, enter: w.advance},
+		{title: w.connectLabel("Test the model", "Asking the model…"), enter: w.advance},
 	}
-}
-
-// tryModel moves on in the form: to the next field, the test, or saving.
-func (w *Wizard) tryModel() Intent {
-	typed := w.model.typed()
-	switch {
-	case w.busy != None:
-		return Intent{}
-	case w.tested != nil && w.tested.OK():
-		w.busy, w.problem, w.remedy = Save, "", ""
-		return Intent{Kind: Save, Model: &w.tested.Model}
-	case typed.BaseURL == "":
-		w.focus, w.problem, w.remedy = endpointField, "missing address", "Type the address of an OpenAI-compatible API, with its version"
-		return Intent{}
-	case w.focus == endpointField && typed.Name == "":
-		w.focus = modelField
-		return Intent{}
-	}
-	w.busy, w.tested, w.problem, w.remedy = Test, nil, "", ""
-	return Intent{Kind: Test, Model: &typed}
 }
 
 // blamedModelField is the field to correct after a failed test of a model.
@@ -102,19 +83,6 @@ func blamedModelField(problem string) int {
 		return modelField
 	}
 	return endpointField
-}
-
-func (w *Wizard) modelRows(b *builder) {
-	for _, field := range []int{endpointField, modelField, keyField} {
-		b.item(field)
-	}
-	b.blank()
-	b.item(modelButton)
-	w.outcome(b)
-	b.blank()
-	b.text(w.modelUse(), b.th.Muted, true)
-	b.text("Searches send the question and passages to this address. The key is stored in the configuration file, which only you can read.",
-		b.th.Muted, true)
 }
 
 // modelUse is "1,234 of 2,000,000 tokens used today".

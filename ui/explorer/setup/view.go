@@ -81,11 +81,12 @@ func (w *Wizard) rows(width int, th theme.Theme) []row {
 			b.blank()
 		}
 	case connecting:
-		w.connectRows(b)
+		w.formRows(b, "The token is stored in the system keyring, or in a file that only you can read.")
 	case naming:
 		w.folderRows(b)
 	case modelling:
-		w.modelRows(b)
+		w.formRows(b, w.modelUse(), "Searches send the question and passages to this address. The key is stored in the "+
+			"configuration file, which only you can read.")
 	case adding:
 		w.progressRows(b)
 	case over:
@@ -187,14 +188,19 @@ func (b *builder) problem(problem, remedy string) {
 	}
 }
 
-func (w *Wizard) connectRows(b *builder) {
-	b.item(addressField)
-	b.item(tokenField)
+// formRows draws the lines of a form, and its button, how its test went, and what becomes of what is typed.
+func (w *Wizard) formRows(b *builder, notes ...string) {
+	button := len(b.items) - 1
+	for i := range button {
+		b.item(i)
+	}
 	b.blank()
-	b.item(connectButton)
+	b.item(button)
 	w.outcome(b)
 	b.blank()
-	b.text("The token is stored in the system keyring, or in a file that only you can read.", b.th.Muted, true)
+	for _, note := range notes {
+		b.text(note, b.th.Muted, true)
+	}
 }
 
 // outcome draws how a test went.

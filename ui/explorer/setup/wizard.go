@@ -4,6 +4,7 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -41,8 +42,8 @@ type Input struct {
 	Sample bool // the sample library is searched, and may stay
 	// Current names what is searched now.
 	Current string
-	// ConnectRefused, FolderRefused and ModelRefused say why a choice cannot be taken; empty: it can.
-	ConnectRefused, FolderRefused, ModelRefused string
+	// Refused says why nothing can be set up, and ModelRefused why no language model; empty: it can.
+	Refused, ModelRefused string
 	// Model is the configured language model.
 	Model Model
 }
@@ -78,9 +79,13 @@ type item struct {
 	title   string
 	about   string // below it, or in an empty line to type in
 	refused string // why it cannot be taken; empty: it can
-	editor  *line.Editor
-	masked  bool
 	enter   func() Intent
+
+	// Of a line to type in:
+	editor          *line.Editor
+	masked          bool
+	asked           bool   // Enter in a line above it goes here while it is empty
+	missing, remedy string // what is said where it must not be empty
 }
 
 // Wizard leads through the set-up. It does nothing itself: Enter and Next return intents, whose results are passed to
@@ -144,10 +149,11 @@ func (w *Wizard) choices() []item {
 	}
 	list := []item{
 		{title: "Connect to an Onyx server", about: "or to a quarry server, with its address and an access token",
-			refused: w.input.ConnectRefused, enter: to(connecting)},
+			refused: w.input.Refused, enter: to(connecting)},
 		{title: "Open a folder of files", about: "add it to the library on this machine, searched as you type",
-			refused: w.input.FolderRefused, enter: to(naming)},
-		{title: "Set up a language model", about: w.aboutModel(), refused: w.input.ModelRefused, enter: to(modelling)},
+			refused: w.input.Refused, enter: to(naming)},
+		{title: "Set up a language model", about: w.aboutModel(), refused: cmp.Or(w.input.Refused, w.input.ModelRefused),
+			enter: to(modelling)},
 	}
 	switch {
 	case w.input.Sample:
@@ -165,14 +171,17 @@ func (w *Wizard) items() []item {
 		return w.choices()
 	case connecting:
 		return []item{
-			{title: "Address", about: "onyx.acme.com; https is assumed", editor: &w.address, enter: w.connect},
-			{title: "Token", about: "paste it (hidden)", editor: &w.token, masked: true, enter: w.connect},
-			{title: w.connectLabel("Test the connection", "Testing the connection…"), enter: w.connect},
+			{title: "Address", about: "onyx.acme.com; https is assumed", editor: &w.address, enter: w.advance,
+				missing: "missing address", remedy: "Type it as in your browser, such as onyx.acme.com"},
+			{title: "Token", about: "paste it (hidden)", editor: &w.token, masked: true, enter: w.advance, asked: true,
+				missing: "missing token", remedy: "Create one in the server's settings and paste it here"},
+			{title: w.connectLabel("Test the connection", "Testing the connection…"), enter: w.advance},
 		}
 	case modelling:
 		return w.modelItems()
 	case naming:
-		return []item{{title: "Folder", about: "~/notes", editor: &w.path, enter: w.open}}
+		return []item{{title: "Folder", about: "~/notes", editor: &w.path, enter: w.advance,
+			missing: "missing path", remedy: "Type the path of a folder or a file, such as ~/notes"}}
 	case adding:
 		return []item{{title: "Search now", enter: leave},
 			{title: "Stop reading", enter: func() Intent { return Intent{Kind: Stop} }}}
@@ -266,40 +275,39 @@ func (w *Wizard) Enter() Intent {
 	return Intent{}
 }
 
-// connect moves on in the form: to the next field, the test, or saving.
-func (w *Wizard) connect() Intent {
-	typed := Connection{URL: strings.TrimSpace(w.address.Text()), Token: strings.TrimSpace(w.token.Text())}
+// advance moves on in a form: to a line that is empty, or to what is done with it, which is a test before it is saved.
+func (w *Wizard) advance() Intent {
 	switch {
 	case w.busy != None:
 		return Intent{}
 	case w.tested != nil && w.tested.OK():
-		w.busy, w.problem, w.remedy = Save, "", ""
-		return Intent{Kind: Save, Connection: w.tested.Connection}
-	case typed.URL == "":
-		w.focus, w.problem, w.remedy = addressField, "missing address", "Type it as in your browser, such as onyx.acme.com"
-		return Intent{}
-	case typed.Token == "" && w.focus == addressField:
-		w.focus = tokenField
-		return Intent{}
-	case typed.Token == "":
-		w.focus, w.problem, w.remedy = tokenField, "missing token", "Create one in the server's settings and paste it here"
-		return Intent{}
+		return w.run(Save, w.tested.Connection, w.tested.Model)
 	}
-	w.busy, w.tested, w.problem, w.remedy = Test, nil, "", ""
-	return Intent{Kind: Test, Connection: typed}
+	for i, it := range w.items() {
+		switch {
+		case it.editor == nil || strings.TrimSpace(it.editor.Text()) != "":
+		case it.asked && i > w.focus:
+			w.focus = i
+			return Intent{}
+		case it.missing != "":
+			w.focus, w.problem, w.remedy = i, it.missing, it.remedy
+			return Intent{}
+		}
+	}
+	if w.page == naming {
+		return Intent{Kind: Folder, Path: strings.TrimSpace(w.path.Text())}
+	}
+	w.tested = nil
+	return w.run(Test, Connection{URL: strings.TrimSpace(w.address.Text()), Token: strings.TrimSpace(w.token.Text())}, w.model.typed())
 }
 
-// open asks for the typed folder.
-func (w *Wizard) open() Intent {
-	if w.busy != None {
-		return Intent{}
+// run begins to test or save what the page is about.
+func (w *Wizard) run(kind IntentKind, connection Connection, model Model) Intent {
+	w.busy, w.problem, w.remedy = kind, "", ""
+	if w.page == modelling {
+		return Intent{Kind: kind, Model: &model}
 	}
-	typed := strings.TrimSpace(w.path.Text())
-	if typed == "" {
-		w.problem, w.remedy = "missing path", "Type the path of a folder or a file, such as ~/notes"
-		return Intent{}
-	}
-	return Intent{Kind: Folder, Path: typed}
+	return Intent{Kind: kind, Connection: connection}
 }
 
 // Tested shows what a test found, unless the test was cancelled.
@@ -485,6 +493,6 @@ type Backend struct {
 	Path func(typed string) (path string, err error)
 	// Complete extends a path as far as it is unambiguous, and returns it unchanged if nothing matches.
 	Complete func(typed string) string
-	// ConnectRefused and FolderRefused say why a choice cannot be taken here ("QUARRY_READONLY is set"); empty: it can.
-	ConnectRefused, FolderRefused string
+	// ReadOnly says why nothing can be changed here ("QUARRY_READONLY is set"); empty: it can.
+	ReadOnly string
 }

@@ -278,8 +278,10 @@ func TestAFolderThatFails(t *testing.T) {
 
 func TestRefusedChoices(t *testing.T) {
 	w := &Wizard{}
-	w.Open(Input{Current: "acme", ConnectRefused: "QUARRY_READONLY is set", FolderRefused: "over SSH", ModelRefused: "acme has its own model"})
-	says(t, w, "QUARRY_READONLY is set", "over SSH", "acme has its own model", "Stay with acme")
+	w.Open(Input{Current: "acme", ModelRefused: "acme has its own model"})
+	says(t, w, "acme has its own model")
+	w.Open(Input{Current: "acme", Refused: "QUARRY_READONLY is set", ModelRefused: "acme has its own model"})
+	says(t, w, "QUARRY_READONLY is set", "Stay with acme")
 	for range 3 {
 		if got := w.Enter(); got != (Intent{}) || w.page != choosing {
 			t.Errorf("%+v", got)
@@ -324,7 +326,7 @@ func states(text string) map[string]*Wizard {
 	all := map[string]*Wizard{}
 	add := func(name string, prepare func(*Wizard)) {
 		w := &Wizard{}
-		w.Open(Input{Current: text, ConnectRefused: text})
+		w.Open(Input{Current: text, Refused: text})
 		prepare(w)
 		all[name] = w
 	}
