@@ -16,6 +16,7 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/config"
+	"quarry/internal/pattern"
 	"quarry/internal/text"
 	"quarry/ui/passage"
 )
@@ -26,13 +27,13 @@ type askText struct {
 	app   *app
 	about *conversation
 	out   *capped
-	links *citationLinks
+	links citationLinks
 	wrap  *wordWrapper // nil: lines stay as they are
 	last  byte         // of what was written
 }
 
 func (a *app) newAskText(about *conversation) *askText {
-	p := &askText{app: a, about: about, links: newCitationLinks(), out: &capped{app: a, limit: a.limit()}}
+	p := &askText{app: a, about: about, out: &capped{app: a, limit: a.limit()}}
 	if a.io.OutTTY {
 		citation := regexp.MustCompile(`\[\d{1,3}\]`)
 		p.wrap = &wordWrapper{width: max(10, min(a.io.columns(), widestText)), style: func(word string) string {
@@ -128,40 +129,18 @@ func (p *askText) source(source wire.SearchResult) string {
 }
 
 // citationLinks turns [[1]](link) into [1] while a text comes.
-type citationLinks struct {
-	whole, begun *regexp.Regexp
-	held         string
-}
+type citationLinks struct{ held string }
 
-// longestLink bounds what is held back to find out whether it is a citation, in bytes.
-const longestLink = 4 << 10
-
-func newCitationLinks() *citationLinks {
-	return &citationLinks{whole: regexp.MustCompile(`\[\[(\d{1,3})\]\]\([^) \n]*\)`),
-		begun: regexp.MustCompile(`\[(\[(\d{1,3}(\](\](\([^) \n]*)?)?)?)?)?$`)}
-}
+var begunLink = pattern.Lazy(`\[(\[(\d{1,3}(\](\](\(([^()\s]|\([^()\s]*\))*(\([^()\s]*)?)?)?)?)?)?$`)
 
 func (l *citationLinks) write(piece string) string {
-	rest, out := l.held+piece, ""
-	if found := l.whole.FindAllStringIndex(rest, -1); found != nil {
-		end := found[len(found)-1][1]
-		rest, out = rest[end:], l.shorten(rest[:end])
-	}
+	rest := l.held + piece
 	ready := len(rest)
-	if at := l.begun.FindStringIndex(rest); at != nil && len(rest)-at[0] < longestLink {
+	if at := begunLink().FindStringIndex(rest); at != nil && len(rest)-at[0] < passage.LongestCitation {
 		ready = at[0]
 	}
 	l.held = rest[ready:]
-	return out + rest[:ready]
-}
-
-func (l *citationLinks) shorten(links string) string {
-	return l.whole.ReplaceAllStringFunc(links, func(link string) string {
-		if len(link) > longestLink {
-			return link // too long for a citation
-		}
-		return link[1 : strings.IndexByte(link, ']')+1]
-	})
+	return passage.Numbered(rest[:ready])
 }
 
 // capped prints text up to a limit and remembers all of it.

@@ -22,6 +22,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/theme"
+	"quarry/ui/passage"
 )
 
 // answering lets a server answer questions with a recorded stream, and keeps what it was asked.
@@ -420,7 +421,7 @@ func FuzzCitationLinks(f *testing.F) {
 	f.Add("a [[1]](https://x) [[2]]() [[x]] [[", 3)
 	f.Fuzz(func(t *testing.T, text string, size int) {
 		through := func(size int) string {
-			n := newCitationLinks()
+			n := &citationLinks{}
 			var out strings.Builder
 			for rest := text; rest != ""; {
 				k := min(size, len(rest))
@@ -439,9 +440,9 @@ func TestCitationLinks(t *testing.T) {
 	for text, want := range map[string]string{
 		"a [[1]](https://x/y%28z%29) b [[2]]()":             "a [1] b [2]",
 		"[[1]] [[x]](y) [[1]](a b) [[1]](":                  "[[1]] [[x]](y) [[1]](a b) [[1]](",
-		"[[1]](" + strings.Repeat("x", 2*longestLink) + ")": "[[1]](" + strings.Repeat("x", 2*longestLink) + ")",
+		"[[1]](" + strings.Repeat("x", 2*passage.LongestCitation) + ")": "[[1]](" + strings.Repeat("x", 2*passage.LongestCitation) + ")",
 	} {
-		n := newCitationLinks()
+		n := &citationLinks{}
 		if got := n.write(text) + n.held; got != want {
 			t.Errorf("%.60q: %.60q", text, got)
 		}

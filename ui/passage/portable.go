@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"quarry/client/wire"
+	"quarry/internal/pattern"
 	"quarry/internal/text"
 )
 
@@ -26,7 +27,7 @@ func Shared(r wire.SearchResult) wire.SearchResult {
 // Answer returns the answer of a model as Markdown, followed by the citations of the documents that it cites.
 func Answer(markdown string, cited []wire.SearchResult) string {
 	var out strings.Builder
-	out.WriteString(strings.TrimSpace(Portable(citations(markdown), "")) + "\n")
+	out.WriteString(strings.TrimSpace(Portable(Numbered(markdown), "")) + "\n")
 	for i, result := range cited {
 		if i == 0 {
 			out.WriteByte('\n')
@@ -36,27 +37,20 @@ func Answer(markdown string, cited []wire.SearchResult) string {
 	return out.String()
 }
 
-// citations replaces the links of citations, [[1]](link), by their numbers.
-func citations(markdown string) string {
-	var out strings.Builder
-	for {
-		at := strings.Index(markdown, "[[")
-		if at < 0 {
-			return out.String() + markdown
+// Numbered returns the answer of a model with the numbers of its citations, [1], in place of their links, [[1]](link).
+func Numbered(markdown string) string {
+	return citation().ReplaceAllStringFunc(markdown, func(link string) string {
+		if len(link) > LongestCitation {
+			return link
 		}
-		out.WriteString(markdown[:at])
-		markdown = markdown[at:]
-		number := strings.TrimLeft(markdown[2:], "0123456789")
-		digits := len(markdown) - 2 - len(number)
-		if digits == 0 || !strings.HasPrefix(number, "]](") {
-			out.WriteString("[[")
-			markdown = markdown[2:]
-			continue
-		}
-		out.WriteString(markdown[1 : 2+digits+1])
-		markdown = number[1+targetLength(number[1:]):]
-	}
+		return link[1 : strings.IndexByte(link, ']')+1]
+	})
 }
+
+// LongestCitation bounds the link of a citation, in bytes: text that comes is held back until it is known to be one.
+const LongestCitation = 4 << 10
+
+var citation = pattern.Lazy(`\[(\[\d{1,3}\])\]\((?:[^()\s]|\([^()\s]*\))*\)`)
 
 // Around returns the paragraphs of a text that a range touches, without blank lines around them.
 func Around(text string, from, to int) string {
