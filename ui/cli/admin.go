@@ -133,7 +133,7 @@ func checkEmails(emails ...string) error {
 
 // unknownSource names the source that was probably meant.
 func unknownSource(source string) error {
-	return unknownValue("source", source, "quarry sources", sourceValues(func(string) bool { return true }))
+	return unknownIn(field.Of(field.Source), source, sourceValues(func(string) bool { return true }))
 }
 
 // sourceValues returns the values of the known sources that pass a test.

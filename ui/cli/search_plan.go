@@ -332,7 +332,7 @@ func checkSources(ctx context.Context, c *client.Client, plan []plannedQuery) (*
 	known := sourceValues(client.IsOffered)
 	for _, source := range strange { // no known source; maybe one of the server's own
 		if !slices.Contains(list.Values, source) {
-			return nil, unknownValue("source", source, "quarry sources", list.Values, known)
+			return nil, unknownIn(field.Of(field.Source), source, list.Values, known)
 		}
 	}
 	return check, nil
@@ -395,6 +395,11 @@ func wanted(plan []plannedQuery, row field.Field) []string {
 	return row.Of(all)
 }
 
+// unknownIn is the error for a value of a field that none of its known ones is.
+func unknownIn(row field.Field, value string, known ...[]string) error {
+	return unknownValue(row.Noun, value, "quarry "+row.Listed, known...)
+}
+
 // checkListed looks for each value by itself, because a server lists only so many at once.
 func checkListed(ctx context.Context, c *client.Client, row field.Field, given []string) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
@@ -410,7 +415,7 @@ func checkListed(ctx context.Context, c *client.Client, row field.Field, given [
 		}
 		all, _ := c.ListValues(ctx, row.ID, "", mostTags) // without them there is no suggestion
 		names := exslices.CastFunc(all.Values, func(listed client.ListedValue) string { return listed.Name })
-		return unknownValue(row.Noun, value, "quarry "+row.Listed, names)
+		return unknownIn(row, value, names)
 	}
 	return nil
 }
