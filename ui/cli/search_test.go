@@ -134,7 +134,7 @@ func TestUsageErrors(t *testing.T) {
 		{"agents", []string{"search", "x", "--agent", "Eng", "--agent-id", "7"}, "exclude"},
 		{"agent id", []string{"search", "x", "--agent-id", "-1"}, "--agent-id"},
 		{"unknown agent", []string{"search", "x", "--agent", "Engg"}, `"Eng"`},
-		{"unknown source", []string{"search", "x", "--source", "slak"}, `"slack"`},
+		{"unknown source", []string{"search", "x", "--source", "slak"}, `Did you mean "slack"? See: quarry sources`},
 		{"filter as a flag", []string{"search", "alarm", "-source:slack"}, "-- 'WORDS -source:slack'"},
 		{"filter as a flag without a command", []string{"alarm", "-type:md", "loud"}, `"-type:md" is read as a flag`},
 		{"filter that cannot exclude", []string{"ask", "alarm", "-since:2026"}, `"-since:2026" is read as a flag`},

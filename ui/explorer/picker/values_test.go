@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"quarry/client"
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/ui/explorer/line"
 )
@@ -260,6 +261,23 @@ func TestWhatWasNotCountedHasNoNumber(t *testing.T) {
 	p.Edit((*line.Editor).Clear)
 	if got := screen(p, 70, 20); !strings.Contains(got, "the 1,000 most frequent tags") {
 		t.Errorf("not all tags are here:\n%s", got)
+	}
+}
+
+// Another spelling is the value that a filter reads, of the fields where several spellings mean one.
+func TestCanonical(t *testing.T) {
+	t.Parallel()
+	type spelling struct {
+		written string
+		known   bool
+	}
+	spellings := [field.N]spelling{field.Source: {"Google-Drive", true}, field.Set: {"a  b", false}, field.Tag: {"team =x", false},
+		field.Author: {"Kim  Lee", true}, field.Type: {".PDF", false}, field.Lang: {"De", true}, field.Place: {"/a/", false}}
+	for id, test := range spellings {
+		of := Field{Field: field.Of(field.ID(id))}
+		if got, ok := of.Canonical(test.written); ok != test.known || test.written == "" {
+			t.Errorf("%s: %q is %q, %v", of.Name, test.written, got, ok)
+		}
 	}
 }
 
