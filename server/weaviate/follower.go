@@ -2,7 +2,6 @@ package weaviate
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,18 +10,15 @@ import (
 	"time"
 
 	pb "github.com/weaviate/weaviate/grpc/generated/protocol/v1"
-	"golang.org/x/sync/errgroup"
 
-	"quarry/internal/guard"
 	"quarry/server/documents"
 	"quarry/server/index"
 	"quarry/server/index/analysis"
 )
 
 const (
-	// followAtOnce documents are applied together, patchesAtOnce objects at the same time.
-	followAtOnce  = 100
-	patchesAtOnce = 8
+	// followAtOnce documents are applied together.
+	followAtOnce = 100
 	// leaseTime is how long the others wait for a process that follows the log and has died.
 	leaseTime = 30 * time.Second
 	// releaseTime bounds the end of that at Close.
@@ -193,34 +189,24 @@ func (w *writer) apply(ctx context.Context, model string, changes *documents.Cha
 	if err := w.remove(ctx, anyOf, changes.Removed); err != nil {
 		return nil, err
 	}
-	var full, older []int
+	var older []string // documents that may have had passages before which they have no more
 	oldest := int64(1) << 62
+	send, analyser := batch{writer: w}, analysis.New()
 	for i := range changes.Put {
 		put := &changes.Put[i]
-		if put.AccessAlone {
-			switch patched, err := w.patch(ctx, put); {
-			case err != nil:
-				return nil, err
-			case patched:
-				continue
-			}
+		if !put.New {
+			older, oldest = append(older, put.ID), min(oldest, put.Changed)
 		}
-		if full = append(full, i); !put.New {
-			older, oldest = append(older, i), min(oldest, put.Changed)
-		}
-	}
-	send, analyser := batch{writer: w}, analysis.New()
-	for _, i := range full {
-		vectors, err := w.x.vectors(ctx, model, &changes.Put[i].Document)
+		vectors, err := w.x.vectors(ctx, model, &put.Document)
 		if err != nil {
 			return nil, err
 		}
-		made, err := objects(w.class, w.x.tenant, &changes.Put[i], analyser, func(chunk int) []float32 { return vectors[chunk] })
+		made, err := objects(w.class, w.x.tenant, put, analyser, func(chunk int) []float32 { return vectors[chunk] })
 		if err != nil {
-			send.refuse(changes.Put[i].ID, err.Error())
+			send.refuse(put.ID, err.Error())
 		}
 		for _, o := range made {
-			if err := send.add(ctx, changes.Put[i].ID, o); err != nil {
+			if err := send.add(ctx, put.ID, o); err != nil {
 				return nil, err
 			}
 		}
@@ -228,14 +214,9 @@ func (w *writer) apply(ctx context.Context, model string, changes *documents.Cha
 	if err := send.flush(ctx); err != nil {
 		return nil, err
 	}
-	// Passages that the documents had before, and have no more.
-	ids := make([]string, 0, len(older))
-	for _, i := range older {
-		ids = append(ids, changes.Put[i].ID)
-	}
 	return send.refused, w.remove(ctx, func(property string, ids []string) *pb.Filters {
 		return all(anyOf(property, ids), number(propVersion, pb.Filters_OPERATOR_LESS_THAN, oldest))
-	}, ids)
+	}, older)
 }
 
 // vectors returns the vectors of the passages of a document, by number.
@@ -276,31 +257,4 @@ func (w *writer) remove(ctx context.Context, filter func(property string, ids []
 		}
 	}
 	return nil
-}
-
-// patch changes the rights of a document's objects, which keeps their vectors. It returns false if one of them is
-// missing or refused.
-func (w *writer) patch(ctx context.Context, put *documents.Put) (patched bool, err error) {
-	group, within := errgroup.WithContext(ctx)
-	group.SetLimit(patchesAtOnce)
-	body, err := json.Marshal(map[string]any{"class": w.class, "tenant": w.x.tenant, "properties": changeable(&put.Document, put.Changed)})
-	if err != nil {
-		return false, fmt.Errorf("write to Weaviate: %w", err)
-	}
-	level := strings.TrimPrefix(w.level.String(), "CONSISTENCY_LEVEL_")
-	for ordinal := wholeDocument; ordinal < len(put.Chunks); ordinal++ {
-		id := objectID(w.x.tenant, put.ID, ordinal)
-		if ordinal == wholeDocument || ordinal == len(put.Chunks)-1 {
-			w.written = append(w.written, stored{id, put.Changed})
-		}
-		group.Go(guard.Err(func() error {
-			return w.patiently(within, func(ctx context.Context) error {
-				return w.x.client.anywhere(ctx, http.MethodPatch, w.x.objectPath(w.class, id)+"&consistency_level="+level, body, nil)
-			})
-		}))
-	}
-	if err = group.Wait(); rejected(err) {
-		return false, nil
-	}
-	return err == nil, err
 }

@@ -78,14 +78,6 @@ func propertyValues(id field.ID, keys []string) []string {
 	return fields(all)
 }
 
-// changeable are the properties that an access patch changes.
-func changeable(d *index.Document, version int64) map[string]any {
-	all := metadata(d, version)
-	sets := index.ColumnOf(field.Set).Property
-	return map[string]any{propHidden: d.Hidden, propVersion: version, propAccess: all.lists[propAccess],
-		sets: all.lists[sets]}
-}
-
 // tagSeparator stands between the key and the value of a tag.
 const tagSeparator = "==="
 

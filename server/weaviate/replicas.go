@@ -97,10 +97,6 @@ func (x *Index) live(ctx context.Context, class string) (names []string, err err
 	return names, err
 }
 
-func (x *Index) objectPath(class, id string) string {
-	return "/v1/objects/" + class + "/" + id + "?tenant=" + x.tenant
-}
-
 // proven returns the nodes that have all that was written. Each call goes to all replicas that the node knows which
 // coordinates it, as a whole, so that one object of each call proves the others.
 func (x *Index) proven(ctx context.Context, w *writer) (nodes []string, err error) {
@@ -135,7 +131,7 @@ func (x *Index) has(ctx context.Context, w *writer, node string) bool {
 				Version int64 `json:"version"`
 			} `json:"properties"`
 		}
-		path := x.objectPath(w.class, wanted.id) + "&node_name=" + url.QueryEscape(node)
+		path := "/v1/objects/" + w.class + "/" + wanted.id + "?tenant=" + x.tenant + "&node_name=" + url.QueryEscape(node)
 		if err := x.client.anywhere(ctx, http.MethodGet, path, nil, &found); err != nil || found.Properties.Version < wanted.changed {
 			return false
 		}
