@@ -1,6 +1,8 @@
 package lexical
 
 import (
+	"cmp"
+	"slices"
 	"sync"
 	"unicode"
 	"unicode/utf8"
@@ -106,17 +108,29 @@ func (r *run) anyIn(terms []string, rights []segment.Bits) bool {
 
 // nearest returns the surface that was most probably meant by a word; empty if there is none. As in a noisy channel
 // (Kernighan, Church and Gale, A spelling correction program based on a noisy channel model, COLING 1990), it has the
-// highest frequency times probability of its typos. Stop words are never meant: they add nothing to a query.
+// highest frequency times probability of its typos. Stop words are never meant: they add nothing to a query. The
+// documents that the caller may see are counted only for what may be likelier than those before.
 func (r *run) nearest(w analysis.QueryWord, rights []segment.Bits) (best string, err error) {
-	if r.far != nil {
-		return r.farNearest(w), nil
+	type candidate struct {
+		neighbour
+		typing, likelihood float64 // as if the caller saw all documents
 	}
-	near, err := r.near(w.Surface, maxTypos, rights)
-	bestLikelihood := 0.0
+	near, err := r.near(w.Surface, maxTypos)
+	var all []candidate
 	for _, n := range near {
-		likelihood := float64(n.documents) * typing(w, n)
-		if likelihood > 0 && (likelihood > bestLikelihood || likelihood == bestLikelihood && n.surface < best) {
-			best, bestLikelihood = n.surface, likelihood
+		if p := typing(w, n); p > 0 {
+			all = append(all, candidate{n, p, float64(n.documents) * p})
+		}
+	}
+	slices.SortFunc(all, func(a, b candidate) int { return cmp.Compare(b.likelihood, a.likelihood) })
+	most := 0.0
+	for _, c := range all {
+		if c.likelihood < most {
+			break
+		}
+		likelihood := float64(r.countIn(c.surface, rights)) * c.typing
+		if likelihood > most || likelihood == most && likelihood > 0 && c.surface < best {
+			best, most = c.surface, likelihood
 		}
 	}
 	return best, err
@@ -149,15 +163,26 @@ type neighbour struct {
 }
 
 // near returns the surfaces of letters alone that are at most limit typos away from a word, as levenshtein counts them,
-// and that documents contain which the caller may see. It skips most of the vocabulary: 5 ms over a million passages.
-func (r *run) near(word string, limit int, rights []segment.Bits) (all []neighbour, err error) {
-	everything := admitted(rights) == r.s.stats.Documents
+// with all of their documents. It skips most of the vocabulary: 5 ms over a million passages.
+func (r *run) near(word string, limit int) (all []neighbour, err error) {
+	if r.far != nil {
+		automaton := newLevenshtein(word, limit)
+		err = r.far.Near(automaton, func(s Surface) {
+			if correctable(s.Surface) {
+				all = append(all, neighbour{counted{s.Surface, s.Term, s.Documents}, automaton.typos()})
+			}
+		})
+		return all, err
+	}
 	found := make(map[string]*neighbour)
 	var mutex sync.Mutex
 	err = r.eachPart(sharedPostings, func(r *run, part int) error {
 		automaton := newLevenshtein(word, limit)
 		delta := r.s.parts[part].Delta
 		r.reader(part).Matching(automaton, func(s segment.Surface) {
+			if !correctable(s.Surface) {
+				return
+			}
 			mutex.Lock()
 			defer mutex.Unlock()
 			at := found[s.Surface]
@@ -165,15 +190,9 @@ func (r *run) near(word string, limit int, rights []segment.Bits) (all []neighbo
 				at = &neighbour{counted{surface: s.Surface, term: s.Term}, automaton.typos()}
 				found[s.Surface] = at
 			}
-			switch {
-			case !correctable(s.Surface):
-			case !everything:
-				at.documents += int64(s.CountIn(rights[part]))
-			default:
-				at.documents += int64(s.Documents)
-				if delta != nil {
-					at.documents -= delta.Surfaces[s.Surface]
-				}
+			at.documents += int64(s.Documents)
+			if delta != nil {
+				at.documents -= delta.Surfaces[s.Surface]
 			}
 		})
 		return nil

@@ -12,6 +12,7 @@ import (
 	"quarry/internal/testkit/longtest"
 	"quarry/internal/text"
 	"quarry/server/index"
+	"quarry/server/index/analysis"
 	"quarry/server/index/segment"
 )
 
@@ -38,7 +39,7 @@ func TestNear(t *testing.T) {
 		for _, access := range []index.Access{{All: true}, w.Access()} {
 			_, err := answer(context.Background(), s, "test", func(r *run) (bool, error) {
 				rights := r.laterRights(access)()
-				near, err := r.near(typed, limit, rights)
+				near, err := r.near(typed, limit)
 				if err != nil {
 					return false, err
 				}
@@ -46,8 +47,13 @@ func TestNear(t *testing.T) {
 				for _, n := range near {
 					got[n.surface] = fmt.Sprint(n.term, n.typos, n.documents)
 				}
-				if want := r.nearAll(typed, limit, rights); !maps.Equal(got, want) || len(got) != len(near) {
+				want, nearest := r.nearAll(typed, limit, rights)
+				if !maps.Equal(got, want) || len(got) != len(near) {
 					t.Errorf("near %q within %d: %v, want %v", typed, limit, got, want)
+				}
+				w := analysis.QueryWord{Token: analysis.Token{Surface: typed, Term: analysis.Stem(typed)}}
+				if best, err := r.nearest(w, rights); limit == maxTypos && (best != nearest || err != nil) {
+					t.Errorf("nearest to %q: %q, want %q (%v)", typed, best, nearest, err)
 				}
 				return true, nil
 			})
@@ -58,24 +64,27 @@ func TestNear(t *testing.T) {
 	}
 }
 
-func (r *run) nearAll(typed string, limit int, rights []segment.Bits) map[string]string {
-	found := map[string]string{}
-	r.surfaces("", func(at *segment.Cursor, _ int64) {
-		word, documents := at.Surface(), 0
+// nearAll compares all surfaces with a word, and also returns the likeliest that the rights show.
+func (r *run) nearAll(typed string, limit int, rights []segment.Bits) (found map[string]string, nearest string) {
+	found = map[string]string{}
+	w, most := analysis.QueryWord{Token: analysis.Token{Surface: typed, Term: analysis.Stem(typed)}}, 0.0
+	r.surfaces("", func(at *segment.Cursor, documents int64) {
+		word, seen := at.Surface(), 0
 		typos := text.EditDistance(typed, word.Surface)
 		if typos > limit || typos > 1 && word.Surface[0] != typed[0] || !correctable(word.Surface) {
 			return
 		}
 		for part := range r.s.parts {
 			if s, ok := r.reader(part).Surface(word.Surface); ok {
-				documents += s.CountIn(rights[part])
+				seen += s.CountIn(rights[part])
 			}
 		}
-		if documents > 0 {
-			found[word.Surface] = fmt.Sprint(word.Term, typos, documents)
+		found[word.Surface] = fmt.Sprint(word.Term, typos, documents)
+		if likelihood := float64(seen) * typing(w, neighbour{counted{word.Surface, word.Term, 0}, typos}); likelihood > most {
+			nearest, most = word.Surface, likelihood
 		}
 	})
-	return found
+	return found, nearest
 }
 
 // A word of a document's title stands for one that it lacks, but not where it replaces a short one, which may be right.

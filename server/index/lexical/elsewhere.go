@@ -1,12 +1,11 @@
 package lexical
 
 import (
-	"cmp"
 	"context"
+	"iter"
 	"slices"
 
 	"quarry/server/index"
-	"quarry/server/index/analysis"
 	"quarry/server/index/segment"
 )
 
@@ -148,105 +147,42 @@ func (r *run) fetched(wanted Wanted, f func(before int) error) error {
 	return f(before)
 }
 
-// farExpansions is expansions elsewhere.
-func (r *run) farExpansions(prefix, own string) []string {
-	terms := []string{own}
-	for limit := 2 * maxExpansions; ; limit *= 4 {
-		found := must(r.far.Surfaces(prefix, limit))
-		var surfaces []string
-		for _, s := range found {
-			surfaces = append(surfaces, s.Surface)
+// mostFrequent yields the surfaces elsewhere that begin with a prefix, those that most documents contain first, some at a
+// time: first of them, and then more and more.
+func (r *run) mostFrequent(prefix string, first int) iter.Seq[[]Surface] {
+	return func(yield func([]Surface) bool) {
+		for had, limit := 0, first; ; limit *= 4 {
+			found := must(r.far.Surfaces(prefix, limit))
+			if !yield(found[min(had, len(found)):]) || len(found) < limit {
+				return
+			}
+			had = len(found)
 		}
-		seen := 0
-		terms = terms[:1]
+	}
+}
+
+// seenExpansions returns the most frequent surfaces elsewhere with a prefix that the caller may see.
+func (r *run) seenExpansions(prefix string) (items []counted) {
+	for found := range r.mostFrequent(prefix, 2*maxExpansions) {
+		surfaces := make([]string, len(found))
+		for i, s := range found {
+			surfaces[i] = s.Surface
+		}
 		for i, ok := range must(r.far.SeesSurface(surfaces)) {
-			if ok && seen < maxExpansions {
-				seen++
-				terms = append(terms, found[i].Term)
+			if ok && len(items) < maxExpansions {
+				items = append(items, counted{term: found[i].Term})
 			}
 		}
-		if seen == maxExpansions || len(found) < limit {
-			slices.Sort(terms)
-			return slices.Compact(terms)
-		}
-	}
-}
-
-// farCompletions is completions elsewhere. No surface has more documents that the caller may see than documents.
-func (r *run) farCompletions(prefix string, limit int) (words []string) {
-	best := bestSurfaces{limit: limit}
-	for ask := 4 * limit; ; ask *= 4 {
-		best.items = best.items[:0]
-		found := must(r.far.Surfaces(prefix, ask))
-		for _, s := range found {
-			if len(best.items) == limit && s.Documents < best.items[limit-1].documents {
-				break
-			}
-			if n := must(r.far.CountSurface(s.Surface)); n > 0 {
-				best.add(counted{s.Surface, s.Term, n})
-			}
-		}
-		enough := len(best.items) == limit && len(found) > 0 && found[len(found)-1].Documents < best.items[limit-1].documents
-		if enough || len(found) < ask {
+		if len(items) == maxExpansions {
 			break
 		}
 	}
-	for _, c := range best.items {
-		words = append(words, c.surface)
-	}
-	return words
+	return items
 }
 
-// farNearest is nearest elsewhere: the documents that the caller may see are counted only for the most likely words.
-func (r *run) farNearest(w analysis.QueryWord) string {
-	type likely struct {
-		neighbour
-		typing float64
-	}
-	automaton := newLevenshtein(w.Surface, maxTypos)
-	var all []likely
-	must(0, r.far.Near(automaton, func(s Surface) {
-		n := neighbour{counted{s.Surface, s.Term, s.Documents}, automaton.typos()}
-		if p := typing(w, n); p > 0 && correctable(s.Surface) {
-			all = append(all, likely{n, p})
-		}
-	}))
-	slices.SortFunc(all, func(a, b likely) int {
-		return cmp.Compare(float64(b.documents)*b.typing, float64(a.documents)*a.typing)
-	})
-	best, most := "", 0.0
-	for _, n := range all {
-		if float64(n.documents)*n.typing < most {
-			break
-		}
-		likelihood := float64(must(r.far.CountSurface(n.surface))) * n.typing
-		if likelihood > most || likelihood == most && likelihood > 0 && n.surface < best {
-			best, most = n.surface, likelihood
-		}
-	}
-	return best
-}
-
-// farOccurs is occurs elsewhere.
-func (r *run) farOccurs(phrase []phraseTerm, access index.Access) (found bool, err error) {
-	wanted := Wanted{Filter: index.Filter{Access: access}, Phrases: wantedPhrases([][]phraseTerm{phrase}), Limit: candidates}
-	err = r.fetched(wanted, func(int) error {
-		found, err = r.occurs(phrase, r.laterRights(access)(), access)
-		return err
-	})
-	return found, err
-}
-
-// farRareWords is RareWords elsewhere: words in fewer documents are counted first.
-func (r *run) farRareWords(surfaces []string) (words []string) {
-	var all []counted
-	for _, surface := range surfaces {
-		if n := must(r.far.Documents(surface)); n >= 2 {
-			all = append(all, counted{surface: surface, documents: n})
-		}
-	}
-	slices.SortFunc(all, fewestFirst)
-	var rare []counted
+// rarest counts the documents elsewhere that the caller may see of words in at least two, those in the fewest of all
+// documents first.
+func (r *run) rarest(all []counted) (rare []counted) {
 	for i, c := range all {
 		if i == 2*rareWords && len(rare) > 0 {
 			break
@@ -256,14 +192,7 @@ func (r *run) farRareWords(surfaces []string) (words []string) {
 		}
 	}
 	slices.SortFunc(rare, fewestFirst)
-	for _, c := range rare[:min(len(rare), rareWords)] {
-		words = append(words, c.surface)
-	}
-	return words
-}
-
-func fewestFirst(a, b counted) int {
-	return cmp.Or(cmp.Compare(a.documents, b.documents), cmp.Compare(a.surface, b.surface))
+	return rare
 }
 
 // Keep returns the hits that a query's filter, phrases and exclusions admit among the parts of s, with their

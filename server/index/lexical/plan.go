@@ -279,15 +279,17 @@ func (p *plan) finish(params *Params) {
 // expansions returns the terms that a prefix stands for: those of the surfaces that most documents contain, and one at
 // least that the caller may see, and the term of the prefix itself. What they may not see takes no place among them.
 func (r *run) expansions(prefix, own string, rights []segment.Bits) []string {
-	if r.far != nil {
-		return r.farExpansions(prefix, own)
-	}
 	everything := admitted(rights) == r.s.stats.Documents
-	items, ok := r.frequent(prefix, func(surface string) bool { return everything || r.shows(surface, rights) })
-	if !ok {
+	shown := func(surface string) bool { return everything || r.shows(surface, rights) }
+	var items []counted
+	if r.far != nil {
+		items = r.seenExpansions(prefix)
+	} else if frequent, ok := r.frequent(prefix, shown); ok {
+		items = frequent
+	} else {
 		best := bestSurfaces{limit: maxExpansions}
 		r.surfaces(prefix, func(at *segment.Cursor, documents int64) {
-			if best.accepts(documents) && (everything || r.shows(string(at.Key()), rights)) {
+			if best.accepts(documents) && shown(string(at.Key())) {
 				s := at.Surface()
 				best.add(counted{s.Surface, s.Term, documents})
 			}

@@ -130,17 +130,22 @@ func (r *run) respelt(a *analysis.Analyser, w analysis.QueryWord, surfaces ...st
 	return meant
 }
 
-// occurs reports whether a document of rights contains a phrase.
+// occurs reports whether a document that the caller may see contains a phrase.
 func (r *run) occurs(phrase []phraseTerm, rights []segment.Bits, access index.Access) (found bool, err error) {
-	if r.far != nil {
-		return r.farOccurs(phrase, access)
-	}
-	for part := range r.s.parts {
-		reader := r.reader(part)
-		wanted := func(chunk uint32) bool { return !found && rights[part].Has(reader.Owners().Of(int(chunk))) }
-		if err := r.occurrences(part, phrase, wanted, func(uint32, int, bool) { found = true }); found || err != nil {
-			return found, err
+	wanted := Wanted{Filter: index.Filter{Access: access}, Phrases: wantedPhrases([][]phraseTerm{phrase}), Limit: candidates}
+	isElsewhere := r.far != nil
+	err = r.fetched(wanted, func(int) error {
+		if isElsewhere {
+			rights = r.laterRights(access)() // of what was fetched
 		}
-	}
-	return false, nil
+		for part := range r.s.parts {
+			reader := r.reader(part)
+			among := func(chunk uint32) bool { return !found && rights[part].Has(reader.Owners().Of(int(chunk))) }
+			if err := r.occurrences(part, phrase, among, func(uint32, int, bool) { found = true }); found || err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return found, err
 }

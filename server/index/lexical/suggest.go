@@ -55,32 +55,52 @@ func (r *run) suggest(prefix string, access index.Access, limit int) (out index.
 }
 
 // completions returns the surfaces that begin with prefix, by the number of documents that the caller may see.
-func (r *run) completions(prefix string, rights []segment.Bits, limit int) ([]string, error) {
-	if r.far != nil {
-		return r.farCompletions(prefix, limit), nil
-	}
+func (r *run) completions(prefix string, rights []segment.Bits, limit int) (words []string, err error) {
 	best := bestSurfaces{limit: limit}
-	n := 0
-	r.surfaces(prefix, func(at *segment.Cursor, documents int64) {
-		if n++; n%256 == 0 && r.ctx.Err() != nil || !best.accepts(documents) { // it cannot be more than all documents
-			return
-		}
-		documents = 0
-		surface := string(at.Key())
-		for part := range r.s.parts {
-			if s, ok := r.reader(part).Surface(surface); ok {
-				documents += int64(s.CountIn(rights[part]))
-			}
-		}
-		if documents > 0 && best.accepts(documents) {
+	add := func(surface string) {
+		if documents := r.countIn(surface, rights); documents > 0 {
 			best.add(counted{surface: surface, documents: documents})
 		}
-	})
-	var words []string
+	}
+	if r.far != nil {
+		for found := range r.mostFrequent(prefix, 4*limit) {
+			isEnough := slices.ContainsFunc(found, func(s Surface) bool {
+				if len(best.items) == limit && s.Documents < best.items[limit-1].documents {
+					return true
+				}
+				add(s.Surface)
+				return false
+			})
+			if isEnough {
+				break
+			}
+		}
+	} else {
+		n := 0
+		r.surfaces(prefix, func(at *segment.Cursor, documents int64) {
+			if n++; n%256 == 0 && r.ctx.Err() != nil || !best.accepts(documents) { // it cannot be more than all documents
+				return
+			}
+			add(string(at.Key()))
+		})
+	}
 	for _, c := range best.items {
 		words = append(words, c.surface)
 	}
 	return words, r.ctx.Err()
+}
+
+// countIn returns how many documents contain a surface that the caller may see.
+func (r *run) countIn(surface string, rights []segment.Bits) (documents int64) {
+	if r.far != nil {
+		return must(r.far.CountSurface(surface))
+	}
+	for part := range r.s.parts {
+		if s, ok := r.reader(part).Surface(surface); ok {
+			documents += int64(s.CountIn(rights[part]))
+		}
+	}
+	return documents
 }
 
 // typedTitle is what a title must contain.
@@ -218,6 +238,10 @@ func (b *bestSurfaces) add(c counted) {
 // rareWords bounds the words that stand for a passage.
 const rareWords = 12
 
+func fewestFirst(a, b counted) int {
+	return cmp.Or(cmp.Compare(a.documents, b.documents), cmp.Compare(a.surface, b.surface))
+}
+
 // RareWords returns the words of a passage that the fewest documents contain which access admits, at least two.
 func (s *Searcher) RareWords(ctx context.Context, passage string, access index.Access) ([]string, error) {
 	return answer(ctx, s, "look for rare words", func(r *run) ([]string, error) {
@@ -226,7 +250,6 @@ func (s *Searcher) RareWords(ctx context.Context, passage string, access index.A
 		r.reach(access)
 		rights := r.laterRights(access)()
 		var rare []counted
-		var surfaces []string
 		seen := map[string]bool{}
 		for _, token := range analyser.Tokens(passage) {
 			if err := ctx.Err(); err != nil {
@@ -236,21 +259,20 @@ func (s *Searcher) RareWords(ctx context.Context, passage string, access index.A
 				continue
 			}
 			seen[token.Term] = true
-			surfaces = append(surfaces, token.Surface)
-			documents := 0
-			for part := range s.parts {
-				if surface, ok := r.reader(part).Surface(token.Surface); ok {
-					documents += surface.CountIn(rights[part])
-				}
+			var documents int64
+			if r.far != nil { // counted below for the rarest
+				documents = must(r.far.Documents(token.Surface))
+			} else {
+				documents = r.countIn(token.Surface, rights)
 			}
 			if documents >= 2 {
-				rare = append(rare, counted{surface: token.Surface, documents: int64(documents)})
+				rare = append(rare, counted{surface: token.Surface, documents: documents})
 			}
 		}
-		if r.far != nil {
-			return r.farRareWords(surfaces), nil
-		}
 		slices.SortFunc(rare, fewestFirst)
+		if r.far != nil {
+			rare = r.rarest(rare)
+		}
 		var words []string
 		for _, c := range rare[:min(len(rare), rareWords)] {
 			words = append(words, c.surface)
