@@ -11,6 +11,7 @@ import (
 	"quarry/server/fault"
 	"quarry/server/index"
 	"quarry/server/migrate"
+	"quarry/server/postgres"
 	"quarry/server/segments"
 )
 
@@ -102,44 +103,46 @@ func (m *migration) tenant(ctx context.Context, tenant string, number, tenants i
 
 // directory copies people, tokens and all else that the directory has.
 func (m *migration) directory(ctx context.Context) error {
-	from, err := m.from.directory(ctx, false)
-	if err != nil {
-		return err
-	}
-	if m.request.DryRun {
-		m.moved.Directory, err = from.Rows(ctx)
-		return err
-	}
-	to, err := m.to.directory(ctx, true)
-	if err != nil {
-		return err
-	}
-	return m.replace(ctx, directory.DefaultTenant, migrate.Part{Name: "directory", Changes: to.Changes, Copy: func(ctx context.Context) (err error) {
-		m.moved.Directory, err = from.CopyTo(ctx, to)
-		return err
-	}})
+	return m.rows(ctx, directory.DefaultTenant, "directory", &m.moved.Directory, func(s *Server, create bool) (postgres.Copied, error) {
+		d, err := s.directory(ctx, create)
+		if err != nil {
+			return postgres.Copied{}, err
+		}
+		return d.Copied(), nil
+	})
 }
 
 // chats copies the conversations of a tenant.
 func (m *migration) chats(ctx context.Context, tenant string) error {
-	from, err := m.from.openChats(ctx, tenant, false)
+	return m.rows(ctx, tenant, "chats", &m.moved.Chats, func(s *Server, create bool) (postgres.Copied, error) {
+		chats, err := s.openChats(ctx, tenant, create)
+		if err != nil {
+			return postgres.Copied{}, err
+		}
+		return chats.Copied(), nil
+	})
+}
+
+// rows copies the rows of a part, and adds their number to moved.
+func (m *migration) rows(ctx context.Context, tenant, name string, moved *int,
+	open func(s *Server, create bool) (postgres.Copied, error)) error {
+	from, err := open(m.from, false)
 	if err != nil {
+		return err
+	}
+	count := func(rows int, err error) error {
+		*moved += rows
 		return err
 	}
 	if m.request.DryRun {
-		rows, err := from.Rows(ctx)
-		m.moved.Chats += rows
-		return err
+		return count(from.Rows(ctx))
 	}
-	to, err := m.to.openChats(ctx, tenant, true)
+	to, err := open(m.to, true)
 	if err != nil {
 		return err
 	}
-	return m.replace(ctx, tenant, migrate.Part{Name: "chats", Changes: to.Changes, Copy: func(ctx context.Context) error {
-		rows, err := from.CopyTo(ctx, to)
-		m.moved.Chats += rows
-		return err
-	}})
+	return m.replace(ctx, tenant, migrate.Part{Name: name, Changes: to.Changes,
+		Copy: func(ctx context.Context) error { return count(to.Replace(ctx, from)) }})
 }
 
 // replace copies a part. The state of the copy is kept with the documents of a tenant. A part that is in use in the

@@ -10,8 +10,8 @@ import (
 	"quarry/server/directory"
 )
 
-// TestCopyTo copies the conversations of two tenants, whose messages have the same numbers in their files, twice.
-func TestCopyTo(t *testing.T) {
+// TestCopy copies the conversations of two tenants, whose messages have the same numbers in their files, twice.
+func TestCopy(t *testing.T) {
 	ctx, now := t.Context(), time.Now()
 	pool := postgrestest.Open(t, t.Name(), false)
 	people, err := directory.OpenServer(ctx, pool)
@@ -43,7 +43,7 @@ func TestCopyTo(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := from.CopyTo(ctx, shared.Of(tenant)); err != nil {
+			if _, err := shared.Of(tenant).Copied().Replace(ctx, from.Copied()); err != nil {
 				t.Fatal(err)
 			}
 			got, err := shared.Of(tenant).Messages(ctx, session.ID)

@@ -408,21 +408,11 @@ func (s *Store) FileData(ctx context.Context, userID, id string) (name, media st
 	return file.name, file.media, file.data, err
 }
 
-// CopyTo replaces all sessions and files of a tenant on a PostgreSQL server by those of this store, in a file. It
-// returns the number of rows. Messages get new numbers unless no other tenant has any.
-func (s *Store) CopyTo(ctx context.Context, target *Store) (rows int, err error) {
-	from, err := s.db.Pool().BeginTx(ctx, nil)
-	if err != nil {
-		return 0, fmt.Errorf("copy the conversations: %w", err)
-	}
-	defer func() { _ = from.Rollback() }()
-	if err := target.db.Update(ctx, func(to *sql.Tx) (err error) {
-		rows, err = copyTenant(ctx, from, to, target.tenant)
-		return err
-	}); err != nil {
-		return 0, fmt.Errorf("copy the conversations: %w", err)
-	}
-	return rows, nil
+// Copied returns all sessions and files of a tenant for a copy to a PostgreSQL server, which replaces those there.
+// Messages get new numbers unless no other tenant has any.
+func (s *Store) Copied() postgres.Copied {
+	return postgres.Copied{Name: "conversations", DB: s.db, Tables: []string{"sessions", "messages", "files"},
+		Fill: func(ctx context.Context, from, to *sql.Tx) (int, error) { return copyTenant(ctx, from, to, s.tenant) }}
 }
 
 func copyTenant(ctx context.Context, from, to *sql.Tx, tenant string) (rows int, err error) {
@@ -459,18 +449,4 @@ func copyTenant(ctx context.Context, from, to *sql.Tx, tenant string) (rows int,
 		}
 	}
 	return rows, nil
-}
-
-// Rows counts what CopyTo copies.
-func (s *Store) Rows(ctx context.Context) (rows int, err error) {
-	return sqldb.CountRows(ctx, s.db, []string{"sessions", "messages", "files"})
-}
-
-// Changes returns the number of the last change.
-func (s *Store) Changes(ctx context.Context) (int64, error) {
-	version, ok := s.db.Version(ctx)
-	if !ok {
-		return 0, errors.New("the version of the conversations cannot be read")
-	}
-	return version.Number, nil
 }

@@ -11,8 +11,8 @@ import (
 	"quarry/internal/testkit/postgrestest"
 )
 
-// TestCopyTo copies a directory with a row in every table to a server, twice, and goes on there.
-func TestCopyTo(t *testing.T) {
+// TestCopy copies a directory with a row in every table to a server, twice, and goes on there.
+func TestCopy(t *testing.T) {
 	ctx := t.Context()
 	pool := postgrestest.Open(t, t.Name(), false)
 	from := openFile(t)
@@ -22,7 +22,7 @@ func TestCopyTo(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		rows, err := from.CopyTo(ctx, to)
+		rows, err := to.Copied().Replace(ctx, from.Copied())
 		if err != nil {
 			t.Fatal(err)
 		}

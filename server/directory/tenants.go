@@ -3,7 +3,6 @@ package directory
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -119,45 +118,21 @@ func copiedTables() []string {
 		"agent_files", "model_tokens", "removed_libraries"}
 }
 
-// CopyTo replaces all that a directory on a PostgreSQL server contains by what this one, in a file, does. It returns
-// the number of rows. Conversations on that server are removed.
-func (d *Directory) CopyTo(ctx context.Context, target *Directory) (rows int, err error) {
-	from, err := d.db.Pool().BeginTx(ctx, nil)
-	if err != nil {
-		return 0, fmt.Errorf("copy the directory: %w", err)
-	}
-	defer func() { _ = from.Rollback() }()
-	err = target.db.Update(ctx, func(to *sql.Tx) error {
-		rows = 0
+// Copied returns the directory for a copy to one on a PostgreSQL server, which replaces all that is there. Conversations
+// on that server are removed.
+func (d *Directory) Copied() postgres.Copied {
+	return postgres.Copied{Name: "directory", DB: d.db, Tables: copiedTables(), Fill: func(ctx context.Context, from, to *sql.Tx) (rows int, err error) {
 		for _, table := range slices.Backward(copiedTables()) {
 			if _, err := to.ExecContext(ctx, "DELETE FROM "+table); err != nil {
-				return fmt.Errorf("empty the table %s: %w", table, err)
+				return 0, fmt.Errorf("empty the table %s: %w", table, err)
 			}
 		}
 		for _, table := range copiedTables() {
 			n, err := postgres.CopyTable(ctx, from, to, table, nil)
 			if rows += n; err != nil {
-				return err
+				return rows, err
 			}
 		}
-		return nil
-	})
-	if err != nil {
-		return 0, fmt.Errorf("copy the directory: %w", err)
-	}
-	return rows, nil
-}
-
-// Rows counts what CopyTo copies.
-func (d *Directory) Rows(ctx context.Context) (rows int, err error) {
-	return sqldb.CountRows(ctx, d.db, copiedTables())
-}
-
-// Changes returns the number of the last change.
-func (d *Directory) Changes(ctx context.Context) (int64, error) {
-	version, ok := d.db.Version(ctx)
-	if !ok {
-		return 0, errors.New("the version of the directory cannot be read")
-	}
-	return version.Number, nil
+		return rows, nil
+	}}
 }

@@ -125,6 +125,43 @@ func (p *Pool) newer(found, known int) error {
 	return fmt.Errorf("open %s: %w (schema version %d, this program knows %d)", p, fault.ErrNewer, found, known)
 }
 
+// Copied is a part of a library, in a file or on a server, that can be copied to a server.
+type Copied struct {
+	Name   string // for people
+	DB     sqldb.DB
+	Tables []string
+	// Fill replaces all of the part in a transaction of its own by what another one has, and returns the number of rows.
+	Fill func(ctx context.Context, from, to *sql.Tx) (rows int, err error)
+}
+
+// Replace replaces the part by another one, in a file, and returns the number of rows.
+func (c Copied) Replace(ctx context.Context, by Copied) (rows int, err error) {
+	from, err := by.DB.Pool().BeginTx(ctx, nil)
+	if err == nil {
+		defer func() { _ = from.Rollback() }()
+		err = c.DB.Update(ctx, func(to *sql.Tx) (err error) {
+			rows, err = c.Fill(ctx, from, to)
+			return err
+		})
+	}
+	if err != nil {
+		return 0, fmt.Errorf("copy the %s: %w", c.Name, err)
+	}
+	return rows, nil
+}
+
+// Rows counts what is copied.
+func (c Copied) Rows(ctx context.Context) (int, error) { return sqldb.CountRows(ctx, c.DB, c.Tables) }
+
+// Changes returns the number of the last change.
+func (c Copied) Changes(ctx context.Context) (int64, error) {
+	version, ok := c.DB.Version(ctx)
+	if !ok {
+		return 0, fmt.Errorf("the version of the %s cannot be read", c.Name)
+	}
+	return version.Number, nil
+}
+
 // CopyTable inserts the rows of a table of another database in one of a store that has its columns, and returns their
 // number. change, which may be nil, changes the values of a row, by column, before. The next numbers of the table
 // follow.
