@@ -131,7 +131,7 @@ func (x *Index) has(ctx context.Context, w *writer, node string) bool {
 				Version int64 `json:"version"`
 			} `json:"properties"`
 		}
-		path := "/v1/objects/" + w.class + "/" + wanted.id + "?tenant=" + x.tenant + "&node_name=" + url.QueryEscape(node)
+		path := fmt.Sprintf("/v1/objects/%s/%s?tenant=%s&node_name=%s", w.class, wanted.id, x.tenant, url.QueryEscape(node))
 		if err := x.client.anywhere(ctx, http.MethodGet, path, nil, &found); err != nil || found.Properties.Version < wanted.changed {
 			return false
 		}
@@ -166,36 +166,46 @@ func (x *Index) even(position int64, replicas map[string]int64) bool {
 // few reports whether a search reads all changes after a position.
 func (s *snapshot) few(since int64) bool { return s.Sequence()-since <= int64(s.index.changes) }
 
-// search asks Weaviate. The replica that answered has the changes up to since; where one of them lacks many, one that
+// search asks Weaviate, and reads what the replica lacks that answers; where one of them lacks many changes, one that
 // lacks few is preferred.
-func (s *snapshot) search(ctx context.Context, host int64, request *pb.SearchRequest) (reply *pb.SearchReply, since int64, err error) {
-	one := pb.ConsistencyLevel_CONSISTENCY_LEVEL_ONE
+func (r *reach) search(request *pb.SearchRequest) (reply *pb.SearchReply, err error) {
+	s, one, least := r.s, pb.ConsistencyLevel_CONSISTENCY_LEVEL_ONE, r.s.least()
 	request.Collection, request.Tenant, request.ConsistencyLevel, request.Uses_127Api = s.class, s.index.tenant, &one, true
-	if least := s.least(); s.few(least) || s.replicas == nil {
-		reply, err = s.index.search(ctx, host, request)
-		return reply, least, err
-	}
-	if request.Metadata == nil {
-		request.Metadata = &pb.MetadataRequest{}
-	}
-	request.Metadata.QueryProfile = true // names the node
-	for range s.index.client.cluster.Hosts {
-		host++
-		if reply, err = s.index.search(ctx, host, request); err != nil {
-			return nil, 0, err
+	since, attempts := least, 1
+	isUneven := s.replicas != nil && !s.few(least)
+	if isUneven {
+		if attempts = len(s.index.client.cluster.Hosts); request.Metadata == nil {
+			request.Metadata = &pb.MetadataRequest{}
 		}
-		shards := reply.GetQueryProfile().GetShards()
-		if since = s.position; len(shards) == 0 {
-			since = s.least()
+		request.Metadata.QueryProfile = true // names the node
+	}
+	for attempt := range int64(attempts) {
+		if reply, err = s.index.search(r.ctx, r.host+attempt, request); err != nil {
+			return nil, err
 		}
-		for _, shard := range shards {
-			since = min(since, s.replicas[shard.GetNode()])
+		if isUneven {
+			since = s.answered(reply)
 		}
 		if s.few(since) || !slices.ContainsFunc(slices.Collect(maps.Values(s.replicas)), s.few) {
 			break
 		}
 	}
-	return reply, since, nil
+	if r.lower(since) {
+		err = r.loadChanged()
+	}
+	return reply, err
+}
+
+// answered returns the position up to which the replicas have the changes that answered.
+func (s *snapshot) answered(reply *pb.SearchReply) int64 {
+	shards, since := reply.GetQueryProfile().GetShards(), s.position
+	if len(shards) == 0 {
+		return s.least()
+	}
+	for _, shard := range shards {
+		since = min(since, s.replicas[shard.GetNode()])
+	}
+	return since
 }
 
 // hostOf is the host that a query goes to: replicas order equal scores differently, and the pages of a list must agree.
@@ -218,15 +228,6 @@ func (s *snapshot) least() int64 {
 		return 0 // one has not been seen
 	}
 	return min(least, s.position)
-}
-
-// search asks Weaviate, and reads what the replica lacks that answers.
-func (r *reach) search(request *pb.SearchRequest) (*pb.SearchReply, error) {
-	reply, since, err := r.s.search(r.ctx, r.host, request)
-	if err == nil && r.lower(since) {
-		err = r.loadChanged()
-	}
-	return reply, err
 }
 
 // lower makes the changes after a position those that Weaviate may lack.

@@ -1,7 +1,6 @@
 package weaviate
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -306,18 +305,7 @@ func (r *reach) keep(wanted index.Vector, query index.Query, found []index.Hit) 
 	if err != nil {
 		return nil, err
 	}
-	kept, err := lexical.NewSearcher(parts, lexical.DefaultParams()).Keep(r.ctx, query, append(hits, fresh...))
-	slices.SortFunc(kept, func(a, b index.Hit) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.DocumentID, b.DocumentID), cmp.Compare(a.Chunk, b.Chunk))
-	})
-	if query.PerDocument > 0 {
-		given := map[string]int{}
-		kept = slices.DeleteFunc(kept, func(h index.Hit) bool {
-			given[h.DocumentID]++
-			return given[h.DocumentID] > query.PerDocument
-		})
-	}
-	return kept, err
+	return lexical.NewSearcher(parts, lexical.DefaultParams()).Keep(r.ctx, query, append(hits, fresh...))
 }
 
 // changedNear returns the passages of changed documents that have a vector.

@@ -14,12 +14,25 @@ import (
 func (s *Searcher) Nearest(ctx context.Context, vector index.Vector, query index.Query) ([]index.Hit, error) {
 	return answer(ctx, s, "search by vector", func(r *run) ([]index.Hit, error) {
 		all, err := r.nearestOf(vector, &query)
-		hits := r.passages(&plan{}, all)
-		for i := range hits {
-			hits[i].Language = r.language(all[i].part, all[i].document)
-		}
-		return hits, err
+		return r.nearPassages(all), err
 	})
+}
+
+// nearPassages describes candidates by vector.
+func (r *run) nearPassages(all []candidate) []index.Hit {
+	hits := r.passages(&plan{}, all)
+	for i := range hits {
+		hits[i].Language = r.language(all[i].part, all[i].document)
+	}
+	return hits
+}
+
+// firstOfEach orders candidates, and leaves at most perDocument of each document; 0: all.
+func (r *run) firstOfEach(all []candidate, perDocument int) []candidate {
+	if all = r.cut(all, len(all)); perDocument > 0 {
+		all = r.fewEach(all, perDocument)
+	}
+	return all
 }
 
 // language returns the language of a document; empty if it is unknown.
@@ -102,10 +115,7 @@ func (r *run) nearestIn(part int, file *vector.File, values []float32, f *partFi
 			chunk := int(chunks[n.Index])
 			found[i] = candidate{part: part, document: owners.Of(chunk), chunk: chunk, score: float64(n.Score)}
 		}
-		found = r.cut(found, len(found))
-		if perDocument > 0 {
-			found = r.fewEach(found, perDocument)
-		}
+		found = r.firstOfEach(found, perDocument)
 		if len(found) >= limit || len(near) >= count {
 			return found[:min(len(found), limit)]
 		}

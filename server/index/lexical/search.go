@@ -204,10 +204,8 @@ func (r *run) executeHere(p *plan, q *index.Query, before int) (*found, error) {
 	if err != nil {
 		return nil, err
 	}
-	if q.PerDocument > 0 {
-		out.hits = r.fewEach(r.cut(out.hits, len(out.hits)), q.PerDocument)
-	}
-	out.hits = r.cut(out.hits, limit)
+	out.hits = r.firstOfEach(out.hits, q.PerDocument)
+	out.hits = out.hits[:min(len(out.hits), limit)]
 	return out, nil
 }
 
