@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -123,10 +122,6 @@ func (s *Server) Close() {
 	s.incognito.Close()
 }
 
-// handler answers one permitted request. If it returns an error, the caller of the handler answers with that error: the
-// handler must not have written anything.
-type handler func(w http.ResponseWriter, r *http.Request, who directory.Principal) error
-
 // The values of route.needs that are not permissions.
 const (
 	open     = "open"  // everybody, without a token
@@ -139,14 +134,13 @@ type route struct {
 	needs      string        // open, identity, or a permission
 	timeout    time.Duration // 0: none
 	maxBody    int64         // bytes
-	handle     handler
-	respond    responder // instead of handle, with what read returns
-	read       func(*http.Request) *fields
-	limited    bool    // counts against the rate limits
-	changes    bool    // counts against the rate of changes; not set where only administrators make changes
-	monitoring bool    // has workers of its own: it is needed most when all others are busy
-	relays     bool    // makes requests of the caller, which have workers, limits and lines in the log of their own
-	denied     failure // the answer without a valid token; empty: the default one
+	respond    responder
+	read       fieldReader // nil: respond reads the body
+	limited    bool        // counts against the rate limits
+	changes    bool        // counts against the rate of changes; not set where only administrators make changes
+	monitoring bool        // has workers of its own: it is needed most when all others are busy
+	relays     bool        // makes requests of the caller, which have workers, limits and lines in the log of their own
+	denied     failure     // the answer without a valid token; empty: the default one
 }
 
 const (
@@ -166,8 +160,7 @@ func (s *Server) routes() []route {
 		noBody("GET /auth/type", open, authType),
 		noBody("GET /me", identity, me, func(r *route) { r.denied = detailed(http.StatusForbidden, "Unauthorized") }),
 
-		{pattern: "POST /search", needs: search, timeout: searchTimeout, maxBody: megabyte, limited: true,
-			handle: s.search},
+		withBody("POST /search", search, s.search, large, withTimeout(searchTimeout), rateLimited),
 		noBody("GET /search/suggest", search, suggest),
 		noBody("GET /search/facets", search, s.facets),
 		noBody("GET /document/chunks", search, documentChunks),
@@ -184,8 +177,8 @@ func (s *Server) routes() []route {
 		noBody("GET /federated", basic, federated),
 		noBody("GET /federated/oauth-status", basic, federated),
 
-		{pattern: "GET /connectors", needs: open, handle: connectorPage},
-		{pattern: "GET /admin/indexing/status", needs: open, timeout: quick, handle: connectorPage},
+		noBody("GET /connectors", open, connectorPage),
+		noBody("GET /admin/indexing/status", open, connectorPage, withTimeout(quick)),
 		noBody("GET /onyx-api/ingestion", directory.PermissionManageConnectors, s.ingested),
 		noBody("DELETE /onyx-api/ingestion/{id}", directory.PermissionManageConnectors, s.removeIngested, slow),
 		noBody("GET /onyx-api/connector-docs/{id}", directory.PermissionManageConnectors, s.ingestedFor),
@@ -205,9 +198,9 @@ func isOwnerRoute(pattern string) bool {
 }
 
 // connectorPage answers the pages about connectors that Onyx's command line opens in a browser.
-func connectorPage(w http.ResponseWriter, _ *http.Request, _ directory.Principal) error {
-	w.Header().Set("Content-Type", plainText)
-	_, _ = io.WriteString(w, `This is a quarry server. It has no web pages.
+func connectorPage(c *call) (any, error) {
+	c.w.Header().Set("Content-Type", plainText)
+	_, _ = io.WriteString(c.w, `This is a quarry server. It has no web pages.
 
 Its administrator manages connectors on the command line of the server:
 
@@ -217,7 +210,7 @@ Its administrator manages connectors on the command line of the server:
 
 Documents are added with "quarry add PATH", or posted to /api/onyx-api/ingestion.
 `)
-	return nil // the caller may have disconnected
+	return written{}, nil // the caller may have disconnected
 }
 
 // Handler returns the in-process handler for one identity, which needs no token. The owner's handler also changes the
@@ -423,10 +416,18 @@ type call struct {
 	*fields // of its body, or of its URL if it has none
 	server  *Server
 	who     directory.Principal
+	w       http.ResponseWriter
 }
 
-// responder returns the answer to a request.
+// responder returns the answer to a permitted request: a value, or written. Before an error it must not have written
+// anything.
 type responder func(c *call) (any, error)
+
+// fieldReader reads the fields of a request.
+type fieldReader func(*http.Request) *fields
+
+// written is the answer of a responder that has written it itself.
+type written struct{}
 
 // noBody returns a route of requests without a body.
 func noBody(pattern, needs string, respond responder, traits ...func(*route)) route {
@@ -447,18 +448,23 @@ func newRoute(r route, traits []func(*route)) route {
 }
 
 // The traits of routes.
-func large(r *route)   { r.maxBody = megabyte }
-func huge(r *route)    { r.maxBody = 32 * megabyte }
-func slow(r *route)    { r.timeout = ingestTimeout }
-func changes(r *route) { r.changes = true }
+func large(r *route)       { r.maxBody = megabyte }
+func huge(r *route)        { r.maxBody = 32 * megabyte }
+func slow(r *route)        { r.timeout = ingestTimeout }
+func changes(r *route)     { r.changes = true }
+func rateLimited(r *route) { r.limited = true }
+
+func withTimeout(timeout time.Duration) func(*route) { return func(r *route) { r.timeout = timeout } }
+func upTo(bytes int64) func(*route)                  { return func(r *route) { r.maxBody = bytes } }
 
 // answer runs the route's handler, or writes what it responds.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, route route, who directory.Principal) error {
-	if route.respond == nil {
-		return route.handle(w, r, who)
+	c := &call{Request: r, server: s, who: who, w: w}
+	if route.read != nil {
+		c.fields = route.read(r)
 	}
-	value, err := route.respond(&call{r, route.read(r), s, who})
-	if err == nil {
+	value, err := route.respond(c)
+	if _, done := value.(written); err == nil && !done {
 		writeJSON(w, http.StatusOK, value)
 	}
 	return err
@@ -474,25 +480,4 @@ func (c *call) view(do func(index.Snapshot) (any, error)) (value any, err error)
 		return err
 	})
 	return value, err
-}
-
-// pathNumber reads a number of the path. An error in the path is the only one that is answered.
-func (c *call) pathNumber(name, field string) int {
-	id, err := strconv.Atoi(c.PathValue(name))
-	if err != nil {
-		f := newFields("path")
-		f.refuse(mustJSON(c.PathValue(name)), "int_parsing", notAnInteger, field)
-		c.broken = f.failure()
-	}
-	return id
-}
-
-// pathSession reads the id of a chat session of the path.
-func (c *call) pathSession() string {
-	f := newFields("path")
-	id := f.uuid(mustJSON(c.PathValue("id")), "session_id")
-	if err := f.failure(); err != nil {
-		c.broken = err
-	}
-	return id
 }

@@ -24,7 +24,7 @@ func TestWhoLeavesAfterTheLastLineWasAnswered(t *testing.T) {
 	} {
 		w := newWorld(t)
 		ctx, leave := context.WithCancel(t.Context())
-		a := w.server.startAudit(httptest.NewRequestWithContext(ctx, "POST", "/search", nil), directory.Anonymous(directory.DefaultTenant))
+		a := (&call{Request: httptest.NewRequestWithContext(ctx, "POST", "/search", nil), server: w.server, who: directory.Anonymous(directory.DefaultTenant)}).startAudit()
 		a.kind = test.kind
 		test.told(a)
 		leave()

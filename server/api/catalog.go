@@ -156,15 +156,9 @@ type catalog struct {
 }
 
 func newCounted() counted {
-	return counted{newLRU[scopeKey, scopeCount](maxScopes), newLRU[viewKey, catalog](maxCatalogs)}
-}
-
-func newLRU[K comparable, V any](size int) *lru.Cache[K, V] {
-	cache, err := lru.New[K, V](size)
-	if err != nil {
-		panic(err) // the size is not positive
-	}
-	return cache
+	scopes, _ := lru.New[scopeKey, scopeCount](maxScopes) // a positive size is no error
+	catalogs, _ := lru.New[viewKey, catalog](maxCatalogs)
+	return counted{scopes, catalogs}
 }
 
 func keyOf(who directory.Principal) viewKey {

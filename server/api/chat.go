@@ -32,14 +32,13 @@ const (
 func (s *Server) chatRoutes() []route {
 	const read, write = directory.PermissionReadChat, directory.PermissionWriteChat
 	return []route{
-		{pattern: "POST /chat/send-chat-message", needs: write, timeout: askTimeout, maxBody: maxChat, limited: true,
-			changes: true, handle: s.chat},
+		withBody("POST /chat/send-chat-message", write, s.chat, changes, rateLimited, withTimeout(askTimeout), upTo(maxChat)),
 		noBody("GET /chat/get-user-chat-sessions", read, s.chatSessions),
 		noBody("GET /chat/get-chat-session/{id}", read, s.chatSession),
 		withBody("POST /chat/create-chat-session", write, s.createChatSession, changes),
 		withBody("PUT /chat/rename-chat-session", directory.PermissionBasic, s.renameChatSession, changes),
 		noBody("POST /chat/stop-chat-session/{id}", write, s.stopChatSession, changes),
-		{pattern: "GET /chat/chat-session/{id}/resume-stream", needs: read, timeout: askTimeout, handle: s.resumeChat},
+		noBody("GET /chat/chat-session/{id}/resume-stream", read, s.resumeChat, withTimeout(askTimeout)),
 		withBody("PATCH /chat/chat-session/{id}", directory.PermissionBasic, s.updateChatSession, changes),
 		noBody("DELETE /chat/delete-chat-session/{id}", directory.PermissionBasic, s.deleteChatSession, changes),
 		noBody("DELETE /chat/delete-all-chat-sessions", directory.PermissionBasic, s.deleteChatSessions, changes),
@@ -75,39 +74,35 @@ type turn struct {
 
 // chat answers POST /chat/send-chat-message: it searches like POST /search for the same question, or reads the passages
 // that the question names, and a model answers from them.
-func (s *Server) chat(w http.ResponseWriter, r *http.Request, who directory.Principal) (err error) {
-	t := &turn{server: s, who: who, audit: s.startAudit(r, who), started: time.Now(), record: newRecording()}
+func (s *Server) chat(c *call) (_ any, err error) {
+	t := &turn{server: s, who: c.who, audit: c.startAudit(), started: time.Now(), record: newRecording()}
 	t.audit.kind = kindAnswer
 	defer func() { t.audit.end(err) }()
-	if t.request, err = decodeChat(r); err != nil {
-		return err
+	if t.request, err = decodeChat(c.fields); err != nil {
+		return nil, err
 	}
-	whole, release := r.Context(), func() {}
+	whole, release := c.Context(), func() {}
 	if t.request.Stream {
 		whole, release = detached(whole)
-		t.out = newLines(w, wire.MediaTypeEvents)
+		t.out = newLines(c.w, wire.MediaTypeEvents)
 	}
 	defer release()
 	ctx, cancel := context.WithCancelCause(whole)
 	defer cancel(nil)
-	if err := t.begin(r.Context()); err != nil {
-		return t.refuse(ctx, err)
+	if err := t.begin(c.Context()); err != nil {
+		return written{}, t.refuse(ctx, err)
 	}
 	defer s.answers.begin(t, cancel)()
 	defer t.record.end()
 	defer t.watch(ctx, cancel)()
-	defer t.watchReaders(r.Context(), ctx, cancel)()
+	defer t.watchReaders(c.Context(), ctx, cancel)()
 	failure := t.run(ctx)
 	t.keep(ctx, failure)
 	if !t.request.Stream {
-		if r.Context().Err() == context.Canceled {
-			return r.Context().Err()
+		if c.Context().Err() == context.Canceled {
+			return nil, c.Context().Err()
 		}
-		text, err := asJSON(t.whole())
-		if err == nil {
-			writeJSON(w, http.StatusOK, text)
-		}
-		return err
+		return asJSON(t.whole())
 	}
 	switch {
 	case failure == nil:
@@ -117,7 +112,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request, who directory.Prin
 	case t.failed != nil:
 		t.line(t.failed)
 	}
-	return nil
+	return written{}, nil
 }
 
 // begin checks the request and stores the question.
@@ -368,7 +363,7 @@ func searchFilters(applied []wire.AppliedFilter) any {
 
 // line sends a line.
 func (t *turn) line(value any) {
-	line := encoded(value)
+	line, _ := asJSON(value) // packets always encode
 	t.record.add(line)
 	if t.out != nil {
 		t.out.send(line)

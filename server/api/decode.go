@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -181,8 +180,7 @@ type chatRequest struct {
 }
 
 // decodeChat reads a question. It ignores fields of Onyx that this server does not need.
-func decodeChat(r *http.Request) (chatRequest, error) {
-	f := bodyFields(r)
+func decodeChat(f *fields) (chatRequest, error) {
 	request := chatRequest{parent: wire.LatestMessage}
 	request.Message = f.requireText("message", 0, maxChatRunes)
 	request.forced = f.whole("forced_tool_id", -1<<53, 1<<53)

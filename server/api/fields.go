@@ -414,3 +414,24 @@ func sourceValues() []string {
 	}
 	return values
 }
+
+// pathNumber reads a number of the path. An error in the path is the only one that is answered.
+func (c *call) pathNumber(name, field string) int {
+	id, err := strconv.Atoi(c.PathValue(name))
+	if err != nil {
+		f := newFields("path")
+		f.refuse(mustJSON(c.PathValue(name)), "int_parsing", notAnInteger, field)
+		c.broken = f.failure()
+	}
+	return id
+}
+
+// pathSession reads the id of a chat session of the path.
+func (c *call) pathSession() string {
+	f := newFields("path")
+	id := f.uuid(mustJSON(c.PathValue("id")), "session_id")
+	if err := f.failure(); err != nil {
+		c.broken = err
+	}
+	return id
+}

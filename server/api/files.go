@@ -32,8 +32,8 @@ const (
 func (s *Server) fileRoutes() []route {
 	return []route{
 		{pattern: "POST /user/projects/file/upload", needs: directory.PermissionBasic, timeout: ingestTimeout,
-			maxBody: wire.MaxUploadBytes, changes: true, handle: s.uploadFiles},
-		{pattern: "GET /chat/file/{id}", needs: directory.PermissionBasic, handle: s.downloadFile},
+			maxBody: wire.MaxUploadBytes, changes: true, respond: s.uploadFiles},
+		noBody("GET /chat/file/{id}", directory.PermissionBasic, s.downloadFile),
 	}
 }
 
@@ -45,19 +45,19 @@ type uploaded struct {
 
 // uploadFiles answers POST /user/projects/file/upload. Files that ingest reads are accepted; they can be used in
 // questions at once.
-func (s *Server) uploadFiles(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	files, form, err := readUpload(r)
+func (s *Server) uploadFiles(c *call) (any, error) {
+	files, form, err := readUpload(c.Request)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ids := temporaryIDs(form)
 	project := form.whole("project_id", 0, 1<<53)
 	incognito := form.sessionID("incognito_session_id")
 	if err := form.failure(); err != nil {
-		return err
+		return nil, err
 	}
 	if project != nil {
-		return detailed(http.StatusNotFound, "Project not found")
+		return nil, detailed(http.StatusNotFound, "Project not found")
 	}
 	answered := wire.UploadedFiles{UserFiles: []wire.UserFile{}, RejectedFiles: []wire.RejectedFile{}}
 	for _, file := range files {
@@ -72,19 +72,18 @@ func (s *Server) uploadFiles(w http.ResponseWriter, r *http.Request, who directo
 			reject("pictures cannot be read: the model of this server gets text only")
 			continue
 		}
-		text, err := ingest.TextOf(r.Context(), s.Local.Readers, file.name, file.data)
+		text, err := ingest.TextOf(c.Context(), s.Local.Readers, file.name, file.data)
 		if err != nil {
 			reject(err.Error())
 			continue
 		}
-		kept := s.newFile(who, file, text)
-		if err := s.Chats(who.Tenant).AddFile(r.Context(), kept, file.data); err != nil {
-			return err
+		kept := s.newFile(c.who, file, text)
+		if err := s.Chats(c.who.Tenant).AddFile(c.Context(), kept, file.data); err != nil {
+			return nil, err
 		}
-		answered.UserFiles = append(answered.UserFiles, userFile(who, kept, temporaryID(ids, file)))
+		answered.UserFiles = append(answered.UserFiles, userFile(c.who, kept, temporaryID(ids, file)))
 	}
-	writeJSON(w, http.StatusOK, answered)
-	return nil
+	return answered, nil
 }
 
 func (s *Server) newFile(who directory.Principal, file uploaded, content string) chat.File {
@@ -199,22 +198,23 @@ func temporaryID(ids map[string]string, file uploaded) *string {
 
 // downloadFile answers GET /chat/file/{id} with an uploaded file, for the user who uploaded it. It is sent as an
 // attachment: a browser must not render it.
-func (s *Server) downloadFile(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	name, media, data, err := s.Chats(who.Tenant).FileData(r.Context(), chatUser(who), r.PathValue("id"))
+func (s *Server) downloadFile(c *call) (any, error) {
+	name, media, data, err := s.Chats(c.who.Tenant).FileData(c.Context(), chatUser(c.who), c.PathValue("id"))
 	if errors.Is(err, chat.ErrNotFound) {
-		return detailed(http.StatusNotFound, fileNotFound)
+		err = detailed(http.StatusNotFound, fileNotFound)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if media == "text/plain" {
 		media = plainText
 	}
-	w.Header().Set("Content-Type", media)
-	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
-	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
-	_, _ = w.Write(data) // the caller may have disconnected
-	return nil
+	header := c.w.Header()
+	header.Set("Content-Type", media)
+	header.Set("Content-Length", strconv.Itoa(len(data)))
+	header.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
+	_, _ = c.w.Write(data) // the caller may have disconnected
+	return written{}, nil
 }
 
 // attached reads the files of a question, and those of its agent and of earlier messages that still exist.

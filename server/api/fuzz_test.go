@@ -61,7 +61,7 @@ func FuzzChatRequest(f *testing.F) {
 		"updated_at_range":{"start":"2026-01-01","end":1e308},"phrases":["p"],"exclude_filters":{"sources":["web","?"],"tags":[{}],"authors":[""]}}}`)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		r := httptest.NewRequestWithContext(t.Context(), "POST", "/chat/send-chat-message", bytes.NewReader(body))
-		request, err := decodeChat(r)
+		request, err := decodeChat(bodyFields(r))
 		if err != nil {
 			refusal(t, err)
 			return

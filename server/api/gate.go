@@ -397,10 +397,11 @@ func (g *Gate) mcpRoute() route {
 	denied := detailed(http.StatusUnauthorized, "Access denied. User is not authenticated.")
 	denied.authenticate = mcpRealm
 	return route{pattern: "POST /mcp", needs: directory.PermissionReadSearch, timeout: mcpTimeout, maxBody: megabyte, relays: true, denied: denied,
-		handle: func(w http.ResponseWriter, r *http.Request, _ directory.Principal) error {
-			token := bearer(r)
-			return g.options.MCP(w, r, g.Visitor(Visitor{Remote: r.RemoteAddr, Identify: func(ctx context.Context) (directory.Principal, error) {
+		respond: func(c *call) (any, error) {
+			token := bearer(c.Request)
+			identify := func(ctx context.Context) (directory.Principal, error) {
 				return g.server.Directory.Authenticate(ctx, token)
-			}}))
+			}
+			return written{}, g.options.MCP(c.w, c.Request, g.Visitor(Visitor{Remote: c.RemoteAddr, Identify: identify}))
 		}}
 }

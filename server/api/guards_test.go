@@ -7,8 +7,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"quarry/server/directory"
 )
 
 func TestFlight(t *testing.T) {
@@ -150,20 +148,20 @@ func TestAnswersInFlightAreBounded(t *testing.T) {
 	guard.flight = newQuota(megabyte, megabyte)
 	for name, flush := range map[string]bool{"whole": false, "stream": true} {
 		slow := unread{httptest.NewRecorder(), make(chan struct{}, 1), make(chan struct{})}
-		endless := route{pattern: "GET /endless", needs: identity, handle: func(w http.ResponseWriter, r *http.Request, _ directory.Principal) error {
-			w.Header().Set("Content-Length", "7")
+		endless := route{pattern: "GET /endless", needs: identity, respond: func(c *call) (any, error) {
+			c.w.Header().Set("Content-Length", "7")
 			defer func() {
 				if flush {
 					close(slow.taken)
 				}
 			}()
-			for r.Context().Err() == nil {
-				_, _ = w.Write(make([]byte, 64*kilobyte))
+			for c.Context().Err() == nil {
+				_, _ = c.w.Write(make([]byte, 64*kilobyte))
 				if flush {
-					_ = http.NewResponseController(w).Flush()
+					_ = http.NewResponseController(c.w).Flush()
 				}
 			}
-			return nil
+			return written{}, nil
 		}}
 		handler := w.server.mount([]route{endless}, w.server.authenticate, guard)
 		if !flush { // nothing is offered before it is refused

@@ -24,12 +24,13 @@ import (
 // libraryRoutes returns the routes that change the library on this machine. Only the owner's in-process handler has
 // them.
 func (s *Server) libraryRoutes() []route {
+	change := func(pattern string, do responder, traits ...func(*route)) route {
+		return withBody(pattern, identity, do, append(traits, func(r *route) { r.read = libraryFields })...)
+	}
 	return []route{
-		{pattern: "POST /library/add", needs: identity, maxBody: 2 * wire.MaxContent, handle: s.libraryAdd},
-		{pattern: "POST /library/sync", needs: identity, maxBody: 32 * megabyte, handle: s.librarySync},
-		{pattern: "POST /library/remove", needs: identity, maxBody: 32 * megabyte, handle: s.libraryRemove},
-		{pattern: "POST /library/check", needs: identity, handle: s.libraryCheck},
-		{pattern: "POST /library/migrate", needs: identity, handle: s.libraryMigrate},
+		change("POST /library/add", libraryAdd, upTo(2*wire.MaxContent)),
+		change("POST /library/sync", librarySync, huge), change("POST /library/remove", libraryRemove, huge),
+		change("POST /library/check", libraryCheck), change("POST /library/migrate", libraryMigrate),
 		noBody("GET /library/status", identity, s.libraryStatus),
 		noBody("GET /library/model", identity, s.modelStatus),
 		withBody("POST /library/model", identity, s.testModel),
@@ -51,31 +52,30 @@ type progress func(wire.LibraryEvent)
 type work func(documents index.Index, report progress) (wire.LibraryEvent, error)
 
 // libraryAdd answers POST /library/add.
-func (s *Server) libraryAdd(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	f := libraryFields(r)
-	paths := absolutePaths(f, "paths")
-	piped := ingest.Piped{Title: f.textOr("title", "", maxItemRunes), Content: f.bytes("content")}
-	if piped.Title == "" && f.require("paths") && len(paths) == 0 {
-		f.refuse(f.raw["paths"], "too_short", "List should have at least 1 item", "paths")
+func libraryAdd(c *call) (any, error) {
+	s, ctx, paths := c.server, c.Context(), absolutePaths(c.fields, "paths")
+	piped := ingest.Piped{Title: c.textOr("title", "", maxItemRunes), Content: c.bytes("content")}
+	if piped.Title == "" && c.require("paths") && len(paths) == 0 {
+		c.refuse(c.raw["paths"], "too_short", "List should have at least 1 item", "paths")
 	}
-	options := ingest.Options{Local: s.Local, Now: s.Now, As: f.textOr("as", "", maxItemRunes), DryRun: f.flag("dry_run")}
+	options := ingest.Options{Local: s.Local, Now: s.Now, DryRun: c.flag("dry_run")}
+	options.As = c.textOr("as", "", maxItemRunes)
 	if options.As != "" {
 		if err := ingest.CheckSource(options.As); err != nil {
-			f.refuse(f.raw["as"], "enum", err.Error(), "as")
+			c.refuse(c.raw["as"], "enum", err.Error(), "as")
 		}
 	}
-	options.Name = f.textOr("name", "", maxItemRunes)
-	options.Set, options.Include = f.textOr("set", "", maxItemRunes), f.texts("include")
-	if err := f.failure(); err != nil {
-		return err
+	options.Name = c.textOr("name", "", maxItemRunes)
+	options.Set, options.Include = c.textOr("set", "", maxItemRunes), c.texts("include")
+	if err := c.failure(); err != nil {
+		return nil, err
 	}
 	if err := ingest.CheckName(options.Name); err != nil {
-		return coded(http.StatusBadRequest, "INVALID_INPUT", "%s", err.Error())
+		return nil, coded(http.StatusBadRequest, "INVALID_INPUT", "%s", err.Error())
 	}
 	if err := mustExist(paths); err != nil {
-		return err
+		return nil, err
 	}
-	ctx := r.Context()
 	add := func(documents index.Index, report progress) (wire.LibraryEvent, error) {
 		if piped.Title != "" {
 			return ingest.AddPiped(ctx, documents, piped, options, report)
@@ -83,21 +83,21 @@ func (s *Server) libraryAdd(w http.ResponseWriter, r *http.Request, who director
 		return ingest.Add(ctx, documents, paths, options, report)
 	}
 	if options.DryRun {
-		return s.libraryWork(w, r, who, f, false, add)
+		return c.libraryWork(false, add)
 	}
 	if options.Set != "" {
 		// Before its first document is stored: those of an unknown set cannot be found by its name.
-		if err := s.Directory.EnsureDocumentSet(ctx, who.Tenant, options.Set); err != nil {
-			return err
+		if err := s.Directory.EnsureDocumentSet(ctx, c.who.Tenant, options.Set); err != nil {
+			return nil, err
 		}
 	}
-	return s.libraryWork(w, r, who, f, true, func(documents index.Index, report progress) (wire.LibraryEvent, error) {
+	return c.libraryWork(true, func(documents index.Index, report progress) (wire.LibraryEvent, error) {
 		done, err := add(documents, report)
 		if err == nil {
-			err = s.matchSets(ctx, who, documents, "")
+			err = s.matchSets(ctx, c.who, documents, "")
 		}
 		if err == nil {
-			s.embedAdded(ctx, who, documents, addedWithin, report)
+			s.embedAdded(ctx, c.who, documents, addedWithin, report)
 		}
 		return done, err
 	})
@@ -128,12 +128,11 @@ func absolutePaths(f *fields, name string) []string {
 }
 
 // librarySync answers POST /library/sync.
-func (s *Server) librarySync(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	f, ctx := libraryFields(r), r.Context()
-	paths := absolutePaths(f, "paths")
-	extent, local, meaning := checkExtent(f), s.Local, f.flag("meaning")
-	local.FilesOnly = f.flag("files_only")
-	return s.libraryWork(w, r, who, f, true, func(documents index.Index, report progress) (wire.LibraryEvent, error) {
+func librarySync(c *call) (any, error) {
+	s, ctx, paths := c.server, c.Context(), absolutePaths(c.fields, "paths")
+	extent, local, meaning := checkExtent(c.fields), s.Local, c.flag("meaning")
+	local.FilesOnly = c.flag("files_only")
+	return c.libraryWork(true, func(documents index.Index, report progress) (wire.LibraryEvent, error) {
 		if err := ingest.CheckAdded(ctx, documents, paths); err != nil && !errors.Is(err, fault.ErrDamaged) {
 			return wire.LibraryEvent{}, err
 		}
@@ -141,44 +140,43 @@ func (s *Server) librarySync(w http.ResponseWriter, r *http.Request, who directo
 		if err != nil {
 			return repaired, err
 		}
-		done, err := s.syncFiles(ctx, who.Tenant, documents, paths, local, report)
+		done, err := s.syncFiles(ctx, c.who.Tenant, documents, paths, local, report)
 		if errors.Is(err, fault.ErrDamaged) && extent == wire.CheckPart {
 			// The damage is in a part that was not checked.
 			if repaired, err = s.repair(ctx, documents, wire.CheckFull, report); err == nil {
-				done, err = s.syncFiles(ctx, who.Tenant, documents, paths, local, report)
+				done, err = s.syncFiles(ctx, c.who.Tenant, documents, paths, local, report)
 			}
 		}
 		done.Repaired, done.Damaged, done.Updated = repaired.Repaired, repaired.Damaged, done.Updated+repaired.Updated
 		done.Removed, done.Unchanged = done.Removed+repaired.Removed, max(0, done.Unchanged-repaired.Updated)
 		if err == nil && done.Added+done.Updated+done.Removed > 0 {
-			err = s.matchSets(ctx, who, documents, "")
+			err = s.matchSets(ctx, c.who, documents, "")
 		}
 		if err == nil {
 			limit := addedWithin
 			if meaning {
 				limit = 0
 			}
-			s.embedAdded(ctx, who, documents, limit, report)
+			s.embedAdded(ctx, c.who, documents, limit, report)
 		}
 		return done, err
 	})
 }
 
 // libraryRemove answers POST /library/remove.
-func (s *Server) libraryRemove(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	f := libraryFields(r)
-	request := wire.RemoveRequest{Refs: f.texts("refs"), Source: f.textOr("source", "", maxItemRunes),
-		Set: f.textOr("set", "", maxItemRunes)}
+func libraryRemove(c *call) (any, error) {
+	request := wire.RemoveRequest{Refs: c.texts("refs"), Source: c.textOr("source", "", maxItemRunes),
+		Set: c.textOr("set", "", maxItemRunes)}
 	for i, ref := range request.Refs {
 		if strings.TrimSpace(ref) == "" { // it would be read as the working directory
-			f.refuse(mustJSON(ref), "value_error", "Value error, a reference must not be empty", "refs", i)
+			c.refuse(mustJSON(ref), "value_error", "Value error, a reference must not be empty", "refs", i)
 		}
 	}
 	if len(request.Refs) == 0 && request.Source == "" && request.Set == "" {
-		f.refuse(f.raw["refs"], "missing", "Value error, give refs, a source or a set", "refs")
+		c.refuse(c.raw["refs"], "missing", "Value error, give refs, a source or a set", "refs")
 	}
-	return s.libraryWork(w, r, who, f, true, func(documents index.Index, report progress) (wire.LibraryEvent, error) {
-		return s.remove(r.Context(), who, documents, request, report)
+	return c.libraryWork(true, func(documents index.Index, report progress) (wire.LibraryEvent, error) {
+		return c.server.remove(c.Context(), c.who, documents, request, report)
 	})
 }
 
@@ -216,20 +214,20 @@ const workMemory = 512 << 20
 
 // libraryWork streams the progress of work, and at the end exactly one event with its result or error. With writes, a
 // library that does not exist is created. A request with invalid fields is refused.
-func (s *Server) libraryWork(w http.ResponseWriter, r *http.Request, who directory.Principal, f *fields, writes bool,
-	do work) error {
-	if err := f.failure(); err != nil {
-		return err
+func (c *call) libraryWork(writes bool, do work) (any, error) {
+	if err := c.failure(); err != nil {
+		return nil, err
 	}
-	documents, err := s.Index(r.Context(), who.Tenant, writes)
+	s, ctx := c.server, c.Context()
+	documents, err := s.Index(ctx, c.who.Tenant, writes)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if usual := debug.SetMemoryLimit(-1); usual > workMemory {
 		debug.SetMemoryLimit(workMemory)
 		defer debug.SetMemoryLimit(usual)
 	}
-	out := newLines(w, wire.MediaTypeNDJSON)
+	out := newLines(c.w, wire.MediaTypeNDJSON)
 	done, err := do(documents, func(event wire.LibraryEvent) {
 		if event.Type != wire.LibraryDone && event.Type != wire.LibraryError {
 			out.send(event)
@@ -237,11 +235,11 @@ func (s *Server) libraryWork(w http.ResponseWriter, r *http.Request, who directo
 	})
 	if err == nil {
 		if writes {
-			s.settle(r.Context(), documents, func(event wire.LibraryEvent) { out.send(event) })
+			s.settle(ctx, documents, func(event wire.LibraryEvent) { out.send(event) })
 		}
 		done.Type = wire.LibraryDone
 		out.send(done)
-		return nil
+		return written{}, nil
 	}
 	if errors.Is(err, ingest.ErrOwned) {
 		err = coded(http.StatusConflict, "CONFLICT", "%s", err.Error())
@@ -250,17 +248,17 @@ func (s *Server) libraryWork(w http.ResponseWriter, r *http.Request, who directo
 		err = coded(http.StatusNotFound, "NOT_FOUND", "%s", err.Error()) // the text may suggest what was meant
 	}
 	if !out.begun() {
-		return err
+		return nil, err
 	}
 	failed, known := explain(err, true)
 	if !known && !errors.Is(err, context.Canceled) {
-		s.Log.ErrorContext(r.Context(), "library work failed", "path", r.URL.Path, guard.Attr(err))
+		s.Log.ErrorContext(ctx, "library work failed", "path", c.URL.Path, guard.Attr(err))
 	}
 	// The counts up to the failure are reported too.
 	done.Type = wire.LibraryError
 	done.ErrorCode, done.Detail = failed.code, failed.detail
 	out.send(done)
-	return nil
+	return written{}, nil
 }
 
 // libraryStatus answers GET /library/status. If the library still has the version known, only that is returned:
@@ -325,11 +323,10 @@ func checkExtent(f *fields) string {
 }
 
 // libraryCheck answers POST /library/check.
-func (s *Server) libraryCheck(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	f := libraryFields(r)
-	repair := f.flag("repair")
-	return s.libraryWork(w, r, who, f, repair, func(documents index.Index, report progress) (wire.LibraryEvent, error) {
-		found, err := documents.Check(r.Context(), index.CheckOptions{Full: true, Repair: repair}, checking(report))
+func libraryCheck(c *call) (any, error) {
+	repair := c.flag("repair")
+	return c.libraryWork(repair, func(documents index.Index, report progress) (wire.LibraryEvent, error) {
+		found, err := documents.Check(c.Context(), index.CheckOptions{Full: true, Repair: repair}, checking(report))
 		return reportDamage(found, report), err
 	})
 }
@@ -437,20 +434,19 @@ func describeDamage(damage index.Damage) string {
 }
 
 // libraryMigrate answers POST /library/migrate.
-func (s *Server) libraryMigrate(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	f := libraryFields(r)
-	request := wire.MigrateRequest{To: f.textOr("to", "", maxItemRunes), DryRun: f.flag("dry_run")}
+func libraryMigrate(c *call) (any, error) {
+	request := wire.MigrateRequest{To: c.textOr("to", "", maxItemRunes), DryRun: c.flag("dry_run")}
 	if !slices.Contains(wire.Engines(), request.To) {
-		f.refuse(f.raw["to"], "enum", "Input should be 'weaviate' or 'postgres'", "to")
+		c.refuse(c.raw["to"], "enum", "Input should be 'weaviate' or 'postgres'", "to")
 	}
-	if err := f.failure(); err != nil {
-		return err
+	if err := c.failure(); err != nil {
+		return nil, err
 	}
-	if s.Migrate == nil {
-		return coded(http.StatusNotFound, "NOT_FOUND", "no engine and no database is configured to copy to")
+	if c.server.Migrate == nil {
+		return nil, coded(http.StatusNotFound, "NOT_FOUND", "no engine and no database is configured to copy to")
 	}
-	return s.libraryWork(w, r, who, f, false, func(_ index.Index, report progress) (wire.LibraryEvent, error) {
-		return s.Migrate(r.Context(), request, report)
+	return c.libraryWork(false, func(_ index.Index, report progress) (wire.LibraryEvent, error) {
+		return c.server.Migrate(c.Context(), request, report)
 	})
 }
 

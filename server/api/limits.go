@@ -135,7 +135,8 @@ func newLimiter(name string, limit Rate, now func() time.Time, shared Coordinato
 	if limit.Count <= 0 || limit.Per <= 0 {
 		return nil
 	}
-	return &limiter{rate: limit, now: now, shared: shared, name: name, buckets: newLRU[string, *rate.Limiter](maxBuckets)}
+	buckets, _ := lru.New[string, *rate.Limiter](maxBuckets) // a positive size is no error
+	return &limiter{rate: limit, now: now, shared: shared, name: name, buckets: buckets}
 }
 
 // take counts a request of a key. It returns the refusal if it is not allowed.

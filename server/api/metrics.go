@@ -100,19 +100,19 @@ func (m *measures) search(kind, outcome string, took time.Duration, stages []wir
 
 // metricsRoute returns GET /metrics, for everybody or for administrators of the default tenant, who run the server.
 func (s *Server) metricsRoute(everybody bool) route {
-	r := route{pattern: "GET /metrics", needs: directory.PermissionAdmin, handle: s.serveMetrics, monitoring: true}
+	needs := directory.PermissionAdmin
 	if everybody {
-		r.needs = open
+		needs = open
 	}
-	return r
+	return noBody("GET /metrics", needs, s.serveMetrics, func(r *route) { r.monitoring = true })
 }
 
-func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	if who.Tenant != "" && who.Tenant != directory.DefaultTenant {
-		return forbidden("The metrics are of all tenants of this server.")
+func (s *Server) serveMetrics(c *call) (any, error) {
+	if c.who.Tenant != "" && c.who.Tenant != directory.DefaultTenant {
+		return nil, forbidden("The metrics are of all tenants of this server.")
 	}
-	metrics.Serve(w, r, s.Log, s.measures().registry, s.measureLibrary(r.Context()))
-	return nil
+	metrics.Serve(c.w, c.Request, s.Log, s.measures().registry, s.measureLibrary(c.Context()))
+	return written{}, nil
 }
 
 // measureLibrary returns metrics of the size of the library, or none if it cannot be read in time: the other metrics
@@ -189,8 +189,8 @@ type audit struct {
 	failed  string     // error code of an answer that failed after it began
 }
 
-func (s *Server) startAudit(r *http.Request, who directory.Principal) *audit {
-	return &audit{kind: kindSearch, server: s, ctx: r.Context(), who: who, start: time.Now()}
+func (c *call) startAudit() *audit {
+	return &audit{kind: kindSearch, server: c.server, ctx: c.Context(), who: c.who, start: time.Now()}
 }
 
 // answered records the answer.

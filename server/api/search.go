@@ -18,49 +18,49 @@ import (
 )
 
 // search answers POST /search, at once or as a stream.
-func (s *Server) search(w http.ResponseWriter, r *http.Request, who directory.Principal) (err error) {
-	audit := s.startAudit(r, who)
+func (s *Server) search(c *call) (_ any, err error) {
+	ctx, who, audit := c.Context(), c.who, c.startAudit()
 	defer func() { audit.end(err) }()
-	request, err := searchRequest(bodyFields(r))
+	request, err := searchRequest(c.fields)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	audit.request = request
-	prepared, err := s.prepare(r.Context(), who, request)
+	prepared, err := s.prepare(ctx, who, request)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	prepared.Model, audit.meter, err = s.metered(r.Context(), who, prepared.Model, request)
+	prepared.Model, audit.meter, err = s.metered(ctx, who, prepared.Model, request)
 	if errors.Is(err, llm.ErrUncounted) {
 		prepared.NoModelReason, err = err.Error(), nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.byVector(&prepared, audit.meter)
-	visible, err := s.visibleSets(r.Context(), who)
+	visible, err := s.visibleSets(ctx, who)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	done, err := s.slots.acquireFor(r.Context(), prepared)
+	done, err := s.slots.acquireFor(ctx, prepared)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer done()
 	var response *wire.SearchResponse
-	err = s.reading(r.Context(), who.Tenant, func(snapshot index.Snapshot) (err error) {
-		edge, err := s.cross(r.Context(), who.Tenant, snapshot, &prepared)
+	err = s.reading(ctx, who.Tenant, func(snapshot index.Snapshot) (err error) {
+		edge, err := s.cross(ctx, who.Tenant, snapshot, &prepared)
 		if err != nil {
 			return err
 		}
 		if request.Stream {
-			return s.stream(w, r, snapshot, prepared, func(response *wire.SearchResponse) {
+			return c.stream(snapshot, prepared, func(response *wire.SearchResponse) {
 				visible.narrow(response)
-				edge.narrow(r.Context(), response)
+				edge.narrow(ctx, response)
 			}, audit)
 		}
-		if response, err = pipeline.Run(r.Context(), snapshot, prepared, nil); err == nil {
-			edge.narrow(r.Context(), response)
+		if response, err = pipeline.Run(ctx, snapshot, prepared, nil); err == nil {
+			edge.narrow(ctx, response)
 		}
 		return err
 	})
@@ -68,14 +68,11 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, who directory.Pr
 		err = detailed(http.StatusNotFound, documentNotFound)
 	}
 	if err != nil || response == nil {
-		return err
+		return written{}, err
 	}
-	// Written after the snapshot is closed and the slot is free, so that a slow reader blocks nothing.
-	done()
 	audit.answered(response)
 	visible.narrow(response)
-	writeJSON(w, http.StatusOK, response)
-	return nil
+	return response, nil // written when the snapshot is closed and the slot is free: a slow reader blocks nothing
 }
 
 // cross completes a search with what the library that it reads says: the names of its documents, and its sources.
@@ -106,10 +103,10 @@ func findSources(ctx context.Context, snapshot index.Snapshot, prepared *pipelin
 }
 
 // stream sends the pipeline's events, and at the end exactly one event with the response or the error.
-func (s *Server) stream(w http.ResponseWriter, r *http.Request, snapshot index.Snapshot, prepared pipeline.Request,
-	narrow func(*wire.SearchResponse), audit *audit) error {
-	out := newLines(w, wire.MediaTypeNDJSON)
-	response, err := pipeline.Run(r.Context(), snapshot, prepared, func(event wire.SearchEvent) {
+func (c *call) stream(snapshot index.Snapshot, prepared pipeline.Request, narrow func(*wire.SearchResponse),
+	audit *audit) error {
+	ctx, out := c.Context(), newLines(c.w, wire.MediaTypeNDJSON)
+	response, err := pipeline.Run(ctx, snapshot, prepared, func(event wire.SearchEvent) {
 		if event.Type == wire.EventFinal || event.Type == wire.EventError {
 			return
 		}
@@ -127,12 +124,12 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, snapshot index.S
 	case !out.begun():
 		return err
 	}
-	f, known := explain(err, isTrusted(r.Context()))
+	f, known := explain(err, isTrusted(ctx))
 	switch {
-	case r.Context().Err() == context.Canceled: // the server stops, or the caller disconnected
+	case ctx.Err() == context.Canceled: // the server stops, or the caller disconnected
 		f = canceled()
 	case !known:
-		s.Log.ErrorContext(r.Context(), "search failed", guard.Attr(err))
+		c.server.Log.ErrorContext(ctx, "search failed", guard.Attr(err))
 	}
 	out.send(wire.SearchEvent{Type: wire.EventError, ErrorCode: f.code, Detail: f.detail})
 	audit.failed = f.code

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,7 +13,6 @@ import (
 	"quarry/client/wire"
 	"quarry/internal/guard"
 	"quarry/server/chat"
-	"quarry/server/directory"
 )
 
 // lines streams JSON objects, one per line, and flushes each. Nothing is sent before the first line, so that an early
@@ -305,46 +303,36 @@ func detached(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // resumeChat answers GET /chat/chat-session/{id}/resume-stream: the lines of the answer that is being written, from the
 // line cursor on, and those that follow.
-func (s *Server) resumeChat(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	c := &call{r, queryFields(r.URL.Query()), s, who}
+func (s *Server) resumeChat(c *call) (any, error) {
 	cursor := c.wholeOr("cursor", 0, 0, 1<<53)
 	id := c.pathSession()
 	if _, _, err := c.session(id); err != nil {
-		return sessionHidden(err)
+		return nil, sessionHidden(err)
 	}
 	run := s.answers.resumable(id)
 	if run == nil {
-		return coded(http.StatusNotFound, "NOT_FOUND", "No resumable run for this chat session")
+		return nil, coded(http.StatusNotFound, "NOT_FOUND", "No resumable run for this chat session")
 	}
 	defer run.record.join()()
 	beat := time.NewTicker(s.heartbeat)
 	defer beat.Stop()
-	out := newLines(w, wire.MediaTypeEvents)
+	out := newLines(c.w, wire.MediaTypeEvents)
 	for {
 		lines, more, grown := run.record.after(cursor)
 		for _, line := range lines {
 			out.send(line)
 		}
 		if cursor += len(lines); !more {
-			return nil
+			return written{}, nil
 		}
 		select {
 		case <-grown:
 		case <-beat.C:
 			out.send(chat.At(chat.TurnSearch, chat.Heartbeat()))
-		case <-r.Context().Done():
-			return nil
+		case <-c.Context().Done():
+			return written{}, nil
 		}
 	}
-}
-
-// encoded returns a line of a stream.
-func encoded(value any) json.RawMessage {
-	var line bytes.Buffer
-	if err := wire.WriteJSON(&line, value); err != nil {
-		return nil
-	}
-	return bytes.TrimSpace(line.Bytes())
 }
 
 // sessionHidden answers a session of somebody else like one that does not exist.

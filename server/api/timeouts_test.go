@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"quarry/internal/testkit/memnet"
-	"quarry/server/directory"
 )
 
 // serveWorld listens with the patience of a real server, in a bubble.
@@ -71,16 +70,15 @@ func TestAnAnswerMayTakeLonger(t *testing.T) {
 		for _, body := range []string{"", "{}"} {
 			w := newWorld(t)
 			listener := serveWorld(t, w, route{pattern: "POST /slow", needs: identity, timeout: searchTimeout,
-				handle: func(answered http.ResponseWriter, r *http.Request, _ directory.Principal) error {
-					if _, err := io.ReadAll(r.Body); err != nil {
-						return err
+				respond: func(c *call) (any, error) {
+					if _, err := io.ReadAll(c.Body); err != nil {
+						return nil, err
 					}
 					select {
-					case <-r.Context().Done():
-						return r.Context().Err()
+					case <-c.Context().Done():
+						return nil, c.Context().Err()
 					case <-time.After(90 * time.Second): // longer than ReadTimeout and the patience with bodies
-						writeJSON(answered, http.StatusOK, "done")
-						return nil
+						return "done", nil
 					}
 				}})
 			transport := listener.Transport()
@@ -106,12 +104,12 @@ func TestAnAnswerThatIsNeverRead(t *testing.T) {
 		w := newWorld(t)
 		ended := make(chan error, 1)
 		listener := serveWorld(t, w, route{pattern: "GET /endless", needs: open,
-			handle: func(w http.ResponseWriter, r *http.Request, _ directory.Principal) error {
+			respond: func(c *call) (any, error) {
 				for {
-					if _, err := w.Write(make([]byte, 1<<16)); err != nil {
-						<-r.Context().Done()
+					if _, err := c.w.Write(make([]byte, 1<<16)); err != nil {
+						<-c.Context().Done()
 						ended <- err
-						return nil
+						return written{}, nil
 					}
 				}
 			}})
