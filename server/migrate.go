@@ -103,13 +103,14 @@ func (m *migration) tenant(ctx context.Context, tenant string, number, tenants i
 
 // directory copies people, tokens and all else that the directory has.
 func (m *migration) directory(ctx context.Context) error {
-	return m.rows(ctx, directory.DefaultTenant, "directory", &m.moved.Directory, func(s *Server, create bool) (postgres.Copied, error) {
+	open := func(s *Server, create bool) (postgres.Copied, error) {
 		d, err := s.directory(ctx, create)
 		if err != nil {
 			return postgres.Copied{}, err
 		}
 		return d.Copied(), nil
-	})
+	}
+	return m.rows(ctx, directory.DefaultTenant, "directory", &m.moved.Directory, open)
 }
 
 // chats copies the conversations of a tenant.

@@ -100,10 +100,7 @@ func Lazy(find func(ctx context.Context, create bool) (*Directory, error), now f
 }
 
 func newDirectory(open sqldb.Lazy, now func() time.Time) *Directory {
-	recent, err := lru.New[cacheKey, versioned](maxCached)
-	if err != nil {
-		panic(err) // the size is not positive
-	}
+	recent, _ := lru.New[cacheKey, versioned](maxCached) // a positive size is no error
 	return &Directory{open: open, counts: open, now: now, recent: recent}
 }
 

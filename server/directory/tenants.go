@@ -118,10 +118,10 @@ func copiedTables() []string {
 		"agent_files", "model_tokens", "removed_libraries"}
 }
 
-// Copied returns the directory for a copy to one on a PostgreSQL server, which replaces all that is there. Conversations
-// on that server are removed.
+// Copied returns the directory for a copy to one on a PostgreSQL server, which replaces all that is there. The
+// conversations on that server are removed.
 func (d *Directory) Copied() postgres.Copied {
-	return postgres.Copied{Name: "directory", DB: d.db, Tables: copiedTables(), Fill: func(ctx context.Context, from, to *sql.Tx) (rows int, err error) {
+	fill := func(ctx context.Context, from, to *sql.Tx) (rows int, err error) {
 		for _, table := range slices.Backward(copiedTables()) {
 			if _, err := to.ExecContext(ctx, "DELETE FROM "+table); err != nil {
 				return 0, fmt.Errorf("empty the table %s: %w", table, err)
@@ -134,5 +134,6 @@ func (d *Directory) Copied() postgres.Copied {
 			}
 		}
 		return rows, nil
-	}}
+	}
+	return postgres.Copied{Name: "directory", DB: d.db, Tables: copiedTables(), Fill: fill}
 }

@@ -73,18 +73,23 @@ func CitedIn(ctx context.Context, idx index.Index, link string) ([]string, error
 	return slices.Sorted(maps.Values(cited)), err
 }
 
+// storedIDs returns the ids of all documents.
+func storedIDs(ctx context.Context, idx index.Index) ([]string, error) {
+	snapshot, err := idx.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer snapshot.Close()
+	return snapshot.DocumentIDs(ctx, index.Selector{All: true})
+}
+
 // goneCited returns the keys of what passages of documents were cited by that are gone.
 func goneCited(ctx context.Context, idx index.Index) ([]string, error) {
 	cited, err := idx.Cursors(ctx, citedPrefix)
 	if err != nil || len(cited) == 0 {
 		return nil, err
 	}
-	snapshot, err := idx.Snapshot(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer snapshot.Close()
-	ids, err := snapshot.DocumentIDs(ctx, index.Selector{All: true})
+	ids, err := storedIDs(ctx, idx)
 	maps.DeleteFunc(cited, func(_, id string) bool {
 		_, exists := slices.BinarySearch(ids, id)
 		return exists
@@ -141,12 +146,7 @@ func (n *Names) missingHashes(ctx context.Context, idx index.Index) (map[string]
 	if err != nil {
 		return nil, err
 	}
-	snapshot, err := idx.Snapshot(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer snapshot.Close()
-	ids, err := snapshot.DocumentIDs(ctx, index.Selector{All: true})
+	ids, err := storedIDs(ctx, idx)
 	changes := map[string]string{}
 	if changes[hashesKey] = ""; len(ids) > 0 {
 		changes[hashesKey] = n.fingerprint()

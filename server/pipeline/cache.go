@@ -22,13 +22,7 @@ type (
 
 // NewCache returns an empty cache.
 func NewCache() *Cache {
-	return &Cache{newLRU[vectorKey, []float32](maxVectors), newLRU[digestKey, digest](maxDigests)}
-}
-
-func newLRU[K comparable, V any](size int) *lru.Cache[K, V] {
-	cache, err := lru.New[K, V](size)
-	if err != nil {
-		panic(err) // only for a size of 0
-	}
-	return cache
+	vectors, _ := lru.New[vectorKey, []float32](maxVectors) // a positive size is no error
+	digests, _ := lru.New[digestKey, digest](maxDigests)
+	return &Cache{vectors, digests}
 }

@@ -130,7 +130,7 @@ type Copied struct {
 	Name   string // for people
 	DB     sqldb.DB
 	Tables []string
-	// Fill replaces all of the part in a transaction of its own by what another one has, and returns the number of rows.
+	// Fill replaces all of the part, in a transaction of its own, by what another one has. It returns the rows.
 	Fill func(ctx context.Context, from, to *sql.Tx) (rows int, err error)
 }
 

@@ -83,9 +83,7 @@ func Open(ctx context.Context, store *documents.Store, options Options) (*Index,
 	}
 	x := &Index{Store: store, client: c, holder: uuid.NewString(), changes: maxChanged, log: options.Log}
 	x.log = cmp.Or(x.log, slog.New(slog.DiscardHandler))
-	if x.analysed.known, err = lru.New[version, *segment.Reader](cachedBytes / readerBytes); err != nil {
-		return nil, err
-	}
+	x.analysed.known, _ = lru.New[version, *segment.Reader](cachedBytes / readerBytes) // a positive size is no error
 	if err := x.start(ctx, options.Tenant); err != nil {
 		return nil, errors.Join(err, c.close())
 	}

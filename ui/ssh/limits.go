@@ -40,10 +40,7 @@ type rates struct {
 }
 
 func newRates(perMinute int) *rates {
-	known, err := lru.New[string, *rate.Limiter](rememberedAddresses)
-	if err != nil {
-		panic(err) // only for a size that is not positive
-	}
+	known, _ := lru.New[string, *rate.Limiter](rememberedAddresses) // a positive size is no error
 	return &rates{perMinute: perMinute, known: known}
 }
 

@@ -147,8 +147,8 @@ func (r *run) fetched(wanted Wanted, f func(before int) error) error {
 	return f(before)
 }
 
-// mostFrequent yields the surfaces elsewhere that begin with a prefix, those that most documents contain first, some at a
-// time: first of them, and then more and more.
+// mostFrequent yields the surfaces elsewhere that begin with a prefix, those that most documents contain first. They
+// come in batches that grow from the size first.
 func (r *run) mostFrequent(prefix string, first int) iter.Seq[[]Surface] {
 	return func(yield func([]Surface) bool) {
 		for had, limit := 0, first; ; limit *= 4 {
@@ -195,11 +195,11 @@ func (r *run) rarest(all []counted) (rare []counted) {
 	return rare
 }
 
-// Keep returns the hits that a query's filter, phrases and exclusions admit among the parts of s, with their
-// fingerprints and languages.
+// Keep returns the hits that a query's filter, phrases and exclusions admit among the parts of s, as Nearest would.
 func (s *Searcher) Keep(ctx context.Context, query index.Query, hits []index.Hit) ([]index.Hit, error) {
-	return answer(ctx, s, "check the passages found", func(r *run) (kept []index.Hit, err error) {
+	return answer(ctx, s, "check the passages found", func(r *run) ([]index.Hit, error) {
 		p := r.restricting(&query)
+		var all []candidate
 		for part := range s.parts {
 			f := r.filter(part, &query.Filter)
 			phrases, err := r.restrict(part, p, f)
@@ -213,12 +213,11 @@ func (s *Searcher) Keep(ctx context.Context, query index.Query, hits []index.Hit
 				}
 				first, end := r.reader(part).DocumentChunks(d)
 				if at := first + hit.Chunk; at < end && (phrases == nil || phrases.Has(at)) {
-					hit.Fingerprint, hit.Language = r.reader(part).Fingerprint(at), r.language(part, d)
-					kept = append(kept, hit)
+					all = append(all, candidate{part: part, document: d, chunk: at, score: hit.Score})
 				}
 			}
 		}
-		return kept, nil
+		return r.nearPassages(r.firstOfEach(all, query.PerDocument)), nil
 	})
 }
 

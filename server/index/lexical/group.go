@@ -22,10 +22,7 @@ type group struct {
 func remembered[T any](reader *segment.Reader) *lru.Cache[string, T] {
 	type key struct{}
 	return segment.Derived(reader, key{}, func() *lru.Cache[string, T] {
-		cache, err := lru.New[string, T](maxGroups)
-		if err != nil { // only of a size that is not positive
-			panic(err)
-		}
+		cache, _ := lru.New[string, T](maxGroups) // a positive size is no error
 		return cache
 	})
 }

@@ -132,7 +132,8 @@ func (r *run) respelt(a *analysis.Analyser, w analysis.QueryWord, surfaces ...st
 
 // occurs reports whether a document that the caller may see contains a phrase.
 func (r *run) occurs(phrase []phraseTerm, rights []segment.Bits, access index.Access) (found bool, err error) {
-	wanted := Wanted{Filter: index.Filter{Access: access}, Phrases: wantedPhrases([][]phraseTerm{phrase}), Limit: candidates}
+	wanted := Wanted{Filter: index.Filter{Access: access}, Limit: candidates}
+	wanted.Phrases = wantedPhrases([][]phraseTerm{phrase})
 	isElsewhere := r.far != nil
 	err = r.fetched(wanted, func(int) error {
 		if isElsewhere {
@@ -141,7 +142,8 @@ func (r *run) occurs(phrase []phraseTerm, rights []segment.Bits, access index.Ac
 		for part := range r.s.parts {
 			reader := r.reader(part)
 			among := func(chunk uint32) bool { return !found && rights[part].Has(reader.Owners().Of(int(chunk))) }
-			if err := r.occurrences(part, phrase, among, func(uint32, int, bool) { found = true }); found || err != nil {
+			err := r.occurrences(part, phrase, among, func(uint32, int, bool) { found = true })
+			if found || err != nil {
 				return err
 			}
 		}

@@ -78,10 +78,10 @@ func (r *run) completions(prefix string, rights []segment.Bits, limit int) (word
 	} else {
 		n := 0
 		r.surfaces(prefix, func(at *segment.Cursor, documents int64) {
-			if n++; n%256 == 0 && r.ctx.Err() != nil || !best.accepts(documents) { // it cannot be more than all documents
-				return
+			isEnded := n%256 == 255 && r.ctx.Err() != nil
+			if n++; !isEnded && best.accepts(documents) { // it cannot be more than all documents
+				add(string(at.Key()))
 			}
-			add(string(at.Key()))
 		})
 	}
 	for _, c := range best.items {
