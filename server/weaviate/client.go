@@ -70,7 +70,8 @@ func ParseURL(address string) (c Cluster, err error) {
 	c = Cluster{TLS: scheme == "weaviates", GRPC: defaultGRPC, Replication: 1}
 	for host := range strings.SplitSeq(strings.TrimSuffix(hosts, "/"), ",") {
 		name, port, err := net.SplitHostPort(host)
-		if number, wrong := strconv.Atoi(port); err != nil || name == "" || strings.ContainsAny(name, "/@") || wrong != nil || number < 1 || number > 65535 {
+		number, wrong := strconv.Atoi(port)
+		if err != nil || name == "" || strings.ContainsAny(name, "/@") || wrong != nil || number < 1 || number > 65535 {
 			return Cluster{}, fmt.Errorf("has a host that is not HOST:PORT: %q", host[strings.LastIndexByte(host, '@')+1:])
 		}
 		c.Hosts = append(c.Hosts, host)

@@ -65,7 +65,8 @@ type found struct {
 var _ lexical.Elsewhere = (*reach)(nil)
 
 func (s *snapshot) reach(ctx context.Context, access index.Access) *reach {
-	r := &reach{ctx: ctx, s: s, access: access, host: s.index.client.searches.Add(1), since: s.position, loaded: map[string]*segment.Reader{}, answers: map[string]found{}}
+	r := &reach{ctx: ctx, s: s, access: access, host: s.index.client.searches.Add(1), since: s.position,
+		loaded: map[string]*segment.Reader{}, answers: map[string]found{}}
 	if least := s.least(); s.few(least) {
 		r.since = least
 	}
