@@ -149,16 +149,24 @@ func (m *Model) grouped() string {
 	return ""
 }
 
-// readerPane is the selected passage.
+// readerPane is the selected passage. While somebody types it stays until the next one is rendered: drawn once for a
+// key, and not in one frame with the list, it is fewer bytes for the terminal.
 func (m *Model) readerPane() []string {
+	r := m.compare.following
 	if m.rects.ReaderFrame.H == 0 {
+		r.drawnIn = Rect{}
 		return nil
 	}
-	p, lines := m.readerLines(m.compare.following, m.rects.ReaderFrame, m.rects.Reader)
+	p, lines := m.readerLines(r, m.rects.ReaderFrame, m.rects.Reader)
+	if m.focus == InBox && m.list.Row() == 0 && r.drawnIn == p.rect && r.Unrendered() {
+		return r.drawn
+	}
+	r.drawnIn = p.rect
 	if m.readsPinned() {
 		p.Foot = m.theme.Muted.Render("pinned: select another")
 	}
-	return m.draw(p, lines)
+	r.drawn = m.draw(p, lines)
+	return r.drawn
 }
 
 // readerLines are the lines of a reader, and what surrounds them: the document's title and the place in it.

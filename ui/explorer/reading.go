@@ -34,6 +34,8 @@ type reading struct {
 	rendering bool               // a rendering is running
 	expanding *request           // for chunks
 	whole     *fetched           // the document fetched whole last, for its other passages
+	drawn     []string           // the pane as it was drawn last
+	drawnIn   Rect
 }
 
 // fetched are the chunks of a range around a passage, or the whole document.

@@ -9,6 +9,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/charmbracelet/x/ansi"
+
+	"quarry/client"
 	"quarry/client/wire"
 )
 
@@ -278,5 +281,37 @@ func TestThePassageInSightIsCopied(t *testing.T) {
 		if got := copied(3); !strings.HasPrefix(got, "> First of all, see.\n> \n> The laptop budget is in "+policy) || strings.Contains(got, "Last") {
 			t.Errorf("from the beginning of the reader:\n%s", got)
 		}
+	}
+}
+
+// While somebody types, the passage read stays until the next one is rendered; moved to the list, it is shown at once.
+func TestThePassageStaysUntilTheNextIsRendered(t *testing.T) {
+	t.Parallel()
+	m := New(t.Context(), Options{Target: Target{Kind: Library}, Now: today, Theme: "dark", Width: 140, Height: 30})
+	show := func(name string) string {
+		result := wire.SearchResult{Title: "Title " + name, Content: "Content of " + name, Ref: name, Matches: true}
+		m.show(shown{search: search{text: name, query: client.ParseQuery(name, today())},
+			response: &wire.SearchResponse{TotalMatches: 1, Results: []wire.SearchResult{result}}})
+		m.arrangeScreen()
+		m.followSelection()
+		return m.View().Content
+	}
+	show("alpha")
+	finishRendering(m)
+	m.View()
+	view := ansi.Strip(show("beta"))
+	if !strings.Contains(view, "  Title beta") || !strings.Contains(view, "╭ Title alpha") ||
+		!strings.Contains(view, "│ Content of alpha") {
+		t.Errorf("before it is rendered:\n%s", view)
+	}
+	finishRendering(m)
+	view = ansi.Strip(m.View().Content)
+	if !strings.Contains(view, "╭ Title beta") || !strings.Contains(view, "│ Content of beta") {
+		t.Errorf("rendered:\n%s", view)
+	}
+	m.focus = InList
+	view = ansi.Strip(show("gamma"))
+	if !strings.Contains(view, "╭ Title gamma") || !strings.Contains(view, "│ Content of gamma") {
+		t.Errorf("in the list:\n%s", view)
 	}
 }

@@ -199,7 +199,7 @@ func TestBestPassages(t *testing.T) {
 		"wrapped lines": {long + "\nWe spend some of the\ncanary budget, and\nthen stop. " + long, "We spend some of the\ncanary budget, and\nthen stop."},
 		"more words":    {"A budget is a plan. The canary has a budget. " + long, "The canary has a budget."},
 		"as many words": {"The canary budget is small. Spend the canary budget. " + long, "The canary budget is small. Spend"},
-		"an item":       {long + "\n1. Ask Jo.\n2.  The canary has a budget.\n3. " + long, "2.  The canary has a budget."},
+		"an item":       {long + "\n1. Ask.\n2.  The canary has a budget.\n3. " + long, "2.  The canary has a budget."},
 		"a sentence":    {"The canary " + clauses + "has a budget. " + long, "The canary " + clauses + "has a budget."},
 		"an address":    {long + "\n- See [Money](../../canary/budget.md), our budget.", "- See [Money](../../canary/budget.md), our budget."},
 	} {

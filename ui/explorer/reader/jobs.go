@@ -3,6 +3,7 @@ package reader
 import (
 	"cmp"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
@@ -83,6 +84,13 @@ func (r *Reader) nearby() []*piece {
 		}
 	}
 	return append(append(on, below...), above...)
+}
+
+// Unrendered reports whether text in view is plain until it is rendered.
+func (r *Reader) Unrendered() bool {
+	return !r.raw && slices.ContainsFunc(r.laidOut(), func(p *piece) bool {
+		return !p.layout.rendered && p.start < r.top+r.body && p.start+len(p.layout.lines) > r.top
+	})
 }
 
 // Render renders the job's text. It may run on any goroutine.

@@ -78,8 +78,8 @@ type row struct {
 	beside   bool   // see passage.Lack
 	heading  string // of the section that it begins
 	marks    []wire.Span
-	outdated bool     // there is a newer version, or the document says that it holds no longer
-	marked   bool     // what is above is known
+	outdated bool // there is a newer version, or the document says that it holds no longer
+	marked   bool // what is above is known
 }
 
 // Set shows results, in the order that they are given. Words (see passage.Words) are what is looked for in those that
