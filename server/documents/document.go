@@ -259,7 +259,7 @@ func selection(by index.Selector) (where string, args []any) {
 		add("TRUE")
 	}
 	if by.Origin != "" {
-		add("origin = ?", by.Origin)
+		add("(origin = ? OR id = ? AND origin = ?)", by.Origin, "file:"+by.Origin, inID)
 	}
 	if by.Posted { // those that begin with "cc_pair:"
 		add("(origin = '' OR origin >= 'cc_pair:' AND origin < 'cc_pair;')")
@@ -268,7 +268,7 @@ func selection(by index.Selector) (where string, args []any) {
 		add("source = ?", by.Source)
 	}
 	if by.Link != "" {
-		add("link = ?", by.Link)
+		add("(link = ? OR id = ? AND link = ?)", by.Link, strings.Replace(by.Link, "file://", "file:", 1), inID)
 	}
 	if by.Set != "" {
 		add("row IN (SELECT document FROM document_sets WHERE name = ?)", by.Set)

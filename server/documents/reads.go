@@ -181,7 +181,9 @@ func (r *Reads) DocumentIDs(ctx context.Context, by index.Selector) (ids []strin
 func (r *Reads) Origins(ctx context.Context) (origins map[string]int, err error) {
 	err = r.Read(func(from *Reader) error {
 		origins, err = sqldb.MapWhole[string, int](ctx, from,
-			"SELECT origin, count(*) FROM documents WHERE origin <> '' GROUP BY origin")
+			`SELECT CASE WHEN origin = ? AND substr(id, 1, 5) = 'file:' THEN substr(id, 6) ELSE origin END AS file,
+			count(*) FROM documents
+			WHERE origin <> '' GROUP BY file`, inID)
 		return err
 	})
 	return origins, err

@@ -51,19 +51,38 @@ func InsertLost(tx *sqldb.Tx, ids ...string) {
 // Lose notes why the row cannot be read; nil: it can.
 func (r *Row) Lose(cause error) { r.Cause, r.Damaged = cause, cause != nil }
 
+// inID stands for an origin and a link in the row of a document with the id "file:" and the origin, where the link is
+// "file://" and the origin. Without it, paths are a tenth of a library of files.
+const inID = "="
+
+// fileOf returns the origin of which an id is made.
+func fileOf(id string) (origin string, ok bool) { return strings.CutPrefix(id, "file:") }
+
 // Scan reads Columns, and more behind them.
 func (r *Row) Scan(row *sql.Rows, more ...any) error {
-	return row.Scan(append([]any{&r.Number, &r.ID, &r.Hash, &r.Source, &r.Origin, &r.Title, &r.Link, &r.Type,
+	err := row.Scan(append([]any{&r.Number, &r.ID, &r.Hash, &r.Source, &r.Origin, &r.Title, &r.Link, &r.Type,
 		(*sqldb.Micros)(&r.CreatedAt), (*sqldb.Micros)(&r.UpdatedAt), &r.Hidden, &r.ChunkCount, &r.Detail}, more...)...)
+	if origin, ok := fileOf(r.ID); ok && r.Origin == inID {
+		if r.Origin = origin; r.Link == inID {
+			r.Link = "file://" + origin
+		}
+	}
+	return err
 }
 
-// Values returns the values of Columns, and more behind them.
+// Values returns the values of Columns, and more behind them. In a database with a log, which older servers may read
+// beside this one, nothing is left to the id.
 func (r *Row) Values(more ...any) []any {
-	number := any(r.Number)
+	number, origin, link := any(r.Number), r.Origin, r.Link
+	if file, ok := fileOf(r.ID); ok && file == origin && len(more) == 0 {
+		if origin = inID; link == "file://"+file {
+			link = inID
+		}
+	}
 	if r.Number == 0 {
 		number = nil
 	}
-	return append([]any{number, r.ID, r.Hash, r.Source, r.Origin, r.Title, r.Link, r.Type, sqldb.Micros(r.CreatedAt),
+	return append([]any{number, r.ID, r.Hash, r.Source, origin, r.Title, link, r.Type, sqldb.Micros(r.CreatedAt),
 		sqldb.Micros(r.UpdatedAt), bit(r.Hidden), r.ChunkCount, r.Detail}, more...)
 }
 

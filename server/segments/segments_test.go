@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"quarry/server/documents"
 	"quarry/server/fault"
 	"quarry/server/index"
+	"quarry/server/sqldb"
 )
 
 var everything = index.Access{All: true}
@@ -381,5 +384,43 @@ func TestInvalidTextIsMadeValid(t *testing.T) {
 	if changed, err := x.UpdateAccess(t.Context(), []index.AccessPatch{{ID: "bad�", Access: bad.Access}}); err != nil ||
 		changed != 0 {
 		t.Errorf("changed %d, %v", changed, err)
+	}
+}
+
+// TestPathsAreStoredOnce: the row of a file's document leaves its origin and its link to its id.
+func TestPathsAreStoredOnce(t *testing.T) {
+	x := open(t, Options{Dir: t.TempDir()})
+	file := func(id, origin, link string) index.Document {
+		d := document(id, "text")
+		d.Origin, d.Link = origin, link
+		return d
+	}
+	want := []index.Document{
+		file("file:/a b.md", "/a b.md", "file:///a%20b.md"), file("file:/a.md", "/a.md", "file:///a.md"),
+		file("file:/mail.mbox#1", "/mail.mbox", "mid:1"), file("file:/posted", "", "="), file("other", "=", "="),
+	}
+	write(t, x, index.Batch{Upsert: want})
+	columns, err := sqldb.ColumnWhole[string](t.Context(), x.db.Reader, "SELECT origin || ' ' || link FROM documents ORDER BY id")
+	if got := []string{"= file:///a%20b.md", "= =", "/mail.mbox mid:1", " =", "= ="}; err != nil || !slices.Equal(columns, got) {
+		t.Errorf("stored %q, want %q (%v)", columns, got, err)
+	}
+	s := snapshotOf(t, x)
+	for _, d := range want {
+		stored, err := s.Documents(t.Context(), []string{d.ID}, index.Access{All: true})
+		if err != nil || len(stored) != 1 || stored[0].Damaged || stored[0].Origin != d.Origin || stored[0].Link != d.Link {
+			t.Errorf("%s: %+v, %v", d.ID, stored, err)
+		}
+		for _, by := range []index.Selector{{Origin: d.Origin}, {Link: d.Link}} {
+			if ids, err := s.DocumentIDs(t.Context(), by); err != nil || by.Origin+by.Link != "" && !slices.Contains(ids, d.ID) {
+				t.Errorf("%+v: %q, %v", by, ids, err)
+			}
+		}
+	}
+	if ids, err := s.DocumentIDs(t.Context(), index.Selector{Origin: "/a.md"}); err != nil || len(ids) != 1 {
+		t.Errorf("of /a.md: %q, %v", ids, err)
+	}
+	origins, err := s.Origins(t.Context())
+	if want := map[string]int{"/a b.md": 1, "/a.md": 1, "/mail.mbox": 1, "=": 1}; err != nil || !maps.Equal(origins, want) {
+		t.Errorf("origins %v, want %v (%v)", origins, want, err)
 	}
 }

@@ -160,7 +160,7 @@ func (db *DB) readOlder(ctx context.Context, migrations fs.FS, sources []*goose.
 // Indexes are left out: reading does without them.
 func tablesOf(migration string) (tables []string) {
 	migration, _, _ = strings.Cut(migration, "-- +goose Down")
-	migration = regexp.MustCompile(`(?m)--.*$`).ReplaceAllString(migration, "")
+	migration, tables = regexp.MustCompile(`(?m)--.*$`).ReplaceAllString(migration, ""), []string{}
 	for statement := range strings.SplitSeq(migration, ";") {
 		statement = strings.TrimSpace(statement)
 		rest, isTable := strings.CutPrefix(statement, "CREATE TABLE ")
