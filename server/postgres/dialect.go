@@ -4,9 +4,11 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"quarry/server/sqldb"
@@ -24,21 +26,28 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, c.pool.connectError(err)
 	}
-	pgx, ok := opened.(*stdlib.Conn)
+	whole, ok := opened.(*stdlib.Conn)
 	if !ok {
 		return nil, errors.Join(errors.New("the driver returned an unknown connection"), opened.Close())
 	}
-	return &conn{pgx}, nil
+	return &conn{whole}, nil
 }
 
 // conn translates statements.
 type conn struct{ *stdlib.Conn }
+
+// longList is the number of parameters above which a query is planned each time: the plan of a prepared one may be from
+// when the table had few rows, and read all of them until PostgreSQL analyses the table again, within a minute.
+const longList = 100
 
 // QueryContext implements driver.QueryerContext. Outside a transaction a query only reads, so that after the end of its
 // connection database/sql may ask again on another one.
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	const idle = 'I'
 	alone := c.Conn.Conn().PgConn().TxStatus() == idle
+	if len(args) > longList {
+		args = slices.Insert(args, 0, driver.NamedValue{Value: pgx.QueryExecModeCacheDescribe})
+	}
 	rows, err := c.Conn.QueryContext(ctx, translate(query), args)
 	if err != nil && alone && isLost(err) {
 		return nil, driver.ErrBadConn

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -49,6 +50,33 @@ func add(ctx context.Context, db sqldb.DB, text string) error {
 func insert(ctx context.Context, tx *sql.Tx, text string) error {
 	_, err := tx.ExecContext(ctx, "INSERT INTO notes (text) VALUES (?)", text)
 	return err
+}
+
+// TestLongListsArePlannedEachTime: a query for many values is not prepared, as the table may grow.
+func TestLongListsArePlannedEachTime(t *testing.T) {
+	db := store(t, postgrestest.Open(t, t.TempDir(), false), migrations())
+	if err := add(t.Context(), db, "walrus"); err != nil {
+		t.Fatal(err)
+	}
+	connection, err := db.Pool().Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = connection.Close() }()
+	for length, want := range map[int]int{2: 1, 200: 0} {
+		values := slices.Repeat([]any{"seal"}, length-1)
+		found, prepared := "", 0
+		query := "SELECT text FROM notes WHERE text IN " + sqldb.Places(length)
+		err := connection.QueryRowContext(t.Context(), query, append(values, "walrus")...).Scan(&found)
+		if err != nil || found != "walrus" {
+			t.Errorf("%d values: found %q, %v", length, found, err)
+		}
+		err = connection.QueryRowContext(t.Context(),
+			"SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE ?", fmt.Sprintf("SELECT text%%$%d)", length)).Scan(&prepared)
+		if err != nil || prepared != want {
+			t.Errorf("%d values: %d prepared statements, want %d (%v)", length, prepared, want, err)
+		}
+	}
 }
 
 func count(t *testing.T, db sqldb.DB) int {
