@@ -148,7 +148,7 @@ func TestPasses(t *testing.T) {
 	tests := [N]struct{ yes, no []string }{
 		Source: {[]string{"slack"}, []string{"Slack"}}, Tag: {[]string{"team=infra"}, []string{"team=inf", "a=b=c"}},
 		Author: {[]string{"kim", "Kim Lee"}, []string{"ki", "kim l"}}, Type: {[]string{"md", "MD"}, []string{"m"}},
-		Lang:  {[]string{"en"}, []string{"de"}},
+		Lang:  {[]string{"en", "EN"}, []string{"de"}},
 		Place: {[]string{"acme", "team", "/Acme/team", "Team/a%2Fb", "a%2Fb/c"}, []string{"Tea", "/team", "acme/a%2Fb", "b", "a", "/"}},
 	}
 	for _, row := range All() {
@@ -169,6 +169,21 @@ func TestPasses(t *testing.T) {
 		if row.Passes(&result, tests[row.ID].no) || row.Result != nil && tests[row.ID].yes == nil {
 			t.Errorf("%s: %q pass", row.Name, tests[row.ID].no)
 		}
+	}
+}
+
+// Onyx has filters by source, document set and tag alone. An index knows values as documents have them, however a request
+// writes them.
+func TestRequests(t *testing.T) {
+	t.Parallel()
+	for _, row := range All() {
+		if isOnyx := row.ID <= Tag; row.Extension == isOnyx {
+			t.Errorf("%s: an extension of Onyx's API: %v", row.Name, row.Extension)
+		}
+	}
+	keys := KeysOf(wire.Filters{DocumentTypes: []string{".MD"}, Languages: []string{"DE"}, Places: []string{"Team"}})
+	if want := (Keys{Type: {"md"}, Lang: {"de"}, Place: {"Team"}}); !reflect.DeepEqual(keys, want) {
+		t.Errorf("keys %q, want %q", keys, want)
 	}
 }
 

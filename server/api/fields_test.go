@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"quarry/client/field"
 	"quarry/client/wire"
 )
 
@@ -22,6 +24,25 @@ func TestProblemsAreWrittenAsOnyxWrites(t *testing.T) {
 	} {
 		if got := p.String(); got != want {
 			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+}
+
+// Blank values narrow nothing. A blank document set is none that exists: without it, all would be searched.
+func TestBlankValues(t *testing.T) {
+	request, err := searchRequest(objectFields([]byte(`{"query":"x","document_sets":["Handbook"," "],"authors":["Kim"," "],` +
+		`"document_types":[""],"languages":[" "],"places":[""],"exclude_filters":{"document_sets":[" "],"authors":[" "]}}`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := wire.Filters{DocumentSets: []string{"Handbook", " "}, Authors: []string{"Kim"}}
+	excluded := wire.Filters{DocumentSets: []string{" "}}
+	for _, row := range field.All() {
+		if got := row.Of(request.Filters); !slices.Equal(got, row.Of(want)) {
+			t.Errorf("%s: %q", row.Name, got)
+		}
+		if got := row.Of(request.ExcludeFilters); !slices.Equal(got, row.Of(excluded)) {
+			t.Errorf("-%s: %q", row.Name, got)
 		}
 	}
 }

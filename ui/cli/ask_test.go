@@ -438,8 +438,8 @@ func FuzzCitationLinks(f *testing.F) {
 
 func TestCitationLinks(t *testing.T) {
 	for text, want := range map[string]string{
-		"a [[1]](https://x/y%28z%29) b [[2]]()":             "a [1] b [2]",
-		"[[1]] [[x]](y) [[1]](a b) [[1]](":                  "[[1]] [[x]](y) [[1]](a b) [[1]](",
+		"a [[1]](https://x/y%28z%29) b [[2]]()":                         "a [1] b [2]",
+		"[[1]] [[x]](y) [[1]](a b) [[1]](":                              "[[1]] [[x]](y) [[1]](a b) [[1]](",
 		"[[1]](" + strings.Repeat("x", 2*passage.LongestCitation) + ")": "[[1]](" + strings.Repeat("x", 2*passage.LongestCitation) + ")",
 	} {
 		n := &citationLinks{}

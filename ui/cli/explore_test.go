@@ -39,6 +39,7 @@ func TestTheExplorerOpens(t *testing.T) {
 		{"deploy|--since|2026-01-01T08:00:00+02:00", "deploy since:2026-01-01T06:00:00Z"},
 		{"deploy|--document-set|On Call|--document-set|wiki", `deploy set:"On Call" set:wiki`},
 		{"deploy|--tag|team=site reliability", `deploy tag:"team=site reliability"`},
+		{"deploy|--lang|en,de|--in|handbook/people", "deploy lang:en,de in:handbook/people"},
 		{"deploy|--agent|Eng Team", `deploy agent:"Eng Team"`},
 		{"deploy|--agent-id|7", "deploy agent:7"},
 		{"deploy within:7d agent:Ops source:jira|--days|30|--agent|Eng|--source|slack", "deploy source:jira source:slack within:30d agent:Eng"},

@@ -373,6 +373,7 @@ func TestUnknownValuesOfEveryFilterAreNamed(t *testing.T) {
 		"-set:incidence":       "no document set “incidence”; did you mean Incidents?",
 		"type:thraed":          "no document type “thraed”; did you mean thread?",
 		"type:application/pdf": "",
+		"in:#deplys ":          "no place “#deplys”; did you mean #deploys?",
 		"agent:suport":         "no agent “suport”; did you mean Support?",
 		"agent:77":             "",
 		`author:"jo ortiz" `:   "",

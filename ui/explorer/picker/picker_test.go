@@ -204,6 +204,7 @@ func TestTheTitleNamesTheTabsAndTheChoice(t *testing.T) {
 		want  string
 	}{
 		{120, "[Sources 2]│ Time ● │ Agent │ Document sets │ Tags -1 │ Authors │ Types │ Languages │ Places  ─ 2 of 4 sources"},
+		{88, "[Sources 2]│ Time ● │ Agent │ Sets │ Tags -1 │ Authors │ Types │ Lang │ Places"},
 		{74, "[Sources 2]│ Time ● │ Agent │ Sets │ Tags -1 │ Authors │ Types …"},
 		{60, "[Sources 2]│ Time ● │ Agent │ Sets │ Tags -1 …"},
 		{40, "[Sources 2]│ Time ● │ Agent …"},
