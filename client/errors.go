@@ -160,7 +160,7 @@ const proxyBlocked = "destination_blocked"
 
 // statusError returns the error of a response with a failure status.
 func statusError(status int, header http.Header, body []byte, now time.Time) *Error {
-	e := &Error{Kind: kindOfStatus(status), Status: status, RetryAfter: retryAfter(header.Get("Retry-After"), now)}
+	e := &Error{Kind: kindOfStatus(status), Status: status, RetryAfter: wire.RetryAfter(header, now, maxRetryAfter)}
 	if status == http.StatusProxyAuthRequired { // from a proxy: the server was never reached
 		e.Kind, e.Reason, e.remedy = Unreachable, "the proxy requires a user name and password", proxyLoginRemedy
 		return e
@@ -265,21 +265,6 @@ func locationOf(loc any) string {
 func shorten(foreign string) string {
 	const roughly = maxReasonRunes * utf8.UTFMax * 4 // bytes, so that not all of a long text is cleaned
 	return text.Shorten(text.OneLine(sanitizeLine(text.Clip(foreign, roughly))), maxReasonRunes-1)
-}
-
-// retryAfter parses a Retry-After header: seconds, or a date.
-func retryAfter(value string, now time.Time) time.Duration {
-	value = strings.TrimSpace(value)
-	var wait time.Duration
-	if seconds, err := strconv.ParseFloat(value, 64); err == nil {
-		if !(seconds > 0) {
-			return 0
-		}
-		wait = time.Duration(min(seconds, maxRetryAfter.Seconds()) * float64(time.Second))
-	} else if at, err := http.ParseTime(value); err == nil {
-		wait = at.Sub(now)
-	}
-	return max(0, min(wait, maxRetryAfter))
 }
 
 // isHTML reports whether a response is a web page, by its media type or its first bytes.

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"quarry/client/wire"
@@ -195,21 +194,6 @@ func FuzzErrorBody(f *testing.F) {
 			t.Fatalf("reason %q, code %q", e.Reason, e.Code)
 		}
 	})
-}
-
-func TestRetryAfter(t *testing.T) {
-	t.Parallel()
-	for value, want := range map[string]time.Duration{
-		"": 0, "37": 37 * time.Second, " 1.5 ": 1500 * time.Millisecond, "-5": 0, "NaN": 0, "soon": 0,
-		"1e300": maxRetryAfter, "Inf": maxRetryAfter,
-		noon.Add(90 * time.Second).Format(http.TimeFormat): 90 * time.Second,
-		noon.Add(-time.Hour).Format(http.TimeFormat):       0,
-		noon.AddDate(9, 0, 0).Format(http.TimeFormat):      maxRetryAfter,
-	} {
-		if got := retryAfter(value, noon); got != want {
-			t.Errorf("%q is %s, want %s", value, got, want)
-		}
-	}
 }
 
 func TestKinds(t *testing.T) {

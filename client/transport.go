@@ -171,7 +171,7 @@ func proxyRefusal(proxy *url.URL, target string, status int, header http.Header,
 	case status == http.StatusProxyAuthRequired:
 		does, e.remedy = "requires a user name and password to connect to", proxyLoginRemedy
 	case status == http.StatusTooManyRequests:
-		e.Kind, e.RetryAfter, e.remedy = RateLimited, retryAfter(header.Get("Retry-After"), now), ""
+		e.Kind, e.RetryAfter, e.remedy = RateLimited, wire.RetryAfter(header, now, maxRetryAfter), ""
 	case status >= http.StatusInternalServerError:
 		does = "could not connect to"
 		e.remedy = "check server_url; if this machine reaches the host without the proxy, add it to NO_PROXY; else ask " +

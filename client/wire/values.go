@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -35,6 +36,20 @@ func ParseTime(given string) (time.Time, error) {
 		return checkYear(epoch(seconds), given)
 	}
 	return time.Time{}, fmt.Errorf("not a date or time: %q", text.Shorten(given, 40))
+}
+
+// RetryAfter returns how long a header asks to wait, in seconds or with a date: at most the longest time, and 0 if it asks
+// for nothing that can be read.
+func RetryAfter(header http.Header, now time.Time, longest time.Duration) time.Duration {
+	asked := strings.TrimSpace(header.Get("Retry-After"))
+	if seconds, err := strconv.ParseFloat(asked, 64); err == nil && seconds > 0 { // not NaN
+		return time.Duration(min(seconds, longest.Seconds()) * float64(time.Second))
+	}
+	at, err := http.ParseTime(asked)
+	if err != nil {
+		return 0
+	}
+	return min(max(at.Sub(now), 0), longest)
 }
 
 // epoch parses seconds, or milliseconds if as seconds they would be after the year 2600, as Onyx's own parser does.

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"net/http"
 	"reflect"
 	"strings"
 	"testing"
@@ -48,6 +49,23 @@ func TestParseTime(t *testing.T) {
 			t.Errorf("%q is %v", in, got)
 		} else if err != nil && len([]rune(err.Error())) > 100 {
 			t.Errorf("%q: the error is %d bytes long", in[:10], len(err.Error()))
+		}
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	const longest = 24 * time.Hour
+	now := time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
+	for value, want := range map[string]time.Duration{
+		"": 0, "0": 0, "-5": 0, "2": 2 * time.Second, " 1.5 ": 1500 * time.Millisecond, "soon": 0, "NaN": 0,
+		"1e300": longest, "Inf": longest, "999999999999": longest,
+		now.Add(90 * time.Second).Format(http.TimeFormat): 90 * time.Second,
+		now.Add(-time.Hour).Format(http.TimeFormat):       0,
+		now.AddDate(9, 0, 0).Format(http.TimeFormat):      longest,
+	} {
+		if got := RetryAfter(http.Header{"Retry-After": {value}}, now, longest); got != want {
+			t.Errorf("%q is %s, want %s", value, got, want)
 		}
 	}
 }

@@ -26,8 +26,9 @@ const (
 	maxVectors = 8 << 20 // bytes of one batch of vectors
 	maxHeaders = 64 << 10
 
-	dialTimeout = 10 * time.Second
-	retryPause  = 250 * time.Millisecond // before the second attempt, without a Retry-After
+	dialTimeout  = 10 * time.Second
+	retryPause   = 250 * time.Millisecond // before the second attempt, without a Retry-After
+	longestRetry = 24 * time.Hour         // that a server may ask for
 )
 
 // errPaused is the cause of canceling a stream in which no further piece arrived in time.
@@ -287,7 +288,7 @@ func refusal(status int, header http.Header, body []byte, key string) *Error {
 		e.Kind = ErrUnavailable
 	}
 	if e.Kind != ErrRefused {
-		e.RetryAfter = retryAfter(header.Get("Retry-After"), time.Now())
+		e.RetryAfter = wire.RetryAfter(header, time.Now(), longestRetry)
 	}
 	return e
 }
@@ -326,23 +327,6 @@ func cleanMessage(message, key string) string {
 	}
 	message = withoutKey(text.CleanLine(withoutKey(message))) // again, for a key with control characters in it
 	return text.Shorten(message, maxMessage-1)
-}
-
-// retryAfter parses a Retry-After header: seconds or a date. It returns 0 if the value is unusable.
-func retryAfter(value string, now time.Time) time.Duration {
-	const longest = 24 * time.Hour
-	value = strings.TrimSpace(value)
-	if seconds, err := strconv.ParseFloat(value, 64); err == nil {
-		if !(seconds > 0) { // also NaN
-			return 0
-		}
-		return time.Duration(min(seconds, longest.Seconds()) * float64(time.Second))
-	}
-	date, err := http.ParseTime(value)
-	if err != nil {
-		return 0
-	}
-	return min(max(date.Sub(now), 0), longest)
 }
 
 // explain turns the error of a call into one of this package. ctx is the call's.

@@ -11,21 +11,6 @@ import (
 	"quarry/internal/testkit/llmtest"
 )
 
-func TestRetryAfter(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
-	for value, want := range map[string]time.Duration{
-		"": 0, "0": 0, "-5": 0, "2": 2 * time.Second, " 2 ": 2 * time.Second, "0.5": 500 * time.Millisecond, "soon": 0,
-		"1e300": 24 * time.Hour, "NaN": 0, "Inf": 24 * time.Hour, "999999999999": 24 * time.Hour,
-		now.Add(time.Minute).Format(http.TimeFormat):  time.Minute,
-		now.Add(-time.Minute).Format(http.TimeFormat): 0,
-	} {
-		if got := retryAfter(value, now); got != want {
-			t.Errorf("%q: %s, want %s", value, got, want)
-		}
-	}
-}
-
 func TestMessagesOfServers(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{

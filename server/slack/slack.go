@@ -13,8 +13,6 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -209,7 +207,7 @@ func (d *doer) Do(request *http.Request) (*http.Response, error) {
 	}
 	if response.StatusCode == http.StatusTooManyRequests { // the library only reads whole seconds
 		_ = response.Body.Close() // not needed
-		return nil, rateLimited(waitOf(response.Header.Get("Retry-After")))
+		return nil, rateLimited(cmp.Or(wire.RetryAfter(response.Header, time.Now(), longestWait), usualWait))
 	}
 	if response.StatusCode != http.StatusOK {
 		return response, nil // the library only reads the status
@@ -224,14 +222,6 @@ func (d *doer) Do(request *http.Request) (*http.Response, error) {
 	}
 	response.Body = io.NopCloser(bytes.NewReader(body))
 	return response, nil
-}
-
-func waitOf(header string) time.Duration {
-	seconds, err := strconv.Atoi(strings.TrimSpace(header))
-	if err != nil || seconds < 0 {
-		return usualWait
-	}
-	return time.Duration(min(seconds, int(longestWait/time.Second))) * time.Second
 }
 
 // explain turns the error of a call into one of this package.

@@ -18,18 +18,20 @@ import (
 
 	"github.com/temoto/robotstxt"
 
+	"quarry/client/wire"
 	"quarry/internal/guard"
 	"quarry/internal/pattern"
 )
 
 const (
-	pause         = time.Second // between two requests to a host
-	longestPause  = time.Minute // that a host may ask for
-	patience      = time.Minute // for one answer
-	mostBytes     = 32 << 20    // of an answer
-	mostRobots    = 500 << 10   // bytes of robots.txt, as RFC 9309 has it
-	mostRules     = 5_000       // lines of it
-	longestRule   = 1_000       // bytes
+	pause         = time.Second          // between two requests to a host
+	longestPause  = time.Minute          // that a host may ask for
+	longestWait   = 300 * 24 * time.Hour // that it is told
+	patience      = time.Minute          // for one answer
+	mostBytes     = 32 << 20             // of an answer
+	mostRobots    = 500 << 10            // bytes of robots.txt, as RFC 9309 has it
+	mostRules     = 5_000                // lines of it
+	longestRule   = 1_000                // bytes
 	mostRedirects = 5
 	mostFailures  = 5 // in a row, after which a host is left alone
 	agent         = "quarry"
@@ -248,7 +250,7 @@ func (c *Client) fetch(ctx context.Context, h *host, u *url.URL, known Validator
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode == http.StatusTooManyRequests || answer.StatusCode == http.StatusServiceUnavailable {
-		later = retryAfter(answer.Header.Get("Retry-After"), c.now())
+		later = wire.RetryAfter(answer.Header, c.now(), longestWait)
 		if later > longestPause { // in another run
 			until := c.now().Add(later).UTC().Format("2006-01-02 15:04")
 			h.over = fmt.Errorf("the site asks to wait until %s UTC: %w", until, statusError(answer.StatusCode))
@@ -307,18 +309,6 @@ func forbidsIndex(directives string) bool {
 		}
 	}
 	return false
-}
-
-// retryAfter parses a header with seconds or a date; 0 without one.
-func retryAfter(header string, now time.Time) time.Duration {
-	const longest = 1 << 20 // seconds
-	if seconds, err := strconv.Atoi(strings.TrimSpace(header)); err == nil {
-		return time.Duration(min(max(seconds, 0), longest)) * time.Second
-	}
-	if at, err := http.ParseTime(header); err == nil {
-		return max(at.Sub(now), 0)
-	}
-	return 0
 }
 
 func shortHeader(answer *http.Response, name string) string {
