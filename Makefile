@@ -179,11 +179,13 @@ KERNEL =
 bench-meaning: | $(if $(TINY),$(BENCH)/data) ## Measure the encoder beside onnxruntime; KERNEL=AVX2 one kind of kernels only
 	QUARRY_DATA="$(DATA)" GO="$(GO)" tools/encoder/bench.sh $(if $(TINY),1,5 -judge) $(if $(KERNEL),-kernel "$(KERNEL)")
 
-bench: build $(BENCH)/chunks.jsonl $(BENCH)/markdown $(BENCH)/files ## Measure searching, starting and adding
+bench: build $(BENCH)/chunks.jsonl $(BENCH)/markdown $(BENCH)/files $(BENCH)/handbook ## Measure searching, starting and adding
 	@echo "== queries over $(CHUNKS) chunks, in one process"
 	cd tools/compare && $(GO) run . $(QUICK) $(BENCH)/chunks.jsonl $(QUERIES)
 	@echo "== ranking and counting over them, in one segment"
 	QUARRY_CHUNKS=$(BENCH)/chunks.jsonl $(TEST) -run '^$$' -bench Search -benchtime $(BENCHTIME) ./server/index/lexical
+	@echo "== reading ten passages of a handbook"
+	QUARRY_LIBRARY=$(abspath $(BENCH)/handbook) $(TEST) -run '^$$' -bench Passages -benchtime $(BENCHTIME) -cpu 1 ./server/segments
 	@echo "== static word embeddings"
 	$(TEST) -run '^$$' -bench Vector -cpu 1 $(if $(TINY),-benchtime 1x) ./server/encoder
 	@echo "== before main"

@@ -153,6 +153,7 @@ func appendLength(data []byte, n int) []byte { return binary.AppendUvarint(data,
 type decoder struct {
 	data   []byte
 	broken bool
+	passes bool // over texts, which are left as they are
 }
 
 // advance passes over a number of width bytes, which is not positive if it could not be read.
@@ -167,7 +168,10 @@ func (d *decoder) advance(width int, valid bool) bool {
 
 func (d *decoder) text(value *string) {
 	n := d.length(0)
-	*value, d.data = string(d.data[:n]), d.data[n:]
+	if !d.passes {
+		*value = string(d.data[:n])
+	}
+	d.data = d.data[n:]
 }
 
 func (d *decoder) number(value *int) {
@@ -265,7 +269,31 @@ func frameOf(packed []byte) []byte {
 }
 
 // Unpack returns the value that was packed. Errors: ErrPacked.
-func (p *Packer) Unpack(packed []byte) ([]byte, error) {
+func (p *Packer) Unpack(packed []byte) ([]byte, error) { return p.unpack(nil, packed) }
+
+// unpacked has the memory of values that were decoded: a search unpacks thirty of them, and copies their texts.
+var unpacked = sync.Pool{New: func() any { return new([]byte) }}
+
+// decode calls read with a decoder of the value that was packed. Errors: ErrPacked, if read finds it broken, too.
+func (p *Packer) decode(packed []byte, read func(*decoder)) error {
+	memory, _ := unpacked.Get().(*[]byte)
+	defer unpacked.Put(memory)
+	data, err := p.unpack((*memory)[:0], packed)
+	if err != nil {
+		return err
+	}
+	if packed[0] != packedRaw && cap(data) <= 8*groupBytes {
+		*memory = data
+	}
+	from := decoder{data: data}
+	if read(&from); from.broken {
+		return ErrPacked
+	}
+	return nil
+}
+
+// unpack is Unpack into the memory of a slice, if it suffices.
+func (p *Packer) unpack(to, packed []byte) ([]byte, error) {
 	if len(packed) == 0 {
 		return nil, ErrPacked
 	}
@@ -289,7 +317,7 @@ func (p *Packer) Unpack(packed []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start decompressing: %w", err)
 	}
-	data, err := decoder.DecodeAll(frame, nil)
+	data, err := decoder.DecodeAll(frame, to)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrPacked, err)
 	}
@@ -334,19 +362,18 @@ func groupChunks(ctx context.Context, chunks []index.Chunk, yield func(first, co
 	return nil
 }
 
-// unpackChunks returns the chunks of a packed group.
-func (p *Packer) unpackChunks(packed []byte) ([]index.Chunk, error) {
-	data, err := p.Unpack(packed)
+// unpackChunks returns the chunks of a packed group, those that are not among first to last without their texts.
+func (p *Packer) unpackChunks(packed []byte, first, last int) (chunks []index.Chunk, err error) {
+	err = p.decode(packed, func(from *decoder) {
+		for len(from.data) > 0 {
+			var chunk index.Chunk
+			from.passes = len(chunks) < first || len(chunks) > last
+			chunkFields(from, &chunk)
+			chunks = append(chunks, chunk)
+		}
+	})
 	if err != nil {
 		return nil, err
-	}
-	var chunks []index.Chunk
-	for from := (&decoder{data: data}); len(from.data) > 0; {
-		var chunk index.Chunk
-		if chunkFields(from, &chunk); from.broken {
-			return nil, ErrPacked
-		}
-		chunks = append(chunks, chunk)
 	}
 	return chunks, nil
 }
@@ -431,20 +458,14 @@ func (p *Packer) packDetail(document *index.Document) ([]byte, error) {
 
 // unpackDetail reads what packDetail wrote into a document. Errors: ErrPacked.
 func (p *Packer) unpackDetail(packed []byte, document *index.Document) error {
-	data, err := p.Unpack(packed)
-	if err != nil {
-		return err
-	}
-	from := &decoder{data: data}
-	detail(from, document)
-	for _, field := range optional(from, document) {
-		if len(from.data) > 0 {
-			field.apply()
-		}
-	}
+	err := p.decode(packed, func(from *decoder) {
+		detail(from, document)
+		for _, field := range optional(from, document) {
+			if len(from.data) > 0 {
+				field.apply()
+			}
+		} // what follows is of a newer version
+	})
 	document.Secondary = min(max(document.Secondary, 0), len(document.Authors))
-	if from.broken {
-		return ErrPacked
-	}
-	return nil // what follows is of a newer version
+	return err
 }

@@ -3,6 +3,7 @@ package documents
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -33,9 +34,14 @@ func testPackedChunks(t *testing.T, p *Packer) {
 			if group.First != len(got) {
 				t.Errorf("a group begins at %d, want %d", group.First, len(got))
 			}
-			chunks, err := p.unpackChunks(group.Body)
+			chunks, err := p.unpackChunks(group.Body, 0, group.Count)
 			if err != nil {
 				t.Fatal(err)
+			}
+			last := group.Count - 1
+			some, err := p.unpackChunks(group.Body, last, last)
+			if err != nil || len(some) != group.Count || !reflect.DeepEqual(some[last], chunks[last]) || last > 0 && some[0].Text != "" {
+				t.Errorf("the last of %d chunks alone: %+v, %v", group.Count, some, err)
 			}
 			got = append(got, chunks...)
 		}
@@ -145,7 +151,7 @@ func FuzzUnpack(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var document index.Document
 		_ = p.unpackDetail(data, &document)
-		chunks, err := p.unpackChunks(data)
+		chunks, err := p.unpackChunks(data, 0, math.MaxInt)
 		if err != nil {
 			return
 		}
@@ -155,7 +161,7 @@ func FuzzUnpack(f *testing.F) {
 			t.Fatal(err)
 		}
 		for _, group := range groups {
-			some, err := p.unpackChunks(group.Body)
+			some, err := p.unpackChunks(group.Body, 0, group.Count)
 			if err != nil {
 				t.Fatal(err)
 			}

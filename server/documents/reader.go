@@ -293,9 +293,9 @@ func (r *Reader) fill(ctx context.Context, ranges ...chunkRange) error {
 		spans[i] = c.span
 	}
 	err := r.groups(ctx, spans, func(n int, key int64, body []byte) {
-		c := ranges[n]
-		if group, err := r.Packer.unpackGroup(body, key, c.of.Hash); err == nil {
-			copyGroup(c.chunks, int(key&ordinalMask)-c.first, group)
+		c, at := ranges[n], int(key&ordinalMask)
+		if group, err := r.Packer.unpackGroup(body, key, c.of.Hash, c.first-at, c.last-at); err == nil {
+			copyGroup(c.chunks, at-c.first, group)
 		}
 	})
 	if !Unreadable(err) {

@@ -97,11 +97,11 @@ func groupKey(key int64, hash []byte) []byte {
 		hash[min(HashBytes, len(hash)):]...)
 }
 
-// unpackGroup returns the chunks of a group.
-func (p *Packer) unpackGroup(value []byte, key int64, hash []byte) ([]index.Chunk, error) {
+// unpackGroup returns the chunks of a group, those that are not among first to last without their texts.
+func (p *Packer) unpackGroup(value []byte, key int64, hash []byte, first, last int) ([]index.Chunk, error) {
 	packed, _, err := openGroup(value, key, hash)
 	if err != nil {
 		return nil, err
 	}
-	return p.unpackChunks(packed)
+	return p.unpackChunks(packed, first, last)
 }
