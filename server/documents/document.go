@@ -293,15 +293,6 @@ func KeyOf(text string) (key vector.Key) {
 	return key
 }
 
-// KeysOf identifies the vectors of texts.
-func KeysOf(texts []string) []vector.Key {
-	keys := make([]vector.Key, len(texts))
-	for i, text := range texts {
-		keys[i] = KeyOf(text)
-	}
-	return keys
-}
-
 // AppendVector appends a vector as it is stored: float32, little endian.
 func AppendVector(dst []byte, values []float32) []byte {
 	for _, value := range values {

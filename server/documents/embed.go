@@ -43,7 +43,11 @@ func (e *Embedder) Vectorise(ctx context.Context, texts []string) (all [][]float
 		if err != nil {
 			return nil, err
 		}
-		if err := e.Put(ctx, KeysOf(texts[:n]), values, dimensions); err != nil {
+		keys := make([]vector.Key, n)
+		for i, text := range texts[:n] {
+			keys[i] = KeyOf(text)
+		}
+		if err := e.Put(ctx, keys, values, dimensions); err != nil {
 			return nil, err
 		}
 		switch took := time.Since(began); {

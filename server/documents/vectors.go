@@ -14,15 +14,11 @@ import (
 // keysAtOnce bounds the parameters of a statement.
 const keysAtOnce = 200
 
-// Embeddings implements index.Exporter.
+// Embeddings implements index.Exporter. The vector of a text that the model refuses is empty.
 func (s *Store) Embeddings(ctx context.Context, model string, texts []string) ([][]float32, error) {
-	return s.Vectors(ctx, model, KeysOf(texts))
-}
-
-// Vectors returns the vectors of texts: nil for those that have none, empty for those that the model refuses.
-func (s *Store) Vectors(ctx context.Context, model string, keys []vector.Key) ([][]float32, error) {
-	vectors, places := make([][]float32, len(keys)), make(map[vector.Key][]int, len(keys))
-	for i, key := range keys {
+	vectors, places := make([][]float32, len(texts)), make(map[vector.Key][]int, len(texts))
+	for i, text := range texts {
+		key := KeyOf(text)
 		places[key] = append(places[key], i)
 	}
 	for some := range slices.Chunk(slices.Collect(maps.Keys(places)), keysAtOnce) {

@@ -1,10 +1,6 @@
 package segments
 
-import (
-	"context"
-
-	"quarry/server/documents"
-)
+import "context"
 
 // Embeddings implements index.Exporter.
 func (x *Index) Embeddings(ctx context.Context, model string, texts []string) ([][]float32, error) {
@@ -12,5 +8,5 @@ func (x *Index) Embeddings(ctx context.Context, model string, texts []string) ([
 	if err != nil || !ok || current.name != model {
 		return make([][]float32, len(texts)), err
 	}
-	return (&embeddings{x, current, x.db.Reader}).find(ctx, documents.KeysOf(texts)...)
+	return (&embeddings{x, current, x.db.Reader}).find(ctx, texts...)
 }

@@ -19,8 +19,8 @@ func (s *snapshot) Like(ctx context.Context, id string, chunk int, access index.
 		if err != nil || !ok {
 			return err
 		}
-		key := documents.KeyOf(documents.EmbeddedText(&passage, 0))
-		values, err := (&embeddings{s.index, model, shown.tx}).find(ctx, key)
+		text := documents.EmbeddedText(&passage, 0)
+		values, err := (&embeddings{s.index, model, shown.tx}).find(ctx, text)
 		if err == nil {
 			found.Vector = index.Vector{Model: model.name, Values: values[0]}
 		}

@@ -74,13 +74,13 @@ type embeddings struct {
 }
 
 // find returns the vectors of texts; of those without one they are nil, or have another length.
-func (e *embeddings) find(ctx context.Context, keys ...vector.Key) (found [][]float32, err error) {
+func (e *embeddings) find(ctx context.Context, texts ...string) (found [][]float32, err error) {
 	if from := e.x.source; from != nil {
-		return from.of.Vectors(ctx, e.model.name, keys)
+		return from.of.Embeddings(ctx, e.model.name, texts)
 	}
-	found = make([][]float32, len(keys))
-	for i := 0; i < len(keys) && err == nil; i++ {
-		found[i], err = e.stored(ctx, keys[i])
+	found = make([][]float32, len(texts))
+	for i := 0; i < len(texts) && err == nil; i++ {
+		found[i], err = e.stored(ctx, documents.KeyOf(texts[i]))
 	}
 	return found, err
 }
@@ -116,17 +116,17 @@ func (e *embeddings) collect(ctx context.Context, reader *segment.Reader, each f
 	*vector.Builder, error) {
 	b := vector.NewBuilder(e.model.dimensions, reader.Chunks())
 	var chunks []uint32
-	var keys []vector.Key
+	var texts []string
 	add := func() error {
-		found, err := e.find(ctx, keys...)
+		found, err := e.find(ctx, texts...)
 		for i, values := range found {
 			if len(values) == e.model.dimensions {
-				b.Add(chunks[i], keys[i], values)
+				b.Add(chunks[i], documents.KeyOf(texts[i]), values)
 			} else {
 				b.Missing++
 			}
 		}
-		chunks, keys = chunks[:0], keys[:0]
+		chunks, texts = chunks[:0], texts[:0]
 		return cmp.Or(err, ctx.Err())
 	}
 	err := segment.Protect(reader.Name, func() error {
@@ -138,12 +138,13 @@ func (e *embeddings) collect(ctx context.Context, reader *segment.Reader, each f
 					continue
 				}
 				chunks = append(chunks, uint32(first+i))
-				keys = append(keys, documents.KeyOf(documents.EmbeddedText(d, i)))
+				if texts = append(texts, documents.EmbeddedText(d, i)); len(texts) == lookUpAtOnce {
+					if err := add(); err != nil {
+						return err
+					}
+				}
 			}
-			if len(keys) < lookUpAtOnce {
-				return nil
-			}
-			return add()
+			return nil
 		})
 		if err == nil {
 			err = add()
