@@ -256,7 +256,7 @@ func (c *Client) Suggest(ctx context.Context, prefix string, limit int) (*wire.S
 // HasValue reports whether a document has a value of a field, or the server cannot tell. If none has, it returns the
 // values and parts of values near which a mistyped one may be.
 func (c *Client) HasValue(ctx context.Context, row field.Field, value string) (has bool, known []string) {
-	if features, err := c.Features(ctx); err != nil || !features.Has(wire.FeatureFacets) {
+	if !c.CanCount(ctx) {
 		return true, nil
 	}
 	var request wire.SearchRequest
@@ -271,6 +271,28 @@ func (c *Client) HasValue(ctx context.Context, row field.Field, value string) (h
 		}
 	}
 	return false, known
+}
+
+// CanCount reports whether the server counts documents by field.
+func (c *Client) CanCount(ctx context.Context) bool {
+	features, err := c.Features(ctx)
+	return err == nil && features.Has(wire.FeatureFacets)
+}
+
+// Counts returns how many documents with each value of a field the caller may see; nil if the server does not count.
+func (c *Client) Counts(ctx context.Context, id field.ID) map[string]int {
+	if !c.CanCount(ctx) {
+		return nil
+	}
+	found, err := c.Facets(ctx, wire.SearchRequest{})
+	if err != nil {
+		return nil
+	}
+	counts := map[string]int{}
+	for _, value := range field.Of(id).Counts(&found.Facets).Values() {
+		counts[value.Value] = value.Count
+	}
+	return counts
 }
 
 // Facets counts the documents that match the filters of a request, by field; its query is ignored. A bare Onyx has no

@@ -75,6 +75,16 @@ func (c *Client) ListSources(ctx context.Context) SourceList {
 	return list
 }
 
+// Sources is ListSources that fails where nothing is listed because the server is not there, or refuses the token.
+func (c *Client) Sources(ctx context.Context) (SourceList, error) {
+	list := c.ListSources(ctx)
+	if err := ctx.Err(); err != nil || list.Origin != "" {
+		return list, err
+	}
+	_, err := c.Me(ctx)
+	return list, err
+}
+
 // IsOffered reports whether a source is not internal to Onyx.
 func IsOffered(source string) bool {
 	switch source {

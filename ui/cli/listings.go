@@ -14,6 +14,7 @@ import (
 	"go.mau.fi/util/exslices"
 
 	"quarry/client"
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/theme"
@@ -117,28 +118,6 @@ func countCell(count *int) string {
 	return strconv.Itoa(*count)
 }
 
-func countsDocuments(ctx context.Context, c *client.Client) bool {
-	features, err := c.Features(ctx)
-	return err == nil && features.Has(wire.FeatureFacets)
-}
-
-// documentCounts counts the documents that the caller may see by the values of a facet; nil if the server does not
-// count.
-func documentCounts(ctx context.Context, c *client.Client, facet func(wire.Facets) []wire.FacetValue) map[string]int {
-	if !countsDocuments(ctx, c) {
-		return nil
-	}
-	found, err := c.Facets(ctx, wire.SearchRequest{})
-	if err != nil {
-		return nil
-	}
-	counts := map[string]int{}
-	for _, value := range facet(found.Facets) {
-		counts[value.Value] = value.Count
-	}
-	return counts
-}
-
 func (a *app) printAgents(ctx context.Context, c *client.Client, choice target.Choice, _ []string) error {
 	personas, err := c.Personas(ctx)
 	if err != nil {
@@ -161,7 +140,7 @@ func (a *app) printSets(ctx context.Context, c *client.Client, choice target.Cho
 	if err != nil {
 		return err
 	}
-	counts := documentCounts(ctx, c, func(f wire.Facets) []wire.FacetValue { return f.DocumentSets })
+	counts := c.Counts(ctx, field.Set)
 	var found []setRow
 	for i, set := range sets {
 		var sources []string
@@ -242,7 +221,7 @@ func (a *app) printTags(ctx context.Context, c *client.Client, choice target.Cho
 // sources at once, so each source needs a request.
 func tagCounts(ctx context.Context, c *client.Client, tags []wire.SourceTag) map[wire.SourceTag]int {
 	counts := map[wire.SourceTag]int{}
-	if !countsDocuments(ctx, c) {
+	if !c.CanCount(ctx) {
 		return counts
 	}
 	var sources []string
@@ -265,19 +244,16 @@ func tagCounts(ctx context.Context, c *client.Client, tags []wire.SourceTag) map
 }
 
 func (a *app) printSources(ctx context.Context, c *client.Client, choice target.Choice, _ []string) error {
-	list := c.ListSources(ctx)
-	if err := ctx.Err(); err != nil {
+	list, err := c.Sources(ctx)
+	if err != nil {
 		return err
 	}
 	if list.Origin == "" {
-		if _, err := c.Me(ctx); err != nil { // a server that is not there, or refuses the token
-			return err
-		}
 		list.Origin = client.ListedByNothing
 		list.Values = sourceValues(client.IsOffered)
 		slices.Sort(list.Values)
 	}
-	counts := documentCounts(ctx, c, func(f wire.Facets) []wire.FacetValue { return f.Sources })
+	counts := c.Counts(ctx, field.Source)
 	found := exslices.CastFunc(list.Values, func(source string) sourceRow {
 		return sourceRow{source, wire.SourceName(source), client.SourceDescription(source), countOf(counts, source), list.Status[source],
 			list.Origin, choice.Profile}

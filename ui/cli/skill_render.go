@@ -59,14 +59,8 @@ type skillSnapshot struct {
 }
 
 func (a *app) skillSnapshot(ctx context.Context, c *client.Client) (s skillSnapshot, err error) {
-	s.list = c.ListSources(ctx)
-	if err := ctx.Err(); err != nil {
+	if s.list, err = c.Sources(ctx); err != nil {
 		return s, err
-	}
-	if s.list.Origin == "" { // a server that is not there, or refuses the token
-		if _, err := c.Me(ctx); err != nil {
-			return s, err
-		}
 	}
 	s.examples = skillExamples(ctx, c)
 	if s.agents, err = c.Personas(ctx); err != nil && client.KindOf(err) != client.Auth && client.KindOf(err) != client.NotAvailable {

@@ -8,6 +8,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"quarry/client"
+	"quarry/client/field"
 	"quarry/client/wire"
 	"quarry/internal/text"
 )
@@ -44,14 +45,12 @@ func sourcesTool() *sdk.Tool {
 }
 
 func (s *session) sources(ctx context.Context, _ *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, sourcesOutput, error) {
-	list := s.Client.ListSources(ctx)
 	output := sourcesOutput{Sources: []source{}}
-	if list.Origin == "" { // a server that is not there, or refuses the token
-		if _, err := s.Client.Me(ctx); err != nil {
-			return nil, output, s.problemOf(err)
-		}
+	list, err := s.Client.Sources(ctx)
+	if err != nil {
+		return nil, output, s.problemOf(err)
 	}
-	counts := s.counts(ctx)
+	counts := s.Client.Counts(ctx, field.Source)
 	for _, value := range list.Values[:min(len(list.Values), mostListed)] {
 		row := source{Source: value, Name: wire.SourceName(value), Description: client.SourceDescription(value)}
 		if counts != nil {
@@ -70,23 +69,6 @@ func (s *session) sources(ctx context.Context, _ *sdk.CallToolRequest, _ struct{
 		client.ListedByTags: "the token may not list connectors; these sources have tagged documents, there may be more",
 	}[list.Origin]
 	return textResult(output.String()), output, nil
-}
-
-// counts returns the documents of each source that the caller may see; nil if the server does not count.
-func (s *session) counts(ctx context.Context) map[string]int {
-	features, err := s.Client.Features(ctx)
-	if err != nil || !features.Has(wire.FeatureFacets) {
-		return nil
-	}
-	found, err := s.Client.Facets(ctx, wire.SearchRequest{})
-	if err != nil {
-		return nil
-	}
-	counts := map[string]int{}
-	for _, value := range found.Facets.Sources {
-		counts[value.Value] = value.Count
-	}
-	return counts
 }
 
 // String lists the sources in the form of the rendered skill.

@@ -185,50 +185,39 @@ func (s *session) expand(ctx context.Context, at int) error {
 	})
 }
 
-// command is what a line asks for when it is no query.
+// command is what a line asks for.
 type command struct {
-	name   string
+	name   string // empty: a query
 	number int    // of a result; 0: none was given
-	rest   string // what follows the name
+	query  string
 }
 
-// The commands. What takes a number is a command only with one: "open source" is a query.
-const (
-	commandRead   = "read"
-	commandExpand = "expand"
-	commandRaw    = "raw"
-	commandCite   = "cite"
-	commandOpen   = "open"
-	commandMore   = "more"
-	commandDrop   = "drop"
-	commandHelp   = "help"
-	commandQuit   = "quit"
-	commandFind   = "find" // whatever follows the slash
-)
-
-// parseCommand reads a line. A slash makes any line a query.
+// parseCommand reads a line. What takes a number is a command only with one: "open source" is a query. A slash makes any
+// line a query.
 func parseCommand(line string) command {
 	if query, slash := strings.CutPrefix(line, "/"); slash {
-		return command{name: commandFind, rest: strings.TrimSpace(query)}
+		return command{query: strings.TrimSpace(query)}
 	}
-	alone := map[string]string{"more": commandMore, "drop": commandDrop, "help": commandHelp, "?": commandHelp,
-		"quit": commandQuit, "q": commandQuit, "exit": commandQuit}
-	onResult := map[string]string{"read": commandRead, "expand": commandExpand, "e": commandExpand, "raw": commandRaw,
-		"cite": commandCite, "open": commandOpen}
-	switch words := strings.Fields(strings.ToLower(line)); len(words) {
+	words := strings.Fields(strings.ToLower(line))
+	if len(words) > 0 {
+		short := map[string]string{"e": "expand", "?": "help", "q": "quit", "exit": "quit"}
+		words[0] = cmp.Or(short[words[0]], words[0])
+	}
+	switch len(words) {
 	case 1:
 		if number := resultNumber(words[0]); number > 0 {
-			return command{name: commandRead, number: number}
+			return command{name: "read", number: number}
 		}
-		if name := alone[words[0]]; name != "" {
-			return command{name: name}
+		if slices.Contains([]string{"more", "drop", "help", "quit"}, words[0]) {
+			return command{name: words[0]}
 		}
 	case 2:
-		if name, number := onResult[words[0]], resultNumber(words[1]); name != "" && number > 0 {
-			return command{name: name, number: number}
+		number := resultNumber(words[1])
+		if number > 0 && slices.Contains([]string{"read", "expand", "raw", "cite", "open"}, words[0]) {
+			return command{name: words[0], number: number}
 		}
 	}
-	return command{rest: line}
+	return command{query: line}
 }
 
 // resultNumber returns the number that a word is, or 0.
@@ -247,18 +236,18 @@ func (s *session) runCommand(ctx context.Context, line string) error {
 	switch {
 	case c.number > 0:
 		return s.runOnResult(ctx, c, line)
-	case c.name == commandQuit:
+	case c.name == "quit":
 		return errLeft
-	case c.name == commandHelp:
+	case c.name == "help":
 		s.help()
-	case c.name == commandMore:
+	case c.name == "more":
 		s.more()
-	case c.name == commandDrop:
+	case c.name == "drop":
 		return s.drop(ctx)
-	case c.rest == "":
+	case c.query == "":
 		s.say("Type a query, or help.")
 	default:
-		return s.search(ctx, c.rest)
+		return s.search(ctx, c.query)
 	}
 	return nil
 }
@@ -267,17 +256,17 @@ func (s *session) runCommand(ctx context.Context, line string) error {
 func (s *session) runOnResult(ctx context.Context, c command, line string) error {
 	at := c.number - 1
 	switch {
-	case len(s.results) == 0 && c.name == commandRead:
+	case len(s.results) == 0 && c.name == "read":
 		return s.search(ctx, line)
 	case len(s.results) == 0:
 		s.fail("there are no results", "Type a query. To search for this text, type /"+line)
 	case c.number > len(s.results):
 		s.fail(fmt.Sprintf("there is no result %d; the last one is %d", c.number, len(s.results)),
 			"Use another number. To search for this text, type /"+line)
-	case c.name == commandExpand:
+	case c.name == "expand":
 		return s.expand(ctx, at)
 	default:
-		map[string]func(int){commandRead: s.read, commandRaw: s.raw, commandCite: s.cite, commandOpen: s.open}[c.name](at)
+		map[string]func(int){"read": s.read, "raw": s.raw, "cite": s.cite, "open": s.open}[c.name](at)
 	}
 	return nil
 }

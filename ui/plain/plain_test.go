@@ -230,10 +230,10 @@ func TestAgents(t *testing.T) {
 
 func TestParseCommand(t *testing.T) {
 	for line, want := range map[string]command{
-		"3": {name: commandRead, number: 3}, "e 3": {name: commandExpand, number: 3}, "EXPAND 3": {name: commandExpand, number: 3},
-		"cite 12": {name: commandCite, number: 12}, "quit": {name: commandQuit}, "q": {name: commandQuit}, "?": {name: commandHelp},
-		"open source": {rest: "open source"}, "cite": {rest: "cite"}, "4040": {rest: "4040"}, "0": {rest: "0"}, "-3": {rest: "-3"},
-		"/quit": {name: commandFind, rest: "quit"}, "/": {name: commandFind}, "more deploys": {rest: "more deploys"}, "": {},
+		"3": {name: "read", number: 3}, "e 3": {name: "expand", number: 3}, "EXPAND 3": {name: "expand", number: 3},
+		"cite 12": {name: "cite", number: 12}, "quit": {name: "quit"}, "q": {name: "quit"}, "?": {name: "help"},
+		"open source": {query: "open source"}, "cite": {query: "cite"}, "4040": {query: "4040"}, "0": {query: "0"}, "-3": {query: "-3"},
+		"/quit": {query: "quit"}, "/": {}, "more deploys": {query: "more deploys"}, "": {},
 	} {
 		if got := parseCommand(line); got != want {
 			t.Errorf("%q: %+v", line, got)
