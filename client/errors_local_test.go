@@ -25,7 +25,7 @@ func TestErrorsOfALibrarySpeakOfNoServer(t *testing.T) {
 		!strings.Contains(failure.Remedy(), "quarry status") {
 		t.Errorf("%v: %+v", err, failure)
 	}
-	used := (&Error{Kind: RateLimited, Local: true, Path: "/search", RetryAfter: 90 * time.Minute}).Remedy()
+	used := (&Error{Kind: RateLimited, Local: true, Path: "/search", Reason: "the budget is used up", RetryAfter: 90 * time.Minute}).Remedy()
 	if !strings.Contains(used, "llm.budget") || !strings.Contains(used, "1h30m") {
 		t.Errorf("of a budget that is used up: %q", used)
 	}

@@ -176,8 +176,10 @@ func libraryRemedies() []remedyRow {
 			hint: "choose a model of llm.providers, or leave it out: quarry config get llm"},
 		{path: "/chat/", code: "AUTH_ERROR", hint: "correct the key in llm.providers: quarry help configuration"},
 		{path: "/chat/", code: "BAD_REQUEST", hint: "check the model and its address in llm.providers"},
+		{path: "/chat/", says: modelDown + " (HTTP", hint: "try again; if it fails again, read the log of the model's server"},
 		{path: "/chat/", code: "SERVICE_UNAVAILABLE", says: modelDown,
 			hint: "start the model's server, or correct its base_url in llm.providers; quarry search needs none"},
+		{path: "/chat/", says: "it is a web page", hint: "correct base_url in llm.providers"},
 		{path: "/chat/", says: "it was cut off",
 			hint: "ask again; if the answer is cut off again, set another model as llm.default"},
 		{kind: Auth, says: "document sets", hint: "choose one of the document sets: quarry document-sets"},
@@ -186,7 +188,9 @@ func libraryRemedies() []remedyRow {
 		{kind: NotAvailable, path: "/library", hint: "quarry status lists what was added"},
 		{kind: NotAvailable, path: documentPath, says: noLine, hint: giveLine},
 		{kind: NotAvailable, path: documentPath, hint: giveRef},
-		{kind: RateLimited, hint: "raise llm.budget, search without the model by --no-query-expansion --no-document-selection, or try again {wait}"},
+		{kind: RateLimited, says: "budget",
+			hint: "raise llm.budget, search without the model by --no-query-expansion --no-document-selection, or try again {wait}"},
+		{kind: RateLimited, hint: "try again {wait}"},
 		{kind: Timeout, hint: "allow more time with --timeout"},
 	}
 }

@@ -86,6 +86,10 @@ func TestOddAnswers(t *testing.T) {
 	if _, err := chatOf(t, answeredBy(t, "text/event-stream", `data: {"choices":[{"delta":{"content":"x"}}]}`+"\n\n")).Stream(t.Context(), question, func(string) error { return nil }); err == nil || !strings.Contains(err.Error(), "cut off") {
 		t.Errorf("without an end: %v", err)
 	}
+	page := answeredBy(t, "text/html; charset=utf-8", "<html>")
+	if _, err := chatOf(t, page).Stream(t.Context(), question, func(string) error { return nil }); err == nil || !strings.Contains(err.Error(), "web page") {
+		t.Errorf("a web page: %v", err)
+	}
 	for _, body := range []string{`{"data":[{"index":"0","embedding":[3,4],"object":7}],"usage":null,"model":3}`, `{"data":[{"index":0.0,"embedding":[[3,4]]}],"usage":[]}`, `{"data":[{"embedding":"AABAQAAAgEA="}],"id":1.5}`} {
 		embedder, _ := answeredBy(t, "application/json", body).Embedder()
 		vectors, _, err := embedder.Embed(t.Context(), ForQueries, []string{"x"})

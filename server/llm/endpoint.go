@@ -160,6 +160,10 @@ func (d *doer) Do(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, unreachable(err)
 	}
+	if strings.HasPrefix(response.Header.Get("Content-Type"), "text/html") && response.StatusCode == http.StatusOK {
+		_ = response.Body.Close()
+		return nil, &Error{Kind: ErrUnusable, Message: "it is a web page"}
+	}
 	streamed := request.Header.Get("Accept") == streamMedia
 	if streamed && response.StatusCode == http.StatusOK {
 		response.Body = http.MaxBytesReader(nil, response.Body, maxEvents)

@@ -154,7 +154,10 @@ func (a *app) askFailure(err error, about *conversation) error {
 	case isUsedUp(reply):
 		failure.Code, failure.Do = ExitRateLimited, "Ask after midnight UTC, or search without the model: "+plainly
 	case reply.Status == 0 && reply.Code != "" && reply.Kind != client.Canceled && reply.Kind != client.Auth && reply.Kind != client.NotAvailable: // within the answer: the model failed
-		failure.Code, failure.Do = exitCodeOfKind(reply.Kind), "Ask again later, or search without the model: "+plainly
+		failure.Code, failure.Do = exitCodeOfKind(reply.Kind), "search without the model: "+plainly
+		if remedy, _, _ := strings.Cut(reply.Remedy(), "; quarry search needs none"); remedy != "" {
+			failure.Do = remedy + "; or " + failure.Do
+		}
 	case reply.Status == http.StatusNotFound && reply.Code == "" && strings.EqualFold(reply.Reason, "Not Found"):
 		failure.Code, failure.What, failure.Do = ExitNotAvailable, "this server cannot answer questions",
 			"Search instead: "+instead+"; if that finds no route either, correct api_prefix"

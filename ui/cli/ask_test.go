@@ -228,13 +228,15 @@ func TestAskFails(t *testing.T) {
 		"at once":  {`{"error":"down"}`, ExitServer, ""},
 		"cut off":  {string(fixture(t, "chat-stream-cut.ndjson")), ExitServer, "Roll back with `deployctl rollback`\n"},
 		"an error": {string(fixture(t, "chat-stream-error.ndjson")), ExitRateLimited, ""},
+		"a refused key": {`{"error":"refused","error_code":"AUTH_ERROR"}`, ExitServer, ""},
 		"no budget": {`{"error":"The day's budget of language model tokens is used up.","error_code":"BUDGET_EXCEEDED"}`,
 			ExitRateLimited, ""},
 	} {
 		s, _ := answering(t, []byte(test.stream))
 		got := run(t, testDoors(s.URL), terminal{}, "ask", "x").check(t, test.code)
 		if got.out != test.out || !strings.Contains(got.err, "error: ") ||
-			strings.Contains(test.stream, "RATE_LIMIT") && !strings.Contains(got.err, "quarry search x") {
+			strings.Contains(test.stream, "RATE_LIMIT") && !strings.Contains(got.err, "Try again later; or search without the model: quarry search x") ||
+			strings.Contains(test.stream, "AUTH_ERROR") && !strings.Contains(got.err, "check the key of its language model; or search without") {
 			t.Errorf("%s: %q; %s", name, got.out, got.err)
 		}
 		lines := strings.Split(strings.TrimSpace(run(t, testDoors(s.URL), terminal{}, "ask", "x", "--json").check(t, test.code).out), "\n")

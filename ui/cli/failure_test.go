@@ -119,6 +119,8 @@ func TestServersThatMisbehave(t *testing.T) {
 		address := "http://" + listener.Addr().String()
 		_ = listener.Close()
 		run(t, testDoors(address), terminal{}, "search", "deploy").check(t, ExitUnreachable).twoLines(t, "validate-config")
+		run(t, testDoors(address), terminal{}, "search", "deploy", "--server", address).check(t, ExitUnreachable).
+			twoLines(t, "validate-config --server "+address)
 	})
 }
 

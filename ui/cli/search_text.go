@@ -251,7 +251,7 @@ func (a *app) targetFlags() string {
 }
 
 // commandInHint matches the commands that hints name without their arguments.
-var commandInHint = pattern.Lazy(`quarry (sync --check|status|sources|agents|document-sets|admin [a-z-]+ list)\b`)
+var commandInHint = pattern.Lazy(`quarry (sync --check|status|sources|agents|document-sets|validate-config|admin [a-z-]+ list)\b`)
 
 // withTarget returns the hint of a failure. Its commands have the flags that chose the target; sync takes no profile.
 func (a *app) withTarget(failure *Failure) string {
