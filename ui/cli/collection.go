@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.mau.fi/util/exslices"
 
+	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/ui/state"
@@ -18,15 +19,15 @@ func (a *app) collectionCommand() *cobra.Command {
 	format := ""
 	is := traits{class: reads, json: prints(collectionOutput{})}
 	command := a.targetCommand("collection", "Print the passages that were collected in the explorer", is,
-		func(_ context.Context, choice target.Choice, _ []string) error {
-			return a.printCollection(choice, format)
+		func(ctx context.Context, choice target.Choice, _ []string) error {
+			return a.printCollection(ctx, choice, format)
 		})
 	command.Flags().StringVarP(&format, "format", "f", "", "print as md, json or csv (`FORMAT`; default md on a terminal, else json)")
 	a.register(command, "format", fixed(state.Formats()))
 	return command
 }
 
-func (a *app) printCollection(choice target.Choice, format string) error {
+func (a *app) printCollection(ctx context.Context, choice target.Choice, format string) error {
 	switch {
 	case format == "" && a.wantsJSON():
 		format = state.JSON
@@ -41,10 +42,12 @@ func (a *app) printCollection(choice target.Choice, format string) error {
 	if err != nil {
 		return err
 	}
-	collection := stored.Collection
-	if len(collection) == 0 {
+	if len(stored.Collection) == 0 {
 		a.say("The collection of %s is empty. Mark passages in the explorer with tab.", choice.Name())
+	} else if err := a.checkCollection(ctx, choice, &stored); err != nil && client.KindOf(err) != client.NotAvailable {
+		a.note("could not check whether the passages are as they were: %v", err)
 	}
+	collection := stored.Collection
 	if format == state.JSON {
 		return a.printAnswer("collection", collectionAnswer(collection), a.private())
 	}
@@ -55,6 +58,20 @@ func (a *app) printCollection(choice target.Choice, format string) error {
 	return a.printCut("collection", format, whole, a.private(), func(limit bound, _ *string) ([]byte, error) {
 		return largest(0, len(collection), limit, func(n int) ([]byte, error) { return state.Export(collection[:n], format) })
 	})
+}
+
+// checkCollection notes which passages changed or are gone since they were marked.
+func (a *app) checkCollection(ctx context.Context, choice target.Choice, stored *state.State) error {
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	session, err := a.open(ctx, choice)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = session.Close() }()
+	found, err := state.Check(ctx, session.Client, stored.Collection, choice.Beside())
+	stored.SetStale(found)
+	return err
 }
 
 // collectionOutput is the JSON of collection.

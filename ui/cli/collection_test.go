@@ -2,8 +2,10 @@ package cli
 
 import (
 	"bytes"
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -13,10 +15,15 @@ import (
 	"quarry/ui/target"
 )
 
-// collecting is a machine on which passages were collected.
+// collecting is a machine on which passages of an Onyx were collected.
 func collecting(t *testing.T, passages int) testMachine {
 	t.Helper()
-	machine := newOnyx(t).inProcess()
+	return collectingFrom(t, newOnyx(t), passages)
+}
+
+func collectingFrom(t *testing.T, server *fakeServer, passages int) testMachine {
+	t.Helper()
+	machine := server.inProcess()
 	store := state.InMemory(0)
 	machine.State = func(target.Choice) *state.Store { return store }
 	if _, err := store.Change(func(s *state.State) error {
@@ -63,6 +70,34 @@ func TestCollection(t *testing.T) {
 		if got.code != 0 || got.out != string(want) {
 			t.Errorf("%s: %d, %s\n%s", test.arguments, got.code, got.err, got.out)
 		}
+	}
+}
+
+// What changed or is gone since it was marked is not printed as if it still stood there.
+func TestCollectionOfWhatChanged(t *testing.T) {
+	t.Parallel()
+	s := newOnyx(t)
+	s.on("/document/chunks", func(w http.ResponseWriter, r *http.Request) {
+		contents := map[string]string{"w0": "Taxis need a receipt.", "w1": "Taxis need two receipts."}
+		if content, ok := contents[r.URL.Query().Get("document_id")]; ok {
+			body(http.StatusOK, []byte(`{"document":{"id":"d","title":"T","authors":[]},"chunks":[{"content":"`+content+`"}]}`))(w, r)
+			return
+		}
+		body(http.StatusNotFound, []byte(`{"detail":"Document not found"}`))(w, r)
+	})
+	got := run(t, collectingFrom(t, s, 3), terminal{}, "collection", "--format", "csv")
+	rows, err := csv.NewReader(strings.NewReader(got.out)).ReadAll()
+	if err != nil || len(rows) != 4 {
+		t.Fatalf("%d, %s\n%s", got.code, got.err, got.out)
+	}
+	for i, want := range []string{"stale", "", state.Changed, state.Gone} {
+		if stale := rows[i][len(rows[i])-1]; stale != want {
+			t.Errorf("row %d is %q, want %q", i, stale, want)
+		}
+	}
+	s.on("/document/chunks", body(http.StatusInternalServerError, []byte(`{}`)))
+	if got := run(t, collectingFrom(t, s, 1), terminal{}, "collection"); got.code != 0 || !strings.Contains(got.err, "could not check") {
+		t.Errorf("of a server that fails: %d, %s", got.code, got.err)
 	}
 }
 

@@ -71,7 +71,7 @@ type Passage struct {
 	Query  string    `json:"query" jsonschema:"that found the passage"`
 	Note   string    `json:"note" jsonschema:"of the person"`
 	Marked time.Time `json:"marked"`
-	Stale  string    `json:"stale" jsonschema:"changed or gone: of the document since, as the explorer found"`
+	Stale  string    `json:"stale" jsonschema:"changed or gone: of the document since"`
 }
 
 // What becomes of a passage after it was marked.
