@@ -320,15 +320,15 @@ func pieces(text string) [][2]int {
 	return out
 }
 
-// goesOn reports whether a sentence goes on behind a dot within a word or the number of an item, or from one line to the
-// next in small letters.
+// goesOn reports whether a sentence goes on behind a dot within a word or a row or behind the number of an item, or from
+// one line to the next in small letters.
 func goesOn(before, next string) bool {
 	first, _ := utf8.DecodeRuneInString(next)
 	if strings.HasSuffix(before, ".") {
 		return !unicode.IsSpace(first)
 	}
 	line := strings.Trim(before[strings.LastIndexByte(before, '\n')+1:], "#>-* \t0123456789")
-	if line == "." || len(line) == 2 && line[1] == '.' { // 1. or Q.
+	if line == "." || len(line) == 2 && line[1] == '.' || strings.HasPrefix(line, "|") { // 1. or Q. or a row
 		return true
 	}
 	before, atLineEnd := strings.CutSuffix(before, "\n")

@@ -191,6 +191,7 @@ func TestBestPassages(t *testing.T) {
 		"a list":        {long + "\nThe canary budget:\n\n- one\n- two\n\nMore.", "The canary budget:\n\n- one\n- two"},
 		"code":          {"The canary budget:\n\n```sh\nset 1\n\nset 2\n```\nMore.\n" + long, "The canary budget:\n\n```sh\nset 1\n\nset 2\n```"},
 		"rows":          {long + "\n| canary | budget |\n|---|---|\n| a | b |\n\n" + long, "| canary | budget |\n|---|---|\n| a | b |"},
+		"a row":         {"| Canary. Budget... | " + clauses + " |\n\n" + long, "| Canary. Budget... | " + clauses + " |"},
 		"a heading":     {long + "\n## Canary budget\n\nIt is small.\n\n" + long, "## Canary budget\n\nIt is small."},
 		"a question":    {"### Q. Canary budget?\n\nIt is small.\n\n" + long, "### Q. Canary budget?\n\nIt is small."},
 		"two of them":   {"## Canary budget\n\nSmall. For these:\n- " + clauses, "## Canary budget\n\nSmall."},
