@@ -50,7 +50,8 @@ func (r *run) serve(ctx context.Context, options target.ServeOptions) error {
 		}
 	}
 	options.MCP = func(w http.ResponseWriter, request *http.Request, caller *client.Client) {
-		mcp.ServeHTTP(w, request, mcp.Options{Client: caller, Version: r.process.Version, Guest: true, Broke: guard.Log(host.Log, "answer an agent")})
+		mcp.ServeHTTP(w, request, mcp.Options{Client: caller, Version: r.process.Version,
+			Guest: true, Connector: strings.HasSuffix(request.URL.Path, "/connector"), Broke: guard.Log(host.Log, "answer an agent")})
 	}
 	options.Request.Terminal = false // the sample library is served only if a flag asks for it
 	served, err := host.OpenServed(ctx, options)

@@ -43,7 +43,7 @@ func (g *Gate) Listener(loopback bool) http.Handler {
 	s := g.server
 	listed := append(s.routes(), s.metricsRoute(g.options.OpenMetrics))
 	if g.options.MCP != nil {
-		listed = append(listed, g.mcpRoute())
+		listed = append(listed, g.mcpRoute("POST /mcp"), g.mcpRoute("POST /mcp/connector"))
 	}
 	routes := s.mount(listed, s.authenticate, g.guard)
 	return s.logged(s.recovered(secured(guardNames(names{g.options.Hosts, loopback}, routes))))
@@ -391,13 +391,13 @@ const (
 	mcpRealm   = `Bearer realm="quarry", scope="` + directory.PermissionReadSearch + `"`
 )
 
-// mcpRoute returns POST /mcp. Clients of the protocol expect 401 without a valid token. Every search counts as one of
+// mcpRoute returns a route of the protocol, whose clients expect 401 without a valid token. Every search counts as one of
 // the token, in the limits and in the log.
-func (g *Gate) mcpRoute() route {
+func (g *Gate) mcpRoute(pattern string) route {
 	denied := detailed(http.StatusUnauthorized, "Access denied. User is not authenticated.")
 	denied.authenticate = mcpRealm
-	return route{pattern: "POST /mcp", needs: directory.PermissionReadSearch, timeout: mcpTimeout, maxBody: megabyte, relays: true, denied: denied,
-		respond: func(c *call) (any, error) {
+	return route{pattern: pattern, needs: directory.PermissionReadSearch, timeout: mcpTimeout, maxBody: megabyte,
+		relays: true, denied: denied, respond: func(c *call) (any, error) {
 			token := bearer(c.Request)
 			identify := func(ctx context.Context) (directory.Principal, error) {
 				return g.server.Directory.Authenticate(ctx, token)

@@ -24,7 +24,7 @@ func TestAgentsHaveTheRightsOfTheirToken(t *testing.T) {
 	w := newWorld(t)
 	handler := relaying(w, PublicOptions{})
 	for who, want := range map[string]string{"jo": "file:/jo/notes.md", "kim": "file:/legal/contract.md", "scoped": "file:/jo/notes.md"} {
-		for _, path := range []string{"/mcp", "/api/mcp"} {
+		for _, path := range []string{"/mcp", "/api/mcp", "/mcp/connector"} {
 			found := ids(decoded[wire.SearchResponse](w, w.call(handler, who, http.MethodPost, path, `{"query":"zanzibar zeppelin"}`)))
 			if len(found) != 1 || found[0] != want {
 				t.Errorf("%s finds %v at %s", who, found, path)

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 
+	"github.com/spf13/cobra"
+
 	"quarry/client"
 	"quarry/ui/mcp"
 	"quarry/ui/target"
@@ -20,9 +22,19 @@ func (a *app) makeVectors() error {
 	return err
 }
 
+func (a *app) mcpCommand() *cobra.Command {
+	connector := false
+	command := a.targetCommand("mcp", "Serve search and read to AI agents over the Model Context Protocol",
+		traits{class: reads, guests: true}, func(ctx context.Context, choice target.Choice, _ []string) error {
+			return a.mcp(ctx, choice, connector)
+		})
+	command.Flags().BoolVar(&connector, "connector", false, "offer search and fetch alone, for chat products")
+	return command
+}
+
 // mcp serves the target over the Model Context Protocol until standard input ends. Standard output carries its messages
 // only.
-func (a *app) mcp(ctx context.Context, choice target.Choice, _ []string) error {
+func (a *app) mcp(ctx context.Context, choice target.Choice, connector bool) error {
 	if a.io.InTTY {
 		if a.program.Guest {
 			return usage("Connect without a terminal: ssh -T HOST mcp", "mcp requires a pipe")
@@ -37,6 +49,6 @@ func (a *app) mcp(ctx context.Context, choice target.Choice, _ []string) error {
 		return err
 	}
 	defer func() { _ = session.Close() }()
-	return mcp.Serve(a.traced(ctx), a.io.In, a.out, mcp.Options{Client: session.Client, Agent: client.Agent(choice.SearchAgent()), Version: a.program.Version,
-		Guest: a.program.Guest, Timeout: a.flags.timeout, Broke: a.program.Broke})
+	return mcp.Serve(a.traced(ctx), a.io.In, a.out, mcp.Options{Client: session.Client, Agent: client.Agent(choice.SearchAgent()),
+		Version: a.program.Version, Guest: a.program.Guest, Connector: connector, Timeout: a.flags.timeout, Broke: a.program.Broke})
 }

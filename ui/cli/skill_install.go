@@ -59,9 +59,7 @@ type skillInstaller struct {
 
 // agentCommands returns the commands for AI agents.
 func (a *app) agentCommands() []*cobra.Command {
-	return []*cobra.Command{a.installSkillCommand(), a.skillCommand(),
-		a.targetCommand("mcp", "Serve search and read to AI agents over the Model Context Protocol",
-			traits{class: reads, guests: true}, a.mcp)}
+	return []*cobra.Command{a.installSkillCommand(), a.skillCommand(), a.mcpCommand()}
 }
 
 func (a *app) installSkillCommand() *cobra.Command {

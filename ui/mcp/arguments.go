@@ -35,8 +35,8 @@ func isUnset(value json.RawMessage) bool {
 // prepare brings the arguments of a call into the form that its schema describes: clients that fill in a form send
 // null, "" and the like for what is not set, and models ask for more results than there can be. It returns an error for
 // the first argument that is wrong, in words that repeat no value.
-func prepare(request *sdk.CallToolRequest) error {
-	schema := schemaOf(request.Params.Name)
+func prepare(request *sdk.CallToolRequest, tools []*sdk.Tool) error {
+	schema := schemaOf(request.Params.Name, tools)
 	if schema == nil {
 		return nil // the library refuses unknown tools
 	}
@@ -72,8 +72,8 @@ func prepare(request *sdk.CallToolRequest) error {
 	return err
 }
 
-func schemaOf(tool string) *jsonschema.Schema {
-	for _, t := range []*sdk.Tool{searchTool(), readTool(), sourcesTool()} {
+func schemaOf(tool string, tools []*sdk.Tool) *jsonschema.Schema {
+	for _, t := range tools {
 		if t.Name == tool {
 			schema, _ := t.InputSchema.(*jsonschema.Schema)
 			return schema

@@ -30,12 +30,14 @@ import (
 
 // Options configure a server.
 type Options struct {
-	Client  *client.Client
-	Agent   client.Agent  // of searches that name none
-	Version string        // of the program
-	Guest   bool          // the caller is not the user of this machine: hints are not about its configuration
-	Timeout time.Duration // of each call to the search server; 0: the client's own
-	Broke   func(error)   // is called with a panic of a request; nil: nobody is
+	Client *client.Client
+	Agent  client.Agent // of searches that name none
+	// Connector has the tools that the connectors of chat products ask for, and nothing else.
+	Connector bool
+	Version   string        // of the program
+	Guest     bool          // the caller is not the user of this machine: hints are not about its configuration
+	Timeout   time.Duration // of each call to the search server; 0: the client's own
+	Broke     func(error)   // is called with a panic of a request; nil: nobody is
 }
 
 const (
@@ -92,16 +94,32 @@ func newSession(options Options, over context.Context, atOnce int) *session {
 
 // server returns the server of the protocol, whose lists never change.
 func (s *session) server() *sdk.Server {
-	server := sdk.NewServer(&sdk.Implementation{Name: "quarry", Title: "quarry", Version: cmp.Or(s.Version, "unknown")},
-		&sdk.ServerOptions{Instructions: instructions, Capabilities: &sdk.ServerCapabilities{
-			Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{}}})
-	sdk.AddTool(server, searchTool(), s.search)
-	sdk.AddTool(server, readTool(), s.read)
-	sdk.AddTool(server, sourcesTool(), s.sources)
-	server.AddResourceTemplate(documentTemplate(), s.resource)
-	server.AddPrompt(researchPrompt(), research)
+	offered := &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}
+	options := &sdk.ServerOptions{Capabilities: offered}
+	if !s.Connector {
+		options.Instructions = instructions
+		offered.Resources, offered.Prompts = &sdk.ResourceCapabilities{}, &sdk.PromptCapabilities{}
+	}
+	server := sdk.NewServer(&sdk.Implementation{Name: "quarry", Title: "quarry", Version: cmp.Or(s.Version, "unknown")}, options)
+	if tools := s.tools(); s.Connector {
+		sdk.AddTool(server, tools[0], s.list)
+		sdk.AddTool(server, tools[1], s.fetch)
+	} else {
+		sdk.AddTool(server, tools[0], s.search)
+		sdk.AddTool(server, tools[1], s.read)
+		sdk.AddTool(server, tools[2], s.sources)
+		server.AddResourceTemplate(documentTemplate(), s.resource)
+		server.AddPrompt(researchPrompt(), research)
+	}
 	server.AddReceivingMiddleware(s.bounded)
 	return server
+}
+
+func (s *session) tools() []*sdk.Tool {
+	if s.Connector {
+		return connectorTools()
+	}
+	return []*sdk.Tool{searchTool(), readTool(), sourcesTool()}
 }
 
 // bounded lets the requests beyond those that run at once wait for their turn, ends them when the caller is gone, bounds
@@ -121,7 +139,7 @@ func (s *session) bounded(next sdk.MethodHandler) sdk.MethodHandler {
 			return nil, context.Cause(ctx)
 		}
 		if call, ok := request.(*sdk.CallToolRequest); ok {
-			if err := prepare(call); err != nil {
+			if err := prepare(call, s.tools()); err != nil {
 				return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: err.Error()}}}, nil
 			}
 		}
