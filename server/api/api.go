@@ -136,6 +136,7 @@ type route struct {
 	maxBody    int64         // bytes
 	respond    responder
 	read       fieldReader // nil: respond reads the body
+	sandbox    bool        // counts against the rate of sandboxes
 	limited    bool        // counts against the rate limits
 	changes    bool        // counts against the rate of changes; not set where only administrators make changes
 	monitoring bool        // has workers of its own: it is needed most when all others are busy
@@ -161,6 +162,7 @@ func (s *Server) routes() []route {
 		noBody("GET /me", identity, me, func(r *route) { r.denied = detailed(http.StatusForbidden, "Unauthorized") }),
 
 		withBody("POST /search", search, s.search, large, withTimeout(searchTimeout), rateLimited),
+		s.sandboxRoute(),
 		noBody("GET /search/suggest", search, suggest),
 		noBody("GET /search/facets", search, s.facets),
 		noBody("GET /document/chunks", search, documentChunks),

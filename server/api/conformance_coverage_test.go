@@ -221,7 +221,7 @@ func requestTypes() map[string]any {
 func responses() map[string]any {
 	return map[string]any{
 		"GET /health": wire.Status{}, "GET /version": wire.Version{}, "GET /auth/type": wire.AuthType{}, "GET /me": wire.Me{},
-		"POST /search": wire.SearchResponse{}, "GET /search/suggest": wire.Suggestions{}, "GET /search/facets": wire.FacetCounts{},
+		"POST /search": wire.SearchResponse{}, "POST /build/sandbox/search": wire.SandboxResponse{}, "GET /search/suggest": wire.Suggestions{}, "GET /search/facets": wire.FacetCounts{},
 		"GET /document/chunks": wire.DocumentChunks{}, "GET /document/document-size-info": wire.DocumentSize{},
 		"GET /document/chunk-info": wire.ChunkInfo{},
 		"GET /persona":             []wire.Persona{}, "GET /persona/{id}": wire.FullPersona{}, "GET /agents": wire.PersonaPage{},

@@ -415,6 +415,12 @@ func (c *conversant) request(t *testing.T, e exchange) (*http.Request, []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if e.As == "sandbox" && c.world.tokens[e.As] == "" {
+		_, secret, _, err := c.world.people.EnsureSandboxToken(t.Context(),
+			directory.SandboxRequest{Email: "jo@acme.example", Key: strings.Repeat("k", 32)})
+		c.world.check(err)
+		c.world.tokens[e.As] = secret
+	}
 	if secret := c.world.tokens[e.As]; secret != "" {
 		r.Header.Set("Authorization", "Bearer "+secret)
 		r.Header.Set("X-Onyx-Authorization", "Bearer "+secret)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -99,17 +100,19 @@ type guards struct {
 	workers    *workers
 	monitoring *workers
 	limits     *limiter
+	sandboxes  *limiter
 	changes    *limiter
 }
 
 func newGuards(options PublicOptions, now func() time.Time, shared Coordinator) *guards {
 	half := max(1, options.Concurrency/2)
+	limits := newLimiter("searches", options.Rate, now, shared)
 	return &guards{
 		pending: newQuota(half*queueFactor, math.MaxInt), working: newQuota(half, math.MaxInt),
 		flight:     newQuota(flightOfPerson, flightInAll),
 		workers:    newWorkers(options.Concurrency, options.Concurrency*queueFactor),
 		monitoring: newWorkers(maxMonitoring, maxMonitoring*queueFactor),
-		limits:     newLimiter("searches", options.Rate, now, shared), changes: newLimiter("changes", changeRate(), now, shared),
+		limits:     limits, sandboxes: cmp.Or(limits, newLimiter("searches of sandboxes", sandboxRate(), now, shared)), changes: newLimiter("changes", changeRate(), now, shared),
 	}
 }
 
@@ -119,6 +122,9 @@ func (g *guards) admit(r *http.Request, route route, who directory.Principal, bo
 		if err := g.changes.admitChange(r, who); err != nil {
 			return err
 		}
+	}
+	if route.sandbox {
+		return g.sandboxes.admit(r, who, body)
 	}
 	if route.limited {
 		return g.limits.admit(r, who, body)

@@ -46,3 +46,49 @@ func TestSandboxTokensAreHidden(t *testing.T) {
 		t.Errorf("%d results, the user has %d", len(ours.Results), len(theirs.Results))
 	}
 }
+
+// TestSandboxSearch: the route of the first design answers tokens of sandboxes, with its own fields and errors.
+func TestSandboxSearch(t *testing.T) {
+	w := newWorld(t)
+	_, secret, _, err := w.people.EnsureSandboxToken(t.Context(),
+		directory.SandboxRequest{Email: "kim@acme.example", Key: strings.Repeat("k", 32)})
+	w.check(err)
+	w.tokens["sandbox"] = secret
+	const path = "/build/sandbox/search"
+	for _, test := range []struct {
+		who, body string
+		status    int
+		answer    string
+	}{
+		{"", `{"query":"deploy"}`, http.StatusUnauthorized, `"error_code":"UNAUTHENTICATED"`},
+		{"kim", `{"query":"deploy"}`, http.StatusUnauthorized, `"error_code":"UNAUTHENTICATED"`},
+		{"sandbox", `{}`, http.StatusBadRequest, `"error_code":"INVALID_REQUEST"`},
+		{"sandbox", `{"query":"` + strings.Repeat("x", 1025) + `"}`, http.StatusBadRequest, `"error_code":"INVALID_REQUEST"`},
+		{"sandbox", `{"query":"x","limit":26}`, http.StatusBadRequest, `"error_code":"INVALID_REQUEST"`},
+		{"sandbox", `{"query":"x","source_filters":["slak"]}`, http.StatusBadRequest, `INVALID_REQUEST`},
+		{"sandbox", `{"query":"x","time_cutoff_days":0}`, http.StatusBadRequest, `INVALID_REQUEST`},
+		{"sandbox", `{"query":"qqqqqqqq"}`, http.StatusOK, `{"results":[],"llm_facing_text":"","citation_mapping":{}}`},
+		{"sandbox", `{"query":"deploy","time_cutoff_days":36500,"limit":2}`, http.StatusOK, `"llm_facing_text":"[1] `},
+	} {
+		if got := w.call(w.public, test.who, "POST", path, test.body); got.Code != test.status || !strings.Contains(got.Body.String(), test.answer) {
+			t.Errorf("%s %.60s: HTTP %d %s", test.who, test.body, got.Code, got.Body)
+		}
+	}
+	theirs := post[wire.SearchResponse](w, "kim", "/search", `{"query":"deploy"}`)
+	ours := post[wire.SandboxResponse](w, "sandbox", path, `{"query":"deploy"}`)
+	for i, r := range ours.Results {
+		if want := theirs.Results[i]; r.DocumentID != want.DocumentID || r.Blurb == "" || *want.CitationID != r.CitationID ||
+			!strings.Contains(ours.LLMFacingText, want.Content) || ours.CitationMapping[strconv.Itoa(r.CitationID)] != r.DocumentID {
+			t.Errorf("result %d: %+v of %+v", i, r, want)
+		}
+	}
+	refused := 0
+	for range sandboxRate().Count {
+		if w.call(w.public, "sandbox", "POST", path, `{"query":"deploy"}`).Code == http.StatusTooManyRequests {
+			refused++
+		}
+	}
+	if refused == 0 || w.call(w.public, "sandbox", "POST", "/search", `{"query":"deploy"}`).Code != http.StatusOK {
+		t.Errorf("%d searches were refused; the other route is not limited", refused)
+	}
+}

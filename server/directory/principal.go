@@ -48,6 +48,7 @@ type Principal struct {
 	Owner       bool
 	Permissions []string  // including implied ones, in the order of AllPermissions
 	Scoped      bool      // the token has less than its user's permissions
+	Sandbox     bool      // the token is that of a sandbox
 	TokenID     int       // 0: no token
 	RootTokenID int       // the first token in the chain of parents of TokenID
 	ExpiresAt   time.Time // of the token; zero: never

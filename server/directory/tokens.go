@@ -255,11 +255,11 @@ func (d *Directory) lookUp(ctx context.Context, tenant, digest string) (holder, 
 		p := &h.principal
 		return []any{&p.TokenID, &h.hash, sqldb.JSON{V: &h.scopes}, (*sqldb.Micros)(&p.ExpiresAt),
 			(*sqldb.Micros)(&h.lastUsed), &h.revoked,
-			&p.UserID, &p.Tenant, &p.Email, &p.Name, &h.role, &h.active, &p.RootTokenID}
+			&p.UserID, &p.Tenant, &p.Email, &p.Name, &h.role, &h.active, &p.RootTokenID, &p.Sandbox}
 	}, `SELECT t.id, t.hash, t.scopes, t.expires_at, t.last_used_at, t.is_revoked,
 			u.id, u.tenant_id, u.email, u.name, u.role, u.is_active,
 			(WITH RECURSIVE up (id) AS (SELECT t.id UNION SELECT parent_id FROM token_parents JOIN up ON token_id = up.id)
-				SELECT min(id) FROM up)
+				SELECT min(id) FROM up), t.kind = '`+kindSandbox+`'
 		FROM tokens t JOIN users u ON u.id = t.user_id WHERE t.hash = ? AND u.tenant_id = ?`, digest, tenant)
 	h, err := sqldb.First(found, err, ErrUnauthenticated)
 	if err != nil {

@@ -1,0 +1,73 @@
+package api
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"quarry/client/wire"
+	"quarry/internal/text"
+	"quarry/server/directory"
+)
+
+// sandboxRate limits the searches of a sandbox where no rate is set.
+func sandboxRate() Rate { return Rate{Count: 60, Per: time.Hour} }
+
+// sandboxRoute is the search of the first design of Onyx's Craft, for skills that are written to it: for tokens of
+// sandboxes alone.
+func (s *Server) sandboxRoute() route {
+	return withBody("POST /build/sandbox/search", directory.PermissionReadSearch, s.sandboxSearch,
+		withTimeout(searchTimeout), upTo(megabyte), func(r *route) { r.sandbox, r.denied = true, noSandbox() })
+}
+
+func noSandbox() failure {
+	return coded(http.StatusUnauthorized, "UNAUTHENTICATED", "This route needs the token of a sandbox.")
+}
+
+// sandboxSearch is a search with fewer fields, and its errors in Onyx's envelope.
+func (s *Server) sandboxSearch(c *call) (any, error) {
+	if !c.who.Sandbox {
+		return nil, noSandbox()
+	}
+	request := wire.SearchRequest{Query: c.requireText("query", 1, 1024), NumResults: new(c.wholeOr("limit", 10, 1, 25))}
+	request.Sources = c.texts("source_filters")
+	if days := c.whole("time_cutoff_days", 1, 100*365); days != nil {
+		request.TimeCutoff = &wire.Time{Time: s.Now().AddDate(0, 0, -*days)}
+	}
+	err := c.failure()
+	var answer any
+	if err == nil {
+		inner := *c
+		inner.fields = objectFields(mustJSON(request))
+		answer, err = s.search(&inner)
+	}
+	if f, _ := explain(err, false); err != nil && f.status == http.StatusUnprocessableEntity {
+		return nil, coded(http.StatusBadRequest, "INVALID_REQUEST", "%s", f.detail)
+	} else if err != nil && f.status == http.StatusInternalServerError {
+		return nil, errors.Join(coded(http.StatusBadGateway, "BAD_GATEWAY", "The index did not answer."), err)
+	} else if err != nil {
+		return nil, err
+	}
+	return sandboxAnswer(answer.(*wire.SearchResponse)), nil
+}
+
+// sandboxAnswer returns the answer with the fields of the first design.
+func sandboxAnswer(found *wire.SearchResponse) wire.SandboxResponse {
+	answer := wire.SandboxResponse{Results: []wire.SandboxResult{}, CitationMapping: found.CitationMapping}
+	var written strings.Builder
+	for _, r := range found.Results {
+		number := cmp.Or(r.CitationID, new(0))
+		answer.Results = append(answer.Results, wire.SandboxResult{CitationID: *number, DocumentID: r.DocumentID,
+			ChunkInd: r.ChunkInd, Title: r.Title, Blurb: r.Blurb, Link: r.Link, SourceType: r.SourceType, Score: r.Score,
+			UpdatedAt: r.UpdatedAt})
+		day, _, _ := strings.Cut(text.OrEmpty(r.UpdatedAt), "T")
+		about := strings.TrimSuffix(wire.SourceName(r.SourceType)+", "+day, ", ")
+		fmt.Fprintf(&written, "[%d] %s (%s)\n%s\n%s\n\n%s\n\n", *number, text.OneLine(r.Title), about,
+			text.OneLine(text.OrEmpty(r.Link)), text.OneLine(r.DocumentID), strings.TrimSpace(r.Content))
+	}
+	answer.LLMFacingText = written.String()
+	return answer
+}
