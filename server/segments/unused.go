@@ -75,7 +75,7 @@ func (x *Index) usedKeys(ctx context.Context, model string) (map[vector.Key]bool
 			}
 			return nil, nil
 		}
-		err := p.eachVector(func(i int) { used[p.vectors.file.reader.Key(i)] = true })
+		err := p.eachVector(func(_, i int, _ uint32) { used[p.vectors.file.reader.Key(i)] = true })
 		if errors.Is(err, segment.ErrDamaged) {
 			return nil, nil
 		}

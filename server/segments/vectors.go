@@ -85,6 +85,15 @@ func (e *embeddings) find(ctx context.Context, texts ...string) (found [][]float
 	return found, err
 }
 
+// Embeddings implements index.Exporter.
+func (x *Index) Embeddings(ctx context.Context, model string, texts []string) ([][]float32, error) {
+	current, ok, err := currentModel(ctx, x.db.Reader)
+	if err != nil || !ok || current.name != model {
+		return make([][]float32, len(texts)), err
+	}
+	return (&embeddings{x, current, x.db.Reader}).find(ctx, texts...)
+}
+
 // stored returns the vector of a text in library.db. Older versions stored 32-bit floats.
 func (e *embeddings) stored(ctx context.Context, key vector.Key) ([]float32, error) {
 	var raw []byte
@@ -264,21 +273,12 @@ func (m *merged) carry(input int, to *segment.Reader) (all []carried, err error)
 		return nil, p.vectors.failed
 	}
 	file, from := p.vectors.file.reader, p.segment.reader
-	err = segment.Protect(file.Name, func() error {
-		chunks, next := file.Chunks(), 0
-		for old := range p.documents {
-			first, end := from.DocumentChunks(old)
-			begin, ordinal := 0, int(m.remap[input][old])
-			if ordinal >= 0 {
-				begin, _ = to.DocumentChunks(ordinal)
-			}
-			for ; next < len(chunks) && int(chunks[next]) < end; next++ {
-				if ordinal >= 0 {
-					all = append(all, carried{uint32(begin + int(chunks[next]) - first), file, next})
-				}
-			}
+	err = p.eachVector(func(old, i int, chunk uint32) {
+		if ordinal := int(m.remap[input][old]); ordinal >= 0 {
+			first, _ := from.DocumentChunks(old)
+			begin, _ := to.DocumentChunks(ordinal)
+			all = append(all, carried{uint32(begin + int(chunk) - first), file, i})
 		}
-		return nil
 	})
 	return all, err
 }
@@ -292,12 +292,13 @@ func (p *part) liveVectors() (n int, err error) {
 	if p.deleted == nil {
 		return file.Len(), nil
 	}
-	err = p.eachVector(func(int) { n++ })
+	err = p.eachVector(func(int, int, uint32) { n++ })
 	return n, err
 }
 
-// eachVector yields the vectors of documents that are not deleted.
-func (p *part) eachVector(yield func(i int)) error {
+// eachVector yields the vectors of documents that are not deleted: the ordinal of the document, the number of the
+// vector, and that of its chunk.
+func (p *part) eachVector(yield func(document, i int, chunk uint32)) error {
 	file := p.vectors.file.reader
 	return segment.Protect(file.Name, func() error {
 		chunks, next := file.Chunks(), 0
@@ -305,7 +306,7 @@ func (p *part) eachVector(yield func(i int)) error {
 			_, end := p.segment.reader.DocumentChunks(document)
 			for ; next < len(chunks) && int(chunks[next]) < end; next++ {
 				if !p.isDeleted(document) {
-					yield(next)
+					yield(document, next, chunks[next])
 				}
 			}
 		}
