@@ -19,7 +19,7 @@ import (
 
 // garbled damages the texts of the document of the file quokka.md and the second of two passages of "posted".
 const garbled = `UPDATE chunks SET body = zeroblob(20) WHERE key & 1 OR
-	key >> 20 = (SELECT row FROM documents WHERE origin LIKE '%quokka.md')`
+	key >> 20 = (SELECT row FROM documents WHERE id LIKE '%quokka.md')`
 
 // damage gives the world a library on disk with the files of a folder and the posted document "posted", and runs a
 // statement on its database.
@@ -97,7 +97,7 @@ func TestSyncRestoresDamagedDocuments(t *testing.T) {
 
 // TestSyncRestoresFromFiles damages documents of files in all ways that their owner can be affected by.
 func TestSyncRestoresFromFiles(t *testing.T) {
-	of := func(file string) string { return "(SELECT row FROM documents WHERE origin LIKE '%" + file + "')" }
+	of := func(file string) string { return "(SELECT row FROM documents WHERE id LIKE '%" + file + "')" }
 	texts := func(file string) string { return "UPDATE chunks SET body = zeroblob(20) WHERE key >> 20 = " + of(file) }
 	tests := map[string]struct {
 		statement         string
