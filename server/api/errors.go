@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -113,20 +114,27 @@ func explain(err error, trusted bool) (f failure, known bool) {
 		return detailed(http.StatusForbidden, "Access denied. User is not authenticated."), true
 	case errors.As(err, &tooLarge):
 		return coded(http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE", "The request is too large."), true
-	case trusted && libraryFailure(err, &f):
-		return f, true
 	case errors.As(err, &input):
 		return coded(http.StatusBadRequest, "INVALID_INPUT", "%s", input.Reason), true
-	case errors.As(err, &taken):
-		return coded(http.StatusConflict, "DUPLICATE_RESOURCE", "%s", sentence(taken.Reason)), true
 	case errors.As(err, &owned): // without naming the file, which only the owner may know
 		return coded(http.StatusConflict, "CONFLICT", "The id belongs to a document of a file; choose another one."), true
+	case errors.As(err, &taken) && trusted:
+		return coded(http.StatusConflict, "DUPLICATE_RESOURCE", "%s", taken.Reason), true
+	case errors.As(err, &taken):
+		return coded(http.StatusConflict, "DUPLICATE_RESOURCE", "%s", sentence(taken.Reason)), true
+	case errors.As(err, &absent) && trusted:
+		return coded(http.StatusNotFound, hintOfMissing(absent.Kind), "%s", absent.Error()), true
 	case errors.As(err, &absent):
 		return coded(http.StatusNotFound, codeOfMissing(absent.Kind), "%s", sentence(string(absent.Kind)+" "+absent.Named+
 			" not found")), true
 	}
-	for _, row := range faults() {
-		if errors.Is(err, row.err) {
+	rows := faults()
+	isRepairable := func(row faultAnswer) bool { return row.own != "" && errors.Is(err, row.err) }
+	if at := slices.IndexFunc(rows, isRepairable); trusted && at >= 0 {
+		return coded(rows[at].status, rows[at].own, "%s", err.Error()), true
+	}
+	for _, row := range rows {
+		if row.code != "" && errors.Is(err, row.err) {
 			f = coded(row.status, row.code, "%s", row.text)
 			if row.status == http.StatusServiceUnavailable {
 				f = f.after(retrySoon)
@@ -140,29 +148,43 @@ func explain(err error, trusted bool) (f failure, known bool) {
 	return detailed(http.StatusInternalServerError, "Internal server error"), false
 }
 
-// faultAnswer is the answer to an error that is not the caller's.
+// faultAnswer is the answer to an error that is not the caller's. A trusted caller, who can repair it, gets the text of
+// the error.
 type faultAnswer struct {
 	err        error
 	status     int
-	code, text string
-	internal   bool // it is logged
+	own        string // code for a trusted caller; empty: as for others
+	code, text string // for others; empty: an internal error
+	internal   bool   // it is logged
 }
 
 func faults() []faultAnswer {
-	const unavailable, code = http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE"
+	const internal, unavailable, code = http.StatusInternalServerError, http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE"
 	return []faultAnswer{
-		{context.DeadlineExceeded, http.StatusGatewayTimeout, "GATEWAY_TIMEOUT",
+		{context.DeadlineExceeded, http.StatusGatewayTimeout, "", "GATEWAY_TIMEOUT",
 			"The search engine did not answer in time.", false},
-		{fault.ErrBehind, unavailable, code, "The index of the server is being built.", false},
-		{fault.ErrBusy, unavailable, code, "Another process is writing to the library.", false},
-		{fault.ErrUnavailable, unavailable, code, "The database of the server is not available.", true},
-		{fault.ErrEngineUnavailable, unavailable, code, "The search engine of the server is not available.", true},
-		{fault.ErrReplaced, http.StatusGone, "GONE", "The tenant was removed.", false},
-		{llm.ErrUncounted, unavailable, code,
+		{fault.ErrDiskFull, internal, wire.CodeDiskFull, "", "", false},
+		{fault.ErrNewer, internal, wire.CodeLibraryNewer, "", "", false},
+		{fault.ErrNetworkFileSystem, internal, wire.CodeNetworkFileSystem, "", "", false},
+		{fault.ErrOlder, http.StatusForbidden, wire.CodeLibraryOlder, "", "", false},
+		{fault.ErrReadOnly, http.StatusForbidden, wire.CodeLibraryReadOnly, "ENV_VAR_GATED", "The library is read-only.", false},
+		{fault.ErrUnavailable, unavailable, wire.CodeDatabaseFailed, code, "The database of the server is not available.", true},
+		{fault.ErrEngineUnavailable, unavailable, wire.CodeEngineFailed, code,
+			"The search engine of the server is not available.", true},
+		{fault.ErrBusy, unavailable, wire.CodeLibraryBusy, code, "Another process is writing to the library.", false},
+		{fault.ErrBehind, unavailable, wire.CodeIndexBehind, code, "The index of the server is being built.", false},
+		{fault.ErrInUse, http.StatusConflict, wire.CodeTargetInUse, "", "", false},
+		{fault.ErrChanging, http.StatusConflict, wire.CodeLibraryChanging, "", "", false},
+		{fault.ErrDiffers, internal, wire.CodeCopyDiffers, "", "", false},
+		{fault.ErrLost, internal, wire.CodeLibraryLost, "", "", false},
+		{fault.ErrDamaged, internal, wire.CodeLibraryDamaged, "", "", false},
+		{directory.ErrNoSecretKey, http.StatusBadRequest, wire.CodeSecretKeyMissing, "", "", false},
+		{directory.ErrWrongSecretKey, http.StatusConflict, wire.CodeSecretKeyWrong, "", "", false},
+		{fault.ErrReplaced, http.StatusGone, "", "GONE", "The tenant was removed.", false},
+		{llm.ErrUncounted, unavailable, "", code,
 			"The use of language models cannot be counted, so they are disabled. Search works without them.", false},
-		{fault.ErrReadOnly, http.StatusForbidden, "ENV_VAR_GATED", "The library is read-only.", false},
-		{fault.ErrNotFound, http.StatusNotFound, "NOT_FOUND", "Not found", false},
-		{directory.ErrNotFound, http.StatusNotFound, "NOT_FOUND", "Not found", false},
+		{fault.ErrNotFound, http.StatusNotFound, "", "NOT_FOUND", "Not found", false},
+		{directory.ErrNotFound, http.StatusNotFound, "", "NOT_FOUND", "Not found", false},
 	}
 }
 
@@ -176,49 +198,12 @@ func codeOfMissing(kind directory.Kind) string {
 // sentence capitalizes the first letter.
 func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// libraryFailure sets the answer to errors that the owner can repair: of the library's files and keys, and of names. It
-// is false for other errors.
-func libraryFailure(err error, f *failure) bool {
-	for _, known := range []struct {
-		err    error
-		status int
-		code   string
-	}{
-		{fault.ErrDiskFull, http.StatusInternalServerError, wire.CodeDiskFull},
-		{fault.ErrNewer, http.StatusInternalServerError, wire.CodeLibraryNewer},
-		{fault.ErrNetworkFileSystem, http.StatusInternalServerError, wire.CodeNetworkFileSystem},
-		{fault.ErrOlder, http.StatusForbidden, wire.CodeLibraryOlder},
-		{fault.ErrReadOnly, http.StatusForbidden, wire.CodeLibraryReadOnly},
-		{fault.ErrUnavailable, http.StatusServiceUnavailable, wire.CodeDatabaseFailed},
-		{fault.ErrEngineUnavailable, http.StatusServiceUnavailable, wire.CodeEngineFailed},
-		{fault.ErrBusy, http.StatusServiceUnavailable, wire.CodeLibraryBusy},
-		{fault.ErrBehind, http.StatusServiceUnavailable, wire.CodeIndexBehind},
-		{fault.ErrInUse, http.StatusConflict, wire.CodeTargetInUse},
-		{fault.ErrChanging, http.StatusConflict, wire.CodeLibraryChanging},
-		{fault.ErrDiffers, http.StatusInternalServerError, wire.CodeCopyDiffers},
-		{fault.ErrLost, http.StatusInternalServerError, wire.CodeLibraryLost},
-		{fault.ErrDamaged, http.StatusInternalServerError, wire.CodeLibraryDamaged},
-		{directory.ErrNoSecretKey, http.StatusBadRequest, wire.CodeSecretKeyMissing},
-		{directory.ErrWrongSecretKey, http.StatusConflict, wire.CodeSecretKeyWrong},
-	} {
-		if errors.Is(err, known.err) {
-			*f = coded(known.status, known.code, "%s", err.Error())
-			return true
-		}
+// hintOfMissing is codeOfMissing for the owner: the hint names the kind.
+func hintOfMissing(kind directory.Kind) string {
+	if code := codeOfMissing(kind); code != "NOT_FOUND" {
+		return code
 	}
-	if taken, ok := errors.AsType[directory.ExistsError](err); ok {
-		*f = coded(http.StatusConflict, "DUPLICATE_RESOURCE", "%s", taken.Reason)
-		return true
-	}
-	absent, ok := errors.AsType[directory.MissingError](err)
-	if ok {
-		code := codeOfMissing(absent.Kind)
-		if code == "NOT_FOUND" { // the hint names the kind
-			code = strings.ToUpper(strings.TrimPrefix(string(absent.Kind), "user ")) + "_NOT_FOUND"
-		}
-		*f = coded(http.StatusNotFound, code, "%s", absent.Error())
-	}
-	return ok
+	return strings.ToUpper(strings.TrimPrefix(string(kind), "user ")) + "_NOT_FOUND"
 }
 
 // raced returns fault.ErrReplaced instead of an internal error if the caller's tenant was removed during the request.
