@@ -184,3 +184,36 @@ func TestTheLineOfPlacesKeepsTheLevelOfTheLibrary(t *testing.T) {
 		screen.WaitText("All 1   people 1   teams 0")
 	}
 }
+
+// The strip is never older than the list: where it has a number, it is that of the list, as soon as that changes.
+func TestTheStripIsOfTheList(t *testing.T) {
+	t.Parallel()
+	title, strip := regexp.MustCompile(`Results ─+ (?:best \d+ documents · )?(\d+) (?:documents|match)[^╮]*`), regexp.MustCompile(`All (\d+) `)
+	screen := start(t, 120, 40, Options{Target: sampleTarget(t)})
+	last := ""
+	shows := func(what, says string) {
+		t.Helper()
+		screen.Wait(what, func(text string) bool {
+			found := title.FindStringSubmatch(text)
+			if found == nil || found[0] == last || !strings.Contains(text, says) {
+				return false
+			}
+			if all := strip.FindStringSubmatch(text); all != nil && all[1] != found[1] {
+				t.Errorf("%s: the list has %s documents, and the strip %s", what, found[1], all[1])
+			}
+			last = found[0]
+			return true
+		})
+	}
+	screen.Type("deploy")
+	shows("a word", "deploy")
+	screen.Press("enter", "s")
+	shows("another order", "newest first")
+	screen.Press("s", "/", "end")
+	screen.Type(" within:30d")
+	shows("a filter", "within:30d")
+	screen.Press("ctrl+u")
+	screen.Type("runbok")
+	shows("a correction", "showing “runbook”")
+	screen.WaitText("All ")
+}
