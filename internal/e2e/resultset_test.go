@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -189,6 +190,9 @@ func (h home) oneResultSet(t *testing.T, far home, queries []string, most int) {
 		serveHTTP(t, far), owner.Token))
 	session := agentOf(t, &mcp.CommandTransport{Command: h.command(context.WithoutCancel(t.Context()), "mcp", "--library", h.library())}, nil)
 	defer session.Close()
+	address := serveHTTP(t, h)
+	hers := agentOf(t, &mcp.StreamableClientTransport{Endpoint: address + "/mcp", HTTPClient: &http.Client{Transport: bearer(jo.Token)}}, nil)
+	defer hers.Close()
 	run := h.run
 	if longtest.Enabled() {
 		run = h.process
@@ -202,7 +206,10 @@ func (h home) oneResultSet(t *testing.T, far home, queries []string, most int) {
 				t.Errorf("%s: %s counts %d, and the library %d", query, other.name, got, total)
 			}
 		}
-		overHTTP(t, serveHTTP(t, h), jo.Token).holds(t, query, most)
+		total = overHTTP(t, address, jo.Token).holds(t, query, most)
+		if got := byTool(t, hers).holds(t, query, most); got != total {
+			t.Errorf("%s: MCP over HTTP counts %d, and HTTP %d", query, got, total)
+		}
 	}
 }
 
