@@ -309,6 +309,11 @@ func TestThePassageStaysUntilTheNextIsRendered(t *testing.T) {
 	if !strings.Contains(view, "╭ Title beta") || !strings.Contains(view, "│ Content of beta") {
 		t.Errorf("rendered:\n%s", view)
 	}
+	m.show(shown{response: &wire.SearchResponse{}})
+	m.followSelection()
+	if view := ansi.Strip(m.View().Content); strings.Contains(view, "beta") {
+		t.Errorf("without results:\n%s", view)
+	}
 	m.focus = InList
 	view = ansi.Strip(show("gamma"))
 	if !strings.Contains(view, "╭ Title gamma") || !strings.Contains(view, "│ Content of gamma") {

@@ -88,7 +88,7 @@ func (r *Reader) nearby() []*piece {
 
 // Unrendered reports whether text in view is plain until it is rendered.
 func (r *Reader) Unrendered() bool {
-	return !r.raw && slices.ContainsFunc(r.laidOut(), func(p *piece) bool {
+	return r.shown && !r.raw && slices.ContainsFunc(r.laidOut(), func(p *piece) bool {
 		return !p.layout.rendered && p.start < r.top+r.body && p.start+len(p.layout.lines) > r.top
 	})
 }
