@@ -88,6 +88,23 @@ func TestCopiesAreFolded(t *testing.T) {
 	w.expect("jo, without a", related(ask("jo", "")), []string{"b", "other-days"})
 }
 
+// TestMoreCopiesThanAreCompared of one text are rows of their own; those of other texts fold.
+func TestMoreCopiesThanAreCompared(t *testing.T) {
+	w := newWorld(t)
+	rows := [][5]any{{"pair1", "PUBLIC", "Taxis and laundry", 0, policy(21, 1)}, {"pair2", "PUBLIC", "Journeys", 1, policy(21, 1)}}
+	for i := range 501 {
+		rows = append(rows, [5]any{fmt.Sprintf("a%03d", i), "PUBLIC", "Executives", 2, policy(14, 1)})
+	}
+	w.addPolicies(rows...)
+	answer := post[wire.SearchResponse](w, "jo", "/search", fmt.Sprintf(travels, `,"sort":"newest","num_results":2,"offset":0`))
+	w.expect("the first two", related(answer), []string{"pair1 +pair2", "a000"})
+	answer = post[wire.SearchResponse](w, "jo", "/search", fmt.Sprintf(travels, `,"sort":"newest","num_results":2,"offset":502`))
+	w.expect("the last", related(answer), []string{"a500"})
+	if answer.TotalMatches != 503 {
+		t.Errorf("%d documents", answer.TotalMatches)
+	}
+}
+
 // TestTheNewerVersionComesFirst: of two versions the newer one is first, and the older one names it in every order, to
 // those who may see it.
 func TestTheNewerVersionComesFirst(t *testing.T) {
