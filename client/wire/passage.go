@@ -34,6 +34,10 @@ var (
 	EvidenceResult = NewProfile[SearchResult]("document=citation_id+", "title", "source=source_type", "updated_at?", "authors?",
 		"content")
 
+	// SandboxResult is a result of the first design of the search of sandboxes.
+	SandboxResult = NewProfile[SearchResult]("citation_id+", "document_id", "chunk_ind", "title", "blurb", "link", "source_type",
+		"score", "updated_at")
+
 	// CitedResult is a document that an answer cites.
 	CitedResult = NewProfile[SearchResult]("citation_id+: number in the answer", "title", "url=link", "source_type",
 		"updated_at", "document_id", "citation?")

@@ -6,6 +6,7 @@
 package wire
 
 import (
+	"encoding/json"
 	"math"
 	"slices"
 	"strings"
@@ -162,24 +163,11 @@ type SearchResult struct {
 	Secondary int `json:"-"`
 }
 
-// SandboxResponse is the answer of POST /build/sandbox/search.
+// SandboxResponse is the answer of POST /build/sandbox/search; its results are of SandboxResult.
 type SandboxResponse struct {
-	Results         []SandboxResult   `json:"results"`
+	Results         []json.RawMessage `json:"results"`
 	LLMFacingText   string            `json:"llm_facing_text"` // Markdown
 	CitationMapping map[string]string `json:"citation_mapping"`
-}
-
-// SandboxResult has the fields of a SearchResult that the first design of the search of sandboxes had.
-type SandboxResult struct {
-	CitationID int     `json:"citation_id"`
-	DocumentID string  `json:"document_id"`
-	ChunkInd   int     `json:"chunk_ind"`
-	Title      string  `json:"title"`
-	Blurb      string  `json:"blurb"`
-	Link       *string `json:"link"`
-	SourceType string  `json:"source_type"`
-	Score      float64 `json:"score"`
-	UpdatedAt  *string `json:"updated_at"`
 }
 
 // What finds documents that do not match.

@@ -38,8 +38,8 @@ func ParseTime(given string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("not a date or time: %q", text.Shorten(given, 40))
 }
 
-// RetryAfter returns how long a header asks to wait, in seconds or with a date: at most the longest time, and 0 if it asks
-// for nothing that can be read.
+// RetryAfter returns how long a header asks to wait, in seconds or with a date: at most the longest time, and 0 if it
+// asks for nothing that can be read.
 func RetryAfter(header http.Header, now time.Time, longest time.Duration) time.Duration {
 	asked := strings.TrimSpace(header.Get("Retry-After"))
 	if seconds, err := strconv.ParseFloat(asked, 64); err == nil && seconds > 0 { // not NaN

@@ -397,8 +397,8 @@ const (
 	mcpRealm   = `Bearer realm="quarry", scope="` + directory.PermissionReadSearch + `"`
 )
 
-// mcpRoute returns a route of the protocol, whose clients expect 401 without a valid token. Every search counts as one of
-// the token, in the limits and in the log.
+// mcpRoute returns a route of the protocol, whose clients expect 401 without a valid token. Every search counts as one
+// of the token, in the limits and in the log.
 func (g *Gate) mcpRoute(pattern string) route {
 	denied := detailed(http.StatusUnauthorized, "Access denied. User is not authenticated.")
 	denied.authenticate = mcpRealm

@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -51,23 +52,24 @@ func (s *Server) sandboxSearch(c *call) (any, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	return sandboxAnswer(answer.(*wire.SearchResponse)), nil
+	return sandboxAnswer(answer.(*wire.SearchResponse))
 }
 
 // sandboxAnswer returns the answer with the fields of the first design.
-func sandboxAnswer(found *wire.SearchResponse) wire.SandboxResponse {
-	answer := wire.SandboxResponse{Results: []wire.SandboxResult{}, CitationMapping: found.CitationMapping}
+func sandboxAnswer(found *wire.SearchResponse) (wire.SandboxResponse, error) {
+	answer := wire.SandboxResponse{Results: []json.RawMessage{}, CitationMapping: found.CitationMapping}
 	var written strings.Builder
 	for _, r := range found.Results {
-		number := cmp.Or(r.CitationID, new(0))
-		answer.Results = append(answer.Results, wire.SandboxResult{CitationID: *number, DocumentID: r.DocumentID,
-			ChunkInd: r.ChunkInd, Title: r.Title, Blurb: r.Blurb, Link: r.Link, SourceType: r.SourceType, Score: r.Score,
-			UpdatedAt: r.UpdatedAt})
+		result, err := json.Marshal(wire.SandboxResult.Of(&r))
+		if err != nil {
+			return answer, err
+		}
+		answer.Results = append(answer.Results, result)
 		day, _, _ := strings.Cut(text.OrEmpty(r.UpdatedAt), "T")
 		about := strings.TrimSuffix(wire.SourceName(r.SourceType)+", "+day, ", ")
-		fmt.Fprintf(&written, "[%d] %s (%s)\n%s\n%s\n\n%s\n\n", *number, text.OneLine(r.Title), about,
+		fmt.Fprintf(&written, "[%d] %s (%s)\n%s\n%s\n\n%s\n\n", *cmp.Or(r.CitationID, new(0)), text.OneLine(r.Title), about,
 			text.OneLine(text.OrEmpty(r.Link)), text.OneLine(r.DocumentID), strings.TrimSpace(r.Content))
 	}
 	answer.LLMFacingText = written.String()
-	return answer
+	return answer, nil
 }

@@ -75,10 +75,13 @@ func TestSandboxSearch(t *testing.T) {
 		}
 	}
 	theirs := post[wire.SearchResponse](w, "kim", "/search", `{"query":"deploy"}`)
-	ours := post[wire.SandboxResponse](w, "sandbox", path, `{"query":"deploy"}`)
+	ours := post[struct {
+		wire.SandboxResponse
+		Results []wire.SearchResult `json:"results"`
+	}](w, "sandbox", path, `{"query":"deploy"}`)
 	for i, r := range ours.Results {
-		if want := theirs.Results[i]; r.DocumentID != want.DocumentID || r.Blurb == "" || *want.CitationID != r.CitationID ||
-			!strings.Contains(ours.LLMFacingText, want.Content) || ours.CitationMapping[strconv.Itoa(r.CitationID)] != r.DocumentID {
+		if want := theirs.Results[i]; r.DocumentID != want.DocumentID || r.Blurb == "" || *want.CitationID != *r.CitationID ||
+			!strings.Contains(ours.LLMFacingText, want.Content) || ours.CitationMapping[strconv.Itoa(*r.CitationID)] != r.DocumentID {
 			t.Errorf("result %d: %+v of %+v", i, r, want)
 		}
 	}

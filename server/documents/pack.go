@@ -1,8 +1,8 @@
 // Package documents stores documents, in SQLite or PostgreSQL. A batch is turned into changes, which are compared with
-// what is stored (Reader.Plan); what changes is packed, sealed and stored (Tables). Snapshots read it (Reads), and checks
-// examine it (Reader.Examine). On one machine the tables are in the database of the index. A Store has a database of its
-// own, for several server processes, and is the log of its changes: what searches it, package weaviate or the segments of
-// each machine, follows the log, and can be built from it again at any time.
+// what is stored (Reader.Plan); what changes is packed, sealed and stored (Tables). Snapshots read it (Reads), and
+// checks examine it (Reader.Examine). On one machine the tables are in the database of the index. A Store has a
+// database of its own, for several server processes, and is the log of its changes: what searches it, package weaviate
+// or the segments of each machine, follows the log, and can be built from it again at any time.
 package documents
 
 import (

@@ -1,6 +1,6 @@
-// Package index defines the interface of a search engine: store documents, find their passages, count and
-// describe what matched, always with the rights of a caller. The embedded engine (package segments) and a distributed one
-// implement it; package indextest tests both for the same behaviour.
+// Package index defines the interface of a search engine: store documents, find their passages, count and describe what
+// matched, always with the rights of a caller. The embedded engine (package segments) and a distributed one implement
+// it; package indextest tests both for the same behaviour.
 package index
 
 import (
@@ -197,8 +197,9 @@ type List struct {
 	Order             Order
 	// Browse lists all documents with text that the filter and Query.Exclude admit if the query has no words.
 	Browse bool
-	// Folds names the group of a matching document, by id. Of a group the first one is listed, and Offset counts the others
-	// as if they came directly behind it; those of the group without a name are left out, as they were listed already.
+	// Folds names the group of a matching document, by id. Of a group the first one is listed, and Offset counts the
+	// others as if they came directly behind it; those of the group without a name are left out, as they were listed
+	// already.
 	Folds map[string]string
 }
 

@@ -12,8 +12,8 @@ import (
 	jsonv1 "github.com/go-json-experiment/json/v1"
 )
 
-// encodeJSON writes a value on one line, or indented by two spaces. A missing list or map is an empty one, and characters
-// of HTML stay as they are.
+// encodeJSON writes a value on one line, or indented by two spaces. A missing list or map is an empty one, and
+// characters of HTML stay as they are.
 func encodeJSON(value any, indent bool) ([]byte, error) {
 	options := []json.Options{jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false), json.FormatNilSliceAsNull(false),
 		json.FormatNilMapAsNull(false)}

@@ -192,8 +192,8 @@ type command struct {
 	query  string
 }
 
-// parseCommand reads a line. What takes a number is a command only with one: "open source" is a query. A slash makes any
-// line a query.
+// parseCommand reads a line. What takes a number is a command only with one: "open source" is a query. A slash makes
+// any line a query.
 func parseCommand(line string) command {
 	if query, slash := strings.CutPrefix(line, "/"); slash {
 		return command{query: strings.TrimSpace(query)}

@@ -56,7 +56,8 @@ func CompareList(ctx context.Context, o *Oracle, e Engine, q index.Query, size i
 	return o.compareOrder(all, ids, want, q)
 }
 
-// compareFolded checks the pages of a list that folds documents into groups, made up by the place of each in the whole list.
+// compareFolded checks the pages of a list that folds documents into groups, made up by the place of each in the whole
+// list.
 func compareFolded(ctx context.Context, e Engine, q index.Query, whole []string, size int) error {
 	folds, members := map[string]string{}, map[string]int{}
 	for i, id := range whole {

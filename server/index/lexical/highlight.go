@@ -320,8 +320,8 @@ func pieces(text string) [][2]int {
 	return out
 }
 
-// goesOn reports whether a sentence goes on behind a dot within a word or a row or behind the number of an item, or from
-// one line to the next in small letters.
+// goesOn reports whether a sentence goes on behind a dot within a word or a row or behind the number of an item, or
+// from one line to the next in small letters.
 func goesOn(before, next string) bool {
 	first, _ := utf8.DecodeRuneInString(next)
 	if strings.HasSuffix(before, ".") {

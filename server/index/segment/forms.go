@@ -7,7 +7,8 @@ import (
 )
 
 // Where several surfaces have one term, each of its positions has a form: the number of the surface among them, of
-// which most documents contain the first one. A surface has one more than the number, and 0 where its term has no other.
+// which most documents contain the first one. A surface has one more than the number, and 0 where its term has no
+// other.
 
 // analyserOfForms is the first whose segments have forms.
 const analyserOfForms = 12

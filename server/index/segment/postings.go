@@ -14,11 +14,11 @@ import (
 //	tail   uvarint gap << 1 | 1 where the only occurrence is one in the body, otherwise uvarint gap << 1 and a byte, body
 //	       | headings << 4 | title << 6; 0 if they do not fit, or before formatWords no byte: uvarint body, headings, title
 //
-// A gap is the distance to the posting before, less one. Positions are kept apart: bit-packed gaps per block, those of a
-// posting starting at zero again; first the title's, then the headings', then the body's. The tail has the width of its
-// gaps u8 in front of them; where they are fewer than packedTail, or before formatWords, uvarint gaps.
-// Behind them a block or tail of a term with several surfaces has the width of forms u8, and for each position the
-// number of its surface among the term's, bit-packed.
+// A gap is the distance to the posting before, less one. Positions are kept apart: bit-packed gaps per block, those of
+// a posting starting at zero again; first the title's, then the headings', then the body's. The tail has the width of
+// its gaps u8 in front of them; where they are fewer than packedTail, or before formatWords, uvarint gaps. Behind them
+// a block or tail of a term with several surfaces has the width of forms u8, and for each position the number of its
+// surface among the term's, bit-packed.
 
 // BlockSize is the number of postings in a full block.
 const BlockSize = 128
@@ -112,7 +112,8 @@ func (w *postingsWriter) block(l *list, from, to int, next uint32, at int) int {
 	return end
 }
 
-// positionGaps sets the gaps between the positions of the postings from…to; it returns how far positions have been used.
+// positionGaps sets the gaps between the positions of the postings from…to; it returns how far positions have been
+// used.
 func (w *postingsWriter) positionGaps(l *list, from, to, at int) (end int) {
 	w.gaps = w.gaps[:0]
 	for i := from; i < to; i++ {

@@ -70,8 +70,8 @@ func (p *places) read(r *Reader, value []byte, first bool) (count uint64, rest [
 	return count >> 2, rest
 }
 
-// documents returns how many contain the surface of the entry, what follows in the value, and whether the term is written
-// like it, so that nothing of it follows.
+// documents returns how many contain the surface of the entry, what follows in the value, and whether the term is
+// written like it, so that nothing of it follows.
 func (e *entries) documents() (n uint64, rest []byte, same bool) {
 	r := e.d.r
 	if e.d.layout != layoutSurfaces {
@@ -191,7 +191,8 @@ func (w *writer) termsBefore(surface string) error {
 	return nil
 }
 
-// word appends an entry of the dictionary of words: what surface has of it, behind the documents of one that is no term.
+// word appends an entry of the dictionary of words: what surface has of it, behind the documents of one that is no
+// term.
 func (w *writer) word(word string, kind wordKind, documents int, term *writtenTerm, surface []byte) error {
 	count := uint64(documents)
 	if term != nil {
