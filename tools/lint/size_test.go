@@ -16,9 +16,9 @@ import (
 
 const (
 	// Lowered with every reduction, never raised without a feature that needs it.
-	maxProductLines  = 104_722
-	maxProductTokens = 837_214
-	maxLongLines     = 1_249 // only lowered, until it is none
+	maxProductLines  = 104_956
+	maxProductTokens = 839_553
+	maxLongLines     = 1_242 // only lowered, until it is none
 
 	maxFunctionP95 = 33
 	maxColumns     = 120 // with tabs of four
