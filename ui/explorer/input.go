@@ -68,15 +68,14 @@ func (m *Model) askExample() tea.Cmd {
 	return m.queryEdited()
 }
 
-func (m *Model) handleWheel(wheel tea.MouseWheelMsg) tea.Cmd {
+func (m *Model) handleWheel(wheel tea.MouseWheelMsg) {
 	const lines = 3
 	if side := map[tea.MouseButton]int{tea.MouseWheelLeft: -1, tea.MouseWheelRight: 1}[wheel.Button]; side != 0 && m.overlay() == 0 {
 		m.reader.Sideways(side)
-		return nil
 	}
 	by, known := map[tea.MouseButton]int{tea.MouseWheelUp: -1, tea.MouseWheelDown: 1}[wheel.Button]
 	if !known {
-		return nil
+		return
 	}
 	switch r := m.readerAt(wheel.X, wheel.Y); {
 	case m.overlay() != 0:
@@ -86,7 +85,6 @@ func (m *Model) handleWheel(wheel tea.MouseWheelMsg) tea.Cmd {
 	case m.rects.List.contains(wheel.X, wheel.Y):
 		m.list.Move(by)
 	}
-	return nil
 }
 
 func (m *Model) handleClick(click tea.MouseClickMsg) tea.Cmd {

@@ -153,7 +153,7 @@ func (m *Model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 	case tea.PasteMsg:
 		cmd = m.handlePaste(msg)
 	case tea.MouseWheelMsg:
-		cmd = m.handleWheel(msg)
+		m.handleWheel(msg)
 	case tea.MouseClickMsg:
 		cmd = m.handleClick(msg)
 	case stopwatch.StartStopMsg, stopwatch.TickMsg:

@@ -448,14 +448,12 @@ func (m *Model) searchFailed(err error) tea.Cmd {
 }
 
 // stopSearch stops the running search and keeps its results.
-func (m *Model) stopSearch() bool {
+func (m *Model) stopSearch() {
 	m.search.pause.stop()
-	if m.search.running == nil {
-		return false
+	if m.search.running != nil {
+		m.search.running.stop()
+		m.search.running = nil
 	}
-	m.search.running.stop()
-	m.search.running = nil
-	return true
 }
 
 // giveUp stops the search that somebody waits for, and says what is left.

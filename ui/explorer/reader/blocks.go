@@ -221,7 +221,7 @@ func (t *typesetter) code(block ast.Node, first, rest []cell) {
 		first = rest
 	}
 	more := slices.Concat(rest, t.cells(t.theme.Muted.Render("›")+" "))
-	printed := t.read(t.print(documentOf(t.codeFor(block)), 0))
+	printed := t.read(t.print(documentOf(t.codeFor(block))))
 	blank, begun := 0, false
 	for i, segment := range block.Lines().Sliced(0, block.Lines().Len()) {
 		line := printed[min(i+1, len(printed)-1)] // Glamour begins with a blank line
@@ -396,14 +396,14 @@ func (r *renderer) render(width int) []line {
 	document := markdown.Parser().Parse(text.NewReader(r.source))
 	r.prepare(document, 0, width, false)
 	t := newTypesetter(r, width)
-	t.set(r.print(document, 0), nil, nil)
+	t.set(r.print(document), nil, nil)
 	return t.lines
 }
 
-// print returns what Glamour prints for a document, unwrapped where width is 0.
-func (r *renderer) print(document ast.Node, width int) string {
+// print returns what Glamour prints for a document, unwrapped.
+func (r *renderer) print(document ast.Node) string {
 	options := ansi.Options{
-		WordWrap: width, InlineTableLinks: true, PreserveNewLines: true, ChromaFormatter: r.theme.ChromaFormatter(), Styles: r.style,
+		InlineTableLinks: true, PreserveNewLines: true, ChromaFormatter: r.theme.ChromaFormatter(), Styles: r.style,
 	}
 	glamour := gmrenderer.NewRenderer(gmrenderer.WithNodeRenderers(util.Prioritized(ansi.NewRenderer(options), 1)))
 	var out bytes.Buffer

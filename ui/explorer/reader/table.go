@@ -110,7 +110,7 @@ func fits(wanted [][]cell, widths []int, least int) bool {
 
 // tableLines returns the lines of a table that is as wide as it wants to be.
 func (t *typesetter) tableLines(table ast.Node) (lines [][]cell) {
-	for _, line := range t.read(t.print(documentOf(table), 0)) {
+	for _, line := range t.read(t.print(documentOf(table))) {
 		line = slices.DeleteFunc(line, func(c cell) bool { return c.isNote })
 		if len(line) > 0 {
 			lines = append(lines, line)
@@ -241,7 +241,7 @@ func (t *typesetter) printCell(td ast.Node) string {
 	paragraph := ast.NewParagraph()
 	paragraph.AppendChild(paragraph, t.made(note(startBlock, 0)))
 	moveChildren(paragraph, td)
-	return t.print(documentOf(paragraph), 0)
+	return t.print(documentOf(paragraph))
 }
 
 // Sideways scrolls the tables that are wider than the pane by a column of the first one in view: 1 to the right, -1 to
