@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"strings"
 	"time"
@@ -123,7 +122,7 @@ func newModel(known config.LLM, typed setup.Model) config.NewModel {
 	base := "models"
 	if parsed, err := url.Parse(typed.BaseURL); err == nil {
 		base = nameOf(parsed.Hostname())
-		if ip := net.ParseIP(parsed.Hostname()); parsed.Hostname() == "localhost" || ip != nil && ip.IsLoopback() {
+		if wire.IsLoopback(parsed.Hostname()) {
 			base = "local"
 		}
 	}

@@ -2,10 +2,19 @@ package wire
 
 import (
 	"errors"
+	"net"
 	"net/url"
 	"strconv"
 	"strings"
 )
+
+// IsLoopback reports whether the name or number of a host is this machine.
+func IsLoopback(host string) bool {
+	if ip := net.ParseIP(host); ip != nil {
+		return ip.IsLoopback()
+	}
+	return host == "localhost" || strings.HasSuffix(host, ".localhost")
+}
 
 // ServerURL checks the address of a server and normalises it: lower-case scheme and host, no default
 // port, no trailing slash. The errors never quote the address, which may contain a password.

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"quarry/client/wire"
 	"quarry/server/directory"
 )
 
@@ -327,7 +328,7 @@ type names struct {
 // includes reports whether a Host header names this server.
 func (n names) includes(host string) bool {
 	name := hostName(host)
-	return n.lists(name) || n.loopback && isLoopbackName(name) || !n.loopback && len(n.hosts) == 0
+	return n.lists(name) || n.loopback && wire.IsLoopback(name) || !n.loopback && len(n.hosts) == 0
 }
 
 func (n names) lists(name string) bool {
@@ -354,13 +355,6 @@ func hostName(host string) string {
 	}
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-}
-
-func isLoopbackName(name string) bool {
-	if ip := net.ParseIP(name); ip != nil {
-		return ip.IsLoopback()
-	}
-	return name == "localhost" || strings.HasSuffix(name, ".localhost")
 }
 
 // logged writes one line per request: never a query string, a body or a token.

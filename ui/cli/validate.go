@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -434,15 +433,8 @@ func withScheme(address string) string {
 	if strings.Contains(address, "://") {
 		return address
 	}
-	if parsed, err := url.Parse("http://" + address); err == nil && isLoopback(parsed.Hostname()) {
+	if parsed, err := url.Parse("http://" + address); err == nil && wire.IsLoopback(parsed.Hostname()) {
 		return "http://" + address
 	}
 	return "https://" + address
-}
-
-func isLoopback(host string) bool {
-	if ip := net.ParseIP(host); ip != nil {
-		return ip.IsLoopback()
-	}
-	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
