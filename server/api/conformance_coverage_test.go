@@ -581,11 +581,19 @@ func TestEveryRouteIsGuarded(t *testing.T) {
 				refused[name] = noRight
 			}
 		}
+		if r.sandbox {
+			refused[""] = string(mustJSON(noSandbox().body))
+			refused["nobody"] = refused[""]
+		}
 		method, target, _ := strings.Cut(r.pattern, " ")
 		for name, want := range refused {
+			status := http.StatusForbidden
+			if r.sandbox && (name == "" || name == "nobody") {
+				status = http.StatusUnauthorized
+			}
 			for _, prefix := range []string{"", "/api"} {
 				answer := w.call(w.public, name, method, prefix+target, "{")
-				if got := strings.TrimSpace(answer.Body.String()); answer.Code != http.StatusForbidden || got != want {
+				if got := strings.TrimSpace(answer.Body.String()); answer.Code != status || got != want {
 					t.Errorf("%s %s%s by %q: HTTP %d %s", method, prefix, target, name, answer.Code, got)
 				}
 			}

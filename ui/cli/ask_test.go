@@ -225,9 +225,9 @@ func TestAskFails(t *testing.T) {
 	}{
 		"in the middle": {`{"obj":{"type":"message_delta","content":"Half"}}` + "\n" + `{"error":"busy","error_code":"RATE_LIMIT"}`,
 			ExitRateLimited, "Half\n"},
-		"at once":  {`{"error":"down"}`, ExitServer, ""},
-		"cut off":  {string(fixture(t, "chat-stream-cut.ndjson")), ExitServer, "Roll back with `deployctl rollback`\n"},
-		"an error": {string(fixture(t, "chat-stream-error.ndjson")), ExitRateLimited, ""},
+		"at once":       {`{"error":"down"}`, ExitServer, ""},
+		"cut off":       {string(fixture(t, "chat-stream-cut.ndjson")), ExitServer, "Roll back with `deployctl rollback`\n"},
+		"an error":      {string(fixture(t, "chat-stream-error.ndjson")), ExitRateLimited, ""},
 		"a refused key": {`{"error":"refused","error_code":"AUTH_ERROR"}`, ExitServer, ""},
 		"no budget": {`{"error":"The day's budget of language model tokens is used up.","error_code":"BUDGET_EXCEEDED"}`,
 			ExitRateLimited, ""},
