@@ -136,7 +136,7 @@ type route struct {
 	maxBody    int64         // bytes
 	respond    responder
 	read       fieldReader // nil: respond reads the body
-	sandbox    bool        // counts against the rate of sandboxes
+	sandbox    bool        // for their tokens, and counts against their rate
 	limited    bool        // counts against the rate limits
 	changes    bool        // counts against the rate of changes; not set where only administrators make changes
 	monitoring bool        // has workers of its own: it is needed most when all others are busy
@@ -349,6 +349,8 @@ func admit(r *http.Request, route route, who identify) (directory.Principal, err
 	}
 	noteCaller(r, principal)
 	switch {
+	case route.sandbox && !principal.Sandbox && !principal.Owner:
+		return principal, forbidden("This route needs the token of a sandbox.")
 	case route.needs == identity || principal.Can(route.needs):
 		return principal, nil
 	case principal.Scoped:

@@ -574,22 +574,20 @@ func TestEveryRouteIsGuarded(t *testing.T) {
 		}
 		for name, principal := range who {
 			switch {
-			case r.needs == identity || principal.Can(r.needs):
+			case !r.sandbox && (r.needs == identity || principal.Can(r.needs)):
 			case principal.Scoped:
 				refused[name] = noScope
 			default:
 				refused[name] = noRight
 			}
 		}
-		if r.sandbox {
-			refused[""] = string(mustJSON(noSandbox().body))
-			refused["nobody"] = refused[""]
-		}
 		method, target, _ := strings.Cut(r.pattern, " ")
 		for name, want := range refused {
 			status := http.StatusForbidden
-			if r.sandbox && (name == "" || name == "nobody") {
-				status = http.StatusUnauthorized
+			if r.sandbox && who[name].UserID == "" {
+				status, want = http.StatusUnauthorized, string(mustJSON(r.denied.body))
+			} else if r.sandbox {
+				want = string(mustJSON(forbidden("This route needs the token of a sandbox.").body))
 			}
 			for _, prefix := range []string{"", "/api"} {
 				answer := w.call(w.public, name, method, prefix+target, "{")

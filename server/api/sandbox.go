@@ -20,19 +20,13 @@ func sandboxRate() Rate { return Rate{Count: 60, Per: time.Hour} }
 // sandboxRoute is the search of the first design of Onyx's Craft, for skills that are written to it: for tokens of
 // sandboxes alone.
 func (s *Server) sandboxRoute() route {
-	return withBody("POST /build/sandbox/search", directory.PermissionReadSearch, s.sandboxSearch,
-		withTimeout(searchTimeout), upTo(megabyte), func(r *route) { r.sandbox, r.denied = true, noSandbox() })
-}
-
-func noSandbox() failure {
-	return coded(http.StatusUnauthorized, "UNAUTHENTICATED", "This route needs the token of a sandbox.")
+	denied := coded(http.StatusUnauthorized, "UNAUTHENTICATED", "Access denied. User is not authenticated.")
+	return withBody("POST /build/sandbox/search", directory.PermissionReadSearch, s.sandboxSearch, large,
+		withTimeout(searchTimeout), func(r *route) { r.sandbox, r.denied = true, denied })
 }
 
 // sandboxSearch is a search with fewer fields, and its errors in Onyx's envelope.
 func (s *Server) sandboxSearch(c *call) (any, error) {
-	if !c.who.Sandbox {
-		return nil, noSandbox()
-	}
 	request := wire.SearchRequest{Query: c.requireText("query", 1, 1024), NumResults: new(c.wholeOr("limit", 10, 1, 25))}
 	request.Sources = c.texts("source_filters")
 	if days := c.whole("time_cutoff_days", 1, 100*365); days != nil {

@@ -61,7 +61,7 @@ func TestSandboxSearch(t *testing.T) {
 		answer    string
 	}{
 		{"", `{"query":"deploy"}`, http.StatusUnauthorized, `"error_code":"UNAUTHENTICATED"`},
-		{"kim", `{"query":"deploy"}`, http.StatusUnauthorized, `"error_code":"UNAUTHENTICATED"`},
+		{"kim", `{"query":"deploy"}`, http.StatusForbidden, `needs the token of a sandbox`},
 		{"sandbox", `{}`, http.StatusBadRequest, `"error_code":"INVALID_REQUEST"`},
 		{"sandbox", `{"query":"` + strings.Repeat("x", 1025) + `"}`, http.StatusBadRequest, `"error_code":"INVALID_REQUEST"`},
 		{"sandbox", `{"query":"x","limit":26}`, http.StatusBadRequest, `"error_code":"INVALID_REQUEST"`},
