@@ -313,3 +313,31 @@ func TestWordsOfAFollowUp(t *testing.T) {
 		}
 	}
 }
+
+// TestFurtherResultsOfAFollowUp: what the question alone finds lacks words of its rephrasing.
+func TestFurtherResultsOfAFollowUp(t *testing.T) {
+	w := newWorld(t)
+	var batch index.Batch
+	for id, text := range map[string]string{"both": "The quokka is fed by the keeper of the tundra.",
+		"one": "Who pays the mirabel? The tundra pays.", "none": "Who pays the mirabel?"} {
+		batch.Upsert = append(batch.Upsert, index.Document{ID: id, Source: "slack", Title: id, Access: []string{"PUBLIC"},
+			Chunks: []index.Chunk{{Text: text}}})
+	}
+	_, err := w.documents.Write(t.Context(), batch)
+	w.check(err)
+	for _, test := range []struct{ keywords, want string }{
+		{"", `both true [] "", none false [quokka tundra] "", one false [quokka] ""`},
+		{"mirabel", `both true [] "", none false [] "model", one false [quokka] "model"`},
+	} {
+		withModel(w, map[string]llmtest.Answer{"rephrase": llmtest.Text("quokka tundra"),
+			"keywords": llmtest.Text(test.keywords)})
+		var got []string
+		for _, r := range post[wire.SearchResponse](w, "jo", "/search", `{"query":"mirabel","skip_document_selection":true,
+			"message_history":[{"message":"a quokka?","message_type":"user"},{"message":"mirabel","message_type":"user"}]}`).Results {
+			got = append(got, fmt.Sprintf("%s %t %s %q", r.DocumentID, r.Matches, r.Missing, r.FoundBy))
+		}
+		if slices.Sort(got); strings.Join(got, ", ") != test.want {
+			t.Errorf("with keywords %q: %s, want %s", test.keywords, strings.Join(got, ", "), test.want)
+		}
+	}
+}

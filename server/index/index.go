@@ -337,6 +337,8 @@ type Selector struct {
 // Result is what a query found.
 type Result struct {
 	Hits []Hit
+	// Words are those of the query that count; one that was split stands there for each of its parts.
+	Words []string
 	// Corrections replaced words of Query.Text that occur nowhere by near ones that do.
 	Corrections []Correction
 	// Missing are the words that no document contains which the caller may see, except corrected ones; of unspaced scripts

@@ -48,6 +48,9 @@ func (r *run) provisional(ctx context.Context, sections []section) error {
 
 // write fills a response with sections and their counts. Documents that were removed meanwhile are left out.
 func (r *run) write(ctx context.Context, response *wire.SearchResponse, sections []section) error {
+	if err := r.lacking(ctx, sections); err != nil {
+		return fmt.Errorf("look up what lacks words: %w", err)
+	}
 	related := slices.Clone(sections)
 	for _, s := range sections {
 		for _, id := range append(r.copiesOf(s), r.newer[s.document]) {

@@ -58,21 +58,20 @@ func (r *run) judge(ctx context.Context) error {
 	}
 	var others []string
 	note := func(id, by string) {
-		s := r.standings[id]
+		s, known := r.standings[id]
 		if s.matches || s.foundBy != "" {
 			return
 		}
-		if s.foundBy = by; !s.asked {
+		if s.foundBy = by; !known {
 			others = append(others, id)
 		}
 		r.standings[id] = s
 	}
-	for i := range r.queries {
-		if i != r.question {
-			for _, hit := range r.found[i].Hits {
-				if !r.standings[hit.DocumentID].asked || !hit.Below {
-					note(hit.DocumentID, wire.FoundByModel)
-				}
+	foundBy := map[string]string{kindSemantic: wire.FoundByModel, kindKeyword: wire.FoundByModel} // "": see lacking
+	for i, q := range r.queries {
+		for _, hit := range r.found[i].Hits {
+			if i != r.question && (!r.standings[hit.DocumentID].asked || !hit.Below) {
+				note(hit.DocumentID, foundBy[q.Kind])
 			}
 		}
 		for _, hit := range r.nearTo(i) {
@@ -97,6 +96,27 @@ func (r *run) judge(ctx context.Context) error {
 		r.standings[id] = standing{asked: r.standings[id].asked, matches: true, missing: r.standings[id].missing}
 	}
 	return nil
+}
+
+// lacking notes what the documents that the question before its rephrasing alone found lack of the rephrasing.
+func (r *run) lacking(ctx context.Context, sections []section) error {
+	var ids []string
+	for _, s := range sections {
+		if at, judged := r.standings[s.document]; judged && !at.asked && !at.matches && at.foundBy == "" {
+			at.asked, at.missing = true, slices.Compact(slices.Clone(r.found[r.question].Words))
+			r.standings[s.document], ids = at, append(ids, s.document)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	query := r.indexQuery(r.queries[r.question])
+	query.Count, query.Limit, query.Filter = false, len(ids)*hitsPerQuery, index.Filter{Access: r.Access, Among: ids}
+	found, err := r.snapshot.Search(ctx, query)
+	for _, hit := range found.Hits {
+		r.standings[hit.DocumentID] = standing{asked: true, missing: hit.Missing}
+	}
+	return err
 }
 
 // behind lists the matching documents behind the ranked ones, if the page reaches them.

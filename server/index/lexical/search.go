@@ -129,7 +129,7 @@ func (r *run) searchIn(l *analysis.Language, q *index.Query) (index.Result, *fou
 		return index.Result{}, nil, err
 	}
 	result := index.Result{Hits: found.passages, Corrections: corrections, Kept: kept, Level: found.level,
-		Documents: found.documents, All: found.all, Before: found.before,
+		Documents: found.documents, All: found.all, Before: found.before, Words: p.counted,
 		Highlighter: newHighlighter(p, r.s.analysers)}
 	for _, w := range p.missing {
 		if !slices.Contains(result.Missing, w.Surface) {
