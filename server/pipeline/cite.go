@@ -266,9 +266,13 @@ func (r *run) center(s section, content string, spoken index.LanguageAt, places 
 	}
 	_, best = r.highlight(content, spoken, wire.Span{0, len(content)})
 	mark, _ := firstMark(marks, best)
-	of := slices.IndexFunc(places, func(place wire.Span) bool { return mark >= place[0] && mark < place[1] })
-	s.center.chunk = s.start + max(0, of)
+	s.center.chunk = s.start + max(0, chunkAt(places, mark))
 	return s, marks, best
+}
+
+// chunkAt returns which of the chunks at places of a text has a byte of it; -1 if none has.
+func chunkAt(places []wire.Span, at int) int {
+	return slices.IndexFunc(places, func(place wire.Span) bool { return at >= place[0] && at < place[1] })
 }
 
 // firstMark returns where the first mark in a range begins: what comes before it may be the end of another section. Without
@@ -299,7 +303,7 @@ func (r *run) highlight(content string, spoken index.LanguageAt, within wire.Spa
 func languageAt(d index.Stored, chunks []index.Chunk, places []wire.Span) index.LanguageAt {
 	known := make([]string, len(chunks))
 	return func(at int) string {
-		i := slices.IndexFunc(places, func(place wire.Span) bool { return at >= place[0] && at < place[1] })
+		i := chunkAt(places, at)
 		if i < 0 {
 			return d.Language
 		}
@@ -396,18 +400,13 @@ func llmFacingText(results []wire.SearchResult) string {
 
 // recenter moves the center of a section to the nearest readable chunk; readable is false if there is none.
 func recenter(s section, chunks []index.Chunk) (_ section, readable bool) {
-	best := -1
-	distance := func(i int) int { return max(s.start+i-s.center.chunk, s.center.chunk-s.start-i) }
+	center, distance := s.center.chunk-s.start, 0
 	for i := range chunks {
-		if !chunks[i].Damaged && (best < 0 || distance(i) < distance(best)) {
-			best = i
+		if away := max(i-center, center-i); !chunks[i].Damaged && (!readable || away < distance) {
+			s.center.chunk, distance, readable = s.start+i, away, true
 		}
 	}
-	if best < 0 {
-		return s, false
-	}
-	s.center.chunk = s.start + best
-	return s, true
+	return s, readable
 }
 
 // noteDamage adds a note about what cannot be read.

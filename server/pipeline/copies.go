@@ -112,10 +112,8 @@ func (r *run) folds(id string) bool {
 	if len(same) == 0 {
 		return false
 	}
-	for _, other := range same {
-		if other != id && r.copies[other] != nil {
-			return true
-		}
+	if slices.ContainsFunc(same, func(other string) bool { return other != id && r.copies[other] != nil }) {
+		return true
 	}
 	if r.copies[id] == nil {
 		r.copies[id] = slices.DeleteFunc(slices.Clone(same), func(other string) bool { return other == id })

@@ -136,8 +136,6 @@ func widen(sections []section, classes []class, chunkCount func(document string)
 		by := 0
 		switch {
 		case s.center.remote != nil: // its document is elsewhere
-			kept = append(kept, s)
-			continue
 		case s.whole:
 			by = chunkCount(s.document)
 		case classes[i] == notRelevant:

@@ -363,25 +363,22 @@ func ensureShares(sections []section, ranked []fusedChunk, places int, share flo
 		return sections
 	}
 	due := int(share*float64(places)) + 1
-	first, remotes, has := sections[:places], 0, map[string]int{}
-	in := map[*remotePassage]bool{}
+	first, has, in := sections[:places], map[string]int{}, map[*remotePassage]bool{}
 	for _, s := range first {
 		if p := s.center.remote; p != nil {
-			remotes++
 			has[p.source]++
 			in[p] = true
 		}
 	}
 	var lifted []section
 	for _, c := range ranked {
-		if p := c.remote; p != nil && !in[p] && has[p.source] < due && remotes < places/2 {
-			remotes++
+		if p := c.remote; p != nil && !in[p] && has[p.source] < due && len(in) < places/2 {
 			has[p.source]++
 			in[p] = true
 			lifted = append(lifted, sectionOf(c, 0))
 		}
 	}
-	stay := places - remotes // places left for our sections
+	stay := places - len(in) // places left for our sections
 	var head, moved []section
 	for _, s := range first {
 		if s.center.remote == nil {

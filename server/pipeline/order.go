@@ -93,7 +93,7 @@ func (r *run) judge(ctx context.Context) error {
 		return fmt.Errorf("look up what matched: %w", err)
 	}
 	for id := range match {
-		r.standings[id] = standing{asked: r.standings[id].asked, matches: true, missing: r.standings[id].missing}
+		r.standings[id] = standing{matches: true}
 	}
 	return nil
 }
@@ -103,8 +103,9 @@ func (r *run) lacking(ctx context.Context, sections []section) error {
 	var ids []string
 	for _, s := range sections {
 		if at, judged := r.standings[s.document]; judged && !at.asked && !at.matches && at.foundBy == "" {
-			at.asked, at.missing = true, slices.Compact(slices.Clone(r.found[r.question].Words))
-			r.standings[s.document], ids = at, append(ids, s.document)
+			r.standings[s.document] = standing{asked: true,
+				missing: slices.Compact(slices.Clone(r.found[r.question].Words))}
+			ids = append(ids, s.document)
 		}
 	}
 	if len(ids) == 0 {

@@ -38,17 +38,15 @@ func (r *run) sectionsNamed(ctx context.Context, refs []string) ([]section, erro
 	if err != nil {
 		return nil, err
 	}
-	var sections []section
+	var hits []index.Hit
 	for _, ref := range refs {
 		id, chunk := ref, 0
 		if documents[ref] == nil {
 			id, chunk, _ = wire.SplitRef(ref)
 		}
 		if d := documents[id]; d != nil && chunk < d.ChunkCount {
-			named := sectionOf(fusedChunk{chunkID: chunkID{id, chunk}}, 0)
-			named.selected = true
-			sections = append(sections, named)
+			hits = append(hits, index.Hit{DocumentID: id, Chunk: chunk})
 		}
 	}
-	return sections, nil
+	return listedSections(hits), nil
 }

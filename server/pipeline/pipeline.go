@@ -68,14 +68,13 @@ func Run(ctx context.Context, snapshot index.Snapshot, request Request, emit fun
 	if request.Search.WithoutModel() {
 		request.Model, request.NoModelReason = nil, ""
 	}
-	asked := request.Search.Filters.Places
-	notAsked := request.Search.ExcludeFilters.Places
+	places := [2][]string{request.Search.Filters.Places, request.Search.ExcludeFilters.Places}
 	request, err := withPlaces(ctx, snapshot, request)
 	if err != nil {
 		return nil, err
 	}
 	r := &run{
-		Request: request, places: [2][]string{asked, notAsked}, snapshot: snapshot, emit: emit, filter: Filter(request),
+		Request: request, places: places, snapshot: snapshot, emit: emit, filter: Filter(request),
 		response: &wire.SearchResponse{},
 		weights:  literal(), described: map[string]*index.Stored{},
 	}
@@ -301,12 +300,8 @@ func (r *run) fuse(ctx context.Context) (string, string, error) {
 		if err != nil {
 			return "", "", err
 		}
-		listed := make([]fusedChunk, len(hits))
-		for i, hit := range hits {
-			listed[i] = fusedChunk{chunkID: chunkID{hit.DocumentID, hit.Chunk}, print: hit.Fingerprint}
-		}
 		r.sections = listedSections(hits)
-		return wire.OutcomeSkipped, "one list", r.findNewer(ctx, listed)
+		return wire.OutcomeSkipped, "one list", r.findNewer(ctx, fuse([]rankedList{{1, hits}}))
 	}
 	var err error
 	if r.sections, err = r.fusedSections(ctx); err != nil {
@@ -372,12 +367,8 @@ func (r *run) noteEmptySources(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list the sources: %w", err)
 	}
-	present := map[string]bool{}
-	for _, v := range counts.Values[field.Source] {
-		present[v.Value] = true
-	}
 	for _, s := range r.Search.Sources {
-		if !present[s] {
+		if !slices.ContainsFunc(counts.Values[field.Source], func(v index.ValueCount) bool { return v.Value == s }) {
 			r.note(wire.NoteSourceEmpty, "no accessible documents from %s", s)
 		}
 	}

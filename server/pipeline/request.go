@@ -84,8 +84,7 @@ func filterWithin(r Request, limit inferred) index.Filter {
 // scopeOf returns what the level of a question is decided in: what the caller and the agent may see, whatever the
 // request narrows it to.
 func scopeOf(r Request) *index.Filter {
-	scope := Filter(Request{Access: r.Access, Agent: r.Agent, Now: r.Now})
-	return &scope
+	return new(Filter(Request{Access: r.Access, Agent: r.Agent, Now: r.Now}))
 }
 
 // timeRange returns the time range of the caller and the agent.

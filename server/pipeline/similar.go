@@ -38,9 +38,8 @@ func (r *run) passageNamed(ctx context.Context, ref string) (found index.Likenes
 		return found, ref, err
 	}
 	id, chunk, ok := wire.SplitRef(ref)
-	if !ok {
-		return found, id, err
+	if ok {
+		found, err = r.snapshot.Like(ctx, id, chunk, r.Access)
 	}
-	found, err = r.snapshot.Like(ctx, id, chunk, r.Access)
 	return found, id, err
 }

@@ -81,17 +81,14 @@ func (r *run) latestFirst(ctx context.Context, ranked []fusedChunk) ([]fusedChun
 
 // alikePairs returns pairs of documents that have passages with much in common.
 func alikePairs(ranked []fusedChunk) (pairs [][2]string) {
-	seen, prints := map[[2]string]bool{}, make([]index.Fingerprint, len(ranked))
 	for i, a := range ranked {
-		prints[i] = a.print
 		for j := 0; j < i && a.print != 0; j++ {
-			if !a.print.Alike(prints[j]) || a.document == ranked[j].document {
+			b := &ranked[j]
+			if len(pairs) == maxVersionPairs || !a.print.Alike(b.print) || a.document == b.document {
 				continue
 			}
-			b := &ranked[j]
 			pair := [2]string{min(a.document, b.document), max(a.document, b.document)}
-			if !seen[pair] && len(pairs) < maxVersionPairs {
-				seen[pair] = true
+			if !slices.Contains(pairs, pair) {
 				pairs = append(pairs, pair)
 			}
 		}
@@ -99,13 +96,9 @@ func alikePairs(ranked []fusedChunk) (pairs [][2]string) {
 	return pairs
 }
 
-// versions returns two documents, the older one first, if they are versions of one; nil otherwise.
+// versions returns two documents that were described before, the older one first, if they are versions of one; nil otherwise.
 func (r *run) versions(ctx context.Context, pair [2]string) (older, newer *index.Stored, err error) {
-	documents, err := r.documents(ctx, []section{{document: pair[0]}, {document: pair[1]}})
-	if err != nil {
-		return nil, nil, err
-	}
-	older, newer = documents[pair[0]], documents[pair[1]]
+	older, newer = r.described[pair[0]], r.described[pair[1]]
 	if older == nil || newer == nil || older.UpdatedAt.IsZero() || newer.UpdatedAt.IsZero() ||
 		older.UpdatedAt.Sub(newer.UpdatedAt).Abs() < versionAge || versionlessTitle(older.Title) != versionlessTitle(newer.Title) {
 		return nil, nil, nil
