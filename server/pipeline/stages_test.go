@@ -237,6 +237,8 @@ func TestWhatIsAskedOfTheModel(t *testing.T) {
 		}, ""},
 		{"only what is left out", func(r *Request) { r.Search.Query, r.Search.Exclude = "-draft", []string{"draft"} },
 			"classify classify select sources time"},
+		{"signs", func(r *Request) { r.Search.Query = "🦊 ?!" }, "classify classify select"},
+		{"signs in a conversation", func(r *Request) { r.Search.Query, r.Search.MessageHistory = "👍", history }, all},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			model := &chat{answers: good()}

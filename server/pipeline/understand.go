@@ -92,15 +92,19 @@ func (r *run) searchAtOnce(ctx context.Context) error {
 	return r.provisional(ctx, sections)
 }
 
-// understanding lists the model calls about the question. Their results go to u.
+// understanding lists the model calls about the question. Their results go to u. Emoji and punctuation mean something
+// only in a conversation: a model would make up what to search for.
 func (r *run) understanding(u *understood) []inquiry {
+	turns := earlierTurns(r.Search)
+	if asked := Words(r.Search); asked != "" && !isQuery(asked, len(asked)) && len(turns) == 0 {
+		return nil
+	}
 	var inquiries []inquiry
 	if words := oneLine(r.words()); !r.Search.SkipQueryExpansion && words != "" {
 		material := struct {
 			Today    string
 			Question llm.Quoted
 		}{llm.LongDate(r.Now), llm.QuoteText(words, questionTokens)}
-		turns := earlierTurns(r.Search)
 		if !isQuoted(r.Search) {
 			inquiries = append(inquiries, inquiry{purposeRephrase, material, turns, func(reply string) bool {
 				u.rephrase = parseRephrase(reply)
@@ -306,6 +310,6 @@ func unquote(line string) string {
 
 // isQuery reports whether a text has a letter or digit and is short enough.
 func isQuery(text string, most int) bool {
-	says := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	says := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 	return strings.ContainsFunc(text, says) && utf8.RuneCountInString(text) <= most
 }

@@ -76,6 +76,22 @@ func TestAnUnknownWordWithANumberSaysWhatWasSearched(t *testing.T) {
 	}
 }
 
+// A note about the words of the query stands before the parts that failed: it explains the results that are there.
+func TestAMissingWordStandsBeforeWhatFailed(t *testing.T) {
+	t.Parallel()
+	server := &script{search: func(w http.ResponseWriter, _ *http.Request, _ wire.SearchRequest) {
+		answer200(w, map[string]any{"results": []any{sixFields(1, "Runbook", "Roll back.")}, "notes": []wire.Note{
+			{Code: wire.NoteStageFailed, Text: "the language model gave no usable answer (rephrase): the search continued without it"},
+			{Code: wire.NoteWordMissing, Text: "no document has “zebra”"}}})
+	}}
+	screen := start(t, 120, 40, Options{Target: server.remote(t), Query: "zebra roll"})
+	screen.WaitText("! no document has “zebra” · 1 part failed · w why")
+	screen.Resize(160, 40)
+	screen.WaitText("“zebra” · the model gave no usable answer · w why")
+	screen.Resize(40, 12)
+	screen.WaitText("no “zebra” · ! ")
+}
+
 // A query without a letter or a digit finds nothing because nothing in it can be searched.
 func TestAQueryOfSigns(t *testing.T) {
 	t.Parallel()

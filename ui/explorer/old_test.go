@@ -72,6 +72,9 @@ func TestAStoppedSearchKeepsWhatItFound(t *testing.T) {
 	screen := start(t, 140, 40, Options{Target: server.remote(t), Query: "rollback"})
 	next <- `{"type":"provisional","response":{"results":[{"citation_id":1,"title":"First guess","content":"x","source_type":"web"}]}}`
 	screen.WaitText("1 document so far")
+	screen.Resize(40, 12)
+	screen.WaitText("esc stops · ")
+	screen.Resize(140, 40)
 	screen.Press("esc")
 	screen.WaitText("stopped; 1 provisional passage kept")
 	screen.WaitText("First guess")

@@ -42,10 +42,8 @@ func (m *Model) noteLines() []string {
 
 // unknownElsewhere is the unknown value of a filter where there is no room to name it beside the filters.
 func (m *Model) unknownElsewhere() string {
-	if unknown := m.unknownValue(); unknown != "" && !m.box.HasRoomBeside(m.width, unknown) {
-		return unknown
-	}
-	return ""
+	unknown := m.unknownValue()
+	return unless(m.box.HasRoomBeside(m.width, unknown), unknown)
 }
 
 // block returns lines as exactly height lines of width columns.
@@ -68,8 +66,8 @@ func (m *Model) summary() string {
 		}
 		return said + muted.Render(" · "+m.keys.keyOf("search-again", m.focus)+" retries")
 	}
-	if progress := m.progress(); progress != "" {
-		return m.theme.Warning.Render(progress) + muted.Render(" · "+m.keys.keyOf("back", m.focus)+" stops")
+	if doing, shown := m.progress(); doing != "" { // cut at its end where there is too little room
+		return m.theme.Warning.Render(doing) + muted.Render(" · "+m.keys.keyOf("back", m.focus)+" stops"+shown)
 	}
 	if unknown := m.unknownElsewhere(); unknown != "" && m.rects.Notes.H == 0 {
 		return m.theme.Warning.Render(unknown)
@@ -85,32 +83,31 @@ func (m *Model) summary() string {
 	if m.rects.Notes.H > 0 {
 		return muted.Render(facts)
 	}
-	if failed := m.failedParts(); len(failed) > 0 { // there is no line for notes
-		facts = " · " + facts
-		return m.theme.Warning.Render("! "+m.failedText(failed, m.rects.ListFrame.W-paint.Width(facts)-len("!    "))) + muted.Render(facts)
+	said, remarks := m.remarks() // there is no line for notes
+	if failed := m.failedParts(); len(failed) > 0 {
+		remarks = []string{"! " + m.failedText(failed, m.rects.ListFrame.W-paint.Width(facts)-len("!       "))}
 	}
-	if remarks := m.remarks(); len(remarks) > 0 {
-		said := strings.Replace(remarks[0], "no document has ", "no ", 1)
-		return m.theme.Warning.Render(said) + muted.Render(" · "+facts)
+	if said = append(said, remarks...); len(said) == 0 {
+		return muted.Render(facts)
 	}
-	return muted.Render(facts)
+	shown := strings.Replace(strings.Join(said, " · "), "no document has ", "no ", 1)
+	return m.theme.Warning.Render(shown) + muted.Render(" · "+facts)
 }
 
-// progress is what a slow search does now, and for how many seconds.
-func (m *Model) progress() string {
+// progress is what a slow search does now, and for how many seconds, and what is shown meanwhile.
+func (m *Model) progress() (doing, shown string) {
 	s := m.search.running
 	if s == nil || !s.slow {
-		return ""
+		return "", ""
 	}
-	progress := stageText(s.stage) + panel.Seconds(s.watch.Elapsed())
 	switch {
 	case m.search.shown.of(s):
 		documents, _, _ := m.list.Found()
-		progress += fmt.Sprintf(" · %s so far", text.Count(documents, "document"))
+		shown = " · " + text.Count(documents, "document") + " so far"
 	case m.search.old:
-		progress += " · " + m.former()
+		shown = " · " + m.former()
 	}
-	return progress
+	return stageText(s.stage) + panel.Seconds(s.watch.Elapsed()), shown
 }
 
 // stageText says what a stage of the pipeline does. Most of them search.
@@ -161,9 +158,10 @@ func (m *Model) factsIn(room int) string {
 
 // facts returns the parts of the summary of the shown answer.
 func (m *Model) facts() []fact {
-	response := m.search.shown.response
-	if s := m.search.shown; s.ofAnswer {
-		return []fact{{text: text.Count(len(response.Results), "passage") + " from " + s.from}}
+	shown := m.search.shown
+	response := shown.response
+	if shown.ofAnswer {
+		return []fact{{text: text.Count(len(response.Results), "passage") + " from " + shown.from}}
 	}
 	found := m.found()
 	switch {
@@ -175,29 +173,29 @@ func (m *Model) facts() []fact {
 		return []fact{found, {text: "library changed · " + m.keys.keyOf("search-again", InList) + " searches again"}}
 	}
 	facts := []fact{found}
-	if m.search.shown.endsInPrefix() {
+	if shown.endsInPrefix() {
 		facts = append(facts, fact{text: "last word as prefix", brief: "prefix"})
 	}
 	if beside := elsewhere(response.Results); beside != "" {
 		facts = append(facts, fact{text: beside})
 	}
 	switch {
-	case m.search.shown.instant && m.target.Kind == Remote: // what changes with every key is sent with every key
-	case m.search.shown.remembered:
+	case shown.instant && m.target.Kind == Remote: // what changes with every key is sent with every key
+	case shown.remembered:
 		facts = append(facts, fact{text: "cached", spare: true})
-	case !m.search.shown.provisional:
+	case !shown.provisional:
 		facts = append(facts, fact{text: text.Duration(m.searchTime()), spare: true})
 	}
 	switch {
-	case len(m.search.shown.wire.MessageHistory) > 0 && withoutModel(response):
+	case len(shown.wire.MessageHistory) > 0 && withoutModel(response):
 		facts = append(facts, fact{text: "without the conversation: no model"})
-	case len(m.search.shown.wire.MessageHistory) > 0:
+	case len(shown.wire.MessageHistory) > 0:
 		facts = append(facts, fact{text: "follow-up"})
 	}
 	if len(response.Queries) > 1 {
 		facts = append(facts, fact{text: text.Count(len(response.Queries), "query"), spare: true})
 	}
-	if m.search.shown.provisional && (m.search.running == nil || m.search.running.slow) { // else the better ones are there in a moment
+	if shown.provisional && (m.search.running == nil || m.search.running.slow) { // else the better ones are there in a moment
 		facts = append(facts, fact{text: "provisional"})
 	}
 	return facts
@@ -357,9 +355,8 @@ func (m *Model) hints(place Place, room int) string {
 			label = m.top().Escape()
 		case place == InPrompt && b.Action == "accept":
 			label = cmp.Or(m.prompt.does, label)
-		case b.Action == "next" && (place != InBox || !m.atHome()):
-			continue
-		case b.Action == "set-up" && (!m.atHome() || m.target.Kind == Sample): // whose title says so
+		case b.Action == "next" && (place != InBox || !m.atHome()),
+			b.Action == "set-up" && (!m.atHome() || m.target.Kind == Sample): // whose title says so
 			continue
 		case b.Action == "answer" && m.asksOverMarked() && len(m.markedShown()) > 0:
 			label = "ask marked"
@@ -379,32 +376,36 @@ func (m *Model) hints(place Place, room int) string {
 	return bar.ShortHelpView(append(shown, last...))
 }
 
-// notes are what the server said about the search, in one line: first what failed, as briefly as there is room for.
+// notes are what the server said about the search, in one line: first about words that no document has, then what
+// failed, as briefly as there is room for.
 func (m *Model) notes() string {
 	if m.search.shown == nil {
 		return ""
 	}
-	var said []string
+	said, remarks := m.remarks()
 	if failed := m.failedParts(); len(failed) > 0 {
-		said = append(said, m.failedText(failed, m.rects.List.W-len(" ! ")))
+		said = append(said, m.failedText(failed, m.rects.List.W-paint.Width(strings.Join(append(said, " ! "), " · "))))
 	}
-	if said = append(said, m.remarks()...); len(said) == 0 {
+	if said = append(said, remarks...); len(said) == 0 {
 		return ""
 	}
 	return m.theme.Warning.Render(" ! " + strings.Join(said, " · "))
 }
 
-// remarks are the notes on a search that failed in no part.
-func (m *Model) remarks() (said []string) {
+// remarks are the notes that are no failures: first those about words that no document has.
+func (m *Model) remarks() (missing, said []string) {
 	for _, filter := range m.search.shown.query.Unread {
 		said = append(said, "`"+paint.Line(filter)+"` is not a valid filter; searched as text")
 	}
 	for _, note := range m.search.shown.response.Notes {
-		if note.Code != wire.NoteNoModel && ignoredField(note) == "" && !isFailure(note) { // normal for a library; shown by the chip
+		switch {
+		case note.Code == wire.NoteTypoCorrected || note.Code == wire.NoteWordMissing:
+			missing = append(missing, brief(note))
+		case note.Code != wire.NoteNoModel && ignoredField(note) == "" && !isFailure(note): // normal for a library; shown by the chip
 			said = append(said, brief(note))
 		}
 	}
-	return said
+	return missing, said
 }
 
 // brief is as much of a note as one line may need.
@@ -415,13 +416,11 @@ func isFailure(note wire.Note) bool {
 	return slices.Contains([]string{wire.NoteStageFailed, wire.NoteStageTimeout, wire.NoteSourceFailed, wire.NoteDamaged}, note.Code)
 }
 
-// failedParts name what the search went on without, each in a few words.
+// failedParts name what the search whose results are shown went on without, each in a few words.
 func (m *Model) failedParts() []string {
-	if m.search.shown == nil {
-		return nil
-	}
+	response := m.search.shown.response
 	var failed, sources []string
-	for _, note := range m.search.shown.response.Notes {
+	for _, note := range response.Notes {
 		switch {
 		case note.Code == wire.NoteSourceFailed:
 			sources = append(sources, gist(brief(note)))
@@ -432,7 +431,7 @@ func (m *Model) failedParts() []string {
 	if failed = append(sources, failed...); len(failed) > 0 { // first whose results are missing
 		return counting(failed)
 	}
-	for _, stage := range m.search.shown.response.Stages { // servers without notes
+	for _, stage := range response.Stages { // servers without notes
 		if stage.Outcome == wire.OutcomeFailed || stage.Outcome == wire.OutcomeTimeout {
 			failed = append(failed, paint.Line(stage.Name)+" failed")
 		}
@@ -443,18 +442,16 @@ func (m *Model) failedParts() []string {
 // counting replaces repeated texts by one with its count.
 func counting(texts []string) []string {
 	often := map[string]int{}
-	for _, t := range texts {
-		often[t]++
-	}
 	var counted []string
 	for _, t := range texts {
-		switch n := often[t]; {
-		case n == 1:
+		if often[t]++; often[t] == 1 {
 			counted = append(counted, t)
-		case n > 1:
-			counted = append(counted, fmt.Sprintf("%s (%d times)", t, n))
 		}
-		delete(often, t)
+	}
+	for i, t := range counted {
+		if often[t] > 1 {
+			counted[i] = fmt.Sprintf("%s (%d times)", t, often[t])
+		}
 	}
 	return counted
 }
@@ -462,14 +459,13 @@ func counting(texts []string) []string {
 // gist is a note without its consequences, which follow a colon, and without its particulars, in parentheses; it
 // shortens the wording of quarry's own server.
 func gist(note string) string {
-	end := len(note)
 	for _, mark := range []string{": ", " (", "; "} {
 		if at := strings.Index(note, mark); at > 0 {
-			end = min(end, at)
+			note = note[:at]
 		}
 	}
 	return strings.NewReplacer("the language model", "the model", "could not be searched", "failed",
-		"did not answer in time", "was too late").Replace(note[:end])
+		"did not answer in time", "was too late").Replace(note)
 }
 
 // failedText names as many of the parts that failed as there is room for, and the key that explains the rest.
@@ -486,9 +482,6 @@ func (m *Model) failedText(failed []string, room int) string {
 		if named += why; paint.Width(named) <= room {
 			return named
 		}
-	}
-	if len(failed) == 1 {
-		return "a part failed" + why
 	}
 	return text.Count(len(failed), "part") + " failed" + why
 }

@@ -1,6 +1,7 @@
 package panel
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -131,12 +132,8 @@ func (p *Answer) Incognito() { p.secret = true }
 // Finish ends the answer, with what it cites and all that it rests on. The whole text replaces what came in pieces,
 // unless it is empty.
 func (p *Answer) Finish(text string, sources []Source, found []wire.SearchDoc) {
-	p.change(func(t *Turn) {
-		t.state, t.Sources, t.Found = done, sources, found
-		if text != "" {
-			t.Text = text
-		}
-	})
+	p.Cites(sources, found)
+	p.change(func(t *Turn) { t.state, t.Text = done, cmp.Or(text, t.Text) })
 }
 
 // Cites sets what an answer that is being written cites and rests on, for one that is stopped.
