@@ -26,7 +26,7 @@ import (
 const (
 	pause         = time.Second          // between two requests to a host
 	longestPause  = time.Minute          // that a host may ask for
-	longestWait   = 300 * 24 * time.Hour // that it is told
+	longestWait   = 300 * 24 * time.Hour // of those that a server asks for
 	patience      = time.Minute          // for one answer
 	mostBytes     = 32 << 20             // of an answer
 	mostRobots    = 500 << 10            // bytes of robots.txt, as RFC 9309 has it
