@@ -149,7 +149,7 @@ func TestHashesAreCompletedInTheBackground(t *testing.T) {
 	s.vectors.changed(directory.DefaultTenant)
 	s.vectors.loops[directory.DefaultTenant].Wait()
 	hash := wire.HashID("old")
-	if found, err := ingest.Hashes(t.Context(), documents, hash[:wire.ShortestID]); err != nil || found["old"] != hash {
+	if found, err := new(ingest.Names).Hashes(t.Context(), documents, hash[:wire.ShortestID]); err != nil || found["old"] != hash {
 		t.Errorf("%v, %v", found, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"quarry/server/directory"
 	"quarry/server/fault"
 	"quarry/server/index"
+	"quarry/server/ingest"
 	"quarry/server/migrate"
 	"quarry/server/postgres"
 	"quarry/server/segments"
@@ -186,6 +187,9 @@ func (m *migration) documents(ctx context.Context, tenant string) error {
 		m.report(wire.LibraryEvent{Type: wire.LibraryCopying, Tenant: tenant, Done: done, Total: total})
 	})
 	m.add(result)
+	if err == nil && !m.request.DryRun {
+		err = ingest.CompleteHashes(ctx, to)
+	}
 	return err
 }
 

@@ -89,7 +89,7 @@ func (e edge) stored(ctx context.Context, sent string) (string, error) {
 
 // hashes returns the hashes that begin with a text, by the ids of their documents, which the caller may see.
 func (e edge) hashes(ctx context.Context, beginning string) (map[string]string, error) {
-	hashes, err := ingest.Hashes(ctx, e.documents, beginning)
+	hashes, err := e.names.Hashes(ctx, e.documents, beginning)
 	if err != nil || len(hashes) == 0 {
 		return nil, err
 	}

@@ -155,6 +155,7 @@ type Change struct {
 	Put     *index.Document
 	Patches []index.AccessPatch
 	Owns    func(origin string) bool // see index.Batch; nil: any
+	Hashed  func(id string) uint32   // see index.Batch.Hash
 }
 
 // changeList has at most one change per document.
@@ -217,7 +218,7 @@ func changesOf(batch index.Batch) ([]Change, error) {
 	var changes changeList
 	for _, id := range batch.Delete {
 		cleaner{}.text(&id)
-		*changes.of(id) = Change{ID: id, Owns: batch.Owns}
+		*changes.of(id) = Change{ID: id, Owns: batch.Owns, Hashed: batch.Hash}
 	}
 	size := 0
 	for i := range batch.Upsert {
@@ -228,7 +229,7 @@ func changesOf(batch index.Batch) ([]Change, error) {
 		for _, chunk := range document.Chunks {
 			size += len(chunk.Text)
 		}
-		*changes.of(document.ID) = Change{ID: document.ID, Put: &document, Owns: batch.Owns}
+		*changes.of(document.ID) = Change{ID: document.ID, Put: &document, Owns: batch.Owns, Hashed: batch.Hash}
 	}
 	if size > MaxBatchBytes {
 		return nil, fmt.Errorf("%d bytes of text: %w", size, ErrTooLarge)

@@ -170,12 +170,17 @@ const removedAtOnce = 64
 
 // RemoveChunks removes the chunks of the documents with some row numbers.
 func RemoveChunks(tx *sqldb.Tx, rows ...int64) {
-	const one = "key BETWEEN ? AND ?"
-	for some := range slices.Chunk(rows, removedAtOnce) {
-		var args []any
-		for _, row := range some {
-			args = append(args, chunkKey(row, 0), chunkKey(row, -1))
-		}
-		tx.Exec("DELETE FROM chunks WHERE "+one+strings.Repeat(" OR "+one, len(some)-1), args...)
+	keys := make([][]any, len(rows))
+	for i, row := range rows {
+		keys[i] = []any{chunkKey(row, 0), chunkKey(row, -1)}
+	}
+	remove(tx, "chunks", "key BETWEEN ? AND ?", keys)
+}
+
+// remove removes the rows of a table for which a condition holds with one of several lists of parameters.
+func remove(tx *sqldb.Tx, table, condition string, lists [][]any) {
+	for some := range slices.Chunk(lists, removedAtOnce) {
+		tx.Exec("DELETE FROM "+table+" WHERE "+condition+strings.Repeat(" OR "+condition, len(some)-1),
+			slices.Concat(some...)...)
 	}
 }

@@ -283,7 +283,7 @@ func TestOlderLayout(t *testing.T) {
 			x := reopen()
 			put(t, x, page("short", "walrus"), long, page("lost", "walrus"))
 			_ = x.Close()
-			x = reopen(append(dialect.version, "DROP TABLE dictionaries", "DROP TABLE dictionary_copies", "DROP TABLE replaced",
+			x = reopen(append(dialect.version, "DROP TABLE dictionaries", "DROP TABLE dictionary_copies", "DROP TABLE replaced", "DROP TABLE hashes",
 				"UPDATE documents SET detail = substr(detail, 6)",
 				"CREATE TABLE older AS SELECT key >> 20 AS document, key & 1048575 AS first, 1 AS amount, substr(body, 7) AS body FROM chunks",
 				"DROP TABLE chunks", "ALTER TABLE older RENAME TO chunks")...)

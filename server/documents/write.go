@@ -32,6 +32,7 @@ type Rows struct {
 	reset                 []int64 // rows of documents whose sets change
 	retexted, gone        []int64 // whose chunks, and which themselves are removed
 	puts, groups, setRows [][]any
+	hashed, unhashed      [][]any // hashes and rows of documents
 }
 
 // Add adds what an item that is not kept does, whose row number is set. log has the values of LogColumns.
@@ -48,6 +49,13 @@ func (r *Rows) Add(tx *sqldb.Tx, i *Item, log ...any) {
 	}
 	if i.Put != nil {
 		r.put(tx, i, log)
+	}
+	switch {
+	case i.Hashed == nil:
+	case i.Put == nil:
+		r.unhashed = append(r.unhashed, []any{i.Hashed(i.ID), i.Old.Number})
+	case i.Old == nil:
+		r.hashed = append(r.hashed, []any{i.Hashed(i.ID), i.Row})
 	}
 	if len(r.groups) >= flushAt {
 		r.Flush(tx)
@@ -86,5 +94,6 @@ func (r *Rows) Flush(tx *sqldb.Tx) {
 	tx.Insert("documents ("+into+")", r.puts, behind)
 	tx.Insert("document_sets (document, name)", r.setRows, "")
 	tx.Insert("chunks (key, body)", r.groups, "")
-	r.reset, r.retexted, r.gone, r.puts, r.groups, r.setRows = nil, nil, nil, nil, nil, nil
+	changeHashes(tx, r.unhashed, r.hashed)
+	*r = Rows{Packer: r.Packer, Logged: r.Logged, Documents: r.Documents, Chunks: r.Chunks}
 }

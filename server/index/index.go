@@ -31,6 +31,10 @@ type Index interface {
 	Version(ctx context.Context) (string, error)
 	// Cursors returns the bookkeeping entries whose key begins with prefix.
 	Cursors(ctx context.Context, prefix string) (map[string]string, error)
+	// Hashed returns the ids of the documents that were stored with a hash, see Batch.Hash, and maybe some others.
+	Hashed(ctx context.Context, hash uint32) (ids []string, err error)
+	// Rehash gives all documents another hash, and returns their number.
+	Rehash(ctx context.Context, hash func(id string) uint32) (documents int, err error)
 	// Check reads all stored data, and returns the damage found and what it repaired.
 	// report, which may be nil, is called with the number of documents that were checked.
 	Check(ctx context.Context, options CheckOptions, report func(done, total int)) ([]Damage, error)
@@ -47,9 +51,14 @@ type Batch struct {
 	// Owns reports whether the caller may replace or delete a document that is stored under an origin; nil: any. Delete
 	// ignores the documents of others; an Upsert in their place fails the batch with an *OwnedError.
 	Owns func(origin string) bool
+	// Hash returns the hash by which Hashed finds a document, at most MaxHash; nil: it finds none of the batch.
+	Hash func(id string) uint32
 	// DryRun counts what the batch would change, and stores nothing.
 	DryRun bool
 }
+
+// MaxHash is the largest hash of a document that a row stores in three bytes.
+const MaxHash = 1<<23 - 1
 
 // LostOrigin is the origin passed to Batch.Owns for a damaged document whose own cannot be read.
 const LostOrigin = "?"

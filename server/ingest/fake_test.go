@@ -22,6 +22,7 @@ type memoryIndex struct {
 	mu        sync.Mutex
 	documents map[string]index.Document
 	cursors   map[string]string
+	hashes    map[string]uint32
 	version   int
 	batches   []index.Batch
 
@@ -30,7 +31,7 @@ type memoryIndex struct {
 }
 
 func newMemoryIndex(t testing.TB) *memoryIndex {
-	return &memoryIndex{t: t, documents: map[string]index.Document{}, cursors: map[string]string{}}
+	return &memoryIndex{t: t, documents: map[string]index.Document{}, cursors: map[string]string{}, hashes: map[string]uint32{}}
 }
 
 func (m *memoryIndex) Write(ctx context.Context, batch index.Batch) (w index.Written, err error) {
@@ -46,7 +47,7 @@ func (m *memoryIndex) Write(ctx context.Context, batch index.Batch) (w index.Wri
 	}
 	m.check(batch)
 	if batch.DryRun {
-		m = &memoryIndex{t: m.t, documents: maps.Clone(m.documents), cursors: maps.Clone(m.cursors)}
+		m = &memoryIndex{t: m.t, documents: maps.Clone(m.documents), cursors: maps.Clone(m.cursors), hashes: map[string]uint32{}}
 	}
 	owned := map[string]string{}
 	for _, doc := range batch.Upsert {
@@ -60,6 +61,7 @@ func (m *memoryIndex) Write(ctx context.Context, batch index.Batch) (w index.Wri
 	for _, id := range batch.Delete {
 		if old, ok := m.documents[id]; ok && (batch.Owns == nil || batch.Owns(old.Origin)) {
 			delete(m.documents, id)
+			delete(m.hashes, id)
 			w.Removed++
 		}
 	}
@@ -74,6 +76,9 @@ func (m *memoryIndex) Write(ctx context.Context, batch index.Batch) (w index.Wri
 			w.Updated++
 		}
 		m.documents[doc.ID] = doc
+		if !ok && batch.Hash != nil {
+			m.hashes[doc.ID] = batch.Hash(doc.ID)
+		}
 	}
 	for key, value := range batch.Cursors {
 		if value == "" {
@@ -129,6 +134,26 @@ func (m *memoryIndex) Cursors(_ context.Context, prefix string) (map[string]stri
 		}
 	}
 	return found, nil
+}
+
+func (m *memoryIndex) Hashed(_ context.Context, hash uint32) (ids []string, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for id, stored := range m.hashes {
+		if stored == hash {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+func (m *memoryIndex) Rehash(_ context.Context, hash func(id string) uint32) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for id := range m.documents {
+		m.hashes[id] = hash(id)
+	}
+	return len(m.hashes), nil
 }
 
 func (m *memoryIndex) Check(context.Context, index.CheckOptions, func(done, total int)) ([]index.Damage, error) {

@@ -2,6 +2,8 @@ package ingest
 
 import (
 	"context"
+	"encoding/base32"
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,37 +14,43 @@ import (
 )
 
 // A document's short id is the beginning of the hash of its public id, so that it says nothing of this machine and is
-// the same for everybody. The hashes are stored with the documents, in the bookkeeping: a search looks for the few that
+// the same for everybody. The first bits of the hashes are stored with the documents: a search looks for the few that
 // begin alike.
 const (
-	// hashPrefix begins the keys of hashes, whose values are the stored ids. A hash of an id that is the same for everybody
-	// ends in hashSame: so a posted document whose id is also the public one of a file leaves the hash of the file alone.
+	// hashPrefix begins the keys of hashes in libraries of earlier versions.
 	hashPrefix = "ingest/hash/"
-	hashSame   = "="
-	// hashesKey has the fingerprint of the names as of which all documents have their hashes. It sorts behind those.
-	hashesKey = "ingest/hashes"
+	// HashesKey has the fingerprint of the names as of which all documents have their hashes.
+	HashesKey = "ingest/hashes"
 	// citedPrefix begins the keys of what passages of a document are cited by, but not the document: addresses and ids
 	// of messages. The hash of one follows, and that of the document's stored id, which is the value.
 	citedPrefix = "ingest/cited/"
-	// hashesAtOnce is how many of the missing hashes are written together.
-	hashesAtOnce = 2_000
+	// removedAtOnce is how many of the hashes of an earlier version are removed together.
+	removedAtOnce = 2_000
 )
 
 // Hash returns the longest short id of a document.
 func (n *Names) Hash(id string) string { return wire.HashID(n.Public(id)) }
 
-// AddHashes stores the hashes of documents together with them. Those of deleted ones go; of one that is kept because it
-// belongs to others, too, until CompleteHashes is called for other names.
+// HashBits returns the first bits of the hash of a document, see index.Batch.Hash.
+func (n *Names) HashBits(id string) uint32 { return bitsOf(n.Hash(id)) }
+
+// bitsOf returns the first bits of a hash, of which there are 40 at least.
+func bitsOf(hash string) uint32 {
+	data, err := base32.StdEncoding.DecodeString(strings.ToUpper(hash[:wire.ShortestID]))
+	if err != nil {
+		return 0 // of no document: short ids were checked
+	}
+	return binary.BigEndian.Uint32(data) % (index.MaxHash + 1)
+}
+
+// AddHashes stores the hashes of documents together with them, and what else they are cited by. Those of deleted ones go.
 func (n *Names) AddHashes(batch *index.Batch) {
+	batch.Hash = n.HashBits
 	if batch.Cursors == nil {
 		batch.Cursors = map[string]string{}
 	}
-	for _, id := range batch.Delete {
-		batch.Cursors[n.hashKey(id)] = ""
-	}
 	for i := range batch.Upsert {
 		id := batch.Upsert[i].ID
-		batch.Cursors[n.hashKey(id)] = id
 		for _, link := range citedBy(&batch.Upsert[i]) {
 			batch.Cursors[citedKey(link)+wire.HashID(id)] = id
 		}
@@ -97,75 +105,62 @@ func goneCited(ctx context.Context, idx index.Index) ([]string, error) {
 	return slices.Sorted(maps.Keys(cited)), err
 }
 
-func (n *Names) hashKey(id string) string {
-	public := n.Public(id)
-	key := hashPrefix + wire.HashID(public)
-	if public == id {
-		key += hashSame
+// Hashes returns the hashes that begin with a short id, by the stored ids of their documents.
+func (n *Names) Hashes(ctx context.Context, idx index.Index, short string) (map[string]string, error) {
+	ids, err := idx.Hashed(ctx, bitsOf(short))
+	if err != nil {
+		return nil, fmt.Errorf("read the hashes of documents: %w", err)
 	}
-	return key
-}
-
-// Hashes returns the hashes that begin with a short id, by the stored ids of their documents, which need not exist.
-func Hashes(ctx context.Context, idx index.Index, short string) (map[string]string, error) {
-	ids, err := load(ctx, idx, hashPrefix, short, "the hashes of documents", func(id string) string { return id })
 	hashes := make(map[string]string, len(ids))
-	for hash, id := range ids {
-		hashes[id] = strings.TrimSuffix(hash, hashSame)
+	for _, id := range ids {
+		if hash := n.Hash(id); strings.HasPrefix(hash, short) {
+			hashes[id] = hash
+		}
 	}
-	return hashes, err
+	return hashes, nil
 }
 
-// CompleteHashes stores the hashes of all documents if some may be missing: earlier versions stored none, and the names
-// of roots change. What was written before an error stays.
+// CompleteHashes stores the hashes of all documents if some may be missing: earlier versions stored none, or others, and
+// the names of roots change. What was written before an error stays.
 func CompleteHashes(ctx context.Context, idx index.Index) error {
 	names, err := LoadNames(ctx, idx)
 	if err != nil {
 		return err
 	}
-	known, err := idx.Cursors(ctx, hashesKey)
-	if err != nil || known[hashesKey] == names.fingerprint() {
+	known, err := idx.Cursors(ctx, HashesKey)
+	if err != nil || known[HashesKey] == names.fingerprint() {
 		return err
 	}
-	changes, err := names.missingHashes(ctx, idx)
-	for some := range slices.Chunk(slices.Sorted(maps.Keys(changes)), hashesAtOnce) {
-		cursors := make(map[string]string, len(some))
-		for _, key := range some {
-			cursors[key] = changes[key]
+	earlier, err := idx.Cursors(ctx, hashPrefix)
+	if err != nil {
+		return err
+	}
+	for keys := range slices.Chunk(slices.Sorted(maps.Keys(earlier)), removedAtOnce) {
+		cursors := make(map[string]string, len(keys))
+		for _, key := range keys {
+			cursors[key] = ""
 		}
-		if _, err := idx.Write(ctx, index.Batch{Cursors: cursors}); err != nil {
-			return fmt.Errorf("store the hashes of documents: %w", err)
+		if err := storeHashes(ctx, idx, cursors); err != nil {
+			return err
 		}
 	}
-	return err
+	documents, err := idx.Rehash(ctx, names.HashBits)
+	if err != nil {
+		return fmt.Errorf("store the hashes of documents: %w", err)
+	}
+	complete := map[string]string{HashesKey: ""}
+	if documents > 0 {
+		complete[HashesKey] = names.fingerprint()
+	}
+	return storeHashes(ctx, idx, complete)
 }
 
-// missingHashes returns the cursors that the documents lack, and empty ones for those that are of no document.
-func (n *Names) missingHashes(ctx context.Context, idx index.Index) (map[string]string, error) {
-	stored, err := idx.Cursors(ctx, hashPrefix) // first: documents that are stored meanwhile keep theirs
-	if err != nil {
-		return nil, err
+func storeHashes(ctx context.Context, idx index.Index, cursors map[string]string) error {
+	if _, err := idx.Write(ctx, index.Batch{Cursors: cursors}); err != nil {
+		return fmt.Errorf("store the hashes of documents: %w", err)
 	}
-	ids, err := storedIDs(ctx, idx)
-	changes := map[string]string{}
-	if changes[hashesKey] = ""; len(ids) > 0 {
-		changes[hashesKey] = n.fingerprint()
-	}
-	for _, id := range ids {
-		key := n.hashKey(id)
-		if stored[key] != id {
-			changes[key] = id
-		}
-		delete(stored, key)
-	}
-	for key := range stored {
-		changes[key] = ""
-	}
-	if err != nil {
-		return nil, fmt.Errorf("list the documents: %w", err)
-	}
-	return changes, nil
+	return nil
 }
 
-// fingerprint identifies what the keys of hashes depend on: Public, and their form.
-func (n *Names) fingerprint() string { return wire.HashID(fmt.Sprint(hashSame, n.names)) }
+// fingerprint identifies what the hashes depend on: Public, and their form.
+func (n *Names) fingerprint() string { return wire.HashID(fmt.Sprint("bits", n.names)) }

@@ -143,7 +143,7 @@ func TestAPageIsStoredAndKeptInStep(t *testing.T) {
 	s.status = map[string]int{}
 	s.counts(s.syncAll(), 1, 0, 0, 0)
 	s.counts(s.remove(wire.RemoveRequest{Refs: []string{s.server.URL + "/page"}}), 0, 0, 1, 0)
-	if delete(s.idx.cursors, hashesKey); len(s.idx.cursors) != 0 {
+	if delete(s.idx.cursors, HashesKey); len(s.idx.cursors) != 0 {
 		t.Errorf("left %v", s.idx.cursors)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"quarry/client/wire"
 	"quarry/server/fault"
 	"quarry/server/index"
+	"quarry/server/ingest"
 )
 
 const (
@@ -258,7 +259,9 @@ func (c *copying) copyCursors(ctx context.Context) error {
 			changes[key] = "" // which removes it
 		}
 	}
-	maps.DeleteFunc(changes, func(key, _ string) bool { return strings.HasPrefix(key, statePrefix) })
+	maps.DeleteFunc(changes, func(key, _ string) bool {
+		return strings.HasPrefix(key, statePrefix) || key == ingest.HashesKey // which says what else is stored
+	})
 	c.state.Changed += len(changes)
 	for keys := range slices.Chunk(slices.Sorted(maps.Keys(changes)), batchCursors) {
 		batch := index.Batch{Cursors: map[string]string{}}

@@ -150,6 +150,7 @@ func TestALibraryOfAnOlderVersionIsRead(t *testing.T) {
 		2: {"DROP TABLE refused_texts"},
 		5: {"DROP TABLE dictionaries", "DROP TABLE dictionary_copies", "CREATE INDEX documents_by_source ON documents (source)"},
 		6: {"CREATE INDEX documents_by_origin ON documents (origin) WHERE origin <> ''"},
+		7: {"DROP TABLE hashes"},
 	} {
 		dir := t.TempDir()
 		writer, err := Open(t.Context(), Options{Dir: dir})

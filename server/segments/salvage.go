@@ -48,6 +48,7 @@ func salvageTables() []salvageTable {
 		{"additions", "document, at", ""},
 		{"chunks", "key, body", ""},
 		{"cursors", "key, value", "key DESC"},
+		{"hashes", "hash, document", "hash DESC, document DESC"},
 		{"segments", "id, name, documents, bytes, deletes", ""},
 		{"deletes", "segment, number, since, bitmap, delta", "segment DESC, number DESC"},
 		{"embedding_models", "id, name, dimensions, current", ""},
