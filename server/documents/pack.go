@@ -60,9 +60,9 @@ func detail(c codec, d *index.Document) {
 
 // positions applies a codec to the positions of a document's chunks, each as its distance from the one before.
 func positions(c codec, d *index.Document) {
-	var last index.Position
+	var last, gap index.Position
 	list(c, &d.Positions, func(p *index.Position) {
-		gap := index.Position{Start: p.Start - last.End, End: p.End - p.Start, FirstLine: p.FirstLine - last.LastLine,
+		gap = index.Position{Start: p.Start - last.End, End: p.End - p.Start, FirstLine: p.FirstLine - last.LastLine,
 			LastLine: p.LastLine - p.FirstLine}
 		for _, number := range []*int{&gap.Start, &gap.End, &gap.FirstLine, &gap.LastLine} {
 			c.number(number)
@@ -81,12 +81,17 @@ func chunkFields(c codec, chunk *index.Chunk) {
 	c.text(&chunk.Text)
 }
 
+// mostAhead bounds the memory that a number which was read is trusted with.
+const mostAhead = 64
+
 func list[T any](c codec, values *[]T, field func(*T)) {
 	switch c := c.(type) {
 	case cleaner:
 		*values = append([]T(nil), *values...) // the caller's list stays as it is
 	case *decoder:
-		for n := c.length(0); n > 0 && !c.broken; n-- {
+		n := c.length(0)
+		*values = slices.Grow(*values, min(n, mostAhead))
+		for ; n > 0 && !c.broken; n-- {
 			*values = append(*values, *new(T))
 			field(&(*values)[len(*values)-1])
 		}
@@ -152,8 +157,8 @@ func appendLength(data []byte, n int) []byte { return binary.AppendUvarint(data,
 // decoder reads what an encoder wrote. What cannot be read is zero, and broken is set.
 type decoder struct {
 	data   []byte
+	whole  string // ends with data: texts are parts of it, as one allocation is faster; empty: each is a copy
 	broken bool
-	passes bool // over texts, which are left as they are
 }
 
 // advance passes over a number of width bytes, which is not positive if it could not be read.
@@ -168,10 +173,19 @@ func (d *decoder) advance(width int, valid bool) bool {
 
 func (d *decoder) text(value *string) {
 	n := d.length(0)
-	if !d.passes {
+	if at := len(d.whole) - len(d.data); d.whole != "" {
+		*value = d.whole[at : at+n]
+	} else {
 		*value = string(d.data[:n])
 	}
 	d.data = d.data[n:]
+}
+
+// passChunk passes over what chunkFields reads.
+func (d *decoder) passChunk() {
+	for texts := d.length(0) + 2; texts > 0; texts-- {
+		d.data = d.data[d.length(0):]
+	}
 }
 
 func (d *decoder) number(value *int) {
@@ -362,14 +376,16 @@ func groupChunks(ctx context.Context, chunks []index.Chunk, yield func(first, co
 	return nil
 }
 
-// unpackChunks returns the chunks of a packed group, those that are not among first to last without their texts.
+// unpackChunks returns the chunks of a packed group, those that are not among first to last empty.
 func (p *Packer) unpackChunks(packed []byte, first, last int) (chunks []index.Chunk, err error) {
 	err = p.decode(packed, func(from *decoder) {
 		for len(from.data) > 0 {
-			var chunk index.Chunk
-			from.passes = len(chunks) < first || len(chunks) > last
-			chunkFields(from, &chunk)
-			chunks = append(chunks, chunk)
+			chunks = append(chunks, index.Chunk{})
+			if n := len(chunks) - 1; n < first || n > last {
+				from.passChunk()
+			} else {
+				chunkFields(from, &chunks[n])
+			}
 		}
 	})
 	if err != nil {
@@ -459,6 +475,7 @@ func (p *Packer) packDetail(document *index.Document) ([]byte, error) {
 // unpackDetail reads what packDetail wrote into a document. Errors: ErrPacked.
 func (p *Packer) unpackDetail(packed []byte, document *index.Document) error {
 	err := p.decode(packed, func(from *decoder) {
+		from.whole = string(from.data)
 		detail(from, document)
 		for _, field := range optional(from, document) {
 			if len(from.data) > 0 {
