@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
-	"strings"
 
 	"quarry/server/fault"
 	"quarry/server/index"
@@ -30,7 +29,7 @@ const MaxRecalled = 4096
 
 // batchSizes are how many documents or spans one statement reads; each of them is prepared once. A server answers a
 // statement after a round trip.
-func batchSizes() []int { return []int{1, 4, 16, 64, 256, 1024} }
+func batchSizes() []int { return []int{1, 4, 10, 16, 64, 256, 1024} }
 
 // inBatches calls read with up to as many values as one statement reads, and with how many it has places for.
 func inBatches[T any](values []T, read func(values []T, places int) error) error {
@@ -232,13 +231,12 @@ type span struct {
 func (r *Reader) groups(ctx context.Context, spans []span, yield func(n int, key int64, body []byte)) error {
 	done := 0
 	return inBatches(spans, func(batch []span, places int) error {
-		args := make([]any, 0, 4*places)
-		for i, s := range batch {
-			row := s.of.Number
-			args = append(args, i, chunkKey(row, 0), chunkKey(row, s.first), chunkKey(row, s.last))
+		args := make([]any, 0, 2*places)
+		for _, s := range batch {
+			args = append(args, chunkKey(s.of.Number, s.first), chunkKey(s.of.Number, s.last))
 		}
-		for i := len(batch); i < places; i++ {
-			args = append(args, i, 1, 0, 0) // no key is between 1 and 0
+		for range places - len(batch) {
+			args = append(args, 1, 0) // no key is between 1 and 0
 		}
 		type place struct {
 			span int
@@ -263,13 +261,16 @@ func (r *Reader) groups(ctx context.Context, spans []span, yield func(n int, key
 	})
 }
 
-// groupsStatement reads the groups of a number of spans. The first group of each is the last one that begins at or
-// before its first chunk.
+// groupsStatement reads the groups of a number of spans. The first group of each is the last one of its document that
+// begins at or before its first chunk.
 func groupsStatement(spans int) string {
-	const one = "(CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT))"
-	return "WITH spans(number, begin, first, last) AS (VALUES " + one + strings.Repeat(", "+one, spans-1) + `)
-		SELECT number, key, body FROM spans CROSS JOIN chunks WHERE key <= last AND
-		key >= coalesce((SELECT max(key) FROM chunks WHERE key BETWEEN begin AND first), begin)`
+	statement := []byte("WITH spans(number, first, last) AS (VALUES ")
+	for i := range spans {
+		statement = fmt.Appendf(statement, "(%d, CAST(? AS BIGINT), CAST(? AS BIGINT)), ", i)
+	}
+	return fmt.Sprintf(`%s) SELECT number, key, body FROM spans CROSS JOIN chunks WHERE key <= last AND key >=
+		coalesce((SELECT max(key) FROM chunks WHERE key BETWEEN first >> %d << %[2]d AND first), first)`,
+		statement[:len(statement)-2], ordinalBits)
 }
 
 // chunkRange are some chunks of a document, which the reader fills.
